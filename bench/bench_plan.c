@@ -1,0 +1,107 @@
+/*
+ * bench_plan - how long one evaluation takes: scenario to kernels, prices,
+ * peak memory.  Prints JSON lines; the first is the yardstick of this machine
+ * (a sorted array), so that runs can be compared as ratios.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "answer/plan.h"
+#include "base/error.h"
+#include "descriptor/catalog.h"
+
+#define SAMPLES 15
+#define SAMPLE_NS 2e7
+
+static volatile double sink;    /* what is stored here had to be computed */
+static struct mfu_scenario scenario;
+static struct mfu_plan plan;
+
+static double now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    return *(const double *)a < *(const double *)b ? -1 : *(const double *)a > *(const double *)b;
+}
+
+static double evaluate(long rounds)
+{
+    struct mfu_error err;
+    double sum = 0;
+
+    for (long i = 0; i < rounds; i++) {
+        scenario.setting[MFU_S_BATCH] = (double)(1 + i % 8);    /* never the same twice */
+        if (mfu_plan_make(&plan, &scenario, &err) < 0) {
+            fprintf(stderr, "bench_plan: %s\n", err.text);
+            exit(1);
+        }
+        sum += plan.step.time_s;
+    }
+    return sum;
+}
+
+static double yardstick(long rounds)
+{
+    static double x[1000];
+
+    for (long i = 0; i < rounds; i++) {
+        for (int k = 0; k < 1000; k++)
+            x[k] = (double)((k * 7919 + i) % 1009);
+        qsort(x, 1000, sizeof x[0], ascending);
+        sink += x[500];
+    }
+    return x[0];
+}
+
+/* Picks its own number of rounds; prints median and spread. */
+static double bench(const char *name, double (*work)(long rounds), double per)
+{
+    double ns[SAMPLES], begin = now_ns();
+    long rounds = 1;
+
+    while (sink += work(rounds), now_ns() - begin < SAMPLE_NS)
+        rounds *= 2;
+    for (int i = 0; i < SAMPLES; i++) {
+        begin = now_ns();
+        sink += work(rounds);
+        ns[i] = (now_ns() - begin) / (double)rounds;
+    }
+    qsort(ns, SAMPLES, sizeof ns[0], ascending);
+    printf("{\"name\": \"%s\", \"us\": %.4g, \"spread\": %.2g, \"yardsticks\": %.3g}\n", name,
+           ns[SAMPLES / 2] / 1e3, (ns[3 * SAMPLES / 4] - ns[SAMPLES / 4]) / ns[SAMPLES / 2],
+           per > 0 ? ns[SAMPLES / 2] / per : 1);
+    return ns[SAMPLES / 2];
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const models[] = {"gpt2", "gpt2-xl", "llama-3-8b", "mixtral-8x7b"};
+    static const char *const runtimes[] = {"eager", "compile", "fused", "llmc"};
+    struct mfu_error err;
+    struct mfu_catalog *catalog = mfu_catalog_open(argc > 1 ? argv[1] : NULL, &err);
+    double per = bench("yardstick: sorting 1000 numbers", yardstick, 0);
+
+    for (size_t m = 0; catalog && m < sizeof models / sizeof models[0]; m++)
+        for (size_t r = 0; r < sizeof runtimes / sizeof runtimes[0]; r++) {
+            const struct mfu_model *model = mfu_catalog_model(catalog, models[m], &err);
+            const struct mfu_gpu *gpu = mfu_catalog_gpu(catalog, "h100-sxm", &err);
+            char name[64];
+
+            if (!model || !gpu)
+                break;
+            scenario = mfu_scenario_start(model, gpu);
+            mfu_scenario_set(&scenario, "runtime", runtimes[r], &err);
+            snprintf(name, sizeof name, "plan %s %s", models[m], runtimes[r]);
+            bench(name, evaluate, per);
+        }
+    mfu_plan_release(&plan);
+    mfu_catalog_free(catalog);
+    return 0;
+}

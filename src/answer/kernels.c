@@ -1,0 +1,184 @@
+/*
+ * kernels.c - the launches of a plan as a table.
+ *
+ * The first, the middle and the last layer of a repeated section are traced
+ * apart; here launches that do the same become one row again.
+ */
+#include "answer/kernels.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Elements that one thread block of a streaming kernel works on: 256 threads
+ * of four, PyTorch's and Inductor's usual choice. */
+#define BLOCK_ELEMENTS 1024.
+
+/* Time average of the share of SMs that hold a block: full rounds, then a tail
+ * (one block per SM at a time). */
+static double share_of_sms(double blocks, double sms)
+{
+    double full, tail;
+
+    if (!(blocks > 0) || !(sms > 0))
+        return 0;
+    full = floor(blocks / sms);
+    tail = blocks - full * sms;
+    return (full + tail / sms) / (full + (tail > 0));
+}
+
+static bool on_tensor_cores(const struct mfu_plan *p, const struct mfu_kernel *k)
+{
+    return (k->kind == MFU_GEMM || k->kind == MFU_FUSED_ATTENTION) && k->math != MFU_PEAK_FP32
+        && p->config.gpu->tensor_cores != 0;            /* unknown: it has some */
+}
+
+/* Streaming kernels have no shape of their own: as many blocks as it takes. */
+static void estimate_blocks(const struct mfu_plan *p, struct mfu_kernel_row *row)
+{
+    const struct mfu_kernel *k = &row->kernel;
+
+    if (row->price.blocks > 0)
+        return;
+    row->price.blocks = fmax(1, ceil(k->m * k->n * k->batch / fmax(1, k->launches) / BLOCK_ELEMENTS));
+    row->price.waves = row->price.blocks / p->machine.sms;
+}
+
+static void derive(const struct mfu_plan *p, struct mfu_kernel_row *row)
+{
+    double peak = p->machine.peak_flops[row->kernel.math];
+
+    estimate_blocks(p, row);
+    row->intensity = row->bytes > 0 ? row->flops / row->bytes : 0;
+    row->share = p->step.time_s > 0 ? row->time_s / p->step.time_s : 0;
+    row->flops_per_s = row->time_s > 0 ? row->flops / row->time_s : 0;
+    row->bytes_per_s = row->time_s > 0 ? row->bytes / row->time_s : 0;
+    row->sm_active = share_of_sms(row->price.blocks, p->machine.sms);
+    row->tensor_active = on_tensor_cores(p, &row->kernel) && peak > 0 ? fmin(1, row->flops_per_s / peak) : 0;
+    row->dram_active = fmin(1, row->bytes_per_s / p->machine.bandwidth_bytes_s);
+}
+
+/* ---- equal launches in one row ------------------------------------------ */
+
+struct table {
+    struct mfu_kernel_row *rows;
+    const struct mfu_launch **of;       /* a launch of each row: its names */
+    double *largest_s;                  /* time of the launches that `kernel` shows */
+    int n;
+};
+
+static bool same(const struct mfu_launch *a, const struct mfu_launch *b)
+{
+    return a->phase == b->phase && a->kernel.kind == b->kernel.kind && strcmp(a->op, b->op) == 0
+        && strcmp(a->suffix, b->suffix) == 0 && strcmp(a->section, b->section) == 0;
+}
+
+static void add(struct table *t, const struct mfu_launch *l, const struct mfu_price *price, double times)
+{
+    struct mfu_kernel_row *row;
+    int i = 0;
+
+    while (i < t->n && !same(t->of[i], l))
+        i++;
+    row = &t->rows[i];
+    if (i == t->n) {
+        *row = (struct mfu_kernel_row){.phase = l->phase, .kind = l->kernel.kind};
+        mfu_launch_name(l, row->name, sizeof row->name);
+        t->of[i] = l;
+        t->largest_s[i] = -1;
+        t->n++;
+    }
+    row->count += times * l->kernel.launches;
+    row->flops += times * l->kernel.flops;
+    row->bytes += times * (l->kernel.read_bytes + l->kernel.write_bytes);
+    row->time_s += times * price->time_s;
+    if (times * price->time_s > t->largest_s[i]) {
+        t->largest_s[i] = times * price->time_s;
+        row->kernel = l->kernel;
+        row->price = *price;
+    }
+}
+
+int mfu_kernel_rows(const struct mfu_plan *p, struct mfu_kernel_row **rows, double *total_s)
+{
+    const struct mfu_program *g = &p->program;
+    size_t most = (size_t)g->n_launches + 1;
+    struct table t = {.rows = malloc(most * sizeof *t.rows), .of = malloc(most * sizeof *t.of),
+                      .largest_s = malloc(most * sizeof *t.largest_s)};
+    double total = 0;
+
+    *rows = NULL;
+    if (!t.rows || !t.of || !t.largest_s) {
+        free(t.rows);
+        t.n = -1;
+        goto done;
+    }
+    for (int k = 0; k < g->n_segments; k++) {
+        const struct mfu_segment *seg = &g->segments[k];
+
+        for (int i = seg->first; i < seg->first + seg->count; i++)
+            if (g->launches[i].kernel.launches > 0)     /* not what only ends a scope */
+                add(&t, &g->launches[i], &p->prices[i], mfu_plan_times(p, seg));
+    }
+    for (int i = 0; i < t.n; i++) {
+        derive(p, &t.rows[i]);
+        total += t.rows[i].time_s;
+    }
+    if (total_s)
+        *total_s = total;
+    *rows = t.rows;
+done:
+    free(t.of);
+    free(t.largest_s);
+    return t.n;
+}
+
+/* ---- one row per kind and phase ----------------------------------------- */
+
+/* Adds `from` to the row `to`; readings are averaged over time. */
+static void merge(struct mfu_kernel_row *to, const struct mfu_kernel_row *from)
+{
+    double time = to->time_s + from->time_s, share = time > 0 ? from->time_s / time : 0;
+
+    to->sm_active += share * (from->sm_active - to->sm_active);
+    to->tensor_active += share * (from->tensor_active - to->tensor_active);
+    to->dram_active += share * (from->dram_active - to->dram_active);
+    to->count += from->count;
+    to->flops += from->flops;
+    to->bytes += from->bytes;
+    to->share += from->share;
+    to->time_s = time;
+    to->intensity = to->bytes > 0 ? to->flops / to->bytes : 0;
+    to->flops_per_s = time > 0 ? to->flops / time : 0;
+    to->bytes_per_s = time > 0 ? to->bytes / time : 0;
+}
+
+int mfu_kernel_kinds(const struct mfu_plan *p, struct mfu_kernel_row **kinds, double *total_s)
+{
+    struct mfu_kernel_row *rows;
+    double largest_s[MFU_PHASE_COUNT * MFU_KIND_COUNT];
+    int n = mfu_kernel_rows(p, &rows, total_s), n_kinds = 0;
+
+    *kinds = rows;
+    for (int i = 0; i < n; i++) {               /* in place: never ahead of i */
+        struct mfu_kernel_row row = rows[i];
+        int k = 0;
+
+        while (k < n_kinds && (rows[k].phase != row.phase || rows[k].kind != row.kind))
+            k++;
+        if (k == n_kinds) {
+            rows[n_kinds++] = row;
+            snprintf(rows[k].name, sizeof rows[k].name, "%s", mfu_kind_names[row.kind]);
+            largest_s[k] = row.time_s;
+            continue;
+        }
+        merge(&rows[k], &row);
+        if (row.time_s > largest_s[k]) {
+            largest_s[k] = row.time_s;
+            rows[k].kernel = row.kernel;
+            rows[k].price = row.price;
+        }
+    }
+    return n < 0 ? n : n_kinds;
+}

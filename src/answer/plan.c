@@ -1,0 +1,251 @@
+/*
+ * plan.c - scenario, program, prices, lifetimes: the whole path, once.
+ */
+#include "answer/plan.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "graph/runtime.h"
+#include "graph/step.h"
+
+const char *const mfu_limit_names[] = {"compute", "memory", "launch", "communication", "input"};
+
+double mfu_plan_times(const struct mfu_plan *p, const struct mfu_segment *seg)
+{
+    return seg->repeat * (seg->phase == MFU_OPTIMIZER_PHASE ? 1 : p->program.accum);
+}
+
+/* ---- time --------------------------------------------------------------- */
+
+/* Host time to dispatch one launch; compiled and captured code is cheaper. */
+static double dispatch_s(const struct mfu_plan *p, enum mfu_phase phase)
+{
+    const struct mfu_runtime *r = &mfu_runtimes[p->config.runtime];
+
+    if (p->config.setting[MFU_S_CUDA_GRAPHS] > 0 && phase != MFU_OPTIMIZER_PHASE)
+        return p->machine.c[MFU_C_DISPATCH_GRAPH];
+    return p->machine.c[phase == MFU_BACKWARD ? r->dispatch_backward
+                        : phase == MFU_OPTIMIZER_PHASE && p->config.runtime != MFU_LLMC ? MFU_C_DISPATCH_EAGER
+                        : r->dispatch_forward];
+}
+
+static int price_all(struct mfu_plan *p)
+{
+    struct mfu_program *g = &p->program;
+
+    if (g->n_launches > p->cap_prices) {
+        struct mfu_price *more = realloc(p->prices, (size_t)g->cap_launches * sizeof *more);
+
+        if (!more)
+            return -1;
+        p->prices = more;
+        p->cap_prices = g->cap_launches;
+    }
+    for (int i = 0; i < g->n_launches; i++) {
+        /* Neighbouring layers hold the same kernels: price them once. */
+        mfu_price_kernel(&p->machine, &g->launches[i].kernel, &p->prices[i]);
+    }
+    return 0;
+}
+
+static void add_up_time(struct mfu_plan *p)
+{
+    const struct mfu_program *g = &p->program;
+    struct mfu_step_answer *s = &p->step;
+    double phase_s[MFU_PHASE_COUNT] = {0}, phase_host_s[MFU_PHASE_COUNT] = {0};
+    double compute_s = 0, memory_s = 0;
+    double loader_s = p->config.setting[MFU_S_DATALOADER_MS] * 1e-3 * g->accum, gpu_s;
+
+    s->kernels = 0;
+    for (int k = 0; k < g->n_segments; k++) {
+        const struct mfu_segment *seg = &g->segments[k];
+        double times = mfu_plan_times(p, seg);
+
+        for (int i = seg->first; i < seg->first + seg->count; i++) {
+            const struct mfu_price *price = &p->prices[i];
+
+            phase_s[seg->phase] += times * price->time_s;
+            phase_host_s[seg->phase] += times * g->launches[i].kernel.launches * dispatch_s(p, seg->phase);
+            s->kernels += times * g->launches[i].kernel.launches;
+            *(price->bound == MFU_BOUND_COMPUTE || price->bound == MFU_BOUND_LATENCY ? &compute_s : &memory_s) += times * price->time_s;
+        }
+    }
+    s->forward_s = phase_s[MFU_FORWARD];
+    s->backward_s = phase_s[MFU_BACKWARD];
+    s->optimizer_s = phase_s[MFU_OPTIMIZER_PHASE];
+    s->busy_s = s->forward_s + s->backward_s + s->optimizer_s;
+    s->communication_exposed_s = 0;
+    s->host_s = 0;
+    gpu_s = 0;
+    for (int i = 0; i < MFU_PHASE_COUNT; i++) {         /* the host runs ahead within a phase */
+        s->host_s += phase_host_s[i];
+        gpu_s += fmax(phase_s[i], phase_host_s[i]);
+    }
+    gpu_s += p->machine.c[MFU_C_STEP_CONSTANT];
+    s->time_s = fmax(gpu_s, loader_s);
+    s->idle_s = s->time_s - s->busy_s;
+    p->limit = loader_s > gpu_s ? MFU_LIMIT_INPUT
+        : s->host_s > s->busy_s ? MFU_LIMIT_LAUNCH
+        : compute_s >= memory_s ? MFU_LIMIT_COMPUTE : MFU_LIMIT_MEMORY;
+    s->tokens = p->config.tokens * g->accum;
+    s->tokens_per_s = s->tokens / s->time_s;
+    s->samples_per_s = s->tokens_per_s / p->config.seq;
+}
+
+/* ---- use of the GPU ----------------------------------------------------- */
+
+/* The precision whose peak the model FLOPs are divided by. */
+static enum mfu_peak peak_of(enum mfu_precision precision)
+{
+    static const enum mfu_peak peaks[MFU_PRECISION_COUNT] = {
+        [MFU_FP32] = MFU_PEAK_FP32, [MFU_TF32] = MFU_PEAK_TF32, [MFU_FP16] = MFU_PEAK_FP16,
+        [MFU_BF16] = MFU_PEAK_BF16, [MFU_BF16_PURE] = MFU_PEAK_BF16, [MFU_FP8] = MFU_PEAK_FP8};
+
+    return peaks[precision];
+}
+
+static bool is_matmul(const struct mfu_launch *l)
+{
+    return l->kernel.kind == MFU_GEMM || l->kernel.kind == MFU_FUSED_ATTENTION;
+}
+
+/* Model FLOPs: three times the forward products, with attention over all pairs
+ * (12 L d T per token) and without what is only recomputed. */
+static void add_up_flops(struct mfu_plan *p)
+{
+    const struct mfu_program *g = &p->program;
+    const struct mfu_config *c = &p->config;
+    struct mfu_mfu_answer *a = &p->mfu;
+    double matmul = 0, hardware = 0, attention = 0;
+
+    p->matmul_seconds = 0;
+    for (int k = 0; k < g->n_segments; k++) {
+        const struct mfu_segment *seg = &g->segments[k];
+        double times = mfu_plan_times(p, seg);
+
+        for (int i = seg->first; i < seg->first + seg->count; i++) {
+            const struct mfu_launch *l = &g->launches[i];
+
+            if (!is_matmul(l))
+                continue;
+            hardware += times * l->kernel.flops;
+            p->matmul_seconds += times * p->prices[i].time_s;
+            if (seg->phase != MFU_FORWARD)
+                continue;
+            if (l->kernel.kind == MFU_FUSED_ATTENTION)
+                attention += times * 4 * l->kernel.batch * l->kernel.n * l->kernel.k * l->kernel.m * l->kernel.m;
+            else
+                matmul += times * l->kernel.flops;
+        }
+    }
+    a->peak = peak_of(c->precision);
+    a->peak_flops = c->gpu->peak_flops[a->peak];
+    a->model_flops = 3 * (matmul + attention);
+    a->hardware_flops = hardware;
+    a->achieved_flops = a->model_flops / p->step.time_s;
+    a->mfu = a->achieved_flops / a->peak_flops;
+    a->hfu = hardware / p->step.time_s / a->peak_flops;
+}
+
+/* ---- memory ------------------------------------------------------------- */
+
+/* The driver's own reserve, where no device report of this card is known: the
+ * median of the known ones is 2.5 % of the total, at least 300 MiB. */
+static double capacity(const struct mfu_gpu *g, bool *assumed)
+{
+    double total = g->smi_total_bytes > 0 ? g->smi_total_bytes : g->size_bytes * 0x1p30 / 1e9 * 0.98;
+
+    *assumed = !(g->capacity_bytes > 0);
+    return *assumed ? total - fmax(300 * 0x1p20, 0.025 * total) : g->capacity_bytes;
+}
+
+static void name_moment(struct mfu_plan *p)
+{
+    const struct mfu_peak_memory *peak = &p->memory.peak;
+    const struct mfu_launch *l;
+    char *text = p->memory.peak_at;
+    char name[80];
+
+    if (peak->launch < 0) {
+        snprintf(text, sizeof p->memory.peak_at, "all the time");
+        return;
+    }
+    l = &p->program.launches[peak->launch];
+    snprintf(name, sizeof name, "%s", l->op[0] ? l->op : l->suffix);
+    snprintf(text, sizeof p->memory.peak_at, "%s of %s", mfu_phase_names[l->phase], name);
+}
+
+static void add_up_memory(struct mfu_plan *p)
+{
+    struct mfu_memory_answer *m = &p->memory;
+    const struct mfu_runtime *r = &mfu_runtimes[p->config.runtime];
+    double factor = r->reserved < MFU_COEFFICIENT_COUNT ? p->machine.c[r->reserved] : r->reserved_always;
+    double others = p->config.setting[MFU_S_VRAM_RESERVED];
+
+    mfu_lifetime_peak(&p->program, &m->peak);
+    m->capacity_bytes = capacity(p->config.gpu, &m->capacity_assumed);
+    m->reserved_bytes = ceil(m->peak.bytes * factor / (2 * 0x1p20)) * 2 * 0x1p20;
+    m->context_bytes = p->machine.c[MFU_C_CONTEXT_BYTES] + p->machine.c[MFU_C_MODULE_BYTES];
+    m->smi_bytes = m->reserved_bytes + m->context_bytes;
+    m->fill = (m->smi_bytes + others) / m->capacity_bytes;
+    /* The caching allocator gives back what it only caches before it fails. */
+    m->fits = m->peak.bytes + m->context_bytes + others <= m->capacity_bytes;
+    name_moment(p);
+}
+
+/* ---- how sure ----------------------------------------------------------- */
+
+/* A 90 % interval: coefficients vary independently, each moving the share of
+ * the step that it rules; what they cannot explain is model.sigma. */
+static void interval(struct mfu_plan *p)
+{
+    const struct mfu_program *g = &p->program;
+    const struct mfu_coefficients *known = &p->config.gpu->coefficients;
+    double share[MFU_COEFFICIENT_COUNT] = {0}, variance, total = p->step.time_s;
+
+    for (int k = 0; k < g->n_segments; k++)
+        for (int i = g->segments[k].first; i < g->segments[k].first + g->segments[k].count; i++) {
+            const struct mfu_kernel *kernel = &g->launches[i].kernel;
+            double busy = mfu_plan_times(p, &g->segments[k]) * (p->prices[i].time_s - p->prices[i].overhead_s);
+            enum mfu_coefficient which = kernel->traffic;
+
+            if (kernel->kind == MFU_GEMM && p->prices[i].compute_s > p->prices[i].memory_s)
+                which = MFU_C_GEMM_EFFICIENCY;
+            else if (kernel->kind == MFU_FUSED_ATTENTION)
+                which = kernel->k > 96 ? MFU_C_FLASH_D128 : MFU_C_FLASH_D64;
+            share[which] += busy / total;
+        }
+    share[MFU_C_DISPATCH_EAGER] = p->limit == MFU_LIMIT_LAUNCH ? 1 : p->step.idle_s / total;
+    variance = pow(p->machine.c[MFU_C_MODEL_SIGMA], 2);
+    for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++)
+        variance += pow(share[i] * known->sigma[i], 2);
+    p->step.low_s = total * exp(-1.645 * sqrt(variance));
+    p->step.high_s = total * exp(1.645 * sqrt(variance));
+}
+
+int mfu_plan_make(struct mfu_plan *p, const struct mfu_scenario *scenario, struct mfu_error *err)
+{
+    p->scenario = *scenario;
+    if (mfu_scenario_resolve(&p->scenario, &p->config, err) < 0
+        || mfu_step_build(&p->config, &p->program, err) < 0)
+        return -1;
+    mfu_machine_make(&p->config, &p->machine);
+    if (price_all(p) < 0)
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
+    add_up_time(p);
+    add_up_flops(p);
+    add_up_memory(p);
+    interval(p);
+    return 0;
+}
+
+void mfu_plan_release(struct mfu_plan *p)
+{
+    mfu_program_free(&p->program);
+    free(p->prices);
+    memset(p, 0, sizeof *p);
+}

@@ -1,0 +1,69 @@
+/*
+ * plan.h - the answer to a scenario: memory, time and use of the GPU.
+ */
+#ifndef MFU_PLAN_H
+#define MFU_PLAN_H
+
+#include "cost/cost.h"
+#include "graph/lifetime.h"
+#include "graph/program.h"
+#include "scenario/scenario.h"
+
+struct mfu_error;
+
+/* What limits the step as a whole. */
+enum mfu_limit { MFU_LIMIT_COMPUTE, MFU_LIMIT_MEMORY, MFU_LIMIT_LAUNCH, MFU_LIMIT_COMMUNICATION, MFU_LIMIT_INPUT };
+extern const char *const mfu_limit_names[];
+
+struct mfu_memory_answer {
+    struct mfu_peak_memory peak;        /* allocated, as a partition */
+    double capacity_bytes;      /* what the card offers to a process */
+    bool capacity_assumed;      /* not verified for this card: estimated */
+    double reserved_bytes;      /* of the caching allocator */
+    double context_bytes;       /* CUDA context, kernels, libraries */
+    double smi_bytes;           /* nvidia-smi's figure for the process */
+    double fill;                /* of the capacity, other processes included */
+    bool fits;
+    char peak_at[96];           /* "backward of lm_head" */
+};
+
+struct mfu_step_answer {
+    double time_s, low_s, high_s;       /* 90 % interval */
+    double forward_s, backward_s, optimizer_s, communication_exposed_s, idle_s;
+    double busy_s;              /* sum of the kernels */
+    double host_s;              /* that dispatching takes, hidden or not */
+    double tokens, tokens_per_s, samples_per_s;
+    double kernels;             /* launched in one step */
+};
+
+struct mfu_mfu_answer {
+    enum mfu_peak peak;         /* whose peak it is divided by */
+    double peak_flops;
+    double model_flops;         /* of a step: forward + backward, causal in full */
+    double hardware_flops;      /* that are really computed, recomputation included */
+    double mfu, hfu, achieved_flops;
+};
+
+struct mfu_plan {
+    struct mfu_scenario scenario;       /* own copy; config points at it */
+    struct mfu_config config;
+    struct mfu_machine machine;
+    struct mfu_program program;
+    struct mfu_price *prices;   /* of program.launches */
+    int cap_prices;
+    struct mfu_memory_answer memory;
+    struct mfu_step_answer step;
+    struct mfu_mfu_answer mfu;
+    enum mfu_limit limit;
+    double matmul_seconds;      /* of the step, in GEMMs and attention */
+};
+
+/* Plans `scenario` into `plan`, which was zeroed or used before (its memory is
+ * reused: sweeps make millions of plans in one).  Release it at the end. */
+int mfu_plan_make(struct mfu_plan *plan, const struct mfu_scenario *scenario, struct mfu_error *err);
+void mfu_plan_release(struct mfu_plan *);
+
+/* How often a launch of a segment happens in one optimizer step. */
+double mfu_plan_times(const struct mfu_plan *, const struct mfu_segment *);
+
+#endif

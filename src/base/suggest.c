@@ -1,0 +1,117 @@
+/*
+ * suggest.c - "did you mean": the nearest known names.
+ *
+ * The distance counts the keys that someone has to retype: letters left out,
+ * put in or replaced, and neighbours swapped, each count one (Damerau and
+ * Levenshtein).  Names are compared as they sound: folded to small letters
+ * without '-', '_' and blanks.
+ */
+#include "base/suggest.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LONGEST 96              /* letters; nobody retypes more than that */
+
+/* The next letter that matters, folded; '\0' at the end. */
+static int next_letter(const char **name)
+{
+    while (**name == '-' || **name == '_' || **name == ' ' || **name == '\t')
+        ++*name;
+    return **name ? tolower((unsigned char)*(*name)++) : '\0';
+}
+
+int mfu_same_name(const char *a, const char *b)
+{
+    for (;;) {
+        int x = next_letter(&a), y = next_letter(&b);
+
+        if (x != y)
+            return 0;
+        if (x == '\0')
+            return 1;
+    }
+}
+
+/* Writes the letters that matter; returns how many, LONGEST if too many. */
+static int fold(char folded[LONGEST], const char *name)
+{
+    int length = 0, c;
+
+    while ((c = next_letter(&name)) && length < LONGEST)
+        folded[length++] = (char)c;
+    return length;
+}
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/*
+ * The distance between a[0..m) and b[0..n).  A cell of the usual table needs
+ * only the three rows that end here:
+ *
+ *     above[j-2]                      swap: a[i-2] a[i-1] = b[j-1] b[j-2]
+ *                 over[j-1] over[j]   replace (or keep), leave out
+ *                 row[j-1]  row[j]    put in
+ */
+static int distance(const char *a, int m, const char *b, int n)
+{
+    int rows[3][LONGEST + 1];
+    int *above = rows[0], *over = rows[1], *row = rows[2];
+
+    for (int j = 0; j <= n; j++)
+        over[j] = above[j] = j;
+    for (int i = 1; i <= m; i++) {
+        int *spare = above;
+
+        row[0] = i;
+        for (int j = 1; j <= n; j++) {
+            int d = over[j - 1] + (a[i - 1] != b[j - 1]);
+
+            d = least(d, least(over[j], row[j - 1]) + 1);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                d = least(d, above[j - 2] + 1);
+            row[j] = d;
+        }
+        above = over;
+        over = row;
+        row = spare;
+    }
+    return over[n];
+}
+
+/* How good a match `name` is: 0 is the word itself, 1 a word that it begins,
+ * 1 + d one at distance d, and beyond `limit` is too far. */
+static int rank(const char *word, int length, const char *name, int limit)
+{
+    char folded[LONGEST];
+    int n = fold(folded, name);
+
+    if (n >= length && memcmp(folded, word, (size_t)length) == 0)
+        return n > length;
+    if (abs(n - length) > limit)        /* also spares the table */
+        return limit + 2;
+    return 1 + distance(word, length, folded, n);
+}
+
+size_t mfu_suggest(const char *typed, const char *const *names, size_t n,
+                   const char **best, size_t max)
+{
+    char word[LONGEST];
+    int length = fold(word, typed);
+    int limit = 1 + length / 4;         /* a slip per four letters, and one */
+    size_t found = 0;
+
+    if (length == 0 || length == LONGEST)
+        return 0;
+    if (limit >= length)
+        limit = length - 1;             /* something must have been right */
+    for (int r = 0; r <= 1 + limit && found < max; r++)
+        for (size_t i = 0; i < n && found < max; i++)
+            if (rank(word, length, names[i], limit) == r)
+                best[found++] = names[i];
+    return found;
+}

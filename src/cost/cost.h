@@ -1,0 +1,53 @@
+/*
+ * cost.h - seconds per kernel; knows no architecture.
+ *
+ * A machine is a GPU as a scenario runs it: rates that it sustains, with the
+ * coefficients of its family, its own file, and the user applied.  A kernel's
+ * time is the larger of what its arithmetic and its traffic take, plus the
+ * fixed time between two dependent kernels.
+ */
+#ifndef MFU_COST_H
+#define MFU_COST_H
+
+#include "kernel/kernel.h"
+
+struct mfu_config;
+
+struct mfu_machine {
+    double peak_flops[MFU_PEAK_COUNT];          /* dense, of the data sheet */
+    double sustained_flops[MFU_PEAK_COUNT];     /* of a large GEMM */
+    double attention_flops;     /* peak that attention's fractions refer to */
+    double bandwidth_bytes_s;   /* theoretical, DRAM */
+    double l2_bytes;            /* 0 when unknown */
+    double l2_bytes_s;
+    double sms;
+    double c[MFU_COEFFICIENT_COUNT];            /* as this scenario sees them */
+};
+
+/* Needs a config that resolved without error. */
+void mfu_machine_make(const struct mfu_config *, struct mfu_machine *);
+
+enum mfu_bound { MFU_BOUND_COMPUTE, MFU_BOUND_MEMORY, MFU_BOUND_LAUNCH, MFU_BOUND_LATENCY };
+extern const char *const mfu_bound_names[];
+
+struct mfu_price {
+    double time_s;              /* of all `launches` of the kernel, once */
+    double compute_s, memory_s, overhead_s;     /* its components */
+    enum mfu_bound bound;
+    double blocks, waves;       /* thread blocks and rounds of them; 0: unknown */
+};
+
+void mfu_price_kernel(const struct mfu_machine *, const struct mfu_kernel *, struct mfu_price *);
+
+/* The tile that a GEMM is computed with, and what follows. */
+struct mfu_tiling {
+    int tile_m, tile_n, split;  /* split: pieces of K */
+    double blocks, waves;
+    double compute_s;
+};
+struct mfu_tiling mfu_gemm_tiling(const struct mfu_machine *, const struct mfu_kernel *);
+
+/* Seconds of arithmetic of a fused attention kernel. */
+double mfu_attention_seconds(const struct mfu_machine *, const struct mfu_kernel *, struct mfu_price *);
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * gemm.c - how long a matrix product computes.
+ *
+ * cuBLAS chooses a tile and may split K; taking the fastest of the candidates
+ * gives wave quantization its real size.  For a tile tm x tn and s pieces of K:
+ *
+ *     e(tile) = I/(I + I0) (I256 + I0)/I256     I = tm tn/(tm + tn)
+ *     time    = ceil(blocks/SMs) SMs tm tn 2 (K/s + K0) / (SMs-wide rate e)
+ *             + (s > 1: reduction of the partial sums)
+ *
+ * with the sustained rate of a 256x128 tile.  Fitted to published bf16 sweeps
+ * of nine GPUs: 3.5 to 5 % on shapes that the fit did not see (form e4 of the
+ * kernel-model notes, docs/cost-model.md).
+ */
+#include <math.h>
+
+#include "cost/cost.h"
+
+static const struct { int m, n; } tiles[] = {
+    {256, 128}, {128, 256}, {128, 128}, {128, 64}, {64, 128}, {64, 64}};
+static const int splits[] = {1, 2, 4, 8};
+#define REFERENCE_INTENSITY (256. * 128 / (256 + 128))
+
+struct mfu_tiling mfu_gemm_tiling(const struct mfu_machine *m, const struct mfu_kernel *k)
+{
+    double rate = m->sustained_flops[k->math], i0 = m->c[MFU_C_GEMM_I0], k0 = m->c[MFU_C_GEMM_K0];
+    double reference = (REFERENCE_INTENSITY + i0) / REFERENCE_INTENSITY;
+    double partial_sums_s = 4 * k->m * k->n * k->batch / (m->c[MFU_C_GEMM_BANDWIDTH] * m->bandwidth_bytes_s);
+    struct mfu_tiling best = {.compute_s = INFINITY};
+
+    if (!k->aligned && k->math != MFU_PEAK_FP32)
+        rate *= m->c[MFU_C_GEMM_MISALIGNED];
+    for (size_t t = 0; t < sizeof tiles / sizeof tiles[0]; t++) {
+        double tm = tiles[t].m, tn = tiles[t].n, intensity = tm * tn / (tm + tn);
+        double e = intensity / (intensity + i0) * reference;
+        double per_split = k->batch * ceil(k->m / tm) * ceil(k->n / tn);
+
+        for (size_t i = 0; i < sizeof splits / sizeof splits[0]; i++) {
+            double s = splits[i], blocks = per_split * s, waves = ceil(blocks / m->sms);
+            double seconds = waves * m->sms * tm * tn * 2 * (k->k / s + k0) / (e * rate);
+
+            if (s > 1)
+                seconds += m->c[MFU_C_GEMM_SPLIT] + s * partial_sums_s;
+            if (seconds < best.compute_s)
+                best = (struct mfu_tiling){.tile_m = tiles[t].m, .tile_n = tiles[t].n, .split = splits[i],
+                                           .blocks = blocks, .waves = blocks / m->sms, .compute_s = seconds};
+            if (k->k / s < 256)
+                break;                  /* pieces of K become too short */
+        }
+    }
+    return best;
+}

@@ -1,0 +1,54 @@
+/*
+ * builder.h - a model while it is being made; for model.c and operations.c.
+ */
+#ifndef MFU_BUILDER_H
+#define MFU_BUILDER_H
+
+#include <stdbool.h>
+
+#include "descriptor/model.h"
+
+struct mfu_node;
+struct mfu_yaml;
+
+#define MFU_CHAIN_MAX 5         /* a file and four that it extends in turn */
+#define MFU_NAME_MAX 48         /* of a dim, an op, a section; with its '\0' */
+
+/* What stands at the top of a file. */
+struct mfu_model_head {
+    char name[80], family[32], source[200], note[320], extends[48];
+    double published_params;
+};
+
+struct mfu_model_file {
+    struct mfu_yaml *yaml;      /* the first is the caller's */
+    struct mfu_model_head head;
+};
+
+/* A model while it is being made. */
+struct mfu_builder {
+    struct mfu_model *model;
+    struct mfu_model_file chain[MFU_CHAIN_MAX];
+    int n_files;
+    struct {                    /* where the dim of that number is written */
+        struct mfu_yaml *yaml;
+        struct mfu_node *node;
+    } dims[MFU_MAX_DIMS];
+    struct mfu_yaml *yaml;      /* of the graph */
+    struct mfu_error *err;
+};
+
+/* Fails because memory is out. */
+int mfu_build_no_memory(struct mfu_builder *);
+
+/* Letters, digits and _, beginning with a letter; what `more` allows, too. */
+bool mfu_build_is_name(const char *text, const char *more);
+
+/* The scalar at `node` as an expression over the dims. */
+struct mfu_expression *mfu_build_compile(struct mfu_builder *, struct mfu_yaml *,
+                                         struct mfu_node *, enum mfu_dim);
+
+/* The nearest graph of the chain as sections and ops; dims are known. */
+int mfu_build_graph(struct mfu_builder *);
+
+#endif

@@ -1,0 +1,444 @@
+/*
+ * catalog.c - the models and GPUs that are known by name.
+ *
+ * Names are file names, so listing a folder is enough to know them.  Aliases
+ * are inside the files: the first name that is no file name makes the catalog
+ * look at the head of every file for the line `aliases:`, once and without
+ * parsing it.  What is parsed is kept until the catalog is freed, and read again
+ * when its file has changed: those who hold the old one keep it.
+ */
+#include "descriptor/catalog.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/suggest.h"
+#include "descriptor/folder.h"
+#include "descriptor/gpu.h"
+#include "descriptor/model.h"
+
+#define HEAD 4096               /* bytes of a file in which `aliases:` stands */
+
+struct alias {
+    const char *text;
+    const char *name;           /* of the file that says so */
+    struct alias *next;         /* in the order of the files */
+};
+
+/* One of the two folders. */
+struct shelf {
+    const char *what;           /* "GPU" */
+    char folder[MFU_PATH_MAX];
+    bool listed, scanned;
+    const char *const *names;
+    size_t n;
+    struct alias *aliases, **last;
+};
+
+/* A file that was read. */
+struct loaded {
+    struct loaded *older;
+    char *path;
+    struct timespec changed;
+    off_t size;
+    struct mfu_gpu *gpu;        /* one of the two */
+    struct mfu_model *model;
+};
+
+struct mfu_catalog {
+    char folder[MFU_PATH_MAX], families[MFU_PATH_MAX];
+    struct shelf gpus, models;
+    struct loaded *loaded;
+    struct mfu_arena arena;     /* names and aliases */
+};
+
+/* Where it stands -------------------------------------------------------- */
+
+static bool is_folder(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+static int set_folder(struct mfu_catalog *c, const char *folder,
+                      struct mfu_error *err)
+{
+    if (mfu_folder_path(c->gpus.folder, folder, "gpus", "", err) < 0 ||
+        mfu_folder_path(c->models.folder, folder, "models", "", err) < 0 ||
+        mfu_folder_path(c->families, c->gpus.folder, "families", "", err) < 0)
+        return -1;
+    snprintf(c->folder, sizeof c->folder, "%s", folder);
+    if (is_folder(c->gpus.folder) || is_folder(c->models.folder))
+        return 0;
+    return mfu_fail(err, MFU_EIO, "'%.200s' %s", folder,
+                    is_folder(folder) ? "holds neither gpus/ nor models/"
+                                      : "is not a folder");
+}
+
+static int find_folder(struct mfu_catalog *c, const char *data_dir,
+                       struct mfu_error *err)
+{
+    const char *named = getenv("MFUPLAN_DATA_DIR");
+
+    if (data_dir)
+        return set_folder(c, data_dir, err);
+    if (named && *named) {
+        if (set_folder(c, named, err) < 0)
+            return mfu_within(err, "MFUPLAN_DATA_DIR");
+        return 0;
+    }
+#ifdef MFUPLAN_INSTALL_DATADIR
+    if (is_folder(MFUPLAN_INSTALL_DATADIR))
+        return set_folder(c, MFUPLAN_INSTALL_DATADIR, err);
+#endif
+#ifdef MFUPLAN_SOURCE_DIR
+    if (is_folder(MFUPLAN_SOURCE_DIR))
+        return set_folder(c, MFUPLAN_SOURCE_DIR, err);
+#endif
+    return mfu_fail(err, MFU_EIO, "the folder with gpus/ and models/ is not where "
+                    "it was installed; name it with --data-dir or "
+                    "MFUPLAN_DATA_DIR");
+}
+
+struct mfu_catalog *mfu_catalog_open(const char *data_dir, struct mfu_error *err)
+{
+    struct mfu_catalog *c = calloc(1, sizeof *c);
+
+    if (!c) {
+        mfu_fail(err, MFU_ENOMEM, "memory is out");
+        return NULL;
+    }
+    c->gpus.what = "GPU";
+    c->models.what = "model";
+    c->gpus.last = &c->gpus.aliases;
+    c->models.last = &c->models.aliases;
+    if (find_folder(c, data_dir, err) < 0) {
+        free(c);
+        return NULL;
+    }
+    return c;
+}
+
+void mfu_catalog_free(struct mfu_catalog *c)
+{
+    if (!c)
+        return;
+    while (c->loaded) {
+        struct loaded *older = c->loaded->older;
+
+        mfu_model_free(c->loaded->model);
+        free(c->loaded->gpu);
+        free(c->loaded->path);
+        free(c->loaded);
+        c->loaded = older;
+    }
+    mfu_arena_free(&c->arena);
+    free(c);
+}
+
+const char *mfu_catalog_folder(const struct mfu_catalog *c)
+{
+    return c->folder;
+}
+
+/* Names and aliases ------------------------------------------------------ */
+
+static int list(struct mfu_catalog *c, struct shelf *s, struct mfu_error *err)
+{
+    if (s->listed)
+        return 0;
+    if (mfu_folder_names(&c->arena, s->folder, &s->names, &s->n, err) < 0)
+        return -1;
+    s->listed = true;
+    return 0;
+}
+
+/* Notes text[0..length), without its quotes and blanks, as another name.  One
+ * that memory has no room for is not known. */
+static void add_alias(struct mfu_catalog *c, struct shelf *s, const char *name,
+                      const char *text, size_t length)
+{
+    struct alias *a;
+
+    while (length > 0 && strchr(" \t\r\n\"'", *text))
+        text++, length--;
+    while (length > 0 && strchr(" \t\r\n\"'", text[length - 1]))
+        length--;
+    a = length > 0 ? mfu_arena_alloc(&c->arena, 1, sizeof *a) : NULL;
+    if (!a)
+        return;
+    a->name = name;
+    a->text = mfu_arena_copy(&c->arena, text, length);
+    if (!a->text)
+        return;
+    *s->last = a;
+    s->last = &a->next;
+}
+
+/* What stands after `key:` at the beginning of a line, or NULL. */
+static const char *find_line(const char *text, const char *key)
+{
+    size_t n = strlen(key);
+
+    for (const char *line = text; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, key, n) == 0 && line[n] == ':')
+            return line + n + 1;
+    }
+    return NULL;
+}
+
+/* [a, "b", c], perhaps over several lines. */
+static void scan_brackets(struct mfu_catalog *c, struct shelf *s, const char *name,
+                          const char *at)
+{
+    while (*at && *at != ']') {
+        size_t n;
+
+        at += strspn(at, "[, \t\r\n");
+        if (*at == '"' || *at == '\'') {
+            const char *end = strchr(at + 1, *at);
+
+            n = end ? (size_t)(end - at) + 1 : strlen(at);
+        } else
+            n = strcspn(at, ",]\n");
+        add_alias(c, s, name, at, n);
+        at += n;
+    }
+}
+
+/* - a
+ * - b */
+static void scan_dashes(struct mfu_catalog *c, struct shelf *s, const char *name,
+                        const char *at)
+{
+    for (at += strcspn(at, "\n"); *at; at += strcspn(at, "\n")) {
+        at += 1 + strspn(at + 1, " \t");
+        if (*at != '-')
+            break;
+        add_alias(c, s, name, at + 1, strcspn(at + 1, "\n#"));
+    }
+}
+
+/* Looks at the head of one file. */
+static void scan_file(struct mfu_catalog *c, struct shelf *s, const char *name)
+{
+    char path[MFU_PATH_MAX], text[HEAD];
+    const char *at;
+
+    if (mfu_folder_path(path, s->folder, name, ".yaml", NULL) < 0)
+        return;
+    mfu_folder_peek(path, text, sizeof text);
+    at = find_line(text, "name");
+    if (at)
+        add_alias(c, s, name, at, strcspn(at, "\n#"));
+    at = find_line(text, "aliases");
+    if (!at)
+        return;
+    at += strspn(at, " \t");
+    if (*at == '[')
+        scan_brackets(c, s, name, at);
+    else if (strchr("\r\n#", *at))
+        scan_dashes(c, s, name, at);
+    else
+        add_alias(c, s, name, at, strcspn(at, "\n#"));
+}
+
+/* The file name that `name` means, or NULL. */
+static const char *find_name(struct mfu_catalog *c, struct shelf *s,
+                             const char *name)
+{
+    if (list(c, s, NULL) < 0)
+        return NULL;
+    for (size_t i = 0; i < s->n; i++)
+        if (mfu_same_name(s->names[i], name))
+            return s->names[i];
+    for (size_t i = 0; !s->scanned && i < s->n; i++)
+        scan_file(c, s, s->names[i]);
+    s->scanned = true;
+    for (const struct alias *a = s->aliases; a; a = a->next)
+        if (mfu_same_name(a->text, name))
+            return a->name;
+    return NULL;
+}
+
+/* The nearest name, else the nearest alias. */
+static void suggest(struct mfu_catalog *c, struct shelf *s, const char *name,
+                    struct mfu_error *err)
+{
+    const char **texts, *best;
+    size_t n = 0;
+
+    if (mfu_suggest(name, s->names, s->n, &best, 1) > 0) {
+        mfu_error_suggest(err, best);
+        return;
+    }
+    for (const struct alias *a = s->aliases; a; a = a->next)
+        n++;
+    texts = mfu_arena_alloc(&c->arena, n + 1, sizeof *texts);
+    if (!texts)
+        return;
+    n = 0;
+    for (const struct alias *a = s->aliases; a; a = a->next)
+        texts[n++] = a->text;
+    if (mfu_suggest(name, texts, n, &best, 1) > 0)
+        mfu_error_suggest(err, best);
+}
+
+static int fail_unknown(struct mfu_catalog *c, struct shelf *s, struct shelf *other,
+                        const char *name, struct mfu_error *err)
+{
+    if (find_name(c, other, name))
+        return mfu_fail(err, MFU_EINPUT, "no %s is called '%.80s'; it is a %s",
+                        s->what, name, other->what);
+    mfu_fail(err, MFU_EINPUT, "no %s is called '%.80s'", s->what, name);
+    suggest(c, s, name, err);
+    return -1;
+}
+
+static bool ends_in(const char *text, const char *suffix)
+{
+    size_t n = strlen(text), m = strlen(suffix);
+
+    return n > m && strcasecmp(text + n - m, suffix) == 0;
+}
+
+/* The file that a name or path means. */
+static int find_path(struct mfu_catalog *c, struct shelf *s, struct shelf *other,
+                     const char *name, char path[MFU_PATH_MAX],
+                     struct mfu_error *err)
+{
+    const char *found;
+
+    if (strchr(name, '/') || ends_in(name, ".yaml") || ends_in(name, ".yml") ||
+        (s == &c->models && ends_in(name, ".json"))) {
+        if (is_folder(name) && s == &c->models)     /* as models are downloaded */
+            return mfu_folder_path(path, name, "config", ".json", err);
+        if (strlen(name) >= MFU_PATH_MAX)
+            return mfu_fail(err, MFU_EINPUT, "the path '%.80s...' is longer than "
+                            "%d bytes", name, MFU_PATH_MAX - 1);
+        memcpy(path, name, strlen(name) + 1);
+        return 0;
+    }
+    if (list(c, s, err) < 0)
+        return -1;
+    found = find_name(c, s, name);
+    if (!found)
+        return fail_unknown(c, s, other, name, err);
+    return mfu_folder_path(path, s->folder, found, ".yaml", err);
+}
+
+/* Files ------------------------------------------------------------------ */
+
+/* What was read from this path, if the file is still the same. */
+static struct loaded *recall(struct mfu_catalog *c, const char *path,
+                             const struct stat *now)
+{
+    for (struct loaded *l = c->loaded; l; l = l->older)
+        if (strcmp(l->path, path) == 0 && l->size == now->st_size &&
+            l->changed.tv_sec == now->st_mtim.tv_sec &&
+            l->changed.tv_nsec == now->st_mtim.tv_nsec)
+            return l;
+    return NULL;
+}
+
+/* Reads a file as what its shelf holds. */
+static int read_into(struct mfu_catalog *c, const struct shelf *s,
+                     struct loaded *l, struct mfu_error *err)
+{
+    if (s == &c->gpus) {
+        l->gpu = malloc(sizeof *l->gpu);
+        if (!l->gpu)
+            return mfu_fail(err, MFU_ENOMEM, "memory is out");
+        return mfu_gpu_read(l->path, c->families, l->gpu, err);
+    }
+    l->model = ends_in(l->path, ".json")
+                   ? mfu_model_from_config(l->path, c->models.folder, err)
+                   : mfu_model_read(l->path, c->models.folder, err);
+    return l->model ? 0 : -1;
+}
+
+static struct loaded *load(struct mfu_catalog *c, struct shelf *s,
+                           struct shelf *other, const char *name,
+                           struct mfu_error *err)
+{
+    char path[MFU_PATH_MAX];
+    struct stat info;
+    struct loaded *l;
+
+    if (find_path(c, s, other, name, path, err) < 0)
+        return NULL;
+    if (stat(path, &info) < 0) {
+        mfu_fail(err, MFU_EIO, "cannot be read: %s", strerror(errno));
+        mfu_error_at(err, path, 0, 0);
+        return NULL;
+    }
+    l = recall(c, path, &info);
+    if (l && (s == &c->gpus ? l->gpu != NULL : l->model != NULL))
+        return l;
+    l = calloc(1, sizeof *l);
+    if (l)
+        l->path = strdup(path);
+    if (!l || !l->path) {
+        mfu_fail(err, MFU_ENOMEM, "memory is out");
+        free(l);
+        return NULL;
+    }
+    l->changed = info.st_mtim;
+    l->size = info.st_size;
+    if (read_into(c, s, l, err) < 0) {
+        free(l->gpu);
+        free(l->path);
+        free(l);
+        return NULL;
+    }
+    l->older = c->loaded;
+    c->loaded = l;
+    return l;
+}
+
+const struct mfu_gpu *mfu_catalog_gpu(struct mfu_catalog *c, const char *name,
+                                      struct mfu_error *err)
+{
+    const struct loaded *l = load(c, &c->gpus, &c->models, name, err);
+
+    return l ? l->gpu : NULL;
+}
+
+const struct mfu_model *mfu_catalog_model(struct mfu_catalog *c, const char *name,
+                                          struct mfu_error *err)
+{
+    const struct loaded *l = load(c, &c->models, &c->gpus, name, err);
+
+    return l ? l->model : NULL;
+}
+
+static const char *const *names(struct mfu_catalog *c, struct shelf *s, size_t *n)
+{
+    static const char *const none[] = {NULL};
+
+    if (list(c, s, NULL) < 0 || s->n == 0) {
+        *n = 0;
+        return none;
+    }
+    *n = s->n;
+    return s->names;
+}
+
+const char *const *mfu_catalog_gpus(struct mfu_catalog *c, size_t *n)
+{
+    return names(c, &c->gpus, n);
+}
+
+const char *const *mfu_catalog_models(struct mfu_catalog *c, size_t *n)
+{
+    return names(c, &c->models, n);
+}

@@ -1,0 +1,37 @@
+/*
+ * catalog.h - the models and GPUs that are known by name.
+ *
+ * A thing is a file: models/NAME.yaml, gpus/NAME.yaml.  Nothing is read before
+ * it is asked for.  Names are found regardless of case, '-', '_' and blanks, by
+ * file name first and then by the aliases inside the files.
+ */
+#ifndef MFU_CATALOG_H
+#define MFU_CATALOG_H
+
+#include <stddef.h>
+
+struct mfu_catalog;
+struct mfu_error;
+struct mfu_gpu;
+struct mfu_model;
+
+/* `data_dir` holds models/ and gpus/; NULL: $MFUPLAN_DATA_DIR, else the
+ * installed one, else the source tree's. */
+struct mfu_catalog *mfu_catalog_open(const char *data_dir, struct mfu_error *err);
+void mfu_catalog_free(struct mfu_catalog *);
+
+/* By name, alias, or path of a file (anything with a '/' or ending in .yaml,
+ * .yml; models also .json).  Lent by the catalog. */
+const struct mfu_gpu *mfu_catalog_gpu(struct mfu_catalog *, const char *name,
+                                      struct mfu_error *err);
+const struct mfu_model *mfu_catalog_model(struct mfu_catalog *, const char *name,
+                                          struct mfu_error *err);
+
+/* The names of all files, sorted; lent by the catalog. */
+const char *const *mfu_catalog_gpus(struct mfu_catalog *, size_t *n);
+const char *const *mfu_catalog_models(struct mfu_catalog *, size_t *n);
+
+/* The folder itself, for messages. */
+const char *mfu_catalog_folder(const struct mfu_catalog *);
+
+#endif

@@ -1,0 +1,116 @@
+/*
+ * coefficient.c - the numbers that a data sheet does not print.
+ */
+#include "descriptor/coefficient.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/suggest.h"
+#include "descriptor/yaml.h"
+
+const struct mfu_coefficient_row mfu_coefficient_rows[MFU_COEFFICIENT_COUNT] = {
+#define X(id, name, dim, least, most, meaning) \
+    [MFU_C_##id] = {name, dim, least, most, meaning},
+    MFU_COEFFICIENTS(X)
+#undef X
+};
+
+/* The names alone, as mfu_suggest() wants them. */
+static const char *const names[MFU_COEFFICIENT_COUNT] = {
+#define X(id, name, ...) [MFU_C_##id] = name,
+    MFU_COEFFICIENTS(X)
+#undef X
+};
+
+static int look_up(const char *name)
+{
+    for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++)
+        if (strcmp(names[i], name) == 0)
+            return i;
+    return -1;
+}
+
+int mfu_coefficient_find(const char *name, struct mfu_error *err)
+{
+    int i = look_up(name);
+    const char *best;
+
+    if (i >= 0)
+        return i;
+    mfu_fail(err, MFU_EINPUT, "no coefficient is called '%.80s'", name);
+    if (mfu_suggest(name, names, MFU_COEFFICIENT_COUNT, &best, 1) > 0)
+        mfu_error_suggest(err, best);
+    return -1;
+}
+
+void mfu_coefficients_clear(struct mfu_coefficients *c)
+{
+    *c = (struct mfu_coefficients){0};
+    for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++)
+        c->value[i] = c->sigma[i] = NAN;
+}
+
+/* One entry as it stands in a file. */
+struct entry {
+    double value, sigma;
+    char source[sizeof ((struct mfu_coefficients *)NULL)->source[0]];
+};
+
+/* The row of the table decides what the value may be. */
+static int read_entry(struct mfu_yaml *yaml, struct mfu_node *node,
+                      const struct mfu_coefficient_row *row, struct entry *e,
+                      struct mfu_error *err)
+{
+    const struct mfu_field fields[] = {
+        {.key = "value", .dim = row->dim, .offset = offsetof(struct entry, value),
+         .required = 1, .least = row->least, .most = row->most},
+        {.key = "sigma", .dim = MFU_RATIO, .offset = offsetof(struct entry, sigma),
+         .required = 1, .least = 0, .most = 10},
+        {.key = "source", .type = MFU_FIELD_TEXT, .required = 1,
+         .offset = offsetof(struct entry, source), .size = sizeof e->source},
+        {.key = NULL},
+    };
+
+    return mfu_node_fields(yaml, node, fields, NULL, e, err);
+}
+
+int mfu_coefficients_read(struct mfu_yaml *yaml, struct mfu_node *mapping,
+                          enum mfu_coefficient_origin origin,
+                          struct mfu_coefficients *c, struct mfu_error *err)
+{
+    if (mfu_node_type(mapping) != MFU_MAPPING) {
+        mfu_fail(err, MFU_EINPUT, "expected a mapping such as "
+                 "gemm.k0: {value: 128, sigma: 20%%, source: a paper}");
+        return mfu_node_error(yaml, mapping, err);
+    }
+    for (size_t i = 0; i < mfu_node_count(mapping); i++) {
+        const char *name = mfu_node_key(yaml, mapping, i);
+        struct entry e;
+        int k = look_up(name);
+
+        if (k < 0)
+            return mfu_key_unknown(yaml, mapping, i, "coefficient", names,
+                                   MFU_COEFFICIENT_COUNT, err);
+        if (read_entry(yaml, mfu_node_value(mapping, i),
+                       &mfu_coefficient_rows[k], &e, err) < 0)
+            return mfu_within(err, "%s", name);
+        c->value[k] = e.value;
+        c->sigma[k] = e.sigma;
+        c->origin[k] = (unsigned char)origin;
+        memcpy(c->source[k], e.source, sizeof c->source[k]);
+    }
+    return 0;
+}
+
+int mfu_coefficients_complete(const struct mfu_coefficients *c, int *missing)
+{
+    for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++)
+        if (isnan(c->value[i]) && i != MFU_C_GEMM_POWER) {
+            *missing = i;
+            return 0;
+        }
+    return 1;
+}

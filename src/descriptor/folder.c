@@ -1,0 +1,166 @@
+/*
+ * folder.c - a thing is a file: names of descriptors and where they stand.
+ */
+#include "descriptor/folder.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/suggest.h"
+
+#define MOST_FILES 4096         /* of one folder; more are not looked at */
+
+int mfu_folder_path(char path[MFU_PATH_MAX], const char *folder, const char *name,
+                    const char *suffix, struct mfu_error *err)
+{
+    size_t n = strlen(folder);
+    const char *slash = n > 0 && folder[n - 1] == '/' ? "" : "/";
+    int length = snprintf(path, MFU_PATH_MAX, "%s%s%s%s", folder, slash, name,
+                          suffix);
+
+    if (length < 0 || length >= MFU_PATH_MAX)
+        return mfu_fail(err, MFU_EINPUT, "the path of '%.80s' is longer than %d "
+                        "bytes", name, MFU_PATH_MAX - 1);
+    return 0;
+}
+
+int mfu_folder_of(char folder[MFU_PATH_MAX], const char *path,
+                  struct mfu_error *err)
+{
+    const char *slash = strrchr(path, '/');
+    size_t n = !slash ? 1 : slash == path ? 1 : (size_t)(slash - path);
+
+    if (n >= MFU_PATH_MAX)
+        return mfu_fail(err, MFU_EINPUT, "the path '%.80s...' is longer than %d "
+                        "bytes", path, MFU_PATH_MAX - 1);
+    memcpy(folder, slash ? path : ".", n);
+    folder[n] = '\0';
+    return 0;
+}
+
+/* Where the suffix of a descriptor begins, or NULL if it has none. */
+static const char *suffix_of(const char *name)
+{
+    static const char *const known[] = {".yaml", ".yml", ".json", NULL};
+    const char *dot = strrchr(name, '.');
+
+    for (size_t i = 0; dot && known[i]; i++)
+        if (strcmp(dot, known[i]) == 0)
+            return dot;
+    return NULL;
+}
+
+void mfu_folder_slug(char *slug, size_t size, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *dot = suffix_of(name);
+    size_t n = dot ? (size_t)(dot - name) : strlen(name);
+
+    if (n >= size)
+        n = size - 1;
+    memcpy(slug, name, n);
+    slug[n] = '\0';
+}
+
+int mfu_folder_name_ok(const char *name)
+{
+    if (*name == '\0' || *name == '.' || strlen(name) > 80)
+        return 0;
+    for (; *name; name++)
+        if (!isalnum((unsigned char)*name) && !strchr("-_.", *name))
+            return 0;
+    return 1;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The length of the name if it is a descriptor's, else 0. */
+static size_t name_length(const char *file)
+{
+    static const char measured[] = ".measured";
+    const char *dot = suffix_of(file);
+    size_t n = dot && strcmp(dot, ".yaml") == 0 ? (size_t)(dot - file) : 0;
+
+    if (file[0] == '.')
+        return 0;
+    if (n >= sizeof measured - 1 &&
+        memcmp(dot - (sizeof measured - 1), measured, sizeof measured - 1) == 0)
+        return 0;
+    return n;
+}
+
+int mfu_folder_names(struct mfu_arena *arena, const char *folder,
+                     const char *const **names, size_t *n, struct mfu_error *err)
+{
+    const char *found[MOST_FILES], **kept;
+    struct dirent *entry;
+    DIR *dir = opendir(folder);
+
+    *names = NULL;
+    *n = 0;
+    if (!dir && errno == ENOENT)
+        return 0;
+    if (!dir)
+        return mfu_fail(err, MFU_EIO, "%.200s cannot be read: %s", folder,
+                        strerror(errno));
+    while (*n < MOST_FILES && (entry = readdir(dir))) {
+        size_t length = name_length(entry->d_name);
+
+        if (length == 0)
+            continue;
+        found[*n] = mfu_arena_copy(arena, entry->d_name, length);
+        if (!found[*n])
+            break;
+        ++*n;
+    }
+    closedir(dir);
+    kept = mfu_arena_alloc(arena, *n + 1, sizeof *kept);
+    if (!kept)
+        return mfu_fail(err, MFU_ENOMEM, "memory is out");
+    memcpy(kept, found, *n * sizeof *kept);
+    qsort(kept, *n, sizeof *kept, ascending);
+    *names = kept;
+    return 0;
+}
+
+void mfu_folder_peek(const char *path, char *text, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    size_t used = 0;
+    ssize_t n = 0;
+
+    while (fd >= 0 && used < size - 1 &&
+           (n = read(fd, text + used, size - 1 - used)) > 0)
+        used += (size_t)n;
+    text[used] = '\0';
+    if (fd >= 0)
+        close(fd);
+}
+
+int mfu_folder_unknown(const char *folder, const char *what, const char *name,
+                       struct mfu_error *err)
+{
+    struct mfu_arena arena = {0};
+    const char *const *names, *best;
+    size_t n;
+
+    if (mfu_folder_names(&arena, folder, &names, &n, err) == 0) {
+        mfu_fail(err, MFU_EINPUT, "no %s is called '%.80s' in %.160s", what, name,
+                 folder);
+        if (mfu_suggest(name, names, n, &best, 1) > 0)
+            mfu_error_suggest(err, best);
+    }
+    mfu_arena_free(&arena);
+    return -1;
+}

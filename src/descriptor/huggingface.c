@@ -1,0 +1,320 @@
+/*
+ * huggingface.c - reading a config.json as a model.
+ *
+ * Which of its keys mean which of our dims is no business of the program: the
+ * model file of the architecture says so in its table `huggingface:`.
+ */
+#include "descriptor/model.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/suggest.h"
+#include "descriptor/folder.h"
+#include "descriptor/yaml.h"
+
+#define MOST_TYPES 128
+#define PEEK (64 * 1024)        /* a model file has 5 KB */
+
+/* A config.json while it is being read. */
+struct reader {
+    struct mfu_yaml *config;
+    const char *type;           /* its model_type */
+    struct mfu_yaml *yaml;      /* the model file that knows it */
+    struct mfu_error *err;
+};
+
+/* Finding the model file ------------------------------------------------- */
+
+/* The model types that were found on the way. */
+struct known {
+    struct mfu_arena arena;
+    const char *types[MOST_TYPES];
+    size_t n;
+};
+
+/* Whether a file has a table of its own, without parsing it. */
+static bool has_table(const char *path)
+{
+    static const char key[] = "\nhuggingface:";
+    char *text = malloc(PEEK);
+    bool result = false;
+
+    if (text) {
+        mfu_folder_peek(path, text, PEEK);
+        result = strncmp(text, key + 1, sizeof key - 2) == 0 ||
+                 strstr(text, key) != NULL;
+    }
+    free(text);
+    return result;
+}
+
+/* Whether this model file knows the type; notes those that it knows. */
+static bool knows(struct reader *r, struct mfu_yaml *yaml, struct known *known)
+{
+    struct mfu_node *table = mfu_node_find(mfu_yaml_root(yaml), "huggingface");
+    struct mfu_node *types = table ? mfu_node_find(table, "model_type") : NULL;
+    struct mfu_node *each;
+
+    for (size_t i = 0; types && (each = mfu_node_each(types, i)); i++) {
+        const char *type = mfu_node_text(yaml, each);
+
+        if (type && strcmp(type, r->type) == 0)
+            return true;
+        if (type && known->n < MOST_TYPES)
+            known->types[known->n] = mfu_arena_copy(&known->arena, type,
+                                                    strlen(type));
+        if (type && known->n < MOST_TYPES && known->types[known->n])
+            known->n++;
+    }
+    return false;
+}
+
+static int fail_type(struct reader *r, const struct known *known)
+{
+    struct mfu_node *root = mfu_yaml_root(r->config);
+    char list[400] = "none";
+    const char *best;
+    size_t used = 0;
+
+    for (size_t i = 0; i < known->n && used < sizeof list - 1; i++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s",
+                                 i ? ", " : "", known->types[i]);
+    mfu_fail(r->err, MFU_EINPUT, "no model file knows the model_type '%.80s'; "
+             "known are: %s", r->type, list);
+    if (mfu_suggest(r->type, known->types, known->n, &best, 1) > 0)
+        mfu_error_suggest(r->err, best);
+    return mfu_node_error(r->config, mfu_node_find(root, "model_type"), r->err);
+}
+
+/* Opens the first model file of the folder that knows the type. */
+static int find_model(struct reader *r, const char *folder)
+{
+    struct known known = {.n = 0};
+    const char *const *names;
+    size_t n;
+    int result = mfu_folder_names(&known.arena, folder, &names, &n, r->err);
+
+    for (size_t i = 0; result == 0 && i < n && !r->yaml; i++) {
+        char path[MFU_PATH_MAX];
+        struct mfu_yaml *yaml;
+
+        result = mfu_folder_path(path, folder, names[i], ".yaml", r->err);
+        if (result < 0 || !has_table(path))
+            continue;
+        yaml = mfu_yaml_read(path, r->err);
+        if (!yaml)
+            result = -1;
+        else if (knows(r, yaml, &known))
+            r->yaml = yaml;
+        else
+            mfu_yaml_free(yaml);
+    }
+    if (result == 0 && !r->yaml)
+        result = fail_type(r, &known);
+    mfu_arena_free(&known.arena);
+    return result;
+}
+
+/* Filling the dims ------------------------------------------------------- */
+
+/* Replaces the value of a dim by what `text` says. */
+static int set_dim(struct reader *r, struct mfu_model *m, int dim, const char *text)
+{
+    char *copy = mfu_arena_copy(&m->arena, text, strlen(text));
+
+    if (!copy)
+        return mfu_fail(r->err, MFU_ENOMEM, "memory is out");
+    m->dims[dim].text = copy;
+    m->dims[dim].value = mfu_expression_compile(
+        &m->arena, copy, mfu_model_dim_kind(m->dims[dim].name),
+        mfu_model_dim_resolve, m, r->err);
+    return m->dims[dim].value ? 0 : -1;
+}
+
+/* Whether all of the text is a number as JSON has them. */
+static bool is_number(const char *text)
+{
+    const char *digits = text + (*text == '-');
+    char *end;
+
+    if (!isdigit((unsigned char)*digits) || strpbrk(text, "xX"))
+        return false;
+    strtod(text, &end);
+    return *end == '\0';
+}
+
+/* What config.json says about one dim; a boolean counts as 1 or 0. */
+static int take(struct reader *r, struct mfu_model *m, int dim,
+                struct mfu_node *node)
+{
+    const char *text = mfu_node_text(r->config, node);
+    int yes = mfu_node_bool(node);
+    double value;
+
+    if (yes >= 0)
+        return set_dim(r, m, dim, yes ? "1" : "0");
+    if (!mfu_node_plain(node) || !is_number(text))
+        mfu_fail(r->err, MFU_EINPUT, "expected a number, true, false or null");
+    else if (mfu_quantity_parse(text, MFU_COUNT, &value, r->err) == 0) {
+        if (value >= 0)
+            return set_dim(r, m, dim, text);
+        mfu_fail(r->err, MFU_EINPUT, "'%.80s' is below zero", text);
+    }
+    return mfu_node_error(r->config, node, r->err);
+}
+
+/* The first of their keys that is there and not null, or NULL. */
+static struct mfu_node *look_up(struct reader *r, struct mfu_node *theirs,
+                                const char **key)
+{
+    struct mfu_node *each, *found;
+
+    for (size_t i = 0; (each = mfu_node_each(theirs, i)); i++) {
+        *key = mfu_node_text(r->yaml, each);
+        found = mfu_node_find(mfu_yaml_root(r->config), *key);
+        if (found && !mfu_node_absent(found))
+            return found;
+    }
+    return NULL;
+}
+
+/* A dim that config.json does not give, and for which the table assumes nothing,
+ * is as the model file has it when that is worked out from other dims, or a yes
+ * or no.  A size would be that of another model. */
+static int check_absent(struct reader *r, const struct mfu_model *m, int dim,
+                        struct mfu_node *theirs)
+{
+    struct mfu_node *each = mfu_node_each(theirs, 0);
+    double value;
+
+    if (!mfu_expression_constant(m->dims[dim].value, &value) || value <= 1)
+        return 0;
+    mfu_fail(r->err, MFU_EINPUT, "'%.80s' is missing, and nothing is assumed for "
+             "it in %.120s", mfu_node_text(r->yaml, each), mfu_yaml_name(r->yaml));
+    return mfu_error_at(r->err, mfu_yaml_name(r->config), 0, 0);
+}
+
+/* What config.json says wins over what its class assumes, and that over what
+ * the model file says of another model. */
+static int fill(struct reader *r, struct mfu_model *m)
+{
+    struct mfu_node *table = mfu_node_find(mfu_yaml_root(r->yaml), "huggingface");
+    struct mfu_node *dims = mfu_node_find(table, "dims"), *node;
+    struct mfu_node *defaults = mfu_node_find(table, "defaults");
+
+    for (size_t i = 0; defaults && (node = mfu_node_value(defaults, i)); i++) {
+        const char *name = mfu_node_key(r->yaml, defaults, i);
+        int yes = mfu_node_bool(node);
+
+        if (set_dim(r, m, mfu_model_dim_find(m, name, NULL),
+                    yes < 0 ? mfu_node_text(r->yaml, node) : yes ? "1" : "0") < 0)
+            return mfu_node_error(r->yaml, node, r->err);
+    }
+    for (size_t i = 0; (node = mfu_node_value(dims, i)); i++) {
+        const char *name = mfu_node_key(r->yaml, dims, i), *key = NULL;
+        int dim = mfu_model_dim_find(m, name, NULL);
+        struct mfu_node *found = look_up(r, node, &key);
+
+        if (found && take(r, m, dim, found) < 0)
+            return mfu_within(r->err, "%s", key);
+        if (!found && !(defaults && mfu_node_find(defaults, name)) &&
+            check_absent(r, m, dim, node) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* All dims must still have values, and not wait for each other. */
+static int check(struct reader *r, struct mfu_model *m)
+{
+    double values[MFU_MAX_DIMS];
+    uint64_t circle;
+
+    if (mfu_model_order_dims(m, &circle, r->err) < 0) {
+        mfu_within(r->err, "dims");
+        return mfu_error_at(r->err, mfu_yaml_name(r->yaml), 0, 0);
+    }
+    mfu_model_dim_values(m, values);
+    for (int i = 0; i < m->n_dims; i++)
+        if (!isfinite(values[i])) {
+            mfu_fail(r->err, MFU_EINPUT, "%s, which is %s, is not a number with "
+                     "these values", m->dims[i].name, m->dims[i].text);
+            return mfu_error_at(r->err, mfu_yaml_name(r->config), 0, 0);
+        }
+    return 0;
+}
+
+/* The model ------------------------------------------------------------- */
+
+/* "llama-7b/config.json" is "llama-7b"; a bare config.json is its type. */
+static void name_slug(struct mfu_model *m, const char *path, const char *type)
+{
+    char folder[MFU_PATH_MAX];
+
+    mfu_folder_slug(m->slug, sizeof m->slug, path);
+    if (strcmp(m->slug, "config") != 0)
+        return;
+    if (mfu_folder_of(folder, path, NULL) == 0 &&
+        isalnum((unsigned char)folder[strlen(folder) - 1]))
+        mfu_folder_slug(m->slug, sizeof m->slug, folder);
+    else
+        snprintf(m->slug, sizeof m->slug, "%s", type);
+}
+
+/* What the file of another model says about itself does not hold here. */
+static void name_model(struct reader *r, struct mfu_model *m, const char *path)
+{
+    struct mfu_node *root = mfu_yaml_root(r->config);
+    struct mfu_node *node = mfu_node_find(root, "_name_or_path");
+    const char *name = node && !mfu_node_absent(node)
+                           ? mfu_node_text(r->config, node) : NULL;
+    char known_by[sizeof m->slug];
+
+    memcpy(known_by, m->slug, sizeof known_by);
+    name_slug(m, path, r->type);
+    snprintf(m->name, sizeof m->name, "%s", name && *name ? name : m->slug);
+    snprintf(m->path, sizeof m->path, "%s", path);
+    snprintf(m->source, sizeof m->source, "config.json, model_type %.40s, read as "
+             "%s", r->type, known_by);
+    m->note[0] = '\0';
+    m->published_params = NAN;
+}
+
+/* Reads what the config says it is. */
+static int read_type(struct reader *r)
+{
+    struct mfu_node *root = mfu_yaml_root(r->config);
+    struct mfu_node *type = mfu_node_find(root, "model_type");
+
+    r->type = type ? mfu_node_text(r->config, type) : NULL;
+    if (r->type && r->type[0])
+        return 0;
+    mfu_fail(r->err, MFU_EINPUT, "'model_type' is missing; is this the "
+             "config.json of a Hugging Face model?");
+    return mfu_node_error(r->config, type ? type : root, r->err);
+}
+
+struct mfu_model *mfu_model_from_config(const char *path, const char *folder,
+                                        struct mfu_error *err)
+{
+    struct reader r = {.config = mfu_yaml_read(path, err), .err = err};
+    struct mfu_model *m = NULL;
+
+    if (r.config && read_type(&r) == 0 && find_model(&r, folder) == 0)
+        m = mfu_model_parse(r.yaml, folder, err);
+    if (m && (fill(&r, m) < 0 || check(&r, m) < 0)) {
+        mfu_model_free(m);
+        m = NULL;
+    }
+    if (m)
+        name_model(&r, m, path);
+    mfu_yaml_free(r.yaml);
+    mfu_yaml_free(r.config);
+    return m;
+}

@@ -1,0 +1,536 @@
+/*
+ * model.c - an architecture as data.
+ *
+ * A file and what it extends are read first (the chain); then dims are gathered
+ * from the far end of the chain to the near one, compiled and put in order; the
+ * nearest graph is turned into ops last, because its expressions are over dims.
+ */
+#include "descriptor/model.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/suggest.h"
+#include "descriptor/builder.h"
+#include "descriptor/folder.h"
+#include "descriptor/yaml.h"
+
+int mfu_build_no_memory(struct mfu_builder *b)
+{
+    return mfu_fail(b->err, MFU_ENOMEM, "memory is out");
+}
+
+/* Names ------------------------------------------------------------------ */
+
+/* Letters, digits and _, beginning with a letter; what `more` allows, too. */
+bool mfu_build_is_name(const char *text, const char *more)
+{
+    if (!isalpha((unsigned char)*text) || strlen(text) >= MFU_NAME_MAX)
+        return false;
+    for (; *text; text++)
+        if (!isalnum((unsigned char)*text) && *text != '_' &&
+            !strchr(more, *text))
+            return false;
+    return true;
+}
+
+static int any_slot(void *context, const char *name, struct mfu_error *err)
+{
+    (void)context, (void)name, (void)err;
+    return 0;
+}
+
+/* Whether an expression reads `name` as a name: not `and`, say. */
+static bool is_operand(const char *name)
+{
+    struct mfu_arena arena = {0};
+    struct mfu_expression *e = mfu_expression_compile(&arena, name, MFU_COUNT,
+                                                      any_slot, NULL, NULL);
+    bool result = e && mfu_expression_slots(e, NULL, 0) == 1;
+
+    mfu_arena_free(&arena);
+    return result;
+}
+
+static int look_up_dim(const struct mfu_model *m, const char *name)
+{
+    for (int i = 0; i < m->n_dims; i++)
+        if (strcmp(m->dims[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+int mfu_model_dim_find(const struct mfu_model *m, const char *name,
+                       struct mfu_error *err)
+{
+    int i = look_up_dim(m, name);
+    const char *names[MFU_MAX_DIMS], *best;
+
+    if (i >= 0 || !err)
+        return i;
+    for (int k = 0; k < m->n_dims; k++)
+        names[k] = m->dims[k].name;
+    mfu_fail(err, MFU_EINPUT, "no dim is called '%.80s'", name);
+    if (mfu_suggest(name, names, (size_t)m->n_dims, &best, 1) > 0)
+        mfu_error_suggest(err, best);
+    return -1;
+}
+
+int mfu_model_dim_resolve(void *model, const char *name, struct mfu_error *err)
+{
+    return mfu_model_dim_find(model, name, err);
+}
+
+/* Expressions ------------------------------------------------------------ */
+
+/* The scalar at `node` as an expression over the dims. */
+struct mfu_expression *mfu_build_compile(struct mfu_builder *b, struct mfu_yaml *yaml,
+                                      struct mfu_node *node, enum mfu_dim dim)
+{
+    const char *text = mfu_node_text(yaml, node);
+    struct mfu_expression *e;
+
+    if (!text || mfu_node_absent(node)) {
+        mfu_fail(b->err, MFU_EINPUT, "expected a number, true, false or an "
+                 "expression such as 4*n_embd");
+        mfu_node_error(yaml, node, b->err);
+        return NULL;
+    }
+    if (mfu_node_bool(node) >= 0)
+        text = mfu_node_bool(node) ? "1" : "0";
+    e = mfu_expression_compile(&b->model->arena, text, dim, mfu_model_dim_resolve,
+                               b->model, b->err);
+    if (!e)
+        mfu_node_error(yaml, node, b->err);
+    return e;
+}
+
+/* The chain of files ----------------------------------------------------- */
+
+static const struct mfu_field head_fields[] = {
+#define AT(field) .offset = offsetof(struct mfu_model_head, field)
+#define TEXT(field) .type = MFU_FIELD_TEXT, AT(field), \
+                    .size = sizeof ((struct mfu_model_head *)NULL)->field
+    {"name", TEXT(name), .required = 1},
+    {"family", TEXT(family)},
+    {"source", TEXT(source)},
+    {"note", TEXT(note)},
+    {"extends", TEXT(extends)},
+    {"published_params", .dim = MFU_PARAMS, AT(published_params), .least = 1,
+     .most = 1e15},
+    {.key = NULL},
+#undef TEXT
+#undef AT
+};
+
+static int read_head(struct mfu_builder *b, struct mfu_model_file *f)
+{
+    static const char *const others[] = {
+        "aliases", "dims", "graph", "huggingface", NULL
+    };
+    struct mfu_node *root = mfu_yaml_root(f->yaml), *node;
+
+    f->head = (struct mfu_model_head){.published_params = NAN};
+    if (mfu_node_fields(f->yaml, root, head_fields, others, &f->head, b->err) < 0)
+        return -1;
+    if (fmod(f->head.published_params, 1) > 0) {        /* not for NAN */
+        mfu_fail(b->err, MFU_EINPUT, "published_params: expected a whole number");
+        return mfu_node_error(f->yaml, mfu_node_find(root, "published_params"),
+                              b->err);
+    }
+    node = mfu_node_find(root, "aliases");
+    if (node && mfu_node_check_texts(f->yaml, node, "names such as [a, b]",
+                                     b->err) < 0)
+        return mfu_within(b->err, "aliases");
+    return 0;
+}
+
+/* The path of the file that `f` extends. */
+static int find_parent(struct mfu_builder *b, const struct mfu_model_file *f,
+                       const char *folder, char path[MFU_PATH_MAX])
+{
+    char beside[MFU_PATH_MAX];
+    const char *name = f->head.extends;
+
+    if (!mfu_folder_name_ok(name))
+        return mfu_fail(b->err, MFU_EINPUT, "'%s' cannot be the name of a model "
+                        "file", name);
+    if (mfu_folder_of(beside, mfu_yaml_name(f->yaml), b->err) < 0)
+        return -1;
+    if (!folder)
+        folder = beside;
+    if (mfu_folder_path(path, folder, name, ".yaml", b->err) < 0)
+        return -1;
+    if (access(path, F_OK) == 0)
+        return 0;
+    if (mfu_folder_path(path, beside, name, ".yaml", b->err) < 0)
+        return -1;
+    if (access(path, F_OK) == 0)
+        return 0;
+    return mfu_folder_unknown(folder, "model", name, b->err);
+}
+
+/* Reads what the last file of the chain extends; 0 when it extends nothing, 1
+ * when the chain has grown. */
+static int read_parent(struct mfu_builder *b, const char *folder)
+{
+    struct mfu_model_file *f = &b->chain[b->n_files - 1], *parent = f + 1;
+    struct mfu_node *node = mfu_node_find(mfu_yaml_root(f->yaml), "extends");
+    char path[MFU_PATH_MAX];
+    int found;
+
+    if (!node)
+        return 0;
+    found = find_parent(b, f, folder, path);
+    for (int i = 0; found == 0 && i < b->n_files; i++)
+        if (strcmp(mfu_yaml_name(b->chain[i].yaml), path) == 0)
+            found = mfu_fail(b->err, MFU_EINPUT, "'%s' extends itself",
+                             f->head.extends);
+    if (found == 0 && b->n_files == MFU_CHAIN_MAX)
+        found = mfu_fail(b->err, MFU_EINPUT, "'%s' ends a chain of more than %d "
+                         "files", f->head.extends, MFU_CHAIN_MAX - 1);
+    if (found < 0) {
+        mfu_within(b->err, "extends");
+        return mfu_node_error(f->yaml, node, b->err);
+    }
+    parent->yaml = mfu_yaml_read(path, b->err);
+    if (!parent->yaml)
+        return -1;
+    b->n_files++;
+    return read_head(b, parent) < 0 ? -1 : 1;
+}
+
+static int read_chain(struct mfu_builder *b, const char *folder)
+{
+    struct mfu_model *m = b->model;
+    const struct mfu_model_head *own = &b->chain[0].head;
+    int more;
+
+    if (read_head(b, &b->chain[0]) < 0)
+        return -1;
+    do
+        more = read_parent(b, folder);
+    while (more > 0);
+    if (more < 0)
+        return -1;
+    memcpy(m->name, own->name, sizeof m->name);
+    memcpy(m->source, own->source, sizeof m->source);
+    memcpy(m->note, own->note, sizeof m->note);
+    m->published_params = own->published_params;
+    for (int i = 0; i < b->n_files && !m->family[0]; i++)
+        memcpy(m->family, b->chain[i].head.family, sizeof m->family);
+    return 0;
+}
+
+/* Dims ------------------------------------------------------------------- */
+
+/* Where the name of `dims[i]` is written, in the words of its file. */
+static int dim_error(struct mfu_builder *b, int i)
+{
+    mfu_within(b->err, "%s", b->model->dims[i].name);
+    return mfu_node_error(b->dims[i].yaml, b->dims[i].node, b->err);
+}
+
+/* One file's dims over those of the files that it extends. */
+static int gather_dims(struct mfu_builder *b, struct mfu_yaml *yaml)
+{
+    struct mfu_node *mapping = mfu_node_find(mfu_yaml_root(yaml), "dims");
+    struct mfu_model *m = b->model;
+
+    if (!mapping)
+        return 0;
+    if (mfu_node_type(mapping) != MFU_MAPPING) {
+        mfu_fail(b->err, MFU_EINPUT, "dims: expected names and values such as "
+                 "n_layer: 12");
+        return mfu_node_error(yaml, mapping, b->err);
+    }
+    for (size_t i = 0; i < mfu_node_count(mapping); i++) {
+        const char *name = mfu_node_key(yaml, mapping, i);
+        int d = look_up_dim(m, name);
+
+        if (d < 0 && (!mfu_build_is_name(name, "") || !is_operand(name))) {
+            mfu_fail(b->err, MFU_EINPUT, "'%.80s' cannot be the name of a dim: "
+                     "letters, digits and _, no word of expressions", name);
+            return mfu_key_error(yaml, mapping, i, b->err);
+        }
+        if (d < 0 && m->n_dims == MFU_MAX_DIMS) {
+            mfu_fail(b->err, MFU_EINPUT, "more than %d dims", MFU_MAX_DIMS);
+            return mfu_key_error(yaml, mapping, i, b->err);
+        }
+        if (d < 0) {
+            d = m->n_dims++;
+            m->dims[d].name = mfu_arena_copy(&m->arena, name, strlen(name));
+            if (!m->dims[d].name)
+                return mfu_build_no_memory(b);
+        }
+        b->dims[d].yaml = yaml;
+        b->dims[d].node = mfu_node_value(mapping, i);
+    }
+    return 0;
+}
+
+enum mfu_dim mfu_model_dim_kind(const char *name)
+{
+    return strstr(name, "seq") || strstr(name, "window") ? MFU_TOKENS : MFU_COUNT;
+}
+
+static int compile_dims(struct mfu_builder *b)
+{
+    struct mfu_model *m = b->model;
+
+    for (int i = 0; i < m->n_dims; i++) {
+        struct mfu_model_dim *dim = &m->dims[i];
+        const char *text;
+
+        dim->value = mfu_build_compile(b, b->dims[i].yaml, b->dims[i].node,
+                             mfu_model_dim_kind(dim->name));
+        if (!dim->value)
+            return dim_error(b, i);
+        text = mfu_node_text(b->dims[i].yaml, b->dims[i].node);
+        dim->text = mfu_arena_copy(&m->arena, text, strlen(text));
+        if (!dim->text)
+            return mfu_build_no_memory(b);
+    }
+    return 0;
+}
+
+/* A set of dims: bit i is dim i. */
+_Static_assert(MFU_MAX_DIMS <= 64, "a set of dims fits into 64 bits");
+
+static uint64_t needs(const struct mfu_model_dim *dim)
+{
+    int slots[MFU_MAX_DIMS];
+    size_t n = mfu_expression_slots(dim->value, slots, MFU_MAX_DIMS);
+    uint64_t set = 0;
+
+    for (size_t i = 0; i < n; i++)
+        set |= (uint64_t)1 << slots[i];
+    return set;
+}
+
+static int first_of(uint64_t set)
+{
+    int i = 0;
+
+    while (!(set >> i & 1))
+        i++;
+    return i;
+}
+
+/* Fails with "d_ff -> n_embd -> d_ff".  Every dim of `left` needs one of them,
+ * so that going from each to one that it needs ends in a circle. */
+static int fail_circle(const struct mfu_model *m, const uint64_t *need,
+                       uint64_t left, uint64_t *circle, struct mfu_error *err)
+{
+    char text[300] = "";
+    size_t used = 0;
+    int i = first_of(left), first;
+
+    for (int k = 0; k < m->n_dims; k++)
+        i = first_of(need[i] & left);
+    *circle = 0;
+    first = i;
+    do {
+        *circle |= (uint64_t)1 << i;
+        if (used < sizeof text - 2 * MFU_NAME_MAX)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s -> ",
+                                     m->dims[i].name);
+        i = first_of(need[i] & left);
+    } while (i != first);
+    snprintf(text + used, sizeof text - used, "%s",
+             used < sizeof text - 2 * MFU_NAME_MAX ? m->dims[i].name : "...");
+    return mfu_fail(err, MFU_EINPUT, "depends on itself: %s", text);
+}
+
+int mfu_model_order_dims(struct mfu_model *m, uint64_t *circle,
+                         struct mfu_error *err)
+{
+    uint64_t need[MFU_MAX_DIMS], left = 0;
+
+    for (int i = 0; i < m->n_dims; i++) {
+        need[i] = needs(&m->dims[i]);
+        left |= (uint64_t)1 << i;
+    }
+    for (int n = 0; n < m->n_dims; n++) {
+        int next = 0;
+
+        while (next < m->n_dims && (!(left >> next & 1) || need[next] & left))
+            next++;
+        if (next == m->n_dims)
+            return fail_circle(m, need, left, circle, err);
+        m->dim_order[n] = (short)next;
+        left &= ~((uint64_t)1 << next);
+    }
+    return 0;
+}
+
+void mfu_model_dim_values(const struct mfu_model *m, double *values)
+{
+    for (int n = 0; n < m->n_dims; n++) {
+        int i = m->dim_order[n];
+
+        values[i] = mfu_expression_eval(m->dims[i].value, values);
+    }
+}
+
+/* As the file stands, every dim must have a value. */
+static int check_dims(struct mfu_builder *b)
+{
+    struct mfu_model *m = b->model;
+    double values[MFU_MAX_DIMS];
+
+    mfu_model_dim_values(m, values);
+    for (int n = 0; n < m->n_dims; n++) {
+        int i = m->dim_order[n];
+
+        if (isfinite(values[i]))
+            continue;
+        mfu_fail(b->err, MFU_EINPUT, "'%.80s' is not a number", m->dims[i].text);
+        return dim_error(b, i);
+    }
+    return 0;
+}
+
+/* Of the dims of a circle, the one that the nearest file gives: the others were
+ * there before and did no harm. */
+static int nearest_of(const struct mfu_builder *b, uint64_t circle)
+{
+    for (int f = 0; f < b->n_files; f++)
+        for (int i = 0; i < b->model->n_dims; i++)
+            if (circle >> i & 1 && b->dims[i].yaml == b->chain[f].yaml)
+                return i;
+    return first_of(circle);
+}
+
+static int read_dims(struct mfu_builder *b)
+{
+    uint64_t circle;
+
+    for (int i = b->n_files - 1; i >= 0; i--)
+        if (gather_dims(b, b->chain[i].yaml) < 0)
+            return -1;
+    if (b->model->n_dims == 0) {
+        mfu_fail(b->err, MFU_EINPUT, "'dims' is missing");
+        return mfu_node_error(b->chain[0].yaml, mfu_yaml_root(b->chain[0].yaml),
+                              b->err);
+    }
+    if (compile_dims(b) < 0)
+        return -1;
+    if (mfu_model_order_dims(b->model, &circle, b->err) < 0)
+        return dim_error(b, nearest_of(b, circle));
+    return check_dims(b);
+}
+
+/* The table for config.json ---------------------------------------------- */
+
+/* OURS: THEIRS or OURS: [THEIRS, ...], where each of ours is a dim. */
+static int check_mapping(struct mfu_builder *b, struct mfu_yaml *yaml,
+                         struct mfu_node *mapping, bool values)
+{
+    const char *names[MFU_MAX_DIMS];
+
+    if (mfu_node_type(mapping) != MFU_MAPPING) {
+        mfu_fail(b->err, MFU_EINPUT, "expected a mapping such as %s",
+                 values ? "tied: 0" : "n_layer: num_hidden_layers");
+        return mfu_node_error(yaml, mapping, b->err);
+    }
+    for (int i = 0; i < b->model->n_dims; i++)
+        names[i] = b->model->dims[i].name;
+    for (size_t i = 0; i < mfu_node_count(mapping); i++) {
+        const char *name = mfu_node_key(yaml, mapping, i);
+        struct mfu_node *node = mfu_node_value(mapping, i);
+
+        if (look_up_dim(b->model, name) < 0)
+            return mfu_key_unknown(yaml, mapping, i, "dim", names,
+                                   (size_t)b->model->n_dims, b->err);
+        if ((values ? mfu_build_compile(b, yaml, node, mfu_model_dim_kind(name)) ? 0 : -1
+                    : mfu_node_check_texts(yaml, node, "a key of config.json, or "
+                                           "several", b->err)) < 0)
+            return mfu_within(b->err, "%s", name);
+    }
+    return 0;
+}
+
+static int check_huggingface(struct mfu_builder *b)
+{
+    static const struct mfu_field none[] = {{.key = NULL}};
+    static const char *const keys[] = {"model_type", "dims", "defaults", NULL};
+    struct mfu_yaml *yaml = b->chain[0].yaml;
+    struct mfu_node *node = mfu_node_find(mfu_yaml_root(yaml), "huggingface");
+    struct mfu_node *type, *dims, *defaults;
+
+    if (!node)
+        return 0;
+    if (mfu_node_fields(yaml, node, none, keys, NULL, b->err) < 0)
+        return mfu_within(b->err, "huggingface");
+    type = mfu_node_find(node, "model_type");
+    dims = mfu_node_find(node, "dims");
+    defaults = mfu_node_find(node, "defaults");
+    if (!type || !dims) {
+        mfu_fail(b->err, MFU_EINPUT, "huggingface: '%s' is missing",
+                 type ? "dims" : "model_type");
+        return mfu_node_error(yaml, node, b->err);
+    }
+    if (mfu_node_check_texts(yaml, type, "names such as [llama]", b->err) < 0)
+        return mfu_within(b->err, "huggingface: model_type");
+    if (check_mapping(b, yaml, dims, false) < 0)
+        return mfu_within(b->err, "huggingface: dims");
+    if (defaults && check_mapping(b, yaml, defaults, true) < 0)
+        return mfu_within(b->err, "huggingface: defaults");
+    return 0;
+}
+
+/* Models ----------------------------------------------------------------- */
+
+struct mfu_model *mfu_model_parse(struct mfu_yaml *yaml, const char *folder,
+                                  struct mfu_error *err)
+{
+    struct mfu_model *m = calloc(1, sizeof *m);
+    struct mfu_builder b = {
+        .model = m,
+        .chain = {{.yaml = yaml}},
+        .n_files = 1,
+        .err = err,
+    };
+
+    if (!m) {
+        mfu_fail(err, MFU_ENOMEM, "memory is out");
+        return NULL;
+    }
+    mfu_folder_slug(m->slug, sizeof m->slug, mfu_yaml_name(yaml));
+    snprintf(m->path, sizeof m->path, "%s", mfu_yaml_name(yaml));
+    if (read_chain(&b, folder) < 0 || read_dims(&b) < 0 || mfu_build_graph(&b) < 0 ||
+        check_huggingface(&b) < 0) {
+        mfu_model_free(m);
+        m = NULL;
+    }
+    for (int i = 1; i < b.n_files; i++)
+        mfu_yaml_free(b.chain[i].yaml);
+    return m;
+}
+
+struct mfu_model *mfu_model_read(const char *path, const char *folder,
+                                 struct mfu_error *err)
+{
+    struct mfu_yaml *yaml = mfu_yaml_read(path, err);
+    struct mfu_model *m = yaml ? mfu_model_parse(yaml, folder, err) : NULL;
+
+    mfu_yaml_free(yaml);
+    return m;
+}
+
+void mfu_model_free(struct mfu_model *m)
+{
+    if (!m)
+        return;
+    mfu_arena_free(&m->arena);
+    free(m);
+}

@@ -1,0 +1,497 @@
+/*
+ * operations.c - the graph of a model file as sections and ops.
+ *
+ * A section is read in two passes: first what each op is and what it is called,
+ * then what it reads, so that a reference to a later op can be told from one to
+ * none at all.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/suggest.h"
+#include "descriptor/builder.h"
+#include "descriptor/yaml.h"
+
+#define MOST_PRIMITIVES 64      /* that one message can choose from */
+
+/* Ops: attributes -------------------------------------------------------- */
+
+/* Keys that every op may have. */
+static const char *const op_keys[] = {"op", "name", "in", "when", "shares"};
+#define OP_KEYS (sizeof op_keys / sizeof op_keys[0])
+
+static const struct mfu_primitive *find_primitive(struct mfu_builder *b,
+                                                  struct mfu_node *node)
+{
+    const char *name = mfu_node_text(b->yaml, node);
+    const char *names[MOST_PRIMITIVES], *best;
+    size_t n = 0;
+
+    for (size_t i = 0; name && i < mfu_primitive_count; i++)
+        if (strcmp(mfu_primitives[i]->name, name) == 0)
+            return mfu_primitives[i];
+    for (; n < mfu_primitive_count && n < MOST_PRIMITIVES; n++)
+        names[n] = mfu_primitives[n]->name;
+    mfu_fail(b->err, MFU_EINPUT, "no primitive is called '%.80s'",
+             name ? name : "");
+    if (name && mfu_suggest(name, names, n, &best, 1) > 0)
+        mfu_error_suggest(b->err, best);
+    mfu_node_error(b->yaml, node, b->err);
+    return NULL;
+}
+
+/* Refuses keys that this primitive does not have. */
+static int check_op_keys(struct mfu_builder *b, struct mfu_node *node,
+                         const struct mfu_primitive *primitive)
+{
+    const char *names[OP_KEYS + MFU_ATTRIBUTES];
+    size_t n = 0;
+
+    for (const struct mfu_attribute *a = primitive->attributes; a->name; a++)
+        names[n++] = a->name;
+    for (size_t k = 0; k < OP_KEYS; k++)
+        names[n++] = op_keys[k];
+    for (size_t i = 0; i < mfu_node_count(node); i++) {
+        const char *key = mfu_node_key(b->yaml, node, i);
+        size_t k = 0;
+
+        while (k < n && strcmp(names[k], key) != 0)
+            k++;
+        if (k == n)
+            return mfu_key_unknown(b->yaml, node, i, "attribute", names, n, b->err);
+    }
+    return 0;
+}
+
+/* The number of the choice, or -1. */
+static int find_choice(const struct mfu_attribute *a, const char *text)
+{
+    for (int i = 0; a->choices && a->choices[i]; i++)
+        if (strcmp(a->choices[i], text) == 0)
+            return i;
+    return -1;
+}
+
+static struct mfu_expression *constant(struct mfu_builder *b, int value)
+{
+    char text[16];
+
+    snprintf(text, sizeof text, "%d", value);
+    return mfu_expression_compile(&b->model->arena, text, MFU_COUNT,
+                                  mfu_model_dim_resolve, b->model, b->err);
+}
+
+static int fail_choice(struct mfu_builder *b, const struct mfu_attribute *a,
+                       const char *text)
+{
+    char list[300] = "";
+    const char *best;
+    size_t n = 0, used = 0;
+
+    for (; a->choices[n]; n++)
+        if (used < sizeof list - 1)
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s%s",
+                                     n ? ", " : "", a->choices[n]);
+    mfu_fail(b->err, MFU_EINPUT, "'%.80s' is none of %s", text, list);
+    if (mfu_suggest(text, a->choices, n, &best, 1) > 0)
+        mfu_error_suggest(b->err, best);
+    return -1;
+}
+
+/* What is written: a choice, or an expression that yields its number. */
+static struct mfu_expression *read_choice(struct mfu_builder *b,
+                                          const struct mfu_attribute *a,
+                                          struct mfu_node *node)
+{
+    const char *text = mfu_node_text(b->yaml, node);
+    struct mfu_expression *e = NULL;
+    int choice = text ? find_choice(a, text) : -1;
+    double value;
+
+    if (choice >= 0)
+        return constant(b, choice);
+    if (text && mfu_node_bool(node) < 0)
+        e = mfu_expression_compile(&b->model->arena, text, MFU_COUNT,
+                                   mfu_model_dim_resolve, b->model, NULL);
+    if (e && !mfu_expression_constant(e, &value))
+        return e;
+    fail_choice(b, a, text ? text : "");
+    mfu_node_error(b->yaml, node, b->err);
+    return NULL;
+}
+
+/* What the primitive assumes when nothing is written. */
+static struct mfu_expression *read_initial(struct mfu_builder *b,
+                                           const struct mfu_attribute *a,
+                                           struct mfu_node *op)
+{
+    int choice = find_choice(a, a->initial);
+    struct mfu_expression *e;
+
+    if (choice >= 0)
+        return constant(b, choice);
+    e = mfu_expression_compile(&b->model->arena, a->initial, MFU_COUNT,
+                               mfu_model_dim_resolve, b->model, b->err);
+    if (!e) {
+        if (b->err)
+            b->err->column = 0;         /* of a text that is not in the file */
+        mfu_within(b->err, "it is not given, and is otherwise '%s'", a->initial);
+        mfu_node_error(b->yaml, op, b->err);
+    }
+    return e;
+}
+
+static int read_attribute(struct mfu_builder *b, const struct mfu_attribute *a,
+                          struct mfu_node *op, struct mfu_expression **into)
+{
+    struct mfu_node *node = mfu_node_find(op, a->name);
+
+    if (!node && !a->initial) {
+        mfu_fail(b->err, MFU_EINPUT, "'%s' is missing (%s)", a->name, a->help);
+        return mfu_node_error(b->yaml, op, b->err);
+    }
+    *into = !node        ? read_initial(b, a, op)
+            : a->choices ? read_choice(b, a, node)
+                         : mfu_build_compile(b, b->yaml, node, MFU_COUNT);
+    return *into ? 0 : mfu_within(b->err, "%s", a->name);
+}
+
+/* Ops: names and inputs -------------------------------------------------- */
+
+/* The op of that name in a section, among the first `end` ops, or -1. */
+static int find_in(const struct mfu_model *m, const struct mfu_model_section *s,
+                   const char *name, int end)
+{
+    for (int i = s->first; i < s->first + s->count && i < end; i++)
+        if (m->ops[i].name && strcmp(m->ops[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+/* Fails because nothing that op `op` can see is called `name`. */
+static int fail_reference(struct mfu_builder *b, int op, const char *name)
+{
+    struct mfu_model *m = b->model;
+    const struct mfu_model_section *now = &m->sections[m->n_sections - 1];
+    const char *names[MFU_MAX_OPS + 1], *best;
+    size_t n = 0;
+
+    for (int i = m->n_sections - 1; i >= 0; i--) {
+        const struct mfu_model_section *s = &m->sections[i];
+        int found = find_in(m, s, name, MFU_MAX_OPS);
+
+        if (found >= op)
+            return mfu_fail(b->err, MFU_EINPUT, found == op
+                            ? "'%.80s' is this operation itself"
+                            : "'%.80s' comes later; only what is above can be "
+                              "read", name);
+        if (found >= 0 && s != now && s->repeat)
+            return mfu_fail(b->err, MFU_EINPUT, "'%.80s' is in '%s', which is "
+                            "repeated; what comes out of that is 'input' of the "
+                            "section after it", name, s->name);
+        for (int k = s->first; (s == now || !s->repeat) && k < op &&
+                               k < s->first + s->count; k++)
+            names[n++] = m->ops[k].name;
+    }
+    names[n++] = "input";
+    mfu_fail(b->err, MFU_EINPUT, "no operation above is called '%.80s'", name);
+    if (mfu_suggest(name, names, n, &best, 1) > 0)
+        mfu_error_suggest(b->err, best);
+    return -1;
+}
+
+/* The op that `name` means for op `op`: of its own section, else the nearest
+ * earlier one that is not repeated. -1 with `err` when there is none. */
+static int find_op(struct mfu_builder *b, int op, const char *name)
+{
+    struct mfu_model *m = b->model;
+
+    for (int i = m->n_sections - 1; i >= 0; i--) {
+        const struct mfu_model_section *s = &m->sections[i];
+        int found = find_in(m, s, name, op);
+
+        if (found >= 0 && (i == m->n_sections - 1 || !s->repeat))
+            return found;
+    }
+    return fail_reference(b, op, name);
+}
+
+/* "linear reads 1 input, not 2". */
+static int fail_inputs(struct mfu_builder *b, const struct mfu_primitive *p, int n)
+{
+    char range[32];
+
+    if (p->least_inputs == p->most_inputs)
+        snprintf(range, sizeof range, "%d", p->most_inputs);
+    else
+        snprintf(range, sizeof range, "%d to %d", p->least_inputs,
+                 p->most_inputs);
+    return mfu_fail(b->err, MFU_EINPUT, "reads %s input%s, not %d", range,
+                    p->most_inputs == 1 ? "" : "s", n);
+}
+
+/* `in: [input, mlp.proj]`. */
+static int read_inputs(struct mfu_builder *b, struct mfu_node *in, int op)
+{
+    struct mfu_model_op *o = &b->model->ops[op];
+    struct mfu_node *each;
+
+    if (mfu_node_check_texts(b->yaml, in, "names of operations such as "
+                             "[input, mlp.proj]", b->err) < 0)
+        return mfu_within(b->err, "in");
+    for (size_t i = 0; (each = mfu_node_each(in, i)); i++) {
+        const char *name = mfu_node_text(b->yaml, each);
+        int found = MFU_SECTION_INPUT;
+
+        if (i == MFU_INPUTS || (int)i == o->primitive->most_inputs) {
+            size_t n = mfu_node_count(in);
+
+            fail_inputs(b, o->primitive, n > 0 ? (int)n : 1);
+            return mfu_node_error(b->yaml, each, b->err);
+        }
+        if (strcmp(name, "input") != 0) {
+            found = find_op(b, op, name);
+            if (found < 0) {
+                mfu_within(b->err, "in");
+                return mfu_node_error(b->yaml, each, b->err);
+            }
+        } else if (b->model->n_sections == 1) {
+            mfu_fail(b->err, MFU_EINPUT, "in: the first section is given "
+                     "nothing");
+            return mfu_node_error(b->yaml, each, b->err);
+        }
+        o->in[o->n_in++] = found;
+    }
+    return 0;
+}
+
+/* The one before it, unless others are named. */
+static int connect(struct mfu_builder *b, struct mfu_node *node, int op)
+{
+    struct mfu_model *m = b->model;
+    struct mfu_model_op *o = &m->ops[op];
+    const struct mfu_primitive *p = o->primitive;
+    struct mfu_node *in = mfu_node_find(node, "in");
+    bool first = op == m->sections[m->n_sections - 1].first;
+
+    if (in && read_inputs(b, in, op) < 0)
+        return -1;
+    if (!in && p->most_inputs >= 1 && !(first && m->n_sections == 1))
+        o->in[o->n_in++] = first ? MFU_SECTION_INPUT : op - 1;
+    if (o->n_in >= p->least_inputs)
+        return 0;
+    if (in)
+        fail_inputs(b, p, o->n_in);
+    else if (first && m->n_sections == 1)
+        mfu_fail(b->err, MFU_EINPUT, "there is nothing before it to read; a "
+                 "model begins with something like an embedding");
+    else
+        mfu_fail(b->err, MFU_EINPUT, "reads %d inputs; name them, as in "
+                 "in: [input, mlp.proj]", p->least_inputs);
+    return mfu_node_error(b->yaml, in ? in : node, b->err);
+}
+
+static int read_shares(struct mfu_builder *b, struct mfu_node *node, int op)
+{
+    struct mfu_model_op *ops = b->model->ops;
+    struct mfu_node *shares = mfu_node_find(node, "shares");
+    const char *name = shares ? mfu_node_text(b->yaml, shares) : NULL;
+    int target;
+
+    ops[op].shares = -1;
+    if (!shares)
+        return 0;
+    target = find_op(b, op, name ? name : "");
+    if (target >= 0) {
+        const struct mfu_primitive *from = ops[target].primitive;
+        const struct mfu_primitive *to = ops[op].primitive;
+
+        if (!from->params || !to->params)
+            target = mfu_fail(b->err, MFU_EINPUT, "%s has no weight that could "
+                              "be shared", from->params ? to->name : from->name);
+    }
+    if (target < 0) {
+        mfu_within(b->err, "shares");
+        return mfu_node_error(b->yaml, shares, b->err);
+    }
+    ops[op].shares = ops[target].shares >= 0 ? ops[target].shares : target;
+    return 0;
+}
+
+/* Names that are not given: "add", "add2", "add3" ... */
+static int make_name(struct mfu_builder *b, int op)
+{
+    struct mfu_model *m = b->model;
+    const struct mfu_model_section *s = &m->sections[m->n_sections - 1];
+    const char *kind = m->ops[op].primitive->name;
+    char name[MFU_NAME_MAX + 12];
+
+    snprintf(name, sizeof name, "%.*s", MFU_NAME_MAX - 1, kind);
+    for (int i = 2; find_in(m, s, name, MFU_MAX_OPS) >= 0; i++)
+        snprintf(name, sizeof name, "%.*s%d", MFU_NAME_MAX - 1, kind, i);
+    m->ops[op].name = mfu_arena_copy(&m->arena, name, strlen(name));
+    return m->ops[op].name ? 0 : mfu_build_no_memory(b);
+}
+
+/* The name that is given, if one is. */
+static int read_name(struct mfu_builder *b, struct mfu_node *node, int op)
+{
+    struct mfu_model *m = b->model;
+    struct mfu_model_op *o = &m->ops[op];
+    struct mfu_node *given = mfu_node_find(node, "name");
+    const char *name = given ? mfu_node_text(b->yaml, given) : NULL, *dot;
+
+    if (!given)
+        return 0;
+    if (!name || !mfu_build_is_name(name, ".-") || strcmp(name, "input") == 0)
+        mfu_fail(b->err, MFU_EINPUT, "'%.80s' cannot be the name of an operation",
+                 name ? name : "");
+    else if (find_in(m, &m->sections[m->n_sections - 1], name, MFU_MAX_OPS) >= 0)
+        mfu_fail(b->err, MFU_EINPUT, "'%s' is already the name of another "
+                 "operation of this section", name);
+    else {
+        dot = strchr(name, '.');
+        o->name = mfu_arena_copy(&m->arena, name, strlen(name));
+        o->module = dot ? mfu_arena_copy(&m->arena, name, (size_t)(dot - name))
+                        : NULL;
+        return o->name && (o->module || !dot) ? 0 : mfu_build_no_memory(b);
+    }
+    return mfu_node_error(b->yaml, given, b->err);
+}
+
+/* Ops and sections ------------------------------------------------------- */
+
+/* What an op is and what it is called, before anything refers to it. */
+static int begin_op(struct mfu_builder *b, struct mfu_node *node, int op)
+{
+    struct mfu_node *kind = mfu_node_find(node, "op");
+
+    if (!kind) {
+        mfu_fail(b->err, MFU_EINPUT, "expected an operation such as "
+                 "{op: linear, name: mlp.fc, width: d_ff}");
+        return mfu_node_error(b->yaml, node, b->err);
+    }
+    b->model->ops[op].primitive = find_primitive(b, kind);
+    if (!b->model->ops[op].primitive)
+        return -1;
+    return read_name(b, node, op);
+}
+
+static int finish_op(struct mfu_builder *b, struct mfu_node *node, int op)
+{
+    struct mfu_model_op *o = &b->model->ops[op];
+    const struct mfu_attribute *attributes = o->primitive->attributes;
+    struct mfu_node *when = mfu_node_find(node, "when");
+
+    if (check_op_keys(b, node, o->primitive) < 0 || connect(b, node, op) < 0 ||
+        read_shares(b, node, op) < 0)
+        return -1;
+    if (when) {
+        o->when = mfu_build_compile(b, b->yaml, when, MFU_COUNT);
+        if (!o->when)
+            return mfu_within(b->err, "when");
+    }
+    for (int i = 0; i < MFU_ATTRIBUTES && attributes[i].name; i++)
+        if (read_attribute(b, &attributes[i], node, &o->attribute[i]) < 0)
+            return -1;
+    return 0;
+}
+
+static int read_ops(struct mfu_builder *b, struct mfu_node *list)
+{
+    struct mfu_model *m = b->model;
+    struct mfu_model_section *s = &m->sections[m->n_sections - 1];
+    size_t n = mfu_node_count(list);
+
+    if (mfu_node_type(list) != MFU_SEQUENCE || n == 0) {
+        mfu_fail(b->err, MFU_EINPUT, "ops: expected a list of operations");
+        return mfu_node_error(b->yaml, list, b->err);
+    }
+    if (n > (size_t)(MFU_MAX_OPS - m->n_ops)) {
+        mfu_fail(b->err, MFU_EINPUT, "more than %d operations", MFU_MAX_OPS);
+        return mfu_node_error(b->yaml, list, b->err);
+    }
+    s->first = m->n_ops;
+    s->count = (int)n;
+    m->n_ops += (int)n;
+    for (size_t i = 0; i < n; i++)
+        if (begin_op(b, mfu_node_item(list, i), s->first + (int)i) < 0)
+            return -1;
+    for (int i = s->first; i < m->n_ops; i++)
+        if (!m->ops[i].name && make_name(b, i) < 0)
+            return -1;
+    for (size_t i = 0; i < n; i++) {
+        const struct mfu_model_op *o = &m->ops[s->first + (int)i];
+
+        if (finish_op(b, mfu_node_item(list, i), s->first + (int)i) < 0)
+            return mfu_within(b->err, "%s '%s'", o->primitive->name, o->name);
+    }
+    return 0;
+}
+
+static int read_section(struct mfu_builder *b, struct mfu_node *node)
+{
+    static const char *const others[] = {"repeat", "ops", NULL};
+    struct mfu_model *m = b->model;
+    struct mfu_model_section *s = &m->sections[m->n_sections];
+    char name[MFU_NAME_MAX];
+    const struct mfu_field fields[] = {
+        {"name", MFU_FIELD_TEXT, .size = sizeof name, .required = 1},
+        {.key = NULL},
+    };
+    struct mfu_node *repeat, *ops;
+
+    if (mfu_node_fields(b->yaml, node, fields, others, name, b->err) < 0)
+        return -1;
+    for (int i = 0; i < m->n_sections; i++)
+        if (strcmp(m->sections[i].name, name) == 0) {
+            mfu_fail(b->err, MFU_EINPUT, "a second section is called '%s'", name);
+            return mfu_node_error(b->yaml, mfu_node_find(node, "name"), b->err);
+        }
+    if (!mfu_build_is_name(name, ".-")) {
+        mfu_fail(b->err, MFU_EINPUT, "'%s' cannot be the name of a section", name);
+        return mfu_node_error(b->yaml, mfu_node_find(node, "name"), b->err);
+    }
+    repeat = mfu_node_find(node, "repeat");
+    ops = mfu_node_find(node, "ops");
+    s->name = mfu_arena_copy(&m->arena, name, strlen(name));
+    if (!s->name)
+        return mfu_build_no_memory(b);
+    if (repeat && !(s->repeat = mfu_build_compile(b, b->yaml, repeat, MFU_COUNT)))
+        return mfu_within(b->err, "repeat");
+    if (!ops) {
+        mfu_fail(b->err, MFU_EINPUT, "'ops' is missing");
+        return mfu_node_error(b->yaml, node, b->err);
+    }
+    m->n_sections++;
+    return read_ops(b, ops);
+}
+
+int mfu_build_graph(struct mfu_builder *b)
+{
+    struct mfu_node *graph = NULL, *node;
+
+    for (int i = 0; i < b->n_files && !graph; i++) {
+        b->yaml = b->chain[i].yaml;
+        graph = mfu_node_find(mfu_yaml_root(b->yaml), "graph");
+    }
+    if (!graph) {
+        mfu_fail(b->err, MFU_EINPUT, "'graph' is missing, and so is 'extends'");
+        return mfu_node_error(b->yaml, mfu_yaml_root(b->yaml), b->err);
+    }
+    if (mfu_node_type(graph) != MFU_SEQUENCE || mfu_node_count(graph) == 0) {
+        mfu_fail(b->err, MFU_EINPUT, "graph: expected a list of sections");
+        return mfu_node_error(b->yaml, graph, b->err);
+    }
+    for (size_t i = 0; (node = mfu_node_item(graph, i)); i++) {
+        if (i == MFU_MAX_SECTIONS) {
+            mfu_fail(b->err, MFU_EINPUT, "more than %d sections",
+                     MFU_MAX_SECTIONS);
+            return mfu_node_error(b->yaml, node, b->err);
+        }
+        if (read_section(b, node) < 0)
+            return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,771 @@
+/*
+ * yaml.c - reading what people write by hand: YAML and JSON, with places.
+ *
+ * The text is checked byte by byte, then libfyaml turns it into events, and
+ * the events become a tree of our own in an arena.  Events rather than
+ * libfyaml's documents: nothing is built beyond our limits, what we refuse is
+ * refused where it stands, and every node knows its line and column.
+ */
+#include "descriptor/yaml.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <libfyaml.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/suggest.h"
+
+#define LARGEST_TEXT (1u << 20) /* bytes; a real descriptor has 3000 */
+#define DEEPEST 32
+#define MOST_NODES 20000        /* a real descriptor has 150 */
+#define MOST_KEYS 64            /* that one message can choose from */
+
+enum style { PLAIN, QUOTED, BLOCK };     /* word, 'word' or "word", | or > */
+
+struct mfu_node {
+    enum mfu_node_type type;
+    enum style style;           /* of a scalar */
+    int line, column;           /* of the node itself; from one */
+    int key_line, key_column;
+    uint32_t key_hash;
+    const char *key;            /* in a mapping, else NULL */
+    const char *text;           /* of a scalar, else NULL */
+    size_t count;
+    struct mfu_node **members;
+    struct mfu_node *next;      /* in the list from which `members` is made */
+};
+
+struct mfu_yaml {
+    const char *name;
+    struct mfu_node *root;
+    struct mfu_arena arena;
+};
+
+/* The bytes, before libfyaml sees them ----------------------------------- */
+
+/* The length of the UTF-8 character at `s`, or 0 if it is none. */
+static size_t utf8_length(const unsigned char *s, size_t left)
+{
+    size_t n = s[0] < 0x80 ? 1 : s[0] < 0xC2 ? 0 : s[0] < 0xE0 ? 2
+               : s[0] < 0xF0 ? 3 : s[0] < 0xF5 ? 4 : 0;
+
+    if (n > left)
+        return 0;
+    for (size_t i = 1; i < n; i++)
+        if ((s[i] & 0xC0) != 0x80)
+            return 0;
+    if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) ||
+        (s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] > 0x8F))
+        return 0;                       /* overlong, surrogate, too large */
+    return n;
+}
+
+static bool is_control(unsigned char c)
+{
+    return (c < 0x20 && c != '\n' && c != '\t' && c != '\r') || c == 0x7F;
+}
+
+static bool is_blank(const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if (!isspace((unsigned char)text[i]))
+            return false;
+    return true;
+}
+
+static int check_bytes(const char *name, const char *text, size_t length,
+                       struct mfu_error *err)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    int line = 1, column = 1;
+
+    if (length > LARGEST_TEXT) {
+        mfu_fail(err, MFU_EINPUT, "larger than 1 MiB, which no descriptor is");
+        return mfu_error_at(err, name, 0, 0);
+    }
+    for (size_t i = 0, n; i < length; i += n) {
+        n = utf8_length(s + i, length - i);
+        if (n == 0 || is_control(s[i])) {
+            mfu_fail(err, MFU_EINPUT, "byte 0x%02X is not text; is this a "
+                     "YAML or JSON file?", s[i]);
+            return mfu_error_at(err, name, line, column);
+        }
+        if (s[i] == '%' && column == 1) {
+            /* A `%` within a text that begins a line is no loss either. */
+            mfu_fail(err, MFU_EINPUT, "directives (%%...) are not read here");
+            return mfu_error_at(err, name, line, column);
+        }
+        column++;
+        if (s[i] == '\n') {
+            line++;
+            column = 1;
+        }
+    }
+    return 0;
+}
+
+/* From events to nodes --------------------------------------------------- */
+
+struct reader {
+    struct mfu_yaml *yaml;
+    struct fy_parser *parser;
+    struct fy_diag *diag;
+    size_t nodes;
+    int line, column;           /* of the last node that has a place */
+    struct mfu_error *err;
+};
+
+/* Fails at a mark of libfyaml, which counts from zero; what is not written at
+ * all has none and counts as being where the last node was. */
+static int fail_at(struct reader *r, const struct fy_mark *mark,
+                   const char *problem)
+{
+    mfu_fail(r->err, MFU_EINPUT, "%s", problem);
+    return mfu_error_at(r->err, r->yaml->name, mark ? mark->line + 1 : r->line,
+                        mark ? mark->column + 1 : r->column);
+}
+
+/* What libfyaml found, in its words and our form. */
+static int fail_as_told(struct reader *r)
+{
+    void *position = NULL;
+    struct fy_diag_error *e = fy_diag_errors_iterate(r->diag, &position);
+    char text[160];
+    size_t n;
+
+    while (e && e->type != FYET_ERROR)
+        e = fy_diag_errors_iterate(r->diag, &position);
+    if (!e || !e->msg)
+        return fail_at(r, NULL, "not valid YAML");
+    snprintf(text, sizeof text, "%s", e->msg);
+    n = strlen(text);
+    while (n > 0 && (isspace((unsigned char)text[n - 1]) || text[n - 1] == '.'))
+        text[--n] = '\0';
+    if (!isupper((unsigned char)text[1]))
+        text[0] = (char)tolower((unsigned char)text[0]);
+    mfu_fail(r->err, MFU_EINPUT, "not valid YAML: %s", text);
+    return mfu_error_at(r->err, r->yaml->name, e->line > 0 ? e->line : 0,
+                        e->line > 0 && e->column > 0 ? e->column : 0);
+}
+
+/* The next event, or NULL with `err` set. */
+static struct fy_event *next_event(struct reader *r)
+{
+    struct fy_event *event = fy_parser_parse(r->parser);
+
+    if (event && !fy_parser_get_stream_error(r->parser))
+        return event;
+    if (event)
+        fy_parser_event_free(r->parser, event);
+    fail_as_told(r);
+    return NULL;
+}
+
+static uint32_t hash(const char *text)
+{
+    uint32_t h = 2166136261u;           /* FNV-1a */
+
+    for (; *text; text++)
+        h = (h ^ (unsigned char)*text) * 16777619u;
+    return h;
+}
+
+/* What a descriptor must not contain, although YAML has it. */
+static int refuse_extras(struct reader *r, struct fy_event *event)
+{
+    const struct fy_mark *mark = fy_event_start_mark(event);
+
+    if (event->type == FYET_ALIAS)
+        return fail_at(r, mark, "aliases (*name) are not read here; "
+                       "write the value out");
+    if (fy_event_get_anchor_token(event))
+        return fail_at(r, fy_token_start_mark(fy_event_get_anchor_token(event)),
+                       "anchors (&name) are not read here");
+    if (fy_event_get_tag_token(event))
+        return fail_at(r, fy_token_start_mark(fy_event_get_tag_token(event)),
+                       "tags (!name) are not read here");
+    return 0;
+}
+
+static int take_text(struct reader *r, struct fy_event *event,
+                     struct mfu_node *node)
+{
+    struct fy_token *token = event->scalar.value;
+    enum fy_scalar_style style = fy_token_scalar_style(token);
+    size_t length = 0;
+    const char *text = token ? fy_token_get_text(token, &length) : "";
+
+    if (!text)
+        return fail_as_told(r);
+    for (size_t i = 0; i < length; i++)
+        if (is_control((unsigned char)text[i]))
+            return fail_at(r, fy_event_start_mark(event),
+                           "a text must not contain control characters");
+    node->style = !token || style == FYSS_PLAIN ? PLAIN
+                  : style == FYSS_SINGLE_QUOTED || style == FYSS_DOUBLE_QUOTED
+                      ? QUOTED : BLOCK;
+    node->text = mfu_arena_copy(&r->yaml->arena, text, length);
+    if (!node->text)
+        return mfu_fail(r->err, MFU_ENOMEM, "memory is out");
+    return 0;
+}
+
+/* The node that begins with `event`, its members still to be read. */
+static struct mfu_node *begin_node(struct reader *r, struct fy_event *event,
+                                   int depth)
+{
+    const struct fy_mark *mark = fy_event_start_mark(event);
+    struct mfu_node *node;
+
+    if (refuse_extras(r, event) < 0)
+        return NULL;
+    if (depth > DEEPEST) {
+        fail_at(r, mark, "nested more than 32 deep");
+        return NULL;
+    }
+    if (++r->nodes > MOST_NODES) {
+        fail_at(r, mark, "more than 20000 values");
+        return NULL;
+    }
+    node = mfu_arena_alloc(&r->yaml->arena, 1, sizeof *node);
+    if (!node) {
+        mfu_fail(r->err, MFU_ENOMEM, "memory is out");
+        return NULL;
+    }
+    if (mark) {
+        r->line = mark->line + 1;
+        r->column = mark->column + 1;
+    }
+    node->line = r->line;
+    node->column = r->column;
+    node->type = event->type == FYET_MAPPING_START    ? MFU_MAPPING
+                 : event->type == FYET_SEQUENCE_START ? MFU_SEQUENCE
+                                                      : MFU_SCALAR;
+    if (event->type == FYET_SCALAR && take_text(r, event, node) < 0)
+        return NULL;
+    return node;
+}
+
+/* Makes the list of members an array. */
+static int finish_members(struct reader *r, struct mfu_node *node,
+                          struct mfu_node *first)
+{
+    if (node->count == 0)
+        return 0;
+    node->members = mfu_arena_alloc(&r->yaml->arena, node->count,
+                                    sizeof *node->members);
+    if (!node->members)
+        return mfu_fail(r->err, MFU_ENOMEM, "memory is out");
+    for (size_t i = 0; first; first = first->next)
+        node->members[i++] = first;
+    return 0;
+}
+
+static int refuse_duplicates(struct reader *r, struct mfu_node *mapping)
+{
+    struct mfu_node **m = mapping->members;
+
+    for (size_t i = 1; i < mapping->count; i++)
+        for (size_t j = 0; j < i; j++)
+            if (m[i]->key_hash == m[j]->key_hash &&
+                strcmp(m[i]->key, m[j]->key) == 0) {
+                mfu_fail(r->err, MFU_EINPUT, "'%.80s' is given twice, first in "
+                         "line %d", m[i]->key, m[j]->key_line);
+                return mfu_error_at(r->err, r->yaml->name, m[i]->key_line,
+                                    m[i]->key_column);
+            }
+    return 0;
+}
+
+static struct mfu_node *read_node(struct reader *, struct fy_event *, int depth);
+
+/* A member of a mapping, from the event of its key. */
+static struct mfu_node *read_pair(struct reader *r, struct fy_event *event,
+                                  int depth)
+{
+    struct mfu_node *key = read_node(r, event, depth), *value;
+
+    if (!key)
+        return NULL;
+    if (key->type != MFU_SCALAR || key->style == BLOCK) {
+        mfu_fail(r->err, MFU_EINPUT, "a key must be a word");
+        mfu_error_at(r->err, r->yaml->name, key->line, key->column);
+        return NULL;
+    }
+    event = next_event(r);
+    value = event ? read_node(r, event, depth) : NULL;
+    if (!value)
+        return NULL;
+    value->key = key->text;
+    value->key_hash = hash(key->text);
+    value->key_line = key->line;
+    value->key_column = key->column;
+    return value;
+}
+
+/* Reads the node that begins with `event`, which it releases. */
+static struct mfu_node *read_node(struct reader *r, struct fy_event *event,
+                                  int depth)
+{
+    struct mfu_node *node = begin_node(r, event, depth);
+    struct mfu_node *first = NULL, **end = &first;
+
+    fy_parser_event_free(r->parser, event);
+    if (!node || node->type == MFU_SCALAR)
+        return node;
+    for (;;) {
+        struct mfu_node *member;
+
+        event = next_event(r);
+        if (!event)
+            return NULL;
+        if (event->type == FYET_MAPPING_END || event->type == FYET_SEQUENCE_END)
+            break;
+        member = node->type == MFU_MAPPING ? read_pair(r, event, depth + 1)
+                                           : read_node(r, event, depth + 1);
+        if (!member)
+            return NULL;
+        *end = member;
+        end = &member->next;
+        node->count++;
+    }
+    fy_parser_event_free(r->parser, event);
+    if (finish_members(r, node, first) < 0 ||
+        (node->type == MFU_MAPPING && refuse_duplicates(r, node) < 0))
+        return NULL;
+    return node;
+}
+
+/* The whole stream, which must be one document. */
+static int read_stream(struct reader *r)
+{
+    for (;;) {
+        struct fy_event *event = next_event(r);
+        enum fy_event_type type = event ? event->type : FYET_NONE;
+        bool first = r->yaml->root == NULL;
+        int result = 0;
+
+        if (!event)
+            return -1;
+        if (type == FYET_STREAM_START || type == FYET_DOCUMENT_END ||
+            type == FYET_STREAM_END || (type == FYET_DOCUMENT_START && first)) {
+            /* nothing to note */
+        } else if (type == FYET_DOCUMENT_START) {
+            result = fail_at(r, fy_event_start_mark(event),
+                             "a second document begins here; one file is one");
+        } else {
+            r->yaml->root = read_node(r, event, 1);
+            event = NULL;
+            result = r->yaml->root ? 0 : -1;
+        }
+        if (event)
+            fy_parser_event_free(r->parser, event);
+        if (result < 0)
+            return -1;
+        if (type == FYET_STREAM_END)
+            break;
+    }
+    if (!r->yaml->root)
+        return fail_at(r, NULL, "nothing is written in it");
+    return 0;
+}
+
+/* Documents -------------------------------------------------------------- */
+
+static void say_nothing(struct fy_diag *diag, void *user, const char *text,
+                        size_t length)
+{
+    (void)diag, (void)user, (void)text, (void)length;
+}
+
+/* libfyaml made silent: errors are kept for us, all else goes nowhere. */
+static struct fy_diag *quiet_diag(void)
+{
+    struct fy_diag_cfg config;
+    struct fy_diag *diag;
+
+    fy_diag_cfg_default(&config);
+    config.fp = NULL;
+    config.output_fn = say_nothing;
+    config.level = FYET_ERROR;
+    diag = fy_diag_create(&config);
+    if (diag)
+        fy_diag_set_collect_errors(diag, true);
+    return diag;
+}
+
+/* Lets libfyaml read text[0..length) into r->yaml. */
+static int parse(struct reader *r, const char *text, size_t length)
+{
+    struct fy_parse_cfg config = {
+        .flags = FYPCF_QUIET | FYPCF_COLLECT_DIAG | FYPCF_JSON_NONE |
+                 FYPCF_SLOPPY_FLOW_INDENTATION,
+    };
+    int result = -1;
+
+    r->diag = quiet_diag();
+    config.diag = r->diag;
+    r->parser = r->diag ? fy_parser_create(&config) : NULL;
+    if (!r->parser || fy_parser_set_string(r->parser, text, length) < 0)
+        mfu_fail(r->err, MFU_ENOMEM, "memory is out");
+    else
+        result = read_stream(r);
+    fy_parser_destroy(r->parser);
+    fy_diag_destroy(r->diag);
+    return result;
+}
+
+struct mfu_yaml *mfu_yaml_parse(const char *name, const char *text, size_t length,
+                                struct mfu_error *err)
+{
+    struct mfu_yaml *yaml;
+    struct reader r = {.err = err};
+
+    if (length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) {
+        text += 3;                      /* a byte order mark says nothing */
+        length -= 3;
+    }
+    if (check_bytes(name, text, length, err) < 0)
+        return NULL;
+    if (is_blank(text, length)) {
+        mfu_fail(err, MFU_EINPUT, "nothing is written in it");
+        mfu_error_at(err, name, 0, 0);
+        return NULL;
+    }
+    yaml = calloc(1, sizeof *yaml);
+    if (yaml)
+        yaml->name = mfu_arena_copy(&yaml->arena, name, strlen(name));
+    if (!yaml || !yaml->name) {
+        mfu_fail(err, MFU_ENOMEM, "memory is out");
+        mfu_yaml_free(yaml);
+        return NULL;
+    }
+    r.yaml = yaml;
+    if (parse(&r, text, length) < 0) {
+        mfu_yaml_free(yaml);
+        return NULL;
+    }
+    return yaml;
+}
+
+/* The contents of a file, at most one byte more than we read. */
+static char *read_file(const char *path, size_t *length, struct mfu_error *err)
+{
+    FILE *f = fopen(path, "rb");
+    struct stat info;
+    char *text;
+
+    if (!f) {
+        mfu_fail(err, MFU_EIO, "cannot be read: %s", strerror(errno));
+        return NULL;
+    }
+    if (fstat(fileno(f), &info) == 0 && S_ISDIR(info.st_mode)) {
+        mfu_fail(err, MFU_EIO, "this is a folder, not a file");
+        fclose(f);
+        return NULL;
+    }
+    text = malloc(LARGEST_TEXT + 2);
+    if (!text) {
+        mfu_fail(err, MFU_ENOMEM, "memory is out");
+        fclose(f);
+        return NULL;
+    }
+    *length = fread(text, 1, LARGEST_TEXT + 1, f);
+    text[*length] = '\0';
+    if (ferror(f)) {
+        mfu_fail(err, MFU_EIO, "cannot be read: %s", strerror(errno));
+        free(text);
+        text = NULL;
+    }
+    fclose(f);
+    return text;
+}
+
+struct mfu_yaml *mfu_yaml_read(const char *path, struct mfu_error *err)
+{
+    struct mfu_yaml *yaml;
+    size_t length = 0;
+    char *text = read_file(path, &length, err);
+
+    if (!text) {
+        mfu_error_at(err, path, 0, 0);
+        return NULL;
+    }
+    yaml = mfu_yaml_parse(path, text, length, err);
+    free(text);
+    return yaml;
+}
+
+void mfu_yaml_free(struct mfu_yaml *yaml)
+{
+    if (!yaml)
+        return;
+    mfu_arena_free(&yaml->arena);
+    free(yaml);
+}
+
+const char *mfu_yaml_name(const struct mfu_yaml *yaml)
+{
+    return yaml->name;
+}
+
+struct mfu_node *mfu_yaml_root(const struct mfu_yaml *yaml)
+{
+    return yaml->root;
+}
+
+/* Nodes ------------------------------------------------------------------ */
+
+enum mfu_node_type mfu_node_type(struct mfu_node *node)
+{
+    return node->type;
+}
+
+size_t mfu_node_count(struct mfu_node *node)
+{
+    return node->count;
+}
+
+struct mfu_node *mfu_node_item(struct mfu_node *sequence, size_t i)
+{
+    return i < sequence->count ? sequence->members[i] : NULL;
+}
+
+struct mfu_node *mfu_node_value(struct mfu_node *mapping, size_t i)
+{
+    return mfu_node_item(mapping, i);
+}
+
+const char *mfu_node_key(struct mfu_yaml *yaml, struct mfu_node *mapping, size_t i)
+{
+    (void)yaml;
+    return i < mapping->count ? mapping->members[i]->key : NULL;
+}
+
+struct mfu_node *mfu_node_find(struct mfu_node *mapping, const char *key)
+{
+    if (mapping->type != MFU_MAPPING)
+        return NULL;
+    for (size_t i = 0; i < mapping->count; i++)
+        if (strcmp(mapping->members[i]->key, key) == 0)
+            return mapping->members[i];
+    return NULL;
+}
+
+const char *mfu_node_text(struct mfu_yaml *yaml, struct mfu_node *node)
+{
+    (void)yaml;
+    return node->text;
+}
+
+int mfu_node_plain(struct mfu_node *node)
+{
+    return node->type == MFU_SCALAR && node->style == PLAIN;
+}
+
+int mfu_node_absent(struct mfu_node *node)
+{
+    return mfu_node_plain(node) &&
+           (strcmp(node->text, "") == 0 || strcmp(node->text, "null") == 0 ||
+            strcmp(node->text, "~") == 0);
+}
+
+int mfu_node_bool(struct mfu_node *node)
+{
+    if (!mfu_node_plain(node))
+        return -1;
+    return strcmp(node->text, "true") == 0    ? 1
+           : strcmp(node->text, "false") == 0 ? 0 : -1;
+}
+
+struct mfu_node *mfu_node_each(struct mfu_node *node, size_t i)
+{
+    if (node->type == MFU_SCALAR)
+        return i == 0 ? node : NULL;
+    return node->type == MFU_SEQUENCE ? mfu_node_item(node, i) : NULL;
+}
+
+int mfu_node_check_texts(struct mfu_yaml *yaml, struct mfu_node *node,
+                         const char *what, struct mfu_error *err)
+{
+    struct mfu_node *each;
+
+    if (node->type != MFU_MAPPING && mfu_node_each(node, 0)) {
+        for (size_t i = 0; (each = mfu_node_each(node, i)); i++)
+            if (each->type != MFU_SCALAR || mfu_node_absent(each)) {
+                node = each;
+                break;
+            }
+        if (!each)
+            return 0;
+    }
+    mfu_fail(err, MFU_EINPUT, "expected %s", what);
+    return mfu_node_error(yaml, node, err);
+}
+
+int mfu_node_error(struct mfu_yaml *yaml, struct mfu_node *node,
+                   struct mfu_error *err)
+{
+    bool block = node->type == MFU_SCALAR && node->style == BLOCK;
+
+    /* A column within the text is one within the line only when the text
+     * stands in the line; its column is that after the quote, if any. */
+    if (err && err->line == 0 && (block || node->type != MFU_SCALAR))
+        err->column = 0;
+    if (block && node->key)
+        return mfu_error_at(err, yaml->name, node->key_line, node->key_column);
+    return mfu_error_at(err, yaml->name, node->line, node->column);
+}
+
+int mfu_key_error(struct mfu_yaml *yaml, struct mfu_node *mapping, size_t i,
+                  struct mfu_error *err)
+{
+    if (i >= mapping->count)
+        return mfu_node_error(yaml, mapping, err);
+    return mfu_error_at(err, yaml->name, mapping->members[i]->key_line,
+                        mapping->members[i]->key_column);
+}
+
+int mfu_node_quantity(struct mfu_yaml *yaml, struct mfu_node *node,
+                      enum mfu_dim dim, double *value, struct mfu_error *err)
+{
+    if (node->type != MFU_SCALAR || mfu_node_absent(node)) {
+        mfu_fail(err, MFU_EINPUT, "expected %s, not %s", mfu_dim_help(dim),
+                 node->type == MFU_SCALAR     ? "nothing"
+                 : node->type == MFU_SEQUENCE ? "a list" : "a mapping");
+        return mfu_node_error(yaml, node, err);
+    }
+    if (mfu_quantity_parse(node->text, dim, value, err) < 0)
+        return mfu_node_error(yaml, node, err);
+    return 0;
+}
+
+/* Fields ----------------------------------------------------------------- */
+
+static const struct mfu_field *find_field(const struct mfu_field *fields,
+                                          const char *key)
+{
+    for (; fields->key; fields++)
+        if (strcmp(fields->key, key) == 0)
+            return fields;
+    return NULL;
+}
+
+static int check_range(const struct mfu_field *f, const char *text, double value,
+                       struct mfu_error *err)
+{
+    char least[MFU_QUANTITY_MAX], most[MFU_QUANTITY_MAX];
+
+    if (f->least == 0 && f->most == 0)
+        return value > 0 ? 0 : mfu_fail(err, MFU_EINPUT,
+                                        "'%.80s' is not above zero", text);
+    if (value >= f->least && value <= f->most)
+        return 0;
+    return mfu_fail(err, MFU_EINPUT, "'%.80s' is outside %s..%s", text,
+                    mfu_quantity_format(least, f->least, f->dim),
+                    mfu_quantity_format(most, f->most, f->dim));
+}
+
+static int fill_quantity(struct mfu_yaml *yaml, const struct mfu_field *f,
+                         struct mfu_node *node, void *into, struct mfu_error *err)
+{
+    double value;
+
+    if (mfu_node_quantity(yaml, node, f->dim, &value, err) < 0)
+        return -1;
+    if (check_range(f, node->text, value, err) < 0)
+        return mfu_node_error(yaml, node, err);
+    memcpy((char *)into + f->offset, &value, sizeof value);
+    return 0;
+}
+
+static int fill_text(struct mfu_yaml *yaml, const struct mfu_field *f,
+                     struct mfu_node *node, void *into, struct mfu_error *err)
+{
+    size_t length = node->type == MFU_SCALAR ? strlen(node->text) : 0;
+
+    if (node->type != MFU_SCALAR || mfu_node_absent(node)) {
+        mfu_fail(err, MFU_EINPUT, "expected a text");
+        return mfu_node_error(yaml, node, err);
+    }
+    while (length > 0 && node->text[length - 1] == '\n')
+        length--;                       /* what a block scalar ends with */
+    if (length >= f->size) {
+        mfu_fail(err, MFU_EINPUT, "a text of %zu bytes, where %zu fit", length,
+                 f->size - 1);
+        return mfu_node_error(yaml, node, err);
+    }
+    memcpy((char *)into + f->offset, node->text, length);
+    ((char *)into)[f->offset + length] = '\0';
+    return 0;
+}
+
+int mfu_key_unknown(struct mfu_yaml *yaml, struct mfu_node *mapping, size_t i,
+                    const char *what, const char *const *names, size_t n,
+                    struct mfu_error *err)
+{
+    const char *key = mapping->members[i]->key, *best;
+
+    mfu_fail(err, MFU_EINPUT, "unknown %s '%.80s'", what, key);
+    if (mfu_suggest(key, names, n, &best, 1) > 0)
+        mfu_error_suggest(err, best);
+    return mfu_key_error(yaml, mapping, i, err);
+}
+
+static int refuse_key(struct mfu_yaml *yaml, struct mfu_node *mapping, size_t i,
+                      const struct mfu_field *fields, const char *const *others,
+                      struct mfu_error *err)
+{
+    const char *names[MOST_KEYS];
+    size_t n = 0;
+
+    for (; fields->key && n < MOST_KEYS; fields++)
+        names[n++] = fields->key;
+    for (; others && *others && n < MOST_KEYS; others++)
+        names[n++] = *others;
+    return mfu_key_unknown(yaml, mapping, i, "key", names, n, err);
+}
+
+static bool is_in(const char *const *names, const char *name)
+{
+    for (; names && *names; names++)
+        if (strcmp(*names, name) == 0)
+            return true;
+    return false;
+}
+
+int mfu_node_fields(struct mfu_yaml *yaml, struct mfu_node *mapping,
+                    const struct mfu_field *fields, const char *const *others,
+                    void *into, struct mfu_error *err)
+{
+    if (mapping->type != MFU_MAPPING) {
+        mfu_fail(err, MFU_EINPUT, "expected a mapping of keys to values");
+        return mfu_node_error(yaml, mapping, err);
+    }
+    for (size_t i = 0; i < mapping->count; i++) {
+        struct mfu_node *node = mapping->members[i];
+        const struct mfu_field *f = find_field(fields, node->key);
+
+        if (!f && is_in(others, node->key))
+            continue;
+        if (!f)
+            return refuse_key(yaml, mapping, i, fields, others, err);
+        if ((f->type == MFU_FIELD_TEXT
+                 ? fill_text(yaml, f, node, into, err)
+                 : fill_quantity(yaml, f, node, into, err)) < 0)
+            return mfu_within(err, "%s", f->key);
+    }
+    for (const struct mfu_field *f = fields; f->key; f++)
+        if (f->required && !mfu_node_find(mapping, f->key)) {
+            mfu_fail(err, MFU_EINPUT, "'%s' is missing", f->key);
+            return mfu_node_error(yaml, mapping, err);
+        }
+    return 0;
+}

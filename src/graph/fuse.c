@@ -1,0 +1,431 @@
+/*
+ * fuse.c - what a compiler makes of the list of eager kernels.
+ *
+ * Two decisions, in the spirit of torch.compile's min-cut partitioner and
+ * Inductor's scheduler:
+ *
+ *  1. What backward needs of forward is saved, unless it can be computed again
+ *     by cheap kernels from what is saved anyway.  Results of library calls
+ *     are never computed again; a cast is never saved when its narrower source
+ *     can be; random numbers and small reductions are saved.
+ *  2. Neighbouring pointwise and row kernels over the same rows become one
+ *     kernel, which reads what comes from outside and writes only what somebody
+ *     outside needs.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/step.h"
+
+/* What becomes of one output of a launch. */
+enum fate { UNUSED, INSIDE, WRITTEN, AGAIN };
+
+#define MAX_MEMBERS 64
+#define MAX_SOURCES MFU_LAUNCH_IN
+
+struct group {
+    int members[MAX_MEMBERS], n;
+    double rows;
+    int segment;
+};
+
+struct fusion {
+    struct mfu_step *s;
+    struct mfu_program *p;
+    unsigned char (*fate)[MFU_LAUNCH_OUT];      /* of every launch's outputs */
+    int *group_of;              /* group number of a launch, -1: none yet */
+    int *segment_of;
+    struct group open;
+    int n_groups, n_merged;
+    int segment_first[512], segment_count[512];
+};
+
+static bool fusible(const struct fusion *f, const struct mfu_launch *l)
+{
+    return l->fusion == MFU_MAP || (l->fusion == MFU_ROW && f->s->runtime->fuse_rows);
+}
+
+static double bytes_of(const struct fusion *f, int view)
+{
+    const struct mfu_view *v = &f->p->views[view];
+
+    return v->rows * v->columns * mfu_type_bytes[v->type];
+}
+
+/* Which output of its producer a view looks at. */
+static int slot_of(const struct fusion *f, int view)
+{
+    const struct mfu_view *v = &f->p->views[view];
+    const struct mfu_launch *l = &f->p->launches[v->producer];
+
+    for (int k = 0; k < l->n_out; k++)
+        if (f->p->views[l->out[k]].tensor == v->tensor)
+            return k;
+    return 0;
+}
+
+/* ---- 1. what is saved, what is computed again --------------------------- */
+
+static bool available_in_backward(const struct fusion *f, int view)
+{
+    int producer = f->p->views[view].producer;
+
+    if (producer < 0 || f->p->launches[producer].phase == MFU_BACKWARD)
+        return true;
+    return f->fate[producer][slot_of(f, view)] >= WRITTEN;
+}
+
+/* First mark what nobody can avoid: results of library calls that backward
+ * reads, and what library calls in backward read. */
+static void mark_needs(struct fusion *f)
+{
+    for (int i = 0; i < f->p->n_launches; i++) {
+        const struct mfu_launch *l = &f->p->launches[i];
+
+        for (int k = 0; k < l->n_in; k++) {
+            int producer = f->p->views[l->in[k]].producer;
+            const struct mfu_launch *from;
+            unsigned char *fate;
+
+            if (producer < 0)
+                continue;
+            from = &f->p->launches[producer];
+            fate = &f->fate[producer][slot_of(f, l->in[k])];
+            if (!fusible(f, from) || !fusible(f, l))
+                *fate = from->cast && l->fusion == MFU_COLUMN ? (*fate > INSIDE ? *fate : INSIDE) : WRITTEN;
+            else if (*fate == UNUSED)
+                *fate = INSIDE;
+        }
+        for (int k = 0; k < l->n_out; k++)
+            if (f->p->tensors[f->p->views[l->out[k]].tensor].last == MFU_FOREVER)
+                f->fate[i][k] = WRITTEN;
+    }
+}
+
+/* Then, in the order of forward, save or recompute the rest. */
+static void decide_saving(struct fusion *f, int launch, int slot)
+{
+    const struct mfu_launch *l = &f->p->launches[launch];
+    int out = l->out[slot];
+    bool again = !l->random && f->s->runtime->recompute;
+    double in_bytes = 0;
+
+    if (f->fate[launch][slot] >= WRITTEN)
+        return;
+    for (int k = 0; k < l->n_in; k++) {
+        again = again && available_in_backward(f, l->in[k]);
+        in_bytes += bytes_of(f, l->in[k]);
+    }
+    if (4 * bytes_of(f, out) <= in_bytes && l->n_in > 0)
+        again = false;                  /* a mean, an rstd: cheap to keep */
+    if (!again && l->cast && f->s->runtime->recompute && bytes_of(f, l->in[0]) <= bytes_of(f, out)) {
+        int producer = f->p->views[l->in[0]].producer;
+
+        if (producer >= 0)
+            f->fate[producer][slot_of(f, l->in[0])] = WRITTEN;
+        again = true;
+    }
+    f->fate[launch][slot] = again ? AGAIN : WRITTEN;
+}
+
+static void decide(struct fusion *f)
+{
+    for (int i = 0; i < f->p->n_launches; i++) {
+        const struct mfu_launch *l = &f->p->launches[i];
+
+        if (l->phase != MFU_FORWARD || !fusible(f, l))
+            continue;
+        for (int k = 0; k < l->n_out; k++)
+            if (f->p->tensors[f->p->views[l->out[k]].tensor].last > i) {
+                /* Is any reader in backward? */
+                for (int j = i + 1; j < f->p->n_launches; j++) {
+                    const struct mfu_launch *r = &f->p->launches[j];
+                    bool reads = false;
+
+                    if (r->phase != MFU_BACKWARD || j > f->p->tensors[f->p->views[l->out[k]].tensor].last)
+                        continue;
+                    for (int m = 0; m < r->n_in; m++)
+                        reads |= f->p->views[r->in[m]].producer == i && slot_of(f, r->in[m]) == k;
+                    if (reads) {
+                        decide_saving(f, i, k);
+                        break;
+                    }
+                }
+            }
+    }
+}
+
+/* ---- 2. groups ---------------------------------------------------------- */
+
+/* Adds a view to the sources that a kernel reads, or, if it was never written,
+ * what it is computed from. */
+static void add_source(const struct fusion *f, int view, int group, int *sources, int *n, int depth)
+{
+    int producer = f->p->views[view].producer;
+
+    if (producer >= 0 && depth < 24) {
+        const struct mfu_launch *l = &f->p->launches[producer];
+
+        if (group >= 0 && f->group_of[producer] == group)
+            return;                     /* made in this kernel */
+        if (fusible(f, l) && f->fate[producer][slot_of(f, view)] != WRITTEN) {
+            for (int k = 0; k < l->n_in; k++)
+                add_source(f, l->in[k], group, sources, n, depth + 1);
+            return;
+        }
+    }
+    for (int k = 0; k < *n; k++)
+        if (sources[k] == view)
+            return;
+    if (*n < MAX_SOURCES)
+        sources[(*n)++] = view;
+}
+
+static void put(struct fusion *f, const struct mfu_launch *l, int segment)
+{
+    struct mfu_step *s = f->s;
+
+    if (f->n_merged == s->cap_merged) {
+        int cap = s->cap_merged ? 2 * s->cap_merged : 512;
+        struct mfu_launch *more = realloc(s->merged, (size_t)cap * sizeof *more);
+
+        if (!more) {
+            s->failed = true;
+            return;
+        }
+        s->merged = more;
+        s->cap_merged = cap;
+    }
+    if (f->segment_count[segment]++ == 0)
+        f->segment_first[segment] = f->n_merged;
+    s->merged[f->n_merged++] = *l;
+}
+
+/* A launch that stays by itself: its inputs may have to be computed inside it. */
+static void put_alone(struct fusion *f, int index)
+{
+    struct mfu_launch l = f->p->launches[index];
+    int sources[MAX_SOURCES], n = 0;
+
+    if (l.fusion == MFU_COLUMN) {
+        double was = 0, is = 0;
+
+        for (int k = 0; k < l.n_in; k++) {
+            was += bytes_of(f, l.in[k]);
+            add_source(f, l.in[k], -1, sources, &n, 0);
+        }
+        for (int k = 0; k < n; k++) {
+            l.in[k] = sources[k];
+            is += bytes_of(f, sources[k]);
+        }
+        l.n_in = n;
+        l.kernel.read_bytes += is - was;
+    }
+    put(f, &l, f->segment_of[index]);
+}
+
+/* Whether anybody outside the group (or later, in backward) reads it. */
+static bool read_outside(const struct fusion *f, int launch, int slot, int group)
+{
+    int tensor = f->p->views[f->p->launches[launch].out[slot]].tensor;
+
+    for (int j = launch + 1; j < f->p->n_launches && j <= f->p->tensors[tensor].last; j++) {
+        const struct mfu_launch *r = &f->p->launches[j];
+
+        if (f->group_of[j] == group)
+            continue;
+        for (int m = 0; m < r->n_in; m++)
+            if (f->p->views[r->in[m]].producer == launch && slot_of(f, r->in[m]) == slot) {
+                if (r->phase != f->p->launches[launch].phase && f->fate[launch][slot] == AGAIN)
+                    continue;           /* computed again there */
+                if (r->fusion == MFU_COLUMN && f->fate[launch][slot] != WRITTEN)
+                    continue;           /* computed again there, too */
+                return true;
+            }
+    }
+    return false;
+}
+
+static void close_group(struct fusion *f)
+{
+    struct group *g = &f->open;
+    struct mfu_launch merged;
+    int sources[MAX_SOURCES], n_sources = 0, id = f->n_groups, main = 0;
+    double read = 0, write = 0;
+
+    if (g->n == 0)
+        return;
+    f->n_groups++;
+    merged = f->p->launches[g->members[g->n - 1]];
+    merged.n_in = merged.n_out = 0;
+    merged.kernel.flops = 0;
+    merged.kernel.launches = 1;
+    merged.temporary_bytes = 0;
+    for (int i = 0; i < g->n; i++) {
+        const struct mfu_launch *l = &f->p->launches[g->members[i]];
+
+        for (int k = 0; k < l->n_in; k++)
+            add_source(f, l->in[k], id, sources, &n_sources, 0);
+        if (l->n_in == 0 || f->p->views[l->in[0]].producer < 0 || f->group_of[f->p->views[l->in[0]].producer] != id)
+            read += l->extra_read_bytes;        /* another pass over what comes from outside */
+        merged.kernel.flops += l->kernel.flops;
+        if (l->fusion == MFU_ROW || f->p->launches[g->members[main]].fusion != MFU_ROW)
+            main = l->fusion == MFU_ROW || l->kernel.flops >= f->p->launches[g->members[main]].kernel.flops ? i : main;
+        for (int k = 0; k < l->n_out; k++) {
+            /* In-place sums: only the last view of a tensor is written. */
+            bool rewritten = false;
+
+            for (int j = i + 1; j < g->n; j++)
+                for (int m = 0; m < f->p->launches[g->members[j]].n_out; m++)
+                    rewritten |= f->p->views[f->p->launches[g->members[j]].out[m]].tensor == f->p->views[l->out[k]].tensor;
+            if (rewritten || !(f->fate[g->members[i]][k] == WRITTEN || read_outside(f, g->members[i], k, id)))
+                continue;
+            f->fate[g->members[i]][k] = WRITTEN;
+            write += bytes_of(f, l->out[k]);
+            if (merged.n_out < MFU_LAUNCH_OUT)
+                merged.out[merged.n_out++] = l->out[k];
+        }
+    }
+    for (int k = 0; k < n_sources; k++) {
+        read += bytes_of(f, sources[k]);
+        merged.in[merged.n_in++] = sources[k];
+    }
+    if (merged.n_out > 0) {
+        const struct mfu_launch *l = &f->p->launches[g->members[main]];
+
+        merged.op = l->op;
+        merged.section = l->section;
+        merged.suffix = g->n > 1 ? (l->phase == MFU_BACKWARD ? "fused_grad" : "fused") : l->suffix;
+        merged.fusion = l->fusion;
+        merged.cast = g->n == 1 && l->cast;
+        merged.kernel.kind = l->kernel.kind;
+        merged.kernel.m = g->rows;
+        merged.kernel.n = l->kernel.n;
+        merged.kernel.traffic = l->kernel.traffic == MFU_C_DRAM_EMBEDDING && g->n == 1 ? MFU_C_DRAM_EMBEDDING : MFU_C_DRAM_FUSED;
+        merged.kernel.read_bytes = read;
+        merged.kernel.write_bytes = write;
+        put(f, &merged, g->segment);
+    }
+    g->n = 0;
+}
+
+static void join(struct fusion *f, int index)
+{
+    struct group *g = &f->open;
+    const struct mfu_launch *l = &f->p->launches[index];
+    double rows = 0;
+
+    for (int k = 0; k < l->n_in; k++)
+        rows = fmax(rows, f->p->views[l->in[k]].rows);
+    for (int k = 0; k < l->n_out; k++)
+        rows = fmax(rows, f->p->views[l->out[k]].rows);
+    if (g->n > 0 && (g->rows != rows || g->n == MAX_MEMBERS
+                     || f->p->launches[g->members[0]].phase != l->phase))
+        close_group(f);
+    if (g->n == 0)
+        g->rows = rows;
+    g->members[g->n++] = index;
+    g->segment = f->segment_of[index];
+    f->group_of[index] = f->n_groups;
+}
+
+static bool reads_open_group(const struct fusion *f, const struct mfu_launch *l)
+{
+    for (int k = 0; k < l->n_in; k++) {
+        int producer = f->p->views[l->in[k]].producer;
+
+        if (producer >= 0 && f->open.n > 0 && f->group_of[producer] == f->n_groups)
+            return true;
+    }
+    return false;
+}
+
+/* Births and deaths follow the new list. */
+static void new_lifetimes(struct fusion *f)
+{
+    struct mfu_program *p = f->p;
+    int forward_end = 0;
+
+    for (int t = 0; t < p->n_tensors; t++)
+        if (p->tensors[t].born != MFU_NEVER) {
+            p->tensors[t].born = MFU_FOREVER;
+            if (p->tensors[t].last != MFU_FOREVER)
+                p->tensors[t].last = -1;
+        }
+    for (int i = 0; i < p->n_launches; i++) {
+        const struct mfu_launch *l = &p->launches[i];
+
+        if (l->phase == MFU_FORWARD)
+            forward_end = i;
+        for (int k = 0; k < l->n_out; k++) {
+            struct mfu_tensor *t = &p->tensors[p->views[l->out[k]].tensor];
+
+            if (t->born == MFU_FOREVER)
+                t->born = i;
+            if (t->last < i)
+                t->last = i;
+        }
+        for (int k = 0; k < l->n_in; k++) {
+            struct mfu_tensor *t = &p->tensors[p->views[l->in[k]].tensor];
+
+            if (t->last < i)
+                t->last = i;
+        }
+    }
+    if (f->s->old_logits != MFU_NO_VIEW)
+        p->tensors[p->views[f->s->old_logits].tensor].last = forward_end;
+}
+
+int mfu_fuse(struct mfu_step *s)
+{
+    struct mfu_program *p = s->program;
+    size_t n = (size_t)p->n_launches;
+    struct fusion f = {.s = s, .p = p};
+    struct mfu_launch *old;
+    int cap;
+    void *scratch = calloc(n, sizeof *f.fate + 2 * sizeof *f.group_of);
+
+    if (!scratch || s->failed || p->n_segments > 512) {
+        free(scratch);
+        return -1;
+    }
+    f.group_of = scratch;
+    f.segment_of = f.group_of + n;
+    f.fate = (void *)(f.segment_of + n);
+    for (int i = 0; i < p->n_launches; i++)
+        f.group_of[i] = -1;
+    for (int k = 0; k < p->n_segments; k++)
+        for (int i = 0; i < p->segments[k].count; i++)
+            f.segment_of[p->segments[k].first + i] = k;
+    mark_needs(&f);
+    decide(&f);
+    for (int i = 0; i < p->n_launches; i++) {
+        const struct mfu_launch *l = &p->launches[i];
+
+        if (fusible(&f, l)) {
+            join(&f, i);
+            continue;
+        }
+        if (l->fusion == MFU_ALONE || l->fusion == MFU_ROW
+            || (f.open.n > 0 && f.open.segment != f.segment_of[i])
+            || (l->fusion == MFU_PARAMETER && reads_open_group(&f, l)))
+            close_group(&f);
+        put_alone(&f, i);
+    }
+    close_group(&f);
+    free(scratch);
+    if (s->failed)
+        return -1;
+
+    old = p->launches, cap = p->cap_launches;   /* swap the lists */
+    p->launches = s->merged, p->cap_launches = s->cap_merged, p->n_launches = f.n_merged;
+    s->merged = old, s->cap_merged = cap;
+    for (int k = 0, at = 0; k < p->n_segments; k++) {
+        p->segments[k].first = f.segment_count[k] ? f.segment_first[k] : at;
+        p->segments[k].count = f.segment_count[k];
+        at = p->segments[k].first + p->segments[k].count;
+    }
+    new_lifetimes(&f);
+    return 0;
+}

@@ -1,0 +1,152 @@
+/*
+ * lifetime.c - walks through the program with the levels of memory.
+ */
+#include "graph/lifetime.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static double constant(const struct mfu_program *p)
+{
+    double bytes = 0;
+
+    for (int i = 0; i < MFU_PART_COUNT; i++)
+        bytes += p->constant_bytes[i];
+    for (int t = 0; t < p->n_tensors; t++)
+        if (p->tensors[t].born == MFU_NEVER)
+            bytes += p->tensors[t].bytes;
+    return bytes;
+}
+
+/* How often launch `at` has happened before (for deaths) or by (for births)
+ * the moment; `inclusive` counts the moment's own launch. */
+static double times(const struct mfu_program *p, const int *segment_of, int at,
+                    const struct mfu_peak_memory *m, bool inclusive)
+{
+    int segment;
+
+    if (at < 0)
+        return 1;
+    if (at >= p->n_launches)
+        return 0;
+    segment = segment_of[at];
+    if (segment < m->segment)
+        return p->segments[segment].repeat;
+    if (segment > m->segment)
+        return 0;
+    return m->repetition + (inclusive ? at <= m->launch : at < m->launch);
+}
+
+static void number_segments(const struct mfu_program *p, int *segment_of)
+{
+    for (int k = 0; k < p->n_segments; k++)
+        for (int i = 0; i < p->segments[k].count; i++)
+            segment_of[p->segments[k].first + i] = k;
+}
+
+static double copies(const struct mfu_program *p, const int *segment_of, int tensor,
+                     const struct mfu_peak_memory *m)
+{
+    const struct mfu_tensor *t = &p->tensors[tensor];
+
+    return times(p, segment_of, t->born, m, true) - (t->last == MFU_FOREVER ? 0 : times(p, segment_of, t->last, m, false));
+}
+
+void mfu_lifetime_peak(const struct mfu_program *p, struct mfu_peak_memory *m)
+{
+    int n = p->n_launches;
+    double *up = calloc((size_t)n + 1, 2 * sizeof *up + sizeof(int)), *down = up + n;
+    int *segment_of = (int *)(down + n);
+    double level = constant(p);
+
+    *m = (struct mfu_peak_memory){.segment = 0, .launch = -1};
+    if (!up)
+        return;
+    m->bytes = level;
+    for (int t = 0; t < p->n_tensors; t++) {
+        const struct mfu_tensor *x = &p->tensors[t];
+
+        if (x->born >= 0 && x->born < n)
+            up[x->born] += x->bytes;
+        if (x->last >= 0 && x->last < n && x->born < n)
+            down[x->last] += x->bytes;
+    }
+    number_segments(p, segment_of);
+    for (int k = 0; k < p->n_segments; k++) {
+        const struct mfu_segment *seg = &p->segments[k];
+        double start = level, highest = -1;
+        int where = -1;
+
+        for (int i = seg->first; i < seg->first + seg->count; i++) {
+            level += up[i];
+            if (level + p->launches[i].temporary_bytes > highest) {
+                highest = level + p->launches[i].temporary_bytes;
+                where = i;
+            }
+            level -= down[i];
+        }
+        if (where >= 0) {
+            double growth = level - start, last = (seg->repeat - 1) * fmax(growth, 0);
+
+            if (highest + last > m->bytes) {
+                m->bytes = highest + last;
+                m->segment = k;
+                m->launch = where;
+                m->repetition = growth > 0 ? seg->repeat - 1 : 0;
+            }
+            if (seg->phase == MFU_FORWARD)
+                m->forward_peak_bytes = fmax(m->forward_peak_bytes, highest + last);
+            level = start + seg->repeat * growth;
+        }
+        if (seg->phase == MFU_BACKWARD)
+            m->end_bytes = level;
+    }
+    for (int i = 0; i < MFU_PART_COUNT; i++)
+        m->parts[i] = p->constant_bytes[i];
+    for (int t = 0; t < p->n_tensors; t++)
+        if (p->tensors[t].born != MFU_FOREVER)
+            m->parts[p->tensors[t].part] += copies(p, segment_of, t, m) * p->tensors[t].bytes;
+    if (m->launch >= 0)
+        m->parts[MFU_PART_WORKSPACE] += p->launches[m->launch].temporary_bytes;
+    free(up);
+}
+
+static int larger(const void *a, const void *b)
+{
+    const struct mfu_alive *x = a, *y = b;
+    double d = y->bytes * y->copies - x->bytes * x->copies;
+
+    return d > 0 ? 1 : d < 0 ? -1 : 0;
+}
+
+size_t mfu_lifetime_alive(const struct mfu_program *p, const struct mfu_peak_memory *m,
+                          struct mfu_alive *alive, size_t max)
+{
+    int *segment_of = calloc((size_t)p->n_launches + 1, sizeof *segment_of);
+    struct mfu_alive *all = calloc((size_t)p->n_tensors + 1, sizeof *all);
+    size_t n = 0;
+
+    if (segment_of && all) {
+        number_segments(p, segment_of);
+        for (int t = 1; t < p->n_tensors; t++) {
+            const struct mfu_tensor *x = &p->tensors[t];
+            const struct mfu_launch *maker = x->born >= 0 && x->born < p->n_launches ? &p->launches[x->born] : NULL;
+            double c = x->born == MFU_FOREVER ? 0 : copies(p, segment_of, t, m);
+
+            if (c == 0 || x->bytes < 1)
+                continue;
+            all[n++] = (struct mfu_alive){
+                .name_section = maker ? maker->section : "", .name_op = maker ? maker->op : "logits of the step before",
+                .name_suffix = maker ? maker->suffix : "", .phase = maker ? maker->phase : MFU_FORWARD,
+                .part = x->part, .bytes = x->bytes, .copies = c};
+        }
+        qsort(all, n, sizeof *all, larger);
+        if (n > max)
+            n = max;
+        memcpy(alive, all, n * sizeof *all);
+    }
+    free(all);
+    free(segment_of);
+    return n;
+}

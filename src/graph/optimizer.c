@@ -1,0 +1,138 @@
+/*
+ * optimizer.c - the optimizers, a row each: what they keep, what they move.
+ *
+ * Traffic counts reads and writes of parameter p, gradient g and states, each
+ * in its own type; passes of multi-tensor (foreach) and per-tensor (loop)
+ * implementations follow torch/optim/adamw.py operation by operation.
+ * Sources: torch.optim, bitsandbytes (8-bit states in blocks of 256 with two
+ * fp32 maxima), Shazeer 2018 (Adafactor), Chen 2023 (Lion), Jordan 2024 (Muon).
+ */
+#include "graph/optimizer.h"
+
+#include <math.h>
+
+#include "graph/step.h"
+
+/* In elements per parameter; a state of `state_bytes` is 0 for "as the
+ * parameter". */
+static const struct row {
+    const char *name;
+    double states;              /* tensors of state per parameter */
+    double state_bytes;         /* of one element; 0: the parameter's own */
+    double p, g, s;             /* reads + writes of each kind, in elements */
+    double scratch;             /* temporary elements per parameter */
+    double launches_per_tensor; /* 0: a few for all (multi-tensor) */
+    double passes;              /* launches of a multi-tensor pass */
+    double flops;
+} rows[MFU_OPTIMIZER_COUNT] = {
+    [MFU_ADAMW] = {"adamw", 2, 0, 2, 1, 4, 0, 0, 1, 15},
+    /* mul p, lerp m, mul v, addcmul v, sqrt, div, add eps, addcdiv: 8 passes. */
+    [MFU_ADAMW_FOREACH] = {"adamw", 2, 0, 5, 2, 9, 1, 0, 10, 15},
+    [MFU_ADAMW_LOOP] = {"adamw", 2, 0, 5, 2, 9, 0, 12, 0, 15},
+    [MFU_ADAM8BIT] = {"adam8bit", 2, 1 + 4. / 256, 2, 1, 4, 0, 1, 0, 30},
+    [MFU_ADAFACTOR] = {"adafactor", 0.002, 4, 4, 6, 0, 1, 14, 0, 20},
+    [MFU_LION] = {"lion", 1, 0, 2, 1, 2, 0, 6, 0, 8},
+    [MFU_SGD] = {"sgd", 0, 0, 2, 1, 0, 0, 0, 1, 2},
+    [MFU_SGD_MOMENTUM] = {"sgd", 1, 0, 2, 1, 2, 0, 0, 2, 4},
+    [MFU_MUON] = {"muon", 1, 0, 2, 1, 2, 0, 1, 0, 4},
+};
+
+/* Bytes of the parameters that the optimizer updates: the masters. */
+static double master_bytes(const struct mfu_step *s)
+{
+    return s->config->precision == MFU_BF16_PURE ? 2 : 4;
+}
+
+double mfu_optimizer_state_bytes(const struct mfu_config *c, const struct mfu_program *p)
+{
+    const struct row *r = &rows[c->optimizer];
+    double own = c->precision == MFU_BF16_PURE ? 2 : 4;
+    /* Muon keeps Adam's second moment for embeddings, head and vectors. */
+    double more = c->optimizer == MFU_MUON ? own * (p->params - p->non_embedding_params) : 0;
+
+    return r->states * (r->state_bytes > 0 ? r->state_bytes : own) * p->params + more;
+}
+
+static double count_tensors(const struct mfu_step *s)
+{
+    double n = 0;
+    int at = 0;
+
+    /* Nodes of a middle layer stand for `repeat` layers. */
+    for (int i = 0; i < s->program->n_segments; i++)
+        if (s->program->segments[i].phase == MFU_FORWARD)
+            at = i;
+    for (int i = 0; i <= at; i++) {
+        const struct mfu_segment *seg = &s->program->segments[i];
+
+        for (int k = 0; k < seg->count; k++)
+            n += seg->repeat * (s->program->launches[seg->first + k].kernel.kind == MFU_GEMM
+                                || s->program->launches[seg->first + k].kernel.kind == MFU_NORM);
+    }
+    return n;
+}
+
+static void stream(struct mfu_step *s, const char *name, double flops, double read, double write,
+                   double launches, double temporary_bytes)
+{
+    double n = s->program->params;
+    struct mfu_kernel k = mfu_kernel_stream(MFU_OPTIMIZER_STEP, MFU_C_DRAM_OPTIMIZER, 1, n, flops * n,
+                                            read * n, write * n);
+
+    k.launches = launches;
+    k.cold = true;
+    mfu_emit_kernel(s, &k, name, temporary_bytes, 0, 0, 0, 0);
+}
+
+/* Five Newton-Schulz steps on every hidden matrix: three products each, of
+ * about width^3 (min m^2 n): 5 (4 m^2 n + 2 m^3) FLOP. */
+static void newton_schulz(struct mfu_step *s)
+{
+    const struct mfu_program *p = s->program;
+
+    for (int i = 0; i < p->n_segments; i++)
+        for (int k = 0; k < p->segments[i].count; k++) {
+            const struct mfu_launch *l = &p->launches[p->segments[i].first + k];
+            double m, n, times = p->segments[i].repeat;
+            struct mfu_kernel g;
+
+            if (l->phase != MFU_BACKWARD || l->kernel.kind != MFU_GEMM || times < 1 || l->suffix[0] != 'w')
+                continue;
+            m = fmin(l->kernel.m, l->kernel.n);
+            n = fmax(l->kernel.m, l->kernel.n);
+            if (n > 20 * m)
+                continue;               /* the head is Adam's */
+            g = mfu_kernel_gemm(s->numerics.math == MFU_PEAK_FP32 ? MFU_PEAK_FP32 : MFU_PEAK_BF16, m, m, n,
+                                5 * times * 2, 2, 2, false);
+            g.launches = 15 * times;
+            mfu_emit_kernel(s, &g, "newton_schulz", 2 * (3 * m * n + 2 * m * m), 0, 0, 0, 0);
+            p = s->program;
+        }
+}
+
+void mfu_optimizer_emit(struct mfu_step *s)
+{
+    const struct mfu_config *c = s->config;
+    const struct row *r = &rows[c->optimizer];
+    double params = s->program->params;
+    double g = mfu_type_bytes[s->numerics.gradient], p = master_bytes(s);
+    double state = r->state_bytes > 0 ? r->state_bytes : p;
+    double tensors = count_tensors(s);
+    /* The 16-bit copy that forward reads is written beside the master. */
+    double copy = s->runtime->half_weights && c->precision != MFU_BF16_PURE ? 2 : 0;
+    double moved = r->p * p + r->g * g + r->s * state;
+    double launches = r->launches_per_tensor > 0 ? r->launches_per_tensor * tensors
+        : r->passes * (1 + ceil(params / (320 * 65536)));       /* chunks of multi_tensor_apply */
+
+    s->node = -1;
+    if (c->precision == MFU_FP16)       /* GradScaler looks for infinities */
+        stream(s, "unscale", 1, g, g, 2, 0);
+    if (c->setting[MFU_S_GRAD_CLIP] > 0) {
+        stream(s, "grad_norm", 2, g, 0, 8, 0);
+        if (!s->runtime->half_weights)
+            stream(s, "clip", 1, g, g, 2, 0);
+    }
+    if (c->optimizer == MFU_MUON)
+        newton_schulz(s);
+    stream(s, r->name, r->flops, moved * 0.6, moved * 0.4 + copy, launches, r->scratch * p * params);
+}

@@ -1,0 +1,17 @@
+/*
+ * optimizer.h - gradient clipping and the update of the weights.
+ */
+#ifndef MFU_OPTIMIZER_H
+#define MFU_OPTIMIZER_H
+
+struct mfu_config;
+struct mfu_program;
+struct mfu_step;
+
+/* Bytes of the optimizer's state (momenta ...), without master weights. */
+double mfu_optimizer_state_bytes(const struct mfu_config *, const struct mfu_program *);
+
+/* Appends the kernels of one optimizer step. */
+void mfu_optimizer_emit(struct mfu_step *);
+
+#endif

@@ -1,0 +1,137 @@
+/*
+ * loss - cross-entropy of logits [rows, classes].
+ *
+ * PyTorch runs log_softmax (saved) and nll_loss; under autocast from 16-bit
+ * logits the first stays in 16 bits and the second reads an fp32 copy.
+ * `upcast` is logits.float() first, as Hugging Face and torchtitan do.
+ * Backward: d nll is a tensor of zeros with one element set per row, then
+ * log_softmax' writes d logits.  llm.c does all of it in place in one kernel.
+ */
+#include <stddef.h>
+
+#include "graph/step.h"
+
+enum { UPCAST, KEEP_LOGITS };
+enum { SAVED_LOG_PROBABILITIES, SAVED_NLL_INPUT };
+
+static double shape(const struct mfu_operation *op)
+{
+    (void)op;
+    return 1;
+}
+
+static void row_kernel(struct mfu_step *s, const char *suffix, double flops_per_element, double passes,
+                       double launches, int n_in, const int *in, int out)
+{
+    int x = in[0];
+
+    mfu_emit(s, &(struct mfu_emission){
+                 .suffix = suffix, .kind = MFU_LOSS, .traffic = MFU_C_DRAM_SOFTMAX, .fusion = MFU_ROW,
+                 .flops = flops_per_element * mfu_rows(s, x) * mfu_columns(s, x), .launches = launches,
+                 .extra_read_bytes = (passes - 1) * mfu_rows(s, x) * mfu_columns(s, x) * mfu_type_bytes[mfu_type_of(s, x)]},
+             n_in, in, 1, &out);
+}
+
+static int like(struct mfu_step *s, int view, enum mfu_type type)
+{
+    return mfu_new(s, mfu_rows(s, view), mfu_columns(s, view), type, MFU_PART_LOGITS_LOSS);
+}
+
+static void forward(struct mfu_step *s, int index)
+{
+    struct mfu_node *n = mfu_node_at(s, index);
+    int logits = mfu_input(s, n, 0), x, log_probabilities, nll;
+    bool upcast = n->op->attribute[UPCAST] > 0;
+
+    n->out = mfu_new(s, mfu_rows(s, logits), 1, MFU_F32, MFU_PART_LOGITS_LOSS);
+    if (n->op->attribute[KEEP_LOGITS] > 0)
+        mfu_keep_logits(s, logits);
+    if (s->runtime->fused_loss) {               /* d logits over the logits */
+        int d = mfu_part_of(s, logits, mfu_rows(s, logits), mfu_columns(s, logits));
+
+        row_kernel(s, "", 8, 1, 1, 1, &logits, d);
+        mfu_save(s, n, d);
+        mfu_keep(s, n->out);
+        return;
+    }
+    if (s->runtime->whole_norms) {              /* Megatron: fp32 softmax is kept */
+        int softmax = like(s, logits, MFU_F32);
+
+        row_kernel(s, "", 8, 2, 2, 1, &logits, softmax);
+        mfu_save(s, n, softmax);
+        return;
+    }
+    x = upcast ? mfu_cast(s, logits, MFU_F32) : logits;
+    log_probabilities = like(s, x, mfu_type_of(s, x));
+    row_kernel(s, "log_softmax", 5, 2, 1, 1, &x, log_probabilities);
+    nll = s->numerics.autocast ? mfu_cast(s, log_probabilities, MFU_F32) : log_probabilities;
+    mfu_emit(s, &(struct mfu_emission){         /* one 32-byte sector of each row */
+                 .suffix = "nll", .kind = MFU_LOSS, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_ROW,
+                 .flops = mfu_rows(s, x), .launches = 2, .extra_read_bytes = 32 * mfu_rows(s, x)},
+             0, NULL, 1, &n->out);
+    mfu_hold(s, nll);
+    mfu_keep(s, n->out);                        /* the caller wants it */
+    mfu_save(s, n, log_probabilities);
+    mfu_save(s, n, nll);
+}
+
+static void backward(struct mfu_step *s, int index)
+{
+    struct mfu_node *n = mfu_node_at(s, index);
+    int logits = mfu_input(s, n, 0), log_probabilities = n->saved[SAVED_LOG_PROBABILITIES];
+    int d, in[2];
+
+    if (s->runtime->fused_loss) {
+        mfu_give(s, n, 0, n->saved[0]);
+        return;
+    }
+    if (s->runtime->whole_norms) {
+        d = like(s, logits, mfu_type_of(s, logits));
+        row_kernel(s, "grad", 4, 1, 1, 1, &n->saved[0], d);
+        mfu_give(s, n, 0, d);
+        return;
+    }
+    if (s->runtime->gradients_at_end && n->op->attribute[KEEP_LOGITS] > 0) {
+        /* The compiled graph also returned the logits: autograd hands it a
+         * gradient of zeros for them. */
+        int zeros = like(s, logits, mfu_type_of(s, logits));
+
+        mfu_emit(s, &(struct mfu_emission){
+                     .suffix = "zeros", .kind = MFU_LOSS, .traffic = MFU_C_DRAM_POINTWISE,
+                     .fusion = MFU_ALONE},
+                 0, NULL, 1, &zeros);
+        n->gradient = zeros;
+    }
+    d = like(s, n->saved[SAVED_NLL_INPUT], mfu_type_of(s, n->saved[SAVED_NLL_INPUT]));
+    mfu_emit(s, &(struct mfu_emission){
+                 .suffix = "nll_grad", .kind = MFU_LOSS, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_MAP,
+                 .launches = 2},        /* zeros, then one element per row */
+             0, NULL, 1, &d);
+    mfu_hold(s, n->saved[SAVED_NLL_INPUT]);
+    d = mfu_cast(s, d, mfu_type_of(s, log_probabilities));
+    in[0] = d, in[1] = log_probabilities;
+    d = like(s, d, mfu_type_of(s, d));
+    row_kernel(s, "log_softmax_grad", 4, 2, 1, 2, in, d);
+    d = mfu_cast(s, d, mfu_type_of(s, logits));
+    if (n->gradient != MFU_NO_VIEW) {
+        int sum = mfu_part_of(s, d, mfu_rows(s, d), mfu_columns(s, d));
+
+        in[0] = d, in[1] = n->gradient;
+        mfu_emit(s, &(struct mfu_emission){
+                     .suffix = "add", .kind = MFU_LOSS, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_MAP},
+                 2, in, 1, &sum);
+        d = sum;
+    }
+    mfu_give(s, n, 0, d);
+}
+
+const struct mfu_primitive mfu_primitive_loss = {
+    .name = "loss",
+    .summary = "cross-entropy of the logits",
+    .attributes = {
+        [UPCAST] = {"upcast", "0", NULL, "whether the logits are made fp32 first"},
+        [KEEP_LOGITS] = {"keep_logits", "0", NULL, "whether the caller keeps the logits until the next forward pass"},
+    },
+    .least_inputs = 1, .most_inputs = 1,
+    .shape = shape, .forward = forward, .backward = backward,
+};

@@ -1,0 +1,175 @@
+/*
+ * norm - LayerNorm or RMSNorm over the elements of a row.
+ *
+ * LayerNorm is one kernel forward, two backward (input gradient; a column
+ * reduction for gamma and beta), and saves its input, mean and rstd.  Under
+ * autocast it runs in fp32.  RMSNorm in eager PyTorch, as Hugging Face writes
+ * it, is a chain of small kernels that saves an fp32 copy of its input and the
+ * normalised row; a runtime with whole norms runs it as one kernel.
+ */
+#include <stddef.h>
+
+#include "graph/step.h"
+
+enum { KIND, BIAS, WEIGHT, GROUPS };
+enum { LAYER, RMS };
+static const char *const kinds[] = {"layer", "rms", NULL};
+enum { SAVED_X, SAVED_STATISTICS, SAVED_NORMALISED };
+
+static double shape(const struct mfu_operation *op)
+{
+    return op->in_width[0];
+}
+
+static struct mfu_weights params(const struct mfu_operation *op)
+{
+    double row = op->in_width[0] / op->attribute[GROUPS];
+    double weight = op->attribute[WEIGHT] > 0 ? row : 0;
+    double bias = op->attribute[BIAS] > 0 ? row : 0;
+
+    return (struct mfu_weights){.weight = weight, .bias = bias, .active = weight + bias};
+}
+
+/* One fp32 number (or `columns` of them) per row and group. */
+static int row_statistics(struct mfu_step *s, const struct mfu_node *n, int x, double columns)
+{
+    return mfu_new(s, mfu_rows(s, x), columns * n->op->attribute[GROUPS], MFU_F32, MFU_PART_ACTIVATIONS);
+}
+
+static void whole_forward(struct mfu_step *s, struct mfu_node *n)
+{
+    int x = mfu_input(s, n, 0);
+    int out[2];
+
+    if (s->numerics.autocast)
+        x = mfu_cast(s, x, MFU_F32);
+    out[0] = mfu_new(s, mfu_rows(s, x), mfu_columns(s, x), mfu_type_of(s, x), MFU_PART_ACTIVATIONS);
+    out[1] = row_statistics(s, n, x, n->op->attribute[KIND] == LAYER ? 2 : 1);
+    mfu_emit(s, &(struct mfu_emission){
+                 .suffix = "", .kind = MFU_NORM, .traffic = MFU_C_DRAM_NORM, .fusion = MFU_ROW,
+                 .flops = 8 * mfu_rows(s, x) * mfu_columns(s, x)},
+             1, &x, 2, out);
+    mfu_save(s, n, x);
+    mfu_save(s, n, out[1]);
+    n->out = out[0];
+}
+
+static void whole_backward(struct mfu_step *s, struct mfu_node *n)
+{
+    int x = n->saved[SAVED_X], in[] = {n->gradient, x, n->saved[SAVED_STATISTICS]};
+    double elements = mfu_rows(s, x) * mfu_columns(s, x);
+    int dx, dgamma;
+
+    in[0] = mfu_cast(s, in[0], mfu_type_of(s, x));
+    dx = mfu_new(s, mfu_rows(s, x), mfu_columns(s, x), mfu_type_of(s, x), MFU_PART_ACTIVATIONS);
+    mfu_emit(s, &(struct mfu_emission){
+                 .suffix = "dgrad", .kind = MFU_NORM, .traffic = MFU_C_DRAM_NORM_BACKWARD,
+                 .fusion = MFU_ROW, .flops = 14 * elements},
+             3, in, 1, &dx);
+    if (n->op->attribute[WEIGHT] > 0) {
+        bool beta = n->op->attribute[BIAS] > 0;
+
+        dgamma = mfu_new(s, 1, (beta ? 2 : 1) * mfu_columns(s, x), s->numerics.weight, MFU_PART_GRADIENTS);
+        mfu_emit(s, &(struct mfu_emission){
+                     .suffix = "wgrad", .kind = MFU_REDUCTION, .traffic = MFU_C_DRAM_REDUCTION,
+                     .fusion = MFU_COLUMN, .flops = 4 * elements, .launches = 2},
+                 3, in, 1, &dgamma);
+        mfu_hold(s, dx);
+        mfu_give_parameter(s, n, 0, dgamma);
+    }
+    mfu_give(s, n, 0, dx);
+}
+
+/* x.float(), square, mean, rsqrt, multiply, back to the type, times weight. */
+static void chain_forward(struct mfu_step *s, struct mfu_node *n)
+{
+    int given = mfu_input(s, n, 0), x = mfu_cast(s, given, MFU_F32);
+    enum mfu_type type = mfu_type_of(s, given);
+    double rows = mfu_rows(s, x), columns = mfu_columns(s, x);
+    int square = mfu_map(s, "pow", MFU_F32, 1, x, MFU_NO_VIEW, MFU_NO_VIEW);
+    int mean = row_statistics(s, n, x, 1), rstd = row_statistics(s, n, x, 1), normalised;
+
+    mfu_emit(s, &(struct mfu_emission){
+                 .suffix = "mean", .kind = MFU_REDUCTION, .traffic = MFU_C_DRAM_NORM,
+                 .fusion = MFU_ROW, .flops = rows * columns},
+             1, &square, 1, &mean);
+    mfu_emit(s, &(struct mfu_emission){
+                 .suffix = "rsqrt", .kind = MFU_POINTWISE, .traffic = MFU_C_DRAM_POINTWISE,
+                 .fusion = MFU_MAP, .flops = 2 * rows, .launches = 2},
+             1, &mean, 1, &rstd);
+    normalised = mfu_map(s, "mul", MFU_F32, 1, x, rstd, MFU_NO_VIEW);
+    normalised = mfu_cast(s, normalised, type);
+    mfu_save(s, n, x);
+    mfu_save(s, n, rstd);
+    mfu_save(s, n, normalised);
+    n->out = n->op->attribute[WEIGHT] > 0
+        ? mfu_map(s, "weight", type, 1, normalised, MFU_NO_VIEW, MFU_NO_VIEW) : normalised;
+}
+
+static void chain_backward(struct mfu_step *s, struct mfu_node *n)
+{
+    int x = n->saved[SAVED_X], rstd = n->saved[SAVED_STATISTICS], normalised = n->saved[SAVED_NORMALISED];
+    int g = n->gradient, dn = g, product, drstd, dsum, dx, square;
+    double rows = mfu_rows(s, x), columns = mfu_columns(s, x);
+
+    if (n->op->attribute[WEIGHT] > 0) {
+        int dw = mfu_new(s, 1, columns, s->numerics.weight, MFU_PART_GRADIENTS);
+
+        product = mfu_map(s, "dweight", mfu_type_of(s, g), 1, g, normalised, MFU_NO_VIEW);
+        mfu_emit(s, &(struct mfu_emission){
+                     .suffix = "wgrad", .kind = MFU_REDUCTION, .traffic = MFU_C_DRAM_REDUCTION,
+                     .fusion = MFU_COLUMN, .flops = rows * columns},
+                 1, &product, 1, &dw);
+        dn = mfu_map(s, "dmul", mfu_type_of(s, g), 1, g, MFU_NO_VIEW, MFU_NO_VIEW);
+        mfu_hold(s, dw);
+        mfu_give_parameter(s, n, 0, dw);
+    }
+    dn = mfu_cast(s, dn, MFU_F32);
+    product = mfu_map(s, "dmul", MFU_F32, 1, dn, x, MFU_NO_VIEW);
+    drstd = row_statistics(s, n, x, 1);
+    dsum = mfu_map(s, "dmul", MFU_F32, 1, dn, rstd, MFU_NO_VIEW);
+    mfu_emit(s, &(struct mfu_emission){
+                 .suffix = "sum", .kind = MFU_REDUCTION, .traffic = MFU_C_DRAM_NORM_BACKWARD,
+                 .fusion = MFU_ROW, .flops = rows * columns, .launches = 4},    /* and rsqrt', mean' */
+             1, &product, 1, &drstd);
+    square = mfu_map(s, "dpow", MFU_F32, 2, x, MFU_NO_VIEW, MFU_NO_VIEW);
+    square = mfu_map(s, "dpow", MFU_F32, 2, square, drstd, MFU_NO_VIEW);
+    dx = mfu_part_of(s, dsum, rows, columns);
+    mfu_emit(s, &(struct mfu_emission){
+                 .suffix = "add", .kind = MFU_POINTWISE, .traffic = MFU_C_DRAM_POINTWISE,
+                 .fusion = MFU_MAP, .flops = rows * columns},
+             2, (int[]){dsum, square}, 1, &dx);
+    mfu_give(s, n, 0, dx);
+}
+
+static bool whole(const struct mfu_step *s, const struct mfu_node *n)
+{
+    return n->op->attribute[KIND] == LAYER || s->runtime->whole_norms;
+}
+
+static void forward(struct mfu_step *s, int index)
+{
+    struct mfu_node *n = mfu_node_at(s, index);
+
+    (whole(s, n) ? whole_forward : chain_forward)(s, n);
+}
+
+static void backward(struct mfu_step *s, int index)
+{
+    struct mfu_node *n = mfu_node_at(s, index);
+
+    (whole(s, n) ? whole_backward : chain_backward)(s, n);
+}
+
+const struct mfu_primitive mfu_primitive_norm = {
+    .name = "norm",
+    .summary = "LayerNorm or RMSNorm over a row",
+    .attributes = {
+        [KIND] = {"kind", "layer", kinds, "layer or rms"},
+        [BIAS] = {"bias", "0", NULL, "whether it has a bias (beta)"},
+        [WEIGHT] = {"weight", "1", NULL, "whether it has a weight (gamma)"},
+        [GROUPS] = {"groups", "1", NULL, "equal parts of a row that are normalised by themselves (heads)"},
+    },
+    .least_inputs = 1, .most_inputs = 1,
+    .shape = shape, .params = params, .forward = forward, .backward = backward,
+};

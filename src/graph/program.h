@@ -1,0 +1,105 @@
+/*
+ * program.h - one training step as kernels and tensors.
+ *
+ * A program is a list of launches in the order of execution, cut into segments.
+ * A segment with `repeat` 10 stands for ten equal stretches (the middle layers
+ * of a model); the first and the last layer have segments of their own, since
+ * their neighbours differ.  Time and memory are two readings of the program:
+ * cost/ prices the launches, lifetime.h walks through the tensors.
+ */
+#ifndef MFU_PROGRAM_H
+#define MFU_PROGRAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "kernel/kernel.h"
+
+enum mfu_phase { MFU_FORWARD, MFU_BACKWARD, MFU_OPTIMIZER_PHASE, MFU_PHASE_COUNT };
+extern const char *const mfu_phase_names[MFU_PHASE_COUNT];
+
+/* What memory is for: the parts of the interface's partition. */
+enum mfu_part {
+    MFU_PART_WEIGHTS, MFU_PART_GRADIENTS, MFU_PART_OPTIMIZER, MFU_PART_WEIGHT_CASTS,
+    MFU_PART_ACTIVATIONS, MFU_PART_LOGITS_LOSS, MFU_PART_WORKSPACE,
+    MFU_PART_COMMUNICATION, MFU_PART_OTHER, MFU_PART_COUNT
+};
+extern const char *const mfu_part_names[MFU_PART_COUNT];
+
+/* Element types; mfu_type_bytes gives their size. */
+enum mfu_type { MFU_F32, MFU_F16, MFU_F8, MFU_I64, MFU_U8, MFU_TYPE_COUNT };
+extern const double mfu_type_bytes[MFU_TYPE_COUNT];
+
+#define MFU_NEVER (-1)          /* born before the program */
+#define MFU_FOREVER 0x7fffffff  /* outlives the micro-step */
+
+/* A piece of memory. */
+struct mfu_tensor {
+    double bytes;
+    int born;                   /* launch that allocates it, or MFU_NEVER */
+    int last;                   /* last launch that needs it, or MFU_FOREVER */
+    enum mfu_part part;
+};
+
+/* How a tensor is looked at: shape and type of (part of) its memory. */
+struct mfu_view {
+    int tensor;
+    enum mfu_type type;
+    double rows, columns;
+    int producer;               /* launch that wrote it, or -1 */
+};
+
+/* How a launch may be merged with its neighbours by a compiler. */
+enum mfu_fusion {
+    MFU_ALONE,                  /* library call: GEMM, attention, scatter */
+    MFU_MAP,                    /* one output element from one of each input */
+    MFU_ROW,                    /* needs whole rows: norm, softmax */
+    MFU_COLUMN,                 /* reduces over rows: bias and gamma gradients */
+    MFU_PARAMETER               /* pointwise over a weight: cast, accumulate */
+};
+
+#define MFU_LAUNCH_IN 16
+#define MFU_LAUNCH_OUT 8
+
+struct mfu_launch {
+    struct mfu_kernel kernel;
+    const char *section, *op, *suffix;  /* h, attn.qkv, dgrad ("" if none) */
+    enum mfu_phase phase;
+    enum mfu_fusion fusion;
+    bool random;                /* its result cannot be computed again */
+    bool cast;                  /* only changes the type */
+    int n_in, n_out;
+    int in[MFU_LAUNCH_IN], out[MFU_LAUNCH_OUT];         /* views */
+    double extra_read_bytes;    /* beyond reading every input once */
+    double temporary_bytes;     /* workspace while it runs */
+};
+
+struct mfu_segment {
+    const char *section;
+    enum mfu_phase phase;
+    int first, count;           /* launches */
+    double repeat;              /* per micro-step, or per step in the optimizer */
+};
+
+struct mfu_program {
+    struct mfu_launch *launches;
+    struct mfu_tensor *tensors;
+    struct mfu_view *views;
+    struct mfu_segment *segments;
+    int n_launches, n_tensors, n_views, n_segments;
+    int cap_launches, cap_tensors, cap_views, cap_segments;
+    void *workbench;            /* of the builder (struct mfu_step), reused */
+
+    double constant_bytes[MFU_PART_COUNT];      /* there all the time */
+    double accum;               /* micro-steps per optimizer step */
+
+    /* Facts of the model, for the conventions of MFU. */
+    double params, trainable_params, active_params, non_embedding_params, position_params;
+    double linear_params;       /* that are multiplied with, per token (active) */
+    double saved_bytes;         /* kept for backward at the end of forward */
+    double tokens;              /* of one micro-step */
+};
+
+/* The full name of a launch, "h.attn.qkv", into buf; returns buf. */
+const char *mfu_launch_name(const struct mfu_launch *, char *buf, size_t size);
+
+#endif

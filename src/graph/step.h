@@ -1,0 +1,164 @@
+/*
+ * step.h - building the program of a training step, operation by operation.
+ *
+ * A primitive describes its forward and backward pass with the functions
+ * below: views (tensors with a shape and type), launches that read and write
+ * them, gradients given to inputs and parameters.  It is written once, as
+ * PyTorch would run it eagerly; what a compiler or hand-written kernels make
+ * of it is the business of the runtime's lowering (runtime.h, fuse.c).
+ */
+#ifndef MFU_STEP_H
+#define MFU_STEP_H
+
+#include "graph/program.h"
+#include "graph/runtime.h"
+#include "scenario/scenario.h"
+
+struct mfu_error;
+
+#define MFU_SAVED 12
+#define MFU_NO_VIEW (-1)
+#define MFU_TOKENS_IN (-1)      /* an embedding's input: token indices */
+
+/* One operation of the step: a model op, once per traced layer. */
+struct mfu_node {
+    const struct mfu_operation *op;
+    const struct mfu_model_op *source;
+    const char *section;
+    int in[MFU_INPUTS];         /* nodes, or MFU_TOKENS_IN */
+    int out;                    /* view of the result */
+    int saved[MFU_SAVED];       /* views that backward needs; free to use */
+    int n_saved;
+    int gradient;               /* view of d loss / d out, or MFU_NO_VIEW */
+    int parameter[2];           /* its weight (maybe shared) and bias, or -1 */
+};
+
+/* A weight (or bias): memory and gradient are shared by all that use it. */
+struct mfu_parameter {
+    double elements;
+    int cast;                   /* its copy in the compute type, or MFU_NO_VIEW */
+    int gradient;               /* contribution that waits for others */
+    int users, given;           /* ops that use it; gradients received */
+    bool matrix;                /* a linear's weight: autocast keeps a copy */
+};
+
+/* Numbers of the scenario that primitives need. */
+struct mfu_numerics {
+    enum mfu_type weight;       /* type of the parameters */
+    enum mfu_type compute;      /* type that linears and attention work in */
+    enum mfu_type gradient;     /* type of .grad */
+    enum mfu_type residual;     /* type of embedding outputs */
+    bool autocast;              /* casts between them, as torch.autocast does */
+    enum mfu_peak math;         /* of GEMMs and attention */
+    enum mfu_peak linear_math;  /* of linears (fp8 differs) */
+};
+
+struct mfu_step {
+    struct mfu_program *program;
+    const struct mfu_config *config;
+    const struct mfu_runtime *runtime;
+    struct mfu_numerics numerics;
+    struct mfu_operation operations[MFU_MAX_OPS];
+    bool left_out[MFU_MAX_OPS];         /* `when` is 0 */
+    struct mfu_node *nodes;
+    struct mfu_parameter *parameters;
+    int n_nodes, n_parameters, cap_nodes, cap_parameters;
+    enum mfu_phase phase;
+    const char *section;
+    int node;                   /* whose kernels are being appended, or -1 */
+
+    bool recomputing;           /* a forward pass within backward */
+    int last_saver;             /* last node that must be recomputed */
+    bool selective;             /* some library calls keep their results: */
+    int kept[512], n_kept, next_kept, n_gemms;
+
+    const char *logits_section; /* where the loss is, */
+    double logits_width;        /* and what it reads */
+    int old_logits;             /* of the micro-step before, or MFU_NO_VIEW */
+
+    int deferred[2][1024];      /* node, view: gradients added at the end */
+    int n_deferred;
+    struct mfu_launch *merged;  /* fuse.c's new list */
+    int cap_merged;
+    bool failed;                /* memory ran out */
+};
+
+/* ---- views ---- */
+int mfu_new(struct mfu_step *, double rows, double columns, enum mfu_type, enum mfu_part);
+int mfu_part_of(struct mfu_step *, int view, double rows, double columns);
+enum mfu_type mfu_type_of(const struct mfu_step *, int view);
+double mfu_rows(const struct mfu_step *, int view);
+double mfu_columns(const struct mfu_step *, int view);
+
+/* The view needs to stay until here. */
+void mfu_hold(struct mfu_step *, int view);
+/* The view outlives the micro-step. */
+void mfu_keep(struct mfu_step *, int view);
+
+/* ---- launches ---- */
+struct mfu_emission {
+    const char *suffix;
+    enum mfu_kind kind;
+    enum mfu_coefficient traffic;
+    enum mfu_fusion fusion;
+    double flops;
+    double extra_read_bytes, temporary_bytes;
+    double launches;            /* 0: one */
+    bool random, cast;
+};
+/* Reads `in` and writes `out` (MFU_NO_VIEW entries are passed over). */
+void mfu_emit(struct mfu_step *, const struct mfu_emission *, int n_in, const int *in, int n_out,
+              const int *out);
+/* The same for a kernel that knows its own traffic. */
+void mfu_emit_kernel(struct mfu_step *, const struct mfu_kernel *, const char *suffix,
+                     double temporary_bytes, int n_in, const int *in, int n_out, const int *out);
+
+/* A new view of the shape of `a` with one pointwise kernel over a (and b, c). */
+int mfu_map(struct mfu_step *, const char *suffix, enum mfu_type, double flops_per_element,
+            int a, int b, int c);
+/* The view in another type: itself, or a new one and a cast kernel. */
+int mfu_cast(struct mfu_step *, int view, enum mfu_type);
+/* A matrix product; in selective recomputation its result may be a kept one.
+ * Returns the view of the result. */
+int mfu_matmul(struct mfu_step *, const char *suffix, enum mfu_peak, double m, double n, double k,
+               double batch, int a, int b, int out);
+
+/* ---- nodes ---- */
+struct mfu_node *mfu_node_at(struct mfu_step *, int index);
+/* The view that the node's i-th input produced (token indices: MFU_NO_VIEW). */
+int mfu_input(struct mfu_step *, const struct mfu_node *, int i);
+int mfu_save(struct mfu_step *, struct mfu_node *, int view);     /* returns view */
+/* Type that autocast gives to a matmul's input: a cast, or the view itself. */
+int mfu_lower(struct mfu_step *, int view);
+/* Adds to the gradient of the node's i-th input, cast to the input's type. */
+void mfu_give(struct mfu_step *, struct mfu_node *, int i, int view);
+
+/* Whether the node's result is (or becomes) the logits; in how many pieces
+ * these are computed (loss_chunks), 1 for other nodes. */
+bool mfu_makes_logits(const struct mfu_step *, const struct mfu_node *);
+double mfu_chunks(const struct mfu_step *, const struct mfu_node *);
+/* The caller holds the logits until the next forward pass has new ones. */
+void mfu_keep_logits(struct mfu_step *, int logits);
+
+/* Selective checkpointing: when recomputing, the result that was kept of this
+ * library call, or MFU_NO_VIEW; in forward, offers a result for keeping (every
+ * attention, every second matrix product, as torchtitan does). */
+int mfu_kept(struct mfu_step *);
+void mfu_offer_result(struct mfu_step *, int view, bool matmul);
+/* Recomputation ends here: only what this node saves is still needed. */
+bool mfu_last_recomputed(const struct mfu_step *, int index);
+
+/* ---- parameters ---- */
+/* The node's weight in the compute type (autocast: a cast copy, made once per
+ * forward and kept while it is needed). `which`: 0 weight, 1 bias. */
+int mfu_weight(struct mfu_step *, struct mfu_node *, int which);
+/* The weight in its own type, for reading by norms and embeddings. */
+void mfu_give_parameter(struct mfu_step *, struct mfu_node *, int which, int view);
+
+/* ---- the whole ---- */
+/* Builds the program of a scenario into `program` (zeroed, or used before).
+ * The program's memory is reused; free it with mfu_program_free. */
+int mfu_step_build(const struct mfu_config *, struct mfu_program *, struct mfu_error *);
+void mfu_program_free(struct mfu_program *);
+
+#endif

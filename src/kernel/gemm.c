@@ -1,0 +1,34 @@
+/*
+ * gemm - C[m,n] = A[m,k] B[k,n], `batch` times.
+ *
+ *     flops = 2 m n k      read = (m k + k n) w      write = m n w
+ *
+ * Traffic counts each operand once, the least that can cross the memory bus.
+ * Tensor cores want rows that are multiples of 16 bytes (NVIDIA DU-09799,
+ * "Matrix Multiplication Background"): m is a number of rows and is free, n and
+ * k are row lengths of C, A and B in one of the layouts of training.
+ */
+#include <math.h>
+
+#include "kernel/kernel.h"
+
+static bool multiple_of_16_bytes(double n, double element_bytes)
+{
+    return fmod(n * element_bytes, 16) == 0;
+}
+
+struct mfu_kernel mfu_kernel_gemm(enum mfu_peak math, double m, double n, double k, double batch,
+                                  double in_bytes, double out_bytes, bool accumulate)
+{
+    double mn = m * n * batch;
+
+    return (struct mfu_kernel){
+        .kind = MFU_GEMM, .math = math, .traffic = MFU_C_GEMM_BANDWIDTH,
+        .m = m, .n = n, .k = k, .batch = batch,
+        .aligned = multiple_of_16_bytes(n, in_bytes) && multiple_of_16_bytes(k, in_bytes),
+        .flops = 2 * mn * k,
+        .read_bytes = batch * (m * k + k * n) * in_bytes + (accumulate ? mn * out_bytes : 0),
+        .write_bytes = mn * out_bytes,
+        .launches = 1,
+    };
+}

@@ -1,0 +1,40 @@
+/*
+ * report.h - how answers look: text for people, JSON for programs.  Computes
+ * nothing that an answer does not hold.
+ */
+#ifndef MFU_REPORT_H
+#define MFU_REPORT_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "answer/plan.h"
+#include "report/term.h"
+
+/* Text, for a terminal of any width and for pipes. */
+void mfu_text_plan(FILE *, const struct mfu_term *, const struct mfu_plan *);
+void mfu_text_memory(FILE *, const struct mfu_term *, const struct mfu_plan *);
+int mfu_text_kernels(FILE *, const struct mfu_term *, const struct mfu_plan *);
+int mfu_text_roofline(FILE *, const struct mfu_term *, const struct mfu_plan *);
+void mfu_text_step(FILE *, const struct mfu_term *, const struct mfu_plan *);
+void mfu_text_mfu(FILE *, const struct mfu_term *, const struct mfu_plan *);
+
+/* JSON objects of the interface, with "command" and "schema"; NULL when memory
+ * is out.  The caller owns the reference. */
+json_t *mfu_json_plan(const struct mfu_plan *);
+json_t *mfu_json_memory(const struct mfu_plan *);
+json_t *mfu_json_kernels(const struct mfu_plan *);
+json_t *mfu_json_roofline(const struct mfu_plan *);
+json_t *mfu_json_step(const struct mfu_plan *);
+json_t *mfu_json_mfu(const struct mfu_plan *);
+
+/* The first form of validation: text and JSON. */
+struct mfu_validation;
+void mfu_text_validation(FILE *, const struct mfu_term *, const struct mfu_validation *);
+json_t *mfu_json_validation(const struct mfu_validation *);
+
+/* A number as JSON: an integer when it is whole and below 2^53, null when it
+ * is not finite. */
+json_t *mfu_json_number(double);
+
+#endif

@@ -1,0 +1,531 @@
+/*
+ * scenario.c - setting keys, and working out what follows from them.
+ */
+#include "scenario/scenario.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/expression.h"
+#include "base/suggest.h"
+
+const char *const mfu_origin_names[] = {"default", "model", "gpu", "derived", "user"};
+
+// clang-format off
+static const struct meaning {
+    const char *name, *text;
+    double least, most;
+    bool whole;
+} meanings[] = {
+    {"n_layer",    "transformer blocks", 1, 10000, true},
+    {"n_head",     "query heads of an attention", 1, 65536, true},
+    {"n_kv_head",  "key/value heads of an attention", 1, 65536, true},
+    {"head_dim",   "width of one head", 1, 65536, true},
+    {"n_embd",     "width of the residual stream", 1, 1e7, true},
+    {"d_ff",       "width of the MLP (of one expert)", 1, 1e8, true},
+    {"vocab_size", "entries of the vocabulary", 1, 1e9, true},
+    {"seq",        "tokens per sequence", 1, 1e9, true},
+    {"n_experts",  "experts of an MoE layer", 1, 1e6, true},
+    {"top_k",      "experts that one token visits", 1, 1e6, true},
+    {"dropout",    "probability with which activations are dropped", 0, 0.99, false},
+    {"bias",       "whether linears and norms carry a bias", 0, 1, true},
+    {"tied",       "whether the head shares the embedding's weight", 0, 1, true},
+};
+
+/* Other names of dims that people and logs use. */
+static const char *const dim_aliases[][2] = {
+    {"vocab", "vocab_size"}, {"block_size", "seq"}, {"seq_len", "seq"}, {"ctx", "seq"},
+};
+// clang-format on
+
+static const struct meaning *meaning_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof meanings / sizeof meanings[0]; i++)
+        if (strcmp(meanings[i].name, name) == 0)
+            return &meanings[i];
+    return NULL;
+}
+
+const char *mfu_dim_meaning(const char *name)
+{
+    const struct meaning *m = meaning_of(name);
+
+    return m ? m->text : NULL;
+}
+
+static int find_dim(const struct mfu_model *model, const char *name)
+{
+    if (!model)
+        return -1;
+    for (size_t i = 0; i < sizeof dim_aliases / sizeof dim_aliases[0]; i++)
+        if (mfu_same_name(dim_aliases[i][0], name))
+            name = dim_aliases[i][1];
+    for (int i = 0; i < model->n_dims; i++)
+        if (strcmp(model->dims[i].name, name) == 0)
+            return i;
+    for (int i = 0; i < model->n_dims; i++)
+        if (mfu_same_name(model->dims[i].name, name))
+            return i;
+    return -1;
+}
+
+/* The nearest of everything that can be set. */
+static void suggest_key(const struct mfu_scenario *s, const char *name, struct mfu_error *err)
+{
+    const char *names[MFU_SETTING_COUNT + MFU_MAX_DIMS + MFU_COEFFICIENT_COUNT], *best;
+    size_t n = 0;
+
+    for (int i = 0; i < MFU_SETTING_COUNT; i++)
+        names[n++] = mfu_settings[i].key;
+    for (int i = 0; s->model && i < s->model->n_dims; i++)
+        names[n++] = s->model->dims[i].name;
+    for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++)
+        names[n++] = mfu_coefficient_rows[i].name;
+    if (mfu_suggest(name, names, n, &best, 1))
+        mfu_error_suggest(err, best);
+}
+
+struct mfu_key mfu_scenario_key(const struct mfu_scenario *s, const char *name,
+                                struct mfu_error *err)
+{
+    struct mfu_key key = {MFU_KEY_NONE, -1};
+
+    if ((key.id = mfu_setting_find(name)) >= 0)
+        key.kind = MFU_KEY_SETTING;
+    else if ((key.id = find_dim(s->model, name)) >= 0)
+        key.kind = MFU_KEY_DIM;
+    else if ((key.id = mfu_coefficient_find(name, NULL)) >= 0)
+        key.kind = MFU_KEY_COEFFICIENT;
+    else if (meaning_of(name)) {
+        if (s->model)
+            mfu_fail(err, MFU_EINPUT, "%s: the model %s has no such dimension", name, s->model->slug);
+        else
+            mfu_fail(err, MFU_EINPUT, "%s: choose a model first (model gpt2, for instance)", name);
+    } else {
+        mfu_fail(err, MFU_EINPUT, "no setting is called '%.60s'", name);
+        suggest_key(s, name, err);
+    }
+    return key;
+}
+
+struct mfu_scenario mfu_scenario_start(const struct mfu_model *model, const struct mfu_gpu *gpu)
+{
+    struct mfu_scenario s = {.gpu = gpu, .model = model};
+
+    for (int i = 0; i < MFU_SETTING_COUNT; i++)
+        s.setting[i] = mfu_settings[i].initial;
+    return s;
+}
+
+void mfu_scenario_model(struct mfu_scenario *s, const struct mfu_model *model)
+{
+    s->model = model;
+    memset(s->dim, 0, sizeof s->dim);
+    memset(s->dim_given, 0, sizeof s->dim_given);
+}
+
+/* The values that an expression on the right of `set` may use. */
+struct names {
+    const struct mfu_scenario *scenario;
+    const struct mfu_config *config;
+    double values[64];
+    int n;
+};
+
+static int resolve_name(void *context, const char *name, struct mfu_error *err)
+{
+    struct names *names = context;
+    struct mfu_key key = mfu_scenario_key(names->scenario, name, err);
+
+    if (key.kind == MFU_KEY_NONE)
+        return -1;
+    if (names->n == (int)(sizeof names->values / sizeof names->values[0]))
+        return mfu_fail(err, MFU_EINPUT, "more than %d names in one expression", names->n);
+    names->values[names->n] = key.kind == MFU_KEY_DIM ? names->config->dim[key.id]
+        : key.kind == MFU_KEY_SETTING ? names->config->setting[key.id]
+        : mfu_config_coefficient(names->config, (enum mfu_coefficient)key.id);
+    return names->n++;
+}
+
+static int choice_of(const struct mfu_setting *row, const char *text, double *value,
+                     struct mfu_error *err)
+{
+    char list[256] = "";
+    size_t n = 0, used = 0;
+    const char *best;
+
+    for (; row->choices[n]; n++)
+        if (mfu_same_name(row->choices[n], text)) {
+            *value = (double)n;
+            return 0;
+        }
+    if (row->choices == mfu_switch_names) {
+        static const char *const yes[] = {"1", "true", "yes"}, *const no[] = {"0", "false", "no"};
+
+        for (size_t i = 0; i < 3; i++)
+            if (mfu_same_name(text, yes[i]) || mfu_same_name(text, no[i])) {
+                *value = mfu_same_name(text, yes[i]);
+                return 0;
+            }
+    }
+    for (size_t i = 0; i < n && used < sizeof list; i++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i == 0 ? "" : i + 1 == n ? " or " : ", ", row->choices[i]);
+    mfu_fail(err, MFU_EINPUT, "%s: '%.40s': expected %s", row->key, text, list);
+    if (mfu_suggest(text, row->choices, n, &best, 1))
+        mfu_error_suggest(err, best);
+    return -1;
+}
+
+/* A number with a unit, or else an expression over the current values. */
+static int number_of(const struct mfu_scenario *s, const char *key, const char *text,
+                     enum mfu_dim dim, double *value, struct mfu_error *err)
+{
+    struct mfu_arena arena = {0};
+    struct mfu_config config;
+    struct names names = {.scenario = s, .config = &config};
+    struct mfu_expression *e;
+    int status = -1;
+
+    if (mfu_quantity_parse(text, dim, value, err) == 0)
+        return 0;
+    mfu_scenario_resolve(s, &config, NULL);     /* what can be known, is */
+    e = mfu_expression_compile(&arena, text, dim, resolve_name, &names, err);
+    if (e) {
+        *value = mfu_expression_eval(e, names.values);
+        status = 0;
+        if (!isfinite(*value))
+            status = mfu_fail(err, MFU_EINPUT, "'%.60s' has no finite value", text);
+    } else if (strpbrk(text, "+-*/()<>") == NULL) {
+        struct mfu_error plain;
+
+        mfu_quantity_parse(text, dim, value, &plain);   /* say what was expected */
+        if (err && !err->suggestion[0])
+            mfu_fail(err, MFU_EINPUT, "%s", plain.text);
+    }
+    mfu_arena_free(&arena);
+    return status < 0 ? mfu_within(err, "%s", key) : 0;
+}
+
+static int check_range(const char *key, double value, double least, double most, bool whole,
+                       enum mfu_dim dim, struct mfu_error *err)
+{
+    char lo[MFU_QUANTITY_MAX], hi[MFU_QUANTITY_MAX], is[MFU_QUANTITY_MAX];
+
+    if (!(value >= least && value <= most))
+        return mfu_fail(err, MFU_EINPUT, "%s: %s is outside %s..%s", key,
+                        mfu_quantity_format(is, value, dim), mfu_quantity_format(lo, least, dim),
+                        mfu_quantity_format(hi, most, dim));
+    if (whole && value != floor(value))
+        return mfu_fail(err, MFU_EINPUT, "%s: %g is not a whole number", key, value);
+    return 0;
+}
+
+static enum mfu_dim dim_of_dim(const char *name)
+{
+    return strcmp(name, "seq") == 0 ? MFU_TOKENS : MFU_COUNT;
+}
+
+int mfu_scenario_set(struct mfu_scenario *s, const char *name, const char *text,
+                     struct mfu_error *err)
+{
+    struct mfu_key key = mfu_scenario_key(s, name, err);
+    double value;
+
+    switch (key.kind) {
+    case MFU_KEY_NONE:
+        return -1;
+    case MFU_KEY_SETTING: {
+        const struct mfu_setting *row = &mfu_settings[key.id];
+        bool whole = row->dim == MFU_COUNT && key.id != MFU_S_GRAD_CLIP && key.id != MFU_S_DATALOADER_MS
+            && key.id != MFU_S_CLOCK_MHZ && key.id != MFU_S_POWER_W;
+        enum mfu_dim dim = row->dim;
+
+        if (row->choices ? choice_of(row, text, &value, err) < 0 : 0)
+            return -1;
+        if (!row->choices) {
+            if (key.id == MFU_S_POWER_W && mfu_quantity_parse(text, MFU_WATTS, &value, NULL) == 0)
+                dim = MFU_WATTS;        /* 320W */
+            else if (number_of(s, row->key, text, dim, &value, err) < 0)
+                return -1;
+        }
+        if (check_range(row->key, value, row->least, row->most, whole, dim, err) < 0)
+            return -1;
+        s->setting[key.id] = value;
+        s->setting_given[key.id] = true;
+        return 0;
+    }
+    case MFU_KEY_DIM: {
+        const char *dim = s->model->dims[key.id].name;
+        const struct meaning *m = meaning_of(dim);
+
+        if (mfu_same_name(text, "on") || mfu_same_name(text, "true"))
+            text = "1";
+        if (mfu_same_name(text, "off") || mfu_same_name(text, "false"))
+            text = "0";
+        if (number_of(s, dim, text, dim_of_dim(dim), &value, err) < 0)
+            return -1;
+        if (check_range(dim, value, m ? m->least : 0, m ? m->most : 1e12, m && m->whole, MFU_COUNT, err) < 0)
+            return -1;
+        s->dim[key.id] = value;
+        s->dim_given[key.id] = true;
+        return 0;
+    }
+    case MFU_KEY_COEFFICIENT: {
+        const struct mfu_coefficient_row *row = &mfu_coefficient_rows[key.id];
+
+        if (number_of(s, row->name, text, row->dim, &value, err) < 0)
+            return -1;
+        if (check_range(row->name, value, row->least, row->most, false, row->dim, err) < 0)
+            return -1;
+        s->coefficient[key.id] = value;
+        s->coefficient_given[key.id] = true;
+        return 0;
+    }
+    }
+    return -1;
+}
+
+int mfu_scenario_unset(struct mfu_scenario *s, const char *name, struct mfu_error *err)
+{
+    struct mfu_key key = mfu_scenario_key(s, name, err);
+
+    switch (key.kind) {
+    case MFU_KEY_NONE:
+        return -1;
+    case MFU_KEY_SETTING:
+        s->setting[key.id] = mfu_settings[key.id].initial;
+        s->setting_given[key.id] = false;
+        break;
+    case MFU_KEY_DIM:
+        s->dim_given[key.id] = false;
+        break;
+    case MFU_KEY_COEFFICIENT:
+        s->coefficient_given[key.id] = false;
+        break;
+    }
+    return 0;
+}
+
+const char *mfu_setting_format(char *buf, enum mfu_setting_id id, double value)
+{
+    const struct mfu_setting *row = &mfu_settings[id];
+
+    if (row->choices) {
+        snprintf(buf, MFU_QUANTITY_MAX, "%s", row->choices[(int)value]);
+        return buf;
+    }
+    return mfu_quantity_format(buf, value, row->dim);
+}
+
+double mfu_config_coefficient(const struct mfu_config *c, enum mfu_coefficient id)
+{
+    if (c->scenario && c->scenario->coefficient_given[id])
+        return c->scenario->coefficient[id];
+    return c->gpu ? c->gpu->coefficients.value[id] : NAN;
+}
+
+double mfu_config_dim(const struct mfu_config *c, const char *name)
+{
+    int i = c->model ? mfu_model_dim_find(c->model, name, NULL) : -1;
+
+    return i < 0 ? NAN : c->dim[i];
+}
+
+/* ---- resolving ---------------------------------------------------------- */
+
+static void resolve_dims(const struct mfu_scenario *s, struct mfu_config *c)
+{
+    const struct mfu_model *m = s->model;
+
+    for (int k = 0; k < m->n_dims; k++) {
+        int i = m->dim_order[k];
+
+        if (s->dim_given[i]) {
+            c->dim[i] = s->dim[i];
+            c->dim_origin[i] = MFU_ORIGIN_USER;
+            continue;
+        }
+        c->dim[i] = mfu_expression_eval(m->dims[i].value, c->dim);
+        c->dim_origin[i] = mfu_expression_constant(m->dims[i].value, &(double){0})
+            ? MFU_ORIGIN_MODEL : MFU_ORIGIN_DERIVED;
+    }
+}
+
+/* The whole numbers next to `n` that are multiples of `of`. */
+static int not_divisible(const char *what, double n, const char *by, double of, struct mfu_error *err)
+{
+    double low = floor(n / of) * of;
+    char hint[64];
+
+    snprintf(hint, sizeof hint, "%.0f", low >= of ? low : low + of);
+    mfu_fail(err, MFU_EINPUT, "%s: %.0f is not divisible by %s (%.0f); %.0f and %.0f are", what, n,
+             by, of, low >= of ? low : low + of, low >= of ? low + of : low + 2 * of);
+    return mfu_error_suggest(err, hint);
+}
+
+static int check_dims(const struct mfu_scenario *s, struct mfu_config *c, struct mfu_error *err)
+{
+    const struct mfu_model *m = s->model;
+    double n_embd = mfu_config_dim(c, "n_embd"), n_head = mfu_config_dim(c, "n_head");
+    double n_kv = mfu_config_dim(c, "n_kv_head"), head_dim = mfu_config_dim(c, "head_dim");
+    double n_experts = mfu_config_dim(c, "n_experts"), top_k = mfu_config_dim(c, "top_k");
+
+    if (n_embd > 0 && n_head > 0 && head_dim != floor(head_dim))
+        return not_divisible("n_embd", n_embd, "n_head", n_head, err);
+    if (n_head > 0 && n_kv > 0 && (n_kv != floor(n_kv) || fmod(n_head, n_kv) != 0))
+        return mfu_fail(err, MFU_EINPUT, "n_kv_head: %g does not divide n_head (%.0f)", n_kv, n_head);
+    if (n_experts > 0 && top_k > n_experts)
+        return mfu_fail(err, MFU_EINPUT, "top_k: %.0f is more than n_experts (%.0f)", top_k, n_experts);
+    for (int i = 0; i < m->n_dims; i++) {
+        const struct meaning *known = meaning_of(m->dims[i].name);
+        double value = c->dim[i];
+
+        if (!isfinite(value))
+            return mfu_fail(err, MFU_EINPUT, "%s: '%s' has no finite value", m->dims[i].name, m->dims[i].text);
+        if (!known)
+            continue;
+        if (known->whole && value != floor(value))
+            return mfu_fail(err, MFU_EINPUT, "%s: '%s' gives %g, not a whole number", m->dims[i].name, m->dims[i].text, value);
+        if (value < known->least || value > known->most)
+            return mfu_fail(err, MFU_EINPUT, "%s: %g is outside %g..%g", m->dims[i].name, value, known->least, known->most);
+    }
+    return 0;
+}
+
+static bool has_peak(const struct mfu_gpu *g, enum mfu_peak p)
+{
+    return g->peak_flops[p] > 0;        /* false for unknown, too */
+}
+
+static enum mfu_precision default_precision(const struct mfu_gpu *g)
+{
+    return !g || has_peak(g, MFU_PEAK_BF16) ? MFU_BF16 : has_peak(g, MFU_PEAK_FP16) ? MFU_FP16 : MFU_FP32;
+}
+
+static int check_precision(const struct mfu_gpu *g, enum mfu_precision p, struct mfu_error *err)
+{
+    static const struct { enum mfu_peak peak; const char *instead; } needs[MFU_PRECISION_COUNT] = {
+        [MFU_FP32] = {MFU_PEAK_FP32, "fp32"}, [MFU_TF32] = {MFU_PEAK_TF32, "fp32"},
+        [MFU_FP16] = {MFU_PEAK_FP16, "fp32"}, [MFU_BF16] = {MFU_PEAK_BF16, "fp16"},
+        [MFU_BF16_PURE] = {MFU_PEAK_BF16, "fp16"}, [MFU_FP8] = {MFU_PEAK_FP8, "bf16"},
+    };
+
+    if (has_peak(g, needs[p].peak))
+        return 0;
+    mfu_fail(err, MFU_EINPUT, "precision: %s has no %s tensor cores (%s, compute capability %.1f)",
+             g->name, mfu_precision_names[p], g->architecture, g->compute_capability);
+    return mfu_error_suggest(err, needs[p].instead);
+}
+
+/* Whether a kind of attention exists for this card, precision and head size;
+ * NULL if so, else the reason. Source: PyTorch's sdp_utils.cpp, FlashAttention
+ * and cuDNN release notes. */
+static const char *attention_refusal(const struct mfu_config *c, enum mfu_attention_kind kind)
+{
+    bool half = c->precision != MFU_FP32 && c->precision != MFU_TF32;
+    double cc = c->gpu ? c->gpu->compute_capability : 8.0;
+    double head_dim = mfu_config_dim(c, "head_dim");
+
+    if (kind == MFU_MATH || isnan(head_dim))
+        return NULL;
+    if (mfu_config_dim(c, "attn_softcap") > 0)
+        return "this model caps its attention scores, which only math attention does";
+    if (c->runtime == MFU_LLMC && kind != MFU_CUDNN)
+        return "llm.c has its own kernels (math) or cuDNN's";
+    if (kind == MFU_MEMEFF)
+        return NULL;
+    if (!half)
+        return "fused attention needs a 16-bit precision (memeff runs in fp32)";
+    if (head_dim > 256)
+        return "fused attention needs head_dim <= 256";
+    if (kind == MFU_FLASH1)
+        return cc >= 7.5 ? NULL : "FlashAttention needs compute capability 7.5";
+    if (cc < 8.0)
+        return "it needs compute capability 8.0 (Ampere)";
+    if (kind == MFU_FLASH3 && (cc < 9.0 || cc >= 10.0))
+        return "FlashAttention 3 is written for Hopper (compute capability 9.0)";
+    return NULL;
+}
+
+static enum mfu_attention_kind default_attention(const struct mfu_config *c)
+{
+    static const enum mfu_attention_kind order[] = {MFU_FLASH, MFU_CUDNN, MFU_MEMEFF};
+
+    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++)
+        if (!attention_refusal(c, order[i]))
+            return order[i];
+    return MFU_MATH;
+}
+
+static int check_attention(struct mfu_config *c, struct mfu_error *err)
+{
+    const char *why = attention_refusal(c, c->attention);
+
+    if (!why)
+        return 0;
+    mfu_fail(err, MFU_EINPUT, "attention: %s is not possible here: %s",
+             mfu_attention_names[c->attention], why);
+    return mfu_error_suggest(err, mfu_attention_names[default_attention(c)]);
+}
+
+/* One GPU is what can be planned; the product of the layout must agree. */
+static int check_parallel(const struct mfu_config *c, struct mfu_error *err)
+{
+    static const enum mfu_setting_id one[] = {
+        MFU_S_GPUS, MFU_S_NODES, MFU_S_DP, MFU_S_TP, MFU_S_PP, MFU_S_VPP, MFU_S_CP, MFU_S_EP};
+
+    for (size_t i = 0; i < sizeof one / sizeof one[0]; i++)
+        if (c->setting[one[i]] != 1)
+            return mfu_fail(err, MFU_EINPUT, "%s: %.0f: only one GPU can be planned so far",
+                            mfu_settings[one[i]].key, c->setting[one[i]]);
+    return 0;
+}
+
+static void derive(struct mfu_config *c, enum mfu_setting_id id, double value)
+{
+    if (c->setting_origin[id] != MFU_ORIGIN_USER) {
+        c->setting[id] = value;
+        c->setting_origin[id] = MFU_ORIGIN_DERIVED;
+    }
+}
+
+int mfu_scenario_resolve(const struct mfu_scenario *s, struct mfu_config *c, struct mfu_error *err)
+{
+    c->gpu = s->gpu;
+    c->model = s->model;
+    c->scenario = s;
+    memcpy(c->setting, s->setting, sizeof c->setting);
+    for (int i = 0; i < MFU_SETTING_COUNT; i++)
+        c->setting_origin[i] = s->setting_given[i] ? MFU_ORIGIN_USER : MFU_ORIGIN_DEFAULT;
+    if (s->model)
+        resolve_dims(s, c);
+
+    if (s->gpu && c->setting_origin[MFU_S_PRECISION] != MFU_ORIGIN_USER) {
+        c->setting[MFU_S_PRECISION] = default_precision(s->gpu);
+        c->setting_origin[MFU_S_PRECISION] = MFU_ORIGIN_GPU;
+    }
+    c->precision = (enum mfu_precision)c->setting[MFU_S_PRECISION];
+    c->runtime = (enum mfu_runtime_kind)c->setting[MFU_S_RUNTIME];
+    derive(c, MFU_S_ATTENTION, default_attention(c));
+    c->attention = (enum mfu_attention_kind)c->setting[MFU_S_ATTENTION];
+    c->checkpoint = (enum mfu_checkpoint)c->setting[MFU_S_CHECKPOINT];
+    c->optimizer = (enum mfu_optimizer_kind)c->setting[MFU_S_OPTIMIZER];
+    c->batch = c->setting[MFU_S_BATCH];
+    c->accum = c->setting[MFU_S_ACCUM];
+    c->seq = mfu_config_dim(c, "seq");
+    c->tokens = c->batch * c->seq;
+
+    if (!s->model)
+        return mfu_fail(err, MFU_EINPUT, "no model is chosen (model gpt2, for instance)");
+    if (!s->gpu)
+        return mfu_fail(err, MFU_EINPUT, "no GPU is chosen (gpu rtx4070, for instance)");
+    if (check_dims(s, c, err) < 0 || check_precision(s->gpu, c->precision, err) < 0
+        || check_attention(c, err) < 0 || check_parallel(c, err) < 0)
+        return -1;
+    if (c->tokens > 1e12)
+        return mfu_fail(err, MFU_EINPUT, "batch: %g sequences of %g tokens are more than 1e12 tokens", c->batch, c->seq);
+    return 0;
+}

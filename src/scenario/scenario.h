@@ -1,0 +1,105 @@
+/*
+ * scenario.h - what is to be planned: a plain value.
+ *
+ * A scenario owns nothing.  Copy it with `=`, keep old ones for undo, pass it
+ * by value to a sweep.  The model and the GPU it points at belong to the
+ * catalog and outlive every scenario.
+ *
+ * It records what the user said.  mfu_scenario_resolve() works out the rest
+ * (defaults, what depends on model and GPU, what depends on other settings),
+ * refuses what contradicts itself, and says where each value came from.
+ */
+#ifndef MFU_SCENARIO_H
+#define MFU_SCENARIO_H
+
+#include <stdbool.h>
+#include "descriptor/gpu.h"
+#include "descriptor/model.h"
+#include "scenario/setting.h"
+
+struct mfu_error;
+
+/* Where a value came from. */
+enum mfu_origin {
+    MFU_ORIGIN_DEFAULT, MFU_ORIGIN_MODEL, MFU_ORIGIN_GPU, MFU_ORIGIN_DERIVED,
+    MFU_ORIGIN_USER
+};
+extern const char *const mfu_origin_names[];
+
+struct mfu_scenario {
+    const struct mfu_gpu *gpu;
+    const struct mfu_model *model;
+    bool gpu_given, model_given;        /* chosen by the user */
+    double setting[MFU_SETTING_COUNT];
+    bool setting_given[MFU_SETTING_COUNT];
+    double dim[MFU_MAX_DIMS];
+    bool dim_given[MFU_MAX_DIMS];
+    double coefficient[MFU_COEFFICIENT_COUNT];
+    bool coefficient_given[MFU_COEFFICIENT_COUNT];
+};
+
+/* A scenario with every value worked out: what the graph and the costs read. */
+struct mfu_config {
+    const struct mfu_gpu *gpu;
+    const struct mfu_model *model;
+    const struct mfu_scenario *scenario;        /* for coefficient overrides */
+
+    double dim[MFU_MAX_DIMS];                   /* by the model's dim numbers */
+    unsigned char dim_origin[MFU_MAX_DIMS];
+    double setting[MFU_SETTING_COUNT];
+    unsigned char setting_origin[MFU_SETTING_COUNT];
+
+    /* The same, by name. */
+    enum mfu_precision precision;
+    enum mfu_runtime_kind runtime;
+    enum mfu_attention_kind attention;
+    enum mfu_checkpoint checkpoint;
+    enum mfu_optimizer_kind optimizer;
+    double batch, accum, seq;
+    double tokens;                              /* of one micro-step: batch*seq */
+};
+
+/* What a key names. */
+enum mfu_key_kind { MFU_KEY_NONE, MFU_KEY_SETTING, MFU_KEY_DIM, MFU_KEY_COEFFICIENT };
+struct mfu_key {
+    enum mfu_key_kind kind;
+    int id;
+};
+
+/* Finds a setting, a dim of the scenario's model or a coefficient, aliases
+ * included.  On failure `err` names the nearest. */
+struct mfu_key mfu_scenario_key(const struct mfu_scenario *, const char *name,
+                                struct mfu_error *err);
+
+/* An empty scenario of this model and GPU (either may be NULL). */
+struct mfu_scenario mfu_scenario_start(const struct mfu_model *, const struct mfu_gpu *);
+
+/* Changes the model and forgets the dims that were set, since they belonged to
+ * the old one. */
+void mfu_scenario_model(struct mfu_scenario *, const struct mfu_model *);
+
+/* Sets one key from text: a quantity, a choice, or an expression over the
+ * current values ("4*n_embd").  Checks the range of this key only. */
+int mfu_scenario_set(struct mfu_scenario *, const char *key, const char *text,
+                     struct mfu_error *err);
+int mfu_scenario_unset(struct mfu_scenario *, const char *key, struct mfu_error *err);
+
+/* Works out and checks everything.  About a microsecond. */
+int mfu_scenario_resolve(const struct mfu_scenario *, struct mfu_config *,
+                         struct mfu_error *err);
+
+/* A dim of the resolved model by name, or NAN when the model has none. */
+double mfu_config_dim(const struct mfu_config *, const char *name);
+
+/* A coefficient as this scenario sees it, and its origin. */
+double mfu_config_coefficient(const struct mfu_config *, enum mfu_coefficient);
+
+/* Writes a value of a key as `set` would read it back ("bf16", "8", "2 GiB").
+ * `buf` has room for MFU_QUANTITY_MAX. */
+const char *mfu_setting_format(char *buf, enum mfu_setting_id, double value);
+
+/* Known dims of architectures in general: what a dim called `name` means, for
+ * help and show; NULL when it is the model's own. */
+const char *mfu_dim_meaning(const char *name);
+
+#endif

@@ -1,0 +1,260 @@
+/* test_catalog.c - things that are known by name. */
+#include "near.h"
+#include "scratch.h"
+
+#include "base/error.h"
+#include "descriptor/catalog.h"
+#include "descriptor/gpu.h"
+#include "descriptor/model.h"
+
+static const char gpu_text[] =
+    "architecture: Ada\nfamily: ada\nsms: 46\n"
+    "peak: {fp32: 29.1TFLOP/s}\n"
+    "memory: {size: 12GB, bandwidth: 504GB/s}\n"
+    "sources: {peak: p, memory: m}\n";
+
+static const char model_text[] =
+    "dims: {n_embd: 8}\n"
+    "graph:\n- name: all\n  ops: [{op: embedding, rows: n_embd, width: n_embd}]\n"
+    "huggingface: {model_type: tiny, dims: {n_embd: hidden_size}}\n";
+
+/* Writes DIR/NAME.yaml: some lines of its own, then what all have. */
+static void add(struct scratch *s, const char *name, const char *own,
+                const char *common)
+{
+    char text[4096];
+
+    snprintf(text, sizeof text, "%s%s", own, common);
+    scratch_file(s, name, text);
+}
+
+static void make_folder(struct scratch *s)
+{
+    char family[16384];
+    size_t used = (size_t)snprintf(family, sizeof family, "coefficients:\n");
+
+    for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++)
+        used += (size_t)snprintf(family + used, sizeof family - used,
+                                 "  %s: {value: %g, sigma: 1%%, source: test}\n",
+                                 mfu_coefficient_rows[i].name,
+                                 mfu_coefficient_rows[i].most / 2 +
+                                     mfu_coefficient_rows[i].least / 2);
+    scratch_begin(s);
+    scratch_folder(s, "gpus");
+    scratch_folder(s, "gpus/families");
+    scratch_folder(s, "models");
+    scratch_file(s, "gpus/families/ada.yaml", family);
+    add(s, "gpus/rtx4070.yaml",
+        "# a comment: [x]\nname: GeForce RTX 4070\n"
+        "aliases: [\"4070\", 'geforce 4070', mine,\n          wrapped]\n", gpu_text);
+    add(s, "gpus/rtx4070super.yaml",
+        "name: GeForce RTX 4070 SUPER   # the faster one\n"
+        "aliases:\n  - \"4070 super\"\n  - super 4070 # so\nvendor: x\n", gpu_text);
+    add(s, "gpus/a100.yaml", "name: A100\n", gpu_text);
+    add(s, "gpus/broken.yaml", "name: Broken\naliases: [half]\nsmss: 1\n", gpu_text);
+    scratch_file(s, "gpus/rtx4070.measured.yaml", "gpu: rtx4070\n");
+    scratch_file(s, "gpus/.hidden.yaml", "");
+    scratch_file(s, "gpus/readme.md", "");
+    add(s, "models/gpt2.yaml", "name: GPT-2\naliases: [small gpt]\n", model_text);
+    add(s, "models/llama-3.2-1b.yaml", "name: Llama\nextends: gpt2\n", "");
+}
+
+static struct mfu_catalog *open_folder(const struct scratch *s)
+{
+    struct mfu_error err = {0};
+    struct mfu_catalog *c = mfu_catalog_open(s->folder, &err);
+
+    if (!c)
+        fail_msg("%s", err.text);
+    return c;
+}
+
+static void every_spelling_finds_the_file(void **state)
+{
+    static const char *const rows[][2] = {
+        {"rtx4070", "rtx4070"},           {"RTX 4070", "rtx4070"},
+        {"rtx-4070", "rtx4070"},          {"4070", "rtx4070"},
+        {"GeForce-4070", "rtx4070"},      {"Mine", "rtx4070"},
+        {"wrapped", "rtx4070"},           {"geforce rtx 4070", "rtx4070"},
+        {"RTX_4070_Super", "rtx4070super"}, {"4070-super", "rtx4070super"},
+        {"super4070", "rtx4070super"},    {"GeForce RTX 4070 Super", "rtx4070super"},
+        {"a100", "a100"},
+    };
+    struct scratch s;
+    struct mfu_catalog *c;
+
+    (void)state;
+    make_folder(&s);
+    c = open_folder(&s);
+    assert_string_equal(mfu_catalog_folder(c), s.folder);
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_error err = {0};
+        const struct mfu_gpu *gpu = mfu_catalog_gpu(c, rows[i][0], &err);
+
+        if (!gpu)
+            fail_msg("%s: %s:%d: %s", rows[i][0], err.file, err.line, err.text);
+        assert_string_equal(gpu->slug, rows[i][1]);
+        assert_ptr_equal(gpu, mfu_catalog_gpu(c, rows[i][1], &err));
+    }
+    mfu_catalog_free(c);
+    mfu_catalog_free(NULL);
+    scratch_end(&s);
+}
+
+static void names_are_sorted_and_only_descriptors(void **state)
+{
+    struct scratch s;
+    struct mfu_catalog *c;
+    const char *const *names;
+    size_t n;
+
+    (void)state;
+    make_folder(&s);
+    c = open_folder(&s);
+    names = mfu_catalog_gpus(c, &n);
+    assert_int_equal(n, 4);
+    assert_string_equal(names[0], "a100");
+    assert_string_equal(names[1], "broken");
+    assert_string_equal(names[2], "rtx4070");
+    assert_string_equal(names[3], "rtx4070super");
+    names = mfu_catalog_models(c, &n);
+    assert_int_equal(n, 2);
+    assert_string_equal(names[1], "llama-3.2-1b");
+    mfu_catalog_free(c);
+    scratch_end(&s);
+}
+
+static void strangers_are_refused_with_the_nearest_name(void **state)
+{
+    // clang-format off
+    static const struct { const char *name; int model; const char *message, *suggestion; } rows[] = {
+        {"rtx4700", 0, "no GPU is called 'rtx4700'", "rtx4070"},
+        {"gefroce 4070", 0, "no GPU is called 'gefroce 4070'", "geforce 4070"},
+        {"zzz", 0, "no GPU is called 'zzz'", ""},
+        {"", 0, "no GPU is called ''", ""},
+        {"GPT 2", 0, "no GPU is called 'GPT 2'; it is a model", ""},
+        {"4070", 1, "no model is called '4070'; it is a GPU", ""},
+        {"gpt22", 1, "no model is called 'gpt22'", "gpt2"},
+        {"half", 0, "unknown key 'smss'", "sms"},
+        {"x.yaml", 0, "cannot be read: No such file or directory", ""},
+        {"/nowhere/config.json", 1, "cannot be read: No such file or directory", ""},
+    };
+    // clang-format on
+    struct scratch s;
+    struct mfu_catalog *c;
+
+    (void)state;
+    make_folder(&s);
+    c = open_folder(&s);
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_error err = {0};
+
+        if (rows[i].model)
+            assert_null(mfu_catalog_model(c, rows[i].name, &err));
+        else
+            assert_null(mfu_catalog_gpu(c, rows[i].name, &err));
+        assert_string_equal(err.text, rows[i].message);
+        assert_string_equal(err.suggestion, rows[i].suggestion);
+    }
+    mfu_catalog_free(c);
+    scratch_end(&s);
+}
+
+static void paths_are_read_as_what_they_are(void **state)
+{
+    struct mfu_error err = {0};
+    struct scratch s;
+    struct mfu_catalog *c;
+    const struct mfu_model *m;
+    const struct mfu_gpu *gpu;
+    char path[160];
+
+    (void)state;
+    make_folder(&s);
+    add(&s, "mine.yaml", "name: Mine\n", gpu_text);
+    scratch_folder(&s, "hub");
+    scratch_file(&s, "hub/config.json", "{\"model_type\": \"tiny\", \"hidden_size\": 64}");
+    c = open_folder(&s);
+    snprintf(path, sizeof path, "%s/mine.yaml", s.folder);
+    gpu = mfu_catalog_gpu(c, path, &err);
+    assert_non_null(gpu);
+    assert_string_equal(gpu->name, "Mine");
+    snprintf(path, sizeof path, "%s/hub/config.json", s.folder);
+    m = mfu_catalog_model(c, path, &err);
+    assert_non_null(m);
+    assert_string_equal(m->dims[0].text, "64");
+    snprintf(path, sizeof path, "%s/hub", s.folder);
+    assert_non_null(mfu_catalog_model(c, path, &err));
+    m = mfu_catalog_model(c, "llama3.2 1B", &err);
+    assert_non_null(m);
+    assert_string_equal(m->name, "Llama");
+    mfu_catalog_free(c);
+    scratch_end(&s);
+}
+
+static void a_file_that_changed_is_read_again(void **state)
+{
+    struct mfu_error err = {0};
+    struct scratch s;
+    struct mfu_catalog *c;
+    const struct mfu_gpu *old, *new;
+
+    (void)state;
+    make_folder(&s);
+    c = open_folder(&s);
+    old = mfu_catalog_gpu(c, "a100", &err);
+    assert_non_null(old);
+    add(&s, "gpus/a100.yaml", "name: A100 of another name\n", gpu_text);
+    new = mfu_catalog_gpu(c, "a100", &err);
+    assert_non_null(new);
+    assert_string_equal(new->name, "A100 of another name");
+    assert_string_equal(old->name, "A100");     /* those who hold it keep it */
+    assert_ptr_equal(new, mfu_catalog_gpu(c, "A-100", &err));
+    mfu_catalog_free(c);
+    scratch_end(&s);
+}
+
+static void the_folder_is_the_one_that_is_named(void **state)
+{
+    struct mfu_error err = {0};
+    struct mfu_catalog *c;
+    struct scratch s;
+    size_t n;
+
+    (void)state;
+    assert_null(mfu_catalog_open("/nowhere", &err));
+    assert_string_equal(err.text, "'/nowhere' is not a folder");
+    scratch_begin(&s);
+    assert_null(mfu_catalog_open(s.folder, &err));
+    assert_non_null(strstr(err.text, "holds neither gpus/ nor models/"));
+    setenv("MFUPLAN_DATA_DIR", "/nowhere", 1);
+    assert_null(mfu_catalog_open(NULL, &err));
+    assert_string_equal(err.text, "MFUPLAN_DATA_DIR: '/nowhere' is not a folder");
+    scratch_folder(&s, "gpus");
+    setenv("MFUPLAN_DATA_DIR", s.folder, 1);
+    c = mfu_catalog_open(NULL, &err);
+    assert_non_null(c);
+    assert_string_equal(mfu_catalog_folder(c), s.folder);
+    assert_non_null(mfu_catalog_gpus(c, &n));
+    assert_int_equal(n, 0);
+    assert_non_null(mfu_catalog_models(c, &n));
+    assert_int_equal(n, 0);
+    assert_null(mfu_catalog_gpu(c, "rtx4070", &err));
+    mfu_catalog_free(c);
+    unsetenv("MFUPLAN_DATA_DIR");
+    scratch_end(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_spelling_finds_the_file),
+        cmocka_unit_test(names_are_sorted_and_only_descriptors),
+        cmocka_unit_test(strangers_are_refused_with_the_nearest_name),
+        cmocka_unit_test(paths_are_read_as_what_they_are),
+        cmocka_unit_test(a_file_that_changed_is_read_again),
+        cmocka_unit_test(the_folder_is_the_one_that_is_named),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
