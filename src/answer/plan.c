@@ -33,21 +33,46 @@ static double dispatch_s(const struct mfu_plan *p, enum mfu_phase phase)
                         : r->dispatch_forward];
 }
 
+/* Prices the launches in order, with an eye on L2: what was touched so lately
+ * that less than L2's reach has moved since is still there. */
 static int price_all(struct mfu_plan *p)
 {
-    struct mfu_program *g = &p->program;
+    const struct mfu_program *g = &p->program;
+    double reach = mfu_l2_reach(&p->machine), moved = 0;
 
-    if (g->n_launches > p->cap_prices) {
-        struct mfu_price *more = realloc(p->prices, (size_t)g->cap_launches * sizeof *more);
+    if (g->n_launches > p->cap_prices || g->n_tensors > p->cap_touched) {
+        struct mfu_price *prices = realloc(p->prices, (size_t)g->cap_launches * sizeof *prices);
+        double *touched;
 
-        if (!more)
+        if (!prices)
             return -1;
-        p->prices = more;
+        p->prices = prices;
         p->cap_prices = g->cap_launches;
+        if (!(touched = realloc(p->touched, (size_t)g->cap_tensors * sizeof *touched)))
+            return -1;
+        p->touched = touched;
+        p->cap_touched = g->cap_tensors;
     }
+    for (int t = 0; t < g->n_tensors; t++)
+        p->touched[t] = -INFINITY;
     for (int i = 0; i < g->n_launches; i++) {
-        /* Neighbouring layers hold the same kernels: price them once. */
-        mfu_price_kernel(&p->machine, &g->launches[i].kernel, &p->prices[i]);
+        const struct mfu_launch *l = &g->launches[i];
+        double hot_bytes = 0;
+
+        for (int k = 0; k < l->n_in; k++) {
+            const struct mfu_view *v = &g->views[l->in[k]];
+            double bytes = v->rows * v->columns * mfu_type_bytes[v->type];
+
+            if (moved - p->touched[v->tensor] + bytes <= reach)
+                hot_bytes += bytes;
+        }
+        mfu_price_kernel(&p->machine, &l->kernel, fmin(hot_bytes, l->kernel.read_bytes), &p->prices[i]);
+        moved += l->kernel.read_bytes + l->kernel.write_bytes;
+        for (int k = 0; k < l->n_in; k++)
+            if (g->views[l->in[k]].tensor != 0)         /* not the weights as a whole */
+                p->touched[g->views[l->in[k]].tensor] = moved;
+        for (int k = 0; k < l->n_out; k++)
+            p->touched[g->views[l->out[k]].tensor] = moved;
     }
     return 0;
 }
@@ -247,5 +272,6 @@ void mfu_plan_release(struct mfu_plan *p)
 {
     mfu_program_free(&p->program);
     free(p->prices);
+    free(p->touched);
     memset(p, 0, sizeof *p);
 }

@@ -50,7 +50,8 @@ struct mfu_plan {
     struct mfu_machine machine;
     struct mfu_program program;
     struct mfu_price *prices;   /* of program.launches */
-    int cap_prices;
+    double *touched;            /* scratch: when each tensor was last in L2 */
+    int cap_prices, cap_touched;
     struct mfu_memory_answer memory;
     struct mfu_step_answer step;
     struct mfu_mfu_answer mfu;

@@ -14,7 +14,7 @@ struct mfu_catalog;
 struct mfu_error;
 
 struct mfu_validated {
-    char id[64], source[80], gpu[32], runtime[16], sharding[24];
+    char id[64], source[80], gpu[48], runtime[16], sharding[24];
     double measured_step_s, predicted_step_s, low_s, high_s;    /* NAN: none */
     double error;               /* predicted / measured - 1 */
     double measured_allocated_bytes, predicted_allocated_bytes;

@@ -37,7 +37,12 @@ struct mfu_price {
     double blocks, waves;       /* thread blocks and rounds of them; 0: unknown */
 };
 
-void mfu_price_kernel(const struct mfu_machine *, const struct mfu_kernel *, struct mfu_price *);
+/* `hot_bytes` of what it reads are still in L2 since an earlier kernel. */
+void mfu_price_kernel(const struct mfu_machine *, const struct mfu_kernel *, double hot_bytes,
+                      struct mfu_price *);
+
+/* How much data can pass through L2 before older data is gone. */
+double mfu_l2_reach(const struct mfu_machine *);
 
 /* The tile that a GEMM is computed with, and what follows. */
 struct mfu_tiling {

@@ -14,20 +14,23 @@ const char *const mfu_bound_names[] = {"compute", "memory", "launch", "latency"}
 /* Below this many rounds of thread blocks a GEMM waits for latencies. */
 #define LATENCY_WAVES 0.5
 
-static double memory_seconds(const struct mfu_machine *m, const struct mfu_kernel *k)
+double mfu_l2_reach(const struct mfu_machine *m)
 {
-    double bytes = k->read_bytes + k->write_bytes, e = m->c[k->traffic];
-    double inside = k->cold ? 0 : m->c[MFU_C_L2_SHARE] * m->l2_bytes;
+    return m->c[MFU_C_L2_SHARE] * m->l2_bytes;
+}
 
-    if (bytes <= 0)
-        return 0;
-    if (inside > 0 && bytes <= 2 * inside) {
-        /* From L2 when it fits, from DRAM at twice that, mixed in between. */
-        double hit = fmin(1, 2 - bytes / inside);
+/* What is still in L2 is read from there; what is written stays there only when
+ * the whole working set is small. */
+static double memory_seconds(const struct mfu_machine *m, const struct mfu_kernel *k, double hot_bytes,
+                             double dram_bytes_s)
+{
+    double cold_bytes = k->read_bytes + k->write_bytes - hot_bytes, reach = mfu_l2_reach(m);
 
-        return bytes * (hit / m->l2_bytes_s + (1 - hit) / (e * m->bandwidth_bytes_s));
+    if (reach > 0 && !k->cold && k->read_bytes + k->write_bytes <= reach) {
+        hot_bytes += k->write_bytes;
+        cold_bytes -= k->write_bytes;
     }
-    return bytes / (e * m->bandwidth_bytes_s);
+    return fmax(cold_bytes, 0) / dram_bytes_s + hot_bytes / m->l2_bytes_s;
 }
 
 /* A smooth larger-of-two: p-norm with p = 4 (kernel-model notes 2d). */
@@ -38,7 +41,8 @@ static double larger(double a, double b)
     return x * sqrt(sqrt(1 + r * r * r * r));
 }
 
-void mfu_price_kernel(const struct mfu_machine *m, const struct mfu_kernel *k, struct mfu_price *p)
+void mfu_price_kernel(const struct mfu_machine *m, const struct mfu_kernel *k, double hot_bytes,
+                      struct mfu_price *p)
 {
     double busy;
 
@@ -51,14 +55,13 @@ void mfu_price_kernel(const struct mfu_machine *m, const struct mfu_kernel *k, s
         p->compute_s = t.compute_s;
         p->blocks = t.blocks;
         p->waves = t.waves;
-        p->memory_s = (k->read_bytes + k->write_bytes) / (m->c[MFU_C_GEMM_BANDWIDTH] * m->bandwidth_bytes_s);
     } else {
         if (k->kind == MFU_FUSED_ATTENTION)
             p->compute_s = mfu_attention_seconds(m, k, p);
         else
             p->compute_s = k->flops / (VECTOR_SHARE * m->peak_flops[MFU_PEAK_FP32]);
-        p->memory_s = memory_seconds(m, k);
     }
+    p->memory_s = memory_seconds(m, k, hot_bytes, m->c[k->traffic] * m->bandwidth_bytes_s);
     busy = larger(p->compute_s, p->memory_s);
     p->time_s = busy + p->overhead_s;
     p->bound = busy < p->overhead_s ? MFU_BOUND_LAUNCH

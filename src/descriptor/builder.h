@@ -45,8 +45,9 @@ int mfu_build_no_memory(struct mfu_builder *);
 bool mfu_build_is_name(const char *text, const char *more);
 
 /* The scalar at `node` as an expression over the dims. */
-struct mfu_expression *mfu_build_compile(struct mfu_builder *, struct mfu_yaml *,
-                                         struct mfu_node *, enum mfu_dim);
+struct mfu_expression *mfu_build_compile(struct mfu_builder *,
+                                         struct mfu_yaml *, struct mfu_node *,
+                                         enum mfu_dim);
 
 /* The nearest graph of the chain as sections and ops; dims are known. */
 int mfu_build_graph(struct mfu_builder *);

@@ -4,8 +4,8 @@
  * Names are file names, so listing a folder is enough to know them.  Aliases
  * are inside the files: the first name that is no file name makes the catalog
  * look at the head of every file for the line `aliases:`, once and without
- * parsing it.  What is parsed is kept until the catalog is freed, and read again
- * when its file has changed: those who hold the old one keep it.
+ * parsing it.  What is parsed is kept until the catalog is freed, and read
+ * again when its file has changed: those who hold the old one keep it.
  */
 #include "descriptor/catalog.h"
 
@@ -103,12 +103,14 @@ static int find_folder(struct mfu_catalog *c, const char *data_dir,
     if (is_folder(MFUPLAN_SOURCE_DIR))
         return set_folder(c, MFUPLAN_SOURCE_DIR, err);
 #endif
-    return mfu_fail(err, MFU_EIO, "the folder with gpus/ and models/ is not where "
+    return mfu_fail(err, MFU_EIO,
+                    "the folder with gpus/ and models/ is not where "
                     "it was installed; name it with --data-dir or "
                     "MFUPLAN_DATA_DIR");
 }
 
-struct mfu_catalog *mfu_catalog_open(const char *data_dir, struct mfu_error *err)
+struct mfu_catalog *mfu_catalog_open(const char *data_dir,
+                                     struct mfu_error *err)
 {
     struct mfu_catalog *c = calloc(1, sizeof *c);
 
@@ -197,8 +199,8 @@ static const char *find_line(const char *text, const char *key)
 }
 
 /* [a, "b", c], perhaps over several lines. */
-static void scan_brackets(struct mfu_catalog *c, struct shelf *s, const char *name,
-                          const char *at)
+static void scan_brackets(struct mfu_catalog *c, struct shelf *s,
+                          const char *name, const char *at)
 {
     while (*at && *at != ']') {
         size_t n;
@@ -217,8 +219,8 @@ static void scan_brackets(struct mfu_catalog *c, struct shelf *s, const char *na
 
 /* - a
  * - b */
-static void scan_dashes(struct mfu_catalog *c, struct shelf *s, const char *name,
-                        const char *at)
+static void scan_dashes(struct mfu_catalog *c, struct shelf *s,
+                        const char *name, const char *at)
 {
     for (at += strcspn(at, "\n"); *at; at += strcspn(at, "\n")) {
         at += 1 + strspn(at + 1, " \t");
@@ -293,8 +295,9 @@ static void suggest(struct mfu_catalog *c, struct shelf *s, const char *name,
         mfu_error_suggest(err, best);
 }
 
-static int fail_unknown(struct mfu_catalog *c, struct shelf *s, struct shelf *other,
-                        const char *name, struct mfu_error *err)
+static int fail_unknown(struct mfu_catalog *c, struct shelf *s,
+                        struct shelf *other, const char *name,
+                        struct mfu_error *err)
 {
     if (find_name(c, other, name))
         return mfu_fail(err, MFU_EINPUT, "no %s is called '%.80s'; it is a %s",
@@ -312,19 +315,20 @@ static bool ends_in(const char *text, const char *suffix)
 }
 
 /* The file that a name or path means. */
-static int find_path(struct mfu_catalog *c, struct shelf *s, struct shelf *other,
-                     const char *name, char path[MFU_PATH_MAX],
-                     struct mfu_error *err)
+static int find_path(struct mfu_catalog *c, struct shelf *s,
+                     struct shelf *other, const char *name,
+                     char path[MFU_PATH_MAX], struct mfu_error *err)
 {
     const char *found;
 
     if (strchr(name, '/') || ends_in(name, ".yaml") || ends_in(name, ".yml") ||
         (s == &c->models && ends_in(name, ".json"))) {
-        if (is_folder(name) && s == &c->models)     /* as models are downloaded */
+        if (is_folder(name) && s == &c->models) /* as models are downloaded */
             return mfu_folder_path(path, name, "config", ".json", err);
         if (strlen(name) >= MFU_PATH_MAX)
-            return mfu_fail(err, MFU_EINPUT, "the path '%.80s...' is longer than "
-                            "%d bytes", name, MFU_PATH_MAX - 1);
+            return mfu_fail(err, MFU_EINPUT,
+                            "the path '%.80s...' is longer than %d bytes",
+                            name, MFU_PATH_MAX - 1);
         memcpy(path, name, strlen(name) + 1);
         return 0;
     }
@@ -413,7 +417,8 @@ const struct mfu_gpu *mfu_catalog_gpu(struct mfu_catalog *c, const char *name,
     return l ? l->gpu : NULL;
 }
 
-const struct mfu_model *mfu_catalog_model(struct mfu_catalog *c, const char *name,
+const struct mfu_model *mfu_catalog_model(struct mfu_catalog *c,
+                                          const char *name,
                                           struct mfu_error *err)
 {
     const struct loaded *l = load(c, &c->models, &c->gpus, name, err);
@@ -421,7 +426,8 @@ const struct mfu_model *mfu_catalog_model(struct mfu_catalog *c, const char *nam
     return l ? l->model : NULL;
 }
 
-static const char *const *names(struct mfu_catalog *c, struct shelf *s, size_t *n)
+static const char *const *names(struct mfu_catalog *c, struct shelf *s,
+                                size_t *n)
 {
     static const char *const none[] = {NULL};
 

@@ -65,12 +65,12 @@ static int read_entry(struct mfu_yaml *yaml, struct mfu_node *node,
                       struct mfu_error *err)
 {
     const struct mfu_field fields[] = {
-        {.key = "value", .dim = row->dim, .offset = offsetof(struct entry, value),
-         .required = 1, .least = row->least, .most = row->most},
-        {.key = "sigma", .dim = MFU_RATIO, .offset = offsetof(struct entry, sigma),
-         .required = 1, .least = 0, .most = 10},
-        {.key = "source", .type = MFU_FIELD_TEXT, .required = 1,
-         .offset = offsetof(struct entry, source), .size = sizeof e->source},
+        {"value", .dim = row->dim, .least = row->least, .most = row->most,
+         .offset = offsetof(struct entry, value), .required = 1},
+        {"sigma", .dim = MFU_RATIO, .least = 0, .most = 10,
+         .offset = offsetof(struct entry, sigma), .required = 1},
+        {"source", MFU_FIELD_TEXT, .offset = offsetof(struct entry, source),
+         .size = sizeof e->source, .required = 1},
         {.key = NULL},
     };
 

@@ -18,8 +18,8 @@
 
 #define MOST_FILES 4096         /* of one folder; more are not looked at */
 
-int mfu_folder_path(char path[MFU_PATH_MAX], const char *folder, const char *name,
-                    const char *suffix, struct mfu_error *err)
+int mfu_folder_path(char path[MFU_PATH_MAX], const char *folder,
+                    const char *name, const char *suffix, struct mfu_error *err)
 {
     size_t n = strlen(folder);
     const char *slash = n > 0 && folder[n - 1] == '/' ? "" : "/";
@@ -27,8 +27,9 @@ int mfu_folder_path(char path[MFU_PATH_MAX], const char *folder, const char *nam
                           suffix);
 
     if (length < 0 || length >= MFU_PATH_MAX)
-        return mfu_fail(err, MFU_EINPUT, "the path of '%.80s' is longer than %d "
-                        "bytes", name, MFU_PATH_MAX - 1);
+        return mfu_fail(err, MFU_EINPUT,
+                        "the path of '%.80s' is longer than %d bytes", name,
+                        MFU_PATH_MAX - 1);
     return 0;
 }
 
@@ -39,8 +40,9 @@ int mfu_folder_of(char folder[MFU_PATH_MAX], const char *path,
     size_t n = !slash ? 1 : slash == path ? 1 : (size_t)(slash - path);
 
     if (n >= MFU_PATH_MAX)
-        return mfu_fail(err, MFU_EINPUT, "the path '%.80s...' is longer than %d "
-                        "bytes", path, MFU_PATH_MAX - 1);
+        return mfu_fail(err, MFU_EINPUT,
+                        "the path '%.80s...' is longer than %d bytes", path,
+                        MFU_PATH_MAX - 1);
     memcpy(folder, slash ? path : ".", n);
     folder[n] = '\0';
     return 0;
@@ -101,7 +103,8 @@ static size_t name_length(const char *file)
 }
 
 int mfu_folder_names(struct mfu_arena *arena, const char *folder,
-                     const char *const **names, size_t *n, struct mfu_error *err)
+                     const char *const **names, size_t *n,
+                     struct mfu_error *err)
 {
     const char *found[MOST_FILES], **kept;
     struct dirent *entry;
@@ -156,8 +159,8 @@ int mfu_folder_unknown(const char *folder, const char *what, const char *name,
     size_t n;
 
     if (mfu_folder_names(&arena, folder, &names, &n, err) == 0) {
-        mfu_fail(err, MFU_EINPUT, "no %s is called '%.80s' in %.160s", what, name,
-                 folder);
+        mfu_fail(err, MFU_EINPUT, "no %s is called '%.80s' in %.160s", what,
+                 name, folder);
         if (mfu_suggest(name, names, n, &best, 1) > 0)
             mfu_error_suggest(err, best);
     }

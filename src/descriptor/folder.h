@@ -15,8 +15,9 @@ struct mfu_error;
 #define MFU_PATH_MAX 256
 
 /* Joins folder, name and suffix; -1 with `err` if that is too long. */
-int mfu_folder_path(char path[MFU_PATH_MAX], const char *folder, const char *name,
-                    const char *suffix, struct mfu_error *err);
+int mfu_folder_path(char path[MFU_PATH_MAX], const char *folder,
+                    const char *name, const char *suffix,
+                    struct mfu_error *err);
 
 /* The folder that a path stands in: "." when it says none. */
 int mfu_folder_of(char folder[MFU_PATH_MAX], const char *path,
@@ -31,10 +32,11 @@ int mfu_folder_name_ok(const char *name);
 /* The names of the descriptors of a folder, sorted; they live in `arena`.  A
  * folder that does not exist has none. */
 int mfu_folder_names(struct mfu_arena *arena, const char *folder,
-                     const char *const **names, size_t *n, struct mfu_error *err);
+                     const char *const **names, size_t *n,
+                     struct mfu_error *err);
 
-/* The beginning of a file as text, at most size - 1 bytes: for whoever looks for
- * one line in many files.  Empty if it cannot be read. */
+/* The beginning of a file as text, at most size - 1 bytes: for whoever looks
+ * for one line in many files.  Empty if it cannot be read. */
 void mfu_folder_peek(const char *path, char *text, size_t size);
 
 /* Fails with "no WHAT is called 'NAME'" and the nearest name of the folder. */

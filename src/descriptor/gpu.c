@@ -208,7 +208,8 @@ static int check_peaks(const struct check *c)
         if (!(fabs(off) > PEAK_TOLERANCE) ||
             mentions(gpu->peak_capped, mfu_peak_names[i]))
             continue;                   /* NAN, too: not known */
-        mfu_fail(c->err, MFU_EINPUT, "%s is not 2 * sms * fma_per_clock_per_sm * "
+        mfu_fail(c->err, MFU_EINPUT,
+                 "%s is not 2 * sms * fma_per_clock_per_sm * "
                  "%s clock (%s)%s",
                  mfu_quantity_format(is, gpu->peak_flops[i], MFU_FLOP_PER_S),
                  i == MFU_PEAK_FP32 ? "boost" : "tensor",
@@ -222,8 +223,9 @@ static int check_peaks(const struct check *c)
 }
 
 /* Fails unless a <= b; what is not known is not compared. */
-static int check_order(const struct check *c, const char *group, const char *key,
-                       double a, double b, enum mfu_dim dim, const char *than)
+static int check_order(const struct check *c, const char *group,
+                       const char *key, double a, double b, enum mfu_dim dim,
+                       const char *than)
 {
     char is[MFU_QUANTITY_MAX], most[MFU_QUANTITY_MAX];
 
@@ -244,8 +246,8 @@ static int check_memory(const struct check *c)
 
     if (check_order(c, "memory", "capacity", gpu->capacity_bytes,
                     gpu->smi_total_bytes, MFU_BYTES, "smi_total") < 0 ||
-        check_order(c, "memory", "capacity", gpu->capacity_bytes, box, MFU_BYTES,
-                    "its size allows") < 0 ||
+        check_order(c, "memory", "capacity", gpu->capacity_bytes, box,
+                    MFU_BYTES, "its size allows") < 0 ||
         check_order(c, "memory", "smi_total", gpu->smi_total_bytes, box,
                     MFU_BYTES, "its size allows") < 0)
         return -1;
@@ -365,7 +367,8 @@ static int read_family(const char *families, const char *name, int depth,
         goto done;
     }
     mapping = mfu_node_find(root, "coefficients");
-    if (mapping && mfu_coefficients_read(yaml, mapping, MFU_FROM_FAMILY, c, err) < 0)
+    if (mapping &&
+        mfu_coefficients_read(yaml, mapping, MFU_FROM_FAMILY, c, err) < 0)
         goto done;
     result = 0;
 done:
@@ -389,8 +392,8 @@ static int read_coefficients(struct mfu_yaml *yaml, const char *families,
             mfu_within(err, "family");
         return mfu_node_error(yaml, family, err);
     }
-    if (own && mfu_coefficients_read(yaml, own, MFU_FROM_GPU, &gpu->coefficients,
-                                     err) < 0)
+    if (own && mfu_coefficients_read(yaml, own, MFU_FROM_GPU,
+                                     &gpu->coefficients, err) < 0)
         return -1;
     if (families && !mfu_coefficients_complete(&gpu->coefficients, &missing)) {
         mfu_fail(err, MFU_EINPUT, "family: neither '%s' nor this file gives a "
@@ -422,8 +425,8 @@ static int read_groups(struct mfu_yaml *yaml, struct mfu_gpu *gpu,
     return 0;
 }
 
-int mfu_gpu_parse(struct mfu_yaml *yaml, const char *families, struct mfu_gpu *gpu,
-                  struct mfu_error *err)
+int mfu_gpu_parse(struct mfu_yaml *yaml, const char *families,
+                  struct mfu_gpu *gpu, struct mfu_error *err)
 {
     struct mfu_node *root = mfu_yaml_root(yaml);
     const struct check c = {yaml, root, gpu, err};

@@ -33,12 +33,12 @@ struct mfu_gpu {
     double max_observed_hz;
     double fma_per_clock_sm[MFU_PEAK_COUNT];
     double peak_flops[MFU_PEAK_COUNT];  /* dense, per second */
-    char peak_capped[240];      /* which peaks do not follow from the clocks, why */
+    char peak_capped[240];      /* which do not follow from the clocks, why */
     char memory_type[16];
     double bus_bits;
     double size_bytes;          /* on the box */
     double smi_total_bytes;     /* nvidia-smi's total */
-    double capacity_bytes;      /* what CUDA offers processes (Linux, low end) */
+    double capacity_bytes;      /* what CUDA offers (Linux, low end) */
     double bandwidth_bytes_s;
     double l2_bytes;
     double unified_l1_bytes, shared_bytes, shared_block_bytes, registers_bytes;

@@ -124,7 +124,8 @@ static int find_model(struct reader *r, const char *folder)
 /* Filling the dims ------------------------------------------------------- */
 
 /* Replaces the value of a dim by what `text` says. */
-static int set_dim(struct reader *r, struct mfu_model *m, int dim, const char *text)
+static int set_dim(struct reader *r, struct mfu_model *m, int dim,
+                   const char *text)
 {
     char *copy = mfu_arena_copy(&m->arena, text, strlen(text));
 
@@ -184,9 +185,9 @@ static struct mfu_node *look_up(struct reader *r, struct mfu_node *theirs,
     return NULL;
 }
 
-/* A dim that config.json does not give, and for which the table assumes nothing,
- * is as the model file has it when that is worked out from other dims, or a yes
- * or no.  A size would be that of another model. */
+/* A dim that config.json does not give, and for which the table assumes
+ * nothing, is as the model file has it when that is worked out from other dims,
+ * or a yes or no.  A size would be that of another model. */
 static int check_absent(struct reader *r, const struct mfu_model *m, int dim,
                         struct mfu_node *theirs)
 {
@@ -195,8 +196,9 @@ static int check_absent(struct reader *r, const struct mfu_model *m, int dim,
 
     if (!mfu_expression_constant(m->dims[dim].value, &value) || value <= 1)
         return 0;
-    mfu_fail(r->err, MFU_EINPUT, "'%.80s' is missing, and nothing is assumed for "
-             "it in %.120s", mfu_node_text(r->yaml, each), mfu_yaml_name(r->yaml));
+    mfu_fail(r->err, MFU_EINPUT,
+             "'%.80s' is missing, and nothing is assumed for it in %.120s",
+             mfu_node_text(r->yaml, each), mfu_yaml_name(r->yaml));
     return mfu_error_at(r->err, mfu_yaml_name(r->config), 0, 0);
 }
 
@@ -204,16 +206,19 @@ static int check_absent(struct reader *r, const struct mfu_model *m, int dim,
  * the model file says of another model. */
 static int fill(struct reader *r, struct mfu_model *m)
 {
-    struct mfu_node *table = mfu_node_find(mfu_yaml_root(r->yaml), "huggingface");
+    struct mfu_node *table =
+        mfu_node_find(mfu_yaml_root(r->yaml), "huggingface");
     struct mfu_node *dims = mfu_node_find(table, "dims"), *node;
     struct mfu_node *defaults = mfu_node_find(table, "defaults");
 
     for (size_t i = 0; defaults && (node = mfu_node_value(defaults, i)); i++) {
         const char *name = mfu_node_key(r->yaml, defaults, i);
+        const char *text = mfu_node_text(r->yaml, node);
         int yes = mfu_node_bool(node);
 
-        if (set_dim(r, m, mfu_model_dim_find(m, name, NULL),
-                    yes < 0 ? mfu_node_text(r->yaml, node) : yes ? "1" : "0") < 0)
+        if (yes >= 0)
+            text = yes ? "1" : "0";
+        if (set_dim(r, m, mfu_model_dim_find(m, name, NULL), text) < 0)
             return mfu_node_error(r->yaml, node, r->err);
     }
     for (size_t i = 0; (node = mfu_node_value(dims, i)); i++) {
@@ -243,8 +248,9 @@ static int check(struct reader *r, struct mfu_model *m)
     mfu_model_dim_values(m, values);
     for (int i = 0; i < m->n_dims; i++)
         if (!isfinite(values[i])) {
-            mfu_fail(r->err, MFU_EINPUT, "%s, which is %s, is not a number with "
-                     "these values", m->dims[i].name, m->dims[i].text);
+            mfu_fail(r->err, MFU_EINPUT,
+                     "%s, which is %s, is not a number with these values",
+                     m->dims[i].name, m->dims[i].text);
             return mfu_error_at(r->err, mfu_yaml_name(r->config), 0, 0);
         }
     return 0;
@@ -280,8 +286,8 @@ static void name_model(struct reader *r, struct mfu_model *m, const char *path)
     name_slug(m, path, r->type);
     snprintf(m->name, sizeof m->name, "%s", name && *name ? name : m->slug);
     snprintf(m->path, sizeof m->path, "%s", path);
-    snprintf(m->source, sizeof m->source, "config.json, model_type %.40s, read as "
-             "%s", r->type, known_by);
+    snprintf(m->source, sizeof m->source,
+             "config.json, model_type %.40s, read as %s", r->type, known_by);
     m->note[0] = '\0';
     m->published_params = NAN;
 }

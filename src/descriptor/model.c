@@ -92,8 +92,10 @@ int mfu_model_dim_resolve(void *model, const char *name, struct mfu_error *err)
 /* Expressions ------------------------------------------------------------ */
 
 /* The scalar at `node` as an expression over the dims. */
-struct mfu_expression *mfu_build_compile(struct mfu_builder *b, struct mfu_yaml *yaml,
-                                      struct mfu_node *node, enum mfu_dim dim)
+struct mfu_expression *mfu_build_compile(struct mfu_builder *b,
+                                         struct mfu_yaml *yaml,
+                                         struct mfu_node *node,
+                                         enum mfu_dim dim)
 {
     const char *text = mfu_node_text(yaml, node);
     struct mfu_expression *e;
@@ -106,8 +108,8 @@ struct mfu_expression *mfu_build_compile(struct mfu_builder *b, struct mfu_yaml 
     }
     if (mfu_node_bool(node) >= 0)
         text = mfu_node_bool(node) ? "1" : "0";
-    e = mfu_expression_compile(&b->model->arena, text, dim, mfu_model_dim_resolve,
-                               b->model, b->err);
+    e = mfu_expression_compile(&b->model->arena, text, dim,
+                               mfu_model_dim_resolve, b->model, b->err);
     if (!e)
         mfu_node_error(yaml, node, b->err);
     return e;
@@ -139,10 +141,12 @@ static int read_head(struct mfu_builder *b, struct mfu_model_file *f)
     struct mfu_node *root = mfu_yaml_root(f->yaml), *node;
 
     f->head = (struct mfu_model_head){.published_params = NAN};
-    if (mfu_node_fields(f->yaml, root, head_fields, others, &f->head, b->err) < 0)
+    if (mfu_node_fields(f->yaml, root, head_fields, others, &f->head,
+                        b->err) < 0)
         return -1;
     if (fmod(f->head.published_params, 1) > 0) {        /* not for NAN */
-        mfu_fail(b->err, MFU_EINPUT, "published_params: expected a whole number");
+        mfu_fail(b->err, MFU_EINPUT,
+                 "published_params: expected a whole number");
         return mfu_node_error(f->yaml, mfu_node_find(root, "published_params"),
                               b->err);
     }
@@ -161,8 +165,8 @@ static int find_parent(struct mfu_builder *b, const struct mfu_model_file *f,
     const char *name = f->head.extends;
 
     if (!mfu_folder_name_ok(name))
-        return mfu_fail(b->err, MFU_EINPUT, "'%s' cannot be the name of a model "
-                        "file", name);
+        return mfu_fail(b->err, MFU_EINPUT,
+                        "'%s' cannot be the name of a model file", name);
     if (mfu_folder_of(beside, mfu_yaml_name(f->yaml), b->err) < 0)
         return -1;
     if (!folder)
@@ -195,8 +199,9 @@ static int read_parent(struct mfu_builder *b, const char *folder)
             found = mfu_fail(b->err, MFU_EINPUT, "'%s' extends itself",
                              f->head.extends);
     if (found == 0 && b->n_files == MFU_CHAIN_MAX)
-        found = mfu_fail(b->err, MFU_EINPUT, "'%s' ends a chain of more than %d "
-                         "files", f->head.extends, MFU_CHAIN_MAX - 1);
+        found = mfu_fail(b->err, MFU_EINPUT,
+                         "'%s' ends a chain of more than %d files",
+                         f->head.extends, MFU_CHAIN_MAX - 1);
     if (found < 0) {
         mfu_within(b->err, "extends");
         return mfu_node_error(f->yaml, node, b->err);
@@ -279,7 +284,8 @@ static int gather_dims(struct mfu_builder *b, struct mfu_yaml *yaml)
 
 enum mfu_dim mfu_model_dim_kind(const char *name)
 {
-    return strstr(name, "seq") || strstr(name, "window") ? MFU_TOKENS : MFU_COUNT;
+    return strstr(name, "seq") || strstr(name, "window") ? MFU_TOKENS
+                                                         : MFU_COUNT;
 }
 
 static int compile_dims(struct mfu_builder *b)
@@ -393,7 +399,8 @@ static int check_dims(struct mfu_builder *b)
 
         if (isfinite(values[i]))
             continue;
-        mfu_fail(b->err, MFU_EINPUT, "'%.80s' is not a number", m->dims[i].text);
+        mfu_fail(b->err, MFU_EINPUT, "'%.80s' is not a number",
+                 m->dims[i].text);
         return dim_error(b, i);
     }
     return 0;
@@ -435,6 +442,7 @@ static int read_dims(struct mfu_builder *b)
 static int check_mapping(struct mfu_builder *b, struct mfu_yaml *yaml,
                          struct mfu_node *mapping, bool values)
 {
+    static const char one_or_more[] = "a key of config.json, or several";
     const char *names[MFU_MAX_DIMS];
 
     if (mfu_node_type(mapping) != MFU_MAPPING) {
@@ -451,9 +459,8 @@ static int check_mapping(struct mfu_builder *b, struct mfu_yaml *yaml,
         if (look_up_dim(b->model, name) < 0)
             return mfu_key_unknown(yaml, mapping, i, "dim", names,
                                    (size_t)b->model->n_dims, b->err);
-        if ((values ? mfu_build_compile(b, yaml, node, mfu_model_dim_kind(name)) ? 0 : -1
-                    : mfu_node_check_texts(yaml, node, "a key of config.json, or "
-                                           "several", b->err)) < 0)
+        if (values ? !mfu_build_compile(b, yaml, node, mfu_model_dim_kind(name))
+                   : mfu_node_check_texts(yaml, node, one_or_more, b->err) < 0)
             return mfu_within(b->err, "%s", name);
     }
     return 0;
@@ -507,8 +514,8 @@ struct mfu_model *mfu_model_parse(struct mfu_yaml *yaml, const char *folder,
     }
     mfu_folder_slug(m->slug, sizeof m->slug, mfu_yaml_name(yaml));
     snprintf(m->path, sizeof m->path, "%s", mfu_yaml_name(yaml));
-    if (read_chain(&b, folder) < 0 || read_dims(&b) < 0 || mfu_build_graph(&b) < 0 ||
-        check_huggingface(&b) < 0) {
+    if (read_chain(&b, folder) < 0 || read_dims(&b) < 0 ||
+        mfu_build_graph(&b) < 0 || check_huggingface(&b) < 0) {
         mfu_model_free(m);
         m = NULL;
     }

@@ -59,7 +59,8 @@ static int check_op_keys(struct mfu_builder *b, struct mfu_node *node,
         while (k < n && strcmp(names[k], key) != 0)
             k++;
         if (k == n)
-            return mfu_key_unknown(b->yaml, node, i, "attribute", names, n, b->err);
+            return mfu_key_unknown(b->yaml, node, i, "attribute", names, n,
+                                   b->err);
     }
     return 0;
 }
@@ -136,7 +137,8 @@ static struct mfu_expression *read_initial(struct mfu_builder *b,
     if (!e) {
         if (b->err)
             b->err->column = 0;         /* of a text that is not in the file */
-        mfu_within(b->err, "it is not given, and is otherwise '%s'", a->initial);
+        mfu_within(b->err, "it is not given, and is otherwise '%s'",
+                   a->initial);
         mfu_node_error(b->yaml, op, b->err);
     }
     return e;
@@ -187,9 +189,10 @@ static int fail_reference(struct mfu_builder *b, int op, const char *name)
                             : "'%.80s' comes later; only what is above can be "
                               "read", name);
         if (found >= 0 && s != now && s->repeat)
-            return mfu_fail(b->err, MFU_EINPUT, "'%.80s' is in '%s', which is "
-                            "repeated; what comes out of that is 'input' of the "
-                            "section after it", name, s->name);
+            return mfu_fail(b->err, MFU_EINPUT,
+                            "'%.80s' is in '%s', which is repeated; what comes "
+                            "out of that is 'input' of the section after it",
+                            name, s->name);
         for (int k = s->first; (s == now || !s->repeat) && k < op &&
                                k < s->first + s->count; k++)
             names[n++] = m->ops[k].name;
@@ -218,7 +221,8 @@ static int find_op(struct mfu_builder *b, int op, const char *name)
 }
 
 /* "linear reads 1 input, not 2". */
-static int fail_inputs(struct mfu_builder *b, const struct mfu_primitive *p, int n)
+static int fail_inputs(struct mfu_builder *b, const struct mfu_primitive *p,
+                       int n)
 {
     char range[32];
 
@@ -308,8 +312,9 @@ static int read_shares(struct mfu_builder *b, struct mfu_node *node, int op)
         const struct mfu_primitive *to = ops[op].primitive;
 
         if (!from->params || !to->params)
-            target = mfu_fail(b->err, MFU_EINPUT, "%s has no weight that could "
-                              "be shared", from->params ? to->name : from->name);
+            target = mfu_fail(b->err, MFU_EINPUT,
+                              "%s has no weight that could be shared",
+                              from->params ? to->name : from->name);
     }
     if (target < 0) {
         mfu_within(b->err, "shares");
@@ -339,15 +344,17 @@ static int read_name(struct mfu_builder *b, struct mfu_node *node, int op)
 {
     struct mfu_model *m = b->model;
     struct mfu_model_op *o = &m->ops[op];
+    const struct mfu_model_section *s = &m->sections[m->n_sections - 1];
     struct mfu_node *given = mfu_node_find(node, "name");
     const char *name = given ? mfu_node_text(b->yaml, given) : NULL, *dot;
 
     if (!given)
         return 0;
     if (!name || !mfu_build_is_name(name, ".-") || strcmp(name, "input") == 0)
-        mfu_fail(b->err, MFU_EINPUT, "'%.80s' cannot be the name of an operation",
+        mfu_fail(b->err, MFU_EINPUT,
+                 "'%.80s' cannot be the name of an operation",
                  name ? name : "");
-    else if (find_in(m, &m->sections[m->n_sections - 1], name, MFU_MAX_OPS) >= 0)
+    else if (find_in(m, s, name, MFU_MAX_OPS) >= 0)
         mfu_fail(b->err, MFU_EINPUT, "'%s' is already the name of another "
                  "operation of this section", name);
     else {
@@ -446,11 +453,13 @@ static int read_section(struct mfu_builder *b, struct mfu_node *node)
         return -1;
     for (int i = 0; i < m->n_sections; i++)
         if (strcmp(m->sections[i].name, name) == 0) {
-            mfu_fail(b->err, MFU_EINPUT, "a second section is called '%s'", name);
+            mfu_fail(b->err, MFU_EINPUT, "a second section is called '%s'",
+                     name);
             return mfu_node_error(b->yaml, mfu_node_find(node, "name"), b->err);
         }
     if (!mfu_build_is_name(name, ".-")) {
-        mfu_fail(b->err, MFU_EINPUT, "'%s' cannot be the name of a section", name);
+        mfu_fail(b->err, MFU_EINPUT, "'%s' cannot be the name of a section",
+                 name);
         return mfu_node_error(b->yaml, mfu_node_find(node, "name"), b->err);
     }
     repeat = mfu_node_find(node, "repeat");
@@ -458,7 +467,8 @@ static int read_section(struct mfu_builder *b, struct mfu_node *node)
     s->name = mfu_arena_copy(&m->arena, name, strlen(name));
     if (!s->name)
         return mfu_build_no_memory(b);
-    if (repeat && !(s->repeat = mfu_build_compile(b, b->yaml, repeat, MFU_COUNT)))
+    if (repeat &&
+        !(s->repeat = mfu_build_compile(b, b->yaml, repeat, MFU_COUNT)))
         return mfu_within(b->err, "repeat");
     if (!ops) {
         mfu_fail(b->err, MFU_EINPUT, "'ops' is missing");

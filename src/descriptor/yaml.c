@@ -284,7 +284,8 @@ static int refuse_duplicates(struct reader *r, struct mfu_node *mapping)
     return 0;
 }
 
-static struct mfu_node *read_node(struct reader *, struct fy_event *, int depth);
+static struct mfu_node *read_node(struct reader *, struct fy_event *,
+                                  int depth);
 
 /* A member of a mapping, from the event of its key. */
 static struct mfu_node *read_pair(struct reader *r, struct fy_event *event,
@@ -422,8 +423,8 @@ static int parse(struct reader *r, const char *text, size_t length)
     return result;
 }
 
-struct mfu_yaml *mfu_yaml_parse(const char *name, const char *text, size_t length,
-                                struct mfu_error *err)
+struct mfu_yaml *mfu_yaml_parse(const char *name, const char *text,
+                                size_t length, struct mfu_error *err)
 {
     struct mfu_yaml *yaml;
     struct reader r = {.err = err};
@@ -543,7 +544,8 @@ struct mfu_node *mfu_node_value(struct mfu_node *mapping, size_t i)
     return mfu_node_item(mapping, i);
 }
 
-const char *mfu_node_key(struct mfu_yaml *yaml, struct mfu_node *mapping, size_t i)
+const char *mfu_node_key(struct mfu_yaml *yaml, struct mfu_node *mapping,
+                         size_t i)
 {
     (void)yaml;
     return i < mapping->count ? mapping->members[i]->key : NULL;
@@ -658,8 +660,8 @@ static const struct mfu_field *find_field(const struct mfu_field *fields,
     return NULL;
 }
 
-static int check_range(const struct mfu_field *f, const char *text, double value,
-                       struct mfu_error *err)
+static int check_range(const struct mfu_field *f, const char *text,
+                       double value, struct mfu_error *err)
 {
     char least[MFU_QUANTITY_MAX], most[MFU_QUANTITY_MAX];
 
@@ -674,7 +676,8 @@ static int check_range(const struct mfu_field *f, const char *text, double value
 }
 
 static int fill_quantity(struct mfu_yaml *yaml, const struct mfu_field *f,
-                         struct mfu_node *node, void *into, struct mfu_error *err)
+                         struct mfu_node *node, void *into,
+                         struct mfu_error *err)
 {
     double value;
 

@@ -28,8 +28,8 @@ struct mfu_node;                /* a place in it, lent by the document */
 
 /* NULL with `err` (missing file, directory, binary, too large, not YAML...). */
 struct mfu_yaml *mfu_yaml_read(const char *path, struct mfu_error *err);
-struct mfu_yaml *mfu_yaml_parse(const char *name, const char *text, size_t length,
-                                struct mfu_error *err);
+struct mfu_yaml *mfu_yaml_parse(const char *name, const char *text,
+                                size_t length, struct mfu_error *err);
 void mfu_yaml_free(struct mfu_yaml *);
 
 struct mfu_node *mfu_yaml_root(const struct mfu_yaml *);

@@ -4,8 +4,8 @@
  *     forward   4 d FLOP per pair of query and key (Q K^T and P V)
  *     backward  10 d (recomputed Q K^T, dV, dP, dQ, dK)
  *
- * per head; a causal mask leaves half of the pairs, plus half a block of 128 on
- * the diagonal.  Per token forward reads q, k, v and writes out and the
+ * per head; a causal mask leaves half of the pairs (published rates count so;
+ * the half-empty blocks on the diagonal are part of the kernels' efficiency).  Per token forward reads q, k, v and writes out and the
  * logsumexp; backward reads q, k, v, out, d out and writes dq, dk, dv.
  */
 #include <math.h>
@@ -17,13 +17,10 @@
 double mfu_attention_pairs(const struct mfu_attention *a)
 {
     double s = a->seq, w = a->window > 0 && a->window < s ? a->window : s;
-    double block = fmin(BLOCK, s);
 
     if (!a->causal)
         return s * fmin(s, 2 * w);
-    if (w < s)          /* full rows past the window, a triangle before it */
-        return w * (w + block) / 2 + (s - w) * w;
-    return s * (s + block) / 2;
+    return w * (w + 1) / 2 + (s - w) * w;       /* a triangle, then full rows */
 }
 
 double mfu_attention_backward_bytes(const struct mfu_attention *a)

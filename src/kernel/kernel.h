@@ -55,7 +55,7 @@ struct mfu_attention {
 struct mfu_kernel mfu_kernel_attention(const struct mfu_attention *, bool backward);
 
 /* Pairs of query and key that are computed for one head of one sequence, of
- * seq^2: half of them when causal, plus the diagonal blocks. */
+ * seq^2: (seq + 1)/2 of every row when causal. */
 double mfu_attention_pairs(const struct mfu_attention *);
 
 /* Temporary bytes of a backward pass: fp32 accumulator of dQ, dot(dO, O). */

@@ -15,36 +15,73 @@
 
 #define MFU_UNDO 64
 #define MFU_KEPT 32
+#define MFU_LINE_MAX 65536      /* bytes of a line, with its '\0' */
+#define MFU_DEEPEST 16          /* scripts that source scripts */
 
-struct mfu_session {
-    struct mfu_catalog *catalog;
+/* What `undo` and `use` know: a plain value, so that a failing script is taken
+ * back by copying it. */
+struct mfu_memory {
     struct mfu_scenario now;
     struct mfu_scenario past[MFU_UNDO], future[MFU_UNDO];       /* undo, redo */
     int n_past, n_future;
     struct { char name[48]; struct mfu_scenario scenario; } kept[MFU_KEPT];
     int n_kept;
+};
+
+/* Where an error came up, beyond what the error itself knows. */
+struct mfu_place {
+    char command[32];           /* "set", or "" */
+    char script[256];           /* the innermost one, or "" */
+    int line, column;           /* in it; 0: not known */
+};
+
+struct mfu_session {
+    struct mfu_catalog *catalog;
+    struct mfu_memory memory;
+    struct mfu_scenario start;  /* what `reset` goes back to */
     struct mfu_plan plan;       /* reused by every answer */
     struct mfu_term term;       /* of stdout */
     FILE *out;
     bool json, quiet, interactive, quit;
+    bool broken;                /* stdout takes no more; nobody is told twice */
     int depth;                  /* of `source` in `source` */
+    const int *columns;         /* of the words of the command that runs */
+    int n_columns;
+    struct mfu_place place;     /* of the last error */
+    struct { int argc; char **argv; } typing;   /* words before the one that
+                                                   is being completed */
 };
+
+/* The catalog, and a scenario that is chosen when nobody has chosen: marked as
+ * a default, so that every answer can say so. */
+int mfu_session_open(struct mfu_session *, const char *data_dir, struct mfu_error *err);
+void mfu_session_close(struct mfu_session *);
 
 /* Runs one line: several commands separated by `;`, `#` starts a comment.
  * Returns 0, or -1 with `err`; the scenario is then as it was before the
  * failing command. */
 int mfu_eval(struct mfu_session *, const char *line, struct mfu_error *err);
 
-/* Runs a script; stops at the first error and says where. */
+/* Runs a script ("-": standard input); stops at the first error and says
+ * where. */
 int mfu_run_file(struct mfu_session *, const char *path, struct mfu_error *err);
 
 /* Replaces the scenario, remembering the old one for undo. */
 void mfu_session_change(struct mfu_session *, const struct mfu_scenario *);
 
+/* One step back, or forward again; -1 with `err` if there is none. */
+int mfu_session_undo(struct mfu_session *, struct mfu_error *err);
+int mfu_session_redo(struct mfu_session *, struct mfu_error *err);
+
+/* The scenario kept under that name; NULL with `err`. */
+const struct mfu_scenario *mfu_session_kept(struct mfu_session *, const char *name,
+                                            struct mfu_error *err);
+
 /* Plans the current scenario into session->plan. */
 int mfu_session_plan(struct mfu_session *, struct mfu_error *err);
 
-/* Completion: the i-th word that could end this line, or NULL. */
+/* Completion: the i-th word that could end this line, or NULL.  It lives until
+ * the next call. */
 const char *mfu_complete(struct mfu_session *, const char *line, size_t i);
 
 #endif

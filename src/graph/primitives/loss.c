@@ -63,7 +63,7 @@ static void forward(struct mfu_step *s, int index)
     }
     x = upcast ? mfu_cast(s, logits, MFU_F32) : logits;
     log_probabilities = like(s, x, mfu_type_of(s, x));
-    row_kernel(s, "log_softmax", 5, 2, 1, 1, &x, log_probabilities);
+    row_kernel(s, "log_softmax", 5, 1, 1, 1, &x, log_probabilities);
     nll = s->numerics.autocast ? mfu_cast(s, log_probabilities, MFU_F32) : log_probabilities;
     mfu_emit(s, &(struct mfu_emission){         /* one 32-byte sector of each row */
                  .suffix = "nll", .kind = MFU_LOSS, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_ROW,
@@ -111,7 +111,7 @@ static void backward(struct mfu_step *s, int index)
     d = mfu_cast(s, d, mfu_type_of(s, log_probabilities));
     in[0] = d, in[1] = log_probabilities;
     d = like(s, d, mfu_type_of(s, d));
-    row_kernel(s, "log_softmax_grad", 4, 2, 1, 2, in, d);
+    row_kernel(s, "log_softmax_grad", 4, 1, 1, 2, in, d);
     d = mfu_cast(s, d, mfu_type_of(s, logits));
     if (n->gradient != MFU_NO_VIEW) {
         int sum = mfu_part_of(s, d, mfu_rows(s, d), mfu_columns(s, d));

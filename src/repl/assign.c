@@ -1,0 +1,269 @@
+/*
+ * assign.c - `set KEY VALUE ...` and KEY=VALUE, and telling what changed.
+ */
+#include "repl/assign.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/suggest.h"
+#include "repl/talk.h"
+#include "repl/values.h"
+
+/* ---- telling what changed ------------------------------------------------ */
+
+static bool same(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b));
+}
+
+/* "seq 1024 -> 8192", and what follows from it. */
+static void say_key(struct mfu_session *s, const struct mfu_config *old, const struct mfu_config *now,
+                    struct mfu_key k)
+{
+    const struct mfu_scenario *scenario = now->scenario;
+    char from[MFU_QUANTITY_MAX], to[MFU_QUANTITY_MAX];
+    double a = mfu_key_value(old, k), b = mfu_key_value(now, k);
+    bool user = mfu_key_given(scenario, k) || mfu_key_given(old->scenario, k);
+    bool touched = mfu_key_given(scenario, k) != mfu_key_given(old->scenario, k);
+
+    if (same(a, b) && !touched)
+        return;
+    mfu_key_format(from, scenario, k, a);
+    mfu_key_format(to, scenario, k, b);
+    if (same(a, b))
+        mfu_say(s, "%s %s as before, now %s%s", mfu_key_name(scenario, k), to,
+                mfu_key_given(scenario, k) ? "yours" : "from: ",
+                mfu_key_given(scenario, k) ? "" : mfu_key_origin(now, k));
+    else
+        mfu_say(s, "%s %s %s %s%s", mfu_key_name(scenario, k), from, s->term.utf8 ? "→" : "->", to,
+                user ? "" : " (follows)");
+}
+
+static void say_tokens(struct mfu_session *s, const struct mfu_config *old, const struct mfu_config *now)
+{
+    double a = old->tokens * old->accum, b = now->tokens * now->accum;
+
+    if (same(old->batch, now->batch) && same(old->accum, now->accum) && same(old->seq, now->seq))
+        return;
+    if (same(a, b))
+        mfu_say(s, "tokens per step: %.0f as before", b);
+    else
+        mfu_say(s, "tokens per step: %.0f %s %.0f", a, s->term.utf8 ? "→" : "->", b);
+}
+
+/* Another GPU or model has lines of its own; keys are told for one model. */
+static void say_changes(struct mfu_session *s, const struct mfu_scenario *from,
+                        const struct mfu_scenario *to)
+{
+    struct mfu_config old, now;
+    struct mfu_key k;
+
+    mfu_scenario_resolve(from, &old, NULL);
+    mfu_scenario_resolve(to, &now, NULL);
+    if (from->gpu != to->gpu)
+        mfu_say(s, "gpu %s %s %s", from->gpu->slug, s->term.utf8 ? "→" : "->", to->gpu->slug);
+    if (from->model != to->model)
+        mfu_say(s, "model %s %s %s", from->model->slug, s->term.utf8 ? "→" : "->", to->model->slug);
+    for (int user = 1; user >= 0; user--)       /* what was said, what follows */
+        for (int i = 0; (k = mfu_key_at(to, i)).kind != MFU_KEY_NONE; i++) {
+            bool given = mfu_key_given(to, k) || mfu_key_given(from, k);
+
+            if (k.kind == MFU_KEY_DIM && from->model != to->model)
+                continue;
+            if (k.kind == MFU_KEY_COEFFICIENT && !given)
+                continue;               /* they come with the GPU */
+            if (given == user)
+                say_key(s, &old, &now, k);
+        }
+    say_tokens(s, &old, &now);
+}
+
+int mfu_install(struct mfu_session *s, const struct mfu_scenario *next, bool keep_anyway,
+                struct mfu_error *err)
+{
+    struct mfu_scenario old = s->memory.now;
+    struct mfu_config config;
+    struct mfu_error problem = {0};
+    bool could = mfu_scenario_resolve(&old, &config, NULL) == 0;
+    bool can = mfu_scenario_resolve(next, &config, &problem) == 0;
+
+    if (!can && could && !keep_anyway) {
+        *err = problem;
+        return -1;
+    }
+    if (memcmp(&old, next, sizeof old) != 0)
+        mfu_session_change(s, next);
+    say_changes(s, &old, next);
+    if (!can)
+        mfu_warn(s, &problem);
+    return 0;
+}
+
+/* ---- gpu and model ------------------------------------------------------- */
+
+char mfu_thing(const char *word)
+{
+    return strcmp(word, "gpu") == 0 ? 'g' : strcmp(word, "model") == 0 ? 'm' : 0;
+}
+
+int mfu_choose_gpu(struct mfu_session *s, struct mfu_scenario *next, const char *name,
+                   struct mfu_error *err)
+{
+    const struct mfu_gpu *gpu = mfu_catalog_gpu(s->catalog, name, err);
+
+    if (!gpu)
+        return -1;
+    next->gpu = gpu;
+    next->gpu_given = true;
+    return 0;
+}
+
+int mfu_choose_model(struct mfu_session *s, struct mfu_scenario *next, const char *name,
+                     struct mfu_error *err)
+{
+    const struct mfu_model *model = mfu_catalog_model(s->catalog, name, err);
+
+    if (!model)
+        return -1;
+    mfu_scenario_model(next, model);
+    next->model_given = true;
+    return 0;
+}
+
+/* ---- reading KEY VALUE ... ----------------------------------------------- */
+
+const char *mfu_assignment(const char *word)
+{
+    const char *p = word;
+
+    if (!isalpha((unsigned char)*p))
+        return NULL;
+    while (isalnum((unsigned char)*p) || *p == '_' || *p == '.' || *p == '-')
+        p++;
+    return *p == '=' && p[1] != '=' ? p : NULL;
+}
+
+/* A pair as it stands in the words. */
+struct pair {
+    char key[80];
+    const char *value;          /* one text, blanks between its words */
+    int key_word, value_word;
+    int inside;                 /* where the value begins in its word */
+};
+
+struct reader {
+    struct mfu_session *session;
+    struct mfu_scenario *next;
+    struct mfu_arena arena;
+    int argc, at;
+    char **argv;
+};
+
+/* Whether the word goes on with an expression that `before` has begun:
+ * 4 * n_embd, 2 +2, (1 + 2) * 3. */
+static bool goes_on(const char *before, const char *word)
+{
+    size_t n = strlen(before);
+    char last = n ? before[n - 1] : '\0';
+
+    return strchr("+*/^)%", word[0]) || strcmp(word, "-") == 0 || (last && strchr("+-*/^(,", last));
+}
+
+/* Whether `value word` is a value of `key` where `word` is none: 2 GiB. */
+static bool is_unit(const struct reader *r, const char *key, const char *text, const char *word)
+{
+    struct mfu_scenario copy = *r->next;
+
+    return isalpha((unsigned char)word[0]) && !mfu_assignment(word) && !mfu_thing(word)
+        && mfu_scenario_key(r->next, word, NULL).kind == MFU_KEY_NONE
+        && mfu_scenario_set(&copy, key, text, NULL) == 0;
+}
+
+/* Takes the words that the value of `p` goes on with. */
+static int read_more(struct reader *r, struct pair *p, struct mfu_error *err)
+{
+    while (r->at < r->argc) {
+        const char *word = r->argv[r->at];
+        size_t size = strlen(p->value) + strlen(word) + 2;
+        char *text = mfu_arena_alloc(&r->arena, size, 1);
+
+        if (!text)
+            return mfu_fail(err, MFU_ENOMEM, "memory is out");
+        snprintf(text, size, "%s %s", p->value, word);
+        if (!goes_on(p->value, word) && !is_unit(r, p->key, text, word))
+            return 0;
+        p->value = text;
+        r->at++;
+    }
+    return 0;
+}
+
+static int read_pair(struct reader *r, struct pair *p, struct mfu_error *err)
+{
+    const char *word = r->argv[r->at], *equals = mfu_assignment(word);
+    const char *value = NULL;
+
+    *p = (struct pair){.key_word = r->at++};
+    snprintf(p->key, sizeof p->key, "%.*s", equals ? (int)(equals - word) : (int)strlen(word), word);
+    if (equals && equals[1]) {
+        value = equals + 1;
+        p->value_word = p->key_word;
+        p->inside = (int)(value - word);
+    } else if (r->at < r->argc) {
+        p->value_word = r->at;
+        value = r->argv[r->at++];
+        if (!equals && value[0] == '=') {
+            p->inside = 1;
+            value++;
+            if (!*value && r->at < r->argc) {
+                p->inside = 0;
+                p->value_word = r->at;
+                value = r->argv[r->at++];
+            }
+        }
+    }
+    if (!mfu_thing(p->key) && mfu_scenario_key(r->next, p->key, err).kind == MFU_KEY_NONE)
+        return mfu_point(r->session, err, p->key_word);
+    if (!value || !*value) {
+        mfu_fail(err, MFU_EINPUT, "%s: a value is missing", p->key);
+        return mfu_point(r->session, err, p->key_word);
+    }
+    p->value = value;
+    return mfu_thing(p->key) ? 0 : read_more(r, p, err);
+}
+
+static int apply(struct reader *r, const struct pair *p, struct mfu_error *err)
+{
+    int status = mfu_thing(p->key) == 'g' ? mfu_choose_gpu(r->session, r->next, p->value, err)
+        : mfu_thing(p->key) == 'm'        ? mfu_choose_model(r->session, r->next, p->value, err)
+                                          : mfu_scenario_set(r->next, p->key, p->value, err);
+
+    if (status < 0 && !err->file[0]) {
+        if (err->column == 0)
+            err->column = 1;
+        err->column += p->inside;
+        mfu_point(r->session, err, p->value_word);
+    }
+    return status;
+}
+
+int mfu_assign(struct mfu_session *s, int argc, char **argv, int first, struct mfu_error *err)
+{
+    struct mfu_scenario next = s->memory.now;   /* try on a copy ... */
+    struct reader r = {.session = s, .next = &next, .argc = argc, .at = first, .argv = argv};
+    struct pair pair;
+    int status = 0;
+
+    while (status == 0 && r.at < argc) {
+        status = read_pair(&r, &pair, err);
+        if (status == 0)
+            status = apply(&r, &pair, err);
+    }
+    if (status == 0)
+        status = mfu_install(s, &next, false, err);
+    mfu_arena_free(&r.arena);
+    return status;              /* ... nothing has changed unless all is well */
+}

@@ -1,0 +1,197 @@
+/*
+ * line.c - a line of a conversation: editing, completion, history, Ctrl-C.
+ *
+ * Ctrl-C while typing drops the line; while computing it stops before the next
+ * command; it never leaves the program.  The handler sets a flag, nothing else.
+ */
+#include "repl/line.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <readline/history.h>
+#include <readline/readline.h>
+
+#include "repl/session.h"
+#include "repl/talk.h"
+
+#define PROMPT "mfuplan> "
+#define HISTORY_LINES 2000
+
+/* Readline calls back without a context. */
+static struct mfu_session *session;
+static volatile sig_atomic_t interrupted;
+static char history_path[PATH_MAX];
+static int lines_added;
+static char *last_line;
+
+static void on_interrupt(int sig)
+{
+    (void)sig;
+    interrupted = 1;            /* nothing else is safe in a handler */
+}
+
+bool mfu_line_interrupted(void)
+{
+    bool was = interrupted;
+
+    interrupted = 0;
+    return was;
+}
+
+/* Drops the line and shows a fresh prompt.  Runs when a signal cut Readline's
+ * read() short, and ten times a second for the one that came just before it. */
+static int after_signal(void)
+{
+    if (interrupted) {
+        interrupted = 0;
+        rl_replace_line("", 0);
+        rl_crlf();
+        rl_on_new_line();
+        rl_redisplay();
+    }
+    return 0;
+}
+
+/* ---- completion ---------------------------------------------------------- */
+
+static char *next_match(const char *text, int state)
+{
+    static size_t i;
+    static char line[4096];
+    const char *word;
+
+    (void)text;
+    if (state == 0) {
+        i = 0;
+        snprintf(line, sizeof line, "%.*s", rl_point, rl_line_buffer);
+    }
+    word = mfu_complete(session, line, i++);
+    if (word && *word && word[strlen(word) - 1] == '/')
+        rl_completion_suppress_append = 1;      /* there is more in a folder */
+    return word ? strdup(word) : NULL;
+}
+
+static char **complete(const char *text, int start, int end)
+{
+    (void)start, (void)end;
+    rl_attempted_completion_over = 1;           /* never fall back to file names */
+    return rl_completion_matches(text, next_match);
+}
+
+/* ---- history ------------------------------------------------------------- */
+
+/* Makes the folders of `path`; what comes behind the last '/' is a file. */
+static bool make_folders(char *path)
+{
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(path, 0700) < 0 && errno != EEXIST) {
+            *slash = '/';
+            return false;
+        }
+        *slash = '/';
+    }
+    return true;
+}
+
+/* $MFUPLAN_HISTORY, else $XDG_STATE_HOME/mfuplan/history, else
+ * ~/.local/state/mfuplan/history.  Empty means: keep none. */
+static bool find_history(char *path, size_t size)
+{
+    const char *own = getenv("MFUPLAN_HISTORY");
+    const char *state = getenv("XDG_STATE_HOME");
+    const char *home = getenv("HOME");
+
+    if (own)
+        return *own && (size_t)snprintf(path, size, "%s", own) < size;
+    if (state && *state == '/')
+        snprintf(path, size, "%s/mfuplan/history", state);
+    else if (home && *home == '/')
+        snprintf(path, size, "%s/.local/state/mfuplan/history", home);
+    else
+        return false;
+    return strlen(path) + 1 < size && make_folders(path);
+}
+
+static void remember(const char *line)
+{
+    HIST_ENTRY *last = history_length ? history_get(history_base + history_length - 1) : NULL;
+
+    if (*line == '\0' || *line == ' ' || (last && strcmp(last->line, line) == 0))
+        return;
+    add_history(line);
+    lines_added++;
+}
+
+/* ---- the conversation ---------------------------------------------------- */
+
+void mfu_line_open(struct mfu_session *s)
+{
+    struct sigaction act = {.sa_handler = on_interrupt};
+
+    session = s;
+    sigaction(SIGINT, &act, NULL);
+    rl_readline_name = "mfuplan";       /* lets ~/.inputrc say `$if mfuplan` */
+    rl_attempted_completion_function = complete;
+    rl_basic_word_break_characters = " \t\n;=";
+    rl_completer_word_break_characters = " \t\n;=";
+    rl_completer_quote_characters = "\"'";
+    rl_signal_event_hook = after_signal;
+    rl_event_hook = after_signal;
+    rl_outstream = isatty(STDOUT_FILENO) ? stdout : stderr;
+    rl_variable_bind("enable-bracketed-paste", "off");
+    using_history();
+    stifle_history(HISTORY_LINES);
+    if (find_history(history_path, sizeof history_path))
+        read_history(history_path);
+    else
+        history_path[0] = '\0';
+}
+
+char *mfu_line_read(void)
+{
+    char *line = readline(PROMPT);
+
+    free(last_line);
+    last_line = line ? strdup(line) : NULL;
+    interrupted = 0;
+    if (line)
+        remember(line);
+    return line;
+}
+
+void mfu_line_close(void)
+{
+    int fd;
+
+    free(last_line);
+    last_line = NULL;
+    if (!history_path[0] || lines_added == 0)
+        return;
+    fd = open(history_path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return;
+    close(fd);
+    append_history(lines_added, history_path);  /* keeps other sessions' lines */
+    history_truncate_file(history_path, HISTORY_LINES);
+}
+
+void mfu_line_point(struct mfu_session *s, int column)
+{
+    int at = (int)strlen(PROMPT);
+
+    if (column <= 0 || !last_line || s->depth > 0 || !isatty(STDERR_FILENO)
+        || (size_t)column > strlen(last_line) + 1)
+        return;
+    at += mfu_width(last_line, (size_t)column - 1);
+    if (at + 1 < s->term.width && at + mfu_width(last_line + column - 1, strlen(last_line)) < s->term.width)
+        fprintf(stderr, "%*s^\n", at, "");
+}

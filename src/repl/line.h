@@ -1,0 +1,28 @@
+/*
+ * line.h - a line of a conversation: editing, completion, history, Ctrl-C.
+ *
+ * Readline is behind this, and only in use between _open and _close.
+ */
+#ifndef MFU_LINE_H
+#define MFU_LINE_H
+
+#include <stdbool.h>
+
+struct mfu_session;
+
+void mfu_line_open(struct mfu_session *);
+
+/* The next line without its end, for free(); NULL at Ctrl-D. */
+char *mfu_line_read(void);
+
+/* Writes the history, readable by its owner alone. */
+void mfu_line_close(void);
+
+/* Whether Ctrl-C was pressed since the last call. */
+bool mfu_line_interrupted(void);
+
+/* Marks a column of the line that was read last, on stderr, if it is still
+ * seen right above. */
+void mfu_line_point(struct mfu_session *, int column);
+
+#endif

@@ -1,0 +1,209 @@
+/*
+ * quantities.c - the results of a plan by name, and expressions over them.
+ */
+#include "repl/quantities.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/expression.h"
+#include "base/suggest.h"
+#include "repl/session.h"
+#include "repl/values.h"
+
+/* X(name, dimension, what it is of the plan p, meaning): adding a result is a
+ * row. */
+// clang-format off
+#define RESULTS(X) \
+    X(step_time_s,          MFU_SECONDS,    p->step.time_s,         "one optimizer step") \
+    X(step_time_low_s,      MFU_SECONDS,    p->step.low_s,          "lower end of its 90 % interval") \
+    X(step_time_high_s,     MFU_SECONDS,    p->step.high_s,         "upper end of its 90 % interval") \
+    X(forward_s,            MFU_SECONDS,    p->step.forward_s,      "kernels of the forward passes of a step") \
+    X(backward_s,           MFU_SECONDS,    p->step.backward_s,     "kernels of the backward passes of a step") \
+    X(optimizer_s,          MFU_SECONDS,    p->step.optimizer_s,    "kernels of the optimizer") \
+    X(communication_exposed_s, MFU_SECONDS, p->step.communication_exposed_s, "communication that nothing hides") \
+    X(idle_s,               MFU_SECONDS,    p->step.idle_s,         "time in which no kernel runs") \
+    X(tokens_per_step,      MFU_TOKENS,     p->step.tokens,         "tokens of one optimizer step") \
+    X(tokens_per_s,         MFU_COUNT,      p->step.tokens_per_s,   "tokens trained per second") \
+    X(samples_per_s,        MFU_COUNT,      p->step.samples_per_s,  "sequences trained per second") \
+    X(mfu,                  MFU_RATIO,      p->mfu.mfu,             "model FLOPs over the dense peak of this GPU") \
+    X(hfu,                  MFU_RATIO,      p->mfu.hfu,             "the same with recomputed FLOPs") \
+    X(peak_flops,           MFU_FLOP_PER_S, p->mfu.peak_flops,      "dense peak that MFU divides by") \
+    X(achieved_flops,       MFU_FLOP_PER_S, p->mfu.achieved_flops,  "model FLOPs per second") \
+    X(model_flops_per_step, MFU_FLOP,       p->mfu.model_flops,     "model FLOPs of one step") \
+    X(hardware_flops_per_step, MFU_FLOP,    p->mfu.hardware_flops,  "FLOPs that one step really computes") \
+    X(fits,                 MFU_COUNT,      p->memory.fits,         "1 if the memory suffices, else 0") \
+    X(capacity_bytes,       MFU_BYTES,      p->memory.capacity_bytes, "memory that the card offers to a process") \
+    X(peak_allocated_bytes, MFU_BYTES,      p->memory.peak.bytes,   "as torch.cuda.max_memory_allocated() says") \
+    X(peak_reserved_bytes,  MFU_BYTES,      p->memory.reserved_bytes, "as torch.cuda.max_memory_reserved() says") \
+    X(context_bytes,        MFU_BYTES,      p->memory.context_bytes, "CUDA context, kernels and libraries") \
+    X(smi_used_bytes,       MFU_BYTES,      p->memory.smi_bytes,    "what nvidia-smi shows for the process") \
+    X(fill,                 MFU_RATIO,      p->memory.fill,         "share of the capacity in use") \
+    X(params,               MFU_PARAMS,     p->program.params,      "parameters of the model") \
+    X(non_embedding_params, MFU_PARAMS,     p->program.non_embedding_params, "parameters without embeddings") \
+    X(active_params,        MFU_PARAMS,     p->program.active_params, "parameters that one token uses") \
+    X(kernels,              MFU_COUNT,      p->step.kernels,        "CUDA kernels of one step") \
+    X(bandwidth,            MFU_BYTES_PER_S, p->config.gpu->bandwidth_bytes_s, "memory bandwidth of the GPU") \
+    X(sms,                  MFU_COUNT,      p->config.gpu->sms,     "streaming multiprocessors of the GPU") \
+    X(l2_bytes,             MFU_BYTES,      p->config.gpu->l2_bytes, "L2 cache of the GPU") \
+    X(board_w,              MFU_WATTS,      p->config.gpu->power_w, "board power of the GPU")
+// clang-format on
+
+#define X(name, dim, value, meaning) \
+    static double get_##name(const struct mfu_plan *p) { return value; }
+RESULTS(X)
+#undef X
+
+const struct mfu_result mfu_results[] = {
+#define X(name, dim, value, meaning) {#name, dim, get_##name, meaning},
+    RESULTS(X)
+#undef X
+};
+const size_t mfu_result_count = sizeof mfu_results / sizeof mfu_results[0];
+
+/* ---- names in expressions ------------------------------------------------ */
+
+/* A choice is a number that belongs to its setting alone, so that no two
+ * settings are equal by accident (attention == bf16). */
+static double choice_value(int setting, double choice)
+{
+    return 1000 * (setting + 1) + choice;
+}
+
+struct scope {
+    struct mfu_session *session;
+    struct mfu_config config;   /* resolved as far as it goes */
+    struct mfu_evaluated *e;
+    bool planned, in_tokens;
+};
+
+static bool is_switch(int setting)
+{
+    return mfu_settings[setting].choices == mfu_switch_names;
+}
+
+/* bf16, compile, full ... as the right side of a comparison. */
+static const char *find_choice(const char *name, double *value)
+{
+    for (int i = 0; i < MFU_SETTING_COUNT; i++)
+        for (int k = 0; mfu_settings[i].choices && mfu_settings[i].choices[k]; k++)
+            if (mfu_same_name(mfu_settings[i].choices[k], name)) {
+                *value = is_switch(i) ? k : choice_value(i, k);
+                return mfu_settings[i].choices[k];
+            }
+    return NULL;
+}
+
+static const struct mfu_result *find_result(const char *name)
+{
+    for (size_t i = 0; i < mfu_result_count; i++)
+        if (strcmp(mfu_results[i].name, name) == 0)
+            return &mfu_results[i];
+    for (size_t i = 0; i < mfu_result_count; i++)
+        if (mfu_same_name(mfu_results[i].name, name))
+            return &mfu_results[i];
+    return NULL;
+}
+
+static int look_up_result(struct scope *scope, const struct mfu_result *row, struct mfu_named *n,
+                          struct mfu_error *err)
+{
+    if (!scope->planned && mfu_session_plan(scope->session, err) < 0)
+        return -1;
+    scope->planned = true;
+    n->dim = row->dim;
+    n->value = row->get(&scope->session->plan);
+    return 0;
+}
+
+static void look_up_key(struct scope *scope, struct mfu_key key, struct mfu_named *n)
+{
+    n->key = key;
+    n->dim = mfu_key_dim(&scope->session->memory.now, key);
+    n->value = mfu_key_value(&scope->config, key);
+    if (mfu_key_choices(key) && !is_switch(key.id))
+        n->value = choice_value(key.id, n->value);
+    if (n->dim == MFU_TOKENS)
+        scope->in_tokens = true;
+}
+
+/* The nearest of what this command adds to the keys. */
+static int unknown(struct scope *scope, const char *name, struct mfu_error *err)
+{
+    const char *names[sizeof mfu_results / sizeof mfu_results[0] + MFU_SETTING_COUNT + MFU_MAX_DIMS], *best;
+    const struct mfu_scenario *now = &scope->session->memory.now;
+    size_t n = 0;
+
+    for (; n < mfu_result_count; n++)
+        names[n] = mfu_results[n].name;
+    for (int i = 0; i < MFU_SETTING_COUNT; i++)
+        names[n++] = mfu_settings[i].key;
+    for (int i = 0; i < now->model->n_dims; i++)
+        names[n++] = now->model->dims[i].name;
+    mfu_fail(err, MFU_EINPUT, "no setting or result is called '%.60s'", name);
+    if (mfu_suggest(name, names, n, &best, 1))
+        mfu_error_suggest(err, best);
+    return -1;
+}
+
+static int resolve(void *context, const char *name, struct mfu_error *err)
+{
+    struct scope *scope = context;
+    struct mfu_evaluated *e = scope->e;
+    struct mfu_named *n = &e->names[e->n_names];
+    const struct mfu_result *row;
+    struct mfu_key key;
+
+    for (int i = 0; i < e->n_names; i++)
+        if (strcmp(e->names[i].name, name) == 0)
+            return i;
+    if (e->n_names == MFU_NAMES_MAX)
+        return mfu_fail(err, MFU_EINPUT, "more than %d names in one expression", MFU_NAMES_MAX);
+    *n = (struct mfu_named){.key = {MFU_KEY_NONE, -1}};
+    snprintf(n->name, sizeof n->name, "%s", name);
+    if ((row = find_result(name))) {
+        if (look_up_result(scope, row, n, err) < 0)
+            return -1;
+    } else if ((key = mfu_scenario_key(&scope->session->memory.now, name, NULL)).kind != MFU_KEY_NONE)
+        look_up_key(scope, key, n);
+    else if (!(n->choice = find_choice(name, &n->value)))
+        return unknown(scope, name, err);
+    return e->n_names++;
+}
+
+int mfu_evaluate(struct mfu_session *s, const char *text, struct mfu_evaluated *e,
+                 struct mfu_error *err)
+{
+    struct mfu_arena arena = {0};
+    struct scope scope = {.session = s, .e = e};
+    struct mfu_expression *x;
+    double slots[MFU_NAMES_MAX];
+    int status = -1;
+
+    e->n_names = 0;
+    mfu_scenario_resolve(&s->memory.now, &scope.config, NULL);
+    x = mfu_expression_compile(&arena, text, MFU_COUNT, resolve, &scope, err);
+    if (x && scope.in_tokens)           /* beside a sequence length 8k is 8192 */
+        x = mfu_expression_compile(&arena, text, MFU_TOKENS, resolve, &scope, err);
+    if (x) {
+        for (int i = 0; i < e->n_names; i++)
+            slots[i] = e->names[i].value;
+        e->value = mfu_expression_eval(x, slots);
+        e->alone = e->n_names == 1 && mfu_same_name(e->names[0].name, text);
+        status = 0;
+    }
+    mfu_arena_free(&arena);
+    return status;
+}
+
+const char *mfu_named_format(char buf[MFU_QUANTITY_MAX], const struct mfu_session *s,
+                             const struct mfu_named *n)
+{
+    if (n->key.kind == MFU_KEY_NONE)
+        return mfu_quantity_format(buf, n->value, n->dim);
+    return mfu_key_format(buf, &s->memory.now, n->key,
+                          mfu_key_choices(n->key) && !is_switch(n->key.id)
+                              ? n->value - choice_value(n->key.id, 0) : n->value);
+}

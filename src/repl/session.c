@@ -1,0 +1,99 @@
+/*
+ * session.c - what commands act on, and how it changes.
+ *
+ * A scenario is a plain value, so undo is an array of them.
+ */
+#include "repl/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/suggest.h"
+
+#define FIRST_MODEL "gpt2"
+#define FIRST_GPU "rtx4070"
+
+int mfu_session_open(struct mfu_session *s, const char *data_dir, struct mfu_error *err)
+{
+    const struct mfu_model *model;
+    const struct mfu_gpu *gpu;
+
+    if (!(s->catalog = mfu_catalog_open(data_dir, err)))
+        return -1;
+    if (!(model = mfu_catalog_model(s->catalog, FIRST_MODEL, err))
+        || !(gpu = mfu_catalog_gpu(s->catalog, FIRST_GPU, err)))
+        return mfu_within(err, "the scenario to start with");
+    s->start = mfu_scenario_start(model, gpu);
+    s->memory.now = s->start;
+    return 0;
+}
+
+void mfu_session_close(struct mfu_session *s)
+{
+    mfu_plan_release(&s->plan);
+    mfu_catalog_free(s->catalog);
+}
+
+/* Adds to a list that forgets its oldest member when it is full. */
+static void push(struct mfu_scenario *list, int *n, const struct mfu_scenario *scenario)
+{
+    if (*n == MFU_UNDO) {
+        memmove(list, list + 1, (MFU_UNDO - 1) * sizeof *list);
+        --*n;
+    }
+    list[(*n)++] = *scenario;
+}
+
+void mfu_session_change(struct mfu_session *s, const struct mfu_scenario *next)
+{
+    push(s->memory.past, &s->memory.n_past, &s->memory.now);
+    s->memory.n_future = 0;
+    s->memory.now = *next;
+}
+
+int mfu_session_undo(struct mfu_session *s, struct mfu_error *err)
+{
+    struct mfu_memory *m = &s->memory;
+
+    if (m->n_past == 0)
+        return mfu_fail(err, MFU_EINPUT, "nothing to undo");
+    push(m->future, &m->n_future, &m->now);
+    m->now = m->past[--m->n_past];
+    return 0;
+}
+
+int mfu_session_redo(struct mfu_session *s, struct mfu_error *err)
+{
+    struct mfu_memory *m = &s->memory;
+
+    if (m->n_future == 0)
+        return mfu_fail(err, MFU_EINPUT, "nothing to redo");
+    push(m->past, &m->n_past, &m->now);
+    m->now = m->future[--m->n_future];
+    return 0;
+}
+
+const struct mfu_scenario *mfu_session_kept(struct mfu_session *s, const char *name,
+                                            struct mfu_error *err)
+{
+    const char *names[MFU_KEPT], *best;
+    int n = s->memory.n_kept;
+
+    for (int i = 0; i < n; i++) {
+        names[i] = s->memory.kept[i].name;
+        if (strcmp(names[i], name) == 0)
+            return &s->memory.kept[i].scenario;
+    }
+    if (n == 0)
+        mfu_fail(err, MFU_EINPUT, "nothing is kept yet (keep %.40s does)", name);
+    else
+        mfu_fail(err, MFU_EINPUT, "nothing is kept as '%.60s'", name);
+    if (mfu_suggest(name, names, (size_t)n, &best, 1))
+        mfu_error_suggest(err, best);
+    return NULL;
+}
+
+int mfu_session_plan(struct mfu_session *s, struct mfu_error *err)
+{
+    return mfu_plan_make(&s->plan, &s->memory.now, err);
+}

@@ -1,0 +1,129 @@
+/*
+ * text_memory.c - what the memory is for, and whether there is enough.
+ */
+#include <math.h>
+
+#include "report/report.h"
+#include "report/text.h"
+
+#define TENSORS 10
+#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
+
+static const char *const meanings[MFU_PART_COUNT] = {
+    [MFU_PART_WEIGHTS] = "parameters",
+    [MFU_PART_GRADIENTS] = "their gradients",
+    [MFU_PART_OPTIMIZER] = "momenta, master weights",
+    [MFU_PART_WEIGHT_CASTS] = "16-bit copies of weights",
+    [MFU_PART_ACTIVATIONS] = "kept for backward, in use",
+    [MFU_PART_LOGITS_LOSS] = "logits, log-probabilities",
+    [MFU_PART_WORKSPACE] = "scratch of kernels, cuBLAS",
+    [MFU_PART_COMMUNICATION] = "buckets, gathered shards",
+    [MFU_PART_OTHER] = "everything else",
+};
+
+static void parts(FILE *out, const struct mfu_term *t, const struct mfu_memory_answer *m)
+{
+    static const struct mfu_column columns[] = {
+        {"part", .left = true}, {"bytes"}, {"share", .rank = 1}, {"", .bar = true, .rank = 3},
+        {"what it is", .left = true, .rank = 2}};
+    struct mfu_table table = {columns, sizeof columns / sizeof columns[0]};
+
+    for (int i = 0; i < MFU_PART_COUNT; i++) {
+        if (m->peak.parts[i] < 0.5)
+            continue;
+        mfu_table_cell(&table, "%s", mfu_part_names[i]);
+        mfu_table_cell(&table, "%s", Q(m->peak.parts[i], MFU_BYTES));
+        mfu_table_cell(&table, "%s", Q(m->peak.parts[i] / m->peak.bytes, MFU_RATIO));
+        mfu_table_bar(&table, m->peak.parts[i] / m->peak.bytes);
+        mfu_table_cell(&table, "%s", meanings[i]);
+    }
+    mfu_table_print(out, t, &table, 0);
+    mfu_table_free(&table);
+}
+
+static void line(struct mfu_table *table, const char *name, double bytes, const char *what)
+{
+    mfu_table_cell(table, "%s", name);
+    mfu_table_cell(table, "%s", Q(bytes, MFU_BYTES));
+    mfu_table_cell(table, "%s", what);
+}
+
+static void levels(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
+{
+    static const struct mfu_column columns[] = {{"", .left = true}, {""}, {"", .left = true, .rank = 1}};
+    const struct mfu_memory_answer *m = &p->memory;
+    struct mfu_table table = {columns, sizeof columns / sizeof columns[0]};
+    double others = p->config.setting[MFU_S_VRAM_RESERVED];
+
+    line(&table, "allocated", m->peak.bytes, "torch.cuda.max_memory_allocated()");
+    line(&table, "+ cached", m->reserved_bytes - m->peak.bytes, "free blocks that the allocator keeps");
+    line(&table, "= reserved", m->reserved_bytes, "torch.cuda.max_memory_reserved()");
+    line(&table, "+ context", m->context_bytes, "CUDA context, loaded kernels, libraries");
+    line(&table, "= nvidia-smi", m->smi_bytes, "in use by the process");
+    if (others > 0)
+        line(&table, "+ others", others, "desktop and other processes (vram_reserved)");
+    line(&table, "of capacity", m->capacity_bytes,
+         m->capacity_assumed ? "offered to a process (estimated for this card)" : "offered to a process by this card");
+    mfu_table_print(out, t, &table, 0);
+    mfu_table_free(&table);
+}
+
+static void verdict(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
+{
+    const struct mfu_memory_answer *m = &p->memory;
+    double others = p->config.setting[MFU_S_VRAM_RESERVED];
+    double missing = m->peak.bytes + m->context_bytes + others - m->capacity_bytes;
+    struct mfu_flow f = mfu_flow_start(out, t, "", 0);
+
+    if (!m->fits)
+        mfu_flow_words(&f, MFU_BAD, "Does not fit: allocated, context and others together need %s more than there is.",
+                       Q(missing, MFU_BYTES));
+    else if (m->fill > 1)
+        mfu_flow_words(&f, MFU_WARN, "Fits only when the allocator gives back what it caches: %s are left for that.",
+                       Q(-missing, MFU_BYTES));
+    else
+        mfu_flow_words(&f, MFU_GOOD, "Fits: %s full, %s free.", Q(m->fill, MFU_RATIO),
+                       Q((1 - m->fill) * m->capacity_bytes, MFU_BYTES));
+    mfu_flow_end(&f);
+}
+
+static void tensors(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
+{
+    static const struct mfu_column columns[] = {
+        {"largest tensors then", .left = true}, {"bytes"}, {"copies", .rank = 1}, {"each", .rank = 2},
+        {"part", .left = true, .rank = 3}, {"made in", .left = true, .rank = 4}};
+    struct mfu_alive alive[TENSORS];
+    size_t n = mfu_lifetime_alive(&p->program, &p->memory.peak, alive, TENSORS);
+    struct mfu_table table = {columns, sizeof columns / sizeof columns[0]};
+
+    if (n == 0)                 /* one arena, or nothing but constants */
+        return;
+    for (size_t i = 0; i < n; i++) {
+        struct mfu_launch l = {.section = alive[i].name_section, .op = alive[i].name_op,
+                               .suffix = alive[i].name_suffix};
+        char name[96];
+
+        mfu_table_cell(&table, "%s", mfu_launch_name(&l, name, sizeof name));
+        mfu_table_cell(&table, "%s", Q(alive[i].bytes * alive[i].copies, MFU_BYTES));
+        mfu_table_cell(&table, "%s", Q(alive[i].copies, MFU_COUNT));
+        mfu_table_cell(&table, "%s", Q(alive[i].bytes, MFU_BYTES));
+        mfu_table_cell(&table, "%s", mfu_part_names[alive[i].part]);
+        mfu_table_cell(&table, "%s", mfu_phase_names[alive[i].phase]);
+    }
+    fputc('\n', out);
+    mfu_table_print(out, t, &table, 0);
+    mfu_table_free(&table);
+}
+
+void mfu_text_memory(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
+{
+    struct mfu_flow f = mfu_flow_start(out, t, "", 0);
+
+    mfu_flow_words(&f, MFU_STRONG, "Memory at its highest moment: %s", p->memory.peak_at);
+    mfu_flow_end(&f);
+    parts(out, t, &p->memory);
+    fputc('\n', out);
+    levels(out, t, p);
+    verdict(out, t, p);
+    tensors(out, t, p);
+}
