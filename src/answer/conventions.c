@@ -143,15 +143,15 @@ static const struct row {
     double (*flops_per_token)(const struct counts *);
     double (*peak)(const struct mfu_plan *);
 } rows[] = {
-    {"nanogpt", "6 N + 12 L d T, N without positions", "always an A100's 312 TFLOP/s", nanogpt, a100_peak},
-    {"palm", "6 N + 12 L d T, N all parameters", "this card's own", palm, own_peak},
-    {"causal", "products that are needed: half of the attention", "this card's own", causal, own_peak},
-    {"llm.c", "6 N + 6 L d T, N all parameters", "its table: this card's own bf16 peak", llmc, llmc_peak},
-    {"megatron", "as causal (since 2025)", "none of its own: this card's", causal, own_peak},
-    {"megatron-2021", "all products, attention in full", "none of its own: this card's", megatron_2021, own_peak},
-    {"torchtitan", "6 N + 12 L d T, N without the untied embedding", "its table: 312 TFLOP/s for unknown cards", torchtitan, torchtitan_peak},
-    {"6n", "6 N, no attention", "this card's own", six_n, own_peak},
-    {"hfu", "what is computed, recomputation included", "this card's own", hardware, own_peak},
+    {"nanogpt", "6 N + 12 L d T, no positions", "always an A100", nanogpt, a100_peak},
+    {"palm", "6 N + 12 L d T", "this card", palm, own_peak},
+    {"causal", "exact products, half attention", "this card", causal, own_peak},
+    {"llm.c", "6 N + 6 L d T", "its table: this card in bf16", llmc, llmc_peak},
+    {"megatron", "as causal (since 2025)", "prints FLOP/s; this card", causal, own_peak},
+    {"megatron-2021", "exact products, full attention", "prints FLOP/s; this card", megatron_2021, own_peak},
+    {"torchtitan", "6 N + 12 L d T, no embedding", "its table: unknown is an A100", torchtitan, torchtitan_peak},
+    {"6n", "6 N", "this card", six_n, own_peak},
+    {"hfu", "computed, with recomputation", "this card", hardware, own_peak},
 };
 // clang-format on
 _Static_assert(sizeof rows / sizeof rows[0] <= MFU_CONVENTIONS_MAX, "conventions.h: too many conventions");

@@ -283,14 +283,28 @@ static bool set_runtime(struct reading *r)
 {
     const char *stack = get(r, "compile");
 
+    const char *notes = get(r, "notes");
+
     if (number(r, "act_offload") > 0)
         return skip(r, "activations on the CPU are not modelled");
+    if (strstr(notes, "--offload"))
+        return skip(r, "states on the CPU (offload, in the notes) are not modelled");
     if (strcmp(stack, "xla-te") == 0 || strcmp(stack, "jax") == 0)
         return skip(r, "runtime '%s' is not modelled", stack);
     if (!translate(r, "compile", "runtime", runtimes) || !translate(r, "precision", "precision", precisions)
         || !translate(r, "attention", "attention", attentions) || !translate(r, "act_ckpt", "checkpoint", checkpoints)
         || !set_optimizer(r))
         return false;
+    /* What only the notes say. */
+    if (strcmp(get(r, "precision"), "fp32") == 0 && strstr(notes, "uses TF32")) {
+        assume(r, "precision=tf32, by the notes");
+        if (!set(r, "precision", "tf32"))
+            return false;
+    }
+    if (strcmp(stack, "eager") == 0 && strstr(notes, "fused ops")) {
+        assume(r, "runtime=fused for eager with fused ops, by the notes");
+        return set(r, "runtime", "fused");
+    }
     return true;
 }
 
@@ -311,7 +325,11 @@ static void read_measurements(struct reading *r)
     snprintf(run->mfu_convention, sizeof run->mfu_convention, "%s", get(r, "mfu_convention"));
     run->allocated_bytes = number(r, "mem_allocated_gib") * 0x1p30;
     run->reserved_bytes = number(r, "mem_reserved_gib") * 0x1p30;
-    run->reserved_is_smi = strstr(notes, "nvidia-smi") != NULL;
+    run->reserved_is_smi = strstr(notes, "nvidia-smi") || strstr(notes, "NVML");
+    if (strstr(notes, "upper bound")) {
+        run->allocated_bytes = run->reserved_bytes = NAN;
+        assume(r, "memory is an upper bound: not compared");
+    }
     run->ran = strcmp(outcome, "ran") == 0 ? 1 : strcmp(outcome, "oom") == 0 ? 0 : -1;
 }
 

@@ -33,12 +33,77 @@ static double dispatch_s(const struct mfu_plan *p, enum mfu_phase phase)
                         : r->dispatch_forward];
 }
 
-/* Prices the launches in order, with an eye on L2: what was touched so lately
- * that less than L2's reach has moved since is still there. */
+static bool is_matmul(const struct mfu_launch *l)
+{
+    return l->kernel.kind == MFU_GEMM || l->kernel.kind == MFU_FUSED_ATTENTION;
+}
+
+/* The share of the time in which tensor cores draw their full power decides
+ * how far clocks fall; they fall, the share grows: a fixed point. */
+static void settle_clocks(struct mfu_plan *p)
+{
+    const struct mfu_program *g = &p->program;
+    double tensor_s = 0, other_s = 0, duty, slowdown = 1;
+
+    if (!(p->machine.throttle > 0))
+        return;
+    for (int k = 0; k < g->n_segments; k++)
+        for (int i = g->segments[k].first; i < g->segments[k].first + g->segments[k].count; i++) {
+            bool tensor = g->launches[i].kernel.kind == MFU_GEMM && p->prices[i].compute_s > p->prices[i].memory_s;
+
+            *(tensor ? &tensor_s : &other_s) += mfu_plan_times(p, &g->segments[k]) * p->prices[i].time_s;
+        }
+    duty = tensor_s / (tensor_s + other_s + 1e-30);
+    for (int round = 0; round < 4; round++) {
+        slowdown = 1 + p->machine.throttle * duty;
+        duty = tensor_s * slowdown / (tensor_s * slowdown + other_s + 1e-30);
+    }
+    for (int i = 0; i < g->n_launches; i++)
+        if (g->launches[i].kernel.kind == MFU_GEMM)
+            mfu_price_throttle(&p->machine, &g->launches[i].kernel, duty, &p->prices[i]);
+}
+
+/* What an L2 that is written back lazily still holds. */
+struct l2_state {
+    double reach_bytes;         /* that it can hold */
+    double moved_bytes;         /* traffic so far */
+    double dirty_bytes;         /* written and not yet in DRAM */
+};
+
+/* Bytes of the inputs that an earlier kernel left in L2: less than its reach
+ * has moved since they were touched. */
+static double still_hot(const struct mfu_plan *p, const struct l2_state *l2, const struct mfu_launch *l)
+{
+    double hot = 0;
+
+    for (int k = 0; k < l->n_in; k++) {
+        const struct mfu_view *v = &p->program.views[l->in[k]];
+        double bytes = v->rows * v->columns * mfu_type_bytes[v->type];
+
+        if (l2->moved_bytes - p->touched[v->tensor] + bytes <= l2->reach_bytes)
+            hot += bytes;
+    }
+    return fmin(hot, l->kernel.read_bytes);
+}
+
+/* Dirty lines go to DRAM when others need their place; under a kernel that is
+ * bound by arithmetic that costs no time. */
+static void write_back(struct l2_state *l2, const struct mfu_kernel *k, const struct mfu_price *price,
+                       double absorbed, double bandwidth_bytes_s)
+{
+    double moved = k->read_bytes + k->write_bytes;
+    double spare = fmax(price->time_s - price->memory_s, 0) * bandwidth_bytes_s;
+
+    l2->moved_bytes += moved;
+    l2->dirty_bytes += absorbed;
+    l2->dirty_bytes -= fmin(l2->dirty_bytes, fmin(moved, spare));
+}
+
+/* Prices the launches in order, with an eye on L2. */
 static int price_all(struct mfu_plan *p)
 {
     const struct mfu_program *g = &p->program;
-    double reach = mfu_l2_reach(&p->machine), moved = 0;
+    struct l2_state l2 = {.reach_bytes = mfu_l2_reach(&p->machine)};
 
     if (g->n_launches > p->cap_prices || g->n_tensors > p->cap_touched) {
         struct mfu_price *prices = realloc(p->prices, (size_t)g->cap_launches * sizeof *prices);
@@ -57,23 +122,17 @@ static int price_all(struct mfu_plan *p)
         p->touched[t] = -INFINITY;
     for (int i = 0; i < g->n_launches; i++) {
         const struct mfu_launch *l = &g->launches[i];
-        double hot_bytes = 0;
+        double absorbed = l->kernel.cold ? 0 : fmin(l->kernel.write_bytes, l2.reach_bytes - l2.dirty_bytes);
 
-        for (int k = 0; k < l->n_in; k++) {
-            const struct mfu_view *v = &g->views[l->in[k]];
-            double bytes = v->rows * v->columns * mfu_type_bytes[v->type];
-
-            if (moved - p->touched[v->tensor] + bytes <= reach)
-                hot_bytes += bytes;
-        }
-        mfu_price_kernel(&p->machine, &l->kernel, fmin(hot_bytes, l->kernel.read_bytes), &p->prices[i]);
-        moved += l->kernel.read_bytes + l->kernel.write_bytes;
+        mfu_price_kernel(&p->machine, &l->kernel, still_hot(p, &l2, l), absorbed, &p->prices[i]);
+        write_back(&l2, &l->kernel, &p->prices[i], absorbed, p->machine.bandwidth_bytes_s);
         for (int k = 0; k < l->n_in; k++)
             if (g->views[l->in[k]].tensor != 0)         /* not the weights as a whole */
-                p->touched[g->views[l->in[k]].tensor] = moved;
+                p->touched[g->views[l->in[k]].tensor] = l2.moved_bytes;
         for (int k = 0; k < l->n_out; k++)
-            p->touched[g->views[l->out[k]].tensor] = moved;
+            p->touched[g->views[l->out[k]].tensor] = l2.moved_bytes;
     }
+    settle_clocks(p);
     return 0;
 }
 
@@ -131,11 +190,6 @@ static enum mfu_peak peak_of(enum mfu_precision precision)
         [MFU_BF16] = MFU_PEAK_BF16, [MFU_BF16_PURE] = MFU_PEAK_BF16, [MFU_FP8] = MFU_PEAK_FP8};
 
     return peaks[precision];
-}
-
-static bool is_matmul(const struct mfu_launch *l)
-{
-    return l->kernel.kind == MFU_GEMM || l->kernel.kind == MFU_FUSED_ATTENTION;
 }
 
 /* Model FLOPs: three times the forward products, with attention over all pairs

@@ -31,14 +31,12 @@ static double padded_head(double d)
 double mfu_attention_seconds(const struct mfu_machine *m, const struct mfu_kernel *k, struct mfu_price *p)
 {
     double d64 = m->c[of_kind[k->attention].d64], d128 = m->c[of_kind[k->attention].d128];
-    double padded = padded_head(k->k), e, blocks, waves, causal;
+    double padded = padded_head(k->k), e, d0, blocks, waves, causal;
 
-    if (padded <= 64)
-        e = d64 * padded / 64;
-    else if (padded <= 128)
-        e = d64 + (d128 - d64) * (padded - 64) / 64;
-    else
-        e = d128;
+    /* Each pair costs its products, in proportion to d, and a softmax that does
+     * not depend on d: e(d) = e d/(d + d0), through the two measured points. */
+    d0 = d128 > d64 ? 128 * (d128 - d64) / (2 * d64 - d128) : 0;
+    e = padded >= 128 ? d128 : d128 * (128 + d0) / 128 * padded / (padded + d0);
     /* The half length is of causal attention; without a mask it is a quarter. */
     causal = k->flops / (k->backward ? 10 : 4) / (k->k * k->n * k->batch * k->m * k->m);
     e *= k->m / (k->m + m->c[of_kind[k->attention].half] * (causal > 0.9 ? 0.25 : 1));

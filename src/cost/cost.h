@@ -15,7 +15,9 @@ struct mfu_config;
 
 struct mfu_machine {
     double peak_flops[MFU_PEAK_COUNT];          /* dense, of the data sheet */
-    double sustained_flops[MFU_PEAK_COUNT];     /* of a large GEMM */
+    double gemm_flops[MFU_PEAK_COUNT];  /* of a large GEMM while clocks hold */
+    double sustained_flops[MFU_PEAK_COUNT];     /* the same at full tensor load */
+    double throttle;            /* slowdown at full tensor load: time (1 + throttle) */
     double attention_flops;     /* peak that attention's fractions refer to */
     double bandwidth_bytes_s;   /* theoretical, DRAM */
     double l2_bytes;            /* 0 when unknown */
@@ -37,9 +39,14 @@ struct mfu_price {
     double blocks, waves;       /* thread blocks and rounds of them; 0: unknown */
 };
 
-/* `hot_bytes` of what it reads are still in L2 since an earlier kernel. */
+/* `hot_bytes` of what it reads are still in L2 since an earlier kernel;
+ * `absorbed_bytes` of what it writes stay there until a later one. */
 void mfu_price_kernel(const struct mfu_machine *, const struct mfu_kernel *, double hot_bytes,
-                      struct mfu_price *);
+                      double absorbed_bytes, struct mfu_price *);
+
+/* The same kernel when the tensor cores are busy for `duty` (0..1) of the time:
+ * power and clocks settle in proportion. */
+void mfu_price_throttle(const struct mfu_machine *, const struct mfu_kernel *, double duty, struct mfu_price *);
 
 /* How much data can pass through L2 before older data is gone. */
 double mfu_l2_reach(const struct mfu_machine *);

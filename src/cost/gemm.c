@@ -8,7 +8,7 @@
  *     time    = ceil(blocks/SMs) SMs tm tn 2 (K/s + K0) / (SMs-wide rate e)
  *             + (s > 1: reduction of the partial sums)
  *
- * with the sustained rate of a 256x128 tile.  Fitted to published bf16 sweeps
+ * with the rate of a 256x128 tile.  Fitted to published bf16 sweeps
  * of nine GPUs: 3.5 to 5 % on shapes that the fit did not see (form e4 of the
  * kernel-model notes, docs/cost-model.md).
  */
@@ -23,11 +23,19 @@ static const int splits[] = {1, 2, 4, 8};
 
 struct mfu_tiling mfu_gemm_tiling(const struct mfu_machine *m, const struct mfu_kernel *k)
 {
-    double rate = m->sustained_flops[k->math], i0 = m->c[MFU_C_GEMM_I0], k0 = m->c[MFU_C_GEMM_K0];
-    double reference = (REFERENCE_INTENSITY + i0) / REFERENCE_INTENSITY;
+    /* K0 and I0 are measured in 16-bit multiply time: a slower pipe with wider
+     * elements waits for its operands correspondingly less. */
+    double slower = fmin(1, m->peak_flops[k->math] / m->peak_flops[MFU_PEAK_FP16]);
+    double wider = k->math == MFU_PEAK_FP32 || k->math == MFU_PEAK_TF32 ? 2 : 1;
+    double rate = m->gemm_flops[k->math];
+    double i0 = m->c[MFU_C_GEMM_I0] * fmin(1, slower * wider), k0 = m->c[MFU_C_GEMM_K0] * slower;
+    double reference;
     double partial_sums_s = 4 * k->m * k->n * k->batch / (m->c[MFU_C_GEMM_BANDWIDTH] * m->bandwidth_bytes_s);
     struct mfu_tiling best = {.compute_s = INFINITY};
 
+    if (!(slower > 0))
+        slower = 1, i0 = m->c[MFU_C_GEMM_I0], k0 = m->c[MFU_C_GEMM_K0];     /* no tensor cores */
+    reference = (REFERENCE_INTENSITY + i0) / REFERENCE_INTENSITY;
     if (!k->aligned && k->math != MFU_PEAK_FP32)
         rate *= m->c[MFU_C_GEMM_MISALIGNED];
     for (size_t t = 0; t < sizeof tiles / sizeof tiles[0]; t++) {

@@ -44,17 +44,14 @@ void mfu_machine_make(const struct mfu_config *c, struct mfu_machine *m)
     }
     m->attention_flops = scale;
     for (int i = 0; i < MFU_PEAK_COUNT; i++)
-        m->sustained_flops[i] = m->peak_flops[i] * efficiency * scale;
-    m->sustained_flops[MFU_PEAK_FP32] = m->peak_flops[MFU_PEAK_FP32] * m->c[MFU_C_GEMM_FP32] * scale;
-    m->sustained_flops[MFU_PEAK_TF32] *= m->c[MFU_C_GEMM_TF32];
-    m->sustained_flops[MFU_PEAK_FP8] *= m->c[MFU_C_GEMM_FP8];
+        m->gemm_flops[i] = m->peak_flops[i] * efficiency * scale;
+    m->gemm_flops[MFU_PEAK_FP32] = m->peak_flops[MFU_PEAK_FP32] * m->c[MFU_C_GEMM_FP32] * scale;
+    m->gemm_flops[MFU_PEAK_TF32] *= m->c[MFU_C_GEMM_TF32];
+    m->gemm_flops[MFU_PEAK_FP8] *= m->c[MFU_C_GEMM_FP8];
+    m->throttle = m->c[MFU_C_GEMM_THROTTLE];
     cap = m->c[MFU_C_GEMM_POWER] * limit_w;             /* NAN where unknown */
-    if (cap > 0 && m->sustained_flops[MFU_PEAK_BF16] > cap) {
-        double down = cap / m->sustained_flops[MFU_PEAK_BF16];
-
-        m->sustained_flops[MFU_PEAK_BF16] *= down;
-        m->sustained_flops[MFU_PEAK_FP16] *= down;
-        m->sustained_flops[MFU_PEAK_FP8] *= down;
-        m->sustained_flops[MFU_PEAK_TF32] *= fmin(1, 2 * down);
-    }
+    if (cap > 0 && m->gemm_flops[MFU_PEAK_FP16] / cap - 1 > m->throttle)
+        m->throttle = m->gemm_flops[MFU_PEAK_FP16] / cap - 1;
+    for (int i = 0; i < MFU_PEAK_COUNT; i++)
+        m->sustained_flops[i] = m->gemm_flops[i] / (1 + m->throttle);
 }

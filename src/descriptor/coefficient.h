@@ -17,7 +17,8 @@ struct mfu_yaml;
 
 /* X(identifier, name, dimension, least, most, meaning) */
 #define MFU_COEFFICIENTS(X) \
-    X(GEMM_EFFICIENCY,  "gemm.efficiency",   MFU_RATIO,   0.01, 2, "fraction of the dense tensor peak that a large 16-bit GEMM sustains in training (256x128 tile, long K, thermally settled)") \
+    X(GEMM_EFFICIENCY,  "gemm.efficiency",   MFU_RATIO,   0.01, 2, "fraction of the dense tensor peak that a large 16-bit GEMM reaches while clocks hold (256x128 tile, long K)") \
+    X(GEMM_THROTTLE,    "gemm.throttle",     MFU_RATIO,   0, 5, "how much slower GEMMs get when the tensor cores are busy all the time and power settles") \
     X(GEMM_TF32,        "gemm.tf32",         MFU_RATIO,   0.01, 2, "the same for TF32, relative to gemm.efficiency") \
     X(GEMM_FP32,        "gemm.fp32",         MFU_RATIO,   0.01, 2, "fraction of the fp32 peak that a large GEMM on the CUDA cores sustains") \
     X(GEMM_FP8,         "gemm.fp8",          MFU_RATIO,   0.01, 2, "the same for fp8, relative to gemm.efficiency") \
@@ -26,7 +27,7 @@ struct mfu_yaml;
     X(GEMM_SPLIT,       "gemm.split",        MFU_SECONDS, 0, 1e-3, "fixed time of the extra reduction when K is split over blocks") \
     X(GEMM_BANDWIDTH,   "gemm.bandwidth",    MFU_RATIO,   0.01, 1.5, "fraction of the DRAM bandwidth that a memory-bound GEMM reaches") \
     X(GEMM_MISALIGNED,  "gemm.misaligned",   MFU_RATIO,   0.01, 1, "speed of a 16-bit GEMM whose rows are not multiples of 16 bytes") \
-    X(GEMM_POWER,       "gemm.power",        MFU_FLOP_PER_S, 1e9, 1e14, "16-bit tensor FLOP/s that one watt of board power sustains") \
+    X(GEMM_POWER,       "gemm.power",        MFU_FLOP_PER_S, 1e9, 1e14, "16-bit tensor FLOP/s that one watt of board power sustains when they are busy all the time") \
     X(FLASH1_D64,       "attention.flash1.d64",   MFU_RATIO, 0.01, 2, "FlashAttention 1 forward, head_dim 64, long sequence: fraction of the 16-bit peak") \
     X(FLASH1_D128,      "attention.flash1.d128",  MFU_RATIO, 0.01, 2, "the same, head_dim 128") \
     X(FLASH1_HALF,      "attention.flash1.half",  MFU_TOKENS, 0, 1e5, "sequence length at which FlashAttention 1 runs at half speed") \

@@ -19,7 +19,7 @@ const struct mfu_runtime mfu_runtimes[MFU_RUNTIME_COUNT] = {
     [MFU_COMPILE] = {
         .name = "compile",
         .fuse = true, .fuse_rows = true, .recompute = true, .one_cast = true,
-        .gradients_at_end = true,
+        .gradients_at_end = true, .pads_matmuls = true,
         .gradient = MFU_GRADIENT_AS_WEIGHT,
         .dispatch_forward = MFU_C_DISPATCH_COMPILE,
         .dispatch_backward = MFU_C_DISPATCH_COMPILE,

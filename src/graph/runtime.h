@@ -25,6 +25,7 @@ struct mfu_runtime {
     bool half_weights;          /* 16-bit weights, fp32 master in the optimizer */
     bool gemm_accumulates;      /* wgrad adds into the gradient buffer itself */
     bool gradients_at_end;      /* backward returns all new gradients at once */
+    bool pads_matmuls;          /* misaligned operands are copied to aligned ones */
     bool scopes;                /* Python variables keep arguments alive */
     bool one_arena;             /* all memory is laid out before the first step */
     bool fused_loss;            /* loss and d logits in place (llm.c) */

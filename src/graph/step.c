@@ -253,6 +253,15 @@ int mfu_lower(struct mfu_step *s, int view)
     return mfu_cast(s, view, s->numerics.compute);
 }
 
+void mfu_align(struct mfu_step *s, struct mfu_kernel *gemm)
+{
+    if (gemm->aligned || !s->runtime->pads_matmuls)
+        return;
+    gemm->aligned = true;               /* one more copy of the smaller operands */
+    gemm->read_bytes += 2 * fmin(gemm->read_bytes, gemm->write_bytes);
+    gemm->launches += 1;
+}
+
 int mfu_matmul(struct mfu_step *s, const char *suffix, enum mfu_peak math, double m, double n,
                double k, double batch, int a, int b, int out)
 {
@@ -263,6 +272,7 @@ int mfu_matmul(struct mfu_step *s, const char *suffix, enum mfu_peak math, doubl
 
     if (math == MFU_PEAK_FP8)
         gemm.read_bytes /= 2;
+    mfu_align(s, &gemm);
     mfu_emit_kernel(s, &gemm, suffix, 0, 2, in, 1, &out);
     return out;
 }

@@ -123,6 +123,9 @@ int mfu_cast(struct mfu_step *, int view, enum mfu_type);
 int mfu_matmul(struct mfu_step *, const char *suffix, enum mfu_peak, double m, double n, double k,
                double batch, int a, int b, int out);
 
+/* Inductor pads operands whose rows are not multiples of 16 bytes. */
+void mfu_align(struct mfu_step *, struct mfu_kernel *gemm);
+
 /* ---- nodes ---- */
 struct mfu_node *mfu_node_at(struct mfu_step *, int index);
 /* The view that the node's i-th input produced (token indices: MFU_NO_VIEW). */

@@ -55,8 +55,8 @@ static void say_tokens(struct mfu_session *s, const struct mfu_config *old, cons
 }
 
 /* Another GPU or model has lines of its own; keys are told for one model. */
-static void say_changes(struct mfu_session *s, const struct mfu_scenario *from,
-                        const struct mfu_scenario *to)
+void mfu_say_changes(struct mfu_session *s, const struct mfu_scenario *from,
+                     const struct mfu_scenario *to)
 {
     struct mfu_config old, now;
     struct mfu_key k;
@@ -96,7 +96,7 @@ int mfu_install(struct mfu_session *s, const struct mfu_scenario *next, bool kee
     }
     if (memcmp(&old, next, sizeof old) != 0)
         mfu_session_change(s, next);
-    say_changes(s, &old, next);
+    mfu_say_changes(s, &old, next);
     if (!can)
         mfu_warn(s, &problem);
     return 0;

@@ -21,6 +21,10 @@ int mfu_assign(struct mfu_session *, int argc, char **argv, int first, struct mf
 int mfu_install(struct mfu_session *, const struct mfu_scenario *next, bool keep_anyway,
                 struct mfu_error *err);
 
+/* Says what differs: "seq 1024 -> 8192", what follows, tokens per step. */
+void mfu_say_changes(struct mfu_session *, const struct mfu_scenario *from,
+                     const struct mfu_scenario *to);
+
 /* Chooses by name; forgets what belonged to the old model. */
 int mfu_choose_gpu(struct mfu_session *, struct mfu_scenario *, const char *name, struct mfu_error *err);
 int mfu_choose_model(struct mfu_session *, struct mfu_scenario *, const char *name, struct mfu_error *err);

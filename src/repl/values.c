@@ -154,8 +154,6 @@ json_t *mfu_key_json(struct mfu_key k, double value)
 {
     const char *const *choices = mfu_key_choices(k);
 
-    if (choices == mfu_switch_names)
-        return json_boolean(value > 0);
     if (choices)
         return json_string(choices[(int)value]);
     return mfu_json_number(value);

@@ -2,10 +2,10 @@
  * json_memory.c - the memory of a step at its highest moment.
  */
 #include <math.h>
-#include <stdio.h>
 
 #include "report/json.h"
 #include "report/report.h"
+#include "report/tensors.h"
 
 #define TENSORS 12
 
@@ -31,16 +31,14 @@ static json_t *parts(const struct mfu_peak_memory *peak)
 static json_t *tensors(const struct mfu_plan *p)
 {
     struct mfu_alive alive[TENSORS];
-    size_t n = mfu_lifetime_alive(&p->program, &p->memory.peak, alive, TENSORS);
+    size_t n = mfu_report_tensors(p, alive, TENSORS);
     json_t *list = json_array();
 
     for (size_t i = 0; i < n; i++) {
-        struct mfu_launch l = {.section = alive[i].name_section, .op = alive[i].name_op,
-                               .suffix = alive[i].name_suffix};
         char name[96];
         json_t *o = json_object();
 
-        mfu_json_put_text(&o, "name", mfu_launch_name(&l, name, sizeof name));
+        mfu_json_put_text(&o, "name", mfu_report_tensor_name(&alive[i], name, sizeof name));
         mfu_json_put_text(&o, "phase", mfu_phase_names[alive[i].phase]);
         mfu_json_put_text(&o, "part", mfu_part_names[alive[i].part]);
         mfu_json_put_number(&o, "bytes", alive[i].bytes);

@@ -10,7 +10,6 @@
 
 #define NARROWEST 40
 #define WIDEST 120
-#define GAP 3                   /* blanks between pieces of a paragraph */
 #define COLUMN_GAP 2
 #define SHORTEST_BAR 8
 #define LONGEST_BAR 30
@@ -31,8 +30,15 @@ int mfu_text_width(const char *text)
 }
 
 const char *mfu_text_times(const struct mfu_term *t) { return t->utf8 ? "\u00d7" : "x"; }
-const char *mfu_text_dot(const struct mfu_term *t) { return t->utf8 ? "\u00b7" : "-"; }
-const char *mfu_text_cut(const struct mfu_term *t) { return t->utf8 ? "\u2026" : "~"; }
+
+const char *mfu_text_percent(char buf[16], double share)
+{
+    if (isfinite(share) && fabs(share) < 1e6)
+        snprintf(buf, 16, "%.1f %%", 100 * share);
+    else
+        snprintf(buf, 16, "unknown");
+    return buf;
+}
 
 void mfu_text_put(FILE *out, const struct mfu_term *t, int style, const char *text)
 {
@@ -57,7 +63,7 @@ static void repeat(FILE *out, const char *text, int n)
 
 /* ---- bars --------------------------------------------------------------- */
 
-void mfu_text_bar(FILE *out, const struct mfu_term *t, double share, int cells)
+void mfu_text_bar(FILE *out, const struct mfu_term *t, double share, int cells, bool fill)
 {
     static const char *const eighths[] = {"", "\u258f", "\u258e", "\u258d", "\u258c", "\u258b", "\u258a", "\u2589"};
     double filled = share > 0 ? fmin(share, 1) * cells : 0;
@@ -65,7 +71,8 @@ void mfu_text_bar(FILE *out, const struct mfu_term *t, double share, int cells)
 
     repeat(out, t->utf8 ? "\u2588" : "#", n / 8);
     fputs(eighths[n % 8], out);
-    repeat(out, " ", cells - n / 8 - (n % 8 > 0));
+    if (fill)
+        repeat(out, " ", cells - n / 8 - (n % 8 > 0));
 }
 
 static const char *mark(const struct mfu_term *t, int i)
@@ -105,7 +112,8 @@ void mfu_text_stack(FILE *out, const struct mfu_term *t, const double *amounts, 
 
 struct mfu_flow mfu_flow_start(FILE *out, const struct mfu_term *t, const char *label, int indent)
 {
-    struct mfu_flow f = {.out = out, .term = t, .indent = indent, .column = indent, .empty = true};
+    struct mfu_flow f = {.out = out, .term = t, .indent = indent, .column = indent, .empty = true,
+                         .between = "   "};
     int width = mfu_text_width(label);
 
     mfu_text_put(out, t, MFU_STRONG, label);
@@ -130,25 +138,27 @@ void mfu_flow_end(struct mfu_flow *f)
 }
 
 /* Moves to where something of this width can stand. */
-static void make_room(struct mfu_flow *f, int width, int gap)
+static void make_room(struct mfu_flow *f, int width, const char *between)
 {
+    int gap = mfu_text_width(between);
+
     if (!f->empty && f->column + gap + width > mfu_text_columns(f->term))
         mfu_flow_break(f);
     if (!f->empty) {
-        repeat(f->out, " ", gap);
+        fputs(between, f->out);
         f->column += gap;
     }
     f->column += width;
     f->empty = false;
 }
 
-static void words(struct mfu_flow *f, int style, char *text, int gap)
+static void words(struct mfu_flow *f, int style, char *text, const char *between)
 {
     char *rest = text;
 
-    for (char *word; (word = strsep(&rest, " ")) != NULL; gap = 1)
+    for (char *word; (word = strsep(&rest, " ")) != NULL; between = " ")
         if (*word) {
-            make_room(f, mfu_text_width(word), gap);
+            make_room(f, mfu_text_width(word), between);
             mfu_text_put(f->out, f->term, style, word);
         }
 }
@@ -161,10 +171,10 @@ static void piece(struct mfu_flow *f, int style, int marked, const char *format,
     vsnprintf(text, sizeof text, format, args);
     width = mfu_text_width(text) + (marked >= 0 ? 2 : 0);
     if (width > mfu_text_columns(f->term) - f->indent) {
-        words(f, style, text, GAP);
+        words(f, style, text, f->between);
         return;
     }
-    make_room(f, width, GAP);
+    make_room(f, width, f->between);
     if (marked >= 0) {
         mfu_text_mark(f->out, f->term, marked);
         fputc(' ', f->out);
@@ -198,7 +208,7 @@ void mfu_flow_words(struct mfu_flow *f, int style, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    words(f, style, text, 1);
+    words(f, style, text, " ");
 }
 
 /* ---- tables ------------------------------------------------------------- */
@@ -314,7 +324,7 @@ static void put_cut(FILE *out, const struct mfu_term *t, const char *text, int w
         n += ((unsigned char)*text & 0xc0) != 0x80;
         fputc(*text, out);
     }
-    fputs(mfu_text_cut(t), out);
+    fputs(t->utf8 ? "\u2026" : "~", out);
 }
 
 static int last_column(const struct mfu_table *t, const int *widths)
@@ -338,10 +348,10 @@ static void print_row(FILE *out, const struct mfu_term *term, const struct mfu_t
         const char *text = row ? row->cell[c] : t->columns[c].title;
         int width = mfu_text_width(text);
 
-        if (!widths[c])
+        if (!widths[c] || (c == last && !row && !*text))
             continue;
         if (row && t->columns[c].bar) {
-            mfu_text_bar(out, term, row->share, widths[c]);
+            mfu_text_bar(out, term, row->share, widths[c], c < last);
         } else {
             if (!t->columns[c].left)
                 repeat(out, " ", widths[c] - width);
@@ -360,7 +370,7 @@ static void print_row(FILE *out, const struct mfu_term *term, const struct mfu_t
 
 void mfu_table_print(FILE *out, const struct mfu_term *term, const struct mfu_table *t, int indent)
 {
-    int widths[MFU_TABLE_COLUMNS], sum = -COLUMN_GAP;
+    int widths[MFU_TABLE_COLUMNS] = {0}, sum = -COLUMN_GAP;
     bool titles = false;
 
     choose_widths(t, mfu_text_columns(term) - indent, widths);

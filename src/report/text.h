@@ -26,15 +26,16 @@ enum mfu_style { MFU_PLAIN, MFU_STRONG, MFU_FAINT, MFU_GOOD, MFU_BAD, MFU_WARN, 
  * apart. */
 void mfu_text_put(FILE *, const struct mfu_term *, int style, const char *text);
 
-/* "×" or "x", "·" or "-", "…" or "~". */
+/* "×" or "x". */
 const char *mfu_text_times(const struct mfu_term *);
-const char *mfu_text_dot(const struct mfu_term *);
-const char *mfu_text_cut(const struct mfu_term *);
+
+/* A share as "12.3 %": with one decimal, so that columns line up. */
+const char *mfu_text_percent(char buf[16], double share);
 
 /* ---- bars --------------------------------------------------------------- */
 
-/* A bar of `share` (0..1) of `cells` columns, filled up with blanks. */
-void mfu_text_bar(FILE *, const struct mfu_term *, double share, int cells);
+/* A bar of `share` (0..1) of `cells` columns; `fill`: blanks up to there. */
+void mfu_text_bar(FILE *, const struct mfu_term *, double share, int cells, bool fill);
 
 /* A bar of several amounts next to each other; the mark of the i-th is what
  * its legend shows.  Beyond `limit` (0: none) the bar is drawn with '!'. */
@@ -50,12 +51,13 @@ struct mfu_flow {
     const struct mfu_term *term;
     int indent, column;
     bool empty;                 /* nothing on this line yet */
+    const char *between;        /* pieces of a line: three blanks, or this */
 };
 
 /* Begins with a label in a column of `indent`. */
 struct mfu_flow mfu_flow_start(FILE *, const struct mfu_term *, const char *label, int indent);
 
-/* A piece that stays together, three blanks after the one before. */
+/* A piece that stays together, `between` after the one before. */
 void mfu_flow_piece(struct mfu_flow *, int style, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -93,6 +95,7 @@ struct mfu_table {
     int n_rows, cap, next;      /* next: cell to be filled */
     bool failed;                /* memory is out: what is there is printed */
 };
+#define MFU_TABLE(c) {.columns = (c), .n_columns = (int)(sizeof(c) / sizeof(c)[0])}
 
 /* Cells are filled from left to right; a full row begins the next. */
 void mfu_table_cell(struct mfu_table *, const char *format, ...)

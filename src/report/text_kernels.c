@@ -11,6 +11,7 @@
 
 #define SHOWN 20
 #define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
+#define P(share) mfu_text_percent((char[16]){0}, share)
 
 static int longer(const void *a, const void *b)
 {
@@ -47,7 +48,7 @@ static void figures(struct mfu_table *table, const struct mfu_kernel_row *row)
 static void times(struct mfu_table *table, double time_s, double share)
 {
     mfu_table_cell(table, "%s", Q(time_s, MFU_SECONDS));
-    mfu_table_cell(table, "%s", Q(share, MFU_RATIO));
+    mfu_table_cell(table, "%s", P(share));
 }
 
 static void one(struct mfu_table *table, const struct mfu_term *t, const struct mfu_kernel_row *row)
@@ -90,8 +91,8 @@ int mfu_text_kernels(FILE *out, const struct mfu_term *t, const struct mfu_plan 
     static const struct mfu_column columns[] = {
         {"kernel", .left = true}, {"phase", .left = true, .rank = 8}, {"count", .rank = 3},
         {"shape", .left = true, .rank = 7}, {"FLOP", .rank = 6}, {"bytes", .rank = 5},
-        {"FLOP/B", .rank = 4}, {"bound", .left = true, .rank = 2}, {"time"}, {"share", .rank = 1}};
-    struct mfu_table table = {columns, sizeof columns / sizeof columns[0]};
+        {"FLOP/B", .rank = 4}, {"bound", .left = true, .rank = 2}, {"time", .rank = 0}, {"share", .rank = 1}};
+    struct mfu_table table = MFU_TABLE(columns);
     struct mfu_kernel_row *rows;
     int n = mfu_kernel_rows(p, &rows, NULL), shown = n < SHOWN ? n : SHOWN;
     struct mfu_flow f;
@@ -113,7 +114,7 @@ int mfu_text_kernels(FILE *out, const struct mfu_term *t, const struct mfu_plan 
     free(rows);
     f = mfu_flow_start(out, t, "", 0);
     mfu_flow_words(&f, MFU_FAINT, "One optimizer step of %s; %s of it idle. Shapes: rows %s columns %s length of the products.",
-                   Q(p->step.time_s, MFU_SECONDS), Q(p->step.idle_s / p->step.time_s, MFU_RATIO),
+                   Q(p->step.time_s, MFU_SECONDS), P(p->step.idle_s / p->step.time_s),
                    mfu_text_times(t), mfu_text_times(t));
     mfu_flow_end(&f);
     return 0;

@@ -4,10 +4,12 @@
 #include <math.h>
 
 #include "report/report.h"
+#include "report/tensors.h"
 #include "report/text.h"
 
 #define TENSORS 10
 #define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
+#define P(share) mfu_text_percent((char[16]){0}, share)
 
 static const char *const meanings[MFU_PART_COUNT] = {
     [MFU_PART_WEIGHTS] = "parameters",
@@ -24,16 +26,16 @@ static const char *const meanings[MFU_PART_COUNT] = {
 static void parts(FILE *out, const struct mfu_term *t, const struct mfu_memory_answer *m)
 {
     static const struct mfu_column columns[] = {
-        {"part", .left = true}, {"bytes"}, {"share", .rank = 1}, {"", .bar = true, .rank = 3},
+        {"part", .left = true}, {"bytes", .rank = 0}, {"share", .rank = 1}, {"", .bar = true, .rank = 3},
         {"what it is", .left = true, .rank = 2}};
-    struct mfu_table table = {columns, sizeof columns / sizeof columns[0]};
+    struct mfu_table table = MFU_TABLE(columns);
 
     for (int i = 0; i < MFU_PART_COUNT; i++) {
         if (m->peak.parts[i] < 0.5)
             continue;
         mfu_table_cell(&table, "%s", mfu_part_names[i]);
         mfu_table_cell(&table, "%s", Q(m->peak.parts[i], MFU_BYTES));
-        mfu_table_cell(&table, "%s", Q(m->peak.parts[i] / m->peak.bytes, MFU_RATIO));
+        mfu_table_cell(&table, "%s", P(m->peak.parts[i] / m->peak.bytes));
         mfu_table_bar(&table, m->peak.parts[i] / m->peak.bytes);
         mfu_table_cell(&table, "%s", meanings[i]);
     }
@@ -50,9 +52,9 @@ static void line(struct mfu_table *table, const char *name, double bytes, const 
 
 static void levels(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
 {
-    static const struct mfu_column columns[] = {{"", .left = true}, {""}, {"", .left = true, .rank = 1}};
+    static const struct mfu_column columns[] = {{"", .left = true}, {"", .rank = 0}, {"", .left = true, .rank = 1}};
     const struct mfu_memory_answer *m = &p->memory;
-    struct mfu_table table = {columns, sizeof columns / sizeof columns[0]};
+    struct mfu_table table = MFU_TABLE(columns);
     double others = p->config.setting[MFU_S_VRAM_RESERVED];
 
     line(&table, "allocated", m->peak.bytes, "torch.cuda.max_memory_allocated()");
@@ -82,7 +84,7 @@ static void verdict(FILE *out, const struct mfu_term *t, const struct mfu_plan *
         mfu_flow_words(&f, MFU_WARN, "Fits only when the allocator gives back what it caches: %s are left for that.",
                        Q(-missing, MFU_BYTES));
     else
-        mfu_flow_words(&f, MFU_GOOD, "Fits: %s full, %s free.", Q(m->fill, MFU_RATIO),
+        mfu_flow_words(&f, MFU_GOOD, "Fits: %s full, %s free.", P(m->fill),
                        Q((1 - m->fill) * m->capacity_bytes, MFU_BYTES));
     mfu_flow_end(&f);
 }
@@ -90,20 +92,18 @@ static void verdict(FILE *out, const struct mfu_term *t, const struct mfu_plan *
 static void tensors(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
 {
     static const struct mfu_column columns[] = {
-        {"largest tensors then", .left = true}, {"bytes"}, {"copies", .rank = 1}, {"each", .rank = 2},
+        {"largest tensors then", .left = true}, {"bytes", .rank = 0}, {"copies", .rank = 1}, {"each", .rank = 2},
         {"part", .left = true, .rank = 3}, {"made in", .left = true, .rank = 4}};
     struct mfu_alive alive[TENSORS];
-    size_t n = mfu_lifetime_alive(&p->program, &p->memory.peak, alive, TENSORS);
-    struct mfu_table table = {columns, sizeof columns / sizeof columns[0]};
+    size_t n = mfu_report_tensors(p, alive, TENSORS);
+    struct mfu_table table = MFU_TABLE(columns);
 
     if (n == 0)                 /* one arena, or nothing but constants */
         return;
     for (size_t i = 0; i < n; i++) {
-        struct mfu_launch l = {.section = alive[i].name_section, .op = alive[i].name_op,
-                               .suffix = alive[i].name_suffix};
         char name[96];
 
-        mfu_table_cell(&table, "%s", mfu_launch_name(&l, name, sizeof name));
+        mfu_table_cell(&table, "%s", mfu_report_tensor_name(&alive[i], name, sizeof name));
         mfu_table_cell(&table, "%s", Q(alive[i].bytes * alive[i].copies, MFU_BYTES));
         mfu_table_cell(&table, "%s", Q(alive[i].copies, MFU_COUNT));
         mfu_table_cell(&table, "%s", Q(alive[i].bytes, MFU_BYTES));

@@ -12,6 +12,7 @@
 
 #define INDENT 7
 #define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
+#define P(share) mfu_text_percent((char[16]){0}, share)
 
 /* ---- what is planned ---------------------------------------------------- */
 
@@ -36,27 +37,29 @@ static void model_name(char *text, size_t size, const struct mfu_config *c)
 static void headline(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
 {
     const struct mfu_config *c = &p->config;
-    const char *dot = mfu_text_dot(t), *times = mfu_text_times(t);
+    const char *times = mfu_text_times(t);
     struct mfu_flow f = mfu_flow_start(out, t, "", 0);
     char name[160];
 
+    f.between = t->utf8 ? " \u00b7 " : " - ";
     model_name(name, sizeof name, c);
-    mfu_flow_words(&f, MFU_STRONG, "%s", name);
-    mfu_flow_words(&f, MFU_PLAIN, "%s %s parameters %s", dot, Q(p->program.params, MFU_PARAMS), dot);
-    mfu_flow_words(&f, MFU_STRONG, "%s", c->gpu->name);
-    mfu_flow_words(&f, MFU_PLAIN, "%.0f GB", c->gpu->size_bytes / 1e9);
-    mfu_flow_end(&f);
-    f = mfu_flow_start(out, t, "", 0);
-    mfu_flow_words(&f, MFU_PLAIN, "%s %s %s %s %s attention %s %s", mfu_precision_names[c->precision], dot,
-                   mfu_runtime_names[c->runtime], dot, mfu_attention_names[c->attention], dot,
-                   mfu_optimizer_names[c->optimizer]);
+    mfu_flow_piece(&f, MFU_STRONG, "%s", name);
+    mfu_flow_piece(&f, MFU_PLAIN, "%s parameters", Q(p->program.params, MFU_PARAMS));
+    mfu_flow_piece(&f, MFU_STRONG, "%s, %.0f GB", c->gpu->name, c->gpu->size_bytes / 1e9);
+    mfu_flow_break(&f);
+    mfu_flow_piece(&f, MFU_PLAIN, "%s", mfu_precision_names[c->precision]);
+    mfu_flow_piece(&f, MFU_PLAIN, "%s", mfu_runtime_names[c->runtime]);
+    mfu_flow_piece(&f, MFU_PLAIN, "%s attention", mfu_attention_names[c->attention]);
+    if (c->optimizer != MFU_ADAMW)
+        mfu_flow_piece(&f, MFU_PLAIN, "%s", mfu_optimizer_names[c->optimizer]);
     if (c->checkpoint != MFU_NONE)
-        mfu_flow_words(&f, MFU_PLAIN, "%s checkpoint %s", dot, mfu_checkpoint_names[c->checkpoint]);
+        mfu_flow_piece(&f, MFU_PLAIN, "checkpoint %s", mfu_checkpoint_names[c->checkpoint]);
     if (c->setting[MFU_S_CUDA_GRAPHS] > 0)
-        mfu_flow_words(&f, MFU_PLAIN, "%s cuda_graphs", dot);
-    mfu_flow_words(&f, MFU_PLAIN, "%s batch %s %s %s tokens %s accum %s = %s tokens/step", dot,
-                   Q(c->batch, MFU_COUNT), times, Q(c->seq, MFU_COUNT), times, Q(c->accum, MFU_COUNT),
-                   Q(p->step.tokens, MFU_TOKENS));
+        mfu_flow_piece(&f, MFU_PLAIN, "cuda_graphs");
+    if (c->setting[MFU_S_LOSS_CHUNKS] > 1)
+        mfu_flow_piece(&f, MFU_PLAIN, "loss_chunks %.0f", c->setting[MFU_S_LOSS_CHUNKS]);
+    mfu_flow_piece(&f, MFU_PLAIN, "%s %s %s %s %s = %s tokens/step", Q(c->batch, MFU_COUNT), times,
+                   Q(c->seq, MFU_COUNT), times, Q(c->accum, MFU_COUNT), Q(p->step.tokens, MFU_TOKENS));
     mfu_flow_end(&f);
 }
 
@@ -66,7 +69,7 @@ static void headline(FILE *out, const struct mfu_term *t, const struct mfu_plan 
 enum { CACHED = MFU_PART_COUNT, CONTEXT, OTHERS, SLICES };
 static const char *const slice_names[SLICES] = {
     "weights", "gradients", "optimizer", "casts", "activations", "logits+loss", "workspace",
-    "communication", "other", "cached", "context", "others"};
+    "communication", "other", "cached", "context", "other processes"};
 
 static int slices(const struct mfu_plan *p, double *bytes)
 {
@@ -102,7 +105,7 @@ static void memory(FILE *out, const struct mfu_term *t, const struct mfu_plan *p
     int shown = 0;
 
     mfu_flow_piece(&f, MFU_STRONG, "%s of %s", Q(used, MFU_BYTES), Q(m->capacity_bytes, MFU_BYTES));
-    mfu_flow_piece(&f, MFU_PLAIN, "%s", Q(m->fill, MFU_RATIO));
+    mfu_flow_piece(&f, MFU_PLAIN, "%s", P(m->fill));
     verdict(&f, p);
     mfu_flow_break(&f);
     if (cells >= 50) {
@@ -142,12 +145,13 @@ static void step(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
     struct mfu_flow f = mfu_flow_start(out, t, "step", INDENT);
 
     mfu_flow_piece(&f, MFU_STRONG, "%s", Q(s->time_s, MFU_SECONDS));
-    mfu_flow_piece(&f, MFU_PLAIN, "(90 %%: %s to %s)", Q(s->low_s, MFU_SECONDS), Q(s->high_s, MFU_SECONDS));
+    if (isfinite(s->low_s))
+        mfu_flow_piece(&f, MFU_PLAIN, "90 %%: %s to %s", Q(s->low_s, MFU_SECONDS), Q(s->high_s, MFU_SECONDS));
     mfu_flow_piece(&f, MFU_PLAIN, "%s tokens/s", Q(s->tokens_per_s, MFU_COUNT));
     mfu_flow_break(&f);
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (parts[i].s / s->time_s >= 0.0005)
-            mfu_flow_piece(&f, MFU_PLAIN, "%s %s", parts[i].name, Q(parts[i].s / s->time_s, MFU_RATIO));
+            mfu_flow_piece(&f, MFU_PLAIN, "%s %s", parts[i].name, P(parts[i].s / s->time_s));
     mfu_flow_end(&f);
 }
 
@@ -158,13 +162,13 @@ static void use(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
     struct mfu_flow f = mfu_flow_start(out, t, "MFU", INDENT);
     size_t n = mfu_conventions(p, all);
 
-    mfu_flow_words(&f, MFU_STRONG, "%s", Q(a->mfu, MFU_RATIO));
+    mfu_flow_words(&f, MFU_STRONG, "%s", P(a->mfu));
     mfu_flow_words(&f, MFU_PLAIN, "of this card's own peak, %s (%s, dense)", Q(a->peak_flops, MFU_FLOP_PER_S),
                    mfu_peak_names[a->peak]);
     mfu_flow_break(&f);
     for (size_t i = 0; i < n; i++)
         if (strcmp(all[i].name, "nanogpt") == 0) {
-            mfu_flow_words(&f, MFU_STRONG, "%s", Q(all[i].mfu, MFU_RATIO));
+            mfu_flow_words(&f, MFU_STRONG, "%s", P(all[i].mfu));
             mfu_flow_words(&f, MFU_PLAIN, "as nanoGPT prints it: of %s, an A100's, on any card",
                            Q(all[i].peak_flops, MFU_FLOP_PER_S));
         }
@@ -224,8 +228,8 @@ static void bound(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
                        Q(p->config.setting[MFU_S_DATALOADER_MS] * 1e-3 * p->program.accum, MFU_SECONDS));
     if (known)
         mfu_flow_words(&f, MFU_PLAIN, "%s of the step in matrix products and attention at full rate; next: %s, %s-bound, %s",
-                       Q(matmul, MFU_RATIO), plural(next.kind), mfu_bound_names[next.price.bound],
-                       Q(next.share, MFU_RATIO));
+                       P(matmul), plural(next.kind), mfu_bound_names[next.price.bound],
+                       P(next.share));
     mfu_flow_end(&f);
 }
 
@@ -234,7 +238,7 @@ static void notes(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
     const struct mfu_scenario *s = &p->scenario;
     struct mfu_flow f;
 
-    if (!s->gpu_given || !s->model_given || p->memory.capacity_assumed) {
+    if (!s->gpu_given || !s->model_given || p->memory.capacity_assumed || !p->memory.fits) {
         f = mfu_flow_start(out, t, "note", INDENT);
         if (!s->gpu_given)
             mfu_flow_words(&f, MFU_WARN, "no GPU chosen: %s is assumed (gpu NAME).", p->config.gpu->slug);
@@ -242,6 +246,8 @@ static void notes(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
             mfu_flow_words(&f, MFU_WARN, "no model chosen: %s is assumed (model NAME).", p->config.model->slug);
         if (p->memory.capacity_assumed)
             mfu_flow_words(&f, MFU_WARN, "the capacity is estimated: nobody reported what this card offers a process.");
+        if (!p->memory.fits)
+            mfu_flow_words(&f, MFU_WARN, "times are those of a card that it would fit on.");
         mfu_flow_end(&f);
     }
     f = mfu_flow_start(out, t, "next", INDENT);

@@ -9,20 +9,21 @@
 #include "report/text.h"
 
 #define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
+#define P(share) mfu_text_percent((char[16]){0}, share)
 
 static void share_row(struct mfu_table *t, const char *name, double s, double whole)
 {
     mfu_table_cell(t, "%s", name);
     mfu_table_cell(t, "%s", Q(s, MFU_SECONDS));
-    mfu_table_cell(t, "%s", Q(s / whole, MFU_RATIO));
+    mfu_table_cell(t, "%s", P(s / whole));
     mfu_table_bar(t, s / whole);
 }
 
 static void phases(FILE *out, const struct mfu_term *t, const struct mfu_step_answer *s)
 {
     static const struct mfu_column columns[] = {
-        {"phase", .left = true}, {"time"}, {"share"}, {"", .bar = true, .rank = 1}};
-    struct mfu_table table = {columns, sizeof columns / sizeof columns[0]};
+        {"phase", .left = true}, {"time", .rank = 0}, {"share", .rank = 0}, {"", .bar = true, .rank = 1}};
+    struct mfu_table table = MFU_TABLE(columns);
 
     share_row(&table, "forward", s->forward_s, s->time_s);
     share_row(&table, "backward", s->backward_s, s->time_s);
@@ -39,9 +40,9 @@ static int kinds(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
 {
     static const struct mfu_column columns[] = {
         {"kernels", .left = true}, {"count", .rank = 4}, {"forward", .rank = 5}, {"backward", .rank = 5},
-        {"optimizer", .rank = 6}, {"time"}, {"share"}, {"tensor", .rank = 2}, {"DRAM", .rank = 2},
+        {"optimizer", .rank = 6}, {"time", .rank = 0}, {"share", .rank = 0}, {"tensor", .rank = 2}, {"DRAM", .rank = 2},
         {"", .bar = true, .rank = 3}};
-    struct mfu_table table = {columns, sizeof columns / sizeof columns[0]};
+    struct mfu_table table = MFU_TABLE(columns);
     struct mfu_kernel_row *rows;
     int n = mfu_kernel_kinds(p, &rows, NULL);
     bool done[MFU_KIND_COUNT] = {false};
@@ -77,7 +78,7 @@ static int kinds(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
         for (int i = 0; i < MFU_PHASE_COUNT; i++)
             mfu_table_cell(&table, "%s", time[i] > 0 ? Q(time[i], MFU_SECONDS) : "");
         mfu_table_cell(&table, "%s", Q(best_s, MFU_SECONDS));
-        mfu_table_cell(&table, "%s", Q(best_s / p->step.time_s, MFU_RATIO));
+        mfu_table_cell(&table, "%s", P(best_s / p->step.time_s));
         mfu_table_cell(&table, "%.0f %%", 100 * tensor);
         mfu_table_cell(&table, "%.0f %%", 100 * dram);
         mfu_table_bar(&table, best_s / p->step.time_s);
@@ -95,8 +96,9 @@ void mfu_text_step(FILE *out, const struct mfu_term *t, const struct mfu_plan *p
     struct mfu_flow f = mfu_flow_start(out, t, "", 0);
 
     mfu_flow_words(&f, MFU_STRONG, "One optimizer step takes %s", Q(s->time_s, MFU_SECONDS));
-    mfu_flow_words(&f, MFU_PLAIN, "(90 %%: %s to %s) for %s tokens: %s tokens/s, %s samples/s.",
-                   Q(s->low_s, MFU_SECONDS), Q(s->high_s, MFU_SECONDS), Q(s->tokens, MFU_TOKENS),
+    if (isfinite(s->low_s))
+        mfu_flow_words(&f, MFU_PLAIN, "(90 %%: %s to %s)", Q(s->low_s, MFU_SECONDS), Q(s->high_s, MFU_SECONDS));
+    mfu_flow_words(&f, MFU_PLAIN, "for %s tokens: %s tokens/s, %s samples/s.", Q(s->tokens, MFU_TOKENS),
                    Q(s->tokens_per_s, MFU_COUNT), Q(s->samples_per_s, MFU_COUNT));
     mfu_flow_end(&f);
     phases(out, t, s);

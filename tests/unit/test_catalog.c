@@ -6,6 +6,7 @@
 #include "descriptor/catalog.h"
 #include "descriptor/gpu.h"
 #include "descriptor/model.h"
+#include "descriptor/yaml.h"
 
 static const char gpu_text[] =
     "architecture: Ada\nfamily: ada\nsms: 46\n"
@@ -245,6 +246,81 @@ static void the_folder_is_the_one_that_is_named(void **state)
     scratch_end(&s);
 }
 
+#ifdef MFUPLAN_SOURCE_DIR
+
+/* The name of a folder's file, and each of its aliases, must lead to it. */
+static void check_names(struct mfu_catalog *c, const char *kind, const char *name,
+                        const char *(*slug)(struct mfu_catalog *, const char *))
+{
+    struct mfu_error err = {0};
+    struct mfu_node *aliases, *each;
+    struct mfu_yaml *yaml;
+    char path[512];
+
+    assert_string_equal(slug(c, name), name);
+    snprintf(path, sizeof path, "%s/%s/%s.yaml", MFUPLAN_SOURCE_DIR, kind, name);
+    yaml = mfu_yaml_read(path, &err);
+    assert_non_null(yaml);
+    aliases = mfu_node_find(mfu_yaml_root(yaml), "aliases");
+    for (size_t i = 0; aliases && (each = mfu_node_each(aliases, i)); i++) {
+        const char *alias = mfu_node_text(yaml, each);
+
+        if (strcmp(slug(c, alias), name) != 0)
+            fail_msg("'%s' of %s leads to %s", alias, name, slug(c, alias));
+    }
+    mfu_yaml_free(yaml);
+}
+
+static const char *gpu_slug(struct mfu_catalog *c, const char *name)
+{
+    struct mfu_error err = {0};
+    const struct mfu_gpu *gpu = mfu_catalog_gpu(c, name, &err);
+
+    if (!gpu)
+        fail_msg("%s: %s:%d: %s", name, err.file, err.line, err.text);
+    return gpu->slug;
+}
+
+static const char *model_slug(struct mfu_catalog *c, const char *name)
+{
+    struct mfu_error err = {0};
+    const struct mfu_model *model = mfu_catalog_model(c, name, &err);
+
+    if (!model)
+        fail_msg("%s: %s:%d: %s", name, err.file, err.line, err.text);
+    return model->slug;
+}
+
+/* Whether the real primitives are there: graph/primitives/, no stand-ins. */
+static int has_primitive(const char *name)
+{
+    for (size_t i = 0; i < mfu_primitive_count; i++)
+        if (strcmp(mfu_primitives[i]->name, name) == 0)
+            return 1;
+    return 0;
+}
+
+static void everything_that_we_ship_is_read(void **state)
+{
+    struct mfu_error err = {0};
+    struct mfu_catalog *c = mfu_catalog_open(MFUPLAN_SOURCE_DIR, &err);
+    const char *const *names;
+    size_t n;
+
+    (void)state;
+    assert_non_null(c);
+    names = mfu_catalog_gpus(c, &n);
+    assert_true(n > 0);
+    for (size_t i = 0; i < n; i++)
+        check_names(c, "gpus", names[i], gpu_slug);
+    names = mfu_catalog_models(c, &n);
+    for (size_t i = 0; i < n && has_primitive("rotary"); i++)
+        check_names(c, "models", names[i], model_slug);
+    mfu_catalog_free(c);
+}
+
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -254,6 +330,9 @@ int main(void)
         cmocka_unit_test(paths_are_read_as_what_they_are),
         cmocka_unit_test(a_file_that_changed_is_read_again),
         cmocka_unit_test(the_folder_is_the_one_that_is_named),
+#ifdef MFUPLAN_SOURCE_DIR
+        cmocka_unit_test(everything_that_we_ship_is_read),
+#endif
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -109,6 +109,7 @@ static void backward(struct mfu_step *s, int index)
                             mfu_type_bytes[s->numerics.compute],
                             mfu_type_bytes[into_buffer ? s->numerics.gradient : s->numerics.compute],
                             into_buffer);
+    mfu_align(s, &wgrad);
     in[0] = g, in[1] = x;
     mfu_emit_kernel(s, &wgrad, "wgrad", 0, 2, in, 1, &dw);
     if (n->in[0] != MFU_TOKENS_IN) {

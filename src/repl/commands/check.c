@@ -1,0 +1,73 @@
+#include <math.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "repl/command.h"
+#include "repl/offers.h"
+#include "repl/quantities.h"
+#include "repl/talk.h"
+#include "repl/words.h"
+
+/* "mfu = 31.2 %, fits = 1": what the names stand for. */
+static void list_names(struct mfu_session *s, const struct mfu_evaluated *e, char *text, size_t size)
+{
+    size_t n = 0;
+
+    *text = '\0';
+    for (int i = 0; i < e->n_names && n < size; i++) {
+        char value[MFU_QUANTITY_MAX];
+
+        if (e->names[i].choice)
+            continue;
+        n += (size_t)snprintf(text + n, size - n, "%s%s = %s", n ? ", " : "", e->names[i].name,
+                              mfu_named_format(value, s, &e->names[i]));
+    }
+}
+
+static int check(struct mfu_session *s, const char *text, struct mfu_error *err)
+{
+    struct mfu_evaluated e;
+    char names[400];
+    bool satisfied;
+
+    if (mfu_evaluate(s, text, &e, err) < 0)
+        return mfu_point(s, err, 1);
+    satisfied = e.value < 0 || e.value > 0;     /* nan is not */
+    if (s->json && mfu_answer(s, json_pack("{s:s, s:i, s:o, s:b}", "command", "check", "schema", 1,
+                                           "expression", mfu_json_text(text), "satisfied", satisfied), err) < 0)
+        return -1;
+    list_names(s, &e, names, sizeof names);
+    if (!satisfied)
+        return mfu_fail(err, MFU_EUNMET, "not satisfied: %.160s%s%s%s", text, *names ? " (" : "", names,
+                        *names ? ")" : "");
+    mfu_say(s, "satisfied: %s%s%s%s", text, *names ? " (" : "", names, *names ? ")" : "");
+    return 0;
+}
+
+static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
+{
+    struct mfu_arena arena = {0};
+    char *text = mfu_words_join(&arena, argc, argv, s->columns, 1);
+    int status = text ? check(s, text, err) : mfu_fail(err, MFU_ENOMEM, "memory is out");
+
+    mfu_arena_free(&arena);
+    return status;
+}
+
+const struct mfu_command mfu_command_check = {
+    .name = "check",
+    .usage = "EXPR",
+    .group = "look closer",
+    .summary = "fail unless it holds",
+    .help =
+        "Fails unless the expression is true.  A script that stops here leaves with exit\n"
+        "status 3, so that `mfuplan plan.mfu && sbatch ...` submits only what fits.\n"
+        "Choices are compared by name.\n"
+        "\n"
+        "    check fits and mfu > 10%\n"
+        "    check runtime == eager",
+    .least_args = 1,
+    .most_args = -1,
+    .offer = {mfu_offer_results, mfu_offer_results},
+    .run = run,
+};

@@ -1,0 +1,191 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/suggest.h"
+#include "repl/command.h"
+#include "repl/find.h"
+#include "repl/offers.h"
+#include "repl/pager.h"
+#include "repl/talk.h"
+#include "repl/topics.h"
+#include "repl/values.h"
+
+static const char *const groups[] = {"describe", "plan", "look closer", "session"};
+#define N_GROUPS (sizeof groups / sizeof groups[0])
+
+/* ---- the first page ------------------------------------------------------ */
+
+/* One group: its name on the left, commands in as many columns as there is room
+ * for. */
+static void put_group(struct mfu_session *s, const char *group)
+{
+    int columns = (s->term.width - 12) / 34, n = 0;
+
+    if (columns < 1)
+        columns = 1;
+    for (size_t i = 0; i < mfu_command_count; i++) {
+        const struct mfu_command *c = mfu_commands[i];
+        bool last;
+
+        if (strcmp(c->group, group) != 0)
+            continue;
+        last = n % columns == columns - 1;
+        if (n % columns == 0)
+            fprintf(s->out, "%s%-12s", n ? "\n" : "", n ? "" : group);
+        fprintf(s->out, "%-9s", c->name);
+        fprintf(s->out, last ? "%s" : "%-25s", c->summary);
+        n++;
+    }
+    fprintf(s->out, "\n");
+}
+
+static int first_page(struct mfu_session *s)
+{
+    fprintf(s->out, "mfuplan plans the memory, the time and the MFU of a training run.\n\n");
+    for (size_t i = 0; i < N_GROUPS; i++)
+        put_group(s, groups[i]);
+    fprintf(s->out, "\nhelp COMMAND, help KEY; or help");
+    for (size_t i = 0; i < mfu_topic_count; i++)
+        fprintf(s->out, "%s %s", i ? "," : "", mfu_topics[i].name);
+    fprintf(s->out, "\n\nTry:  plan\n"
+                    "      gpu rtx4090; set batch 16 runtime compile; plan\n"
+                    "      mfu\n");
+    return 0;
+}
+
+/* ---- pages --------------------------------------------------------------- */
+
+static int command_page(struct mfu_session *s, const struct mfu_command *c)
+{
+    fprintf(s->out, "%s%s%s - %s\n\n%s\n", c->name, *c->usage ? " " : "", c->usage, c->summary, c->help);
+    return 0;
+}
+
+static int topic_page(struct mfu_session *s, const struct mfu_topic *t)
+{
+    fputs(t->text, s->out);
+    if (t->more)
+        t->more(s->out);
+    return 0;
+}
+
+/* Choices, or the range that is allowed. */
+static void put_allowed(struct mfu_session *s, struct mfu_key k)
+{
+    const char *const *choices = mfu_key_choices(k);
+    char least[MFU_QUANTITY_MAX], most[MFU_QUANTITY_MAX];
+
+    if (choices) {
+        fprintf(s->out, "one of     ");
+        for (size_t i = 0; choices[i]; i++)
+            fprintf(s->out, "%s%s", i ? ", " : "", choices[i]);
+        fprintf(s->out, "\n");
+        return;
+    }
+    fprintf(s->out, "takes      %s\n", mfu_dim_help(mfu_key_dim(&s->memory.now, k)));
+    if (k.kind == MFU_KEY_DIM)
+        return;
+    mfu_quantity_format(least, k.kind == MFU_KEY_SETTING ? mfu_settings[k.id].least
+                        : mfu_coefficient_rows[k.id].least, mfu_key_dim(&s->memory.now, k));
+    mfu_quantity_format(most, k.kind == MFU_KEY_SETTING ? mfu_settings[k.id].most
+                        : mfu_coefficient_rows[k.id].most, mfu_key_dim(&s->memory.now, k));
+    fprintf(s->out, "range      %s .. %s\n", least, most);
+}
+
+static int key_page(struct mfu_session *s, struct mfu_key k)
+{
+    const struct mfu_scenario *now = &s->memory.now;
+    const char *name = mfu_key_name(now, k), *const *choices = mfu_key_choices(k);
+    char value[MFU_QUANTITY_MAX];
+    struct mfu_config config;
+
+    mfu_scenario_resolve(now, &config, NULL);
+    mfu_key_format(value, now, k, mfu_key_value(&config, k));
+    fprintf(s->out, "%s - %s\n\n", name, mfu_key_meaning(now, k));
+    fprintf(s->out, "value      %s (%s)\n", value, mfu_key_origin(&config, k));
+    put_allowed(s, k);
+    if (k.kind == MFU_KEY_SETTING && *mfu_settings[k.id].aliases)
+        fprintf(s->out, "also       %s\n", mfu_settings[k.id].aliases);
+    if (k.kind == MFU_KEY_DIM)
+        fprintf(s->out, "the model  %s\n", now->model->dims[k.id].text);
+    if (choices)
+        snprintf(value, sizeof value, "%s", choices[0]);
+    else
+        mfu_key_exact(value, now, k, mfu_key_value(&config, k));
+    fprintf(s->out, "\n    set %s %s\n", name, value);
+    return 0;
+}
+
+static int unknown(struct mfu_session *s, const char *word, struct mfu_error *err)
+{
+    const char *names[512], *best;
+    size_t n = 0;
+
+    for (; n < sizeof names / sizeof names[0] && (names[n] = mfu_offer_topics(s, n)); n++)
+        ;
+    mfu_fail(err, MFU_EINPUT, "no command, topic or setting is called '%.60s'", word);
+    if (mfu_suggest(word, names, n, &best, 1))
+        mfu_error_suggest(err, best);
+    return mfu_point(s, err, 1);
+}
+
+static int show(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
+{
+    const struct mfu_command *c;
+    struct mfu_key k;
+
+    if (argc == 1)
+        return first_page(s);
+    for (size_t i = 0; i < mfu_topic_count; i++)
+        if (strcmp(mfu_topics[i].name, argv[1]) == 0)
+            return topic_page(s, &mfu_topics[i]);
+    if ((c = mfu_command_find(argv[1])))
+        return command_page(s, c);
+    k = mfu_scenario_key(&s->memory.now, argv[1], NULL);
+    return k.kind != MFU_KEY_NONE ? key_page(s, k) : unknown(s, argv[1], err);
+}
+
+/* With --json the page is a text in an object. */
+static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
+{
+    FILE *out = s->out;
+    char *text = NULL;
+    size_t size = 0;
+    int status;
+
+    if (!s->json) {
+        mfu_pager_begin(s);
+        status = show(s, argc, argv, err);
+        mfu_pager_end(s);
+        return status;
+    }
+    if (!(s->out = open_memstream(&text, &size))) {
+        s->out = out;
+        return mfu_fail(err, MFU_ENOMEM, "memory is out");
+    }
+    status = show(s, argc, argv, err);
+    fclose(s->out);
+    s->out = out;
+    if (status == 0)
+        status = mfu_answer(s, json_pack("{s:s, s:i, s:s}", "command", "help", "schema", 1, "text", text), err);
+    free(text);
+    return status;
+}
+
+const struct mfu_command mfu_command_help = {
+    .name = "help",
+    .usage = "[COMMAND|KEY|TOPIC]",
+    .group = "session",
+    .summary = "this, or more about a word",
+    .help =
+        "Without a word, all commands by task; with one, what it does and how to use it.\n"
+        "The word may be a command, a setting, or one of the topics units, settings,\n"
+        "results, json, exit, editing.\n"
+        "\n"
+        "    help set\n"
+        "    help batch",
+    .most_args = 1,
+    .offer = {mfu_offer_topics},
+    .run = run,
+};

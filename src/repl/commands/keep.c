@@ -1,0 +1,72 @@
+#include <ctype.h>
+#include <string.h>
+
+#include "repl/command.h"
+#include "repl/offers.h"
+#include "repl/talk.h"
+
+static int list(struct mfu_session *s, struct mfu_error *err)
+{
+    const struct mfu_memory *m = &s->memory;
+
+    if (s->json) {
+        json_t *names = json_array();
+
+        for (int i = 0; i < m->n_kept; i++)
+            json_array_append_new(names, mfu_json_text(m->kept[i].name));
+        return mfu_answer(s, json_pack("{s:s, s:i, s:o}", "command", "keep", "schema", 1, "kept", names), err);
+    }
+    for (int i = 0; i < m->n_kept; i++)
+        fprintf(s->out, "%-16s %s on %s\n", m->kept[i].name, m->kept[i].scenario.model->slug,
+                m->kept[i].scenario.gpu->slug);
+    if (m->n_kept == 0)
+        mfu_say(s, "nothing is kept yet");
+    return 0;
+}
+
+/* Names are words that need no quotes. */
+static int check_name(const char *name, struct mfu_error *err)
+{
+    if (strlen(name) >= sizeof ((struct mfu_memory *)NULL)->kept[0].name)
+        return mfu_fail(err, MFU_EINPUT, "'%.20s...' is longer than 47 letters", name);
+    for (const char *p = name; *p; p++)
+        if (!isalnum((unsigned char)*p) && !strchr("_.+-", *p))
+            return mfu_fail(err, MFU_EINPUT, "'%s': a name is made of letters, digits, _ . + -", name);
+    return *name ? 0 : mfu_fail(err, MFU_EINPUT, "the name is empty");
+}
+
+static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
+{
+    struct mfu_memory *m = &s->memory;
+    int i = 0;
+
+    if (argc == 1)
+        return list(s, err);
+    if (check_name(argv[1], err) < 0)
+        return mfu_point(s, err, 1);
+    while (i < m->n_kept && strcmp(m->kept[i].name, argv[1]) != 0)
+        i++;
+    if (i == MFU_KEPT)
+        return mfu_fail(err, MFU_EINPUT, "%d scenarios are kept; keep under one of their names", MFU_KEPT);
+    mfu_say(s, i < m->n_kept ? "%s replaced" : "kept as %s", argv[1]);
+    if (i == m->n_kept)
+        m->n_kept++;
+    snprintf(m->kept[i].name, sizeof m->kept[i].name, "%s", argv[1]);
+    m->kept[i].scenario = m->now;
+    return 0;
+}
+
+const struct mfu_command mfu_command_keep = {
+    .name = "keep",
+    .usage = "[NAME]",
+    .group = "session",
+    .summary = "name this scenario",
+    .help =
+        "Remembers the scenario under a name, for `use`; without a name lists what is\n"
+        "kept.  It is forgotten when the session ends: `save` writes a file.\n"
+        "\n"
+        "    set batch 8; keep small; set batch 16; use small",
+    .most_args = 1,
+    .offer = {mfu_offer_kept},
+    .run = run,
+};

@@ -1,0 +1,23 @@
+#include "repl/command.h"
+#include "repl/view.h"
+
+static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
+{
+    static const struct mfu_view_of view = {.json = mfu_json_plan, .text = mfu_text_plan};
+
+    (void)argc, (void)argv;
+    return mfu_view(s, &view, err);
+}
+
+const struct mfu_command mfu_command_plan = {
+    .name = "plan",
+    .usage = "",
+    .group = "plan",
+    .summary = "the answer on one screen",
+    .help =
+        "Plans the current scenario: what memory it takes and whether it fits, how long\n"
+        "a step lasts, what use it makes of the GPU, and what limits it.\n"
+        "\n"
+        "    set batch 8 accum 64 runtime compile; plan",
+    .run = run,
+};

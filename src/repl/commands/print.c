@@ -1,0 +1,83 @@
+#include <math.h>
+
+#include "base/arena.h"
+#include "base/suggest.h"
+#include "repl/command.h"
+#include "repl/offers.h"
+#include "repl/quantities.h"
+#include "repl/talk.h"
+#include "repl/values.h"
+#include "repl/words.h"
+#include "report/report.h"
+
+/* "7.52 GiB (8074035200 B)": readable and exact. */
+static void show(struct mfu_session *s, const struct mfu_evaluated *e)
+{
+    const struct mfu_named *n = &e->names[0];
+    const char *unit = e->alone ? mfu_dim_unit(n->dim) : "";
+    char readable[MFU_QUANTITY_MAX], exact[64];
+
+    snprintf(exact, sizeof exact, "%.10g%s%s", e->value, *unit ? " " : "", unit);
+    if (!e->alone) {
+        fprintf(s->out, "%s\n", exact);
+        return;
+    }
+    mfu_named_format(readable, s, n);
+    if (!isfinite(e->value) || n->key.kind != MFU_KEY_NONE || mfu_same_name(readable, exact))
+        fprintf(s->out, "%s\n", readable);
+    else
+        fprintf(s->out, "%s (%s)\n", readable, exact);
+}
+
+/* The name of a choice, else the number. */
+static json_t *value_of(struct mfu_session *s, const struct mfu_evaluated *e)
+{
+    char text[MFU_QUANTITY_MAX];
+
+    if (e->alone && mfu_key_choices(e->names[0].key))
+        return json_string(mfu_named_format(text, s, &e->names[0]));
+    return mfu_json_number(e->value);
+}
+
+static int print(struct mfu_session *s, const char *text, struct mfu_error *err)
+{
+    struct mfu_evaluated e;
+
+    if (mfu_evaluate(s, text, &e, err) < 0)
+        return mfu_point(s, err, 1);
+    if (!isfinite(e.value) && !e.alone)
+        return mfu_fail(err, MFU_EINPUT, "'%.80s' has no finite value", text);
+    if (s->json)
+        return mfu_answer(s, json_pack("{s:s, s:i, s:o, s:o, s:s}", "command", "print", "schema", 1,
+                                       "expression", mfu_json_text(text), "value", value_of(s, &e),
+                                       "unit", e.alone ? mfu_dim_unit(e.names[0].dim) : ""), err);
+    show(s, &e);
+    return 0;
+}
+
+static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
+{
+    struct mfu_arena arena = {0};
+    char *text = mfu_words_join(&arena, argc, argv, s->columns, 1);
+    int status = text ? print(s, text, err) : mfu_fail(err, MFU_ENOMEM, "memory is out");
+
+    mfu_arena_free(&arena);
+    return status;
+}
+
+const struct mfu_command mfu_command_print = {
+    .name = "print",
+    .usage = "EXPR",
+    .group = "look closer",
+    .summary = "compute an expression",
+    .help =
+        "Computes an expression over all settings, dimensions and results; `help results`\n"
+        "lists the results by name, `help units` what numbers may look like.\n"
+        "\n"
+        "    print tokens_per_s*86400/1e9\n"
+        "    print step_time_s",
+    .least_args = 1,
+    .most_args = -1,
+    .offer = {mfu_offer_results, mfu_offer_results},
+    .run = run,
+};

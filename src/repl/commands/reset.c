@@ -1,0 +1,21 @@
+#include "repl/assign.h"
+#include "repl/command.h"
+
+static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
+{
+    (void)argc, (void)argv;
+    return mfu_install(s, &s->start, true, err);
+}
+
+const struct mfu_command mfu_command_reset = {
+    .name = "reset",
+    .usage = "",
+    .group = "session",
+    .summary = "start over",
+    .help =
+        "Back to the scenario that a session starts with, all settings forgotten.  What\n"
+        "was kept stays, and `undo` takes it back.\n"
+        "\n"
+        "    set batch 8; reset",
+    .run = run,
+};

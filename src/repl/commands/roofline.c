@@ -1,0 +1,23 @@
+#include "repl/command.h"
+#include "repl/view.h"
+
+static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
+{
+    static const struct mfu_view_of view = {.json = mfu_json_roofline, .table = mfu_text_roofline};
+
+    (void)argc, (void)argv;
+    return mfu_view(s, &view, err);
+}
+
+const struct mfu_command mfu_command_roofline = {
+    .name = "roofline",
+    .usage = "",
+    .group = "look closer",
+    .summary = "kernels on the roofline",
+    .help =
+        "Kernels by arithmetic intensity (FLOP per byte of DRAM traffic) against what the\n"
+        "GPU allows there: left of the ridge memory bounds them, right of it arithmetic.\n"
+        "\n"
+        "    set batch 8; roofline",
+    .run = run,
+};

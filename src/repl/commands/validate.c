@@ -1,0 +1,43 @@
+#include "answer/validate.h"
+#include "repl/command.h"
+#include "repl/offers.h"
+#include "repl/pager.h"
+#include "repl/talk.h"
+#include "report/report.h"
+
+static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
+{
+    struct mfu_validation *v = mfu_validate(s->catalog, argv[1], err);
+    int status = 0;
+
+    (void)argc;
+    if (!v)
+        return -1;
+    if (s->json)
+        status = mfu_answer(s, mfu_json_validation(v), err);
+    else {
+        mfu_pager_begin(s);
+        mfu_text_validation(s->out, &s->term, v);
+        mfu_pager_end(s);
+    }
+    mfu_validation_free(v);
+    return status;
+}
+
+const struct mfu_command mfu_command_validate = {
+    .name = "validate",
+    .usage = "FILE.csv",
+    .group = "look closer",
+    .summary = "against measured runs",
+    .help =
+        "Plans every run of a table that somebody measured, and compares: errors of step\n"
+        "time and memory over all runs and by GPU, runtime and sharding.  What a row\n"
+        "leaves open is assumed and listed; a row that cannot be planned says why.  The\n"
+        "scenario of the session plays no part.\n"
+        "\n"
+        "    validate runs.csv",
+    .least_args = 1,
+    .most_args = 1,
+    .offer = {mfu_offer_files},
+    .run = run,
+};

@@ -1,0 +1,221 @@
+/*
+ * main.c - options, and who is asking: keyboard, script, or -e.
+ *
+ *     mfuplan                     a conversation, or a script on standard input
+ *     mfuplan FILE ...            scripts
+ *     mfuplan -e 'CMD; CMD' ...   commands
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/suggest.h"
+#include "repl/line.h"
+#include "repl/session.h"
+#include "repl/talk.h"
+
+/* 0: all well.  1: a command failed.  2: the call was wrong.  3: a `check` was
+ * not satisfied, so that `mfuplan plan.mfu && sbatch ...` works. */
+enum { WELL, FAILED, MISUSED, UNMET };
+
+/* What to run, in the order of the command line. */
+struct job {
+    bool command;               /* of -e; else the name of a file */
+    const char *text;
+};
+
+struct options {
+    bool json, quiet, ascii, no_color;
+    const char *data_dir;
+    struct job *jobs;
+    int n_jobs;
+};
+
+enum { JSON = 256, NO_COLOR, ASCII, DATA_DIR, VERSION };
+
+static const struct option long_options[] = {
+    {"json", no_argument, NULL, JSON},         {"quiet", no_argument, NULL, 'q'},
+    {"no-color", no_argument, NULL, NO_COLOR}, {"ascii", no_argument, NULL, ASCII},
+    {"data-dir", required_argument, NULL, DATA_DIR}, {"version", no_argument, NULL, VERSION},
+    {"help", no_argument, NULL, 'h'},          {"eval", required_argument, NULL, 'e'},
+    {NULL, 0, NULL, 0},
+};
+
+static const char usage[] =
+    "Usage: mfuplan [OPTION]... [FILE]...\n"
+    "       mfuplan [OPTION]... -e 'COMMAND; COMMAND'...\n"
+    "Plans the memory, the time and the MFU of a training run.\n"
+    "\n"
+    "Without FILE and -e: a conversation on a terminal, else a script on standard\n"
+    "input, as is FILE -.\n"
+    "\n"
+    "  -e, --eval COMMANDS   run these commands (may be repeated)\n"
+    "      --json            answers are JSON, one object on a line\n"
+    "  -q, --quiet           no banner, no confirmations\n"
+    "      --no-color        no colours (as NO_COLOR in the environment)\n"
+    "      --ascii           no characters beyond ASCII\n"
+    "      --data-dir DIR    folder with models/ and gpus/ (also MFUPLAN_DATA_DIR)\n"
+    "      --version         print the version\n"
+    "  -h, --help            print this\n"
+    "\n"
+    "Exit status: 0 all well, 1 a command failed, 2 the command line was wrong,\n"
+    "3 a `check` was not satisfied.\n"
+    "\n"
+    "Try:  mfuplan -e 'gpu rtx4070; model gpt2; set batch 8; plan'\n";
+
+/* ---- options ------------------------------------------------------------- */
+
+static int refuse(char **argv, int c)
+{
+    const char *names[sizeof long_options / sizeof long_options[0]], *best;
+    const char *word = argv[optind - 1];
+    size_t n = 0;
+
+    if (c == ':')
+        fprintf(stderr, "mfuplan: option '%s' needs an argument\n", word);
+    else if (optopt > 0 && optopt < 256)
+        fprintf(stderr, "mfuplan: there is no option '-%c'\n", optopt);
+    else if (optopt)
+        fprintf(stderr, "mfuplan: option '%s' takes no argument\n", word);
+    else {
+        fprintf(stderr, "mfuplan: there is no option '%s'\n", word);
+        for (; long_options[n].name; n++)
+            names[n] = long_options[n].name;
+        if (mfu_suggest(word + strspn(word, "-"), names, n, &best, 1))
+            fprintf(stderr, "hint: did you mean '--%s'?\n", best);
+    }
+    fprintf(stderr, "mfuplan: 'mfuplan --help' lists the options\n");
+    return MISUSED;
+}
+
+static void add_job(struct options *o, bool command, const char *text)
+{
+    o->jobs[o->n_jobs++] = (struct job){command, text};
+}
+
+/* Prints and leaves for --help and --version. */
+static int tell(const char *text)
+{
+    fputs(text, stdout);
+    if (fflush(stdout) == 0)
+        return WELL;
+    if (errno != EPIPE)
+        fprintf(stderr, "mfuplan: standard output: %s\n", strerror(errno));
+    return FAILED;
+}
+
+/* -1 to go on, else the exit status. */
+static int read_options(int argc, char **argv, struct options *o)
+{
+    int c;
+
+    opterr = 0;
+    while ((c = getopt_long(argc, argv, "-:e:qh", long_options, NULL)) != -1)
+        switch (c) {
+        case 1:        add_job(o, false, optarg); break;
+        case 'e':      add_job(o, true, optarg); break;
+        case 'q':      o->quiet = true; break;
+        case JSON:     o->json = true; break;
+        case ASCII:    o->ascii = true; break;
+        case NO_COLOR: o->no_color = true; break;
+        case DATA_DIR: o->data_dir = optarg; break;
+        case VERSION:  return tell("mfuplan " MFUPLAN_VERSION "\n");
+        case 'h':      return tell(usage);
+        default:       return refuse(argv, c);
+        }
+    while (optind < argc)
+        add_job(o, false, argv[optind++]);      /* behind `--` */
+    return -1;
+}
+
+/* ---- who is asking ------------------------------------------------------- */
+
+/* Stops at the first error: half a script is worse than none. */
+static int run_jobs(struct mfu_session *s, const struct options *o)
+{
+    struct mfu_error err = {0};
+
+    for (int i = 0; i < o->n_jobs && !s->quit; i++) {
+        int status = o->jobs[i].command ? mfu_eval(s, o->jobs[i].text, &err)
+                                        : mfu_run_file(s, o->jobs[i].text, &err);
+
+        if (status < 0) {
+            mfu_complain(s, &err);
+            return err.code == MFU_EUNMET ? UNMET : FAILED;
+        }
+    }
+    return WELL;
+}
+
+static void greet(struct mfu_session *s)
+{
+    if (s->quiet || s->json)
+        return;
+    fprintf(s->out, "mfuplan %s: %s on %s, since nothing else is chosen (model, gpu)\n",
+            MFUPLAN_VERSION, s->memory.now.model->slug, s->memory.now.gpu->slug);
+    fprintf(s->out, "plan to begin, help for more, Ctrl-D to leave\n");
+}
+
+/* Errors do not end a conversation, and do not fail it. */
+static int converse(struct mfu_session *s, const struct options *o)
+{
+    struct mfu_error err = {0};
+    char *line;
+
+    greet(s);
+    mfu_line_open(s);
+    while (!s->quit && (line = mfu_line_read())) {
+        s->term = mfu_terminal_probe(STDOUT_FILENO, o->no_color ? MFU_SWITCHED_OFF : MFU_AUTO, o->ascii);
+        if (mfu_eval(s, line, &err) < 0)
+            mfu_complain(s, &err);
+        free(line);
+    }
+    if (!s->quit)
+        fputc('\n', isatty(STDOUT_FILENO) ? stdout : stderr);   /* Ctrl-D stays at the prompt */
+    mfu_line_close();
+    return WELL;
+}
+
+int main(int argc, char **argv)
+{
+    struct options o = {0};
+    struct mfu_session *s = calloc(1, sizeof *s);
+    struct mfu_error err = {0};
+    int status;
+
+    setlocale(LC_CTYPE, "");            /* not LC_NUMERIC: numbers have a point */
+    signal(SIGPIPE, SIG_IGN);
+    o.jobs = calloc((size_t)argc + 1, sizeof *o.jobs);
+    if (!s || !o.jobs) {
+        fprintf(stderr, "mfuplan: memory is out\n");
+        status = FAILED;
+        goto done;
+    }
+    if ((status = read_options(argc, argv, &o)) >= 0)
+        goto done;
+    s->out = stdout;
+    s->json = o.json;
+    s->quiet = o.quiet;
+    s->term = mfu_terminal_probe(STDOUT_FILENO, o.no_color ? MFU_SWITCHED_OFF : MFU_AUTO, o.ascii);
+    if (mfu_session_open(s, o.data_dir, &err) < 0) {
+        mfu_complain(s, &err);
+        status = FAILED;
+        goto done;
+    }
+    s->interactive = o.n_jobs == 0 && isatty(STDIN_FILENO);
+    if (o.n_jobs == 0)
+        add_job(&o, false, "-");
+    status = s->interactive ? converse(s, &o) : run_jobs(s, &o);
+
+done:
+    if (s)
+        mfu_session_close(s);
+    free(s);
+    free(o.jobs);
+    return status;
+}

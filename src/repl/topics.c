@@ -1,0 +1,87 @@
+/*
+ * topics.c - pages of `help` that belong to no command.
+ */
+#include "repl/topics.h"
+
+#include <string.h>
+
+#include "repl/quantities.h"
+#include "scenario/setting.h"
+
+static void list_results(FILE *out)
+{
+    for (size_t i = 0; i < mfu_result_count; i++) {
+        const char *unit = mfu_dim_unit(mfu_results[i].dim);
+
+        fprintf(out, "%-24s %-7s %s\n", mfu_results[i].name, unit, mfu_results[i].meaning);
+    }
+}
+
+static void list_settings(FILE *out)
+{
+    const char *group = "";
+
+    for (int i = 0; i < MFU_SETTING_COUNT; i++) {
+        if (strcmp(group, mfu_settings[i].group) != 0)
+            fprintf(out, "%s%-12s ", *group ? "\n" : "", mfu_settings[i].group);
+        group = mfu_settings[i].group;
+        fprintf(out, " %s", mfu_settings[i].key);
+    }
+    putc('\n', out);
+}
+
+const struct mfu_topic mfu_topics[] = {
+    {"units", "what numbers may look like",
+     "Numbers take units and prefixes, as the field says them:\n"
+     "\n"
+     "    24GB  24GiB       24*10^9 and 24*2^30 bytes, never guessed\n"
+     "    8k                8192 for the length of a sequence, else 8000\n"
+     "    7B  350M          parameters and tokens, 10^9 and 10^6\n"
+     "    300ms  40us  3h   times\n"
+     "    989TFLOP/s  989T  rates; 504GB/s bandwidths; 450W, 2.5GHz\n"
+     "    90%               0.9\n"
+     "\n"
+     "Where a number is expected an expression will do, over any setting:\n"
+     "+ - * / % ^ ( ), min max ceil floor round abs sqrt exp log log2,\n"
+     "multiple(x, m), if(c, a, b); in `check` also < <= > >= == != and or not.\n"
+     "\n"
+     "    set d_ff 4*n_embd seq 2k\n"
+     "    print 2*768 + 1\n", NULL},
+    {"settings", "keys that can be set",
+     "`show` lists every setting with its value and where it comes from; `help KEY`\n"
+     "explains one.  Dimensions (n_layer, n_embd, seq ...) belong to the model, and\n"
+     "coefficients (`show coefficients`) to the GPU; all are set alike:\n"
+     "\n"
+     "    set n_embd 1024 batch 8 gemm.efficiency 0.8\n"
+     "\n", list_settings},
+    {"results", "names of results, for print and check",
+     "Results by name, for `print` and `check`, beside all settings:\n"
+     "\n", list_results},
+    {"json", "answers for programs",
+     "With --json every command that answers prints one JSON object on one line, in SI\n"
+     "units: bytes, seconds, FLOP, ratios from 0 to 1; what is unknown is null.  Each\n"
+     "has \"command\" and \"schema\": 1.  Nothing else goes to standard output, and what\n"
+     "only confirms (set, undo ...) is silent.  A command that fails prints\n"
+     "{\"error\": {\"command\": ..., \"message\": ...}}, too.\n"
+     "\n"
+     "    mfuplan --json -e 'gpu h100-sxm; set batch 8; plan' | jq .mfu.mfu\n", NULL},
+    {"exit", "exit status",
+     "0   all well; in a conversation always\n"
+     "1   a command failed, or the answer could not be written\n"
+     "2   the command line was wrong\n"
+     "3   a `check` was not satisfied\n"
+     "\n"
+     "A script, or -e, stops at the first command that fails.\n"
+     "\n"
+     "    mfuplan run.mfu && sbatch run.slurm\n", NULL},
+    {"editing", "keys, history, files",
+     "Tab completes commands, keys, their values and names; Ctrl-R searches the history;\n"
+     "Ctrl-C drops the line; Ctrl-D leaves.  A line may hold several commands, separated\n"
+     "by `;`; `#` begins a comment; quotes group words.\n"
+     "\n"
+     "The history is $MFUPLAN_HISTORY, else $XDG_STATE_HOME/mfuplan/history, else\n"
+     "~/.local/state/mfuplan/history; an empty MFUPLAN_HISTORY keeps none, and neither\n"
+     "does a line that begins with a blank.  Long answers go through $MFUPLAN_PAGER,\n"
+     "else $PAGER, else less.\n", NULL},
+};
+const size_t mfu_topic_count = sizeof mfu_topics / sizeof mfu_topics[0];

@@ -1,0 +1,19 @@
+/*
+ * topics.h - pages of `help` that belong to no command.
+ */
+#ifndef MFU_TOPICS_H
+#define MFU_TOPICS_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+struct mfu_topic {
+    const char *name, *summary;
+    const char *text;
+    void (*more)(FILE *);       /* what a table says, behind the text; or NULL */
+};
+
+extern const struct mfu_topic mfu_topics[];
+extern const size_t mfu_topic_count;
+
+#endif
