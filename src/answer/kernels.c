@@ -74,6 +74,15 @@ static bool same(const struct mfu_launch *a, const struct mfu_launch *b)
         && strcmp(a->suffix, b->suffix) == 0 && strcmp(a->section, b->section) == 0;
 }
 
+/* Launches of no section and no op begin with the dot before their suffix. */
+static void name_row(struct mfu_kernel_row *row, const struct mfu_launch *l)
+{
+    char name[sizeof row->name];
+
+    mfu_launch_name(l, name, sizeof name);
+    snprintf(row->name, sizeof row->name, "%s", name + (name[0] == '.'));
+}
+
 static void add(struct table *t, const struct mfu_launch *l, const struct mfu_price *price, double times)
 {
     struct mfu_kernel_row *row;
@@ -84,7 +93,7 @@ static void add(struct table *t, const struct mfu_launch *l, const struct mfu_pr
     row = &t->rows[i];
     if (i == t->n) {
         *row = (struct mfu_kernel_row){.phase = l->phase, .kind = l->kernel.kind};
-        mfu_launch_name(l, row->name, sizeof row->name);
+        name_row(row, l);
         t->of[i] = l;
         t->largest_s[i] = -1;
         t->n++;

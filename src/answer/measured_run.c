@@ -264,6 +264,8 @@ static bool set_optimizer(struct reading *r)
         return skip(r, "optimizer states on the CPU are not modelled");
     if (strstr(text, "in backward"))
         return skip(r, "an optimizer that runs within backward is not modelled");
+    if (strstr(text, "DeepSpeed") && !set(r, "zero", "3"))
+        return false;
     if (strncmp(text, "adamw (", 7) == 0) {
         assume(r, "optimizer=adamw for %s", text);
         return set(r, "optimizer", "adamw");

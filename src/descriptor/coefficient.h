@@ -49,6 +49,7 @@ struct mfu_yaml;
     X(MEMEFF_HALF,      "attention.memeff.half",  MFU_TOKENS, 0, 1e5, "sequence length at which memory-efficient attention runs at half speed") \
     X(MEMEFF_BACKWARD,  "attention.memeff.backward", MFU_RATIO, 0.01, 2, "FLOP rate of the backward pass relative to forward") \
     X(DRAM_POINTWISE,   "dram.pointwise",    MFU_RATIO,   0.01, 1.5, "fraction of the DRAM bandwidth that pointwise kernels, casts and copies reach") \
+    X(DRAM_IRREGULAR,   "dram.irregular",    MFU_RATIO,   0.01, 1.5, "fraction that kernels without wide loads reach: casts between types, broadcast masks and scales, transposing copies") \
     X(DRAM_FUSED,       "dram.fused",        MFU_RATIO,   0.01, 1.5, "fraction that compiled pointwise and row-reduction kernels reach") \
     X(DRAM_NORM,        "dram.norm",         MFU_RATIO,   0.01, 1.5, "fraction that eager LayerNorm/RMSNorm forward reaches") \
     X(DRAM_NORM_BACKWARD, "dram.norm_backward", MFU_RATIO, 0.01, 1.5, "fraction that norm backward (input gradient) reaches") \

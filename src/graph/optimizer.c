@@ -119,12 +119,16 @@ void mfu_optimizer_emit(struct mfu_step *s)
     double state = r->state_bytes > 0 ? r->state_bytes : p;
     double tensors = count_tensors(s);
     /* The 16-bit copy that forward reads is written beside the master. */
-    double copy = s->runtime->half_weights && c->precision != MFU_BF16_PURE ? 2 : 0;
-    double moved = r->p * p + r->g * g + r->s * state;
+    double copy = s->numerics.weight == MFU_F16 && c->precision != MFU_BF16_PURE ? 2 : 0;
+    double moved;
     double launches = r->launches_per_tensor > 0 ? r->launches_per_tensor * tensors
         : r->passes * (1 + ceil(params / (320 * 65536)));       /* chunks of multi_tensor_apply */
 
     s->node = -1;
+    if (mfu_half_engine(c)) {           /* an fp32 copy of the gradients for the masters */
+        stream(s, "fp32_gradients", 1, g, 4, 2, 4 * params);
+        g = 4;
+    }
     if (c->precision == MFU_FP16)       /* GradScaler looks for infinities */
         stream(s, "unscale", 1, g, g, 2, 0);
     if (c->setting[MFU_S_GRAD_CLIP] > 0) {
@@ -132,7 +136,9 @@ void mfu_optimizer_emit(struct mfu_step *s)
         if (!s->runtime->half_weights)
             stream(s, "clip", 1, g, g, 2, 0);
     }
+    moved = r->p * p + r->g * g + r->s * state;
     if (c->optimizer == MFU_MUON)
         newton_schulz(s);
-    stream(s, r->name, r->flops, moved * 0.6, moved * 0.4 + copy, launches, r->scratch * p * params);
+    stream(s, r->name, r->flops, moved * 0.6, moved * 0.4 + copy, launches,
+           r->scratch * p * params + (mfu_half_engine(c) ? 4 * params : 0));
 }

@@ -197,17 +197,29 @@ static enum mfu_part part_like(struct mfu_step *s, int view)
     return tensor_of(s, view)->part;
 }
 
-int mfu_map(struct mfu_step *s, const char *suffix, enum mfu_type type, double flops_per_element,
-            int a, int b, int c)
+static int map(struct mfu_step *s, const char *suffix, enum mfu_type type, double flops_per_element,
+               int a, int b, int c, enum mfu_coefficient traffic)
 {
     double rows = mfu_rows(s, a), columns = mfu_columns(s, a);
     int in[] = {a, b, c}, out = mfu_new(s, rows, columns, type, part_like(s, a));
 
     mfu_emit(s, &(struct mfu_emission){
-                 .suffix = suffix, .kind = MFU_POINTWISE, .traffic = MFU_C_DRAM_POINTWISE,
+                 .suffix = suffix, .kind = MFU_POINTWISE, .traffic = traffic,
                  .fusion = MFU_MAP, .flops = flops_per_element * rows * columns},
              3, in, 1, &out);
     return out;
+}
+
+int mfu_map(struct mfu_step *s, const char *suffix, enum mfu_type type, double flops_per_element,
+            int a, int b, int c)
+{
+    return map(s, suffix, type, flops_per_element, a, b, c, MFU_C_DRAM_POINTWISE);
+}
+
+int mfu_map_broadcast(struct mfu_step *s, const char *suffix, enum mfu_type type,
+                      double flops_per_element, int a, int b)
+{
+    return map(s, suffix, type, flops_per_element, a, b, MFU_NO_VIEW, MFU_C_DRAM_IRREGULAR);
 }
 
 /* An equal cast made a few launches ago in this phase, for runtimes that see
@@ -235,7 +247,7 @@ static int cast_as(struct mfu_step *s, int view, enum mfu_type type, enum mfu_pa
         return out;
     out = mfu_new(s, mfu_rows(s, view), mfu_columns(s, view), type, part);
     mfu_emit(s, &(struct mfu_emission){
-                 .suffix = "cast", .kind = MFU_CAST, .traffic = MFU_C_DRAM_POINTWISE,
+                 .suffix = "cast", .kind = MFU_CAST, .traffic = MFU_C_DRAM_IRREGULAR,
                  .fusion = fusion, .cast = true},
              1, &view, 1, &out);
     return out;
@@ -766,6 +778,16 @@ static void trace_deferred(struct mfu_step *s, const struct stretch *stretches, 
 
 /* ---- constant memory ---------------------------------------------------- */
 
+/* DeepSpeed's reduce_bucket_size, in elements; two buffers with overlap_comm
+ * (runtime/zero/config.py). */
+#define ENGINE_BUCKET 5e8
+
+bool mfu_half_engine(const struct mfu_config *c)
+{
+    return c->setting[MFU_S_ZERO] > 0 && (c->precision == MFU_FP16 || c->precision == MFU_BF16)
+        && c->runtime != MFU_LLMC;
+}
+
 static void constant_memory(struct mfu_step *s)
 {
     struct mfu_program *p = s->program;
@@ -780,7 +802,8 @@ static void constant_memory(struct mfu_step *s)
     p->constant_bytes[MFU_PART_WEIGHTS] = weight * p->params;
     p->constant_bytes[MFU_PART_GRADIENTS] = gradients_stay ? gradient * p->params : 0;
     p->constant_bytes[MFU_PART_OPTIMIZER] = mfu_optimizer_state_bytes(c, p)
-        + (s->runtime->half_weights && s->numerics.weight == MFU_F16 && c->precision != MFU_BF16_PURE ? 4 * p->params : 0);
+        + (s->numerics.weight == MFU_F16 && c->precision != MFU_BF16_PURE ? 4 * p->params : 0);     /* masters */
+    p->constant_bytes[MFU_PART_COMMUNICATION] = mfu_half_engine(c) ? 2 * 2 * fmin(p->params, ENGINE_BUCKET) : 0;
     p->constant_bytes[MFU_PART_ACTIVATIONS] = inputs;
     /* Handles belong to threads: forward's and the autograd engine's. */
     p->constant_bytes[MFU_PART_WORKSPACE] = s->runtime->half_weights ? workspace : 2 * workspace;
@@ -793,7 +816,8 @@ static struct mfu_numerics choose_numerics(const struct mfu_config *c, const str
         [MFU_BF16] = MFU_PEAK_BF16, [MFU_BF16_PURE] = MFU_PEAK_BF16, [MFU_FP8] = MFU_PEAK_BF16};
     bool full = c->precision == MFU_FP32 || c->precision == MFU_TF32;
     bool pure = c->precision == MFU_BF16_PURE;
-    enum mfu_type weight = full || !(pure || r->half_weights) ? MFU_F32 : MFU_F16;
+    bool half = pure || r->half_weights || mfu_half_engine(c);
+    enum mfu_type weight = full || !half ? MFU_F32 : MFU_F16;
 
     return (struct mfu_numerics){
         .weight = weight,
@@ -809,7 +833,7 @@ static struct mfu_numerics choose_numerics(const struct mfu_config *c, const str
 /* What forward leaves for backward: born in forward, needed later. */
 static double saved_for_backward(const struct mfu_program *p)
 {
-    double bytes = 0;
+    double bytes = 2 * mfu_type_bytes[MFU_I64] * p->tokens;    /* indices and targets */
     int end = 0;
 
     for (int i = 0; i < p->n_segments; i++)
@@ -821,7 +845,7 @@ static double saved_for_backward(const struct mfu_program *p)
 
         for (int t = 1; t < p->n_tensors; t++)
             if (p->tensors[t].born >= seg->first && p->tensors[t].born < seg->first + seg->count
-                && p->tensors[t].last >= end)
+                && p->tensors[t].last >= end && p->tensors[t].last != MFU_FOREVER)
                 own += p->tensors[t].bytes;
         bytes += seg->repeat * own;
     }

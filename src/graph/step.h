@@ -116,6 +116,10 @@ void mfu_emit_kernel(struct mfu_step *, const struct mfu_kernel *, const char *s
 /* A new view of the shape of `a` with one pointwise kernel over a (and b, c). */
 int mfu_map(struct mfu_step *, const char *suffix, enum mfu_type, double flops_per_element,
             int a, int b, int c);
+/* The same where b is spread over rows or columns, or the layout changes: no
+ * wide loads. */
+int mfu_map_broadcast(struct mfu_step *, const char *suffix, enum mfu_type, double flops_per_element,
+                      int a, int b);
 /* The view in another type: itself, or a new one and a cast kernel. */
 int mfu_cast(struct mfu_step *, int view, enum mfu_type);
 /* A matrix product; in selective recomputation its result may be a kept one.
@@ -157,6 +161,10 @@ bool mfu_last_recomputed(const struct mfu_step *, int index);
 int mfu_weight(struct mfu_step *, struct mfu_node *, int which);
 /* The weight in its own type, for reading by norms and embeddings. */
 void mfu_give_parameter(struct mfu_step *, struct mfu_node *, int which, int view);
+
+/* Whether a ZeRO engine (DeepSpeed) holds 16-bit weights and gradients and
+ * updates fp32 masters, whatever the runtime does otherwise. */
+bool mfu_half_engine(const struct mfu_config *);
 
 /* ---- the whole ---- */
 /* Builds the program of a scenario into `program` (zeroed, or used before).

@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/suggest.h"
+#include "repl/facts.h"
 #include "repl/talk.h"
 #include "repl/values.h"
 
@@ -34,9 +35,7 @@ static void say_key(struct mfu_session *s, const struct mfu_config *old, const s
     mfu_key_format(from, scenario, k, a);
     mfu_key_format(to, scenario, k, b);
     if (same(a, b))
-        mfu_say(s, "%s %s as before, now %s%s", mfu_key_name(scenario, k), to,
-                mfu_key_given(scenario, k) ? "yours" : "from: ",
-                mfu_key_given(scenario, k) ? "" : mfu_key_origin(now, k));
+        mfu_say(s, "%s %s as before (%s)", mfu_key_name(scenario, k), to, mfu_key_origin(now, k));
     else
         mfu_say(s, "%s %s %s %s%s", mfu_key_name(scenario, k), from, s->term.utf8 ? "→" : "->", to,
                 user ? "" : " (follows)");
@@ -54,7 +53,7 @@ static void say_tokens(struct mfu_session *s, const struct mfu_config *old, cons
         mfu_say(s, "tokens per step: %.0f %s %.0f", a, s->term.utf8 ? "→" : "->", b);
 }
 
-/* Another GPU or model has lines of its own; keys are told for one model. */
+/* Another GPU or model has a line of its own; dims are told for one model. */
 void mfu_say_changes(struct mfu_session *s, const struct mfu_scenario *from,
                      const struct mfu_scenario *to)
 {
@@ -64,9 +63,9 @@ void mfu_say_changes(struct mfu_session *s, const struct mfu_scenario *from,
     mfu_scenario_resolve(from, &old, NULL);
     mfu_scenario_resolve(to, &now, NULL);
     if (from->gpu != to->gpu)
-        mfu_say(s, "gpu %s %s %s", from->gpu->slug, s->term.utf8 ? "→" : "->", to->gpu->slug);
+        mfu_say_gpu(s, to->gpu);
     if (from->model != to->model)
-        mfu_say(s, "model %s %s %s", from->model->slug, s->term.utf8 ? "→" : "->", to->model->slug);
+        mfu_say_model(s, to->model);
     for (int user = 1; user >= 0; user--)       /* what was said, what follows */
         for (int i = 0; (k = mfu_key_at(to, i)).kind != MFU_KEY_NONE; i++) {
             bool given = mfu_key_given(to, k) || mfu_key_given(from, k);

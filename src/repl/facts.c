@@ -83,30 +83,15 @@ json_t *mfu_model_json(struct mfu_session *s, const struct mfu_model *m)
 
 /* ---- everything ---------------------------------------------------------- */
 
+#define INDENT 20               /* where values stand */
+
 /* Text of any length behind a label, wrapped to the window. */
 static void put_text(struct mfu_session *s, const char *label, const char *text)
 {
-    int indent = 20, room = s->term.width - indent - 1, used = 0;
     char safe[512];
 
-    if (room < 20)
-        room = 20;
-    mfu_printable(safe, sizeof safe, text);
-    fprintf(s->out, "%-*s", indent, label);
-    for (const char *p = safe; *p;) {
-        size_t n = strcspn(p, " ");
-        int width = mfu_width(p, n);
-
-        if (used > 0 && used + 1 + width > room) {
-            fprintf(s->out, "\n%*s", indent, "");
-            used = 0;
-        }
-        used += fprintf(s->out, "%s", used > 0 ? " " : "") + width;
-        fwrite(p, 1, n, s->out);
-        p += n;
-        p += strspn(p, " ");
-    }
-    putc('\n', s->out);
+    fprintf(s->out, "%-*s", INDENT, label);
+    mfu_wrap(s->out, &s->term, INDENT, INDENT, mfu_printable(safe, sizeof safe, text));
 }
 
 static void put(struct mfu_session *s, const char *label, double value, enum mfu_dim dim)
@@ -207,10 +192,12 @@ void mfu_show_model(struct mfu_session *s, const struct mfu_model *m)
         char value[MFU_QUANTITY_MAX];
         struct mfu_key key = {MFU_KEY_DIM, i};
 
-        fprintf(s->out, "%-20s%-12s", m->dims[i].name,
-                mfu_key_format(value, &s->memory.now, key, config.dim[i]));
-        fprintf(s->out, config.dim_origin[i] == MFU_ORIGIN_USER ? "set; the file says %s\n"
-                : config.dim_origin[i] == MFU_ORIGIN_DERIVED ? "= %s\n" : "\n", m->dims[i].text);
+        mfu_key_format(value, &s->memory.now, key, config.dim[i]);
+        if (config.dim_origin[i] == MFU_ORIGIN_MODEL)
+            fprintf(s->out, "%-20s%s\n", m->dims[i].name, value);
+        else
+            fprintf(s->out, "%-20s%-12s%s%s\n", m->dims[i].name, value,
+                    config.dim_origin[i] == MFU_ORIGIN_USER ? "set; the file says " : "= ", m->dims[i].text);
     }
     for (int i = 0; i < m->n_sections; i++) {
         char label[64];

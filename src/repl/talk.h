@@ -30,6 +30,10 @@ int mfu_point(struct mfu_session *, struct mfu_error *err, int word);
 const char *mfu_printable(char *buf, size_t size, const char *text);
 json_t *mfu_json_text(const char *text);
 
+/* Writes words, broken where the window ends and continued `indent` cells from
+ * its left; `used` cells of the line are taken already.  Ends the line. */
+void mfu_wrap(FILE *, const struct mfu_term *, int used, int indent, const char *text);
+
 /* How many cells wide a text is. */
 int mfu_width(const char *text, size_t bytes);
 

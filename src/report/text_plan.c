@@ -128,7 +128,8 @@ static void memory(FILE *out, const struct mfu_term *t, const struct mfu_plan *p
                 mfu_flow_piece(&f, MFU_PLAIN, "%s %s", slice_names[i], Q(bytes[i], MFU_BYTES));
         }
     mfu_flow_break(&f);
-    mfu_flow_piece(&f, MFU_PLAIN, "allocated %s at the peak, %s", Q(m->peak.bytes, MFU_BYTES), m->peak_at);
+    mfu_flow_piece(&f, MFU_PLAIN, m->peak.launch < 0 ? "allocated %s %s" : "allocated %s at the peak, %s",
+                   Q(m->peak.bytes, MFU_BYTES), m->peak_at);
     mfu_flow_piece(&f, MFU_PLAIN, "reserved %s", Q(m->reserved_bytes, MFU_BYTES));
     mfu_flow_piece(&f, MFU_PLAIN, "nvidia-smi %s", Q(m->smi_bytes, MFU_BYTES));
     mfu_flow_end(&f);

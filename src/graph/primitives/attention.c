@@ -67,7 +67,7 @@ static void give_inputs(struct mfu_step *s, struct mfu_node *n, const int d[3])
         columns += mfu_columns(s, d[i]);
     packed = mfu_new(s, mfu_rows(s, d[0]), columns, mfu_type_of(s, d[0]), MFU_PART_ACTIVATIONS);
     mfu_emit(s, &(struct mfu_emission){
-                 .suffix = "cat", .kind = MFU_COPY, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_MAP},
+                 .suffix = "cat", .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP},
              3, d, 1, &packed);
     mfu_give(s, n, 0, packed);
 }
@@ -131,7 +131,7 @@ static int per_head(struct mfu_step *s, const struct mfu_attention *a, const cha
     int out = mfu_new(s, rows, a->head_dim, mfu_type_of(s, view), MFU_PART_ACTIVATIONS);
 
     mfu_emit(s, &(struct mfu_emission){
-                 .suffix = suffix, .kind = MFU_COPY, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_MAP},
+                 .suffix = suffix, .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP},
              1, &view, 1, &out);
     return out;
 }
@@ -153,7 +153,7 @@ static void math_forward(struct mfu_step *s, struct mfu_node *n)
             for (int i = 0; i < 3; i++)         /* divide, tanh, multiply */
                 scores = mfu_map(s, "softcap", s->numerics.compute, i == 1 ? 6 : 1, scores, MFU_NO_VIEW, MFU_NO_VIEW);
         if (a.causal || a.window > 0)
-            scores = mfu_map(s, "mask", s->numerics.compute, 1, scores, MFU_NO_VIEW, MFU_NO_VIEW);
+            scores = mfu_map_broadcast(s, "mask", s->numerics.compute, 1, scores, MFU_NO_VIEW);
         if (s->numerics.autocast && s->config->precision != MFU_FP16)
             scores = mfu_cast(s, scores, MFU_F32);      /* fp16 softmax reads halves itself */
     }
@@ -179,7 +179,7 @@ static void math_forward(struct mfu_step *s, struct mfu_node *n)
     y = product(s, &a, "values", a.head_dim, a.seq, factor, qkv[2]);
     n->out = mfu_new(s, s->config->tokens, a.heads * a.head_dim, s->numerics.compute, MFU_PART_ACTIVATIONS);
     mfu_emit(s, &(struct mfu_emission){
-                 .suffix = "merge", .kind = MFU_COPY, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_MAP},
+                 .suffix = "merge", .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP},
              1, &y, 1, &n->out);
     for (int i = 0; i < 3; i++)
         mfu_save(s, n, qkv[i]);
@@ -211,7 +211,7 @@ static void math_backward(struct mfu_step *s, struct mfu_node *n)
     if (!one_kernel) {
         dscores = mfu_lower(s, dscores);
         if (a.causal || a.window > 0)
-            dscores = mfu_map(s, "dmask", mfu_type_of(s, dscores), 1, dscores, MFU_NO_VIEW, MFU_NO_VIEW);
+            dscores = mfu_map_broadcast(s, "dmask", mfu_type_of(s, dscores), 1, dscores, MFU_NO_VIEW);
         if (n->op->attribute[SOFTCAP] > 0)
             for (int i = 0; i < 3; i++)
                 dscores = mfu_map(s, "dsoftcap", mfu_type_of(s, dscores), 3, dscores, MFU_NO_VIEW, MFU_NO_VIEW);

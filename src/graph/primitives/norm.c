@@ -97,13 +97,13 @@ static void chain_forward(struct mfu_step *s, struct mfu_node *n)
                  .suffix = "rsqrt", .kind = MFU_POINTWISE, .traffic = MFU_C_DRAM_POINTWISE,
                  .fusion = MFU_MAP, .flops = 2 * rows, .launches = 2},
              1, &mean, 1, &rstd);
-    normalised = mfu_map(s, "mul", MFU_F32, 1, x, rstd, MFU_NO_VIEW);
+    normalised = mfu_map_broadcast(s, "mul", MFU_F32, 1, x, rstd);
     normalised = mfu_cast(s, normalised, type);
     mfu_save(s, n, x);
     mfu_save(s, n, rstd);
     mfu_save(s, n, normalised);
     n->out = n->op->attribute[WEIGHT] > 0
-        ? mfu_map(s, "weight", type, 1, normalised, MFU_NO_VIEW, MFU_NO_VIEW) : normalised;
+        ? mfu_map_broadcast(s, "weight", type, 1, normalised, MFU_NO_VIEW) : normalised;
 }
 
 static void chain_backward(struct mfu_step *s, struct mfu_node *n)
@@ -120,14 +120,14 @@ static void chain_backward(struct mfu_step *s, struct mfu_node *n)
                      .suffix = "wgrad", .kind = MFU_REDUCTION, .traffic = MFU_C_DRAM_REDUCTION,
                      .fusion = MFU_COLUMN, .flops = rows * columns},
                  1, &product, 1, &dw);
-        dn = mfu_map(s, "dmul", mfu_type_of(s, g), 1, g, MFU_NO_VIEW, MFU_NO_VIEW);
+        dn = mfu_map_broadcast(s, "dmul", mfu_type_of(s, g), 1, g, MFU_NO_VIEW);
         mfu_hold(s, dw);
         mfu_give_parameter(s, n, 0, dw);
     }
     dn = mfu_cast(s, dn, MFU_F32);
     product = mfu_map(s, "dmul", MFU_F32, 1, dn, x, MFU_NO_VIEW);
     drstd = row_statistics(s, n, x, 1);
-    dsum = mfu_map(s, "dmul", MFU_F32, 1, dn, rstd, MFU_NO_VIEW);
+    dsum = mfu_map_broadcast(s, "dmul", MFU_F32, 1, dn, rstd);
     mfu_emit(s, &(struct mfu_emission){
                  .suffix = "sum", .kind = MFU_REDUCTION, .traffic = MFU_C_DRAM_NORM_BACKWARD,
                  .fusion = MFU_ROW, .flops = rows * columns, .launches = 4},    /* and rsqrt', mean' */

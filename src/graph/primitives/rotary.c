@@ -24,18 +24,18 @@ static int rotate(struct mfu_step *s, int x, bool backward)
     if (s->runtime->whole_norms)
         return mfu_map(s, backward ? "grad" : "", type, 3, x, MFU_NO_VIEW, MFU_NO_VIEW);
     if (!backward) {
-        a = mfu_map(s, "cos", type, 1, x, MFU_NO_VIEW, MFU_NO_VIEW);
-        half = mfu_map(s, "neg", type, 1, mfu_part_of(s, x, rows, columns / 2), MFU_NO_VIEW, MFU_NO_VIEW);
-        turned = mfu_map(s, "cat", type, 0, x, half, MFU_NO_VIEW);
-        b = mfu_map(s, "sin", type, 1, turned, MFU_NO_VIEW, MFU_NO_VIEW);
+        a = mfu_map_broadcast(s, "cos", type, 1, x, MFU_NO_VIEW);
+        half = mfu_map_broadcast(s, "neg", type, 1, mfu_part_of(s, x, rows, columns / 2), MFU_NO_VIEW);
+        turned = mfu_map_broadcast(s, "cat", type, 0, x, half);
+        b = mfu_map_broadcast(s, "sin", type, 1, turned, MFU_NO_VIEW);
         return mfu_map(s, "add", type, 1, a, b, MFU_NO_VIEW);
     }
-    b = mfu_map(s, "dsin", type, 1, x, MFU_NO_VIEW, MFU_NO_VIEW);
-    half = mfu_map(s, "neg", type, 1, mfu_part_of(s, b, rows, columns / 2), MFU_NO_VIEW, MFU_NO_VIEW);
-    turned = mfu_map(s, "slice", type, 1, b, half, MFU_NO_VIEW);       /* zeros, then half */
-    b = mfu_map(s, "slice", type, 1, b, MFU_NO_VIEW, MFU_NO_VIEW);
+    b = mfu_map_broadcast(s, "dsin", type, 1, x, MFU_NO_VIEW);
+    half = mfu_map_broadcast(s, "neg", type, 1, mfu_part_of(s, b, rows, columns / 2), MFU_NO_VIEW);
+    turned = mfu_map_broadcast(s, "slice", type, 1, b, half);       /* zeros, then half */
+    b = mfu_map_broadcast(s, "slice", type, 1, b, MFU_NO_VIEW);
     b = mfu_map(s, "add", type, 1, b, turned, MFU_NO_VIEW);
-    a = mfu_map(s, "dcos", type, 1, x, MFU_NO_VIEW, MFU_NO_VIEW);
+    a = mfu_map_broadcast(s, "dcos", type, 1, x, MFU_NO_VIEW);
     return mfu_map(s, "add", type, 1, a, b, MFU_NO_VIEW);
 }
 

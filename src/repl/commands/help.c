@@ -21,20 +21,20 @@ static const char *const groups[] = {"describe", "plan", "look closer", "session
 static void put_group(struct mfu_session *s, const char *group)
 {
     int columns = (s->term.width - 12) / 34, n = 0;
+    const char *before = "";
 
     if (columns < 1)
         columns = 1;
     for (size_t i = 0; i < mfu_command_count; i++) {
         const struct mfu_command *c = mfu_commands[i];
-        bool last;
 
         if (strcmp(c->group, group) != 0)
             continue;
-        last = n % columns == columns - 1;
         if (n % columns == 0)
             fprintf(s->out, "%s%-12s", n ? "\n" : "", n ? "" : group);
-        fprintf(s->out, "%-9s", c->name);
-        fprintf(s->out, last ? "%s" : "%-25s", c->summary);
+        else
+            fprintf(s->out, "%*s", 25 - (int)strlen(before), "");
+        fprintf(s->out, "%-9s%s", c->name, before = c->summary);
         n++;
     }
     fprintf(s->out, "\n");
@@ -177,7 +177,7 @@ const struct mfu_command mfu_command_help = {
     .name = "help",
     .usage = "[COMMAND|KEY|TOPIC]",
     .group = "session",
-    .summary = "this, or more about a word",
+    .summary = "this, or about one word",
     .help =
         "Without a word, all commands by task; with one, what it does and how to use it.\n"
         "The word may be a command, a setting, or one of the topics units, settings,\n"

@@ -16,8 +16,9 @@ static void show(struct mfu_session *s, const struct mfu_evaluated *e)
     const struct mfu_named *n = &e->names[0];
     const char *unit = e->alone ? mfu_dim_unit(n->dim) : "";
     char readable[MFU_QUANTITY_MAX], exact[64];
+    bool whole = e->value == floor(e->value) && fabs(e->value) < 1e15;
 
-    snprintf(exact, sizeof exact, "%.10g%s%s", e->value, *unit ? " " : "", unit);
+    snprintf(exact, sizeof exact, whole ? "%.0f%s%s" : "%.10g%s%s", e->value, *unit ? " " : "", unit);
     if (!e->alone) {
         fprintf(s->out, "%s\n", exact);
         return;

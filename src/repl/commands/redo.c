@@ -16,7 +16,7 @@ const struct mfu_command mfu_command_redo = {
     .name = "redo",
     .usage = "",
     .group = "session",
-    .summary = "bring back what undo took",
+    .summary = "bring back the undone",
     .help =
         "Brings back what `undo` took, as long as nothing else was changed since.\n"
         "\n"

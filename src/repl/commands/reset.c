@@ -1,9 +1,14 @@
+#include <string.h>
+
 #include "repl/assign.h"
 #include "repl/command.h"
+#include "repl/talk.h"
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
     (void)argc, (void)argv;
+    if (memcmp(&s->memory.now, &s->start, sizeof s->start) == 0)
+        mfu_say(s, "as at the start");
     return mfu_install(s, &s->start, true, err);
 }
 

@@ -2,6 +2,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "repl/command.h"
@@ -64,31 +65,49 @@ static void put_settings(FILE *out, const struct mfu_scenario *now)
         putc('\n', out);
 }
 
-/* Another file beside it, renamed when it is complete. */
-static int save(struct mfu_session *s, const char *path, struct mfu_error *err)
+static int put_script(struct mfu_session *s, const char *path)
 {
     const struct mfu_scenario *now = &s->memory.now;
-    char half[PATH_MAX];
-    FILE *out;
+    FILE *out = fopen(path, "we");
     int failed;
 
-    if ((size_t)snprintf(half, sizeof half, "%s.tmp", path) >= sizeof half)
-        return mfu_fail(err, MFU_EINPUT, "the path is longer than %d bytes", PATH_MAX - 5);
-    if (!(out = fopen(half, "we")))
-        return mfu_fail(err, MFU_EIO, "'%s' cannot be written: %s", path, strerror(errno));
+    if (!out)
+        return -1;
     fputs("# A scenario of mfuplan: mfuplan FILE, or `source FILE`.\nreset\n", out);
     put_thing(out, s, "gpu", now->gpu->slug, now->gpu->path);
     put_thing(out, s, "model", now->model->slug, now->model->path);
     put_settings(out, now);
-    errno = 0;
-    failed = fflush(out) != 0 || ferror(out) || fsync(fileno(out)) != 0;
-    failed |= fclose(out) != 0;
-    if (failed || rename(half, path) < 0) {
-        mfu_fail(err, MFU_EIO, "'%s' cannot be written: %s", path, strerror(errno));
-        unlink(half);
-        return -1;
+    failed = fflush(out) != 0 || ferror(out);
+    return fclose(out) != 0 || failed ? -1 : 0;
+}
+
+/* A file is written beside the old one and renamed when it is complete; what is
+ * no file (a pipe) is written to, and a link is followed. */
+static int save(struct mfu_session *s, const char *path, struct mfu_error *err)
+{
+    char real[PATH_MAX], half[PATH_MAX + 8];
+    struct stat info;
+    bool there = stat(path, &info) == 0;
+    int status;
+
+    if (strlen(path) >= sizeof real)
+        return mfu_fail(err, MFU_EINPUT, "the path is longer than %d bytes", PATH_MAX - 1);
+    if (!there || !realpath(path, real))
+        snprintf(real, sizeof real, "%s", path);
+    if (there && !S_ISREG(info.st_mode))
+        status = put_script(s, real);
+    else {
+        snprintf(half, sizeof half, "%s.tmp", real);
+        status = put_script(s, half);
+        if (status == 0)
+            status = rename(half, real);
     }
-    return 0;
+    if (status == 0)
+        return 0;
+    mfu_fail(err, MFU_EIO, "'%s' cannot be written: %s", path, strerror(errno));
+    if (!there || S_ISREG(info.st_mode))
+        unlink(half);
+    return -1;
 }
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)

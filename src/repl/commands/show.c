@@ -18,16 +18,18 @@ static json_t *row_json(const struct mfu_config *c, struct mfu_key k)
                      "group", mfu_key_group(k), "help", mfu_key_meaning(c->scenario, k));
 }
 
-/* What there is room for behind name, value and origin; a narrow window gets
- * the meaning on a line of its own. */
+#define MEANINGS 38             /* where they stand */
+#define NARROW 64               /* where they get a line of their own */
+
 static void put_row(struct mfu_session *s, const char *name, const char *value, const char *origin,
                     const char *meaning)
 {
-    int used = fprintf(s->out, "%-14s %-13s %-8s", name, value, origin);
+    bool narrow = s->term.width < NARROW;
+    int used = fprintf(s->out, narrow ? "%-14s %-13s %s" : "%-14s %-13s %-8s ", name, value, origin);
 
-    if (used + 1 + mfu_width(meaning, strlen(meaning)) >= s->term.width && s->term.width < 80)
-        fprintf(s->out, "\n    ");
-    fprintf(s->out, " %s\n", meaning);
+    if (narrow)
+        used = fprintf(s->out, "\n    ") - 1;
+    mfu_wrap(s->out, &s->term, used, narrow ? 4 : MEANINGS, meaning);
 }
 
 static void put_key(struct mfu_session *s, const struct mfu_config *c, struct mfu_key k)
@@ -100,6 +102,8 @@ static int show_keys(struct mfu_session *s, const struct mfu_config *c, int argc
 
 /* ---- coefficients -------------------------------------------------------- */
 
+#define WIDE 110                /* where sources stand behind their numbers */
+
 /* The words of the interface for where a coefficient is from. */
 static const char *source_word(const char *origin)
 {
@@ -131,20 +135,16 @@ static void put_coefficient(struct mfu_session *s, const struct mfu_config *c, i
     struct mfu_key k = {MFU_KEY_COEFFICIENT, i};
     char value[MFU_QUANTITY_MAX], sigma[16] = "", safe[128];
     const char *source = c->scenario->coefficient_given[i] ? "" : known->source[i];
-    int used, room;
+    int used;
 
     if (!c->scenario->coefficient_given[i] && isfinite(known->sigma[i]))
         snprintf(sigma, sizeof sigma, "%.3g %%", 100 * known->sigma[i]);
-    used = fprintf(s->out, "%-24s %-12s %7s  %-7s", mfu_coefficient_rows[i].name,
+    used = fprintf(s->out, "%-26s%-12s %7s  %-7s ", mfu_coefficient_rows[i].name,
                    mfu_key_format(value, c->scenario, k, mfu_key_value(c, k)), sigma, mfu_key_origin(c, k));
     mfu_printable(safe, sizeof safe, source);
-    room = s->term.width - used - 2;
-    if (room < 20) {
-        fprintf(s->out, "\n   ");
-        room = s->term.width - 5;
-    }
-    fprintf(s->out, " %.*s", s->term.tty ? room : (int)sizeof safe, safe);
-    putc('\n', s->out);
+    if (*safe && s->term.width < WIDE)
+        used = fprintf(s->out, "\n    ") - 1;
+    mfu_wrap(s->out, &s->term, used, s->term.width < WIDE ? 4 : 59, safe);
 }
 
 static int show_coefficients(struct mfu_session *s, const struct mfu_config *c, struct mfu_error *err)
@@ -152,7 +152,7 @@ static int show_coefficients(struct mfu_session *s, const struct mfu_config *c, 
     json_t *rows = s->json ? json_array() : NULL;
 
     if (!rows)
-        fprintf(s->out, "%-24s %-12s %7s  %-7s %s\n", "coefficient", "value", "sigma", "origin", "source");
+        fprintf(s->out, "%-26s%-12s %7s  %s\n", "coefficient", "value", "sigma", "origin, source");
     for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++)
         if (rows)
             json_array_append_new(rows, coefficient_json(c, i));
@@ -186,7 +186,7 @@ static int show(struct mfu_session *s, int argc, char **argv, struct mfu_error *
 
     if (argc == 2 && (strcmp(argv[1], "gpu") == 0 || strcmp(argv[1], "model") == 0))
         return show_thing(s, argv[1], err);
-    if (mfu_scenario_resolve(&s->memory.now, &config, &problem) < 0)
+    if (mfu_scenario_resolve(&s->memory.now, &config, &problem) < 0 && argc == 1)
         mfu_warn(s, &problem);          /* what contradicts itself is shown, too */
     if (argc == 2 && strcmp(argv[1], "coefficients") == 0)
         return show_coefficients(s, &config, err);

@@ -1,0 +1,457 @@
+/* test_report.c - how answers look, on paper and in JSON. */
+#include "near.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "answer/validate.h"
+#include "base/error.h"
+#include "descriptor/catalog.h"
+#include "report/report.h"
+#include "report/text.h"
+
+static struct mfu_catalog *catalog;
+
+static int open_catalog(void **state)
+{
+    (void)state;
+    catalog = mfu_catalog_open(NULL, NULL);
+    return catalog ? 0 : -1;
+}
+
+static int close_catalog(void **state)
+{
+    (void)state;
+    mfu_catalog_free(catalog);
+    return 0;
+}
+
+static void plan(struct mfu_plan *p, const char *gpu, const char *model, const char *const *settings)
+{
+    struct mfu_error err = {0};
+    const struct mfu_gpu *g = mfu_catalog_gpu(catalog, gpu, &err);
+    const struct mfu_model *m = mfu_catalog_model(catalog, model, &err);
+    struct mfu_scenario s;
+
+    if (!g || !m)
+        fail_msg("%s", err.text);
+    s = mfu_scenario_start(m, g);
+    s.gpu_given = s.model_given = true;
+    for (; *settings; settings += 2)
+        if (mfu_scenario_set(&s, settings[0], settings[1], &err) < 0)
+            fail_msg("%s", err.text);
+    if (mfu_plan_make(p, &s, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static const struct { const char *gpu, *model, *settings[9]; } runs[] = {
+    {"rtx4070", "gpt2", {"batch", "8", "accum", "64", "runtime", "compile"}},
+    {"rtx4070", "gpt2", {"batch", "16", "vram_reserved", "2GB", "dataloader_ms", "9000"}},
+    {"h100-sxm", "llama-2-7b", {"checkpoint", "full", "precision", "bf16-pure"}},
+    {"a100-40gb-sxm", "gpt2", {"runtime", "llmc"}},
+    {"h100-sxm", "gpt2", {"n_layer", "1", "attention", "math", "seq", "64", "n_embd", "96"}},
+};
+
+/* ---- text --------------------------------------------------------------- */
+
+static int kernels(FILE *out, const struct mfu_term *t, const struct mfu_plan *p) { return mfu_text_kernels(out, t, p); }
+static int roofline(FILE *out, const struct mfu_term *t, const struct mfu_plan *p) { return mfu_text_roofline(out, t, p); }
+static int whole(FILE *out, const struct mfu_term *t, const struct mfu_plan *p) { mfu_text_plan(out, t, p); return 0; }
+static int memory(FILE *out, const struct mfu_term *t, const struct mfu_plan *p) { mfu_text_memory(out, t, p); return 0; }
+static int step(FILE *out, const struct mfu_term *t, const struct mfu_plan *p) { mfu_text_step(out, t, p); return 0; }
+static int mfu(FILE *out, const struct mfu_term *t, const struct mfu_plan *p) { mfu_text_mfu(out, t, p); return 0; }
+
+typedef int text_fn(FILE *, const struct mfu_term *, const struct mfu_plan *);
+static text_fn *const texts[] = {whole, memory, kernels, roofline, step, mfu};
+
+static char *text_of(text_fn *fn, const struct mfu_term *t, const struct mfu_plan *p)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    assert_non_null(out);
+    assert_int_equal(fn(out, t, p), 0);
+    fclose(out);
+    return text;
+}
+
+static int lines(const char *text)
+{
+    int n = 0;
+
+    for (; *text; text++)
+        n += *text == '\n';
+    return n;
+}
+
+static int widest_line(const char *text)
+{
+    int widest = 0, width = 0;
+
+    for (; *text; text++) {
+        width = *text == '\n' ? 0 : width + (((unsigned char)*text & 0xc0) != 0x80);
+        widest = width > widest ? width : widest;
+    }
+    return widest;
+}
+
+static void text_stays_within_the_window(void **state)
+{
+    static const int widths[] = {40, 50, 64, 80, 100, 120, 200};
+    struct mfu_plan p = {0};
+
+    (void)state;
+    for (size_t r = 0; r < LENGTH(runs); r++) {
+        plan(&p, runs[r].gpu, runs[r].model, runs[r].settings);
+        for (size_t w = 0; w < LENGTH(widths); w++)
+            for (size_t i = 0; i < LENGTH(texts); i++)
+                for (int utf8 = 0; utf8 < 2; utf8++) {
+                    struct mfu_term t = {.width = widths[w], .height = 24, .utf8 = utf8};
+                    char *text = text_of(texts[i], &t, &p);
+
+                    if (widest_line(text) > widths[w])
+                        fail_msg("%d columns:\n%s", widths[w], text);
+                    for (const char *c = text; *c && !utf8; c++)
+                        assert_true((unsigned char)*c < 0x80);
+                    assert_null(strstr(text, "nan"));
+                    assert_null(strstr(text, "inf "));
+                    assert_null(strstr(text, " \n"));
+                    assert_int_equal(text[strlen(text) - 1], '\n');
+                    free(text);
+                }
+    }
+    mfu_plan_release(&p);
+}
+
+static void a_plan_is_one_screen(void **state)
+{
+    struct mfu_term t = {.width = 80, .height = 24, .utf8 = true};
+    struct mfu_plan p = {0};
+
+    (void)state;
+    for (size_t r = 0; r < LENGTH(runs); r++) {
+        char *text;
+
+        plan(&p, runs[r].gpu, runs[r].model, runs[r].settings);
+        text = text_of(whole, &t, &p);
+        if (lines(text) > 22)
+            fail_msg("%d lines:\n%s", lines(text), text);
+        free(text);
+    }
+    mfu_plan_release(&p);
+}
+
+static void colour_only_repeats(void **state)
+{
+    struct mfu_term plain = {.width = 80, .height = 24, .utf8 = true}, colored = plain;
+    struct mfu_plan p = {0};
+
+    (void)state;
+    colored.color = true;
+    plan(&p, runs[1].gpu, runs[1].model, runs[1].settings);
+    for (size_t i = 0; i < LENGTH(texts); i++) {
+        char *a = text_of(texts[i], &plain, &p), *b = text_of(texts[i], &colored, &p), *to = b;
+
+        assert_non_null(strstr(b, "\033["));
+        for (const char *from = b; *from;)
+            if (*from == '\033')
+                from = strchr(from, 'm') + 1;
+            else
+                *to++ = *from++;
+        *to = '\0';
+        assert_string_equal(a, b);
+        free(a);
+        free(b);
+    }
+    mfu_plan_release(&p);
+}
+
+static void the_plan_says_what_matters(void **state)
+{
+    struct mfu_term t = {.width = 80, .height = 24, .utf8 = false};
+    struct mfu_plan p = {0};
+    char *text;
+
+    (void)state;
+    plan(&p, runs[0].gpu, runs[0].model, runs[0].settings);
+    text = text_of(whole, &t, &p);
+    assert_non_null(strstr(text, "GeForce RTX 4070, 12 GB"));
+    assert_non_null(strstr(text, "= 524288 tokens/step"));
+    assert_non_null(strstr(text, "58.3 TFLOP/s (bf16, dense)"));
+    assert_non_null(strstr(text, "312 TFLOP/s"));
+    assert_non_null(strstr(text, "fits"));
+    assert_null(strstr(text, "note"));
+    free(text);
+
+    p.scenario.gpu_given = false;
+    p.memory.capacity_assumed = true;
+    text = text_of(whole, &t, &p);
+    assert_non_null(strstr(text, "no GPU chosen: rtx4070"));
+    assert_non_null(strstr(text, "capacity is estimated"));
+    free(text);
+
+    plan(&p, runs[1].gpu, runs[1].model, runs[1].settings);
+    text = text_of(whole, &t, &p);
+    assert_non_null(strstr(text, "does not fit: "));
+    assert_non_null(strstr(text, "other processes"));
+    assert_non_null(strstr(text, "input: the loader takes 9 s"));
+    assert_non_null(strchr(text, '!'));
+    free(text);
+    mfu_plan_release(&p);
+}
+
+/* ---- JSON --------------------------------------------------------------- */
+
+static void assert_keys(const json_t *o, const char *const *keys)
+{
+    for (; *keys; keys++)
+        if (!json_object_get(o, *keys))
+            fail_msg("there is no \"%s\"", *keys);
+}
+
+static void numbers_are_whole_or_real_or_null(void **state)
+{
+    static const struct { double value; const char *text; } rows[] = {
+        {0, "0"}, {-0.0, "0"}, {8, "8"}, {0.5, "0.5"}, {3.12e14, "312000000000000"},
+        {NAN, "null"}, {INFINITY, "null"}, {-3, "-3"}, {1e300, "1e300"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        json_t *n = mfu_json_number(rows[i].value);
+        char *text = json_dumps(n, JSON_ENCODE_ANY);
+
+        assert_string_equal(text, rows[i].text);
+        free(text);
+        json_decref(n);
+    }
+}
+
+static void plan_has_everything_that_the_interface_names(void **state)
+{
+    static const char *const top[] = {"command", "schema", "scenario", "params", "memory", "step", "mfu", "bound", "fits", NULL};
+    static const char *const scenario[] = {
+        "gpu", "model", "batch", "accum", "precision", "runtime", "attention", "checkpoint", "optimizer",
+        "grad_clip", "cuda_graphs", "gpus", "nodes", "dp", "tp", "pp", "vpp", "cp", "ep", "sp", "zero",
+        "vram_reserved", "dataloader_ms", "clock_mhz", "power_w", "n_layer", "n_embd", "seq", "vocab_size", NULL};
+    static const char *const params[] = {"total", "trainable", "non_embedding", "active", NULL};
+    static const char *const memory_keys[] = {
+        "fits", "capacity_bytes", "parts", "peak_allocated_bytes", "peak_reserved_bytes", "context_bytes",
+        "smi_used_bytes", "fill", "peak_at", "capacity_assumed", "peak_tensors", NULL};
+    static const char *const step_keys[] = {
+        "step_time_s", "step_time_low_s", "step_time_high_s", "forward_s", "backward_s", "optimizer_s",
+        "communication_exposed_s", "idle_s", "tokens_per_step", "tokens_per_s", "samples_per_s", NULL};
+    static const char *const mfu_keys[] = {
+        "mfu", "hfu", "peak_flops", "model_flops_per_step", "hardware_flops_per_step", "achieved_flops",
+        "conventions", NULL};
+    struct mfu_plan p = {0};
+    json_t *o;
+
+    (void)state;
+    plan(&p, runs[0].gpu, runs[0].model, runs[0].settings);
+    o = mfu_json_plan(&p);
+    assert_keys(o, top);
+    assert_keys(json_object_get(o, "scenario"), scenario);
+    assert_keys(json_object_get(o, "params"), params);
+    assert_keys(json_object_get(o, "memory"), memory_keys);
+    assert_keys(json_object_get(o, "step"), step_keys);
+    assert_keys(json_object_get(o, "mfu"), mfu_keys);
+    assert_string_equal(json_string_value(json_object_get(json_object_get(o, "scenario"), "gpu")), "rtx4070");
+    assert_string_equal(json_string_value(json_object_get(json_object_get(o, "scenario"), "precision")), "bf16");
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(o, "params"), "total")), 124373760);
+    json_decref(o);
+    mfu_plan_release(&p);
+}
+
+static void parts_are_a_partition_in_whole_bytes(void **state)
+{
+    static const char *const names[] = {
+        "weights", "gradients", "optimizer", "weight_casts", "activations", "logits_loss", "workspace",
+        "communication", "other"};
+    struct mfu_plan p = {0};
+
+    (void)state;
+    for (size_t r = 0; r < LENGTH(runs); r++) {
+        json_t *o, *parts, *alive;
+        json_int_t sum = 0, peak;
+
+        plan(&p, runs[r].gpu, runs[r].model, runs[r].settings);
+        o = mfu_json_memory(&p);
+        assert_string_equal(json_string_value(json_object_get(o, "command")), "memory");
+        parts = json_object_get(o, "parts");
+        assert_int_equal(json_array_size(parts), LENGTH(names));
+        for (size_t i = 0; i < LENGTH(names); i++) {
+            json_t *part = json_array_get(parts, i);
+
+            assert_string_equal(json_string_value(json_object_get(part, "name")), names[i]);
+            assert_true(json_is_integer(json_object_get(part, "bytes")));
+            assert_true(json_integer_value(json_object_get(part, "bytes")) >= 0);
+            sum += json_integer_value(json_object_get(part, "bytes"));
+        }
+        peak = json_integer_value(json_object_get(o, "peak_allocated_bytes"));
+        assert_true(llabs(sum - peak) <= 1);
+        alive = json_object_get(o, "peak_tensors");
+        assert_true(json_array_size(alive) <= 12);
+        for (size_t i = 1; i < json_array_size(alive); i++) {
+            json_t *a = json_array_get(alive, i - 1), *b = json_array_get(alive, i);
+
+            assert_true(json_number_value(json_object_get(a, "bytes")) * json_number_value(json_object_get(a, "copies"))
+                        >= json_number_value(json_object_get(b, "bytes")) * json_number_value(json_object_get(b, "copies")));
+        }
+        json_decref(o);
+    }
+    mfu_plan_release(&p);
+}
+
+static void kernels_have_every_key_and_sum_up(void **state)
+{
+    static const char *const keys[] = {
+        "name", "phase", "kind", "count", "m", "n", "k", "flops", "bytes", "intensity", "bound", "time_s", "share",
+        "flops_per_s", "bytes_per_s", "waves", "sm_active", "tensor_active", "dram_active", NULL};
+    static const char *const roof_keys[] = {"name", "intensity", "flops_per_s", "share", "bound", NULL};
+    struct mfu_plan p = {0};
+    json_t *o, *row;
+    size_t i;
+    double sum = 0;
+
+    (void)state;
+    plan(&p, runs[0].gpu, runs[0].model, runs[0].settings);
+    o = mfu_json_kernels(&p);
+    json_array_foreach(json_object_get(o, "kernels"), i, row) {
+        assert_keys(row, keys);
+        sum += json_number_value(json_object_get(row, "time_s"));
+    }
+    assert_near(sum, json_number_value(json_object_get(o, "total_time_s")), 1e-12);
+    json_decref(o);
+
+    o = mfu_json_roofline(&p);
+    assert_true(json_array_size(json_object_get(o, "ceilings")) >= 3);
+    assert_near(json_number_value(json_object_get(o, "ridge")), 58.3e12 / 504e9, 1e-3);
+    json_array_foreach(json_object_get(o, "kernels"), i, row)
+        assert_keys(row, roof_keys);
+    json_decref(o);
+    mfu_plan_release(&p);
+}
+
+static void step_and_mfu_stand_alone(void **state)
+{
+    struct mfu_plan p = {0};
+    json_t *o;
+
+    (void)state;
+    plan(&p, runs[0].gpu, runs[0].model, runs[0].settings);
+    o = mfu_json_step(&p);
+    assert_string_equal(json_string_value(json_object_get(o, "command")), "step");
+    assert_near(json_number_value(json_object_get(o, "step_time_s")), p.step.time_s, 0);
+    json_decref(o);
+    o = mfu_json_mfu(&p);
+    assert_string_equal(json_string_value(json_object_get(o, "command")), "mfu");
+    assert_near(json_number_value(json_object_get(o, "mfu")), p.mfu.mfu, 0);
+    json_decref(o);
+    mfu_plan_release(&p);
+}
+
+/* ---- validation --------------------------------------------------------- */
+
+static void validation_lists_every_row(void **state)
+{
+    struct mfu_validated rows[] = {
+        {.id = "a", .source = "paper", .gpu = "h100-sxm", .runtime = "fused", .sharding = "none",
+         .measured_step_s = 1, .predicted_step_s = 1.1, .low_s = 0.9, .high_s = 1.3, .error = 0.1,
+         .measured_allocated_bytes = NAN, .predicted_allocated_bytes = 2e9, .measured_reserved_bytes = NAN,
+         .predicted_reserved_bytes = 3e9, .ran = 1, .fits = 1, .assumed = "runtime=fused for te; accum=1"},
+        {.id = "b", .gpu = "h100-sxm", .measured_step_s = NAN, .predicted_step_s = NAN, .low_s = NAN, .high_s = NAN,
+         .error = NAN, .ran = -1, .skipped = "several GPUs"},
+        {.id = "c", .gpu = "h100-sxm", .measured_step_s = NAN, .predicted_step_s = NAN, .low_s = NAN, .high_s = NAN,
+         .error = NAN, .ran = -1, .skipped = "several GPUs"},
+    };
+    struct mfu_validation v = {
+        .rows = rows, .n_rows = 3, .n_skipped = 2, .ran = 1, .ran_called_fit = 1,
+        .step = {.n = 1, .mape = 0.1, .median = 0.1, .bias = 0.1, .p90 = 0.1, .worst_id = "a", .coverage90 = 1},
+        .baseline = {.n = 0}};
+    struct mfu_term t = {.width = 60, .height = 24};
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    json_t *o = mfu_json_validation(&v), *summary, *row;
+
+    (void)state;
+    row = json_array_get(json_object_get(o, "rows"), 0);
+    assert_int_equal(json_array_size(json_object_get(row, "assumed")), 2);
+    assert_true(json_is_null(json_object_get(row, "skipped")));
+    assert_true(json_is_null(json_object_get(row, "measured_allocated_bytes")));
+    row = json_array_get(json_object_get(o, "rows"), 1);
+    assert_string_equal(json_string_value(json_object_get(row, "skipped")), "several GPUs");
+    assert_true(json_is_null(json_object_get(row, "ran")));
+    summary = json_object_get(o, "summary");
+    assert_near(json_number_value(json_object_get(json_object_get(summary, "step"), "mape")), 0.1, 0);
+    assert_true(json_is_null(json_object_get(json_object_get(summary, "memory_allocated"), "mape")));
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(summary, "fits"), "ran_called_fit")), 1);
+    assert_int_equal(json_integer_value(json_object_get(summary, "skipped")), 2);
+    json_decref(o);
+
+    mfu_text_validation(out, &t, &v);
+    fclose(out);
+    assert_non_null(strstr(text, "3 rows: 1 predicted, 2 skipped."));
+    assert_non_null(strstr(text, "several GPUs"));
+    assert_non_null(strstr(text, "10.0 %"));
+    assert_true(widest_line(text) <= 60);
+    free(text);
+}
+
+/* ---- the pieces --------------------------------------------------------- */
+
+static void bars_have_eighths_or_hashes(void **state)
+{
+    static const struct { double share; bool utf8; const char *bar; } rows[] = {
+        {0.5, false, "####    "}, {0.5, true, "\u2588\u2588\u2588\u2588    "}, {0, true, "        "},
+        {1. / 64, true, "\u258f       "}, {2, false, "########"}, {-1, true, "        "}, {NAN, false, "        "},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_term t = {.width = 80, .utf8 = rows[i].utf8};
+        char *text = NULL;
+        size_t size;
+        FILE *out = open_memstream(&text, &size);
+
+        mfu_text_bar(out, &t, rows[i].share, 8, true);
+        fclose(out);
+        assert_string_equal(text, rows[i].bar);
+        free(text);
+    }
+}
+
+static void widths_count_characters(void **state)
+{
+    char buf[16];
+
+    (void)state;
+    assert_int_equal(mfu_text_width(""), 0);
+    assert_int_equal(mfu_text_width("8 \u00d7 4"), 5);
+    assert_string_equal(mfu_text_percent(buf, 0.1234), "12.3 %");
+    assert_string_equal(mfu_text_percent(buf, NAN), "unknown");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(text_stays_within_the_window),
+        cmocka_unit_test(a_plan_is_one_screen),
+        cmocka_unit_test(colour_only_repeats),
+        cmocka_unit_test(the_plan_says_what_matters),
+        cmocka_unit_test(numbers_are_whole_or_real_or_null),
+        cmocka_unit_test(plan_has_everything_that_the_interface_names),
+        cmocka_unit_test(parts_are_a_partition_in_whole_bytes),
+        cmocka_unit_test(kernels_have_every_key_and_sum_up),
+        cmocka_unit_test(step_and_mfu_stand_alone),
+        cmocka_unit_test(validation_lists_every_row),
+        cmocka_unit_test(bars_have_eighths_or_hashes),
+        cmocka_unit_test(widths_count_characters),
+    };
+
+    return cmocka_run_group_tests(tests, open_catalog, close_catalog);
+}
