@@ -208,6 +208,8 @@ static void put_alone(struct fusion *f, int index)
     struct mfu_launch l = f->p->launches[index];
     int sources[MAX_SOURCES], n = 0;
 
+    if (l.kernel.traffic == MFU_C_DRAM_IRREGULAR)
+        l.kernel.traffic = MFU_C_DRAM_FUSED;    /* compiled for just this layout */
     if (l.fusion == MFU_COLUMN) {
         double was = 0, is = 0;
 

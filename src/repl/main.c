@@ -18,6 +18,7 @@
 #include "repl/line.h"
 #include "repl/session.h"
 #include "repl/talk.h"
+#include "repl/transcript.h"
 
 /* 0: all well.  1: a command failed.  2: the call was wrong.  3: a `check` was
  * not satisfied, so that `mfuplan plan.mfu && sbatch ...` works. */
@@ -31,17 +32,18 @@ struct job {
 
 struct options {
     bool json, quiet, ascii, no_color;
-    const char *data_dir;
+    const char *data_dir, *transcript;
     struct job *jobs;
     int n_jobs;
 };
 
-enum { JSON = 256, NO_COLOR, ASCII, DATA_DIR, VERSION };
+enum { JSON = 256, NO_COLOR, ASCII, DATA_DIR, TRANSCRIPT, VERSION };
 
 static const struct option long_options[] = {
     {"json", no_argument, NULL, JSON},         {"quiet", no_argument, NULL, 'q'},
     {"no-color", no_argument, NULL, NO_COLOR}, {"ascii", no_argument, NULL, ASCII},
     {"data-dir", required_argument, NULL, DATA_DIR}, {"version", no_argument, NULL, VERSION},
+    {"transcript", required_argument, NULL, TRANSCRIPT},
     {"help", no_argument, NULL, 'h'},          {"eval", required_argument, NULL, 'e'},
     {NULL, 0, NULL, 0},
 };
@@ -60,6 +62,8 @@ static const char usage[] =
     "      --no-color        no colours (as NO_COLOR in the environment)\n"
     "      --ascii           no characters beyond ASCII\n"
     "      --data-dir DIR    folder with models/ and gpus/ (also MFUPLAN_DATA_DIR)\n"
+    "      --transcript FILE run the lines of FILE that begin with '> ', and print it\n"
+    "                        with their answers in place: for tests\n"
     "      --version         print the version\n"
     "  -h, --help            print this\n"
     "\n"
@@ -124,6 +128,7 @@ static int read_options(int argc, char **argv, struct options *o)
         case ASCII:    o->ascii = true; break;
         case NO_COLOR: o->no_color = true; break;
         case DATA_DIR: o->data_dir = optarg; break;
+        case TRANSCRIPT: o->transcript = optarg; break;
         case VERSION:  return tell("mfuplan " MFUPLAN_VERSION "\n");
         case 'h':      return tell(usage);
         default:       return refuse(argv, c);
@@ -199,12 +204,18 @@ int main(int argc, char **argv)
     if ((status = read_options(argc, argv, &o)) >= 0)
         goto done;
     s->out = stdout;
+    s->errors = stderr;
     s->json = o.json;
     s->quiet = o.quiet;
     s->term = mfu_terminal_probe(STDOUT_FILENO, o.no_color ? MFU_SWITCHED_OFF : MFU_AUTO, o.ascii);
     if (mfu_session_open(s, o.data_dir, &err) < 0) {
         mfu_complain(s, &err);
         status = FAILED;
+        goto done;
+    }
+    if (o.transcript) {
+        if ((status = mfu_transcript(s, o.transcript, &err) < 0 ? FAILED : WELL))
+            mfu_complain(s, &err);
         goto done;
     }
     s->interactive = o.n_jobs == 0 && isatty(STDIN_FILENO);

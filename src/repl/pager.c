@@ -6,6 +6,8 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "repl/session.h"
 
@@ -24,10 +26,13 @@ static const char *program(void)
 
 void mfu_pager_begin(struct mfu_session *s)
 {
-    const char *name = program();
+    const char *name = program(), *type = getenv("TERM");
+    struct winsize size;
 
-    if (!s->interactive || !s->term.tty || s->depth > 0 || !*name || strcmp(name, "cat") == 0)
-        return;
+    if (!s->interactive || !s->term.tty || s->depth > 0 || !*name || strcmp(name, "cat") == 0
+        || !type || strcmp(type, "dumb") == 0
+        || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_row == 0)
+        return;                 /* a window that nobody knows is no window */
     pager.out = s->out;
     s->out = open_memstream(&pager.text, &pager.size);
     if (!s->out) {

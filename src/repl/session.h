@@ -41,7 +41,7 @@ struct mfu_session {
     struct mfu_scenario start;  /* what `reset` goes back to */
     struct mfu_plan plan;       /* reused by every answer */
     struct mfu_term term;       /* of stdout */
-    FILE *out;
+    FILE *out, *errors;         /* stdout, stderr */
     bool json, quiet, interactive, quit;
     bool broken;                /* stdout takes no more; nobody is told twice */
     int depth;                  /* of `source` in `source` */

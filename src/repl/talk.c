@@ -144,16 +144,16 @@ void mfu_wrap(FILE *out, const struct mfu_term *term, int used, int indent, cons
 
 /* ---- errors -------------------------------------------------------------- */
 
-static void put_place(const char *file, int line, int column)
+static void put_place(FILE *out, const char *file, int line, int column)
 {
     char safe[256];
 
-    fputs(mfu_printable(safe, sizeof safe, file), stderr);
+    fputs(mfu_printable(safe, sizeof safe, file), out);
     if (line > 0)
-        fprintf(stderr, ":%d", line);
+        fprintf(out, ":%d", line);
     if (line > 0 && column > 0)
-        fprintf(stderr, ":%d", column);
-    fputs(": ", stderr);
+        fprintf(out, ":%d", column);
+    fputs(": ", out);
 }
 
 /* mfuplan: plan.mfu:12:5: no setting is called 'sequ'
@@ -163,16 +163,16 @@ static void put_error(const struct mfu_session *s, const struct mfu_error *err)
     char safe[MFU_ERROR_TEXT];
     const struct mfu_place *p = &s->place;
 
-    fputs("mfuplan: ", stderr);
+    fputs("mfuplan: ", s->errors);
     if (p->script[0] && (p->line != err->line || strcmp(p->script, err->file) != 0))
-        put_place(p->script, p->line, p->column);
+        put_place(s->errors, p->script, p->line, p->column);
     if (err->file[0])
-        put_place(err->file, err->line, err->column);
+        put_place(s->errors, err->file, err->line, err->column);
     else if (p->command[0])
-        fprintf(stderr, "%s: ", p->command);
-    fprintf(stderr, "%s\n", mfu_printable(safe, sizeof safe, err->text));
+        fprintf(s->errors, "%s: ", p->command);
+    fprintf(s->errors, "%s\n", mfu_printable(safe, sizeof safe, err->text));
     if (err->suggestion[0])
-        fprintf(stderr, "hint: did you mean '%s'?\n",
+        fprintf(s->errors, "hint: did you mean '%s'?\n",
                 mfu_printable(safe, sizeof safe, err->suggestion));
 }
 
@@ -214,8 +214,8 @@ void mfu_warn(struct mfu_session *s, const struct mfu_error *err)
     char safe[MFU_ERROR_TEXT];
 
     fflush(s->out);
-    fprintf(stderr, "mfuplan: warning: %s\n", mfu_printable(safe, sizeof safe, err->text));
+    fprintf(s->errors, "mfuplan: warning: %s\n", mfu_printable(safe, sizeof safe, err->text));
     if (err->suggestion[0])
-        fprintf(stderr, "hint: did you mean '%s'?\n",
+        fprintf(s->errors, "hint: did you mean '%s'?\n",
                 mfu_printable(safe, sizeof safe, err->suggestion));
 }

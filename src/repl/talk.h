@@ -14,10 +14,10 @@ void mfu_say(struct mfu_session *, const char *format, ...) MFU_PRINTF(2, 3);
 /* One JSON object on one line; takes the reference.  NULL: memory was out. */
 int mfu_answer(struct mfu_session *, json_t *object, struct mfu_error *err);
 
-/* Tells the user what failed, on stderr, and with --json on stdout, too. */
+/* Tells the user what failed, on session->errors, and with --json on stdout, too. */
 void mfu_complain(struct mfu_session *, const struct mfu_error *err);
 
-/* Something that will fail later: on stderr, and the command has succeeded. */
+/* Something that will fail later, while the command has succeeded. */
 void mfu_warn(struct mfu_session *, const struct mfu_error *err);
 
 /* Says which word of the command that runs is meant; a column that `err` has
