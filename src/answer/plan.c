@@ -103,6 +103,7 @@ static void write_back(struct l2_state *l2, const struct mfu_kernel *k, const st
 static int price_all(struct mfu_plan *p)
 {
     const struct mfu_program *g = &p->program;
+    struct mfu_tilings tilings;
     struct l2_state l2 = {.reach_bytes = mfu_l2_reach(&p->machine)};
 
     if (g->n_launches > p->cap_prices || g->n_tensors > p->cap_touched) {
@@ -118,13 +119,14 @@ static int price_all(struct mfu_plan *p)
         p->touched = touched;
         p->cap_touched = g->cap_tensors;
     }
+    tilings.n = 0;
     for (int t = 0; t < g->n_tensors; t++)
         p->touched[t] = -INFINITY;
     for (int i = 0; i < g->n_launches; i++) {
         const struct mfu_launch *l = &g->launches[i];
         double absorbed = l->kernel.cold ? 0 : fmin(l->kernel.write_bytes, l2.reach_bytes - l2.dirty_bytes);
 
-        mfu_price_kernel(&p->machine, &l->kernel, still_hot(p, &l2, l), absorbed, &p->prices[i]);
+        mfu_price_kernel(&p->machine, &l->kernel, still_hot(p, &l2, l), absorbed, &tilings, &p->prices[i]);
         write_back(&l2, &l->kernel, &p->prices[i], absorbed, p->machine.bandwidth_bytes_s);
         for (int k = 0; k < l->n_in; k++)
             if (g->views[l->in[k]].tensor != 0)         /* not the weights as a whole */

@@ -39,18 +39,6 @@ struct mfu_price {
     double blocks, waves;       /* thread blocks and rounds of them; 0: unknown */
 };
 
-/* `hot_bytes` of what it reads are still in L2 since an earlier kernel;
- * `absorbed_bytes` of what it writes stay there until a later one. */
-void mfu_price_kernel(const struct mfu_machine *, const struct mfu_kernel *, double hot_bytes,
-                      double absorbed_bytes, struct mfu_price *);
-
-/* The same kernel when the tensor cores are busy for `duty` (0..1) of the time:
- * power and clocks settle in proportion. */
-void mfu_price_throttle(const struct mfu_machine *, const struct mfu_kernel *, double duty, struct mfu_price *);
-
-/* How much data can pass through L2 before older data is gone. */
-double mfu_l2_reach(const struct mfu_machine *);
-
 /* The tile that a GEMM is computed with, and what follows. */
 struct mfu_tiling {
     int tile_m, tile_n, split;  /* split: pieces of K */
@@ -58,6 +46,26 @@ struct mfu_tiling {
     double compute_s;
 };
 struct mfu_tiling mfu_gemm_tiling(const struct mfu_machine *, const struct mfu_kernel *);
+
+/* The last few of one machine: neighbouring layers multiply the same shapes. */
+#define MFU_TILINGS 32
+struct mfu_tilings {
+    int n;
+    struct { double m, n, k, batch; enum mfu_peak math; bool aligned; struct mfu_tiling tiling; } known[MFU_TILINGS];
+};
+
+/* `hot_bytes` of what it reads are still in L2 since an earlier kernel;
+ * `absorbed_bytes` of what it writes stay there until a later one.  Tilings
+ * that were found before are taken from the list, which may be NULL. */
+void mfu_price_kernel(const struct mfu_machine *, const struct mfu_kernel *, double hot_bytes,
+                      double absorbed_bytes, struct mfu_tilings *, struct mfu_price *);
+
+/* The same kernel when the tensor cores are busy for `duty` (0..1) of the time:
+ * power and clocks settle in proportion. */
+void mfu_price_throttle(const struct mfu_machine *, const struct mfu_kernel *, double duty, struct mfu_price *);
+
+/* How much data can pass through L2 before older data is gone. */
+double mfu_l2_reach(const struct mfu_machine *);
 
 /* Seconds of arithmetic of a fused attention kernel. */
 double mfu_attention_seconds(const struct mfu_machine *, const struct mfu_kernel *, struct mfu_price *);

@@ -27,6 +27,26 @@ static double larger(double a, double b)
     return x * sqrt(sqrt(1 + r * r * r * r));
 }
 
+static struct mfu_tiling tiling_of(const struct mfu_machine *m, const struct mfu_kernel *k, struct mfu_tilings *list)
+{
+    struct mfu_tiling t;
+
+    for (int i = 0; list && i < list->n; i++)
+        if (list->known[i].m == k->m && list->known[i].n == k->n && list->known[i].k == k->k
+            && list->known[i].batch == k->batch && list->known[i].math == k->math
+            && list->known[i].aligned == k->aligned)
+            return list->known[i].tiling;
+    t = mfu_gemm_tiling(m, k);
+    if (list && list->n < MFU_TILINGS) {
+        int i = list->n++;
+
+        list->known[i].m = k->m, list->known[i].n = k->n, list->known[i].k = k->k;
+        list->known[i].batch = k->batch, list->known[i].math = k->math, list->known[i].aligned = k->aligned;
+        list->known[i].tiling = t;
+    }
+    return t;
+}
+
 static void settle(const struct mfu_kernel *k, struct mfu_price *p)
 {
     double busy = larger(p->compute_s, p->memory_s);
@@ -38,7 +58,7 @@ static void settle(const struct mfu_kernel *k, struct mfu_price *p)
 }
 
 void mfu_price_kernel(const struct mfu_machine *m, const struct mfu_kernel *k, double hot_bytes,
-                      double absorbed_bytes, struct mfu_price *p)
+                      double absorbed_bytes, struct mfu_tilings *tilings, struct mfu_price *p)
 {
     double inside_bytes = hot_bytes + absorbed_bytes;
 
@@ -46,7 +66,7 @@ void mfu_price_kernel(const struct mfu_machine *m, const struct mfu_kernel *k, d
     if (k->launches <= 0)
         return;
     if (k->kind == MFU_GEMM) {
-        struct mfu_tiling t = mfu_gemm_tiling(m, k);
+        struct mfu_tiling t = tiling_of(m, k, tilings);
 
         p->compute_s = t.compute_s;
         p->blocks = t.blocks;

@@ -34,6 +34,9 @@ struct fusion {
     struct mfu_step *s;
     struct mfu_program *p;
     unsigned char (*fate)[MFU_LAUNCH_OUT];      /* of every launch's outputs */
+    /* Who reads an output: a chain of (launch, input) in the order of launches,
+     * packed into one number; -1 ends it. */
+    int (*first_reader)[MFU_LAUNCH_OUT], (*next_reader)[MFU_LAUNCH_IN];
     int *group_of;              /* group number of a launch, -1: none yet */
     int *segment_of;
     struct group open;
@@ -63,6 +66,35 @@ static int slot_of(const struct fusion *f, int view)
         if (f->p->views[l->out[k]].tensor == v->tensor)
             return k;
     return 0;
+}
+
+static void chain_readers(struct fusion *f)
+{
+    for (int i = 0; i < f->p->n_launches; i++)
+        for (int k = 0; k < MFU_LAUNCH_OUT; k++)
+            f->first_reader[i][k] = -1;
+    for (int i = f->p->n_launches - 1; i >= 0; i--)
+        for (int k = 0; k < f->p->launches[i].n_in; k++) {
+            int view = f->p->launches[i].in[k], producer = f->p->views[view].producer;
+            int *first;
+
+            if (producer < 0)
+                continue;
+            first = &f->first_reader[producer][slot_of(f, view)];
+            f->next_reader[i][k] = *first;
+            *first = i * MFU_LAUNCH_IN + k;
+        }
+}
+
+/* The next launch that reads an output, or -1; `at` walks along the chain. */
+static int next_reader(const struct fusion *f, int *at)
+{
+    int reader = *at;
+
+    if (reader < 0)
+        return -1;
+    *at = f->next_reader[reader / MFU_LAUNCH_IN][reader % MFU_LAUNCH_IN];
+    return reader / MFU_LAUNCH_IN;
 }
 
 /* ---- 1. what is saved, what is computed again --------------------------- */
@@ -136,23 +168,15 @@ static void decide(struct fusion *f)
 
         if (l->phase != MFU_FORWARD || !fusible(f, l))
             continue;
-        for (int k = 0; k < l->n_out; k++)
-            if (f->p->tensors[f->p->views[l->out[k]].tensor].last > i) {
-                /* Is any reader in backward? */
-                for (int j = i + 1; j < f->p->n_launches; j++) {
-                    const struct mfu_launch *r = &f->p->launches[j];
-                    bool reads = false;
+        for (int k = 0; k < l->n_out; k++) {
+            int at = f->first_reader[i][k];
 
-                    if (r->phase != MFU_BACKWARD || j > f->p->tensors[f->p->views[l->out[k]].tensor].last)
-                        continue;
-                    for (int m = 0; m < r->n_in; m++)
-                        reads |= f->p->views[r->in[m]].producer == i && slot_of(f, r->in[m]) == k;
-                    if (reads) {
-                        decide_saving(f, i, k);
-                        break;
-                    }
+            for (int reader; (reader = next_reader(f, &at)) >= 0;)
+                if (f->p->launches[reader].phase == MFU_BACKWARD) {
+                    decide_saving(f, i, k);
+                    break;
                 }
-            }
+        }
     }
 }
 
@@ -230,21 +254,18 @@ static void put_alone(struct fusion *f, int index)
 /* Whether anybody outside the group (or later, in backward) reads it. */
 static bool read_outside(const struct fusion *f, int launch, int slot, int group)
 {
-    int tensor = f->p->views[f->p->launches[launch].out[slot]].tensor;
+    int at = f->first_reader[launch][slot];
 
-    for (int j = launch + 1; j < f->p->n_launches && j <= f->p->tensors[tensor].last; j++) {
-        const struct mfu_launch *r = &f->p->launches[j];
+    for (int reader; (reader = next_reader(f, &at)) >= 0;) {
+        const struct mfu_launch *r = &f->p->launches[reader];
 
-        if (f->group_of[j] == group)
+        if (f->group_of[reader] == group)
             continue;
-        for (int m = 0; m < r->n_in; m++)
-            if (f->p->views[r->in[m]].producer == launch && slot_of(f, r->in[m]) == slot) {
-                if (r->phase != f->p->launches[launch].phase && f->fate[launch][slot] == AGAIN)
-                    continue;           /* computed again there */
-                if (r->fusion == MFU_COLUMN && f->fate[launch][slot] != WRITTEN)
-                    continue;           /* computed again there, too */
-                return true;
-            }
+        if (f->fate[launch][slot] == AGAIN && r->phase != f->p->launches[launch].phase)
+            continue;                   /* computed again there */
+        if (f->fate[launch][slot] != WRITTEN && r->fusion == MFU_COLUMN)
+            continue;                   /* computed again there, too */
+        return true;
     }
     return false;
 }
@@ -386,7 +407,7 @@ int mfu_fuse(struct mfu_step *s)
     struct fusion f = {.s = s, .p = p};
     struct mfu_launch *old;
     int cap;
-    void *scratch = calloc(n, sizeof *f.fate + 2 * sizeof *f.group_of);
+    void *scratch = calloc(n, sizeof *f.fate + 2 * sizeof *f.group_of + sizeof *f.first_reader + sizeof *f.next_reader);
 
     if (!scratch || s->failed || p->n_segments > 512) {
         free(scratch);
@@ -394,12 +415,15 @@ int mfu_fuse(struct mfu_step *s)
     }
     f.group_of = scratch;
     f.segment_of = f.group_of + n;
-    f.fate = (void *)(f.segment_of + n);
+    f.first_reader = (void *)(f.segment_of + n);
+    f.next_reader = (void *)(f.first_reader + n);
+    f.fate = (void *)(f.next_reader + n);
     for (int i = 0; i < p->n_launches; i++)
         f.group_of[i] = -1;
     for (int k = 0; k < p->n_segments; k++)
         for (int i = 0; i < p->segments[k].count; i++)
             f.segment_of[p->segments[k].first + i] = k;
+    chain_readers(&f);
     mark_needs(&f);
     decide(&f);
     for (int i = 0; i < p->n_launches; i++) {

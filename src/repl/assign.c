@@ -153,7 +153,11 @@ struct pair {
     int inside;                 /* where the value begins in its word */
 };
 
+#define NAMED 64                /* keys of one `set` that are answered for */
+
 struct reader {
+    struct mfu_key named[NAMED];
+    int n_named;
     struct mfu_session *session;
     struct mfu_scenario *next;
     struct mfu_arena arena;
@@ -240,6 +244,8 @@ static int apply(struct reader *r, const struct pair *p, struct mfu_error *err)
         : mfu_thing(p->key) == 'm'        ? mfu_choose_model(r->session, r->next, p->value, err)
                                           : mfu_scenario_set(r->next, p->key, p->value, err);
 
+    if (status == 0 && !mfu_thing(p->key) && r->n_named < NAMED)
+        r->named[r->n_named++] = mfu_scenario_key(r->next, p->key, NULL);
     if (status < 0 && !err->file[0]) {
         if (err->column == 0)
             err->column = 1;
@@ -249,9 +255,27 @@ static int apply(struct reader *r, const struct pair *p, struct mfu_error *err)
     return status;
 }
 
+/* What was set to what it was already has an answer, too. */
+static void say_unchanged(const struct reader *r, const struct mfu_scenario *old)
+{
+    struct mfu_config was, is;
+
+    mfu_scenario_resolve(old, &was, NULL);
+    mfu_scenario_resolve(r->next, &is, NULL);
+    for (int i = 0; i < r->n_named; i++) {
+        struct mfu_key k = r->named[i];
+        double value = mfu_key_value(&is, k);
+        char text[MFU_QUANTITY_MAX];
+
+        if (old->model == r->next->model && mfu_key_given(old, k) && same(mfu_key_value(&was, k), value))
+            mfu_say(r->session, "%s %s as before", mfu_key_name(r->next, k),
+                    mfu_key_format(text, r->next, k, value));
+    }
+}
+
 int mfu_assign(struct mfu_session *s, int argc, char **argv, int first, struct mfu_error *err)
 {
-    struct mfu_scenario next = s->memory.now;   /* try on a copy ... */
+    struct mfu_scenario old = s->memory.now, next = old;        /* try on a copy ... */
     struct reader r = {.session = s, .next = &next, .argc = argc, .at = first, .argv = argv};
     struct pair pair;
     int status = 0;
@@ -263,6 +287,8 @@ int mfu_assign(struct mfu_session *s, int argc, char **argv, int first, struct m
     }
     if (status == 0)
         status = mfu_install(s, &next, false, err);
+    if (status == 0)
+        say_unchanged(&r, &old);
     mfu_arena_free(&r.arena);
     return status;              /* ... nothing has changed unless all is well */
 }

@@ -63,7 +63,7 @@ static void repeat(FILE *out, const char *text, int n)
 
 /* ---- bars --------------------------------------------------------------- */
 
-void mfu_text_bar(FILE *out, const struct mfu_term *t, double share, int cells, bool fill)
+int mfu_text_bar(FILE *out, const struct mfu_term *t, double share, int cells)
 {
     static const char *const eighths[] = {"", "\u258f", "\u258e", "\u258d", "\u258c", "\u258b", "\u258a", "\u2589"};
     double filled = share > 0 ? fmin(share, 1) * cells : 0;
@@ -71,8 +71,7 @@ void mfu_text_bar(FILE *out, const struct mfu_term *t, double share, int cells, 
 
     repeat(out, t->utf8 ? "\u2588" : "#", n / 8);
     fputs(eighths[n % 8], out);
-    if (fill)
-        repeat(out, " ", cells - n / 8 - (n % 8 > 0));
+    return n / 8 + (n % 8 > 0);
 }
 
 static const char *mark(const struct mfu_term *t, int i)
@@ -327,43 +326,32 @@ static void put_cut(FILE *out, const struct mfu_term *t, const char *text, int w
     fputs(t->utf8 ? "\u2026" : "~", out);
 }
 
-static int last_column(const struct mfu_table *t, const int *widths)
-{
-    int last = 0;
-
-    for (int c = 0; c < t->n_columns; c++)
-        if (widths[c])
-            last = c;
-    return last;
-}
-
 /* `row` NULL: the titles. */
 static void print_row(FILE *out, const struct mfu_term *term, const struct mfu_table *t,
                       const struct mfu_table_row *row, const int *widths, int indent)
 {
-    int last = last_column(t, widths);
+    int blanks = indent;        /* still to be written, if anything follows */
 
-    repeat(out, " ", indent);
-    for (int c = 0; c <= last; c++) {
+    for (int c = 0; c < t->n_columns; c++) {
         const char *text = row ? row->cell[c] : t->columns[c].title;
-        int width = mfu_text_width(text);
+        bool bar = row && t->columns[c].bar;
+        int width = mfu_text_width(text), free = width < widths[c] ? widths[c] - width : 0;
 
-        if (!widths[c] || (c == last && !row && !*text))
+        if (!widths[c])
             continue;
-        if (row && t->columns[c].bar) {
-            mfu_text_bar(out, term, row->share, widths[c], c < last);
-        } else {
-            if (!t->columns[c].left)
-                repeat(out, " ", widths[c] - width);
-            if (row)
+        if (bar ? row->share > 0 : width > 0) {
+            repeat(out, " ", blanks + (bar || t->columns[c].left ? 0 : free));
+            if (bar)
+                free = widths[c] - mfu_text_bar(out, term, row->share, widths[c]);
+            else if (row)
                 put_cut(out, term, text, widths[c]);
             else
                 mfu_text_put(out, term, MFU_FAINT, text);
-            if (t->columns[c].left && c < last)
-                repeat(out, " ", widths[c] - width);
+            blanks = bar || t->columns[c].left ? free : 0;
+        } else {
+            blanks += widths[c];
         }
-        if (c < last)
-            repeat(out, " ", COLUMN_GAP);
+        blanks += COLUMN_GAP;
     }
     fputc('\n', out);
 }

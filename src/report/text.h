@@ -34,8 +34,8 @@ const char *mfu_text_percent(char buf[16], double share);
 
 /* ---- bars --------------------------------------------------------------- */
 
-/* A bar of `share` (0..1) of `cells` columns; `fill`: blanks up to there. */
-void mfu_text_bar(FILE *, const struct mfu_term *, double share, int cells, bool fill);
+/* A bar of `share` (0..1) of `cells` columns; returns how many it took. */
+int mfu_text_bar(FILE *, const struct mfu_term *, double share, int cells);
 
 /* A bar of several amounts next to each other; the mark of the i-th is what
  * its legend shows.  Beyond `limit` (0: none) the bar is drawn with '!'. */

@@ -174,6 +174,8 @@ static void print_plot(FILE *out, const struct mfu_term *t, const struct plot *g
         if (at >= 0)
             memcpy(axis + at, text, (size_t)n);
     }
+    for (int c = g->columns; c > 0 && axis[c - 1] == ' '; c--)
+        axis[c - 1] = '\0';
     fprintf(out, "%*s%s\n%*s%*s\n", MARGIN, "", axis, MARGIN, "", g->columns, "FLOP/byte");
 }
 

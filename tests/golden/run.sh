@@ -4,19 +4,20 @@
 #     run.sh PROGRAM DATA_DIR [--accept]
 #
 # With --accept the files take over what the program says; read the diff.
-program=$1 data=$2 accept=$3
+program=$(realpath "$1") data=$(realpath "$2") accept=$3
 here=$(cd "$(dirname "$0")" && pwd)
-out=$(mktemp) || exit 1
-trap 'rm -f "$out"' EXIT
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
 failed=0
 for file in "$here"/*.md; do
     # Not a pipe: a crash after the last line of output must be seen.
-    if ! "$program" --data-dir "$data" --transcript "$file" >"$out"; then
+    if ! "$program" --data-dir "$data" --transcript "$file" >out; then
         echo "$file: the program failed"
         failed=1
     elif [ "$accept" = --accept ]; then
-        cmp -s "$file" "$out" || cp "$out" "$file"
-    elif ! diff -u "$file" "$out"; then
+        cmp -s "$file" out || cp out "$file"
+    elif ! diff -u "$file" out; then
         failed=1
     fi
 done

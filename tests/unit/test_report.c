@@ -116,9 +116,10 @@ static void text_stays_within_the_window(void **state)
                         fail_msg("%d columns:\n%s", widths[w], text);
                     for (const char *c = text; *c && !utf8; c++)
                         assert_true((unsigned char)*c < 0x80);
-                    assert_null(strstr(text, "nan"));
+                    assert_null(strstr(text, "nan "));
                     assert_null(strstr(text, "inf "));
-                    assert_null(strstr(text, " \n"));
+                    if (strstr(text, " \n"))
+                        fail_msg("blanks at the end of a line:\n%s", text);
                     assert_int_equal(text[strlen(text) - 1], '\n');
                     free(text);
                 }
@@ -216,7 +217,7 @@ static void numbers_are_whole_or_real_or_null(void **state)
 {
     static const struct { double value; const char *text; } rows[] = {
         {0, "0"}, {-0.0, "0"}, {8, "8"}, {0.5, "0.5"}, {3.12e14, "312000000000000"},
-        {NAN, "null"}, {INFINITY, "null"}, {-3, "-3"}, {1e300, "1e300"},
+        {NAN, "null"}, {INFINITY, "null"}, {-3, "-3"}, {0x1p60, "1.152921504606847e18"},
     };
 
     (void)state;
@@ -407,8 +408,8 @@ static void validation_lists_every_row(void **state)
 static void bars_have_eighths_or_hashes(void **state)
 {
     static const struct { double share; bool utf8; const char *bar; } rows[] = {
-        {0.5, false, "####    "}, {0.5, true, "\u2588\u2588\u2588\u2588    "}, {0, true, "        "},
-        {1. / 64, true, "\u258f       "}, {2, false, "########"}, {-1, true, "        "}, {NAN, false, "        "},
+        {0.5, false, "####"}, {0.5, true, "\u2588\u2588\u2588\u2588"}, {0, true, ""},
+        {1. / 64, true, "\u258f"}, {2, false, "########"}, {-1, true, ""}, {NAN, false, ""},
     };
 
     (void)state;
@@ -418,7 +419,7 @@ static void bars_have_eighths_or_hashes(void **state)
         size_t size;
         FILE *out = open_memstream(&text, &size);
 
-        mfu_text_bar(out, &t, rows[i].share, 8, true);
+        assert_int_equal(mfu_text_bar(out, &t, rows[i].share, 8), mfu_text_width(rows[i].bar));
         fclose(out);
         assert_string_equal(text, rows[i].bar);
         free(text);

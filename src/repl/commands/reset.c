@@ -7,7 +7,7 @@
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
     (void)argc, (void)argv;
-    if (memcmp(&s->memory.now, &s->start, sizeof s->start) == 0)
+    if (s->depth == 0 && memcmp(&s->memory.now, &s->start, sizeof s->start) == 0)
         mfu_say(s, "as at the start");
     return mfu_install(s, &s->start, true, err);
 }

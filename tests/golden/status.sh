@@ -1,0 +1,98 @@
+#!/bin/sh
+# Exit statuses, places of errors, and that --json is one object on a line.
+#
+#     status.sh PROGRAM DATA_DIR
+program=$(realpath "$1") data=$(realpath "$2")
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+failed=0
+
+# expect STATUS STDERR-PATTERN ARGUMENT...: runs the program with the input that
+# `input` holds; an empty pattern wants no message at all.
+input=
+expect() {
+    want=$1 pattern=$2
+    shift 2
+    printf '%b' "$input" | "$program" --data-dir "$data" "$@" >out 2>err
+    got=$?
+    if [ $got -ne "$want" ]; then
+        echo "mfuplan $*: status $got, not $want"; cat err; failed=1
+    elif [ -z "$pattern" ] && [ -s err ]; then
+        echo "mfuplan $*: says:"; cat err; failed=1
+    elif [ -n "$pattern" ] && ! grep -q -- "$pattern" err; then
+        echo "mfuplan $*: does not say '$pattern':"; cat err; failed=1
+    fi
+}
+
+expect 0 '' -e 'plan'
+expect 0 '' --json -q --no-color --ascii -e 'plan'
+expect 0 '' --version
+expect 0 '' --help
+expect 2 "did you mean '--json'" --jsn
+expect 2 "no option '-x'" -x
+expect 2 'needs an argument' -e
+expect 1 'is not a folder' --data-dir /nonexistent -e plan
+expect 1 '^mfuplan: none.mfu: cannot be read: No such file' none.mfu
+expect 1 '^mfuplan: /: cannot be read' /
+expect 1 "^mfuplan: no command is called 'paln'" -e 'paln'
+expect 1 "^hint: did you mean 'plan'?" -e 'paln'
+expect 1 '^mfuplan: set: batch: ' -e 'set batch 0; check 0'
+expect 3 '^mfuplan: check: not satisfied: mfu > 40 (mfu = ' -e 'check mfu > 40'
+expect 0 '' -e 'check mfu > 0; quit; nonsense'
+expect 0 '' -e 'set batch 2' -e 'check batch == 2'
+
+input='set batch 2\n\n  set batch 8 sequ 9\nnonsense\n'
+expect 1 "^mfuplan: stdin:3:15: no setting is called 'sequ'"
+expect 1 "^mfuplan: stdin:3:15: " -
+printf '%b' "$input" >a.mfu
+expect 1 "^mfuplan: a.mfu:3:15: " a.mfu
+echo 'source a.mfu' >b.mfu
+expect 1 "^mfuplan: a.mfu:3:15: \|b.mfu:1" b.mfu
+echo 'source c.mfu' >c.mfu
+expect 1 'more than 16 deep' c.mfu
+input='\357\273\277set batch 8\r\nprint batch\r\n'
+expect 0 ''
+[ "$(tail -1 out)" = 8 ] || { echo 'a byte order mark or CR is in the way'; failed=1; }
+input='set ba\000tch 8\n'
+expect 1 '^mfuplan: stdin:1:7: a byte 0'
+input='print \377\376\033[31m\n'
+expect 1 '^mfuplan: stdin:1:'
+grep -q "$(printf '\033')" err && { echo 'control characters reach the terminal'; failed=1; }
+input=
+head -c 70000 /dev/zero | tr '\0' a >long.mfu
+expect 1 'longer than 65535 bytes' long.mfu
+head -c 60000 /dev/zero | tr '\0' a >long.mfu
+expect 1 'no command' long.mfu
+(printf 'set'; yes ' batch 3' | head -7000 | tr -d '\n') >words.mfu
+expect 0 '' words.mfu
+
+# A disk that is full, a reader that has gone.
+"$program" --data-dir "$data" -e plan >/dev/full 2>err
+[ $? -eq 1 ] && grep -q 'standard output: No space' err || { echo 'a full disk goes unseen'; failed=1; }
+{ "$program" --data-dir "$data" -e 'plan; show; show; show; show; show; show; show' 2>err
+  echo $? >status; } | head -1 >/dev/null
+[ "$(cat status)" -eq 0 ] || [ ! -s err ] || { echo 'a closed pipe makes noise:'; cat err; failed=1; }
+
+# One object on a line, for every command that answers.
+for command in plan memory step mfu kernels roofline gpu model 'gpu h100-sxm' 'model gpt2-xl' show \
+    'show batch' 'show gpu' 'show model' 'show coefficients' keep 'print mfu' 'check batch == 1' \
+    'complete se' help; do
+    expect 0 '' --json -e "$command"
+    python3 -c '
+import json, sys
+lines = open("out").read().splitlines()
+assert len(lines) == 1, "%d lines" % len(lines)
+answer = json.loads(lines[0])
+assert answer["schema"] == 1 and answer["command"] == sys.argv[1].split()[0], answer
+' "$command" || { echo "--json $command"; failed=1; }
+done
+expect 1 "no setting is called 'sequ'" --json -e 'set batch 4; undo; redo; set sequ 9'
+python3 -c '
+import json
+e = json.loads(open("out").read())["error"]
+assert e["command"] == "set" and e["suggestion"] == "seq" and "sequ" in e["message"], e
+' || failed=1
+expect 3 'not satisfied' --json -e 'check batch > 1'
+grep -q '"satisfied":false' out || { echo 'check does not answer'; failed=1; }
+exit $failed

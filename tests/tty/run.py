@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Conversations over a pseudo-terminal: run.py PROGRAM DATA_DIR [FILE.tty ...]
+
+Lines of a conversation: `$ OPTIONS`, `> TEXT` waits for it, `< KEYS` types them
+(^M Enter, ^I Tab, ^C, ^D ...), `= N` is the exit status, `h LINE` a line of the
+history, in order.  Keys are typed when what was awaited has come.
+"""
+import glob, os, pty, re, select, signal, stat, sys, tempfile, time
+
+PATIENCE_S = 10
+
+
+class Conversation:
+    def __init__(self, program, data, options, folder):
+        self.history = os.path.join(folder, "history")
+        environment = dict(os.environ, TERM="dumb", INPUTRC="/dev/null", COLUMNS="80", LC_ALL="C",
+                           MFUPLAN_HISTORY=self.history, MFUPLAN_PAGER="cat")
+        self.seen = ""
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.execve(program, [program, "--data-dir", data, "--ascii", *options], environment)
+
+    def read(self, until):
+        if not select.select([self.fd], [], [], max(0, until - time.monotonic()))[0]:
+            raise AssertionError("timed out")
+        try:
+            more = os.read(self.fd, 4096).decode(errors="replace")
+        except OSError:
+            more = ""
+        if not more:
+            raise AssertionError("it has ended")
+        self.seen += more
+
+    def wait(self, text):
+        until = time.monotonic() + PATIENCE_S
+        while text not in self.seen:
+            self.read(until)
+        self.seen = self.seen.split(text, 1)[1]
+
+    def type(self, keys):
+        keys = re.sub(r"\^([A-Z])", lambda m: chr(ord(m[1]) - 64), keys)
+        os.write(self.fd, keys.encode())
+
+    def status(self):
+        until = time.monotonic() + PATIENCE_S
+        try:
+            while True:
+                self.read(until)
+        except AssertionError as end:
+            if str(end) != "it has ended":
+                raise
+        _, status = os.waitpid(self.pid, 0)
+        self.pid = 0
+        return os.waitstatus_to_exitcode(status)    # negative: died by a signal
+
+
+def run(program, data, path):
+    lines = open(path).read().splitlines()
+    options = [word for line in lines if line.startswith("$ ") for word in line[2:].split()]
+    with tempfile.TemporaryDirectory() as folder:
+        c = Conversation(program, data, options, folder)
+        try:
+            for number, line in enumerate(lines, 1):
+                try:
+                    if line.startswith("> "):
+                        c.wait(line[2:])
+                    elif line.startswith("< "):
+                        c.type(line[2:])
+                    elif line.startswith("= "):
+                        assert (got := c.status()) == int(line[2:]), f"exit status {got}"
+                        assert stat.S_IMODE(os.stat(c.history).st_mode) == 0o600, "mode of the history"
+                except AssertionError as problem:
+                    return f"{path}:{number}: {line}: {problem}; seen: {c.seen!r}"
+            wanted = [line[2:] for line in lines if line.startswith("h ")]
+            if wanted and (got := open(c.history).read().splitlines()) != wanted:
+                return f"{path}: the history is {got}"
+        finally:
+            if c.pid:
+                os.kill(c.pid, signal.SIGKILL)
+                os.waitpid(c.pid, 0)
+            os.close(c.fd)
+    return None
+
+
+if __name__ == "__main__":
+    program, data = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    files = sys.argv[3:] or sorted(glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)), "*.tty")))
+    problems = [problem for path in files if (problem := run(program, data, path))]
+    print(*problems, sep="\n", end="\n" if problems else "")
+    sys.exit(1 if problems else 0)
