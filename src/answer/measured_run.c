@@ -32,7 +32,7 @@ static const struct word runtimes[] = {
 static const struct word precisions[] = {
     {"fp32", "fp32", NULL}, {"tf32", "tf32", NULL}, {"fp16-amp", "fp16", NULL}, {"bf16-amp", "bf16", NULL},
     {"bf16-pure", "bf16-pure", NULL}, {"fp8", "fp8", NULL},
-    {"fp16-amp-o2", "fp16", "precision=fp16 for fp16-amp-o2"},
+    {"fp16-amp-o2", "fp16", "precision=fp16 with zero=1 for fp16-amp-o2: 16-bit weights, fp32 masters"},
     {"bf16-fsdp", "bf16-pure", "precision=bf16-pure for bf16-fsdp"},
     {"mxfp8", "fp8", "precision=fp8 for mxfp8"},
     {"nvfp4", NULL, "precision nvfp4 is not modelled"},
@@ -296,6 +296,8 @@ static bool set_runtime(struct reading *r)
     if (!translate(r, "compile", "runtime", runtimes) || !translate(r, "precision", "precision", precisions)
         || !translate(r, "attention", "attention", attentions) || !translate(r, "act_ckpt", "checkpoint", checkpoints)
         || !set_optimizer(r))
+        return false;
+    if (strcmp(get(r, "precision"), "fp16-amp-o2") == 0 && !set(r, "zero", "1"))
         return false;
     /* What only the notes say. */
     if (strcmp(get(r, "precision"), "fp32") == 0 && strstr(notes, "uses TF32")) {

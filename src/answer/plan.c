@@ -301,9 +301,10 @@ static void interval(struct mfu_plan *p)
             share[which] += busy / total;
         }
     share[MFU_C_DISPATCH_EAGER] = p->limit == MFU_LIMIT_LAUNCH ? 1 : p->step.idle_s / total;
-    variance = pow(p->machine.c[MFU_C_MODEL_SIGMA], 2);
+    variance = pow(p->machine.c[p->config.runtime == MFU_EAGER ? MFU_C_MODEL_SIGMA_EAGER : MFU_C_MODEL_SIGMA], 2);
     for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++)
-        variance += pow(share[i] * known->sigma[i], 2);
+        if (share[i] > 0 && known->sigma[i] > 0)
+            variance += pow(share[i] * known->sigma[i], 2);
     p->step.low_s = total * exp(-1.645 * sqrt(variance));
     p->step.high_s = total * exp(1.645 * sqrt(variance));
 }

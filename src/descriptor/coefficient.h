@@ -71,7 +71,8 @@ struct mfu_yaml;
     X(CUBLAS_WORKSPACE, "memory.cublas_workspace", MFU_BYTES, 0, 1e10, "cuBLAS workspace of one handle and stream") \
     X(RESERVED_EAGER,   "memory.reserved_eager", MFU_RATIO, 1, 3, "reserved over peak allocated of the caching allocator, eager") \
     X(RESERVED_COMPILE, "memory.reserved_compile", MFU_RATIO, 1, 3, "the same, compiled") \
-    X(MODEL_SIGMA,      "model.sigma",       MFU_RATIO,   0, 2, "spread of measured over predicted step times that the coefficients do not explain")
+    X(MODEL_SIGMA,      "model.sigma",       MFU_RATIO,   0, 2, "spread of measured over predicted step times that the coefficients do not explain, compiled or hand-written runtimes") \
+    X(MODEL_SIGMA_EAGER, "model.sigma_eager", MFU_RATIO,  0, 2, "the same for eager PyTorch, whose kernels and host vary more")
 
 enum mfu_coefficient {
 #define X(id, ...) MFU_C_##id,

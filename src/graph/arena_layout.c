@@ -36,6 +36,18 @@ static bool only_added(const struct mfu_step *s, int i)
     return false;
 }
 
+/* Whether op `i` is only a factor of a product. */
+static bool gated(const struct mfu_step *s, int i)
+{
+    const struct mfu_model *m = s->config->model;
+
+    for (int k = i + 1; k < m->n_ops; k++)
+        for (int j = 0; j < m->ops[k].n_in; j++)
+            if (m->ops[k].in[j] == i)
+                return is(&s->operations[k], "multiply");
+    return false;
+}
+
 void mfu_arena_layout(struct mfu_step *s)
 {
     struct mfu_program *p = s->program;
@@ -63,9 +75,11 @@ void mfu_arena_layout(struct mfu_step *s)
                 own += 8 + (recomputable && c->checkpoint == MFU_FULL ? 0 : e * op->out_width);
             } else if (is(op, "linear") && sec->name == s->logits_section && op->out_width == s->logits_width) {
                 widest = fmax(widest, op->out_width);
-            } else if (is(op, "linear") || is(op, "rotary")) {
-                widest = fmax(widest, is(op, "linear") && op->out_width != residual && !only_added(s, i) && !hidden ? op->out_width : 0);
+            } else if (is(op, "linear")) {      /* rotary works in place */
+                widest = fmax(widest, op->out_width != residual && !only_added(s, i) && !hidden ? op->out_width : 0);
                 own += only_added(s, i) ? 0 : e * op->out_width;
+            } else if (is(op, "activation") && i + 1 < m->n_ops && gated(s, i)) {
+                continue;               /* one kernel with the gate's product */
             } else if (is(op, "activation") || is(op, "multiply")) {
                 hidden = fmax(hidden, op->out_width);
                 if (recomputable && c->checkpoint != MFU_NONE)

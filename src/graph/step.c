@@ -803,7 +803,8 @@ static void constant_memory(struct mfu_step *s)
     p->constant_bytes[MFU_PART_GRADIENTS] = gradients_stay ? gradient * p->params : 0;
     p->constant_bytes[MFU_PART_OPTIMIZER] = mfu_optimizer_state_bytes(c, p)
         + (s->numerics.weight == MFU_F16 && c->precision != MFU_BF16_PURE ? 4 * p->params : 0);     /* masters */
-    p->constant_bytes[MFU_PART_COMMUNICATION] = mfu_half_engine(c) ? 2 * 2 * fmin(p->params, ENGINE_BUCKET) : 0;
+    p->constant_bytes[MFU_PART_COMMUNICATION] = c->setting[MFU_S_ZERO] < 2 || !mfu_half_engine(c)
+        ? 0 : (c->setting[MFU_S_ZERO] == 3 ? 2 : 1) * 2 * fmin(p->params, ENGINE_BUCKET);
     p->constant_bytes[MFU_PART_ACTIVATIONS] = inputs;
     /* Handles belong to threads: forward's and the autograd engine's. */
     p->constant_bytes[MFU_PART_WORKSPACE] = s->runtime->half_weights ? workspace : 2 * workspace;

@@ -3,6 +3,7 @@
  */
 #include "report/text.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -63,11 +64,18 @@ static void repeat(FILE *out, const char *text, int n)
 
 /* ---- bars --------------------------------------------------------------- */
 
+/* Length of a bar in eighths of a column. */
+static int eighths_of(const struct mfu_term *t, double share, int cells)
+{
+    double filled = share > 0 ? fmin(share, 1) * cells : 0;
+
+    return t->utf8 ? (int)(filled * 8 + 0.5) : 8 * (int)(filled + 0.5);
+}
+
 int mfu_text_bar(FILE *out, const struct mfu_term *t, double share, int cells)
 {
     static const char *const eighths[] = {"", "\u258f", "\u258e", "\u258d", "\u258c", "\u258b", "\u258a", "\u2589"};
-    double filled = share > 0 ? fmin(share, 1) * cells : 0;
-    int n = t->utf8 ? (int)(filled * 8 + 0.5) : 8 * (int)(filled + 0.5);
+    int n = eighths_of(t, share, cells);
 
     repeat(out, t->utf8 ? "\u2588" : "#", n / 8);
     fputs(eighths[n % 8], out);
@@ -151,15 +159,27 @@ static void make_room(struct mfu_flow *f, int width, const char *between)
     f->empty = false;
 }
 
+/* A number and its unit stay together: the blank after a digit is no place to
+ * break a line. */
+static char *next_word(char **rest)
+{
+    char *word = *rest + strspn(*rest, " "), *end = word + strcspn(word, " ");
+
+    if (end > word && isdigit((unsigned char)end[-1]) && *end == ' ' && end[1] != ' ')
+        end += 1 + strcspn(end + 1, " ");
+    *rest = end + (*end == ' ');
+    *end = '\0';
+    return *word ? word : NULL;
+}
+
 static void words(struct mfu_flow *f, int style, char *text, const char *between)
 {
     char *rest = text;
 
-    for (char *word; (word = strsep(&rest, " ")) != NULL; between = " ")
-        if (*word) {
-            make_room(f, mfu_text_width(word), between);
-            mfu_text_put(f->out, f->term, style, word);
-        }
+    for (char *word; (word = next_word(&rest)) != NULL; between = " ") {
+        make_room(f, mfu_text_width(word), between);
+        mfu_text_put(f->out, f->term, style, word);
+    }
 }
 
 static void piece(struct mfu_flow *f, int style, int marked, const char *format, va_list args)
@@ -339,7 +359,7 @@ static void print_row(FILE *out, const struct mfu_term *term, const struct mfu_t
 
         if (!widths[c])
             continue;
-        if (bar ? row->share > 0 : width > 0) {
+        if (bar ? eighths_of(term, row->share, widths[c]) > 0 : width > 0) {
             repeat(out, " ", blanks + (bar || t->columns[c].left ? 0 : free));
             if (bar)
                 free = widths[c] - mfu_text_bar(out, term, row->share, widths[c]);

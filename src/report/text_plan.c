@@ -20,10 +20,12 @@
 static void model_name(char *text, size_t size, const struct mfu_config *c)
 {
     size_t n = (size_t)snprintf(text, size, "%s", c->model->slug);
+    double file[MFU_MAX_DIMS];
     int given = 0;
 
+    mfu_model_dim_values(c->model, file);
     for (int i = 0; i < c->model->n_dims && n < size; i++)
-        if (c->dim_origin[i] == MFU_ORIGIN_USER) {
+        if (c->dim_origin[i] == MFU_ORIGIN_USER && c->dim[i] != file[i]) {
             if (given == 4) {
                 snprintf(text + n, size - n, ", %s", "more");
                 return;
@@ -242,13 +244,13 @@ static void notes(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
     if (!s->gpu_given || !s->model_given || p->memory.capacity_assumed || !p->memory.fits) {
         f = mfu_flow_start(out, t, "note", INDENT);
         if (!s->gpu_given)
-            mfu_flow_words(&f, MFU_WARN, "no GPU chosen: %s is assumed (gpu NAME).", p->config.gpu->slug);
+            mfu_flow_piece(&f, MFU_WARN, "no GPU chosen (gpu NAME): %s", p->config.gpu->slug);
         if (!s->model_given)
-            mfu_flow_words(&f, MFU_WARN, "no model chosen: %s is assumed (model NAME).", p->config.model->slug);
+            mfu_flow_piece(&f, MFU_WARN, "no model chosen (model NAME): %s", p->config.model->slug);
         if (p->memory.capacity_assumed)
-            mfu_flow_words(&f, MFU_WARN, "the capacity is estimated: nobody reported what this card offers a process.");
+            mfu_flow_piece(&f, MFU_WARN, "capacity estimated: no report of this card is known");
         if (!p->memory.fits)
-            mfu_flow_words(&f, MFU_WARN, "times are those of a card that it would fit on.");
+            mfu_flow_piece(&f, MFU_WARN, "times are those of a card that it would fit on");
         mfu_flow_end(&f);
     }
     f = mfu_flow_start(out, t, "next", INDENT);
