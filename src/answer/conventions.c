@@ -145,13 +145,13 @@ static const struct row {
 } rows[] = {
     {"nanogpt", "6 N + 12 L d T, no positions", "always an A100", nanogpt, a100_peak},
     {"palm", "6 N + 12 L d T", "this card", palm, own_peak},
-    {"causal", "exact products, half attention", "this card", causal, own_peak},
+    {"causal", "products, half attention", "this card", causal, own_peak},
     {"llm.c", "6 N + 6 L d T", "its table: this card in bf16", llmc, llmc_peak},
     {"megatron", "as causal (since 2025)", "prints FLOP/s; this card", causal, own_peak},
-    {"megatron-2021", "exact products, full attention", "prints FLOP/s; this card", megatron_2021, own_peak},
+    {"megatron-2021", "products, full attention", "prints FLOP/s; this card", megatron_2021, own_peak},
     {"torchtitan", "6 N + 12 L d T, no embedding", "its table: unknown is an A100", torchtitan, torchtitan_peak},
     {"6n", "6 N", "this card", six_n, own_peak},
-    {"hfu", "computed, with recomputation", "this card", hardware, own_peak},
+    {"hfu", "what is really computed", "this card", hardware, own_peak},
 };
 // clang-format on
 _Static_assert(sizeof rows / sizeof rows[0] <= MFU_CONVENTIONS_MAX, "conventions.h: too many conventions");

@@ -329,7 +329,7 @@ static void read_measurements(struct reading *r)
     snprintf(run->mfu_convention, sizeof run->mfu_convention, "%s", get(r, "mfu_convention"));
     run->allocated_bytes = number(r, "mem_allocated_gib") * 0x1p30;
     run->reserved_bytes = number(r, "mem_reserved_gib") * 0x1p30;
-    run->reserved_is_smi = strstr(notes, "nvidia-smi") || strstr(notes, "NVML");
+    run->reserved_is_smi = strstr(notes, "nvidia-smi") || strstr(notes, "NVML") || strstr(notes, "device memory usage");
     if (strstr(notes, "upper bound")) {
         run->allocated_bytes = run->reserved_bytes = NAN;
         assume(r, "memory is an upper bound: not compared");

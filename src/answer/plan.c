@@ -313,7 +313,7 @@ int mfu_plan_make(struct mfu_plan *p, const struct mfu_scenario *scenario, struc
 {
     p->scenario = *scenario;
     if (mfu_scenario_resolve(&p->scenario, &p->config, err) < 0
-        || mfu_step_build(&p->config, &p->program, err) < 0)
+        || mfu_step_build(&p->config, false, &p->program, err) < 0)
         return -1;
     mfu_machine_make(&p->config, &p->machine);
     if (price_all(p) < 0)

@@ -41,7 +41,7 @@ struct fusion {
     int *segment_of;
     struct group open;
     int n_groups, n_merged;
-    int segment_first[512], segment_count[512];
+    int *segment_first, *segment_count;
 };
 
 static bool fusible(const struct fusion *f, const struct mfu_launch *l)
@@ -407,13 +407,16 @@ int mfu_fuse(struct mfu_step *s)
     struct fusion f = {.s = s, .p = p};
     struct mfu_launch *old;
     int cap;
-    void *scratch = calloc(n, sizeof *f.fate + 2 * sizeof *f.group_of + sizeof *f.first_reader + sizeof *f.next_reader);
+    size_t per_launch = sizeof *f.fate + 2 * sizeof *f.group_of + sizeof *f.first_reader + sizeof *f.next_reader;
+    void *scratch = calloc(1, n * per_launch + 2 * (size_t)p->n_segments * sizeof *f.segment_first);
 
-    if (!scratch || s->failed || p->n_segments > 512) {
+    if (!scratch || s->failed) {
         free(scratch);
         return -1;
     }
-    f.group_of = scratch;
+    f.segment_first = scratch;
+    f.segment_count = f.segment_first + p->n_segments;
+    f.group_of = f.segment_count + p->n_segments;
     f.segment_of = f.group_of + n;
     f.first_reader = (void *)(f.segment_of + n);
     f.next_reader = (void *)(f.first_reader + n);
@@ -440,9 +443,10 @@ int mfu_fuse(struct mfu_step *s)
         put_alone(&f, i);
     }
     close_group(&f);
-    free(scratch);
-    if (s->failed)
+    if (s->failed) {
+        free(scratch);
         return -1;
+    }
 
     old = p->launches, cap = p->cap_launches;   /* swap the lists */
     p->launches = s->merged, p->cap_launches = s->cap_merged, p->n_launches = f.n_merged;
@@ -453,5 +457,6 @@ int mfu_fuse(struct mfu_step *s)
         at = p->segments[k].first + p->segments[k].count;
     }
     new_lifetimes(&f);
+    free(scratch);
     return 0;
 }

@@ -291,17 +291,17 @@ int mfu_matmul(struct mfu_step *s, const char *suffix, enum mfu_peak math, doubl
 
 /* ---- nodes -------------------------------------------------------------- */
 
-struct mfu_node *mfu_node_at(struct mfu_step *s, int index)
+struct mfu_step_node *mfu_node_at(struct mfu_step *s, int index)
 {
     return &s->nodes[index];
 }
 
-int mfu_input(struct mfu_step *s, const struct mfu_node *n, int i)
+int mfu_input(struct mfu_step *s, const struct mfu_step_node *n, int i)
 {
     return n->in[i] == MFU_TOKENS_IN ? MFU_NO_VIEW : s->nodes[n->in[i]].out;
 }
 
-int mfu_save(struct mfu_step *s, struct mfu_node *n, int view)
+int mfu_save(struct mfu_step *s, struct mfu_step_node *n, int view)
 {
     (void)s;
     if (n->n_saved < MFU_SAVED)
@@ -309,9 +309,9 @@ int mfu_save(struct mfu_step *s, struct mfu_node *n, int view)
     return view;
 }
 
-void mfu_give(struct mfu_step *s, struct mfu_node *n, int i, int view)
+void mfu_give(struct mfu_step *s, struct mfu_step_node *n, int i, int view)
 {
-    struct mfu_node *target;
+    struct mfu_step_node *target;
     int sum;
 
     if (n->in[i] == MFU_TOKENS_IN)
@@ -340,12 +340,12 @@ void mfu_give(struct mfu_step *s, struct mfu_node *n, int i, int view)
     target->gradient = sum;
 }
 
-bool mfu_makes_logits(const struct mfu_step *s, const struct mfu_node *n)
+bool mfu_makes_logits(const struct mfu_step *s, const struct mfu_step_node *n)
 {
     return n->section == s->logits_section && n->op->out_width == s->logits_width;
 }
 
-double mfu_chunks(const struct mfu_step *s, const struct mfu_node *n)
+double mfu_chunks(const struct mfu_step *s, const struct mfu_step_node *n)
 {
     bool loss = strcmp(n->op->primitive->name, "loss") == 0;
 
@@ -373,7 +373,7 @@ void mfu_offer_result(struct mfu_step *s, int view, bool matmul)
 {
     bool keep = !matmul || s->n_gemms++ % 2 == 0;
 
-    if (s->selective && !s->recomputing && s->n_kept < (int)(sizeof s->kept / sizeof s->kept[0]))
+    if (s->selective && !s->recomputing && ROOM(s, s->kept, s->n_kept, s->cap_kept))
         s->kept[s->n_kept++] = keep ? view : MFU_NO_VIEW;
 }
 
@@ -385,7 +385,7 @@ bool mfu_last_recomputed(const struct mfu_step *s, int index)
 
 /* ---- parameters --------------------------------------------------------- */
 
-int mfu_weight(struct mfu_step *s, struct mfu_node *n, int which)
+int mfu_weight(struct mfu_step *s, struct mfu_step_node *n, int which)
 {
     struct mfu_parameter *p;
     int weight;
@@ -420,7 +420,7 @@ static void accumulate(struct mfu_step *s, int view)
     l->kernel.launches *= share;
 }
 
-void mfu_give_parameter(struct mfu_step *s, struct mfu_node *n, int which, int view)
+void mfu_give_parameter(struct mfu_step *s, struct mfu_step_node *n, int which, int view)
 {
     struct mfu_parameter *p = &s->parameters[n->parameter[which]];
 
@@ -446,9 +446,9 @@ void mfu_give_parameter(struct mfu_step *s, struct mfu_node *n, int which, int v
     if (s->config->accum == 1 && !s->runtime->gemm_accumulates) {
         mfu_keep(s, view);              /* becomes .grad */
     } else if (s->runtime->gradients_at_end) {
-        if (s->n_deferred < (int)(sizeof s->deferred[0] / sizeof s->deferred[0][0])) {
-            s->deferred[0][s->n_deferred] = s->node;
-            s->deferred[1][s->n_deferred++] = view;
+        if (ROOM(s, s->deferred, s->n_deferred, s->cap_deferred)) {
+            s->deferred[s->n_deferred].node = s->node;
+            s->deferred[s->n_deferred++].view = view;
         }
     } else {
         accumulate(s, view);
@@ -559,7 +559,8 @@ struct stretch {
     double repeat;
     int first_kept;             /* of its results in mfu_step.kept */
 };
-#define MAX_STRETCHES (3 * MFU_MAX_SECTIONS)
+/* More layers than that are counted even when unrolling. */
+#define MOST_UNROLLED 1000
 
 static void open_segment(struct mfu_step *s, const char *section, enum mfu_phase phase, double repeat)
 {
@@ -590,7 +591,7 @@ static void add_nodes(struct mfu_step *s, struct stretch *st, int *at)
     st->first_node = s->n_nodes;
     for (int i = st->section->first; i < st->section->first + st->section->count; i++) {
         const struct mfu_model_op *source = &m->ops[i];
-        struct mfu_node *n;
+        struct mfu_step_node *n;
 
         if (s->left_out[i]) {
             at[i] = source->n_in == 0 ? MFU_TOKENS_IN
@@ -600,7 +601,7 @@ static void add_nodes(struct mfu_step *s, struct stretch *st, int *at)
         if (!ROOM(s, s->nodes, s->n_nodes, s->cap_nodes))
             return;
         n = &s->nodes[s->n_nodes];
-        *n = (struct mfu_node){.op = &s->operations[i], .source = source, .section = st->section->name,
+        *n = (struct mfu_step_node){.op = &s->operations[i], .source = source, .section = st->section->name,
                                .out = MFU_NO_VIEW, .gradient = MFU_NO_VIEW, .parameter = {-1, -1}};
         for (int k = 0; k < MFU_INPUTS; k++)
             n->in[k] = k >= source->n_in ? MFU_TOKENS_IN
@@ -628,7 +629,7 @@ static void add_nodes(struct mfu_step *s, struct stretch *st, int *at)
 }
 
 /* The stretches of the whole model, in order of execution. */
-static int lay_out(struct mfu_step *s, struct stretch *stretches, struct mfu_error *err)
+static int lay_out(struct mfu_step *s, bool unrolled, struct mfu_error *err)
 {
     const struct mfu_model *m = s->config->model;
     int at[MFU_MAX_OPS], n = 0, before = MFU_TOKENS_IN;
@@ -636,15 +637,19 @@ static int lay_out(struct mfu_step *s, struct stretch *stretches, struct mfu_err
     for (int i = 0; i < m->n_sections; i++) {
         const struct mfu_model_section *sec = &m->sections[i];
         double times = repeats(s, sec);
-        int traced = times < 3 ? (int)times : 3;
+        int traced = times < 3 ? (int)times : unrolled ? (int)fmin(times, MOST_UNROLLED) : 3;
 
         if (!(times >= 1) || times != floor(times))
             return mfu_fail(err, MFU_EINPUT, "%s: section %s repeats %g times", m->slug, sec->name, times);
         for (int k = 0; k < traced; k++) {
-            struct stretch *st = &stretches[n++];
+            struct stretch *st;
+
+            if (!ROOM(s, s->stretches, n, s->cap_stretches))
+                return n;
+            st = &s->stretches[n++];
 
             *st = (struct stretch){.section = sec, .input = before,
-                                   .repeat = traced == 3 && k == 1 ? times - 2 : 1};
+                                   .repeat = traced > 2 && k == traced - 2 ? times - traced + 1 : 1};
             add_nodes(s, st, at);
             before = at[sec->first + sec->count - 1];
         }
@@ -750,7 +755,7 @@ static void trace_backward(struct mfu_step *s, struct stretch *st)
         s->recomputing = false;
     }
     for (int i = st->first_node + st->n_nodes - 1; i >= st->first_node && !s->failed; i--) {
-        struct mfu_node *n = &s->nodes[i];
+        struct mfu_step_node *n = &s->nodes[i];
 
         s->node = i;
         if (n->gradient != MFU_NO_VIEW || strcmp(n->op->primitive->name, "loss") == 0)
@@ -768,9 +773,9 @@ static void trace_deferred(struct mfu_step *s, const struct stretch *stretches, 
 
         open_segment(s, st->section->name, MFU_BACKWARD, st->repeat);
         for (int i = 0; i < s->n_deferred; i++)
-            if (s->deferred[0][i] >= st->first_node && s->deferred[0][i] < st->first_node + st->n_nodes) {
-                s->node = s->deferred[0][i];
-                accumulate(s, s->deferred[1][i]);
+            if (s->deferred[i].node >= st->first_node && s->deferred[i].node < st->first_node + st->n_nodes) {
+                s->node = s->deferred[i].node;
+                accumulate(s, s->deferred[i].view);
             }
         close_segment(s);
     }
@@ -853,9 +858,9 @@ static double saved_for_backward(const struct mfu_program *p)
     return bytes;
 }
 
-int mfu_step_build(const struct mfu_config *c, struct mfu_program *p, struct mfu_error *err)
+int mfu_step_build(const struct mfu_config *c, bool unrolled, struct mfu_program *p, struct mfu_error *err)
 {
-    struct stretch stretches[MAX_STRETCHES];
+    struct stretch *stretches;
     struct mfu_step *s = p->workbench;
     int n, status = -1;
 
@@ -883,8 +888,9 @@ int mfu_step_build(const struct mfu_config *c, struct mfu_program *p, struct mfu
     if (evaluate_operations(s, err) < 0)
         goto done;
     count_parameters(s);
-    if ((n = lay_out(s, stretches, err)) < 0)
+    if ((n = lay_out(s, unrolled, err)) < 0)
         goto done;
+    stretches = s->stretches;
     for (int k = 0; k < n; k++) {
         open_segment(s, stretches[k].section->name, MFU_FORWARD, stretches[k].repeat);
         stretches[k].first_kept = s->n_kept;
@@ -931,6 +937,9 @@ void mfu_program_free(struct mfu_program *p)
     if (s) {
         free(s->nodes);
         free(s->parameters);
+        free(s->stretches);
+        free(s->kept);
+        free(s->deferred);
         free(s->merged);
     }
     free(s);

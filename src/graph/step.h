@@ -15,13 +15,14 @@
 #include "scenario/scenario.h"
 
 struct mfu_error;
+struct stretch;
 
 #define MFU_SAVED 12
 #define MFU_NO_VIEW (-1)
 #define MFU_TOKENS_IN (-1)      /* an embedding's input: token indices */
 
 /* One operation of the step: a model op, once per traced layer. */
-struct mfu_node {
+struct mfu_step_node {
     const struct mfu_operation *op;
     const struct mfu_model_op *source;
     const char *section;
@@ -60,7 +61,7 @@ struct mfu_step {
     struct mfu_numerics numerics;
     struct mfu_operation operations[MFU_MAX_OPS];
     bool left_out[MFU_MAX_OPS];         /* `when` is 0 */
-    struct mfu_node *nodes;
+    struct mfu_step_node *nodes;
     struct mfu_parameter *parameters;
     int n_nodes, n_parameters, cap_nodes, cap_parameters;
     enum mfu_phase phase;
@@ -70,14 +71,16 @@ struct mfu_step {
     bool recomputing;           /* a forward pass within backward */
     int last_saver;             /* last node that must be recomputed */
     bool selective;             /* some library calls keep their results: */
-    int kept[512], n_kept, next_kept, n_gemms;
+    int *kept, n_kept, cap_kept, next_kept, n_gemms;
 
     const char *logits_section; /* where the loss is, */
     double logits_width;        /* and what it reads */
     int old_logits;             /* of the micro-step before, or MFU_NO_VIEW */
 
-    int deferred[2][1024];      /* node, view: gradients added at the end */
-    int n_deferred;
+    struct { int node, view; } *deferred;       /* gradients added at the end */
+    int n_deferred, cap_deferred;
+    struct stretch *stretches;  /* of step.c: the traced layers and sections */
+    int cap_stretches;
     struct mfu_launch *merged;  /* fuse.c's new list */
     int cap_merged;
     bool failed;                /* memory ran out */
@@ -131,19 +134,19 @@ int mfu_matmul(struct mfu_step *, const char *suffix, enum mfu_peak, double m, d
 void mfu_align(struct mfu_step *, struct mfu_kernel *gemm);
 
 /* ---- nodes ---- */
-struct mfu_node *mfu_node_at(struct mfu_step *, int index);
+struct mfu_step_node *mfu_node_at(struct mfu_step *, int index);
 /* The view that the node's i-th input produced (token indices: MFU_NO_VIEW). */
-int mfu_input(struct mfu_step *, const struct mfu_node *, int i);
-int mfu_save(struct mfu_step *, struct mfu_node *, int view);     /* returns view */
+int mfu_input(struct mfu_step *, const struct mfu_step_node *, int i);
+int mfu_save(struct mfu_step *, struct mfu_step_node *, int view);     /* returns view */
 /* Type that autocast gives to a matmul's input: a cast, or the view itself. */
 int mfu_lower(struct mfu_step *, int view);
 /* Adds to the gradient of the node's i-th input, cast to the input's type. */
-void mfu_give(struct mfu_step *, struct mfu_node *, int i, int view);
+void mfu_give(struct mfu_step *, struct mfu_step_node *, int i, int view);
 
 /* Whether the node's result is (or becomes) the logits; in how many pieces
  * these are computed (loss_chunks), 1 for other nodes. */
-bool mfu_makes_logits(const struct mfu_step *, const struct mfu_node *);
-double mfu_chunks(const struct mfu_step *, const struct mfu_node *);
+bool mfu_makes_logits(const struct mfu_step *, const struct mfu_step_node *);
+double mfu_chunks(const struct mfu_step *, const struct mfu_step_node *);
 /* The caller holds the logits until the next forward pass has new ones. */
 void mfu_keep_logits(struct mfu_step *, int logits);
 
@@ -158,9 +161,9 @@ bool mfu_last_recomputed(const struct mfu_step *, int index);
 /* ---- parameters ---- */
 /* The node's weight in the compute type (autocast: a cast copy, made once per
  * forward and kept while it is needed). `which`: 0 weight, 1 bias. */
-int mfu_weight(struct mfu_step *, struct mfu_node *, int which);
+int mfu_weight(struct mfu_step *, struct mfu_step_node *, int which);
 /* The weight in its own type, for reading by norms and embeddings. */
-void mfu_give_parameter(struct mfu_step *, struct mfu_node *, int which, int view);
+void mfu_give_parameter(struct mfu_step *, struct mfu_step_node *, int which, int view);
 
 /* Whether a ZeRO engine (DeepSpeed) holds 16-bit weights and gradients and
  * updates fp32 masters, whatever the runtime does otherwise. */
@@ -169,7 +172,9 @@ bool mfu_half_engine(const struct mfu_config *);
 /* ---- the whole ---- */
 /* Builds the program of a scenario into `program` (zeroed, or used before).
  * The program's memory is reused; free it with mfu_program_free. */
-int mfu_step_build(const struct mfu_config *, struct mfu_program *, struct mfu_error *);
+/* `unrolled` traces every layer by itself, for simulations that follow each
+ * allocation and launch; else repeated layers are counted. */
+int mfu_step_build(const struct mfu_config *, bool unrolled, struct mfu_program *, struct mfu_error *);
 void mfu_program_free(struct mfu_program *);
 
 #endif

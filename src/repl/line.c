@@ -170,6 +170,7 @@ char *mfu_line_read(void)
 
 void mfu_line_close(void)
 {
+    mode_t mask;
     int fd;
 
     free(last_line);
@@ -180,8 +181,10 @@ void mfu_line_close(void)
     if (fd < 0)
         return;
     close(fd);
+    mask = umask(077);                  /* also for the file that replaces it */
     append_history(lines_added, history_path);  /* keeps other sessions' lines */
     history_truncate_file(history_path, HISTORY_LINES);
+    umask(mask);
 }
 
 void mfu_line_point(struct mfu_session *s, int column)

@@ -96,7 +96,7 @@ static const char *find_choice(const char *name, double *value)
     return NULL;
 }
 
-static const struct mfu_result *find_result(const char *name)
+const struct mfu_result *mfu_result_find(const char *name)
 {
     for (size_t i = 0; i < mfu_result_count; i++)
         if (strcmp(mfu_results[i].name, name) == 0)
@@ -163,7 +163,7 @@ static int resolve(void *context, const char *name, struct mfu_error *err)
         return mfu_fail(err, MFU_EINPUT, "more than %d names in one expression", MFU_NAMES_MAX);
     *n = (struct mfu_named){.key = {MFU_KEY_NONE, -1}};
     snprintf(n->name, sizeof n->name, "%s", name);
-    if ((row = find_result(name))) {
+    if ((row = mfu_result_find(name))) {
         if (look_up_result(scope, row, n, err) < 0)
             return -1;
     } else if ((key = mfu_scenario_key(&scope->session->memory.now, name, NULL)).kind != MFU_KEY_NONE)

@@ -21,6 +21,9 @@ struct mfu_result {
 extern const struct mfu_result mfu_results[];
 extern const size_t mfu_result_count;
 
+/* The result of that name, or NULL. */
+const struct mfu_result *mfu_result_find(const char *name);
+
 /* A name that was used in an expression, and its value. */
 #define MFU_NAMES_MAX 64
 

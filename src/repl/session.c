@@ -13,15 +13,33 @@
 #define FIRST_MODEL "gpt2"
 #define FIRST_GPU "rtx4070"
 
+/* The first name of a folder that lacks the usual one. */
+static const char *first_name(const char *usual, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (mfu_same_name(names[i], usual))
+            return usual;
+    return n > 0 ? names[0] : usual;
+}
+
 int mfu_session_open(struct mfu_session *s, const char *data_dir, struct mfu_error *err)
 {
     const struct mfu_model *model;
     const struct mfu_gpu *gpu;
+    const char *const *names;
+    size_t n;
 
+    if (!s->out)
+        s->out = stdout;
+    if (!s->errors)
+        s->errors = stderr;
     if (!(s->catalog = mfu_catalog_open(data_dir, err)))
         return -1;
-    if (!(model = mfu_catalog_model(s->catalog, FIRST_MODEL, err))
-        || !(gpu = mfu_catalog_gpu(s->catalog, FIRST_GPU, err)))
+    names = mfu_catalog_models(s->catalog, &n);
+    model = mfu_catalog_model(s->catalog, first_name(FIRST_MODEL, names, n), err);
+    names = mfu_catalog_gpus(s->catalog, &n);
+    gpu = model ? mfu_catalog_gpu(s->catalog, first_name(FIRST_GPU, names, n), err) : NULL;
+    if (!gpu)
         return mfu_within(err, "the scenario to start with");
     s->start = mfu_scenario_start(model, gpu);
     s->memory.now = s->start;

@@ -53,7 +53,8 @@ struct mfu_session {
 };
 
 /* The catalog, and a scenario that is chosen when nobody has chosen: marked as
- * a default, so that every answer can say so. */
+ * a default, so that every answer can say so.  Zero the session before; `out`
+ * and `errors` may be set, and are standard output and error otherwise. */
 int mfu_session_open(struct mfu_session *, const char *data_dir, struct mfu_error *err);
 void mfu_session_close(struct mfu_session *);
 

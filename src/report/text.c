@@ -306,14 +306,22 @@ static void choose_widths(const struct mfu_table *t, int room, int *widths)
         }
         sum += widths[c] + COLUMN_GAP;
     }
-    while (sum > room) {                /* the least important ones go */
+    if (sum > room) {                   /* long names are cut first, a little */
+        int least = room * 35 / 100 > 24 ? room * 35 / 100 : 24;
+        int width = widths[0] - (sum - room) > least ? widths[0] - (sum - room) : least;
+
+        if (width < widths[0]) {
+            sum -= widths[0] - width;
+            widths[0] = width;
+        }
+    }
+    while (sum > room) {                /* then the least important columns go */
         int worst = -1;
 
         for (int c = 0; c < t->n_columns; c++)
             if (widths[c] && t->columns[c].rank > 0 && (worst < 0 || t->columns[c].rank > t->columns[worst].rank))
                 worst = c;
-        /* Shortening names a little is better than losing a column. */
-        if (worst < 0 || (sum - room <= 8 && widths[0] - (sum - room) >= 20))
+        if (worst < 0)
             break;
         sum -= widths[worst] + COLUMN_GAP;
         widths[worst] = 0;

@@ -1,12 +1,34 @@
 /*
  * text_mfu.c - one run, many MFU figures: what each counts and divides by.
  */
+#include <math.h>
+
 #include "answer/conventions.h"
 #include "report/report.h"
 #include "report/text.h"
 
 #define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
 #define P(share) mfu_text_percent((char[16]){0}, share)
+
+/* Where the peak comes from, and that a faster clock would raise it. */
+static void peak(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
+{
+    const struct mfu_gpu *g = p->config.gpu;
+    const struct mfu_mfu_answer *a = &p->mfu;
+    double flop = 2 * g->fma_per_clock_sm[a->peak], clock_hz = g->tensor_hz > 0 ? g->tensor_hz : g->boost_hz;
+    double faster = g->max_observed_hz / clock_hz;
+    struct mfu_flow f;
+
+    if (!(fabs(g->sms * flop * clock_hz / a->peak_flops - 1) < 0.03))
+        return;                 /* unknown, or capped */
+    f = mfu_flow_start(out, t, "", 0);
+    mfu_flow_words(&f, MFU_PLAIN, "Peak: %s SMs %s %s FLOP per clock %s %s, the rated clock.", Q(g->sms, MFU_COUNT),
+                   mfu_text_times(t), Q(flop, MFU_COUNT), mfu_text_times(t), Q(clock_hz, MFU_HERTZ));
+    if (faster > 1.02)
+        mfu_flow_words(&f, MFU_PLAIN, "Cards may run faster: at %s, the highest seen, the peak would be %s and this MFU %s.",
+                       Q(g->max_observed_hz, MFU_HERTZ), Q(faster * a->peak_flops, MFU_FLOP_PER_S), P(a->mfu / faster));
+    mfu_flow_end(&f);
+}
 
 void mfu_text_mfu(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
 {
@@ -24,6 +46,7 @@ void mfu_text_mfu(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
                    mfu_peak_names[a->peak], Q(a->peak_flops, MFU_FLOP_PER_S),
                    Q(a->achieved_flops, MFU_FLOP_PER_S), Q(p->step.tokens_per_s, MFU_COUNT), P(a->hfu));
     mfu_flow_end(&f);
+    peak(out, t, p);
     fputc('\n', out);
     for (size_t i = 0; i < n; i++) {
         mfu_table_cell(&table, "%s", all[i].name);
@@ -37,7 +60,7 @@ void mfu_text_mfu(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
     mfu_table_print(out, t, &table, 0);
     mfu_table_free(&table);
     f = mfu_flow_start(out, t, "", 0);
-    mfu_flow_words(&f, MFU_FAINT, "N: parameters that a token uses; L: layers; d: width of all heads; T: tokens of a sequence. Backward counts twice.");
+    mfu_flow_words(&f, MFU_FAINT, "N: parameters that a token uses; products: those that are multiplied with; L: layers; d: width of all heads; T: tokens of a sequence.");
     mfu_flow_end(&f);
     f = mfu_flow_start(out, t, "", 0);
     mfu_flow_words(&f, MFU_PLAIN, "Quote %s with its peak (%s %s, dense) and say that attention is counted in full; compare figures of two programs only after this table.",

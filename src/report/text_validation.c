@@ -20,9 +20,9 @@ static void ratio(struct mfu_table *table, double value, bool sign)
         mfu_table_cell(table, "%s", "-");
 }
 
-static void row(struct mfu_table *table, const char *by, const char *name, const struct mfu_errors_summary *s)
+static void row(struct mfu_table *table, const char *name, const struct mfu_errors_summary *s)
 {
-    mfu_table_cell(table, "%s%s%s", by, *by ? " " : "", name);
+    mfu_table_cell(table, "%s", name);
     mfu_table_cell(table, "%zu", s->n);
     ratio(table, s->n ? s->mape : NAN, false);
     ratio(table, s->n ? s->median : NAN, false);
@@ -41,45 +41,70 @@ static void overall(FILE *out, const struct mfu_term *t, const struct mfu_valida
     static const struct mfu_column columns[] = {COLUMNS("all rows")};
     struct mfu_table table = MFU_TABLE(columns);
 
-    row(&table, "", "step time", &v->step);
-    row(&table, "", "memory allocated", &v->allocated);
-    row(&table, "", "memory reserved", &v->reserved);
+    row(&table, "step time", &v->step);
+    row(&table, "memory allocated", &v->allocated);
+    row(&table, "memory reserved", &v->reserved);
     mfu_table_rule(&table);
-    row(&table, "", "step, one MFU per GPU", &v->baseline);
+    row(&table, "step, one MFU per GPU", &v->baseline);
+    mfu_table_print(out, t, &table, 0);
+    mfu_table_free(&table);
+}
+
+/* One group of one table. */
+struct group {
+    const char *name;
+    const struct mfu_errors_summary *summary;
+};
+
+static int more_runs(const void *a, const void *b)
+{
+    size_t x = ((const struct group *)a)->summary->n, y = ((const struct group *)b)->summary->n;
+
+    return (x < y) - (x > y);
+}
+
+/* The groups of one kind, those with the most runs first. */
+static void one_kind(FILE *out, const struct mfu_term *t, const struct mfu_validation *v, const char *what,
+                     const char *by, bool memory, struct group *list)
+{
+    char title[48];
+    struct mfu_column columns[] = {COLUMNS(title)};
+    struct mfu_table table = MFU_TABLE(columns);
+    size_t n = 0;
+
+    snprintf(title, sizeof title, "%s by %s", what, by);
+    for (size_t i = 0; i < v->n_groups; i++) {
+        const struct mfu_errors_summary *s = memory ? &v->groups[i].allocated : &v->groups[i].step;
+
+        if (s->n > 0 && strcmp(v->groups[i].by, by) == 0)
+            list[n++] = (struct group){v->groups[i].value, s};
+    }
+    if (n == 0)
+        return;
+    qsort(list, n, sizeof *list, more_runs);
+    for (size_t i = 0; i < n; i++)
+        row(&table, list[i].name, list[i].summary);
+    fputc('\n', out);
     mfu_table_print(out, t, &table, 0);
     mfu_table_free(&table);
 }
 
 static void groups(FILE *out, const struct mfu_term *t, const struct mfu_validation *v)
 {
-    static const struct mfu_column step_columns[] = {COLUMNS("step time by")};
-    static const struct mfu_column memory_columns[] = {COLUMNS("memory by")};
-    struct mfu_table step = MFU_TABLE(step_columns), memory = MFU_TABLE(memory_columns);
+    struct group *list = malloc((v->n_groups + 1) * sizeof *list);
 
-    for (size_t i = 0; i < v->n_groups; i++) {
-        bool first = i == 0 || strcmp(v->groups[i].by, v->groups[i - 1].by) != 0;
+    if (!list)
+        return;
+    for (int memory = 0; memory < 2; memory++)
+        for (size_t i = 0; i < v->n_groups; i++) {
+            bool seen = false;
 
-        if (v->groups[i].step.n) {
-            if (first && step.n_rows)
-                mfu_table_rule(&step);
-            row(&step, v->groups[i].by, v->groups[i].value, &v->groups[i].step);
+            for (size_t k = 0; k < i; k++)
+                seen |= strcmp(v->groups[k].by, v->groups[i].by) == 0;
+            if (!seen)
+                one_kind(out, t, v, memory ? "memory" : "step time", v->groups[i].by, memory, list);
         }
-        if (v->groups[i].allocated.n) {
-            if (first && memory.n_rows)
-                mfu_table_rule(&memory);
-            row(&memory, v->groups[i].by, v->groups[i].value, &v->groups[i].allocated);
-        }
-    }
-    if (step.n_rows) {
-        fputc('\n', out);
-        mfu_table_print(out, t, &step, 0);
-    }
-    if (memory.n_rows) {
-        fputc('\n', out);
-        mfu_table_print(out, t, &memory, 0);
-    }
-    mfu_table_free(&step);
-    mfu_table_free(&memory);
+    free(list);
 }
 
 static void fits(FILE *out, const struct mfu_term *t, const struct mfu_validation *v)
@@ -134,11 +159,39 @@ static void worst(FILE *out, const struct mfu_term *t, const struct mfu_validati
     free(list);
 }
 
+/* Whether two reasons differ in their numbers only. */
+static bool same_reason(const char *a, const char *b)
+{
+    while (*a && *b) {
+        size_t x = strspn(a, "0123456789"), y = strspn(b, "0123456789");
+
+        if ((x > 0) != (y > 0) || (x == 0 && *a != *b))
+            return false;
+        a += x ? x : 1;
+        b += y ? y : 1;
+    }
+    return *a == *b;
+}
+
+/* "8 GPUs: ..." and "64 GPUs: ..." as "N GPUs: ...". */
+static void generalise(char *to, size_t size, const char *reason)
+{
+    size_t n = 0;
+
+    while (*reason && n + 1 < size) {
+        size_t digits = strspn(reason, "0123456789");
+
+        to[n++] = digits ? 'N' : *reason;
+        reason += digits ? digits : 1;
+    }
+    to[n] = '\0';
+}
+
 /* How many rows were skipped for each reason, the commonest first. */
 static void skipped(FILE *out, const struct mfu_term *t, const struct mfu_validation *v)
 {
     static const struct mfu_column columns[] = {{"skipped because", .left = true}, {"rows", .rank = 0}};
-    struct { const char *reason; size_t n; } *all = calloc(v->n_rows + 1, sizeof *all);
+    struct { const char *reason; size_t n; bool several; } *all = calloc(v->n_rows + 1, sizeof *all);
     struct mfu_table table = MFU_TABLE(columns);
     size_t n = 0;
 
@@ -149,19 +202,22 @@ static void skipped(FILE *out, const struct mfu_term *t, const struct mfu_valida
 
         if (!v->rows[i].skipped[0])
             continue;
-        while (k < n && strcmp(all[k].reason, v->rows[i].skipped) != 0)
+        while (k < n && !same_reason(all[k].reason, v->rows[i].skipped))
             k++;
+        all[k].several |= all[k].reason && strcmp(all[k].reason, v->rows[i].skipped) != 0;
         all[k].reason = v->rows[i].skipped;
         all[k].n++;
         n += k == n;
     }
     for (size_t done = 0; done < n; done++) {
+        char text[sizeof v->rows->skipped];
         size_t best = 0;
 
         for (size_t k = 0; k < n; k++)
             if (all[k].n > all[best].n)
                 best = k;
-        mfu_table_cell(&table, "%s", all[best].reason);
+        generalise(text, sizeof text, all[best].reason);
+        mfu_table_cell(&table, "%s", all[best].several ? text : all[best].reason);
         mfu_table_cell(&table, "%zu", all[best].n);
         all[best].n = 0;
     }

@@ -87,6 +87,16 @@ answer = json.loads(lines[0])
 assert answer["schema"] == 1 and answer["command"] == sys.argv[1].split()[0], answer
 ' "$command" || { echo "--json $command"; failed=1; }
 done
+expect 0 '' --json -e 'keep a; set batch 8 seq 2k runtime compile; keep b; compare a b'
+python3 -c '
+import json
+c = json.loads(open("out").read())
+assert c["scenarios"] == ["a", "b"], c
+assert {d["key"]: d["values"] for d in c["differences"]} == {
+    "seq": [1024, 2048], "batch": [1, 8], "runtime": ["eager", "compile"]}, c["differences"]
+whole = c["results"][1]["step"]["step_time_s"] - c["results"][0]["step"]["step_time_s"]
+assert abs(sum(a["step_time_s"] for a in c["attribution"]) - whole) < 1e-9 * abs(whole)
+' || { echo 'compare'; failed=1; }
 expect 1 "no setting is called 'sequ'" --json -e 'set batch 4; undo; redo; set sequ 9'
 python3 -c '
 import json

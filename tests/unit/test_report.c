@@ -186,6 +186,9 @@ static void the_plan_says_what_matters(void **state)
     assert_non_null(strstr(text, "fits"));
     assert_null(strstr(text, "note"));
     free(text);
+    text = text_of(mfu, &t, &p);
+    assert_non_null(strstr(text, "46 SMs x 512 FLOP per clock x 2.475 GHz"));
+    free(text);
 
     p.scenario.gpu_given = false;
     p.memory.capacity_assumed = true;

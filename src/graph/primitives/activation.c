@@ -19,7 +19,7 @@ static double shape(const struct mfu_operation *op)
 
 static void forward(struct mfu_step *s, int index)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
+    struct mfu_step_node *n = mfu_node_at(s, index);
     int kind = (int)n->op->attribute[KIND], x = mfu_input(s, n, 0);
 
     n->out = mfu_map(s, "", mfu_type_of(s, x), forward_flops[kind], x, MFU_NO_VIEW, MFU_NO_VIEW);
@@ -29,7 +29,7 @@ static void forward(struct mfu_step *s, int index)
 
 static void backward(struct mfu_step *s, int index)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
+    struct mfu_step_node *n = mfu_node_at(s, index);
     int kind = (int)n->op->attribute[KIND];
     int saved = n->n_saved ? n->saved[0] : MFU_NO_VIEW;
 

@@ -15,7 +15,7 @@ static double shape(const struct mfu_operation *op)
 
 static void forward(struct mfu_step *s, int index)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
+    struct mfu_step_node *n = mfu_node_at(s, index);
     int a = mfu_input(s, n, 0), b = mfu_input(s, n, 1);
     enum mfu_type wider = mfu_type_of(s, a) == MFU_F32 || mfu_type_of(s, b) == MFU_F32 ? MFU_F32 : MFU_F16;
 
@@ -24,7 +24,7 @@ static void forward(struct mfu_step *s, int index)
 
 static void backward(struct mfu_step *s, int index)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
+    struct mfu_step_node *n = mfu_node_at(s, index);
     int g = n->gradient;
 
     mfu_give(s, n, 0, g);

@@ -20,7 +20,7 @@ static double shape(const struct mfu_operation *op)
     return op->attribute[HEADS] * op->attribute[HEAD_DIM];
 }
 
-static struct mfu_attention describe(struct mfu_step *s, const struct mfu_node *n)
+static struct mfu_attention describe(struct mfu_step *s, const struct mfu_step_node *n)
 {
     const double *a = n->op->attribute;
 
@@ -34,7 +34,7 @@ static struct mfu_attention describe(struct mfu_step *s, const struct mfu_node *
 }
 
 /* The three inputs, packed or not, in the compute type. */
-static void inputs(struct mfu_step *s, struct mfu_node *n, int qkv[3])
+static void inputs(struct mfu_step *s, struct mfu_step_node *n, int qkv[3])
 {
     const double *a = n->op->attribute;
     double q = a[HEADS] * a[HEAD_DIM], kv = a[KV_HEADS] * a[HEAD_DIM];
@@ -53,7 +53,7 @@ static void inputs(struct mfu_step *s, struct mfu_node *n, int qkv[3])
 }
 
 /* Gives dq, dk, dv to where they came from; packed inputs need one more copy. */
-static void give_inputs(struct mfu_step *s, struct mfu_node *n, const int d[3])
+static void give_inputs(struct mfu_step *s, struct mfu_step_node *n, const int d[3])
 {
     double columns = 0;
     int packed;
@@ -74,7 +74,7 @@ static void give_inputs(struct mfu_step *s, struct mfu_node *n, const int d[3])
 
 /* ---- fused kernels ------------------------------------------------------ */
 
-static void fused_forward(struct mfu_step *s, struct mfu_node *n)
+static void fused_forward(struct mfu_step *s, struct mfu_step_node *n)
 {
     struct mfu_attention a = describe(s, n);
     struct mfu_kernel kernel = mfu_kernel_attention(&a, false);
@@ -98,7 +98,7 @@ static void fused_forward(struct mfu_step *s, struct mfu_node *n)
     mfu_save(s, n, out[1]);
 }
 
-static void fused_backward(struct mfu_step *s, struct mfu_node *n)
+static void fused_backward(struct mfu_step *s, struct mfu_step_node *n)
 {
     struct mfu_attention a = describe(s, n);
     struct mfu_kernel kernel = mfu_kernel_attention(&a, true);
@@ -136,7 +136,7 @@ static int per_head(struct mfu_step *s, const struct mfu_attention *a, const cha
     return out;
 }
 
-static void math_forward(struct mfu_step *s, struct mfu_node *n)
+static void math_forward(struct mfu_step *s, struct mfu_step_node *n)
 {
     struct mfu_attention a = describe(s, n);
     bool one_kernel = s->runtime->whole_norms;      /* scale, mask, softmax fused */
@@ -188,7 +188,7 @@ static void math_forward(struct mfu_step *s, struct mfu_node *n)
     mfu_save(s, n, mask);
 }
 
-static void math_backward(struct mfu_step *s, struct mfu_node *n)
+static void math_backward(struct mfu_step *s, struct mfu_step_node *n)
 {
     struct mfu_attention a = describe(s, n);
     bool one_kernel = s->runtime->whole_norms;

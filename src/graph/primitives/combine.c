@@ -15,7 +15,7 @@ static double shape(const struct mfu_operation *op)
 
 static void forward(struct mfu_step *s, int index)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
+    struct mfu_step_node *n = mfu_node_at(s, index);
     int x = mfu_save(s, n, mfu_input(s, n, 0));
     double rows = mfu_rows(s, x) / n->op->attribute[TOP_K];
 
@@ -28,7 +28,7 @@ static void forward(struct mfu_step *s, int index)
 
 static void backward(struct mfu_step *s, int index)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
+    struct mfu_step_node *n = mfu_node_at(s, index);
     int x = n->saved[0], in[] = {n->gradient, x};
     int dx = mfu_new(s, mfu_rows(s, x), mfu_columns(s, x), mfu_type_of(s, x), MFU_PART_ACTIVATIONS);
 

@@ -16,7 +16,7 @@ static double shape(const struct mfu_operation *op)
 
 static void forward(struct mfu_step *s, int index)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
+    struct mfu_step_node *n = mfu_node_at(s, index);
     int x = mfu_input(s, n, 0), out[2];
     double rows = mfu_rows(s, x), columns = mfu_columns(s, x);
 
@@ -33,7 +33,7 @@ static void forward(struct mfu_step *s, int index)
 
 static void backward(struct mfu_step *s, int index)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
+    struct mfu_step_node *n = mfu_node_at(s, index);
 
     mfu_give(s, n, 0, n->n_saved == 0 ? n->gradient
         : mfu_map(s, "grad", mfu_type_of(s, n->gradient), 2, n->gradient, n->saved[0], MFU_NO_VIEW));

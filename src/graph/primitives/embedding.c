@@ -25,7 +25,7 @@ static struct mfu_weights params(const struct mfu_operation *op)
 
 static void forward(struct mfu_step *s, int index)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
+    struct mfu_step_node *n = mfu_node_at(s, index);
     double rows = n->op->attribute[INDEX] ? s->config->seq : s->config->tokens;
     double width = n->op->attribute[WIDTH], bytes = mfu_type_bytes[s->numerics.weight];
 
@@ -39,7 +39,7 @@ static void forward(struct mfu_step *s, int index)
 
 static void backward(struct mfu_step *s, int index)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
+    struct mfu_step_node *n = mfu_node_at(s, index);
     int table = mfu_new(s, n->op->attribute[ROWS], n->op->attribute[WIDTH], s->numerics.weight,
                         MFU_PART_GRADIENTS);
     /* Sorted indices and their segments, four int64 per token. */

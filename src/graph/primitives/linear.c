@@ -30,7 +30,7 @@ static struct mfu_weights params(const struct mfu_operation *op)
     return (struct mfu_weights){.weight = experts * weight, .bias = experts * bias, .active = weight + bias};
 }
 
-static double experts_of(const struct mfu_node *n)
+static double experts_of(const struct mfu_step_node *n)
 {
     return n->op->attribute[EXPERTS] > 0 ? n->op->attribute[EXPERTS] : 1;
 }
@@ -51,14 +51,14 @@ static void quantise(struct mfu_step *s, int view)
              1, &view, 1, &copy);
 }
 
-static enum mfu_peak math_of(const struct mfu_step *s, const struct mfu_node *n)
+static enum mfu_peak math_of(const struct mfu_step *s, const struct mfu_step_node *n)
 {
     return mfu_makes_logits(s, n) ? s->numerics.math : s->numerics.linear_math;
 }
 
 static void forward(struct mfu_step *s, int index)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
+    struct mfu_step_node *n = mfu_node_at(s, index);
     double experts = experts_of(n), in_width = n->op->in_width[0], width = n->op->attribute[WIDTH];
     int x = mfu_lower(s, mfu_input(s, n, 0)), w = mfu_weight(s, n, 0);
     double rows = mfu_rows(s, x);
@@ -81,7 +81,7 @@ static void forward(struct mfu_step *s, int index)
 
 static void backward(struct mfu_step *s, int index)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
+    struct mfu_step_node *n = mfu_node_at(s, index);
     double experts = experts_of(n), in_width = n->op->in_width[0], width = n->op->attribute[WIDTH];
     double elements = experts * in_width * width;
     int x = n->saved[SAVED_INPUT], w = n->saved[SAVED_WEIGHT], g = n->gradient;

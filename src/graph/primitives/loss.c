@@ -39,7 +39,7 @@ static int like(struct mfu_step *s, int view, enum mfu_type type)
 
 static void forward(struct mfu_step *s, int index)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
+    struct mfu_step_node *n = mfu_node_at(s, index);
     int logits = mfu_input(s, n, 0), x, log_probabilities, nll;
     bool upcast = n->op->attribute[UPCAST] > 0;
 
@@ -77,7 +77,7 @@ static void forward(struct mfu_step *s, int index)
 
 static void backward(struct mfu_step *s, int index)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
+    struct mfu_step_node *n = mfu_node_at(s, index);
     int logits = mfu_input(s, n, 0), log_probabilities = n->saved[SAVED_LOG_PROBABILITIES];
     int d, in[2];
 

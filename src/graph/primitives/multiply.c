@@ -14,7 +14,7 @@ static double shape(const struct mfu_operation *op)
 
 static void forward(struct mfu_step *s, int index)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
+    struct mfu_step_node *n = mfu_node_at(s, index);
     int a = mfu_input(s, n, 0), b = mfu_input(s, n, 1);
 
     mfu_save(s, n, a);
@@ -24,7 +24,7 @@ static void forward(struct mfu_step *s, int index)
 
 static void backward(struct mfu_step *s, int index)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
+    struct mfu_step_node *n = mfu_node_at(s, index);
     enum mfu_type type = mfu_type_of(s, n->gradient);
     int da = mfu_map(s, "grad_a", type, 1, n->gradient, n->saved[1], MFU_NO_VIEW);
     int db = mfu_map(s, "grad_b", type, 1, n->gradient, n->saved[0], MFU_NO_VIEW);

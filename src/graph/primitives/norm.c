@@ -31,12 +31,12 @@ static struct mfu_weights params(const struct mfu_operation *op)
 }
 
 /* One fp32 number (or `columns` of them) per row and group. */
-static int row_statistics(struct mfu_step *s, const struct mfu_node *n, int x, double columns)
+static int row_statistics(struct mfu_step *s, const struct mfu_step_node *n, int x, double columns)
 {
     return mfu_new(s, mfu_rows(s, x), columns * n->op->attribute[GROUPS], MFU_F32, MFU_PART_ACTIVATIONS);
 }
 
-static void whole_forward(struct mfu_step *s, struct mfu_node *n)
+static void whole_forward(struct mfu_step *s, struct mfu_step_node *n)
 {
     int x = mfu_input(s, n, 0);
     int out[2];
@@ -54,7 +54,7 @@ static void whole_forward(struct mfu_step *s, struct mfu_node *n)
     n->out = out[0];
 }
 
-static void whole_backward(struct mfu_step *s, struct mfu_node *n)
+static void whole_backward(struct mfu_step *s, struct mfu_step_node *n)
 {
     int x = n->saved[SAVED_X], in[] = {n->gradient, x, n->saved[SAVED_STATISTICS]};
     double elements = mfu_rows(s, x) * mfu_columns(s, x);
@@ -81,7 +81,7 @@ static void whole_backward(struct mfu_step *s, struct mfu_node *n)
 }
 
 /* x.float(), square, mean, rsqrt, multiply, back to the type, times weight. */
-static void chain_forward(struct mfu_step *s, struct mfu_node *n)
+static void chain_forward(struct mfu_step *s, struct mfu_step_node *n)
 {
     int given = mfu_input(s, n, 0), x = mfu_cast(s, given, MFU_F32);
     enum mfu_type type = mfu_type_of(s, given);
@@ -106,7 +106,7 @@ static void chain_forward(struct mfu_step *s, struct mfu_node *n)
         ? mfu_map_broadcast(s, "weight", type, 1, normalised, MFU_NO_VIEW) : normalised;
 }
 
-static void chain_backward(struct mfu_step *s, struct mfu_node *n)
+static void chain_backward(struct mfu_step *s, struct mfu_step_node *n)
 {
     int x = n->saved[SAVED_X], rstd = n->saved[SAVED_STATISTICS], normalised = n->saved[SAVED_NORMALISED];
     int g = n->gradient, dn = g, product, drstd, dsum, dx, square;
@@ -142,21 +142,21 @@ static void chain_backward(struct mfu_step *s, struct mfu_node *n)
     mfu_give(s, n, 0, dx);
 }
 
-static bool whole(const struct mfu_step *s, const struct mfu_node *n)
+static bool whole(const struct mfu_step *s, const struct mfu_step_node *n)
 {
     return n->op->attribute[KIND] == LAYER || s->runtime->whole_norms;
 }
 
 static void forward(struct mfu_step *s, int index)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
+    struct mfu_step_node *n = mfu_node_at(s, index);
 
     (whole(s, n) ? whole_forward : chain_forward)(s, n);
 }
 
 static void backward(struct mfu_step *s, int index)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
+    struct mfu_step_node *n = mfu_node_at(s, index);
 
     (whole(s, n) ? whole_backward : chain_backward)(s, n);
 }

@@ -41,14 +41,14 @@ static int rotate(struct mfu_step *s, int x, bool backward)
 
 static void forward(struct mfu_step *s, int index)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
+    struct mfu_step_node *n = mfu_node_at(s, index);
 
     n->out = rotate(s, mfu_input(s, n, 0), false);
 }
 
 static void backward(struct mfu_step *s, int index)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
+    struct mfu_step_node *n = mfu_node_at(s, index);
 
     mfu_give(s, n, 0, rotate(s, n->gradient, true));
 }

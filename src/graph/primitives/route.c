@@ -26,7 +26,7 @@ static struct mfu_weights params(const struct mfu_operation *op)
 
 static void forward(struct mfu_step *s, int index)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
+    struct mfu_step_node *n = mfu_node_at(s, index);
     double experts = n->op->attribute[EXPERTS], top_k = n->op->attribute[TOP_K];
     int given = mfu_input(s, n, 0), x = mfu_lower(s, given), w = mfu_weight(s, n, 0);
     double rows = mfu_rows(s, x), width = n->op->in_width[0];
@@ -51,7 +51,7 @@ static void forward(struct mfu_step *s, int index)
 
 static void backward(struct mfu_step *s, int index)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
+    struct mfu_step_node *n = mfu_node_at(s, index);
     double experts = n->op->attribute[EXPERTS], width = n->op->in_width[0];
     int x = n->saved[SAVED_INPUT], g = n->gradient;
     double rows = mfu_rows(s, x);

@@ -16,7 +16,7 @@ static double shape(const struct mfu_operation *op)
 
 static void forward(struct mfu_step *s, int index)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
+    struct mfu_step_node *n = mfu_node_at(s, index);
     int x = mfu_input(s, n, 0);
     double rows = s->config->batch * fmin(n->op->attribute[ROWS], s->config->seq);
 
@@ -25,7 +25,7 @@ static void forward(struct mfu_step *s, int index)
 
 static void backward(struct mfu_step *s, int index)
 {
-    struct mfu_node *n = mfu_node_at(s, index);
+    struct mfu_step_node *n = mfu_node_at(s, index);
     int x = mfu_input(s, n, 0);
     int full = mfu_new(s, mfu_rows(s, x), mfu_columns(s, x), mfu_type_of(s, x), MFU_PART_ACTIVATIONS);
 

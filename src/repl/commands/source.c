@@ -30,6 +30,8 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     int status;
 
     (void)argc;
+    if (strcmp(argv[1], "-") == 0)
+        return mfu_fail(err, MFU_EINPUT, "standard input is for the command line: mfuplan -");
     if (s->depth == MFU_DEEPEST)
         return mfu_fail(err, MFU_EINPUT, "scripts that source scripts, more than %d deep", MFU_DEEPEST);
     if (!(before = malloc(sizeof *before)))

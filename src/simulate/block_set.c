@@ -1,0 +1,247 @@
+/*
+ * block_set.c - free blocks in order of size, then address.
+ *
+ * A full chunk is cut in two; a nearly empty one is poured into its neighbour.
+ * least[i] is where chunk i begins: a lower bound, exact when it was cut, and
+ * left alone when the first entry goes.
+ */
+#include "simulate/block_set.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK 64                /* entries: 1.5 KiB, moved by half on average */
+#define FEW (CHUNK / 4)         /* below this a chunk looks for a neighbour ... */
+#define MANY (CHUNK * 3 / 4)    /* ... with which it holds at most this many */
+
+struct mfu_block_chunk {
+    size_t n;
+    struct mfu_block_entry entries[CHUNK];
+};
+
+/* Is key (size, address) a before b?  Without a branch: nobody can predict it. */
+static inline bool before(uint64_t size_a, uint64_t address_a, uint64_t size_b, uint64_t address_b)
+{
+    return (size_a < size_b) | ((size_a == size_b) & (address_a < address_b));
+}
+
+/* The chunk that holds this key, if any does. */
+static inline size_t chunk_of(const struct mfu_block_set *s, uint64_t size, uint64_t address)
+{
+    size_t base = 0;
+
+    for (size_t n = s->n_chunks; n > 1; ) {
+        size_t half = n / 2;
+        const struct mfu_block_key *k = &s->least[base + half];
+
+        base += before(size, address, k->size, k->address) ? 0 : half;
+        n -= half;
+    }
+    return base;
+}
+
+/* How many entries of a chunk come before this key. */
+static inline size_t slot_of(const struct mfu_block_chunk *c, uint64_t size, uint64_t address)
+{
+    const struct mfu_block_entry *e = c->entries;
+    size_t n = c->n;
+
+    if (n == 0)
+        return 0;
+    while (n > 1) {
+        size_t half = n / 2;
+
+        e += before(e[half - 1].size, e[half - 1].address, size, address) ? half : 0;
+        n -= half;
+    }
+    return (size_t)(e - c->entries) + before(e->size, e->address, size, address);
+}
+
+void mfu_block_set_release(struct mfu_block_set *s)
+{
+    for (size_t i = 0; i < s->n_chunks; i++)
+        free(s->chunks[i]);
+    free(s->chunks);
+    free(s->least);
+    free(s->spare);
+    *s = (struct mfu_block_set){0};
+}
+
+/* Makes room for an empty chunk at index `at`. */
+static int open_chunk(struct mfu_block_set *s, size_t at)
+{
+    struct mfu_block_chunk *c = s->spare ? s->spare : malloc(sizeof *c);
+
+    s->spare = c;
+    if (!c)
+        return -1;
+    if (s->n_chunks == s->room) {
+        size_t room = s->room ? 2 * s->room : 8;
+        struct mfu_block_chunk **chunks = realloc(s->chunks, room * sizeof *chunks);
+        struct mfu_block_key *least;
+
+        if (!chunks)
+            return -1;
+        s->chunks = chunks;
+        least = realloc(s->least, room * sizeof *least);
+        if (!least)
+            return -1;
+        s->least = least;
+        s->room = room;
+    }
+    memmove(&s->chunks[at + 1], &s->chunks[at], (s->n_chunks - at) * sizeof s->chunks[0]);
+    memmove(&s->least[at + 1], &s->least[at], (s->n_chunks - at) * sizeof s->least[0]);
+    c->n = 0;
+    s->chunks[at] = c;
+    s->least[at] = (struct mfu_block_key){0};
+    s->spare = NULL;
+    s->n_chunks++;
+    return 0;
+}
+
+static void close_chunk(struct mfu_block_set *s, size_t at)
+{
+    if (s->spare)
+        free(s->chunks[at]);
+    else
+        s->spare = s->chunks[at];
+    s->n_chunks--;
+    memmove(&s->chunks[at], &s->chunks[at + 1], (s->n_chunks - at) * sizeof s->chunks[0]);
+    memmove(&s->least[at], &s->least[at + 1], (s->n_chunks - at) * sizeof s->least[0]);
+}
+
+/* Moves the upper half of chunk `at` into a new one after it. */
+static int cut(struct mfu_block_set *s, size_t at)
+{
+    struct mfu_block_chunk *low, *high;
+
+    if (open_chunk(s, at + 1) < 0)
+        return -1;
+    low = s->chunks[at];
+    high = s->chunks[at + 1];
+    high->n = low->n / 2;
+    low->n -= high->n;
+    memcpy(high->entries, &low->entries[low->n], high->n * sizeof high->entries[0]);
+    s->least[at + 1] = (struct mfu_block_key){high->entries[0].size, high->entries[0].address};
+    return 0;
+}
+
+int mfu_block_set_insert(struct mfu_block_set *s, uint64_t size, uint64_t address, int block)
+{
+    struct mfu_block_chunk *c;
+    size_t at, slot;
+
+    if (s->n_chunks == 0 && open_chunk(s, 0) < 0)
+        return -1;
+    at = chunk_of(s, size, address);
+    if (s->chunks[at]->n == CHUNK) {
+        if (cut(s, at) < 0)
+            return -1;
+        at = chunk_of(s, size, address);
+    }
+    c = s->chunks[at];
+    slot = slot_of(c, size, address);
+    memmove(&c->entries[slot + 1], &c->entries[slot], (c->n - slot) * sizeof c->entries[0]);
+    c->entries[slot] = (struct mfu_block_entry){size, address, block};
+    c->n++;
+    s->count++;
+    return 0;
+}
+
+bool mfu_block_set_seek(const struct mfu_block_set *s, uint64_t size, uint64_t address,
+                        struct mfu_block_place *place)
+{
+    size_t at;
+
+    if (s->count == 0)
+        return false;
+    at = chunk_of(s, size, address);
+    *place = (struct mfu_block_place){at, slot_of(s->chunks[at], size, address)};
+    if (place->slot < s->chunks[at]->n)
+        return true;
+    *place = (struct mfu_block_place){at + 1, 0};
+    return at + 1 < s->n_chunks;
+}
+
+bool mfu_block_set_next(const struct mfu_block_set *s, struct mfu_block_place *place)
+{
+    if (place->slot + 1 < s->chunks[place->chunk]->n)
+        place->slot++;
+    else if (place->chunk + 1 < s->n_chunks)
+        *place = (struct mfu_block_place){place->chunk + 1, 0};
+    else
+        return false;
+    return true;
+}
+
+bool mfu_block_set_previous(const struct mfu_block_set *s, struct mfu_block_place *place)
+{
+    if (place->slot > 0)
+        place->slot--;
+    else if (place->chunk > 0)
+        *place = (struct mfu_block_place){place->chunk - 1, s->chunks[place->chunk - 1]->n - 1};
+    else
+        return false;
+    return true;
+}
+
+bool mfu_block_set_last(const struct mfu_block_set *s, struct mfu_block_place *place)
+{
+    if (s->count == 0)
+        return false;
+    *place = (struct mfu_block_place){s->n_chunks - 1, s->chunks[s->n_chunks - 1]->n - 1};
+    return true;
+}
+
+const struct mfu_block_entry *mfu_block_set_entry(const struct mfu_block_set *s,
+                                                  struct mfu_block_place place)
+{
+    return &s->chunks[place.chunk]->entries[place.slot];
+}
+
+/* Pours chunk at + 1 into chunk `at` if both fit comfortably into one. */
+static void pour(struct mfu_block_set *s, size_t at)
+{
+    struct mfu_block_chunk *low, *high;
+
+    if (at + 1 >= s->n_chunks)
+        return;
+    low = s->chunks[at];
+    high = s->chunks[at + 1];
+    if (low->n + high->n > MANY)
+        return;
+    memcpy(&low->entries[low->n], high->entries, high->n * sizeof high->entries[0]);
+    low->n += high->n;
+    close_chunk(s, at + 1);
+}
+
+void mfu_block_set_remove(struct mfu_block_set *s, struct mfu_block_place place)
+{
+    struct mfu_block_chunk *c = s->chunks[place.chunk];
+
+    c->n--;
+    s->count--;
+    memmove(&c->entries[place.slot], &c->entries[place.slot + 1],
+            (c->n - place.slot) * sizeof c->entries[0]);
+    if (c->n >= FEW || s->n_chunks == 1)
+        return;
+    if (c->n == 0) {
+        close_chunk(s, place.chunk);
+        return;
+    }
+    pour(s, place.chunk);
+    if (place.chunk > 0)
+        pour(s, place.chunk - 1);
+}
+
+void mfu_block_set_erase(struct mfu_block_set *s, uint64_t size, uint64_t address)
+{
+    struct mfu_block_place place;
+
+    if (mfu_block_set_seek(s, size, address, &place)) {
+        const struct mfu_block_entry *e = mfu_block_set_entry(s, place);
+
+        if (e->size == size && e->address == address)
+            mfu_block_set_remove(s, place);
+    }
+}
