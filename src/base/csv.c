@@ -96,7 +96,7 @@ int mfu_csv_read(const char *path, struct mfu_arena *arena, struct mfu_csv *csv,
     if (!text)
         return -1;
     for (const char *p = text; *p; p++)
-        most += *p == '\n';
+        most += *p == '\n' || *p == '\r';       /* either ends a record */
     if (strncmp(text, "\xef\xbb\xbf", 3) == 0)
         text += 3;
     n = *text ? cut(&text, fields, MOST_COLUMNS, &line) : 0;

@@ -89,6 +89,8 @@ struct mfu_program {
     int cap_launches, cap_tensors, cap_views, cap_segments;
     void *workbench;            /* of the builder (struct mfu_step), reused */
 
+    double *weights;            /* elements of every weight tensor that was traced */
+    int n_weights, cap_weights;
     double constant_bytes[MFU_PART_COUNT];      /* there all the time */
     double accum;               /* micro-steps per optimizer step */
 

@@ -619,6 +619,7 @@ static void add_nodes(struct mfu_step *s, struct stretch *st, int *at)
                     .gradient = MFU_NO_VIEW, .users = 1};
             }
             if (borrowed) {
+                s->parameters[n->parameter[0]].borrowed = true;
                 n->parameter[0] = s->nodes[at[source->shares]].parameter[0];
                 s->parameters[n->parameter[0]].users++;
             }
@@ -858,6 +859,18 @@ static double saved_for_backward(const struct mfu_program *p)
     return bytes;
 }
 
+/* The weights one by one, as a framework allocates them. */
+static void list_weights(struct mfu_step *s)
+{
+    struct mfu_program *p = s->program;
+
+    p->n_weights = 0;
+    for (int i = 0; i < s->n_parameters; i++)
+        if (s->parameters[i].elements > 0 && !s->parameters[i].borrowed
+            && ROOM(s, p->weights, p->n_weights, p->cap_weights))
+            p->weights[p->n_weights++] = s->parameters[i].elements;
+}
+
 int mfu_step_build(const struct mfu_config *c, bool unrolled, struct mfu_program *p, struct mfu_error *err)
 {
     struct stretch *stretches;
@@ -911,6 +924,7 @@ int mfu_step_build(const struct mfu_config *c, bool unrolled, struct mfu_program
         }
     for (int k = n - 1; k >= 0; k--)
         trace_backward(s, &stretches[k]);
+    list_weights(s);
     if (s->n_deferred)
         trace_deferred(s, stretches, n);
     forget_casts(s);
@@ -943,6 +957,7 @@ void mfu_program_free(struct mfu_program *p)
         free(s->merged);
     }
     free(s);
+    free(p->weights);
     free(p->launches);
     free(p->tensors);
     free(p->views);

@@ -40,7 +40,7 @@ struct mfu_parameter {
     int cast;                   /* its copy in the compute type, or MFU_NO_VIEW */
     int gradient;               /* contribution that waits for others */
     int users, given;           /* ops that use it; gradients received */
-    bool matrix;                /* a linear's weight: autocast keeps a copy */
+    bool borrowed;              /* a place that another op's weight fills (tied) */
 };
 
 /* Numbers of the scenario that primitives need. */

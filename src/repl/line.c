@@ -60,6 +60,15 @@ static int after_signal(void)
     return 0;
 }
 
+/* A key that was typed right behind Ctrl-C belongs to the fresh line. */
+static int read_key(FILE *in)
+{
+    int key = rl_getc(in);
+
+    after_signal();
+    return key;
+}
+
 /* ---- completion ---------------------------------------------------------- */
 
 static char *next_match(const char *text, int state)
@@ -146,6 +155,7 @@ void mfu_line_open(struct mfu_session *s)
     rl_completer_quote_characters = "\"'";
     rl_signal_event_hook = after_signal;
     rl_event_hook = after_signal;
+    rl_getc_function = read_key;
     rl_outstream = isatty(STDOUT_FILENO) ? stdout : stderr;
     rl_variable_bind("enable-bracketed-paste", "off");
     using_history();

@@ -1,0 +1,397 @@
+/*
+ * replay.c - drives the caching allocator with the tensors of a program.
+ */
+#include "simulate/replay.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+#define MOST_STEPS 6
+/* Micro-steps after the first are alike; a third shows what reserved does. */
+#define MOST_LATER 2
+
+struct handles {
+    int *list;
+    int n, cap;
+};
+
+/* Births and deaths of a program's tensors in the order of launches. */
+struct schedule {
+    const struct mfu_program *program;
+    int *born_first, *born_next;        /* chains of tensors by launch */
+    int *died_first, *died_next;
+    int forward_end;            /* last launch of forward */
+    int *handle;                /* of every tensor, -1: not there */
+    int *life;                  /* of every tensor in the record, -1: none */
+};
+
+struct player {
+    const struct mfu_replay_input *in;
+    struct mfu_replay *out;
+    struct mfu_allocator *a;
+    struct schedule first, later;
+    struct handles gradients, held, state;
+    int inputs[2], next_inputs[2], workspaces[2];
+    bool recording, failed, broken;     /* the card's memory is out; ours is */
+    int step, micro;
+    const struct mfu_program *program;  /* being replayed */
+    int launch;
+};
+
+static bool keep(struct player *p, struct handles *h, int handle)
+{
+    if (h->n == h->cap) {
+        int want = h->cap ? 2 * h->cap : 256;
+        int *more = realloc(h->list, (size_t)want * sizeof *more);
+
+        if (!more) {
+            p->broken = true;
+            return false;
+        }
+        h->list = more;
+        h->cap = want;
+    }
+    h->list[h->n++] = handle;
+    return true;
+}
+
+static void drop_all(struct player *p, struct handles *h)
+{
+    for (int i = 0; i < h->n; i++)
+        mfu_allocator_free(p->a, h->list[i]);
+    h->n = 0;
+}
+
+static void sample(struct player *p)
+{
+    struct mfu_replay *out = p->out;
+    const struct mfu_allocator_stats *s = mfu_allocator_stats(p->a);
+    struct mfu_memory_sample *x;
+
+    if (!p->recording)
+        return;
+    if (out->n_samples == out->cap_samples) {
+        size_t want = out->cap_samples ? 2 * out->cap_samples : 4096;
+        struct mfu_memory_sample *more = realloc(out->samples, want * sizeof *more);
+
+        if (!more) {
+            p->broken = true;
+            return;
+        }
+        out->samples = more;
+        out->cap_samples = want;
+    }
+    x = &out->samples[out->n_samples];
+    *x = (struct mfu_memory_sample){
+        .launch = p->launch, .micro_step = p->micro,
+        .phase = p->launch >= 0 ? p->program->launches[p->launch].phase : MFU_OPTIMIZER_PHASE,
+        .allocated = s->allocated_bytes, .active = s->active_bytes, .reserved = s->reserved_bytes};
+    if (x->allocated > out->samples[out->peak_sample].allocated || out->n_samples == 0)
+        out->peak_sample = out->n_samples;
+    out->n_samples++;
+}
+
+static void fail_here(struct player *p, const char *what)
+{
+    struct mfu_replay *out = p->out;
+
+    if (p->failed)
+        return;
+    p->failed = true;
+    out->out_of_memory = true;
+    mfu_allocator_oom_message(p->a, out->message, sizeof out->message);
+    if (p->launch >= 0) {
+        const struct mfu_launch *l = &p->program->launches[p->launch];
+
+        snprintf(out->failed_in, sizeof out->failed_in, "%s of %.48s, step %d", mfu_phase_names[l->phase],
+                 l->op[0] ? l->op : l->suffix, p->step + 1);
+    } else {
+        snprintf(out->failed_in, sizeof out->failed_in, "%.60s, step %d", what, p->step + 1);
+    }
+}
+
+static int allocate(struct player *p, double bytes, const char *what)
+{
+    int handle;
+
+    if (p->failed || p->broken)
+        return -1;
+    handle = mfu_allocator_malloc(p->a, (uint64_t)(bytes + 0.5), 0);
+    if (handle == -1)
+        fail_here(p, what);
+    if (handle == -2)
+        p->broken = true;
+    return handle < 0 ? -1 : handle;
+}
+
+static void give_back(struct player *p, int handle)
+{
+    if (handle >= 0)
+        mfu_allocator_free(p->a, handle);
+}
+
+/* ---- schedules ---------------------------------------------------------- */
+
+static int prepare(struct schedule *s, const struct mfu_program *program)
+{
+    size_t launches = (size_t)program->n_launches + 1, tensors = (size_t)program->n_tensors + 1;
+    int *memory = malloc((2 * launches + 4 * tensors) * sizeof *memory);
+
+    s->program = program;
+    s->born_first = memory;
+    if (!memory)
+        return -1;
+    s->died_first = s->born_first + launches;
+    s->born_next = s->died_first + launches;
+    s->died_next = s->born_next + tensors;
+    s->handle = s->died_next + tensors;
+    s->life = s->handle + tensors;
+    for (size_t i = 0; i < launches; i++)
+        s->born_first[i] = s->died_first[i] = -1;
+    s->forward_end = -1;
+    for (int i = 0; i < program->n_launches; i++)
+        if (program->launches[i].phase == MFU_FORWARD)
+            s->forward_end = i;
+    for (int t = program->n_tensors - 1; t > 0; t--) {
+        const struct mfu_tensor *x = &program->tensors[t];
+
+        s->handle[t] = -1;
+        if (x->born < 0 || x->born >= program->n_launches || x->bytes <= 0)
+            continue;
+        s->born_next[t] = s->born_first[x->born];
+        s->born_first[x->born] = t;
+        if (x->last >= 0 && x->last < program->n_launches) {
+            s->died_next[t] = s->died_first[x->last];
+            s->died_first[x->last] = t;
+        }
+    }
+    return 0;
+}
+
+/* ---- lives, for snapshots ----------------------------------------------- */
+
+static void remember(struct player *p, struct schedule *s, int tensor)
+{
+    struct mfu_replay *out = p->out;
+    const struct mfu_tensor *x = &s->program->tensors[tensor];
+    const struct mfu_launch *l = &s->program->launches[x->born];
+
+    s->life[tensor] = -1;
+    if (!p->recording)
+        return;
+    if (out->n_lives == out->cap_lives) {
+        size_t want = out->cap_lives ? 2 * out->cap_lives : 4096;
+        struct mfu_block_life *more = realloc(out->lives, want * sizeof *more);
+
+        if (!more) {
+            p->broken = true;
+            return;
+        }
+        out->lives = more;
+        out->cap_lives = want;
+    }
+    s->life[tensor] = (int)out->n_lives;
+    out->lives[out->n_lives++] = (struct mfu_block_life){
+        .address = s->handle[tensor] >= 0 ? mfu_allocator_address(p->a, s->handle[tensor]) : 0,
+        .bytes = (uint64_t)x->bytes, .born_sample = (int)out->n_samples, .died_sample = -1, .part = x->part,
+        .section = l->section, .op = l->op, .suffix = l->suffix};
+}
+
+/* ---- micro-steps and steps ---------------------------------------------- */
+
+static void run_launch(struct player *p, struct schedule *s, int i)
+{
+    const struct mfu_launch *l = &s->program->launches[i];
+
+    p->launch = i;
+    for (int t = s->born_first[i]; t >= 0 && !p->failed; t = s->born_next[t]) {
+        s->handle[t] = allocate(p, s->program->tensors[t].bytes, "");
+        remember(p, s, t);
+    }
+    if (l->temporary_bytes > 0 && !p->failed) {
+        int scratch = allocate(p, l->temporary_bytes, "");
+
+        sample(p);
+        give_back(p, scratch);
+    }
+    sample(p);
+    if (p->failed)
+        return;
+    for (int t = s->died_first[i]; t >= 0; t = s->died_next[t]) {
+        give_back(p, s->handle[t]);
+        s->handle[t] = -1;
+        if (p->recording && s->life[t] >= 0)
+            p->out->lives[s->life[t]].died_sample = (int)p->out->n_samples;
+    }
+}
+
+static void run_micro_step(struct player *p, struct schedule *s)
+{
+    const struct mfu_program *program = s->program;
+    double tokens_bytes = mfu_type_bytes[MFU_I64] * program->tokens;
+
+    p->program = program;
+    for (int k = 0; k < program->n_segments && !p->failed; k++) {
+        const struct mfu_segment *seg = &program->segments[k];
+
+        if (seg->phase == MFU_OPTIMIZER_PHASE)
+            continue;
+        if (seg->phase == MFU_BACKWARD && p->workspaces[1] < 0 && p->in->workspaces > 1)
+            p->workspaces[1] = allocate(p, p->in->workspace_bytes, "cuBLAS workspace");
+        for (int i = seg->first; i < seg->first + seg->count && !p->failed; i++) {
+            run_launch(p, s, i);
+            if (i == s->forward_end && !p->failed) {
+                drop_all(p, &p->held);          /* the logits of the step before */
+                for (int k2 = 0; k2 < 2; k2++)
+                    p->next_inputs[k2] = allocate(p, tokens_bytes, "the next batch");
+            }
+        }
+    }
+    if (p->failed)
+        return;
+    for (int t = 1; t < program->n_tensors; t++)
+        if (program->tensors[t].last == MFU_FOREVER && s->handle[t] >= 0) {
+            keep(p, program->tensors[t].part == MFU_PART_GRADIENTS ? &p->gradients : &p->held, s->handle[t]);
+            s->handle[t] = -1;
+        }
+    for (int k = 0; k < 2; k++) {
+        give_back(p, p->inputs[k]);
+        p->inputs[k] = p->next_inputs[k];
+    }
+}
+
+static void run_optimizer(struct player *p, const struct mfu_program *program)
+{
+    p->micro = -1;
+    p->program = program;
+    if (p->state.n == 0 && p->in->optimizer_state_elements_bytes > 0) {
+        double per_tensor = p->in->optimizer_state_elements_bytes / 2;
+
+        p->launch = -1;
+        for (int i = 0; i < program->n_weights && !p->failed; i++)
+            for (int k = 0; k < 2 && !p->failed; k++) {
+                int handle = allocate(p, per_tensor * program->weights[i], "creation of the optimizer's state");
+
+                if (handle >= 0)
+                    keep(p, &p->state, handle);
+            }
+        sample(p);
+    }
+    for (int k = 0; k < program->n_segments && !p->failed; k++)
+        for (int i = program->segments[k].first;
+             program->segments[k].phase == MFU_OPTIMIZER_PHASE && i < program->segments[k].first + program->segments[k].count; i++) {
+            struct handles scratch = {0};
+
+            p->launch = i;
+            /* Multi-tensor temporaries are one tensor for each weight. */
+            for (int w = 0; program->launches[i].temporary_bytes > 0 && w < program->n_weights && !p->failed; w++) {
+                int handle = allocate(p, program->launches[i].temporary_bytes / program->params * program->weights[w], "");
+
+                if (handle >= 0)
+                    keep(p, &scratch, handle);
+            }
+            sample(p);
+            drop_all(p, &scratch);
+            free(scratch.list);
+        }
+    drop_all(p, &p->gradients);         /* zero_grad(set_to_none=True) */
+    p->launch = -1;
+    sample(p);
+}
+
+static void run_step(struct player *p)
+{
+    double accum = p->in->later ? p->in->later->accum : 1;
+
+    p->micro = 0;
+    run_micro_step(p, &p->first);
+    for (int k = 1; k < accum && k <= MOST_LATER && !p->failed; k++) {
+        p->micro = k;
+        run_micro_step(p, &p->later);
+    }
+    if (!p->failed)
+        run_optimizer(p, p->in->first);
+}
+
+static void set_up(struct player *p)
+{
+    const struct mfu_program *program = p->in->first;
+    double tokens_bytes = mfu_type_bytes[MFU_I64] * program->tokens;
+    double standing = program->constant_bytes[MFU_PART_GRADIENTS] / program->params;
+
+    p->launch = -1;
+    for (int i = 0; i < program->n_weights && !p->failed; i++)
+        allocate(p, p->in->weight_bytes * program->weights[i], "loading the weights");
+    for (int i = 0; i < program->n_weights && standing > 0 && !p->failed; i++)
+        allocate(p, standing * program->weights[i], "gradient buffers");
+    if (program->constant_bytes[MFU_PART_COMMUNICATION] > 0)
+        allocate(p, program->constant_bytes[MFU_PART_COMMUNICATION], "communication buckets");
+    for (int k = 0; k < 2; k++)
+        p->inputs[k] = allocate(p, tokens_bytes, "the first batch");
+    p->workspaces[0] = allocate(p, p->in->workspace_bytes, "cuBLAS workspace");
+    p->workspaces[1] = -1;
+}
+
+static void clear(struct mfu_replay *r)
+{
+    struct mfu_replay old = *r;
+
+    memset(r, 0, sizeof *r);
+    r->samples = old.samples, r->cap_samples = old.cap_samples;
+    r->lives = old.lives, r->cap_lives = old.cap_lives;
+}
+
+int mfu_replay_run(const struct mfu_replay_input *in, struct mfu_replay *out, struct mfu_error *err)
+{
+    struct player p = {.in = in, .out = out, .inputs = {-1, -1}, .next_inputs = {-1, -1}};
+    const struct mfu_allocator_stats *s;
+    int status = -1;
+
+    clear(out);
+    p.a = mfu_allocator_new(&in->allocator, err);
+    if (!p.a || prepare(&p.first, in->first) < 0 || (in->later && prepare(&p.later, in->later) < 0))
+        goto done;
+    s = mfu_allocator_stats(p.a);
+    set_up(&p);
+    for (uint64_t before = 0; p.step < MOST_STEPS && !p.failed && !p.broken; p.step++) {
+        if (p.step > 0)
+            mfu_allocator_reset_peaks(p.a);
+        run_step(&p);
+        if (p.step == 0)
+            out->first_step_reserved_bytes = s->peak_reserved_bytes;
+        if (p.step > 0 && s->reserved_bytes == before && !p.recording) {
+            if (!in->record)
+                break;
+            p.recording = true;         /* once more, looking on */
+        } else if (p.recording) {
+            break;
+        }
+        before = s->reserved_bytes;
+    }
+    out->steps = p.step + 1;
+    out->steady = *s;
+    out->fragmentation = s->peak_reserved_bytes > 0
+        ? 1 - (double)s->peak_allocated_bytes / (double)s->peak_reserved_bytes : 0;
+    status = p.broken ? -1 : 0;
+done:
+    if (status < 0)
+        mfu_fail(err, MFU_ENOMEM, "out of memory");
+    free(p.first.born_first);
+    free(p.later.born_first);
+    free(p.gradients.list);
+    free(p.held.list);
+    free(p.state.list);
+    mfu_allocator_release(p.a);
+    return status;
+}
+
+void mfu_replay_release(struct mfu_replay *r)
+{
+    free(r->samples);
+    free(r->lives);
+    memset(r, 0, sizeof *r);
+}
