@@ -128,7 +128,7 @@ int mfu_kernel_rows(const struct mfu_plan *p, struct mfu_kernel_row **rows, doub
 
         for (int i = seg->first; i < seg->first + seg->count; i++)
             if (g->launches[i].kernel.launches > 0)     /* not what only ends a scope */
-                add(&t, &g->launches[i], &p->prices[i], mfu_plan_times(p, seg));
+                add(&t, &g->launches[i], &p->pricing.prices[i], mfu_plan_times(p, seg));
     }
     for (int i = 0; i < t.n; i++) {
         derive(p, &t.rows[i]);

@@ -16,13 +16,13 @@ const char *const mfu_limit_names[] = {"compute", "memory", "launch", "communica
 
 double mfu_plan_times(const struct mfu_plan *p, const struct mfu_segment *seg)
 {
-    return seg->repeat * (seg->phase == MFU_OPTIMIZER_PHASE ? 1 : p->program.accum);
+    return mfu_segment_times(&p->program, seg);
 }
 
 /* ---- time --------------------------------------------------------------- */
 
 /* Host time to dispatch one launch; compiled and captured code is cheaper. */
-static double dispatch_s(const struct mfu_plan *p, enum mfu_phase phase)
+double mfu_dispatch_s(const struct mfu_plan *p, enum mfu_phase phase)
 {
     const struct mfu_runtime *r = &mfu_runtimes[p->config.runtime];
 
@@ -31,111 +31,6 @@ static double dispatch_s(const struct mfu_plan *p, enum mfu_phase phase)
     return p->machine.c[phase == MFU_BACKWARD ? r->dispatch_backward
                         : phase == MFU_OPTIMIZER_PHASE && p->config.runtime != MFU_LLMC ? MFU_C_DISPATCH_EAGER
                         : r->dispatch_forward];
-}
-
-static bool is_matmul(const struct mfu_launch *l)
-{
-    return l->kernel.kind == MFU_GEMM || l->kernel.kind == MFU_FUSED_ATTENTION;
-}
-
-/* The share of the time in which tensor cores draw their full power decides
- * how far clocks fall; they fall, the share grows: a fixed point. */
-static void settle_clocks(struct mfu_plan *p)
-{
-    const struct mfu_program *g = &p->program;
-    double tensor_s = 0, other_s = 0, duty, slowdown = 1;
-
-    if (!(p->machine.throttle > 0))
-        return;
-    for (int k = 0; k < g->n_segments; k++)
-        for (int i = g->segments[k].first; i < g->segments[k].first + g->segments[k].count; i++) {
-            bool tensor = g->launches[i].kernel.kind == MFU_GEMM && p->prices[i].compute_s > p->prices[i].memory_s;
-
-            *(tensor ? &tensor_s : &other_s) += mfu_plan_times(p, &g->segments[k]) * p->prices[i].time_s;
-        }
-    duty = tensor_s / (tensor_s + other_s + 1e-30);
-    for (int round = 0; round < 4; round++) {
-        slowdown = 1 + p->machine.throttle * duty;
-        duty = tensor_s * slowdown / (tensor_s * slowdown + other_s + 1e-30);
-    }
-    for (int i = 0; i < g->n_launches; i++)
-        if (g->launches[i].kernel.kind == MFU_GEMM)
-            mfu_price_throttle(&p->machine, &g->launches[i].kernel, duty, &p->prices[i]);
-}
-
-/* What an L2 that is written back lazily still holds. */
-struct l2_state {
-    double reach_bytes;         /* that it can hold */
-    double moved_bytes;         /* traffic so far */
-    double dirty_bytes;         /* written and not yet in DRAM */
-};
-
-/* Bytes of the inputs that an earlier kernel left in L2: less than its reach
- * has moved since they were touched. */
-static double still_hot(const struct mfu_plan *p, const struct l2_state *l2, const struct mfu_launch *l)
-{
-    double hot = 0;
-
-    for (int k = 0; k < l->n_in; k++) {
-        const struct mfu_view *v = &p->program.views[l->in[k]];
-        double bytes = v->rows * v->columns * mfu_type_bytes[v->type];
-
-        if (l2->moved_bytes - p->touched[v->tensor] + bytes <= l2->reach_bytes)
-            hot += bytes;
-    }
-    return fmin(hot, l->kernel.read_bytes);
-}
-
-/* Dirty lines go to DRAM when others need their place; under a kernel that is
- * bound by arithmetic that costs no time. */
-static void write_back(struct l2_state *l2, const struct mfu_kernel *k, const struct mfu_price *price,
-                       double absorbed, double bandwidth_bytes_s)
-{
-    double moved = k->read_bytes + k->write_bytes;
-    double spare = fmax(price->time_s - price->memory_s, 0) * bandwidth_bytes_s;
-
-    l2->moved_bytes += moved;
-    l2->dirty_bytes += absorbed;
-    l2->dirty_bytes -= fmin(l2->dirty_bytes, fmin(moved, spare));
-}
-
-/* Prices the launches in order, with an eye on L2. */
-static int price_all(struct mfu_plan *p)
-{
-    const struct mfu_program *g = &p->program;
-    struct mfu_tilings tilings;
-    struct l2_state l2 = {.reach_bytes = mfu_l2_reach(&p->machine)};
-
-    if (g->n_launches > p->cap_prices || g->n_tensors > p->cap_touched) {
-        struct mfu_price *prices = realloc(p->prices, (size_t)g->cap_launches * sizeof *prices);
-        double *touched;
-
-        if (!prices)
-            return -1;
-        p->prices = prices;
-        p->cap_prices = g->cap_launches;
-        if (!(touched = realloc(p->touched, (size_t)g->cap_tensors * sizeof *touched)))
-            return -1;
-        p->touched = touched;
-        p->cap_touched = g->cap_tensors;
-    }
-    tilings.n = 0;
-    for (int t = 0; t < g->n_tensors; t++)
-        p->touched[t] = -INFINITY;
-    for (int i = 0; i < g->n_launches; i++) {
-        const struct mfu_launch *l = &g->launches[i];
-        double absorbed = l->kernel.cold ? 0 : fmin(l->kernel.write_bytes, l2.reach_bytes - l2.dirty_bytes);
-
-        mfu_price_kernel(&p->machine, &l->kernel, still_hot(p, &l2, l), absorbed, &tilings, &p->prices[i]);
-        write_back(&l2, &l->kernel, &p->prices[i], absorbed, p->machine.bandwidth_bytes_s);
-        for (int k = 0; k < l->n_in; k++)
-            if (g->views[l->in[k]].tensor != 0)         /* not the weights as a whole */
-                p->touched[g->views[l->in[k]].tensor] = l2.moved_bytes;
-        for (int k = 0; k < l->n_out; k++)
-            p->touched[g->views[l->out[k]].tensor] = l2.moved_bytes;
-    }
-    settle_clocks(p);
-    return 0;
 }
 
 static void add_up_time(struct mfu_plan *p)
@@ -152,10 +47,10 @@ static void add_up_time(struct mfu_plan *p)
         double times = mfu_plan_times(p, seg);
 
         for (int i = seg->first; i < seg->first + seg->count; i++) {
-            const struct mfu_price *price = &p->prices[i];
+            const struct mfu_price *price = &p->pricing.prices[i];
 
             phase_s[seg->phase] += times * price->time_s;
-            phase_host_s[seg->phase] += times * g->launches[i].kernel.launches * dispatch_s(p, seg->phase);
+            phase_host_s[seg->phase] += times * g->launches[i].kernel.launches * mfu_dispatch_s(p, seg->phase);
             s->kernels += times * g->launches[i].kernel.launches;
             *(price->bound == MFU_BOUND_COMPUTE || price->bound == MFU_BOUND_LATENCY ? &compute_s : &memory_s) += times * price->time_s;
         }
@@ -194,14 +89,21 @@ static enum mfu_peak peak_of(enum mfu_precision precision)
     return peaks[precision];
 }
 
-/* Model FLOPs: three times the forward products, with attention over all pairs
- * (12 L d T per token) and without what is only recomputed. */
+/* FLOPs of a product as MFU counts them: attention over all pairs of tokens,
+ * masked or not (12 L d T per token, forward and backward). */
+static double counted_flops(const struct mfu_kernel *k)
+{
+    return k->kind == MFU_FUSED_ATTENTION ? 4 * k->batch * k->n * k->k * k->m * k->m : k->flops;
+}
+
+/* Model FLOPs: three times the products of forward.  Hardware FLOPs: and those
+ * that checkpointing runs again. */
 static void add_up_flops(struct mfu_plan *p)
 {
     const struct mfu_program *g = &p->program;
     const struct mfu_config *c = &p->config;
     struct mfu_mfu_answer *a = &p->mfu;
-    double matmul = 0, hardware = 0, attention = 0;
+    double forward = 0, again = 0;
 
     p->matmul_seconds = 0;
     for (int k = 0; k < g->n_segments; k++) {
@@ -211,25 +113,22 @@ static void add_up_flops(struct mfu_plan *p)
         for (int i = seg->first; i < seg->first + seg->count; i++) {
             const struct mfu_launch *l = &g->launches[i];
 
-            if (!is_matmul(l))
+            if (!mfu_is_product(l))
                 continue;
-            hardware += times * l->kernel.flops;
-            p->matmul_seconds += times * p->prices[i].time_s;
-            if (seg->phase != MFU_FORWARD)
-                continue;
-            if (l->kernel.kind == MFU_FUSED_ATTENTION)
-                attention += times * 4 * l->kernel.batch * l->kernel.n * l->kernel.k * l->kernel.m * l->kernel.m;
-            else
-                matmul += times * l->kernel.flops;
+            p->matmul_seconds += times * p->pricing.prices[i].time_s;
+            if (seg->phase == MFU_FORWARD)
+                forward += times * counted_flops(&l->kernel);
+            else if (l->recomputed)
+                again += times * counted_flops(&l->kernel);
         }
     }
     a->peak = peak_of(c->precision);
     a->peak_flops = c->gpu->peak_flops[a->peak];
-    a->model_flops = 3 * (matmul + attention);
-    a->hardware_flops = hardware;
+    a->model_flops = 3 * forward;
+    a->hardware_flops = 3 * forward + again;
     a->achieved_flops = a->model_flops / p->step.time_s;
     a->mfu = a->achieved_flops / a->peak_flops;
-    a->hfu = hardware / p->step.time_s / a->peak_flops;
+    a->hfu = a->hardware_flops / p->step.time_s / a->peak_flops;
 }
 
 /* ---- memory ------------------------------------------------------------- */
@@ -291,10 +190,10 @@ static void interval(struct mfu_plan *p)
     for (int k = 0; k < g->n_segments; k++)
         for (int i = g->segments[k].first; i < g->segments[k].first + g->segments[k].count; i++) {
             const struct mfu_kernel *kernel = &g->launches[i].kernel;
-            double busy = mfu_plan_times(p, &g->segments[k]) * (p->prices[i].time_s - p->prices[i].overhead_s);
+            double busy = mfu_plan_times(p, &g->segments[k]) * (p->pricing.prices[i].time_s - p->pricing.prices[i].overhead_s);
             enum mfu_coefficient which = kernel->traffic;
 
-            if (kernel->kind == MFU_GEMM && p->prices[i].compute_s > p->prices[i].memory_s)
+            if (kernel->kind == MFU_GEMM && p->pricing.prices[i].compute_s > p->pricing.prices[i].memory_s)
                 which = MFU_C_GEMM_EFFICIENCY;
             else if (kernel->kind == MFU_FUSED_ATTENTION)
                 which = kernel->k > 96 ? MFU_C_FLASH_D128 : MFU_C_FLASH_D64;
@@ -316,7 +215,7 @@ int mfu_plan_make(struct mfu_plan *p, const struct mfu_scenario *scenario, struc
         || mfu_step_build(&p->config, false, &p->program, err) < 0)
         return -1;
     mfu_machine_make(&p->config, &p->machine);
-    if (price_all(p) < 0)
+    if (mfu_price_program(&p->machine, &p->program, &p->pricing) < 0)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     add_up_time(p);
     add_up_flops(p);
@@ -328,7 +227,6 @@ int mfu_plan_make(struct mfu_plan *p, const struct mfu_scenario *scenario, struc
 void mfu_plan_release(struct mfu_plan *p)
 {
     mfu_program_free(&p->program);
-    free(p->prices);
-    free(p->touched);
+    mfu_pricing_release(&p->pricing);
     memset(p, 0, sizeof *p);
 }

@@ -4,6 +4,7 @@
 #ifndef MFU_PLAN_H
 #define MFU_PLAN_H
 
+#include "answer/pricing.h"
 #include "cost/cost.h"
 #include "graph/lifetime.h"
 #include "graph/program.h"
@@ -40,7 +41,7 @@ struct mfu_mfu_answer {
     enum mfu_peak peak;         /* whose peak it is divided by */
     double peak_flops;
     double model_flops;         /* of a step: forward + backward, causal in full */
-    double hardware_flops;      /* that are really computed, recomputation included */
+    double hardware_flops;      /* the same and what checkpointing computes again */
     double mfu, hfu, achieved_flops;
 };
 
@@ -49,9 +50,7 @@ struct mfu_plan {
     struct mfu_config config;
     struct mfu_machine machine;
     struct mfu_program program;
-    struct mfu_price *prices;   /* of program.launches */
-    double *touched;            /* scratch: when each tensor was last in L2 */
-    int cap_prices, cap_touched;
+    struct mfu_pricing pricing; /* prices of program.launches */
     struct mfu_memory_answer memory;
     struct mfu_step_answer step;
     struct mfu_mfu_answer mfu;
@@ -63,6 +62,9 @@ struct mfu_plan {
  * reused: sweeps make millions of plans in one).  Release it at the end. */
 int mfu_plan_make(struct mfu_plan *plan, const struct mfu_scenario *scenario, struct mfu_error *err);
 void mfu_plan_release(struct mfu_plan *);
+
+/* Host time to dispatch one kernel of a phase in the plan's runtime. */
+double mfu_dispatch_s(const struct mfu_plan *, enum mfu_phase);
 
 /* How often a launch of a segment happens in one optimizer step. */
 double mfu_plan_times(const struct mfu_plan *, const struct mfu_segment *);

@@ -14,9 +14,9 @@
 
 struct mfu_simulation {
     struct mfu_program first, later;    /* unrolled; later is empty when accum is 1 */
-    struct mfu_price *prices;           /* of the steady program's launches */
+    struct mfu_pricing pricing; /* of the steady program's launches */
     double *seconds;
-    int cap_prices;
+    int cap_seconds;
     struct mfu_timeline timeline;
     struct mfu_replay replay;
     struct mfu_collective *collectives;

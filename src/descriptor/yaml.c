@@ -80,11 +80,18 @@ static bool is_blank(const char *text, size_t length)
     return true;
 }
 
+/* Whether a line begins so: blanks and the marks of list items and keys. */
+static bool is_margin(unsigned char c)
+{
+    return c == ' ' || c == '\t' || c == '-' || c == '?';
+}
+
 static int check_bytes(const char *name, const char *text, size_t length,
                        struct mfu_error *err)
 {
     const unsigned char *s = (const unsigned char *)text;
     int line = 1, column = 1;
+    bool margin = true;
 
     if (length > LARGEST_TEXT) {
         mfu_fail(err, MFU_EINPUT, "larger than 1 MiB, which no descriptor is");
@@ -102,6 +109,13 @@ static int check_bytes(const char *name, const char *text, size_t length,
             mfu_fail(err, MFU_EINPUT, "directives (%%...) are not read here");
             return mfu_error_at(err, name, line, column);
         }
+        if (margin && s[i] == '?' && (i + 1 == length || isspace(s[i + 1]))) {
+            /* libfyaml 0.7.12 crashes on "? a:\t:". */
+            mfu_fail(err, MFU_EINPUT, "keys are written as 'key: value' here, "
+                     "not behind a '?'");
+            return mfu_error_at(err, name, line, column);
+        }
+        margin = s[i] == '\n' || s[i] == '\r' || (margin && is_margin(s[i]));
         column++;
         if (s[i] == '\n') {
             line++;

@@ -67,6 +67,7 @@ struct mfu_launch {
     enum mfu_fusion fusion;
     bool random;                /* its result cannot be computed again */
     bool cast;                  /* only changes the type */
+    bool recomputed;            /* a part of forward, run again in backward */
     int n_in, n_out;
     int in[MFU_LAUNCH_IN], out[MFU_LAUNCH_OUT];         /* views */
     double extra_read_bytes;    /* beyond reading every input once */

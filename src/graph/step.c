@@ -128,6 +128,7 @@ static struct mfu_launch *append(struct mfu_step *s, const char *suffix, int n_i
     l->op = s->node >= 0 ? s->nodes[s->node].op->name : "";
     l->suffix = suffix;
     l->phase = s->phase;
+    l->recomputed = s->recomputing;
     for (int i = 0; i < n_in && l->n_in < MFU_LAUNCH_IN; i++)
         if (in[i] != MFU_NO_VIEW) {
             struct mfu_tensor *t = tensor_of(s, in[i]);
@@ -535,7 +536,7 @@ static void count_parameters(struct mfu_step *s)
             active = w.active;
             all = w.weight + w.bias;
             if (strcmp(op->primitive->name, "linear") == 0 || strcmp(op->primitive->name, "route") == 0)
-                p->linear_params += times * active;
+                p->linear_params += times * (active - w.bias);
             if (shared(s, i))
                 all = active = w.bias;          /* the weight is another op's */
             p->params += times * all;

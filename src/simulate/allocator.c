@@ -100,33 +100,36 @@ struct mfu_allocator {
 
 /* ---- Arrays ------------------------------------------------------------- */
 
-/* Room for one more; false, and the allocator broken, when memory is out. */
-static bool grow(struct mfu_allocator *a, void **array, int n, int *room, size_t size)
+/* The array with room for one more; NULL, and the allocator broken, when memory
+ * is out. */
+static void *grown(struct mfu_allocator *a, void *array, int n, int *room, size_t size)
 {
+    int wanted = *room ? 2 * *room : 16;
     void *more;
 
     if (n < *room)
-        return true;
-    more = *room < INT32_MAX / 2 ? realloc(*array, (*room ? 2 * (size_t)*room : 16) * size) : NULL;
-    if (!more) {
+        return array;
+    more = wanted < INT32_MAX / 4 ? realloc(array, (size_t)wanted * size) : NULL;
+    if (more)
+        *room = wanted;
+    else
         a->broken = true;
-        return false;
-    }
-    *array = more;
-    *room = *room ? 2 * *room : 16;
-    return true;
+    return more;
 }
 
 static int new_block(struct mfu_allocator *a)
 {
     int b = a->unused_block;
+    struct block *blocks;
 
     if (b) {
         a->unused_block = a->blocks[b].next;
         return b;
     }
-    if (!grow(a, (void **)&a->blocks, a->n_blocks, &a->room_blocks, sizeof a->blocks[0]))
+    blocks = grown(a, a->blocks, a->n_blocks, &a->room_blocks, sizeof *blocks);
+    if (!blocks)
         return 0;
+    a->blocks = blocks;
     return a->n_blocks++;
 }
 
@@ -145,8 +148,12 @@ static int new_segment(struct mfu_allocator *a, int pool, uint64_t size, uint64_
     if (size > LAST_ADDRESS - a->next_address)
         return 0;
     if (s < 0) {
-        if (!grow(a, (void **)&a->segments, a->n_segments, &a->room_segments, sizeof a->segments[0]))
+        struct segment *segments = grown(a, a->segments, a->n_segments, &a->room_segments,
+                                         sizeof *segments);
+
+        if (!segments)
             return 0;
+        a->segments = segments;
         s = a->n_segments++;
     } else {
         a->unused_segment = a->segments[s].next;
@@ -194,8 +201,11 @@ static int pool_of(struct mfu_allocator *a, int stream, bool small)
     while (p < a->n_pools && a->pools[p].stream != stream)
         p += 2;
     if (p == a->n_pools) {
-        if (!grow(a, (void **)&a->pools, p + 1, &a->room_pools, sizeof a->pools[0]))
+        struct pool *pools = grown(a, a->pools, p + 1, &a->room_pools, sizeof *pools);
+
+        if (!pools)
             return -1;
+        a->pools = pools;
         a->pools[p] = (struct pool){.stream = stream};
         a->pools[p + 1] = (struct pool){.stream = stream, .small = true};
         a->n_pools += 2;
@@ -821,6 +831,11 @@ void mfu_allocator_free(struct mfu_allocator *a, int handle)
     } else {
         free_block(a, handle);
     }
+}
+
+uint64_t mfu_allocator_address(const struct mfu_allocator *a, int handle)
+{
+    return allocated(a, handle) ? a->blocks[handle].address : 0;
 }
 
 void mfu_allocator_record_stream(struct mfu_allocator *a, int handle, int stream)

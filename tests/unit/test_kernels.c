@@ -180,7 +180,7 @@ static void sm_active_knows_rounds_and_tails(void **state)
     struct mfu_price price = {.time_s = 1e-6};
     struct mfu_plan p = {
         .config.gpu = &gpu, .program = {.launches = &launch, .segments = &segment, .n_launches = 1, .n_segments = 1, .accum = 1},
-        .prices = &price, .machine = {.sms = 132, .bandwidth_bytes_s = 3.35e12}, .step.time_s = 2e-6};
+        .pricing.prices = &price, .machine = {.sms = 132, .bandwidth_bytes_s = 3.35e12}, .step.time_s = 2e-6};
 
     (void)state;
     p.machine.peak_flops[MFU_PEAK_BF16] = 989e12;

@@ -12,7 +12,7 @@
 
 #include "graph/step.h"
 
-enum { WIDTH, BIAS, EXPERTS, TIED };
+enum { WIDTH, BIAS, EXPERTS, TIED, VISITS };
 enum { SAVED_INPUT, SAVED_WEIGHT };
 
 static double shape(const struct mfu_operation *op)
@@ -25,9 +25,9 @@ static struct mfu_weights params(const struct mfu_operation *op)
     double experts = op->attribute[EXPERTS] > 0 ? op->attribute[EXPERTS] : 1;
     double weight = op->in_width[0] * op->attribute[WIDTH];
     double bias = op->attribute[BIAS] > 0 ? op->attribute[WIDTH] : 0;
-    /* The router's top_k is not known here; route.c corrects the count. */
+    double visits = op->attribute[EXPERTS] > 0 ? op->attribute[VISITS] : 1;
 
-    return (struct mfu_weights){.weight = experts * weight, .bias = experts * bias, .active = weight + bias};
+    return (struct mfu_weights){.weight = experts * weight, .bias = experts * bias, .active = visits * (weight + bias)};
 }
 
 static double experts_of(const struct mfu_step_node *n)
@@ -130,6 +130,7 @@ const struct mfu_primitive mfu_primitive_linear = {
         [WIDTH] = {"width", NULL, NULL, "elements of an output row"},
         [BIAS] = {"bias", "0", NULL, "whether a bias is added"},
         [EXPERTS] = {"experts", "0", NULL, "number of weights that share the rows (MoE); 0: one weight"},
+        [VISITS] = {"visits", "1", NULL, "with experts: how many of them one token visits"},
         [TIED] = {"tied", "1", NULL, "with `shares`: whether the weight really is shared"},
     },
     .least_inputs = 1, .most_inputs = 1,
