@@ -11,6 +11,7 @@
 #include "answer/conventions.h"
 #include "answer/measured_run.h"
 #include "answer/plan.h"
+#include "answer/simulation.h"
 #include "base/arena.h"
 #include "base/csv.h"
 #include "base/error.h"
@@ -30,11 +31,11 @@ static double step_from_mfu(const struct mfu_plan *p, const struct mfu_measured_
     return NAN;
 }
 
-static void predict(struct mfu_plan *p, const struct mfu_measured_run *run, struct mfu_validated *v)
+static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, const struct mfu_measured_run *run, struct mfu_validated *v)
 {
     struct mfu_error err = {0};
 
-    if (mfu_plan_make(p, &run->scenario, &err) < 0) {
+    if (mfu_plan_make(p, &run->scenario, &err) < 0 || mfu_simulate(p, false, simulation, &err) < 0) {
         snprintf(v->skipped, sizeof v->skipped, "%.190s", err.text);
         return;
     }
@@ -225,6 +226,7 @@ struct mfu_validation *mfu_validate(struct mfu_catalog *catalog, const char *pat
     struct mfu_arena arena = {0};
     struct mfu_csv csv;
     struct mfu_plan plan = {0};
+    struct mfu_simulation simulation = {0};
     struct mfu_validation *all = calloc(1, sizeof *all);
 
     if (!all || mfu_csv_read(path, &arena, &csv, err) < 0) {
@@ -249,10 +251,11 @@ struct mfu_validation *mfu_validate(struct mfu_catalog *catalog, const char *pat
         snprintf(v->skipped, sizeof v->skipped, "%s", run.skipped);
         if (!v->skipped[0]) {
             snprintf(v->gpu, sizeof v->gpu, "%s", run.scenario.gpu->slug);
-            predict(&plan, &run, v);
+            predict(&plan, &simulation, &run, v);
         }
     }
     mfu_plan_release(&plan);
+    mfu_simulation_release(&simulation);
     mfu_arena_free(&arena);
     if (!all->rows || summarize(all) < 0) {
         mfu_fail(err, MFU_ENOMEM, "out of memory");

@@ -49,6 +49,7 @@ int mfu_session_open(struct mfu_session *s, const char *data_dir, struct mfu_err
 void mfu_session_close(struct mfu_session *s)
 {
     mfu_plan_release(&s->plan);
+    mfu_simulation_release(&s->simulation);
     mfu_catalog_free(s->catalog);
 }
 
@@ -113,5 +114,12 @@ const struct mfu_scenario *mfu_session_kept(struct mfu_session *s, const char *n
 
 int mfu_session_plan(struct mfu_session *s, struct mfu_error *err)
 {
-    return mfu_plan_make(&s->plan, &s->memory.now, err);
+    return mfu_session_simulate(s, false, err);
+}
+
+int mfu_session_simulate(struct mfu_session *s, bool record, struct mfu_error *err)
+{
+    if (mfu_plan_make(&s->plan, &s->memory.now, err) < 0)
+        return -1;
+    return mfu_simulate(&s->plan, record, &s->simulation, err);
 }

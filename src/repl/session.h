@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "answer/plan.h"
+#include "answer/simulation.h"
 #include "base/error.h"
 #include "descriptor/catalog.h"
 #include "report/term.h"
@@ -40,6 +41,7 @@ struct mfu_session {
     struct mfu_memory memory;
     struct mfu_scenario start;  /* what `reset` goes back to */
     struct mfu_plan plan;       /* reused by every answer */
+    struct mfu_simulation simulation;   /* of the plan: the full path */
     struct mfu_term term;       /* of stdout */
     FILE *out, *errors;         /* stdout, stderr */
     bool json, quiet, interactive, quit;
@@ -78,8 +80,10 @@ int mfu_session_redo(struct mfu_session *, struct mfu_error *err);
 const struct mfu_scenario *mfu_session_kept(struct mfu_session *, const char *name,
                                             struct mfu_error *err);
 
-/* Plans the current scenario into session->plan. */
+/* Plans the current scenario into session->plan and simulates its step;
+ * session->simulation keeps events and samples if they are asked for. */
 int mfu_session_plan(struct mfu_session *, struct mfu_error *err);
+int mfu_session_simulate(struct mfu_session *, bool record, struct mfu_error *err);
 
 /* Completion: the i-th word that could end this line, or NULL.  It lives until
  * the next call. */

@@ -88,6 +88,7 @@ static void a_refusal_names_the_place_and_the_reason(void **state)
         {"a: 1\nb: *x\n", "aliases", 2, 5},
         {"a: !!int 1\n", "tags", 1, 4},
         {"%YAML 1.2\n---\na: 1\n", "directives", 1, 1},
+        {"a: 1\n - ? b:\t: 2\n", "not behind a '?'", 2, 4},        /* libfyaml 0.7.12 crashed */
         {"a: 1\n---\nb: 2\n", "second document", 2, 1},
         {"a: 1\n  b: 2\n", "not valid YAML", 1, 4},
         {"a: [1, 2\nb: 1\n", "not valid YAML", 3, 1},
@@ -137,7 +138,7 @@ static void what_is_too_much_is_refused_in_time(void **state)
     static const struct { const char *text; size_t n; const char *end, *part; } rows[] = {
         {"[", 32, "", "not valid YAML"},        {"[", 33, "", "more than 32 deep"},
         {"[", 1 << 20, "", "more than 32 deep"}, {"{", 1 << 20, "", "more than 32 deep"},
-        {"- ", 500000, "", "more than 32 deep"}, {"? ", 500000, "", "more than 32 deep"},
+        {"- ", 500000, "", "more than 32 deep"}, {"? ", 500000, "", "not behind a '?'"},
         {"[:", 500000, "", "more than 32 deep"}, {"[? ", 300000, "", "more than 32 deep"},
         {"- 1\n", 20001, "", "more than 20000 values"},
         {"&a ", 300000, "", "anchors"},          {"! ", 500000, "", "tags"},
