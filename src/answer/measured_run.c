@@ -229,22 +229,29 @@ static bool set_batch(struct reading *r)
     double global = number(r, "global_batch"), gpus = number(r, "n_gpus");
     char text[32];
 
-    if (gpus > 1)
-        return skip(r, "%.0f GPUs: only one can be planned so far", gpus);
     if (number(r, "tp") > 1 || number(r, "pp") > 1 || number(r, "cp") > 1 || number(r, "ep") > 1)
-        return skip(r, "tp %s pp %s: only one GPU can be planned so far", get(r, "tp"), get(r, "pp"));
-    if (isnan(gpus))
+        return skip(r, "tp %s pp %s cp %s ep %s: model parallelism is not modelled yet", get(r, "tp"), get(r, "pp"), get(r, "cp"), get(r, "ep"));
+    if (gpus > 1 && strcmp(get(r, "sharding"), "ddp") && strcmp(get(r, "sharding"), "none"))
+        return skip(r, "%.0f GPUs with sharding '%s': not modelled yet", gpus, get(r, "sharding"));
+    if (gpus > (number(r, "gpus_per_node") > 0 ? number(r, "gpus_per_node") : 8))
+        return skip(r, "%.0f GPUs on several nodes: not modelled yet", gpus);
+    if (isnan(gpus)) {
         assume(r, "gpus=1");
+        gpus = 1;
+    }
+    snprintf(text, sizeof text, "%.0f", gpus);
+    if (!set(r, "gpus", text))
+        return false;
     if (isnan(micro) && global > 0 && !isnan(accum))
-        micro = global / accum;
+        micro = global / accum / gpus;
     if (isnan(micro))
         return skip(r, "the micro-batch is not stated");
     if (isnan(accum) && global > 0)
-        accum = fmax(1, round(global / micro));
+        accum = fmax(1, round(global / micro / gpus));
     if (isnan(accum)) {
         double tokens = number(r, "tokens_per_s") * number(r, "step_time_ms") * 1e-3;
 
-        accum = tokens > 0 ? fmax(1, round(tokens / (micro * number(r, "seq_len")))) : 1;
+        accum = tokens > 0 ? fmax(1, round(tokens / (gpus * micro * number(r, "seq_len")))) : 1;
         assume(r, "accum=%.0f", accum);
     }
     snprintf(text, sizeof text, "%.0f", micro);
@@ -319,8 +326,9 @@ static void read_measurements(struct reading *r)
     double tokens = run->scenario.setting[MFU_S_BATCH] * run->scenario.setting[MFU_S_ACCUM] * number(r, "seq_len");
     double rate = number(r, "tokens_per_s");
 
+    tokens *= run->scenario.setting[MFU_S_GPUS];
     if (isnan(rate))
-        rate = number(r, "tokens_per_s_gpu");
+        rate = number(r, "tokens_per_s_gpu") * run->scenario.setting[MFU_S_GPUS];
     run->step_s = number(r, "step_time_ms") * 1e-3;
     if (isnan(run->step_s) && rate > 0)
         run->step_s = tokens / rate;

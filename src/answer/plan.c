@@ -9,8 +9,13 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cost/collective.h"
 #include "graph/runtime.h"
 #include "graph/step.h"
+
+/* Share of a backward pass under which collectives can hide: the first
+ * gradients come after the head, the last with the embedding. */
+#define HIDDEN 0.8
 
 const char *const mfu_limit_names[] = {"compute", "memory", "launch", "communication", "input"};
 
@@ -31,6 +36,21 @@ double mfu_dispatch_s(const struct mfu_plan *p, enum mfu_phase phase)
     return p->machine.c[phase == MFU_BACKWARD ? r->dispatch_backward
                         : phase == MFU_OPTIMIZER_PHASE && p->config.runtime != MFU_LLMC ? MFU_C_DISPATCH_EAGER
                         : r->dispatch_forward];
+}
+
+/* Data-parallel ranks sum their gradients once per step, while the last
+ * backward pass runs; the last bucket has nothing left to hide under. */
+static double exposed_communication(const struct mfu_plan *p)
+{
+    struct mfu_link link = mfu_link_of(&p->machine, p->config.gpu, p->config.ranks);
+    double bytes = p->program.gradient_bytes * p->program.params, total, last;
+
+    if (p->config.ranks <= 1)
+        return 0;
+    total = ceil(bytes / MFU_BUCKET_BYTES) * mfu_all_reduce_s(&link, p->config.ranks, fmin(bytes, MFU_BUCKET_BYTES));
+    last = mfu_all_reduce_s(&link, p->config.ranks, fmin(bytes, MFU_BUCKET_BYTES));
+    return fmax(last, total - HIDDEN * p->step.backward_s / p->program.accum)
+        + p->machine.c[MFU_C_LINK_CONTENTION] * fmin(total, HIDDEN * p->step.backward_s / p->program.accum);
 }
 
 static void add_up_time(struct mfu_plan *p)
@@ -59,20 +79,21 @@ static void add_up_time(struct mfu_plan *p)
     s->backward_s = phase_s[MFU_BACKWARD];
     s->optimizer_s = phase_s[MFU_OPTIMIZER_PHASE];
     s->busy_s = s->forward_s + s->backward_s + s->optimizer_s;
-    s->communication_exposed_s = 0;
     s->host_s = 0;
     gpu_s = 0;
     for (int i = 0; i < MFU_PHASE_COUNT; i++) {         /* the host runs ahead within a phase */
         s->host_s += phase_host_s[i];
         gpu_s += fmax(phase_s[i], phase_host_s[i]);
     }
-    gpu_s += p->machine.c[MFU_C_STEP_CONSTANT];
+    s->communication_exposed_s = exposed_communication(p);
+    gpu_s += s->communication_exposed_s + p->machine.c[MFU_C_STEP_CONSTANT];
     s->time_s = fmax(gpu_s, loader_s);
     s->idle_s = s->time_s - s->busy_s;
     p->limit = loader_s > gpu_s ? MFU_LIMIT_INPUT
+        : s->communication_exposed_s > 0.5 * gpu_s ? MFU_LIMIT_COMMUNICATION
         : s->host_s > s->busy_s ? MFU_LIMIT_LAUNCH
         : compute_s >= memory_s ? MFU_LIMIT_COMPUTE : MFU_LIMIT_MEMORY;
-    s->tokens = p->config.tokens * g->accum;
+    s->tokens = p->config.tokens * g->accum * p->config.ranks;
     s->tokens_per_s = s->tokens / s->time_s;
     s->samples_per_s = s->tokens_per_s / p->config.seq;
 }
@@ -124,11 +145,11 @@ static void add_up_flops(struct mfu_plan *p)
     }
     a->peak = peak_of(c->precision);
     a->peak_flops = c->gpu->peak_flops[a->peak];
-    a->model_flops = 3 * forward;
-    a->hardware_flops = 3 * forward + again;
-    a->achieved_flops = a->model_flops / p->step.time_s;
+    a->model_flops = 3 * forward * c->ranks;
+    a->hardware_flops = (3 * forward + again) * c->ranks;
+    a->achieved_flops = a->model_flops / c->ranks / p->step.time_s;
     a->mfu = a->achieved_flops / a->peak_flops;
-    a->hfu = a->hardware_flops / p->step.time_s / a->peak_flops;
+    a->hfu = a->hardware_flops / c->ranks / p->step.time_s / a->peak_flops;
 }
 
 /* ---- memory ------------------------------------------------------------- */
@@ -169,7 +190,8 @@ static void add_up_memory(struct mfu_plan *p)
     mfu_lifetime_peak(&p->program, &m->peak);
     m->capacity_bytes = capacity(p->config.gpu, &m->capacity_assumed);
     m->reserved_bytes = ceil(m->peak.bytes * factor / (2 * 0x1p20)) * 2 * 0x1p20;
-    m->context_bytes = p->machine.c[MFU_C_CONTEXT_BYTES] + p->machine.c[MFU_C_MODULE_BYTES];
+    m->context_bytes = p->machine.c[MFU_C_CONTEXT_BYTES] + p->machine.c[MFU_C_MODULE_BYTES]
+        + (p->config.ranks > 1 ? p->machine.c[MFU_C_NCCL_BYTES] : 0);
     m->smi_bytes = m->reserved_bytes + m->context_bytes;
     m->fill = (m->smi_bytes + others) / m->capacity_bytes;
     /* The caching allocator gives back what it only caches before it fails. */

@@ -40,9 +40,9 @@ struct mfu_step_answer {
 struct mfu_mfu_answer {
     enum mfu_peak peak;         /* whose peak it is divided by */
     double peak_flops;
-    double model_flops;         /* of a step: forward + backward, causal in full */
+    double model_flops;         /* of a step on all GPUs: forward + backward, causal in full */
     double hardware_flops;      /* the same and what checkpointing computes again */
-    double mfu, hfu, achieved_flops;
+    double mfu, hfu, achieved_flops;    /* per GPU */
 };
 
 struct mfu_plan {
@@ -57,6 +57,9 @@ struct mfu_plan {
     enum mfu_limit limit;
     double matmul_seconds;      /* of the step, in GEMMs and attention */
 };
+
+/* torch DDP's bucket_cap_mb. */
+#define MFU_BUCKET_BYTES (25 * 0x1p20)
 
 /* Plans `scenario` into `plan`, which was zeroed or used before (its memory is
  * reused: sweeps make millions of plans in one).  Release it at the end. */

@@ -8,11 +8,15 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cost/collective.h"
 #include "graph/runtime.h"
 #include "graph/step.h"
 
 /* CUDA's launch queue (pending launches of a stream). */
 #define QUEUE_DEPTH 1024
+
+/* torch DDP starts early with a bucket of this size. */
+#define FIRST_BUCKET_BYTES 0x1p20
 
 const struct mfu_program *mfu_simulation_program(const struct mfu_simulation *s)
 {
@@ -35,6 +39,42 @@ static int unroll(const struct mfu_plan *plan, struct mfu_simulation *s, struct 
     return 0;
 }
 
+/* Gradients are summed in buckets as they become ready, the first one small. */
+static int fill_buckets(const struct mfu_plan *plan, struct mfu_simulation *s)
+{
+    const struct mfu_program *p = mfu_simulation_program(s);
+    struct mfu_link link = mfu_link_of(&plan->machine, plan->config.gpu, plan->config.ranks);
+    double waiting = 0, cap = FIRST_BUCKET_BYTES;
+    size_t room = (size_t)(p->params * p->gradient_bytes / MFU_BUCKET_BYTES) + 16;
+    int last = -1;
+
+    s->n_collectives = 0;
+    if (plan->config.ranks <= 1)
+        return 0;
+    if (room > s->cap_collectives) {
+        struct mfu_collective *more = realloc(s->collectives, room * sizeof *more);
+
+        if (!more)
+            return -1;
+        s->collectives = more;
+        s->cap_collectives = room;
+    }
+    for (int i = 0; i < p->n_launches; i++)
+        if (p->launches[i].gradient_elements > 0)
+            last = i;
+    for (int i = 0; i <= last; i++) {
+        waiting += p->launches[i].gradient_elements * p->gradient_bytes;
+        if (waiting <= 0 || (waiting < cap && i < last) || s->n_collectives == s->cap_collectives)
+            continue;
+        s->collectives[s->n_collectives++] = (struct mfu_collective){
+            .after_launch = i, .bytes = waiting, .name = "all_reduce",
+            .seconds = mfu_all_reduce_s(&link, plan->config.ranks, waiting)};
+        waiting = 0;
+        cap = MFU_BUCKET_BYTES;
+    }
+    return 0;
+}
+
 static int run_in_time(const struct mfu_plan *plan, bool record, struct mfu_simulation *s)
 {
     const struct mfu_program *program = mfu_simulation_program(s);
@@ -44,7 +84,7 @@ static int run_in_time(const struct mfu_plan *plan, bool record, struct mfu_simu
         .loader_s = plan->config.setting[MFU_S_DATALOADER_MS] * 1e-3,
         .step_constant_s = plan->machine.c[MFU_C_STEP_CONSTANT],
         .sync_each_step = true, .record = record,
-        .collectives = s->collectives, .n_collectives = s->n_collectives,
+        .contention = plan->machine.c[MFU_C_LINK_CONTENTION],
     };
 
     if (mfu_price_program(&plan->machine, program, &s->pricing) < 0)
@@ -60,6 +100,10 @@ static int run_in_time(const struct mfu_plan *plan, bool record, struct mfu_simu
     for (int i = 0; i < program->n_launches; i++)
         s->seconds[i] = s->pricing.prices[i].time_s;
     in.seconds = s->seconds;
+    if (fill_buckets(plan, s) < 0)
+        return -1;
+    in.collectives = s->collectives;
+    in.n_collectives = s->n_collectives;
     for (int i = 0; i < MFU_PHASE_COUNT; i++)
         in.dispatch_s[i] = mfu_dispatch_s(plan, (enum mfu_phase)i);
     return mfu_timeline_run(&in, &s->timeline);

@@ -20,7 +20,7 @@ struct mfu_simulation {
     struct mfu_timeline timeline;
     struct mfu_replay replay;
     struct mfu_collective *collectives;
-    size_t n_collectives;
+    size_t n_collectives, cap_collectives;
 };
 
 /* The program that `timeline.events` and steady samples refer to. */

@@ -27,7 +27,7 @@ static double step_from_mfu(const struct mfu_plan *p, const struct mfu_measured_
         return NAN;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strncmp(run->mfu_convention, names[i].theirs, strlen(names[i].theirs)) == 0)
-            return mfu_convention_flops_per_token(p, names[i].ours) * p->step.tokens / (run->mfu * run->mfu_peak_flops);
+            return mfu_convention_flops_per_token(p, names[i].ours) * p->step.tokens / p->config.ranks / (run->mfu * run->mfu_peak_flops);
     return NAN;
 }
 
@@ -45,7 +45,7 @@ static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, const
     v->low_s = p->step.low_s;
     v->high_s = p->step.high_s;
     v->error = v->predicted_step_s / v->measured_step_s - 1;
-    v->model_flops = p->mfu.model_flops;
+    v->model_flops = p->mfu.model_flops / p->config.ranks;
     v->peak_flops = p->mfu.peak_flops;
     v->measured_allocated_bytes = run->allocated_bytes;
     v->predicted_allocated_bytes = p->memory.peak.bytes;

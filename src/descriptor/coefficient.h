@@ -66,6 +66,15 @@ struct mfu_yaml;
     X(DISPATCH_C,       "dispatch.c",        MFU_SECONDS, 0, 1e-2, "host time of one kernel launched by a C program") \
     X(DISPATCH_GRAPH,   "dispatch.graph",    MFU_SECONDS, 0, 1e-2, "time between two kernels of a CUDA graph") \
     X(STEP_CONSTANT,    "step.constant",     MFU_SECONDS, 0, 10, "loader hand-over, host synchronisation and logging per optimizer step") \
+    X(LINK_NVLINK,      "link.nvlink",       MFU_RATIO,   0.01, 2, "fraction of NVLink's one-way bandwidth that ring collectives sustain") \
+    X(LINK_NVLS,        "link.nvls",         MFU_RATIO,   0, 2, "the same for all-reduce inside the switch (NVLS), from 5 GPUs on; 0: there is none") \
+    X(LINK_PCIE,        "link.pcie",         MFU_RATIO,   0.01, 2, "fraction of a PCIe slot's one-way bandwidth between two peers") \
+    X(LINK_HOST,        "link.host",         MFU_RATIO,   0.01, 2, "the same without peer access, through host memory") \
+    X(LINK_SHARED,      "link.shared",       MFU_RATIO,   0.01, 1, "what more than two GPUs on one PCIe root keep of it") \
+    X(LINK_LATENCY,     "link.latency",      MFU_SECONDS, 0, 1e-2, "fixed time of a collective") \
+    X(LINK_RAMP,        "link.ramp",         MFU_SECONDS, 0, 1e-3, "time per square root of a byte until a collective's pipeline is full") \
+    X(LINK_CONTENTION,  "link.contention",   MFU_RATIO,   0, 1, "share of the overlap that compute loses to a collective beside it") \
+    X(NCCL_BYTES,       "memory.nccl",       MFU_BYTES,   0, 1e11, "buffers of NCCL communicators, outside the framework's allocator") \
     X(CONTEXT_BYTES,    "memory.context",    MFU_BYTES,   0, 1e11, "CUDA context of a process, before any kernel is loaded") \
     X(MODULE_BYTES,     "memory.modules",    MFU_BYTES,   0, 1e11, "kernels and library state that a training step loads") \
     X(CUBLAS_WORKSPACE, "memory.cublas_workspace", MFU_BYTES, 0, 1e10, "cuBLAS workspace of one handle and stream") \

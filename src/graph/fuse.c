@@ -282,7 +282,7 @@ static void close_group(struct fusion *f)
     f->n_groups++;
     merged = f->p->launches[g->members[g->n - 1]];
     merged.n_in = merged.n_out = 0;
-    merged.kernel.flops = 0;
+    merged.kernel.flops = merged.gradient_elements = 0;
     merged.kernel.launches = 1;
     merged.temporary_bytes = 0;
     for (int i = 0; i < g->n; i++) {
@@ -293,6 +293,7 @@ static void close_group(struct fusion *f)
         if (l->n_in == 0 || f->p->views[l->in[0]].producer < 0 || f->group_of[f->p->views[l->in[0]].producer] != id)
             read += l->extra_read_bytes;        /* another pass over what comes from outside */
         merged.kernel.flops += l->kernel.flops;
+        merged.gradient_elements += l->gradient_elements;
         if (l->fusion == MFU_ROW || f->p->launches[g->members[main]].fusion != MFU_ROW)
             main = l->fusion == MFU_ROW || l->kernel.flops >= f->p->launches[g->members[main]].kernel.flops ? i : main;
         for (int k = 0; k < l->n_out; k++) {

@@ -102,7 +102,8 @@ static void newton_schulz(struct mfu_step *s)
             n = fmax(l->kernel.m, l->kernel.n);
             if (n > 20 * m)
                 continue;               /* the head is Adam's */
-            g = mfu_kernel_gemm(s->numerics.math == MFU_PEAK_FP32 ? MFU_PEAK_FP32 : MFU_PEAK_BF16, m, m, n,
+            /* In bf16 where the products are, which not every GPU has. */
+            g = mfu_kernel_gemm(s->numerics.math == MFU_PEAK_TF32 ? MFU_PEAK_BF16 : s->numerics.math, m, m, n,
                                 5 * times * 2, 2, 2, false);
             g.launches = 15 * times;
             mfu_emit_kernel(s, &g, "newton_schulz", 2 * (3 * m * n + 2 * m * m), 0, 0, 0, 0);

@@ -67,6 +67,7 @@ struct mfu_launch {
     enum mfu_fusion fusion;
     bool random;                /* its result cannot be computed again */
     bool cast;                  /* only changes the type */
+    double gradient_elements;   /* of parameters whose gradient is complete after it */
     bool recomputed;            /* a part of forward, run again in backward */
     int n_in, n_out;
     int in[MFU_LAUNCH_IN], out[MFU_LAUNCH_OUT];         /* views */
@@ -94,6 +95,7 @@ struct mfu_program {
     int n_weights, cap_weights;
     double constant_bytes[MFU_PART_COUNT];      /* there all the time */
     double accum;               /* micro-steps per optimizer step */
+    double gradient_bytes;      /* of one element of .grad */
 
     /* Facts of the model, for the conventions of MFU. */
     double params, trainable_params, active_params, non_embedding_params, position_params;

@@ -421,6 +421,21 @@ static void accumulate(struct mfu_step *s, int view)
     l->kernel.launches *= share;
 }
 
+/* The gradient of a parameter is complete with the launch before. */
+static void complete(struct mfu_step *s, const struct mfu_parameter *p)
+{
+    if (!s->failed && s->program->n_launches > 0)
+        s->program->launches[s->program->n_launches - 1].gradient_elements += p->elements;
+}
+
+void mfu_gradient_in_place(struct mfu_step *s, struct mfu_step_node *n)
+{
+    struct mfu_parameter *p = &s->parameters[n->parameter[0]];
+
+    if (++p->given == p->users)
+        complete(s, p);
+}
+
 void mfu_give_parameter(struct mfu_step *s, struct mfu_step_node *n, int which, int view)
 {
     struct mfu_parameter *p = &s->parameters[n->parameter[which]];
@@ -444,6 +459,8 @@ void mfu_give_parameter(struct mfu_step *s, struct mfu_step_node *n, int which, 
                  2, (int[]){p->gradient, view}, 1, &sum);
         view = sum;
     }
+    if (p->given == p->users)
+        complete(s, p);
     if (s->config->accum == 1 && !s->runtime->gemm_accumulates) {
         mfu_keep(s, view);              /* becomes .grad */
     } else if (s->runtime->gradients_at_end) {
@@ -810,7 +827,8 @@ static void constant_memory(struct mfu_step *s)
     p->constant_bytes[MFU_PART_GRADIENTS] = gradients_stay ? gradient * p->params : 0;
     p->constant_bytes[MFU_PART_OPTIMIZER] = mfu_optimizer_state_bytes(c, p)
         + (s->numerics.weight == MFU_F16 && c->precision != MFU_BF16_PURE ? 4 * p->params : 0);     /* masters */
-    p->constant_bytes[MFU_PART_COMMUNICATION] = c->setting[MFU_S_ZERO] < 2 || !mfu_half_engine(c)
+    p->gradient_bytes = gradient;
+    p->constant_bytes[MFU_PART_COMMUNICATION] = c->ranks > 1 && !s->runtime->half_weights ? gradient * p->params : c->setting[MFU_S_ZERO] < 2 || !mfu_half_engine(c)
         ? 0 : (c->setting[MFU_S_ZERO] == 3 ? 2 : 1) * 2 * fmin(p->params, ENGINE_BUCKET);
     p->constant_bytes[MFU_PART_ACTIVATIONS] = inputs;
     /* Handles belong to threads: forward's and the autograd engine's. */

@@ -164,6 +164,8 @@ bool mfu_last_recomputed(const struct mfu_step *, int index);
 int mfu_weight(struct mfu_step *, struct mfu_step_node *, int which);
 /* The weight in its own type, for reading by norms and embeddings. */
 void mfu_give_parameter(struct mfu_step *, struct mfu_step_node *, int which, int view);
+/* The kernel just appended added to the gradient buffer itself. */
+void mfu_gradient_in_place(struct mfu_step *, struct mfu_step_node *);
 
 /* Whether a ZeRO engine (DeepSpeed) holds 16-bit weights and gradients and
  * updates fp32 masters, whatever the runtime does otherwise. */

@@ -471,25 +471,31 @@ static int check_attention(struct mfu_config *c, struct mfu_error *err)
     return mfu_error_suggest(err, mfu_attention_names[default_attention(c)]);
 }
 
-/* One GPU is what can be planned; the product of the layout must agree. */
-static int check_parallel(const struct mfu_config *c, struct mfu_error *err)
-{
-    static const enum mfu_setting_id one[] = {
-        MFU_S_GPUS, MFU_S_NODES, MFU_S_DP, MFU_S_TP, MFU_S_PP, MFU_S_VPP, MFU_S_CP, MFU_S_EP};
-
-    for (size_t i = 0; i < sizeof one / sizeof one[0]; i++)
-        if (c->setting[one[i]] != 1)
-            return mfu_fail(err, MFU_EINPUT, "%s: %.0f: only one GPU can be planned so far",
-                            mfu_settings[one[i]].key, c->setting[one[i]]);
-    return 0;
-}
-
 static void derive(struct mfu_config *c, enum mfu_setting_id id, double value)
 {
     if (c->setting_origin[id] != MFU_ORIGIN_USER) {
         c->setting[id] = value;
         c->setting_origin[id] = MFU_ORIGIN_DERIVED;
     }
+}
+
+/* Data parallelism inside one node is what can be planned so far. */
+static int check_parallel(const struct mfu_config *c, struct mfu_error *err)
+{
+    static const enum mfu_setting_id one[] = {
+        MFU_S_NODES, MFU_S_TP, MFU_S_PP, MFU_S_VPP, MFU_S_CP, MFU_S_EP};
+
+    for (size_t i = 0; i < sizeof one / sizeof one[0]; i++)
+        if (c->setting[one[i]] != 1)
+            return mfu_fail(err, MFU_EINPUT, "%s: %.0f: only data parallelism inside one node can be planned so far",
+                            mfu_settings[one[i]].key, c->setting[one[i]]);
+    if (c->setting[MFU_S_DP] != c->setting[MFU_S_GPUS])
+        return mfu_fail(err, MFU_EINPUT, "dp: %.0f ranks do not fill %.0f GPUs", c->setting[MFU_S_DP], c->setting[MFU_S_GPUS]);
+    if (c->setting[MFU_S_GPUS] > 1 && c->setting[MFU_S_ZERO] > 0)
+        return mfu_fail(err, MFU_EINPUT, "zero: %.0f: sharded states over several GPUs cannot be planned so far", c->setting[MFU_S_ZERO]);
+    if (c->setting[MFU_S_GPUS] > 16)
+        return mfu_fail(err, MFU_EINPUT, "gpus: %.0f do not fit one node; several nodes cannot be planned so far", c->setting[MFU_S_GPUS]);
+    return 0;
 }
 
 int mfu_scenario_resolve(const struct mfu_scenario *s, struct mfu_config *c, struct mfu_error *err)
@@ -507,6 +513,10 @@ int mfu_scenario_resolve(const struct mfu_scenario *s, struct mfu_config *c, str
         c->setting[MFU_S_PRECISION] = default_precision(s->gpu);
         c->setting_origin[MFU_S_PRECISION] = MFU_ORIGIN_GPU;
     }
+    if (c->setting_origin[MFU_S_GPUS] == MFU_ORIGIN_USER)
+        derive(c, MFU_S_DP, c->setting[MFU_S_GPUS]);
+    else if (c->setting_origin[MFU_S_DP] == MFU_ORIGIN_USER)
+        derive(c, MFU_S_GPUS, c->setting[MFU_S_DP]);
     c->precision = (enum mfu_precision)c->setting[MFU_S_PRECISION];
     c->runtime = (enum mfu_runtime_kind)c->setting[MFU_S_RUNTIME];
     derive(c, MFU_S_ATTENTION, default_attention(c));
@@ -517,6 +527,7 @@ int mfu_scenario_resolve(const struct mfu_scenario *s, struct mfu_config *c, str
     c->accum = c->setting[MFU_S_ACCUM];
     c->seq = mfu_config_dim(c, "seq");
     c->tokens = c->batch * c->seq;
+    c->ranks = c->setting[MFU_S_DP];
 
     if (!s->model)
         return mfu_fail(err, MFU_EINPUT, "no model is chosen (model gpt2, for instance)");

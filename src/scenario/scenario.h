@@ -57,6 +57,7 @@ struct mfu_config {
     enum mfu_optimizer_kind optimizer;
     double batch, accum, seq;
     double tokens;                              /* of one micro-step: batch*seq */
+    double ranks;                               /* data-parallel, each a GPU */
 };
 
 /* What a key names. */

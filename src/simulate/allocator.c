@@ -223,6 +223,17 @@ static void put_free(struct mfu_allocator *a, int b)
         a->broken = true;
 }
 
+/* As put_free(), in place of what the pool has at `at`. */
+static void move_free(struct mfu_allocator *a, int b, struct mfu_block_place at)
+{
+    struct block *block = &a->blocks[b];
+    struct pool *pool = &a->pools[block->pool];
+
+    block->born = a->searches[pool->small];
+    if (mfu_block_set_move(&pool->free, at, block->size, block->address, b) < 0)
+        a->broken = true;
+}
+
 static void take_free(struct mfu_allocator *a, int b)
 {
     mfu_block_set_erase(&a->pools[a->blocks[b].pool].free, a->blocks[b].size, a->blocks[b].address);
@@ -258,7 +269,7 @@ static bool idle(const struct mfu_allocator *a, int b)
 }
 
 /* Cuts `bytes` off the low end of a block; returns the new block, which takes
- * them.  Neither may be in a set. */
+ * them.  If the other is in a set its key there is out of date. */
 static int cut_low(struct mfu_allocator *a, int b, uint64_t bytes)
 {
     int low = new_block(a);
@@ -278,19 +289,17 @@ static int cut_low(struct mfu_allocator *a, int b, uint64_t bytes)
     return low;
 }
 
-/* Lets block b, which is in no set, absorb a neighbour that is as free as it
- * is.  Returns the bytes gained. */
-static uint64_t merge(struct mfu_allocator *a, int b, int neighbour)
+/* May block b, which is free but in no set, absorb this neighbour? */
+static bool mergeable(const struct mfu_allocator *a, int b, int neighbour)
+{
+    return idle(a, neighbour) && a->blocks[neighbour].mapped == a->blocks[b].mapped;
+}
+
+/* Makes a neighbour, which is in no set any more, part of block b. */
+static void absorb(struct mfu_allocator *a, int b, int neighbour)
 {
     struct block *to = &a->blocks[b], *from = &a->blocks[neighbour];
-    uint64_t gained = from->size;
 
-    if (!idle(a, neighbour) || from->mapped != to->mapped)
-        return 0;
-    if (from->mapped)
-        take_free(a, neighbour);
-    else
-        take_hole(a, neighbour);
     if (to->previous == neighbour) {
         to->address = from->address;
         to->previous = from->previous;
@@ -303,9 +312,19 @@ static uint64_t merge(struct mfu_allocator *a, int b, int neighbour)
         if (to->next)
             a->blocks[to->next].previous = b;
     }
-    to->size += gained;
+    to->size += from->size;
     drop_block(a, neighbour);
-    return gained;
+}
+
+static void merge(struct mfu_allocator *a, int b, int neighbour)
+{
+    if (!mergeable(a, b, neighbour))
+        return;
+    if (a->blocks[b].mapped)
+        take_free(a, neighbour);
+    else
+        take_hole(a, neighbour);
+    absorb(a, b, neighbour);
 }
 
 /* ---- Giving memory back to the driver ----------------------------------- */
@@ -629,21 +648,20 @@ static uint64_t size_with_hole(const struct mfu_allocator *a, int b)
     return a->blocks[b].size + (next && !a->blocks[next].mapped ? a->blocks[next].size : 0);
 }
 
-/* Best fit: takes the smallest cached block that is large enough, or none if
- * that one may not be used; no other is looked at. */
-static int find_free(struct mfu_allocator *a, int p, uint64_t size)
+/* Best fit: the smallest cached block that is large enough, and where in the
+ * pool it is; 0 if that one may not be used, for no other is looked at. */
+static int find_free(struct mfu_allocator *a, int p, uint64_t size, struct mfu_block_place *at)
 {
-    struct mfu_block_set *set = &a->pools[p].free;
-    struct mfu_block_place at;
+    const struct mfu_block_set *set = &a->pools[p].free;
     int b;
 
     a->searches[a->pools[p].small] += a->collects;
-    if (!mfu_block_set_seek(set, size, 0, &at))
+    if (!mfu_block_set_seek(set, size, 0, at))
         return 0;
-    b = mfu_block_set_entry(set, at)->block;
+    b = mfu_block_set_entry(set, *at)->block;
     if (a->options.expandable_segments) {
         /* A block with a hole after it counts as large as it may grow. */
-        struct mfu_block_place next = at;
+        struct mfu_block_place next = *at;
 
         while (mfu_block_set_next(set, &next)) {
             int other = mfu_block_set_entry(set, next)->block;
@@ -651,13 +669,12 @@ static int find_free(struct mfu_allocator *a, int p, uint64_t size)
             if (size_with_hole(a, other) >= size_with_hole(a, b))
                 break;
             b = other;
-            at = next;
+            *at = next;
         }
     }
     if (size < a->unsplittable ? a->blocks[b].size >= a->unsplittable
                                : a->blocks[b].size >= size + OVERSIZE_SLACK)
         return 0;
-    mfu_block_set_remove(set, at);
     return b;
 }
 
@@ -670,29 +687,41 @@ static bool should_split(const struct mfu_allocator *a, int b, uint64_t size)
     return size < a->unsplittable && rest > SMALL_LIMIT;
 }
 
-/* Makes block b, which is in no set, an allocation, and puts back what is left. */
-static int hand_out(struct mfu_allocator *a, int b, uint64_t size, uint64_t bytes)
+/* Takes `size` bytes, or all if the rest is too small, of block b, which is at
+ * a place in its pool, or fresh from the driver (NULL); leaves the rest there. */
+static int take(struct mfu_allocator *a, int b, uint64_t size, const struct mfu_block_place *at)
+{
+    struct mfu_block_set *set = &a->pools[a->blocks[b].pool].free;
+    bool was_split = is_split(&a->blocks[b]), counts = !expandable(a, b);
+    uint64_t *inactive = &a->stats.inactive_split_bytes;
+    int low;
+
+    if (!should_split(a, b, size)) {
+        if (at)
+            mfu_block_set_remove(set, *at);
+        if (was_split && counts)
+            *inactive -= a->blocks[b].size;
+        return b;
+    }
+    low = cut_low(a, b, size);
+    if (!low)
+        return 0;
+    if (at)
+        move_free(a, b, *at);
+    else
+        put_free(a, b);
+    if (counts)
+        *inactive += was_split ? -size : a->blocks[b].size;
+    return low;
+}
+
+static void now_allocated(struct mfu_allocator *a, int b, uint64_t bytes)
 {
     struct mfu_allocator_stats *s = &a->stats;
-    bool was_split = is_split(&a->blocks[b]), counts = !expandable(a, b);
-    struct block *block;
+    struct block *block = &a->blocks[b];
 
-    if (should_split(a, b, size)) {
-        int rest = b;
-
-        b = cut_low(a, rest, size);
-        if (!b)
-            return 0;
-        put_free(a, rest);
-        if (counts)
-            s->inactive_split_bytes += was_split ? -size : a->blocks[rest].size;
-    } else if (was_split && counts) {
-        s->inactive_split_bytes -= a->blocks[b].size;
-    }
-    block = &a->blocks[b];
     block->allocated = true;
     block->requested = bytes;
-
     s->mallocs++;
     s->blocks++;
     s->allocated_bytes += block->size;
@@ -704,24 +733,39 @@ static int hand_out(struct mfu_allocator *a, int b, uint64_t size, uint64_t byte
         s->peak_active_bytes = s->active_bytes;
     if (s->peak_requested_bytes < s->requested_bytes)
         s->peak_requested_bytes = s->requested_bytes;
-    return b;
 }
 
-/* Puts a block that nobody uses any more into the cache. */
+/* Puts a block that nobody uses any more into the cache, in the place of a
+ * free neighbour if it has one. */
 static void free_block(struct mfu_allocator *a, int b)
 {
     struct mfu_allocator_stats *s = &a->stats;
-    uint64_t merged;
+    struct block *block = &a->blocks[b];
+    int left = mergeable(a, b, block->previous) ? block->previous : 0;
+    int right = mergeable(a, b, block->next) ? block->next : 0, kept = left ? left : right;
+    uint64_t own = block->size;
 
     s->blocks--;
-    s->active_bytes -= a->blocks[b].size;
-    s->requested_bytes -= a->blocks[b].requested;
-    a->blocks[b].requested = 0;
-    merged = merge(a, b, a->blocks[b].previous);
-    merged += merge(a, b, a->blocks[b].next);
-    put_free(a, b);
+    s->active_bytes -= own;
+    s->requested_bytes -= block->requested;
+    block->requested = 0;
+    if (!kept) {
+        put_free(a, b);
+    } else {
+        struct mfu_block_place at;
+
+        if (left && right)
+            take_free(a, right);
+        mfu_block_set_seek(&a->pools[block->pool].free, a->blocks[kept].size, a->blocks[kept].address,
+                           &at);
+        if (left)
+            absorb(a, b, left);
+        if (right)
+            absorb(a, b, right);
+        move_free(a, b, at);
+    }
     if (!expandable(a, b))
-        s->inactive_split_bytes += (is_split(&a->blocks[b]) ? a->blocks[b].size : 0) - merged;
+        s->inactive_split_bytes += is_split(block) ? own : own - block->size;
 }
 
 /* Work on `stream`, or on all (any), is done. */
@@ -778,6 +822,7 @@ static int out_of_memory(struct mfu_allocator *a, uint64_t tried)
 
 int mfu_allocator_malloc(struct mfu_allocator *a, uint64_t bytes, int stream)
 {
+    struct mfu_block_place at;
     uint64_t size;
     int p, b;
 
@@ -791,14 +836,20 @@ int mfu_allocator_malloc(struct mfu_allocator *a, uint64_t bytes, int stream)
     p = pool_of(a, stream, size <= SMALL_LIMIT);
     if (p < 0)
         return -2;
-    b = find_free(a, p, size);
-    if (!b)
+    b = find_free(a, p, size, &at);
+    if (b) {
+        b = take(a, b, size, &at);
+    } else {
         b = obtain(a, p, size);
-    if (!b && !a->broken)
-        return out_of_memory(a, segment_for(size));
-    if (b)
-        b = hand_out(a, b, size, bytes);
-    return a->broken ? -2 : b;
+        if (b)
+            b = take(a, b, size, NULL);
+        else if (!a->broken)
+            return out_of_memory(a, segment_for(size));
+    }
+    if (a->broken)
+        return -2;
+    now_allocated(a, b, bytes);
+    return b;
 }
 
 /* Is it the handle of an allocation? */

@@ -58,7 +58,7 @@ void mfu_allocator_release(struct mfu_allocator *);
 int mfu_allocator_malloc(struct mfu_allocator *, uint64_t bytes, int stream);
 void mfu_allocator_free(struct mfu_allocator *, int handle);
 
-/* Where a live block lies in the simulated address space. */
+/* Where a live block lies in the simulated address space; 0 if it has none. */
 uint64_t mfu_allocator_address(const struct mfu_allocator *, int handle);
 
 /* record_stream: the block was also used on `stream`; freed while such uses are

@@ -19,42 +19,47 @@ struct mfu_block_chunk {
     struct mfu_block_entry entries[CHUNK];
 };
 
-/* Is key (size, address) a before b?  Without a branch: nobody can predict it. */
-static inline bool before(uint64_t size_a, uint64_t address_a, uint64_t size_b, uint64_t address_b)
+/* A key as one number.  Comparisons of it become masks instead of branches,
+ * which nobody could predict. */
+__extension__ typedef unsigned __int128 wide;
+
+static inline wide key(uint64_t size, uint64_t address)
 {
-    return (size_a < size_b) | ((size_a == size_b) & (address_a < address_b));
+    return (wide)size << 64 | address;
+}
+
+static inline size_t mask(bool yes)
+{
+    return -(size_t)yes;
 }
 
 /* The chunk that holds this key, if any does. */
-static inline size_t chunk_of(const struct mfu_block_set *s, uint64_t size, uint64_t address)
+static inline size_t chunk_of(const struct mfu_block_set *s, wide wanted)
 {
     size_t base = 0;
 
-    for (size_t n = s->n_chunks; n > 1; ) {
-        size_t half = n / 2;
-        const struct mfu_block_key *k = &s->least[base + half];
+    for (size_t n = s->n_chunks; n > 1; n -= n / 2) {
+        const struct mfu_block_key *k = &s->least[base + n / 2];
 
-        base += before(size, address, k->size, k->address) ? 0 : half;
-        n -= half;
+        base += n / 2 & mask(key(k->size, k->address) <= wanted);
     }
     return base;
 }
 
 /* How many entries of a chunk come before this key. */
-static inline size_t slot_of(const struct mfu_block_chunk *c, uint64_t size, uint64_t address)
+static inline size_t slot_of(const struct mfu_block_chunk *c, wide wanted)
 {
     const struct mfu_block_entry *e = c->entries;
-    size_t n = c->n;
+    size_t slot = 0;
 
-    if (n == 0)
+    if (c->n == 0)
         return 0;
-    while (n > 1) {
-        size_t half = n / 2;
+    for (size_t n = c->n; n > 1; n -= n / 2) {
+        const struct mfu_block_entry *middle = &e[slot + n / 2 - 1];
 
-        e += before(e[half - 1].size, e[half - 1].address, size, address) ? half : 0;
-        n -= half;
+        slot += n / 2 & mask(key(middle->size, middle->address) < wanted);
     }
-    return (size_t)(e - c->entries) + before(e->size, e->address, size, address);
+    return slot + (key(e[slot].size, e[slot].address) < wanted);
 }
 
 void mfu_block_set_release(struct mfu_block_set *s)
@@ -133,14 +138,14 @@ int mfu_block_set_insert(struct mfu_block_set *s, uint64_t size, uint64_t addres
 
     if (s->n_chunks == 0 && open_chunk(s, 0) < 0)
         return -1;
-    at = chunk_of(s, size, address);
+    at = chunk_of(s, key(size, address));
     if (s->chunks[at]->n == CHUNK) {
         if (cut(s, at) < 0)
             return -1;
-        at = chunk_of(s, size, address);
+        at = chunk_of(s, key(size, address));
     }
     c = s->chunks[at];
-    slot = slot_of(c, size, address);
+    slot = slot_of(c, key(size, address));
     memmove(&c->entries[slot + 1], &c->entries[slot], (c->n - slot) * sizeof c->entries[0]);
     c->entries[slot] = (struct mfu_block_entry){size, address, block};
     c->n++;
@@ -155,8 +160,8 @@ bool mfu_block_set_seek(const struct mfu_block_set *s, uint64_t size, uint64_t a
 
     if (s->count == 0)
         return false;
-    at = chunk_of(s, size, address);
-    *place = (struct mfu_block_place){at, slot_of(s->chunks[at], size, address)};
+    at = chunk_of(s, key(size, address));
+    *place = (struct mfu_block_place){at, slot_of(s->chunks[at], key(size, address))};
     if (place->slot < s->chunks[at]->n)
         return true;
     *place = (struct mfu_block_place){at + 1, 0};
@@ -232,6 +237,44 @@ void mfu_block_set_remove(struct mfu_block_set *s, struct mfu_block_place place)
     pour(s, place.chunk);
     if (place.chunk > 0)
         pour(s, place.chunk - 1);
+}
+
+/* Would this key keep its order in place of that entry? */
+static bool fits(const struct mfu_block_set *s, struct mfu_block_place place, wide wanted)
+{
+    const struct mfu_block_chunk *c = s->chunks[place.chunk];
+    const struct mfu_block_entry *e = &c->entries[place.slot];
+    const struct mfu_block_key *k = &s->least[place.chunk];
+
+    if (place.slot > 0 ? wanted < key(e[-1].size, e[-1].address)
+                       : place.chunk > 0 && wanted < key(k->size, k->address))
+        return false;
+    if (place.slot + 1 < c->n)
+        return wanted < key(e[1].size, e[1].address);
+    return place.chunk + 1 == s->n_chunks || wanted < key(k[1].size, k[1].address);
+}
+
+int mfu_block_set_move(struct mfu_block_set *s, struct mfu_block_place place, uint64_t size,
+                       uint64_t address, int block)
+{
+    struct mfu_block_chunk *c = s->chunks[place.chunk];
+    struct mfu_block_entry *from = &c->entries[place.slot], *to = from;
+
+    if (!fits(s, place, key(size, address))) {
+        if (chunk_of(s, key(size, address)) != place.chunk) {
+            mfu_block_set_remove(s, place);
+            return mfu_block_set_insert(s, size, address, block);
+        }
+        to = &c->entries[slot_of(c, key(size, address))];
+        if (to > from) {
+            to--;               /* counted before the entry itself is gone */
+            memmove(from, from + 1, (size_t)(to - from) * sizeof *from);
+        } else {
+            memmove(to + 1, to, (size_t)(from - to) * sizeof *from);
+        }
+    }
+    *to = (struct mfu_block_entry){size, address, block};
+    return 0;
 }
 
 void mfu_block_set_erase(struct mfu_block_set *s, uint64_t size, uint64_t address)

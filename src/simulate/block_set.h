@@ -63,6 +63,11 @@ bool mfu_block_set_last(const struct mfu_block_set *, struct mfu_block_place *);
 const struct mfu_block_entry *mfu_block_set_entry(const struct mfu_block_set *,
                                                   struct mfu_block_place);
 
+/* Gives the entry at a place another key and block, and moves it to where it
+ * belongs: mostly where it is, or near.  -1: memory is out, the entry is lost. */
+int mfu_block_set_move(struct mfu_block_set *, struct mfu_block_place, uint64_t size,
+                       uint64_t address, int block);
+
 /* Removes the entry at a place, or the one with exactly this key, if any. */
 void mfu_block_set_remove(struct mfu_block_set *, struct mfu_block_place);
 void mfu_block_set_erase(struct mfu_block_set *, uint64_t size, uint64_t address);

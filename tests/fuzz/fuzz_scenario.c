@@ -76,10 +76,7 @@ static const char *value_at(const struct mfu_scenario *s, const char *key, unsig
     return text;
 }
 
-static void check_finite(double x)
-{
-    REQUIRE(x >= 0 && isfinite(x));
-}
+#define CHECK_FINITE(x) REQUIRE((x) >= 0 && isfinite(x))
 
 static void check_memory(const struct mfu_plan *p)
 {
@@ -87,13 +84,13 @@ static void check_memory(const struct mfu_plan *p)
     double sum = 0;
 
     for (int i = 0; i < MFU_PART_COUNT; i++) {
-        check_finite(m->peak.parts[i]);
+        CHECK_FINITE(m->peak.parts[i]);
         sum += m->peak.parts[i];
     }
     REQUIRE(m->peak.bytes > 0 && fabs(sum - m->peak.bytes) <= 1e-9 * m->peak.bytes);
     REQUIRE(m->reserved_bytes >= m->peak.bytes * (1 - 1e-12) && m->smi_bytes >= m->reserved_bytes);
-    check_finite(m->smi_bytes);
-    check_finite(m->fill);
+    CHECK_FINITE(m->smi_bytes);
+    CHECK_FINITE(m->fill);
     REQUIRE(m->capacity_bytes > 0 && m->peak_at[0]);
 }
 
@@ -102,18 +99,18 @@ static void check_time(const struct mfu_plan *p)
     const struct mfu_step_answer *s = &p->step;
     const struct mfu_mfu_answer *a = &p->mfu;
 
-    check_finite(s->time_s);
-    check_finite(s->forward_s);
-    check_finite(s->backward_s);
-    check_finite(s->optimizer_s);
-    check_finite(s->host_s);
+    CHECK_FINITE(s->time_s);
+    CHECK_FINITE(s->forward_s);
+    CHECK_FINITE(s->backward_s);
+    CHECK_FINITE(s->optimizer_s);
+    CHECK_FINITE(s->host_s);
     REQUIRE(s->busy_s > 0 && s->busy_s <= s->time_s * (1 + 1e-9));
     REQUIRE(fabs(s->forward_s + s->backward_s + s->optimizer_s - s->busy_s) <= 1e-9 * s->busy_s);
     REQUIRE(fabs(s->busy_s + s->idle_s - s->time_s) <= 1e-9 * s->time_s);
     REQUIRE(s->low_s > 0 && s->low_s <= s->time_s && s->time_s <= s->high_s && isfinite(s->high_s));
     REQUIRE(s->tokens > 0 && s->tokens_per_s > 0 && s->samples_per_s > 0 && s->kernels > 0);
-    check_finite(a->mfu);
-    check_finite(a->hfu);
+    CHECK_FINITE(a->mfu);
+    CHECK_FINITE(a->hfu);
     REQUIRE(a->model_flops > 0 && isfinite(a->model_flops) && a->hardware_flops > 0 && isfinite(a->hardware_flops));
 }
 
@@ -127,16 +124,16 @@ static void check_tables(const struct mfu_plan *p)
 
     REQUIRE(n > 0);
     for (int i = 0; i < n; i++) {
-        check_finite(rows[i].time_s);
-        check_finite(rows[i].flops);
-        check_finite(rows[i].bytes);
-        check_finite(rows[i].sm_active);
+        CHECK_FINITE(rows[i].time_s);
+        CHECK_FINITE(rows[i].flops);
+        CHECK_FINITE(rows[i].bytes);
+        CHECK_FINITE(rows[i].sm_active);
         sum += rows[i].time_s;
     }
     free(rows);
     REQUIRE(fabs(total - p->step.busy_s) <= 1e-9 * total && fabs(sum - total) <= 1e-9 * total);
     for (size_t i = 0; i < n_conventions; i++)
-        check_finite(conventions[i].mfu);
+        CHECK_FINITE(conventions[i].mfu);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -150,12 +147,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 2)
         return 0;
     s = mfu_scenario_start(models[data[0] % n_models], gpus[data[1] % n_gpus]);
+    if (getenv("MFUPLAN_TRACE"))
+        fprintf(stderr, "gpu %s; model %s\n", s.gpu->slug, s.model->slug);
     for (size_t i = 2; i + 2 < size; i += 3) {
         const char *key = key_at(&s, data[i] & 127);
         char text[64];
         const char *value = value_at(&s, key, data[i + 1], data[i + 2], text);
         struct mfu_scenario before = s;
 
+        if (getenv("MFUPLAN_TRACE"))    /* what a finding consists of */
+            fprintf(stderr, "set %s '%s'\n", key, value);
         if (mfu_scenario_set(&s, key, value, &err) < 0)
             REQUIRE(err.text[0] && memcmp(&before, &s, sizeof s) == 0);
     }

@@ -112,6 +112,8 @@ static void backward(struct mfu_step *s, int index)
     mfu_align(s, &wgrad);
     in[0] = g, in[1] = x;
     mfu_emit_kernel(s, &wgrad, "wgrad", 0, 2, in, 1, &dw);
+    if (into_buffer)
+        mfu_gradient_in_place(s, n);
     if (n->in[0] != MFU_TOKENS_IN) {
         dx = mfu_new(s, rows, in_width, s->numerics.compute, MFU_PART_ACTIVATIONS);
         in[0] = g, in[1] = w;

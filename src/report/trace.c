@@ -1,0 +1,504 @@
+/*
+ * trace.c - a simulated step in the Trace Event Format.
+ */
+#include "report/trace.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "answer/simulation.h"
+#include "base/error.h"
+#include "report/emit.h"
+#include "report/whole_file.h"
+
+enum { HOST = 1, GPU = 2 };     /* processes */
+enum { PHASES = 1, STREAMS, WAITS = STREAMS + MFU_STREAM_COUNT };       /* threads of the GPU */
+#define DISPATCH 1              /* thread of the host */
+#define SHORTEST_WAIT_NS 1000
+
+static const char *const bound_of_stream[MFU_STREAM_COUNT] = {"compute stream", "communication stream"};
+
+/* Moments are whole nanoseconds: slices that touch do not overlap. */
+typedef long long nanoseconds;
+
+struct tracer {
+    struct mfu_emit e;
+    const struct mfu_plan *plan;
+    const struct mfu_simulation *sim;
+    const struct mfu_program *program;
+    struct mfu_trace_facts *facts;
+    nanoseconds origin, last;   /* moments of the first and the last thing */
+    int cut_after;              /* micro-step behind which some are left out, or -2 */
+    nanoseconds cut;            /* what they took */
+};
+
+static nanoseconds whole(double seconds) { return llround(seconds * 1e9); }
+
+/* The moment in the trace of something that belongs to this micro-step. */
+static nanoseconds moment(const struct tracer *t, double seconds, int micro_step)
+{
+    bool later = t->cut_after >= 0 && (micro_step < 0 || micro_step > t->cut_after);
+
+    return whole(seconds) - t->origin - (later ? t->cut : 0);
+}
+
+/* ---- micro-steps that are left out --------------------------------------- */
+
+/* Where micro-steps jump, so do all clocks: by as many times the period as
+ * there are missing. */
+static void find_cut(struct tracer *t)
+{
+    const struct mfu_timeline *line = &t->sim->timeline;
+    double end_s = 0, before_s = 0, period_s = 0;
+    int micro = -2;
+
+    t->cut_after = -2;
+    for (size_t i = 0; i < line->n_events; i++) {
+        const struct mfu_event *e = &line->events[i];
+
+        if (e->stream != MFU_STREAM_COMPUTE || e->micro_step < 0)
+            continue;
+        if (e->micro_step > micro && micro >= 0) {
+            period_s = end_s - before_s;
+            before_s = end_s;
+            if (e->micro_step > micro + 1) {
+                t->cut_after = micro;
+                t->facts->left_out = e->micro_step - micro - 1;
+                t->cut = whole((double)t->facts->left_out * period_s);
+                return;
+            }
+        }
+        micro = e->micro_step;
+        end_s = e->end_s;
+    }
+}
+
+/* ---- pieces of an event -------------------------------------------------- */
+
+static struct mfu_emit *begin(struct tracer *t, const char *phase, const char *name, int pid, int tid, nanoseconds at)
+{
+    struct mfu_emit *e = &t->e;
+
+    mfu_emit_object(e);
+    mfu_emit_text(e, "ph", phase);
+    mfu_emit_text(e, "name", name);
+    mfu_emit_integer(e, "pid", pid);
+    mfu_emit_integer(e, "tid", tid);
+    mfu_emit_number(e, "ts", (double)at / 1e3);
+    t->facts->events++;
+    if (at > t->last)
+        t->last = at;
+    return e;
+}
+
+static struct mfu_emit *begin_slice(struct tracer *t, const char *category, const char *name, int pid, int tid,
+                                    nanoseconds from, nanoseconds to)
+{
+    struct mfu_emit *e = begin(t, "X", name, pid, tid, from);
+
+    mfu_emit_number(e, "dur", (double)(to - from) / 1e3);
+    mfu_emit_text(e, "cat", category);
+    if (to > t->last)
+        t->last = to;
+    return e;
+}
+
+static void name_thing(struct tracer *t, const char *what, int pid, int tid, const char *name)
+{
+    struct mfu_emit *e = begin(t, "M", what, pid, tid, 0);
+
+    mfu_emit_object(mfu_emit_key(e, "args"));
+    mfu_emit_text(e, "name", name);
+    mfu_emit_close(e);
+    mfu_emit_close(e);
+}
+
+static void sort_thing(struct tracer *t, const char *what, int pid, int tid, int index)
+{
+    struct mfu_emit *e = begin(t, "M", what, pid, tid, 0);
+
+    mfu_emit_object(mfu_emit_key(e, "args"));
+    mfu_emit_integer(e, "sort_index", index);
+    mfu_emit_close(e);
+    mfu_emit_close(e);
+}
+
+static void write_names(struct tracer *t)
+{
+    char name[128];
+
+    snprintf(name, sizeof name, "GPU 0: %s", t->plan->config.gpu->name);
+    name_thing(t, "process_name", HOST, 0, "host");
+    sort_thing(t, "process_sort_index", HOST, 0, 1);
+    name_thing(t, "thread_name", HOST, DISPATCH, "dispatch");
+    name_thing(t, "process_name", GPU, 0, name);
+    sort_thing(t, "process_sort_index", GPU, 0, 2);
+    name_thing(t, "thread_name", GPU, PHASES, "phases");
+    sort_thing(t, "thread_sort_index", GPU, PHASES, PHASES);
+    for (int i = 0; i < MFU_STREAM_COUNT; i++) {
+        name_thing(t, "thread_name", GPU, STREAMS + i, bound_of_stream[i]);
+        sort_thing(t, "thread_sort_index", GPU, STREAMS + i, STREAMS + i);
+    }
+    name_thing(t, "thread_name", GPU, WAITS, "idle, waiting for");
+    sort_thing(t, "thread_sort_index", GPU, WAITS, WAITS);
+}
+
+/* ---- kernels ------------------------------------------------------------- */
+
+static const char *event_name(const struct tracer *t, const struct mfu_event *event, char *buf, size_t size)
+{
+    if (event->launch < 0)
+        return event->name ? event->name : "collective";
+    mfu_launch_name(&t->program->launches[event->launch], buf, size);
+    return buf + (buf[0] == '.');
+}
+
+static void describe_kernel(struct tracer *t, const struct mfu_event *event)
+{
+    const struct mfu_launch *l = &t->program->launches[event->launch];
+    const struct mfu_kernel *k = &l->kernel;
+    double bytes = k->read_bytes + k->write_bytes, seconds = event->end_s - event->start_s;
+    struct mfu_emit *e = &t->e;
+
+    mfu_emit_text(e, "phase", mfu_phase_names[l->phase]);
+    mfu_emit_text(e, "kind", mfu_kind_names[k->kind]);
+    mfu_emit_number(e, "m", k->m);
+    mfu_emit_number(e, "n", k->n);
+    if (k->k > 0)
+        mfu_emit_number(e, "k", k->k);
+    if (k->batch > 1)
+        mfu_emit_number(e, "batch", k->batch);
+    mfu_emit_number(e, "FLOP", round(k->flops));
+    mfu_emit_number(e, "bytes", round(bytes));
+    if (t->sim->pricing.prices)
+        mfu_emit_text(e, "bound", mfu_bound_names[t->sim->pricing.prices[event->launch].bound]);
+    if (k->launches != 1)
+        mfu_emit_number(e, "CUDA kernels", k->launches);
+    if (seconds > 0) {
+        mfu_emit_number(e, "TFLOP/s", round(k->flops / seconds / 1e9) / 1e3);
+        mfu_emit_number(e, "GB/s", round(bytes / seconds / 1e8) / 10);
+    }
+    if (t->sim->pricing.prices && t->sim->pricing.prices[event->launch].waves > 0)
+        mfu_emit_number(e, "waves", round(1e3 * t->sim->pricing.prices[event->launch].waves) / 1e3);
+}
+
+static void write_dispatch(struct tracer *t, const struct mfu_event *event, const char *name, long id)
+{
+    nanoseconds from = moment(t, event->issue_s, event->micro_step), to = moment(t, event->issued_s, event->micro_step);
+    struct mfu_emit *e;
+
+    if (to <= from)             /* issued along with another */
+        return;
+    mfu_emit_close(begin_slice(t, "dispatch", name, HOST, DISPATCH, from, to));
+    e = begin(t, "s", "launch", HOST, DISPATCH, from);
+    mfu_emit_text(e, "cat", "launch");
+    mfu_emit_integer(e, "id", id);
+    mfu_emit_close(e);
+    e = begin(t, "f", "launch", GPU, STREAMS + (int)event->stream, moment(t, event->start_s, event->micro_step));
+    mfu_emit_text(e, "cat", "launch");
+    mfu_emit_integer(e, "id", id);
+    mfu_emit_text(e, "bp", "e");
+    mfu_emit_close(e);
+}
+
+static void write_kernel(struct tracer *t, const struct mfu_event *event, const char *name)
+{
+    const char *category = event->launch >= 0 ? mfu_kind_names[t->program->launches[event->launch].kernel.kind] : "collective";
+    struct mfu_emit *e = begin_slice(t, category, name, GPU, STREAMS + (int)event->stream,
+                                     moment(t, event->start_s, event->micro_step),
+                                     moment(t, event->end_s, event->micro_step));
+
+    t->facts->kernels++;
+    mfu_emit_object(mfu_emit_key(e, "args"));
+    if (event->launch >= 0)
+        describe_kernel(t, event);
+    else
+        mfu_emit_number(e, "bytes", round(event->bytes));
+    if (event->micro_step >= 0)
+        mfu_emit_integer(e, "micro-step", event->micro_step);
+    mfu_emit_close(e);
+    mfu_emit_close(e);
+}
+
+/* ---- what the compute stream waits for ----------------------------------- */
+
+/* The host was late when it issued the kernel after the one before had ended;
+ * and it waited itself when it did nothing just before that. */
+static const char *reason(const struct mfu_event *before, const struct mfu_event *now, double host_free_s)
+{
+    if (now->issued_s >= before->end_s || now->issue_s >= before->end_s)
+        return now->issue_s - host_free_s > 0.5 * (now->start_s - before->end_s) ? "data or synchronisation" : "host";
+    return "communication";
+}
+
+static void write_waits(struct tracer *t)
+{
+    const struct mfu_timeline *line = &t->sim->timeline;
+    const struct mfu_event *before = NULL;
+
+    for (size_t i = 0; i < line->n_events; i++) {
+        const struct mfu_event *event = &line->events[i];
+        nanoseconds from, to;
+
+        if (event->stream != MFU_STREAM_COMPUTE)
+            continue;
+        from = before ? moment(t, before->end_s, before->micro_step) : 0;
+        to = moment(t, event->start_s, event->micro_step);
+        if (before && to - from >= SHORTEST_WAIT_NS)
+            mfu_emit_close(begin_slice(t, "idle", reason(before, event, before->issued_s), GPU, WAITS, from, to));
+        before = event;
+    }
+}
+
+/* ---- phases -------------------------------------------------------------- */
+
+static enum mfu_phase phase_of(const struct tracer *t, const struct mfu_event *event)
+{
+    return t->program->launches[event->launch].phase;
+}
+
+static void write_phase(struct tracer *t, const struct mfu_event *first, const struct mfu_event *last)
+{
+    char name[64];
+
+    if (!first)
+        return;
+    if (first->micro_step < 0)
+        snprintf(name, sizeof name, "%s", mfu_phase_names[MFU_OPTIMIZER_PHASE]);
+    else
+        snprintf(name, sizeof name, "%s %d", mfu_phase_names[phase_of(t, first)], first->micro_step);
+    mfu_emit_close(begin_slice(t, "phase", name, GPU, PHASES, moment(t, first->start_s, first->micro_step),
+                               moment(t, last->end_s, last->micro_step)));
+}
+
+static void write_phases(struct tracer *t)
+{
+    const struct mfu_timeline *line = &t->sim->timeline;
+    const struct mfu_event *first = NULL, *last = NULL;
+
+    for (size_t i = 0; i < line->n_events; i++) {
+        const struct mfu_event *event = &line->events[i];
+
+        if (event->launch < 0 || event->stream != MFU_STREAM_COMPUTE)
+            continue;
+        if (first && (event->micro_step != first->micro_step || phase_of(t, event) != phase_of(t, first))) {
+            write_phase(t, first, last);
+            first = NULL;
+        }
+        first = first ? first : event;
+        last = event;
+    }
+    write_phase(t, first, last);
+}
+
+static void write_cut(struct tracer *t)
+{
+    const struct mfu_timeline *line = &t->sim->timeline;
+    char text[96];
+    struct mfu_emit *e;
+
+    for (size_t i = 0; t->cut_after >= 0 && i < line->n_events; i++) {
+        const struct mfu_event *event = &line->events[i];
+
+        if (event->micro_step >= 0 && event->micro_step <= t->cut_after)
+            continue;
+        snprintf(text, sizeof text, "%ld micro-step%s like the one before left out", t->facts->left_out,
+                 t->facts->left_out == 1 ? "" : "s");
+        e = begin(t, "i", text, GPU, PHASES, moment(t, event->start_s, event->micro_step));
+        mfu_emit_text(e, "s", "g");
+        mfu_emit_close(e);
+        return;
+    }
+}
+
+/* ---- memory -------------------------------------------------------------- */
+
+static void count_bytes(struct tracer *t, const char *name, nanoseconds at, uint64_t bytes)
+{
+    struct mfu_emit *e = begin(t, "C", name, GPU, 0, at);
+
+    mfu_emit_object(mfu_emit_key(e, "args"));
+    mfu_emit_integer(e, "bytes", (int64_t)bytes);
+    mfu_emit_close(e);
+    mfu_emit_close(e);
+}
+
+/* What a launch of a kind of micro-step does to memory. */
+struct level {
+    bool known;
+    uint64_t most, after, reserved;
+};
+
+/* Tells the samples of a later micro-step from those of the first. */
+enum { FIRST, LATER, OPTIMIZER, KINDS };
+
+static int kind_of(int micro_step)
+{
+    return micro_step < 0 ? OPTIMIZER : micro_step > 0 ? LATER : FIRST;
+}
+
+/* The first micro-step and the optimizer are replayed with the program in
+ * which gradients are born; launches of the other one are found by their share
+ * of the way through the phase. */
+struct course {
+    struct level *levels;
+    int n[KINDS], begin[KINDS];
+    int low[KINDS][MFU_PHASE_COUNT], size[KINDS][MFU_PHASE_COUNT];
+    int steady_low[MFU_PHASE_COUNT], steady_size[MFU_PHASE_COUNT];     /* of the events' program */
+};
+
+static void phase_ranges(const struct mfu_program *p, int *low, int *size)
+{
+    for (int i = 0; i < MFU_PHASE_COUNT; i++)
+        low[i] = size[i] = 0;
+    for (int i = p->n_launches - 1; i >= 0; i--) {
+        low[p->launches[i].phase] = i;
+        size[p->launches[i].phase]++;
+    }
+}
+
+static int collect_levels(const struct tracer *t, struct course *c)
+{
+    const struct mfu_replay *r = &t->sim->replay;
+    const struct mfu_program *programs[KINDS] = {
+        &t->sim->first, t->sim->later.n_launches > 0 ? &t->sim->later : &t->sim->first, &t->sim->first};
+    int n = 0;
+
+    phase_ranges(t->program, c->steady_low, c->steady_size);
+    for (int k = 0; k < KINDS; k++) {
+        c->begin[k] = n;
+        n += c->n[k] = programs[k]->n_launches;
+        phase_ranges(programs[k], c->low[k], c->size[k]);
+    }
+    if (!(c->levels = calloc((size_t)n + 1, sizeof *c->levels)))
+        return -1;
+    for (size_t i = 0; i < r->n_samples; i++) {
+        const struct mfu_memory_sample *s = &r->samples[i];
+        int k = kind_of(s->micro_step);
+        struct level *level;
+
+        if (s->launch < 0 || s->launch >= c->n[k])
+            continue;
+        level = &c->levels[c->begin[k] + s->launch];
+        if (!level->known || (i > 0 && r->samples[i - 1].launch != s->launch))
+            *level = (struct level){.known = true};
+        level->most = s->allocated > level->most ? s->allocated : level->most;
+        level->after = s->allocated;
+        level->reserved = s->reserved;
+    }
+    return 0;
+}
+
+static const struct level *level_of(const struct tracer *t, const struct course *c, const struct mfu_event *event)
+{
+    enum mfu_phase phase = phase_of(t, event);
+    int k = kind_of(event->micro_step), at = event->launch - c->steady_low[phase];
+
+    if (c->steady_size[phase] != c->size[k][phase])
+        at = (int)((double)at / c->steady_size[phase] * c->size[k][phase]);
+    at += c->low[k][phase];
+    return at >= 0 && at < c->n[k] && c->levels[c->begin[k] + at].known ? &c->levels[c->begin[k] + at] : NULL;
+}
+
+/* Memory moves when the host dispatches, as PyTorch's allocator does. */
+static int write_memory(struct tracer *t)
+{
+    const struct mfu_timeline *line = &t->sim->timeline;
+    struct course c;
+    uint64_t allocated = 0, reserved = 0;
+
+    if (collect_levels(t, &c) < 0)
+        return -1;
+    for (size_t i = 0; i < line->n_events; i++) {
+        const struct mfu_event *event = &line->events[i];
+        const struct level *level = event->launch >= 0 ? level_of(t, &c, event) : NULL;
+        nanoseconds from = moment(t, event->issue_s, event->micro_step);
+        nanoseconds to = moment(t, event->issued_s, event->micro_step);
+
+        if (!level)
+            continue;
+        if (level->most != allocated)
+            count_bytes(t, "allocated", from, level->most);
+        if (level->after != level->most)
+            count_bytes(t, "allocated", to, level->after);
+        if (level->reserved != reserved)
+            count_bytes(t, "reserved", from, level->reserved);
+        allocated = level->after;
+        reserved = level->reserved;
+    }
+    free(c.levels);
+    return 0;
+}
+
+/* ---- the file ------------------------------------------------------------ */
+
+static void write_about(struct tracer *t)
+{
+    const struct mfu_plan *p = t->plan;
+    struct mfu_emit *e = &t->e;
+
+    mfu_emit_object(mfu_emit_key(e, "metadata"));
+    mfu_emit_text(e, "producer", "mfuplan: simulated, not measured");
+    mfu_emit_text(e, "gpu", p->config.gpu->slug);
+    mfu_emit_text(e, "model", p->config.model->slug);
+    mfu_emit_number(e, "batch", p->config.batch);
+    mfu_emit_number(e, "accum", p->config.accum);
+    mfu_emit_number(e, "seq", p->config.seq);
+    mfu_emit_number(e, "step_time_s", p->step.time_s);
+    mfu_emit_number(e, "mfu", p->mfu.mfu);
+    mfu_emit_integer(e, "micro_steps_simulated", t->sim->timeline.micro_steps_simulated);
+    mfu_emit_integer(e, "micro_steps_left_out", t->facts->left_out);
+    mfu_emit_text(e, "memory", "as of the moment of dispatch; standing in for all micro-steps: the first and a later one");
+    mfu_emit_close(e);
+}
+
+static int write_events(struct tracer *t)
+{
+    const struct mfu_timeline *line = &t->sim->timeline;
+
+    write_names(t);
+    write_phases(t);
+    write_cut(t);
+    for (size_t i = 0; i < line->n_events; i++) {
+        char buf[96];
+        const char *name = event_name(t, &line->events[i], buf, sizeof buf);
+
+        write_dispatch(t, &line->events[i], name, (long)i + 1);
+        write_kernel(t, &line->events[i], name);
+    }
+    write_waits(t);
+    return write_memory(t);
+}
+
+int mfu_trace_write(const char *path, const struct mfu_plan *plan, const struct mfu_simulation *sim,
+                    struct mfu_trace_facts *facts, struct mfu_error *err)
+{
+    struct tracer t = {.plan = plan, .sim = sim, .program = mfu_simulation_program(sim), .facts = facts};
+    const struct mfu_timeline *line = &sim->timeline;
+    struct mfu_whole_file file;
+
+    memset(facts, 0, sizeof *facts);
+    find_cut(&t);
+    for (size_t i = 0; i < line->n_events; i++) {
+        nanoseconds at = whole(fmin(line->events[i].issue_s, line->events[i].start_s));
+
+        t.origin = i == 0 || at < t.origin ? at : t.origin;
+    }
+    if (mfu_whole_file_open(&file, path, err) < 0)
+        return -1;
+    mfu_emit_begin(&t.e, file.out, &mfu_emit_json);
+    mfu_emit_object(&t.e);
+    mfu_emit_text(&t.e, "displayTimeUnit", "ms");
+    write_about(&t);
+    mfu_emit_array(mfu_emit_key(&t.e, "traceEvents"));
+    if (write_events(&t) < 0) {
+        mfu_whole_file_drop(&file);
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
+    }
+    mfu_emit_close(&t.e);
+    mfu_emit_close(&t.e);
+    mfu_emit_end(&t.e);
+    facts->span_s = (double)t.last * 1e-9;
+    return mfu_whole_file_close(&file, err);
+}
