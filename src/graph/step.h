@@ -167,7 +167,7 @@ void mfu_give_parameter(struct mfu_step *, struct mfu_step_node *, int which, in
 /* The kernel just appended added to the gradient buffer itself. */
 void mfu_gradient_in_place(struct mfu_step *, struct mfu_step_node *);
 
-/* Whether a ZeRO engine (DeepSpeed) holds 16-bit weights and gradients and
+/* Whether an engine (DeepSpeed, apex O2) holds 16-bit weights and gradients and
  * updates fp32 masters, whatever the runtime does otherwise. */
 bool mfu_half_engine(const struct mfu_config *);
 

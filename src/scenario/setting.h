@@ -40,6 +40,7 @@ enum mfu_optimizer_kind {
     X(CHECKPOINT, "checkpoint", "act_ckpt", MFU_COUNT, 0, 2, MFU_NONE, mfu_checkpoint_names, "runtime", "activations that are computed again in backward") \
     X(OPTIMIZER, "optimizer", "", MFU_COUNT, 0, 8, MFU_ADAMW, mfu_optimizer_names, "runtime", "optimizer and its implementation") \
     X(GRAD_CLIP, "grad_clip", "", MFU_COUNT, 0, 1e9, 1, NULL, "runtime", "largest gradient norm; 0 switches clipping off") \
+    X(HALF_WEIGHTS, "half_weights", "", MFU_COUNT, 0, 1, 0, mfu_switch_names, "numerics", "16-bit weights and gradients with fp32 masters in the optimizer (apex O2, DeepSpeed)") \
     X(CUDA_GRAPHS, "cuda_graphs", "", MFU_COUNT, 0, 1, 0, mfu_switch_names, "runtime", "replay of the step as CUDA graphs") \
     X(LOSS_CHUNKS, "loss_chunks", "", MFU_COUNT, 1, 4096, 1, NULL, "runtime", "pieces in which head and loss are computed (1: at once)") \
     X(GPUS,      "gpus",      "n_gpus", MFU_COUNT_OF_GPUS, "GPUs in all") \

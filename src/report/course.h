@@ -1,0 +1,59 @@
+/*
+ * course.h - memory over the recorded step: what every part holds after each
+ * event, and when that is; for pictures and snapshots.
+ *
+ * Time is that of the GPU's work: each launch begins when those before it in
+ * the replayed micro-steps and the optimizer have taken what they take.
+ */
+#ifndef MFU_COURSE_H
+#define MFU_COURSE_H
+
+#include <stddef.h>
+
+#include "graph/program.h"
+
+struct mfu_error;
+struct mfu_simulation;
+
+struct mfu_course_point {
+    double time_s;
+    int launch, micro_step;     /* of the sample; -1: none, optimizer */
+    enum mfu_phase phase;
+    double allocated, reserved;
+    double parts[MFU_PART_COUNT];       /* sums to `allocated` */
+};
+
+/* A stretch of one phase. */
+struct mfu_course_span {
+    enum mfu_phase phase;
+    int micro_step;
+    size_t first, last;         /* points */
+    double begin_s, end_s;
+};
+#define MFU_COURSE_SPANS 16
+
+struct mfu_course {
+    struct mfu_course_point *points;    /* one for each sample; owned */
+    size_t n;
+    struct mfu_course_span spans[MFU_COURSE_SPANS];
+    int n_spans;
+    int *died;                  /* of every life: the sample before which it is gone; n: never */
+    double seconds;             /* of all */
+    double highest_allocated, highest_reserved;
+};
+
+/* Fails when nothing was recorded (llm.c allocates one arena, once). */
+int mfu_course_make(const struct mfu_simulation *, struct mfu_course *, struct mfu_error *);
+void mfu_course_release(struct mfu_course *);
+
+/* "forward", or "forward of a later micro-step": into buf. */
+const char *mfu_course_span_name(const struct mfu_course *, int span, char *buf, size_t size);
+
+/* Bytes that a tensor takes in the caching allocator. */
+double mfu_course_block_bytes(double bytes);
+
+/* At most `most` points; where several fall together the highest stays.
+ * Fills `chosen` with numbers of points; returns how many. */
+size_t mfu_course_thin(const struct mfu_course *, size_t most, size_t *chosen);
+
+#endif
