@@ -51,7 +51,7 @@ static struct counts count(const struct mfu_plan *p)
     const struct mfu_program *g = &p->program;
     const struct mfu_config *c = &p->config;
     const struct mfu_model *m = c->model;
-    double tokens = g->tokens * g->accum;
+    double tokens = p->step.tokens;
     bool tied = false;
     struct counts n = {
         .params = g->active_params, .positions = g->position_params, .products = g->linear_params,
@@ -167,7 +167,7 @@ size_t mfu_conventions(const struct mfu_plan *p, struct mfu_convention *all)
         all[i] = (struct mfu_convention){
             .name = rows[i].name, .counts = rows[i].counts, .peak_of = rows[i].peak_of,
             .flops_per_token = flops, .peak_flops = peak,
-            .mfu = flops * p->step.tokens_per_s / peak};
+            .mfu = flops * p->step.tokens_per_s / p->config.ranks / peak};
     }
     return n;
 }

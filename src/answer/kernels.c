@@ -11,52 +11,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Elements that one thread block of a streaming kernel works on: 256 threads
- * of four, PyTorch's and Inductor's usual choice. */
-#define BLOCK_ELEMENTS 1024.
-
-/* Time average of the share of SMs that hold a block: full rounds, then a tail
- * (one block per SM at a time). */
-static double share_of_sms(double blocks, double sms)
-{
-    double full, tail;
-
-    if (!(blocks > 0) || !(sms > 0))
-        return 0;
-    full = floor(blocks / sms);
-    tail = blocks - full * sms;
-    return (full + tail / sms) / (full + (tail > 0));
-}
-
-static bool on_tensor_cores(const struct mfu_plan *p, const struct mfu_kernel *k)
-{
-    return (k->kind == MFU_GEMM || k->kind == MFU_FUSED_ATTENTION) && k->math != MFU_PEAK_FP32
-        && p->config.gpu->tensor_cores != 0;            /* unknown: it has some */
-}
-
-/* Streaming kernels have no shape of their own: as many blocks as it takes. */
-static void estimate_blocks(const struct mfu_plan *p, struct mfu_kernel_row *row)
-{
-    const struct mfu_kernel *k = &row->kernel;
-
-    if (row->price.blocks > 0)
-        return;
-    row->price.blocks = fmax(1, ceil(k->m * k->n * k->batch / fmax(1, k->launches) / BLOCK_ELEMENTS));
-    row->price.waves = row->price.blocks / p->machine.sms;
-}
-
 static void derive(const struct mfu_plan *p, struct mfu_kernel_row *row)
 {
-    double peak = p->machine.peak_flops[row->kernel.math];
+    const struct mfu_reading *r = &row->reading;
 
-    estimate_blocks(p, row);
+    mfu_read_kernel(p->config.gpu, &p->machine, &row->kernel, &row->price, &row->reading);
+    row->price.blocks = r->grid.blocks;
+    row->price.waves = r->waves;
     row->intensity = row->bytes > 0 ? row->flops / row->bytes : 0;
     row->share = p->step.time_s > 0 ? row->time_s / p->step.time_s : 0;
     row->flops_per_s = row->time_s > 0 ? row->flops / row->time_s : 0;
     row->bytes_per_s = row->time_s > 0 ? row->bytes / row->time_s : 0;
-    row->sm_active = share_of_sms(row->price.blocks, p->machine.sms);
-    row->tensor_active = on_tensor_cores(p, &row->kernel) && peak > 0 ? fmin(1, row->flops_per_s / peak) : 0;
-    row->dram_active = fmin(1, row->bytes_per_s / p->machine.bandwidth_bytes_s);
+    row->sm_active = r->sm_active;
+    row->occupancy = r->sm_occupancy;
+    row->tensor_active = r->tensor_active;
+    row->dram_active = r->dram_active;
 }
 
 /* ---- equal launches in one row ------------------------------------------ */
@@ -151,6 +120,7 @@ static void merge(struct mfu_kernel_row *to, const struct mfu_kernel_row *from)
     double time = to->time_s + from->time_s, share = time > 0 ? from->time_s / time : 0;
 
     to->sm_active += share * (from->sm_active - to->sm_active);
+    to->occupancy += share * (from->occupancy - to->occupancy);
     to->tensor_active += share * (from->tensor_active - to->tensor_active);
     to->dram_active += share * (from->dram_active - to->dram_active);
     to->count += from->count;
@@ -187,6 +157,7 @@ int mfu_kernel_kinds(const struct mfu_plan *p, struct mfu_kernel_row **kinds, do
             largest_s[k] = row.time_s;
             rows[k].kernel = row.kernel;
             rows[k].price = row.price;
+            rows[k].reading = row.reading;
         }
     }
     return n < 0 ? n : n_kinds;

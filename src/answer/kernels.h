@@ -6,6 +6,7 @@
 #define MFU_KERNELS_H
 
 #include "answer/plan.h"
+#include "cost/occupancy.h"
 
 struct mfu_kernel_row {
     char name[96];              /* "h.attn.qkv", "h.attn.qkv.wgrad" */
@@ -13,12 +14,13 @@ struct mfu_kernel_row {
     enum mfu_kind kind;
     struct mfu_kernel kernel;   /* one of them: shape, math */
     struct mfu_price price;     /* of that one */
+    struct mfu_reading reading; /* of that one: grid, waves, counters */
     double count;               /* CUDA kernels launched in one optimizer step */
     double flops, bytes, time_s;        /* totals over the step */
     double intensity;           /* FLOP per byte */
     double share;               /* of the step's time */
     double flops_per_s, bytes_per_s;
-    double sm_active, tensor_active, dram_active;       /* 0..1, while it runs */
+    double sm_active, occupancy, tensor_active, dram_active;    /* 0..1, while it runs */
 };
 
 /* All rows, in the order of execution; the caller frees the list with free().

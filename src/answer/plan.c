@@ -88,7 +88,7 @@ static void add_up_time(struct mfu_plan *p)
     s->communication_exposed_s = exposed_communication(p);
     gpu_s += s->communication_exposed_s + p->machine.c[MFU_C_STEP_CONSTANT];
     s->time_s = fmax(gpu_s, loader_s);
-    s->idle_s = s->time_s - s->busy_s;
+    s->idle_s = s->time_s - s->busy_s - s->communication_exposed_s;
     p->limit = loader_s > gpu_s ? MFU_LIMIT_INPUT
         : s->communication_exposed_s > 0.5 * gpu_s ? MFU_LIMIT_COMMUNICATION
         : s->host_s > s->busy_s ? MFU_LIMIT_LAUNCH

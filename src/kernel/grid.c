@@ -146,7 +146,6 @@ static struct shape shape_of(const struct mfu_kernel *k)
 {
     static const struct shape elementwise = {128, 32, 512}, triton = {128, 32, 1024}, chunk = {512, 64, 65536};
     static const struct shape norm = {128, 40, 0}, reduction = {256, 32, 16 * 256};
-    /* NCCL: 8 to 32 channels, one block each. */
     bool rows = k->n > 1 && k->m > 1;
 
     if (k->kind == MFU_OPTIMIZER_STEP)
@@ -168,7 +167,7 @@ struct mfu_grid mfu_grid_stream(const struct mfu_kernel *k)
     double elements = k->m * k->n * k->batch / fmax(1, k->launches);
     double of_block = s.elements > 0 ? s.elements : k->n;
 
-    if (k->kind == MFU_COLLECTIVE)
+    if (k->kind == MFU_COLLECTIVE)      /* NCCL: 8 to 32 channels, a block each */
         return (struct mfu_grid){.blocks = 16, .threads = 512, .registers = 96, .shared_bytes = 80 * KIB};
     return (struct mfu_grid){
         .blocks = fmax(1, ceil(elements / fmax(1, of_block))), .threads = s.threads, .registers = s.registers,

@@ -43,9 +43,10 @@ static void say_key(struct mfu_session *s, const struct mfu_config *old, const s
 
 static void say_tokens(struct mfu_session *s, const struct mfu_config *old, const struct mfu_config *now)
 {
-    double a = old->tokens * old->accum, b = now->tokens * now->accum;
+    double a = old->tokens * old->accum * old->ranks, b = now->tokens * now->accum * now->ranks;
 
-    if (same(old->batch, now->batch) && same(old->accum, now->accum) && same(old->seq, now->seq))
+    if (same(old->batch, now->batch) && same(old->accum, now->accum) && same(old->seq, now->seq)
+        && same(old->ranks, now->ranks))
         return;
     if (same(a, b))
         mfu_say(s, "tokens per step: %.0f as before", b);

@@ -115,7 +115,7 @@ int mfu_attribute(struct mfu_session *s, const struct mfu_scenario *a, const str
     double before;
     int steps = 0;
 
-    if (mfu_plan_make(&s->plan, &at, err) < 0)
+    if (mfu_session_plan_of(s, &at, err) < 0)
         return -1;
     before = s->plan.step.time_s;
     credit[0].keys[0] = '\0';
@@ -126,7 +126,7 @@ int mfu_attribute(struct mfu_session *s, const struct mfu_scenario *a, const str
         snprintf(credit[steps].keys + used, sizeof credit->keys - used, "%s%s", used ? " + " : "", d[i].key);
         if (i == n - 1)
             at = *b;                    /* arrived, whatever was left out */
-        if (mfu_plan_make(&s->plan, &at, i == n - 1 ? err : NULL) < 0) {
+        if (mfu_session_plan_of(s, &at, i == n - 1 ? err : NULL) < 0) {
             if (i == n - 1)
                 return -1;
             continue;                   /* only together with the next */

@@ -117,6 +117,13 @@ int mfu_session_plan(struct mfu_session *s, struct mfu_error *err)
     return mfu_session_simulate(s, false, err);
 }
 
+int mfu_session_plan_of(struct mfu_session *s, const struct mfu_scenario *scenario, struct mfu_error *err)
+{
+    if (mfu_plan_make(&s->plan, scenario, err) < 0)
+        return -1;
+    return mfu_simulate(&s->plan, false, &s->simulation, err);
+}
+
 int mfu_session_simulate(struct mfu_session *s, bool record, struct mfu_error *err)
 {
     if (mfu_plan_make(&s->plan, &s->memory.now, err) < 0)

@@ -116,11 +116,10 @@ static int set_times(struct mfu_course *c, const struct mfu_simulation *s)
 
 /* ---- how much ----------------------------------------------------------- */
 
-static const struct mfu_replay *sorted;         /* for qsort only; no threads here */
-
-static int by_address(const void *a, const void *b)
+static int by_address(const void *a, const void *b, void *lives)
 {
-    const struct mfu_block_life *x = &sorted->lives[*(const int *)a], *y = &sorted->lives[*(const int *)b];
+    const struct mfu_block_life *x = (const struct mfu_block_life *)lives + *(const int *)a;
+    const struct mfu_block_life *y = (const struct mfu_block_life *)lives + *(const int *)b;
 
     if (x->address != y->address)
         return x->address < y->address ? -1 : 1;
@@ -142,8 +141,7 @@ static int find_deaths(struct mfu_course *c, const struct mfu_replay *r)
         c->died[i] = x->died_sample >= 0 ? x->died_sample
             : x->part == MFU_PART_GRADIENTS && c->n > 0 && c->points[c->n - 1].launch < 0 ? (int)c->n - 1 : (int)c->n;
     }
-    sorted = r;
-    qsort(order, r->n_lives, sizeof *order, by_address);
+    qsort_r(order, r->n_lives, sizeof *order, by_address, r->lives);
     for (size_t i = 0; i < r->n_lives; i++) {
         const struct mfu_block_life *x = &r->lives[order[i]];
         uint64_t end = x->address + (uint64_t)mfu_course_block_bytes((double)x->bytes);

@@ -9,6 +9,7 @@
 
 json_t *mfu_json_kernel_row(const struct mfu_kernel_row *row)
 {
+    const struct mfu_reading *r = &row->reading;
     json_t *o = json_object();
 
     mfu_json_put_text(&o, "name", row->name);
@@ -28,7 +29,14 @@ json_t *mfu_json_kernel_row(const struct mfu_kernel_row *row)
     mfu_json_put_number(&o, "flops_per_s", row->flops_per_s);
     mfu_json_put_number(&o, "bytes_per_s", row->bytes_per_s);
     mfu_json_put_number(&o, "waves", row->price.waves);
+    mfu_json_put_number(&o, "grid", r->grid.blocks);
+    mfu_json_put_number(&o, "threads", r->grid.threads);
+    mfu_json_put_number(&o, "registers", r->grid.registers);
+    mfu_json_put_number(&o, "shared_bytes", r->grid.shared_bytes);
+    mfu_json_put_number(&o, "blocks_per_sm", r->limit.resident);
+    mfu_json_put_number(&o, "theoretical_occupancy", r->limit.theoretical);
     mfu_json_put_number(&o, "sm_active", row->sm_active);
+    mfu_json_put_number(&o, "occupancy", row->occupancy);
     mfu_json_put_number(&o, "tensor_active", row->tensor_active);
     mfu_json_put_number(&o, "dram_active", row->dram_active);
     return o;

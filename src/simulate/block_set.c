@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHUNK 64                /* entries: 1.5 KiB, moved by half on average */
+#define CHUNK 32                /* entries: 768 bytes, moved by half on average */
 #define FEW (CHUNK / 4)         /* below this a chunk looks for a neighbour ... */
 #define MANY (CHUNK * 3 / 4)    /* ... with which it holds at most this many */
 

@@ -42,7 +42,7 @@ static int answer(struct mfu_session *s, const struct comparison *c, struct mfu_
 
     for (int i = 0; i < c->n; i++) {
         json_array_append_new(names, mfu_json_text(c->names[i]));
-        if (mfu_plan_make(&s->plan, c->scenarios[i], err) == 0)         /* it was made before */
+        if (mfu_session_plan_of(s, c->scenarios[i], err) == 0)         /* it was made before */
             json_array_append_new(results, mfu_json_plan(&s->plan));
     }
     for (int i = 0; i < c->n_differences; i++) {
@@ -101,7 +101,7 @@ static int put_results(struct mfu_session *s, const struct comparison *c, struct
     char text[MFU_QUANTITY_MAX];
 
     for (int i = 0; i < c->n; i++) {
-        if (mfu_plan_make(&s->plan, c->scenarios[i], err) < 0)
+        if (mfu_session_plan_of(s, c->scenarios[i], err) < 0)
             return -1;
         for (size_t k = 0; k < N_SHOWN; k++)
             values[k][i] = mfu_result_find(shown[k])->get(&s->plan);
@@ -172,7 +172,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
         c.scenarios[c.n++] = &now;
     }
     for (int i = 0; i < c.n; i++)
-        if (mfu_plan_make(&s->plan, c.scenarios[i], err) < 0)
+        if (mfu_session_plan_of(s, c.scenarios[i], err) < 0)
             return mfu_within(err, "%s", c.names[i]);
     c.n_differences = mfu_differences(c.scenarios, c.n, c.differences);
     if (c.n == 2 && c.n_differences > 0) {
