@@ -1,17 +1,109 @@
+#include <string.h>
+
+#include "base/quantity.h"
+#include "base/suggest.h"
+#include "report/course.h"
+#include "report/json.h"
+#include "report/snapshot.h"
+#include "report/timeline.h"
 #include "repl/command.h"
+#include "repl/pager.h"
+#include "repl/talk.h"
 #include "repl/view.h"
 
-static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
+static int whole(struct mfu_session *s, struct mfu_error *err)
 {
     static const struct mfu_view_of view = {.json = mfu_json_memory, .text = mfu_text_memory};
 
-    (void)argc, (void)argv;
     return mfu_view(s, &view, err);
+}
+
+/* ---- memory timeline ----------------------------------------------------- */
+
+static int timeline(struct mfu_session *s, struct mfu_error *err)
+{
+    struct mfu_course course;
+    int status = 0;
+
+    if (mfu_session_simulate(s, true, err) < 0 || mfu_course_make(&s->simulation, &course, err) < 0)
+        return -1;
+    if (s->json)
+        status = mfu_answer(s, mfu_json_timeline(&s->plan, &course), err);
+    else {
+        mfu_pager_begin(s);
+        mfu_text_timeline(s->out, &s->term, &s->plan, &course);
+        mfu_pager_end(s);
+    }
+    mfu_course_release(&course);
+    return status;
+}
+
+/* ---- memory --snapshot FILE ---------------------------------------------- */
+
+static int snapshot(struct mfu_session *s, const char *file, struct mfu_error *err)
+{
+    struct mfu_snapshot_facts facts;
+    char allocated[MFU_QUANTITY_MAX], reserved[MFU_QUANTITY_MAX];
+    json_t *o;
+
+    if (mfu_session_simulate(s, true, err) < 0)
+        return -1;
+    if (mfu_snapshot_write(file, &s->plan, &s->simulation, &facts, err) < 0)
+        return mfu_point(s, err, 2);
+    if (s->json) {
+        o = mfu_json_answer("memory");
+        mfu_json_put_text(&o, "view", "snapshot");
+        mfu_json_put(&o, "file", mfu_json_text(file));
+        mfu_json_put_number(&o, "events", (double)facts.events);
+        mfu_json_put_number(&o, "segments", (double)facts.segments);
+        mfu_json_put_number(&o, "blocks", (double)facts.blocks);
+        mfu_json_put_number(&o, "reserved_bytes", facts.reserved_bytes);
+        mfu_json_put_number(&o, "allocated_bytes", facts.allocated_bytes);
+        return mfu_answer(s, o, err);
+    }
+    mfu_say(s, "wrote %s: %ld events; after the step %s allocated in %ld segments of %s", file, facts.events,
+            mfu_quantity_format(allocated, facts.allocated_bytes, MFU_BYTES), facts.segments,
+            mfu_quantity_format(reserved, facts.reserved_bytes, MFU_BYTES));
+    if (strcmp(file + (strlen(file) > 5 ? strlen(file) - 5 : 0), ".json") != 0)
+        mfu_say(s, "drop it on the page https://pytorch.org/memory_viz");
+    return 0;
+}
+
+static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
+{
+    static const char *const views[] = {"timeline", "--snapshot"};
+    const char *best;
+
+    if (argc == 1)
+        return whole(s, err);
+    if (strcmp(argv[1], "timeline") == 0 && argc == 2)
+        return timeline(s, err);
+    if (strcmp(argv[1], "--snapshot") == 0 && argc == 3)
+        return snapshot(s, argv[2], err);
+    if (strcmp(argv[1], "--snapshot") == 0)
+        mfu_fail(err, MFU_EINPUT, "--snapshot needs a file, such as step.pickle");
+    else if (strcmp(argv[1], "timeline") == 0) {
+        mfu_fail(err, MFU_EINPUT, "'%.60s': nothing was expected after timeline", argv[2]);
+        return mfu_point(s, err, 2);
+    } else {
+        mfu_fail(err, MFU_EINPUT, "'%.60s': expected nothing, timeline, or --snapshot FILE", argv[1]);
+        if (mfu_suggest(argv[1], views, 2, &best, 1))
+            mfu_error_suggest(err, best);
+    }
+    return mfu_point(s, err, 1);
+}
+
+static const char *offer(struct mfu_session *s, size_t i)
+{
+    static const char *const views[] = {"timeline", "--snapshot"};
+
+    (void)s;
+    return i < 2 ? views[i] : NULL;
 }
 
 const struct mfu_command mfu_command_memory = {
     .name = "memory",
-    .usage = "",
+    .usage = "[timeline | --snapshot FILE]",
     .group = "plan",
     .summary = "where the memory goes",
     .help =
@@ -19,6 +111,13 @@ const struct mfu_command mfu_command_memory = {
         "people mean by \"memory\": allocated by tensors, reserved by PyTorch, and used as\n"
         "nvidia-smi shows it.\n"
         "\n"
-        "    set batch 8; memory",
+        "timeline draws memory over one step.  --snapshot writes every allocation of the\n"
+        "step for the page https://pytorch.org/memory_viz (FILE.pickle), or as FILE.json.\n"
+        "\n"
+        "    set batch 8; memory\n"
+        "    memory timeline\n"
+        "    memory --snapshot step.pickle",
+    .most_args = 2,
+    .offer = {offer},
     .run = run,
 };

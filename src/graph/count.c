@@ -1,0 +1,103 @@
+/*
+ * count.c - the operations of a model for one scenario: their attributes and
+ * widths, and how many parameters they have.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "graph/builder.h"
+
+/* ---- operations and parameters of a scenario ---------------------------- */
+
+/* Works out attributes and widths of all model ops, once per scenario. */
+int mfu_evaluate_operations(struct mfu_step *s, struct mfu_error *err)
+{
+    const struct mfu_model *m = s->config->model;
+
+    for (int section = 0; section < m->n_sections; section++) {
+        const struct mfu_model_section *sec = &m->sections[section];
+
+        for (int i = sec->first; i < sec->first + sec->count; i++) {
+            const struct mfu_model_op *source = &m->ops[i];
+            struct mfu_operation *op = &s->operations[i];
+
+            op->primitive = source->primitive;
+            op->name = source->name;
+            s->left_out[i] = source->when && !(mfu_expression_eval(source->when, s->config->dim) > 0);
+            for (int a = 0; a < MFU_ATTRIBUTES && source->primitive->attributes[a].name; a++) {
+                op->attribute[a] = mfu_expression_eval(source->attribute[a], s->config->dim);
+                if (!isfinite(op->attribute[a]) || op->attribute[a] < 0 || op->attribute[a] > 1e15)
+                    return mfu_fail(err, MFU_EINPUT, "%s: %s of %s.%s is %g", m->slug,
+                                    source->primitive->attributes[a].name, sec->name, source->name,
+                                    op->attribute[a]);
+            }
+            for (int k = 0; k < source->n_in; k++) {
+                int from = source->in[k];
+
+                if (from == MFU_SECTION_INPUT)          /* what the section before left */
+                    from = section > 0 ? m->sections[section - 1].first + m->sections[section - 1].count - 1 : -1;
+                op->in_width[k] = from >= 0 ? s->operations[from].out_width : 0;
+            }
+            op->out_width = s->left_out[i] ? op->in_width[0] : op->primitive->shape(op);
+            if (!s->left_out[i] && strcmp(op->primitive->name, "loss") == 0) {
+                s->logits_section = sec->name;
+                s->logits_width = op->in_width[0];
+            }
+        }
+    }
+    return 0;
+}
+
+double mfu_repeats(const struct mfu_step *s, const struct mfu_model_section *sec)
+{
+    return sec->repeat ? mfu_expression_eval(sec->repeat, s->config->dim) : 1;
+}
+
+/* Whether the op uses the weight of another one. */
+bool mfu_shares_weight(const struct mfu_step *s, int op)
+{
+    const struct mfu_model_op *source = &s->config->model->ops[op];
+
+    if (source->shares < 0)
+        return false;
+    for (int a = 0; a < MFU_ATTRIBUTES && source->primitive->attributes[a].name; a++)
+        if (strcmp(source->primitive->attributes[a].name, "tied") == 0)
+            return s->operations[op].attribute[a] > 0;
+    return true;
+}
+
+void mfu_count_parameters(struct mfu_step *s)
+{
+    struct mfu_program *p = s->program;
+    const struct mfu_model *m = s->config->model;
+
+    p->params = p->active_params = p->non_embedding_params = p->position_params = p->linear_params = 0;
+    for (int section = 0; section < m->n_sections; section++) {
+        const struct mfu_model_section *sec = &m->sections[section];
+        double times = mfu_repeats(s, sec);
+
+        for (int i = sec->first; i < sec->first + sec->count; i++) {
+            const struct mfu_operation *op = &s->operations[i];
+            struct mfu_weights w;
+            double active, all;
+
+            if (s->left_out[i] || !op->primitive->params)
+                continue;
+            w = op->primitive->params(op);
+            active = w.active;
+            all = w.weight + w.bias;
+            if (strcmp(op->primitive->name, "linear") == 0 || strcmp(op->primitive->name, "route") == 0)
+                p->linear_params += times * (active - w.bias);
+            if (mfu_shares_weight(s, i))
+                all = active = w.bias;          /* the weight is another op's */
+            p->params += times * all;
+            p->active_params += times * active;
+            if (strcmp(op->primitive->name, "embedding") != 0)
+                p->non_embedding_params += times * all;
+            else if (op->attribute[2] == 1)     /* index: position */
+                p->position_params += times * all;
+        }
+    }
+    p->trainable_params = p->params;
+}

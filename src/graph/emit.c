@@ -1,0 +1,278 @@
+/*
+ * emit.c - views and launches: what a primitive's description is made of.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/builder.h"
+
+/* Makes room for one more; the list keeps its memory between programs. */
+bool mfu_room(void **list, int n, int *cap, size_t size)
+{
+    int want = *cap ? 2 * *cap : 256;
+    void *more;
+
+    if (n < *cap)
+        return true;
+    if (!(more = realloc(*list, (size_t)want * size)))
+        return false;
+    *list = more;
+    *cap = want;
+    return true;
+}
+
+/* ---- views -------------------------------------------------------------- */
+
+int mfu_new_view(struct mfu_step *s, int tensor, double rows, double columns, enum mfu_type type)
+{
+    struct mfu_program *p = s->program;
+
+    if (!ROOM(s, p->views, p->n_views, p->cap_views))
+        return 0;
+    p->views[p->n_views] = (struct mfu_view){
+        .tensor = tensor, .type = type, .rows = rows, .columns = columns, .producer = -1};
+    return p->n_views++;
+}
+
+int mfu_new(struct mfu_step *s, double rows, double columns, enum mfu_type type, enum mfu_part part)
+{
+    struct mfu_program *p = s->program;
+
+    if (!ROOM(s, p->tensors, p->n_tensors, p->cap_tensors))
+        return 0;
+    p->tensors[p->n_tensors] = (struct mfu_tensor){
+        .bytes = ceil(rows * columns * mfu_type_bytes[type] / 512) * 512,
+        .born = p->n_launches, .last = p->n_launches, .part = part};
+    return mfu_new_view(s, p->n_tensors++, rows, columns, type);
+}
+
+int mfu_part_of(struct mfu_step *s, int view, double rows, double columns)
+{
+    struct mfu_view v = s->program->views[view];
+    int part = mfu_new_view(s, v.tensor, rows, columns, v.type);
+
+    s->program->views[part].producer = v.producer;
+    return part;
+}
+
+enum mfu_type mfu_type_of(const struct mfu_step *s, int view)
+{
+    return s->program->views[view].type;
+}
+
+double mfu_rows(const struct mfu_step *s, int view)
+{
+    return s->program->views[view].rows;
+}
+
+double mfu_columns(const struct mfu_step *s, int view)
+{
+    return s->program->views[view].columns;
+}
+
+struct mfu_tensor *mfu_tensor_of(struct mfu_step *s, int view)
+{
+    return &s->program->tensors[s->program->views[view].tensor];
+}
+
+void mfu_hold(struct mfu_step *s, int view)
+{
+    struct mfu_tensor *t;
+
+    if (view == MFU_NO_VIEW)
+        return;
+    t = mfu_tensor_of(s, view);
+    if (t->last < s->program->n_launches - 1)
+        t->last = s->program->n_launches - 1;
+}
+
+void mfu_keep(struct mfu_step *s, int view)
+{
+    mfu_tensor_of(s, view)->last = MFU_FOREVER;
+}
+
+static double view_bytes(const struct mfu_step *s, int view)
+{
+    const struct mfu_view *v = &s->program->views[view];
+
+    return v->rows * v->columns * mfu_type_bytes[v->type];
+}
+
+/* ---- launches ----------------------------------------------------------- */
+
+static struct mfu_launch *append(struct mfu_step *s, const char *suffix, int n_in, const int *in,
+                                 int n_out, const int *out)
+{
+    struct mfu_program *p = s->program;
+    struct mfu_launch *l;
+
+    if (!ROOM(s, p->launches, p->n_launches, p->cap_launches))
+        return NULL;
+    l = &p->launches[p->n_launches];
+    memset(l, 0, sizeof *l);
+    l->section = s->section;
+    l->op = s->node >= 0 ? s->nodes[s->node].op->name : "";
+    l->suffix = suffix;
+    l->phase = s->phase;
+    l->recomputed = s->recomputing;
+    for (int i = 0; i < n_in && l->n_in < MFU_LAUNCH_IN; i++)
+        if (in[i] != MFU_NO_VIEW) {
+            struct mfu_tensor *t = mfu_tensor_of(s, in[i]);
+
+            l->in[l->n_in++] = in[i];
+            if (t->last < p->n_launches)
+                t->last = p->n_launches;
+        }
+    for (int i = 0; i < n_out && l->n_out < MFU_LAUNCH_OUT; i++)
+        if (out[i] != MFU_NO_VIEW) {
+            struct mfu_tensor *t = mfu_tensor_of(s, out[i]);
+
+            l->out[l->n_out++] = out[i];
+            p->views[out[i]].producer = p->n_launches;
+            if (t->last < p->n_launches)
+                t->last = p->n_launches;
+        }
+    p->n_launches++;
+    return l;
+}
+
+void mfu_emit(struct mfu_step *s, const struct mfu_emission *e, int n_in, const int *in, int n_out,
+              const int *out)
+{
+    struct mfu_launch *l = append(s, e->suffix, n_in, in, n_out, out);
+    double read = e->extra_read_bytes, write = 0, rows = 0, columns = 0, times = 1;
+
+    if (!l)
+        return;
+    for (int i = 0; i < l->n_in; i++)
+        read += view_bytes(s, l->in[i]);
+    for (int i = 0; i < l->n_out; i++)
+        write += view_bytes(s, l->out[i]);
+    if (l->n_out || l->n_in) {
+        int shape = l->n_in && (e->fusion == MFU_COLUMN || !l->n_out) ? l->in[0] : l->out[0];
+
+        rows = mfu_rows(s, shape);
+        columns = mfu_columns(s, shape);
+    }
+    if (s->node >= 0 && s->phase != MFU_OPTIMIZER_PHASE && strcmp(l->op, "") != 0)
+        times = strcmp(s->nodes[s->node].op->primitive->name, "linear") ? mfu_chunks(s, &s->nodes[s->node]) : 1;
+    l->kernel = mfu_kernel_stream(e->kind, e->traffic, rows, columns, times * e->flops, times * read,
+                                  times * write);
+    l->kernel.launches = times * (e->launches > 0 ? e->launches : 1);
+    l->kernel.cold = e->fusion == MFU_PARAMETER || e->kind == MFU_EMBEDDING;
+    l->fusion = e->fusion;
+    l->random = e->random;
+    l->cast = e->cast;
+    l->extra_read_bytes = e->extra_read_bytes;
+    l->temporary_bytes = e->temporary_bytes;
+}
+
+void mfu_emit_kernel(struct mfu_step *s, const struct mfu_kernel *k, const char *suffix,
+                     double temporary_bytes, int n_in, const int *in, int n_out, const int *out)
+{
+    struct mfu_launch *l = append(s, suffix, n_in, in, n_out, out);
+
+    if (!l)
+        return;
+    l->kernel = *k;
+    l->fusion = MFU_ALONE;
+    l->temporary_bytes = temporary_bytes;
+}
+
+static enum mfu_part part_like(struct mfu_step *s, int view)
+{
+    return mfu_tensor_of(s, view)->part;
+}
+
+static int map(struct mfu_step *s, const char *suffix, enum mfu_type type, double flops_per_element,
+               int a, int b, int c, enum mfu_coefficient traffic)
+{
+    double rows = mfu_rows(s, a), columns = mfu_columns(s, a);
+    int in[] = {a, b, c}, out = mfu_new(s, rows, columns, type, part_like(s, a));
+
+    mfu_emit(s, &(struct mfu_emission){
+                 .suffix = suffix, .kind = MFU_POINTWISE, .traffic = traffic,
+                 .fusion = MFU_MAP, .flops = flops_per_element * rows * columns},
+             3, in, 1, &out);
+    return out;
+}
+
+int mfu_map(struct mfu_step *s, const char *suffix, enum mfu_type type, double flops_per_element,
+            int a, int b, int c)
+{
+    return map(s, suffix, type, flops_per_element, a, b, c, MFU_C_DRAM_POINTWISE);
+}
+
+int mfu_map_broadcast(struct mfu_step *s, const char *suffix, enum mfu_type type,
+                      double flops_per_element, int a, int b)
+{
+    return map(s, suffix, type, flops_per_element, a, b, MFU_NO_VIEW, MFU_C_DRAM_IRREGULAR);
+}
+
+/* An equal cast made a few launches ago in this phase, for runtimes that see
+ * that it is the same. */
+static int same_cast(struct mfu_step *s, int view, enum mfu_type type)
+{
+    struct mfu_program *p = s->program;
+    int from = p->n_launches > 16 ? p->n_launches - 16 : 0;
+
+    for (int i = p->n_launches - 1; s->runtime->one_cast && i >= from; i--) {
+        const struct mfu_launch *l = &p->launches[i];
+
+        if (l->cast && l->phase == s->phase && l->in[0] == view && p->views[l->out[0]].type == type)
+            return l->out[0];
+    }
+    return MFU_NO_VIEW;
+}
+
+int mfu_cast_as(struct mfu_step *s, int view, enum mfu_type type, enum mfu_part part,
+                   enum mfu_fusion fusion)
+{
+    int out = same_cast(s, view, type);
+
+    if (out != MFU_NO_VIEW)
+        return out;
+    out = mfu_new(s, mfu_rows(s, view), mfu_columns(s, view), type, part);
+    mfu_emit(s, &(struct mfu_emission){
+                 .suffix = "cast", .kind = MFU_CAST, .traffic = MFU_C_DRAM_IRREGULAR,
+                 .fusion = fusion, .cast = true},
+             1, &view, 1, &out);
+    return out;
+}
+
+int mfu_cast(struct mfu_step *s, int view, enum mfu_type type)
+{
+    if (mfu_type_of(s, view) == type)
+        return view;
+    return mfu_cast_as(s, view, type, part_like(s, view), MFU_MAP);
+}
+
+int mfu_lower(struct mfu_step *s, int view)
+{
+    return mfu_cast(s, view, s->numerics.compute);
+}
+
+void mfu_align(struct mfu_step *s, struct mfu_kernel *gemm)
+{
+    if (gemm->aligned || !s->runtime->pads_matmuls)
+        return;
+    gemm->aligned = true;               /* one more copy of the smaller operands */
+    gemm->read_bytes += 2 * fmin(gemm->read_bytes, gemm->write_bytes);
+    gemm->launches += 1;
+}
+
+int mfu_matmul(struct mfu_step *s, const char *suffix, enum mfu_peak math, double m, double n,
+               double k, double batch, int a, int b, int out)
+{
+    struct mfu_kernel gemm = mfu_kernel_gemm(math, m, n, k, batch,
+                                             mfu_type_bytes[mfu_type_of(s, a)],
+                                             mfu_type_bytes[mfu_type_of(s, out)], false);
+    int in[] = {a, b};
+
+    if (math == MFU_PEAK_FP8)
+        gemm.read_bytes /= 2;
+    mfu_align(s, &gemm);
+    mfu_emit_kernel(s, &gemm, suffix, 0, 2, in, 1, &out);
+    return out;
+}
