@@ -1,5 +1,5 @@
 /*
- * quantities.c - the results of a plan by name, and expressions over them.
+ * quantities.c - expressions over settings and the results of a plan.
  */
 #include "repl/quantities.h"
 
@@ -12,56 +12,6 @@
 #include "base/suggest.h"
 #include "repl/session.h"
 #include "repl/values.h"
-
-/* X(name, dimension, what it is of the plan p, meaning): adding a result is a
- * row. */
-// clang-format off
-#define RESULTS(X) \
-    X(step_time_s,          MFU_SECONDS,    p->step.time_s,         "one optimizer step") \
-    X(step_time_low_s,      MFU_SECONDS,    p->step.low_s,          "lower end of its 90 % interval") \
-    X(step_time_high_s,     MFU_SECONDS,    p->step.high_s,         "upper end of its 90 % interval") \
-    X(forward_s,            MFU_SECONDS,    p->step.forward_s,      "kernels of the forward passes of a step") \
-    X(backward_s,           MFU_SECONDS,    p->step.backward_s,     "kernels of the backward passes of a step") \
-    X(optimizer_s,          MFU_SECONDS,    p->step.optimizer_s,    "kernels of the optimizer") \
-    X(communication_exposed_s, MFU_SECONDS, p->step.communication_exposed_s, "communication that nothing hides") \
-    X(idle_s,               MFU_SECONDS,    p->step.idle_s,         "time in which no kernel runs") \
-    X(tokens_per_step,      MFU_TOKENS,     p->step.tokens,         "tokens of one optimizer step") \
-    X(tokens_per_s,         MFU_COUNT,      p->step.tokens_per_s,   "tokens trained per second") \
-    X(samples_per_s,        MFU_COUNT,      p->step.samples_per_s,  "sequences trained per second") \
-    X(mfu,                  MFU_RATIO,      p->mfu.mfu,             "model FLOPs over the dense peak of this GPU") \
-    X(hfu,                  MFU_RATIO,      p->mfu.hfu,             "the same with recomputed FLOPs") \
-    X(peak_flops,           MFU_FLOP_PER_S, p->mfu.peak_flops,      "dense peak that MFU divides by") \
-    X(achieved_flops,       MFU_FLOP_PER_S, p->mfu.achieved_flops,  "model FLOPs per second") \
-    X(model_flops_per_step, MFU_FLOP,       p->mfu.model_flops,     "model FLOPs of one step") \
-    X(hardware_flops_per_step, MFU_FLOP,    p->mfu.hardware_flops,  "FLOPs that one step really computes") \
-    X(fits,                 MFU_COUNT,      p->memory.fits,         "1 if the memory suffices, else 0") \
-    X(capacity_bytes,       MFU_BYTES,      p->memory.capacity_bytes, "memory that the card offers to a process") \
-    X(peak_allocated_bytes, MFU_BYTES,      p->memory.peak.bytes,   "as torch.cuda.max_memory_allocated() says") \
-    X(peak_reserved_bytes,  MFU_BYTES,      p->memory.reserved_bytes, "as torch.cuda.max_memory_reserved() says") \
-    X(context_bytes,        MFU_BYTES,      p->memory.context_bytes, "CUDA context, kernels and libraries") \
-    X(smi_used_bytes,       MFU_BYTES,      p->memory.smi_bytes,    "what nvidia-smi shows for the process") \
-    X(fill,                 MFU_RATIO,      p->memory.fill,         "share of the capacity in use") \
-    X(params,               MFU_PARAMS,     p->program.params,      "parameters of the model") \
-    X(non_embedding_params, MFU_PARAMS,     p->program.non_embedding_params, "parameters without embeddings") \
-    X(active_params,        MFU_PARAMS,     p->program.active_params, "parameters that one token uses") \
-    X(kernels,              MFU_COUNT,      p->step.kernels,        "CUDA kernels of one step") \
-    X(bandwidth,            MFU_BYTES_PER_S, p->config.gpu->bandwidth_bytes_s, "memory bandwidth of the GPU") \
-    X(sms,                  MFU_COUNT,      p->config.gpu->sms,     "streaming multiprocessors of the GPU") \
-    X(l2_bytes,             MFU_BYTES,      p->config.gpu->l2_bytes, "L2 cache of the GPU") \
-    X(board_w,              MFU_WATTS,      p->config.gpu->power_w, "board power of the GPU")
-// clang-format on
-
-#define X(name, dim, value, meaning) \
-    static double get_##name(const struct mfu_plan *p) { return value; }
-RESULTS(X)
-#undef X
-
-const struct mfu_result mfu_results[] = {
-#define X(name, dim, value, meaning) {#name, dim, get_##name, meaning},
-    RESULTS(X)
-#undef X
-};
-const size_t mfu_result_count = sizeof mfu_results / sizeof mfu_results[0];
 
 /* ---- names in expressions ------------------------------------------------ */
 
@@ -96,17 +46,6 @@ static const char *find_choice(const char *name, double *value)
     return NULL;
 }
 
-const struct mfu_result *mfu_result_find(const char *name)
-{
-    for (size_t i = 0; i < mfu_result_count; i++)
-        if (strcmp(mfu_results[i].name, name) == 0)
-            return &mfu_results[i];
-    for (size_t i = 0; i < mfu_result_count; i++)
-        if (mfu_same_name(mfu_results[i].name, name))
-            return &mfu_results[i];
-    return NULL;
-}
-
 static int look_up_result(struct scope *scope, const struct mfu_result *row, struct mfu_named *n,
                           struct mfu_error *err)
 {
@@ -132,11 +71,11 @@ static void look_up_key(struct scope *scope, struct mfu_key key, struct mfu_name
 /* The nearest of what this command adds to the keys. */
 static int unknown(struct scope *scope, const char *name, struct mfu_error *err)
 {
-    const char *names[sizeof mfu_results / sizeof mfu_results[0] + MFU_SETTING_COUNT + MFU_MAX_DIMS], *best;
+    const char *names[MFU_RESULTS_MAX + MFU_SETTING_COUNT + MFU_MAX_DIMS], *best;
     const struct mfu_scenario *now = &scope->session->memory.now;
     size_t n = 0;
 
-    for (; n < mfu_result_count; n++)
+    for (; n < mfu_result_count && n < MFU_RESULTS_MAX; n++)
         names[n] = mfu_results[n].name;
     for (int i = 0; i < MFU_SETTING_COUNT; i++)
         names[n++] = mfu_settings[i].key;

@@ -1,28 +1,14 @@
 /*
- * quantities.h - the results of a plan by name, for `print` and `check`.
- *
- * A row is a result; the names are those of the JSON answers.  Settings, dims
- * and coefficients are known by their keys and are not here.
+ * quantities.h - expressions over settings, dims, coefficients and results, for
+ * `print` and `check`.
  */
 #ifndef MFU_QUANTITIES_H
 #define MFU_QUANTITIES_H
 
 #include "answer/plan.h"
+#include "answer/results.h"
 
 struct mfu_session;
-
-struct mfu_result {
-    const char *name;
-    enum mfu_dim dim;
-    double (*get)(const struct mfu_plan *);
-    const char *meaning;
-};
-
-extern const struct mfu_result mfu_results[];
-extern const size_t mfu_result_count;
-
-/* The result of that name, or NULL. */
-const struct mfu_result *mfu_result_find(const char *name);
 
 /* A name that was used in an expression, and its value. */
 #define MFU_NAMES_MAX 64

@@ -15,9 +15,11 @@
 void mfu_text_plan(FILE *, const struct mfu_term *, const struct mfu_plan *);
 void mfu_text_memory(FILE *, const struct mfu_term *, const struct mfu_plan *);
 int mfu_text_kernels(FILE *, const struct mfu_term *, const struct mfu_plan *);
+int mfu_text_kernels_wide(FILE *, const struct mfu_term *, const struct mfu_plan *);
 int mfu_text_roofline(FILE *, const struct mfu_term *, const struct mfu_plan *);
 void mfu_text_step(FILE *, const struct mfu_term *, const struct mfu_plan *);
 void mfu_text_mfu(FILE *, const struct mfu_term *, const struct mfu_plan *);
+void mfu_text_metrics(FILE *, const struct mfu_term *, const struct mfu_plan *);
 
 /* JSON objects of the interface, with "command" and "schema"; NULL when memory
  * is out.  The caller owns the reference. */
@@ -27,6 +29,12 @@ json_t *mfu_json_kernels(const struct mfu_plan *);
 json_t *mfu_json_roofline(const struct mfu_plan *);
 json_t *mfu_json_step(const struct mfu_plan *);
 json_t *mfu_json_mfu(const struct mfu_plan *);
+json_t *mfu_json_metrics(const struct mfu_plan *);
+
+/* One kernel by itself. */
+struct mfu_single_kernel;
+void mfu_text_single_kernel(FILE *, const struct mfu_term *, const struct mfu_single_kernel *);
+json_t *mfu_json_single_kernel(const struct mfu_single_kernel *);
 
 /* The first form of validation: text and JSON. */
 struct mfu_validation;

@@ -119,3 +119,46 @@ int mfu_text_kernels(FILE *out, const struct mfu_term *t, const struct mfu_plan 
     mfu_flow_end(&f);
     return 0;
 }
+
+/* ---- how they fill the SMs ----------------------------------------------- */
+
+int mfu_text_kernels_wide(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
+{
+    static const struct mfu_column columns[] = {
+        {"kernel", .left = true}, {"phase", .left = true, .rank = 9}, {"time", .rank = 0},
+        {"blocks", .rank = 4}, {"threads", .rank = 7}, {"waves", .rank = 3}, {"on SM", .rank = 6},
+        {"limit", .left = true, .rank = 8}, {"warps", .rank = 2}, {"SM", .rank = 1}, {"tensor", .rank = 1}, {"DRAM", .rank = 1}};
+    struct mfu_table table = MFU_TABLE(columns);
+    struct mfu_kernel_row *rows;
+    int n = mfu_kernel_rows(p, &rows, NULL);
+    struct mfu_flow f;
+
+    if (n < 0)
+        return -1;
+    qsort(rows, (size_t)n, sizeof *rows, longer);
+    for (int i = 0; i < n; i++) {
+        const struct mfu_reading *r = &rows[i].reading;
+        bool known = isfinite(r->limit.resident);
+
+        mfu_table_cell(&table, "%s", rows[i].name);
+        mfu_table_cell(&table, "%s", mfu_phase_names[rows[i].phase]);
+        mfu_table_cell(&table, "%s", Q(rows[i].time_s, MFU_SECONDS));
+        mfu_table_cell(&table, "%.0f", r->grid.blocks);
+        mfu_table_cell(&table, "%.0f", r->grid.threads);
+        mfu_table_cell(&table, r->waves < 9.95 ? "%.2f" : "%.0f", r->waves);
+        mfu_table_cell(&table, known ? "%.0f" : "?", r->limit.resident);
+        mfu_table_cell(&table, "%s", known ? r->limit.limit : "unknown");
+        mfu_table_cell(&table, known ? "%.0f %%" : "?", 100 * rows[i].occupancy);
+        mfu_table_cell(&table, "%.0f %%", 100 * rows[i].sm_active);
+        mfu_table_cell(&table, "%.0f %%", 100 * rows[i].tensor_active);
+        mfu_table_cell(&table, "%.0f %%", 100 * rows[i].dram_active);
+    }
+    mfu_table_print(out, t, &table, 0);
+    mfu_table_free(&table);
+    free(rows);
+    f = mfu_flow_start(out, t, "", 0);
+    mfu_flow_words(&f, MFU_FAINT, "blocks, threads: of one launch. waves: rounds of blocks on %.0f SMs. on SM: blocks that fit at once, and what limits them. warps: of those that an SM could hold. SM, tensor, DRAM: active while it runs.",
+                   p->machine.sms);
+    mfu_flow_end(&f);
+    return 0;
+}

@@ -13,7 +13,7 @@
 #include "report/text.h"
 #include "report/timeline.h"
 
-#define ROWS 12
+#define ROWS 15
 #define MOST_COLUMNS 112
 #define MARGIN 11               /* of the labels on the left, with the axis */
 #define FAR 2.0                 /* a capacity beyond that many times what is used is only named */
@@ -38,7 +38,7 @@ static int column_of(const struct chart *c, double time_s)
 /* A round number of GiB (or MiB) that does not lie below `most`. */
 static double round_above(double most)
 {
-    double unit = pow(2, floor(log2(fmax(most, 1)) - 3));
+    double unit = pow(2, floor(log2(fmax(most, 1)) - 4));
 
     return ceil(most / unit) * unit;
 }
@@ -70,6 +70,14 @@ static int row_of(const struct chart *c, double bytes)
     return row < 0 ? 0 : row;
 }
 
+/* Where the capacity has its row, what is reserved goes below it. */
+static int reserved_row(const struct chart *c, int x)
+{
+    int row = row_of(c, c->reserved[x]);
+
+    return row + (c->capacity > 0 && row == row_of(c, c->capacity) && row < ROWS - 1);
+}
+
 static void put_level(FILE *out, const struct mfu_term *t, const struct chart *c, int row, int x)
 {
     static const char *const eighths[] = {"", "\u2581", "\u2582", "\u2583", "\u2584", "\u2585", "\u2586", "\u2587", "\u2588"};
@@ -80,7 +88,7 @@ static void put_level(FILE *out, const struct mfu_term *t, const struct chart *c
         mfu_text_put(out, t, MFU_HUES, t->utf8 ? eighths[n] : "#");
     else if (c->capacity > 0 && row == row_of(c, c->capacity))
         mfu_text_put(out, t, MFU_BAD, t->utf8 ? "\u2501" : "=");
-    else if (row == row_of(c, c->reserved[x]))
+    else if (row == reserved_row(c, x))
         mfu_text_put(out, t, MFU_WARN, t->utf8 ? "\u2500" : "-");
     else
         fputc(' ', out);

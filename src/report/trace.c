@@ -9,6 +9,7 @@
 
 #include "answer/simulation.h"
 #include "base/error.h"
+#include "report/cut.h"
 #include "report/emit.h"
 #include "report/whole_file.h"
 
@@ -28,50 +29,14 @@ struct tracer {
     const struct mfu_simulation *sim;
     const struct mfu_program *program;
     struct mfu_trace_facts *facts;
-    nanoseconds origin, last;   /* moments of the first and the last thing */
-    int cut_after;              /* micro-step behind which some are left out, or -2 */
-    nanoseconds cut;            /* what they took */
+    struct mfu_cut cut;
+    nanoseconds last;           /* the moment of the last thing */
 };
 
-static nanoseconds whole(double seconds) { return llround(seconds * 1e9); }
-
-/* The moment in the trace of something that belongs to this micro-step. */
-static nanoseconds moment(const struct tracer *t, double seconds, int micro_step)
+/* In the trace. */
+static nanoseconds moment(const struct tracer *t, const struct mfu_event *event, double seconds)
 {
-    bool later = t->cut_after >= 0 && (micro_step < 0 || micro_step > t->cut_after);
-
-    return whole(seconds) - t->origin - (later ? t->cut : 0);
-}
-
-/* ---- micro-steps that are left out --------------------------------------- */
-
-/* Where micro-steps jump, so do all clocks: by as many times the period as
- * there are missing. */
-static void find_cut(struct tracer *t)
-{
-    const struct mfu_timeline *line = &t->sim->timeline;
-    double end_s = 0, before_s = 0, period_s = 0;
-    int micro = -2;
-
-    t->cut_after = -2;
-    for (size_t i = 0; i < line->n_events; i++) {
-        const struct mfu_event *e = &line->events[i];
-
-        if (e->stream != MFU_STREAM_COMPUTE || e->micro_step < 0)
-            continue;
-        if (e->micro_step > micro && micro >= 0) {
-            period_s = end_s - before_s;
-            before_s = end_s;
-            if (e->micro_step > micro + 1) {
-                t->cut_after = micro;
-                t->facts->left_out = e->micro_step - micro - 1;
-                t->cut = whole((double)t->facts->left_out * period_s);
-                return;
-            }
-        }
-        micro = e->micro_step;
-        end_s = e->end_s;
-    }
+    return llround(mfu_cut_moment(&t->cut, event, seconds) * 1e9);
 }
 
 /* ---- pieces of an event -------------------------------------------------- */
@@ -185,7 +150,7 @@ static void describe_kernel(struct tracer *t, const struct mfu_event *event)
 
 static void write_dispatch(struct tracer *t, const struct mfu_event *event, const char *name, long id)
 {
-    nanoseconds from = moment(t, event->issue_s, event->micro_step), to = moment(t, event->issued_s, event->micro_step);
+    nanoseconds from = moment(t, event, event->issue_s), to = moment(t, event, event->issued_s);
     struct mfu_emit *e;
 
     if (to <= from)             /* issued along with another */
@@ -195,7 +160,7 @@ static void write_dispatch(struct tracer *t, const struct mfu_event *event, cons
     mfu_emit_text(e, "cat", "launch");
     mfu_emit_integer(e, "id", id);
     mfu_emit_close(e);
-    e = begin(t, "f", "launch", GPU, STREAMS + (int)event->stream, moment(t, event->start_s, event->micro_step));
+    e = begin(t, "f", "launch", GPU, STREAMS + (int)event->stream, moment(t, event, event->start_s));
     mfu_emit_text(e, "cat", "launch");
     mfu_emit_integer(e, "id", id);
     mfu_emit_text(e, "bp", "e");
@@ -206,8 +171,8 @@ static void write_kernel(struct tracer *t, const struct mfu_event *event, const 
 {
     const char *category = event->launch >= 0 ? mfu_kind_names[t->program->launches[event->launch].kernel.kind] : "collective";
     struct mfu_emit *e = begin_slice(t, category, name, GPU, STREAMS + (int)event->stream,
-                                     moment(t, event->start_s, event->micro_step),
-                                     moment(t, event->end_s, event->micro_step));
+                                     moment(t, event, event->start_s),
+                                     moment(t, event, event->end_s));
 
     t->facts->kernels++;
     mfu_emit_object(mfu_emit_key(e, "args"));
@@ -243,8 +208,8 @@ static void write_waits(struct tracer *t)
 
         if (event->stream != MFU_STREAM_COMPUTE)
             continue;
-        from = before ? moment(t, before->end_s, before->micro_step) : 0;
-        to = moment(t, event->start_s, event->micro_step);
+        from = before ? moment(t, before, before->end_s) : 0;
+        to = moment(t, event, event->start_s);
         if (before && to - from >= SHORTEST_WAIT_NS)
             mfu_emit_close(begin_slice(t, "idle", reason(before, event, before->issued_s), GPU, WAITS, from, to));
         before = event;
@@ -268,8 +233,8 @@ static void write_phase(struct tracer *t, const struct mfu_event *first, const s
         snprintf(name, sizeof name, "%s", mfu_phase_names[MFU_OPTIMIZER_PHASE]);
     else
         snprintf(name, sizeof name, "%s %d", mfu_phase_names[phase_of(t, first)], first->micro_step);
-    mfu_emit_close(begin_slice(t, "phase", name, GPU, PHASES, moment(t, first->start_s, first->micro_step),
-                               moment(t, last->end_s, last->micro_step)));
+    mfu_emit_close(begin_slice(t, "phase", name, GPU, PHASES, moment(t, first, first->start_s),
+                               moment(t, last, last->end_s)));
 }
 
 static void write_phases(struct tracer *t)
@@ -298,14 +263,14 @@ static void write_cut(struct tracer *t)
     char text[96];
     struct mfu_emit *e;
 
-    for (size_t i = 0; t->cut_after >= 0 && i < line->n_events; i++) {
+    for (size_t i = 0; t->cut.after >= 0 && i < line->n_events; i++) {
         const struct mfu_event *event = &line->events[i];
 
-        if (event->micro_step >= 0 && event->micro_step <= t->cut_after)
+        if (event->micro_step >= 0 && event->micro_step <= t->cut.after)
             continue;
         snprintf(text, sizeof text, "%ld micro-step%s like the one before left out", t->facts->left_out,
                  t->facts->left_out == 1 ? "" : "s");
-        e = begin(t, "i", text, GPU, PHASES, moment(t, event->start_s, event->micro_step));
+        e = begin(t, "i", text, GPU, PHASES, moment(t, event, event->start_s));
         mfu_emit_text(e, "s", "g");
         mfu_emit_close(e);
         return;
@@ -413,8 +378,8 @@ static int write_memory(struct tracer *t)
     for (size_t i = 0; i < line->n_events; i++) {
         const struct mfu_event *event = &line->events[i];
         const struct level *level = event->launch >= 0 ? level_of(t, &c, event) : NULL;
-        nanoseconds from = moment(t, event->issue_s, event->micro_step);
-        nanoseconds to = moment(t, event->issued_s, event->micro_step);
+        nanoseconds from = moment(t, event, event->issue_s);
+        nanoseconds to = moment(t, event, event->issued_s);
 
         if (!level)
             continue;
@@ -475,16 +440,11 @@ int mfu_trace_write(const char *path, const struct mfu_plan *plan, const struct 
                     struct mfu_trace_facts *facts, struct mfu_error *err)
 {
     struct tracer t = {.plan = plan, .sim = sim, .program = mfu_simulation_program(sim), .facts = facts};
-    const struct mfu_timeline *line = &sim->timeline;
     struct mfu_whole_file file;
 
     memset(facts, 0, sizeof *facts);
-    find_cut(&t);
-    for (size_t i = 0; i < line->n_events; i++) {
-        nanoseconds at = whole(fmin(line->events[i].issue_s, line->events[i].start_s));
-
-        t.origin = i == 0 || at < t.origin ? at : t.origin;
-    }
+    t.cut = mfu_cut_find(&sim->timeline);
+    facts->left_out = t.cut.left_out;
     if (mfu_whole_file_open(&file, path, err) < 0)
         return -1;
     mfu_emit_begin(&t.e, file.out, &mfu_emit_json);

@@ -1,23 +1,40 @@
+#include <string.h>
+
 #include "repl/command.h"
+#include "repl/talk.h"
 #include "repl/view.h"
+
+static const char *offer(struct mfu_session *s, size_t i)
+{
+    (void)s;
+    return i == 0 ? "--wide" : NULL;
+}
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
     static const struct mfu_view_of view = {.json = mfu_json_kernels, .table = mfu_text_kernels};
+    static const struct mfu_view_of wide = {.json = mfu_json_kernels, .table = mfu_text_kernels_wide};
 
-    (void)argc, (void)argv;
-    return mfu_view(s, &view, err);
+    if (argc > 1 && strcmp(argv[1], "--wide") != 0 && strcmp(argv[1], "wide") != 0) {
+        mfu_fail(err, MFU_EINPUT, "'%.40s': expected '--wide' or nothing", argv[1]);
+        return mfu_point(s, err, 1);
+    }
+    return mfu_view(s, argc > 1 ? &wide : &view, err);
 }
 
 const struct mfu_command mfu_command_kernels = {
     .name = "kernels",
-    .usage = "",
+    .usage = "[--wide]",
     .group = "look closer",
     .summary = "every kernel, its time",
     .help =
         "The kernels of one optimizer step, equal ones of all layers in one row, with\n"
-        "shape, FLOPs, bytes, time, share of the step, and what bounds each.\n"
+        "shape, FLOPs, bytes, time, share of the step, and what bounds each.  `--wide`: how\n"
+        "they fill the SMs instead (blocks, waves, occupancy) and what counters read.\n"
         "\n"
-        "    set batch 8; kernels",
+        "    set batch 8; kernels\n"
+        "    kernels --wide",
+    .most_args = 1,
+    .offer = {offer},
     .run = run,
 };

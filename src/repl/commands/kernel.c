@@ -1,0 +1,293 @@
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+#include "answer/single_kernel.h"
+#include "base/suggest.h"
+#include "repl/command.h"
+#include "repl/pager.h"
+#include "repl/quantities.h"
+#include "repl/talk.h"
+#include "report/report.h"
+
+#define LARGEST 0x1p40          /* of a size; more is a slip of the finger */
+#define LONGEST_S 1e9
+
+static const struct mfu_study_key *key_of(enum mfu_study study, size_t i)
+{
+    for (size_t k = 0; k < MFU_SK_COUNT; k++)
+        if (mfu_study_keys[k].of >> study & 1 && i-- == 0)
+            return &mfu_study_keys[k];
+    return NULL;
+}
+
+static const char *const *choices_of(const struct mfu_study_key *k)
+{
+    return k == &mfu_study_keys[MFU_SK_CAUSAL] ? mfu_switch_names : k->choices;
+}
+
+/* ---- reading ------------------------------------------------------------- */
+
+/* "fp32, tf32, fp16, bf16 or fp8" */
+static const char *list(char *text, size_t size, const char *const *names)
+{
+    size_t used = 0;
+
+    *text = '\0';
+    for (size_t i = 0; names[i] && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i == 0 ? "" : names[i + 1] ? ", " : " or ", names[i]);
+    return text;
+}
+
+static size_t length(const char *const *names)
+{
+    size_t n = 0;
+
+    while (names[n])
+        n++;
+    return n;
+}
+
+static int unknown(const char *typed, const char *const *names, struct mfu_error *err)
+{
+    const char *best;
+
+    if (mfu_suggest(typed, names, length(names), &best, 1))
+        mfu_error_suggest(err, best);
+    return -1;
+}
+
+/* A number with a unit, or an expression over settings and results. */
+static int number(struct mfu_session *s, const char *text, enum mfu_dim dim, double *value, struct mfu_error *err)
+{
+    struct mfu_evaluated e;
+    bool formula = isalpha((unsigned char)text[0]) || strpbrk(text, "*/(^") != NULL;
+
+    if (mfu_quantity_parse(text, dim, value, err) == 0)
+        return 0;
+    if (!formula)
+        return -1;
+    mfu_error_clear(err);
+    if (mfu_evaluate(s, text, &e, err) < 0)
+        return -1;
+    *value = e.value;
+    return 0;
+}
+
+static int in_range(const char *what, double value, enum mfu_dim dim, double least, double most, struct mfu_error *err)
+{
+    char a[MFU_QUANTITY_MAX], b[MFU_QUANTITY_MAX], c[MFU_QUANTITY_MAX];
+    bool whole = dim == MFU_COUNT || dim == MFU_TOKENS || dim == MFU_BYTES;
+
+    if (!(value >= least && value <= most))
+        return mfu_fail(err, MFU_EINPUT, "%s: %s is outside %s .. %s", what, mfu_quantity_format(a, value, dim),
+                        mfu_quantity_format(b, least, dim), mfu_quantity_format(c, most, dim));
+    if (whole && value != floor(value))
+        return mfu_fail(err, MFU_EINPUT, "%s: %.6g is not a whole number", what, value);
+    return 0;
+}
+
+static int choice(const struct mfu_study_key *k, const char *text, double *value, struct mfu_error *err)
+{
+    static const struct { const char *text; double value; } also[] = {
+        {"1", 1}, {"true", 1}, {"yes", 1}, {"0", 0}, {"false", 0}, {"no", 0}};
+    const char *const *names = choices_of(k);
+    char all[120];
+
+    for (size_t i = 0; names[i]; i++)
+        if (mfu_same_name(names[i], text)) {
+            *value = (double)i;
+            return 0;
+        }
+    for (size_t i = 0; names == mfu_switch_names && i < sizeof also / sizeof also[0]; i++)
+        if (mfu_same_name(also[i].text, text)) {
+            *value = also[i].value;
+            return 0;
+        }
+    mfu_fail(err, MFU_EINPUT, "%s: '%.40s': expected %s", k->key, text, list(all, sizeof all, names));
+    return unknown(text, names, err);
+}
+
+static int size(struct mfu_session *s, const struct mfu_study_row *row, int i, const char *text, double *value,
+                struct mfu_error *err)
+{
+    if (number(s, text, row->dim[i], value, err) < 0)
+        return mfu_within(err, "%s", row->size[i]);
+    if (row->dim[i] == MFU_SECONDS) {
+        if (*value > 0 && *value <= LONGEST_S)
+            return 0;
+        return mfu_fail(err, MFU_EINPUT, "%s: '%.40s' is not a time above zero", row->size[i], text);
+    }
+    return in_range(row->size[i], *value, row->dim[i], 1, LARGEST, err);
+}
+
+/* kernel blocks N time T: the word `time` is part of the form. */
+static int word_of(const struct mfu_study_row *row, int i)
+{
+    return i + 2 + (row == &mfu_studies[MFU_STUDY_BLOCKS] && i >= 1);
+}
+
+static int read_sizes(struct mfu_session *s, const struct mfu_study_row *row, int argc, char **argv,
+                      struct mfu_study_request *r, struct mfu_error *err)
+{
+    bool blocks = row == &mfu_studies[MFU_STUDY_BLOCKS];
+
+    if (argc <= word_of(row, row->n_sizes - 1) || (blocks && strcmp(argv[3], "time") != 0))
+        return mfu_fail(err, MFU_EINPUT, "expected 'kernel %s %s [KEY VALUE ...]'", row->name, row->usage);
+    for (int i = 0; i < row->n_sizes; i++) {
+        int word = word_of(row, i);
+
+        if (size(s, row, i, argv[word], &r->size[i], err) < 0) {
+            if (err->column == 0)
+                err->column = 1;
+            return mfu_point(s, err, word);
+        }
+    }
+    return 0;
+}
+
+static int no_such_key(enum mfu_study study, const char *typed, struct mfu_error *err)
+{
+    const char *names[MFU_SK_COUNT + 1] = {NULL};
+    char all[120];
+
+    for (size_t i = 0; key_of(study, i); i++)
+        names[i] = key_of(study, i)->key;
+    mfu_fail(err, MFU_EINPUT, "%s takes no '%.40s'; it takes %s", mfu_studies[study].name, typed,
+             list(all, sizeof all, names));
+    return unknown(typed, names, err);
+}
+
+static int read_pair(struct mfu_session *s, enum mfu_study study, const char *name, const char *text,
+                     struct mfu_study_request *r, struct mfu_error *err)
+{
+    const struct mfu_study_key *k;
+    size_t i = 0, id;
+
+    while ((k = key_of(study, i)) != NULL && !mfu_same_name(k->key, name))
+        i++;
+    if (!k)
+        return no_such_key(study, name, err);
+    if (!text)
+        return mfu_fail(err, MFU_EINPUT, "%s: a value is missing", k->key);
+    id = (size_t)(k - mfu_study_keys);
+    if (choices_of(k)) {
+        if (choice(k, text, &r->value[id], err) < 0)
+            return -1;
+    } else if (number(s, text, k->dim, &r->value[id], err) < 0)
+        return mfu_within(err, "%s", k->key);
+    else if (in_range(k->key, r->value[id], k->dim, k->least, k->most, err) < 0)
+        return -1;
+    r->given[id] = true;
+    return 0;
+}
+
+static int read_request(struct mfu_session *s, int argc, char **argv, struct mfu_study_request *r,
+                        struct mfu_error *err)
+{
+    const char *names[MFU_STUDY_COUNT + 1] = {NULL};
+    char all[120];
+    int study = 0, at;
+
+    for (int i = 0; i < MFU_STUDY_COUNT; i++)
+        names[i] = mfu_studies[i].name;
+    while (names[study] && !mfu_same_name(names[study], argv[1]))
+        study++;
+    if (!names[study]) {
+        mfu_fail(err, MFU_EINPUT, "no kind of kernel is called '%.40s': expected %s", argv[1], list(all, sizeof all, names));
+        unknown(argv[1], names, err);
+        return mfu_point(s, err, 1);
+    }
+    r->study = (enum mfu_study)study;
+    if (read_sizes(s, &mfu_studies[study], argc, argv, r, err) < 0)
+        return -1;
+    at = word_of(&mfu_studies[study], mfu_studies[study].n_sizes);
+    for (; at < argc; at += 2) {
+        char *equals = strchr(argv[at], '=');
+        char key[80];
+        const char *value = at + 1 < argc ? argv[at + 1] : NULL;
+
+        snprintf(key, sizeof key, "%s", argv[at]);
+        if (equals) {                   /* KEY=VALUE is one word */
+            key[strcspn(key, "=")] = '\0';
+            value = equals[1] ? equals + 1 : NULL;
+        }
+        if (read_pair(s, r->study, key, value, r, err) < 0)
+            return mfu_point(s, err, at);
+        at -= equals != NULL;
+    }
+    return 0;
+}
+
+/* ---- the command --------------------------------------------------------- */
+
+/* Kinds, then the keys of the kind, then the values of a key. */
+static const char *offer(struct mfu_session *s, size_t i)
+{
+    int argc = s->typing.argc, study = 0, first;
+    char **argv = s->typing.argv;
+    const struct mfu_study_key *k;
+
+    if (argc <= 1)
+        return i < MFU_STUDY_COUNT ? mfu_studies[i].name : NULL;
+    while (study < MFU_STUDY_COUNT && !mfu_same_name(mfu_studies[study].name, argv[1]))
+        study++;
+    if (study == MFU_STUDY_COUNT)
+        return NULL;
+    if (study == MFU_STUDY_BLOCKS && argc == 3)
+        return i == 0 ? "time" : NULL;
+    first = word_of(&mfu_studies[study], mfu_studies[study].n_sizes);
+    if (argc < first)
+        return NULL;
+    if ((argc - first) % 2 == 0)
+        return (k = key_of((enum mfu_study)study, i)) ? k->key : NULL;
+    for (size_t n = 0; (k = key_of((enum mfu_study)study, n)) != NULL; n++)
+        if (mfu_same_name(k->key, argv[argc - 1]) && choices_of(k) && i < length(choices_of(k)))
+            return choices_of(k)[i];
+    return NULL;
+}
+
+static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
+{
+    struct mfu_study_request request = {0};
+    struct mfu_single_kernel kernel;
+
+    if (read_request(s, argc, argv, &request, err) < 0
+        || mfu_single_kernel(&s->memory.now, &request, &kernel, err) < 0)
+        return -1;
+    if (s->json)
+        return mfu_answer(s, mfu_json_single_kernel(&kernel), err);
+    mfu_pager_begin(s);
+    mfu_text_single_kernel(s->out, &s->term, &kernel);
+    mfu_pager_end(s);
+    return 0;
+}
+
+const struct mfu_command mfu_command_kernel = {
+    .name = "kernel",
+    .usage = "KIND SIZE ... [KEY VALUE ...]",
+    .group = "look closer",
+    .summary = "one by itself",
+    .help =
+        "One kernel by itself on the chosen GPU, run again and again: its place on the\n"
+        "roofline, its blocks and waves, what bounds it, and what the meters read.\n"
+        "\n"
+        "    kernel gemm M N K                         dtype pass batch\n"
+        "    kernel softmax ROWS COLS                  dtype pass\n"
+        "    kernel norm ROWS COLS                     dtype pass\n"
+        "    kernel attention BATCH HEADS SEQ HEAD_DIM dtype pass causal kv_heads\n"
+        "                                              window kind\n"
+        "    kernel copy BYTES                         dtype\n"
+        "    kernel blocks N time T                    threads registers shared resident\n"
+        "\n"
+        "dtype is fp32, tf32, fp16, bf16 or fp8, pass forward or backward.  `blocks`: N\n"
+        "thread blocks that take an SM each and do nothing for T: 100 % utilization.\n"
+        "\n"
+        "    gpu h100-sxm; kernel blocks 1 time 10s\n"
+        "    kernel gemm 8k 4096 4096 dtype fp8\n"
+        "    kernel attention 8 32 4k 128 pass backward",
+    .least_args = 1,
+    .most_args = -1,
+    .offer = {offer, offer},
+    .run = run,
+};

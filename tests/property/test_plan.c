@@ -1,0 +1,626 @@
+/*
+ * Any scenario: what must hold whatever is planned.  The seed is printed;
+ * MFUPLAN_SEED repeats a run.
+ *
+ * A law that the model breaks on purpose says where and why.
+ */
+#include "near.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "answer/kernels.h"
+#include "answer/plan.h"
+#include "base/error.h"
+#include "descriptor/catalog.h"
+#include "graph/step.h"
+#include "report/report.h"
+
+#define SCENARIOS 400           /* that are planned, of each test below */
+#define CONVERSATIONS 25        /* that need a process each */
+#define EXACT 1e-9              /* relative: only the order of adding differs */
+
+static uint64_t seed, state;
+static struct mfu_catalog *catalog;
+static const char *const *models, *const *gpus;
+static size_t n_models, n_gpus;
+static char told[2048];         /* the scenario, as a user would type it */
+
+static uint64_t any(uint64_t below)
+{
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (state >> 24) % below;
+}
+
+static const char *pick(const char *const *names)
+{
+    size_t n = 0;
+
+    while (names[n])
+        n++;
+    return names[any(n)];
+}
+
+/* ---- scenarios ---------------------------------------------------------- */
+
+#define PAIRS 24
+
+struct pairs {
+    int n;
+    const char *gpu, *model;
+    char key[PAIRS][24], value[PAIRS][24];
+};
+
+static void add(struct pairs *p, const char *key, const char *value)
+{
+    snprintf(p->key[p->n], sizeof p->key[0], "%s", key);
+    snprintf(p->value[p->n++], sizeof p->value[0], "%s", value);
+}
+
+static void add_number(struct pairs *p, const char *key, uint64_t value)
+{
+    char text[24];
+
+    snprintf(text, sizeof text, "%llu", (unsigned long long)value);
+    add(p, key, text);
+}
+
+static struct pairs any_pairs(void)
+{
+    static const char *const vectors[] = {"64", "256", "1024", "4096", "100", NULL};
+    struct pairs p = {.gpu = gpus[any(n_gpus)], .model = models[any(n_models)]};
+
+    add_number(&p, "batch", 1 + any(24));
+    add_number(&p, "accum", any(2) ? 1 : 1 + any(40));
+    add(&p, "seq", pick(vectors));
+    if (any(2)) add(&p, "precision", pick(mfu_precision_names));
+    if (any(2)) add(&p, "runtime", pick(mfu_runtime_names));
+    if (any(2)) add(&p, "attention", pick(mfu_attention_names));
+    if (any(2)) add(&p, "checkpoint", pick(mfu_checkpoint_names));
+    if (any(2)) add(&p, "optimizer", pick(mfu_optimizer_names));
+    if (any(2)) add_number(&p, "n_layer", 2 * (1 + any(10)));
+    if (any(4) == 0) add(&p, "dropout", "0.1");
+    if (any(4) == 0) add_number(&p, "grad_clip", any(2));
+    if (any(4) == 0) add_number(&p, "loss_chunks", 1 + any(8));
+    if (any(8) == 0) add(&p, "cuda_graphs", "on");
+    if (any(8) == 0) add_number(&p, "vocab_size", 1000 + any(100000));
+    if (any(8) == 0) add_number(&p, "clock_mhz", 500 + any(2000));
+    if (any(8) == 0) add_number(&p, "power_w", 50 + any(1000));
+    if (any(8) == 0) add(&p, "tied", any(2) ? "1" : "0");
+    if (any(8) == 0) add(&p, "bias", any(2) ? "1" : "0");
+    if (any(8) == 0) add_number(&p, "dataloader_ms", any(100));
+    return p;
+}
+
+static void remember(const struct pairs *p)
+{
+    size_t used = (size_t)snprintf(told, sizeof told, "gpu %s; model %s", p->gpu, p->model);
+
+    for (int i = 0; i < p->n; i++)
+        used += (size_t)snprintf(told + used, sizeof told - used, "; set %s %s", p->key[i], p->value[i]);
+}
+
+/* Keys that the model lacks are left out of `p`. */
+static struct mfu_scenario scenario_of(struct pairs *p)
+{
+    struct mfu_scenario s = mfu_scenario_start(mfu_catalog_model(catalog, p->model, NULL),
+                                               mfu_catalog_gpu(catalog, p->gpu, NULL));
+
+    s.gpu_given = s.model_given = true;
+    for (int i = 0; i < p->n; i++)
+        if (mfu_scenario_set(&s, p->key[i], p->value[i], NULL) < 0) {
+            p->n--;
+            memmove(p->key[i], p->key[i + 1], (size_t)(p->n - i) * sizeof p->key[0]);
+            memmove(p->value[i], p->value[i + 1], (size_t)(p->n - i) * sizeof p->value[0]);
+            i--;
+        }
+    return s;
+}
+
+/* A scenario that can be planned, and its plan. */
+static struct pairs next(struct mfu_scenario *s, struct mfu_plan *plan)
+{
+    for (;;) {
+        struct pairs p = any_pairs();
+        struct mfu_error err = {0};
+
+        *s = scenario_of(&p);
+        remember(&p);
+        if (mfu_plan_make(plan, s, &err) == 0)
+            return p;
+        assert_true(err.text[0]);       /* refused with a reason */
+    }
+}
+
+/* A law, and the scenario that breaks it. */
+#define HOLDS(law) holds(law, #law)
+#define HOLDS_NEAR(got, wanted, relative) holds_near(#got, got, #wanted, wanted, relative)
+
+static void holds(bool law, const char *text)
+{
+    if (!law)
+        fail_msg("%s\n  in: %s", text, told);
+}
+
+static void holds_near(const char *what, double got, const char *whose, double wanted, double relative)
+{
+    if (!(fabs(got - wanted) <= relative * fabs(wanted)))
+        fail_msg("%s = %.17g, %s = %.17g\n  in: %s", what, got, whose, wanted, told);
+}
+
+/* A change of one key; false where it is refused. */
+static bool replan(struct mfu_plan *plan, const struct mfu_scenario *s, const char *key, double value)
+{
+    struct mfu_scenario other = *s;
+    char text[40];
+
+    snprintf(text, sizeof text, "%.17g", value);
+    return mfu_scenario_set(&other, key, text, NULL) == 0 && mfu_plan_make(plan, &other, NULL) == 0;
+}
+
+static bool replan_as(struct mfu_plan *plan, const struct mfu_scenario *s, const char *key, const char *value)
+{
+    struct mfu_scenario other = *s;
+
+    return mfu_scenario_set(&other, key, value, NULL) == 0 && mfu_plan_make(plan, &other, NULL) == 0;
+}
+
+/* ---- laws --------------------------------------------------------------- */
+
+static bool positive(double x)
+{
+    return x > 0 && isfinite(x);
+}
+
+static void parts_add_up(void **unused)
+{
+    static struct mfu_plan p;
+    struct mfu_scenario s;
+
+    (void)unused;
+    for (int i = 0; i < SCENARIOS; i++) {
+        struct mfu_kernel_row *rows;
+        double parts = 0, busy = 0, total;
+        int n;
+
+        next(&s, &p);
+        for (int k = 0; k < MFU_PART_COUNT; k++) {
+            HOLDS(p.memory.peak.parts[k] >= 0);
+            parts += p.memory.peak.parts[k];
+        }
+        HOLDS_NEAR(parts, p.memory.peak.bytes, EXACT);
+        n = mfu_kernel_rows(&p, &rows, &total);
+        for (int k = 0; k < n; k++) {
+            HOLDS(positive(rows[k].time_s) && positive(rows[k].count));
+            HOLDS(rows[k].flops >= 0 && rows[k].bytes >= 0 && rows[k].flops + rows[k].bytes > 0);
+            busy += rows[k].time_s;
+        }
+        free(rows);
+        HOLDS_NEAR(busy, p.step.busy_s, EXACT);
+        HOLDS_NEAR(total, busy, EXACT);
+        HOLDS_NEAR(p.step.forward_s + p.step.backward_s + p.step.optimizer_s, busy, EXACT);
+        HOLDS_NEAR(busy + p.step.idle_s + p.step.communication_exposed_s, p.step.time_s, EXACT);
+        HOLDS(p.step.idle_s >= -EXACT * p.step.time_s);
+    }
+    mfu_plan_release(&p);
+}
+
+static void results_are_positive_and_in_order(void **unused)
+{
+    static struct mfu_plan p;
+    struct mfu_scenario s;
+
+    (void)unused;
+    for (int i = 0; i < SCENARIOS; i++) {
+        next(&s, &p);
+        HOLDS(positive(p.step.time_s) && positive(p.step.tokens_per_s) && positive(p.memory.peak.bytes));
+        HOLDS(p.step.low_s <= p.step.time_s && p.step.time_s <= p.step.high_s && positive(p.step.low_s));
+        HOLDS(p.memory.peak.bytes <= p.memory.reserved_bytes && p.memory.reserved_bytes < p.memory.smi_bytes);
+        HOLDS(p.memory.peak.forward_peak_bytes <= p.memory.peak.bytes * (1 + EXACT));
+        HOLDS(positive(p.program.params) && p.program.active_params <= p.program.params);
+        HOLDS(p.program.non_embedding_params <= p.program.params);
+        /* Recomputation is what the two differ by.  Neither need stay below 1:
+         * attention counts the pairs that a causal mask leaves out. */
+        HOLDS(positive(p.mfu.mfu) && p.mfu.mfu <= p.mfu.hfu * (1 + EXACT));
+        HOLDS_NEAR(p.mfu.achieved_flops * p.step.time_s * p.config.ranks, p.mfu.model_flops, EXACT);
+        if (p.config.checkpoint == MFU_NONE)
+            HOLDS_NEAR(p.mfu.hardware_flops, p.mfu.model_flops, EXACT);
+    }
+    mfu_plan_release(&p);
+}
+
+/* The products never run above the peak of their arithmetic. */
+static void nothing_runs_above_its_peak(void **unused)
+{
+    static struct mfu_plan p;
+    struct mfu_scenario s;
+
+    (void)unused;
+    for (int i = 0; i < SCENARIOS; i++) {
+        struct mfu_kernel_row *rows;
+        int n;
+
+        next(&s, &p);
+        n = mfu_kernel_rows(&p, &rows, NULL);
+        for (int k = 0; k < n; k++) {
+            /* A clock above boost raises what the data sheet calls the peak. */
+            double faster = fmax(1, s.setting[MFU_S_CLOCK_MHZ] * 1e6 / s.gpu->boost_hz);
+
+            if (rows[k].kind == MFU_GEMM || rows[k].kind == MFU_FUSED_ATTENTION)
+                HOLDS(rows[k].flops_per_s <= p.machine.peak_flops[rows[k].kernel.math] * faster);
+        }
+        free(rows);
+    }
+    mfu_plan_release(&p);
+}
+
+static void more_tokens_never_need_less_memory(void **unused)
+{
+    static struct mfu_plan p, more;
+    struct mfu_scenario s;
+
+    (void)unused;
+    for (int i = 0; i < SCENARIOS; i++) {
+        next(&s, &p);
+        if (replan(&more, &s, "batch", p.config.batch + (double)(1 + any(8)))) {
+            HOLDS(more.memory.peak.bytes >= p.memory.peak.bytes);
+            HOLDS(more.program.saved_bytes >= p.program.saved_bytes);
+        }
+        if (replan(&more, &s, "seq", p.config.seq + 64 * (double)(1 + any(8))))
+            HOLDS(more.memory.peak.bytes >= p.memory.peak.bytes);
+    }
+    mfu_plan_release(&p);
+    mfu_plan_release(&more);
+}
+
+/* The whole step may take longer all the same: a wave of thread blocks that is
+ * just overfull costs a full one, and L2 holds less of a larger tensor. */
+static void larger_micro_batches_save_optimizer_time(void **unused)
+{
+    static struct mfu_plan p, larger;
+    struct mfu_scenario s;
+
+    (void)unused;
+    for (int i = 0; i < SCENARIOS; i++) {
+        struct mfu_scenario other;
+        struct mfu_error err;
+
+        next(&s, &p);
+        s.setting[MFU_S_ACCUM] *= 2;
+        other = s;
+        other.setting[MFU_S_BATCH] *= 2;
+        other.setting[MFU_S_ACCUM] /= 2;
+        s.setting_given[MFU_S_ACCUM] = other.setting_given[MFU_S_ACCUM] = true;
+        if (mfu_plan_make(&p, &s, &err) < 0 || mfu_plan_make(&larger, &other, &err) < 0)
+            continue;
+        HOLDS_NEAR(larger.step.tokens, p.step.tokens, 0);
+        HOLDS(larger.step.optimizer_s <= p.step.optimizer_s * (1 + EXACT));
+        HOLDS_NEAR(larger.mfu.model_flops, p.mfu.model_flops, EXACT);
+        HOLDS(larger.step.kernels <= p.step.kernels * (1 + EXACT));
+    }
+    mfu_plan_release(&p);
+    mfu_plan_release(&larger);
+}
+
+static void checkpointing_trades_memory_for_flops(void **unused)
+{
+    static struct mfu_plan none, selective, full;
+    struct mfu_scenario s;
+
+    (void)unused;
+    for (int i = 0; i < SCENARIOS; i++) {
+        next(&s, &none);
+        if (!replan_as(&none, &s, "checkpoint", "none") || !replan_as(&selective, &s, "checkpoint", "selective")
+            || !replan_as(&full, &s, "checkpoint", "full"))
+            continue;
+        HOLDS(full.program.saved_bytes <= none.program.saved_bytes);
+        HOLDS(selective.program.saved_bytes <= none.program.saved_bytes);
+        HOLDS(full.program.saved_bytes <= selective.program.saved_bytes);
+        HOLDS(full.mfu.hardware_flops >= selective.mfu.hardware_flops * (1 - EXACT));
+        HOLDS(selective.mfu.hardware_flops >= none.mfu.hardware_flops * (1 - EXACT));
+        HOLDS_NEAR(full.mfu.model_flops, none.mfu.model_flops, EXACT);
+        HOLDS(full.step.busy_s >= none.step.busy_s);
+    }
+    mfu_plan_release(&none);
+    mfu_plan_release(&selective);
+    mfu_plan_release(&full);
+}
+
+static struct mfu_gpu faster_than(const struct mfu_gpu *gpu, double arithmetic, double bandwidth)
+{
+    struct mfu_gpu faster = *gpu;
+
+    for (int i = 0; i < MFU_PEAK_COUNT; i++)
+        faster.peak_flops[i] *= arithmetic;
+    faster.bandwidth_bytes_s *= bandwidth;
+    return faster;
+}
+
+static void a_faster_gpu_is_never_slower(void **unused)
+{
+    static struct mfu_plan p, faster;
+    struct mfu_scenario s;
+
+    (void)unused;
+    for (int i = 0; i < SCENARIOS; i++) {
+        double factor = 1 + (double)any(300) / 100;
+        bool arithmetic = any(3), bandwidth = !arithmetic || any(2);
+        struct mfu_gpu gpu;
+
+        next(&s, &p);
+        gpu = faster_than(s.gpu, arithmetic ? factor : 1, bandwidth ? factor : 1);
+        s.gpu = &gpu;
+        assert_int_equal(mfu_plan_make(&faster, &s, NULL), 0);
+        if (faster.step.time_s > p.step.time_s * (1 + EXACT))
+            fail_msg("%.2f times the speed (%s%s): %.9g s, not %.9g s\n  in: %s", factor,
+                     arithmetic ? "arithmetic " : "", bandwidth ? "bandwidth" : "", faster.step.time_s,
+                     p.step.time_s, told);
+    }
+    mfu_plan_release(&p);
+    mfu_plan_release(&faster);
+}
+
+/* Model FLOPs are 3 (forward, two of backward) times 2 per weight that a token
+ * is multiplied with and 12 L d T / 3 of attention; 6 N would add embeddings,
+ * norms and biases.  BERT's head sees one token per sequence, MoE's router and
+ * Gemma 2's windows count otherwise: dense decoders only. */
+static void model_flops_are_six_n_and_attention(void **unused)
+{
+    static struct mfu_plan p;
+    struct mfu_scenario s;
+
+    (void)unused;
+    for (int i = 0; i < SCENARIOS; i++) {
+        double attention, products, biases;
+
+        next(&s, &p);
+        if (strcmp(s.model->family, "bert") == 0 || strcmp(s.model->family, "mixtral") == 0
+            || strcmp(s.model->family, "gemma2") == 0)
+            continue;
+        /* A bias is added, not multiplied. */
+        biases = p.program.linear_params;
+        if (!replan(&p, &s, "bias", 0) || biases != p.program.linear_params) {
+            if (mfu_model_dim_find(s.model, "bias", NULL) >= 0)
+                continue;
+            mfu_plan_make(&p, &s, NULL);
+        }
+        attention = 12 * mfu_config_dim(&p.config, "n_layer") * mfu_config_dim(&p.config, "n_head")
+            * mfu_config_dim(&p.config, "head_dim") * p.config.seq;
+        products = 6 * p.program.linear_params;
+        if (strncmp(s.model->family, "qwen2", 5) == 0)
+            continue;                   /* biases of q, k, v that cannot be switched off */
+        HOLDS_NEAR(p.mfu.model_flops, (products + attention) * p.step.tokens, EXACT);
+        HOLDS(p.program.linear_params <= p.program.params * (p.program.linear_params > p.program.non_embedding_params ? 2 : 1));
+    }
+    mfu_plan_release(&p);
+}
+
+/* From three layers on every layer is like the one before: a straight line.
+ * Without clocks that fall with the load, which bend it; memory bends, upwards,
+ * where the highest moment becomes another one. */
+static void layers_add_up(void **unused)
+{
+    static struct mfu_plan p, at[3];
+    struct mfu_scenario s;
+
+    (void)unused;
+    for (int i = 0; i < SCENARIOS; i++) {
+        double layers = (double)(3 + any(10)), step = (double)(1 + any(20)), every;
+        double forward[3], backward[3], bytes[3];
+        struct mfu_gpu gpu;
+        bool planned = true, same_moment;
+
+        next(&s, &p);
+        every = strcmp(s.model->family, "gemma2") == 0 ? 2 : 1;         /* its sections are pairs */
+        gpu = *s.gpu;
+        gpu.coefficients.value[MFU_C_GEMM_THROTTLE] = 0;
+        gpu.coefficients.value[MFU_C_GEMM_POWER] = NAN;
+        s.gpu = &gpu;
+        for (int k = 0; k < 3; k++) {
+            planned &= replan(&at[k], &s, "n_layer", every * (layers + k * step));
+            forward[k] = at[k].step.forward_s;
+            backward[k] = at[k].step.backward_s;
+            bytes[k] = at[k].memory.peak.bytes;
+        }
+        if (!planned)
+            continue;
+        HOLDS_NEAR(forward[2] - forward[1], forward[1] - forward[0], 1e-6);
+        HOLDS_NEAR(forward[2] + forward[0], 2 * forward[1], EXACT);
+        HOLDS_NEAR(backward[2] + backward[0], 2 * backward[1], EXACT);
+        same_moment = strcmp(at[0].memory.peak_at, at[2].memory.peak_at) == 0
+            && at[0].memory.peak.segment == at[2].memory.peak.segment
+            && at[0].memory.peak.launch == at[2].memory.peak.launch;
+        if (same_moment)
+            HOLDS_NEAR(bytes[2] + bytes[0], 2 * bytes[1], EXACT);
+        HOLDS((bytes[2] + bytes[0]) * (1 + EXACT) >= 2 * bytes[1]);
+        HOLDS(bytes[2] >= bytes[0]);
+    }
+    mfu_plan_release(&p);
+    for (int k = 0; k < 3; k++)
+        mfu_plan_release(&at[k]);
+}
+
+/* Every layer traced by itself makes the same step. */
+static void unrolled_is_repeated(void **unused)
+{
+    static struct mfu_plan p;
+    static struct mfu_program unrolled;
+    struct mfu_scenario s;
+
+    (void)unused;
+    for (int i = 0; i < SCENARIOS / 4; i++) {
+        struct mfu_peak_memory peak;
+        double flops[2] = {0}, bytes[2] = {0}, launches[2] = {0};
+
+        next(&s, &p);
+        if (mfu_config_dim(&p.config, "n_layer") > 40)
+            continue;
+        assert_int_equal(mfu_step_build(&p.config, true, &unrolled, NULL), 0);
+        for (int k = 0; k < 2; k++) {
+            const struct mfu_program *g = k ? &unrolled : &p.program;
+
+            for (int j = 0; j < g->n_segments; j++)
+                for (int l = g->segments[j].first; l < g->segments[j].first + g->segments[j].count; l++) {
+                    flops[k] += g->segments[j].repeat * g->launches[l].kernel.flops;
+                    bytes[k] += g->segments[j].repeat * (g->launches[l].kernel.read_bytes + g->launches[l].kernel.write_bytes);
+                    launches[k] += g->segments[j].repeat * g->launches[l].kernel.launches;
+                }
+        }
+        HOLDS_NEAR(flops[1], flops[0], EXACT);
+        HOLDS_NEAR(bytes[1], bytes[0], EXACT);
+        HOLDS_NEAR(launches[1], launches[0], EXACT);
+        HOLDS_NEAR(unrolled.saved_bytes, p.program.saved_bytes, EXACT);
+        mfu_lifetime_peak(&unrolled, &peak);
+        HOLDS_NEAR(peak.bytes, p.memory.peak.bytes, EXACT);
+    }
+    mfu_plan_release(&p);
+    mfu_program_free(&unrolled);
+}
+
+/* ---- two routes --------------------------------------------------------- */
+
+static void order_does_not_matter(void **unused)
+{
+    static struct mfu_plan p, again;
+    struct mfu_scenario s;
+
+    (void)unused;
+    for (int i = 0; i < SCENARIOS; i++) {
+        struct pairs pairs = next(&s, &p);
+        struct mfu_scenario other = mfu_scenario_start(NULL, s.gpu);
+
+        mfu_scenario_model(&other, s.model);
+        for (int k = pairs.n - 1; k >= 0; k--)
+            assert_int_equal(mfu_scenario_set(&other, pairs.key[k], pairs.value[k], NULL), 0);
+        assert_int_equal(mfu_plan_make(&again, &other, NULL), 0);
+        HOLDS(memcmp(&again.step, &p.step, sizeof p.step) == 0);
+        HOLDS(memcmp(&again.mfu, &p.mfu, sizeof p.mfu) == 0);
+        HOLDS(again.memory.peak.bytes == p.memory.peak.bytes && again.memory.smi_bytes == p.memory.smi_bytes);
+    }
+    mfu_plan_release(&p);
+    mfu_plan_release(&again);
+}
+
+/* What the program prints for a script; the caller frees it. */
+static char *ask(const char *arguments)
+{
+    char command[4096], *text = malloc(1 << 20);
+    size_t n;
+    FILE *from;
+    int status;
+
+    assert_true(text && snprintf(command, sizeof command, MFUPLAN_PROGRAM " --json %s", arguments) < 4096);
+    from = popen(command, "r");
+    assert_non_null(from);
+    n = fread(text, 1, (1 << 20) - 1, from);
+    text[n] = '\0';
+    status = pclose(from);
+    if (status)
+        fail_msg("%s: status %d", command, status);
+    return text;
+}
+
+/* The last line of what was printed. */
+static const char *last_line(char *text)
+{
+    char *at;
+
+    text[strcspn(text, "") ? strlen(text) - 1 : 0] = '\0';     /* the last '\n' */
+    at = strrchr(text, '\n');
+    return at ? at + 1 : text;
+}
+
+static void the_program_gives_the_same_plan(void **unused)
+{
+    static struct mfu_plan p;
+    char file[] = "/tmp/mfuplan-saved-XXXXXX";
+    struct mfu_scenario s;
+
+    (void)unused;
+    close(mkstemp(file));
+    for (int i = 0; i < CONVERSATIONS; i++) {
+        char arguments[3000], *typed, *saved, *sourced;
+        json_t *said, *sources, *ours;
+
+        next(&s, &p);
+        snprintf(arguments, sizeof arguments, "-e '%s; plan'", told);
+        typed = ask(arguments);
+        snprintf(arguments, sizeof arguments, "-e '%s; save %s'", told, file);
+        saved = ask(arguments);
+        snprintf(arguments, sizeof arguments, "-e 'source %s; plan'", file);
+        sourced = ask(arguments);
+        if (strcmp(last_line(typed), last_line(sourced)) != 0)
+            fail_msg("saved and read again, another plan\n  in: %s", told);
+        snprintf(arguments, sizeof arguments, "%s -e plan", file);
+        free(sourced);
+        sourced = ask(arguments);
+        if (strcmp(last_line(typed), last_line(sourced)) != 0)
+            fail_msg("as a script, another plan\n  in: %s", told);
+        said = json_loads(last_line(typed), 0, NULL);
+        ours = mfu_json_plan(&p);
+        /* The numbers to the last bit, as far as the program prints what the
+         * library answers. */
+        for (int k = 0; k < 2; k++) {
+            static const char *const parts[] = {"memory", "step"};
+
+            sources = json_object_get(said, parts[k]);
+            HOLDS(sources && json_equal(sources, json_object_get(ours, parts[k])));
+        }
+        json_decref(said);
+        json_decref(ours);
+        free(typed);
+        free(saved);
+        free(sourced);
+    }
+    remove(file);
+    mfu_plan_release(&p);
+}
+
+/* ---- once --------------------------------------------------------------- */
+
+static int set_up(void **unused)
+{
+    const char *text = getenv("MFUPLAN_SEED");
+    struct mfu_error err;
+
+    (void)unused;
+    seed = text ? strtoull(text, NULL, 0) : (uint64_t)time(NULL);
+    printf("MFUPLAN_SEED=%llu\n", (unsigned long long)seed);
+    state = seed;
+    catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, &err);
+    if (!catalog)
+        return -1;
+    models = mfu_catalog_models(catalog, &n_models);
+    gpus = mfu_catalog_gpus(catalog, &n_gpus);
+    return n_models && n_gpus ? setenv("MFUPLAN_DATA_DIR", MFUPLAN_SOURCE_DIR, 1) : -1;
+}
+
+static int tear_down(void **unused)
+{
+    (void)unused;
+    mfu_catalog_free(catalog);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parts_add_up),
+        cmocka_unit_test(results_are_positive_and_in_order),
+        cmocka_unit_test(nothing_runs_above_its_peak),
+        cmocka_unit_test(more_tokens_never_need_less_memory),
+        cmocka_unit_test(larger_micro_batches_save_optimizer_time),
+        cmocka_unit_test(checkpointing_trades_memory_for_flops),
+        cmocka_unit_test(a_faster_gpu_is_never_slower),
+        cmocka_unit_test(model_flops_are_six_n_and_attention),
+        cmocka_unit_test(layers_add_up),
+        cmocka_unit_test(unrolled_is_repeated),
+        cmocka_unit_test(order_does_not_matter),
+        cmocka_unit_test(the_program_gives_the_same_plan),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
