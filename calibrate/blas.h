@@ -44,10 +44,6 @@ const char *mfu_blas_version(const struct mfu_blas *);
 /* Launches the product on the bench's stream: 0, or -1 and b->error. */
 int mfu_blas_gemm(struct mfu_bench *, const struct mfu_gemm *);
 
-/* The first product of a kind finds an algorithm and takes memory, which a
- * graph cannot capture; fp8 needs this call before it is timed. */
-int mfu_blas_prepare(struct mfu_bench *, const struct mfu_gemm *);
-
 #ifdef __cplusplus
 }
 #endif

@@ -157,6 +157,16 @@ static void put_into_plan(struct mfu_plan *plan, const struct mfu_simulation *s,
     m->fits = true;
 }
 
+/* Whether every layer is there: beyond a thousand they are only counted, and
+ * no allocator sees them. */
+static bool is_whole(const struct mfu_program *p)
+{
+    for (int i = 0; i < p->n_segments; i++)
+        if (p->segments[i].repeat != 1)
+            return false;
+    return true;
+}
+
 int mfu_simulate(struct mfu_plan *plan, bool record, struct mfu_simulation *s, struct mfu_error *err)
 {
     bool replayed = !mfu_runtimes[plan->config.runtime].one_arena;
@@ -165,6 +175,7 @@ int mfu_simulate(struct mfu_plan *plan, bool record, struct mfu_simulation *s, s
         return -1;
     if (run_in_time(plan, record, s) < 0)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
+    replayed = replayed && is_whole(&s->first);
     if (replayed && run_in_memory(plan, record, s, err) < 0)
         return -1;
     put_into_plan(plan, s, replayed);

@@ -283,7 +283,7 @@ static void *work(void *context)
     const struct mfu_sweep *s = w->sweep;
     struct mfu_plan plan = {0};
 
-    while (!w->failed && !(s->stop && atomic_load(s->stop))) {
+    while (!w->failed && !(s->stopped && s->stopped())) {
         size_t from = atomic_fetch_add(w->next, CHUNK), to = from + CHUNK < w->end ? from + CHUNK : w->end;
 
         if (from >= w->end)

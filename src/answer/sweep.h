@@ -42,7 +42,7 @@ struct mfu_sweep {
     size_t keep;                        /* 0: every row; else the best `keep` */
     bool maximize;                      /* the first column, when keep > 0 */
     bool pareto;                        /* keep what no other row beats in every column */
-    atomic_bool *stop;                  /* set from outside: end early; may be NULL */
+    bool (*stopped)(void);              /* asked now and then: end early; may be NULL */
     atomic_size_t *done;                /* counts combinations; may be NULL */
 };
 

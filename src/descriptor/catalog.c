@@ -12,6 +12,8 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <limits.h>
+#include <unistd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -83,10 +85,29 @@ static int set_folder(struct mfu_catalog *c, const char *folder,
                                       : "is not a folder");
 }
 
+/* share/mfuplan beside the bin/ that the program was started from, wherever the
+ * installation was moved to. */
+static bool beside_program(char *path, size_t size)
+{
+    char program[PATH_MAX], *slash;
+    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+
+    if (n <= 0)
+        return false;
+    program[n] = '\0';
+    for (int up = 0; up < 2; up++) {            /* the file, then bin/ */
+        if (!(slash = strrchr(program, '/')))
+            return false;
+        *slash = '\0';
+    }
+    return snprintf(path, size, "%s/share/mfuplan", program) < (int)size && is_folder(path);
+}
+
 static int find_folder(struct mfu_catalog *c, const char *data_dir,
                        struct mfu_error *err)
 {
     const char *named = getenv("MFUPLAN_DATA_DIR");
+    char beside[PATH_MAX];
 
     if (data_dir)
         return set_folder(c, data_dir, err);
@@ -95,13 +116,15 @@ static int find_folder(struct mfu_catalog *c, const char *data_dir,
             return mfu_within(err, "MFUPLAN_DATA_DIR");
         return 0;
     }
+    if (beside_program(beside, sizeof beside))
+        return set_folder(c, beside, err);
+#ifdef MFUPLAN_SOURCE_DIR
+    if (is_folder(MFUPLAN_SOURCE_DIR "/models"))        /* run from the build tree */
+        return set_folder(c, MFUPLAN_SOURCE_DIR, err);
+#endif
 #ifdef MFUPLAN_INSTALL_DATADIR
     if (is_folder(MFUPLAN_INSTALL_DATADIR))
         return set_folder(c, MFUPLAN_INSTALL_DATADIR, err);
-#endif
-#ifdef MFUPLAN_SOURCE_DIR
-    if (is_folder(MFUPLAN_SOURCE_DIR))
-        return set_folder(c, MFUPLAN_SOURCE_DIR, err);
 #endif
     return mfu_fail(err, MFU_EIO,
                     "the folder with gpus/ and models/ is not where "

@@ -68,7 +68,7 @@ static const struct tile hopper_forward[] = {           /* a producer warpgroup 
 static const struct tile hopper_backward[] = {
     {64, 128, 128, 12, 200}, {INFINITY, 128, 64, 12, 200}};
 static const struct tile memeff_any[] = {
-    {64, 64, 64, 4, 0}, {INFINITY, 32, 128, 4, 0}};
+    {64, 64, 64, 4, 24}, {INFINITY, 32, 128, 4, 40}};       /* operands stream through */
 // clang-format on
 
 static const struct tile *tile_of(const struct mfu_kernel *k, double most_shared_bytes, bool *hopper)

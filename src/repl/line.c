@@ -38,6 +38,11 @@ static void on_interrupt(int sig)
     interrupted = 1;            /* nothing else is safe in a handler */
 }
 
+bool mfu_line_stopping(void)
+{
+    return interrupted;
+}
+
 bool mfu_line_interrupted(void)
 {
     bool was = interrupted;

@@ -20,6 +20,8 @@ void mfu_line_close(void);
 
 /* Whether Ctrl-C was pressed since the last call. */
 bool mfu_line_interrupted(void);
+/* The same without forgetting it: for loops that end early. */
+bool mfu_line_stopping(void);
 
 /* Marks a column of the line that was read last, on stderr, if it is still
  * seen right above. */

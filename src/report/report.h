@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "answer/plan.h"
+#include "answer/sweep.h"
 #include "report/term.h"
 
 /* Text, for a terminal of any width and for pipes. */
@@ -40,6 +41,10 @@ json_t *mfu_json_single_kernel(const struct mfu_single_kernel *);
 struct mfu_validation;
 void mfu_text_validation(FILE *, const struct mfu_term *, const struct mfu_validation *);
 json_t *mfu_json_validation(const struct mfu_validation *);
+
+/* Rows of a sweep or search; text shows at most `most` of them. */
+void mfu_text_sweep(FILE *, const struct mfu_term *, const struct mfu_sweep *, const struct mfu_sweep_result *, size_t most);
+json_t *mfu_json_sweep(const char *command, const struct mfu_sweep *, const struct mfu_sweep_result *);
 
 /* A number as JSON: an integer when it is whole and below 2^53, null when it
  * is not finite. */

@@ -54,7 +54,7 @@ static void power(FILE *out, const struct mfu_term *t, const struct mfu_metrics 
         fprintf(out, "%-*s%*s\n", NAME, "power", NUMBER, "unknown");
         return;
     }
-    snprintf(says, sizeof says, "%s of %s; idle at %s, estimated", Q(m->power_w, MFU_WATTS),
+    snprintf(says, sizeof says, "%s of %s; idle %s, estimated", Q(m->power_w, MFU_WATTS),
              Q(m->board_w, MFU_WATTS), Q(m->idle_w, MFU_WATTS));
     meter(out, t, "power", range, mfu_text_columns(t) >= 72, says);
 }
@@ -112,8 +112,9 @@ static void roofline(FILE *out, const struct mfu_term *t, const struct mfu_singl
     struct mfu_flow f = mfu_flow_start(out, t, "roofline", 12);
 
     if (row->flops > 0) {
-        mfu_flow_words(&f, MFU_PLAIN, "%s FLOP in %s: %.3g FLOP per byte, %s of the ridge (%.0f for %s):",
-                       Q(row->flops, MFU_COUNT), Q(row->bytes, MFU_BYTES), row->intensity,
+        mfu_flow_words(&f, MFU_PLAIN, row->intensity < 9.95 ? "%s in %s: %.1f FLOP per byte, %s of the ridge (%.0f for %s):"
+                       : "%s in %s: %.0f FLOP per byte, %s of the ridge (%.0f for %s):",
+                       Q(row->flops, MFU_FLOP), Q(row->bytes, MFU_BYTES), row->intensity,
                        row->intensity < ridge ? "left" : "right", ridge, mfu_peak_names[row->kernel.math]);
         mfu_flow_words(&f, MFU_PLAIN, "at most %s, reached %s of it.", Q(roof, MFU_FLOP_PER_S), P(row->flops_per_s / roof));
     } else
@@ -134,11 +135,16 @@ static void grid(FILE *out, const struct mfu_term *t, const struct mfu_single_ke
         mfu_flow_words(&f, MFU_PLAIN, "of %d%s%d", r->tiling.tile_m, mfu_text_times(t), r->tiling.tile_n);
     if (r->tiling.split > 1)
         mfu_flow_words(&f, MFU_PLAIN, "(K in %d pieces)", r->tiling.split);
-    mfu_flow_words(&f, MFU_PLAIN, "on %s SMs: %.3g waves,", Q(k->machine.sms, MFU_COUNT), r->waves);
-    if (r->rounds > 1 && r->rounds > r->waves)
-        mfu_flow_words(&f, MFU_PLAIN, "%.0f rounds, the last one %s full.", r->rounds, P(r->waves - floor(r->waves)));
+    mfu_flow_words(&f, MFU_PLAIN, "on %s SMs:", Q(k->machine.sms, MFU_COUNT));
+    if (r->waves >= 100)                /* a tail is of no account */
+        mfu_flow_words(&f, MFU_PLAIN, "%.0f waves.", r->waves);
+    else if (r->rounds > r->waves && r->rounds > 1)
+        mfu_flow_words(&f, MFU_PLAIN, "%.3g waves, so %.0f rounds, the last one %s full.", r->waves, r->rounds,
+                       P(r->waves - floor(r->waves)));
+    else if (r->rounds > r->waves)
+        mfu_flow_words(&f, MFU_PLAIN, "%.3g of a wave.", r->waves);
     else
-        mfu_flow_words(&f, MFU_PLAIN, "%s", r->rounds > 1 ? "all full." : r->rounds == r->waves ? "one, full." : "less than one.");
+        mfu_flow_words(&f, MFU_PLAIN, r->waves > 1 ? "%.0f full waves." : "%.0f full wave.", r->waves);
     mfu_flow_end(&f);
     f = mfu_flow_start(out, t, "SM", 12);
     if (isfinite(r->limit.resident))

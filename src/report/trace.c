@@ -31,6 +31,8 @@ struct tracer {
     struct mfu_trace_facts *facts;
     struct mfu_cut cut;
     nanoseconds last;           /* the moment of the last thing */
+    nanoseconds ended[1 + MFU_STREAM_COUNT];    /* of the host, the streams: rounding must not
+                                                   make slices overlap */
 };
 
 /* In the trace. */
@@ -153,8 +155,10 @@ static void write_dispatch(struct tracer *t, const struct mfu_event *event, cons
     nanoseconds from = moment(t, event, event->issue_s), to = moment(t, event, event->issued_s);
     struct mfu_emit *e;
 
+    from = from < t->ended[0] ? t->ended[0] : from;
     if (to <= from)             /* issued along with another */
         return;
+    t->ended[0] = to;
     mfu_emit_close(begin_slice(t, "dispatch", name, HOST, DISPATCH, from, to));
     e = begin(t, "s", "launch", HOST, DISPATCH, from);
     mfu_emit_text(e, "cat", "launch");
@@ -170,10 +174,14 @@ static void write_dispatch(struct tracer *t, const struct mfu_event *event, cons
 static void write_kernel(struct tracer *t, const struct mfu_event *event, const char *name)
 {
     const char *category = event->launch >= 0 ? mfu_kind_names[t->program->launches[event->launch].kernel.kind] : "collective";
-    struct mfu_emit *e = begin_slice(t, category, name, GPU, STREAMS + (int)event->stream,
-                                     moment(t, event, event->start_s),
-                                     moment(t, event, event->end_s));
+    nanoseconds *ended = &t->ended[1 + event->stream];
+    nanoseconds from = moment(t, event, event->start_s), to = moment(t, event, event->end_s);
+    struct mfu_emit *e;
 
+    from = from < *ended ? *ended : from;
+    to = to < from ? from : to;
+    *ended = to;
+    e = begin_slice(t, category, name, GPU, STREAMS + (int)event->stream, from, to);
     t->facts->kernels++;
     mfu_emit_object(mfu_emit_key(e, "args"));
     if (event->launch >= 0)

@@ -253,6 +253,8 @@ int mfu_scenario_set(struct mfu_scenario *s, const char *name, const char *text,
         }
         if (check_range(row->key, value, row->least, row->most, whole, dim, err) < 0)
             return -1;
+        if ((key.id == MFU_S_CLOCK_MHZ || key.id == MFU_S_POWER_W) && value > 0 && value < 1)
+            return mfu_fail(err, MFU_EINPUT, "%s: %g is less than 1; 0 leaves it to the GPU", row->key, value);
         s->setting[key.id] = value;
         s->setting_given[key.id] = true;
         return 0;

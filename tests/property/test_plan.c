@@ -246,11 +246,13 @@ static void nothing_runs_above_its_peak(void **unused)
         next(&s, &p);
         n = mfu_kernel_rows(&p, &rows, NULL);
         for (int k = 0; k < n; k++) {
-            /* A clock above boost raises what the data sheet calls the peak. */
-            double faster = fmax(1, s.setting[MFU_S_CLOCK_MHZ] * 1e6 / s.gpu->boost_hz);
+            /* Cards that boost beyond their data sheet have a gemm.efficiency
+             * above 1. */
+            enum mfu_peak math = rows[k].kernel.math;
+            double most = fmax(p.machine.peak_flops[math], p.machine.gemm_flops[math]);
 
-            if (rows[k].kind == MFU_GEMM || rows[k].kind == MFU_FUSED_ATTENTION)
-                HOLDS(rows[k].flops_per_s <= p.machine.peak_flops[rows[k].kernel.math] * faster);
+            if ((rows[k].kind == MFU_GEMM || rows[k].kind == MFU_FUSED_ATTENTION) && rows[k].flops_per_s > most * (1 + EXACT))
+                fail_msg("%s: %.4g of %.4g FLOP/s\n  in: %s", rows[k].name, rows[k].flops_per_s, most, told);
         }
         free(rows);
     }
@@ -297,7 +299,8 @@ static void larger_micro_batches_save_optimizer_time(void **unused)
         if (mfu_plan_make(&p, &s, &err) < 0 || mfu_plan_make(&larger, &other, &err) < 0)
             continue;
         HOLDS_NEAR(larger.step.tokens, p.step.tokens, 0);
-        HOLDS(larger.step.optimizer_s <= p.step.optimizer_s * (1 + EXACT));
+        if (p.config.optimizer != MFU_MUON)     /* its products run at clocks that the step sets */
+            HOLDS(larger.step.optimizer_s <= p.step.optimizer_s * (1 + EXACT));
         HOLDS_NEAR(larger.mfu.model_flops, p.mfu.model_flops, EXACT);
         HOLDS(larger.step.kernels <= p.step.kernels * (1 + EXACT));
     }
@@ -339,6 +342,19 @@ static struct mfu_gpu faster_than(const struct mfu_gpu *gpu, double arithmetic, 
     return faster;
 }
 
+/* A GPU whose clocks do not fall when its tensor cores are busy. */
+static struct mfu_gpu with_steady_clocks(const struct mfu_gpu *gpu)
+{
+    struct mfu_gpu steady = *gpu;
+
+    steady.coefficients.value[MFU_C_GEMM_THROTTLE] = 0;
+    steady.coefficients.value[MFU_C_GEMM_POWER] = NAN;
+    return steady;
+}
+
+/* Arithmetic and bandwidth together; either alone where clocks hold: with more
+ * bandwidth alone the tensor cores are busy for a larger share of the time,
+ * draw more power, and the model lets the clocks fall for all products. */
 static void a_faster_gpu_is_never_slower(void **unused)
 {
     static struct mfu_plan p, faster;
@@ -348,11 +364,14 @@ static void a_faster_gpu_is_never_slower(void **unused)
     for (int i = 0; i < SCENARIOS; i++) {
         double factor = 1 + (double)any(300) / 100;
         bool arithmetic = any(3), bandwidth = !arithmetic || any(2);
-        struct mfu_gpu gpu;
+        struct mfu_gpu gpu, other;
 
         next(&s, &p);
-        gpu = faster_than(s.gpu, arithmetic ? factor : 1, bandwidth ? factor : 1);
+        gpu = arithmetic && bandwidth ? *s.gpu : with_steady_clocks(s.gpu);
+        other = faster_than(&gpu, arithmetic ? factor : 1, bandwidth ? factor : 1);
         s.gpu = &gpu;
+        assert_int_equal(mfu_plan_make(&p, &s, NULL), 0);
+        s.gpu = &other;
         assert_int_equal(mfu_plan_make(&faster, &s, NULL), 0);
         if (faster.step.time_s > p.step.time_s * (1 + EXACT))
             fail_msg("%.2f times the speed (%s%s): %.9g s, not %.9g s\n  in: %s", factor,
@@ -415,9 +434,7 @@ static void layers_add_up(void **unused)
 
         next(&s, &p);
         every = strcmp(s.model->family, "gemma2") == 0 ? 2 : 1;         /* its sections are pairs */
-        gpu = *s.gpu;
-        gpu.coefficients.value[MFU_C_GEMM_THROTTLE] = 0;
-        gpu.coefficients.value[MFU_C_GEMM_POWER] = NAN;
+        gpu = with_steady_clocks(s.gpu);
         s.gpu = &gpu;
         for (int k = 0; k < 3; k++) {
             planned &= replan(&at[k], &s, "n_layer", every * (layers + k * step));

@@ -127,9 +127,23 @@ static int word_of(const struct mfu_study_row *row, int i)
     return i + 2 + (row == &mfu_studies[MFU_STUDY_BLOCKS] && i >= 1);
 }
 
+/* Whether the last size goes on with its unit, apart from it: 10 s, 2 GiB. */
+static bool joined(const struct mfu_study_row *row, int argc, char **argv, double *value)
+{
+    int last = row->n_sizes - 1, word = word_of(row, last);
+    char text[80];
+
+    if (word + 1 >= argc || !isalpha((unsigned char)argv[word + 1][0]))
+        return false;
+    snprintf(text, sizeof text, "%s %s", argv[word], argv[word + 1]);
+    return mfu_quantity_parse(text, row->dim[last], value, NULL) == 0;
+}
+
+/* Returns how many words were read, the command's own included, or -1. */
 static int read_sizes(struct mfu_session *s, const struct mfu_study_row *row, int argc, char **argv,
                       struct mfu_study_request *r, struct mfu_error *err)
 {
+    double with_unit;
     bool blocks = row == &mfu_studies[MFU_STUDY_BLOCKS];
 
     if (argc <= word_of(row, row->n_sizes - 1) || (blocks && strcmp(argv[3], "time") != 0))
@@ -143,7 +157,10 @@ static int read_sizes(struct mfu_session *s, const struct mfu_study_row *row, in
             return mfu_point(s, err, word);
         }
     }
-    return 0;
+    if (!joined(row, argc, argv, &with_unit))
+        return word_of(row, row->n_sizes);
+    r->size[row->n_sizes - 1] = with_unit;
+    return word_of(row, row->n_sizes) + 1;
 }
 
 static int no_such_key(enum mfu_study study, const char *typed, struct mfu_error *err)
@@ -199,9 +216,9 @@ static int read_request(struct mfu_session *s, int argc, char **argv, struct mfu
         return mfu_point(s, err, 1);
     }
     r->study = (enum mfu_study)study;
-    if (read_sizes(s, &mfu_studies[study], argc, argv, r, err) < 0)
+    at = read_sizes(s, &mfu_studies[study], argc, argv, r, err);
+    if (at < 0)
         return -1;
-    at = word_of(&mfu_studies[study], mfu_studies[study].n_sizes);
     for (; at < argc; at += 2) {
         char *equals = strchr(argv[at], '=');
         char key[80];

@@ -1,0 +1,626 @@
+/*
+ * fit.c - robust nonlinear least squares with GSL.
+ *
+ * Parameter: t = log(coefficient / prior), kept within the coefficient's range
+ * by t = lo + (hi - lo) / (1 + exp(-u)).  With r = log(predicted / measured) / s,
+ *
+ *     minimize  sum  c^2 log(1 + (r/c)^2)  +  sum  (t / sigma)^2
+ *
+ * (Cauchy: a few per cent of measurements are slow for reasons of their own.)
+ * s is the spread of the class, found from the residuals and what was expected
+ * together.  Afterwards every coefficient has to earn its place: one that the
+ * measurements hardly move, or without which unseen measurements would be
+ * predicted as well (residuals over 1 - leverage), goes back to its prior.
+ */
+#include "cost/fit.h"
+
+#include <gsl/gsl_blas.h>
+#include <gsl/gsl_errno.h>
+#include <gsl/gsl_linalg.h>
+#include <gsl/gsl_multifit_nlinear.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+#define CAUCHY 2.385            /* 95 % efficient on normal residuals */
+#define STEP 1e-4               /* of t, for derivatives */
+#define ROUNDS 3                /* of the spreads */
+#define ITERATIONS 60
+#define WORTH_OF_PRIOR 4        /* measurements that the expected spread counts for */
+#define LEAST_SPREAD 0.002
+#define HARDLY 0.95             /* of the prior's sigma is left: nothing was learnt */
+#define GAIN 1.0                /* in the loss of unseen points, to be worth a number */
+#define FOLDS 5
+#define FAR 60.                 /* residual of what cannot be predicted */
+
+struct problem {
+    const struct mfu_fit_input *in;
+    size_t n;                   /* points */
+    int p;                      /* parameters in use */
+    int use[MFU_COEFFICIENT_COUNT];     /* which of in->parameters */
+    double lo[MFU_COEFFICIENT_COUNT], hi[MFU_COEFFICIENT_COUNT], sigma[MFU_COEFFICIENT_COUNT];
+    double t[MFU_COEFFICIENT_COUNT];    /* the solution, by in->parameters */
+    double *s;                  /* spread of each point */
+    bool *hidden;               /* left out of this fit; NULL: none */
+    gsl_matrix *cov;            /* of t, p x p */
+    double *j;                  /* d log(prediction) / dt, n x p */
+    double *r;                  /* log(predicted / measured) at the solution */
+};
+
+/* ---- coefficients and parameters ----------------------------------------- */
+
+static bool can_vary(double value)
+{
+    return isfinite(value) && value > 0;
+}
+
+/* How far t may go, so that every member stays within its range. */
+static bool find_range(struct problem *q, int k)
+{
+    const struct mfu_fit_parameter *a = &q->in->parameters[k];
+    const struct mfu_coefficients *prior = q->in->prior;
+    int n = 0;
+
+    q->lo[k] = -12;
+    q->hi[k] = 12;
+    for (int i = 0; i < a->n_members; i++) {
+        const struct mfu_coefficient_row *row = &mfu_coefficient_rows[a->member[i]];
+        double value = prior->value[a->member[i]];
+
+        if (!can_vary(value))
+            continue;
+        n++;
+        if (row->least > 0)
+            q->lo[k] = fmax(q->lo[k], log(row->least / value));
+        q->hi[k] = fmin(q->hi[k], log(row->most / value));
+    }
+    q->lo[k] = fmin(q->lo[k], -1e-3);           /* a prior at the edge of its range */
+    q->hi[k] = fmax(q->hi[k], 1e-3);
+    q->sigma[k] = a->sigma > 0 ? a->sigma : n > 0 ? prior->sigma[a->member[0]] : 0;
+    return n > 0 && q->sigma[k] > 0;
+}
+
+static double t_of(const struct problem *q, int k, double u)
+{
+    return q->lo[k] + (q->hi[k] - q->lo[k]) / (1 + exp(-u));
+}
+
+static double u_of(const struct problem *q, int k, double t)
+{
+    double x = (t - q->lo[k]) / (q->hi[k] - q->lo[k]);
+
+    x = fmin(fmax(x, 1e-9), 1 - 1e-9);
+    return log(x / (1 - x));
+}
+
+static double slope(const struct problem *q, int k, double u)
+{
+    double x = 1 / (1 + exp(-u));
+
+    return (q->hi[k] - q->lo[k]) * x * (1 - x);
+}
+
+static void scale(const struct mfu_fit_input *in, int k, double t, double *value)
+{
+    const struct mfu_fit_parameter *a = &in->parameters[k];
+
+    for (int i = 0; i < a->n_members; i++) {
+        int id = a->member[i];
+
+        if (can_vary(in->prior->value[id]))
+            value[id] = fmin(fmax(in->prior->value[id] * exp(t), mfu_coefficient_rows[id].least),
+                             mfu_coefficient_rows[id].most);
+    }
+}
+
+static void values_at(const struct problem *q, const double *t, double *value)
+{
+    memcpy(value, q->in->prior->value, MFU_COEFFICIENT_COUNT * sizeof *value);
+    for (int i = 0; i < q->p; i++)
+        scale(q->in, q->use[i], t[q->use[i]], value);
+}
+
+static bool is_hidden(const struct problem *q, size_t i)
+{
+    return q->hidden && q->hidden[i];
+}
+
+/* log(predicted / measured), cut where nothing is predicted. */
+static double residual(const struct mfu_fit_input *in, size_t i, const double *value)
+{
+    double x = log(in->predict(in->context, i, value) / in->points[i].seconds);
+
+    return isfinite(x) ? x : FAR;
+}
+
+/* ---- the problem as GSL sees it ------------------------------------------ */
+
+static void take(struct problem *q, const gsl_vector *u, double *t)
+{
+    memcpy(t, q->t, sizeof q->t);
+    for (int i = 0; i < q->p; i++)
+        t[q->use[i]] = t_of(q, q->use[i], gsl_vector_get(u, (size_t)i));
+}
+
+/* sign(r) sqrt(c^2 log(1 + (r/c)^2)): its square is the loss. */
+static double robust(double r)
+{
+    return copysign(CAUCHY * sqrt(log1p(r * r / (CAUCHY * CAUCHY))), r);
+}
+
+static double robust_slope(double r)
+{
+    double f = fabs(robust(r));
+
+    return f < 1e-8 ? 1 : fabs(r) / (1 + r * r / (CAUCHY * CAUCHY)) / f;
+}
+
+static int loss(const gsl_vector *u, void *context, gsl_vector *f)
+{
+    struct problem *q = context;
+    double t[MFU_COEFFICIENT_COUNT], value[MFU_COEFFICIENT_COUNT];
+
+    if (q->in->interrupted && q->in->interrupted(q->in->context))
+        return GSL_EBADFUNC;
+    take(q, u, t);
+    values_at(q, t, value);
+    for (size_t i = 0; i < q->n; i++)
+        gsl_vector_set(f, i, is_hidden(q, i) ? 0 : robust(residual(q->in, i, value) / q->s[i]));
+    for (int k = 0; k < q->p; k++)
+        gsl_vector_set(f, q->n + (size_t)k, t[q->use[k]] / q->sigma[q->use[k]]);
+    return GSL_SUCCESS;
+}
+
+/* d log(prediction) / dt of every point and parameter, into q->j; q->r. */
+static void derive(struct problem *q, const double *t)
+{
+    double value[MFU_COEFFICIENT_COUNT], moved[MFU_COEFFICIENT_COUNT];
+
+    values_at(q, t, value);
+    for (size_t i = 0; i < q->n; i++)
+        q->r[i] = is_hidden(q, i) ? 0 : residual(q->in, i, value);
+    for (int k = 0; k < q->p; k++) {
+        int a = q->use[k];
+        double h = t[a] + STEP > q->hi[a] ? -STEP : STEP;
+
+        memcpy(moved, value, sizeof moved);
+        scale(q->in, a, t[a] + h, moved);
+        for (size_t i = 0; i < q->n; i++)
+            q->j[i * (size_t)q->p + (size_t)k] = is_hidden(q, i) ? 0 : (residual(q->in, i, moved) - q->r[i]) / h;
+    }
+}
+
+static int derivatives(const gsl_vector *u, void *context, gsl_matrix *out)
+{
+    struct problem *q = context;
+    double t[MFU_COEFFICIENT_COUNT];
+
+    if (q->in->interrupted && q->in->interrupted(q->in->context))
+        return GSL_EBADFUNC;
+    take(q, u, t);
+    derive(q, t);
+    gsl_matrix_set_zero(out);
+    for (int k = 0; k < q->p; k++) {
+        double by_u = slope(q, q->use[k], gsl_vector_get(u, (size_t)k));
+
+        for (size_t i = 0; i < q->n; i++)
+            gsl_matrix_set(out, i, (size_t)k, robust_slope(q->r[i] / q->s[i]) / q->s[i]
+                           * q->j[i * (size_t)q->p + (size_t)k] * by_u);
+        gsl_matrix_set(out, q->n + (size_t)k, (size_t)k, by_u / q->sigma[q->use[k]]);
+    }
+    return GSL_SUCCESS;
+}
+
+/* Finds q->t from where it is.  GSL's status. */
+static int descend(struct problem *q)
+{
+    gsl_multifit_nlinear_parameters how = gsl_multifit_nlinear_default_parameters();
+    size_t n = q->n + (size_t)q->p;
+    gsl_multifit_nlinear_fdf fdf = {.f = loss, .df = derivatives, .n = n, .p = (size_t)q->p, .params = q};
+    gsl_multifit_nlinear_workspace *w;
+    gsl_vector *u;
+    int status = GSL_ENOMEM, info;
+
+    if (q->p == 0)
+        return GSL_SUCCESS;
+    how.solver = gsl_multifit_nlinear_solver_cholesky;
+    w = gsl_multifit_nlinear_alloc(gsl_multifit_nlinear_trust, &how, n, (size_t)q->p);
+    u = gsl_vector_alloc((size_t)q->p);
+    if (w && u) {
+        for (int k = 0; k < q->p; k++)
+            gsl_vector_set(u, (size_t)k, u_of(q, q->use[k], q->t[q->use[k]]));
+        status = gsl_multifit_nlinear_init(u, &fdf, w);
+        if (status == GSL_SUCCESS)
+            status = gsl_multifit_nlinear_driver(ITERATIONS, 1e-6, 1e-8, 0, NULL, NULL, &info, w);
+        if (status != GSL_EBADFUNC && status != GSL_ENOMEM) {   /* no progress: as good as it gets */
+            double t[MFU_COEFFICIENT_COUNT];
+
+            take(q, gsl_multifit_nlinear_position(w), t);
+            memcpy(q->t, t, sizeof q->t);
+            status = GSL_SUCCESS;
+        }
+    }
+    if (u)
+        gsl_vector_free(u);
+    if (w)
+        gsl_multifit_nlinear_free(w);
+    return status;
+}
+
+/* ---- spreads ------------------------------------------------------------- */
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double median(double *list, size_t n)
+{
+    if (n == 0)
+        return NAN;
+    qsort(list, n, sizeof *list, ascending);
+    return n % 2 ? list[n / 2] : (list[n / 2 - 1] + list[n / 2]) / 2;
+}
+
+/* The spread of each class by the residuals in q->r, or (first) as expected. */
+static void find_spreads(struct problem *q, bool first, double *scratch)
+{
+    for (int c = 0; c < q->in->n_classes; c++) {
+        const struct mfu_fit_class *kind = &q->in->classes[c];
+        double expected = kind->spread > 0 ? kind->spread : 0.05, s = expected;
+        size_t n = 0;
+
+        for (size_t i = 0; i < q->n; i++)
+            if (q->in->points[i].kind == c && !is_hidden(q, i))
+                scratch[n++] = fabs(q->r[i]);
+        if (!first && n > 0) {
+            double found = 1.4826 * median(scratch, n);
+
+            s = sqrt((WORTH_OF_PRIOR * expected * expected + (double)n * found * found) / (WORTH_OF_PRIOR + (double)n));
+        }
+        s = fmax(s, LEAST_SPREAD);
+        for (size_t i = 0; i < q->n; i++)
+            if (q->in->points[i].kind == c)
+                /* What n points share counts once, not n times. */
+                q->s[i] = sqrt(pow(fmax(s, q->in->points[i].spread), 2)
+                               + (double)n * kind->systematic * kind->systematic);
+    }
+}
+
+/* ---- what is known afterwards -------------------------------------------- */
+
+static double weight(const struct problem *q, size_t i)
+{
+    double r = q->r[i] / q->s[i];
+
+    return is_hidden(q, i) ? 0 : 1 / (1 + r * r / (CAUCHY * CAUCHY)) / (q->s[i] * q->s[i]);
+}
+
+/* The inverse of J' W J + 1/sigma^2, over the parameters that are not `without`
+ * (their rows stay zero).  -1 when memory is out or it has none. */
+static int covariance(const struct problem *q, int without, gsl_matrix *out)
+{
+    gsl_matrix_set_zero(out);
+    for (size_t i = 0; i < q->n; i++) {
+        const double *row = q->j + i * (size_t)q->p;
+        double w = weight(q, i);
+
+        for (int a = 0; w > 0 && a < q->p; a++)
+            for (int b = 0; row[a] != 0 && b <= a; b++)
+                *gsl_matrix_ptr(out, (size_t)a, (size_t)b) += w * row[a] * row[b];
+    }
+    for (int a = 0; a < q->p; a++)
+        *gsl_matrix_ptr(out, (size_t)a, (size_t)a) += 1 / (q->sigma[q->use[a]] * q->sigma[q->use[a]]);
+    if (without >= 0)
+        for (int b = 0; b < q->p; b++) {
+            gsl_matrix_set(out, (size_t)without, (size_t)b, 0);
+            gsl_matrix_set(out, (size_t)b, (size_t)without, 0);
+            gsl_matrix_set(out, (size_t)without, (size_t)without, 1);
+        }
+    if (gsl_linalg_cholesky_decomp1(out) != GSL_SUCCESS || gsl_linalg_cholesky_invert(out) != GSL_SUCCESS)
+        return -1;
+    if (without >= 0)
+        gsl_matrix_set(out, (size_t)without, (size_t)without, 0);
+    return 0;
+}
+
+/* What the loss would be on points that the fit had not seen, without one of
+ * the parameters (-1: with all), by the linear model around the solution. */
+static double unseen_loss(const struct problem *q, int without, gsl_matrix *cov)
+{
+    double dt[MFU_COEFFICIENT_COUNT] = {0}, pull[MFU_COEFFICIENT_COUNT], sum = 0;
+
+    if (covariance(q, without, cov) < 0)
+        return INFINITY;
+    if (without >= 0) {
+        double back = -q->t[q->use[without]];
+
+        for (int a = 0; a < q->p; a++)          /* the gradient where it has gone back */
+            pull[a] = q->t[q->use[a]] / (q->sigma[q->use[a]] * q->sigma[q->use[a]]);
+        for (size_t i = 0; i < q->n; i++) {
+            const double *row = q->j + i * (size_t)q->p;
+            double r = q->r[i] + row[without] * back;
+
+            for (int a = 0; a < q->p; a++)
+                pull[a] += weight(q, i) * row[a] * r;
+        }
+        for (int a = 0; a < q->p; a++)
+            for (int b = 0; b < q->p; b++)
+                dt[a] -= gsl_matrix_get(cov, (size_t)a, (size_t)b) * pull[b];
+        dt[without] = back;
+    }
+    for (size_t i = 0; i < q->n; i++) {
+        const double *row = q->j + i * (size_t)q->p;
+        double r = q->r[i], leverage = 0, w = weight(q, i);
+
+        if (is_hidden(q, i))
+            continue;
+        for (int a = 0; a < q->p; a++) {
+            r += row[a] * dt[a];
+            for (int b = 0; row[a] != 0 && b < q->p; b++)
+                leverage += w * row[a] * row[b] * gsl_matrix_get(cov, (size_t)a, (size_t)b);
+        }
+        r /= q->s[i] * (1 - fmin(leverage, 0.99));
+        sum += CAUCHY * CAUCHY * log1p(r * r / (CAUCHY * CAUCHY));
+    }
+    return sum;
+}
+
+/* The parameter that the measurements cannot carry, or -1. */
+static int useless(struct problem *q)
+{
+    gsl_matrix *scratch = gsl_matrix_alloc((size_t)q->p, (size_t)q->p);
+    double most = HARDLY, all, least = INFINITY;
+    int worst = -1;
+
+    if (!scratch)
+        return -1;
+    for (int a = 0; a < q->p; a++) {
+        double left = sqrt(gsl_matrix_get(q->cov, (size_t)a, (size_t)a)) / q->sigma[q->use[a]];
+
+        if (left > most) {
+            most = left;
+            worst = a;
+        }
+    }
+    if (worst < 0 && q->n >= 2 * (size_t)q->p + 2) {
+        all = unseen_loss(q, -1, scratch);
+        for (int a = 0; a < q->p; a++) {
+            double without = unseen_loss(q, a, scratch);
+
+            if (without < least) {
+                least = without;
+                worst = a;
+            }
+        }
+        if (!(least < all + GAIN))
+            worst = -1;
+    }
+    gsl_matrix_free(scratch);
+    return worst;
+}
+
+/* ---- the fit ------------------------------------------------------------- */
+
+static int fail(const struct mfu_fit_input *in, int status, struct mfu_error *err)
+{
+    if (status == GSL_EBADFUNC && in->interrupted)
+        return mfu_fail(err, MFU_EUNMET, "interrupted");
+    if (status == GSL_ENOMEM)
+        return mfu_fail(err, MFU_ENOMEM, "memory is out");
+    return mfu_fail(err, MFU_EINPUT, "the measurements cannot be fitted: %s", gsl_strerror(status));
+}
+
+/* Solves, finds spreads and solves again. */
+static int settle(struct problem *q, int rounds, double *scratch)
+{
+    int status = GSL_SUCCESS;
+
+    for (int i = 0; i < rounds && status == GSL_SUCCESS; i++) {
+        status = descend(q);
+        derive(q, q->t);
+        find_spreads(q, false, scratch);
+    }
+    if (q->cov)
+        gsl_matrix_free(q->cov);
+    q->cov = NULL;
+    if (q->p > 0 && status == GSL_SUCCESS) {
+        if (!(q->cov = gsl_matrix_alloc((size_t)q->p, (size_t)q->p)))
+            return GSL_ENOMEM;
+        if (covariance(q, -1, q->cov) < 0)
+            return GSL_ESING;
+    }
+    return status;
+}
+
+static void drop(struct problem *q, int a)
+{
+    q->t[q->use[a]] = 0;
+    memmove(q->use + a, q->use + a + 1, (size_t)(q->p - a - 1) * sizeof *q->use);
+    q->p--;
+}
+
+static int add_row(struct mfu_fit *fit, const struct problem *q, int parameter, int id, double sigma, bool kept)
+{
+    const struct mfu_coefficients *prior = q->in->prior;
+
+    if (!can_vary(prior->value[id]))
+        return 0;
+    fit->rows[fit->n_rows++] = (struct mfu_fit_row){
+        .id = (enum mfu_coefficient)id, .value = fit->value[id], .sigma = kept ? sigma : prior->sigma[id],
+        .prior = prior->value[id], .prior_sigma = q->in->parameters[parameter].sigma > 0
+            ? q->in->parameters[parameter].sigma : prior->sigma[id], .kept = kept};
+    fit->n_kept += kept;
+    return 1;
+}
+
+static void list_rows(struct mfu_fit *fit, const struct problem *q)
+{
+    for (int id = 0; id < MFU_COEFFICIENT_COUNT; id++)
+        for (int k = 0; k < q->in->n_parameters; k++)
+            for (int m = 0; m < q->in->parameters[k].n_members; m++) {
+                double sigma = NAN;
+                bool kept = false;
+
+                if ((int)q->in->parameters[k].member[m] != id)
+                    continue;
+                for (int a = 0; a < q->p; a++)
+                    if (q->use[a] == k) {
+                        kept = true;
+                        sigma = sqrt(gsl_matrix_get(q->cov, (size_t)a, (size_t)a));
+                    }
+                m = MFU_FIT_MEMBERS;            /* a coefficient counts once */
+                if (fit->n_rows < MFU_COEFFICIENT_COUNT)
+                    add_row(fit, q, k, id, sigma, kept);
+            }
+}
+
+/* Errors over the points of one class (-1: all). */
+static struct mfu_fit_residuals sum_up(const struct mfu_fit_input *in, int kind, const double *before,
+                                       const double *after, double *scratch)
+{
+    struct mfu_fit_residuals s = {.name = kind < 0 ? "all" : in->classes[kind].name};
+
+    for (size_t i = 0; i < in->n_points; i++)
+        if (kind < 0 || in->points[i].kind == kind) {
+            double e = expm1(after[i]);
+
+            scratch[s.n++] = fabs(e);
+            s.mape += fabs(e);
+            s.bias += e;
+            s.before += fabs(expm1(before[i]));
+        }
+    s.mape /= (double)s.n;
+    s.bias /= (double)s.n;
+    s.before /= (double)s.n;
+    s.median = median(scratch, s.n);
+    s.spread = 1.4826 * s.median;
+    return s;
+}
+
+static void list_residuals(struct mfu_fit *fit, const struct problem *q, const double *before, double *scratch)
+{
+    for (int c = 0; c < q->in->n_classes && fit->n_classes < MFU_FIT_CLASSES; c++) {
+        struct mfu_fit_residuals s = sum_up(q->in, c, before, q->r, scratch);
+
+        if (s.n > 0)
+            fit->classes[fit->n_classes++] = s;
+    }
+    fit->all = sum_up(q->in, -1, before, q->r, scratch);
+}
+
+/* The error on points of a fold that the other folds predict. */
+static int hold_out(struct problem *q, struct mfu_fit *fit)
+{
+    size_t folds = q->n < FOLDS ? q->n : FOLDS;
+    double sum = 0, value[MFU_COEFFICIENT_COUNT], solution[MFU_COEFFICIENT_COUNT];
+    int status = GSL_SUCCESS;
+
+    if (q->n < 2 || q->in->without_held_out)
+        return status;
+    if (!(q->hidden = calloc(q->n, sizeof *q->hidden)))
+        return GSL_ENOMEM;
+    memcpy(solution, q->t, sizeof solution);
+    for (size_t f = 0; f < folds && status == GSL_SUCCESS; f++) {
+        for (size_t i = 0; i < q->n; i++)
+            q->hidden[i] = i % folds == f;
+        memcpy(q->t, solution, sizeof solution);
+        status = descend(q);
+        values_at(q, q->t, value);
+        for (size_t i = f; i < q->n; i += folds)
+            sum += fabs(expm1(residual(q->in, i, value)));
+    }
+    memcpy(q->t, solution, sizeof solution);
+    free(q->hidden);
+    q->hidden = NULL;
+    fit->mape_held_out = sum / (double)q->n;
+    return status;
+}
+
+static int solve(struct problem *q, struct mfu_fit *fit, double *scratch, double *before)
+{
+    int status, worst;
+
+    for (size_t i = 0; i < q->n; i++)
+        before[i] = q->r[i] = residual(q->in, i, q->in->prior->value);
+    find_spreads(q, true, scratch);
+    status = settle(q, ROUNDS, scratch);
+    while (status == GSL_SUCCESS && q->p > 0 && (worst = useless(q)) >= 0) {
+        drop(q, worst);
+        status = settle(q, 1, scratch);
+    }
+    if (status == GSL_SUCCESS && q->p == 0)     /* nothing was learnt */
+        memcpy(q->r, before, q->n * sizeof *before);
+    if (status != GSL_SUCCESS)
+        return status;
+    values_at(q, q->t, fit->value);
+    list_rows(fit, q);
+    list_residuals(fit, q, before, scratch);
+    return hold_out(q, fit);
+}
+
+static int check(const struct mfu_fit_input *in, struct mfu_error *err)
+{
+    if (in->n_points == 0)
+        return mfu_fail(err, MFU_EINPUT, "there is nothing to fit to");
+    if (in->n_parameters > MFU_COEFFICIENT_COUNT || in->n_classes > MFU_FIT_CLASSES)
+        return mfu_fail(err, MFU_EINPUT, "more parameters or classes than a fit has room for");
+    for (size_t i = 0; i < in->n_points; i++)
+        if (!(in->points[i].seconds > 0) || !isfinite(in->points[i].seconds) || in->points[i].kind < 0
+            || in->points[i].kind >= in->n_classes)
+            return mfu_fail(err, MFU_EINPUT, "measurement %zu is not a time", i + 1);
+    return 0;
+}
+
+int mfu_fit_coefficients(const struct mfu_fit_input *in, struct mfu_fit *fit, struct mfu_error *err)
+{
+    struct problem q = {.in = in, .n = in->n_points};
+    double *room;
+    int status;
+    gsl_error_handler_t *handler;
+
+    *fit = (struct mfu_fit){.mape_held_out = NAN};
+    if (check(in, err) < 0)
+        return -1;
+    for (int k = 0; k < in->n_parameters; k++)
+        if (find_range(&q, k))
+            q.use[q.p++] = k;
+    room = calloc(q.n * (size_t)(4 + q.p), sizeof *room);
+    if (!room)
+        return mfu_fail(err, MFU_ENOMEM, "memory is out");
+    q.s = room;
+    q.r = room + q.n;
+    q.j = room + 4 * q.n;
+    handler = gsl_set_error_handler_off();      /* it would end the program */
+    status = solve(&q, fit, room + 2 * q.n, room + 3 * q.n);
+    gsl_set_error_handler(handler);
+    if (q.cov)
+        gsl_matrix_free(q.cov);
+    free(q.hidden);
+    free(room);
+    return status == GSL_SUCCESS ? 0 : fail(in, status, err);
+}
+
+int mfu_fit_candidates(const struct mfu_fit_input *in, struct mfu_fit_parameter *parameters)
+{
+    double value[MFU_COEFFICIENT_COUNT];
+    int n = 0;
+
+    for (int id = 0; id < MFU_COEFFICIENT_COUNT; id++) {
+        bool matters = false;
+
+        memcpy(value, in->prior->value, sizeof value);
+        if (!can_vary(value[id]) || !(in->prior->sigma[id] > 0))
+            continue;
+        value[id] *= value[id] * 1.2 <= mfu_coefficient_rows[id].most ? 1.2 : 0.8;
+        for (size_t i = 0; i < in->n_points && !matters; i++)
+            matters = in->predict(in->context, i, value) != in->predict(in->context, i, in->prior->value);
+        if (matters)
+            parameters[n++] = (struct mfu_fit_parameter){.member = {(enum mfu_coefficient)id}, .n_members = 1};
+    }
+    return n;
+}

@@ -1,0 +1,94 @@
+#include <string.h>
+
+#include "repl/command.h"
+#include "repl/line.h"
+#include "repl/offers.h"
+#include "repl/sweeping.h"
+#include "repl/talk.h"
+#include "report/report.h"
+
+#define BEST 10
+
+/* What is searched when no keys are given: the discrete choices of software
+ * and batch that do not change what is trained. */
+static int usual_axes(struct mfu_sweep *s, struct mfu_error *err)
+{
+    static const char *const axes[][2] = {
+        {"batch", "1..512*2"}, {"accum", "1..512*2"}, {"runtime", "eager,compile"}, {"checkpoint", "none,selective,full"},
+        {"cuda_graphs", "off,on"}, {"optimizer", "adamw,adamw-foreach"}};
+
+    for (size_t i = 0; i < sizeof axes / sizeof axes[0]; i++)
+        if (mfu_axis_read(&s->axes[s->n_axes++], s->scenario, axes[i][0], axes[i][1], err) < 0)
+            return -1;
+    return 0;
+}
+
+static int read_goal(struct mfu_session *s, int argc, char **argv, struct mfu_sweep_words *w, int *from,
+                     struct mfu_error *err)
+{
+    bool maximize = strcmp(argv[1], "maximize") == 0;
+
+    w->sweep.scenario = &s->memory.now;
+    w->sweep.pareto = strcmp(argv[1], "pareto") == 0;
+    if (w->sweep.pareto) {              /* time against memory */
+        *from = 2;
+        return mfu_sweep_column(&w->sweep, "step_time_s/tokens_per_step", err) < 0
+            || mfu_sweep_column(&w->sweep, "smi_used_bytes", err) < 0 ? -1 : 0;
+    }
+    if (!(maximize || strcmp(argv[1], "minimize") == 0) || argc < 3)
+        return mfu_fail(err, MFU_EINPUT, "expected `maximize RESULT`, `minimize RESULT` or `pareto`");
+    w->sweep.maximize = maximize;
+    *from = 3;
+    return mfu_sweep_column(&w->sweep, argv[2], err);
+}
+
+static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
+{
+    static const char *const usual[] = {"step_time_s", "tokens_per_s", "mfu", "smi_used_bytes"};
+    struct mfu_sweep_words w = {.top = BEST};
+    struct mfu_sweep_result r = {0};
+    int from, status = read_goal(s, argc, argv, &w, &from, err);
+
+    if (status == 0)
+        status = mfu_sweep_words_read(s, from, argc, argv, &w, err);
+    if (status == 0 && w.sweep.n_axes == 0)
+        status = usual_axes(&w.sweep, err);
+    if (status == 0 && !w.sweep.where)
+        status = (w.sweep.where = mfu_question_compile(w.sweep.scenario, "fits", err)) ? 0 : -1;
+    for (size_t i = 0; status == 0 && !w.sweep.pareto && i < sizeof usual / sizeof usual[0] && w.sweep.n_columns < MFU_COLUMNS; i++)
+        if (strcmp(usual[i], argv[2]) != 0)
+            status = mfu_sweep_column(&w.sweep, usual[i], err);
+    w.sweep.keep = w.sweep.pareto ? 0 : (size_t)w.top;
+    w.sweep.stopped = s->interactive ? mfu_line_stopping : NULL;
+    if (status == 0)
+        status = mfu_sweep_run(&w.sweep, &r, err);
+    if (status == 0 && r.n_rows == 0 && !s->json)
+        status = mfu_fail(err, MFU_EINPUT, "none of %zu configurations satisfies the condition", r.evaluated);
+    if (status == 0 && s->json)
+        status = mfu_answer(s, mfu_json_sweep("search", &w.sweep, &r), err);
+    else if (status == 0)
+        mfu_text_sweep(s->out, &s->term, &w.sweep, &r, w.sweep.pareto ? 60 : (size_t)w.top);
+    mfu_sweep_result_free(&r);
+    mfu_sweep_clear(&w.sweep);
+    return status;
+}
+
+const struct mfu_command mfu_command_search = {
+    .name = "search",
+    .usage = "maximize RESULT ...",
+    .group = "plan",
+    .summary = "find the best settings",
+    .help =
+        "Plans every combination of some keys' values and shows the best.  Without\n"
+        "KEY=VALUES it varies micro-batch, accumulation, runtime, checkpointing, CUDA\n"
+        "graphs and the optimizer's form.  `where EXPR` is `fits` unless given;\n"
+        "`pareto` shows what nothing beats in both time per token and memory.\n"
+        "\n"
+        "    search maximize tokens_per_s where fits and tokens_per_step == 524288\n"
+        "    search minimize step_time_s over batch=1..64 accum=1..64 where batch*accum == 512\n"
+        "    search pareto batch=1..64*2 checkpoint=all",
+    .least_args = 1,
+    .most_args = -1,
+    .offer = {mfu_offer_results, mfu_offer_keys},
+    .run = run,
+};

@@ -1,0 +1,97 @@
+/*
+ * sweeping.c - reads axes, conditions and columns.
+ */
+#include "repl/sweeping.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/quantity.h"
+
+int mfu_sweep_column(struct mfu_sweep *s, const char *text, struct mfu_error *err)
+{
+    if (s->n_columns == MFU_COLUMNS)
+        return mfu_fail(err, MFU_EINPUT, "more than %d columns", MFU_COLUMNS);
+    s->columns[s->n_columns] = mfu_question_compile(s->scenario, text, err);
+    if (!s->columns[s->n_columns])
+        return mfu_within(err, "%s", text);
+    snprintf(s->column_names[s->n_columns], sizeof s->column_names[0], "%s", text);
+    s->n_columns++;
+    return 0;
+}
+
+static int read_columns(struct mfu_sweep *s, const char *text, struct mfu_error *err)
+{
+    char name[48];
+
+    for (const char *p = text; *p;) {
+        size_t n = strcspn(p, ",");
+
+        if (n == 0 || n >= sizeof name)
+            return mfu_fail(err, MFU_EINPUT, "columns: '%.60s': expected names such as step_time_s,mfu", text);
+        snprintf(name, sizeof name, "%.*s", (int)n, p);
+        if (mfu_sweep_column(s, name, err) < 0)
+            return -1;
+        p += n + (p[n] == ',');
+    }
+    return 0;
+}
+
+static bool is_word(const char *text)
+{
+    return strcmp(text, "where") == 0 || strcmp(text, "columns") == 0 || strcmp(text, "top") == 0 || strcmp(text, "threads") == 0
+        || strcmp(text, "over") == 0;
+}
+
+/* "where a and b": everything up to the next of our words, or an axis. */
+static int read_where(struct mfu_sweep *s, int *i, int argc, char **argv, struct mfu_error *err)
+{
+    char text[2048] = "";
+    size_t used = 0;
+
+    for (++*i; *i < argc && !is_word(argv[*i]); ++*i)
+        used += (size_t)snprintf(text + used, used < sizeof text ? sizeof text - used : 0, "%s%s", used ? " " : "", argv[*i]);
+    --*i;
+    if (used == 0 || used >= sizeof text)
+        return mfu_fail(err, MFU_EINPUT, "where: expected a condition such as fits and mfu > 40%%");
+    s->where = mfu_question_compile(s->scenario, text, err);
+    return s->where ? 0 : mfu_within(err, "where");
+}
+
+int mfu_sweep_words_read(struct mfu_session *session, int from, int argc, char **argv, struct mfu_sweep_words *w,
+                         struct mfu_error *err)
+{
+    struct mfu_sweep *s = &w->sweep;
+
+    s->scenario = &session->memory.now;
+    for (int i = from; i < argc; i++) {
+        const char *equals = strchr(argv[i], '=');
+
+        if (strcmp(argv[i], "where") == 0) {
+            if (read_where(s, &i, argc, argv, err) < 0)
+                return -1;
+        } else if (strcmp(argv[i], "columns") == 0 && i + 1 < argc) {
+            if (read_columns(s, argv[++i], err) < 0)
+                return -1;
+        } else if ((strcmp(argv[i], "top") == 0 || strcmp(argv[i], "threads") == 0) && i + 1 < argc) {
+            double *into = argv[i][1] == 'o' ? &w->top : &w->threads;
+
+            if (mfu_quantity_parse(argv[++i], MFU_COUNT, into, err) < 0 || *into < 1 || *into > 1e6)
+                return mfu_fail(err, MFU_EINPUT, "%s: '%.40s': expected a number such as 20", argv[i - 1], argv[i]);
+        } else if (strcmp(argv[i], "over") == 0) {
+            continue;
+        } else if (equals && equals > argv[i]) {
+            char key[64];
+
+            if (s->n_axes == MFU_AXES || (size_t)(equals - argv[i]) >= sizeof key)
+                return mfu_fail(err, MFU_EINPUT, "more than %d keys", MFU_AXES);
+            snprintf(key, sizeof key, "%.*s", (int)(equals - argv[i]), argv[i]);
+            if (mfu_axis_read(&s->axes[s->n_axes++], s->scenario, key, equals + 1, err) < 0)
+                return -1;
+        } else {
+            return mfu_fail(err, MFU_EINPUT, "'%.40s': expected KEY=VALUES, where, columns or top", argv[i]);
+        }
+    }
+    s->threads = (int)w->threads;
+    return 0;
+}

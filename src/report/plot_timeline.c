@@ -1,0 +1,247 @@
+/*
+ * plot_timeline.c - what the GPU does over one step.
+ *
+ * Time is cut into slices of equal length.  Above: the share of each slice in
+ * which kernels of a kind run; white is idle.  Below: how much of the peaks of
+ * arithmetic and memory they use meanwhile.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "answer/simulation.h"
+#include "base/error.h"
+#include "base/quantity.h"
+#include "report/cut.h"
+#include "report/gnuplot.h"
+#include "report/plot.h"
+
+#define SLICES 300
+
+enum group { PRODUCTS, ATTENTION, OTHERS, LOSS, UPDATES, GROUPS };
+
+static const struct { const char *name, *color; } groups[GROUPS] = {
+    [PRODUCTS] = {"matrix products", "#4477aa"}, [ATTENTION] = {"attention", "#aa3377"},
+    [OTHERS] = {"norms, pointwise, casts", "#ccbb44"}, [LOSS] = {"loss, embedding", "#ee6677"},
+    [UPDATES] = {"optimizer", "#228833"},
+};
+
+static enum group group_of(enum mfu_kind kind)
+{
+    switch (kind) {
+    case MFU_GEMM: return PRODUCTS;
+    case MFU_FUSED_ATTENTION: return ATTENTION;
+    case MFU_LOSS: case MFU_EMBEDDING: return LOSS;
+    case MFU_OPTIMIZER_STEP: return UPDATES;
+    default: return OTHERS;
+    }
+}
+
+struct slice {
+    double busy_s[GROUPS], communication_s, flops, bytes;
+};
+
+struct picture {
+    const struct mfu_plan *plan;
+    const struct mfu_timeline *line;
+    const struct mfu_program *program;
+    struct mfu_cut cut;
+    struct slice slices[SLICES];
+    double seconds, unit;       /* of all; what one unit of the axis is */
+    double communication_s;
+};
+
+/* The part of an event that lies in each slice. */
+static void spread(struct picture *g, const struct mfu_event *e)
+{
+    double from = mfu_cut_moment(&g->cut, e, e->start_s), to = mfu_cut_moment(&g->cut, e, e->end_s);
+    double width = g->seconds / SLICES;
+
+    if (!(to > from))
+        return;
+    for (int i = (int)(from / width); i < SLICES && i * width < to; i++) {
+        double inside = fmin(to, (i + 1) * width) - fmax(from, i * width), share = inside / (to - from);
+
+        if (inside <= 0)
+            continue;
+        if (e->launch < 0) {
+            g->slices[i].communication_s += inside;
+            g->communication_s += inside;
+        } else {
+            const struct mfu_kernel *k = &g->program->launches[e->launch].kernel;
+
+            g->slices[i].busy_s[group_of(k->kind)] += inside;
+            g->slices[i].bytes += share * (k->read_bytes + k->write_bytes);
+            if (k->kind == MFU_GEMM || k->kind == MFU_FUSED_ATTENTION)
+                g->slices[i].flops += share * k->flops;
+        }
+    }
+}
+
+static void collect(struct picture *g)
+{
+    for (size_t i = 0; i < g->line->n_events; i++)
+        g->seconds = fmax(g->seconds, mfu_cut_moment(&g->cut, &g->line->events[i], g->line->events[i].end_s));
+    for (size_t i = 0; i < g->line->n_events; i++)
+        spread(g, &g->line->events[i]);
+    g->unit = g->seconds < 2 ? 1e-3 : 1;
+}
+
+/* Slices as steps: begin, sums of the groups, communication, rates. */
+static void put_data(FILE *out, const struct picture *g)
+{
+    double width = g->seconds / SLICES;
+
+    fputs("$slices << EOD\n", out);
+    for (int i = 0; i <= SLICES; i++) {
+        const struct slice *s = &g->slices[i < SLICES ? i : SLICES - 1];
+        double sum = 0;
+
+        fprintf(out, "%.6g", i * width / g->unit);
+        for (int k = 0; k < GROUPS; k++) {
+            sum += s->busy_s[k];
+            fprintf(out, " %.4f", fmin(100 * sum / width, 100));
+        }
+        fprintf(out, " %.4f %.4f %.4f\n", fmin(100 * s->communication_s / width, 100),
+                fmin(100 * s->flops / width / g->plan->mfu.peak_flops, 100),
+                fmin(100 * s->bytes / width / g->plan->machine.bandwidth_bytes_s, 100));
+    }
+    fputs("EOD\n", out);
+}
+
+static void put_boundary(FILE *out, const struct picture *g, double from_s, double to_s, const char *name, bool first)
+{
+    if (!first)
+        fprintf(out, "set arrow from first %.6g,graph 0 to first %.6g,graph 1.03 nohead linecolor '" MFU_INK_FAINT
+                "' linewidth 1 dashtype 3 front\n", from_s / g->unit, from_s / g->unit);
+    fputs("set label ", out);
+    mfu_gnuplot_text(out, name);
+    fprintf(out, " at first %.6g,graph 1.055 center textcolor '" MFU_INK "'\n", (from_s + to_s) / 2 / g->unit);
+}
+
+/* Stretches of a phase, named if there is room. */
+static void put_phases(FILE *out, const struct picture *g)
+{
+    const struct mfu_event *first = NULL, *last = NULL;
+    bool none = true, several = g->plan->config.accum > 1;
+
+    for (size_t i = 0; i <= g->line->n_events; i++) {
+        const struct mfu_event *e = i < g->line->n_events ? &g->line->events[i] : NULL;
+        enum mfu_phase phase = first ? g->program->launches[first->launch].phase : MFU_FORWARD;
+
+        if (e && e->launch < 0)
+            continue;
+        if (first && (!e || e->micro_step != first->micro_step || g->program->launches[e->launch].phase != phase)) {
+            double from = mfu_cut_moment(&g->cut, first, first->start_s), to = mfu_cut_moment(&g->cut, last, last->end_s);
+            double share = (to - from) / g->seconds;
+            char name[64];
+
+            if (several && phase != MFU_OPTIMIZER_PHASE && share > 0.12)
+                snprintf(name, sizeof name, "%s %d", mfu_phase_names[phase], first->micro_step + 1);
+            else
+                snprintf(name, sizeof name, "%s", share > 0.08 ? mfu_phase_names[phase]
+                         : phase == MFU_OPTIMIZER_PHASE ? "opt" : share > 0.035 ? (phase == MFU_FORWARD ? "fwd" : "bwd") : "");
+            put_boundary(out, g, from, to, name, none);
+            none = false;
+            first = NULL;
+        }
+        first = first ? first : e;
+        last = e;
+    }
+}
+
+static void put_legend(FILE *out, const char *text, const char *color, double y, bool line)
+{
+    if (line)
+        fprintf(out, "set arrow from screen 0.775,%g to screen 0.795,%g nohead linecolor '%s' linewidth 3\n", y, y, color);
+    else
+        fprintf(out, "set object rectangle from screen 0.776,%g to screen 0.794,%g fillcolor rgb '%s' fillstyle solid noborder\n",
+                y - 0.013, y + 0.015, color);
+    fputs("set label ", out);
+    mfu_gnuplot_text(out, text);
+    fprintf(out, " at screen 0.803,%g left textcolor '" MFU_INK "'\n", y);
+}
+
+#define TENSOR_COLOR "#4477aa"
+#define DRAM_COLOR "#cc6677"
+#define LINK_COLOR "#222222"
+
+static void upper(FILE *out, const struct picture *g)
+{
+    double y = 0.80, busy_s[GROUPS] = {0}, sum = 0;
+    char text[96];
+
+    for (int i = 0; i < SLICES; i++)
+        for (int k = 0; k < GROUPS; k++)
+            busy_s[k] += g->slices[i].busy_s[k];
+    for (int k = 0; k < GROUPS; k++)
+        sum += busy_s[k];
+    for (int k = GROUPS - 1; k >= 0; k--)
+        if (busy_s[k] > 0) {
+            snprintf(text, sizeof text, "%s %.0f %%", groups[k].name, 100 * busy_s[k] / g->seconds);
+            put_legend(out, text, groups[k].color, y, false);
+            y -= 0.055;
+        }
+    if (g->communication_s > 0) {
+        put_legend(out, "communication, beside", LINK_COLOR, y, true);
+        y -= 0.055;
+    }
+    snprintf(text, sizeof text, "idle %.1f %%", 100 * fmax(1 - sum / g->seconds, 0));
+    fputs("set label ", out);
+    mfu_gnuplot_text(out, text);
+    fprintf(out, " at screen 0.803,%g left textcolor '" MFU_INK_FAINT "'\n", y);
+    fputs("set tmargin at screen 0.815\nset bmargin at screen 0.42\nset ylabel 'kernels run, %' textcolor '" MFU_INK "'\n"
+          "set format x ''\nunset xlabel\n", out);
+    put_phases(out, g);
+    fputs("plot ", out);
+    for (int k = GROUPS - 1; k >= 0; k--)
+        fprintf(out, "$slices using 1:%d with fillsteps linecolor rgb '%s', \\\n     ", k + 2, groups[k].color);
+    fprintf(out, "$slices using 1:%s with steps linecolor rgb '" LINK_COLOR "' linewidth 2\n",
+            g->communication_s > 0 ? "7" : "(NaN)");
+    fputs("unset label\nunset object\nunset arrow\n", out);
+}
+
+static void lower(FILE *out, const struct picture *g)
+{
+    char text[160], peak[MFU_QUANTITY_MAX];
+
+    put_legend(out, "tensor arithmetic", TENSOR_COLOR, 0.335, true);
+    snprintf(text, sizeof text, "of %s", mfu_quantity_format(peak, g->plan->mfu.peak_flops, MFU_FLOP_PER_S));
+    fprintf(out, "set label '%s' at screen 0.803,0.295 left textcolor '" MFU_INK_FAINT "'\n", text);
+    put_legend(out, "memory traffic", DRAM_COLOR, 0.235, true);
+    snprintf(text, sizeof text, "of %s", mfu_quantity_format(peak, g->plan->machine.bandwidth_bytes_s, MFU_BYTES_PER_S));
+    fprintf(out, "set label '%s' at screen 0.803,0.195 left textcolor '" MFU_INK_FAINT "'\n", text);
+    fprintf(out, "set label 'MFU of the step %.1f %%' at screen 0.803,0.135 left textcolor '" MFU_INK "'\n", 100 * g->plan->mfu.mfu);
+    fputs("set tmargin at screen 0.375\nset bmargin at screen 0.115\nset ylabel 'of the peak, %' textcolor '" MFU_INK "'\n"
+          "set format x '%g'\n", out);
+    fprintf(out, "set xlabel 'time, %s%s' textcolor '" MFU_INK "'\n", g->unit < 1 ? "ms" : "s",
+            g->cut.left_out > 0 ? " (equal micro-steps in the middle left out)" : "");
+    fputs("plot $slices using 1:8 with fillsteps linecolor rgb '#b9cbe0', \\\n"
+          "     $slices using 1:8 with steps linecolor rgb '" TENSOR_COLOR "' linewidth 1.5, \\\n"
+          "     $slices using 1:9 with steps linecolor rgb '" DRAM_COLOR "' linewidth 1.5\n", out);
+}
+
+static int script(FILE *out, const struct mfu_plan *p, const struct mfu_simulation *s, struct mfu_error *err)
+{
+    struct picture *g = calloc(1, sizeof *g);
+
+    if (!g)
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
+    g->plan = p;
+    g->line = &s->timeline;
+    g->program = mfu_simulation_program(s);
+    g->cut = mfu_cut_find(g->line);
+    collect(g);
+    put_data(out, g);
+    fputs("set multiplot\n", out);
+    mfu_plot_title(out, p, "What the GPU does over one step");
+    fprintf(out, "set lmargin at screen 0.075\nset rmargin at screen 0.755\nunset key\nset grid noxtics ytics front\n"
+            "set xrange [0:%.6g]\nset yrange [0:100]\nset ytics 25\n", g->seconds / g->unit);
+    upper(out, g);
+    lower(out, g);
+    fputs("unset multiplot\n", out);
+    free(g);
+    return 0;
+}
+
+const struct mfu_plot mfu_plot_timeline = {
+    .name = "timeline", .summary = "what the GPU does over one step", .simulated = true, .script = script};

@@ -1,0 +1,89 @@
+/*
+ * text_sweep.c - rows of a sweep or search, with a small curve of each column.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/report.h"
+#include "report/text.h"
+
+/* A value of an axis: a choice by its name, else a number. */
+static void axis_value(const struct mfu_axis *a, double value, char *buf, size_t size)
+{
+    char text[MFU_QUANTITY_MAX];
+
+    if (a->key.kind == MFU_KEY_SETTING && mfu_settings[a->key.id].choices)
+        snprintf(buf, size, "%s", mfu_settings[a->key.id].choices[(int)value]);
+    else
+        snprintf(buf, size, "%s", mfu_quantity_format(text, value, a->key.kind == MFU_KEY_SETTING ? mfu_settings[a->key.id].dim
+                                                      : a->key.kind == MFU_KEY_COEFFICIENT ? mfu_coefficient_rows[a->key.id].dim : MFU_COUNT));
+}
+
+static const char *column_value(const struct mfu_sweep *s, size_t c, double value, char buf[MFU_QUANTITY_MAX])
+{
+    if (strcmp(s->column_names[c], "fits") == 0)
+        return value > 0 ? "yes" : "no";
+    return mfu_quantity_format(buf, value, mfu_question_dim(s->columns[c]));
+}
+
+/* A column over the rows, eight heights, at most `cells` wide. */
+static void sparkline(FILE *out, const struct mfu_term *t, const struct mfu_sweep_result *r, size_t c, int cells)
+{
+    static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    static const char ascii[] = "_.-=+*#@";
+    double low = INFINITY, high = -INFINITY;
+    size_t n = r->n_rows < (size_t)cells ? r->n_rows : (size_t)cells;
+
+    for (size_t i = 0; i < r->n_rows; i++) {
+        low = fmin(low, r->rows[i].columns[c]);
+        high = fmax(high, r->rows[i].columns[c]);
+    }
+    for (size_t i = 0; i < n; i++) {
+        double x = r->rows[i * r->n_rows / n].columns[c];
+        int level = high > low && isfinite(x) ? (int)(7.999 * (x - low) / (high - low)) : 0;
+
+        if (t->utf8)
+            fputs(blocks[level], out);
+        else
+            fputc(ascii[level], out);
+    }
+}
+
+void mfu_text_sweep(FILE *out, const struct mfu_term *t, const struct mfu_sweep *s, const struct mfu_sweep_result *r, size_t most)
+{
+    struct mfu_column columns[MFU_TABLE_COLUMNS];
+    struct mfu_table table = {.columns = columns};
+    size_t shown = r->n_rows < most ? r->n_rows : most;
+
+    for (size_t i = 0; i < s->n_axes && table.n_columns < MFU_TABLE_COLUMNS; i++)
+        columns[table.n_columns++] = (struct mfu_column){.title = s->axes[i].name};
+    for (size_t c = 0; c < s->n_columns && table.n_columns < MFU_TABLE_COLUMNS; c++)
+        columns[table.n_columns++] = (struct mfu_column){.title = s->column_names[c], .rank = (int)c};
+    for (size_t i = 0; i < shown; i++) {
+        char text[48];
+
+        for (size_t a = 0; a < s->n_axes && a < MFU_TABLE_COLUMNS; a++) {
+            axis_value(&s->axes[a], mfu_sweep_value(s, r->rows[i].combination, a), text, sizeof text);
+            mfu_table_cell(&table, "%s", text);
+        }
+        for (size_t c = 0; c < s->n_columns && s->n_axes + c < MFU_TABLE_COLUMNS; c++)
+            mfu_table_cell(&table, "%s", column_value(s, c, r->rows[i].columns[c], text));
+    }
+    mfu_table_print(out, t, &table, 0);
+    mfu_table_free(&table);
+    for (size_t c = 0; !s->keep && !s->pareto && r->n_rows >= 4 && c < s->n_columns; c++) {
+        fprintf(out, "%-22s ", s->column_names[c]);
+        sparkline(out, t, r, c, mfu_text_columns(t) - 24);
+        fputc('\n', out);
+    }
+    if (shown < r->n_rows)
+        fprintf(out, "%zu more rows; --json or `top N` shows them\n", r->n_rows - shown);
+    fprintf(out, "%zu configurations planned", r->evaluated);
+    if (r->excluded)
+        fprintf(out, ", %zu of them excluded by `where`", r->excluded);
+    if (r->refused)
+        fprintf(out, ", %zu refused as contradictory", r->refused);
+    fputs(r->complete ? "\n" : "; stopped early: the best so far\n", out);
+}
