@@ -256,27 +256,22 @@ static int measure_sustained(struct mfu_bench *b, const struct row *r, double *v
 {
     const double start = now_s();
     struct mfu_sensors before = {0};
-    size_t n_before = 0;        /* values of the window before, at the front */
 
     for (;;) {
-        double window = now_s();
-        size_t n = n_before;
+        const double window = now_s();
+        size_t n = 0;
 
         do {
             if (time_row(b, r, &value[n]) < 0)
                 return -1;
-            n += n + 1 < REPEATS;
-        } while (now_s() < window + WINDOW_S);
-        if (n == n_before)
-            n++;                /* the buffer is full: the last slot counts */
+            n++;
+        } while (n < REPEATS && now_s() < window + WINDOW_S);
         summarise(value, n, t);
         if (read_sensors(b, r, t->seconds, &t->sensors) < 0)
             return -1;
-        if (now_s() > start + SETTLE_MOST_S
-            || (now_s() > start + SETTLE_LEAST_S && settled(before, t->sensors)))
+        if (now_s() > start + SETTLE_MOST_S || (now_s() > start + SETTLE_LEAST_S && settled(before, t->sensors)))
             break;
         before = t->sensors;
-        n_before = n < REPEATS / 2 ? n : REPEATS / 2;
     }
     t->sustained = true;
     return 0;

@@ -17,7 +17,7 @@
  *     median) is below 1 % or the time is up; the median is the result.
  *   - Sustained: repeats for at least 5 s, on until clock and power of two
  *     consecutive seconds agree within 1 %, at most 15 s; the result is the
- *     median of the last two seconds.
+ *     median of the last second.
  *   - Clock, power and temperature are read through NVML while the GPU works.
  */
 #ifndef MFU_BENCH_H
@@ -77,7 +77,6 @@ struct mfu_bench {
 
     char *room;                 /* device memory that points share out */
     size_t room_size, room_used;
-    float *random_host;         /* for CPU references; see mfu_bench_random */
 
     const char *probe;          /* which is running */
     char **samples;             /* finished lines of YAML */

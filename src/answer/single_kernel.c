@@ -218,9 +218,13 @@ static void name(const struct study *s, struct mfu_single_kernel *out)
     snprintf(out->row.name, sizeof out->row.name, "%s%s", mfu_studies[r->study].name, s->backward ? ".grad" : "");
 }
 
+/* As a plan takes it (answer/plan.c): where no device report of this card is
+ * known, what is on the box without the driver's usual reserve. */
 static double capacity(const struct mfu_gpu *g)
 {
-    return g->capacity_bytes > 0 ? g->capacity_bytes : g->smi_total_bytes;
+    double total = g->smi_total_bytes > 0 ? g->smi_total_bytes : g->size_bytes * 0x1p30 / 1e9 * 0.98;
+
+    return g->capacity_bytes > 0 ? g->capacity_bytes : total - fmax(300 * 0x1p20, 0.025 * total);
 }
 
 static double board_w(const struct mfu_scenario *s)

@@ -43,6 +43,7 @@ struct problem {
     double lo[MFU_COEFFICIENT_COUNT], hi[MFU_COEFFICIENT_COUNT], sigma[MFU_COEFFICIENT_COUNT];
     double t[MFU_COEFFICIENT_COUNT];    /* the solution, by in->parameters */
     double *s;                  /* spread of each point */
+    double *a;                  /* its weight beside others of its class */
     bool *hidden;               /* left out of this fit; NULL: none */
     gsl_matrix *cov;            /* of t, p x p */
     double *j;                  /* d log(prediction) / dt, n x p */
@@ -167,7 +168,7 @@ static int loss(const gsl_vector *u, void *context, gsl_vector *f)
     take(q, u, t);
     values_at(q, t, value);
     for (size_t i = 0; i < q->n; i++)
-        gsl_vector_set(f, i, is_hidden(q, i) ? 0 : robust(residual(q->in, i, value) / q->s[i]));
+        gsl_vector_set(f, i, is_hidden(q, i) ? 0 : q->a[i] * robust(residual(q->in, i, value) / q->s[i]));
     for (int k = 0; k < q->p; k++)
         gsl_vector_set(f, q->n + (size_t)k, t[q->use[k]] / q->sigma[q->use[k]]);
     return GSL_SUCCESS;
@@ -206,7 +207,7 @@ static int derivatives(const gsl_vector *u, void *context, gsl_matrix *out)
         double by_u = slope(q, q->use[k], gsl_vector_get(u, (size_t)k));
 
         for (size_t i = 0; i < q->n; i++)
-            gsl_matrix_set(out, i, (size_t)k, robust_slope(q->r[i] / q->s[i]) / q->s[i]
+            gsl_matrix_set(out, i, (size_t)k, q->a[i] * robust_slope(q->r[i] / q->s[i]) / q->s[i]
                            * q->j[i * (size_t)q->p + (size_t)k] * by_u);
         gsl_matrix_set(out, q->n + (size_t)k, (size_t)k, by_u / q->sigma[q->use[k]]);
     }
@@ -284,10 +285,13 @@ static void find_spreads(struct problem *q, bool first, double *scratch)
         }
         s = fmax(s, LEAST_SPREAD);
         for (size_t i = 0; i < q->n; i++)
-            if (q->in->points[i].kind == c)
+            if (q->in->points[i].kind == c) {
+                double own = fmax(s, q->in->points[i].spread);
+
                 /* What n points share counts once, not n times. */
-                q->s[i] = sqrt(pow(fmax(s, q->in->points[i].spread), 2)
-                               + (double)n * kind->systematic * kind->systematic);
+                q->s[i] = own;
+                q->a[i] = own / sqrt(own * own + (double)n * kind->systematic * kind->systematic);
+            }
     }
 }
 
@@ -297,7 +301,7 @@ static double weight(const struct problem *q, size_t i)
 {
     double r = q->r[i] / q->s[i];
 
-    return is_hidden(q, i) ? 0 : 1 / (1 + r * r / (CAUCHY * CAUCHY)) / (q->s[i] * q->s[i]);
+    return is_hidden(q, i) ? 0 : q->a[i] * q->a[i] / (1 + r * r / (CAUCHY * CAUCHY)) / (q->s[i] * q->s[i]);
 }
 
 /* The inverse of J' W J + 1/sigma^2, over the parameters that are not `without`
@@ -365,7 +369,7 @@ static double unseen_loss(const struct problem *q, int without, gsl_matrix *cov)
                 leverage += w * row[a] * row[b] * gsl_matrix_get(cov, (size_t)a, (size_t)b);
         }
         r /= q->s[i] * (1 - fmin(leverage, 0.99));
-        sum += CAUCHY * CAUCHY * log1p(r * r / (CAUCHY * CAUCHY));
+        sum += q->a[i] * q->a[i] * CAUCHY * CAUCHY * log1p(r * r / (CAUCHY * CAUCHY));
     }
     return sum;
 }
@@ -589,14 +593,15 @@ int mfu_fit_coefficients(const struct mfu_fit_input *in, struct mfu_fit *fit, st
     for (int k = 0; k < in->n_parameters; k++)
         if (find_range(&q, k))
             q.use[q.p++] = k;
-    room = calloc(q.n * (size_t)(4 + q.p), sizeof *room);
+    room = calloc(q.n * (size_t)(5 + q.p), sizeof *room);
     if (!room)
         return mfu_fail(err, MFU_ENOMEM, "memory is out");
     q.s = room;
-    q.r = room + q.n;
-    q.j = room + 4 * q.n;
+    q.a = room + q.n;
+    q.r = room + 2 * q.n;
+    q.j = room + 5 * q.n;
     handler = gsl_set_error_handler_off();      /* it would end the program */
-    status = solve(&q, fit, room + 2 * q.n, room + 3 * q.n);
+    status = solve(&q, fit, room + 3 * q.n, room + 4 * q.n);
     gsl_set_error_handler(handler);
     if (q.cov)
         gsl_matrix_free(q.cov);

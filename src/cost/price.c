@@ -57,6 +57,17 @@ static void settle(const struct mfu_kernel *k, struct mfu_price *p)
         : k->kind == MFU_GEMM && p->waves < LATENCY_WAVES ? MFU_BOUND_LATENCY : MFU_BOUND_COMPUTE;
 }
 
+/* Later passes over a row find it in L2 if the rows in flight fit there: two
+ * blocks of 1024 threads on every SM, a row each. */
+static double reread_seconds(const struct mfu_machine *m, const struct mfu_kernel *k)
+{
+    double row_bytes = k->read_bytes / fmax(k->m, 1);
+
+    if (k->reread_bytes <= 0)
+        return 0;
+    return k->reread_bytes / (2 * m->sms * row_bytes <= m->l2_bytes ? m->l2_bytes_s : m->c[k->traffic] * m->bandwidth_bytes_s);
+}
+
 void mfu_price_kernel(const struct mfu_machine *m, const struct mfu_kernel *k, double hot_bytes,
                       double absorbed_bytes, struct mfu_tilings *tilings, struct mfu_price *p)
 {
@@ -78,7 +89,7 @@ void mfu_price_kernel(const struct mfu_machine *m, const struct mfu_kernel *k, d
             p->compute_s = k->flops / (VECTOR_SHARE * m->peak_flops[MFU_PEAK_FP32]);
     }
     p->memory_s = fmax(k->read_bytes + k->write_bytes - inside_bytes, 0) / (m->c[k->traffic] * m->bandwidth_bytes_s)
-        + inside_bytes / m->l2_bytes_s;
+        + inside_bytes / m->l2_bytes_s + reread_seconds(m, k);
     settle(k, p);
 }
 

@@ -159,6 +159,7 @@ void mfu_emit(struct mfu_step *s, const struct mfu_emission *e, int n_in, const 
         times = strcmp(s->nodes[s->node].op->primitive->name, "linear") ? mfu_chunks(s, &s->nodes[s->node]) : 1;
     l->kernel = mfu_kernel_stream(e->kind, e->traffic, rows, columns, times * e->flops, times * read,
                                   times * write);
+    l->kernel.reread_bytes = times * e->reread_bytes;
     l->kernel.launches = times * (e->launches > 0 ? e->launches : 1);
     l->kernel.cold = e->fusion == MFU_PARAMETER || e->kind == MFU_EMBEDDING;
     l->fusion = e->fusion;

@@ -282,7 +282,7 @@ static void close_group(struct fusion *f)
     f->n_groups++;
     merged = f->p->launches[g->members[g->n - 1]];
     merged.n_in = merged.n_out = 0;
-    merged.kernel.flops = merged.gradient_elements = 0;
+    merged.kernel.flops = merged.kernel.reread_bytes = merged.gradient_elements = 0;
     merged.kernel.launches = 1;
     merged.temporary_bytes = 0;
     for (int i = 0; i < g->n; i++) {
@@ -291,7 +291,10 @@ static void close_group(struct fusion *f)
         for (int k = 0; k < l->n_in; k++)
             add_source(f, l->in[k], id, sources, &n_sources, 0);
         if (l->n_in == 0 || f->p->views[l->in[0]].producer < 0 || f->group_of[f->p->views[l->in[0]].producer] != id)
-            read += l->extra_read_bytes;        /* another pass over what comes from outside */
+        {
+            read += l->extra_read_bytes;
+            merged.kernel.reread_bytes += l->kernel.reread_bytes / 2;   /* maximum and sum in one pass */
+        }
         merged.kernel.flops += l->kernel.flops;
         merged.gradient_elements += l->gradient_elements;
         if (l->fusion == MFU_ROW || f->p->launches[g->members[main]].fusion != MFU_ROW)

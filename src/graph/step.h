@@ -106,6 +106,7 @@ struct mfu_emission {
     enum mfu_fusion fusion;
     double flops;
     double extra_read_bytes, temporary_bytes;
+    double reread_bytes;        /* later passes over rows that were read once */
     double launches;            /* 0: one */
     bool random, cast;
 };

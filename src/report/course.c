@@ -126,8 +126,21 @@ static int by_address(const void *a, const void *b, void *lives)
     return (x->born_sample > y->born_sample) - (x->born_sample < y->born_sample);
 }
 
+/* Where the backward pass of the next micro-step begins: the logits of the one
+ * before are gone. */
+static int next_backward(const struct mfu_course *c, int sample)
+{
+    int micro = sample < (int)c->n ? c->points[sample < 0 ? 0 : sample].micro_step : -1;
+
+    for (int k = 0; k < c->n_spans && micro >= 0; k++)
+        if (c->spans[k].micro_step == micro + 1 && c->spans[k].phase == MFU_BACKWARD)
+            return (int)c->spans[k].first;
+    return (int)c->n;
+}
+
 /* Tensors that outlive their micro-step have no recorded end: gradients go with
- * the optimizer step, the others when something takes their place. */
+ * the optimizer step, the others with the next forward pass, and at the latest
+ * when something takes their place. */
 static int find_deaths(struct mfu_course *c, const struct mfu_replay *r)
 {
     int *order = malloc((r->n_lives + 1) * sizeof *order);
@@ -139,7 +152,8 @@ static int find_deaths(struct mfu_course *c, const struct mfu_replay *r)
 
         order[i] = (int)i;
         c->died[i] = x->died_sample >= 0 ? x->died_sample
-            : x->part == MFU_PART_GRADIENTS && c->n > 0 && c->points[c->n - 1].launch < 0 ? (int)c->n - 1 : (int)c->n;
+            : x->part == MFU_PART_GRADIENTS && c->n > 0 && c->points[c->n - 1].launch < 0 ? (int)c->n - 1
+            : x->part == MFU_PART_GRADIENTS ? (int)c->n : next_backward(c, x->born_sample);
     }
     qsort_r(order, r->n_lives, sizeof *order, by_address, r->lives);
     for (size_t i = 0; i < r->n_lives; i++) {
@@ -166,8 +180,39 @@ static int find_deaths(struct mfu_course *c, const struct mfu_replay *r)
     return 0;
 }
 
-/* Parts of what is alive, with what is there all the time; the rest are
- * temporaries of the launch. */
+/* What the step before left behind (its logits) until the first forward pass
+ * is through: beyond all that is known there, and not later. */
+static void set_remains(struct mfu_course *c)
+{
+    double rest[2] = {INFINITY, INFINITY}, remains;
+
+    for (size_t i = 0; i < c->n; i++) {
+        double *least = &rest[i > c->spans[0].last], sum = 0;
+
+        for (int k = 0; k < MFU_PART_COUNT; k++)
+            sum += c->points[i].parts[k];
+        *least = fmin(*least, c->points[i].allocated - sum);
+    }
+    remains = rest[0] - fmax(rest[1], 0);
+    for (size_t i = 0; isfinite(remains) && remains > 0 && i <= c->spans[0].last; i++)
+        c->points[i].parts[MFU_PART_LOGITS_LOSS] += remains;
+}
+
+/* What is left over are temporaries of the launch. */
+static void set_rest(struct mfu_course_point *x)
+{
+    double sum = 0;
+
+    for (int k = 0; k < MFU_PART_COUNT; k++)
+        sum += x->parts[k];
+    if (sum <= x->allocated)
+        x->parts[MFU_PART_WORKSPACE] += x->allocated - sum;
+    else                        /* a few bytes that rounding makes */
+        for (int k = 0; k < MFU_PART_COUNT; k++)
+            x->parts[k] *= x->allocated / sum;
+}
+
+/* Parts of what is alive, with what is there all the time. */
 static int set_parts(struct mfu_course *c, const struct mfu_simulation *s)
 {
     const struct mfu_replay *r = &s->replay;
@@ -186,20 +231,14 @@ static int set_parts(struct mfu_course *c, const struct mfu_simulation *s)
         change[c->died[i]][x->part] -= bytes;
     }
     for (size_t i = 0; i < c->n; i++) {
-        struct mfu_course_point *x = &c->points[i];
-        double sum = 0;
-
         for (int k = 0; k < MFU_PART_COUNT; k++) {
             now[k] += change[i][k];
-            x->parts[k] = fmax(now[k], 0);
-            sum += x->parts[k];
+            c->points[i].parts[k] = fmax(now[k], 0);
         }
-        if (sum <= x->allocated)
-            x->parts[MFU_PART_WORKSPACE] += x->allocated - sum;
-        else                    /* a few bytes that rounding makes */
-            for (int k = 0; k < MFU_PART_COUNT; k++)
-                x->parts[k] *= x->allocated / sum;
     }
+    set_remains(c);
+    for (size_t i = 0; i < c->n; i++)
+        set_rest(&c->points[i]);
     free(change);
     return 0;
 }

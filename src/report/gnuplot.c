@@ -26,15 +26,21 @@ const char *const mfu_part_colors[] = {
     [MFU_PART_WORKSPACE] = "#999933", [MFU_PART_COMMUNICATION] = "#aa4499", [MFU_PART_OTHER] = "#882255",
 };
 
+const char *mfu_part_title(int part)
+{
+    return part == MFU_PART_WEIGHT_CASTS ? "weight casts" : part == MFU_PART_LOGITS_LOSS ? "logits, loss" : mfu_part_names[part];
+}
+
 #define STRING(x) #x
 #define VALUE(x) STRING(x)
 #define FONT "font 'DejaVu Sans," VALUE(MFU_PICTURE_FONT) "'"
 
+/* gnuplot takes a point of a PNG for 4/3 pixels, and one of an SVG for one. */
 static const struct { const char *ending, *terminal; } forms[] = {
     {".svg", "svg size " VALUE(MFU_PICTURE_WIDTH) "," VALUE(MFU_PICTURE_HEIGHT) " dynamic " FONT
              " background '#ffffff' noenhanced"},
     {".png", "pngcairo size 2*" VALUE(MFU_PICTURE_WIDTH) ",2*" VALUE(MFU_PICTURE_HEIGHT) " " FONT
-             " fontscale 2 linewidth 2 pointscale 2 background '#ffffff' noenhanced"},
+             " fontscale 1.5 linewidth 2 pointscale 2 background '#ffffff' noenhanced"},
     {".pdf", "pdfcairo size " VALUE(MFU_PICTURE_WIDTH) "./72," VALUE(MFU_PICTURE_HEIGHT) "./72 " FONT
              " background '#ffffff' noenhanced"},
 };

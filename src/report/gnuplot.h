@@ -18,10 +18,10 @@
 
 #include "report/whole_file.h"
 
-/* Size of every picture, in points; PNGs have two pixels for each. */
-#define MFU_PICTURE_WIDTH 1100
-#define MFU_PICTURE_HEIGHT 680
-#define MFU_PICTURE_FONT 14     /* points of the labels */
+/* Size of every picture in units of an SVG; PNGs have two pixels for each. */
+#define MFU_PICTURE_WIDTH 1000
+#define MFU_PICTURE_HEIGHT 620
+#define MFU_PICTURE_FONT 14     /* height of the labels */
 
 struct mfu_gnuplot {
     FILE *script;               /* what to draw: write here */
@@ -39,6 +39,9 @@ void mfu_gnuplot_drop(struct mfu_gnuplot *);
 
 /* Text within single quotes of a script; labels know no markup. */
 void mfu_gnuplot_text(FILE *, const char *text);
+
+/* A part's name for people: "logits, loss". */
+const char *mfu_part_title(int part);
 
 /* Colours that can be told apart without red and green (Paul Tol's). */
 extern const char *const mfu_part_colors[];     /* by enum mfu_part */

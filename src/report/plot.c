@@ -24,7 +24,7 @@ void mfu_plot_title(FILE *out, const struct mfu_plan *p, const char *title)
              mfu_setting_format(seq, MFU_S_RUNTIME, c->setting[MFU_S_RUNTIME]));
     fputs("set label 1001 ", out);
     mfu_gnuplot_text(out, title);
-    fputs(" at screen 0.03,0.955 left font ',19' textcolor '" MFU_INK "'\nset label 1002 ", out);
+    fputs(" at screen 0.03,0.952 left font ',20' textcolor '" MFU_INK "'\nset label 1002 ", out);
     mfu_gnuplot_text(out, text);
-    fputs(" at screen 0.03,0.905 left textcolor '" MFU_INK_FAINT "'\n", out);
+    fputs(" at screen 0.03,0.902 left textcolor '" MFU_INK_FAINT "'\n", out);
 }

@@ -93,9 +93,8 @@ static void put_line(FILE *out, const char *text, double level, const struct sca
 static void put_legend(FILE *out, const struct mfu_course *c, size_t peak)
 {
     double y = 0.80;
-    char text[96];
 
-    fprintf(out, "set label 'at the peak: %s' at screen 0.785,%g left textcolor '" MFU_INK "'\n",
+    fprintf(out, "set label 'at the peak: %s' at screen 0.762,%g left textcolor '" MFU_INK "'\n",
             Q(c->points[peak].allocated, MFU_BYTES), y);
     for (int k = MFU_PART_COUNT - 1; k >= 0; k--) {
         double most = 0;
@@ -105,15 +104,11 @@ static void put_legend(FILE *out, const struct mfu_course *c, size_t peak)
         if (most < 0.0005 * c->highest_allocated)
             continue;
         y -= 0.058;
-        fprintf(out, "set object rectangle from screen 0.785,%g to screen 0.803,%g fillcolor rgb '%s' fillstyle solid noborder\n",
+        fprintf(out, "set object rectangle from screen 0.762,%g to screen 0.780,%g fillcolor rgb '%s' fillstyle solid noborder\n",
                 y - 0.013, y + 0.015, mfu_part_colors[order[k]]);
-        snprintf(text, sizeof text, "%s", mfu_part_names[order[k]]);
-        for (char *at = text; *at; at++)
-            if (*at == '_')
-                *at = ' ';
         fputs("set label ", out);
-        mfu_gnuplot_text(out, text);
-        fprintf(out, " at screen 0.812,%g left textcolor '" MFU_INK "'\n", y);
+        mfu_gnuplot_text(out, mfu_part_title(order[k]));
+        fprintf(out, " at screen 0.790,%g left textcolor '" MFU_INK "'\n", y);
         fprintf(out, "set label '%s' at screen 0.985,%g right textcolor '" MFU_INK_FAINT "'\n",
                 Q(c->points[peak].parts[order[k]], MFU_BYTES), y);
     }
@@ -138,7 +133,7 @@ static int draw(FILE *out, const struct mfu_plan *p, const struct mfu_course *c,
     if (put_data(out, c, &x, err) < 0)
         return -1;
     mfu_plot_title(out, p, "Memory over one step");
-    fputs("set lmargin at screen 0.075\nset rmargin at screen 0.76\nset tmargin at screen 0.825\nset bmargin at screen 0.115\n", out);
+    fputs("set lmargin at screen 0.075\nset rmargin at screen 0.735\nset tmargin at screen 0.825\nset bmargin at screen 0.115\n", out);
     fprintf(out, "set xrange [0:%g]\nset yrange [0:%g]\n", c->seconds / x.second, x.top);
     fprintf(out, "set xlabel 'work of the GPU, %s' textcolor '" MFU_INK "'\nset ylabel '%s' textcolor '" MFU_INK "'\n",
             x.second_name, x.byte_name);
@@ -156,7 +151,7 @@ static int draw(FILE *out, const struct mfu_plan *p, const struct mfu_course *c,
             c->points[peak].time_s / x.second, c->points[peak].allocated / x.byte);
     fputs("plot ", out);
     for (int k = MFU_PART_COUNT - 1; k >= 0; k--)
-        fprintf(out, "$memory using 1:%d with filledcurves y1=0 linecolor rgb '%s'%s", k + 3, mfu_part_colors[order[k]],
+        fprintf(out, "$memory using 1:%d with fillsteps linecolor rgb '%s'%s", k + 3, mfu_part_colors[order[k]],
                 k > 0 ? ", \\\n     " : "\n");
     return 0;
 }

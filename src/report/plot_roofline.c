@@ -17,15 +17,17 @@
 
 #define NAMED 10
 #define LEAST_NAMED_SHARE 0.004
+#define LEAST_SHARE 0.001       /* smaller kernels do not widen the axes */
+#define ROOF_NAMES 215.         /* pixels at the right end */
 #define LARGEST_RADIUS 34.      /* pixels */
 #define SMALLEST_RADIUS 3.5
-#define LETTER 7.4              /* pixels of a letter of a label, and of its line */
+#define LETTER 7.3              /* pixels of a letter of a label, and of its line */
 #define LINE 16.
 #define PI 3.14159265358979
 #define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
 
 /* Edges of the drawing in pixels, from the lower left. */
-static const double left = 100, right = MFU_PICTURE_WIDTH - 30, low = 78, high = MFU_PICTURE_HEIGHT - 100;
+static const double left = 120, right = MFU_PICTURE_WIDTH - 30, low = 74, high = MFU_PICTURE_HEIGHT - 86;
 
 struct box {
     double x0, y0, x1, y1;
@@ -43,6 +45,8 @@ struct roofline {
     int n;
     struct box taken[64];       /* by words */
     int n_taken;
+    struct box leaders[NAMED];  /* lines from names to discs, end to end */
+    int n_leaders;
 };
 
 /* ---- kinds --------------------------------------------------------------- */
@@ -104,13 +108,14 @@ static void choose_axes(struct roofline *g, const struct mfu_kernel_row *rows, i
     double least = ridge / 30, most = ridge * 30, slowest = p->mfu.peak_flops / 300;
 
     for (int i = 0; i < n; i++)
-        if (rows[i].flops > 0 && rows[i].share > 2e-5) {
+        if (rows[i].flops > 0 && rows[i].share > LEAST_SHARE) {
             least = fmin(least, rows[i].intensity);
             most = fmax(most, rows[i].intensity);
             slowest = fmin(slowest, rows[i].flops_per_s);
         }
     g->least_x = fmax(log10(least) - 0.25, log10(ridge) - 4.5);
-    g->most_x = fmin(log10(most) + 0.3, log10(ridge) + 3);
+    g->most_x = fmin(log10(most) + 0.1, log10(ridge) + 3);
+    g->most_x = g->least_x + (g->most_x - g->least_x) * (right - left) / (right - left - ROOF_NAMES);
     g->most_y = log10(highest_roof(p)) + 0.35;
     g->least_y = fmax(log10(slowest) - 0.25, g->most_y - 6);
 }
@@ -124,11 +129,10 @@ static int make_discs(struct roofline *g, const struct mfu_kernel_row *rows, int
     for (int i = 0; i < n; i++)
         most = fmax(most, rows[i].flops > 0 ? rows[i].share : 0);
     for (int i = 0; i < n; i++)
-        if (rows[i].flops > 0 && rows[i].share > 0)
+        if (rows[i].flops > 0 && rows[i].share > 0 && px(g, rows[i].intensity) > left && py(g, rows[i].flops_per_s) > low)
             g->discs[g->n++] = (struct disc){
                 .row = &rows[i],
-                .x = fmin(fmax(px(g, rows[i].intensity), left), right),
-                .y = fmin(fmax(py(g, rows[i].flops_per_s), low), high),
+                .x = fmin(px(g, rows[i].intensity), right), .y = fmin(py(g, rows[i].flops_per_s), high),
                 .r = fmax(LARGEST_RADIUS * sqrt(rows[i].share / fmax(most, 0.02)), SMALLEST_RADIUS)};
     qsort(g->discs, (size_t)g->n, sizeof *g->discs, larger);
     return 0;
@@ -172,9 +176,35 @@ static bool on_a_roof(const struct roofline *g, const struct box *b)
     return false;
 }
 
-/* What it costs to have the name there; negative: impossible. */
-static double price_of(const struct roofline *g, const struct box *b, double distance)
+/* Whether two lines cross. */
+static double side(const struct box *l, double x, double y)
 {
+    return (l->x1 - l->x0) * (y - l->y0) - (l->y1 - l->y0) * (x - l->x0);
+}
+
+static bool cross(const struct box *a, const struct box *b)
+{
+    return side(a, b->x0, b->y0) * side(a, b->x1, b->y1) < 0 && side(b, a->x0, a->y0) * side(b, a->x1, a->y1) < 0;
+}
+
+/* Whether a line runs through a box. */
+static bool runs_through(const struct box *line, const struct box *b)
+{
+    struct box up = {b->x0, b->y0, b->x1, b->y1}, down = {b->x0, b->y1, b->x1, b->y0};
+
+    return cross(line, &up) || cross(line, &down);
+}
+
+/* From the edge of the name that is nearest to the disc to its middle. */
+static struct box leader_of(const struct disc *d, const struct box *b)
+{
+    return (struct box){fmin(fmax(d->x, b->x0), b->x1), fmin(fmax(d->y, b->y0), b->y1), d->x, d->y};
+}
+
+/* What it costs to have the name there; negative: impossible. */
+static double price_of(const struct roofline *g, const struct disc *d, const struct box *b, double distance)
+{
+    struct box leader = leader_of(d, b);
     double cost = distance;
 
     if (b->x0 < left + 4 || b->x1 > right - 2 || b->y0 < low + 4 || b->y1 > high - 2)
@@ -184,22 +214,26 @@ static double price_of(const struct roofline *g, const struct box *b, double dis
             return -1;
     for (int i = 0; i < g->n; i++)
         cost += covers(&g->discs[i], b) * (g->discs[i].row->share > 0.002 ? 40 : 6);
+    for (int i = 0; i < g->n_leaders; i++)
+        cost += (cross(&leader, &g->leaders[i]) ? 60 : 0) + (runs_through(&g->leaders[i], b) ? 90 : 0);
+    for (int i = 0; i < g->n_taken; i++)
+        cost += runs_through(&leader, &g->taken[i]) ? 90 : 0;
     return cost + (on_a_roof(g, b) ? 45 : 0);
 }
 
 static bool find_place(const struct roofline *g, const struct disc *d, double width, struct box *best)
 {
-    static const double away[] = {3, 12, 24, 40, 60, 85, 115, 150};
+    static const double away[] = {3, 12, 24, 40, 56, 72, 90, 110, 130, 155};
     double least = INFINITY;
 
     for (size_t k = 0; k < sizeof away / sizeof away[0]; k++)
-        for (int i = 0; i < 16; i++) {
-            double angle = 2 * PI * i / 16, dx = cos(angle), dy = sin(angle), reach = d->r + away[k];
+        for (int i = 0; i < 24; i++) {
+            double angle = 2 * PI * i / 24, dx = cos(angle), dy = sin(angle), reach = d->r + away[k];
             /* The middle of the label, so that its nearest edge is that far away. */
             double x = d->x + dx * reach + (dx > 0.1 ? width / 2 : dx < -0.1 ? -width / 2 : 0);
             double y = d->y + dy * reach + (dy > 0.1 ? LINE / 2 : dy < -0.1 ? -LINE / 2 : 0);
             struct box b = {x - width / 2, y - LINE / 2, x + width / 2, y + LINE / 2};
-            double cost = price_of(g, &b, away[k] + (i % 8 == 0 ? 0 : 2));
+            double cost = price_of(g, d, &b, away[k] + (i % 12 == 0 ? 0 : 2));
 
             if (cost >= 0 && cost < least) {
                 least = cost;
@@ -214,8 +248,7 @@ static void name_discs(FILE *out, struct roofline *g)
     for (int i = 0; i < g->n && i < NAMED; i++) {
         const struct disc *d = &g->discs[i];
         char text[128];
-        struct box b = {0};
-        double x, y;
+        struct box b = {0}, leader;
 
         if (d->row->share < LEAST_NAMED_SHARE && i >= 3)
             break;
@@ -227,11 +260,10 @@ static void name_discs(FILE *out, struct roofline *g)
         mfu_gnuplot_text(out, text);
         fprintf(out, " at screen %.5f,%.5f center front font ',12' textcolor '" MFU_INK "'\n",
                 (b.x0 + b.x1) / 2 / MFU_PICTURE_WIDTH, (b.y0 + b.y1) / 2 / MFU_PICTURE_HEIGHT);
-        x = fmin(fmax(d->x, b.x0), b.x1);
-        y = fmin(fmax(d->y, b.y0), b.y1);
-        if (hypot(x - d->x, y - d->y) > d->r + 7)
+        leader = g->leaders[g->n_leaders++] = leader_of(d, &b);
+        if (hypot(leader.x0 - d->x, leader.y0 - d->y) > d->r + 7)
             fprintf(out, "set arrow from screen %.5f,%.5f to screen %.5f,%.5f nohead front linecolor '" MFU_INK_FAINT "' linewidth 0.8\n",
-                    x / MFU_PICTURE_WIDTH, y / MFU_PICTURE_HEIGHT, d->x / MFU_PICTURE_WIDTH, d->y / MFU_PICTURE_HEIGHT);
+                    leader.x0 / MFU_PICTURE_WIDTH, leader.y0 / MFU_PICTURE_HEIGHT, d->x / MFU_PICTURE_WIDTH, d->y / MFU_PICTURE_HEIGHT);
     }
 }
 
@@ -368,7 +400,7 @@ static void axes(FILE *out, const struct roofline *g)
             left / MFU_PICTURE_WIDTH, right / MFU_PICTURE_WIDTH, low / MFU_PICTURE_HEIGHT, high / MFU_PICTURE_HEIGHT);
     fprintf(out, "set logscale xy\nset xrange [%.6g:%.6g]\nset yrange [%.6g:%.6g]\nunset key\nunset mxtics\nunset mytics\n",
             pow(10, g->least_x), pow(10, g->most_x), pow(10, g->least_y), pow(10, g->most_y));
-    fputs("set xlabel 'FLOP per byte of DRAM traffic' textcolor '" MFU_INK "'\nset xtics (", out);
+    fputs("set tics font ',12'\nset xlabel 'FLOP per byte of DRAM traffic' textcolor '" MFU_INK "'\nset xtics (", out);
     for (int k = (int)ceil(g->least_x), first = k; k <= (int)floor(g->most_x); k++)
         fprintf(out, "%s'%g' 1e%d", k > first ? ", " : "", pow(10, k), k);
     fputs(")\nset ytics (", out);
@@ -384,8 +416,8 @@ static void caption(FILE *out, const struct mfu_kernel_row *rows, int n)
     for (int i = 0; i < n; i++)
         without += rows[i].flops > 0 ? 0 : rows[i].share;
     if (without > 0.0005)
-        fprintf(out, "set label 'not drawn: kernels that only move data, %.1f %% of the step' at screen %.5f,0.026 right "
-                "font ',12' textcolor '" MFU_INK_FAINT "'\n", 100 * without, right / MFU_PICTURE_WIDTH);
+        fprintf(out, "set label 'not drawn: kernels that only move data, %.1f %% of the step' at screen 0.03,0.026 left "
+                "font ',12' textcolor '" MFU_INK_FAINT "'\n", 100 * without);
 }
 
 static int script(FILE *out, const struct mfu_plan *p, const struct mfu_simulation *s, struct mfu_error *err)

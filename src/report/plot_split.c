@@ -31,9 +31,6 @@ static int add(struct piece *pieces, int n, const char *name, const char *color,
         return n;
     pieces[n] = (struct piece){.color = color, .bytes = bytes};
     snprintf(pieces[n].name, sizeof pieces[n].name, "%s", name);
-    for (char *at = pieces[n].name; *at; at++)
-        if (*at == '_')
-            *at = ' ';
     return n + 1;
 }
 
@@ -43,7 +40,7 @@ static int cut_up(const struct mfu_plan *p, struct piece *pieces)
     int n = 0;
 
     for (int k = 0; k < MFU_PART_COUNT; k++)
-        n = add(pieces, n, mfu_part_names[order[k]], mfu_part_colors[order[k]], m->peak.parts[order[k]]);
+        n = add(pieces, n, mfu_part_title(order[k]), mfu_part_colors[order[k]], m->peak.parts[order[k]]);
     n = add(pieces, n, "cached by the allocator", "#bbbbbb", m->reserved_bytes - m->peak.bytes);
     n = add(pieces, n, "CUDA context", "#777777", m->context_bytes);
     n = add(pieces, n, "other processes", "#444444", p->config.setting[MFU_S_VRAM_RESERVED]);
@@ -66,12 +63,12 @@ static void put_bar(FILE *out, const struct piece *pieces, int n, double whole)
 
     for (int i = 0; i < n; i++) {
         double width = pieces[i].bytes / GIB, middle = at + width / 2;
-        int letters = (int)(width / whole * 100);
+        int letters = (int)(width / whole * 102);
 
         fprintf(out, "set object rectangle from first %g,%g to first %g,%g fillcolor rgb '%s' fillstyle solid border linecolor "
                 "rgb '#ffffff' linewidth 1.5\n", at, LOW, at + width, HIGH, pieces[i].color);
         at += width;
-        if (letters < 7)
+        if (letters < (int)strlen(Q(pieces[i].bytes, MFU_BYTES)) + 1)
             continue;
         fprintf(out, "set label '%s' at first %g,%g center front textcolor '%s'\n", Q(pieces[i].bytes, MFU_BYTES), middle,
                 letters > (int)strlen(pieces[i].name) + 1 ? 7.1 : 7.4, dark(pieces[i].color) ? "#ffffff" : "#222222");
@@ -99,7 +96,7 @@ static void put_legend(FILE *out, const struct piece *pieces, int n, double whol
     int rows = (n + 2) / 3;
 
     for (int i = 0; i < n; i++) {
-        double x = 0.075 + 0.305 * (i / rows), y = 0.29 - 0.055 * (i % rows);
+        double x = 0.075 + 0.305 * (i / rows), y = 0.255 - 0.055 * (i % rows);
 
         fprintf(out, "set object rectangle from screen %g,%g to screen %g,%g fillcolor rgb '%s' fillstyle solid noborder\n",
                 x, y - 0.013, x + 0.018, y + 0.015, pieces[i].color);
@@ -122,7 +119,7 @@ static int script(FILE *out, const struct mfu_plan *p, const struct mfu_simulati
     (void)s, (void)err;
     snprintf(text, sizeof text, "Memory at its highest moment: %s", m->peak_at);
     mfu_plot_title(out, p, text);
-    fputs("set lmargin at screen 0.075\nset rmargin at screen 0.965\nset tmargin at screen 0.87\nset bmargin at screen 0.41\n"
+    fputs("set lmargin at screen 0.075\nset rmargin at screen 0.965\nset tmargin at screen 0.87\nset bmargin at screen 0.37\n"
           "set border 1\nunset ytics\nunset grid\nunset key\nset yrange [0:10]\n", out);
     fprintf(out, "set xrange [0:%g]\nset format x '%%g GiB'\n", most / GIB * 1.02);
     put_bar(out, pieces, n, most / GIB);

@@ -21,7 +21,7 @@ enum group { PRODUCTS, ATTENTION, OTHERS, LOSS, UPDATES, GROUPS };
 
 static const struct { const char *name, *color; } groups[GROUPS] = {
     [PRODUCTS] = {"matrix products", "#4477aa"}, [ATTENTION] = {"attention", "#aa3377"},
-    [OTHERS] = {"norms, pointwise, casts", "#ccbb44"}, [LOSS] = {"loss, embedding", "#ee6677"},
+    [OTHERS] = {"pointwise, norms, casts", "#ccbb44"}, [LOSS] = {"loss, embedding", "#ee6677"},
     [UPDATES] = {"optimizer", "#228833"},
 };
 
@@ -81,6 +81,8 @@ static void collect(struct picture *g)
 {
     for (size_t i = 0; i < g->line->n_events; i++)
         g->seconds = fmax(g->seconds, mfu_cut_moment(&g->cut, &g->line->events[i], g->line->events[i].end_s));
+    /* The host's work at the end of a step: the GPU is idle. */
+    g->seconds = fmax(g->seconds, g->line->step_s - g->cut.seconds);
     for (size_t i = 0; i < g->line->n_events; i++)
         spread(g, &g->line->events[i]);
     g->unit = g->seconds < 2 ? 1e-3 : 1;
@@ -152,13 +154,13 @@ static void put_phases(FILE *out, const struct picture *g)
 static void put_legend(FILE *out, const char *text, const char *color, double y, bool line)
 {
     if (line)
-        fprintf(out, "set arrow from screen 0.775,%g to screen 0.795,%g nohead linecolor '%s' linewidth 3\n", y, y, color);
+        fprintf(out, "set arrow from screen 0.758,%g to screen 0.778,%g nohead linecolor '%s' linewidth 3\n", y, y, color);
     else
-        fprintf(out, "set object rectangle from screen 0.776,%g to screen 0.794,%g fillcolor rgb '%s' fillstyle solid noborder\n",
+        fprintf(out, "set object rectangle from screen 0.759,%g to screen 0.777,%g fillcolor rgb '%s' fillstyle solid noborder\n",
                 y - 0.013, y + 0.015, color);
     fputs("set label ", out);
     mfu_gnuplot_text(out, text);
-    fprintf(out, " at screen 0.803,%g left textcolor '" MFU_INK "'\n", y);
+    fprintf(out, " at screen 0.787,%g left textcolor '" MFU_INK "'\n", y);
 }
 
 #define TENSOR_COLOR "#4477aa"
@@ -188,7 +190,7 @@ static void upper(FILE *out, const struct picture *g)
     snprintf(text, sizeof text, "idle %.1f %%", 100 * fmax(1 - sum / g->seconds, 0));
     fputs("set label ", out);
     mfu_gnuplot_text(out, text);
-    fprintf(out, " at screen 0.803,%g left textcolor '" MFU_INK_FAINT "'\n", y);
+    fprintf(out, " at screen 0.787,%g left textcolor '" MFU_INK_FAINT "'\n", y);
     fputs("set tmargin at screen 0.815\nset bmargin at screen 0.42\nset ylabel 'kernels run, %' textcolor '" MFU_INK "'\n"
           "set format x ''\nunset xlabel\n", out);
     put_phases(out, g);
@@ -206,11 +208,11 @@ static void lower(FILE *out, const struct picture *g)
 
     put_legend(out, "tensor arithmetic", TENSOR_COLOR, 0.335, true);
     snprintf(text, sizeof text, "of %s", mfu_quantity_format(peak, g->plan->mfu.peak_flops, MFU_FLOP_PER_S));
-    fprintf(out, "set label '%s' at screen 0.803,0.295 left textcolor '" MFU_INK_FAINT "'\n", text);
+    fprintf(out, "set label '%s' at screen 0.787,0.295 left textcolor '" MFU_INK_FAINT "'\n", text);
     put_legend(out, "memory traffic", DRAM_COLOR, 0.235, true);
     snprintf(text, sizeof text, "of %s", mfu_quantity_format(peak, g->plan->machine.bandwidth_bytes_s, MFU_BYTES_PER_S));
-    fprintf(out, "set label '%s' at screen 0.803,0.195 left textcolor '" MFU_INK_FAINT "'\n", text);
-    fprintf(out, "set label 'MFU of the step %.1f %%' at screen 0.803,0.135 left textcolor '" MFU_INK "'\n", 100 * g->plan->mfu.mfu);
+    fprintf(out, "set label '%s' at screen 0.787,0.195 left textcolor '" MFU_INK_FAINT "'\n", text);
+    fprintf(out, "set label 'MFU of the step %.1f %%' at screen 0.787,0.135 left textcolor '" MFU_INK "'\n", 100 * g->plan->mfu.mfu);
     fputs("set tmargin at screen 0.375\nset bmargin at screen 0.115\nset ylabel 'of the peak, %' textcolor '" MFU_INK "'\n"
           "set format x '%g'\n", out);
     fprintf(out, "set xlabel 'time, %s%s' textcolor '" MFU_INK "'\n", g->unit < 1 ? "ms" : "s",
@@ -234,7 +236,7 @@ static int script(FILE *out, const struct mfu_plan *p, const struct mfu_simulati
     put_data(out, g);
     fputs("set multiplot\n", out);
     mfu_plot_title(out, p, "What the GPU does over one step");
-    fprintf(out, "set lmargin at screen 0.075\nset rmargin at screen 0.755\nunset key\nset grid noxtics ytics front\n"
+    fprintf(out, "set lmargin at screen 0.075\nset rmargin at screen 0.735\nunset key\nset grid noxtics ytics front\n"
             "set xrange [0:%.6g]\nset yrange [0:100]\nset ytics 25\n", g->seconds / g->unit);
     upper(out, g);
     lower(out, g);

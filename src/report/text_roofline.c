@@ -104,11 +104,13 @@ static void draw_kernels(struct plot *g, const struct mfu_kernel_row *rows, int 
     static const int beside[] = {0, 1, -1, 2, -2, 3, -3, 4, -4};
 
     for (int i = 0; i < n; i++) {
-        char *line = g->at[clamp(row_of(g, rows[i].flops_per_s), ROWS - 1)];
-        int column = clamp(column_of(g, rows[i].intensity), g->columns - 1);
+        char *line;
+        int column;
 
         if (!(rows[i].flops > 0 && rows[i].intensity > 0))
-            continue;
+            continue;                   /* its logarithms are none */
+        line = g->at[clamp(row_of(g, rows[i].flops_per_s), ROWS - 1)];
+        column = clamp(column_of(g, rows[i].intensity), g->columns - 1);
         for (size_t k = 0; k < sizeof beside / sizeof beside[0]; k++) {
             int c = clamp(column + beside[k], g->columns - 1);
 

@@ -26,9 +26,9 @@ static void row_kernel(struct mfu_step *s, const char *suffix, double flops_per_
     int x = in[0];
 
     mfu_emit(s, &(struct mfu_emission){
-                 .suffix = suffix, .kind = MFU_LOSS, .traffic = MFU_C_DRAM_SOFTMAX, .fusion = MFU_ROW,
+                 .suffix = suffix, .kind = MFU_LOSS, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_ROW,
                  .flops = flops_per_element * mfu_rows(s, x) * mfu_columns(s, x), .launches = launches,
-                 .extra_read_bytes = (passes - 1) * mfu_rows(s, x) * mfu_columns(s, x) * mfu_type_bytes[mfu_type_of(s, x)]},
+                 .reread_bytes = (passes - 1) * mfu_rows(s, x) * mfu_columns(s, x) * mfu_type_bytes[mfu_type_of(s, x)]},
              n_in, in, 1, &out);
 }
 
@@ -63,7 +63,7 @@ static void forward(struct mfu_step *s, int index)
     }
     x = upcast ? mfu_cast(s, logits, MFU_F32) : logits;
     log_probabilities = like(s, x, mfu_type_of(s, x));
-    row_kernel(s, "log_softmax", 5, 1, 1, 1, &x, log_probabilities);
+    row_kernel(s, "log_softmax", 5, 3, 1, 1, &x, log_probabilities);     /* maximum, sum, result */
     nll = s->numerics.autocast ? mfu_cast(s, log_probabilities, MFU_F32) : log_probabilities;
     mfu_emit(s, &(struct mfu_emission){         /* one 32-byte sector of each row */
                  .suffix = "nll", .kind = MFU_LOSS, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_ROW,
@@ -111,7 +111,7 @@ static void backward(struct mfu_step *s, int index)
     d = mfu_cast(s, d, mfu_type_of(s, log_probabilities));
     in[0] = d, in[1] = log_probabilities;
     d = like(s, d, mfu_type_of(s, d));
-    row_kernel(s, "log_softmax_grad", 4, 1, 1, 2, in, d);
+    row_kernel(s, "log_softmax_grad", 4, 2, 1, 2, in, d);                 /* sum, result */
     d = mfu_cast(s, d, mfu_type_of(s, logits));
     if (n->gradient != MFU_NO_VIEW) {
         int sum = mfu_part_of(s, d, mfu_rows(s, d), mfu_columns(s, d));

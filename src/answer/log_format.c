@@ -1,0 +1,656 @@
+/*
+ * log_format.c - what all formats of logs share: putting down, reading numbers,
+ * pairs by hand, and the walk through a file.
+ */
+#include "answer/log_format.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "base/suggest.h"
+#include "scenario/scenario.h"
+
+#define LARGEST (256L << 20)    /* bytes that are read */
+#define LONGEST 65536           /* of a line */
+
+const struct mfu_figure_row mfu_figure_rows[MFU_FIGURE_COUNT] = {
+#define X(id, key, dim, most, name) {key, dim, most, name},
+    MFU_FIGURES(X)
+#undef X
+};
+
+/* ---- putting down -------------------------------------------------------- */
+
+static void clear(double *figures)
+{
+    for (int i = 0; i < MFU_FIGURE_COUNT; i++)
+        figures[i] = NAN;
+}
+
+void mfu_log_start(struct mfu_log *log, const char *path)
+{
+    *log = (struct mfu_log){.path = path, .params = NAN, .params_digit = 0, .tokens_per_step = NAN,
+                            .samples_per_step = NAN, .peak_flops = NAN};
+    clear(log->stated);
+    clear(log->loose.figure);
+}
+
+void mfu_log_release(struct mfu_log *log)
+{
+    free(log->records);
+    log->records = NULL;
+    log->n_records = log->cap_records = 0;
+}
+
+struct mfu_log_record *mfu_log_step(struct mfu_log *log)
+{
+    struct mfu_log_record *r;
+
+    if (log->n_records == MFU_LOG_RECORDS) {
+        log->too_many++;
+        return NULL;
+    }
+    if (log->n_records == log->cap_records) {
+        size_t cap = log->cap_records ? 2 * log->cap_records : 64;
+        void *more = realloc(log->records, cap * sizeof *log->records);
+
+        if (!more) {
+            log->failed = true;
+            return NULL;
+        }
+        log->records = more;
+        log->cap_records = cap;
+    }
+    r = &log->records[log->n_records++];
+    *r = (struct mfu_log_record){.line = log->line, .event = log->event};
+    log->event = MFU_EVENT_NONE;
+    clear(r->figure);
+    return r;
+}
+
+void mfu_log_figure(double *figures, enum mfu_figure which, double value)
+{
+    double least = which == MFU_FIGURE_TIME || which == MFU_FIGURE_TOKENS_PER_S || which == MFU_FIGURE_MFU ? 1e-9 : 0;
+
+    if (value >= least && value <= mfu_figure_rows[which].most)
+        figures[which] = value;
+}
+
+void mfu_log_happened(struct mfu_log *log, enum mfu_log_event event)
+{
+    if (log->event == MFU_EVENT_NONE)
+        log->event = event;
+}
+
+void mfu_log_set(struct mfu_log *log, const char *key, const char *value)
+{
+    struct mfu_log_setting *s = NULL;
+
+    if (!*key || !*value || strlen(key) >= sizeof s->key || strlen(value) >= sizeof s->value)
+        return;
+    for (int i = 0; i < log->n_settings && !s; i++)
+        if (strcmp(log->settings[i].key, key) == 0)
+            s = &log->settings[i];
+    if (s && strcmp(s->value, value) != 0 && log->n_records > 0 && !log->contradiction[0]) {
+        snprintf(log->contradiction, sizeof log->contradiction,
+                 "%s is %s here and %s in line %d: two runs in one file? Keep the lines of one", key, value,
+                 s->value, s->line);
+        log->contradiction_line = log->line;
+    }
+    if (!s && log->n_settings < MFU_LOG_SETTINGS)
+        s = &log->settings[log->n_settings++];
+    if (!s)
+        return;
+    memcpy(s->key, key, strlen(key) + 1);
+    memcpy(s->value, value, strlen(value) + 1);
+    s->line = log->line;
+    s->origin = "log";
+}
+
+void mfu_log_set_number(struct mfu_log *log, const char *key, double value)
+{
+    char text[32];
+
+    if (value >= 0 && value <= 1e15) {
+        snprintf(text, sizeof text, "%.12g", value);
+        mfu_log_set(log, key, text);
+    }
+}
+
+/* ---- reading ------------------------------------------------------------- */
+
+const char *mfu_after(const char *line, const char *label)
+{
+    const char *p = strstr(line, label);
+
+    if (!p)
+        return NULL;
+    p += strlen(label);
+    return p + strspn(p, " \t");
+}
+
+double mfu_number_at(const char *text, const char **end)
+{
+    char digits[48], *stop;
+    size_t n = 0, i = 0;
+    double value;
+
+    if (end)
+        *end = text;
+    while (n + 1 < sizeof digits) {
+        char c = text[i];
+
+        if (c == ',' && n > 0 && isdigit((unsigned char)digits[n - 1]) && isdigit((unsigned char)text[i + 1])
+            && isdigit((unsigned char)text[i + 2]) && isdigit((unsigned char)text[i + 3])
+            && !isdigit((unsigned char)text[i + 4])) {
+            i++;                /* 524,288 */
+            continue;
+        }
+        if (!(isdigit((unsigned char)c) || c == '.' || ((c == '-' || c == '+') && (n == 0 || tolower((unsigned char)digits[n - 1]) == 'e'))
+              || (tolower((unsigned char)c) == 'e' && n > 0 && (isdigit((unsigned char)text[i + 1]) || text[i + 1] == '-' || text[i + 1] == '+'))))
+            break;
+        digits[n++] = c;
+        i++;
+    }
+    digits[n] = '\0';
+    value = strtod(digits, &stop);
+    if (stop == digits)
+        return NAN;
+    if (end)
+        *end = text + i;
+    return isfinite(value) ? value : NAN;
+}
+
+double mfu_number_after(const char *line, const char *label)
+{
+    const char *p = mfu_after(line, label);
+
+    return p ? mfu_number_at(p, NULL) : NAN;
+}
+
+double mfu_digit_at(const char *text)
+{
+    const char *p = text + strspn(text, "+-0123456789,");
+    size_t digits;
+
+    if (*p != '.')
+        return 1;
+    digits = strspn(p + 1, "0123456789");
+    return pow(10, -(double)(digits < 12 ? digits : 12));
+}
+
+void mfu_copy_until(char *to, size_t size, const char *from, const char *stops)
+{
+    size_t n;
+
+    from += strspn(from, " \t'\"");
+    n = strcspn(from, stops);
+    while (n > 0 && strchr(" \t'\"", from[n - 1]))
+        n--;
+    if (n >= size)
+        n = size - 1;
+    memcpy(to, from, n);
+    to[n] = '\0';
+}
+
+/* ---- assignments --------------------------------------------------------- */
+
+// clang-format off
+static const struct { const char *theirs, *ours; } assigned[] = {
+    {"batch_size", "batch"}, {"micro_batch_size", "batch"}, {"device_batch_size", "batch"},
+    {"per_device_train_batch_size", "batch"}, {"local_batch_size", "batch"},
+    {"gradient_accumulation_steps", "accum"}, {"block_size", "seq"}, {"max_seq_len", "seq"},
+    {"sequence_len", "seq"}, {"seq_len", "seq"}, {"seq_length", "seq"},
+    {"n_layer", "n_layer"}, {"n_head", "n_head"}, {"n_kv_head", "n_kv_head"}, {"n_embd", "n_embd"},
+    {"dropout", "dropout"}, {"bias", "bias"}, {"vocab_size", "vocab_size"}, {"grad_clip", "grad_clip"},
+    {"dtype", "precision"}, {"compile", "runtime"}, {"gpus", "gpus"}, {"accum", "accum"}, {"batch", "batch"}};
+/* float32 is TF32: all these programs allow it. */
+static const struct { const char *key, *theirs, *ours; } words[] = {
+    {"precision", "bfloat16", "bf16"}, {"precision", "float16", "fp16"}, {"precision", "float32", "tf32"},
+    {"runtime", "True", "compile"}, {"runtime", "true", "compile"}, {"runtime", "False", "eager"}, {"runtime", "false", "eager"},
+    {"bias", "True", "1"}, {"bias", "False", "0"}, {"bias", "true", "1"}, {"bias", "false", "0"}};
+// clang-format on
+
+bool mfu_log_assignment(struct mfu_log *log, const char *line)
+{
+    char name[40], value[72];
+    const char *p;
+    size_t n;
+
+    line += strspn(line, " \t\"'-");
+    n = strspn(line, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+    p = line + n + strspn(line + n, " \t\"'");
+    if (n == 0 || n >= sizeof name || (*p != '=' && *p != ':') || p[1] == '=')
+        return false;
+    memcpy(name, line, n);
+    name[n] = '\0';
+    mfu_copy_until(value, sizeof value, p + 1, "#,;");
+    for (size_t i = 0; i < sizeof assigned / sizeof assigned[0]; i++) {
+        const char *key = assigned[i].ours;
+
+        if (strcmp(assigned[i].theirs, name) != 0)
+            continue;
+        if (strcmp(value, "None") == 0 || strcmp(value, "null") == 0 || !*value)
+            return true;
+        for (size_t k = 0; k < sizeof words / sizeof words[0]; k++)
+            if (strcmp(words[k].key, key) == 0 && strcmp(words[k].theirs, value) == 0) {
+                mfu_log_set(log, key, words[k].ours);
+                return true;
+            }
+        if (strspn(value, "0123456789.+-*/()eE_ ") == strlen(value) && strpbrk(value, "0123456789")) {
+            char plain[72];     /* 524_288 */
+            size_t m = 0;
+
+            for (const char *q = value; *q; q++)
+                if (*q != '_')
+                    plain[m++] = *q;
+            plain[m] = '\0';
+            if (strpbrk(plain, "*/()") == NULL)
+                mfu_log_set_number(log, key, mfu_number_at(plain, NULL));
+            else
+                mfu_log_set(log, key, plain);
+            return true;
+        }
+        return true;            /* dtype = 'bfloat16' if ... else ...: left open */
+    }
+    return false;
+}
+
+/* ---- pairs by hand ------------------------------------------------------- */
+
+enum fact { FACT_FIGURE, FACT_PARAMS, FACT_TOKENS, FACT_SAMPLES, FACT_PEAK, FACT_GPU, FACT_MODEL, FACT_IGNORED };
+
+// clang-format off
+static const struct pair_row {
+    const char *key;            /* lower case, words joined by _ */
+    enum fact fact;
+    int figure;
+    enum mfu_dim dim;
+} pair_rows[] = {
+    {"step", FACT_FIGURE, MFU_FIGURE_STEP, MFU_COUNT}, {"iter", FACT_FIGURE, MFU_FIGURE_STEP, MFU_COUNT},
+    {"iteration", FACT_FIGURE, MFU_FIGURE_STEP, MFU_COUNT},
+    {"step_time", FACT_FIGURE, MFU_FIGURE_TIME, MFU_SECONDS}, {"time", FACT_FIGURE, MFU_FIGURE_TIME, MFU_SECONDS},
+    {"iter_time", FACT_FIGURE, MFU_FIGURE_TIME, MFU_SECONDS}, {"time_per_step", FACT_FIGURE, MFU_FIGURE_TIME, MFU_SECONDS},
+    {"time_per_iter", FACT_FIGURE, MFU_FIGURE_TIME, MFU_SECONDS}, {"iteration_time", FACT_FIGURE, MFU_FIGURE_TIME, MFU_SECONDS},
+    {"dt", FACT_FIGURE, MFU_FIGURE_TIME, MFU_SECONDS}, {"step_ms", FACT_FIGURE, MFU_FIGURE_TIME, MFU_SECONDS},
+    {"step_s", FACT_FIGURE, MFU_FIGURE_TIME, MFU_SECONDS}, {"ms", FACT_FIGURE, MFU_FIGURE_TIME, MFU_SECONDS},
+    {"ms_per_step", FACT_FIGURE, MFU_FIGURE_TIME, MFU_SECONDS}, {"iter_ms", FACT_FIGURE, MFU_FIGURE_TIME, MFU_SECONDS},
+    {"tokens_per_s", FACT_FIGURE, MFU_FIGURE_TOKENS_PER_S, MFU_COUNT}, {"tokens_per_sec", FACT_FIGURE, MFU_FIGURE_TOKENS_PER_S, MFU_COUNT},
+    {"tokens_per_second", FACT_FIGURE, MFU_FIGURE_TOKENS_PER_S, MFU_COUNT}, {"tokens_s", FACT_FIGURE, MFU_FIGURE_TOKENS_PER_S, MFU_COUNT},
+    {"tokens_sec", FACT_FIGURE, MFU_FIGURE_TOKENS_PER_S, MFU_COUNT}, {"tok_s", FACT_FIGURE, MFU_FIGURE_TOKENS_PER_S, MFU_COUNT},
+    {"tok_sec", FACT_FIGURE, MFU_FIGURE_TOKENS_PER_S, MFU_COUNT}, {"tok_per_s", FACT_FIGURE, MFU_FIGURE_TOKENS_PER_S, MFU_COUNT},
+    {"tok_per_sec", FACT_FIGURE, MFU_FIGURE_TOKENS_PER_S, MFU_COUNT}, {"tps", FACT_FIGURE, MFU_FIGURE_TOKENS_PER_S, MFU_COUNT},
+    {"throughput", FACT_FIGURE, MFU_FIGURE_TOKENS_PER_S, MFU_COUNT},
+    {"mfu", FACT_FIGURE, MFU_FIGURE_MFU, MFU_RATIO}, {"mfu_logged", FACT_FIGURE, MFU_FIGURE_MFU, MFU_RATIO},
+    {"flops_per_s", FACT_FIGURE, MFU_FIGURE_FLOPS, MFU_FLOP_PER_S}, {"tflops", FACT_FIGURE, MFU_FIGURE_FLOPS, MFU_FLOP_PER_S},
+    {"tflop_s", FACT_FIGURE, MFU_FIGURE_FLOPS, MFU_FLOP_PER_S},
+    {"loss", FACT_FIGURE, MFU_FIGURE_LOSS, MFU_COUNT}, {"train_loss", FACT_FIGURE, MFU_FIGURE_LOSS, MFU_COUNT},
+    {"memory_allocated", FACT_FIGURE, MFU_FIGURE_ALLOCATED, MFU_BYTES}, {"mem_allocated", FACT_FIGURE, MFU_FIGURE_ALLOCATED, MFU_BYTES},
+    {"max_memory_allocated", FACT_FIGURE, MFU_FIGURE_ALLOCATED, MFU_BYTES}, {"allocated", FACT_FIGURE, MFU_FIGURE_ALLOCATED, MFU_BYTES},
+    {"peak_allocated", FACT_FIGURE, MFU_FIGURE_ALLOCATED, MFU_BYTES},
+    {"memory_reserved", FACT_FIGURE, MFU_FIGURE_RESERVED, MFU_BYTES}, {"mem_reserved", FACT_FIGURE, MFU_FIGURE_RESERVED, MFU_BYTES},
+    {"max_memory_reserved", FACT_FIGURE, MFU_FIGURE_RESERVED, MFU_BYTES}, {"reserved", FACT_FIGURE, MFU_FIGURE_RESERVED, MFU_BYTES},
+    {"peak_reserved", FACT_FIGURE, MFU_FIGURE_RESERVED, MFU_BYTES},
+    {"memory_used", FACT_FIGURE, MFU_FIGURE_SMI_USED, MFU_BYTES}, {"smi_used", FACT_FIGURE, MFU_FIGURE_SMI_USED, MFU_BYTES},
+    {"nvidia_smi_used", FACT_FIGURE, MFU_FIGURE_SMI_USED, MFU_BYTES}, {"vram_used", FACT_FIGURE, MFU_FIGURE_SMI_USED, MFU_BYTES},
+    {"vram", FACT_FIGURE, MFU_FIGURE_SMI_USED, MFU_BYTES}, {"memory", FACT_FIGURE, MFU_FIGURE_SMI_USED, MFU_BYTES},
+    {"utilization", FACT_FIGURE, MFU_FIGURE_UTILIZATION, MFU_RATIO}, {"utilisation", FACT_FIGURE, MFU_FIGURE_UTILIZATION, MFU_RATIO},
+    {"gpu_utilization", FACT_FIGURE, MFU_FIGURE_UTILIZATION, MFU_RATIO}, {"gpu_utilisation", FACT_FIGURE, MFU_FIGURE_UTILIZATION, MFU_RATIO},
+    {"gpu_util", FACT_FIGURE, MFU_FIGURE_UTILIZATION, MFU_RATIO}, {"util", FACT_FIGURE, MFU_FIGURE_UTILIZATION, MFU_RATIO},
+    {"sm_active", FACT_FIGURE, MFU_FIGURE_SM_ACTIVE, MFU_RATIO}, {"sm_activity", FACT_FIGURE, MFU_FIGURE_SM_ACTIVE, MFU_RATIO},
+    {"sm", FACT_FIGURE, MFU_FIGURE_SM_ACTIVE, MFU_RATIO},
+    {"tensor_active", FACT_FIGURE, MFU_FIGURE_TENSOR_ACTIVE, MFU_RATIO}, {"tensor_activity", FACT_FIGURE, MFU_FIGURE_TENSOR_ACTIVE, MFU_RATIO},
+    {"tensor", FACT_FIGURE, MFU_FIGURE_TENSOR_ACTIVE, MFU_RATIO}, {"tensor_pipe", FACT_FIGURE, MFU_FIGURE_TENSOR_ACTIVE, MFU_RATIO},
+    {"dram_active", FACT_FIGURE, MFU_FIGURE_DRAM_ACTIVE, MFU_RATIO}, {"dram_activity", FACT_FIGURE, MFU_FIGURE_DRAM_ACTIVE, MFU_RATIO},
+    {"dram", FACT_FIGURE, MFU_FIGURE_DRAM_ACTIVE, MFU_RATIO},
+    {"power", FACT_FIGURE, MFU_FIGURE_POWER, MFU_WATTS}, {"board_power", FACT_FIGURE, MFU_FIGURE_POWER, MFU_WATTS},
+    {"communication", FACT_FIGURE, MFU_FIGURE_COMMUNICATION, MFU_SECONDS}, {"communication_wait", FACT_FIGURE, MFU_FIGURE_COMMUNICATION, MFU_SECONDS},
+    {"comm", FACT_FIGURE, MFU_FIGURE_COMMUNICATION, MFU_SECONDS}, {"comm_wait", FACT_FIGURE, MFU_FIGURE_COMMUNICATION, MFU_SECONDS},
+    {"comm_time", FACT_FIGURE, MFU_FIGURE_COMMUNICATION, MFU_SECONDS}, {"communication_time", FACT_FIGURE, MFU_FIGURE_COMMUNICATION, MFU_SECONDS},
+    {"loader", FACT_FIGURE, MFU_FIGURE_LOADER, MFU_SECONDS}, {"loader_wait", FACT_FIGURE, MFU_FIGURE_LOADER, MFU_SECONDS},
+    {"loader_time", FACT_FIGURE, MFU_FIGURE_LOADER, MFU_SECONDS}, {"data_wait", FACT_FIGURE, MFU_FIGURE_LOADER, MFU_SECONDS},
+    {"data_time", FACT_FIGURE, MFU_FIGURE_LOADER, MFU_SECONDS}, {"dataloader_wait", FACT_FIGURE, MFU_FIGURE_LOADER, MFU_SECONDS},
+    {"input_wait", FACT_FIGURE, MFU_FIGURE_LOADER, MFU_SECONDS},
+    {"params", FACT_PARAMS, -1, MFU_PARAMS}, {"parameters", FACT_PARAMS, -1, MFU_PARAMS}, {"n_params", FACT_PARAMS, -1, MFU_PARAMS},
+    {"num_params", FACT_PARAMS, -1, MFU_PARAMS}, {"model_size", FACT_PARAMS, -1, MFU_PARAMS}, {"size", FACT_PARAMS, -1, MFU_PARAMS},
+    {"tokens_per_step", FACT_TOKENS, -1, MFU_TOKENS}, {"tokens_per_iter", FACT_TOKENS, -1, MFU_TOKENS},
+    {"tokens_per_iteration", FACT_TOKENS, -1, MFU_TOKENS},
+    {"global_batch", FACT_SAMPLES, -1, MFU_COUNT}, {"global_batch_size", FACT_SAMPLES, -1, MFU_COUNT},
+    {"peak_flops", FACT_PEAK, -1, MFU_FLOP_PER_S}, {"peak_tflops", FACT_PEAK, -1, MFU_FLOP_PER_S}, {"mfu_peak", FACT_PEAK, -1, MFU_FLOP_PER_S},
+    {"gpu", FACT_GPU, -1, MFU_COUNT}, {"model", FACT_MODEL, -1, MFU_COUNT},
+    {"lr", FACT_IGNORED, -1, MFU_COUNT}, {"learning_rate", FACT_IGNORED, -1, MFU_COUNT}, {"epoch", FACT_IGNORED, -1, MFU_COUNT},
+    {"grad_norm", FACT_IGNORED, -1, MFU_COUNT}, {"norm", FACT_IGNORED, -1, MFU_COUNT}, {"val_loss", FACT_IGNORED, -1, MFU_COUNT},
+};
+static const struct unit { const char *suffix; double factor; enum mfu_dim dim; } units[] = {
+    {"_ms", 1e-3, MFU_SECONDS}, {"_us", 1e-6, MFU_SECONDS}, {"_sec", 1, MFU_SECONDS}, {"_s", 1, MFU_SECONDS},
+    {"_gib", 0x1p30, MFU_BYTES}, {"_mib", 0x1p20, MFU_BYTES}, {"_gb", 1e9, MFU_BYTES}, {"_mb", 1e6, MFU_BYTES},
+    {"_bytes", 1, MFU_BYTES}, {"_pct", 0.01, MFU_RATIO}, {"_percent", 0.01, MFU_RATIO}, {"_tflops", 1e12, MFU_FLOP_PER_S},
+    {"_m", 1e6, MFU_PARAMS}, {"_b", 1e9, MFU_PARAMS}, {"_w", 1, MFU_WATTS}};
+// clang-format on
+
+/* "tokens/s", "Step-Time" as tokens_s, step_time. */
+static void canonical(char *to, size_t size, const char *key)
+{
+    size_t n = 0;
+
+    for (; *key && n + 1 < size; key++)
+        if (isalnum((unsigned char)*key))
+            to[n++] = (char)tolower((unsigned char)*key);
+        else if (n > 0 && to[n - 1] != '_')
+            to[n++] = '_';
+    while (n > 0 && to[n - 1] == '_')
+        n--;
+    to[n] = '\0';
+}
+
+static const struct pair_row *row_of(const char *key)
+{
+    for (size_t i = 0; i < sizeof pair_rows / sizeof pair_rows[0]; i++)
+        if (strcmp(pair_rows[i].key, key) == 0)
+            return &pair_rows[i];
+    return NULL;
+}
+
+/* The row of a key, and the factor of a unit in its name (0: none). */
+static const struct pair_row *find_pair(const char *typed, double *factor)
+{
+    char key[40];
+    const struct pair_row *row;
+
+    canonical(key, sizeof key, typed);
+    *factor = strcmp(key, "step_ms") == 0 || strcmp(key, "ms") == 0 || strcmp(key, "ms_per_step") == 0
+            || strcmp(key, "iter_ms") == 0 ? 1e-3
+        : strcmp(key, "tflops") == 0 || strcmp(key, "tflop_s") == 0 || strcmp(key, "peak_tflops") == 0 ? 1e12 : 0;
+    if ((row = row_of(key)))
+        return row;
+    if (mfu_setting_find(key) >= 0)
+        return NULL;
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        size_t n = strlen(key), m = strlen(units[i].suffix);
+
+        if (n <= m || strcmp(key + n - m, units[i].suffix) != 0)
+            continue;
+        key[n - m] = '\0';
+        if ((row = row_of(key)) && row->dim == units[i].dim) {
+            *factor = units[i].factor;
+            return row;
+        }
+        key[n - m] = '_';
+    }
+    return NULL;
+}
+
+bool mfu_log_key(const char *key)
+{
+    double factor;
+
+    return find_pair(key, &factor) != NULL;
+}
+
+/* The value of a pair in base units; NAN when it is none. */
+static double pair_value(const struct pair_row *row, double factor, const char *text)
+{
+    char plain[64];
+    const char *end;
+    double value = mfu_number_at(text, &end);
+    bool bare;
+
+    if (end == text)
+        return NAN;
+    snprintf(plain, sizeof plain, "%.15g%.24s", value, end);
+    bare = *end == '\0';
+    if (bare && factor > 0)
+        return value * factor;
+    if (row->dim == MFU_RATIO && bare)
+        return value > 1 ? value / 100 : value;
+    if (row->dim == MFU_BYTES && bare && value < 1e6)
+        return NAN;             /* 7.4 of what? */
+    return mfu_quantity_parse(plain, row->dim, &value, NULL) == 0 ? value : NAN;
+}
+
+int mfu_log_pair(struct mfu_log *log, struct mfu_log_record *record, const char *key, const char *value,
+                 struct mfu_error *err)
+{
+    double factor, number;
+    const struct pair_row *row = find_pair(key, &factor);
+
+    if (!row) {
+        mfu_log_set(log, key, value);
+        return 0;
+    }
+    if (row->fact == FACT_IGNORED)
+        return 0;
+    if (row->fact == FACT_GPU || row->fact == FACT_MODEL) {
+        mfu_copy_until(row->fact == FACT_GPU ? log->gpu : log->model,
+                       row->fact == FACT_GPU ? sizeof log->gpu : sizeof log->model, value, "");
+        return 0;
+    }
+    number = pair_value(row, factor, value);
+    if (!(number >= 0))
+        return mfu_fail(err, MFU_EINPUT, "%.40s: '%.40s': expected %s", key, value,
+                        row->dim == MFU_RATIO ? "a share such as 15.4%" : mfu_dim_help(row->dim));
+    switch (row->fact) {
+    case FACT_FIGURE:
+        if (row->figure == MFU_FIGURE_MFU) {
+            double digit = mfu_digit_at(value) * (number < 1 && mfu_number_at(value, NULL) <= 1 && !strchr(value, '%') ? 1 : 0.01);
+
+            log->mfu_digit = fmax(log->mfu_digit, digit);
+        }
+        mfu_log_figure(record->figure, (enum mfu_figure)row->figure, number);
+        if (isnan(record->figure[row->figure]))
+            return mfu_fail(err, MFU_EINPUT, "%.40s: '%.40s' is out of range", key, value);
+        break;
+    case FACT_PARAMS:
+        log->params = number;
+        log->params_digit = mfu_digit_at(value) * number / fmax(mfu_number_at(value, NULL), 1e-30);
+        break;
+    case FACT_TOKENS: log->tokens_per_step = number; break;
+    case FACT_SAMPLES: log->samples_per_step = number; break;
+    default: log->peak_flops = number;
+    }
+    return 0;
+}
+
+/* ---- files --------------------------------------------------------------- */
+
+struct lines {
+    FILE *in;
+    char *text;                 /* of LONGEST bytes */
+    long read;                  /* bytes, of LARGEST */
+    int line;
+    size_t long_lines;
+    bool truncated, binary;
+};
+
+/* Leaves out colours and what a progress bar has written over. */
+static void clean(char *text)
+{
+    const char *from = text;
+    char *to = text;
+
+    while (*from) {
+        if (*from == '\r') {
+            if (from[1])
+                to = text;
+            from++;
+        } else if (*from == 27) {
+            from++;
+            if (*from == '[') {
+                from++;
+                from += strspn(from, "0123456789;?");
+                from += *from != '\0';
+            }
+        } else
+            *to++ = *from++;
+    }
+    *to = '\0';
+}
+
+/* The next line, or NULL at the end. */
+static const char *next_line(struct lines *l)
+{
+    size_t n = 0;
+    bool skip = false;
+    int c;
+
+    while ((c = getc_unlocked(l->in)) != EOF) {
+        if (++l->read > LARGEST) {
+            l->truncated = true;
+            return NULL;
+        }
+        if (c == '\0') {
+            l->binary = true;
+            return NULL;
+        }
+        if (c == '\n')
+            break;
+        if (n + 1 < LONGEST)
+            l->text[n++] = (char)c;
+        else
+            skip = true;
+    }
+    if (c == EOF && n == 0)
+        return NULL;
+    l->line++;
+    if (skip) {
+        l->long_lines++;
+        n = 0;
+    }
+    l->text[n] = '\0';
+    clean(l->text);
+    return l->text;
+}
+
+static int open_lines(struct lines *l, const char *path, struct mfu_error *err)
+{
+    struct stat st;
+
+    *l = (struct lines){0};
+    if (stat(path, &st) < 0)    /* before open: a FIFO would block */
+        return mfu_fail(err, MFU_EIO, "%.200s: %s", path, strerror(errno));
+    if (!S_ISREG(st.st_mode))
+        return mfu_fail(err, MFU_EIO, "%.200s: not a regular file", path);
+    l->in = fopen(path, "rb");
+    l->text = malloc(LONGEST);
+    if (l->in && l->text)
+        return 0;
+    mfu_fail(err, l->in ? MFU_ENOMEM : MFU_EIO, "%.200s: %s", path, l->in ? "out of memory" : strerror(errno));
+    if (l->in)
+        fclose(l->in);
+    free(l->text);
+    return -1;
+}
+
+static void close_lines(struct lines *l)
+{
+    fclose(l->in);
+    free(l->text);
+}
+
+/* What lines look like, for those who have others. */
+static int unknown(const char *path, const struct lines *l, struct mfu_error *err)
+{
+    char known[360] = "";
+    size_t used = 0;
+
+    if (l->binary)
+        return mfu_fail(err, MFU_EINPUT, "%.200s: not a text file", path);
+    if (l->line == 0)
+        return mfu_fail(err, MFU_EINPUT, "%.200s: the file is empty", path);
+    for (size_t i = 0; i < mfu_log_format_count && used < sizeof known; i++)
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", mfu_log_formats[i]->title);
+    return mfu_fail(err, MFU_EINPUT, "%.200s: no line is a training step of a format that is known (%s)", path, known);
+}
+
+/* The format whose steps stand in the file: pairs by hand only if no other's. */
+static const struct mfu_log_format *recognise(struct lines *l)
+{
+    const struct mfu_log_format *fallback = NULL;
+    const char *line;
+
+    while ((line = next_line(l)))
+        for (size_t i = 0; i < mfu_log_format_count; i++) {
+            const struct mfu_log_format *f = mfu_log_formats[i];
+
+            if ((f->title[0] != 'k' || !fallback) && f->recognise(line)) {
+                if (strcmp(f->name, "key-value-log") != 0)
+                    return f;
+                fallback = f;
+            }
+        }
+    return fallback;
+}
+
+int mfu_log_read(struct mfu_log *log, const char *path, const struct mfu_log_format **format,
+                 struct mfu_error *err)
+{
+    struct lines l;
+    const char *line;
+    int status = 0;
+
+    mfu_log_start(log, path);
+    if (open_lines(&l, path, err) < 0)
+        return -1;
+    *format = recognise(&l);
+    if (!*format || l.binary)
+        status = unknown(path, &l, err);
+    rewind(l.in);
+    l.read = l.line = 0;
+    l.long_lines = 0;
+    l.truncated = false;
+    while (status == 0 && (line = next_line(&l))) {
+        log->line = l.line;
+        (*format)->read(log, line);
+    }
+    if (status == 0 && (*format)->finish)
+        (*format)->finish(log);
+    if (status == 0 && l.binary)
+        status = mfu_fail(err, MFU_EINPUT, "%.200s: not a text file (a zero byte after line %d)", path, l.line);
+    if (status == 0 && log->failed)
+        status = mfu_fail(err, MFU_ENOMEM, "out of memory");
+    if (status == 0 && log->contradiction[0]) {
+        mfu_fail(err, MFU_EINPUT, "%s", log->contradiction);
+        status = mfu_error_at(err, path, log->contradiction_line, 0);
+    }
+    log->long_lines = l.long_lines;
+    log->truncated = l.truncated;
+    close_lines(&l);
+    return status;
+}
+
+int mfu_log_read_config(struct mfu_log *log, const char *path, struct mfu_error *err)
+{
+    struct lines l;
+    const char *line;
+    int status = 0;
+
+    mfu_log_start(log, path);
+    if (open_lines(&l, path, err) < 0)
+        return -1;
+    while ((line = next_line(&l)) && l.line <= 10000) {
+        log->line = l.line;
+        if (line[0] != '#' && line[0] != ' ' && line[0] != '\t')
+            mfu_log_assignment(log, line);
+    }
+    if (l.binary)
+        status = mfu_fail(err, MFU_EINPUT, "%.200s: not a text file", path);
+    else if (log->n_settings == 0)
+        status = mfu_fail(err, MFU_EINPUT, "%.200s: no setting such as 'batch_size = 12' stands in it", path);
+    for (int i = 0; i < log->n_settings; i++)
+        log->settings[i].origin = "config";
+    close_lines(&l);
+    return status;
+}
+
+const struct mfu_log_format *mfu_log_format_find(const char *name)
+{
+    for (size_t i = 0; i < mfu_log_format_count; i++)
+        if (strcmp(mfu_log_formats[i]->name, name) == 0)
+            return mfu_log_formats[i];
+    return NULL;
+}
