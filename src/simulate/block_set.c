@@ -11,13 +11,12 @@
 #include <string.h>
 
 #define CHUNK 32                /* entries: 768 bytes, moved by half on average */
-#define COUNTED 4               /* of them looked at one by one */
 #define FEW (CHUNK / 4)         /* below this a chunk looks for a neighbour ... */
 #define MANY (CHUNK * 3 / 4)    /* ... with which it holds at most this many */
 
 struct mfu_block_chunk {
     size_t n;
-    struct mfu_block_entry entries[CHUNK];      /* those not in use are after every key */
+    struct mfu_block_entry entries[CHUNK];
 };
 
 /* A key as one number.  Comparisons of it become masks instead of branches,
@@ -47,25 +46,20 @@ static inline size_t chunk_of(const struct mfu_block_set *s, wide wanted)
     return base;
 }
 
-/* How many entries of a chunk come before this key.  Always over the whole chunk,
- * so that there is nothing to mispredict: halves, and the last few are counted. */
+/* How many entries of a chunk come before this key. */
 static inline size_t slot_of(const struct mfu_block_chunk *c, wide wanted)
 {
     const struct mfu_block_entry *e = c->entries;
-    size_t n = 0;
+    size_t slot = 0;
 
-    for (size_t half = CHUNK / 2; half >= COUNTED; half /= 2)
-        e += half & mask(key(e[half - 1].size, e[half - 1].address) < wanted);
-    for (size_t i = 0; i < COUNTED; i++)
-        n += key(e[i].size, e[i].address) < wanted;
-    return (size_t)(e - c->entries) + n;
-}
+    if (c->n == 0)
+        return 0;
+    for (size_t n = c->n; n > 1; n -= n / 2) {
+        const struct mfu_block_entry *middle = &e[slot + n / 2 - 1];
 
-/* Fills the unused end of a chunk. */
-static void fill(struct mfu_block_chunk *c)
-{
-    for (size_t i = c->n; i < CHUNK; i++)
-        c->entries[i] = (struct mfu_block_entry){UINT64_MAX, UINT64_MAX, 0};
+        slot += n / 2 & mask(key(middle->size, middle->address) < wanted);
+    }
+    return slot + (key(e[slot].size, e[slot].address) < wanted);
 }
 
 void mfu_block_set_release(struct mfu_block_set *s)
@@ -103,7 +97,6 @@ static int open_chunk(struct mfu_block_set *s, size_t at)
     memmove(&s->chunks[at + 1], &s->chunks[at], (s->n_chunks - at) * sizeof s->chunks[0]);
     memmove(&s->least[at + 1], &s->least[at], (s->n_chunks - at) * sizeof s->least[0]);
     c->n = 0;
-    fill(c);
     s->chunks[at] = c;
     s->least[at] = (struct mfu_block_key){0};
     s->spare = NULL;
@@ -134,7 +127,6 @@ static int cut(struct mfu_block_set *s, size_t at)
     high->n = low->n / 2;
     low->n -= high->n;
     memcpy(high->entries, &low->entries[low->n], high->n * sizeof high->entries[0]);
-    fill(low);
     s->least[at + 1] = (struct mfu_block_key){high->entries[0].size, high->entries[0].address};
     return 0;
 }
@@ -236,7 +228,6 @@ void mfu_block_set_remove(struct mfu_block_set *s, struct mfu_block_place place)
     s->count--;
     memmove(&c->entries[place.slot], &c->entries[place.slot + 1],
             (c->n - place.slot) * sizeof c->entries[0]);
-    c->entries[c->n].size = c->entries[c->n].address = UINT64_MAX;
     if (c->n >= FEW || s->n_chunks == 1)
         return;
     if (c->n == 0) {
