@@ -122,7 +122,7 @@ static double short_gaps(const struct mfu_plan *p)
         }
     }
     for (int i = 0; i < MFU_PHASE_COUNT; i++) {
-        double gap_s = kernels[i] > 0 ? mfu_dispatch_s(p, (enum mfu_phase)i) - busy_s[i] / kernels[i] : 0;
+        double gap_s = kernels[i] > 0 ? p->dispatch_s[i] - busy_s[i] / kernels[i] : 0;
 
         if (gap_s > 0 && gap_s < SHORT_GAP_S)
             gaps_s += gap_s * kernels[i];

@@ -26,8 +26,8 @@ double mfu_plan_times(const struct mfu_plan *p, const struct mfu_segment *seg)
 
 /* ---- time --------------------------------------------------------------- */
 
-/* Host time to dispatch one launch; compiled and captured code is cheaper. */
-double mfu_dispatch_s(const struct mfu_plan *p, enum mfu_phase phase)
+/* Host time of one launch; compiled and captured code is cheaper. */
+static double launch_s(const struct mfu_plan *p, enum mfu_phase phase)
 {
     const struct mfu_runtime *r = &mfu_runtimes[p->config.runtime];
 
@@ -36,6 +36,24 @@ double mfu_dispatch_s(const struct mfu_plan *p, enum mfu_phase phase)
     return p->machine.c[phase == MFU_BACKWARD ? r->dispatch_backward
                         : phase == MFU_OPTIMIZER_PHASE && p->config.runtime != MFU_LLMC ? MFU_C_DISPATCH_EAGER
                         : r->dispatch_forward];
+}
+
+/* Host time per launch of every phase.  ZeRO 3 gathers and releases each
+ * weight on its way through forward and backward, on the host even where one
+ * GPU holds everything: that time is spread over the launches of the pass. */
+static void find_dispatch(struct mfu_plan *p)
+{
+    const struct mfu_program *g = &p->program;
+    double launches[MFU_PHASE_COUNT] = {0};
+
+    for (int k = 0; k < g->n_segments; k++)
+        for (int i = g->segments[k].first; i < g->segments[k].first + g->segments[k].count; i++)
+            launches[g->segments[k].phase] += mfu_plan_times(p, &g->segments[k]) * g->launches[i].kernel.launches;
+    for (int i = 0; i < MFU_PHASE_COUNT; i++) {
+        p->dispatch_s[i] = launch_s(p, (enum mfu_phase)i);
+        if (p->config.setting[MFU_S_ZERO] == 3 && i != MFU_OPTIMIZER_PHASE && launches[i] > 0)
+            p->dispatch_s[i] += p->machine.c[MFU_C_DISPATCH_ZERO] * g->weight_tensors * g->accum / launches[i];
+    }
 }
 
 /* Data-parallel ranks sum their gradients once per step, while the last
@@ -70,7 +88,7 @@ static void add_up_time(struct mfu_plan *p)
             const struct mfu_price *price = &p->pricing.prices[i];
 
             phase_s[seg->phase] += times * price->time_s;
-            phase_host_s[seg->phase] += times * g->launches[i].kernel.launches * mfu_dispatch_s(p, seg->phase);
+            phase_host_s[seg->phase] += times * g->launches[i].kernel.launches * p->dispatch_s[seg->phase];
             s->kernels += times * g->launches[i].kernel.launches;
             *(price->bound == MFU_BOUND_COMPUTE || price->bound == MFU_BOUND_LATENCY ? &compute_s : &memory_s) += times * price->time_s;
         }
@@ -202,12 +220,16 @@ static void add_up_memory(struct mfu_plan *p)
 /* ---- how sure ----------------------------------------------------------- */
 
 /* A 90 % interval: coefficients vary independently, each moving the share of
- * the step that it rules; what they cannot explain is model.sigma. */
+ * the step that it rules.  What they cannot explain is the spread of published
+ * runs, by runtime, and wider where several GPUs have to agree; real loops
+ * also do what no graph of the model holds (loaders, logging, callbacks), so
+ * that the interval lies higher than the prediction by model.excess. */
 static void interval(struct mfu_plan *p)
 {
     const struct mfu_program *g = &p->program;
     const struct mfu_coefficients *known = &p->config.gpu->coefficients;
-    double share[MFU_COEFFICIENT_COUNT] = {0}, variance, total = p->step.time_s;
+    double share[MFU_COEFFICIENT_COUNT] = {0}, variance, excess, total = p->step.time_s;
+    bool eager = p->config.runtime == MFU_EAGER;
 
     for (int k = 0; k < g->n_segments; k++)
         for (int i = g->segments[k].first; i < g->segments[k].first + g->segments[k].count; i++) {
@@ -222,12 +244,23 @@ static void interval(struct mfu_plan *p)
             share[which] += busy / total;
         }
     share[MFU_C_DISPATCH_EAGER] = p->limit == MFU_LIMIT_LAUNCH ? 1 : p->step.idle_s / total;
-    variance = pow(p->machine.c[p->config.runtime == MFU_EAGER ? MFU_C_MODEL_SIGMA_EAGER : MFU_C_MODEL_SIGMA], 2);
+    variance = pow(p->machine.c[eager ? MFU_C_MODEL_SIGMA_EAGER : MFU_C_MODEL_SIGMA], 2);
+    excess = p->machine.c[eager ? MFU_C_MODEL_EXCESS_EAGER : MFU_C_MODEL_EXCESS];
+    if (p->config.ranks > 1) {
+        variance += pow(p->machine.c[MFU_C_MODEL_SIGMA_RANKS], 2);
+        excess += p->machine.c[MFU_C_MODEL_EXCESS_RANKS];
+    }
     for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++)
         if (share[i] > 0 && known->sigma[i] > 0)
             variance += pow(share[i] * known->sigma[i], 2);
-    p->step.low_s = total * exp(-1.645 * sqrt(variance));
-    p->step.high_s = total * exp(1.645 * sqrt(variance));
+    p->step.low_s = total * exp(fmin(excess - 1.645 * sqrt(variance), 0));
+    p->step.high_s = total * exp(excess + 1.645 * sqrt(variance));
+}
+
+void mfu_plan_refresh(struct mfu_plan *p)
+{
+    mfu_machine_make(&p->config, &p->machine);
+    find_dispatch(p);
 }
 
 int mfu_plan_make(struct mfu_plan *p, const struct mfu_scenario *scenario, struct mfu_error *err)
@@ -239,6 +272,7 @@ int mfu_plan_make(struct mfu_plan *p, const struct mfu_scenario *scenario, struc
     mfu_machine_make(&p->config, &p->machine);
     if (mfu_price_program(&p->machine, &p->program, &p->pricing) < 0)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
+    find_dispatch(p);
     add_up_time(p);
     add_up_flops(p);
     add_up_memory(p);

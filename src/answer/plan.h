@@ -56,6 +56,7 @@ struct mfu_plan {
     struct mfu_mfu_answer mfu;
     enum mfu_limit limit;
     double matmul_seconds;      /* of the step, in GEMMs and attention */
+    double dispatch_s[MFU_PHASE_COUNT];     /* host time of one launch */
 };
 
 /* torch DDP's bucket_cap_mb. */
@@ -66,8 +67,9 @@ struct mfu_plan {
 int mfu_plan_make(struct mfu_plan *plan, const struct mfu_scenario *scenario, struct mfu_error *err);
 void mfu_plan_release(struct mfu_plan *);
 
-/* Host time to dispatch one kernel of a phase in the plan's runtime. */
-double mfu_dispatch_s(const struct mfu_plan *, enum mfu_phase);
+/* Takes over coefficients of plan->scenario that have changed: into the machine
+ * and the host times, not into the answers. */
+void mfu_plan_refresh(struct mfu_plan *);
 
 /* How often a launch of a segment happens in one optimizer step. */
 double mfu_plan_times(const struct mfu_plan *, const struct mfu_segment *);

@@ -105,7 +105,7 @@ static int run_in_time(const struct mfu_plan *plan, bool record, struct mfu_simu
     in.collectives = s->collectives;
     in.n_collectives = s->n_collectives;
     for (int i = 0; i < MFU_PHASE_COUNT; i++)
-        in.dispatch_s[i] = mfu_dispatch_s(plan, (enum mfu_phase)i);
+        in.dispatch_s[i] = plan->dispatch_s[i];
     return mfu_timeline_run(&in, &s->timeline);
 }
 
@@ -180,6 +180,12 @@ int mfu_simulate(struct mfu_plan *plan, bool record, struct mfu_simulation *s, s
         return -1;
     put_into_plan(plan, s, replayed);
     return 0;
+}
+
+double mfu_simulate_again(struct mfu_plan *plan, struct mfu_simulation *s)
+{
+    mfu_plan_refresh(plan);
+    return run_in_time(plan, false, s) < 0 ? NAN : s->timeline.step_s;
 }
 
 void mfu_simulation_release(struct mfu_simulation *s)

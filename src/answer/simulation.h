@@ -30,6 +30,12 @@ const struct mfu_program *mfu_simulation_program(const struct mfu_simulation *);
  * idle time into the plan.  `record` keeps events and samples for pictures and
  * traces.  `simulation` was zeroed or used before. */
 int mfu_simulate(struct mfu_plan *, bool record, struct mfu_simulation *, struct mfu_error *);
+
+/* Seconds of a step that was simulated before, now that coefficients of
+ * plan->scenario have changed; nothing but time is worked out again, and the
+ * plan's answers stay as they were.  NAN when memory is out. */
+double mfu_simulate_again(struct mfu_plan *, struct mfu_simulation *);
+
 void mfu_simulation_release(struct mfu_simulation *);
 
 #endif

@@ -65,6 +65,7 @@ struct mfu_yaml;
     X(DISPATCH_COMPILE, "dispatch.compile",  MFU_SECONDS, 0, 1e-2, "host time of one kernel called from compiled code") \
     X(DISPATCH_C,       "dispatch.c",        MFU_SECONDS, 0, 1e-2, "host time of one kernel launched by a C program") \
     X(DISPATCH_GRAPH,   "dispatch.graph",    MFU_SECONDS, 0, 1e-2, "time between two kernels of a CUDA graph") \
+    X(DISPATCH_ZERO,    "dispatch.zero",     MFU_SECONDS, 0, 1e-2, "host time to gather and release one weight tensor in one pass of ZeRO 3") \
     X(STEP_CONSTANT,    "step.constant",     MFU_SECONDS, 0, 10, "loader hand-over, host synchronisation and logging per optimizer step") \
     X(LINK_NVLINK,      "link.nvlink",       MFU_RATIO,   0.01, 2, "fraction of NVLink's one-way bandwidth that ring collectives sustain") \
     X(LINK_NVLS,        "link.nvls",         MFU_RATIO,   0, 2, "the same for all-reduce inside the switch (NVLS), from 5 GPUs on; 0: there is none") \
@@ -81,7 +82,11 @@ struct mfu_yaml;
     X(RESERVED_EAGER,   "memory.reserved_eager", MFU_RATIO, 1, 3, "reserved over peak allocated of the caching allocator, eager") \
     X(RESERVED_COMPILE, "memory.reserved_compile", MFU_RATIO, 1, 3, "the same, compiled") \
     X(MODEL_SIGMA,      "model.sigma",       MFU_RATIO,   0, 2, "spread of measured over predicted step times that the coefficients do not explain, compiled or hand-written runtimes") \
-    X(MODEL_SIGMA_EAGER, "model.sigma_eager", MFU_RATIO,  0, 2, "the same for eager PyTorch, whose kernels and host vary more")
+    X(MODEL_SIGMA_EAGER, "model.sigma_eager", MFU_RATIO,  0, 2, "the same for eager PyTorch, whose kernels and host vary more") \
+    X(MODEL_SIGMA_RANKS, "model.sigma_ranks", MFU_RATIO,  0, 2, "spread that several GPUs add") \
+    X(MODEL_EXCESS,     "model.excess",      MFU_RATIO,   0, 2, "what published compiled or hand-written runs take longer than their kernels and host, middle of the spread") \
+    X(MODEL_EXCESS_EAGER, "model.excess_eager", MFU_RATIO, 0, 2, "the same for eager PyTorch") \
+    X(MODEL_EXCESS_RANKS, "model.excess_ranks", MFU_RATIO, 0, 2, "what several GPUs add to it")
 
 enum mfu_coefficient {
 #define X(id, ...) MFU_C_##id,

@@ -73,6 +73,7 @@ void mfu_count_parameters(struct mfu_step *s)
     const struct mfu_model *m = s->config->model;
 
     p->params = p->active_params = p->non_embedding_params = p->position_params = p->linear_params = 0;
+    p->weight_tensors = 0;
     for (int section = 0; section < m->n_sections; section++) {
         const struct mfu_model_section *sec = &m->sections[section];
         double times = mfu_repeats(s, sec);
@@ -91,6 +92,7 @@ void mfu_count_parameters(struct mfu_step *s)
                 p->linear_params += times * (active - w.bias);
             if (mfu_shares_weight(s, i))
                 all = active = w.bias;          /* the weight is another op's */
+            p->weight_tensors += times * ((w.weight > 0 && !mfu_shares_weight(s, i)) + (w.bias > 0));
             p->params += times * all;
             p->active_params += times * active;
             if (strcmp(op->primitive->name, "embedding") != 0)

@@ -99,6 +99,7 @@ struct mfu_program {
 
     /* Facts of the model, for the conventions of MFU. */
     double params, trainable_params, active_params, non_embedding_params, position_params;
+    double weight_tensors;      /* weights and biases, each a tensor of its own */
     double linear_params;       /* that are multiplied with, per token (active) */
     double saved_bytes;         /* kept for backward at the end of forward */
     double tokens;              /* of one micro-step */

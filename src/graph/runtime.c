@@ -27,7 +27,7 @@ const struct mfu_runtime mfu_runtimes[MFU_RUNTIME_COUNT] = {
     },
     [MFU_FUSED] = {
         .name = "fused",
-        .fuse = true, .whole_norms = true, .one_cast = true,
+        .fuse = true, .whole_norms = true, .recompute = true, .one_cast = true,
         .half_weights = true, .gemm_accumulates = true,
         .gradient = MFU_GRADIENT_FP32,
         .dispatch_forward = MFU_C_DISPATCH_EAGER,

@@ -51,49 +51,90 @@ static void close_segment(struct mfu_step *s)
     s->node = -1;
 }
 
-/* Makes the nodes of one stretch; `at` maps model ops to nodes. */
-static void add_nodes(struct mfu_step *s, struct stretch *st, int *at)
+#define WAITING (-2)            /* in `at`: a node that its first reader makes */
+
+/* Whether a compiler would delay an op until somebody reads it: one that
+ * only changes elements, and whose reader does not come next.  (The SiLU of a
+ * SwiGLU, written before the second projection, then meets its product.) */
+static bool waits(const struct mfu_step *s, const struct mfu_model_section *sec, int op)
 {
     const struct mfu_model *m = s->config->model;
 
-    st->first_node = s->n_nodes;
-    for (int i = st->section->first; i < st->section->first + st->section->count; i++) {
-        const struct mfu_model_op *source = &m->ops[i];
-        struct mfu_step_node *n;
+    if (!s->runtime->fuse || s->left_out[op] || m->ops[op].n_in != 1 || m->ops[op].primitive->params)
+        return false;
+    for (int i = op + 1; i < sec->first + sec->count; i++)
+        for (int k = 0; k < m->ops[i].n_in; k++)
+            if (m->ops[i].in[k] == op)
+                return i > op + 1;
+    return false;
+}
 
-        if (s->left_out[i]) {
-            at[i] = source->n_in == 0 ? MFU_TOKENS_IN
-                : source->in[0] == MFU_SECTION_INPUT ? st->input : at[source->in[0]];
-            continue;
-        }
-        if (!ROOM(s, s->nodes, s->n_nodes, s->cap_nodes))
-            return;
-        n = &s->nodes[s->n_nodes];
-        *n = (struct mfu_step_node){.op = &s->operations[i], .source = source, .section = st->section->name,
-                               .out = MFU_NO_VIEW, .gradient = MFU_NO_VIEW, .parameter = {-1, -1}};
-        for (int k = 0; k < MFU_INPUTS; k++)
-            n->in[k] = k >= source->n_in ? MFU_TOKENS_IN
-                : source->in[k] == MFU_SECTION_INPUT ? st->input : at[source->in[k]];
-        if (n->op->primitive->params) {
-            struct mfu_weights w = n->op->primitive->params(n->op);
-            bool borrowed = mfu_shares_weight(s, i) && at[source->shares] >= 0;
+static void add_node(struct mfu_step *s, const struct stretch *st, int *at, int op);
 
-            for (int which = 0; which < 2; which++) {
-                if (!ROOM(s, s->parameters, s->n_parameters, s->cap_parameters))
-                    return;
-                n->parameter[which] = s->n_parameters;
-                s->parameters[s->n_parameters++] = (struct mfu_parameter){
-                    .elements = which ? w.bias : w.weight, .cast = MFU_NO_VIEW,
-                    .gradient = MFU_NO_VIEW, .users = 1};
-            }
-            if (borrowed) {
-                s->parameters[n->parameter[0]].borrowed = true;
-                n->parameter[0] = s->nodes[at[source->shares]].parameter[0];
-                s->parameters[n->parameter[0]].users++;
-            }
-        }
-        at[i] = s->n_nodes++;
+/* The node that makes input `k` of an op. */
+static int maker(struct mfu_step *s, const struct stretch *st, int *at, const struct mfu_model_op *source, int k)
+{
+    int op;
+
+    if (k >= source->n_in)
+        return MFU_TOKENS_IN;
+    if ((op = source->in[k]) == MFU_SECTION_INPUT)
+        return st->input;
+    if (at[op] == WAITING)
+        add_node(s, st, at, op);
+    return at[op];
+}
+
+static void add_node(struct mfu_step *s, const struct stretch *st, int *at, int op)
+{
+    const struct mfu_model_op *source = &s->config->model->ops[op];
+    struct mfu_step_node *n;
+    int in[MFU_INPUTS];
+
+    for (int k = 0; k < MFU_INPUTS; k++)
+        in[k] = maker(s, st, at, source, k);
+    if (s->left_out[op]) {
+        at[op] = in[0];
+        return;
     }
+    if (!ROOM(s, s->nodes, s->n_nodes, s->cap_nodes))
+        return;
+    n = &s->nodes[s->n_nodes];
+    *n = (struct mfu_step_node){.op = &s->operations[op], .source = source, .section = st->section->name,
+                           .out = MFU_NO_VIEW, .gradient = MFU_NO_VIEW, .parameter = {-1, -1}};
+    memcpy(n->in, in, sizeof in);
+    if (n->op->primitive->params) {
+        struct mfu_weights w = n->op->primitive->params(n->op);
+        bool borrowed = mfu_shares_weight(s, op) && at[source->shares] >= 0;
+
+        for (int which = 0; which < 2; which++) {
+            if (!ROOM(s, s->parameters, s->n_parameters, s->cap_parameters))
+                return;
+            n->parameter[which] = s->n_parameters;
+            s->parameters[s->n_parameters++] = (struct mfu_parameter){
+                .elements = which ? w.bias : w.weight, .cast = MFU_NO_VIEW,
+                .gradient = MFU_NO_VIEW, .users = 1};
+        }
+        if (borrowed) {
+            s->parameters[n->parameter[0]].borrowed = true;
+            n->parameter[0] = s->nodes[at[source->shares]].parameter[0];
+            s->parameters[n->parameter[0]].users++;
+        }
+    }
+    at[op] = s->n_nodes++;
+}
+
+/* Makes the nodes of one stretch; `at` maps model ops to nodes. */
+static void add_nodes(struct mfu_step *s, struct stretch *st, int *at)
+{
+    const struct mfu_model_section *sec = st->section;
+
+    st->first_node = s->n_nodes;
+    for (int i = sec->first; i < sec->first + sec->count; i++)
+        at[i] = WAITING;
+    for (int i = sec->first; i < sec->first + sec->count && !s->failed; i++)
+        if (at[i] == WAITING && !waits(s, sec, i))
+            add_node(s, st, at, i);
     st->n_nodes = s->n_nodes - st->first_node;
 }
 
