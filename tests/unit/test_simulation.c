@@ -1,0 +1,181 @@
+/*
+ * The full path beside the analytic one, launch-bound runs, and the meters
+ * through the step.
+ */
+#include "near.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "answer/metrics_over.h"
+#include "answer/simulation.h"
+#include "base/error.h"
+#include "descriptor/catalog.h"
+
+static struct mfu_catalog *catalog;
+
+static int open_catalog(void **state)
+{
+    struct mfu_error err = {0};
+
+    (void)state;
+    catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, &err);
+    return catalog ? 0 : -1;
+}
+
+static int close_catalog(void **state)
+{
+    (void)state;
+    mfu_catalog_free(catalog);
+    return 0;
+}
+
+/* A scenario from pairs of key and value, NULL at the end, planned. */
+static void plan(struct mfu_plan *p, const char *gpu, const char *model, ...)
+{
+    struct mfu_error err = {0};
+    const struct mfu_gpu *g = mfu_catalog_gpu(catalog, gpu, &err);
+    const struct mfu_model *m = mfu_catalog_model(catalog, model, &err);
+    struct mfu_scenario s;
+    const char *key;
+    va_list list;
+
+    assert_non_null(g);
+    assert_non_null(m);
+    s = mfu_scenario_start(m, g);
+    va_start(list, model);
+    while ((key = va_arg(list, const char *)))
+        if (mfu_scenario_set(&s, key, va_arg(list, const char *), &err) < 0)
+            fail_msg("set %s: %s", key, err.text);
+    va_end(list);
+    if (mfu_plan_make(p, &s, &err) < 0)
+        fail_msg("plan: %s", err.text);
+}
+
+static void simulate(struct mfu_plan *p, bool record, struct mfu_simulation *s)
+{
+    struct mfu_error err = {0};
+
+    if (mfu_simulate(p, record, s, &err) < 0)
+        fail_msg("simulate: %s", err.text);
+}
+
+/* Where the GPU is never short of launches, events in time add up to the sum
+ * of the kernels, for any runtime, depth and accumulation. */
+static void events_add_up(void **state)
+{
+    static const char *const runtimes[] = {"eager", "compile", "fused", "llmc"};
+    static const char *const accums[] = {"1", "2", "3", "64"};
+
+    (void)state;
+    for (size_t r = 0; r < 4; r++)
+        for (size_t a = 0; a < 4; a++) {
+            struct mfu_plan p = {0};
+            struct mfu_simulation s = {0};
+            double analytic_s, busy_s;
+
+            plan(&p, "rtx4070", "gpt2", "batch", "4", "runtime", runtimes[r], "accum", accums[a], NULL);
+            analytic_s = p.step.time_s;
+            busy_s = p.step.busy_s;
+            assert_int_not_equal(p.limit, MFU_LIMIT_LAUNCH);
+            simulate(&p, false, &s);
+            assert_near(s.timeline.busy_s, busy_s, 1e-6);
+            assert_near(p.step.time_s, analytic_s, 0.005);
+            mfu_simulation_release(&s);
+            mfu_plan_release(&p);
+        }
+}
+
+/* A small model in eager mode waits for the host; compiled code launches less
+ * and cheaper, a captured graph stops the waiting. */
+static void graphs_release_a_launch_bound_run(void **state)
+{
+    static const char *const ways[][2] = {{"eager", "off"}, {"compile", "off"}, {"compile", "on"}};
+    double step_s[3], idle[3];
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct mfu_plan p = {0};
+        struct mfu_simulation s = {0};
+
+        plan(&p, "h100-sxm", "gpt2", "batch", "1", "seq", "128", "n_layer", "6", "n_embd", "256", "n_head", "4",
+             "runtime", ways[i][0], "cuda_graphs", ways[i][1], NULL);
+        simulate(&p, false, &s);
+        step_s[i] = p.step.time_s;
+        idle[i] = p.step.idle_s / p.step.time_s;
+        if (i == 0)
+            assert_int_equal(p.limit, MFU_LIMIT_LAUNCH);
+        mfu_simulation_release(&s);
+        mfu_plan_release(&p);
+    }
+    assert_true(idle[0] > 0.5);
+    assert_true(step_s[1] < step_s[0]);
+    assert_true(step_s[2] < step_s[1]);
+    assert_true(idle[2] < idle[0]);
+}
+
+/* The same model with enough tokens is not. */
+static void tokens_release_it_too(void **state)
+{
+    struct mfu_plan p = {0};
+    struct mfu_simulation s = {0};
+
+    (void)state;
+    plan(&p, "h100-sxm", "gpt2", "batch", "256", "seq", "512", "n_layer", "6", "n_embd", "256", "n_head", "4", NULL);
+    simulate(&p, false, &s);
+    assert_int_not_equal(p.limit, MFU_LIMIT_LAUNCH);
+    assert_true(p.step.idle_s / p.step.time_s < 0.1);
+    mfu_simulation_release(&s);
+    mfu_plan_release(&p);
+}
+
+/* Slices of whole steps average to the readings of the step. */
+static void slices_average_to_the_step(void **state)
+{
+    static const char *const accums[] = {"1", "3", "16"};
+    static const size_t meters[] = {
+        offsetof(struct mfu_metrics, gpu_utilization), offsetof(struct mfu_metrics, sm_active),
+        offsetof(struct mfu_metrics, tensor_active), offsetof(struct mfu_metrics, dram_active),
+        offsetof(struct mfu_metrics, mfu)};
+    enum { SLICES = 100 };
+
+    (void)state;
+    for (size_t a = 0; a < 3; a++) {
+        struct mfu_metrics_slice slices[SLICES];
+        struct mfu_plan p = {0};
+        struct mfu_simulation s = {0};
+        struct mfu_metrics whole;
+        struct mfu_error err = {0};
+
+        plan(&p, "rtx4070", "gpt2", "batch", "2", "accum", accums[a], "attention", "math", NULL);
+        simulate(&p, true, &s);
+        mfu_metrics_of_plan(&p, &whole);
+        assert_int_equal(mfu_metrics_over(&p, &s, 2 * p.step.time_s, slices, SLICES, &err), 0);
+        for (size_t m = 0; m < sizeof meters / sizeof *meters; m++) {
+            double sum = 0, expected = *(const double *)((const char *)&whole + meters[m]);
+
+            for (int i = 0; i < SLICES; i++)
+                sum += *(const double *)((const char *)&slices[i].read + meters[m]);
+            assert_near(sum / SLICES, expected, 0.01);
+        }
+        assert_int_equal(mfu_metrics_over(&p, &s, 0, slices, SLICES, &err), -1);
+        assert_int_equal(mfu_metrics_over(&p, &s, NAN, slices, SLICES, &err), -1);
+        assert_int_equal(mfu_metrics_over(&p, &s, 1e30, slices, SLICES, &err), -1);
+        mfu_simulation_release(&s);
+        mfu_plan_release(&p);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(events_add_up),
+        cmocka_unit_test(graphs_release_a_launch_bound_run),
+        cmocka_unit_test(tokens_release_it_too),
+        cmocka_unit_test(slices_average_to_the_step),
+    };
+
+    return cmocka_run_group_tests(tests, open_catalog, close_catalog);
+}
