@@ -1,16 +1,25 @@
+#include <stdio.h>
+
 #include "answer/validate.h"
+#include "descriptor/catalog.h"
 #include "repl/command.h"
 #include "repl/offers.h"
 #include "repl/pager.h"
 #include "repl/talk.h"
 #include "report/report.h"
 
+/* The table of published runs beside the descriptors. */
+#define PUBLISHED "examples/measured/published.csv"
+
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
-    struct mfu_validation *v = mfu_validate(s->catalog, argv[1], err);
+    char published[4096];
+    struct mfu_validation *v;
     int status = 0;
 
-    (void)argc;
+    if (argc == 1)
+        snprintf(published, sizeof published, "%s/" PUBLISHED, mfu_catalog_folder(s->catalog));
+    v = mfu_validate(s->catalog, argc == 1 ? published : argv[1], err);
     if (!v)
         return -1;
     if (s->json)
@@ -26,7 +35,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
 
 const struct mfu_command mfu_command_validate = {
     .name = "validate",
-    .usage = "FILE.csv",
+    .usage = "[FILE.csv]",
     .group = "look closer",
     .summary = "against measured runs",
     .help =
@@ -34,9 +43,9 @@ const struct mfu_command mfu_command_validate = {
         "time and memory over all runs and by GPU, runtime and sharding.  What a row\n"
         "leaves open is assumed and listed; a row that cannot be planned says why.  The\n"
         "scenario of the session plays no part.\n"
+        "Without a file: the published runs that come with mfuplan.\n"
         "\n"
         "    validate runs.csv",
-    .least_args = 1,
     .most_args = 1,
     .offer = {mfu_offer_files},
     .run = run,
