@@ -46,14 +46,16 @@ static void find_dispatch(struct mfu_plan *p)
     const struct mfu_program *g = &p->program;
     double launches[MFU_PHASE_COUNT] = {0};
 
+    for (int i = 0; i < MFU_PHASE_COUNT; i++)
+        p->dispatch_s[i] = launch_s(p, (enum mfu_phase)i);
+    if (p->config.setting[MFU_S_ZERO] < 3)
+        return;
     for (int k = 0; k < g->n_segments; k++)
         for (int i = g->segments[k].first; i < g->segments[k].first + g->segments[k].count; i++)
             launches[g->segments[k].phase] += mfu_plan_times(p, &g->segments[k]) * g->launches[i].kernel.launches;
-    for (int i = 0; i < MFU_PHASE_COUNT; i++) {
-        p->dispatch_s[i] = launch_s(p, (enum mfu_phase)i);
-        if (p->config.setting[MFU_S_ZERO] == 3 && i != MFU_OPTIMIZER_PHASE && launches[i] > 0)
+    for (int i = 0; i < MFU_PHASE_COUNT; i++)
+        if (i != MFU_OPTIMIZER_PHASE && launches[i] > 0)
             p->dispatch_s[i] += p->machine.c[MFU_C_DISPATCH_ZERO] * g->weight_tensors * g->accum / launches[i];
-    }
 }
 
 /* Data-parallel ranks sum their gradients once per step, while the last

@@ -24,7 +24,7 @@ static double larger(double a, double b)
 {
     double x = fmax(a, b), r = x > 0 ? fmin(a, b) / x : 0;
 
-    return x * sqrt(sqrt(1 + r * r * r * r));
+    return r < 0.01 ? x : x * sqrt(sqrt(1 + r * r * r * r));     /* 2.5e-9 and less */
 }
 
 static struct mfu_tiling tiling_of(const struct mfu_machine *m, const struct mfu_kernel *k, struct mfu_tilings *list)
@@ -95,6 +95,8 @@ void mfu_price_kernel(const struct mfu_machine *m, const struct mfu_kernel *k, d
 
 void mfu_price_throttle(const struct mfu_machine *m, const struct mfu_kernel *k, double duty, struct mfu_price *p)
 {
+    if (!(p->compute_s * m->throttle * duty > 0))
+        return;
     p->compute_s *= 1 + m->throttle * duty;
     settle(k, p);
 }

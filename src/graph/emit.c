@@ -3,6 +3,7 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "graph/builder.h"
@@ -110,7 +111,7 @@ static struct mfu_launch *append(struct mfu_step *s, const char *suffix, int n_i
     if (!ROOM(s, p->launches, p->n_launches, p->cap_launches))
         return NULL;
     l = &p->launches[p->n_launches];
-    memset(l, 0, sizeof *l);
+    memset(l, 0, offsetof(struct mfu_launch, in));
     l->section = s->section;
     l->op = s->node >= 0 ? s->nodes[s->node].op->name : "";
     l->suffix = suffix;

@@ -70,9 +70,9 @@ struct mfu_launch {
     double gradient_elements;   /* of parameters whose gradient is complete after it */
     bool recomputed;            /* a part of forward, run again in backward */
     int n_in, n_out;
-    int in[MFU_LAUNCH_IN], out[MFU_LAUNCH_OUT];         /* views */
     double extra_read_bytes;    /* beyond reading every input once */
     double temporary_bytes;     /* workspace while it runs */
+    int in[MFU_LAUNCH_IN], out[MFU_LAUNCH_OUT];         /* views; the first n_in, n_out */
 };
 
 struct mfu_segment {
