@@ -33,7 +33,7 @@ static const struct word precisions[] = {
     {"fp32", "fp32", NULL}, {"tf32", "tf32", NULL}, {"fp16-amp", "fp16", NULL}, {"bf16-amp", "bf16", NULL},
     {"bf16-pure", "bf16-pure", NULL}, {"fp8", "fp8", NULL},
     {"fp16-amp-o2", "fp16", "half_weights=on for fp16-amp-o2"},
-    {"bf16-fsdp", "bf16-pure", "precision=bf16-pure for bf16-fsdp"},
+    {"bf16-fsdp", "bf16", "precision=bf16 for bf16-fsdp"},
     {"mxfp8", "fp8", "precision=fp8 for mxfp8"},
     {"nvfp4", NULL, "precision nvfp4 is not modelled"},
     {"", "", "precision"}, {NULL, NULL, NULL}};
@@ -223,6 +223,19 @@ static bool set_dims(struct reading *r)
     return true;
 }
 
+/* Who holds what, where there are several GPUs. */
+static bool set_sharding(struct reading *r, double gpus)
+{
+    static const struct { const char *name, *stage; } stages[] = {
+        {"ddp", "0"}, {"none", "0"}, {"zero1", "1"}, {"zero2", "2"}, {"zero3", "3"},
+        {"fsdp-shard-grad-op", "2"}, {"fsdp-full", "3"}};
+
+    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++)
+        if (strcmp(get(r, "sharding"), stages[i].name) == 0)
+            return set(r, "zero", stages[i].stage);
+    return skip(r, "%.0f GPUs with sharding '%s': not modelled yet", gpus, get(r, "sharding"));
+}
+
 static bool set_batch(struct reading *r)
 {
     double micro = number(r, "micro_batch"), accum = number(r, "grad_accum");
@@ -231,8 +244,8 @@ static bool set_batch(struct reading *r)
 
     if (number(r, "tp") > 1 || number(r, "pp") > 1 || number(r, "cp") > 1 || number(r, "ep") > 1)
         return skip(r, "tp %s pp %s cp %s ep %s: model parallelism is not modelled yet", get(r, "tp"), get(r, "pp"), get(r, "cp"), get(r, "ep"));
-    if (gpus > 1 && strcmp(get(r, "sharding"), "ddp") && strcmp(get(r, "sharding"), "none"))
-        return skip(r, "%.0f GPUs with sharding '%s': not modelled yet", gpus, get(r, "sharding"));
+    if (gpus > 1 && !set_sharding(r, gpus))
+        return false;
     if (gpus > (number(r, "gpus_per_node") > 0 ? number(r, "gpus_per_node") : 8))
         return skip(r, "%.0f GPUs on several nodes: not modelled yet", gpus);
     if (isnan(gpus)) {
@@ -296,7 +309,7 @@ static bool set_runtime(struct reading *r)
 
     if (number(r, "act_offload") > 0)
         return skip(r, "activations on the CPU are not modelled");
-    if (strstr(notes, "--offload"))
+    if (strstr(notes, "--offload") || strstr(notes, "CPU offload"))
         return skip(r, "states on the CPU (offload, in the notes) are not modelled");
     if (strcmp(stack, "xla-te") == 0 || strcmp(stack, "jax") == 0)
         return skip(r, "runtime '%s' is not modelled", stack);

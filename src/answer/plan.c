@@ -58,19 +58,47 @@ static void find_dispatch(struct mfu_plan *p)
             p->dispatch_s[i] += p->machine.c[MFU_C_DISPATCH_ZERO] * g->weight_tensors * g->accum / launches[i];
 }
 
+/* What does not hide: the first or last piece has nothing to run beside, and
+ * what runs beside kernels slows them down. */
+static double exposed(const struct mfu_plan *p, double total_s, double piece_s, double cover_s)
+{
+    return fmax(piece_s, total_s - HIDDEN * cover_s) + p->machine.c[MFU_C_LINK_CONTENTION] * fmin(total_s, HIDDEN * cover_s);
+}
+
+/* FSDP gathers the weights of every block in forward and again in backward,
+ * and scatters the sums of its gradients, in every micro-step. */
+static double exposed_by_full_sharding(const struct mfu_plan *p, const struct mfu_link *link)
+{
+    const struct mfu_program *g = &p->program;
+    double blocks = g->blocks + 1, weight = g->weight_bytes;
+    double unit = fmax(g->block_params, g->params - g->blocks * g->block_params);
+    double gather_s = mfu_gather_s(link, p->config.ranks, weight * g->params / blocks);
+    double scatter_s = mfu_gather_s(link, p->config.ranks, g->gradient_bytes * g->params / blocks);
+    double forward_s = p->step.forward_s / g->accum, backward_s = p->step.backward_s / g->accum;
+
+    return g->accum * (exposed(p, blocks * gather_s, mfu_gather_s(link, p->config.ranks, weight * unit), forward_s)
+                       + exposed(p, blocks * (gather_s + scatter_s), scatter_s, backward_s));
+}
+
 /* Data-parallel ranks sum their gradients once per step, while the last
- * backward pass runs; the last bucket has nothing left to hide under. */
+ * backward pass runs.  Where ZeRO shards the optimizer, the sums are scattered
+ * and the new weights gathered afterwards, behind nothing. */
 static double exposed_communication(const struct mfu_plan *p)
 {
     struct mfu_link link = mfu_link_of(&p->machine, p->config.gpu, p->config.ranks);
-    double bytes = p->program.gradient_bytes * p->program.params, total, last;
+    double bytes = p->program.gradient_bytes * p->program.params, bucket = fmin(bytes, MFU_BUCKET_BYTES);
+    double stage = p->config.setting[MFU_S_ZERO], backward_s = p->step.backward_s / p->program.accum;
 
     if (p->config.ranks <= 1)
         return 0;
-    total = ceil(bytes / MFU_BUCKET_BYTES) * mfu_all_reduce_s(&link, p->config.ranks, fmin(bytes, MFU_BUCKET_BYTES));
-    last = mfu_all_reduce_s(&link, p->config.ranks, fmin(bytes, MFU_BUCKET_BYTES));
-    return fmax(last, total - HIDDEN * p->step.backward_s / p->program.accum)
-        + p->machine.c[MFU_C_LINK_CONTENTION] * fmin(total, HIDDEN * p->step.backward_s / p->program.accum);
+    if (stage == 3)
+        return exposed_by_full_sharding(p, &link);
+    if (stage > 0)
+        return exposed(p, ceil(bytes / MFU_BUCKET_BYTES) * mfu_gather_s(&link, p->config.ranks, bucket),
+                       mfu_gather_s(&link, p->config.ranks, bucket), backward_s)
+            + mfu_gather_s(&link, p->config.ranks, p->program.constant_bytes[MFU_PART_WEIGHTS]);
+    return exposed(p, ceil(bytes / MFU_BUCKET_BYTES) * mfu_all_reduce_s(&link, p->config.ranks, bucket),
+                   mfu_all_reduce_s(&link, p->config.ranks, bucket), backward_s);
 }
 
 static void add_up_time(struct mfu_plan *p)

@@ -49,7 +49,7 @@ static int fill_buckets(const struct mfu_plan *plan, struct mfu_simulation *s)
     int last = -1;
 
     s->n_collectives = 0;
-    if (plan->config.ranks <= 1)
+    if (plan->config.ranks <= 1 || plan->config.setting[MFU_S_ZERO] > 0)
         return 0;
     if (room > s->cap_collectives) {
         struct mfu_collective *more = realloc(s->collectives, room * sizeof *more);
@@ -129,13 +129,15 @@ static int run_in_memory(const struct mfu_plan *plan, bool record, struct mfu_si
 static void put_into_plan(struct mfu_plan *plan, const struct mfu_simulation *s, bool replayed)
 {
     struct mfu_memory_answer *m = &plan->memory;
-    double scale = s->timeline.step_s / plan->step.time_s;
+    /* What sharding exchanges is not in the timeline, but in the plan. */
+    double exchanged_s = plan->config.setting[MFU_S_ZERO] > 0 ? plan->step.communication_exposed_s : 0;
+    double step_s = s->timeline.step_s + exchanged_s, scale = step_s / plan->step.time_s;
 
-    plan->step.time_s = s->timeline.step_s;
+    plan->step.time_s = step_s;
     plan->step.low_s *= scale;
     plan->step.high_s *= scale;
     plan->step.idle_s = fmax(s->timeline.idle_s - s->timeline.communication_exposed_s, 0);
-    plan->step.communication_exposed_s = s->timeline.communication_exposed_s;
+    plan->step.communication_exposed_s = s->timeline.communication_exposed_s + exchanged_s;
     plan->step.tokens_per_s /= scale;
     plan->step.samples_per_s /= scale;
     plan->mfu.achieved_flops /= scale;

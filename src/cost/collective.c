@@ -55,3 +55,10 @@ double mfu_all_reduce_s(const struct mfu_link *link, double gpus, double bytes)
         return 0;
     return link->latency_s + 2 * (gpus - 1) / gpus * bytes / link->bytes_s + link->ramp_s * sqrt(bytes);
 }
+
+double mfu_gather_s(const struct mfu_link *link, double gpus, double bytes)
+{
+    if (gpus <= 1 || bytes <= 0)
+        return 0;
+    return link->latency_s + (gpus - 1) / gpus * bytes / link->bytes_s + link->ramp_s * sqrt(bytes) / 2;
+}

@@ -24,4 +24,7 @@ struct mfu_link {
 struct mfu_link mfu_link_of(const struct mfu_machine *, const struct mfu_gpu *, double gpus);
 double mfu_all_reduce_s(const struct mfu_link *, double gpus, double bytes);
 
+/* All-gather, or reduce-scatter, of `bytes` in all: half the way of the above. */
+double mfu_gather_s(const struct mfu_link *, double gpus, double bytes);
+
 #endif

@@ -73,10 +73,10 @@ void mfu_count_parameters(struct mfu_step *s)
     const struct mfu_model *m = s->config->model;
 
     p->params = p->active_params = p->non_embedding_params = p->position_params = p->linear_params = 0;
-    p->weight_tensors = 0;
+    p->weight_tensors = p->block_params = p->blocks = 0;
     for (int section = 0; section < m->n_sections; section++) {
         const struct mfu_model_section *sec = &m->sections[section];
-        double times = mfu_repeats(s, sec);
+        double times = mfu_repeats(s, sec), before = p->params;
 
         for (int i = sec->first; i < sec->first + sec->count; i++) {
             const struct mfu_operation *op = &s->operations[i];
@@ -99,6 +99,10 @@ void mfu_count_parameters(struct mfu_step *s)
                 p->non_embedding_params += times * all;
             else if (op->attribute[2] == 1)     /* index: position */
                 p->position_params += times * all;
+        }
+        if (times > p->blocks && times > 1) {
+            p->blocks = times;
+            p->block_params = (p->params - before) / times;
         }
     }
     p->trainable_params = p->params;

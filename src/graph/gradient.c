@@ -176,9 +176,9 @@ void mfu_give_parameter(struct mfu_step *s, struct mfu_step_node *n, int which, 
     }
     if (p->given == p->users)
         complete(s, p);
-    if (s->config->accum == 1 && !s->runtime->gemm_accumulates) {
+    if (s->config->accum == 1 && !s->runtime->gemm_accumulates && !mfu_gradients_sharded(s->config)) {
         mfu_keep(s, view);              /* becomes .grad */
-    } else if (s->runtime->gradients_at_end) {
+    } else if (s->runtime->gradients_at_end && !mfu_gradients_sharded(s->config)) {
         if (ROOM(s, s->deferred, s->n_deferred, s->cap_deferred)) {
             s->deferred[s->n_deferred].node = s->node;
             s->deferred[s->n_deferred++].view = view;

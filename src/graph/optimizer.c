@@ -75,7 +75,7 @@ static double count_tensors(const struct mfu_step *s)
 static void stream(struct mfu_step *s, const char *name, double flops, double read, double write,
                    double launches, double temporary_bytes)
 {
-    double n = s->program->params;
+    double n = s->program->params * mfu_config_share(s->config, 1);      /* its shard */
     struct mfu_kernel k = mfu_kernel_stream(MFU_OPTIMIZER_STEP, MFU_C_DRAM_OPTIMIZER, 1, n, flops * n,
                                             read * n, write * n);
 
@@ -115,18 +115,19 @@ void mfu_optimizer_emit(struct mfu_step *s)
 {
     const struct mfu_config *c = s->config;
     const struct row *r = &rows[c->optimizer];
-    double params = s->program->params;
+    double params = s->program->params * mfu_config_share(c, 1);
     double g = mfu_type_bytes[s->numerics.gradient], p = master_bytes(s);
     double state = r->state_bytes > 0 ? r->state_bytes : p;
     double tensors = count_tensors(s);
     /* The 16-bit copy that forward reads is written beside the master. */
     double copy = s->numerics.weight == MFU_F16 && c->precision != MFU_BF16_PURE ? 2 : 0;
     double moved;
+    bool engine = mfu_half_engine(c) && !mfu_fully_sharded(c);       /* copies gradients to fp32 */
     double launches = r->launches_per_tensor > 0 ? r->launches_per_tensor * tensors
         : r->passes * (1 + ceil(params / (320 * 65536)));       /* chunks of multi_tensor_apply */
 
     s->node = -1;
-    if (mfu_half_engine(c)) {           /* an fp32 copy of the gradients for the masters */
+    if (engine) {                       /* an fp32 copy of the gradients for the masters */
         stream(s, "fp32_gradients", 1, g, 4, 2, 4 * params);
         g = 4;
     }
@@ -141,5 +142,5 @@ void mfu_optimizer_emit(struct mfu_step *s)
     if (c->optimizer == MFU_MUON)
         newton_schulz(s);
     stream(s, r->name, r->flops, moved * 0.6, moved * 0.4 + copy, launches,
-           r->scratch * p * params + (mfu_half_engine(c) ? 4 * params : 0));
+           r->scratch * p * params + (engine ? 4 * params : 0));
 }

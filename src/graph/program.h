@@ -95,10 +95,11 @@ struct mfu_program {
     int n_weights, cap_weights;
     double constant_bytes[MFU_PART_COUNT];      /* there all the time */
     double accum;               /* micro-steps per optimizer step */
-    double gradient_bytes;      /* of one element of .grad */
+    double gradient_bytes, weight_bytes;        /* of one element of .grad; of a weight that is used */
 
     /* Facts of the model, for the conventions of MFU. */
     double params, trainable_params, active_params, non_embedding_params, position_params;
+    double block_params, blocks;        /* of the section that is repeated most: the units of FSDP */
     double weight_tensors;      /* weights and biases, each a tensor of its own */
     double linear_params;       /* that are multiplied with, per token (active) */
     double saved_bytes;         /* kept for backward at the end of forward */

@@ -297,10 +297,37 @@ static void trace_deferred(struct mfu_step *s, const struct stretch *stretches, 
  * (runtime/zero/config.py). */
 #define ENGINE_BUCKET 5e8
 
+bool mfu_fully_sharded(const struct mfu_config *c)
+{
+    return c->ranks > 1 && c->setting[MFU_S_ZERO] == 3;
+}
+
+bool mfu_gradients_sharded(const struct mfu_config *c)
+{
+    return c->ranks > 1 && c->setting[MFU_S_ZERO] >= 2;
+}
+
 bool mfu_half_engine(const struct mfu_config *c)
 {
     return (c->setting[MFU_S_HALF_WEIGHTS] > 0 || c->setting[MFU_S_ZERO] > 0) && (c->precision == MFU_FP16 || c->precision == MFU_BF16)
         && c->runtime != MFU_LLMC;
+}
+
+/* Buffers for what passes between ranks (or is gathered for itself by one). */
+static double communication_bytes(const struct mfu_step *s)
+{
+    const struct mfu_program *p = s->program;
+    const struct mfu_config *c = s->config;
+    double weight = mfu_type_bytes[s->numerics.weight], gradient = mfu_type_bytes[s->numerics.gradient];
+    double stage = c->setting[MFU_S_ZERO];
+
+    if (mfu_fully_sharded(c))           /* FSDP: the outer unit, two blocks of weights, two of gradients */
+        return weight * (p->params - p->block_params * p->blocks + 2 * p->block_params) + 2 * gradient * p->block_params;
+    if (stage < 2 && c->ranks > 1)
+        return s->runtime->half_weights ? 0 : gradient * p->params;
+    if (stage < 2 || !mfu_half_engine(c))
+        return c->ranks > 1 ? 2 * gradient * fmin(p->params, ENGINE_BUCKET) : 0;
+    return (stage == 3 ? 2 : 1) * 2 * fmin(p->params, ENGINE_BUCKET);
 }
 
 static void constant_memory(struct mfu_step *s)
@@ -308,19 +335,23 @@ static void constant_memory(struct mfu_step *s)
     struct mfu_program *p = s->program;
     const struct mfu_config *c = s->config;
     double weight = mfu_type_bytes[s->numerics.weight], gradient = mfu_type_bytes[s->numerics.gradient];
-    bool gradients_stay = c->accum > 1 || s->runtime->gemm_accumulates;
+    bool gradients_stay = c->accum > 1 || s->runtime->gemm_accumulates || mfu_gradients_sharded(c);
     /* Token indices and targets, int64, of this micro-batch and the next. */
     double inputs = 2 * 2 * mfu_type_bytes[MFU_I64] * c->tokens;
     double workspace = mfu_config_coefficient(c, MFU_C_CUBLAS_WORKSPACE);
+    bool masters = s->numerics.weight == MFU_F16 && c->precision != MFU_BF16_PURE;
 
     memset(p->constant_bytes, 0, sizeof p->constant_bytes);
-    p->constant_bytes[MFU_PART_WEIGHTS] = weight * p->params;
-    p->constant_bytes[MFU_PART_GRADIENTS] = gradients_stay ? gradient * p->params : 0;
-    p->constant_bytes[MFU_PART_OPTIMIZER] = mfu_optimizer_state_bytes(c, p)
-        + (s->numerics.weight == MFU_F16 && c->precision != MFU_BF16_PURE ? 4 * p->params : 0);     /* masters */
-    p->gradient_bytes = gradient;
-    p->constant_bytes[MFU_PART_COMMUNICATION] = c->ranks > 1 && !s->runtime->half_weights ? gradient * p->params : c->setting[MFU_S_ZERO] < 2 || !mfu_half_engine(c)
-        ? 0 : (c->setting[MFU_S_ZERO] == 3 ? 2 : 1) * 2 * fmin(p->params, ENGINE_BUCKET);
+    if (masters && mfu_fully_sharded(c)) {      /* the shards of the weights are the masters */
+        weight = gradient = 4;
+        masters = false;
+    }
+    p->constant_bytes[MFU_PART_WEIGHTS] = mfu_config_share(c, 3) * weight * p->params;
+    p->constant_bytes[MFU_PART_GRADIENTS] = gradients_stay ? mfu_config_share(c, 2) * gradient * p->params : 0;
+    p->constant_bytes[MFU_PART_OPTIMIZER] = mfu_config_share(c, 1) * (mfu_optimizer_state_bytes(c, p) + (masters ? 4 * p->params : 0));
+    p->gradient_bytes = mfu_type_bytes[s->numerics.gradient];
+    p->weight_bytes = mfu_type_bytes[s->numerics.weight];
+    p->constant_bytes[MFU_PART_COMMUNICATION] = communication_bytes(s);
     p->constant_bytes[MFU_PART_ACTIVATIONS] = inputs;
     /* Handles belong to threads: forward's and the autograd engine's. */
     p->constant_bytes[MFU_PART_WORKSPACE] = s->runtime->half_weights ? workspace : 2 * workspace;

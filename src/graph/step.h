@@ -172,6 +172,12 @@ void mfu_gradient_in_place(struct mfu_step *, struct mfu_step_node *);
  * updates fp32 masters, whatever the runtime does otherwise. */
 bool mfu_half_engine(const struct mfu_config *);
 
+/* FSDP: each of several GPUs holds a part of every weight, in fp32. */
+bool mfu_fully_sharded(const struct mfu_config *);
+
+/* Whether a gradient leaves for its owner as soon as it is complete. */
+bool mfu_gradients_sharded(const struct mfu_config *);
+
 /* ---- the whole ---- */
 /* Builds the program of a scenario into `program` (zeroed, or used before).
  * The program's memory is reused; free it with mfu_program_free. */

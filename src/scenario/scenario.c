@@ -493,8 +493,6 @@ static int check_parallel(const struct mfu_config *c, struct mfu_error *err)
                             mfu_settings[one[i]].key, c->setting[one[i]]);
     if (c->setting[MFU_S_DP] != c->setting[MFU_S_GPUS])
         return mfu_fail(err, MFU_EINPUT, "dp: %.0f ranks do not fill %.0f GPUs", c->setting[MFU_S_DP], c->setting[MFU_S_GPUS]);
-    if (c->setting[MFU_S_GPUS] > 1 && c->setting[MFU_S_ZERO] > 0)
-        return mfu_fail(err, MFU_EINPUT, "zero: %.0f: sharded states over several GPUs cannot be planned so far", c->setting[MFU_S_ZERO]);
     if (c->setting[MFU_S_GPUS] > 16)
         return mfu_fail(err, MFU_EINPUT, "gpus: %.0f do not fit one node; several nodes cannot be planned so far", c->setting[MFU_S_GPUS]);
     return 0;
