@@ -16,6 +16,7 @@
 #define LEAST_REPEATS 7
 #define CALM 0.01               /* spread, and change of clock and power, that is small enough */
 #define EVENTS_APART_S 1e-3
+#define SUSTAINED_APART_S 20e-3 /* so that waiting for the events gives no rest */
 #define WARM_UP_S 0.05
 #define PATIENCE_S 0.6          /* for the spread to become small */
 #define QUICK_PATIENCE_S 0.2
@@ -179,14 +180,15 @@ static int capture(struct mfu_bench *b, struct row *r)
  * are not too long. */
 static int size_row(struct mfu_bench *b, struct row *r)
 {
+    const double apart = r->work->sustained ? SUSTAINED_APART_S : EVENTS_APART_S;
     double seconds;
 
     r->launches = r->work->sets;
     for (int i = 0; i < 2; i++) /* the first time loads kernels */
         if (time_row(b, r, &seconds) < 0)
             return -1;
-    if (seconds * r->launches < EVENTS_APART_S) {
-        double rounds = ceil(EVENTS_APART_S / (seconds * r->launches));
+    if (seconds * r->launches < apart) {
+        double rounds = ceil(apart / (seconds * r->launches));
 
         r->launches = (int)fmin(rounds * r->launches, fmax(MOST_LAUNCHES, r->launches));
     }
@@ -249,7 +251,8 @@ static int measure_short(struct mfu_bench *b, const struct row *r, double *value
 
 static bool settled(struct mfu_sensors a, struct mfu_sensors b)
 {
-    return fabs(a.clock_mhz - b.clock_mhz) <= CALM * a.clock_mhz && fabs(a.power_w - b.power_w) <= CALM * a.power_w;
+    return fabs(a.clock_mhz - b.clock_mhz) <= CALM * a.clock_mhz
+        && fabs(a.power_w - b.power_w) <= CALM * a.power_w;
 }
 
 static int measure_sustained(struct mfu_bench *b, const struct row *r, double *value, struct mfu_timing *t)
@@ -269,7 +272,8 @@ static int measure_sustained(struct mfu_bench *b, const struct row *r, double *v
         summarise(value, n, t);
         if (read_sensors(b, r, t->seconds, &t->sensors) < 0)
             return -1;
-        if (now_s() > start + SETTLE_MOST_S || (now_s() > start + SETTLE_LEAST_S && settled(before, t->sensors)))
+        if (now_s() > start + SETTLE_MOST_S
+            || (now_s() > start + SETTLE_LEAST_S && settled(before, t->sensors)))
             break;
         before = t->sensors;
     }
@@ -325,10 +329,12 @@ int mfu_bench_record(struct mfu_bench *b, const struct mfu_timing *t, const char
     va_start(args, format);
     n = (size_t)vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    n += (size_t)snprintf(line + n, sizeof line - n, ", seconds: %.6g, spread: %.2f%%", t->seconds, 100 * t->spread);
+    n += (size_t)snprintf(line + n, sizeof line - n, ", seconds: %.6g, spread: %.2f%%", t->seconds,
+                          100 * t->spread);
     if (t->sensors.clock_mhz > 0)
-        n += (size_t)snprintf(line + n, sizeof line - n, ", clock_mhz: %.0f, power_w: %.0f, temperature_c: %.0f",
-                              t->sensors.clock_mhz, t->sensors.power_w, t->sensors.temperature_c);
+        n += (size_t)snprintf(line + n, sizeof line - n,
+                              ", clock_mhz: %.0f, power_w: %.0f, temperature_c: %.0f", t->sensors.clock_mhz,
+                              t->sensors.power_w, t->sensors.temperature_c);
     snprintf(line + n, sizeof line - n, ", sustained: %d", t->sustained);
     b->samples[b->n_samples] = strdup(line);
     if (!b->samples[b->n_samples])

@@ -9,7 +9,7 @@
  *
  *   - The work is launched `inner` times between two CUDA events, through a
  *     CUDA graph where it can be captured, so that the launch does not count;
- *     `inner` grows until the events are 1 ms apart.
+ *     `inner` grows until the events are 1 ms apart (sustained: 20 ms).
  *   - Consecutive launches work on different buffers, together larger than
  *     twice the L2 cache (struct mfu_work.sets), so that each begins cold.
  *   - Buffers hold random-normal numbers: zeros would save power and flatter.

@@ -116,7 +116,8 @@ struct mfu_blas *mfu_blas_open(cudaStream_t stream, char *why, size_t size)
         snprintf(why, size, "libcublas has no %s: it does not fit this program", missing);
         goto failed;
     }
-    if (cudaMalloc(&b->workspace, WORKSPACE) != cudaSuccess || cudaMalloc((void **)&b->one, sizeof one) != cudaSuccess
+    if (cudaMalloc(&b->workspace, WORKSPACE) != cudaSuccess
+        || cudaMalloc((void **)&b->one, sizeof one) != cudaSuccess
         || cudaMemcpy(b->one, &one, sizeof one, cudaMemcpyHostToDevice) != cudaSuccess) {
         snprintf(why, size, "the GPU has no memory left for cuBLAS's workspace");
         goto failed;
@@ -218,19 +219,24 @@ static int plan_fp8(struct mfu_bench *bench, const struct mfu_gemm *g)
         && b->f.lt_matrix_layout_create(&p->c, result, g->n, g->m, g->n) == CUBLAS_STATUS_SUCCESS
         && b->f.lt_matmul_preference_create(&preference) == CUBLAS_STATUS_SUCCESS;
     if (ok) {
-        b->f.lt_matmul_desc_set_attribute(p->operation, CUBLASLT_MATMUL_DESC_TRANSA, &transposed, sizeof transposed);
+        b->f.lt_matmul_desc_set_attribute(p->operation, CUBLASLT_MATMUL_DESC_TRANSA, &transposed,
+                                          sizeof transposed);
 #if CUBLAS_VERSION >= 111100 || CUBLAS_VER_MAJOR >= 12
         const void *scale = b->one;
         const signed char fast = 1; /* sums in registers only, as frameworks have it */
 
-        b->f.lt_matmul_desc_set_attribute(p->operation, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, &scale, sizeof scale);
-        b->f.lt_matmul_desc_set_attribute(p->operation, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, &scale, sizeof scale);
+        b->f.lt_matmul_desc_set_attribute(p->operation, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, &scale,
+                                          sizeof scale);
+        b->f.lt_matmul_desc_set_attribute(p->operation, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, &scale,
+                                          sizeof scale);
         b->f.lt_matmul_desc_set_attribute(p->operation, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast, sizeof fast);
 #endif
-        b->f.lt_matmul_preference_set_attribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace,
-                                                   sizeof workspace);
-        ok = b->f.lt_matmul_algo_get_heuristic(b->lt, p->operation, p->a, p->b, p->c, p->c, preference, 1, &found,
-                                                  &n_found) == CUBLAS_STATUS_SUCCESS && n_found > 0;
+        b->f.lt_matmul_preference_set_attribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                                &workspace, sizeof workspace);
+        ok = b->f.lt_matmul_algo_get_heuristic(b->lt, p->operation, p->a, p->b, p->c, p->c, preference, 1,
+                                               &found, &n_found)
+                == CUBLAS_STATUS_SUCCESS
+            && n_found > 0;
     }
     if (preference)
         b->f.lt_matmul_preference_destroy(preference);
@@ -256,7 +262,8 @@ static int gemm_fp8(struct mfu_bench *bench, const struct mfu_gemm *g)
                                   b->plan.c, g->c, b->plan.c, &b->plan.algorithm, b->workspace, WORKSPACE,
                                   bench->stream);
     if (status != CUBLAS_STATUS_SUCCESS)
-        return mfu_bench_fail(bench, "cuBLASLt: status %d at %d x %d x %d fp8", (int)status, g->m, g->n, g->k);
+        return mfu_bench_fail(bench, "cuBLASLt: status %d at %d x %d x %d fp8", (int)status, g->m, g->n,
+                              g->k);
     return 0;
 }
 
@@ -271,7 +278,8 @@ int mfu_blas_gemm(struct mfu_bench *bench, const struct mfu_gemm *g)
     const int row_a = turn_a ? g->m : g->k;
     const cudaDataType_t type = type_of(g->dtype);
     const cudaDataType_t result = g->fp32_result ? CUDA_R_32F : type;
-    const cublasComputeType_t compute = g->dtype == MFU_TF32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+    const cublasComputeType_t compute =
+        g->dtype == MFU_TF32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
     const float alpha = g->scale;
     const float beta = g->accumulate ? 1 : 0;
     struct mfu_blas *b = bench->blas;
@@ -280,10 +288,10 @@ int mfu_blas_gemm(struct mfu_bench *bench, const struct mfu_gemm *g)
     if (g->dtype == MFU_FP8)
         return gemm_fp8(bench, g);
     if (g->batch > 1)
-        status = b->f.gemm_strided_batched_ex(
-            b->handle, op_b, op_a, g->n, g->m, g->k, &alpha, g->b, type, row_b, (long long)g->n * g->k, g->a, type,
-            row_a, (long long)g->m * g->k, &beta, g->c, result, g->n, (long long)g->m * g->n, g->batch, compute,
-            CUBLAS_GEMM_DEFAULT);
+        status = b->f.gemm_strided_batched_ex(b->handle, op_b, op_a, g->n, g->m, g->k, &alpha, g->b, type,
+                                              row_b, (long long)g->n * g->k, g->a, type, row_a,
+                                              (long long)g->m * g->k, &beta, g->c, result, g->n,
+                                              (long long)g->m * g->n, g->batch, compute, CUBLAS_GEMM_DEFAULT);
     else
         status = b->f.gemm_ex(b->handle, op_b, op_a, g->n, g->m, g->k, &alpha, g->b, type, row_b, g->a, type,
                                     row_a, &beta, g->c, result, g->n, compute, CUBLAS_GEMM_DEFAULT);

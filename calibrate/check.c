@@ -49,7 +49,8 @@ static size_t worst(const float *got, const float *expected, size_t n, double to
     size_t at = n;
 
     for (size_t i = 0; i < n; i++) {
-        double off = fabs((double)got[i] - expected[i]) / (tolerance * (rms + fabs((double)expected[i])) + 1e-30);
+        double off =
+            fabs((double)got[i] - expected[i]) / (tolerance * (rms + fabs((double)expected[i])) + 1e-30);
 
         if (!(off <= most)) {   /* also when not a number */
             at = i;
@@ -73,14 +74,17 @@ int mfu_check_same(struct mfu_bench *b, const char *what, const void *device, en
         mfu_bench_fail(b, "memory is out");
         goto done;
     }
-    if (mfu_bench_download(b, dtype == MFU_FP32 ? (void *)got : (void *)small, device, n * mfu_dtype_size(dtype)) < 0)
+    if (mfu_bench_download(b, dtype == MFU_FP32 ? (void *)got : (void *)small, device,
+                           n * mfu_dtype_size(dtype))
+        < 0)
         goto done;
     for (size_t i = 0; dtype != MFU_FP32 && i < n; i++)
         got[i] = mfu_ref_from_bf16(small[i]);
     at = worst(got, expected, n, tolerance);
     status = 0;
     if (at < n)
-        status = mfu_bench_fail(b, "%s computes %g instead of %g at %zu of %zu", what, got[at], expected[at], at, n);
+        status = mfu_bench_fail(b, "%s computes %g instead of %g at %zu of %zu", what, got[at], expected[at],
+                                at, n);
 done:
     free(got);
     free(small);

@@ -58,8 +58,8 @@ void mfu_ref_norm(bool centred, const float *x, const float *gamma, const float 
     }
 }
 
-void mfu_ref_norm_back(bool centred, const float *x, const float *gamma, const float *dy, float *dx, float *dgamma,
-                       float *dbeta, size_t rows, size_t columns)
+void mfu_ref_norm_back(bool centred, const float *x, const float *gamma, const float *dy, float *dx,
+                       float *dgamma, float *dbeta, size_t rows, size_t columns)
 {
     for (size_t i = 0; i < columns; i++) {
         dgamma[i] = 0;
@@ -123,8 +123,8 @@ void mfu_ref_softmax_back(const float *y, const float *dy, float *dx, size_t row
     }
 }
 
-void mfu_ref_cross_entropy(const float *x, const int *target, float *loss, float *dx, float scale, size_t rows,
-                           size_t columns)
+void mfu_ref_cross_entropy(const float *x, const int *target, float *loss, float *dx, float scale,
+                           size_t rows, size_t columns)
 {
     for (size_t row = 0; row < rows; row++, x += columns, dx += columns) {
         double total = log_sum_exp(x, columns);
@@ -192,7 +192,8 @@ static size_t attend(const float *q, const float *k, size_t i, size_t seq, size_
     return seen;
 }
 
-void mfu_ref_attention(const float *q, const float *k, const float *v, float *o, size_t seq, size_t dim, bool causal)
+void mfu_ref_attention(const float *q, const float *k, const float *v, float *o, size_t seq, size_t dim,
+                       bool causal)
 {
     float *p = malloc(seq * sizeof *p);
 
@@ -212,8 +213,8 @@ void mfu_ref_attention(const float *q, const float *k, const float *v, float *o,
     free(p);
 }
 
-void mfu_ref_attention_back(const float *q, const float *k, const float *v, const float *d_o, float *dq, float *dk,
-                            float *dv, size_t seq, size_t dim, bool causal)
+void mfu_ref_attention_back(const float *q, const float *k, const float *v, const float *d_o, float *dq,
+                            float *dk, float *dv, size_t seq, size_t dim, bool causal)
 {
     float *p = malloc(3 * seq * sizeof *p);
     float *dp = p + seq;

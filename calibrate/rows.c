@@ -62,7 +62,8 @@ static float *vector(struct mfu_bench *b, double n)
     return v && mfu_bench_zero(b, v, (size_t)n * sizeof *v) == 0 ? v : NULL;
 }
 
-int mfu_rows_room(struct mfu_bench *b, struct mfu_rows *r, int rows, int columns, const int size[MFU_ROWS_ARRAYS])
+int mfu_rows_room(struct mfu_bench *b, struct mfu_rows *r, int rows, int columns,
+                  const int size[MFU_ROWS_ARRAYS])
 {
     *r = (struct mfu_rows){.rows = rows, .columns = columns};
     for (int i = 0; i < MFU_ROWS_ARRAYS; i++)
@@ -82,10 +83,12 @@ static int fill(struct mfu_bench *b, const struct mfu_rows *r, const int size[MF
 
     for (int i = 0; i < MFU_ROWS_ARRAYS; i++)
         if (size[i]
-            && mfu_bench_normal(b, r->array[i], n, size[i] == 4 ? MFU_FP32 : MFU_BF16, 1, (unsigned)i + 1) < 0)
+            && mfu_bench_normal(b, r->array[i], n, size[i] == 4 ? MFU_FP32 : MFU_BF16, 1, (unsigned)i + 1)
+                < 0)
             return -1;
     for (int i = 0; i < MFU_ROWS_VECTORS; i++)
-        if (mfu_bench_normal(b, r->column[i], r->columns, MFU_FP32, 1, 20 + (unsigned)i) < 0)
+        if (mfu_bench_normal(b, r->column[i], r->columns, MFU_FP32, 1, 20 + (unsigned)i) < 0
+            || mfu_bench_normal(b, r->row[i], r->rows, MFU_FP32, 1, 30 + (unsigned)i) < 0)
             return -1;
     return 0;
 }
@@ -131,7 +134,7 @@ int mfu_rows_run(struct mfu_bench *b, const struct mfu_rows_table *t, size_t poi
         return -1;
     return mfu_bench_record(b, &timing,
                             "probe: %s, kind: %s, pass: %s, fused: %d, rows: %d, columns: %d, dtype: bf16, "
-                            "read_bytes: %.0f, write_bytes: %.0f",
-                            t->probe, c->kind, c->pass, c->fused, size[s].rows, size[s].columns, elements * c->read,
-                            elements * c->written);
+                            "read_bytes: %.0f, write_bytes: %.0f, launches: %d",
+                            c->probe ? c->probe : t->probe, c->kind, c->pass, c->fused, size[s].rows,
+                            size[s].columns, elements * c->read, elements * c->written, c->launches);
 }

@@ -35,6 +35,8 @@ struct mfu_rows_case {
     int (*launch)(struct mfu_bench *, const struct mfu_rows *);
     int size[MFU_ROWS_ARRAYS];  /* bytes of an element of each array, 0: unused */
     double read, written;       /* bytes for each element */
+    int launches;               /* kernels */
+    const char *probe;          /* NULL: the table's */
 };
 
 struct mfu_rows_size {
@@ -55,7 +57,8 @@ int mfu_rows_run(struct mfu_bench *, const struct mfu_rows_table *, size_t point
 
 /* Room for a launch with arrays of these sizes; vectors are zeroed, targets
  * spread over the columns.  0 or -1. */
-int mfu_rows_room(struct mfu_bench *, struct mfu_rows *, int rows, int columns, const int size[MFU_ROWS_ARRAYS]);
+int mfu_rows_room(struct mfu_bench *, struct mfu_rows *, int rows, int columns,
+                  const int size[MFU_ROWS_ARRAYS]);
 
 #ifdef __cplusplus
 }

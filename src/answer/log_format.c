@@ -17,6 +17,7 @@
 
 #define LARGEST (256L << 20)    /* bytes that are read */
 #define LONGEST 65536           /* of a line */
+#define LARGEST_BY_HAND (32L << 20)     /* of pairs, which take longer */
 
 const struct mfu_figure_row mfu_figure_rows[MFU_FIGURE_COUNT] = {
 #define X(id, key, dim, most, name) {key, dim, most, name},
@@ -210,7 +211,7 @@ static const struct { const char *theirs, *ours; } assigned[] = {
     {"dropout", "dropout"}, {"bias", "bias"}, {"vocab_size", "vocab_size"}, {"grad_clip", "grad_clip"},
     {"dtype", "precision"}, {"compile", "runtime"}, {"gpus", "gpus"}, {"accum", "accum"}, {"batch", "batch"}};
 /* float32 is TF32: all these programs allow it. */
-static const struct { const char *key, *theirs, *ours; } words[] = {
+static const struct { const char *key, *theirs, *ours; } values[] = {
     {"precision", "bfloat16", "bf16"}, {"precision", "float16", "fp16"}, {"precision", "float32", "tf32"},
     {"runtime", "True", "compile"}, {"runtime", "true", "compile"}, {"runtime", "False", "eager"}, {"runtime", "false", "eager"},
     {"bias", "True", "1"}, {"bias", "False", "0"}, {"bias", "true", "1"}, {"bias", "false", "0"}};
@@ -237,9 +238,9 @@ bool mfu_log_assignment(struct mfu_log *log, const char *line)
             continue;
         if (strcmp(value, "None") == 0 || strcmp(value, "null") == 0 || !*value)
             return true;
-        for (size_t k = 0; k < sizeof words / sizeof words[0]; k++)
-            if (strcmp(words[k].key, key) == 0 && strcmp(words[k].theirs, value) == 0) {
-                mfu_log_set(log, key, words[k].ours);
+        for (size_t k = 0; k < sizeof values / sizeof values[0]; k++)
+            if (strcmp(values[k].key, key) == 0 && strcmp(values[k].theirs, value) == 0) {
+                mfu_log_set(log, key, values[k].ours);
                 return true;
             }
         if (strspn(value, "0123456789.+-*/()eE_ ") == strlen(value) && strpbrk(value, "0123456789")) {
@@ -413,14 +414,17 @@ static double pair_value(const struct pair_row *row, double factor, const char *
     return mfu_quantity_parse(plain, row->dim, &value, NULL) == 0 ? value : NAN;
 }
 
-int mfu_log_pair(struct mfu_log *log, struct mfu_log_record *record, const char *key, const char *value,
-                 struct mfu_error *err)
+/* Puts one pair down, figures into the loose record. */
+static int put_pair(struct mfu_log *log, const char *key, const char *value, struct mfu_error *err)
 {
     double factor, number;
     const struct pair_row *row = find_pair(key, &factor);
 
     if (!row) {
-        mfu_log_set(log, key, value);
+        char name[40];
+
+        canonical(name, sizeof name, key);
+        mfu_log_set(log, strchr(key, '.') ? key : name, value);
         return 0;
     }
     if (row->fact == FACT_IGNORED)
@@ -436,14 +440,15 @@ int mfu_log_pair(struct mfu_log *log, struct mfu_log_record *record, const char 
                         row->dim == MFU_RATIO ? "a share such as 15.4%" : mfu_dim_help(row->dim));
     switch (row->fact) {
     case FACT_FIGURE:
-        if (row->figure == MFU_FIGURE_MFU) {
-            double digit = mfu_digit_at(value) * (number < 1 && mfu_number_at(value, NULL) <= 1 && !strchr(value, '%') ? 1 : 0.01);
-
-            log->mfu_digit = fmax(log->mfu_digit, digit);
-        }
-        mfu_log_figure(record->figure, (enum mfu_figure)row->figure, number);
-        if (isnan(record->figure[row->figure]))
+        if (!isnan(log->loose.figure[row->figure]))
+            mfu_log_pairs_end(log);
+        mfu_log_figure(log->loose.figure, (enum mfu_figure)row->figure, number);
+        if (isnan(log->loose.figure[row->figure]))
             return mfu_fail(err, MFU_EINPUT, "%.40s: '%.40s' is out of range", key, value);
+        if (row->figure == MFU_FIGURE_MFU)
+            log->mfu_digit = fmax(log->mfu_digit, number / fmax(mfu_number_at(value, NULL), 1e-30) * mfu_digit_at(value));
+        if (!log->loose.line)
+            log->loose.line = log->line ? log->line : 1;
         break;
     case FACT_PARAMS:
         log->params = number;
@@ -456,12 +461,179 @@ int mfu_log_pair(struct mfu_log *log, struct mfu_log_record *record, const char 
     return 0;
 }
 
+void mfu_log_pairs_end(struct mfu_log *log)
+{
+    struct mfu_log_record *r;
+    int line = log->line;
+
+    if (!log->loose.line)
+        return;
+    log->line = log->loose.line;
+    if ((r = mfu_log_step(log)))
+        memcpy(r->figure, log->loose.figure, sizeof r->figure);
+    log->line = line;
+    log->loose.line = 0;
+    clear(log->loose.figure);
+}
+
+static const char *const dim_names[] = {
+    "n_layer", "n_head", "n_kv_head", "head_dim", "n_embd", "d_ff", "vocab_size", "vocab", "seq", "seq_len",
+    "block_size", "ctx", "n_experts", "top_k", "dropout", "bias", "tied"};
+
+/* Whether a key is known at all; dims of any architecture are. */
+static bool known_key(const char *key)
+{
+    if (mfu_log_key(key) || mfu_setting_find(key) >= 0)
+        return true;
+    for (size_t i = 0; i < sizeof dim_names / sizeof dim_names[0]; i++)
+        if (mfu_same_name(dim_names[i], key))
+            return true;
+    return strchr(key, '.') && mfu_coefficient_find(key, NULL) >= 0;
+}
+
+/* A large file is mostly words that are no keys.  A bit per hash of a key says
+ * so quickly. */
+static unsigned hash(const char *key)
+{
+    unsigned h = 2166136261u;
+
+    for (; *key; key++)
+        if (isalnum((unsigned char)*key))       /* as mfu_same_name() compares */
+            h = (h ^ (unsigned)tolower((unsigned char)*key)) * 16777619u;
+    return (h ^ h >> 13) % (8 * sizeof ((struct mfu_log *)0)->known);
+}
+
+static void remember(struct mfu_log *log, const char *key)
+{
+    unsigned h = hash(key);
+
+    log->known[h / 8] |= (unsigned char)(1u << h % 8);
+}
+
+static void fill_known(struct mfu_log *log)
+{
+    char text[512];
+
+    for (size_t i = 0; i < sizeof pair_rows / sizeof pair_rows[0]; i++) {
+        remember(log, pair_rows[i].key);
+        for (size_t k = 0; k < sizeof units / sizeof units[0]; k++)
+            if (units[k].dim == pair_rows[i].dim) {
+                snprintf(text, sizeof text, "%s%s", pair_rows[i].key, units[k].suffix);
+                remember(log, text);
+            }
+    }
+    for (size_t i = 0; i < sizeof dim_names / sizeof dim_names[0]; i++)
+        remember(log, dim_names[i]);
+    for (int i = 0; i < MFU_SETTING_COUNT; i++) {
+        char *save = NULL;
+
+        remember(log, mfu_settings[i].key);
+        snprintf(text, sizeof text, "%s", mfu_settings[i].aliases);
+        for (char *p = strtok_r(text, " ", &save); p; p = strtok_r(NULL, " ", &save))
+            remember(log, p);
+    }
+    log->known_filled = true;
+}
+
+static bool may_be_key(const struct mfu_log *log, const char *key)
+{
+    unsigned h = hash(key);
+
+    return strchr(key, '.') || log->known[h / 8] & 1u << h % 8;
+}
+
+static int not_known(const char *word, struct mfu_error *err)
+{
+    const char *names[sizeof pair_rows / sizeof pair_rows[0] + MFU_SETTING_COUNT], *best;
+    size_t n = 0;
+
+    for (size_t i = 0; i < sizeof pair_rows / sizeof pair_rows[0]; i++)
+        names[n++] = pair_rows[i].key;
+    for (int i = 0; i < MFU_SETTING_COUNT; i++)
+        names[n++] = mfu_settings[i].key;
+    mfu_fail(err, MFU_EINPUT, "'%.40s' is neither a figure (step_ms, tokens_per_s, mfu ...) nor a setting", word);
+    if (mfu_suggest(word, names, n, &best, 1))
+        mfu_error_suggest(err, best);
+    return -1;
+}
+
+#define WORD 64
+#define WORDS 3                 /* of a key: "GPU utilisation", "memory allocated" */
+
+/* The next word, cut at blanks and at `,` `;` `|` that end it, and at the `=`
+ * or `:` between key and value. */
+static const char *next_word(const char *p, char *word, size_t *n)
+{
+    size_t i = 0;
+
+    p += strspn(p, " \t,;|=:");
+    while (*p && !strchr(" \t;|=", *p) && !(strchr(",:", *p) && !(isdigit((unsigned char)p[1]) && i > 0))) {
+        if (i + 1 < WORD)
+            word[i++] = *p;
+        p++;
+    }
+    word[i] = '\0';
+    *n = i;
+    return p;
+}
+
+int mfu_log_pairs(struct mfu_log *log, const char *line, bool strict, struct mfu_error *err)
+{
+    if (!log->known_filled)
+        fill_known(log);
+    while (*line) {
+        char words[WORDS][WORD], key[WORDS * WORD], value[WORD], unit[WORD];
+        const char *after[WORDS];
+        size_t n, taken = 0;
+
+        for (int i = 0; i < WORDS; i++)         /* the longest key wins */
+            after[i] = next_word(i ? after[i - 1] : line, words[i], &n);
+        if (!words[0][0])
+            return 0;
+        for (int i = WORDS; i > 0 && !taken; i--) {
+            snprintf(key, sizeof key, "%s%s%s%s%s", words[0], i > 1 ? "_" : "", i > 1 ? words[1] : "",
+                     i > 2 ? "_" : "", i > 2 ? words[2] : "");
+            if (isalpha((unsigned char)words[i - 1][0]) && isalpha((unsigned char)key[0]) && may_be_key(log, key) && known_key(key))
+                taken = (size_t)i;
+        }
+        if (!taken) {
+            if (strict)
+                return not_known(words[0], err);
+            line = after[0];
+            continue;
+        }
+        line = next_word(after[taken - 1], value, &n);
+        if (n == 0)
+            return strict ? mfu_fail(err, MFU_EINPUT, "%.40s: a value is missing", key) : 0;
+        if (isdigit((unsigned char)value[n - 1])) {     /* 9.34 s, 15.4 % */
+            const char *behind = next_word(line, unit, &n);
+
+            if (n > 0 && n < 12 && !isdigit((unsigned char)unit[0]) && !known_key(unit)
+                && (strcmp(unit, "%") == 0 || mfu_log_key(key))) {
+                double number, ignored;
+                char both[WORD];
+
+                if (snprintf(both, sizeof both, "%s%.11s", value, unit) >= WORD)
+                    return strict ? mfu_fail(err, MFU_EINPUT, "%.40s: '%.40s' is no number", key, value) : 0;
+                if (strcmp(unit, "%") == 0 || mfu_quantity_scan(both, MFU_COUNT, &ignored, NULL) == (int)strlen(both)
+                    || (number = pair_value(find_pair(key, &ignored), 0, both), number >= 0)) {
+                    memcpy(value, both, strlen(both) + 1);
+                    line = behind;
+                }
+            }
+        }
+        if (put_pair(log, key, value, strict ? err : NULL) < 0 && strict)
+            return -1;
+    }
+    return 0;
+}
+
 /* ---- files --------------------------------------------------------------- */
 
 struct lines {
     FILE *in;
     char *text;                 /* of LONGEST bytes */
-    long read;                  /* bytes, of LARGEST */
+    long read, most;            /* bytes */
     int line;
     size_t long_lines;
     bool truncated, binary;
@@ -499,7 +671,7 @@ static const char *next_line(struct lines *l)
     int c;
 
     while ((c = getc_unlocked(l->in)) != EOF) {
-        if (++l->read > LARGEST) {
+        if (++l->read > l->most) {
             l->truncated = true;
             return NULL;
         }
@@ -530,7 +702,7 @@ static int open_lines(struct lines *l, const char *path, struct mfu_error *err)
 {
     struct stat st;
 
-    *l = (struct lines){0};
+    *l = (struct lines){.most = LARGEST};
     if (stat(path, &st) < 0)    /* before open: a FIFO would block */
         return mfu_fail(err, MFU_EIO, "%.200s: %s", path, strerror(errno));
     if (!S_ISREG(st.st_mode))
@@ -568,19 +740,24 @@ static int unknown(const char *path, const struct lines *l, struct mfu_error *er
 }
 
 /* The format whose steps stand in the file: pairs by hand only if no other's. */
-static const struct mfu_log_format *recognise(struct lines *l)
+static const struct mfu_log_format *recognise(struct lines *l, struct mfu_log *by_hand)
 {
     const struct mfu_log_format *fallback = NULL;
+    const double *figure = by_hand->loose.figure;
     const char *line;
 
     while ((line = next_line(l)))
         for (size_t i = 0; i < mfu_log_format_count; i++) {
             const struct mfu_log_format *f = mfu_log_formats[i];
 
-            if ((f->title[0] != 'k' || !fallback) && f->recognise(line)) {
-                if (strcmp(f->name, "key-value-log") != 0)
+            if (!f->fallback) {
+                if (f->recognise(line))
                     return f;
-                fallback = f;
+            } else if (!fallback && l->read < LARGEST_BY_HAND) {
+                mfu_log_pairs(by_hand, line, false, NULL);
+                if (by_hand->n_records > 0 || !isnan(figure[MFU_FIGURE_TIME]) || !isnan(figure[MFU_FIGURE_TOKENS_PER_S])
+                    || !isnan(figure[MFU_FIGURE_MFU]))
+                    fallback = f;
             }
         }
     return fallback;
@@ -596,13 +773,17 @@ int mfu_log_read(struct mfu_log *log, const char *path, const struct mfu_log_for
     mfu_log_start(log, path);
     if (open_lines(&l, path, err) < 0)
         return -1;
-    *format = recognise(&l);
+    *format = recognise(&l, log);
+    mfu_log_release(log);
+    mfu_log_start(log, path);
     if (!*format || l.binary)
         status = unknown(path, &l, err);
     rewind(l.in);
     l.read = l.line = 0;
     l.long_lines = 0;
     l.truncated = false;
+    if (*format && (*format)->fallback)
+        l.most = LARGEST_BY_HAND;
     while (status == 0 && (line = next_line(&l))) {
         log->line = l.line;
         (*format)->read(log, line);

@@ -25,7 +25,7 @@ struct mfu_error;
     X(TIME,          "step_time_s",            MFU_SECONDS,    1e7,  "step time") \
     X(TOKENS_PER_S,  "tokens_per_s",           MFU_COUNT,      1e12, "tokens/s") \
     X(MFU,           "mfu_logged",             MFU_RATIO,      100,  "MFU as logged") \
-    X(FLOPS,         "flops_per_s",            MFU_FLOP_PER_S, 1e18, "FLOP/s per GPU as logged") \
+    X(FLOPS,         "flops_per_s",            MFU_FLOP_PER_S, 1e18, "FLOP/s as logged") \
     X(LOSS,          "loss",                   MFU_COUNT,      1e12, "loss") \
     X(ALLOCATED,     "memory_allocated_bytes", MFU_BYTES,      1e13, "memory allocated") \
     X(RESERVED,      "memory_reserved_bytes",  MFU_BYTES,      1e13, "memory reserved") \
@@ -80,7 +80,7 @@ struct mfu_log {
     bool failed;                /* memory is out */
     struct mfu_log_setting settings[MFU_LOG_SETTINGS];
     int n_settings;
-    char contradiction[240];    /* within the log; "" none */
+    char contradiction[272];    /* within the log; "" none */
     int contradiction_line;
     double stated[MFU_FIGURE_COUNT];    /* figures of the whole run, NAN: none */
     double params;              /* "number of parameters: 123.59M"; NAN */
@@ -96,6 +96,8 @@ struct mfu_log {
     enum mfu_log_event event;   /* since the last step */
     struct mfu_log_record loose;        /* a format's, while it gathers a record */
     double sum[4];              /* a format's own */
+    unsigned char known[1024];  /* which words may be keys: mfu_log_pairs() */
+    bool known_filled;
 };
 
 struct mfu_log_format {
@@ -106,10 +108,11 @@ struct mfu_log_format {
     double peak_flops;          /* its MFU's, whatever the card; 0: a table of its own */
     const char *mfu_note;       /* NULL, or how its MFU is to be read */
     bool rate_per_gpu;          /* tokens/s are one GPU's */
+    bool fallback;              /* only if no other format is recognised */
     bool accum_of_all;          /* accum is stated as the sum over all ranks */
     const char *family, *model; /* whose graph it trains where nothing says more */
     const char *const *defaults;        /* key, value, ..., NULL: of the program */
-    bool (*recognise)(const char *line);        /* a step, or as good as one */
+    bool (*recognise)(const char *line);        /* a step; NULL with `fallback`: any figure is */
     void (*read)(struct mfu_log *, const char *line);
     void (*finish)(struct mfu_log *);   /* after the last line; NULL */
 };
@@ -161,8 +164,8 @@ void mfu_copy_until(char *to, size_t size, const char *from, const char *stops);
 void mfu_log_start(struct mfu_log *, const char *path);
 void mfu_log_release(struct mfu_log *);
 
-/* Finds the format of a file and reads all of it: at most 256 MiB, lines of at
- * most 64 KiB.  `format` gets the one it was. */
+/* Finds the format of a file and reads all of it: at most 256 MiB (32 of
+ * pairs by hand), lines of at most 64 KiB.  `format` gets the one it was. */
 int mfu_log_read(struct mfu_log *, const char *path, const struct mfu_log_format **format,
                  struct mfu_error *err);
 
@@ -173,11 +176,12 @@ int mfu_log_read_config(struct mfu_log *, const char *path, struct mfu_error *er
 /* The format of that name among all, for figures given by hand. */
 const struct mfu_log_format *mfu_log_format_find(const char *name);
 
-/* A pair as people write it: step_ms 9340, tokens/s 56k, batch 8.  -1 with
- * `err` when the key means nothing; `keys` are also those of settings and dims,
- * which are put down as settings.  `record` takes the figures. */
-int mfu_log_pair(struct mfu_log *, struct mfu_log_record *, const char *key, const char *value,
-                 struct mfu_error *err);
+/* Pairs as people write them, `step_ms 9340 mfu 15.4%, batch = 8`: figures go
+ * into steps (a new one where a figure comes again), other known keys are
+ * settings.  `strict`: what is not understood is an error, otherwise it is
+ * passed over.  _end puts the last step down. */
+int mfu_log_pairs(struct mfu_log *, const char *line, bool strict, struct mfu_error *err);
+void mfu_log_pairs_end(struct mfu_log *);
 
 /* Whether the key is one of a figure or a fact (params, tokens_per_step). */
 bool mfu_log_key(const char *key);

@@ -243,7 +243,9 @@ static void add_up_memory(struct mfu_plan *p)
     m->smi_bytes = m->reserved_bytes + m->context_bytes;
     m->fill = (m->smi_bytes + others) / m->capacity_bytes;
     /* The caching allocator gives back what it only caches before it fails. */
-    m->fits = m->peak.bytes + m->context_bytes + others <= m->capacity_bytes;
+    m->missing_bytes = m->peak.bytes + m->context_bytes + others - m->capacity_bytes;
+    m->fits = m->missing_bytes <= 0;
+    m->failed_in[0] = m->message[0] = '\0';
     name_moment(p);
 }
 

@@ -26,6 +26,9 @@ struct mfu_memory_answer {
     double fill;                /* of the capacity, other processes included */
     bool fits;
     char peak_at[96];           /* "backward of lm_head" */
+    double missing_bytes;       /* for tensors, context and other processes, however they lie; negative: left */
+    char failed_in[96];         /* of the simulated allocator: "backward of lm_head, step 2"; "": it did not */
+    char message[768];          /* then, what PyTorch would print */
 };
 
 struct mfu_step_answer {

@@ -4,6 +4,7 @@
 #include "answer/simulation.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,6 +115,7 @@ static int run_in_memory(const struct mfu_plan *plan, bool record, struct mfu_si
     double others = plan->memory.context_bytes + plan->config.setting[MFU_S_VRAM_RESERVED];
     struct mfu_replay_input in = {
         .first = &s->first, .later = s->later.n_launches > 0 ? &s->later : NULL, .record = record,
+        .card_bytes = (uint64_t)plan->memory.capacity_bytes, .context_bytes = (uint64_t)plan->memory.context_bytes,
         .allocator.capacity_bytes = (uint64_t)fmax(plan->memory.capacity_bytes - others, 1),
         .workspaces = mfu_runtimes[plan->config.runtime].half_weights ? 1 : 2,
     };
@@ -151,6 +153,8 @@ static void put_into_plan(struct mfu_plan *plan, const struct mfu_simulation *s,
         return;
     if (s->replay.out_of_memory) {
         m->fits = false;
+        snprintf(m->failed_in, sizeof m->failed_in, "%s", s->replay.failed_in);
+        snprintf(m->message, sizeof m->message, "%s", s->replay.message);
         return;
     }
     m->reserved_bytes = (double)s->replay.steady.peak_reserved_bytes;

@@ -31,6 +31,11 @@ static double step_from_mfu(const struct mfu_plan *p, const struct mfu_measured_
     return NAN;
 }
 
+double mfu_measured_step_s(const struct mfu_plan *p, const struct mfu_measured_run *run)
+{
+    return isnan(run->step_s) ? step_from_mfu(p, run) : run->step_s;
+}
+
 static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, const struct mfu_measured_run *run, struct mfu_validated *v)
 {
     struct mfu_error err = {0};
@@ -40,7 +45,7 @@ static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, const
         return;
     }
     snprintf(v->runtime, sizeof v->runtime, "%s", mfu_runtime_names[p->config.runtime]);
-    v->measured_step_s = isnan(run->step_s) ? step_from_mfu(p, run) : run->step_s;
+    v->measured_step_s = mfu_measured_step_s(p, run);
     v->predicted_step_s = p->step.time_s;
     v->low_s = p->step.low_s;
     v->high_s = p->step.high_s;

@@ -30,7 +30,7 @@
 #define ITERATIONS 60
 #define WORTH_OF_PRIOR 4        /* measurements that the expected spread counts for */
 #define LEAST_SPREAD 0.002
-#define HARDLY 0.95             /* of the prior's sigma is left: nothing was learnt */
+#define HARDLY 0.98             /* of the prior's sigma is left: nothing was learnt */
 #define GAIN 1.0                /* in the loss of unseen points, to be worth a number */
 #define FOLDS 5
 #define FAR 60.                 /* residual of what cannot be predicted */

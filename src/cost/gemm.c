@@ -18,7 +18,7 @@
 
 static const struct { int m, n; } tiles[] = {
     {256, 128}, {128, 256}, {128, 128}, {128, 64}, {64, 128}, {64, 64}};
-static const int splits[] = {1, 2, 4, 8};
+static const int splits[] = {1, 2, 3, 4, 8};
 #define REFERENCE_INTENSITY (256. * 128 / (256 + 128))
 
 struct mfu_tiling mfu_gemm_tiling(const struct mfu_machine *m, const struct mfu_kernel *k)

@@ -1,9 +1,9 @@
 /*
  * sample.c - what mfuplan-calibrate writes, as kernels of the cost model.
  *
- * GEMMs that run longer meet the power limit: clocks fall with t/(t + 1 ms),
- * the form fitted to published sweeps (kernel-model notes 2d, e4); sustained
- * ones have settled.  The probes' own kernels stand for those of PyTorch and
+ * GEMMs that run longer meet the power limit: clocks fall with t/(t + 2 ms),
+ * about the form fitted to published sweeps (kernel-model notes 2d, e4);
+ * sustained ones have settled.  The probes' own kernels stand for those of PyTorch and
  * Triton that do the same, which run somewhat faster or slower: their classes
  * carry a systematic error, cuBLAS's do not.
  */
@@ -18,7 +18,7 @@
 #include "descriptor/yaml.h"
 #include "scenario/scenario.h"
 
-#define SETTLING_S 1e-3
+#define SETTLING_S 2e-3
 
 /* ---- one entry ----------------------------------------------------------- */
 
@@ -41,7 +41,7 @@ static const struct { const char *key; enum mfu_dim dim; double least, most; } n
 };
 
 struct entry {
-    char probe[24], kind[16], pass[16], dtype[16];
+    char probe[48], kind[48], pass[48], dtype[48];
     double x[NUMBERS];          /* NAN: not given */
 };
 
@@ -147,7 +147,7 @@ static bool take_gemm(struct mfu_samples *s, const struct entry *e, struct mfu_s
         return false;
     to->kernel = mfu_kernel_gemm(dtypes[d].math, e->x[M], e->x[N], e->x[K], or_else(e->x[BATCH], 1), dtypes[d].in_bytes,
                                  or_else(e->x[OUT_BYTES], dtypes[d].out_bytes), e->x[ACCUMULATE] > 0);
-    snprintf(name, sizeof name, "gemm %s%s", e->dtype, to->kernel.aligned ? "" : " unaligned");
+    snprintf(name, sizeof name, "gemm %.16s%s", e->dtype, to->kernel.aligned ? "" : " unaligned");
     to->kind = class_of(s, name, 0.05, 0.01);
     return true;
 }
@@ -183,7 +183,7 @@ static bool take_stream(struct mfu_samples *s, const struct entry *e, struct mfu
                                    rows, columns, row->flops * rows * columns, or_else(e->x[READ_BYTES], 0),
                                    or_else(e->x[WRITE_BYTES], 0));
     to->kernel.launches = or_else(e->x[LAUNCHES], 1);
-    snprintf(name, sizeof name, "%s%s%s%s", e->probe, e->pass[0] ? " " : "", e->pass, fused ? " fused" : "");
+    snprintf(name, sizeof name, "%.20s%s%.16s%s", e->probe, e->pass[0] ? " " : "", e->pass, fused ? " fused" : "");
     to->kind = class_of(s, name, 0.08, 0.15);
     return true;
 }
@@ -221,7 +221,7 @@ static bool take_attention(struct mfu_samples *s, const struct entry *e, struct 
     to->kernel = mfu_kernel_attention(&a, is(e->pass, "backward"));
     if (kinds[i].kind == MFU_MATH)
         to->form = MFU_SAMPLE_MATH_ATTENTION;
-    snprintf(name, sizeof name, "attention %s%s%s", e->kind, e->pass[0] ? " " : "", e->pass);
+    snprintf(name, sizeof name, "attention %.16s%s%.16s", e->kind, e->pass[0] ? " " : "", e->pass);
     to->kind = class_of(s, name, 0.08, kinds[i].systematic);
     return true;
 }

@@ -76,7 +76,7 @@ static bool read_collective(const struct mfu_csv *csv, size_t row, struct mfu_sa
 static bool read_stream(const struct mfu_csv *csv, size_t row, struct mfu_samples *s, struct mfu_sample *to)
 {
     const char *op = mfu_csv_get(csv, row, "op"), *pass = mfu_csv_get(csv, row, "pass");
-    double bytes = number(csv, row, "bytes");
+    double bytes = number(csv, row, "bytes"), rows = number(csv, row, "rows"), columns = number(csv, row, "cols");
     enum mfu_kind kind = MFU_REDUCTION;
     enum mfu_coefficient traffic = MFU_C_DRAM_SOFTMAX;
     char name[48];
@@ -95,7 +95,9 @@ static bool read_stream(const struct mfu_csv *csv, size_t row, struct mfu_sample
         op = "softmax";
     if (strncmp(pass, "f", 1) != 0 || strcmp(pass, "full") == 0 || !(bytes > 0))
         return false;
-    to->kernel = mfu_kernel_stream(kind, traffic, 1, bytes, 0, bytes / 2, bytes / 2);
+    if (!(rows > 0 && columns > 0))
+        rows = 1, columns = bytes;
+    to->kernel = mfu_kernel_stream(kind, traffic, rows, columns, 0, bytes / 2, bytes / 2);
     to->seconds = number(csv, row, "latency_us") * 1e-6;
     to->warm = true;
     snprintf(name, sizeof name, "%.20s %.20s", op, mfu_csv_get(csv, row, "source"));

@@ -22,6 +22,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/suggest.h"
+#include "descriptor/calibration.h"
 #include "descriptor/folder.h"
 #include "descriptor/gpu.h"
 #include "descriptor/model.h"
@@ -50,6 +51,9 @@ struct loaded {
     char *path;
     struct timespec changed;
     off_t size;
+    struct timespec calibrated; /* when the folder of calibrations changed */
+    unsigned generation;
+    struct mfu_coefficients *prior;     /* of a GPU with calibrations: before them */
     struct mfu_gpu *gpu;        /* one of the two */
     struct mfu_model *model;
 };
@@ -58,6 +62,8 @@ struct mfu_catalog {
     char folder[MFU_PATH_MAX], families[MFU_PATH_MAX];
     struct shelf gpus, models;
     struct loaded *loaded;
+    unsigned generation;        /* of the calibrations, as mfu_catalog_refresh counts */
+    struct mfu_error warning;   /* a calibration that could not be read */
     struct mfu_arena arena;     /* names and aliases */
 };
 
@@ -161,6 +167,7 @@ void mfu_catalog_free(struct mfu_catalog *c)
 
         mfu_model_free(c->loaded->model);
         free(c->loaded->gpu);
+        free(c->loaded->prior);
         free(c->loaded->path);
         free(c->loaded);
         c->loaded = older;
@@ -365,16 +372,81 @@ static int find_path(struct mfu_catalog *c, struct shelf *s,
 
 /* Files ------------------------------------------------------------------ */
 
-/* What was read from this path, if the file is still the same. */
-static struct loaded *recall(struct mfu_catalog *c, const char *path,
-                             const struct stat *now)
+static bool same_time(struct timespec a, struct timespec b)
 {
+    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+/* When calibrations came or went; zero without any. */
+static struct timespec calibrations_changed(void)
+{
+    char folder[MFU_PATH_MAX];
+    struct stat info;
+
+    if (mfu_calibration_folder(folder) && stat(folder, &info) == 0)
+        return info.st_mtim;
+    return (struct timespec){0};
+}
+
+/* What was read from this path, if the file is still the same. */
+static struct loaded *recall(struct mfu_catalog *c, const struct shelf *s,
+                             const char *path, const struct stat *now)
+{
+    struct timespec calibrated = calibrations_changed();
+
     for (struct loaded *l = c->loaded; l; l = l->older)
         if (strcmp(l->path, path) == 0 && l->size == now->st_size &&
-            l->changed.tv_sec == now->st_mtim.tv_sec &&
-            l->changed.tv_nsec == now->st_mtim.tv_nsec)
+            same_time(l->changed, now->st_mtim) &&
+            (s != &c->gpus || (l->generation == c->generation &&
+                               same_time(l->calibrated, calibrated))))
             return l;
     return NULL;
+}
+
+/* What the user measured goes over what the GPU's files say. */
+static int calibrate(struct mfu_catalog *c, struct loaded *l,
+                     struct mfu_error *err)
+{
+    struct mfu_coefficients *measured = malloc(sizeof *measured);
+    struct mfu_error problem = {0};
+
+    if (!measured)
+        return mfu_fail(err, MFU_ENOMEM, "memory is out");
+    *measured = l->gpu->coefficients;
+    if (mfu_calibration_apply(l->gpu->slug, measured, &problem) > 0) {
+        l->prior = malloc(sizeof *l->prior);
+        if (l->prior) {
+            *l->prior = l->gpu->coefficients;
+            l->gpu->coefficients = *measured;
+        }
+    }
+    free(measured);
+    if (problem.text[0])
+        c->warning = problem;
+    return 0;
+}
+
+const struct mfu_coefficients *mfu_catalog_prior(const struct mfu_catalog *c,
+                                                 const struct mfu_gpu *gpu)
+{
+    for (const struct loaded *l = c->loaded; l; l = l->older)
+        if (l->gpu == gpu && l->prior)
+            return l->prior;
+    return &gpu->coefficients;
+}
+
+void mfu_catalog_refresh(struct mfu_catalog *c)
+{
+    c->generation++;
+}
+
+bool mfu_catalog_warning(struct mfu_catalog *c, struct mfu_error *warning)
+{
+    bool there = c->warning.text[0] != '\0';
+
+    *warning = c->warning;
+    mfu_error_clear(&c->warning);
+    return there;
 }
 
 /* Reads a file as what its shelf holds. */
@@ -385,7 +457,9 @@ static int read_into(struct mfu_catalog *c, const struct shelf *s,
         l->gpu = malloc(sizeof *l->gpu);
         if (!l->gpu)
             return mfu_fail(err, MFU_ENOMEM, "memory is out");
-        return mfu_gpu_read(l->path, c->families, l->gpu, err);
+        if (mfu_gpu_read(l->path, c->families, l->gpu, err) < 0)
+            return -1;
+        return calibrate(c, l, err);
     }
     l->model = ends_in(l->path, ".json")
                    ? mfu_model_from_config(l->path, c->models.folder, err)
@@ -408,7 +482,7 @@ static struct loaded *load(struct mfu_catalog *c, struct shelf *s,
         mfu_error_at(err, path, 0, 0);
         return NULL;
     }
-    l = recall(c, path, &info);
+    l = recall(c, s, path, &info);
     if (l && (s == &c->gpus ? l->gpu != NULL : l->model != NULL))
         return l;
     l = calloc(1, sizeof *l);
@@ -421,8 +495,11 @@ static struct loaded *load(struct mfu_catalog *c, struct shelf *s,
     }
     l->changed = info.st_mtim;
     l->size = info.st_size;
+    l->calibrated = calibrations_changed();
+    l->generation = c->generation;
     if (read_into(c, s, l, err) < 0) {
         free(l->gpu);
+        free(l->prior);
         free(l->path);
         free(l);
         return NULL;

@@ -8,6 +8,7 @@
 #ifndef MFU_CATALOG_H
 #define MFU_CATALOG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct mfu_catalog;
@@ -31,6 +32,15 @@ const struct mfu_gpu *mfu_catalog_gpu(struct mfu_catalog *, const char *name,
 const struct mfu_model *mfu_catalog_model(struct mfu_catalog *,
                                           const char *name,
                                           struct mfu_error *err);
+
+/* GPUs come with the user's calibrations (calibration.h) over their own
+ * coefficients.  _refresh reads them again from now on; _warning tells of one
+ * that could not be read since the last time it was asked; _prior is what a
+ * GPU of the catalog had before. */
+struct mfu_coefficients;
+void mfu_catalog_refresh(struct mfu_catalog *);
+bool mfu_catalog_warning(struct mfu_catalog *, struct mfu_error *warning);
+const struct mfu_coefficients *mfu_catalog_prior(const struct mfu_catalog *, const struct mfu_gpu *);
 
 /* The names of all files, sorted; lent by the catalog. */
 const char *const *mfu_catalog_gpus(struct mfu_catalog *, size_t *n);

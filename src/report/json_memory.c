@@ -54,6 +54,13 @@ json_t *mfu_json_memory_body(const struct mfu_plan *p)
     json_t *o = json_object();
 
     mfu_json_put(&o, "fits", json_boolean(m->fits));
+    if (m->failed_in[0]) {
+        json_t *failure = json_object();
+
+        mfu_json_put_text(&failure, "in", m->failed_in);
+        mfu_json_put_text(&failure, "message", m->message);
+        mfu_json_put(&o, "out_of_memory", failure);
+    }
     mfu_json_put_number(&o, "capacity_bytes", round(m->capacity_bytes));
     mfu_json_put(&o, "capacity_assumed", json_boolean(m->capacity_assumed));
     mfu_json_put(&o, "parts", parts(&m->peak));

@@ -11,7 +11,7 @@
 #include "report/gnuplot.h"
 #include "report/plot.h"
 
-#define MOST 1600               /* points */
+#define MOST 700                /* points */
 #define GIB 0x1p30
 #define FAR 2.0                 /* a capacity beyond that many times what is used is only named */
 #define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
@@ -27,7 +27,20 @@ struct scales {
     double top;                 /* in units */
 };
 
-/* Time, reserved, then the sums of the parts up to each. */
+/* Time, then the sums of the parts up to each. */
+static void put_row(FILE *out, const struct mfu_course_point *p, double time_s, const struct scales *x)
+{
+    double sum = 0;
+
+    fprintf(out, "%.6g", time_s / x->second);
+    for (int k = 0; k < MFU_PART_COUNT; k++) {
+        sum += p->parts[order[k]];
+        fprintf(out, " %.5g", sum / x->byte);
+    }
+    putc('\n', out);
+}
+
+/* Levels hold until the next point: steps, two rows for each. */
 static int put_data(FILE *out, const struct mfu_course *c, const struct scales *x, struct mfu_error *err)
 {
     size_t *chosen = malloc(MOST * sizeof *chosen), n;
@@ -38,14 +51,9 @@ static int put_data(FILE *out, const struct mfu_course *c, const struct scales *
     fputs("$memory << EOD\n", out);
     for (size_t i = 0; i < n; i++) {
         const struct mfu_course_point *p = &c->points[chosen[i]];
-        double sum = 0;
 
-        fprintf(out, "%.6g %.6g", p->time_s / x->second, p->reserved / x->byte);
-        for (int k = 0; k < MFU_PART_COUNT; k++) {
-            sum += p->parts[order[k]];
-            fprintf(out, " %.6g", sum / x->byte);
-        }
-        putc('\n', out);
+        put_row(out, p, p->time_s, x);
+        put_row(out, p, i + 1 < n ? c->points[chosen[i + 1]].time_s : c->seconds, x);
     }
     fputs("EOD\n", out);
     free(chosen);
@@ -74,8 +82,7 @@ static void put_phases(FILE *out, const struct mfu_course *c, const struct scale
             fprintf(out, "set arrow from first %g,graph 0 to first %g,graph 1.02 nohead linecolor '" MFU_INK_FAINT
                     "' linewidth 1 dashtype 3 front\n", s->begin_s / x->second, s->begin_s / x->second);
         fputs("set label ", out);
-        mfu_gnuplot_text(out, share > 0.13 ? mfu_course_span_name(c, k, name, sizeof name)
-                         : s->phase == MFU_OPTIMIZER_PHASE ? "opt" : share > 0.05 ? mfu_phase_names[s->phase] : "");
+        mfu_gnuplot_text(out, mfu_plot_phase(name, sizeof name, s->phase, c->n_spans > 3 ? s->micro_step : -1, share));
         fprintf(out, " at first %g,graph 1.035 center textcolor '" MFU_INK "'\n", (s->begin_s + s->end_s) / 2 / x->second);
     }
 }
@@ -151,7 +158,7 @@ static int draw(FILE *out, const struct mfu_plan *p, const struct mfu_course *c,
             c->points[peak].time_s / x.second, c->points[peak].allocated / x.byte);
     fputs("plot ", out);
     for (int k = MFU_PART_COUNT - 1; k >= 0; k--)
-        fprintf(out, "$memory using 1:%d with fillsteps linecolor rgb '%s'%s", k + 3, mfu_part_colors[order[k]],
+        fprintf(out, "$memory using 1:%d with filledcurves y1=0 linecolor rgb '%s'%s", k + 2, mfu_part_colors[order[k]],
                 k > 0 ? ", \\\n     " : "\n");
     return 0;
 }

@@ -16,18 +16,18 @@
 #include "report/plot.h"
 
 #define NAMED 10
-#define LEAST_NAMED_SHARE 0.004
+#define LEAST_NAMED_SHARE 0.008
 #define LEAST_SHARE 0.001       /* smaller kernels do not widen the axes */
-#define ROOF_NAMES 215.         /* pixels at the right end */
 #define LARGEST_RADIUS 34.      /* pixels */
 #define SMALLEST_RADIUS 3.5
-#define LETTER 7.3              /* pixels of a letter of a label, and of its line */
+#define LETTER 6.6              /* pixels of a letter of a label, and of its line */
 #define LINE 16.
+#define TOGETHER 20.            /* pixels: discs that share a name */
 #define PI 3.14159265358979
 #define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
 
 /* Edges of the drawing in pixels, from the lower left. */
-static const double left = 120, right = MFU_PICTURE_WIDTH - 30, low = 74, high = MFU_PICTURE_HEIGHT - 86;
+static const double left = 120, right = MFU_PICTURE_WIDTH - 195, low = 74, high = MFU_PICTURE_HEIGHT - 86;
 
 struct box {
     double x0, y0, x1, y1;
@@ -36,6 +36,7 @@ struct box {
 struct disc {
     const struct mfu_kernel_row *row;
     double x, y, r;             /* pixels */
+    int heap;                   /* the disc that names it */
 };
 
 struct roofline {
@@ -47,6 +48,8 @@ struct roofline {
     int n_taken;
     struct box leaders[NAMED];  /* lines from names to discs, end to end */
     int n_leaders;
+    double flats[MFU_PEAK_COUNT];       /* y of the flat roofs, pixels */
+    int n_flats;
 };
 
 /* ---- kinds --------------------------------------------------------------- */
@@ -114,8 +117,7 @@ static void choose_axes(struct roofline *g, const struct mfu_kernel_row *rows, i
             slowest = fmin(slowest, rows[i].flops_per_s);
         }
     g->least_x = fmax(log10(least) - 0.25, log10(ridge) - 4.5);
-    g->most_x = fmin(log10(most) + 0.1, log10(ridge) + 3);
-    g->most_x = g->least_x + (g->most_x - g->least_x) * (right - left) / (right - left - ROOF_NAMES);
+    g->most_x = fmin(log10(most) + 0.35, log10(ridge) + 3);
     g->most_y = log10(highest_roof(p)) + 0.35;
     g->least_y = fmax(log10(slowest) - 0.25, g->most_y - 6);
 }
@@ -159,7 +161,7 @@ static void take(struct roofline *g, struct box b)
         g->taken[g->n_taken++] = b;
 }
 
-/* The roof of DRAM, L2 or arithmetic runs through the box. */
+/* A roof of DRAM, L2 or arithmetic runs through the box. */
 static bool on_a_roof(const struct roofline *g, const struct box *b)
 {
     const double peak = g->plan->mfu.peak_flops;
@@ -173,6 +175,9 @@ static bool on_a_roof(const struct roofline *g, const struct box *b)
             if (y > b->y0 && y < b->y1)
                 return true;
         }
+    for (int i = 0; i < g->n_flats; i++)
+        if (g->flats[i] > b->y0 && g->flats[i] < b->y1)
+            return true;
     return false;
 }
 
@@ -207,7 +212,7 @@ static double price_of(const struct roofline *g, const struct disc *d, const str
     struct box leader = leader_of(d, b);
     double cost = distance;
 
-    if (b->x0 < left + 4 || b->x1 > right - 2 || b->y0 < low + 4 || b->y1 > high - 2)
+    if (b->x0 < left + 4 || b->x1 > right + 4 || b->y0 < low + 4 || b->y1 > high - 2)
         return -1;
     for (int i = 0; i < g->n_taken; i++)
         if (!apart(b, &g->taken[i]))
@@ -243,16 +248,50 @@ static bool find_place(const struct roofline *g, const struct disc *d, double wi
     return isfinite(least);
 }
 
+/* Discs of the same kind around a larger one make a heap, which has one name. */
+static void make_heaps(struct roofline *g)
+{
+    for (int i = 0; i < g->n; i++) {
+        struct disc *d = &g->discs[i];
+
+        d->heap = i;
+        for (int k = 0; k < i; k++)
+            if (g->discs[k].heap == k && hypot(g->discs[k].x - d->x, g->discs[k].y - d->y) < TOGETHER
+                && group_of(g->discs[k].row->kind) == group_of(d->row->kind)) {
+                d->heap = k;
+                break;
+            }
+    }
+}
+
+/* "h.mlp.fc 4.1 %", "h.mlp.fc and 3 more: 12.0 %"; returns the share. */
+static double name_heap(const struct roofline *g, int first, char *buf, size_t size)
+{
+    double share = 0;
+    int members = 0;
+
+    for (int i = first; i < g->n; i++)
+        if (g->discs[i].heap == first) {
+            share += g->discs[i].row->share;
+            members += g->discs[i].row->share >= LEAST_SHARE;
+        }
+    if (members > 1)
+        snprintf(buf, size, "%s and %d more: %.1f %%", g->discs[first].row->name, members - 1, 100 * share);
+    else
+        snprintf(buf, size, "%s %.1f %%", g->discs[first].row->name, 100 * share);
+    return share;
+}
+
 static void name_discs(FILE *out, struct roofline *g)
 {
-    for (int i = 0; i < g->n && i < NAMED; i++) {
+    make_heaps(g);
+    for (int i = 0; i < g->n && g->n_leaders < NAMED; i++) {
         const struct disc *d = &g->discs[i];
-        char text[128];
+        char text[160] = "";
         struct box b = {0}, leader;
 
-        if (d->row->share < LEAST_NAMED_SHARE && i >= 3)
-            break;
-        snprintf(text, sizeof text, "%s %.1f %%", d->row->name, 100 * d->row->share);
+        if (d->heap != i || (name_heap(g, i, text, sizeof text) < LEAST_NAMED_SHARE && i >= 3))
+            continue;
         if (!find_place(g, d, LETTER * (double)strlen(text) + 4, &b))
             continue;
         take(g, b);
@@ -289,9 +328,23 @@ static void along_slope(FILE *out, struct roofline *g, double bytes_s, double pe
 {
     double angle = atan2((high - low) / (g->most_y - g->least_y), (right - left) / (g->most_x - g->least_x));
     double end = log10(peak / bytes_s), begin = fmax(g->least_x, g->least_y - log10(bytes_s));
-    double at = begin + 0.30 * (end - begin), length = LETTER * (double)strlen(text);
-    double x = px(g, pow(10, at)) - 12 * sin(angle), y = py(g, pow(10, at) * bytes_s) + 12 * cos(angle);
+    double length = LETTER * (double)strlen(text), x = 0, y = 0, least = INFINITY;
 
+    for (double share = 0.3; share < 0.9; share += 0.04) {      /* where no disc is below it */
+        double at = begin + share * (end - begin), cost = 20 * fabs(share - 0.5);
+        double tx = px(g, pow(10, at)) - 12 * sin(angle), ty = py(g, pow(10, at) * bytes_s) + 12 * cos(angle);
+
+        for (int k = -4; k <= 4; k++) {
+            double mx = tx + k * length / 8 * cos(angle), my = ty + k * length / 8 * sin(angle);
+
+            for (int i = 0; i < g->n; i++)
+                cost += covers(&g->discs[i], &(struct box){mx - 6, my - 8, mx + 6, my + 8});
+        }
+        if (cost < least) {
+            least = cost;
+            x = tx, y = ty;
+        }
+    }
     fputs("set label ", out);
     mfu_gnuplot_text(out, text);
     fprintf(out, " at screen %.5f,%.5f center rotate by %.1f font ',12' textcolor '" MFU_INK "'\n", x / MFU_PICTURE_WIDTH,
@@ -303,18 +356,19 @@ static void along_slope(FILE *out, struct roofline *g, double bytes_s, double pe
     }
 }
 
-static void flat_roof(FILE *out, struct roofline *g, double flops, const char *text, bool used, double y_shift)
+/* Named in the margin on the right. */
+static void flat_roof(FILE *out, struct roofline *g, double flops, const char *text, bool used)
 {
     double bandwidth = g->plan->machine.l2_bytes > 0 ? g->plan->machine.l2_bytes_s : g->plan->machine.bandwidth_bytes_s;
-    double x = right - 6, y = py(g, flops) + y_shift, width = LETTER * (double)strlen(text);
+    double y = py(g, flops);
 
     segment(out, g, flops / bandwidth, flops, pow(10, g->most_x), flops,
             used ? "linecolor '" MFU_INK "' linewidth 2.5" : "linecolor '" MFU_INK_FAINT "' linewidth 1.2 dashtype 2");
     fputs("set label ", out);
     mfu_gnuplot_text(out, text);
-    fprintf(out, " at screen %.5f,%.5f right font ',12' textcolor '%s'\n", x / MFU_PICTURE_WIDTH, y / MFU_PICTURE_HEIGHT,
+    fprintf(out, " at screen %.5f,%.5f left font ',12' textcolor '%s'\n", (right + 8) / MFU_PICTURE_WIDTH, y / MFU_PICTURE_HEIGHT,
             used ? MFU_INK : MFU_INK_FAINT);
-    take(g, (struct box){x - width, y - 8, x, y + 8});
+    g->flats[g->n_flats++] = y;
 }
 
 /* The peaks of the precisions that people train in; equal ones share a line. */
@@ -339,7 +393,7 @@ static void flat_roofs(FILE *out, struct roofline *g)
         if (before || names == 0)
             continue;
         snprintf(text + strlen(text), sizeof text - strlen(text), " %s", Q(peak[shown[i]], MFU_FLOP_PER_S));
-        flat_roof(out, g, peak[shown[i]], text, used, 10);
+        flat_roof(out, g, peak[shown[i]], text, used);
     }
 }
 
@@ -380,6 +434,8 @@ static void legend(FILE *out, struct roofline *g)
     }
     fprintf(out, "set label 'area: share of the step' at screen %.5f,%.5f left font ',12' textcolor '" MFU_INK_FAINT "'\n",
             (x - 7) / MFU_PICTURE_WIDTH, y / MFU_PICTURE_HEIGHT);
+    fprintf(out, "set object rectangle from screen %.5f,%.5f to screen %.5f,%.5f behind fillcolor rgb '#ffffff' fillstyle solid noborder\n",
+            (left + 4) / MFU_PICTURE_WIDTH, (y - 12) / MFU_PICTURE_HEIGHT, (left + 205) / MFU_PICTURE_WIDTH, (high - 2) / MFU_PICTURE_HEIGHT);
     take(g, (struct box){left, y - 12, left + 210, high});
 }
 
@@ -416,7 +472,7 @@ static void caption(FILE *out, const struct mfu_kernel_row *rows, int n)
     for (int i = 0; i < n; i++)
         without += rows[i].flops > 0 ? 0 : rows[i].share;
     if (without > 0.0005)
-        fprintf(out, "set label 'not drawn: kernels that only move data, %.1f %% of the step' at screen 0.03,0.026 left "
+        fprintf(out, "set label 'not drawn: kernels that only move data, %.1f %% of the step' at screen 0.97,0.026 right "
                 "font ',12' textcolor '" MFU_INK_FAINT "'\n", 100 * without);
 }
 

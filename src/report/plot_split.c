@@ -41,7 +41,7 @@ static int cut_up(const struct mfu_plan *p, struct piece *pieces)
 
     for (int k = 0; k < MFU_PART_COUNT; k++)
         n = add(pieces, n, mfu_part_title(order[k]), mfu_part_colors[order[k]], m->peak.parts[order[k]]);
-    n = add(pieces, n, "cached by the allocator", "#bbbbbb", m->reserved_bytes - m->peak.bytes);
+    n = add(pieces, n, "cached", "#bbbbbb", m->reserved_bytes - m->peak.bytes);
     n = add(pieces, n, "CUDA context", "#777777", m->context_bytes);
     n = add(pieces, n, "other processes", "#444444", p->config.setting[MFU_S_VRAM_RESERVED]);
     return n;
@@ -63,17 +63,17 @@ static void put_bar(FILE *out, const struct piece *pieces, int n, double whole)
 
     for (int i = 0; i < n; i++) {
         double width = pieces[i].bytes / GIB, middle = at + width / 2;
-        int letters = (int)(width / whole * 102);
+        int letters = (int)(width / whole * 118);
 
         fprintf(out, "set object rectangle from first %g,%g to first %g,%g fillcolor rgb '%s' fillstyle solid border linecolor "
                 "rgb '#ffffff' linewidth 1.5\n", at, LOW, at + width, HIGH, pieces[i].color);
         at += width;
         if (letters < (int)strlen(Q(pieces[i].bytes, MFU_BYTES)) + 1)
             continue;
-        fprintf(out, "set label '%s' at first %g,%g center front textcolor '%s'\n", Q(pieces[i].bytes, MFU_BYTES), middle,
+        fprintf(out, "set label '%s' at first %g,%g center front font ',12' textcolor '%s'\n", Q(pieces[i].bytes, MFU_BYTES), middle,
                 letters > (int)strlen(pieces[i].name) + 1 ? 7.1 : 7.4, dark(pieces[i].color) ? "#ffffff" : "#222222");
         if (letters > (int)strlen(pieces[i].name) + 1)
-            fprintf(out, "set label '%s' at first %g,%g center front textcolor '%s'\n", pieces[i].name, middle, 7.75,
+            fprintf(out, "set label '%s' at first %g,%g center front font ',12' textcolor '%s'\n", pieces[i].name, middle, 7.75,
                     dark(pieces[i].color) ? "#ffffff" : "#222222");
     }
 }

@@ -88,24 +88,29 @@ static void collect(struct picture *g)
     g->unit = g->seconds < 2 ? 1e-3 : 1;
 }
 
-/* Slices as steps: begin, sums of the groups, communication, rates. */
+/* Time, sums of the groups, rates: in percent. */
+static void put_row(FILE *out, const struct picture *g, const struct slice *s, double time_s)
+{
+    double width = g->seconds / SLICES, sum = 0;
+
+    fprintf(out, "%.6g", time_s / g->unit);
+    for (int k = 0; k < GROUPS; k++) {
+        sum += s->busy_s[k];
+        fprintf(out, " %.2f", fmin(100 * sum / width, 100));
+    }
+    fprintf(out, " %.2f %.2f\n", fmin(100 * s->flops / width / g->plan->mfu.peak_flops, 100),
+            fmin(100 * s->bytes / width / g->plan->machine.bandwidth_bytes_s, 100));
+}
+
+/* Steps: two rows for each slice. */
 static void put_data(FILE *out, const struct picture *g)
 {
     double width = g->seconds / SLICES;
 
     fputs("$slices << EOD\n", out);
-    for (int i = 0; i <= SLICES; i++) {
-        const struct slice *s = &g->slices[i < SLICES ? i : SLICES - 1];
-        double sum = 0;
-
-        fprintf(out, "%.6g", i * width / g->unit);
-        for (int k = 0; k < GROUPS; k++) {
-            sum += s->busy_s[k];
-            fprintf(out, " %.4f", fmin(100 * sum / width, 100));
-        }
-        fprintf(out, " %.4f %.4f %.4f\n", fmin(100 * s->communication_s / width, 100),
-                fmin(100 * s->flops / width / g->plan->mfu.peak_flops, 100),
-                fmin(100 * s->bytes / width / g->plan->machine.bandwidth_bytes_s, 100));
+    for (int i = 0; i < SLICES; i++) {
+        put_row(out, g, &g->slices[i], i * width);
+        put_row(out, g, &g->slices[i], (i + 1) * width);
     }
     fputs("EOD\n", out);
 }
@@ -134,15 +139,10 @@ static void put_phases(FILE *out, const struct picture *g)
             continue;
         if (first && (!e || e->micro_step != first->micro_step || g->program->launches[e->launch].phase != phase)) {
             double from = mfu_cut_moment(&g->cut, first, first->start_s), to = mfu_cut_moment(&g->cut, last, last->end_s);
-            double share = (to - from) / g->seconds;
             char name[64];
 
-            if (several && phase != MFU_OPTIMIZER_PHASE && share > 0.12)
-                snprintf(name, sizeof name, "%s %d", mfu_phase_names[phase], first->micro_step + 1);
-            else
-                snprintf(name, sizeof name, "%s", share > 0.08 ? mfu_phase_names[phase]
-                         : phase == MFU_OPTIMIZER_PHASE ? "opt" : share > 0.035 ? (phase == MFU_FORWARD ? "fwd" : "bwd") : "");
-            put_boundary(out, g, from, to, name, none);
+            put_boundary(out, g, from, to, mfu_plot_phase(name, sizeof name, (int)phase, several ? first->micro_step : -1,
+                                                          (to - from) / g->seconds), none);
             none = false;
             first = NULL;
         }
@@ -167,6 +167,18 @@ static void put_legend(FILE *out, const char *text, const char *color, double y,
 #define DRAM_COLOR "#cc6677"
 #define LINK_COLOR "#222222"
 
+/* Between the two drawings: when the links are busy. */
+static void put_strip(FILE *out, const struct picture *g)
+{
+    double width = g->seconds / SLICES;
+
+    for (int i = 0; i < SLICES; i++)
+        if (g->slices[i].communication_s > 0.02 * width)
+            fprintf(out, "set object rectangle from first %.6g,graph -0.055 to first %.6g,graph -0.03 noclip fillcolor rgb '" LINK_COLOR
+                    "' fillstyle solid noborder\n", i * width / g->unit,
+                    (i * width + fmin(g->slices[i].communication_s, width)) / g->unit);
+}
+
 static void upper(FILE *out, const struct picture *g)
 {
     double y = 0.80, busy_s[GROUPS] = {0}, sum = 0;
@@ -184,7 +196,8 @@ static void upper(FILE *out, const struct picture *g)
             y -= 0.055;
         }
     if (g->communication_s > 0) {
-        put_legend(out, "communication, beside", LINK_COLOR, y, true);
+        put_legend(out, "communication (strip below)", LINK_COLOR, y, false);
+        put_strip(out, g);
         y -= 0.055;
     }
     snprintf(text, sizeof text, "idle %.1f %%", 100 * fmax(1 - sum / g->seconds, 0));
@@ -196,9 +209,8 @@ static void upper(FILE *out, const struct picture *g)
     put_phases(out, g);
     fputs("plot ", out);
     for (int k = GROUPS - 1; k >= 0; k--)
-        fprintf(out, "$slices using 1:%d with fillsteps linecolor rgb '%s', \\\n     ", k + 2, groups[k].color);
-    fprintf(out, "$slices using 1:%s with steps linecolor rgb '" LINK_COLOR "' linewidth 2\n",
-            g->communication_s > 0 ? "7" : "(NaN)");
+        fprintf(out, "$slices using 1:%d with filledcurves y1=0 linecolor rgb '%s'%s", k + 2, groups[k].color,
+                k > 0 ? ", \\\n     " : "\n");
     fputs("unset label\nunset object\nunset arrow\n", out);
 }
 
@@ -217,9 +229,9 @@ static void lower(FILE *out, const struct picture *g)
           "set format x '%g'\n", out);
     fprintf(out, "set xlabel 'time, %s%s' textcolor '" MFU_INK "'\n", g->unit < 1 ? "ms" : "s",
             g->cut.left_out > 0 ? " (equal micro-steps in the middle left out)" : "");
-    fputs("plot $slices using 1:8 with fillsteps linecolor rgb '#b9cbe0', \\\n"
-          "     $slices using 1:8 with steps linecolor rgb '" TENSOR_COLOR "' linewidth 1.5, \\\n"
-          "     $slices using 1:9 with steps linecolor rgb '" DRAM_COLOR "' linewidth 1.5\n", out);
+    fputs("plot $slices using 1:7 with filledcurves y1=0 linecolor rgb '#b9cbe0', \\\n"
+          "     $slices using 1:7 with lines linecolor rgb '" TENSOR_COLOR "' linewidth 1.5, \\\n"
+          "     $slices using 1:8 with lines linecolor rgb '" DRAM_COLOR "' linewidth 1.5\n", out);
 }
 
 static int script(FILE *out, const struct mfu_plan *p, const struct mfu_simulation *s, struct mfu_error *err)

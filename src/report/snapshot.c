@@ -1,15 +1,13 @@
 /*
  * snapshot.c - memory in PyTorch's snapshot format.
  *
- * The replay keeps the address of every tensor of the step, but not of what
- * stood before it.  Pages of 2 MiB (the allocator's unit for segments) that
- * tensors of the step ever lie in become segments; what stands all the time
- * gets a segment for each part of memory; what is reserved beyond both is one
- * that is free.  So the sums are the allocator's, and addresses of the step's
- * tensors as well.
+ * Segments and blocks are those of the allocator after the recorded step, and
+ * the trace are the tensors of that step; what stood before it is told apart by
+ * the order in which it was allocated.
  */
 #include "report/snapshot.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -21,21 +19,21 @@
 #include "report/pickle.h"
 #include "report/whole_file.h"
 
-#define PAGE UINT64_C(0x200000)
-#define SMALL_SEGMENT PAGE      /* of the pool for blocks up to 1 MiB */
-
 /* The page's viewer fails unless one category has this name. */
 #define NO_CATEGORY "unknown"
 
 struct segment {
     uint64_t address, size;
-    int part;                   /* that stands in it, -1: of the step */
-    uint64_t standing;          /* bytes in use at its beginning, all the time */
+    int stream;
+    bool small;
 };
 
 struct block {
     uint64_t address, size, requested;
-    int life;
+    int life;                   /* of the step, or -1: stands since before it */
+    int part;
+    bool late;                  /* not of the step's tensors, but allocated in it: where one of
+                                   them was (the next batch) */
 };
 
 struct snapshot {
@@ -46,118 +44,81 @@ struct snapshot {
     struct mfu_course course;
     struct segment *segments;
     int n_segments;
-    struct block *blocks;       /* alive at the end, by address */
+    struct block *blocks;       /* in use at the end, by address */
     int n_blocks;
+    int *alive;                 /* tensors of the step at its end */
+    size_t n_alive;
     int *by_death;              /* lives in the order in which they end */
     struct mfu_snapshot_facts *facts;
 };
 
-static uint64_t block_size(const struct mfu_block_life *x)
+/* ---- segments and blocks ------------------------------------------------- */
+
+/* The tensor of the step that is alive at this address after it, or -1. */
+static int life_at(const struct snapshot *s, uint64_t address)
 {
-    return (uint64_t)mfu_course_block_bytes((double)x->bytes);
+    for (size_t i = 0; i < s->n_alive; i++)
+        if (s->replay->lives[s->alive[i]].address == address)
+            return s->alive[i];
+    return -1;
 }
 
-/* ---- segments ------------------------------------------------------------ */
-
-static int by_page(const void *a, const void *b)
+static bool meets_a_life(const struct mfu_replay *r, const struct block *b)
 {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
-static void add_segment(struct snapshot *s, uint64_t size, int part, uint64_t standing)
-{
-    const struct segment *last = s->n_segments > 0 ? &s->segments[s->n_segments - 1] : NULL;
-
-    s->segments[s->n_segments++] = (struct segment){
-        .address = last ? last->address + last->size : PAGE, .size = size, .part = part, .standing = standing};
-}
-
-/* Runs of pages that the step's tensors touch. */
-static int add_pages(struct snapshot *s)
-{
-    const struct mfu_replay *r = s->replay;
-    size_t n = 0, room = 0;
-    uint64_t *pages;
-
     for (size_t i = 0; i < r->n_lives; i++)
-        room += 2 + block_size(&r->lives[i]) / PAGE;
-    if (!(pages = malloc((room + 1) * sizeof *pages)))
-        return -1;
-    for (size_t i = 0; i < r->n_lives; i++)
-        for (uint64_t p = r->lives[i].address / PAGE; p <= (r->lives[i].address + block_size(&r->lives[i]) - 1) / PAGE; p++)
-            pages[n++] = p;
-    qsort(pages, n, sizeof *pages, by_page);
-    s->segments = malloc((n + MFU_PART_COUNT + 2) * sizeof *s->segments);
-    for (size_t i = 0; s->segments && i < n; i++) {
-        struct segment *last = s->n_segments > 0 ? &s->segments[s->n_segments - 1] : NULL;
-
-        if (last && last->address + last->size > pages[i] * PAGE)
-            continue;
-        if (last && last->address + last->size == pages[i] * PAGE)
-            last->size += PAGE;
-        else
-            s->segments[s->n_segments++] = (struct segment){.address = pages[i] * PAGE, .size = PAGE, .part = -1};
-    }
-    free(pages);
-    return s->segments ? 0 : -1;
+        if (r->lives[i].address < b->address + b->size
+            && b->address < r->lives[i].address + (uint64_t)mfu_course_block_bytes((double)r->lives[i].bytes))
+            return true;
+    return false;
 }
 
-static int find_segments(struct snapshot *s)
+/* What stood before the step, in the order of allocation; of each as much as
+ * there is. */
+static int next_standing(double *left, uint64_t bytes)
 {
-    const struct mfu_course_point *end = &s->course.points[s->course.n - 1];
-    uint64_t standing = (uint64_t)end->allocated, reserved = 0, alive = 0;
-    double constant = 0;
+    static const enum mfu_part order[] = {
+        MFU_PART_WEIGHTS, MFU_PART_GRADIENTS, MFU_PART_COMMUNICATION, MFU_PART_WORKSPACE, MFU_PART_OPTIMIZER};
 
-    if (add_pages(s) < 0)
-        return -1;
-    for (int i = 0; i < s->n_blocks; i++)
-        alive += s->blocks[i].size;
-    standing -= alive < standing ? alive : standing;
-    for (int k = 0; k < MFU_PART_COUNT; k++)
-        constant += s->sim->first.constant_bytes[k];
-    for (int k = 0; k < MFU_PART_COUNT && constant > 0; k++) {
-        uint64_t bytes = (uint64_t)(s->sim->first.constant_bytes[k] / constant * (double)standing) / 512 * 512;
-
-        if (bytes > 0)
-            add_segment(s, (bytes + PAGE - 1) / PAGE * PAGE, k, bytes);
-    }
-    for (int i = 0; i < s->n_segments; i++)
-        reserved += s->segments[i].size;
-    if ((double)reserved + (double)PAGE <= end->reserved)
-        add_segment(s, (uint64_t)end->reserved - reserved, -1, 0);
-    return 0;
+    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++)
+        if (left[order[i]] >= 0.5 * (double)bytes) {
+            left[order[i]] -= (double)bytes;
+            return (int)order[i];
+        }
+    return MFU_PART_OTHER;
 }
 
-/* ---- blocks at the end --------------------------------------------------- */
-
-static int by_block_address(const void *a, const void *b)
-{
-    const struct block *x = a, *y = b;
-
-    return (x->address > y->address) - (x->address < y->address);
-}
-
-/* Of blocks that lie in one place only the first stays. */
 static int find_blocks(struct snapshot *s)
 {
     const struct mfu_replay *r = s->replay;
-    int n = 0;
+    double left[MFU_PART_COUNT];
 
-    if (!(s->blocks = malloc((r->n_lives + 1) * sizeof *s->blocks)))
+    memcpy(left, s->sim->first.constant_bytes, sizeof left);
+    s->segments = malloc((r->n_blocks + 1) * sizeof *s->segments);
+    s->blocks = malloc((r->n_blocks + 1) * sizeof *s->blocks);
+    s->alive = malloc((r->n_lives + 1) * sizeof *s->alive);
+    if (!s->segments || !s->blocks || !s->alive)
         return -1;
     for (size_t i = 0; i < r->n_lives; i++)
         if (s->course.died[i] >= (int)s->course.n)
-            s->blocks[s->n_blocks++] = (struct block){
-                .address = r->lives[i].address, .size = block_size(&r->lives[i]), .requested = r->lives[i].bytes, .life = (int)i};
-    qsort(s->blocks, (size_t)s->n_blocks, sizeof *s->blocks, by_block_address);
-    for (int i = 0; i < s->n_blocks; i++)
-        if (n == 0 || s->blocks[n - 1].address + s->blocks[n - 1].size <= s->blocks[i].address)
-            s->blocks[n++] = s->blocks[i];
-    s->n_blocks = n;
+            s->alive[s->n_alive++] = (int)i;
+    for (size_t i = 0; i < r->n_blocks; i++) {
+        const struct mfu_block_view *v = &r->blocks[i];
+        struct block b = {.address = v->address, .size = v->size, .requested = v->active ? v->requested : 0, .life = -1};
+
+        if (i == 0 || v->segment != r->blocks[i - 1].segment)
+            s->segments[s->n_segments++] = (struct segment){
+                .address = v->address, .size = v->segment_bytes, .stream = v->stream, .small = v->small};
+        if (!v->active)
+            continue;
+        b.life = life_at(s, v->address);
+        b.late = b.life < 0 && meets_a_life(r, &b);
+        b.part = b.life >= 0 ? (int)r->lives[b.life].part : b.late ? MFU_PART_OTHER : next_standing(left, v->size);
+        s->blocks[s->n_blocks++] = b;
+    }
     return 0;
 }
+
+/* ---- stacks -------------------------------------------------------------- */
 
 static void write_frame(struct snapshot *s, const char *file, int line, const char *name)
 {
@@ -174,6 +135,12 @@ static const char *const standing_names[MFU_PART_COUNT] = {
     [MFU_PART_WORKSPACE] = "cuBLAS workspaces", [MFU_PART_COMMUNICATION] = "communication buffers",
     [MFU_PART_ACTIVATIONS] = "activations", [MFU_PART_LOGITS_LOSS] = "logits", [MFU_PART_OTHER] = "inputs and others",
 };
+
+static void write_no_frames(struct snapshot *s)
+{
+    mfu_emit_array(mfu_emit_key(&s->e, "frames"));
+    mfu_emit_close(&s->e);
+}
 
 /* The stack of a tensor: its launch, and the moment of the step. */
 static void write_frames(struct snapshot *s, int life, int part)
@@ -195,22 +162,21 @@ static void write_frames(struct snapshot *s, int life, int part)
     mfu_emit_close(&s->e);
 }
 
-static void write_block(struct snapshot *s, const struct segment *g, uint64_t address, uint64_t size, uint64_t requested, int life)
+/* `b` NULL: free. */
+static void write_block(struct snapshot *s, uint64_t address, uint64_t size, const struct block *b)
 {
-    bool active = requested > 0;
-
     mfu_emit_object(&s->e);
     mfu_emit_integer(&s->e, "address", (int64_t)address);
     mfu_emit_integer(&s->e, "size", (int64_t)size);
-    mfu_emit_integer(&s->e, "requested_size", (int64_t)requested);
-    mfu_emit_text(&s->e, "state", active ? "active_allocated" : "inactive");
-    if (active)
-        write_frames(s, life, g->part);
+    mfu_emit_integer(&s->e, "requested_size", b ? (int64_t)b->requested : 0);
+    mfu_emit_text(&s->e, "state", b ? "active_allocated" : "inactive");
+    if (b)
+        write_frames(s, b->life, b->part);
     else
-        mfu_emit_close((mfu_emit_array(mfu_emit_key(&s->e, "frames")), &s->e));
+        write_no_frames(s);
     mfu_emit_close(&s->e);
     s->facts->blocks++;
-    s->facts->allocated_bytes += active ? (double)size : 0;
+    s->facts->allocated_bytes += b ? (double)size : 0;
 }
 
 /* ---- the segments of the file -------------------------------------------- */
@@ -218,21 +184,19 @@ static void write_block(struct snapshot *s, const struct segment *g, uint64_t ad
 /* Blocks tile their segment: what is in use, and the gaps between. */
 static void write_blocks(struct snapshot *s, const struct segment *g, int first, int n)
 {
-    uint64_t at = g->address + g->standing;
+    uint64_t at = g->address;
 
     mfu_emit_array(mfu_emit_key(&s->e, "blocks"));
-    if (g->standing > 0)
-        write_block(s, g, g->address, g->standing, g->standing, -1);
     for (int i = first; i < first + n; i++) {
         const struct block *b = &s->blocks[i];
 
         if (b->address > at)
-            write_block(s, g, at, b->address - at, 0, -1);
-        write_block(s, g, b->address, b->size, b->requested ? b->requested : b->size, b->life);
+            write_block(s, at, b->address - at, NULL);
+        write_block(s, b->address, b->size, b);
         at = b->address + b->size;
     }
     if (at < g->address + g->size)
-        write_block(s, g, at, g->address + g->size - at, 0, -1);
+        write_block(s, at, g->address + g->size - at, NULL);
     mfu_emit_close(&s->e);
 }
 
@@ -244,10 +208,10 @@ static void write_segments(struct snapshot *s)
     mfu_emit_array(mfu_emit_key(e, "segments"));
     for (int i = 0; i < s->n_segments; i++) {
         const struct segment *g = &s->segments[i];
-        uint64_t used = g->standing, requested = g->standing;
+        uint64_t used = 0, requested = 0;
         int n = 0;
 
-        for (; g->part < 0 && first + n < s->n_blocks && s->blocks[first + n].address < g->address + g->size; n++) {
+        for (; first + n < s->n_blocks && s->blocks[first + n].address < g->address + g->size; n++) {
             used += s->blocks[first + n].size;
             requested += s->blocks[first + n].requested;
         }
@@ -258,14 +222,14 @@ static void write_segments(struct snapshot *s)
         mfu_emit_integer(e, "allocated_size", (int64_t)used);
         mfu_emit_integer(e, "active_size", (int64_t)used);
         mfu_emit_integer(e, "requested_size", (int64_t)requested);
-        mfu_emit_integer(e, "stream", 0);
-        mfu_emit_text(e, "segment_type", g->size <= SMALL_SEGMENT ? "small" : "large");
+        mfu_emit_integer(e, "stream", g->stream);
+        mfu_emit_text(e, "segment_type", g->small ? "small" : "large");
         mfu_emit_array(mfu_emit_key(e, "segment_pool_id"));
         mfu_emit_integer(e, NULL, 0);
         mfu_emit_integer(e, NULL, 0);
         mfu_emit_close(e);
-        mfu_emit_boolean(e, "is_expandable", false);
-        mfu_emit_close((mfu_emit_array(mfu_emit_key(e, "frames")), e));
+        mfu_emit_boolean(e, "is_expandable", s->plan->config.setting[MFU_S_EXPANDABLE_SEGMENTS] > 0);
+        write_no_frames(s);
         write_blocks(s, g, first, n);
         mfu_emit_close(e);
         first += n;
@@ -299,21 +263,28 @@ static void write_event(struct snapshot *s, const char *action, int life, size_t
     mfu_emit_close(&s->e);
 }
 
+static void write_standing(struct snapshot *s, bool late, double time_s)
+{
+    for (int i = 0; i < s->n_blocks; i++) {
+        const struct block *b = &s->blocks[i];
+
+        if (b->life >= 0 || b->late != late)
+            continue;
+        begin_event(s, "alloc", b->address, b->requested, time_s, mfu_part_names[b->part]);
+        write_frames(s, -1, b->part);
+        mfu_emit_close(&s->e);
+    }
+}
+
 /* What stands: as if recording had begun with the process. */
 static void write_beginning(struct snapshot *s)
 {
     for (int i = 0; i < s->n_segments; i++) {
-        const struct segment *g = &s->segments[i];
-
-        begin_event(s, "segment_alloc", g->address, g->size, 0, NO_CATEGORY);
-        mfu_emit_close((mfu_emit_array(mfu_emit_key(&s->e, "frames")), &s->e));
-        mfu_emit_close(&s->e);
-        if (g->standing == 0)
-            continue;
-        begin_event(s, "alloc", g->address, g->standing, 0, mfu_part_names[g->part]);
-        write_frames(s, -1, g->part);
+        begin_event(s, "segment_alloc", s->segments[i].address, s->segments[i].size, 0, NO_CATEGORY);
+        write_no_frames(s);
         mfu_emit_close(&s->e);
     }
+    write_standing(s, false, 0);
 }
 
 static int by_death(const void *a, const void *b, void *died)
@@ -340,6 +311,7 @@ static void write_trace(struct snapshot *s)
         for (; next_birth < r->n_lives && r->lives[next_birth].born_sample <= (int)i; next_birth++)
             write_event(s, "alloc", (int)next_birth, i);
     }
+    write_standing(s, true, s->course.seconds);
     mfu_emit_close(&s->e);
     mfu_emit_close(&s->e);
 }
@@ -348,7 +320,7 @@ static int prepare(struct snapshot *s)
 {
     size_t n = s->replay->n_lives;
 
-    if (!(s->by_death = malloc((n + 1) * sizeof *s->by_death)) || find_blocks(s) < 0 || find_segments(s) < 0)
+    if (!(s->by_death = malloc((n + 1) * sizeof *s->by_death)) || find_blocks(s) < 0)
         return -1;
     for (size_t i = 0; i < n; i++)
         s->by_death[i] = (int)i;
@@ -391,6 +363,7 @@ int mfu_snapshot_write(const char *path, const struct mfu_plan *plan, const stru
     mfu_course_release(&s.course);
     free(s.segments);
     free(s.blocks);
+    free(s.alive);
     free(s.by_death);
     return status;
 }

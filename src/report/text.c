@@ -221,7 +221,7 @@ void mfu_flow_marked(struct mfu_flow *f, int i, const char *format, ...)
 
 void mfu_flow_words(struct mfu_flow *f, int style, const char *format, ...)
 {
-    char text[512];
+    char text[1024];
     va_list args;
 
     va_start(args, format);

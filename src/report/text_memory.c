@@ -73,16 +73,21 @@ static void levels(FILE *out, const struct mfu_term *t, const struct mfu_plan *p
 static void verdict(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
 {
     const struct mfu_memory_answer *m = &p->memory;
-    double others = p->config.setting[MFU_S_VRAM_RESERVED];
-    double missing = m->peak.bytes + m->context_bytes + others - m->capacity_bytes;
     struct mfu_flow f = mfu_flow_start(out, t, "", 0);
 
-    if (!m->fits)
+    if (!m->fits && m->missing_bytes > 0)
         mfu_flow_words(&f, MFU_BAD, "Does not fit: allocated, context and others together need %s more than there is.",
-                       Q(missing, MFU_BYTES));
+                       Q(m->missing_bytes, MFU_BYTES));
+    else if (!m->fits) {
+        mfu_flow_words(&f, MFU_BAD, "Does not fit: %s would be left in sum, but in pieces; the allocator runs out of memory in %s.",
+                       Q(-m->missing_bytes, MFU_BYTES), m->failed_in);
+        mfu_flow_words(&f, MFU_PLAIN, "PyTorch would print:");
+        mfu_flow_break(&f);
+        mfu_flow_words(&f, MFU_FAINT, "%s", m->message);
+    }
     else if (m->fill > 1)
         mfu_flow_words(&f, MFU_WARN, "Fits only when the allocator gives back what it caches: %s are left for that.",
-                       Q(-missing, MFU_BYTES));
+                       Q(-m->missing_bytes, MFU_BYTES));
     else
         mfu_flow_words(&f, MFU_GOOD, "Fits: %s full, %s free.", P(m->fill),
                        Q((1 - m->fill) * m->capacity_bytes, MFU_BYTES));

@@ -88,10 +88,11 @@ static int slices(const struct mfu_plan *p, double *bytes)
 static void verdict(struct mfu_flow *f, const struct mfu_plan *p)
 {
     const struct mfu_memory_answer *m = &p->memory;
-    double least = m->peak.bytes + m->context_bytes + p->config.setting[MFU_S_VRAM_RESERVED];
 
-    if (!m->fits)
-        mfu_flow_piece(f, MFU_BAD, "does not fit: %s too much", Q(least - m->capacity_bytes, MFU_BYTES));
+    if (!m->fits && m->missing_bytes > 0)
+        mfu_flow_piece(f, MFU_BAD, "does not fit: %s too much", Q(m->missing_bytes, MFU_BYTES));
+    else if (!m->fits)
+        mfu_flow_piece(f, MFU_BAD, "does not fit: fragmented");
     else if (m->fill > 1)
         mfu_flow_piece(f, MFU_WARN, "fits only when cached memory is given back");
     else

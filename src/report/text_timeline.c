@@ -78,20 +78,35 @@ static int reserved_row(const struct chart *c, int x)
     return row + (c->capacity > 0 && row == row_of(c, c->capacity) && row < ROWS - 1);
 }
 
-static void put_level(FILE *out, const struct mfu_term *t, const struct chart *c, int row, int x)
+/* How much of a cell is filled, in eighths. */
+static int filled(const struct mfu_term *t, const struct chart *c, int row, int x)
 {
-    static const char *const eighths[] = {"", "\u2581", "\u2582", "\u2583", "\u2584", "\u2585", "\u2586", "\u2587", "\u2588"};
-    double floor_of_row = (double)(ROWS - 1 - row) / ROWS * c->top, filled = (c->high[x] - floor_of_row) / c->top * ROWS;
-    int n = filled >= 1 ? 8 : filled <= 0 ? 0 : (int)(filled * 8 + 0.5);
+    double floor_of_row = (double)(ROWS - 1 - row) / ROWS * c->top, share = (c->high[x] - floor_of_row) / c->top * ROWS;
 
-    if (t->utf8 ? n > 0 : filled >= 0.5)
-        mfu_text_put(out, t, MFU_HUES, t->utf8 ? eighths[n] : "#");
-    else if (c->capacity > 0 && row == row_of(c, c->capacity))
-        mfu_text_put(out, t, MFU_BAD, t->utf8 ? "\u2501" : "=");
-    else if (row == reserved_row(c, x))
-        mfu_text_put(out, t, MFU_WARN, t->utf8 ? "\u2500" : "-");
-    else
-        fputc(' ', out);
+    if (!t->utf8)
+        return share >= 0.5 ? 8 : 0;
+    return share >= 1 ? 8 : share <= 0 ? 0 : (int)(share * 8 + 0.5);
+}
+
+enum cell { BLANK, LEVEL, CAPACITY, RESERVED };
+
+static enum cell cell_at(const struct mfu_term *t, const struct chart *c, int row, int x)
+{
+    return filled(t, c, row, x) > 0 ? LEVEL
+        : c->capacity > 0 && row == row_of(c, c->capacity) ? CAPACITY
+        : row == reserved_row(c, x) ? RESERVED : BLANK;
+}
+
+static void put_cell(FILE *out, const struct mfu_term *t, const struct chart *c, int row, int x)
+{
+    static const char *const eighths[] = {" ", "\u2581", "\u2582", "\u2583", "\u2584", "\u2585", "\u2586", "\u2587", "\u2588"};
+
+    switch (cell_at(t, c, row, x)) {
+    case LEVEL: mfu_text_put(out, t, MFU_HUES, t->utf8 ? eighths[filled(t, c, row, x)] : "#"); break;
+    case CAPACITY: mfu_text_put(out, t, MFU_BAD, t->utf8 ? "\u2501" : "="); break;
+    case RESERVED: mfu_text_put(out, t, MFU_WARN, t->utf8 ? "\u2500" : "-"); break;
+    case BLANK: fputc(' ', out); break;
+    }
 }
 
 static const char *row_label(const struct chart *c, int row, char buf[MFU_QUANTITY_MAX])
@@ -108,10 +123,13 @@ static void print_rows(FILE *out, const struct mfu_term *t, const struct chart *
 {
     for (int row = 0; row < ROWS; row++) {
         char label[MFU_QUANTITY_MAX];
+        int last = c->columns - 1;
 
         fprintf(out, "%*s %s", MARGIN - 2, row_label(c, row, label), t->utf8 ? (row % 3 == 0 ? "\u2524" : "\u2502") : "|");
-        for (int x = 0; x < c->columns; x++)
-            put_level(out, t, c, row, x);
+        while (last >= 0 && cell_at(t, c, row, last) == BLANK)
+            last--;
+        for (int x = 0; x <= last; x++)
+            put_cell(out, t, c, row, x);
         fputc('\n', out);
     }
 }

@@ -336,6 +336,25 @@ static void set_up(struct player *p)
     p->workspaces[1] = -1;
 }
 
+static void note_block(void *context, const struct mfu_block_view *view)
+{
+    struct player *p = context;
+    struct mfu_replay *out = p->out;
+
+    if (out->n_blocks == out->cap_blocks) {
+        size_t want = out->cap_blocks ? 2 * out->cap_blocks : 1024;
+        struct mfu_block_view *more = realloc(out->blocks, want * sizeof *more);
+
+        if (!more) {
+            p->broken = true;
+            return;
+        }
+        out->blocks = more;
+        out->cap_blocks = want;
+    }
+    out->blocks[out->n_blocks++] = *view;
+}
+
 static void clear(struct mfu_replay *r)
 {
     struct mfu_replay old = *r;
@@ -343,6 +362,7 @@ static void clear(struct mfu_replay *r)
     memset(r, 0, sizeof *r);
     r->samples = old.samples, r->cap_samples = old.cap_samples;
     r->lives = old.lives, r->cap_lives = old.cap_lives;
+    r->blocks = old.blocks, r->cap_blocks = old.cap_blocks;
 }
 
 int mfu_replay_run(const struct mfu_replay_input *in, struct mfu_replay *out, struct mfu_error *err)
@@ -355,6 +375,8 @@ int mfu_replay_run(const struct mfu_replay_input *in, struct mfu_replay *out, st
     p.a = mfu_allocator_new(&in->allocator, err);
     if (!p.a || prepare(&p.first, in->first) < 0 || (in->later && prepare(&p.later, in->later) < 0))
         goto done;
+    if (in->card_bytes > 0)
+        mfu_allocator_describe_card(p.a, in->card_bytes, in->context_bytes);
     s = mfu_allocator_stats(p.a);
     set_up(&p);
     for (uint64_t before = 0; p.step < MOST_STEPS && !p.failed && !p.broken; p.step++) {
@@ -372,6 +394,8 @@ int mfu_replay_run(const struct mfu_replay_input *in, struct mfu_replay *out, st
         }
         before = s->reserved_bytes;
     }
+    if (p.recording)
+        mfu_allocator_each(p.a, note_block, &p);
     out->steps = p.step + 1;
     out->steady = *s;
     out->fragmentation = s->peak_reserved_bytes > 0
@@ -393,5 +417,6 @@ void mfu_replay_release(struct mfu_replay *r)
 {
     free(r->samples);
     free(r->lives);
+    free(r->blocks);
     memset(r, 0, sizeof *r);
 }

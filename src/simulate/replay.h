@@ -20,6 +20,7 @@ struct mfu_replay_input {
     const struct mfu_program *first;    /* unrolled, gradients are born (accum 1) */
     const struct mfu_program *later;    /* unrolled, gradients exist; NULL: accum is 1 */
     struct mfu_allocator_options allocator;
+    uint64_t card_bytes, context_bytes;         /* for the message when memory runs out */
     double optimizer_state_elements_bytes;      /* bytes of state per parameter */
     double weight_bytes;        /* per parameter */
     double workspace_bytes;     /* of one cuBLAS handle */
@@ -49,7 +50,7 @@ struct mfu_replay {
     uint64_t first_step_reserved_bytes;
     double fragmentation;       /* reserved but not allocated at the peak, of reserved */
     bool out_of_memory;
-    char message[640];          /* as PyTorch would print it */
+    char message[768];          /* as PyTorch would print it */
     char failed_in[96];         /* "backward of lm_head, step 2" */
     int steps;                  /* replayed until nothing changed */
     struct mfu_memory_sample *samples;  /* owned */
@@ -57,6 +58,8 @@ struct mfu_replay {
     size_t peak_sample;         /* highest allocated */
     struct mfu_block_life *lives;       /* owned */
     size_t n_lives, cap_lives;
+    struct mfu_block_view *blocks;      /* of the allocator after the recorded step; owned */
+    size_t n_blocks, cap_blocks;
 };
 
 /* 0, or -1 with `err` when our own memory is out.  The simulated card running

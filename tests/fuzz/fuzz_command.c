@@ -2,10 +2,10 @@
  * fuzz_command.c - no line makes the session misbehave.
  *
  * The first byte sets --json and -q, the rest are lines.  Whoever writes or
- * reads files is not run: a line that names such a command, or one that is not
- * in the list below (so that a new command is left out until it is looked at),
- * or a path, is dropped.  What fails has a reason and has changed nothing;
- * `undo` takes back one change.
+ * reads files is not run: a line with a path, an option (memory --snapshot
+ * FILE) or a command that is not in the list below is dropped, so that a new
+ * one is left out until it is looked at.  What fails has a reason and has
+ * changed nothing; `undo` takes back one change.
  */
 #include "base/arena.h"
 #include "fixture.h"
@@ -17,9 +17,12 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* Left out besides those with files: what plans thousands of times (advise,
+ * search, solve, sweep). */
 static const char *const harmless[] = {
-    "check", "complete", "gpu", "help", "keep", "kernels", "memory", "mfu", "model", "plan", "print",
-    "quit", "redo", "reset", "roofline", "set", "show", "step", "undo", "unset", "use"};
+    "check", "compare", "complete", "explain", "gpu", "help", "keep", "kernel", "kernels", "memory", "metrics",
+    "mfu", "model", "plan", "print", "quit", "redo", "reset", "roofline", "set", "show", "step", "train", "undo",
+    "unset", "use", "why"};
 
 static int is_harmless(const char *name)
 {
@@ -48,7 +51,8 @@ static int may_run(const char *line, int *commands)
             break;
         fine = is_harmless(words.argv[0]);
         for (int i = 0; i < words.argc; i++)
-            fine &= computes || (!strchr(words.argv[i], '/') && !strchr(words.argv[i], '.'));
+            fine &= computes || (!strchr(words.argv[i], '/') && !strchr(words.argv[i], '.')
+                                 && strncmp(words.argv[i], "--", 2) != 0);
     }
     mfu_arena_free(&arena);
     return fine;

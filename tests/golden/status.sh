@@ -77,7 +77,7 @@ expect 0 '' words.mfu
 # One object on a line, for every command that answers.
 for command in plan memory step mfu kernels roofline gpu model 'gpu h100-sxm' 'model gpt2-xl' show \
     'show batch' 'show gpu' 'show model' 'show coefficients' keep 'print mfu' 'check batch == 1' \
-    'complete se' help; do
+    'complete se' 'calibrate list' help; do
     expect 0 '' --json -e "$command"
     python3 -c '
 import json, sys
@@ -105,4 +105,27 @@ assert e["command"] == "set" and e["suggestion"] == "seq" and "sequ" in e["messa
 ' || failed=1
 expect 3 'not satisfied' --json -e 'check batch > 1'
 grep -q '"satisfied":false' out || { echo 'check does not answer'; failed=1; }
+
+# Calibrations: from a table, used, listed, forgotten; a broken one is left out.
+export MFUPLAN_CALIBRATIONS="$work/calibrations" MFUPLAN_CALIBRATE=/nonexistent
+runs="$data/examples/measured/published.csv"
+expect 1 "'/nonexistent' is no program" -e calibrate
+expect 1 'is switched off\|has no run of h200-sxm' -e "gpu h200-sxm; calibrate from '$runs'"
+expect 1 "'from' wants files" -e 'calibrate from'
+expect 0 '' --json -q -e 'gpu a100-80gb-sxm' -e "calibrate from '$runs'"
+python3 -c '
+import json
+c = json.loads(open("out").read().splitlines()[-1])
+assert c["gpu"] == "a100-80gb-sxm" and c["samples"] > 5 and c["mape"] < c["mape_before"], c
+kept = [k for k in c["coefficients"] if k["source"] == "runs"]
+assert kept and all(k["stderr"] > 0 and k["prior"] > 0 for k in kept), kept
+assert all(k["value"] == k["prior"] for k in c["coefficients"] if k["source"] == "default"), c
+' || { echo 'calibrate from'; failed=1; }
+expect 0 '' --json -e 'gpu a100-80gb-sxm; show coefficients'
+grep -q '"source":"runs"' out || { echo 'a calibration is not shown'; failed=1; }
+echo 'gpu: [' >calibrations/broken.yaml
+expect 0 'warning: a calibration is left out: .*broken.yaml:' -q -e 'calibrate list'
+rm calibrations/broken.yaml
+expect 0 '' -e 'calibrate forget a100-80gb-sxm; calibrate list'
+expect 1 'no calibration is called' -e 'calibrate forget'
 exit $failed

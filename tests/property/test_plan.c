@@ -355,7 +355,9 @@ static struct mfu_gpu with_steady_clocks(const struct mfu_gpu *gpu)
 
 /* Arithmetic and bandwidth together; either alone where clocks hold: with more
  * bandwidth alone the tensor cores are busy for a larger share of the time,
- * draw more power, and the model lets the clocks fall for all products. */
+ * draw more power, and the model lets the clocks fall for all products.  With
+ * more arithmetic alone products hide less of L2's write-back, which the model
+ * counts at the full bandwidth there and at a kernel's own elsewhere. */
 static void a_faster_gpu_is_never_slower(void **unused)
 {
     static struct mfu_plan p, faster;
@@ -365,6 +367,7 @@ static void a_faster_gpu_is_never_slower(void **unused)
     for (int i = 0; i < SCENARIOS; i++) {
         double factor = 1 + (double)any(300) / 100;
         bool arithmetic = any(3), bandwidth = !arithmetic || any(2);
+        double within = bandwidth ? EXACT : 0.01;
         struct mfu_gpu gpu, other;
 
         next(&s, &p);
@@ -374,7 +377,7 @@ static void a_faster_gpu_is_never_slower(void **unused)
         assert_int_equal(mfu_plan_make(&p, &s, NULL), 0);
         s.gpu = &other;
         assert_int_equal(mfu_plan_make(&faster, &s, NULL), 0);
-        if (faster.step.time_s > p.step.time_s * (1 + EXACT))
+        if (faster.step.time_s > p.step.time_s * (1 + within))
             fail_msg("%.2f times the speed (%s%s): %.9g s, not %.9g s\n  in: %s", factor,
                      arithmetic ? "arithmetic " : "", bandwidth ? "bandwidth" : "", faster.step.time_s,
                      p.step.time_s, told);

@@ -20,7 +20,7 @@ static const char *const groups[] = {"describe", "plan", "look closer", "session
  * for. */
 static void put_group(struct mfu_session *s, const char *group)
 {
-    int columns = (s->term.width - 12) / 34, n = 0;
+    int columns = (s->term.width - 12) / 34, n = 0, over = 0;
     const char *before = "";
 
     if (columns < 1)
@@ -33,8 +33,9 @@ static void put_group(struct mfu_session *s, const char *group)
         if (n % columns == 0)
             fprintf(s->out, "%s%-12s", n ? "\n" : "", n ? "" : group);
         else
-            fprintf(s->out, "%*s", 25 - (int)strlen(before), "");
-        fprintf(s->out, "%-9s%s", c->name, before = c->summary);
+            fprintf(s->out, "%*s", 25 - over - (int)strlen(before), "");
+        over = fprintf(s->out, "%-8s ", c->name) - 9;
+        fputs(before = c->summary, s->out);
         n++;
     }
     fprintf(s->out, "\n");

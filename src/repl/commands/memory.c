@@ -61,9 +61,9 @@ static int snapshot(struct mfu_session *s, const char *file, struct mfu_error *e
         mfu_json_put_number(&o, "allocated_bytes", facts.allocated_bytes);
         return mfu_answer(s, o, err);
     }
-    mfu_say(s, "wrote %s: %ld events; after the step %s allocated in %ld segments of %s", file, facts.events,
-            mfu_quantity_format(allocated, facts.allocated_bytes, MFU_BYTES), facts.segments,
-            mfu_quantity_format(reserved, facts.reserved_bytes, MFU_BYTES));
+    mfu_say(s, "wrote %s: %ld events, %ld segments of %s, %s allocated at the end", file, facts.events, facts.segments,
+            mfu_quantity_format(reserved, facts.reserved_bytes, MFU_BYTES),
+            mfu_quantity_format(allocated, facts.allocated_bytes, MFU_BYTES));
     if (strcmp(file + (strlen(file) > 5 ? strlen(file) - 5 : 0), ".json") != 0)
         mfu_say(s, "drop it on the page https://pytorch.org/memory_viz");
     return 0;

@@ -105,26 +105,30 @@ static int show_keys(struct mfu_session *s, const struct mfu_config *c, int argc
 #define WIDE 110                /* where sources stand behind their numbers */
 
 /* The words of the interface for where a coefficient is from. */
-static const char *source_word(const char *origin)
+static const char *source_word(const char *origin, const char *citation)
 {
-    return strcmp(origin, "calibration") == 0 ? "probe" : strcmp(origin, "user") == 0 ? "user" : "default";
+    if (strcmp(origin, "calibration") == 0)
+        return strncmp(citation, "runs", 4) == 0 ? "runs" : "probe";
+    return strcmp(origin, "user") == 0 ? "user" : "default";
 }
 
-static json_t *coefficient_json(const struct mfu_config *c, int i)
+static json_t *coefficient_json(const struct mfu_catalog *catalog, const struct mfu_config *c, int i)
 {
     const struct mfu_coefficients *known = &c->gpu->coefficients;
     struct mfu_key k = {MFU_KEY_COEFFICIENT, i};
     double value = mfu_key_value(c, k);
     bool given = c->scenario->coefficient_given[i];
     const char *origin = mfu_key_origin(c, k);
+    bool measured = strcmp(origin, "calibration") == 0;
 
     return json_pack("{s:s, s:o, s:o, s:o, s:s, s:o, s:s, s:s, s:o, s:s}",
                      "name", mfu_coefficient_rows[i].name, "value", mfu_json_number(value),
                      "stderr", mfu_json_number(given ? NAN : value * known->sigma[i]),
                      "sigma", mfu_json_number(given ? NAN : known->sigma[i]),
                      "unit", mfu_dim_unit(mfu_coefficient_rows[i].dim),
-                     "prior", mfu_json_number(given ? known->value[i] : NAN),
-                     "source", source_word(origin), "origin", origin,
+                     "prior", mfu_json_number(given ? known->value[i]
+                                              : measured ? mfu_catalog_prior(catalog, c->gpu)->value[i] : NAN),
+                     "source", source_word(origin, known->source[i]), "origin", origin,
                      "citation", mfu_json_text(given ? "" : known->source[i]),
                      "meaning", mfu_coefficient_rows[i].meaning);
 }
@@ -155,7 +159,7 @@ static int show_coefficients(struct mfu_session *s, const struct mfu_config *c, 
         fprintf(s->out, "%-26s%-12s %7s  %s\n", "coefficient", "value", "sigma", "origin, source");
     for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++)
         if (rows)
-            json_array_append_new(rows, coefficient_json(c, i));
+            json_array_append_new(rows, coefficient_json(s->catalog, c, i));
         else
             put_coefficient(s, c, i);
     return rows ? mfu_answer(s, json_pack("{s:s, s:i, s:o, s:o}", "command", "show", "schema", 1, "gpu",

@@ -42,7 +42,7 @@ const struct mfu_command mfu_command_trace = {
     .name = "trace",
     .usage = "FILE.json",
     .group = "look closer",
-    .summary = "a step as a trace, for Perfetto",
+    .summary = "a step, for Perfetto",
     .help =
         "Writes one simulated optimizer step as a trace: what the host dispatches, what\n"
         "runs on the streams of the GPU and what the GPU waits for, with shape, FLOPs,\n"

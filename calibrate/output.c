@@ -1,0 +1,98 @@
+/*
+ * output.c - writing the samples.
+ */
+#include "output.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "blas.h"
+#include "nvml.h"
+
+void mfu_output_hash(const void *bytes, size_t n, char hash[17])
+{
+    const unsigned char *p = bytes;
+    uint64_t h = 0xcbf29ce484222325u;
+
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ p[i]) * 0x100000001b3u;
+    snprintf(hash, 17, "%016" PRIx64, h);
+}
+
+/* A plain scalar within {}: what YAML would read as its own becomes a blank. */
+static void plain(const char *text, char *to, size_t size)
+{
+    size_t n = strlen(text);
+
+    if (n >= size)
+        n = size - 1;
+    for (size_t i = 0; i < n; i++)
+        to[i] = text[i] < ' ' || strchr(",:{}[]#&*!|>'\"%@`\\", text[i]) ? ' ' : text[i];
+    to[n] = '\0';
+}
+
+/* "13.0" */
+static void version_text(int version, char *to, size_t size)
+{
+    snprintf(to, size, "%d.%d", version / 1000, version % 1000 / 10);
+}
+
+void mfu_output_print(const struct mfu_bench *b, FILE *f, const char *date)
+{
+    char name[sizeof b->gpu.name];
+    char hash[17], cuda[16], driver[80];
+    int clock_khz = 0;
+    int version = 0;
+
+    plain(b->gpu.name, name, sizeof name);
+    mfu_output_hash(&b->gpu.uuid, sizeof b->gpu.uuid, hash);
+    version_text(CUDART_VERSION, cuda, sizeof cuda);
+    snprintf(driver, sizeof driver, "%s", mfu_nvml_driver(b->nvml));
+    if (!driver[0] && cudaDriverGetVersion(&version) == cudaSuccess)
+        version_text(version, driver, sizeof driver);
+    cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, b->device);
+
+    fprintf(f, "# Written by mfuplan-calibrate.  Seconds are medians; bytes are read + written.\n"
+               "mfuplan_samples: 1\n");
+    fprintf(f, "gpu: {name: %s, uuid_hash: \"%s\", compute_capability: %d.%d, sms: %d, memory_bytes: %zu, "
+               "l2_bytes: %d, clock_mhz: %.0f, power_w: %.0f}\n",
+            name, hash, b->gpu.major, b->gpu.minor, b->gpu.multiProcessorCount, b->gpu.totalGlobalMem,
+            b->gpu.l2CacheSize, clock_khz / 1000.0, mfu_nvml_power_limit_w(b->nvml));
+    fprintf(f, "driver: \"%s\"\ncuda: \"%s\"\ncublas: \"%s\"\ndate: %s\n", driver, cuda,
+            b->blas ? mfu_blas_version(b->blas) : "", date);
+    fprintf(f, b->n_samples ? "samples:\n" : "samples: []\n");
+    for (size_t i = 0; i < b->n_samples; i++)
+        fprintf(f, "  - {%s}\n", b->samples[i]);
+}
+
+int mfu_output_write(struct mfu_bench *b, const char *path)
+{
+    char beside[4096];
+    char date[32] = "";
+    time_t now = time(NULL);
+    struct tm t;
+    FILE *f;
+    int failed;
+
+    if ((size_t)snprintf(beside, sizeof beside, "%s.%ld.tmp", path, (long)getpid()) >= sizeof beside)
+        return mfu_bench_fail(b, "the name of the file is too long");
+    f = fopen(beside, "w");
+    if (!f)
+        return mfu_bench_fail(b, "%s: %s", beside, strerror(errno));
+    if (localtime_r(&now, &t))
+        strftime(date, sizeof date, "%Y-%m-%d", &t);
+    mfu_output_print(b, f, date);
+    failed = ferror(f) || fflush(f) != 0 || fsync(fileno(f)) != 0;
+    failed = fclose(f) != 0 || failed;
+    if (failed || rename(beside, path) != 0) {
+        int number = errno;
+
+        unlink(beside);
+        return mfu_bench_fail(b, "%s: %s", path, strerror(number));
+    }
+    return 0;
+}

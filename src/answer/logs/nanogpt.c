@@ -1,0 +1,91 @@
+/*
+ * nanogpt.c - karpathy/nanoGPT's train.py.
+ *
+ *     Overriding: batch_size = 8
+ *     tokens per iteration will be: 524,288
+ *     number of parameters: 123.59M
+ *     step 2000: train loss 3.1234, val loss 3.1345
+ *     saving checkpoint to out
+ *     iter 1631: loss 3.1042, time 561.94ms, mfu 15.38%
+ *
+ * The time of an iteration holds the evaluation and the checkpoint before it.
+ * The MFU is 0.9 times the last one plus 0.1 times this one's, and -100 % for
+ * the first five.
+ */
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+#include "answer/log_format.h"
+
+static const char *iteration(const char *line)
+{
+    const char *p = mfu_after(line, "iter ");
+
+    return p && isdigit((unsigned char)*p) && strstr(p, ": loss ") && strstr(p, ", time ") ? p : NULL;
+}
+
+static bool recognise(const char *line)
+{
+    return iteration(line) != NULL;
+}
+
+static void read_step(struct mfu_log *log, const char *p)
+{
+    struct mfu_log_record *r = mfu_log_step(log);
+    const char *mfu = mfu_after(p, ", mfu ");
+
+    if (!r)
+        return;
+    mfu_log_figure(r->figure, MFU_FIGURE_STEP, mfu_number_at(p, NULL));
+    mfu_log_figure(r->figure, MFU_FIGURE_LOSS, mfu_number_after(p, "loss "));
+    mfu_log_figure(r->figure, MFU_FIGURE_TIME, 1e-3 * mfu_number_after(p, "time "));
+    if (mfu) {
+        mfu_log_figure(r->figure, MFU_FIGURE_MFU, 1e-2 * mfu_number_at(mfu, NULL));
+        log->mfu_digit = fmax(log->mfu_digit, 1e-2 * mfu_digit_at(mfu));
+    }
+}
+
+static void read(struct mfu_log *log, const char *line)
+{
+    const char *p;
+
+    if ((p = iteration(line)))
+        read_step(log, p);
+    else if (strncmp(line, "step ", 5) == 0 && strstr(line, "val loss "))
+        mfu_log_happened(log, MFU_EVENT_EVALUATION);
+    else if (strstr(line, "saving checkpoint to"))
+        mfu_log_happened(log, MFU_EVENT_CHECKPOINT);
+    else if ((p = mfu_after(line, "Overriding config with ")))
+        mfu_copy_until(log->config_file, sizeof log->config_file, p, ":");
+    else if ((p = mfu_after(line, "Overriding: ")))
+        mfu_log_assignment(log, p);
+    else if ((p = mfu_after(line, "tokens per iteration will be:")))
+        log->tokens_per_step = mfu_number_at(p, NULL);
+    else if ((p = mfu_after(line, "number of parameters: "))) {
+        log->params = 1e6 * mfu_number_at(p, NULL);
+        log->params_digit = 1e6 * mfu_digit_at(p);
+    } else if ((p = mfu_after(line, "using fused AdamW: ")))
+        mfu_log_set(log, "optimizer", strncmp(p, "True", 4) == 0 ? "adamw" : "adamw-foreach");
+    else if (strstr(line, "compiling the model"))
+        mfu_log_set(log, "runtime", "compile");
+    else if ((p = mfu_after(line, "found vocab_size = ")) || (p = mfu_after(line, "defaulting to vocab_size of GPT-2 to ")))
+        mfu_log_set_number(log, "vocab_size", mfu_number_at(p, NULL));
+    else if (log->n_records == 0)
+        mfu_log_assignment(log, line);  /* the configuration file, as it is printed */
+}
+
+const struct mfu_log_format mfu_log_format_nanogpt = {
+    .name = "nanogpt-log",
+    .title = "nanoGPT",
+    .looks = "iter 1631: loss 3.1042, time 561.94ms, mfu 15.38%",
+    .convention = "nanogpt",
+    .peak_flops = 312e12,
+    .mfu_note = "nanoGPT's MFU is a running average (0.9 of the last, 0.1 of this step) that starts after 5 iterations",
+    .accum_of_all = true,
+    .family = "gpt2",
+    .model = "gpt2",
+    .defaults = (const char *const[]){"batch", "12", "accum", "40", "runtime", "compile", NULL},
+    .recognise = recognise,
+    .read = read,
+};

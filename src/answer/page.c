@@ -1,0 +1,455 @@
+/*
+ * page.c - texts whose figures are computed from a plan.
+ */
+#include "answer/page.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "answer/conventions.h"
+#include "answer/kernels.h"
+#include "answer/results.h"
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/expression.h"
+#include "base/suggest.h"
+
+void mfu_subject_change(struct mfu_subject *s, const struct mfu_scenario *scenario, const struct mfu_plan *plan)
+{
+    s->scenario = scenario;
+    s->plan = plan;
+    s->resolved = s->metered = false;
+}
+
+static const struct mfu_config *config(struct mfu_subject *s)
+{
+    if (!s->resolved)
+        mfu_scenario_resolve(s->scenario, &s->config, NULL);
+    s->resolved = true;
+    return &s->config;
+}
+
+static const struct mfu_metrics *metrics(struct mfu_subject *s)
+{
+    if (!s->metered)
+        mfu_metrics_of_plan(s->plan, &s->metrics);
+    s->metered = true;
+    return &s->metrics;
+}
+
+/* ---- names --------------------------------------------------------------- */
+
+#define MOST_NAMES 32
+
+/* A name of an expression. */
+struct name {
+    double value;
+    enum mfu_dim dim;
+    int setting;                /* of a choice; -1: none */
+};
+
+/* Choices of two settings are never equal by accident: attention == bf16. */
+static double choice_value(int setting, double choice)
+{
+    return mfu_settings[setting].choices == mfu_switch_names ? choice : 1000 * (setting + 1) + choice;
+}
+
+static bool find_choice(const char *word, double *value)
+{
+    for (int i = 0; i < MFU_SETTING_COUNT; i++)
+        for (int k = 0; mfu_settings[i].choices && mfu_settings[i].choices[k]; k++)
+            if (mfu_same_name(mfu_settings[i].choices[k], word)) {
+                *value = choice_value(i, k);
+                return true;
+            }
+    return false;
+}
+
+static bool find_note(const struct mfu_subject *s, const char *word, struct name *n)
+{
+    for (int i = 0; i < s->n_notes; i++)
+        if (strcmp(s->notes[i].name, word) == 0) {
+            n->value = s->notes[i].value;
+            n->dim = s->notes[i].dim;
+            return true;
+        }
+    return false;
+}
+
+static bool find_result(const struct mfu_subject *s, const char *word, struct name *n)
+{
+    const struct mfu_result *r = mfu_result_find(word);
+
+    if (!r)
+        return false;
+    n->dim = r->dim;
+    n->value = s->plan ? r->get(s->plan) : NAN;
+    return true;
+}
+
+static bool find_meter(struct mfu_subject *s, const char *word, struct name *n)
+{
+    n->dim = MFU_RATIO;
+    for (size_t i = 0; i < mfu_meter_count; i++)
+        if (strcmp(mfu_meters[i].key, word) == 0) {
+            n->value = s->plan ? mfu_meter_value(&mfu_meters[i], metrics(s)) : NAN;
+            return true;
+        }
+    if (strcmp(word, "tensor_kernels") == 0) {
+        n->value = s->plan ? metrics(s)->tensor_kernels : NAN;
+        return true;
+    }
+    if (strcmp(word, "predicted_w") == 0) {
+        n->dim = MFU_WATTS;
+        n->value = s->plan ? metrics(s)->power_w : NAN;
+        return true;
+    }
+    return false;
+}
+
+/* Whether `word` is `name` and `suffix`. */
+static bool is_called(const char *word, const char *name, const char *suffix)
+{
+    size_t n = strlen(name);
+
+    return strncmp(word, name, n) == 0 && strcmp(word + n, suffix) == 0;
+}
+
+static double kind_seconds(const struct mfu_plan *p, int kind)
+{
+    struct mfu_kernel_row *rows;
+    double sum = 0;
+    int n = mfu_kernel_kinds(p, &rows, NULL);
+
+    for (int i = 0; i < n; i++)
+        sum += (int)rows[i].kind == kind ? rows[i].time_s : 0;
+    if (n >= 0)
+        free(rows);
+    return n < 0 ? NAN : sum;
+}
+
+/* weights_bytes ..., gemm_s ..., and single figures of the answer. */
+static bool find_piece(const struct mfu_subject *s, const char *word, struct name *n)
+{
+    const struct mfu_plan *p = s->plan;
+    const struct { const char *name; enum mfu_dim dim; double value; } pieces[] = {
+        {"cached_bytes", MFU_BYTES, p ? p->memory.reserved_bytes - p->memory.peak.bytes : NAN},
+        {"busy_s", MFU_SECONDS, p ? p->step.busy_s : NAN},
+        {"host_s", MFU_SECONDS, p ? p->step.host_s : NAN},
+        {"matmul_s", MFU_SECONDS, p ? p->matmul_seconds : NAN},
+    };
+
+    for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++)
+        if (strcmp(pieces[i].name, word) == 0) {
+            n->dim = pieces[i].dim;
+            n->value = pieces[i].value;
+            return true;
+        }
+    for (int i = 0; i < MFU_PART_COUNT; i++)
+        if (is_called(word, mfu_part_names[i], "_bytes")) {
+            n->dim = MFU_BYTES;
+            n->value = p ? p->memory.peak.parts[i] : NAN;
+            return true;
+        }
+    for (int i = 0; i < MFU_KIND_COUNT; i++)
+        if (is_called(word, mfu_kind_names[i], "_s")) {
+            n->dim = MFU_SECONDS;
+            n->value = p ? kind_seconds(p, i) : NAN;
+            return true;
+        }
+    return false;
+}
+
+/* mfu.nanogpt, flop_per_token.palm, peak.torchtitan */
+static bool find_convention(const struct mfu_subject *s, const char *word, struct name *n)
+{
+    struct mfu_convention rows[MFU_CONVENTIONS_MAX];
+    const char *dot = strchr(word, '.');
+    bool mfu = dot && dot - word == 3 && strncmp(word, "mfu", 3) == 0;
+    bool flop = dot && dot - word == 14 && strncmp(word, "flop_per_token", 14) == 0;
+    bool peak = dot && dot - word == 4 && strncmp(word, "peak", 4) == 0;
+    size_t count;
+
+    if (!mfu && !flop && !peak)
+        return false;
+    n->dim = mfu ? MFU_RATIO : flop ? MFU_FLOP : MFU_FLOP_PER_S;
+    n->value = NAN;
+    if (!s->plan)
+        return true;
+    count = mfu_conventions(s->plan, rows);
+    for (size_t i = 0; i < count; i++)
+        if (mfu_same_name(rows[i].name, dot + 1)) {
+            n->value = mfu ? rows[i].mfu : flop ? rows[i].flops_per_token : rows[i].peak_flops;
+            return true;
+        }
+    return false;
+}
+
+static bool find_key(struct mfu_subject *s, const char *word, struct name *n, struct mfu_error *err)
+{
+    struct mfu_key key = mfu_scenario_key(s->scenario, word, err);
+
+    switch (key.kind) {
+    case MFU_KEY_SETTING:
+        n->dim = mfu_settings[key.id].dim;
+        n->value = config(s)->setting[key.id];
+        if (mfu_settings[key.id].choices) {
+            n->setting = key.id;
+            n->value = choice_value(key.id, n->value);
+        }
+        return true;
+    case MFU_KEY_DIM:
+        n->dim = MFU_COUNT;
+        n->value = config(s)->dim[key.id];
+        return true;
+    case MFU_KEY_COEFFICIENT:
+        n->dim = mfu_coefficient_rows[key.id].dim;
+        n->value = mfu_config_coefficient(config(s), key.id);
+        return true;
+    case MFU_KEY_NONE:
+        break;
+    }
+    return false;
+}
+
+struct names {
+    struct mfu_subject *subject;
+    struct name list[MOST_NAMES];
+    int n;
+};
+
+static int resolve(void *context, const char *word, struct mfu_error *err)
+{
+    struct names *names = context;
+    struct mfu_subject *s = names->subject;
+    struct name *n = &names->list[names->n];
+
+    if (names->n == MOST_NAMES)
+        return mfu_fail(err, MFU_EINPUT, "more than %d names in one expression", MOST_NAMES);
+    *n = (struct name){.dim = MFU_COUNT, .setting = -1};
+    if (find_note(s, word, n) || find_result(s, word, n) || find_meter(s, word, n) || find_piece(s, word, n)
+        || find_convention(s, word, n) || find_choice(word, &n->value) || find_key(s, word, n, err))
+        return names->n++;
+    return -1;
+}
+
+/* ---- figures ------------------------------------------------------------- */
+
+static const struct { const char *unit; enum mfu_dim dim; } units[] = {
+    {"%", MFU_RATIO}, {"B", MFU_BYTES}, {"B/s", MFU_BYTES_PER_S}, {"s", MFU_SECONDS}, {"FLOP", MFU_FLOP},
+    {"FLOP/s", MFU_FLOP_PER_S}, {"W", MFU_WATTS}, {"Hz", MFU_HERTZ}, {"tokens", MFU_TOKENS}};
+
+/* Words that are no numbers. */
+static const char *word_of(const struct mfu_subject *s, const char *name)
+{
+    const struct mfu_plan *p = s->plan;
+
+    if (strcmp(name, "gpu") == 0)
+        return s->scenario->gpu->name;
+    if (strcmp(name, "model") == 0)
+        return s->scenario->model->name;
+    if (strcmp(name, "bound") == 0)
+        return p ? mfu_limit_names[p->limit] : "unknown";
+    if (strcmp(name, "peak_at") == 0)
+        return p ? p->memory.peak_at : "unknown";
+    return NULL;
+}
+
+static int find_unit(const char *unit, struct mfu_figured *f, struct mfu_error *err)
+{
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+        if (strcmp(units[i].unit, unit) == 0) {
+            f->dim = units[i].dim;
+            return 0;
+        }
+    return mfu_fail(err, MFU_EINPUT, "'%.20s' is no unit: %%, B, B/s, s, FLOP, FLOP/s, W, Hz, tokens", unit);
+}
+
+/* Blanks at both ends do not count. */
+static void trim(char *text)
+{
+    size_t n = strlen(text), first = strspn(text, " \n");
+
+    while (n > first && isspace((unsigned char)text[n - 1]))
+        n--;
+    text[n] = '\0';
+    memmove(text, text + first, n - first + 1);
+}
+
+static int compute(struct mfu_subject *s, const char *text, struct mfu_figured *f, int *setting, struct mfu_error *err)
+{
+    struct mfu_arena arena = {0};
+    struct names names = {.subject = s};
+    struct mfu_expression *x = mfu_expression_compile(&arena, text, MFU_COUNT, resolve, &names, err);
+    double slots[MOST_NAMES];
+    bool alone = names.n == 1 && text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.")] == '\0';
+
+    for (int i = 0; i < names.n; i++)
+        slots[i] = names.list[i].value;
+    if (x)
+        f->value = mfu_expression_eval(x, slots);
+    f->dim = alone ? names.list[0].dim : MFU_COUNT;
+    *setting = alone ? names.list[0].setting : -1;
+    f->condition = strpbrk(text, "<>") || strstr(text, "==") || strstr(text, "!=") || strstr(text, " and ")
+                || strstr(text, " or ") || strncmp(text, "not ", 4) == 0 || strcmp(text, "fits") == 0;
+    mfu_arena_free(&arena);
+    return x ? 0 : -1;
+}
+
+int mfu_subject_figure(struct mfu_subject *s, const char *expression, struct mfu_figured *f, struct mfu_error *err)
+{
+    char text[512], number[MFU_QUANTITY_MAX], *bar;
+    const char *word;
+    int setting;
+
+    *f = (struct mfu_figured){.value = NAN, .dim = MFU_COUNT};
+    if (strlen(expression) >= sizeof text)
+        return mfu_fail(err, MFU_EINPUT, "an expression of a page has at most %zu letters", sizeof text - 1);
+    strcpy(text, expression);
+    bar = strrchr(text, '|');
+    if (bar && (bar == text || bar[-1] != '|'))
+        *bar = '\0';
+    else
+        bar = NULL;
+    trim(text);
+    if ((word = word_of(s, text))) {
+        snprintf(f->text, sizeof f->text, "%s", word);
+        return 0;
+    }
+    if (compute(s, text, f, &setting, err) < 0)
+        return -1;
+    if (bar) {
+        trim(bar + 1);
+        if (find_unit(bar + 1, f, err) < 0)
+            return -1;
+    }
+    if (setting >= 0 && isfinite(f->value))
+        mfu_setting_format(number, setting, f->value - choice_value(setting, 0));
+    else
+        mfu_quantity_format(number, f->value, f->dim);
+    snprintf(f->text, sizeof f->text, "%s", number);
+    return 0;
+}
+
+int mfu_subject_note(struct mfu_subject *s, const char *name, const char *expression, struct mfu_error *err)
+{
+    struct mfu_figured f;
+    int i = 0;
+
+    if (mfu_subject_figure(s, expression, &f, err) < 0)
+        return -1;
+    while (i < s->n_notes && strcmp(s->notes[i].name, name) != 0)
+        i++;
+    if (i == MFU_NOTES)
+        return mfu_fail(err, MFU_EINPUT, "more than %d notes", MFU_NOTES);
+    if (i == s->n_notes)
+        s->n_notes++;
+    snprintf(s->notes[i].name, sizeof s->notes[i].name, "%s", name);
+    s->notes[i].value = f.value;
+    s->notes[i].dim = f.dim;
+    return 0;
+}
+
+/* ---- texts --------------------------------------------------------------- */
+
+/* The place of `c` outside of inner braces before `end`, or NULL; with blanks
+ * on both sides, so that a colon in a sentence is none. */
+static const char *outside(const char *p, const char *end, char c)
+{
+    for (int depth = 0; p < end; p++) {
+        depth += *p == '{';
+        depth -= *p == '}';
+        if (depth == 0 && *p == c && p[-1] == ' ' && (p[1] == ' ' || p[1] == '\n' || p + 1 == end))
+            return p;
+    }
+    return NULL;
+}
+
+/* The brace that closes the one before `p`, or NULL. */
+static const char *closing(const char *p)
+{
+    for (int depth = 1; *p; p++) {
+        depth += *p == '{';
+        depth -= *p == '}';
+        if (depth == 0)
+            return p;
+    }
+    return NULL;
+}
+
+/* `out` NULL: reads it, writes nothing. */
+static int fill(struct mfu_subject *s, const char *text, const char *end, FILE *out, struct mfu_error *err);
+
+static int evaluate(struct mfu_subject *s, const char *from, const char *to, struct mfu_figured *f,
+                    struct mfu_error *err)
+{
+    char *text = strndup(from, (size_t)(to - from));
+    int status = text ? mfu_subject_figure(s, text, f, err) : mfu_fail(err, MFU_ENOMEM, "memory is out");
+
+    if (status < 0 && err && *from)
+        mfu_within(err, "{%.80s}", text ? text : "");
+    free(text);
+    return status;
+}
+
+/* A number and its unit stay together: with a blank that does not break. */
+static void put_figure(const char *text, FILE *out)
+{
+    for (; out && *text; text++)
+        if (*text == ' ')
+            fputs(MFU_NO_BREAK, out);
+        else
+            putc(*text, out);
+}
+
+/* {CONDITION ? text : text}; says nothing when nothing is known.  Both sides are
+ * read, so that a mistake in either comes to light. */
+static int choose(struct mfu_subject *s, const char *from, const char *question, const char *to, FILE *out,
+                  struct mfu_error *err)
+{
+    const char *colon = outside(question + 1, to, ':');
+    struct mfu_figured f;
+    bool first, second;
+
+    if (evaluate(s, from, question, &f, err) < 0)
+        return -1;
+    first = s->plan && f.value > 0;
+    second = s->plan && !first;
+    if (fill(s, question + 2, colon ? colon - 1 : to, first ? out : NULL, err) < 0)
+        return -1;
+    return colon && colon + 2 < to ? fill(s, colon + 2, to, second ? out : NULL, err) : 0;
+}
+
+static int fill(struct mfu_subject *s, const char *text, const char *end, FILE *out, struct mfu_error *err)
+{
+    struct mfu_figured f;
+
+    for (const char *p = text; p < end; p++) {
+        const char *close, *question;
+
+        if (*p != '{') {
+            if (out)
+                putc(*p, out);
+            continue;
+        }
+        if (!(close = closing(p + 1)) || close >= end)
+            return mfu_fail(err, MFU_EINPUT, "a '{' is not closed: %.40s", p);
+        if ((question = outside(p + 1, close, '?'))) {
+            if (choose(s, p + 1, question, close, out, err) < 0)
+                return -1;
+        } else {
+            if (evaluate(s, p + 1, close, &f, err) < 0)
+                return -1;
+            put_figure(f.text, out);
+        }
+        p = close;
+    }
+    return 0;
+}
+
+int mfu_page_fill(struct mfu_subject *s, const char *text, FILE *out, struct mfu_error *err)
+{
+    return fill(s, text, text + strlen(text), out, err);
+}

@@ -1,0 +1,229 @@
+/*
+ * calibration.c - files of coefficients in the user's data directory.
+ */
+#include "descriptor/calibration.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "descriptor/yaml.h"
+
+bool mfu_calibration_folder(char folder[MFU_PATH_MAX])
+{
+    const char *named = getenv("MFUPLAN_CALIBRATIONS"), *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+    int n;
+
+    if (named)
+        n = snprintf(folder, MFU_PATH_MAX, "%s", named);
+    else if (data && *data == '/')              /* a relative one is to be ignored */
+        n = snprintf(folder, MFU_PATH_MAX, "%s/mfuplan/calibrations", data);
+    else if (home && *home)
+        n = snprintf(folder, MFU_PATH_MAX, "%s/.local/share/mfuplan/calibrations", home);
+    else
+        n = 0;
+    return n > 0 && n < MFU_PATH_MAX;
+}
+
+int mfu_calibration_names(struct mfu_arena *arena, const char *const **names, size_t *n, struct mfu_error *err)
+{
+    static const char *const none[] = {NULL};
+    char folder[MFU_PATH_MAX];
+
+    *names = none;
+    *n = 0;
+    if (!mfu_calibration_folder(folder))
+        return 0;
+    return mfu_folder_names(arena, folder, names, n, err);
+}
+
+static int path_of(char path[MFU_PATH_MAX], const char *name, struct mfu_error *err)
+{
+    char folder[MFU_PATH_MAX];
+
+    if (!mfu_calibration_folder(folder))
+        return mfu_fail(err, MFU_EINPUT, "calibrations are switched off (MFUPLAN_CALIBRATIONS is empty, "
+                        "or neither XDG_DATA_HOME nor HOME is set)");
+    if (!mfu_folder_name_ok(name))
+        return mfu_fail(err, MFU_EINPUT, "'%.80s' cannot be the name of a calibration", name);
+    return mfu_folder_path(path, folder, name, ".yaml", err);
+}
+
+/* ---- reading ------------------------------------------------------------- */
+
+static int parse(struct mfu_yaml *yaml, struct mfu_calibration *c, struct mfu_error *err)
+{
+#define TEXT(name) {#name, MFU_FIELD_TEXT, .offset = offsetof(struct mfu_calibration, name), .size = sizeof c->name}
+#define SHARE(name) {#name, .dim = MFU_RATIO, .offset = offsetof(struct mfu_calibration, name), .least = 0, .most = 1e3}
+    const struct mfu_field fields[] = {
+        {"gpu", MFU_FIELD_TEXT, .offset = offsetof(struct mfu_calibration, gpu), .size = sizeof c->gpu, .required = 1},
+        TEXT(date), TEXT(software), TEXT(from), SHARE(mape), SHARE(mape_held_out),
+        {"samples", .dim = MFU_COUNT, .offset = offsetof(struct mfu_calibration, samples), .least = 0, .most = 1e9},
+        {.key = NULL}};
+    static const char *const others[] = {"coefficients", NULL};
+    struct mfu_node *root = mfu_yaml_root(yaml), *mapping;
+
+    if (mfu_node_fields(yaml, root, fields, others, c, err) < 0)
+        return -1;
+    mapping = mfu_node_find(root, "coefficients");
+    if (!mapping) {
+        mfu_fail(err, MFU_EINPUT, "'coefficients' is missing");
+        return mfu_node_error(yaml, root, err);
+    }
+    return mfu_coefficients_read(yaml, mapping, MFU_FROM_CALIBRATION, &c->coefficients, err);
+}
+
+int mfu_calibration_read(const char *name, struct mfu_calibration *c, struct mfu_error *err)
+{
+    char path[MFU_PATH_MAX];
+    struct mfu_yaml *yaml;
+    int status;
+
+    memset(c, 0, sizeof *c);
+    c->samples = c->mape = c->mape_held_out = NAN;
+    mfu_coefficients_clear(&c->coefficients);
+    if (path_of(path, name, err) < 0 || !(yaml = mfu_yaml_read(path, err)))
+        return -1;
+    status = parse(yaml, c, err);
+    mfu_yaml_free(yaml);
+    snprintf(c->name, sizeof c->name, "%s", name);
+    return status;
+}
+
+static void put_over(const struct mfu_coefficients *from, struct mfu_coefficients *to)
+{
+    for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++)
+        if (!isnan(from->value[i])) {
+            to->value[i] = from->value[i];
+            to->sigma[i] = from->sigma[i];
+            to->origin[i] = MFU_FROM_CALIBRATION;
+            memcpy(to->source[i], from->source[i], sizeof to->source[i]);
+        }
+}
+
+int mfu_calibration_apply(const char *gpu, struct mfu_coefficients *to, struct mfu_error *err)
+{
+    struct mfu_arena arena = {0};
+    struct mfu_calibration *read = NULL;
+    const char *const *names;
+    size_t n, kept = 0;
+    int status = 0;
+
+    if (mfu_calibration_names(&arena, &names, &n, err) < 0 || n == 0)
+        goto done;
+    if (!(read = mfu_arena_alloc(&arena, n, sizeof *read)))
+        goto done;
+    for (size_t i = 0; i < n; i++)
+        if (mfu_calibration_read(names[i], &read[kept], err) == 0 && strcmp(read[kept].gpu, gpu) == 0)
+            kept++;
+    for (status = 0; (size_t)status < kept; status++) {         /* by date, then by name */
+        size_t next = kept;
+
+        for (size_t i = 0; i < kept; i++)
+            if (read[i].gpu[0] && (next == kept || strcmp(read[i].date, read[next].date) < 0))
+                next = i;
+        put_over(&read[next].coefficients, to);
+        read[next].gpu[0] = '\0';
+    }
+done:
+    mfu_arena_free(&arena);
+    return status;
+}
+
+/* ---- writing ------------------------------------------------------------- */
+
+/* Makes a folder and those that it stands in. */
+static int make_folder(char *path)
+{
+    for (char *slash = path + 1; (slash = strchr(slash, '/')); slash++) {
+        *slash = '\0';
+        if (mkdir(path, 0777) < 0 && errno != EEXIST)
+            return -1;
+        *slash = '/';
+    }
+    return mkdir(path, 0777) < 0 && errno != EEXIST ? -1 : 0;
+}
+
+/* In double quotes, in which a backslash escapes. */
+static void put_text(FILE *out, const char *text)
+{
+    putc('"', out);
+    for (; *text; text++)
+        if (*text == '"' || *text == '\\')
+            fprintf(out, "\\%c", *text);
+        else
+            putc((unsigned char)*text < ' ' ? ' ' : *text, out);
+    putc('"', out);
+}
+
+static void put_file(FILE *out, const struct mfu_calibration *c)
+{
+    const struct mfu_coefficients *k = &c->coefficients;
+    const struct { const char *key, *text; } texts[] = {
+        {"gpu", c->gpu}, {"date", c->date}, {"software", c->software}, {"from", c->from}};
+    const struct { const char *key; double x; } numbers[] = {
+        {"samples", c->samples}, {"mape", c->mape}, {"mape_held_out", c->mape_held_out}};
+
+    fputs("# Written by `calibrate` of mfuplan; `calibrate forget` removes it.\n", out);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (texts[i].text[0]) {
+            fprintf(out, "%s: ", texts[i].key);
+            put_text(out, texts[i].text);
+            putc('\n', out);
+        }
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        if (isfinite(numbers[i].x))
+            fprintf(out, "%s: %.6g\n", numbers[i].key, numbers[i].x);
+    fputs("coefficients:\n", out);
+    for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++)
+        if (!isnan(k->value[i])) {
+            fprintf(out, "  %s: {value: %.9g, sigma: %.4g, source: ", mfu_coefficient_rows[i].name, k->value[i],
+                    k->sigma[i]);
+            put_text(out, k->source[i]);
+            fputs("}\n", out);
+        }
+}
+
+int mfu_calibration_write(const struct mfu_calibration *c, struct mfu_error *err)
+{
+    char path[MFU_PATH_MAX], half[MFU_PATH_MAX + 8], folder[MFU_PATH_MAX];
+    FILE *out;
+    int failed;
+
+    if (path_of(path, c->name, err) < 0)
+        return -1;
+    mfu_calibration_folder(folder);
+    if (make_folder(folder) < 0)
+        return mfu_fail(err, MFU_EIO, "%.200s cannot be made: %s", folder, strerror(errno));
+    snprintf(half, sizeof half, "%s.tmp", path);
+    if (!(out = fopen(half, "we")))
+        return mfu_fail(err, MFU_EIO, "%.200s cannot be written: %s", half, strerror(errno));
+    put_file(out, c);
+    failed = fflush(out) != 0 || ferror(out);
+    if (fclose(out) != 0 || failed || rename(half, path) < 0) {
+        mfu_fail(err, MFU_EIO, "%.200s cannot be written: %s", path, strerror(errno));
+        unlink(half);
+        return -1;
+    }
+    return 0;
+}
+
+int mfu_calibration_forget(const char *name, struct mfu_error *err)
+{
+    char path[MFU_PATH_MAX], folder[MFU_PATH_MAX];
+
+    if (path_of(path, name, err) < 0)
+        return -1;
+    if (unlink(path) == 0)
+        return 0;
+    mfu_calibration_folder(folder);
+    if (errno == ENOENT)
+        return mfu_folder_unknown(folder, "calibration", name, err);
+    return mfu_fail(err, MFU_EIO, "%.200s cannot be removed: %s", path, strerror(errno));
+}

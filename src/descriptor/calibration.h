@@ -1,0 +1,60 @@
+/*
+ * calibration.h - coefficients that were measured on the user's machine.
+ *
+ * A file NAME.yaml of the user's data directory,
+ * $XDG_DATA_HOME/mfuplan/calibrations or ~/.local/share/mfuplan/calibrations;
+ * MFUPLAN_CALIBRATIONS names another folder, and switches calibrations off
+ * when it is empty.
+ *
+ *     gpu: rtx4070
+ *     date: 2026-11-20
+ *     software: CUDA 13.0, cuBLAS 13.0.2, driver 580.1
+ *     from: probe                     # or runs
+ *     samples: 412
+ *     mape: 3.1%
+ *     mape_held_out: 3.4%
+ *     coefficients:
+ *       gemm.efficiency: {value: 0.91, sigma: 0.4%, source: 240 GEMMs}
+ *
+ * The catalog reads those of a GPU over its own file.  A file that is broken
+ * is left out, and the catalog can say so.
+ */
+#ifndef MFU_CALIBRATION_H
+#define MFU_CALIBRATION_H
+
+#include <stdbool.h>
+
+#include "descriptor/coefficient.h"
+#include "descriptor/folder.h"
+
+struct mfu_arena;
+struct mfu_error;
+
+struct mfu_calibration {
+    char name[80];              /* the file's */
+    char gpu[48];               /* slug */
+    char date[24], software[160], from[16];
+    double samples, mape, mape_held_out;        /* NAN: not stated */
+    struct mfu_coefficients coefficients;       /* those that were fitted */
+};
+
+/* The folder, which need not exist; false when calibrations are switched off or
+ * nobody says where the user's data is. */
+bool mfu_calibration_folder(char folder[MFU_PATH_MAX]);
+
+/* The names of all files, sorted; they live in `arena`. */
+int mfu_calibration_names(struct mfu_arena *, const char *const **names, size_t *n, struct mfu_error *err);
+
+int mfu_calibration_read(const char *name, struct mfu_calibration *, struct mfu_error *err);
+
+/* Writes NAME.yaml, replacing an older one as a whole; makes the folder. */
+int mfu_calibration_write(const struct mfu_calibration *, struct mfu_error *err);
+
+/* Removes NAME.yaml; fails with the nearest name if there is none. */
+int mfu_calibration_forget(const char *name, struct mfu_error *err);
+
+/* Puts the coefficients of every calibration of this GPU over `c`, the oldest
+ * first.  Returns how many were applied; `err` is of the last that is broken. */
+int mfu_calibration_apply(const char *gpu, struct mfu_coefficients *c, struct mfu_error *err);
+
+#endif

@@ -1,0 +1,168 @@
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "answer/calibrate.h"
+#include "base/arena.h"
+#include "repl/command.h"
+#include "repl/offers.h"
+#include "repl/pager.h"
+#include "repl/probe.h"
+#include "repl/talk.h"
+#include "report/report.h"
+
+/* ---- what the session knows of the GPU ----------------------------------- */
+
+static void exchange(struct mfu_scenario *s, const char *slug, const struct mfu_gpu *gpu)
+{
+    if (s->gpu && strcmp(s->gpu->slug, slug) == 0)
+        s->gpu = gpu;
+}
+
+/* The GPU again, now that its calibrations have changed. */
+static int take_over(struct mfu_session *s, const struct mfu_gpu *old, struct mfu_error *err)
+{
+    struct mfu_memory *m = &s->memory;
+    const struct mfu_gpu *gpu;
+
+    mfu_catalog_refresh(s->catalog);
+    gpu = mfu_catalog_gpu(s->catalog, old->path, err);
+    if (!gpu)
+        return -1;
+    mfu_session_warn(s);
+    exchange(&m->now, old->slug, gpu);
+    exchange(&s->start, old->slug, gpu);
+    for (int i = 0; i < m->n_past; i++)
+        exchange(&m->past[i], old->slug, gpu);
+    for (int i = 0; i < m->n_future; i++)
+        exchange(&m->future[i], old->slug, gpu);
+    for (int i = 0; i < m->n_kept; i++)
+        exchange(&m->kept[i].scenario, old->slug, gpu);
+    return 0;
+}
+
+/* ---- the forms of the command -------------------------------------------- */
+
+static int fit(struct mfu_session *s, const char *const *paths, int n, struct mfu_error *err)
+{
+    struct mfu_calibrate_input in = {.catalog = s->catalog, .gpu = s->memory.now.gpu, .paths = paths, .n_paths = n};
+    struct mfu_calibrated *c = mfu_calibrate(&in, err);
+    int status = -1;
+
+    if (!c)
+        return -1;
+    if (c->fit.n_kept == 0)
+        status = mfu_fail(err, MFU_EINPUT, "nothing can be learnt from %zu measurement%s: all coefficients stay as they are",
+                          c->n_samples + c->n_runs, c->n_samples + c->n_runs == 1 ? "" : "s");
+    else if (mfu_calibration_write(&c->file, err) == 0 && take_over(s, c->gpu, err) == 0) {
+        status = 0;
+        if (s->json)
+            status = mfu_answer(s, mfu_json_calibrated(c), err);
+        else {
+            mfu_pager_begin(s);
+            mfu_text_calibrated(s->out, &s->term, c);
+            mfu_pager_end(s);
+            mfu_say(s, "%s is calibrated from now on; `calibrate forget` takes it back", c->gpu->slug);
+        }
+    }
+    mfu_calibrated_free(c);
+    return status;
+}
+
+static int measure(struct mfu_session *s, int quick, struct mfu_error *err)
+{
+    char path[PATH_MAX];
+    const char *paths[] = {path};
+
+    if (mfu_probe_run(path, sizeof path, quick, err) < 0)
+        return -1;
+    mfu_say(s, "samples in %s", path);
+    return fit(s, paths, 1, err);
+}
+
+static int list(struct mfu_session *s, struct mfu_error *err)
+{
+    struct mfu_arena arena = {0};
+    struct mfu_calibration *all;
+    const char *const *names;
+    size_t n, kept = 0;
+    int status = mfu_calibration_names(&arena, &names, &n, err);
+
+    all = status == 0 ? mfu_arena_alloc(&arena, n + 1, sizeof *all) : NULL;
+    if (status == 0 && !all)
+        status = mfu_fail(err, MFU_ENOMEM, "memory is out");
+    for (size_t i = 0; status == 0 && i < n; i++) {
+        struct mfu_error problem = {0};
+
+        if (mfu_calibration_read(names[i], &all[kept], &problem) == 0)
+            kept++;
+        else
+            mfu_warn(s, &problem);
+    }
+    if (status == 0 && s->json)
+        status = mfu_answer(s, mfu_json_calibrations(all, kept), err);
+    else if (status == 0 && kept == 0)
+        mfu_say(s, "no GPU is calibrated");
+    else if (status == 0)
+        mfu_text_calibrations(s->out, &s->term, all, kept);
+    mfu_arena_free(&arena);
+    return status;
+}
+
+static int forget(struct mfu_session *s, const char *name, struct mfu_error *err)
+{
+    if (mfu_calibration_forget(name, err) < 0 || take_over(s, s->memory.now.gpu, err) < 0)
+        return -1;
+    mfu_say(s, "%s is forgotten", name);
+    return s->json ? mfu_answer(s, json_pack("{s:s, s:i, s:o}", "command", "calibrate", "schema", 1, "forgotten",
+                                             mfu_json_text(name)), err) : 0;
+}
+
+static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
+{
+    const char *word = argc > 1 ? argv[1] : "";
+
+    if (argc == 1 || (argc == 2 && strcmp(word, "quick") == 0))
+        return measure(s, argc == 2, err);
+    if (strcmp(word, "from") == 0 && argc > 2)
+        return fit(s, (const char *const *)argv + 2, argc - 2, err);
+    if (strcmp(word, "list") == 0 && argc == 2)
+        return list(s, err);
+    if (strcmp(word, "forget") == 0 && argc <= 3)
+        return forget(s, argc == 3 ? argv[2] : s->memory.now.gpu->slug, err);
+    mfu_fail(err, MFU_EINPUT, strcmp(word, "from") == 0 ? "'from' wants files: samples (.yaml) or measured runs (.csv)"
+             : "expected from FILE ..., list or forget [NAME]");
+    return mfu_point(s, err, 1);
+}
+
+static const char *forms(struct mfu_session *s, size_t i)
+{
+    static const char *const words[] = {"forget", "from", "list", "quick"};
+
+    (void)s;
+    return i < sizeof words / sizeof words[0] ? words[i] : NULL;
+}
+
+const struct mfu_command mfu_command_calibrate = {
+    .name = "calibrate",
+    .usage = "[quick | from FILE ... | list | forget [NAME]]",
+    .group = "look closer",
+    .summary = "fit it to your GPU",
+    .help =
+        "Measures the GPU that is here with mfuplan-calibrate and fits the coefficients\n"
+        "of its cost model; Ctrl-C ends the measuring, and what was measured counts.\n"
+        "`calibrate from` fits to files: samples that mfuplan-calibrate wrote (.yaml), or\n"
+        "runs of the current GPU as `validate` reads them (.csv); two or three measured\n"
+        "steps of any configuration improve the prediction of all others.\n"
+        "\n"
+        "The result is kept for this user and used for this GPU from then on.  `show\n"
+        "coefficients` tells which numbers it moved, `calibrate list` what there is, and\n"
+        "`calibrate forget` removes it.\n"
+        "\n"
+        "    calibrate\n"
+        "    calibrate from runs.csv\n"
+        "    calibrate forget rtx4070",
+    .most_args = -1,
+    .offer = {forms, mfu_offer_files},
+    .run = run,
+};

@@ -1,0 +1,210 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/suggest.h"
+#include "repl/command.h"
+#include "repl/page.h"
+#include "repl/pager.h"
+#include "repl/talk.h"
+#include "report/pages.h"
+
+#define KIND "terms"
+#define NAME 64                 /* letters of a term, with its '\0' */
+
+/* ---- finding a term ------------------------------------------------------ */
+
+/* Whether `word` is one of the names between commas. */
+static bool is_among(const char *names, const char *word)
+{
+    char name[NAME];
+
+    for (const char *p = names; *p;) {
+        size_t n = strcspn(p, ",");
+
+        snprintf(name, sizeof name, "%.*s", (int)n, p);
+        if (mfu_same_name(name, word))
+            return true;
+        p += n + (p[n] == ',');
+    }
+    return false;
+}
+
+/* Its file's name, its title and its other names, in every language. */
+static bool is_called(const struct mfu_page *p, const char *word)
+{
+    char text[512];
+
+    return mfu_same_name(p->name, word) || mfu_same_name(mfu_page_term(p, text, sizeof text), word)
+        || is_among(mfu_page_head(p, "also", text, sizeof text), word);
+}
+
+static const struct mfu_page *find(const char *language, const char *word)
+{
+    const struct mfu_page *any, *here;
+
+    for (size_t i = 0; (any = mfu_page_any(KIND, i)); i++) {
+        if (!is_called(any, word))
+            continue;
+        for (size_t k = 0; (here = mfu_page_at(KIND, language, k)); k++)
+            if (strcmp(here->name, any->name) == 0)
+                return here;
+    }
+    return NULL;
+}
+
+/* Titles and other names, for the nearest. */
+static int unknown(struct mfu_session *s, const char *language, const char *word, struct mfu_error *err)
+{
+    static char names[400][NAME];       /* lasts: the error may name one */
+    const char *list[400], *best;
+    const struct mfu_page *p;
+    size_t n = 0;
+
+    for (size_t i = 0; (p = mfu_page_at(KIND, language, i)) && n < 400; i++) {
+        char also[512];
+
+        list[n] = mfu_page_term(p, names[n], NAME);
+        n++;
+        mfu_page_head(p, "also", also, sizeof also);
+        for (char *rest = also, *name; (name = strsep(&rest, ",")) && n < 400; n++) {
+            snprintf(names[n], NAME, "%s", name + strspn(name, " "));
+            list[n] = names[n];
+        }
+    }
+    mfu_fail(err, MFU_EINPUT, "no term is called '%.60s'; `explain` lists them", word);
+    if (mfu_suggest(word, list, n, &best, 1))
+        mfu_error_suggest(err, best);
+    return mfu_point(s, err, 1);
+}
+
+/* ---- the list ------------------------------------------------------------ */
+
+static int list_json(struct mfu_session *s, const char *language, struct mfu_error *err)
+{
+    json_t *terms = json_array();
+    const struct mfu_page *p;
+
+    for (size_t i = 0; (p = mfu_page_at(KIND, language, i)); i++) {
+        char term[NAME], summary[160];
+
+        json_array_append_new(terms, json_pack("{s:s, s:s, s:s}", "name", p->name,
+                                               "term", mfu_page_term(p, term, sizeof term),
+                                               "summary", mfu_page_summary(p, summary, sizeof summary)));
+    }
+    return mfu_answer(s, json_pack("{s:s, s:i, s:o}", "command", "explain", "schema", 1, "terms", terms), err);
+}
+
+static int list(struct mfu_session *s, const char *language, struct mfu_error *err)
+{
+    const struct mfu_page *p;
+
+    if (s->json)
+        return list_json(s, language, err);
+    mfu_pager_begin(s);
+    for (size_t i = 0; (p = mfu_page_at(KIND, language, i)); i++) {
+        char term[NAME], summary[160];
+        int width;
+
+        mfu_page_term(p, term, sizeof term);
+        width = mfu_width(term, strlen(term));
+        fprintf(s->out, "%s%*s", term, width < 24 ? 24 - width : 1, "");
+        mfu_wrap(s->out, &s->term, width < 24 ? 24 : width + 1, 24, mfu_page_summary(p, summary, sizeof summary));
+    }
+    mfu_pager_end(s);
+    return 0;
+}
+
+/* ---- a page -------------------------------------------------------------- */
+
+static int put(struct mfu_session *s, const struct mfu_page *p, char *text, const struct mfu_error *problem,
+               struct mfu_error *err)
+{
+    char term[NAME], summary[160], see[256];
+
+    mfu_page_term(p, term, sizeof term);
+    mfu_page_summary(p, summary, sizeof summary);
+    mfu_page_head(p, "see", see, sizeof see);
+    if (s->json)
+        mfu_plain_blanks(text);
+    if (s->json)
+        return mfu_answer(s, json_pack("{s:s, s:i, s:s, s:s, s:s, s:s, s:o}", "command", "explain", "schema", 1,
+                                       "term", term, "language", p->language, "summary", summary, "see", see,
+                                       "text", json_string(text)), err);
+    mfu_pager_begin(s);
+    fprintf(s->out, "%s - ", term);
+    mfu_wrap(s->out, &s->term, mfu_width(term, strlen(term)) + 3, 4, summary);
+    fputc('\n', s->out);
+    mfu_put_page(s->out, &s->term, text);
+    if (*see)
+        fprintf(s->out, "\n(%s)\n", see);
+    mfu_pager_end(s);
+    if (problem->text[0])
+        mfu_warn(s, problem);
+    return 0;
+}
+
+static int show(struct mfu_session *s, const struct mfu_page *p, struct mfu_error *err)
+{
+    struct mfu_subject *subject = calloc(1, sizeof *subject);
+    struct mfu_error problem = {0};
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = subject ? open_memstream(&text, &size) : NULL;
+    int status;
+
+    if (!out) {
+        free(subject);
+        return mfu_fail(err, MFU_ENOMEM, "memory is out");
+    }
+    mfu_subject_of_session(s, subject, &problem);
+    status = mfu_page_fill(subject, mfu_page_body(p), out, err);
+    fclose(out);
+    if (status < 0)
+        mfu_within(err, "page %s/%s", p->language, p->name);
+    else
+        status = put(s, p, text, &problem, err);
+    free(text);
+    free(subject);
+    return status;
+}
+
+static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
+{
+    const struct mfu_page *p;
+    char language[3], word[256];
+    size_t n = 0;
+
+    mfu_page_language(language);
+    if (argc == 1)
+        return list(s, language, err);
+    for (int i = 1; i < argc && n < sizeof word; i++)
+        n += (size_t)snprintf(word + n, sizeof word - n, "%s%s", i > 1 ? " " : "", argv[i]);
+    p = find(language, word);
+    return p ? show(s, p, err) : unknown(s, language, word, err);
+}
+
+/* One word each: what stands in the middle of a line needs no quotes. */
+static const char *offer_terms(struct mfu_session *s, size_t i)
+{
+    const struct mfu_page *p = mfu_page_at(KIND, "en", i);
+
+    (void)s;
+    return p ? p->name : NULL;
+}
+
+const struct mfu_command mfu_command_explain = {
+    .name = "explain",
+    .usage = "[TERM]",
+    .group = "look closer",
+    .summary = "a term, in your numbers",
+    .help =
+        "Explains a term with the figures of the present scenario; without one lists\n"
+        "the terms.  The text is in the language of LC_MESSAGES or LANG where there is\n"
+        "one, else in English.\n"
+        "\n"
+        "    explain mfu\n"
+        "    explain arithmetic intensity",
+    .most_args = -1,
+    .offer = {offer_terms},
+    .run = run,
+};

@@ -1,0 +1,200 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "answer/import.h"
+#include "repl/assign.h"
+#include "repl/command.h"
+#include "repl/offers.h"
+#include "repl/talk.h"
+
+/* ---- JSON ---------------------------------------------------------------- */
+
+static json_t *entry_json(const struct mfu_entry *e)
+{
+    json_t *o = json_pack("{s:o, s:o}", "name", mfu_json_text(e->name), "value", mfu_json_text(e->value));
+
+    if (o && e->line > 0)
+        json_object_set_new(o, "line", json_integer(e->line));
+    if (o && e->key) {
+        json_object_set_new(o, "key", mfu_json_text(e->key));
+        json_object_set_new(o, "set", mfu_json_text(e->set));
+    }
+    if (o && *e->note)
+        json_object_set_new(o, "note", mfu_json_text(e->note));
+    return o;
+}
+
+static int answer(struct mfu_session *s, const struct mfu_import *m, struct mfu_error *err)
+{
+    static const char *const names[MFU_FATE_COUNT] = {"understood", "assumed", "ignored", "not_modelled"};
+    json_t *object = json_pack("{s:s, s:i, s:s}", "command", "import", "schema", 1, "source", m->format->name);
+
+    for (int fate = 0; object && fate < MFU_FATE_COUNT; fate++) {
+        json_t *list = json_array();
+
+        for (int i = 0; i < m->n; i++)
+            if ((int)m->entries[i].fate == fate && m->entries[i].name[0] != '$')
+                json_array_append_new(list, entry_json(&m->entries[i]));
+        json_object_set_new(object, names[fate], list);
+    }
+    return mfu_answer(s, object, err);
+}
+
+/* ---- text ---------------------------------------------------------------- */
+
+static int count(const struct mfu_import *m, enum mfu_fate fate)
+{
+    int n = 0;
+
+    for (int i = 0; i < m->n; i++)
+        n += m->entries[i].fate == fate && m->entries[i].name[0] != '$';
+    return n;
+}
+
+/* "batch_size 8          batch 8" */
+static void list_set(struct mfu_session *s, const struct mfu_import *m, enum mfu_fate fate)
+{
+    char safe[256];
+
+    for (int i = 0; i < m->n; i++) {
+        const struct mfu_entry *e = &m->entries[i];
+        char text[300];
+        int used;
+
+        if (e->fate != fate)
+            continue;
+        snprintf(text, sizeof text, "%.60s %.40s", e->name, strcmp(e->name, e->key) == 0 && !e->line ? "" : e->value);
+        mfu_printable(safe, sizeof safe, text);
+        used = fprintf(s->out, "  %-38s %s %s", safe, e->key, e->set);
+        if (*e->note) {
+            fputs("  ", s->out);
+            mfu_wrap(s->out, &s->term, used + 2, 41, e->note);
+        } else
+            fputc('\n', s->out);
+    }
+}
+
+/* One line per reason: "logging and files: wandb_log, out_dir". */
+static void list_reasons(struct mfu_session *s, const struct mfu_import *m, enum mfu_fate fate)
+{
+    char *done = calloc((size_t)m->n + 1, 1), safe[256];
+
+    for (int i = 0; done && i < m->n; i++) {
+        char *line = NULL;
+        size_t size = 0;
+        const char *note = m->entries[i].note;
+        FILE *out;
+
+        if (done[i] || m->entries[i].fate != fate || m->entries[i].name[0] == '$'
+            || !(out = open_memstream(&line, &size)))
+            continue;
+        fprintf(out, "%s:", *note ? note : "no influence on time and memory");
+        for (int k = i, first = 1; k < m->n; k++) {
+            const struct mfu_entry *e = &m->entries[k];
+
+            if (e->fate != fate || e->name[0] == '$' || strcmp(e->note, note) != 0)
+                continue;
+            done[k] = 1;
+            fprintf(out, "%s %s", first ? "" : ",", mfu_printable(safe, sizeof safe, e->name));
+            if (fate == MFU_UNMODELLED && *e->value)
+                fprintf(out, " %.40s", mfu_printable(safe, sizeof safe, e->value));
+            first = 0;
+        }
+        fclose(out);
+        fputs("  ", s->out);
+        mfu_wrap(s->out, &s->term, 2, 4, line);
+        free(line);
+    }
+    free(done);
+}
+
+static void tell(struct mfu_session *s, const struct mfu_import *m)
+{
+    int understood = count(m, MFU_UNDERSTOOD), assumed = count(m, MFU_ASSUMED), ignored = count(m, MFU_IGNORED);
+    int unmodelled = count(m, MFU_UNMODELLED);
+
+    fprintf(s->out, "%s: %d understood, %d ignored, %d not modelled\n", m->format->title, understood, ignored,
+            unmodelled);
+    list_set(s, m, MFU_UNDERSTOOD);
+    if (assumed > 0) {
+        fprintf(s->out, "not in the file:\n");
+        list_set(s, m, MFU_ASSUMED);
+    }
+    if (ignored > 0) {
+        fprintf(s->out, "ignored:\n");
+        list_reasons(s, m, MFU_IGNORED);
+    }
+    if (unmodelled > 0) {
+        fprintf(s->out, "not modelled:\n");
+        list_reasons(s, m, MFU_UNMODELLED);
+    }
+}
+
+static int import(struct mfu_session *s, struct mfu_import *m, int argc, char **argv, struct mfu_error *err)
+{
+    struct mfu_scenario now = s->memory.now, next = now;
+    bool quiet = s->quiet;
+    int status;
+
+    m->catalog = s->catalog;
+    m->start = &now;
+    if (mfu_import_read(m, argv[1], argc > 2 ? argv[2] : NULL, err) < 0)
+        return mfu_point(s, err, argc > 2 ? 2 : 1);
+    if (mfu_import_apply(m, &next, err) < 0)
+        return -1;
+    s->quiet = true;                    /* what changed is told once, below */
+    status = mfu_install(s, &next, true, err);
+    s->quiet = quiet;
+    if (status < 0)
+        return -1;
+    if (s->json)
+        return answer(s, m, err);
+    tell(s, m);
+    return 0;
+}
+
+static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
+{
+    struct mfu_import *m = calloc(1, sizeof *m);
+    int status = m ? import(s, m, argc, argv, err) : mfu_fail(err, MFU_ENOMEM, "memory is out");
+
+    if (m)
+        mfu_import_release(m);
+    free(m);
+    return status;
+}
+
+/* The first argument is a file, which Tab completes by itself. */
+static const char *offer_formats(struct mfu_session *s, size_t i)
+{
+    (void)s;
+    return i < mfu_import_format_count ? mfu_import_formats[i]->name : NULL;
+}
+
+const struct mfu_command mfu_command_import = {
+    .name = "import",
+    .usage = "FILE [FORMAT]",
+    .group = "describe",
+    .summary = "another program's settings",
+    .help =
+        "Reads the configuration of a run from another program's file and sets what it\n"
+        "says; then tells, name by name, what was understood, what was ignored since it\n"
+        "changes neither time nor memory, and what is not modelled.  Which program it is\n"
+        "follows from the file, or is said:\n"
+        "\n"
+        "    nanogpt      config/*.py of nanoGPT\n"
+        "    llmc         a command line of llm.c's train_gpt2cu\n"
+        "    torchtitan   a job's TOML\n"
+        "    huggingface  TrainingArguments as JSON or YAML\n"
+        "    deepspeed    a DeepSpeed configuration (JSON)\n"
+        "    megatron     a Megatron-LM command line or script\n"
+        "\n"
+        "The card is never in such a file: choose it first.\n"
+        "\n"
+        "    gpu rtx4070; import config/train_gpt2.py\n"
+        "    import run.sh megatron",
+    .least_args = 1,
+    .most_args = 2,
+    .offer = {mfu_offer_files, offer_formats},
+    .run = run,
+};

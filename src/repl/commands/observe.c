@@ -1,0 +1,108 @@
+#include <string.h>
+#include <sys/stat.h>
+
+#include "answer/observe.h"
+#include "base/arena.h"
+#include "repl/command.h"
+#include "repl/offers.h"
+#include "repl/pager.h"
+#include "repl/talk.h"
+#include "repl/words.h"
+#include "report/report.h"
+
+/* Whether a word is meant to be a file: one is there, or it looks like one. */
+static bool is_file(const char *word)
+{
+    struct stat st;
+
+    return strcmp(word, "-") != 0 && !mfu_log_key(word)
+        && (stat(word, &st) == 0 || (strchr(word, '=') == NULL && strpbrk(word, "/.") && !mfu_log_key(word)));
+}
+
+/* Takes `--config FILE` out of the words; the index of the file's, 0: none, -1:
+ * missing. */
+static int take_config(int *argc, char **argv)
+{
+    for (int i = 1; i < *argc; i++)
+        if (strcmp(argv[i], "--config") == 0)
+            return i + 1 < *argc ? i + 1 : -1;
+    return 0;
+}
+
+/* The words that are figures and settings, as one text. */
+static const char *join(struct mfu_arena *arena, int argc, char **argv, int first, int config)
+{
+    size_t size = 1, used = 0;
+    char *text;
+
+    for (int i = first; i < argc; i++)
+        size += strlen(argv[i]) + 1;
+    if (size == 1 || !(text = mfu_arena_alloc(arena, size, 1)))
+        return NULL;
+    for (int i = first; i < argc; i++) {
+        size_t n = strlen(argv[i]);
+
+        if (config && (i == config || i == config - 1))
+            continue;
+        memcpy(text + used, argv[i], n);
+        text[used + n] = ' ';
+        used += n + 1;
+    }
+    text[used] = '\0';
+    return used ? text : NULL;
+}
+
+static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
+{
+    struct mfu_observe_request request = {0};
+    struct mfu_arena arena = {0};
+    struct mfu_observation *o;
+    int config = take_config(&argc, argv), first = 1, status = 0;
+
+    if (config < 0) {
+        mfu_fail(err, MFU_EINPUT, "--config: a file is missing");
+        return mfu_point(s, err, argc - 1);
+    }
+    request.config = config ? argv[config] : NULL;
+    if (strcmp(argv[1], "--config") != 0 && is_file(argv[1]))
+        request.log = argv[first++];
+    request.figures = join(&arena, argc, argv, first, config);
+    o = mfu_observe(s->catalog, &s->memory.now, &request, err);
+    mfu_arena_free(&arena);
+    if (!o)
+        return -1;
+    if (s->json)
+        status = mfu_answer(s, mfu_json_observation(o), err);
+    else {
+        mfu_pager_begin(s);
+        mfu_text_observation(s->out, &s->term, o);
+        mfu_pager_end(s);
+    }
+    mfu_observation_free(o);
+    return status;
+}
+
+const struct mfu_command mfu_command_observe = {
+    .name = "observe",
+    .usage = "[LOG] [KEY VALUE ...] [--config FILE]",
+    .group = "look closer",
+    .summary = "a training log against its prediction",
+    .help =
+        "Reads a training log (nanoGPT, nanochat, llm.c, torchtitan, Megatron-LM, Hugging\n"
+        "Face Trainer, or lines of keys and values) or figures given here, leaves out\n"
+        "warm-up, evaluation and checkpoints, and compares each figure with what the\n"
+        "configuration should do.  Settings come from the log, then from a configuration\n"
+        "file beside it or named, then from the scenario, which stays as it is.\n"
+        "\n"
+        "Figures: step_ms tokens_per_s mfu utilization sm_active tensor_active dram_active\n"
+        "memory_allocated memory_reserved memory_used communication_ms loader_ms power;\n"
+        "and params (a stated size), tokens_per_step, gpu, model and every setting.\n"
+        "\n"
+        "    observe train.log\n"
+        "    observe train.log params 33M --config config/train_gpt2.py\n"
+        "    observe step_ms 9340 mfu 15.4 batch 8 accum 64 runtime compile",
+    .least_args = 1,
+    .most_args = -1,
+    .offer = {mfu_offer_files, mfu_offer_keys},
+    .run = run,
+};

@@ -1,0 +1,91 @@
+#include <stdlib.h>
+
+#include "answer/advise.h"
+#include "report/html.h"
+#include "report/json.h"
+#include "repl/command.h"
+#include "repl/offers.h"
+#include "repl/script.h"
+#include "repl/talk.h"
+
+/* The commands that make the scenario; NULL when memory is out. */
+static char *commands_of(struct mfu_session *s)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    if (!out)
+        return NULL;
+    mfu_script_put(out, s);
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+static int answer(struct mfu_session *s, const char *file, struct mfu_error *err)
+{
+    json_t *o = mfu_json_answer("report"), *list = json_array();
+
+    for (size_t i = 0; mfu_html_sections[i]; i++)
+        mfu_json_append(&list, json_string(mfu_html_sections[i]));
+    mfu_json_put(&o, "file", mfu_json_text(file));
+    mfu_json_put(&o, "sections", list);
+    return mfu_answer(s, o, err);
+}
+
+/* Plans the levers, then the scenario itself, and writes the page. */
+static int write_page(struct mfu_session *s, const char *file, struct mfu_error *err)
+{
+    struct mfu_advice advice;
+    struct mfu_html_page page = {.plan = &s->plan, .simulation = &s->simulation, .advice = &advice, .version = MFUPLAN_VERSION};
+    char *commands = NULL;
+    int status = -1;
+
+    if (mfu_advise(&s->memory.now, &s->plan, &s->simulation, &advice, err) < 0)
+        return -1;
+    if (mfu_session_simulate(s, true, err) < 0)
+        goto done;
+    if (!(commands = commands_of(s))) {
+        mfu_fail(err, MFU_ENOMEM, "out of memory");
+        goto done;
+    }
+    page.commands = commands;
+    status = mfu_html_write(file, &page, err);
+    if (status < 0)
+        mfu_point(s, err, 1);
+done:
+    free(commands);
+    mfu_advice_free(&advice);
+    return status;
+}
+
+static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
+{
+    (void)argc;
+    if (write_page(s, argv[1], err) < 0)
+        return -1;
+    if (s->json)
+        return answer(s, argv[1], err);
+    mfu_say(s, "wrote %s: open it in a browser", argv[1]);
+    return 0;
+}
+
+const struct mfu_command mfu_command_report = {
+    .name = "report",
+    .usage = "FILE.html",
+    .group = "look closer",
+    .summary = "the plan as a page",
+    .help =
+        "Writes the plan as one page: memory, a step, the roofline, the meters, what\n"
+        "could be changed, and the commands that make the scenario again.  Everything is\n"
+        "in the file: no script, nothing from the network.  It reads well by day and by\n"
+        "night, on a telephone and on paper.  An existing file is replaced.\n"
+        "\n"
+        "    set batch 8; report plan.html",
+    .least_args = 1,
+    .most_args = 1,
+    .offer = {mfu_offer_files},
+    .run = run,
+};

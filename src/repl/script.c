@@ -1,0 +1,76 @@
+/*
+ * script.c - a scenario as commands that make it again.
+ */
+#include "repl/script.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "repl/session.h"
+#include "repl/values.h"
+
+/* A word as the evaluator reads it back. */
+static void put_word(FILE *out, const char *word)
+{
+    if (word[strcspn(word, " \t;#\"'=\\")] == '\0') {
+        fputs(word, out);
+        return;
+    }
+    putc('"', out);
+    for (; *word; word++) {
+        if (*word == '"' || *word == '\\')
+            putc('\\', out);
+        putc(*word, out);
+    }
+    putc('"', out);
+}
+
+/* The name if the catalog has it, else where the file is. */
+static void put_thing(FILE *out, struct mfu_session *s, const char *command, const char *slug,
+                      const char *path)
+{
+    char known[PATH_MAX], *real;
+
+    snprintf(known, sizeof known, "%s/%ss/%s.yaml", mfu_catalog_folder(s->catalog), command, slug);
+    fprintf(out, "%s ", command);
+    if (strcmp(known, path) == 0)
+        put_word(out, slug);
+    else {
+        real = realpath(path, NULL);
+        put_word(out, real ? real : path);
+        free(real);
+    }
+    putc('\n', out);
+}
+
+/* A line for each group: what depends on each other is set together. */
+static void put_settings(FILE *out, const struct mfu_scenario *now)
+{
+    const char *group = "";
+    char value[MFU_QUANTITY_MAX];
+    struct mfu_config config;
+    struct mfu_key k;
+
+    mfu_scenario_resolve(now, &config, NULL);
+    for (int i = 0; (k = mfu_key_at(now, i)).kind != MFU_KEY_NONE; i++) {
+        if (!mfu_key_given(now, k))
+            continue;
+        if (strcmp(group, mfu_key_group(k)) != 0)
+            fprintf(out, "%sset", *group ? "\n" : "");
+        group = mfu_key_group(k);
+        fprintf(out, " %s %s", mfu_key_name(now, k), mfu_key_exact(value, now, k, mfu_key_value(&config, k)));
+    }
+    if (*group)
+        putc('\n', out);
+}
+
+void mfu_script_put(FILE *out, struct mfu_session *s)
+{
+    const struct mfu_scenario *now = &s->memory.now;
+
+    fputs("reset\n", out);
+    put_thing(out, s, "gpu", now->gpu->slug, now->gpu->path);
+    put_thing(out, s, "model", now->model->slug, now->model->path);
+    put_settings(out, now);
+}

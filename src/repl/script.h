@@ -1,0 +1,14 @@
+/*
+ * script.h - a scenario as commands that make it again.
+ */
+#ifndef MFU_SCRIPT_H
+#define MFU_SCRIPT_H
+
+#include <stdio.h>
+
+struct mfu_session;
+
+/* Writes the commands, one a line, for `source` and `mfuplan FILE`. */
+void mfu_script_put(FILE *, struct mfu_session *);
+
+#endif

@@ -1,0 +1,215 @@
+/* test_advise.c - levers say what separate plans say. */
+#include "near.h"
+
+#include <stdlib.h>
+
+#include "answer/advise.h"
+#include "scenarios.h"
+
+static struct mfu_plan plan, other;
+static struct mfu_simulation simulation, other_simulation;
+static struct mfu_advice advice;
+
+static int release(void **state)
+{
+    mfu_advice_free(&advice);
+    mfu_simulation_release(&simulation);
+    mfu_simulation_release(&other_simulation);
+    mfu_plan_release(&plan);
+    mfu_plan_release(&other);
+    return close_catalog(state);
+}
+
+static void ask(const struct mfu_scenario *s)
+{
+    struct mfu_error err = {0};
+
+    mfu_advice_free(&advice);
+    if (mfu_advise(s, &plan, &simulation, &advice, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static const struct mfu_lever *lever(const char *change)
+{
+    for (int i = 0; i < advice.n_levers; i++)
+        if (strcmp(advice.levers[i].change, change) == 0)
+            return &advice.levers[i];
+    fail_msg("no lever '%s'", change);
+    return NULL;
+}
+
+/* The lever's keys, set by hand as a user would. */
+static struct mfu_scenario by_hand(const struct mfu_scenario *base, const struct mfu_lever *l)
+{
+    struct mfu_scenario s = *base;
+
+    for (int i = 0; i < l->n_set; i++) {
+        struct mfu_key key = l->set[i].key;
+        const char *name = key.kind == MFU_KEY_DIM ? base->model->dims[key.id].name : mfu_settings[key.id].key;
+        char value[MFU_QUANTITY_MAX];
+
+        if (key.kind == MFU_KEY_SETTING && mfu_settings[key.id].choices)
+            snprintf(value, sizeof value, "%s", mfu_settings[key.id].choices[(int)l->set[i].value]);
+        else
+            snprintf(value, sizeof value, "%.17g", l->set[i].value);
+        assert_int_equal(mfu_scenario_set(&s, name, value, NULL), 0);
+    }
+    return s;
+}
+
+static void gains_are_those_of_two_plans(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < LENGTH(steps); i++) {
+        struct mfu_scenario s = scenario_of(steps[i].gpu, steps[i].model, steps[i].pairs);
+        double before_s, tokens;
+
+        ask(&s);
+        plan_of(&s, &plan, &simulation);
+        before_s = plan.step.time_s;
+        tokens = plan.step.tokens;
+        assert_near(advice.base.step_s, before_s, 1e-12);
+        assert_true(advice.n_levers >= 8);
+        for (int k = 0; k < advice.n_levers; k++) {
+            const struct mfu_lever *l = &advice.levers[k];
+            struct mfu_scenario changed = by_hand(&s, l);
+
+            plan_of(&changed, &other, &other_simulation);
+            assert_near(l->outcome.step_s, other.step.time_s, 1e-12);
+            assert_near(l->speedup, before_s / tokens * other.step.tokens / other.step.time_s, 1e-12);
+            assert_near(l->outcome.memory_bytes, other.memory.smi_bytes, 1e-12);
+            assert_int_equal(l->outcome.fits, other.memory.fits);
+            assert_int_equal(l->keeps_tokens_per_step, other.step.tokens == tokens);
+            assert_true(l->why[0] != '\0');
+        }
+    }
+}
+
+/* Fits beats what does not; then speed counts, or memory where nothing fits. */
+static bool at_least(const struct mfu_outcome *a, const struct mfu_outcome *b)
+{
+    if (a->fits != b->fits)
+        return a->fits;
+    return a->fits ? mfu_speedup(b, a) > 0.9994 : a->memory_bytes <= 1.0011 * b->memory_bytes;
+}
+
+static void together_is_never_worse_than_alone(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < LENGTH(steps); i++) {
+        struct mfu_scenario s = scenario_of(steps[i].gpu, steps[i].model, steps[i].pairs);
+
+        ask(&s);
+        assert_true(at_least(&advice.best.outcome, &advice.base));
+        assert_true(advice.best.keeps_tokens_per_step && !advice.best.changes_mathematics);
+        assert_true(at_least(&advice.best_any.outcome, &advice.base));
+        for (int k = 0; k < advice.n_levers; k++) {
+            const struct mfu_lever *l = &advice.levers[k];
+
+            if (l->hardware || !l->keeps_tokens_per_step)
+                continue;
+            assert_true(at_least(&advice.best_any.outcome, &l->outcome));
+            if (!l->changes_mathematics)
+                assert_true(at_least(&advice.best.outcome, &l->outcome));
+            if (l->outcome.fits)
+                assert_true(advice.ceiling >= l->outcome.mfu);
+        }
+        plan_of(&advice.best.scenario, &other, &other_simulation);
+        assert_near(advice.best.outcome.step_s, other.step.time_s, 1e-12);
+        assert_near(advice.best.speedup, mfu_speedup(&advice.base, &advice.best.outcome), 1e-12);
+    }
+}
+
+static void levers_are_ranked(void **state)
+{
+    struct mfu_scenario s = scenario_of("rtx4070", "gpt2", "batch 8 accum 64 runtime compile");
+
+    (void)state;
+    ask(&s);
+    for (int k = 1; k < advice.n_levers; k++) {
+        const struct mfu_lever *a = &advice.levers[k - 1], *b = a + 1;
+
+        assert_true(a->verdict <= b->verdict);
+        if (a->verdict == b->verdict && a->verdict != MFU_LEVER_SMALLER)
+            assert_true(a->speedup >= b->speedup);
+    }
+}
+
+static void what_helps_follows_from_the_step(void **state)
+{
+    struct mfu_scenario s = scenario_of("a100-80gb-sxm", "gpt2", "batch 16 accum 4 precision fp32");
+
+    (void)state;
+    ask(&s);
+    assert_true(lever("precision tf32")->speedup > 4);
+    assert_true(lever("precision bf16")->speedup > lever("precision tf32")->speedup);
+    s = scenario_of("h100-sxm", "gpt2", "batch 16 accum 4 attention math");
+    ask(&s);
+    assert_true(lever("attention flash")->speedup > 2);
+    assert_true(lever("attention flash")->outcome.memory_bytes < advice.base.memory_bytes);
+    s = scenario_of("a100-80gb-sxm", "gpt2", "batch 8 accum 4 vocab 50257");
+    ask(&s);
+    assert_near(lever("vocab_size 50304")->set[0].value, 50304, 0);
+    assert_true(lever("vocab_size 50304")->speedup > 1.05);
+    s = scenario_of("rtx4070", "gpt2", "batch 8 accum 64 runtime compile");
+    ask(&s);
+    assert_true(fabs(lever("accum 128")->speedup - 1) < 0.005);        /* accumulation hides nothing */
+    assert_false(lever("batch 16")->outcome.fits);
+    assert_int_equal(lever("cuda_graphs on")->verdict, MFU_LEVER_USELESS);
+}
+
+/* The loader's time is per micro-batch: a larger one does not speed it up. */
+static void larger_batches_do_not_fool_the_loader(void **state)
+{
+    struct mfu_scenario s = scenario_of("h100-sxm", "gpt2", "batch 16 accum 4 runtime compile dataloader_ms 200");
+
+    (void)state;
+    ask(&s);
+    assert_near(lever("batch 32")->speedup, 1, 0.01);
+    assert_true(lever("dataloader_ms 0")->speedup > 4);
+    assert_true(advice.best.speedup > lever("dataloader_ms 0")->speedup);
+}
+
+static void impossible_levers_say_why(void **state)
+{
+    struct mfu_scenario s = scenario_of("a100-80gb-sxm", "gpt2", "batch 8 accum 4");
+    bool found = false;
+
+    (void)state;
+    ask(&s);
+    for (int i = 0; i < advice.n_refused; i++)
+        found |= strstr(advice.refused[i].change, "fp8") && strstr(advice.refused[i].reason, "fp8");
+    assert_true(found);
+}
+
+static void other_gpus_are_plans_too(void **state)
+{
+    struct mfu_scenario s = scenario_of("rtx4070", "gpt2", "batch 8 accum 64 runtime compile"), changed = s;
+    const struct mfu_gpu *gpus[3] = {mfu_catalog_gpu(catalog, "h100-sxm", NULL), s.gpu,
+                                     mfu_catalog_gpu(catalog, "rtx4090", NULL)};
+    struct mfu_error err = {0};
+
+    (void)state;
+    mfu_advice_free(&advice);
+    assert_int_equal(mfu_advise_gpus(&s, gpus, 3, &plan, &simulation, &advice, &err), 0);
+    assert_int_equal(advice.n_levers, 2);
+    assert_string_equal(advice.levers[0].change, "gpu h100-sxm");
+    changed.gpu = gpus[2];
+    plan_of(&changed, &other, &other_simulation);
+    assert_near(advice.levers[1].speedup, advice.base.step_s / other.step.time_s, 1e-12);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gains_are_those_of_two_plans),
+        cmocka_unit_test(together_is_never_worse_than_alone),
+        cmocka_unit_test(levers_are_ranked),
+        cmocka_unit_test(what_helps_follows_from_the_step),
+        cmocka_unit_test(larger_batches_do_not_fool_the_loader),
+        cmocka_unit_test(impossible_levers_say_why),
+        cmocka_unit_test(other_gpus_are_plans_too),
+    };
+
+    return cmocka_run_group_tests(tests, open_catalog, release);
+}

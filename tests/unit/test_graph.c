@@ -1,0 +1,190 @@
+/*
+ * test_graph.c - facts from outside about parameters and memory: what the
+ * authors of a model publish, what llm.c prints when it allocates.
+ */
+#include "near.h"
+
+#include <string.h>
+
+#include "answer/plan.h"
+#include "base/error.h"
+#include "descriptor/catalog.h"
+#include "graph/lifetime.h"
+#include "graph/step.h"
+
+#define MIB 0x1p20
+
+static struct mfu_catalog *catalog;
+static struct mfu_plan plan;
+
+static int open_catalog(void **state)
+{
+    (void)state;
+    catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, NULL);
+    return catalog ? 0 : -1;
+}
+
+static int close_catalog(void **state)
+{
+    (void)state;
+    mfu_plan_release(&plan);
+    mfu_catalog_free(catalog);
+    return 0;
+}
+
+/* `settings`: keys and values in turn, ended by NULL. */
+static void make(const char *gpu, const char *model, const char *const *settings)
+{
+    struct mfu_error err = {0};
+    const struct mfu_gpu *g = mfu_catalog_gpu(catalog, gpu, &err);
+    const struct mfu_model *m = mfu_catalog_model(catalog, model, &err);
+    struct mfu_scenario s;
+
+    if (!g || !m)
+        fail_msg("%s", err.text);
+    s = mfu_scenario_start(m, g);
+    for (; settings && *settings; settings += 2)
+        if (mfu_scenario_set(&s, settings[0], settings[1], &err) < 0)
+            fail_msg("%s", err.text);
+    if (mfu_plan_make(&plan, &s, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static void parameters_are_as_many_as_published(void **state)
+{
+    size_t n, stated = 0;
+    const char *const *names = mfu_catalog_models(catalog, &n);
+
+    (void)state;
+    for (size_t i = 0; i < n; i++) {
+        const struct mfu_model *m = mfu_catalog_model(catalog, names[i], NULL);
+
+        assert_non_null(m);
+        if (isnan(m->published_params))
+            continue;
+        stated++;
+        make("h100-sxm", names[i], NULL);
+        if (plan.program.params != m->published_params)
+            fail_msg("%s: %.0f parameters, published are %.0f", names[i], plan.program.params, m->published_params);
+    }
+    assert_true(stated >= 18);
+}
+
+/* Mixtral 8x7B: 46.7 B parameters, of which a token uses 12.9 B (Mistral AI). */
+static void a_token_visits_two_experts_of_eight(void **state)
+{
+    (void)state;
+    make("h100-sxm", "mixtral-8x7b", NULL);
+    assert_near(plan.program.active_params, 12.88e9, 1e-3);
+    assert_near(plan.program.params, 46.70e9, 1e-3);
+}
+
+static double llmc_activations(void)
+{
+    return plan.memory.peak.parts[MFU_PART_ACTIVATIONS] + plan.memory.peak.parts[MFU_PART_LOGITS_LOSS];
+}
+
+/* GPT-2 124M in llm.c prints: parameters 237 MiB, gradients 237, AdamW 474 twice,
+ * master weights 474, activations 18564 MiB for 56 sequences and 1326 for 4. */
+static void llmc_allocates_what_it_prints(void **state)
+{
+    static const struct { const char *batch; double mib; } rows[] = {{"56", 18564.7}, {"4", 1326.0}};
+    const double *parts = plan.memory.peak.parts;
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        make("a100-80gb-sxm", "gpt2", (const char *const[]){
+                 "bias", "1", "runtime", "llmc", "attention", "cudnn", "checkpoint", "selective", "batch", rows[i].batch, NULL});
+        assert_near(llmc_activations() / MIB, rows[i].mib, 5e-5);
+        assert_near(plan.program.params, 124475904, 0);
+        assert_near(parts[MFU_PART_WEIGHTS] / MIB, 237.4, 1e-3);
+        assert_near(parts[MFU_PART_GRADIENTS] / MIB, 237.4, 1e-3);
+        assert_near(parts[MFU_PART_OPTIMIZER] / MIB, 3 * 474.8, 1e-3);
+    }
+}
+
+/* The same of any size, by the formula of fill_in_activation_sizes (bytes,
+ * cuDNN attention; `rec` is llm.c's -r). */
+static double llmc_formula(double n, double L, double C, double H, double V, int rec)
+{
+    double layer = 2 * C * (rec < 2) + 8 + 2 * C + 4 * H + 2 * C + 2 * C * (rec < 2) + 8 + 8 * C
+        + 8 * C * (rec < 1) + 2 * C + 6 * C;
+
+    return n * (2 * C + L * layer + 8 * C * (rec >= 1) + 2 * C + 8 + 4 + 2 * fmax(3 * C, V) + 8 * C + 2 * C);
+}
+
+static void llmc_keeps_less_as_it_recomputes_more(void **state)
+{
+    static const char *const models[] = {"gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl"};
+    static const char *const levels[] = {"none", "selective", "full"};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(models); i++)
+        for (int rec = 0; rec < 3; rec++) {
+            const struct mfu_config *c = &plan.config;
+
+            make("h200-sxm", models[i], (const char *const[]){
+                     "bias", "1", "runtime", "llmc", "attention", "cudnn", "checkpoint", levels[rec], "batch", "7", NULL});
+            assert_near(llmc_activations(), llmc_formula(c->tokens, mfu_config_dim(c, "n_layer"),
+                                                         mfu_config_dim(c, "n_embd"), mfu_config_dim(c, "n_head"),
+                                                         mfu_config_dim(c, "vocab_size"), rec), 1e-9);
+        }
+}
+
+/* PyTorch with AdamW: 16 bytes per parameter in fp32 and under autocast, 8 in
+ * pure bf16 (docs: ZeRO paper, section 3.1). */
+static void states_take_sixteen_bytes_per_parameter(void **state)
+{
+    static const struct { const char *precision, *optimizer; double bytes; } rows[] = {
+        {"fp32", "adamw", 16}, {"bf16", "adamw", 16}, {"bf16-pure", "adamw", 8}, {"bf16", "sgd", 8},
+        {"bf16", "sgd-momentum", 12}, {"bf16", "lion", 12}, {"bf16", "adam8bit", 10},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        const double *parts = plan.memory.peak.parts;
+        double states;
+
+        make("a100-80gb-sxm", "gpt2-large", (const char *const[]){
+                 "precision", rows[i].precision, "optimizer", rows[i].optimizer, "accum", "2", NULL});
+        states = plan.program.constant_bytes[MFU_PART_WEIGHTS] + plan.program.constant_bytes[MFU_PART_GRADIENTS]
+            + plan.program.constant_bytes[MFU_PART_OPTIMIZER];
+        assert_near(states, rows[i].bytes * plan.program.params, 5e-3);
+        assert_true(parts[MFU_PART_WEIGHTS] >= plan.program.constant_bytes[MFU_PART_WEIGHTS]);
+    }
+}
+
+/* What is alive at the peak makes up its parts. */
+static void tensors_alive_at_the_peak_make_up_its_parts(void **state)
+{
+    static struct mfu_alive alive[4096];
+    double parts[MFU_PART_COUNT];
+    size_t n;
+
+    (void)state;
+    make("rtx4070", "gpt2", (const char *const[]){"batch", "8", "accum", "40", NULL});
+    memcpy(parts, plan.program.constant_bytes, sizeof parts);
+    n = mfu_lifetime_alive(&plan.program, &plan.memory.peak, alive, LENGTH(alive));
+    for (size_t i = 0; i < n; i++) {
+        parts[alive[i].part] += alive[i].bytes * alive[i].copies;
+        if (i > 0)
+            assert_true(alive[i].bytes * alive[i].copies <= alive[i - 1].bytes * alive[i - 1].copies);
+    }
+    for (int i = 0; i < MFU_PART_COUNT; i++)
+        if (i != MFU_PART_WORKSPACE)    /* temporaries of the launch are no tensors */
+            assert_near(parts[i], plan.memory.peak.parts[i], 1e-9);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parameters_are_as_many_as_published),
+        cmocka_unit_test(a_token_visits_two_experts_of_eight),
+        cmocka_unit_test(llmc_allocates_what_it_prints),
+        cmocka_unit_test(llmc_keeps_less_as_it_recomputes_more),
+        cmocka_unit_test(states_take_sixteen_bytes_per_parameter),
+        cmocka_unit_test(tensors_alive_at_the_peak_make_up_its_parts),
+    };
+
+    return cmocka_run_group_tests(tests, open_catalog, close_catalog);
+}

@@ -1,0 +1,236 @@
+/* test_page.c - texts whose figures are computed, and all pages there are. */
+#include "near.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "answer/page.h"
+#include "answer/simulation.h"
+#include "base/error.h"
+#include "descriptor/catalog.h"
+#include "report/pages.h"
+
+static struct mfu_catalog *catalog;
+static struct mfu_scenario scenario;
+static struct mfu_plan plan;
+static struct mfu_simulation simulation;
+static struct mfu_subject subject;
+
+static void plan_it(const char *gpu, const char *model, const char *const *pairs)
+{
+    struct mfu_error err = {0};
+
+    scenario = mfu_scenario_start(mfu_catalog_model(catalog, model, NULL), mfu_catalog_gpu(catalog, gpu, NULL));
+    for (; pairs && *pairs; pairs += 2)
+        assert_int_equal(mfu_scenario_set(&scenario, pairs[0], pairs[1], &err), 0);
+    if (mfu_plan_make(&plan, &scenario, &err) < 0 || mfu_simulate(&plan, false, &simulation, &err) < 0)
+        fail_msg("%s on %s: %s", model, gpu, err.text);
+    memset(&subject, 0, sizeof subject);
+    mfu_subject_change(&subject, &scenario, &plan);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, NULL);
+    return catalog ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    mfu_plan_release(&plan);
+    mfu_simulation_release(&simulation);
+    mfu_catalog_free(catalog);
+    return 0;
+}
+
+/* The text with its figures; the caller frees it. */
+static char *filled(const char *text)
+{
+    struct mfu_error err = {0};
+    char *result = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&result, &size);
+
+    assert_non_null(out);
+    if (mfu_page_fill(&subject, text, out, &err) < 0)
+        fail_msg("%s: %s", text, err.text);
+    fclose(out);
+    return result;
+}
+
+static void comes_out_as(const char *text, const char *wanted)
+{
+    char *got = filled(text);
+
+    assert_string_equal(got, wanted);
+    free(got);
+}
+
+static void figures_have_their_unit(void **state)
+{
+    static const char *const pairs[] = {"runtime", "compile", "batch", "8", "precision", "bf16-pure", NULL};
+
+    (void)state;
+    plan_it("h100-sxm", "gpt2", pairs);
+    comes_out_as("{batch} x {seq}", "8 x 1024");
+    comes_out_as("{sms} SMs", "132 SMs");
+    comes_out_as("{1/4|%} {2^30|B} {1/1000|s} {1e12|FLOP/s}", "25" MFU_NO_BREAK "% 1" MFU_NO_BREAK "GiB 1" MFU_NO_BREAK
+                 "ms 1" MFU_NO_BREAK "TFLOP/s");
+    comes_out_as("{runtime} {precision} {gpu}", "compile bf16-pure H100" MFU_NO_BREAK "SXM5" MFU_NO_BREAK "80GB");
+    comes_out_as("no braces", "no braces");
+}
+
+static void conditions_choose(void **state)
+{
+    static const char *const pairs[] = {"runtime", "compile", NULL};
+
+    (void)state;
+    plan_it("h100-sxm", "gpt2", pairs);
+    comes_out_as("{runtime == compile ? yes : no}", "yes");
+    comes_out_as("{runtime == eager ? yes : no}", "no");
+    comes_out_as("{runtime == bf16 ? yes : no}", "no");         /* another setting's choice */
+    comes_out_as("{batch > 1 ? many}.", ".");
+    comes_out_as("{batch == 1 ? {sms > 100 ? large: {sms} : small} : many}", "large: 132");
+    comes_out_as("{fits ? It fits. : }", "It fits.");
+}
+
+static void notes_stay_when_the_plan_changes(void **state)
+{
+    struct mfu_error err = {0};
+    struct mfu_note note;
+
+    (void)state;
+    plan_it("h100-sxm", "gpt2", NULL);
+    assert_int_equal(mfu_subject_note(&subject, "before", "step_time_s", &err), 0);
+    note = subject.notes[0];
+    plan_it("t4", "gpt2", NULL);
+    subject.notes[subject.n_notes++] = note;
+    comes_out_as("{before < step_time_s ? slower : faster}", "slower");
+    assert_int_equal(mfu_subject_note(&subject, "before", "2", &err), 0);
+    assert_int_equal(subject.n_notes, 1);
+    comes_out_as("{before}", "2");
+}
+
+static void without_a_plan_nothing_is_claimed(void **state)
+{
+    (void)state;
+    plan_it("h100-sxm", "gpt2", NULL);
+    mfu_subject_change(&subject, &scenario, NULL);
+    comes_out_as("{mfu} {batch}{mfu > 1% ? good : bad}{fits ? fits : does not}", "unknown 1");
+}
+
+static void mistakes_are_named(void **state)
+{
+    static const char *const wrong[] = {"{mfuu}", "{mfu", "{mfu|cm}", "{}", "{1 +}", "{batch > 0 ? a : {nonsense}}"};
+    struct mfu_error err = {0};
+    FILE *out = fopen("/dev/null", "w");
+
+    (void)state;
+    plan_it("h100-sxm", "gpt2", NULL);
+    assert_non_null(out);
+    for (size_t i = 0; i < LENGTH(wrong); i++) {
+        mfu_error_clear(&err);
+        assert_int_equal(mfu_page_fill(&subject, wrong[i], out, &err), -1);
+        assert_true(err.text[0] != '\0');
+    }
+    fclose(out);
+}
+
+/* What a text says that is no figure: for comparing languages. */
+static size_t count(const char *text, const char *what)
+{
+    size_t n = 0;
+
+    for (; (text = strstr(text, what)); text++)
+        n++;
+    return n;
+}
+
+static void every_term_has_figures_of_any_scenario(void **state)
+{
+    static const struct { const char *gpu, *model, *pairs[8]; } rows[] = {
+        {"rtx4070", "gpt2", {NULL}},
+        {"t4", "bert-large", {NULL}},
+        {"h100-sxm", "mixtral-8x7b", {"checkpoint", "full", "runtime", "fused", NULL}},
+        {"a100-80gb-sxm", "llama-3-8b", {"gpus", "8", "dp", "8", "accum", "4", NULL}},
+        {"b200", "gemma-2-2b", {"dataloader_ms", "50", "cuda_graphs", "on", "precision", "fp8", NULL}},
+    };
+    const struct mfu_page *p;
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        plan_it(rows[i].gpu, rows[i].model, rows[i].pairs);
+        for (size_t k = 0; (p = mfu_page_any("terms", k)); k++) {
+            char *text = filled(mfu_page_body(p));
+
+            if (strstr(text, "unknown") || strchr(text, '{') || strchr(text, '}') || strlen(text) < 100)
+                fail_msg("%s/%s with %s on %s: %s", p->language, p->name, rows[i].model, rows[i].gpu, text);
+            free(text);
+        }
+    }
+}
+
+static void a_page_has_a_head_and_exists_in_english(void **state)
+{
+    const struct mfu_page *p, *english;
+    char text[512];
+
+    (void)state;
+    for (size_t i = 0; (p = mfu_page_any("terms", i)); i++) {
+        assert_true(*mfu_page_term(p, text, sizeof text) && *mfu_page_summary(p, text, sizeof text));
+        english = NULL;
+        for (size_t k = 0; (english = mfu_page_at("terms", "en", k)) && strcmp(english->name, p->name) != 0; k++)
+            ;
+        if (!english)
+            fail_msg("%s/%s has no English page", p->language, p->name);
+    }
+    for (size_t i = 0; (p = mfu_page_any("lessons", i)); i++) {
+        size_t k = 0;
+
+        while ((english = mfu_page_at("lessons", "en", k)) && strcmp(english->name, p->name) != 0)
+            k++;
+        if (!english)
+            fail_msg("%s/%s has no English page", p->language, p->name);
+        assert_int_equal(count(p->text, "\n> "), count(english->text, "\n> "));
+        assert_int_equal(count(p->text, "\n? "), count(english->text, "\n? "));
+        assert_int_equal(count(p->text, "\n= "), count(english->text, "\n= "));
+    }
+}
+
+static void the_language_is_that_of_the_messages(void **state)
+{
+    char language[3];
+
+    (void)state;
+    setenv("LC_ALL", "", 1);
+    setenv("LC_MESSAGES", "de_AT.UTF-8", 1);
+    setenv("LANG", "fr_FR.UTF-8", 1);
+    assert_string_equal(mfu_page_language(language), "de");
+    setenv("LC_ALL", "C.UTF-8", 1);
+    assert_string_equal(mfu_page_language(language), "en");
+    unsetenv("LC_ALL");
+    unsetenv("LC_MESSAGES");
+    assert_string_equal(mfu_page_language(language), "fr");
+    unsetenv("LANG");
+    assert_string_equal(mfu_page_language(language), "en");
+    /* A page that is not translated is English. */
+    assert_string_equal(mfu_page_at("terms", "xx", 0)->language, "en");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(figures_have_their_unit),
+        cmocka_unit_test(conditions_choose),
+        cmocka_unit_test(notes_stay_when_the_plan_changes),
+        cmocka_unit_test(without_a_plan_nothing_is_claimed),
+        cmocka_unit_test(mistakes_are_named),
+        cmocka_unit_test(every_term_has_figures_of_any_scenario),
+        cmocka_unit_test(a_page_has_a_head_and_exists_in_english),
+        cmocka_unit_test(the_language_is_that_of_the_messages),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

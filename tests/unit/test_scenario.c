@@ -1,0 +1,194 @@
+/* test_scenario.c - what a scenario takes, what follows, what is refused. */
+#include "near.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "descriptor/catalog.h"
+#include "scenario/scenario.h"
+
+static struct mfu_catalog *catalog;
+
+static int open_catalog(void **state)
+{
+    (void)state;
+    catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, NULL);
+    return catalog ? 0 : -1;
+}
+
+static int close_catalog(void **state)
+{
+    (void)state;
+    mfu_catalog_free(catalog);
+    return 0;
+}
+
+static struct mfu_scenario start(const char *model, const char *gpu)
+{
+    const struct mfu_model *m = mfu_catalog_model(catalog, model, NULL);
+    const struct mfu_gpu *g = mfu_catalog_gpu(catalog, gpu, NULL);
+
+    assert_true(m && g);
+    return mfu_scenario_start(m, g);
+}
+
+static void values_are_read_as_the_key_means_them(void **state)
+{
+    static const struct { const char *key, *text; double value; } rows[] = {
+        {"batch", "8", 8}, {"batch_size", "8", 8}, {"batch", "2*4", 8}, {"accum", "5*8", 40},
+        {"grad_accum", "40", 40}, {"precision", "fp16", MFU_FP16}, {"precision", "BF16_PURE", MFU_BF16_PURE},
+        {"runtime", "compile", MFU_COMPILE}, {"cuda_graphs", "yes", 1}, {"cuda_graphs", "off", 0},
+        {"vram_reserved", "600MB", 600e6}, {"vram_reserved", "1.5 GiB", 1.5 * 0x1p30},
+        {"power_w", "320W", 320}, {"power_w", "320", 320}, {"grad_clip", "0.5", 0.5}, {"dataloader_ms", "2.5", 2.5},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_scenario s = start("gpt2", "rtx4070");
+        struct mfu_error err = {0};
+        struct mfu_key key = mfu_scenario_key(&s, rows[i].key, &err);
+
+        assert_int_equal(key.kind, MFU_KEY_SETTING);
+        if (mfu_scenario_set(&s, rows[i].key, rows[i].text, &err) < 0)
+            fail_msg("%s %s: %s", rows[i].key, rows[i].text, err.text);
+        assert_near(s.setting[key.id], rows[i].value, 1e-12);
+        assert_true(s.setting_given[key.id]);
+        assert_int_equal(mfu_scenario_unset(&s, rows[i].key, &err), 0);
+        assert_near(s.setting[key.id], mfu_settings[key.id].initial, 0);
+    }
+}
+
+static void dims_follow_each_other(void **state)
+{
+    struct mfu_scenario s = start("gpt2", "rtx4070");
+    struct mfu_config c;
+    struct mfu_error err = {0};
+
+    (void)state;
+    assert_int_equal(mfu_scenario_set(&s, "n_embd", "2*512", &err), 0);
+    assert_int_equal(mfu_scenario_set(&s, "n_head", "16", &err), 0);
+    assert_int_equal(mfu_scenario_set(&s, "ctx", "8k", &err), 0);
+    assert_int_equal(mfu_scenario_set(&s, "batch", "seq/1024", &err), 0);
+    assert_int_equal(mfu_scenario_resolve(&s, &c, &err), 0);
+    assert_near(mfu_config_dim(&c, "d_ff"), 4096, 0);
+    assert_near(mfu_config_dim(&c, "n_kv_head"), 16, 0);
+    assert_near(mfu_config_dim(&c, "head_dim"), 64, 0);
+    assert_near(c.seq, 8192, 0);
+    assert_near(c.batch, 8, 0);
+    assert_near(c.tokens, 65536, 0);
+    assert_true(isnan(mfu_config_dim(&c, "n_experts")));
+    mfu_scenario_model(&s, mfu_catalog_model(catalog, "llama-2-7b", NULL));
+    assert_int_equal(mfu_scenario_resolve(&s, &c, &err), 0);
+    assert_near(mfu_config_dim(&c, "n_embd"), 4096, 0);         /* the old model's were forgotten */
+    assert_near(c.batch, 8, 0);
+}
+
+static void defaults_suit_the_gpu(void **state)
+{
+    static const struct { const char *gpu; enum mfu_precision precision; enum mfu_attention_kind attention; } rows[] = {
+        {"rtx4070", MFU_BF16, MFU_FLASH}, {"a100-80gb-sxm", MFU_BF16, MFU_FLASH}, {"h100-sxm", MFU_BF16, MFU_FLASH},
+        {"t4", MFU_FP16, MFU_MEMEFF}, {"v100-16gb-sxm", MFU_FP16, MFU_MEMEFF}, {"gtx1080ti", MFU_FP32, MFU_MEMEFF},
+    };
+    struct mfu_config c;
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_scenario s = start("gpt2", rows[i].gpu);
+
+        assert_int_equal(mfu_scenario_resolve(&s, &c, NULL), 0);
+        if (c.precision != rows[i].precision || c.attention != rows[i].attention)
+            fail_msg("%s: %s, %s", rows[i].gpu, mfu_precision_names[c.precision], mfu_attention_names[c.attention]);
+        assert_int_not_equal(c.setting_origin[MFU_S_PRECISION], MFU_ORIGIN_USER);
+    }
+}
+
+/* One key is wrong by itself. */
+static void slips_are_refused_at_once(void **state)
+{
+    static const struct { const char *key, *text, *part, *suggestion; } rows[] = {
+        {"sequ", "8", "no setting is called 'sequ'", "seq"},
+        {"batch", "0", "batch: 0 is outside 1..", ""},
+        {"batch", "1.5", "batch: 1.5 is not a whole number", ""},
+        {"batch", "-3", "outside", ""},
+        {"batch", "nan", "batch: ", ""},
+        {"batch", "1/0", "has no finite value", ""},
+        {"batch", "2*sequ", "batch: ", "seq"},
+        {"precision", "bf61", "expected fp32, tf32", "bf16"},
+        {"clock_mhz", "1e-300", "0 leaves it to the GPU", ""},
+        {"power_w", "0.001", "0 leaves it to the GPU", ""},
+        {"n_experts", "8", "the model gpt2 has no such dimension", ""},
+        {"n_layer", "0", "n_layer: 0 is outside", ""},
+        {"gemm.efficiency", "3", "gemm.efficiency: ", ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_scenario s = start("gpt2", "rtx4070"), before = s;
+        struct mfu_error err = {0};
+
+        assert_int_equal(mfu_scenario_set(&s, rows[i].key, rows[i].text, &err), -1);
+        if (!strstr(err.text, rows[i].part) || (rows[i].suggestion[0] && strcmp(err.suggestion, rows[i].suggestion)))
+            fail_msg("%s %s: %s (%s)", rows[i].key, rows[i].text, err.text, err.suggestion);
+        assert_memory_equal(&s, &before, sizeof s);
+    }
+}
+
+/* Keys that are fine alone and not together. */
+static void contradictions_are_refused_when_planning(void **state)
+{
+    static const struct { const char *model, *gpu, *settings[5], *part, *suggestion; } rows[] = {
+        {"gpt2", "rtx4070", {"n_embd", "100"}, "n_embd: 100 is not divisible by n_head (12); 96 and 108 are", "96"},
+        {"gpt2", "rtx4070", {"n_kv_head", "5"}, "n_kv_head: 5 does not divide n_head (12)", ""},
+        {"gpt2", "t4", {"precision", "bf16"}, "has no bf16 tensor cores", "fp16"},
+        {"gpt2", "a100-80gb-sxm", {"precision", "fp8"}, "has no fp8 tensor cores", "bf16"},
+        {"gpt2", "t4", {"attention", "flash"}, "attention: flash is not possible here", "memeff"},
+        {"gpt2", "rtx4070", {"attention", "flash3"}, "written for Hopper", "flash"},
+        {"gpt2", "rtx4070", {"precision", "fp32", "attention", "flash"}, "needs a 16-bit precision", "memeff"},
+        {"mixtral-8x7b", "h100-sxm", {"top_k", "9"}, "top_k: 9 is more than n_experts (8)", ""},
+        {"gpt2", "rtx4070", {"batch", "1e6", "seq", "1e8"}, "more than 1e12 tokens", ""},
+        {"gpt2", "rtx4070", {"tp", "2"}, "tp: 2", ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_scenario s = start(rows[i].model, rows[i].gpu);
+        struct mfu_error err = {0};
+        struct mfu_config c;
+
+        for (int k = 0; rows[i].settings[k]; k += 2)
+            assert_int_equal(mfu_scenario_set(&s, rows[i].settings[k], rows[i].settings[k + 1], &err), 0);
+        assert_int_equal(mfu_scenario_resolve(&s, &c, &err), -1);
+        if (!strstr(err.text, rows[i].part) || (rows[i].suggestion[0] && strcmp(err.suggestion, rows[i].suggestion)))
+            fail_msg("%s %s: %s (%s)", rows[i].settings[0], rows[i].settings[1], err.text, err.suggestion);
+    }
+}
+
+/* Whatever is set is read back from how it is shown. */
+static void choices_are_written_as_they_are_read(void **state)
+{
+    (void)state;
+    for (int id = 0; id < MFU_SETTING_COUNT; id++) {
+        const struct mfu_setting *row = &mfu_settings[id];
+        struct mfu_scenario s = start("gpt2", "rtx4070");
+        char text[MFU_QUANTITY_MAX];
+
+        for (double x = row->least; x <= fmin(row->most, row->least + 8); x++) {
+            assert_int_equal(mfu_scenario_set(&s, row->key, mfu_setting_format(text, (enum mfu_setting_id)id, x), NULL), 0);
+            assert_near(s.setting[id], x, 1e-3);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_are_read_as_the_key_means_them),
+        cmocka_unit_test(dims_follow_each_other),
+        cmocka_unit_test(defaults_suit_the_gpu),
+        cmocka_unit_test(slips_are_refused_at_once),
+        cmocka_unit_test(contradictions_are_refused_when_planning),
+        cmocka_unit_test(choices_are_written_as_they_are_read),
+    };
+
+    return cmocka_run_group_tests(tests, open_catalog, close_catalog);
+}

@@ -1,0 +1,254 @@
+/* test_why.c - explanations close, and say what the numbers say. */
+#include "near.h"
+
+#include "answer/why.h"
+#include "scenarios.h"
+
+static struct mfu_plan plan;
+static struct mfu_simulation simulation;
+static struct mfu_why why;
+
+static int release(void **state)
+{
+    mfu_simulation_release(&simulation);
+    mfu_plan_release(&plan);
+    return close_catalog(state);
+}
+
+static void ask(const struct mfu_scenario *s, const char *topic)
+{
+    struct mfu_error err = {0};
+
+    if (mfu_why_make(s, topic, &plan, &simulation, &why, &err) < 0)
+        fail_msg("%s: %s", topic, err.text);
+}
+
+static double part(const char *name)
+{
+    for (int i = 0; i < why.n_parts; i++)
+        if (!why.parts[i].leaf && strcmp(why.parts[i].name, name) == 0)
+            return why.parts[i].fraction;
+    return 0;
+}
+
+static double leaf(const char *name)
+{
+    for (int i = 0; i < why.n_parts; i++)
+        if (why.parts[i].leaf && strcmp(why.parts[i].name, name) == 0)
+            return why.parts[i].fraction;
+    return 0;
+}
+
+static const struct mfu_finding *finding(const char *claim)
+{
+    for (int i = 0; i < why.n_findings; i++)
+        if (strcmp(why.findings[i].claim, claim) == 0)
+            return &why.findings[i];
+    return NULL;
+}
+
+/* ---- closing ------------------------------------------------------------- */
+
+static void fractions_add_up(void **state)
+{
+    static const char *const topics[] = {"mfu", "slow", "vram", "utilisation", "batch", "gemm", "optimizer", "embedding"};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(steps); i++) {
+        struct mfu_scenario s = scenario_of(steps[i].gpu, steps[i].model, steps[i].pairs);
+
+        for (size_t k = 0; k < LENGTH(topics); k++) {
+            double sum = 0, inner = 0, group = 0;
+
+            ask(&s, topics[k]);
+            for (int n = 0; n < why.n_parts; n++) {
+                const struct mfu_why_part *p = &why.parts[n];
+
+                assert_true(isfinite(p->fraction));
+                sum += p->leaf ? 0 : p->fraction;
+                inner = p->leaf ? inner + p->fraction : 0;
+                group = p->leaf ? group : p->fraction;
+                if (p->leaf && (n + 1 == why.n_parts || !why.parts[n + 1].leaf))
+                    assert_true(fabs(inner - group) < 1e-9);
+            }
+            assert_near(sum, why.total, 1e-9);
+            assert_true(why.n_lines > 0);
+        }
+    }
+}
+
+/* The parts are the step's: the MFU is the plan's, and what is left for the
+ * host is what the timeline saw. */
+static void parts_are_those_of_the_plan(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < LENGTH(steps); i++) {
+        struct mfu_scenario s = scenario_of(steps[i].gpu, steps[i].model, steps[i].pairs);
+        struct mfu_split split;
+        double idle_s;
+
+        ask(&s, "mfu");
+        assert_near(part("mfu"), plan.mfu.mfu, 1e-12);
+        assert_int_equal(mfu_split_make(&plan, &simulation, true, &split, NULL), 0);
+        assert_near(split.part_s[MFU_P_PEAK] / split.step_s, plan.mfu.mfu, 1e-12);
+        assert_near(split.kernels_s, simulation.timeline.busy_s, 1e-9);
+        assert_near(split.part_s[MFU_P_LOADER], simulation.timeline.loader_wait_s, 1e-12);
+        idle_s = split.group_s[MFU_G_HOST] + split.group_s[MFU_G_INPUT] + split.group_s[MFU_G_COMMUNICATION];
+        assert_true(fabs(idle_s - (plan.step.time_s - simulation.timeline.busy_s)) < 1e-9 * split.step_s);
+        assert_true(split.part_s[MFU_P_CONTENTION] > -1e-9 * split.step_s);
+        assert_true(split.group_s[MFU_G_HOST] > -1e-9 * split.step_s);
+    }
+}
+
+/* Causes only cost time; only the mask, the clock, and what MFU does not count
+ * may give some back. */
+static void causes_cost_time(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < LENGTH(steps); i++) {
+        struct mfu_scenario s = scenario_of(steps[i].gpu, steps[i].model, steps[i].pairs);
+        struct mfu_split split;
+
+        plan_of(&s, &plan, &simulation);
+        assert_int_equal(mfu_split_make(&plan, &simulation, false, &split, NULL), 0);
+        for (int k = 0; k < MFU_SPLIT_COUNT; k++)
+            if (k != MFU_P_MASK && k != MFU_P_CLOCK && k != MFU_P_UNCOUNTED && k != MFU_P_PRECISION)
+                assert_true(split.part_s[k] > -1e-9 * split.step_s);
+    }
+}
+
+/* ---- causes -------------------------------------------------------------- */
+
+static void each_cause_has_its_part(void **state)
+{
+    struct mfu_scenario s;
+
+    (void)state;
+    s = scenario_of("a100-80gb-sxm", "gpt2", "batch 8 accum 4 vocab 50257");
+    ask(&s, "mfu");
+    assert_true(leaf("alignment") > 0.05);
+    s = scenario_of("a100-80gb-sxm", "gpt2", "batch 8 accum 4 vocab 50304");
+    ask(&s, "mfu");
+    assert_near(leaf("alignment"), 0, 0);
+    s = scenario_of("a100-80gb-sxm", "gpt2", "batch 8 accum 4 checkpoint full");
+    ask(&s, "mfu");
+    assert_true(part("recompute") > 0.1);
+    assert_true(leaf("products again") >= plan.mfu.hfu - plan.mfu.mfu);        /* slower than at peak */
+    assert_true(plan.mfu.hfu > 1.1 * plan.mfu.mfu);
+    s = scenario_of("h100-sxm", "gpt2", "batch 16 attention math");
+    ask(&s, "mfu");
+    assert_true(leaf("scores in memory") > 0.4);
+    assert_near(part("masked attention"), 0, 0);        /* math computes all pairs */
+}
+
+/* K 384 instead of 768: the start of a tile weighs twice as much. */
+static void a_narrow_model_loses_more_at_the_start_of_tiles(void **state)
+{
+    struct mfu_scenario s = scenario_of("rtx4070", "gpt2", "batch 8 accum 64 runtime compile");
+    double wide;
+
+    (void)state;
+    ask(&s, "gemm");
+    wide = part("start of tiles") / part("FLOP at the peak");
+    s = scenario_of("rtx4070", "gpt2", "n_embd 384 n_head 6 batch 16 accum 32 runtime compile");
+    ask(&s, "gemm");
+    assert_true(part("start of tiles") / part("FLOP at the peak") > 1.3 * wide);
+}
+
+static void symptoms_are_recognised(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < LENGTH(steps); i++) {
+        struct mfu_scenario s = scenario_of(steps[i].gpu, steps[i].model, steps[i].pairs);
+
+        ask(&s, "slow");
+        if (steps[i].symptom && !finding(steps[i].symptom))
+            fail_msg("%s on %s, %s: no %s", steps[i].model, steps[i].gpu, steps[i].pairs, steps[i].symptom);
+    }
+}
+
+static void a_healthy_step_has_none(void **state)
+{
+    struct mfu_scenario s = scenario_of("rtx4070", "gpt2", "batch 8 accum 64 runtime compile");
+
+    (void)state;
+    ask(&s, NULL);
+    assert_string_equal(why.topic, "mfu");
+    assert_int_equal(why.n_findings, 0);
+    assert_true(why.ceiling >= plan.mfu.mfu);
+}
+
+/* ---- memory, batch, kernels ---------------------------------------------- */
+
+static void memory_is_what_nvidia_smi_shows(void **state)
+{
+    struct mfu_scenario s = scenario_of("rtx4070", "gpt2", "batch 8 accum 64 runtime compile vram_reserved 1GiB");
+    double states;
+
+    (void)state;
+    ask(&s, "memory");
+    assert_string_equal(why.topic, "vram");
+    assert_int_equal(why.dim, MFU_BYTES);
+    states = part("weights") + part("gradients") + part("optimizer");
+    assert_near(states * (plan.memory.smi_bytes + 0x1p30), 16 * plan.program.params, 0.01);
+    assert_near(part("other processes"), 0x1p30 / (plan.memory.smi_bytes + 0x1p30), 1e-12);
+}
+
+static void batches_are_plans_of_their_own(void **state)
+{
+    struct mfu_scenario s = scenario_of("rtx4070", "gpt2", "batch 8 accum 64 runtime compile"), other;
+    struct mfu_plan p = {0};
+    struct mfu_simulation sim = {0};
+    bool now = false;
+
+    (void)state;
+    ask(&s, "batch");
+    assert_true(why.n_rows >= 5);
+    for (int i = 0; i < why.n_rows; i++) {
+        char pairs[64];
+
+        snprintf(pairs, sizeof pairs, "batch %.0f accum %.0f", why.rows[i].batch, why.rows[i].accum);
+        assert_near(why.rows[i].batch * why.rows[i].accum, 512, 0);
+        other = s;
+        set_all(&other, pairs);
+        plan_of(&other, &p, &sim);
+        assert_near(why.rows[i].step_s, p.step.time_s, 1e-12);
+        assert_int_equal(why.rows[i].fits, p.memory.fits);
+        now |= why.rows[i].now;
+    }
+    assert_true(now);
+    mfu_simulation_release(&sim);
+    mfu_plan_release(&p);
+}
+
+static void kernels_go_by_name_op_and_kind(void **state)
+{
+    static const char *const names[] = {"h.attn.qkv", "h.attn.qkv.wgrad", "h.mlp", "attention", "adamw", "H.ATTN.CORE.GRAD"};
+    struct mfu_scenario s = scenario_of("rtx4070", "gpt2", "batch 8 accum 64 runtime compile");
+    struct mfu_error err = {0};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(names); i++)
+        ask(&s, names[i]);
+    assert_int_equal(mfu_why_make(&s, "h.attn.qvk", &plan, &simulation, &why, &err), -1);
+    assert_non_null(strstr(err.text, "no topic and no kernel is called 'h.attn.qvk'"));
+    assert_true(err.suggestion[0] != '\0');
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fractions_add_up),
+        cmocka_unit_test(parts_are_those_of_the_plan),
+        cmocka_unit_test(causes_cost_time),
+        cmocka_unit_test(each_cause_has_its_part),
+        cmocka_unit_test(a_narrow_model_loses_more_at_the_start_of_tiles),
+        cmocka_unit_test(symptoms_are_recognised),
+        cmocka_unit_test(a_healthy_step_has_none),
+        cmocka_unit_test(memory_is_what_nvidia_smi_shows),
+        cmocka_unit_test(batches_are_plans_of_their_own),
+        cmocka_unit_test(kernels_go_by_name_op_and_kind),
+    };
+
+    return cmocka_run_group_tests(tests, open_catalog, release);
+}
