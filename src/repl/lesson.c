@@ -447,8 +447,10 @@ int mfu_lesson(struct mfu_session *s, const struct mfu_page *page, struct mfu_er
     s->memory = l->before;
     if (status == 0 && s->json)
         status = answer(l, err);
-    if (l->left)
+    if (l->left) {
         mfu_say(s, "%s", phrase(l, "left"));
+        status = status < 0 ? -1 : 1;
+    }
     json_decref(l->steps);
     free(l);
     return status;

@@ -22,6 +22,7 @@
 #include "repl/session.h"
 #include "report/pages.h"
 
+/* 0 at its end, 1 when the reader has left it. */
 int mfu_lesson(struct mfu_session *, const struct mfu_page *, struct mfu_error *err);
 
 #endif

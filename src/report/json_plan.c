@@ -5,9 +5,8 @@
 #include "report/report.h"
 
 /* Every setting and dim as it was resolved; choices by their names. */
-static json_t *scenario(const struct mfu_plan *p)
+json_t *mfu_json_scenario(const struct mfu_config *c)
 {
-    const struct mfu_config *c = &p->config;
     json_t *o = json_object();
 
     mfu_json_put_text(&o, "gpu", c->gpu->slug);
@@ -54,7 +53,7 @@ json_t *mfu_json_plan(const struct mfu_plan *p)
 {
     json_t *o = mfu_json_answer("plan");
 
-    mfu_json_put(&o, "scenario", scenario(p));
+    mfu_json_put(&o, "scenario", mfu_json_scenario(&p->config));
     mfu_json_put(&o, "params", params(&p->program));
     mfu_json_put(&o, "memory", mfu_json_memory_body(p));
     mfu_json_put(&o, "step", mfu_json_step_body(p));

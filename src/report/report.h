@@ -25,6 +25,7 @@ void mfu_text_metrics(FILE *, const struct mfu_term *, const struct mfu_plan *);
 /* JSON objects of the interface, with "command" and "schema"; NULL when memory
  * is out.  The caller owns the reference. */
 json_t *mfu_json_plan(const struct mfu_plan *);
+json_t *mfu_json_scenario(const struct mfu_config *);   /* without "command" */
 json_t *mfu_json_memory(const struct mfu_plan *);
 json_t *mfu_json_kernels(const struct mfu_plan *);
 json_t *mfu_json_roofline(const struct mfu_plan *);

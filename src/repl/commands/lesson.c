@@ -70,15 +70,16 @@ static int give(struct mfu_session *s, const struct mfu_page *p, size_t number, 
 {
     const struct mfu_page *next = mfu_page_at(KIND, p->language, number);
     char title[120], summary[200];
+    int status;
 
     if (!s->json) {
         fprintf(s->out, "%zu. %s - ", number, mfu_page_term(p, title, sizeof title));
         mfu_wrap(s->out, &s->term, mfu_width(title, strlen(title)) + 6, 4, mfu_page_summary(p, summary, sizeof summary));
         fputc('\n', s->out);
     }
-    if (mfu_lesson(s, p, err) < 0)
+    if ((status = mfu_lesson(s, p, err)) < 0)
         return -1;
-    if (next && !s->json)
+    if (next && !s->json && status == 0)
         mfu_say(s, "\nlesson %zu: %s", number + 1, mfu_page_term(next, title, sizeof title));
     return 0;
 }

@@ -86,7 +86,7 @@ const struct mfu_command mfu_command_observe = {
     .name = "observe",
     .usage = "[LOG] [KEY VALUE ...] [--config FILE]",
     .group = "look closer",
-    .summary = "a training log against its prediction",
+    .summary = "a log beside its plan",
     .help =
         "Reads a training log (nanoGPT, nanochat, llm.c, torchtitan, Megatron-LM, Hugging\n"
         "Face Trainer, or lines of keys and values) or figures given here, leaves out\n"
