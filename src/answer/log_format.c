@@ -15,9 +15,9 @@
 #include "base/suggest.h"
 #include "scenario/scenario.h"
 
-#define LARGEST (256L << 20)    /* bytes that are read */
-#define LONGEST 65536           /* of a line */
-#define LARGEST_BY_HAND (32L << 20)     /* of pairs, which take longer */
+#define LARGEST         (256L << 20) /* bytes that are read */
+#define LONGEST         65536        /* of a line */
+#define LARGEST_BY_HAND (32L << 20)  /* of pairs, which take longer */
 
 const struct mfu_figure_row mfu_figure_rows[MFU_FIGURE_COUNT] = {
 #define X(id, key, dim, most, name) {key, dim, most, name},
@@ -35,8 +35,12 @@ static void clear(double *figures)
 
 void mfu_log_start(struct mfu_log *log, const char *path)
 {
-    *log = (struct mfu_log){.path = path, .params = NAN, .params_digit = 0, .tokens_per_step = NAN,
-                            .samples_per_step = NAN, .peak_flops = NAN};
+    *log = (struct mfu_log){.path = path,
+                            .params = NAN,
+                            .params_digit = 0,
+                            .tokens_per_step = NAN,
+                            .samples_per_step = NAN,
+                            .peak_flops = NAN};
     clear(log->stated);
     clear(log->loose.figure);
 }
@@ -76,7 +80,8 @@ struct mfu_log_record *mfu_log_step(struct mfu_log *log)
 
 void mfu_log_figure(double *figures, enum mfu_figure which, double value)
 {
-    double least = which == MFU_FIGURE_TIME || which == MFU_FIGURE_TOKENS_PER_S || which == MFU_FIGURE_MFU ? 1e-9 : 0;
+    double least =
+        which == MFU_FIGURE_TIME || which == MFU_FIGURE_TOKENS_PER_S || which == MFU_FIGURE_MFU ? 1e-9 : 0;
 
     if (value >= least && value <= mfu_figure_rows[which].most)
         figures[which] = value;
@@ -149,11 +154,13 @@ double mfu_number_at(const char *text, const char **end)
         if (c == ',' && n > 0 && isdigit((unsigned char)digits[n - 1]) && isdigit((unsigned char)text[i + 1])
             && isdigit((unsigned char)text[i + 2]) && isdigit((unsigned char)text[i + 3])
             && !isdigit((unsigned char)text[i + 4])) {
-            i++;                /* 524,288 */
+            i++; /* 524,288 */
             continue;
         }
-        if (!(isdigit((unsigned char)c) || c == '.' || ((c == '-' || c == '+') && (n == 0 || tolower((unsigned char)digits[n - 1]) == 'e'))
-              || (tolower((unsigned char)c) == 'e' && n > 0 && (isdigit((unsigned char)text[i + 1]) || text[i + 1] == '-' || text[i + 1] == '+'))))
+        if (!(isdigit((unsigned char)c) || c == '.'
+              || ((c == '-' || c == '+') && (n == 0 || tolower((unsigned char)digits[n - 1]) == 'e'))
+              || (tolower((unsigned char)c) == 'e' && n > 0
+                  && (isdigit((unsigned char)text[i + 1]) || text[i + 1] == '-' || text[i + 1] == '+'))))
             break;
         digits[n++] = c;
         i++;
@@ -244,7 +251,7 @@ bool mfu_log_assignment(struct mfu_log *log, const char *line)
                 return true;
             }
         if (strspn(value, "0123456789.+-*/()eE_ ") == strlen(value) && strpbrk(value, "0123456789")) {
-            char plain[72];     /* 524_288 */
+            char plain[72]; /* 524_288 */
             size_t m = 0;
 
             for (const char *q = value; *q; q++)
@@ -257,14 +264,23 @@ bool mfu_log_assignment(struct mfu_log *log, const char *line)
                 mfu_log_set(log, key, plain);
             return true;
         }
-        return true;            /* dtype = 'bfloat16' if ... else ...: left open */
+        return true; /* dtype = 'bfloat16' if ... else ...: left open */
     }
     return false;
 }
 
 /* ---- pairs by hand ------------------------------------------------------- */
 
-enum fact { FACT_FIGURE, FACT_PARAMS, FACT_TOKENS, FACT_SAMPLES, FACT_PEAK, FACT_GPU, FACT_MODEL, FACT_IGNORED };
+enum fact {
+    FACT_FIGURE,
+    FACT_PARAMS,
+    FACT_TOKENS,
+    FACT_SAMPLES,
+    FACT_PEAK,
+    FACT_GPU,
+    FACT_MODEL,
+    FACT_IGNORED
+};
 
 // clang-format off
 static const struct pair_row {
@@ -365,8 +381,10 @@ static const struct pair_row *find_pair(const char *typed, double *factor)
 
     canonical(key, sizeof key, typed);
     *factor = strcmp(key, "step_ms") == 0 || strcmp(key, "ms") == 0 || strcmp(key, "ms_per_step") == 0
-            || strcmp(key, "iter_ms") == 0 ? 1e-3
-        : strcmp(key, "tflops") == 0 || strcmp(key, "tflop_s") == 0 || strcmp(key, "peak_tflops") == 0 ? 1e12 : 0;
+            || strcmp(key, "iter_ms") == 0
+        ? 1e-3
+        : strcmp(key, "tflops") == 0 || strcmp(key, "tflop_s") == 0 || strcmp(key, "peak_tflops") == 0 ? 1e12
+                                                                                                       : 0;
     if ((row = row_of(key)))
         return row;
     if (mfu_setting_find(key) >= 0)
@@ -410,7 +428,7 @@ static double pair_value(const struct pair_row *row, double factor, const char *
     if (row->dim == MFU_RATIO && bare)
         return value > 1 ? value / 100 : value;
     if (row->dim == MFU_BYTES && bare && value < 1e6)
-        return NAN;             /* 7.4 of what? */
+        return NAN; /* 7.4 of what? */
     return mfu_quantity_parse(plain, row->dim, &value, NULL) == 0 ? value : NAN;
 }
 
@@ -446,7 +464,8 @@ static int put_pair(struct mfu_log *log, const char *key, const char *value, str
         if (isnan(log->loose.figure[row->figure]))
             return mfu_fail(err, MFU_EINPUT, "%.40s: '%.40s' is out of range", key, value);
         if (row->figure == MFU_FIGURE_MFU)
-            log->mfu_digit = fmax(log->mfu_digit, number / fmax(mfu_number_at(value, NULL), 1e-30) * mfu_digit_at(value));
+            log->mfu_digit =
+                fmax(log->mfu_digit, number / fmax(mfu_number_at(value, NULL), 1e-30) * mfu_digit_at(value));
         if (!log->loose.line)
             log->loose.line = log->line ? log->line : 1;
         break;
@@ -476,9 +495,9 @@ void mfu_log_pairs_end(struct mfu_log *log)
     clear(log->loose.figure);
 }
 
-static const char *const dim_names[] = {
-    "n_layer", "n_head", "n_kv_head", "head_dim", "n_embd", "d_ff", "vocab_size", "vocab", "seq", "seq_len",
-    "block_size", "ctx", "n_experts", "top_k", "dropout", "bias", "tied"};
+static const char *const dim_names[] = {"n_layer",    "n_head", "n_kv_head", "head_dim", "n_embd",     "d_ff",
+                                        "vocab_size", "vocab",  "seq",       "seq_len",  "block_size", "ctx",
+                                        "n_experts",  "top_k",  "dropout",   "bias",     "tied"};
 
 /* Whether a key is known at all; dims of any architecture are. */
 static bool known_key(const char *key)
@@ -498,9 +517,9 @@ static unsigned hash(const char *key)
     unsigned h = 2166136261u;
 
     for (; *key; key++)
-        if (isalnum((unsigned char)*key))       /* as mfu_same_name() compares */
+        if (isalnum((unsigned char)*key)) /* as mfu_same_name() compares */
             h = (h ^ (unsigned)tolower((unsigned char)*key)) * 16777619u;
-    return (h ^ h >> 13) % (8 * sizeof ((struct mfu_log *)0)->known);
+    return (h ^ h >> 13) % (8 * sizeof((struct mfu_log *)0)->known);
 }
 
 static void remember(struct mfu_log *log, const char *key)
@@ -551,14 +570,15 @@ static int not_known(const char *word, struct mfu_error *err)
         names[n++] = pair_rows[i].key;
     for (int i = 0; i < MFU_SETTING_COUNT; i++)
         names[n++] = mfu_settings[i].key;
-    mfu_fail(err, MFU_EINPUT, "'%.40s' is neither a figure (step_ms, tokens_per_s, mfu ...) nor a setting", word);
+    mfu_fail(err, MFU_EINPUT, "'%.40s' is neither a figure (step_ms, tokens_per_s, mfu ...) nor a setting",
+             word);
     if (mfu_suggest(word, names, n, &best, 1))
         mfu_error_suggest(err, best);
     return -1;
 }
 
-#define WORD 64
-#define WORDS 3                 /* of a key: "GPU utilisation", "memory allocated" */
+#define WORD  64
+#define WORDS 3 /* of a key: "GPU utilisation", "memory allocated" */
 
 /* The next word, cut at blanks and at `,` `;` `|` that end it, and at the `=`
  * or `:` between key and value. */
@@ -586,14 +606,15 @@ int mfu_log_pairs(struct mfu_log *log, const char *line, bool strict, struct mfu
         const char *after[WORDS];
         size_t n, taken = 0;
 
-        for (int i = 0; i < WORDS; i++)         /* the longest key wins */
+        for (int i = 0; i < WORDS; i++) /* the longest key wins */
             after[i] = next_word(i ? after[i - 1] : line, words[i], &n);
         if (!words[0][0])
             return 0;
         for (int i = WORDS; i > 0 && !taken; i--) {
             snprintf(key, sizeof key, "%s%s%s%s%s", words[0], i > 1 ? "_" : "", i > 1 ? words[1] : "",
                      i > 2 ? "_" : "", i > 2 ? words[2] : "");
-            if (isalpha((unsigned char)words[i - 1][0]) && isalpha((unsigned char)key[0]) && may_be_key(log, key) && known_key(key))
+            if (isalpha((unsigned char)words[i - 1][0]) && isalpha((unsigned char)key[0])
+                && may_be_key(log, key) && known_key(key))
                 taken = (size_t)i;
         }
         if (!taken) {
@@ -605,7 +626,7 @@ int mfu_log_pairs(struct mfu_log *log, const char *line, bool strict, struct mfu
         line = next_word(after[taken - 1], value, &n);
         if (n == 0)
             return strict ? mfu_fail(err, MFU_EINPUT, "%.40s: a value is missing", key) : 0;
-        if (isdigit((unsigned char)value[n - 1])) {     /* 9.34 s, 15.4 % */
+        if (isdigit((unsigned char)value[n - 1])) { /* 9.34 s, 15.4 % */
             const char *behind = next_word(line, unit, &n);
 
             if (n > 0 && n < 12 && !isdigit((unsigned char)unit[0]) && !known_key(unit)
@@ -615,7 +636,8 @@ int mfu_log_pairs(struct mfu_log *log, const char *line, bool strict, struct mfu
 
                 if (snprintf(both, sizeof both, "%s%.11s", value, unit) >= WORD)
                     return strict ? mfu_fail(err, MFU_EINPUT, "%.40s: '%.40s' is no number", key, value) : 0;
-                if (strcmp(unit, "%") == 0 || mfu_quantity_scan(both, MFU_COUNT, &ignored, NULL) == (int)strlen(both)
+                if (strcmp(unit, "%") == 0
+                    || mfu_quantity_scan(both, MFU_COUNT, &ignored, NULL) == (int)strlen(both)
                     || (number = pair_value(find_pair(key, &ignored), 0, both), number >= 0)) {
                     memcpy(value, both, strlen(both) + 1);
                     line = behind;
@@ -632,8 +654,8 @@ int mfu_log_pairs(struct mfu_log *log, const char *line, bool strict, struct mfu
 
 struct lines {
     FILE *in;
-    char *text;                 /* of LONGEST bytes */
-    long read, most;            /* bytes */
+    char *text;      /* of LONGEST bytes */
+    long read, most; /* bytes */
     int line;
     size_t long_lines;
     bool truncated, binary;
@@ -703,7 +725,7 @@ static int open_lines(struct lines *l, const char *path, struct mfu_error *err)
     struct stat st;
 
     *l = (struct lines){.most = LARGEST};
-    if (stat(path, &st) < 0)    /* before open: a FIFO would block */
+    if (stat(path, &st) < 0) /* before open: a FIFO would block */
         return mfu_fail(err, MFU_EIO, "%.200s: %s", path, strerror(errno));
     if (!S_ISREG(st.st_mode))
         return mfu_fail(err, MFU_EIO, "%.200s: not a regular file", path);
@@ -711,7 +733,8 @@ static int open_lines(struct lines *l, const char *path, struct mfu_error *err)
     l->text = malloc(LONGEST);
     if (l->in && l->text)
         return 0;
-    mfu_fail(err, l->in ? MFU_ENOMEM : MFU_EIO, "%.200s: %s", path, l->in ? "out of memory" : strerror(errno));
+    mfu_fail(err, l->in ? MFU_ENOMEM : MFU_EIO, "%.200s: %s", path,
+             l->in ? "out of memory" : strerror(errno));
     if (l->in)
         fclose(l->in);
     free(l->text);
@@ -735,8 +758,10 @@ static int unknown(const char *path, const struct lines *l, struct mfu_error *er
     if (l->line == 0)
         return mfu_fail(err, MFU_EINPUT, "%.200s: the file is empty", path);
     for (size_t i = 0; i < mfu_log_format_count && used < sizeof known; i++)
-        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", mfu_log_formats[i]->title);
-    return mfu_fail(err, MFU_EINPUT, "%.200s: no line is a training step of a format that is known (%s)", path, known);
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "",
+                                 mfu_log_formats[i]->title);
+    return mfu_fail(err, MFU_EINPUT, "%.200s: no line is a training step of a format that is known (%s)",
+                    path, known);
 }
 
 /* The format whose steps stand in the file: pairs by hand only if no other's. */
@@ -755,8 +780,8 @@ static const struct mfu_log_format *recognise(struct lines *l, struct mfu_log *b
                     return f;
             } else if (!fallback && l->read < LARGEST_BY_HAND) {
                 mfu_log_pairs(by_hand, line, false, NULL);
-                if (by_hand->n_records > 0 || !isnan(figure[MFU_FIGURE_TIME]) || !isnan(figure[MFU_FIGURE_TOKENS_PER_S])
-                    || !isnan(figure[MFU_FIGURE_MFU]))
+                if (by_hand->n_records > 0 || !isnan(figure[MFU_FIGURE_TIME])
+                    || !isnan(figure[MFU_FIGURE_TOKENS_PER_S]) || !isnan(figure[MFU_FIGURE_MFU]))
                     fallback = f;
             }
         }
@@ -791,7 +816,8 @@ int mfu_log_read(struct mfu_log *log, const char *path, const struct mfu_log_for
     if (status == 0 && (*format)->finish)
         (*format)->finish(log);
     if (status == 0 && l.binary)
-        status = mfu_fail(err, MFU_EINPUT, "%.200s: not a text file (a zero byte after line %d)", path, l.line);
+        status =
+            mfu_fail(err, MFU_EINPUT, "%.200s: not a text file (a zero byte after line %d)", path, l.line);
     if (status == 0 && log->failed)
         status = mfu_fail(err, MFU_ENOMEM, "out of memory");
     if (status == 0 && log->contradiction[0]) {

@@ -20,36 +20,36 @@ struct mfu_error;
 
 /* X(identifier, key, dimension, smaller than zero or more than `most` is
  * nonsense, what it is) */
-#define MFU_FIGURES(X) \
-    X(STEP,          "step",                   MFU_COUNT,      1e12, "step") \
-    X(TIME,          "step_time_s",            MFU_SECONDS,    1e7,  "step time") \
-    X(TOKENS_PER_S,  "tokens_per_s",           MFU_COUNT,      1e12, "tokens/s") \
-    X(MFU,           "mfu_logged",             MFU_RATIO,      100,  "MFU as logged") \
-    X(FLOPS,         "flops_per_s",            MFU_FLOP_PER_S, 1e18, "FLOP/s as logged") \
-    X(LOSS,          "loss",                   MFU_COUNT,      1e12, "loss") \
-    X(ALLOCATED,     "memory_allocated_bytes", MFU_BYTES,      1e13, "memory allocated") \
-    X(RESERVED,      "memory_reserved_bytes",  MFU_BYTES,      1e13, "memory reserved") \
-    X(SMI_USED,      "smi_used_bytes",         MFU_BYTES,      1e13, "memory, nvidia-smi") \
-    X(UTILIZATION,   "gpu_utilization",        MFU_RATIO,      1,    "GPU utilisation") \
-    X(SM_ACTIVE,     "sm_active",              MFU_RATIO,      1,    "SM activity") \
-    X(TENSOR_ACTIVE, "tensor_active",          MFU_RATIO,      1,    "tensor activity") \
-    X(DRAM_ACTIVE,   "dram_active",            MFU_RATIO,      1,    "DRAM activity") \
-    X(POWER,         "power_w",                MFU_WATTS,      1e5,  "board power") \
-    X(COMMUNICATION, "communication_s",        MFU_SECONDS,    1e7,  "communication wait") \
-    X(LOADER,        "loader_s",               MFU_SECONDS,    1e7,  "loader wait")
+#define MFU_FIGURES(X)                                                                                       \
+    X(STEP, "step", MFU_COUNT, 1e12, "step")                                                                 \
+    X(TIME, "step_time_s", MFU_SECONDS, 1e7, "step time")                                                    \
+    X(TOKENS_PER_S, "tokens_per_s", MFU_COUNT, 1e12, "tokens/s")                                             \
+    X(MFU, "mfu_logged", MFU_RATIO, 100, "MFU as logged")                                                    \
+    X(FLOPS, "flops_per_s", MFU_FLOP_PER_S, 1e18, "FLOP/s as logged")                                        \
+    X(LOSS, "loss", MFU_COUNT, 1e12, "loss")                                                                 \
+    X(ALLOCATED, "memory_allocated_bytes", MFU_BYTES, 1e13, "memory allocated")                              \
+    X(RESERVED, "memory_reserved_bytes", MFU_BYTES, 1e13, "memory reserved")                                 \
+    X(SMI_USED, "smi_used_bytes", MFU_BYTES, 1e13, "memory, nvidia-smi")                                     \
+    X(UTILIZATION, "gpu_utilization", MFU_RATIO, 1, "GPU utilisation")                                       \
+    X(SM_ACTIVE, "sm_active", MFU_RATIO, 1, "SM activity")                                                   \
+    X(TENSOR_ACTIVE, "tensor_active", MFU_RATIO, 1, "tensor activity")                                       \
+    X(DRAM_ACTIVE, "dram_active", MFU_RATIO, 1, "DRAM activity")                                             \
+    X(POWER, "power_w", MFU_WATTS, 1e5, "board power")                                                       \
+    X(COMMUNICATION, "communication_s", MFU_SECONDS, 1e7, "communication wait")                              \
+    X(LOADER, "loader_s", MFU_SECONDS, 1e7, "loader wait")
 
 enum mfu_figure {
 #define X(id, ...) MFU_FIGURE_##id,
     MFU_FIGURES(X)
 #undef X
-    MFU_FIGURE_COUNT
+        MFU_FIGURE_COUNT
 };
 
 struct mfu_figure_row {
-    const char *key;            /* of the JSON answer */
+    const char *key; /* of the JSON answer */
     enum mfu_dim dim;
     double most;
-    const char *name;           /* for people */
+    const char *name; /* for people */
 };
 extern const struct mfu_figure_row mfu_figure_rows[MFU_FIGURE_COUNT];
 
@@ -59,62 +59,62 @@ enum mfu_log_event { MFU_EVENT_NONE, MFU_EVENT_EVALUATION, MFU_EVENT_CHECKPOINT 
 struct mfu_log_record {
     int line;
     enum mfu_log_event event;
-    double figure[MFU_FIGURE_COUNT];    /* NAN: not stated, or nonsense */
+    double figure[MFU_FIGURE_COUNT]; /* NAN: not stated, or nonsense */
 };
 
 /* A setting that was stated, by our key. */
 struct mfu_log_setting {
     char key[32], value[72];
-    int line;                   /* 0: not in the log */
-    const char *origin;         /* "log", "config", "command", or the program */
+    int line;           /* 0: not in the log */
+    const char *origin; /* "log", "config", "command", or the program */
 };
 
 #define MFU_LOG_SETTINGS 96
-#define MFU_LOG_RECORDS 200000  /* steps that are looked at */
+#define MFU_LOG_RECORDS  200000 /* steps that are looked at */
 
 struct mfu_log {
     const char *path;
-    int line;                   /* that is being read */
+    int line; /* that is being read */
     struct mfu_log_record *records;
-    size_t n_records, cap_records, too_many;    /* steps left out: too many */
-    bool failed;                /* memory is out */
+    size_t n_records, cap_records, too_many; /* steps left out: too many */
+    bool failed;                             /* memory is out */
     struct mfu_log_setting settings[MFU_LOG_SETTINGS];
     int n_settings;
-    char contradiction[272];    /* within the log; "" none */
+    char contradiction[272]; /* within the log; "" none */
     int contradiction_line;
-    double stated[MFU_FIGURE_COUNT];    /* figures of the whole run, NAN: none */
-    double params;              /* "number of parameters: 123.59M"; NAN */
-    double params_digit;        /* what its last digit is worth */
-    double tokens_per_step;     /* over all GPUs; NAN */
-    double samples_per_step;    /* the same in sequences; NAN */
-    double peak_flops;          /* that the log says it divides by; NAN */
-    double mfu_digit;           /* what the last digit of its MFU is worth */
+    double stated[MFU_FIGURE_COUNT];            /* figures of the whole run, NAN: none */
+    double params;                              /* "number of parameters: 123.59M"; NAN */
+    double params_digit;                        /* what its last digit is worth */
+    double tokens_per_step;                     /* over all GPUs; NAN */
+    double samples_per_step;                    /* the same in sequences; NAN */
+    double peak_flops;                          /* that the log says it divides by; NAN */
+    double mfu_digit;                           /* what the last digit of its MFU is worth */
     char gpu[80], model[256], config_file[256]; /* names, as stated; "" */
-    char note[240];             /* of the format: how to take its figures */
+    char note[240];                             /* of the format: how to take its figures */
     size_t long_lines;
-    bool truncated;             /* larger than what is read */
-    enum mfu_log_event event;   /* since the last step */
-    struct mfu_log_record loose;        /* a format's, while it gathers a record */
-    double sum[4];              /* a format's own */
-    unsigned char known[1024];  /* which words may be keys: mfu_log_pairs() */
+    bool truncated;              /* larger than what is read */
+    enum mfu_log_event event;    /* since the last step */
+    struct mfu_log_record loose; /* a format's, while it gathers a record */
+    double sum[4];               /* a format's own */
+    unsigned char known[1024];   /* which words may be keys: mfu_log_pairs() */
     bool known_filled;
 };
 
 struct mfu_log_format {
-    const char *name;           /* "nanogpt-log": `source` of the answer */
-    const char *title;          /* "nanoGPT" */
-    const char *looks;          /* what a step of it looks like */
-    const char *convention;     /* of its MFU (answer/conventions.h), NULL: to be found out */
-    double peak_flops;          /* its MFU's, whatever the card; 0: a table of its own */
-    const char *mfu_note;       /* NULL, or how its MFU is to be read */
-    bool rate_per_gpu;          /* tokens/s are one GPU's */
-    bool fallback;              /* only if no other format is recognised */
-    bool accum_of_all;          /* accum is stated as the sum over all ranks */
-    const char *family, *model; /* whose graph it trains where nothing says more */
-    const char *const *defaults;        /* key, value, ..., NULL: of the program */
-    bool (*recognise)(const char *line);        /* a step; NULL with `fallback`: any figure is */
+    const char *name;                    /* "nanogpt-log": `source` of the answer */
+    const char *title;                   /* "nanoGPT" */
+    const char *looks;                   /* what a step of it looks like */
+    const char *convention;              /* of its MFU (answer/conventions.h), NULL: to be found out */
+    double peak_flops;                   /* its MFU's, whatever the card; 0: a table of its own */
+    const char *mfu_note;                /* NULL, or how its MFU is to be read */
+    bool rate_per_gpu;                   /* tokens/s are one GPU's */
+    bool fallback;                       /* only if no other format is recognised */
+    bool accum_of_all;                   /* accum is stated as the sum over all ranks */
+    const char *family, *model;          /* whose graph it trains where nothing says more */
+    const char *const *defaults;         /* key, value, ..., NULL: of the program */
+    bool (*recognise)(const char *line); /* a step; NULL with `fallback`: any figure is */
     void (*read)(struct mfu_log *, const char *line);
-    void (*finish)(struct mfu_log *);   /* after the last line; NULL */
+    void (*finish)(struct mfu_log *); /* after the last line; NULL */
 };
 
 extern const struct mfu_log_format *const mfu_log_formats[];

@@ -34,7 +34,7 @@ struct reading {
     struct mfu_catalog *catalog;
     const struct mfu_scenario *current;
     const struct mfu_observe_request *request;
-    struct mfu_log log, config, command;        /* what each of them states */
+    struct mfu_log log, config, command; /* what each of them states */
     struct mfu_scenario scenario;
     struct mfu_observation *o;
 };
@@ -155,12 +155,13 @@ static int choose_gpu(struct reading *r, struct mfu_error *err)
             return -1;
     } else if (r->log.gpu[0]) {
         if (!(gpu = gpu_called(r->catalog, r->log.gpu))) {
-            mfu_observe_note(r->o, "the log names a GPU that is not known here, %.80s: %s is assumed", r->log.gpu,
-                             s->gpu ? s->gpu->slug : "none");
+            mfu_observe_note(r->o, "the log names a GPU that is not known here, %.80s: %s is assumed",
+                             r->log.gpu, s->gpu ? s->gpu->slug : "none");
             return 0;
         }
         if (s->gpu && gpu != s->gpu && r->current->gpu_given)
-            mfu_observe_note(r->o, "the log names the GPU: %s, not %s of the scenario", gpu->slug, s->gpu->slug);
+            mfu_observe_note(r->o, "the log names the GPU: %s, not %s of the scenario", gpu->slug,
+                             s->gpu->slug);
     } else
         return 0;
     s->gpu = gpu;
@@ -183,7 +184,11 @@ static int choose_model(struct reading *r, struct mfu_error *err)
     if (!model && f && strcmp(f->name, "huggingface-log") == 0) {
         folder_of(beside, sizeof beside - 16, r->request->log);
         strcat(beside, "config.json");
-        if (is_file(beside) && (model = mfu_catalog_model(r->catalog, beside[0] == '/' || beside[0] == '.' || strchr(beside, '/') ? beside : "./config.json", NULL)))
+        if (is_file(beside)
+            && (model = mfu_catalog_model(
+                    r->catalog,
+                    beside[0] == '/' || beside[0] == '.' || strchr(beside, '/') ? beside : "./config.json",
+                    NULL)))
             mfu_observe_note(r->o, "model: config.json beside the log");
     }
     if (!model && f && f->model && (!s->model || strcmp(s->model->family, f->family) != 0)) {
@@ -191,7 +196,8 @@ static int choose_model(struct reading *r, struct mfu_error *err)
         if (!model)
             return -1;
         if (r->current->model_given && r->current->model)
-            mfu_observe_note(r->o, "%s trains another family than %s: planned as %s", f->title, r->current->model->slug, model->slug);
+            mfu_observe_note(r->o, "%s trains another family than %s: planned as %s", f->title,
+                             r->current->model->slug, model->slug);
     }
     if (model && model != s->model) {
         mfu_scenario_model(s, model);
@@ -222,7 +228,8 @@ static void understand(struct reading *r, const char *name, const char *origin, 
     struct mfu_observation *o = r->o;
     struct mfu_key key = mfu_scenario_key(&r->scenario, name, NULL);
     const char *own = key.kind == MFU_KEY_SETTING ? mfu_settings[key.id].key
-        : key.kind == MFU_KEY_DIM ? r->scenario.model->dims[key.id].name : mfu_coefficient_rows[key.id].name;
+        : key.kind == MFU_KEY_DIM                 ? r->scenario.model->dims[key.id].name
+                                                  : mfu_coefficient_rows[key.id].name;
     struct mfu_understood *u = find_understood(o, own);
 
     if (!u && o->n_understood < (int)(sizeof o->understood / sizeof o->understood[0]))
@@ -231,8 +238,11 @@ static void understand(struct reading *r, const char *name, const char *origin, 
         return;
     snprintf(u->key, sizeof u->key, "%s", own);
     u->value = key.kind == MFU_KEY_SETTING ? r->scenario.setting[key.id]
-        : key.kind == MFU_KEY_DIM ? r->scenario.dim[key.id] : r->scenario.coefficient[key.id];
-    u->choice = key.kind == MFU_KEY_SETTING && mfu_settings[key.id].choices ? mfu_settings[key.id].choices[(int)u->value] : NULL;
+        : key.kind == MFU_KEY_DIM          ? r->scenario.dim[key.id]
+                                           : r->scenario.coefficient[key.id];
+    u->choice = key.kind == MFU_KEY_SETTING && mfu_settings[key.id].choices
+        ? mfu_settings[key.id].choices[(int)u->value]
+        : NULL;
     u->origin = origin;
     u->line = line;
 }
@@ -241,12 +251,14 @@ static double value_of(const struct reading *r, const char *name)
 {
     struct mfu_key key = mfu_scenario_key(&r->scenario, name, NULL);
 
-    return key.kind == MFU_KEY_SETTING ? r->scenario.setting[key.id]
-        : key.kind == MFU_KEY_DIM && r->scenario.dim_given[key.id] ? r->scenario.dim[key.id] : (double)NAN;
+    return key.kind == MFU_KEY_SETTING                             ? r->scenario.setting[key.id]
+        : key.kind == MFU_KEY_DIM && r->scenario.dim_given[key.id] ? r->scenario.dim[key.id]
+                                                                   : (double)NAN;
 }
 
 /* Applies one setting; the command must not contradict the log. */
-static int apply(struct reading *r, const struct mfu_log_setting *s, const struct mfu_log *from, struct mfu_error *err)
+static int apply(struct reading *r, const struct mfu_log_setting *s, const struct mfu_log *from,
+                 struct mfu_error *err)
 {
     struct mfu_key key = mfu_scenario_key(&r->scenario, s->key, NULL);
     bool command = from == &r->command;
@@ -264,7 +276,8 @@ static int apply(struct reading *r, const struct mfu_log_setting *s, const struc
         return command ? -1 : mfu_error_at(err, from->path, s->line, 0);
     before = find_understood(r->o, key.kind == MFU_KEY_SETTING ? mfu_settings[key.id].key : s->key);
     if (command && before && strcmp(before->origin, "log") == 0 && old != value_of(r, s->key))
-        return mfu_fail(err, MFU_EINPUT, "%s: %s here, but the log says %g in line %d", s->key, s->value, old, before->line);
+        return mfu_fail(err, MFU_EINPUT, "%s: %s here, but the log says %g in line %d", s->key, s->value, old,
+                        before->line);
     understand(r, s->key, s->origin, s->line);
     return 0;
 }
@@ -285,7 +298,8 @@ static int apply_defaults(struct reading *r, struct mfu_error *err)
     for (const char *const *pair = f ? f->defaults : NULL; pair && *pair; pair += 2) {
         struct mfu_key key = mfu_scenario_key(&r->scenario, pair[0], NULL);
         bool given = key.kind == MFU_KEY_SETTING ? r->scenario.setting_given[key.id]
-            : key.kind == MFU_KEY_DIM ? r->scenario.dim_given[key.id] : true;
+            : key.kind == MFU_KEY_DIM            ? r->scenario.dim_given[key.id]
+                                                 : true;
 
         if (given)
             continue;
@@ -333,6 +347,20 @@ static double tokens_stated(const struct reading *r, double seq, bool *exact)
         * (o->format && o->format->rate_per_gpu ? gpus : 1);
 }
 
+/* Nobody states batch and accum, but so many sequences a step: the largest batch
+ * up to the program's own that divides them. */
+static bool guess_batch(struct reading *r, double sequences, double batch)
+{
+    for (double b = floor(fmin(batch, 4096)); b >= 1; b--)
+        if (whole(sequences / b, true) && sequences / b <= 1e6) {
+            set_derived(r, "batch", b);
+            set_derived(r, "accum", round(sequences / b));
+            mfu_observe_note(r->o, "batch and accum are guesses that give the tokens per step: state them");
+            return true;
+        }
+    return false;
+}
+
 /* Makes batch, accum, GPUs and tokens per step agree, or says that they cannot. */
 static int settle_tokens(struct reading *r, struct mfu_error *err)
 {
@@ -343,8 +371,10 @@ static int settle_tokens(struct reading *r, struct mfu_error *err)
     bool exact;
 
     mfu_scenario_resolve(s, &c, NULL);
-    ranks = s->setting[MFU_S_GPUS] / fmax(1, s->setting[MFU_S_TP] * s->setting[MFU_S_PP] * s->setting[MFU_S_CP]);
-    if (o->format && o->format->accum_of_all && ranks > 1 && stated(o, "accum") && fmod(s->setting[MFU_S_ACCUM], ranks) == 0)
+    ranks =
+        s->setting[MFU_S_GPUS] / fmax(1, s->setting[MFU_S_TP] * s->setting[MFU_S_PP] * s->setting[MFU_S_CP]);
+    if (o->format && o->format->accum_of_all && ranks > 1 && stated(o, "accum")
+        && fmod(s->setting[MFU_S_ACCUM], ranks) == 0)
         set_derived(r, "accum", s->setting[MFU_S_ACCUM] / ranks);
     accum = s->setting[MFU_S_ACCUM];
     tokens = tokens_stated(r, c.seq, &exact);
@@ -355,19 +385,27 @@ static int settle_tokens(struct reading *r, struct mfu_error *err)
             set_derived(r, "accum", round(expected));
         else if (!stated(o, "batch") && whole(per_batch, exact) && per_batch <= 1e6)
             set_derived(r, "batch", round(per_batch));
-        else if (exact && !stated(o, "gpus") && !s->setting_given[MFU_S_GPUS] && expected > accum && whole(expected / accum, exact)
-                 && expected / accum <= 4096) {
+        else if (exact && !stated(o, "gpus") && !s->setting_given[MFU_S_GPUS] && expected > accum
+                 && whole(expected / accum, exact) && expected / accum <= 4096) {
             set_derived(r, "gpus", round(expected / accum));
-            mfu_observe_note(o, "%.0f tokens per step are %.0f times batch, accum and seq: so many GPUs", tokens, expected / accum);
+            mfu_observe_note(o, "%.0f tokens per step are %.0f times batch, accum and seq: so many GPUs",
+                             tokens, expected / accum);
         } else if (stated(o, "batch") && stated(o, "accum"))
-            return mfu_fail(err, MFU_EINPUT, "%.120s%scontradictory: batch %g, accum %g, seq %g on %g GPU%s are %.0f tokens per step, but %.0f %s",
-                            o->path, *o->path ? ": " : "", c.batch, accum, c.seq, ranks, ranks > 1 ? "s" : "", c.batch * accum * c.seq * ranks, tokens,
+            return mfu_fail(err, MFU_EINPUT,
+                            "%.120s%scontradictory: batch %g, accum %g, seq %g on %g GPU%s are %.0f tokens "
+                            "per step, but %.0f %s",
+                            o->path, *o->path ? ": " : "", c.batch, accum, c.seq, ranks, ranks > 1 ? "s" : "",
+                            c.batch * accum * c.seq * ranks, tokens,
                             exact ? "are stated" : "follow from step time and tokens/s");
-        else
-            mfu_observe_note(o, "%.0f tokens per step do not follow from batch %g, accum %g and seq %g: state them", tokens, c.batch, accum, c.seq);
+        else if (!exact || stated(o, "batch") || stated(o, "accum")
+                 || !guess_batch(r, tokens / (c.seq * ranks), c.batch))
+            mfu_observe_note(
+                o, "%.0f tokens per step do not follow from batch %g, accum %g and seq %g: state them",
+                tokens, c.batch, accum, c.seq);
     }
     mfu_scenario_resolve(s, &c, NULL);
-    ranks = s->setting[MFU_S_GPUS] / fmax(1, s->setting[MFU_S_TP] * s->setting[MFU_S_PP] * s->setting[MFU_S_CP]);
+    ranks =
+        s->setting[MFU_S_GPUS] / fmax(1, s->setting[MFU_S_TP] * s->setting[MFU_S_PP] * s->setting[MFU_S_CP]);
     o->tokens_per_step = c.batch * c.accum * c.seq * ranks;
     if (exact && tokens > 0)
         o->tokens_per_step = tokens;
@@ -380,13 +418,14 @@ static int settle_tokens(struct reading *r, struct mfu_error *err)
  * leaves a plan of one GPU for the conventions, and no prediction. */
 static int predict(struct reading *r, struct mfu_error *err)
 {
-    static const int parallel[] = {MFU_S_GPUS, MFU_S_NODES, MFU_S_DP, MFU_S_TP, MFU_S_PP, MFU_S_VPP,
-                                   MFU_S_CP, MFU_S_EP, MFU_S_SP, MFU_S_ZERO};
+    static const int parallel[] = {MFU_S_GPUS, MFU_S_NODES, MFU_S_DP, MFU_S_TP, MFU_S_PP,
+                                   MFU_S_VPP,  MFU_S_CP,    MFU_S_EP, MFU_S_SP, MFU_S_ZERO};
     struct mfu_observation *o = r->o;
     struct mfu_scenario one = r->scenario;
     struct mfu_error why = {0};
 
-    if (mfu_plan_make(&o->plan, &r->scenario, &why) == 0 && mfu_simulate(&o->plan, false, &o->simulation, &why) == 0) {
+    if (mfu_plan_make(&o->plan, &r->scenario, &why) == 0
+        && mfu_simulate(&o->plan, false, &o->simulation, &why) == 0) {
         o->predicted = true;
         return 0;
     }
@@ -417,8 +456,8 @@ static void complete_rates(struct reading *r)
         *rate = o->tokens_per_step / *time;
 }
 
-static void compare(struct mfu_observation *o, const char *name, enum mfu_dim dim, double measured, double predicted,
-                    double low, double high)
+static void compare(struct mfu_observation *o, const char *name, enum mfu_dim dim, double measured,
+                    double predicted, double low, double high)
 {
     if (!isnan(measured) && o->n_compared < (int)(sizeof o->compared / sizeof o->compared[0]))
         o->compared[o->n_compared++] = (struct mfu_compared){name, dim, measured, predicted, low, high};
@@ -448,7 +487,8 @@ static void compare_all(struct mfu_observation *o)
         predicted[MFU_FIGURE_COMMUNICATION] = s->communication_exposed_s;
         predicted[MFU_FIGURE_LOADER] = 0;
         compare(o, "step time", MFU_SECONDS, f[MFU_FIGURE_TIME], s->time_s, s->low_s, s->high_s);
-        compare(o, "tokens/s", MFU_COUNT, f[MFU_FIGURE_TOKENS_PER_S], s->tokens_per_s, s->tokens / s->high_s, s->tokens / s->low_s);
+        compare(o, "tokens/s", MFU_COUNT, f[MFU_FIGURE_TOKENS_PER_S], s->tokens_per_s, s->tokens / s->high_s,
+                s->tokens / s->low_s);
     } else {
         compare(o, "step time", MFU_SECONDS, f[MFU_FIGURE_TIME], NAN, NAN, NAN);
         compare(o, "tokens/s", MFU_COUNT, f[MFU_FIGURE_TOKENS_PER_S], NAN, NAN, NAN);
@@ -457,12 +497,14 @@ static void compare_all(struct mfu_observation *o)
         double flops = mfu_convention_flops_per_token(p, o->convention), gpus = fmax(p->config.ranks, 1);
         double mfu = o->predicted ? flops * s->tokens_per_s / gpus / o->peak_flops : (double)NAN;
 
-        compare(o, "MFU as logged", MFU_RATIO, f[MFU_FIGURE_MFU], mfu, mfu * s->time_s / s->high_s, mfu * s->time_s / s->low_s);
+        compare(o, "MFU as logged", MFU_RATIO, f[MFU_FIGURE_MFU], mfu, mfu * s->time_s / s->high_s,
+                mfu * s->time_s / s->low_s);
     }
-    compare(o, "MFU, own peak", MFU_RATIO, o->mfu, o->predicted ? p->mfu.mfu : (double)NAN, p->mfu.mfu * s->time_s / s->high_s,
-            p->mfu.mfu * s->time_s / s->low_s);
+    compare(o, "MFU, own peak", MFU_RATIO, o->mfu, o->predicted ? p->mfu.mfu : (double)NAN,
+            p->mfu.mfu * s->time_s / s->high_s, p->mfu.mfu * s->time_s / s->low_s);
     if (o->convention && !isnan(f[MFU_FIGURE_FLOPS])) {
-        double flops = mfu_convention_flops_per_token(p, o->convention) * s->tokens_per_s / fmax(p->config.ranks, 1);
+        double flops =
+            mfu_convention_flops_per_token(p, o->convention) * s->tokens_per_s / fmax(p->config.ranks, 1);
 
         predicted[MFU_FIGURE_FLOPS] = o->predicted ? flops : (double)NAN;
     }
@@ -500,14 +542,14 @@ static void find_convention(const struct reading *r)
         double peak = stated_peak > 0 ? stated_peak : all[i].peak_flops;
         double off = fabs(log(all[i].flops_per_token * rate / peak / logged));
 
-        if (off < least - 0.01) {       /* the first of those that are as near */
+        if (off < least - 0.01) { /* the first of those that are as near */
             least = off;
             best = i;
         }
     }
     o->convention_assumed = !(least <= 0.05);
     if (o->convention_assumed && !(least <= 0.3))
-        best = 0;                       /* nanoGPT's, which most figures are */
+        best = 0; /* nanoGPT's, which most figures are */
     o->convention = all[best].name;
     o->peak_flops = stated_peak > 0 ? stated_peak : all[best].peak_flops;
 }
@@ -557,9 +599,11 @@ static int check_figures(struct reading *r, struct mfu_error *err)
         if (i != MFU_FIGURE_STEP && i != MFU_FIGURE_LOSS && !isnan(o->figure[i]))
             return 0;
     if (!r->request->log)
-        return mfu_fail(err, MFU_EINPUT, "no figure is given: step_ms, tokens_per_s, mfu, memory_allocated ...");
-    return mfu_fail(err, MFU_EINPUT, "%.160s: no usable step: %zu of %s%s%s", r->request->log, r->log.n_records, o->format->title,
-                    r->log.note[0] ? "; " : ", none with a time", r->log.note);
+        return mfu_fail(err, MFU_EINPUT,
+                        "no figure is given: step_ms, tokens_per_s, mfu, memory_allocated ...");
+    return mfu_fail(err, MFU_EINPUT, "%.160s: no usable step: %zu of %s%s%s", r->request->log,
+                    r->log.n_records, o->format->title, r->log.note[0] ? "; " : ", none with a time",
+                    r->log.note);
 }
 
 /* Figures of the command beside those of a log: they fill what it leaves open. */
@@ -598,7 +642,8 @@ static int work(struct reading *r, struct mfu_error *err)
     if (check_figures(r, err) < 0)
         return -1;
     if (r->log.truncated)
-        mfu_observe_note(o, "only the first %d MiB of the file were read", o->format && o->format->fallback ? 32 : 256);
+        mfu_observe_note(o, "only the first %d MiB of the file were read",
+                         o->format && o->format->fallback ? 32 : 256);
     if (r->log.long_lines)
         mfu_observe_note(o, "%zu lines longer than 64 KiB were passed over", r->log.long_lines);
     if (r->log.too_many)
@@ -607,8 +652,9 @@ static int work(struct reading *r, struct mfu_error *err)
         mfu_observe_note(o, "%s", r->log.note);
     o->params = isnan(r->command.params) ? r->log.params : r->command.params;
     r->scenario = *r->current;
-    if (choose_gpu(r, err) < 0 || choose_model(r, err) < 0 || apply_defaults(r, err) < 0 || apply_all(r, &r->config, err) < 0
-        || apply_all(r, &r->log, err) < 0 || apply_all(r, &r->command, err) < 0 || settle_tokens(r, err) < 0)
+    if (choose_gpu(r, err) < 0 || choose_model(r, err) < 0 || apply_defaults(r, err) < 0
+        || apply_all(r, &r->config, err) < 0 || apply_all(r, &r->log, err) < 0
+        || apply_all(r, &r->command, err) < 0 || settle_tokens(r, err) < 0)
         return -1;
     complete_rates(r);
     if (predict(r, err) < 0)

@@ -18,18 +18,18 @@ struct mfu_catalog;
 struct mfu_error;
 
 struct mfu_observe_request {
-    const char *log;            /* a file, or NULL */
-    const char *config;         /* a nanoGPT config or the like, or NULL */
-    const char *figures;        /* "step_ms 9340 mfu 15.4 batch 8", or NULL */
+    const char *log;     /* a file, or NULL */
+    const char *config;  /* a nanoGPT config or the like, or NULL */
+    const char *figures; /* "step_ms 9340 mfu 15.4 batch 8", or NULL */
 };
 
 /* A setting that was understood: by name, or as a number. */
 struct mfu_understood {
     char key[32];
     double value;
-    const char *choice;         /* NULL: the value is the number */
-    const char *origin;         /* "log", "config", "command", "derived"; the program's title */
-    int line;                   /* 0: none */
+    const char *choice; /* NULL: the value is the number */
+    const char *origin; /* "log", "config", "command", "derived"; the program's title */
+    int line;           /* 0: none */
 };
 
 /* A figure beside its prediction; NAN where there is none. */
@@ -40,32 +40,35 @@ struct mfu_compared {
 };
 
 struct mfu_finding {
-    const char *code;           /* of the interface: "mfu-convention" ... */
+    const char *code; /* of the interface: "mfu-convention" ... */
     char message[560];
-    double peak_flops, mfu;     /* of mfu-convention */
-    double implied_params, stated_params, implied_n_embd;       /* of size-contradiction */
+    double peak_flops, mfu;                               /* of mfu-convention */
+    double implied_params, stated_params, implied_n_embd; /* of size-contradiction */
 };
 
 /* What could explain the gap between measurement and prediction. */
 struct mfu_candidate {
-    char change[96];            /* "attention math instead of flash" */
-    double step_time_s;         /* predicted with it; NAN: a measured share */
-    double share;               /* of the gap */
-    const char *confirm;        /* what would show it */
+    char change[96];     /* "attention math instead of flash" */
+    double step_time_s;  /* predicted with it; NAN: a measured share */
+    double share;        /* of the gap */
+    const char *confirm; /* what would show it */
 };
 
-#define MFU_DROPPED 6
-#define MFU_FINDINGS 10
+#define MFU_DROPPED    6
+#define MFU_FINDINGS   10
 #define MFU_CANDIDATES 6
-#define MFU_NOTES 12
+#define MFU_NOTES      12
 
 struct mfu_observation {
-    const struct mfu_log_format *format;        /* NULL: figures */
-    char path[256];             /* "" figures */
-    const char *source;         /* "nanogpt-log", "figures" */
+    const struct mfu_log_format *format; /* NULL: figures */
+    char path[256];                      /* "" figures */
+    const char *source;                  /* "nanogpt-log", "figures" */
     size_t lines_used;
     int first_line, last_line;
-    struct { const char *reason; size_t count; } dropped[MFU_DROPPED];
+    struct {
+        const char *reason;
+        size_t count;
+    } dropped[MFU_DROPPED];
     int n_dropped;
 
     struct mfu_understood understood[MFU_LOG_SETTINGS + 8];
@@ -73,18 +76,18 @@ struct mfu_observation {
     char notes[MFU_NOTES][256]; /* what was assumed, and what to know */
     int n_notes;
 
-    double figure[MFU_FIGURE_COUNT];    /* steady: medians; NAN */
-    double spread;              /* of the step time, robust, relative; NAN */
+    double figure[MFU_FIGURE_COUNT]; /* steady: medians; NAN */
+    double spread;                   /* of the step time, robust, relative; NAN */
     double tokens_per_step;
-    double params;              /* stated, or NAN */
-    double mfu;                 /* against this GPU's own peak; NAN */
-    const char *convention;     /* of the logged MFU; NULL */
+    double params;          /* stated, or NAN */
+    double mfu;             /* against this GPU's own peak; NAN */
+    const char *convention; /* of the logged MFU; NULL */
     bool convention_assumed;
-    double peak_flops;          /* that the logged MFU is divided by; NAN */
+    double peak_flops; /* that the logged MFU is divided by; NAN */
 
-    struct mfu_plan plan;       /* of the configuration */
+    struct mfu_plan plan; /* of the configuration */
     struct mfu_simulation simulation;
-    bool predicted;             /* else why_not */
+    bool predicted; /* else why_not */
     char why_not[256];
     struct mfu_compared compared[MFU_FIGURE_COUNT + 2];
     int n_compared;

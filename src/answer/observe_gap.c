@@ -10,8 +10,8 @@
 #include "answer/observe.h"
 #include "base/error.h"
 
-#define SMALLEST 0.15           /* share of the gap worth telling */
-#define LARGEST 2.5             /* and beyond that it would be too much */
+#define SMALLEST 0.15 /* share of the gap worth telling */
+#define LARGEST  2.5  /* and beyond that it would be too much */
 
 // clang-format off
 static const struct change {
@@ -39,10 +39,10 @@ static const struct change {
 
 struct search {
     struct mfu_observation *o;
-    struct mfu_plan plan;       /* of what is tried */
+    struct mfu_plan plan; /* of what is tried */
     struct mfu_simulation simulation;
     double predicted_s, gap_s;
-    int measured;               /* candidates that were measured: they stay in front */
+    int measured; /* candidates that were measured: they stay in front */
 };
 
 static void add(struct search *s, double time_s, double share, const char *confirm, const char *text)
@@ -53,19 +53,21 @@ static void add(struct search *s, double time_s, double share, const char *confi
     if (!(share >= SMALLEST && share <= LARGEST))
         return;
     while (at > s->measured && fabs(log(share)) < fabs(log(o->candidates[at - 1].share)))
-        at--;                   /* the nearest to the whole gap first */
+        at--; /* the nearest to the whole gap first */
     if (at == MFU_CANDIDATES)
         return;
     if (o->n_candidates < MFU_CANDIDATES)
         o->n_candidates++;
-    memmove(&o->candidates[at + 1], &o->candidates[at], (size_t)(o->n_candidates - 1 - at) * sizeof *o->candidates);
+    memmove(&o->candidates[at + 1], &o->candidates[at],
+            (size_t)(o->n_candidates - 1 - at) * sizeof *o->candidates);
     o->candidates[at] = (struct mfu_candidate){.step_time_s = time_s, .share = share, .confirm = confirm};
     snprintf(o->candidates[at].change, sizeof o->candidates[at].change, "%s", text);
 }
 
 static double time_with(struct search *s, const struct mfu_scenario *scenario)
 {
-    if (mfu_plan_make(&s->plan, scenario, NULL) < 0 || mfu_simulate(&s->plan, false, &s->simulation, NULL) < 0)
+    if (mfu_plan_make(&s->plan, scenario, NULL) < 0
+        || mfu_simulate(&s->plan, false, &s->simulation, NULL) < 0)
         return NAN;
     return s->plan.step.time_s;
 }
@@ -81,7 +83,8 @@ static void try_settings(struct search *s)
         double time_s, was = p->config.setting[id];
 
         if ((changes[i].faster > 0 && s->gap_s > 0) || (changes[i].faster < 0 && s->gap_s < 0)
-            || mfu_scenario_set(&other, changes[i].key, changes[i].value, NULL) < 0 || other.setting[id] == was)
+            || mfu_scenario_set(&other, changes[i].key, changes[i].value, NULL) < 0
+            || other.setting[id] == was)
             continue;
         time_s = time_with(s, &other);
         if (isnan(time_s))
@@ -97,7 +100,8 @@ static void try_clock(struct search *s)
 {
     const struct mfu_plan *p = &s->o->plan;
     const struct mfu_gpu *g = p->config.gpu;
-    double measured = s->predicted_s + s->gap_s, high = fmax(g->max_observed_hz, g->boost_hz) * 1e-6, low = 0.25 * high;
+    double measured = s->predicted_s + s->gap_s, high = fmax(g->max_observed_hz, g->boost_hz) * 1e-6,
+           low = 0.5 * high;
     double middle = NAN, time_s = NAN;
     char text[96];
 
@@ -111,30 +115,36 @@ static void try_clock(struct search *s)
         other.setting_given[MFU_S_CLOCK_MHZ] = true;
         time_s = time_with(s, &other);
         if (isnan(time_s) || (i == 0 && time_s > measured * 1.01))
-            return;             /* not even the highest clock is fast enough */
+            return; /* not even the highest clock is fast enough */
         *(time_s > measured ? &low : &high) = middle;
     }
     if (fabs(time_s / measured - 1) > 0.03)
         return;
     snprintf(text, sizeof text, "SM clock of %.0f MHz under load", round(middle / 10) * 10);
-    add(s, time_s, (time_s - s->predicted_s) / s->gap_s, "nvidia-smi --query-gpu=clocks.sm,power.draw,temperature.gpu -l 1", text);
+    add(s, time_s, (time_s - s->predicted_s) / s->gap_s,
+        "nvidia-smi --query-gpu=clocks.sm,power.draw,temperature.gpu -l 1", text);
 }
 
 static void try_waits(struct search *s)
 {
     const struct mfu_observation *o = s->o;
-    double loader = o->figure[MFU_FIGURE_LOADER], comm = o->figure[MFU_FIGURE_COMMUNICATION] - o->plan.step.communication_exposed_s;
+    double loader = o->figure[MFU_FIGURE_LOADER],
+           comm = o->figure[MFU_FIGURE_COMMUNICATION] - o->plan.step.communication_exposed_s;
     char text[96], time[MFU_QUANTITY_MAX];
 
     if (s->gap_s < 0)
         return;
     if (loader > 0) {
-        snprintf(text, sizeof text, "%s of waiting for the loader", mfu_quantity_format(time, loader, MFU_SECONDS));
-        add(s, s->predicted_s + loader, loader / s->gap_s, "train on one batch over and over: the step time falls", text);
+        snprintf(text, sizeof text, "%s of waiting for the loader",
+                 mfu_quantity_format(time, loader, MFU_SECONDS));
+        add(s, s->predicted_s + loader, loader / s->gap_s,
+            "train on one batch over and over: the step time falls", text);
     }
     if (comm > 0) {
-        snprintf(text, sizeof text, "%s more of waiting for communication", mfu_quantity_format(time, comm, MFU_SECONDS));
-        add(s, s->predicted_s + comm, comm / s->gap_s, "nccl-tests on the same GPUs; a step without no_sync()", text);
+        snprintf(text, sizeof text, "%s more of waiting for communication",
+                 mfu_quantity_format(time, comm, MFU_SECONDS));
+        add(s, s->predicted_s + comm, comm / s->gap_s,
+            "nccl-tests on the same GPUs; a step without no_sync()", text);
     }
 }
 

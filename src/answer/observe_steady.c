@@ -11,8 +11,8 @@
 
 #include "answer/observe.h"
 
-#define SETTLED 0.03            /* of the median: that is steady */
-#define OUTSIDE 0.15            /* that is not */
+#define SETTLED 0.03 /* of the median: that is steady */
+#define OUTSIDE 0.15 /* that is not */
 
 static int ascending(const void *a, const void *b)
 {
@@ -33,17 +33,19 @@ static double median(double *values, size_t n)
 /* Seconds, or anything proportional to them. */
 static double time_of(const struct mfu_log_record *r)
 {
-    return isnan(r->figure[MFU_FIGURE_TIME]) ? 1 / r->figure[MFU_FIGURE_TOKENS_PER_S] : r->figure[MFU_FIGURE_TIME];
+    return isnan(r->figure[MFU_FIGURE_TIME]) ? 1 / r->figure[MFU_FIGURE_TOKENS_PER_S]
+                                             : r->figure[MFU_FIGURE_TIME];
 }
 
 enum verdict { USED, WARM_UP, EVALUATION, CHECKPOINT, OUTLIER, UNUSABLE, VERDICTS };
-static const char *const reasons[VERDICTS] = {"", "warm-up", "evaluation", "checkpoint", "outlier", "unusable"};
+static const char *const reasons[VERDICTS] = {"",           "warm-up", "evaluation",
+                                              "checkpoint", "outlier", "unusable"};
 
 struct steps {
     const struct mfu_log *log;
     unsigned char *verdict;
     double *scratch;
-    double middle, spread;      /* of the later ones */
+    double middle, spread; /* of the later ones */
 };
 
 static double spread_of(double *values, size_t n, double middle)
@@ -93,9 +95,9 @@ static void drop_warm_up(struct steps *s, size_t usable)
 
         if (s->verdict[i] != USED)
             continue;
-        if (!(i == 0 && log->records[i].figure[MFU_FIGURE_STEP] <= 1)      /* compiles */
-            && !(has_mfu && isnan(log->records[i].figure[MFU_FIGURE_MFU]))
-            && settled(s, i) && (next == n || settled(s, next)))
+        if (!(i == 0 && log->records[i].figure[MFU_FIGURE_STEP] <= 1) /* compiles */
+            && !(has_mfu && isnan(log->records[i].figure[MFU_FIGURE_MFU])) && settled(s, i)
+            && (next == n || settled(s, next)))
             return;
         s->verdict[i] = WARM_UP;
         dropped++;
@@ -114,7 +116,8 @@ static void drop_windows(struct steps *s)
     for (size_t i = 0; i < log->n_records; i++) {
         enum mfu_log_event event = log->records[i].event;
 
-        if (s->verdict[i] == USED && event != MFU_EVENT_NONE && (windows <= plain || !settled(s, i)) && plain > 0)
+        if (s->verdict[i] == USED && event != MFU_EVENT_NONE && (windows <= plain || !settled(s, i))
+            && plain > 0)
             s->verdict[i] = event == MFU_EVENT_EVALUATION ? EVALUATION : CHECKPOINT;
     }
 }
@@ -137,7 +140,7 @@ static void drop_outliers(struct steps *s)
             continue;
         s->verdict[i] = OUTLIER;
         n++;
-        for (double a = step; a > 0; ) {        /* the greatest common divisor */
+        for (double a = step; a > 0;) { /* the greatest common divisor */
             double rest = fmod(period, a);
 
             period = a;

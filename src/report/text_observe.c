@@ -22,12 +22,13 @@ static void source(FILE *out, const struct mfu_term *t, const struct mfu_observa
     }
     mfu_flow_words(&f, MFU_STRONG, "A log of %s.", o->format->title);
     if (o->lines_used > 1)
-        mfu_flow_words(&f, MFU_PLAIN, "Used are %zu steps, in lines %d to %d%s", o->lines_used, o->first_line, o->last_line,
-                       o->n_dropped ? "; dropped:" : ".");
+        mfu_flow_words(&f, MFU_PLAIN, "Used are %zu steps, in lines %d to %d%s", o->lines_used, o->first_line,
+                       o->last_line, o->n_dropped ? "; dropped:" : ".");
     else
         mfu_flow_words(&f, MFU_PLAIN, "Used is line %d%s", o->first_line, o->n_dropped ? "; dropped:" : ".");
     for (int i = 0; i < o->n_dropped; i++)
-        mfu_flow_words(&f, MFU_PLAIN, "%zu %s%s", o->dropped[i].count, o->dropped[i].reason, i + 1 < o->n_dropped ? "," : ".");
+        mfu_flow_words(&f, MFU_PLAIN, "%zu %s%s", o->dropped[i].count, o->dropped[i].reason,
+                       i + 1 < o->n_dropped ? "," : ".");
     mfu_flow_end(&f);
 }
 
@@ -61,23 +62,25 @@ static void configuration(FILE *out, const struct mfu_term *t, const struct mfu_
         f = mfu_flow_start(out, t, label, 11);
         for (int k = i; k < o->n_understood; k++)
             if (strcmp(o->understood[k].origin, origin) == 0)
-                mfu_flow_piece(&f, MFU_PLAIN, "%s %s", o->understood[k].key, value_text(text, sizeof text, &o->understood[k]));
+                mfu_flow_piece(&f, MFU_PLAIN, "%s %s", o->understood[k].key,
+                               value_text(text, sizeof text, &o->understood[k]));
         mfu_flow_end(&f);
     }
     {
         struct mfu_flow f = mfu_flow_start(out, t, "planned as", 11);
         const struct mfu_config *c = &o->plan.config;
 
-        mfu_flow_words(&f, MFU_PLAIN, "%s on %s%s, %s, %s, batch %g, accum %g: %.0f tokens per step", c->model->name, c->gpu->name,
-                       o->plan.scenario.gpu_given ? "" : " (nobody chose it)", mfu_runtime_names[c->runtime],
-                       mfu_precision_names[c->precision], c->batch, c->accum, o->tokens_per_step);
+        mfu_flow_words(&f, MFU_PLAIN, "%s on %s%s, %s, %s, batch %g, accum %g: %.0f tokens per step",
+                       c->model->name, c->gpu->name, o->plan.scenario.gpu_given ? "" : " (nobody chose it)",
+                       mfu_runtime_names[c->runtime], mfu_precision_names[c->precision], c->batch, c->accum,
+                       o->tokens_per_step);
         mfu_flow_end(&f);
     }
 }
 
 static const char *value(char buf[MFU_QUANTITY_MAX], double x, enum mfu_dim dim)
 {
-    if (dim == MFU_COUNT && x >= 1e4 && x < 1e6)        /* not all digits of a rate */
+    if (dim == MFU_COUNT && x >= 1e4 && x < 1e6) /* not all digits of a rate */
         snprintf(buf, MFU_QUANTITY_MAX, "%.4g k", x / 1e3);
     else if (dim == MFU_RATIO)
         snprintf(buf, MFU_QUANTITY_MAX, "%.1f %%", 100 * x);
@@ -95,9 +98,11 @@ static void cell(struct mfu_table *table, double x, enum mfu_dim dim)
 
 static void figures(FILE *out, const struct mfu_term *t, const struct mfu_observation *o)
 {
-    static const struct mfu_column columns[] = {
-        {"figure", .left = true}, {"measured", .rank = 0}, {"predicted", .rank = 0}, {"90 %", .left = true, .rank = 2},
-        {"", .left = true, .rank = 1}};
+    static const struct mfu_column columns[] = {{"figure", .left = true},
+                                                {"measured", .rank = 0},
+                                                {"predicted", .rank = 0},
+                                                {"90 %", .left = true, .rank = 2},
+                                                {"", .left = true, .rank = 1}};
     struct mfu_table table = MFU_TABLE(columns);
 
     for (int i = 0; i < o->n_compared; i++) {
@@ -112,7 +117,10 @@ static void figures(FILE *out, const struct mfu_term *t, const struct mfu_observ
         else
             mfu_table_cell(&table, "%s", "");
         if (isfinite(c->low))
-            mfu_table_cell(&table, "%s", c->measured < c->low ? "below" : c->measured > c->high ? "above" : "within");
+            mfu_table_cell(&table, "%s",
+                           c->measured < c->low        ? "below"
+                               : c->measured > c->high ? "above"
+                                                       : "within");
         else if (c->predicted > 0 && c->dim != MFU_RATIO)
             mfu_table_cell(&table, "%+.0f %%", 100 * (c->measured / c->predicted - 1));
         else
@@ -124,7 +132,8 @@ static void figures(FILE *out, const struct mfu_term *t, const struct mfu_observ
     if (o->spread > 0) {
         struct mfu_flow f = mfu_flow_start(out, t, "", 0);
 
-        mfu_flow_words(&f, MFU_FAINT, "Measured: medians of the steps used; the step time varies by %.2g %%.", 100 * o->spread);
+        mfu_flow_words(&f, MFU_FAINT, "Measured: medians of the steps used; the step time varies by %.2g %%.",
+                       100 * o->spread);
         mfu_flow_end(&f);
     }
     if (!o->predicted) {
@@ -140,18 +149,22 @@ static void candidates(FILE *out, const struct mfu_term *t, const struct mfu_obs
     struct mfu_flow f = mfu_flow_start(out, t, "", 2);
 
     if (o->n_candidates == 0) {
-        mfu_flow_words(&f, MFU_PLAIN, "No single setting or clock explains it; calibrate on this card, and compare `kernels` with a profile.");
+        mfu_flow_words(&f, MFU_PLAIN,
+                       "No single setting or clock explains it; calibrate on this card, and compare "
+                       "`kernels` with a profile.");
         mfu_flow_end(&f);
         return;
     }
-    mfu_flow_words(&f, MFU_PLAIN, "What could explain it alone, how much of the gap, and what would show it:");
+    mfu_flow_words(&f, MFU_PLAIN,
+                   "What could explain it alone, how much of the gap, and what would show it:");
     mfu_flow_end(&f);
     for (int i = 0; i < o->n_candidates; i++) {
         const struct mfu_candidate *c = &o->candidates[i];
 
         f = mfu_flow_start(out, t, "", 4);
         mfu_flow_words(&f, MFU_STRONG, "%s", c->change);
-        mfu_flow_words(&f, MFU_PLAIN, "(%s, %.0f %% of the gap):", Q(c->step_time_s, MFU_SECONDS), 100 * c->share);
+        mfu_flow_words(&f, MFU_PLAIN, "(%s, %.0f %% of the gap):", Q(c->step_time_s, MFU_SECONDS),
+                       100 * c->share);
         mfu_flow_words(&f, MFU_FAINT, "%s", c->confirm);
         mfu_flow_end(&f);
     }
@@ -159,6 +172,8 @@ static void candidates(FILE *out, const struct mfu_term *t, const struct mfu_obs
 
 static void findings(FILE *out, const struct mfu_term *t, const struct mfu_observation *o)
 {
+    bool outside = false;
+
     for (int i = 0; i < o->n_findings; i++) {
         const struct mfu_finding *x = &o->findings[i];
         struct mfu_flow f;
@@ -171,7 +186,10 @@ static void findings(FILE *out, const struct mfu_term *t, const struct mfu_obser
         if (strstr(x->code, "-than-predicted"))
             candidates(out, t, o);
     }
-    if (o->n_findings == 0 && o->predicted) {
+    for (int i = 0; i < o->n_compared; i++)
+        outside |=
+            o->compared[i].measured < o->compared[i].low || o->compared[i].measured > o->compared[i].high;
+    if (o->n_findings == 0 && o->predicted && !outside) {
         struct mfu_flow f = mfu_flow_start(out, t, "", 0);
 
         mfu_flow_words(&f, MFU_GOOD, "Nothing stands out: the run does what is predicted.");

@@ -258,6 +258,8 @@ static void notes(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
     mfu_flow_piece(&f, MFU_FAINT, "memory: what takes the space");
     mfu_flow_piece(&f, MFU_FAINT, "kernels, step, roofline: the time");
     mfu_flow_piece(&f, MFU_FAINT, "mfu: other conventions");
+    mfu_flow_piece(&f, MFU_FAINT, "why: what eats the rest");
+    mfu_flow_piece(&f, MFU_FAINT, "advise: what to change");
     mfu_flow_end(&f);
 }
 

@@ -38,7 +38,8 @@ static struct mfu_scenario on(const char *gpu)
     return mfu_scenario_start(mfu_catalog_model(catalog, "gpt2", NULL), mfu_catalog_gpu(catalog, gpu, NULL));
 }
 
-static struct mfu_observation *observe_on(const char *gpu, const char *log, const char *config, const char *figures)
+static struct mfu_observation *observe_on(const char *gpu, const char *log, const char *config,
+                                          const char *figures)
 {
     struct mfu_observe_request request = {log, config, figures};
     struct mfu_scenario s = on(gpu);
@@ -133,7 +134,7 @@ static void the_narrow_run_and_its_size(void **state)
     assert_near(o->figure[MFU_FIGURE_TIME], 3.91, 0.003);
     assert_near(o->figure[MFU_FIGURE_TOKENS_PER_S], 134.1e3, 0.003);
     assert_near(found(o, "mfu-convention")->mfu, 0.69, 0.01);
-    assert_null(found(o, "size-contradiction"));        /* 40.59M, as it says itself */
+    assert_null(found(o, "size-contradiction")); /* 40.59M, as it says itself */
     mfu_observation_free(o);
 
     o = observe(LOGS "nanogpt-train2.log", "params 33M");
@@ -168,10 +169,12 @@ static void by_hand(void **state)
 
 static void ways_to_write_a_pair(void **state)
 {
-    static const char *const same[] = {
-        "step_ms 9340 mfu 15.4% batch 8 accum 64", "step time: 9.34 s, MFU: 15.4 %, batch = 8, accum = 64",
-        "step_time_ms=9340 mfu=0.154 batch=8 accum=64", "time 9340ms mfu 15.4 batch_size 8 gradient_accumulation_steps 64",
-        "tokens/s 56134 mfu 15.4 batch 8 accum 64", "tok/sec 56,134 mfu_pct 15.4 batch 8 tokens_per_step 524288"};
+    static const char *const same[] = {"step_ms 9340 mfu 15.4% batch 8 accum 64",
+                                       "step time: 9.34 s, MFU: 15.4 %, batch = 8, accum = 64",
+                                       "step_time_ms=9340 mfu=0.154 batch=8 accum=64",
+                                       "time 9340ms mfu 15.4 batch_size 8 gradient_accumulation_steps 64",
+                                       "tokens/s 56134 mfu 15.4 batch 8 accum 64",
+                                       "tok/sec 56,134 mfu_pct 15.4 batch 8 tokens_per_step 524288"};
 
     (void)state;
     for (size_t i = 0; i < LENGTH(same); i++) {
@@ -237,7 +240,7 @@ static void what_each_format_says(void **state)
     mfu_observation_free(o);
 
     o = observe(LOGS "torchtitan.log", NULL);
-    assert_near(o->peak_flops, 312e12, 0);      /* its table does not know the card */
+    assert_near(o->peak_flops, 312e12, 0); /* its table does not know the card */
     assert_near(o->figure[MFU_FIGURE_RESERVED], 7.32 * 0x1p30, 1e-9);
     assert_near(understood(o, "d_ff"), 2048, 0);
     assert_int_equal(dropped(o, "checkpoint"), 1);
@@ -249,11 +252,11 @@ static void what_each_format_says(void **state)
     mfu_observation_free(o);
 
     o = observe(LOGS "by-hand.log", "batch 8 runtime compile");
-    assert_int_equal(o->n_compared, 12);        /* every figure that it has */
+    assert_int_equal(o->n_compared, 12); /* every figure that it has */
     assert_near(o->figure[MFU_FIGURE_LOADER], 0.012, 1e-9);
     mfu_observation_free(o);
 
-    o = observe(LOGS "nanochat.log", NULL);     /* on a card that cannot be it */
+    o = observe(LOGS "nanochat.log", NULL); /* on a card that cannot be it */
     assert_non_null(found(o, "faster-than-predicted"));
     assert_true(o->mfu > 1);
     mfu_observation_free(o);
@@ -270,7 +273,7 @@ static void a_config_beside_the_log(void **state)
     assert_int_equal(dropped(o, "warm-up"), 5);
     mfu_observation_free(o);
     o = observe_on("rtx4070", LOGS "nanogpt-train1.log", LOGS "nanogpt-lines.py", NULL);
-    assert_near(understood(o, "batch"), 8, 0);  /* the log's word is the last */
+    assert_near(understood(o, "batch"), 8, 0); /* the log's word is the last */
     mfu_observation_free(o);
 }
 
@@ -287,7 +290,10 @@ static void windows_are_dropped_without_a_word(void **state)
     scratch_begin(&s);
     for (int i = 0; i < 100; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "step %d step_ms %d\n", i,
-                                 i < 3 ? 9000 - 2000 * i : i % 25 == 0 ? 1800 : i == 60 ? 1500 : 1000 + i % 3);
+                                 i < 3             ? 9000 - 2000 * i
+                                     : i % 25 == 0 ? 1800
+                                     : i == 60     ? 1500
+                                                   : 1000 + i % 3);
     o = observe(scratch_file(&s, "run.log", text), NULL);
     assert_int_equal(dropped(o, "warm-up"), 3);
     assert_int_equal(dropped(o, "evaluation") + dropped(o, "outlier"), 4);
@@ -347,8 +353,14 @@ static void refusals(void **state)
     refused("/dev/null", NULL, "not a regular file");
     refused(scratch_file(&s, "empty", ""), NULL, "empty");
     refused(scratch_file(&s, "prose", "nothing to see\n"), NULL, "nanoGPT");
-    refused(scratch_file(&s, "nan", "iter 0: loss nan, time nanms, mfu nan%\niter 1: loss 1, time -5ms, mfu -100.00%\n"), NULL, "no usable step");
-    refused(scratch_file(&s, "two", "Overriding: batch_size = 8\niter 0: loss 1, time 9ms, mfu 1.00%\nOverriding: batch_size = 9\n"), NULL, "two runs");
+    refused(scratch_file(&s, "nan",
+                         "iter 0: loss nan, time nanms, mfu nan%\niter 1: loss 1, time -5ms, mfu -100.00%\n"),
+            NULL, "no usable step");
+    refused(
+        scratch_file(
+            &s, "two",
+            "Overriding: batch_size = 8\niter 0: loss 1, time 9ms, mfu 1.00%\nOverriding: batch_size = 9\n"),
+        NULL, "two runs");
     refused(LOGS "nanogpt-contradictory.log", NULL, "contradictory");
     refused(LOGS "nanogpt-train1.log", "batch 16", "the log says 8");
     refused(NULL, "stepp_ms 12", "neither a figure");

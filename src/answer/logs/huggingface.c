@@ -22,7 +22,8 @@ enum { EVALUATION_S, RUNTIME_S, STEPS, RATE };
 
 static bool recognise(const char *line)
 {
-    return strstr(line, "\"log_history\"") || strstr(line, "'train_runtime'") || strstr(line, "\"train_runtime\"");
+    return strstr(line, "\"log_history\"") || strstr(line, "'train_runtime'")
+        || strstr(line, "\"train_runtime\"");
 }
 
 static void read_pair(struct mfu_log *log, const char *key, const char *value)
@@ -40,7 +41,7 @@ static void read_pair(struct mfu_log *log, const char *key, const char *value)
     else if (strcmp(key, "global_step") == 0 || (strcmp(key, "step") == 0 && number > log->sum[STEPS]))
         log->sum[STEPS] = number;
     else if (strcmp(key, "train_samples_per_second") == 0)
-        log->samples_per_step = number;         /* per second so far */
+        log->samples_per_step = number; /* per second so far */
     else if (strcmp(key, "train_tokens_per_second") == 0)
         mfu_log_figure(log->stated, MFU_FIGURE_TOKENS_PER_S, number);
     else if (strcmp(key, "train_batch_size") == 0 || strcmp(key, "per_device_train_batch_size") == 0)
@@ -56,7 +57,7 @@ static void read_pair(struct mfu_log *log, const char *key, const char *value)
 /* Every "key": value of a line, in quotes of either kind. */
 static void read(struct mfu_log *log, const char *line)
 {
-    for (const char *p = line; (p = strpbrk(p, "'\"")); ) {
+    for (const char *p = line; (p = strpbrk(p, "'\""));) {
         char key[40];
         const char *end = strchr(p + 1, *p);
         size_t n;
@@ -71,7 +72,7 @@ static void read(struct mfu_log *log, const char *line)
             if (log->sum[RUNTIME_S] == 0 || strncmp(key, "train_", 6) == 0 || strcmp(key, "global_step") == 0)
                 read_pair(log, key, p);
             p += strspn(p, " ");
-            if (*p == '\'' || *p == '"') {      /* the value is a text: over it */
+            if (*p == '\'' || *p == '"') { /* the value is a text: over it */
                 end = strchr(p + 1, *p);
                 if (!end)
                     return;
@@ -90,7 +91,8 @@ static void finish(struct mfu_log *log)
     struct mfu_log_record *r;
 
     if (!(seconds > 0)) {
-        snprintf(log->note, sizeof log->note, "a trainer_state.json has times only when the run has ended (train_runtime)");
+        snprintf(log->note, sizeof log->note,
+                 "a trainer_state.json has times only when the run has ended (train_runtime)");
         return;
     }
     if (log->sum[RATE] > 0 && !(steps > 0))
@@ -111,11 +113,13 @@ static void finish(struct mfu_log *log)
     mfu_log_figure(r->figure, MFU_FIGURE_TOKENS_PER_S, log->stated[MFU_FIGURE_TOKENS_PER_S]);
     if (log->sum[EVALUATION_S] > 0)
         snprintf(log->note, sizeof log->note,
-                 "step time is the average of %.0f steps, warm-up and checkpoints included, %.4g s of evaluation taken out",
+                 "step time is the average of %.0f steps, warm-up and checkpoints included, %.4g s of "
+                 "evaluation taken out",
                  steps, log->sum[EVALUATION_S]);
     else
         snprintf(log->note, sizeof log->note,
-                 "step time is the average of %.0f steps, warm-up, evaluation and checkpoints included", steps);
+                 "step time is the average of %.0f steps, warm-up, evaluation and checkpoints included",
+                 steps);
 }
 
 const struct mfu_log_format mfu_log_format_huggingface = {

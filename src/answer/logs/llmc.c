@@ -76,7 +76,10 @@ static void read_row(struct mfu_log *log, const char *line)
     else if (strncmp(line, "| device ", 9) == 0)
         mfu_copy_until(log->gpu, sizeof log->gpu, value, "|");
     else if (strncmp(line, "| precision", 11) == 0)
-        mfu_log_set(log, "precision", strncmp(value, "BF16", 4) == 0 ? "bf16" : strncmp(value, "FP16", 4) == 0 ? "fp16" : "tf32");
+        mfu_log_set(log, "precision",
+                    strncmp(value, "BF16", 4) == 0       ? "bf16"
+                        : strncmp(value, "FP16", 4) == 0 ? "fp16"
+                                                         : "tf32");
     else if (strncmp(line, "| zero_stage", 12) == 0)
         mfu_log_set_number(log, "zero", mfu_number_at(value, NULL));
 }
@@ -100,7 +103,8 @@ static void read(struct mfu_log *log, const char *line)
 const struct mfu_log_format mfu_log_format_llmc = {
     .name = "llmc-log",
     .title = "llm.c",
-    .looks = "step    2/18865 | loss 11.0 (+nanz)| norm 15.1 (+nanz)| lr 1.71e-06 | 2391.52 ms | 31.1% bf16 MFU | 191824 tok/s",
+    .looks = "step    2/18865 | loss 11.0 (+nanz)| norm 15.1 (+nanz)| lr 1.71e-06 | 2391.52 ms | 31.1% bf16 "
+             "MFU | 191824 tok/s",
     .convention = "llm.c",
     .family = "gpt2",
     .model = "gpt2",

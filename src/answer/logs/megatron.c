@@ -30,11 +30,13 @@ static void read_step(struct mfu_log *log, const char *line)
         return;
     mfu_log_figure(r->figure, MFU_FIGURE_STEP, mfu_number_after(line, "iteration "));
     mfu_log_figure(r->figure, MFU_FIGURE_LOSS, mfu_number_after(line, "lm loss:"));
-    mfu_log_figure(r->figure, MFU_FIGURE_TIME, 1e-3 * mfu_number_after(line, "elapsed time per iteration (ms):"));
-    mfu_log_figure(r->figure, MFU_FIGURE_FLOPS, 1e12 * mfu_number_after(line, "throughput per GPU (TFLOP/s/GPU):"));
+    mfu_log_figure(r->figure, MFU_FIGURE_TIME,
+                   1e-3 * mfu_number_after(line, "elapsed time per iteration (ms):"));
+    mfu_log_figure(r->figure, MFU_FIGURE_FLOPS,
+                   1e12 * mfu_number_after(line, "throughput per GPU (TFLOP/s/GPU):"));
     mfu_log_figure(r->figure, MFU_FIGURE_POWER, mfu_number_after(line, "power per GPU (W/GPU):"));
     if (samples > 0)
-        log->samples_per_step = samples;        /* the last one: a ramp-up ends */
+        log->samples_per_step = samples; /* the last one: a ramp-up ends */
 }
 
 /* name ........ value */
@@ -68,7 +70,8 @@ static void read_argument(struct mfu_log *log, const char *line)
         mfu_log_set(log, "precision", "bf16");
     else if (strncmp(name, "fp16 ", 5) == 0 && strncmp(value, "True", 4) == 0)
         mfu_log_set(log, "precision", "fp16");
-    else if (strncmp(name, "recompute_granularity ", 22) == 0 && (strncmp(value, "full", 4) == 0 || strncmp(value, "selective", 9) == 0))
+    else if (strncmp(name, "recompute_granularity ", 22) == 0
+             && (strncmp(value, "full", 4) == 0 || strncmp(value, "selective", 9) == 0))
         mfu_log_set(log, "checkpoint", *value == 'f' ? "full" : "selective");
     else if (strncmp(name, "use_distributed_optimizer ", 26) == 0 && strncmp(value, "True", 4) == 0)
         log->sum[2] = 1;

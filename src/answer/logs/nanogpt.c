@@ -69,10 +69,11 @@ static void read(struct mfu_log *log, const char *line)
         mfu_log_set(log, "optimizer", strncmp(p, "True", 4) == 0 ? "adamw" : "adamw-foreach");
     else if (strstr(line, "compiling the model"))
         mfu_log_set(log, "runtime", "compile");
-    else if ((p = mfu_after(line, "found vocab_size = ")) || (p = mfu_after(line, "defaulting to vocab_size of GPT-2 to ")))
+    else if ((p = mfu_after(line, "found vocab_size = "))
+             || (p = mfu_after(line, "defaulting to vocab_size of GPT-2 to ")))
         mfu_log_set_number(log, "vocab_size", mfu_number_at(p, NULL));
     else if (log->n_records == 0)
-        mfu_log_assignment(log, line);  /* the configuration file, as it is printed */
+        mfu_log_assignment(log, line); /* the configuration file, as it is printed */
 }
 
 const struct mfu_log_format mfu_log_format_nanogpt = {
@@ -81,7 +82,8 @@ const struct mfu_log_format mfu_log_format_nanogpt = {
     .looks = "iter 1631: loss 3.1042, time 561.94ms, mfu 15.38%",
     .convention = "nanogpt",
     .peak_flops = 312e12,
-    .mfu_note = "nanoGPT's MFU is a running average (0.9 of the last, 0.1 of this step) that starts after 5 iterations",
+    .mfu_note = "nanoGPT's MFU is a running average (0.9 of the last, 0.1 of this step) that starts after 5 "
+                "iterations",
     .accum_of_all = true,
     .family = "gpt2",
     .model = "gpt2",

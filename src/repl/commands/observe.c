@@ -87,20 +87,19 @@ const struct mfu_command mfu_command_observe = {
     .usage = "[LOG] [KEY VALUE ...] [--config FILE]",
     .group = "look closer",
     .summary = "a log beside its plan",
-    .help =
-        "Reads a training log (nanoGPT, nanochat, llm.c, torchtitan, Megatron-LM, Hugging\n"
-        "Face Trainer, or lines of keys and values) or figures given here, leaves out\n"
-        "warm-up, evaluation and checkpoints, and compares each figure with what the\n"
-        "configuration should do.  Settings come from the log, then from a configuration\n"
-        "file beside it or named, then from the scenario, which stays as it is.\n"
-        "\n"
-        "Figures: step_ms tokens_per_s mfu utilization sm_active tensor_active dram_active\n"
-        "memory_allocated memory_reserved memory_used communication_ms loader_ms power;\n"
-        "and params (a stated size), tokens_per_step, gpu, model and every setting.\n"
-        "\n"
-        "    observe train.log\n"
-        "    observe train.log params 33M --config config/train_gpt2.py\n"
-        "    observe step_ms 9340 mfu 15.4 batch 8 accum 64 runtime compile",
+    .help = "Reads a training log (nanoGPT, nanochat, llm.c, torchtitan, Megatron-LM, Hugging\n"
+            "Face Trainer, or lines of keys and values) or figures given here, leaves out\n"
+            "warm-up, evaluation and checkpoints, and compares each figure with what the\n"
+            "configuration should do.  Settings come from the log, then from a configuration\n"
+            "file beside it or named, then from the scenario, which stays as it is.\n"
+            "\n"
+            "Figures: step_ms tokens_per_s mfu utilization sm_active tensor_active dram_active\n"
+            "memory_allocated memory_reserved memory_used communication_ms loader_ms power;\n"
+            "and params (a stated size), tokens_per_step, gpu, model and every setting.\n"
+            "\n"
+            "    observe train.log\n"
+            "    observe train.log params 33M --config config/train_gpt2.py\n"
+            "    observe step_ms 9340 mfu 15.4 batch 8 accum 64 runtime compile",
     .least_args = 1,
     .most_args = -1,
     .offer = {mfu_offer_files, mfu_offer_keys},
