@@ -270,7 +270,7 @@ static void tie(struct mfu_fit_parameter *p, int id)
 static int parameters_of_runs(const struct work *w, struct mfu_fit_parameter *list)
 {
     static const enum mfu_coefficient attention[MFU_ATTENTION_COUNT] = {
-        [MFU_FLASH1] = MFU_C_FLASH1_D64, [MFU_FLASH] = MFU_C_FLASH_D64, [MFU_FLASH3] = MFU_C_FLASH3_D64,
+        [MFU_FLASH1] = MFU_C_FLASH1_D64, [MFU_TRITON] = MFU_C_TRITON_D64, [MFU_FLASH] = MFU_C_FLASH_D64, [MFU_FLASH3] = MFU_C_FLASH3_D64,
         [MFU_CUDNN] = MFU_C_CUDNN_D64, [MFU_MEMEFF] = MFU_C_MEMEFF_D64};
     bool used[MFU_ATTENTION_COUNT] = {false}, several = false, eager = false, compiled = false;
     struct mfu_fit_parameter *p;
@@ -363,10 +363,11 @@ static void fill_model(const struct work *w, const char *kind, double expected, 
         if (strcmp(r->name, kind) != 0)
             continue;
         to->value[spread] = isfinite(found) ? sqrt((4 * expected * expected + n * found * found) / (4 + n)) : expected;
-        to->value[excess] = 0;
-        to->sigma[spread] = to->sigma[excess] = 0;
+        to->value[excess] = to->value[MFU_C_MODEL_UNSEEN] = 0;
+        to->sigma[spread] = to->sigma[excess] = to->sigma[MFU_C_MODEL_UNSEEN] = 0;
         snprintf(to->source[spread], sizeof to->source[0], "runs: residuals of %zu", r->n);
         snprintf(to->source[excess], sizeof to->source[0], "runs: taken up by the coefficients");
+        snprintf(to->source[MFU_C_MODEL_UNSEEN], sizeof to->source[0], "runs: taken up by the coefficients");
     }
 }
 

@@ -41,7 +41,7 @@ static const struct word attentions[] = {
     {"math", "math", NULL}, {"flash2", "flash", NULL}, {"flash", "flash", NULL}, {"flash1", "flash1", NULL},
     {"flash3", "flash3", NULL}, {"memeff", "memeff", NULL}, {"cudnn", "cudnn", NULL},
     {"te-flash", "flash", "attention=flash for te-flash"},
-    {"triton", "flash1", "attention=flash1 for triton"},
+    {"triton", "triton", NULL},
     {"sdpa", "", "attention: PyTorch's choice for sdpa"},
     {"llm.c", "math", "attention=math for llm.c"},
     {"thunderkittens", "cudnn", "attention=cudnn for thunderkittens"},
@@ -274,6 +274,14 @@ static bool set_batch(struct reading *r)
     return set(r, "accum", text);
 }
 
+/* Composer's own optimizer: a loop over (flattened) parameters, and its trainer
+ * around it, with callbacks, streaming data and two metrics of the logits. */
+static bool set_composer(struct reading *r)
+{
+    assume(r, "train_metrics=2 and step.constant=40ms for Composer's trainer");
+    return set(r, "train_metrics", "2") && set(r, "step.constant", "40ms");
+}
+
 /* "adamw" alone is what the framework makes of it: PyTorch's multi-tensor
  * loop, elsewhere a fused kernel. */
 static bool set_optimizer(struct reading *r)
@@ -298,6 +306,8 @@ static bool set_optimizer(struct reading *r)
             assume(r, "optimizer=adamw-foreach, PyTorch's default");
         return set(r, "optimizer", torch ? "adamw-foreach" : "adamw");
     }
+    if (strcmp(text, "decoupled_adamw") == 0 && !set_composer(r))
+        return false;
     return translate(r, "optimizer", "optimizer", optimizers);
 }
 

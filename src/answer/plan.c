@@ -60,14 +60,31 @@ static void find_dispatch(struct mfu_plan *p)
 
 /* What does not hide: the first or last piece has nothing to run beside, and
  * what runs beside kernels slows them down. */
-static double exposed(const struct mfu_plan *p, double total_s, double piece_s, double cover_s)
+static double exposed(struct mfu_plan *p, double total_s, double piece_s, double cover_s)
 {
+    p->step.communication_s += total_s;
     return fmax(piece_s, total_s - HIDDEN * cover_s) + p->machine.c[MFU_C_LINK_CONTENTION] * fmin(total_s, HIDDEN * cover_s);
+}
+
+/* Bytes that FSDP copies in one micro-step beside what it exchanges: per weight
+ * it casts its shard before either gather; and per gradient joins those of a
+ * block in one flat tensor, casts that to the type of the sum and divides it by
+ * the number of ranks (each in place of nothing: read and written), then adds
+ * its shard to what earlier micro-steps left.  Source: PyTorch,
+ * torch/distributed/fsdp/_runtime_utils.py (_reduce_grad, _div_if_needed). */
+static double full_sharding_copies_bytes(const struct mfu_plan *p)
+{
+    const struct mfu_program *g = &p->program;
+    double weight = g->weight_bytes, sum = g->gradient_bytes, master = 4;
+    double flat = 2 * weight + (sum > weight ? weight + sum : 0) + 2 * sum;
+    double shard = 2 * (weight < master ? master + weight : 0) + 3 * master;
+
+    return g->params * (flat + shard / p->config.ranks);
 }
 
 /* FSDP gathers the weights of every block in forward and again in backward,
  * and scatters the sums of its gradients, in every micro-step. */
-static double exposed_by_full_sharding(const struct mfu_plan *p, const struct mfu_link *link)
+static double exposed_by_full_sharding(struct mfu_plan *p, const struct mfu_link *link)
 {
     const struct mfu_program *g = &p->program;
     double blocks = g->blocks + 1, weight = g->weight_bytes;
@@ -76,19 +93,24 @@ static double exposed_by_full_sharding(const struct mfu_plan *p, const struct mf
     double scatter_s = mfu_gather_s(link, p->config.ranks, g->gradient_bytes * g->params / blocks);
     double forward_s = p->step.forward_s / g->accum, backward_s = p->step.backward_s / g->accum;
 
-    return g->accum * (exposed(p, blocks * gather_s, mfu_gather_s(link, p->config.ranks, weight * unit), forward_s)
-                       + exposed(p, blocks * (gather_s + scatter_s), scatter_s, backward_s));
+    double micro_step_s = full_sharding_copies_bytes(p) / (p->machine.c[MFU_C_DRAM_POINTWISE] * p->machine.bandwidth_bytes_s)
+        + exposed(p, blocks * gather_s, mfu_gather_s(link, p->config.ranks, weight * unit), forward_s)
+        + exposed(p, blocks * (gather_s + scatter_s), scatter_s, backward_s);
+
+    p->step.communication_s *= g->accum;
+    return g->accum * micro_step_s;
 }
 
 /* Data-parallel ranks sum their gradients once per step, while the last
  * backward pass runs.  Where ZeRO shards the optimizer, the sums are scattered
  * and the new weights gathered afterwards, behind nothing. */
-static double exposed_communication(const struct mfu_plan *p)
+static double exposed_communication(struct mfu_plan *p)
 {
     struct mfu_link link = mfu_link_of(&p->machine, p->config.gpu, p->config.ranks);
     double bytes = p->program.gradient_bytes * p->program.params, bucket = fmin(bytes, MFU_BUCKET_BYTES);
     double stage = p->config.setting[MFU_S_ZERO], backward_s = p->step.backward_s / p->program.accum;
 
+    p->step.communication_s = 0;
     if (p->config.ranks <= 1)
         return 0;
     if (stage == 3)
@@ -253,7 +275,8 @@ static void add_up_memory(struct mfu_plan *p)
 
 /* A 90 % interval: coefficients vary independently, each moving the share of
  * the step that it rules.  What they cannot explain is the spread of published
- * runs, by runtime, and wider where several GPUs have to agree; real loops
+ * runs, by runtime, and wider where several GPUs have to agree, by what they
+ * exchange (how much of it hides is the loop's doing); real loops
  * also do what no graph of the model holds (loaders, logging, callbacks), so
  * that the interval lies higher than the prediction by model.excess. */
 static void interval(struct mfu_plan *p)
@@ -279,14 +302,15 @@ static void interval(struct mfu_plan *p)
     variance = pow(p->machine.c[eager ? MFU_C_MODEL_SIGMA_EAGER : MFU_C_MODEL_SIGMA], 2);
     excess = p->machine.c[eager ? MFU_C_MODEL_EXCESS_EAGER : MFU_C_MODEL_EXCESS];
     if (p->config.ranks > 1) {
-        variance += pow(p->machine.c[MFU_C_MODEL_SIGMA_RANKS], 2);
+        variance += pow(p->machine.c[MFU_C_MODEL_SIGMA_RANKS] * p->step.communication_s / total, 2);
         excess += p->machine.c[MFU_C_MODEL_EXCESS_RANKS];
     }
     for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++)
         if (share[i] > 0 && known->sigma[i] > 0)
             variance += pow(share[i] * known->sigma[i], 2);
     p->step.low_s = total * exp(fmin(excess - 1.645 * sqrt(variance), 0));
-    p->step.high_s = total * exp(excess + 1.645 * sqrt(variance));
+    p->step.high_s = total * exp(excess + 1.645 * sqrt(variance))
+        + (p->config.runtime == MFU_LLMC ? 0 : p->machine.c[MFU_C_MODEL_UNSEEN]);
 }
 
 void mfu_plan_refresh(struct mfu_plan *p)

@@ -21,8 +21,8 @@ static const enum mfu_peak peaks[] = {MFU_PEAK_FP32, MFU_PEAK_TF32, MFU_PEAK_FP1
 static const double element_bytes[] = {4, 4, 2, 2, 1};
 static const char *const passes[] = {"forward", "backward", NULL};
 /* Fused kinds: math is several kernels. */
-static const char *const attentions[] = {"flash1", "flash", "flash3", "memeff", "cudnn", NULL};
-static const enum mfu_attention_kind attention_kinds[] = {MFU_FLASH1, MFU_FLASH, MFU_FLASH3, MFU_MEMEFF, MFU_CUDNN};
+static const char *const attentions[] = {"flash1", "triton", "flash", "flash3", "memeff", "cudnn", NULL};
+static const enum mfu_attention_kind attention_kinds[] = {MFU_FLASH1, MFU_TRITON, MFU_FLASH, MFU_FLASH3, MFU_MEMEFF, MFU_CUDNN};
 
 const struct mfu_study_row mfu_studies[MFU_STUDY_COUNT] = {
     [MFU_STUDY_GEMM] = {"gemm", "M N K", 3, {"M", "N", "K"}, {MFU_TOKENS, MFU_TOKENS, MFU_TOKENS},
@@ -145,8 +145,8 @@ static const char *refusal(const struct study *s, enum mfu_attention_kind kind)
         return "it needs 16 bits (memeff runs in fp32)";
     if (s->r->size[3] > 256)
         return "it needs HEAD_DIM <= 256";
-    if (cc < (kind == MFU_FLASH1 ? 7.5 : 8.0))
-        return kind == MFU_FLASH1 ? "it needs compute capability 7.5" : "it needs compute capability 8.0 (Ampere)";
+    if (cc < (kind == MFU_FLASH1 || kind == MFU_TRITON ? 7.5 : 8.0))
+        return kind == MFU_FLASH1 || kind == MFU_TRITON ? "it needs compute capability 7.5" : "it needs compute capability 8.0 (Ampere)";
     if (kind == MFU_FLASH3 && (cc < 9.0 || cc >= 10.0))
         return "it is written for Hopper (compute capability 9.0)";
     return NULL;

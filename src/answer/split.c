@@ -91,7 +91,7 @@ static void walk_attention(const struct mfu_machine *machine, double peak_flops,
 {
     static const enum mfu_split_part parts[] = {MFU_P_A_PRECISION, MFU_P_A_RATE, MFU_P_A_HEAD, MFU_P_A_LENGTH,
                                                 MFU_P_A_WAVES, MFU_P_A_ROOF};
-    static const enum mfu_coefficient halves[] = {MFU_C_FLASH1_HALF, MFU_C_FLASH_HALF, MFU_C_FLASH3_HALF,
+    static const enum mfu_coefficient halves[] = {MFU_C_FLASH1_HALF, MFU_C_TRITON_HALF, MFU_C_FLASH_HALF, MFU_C_FLASH3_HALF,
                                                   MFU_C_CUDNN_HALF, MFU_C_MEMEFF_HALF};
     struct mfu_machine m = *machine;
     struct mfu_kernel k = *kernel;

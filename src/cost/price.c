@@ -57,6 +57,15 @@ static void settle(const struct mfu_kernel *k, struct mfu_price *p)
         : k->kind == MFU_GEMM && p->waves < LATENCY_WAVES ? MFU_BOUND_LATENCY : MFU_BOUND_COMPUTE;
 }
 
+/* What a kernel of this class draws from DRAM; loads of four elements leave
+ * too few bytes in flight when these are 16-bit ones. */
+static double dram_bytes_s(const struct mfu_machine *m, const struct mfu_kernel *k)
+{
+    double slower = k->half_share > 0 ? 1 + k->half_share * (1 / m->c[MFU_C_DRAM_HALF] - 1) : 1;
+
+    return m->c[k->traffic] * m->bandwidth_bytes_s / slower;
+}
+
 /* Later passes over a row find it in L2 if the rows in flight fit there: two
  * blocks of 1024 threads on every SM, a row each. */
 static double reread_seconds(const struct mfu_machine *m, const struct mfu_kernel *k)
@@ -65,7 +74,7 @@ static double reread_seconds(const struct mfu_machine *m, const struct mfu_kerne
 
     if (k->reread_bytes <= 0)
         return 0;
-    return k->reread_bytes / (2 * m->sms * row_bytes <= m->l2_bytes ? m->l2_bytes_s : m->c[k->traffic] * m->bandwidth_bytes_s);
+    return k->reread_bytes / (2 * m->sms * row_bytes <= m->l2_bytes ? m->l2_bytes_s : dram_bytes_s(m, k));
 }
 
 void mfu_price_kernel(const struct mfu_machine *m, const struct mfu_kernel *k, double hot_bytes,
@@ -88,7 +97,7 @@ void mfu_price_kernel(const struct mfu_machine *m, const struct mfu_kernel *k, d
         else
             p->compute_s = k->flops / (VECTOR_SHARE * m->peak_flops[MFU_PEAK_FP32]);
     }
-    p->memory_s = fmax(k->read_bytes + k->write_bytes - inside_bytes, 0) / (m->c[k->traffic] * m->bandwidth_bytes_s)
+    p->memory_s = fmax(k->read_bytes + k->write_bytes - inside_bytes, 0) / dram_bytes_s(m, k)
         + inside_bytes / m->l2_bytes_s + reread_seconds(m, k);
     settle(k, p);
 }

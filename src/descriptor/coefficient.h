@@ -32,6 +32,10 @@ struct mfu_yaml;
     X(FLASH1_D128,      "attention.flash1.d128",  MFU_RATIO, 0.01, 2, "the same, head_dim 128") \
     X(FLASH1_HALF,      "attention.flash1.half",  MFU_TOKENS, 0, 1e5, "sequence length at which FlashAttention 1 runs at half speed") \
     X(FLASH1_BACKWARD,  "attention.flash1.backward", MFU_RATIO, 0.01, 2, "FLOP rate of the backward pass relative to forward") \
+    X(TRITON_D64,       "attention.triton.d64",   MFU_RATIO, 0.01, 2, "attention written in Triton (FlashAttention 1's algorithm) forward, head_dim 64, long sequence: fraction of the 16-bit peak") \
+    X(TRITON_D128,      "attention.triton.d128",  MFU_RATIO, 0.01, 2, "the same, head_dim 128") \
+    X(TRITON_HALF,      "attention.triton.half",  MFU_TOKENS, 0, 1e5, "sequence length at which it runs at half speed") \
+    X(TRITON_BACKWARD,  "attention.triton.backward", MFU_RATIO, 0.01, 2, "FLOP rate of the backward pass relative to forward") \
     X(FLASH_D64,        "attention.flash.d64",    MFU_RATIO, 0.01, 2, "FlashAttention 2 forward, head_dim 64, long sequence: fraction of the 16-bit peak") \
     X(FLASH_D128,       "attention.flash.d128",   MFU_RATIO, 0.01, 2, "the same, head_dim 128") \
     X(FLASH_HALF,       "attention.flash.half",   MFU_TOKENS, 0, 1e5, "sequence length at which FlashAttention 2 runs at half speed") \
@@ -56,6 +60,7 @@ struct mfu_yaml;
     X(DRAM_SOFTMAX,     "dram.softmax",      MFU_RATIO,   0.01, 1.5, "fraction that softmax and log-softmax reach") \
     X(DRAM_REDUCTION,   "dram.reduction",    MFU_RATIO,   0.01, 1.5, "fraction that column reductions (bias, gamma and beta gradients) reach") \
     X(DRAM_EMBEDDING,   "dram.embedding",    MFU_RATIO,   0.01, 1.5, "fraction that embedding gathers and scatters reach") \
+    X(DRAM_HALF,        "dram.half",              MFU_RATIO, 0.1, 1, "bandwidth of eager kernels on 16-bit elements relative to fp32: loads of four elements move half the bytes") \
     X(DRAM_OPTIMIZER,   "dram.optimizer",    MFU_RATIO,   0.01, 1.5, "fraction that fused optimizer kernels reach") \
     X(L2_SPEED,         "l2.speed",          MFU_RATIO,   1, 20, "L2 bandwidth relative to DRAM bandwidth") \
     X(L2_SHARE,         "l2.share",          MFU_RATIO,   0, 1, "share of L2 within which a kernel's working set is served from L2") \
@@ -86,7 +91,8 @@ struct mfu_yaml;
     X(MODEL_SIGMA_RANKS, "model.sigma_ranks", MFU_RATIO,  0, 2, "spread that several GPUs add") \
     X(MODEL_EXCESS,     "model.excess",      MFU_RATIO,   0, 2, "what published compiled or hand-written runs take longer than their kernels and host, middle of the spread") \
     X(MODEL_EXCESS_EAGER, "model.excess_eager", MFU_RATIO, 0, 2, "the same for eager PyTorch") \
-    X(MODEL_EXCESS_RANKS, "model.excess_ranks", MFU_RATIO, 0, 2, "what several GPUs add to it")
+    X(MODEL_EXCESS_RANKS, "model.excess_ranks", MFU_RATIO, 0, 2, "what several GPUs add to it") \
+    X(MODEL_UNSEEN,     "model.unseen",      MFU_SECONDS, 0, 100, "host time of a step that no list of kernels holds, at worst: synchronisation, logging, loss scaling, Python between steps")
 
 enum mfu_coefficient {
 #define X(id, ...) MFU_C_##id,

@@ -138,18 +138,28 @@ static struct mfu_launch *append(struct mfu_step *s, const char *suffix, int n_i
     return l;
 }
 
+/* Those of a view that are moved in half as wide loads as fp32 would be. */
+static double half_bytes(struct mfu_step *s, int view)
+{
+    return s->runtime->narrow_loads && mfu_type_bytes[mfu_type_of(s, view)] == 2 ? view_bytes(s, view) : 0;
+}
+
 void mfu_emit(struct mfu_step *s, const struct mfu_emission *e, int n_in, const int *in, int n_out,
               const int *out)
 {
     struct mfu_launch *l = append(s, e->suffix, n_in, in, n_out, out);
-    double read = e->extra_read_bytes, write = 0, rows = 0, columns = 0, times = 1;
+    double read = e->extra_read_bytes, write = 0, half = 0, rows = 0, columns = 0, times = 1;
 
     if (!l)
         return;
-    for (int i = 0; i < l->n_in; i++)
+    for (int i = 0; i < l->n_in; i++) {
         read += view_bytes(s, l->in[i]);
-    for (int i = 0; i < l->n_out; i++)
+        half += half_bytes(s, l->in[i]);
+    }
+    for (int i = 0; i < l->n_out; i++) {
         write += view_bytes(s, l->out[i]);
+        half += half_bytes(s, l->out[i]);
+    }
     if (l->n_out || l->n_in) {
         int shape = l->n_in && (e->fusion == MFU_COLUMN || !l->n_out) ? l->in[0] : l->out[0];
 
@@ -160,6 +170,7 @@ void mfu_emit(struct mfu_step *s, const struct mfu_emission *e, int n_in, const 
         times = strcmp(s->nodes[s->node].op->primitive->name, "linear") ? mfu_chunks(s, &s->nodes[s->node]) : 1;
     l->kernel = mfu_kernel_stream(e->kind, e->traffic, rows, columns, times * e->flops, times * read,
                                   times * write);
+    l->kernel.half_share = half > 0 ? half / (read + write) : 0;
     l->kernel.reread_bytes = times * e->reread_bytes;
     l->kernel.launches = times * (e->launches > 0 ? e->launches : 1);
     l->kernel.cold = e->fusion == MFU_PARAMETER || e->kind == MFU_EMBEDDING;

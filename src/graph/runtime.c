@@ -10,7 +10,7 @@
 const struct mfu_runtime mfu_runtimes[MFU_RUNTIME_COUNT] = {
     [MFU_EAGER] = {
         .name = "eager",
-        .scopes = true,
+        .scopes = true, .narrow_loads = true,
         .gradient = MFU_GRADIENT_AS_WEIGHT,
         .dispatch_forward = MFU_C_DISPATCH_EAGER,
         .dispatch_backward = MFU_C_DISPATCH_BACKWARD,

@@ -20,6 +20,7 @@ struct mfu_runtime {
     bool fuse;                  /* neighbouring pointwise kernels become one */
     bool fuse_rows;             /* norms and softmax join them */
     bool recompute;             /* backward recomputes what is cheap (min-cut) */
+    bool narrow_loads;          /* four elements at a time, whatever their size */
     bool whole_norms;           /* RMSNorm and rotary are single kernels */
     bool one_cast;              /* equal casts of one tensor are made once */
     bool half_weights;          /* 16-bit weights, fp32 master in the optimizer */

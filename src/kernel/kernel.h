@@ -35,6 +35,7 @@ struct mfu_kernel {
                                    size, batch = sequences; others: m rows of n */
     double flops;               /* computed, causal masking taken off */
     double read_bytes, write_bytes;
+    double half_share;          /* of its traffic, in 16-bit elements by loads of four */
     double reread_bytes;        /* that it reads again, a row at a time, later passes */
     double launches;            /* CUDA kernels that it consists of, >= 1 */
 };

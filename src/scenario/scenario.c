@@ -443,7 +443,7 @@ static const char *attention_refusal(const struct mfu_config *c, enum mfu_attent
         return "fused attention needs a 16-bit precision (memeff runs in fp32)";
     if (head_dim > 256)
         return "fused attention needs head_dim <= 256";
-    if (kind == MFU_FLASH1)
+    if (kind == MFU_FLASH1 || kind == MFU_TRITON)
         return cc >= 7.5 ? NULL : "FlashAttention needs compute capability 7.5";
     if (cc < 8.0)
         return "it needs compute capability 8.0 (Ampere)";

@@ -20,7 +20,7 @@ enum mfu_precision {
 };
 enum mfu_runtime_kind { MFU_EAGER, MFU_COMPILE, MFU_FUSED, MFU_LLMC, MFU_RUNTIME_COUNT };
 enum mfu_attention_kind {
-    MFU_MATH, MFU_FLASH1, MFU_FLASH, MFU_FLASH3, MFU_MEMEFF, MFU_CUDNN,
+    MFU_MATH, MFU_FLASH1, MFU_TRITON, MFU_FLASH, MFU_FLASH3, MFU_MEMEFF, MFU_CUDNN,
     MFU_ATTENTION_COUNT
 };
 enum mfu_checkpoint { MFU_NONE, MFU_SELECTIVE, MFU_FULL };
@@ -36,13 +36,14 @@ enum mfu_optimizer_kind {
     X(ACCUM,     "accum",     "gradient_accumulation_steps grad_accum", MFU_COUNT, 1, 1e6, 1, NULL, "batch", "micro-steps per optimizer step on each data-parallel rank") \
     X(PRECISION, "precision", "dtype", MFU_COUNT, 0, 5, MFU_BF16, mfu_precision_names, "numerics", "arithmetic of the matrix products (fp16, bf16: autocast with fp32 weights)") \
     X(RUNTIME,   "runtime",   "", MFU_COUNT, 0, 3, MFU_EAGER, mfu_runtime_names, "runtime", "software that runs the step") \
-    X(ATTENTION, "attention", "", MFU_COUNT, 0, 5, MFU_FLASH, mfu_attention_names, "runtime", "kernel that computes attention") \
+    X(ATTENTION, "attention", "", MFU_COUNT, 0, MFU_ATTENTION_COUNT - 1, MFU_FLASH, mfu_attention_names, "runtime", "kernel that computes attention") \
     X(CHECKPOINT, "checkpoint", "act_ckpt", MFU_COUNT, 0, 2, MFU_NONE, mfu_checkpoint_names, "runtime", "activations that are computed again in backward") \
     X(OPTIMIZER, "optimizer", "", MFU_COUNT, 0, 8, MFU_ADAMW, mfu_optimizer_names, "runtime", "optimizer and its implementation") \
     X(GRAD_CLIP, "grad_clip", "", MFU_COUNT, 0, 1e9, 1, NULL, "runtime", "largest gradient norm; 0 switches clipping off") \
     X(HALF_WEIGHTS, "half_weights", "", MFU_COUNT, 0, 1, 0, mfu_switch_names, "numerics", "16-bit weights and gradients with fp32 masters in the optimizer (apex O2, DeepSpeed)") \
     X(CUDA_GRAPHS, "cuda_graphs", "", MFU_COUNT, 0, 1, 0, mfu_switch_names, "runtime", "replay of the step as CUDA graphs") \
     X(LOSS_CHUNKS, "loss_chunks", "", MFU_COUNT, 1, 4096, 1, NULL, "runtime", "pieces in which head and loss are computed (1: at once)") \
+    X(TRAIN_METRICS, "train_metrics", "", MFU_COUNT, 0, 16, 0, NULL, "runtime", "metrics that the trainer computes from the logits of every micro-step (cross-entropy, perplexity: each reads them all again)") \
     X(GPUS,      "gpus",      "n_gpus", MFU_COUNT_OF_GPUS, "GPUs in all") \
     X(NODES,     "nodes",     "", MFU_COUNT_OF_GPUS, "machines that hold the GPUs") \
     X(DP,        "dp",        "", MFU_COUNT_OF_GPUS, "GPUs that split the batch (data parallel)") \

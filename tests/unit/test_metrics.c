@@ -179,7 +179,7 @@ static void attention_counts_what_it_computes(void **state)
     refused("h100-sxm", &r, "does not divide");
     r.given[MFU_SK_KV_HEADS] = false;
     r.given[MFU_SK_KIND] = true;
-    r.value[MFU_SK_KIND] = 2;
+    r.value[MFU_SK_KIND] = 3;
     refused("a100-40gb-sxm", &r, "written for Hopper");
     r.given[MFU_SK_KIND] = false;
     r.size[3] = 512;

@@ -37,15 +37,36 @@ static int like(struct mfu_step *s, int view, enum mfu_type type)
     return mfu_new(s, mfu_rows(s, view), mfu_columns(s, view), type, MFU_PART_LOGITS_LOSS);
 }
 
-static void forward(struct mfu_step *s, int index)
+/* PyTorch's F.cross_entropy of `x` into `out`, and what backward would need. */
+static void cross_entropy(struct mfu_step *s, int x, const char *softmax, const char *pick, int out,
+                          int *log_probabilities, int *nll)
 {
-    struct mfu_step_node *n = mfu_node_at(s, index);
-    int logits = mfu_input(s, n, 0), x, log_probabilities, nll;
+    *log_probabilities = like(s, x, mfu_type_of(s, x));
+    row_kernel(s, softmax, 5, 3, 1, 1, &x, *log_probabilities);         /* maximum, sum, result */
+    *nll = s->numerics.autocast ? mfu_cast(s, *log_probabilities, MFU_F32) : *log_probabilities;
+    mfu_emit(s, &(struct mfu_emission){         /* one 32-byte sector of each row */
+                 .suffix = pick, .kind = MFU_LOSS, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_ROW,
+                 .flops = mfu_rows(s, x), .launches = 2, .extra_read_bytes = 32 * mfu_rows(s, x)},
+             0, NULL, 1, &out);
+    mfu_hold(s, *nll);
+}
+
+/* What trainers compute beside the loss, without gradients: a cross-entropy
+ * each (Composer's LanguageCrossEntropy, LanguagePerplexity). */
+static void metrics(struct mfu_step *s, int logits)
+{
+    for (int i = 0; i < s->config->setting[MFU_S_TRAIN_METRICS] && !s->recomputing; i++) {
+        int out = mfu_new(s, mfu_rows(s, logits), 1, MFU_F32, MFU_PART_LOGITS_LOSS), unused[2];
+
+        cross_entropy(s, logits, "metric", "metric_nll", out, &unused[0], &unused[1]);
+    }
+}
+
+static void forward_loss(struct mfu_step *s, struct mfu_step_node *n, int logits)
+{
+    int x, log_probabilities, nll;
     bool upcast = n->op->attribute[UPCAST] > 0;
 
-    n->out = mfu_new(s, mfu_rows(s, logits), 1, MFU_F32, MFU_PART_LOGITS_LOSS);
-    if (n->op->attribute[KEEP_LOGITS] > 0)
-        mfu_keep_logits(s, logits);
     if (s->runtime->fused_loss) {               /* d logits over the logits */
         int d = mfu_part_of(s, logits, mfu_rows(s, logits), mfu_columns(s, logits));
 
@@ -62,17 +83,22 @@ static void forward(struct mfu_step *s, int index)
         return;
     }
     x = upcast ? mfu_cast(s, logits, MFU_F32) : logits;
-    log_probabilities = like(s, x, mfu_type_of(s, x));
-    row_kernel(s, "log_softmax", 5, 3, 1, 1, &x, log_probabilities);     /* maximum, sum, result */
-    nll = s->numerics.autocast ? mfu_cast(s, log_probabilities, MFU_F32) : log_probabilities;
-    mfu_emit(s, &(struct mfu_emission){         /* one 32-byte sector of each row */
-                 .suffix = "nll", .kind = MFU_LOSS, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_ROW,
-                 .flops = mfu_rows(s, x), .launches = 2, .extra_read_bytes = 32 * mfu_rows(s, x)},
-             0, NULL, 1, &n->out);
-    mfu_hold(s, nll);
+    cross_entropy(s, x, "log_softmax", "nll", n->out, &log_probabilities, &nll);
     mfu_keep(s, n->out);                        /* the caller wants it */
     mfu_save(s, n, log_probabilities);
     mfu_save(s, n, nll);
+}
+
+static void forward(struct mfu_step *s, int index)
+{
+    struct mfu_step_node *n = mfu_node_at(s, index);
+    int logits = mfu_input(s, n, 0);
+
+    n->out = mfu_new(s, mfu_rows(s, logits), 1, MFU_F32, MFU_PART_LOGITS_LOSS);
+    if (n->op->attribute[KEEP_LOGITS] > 0)
+        mfu_keep_logits(s, logits);
+    forward_loss(s, n, logits);
+    metrics(s, logits);
 }
 
 static void backward(struct mfu_step *s, int index)
