@@ -319,11 +319,30 @@ void mfu_plan_refresh(struct mfu_plan *p)
     find_dispatch(p);
 }
 
+/* The program of `scenario`: the one at hand if only its surroundings differ,
+ * as in most sweeps. */
+static int take_over(struct mfu_plan *p, const struct mfu_scenario *scenario, struct mfu_error *err)
+{
+    struct mfu_config next;
+    bool same;
+
+    if (mfu_scenario_resolve(scenario, &next, err) < 0)
+        return -1;
+    same = p->built && mfu_step_same(&next, &p->config);
+    p->scenario = *scenario;
+    p->config = next;
+    p->config.scenario = &p->scenario;
+    if (same) {
+        mfu_program_accumulate(&p->program, p->config.accum);
+        return 0;
+    }
+    p->built = mfu_step_build(&p->config, false, &p->program, err) == 0;
+    return p->built ? 0 : -1;
+}
+
 int mfu_plan_make(struct mfu_plan *p, const struct mfu_scenario *scenario, struct mfu_error *err)
 {
-    p->scenario = *scenario;
-    if (mfu_scenario_resolve(&p->scenario, &p->config, err) < 0
-        || mfu_step_build(&p->config, false, &p->program, err) < 0)
+    if (take_over(p, scenario, err) < 0)
         return -1;
     mfu_machine_make(&p->config, &p->machine);
     if (mfu_price_program(&p->machine, &p->program, &p->pricing) < 0)

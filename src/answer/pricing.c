@@ -108,19 +108,21 @@ void mfu_pricing_release(struct mfu_pricing *p)
 /* Prices the launches in order, with an eye on L2. */
 int mfu_price_program(const struct mfu_machine *m, const struct mfu_program *g, struct mfu_pricing *p)
 {
-    struct mfu_tilings tilings;
     struct l2_state l2 = {.reach_bytes = mfu_l2_reach(m)};
 
     if (make_room(g, p) < 0)
         return -1;
-    tilings.n = 0;
+    if (memcmp(&p->machine, m, sizeof *m) != 0) {
+        p->machine = *m;
+        p->tilings.n = 0;
+    }
     for (int t = 0; t < g->n_tensors; t++)
         p->touched[t] = -INFINITY;
     for (int i = 0; i < g->n_launches; i++) {
         const struct mfu_launch *l = &g->launches[i];
         double absorbed = l->kernel.cold ? 0 : fmin(l->kernel.write_bytes, l2.reach_bytes - l2.dirty_bytes);
 
-        mfu_price_kernel(m, &l->kernel, still_hot(g, p->touched, &l2, l), absorbed, &tilings, &p->prices[i]);
+        mfu_price_kernel(m, &l->kernel, still_hot(g, p->touched, &l2, l), absorbed, &p->tilings, &p->prices[i]);
         write_back(&l2, &l->kernel, &p->prices[i], absorbed, m->bandwidth_bytes_s);
         for (int k = 0; k < l->n_in; k++)
             if (g->views[l->in[k]].tensor != 0)         /* not the weights as a whole */

@@ -10,8 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "answer/simulation.h"
 #include "base/error.h"
 #include "base/suggest.h"
+#include "graph/step.h"
 
 #define MOST_VALUES 100000
 #define MOST_COMBINATIONS 1e12
@@ -131,6 +133,31 @@ double mfu_sweep_value(const struct mfu_sweep *s, size_t combination, size_t axi
     for (size_t i = s->n_axes; i-- > axis + 1;)
         combination /= s->axes[i].n;
     return s->axes[axis].values[combination % s->axes[axis].n];
+}
+
+/* Whether a step along this axis leaves the graph of the plan before. */
+static bool is_cheap(const struct mfu_axis *a)
+{
+    return a->key.kind == MFU_KEY_COEFFICIENT
+        || (a->key.kind == MFU_KEY_SETTING && mfu_beside_the_graph((enum mfu_setting_id)a->key.id));
+}
+
+/* The combination that is planned as number i: cheap axes vary fastest, so that
+ * most plans find their graph built; rows are told by combination, whatever
+ * the order. */
+static size_t in_order(const struct mfu_sweep *s, size_t i)
+{
+    size_t at[MFU_AXES] = {0}, combination = 0;
+
+    for (int cheap = 1; cheap >= 0; cheap--)
+        for (size_t k = s->n_axes; k-- > 0;)
+            if (is_cheap(&s->axes[k]) == cheap) {
+                at[k] = i % s->axes[k].n;
+                i /= s->axes[k].n;
+            }
+    for (size_t k = 0; k < s->n_axes; k++)
+        combination = combination * s->axes[k].n + at[k];
+    return combination;
 }
 
 struct mfu_scenario mfu_sweep_scenario(const struct mfu_sweep *s, size_t combination)
@@ -282,6 +309,7 @@ static void *work(void *context)
     struct worker *w = context;
     const struct mfu_sweep *s = w->sweep;
     struct mfu_plan plan = {0};
+    struct mfu_simulation simulation = {0};
 
     while (!w->failed && !(s->stopped && s->stopped())) {
         size_t from = atomic_fetch_add(w->next, CHUNK), to = from + CHUNK < w->end ? from + CHUNK : w->end;
@@ -289,11 +317,12 @@ static void *work(void *context)
         if (from >= w->end)
             break;
         for (size_t i = from; i < to; i++) {
-            struct mfu_scenario scenario = mfu_sweep_scenario(s, i);
-            struct mfu_sweep_row row = {.combination = i};
+            struct mfu_sweep_row row = {.combination = in_order(s, i)};
+            struct mfu_scenario scenario = mfu_sweep_scenario(s, row.combination);
             struct mfu_error err;
 
-            if (mfu_plan_make(&plan, &scenario, &err) < 0) {
+            if (mfu_plan_make(&plan, &scenario, &err) < 0
+                || (s->simulated && mfu_simulate(&plan, false, &simulation, &err) < 0)) {
                 w->failed |= err.code == MFU_ENOMEM;
                 w->refused++;
                 continue;
@@ -310,6 +339,7 @@ static void *work(void *context)
         if (s->done)
             atomic_fetch_add(s->done, to - from);
     }
+    mfu_simulation_release(&simulation);
     mfu_plan_release(&plan);
     return NULL;
 }

@@ -1,8 +1,8 @@
 /*
  * sweep.h - many plans of one scenario: all combinations of some keys' values.
  *
- * Every combination takes the analytic path (tens of microseconds), on all
- * cores; the result does not depend on how many there are.  `sweep` keeps every
+ * Every combination takes the analytic path (microseconds) or the simulation
+ * (less than a millisecond), on all cores; the result does not depend on how many there are.  `sweep` keeps every
  * row, `search` the best and the Pareto front, `solve` looks for one value.
  */
 #ifndef MFU_SWEEP_H
@@ -41,6 +41,7 @@ struct mfu_sweep {
     int threads;                        /* 0: all cores */
     size_t keep;                        /* 0: every row; else the best `keep` */
     bool maximize;                      /* the first column, when keep > 0 */
+    bool simulated;                     /* launch queue and allocator too, as `plan` does: slower */
     bool pareto;                        /* keep what no other row beats in every column */
     bool (*stopped)(void);              /* asked now and then: end early; may be NULL */
     atomic_size_t *done;                /* counts combinations; may be NULL */

@@ -47,10 +47,11 @@ struct mfu_tiling {
 };
 struct mfu_tiling mfu_gemm_tiling(const struct mfu_machine *, const struct mfu_kernel *);
 
-/* The last few of one machine: neighbouring layers multiply the same shapes. */
+/* The last few of one machine: neighbouring layers multiply the same shapes.
+ * n counts all that were ever found (start at 0). */
 #define MFU_TILINGS 32
 struct mfu_tilings {
-    int n;
+    unsigned n;
     struct { double m, n, k, batch; enum mfu_peak math; bool aligned; struct mfu_tiling tiling; } known[MFU_TILINGS];
 };
 

@@ -31,14 +31,14 @@ static struct mfu_tiling tiling_of(const struct mfu_machine *m, const struct mfu
 {
     struct mfu_tiling t;
 
-    for (int i = 0; list && i < list->n; i++)
+    for (unsigned i = 0; list && i < list->n && i < MFU_TILINGS; i++)
         if (list->known[i].m == k->m && list->known[i].n == k->n && list->known[i].k == k->k
             && list->known[i].batch == k->batch && list->known[i].math == k->math
             && list->known[i].aligned == k->aligned)
             return list->known[i].tiling;
     t = mfu_gemm_tiling(m, k);
-    if (list && list->n < MFU_TILINGS) {
-        int i = list->n++;
+    if (list) {
+        unsigned i = list->n++ % MFU_TILINGS;        /* in place of the oldest */
 
         list->known[i].m = k->m, list->known[i].n = k->n, list->known[i].k = k->k;
         list->known[i].batch = k->batch, list->known[i].math = k->math, list->known[i].aligned = k->aligned;

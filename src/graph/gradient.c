@@ -115,25 +115,47 @@ int mfu_weight(struct mfu_step *s, struct mfu_step_node *n, int which)
     return p->cast = mfu_cast_as(s, weight, s->numerics.compute, MFU_PART_WEIGHT_CASTS, MFU_PARAMETER);
 }
 
+/* Traffic and arithmetic of an accumulation in the mean of `accum` micro-steps,
+ * of which the first only moves a pointer. */
+static void share_out(const struct mfu_program *p, struct mfu_launch *l, double accum)
+{
+    const struct mfu_view *v = &p->views[l->in[0]];
+    double share = (accum - 1) / accum, elements = v->rows * v->columns;
+
+    l->kernel.read_bytes = share * (elements * mfu_type_bytes[v->type] + l->accumulated_bytes);
+    l->kernel.write_bytes = share * l->accumulated_bytes;
+    l->kernel.flops = share * elements;
+    l->kernel.launches = share;
+}
+
+void mfu_program_accumulate(struct mfu_program *p, double accum)
+{
+    p->accum = accum;
+    for (int i = 0; i < p->n_launches; i++)
+        if (p->launches[i].accumulated_bytes > 0)
+            share_out(p, &p->launches[i], accum);
+}
+
 /* `.grad += new`, in place; in the first of the micro-steps it is a move. */
 void mfu_accumulate(struct mfu_step *s, int view)
 {
-    double accum = s->config->accum;
-    double bytes = mfu_columns(s, view) * mfu_rows(s, view) * mfu_type_bytes[s->numerics.gradient];
-    double share = s->runtime->gemm_accumulates ? 1 : (accum - 1) / accum;
+    double elements = mfu_columns(s, view) * mfu_rows(s, view);
+    double bytes = elements * mfu_type_bytes[s->numerics.gradient];
     struct mfu_launch *l;
 
     mfu_emit(s, &(struct mfu_emission){
                  .suffix = "accumulate", .kind = MFU_POINTWISE, .traffic = MFU_C_DRAM_POINTWISE,
-                 .fusion = MFU_PARAMETER, .flops = bytes / mfu_type_bytes[s->numerics.gradient]},
+                 .fusion = MFU_PARAMETER, .flops = elements},
              1, &view, 0, NULL);
     if (s->failed)
         return;
     l = &s->program->launches[s->program->n_launches - 1];
-    l->kernel.read_bytes = share * (l->kernel.read_bytes + bytes);
-    l->kernel.write_bytes = share * bytes;
-    l->kernel.flops *= share;
-    l->kernel.launches *= share;
+    l->kernel.read_bytes += bytes;
+    l->kernel.write_bytes = bytes;
+    if (!s->runtime->gemm_accumulates) {
+        l->accumulated_bytes = bytes;
+        share_out(s->program, l, s->config->accum);
+    }
 }
 
 /* The gradient of a parameter is complete with the launch before. */

@@ -69,6 +69,7 @@ struct mfu_launch {
     bool cast;                  /* only changes the type */
     double gradient_elements;   /* of parameters whose gradient is complete after it */
     bool recomputed;            /* a part of forward, run again in backward */
+    double accumulated_bytes;   /* of the gradient that it adds to, in every micro-step but the first */
     int n_in, n_out;
     double extra_read_bytes;    /* beyond reading every input once */
     double temporary_bytes;     /* workspace while it runs */

@@ -412,6 +412,33 @@ static void list_weights(struct mfu_step *s)
             p->weights[p->n_weights++] = s->parameters[i].elements;
 }
 
+bool mfu_beside_the_graph(enum mfu_setting_id setting)
+{
+    switch (setting) {
+    case MFU_S_ACCUM:
+    case MFU_S_CUDA_GRAPHS:
+    case MFU_S_EXPANDABLE_SEGMENTS:
+    case MFU_S_VRAM_RESERVED:
+    case MFU_S_DATALOADER_MS:
+    case MFU_S_CLOCK_MHZ:
+    case MFU_S_POWER_W:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool mfu_step_same(const struct mfu_config *a, const struct mfu_config *b)
+{
+    if (a->model != b->model || a->gpu != b->gpu || (a->accum > 1) != (b->accum > 1)
+        || mfu_config_coefficient(a, MFU_C_CUBLAS_WORKSPACE) != mfu_config_coefficient(b, MFU_C_CUBLAS_WORKSPACE))
+        return false;
+    for (int i = 0; i < MFU_SETTING_COUNT; i++)
+        if (a->setting[i] != b->setting[i] && !mfu_beside_the_graph((enum mfu_setting_id)i))
+            return false;
+    return memcmp(a->dim, b->dim, (size_t)a->model->n_dims * sizeof *a->dim) == 0;
+}
+
 int mfu_step_build(const struct mfu_config *c, bool unrolled, struct mfu_program *p, struct mfu_error *err)
 {
     struct stretch *stretches;

@@ -184,6 +184,14 @@ bool mfu_gradients_sharded(const struct mfu_config *);
 /* `unrolled` traces every layer by itself, for simulations that follow each
  * allocation and launch; else repeated layers are counted. */
 int mfu_step_build(const struct mfu_config *, bool unrolled, struct mfu_program *, struct mfu_error *);
+/* Whether no operation and no tensor depends on a setting: it changes how long
+ * things take or how much room there is. */
+bool mfu_beside_the_graph(enum mfu_setting_id);
+/* Whether both configurations have the same graph, but for the number of
+ * micro-steps (one, or several): then mfu_program_accumulate() is all that a change takes. */
+bool mfu_step_same(const struct mfu_config *, const struct mfu_config *);
+/* The program for another number of micro-steps per optimizer step. */
+void mfu_program_accumulate(struct mfu_program *, double accum);
 void mfu_program_free(struct mfu_program *);
 
 #endif

@@ -40,7 +40,7 @@ static int read_columns(struct mfu_sweep *s, const char *text, struct mfu_error 
 static bool is_word(const char *text)
 {
     return strcmp(text, "where") == 0 || strcmp(text, "columns") == 0 || strcmp(text, "top") == 0 || strcmp(text, "threads") == 0
-        || strcmp(text, "over") == 0;
+        || strcmp(text, "over") == 0 || strcmp(text, "simulated") == 0;
 }
 
 /* "where a and b": everything up to the next of our words, or an axis. */
@@ -78,6 +78,8 @@ int mfu_sweep_words_read(struct mfu_session *session, int from, int argc, char *
 
             if (mfu_quantity_parse(argv[++i], MFU_COUNT, into, err) < 0 || *into < 1 || *into > 1e6)
                 return mfu_fail(err, MFU_EINPUT, "%s: '%.40s': expected a number such as 20", argv[i - 1], argv[i]);
+        } else if (strcmp(argv[i], "simulated") == 0) {
+            s->simulated = true;
         } else if (strcmp(argv[i], "over") == 0) {
             continue;
         } else if (equals && equals > argv[i]) {
@@ -89,7 +91,7 @@ int mfu_sweep_words_read(struct mfu_session *session, int from, int argc, char *
             if (mfu_axis_read(&s->axes[s->n_axes++], s->scenario, key, equals + 1, err) < 0)
                 return -1;
         } else {
-            return mfu_fail(err, MFU_EINPUT, "'%.40s': expected KEY=VALUES, where, columns or top", argv[i]);
+            return mfu_fail(err, MFU_EINPUT, "'%.40s': expected KEY=VALUES, where, columns, simulated or top", argv[i]);
         }
     }
     s->threads = (int)w->threads;

@@ -1,7 +1,7 @@
 /*
  * sweeping.h - the words that `sweep`, `search` and `solve` share.
  *
- *     KEY=VALUES ...  where EXPR  columns NAME,NAME  top N  threads N
+ *     KEY=VALUES ...  where EXPR  columns NAME,NAME  top N  threads N  simulated
  */
 #ifndef MFU_SWEEPING_H
 #define MFU_SWEEPING_H

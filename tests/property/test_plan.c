@@ -233,6 +233,44 @@ static void results_are_positive_and_in_order(void **unused)
     mfu_plan_release(&p);
 }
 
+/* A plan that is made over another one, which may leave it its graph, is the
+ * plan made afresh, to the last bit. */
+static void a_plan_remembers_nothing(void **unused)
+{
+    static const char *const keys[] = {
+        "accum", "clock_mhz", "power_w", "dataloader_ms", "vram_reserved", "cuda_graphs", "expandable_segments",
+        "batch", "grad_clip", "train_metrics", "loss_chunks", "zero", "half_weights", "checkpoint", "seq",
+        "step.constant", "memory.cublas_workspace"};
+    static struct mfu_plan p;
+    struct mfu_scenario s;
+
+    (void)unused;
+    for (int i = 0; i < SCENARIOS; i++) {
+        next(&s, &p);
+        for (int k = 0; k < 4; k++) {
+            struct mfu_scenario other = s;
+            struct mfu_plan fresh = {0};
+            const char *key = keys[any(sizeof keys / sizeof *keys)];
+            char value[24];
+
+            snprintf(value, sizeof value, "%d", (int)(1 + any(3) * (1 + any(600))));
+            if (mfu_scenario_set(&other, key, value, NULL) < 0)
+                continue;
+            if (mfu_plan_make(&fresh, &other, NULL) < 0) {
+                HOLDS(mfu_plan_make(&p, &other, NULL) < 0);
+                continue;
+            }
+            HOLDS(mfu_plan_make(&p, &other, NULL) == 0);
+            HOLDS(memcmp(&p.step, &fresh.step, sizeof p.step) == 0);
+            HOLDS(memcmp(&p.mfu, &fresh.mfu, sizeof p.mfu) == 0);
+            HOLDS(p.memory.peak.bytes == fresh.memory.peak.bytes && p.memory.smi_bytes == fresh.memory.smi_bytes);
+            HOLDS(p.limit == fresh.limit && p.program.n_launches == fresh.program.n_launches);
+            mfu_plan_release(&fresh);
+        }
+    }
+    mfu_plan_release(&p);
+}
+
 /* The products never run above the peak of their arithmetic. */
 static void nothing_runs_above_its_peak(void **unused)
 {
@@ -636,6 +674,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_add_up),
         cmocka_unit_test(results_are_positive_and_in_order),
+        cmocka_unit_test(a_plan_remembers_nothing),
         cmocka_unit_test(nothing_runs_above_its_peak),
         cmocka_unit_test(more_tokens_never_need_less_memory),
         cmocka_unit_test(larger_micro_batches_save_optimizer_time),

@@ -42,7 +42,8 @@ const struct mfu_command mfu_command_sweep = {
         "list (1,2,4), a range (1..8), a range by factors (1..64*2) or steps (0..1+0.25),\n"
         "choices (eager,compile) or `all`.  `where EXPR` leaves rows out, `columns A,B`\n"
         "chooses results, `top N` how many rows are shown, `threads N` the cores.\n"
-        "The analytic path is used: no launch queue, no allocator replay.\n"
+        "The analytic path is used; `simulated` follows every launch and allocation, as\n"
+        "`plan` does: a thousand times a second instead of a hundred thousand.\n"
         "\n"
         "    sweep batch=1..32*2 runtime=eager,compile\n"
         "    sweep batch=1..64 where fits columns tokens_per_s,mfu",

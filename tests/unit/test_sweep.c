@@ -1,0 +1,200 @@
+/*
+ * Sweeps: axes, and rows that do not depend on threads or order.
+ */
+#include "near.h"
+
+#include <string.h>
+
+#include "answer/sweep.h"
+#include "base/error.h"
+#include "descriptor/catalog.h"
+
+
+static struct mfu_catalog *catalog;
+
+static int open_catalog(void **state)
+{
+    (void)state;
+    return (catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, NULL)) ? 0 : -1;
+}
+
+static int close_catalog(void **state)
+{
+    (void)state;
+    mfu_catalog_free(catalog);
+    return 0;
+}
+
+static struct mfu_scenario start(void)
+{
+    return mfu_scenario_start(mfu_catalog_model(catalog, "gpt2", NULL), mfu_catalog_gpu(catalog, "rtx4070", NULL));
+}
+
+static void values_are_read(void **state)
+{
+    static const struct { const char *key, *text; size_t n; double first, last; } good[] = {
+        {"batch", "1,2,4", 3, 1, 4}, {"batch", "1..8", 8, 1, 8}, {"batch", "1..64*2", 7, 1, 64}, {"accum", "3", 1, 3, 3},
+        {"dropout", "0..0.5+0.25", 3, 0, 0.5}, {"runtime", "eager,compile", 2, MFU_EAGER, MFU_COMPILE},
+        {"checkpoint", "all", 3, MFU_NONE, MFU_FULL}};
+    static const struct { const char *key, *text, *says; } bad[] = {
+        {"batch", "1,,2", "expected values"}, {"batch", "1,", "last comma"}, {"batch", "0..4", "batch"},
+        {"batch", "1..1e30", "batch"}, {"runtime", "eagre", "eager"}, {"bacth", "1,2", "no setting"}};
+    struct mfu_scenario s = start();
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(good); i++) {
+        struct mfu_sweep sweep = {.scenario = &s, .n_axes = 1};
+        struct mfu_axis *a = &sweep.axes[0];
+
+        assert_int_equal(mfu_axis_read(a, &s, good[i].key, good[i].text, NULL), 0);
+        assert_int_equal(a->n, good[i].n);
+        assert_near(a->values[0], good[i].first, 1e-12);
+        assert_near(a->values[a->n - 1], good[i].last, 1e-12);
+        mfu_sweep_clear(&sweep);
+    }
+    for (size_t i = 0; i < LENGTH(bad); i++) {
+        struct mfu_sweep sweep = {.scenario = &s, .n_axes = 1};
+        struct mfu_error err = {0};
+
+        assert_int_equal(mfu_axis_read(&sweep.axes[0], &s, bad[i].key, bad[i].text, &err), -1);
+        if (!strstr(err.text, bad[i].says))
+            fail_msg("%s=%s: '%s' does not say '%s'", bad[i].key, bad[i].text, err.text, bad[i].says);
+        mfu_sweep_clear(&sweep);
+    }
+}
+
+/* Cheap axes before and behind those that change the graph. */
+static void fill(struct mfu_sweep *sweep, const struct mfu_scenario *s)
+{
+    static const struct { const char *key, *values; } axes[] = {
+        {"accum", "1,2,7"}, {"batch", "1..8*2"}, {"step.constant", "4ms,40ms"}, {"runtime", "all"}, {"power_w", "0,120"}};
+
+    for (size_t i = 0; i < LENGTH(axes); i++)
+        assert_int_equal(mfu_axis_read(&sweep->axes[sweep->n_axes++], s, axes[i].key, axes[i].values, NULL), 0);
+    sweep->scenario = s;
+    assert_non_null(sweep->columns[0] = mfu_question_compile(s, "step_time_s/tokens_per_step", NULL));
+    assert_non_null(sweep->columns[1] = mfu_question_compile(s, "smi_used_bytes", NULL));
+    sweep->n_columns = 2;
+}
+
+static struct mfu_sweep_result run(struct mfu_sweep *sweep)
+{
+    struct mfu_sweep_result r;
+    struct mfu_error err = {0};
+
+    if (mfu_sweep_run(sweep, &r, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_true(r.complete);
+    return r;
+}
+
+static void rows_are_plans(void **state)
+{
+    struct mfu_scenario s = start();
+    struct mfu_sweep sweep = {.threads = 2};
+    struct mfu_sweep_result r;
+
+    (void)state;
+    fill(&sweep, &s);
+    r = run(&sweep);
+    assert_int_equal(r.n_rows, 3 * 4 * 2 * MFU_RUNTIME_COUNT * 2);
+    for (size_t i = 0; i < r.n_rows; i++) {
+        struct mfu_scenario one = mfu_sweep_scenario(&sweep, r.rows[i].combination);
+        struct mfu_plan plan = {0};
+
+        assert_int_equal(r.rows[i].combination, i);
+        assert_int_equal(mfu_plan_make(&plan, &one, NULL), 0);
+        assert_true(r.rows[i].columns[0] == plan.step.time_s / plan.step.tokens);
+        assert_true(r.rows[i].columns[1] == plan.memory.smi_bytes);
+        mfu_plan_release(&plan);
+    }
+    mfu_sweep_result_free(&r);
+    mfu_sweep_clear(&sweep);
+}
+
+static void same(const struct mfu_sweep_result *a, const struct mfu_sweep_result *b)
+{
+    assert_int_equal(a->n_rows, b->n_rows);
+    assert_int_equal(a->evaluated, b->evaluated);
+    for (size_t i = 0; i < a->n_rows; i++) {
+        assert_int_equal(a->rows[i].combination, b->rows[i].combination);
+        assert_memory_equal(a->rows[i].columns, b->rows[i].columns, 2 * sizeof(double));
+    }
+}
+
+static void threads_do_not_matter(void **state)
+{
+    static const struct { size_t keep; bool pareto, simulated; } ways[] = {{0}, {.keep = 7}, {.pareto = true}, {.simulated = true}};
+    struct mfu_scenario s = start();
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(ways); i++) {
+        struct mfu_sweep sweep = {.keep = ways[i].keep, .pareto = ways[i].pareto, .simulated = ways[i].simulated};
+        struct mfu_sweep_result one, two, five;
+
+        fill(&sweep, &s);
+        sweep.threads = 1;
+        one = run(&sweep);
+        sweep.threads = 2;
+        two = run(&sweep);
+        sweep.threads = 5;
+        five = run(&sweep);
+        assert_true(one.n_rows > 0);
+        same(&one, &two);
+        same(&one, &five);
+        mfu_sweep_result_free(&one);
+        mfu_sweep_result_free(&two);
+        mfu_sweep_result_free(&five);
+        mfu_sweep_clear(&sweep);
+    }
+}
+
+/* Against all rows: the best are the best, the front is what nothing beats. */
+static void the_best_are_the_best(void **state)
+{
+    struct mfu_scenario s = start();
+    struct mfu_sweep every = {0}, best = {.keep = 5}, front = {.pareto = true};
+    struct mfu_sweep_result all, top, pareto;
+    size_t unbeaten = 0;
+
+    (void)state;
+    fill(&every, &s);
+    fill(&best, &s);
+    fill(&front, &s);
+    all = run(&every);
+    top = run(&best);
+    pareto = run(&front);
+    assert_int_equal(top.n_rows, 5);
+    for (size_t i = 0; i < all.n_rows; i++) {
+        size_t better = 0, beaten = 0;
+
+        for (size_t k = 0; k < all.n_rows; k++) {
+            const double *x = all.rows[k].columns, *y = all.rows[i].columns;
+
+            better += x[0] < y[0] || (x[0] == y[0] && k < i);
+            beaten += x[0] <= y[0] && x[1] <= y[1] && (x[0] < y[0] || x[1] < y[1] || k < i);
+        }
+        if (better < 5)
+            assert_int_equal(top.rows[better].combination, i);
+        unbeaten += beaten == 0;
+    }
+    assert_int_equal(pareto.n_rows, unbeaten);
+    mfu_sweep_result_free(&all);
+    mfu_sweep_result_free(&top);
+    mfu_sweep_result_free(&pareto);
+    mfu_sweep_clear(&every);
+    mfu_sweep_clear(&best);
+    mfu_sweep_clear(&front);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_are_read),
+        cmocka_unit_test(rows_are_plans),
+        cmocka_unit_test(threads_do_not_matter),
+        cmocka_unit_test(the_best_are_the_best),
+    };
+
+    return cmocka_run_group_tests(tests, open_catalog, close_catalog);
+}
