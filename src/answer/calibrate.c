@@ -12,6 +12,7 @@
 
 #include "answer/measured_run.h"
 #include "answer/plan.h"
+#include "answer/observe.h"
 #include "answer/simulation.h"
 #include "answer/validate.h"
 #include "base/csv.h"
@@ -212,6 +213,42 @@ static int add_table(struct work *w, const char *path, struct mfu_error *err)
     return status;
 }
 
+/* A training log, as `observe` reads it: its steady step time is one run. */
+static int add_log(struct work *w, const char *path, struct mfu_error *err)
+{
+    struct mfu_observe_request request = {.log = path};
+    struct mfu_observation *o = w->in->scenario ? mfu_observe(w->in->catalog, w->in->scenario, &request, err) : NULL;
+    size_t before = w->out->n_runs;
+    const char *problem = NULL;
+    int status = -1;
+
+    if (!w->in->scenario)
+        return mfu_fail(err, MFU_EINPUT, "%.120s: a log needs a scenario beside it", path);
+    if (!o)
+        return -1;
+    for (int i = 0; i < o->n_findings; i++)
+        if (strcmp(o->findings[i].code, "size-contradiction") == 0)
+            problem = o->findings[i].message;
+    if (!o->predicted)
+        problem = o->why_not;
+    else if (!(o->figure[MFU_FIGURE_TIME] > 0))
+        problem = "it states no step time";
+    else if (o->plan.config.gpu != w->out->gpu)
+        problem = "it is of another GPU than the current one";
+    if (!problem) {
+        struct mfu_measured_run run = {.scenario = o->plan.scenario, .step_s = o->figure[MFU_FIGURE_TIME],
+                                       .mfu = NAN, .ran = 1};
+
+        status = add_run(w, &run, err);
+        if (status == 0 && w->out->n_runs == before)
+            problem = w->out->why;
+    }
+    if (problem)
+        status = mfu_fail(err, MFU_EINPUT, "%.120s: %s", path, problem);
+    mfu_observation_free(o);
+    return status;
+}
+
 /* ---- which GPU ----------------------------------------------------------- */
 
 /* The catalog's name for what the driver calls a GPU. */
@@ -293,11 +330,11 @@ static int parameters_of_runs(const struct work *w, struct mfu_fit_parameter *li
         tie(p, MFU_C_GEMM_FP32);
     for (int k = 0; k < MFU_ATTENTION_COUNT; k++)
         if (used[k] && attention[k]) {
-            p = one(list, &n, 0.25);
+            p = one(list, &n, 0.12);
             tie(p, attention[k]);
             tie(p, attention[k] + 1);           /* head sizes 64 and 128 */
         }
-    p = one(list, &n, 0.30);
+    p = one(list, &n, 0.20);
     for (int id = MFU_C_DRAM_POINTWISE; id <= MFU_C_DRAM_OPTIMIZER; id++)
         tie(p, id);
     tie(one(list, &n, 1), MFU_C_STEP_CONSTANT);
@@ -401,8 +438,8 @@ static void fill_file(struct work *w)
         snprintf(c->coefficients.source[row->id], sizeof c->coefficients.source[0], "%s of %s, %.0f measurements",
                  out->n_samples > 0 ? "probe" : "runs", c->date[0] ? c->date : "an unknown day", c->samples);
     }
-    fill_model(w, run_kinds[0].name, 0.10, MFU_C_MODEL_SIGMA_EAGER, MFU_C_MODEL_EXCESS_EAGER);
-    fill_model(w, run_kinds[1].name, 0.06, MFU_C_MODEL_SIGMA, MFU_C_MODEL_EXCESS);
+    fill_model(w, run_kinds[0].name, 0.06, MFU_C_MODEL_SIGMA_EAGER, MFU_C_MODEL_EXCESS_EAGER);
+    fill_model(w, run_kinds[1].name, 0.05, MFU_C_MODEL_SIGMA, MFU_C_MODEL_EXCESS);
 }
 
 static struct work *begin(const struct mfu_calibrate_input *in, struct mfu_error *err)
@@ -484,11 +521,14 @@ static struct mfu_calibrated *finish(struct work *w, int status, struct mfu_erro
     return NULL;
 }
 
-static bool is_table(const char *path)
+enum file_kind { SAMPLES, TABLE, LOG };
+
+static enum file_kind kind_of(const char *path)
 {
     const char *dot = strrchr(path, '.');
 
-    return dot && strcasecmp(dot, ".csv") == 0;
+    return !dot ? LOG : strcasecmp(dot, ".csv") == 0 ? TABLE
+        : strcasecmp(dot, ".yaml") == 0 || strcasecmp(dot, ".yml") == 0 ? SAMPLES : LOG;
 }
 
 struct mfu_calibrated *mfu_calibrate(const struct mfu_calibrate_input *in, struct mfu_error *err)
@@ -501,7 +541,7 @@ struct mfu_calibrated *mfu_calibrate(const struct mfu_calibrate_input *in, struc
     if (in->n_paths > MOST_FILES)
         status = mfu_fail(err, MFU_EINPUT, "more than %d files", MOST_FILES);
     for (int i = 0; i < in->n_paths && status == 0; i++)        /* samples say which GPU it is */
-        if (!is_table(in->paths[i])) {
+        if (kind_of(in->paths[i]) == SAMPLES) {
             struct mfu_samples *s = &w->samples[w->n_files];
             const struct mfu_gpu *gpu;
 
@@ -518,8 +558,8 @@ struct mfu_calibrated *mfu_calibrate(const struct mfu_calibrate_input *in, struc
     for (int i = 0; i < w->n_files && status == 0; i++)
         status = add_samples(w, &w->samples[i], err);
     for (int i = 0; i < in->n_paths && status == 0; i++)
-        if (is_table(in->paths[i]))
-            status = add_table(w, in->paths[i], err);
+        if (kind_of(in->paths[i]) != SAMPLES)
+            status = kind_of(in->paths[i]) == TABLE ? add_table(w, in->paths[i], err) : add_log(w, in->paths[i], err);
     return finish(w, status, err);
 }
 

@@ -23,7 +23,8 @@ struct mfu_measured_run;
 struct mfu_calibrate_input {
     struct mfu_catalog *catalog;
     const struct mfu_gpu *gpu;  /* the current one: whose runs are taken */
-    const char *const *paths;   /* .yaml and .csv files */
+    const struct mfu_scenario *scenario;        /* fills what a log does not state; NULL: no logs */
+    const char *const *paths;   /* .yaml and .csv files, training logs */
     int n_paths;
     int (*interrupted)(void *); /* NULL, or asked now and then */
     void *context;

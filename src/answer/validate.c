@@ -226,6 +226,14 @@ static int summarize(struct mfu_validation *all)
     return status;
 }
 
+static bool is_calibrated(const struct mfu_gpu *g)
+{
+    for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++)
+        if (g->coefficients.origin[i] == MFU_FROM_CALIBRATION)
+            return true;
+    return false;
+}
+
 struct mfu_validation *mfu_validate(struct mfu_catalog *catalog, const char *path, struct mfu_error *err)
 {
     struct mfu_arena arena = {0};
@@ -257,6 +265,10 @@ struct mfu_validation *mfu_validate(struct mfu_catalog *catalog, const char *pat
         if (!v->skipped[0]) {
             snprintf(v->gpu, sizeof v->gpu, "%s", run.scenario.gpu->slug);
             predict(&plan, &simulation, &run, v);
+            if (is_calibrated(run.scenario.gpu)) {
+                all->n_calibrated++;
+                snprintf(all->calibrated_gpu, sizeof all->calibrated_gpu, "%s", v->gpu);
+            }
         }
     }
     mfu_plan_release(&plan);

@@ -40,6 +40,8 @@ struct mfu_validation {
     struct mfu_errors_summary baseline;         /* one MFU per GPU, leave-one-out */
     struct { const char *by; char value[80]; struct mfu_errors_summary step, allocated, reserved; } *groups;
     size_t n_groups;
+    size_t n_calibrated;        /* predicted with a calibration of this user: maybe fitted to */
+    char calibrated_gpu[48];    /* the last such GPU */
     size_t ran, ran_called_fit, oom, oom_called_oom;
 };
 

@@ -60,8 +60,8 @@ struct mfu_yaml;
     X(DRAM_SOFTMAX,     "dram.softmax",      MFU_RATIO,   0.01, 1.5, "fraction that softmax and log-softmax reach") \
     X(DRAM_REDUCTION,   "dram.reduction",    MFU_RATIO,   0.01, 1.5, "fraction that column reductions (bias, gamma and beta gradients) reach") \
     X(DRAM_EMBEDDING,   "dram.embedding",    MFU_RATIO,   0.01, 1.5, "fraction that embedding gathers and scatters reach") \
-    X(DRAM_HALF,        "dram.half",              MFU_RATIO, 0.1, 1, "bandwidth of eager kernels on 16-bit elements relative to fp32: loads of four elements move half the bytes") \
     X(DRAM_OPTIMIZER,   "dram.optimizer",    MFU_RATIO,   0.01, 1.5, "fraction that fused optimizer kernels reach") \
+    X(DRAM_HALF,        "dram.half",              MFU_RATIO, 0.1, 1, "bandwidth of eager kernels on 16-bit elements relative to fp32: loads of four elements move half the bytes") \
     X(L2_SPEED,         "l2.speed",          MFU_RATIO,   1, 20, "L2 bandwidth relative to DRAM bandwidth") \
     X(L2_SHARE,         "l2.share",          MFU_RATIO,   0, 1, "share of L2 within which a kernel's working set is served from L2") \
     X(KERNEL_OVERHEAD,  "kernel.overhead",   MFU_SECONDS, 0, 1e-3, "time between two dependent kernels of a stream: drain, launch, fill") \

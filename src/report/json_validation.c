@@ -92,6 +92,7 @@ json_t *mfu_json_validation(const struct mfu_validation *v)
     mfu_json_put(&all, "fits", fits(v));
     mfu_json_put(&all, "baseline_constant_mfu", summary(&v->baseline));
     mfu_json_put_number(&all, "skipped", (double)v->n_skipped);
+    mfu_json_put_number(&all, "calibrated", (double)v->n_calibrated);
     for (size_t i = 0; i < v->n_groups; i++) {
         json_t *group = json_object();
 

@@ -116,6 +116,11 @@ static void fits(FILE *out, const struct mfu_term *t, const struct mfu_validatio
                        v->ran_called_fit, v->ran, v->oom_called_oom, v->oom);
         mfu_flow_end(&f);
     }
+    if (v->n_calibrated > 0) {
+        mfu_flow_words(&f, MFU_PLAIN, "Your own calibration was used for %zu of the runs (%s): if it was fitted to "
+                       "them, their errors say little.", v->n_calibrated, v->calibrated_gpu);
+        mfu_flow_end(&f);
+    }
 }
 
 /* Rows with the largest error of the step time. */

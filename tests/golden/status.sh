@@ -128,4 +128,15 @@ expect 0 'warning: a calibration is left out: .*broken.yaml:' -q -e 'calibrate l
 rm calibrations/broken.yaml
 expect 0 '' -e 'calibrate forget a100-80gb-sxm; calibrate list'
 expect 1 'no calibration is called' -e 'calibrate forget'
+
+# One logged run improves the prediction of another configuration.
+logs=$data/tests/data/logs
+other='set n_embd 384 batch 16 accum 32'
+start='gpu rtx4070; model gpt2; set runtime compile'
+expect 3 'not satisfied' -q -e "$start; $other; check step_time_s > 3.8 and step_time_s < 4.05"
+expect 0 '' -q -e "$start; calibrate from '$logs/nanogpt-train1.log'; $other; check step_time_s > 3.8 and step_time_s < 4.05"
+expect 0 '' -q -e 'calibrate forget rtx4070'
+expect 1 'tokens per step' -e "$start; calibrate from '$logs/nanogpt-contradictory.log'"
+expect 1 'no line is a training step' -e "$start; calibrate from '$logs/../import/nanogpt-train2.py'"
+expect 1 'No such file' -e "$start; calibrate from none.log"
 exit $failed

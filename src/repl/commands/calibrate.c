@@ -45,7 +45,8 @@ static int take_over(struct mfu_session *s, const struct mfu_gpu *old, struct mf
 
 static int fit(struct mfu_session *s, const char *const *paths, int n, struct mfu_error *err)
 {
-    struct mfu_calibrate_input in = {.catalog = s->catalog, .gpu = s->memory.now.gpu, .paths = paths, .n_paths = n};
+    struct mfu_calibrate_input in = {.catalog = s->catalog, .gpu = s->memory.now.gpu, .scenario = &s->memory.now,
+                                     .paths = paths, .n_paths = n};
     struct mfu_calibrated *c = mfu_calibrate(&in, err);
     int status = -1;
 
@@ -130,7 +131,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
         return list(s, err);
     if (strcmp(word, "forget") == 0 && argc <= 3)
         return forget(s, argc == 3 ? argv[2] : s->memory.now.gpu->slug, err);
-    mfu_fail(err, MFU_EINPUT, strcmp(word, "from") == 0 ? "'from' wants files: samples (.yaml) or measured runs (.csv)"
+    mfu_fail(err, MFU_EINPUT, strcmp(word, "from") == 0 ? "'from' wants files: samples (.yaml), measured runs (.csv) or training logs"
              : "expected from FILE ..., list or forget [NAME]");
     return mfu_point(s, err, 1);
 }
@@ -151,9 +152,11 @@ const struct mfu_command mfu_command_calibrate = {
     .help =
         "Measures the GPU that is here with mfuplan-calibrate and fits the coefficients\n"
         "of its cost model; Ctrl-C ends the measuring, and what was measured counts.\n"
-        "`calibrate from` fits to files: samples that mfuplan-calibrate wrote (.yaml), or\n"
-        "runs of the current GPU as `validate` reads them (.csv); two or three measured\n"
-        "steps of any configuration improve the prediction of all others.\n"
+        "`calibrate from` fits to files: samples that mfuplan-calibrate wrote (.yaml),\n"
+        "runs of the current GPU as `validate` reads them (.csv), or training logs as\n"
+        "`observe` reads them, for which the current scenario is what they do not state;\n"
+        "two or three measured runs of any configuration improve the prediction of all\n"
+        "others.\n"
         "\n"
         "The result is kept for this user and used for this GPU from then on.  `show\n"
         "coefficients` tells which numbers it moved, `calibrate list` what there is, and\n"
@@ -161,6 +164,7 @@ const struct mfu_command mfu_command_calibrate = {
         "\n"
         "    calibrate\n"
         "    calibrate from runs.csv\n"
+        "    calibrate from train1.log train2.log\n"
         "    calibrate forget rtx4070",
     .most_args = -1,
     .offer = {forms, mfu_offer_files},
