@@ -1,9 +1,9 @@
 /*
  * collective.h - seconds of NCCL collectives inside one node.
  *
- *     t = a + 2 (n - 1)/n S/B + r sqrt(S)         all-reduce of S bytes over n
+ *     t = a + 2 (n - 1) (h + S/(n B)) + r sqrt(S)         all-reduce of S bytes over n
  *
- * a: latency, B: what the link sustains per direction, r: pipelining ramp.
+ * a: latency, h: that of a step around the ring, B: what the link sustains per direction, r: pipelining ramp.
  * Published curves of A100, H100, H200 and B200 nodes follow it within 3-10 %.
  */
 #ifndef MFU_COLLECTIVE_H
@@ -17,7 +17,8 @@ struct mfu_gpu;
 struct mfu_link {
     const char *kind;           /* "NVLink", "PCIe peer to peer", "PCIe through the host" */
     double bytes_s;             /* sustained, per GPU and direction */
-    double latency_s, ramp_s;   /* a; r per square root of a byte */
+    double latency_s, step_s;   /* a, h */
+    double ramp_s;              /* r, per square root of a byte */
     bool assumed;               /* the GPU's file does not say how peers reach each other */
 };
 

@@ -78,6 +78,7 @@ struct mfu_yaml;
     X(LINK_HOST,        "link.host",         MFU_RATIO,   0.01, 2, "the same without peer access, through host memory") \
     X(LINK_SHARED,      "link.shared",       MFU_RATIO,   0.01, 1, "what more than two GPUs on one PCIe root keep of it") \
     X(LINK_LATENCY,     "link.latency",      MFU_SECONDS, 0, 1e-2, "fixed time of a collective") \
+    X(LINK_STEP,        "link.step",         MFU_SECONDS, 0, 1e-2, "time of one step around the ring: an all-reduce over n GPUs takes 2 (n - 1) of them") \
     X(LINK_RAMP,        "link.ramp",         MFU_SECONDS, 0, 1e-3, "time per square root of a byte until a collective's pipeline is full") \
     X(LINK_CONTENTION,  "link.contention",   MFU_RATIO,   0, 1, "share of the overlap that compute loses to a collective beside it") \
     X(NCCL_BYTES,       "memory.nccl",       MFU_BYTES,   0, 1e11, "buffers of NCCL communicators, outside the framework's allocator") \
