@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "descriptor/calibration.h"
+#include "graph/program.h"
 
 #define PROGRAM "mfuplan-calibrate"
 
@@ -112,14 +113,45 @@ static int choose_output(char *path, size_t size, struct mfu_error *err)
     return 0;
 }
 
-/* The child's status, as wait() tells it; -1 with errno. */
-static int run(const char *program, const char *output, int quick)
+static bool same_shape(const struct mfu_kernel *a, const struct mfu_kernel *b)
 {
-    const char *argv[] = {program, "--output", output, quick ? "--quick" : NULL, NULL};
+    return b->kind == MFU_GEMM && b->batch == 1 && a->m == b->m && a->n == b->n && a->k == b->k && a->math == b->math;
+}
+
+/* The different matrix products of a step, a line "m n k dtype" each. */
+static int write_shapes(const char *path, const struct mfu_program *p, struct mfu_error *err)
+{
+    FILE *f = fopen(path, "w");
+
+    for (int i = 0; f && i < p->n_launches; i++) {
+        const struct mfu_kernel *k = &p->launches[i].kernel;
+        int first = 0;
+
+        while (!same_shape(k, &p->launches[first].kernel) && first < i)
+            first++;
+        if (first == i && k->kind == MFU_GEMM && k->batch == 1)
+            fprintf(f, "%.0f %.0f %.0f %s\n", k->m, k->n, k->k, mfu_peak_names[k->math]);
+    }
+    if (!f || fclose(f) != 0)
+        return mfu_fail(err, MFU_EIO, "%.200s cannot be written: %s", path, strerror(errno));
+    return 0;
+}
+
+/* The child's status, as wait() tells it; -1 with errno. */
+static int run(const char *program, const char *output, const char *shapes, int quick)
+{
+    const char *argv[7] = {program, "--output", output};
+    int n = 3;
     void (*old)(int) = signal(SIGINT, SIG_IGN);         /* the child stops measuring; we go on */
     int status = -1, problem = 0;
     pid_t child;
 
+    if (shapes[0]) {
+        argv[n++] = "--shapes";
+        argv[n++] = shapes;
+    }
+    if (quick)
+        argv[n++] = "--quick";
     fflush(NULL);
     child = fork();
     if (child == 0) {
@@ -139,15 +171,22 @@ static int run(const char *program, const char *output, int quick)
     return status;
 }
 
-int mfu_probe_run(char *path, size_t size, int quick, struct mfu_error *err)
+int mfu_probe_run(char *path, size_t size, int quick, const struct mfu_program *step, struct mfu_error *err)
 {
-    char program[PATH_MAX];
+    char program[PATH_MAX], shapes[PATH_MAX + 8] = "";
     struct stat info;
     int status;
 
     if (find_program(program, sizeof program, err) < 0 || choose_output(path, size, err) < 0)
         return -1;
-    status = run(program, path, quick);
+    if (step) {
+        snprintf(shapes, sizeof shapes, "%s.shapes", path);
+        if (write_shapes(shapes, step, err) < 0)
+            return -1;
+    }
+    status = run(program, path, shapes, quick);
+    if (step)
+        unlink(shapes);
     if (status < 0)
         return mfu_fail(err, MFU_EIO, "%.200s cannot be started: %s", program, strerror(errno));
     if (stat(path, &info) == 0 && info.st_size > 0)

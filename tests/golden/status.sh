@@ -112,6 +112,14 @@ runs="$data/examples/measured/published.csv"
 expect 1 "'/nonexistent' is no program" -e calibrate
 expect 1 'is switched off\|has no run of h200-sxm' -e "gpu h200-sxm; calibrate from '$runs'"
 expect 1 "'from' wants files" -e 'calibrate from'
+cat >probes <<'END'
+#!/bin/sh
+while [ "$1" != --shapes ]; do shift; done
+cp "$2" shapes
+END
+chmod +x probes
+MFUPLAN_CALIBRATE=./probes expect 1 'measured nothing' -e 'gpu rtx4070; model gpt2; set batch 8; calibrate'
+grep -q '^8192 2304 768 bf16$' shapes && [ "$(sort shapes | uniq -d | wc -l)" = 0 ] || { echo "calibrate's shapes"; cat shapes; failed=1; }
 expect 0 '' --json -q -e 'gpu a100-80gb-sxm' -e "calibrate from '$runs'"
 python3 -c '
 import json

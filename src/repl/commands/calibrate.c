@@ -74,8 +74,10 @@ static int measure(struct mfu_session *s, int quick, struct mfu_error *err)
 {
     char path[PATH_MAX];
     const char *paths[] = {path};
+    /* Any scenario has products of its own; one that cannot be planned has none. */
+    bool planned = mfu_plan_make(&s->plan, &s->memory.now, NULL) == 0;
 
-    if (mfu_probe_run(path, sizeof path, quick, err) < 0)
+    if (mfu_probe_run(path, sizeof path, quick, planned ? &s->plan.program : NULL, err) < 0)
         return -1;
     mfu_say(s, "samples in %s", path);
     return fit(s, paths, 1, err);
@@ -150,8 +152,9 @@ const struct mfu_command mfu_command_calibrate = {
     .group = "look closer",
     .summary = "fit it to your GPU",
     .help =
-        "Measures the GPU that is here with mfuplan-calibrate and fits the coefficients\n"
-        "of its cost model; Ctrl-C ends the measuring, and what was measured counts.\n"
+        "Measures the GPU that is here with mfuplan-calibrate, the matrix products of the\n"
+        "current scenario among others, and fits the coefficients of its cost model;\n"
+        "Ctrl-C ends the measuring, and what was measured counts.\n"
         "`calibrate from` fits to files: samples that mfuplan-calibrate wrote (.yaml),\n"
         "runs of the current GPU as `validate` reads them (.csv), or training logs as\n"
         "`observe` reads them, for which the current scenario is what they do not state;\n"
