@@ -7,25 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "catalog.h"
+
 #include "answer/simulation.h"
 #include "base/error.h"
-#include "descriptor/catalog.h"
-
-static struct mfu_catalog *catalog;
-
-static inline int open_catalog(void **state)
-{
-    (void)state;
-    catalog = mfu_catalog_open(NULL, NULL);
-    return catalog ? 0 : -1;
-}
-
-static inline int close_catalog(void **state)
-{
-    (void)state;
-    mfu_catalog_free(catalog);
-    return 0;
-}
 
 /* "batch 8 accum 64 runtime compile" */
 static inline void set_all(struct mfu_scenario *s, const char *pairs)

@@ -1,28 +1,11 @@
 /*
  * test_cost.c - kernels in seconds, against kernels that somebody measured.
  */
-#include "near.h"
+#include "catalog.h"
 
 #include "base/error.h"
 #include "cost/cost.h"
-#include "descriptor/catalog.h"
 #include "scenario/scenario.h"
-
-static struct mfu_catalog *catalog;
-
-static int open_catalog(void **state)
-{
-    (void)state;
-    catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, NULL);
-    return catalog ? 0 : -1;
-}
-
-static int close_catalog(void **state)
-{
-    (void)state;
-    mfu_catalog_free(catalog);
-    return 0;
-}
 
 static struct mfu_machine machine_of(const char *gpu)
 {

@@ -2,52 +2,21 @@
  * test_graph.c - facts from outside about parameters and memory: what the
  * authors of a model publish, what llm.c prints when it allocates.
  */
-#include "near.h"
+#include "plans.h"
 
 #include <string.h>
 
-#include "answer/plan.h"
-#include "base/error.h"
-#include "descriptor/catalog.h"
 #include "graph/lifetime.h"
 #include "graph/step.h"
 
 #define MIB 0x1p20
 
-static struct mfu_catalog *catalog;
-static struct mfu_plan plan;
+static struct mfu_plan plan_made;
 
-static int open_catalog(void **state)
+static int close_all(void **state)
 {
-    (void)state;
-    catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, NULL);
-    return catalog ? 0 : -1;
-}
-
-static int close_catalog(void **state)
-{
-    (void)state;
-    mfu_plan_release(&plan);
-    mfu_catalog_free(catalog);
-    return 0;
-}
-
-/* `settings`: keys and values in turn, ended by NULL. */
-static void make(const char *gpu, const char *model, const char *const *settings)
-{
-    struct mfu_error err = {0};
-    const struct mfu_gpu *g = mfu_catalog_gpu(catalog, gpu, &err);
-    const struct mfu_model *m = mfu_catalog_model(catalog, model, &err);
-    struct mfu_scenario s;
-
-    if (!g || !m)
-        fail_msg("%s", err.text);
-    s = mfu_scenario_start(m, g);
-    for (; settings && *settings; settings += 2)
-        if (mfu_scenario_set(&s, settings[0], settings[1], &err) < 0)
-            fail_msg("%s", err.text);
-    if (mfu_plan_make(&plan, &s, &err) < 0)
-        fail_msg("%s", err.text);
+    mfu_plan_release(&plan_made);
+    return close_catalog(state);
 }
 
 static void parameters_are_as_many_as_published(void **state)
@@ -63,9 +32,9 @@ static void parameters_are_as_many_as_published(void **state)
         if (isnan(m->published_params))
             continue;
         stated++;
-        make("h100-sxm", names[i], NULL);
-        if (plan.program.params != m->published_params)
-            fail_msg("%s: %.0f parameters, published are %.0f", names[i], plan.program.params, m->published_params);
+        plan(&plan_made, "h100-sxm", names[i], NULL);
+        if (plan_made.program.params != m->published_params)
+            fail_msg("%s: %.0f parameters, published are %.0f", names[i], plan_made.program.params, m->published_params);
     }
     assert_true(stated >= 18);
 }
@@ -74,14 +43,14 @@ static void parameters_are_as_many_as_published(void **state)
 static void a_token_visits_two_experts_of_eight(void **state)
 {
     (void)state;
-    make("h100-sxm", "mixtral-8x7b", NULL);
-    assert_near(plan.program.active_params, 12.88e9, 1e-3);
-    assert_near(plan.program.params, 46.70e9, 1e-3);
+    plan(&plan_made, "h100-sxm", "mixtral-8x7b", NULL);
+    assert_near(plan_made.program.active_params, 12.88e9, 1e-3);
+    assert_near(plan_made.program.params, 46.70e9, 1e-3);
 }
 
 static double llmc_activations(void)
 {
-    return plan.memory.peak.parts[MFU_PART_ACTIVATIONS] + plan.memory.peak.parts[MFU_PART_LOGITS_LOSS];
+    return plan_made.memory.peak.parts[MFU_PART_ACTIVATIONS] + plan_made.memory.peak.parts[MFU_PART_LOGITS_LOSS];
 }
 
 /* GPT-2 124M in llm.c prints: parameters 237 MiB, gradients 237, AdamW 474 twice,
@@ -89,14 +58,14 @@ static double llmc_activations(void)
 static void llmc_allocates_what_it_prints(void **state)
 {
     static const struct { const char *batch; double mib; } rows[] = {{"56", 18564.7}, {"4", 1326.0}};
-    const double *parts = plan.memory.peak.parts;
+    const double *parts = plan_made.memory.peak.parts;
 
     (void)state;
     for (size_t i = 0; i < LENGTH(rows); i++) {
-        make("a100-80gb-sxm", "gpt2", (const char *const[]){
+        plan(&plan_made, "a100-80gb-sxm", "gpt2", (const char *const[]){
                  "bias", "1", "runtime", "llmc", "attention", "cudnn", "checkpoint", "selective", "batch", rows[i].batch, NULL});
         assert_near(llmc_activations() / MIB, rows[i].mib, 5e-5);
-        assert_near(plan.program.params, 124475904, 0);
+        assert_near(plan_made.program.params, 124475904, 0);
         assert_near(parts[MFU_PART_WEIGHTS] / MIB, 237.4, 1e-3);
         assert_near(parts[MFU_PART_GRADIENTS] / MIB, 237.4, 1e-3);
         assert_near(parts[MFU_PART_OPTIMIZER] / MIB, 3 * 474.8, 1e-3);
@@ -121,9 +90,9 @@ static void llmc_keeps_less_as_it_recomputes_more(void **state)
     (void)state;
     for (size_t i = 0; i < LENGTH(models); i++)
         for (int rec = 0; rec < 3; rec++) {
-            const struct mfu_config *c = &plan.config;
+            const struct mfu_config *c = &plan_made.config;
 
-            make("h200-sxm", models[i], (const char *const[]){
+            plan(&plan_made, "h200-sxm", models[i], (const char *const[]){
                      "bias", "1", "runtime", "llmc", "attention", "cudnn", "checkpoint", levels[rec], "batch", "7", NULL});
             assert_near(llmc_activations(), llmc_formula(c->tokens, mfu_config_dim(c, "n_layer"),
                                                          mfu_config_dim(c, "n_embd"), mfu_config_dim(c, "n_head"),
@@ -142,15 +111,15 @@ static void states_take_sixteen_bytes_per_parameter(void **state)
 
     (void)state;
     for (size_t i = 0; i < LENGTH(rows); i++) {
-        const double *parts = plan.memory.peak.parts;
+        const double *parts = plan_made.memory.peak.parts;
         double states;
 
-        make("a100-80gb-sxm", "gpt2-large", (const char *const[]){
+        plan(&plan_made, "a100-80gb-sxm", "gpt2-large", (const char *const[]){
                  "precision", rows[i].precision, "optimizer", rows[i].optimizer, "accum", "2", NULL});
-        states = plan.program.constant_bytes[MFU_PART_WEIGHTS] + plan.program.constant_bytes[MFU_PART_GRADIENTS]
-            + plan.program.constant_bytes[MFU_PART_OPTIMIZER];
-        assert_near(states, rows[i].bytes * plan.program.params, 5e-3);
-        assert_true(parts[MFU_PART_WEIGHTS] >= plan.program.constant_bytes[MFU_PART_WEIGHTS]);
+        states = plan_made.program.constant_bytes[MFU_PART_WEIGHTS] + plan_made.program.constant_bytes[MFU_PART_GRADIENTS]
+            + plan_made.program.constant_bytes[MFU_PART_OPTIMIZER];
+        assert_near(states, rows[i].bytes * plan_made.program.params, 5e-3);
+        assert_true(parts[MFU_PART_WEIGHTS] >= plan_made.program.constant_bytes[MFU_PART_WEIGHTS]);
     }
 }
 
@@ -162,9 +131,9 @@ static void tensors_alive_at_the_peak_make_up_its_parts(void **state)
     size_t n;
 
     (void)state;
-    make("rtx4070", "gpt2", (const char *const[]){"batch", "8", "accum", "40", NULL});
-    memcpy(parts, plan.program.constant_bytes, sizeof parts);
-    n = mfu_lifetime_alive(&plan.program, &plan.memory.peak, alive, LENGTH(alive));
+    plan(&plan_made, "rtx4070", "gpt2", (const char *const[]){"batch", "8", "accum", "40", NULL});
+    memcpy(parts, plan_made.program.constant_bytes, sizeof parts);
+    n = mfu_lifetime_alive(&plan_made.program, &plan_made.memory.peak, alive, LENGTH(alive));
     for (size_t i = 0; i < n; i++) {
         parts[alive[i].part] += alive[i].bytes * alive[i].copies;
         if (i > 0)
@@ -172,7 +141,7 @@ static void tensors_alive_at_the_peak_make_up_its_parts(void **state)
     }
     for (int i = 0; i < MFU_PART_COUNT; i++)
         if (i != MFU_PART_WORKSPACE)    /* temporaries of the launch are no tensors */
-            assert_near(parts[i], plan.memory.peak.parts[i], 1e-9);
+            assert_near(parts[i], plan_made.memory.peak.parts[i], 1e-9);
 }
 
 int main(void)
@@ -186,5 +155,5 @@ int main(void)
         cmocka_unit_test(tensors_alive_at_the_peak_make_up_its_parts),
     };
 
-    return cmocka_run_group_tests(tests, open_catalog, close_catalog);
+    return cmocka_run_group_tests(tests, open_catalog, close_all);
 }

@@ -1,46 +1,10 @@
 /* test_kernels.c - the launches of a plan as a table. */
-#include "near.h"
+#include "plans.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "answer/kernels.h"
-#include "base/error.h"
-#include "descriptor/catalog.h"
-
-static struct mfu_catalog *catalog;
-
-static int open_catalog(void **state)
-{
-    (void)state;
-    catalog = mfu_catalog_open(NULL, NULL);
-    return catalog ? 0 : -1;
-}
-
-static int close_catalog(void **state)
-{
-    (void)state;
-    mfu_catalog_free(catalog);
-    return 0;
-}
-
-/* `settings`: keys and values in turn, ended by NULL. */
-static void plan(struct mfu_plan *p, const char *gpu, const char *model, const char *const *settings)
-{
-    struct mfu_error err = {0};
-    const struct mfu_gpu *g = mfu_catalog_gpu(catalog, gpu, &err);
-    const struct mfu_model *m = mfu_catalog_model(catalog, model, &err);
-    struct mfu_scenario s;
-
-    if (!g || !m)
-        fail_msg("%s", err.text);
-    s = mfu_scenario_start(m, g);
-    for (; *settings; settings += 2)
-        if (mfu_scenario_set(&s, settings[0], settings[1], &err) < 0)
-            fail_msg("%s", err.text);
-    if (mfu_plan_make(p, &s, &err) < 0)
-        fail_msg("%s", err.text);
-}
 
 static const struct mfu_kernel_row *find(const struct mfu_kernel_row *rows, int n, const char *name)
 {

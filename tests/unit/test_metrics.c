@@ -1,29 +1,11 @@
 /* test_metrics.c - readings of a step and of single kernels. */
-#include "near.h"
+#include "plans.h"
 
 #include <string.h>
 
 #include "answer/kernels.h"
 #include "answer/metrics.h"
 #include "answer/single_kernel.h"
-#include "base/error.h"
-#include "descriptor/catalog.h"
-
-static struct mfu_catalog *catalog;
-
-static int open_catalog(void **state)
-{
-    (void)state;
-    catalog = mfu_catalog_open(NULL, NULL);
-    return catalog ? 0 : -1;
-}
-
-static int close_catalog(void **state)
-{
-    (void)state;
-    mfu_catalog_free(catalog);
-    return 0;
-}
 
 static struct mfu_single_kernel study(const char *gpu, const struct mfu_study_request *r)
 {
@@ -202,18 +184,6 @@ static void blocks_that_do_not_fit_are_refused(void **state)
 }
 
 /* ---- a step -------------------------------------------------------------- */
-
-static void plan(struct mfu_plan *p, const char *gpu, const char *model, const char *const *settings)
-{
-    struct mfu_error err = {0};
-    struct mfu_scenario s = mfu_scenario_start(mfu_catalog_model(catalog, model, NULL), mfu_catalog_gpu(catalog, gpu, NULL));
-
-    for (; *settings; settings += 2)
-        if (mfu_scenario_set(&s, settings[0], settings[1], &err) < 0)
-            fail_msg("%s", err.text);
-    if (mfu_plan_make(p, &s, &err) < 0)
-        fail_msg("%s", err.text);
-}
 
 static const struct { const char *gpu, *model, *settings[9]; } runs[] = {
     {"rtx4070", "gpt2", {"batch", "8", "accum", "4", "runtime", "compile"}},

@@ -3,7 +3,7 @@
  * The logs in tests/data/logs were written from the figures of two runs on a
  * 12 GB card: n_embd 768, 9 330 to 9 350 ms, 15.4 %; n_embd 384, 3 900 to
  * 3 920 ms, 12.9 %. */
-#include "near.h"
+#include "catalog.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,26 +12,9 @@
 
 #include "answer/observe.h"
 #include "base/error.h"
-#include "descriptor/catalog.h"
 #include "scratch.h"
 
 #define LOGS MFUPLAN_SOURCE_DIR "/tests/data/logs/"
-
-static struct mfu_catalog *catalog;
-
-static int open_catalog(void **state)
-{
-    (void)state;
-    catalog = mfu_catalog_open(NULL, NULL);
-    return catalog ? 0 : -1;
-}
-
-static int close_catalog(void **state)
-{
-    (void)state;
-    mfu_catalog_free(catalog);
-    return 0;
-}
 
 static struct mfu_scenario on(const char *gpu)
 {

@@ -1,26 +1,9 @@
 /* test_occupancy.c - blocks on SMs: CUDA's occupancy calculation, waves, grids. */
-#include "near.h"
+#include "catalog.h"
 
 #include <string.h>
 
 #include "cost/occupancy.h"
-#include "descriptor/catalog.h"
-
-static struct mfu_catalog *catalog;
-
-static int open_catalog(void **state)
-{
-    (void)state;
-    catalog = mfu_catalog_open(NULL, NULL);
-    return catalog ? 0 : -1;
-}
-
-static int close_catalog(void **state)
-{
-    (void)state;
-    mfu_catalog_free(catalog);
-    return 0;
-}
 
 /* Published with the calculation (NVIDIA's occupancy calculator). */
 static const struct {

@@ -1,27 +1,10 @@
 /* test_scenario.c - what a scenario takes, what follows, what is refused. */
-#include "near.h"
+#include "catalog.h"
 
 #include <string.h>
 
 #include "base/error.h"
-#include "descriptor/catalog.h"
 #include "scenario/scenario.h"
-
-static struct mfu_catalog *catalog;
-
-static int open_catalog(void **state)
-{
-    (void)state;
-    catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, NULL);
-    return catalog ? 0 : -1;
-}
-
-static int close_catalog(void **state)
-{
-    (void)state;
-    mfu_catalog_free(catalog);
-    return 0;
-}
 
 static struct mfu_scenario start(const char *model, const char *gpu)
 {

@@ -2,7 +2,7 @@
  * The full path beside the analytic one, launch-bound runs, and the meters
  * through the step.
  */
-#include "near.h"
+#include "catalog.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -12,25 +12,6 @@
 #include "answer/metrics_over.h"
 #include "answer/simulation.h"
 #include "base/error.h"
-#include "descriptor/catalog.h"
-
-static struct mfu_catalog *catalog;
-
-static int open_catalog(void **state)
-{
-    struct mfu_error err = {0};
-
-    (void)state;
-    catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, &err);
-    return catalog ? 0 : -1;
-}
-
-static int close_catalog(void **state)
-{
-    (void)state;
-    mfu_catalog_free(catalog);
-    return 0;
-}
 
 /* A scenario from pairs of key and value, NULL at the end, planned. */
 static void plan(struct mfu_plan *p, const char *gpu, const char *model, ...)

@@ -1,29 +1,13 @@
 /*
  * Sweeps: axes, and rows that do not depend on threads or order.
  */
-#include "near.h"
+#include "catalog.h"
 
 #include <string.h>
 
 #include "answer/sweep.h"
 #include "base/error.h"
-#include "descriptor/catalog.h"
 
-
-static struct mfu_catalog *catalog;
-
-static int open_catalog(void **state)
-{
-    (void)state;
-    return (catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, NULL)) ? 0 : -1;
-}
-
-static int close_catalog(void **state)
-{
-    (void)state;
-    mfu_catalog_free(catalog);
-    return 0;
-}
 
 static struct mfu_scenario start(void)
 {
