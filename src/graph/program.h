@@ -24,6 +24,7 @@ enum mfu_part {
     MFU_PART_COMMUNICATION, MFU_PART_OTHER, MFU_PART_COUNT
 };
 extern const char *const mfu_part_names[MFU_PART_COUNT];
+extern const char *const mfu_part_meanings[MFU_PART_COUNT];     /* in a few words */
 
 /* Element types; mfu_type_bytes gives their size. */
 enum mfu_type { MFU_F32, MFU_F16, MFU_F8, MFU_I64, MFU_U8, MFU_TYPE_COUNT };

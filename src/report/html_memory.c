@@ -26,18 +26,6 @@ struct piece {
 
 enum { MOST_PIECES = MFU_PART_COUNT + 3 };
 
-static const char *const meanings[MFU_PART_COUNT] = {
-    [MFU_PART_WEIGHTS] = "parameters",
-    [MFU_PART_GRADIENTS] = "their gradients",
-    [MFU_PART_OPTIMIZER] = "momenta, master weights",
-    [MFU_PART_WEIGHT_CASTS] = "16-bit copies of weights",
-    [MFU_PART_ACTIVATIONS] = "kept for backward, in use",
-    [MFU_PART_LOGITS_LOSS] = "logits, log-probabilities",
-    [MFU_PART_WORKSPACE] = "scratch of kernels, cuBLAS",
-    [MFU_PART_COMMUNICATION] = "buckets, gathered shards",
-    [MFU_PART_OTHER] = "everything else",
-};
-
 static int cut_up(const struct mfu_plan *p, struct piece *pieces)
 {
     const struct mfu_memory_answer *m = &p->memory;
@@ -52,7 +40,7 @@ static int cut_up(const struct mfu_plan *p, struct piece *pieces)
 
         if (m->peak.parts[k] < 0.5)
             continue;
-        pieces[n] = (struct piece){mfu_part_title(k), mfu_html_part_class[k], meanings[k], "", m->peak.parts[k]};
+        pieces[n] = (struct piece){mfu_part_title(k), mfu_html_part_class[k], mfu_part_meanings[k], "", m->peak.parts[k]};
         snprintf(pieces[n++].key, sizeof pieces[0].key, "memory.parts.%d.bytes", (int)k);
     }
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)

@@ -11,18 +11,6 @@
 #define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
 #define P(share) mfu_text_percent((char[16]){0}, share)
 
-static const char *const meanings[MFU_PART_COUNT] = {
-    [MFU_PART_WEIGHTS] = "parameters",
-    [MFU_PART_GRADIENTS] = "their gradients",
-    [MFU_PART_OPTIMIZER] = "momenta, master weights",
-    [MFU_PART_WEIGHT_CASTS] = "16-bit copies of weights",
-    [MFU_PART_ACTIVATIONS] = "kept for backward, in use",
-    [MFU_PART_LOGITS_LOSS] = "logits, log-probabilities",
-    [MFU_PART_WORKSPACE] = "scratch of kernels, cuBLAS",
-    [MFU_PART_COMMUNICATION] = "buckets, gathered shards",
-    [MFU_PART_OTHER] = "everything else",
-};
-
 static void parts(FILE *out, const struct mfu_term *t, const struct mfu_memory_answer *m)
 {
     static const struct mfu_column columns[] = {
@@ -37,7 +25,7 @@ static void parts(FILE *out, const struct mfu_term *t, const struct mfu_memory_a
         mfu_table_cell(&table, "%s", Q(m->peak.parts[i], MFU_BYTES));
         mfu_table_cell(&table, "%s", P(m->peak.parts[i] / m->peak.bytes));
         mfu_table_bar(&table, m->peak.parts[i] / m->peak.bytes);
-        mfu_table_cell(&table, "%s", meanings[i]);
+        mfu_table_cell(&table, "%s", mfu_part_meanings[i]);
     }
     mfu_table_print(out, t, &table, 0);
     mfu_table_free(&table);
