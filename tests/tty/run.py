@@ -87,6 +87,12 @@ def run(program, data, path):
 if __name__ == "__main__":
     program, data = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
     files = sys.argv[3:] or sorted(glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)), "*.tty")))
+    try:
+        for fd in pty.openpty():
+            os.close(fd)
+    except OSError as e:
+        print(f"skipped: no pseudo-terminal can be opened here ({e.strerror})")
+        sys.exit(77)
     problems = [problem for path in files if (problem := run(program, data, path))]
     print(*problems, sep="\n", end="\n" if problems else "")
     sys.exit(1 if problems else 0)
