@@ -127,6 +127,16 @@ static int run_in_memory(const struct mfu_plan *plan, bool record, struct mfu_si
     return mfu_replay_run(&in, &s->replay, err);
 }
 
+/* PyTorch counts blocks as allocated, which are larger than their tensors by
+ * what is rounded up or not worth splitting off. */
+static void take_blocks(struct mfu_peak_memory *peak, double allocated_bytes)
+{
+    if (allocated_bytes <= peak->bytes)
+        return;
+    peak->parts[MFU_PART_WORKSPACE] += allocated_bytes - peak->bytes;
+    peak->bytes = allocated_bytes;
+}
+
 /* What the simulation knows better than the analytic path. */
 static void put_into_plan(struct mfu_plan *plan, const struct mfu_simulation *s, bool replayed)
 {
@@ -157,6 +167,7 @@ static void put_into_plan(struct mfu_plan *plan, const struct mfu_simulation *s,
         snprintf(m->message, sizeof m->message, "%s", s->replay.message);
         return;
     }
+    take_blocks(&m->peak, (double)s->replay.steady.peak_allocated_bytes);
     m->reserved_bytes = (double)s->replay.steady.peak_reserved_bytes;
     m->smi_bytes = m->reserved_bytes + m->context_bytes;
     m->fill = (m->smi_bytes + plan->config.setting[MFU_S_VRAM_RESERVED]) / m->capacity_bytes;

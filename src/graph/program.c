@@ -16,7 +16,7 @@ const char *const mfu_part_meanings[MFU_PART_COUNT] = {
     [MFU_PART_WEIGHT_CASTS] = "16-bit copies of weights",
     [MFU_PART_ACTIVATIONS] = "kept for backward, in use",
     [MFU_PART_LOGITS_LOSS] = "logits, log-probabilities",
-    [MFU_PART_WORKSPACE] = "scratch of kernels, cuBLAS",
+    [MFU_PART_WORKSPACE] = "scratch of kernels, ends of blocks",
     [MFU_PART_COMMUNICATION] = "buckets, gathered shards",
     [MFU_PART_OTHER] = "everything else",
 };

@@ -365,6 +365,17 @@ static void clear(struct mfu_replay *r)
     r->blocks = old.blocks, r->cap_blocks = old.cap_blocks;
 }
 
+/* Each step is recorded anew, until one is found to be steady. */
+static void look_on(struct player *p)
+{
+    p->recording = true;
+    p->out->n_samples = p->out->n_lives = p->out->peak_sample = 0;
+    for (int t = 0; t < p->in->first->n_tensors; t++)
+        p->first.life[t] = -1;
+    for (int t = 0; p->in->later && t < p->in->later->n_tensors; t++)
+        p->later.life[t] = -1;
+}
+
 int mfu_replay_run(const struct mfu_replay_input *in, struct mfu_replay *out, struct mfu_error *err)
 {
     struct player p = {.in = in, .out = out, .inputs = {-1, -1}, .next_inputs = {-1, -1}};
@@ -382,19 +393,18 @@ int mfu_replay_run(const struct mfu_replay_input *in, struct mfu_replay *out, st
     for (uint64_t before = 0; p.step < MOST_STEPS && !p.failed && !p.broken; p.step++) {
         if (p.step > 0)
             mfu_allocator_reset_peaks(p.a);
+        if (p.step > 0 && in->record)
+            look_on(&p);
         run_step(&p);
         if (p.step == 0)
             out->first_step_reserved_bytes = s->peak_reserved_bytes;
-        if (p.step > 0 && s->reserved_bytes == before && !p.recording) {
-            if (!in->record)
-                break;
-            p.recording = true;         /* once more, looking on */
-        } else if (p.recording) {
-            break;
-        }
+        if (p.step > 0 && s->reserved_bytes == before)
+            break;                      /* settled: the steps that follow are like this one */
         before = s->reserved_bytes;
     }
-    if (p.recording)
+    if (p.failed)
+        out->n_samples = out->n_lives = 0;
+    else if (p.recording)
         mfu_allocator_each(p.a, note_block, &p);
     out->steps = p.step + 1;
     out->steady = *s;
