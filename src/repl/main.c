@@ -186,6 +186,20 @@ static int converse(struct mfu_session *s, const struct options *o)
     return WELL;
 }
 
+/* The terminal's characters; not LC_NUMERIC, numbers have a point.  A language
+ * that is not installed (LANG=fr_FR.UTF-8 on a bare server) still says UTF-8. */
+static void choose_characters(void)
+{
+    const char *name = getenv("LC_ALL");
+
+    if (!name || !*name)
+        name = getenv("LC_CTYPE");
+    if (!name || !*name)
+        name = getenv("LANG");
+    if (!setlocale(LC_CTYPE, "") && name && (strcasestr(name, "UTF-8") || strcasestr(name, "utf8")))
+        setlocale(LC_CTYPE, "C.UTF-8");
+}
+
 int main(int argc, char **argv)
 {
     struct options o = {0};
@@ -193,7 +207,7 @@ int main(int argc, char **argv)
     struct mfu_error err = {0};
     int status;
 
-    setlocale(LC_CTYPE, "");            /* not LC_NUMERIC: numbers have a point */
+    choose_characters();
     signal(SIGPIPE, SIG_IGN);
     o.jobs = calloc((size_t)argc + 1, sizeof *o.jobs);
     if (!s || !o.jobs) {
