@@ -9,6 +9,7 @@
 
 #include "answer/plan.h"
 #include "answer/simulation.h"
+#include "answer/single_kernel.h"
 #include "base/error.h"
 #include "descriptor/catalog.h"
 #include "report/term.h"
@@ -42,6 +43,9 @@ struct mfu_session {
     struct mfu_scenario start;  /* what `reset` goes back to */
     struct mfu_plan plan;       /* reused by every answer */
     struct mfu_simulation simulation;   /* of the plan: the full path */
+    struct mfu_single_kernel studied;   /* by the last `kernel`, */
+    bool has_studied;                   /* if there was one */
+    char offered[128];          /* to Tab, just now */
     struct mfu_term term;       /* of stdout */
     FILE *out, *errors;         /* stdout, stderr */
     bool json, quiet, interactive, quit;
