@@ -25,6 +25,14 @@ static struct mfu_metrics meters(const struct mfu_plan *p)
     return m;
 }
 
+/* Peaks are rated; cards may run faster. */
+static double observed_peak(const struct mfu_plan *p)
+{
+    const struct mfu_gpu *g = p->config.gpu;
+
+    return p->mfu.peak_flops * g->max_observed_hz / (g->tensor_hz > 0 ? g->tensor_hz : g->boost_hz);
+}
+
 /* Seconds of all kernels of one kind. */
 static double kind_s(const struct mfu_plan *p, enum mfu_kind kind)
 {
@@ -62,6 +70,7 @@ static double kind_s(const struct mfu_plan *p, enum mfu_kind kind)
     X(mfu,                  MFU_RATIO,      p->mfu.mfu,             "model FLOPs over the dense peak of this GPU") \
     X(hfu,                  MFU_RATIO,      p->mfu.hfu,             "the same with recomputed FLOPs") \
     X(peak_flops,           MFU_FLOP_PER_S, p->mfu.peak_flops,      "dense peak that MFU divides by") \
+    X(observed_peak_flops,  MFU_FLOP_PER_S, observed_peak(p),       "the same at the highest clock seen of such cards") \
     X(achieved_flops,       MFU_FLOP_PER_S, p->mfu.achieved_flops,  "model FLOPs per second") \
     X(model_flops_per_step, MFU_FLOP,       p->mfu.model_flops,     "model FLOPs of one step") \
     X(hardware_flops_per_step, MFU_FLOP,    p->mfu.hardware_flops,  "FLOPs that one step really computes") \

@@ -134,6 +134,32 @@ static int look_up_kept(struct scope *scope, const char *name, struct mfu_named 
     return 1;
 }
 
+/* observe.implied_params, train.cost: of the last of these answers. */
+static int look_up_noted(struct scope *scope, const char *name, struct mfu_named *n, struct mfu_error *err)
+{
+    static const char *const commands[] = {"observe.", "train.", "solve."};
+    const struct mfu_session *s = scope->session;
+    const char *names[MFU_NOTED], *best;
+    bool is_one = false;
+
+    for (int i = 0; i < s->n_noted; i++) {
+        names[i] = s->noted[i].name;
+        if (!mfu_same_name(s->noted[i].name, name))
+            continue;
+        n->value = s->noted[i].value;
+        n->dim = s->noted[i].dim;
+        return 1;
+    }
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+        is_one |= strncmp(name, commands[i], strlen(commands[i])) == 0;
+    if (!is_one)
+        return 0;
+    mfu_fail(err, MFU_EINPUT, "no `%.*s` has answered '%.60s' yet", (int)strcspn(name, "."), name, name);
+    if (mfu_suggest(name, names, (size_t)s->n_noted, &best, 1))
+        mfu_error_suggest(err, best);
+    return -1;
+}
+
 /* The nearest of what this command adds to the keys. */
 static int unknown(struct scope *scope, const char *name, struct mfu_error *err)
 {
@@ -175,7 +201,7 @@ static int resolve(void *context, const char *name, struct mfu_error *err)
         look_up_key(scope, key, n);
         return e->n_names++;
     }
-    if ((found = look_up_kept(scope, name, n, err)) != 0)
+    if ((found = look_up_noted(scope, name, n, err)) != 0 || (found = look_up_kept(scope, name, n, err)) != 0)
         return found < 0 ? -1 : e->n_names++;
     if (!(n->choice = find_choice(name, &n->value)))
         return unknown(scope, name, err);

@@ -21,6 +21,8 @@ static void list_results(FILE *out)
     fprintf(out, "\nOf one kernel, one part of the step, one lever (Tab completes them):\n\n");
     for (size_t i = 0; (name = mfu_figure_family(i, &meaning)); i++)
         fprintf(out, "%-24s %s\n", name, meaning);
+    fprintf(out, "%-24s %s\n%-24s %s\n", "observe.FIGURE", "what it measured; observe.FIGURE.predicted, .low, .high; observe.CODE: 1 if found",
+            "train.FIGURE", "seconds, cost, energy_j, useful_tokens ... of the last `train`; solve.KEY");
     fprintf(out, "\n    print before.mfu                of what was kept as `before`\n"
             "    print kernels.backward.norm.share + kernels.loss.share\n"
             "    check kernels.attn.core.bound == memory and finds.launch_bound == 0\n"
