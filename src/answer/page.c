@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer/conventions.h"
-#include "answer/kernels.h"
+#include "answer/figures.h"
 #include "answer/results.h"
 #include "base/arena.h"
 #include "base/error.h"
@@ -20,7 +19,7 @@ void mfu_subject_change(struct mfu_subject *s, const struct mfu_scenario *scenar
 {
     s->scenario = scenario;
     s->plan = plan;
-    s->resolved = s->metered = false;
+    s->resolved = false;
 }
 
 static const struct mfu_config *config(struct mfu_subject *s)
@@ -29,14 +28,6 @@ static const struct mfu_config *config(struct mfu_subject *s)
         mfu_scenario_resolve(s->scenario, &s->config, NULL);
     s->resolved = true;
     return &s->config;
-}
-
-static const struct mfu_metrics *metrics(struct mfu_subject *s)
-{
-    if (!s->metered)
-        mfu_metrics_of_plan(s->plan, &s->metrics);
-    s->metered = true;
-    return &s->metrics;
 }
 
 /* ---- names --------------------------------------------------------------- */
@@ -89,102 +80,19 @@ static bool find_result(const struct mfu_subject *s, const char *word, struct na
     return true;
 }
 
-static bool find_meter(struct mfu_subject *s, const char *word, struct name *n)
+/* mfu.nanogpt, flop_per_token.palm, kernels.gemm.share ...: what needs no more
+ * than the plan.  1, 0 or -1 as mfu_figure_find says. */
+static int find_figure(const struct mfu_subject *s, const char *word, struct name *n, struct mfu_error *err)
 {
-    n->dim = MFU_RATIO;
-    for (size_t i = 0; i < mfu_meter_count; i++)
-        if (strcmp(mfu_meters[i].key, word) == 0) {
-            n->value = s->plan ? mfu_meter_value(&mfu_meters[i], metrics(s)) : NAN;
-            return true;
-        }
-    if (strcmp(word, "tensor_kernels") == 0) {
-        n->value = s->plan ? metrics(s)->tensor_kernels : NAN;
-        return true;
-    }
-    if (strcmp(word, "predicted_w") == 0) {
-        n->dim = MFU_WATTS;
-        n->value = s->plan ? metrics(s)->power_w : NAN;
-        return true;
-    }
-    return false;
-}
+    struct mfu_figures figures = {.plan = s->plan};
+    struct mfu_figure_value f = {.value = NAN, .dim = MFU_COUNT};
+    int status = strchr(word, '.') == NULL || mfu_scenario_key(s->scenario, word, NULL).kind != MFU_KEY_NONE ? 0
+        : s->plan ? mfu_figure_find(&figures, word, &f, err) : 1;
 
-/* Whether `word` is `name` and `suffix`. */
-static bool is_called(const char *word, const char *name, const char *suffix)
-{
-    size_t n = strlen(name);
-
-    return strncmp(word, name, n) == 0 && strcmp(word + n, suffix) == 0;
-}
-
-static double kind_seconds(const struct mfu_plan *p, int kind)
-{
-    struct mfu_kernel_row *rows;
-    double sum = 0;
-    int n = mfu_kernel_kinds(p, &rows, NULL);
-
-    for (int i = 0; i < n; i++)
-        sum += (int)rows[i].kind == kind ? rows[i].time_s : 0;
-    if (n >= 0)
-        free(rows);
-    return n < 0 ? NAN : sum;
-}
-
-/* weights_bytes ..., gemm_s ..., and single figures of the answer. */
-static bool find_piece(const struct mfu_subject *s, const char *word, struct name *n)
-{
-    const struct mfu_plan *p = s->plan;
-    const struct { const char *name; enum mfu_dim dim; double value; } pieces[] = {
-        {"cached_bytes", MFU_BYTES, p ? p->memory.reserved_bytes - p->memory.peak.bytes : NAN},
-        {"busy_s", MFU_SECONDS, p ? p->step.busy_s : NAN},
-        {"host_s", MFU_SECONDS, p ? p->step.host_s : NAN},
-        {"matmul_s", MFU_SECONDS, p ? p->matmul_seconds : NAN},
-    };
-
-    for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++)
-        if (strcmp(pieces[i].name, word) == 0) {
-            n->dim = pieces[i].dim;
-            n->value = pieces[i].value;
-            return true;
-        }
-    for (int i = 0; i < MFU_PART_COUNT; i++)
-        if (is_called(word, mfu_part_names[i], "_bytes")) {
-            n->dim = MFU_BYTES;
-            n->value = p ? p->memory.peak.parts[i] : NAN;
-            return true;
-        }
-    for (int i = 0; i < MFU_KIND_COUNT; i++)
-        if (is_called(word, mfu_kind_names[i], "_s")) {
-            n->dim = MFU_SECONDS;
-            n->value = p ? kind_seconds(p, i) : NAN;
-            return true;
-        }
-    return false;
-}
-
-/* mfu.nanogpt, flop_per_token.palm, peak.torchtitan */
-static bool find_convention(const struct mfu_subject *s, const char *word, struct name *n)
-{
-    struct mfu_convention rows[MFU_CONVENTIONS_MAX];
-    const char *dot = strchr(word, '.');
-    bool mfu = dot && dot - word == 3 && strncmp(word, "mfu", 3) == 0;
-    bool flop = dot && dot - word == 14 && strncmp(word, "flop_per_token", 14) == 0;
-    bool peak = dot && dot - word == 4 && strncmp(word, "peak", 4) == 0;
-    size_t count;
-
-    if (!mfu && !flop && !peak)
-        return false;
-    n->dim = mfu ? MFU_RATIO : flop ? MFU_FLOP : MFU_FLOP_PER_S;
-    n->value = NAN;
-    if (!s->plan)
-        return true;
-    count = mfu_conventions(s->plan, rows);
-    for (size_t i = 0; i < count; i++)
-        if (mfu_same_name(rows[i].name, dot + 1)) {
-            n->value = mfu ? rows[i].mfu : flop ? rows[i].flops_per_token : rows[i].peak_flops;
-            return true;
-        }
-    return false;
+    mfu_figures_forget(&figures);
+    n->value = f.value;
+    n->dim = f.dim;
+    return status;
 }
 
 static bool find_key(struct mfu_subject *s, const char *word, struct name *n, struct mfu_error *err)
@@ -225,12 +133,16 @@ static int resolve(void *context, const char *word, struct mfu_error *err)
     struct names *names = context;
     struct mfu_subject *s = names->subject;
     struct name *n = &names->list[names->n];
+    int found;
 
     if (names->n == MOST_NAMES)
         return mfu_fail(err, MFU_EINPUT, "more than %d names in one expression", MOST_NAMES);
     *n = (struct name){.dim = MFU_COUNT, .setting = -1};
-    if (find_note(s, word, n) || find_result(s, word, n) || find_meter(s, word, n) || find_piece(s, word, n)
-        || find_convention(s, word, n) || find_choice(word, &n->value) || find_key(s, word, n, err))
+    if (find_note(s, word, n) || find_result(s, word, n))
+        return names->n++;
+    if ((found = find_figure(s, word, n, err)) != 0)
+        return found < 0 ? -1 : names->n++;
+    if (find_choice(word, &n->value) || find_key(s, word, n, err))
         return names->n++;
     return -1;
 }

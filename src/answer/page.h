@@ -7,7 +7,7 @@
  * Between braces stands an expression over results, settings and dims, and over
  * what else a plan knows by name: what the meters read (sm_active ...), parts of
  * the memory (weights_bytes ...), the time of each kind of kernel (gemm_s ...),
- * conventions (mfu.nanogpt, flop_per_token.6n) and what the text itself has noted
+ * conventions and kernels (mfu.nanogpt, kernels.gemm.share: figures.h) and what the text itself has noted
  * before.  {gpu}, {model}, {bound} and {peak_at} are words.
  *
  * A name alone is written in its own unit; behind `|` stands the unit of an
@@ -19,7 +19,6 @@
 
 #include <stdio.h>
 
-#include "answer/metrics.h"
 #include "answer/plan.h"
 
 struct mfu_error;
@@ -41,8 +40,7 @@ struct mfu_subject {
     struct mfu_note notes[MFU_NOTES];
     int n_notes;
     struct mfu_config config;           /* of the scenario, once it was needed */
-    struct mfu_metrics metrics;         /* of the plan, the same */
-    bool resolved, metered;
+    bool resolved;
 };
 
 /* What an expression came to. */

@@ -3,13 +3,50 @@
  */
 #include "answer/results.h"
 
+#include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "answer/figures.h"
+#include "answer/metrics.h"
 
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/expression.h"
 #include "base/suggest.h"
+
+/* What the meters read over a step is worked out only if it is asked for. */
+static struct mfu_metrics meters(const struct mfu_plan *p)
+{
+    struct mfu_metrics m;
+
+    mfu_metrics_of_plan(p, &m);
+    return m;
+}
+
+/* Peaks are rated; cards may run faster. */
+static double observed_peak(const struct mfu_plan *p)
+{
+    const struct mfu_gpu *g = p->config.gpu;
+
+    return p->mfu.peak_flops * g->max_observed_hz / (g->tensor_hz > 0 ? g->tensor_hz : g->boost_hz);
+}
+
+/* Seconds of all kernels of one kind. */
+static double kind_s(const struct mfu_plan *p, enum mfu_kind kind)
+{
+    double sum = 0;
+
+    for (int k = 0; k < p->program.n_segments; k++) {
+        const struct mfu_segment *seg = &p->program.segments[k];
+
+        for (int i = seg->first; i < seg->first + seg->count; i++)
+            if (p->program.launches[i].kernel.kind == kind && p->program.launches[i].kernel.launches > 0)
+                sum += mfu_plan_times(p, seg) * p->pricing.prices[i].time_s;
+    }
+    return sum;
+}
 
 /* X(name, dimension, what it is of the plan p, meaning): adding a result is a
  * row. */
@@ -23,12 +60,17 @@
     X(optimizer_s,          MFU_SECONDS,    p->step.optimizer_s,    "kernels of the optimizer") \
     X(communication_exposed_s, MFU_SECONDS, p->step.communication_exposed_s, "communication that nothing hides") \
     X(idle_s,               MFU_SECONDS,    p->step.idle_s,         "time in which no kernel runs") \
+    X(busy_s,               MFU_SECONDS,    p->step.busy_s,         "sum of all kernels") \
+    X(host_s,               MFU_SECONDS,    p->step.host_s,         "dispatching on the CPU, hidden or not") \
+    X(communication_s,      MFU_SECONDS,    p->step.communication_s, "exchanges, hidden or not") \
+    X(matmul_s,             MFU_SECONDS,    p->matmul_seconds,      "matrix products and attention") \
     X(tokens_per_step,      MFU_TOKENS,     p->step.tokens,         "tokens of one optimizer step") \
     X(tokens_per_s,         MFU_COUNT,      p->step.tokens_per_s,   "tokens trained per second") \
     X(samples_per_s,        MFU_COUNT,      p->step.samples_per_s,  "sequences trained per second") \
     X(mfu,                  MFU_RATIO,      p->mfu.mfu,             "model FLOPs over the dense peak of this GPU") \
     X(hfu,                  MFU_RATIO,      p->mfu.hfu,             "the same with recomputed FLOPs") \
     X(peak_flops,           MFU_FLOP_PER_S, p->mfu.peak_flops,      "dense peak that MFU divides by") \
+    X(observed_peak_flops,  MFU_FLOP_PER_S, observed_peak(p),       "the same at the highest clock seen of such cards") \
     X(achieved_flops,       MFU_FLOP_PER_S, p->mfu.achieved_flops,  "model FLOPs per second") \
     X(model_flops_per_step, MFU_FLOP,       p->mfu.model_flops,     "model FLOPs of one step") \
     X(hardware_flops_per_step, MFU_FLOP,    p->mfu.hardware_flops,  "FLOPs that one step really computes") \
@@ -39,9 +81,41 @@
     X(context_bytes,        MFU_BYTES,      p->memory.context_bytes, "CUDA context, kernels and libraries") \
     X(smi_used_bytes,       MFU_BYTES,      p->memory.smi_bytes,    "what nvidia-smi shows for the process") \
     X(fill,                 MFU_RATIO,      p->memory.fill,         "share of the capacity in use") \
+    X(cached_bytes,         MFU_BYTES,      p->memory.reserved_bytes - p->memory.peak.bytes, "reserved beyond allocated: free blocks kept") \
+    X(missing_bytes,        MFU_BYTES,      p->memory.missing_bytes, "that do not fit; negative: left over") \
+    X(weights_bytes,        MFU_BYTES,      p->memory.peak.parts[MFU_PART_WEIGHTS], "of the peak: weights") \
+    X(gradients_bytes,      MFU_BYTES,      p->memory.peak.parts[MFU_PART_GRADIENTS], "of the peak: gradients") \
+    X(optimizer_bytes,      MFU_BYTES,      p->memory.peak.parts[MFU_PART_OPTIMIZER], "of the peak: states of the optimizer") \
+    X(weight_casts_bytes,   MFU_BYTES,      p->memory.peak.parts[MFU_PART_WEIGHT_CASTS], "of the peak: weights in another type") \
+    X(activations_bytes,    MFU_BYTES,      p->memory.peak.parts[MFU_PART_ACTIVATIONS], "of the peak: activations") \
+    X(logits_loss_bytes,    MFU_BYTES,      p->memory.peak.parts[MFU_PART_LOGITS_LOSS], "of the peak: logits, loss and their gradients") \
+    X(workspace_bytes,      MFU_BYTES,      p->memory.peak.parts[MFU_PART_WORKSPACE], "of the peak: workspace of libraries") \
+    X(communication_bytes,  MFU_BYTES,      p->memory.peak.parts[MFU_PART_COMMUNICATION], "of the peak: buffers of exchanges") \
+    X(other_bytes,          MFU_BYTES,      p->memory.peak.parts[MFU_PART_OTHER], "of the peak: anything else") \
     X(params,               MFU_PARAMS,     p->program.params,      "parameters of the model") \
     X(non_embedding_params, MFU_PARAMS,     p->program.non_embedding_params, "parameters without embeddings") \
     X(active_params,        MFU_PARAMS,     p->program.active_params, "parameters that one token uses") \
+    X(gemm_s,               MFU_SECONDS,    kind_s(p, MFU_GEMM), "kernels of kind gemm") \
+    X(attention_s,          MFU_SECONDS,    kind_s(p, MFU_FUSED_ATTENTION), "kernels of kind attention") \
+    X(norm_s,               MFU_SECONDS,    kind_s(p, MFU_NORM), "kernels of kind norm") \
+    X(pointwise_s,          MFU_SECONDS,    kind_s(p, MFU_POINTWISE), "kernels of kind pointwise") \
+    X(reduction_s,          MFU_SECONDS,    kind_s(p, MFU_REDUCTION), "kernels of kind reduction") \
+    X(embedding_s,          MFU_SECONDS,    kind_s(p, MFU_EMBEDDING), "kernels of kind embedding") \
+    X(loss_s,               MFU_SECONDS,    kind_s(p, MFU_LOSS), "kernels of kind loss") \
+    X(cast_s,               MFU_SECONDS,    kind_s(p, MFU_CAST), "kernels of kind cast") \
+    X(copy_s,               MFU_SECONDS,    kind_s(p, MFU_COPY), "kernels of kind copy") \
+    X(collective_s,         MFU_SECONDS,    kind_s(p, MFU_COLLECTIVE), "kernels of kind collective") \
+    X(gpu_utilization,      MFU_RATIO,      meters(p).gpu_utilization, "nvidia-smi: time with a kernel running") \
+    X(sm_efficiency,        MFU_RATIO,      meters(p).sm_efficiency, "PyTorch profiler: blocks per SM, at most 1") \
+    X(sm_active,            MFU_RATIO,      meters(p).sm_active, "DCGM SM_ACTIVE") \
+    X(sm_occupancy,         MFU_RATIO,      meters(p).sm_occupancy, "DCGM SM_OCCUPANCY") \
+    X(achieved_occupancy,   MFU_RATIO,      meters(p).achieved_occupancy, "PyTorch profiler: occupancy over busy time") \
+    X(tensor_active,        MFU_RATIO,      meters(p).tensor_active, "DCGM PIPE_TENSOR_ACTIVE") \
+    X(dram_active,          MFU_RATIO,      meters(p).dram_active, "DCGM DRAM_ACTIVE") \
+    X(memory_utilization,   MFU_RATIO,      meters(p).memory_utilization, "nvidia-smi: time with memory traffic") \
+    X(tensor_kernels,       MFU_RATIO,      meters(p).tensor_kernels, "share of busy time in tensor-core kernels") \
+    X(memory_used_fill,     MFU_RATIO,      p->memory.fill,         "nvidia-smi: memory in use; fill") \
+    X(predicted_w,          MFU_WATTS,      meters(p).power_w,      "board power over the step") \
     X(kernels,              MFU_COUNT,      p->step.kernels,        "CUDA kernels of one step") \
     X(bandwidth,            MFU_BYTES_PER_S, p->config.gpu->bandwidth_bytes_s, "memory bandwidth of the GPU") \
     X(sms,                  MFU_COUNT,      p->config.gpu->sms,     "streaming multiprocessors of the GPU") \
@@ -59,6 +133,7 @@ const struct mfu_result mfu_results[] = {
     RESULTS(X)
 #undef X
 };
+static_assert(sizeof mfu_results / sizeof mfu_results[0] <= MFU_RESULTS_MAX, "more results than fit");
 const size_t mfu_result_count = sizeof mfu_results / sizeof mfu_results[0];
 
 const struct mfu_result *mfu_result_find(const char *name)
@@ -78,6 +153,7 @@ const struct mfu_result *mfu_result_find(const char *name)
 
 struct name {
     const struct mfu_result *result;    /* or NULL: */
+    const char *figure;                 /* such as kernels.gemm.share, or NULL: */
     struct mfu_key key;                 /* or MFU_KEY_NONE: */
     double choice;                      /* a choice's own number */
 };
@@ -103,6 +179,33 @@ static bool find_choice(const char *name, double *value)
     return false;
 }
 
+static double figure(const struct mfu_plan *p, const char *name, enum mfu_dim *dim, struct mfu_error *err)
+{
+    struct mfu_figures figures = {.plan = p};
+    struct mfu_figure_value f = {.value = NAN, .dim = MFU_COUNT};
+
+    if (mfu_figure_find(&figures, name, &f, err) > 0 && f.word)
+        mfu_fail(err, MFU_EINPUT, "a word, no number: for print and check only");
+    mfu_figures_forget(&figures);
+    if (dim)
+        *dim = f.dim;
+    return f.value;
+}
+
+/* Of one plan of the scenario: whether there is such a figure, and its unit. */
+static int try_figure(struct mfu_question *q, const char *name, struct mfu_error *err)
+{
+    struct mfu_error wrong = {0};
+    struct mfu_plan p = {0};
+
+    if (mfu_plan_make(&p, q->scenario, NULL) == 0)
+        figure(&p, name, &q->dim, &wrong);
+    mfu_plan_release(&p);
+    if (wrong.code)
+        *err = wrong;
+    return wrong.code ? -1 : 0;
+}
+
 static int resolve(void *context, const char *name, struct mfu_error *err)
 {
     struct mfu_question *q = context;
@@ -114,6 +217,12 @@ static int resolve(void *context, const char *name, struct mfu_error *err)
     q->dim = n->result ? n->result->dim : MFU_COUNT;
     if (n->result)
         return q->n++;
+    if (mfu_figure_known(name)) {
+        n->figure = mfu_arena_copy(&q->arena, name, strlen(name));
+        if (!n->figure)
+            return mfu_fail(err, MFU_ENOMEM, "out of memory");
+        return try_figure(q, name, err) < 0 ? -1 : q->n++;
+    }
     n->key = mfu_scenario_key(q->scenario, name, err);
     if (n->key.kind != MFU_KEY_NONE || find_choice(name, &n->choice))
         return q->n++;
@@ -156,6 +265,7 @@ double mfu_question_ask(const struct mfu_question *q, const struct mfu_plan *p)
         const struct name *n = &q->names[i];
 
         slots[i] = n->result ? n->result->get(p)
+            : n->figure ? figure(p, n->figure, NULL, NULL)
             : n->key.kind == MFU_KEY_SETTING ? p->config.setting[n->key.id]
             : n->key.kind == MFU_KEY_DIM ? p->config.dim[n->key.id]
             : n->key.kind == MFU_KEY_COEFFICIENT ? p->machine.c[n->key.id] : n->choice;

@@ -16,7 +16,7 @@ struct mfu_result {
     const char *meaning;
 };
 
-#define MFU_RESULTS_MAX 64      /* no more than these */
+#define MFU_RESULTS_MAX 96      /* no more than these */
 extern const struct mfu_result mfu_results[];
 extern const size_t mfu_result_count;
 

@@ -90,6 +90,9 @@ void mfu_why_add(struct mfu_why *, const char *name, double fraction, double amo
 void mfu_why_findings(const struct mfu_plan *, const struct mfu_simulation *, const struct mfu_split *,
                       const struct mfu_metrics *, struct mfu_why *);
 
+/* The symptoms by number; NULL behind the last. */
+const char *mfu_finding_code(size_t i);
+
 /* What adds most to a part, in words: "h.attn.proj: 8192 x 768 x 768, 2.1 waves". */
 void mfu_why_culprit(const struct mfu_plan *, enum mfu_split_part, const struct mfu_culprit *, char *text, size_t size);
 

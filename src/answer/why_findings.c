@@ -214,6 +214,11 @@ static const struct { const char *code, *claim; bool (*test)(const struct eviden
 };
 // clang-format on
 
+const char *mfu_finding_code(size_t i)
+{
+    return i < sizeof symptoms / sizeof symptoms[0] ? symptoms[i].code : NULL;
+}
+
 void mfu_why_findings(const struct mfu_plan *p, const struct mfu_simulation *sim, const struct mfu_split *s,
                       const struct mfu_metrics *m, struct mfu_why *w)
 {

@@ -88,7 +88,8 @@ void mfu_count_parameters(struct mfu_step *s)
             w = op->primitive->params(op);
             active = w.active;
             all = w.weight + w.bias;
-            if (strcmp(op->primitive->name, "linear") == 0 || strcmp(op->primitive->name, "route") == 0)
+            if (strcmp(op->primitive->name, "linear") == 0 || strcmp(op->primitive->name, "route") == 0
+                || strcmp(op->primitive->name, "patches") == 0)
                 p->linear_params += times * (active - w.bias);
             if (mfu_shares_weight(s, i))
                 all = active = w.bias;          /* the weight is another op's */

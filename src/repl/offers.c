@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "answer/figures.h"
 #include "repl/assign.h"
 #include "repl/command.h"
 #include "repl/quantities.h"
@@ -84,8 +85,7 @@ static const char *either(struct mfu_session *s, size_t i, mfu_offer_fn *first, 
 
 static const char *results(struct mfu_session *s, size_t i)
 {
-    (void)s;
-    return i < mfu_result_count ? mfu_results[i].name : NULL;
+    return i < mfu_result_count ? mfu_results[i].name : mfu_figure_offer(i - mfu_result_count, s->offered);
 }
 
 const char *mfu_offer_results(struct mfu_session *s, size_t i)

@@ -14,10 +14,11 @@ struct mfu_session;
 #define MFU_NAMES_MAX 64
 
 struct mfu_named {
-    char name[48];
+    char name[128];
     enum mfu_dim dim;
     struct mfu_key key;         /* MFU_KEY_NONE: a result or a choice */
     const char *choice;         /* a choice by its name, or NULL */
+    const char *word;           /* its value is no number: "memory" */
     double value;
 };
 

@@ -86,6 +86,38 @@ void mfu_session_change(struct mfu_session *s, const struct mfu_scenario *next)
     s->memory.now = *next;
 }
 
+static bool is_of(const struct mfu_noted *noted, const char *command)
+{
+    size_t n = strlen(command);
+
+    return strncmp(noted->name, command, n) == 0 && noted->name[n] == '.';
+}
+
+void mfu_session_forget(struct mfu_session *s, const char *command)
+{
+    int n = 0;
+
+    for (int i = 0; i < s->n_noted; i++)
+        if (!is_of(&s->noted[i], command))
+            s->noted[n++] = s->noted[i];
+    s->n_noted = n;
+}
+
+void mfu_session_note(struct mfu_session *s, const char *command, const char *name, double value, enum mfu_dim dim)
+{
+    struct mfu_noted *n = &s->noted[s->n_noted];
+
+    if (s->n_noted == MFU_NOTED)
+        return;
+    snprintf(n->name, sizeof n->name, "%s.%s", command, name);
+    for (char *p = n->name; *p; p++)
+        if (*p == '-' || *p == ' ')             /* as an expression can hold it */
+            *p = '_';
+    n->value = value;
+    n->dim = dim;
+    s->n_noted++;
+}
+
 int mfu_session_undo(struct mfu_session *s, struct mfu_error *err)
 {
     struct mfu_memory *m = &s->memory;

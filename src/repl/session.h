@@ -9,11 +9,13 @@
 
 #include "answer/plan.h"
 #include "answer/simulation.h"
+#include "answer/single_kernel.h"
 #include "base/error.h"
 #include "descriptor/catalog.h"
 #include "report/term.h"
 #include "scenario/scenario.h"
 
+#define MFU_NOTED 128           /* figures of the last answers */
 #define MFU_UNDO 64
 #define MFU_KEPT 32
 #define MFU_LINE_MAX 65536      /* bytes of a line, with its '\0' */
@@ -42,6 +44,11 @@ struct mfu_session {
     struct mfu_scenario start;  /* what `reset` goes back to */
     struct mfu_plan plan;       /* reused by every answer */
     struct mfu_simulation simulation;   /* of the plan: the full path */
+    struct mfu_single_kernel studied;   /* by the last `kernel`, */
+    bool has_studied;                   /* if there was one */
+    struct mfu_noted { char name[64]; double value; enum mfu_dim dim; } noted[MFU_NOTED];
+    int n_noted;                        /* train.cost ...: of answers that take words */
+    char offered[128];          /* to Tab, just now */
     struct mfu_term term;       /* of stdout */
     FILE *out, *errors;         /* stdout, stderr */
     bool json, quiet, interactive, quit;
@@ -78,6 +85,12 @@ void mfu_session_change(struct mfu_session *, const struct mfu_scenario *);
 /* One step back, or forward again; -1 with `err` if there is none. */
 int mfu_session_undo(struct mfu_session *, struct mfu_error *err);
 int mfu_session_redo(struct mfu_session *, struct mfu_error *err);
+
+/* Answers that depend on the words of a command (observe, train) are known to
+ * `print` and `check` until the command runs again: forget, then note each.  NAN:
+ * not known. */
+void mfu_session_forget(struct mfu_session *, const char *command);
+void mfu_session_note(struct mfu_session *, const char *command, const char *name, double value, enum mfu_dim);
 
 /* The scenario kept under that name; NULL with `err`. */
 const struct mfu_scenario *mfu_session_kept(struct mfu_session *, const char *name,

@@ -5,16 +5,28 @@
 
 #include <string.h>
 
+#include "answer/figures.h"
 #include "repl/quantities.h"
 #include "scenario/setting.h"
 
 static void list_results(FILE *out)
 {
+    const char *name, *meaning;
+
     for (size_t i = 0; i < mfu_result_count; i++) {
         const char *unit = mfu_dim_unit(mfu_results[i].dim);
 
         fprintf(out, "%-24s %-7s %s\n", mfu_results[i].name, unit, mfu_results[i].meaning);
     }
+    fprintf(out, "\nOf one kernel, one part of the step, one lever (Tab completes them):\n\n");
+    for (size_t i = 0; (name = mfu_figure_family(i, &meaning)); i++)
+        fprintf(out, "%-24s %s\n", name, meaning);
+    fprintf(out, "%-24s %s\n%-24s %s\n", "observe.FIGURE", "what it measured; observe.FIGURE.predicted, .low, .high; observe.CODE: 1 if found",
+            "train.FIGURE", "seconds, cost, energy_j, useful_tokens ... of the last `train`; solve.KEY");
+    fprintf(out, "\n    print before.mfu                of what was kept as `before`\n"
+            "    print kernels.backward.norm.share + kernels.loss.share\n"
+            "    check kernels.attn.core.bound == memory and finds.launch_bound == 0\n"
+            "    check advise.runtime.compile.gain > 10%% and advise.batch.offered\n");
 }
 
 static void list_settings(FILE *out)

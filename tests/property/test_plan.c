@@ -426,8 +426,8 @@ static void a_faster_gpu_is_never_slower(void **unused)
 
 /* Model FLOPs are 3 (forward, two of backward) times 2 per weight that a token
  * is multiplied with and 12 L d T / 3 of attention; 6 N would add embeddings,
- * norms and biases.  BERT's head sees one token per sequence, MoE's router and
- * Gemma 2's windows count otherwise: dense decoders only. */
+ * norms and biases.  BERT's and ViT's heads see one token per sequence, as do DiT's
+ * factors; MoE's router and Gemma 2's windows count otherwise: dense decoders only. */
 static void model_flops_are_six_n_and_attention(void **unused)
 {
     static struct mfu_plan p;
@@ -439,7 +439,8 @@ static void model_flops_are_six_n_and_attention(void **unused)
 
         next(&s, &p);
         if (strcmp(s.model->family, "bert") == 0 || strcmp(s.model->family, "mixtral") == 0
-            || strcmp(s.model->family, "gemma2") == 0)
+            || strcmp(s.model->family, "gemma2") == 0 || strcmp(s.model->family, "vit") == 0
+            || strcmp(s.model->family, "dit") == 0)
             continue;
         /* A bias is added, not multiplied. */
         biases = p.program.linear_params;

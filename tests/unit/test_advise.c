@@ -1,9 +1,11 @@
 /* test_advise.c - levers say what separate plans say. */
 #include "near.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "answer/advise.h"
+#include "answer/sweep.h"
 #include "scenarios.h"
 
 static struct mfu_plan plan, other;
@@ -120,6 +122,59 @@ static void together_is_never_worse_than_alone(void **state)
     }
 }
 
+/* A search over what the levers change, at equal tokens per step, ends no slower
+ * than the levers together, and so than any of them: its best few by the analytic
+ * path, simulated.  Searching sees more values than levers try; it may be faster. */
+static void a_search_is_never_worse_than_the_levers(void **state)
+{
+    static const char *const axes[][2] = {
+        {"batch", "1..128*2"}, {"accum", "1..128*2"}, {"runtime", "eager,compile,fused"},
+        {"attention", "math,flash,flash3,memeff,cudnn"}, {"checkpoint", "all"}, {"cuda_graphs", "all"},
+        {"loss_chunks", "1,8"}};
+    static const struct { const char *gpu, *model, *pairs; } starts[] = {
+        {"rtx4070", "gpt2", "batch 8 accum 16 runtime compile"},
+        {"h100-sxm", "gpt2", "batch 16 accum 4 attention math"},
+        {"h100-sxm", "gpt2", "batch 1 accum 8 seq 256"},
+        {"a100-80gb-sxm", "vit-l-16", "batch 32 accum 4"},
+        {"h100-sxm", "gpt2-xl", "batch 4 accum 4 checkpoint full"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(starts); i++) {
+        struct mfu_scenario s = scenario_of(starts[i].gpu, starts[i].model, starts[i].pairs);
+        struct mfu_sweep sweep = {.scenario = &s, .keep = 24, .maximize = true};
+        struct mfu_sweep_result found;
+        struct mfu_error err = {0};
+        double best = 0;
+        char where[96];
+
+        ask(&s);
+        snprintf(where, sizeof where, "fits and tokens_per_step == %.0f", advice.base.tokens);
+        sweep.where = mfu_question_compile(&s, where, &err);
+        sweep.columns[sweep.n_columns++] = mfu_question_compile(&s, "tokens_per_s", &err);
+        for (size_t k = 0; k < LENGTH(axes); k++)
+            assert_int_equal(mfu_axis_read(&sweep.axes[sweep.n_axes++], &s, axes[k][0], axes[k][1], &err), 0);
+        assert_int_equal(mfu_sweep_run(&sweep, &found, &err), 0);
+        assert_true(found.n_rows > 0);
+        for (size_t k = 0; k < found.n_rows; k++) {
+            struct mfu_scenario row = mfu_sweep_scenario(&sweep, found.rows[k].combination);
+
+            plan_of(&row, &other, &other_simulation);
+            if (other.memory.fits)
+                best = fmax(best, other.step.tokens_per_s);
+        }
+        assert_true(best > 0.995 * advice.best.outcome.tokens / advice.best.outcome.step_s);
+        for (int k = 0; k < advice.n_levers; k++) {
+            const struct mfu_lever *l = &advice.levers[k];
+
+            if (l->outcome.fits && l->keeps_tokens_per_step && !l->hardware && !l->changes_mathematics)
+                assert_true(best > 0.995 * l->outcome.tokens / l->outcome.step_s);
+        }
+        mfu_sweep_result_free(&found);
+        mfu_sweep_clear(&sweep);
+    }
+}
+
 static void levers_are_ranked(void **state)
 {
     struct mfu_scenario s = scenario_of("rtx4070", "gpt2", "batch 8 accum 64 runtime compile");
@@ -204,6 +259,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gains_are_those_of_two_plans),
         cmocka_unit_test(together_is_never_worse_than_alone),
+        cmocka_unit_test(a_search_is_never_worse_than_the_levers),
         cmocka_unit_test(levers_are_ranked),
         cmocka_unit_test(what_helps_follows_from_the_step),
         cmocka_unit_test(larger_batches_do_not_fool_the_loader),

@@ -1,5 +1,5 @@
 /*
- * embedding - rows of a table, one for each token (or each position).
+ * embedding - rows of a table, one for each token (or position, or sequence).
  *
  * Forward gathers, backward scatters: the table's gradient is dense, is filled
  * with zeros first, and sums the rows that equal tokens give.
@@ -9,7 +9,8 @@
 #include "graph/step.h"
 
 enum { ROWS, WIDTH, INDEX };
-static const char *const indices[] = {"token", "position", NULL};
+enum { TOKEN, POSITION, SEQUENCE };
+static const char *const indices[] = {"token", "position", "sequence", NULL};
 
 static double shape(const struct mfu_operation *op)
 {
@@ -26,7 +27,8 @@ static struct mfu_weights params(const struct mfu_operation *op)
 static void forward(struct mfu_step *s, int index)
 {
     struct mfu_step_node *n = mfu_node_at(s, index);
-    double rows = n->op->attribute[INDEX] ? s->config->seq : s->config->tokens;
+    double rows = n->op->attribute[INDEX] == POSITION ? s->config->seq
+        : n->op->attribute[INDEX] == SEQUENCE ? s->config->batch : s->config->tokens;
     double width = n->op->attribute[WIDTH], bytes = mfu_type_bytes[s->numerics.weight];
 
     n->out = mfu_new(s, rows, width, s->numerics.residual, MFU_PART_ACTIVATIONS);

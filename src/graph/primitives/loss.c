@@ -6,12 +6,15 @@
  * `upcast` is logits.float() first, as Hugging Face and torchtitan do.
  * Backward: d nll is a tensor of zeros with one element set per row, then
  * log_softmax' writes d logits.  llm.c does all of it in place in one kernel.
+ * The mean of squares (kind mse) reads the target beside its input, in fp32.
  */
 #include <stddef.h>
 
 #include "graph/step.h"
 
-enum { UPCAST, KEEP_LOGITS };
+enum { UPCAST, KEEP_LOGITS, KIND };
+enum { CROSS_ENTROPY, MSE };
+static const char *const kinds[] = {"cross_entropy", "mse", NULL};
 enum { SAVED_LOG_PROBABILITIES, SAVED_NLL_INPUT };
 
 static double shape(const struct mfu_operation *op)
@@ -89,12 +92,28 @@ static void forward_loss(struct mfu_step *s, struct mfu_step_node *n, int logits
     mfu_save(s, n, nll);
 }
 
+static void squares(struct mfu_step *s, const char *suffix, int x, int out)
+{
+    double elements = mfu_rows(s, x) * mfu_columns(s, x);
+
+    mfu_emit(s, &(struct mfu_emission){
+                 .suffix = suffix, .kind = MFU_LOSS, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_MAP,
+                 .flops = 3 * elements, .extra_read_bytes = elements * mfu_type_bytes[MFU_F32]},
+             1, &x, 1, &out);
+}
+
 static void forward(struct mfu_step *s, int index)
 {
     struct mfu_step_node *n = mfu_node_at(s, index);
     int logits = mfu_input(s, n, 0);
 
     n->out = mfu_new(s, mfu_rows(s, logits), 1, MFU_F32, MFU_PART_LOGITS_LOSS);
+    if (n->op->attribute[KIND] == MSE) {
+        logits = mfu_save(s, n, mfu_cast(s, logits, MFU_F32));
+        squares(s, "squares", logits, like(s, logits, MFU_F32));
+        row_kernel(s, "mean", 1, 1, 1, 1, &logits, n->out);
+        return;
+    }
     if (n->op->attribute[KEEP_LOGITS] > 0)
         mfu_keep_logits(s, logits);
     forward_loss(s, n, logits);
@@ -107,6 +126,12 @@ static void backward(struct mfu_step *s, int index)
     int logits = mfu_input(s, n, 0), log_probabilities = n->saved[SAVED_LOG_PROBABILITIES];
     int d, in[2];
 
+    if (n->op->attribute[KIND] == MSE) {
+        d = like(s, log_probabilities, MFU_F32);
+        squares(s, "grad", n->saved[0], d);
+        mfu_give(s, n, 0, mfu_cast(s, d, mfu_type_of(s, logits)));
+        return;
+    }
     if (s->runtime->fused_loss) {
         mfu_give(s, n, 0, n->saved[0]);
         return;
@@ -153,10 +178,11 @@ static void backward(struct mfu_step *s, int index)
 
 const struct mfu_primitive mfu_primitive_loss = {
     .name = "loss",
-    .summary = "cross-entropy of the logits",
+    .summary = "cross-entropy of the logits, or mean of squares",
     .attributes = {
         [UPCAST] = {"upcast", "0", NULL, "whether the logits are made fp32 first"},
         [KEEP_LOGITS] = {"keep_logits", "0", NULL, "whether the caller keeps the logits until the next forward pass"},
+        [KIND] = {"kind", "cross_entropy", kinds, "of what"},
     },
     .least_inputs = 1, .most_inputs = 1,
     .shape = shape, .forward = forward, .backward = backward,

@@ -62,10 +62,12 @@ const struct mfu_command mfu_command_check = {
     .help =
         "Fails unless the expression is true.  A script that stops here leaves with exit\n"
         "status 3, so that `mfuplan plan.mfu && sbatch ...` submits only what fits.\n"
-        "Choices are compared by name.\n"
+        "Choices are compared by name; `help results` lists the results, and before.mfu is\n"
+        "one of what was kept as `before`.  What is not known satisfies nothing.\n"
         "\n"
         "    check fits and mfu > 10%\n"
-        "    check runtime == eager",
+        "    check runtime == eager\n"
+        "    check advise.runtime.compile.gain > 10% and kernels.loss.share < 5%",
     .least_args = 1,
     .most_args = -1,
     .offer = {mfu_offer_results, mfu_offer_results},

@@ -272,6 +272,8 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     if (read_request(s, argc, argv, &request, err) < 0
         || mfu_single_kernel(&s->memory.now, &request, &kernel, err) < 0)
         return -1;
+    s->studied = kernel;
+    s->has_studied = true;
     if (s->json)
         return mfu_answer(s, mfu_json_single_kernel(&kernel), err);
     mfu_pager_begin(s);
@@ -299,6 +301,7 @@ const struct mfu_command mfu_command_kernel = {
         "\n"
         "dtype is fp32, tf32, fp16, bf16 or fp8, pass forward or backward.  `blocks`: N\n"
         "thread blocks that take an SM each and do nothing for T: 100 % utilization.\n"
+        "Afterwards `print` and `check` know it as kernel.FIELD.\n"
         "\n"
         "    gpu h100-sxm; kernel blocks 1 time 10s\n"
         "    kernel gemm 8k 4096 4096 dtype fp8\n"

@@ -1,3 +1,4 @@
+#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -52,6 +53,46 @@ static const char *join(struct mfu_arena *arena, int argc, char **argv, int firs
     return used ? text : NULL;
 }
 
+/* observe.step_time_s, .predicted, .low, .high; what was used and found. */
+static void remember(struct mfu_session *s, const struct mfu_observation *o)
+{
+    double dropped = 0, within = 0, convention = NAN, implied = NAN;
+    char name[64];
+
+    mfu_session_forget(s, "observe");
+    for (int i = 0; i < MFU_FIGURE_COUNT; i++)
+        mfu_session_note(s, "observe", mfu_figure_rows[i].key, o->figure[i], mfu_figure_rows[i].dim);
+    mfu_session_note(s, "observe", "mfu", o->mfu, MFU_RATIO);
+    for (int i = 0; i < o->n_compared; i++) {
+        const struct mfu_compared *c = &o->compared[i];
+        const char *key = "mfu";
+        const struct { const char *suffix; double value; } sides[] = {
+            {"predicted", c->predicted}, {"low", c->low}, {"high", c->high}};
+
+        for (int k = 0; k < MFU_FIGURE_COUNT; k++)
+            if (strcmp(mfu_figure_rows[k].name, c->name) == 0)
+                key = mfu_figure_rows[k].key;
+        for (size_t k = 0; k < sizeof sides / sizeof sides[0]; k++) {
+            snprintf(name, sizeof name, "%s.%s", key, sides[k].suffix);
+            mfu_session_note(s, "observe", name, sides[k].value, c->dim);
+        }
+        within += c->measured >= c->low && c->measured <= c->high;
+    }
+    for (int i = 0; i < o->n_dropped; i++)
+        dropped += (double)o->dropped[i].count;
+    for (int i = 0; i < o->n_findings; i++) {
+        mfu_session_note(s, "observe", o->findings[i].code, 1, MFU_COUNT);
+        convention = isnan(o->findings[i].peak_flops) ? convention : o->findings[i].peak_flops;
+        implied = isnan(o->findings[i].implied_params) ? implied : o->findings[i].implied_params;
+    }
+    mfu_session_note(s, "observe", "peak_flops", convention, MFU_FLOP_PER_S);
+    mfu_session_note(s, "observe", "implied_params", implied, MFU_PARAMS);
+    mfu_session_note(s, "observe", "lines_used", (double)o->lines_used, MFU_COUNT);
+    mfu_session_note(s, "observe", "lines_dropped", dropped, MFU_COUNT);
+    mfu_session_note(s, "observe", "compared", o->n_compared, MFU_COUNT);
+    mfu_session_note(s, "observe", "within", within, MFU_COUNT);
+}
+
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
     struct mfu_observe_request request = {0};
@@ -71,6 +112,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     mfu_arena_free(&arena);
     if (!o)
         return -1;
+    remember(s, o);
     if (s->json)
         status = mfu_answer(s, mfu_json_observation(o), err);
     else {

@@ -24,7 +24,7 @@ static void show(struct mfu_session *s, const struct mfu_evaluated *e)
         return;
     }
     mfu_named_format(readable, s, n);
-    if (!isfinite(e->value) || n->key.kind != MFU_KEY_NONE || mfu_same_name(readable, exact))
+    if (n->word || !isfinite(e->value) || n->key.kind != MFU_KEY_NONE || mfu_same_name(readable, exact))
         fprintf(s->out, "%s\n", readable);
     else
         fprintf(s->out, "%s (%s)\n", readable, exact);
@@ -35,7 +35,7 @@ static json_t *value_of(struct mfu_session *s, const struct mfu_evaluated *e)
 {
     char text[MFU_QUANTITY_MAX];
 
-    if (e->alone && mfu_key_choices(e->names[0].key))
+    if (e->alone && (e->names[0].word || mfu_key_choices(e->names[0].key)))
         return json_string(mfu_named_format(text, s, &e->names[0]));
     return mfu_json_number(e->value);
 }
@@ -73,7 +73,8 @@ const struct mfu_command mfu_command_print = {
     .summary = "compute an expression",
     .help =
         "Computes an expression over all settings, dimensions and results; `help results`\n"
-        "lists the results by name, `help units` what numbers may look like.\n"
+        "lists the results by name, `help units` what numbers may look like; before.mfu is\n"
+        "a result of what was kept as `before`.\n"
         "\n"
         "    print tokens_per_s*86400/1e9\n"
         "    print step_time_s",

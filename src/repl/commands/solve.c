@@ -54,7 +54,11 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     if (status == 0)
         status = mfu_solve(&s->memory.now, key, step, !smallest, w.sweep.where, &s->plan, &s->simulation, &x, err);
     mfu_sweep_clear(&w.sweep);
-    return status < 0 ? -1 : answer(s, name, &x, err);
+    if (status < 0)
+        return -1;
+    mfu_session_forget(s, "solve");
+    mfu_session_note(s, "solve", name, x.value, MFU_COUNT);
+    return answer(s, name, &x, err);
 }
 
 const struct mfu_command mfu_command_solve = {

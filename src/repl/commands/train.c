@@ -75,6 +75,20 @@ static int read_options(struct mfu_session *s, int argc, char **argv, struct mfu
     return 0;
 }
 
+static void remember(struct mfu_session *s, const struct mfu_training *t)
+{
+    const struct { const char *name; double value; enum mfu_dim dim; } figures[] = {
+        {"tokens", t->tokens, MFU_TOKENS}, {"useful_tokens", t->useful_tokens, MFU_TOKENS},
+        {"seconds", t->seconds, MFU_SECONDS}, {"goodput", t->goodput, MFU_RATIO}, {"gpu_hours", t->gpu_hours, MFU_COUNT},
+        {"cost", t->cost, MFU_COUNT}, {"energy_cost", t->energy_cost, MFU_COUNT}, {"energy_j", t->energy_j, MFU_COUNT},
+        {"useful_tokens_per_s", t->useful_tokens_per_s, MFU_COUNT},
+        {"useful_per_gpu_hour", t->useful_per_gpu_hour, MFU_COUNT}, {"useful_mfu", t->useful_mfu, MFU_RATIO}};
+
+    mfu_session_forget(s, "train");
+    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
+        mfu_session_note(s, "train", figures[i].name, figures[i].value, figures[i].dim);
+}
+
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
     struct mfu_train_options options = mfu_train_defaults();
@@ -90,6 +104,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     if (read_options(s, argc, argv, &options, err) < 0 || mfu_session_plan(s, err) < 0
         || mfu_train(&s->plan, tokens, &options, &t, err) < 0)
         return -1;
+    remember(s, &t);
     if (s->json)
         return mfu_answer(s, mfu_json_training(&t), err);
     mfu_text_training(s->out, &s->term, &s->plan, &t);
