@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/suggest.h"
+#include "base/translation.h"
 
 // clang-format off
 const struct mfu_why_topic mfu_why_topics[] = {
@@ -29,7 +30,7 @@ void mfu_why_say(struct mfu_why *w, const char *format, ...)
     if (w->n_lines == MFU_WHY_LINES)
         return;
     va_start(arguments, format);
-    vsnprintf(w->lines[w->n_lines++], MFU_WHY_LINE, format, arguments);
+    vsnprintf(w->lines[w->n_lines++], MFU_WHY_LINE, mfu_tr(format), arguments);
     va_end(arguments);
 }
 

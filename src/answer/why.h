@@ -15,7 +15,7 @@
 
 #define MFU_WHY_PARTS 48
 #define MFU_WHY_LINES 24
-#define MFU_WHY_LINE 400
+#define MFU_WHY_LINE 900        /* bytes; Chinese takes three a character */
 #define MFU_WHY_ROWS 12
 
 struct mfu_why_part {

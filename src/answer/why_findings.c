@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "answer/why.h"
+#include "base/translation.h"
 
 #define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
 #define BUSY 0.9                /* utilisation that people call high */
@@ -32,7 +33,7 @@ static bool found(const struct evidence *e, double share, const char *format, ..
     va_list arguments;
 
     va_start(arguments, format);
-    vsnprintf(e->found->text, sizeof e->found->text, format, arguments);
+    vsnprintf(e->found->text, sizeof e->found->text, mfu_tr(format), arguments);
     va_end(arguments);
     e->found->share = share;
     return true;
@@ -111,7 +112,7 @@ static bool small_products(const struct evidence *e)
         return false;
     return found(e, lost, "Products are too small or of odd shape: %.0f %% of their time is lost to %s and the like, most in "
                  "%s. Larger micro-batch, sizes padded to multiples of 64.", 100 * lost / products,
-                 mfu_split_rows[parts[worst]].name, e->s->culprits[parts[worst]].name);
+                 mfu_tr(mfu_split_rows[parts[worst]].name), e->s->culprits[parts[worst]].name);
 }
 
 static bool launch_bound(const struct evidence *e)
@@ -143,7 +144,7 @@ static bool beyond_forward(const struct evidence *e)
     if (most < 0.1)
         return false;
     return found(e, most, "Forward is not the problem: it takes %.0f %% of the step. Beside it and its backward, %s dominates "
-                 "with %.0f %%.", 100 * a->forward_s / a->time_s, name, 100 * most);
+                 "with %.0f %%.", 100 * a->forward_s / a->time_s, mfu_tr(name), 100 * most);
 }
 
 static bool small_experts(const struct evidence *e)
@@ -167,7 +168,7 @@ static bool communication_bound(const struct evidence *e)
     return found(e, share, "Communication takes %.0f %% of the step: %.0f GPUs sum %s of gradients%s; %s are unhidden, %s slow "
                  "kernels beside it. More accumulation, other sharding (zero), a faster link.", 100 * share,
                  e->p->config.ranks, Q(e->p->program.gradient_bytes * e->p->program.params, MFU_BYTES),
-                 e->p->config.setting[MFU_S_ZERO] > 2 ? " and gather weights" : "",
+                 e->p->config.setting[MFU_S_ZERO] > 2 ? mfu_tr(" and gather weights") : "",
                  Q(e->s->part_s[MFU_P_EXPOSED], MFU_SECONDS), Q(e->s->part_s[MFU_P_CONTENTION], MFU_SECONDS));
 }
 

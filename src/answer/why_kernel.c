@@ -10,19 +10,22 @@
 #include "answer/why.h"
 #include "base/error.h"
 #include "base/suggest.h"
+#include "base/translation.h"
 
 #define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
 
-/* Its name, or the beginning of it up to a dot. */
+/* Its name, or pieces of it between dots: h.attn, attn.qkv, lm_head. */
 static bool is_called(const struct mfu_launch *l, const char *name)
 {
     char full[96];
     size_t n = strlen(name);
-    const char *text;
-
     mfu_launch_name(l, full, sizeof full);
-    text = full + (full[0] == '.');
-    return strncasecmp(text, name, n) == 0 && (text[n] == '\0' || text[n] == '.');
+    for (const char *text = full; text; text = strchr(text, '.')) {
+        text += *text == '.';
+        if (strncasecmp(text, name, n) == 0 && (text[n] == '\0' || text[n] == '.'))
+            return true;
+    }
+    return false;
 }
 
 enum match { BY_NAME, BY_OP, BY_KIND, NOTHING };
@@ -139,7 +142,7 @@ static void add_parts(const struct sum *sum, struct mfu_why *w)
 
 static void tell(const struct mfu_plan *p, const struct sum *sum, struct mfu_why *w)
 {
-    char name[96], what[160];
+    char name[96], what[320];
     int worst = -1;
 
     mfu_launch_name(sum->largest, name, sizeof name);
@@ -154,11 +157,11 @@ static void tell(const struct mfu_plan *p, const struct sum *sum, struct mfu_why
 
         snprintf(c.name, sizeof c.name, "%s", name);
         mfu_why_culprit(p, (enum mfu_split_part)worst, &c, what, sizeof what);
-        mfu_why_say(w, "Most is lost to %s, %.1f %%: %s.", mfu_split_rows[worst].name, 100 * sum->part_s[worst] / sum->seconds, what);
+        mfu_why_say(w, "Most is lost to %s, %.1f %%: %s.", mfu_tr(mfu_split_rows[worst].name), 100 * sum->part_s[worst] / sum->seconds, what);
     } else
         mfu_why_say(w, "It moves %s with %.1f FLOP per byte%s; DRAM's peak is %s. Only moving less makes it faster: fusing it "
                     "with its neighbours, or a narrower type.", Q(sum->bytes / sum->seconds, MFU_BYTES_PER_S),
-                    sum->flops / sum->bytes, sum->stage_s[CACHE] < -0.05 * sum->seconds ? ", some of it from L2" : "",
+                    sum->flops / sum->bytes, sum->stage_s[CACHE] < -0.05 * sum->seconds ? mfu_tr(", some of it from L2") : "",
                     Q(p->machine.bandwidth_bytes_s, MFU_BYTES_PER_S));
     mfu_why_say(w, "Were it free, the step would be %.3f times as fast.", p->step.time_s / (p->step.time_s - sum->seconds));
 }

@@ -10,35 +10,48 @@
 #include "answer/solve.h"
 #include "answer/why.h"
 #include "base/error.h"
+#include "base/translation.h"
 
 #define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
 
-/* The same scenario with another micro-batch: what grows? */
-static int with_batch(const struct mfu_plan *p, double batch, struct mfu_plan *other, struct mfu_error *err)
+/* What one more sequence takes at the peak: from the tensors of this and of
+ * twice the micro-batch (the ends of blocks follow no rule). */
+static int growth_of(const struct mfu_plan *p, struct mfu_peak_memory *each, struct mfu_error *err)
 {
+    struct mfu_plan other = {0};
     struct mfu_scenario s = p->scenario;
+    double batch = p->config.batch;
+    int status = mfu_plan_make(&other, &s, err);
 
-    s.setting[MFU_S_BATCH] = batch;
+    if (status == 0)
+        *each = other.memory.peak;
+    s.setting[MFU_S_BATCH] = 2 * batch;
     s.setting_given[MFU_S_BATCH] = true;
-    return mfu_plan_make(other, &s, err);
+    if (status == 0 && (status = mfu_plan_make(&other, &s, err)) == 0) {
+        each->bytes = (other.memory.peak.bytes - each->bytes) / batch;
+        for (int i = 0; i < MFU_PART_COUNT; i++)
+            each->parts[i] = (other.memory.peak.parts[i] - each->parts[i]) / batch;
+    }
+    mfu_plan_release(&other);
+    return status;
 }
 
-static void add_parts(const struct mfu_plan *p, const struct mfu_plan *twice, struct mfu_why *w)
+static void add_parts(const struct mfu_plan *p, const struct mfu_peak_memory *growth, struct mfu_why *w)
 {
     const struct mfu_memory_answer *m = &p->memory;
     double others = p->config.setting[MFU_S_VRAM_RESERVED], cached = m->reserved_bytes - m->peak.bytes;
     double used = m->smi_bytes + others, batch = p->config.batch;
 
     for (int i = 0; i < MFU_PART_COUNT; i++) {
-        double each = (twice->memory.peak.parts[i] - m->peak.parts[i]) / batch;
+        double each = growth->parts[i];
         char text[80];
 
         if (m->peak.parts[i] < 0.5)
             continue;
         if (fabs(each) * batch > 0.01 * m->peak.parts[i])
-            snprintf(text, sizeof text, "grows: %s per sequence", Q(each, MFU_BYTES));
+            snprintf(text, sizeof text, mfu_tr("grows: %s per sequence"), Q(each, MFU_BYTES));
         else
-            snprintf(text, sizeof text, "static, %.2g bytes per parameter", m->peak.parts[i] / p->program.params);
+            snprintf(text, sizeof text, mfu_tr("static, %.2g bytes per parameter"), m->peak.parts[i] / p->program.params);
         mfu_why_add(w, mfu_part_names[i], m->peak.parts[i] / used, m->peak.parts[i], false, text, "memory");
     }
     mfu_why_add(w, "cached", cached / used, cached, false, "kept by the allocator", "memory");
@@ -47,20 +60,19 @@ static void add_parts(const struct mfu_plan *p, const struct mfu_plan *twice, st
         mfu_why_add(w, "other processes", others / used, others, false, "desktop (vram_reserved)", "show vram_reserved");
 }
 
-static void tell_states(const struct mfu_plan *p, const struct mfu_plan *twice, struct mfu_why *w)
+static void tell_states(const struct mfu_plan *p, const struct mfu_peak_memory *growth, struct mfu_why *w)
 {
     const struct mfu_memory_answer *m = &p->memory;
     double states = m->peak.parts[MFU_PART_WEIGHTS] + m->peak.parts[MFU_PART_GRADIENTS] + m->peak.parts[MFU_PART_OPTIMIZER];
-    double each = (twice->memory.peak.bytes - m->peak.bytes) / p->config.batch;
-    double grows = each * p->config.batch;
+    double each = growth->bytes, grows = each * p->config.batch;
 
     mfu_why_say(w, "Weights, gradients and optimizer of %s parameters take %s, %.1f bytes each: %.0f %% of what "
                 "nvidia-smi shows, %s. They are there whatever the batch.", Q(p->program.params, MFU_PARAMS),
                 Q(states, MFU_BYTES), states / p->program.params, 100 * states / m->smi_bytes, Q(m->smi_bytes, MFU_BYTES));
     mfu_why_say(w, "Each sequence of %s tokens adds %s at the peak (%s): activations %s, logits and loss %s. Batch %.0f "
                 "makes %s of the %s that are allocated.", Q(p->config.seq, MFU_TOKENS), Q(each, MFU_BYTES), m->peak_at,
-                Q((twice->memory.peak.parts[MFU_PART_ACTIVATIONS] - m->peak.parts[MFU_PART_ACTIVATIONS]) / p->config.batch, MFU_BYTES),
-                Q((twice->memory.peak.parts[MFU_PART_LOGITS_LOSS] - m->peak.parts[MFU_PART_LOGITS_LOSS]) / p->config.batch, MFU_BYTES),
+                Q(growth->parts[MFU_PART_ACTIVATIONS], MFU_BYTES),
+                Q(growth->parts[MFU_PART_LOGITS_LOSS], MFU_BYTES),
                 p->config.batch, Q(grows, MFU_BYTES), Q(m->peak.bytes, MFU_BYTES));
 }
 
@@ -75,14 +87,14 @@ static void tell_levels(const struct mfu_plan *p, const struct mfu_simulation *s
     mfu_why_say(w, "Tensors take %s at the peak; PyTorch has reserved %s, and nvidia-smi shows %s with the context: %.0f %% "
                 "of the %s that the card offers%s.", Q(m->peak.bytes, MFU_BYTES), Q(m->reserved_bytes, MFU_BYTES),
                 Q(m->smi_bytes, MFU_BYTES), 100 * m->smi_bytes / m->capacity_bytes, Q(m->capacity_bytes, MFU_BYTES),
-                others > 0 ? "; the rest is other processes" : "");
+                others > 0 ? mfu_tr("; the rest is other processes") : "");
     if (r->steps > 0 && !r->out_of_memory)
         mfu_why_say(w, "Between two steps only %s are allocated: empty_cache() would then give back %s, and the next step "
                     "would ask for it again. That memory looks used and is only cached.", Q(between, MFU_BYTES),
                     Q(m->reserved_bytes - between, MFU_BYTES));
     if (wanted > 0)
         mfu_why_say(w, "For the card to look 90 %% full, other processes would have to hold %s%s.", Q(wanted + others, MFU_BYTES),
-                    others > 0 ? " in all" : "");
+                    others > 0 ? mfu_tr(" in all") : "");
 }
 
 /* What expandable segments would change. */
@@ -102,7 +114,7 @@ static int tell_segments(const struct mfu_plan *p, struct mfu_why *w, struct mfu
     if (status == 0)
         mfu_why_say(w, "Expandable segments would make it %s instead of %s: fragments are %s here.",
                     Q(o.memory_bytes, MFU_BYTES), Q(p->memory.smi_bytes, MFU_BYTES),
-                    o.memory_bytes < 0.99 * p->memory.smi_bytes ? "worth avoiding" : "not the problem");
+                    o.memory_bytes < 0.99 * p->memory.smi_bytes ? mfu_tr("worth avoiding") : mfu_tr("not the problem"));
     mfu_simulation_release(&sim);
     mfu_plan_release(&other);
     return status;
@@ -130,21 +142,18 @@ static int tell_room(const struct mfu_plan *p, struct mfu_why *w, struct mfu_err
 
 int mfu_why_vram(struct mfu_plan *p, struct mfu_simulation *sim, struct mfu_why *w, struct mfu_error *err)
 {
-    struct mfu_plan twice = {0};
+    struct mfu_peak_memory growth = {0};
     struct mfu_split s;
     struct mfu_metrics m;
     int status;
 
-    if (with_batch(p, 2 * p->config.batch, &twice, err) < 0 || mfu_split_make(p, sim, false, &s, err) < 0) {
-        mfu_plan_release(&twice);
+    if (growth_of(p, &growth, err) < 0 || mfu_split_make(p, sim, false, &s, err) < 0)
         return -1;
-    }
     w->whole = "memory in use";
     w->dim = MFU_BYTES;
-    add_parts(p, &twice, w);
-    tell_states(p, &twice, w);
+    add_parts(p, &growth, w);
+    tell_states(p, &growth, w);
     tell_levels(p, sim, w);
-    mfu_plan_release(&twice);
     status = tell_segments(p, w, err) < 0 || tell_room(p, w, err) < 0 ? -1 : 0;
     mfu_metrics_of_plan(p, &m);
     mfu_why_findings(p, sim, &s, &m, w);

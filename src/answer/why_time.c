@@ -9,6 +9,7 @@
 #include "answer/conventions.h"
 #include "answer/why.h"
 #include "base/error.h"
+#include "base/translation.h"
 
 #define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
 
@@ -68,23 +69,23 @@ static void tell_group(const struct mfu_plan *p, const struct mfu_split *s, int 
 
     for (int n = 0, i; n < 3 && (i = next_part(s, group, done)) >= 0; n++) {
         const struct mfu_culprit *c = &s->culprits[i];
-        char what[160];
+        char what[320];
 
         done[i] = true;
         if (fabs(s->part_s[i]) < 0.4 * TOLD * s->step_s)
             break;
         mfu_why_culprit(p, (enum mfu_split_part)i, c, what, sizeof what);
         if (s->part_s[i] == s->group_s[group])          /* the whole group */
-            used += (size_t)snprintf(line + used, sizeof line - used, "%s", c->name[0] ? "" : mfu_split_rows[i].says);
+            used += (size_t)snprintf(line + used, sizeof line - used, "%s", c->name[0] ? "" : mfu_tr(mfu_split_rows[i].says));
         else
-            used += (size_t)snprintf(line + used, sizeof line - used, "%s%s %s%s", n ? "; " : "", mfu_split_rows[i].name,
+            used += (size_t)snprintf(line + used, sizeof line - used, "%s%s %s%s", n ? "; " : "", mfu_tr(mfu_split_rows[i].name),
                                      P(s->part_s[i] / s->step_s), what[0] ? ", " : "");
         if (what[0] && used < sizeof line)
-            used += (size_t)snprintf(line + used, sizeof line - used, "most in %s (%s)", c->name, what);
+            used += (size_t)snprintf(line + used, sizeof line - used, mfu_tr("most in %s (%s)"), c->name, what);
         if (used >= sizeof line)
             break;
     }
-    mfu_why_say(w, "%s, %s: %s.", row->name, P(s->group_s[group] / s->step_s), line);
+    mfu_why_say(w, "%s, %s: %s.", mfu_tr(row->name), P(s->group_s[group] / s->step_s), line);
 }
 
 static void tell_groups(const struct mfu_plan *p, const struct mfu_split *s, struct mfu_why *w)

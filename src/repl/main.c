@@ -15,10 +15,12 @@
 #include <unistd.h>
 
 #include "base/suggest.h"
+#include "base/translation.h"
 #include "repl/line.h"
 #include "repl/session.h"
 #include "repl/talk.h"
 #include "repl/transcript.h"
+#include "report/pages.h"
 
 /* 0: all well.  1: a command failed.  2: the call was wrong.  3: a `check` was
  * not satisfied, so that `mfuplan plan.mfu && sbatch ...` works. */
@@ -220,6 +222,8 @@ int main(int argc, char **argv)
     s->out = stdout;
     s->errors = stderr;
     s->json = o.json;
+    if (!o.json)
+        mfu_translate_into(mfu_page_language((char[3]){0}));
     s->quiet = o.quiet;
     s->term = mfu_terminal_probe(STDOUT_FILENO, o.no_color ? MFU_SWITCHED_OFF : MFU_AUTO, o.ascii);
     if (mfu_session_open(s, o.data_dir, &err) < 0) {

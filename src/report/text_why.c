@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "answer/why.h"
+#include "base/translation.h"
 #include "report/report.h"
 #include "report/text.h"
 
@@ -23,9 +24,9 @@ static void paragraph(FILE *out, const struct mfu_term *t, int style, const char
 
 static void parts(FILE *out, const struct mfu_term *t, const struct mfu_why *w)
 {
-    static const struct mfu_column columns[] = {
-        {"part", .left = true}, {"share", .rank = 0}, {"", .rank = 1}, {"", .bar = true, .rank = 5},
-        {"what it is", .left = true, .rank = 3}, {"see", .left = true, .rank = 2}};
+    const struct mfu_column columns[] = {
+        {mfu_tr("part"), .left = true}, {mfu_tr("share"), .rank = 0}, {"", .rank = 1}, {"", .bar = true, .rank = 5},
+        {mfu_tr("what it is"), .left = true, .rank = 3}, {mfu_tr("see"), .left = true, .rank = 2}};
     struct mfu_table table = MFU_TABLE(columns);
     double sum = 0, amount = 0;
 
@@ -36,15 +37,15 @@ static void parts(FILE *out, const struct mfu_term *t, const struct mfu_why *w)
         amount += p->leaf ? 0 : p->amount;
         if (fabs(p->fraction) < SHOWN && i > 0)
             continue;
-        mfu_table_cell(&table, "%s%s", p->leaf ? "  " : "", p->name);
+        mfu_table_cell(&table, "%s%s", p->leaf ? "  " : "", mfu_tr(p->name));
         mfu_table_cell(&table, "%s", P(p->fraction));
         mfu_table_cell(&table, "%s%s", p->amount < 0 ? "-" : "", Q(fabs(p->amount), w->dim));
         mfu_table_bar(&table, p->leaf ? 0 : fmax(0, p->fraction));
-        mfu_table_cell(&table, "%s", p->says);
+        mfu_table_cell(&table, "%s", mfu_tr(p->says));
         mfu_table_cell(&table, "%s", p->command);
     }
     mfu_table_rule(&table);
-    mfu_table_cell(&table, "%s", w->whole);
+    mfu_table_cell(&table, "%s", mfu_tr(w->whole));
     mfu_table_cell(&table, "%s", P(sum));
     mfu_table_cell(&table, "%s", Q(amount, w->dim));
     mfu_table_bar(&table, 0);
@@ -56,9 +57,9 @@ static void parts(FILE *out, const struct mfu_term *t, const struct mfu_why *w)
 
 static void rows(FILE *out, const struct mfu_term *t, const struct mfu_why *w)
 {
-    static const struct mfu_column columns[] = {
-        {"batch", .rank = 0}, {"accum", .rank = 2}, {"step", .rank = 3}, {"tokens/s", .rank = 1}, {"MFU", .rank = 0},
-        {"", .bar = true, .rank = 5}, {"memory", .rank = 0}, {"", .left = true, .rank = 0}};
+    const struct mfu_column columns[] = {
+        {mfu_tr("batch"), .rank = 0}, {"accum", .rank = 2}, {mfu_tr("step"), .rank = 3}, {"tokens/s", .rank = 1}, {"MFU", .rank = 0},
+        {"", .bar = true, .rank = 5}, {mfu_tr("memory"), .rank = 0}, {"", .left = true, .rank = 0}};
     struct mfu_table table = MFU_TABLE(columns);
 
     for (int i = 0; i < w->n_rows; i++) {
@@ -71,7 +72,7 @@ static void rows(FILE *out, const struct mfu_term *t, const struct mfu_why *w)
         mfu_table_cell(&table, "%s", P(r->mfu));
         mfu_table_bar(&table, r->mfu);
         mfu_table_cell(&table, "%s", Q(r->memory_bytes, MFU_BYTES));
-        mfu_table_cell(&table, "%s%s", r->fits ? "fits" : "does not fit", r->now ? ", now" : "");
+        mfu_table_cell(&table, "%s%s", r->fits ? mfu_tr("fits") : mfu_tr("does not fit"), r->now ? mfu_tr(", now") : "");
     }
     mfu_table_print(out, t, &table, 0);
     mfu_table_free(&table);
