@@ -125,6 +125,9 @@ extern const size_t mfu_log_format_count;
 /* A new step; NULL when there are too many.  Figures are NAN. */
 struct mfu_log_record *mfu_log_step(struct mfu_log *);
 
+/* All figures: not stated. */
+void mfu_log_clear(double *figures);
+
 /* Puts a figure down unless it is nonsense (NaN, negative, beyond reason). */
 void mfu_log_figure(double *figures, enum mfu_figure, double value);
 
@@ -175,6 +178,8 @@ int mfu_log_read_config(struct mfu_log *, const char *path, struct mfu_error *er
 
 /* The format of that name among all, for figures given by hand. */
 const struct mfu_log_format *mfu_log_format_find(const char *name);
+
+/* ---- pairs by hand ------------------------------------------------------- */
 
 /* Pairs as people write them, `step_ms 9340 mfu 15.4%, batch = 8`: figures go
  * into steps (a new one where a figure comes again), other known keys are
