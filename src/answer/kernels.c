@@ -35,12 +35,35 @@ struct table {
     const struct mfu_launch **of;       /* a launch of each row: its names */
     double *largest_s;                  /* time of the launches that `kernel` shows */
     int n;
+    int *slots;                         /* by hash: the number of a row, from 1; 0: free */
+    unsigned n_slots;                   /* a power of two, more than there are rows */
 };
 
 static bool same(const struct mfu_launch *a, const struct mfu_launch *b)
 {
     return a->phase == b->phase && a->kernel.kind == b->kernel.kind && strcmp(a->op, b->op) == 0
         && strcmp(a->suffix, b->suffix) == 0 && strcmp(a->section, b->section) == 0;
+}
+
+static unsigned hash(const struct mfu_launch *l)
+{
+    const char *const texts[] = {l->section, l->op, l->suffix};
+    unsigned h = 2166136261u ^ (unsigned)(l->phase * MFU_KIND_COUNT + l->kernel.kind);
+
+    for (int i = 0; i < 3; i++)
+        for (const char *c = texts[i]; *c; c++)
+            h = (h ^ (unsigned char)*c) * 16777619u;
+    return h ^ h >> 15;
+}
+
+/* Where the number of the launch's row stands, or is to stand. */
+static int *slot_of(struct table *t, const struct mfu_launch *l)
+{
+    unsigned i = hash(l) % t->n_slots;
+
+    while (t->slots[i] && !same(t->of[t->slots[i] - 1], l))
+        i = (i + 1) % t->n_slots;
+    return &t->slots[i];
 }
 
 /* Launches of no section and no op begin with the dot before their suffix. */
@@ -55,12 +78,11 @@ static void name_row(struct mfu_kernel_row *row, const struct mfu_launch *l)
 static void add(struct table *t, const struct mfu_launch *l, const struct mfu_price *price, double times)
 {
     struct mfu_kernel_row *row;
-    int i = 0;
+    int *slot = slot_of(t, l), i = *slot ? *slot - 1 : t->n;
 
-    while (i < t->n && !same(t->of[i], l))
-        i++;
     row = &t->rows[i];
     if (i == t->n) {
+        *slot = i + 1;
         *row = (struct mfu_kernel_row){.phase = l->phase, .kind = l->kernel.kind};
         name_row(row, l);
         t->of[i] = l;
@@ -83,11 +105,14 @@ int mfu_kernel_rows(const struct mfu_plan *p, struct mfu_kernel_row **rows, doub
     const struct mfu_program *g = &p->program;
     size_t most = (size_t)g->n_launches + 1;
     struct table t = {.rows = malloc(most * sizeof *t.rows), .of = malloc(most * sizeof *t.of),
-                      .largest_s = malloc(most * sizeof *t.largest_s)};
+                      .largest_s = malloc(most * sizeof *t.largest_s), .n_slots = 16};
     double total = 0;
 
     *rows = NULL;
-    if (!t.rows || !t.of || !t.largest_s) {
+    while (t.n_slots < 2 * most)
+        t.n_slots *= 2;
+    t.slots = calloc(t.n_slots, sizeof *t.slots);
+    if (!t.rows || !t.of || !t.largest_s || !t.slots) {
         free(t.rows);
         t.n = -1;
         goto done;
@@ -109,6 +134,7 @@ int mfu_kernel_rows(const struct mfu_plan *p, struct mfu_kernel_row **rows, doub
 done:
     free(t.of);
     free(t.largest_s);
+    free(t.slots);
     return t.n;
 }
 
