@@ -28,11 +28,11 @@ enum mfu_sort mfu_sort_of(enum mfu_kind kind)
 /* The part of an event that lies in each slice. */
 static void spread(struct mfu_activity *a, const struct mfu_program *program, const struct mfu_event *e, double from, double to)
 {
-    double width = a->seconds / MFU_SLICES;
+    double width = a->seconds / a->n_slices;
 
     if (!(to > from) || from < 0)
         return;
-    for (int i = (int)(from / width); i < MFU_SLICES && i * width < to; i++) {
+    for (int i = (int)(from / width); i < a->n_slices && i * width < to; i++) {
         double inside = fmin(to, (i + 1) * width) - fmax(from, i * width);
         struct mfu_slice *s = &a->slices[i];
 
@@ -68,13 +68,14 @@ static void stretch(struct mfu_activity *a, enum mfu_phase phase, int micro_step
     last->end_s = fmax(last->end_s, to);
 }
 
-void mfu_activity_make(const struct mfu_simulation *s, struct mfu_activity *a)
+void mfu_activity_make(const struct mfu_simulation *s, int n_slices, struct mfu_activity *a)
 {
     const struct mfu_timeline *line = &s->timeline;
     const struct mfu_program *program = mfu_simulation_program(s);
     struct mfu_cut cut = mfu_cut_find(line);
 
     memset(a, 0, sizeof *a);
+    a->n_slices = n_slices;
     a->left_out = cut.left_out;
     /* The host's work at the end of a step: the GPU is idle. */
     a->seconds = line->step_s - cut.seconds;

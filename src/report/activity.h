@@ -12,7 +12,7 @@ enum mfu_sort { MFU_SORT_PRODUCTS, MFU_SORT_ATTENTION, MFU_SORT_STREAMS, MFU_SOR
 extern const char *const mfu_sort_titles[MFU_SORT_COUNT];      /* "matrix products" */
 enum mfu_sort mfu_sort_of(enum mfu_kind);
 
-#define MFU_SLICES 240
+#define MFU_SLICES 300          /* the most */
 #define MFU_STRETCHES 64
 
 struct mfu_activity {
@@ -20,6 +20,7 @@ struct mfu_activity {
         double busy_s[MFU_SORT_COUNT], communication_s;
         double flops, bytes;    /* of tensor arithmetic; of memory traffic */
     } slices[MFU_SLICES];
+    int n_slices;
     struct mfu_stretch {        /* of one phase of one micro-step */
         enum mfu_phase phase;
         int micro_step;
@@ -31,7 +32,7 @@ struct mfu_activity {
     long left_out;              /* micro-steps that are like the one before */
 };
 
-/* Of a simulation that recorded. */
-void mfu_activity_make(const struct mfu_simulation *, struct mfu_activity *);
+/* Of a simulation that recorded, in at most MFU_SLICES slices. */
+void mfu_activity_make(const struct mfu_simulation *, int n_slices, struct mfu_activity *);
 
 #endif

@@ -10,6 +10,8 @@
 #include "report/html_section.h"
 #include "report/svg.h"
 
+#define SLICES 240
+
 static const char *const sort_class[MFU_SORT_COUNT] = {"sort0", "sort1", "sort2", "sort3", "sort4"};
 
 struct chart {
@@ -20,7 +22,7 @@ struct chart {
 
 static double at_x(const struct chart *c, int slice)
 {
-    return c->x0 + (c->x1 - c->x0) * slice / MFU_SLICES;
+    return c->x0 + (c->x1 - c->x0) * slice / c->activity->n_slices;
 }
 
 /* Shares of a slice: steps of one height each. */
@@ -32,25 +34,25 @@ static double busy(const struct chart *c, const struct mfu_slice *s, int sorts)
 
     for (int k = 0; k < sorts; k++)
         sum += s->busy_s[k];
-    return sum / c->activity->seconds * MFU_SLICES;
+    return sum / c->activity->seconds * c->activity->n_slices;
 }
 
 static double communication(const struct chart *c, const struct mfu_slice *s, int k)
 {
     (void)k;
-    return s->communication_s / c->activity->seconds * MFU_SLICES;
+    return s->communication_s / c->activity->seconds * c->activity->n_slices;
 }
 
 static double tensor(const struct chart *c, const struct mfu_slice *s, int k)
 {
     (void)k;
-    return s->flops / c->activity->seconds * MFU_SLICES / c->plan->mfu.peak_flops;
+    return s->flops / c->activity->seconds * c->activity->n_slices / c->plan->mfu.peak_flops;
 }
 
 static double dram(const struct chart *c, const struct mfu_slice *s, int k)
 {
     (void)k;
-    return s->bytes / c->activity->seconds * MFU_SLICES / c->plan->machine.bandwidth_bytes_s;
+    return s->bytes / c->activity->seconds * c->activity->n_slices / c->plan->machine.bandwidth_bytes_s;
 }
 
 static void steps(FILE *out, const struct chart *c, const char *class, share_fn *share, int k, double y0, double y1, bool filled)
@@ -58,7 +60,7 @@ static void steps(FILE *out, const struct chart *c, const char *class, share_fn 
     double last = NAN;
 
     mfu_svg_path_begin(out, class);
-    for (int i = 0; i < MFU_SLICES; i++) {
+    for (int i = 0; i < c->activity->n_slices; i++) {
         double y = y1 - fmin(share(c, &c->activity->slices[i], k), 1) * (y1 - y0);
 
         y = round(10 * y) / 10;
@@ -156,7 +158,7 @@ int mfu_html_timeline(FILE *out, const struct mfu_html_page *page, struct mfu_er
 
     if (!a)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
-    mfu_activity_make(page->simulation, a);
+    mfu_activity_make(page->simulation, SLICES, a);
     if (a->seconds > 0) {
         status = keys(out, &c, err);
         for (int i = 0; i < MFU_HTML_FRAMES; i++)

@@ -8,109 +8,45 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "answer/simulation.h"
 #include "base/error.h"
 #include "base/quantity.h"
-#include "report/cut.h"
+#include "report/activity.h"
 #include "report/gnuplot.h"
 #include "report/plot.h"
 
 #define SLICES 300
 
-enum group { PRODUCTS, ATTENTION, OTHERS, LOSS, UPDATES, GROUPS };
-
-static const struct { const char *name, *color; } groups[GROUPS] = {
-    [PRODUCTS] = {"matrix products", "#4477aa"}, [ATTENTION] = {"attention", "#aa3377"},
-    [OTHERS] = {"pointwise, norms, casts", "#ccbb44"}, [LOSS] = {"loss, embedding", "#ee6677"},
-    [UPDATES] = {"optimizer", "#228833"},
-};
-
-static enum group group_of(enum mfu_kind kind)
-{
-    switch (kind) {
-    case MFU_GEMM: return PRODUCTS;
-    case MFU_FUSED_ATTENTION: return ATTENTION;
-    case MFU_LOSS: case MFU_EMBEDDING: return LOSS;
-    case MFU_OPTIMIZER_STEP: return UPDATES;
-    default: return OTHERS;
-    }
-}
-
-struct slice {
-    double busy_s[GROUPS], communication_s, flops, bytes;
-};
+static const char *const sort_color[MFU_SORT_COUNT] = {
+    [MFU_SORT_PRODUCTS] = "#4477aa", [MFU_SORT_ATTENTION] = "#aa3377", [MFU_SORT_STREAMS] = "#ccbb44",
+    [MFU_SORT_LOSS] = "#ee6677", [MFU_SORT_UPDATES] = "#228833"};
 
 struct picture {
     const struct mfu_plan *plan;
-    const struct mfu_timeline *line;
-    const struct mfu_program *program;
-    struct mfu_cut cut;
-    struct slice slices[SLICES];
-    double seconds, unit;       /* of all; what one unit of the axis is */
-    double communication_s;
+    struct mfu_activity activity;
+    double width, unit;         /* of a slice, in seconds; what one unit of the axis is */
 };
 
-/* The part of an event that lies in each slice. */
-static void spread(struct picture *g, const struct mfu_event *e)
+/* Time, sums of the sorts, rates: in percent. */
+static void put_row(FILE *out, const struct picture *g, const struct mfu_slice *s, double time_s)
 {
-    double from = mfu_cut_moment(&g->cut, e, e->start_s), to = mfu_cut_moment(&g->cut, e, e->end_s);
-    double width = g->seconds / SLICES;
-
-    if (!(to > from))
-        return;
-    for (int i = (int)(from / width); i < SLICES && i * width < to; i++) {
-        double inside = fmin(to, (i + 1) * width) - fmax(from, i * width), share = inside / (to - from);
-
-        if (inside <= 0)
-            continue;
-        if (e->launch < 0) {
-            g->slices[i].communication_s += inside;
-            g->communication_s += inside;
-        } else {
-            const struct mfu_kernel *k = &g->program->launches[e->launch].kernel;
-
-            g->slices[i].busy_s[group_of(k->kind)] += inside;
-            g->slices[i].bytes += share * (k->read_bytes + k->write_bytes);
-            if (k->kind == MFU_GEMM || k->kind == MFU_FUSED_ATTENTION)
-                g->slices[i].flops += share * k->flops;
-        }
-    }
-}
-
-static void collect(struct picture *g)
-{
-    for (size_t i = 0; i < g->line->n_events; i++)
-        g->seconds = fmax(g->seconds, mfu_cut_moment(&g->cut, &g->line->events[i], g->line->events[i].end_s));
-    /* The host's work at the end of a step: the GPU is idle. */
-    g->seconds = fmax(g->seconds, g->line->step_s - g->cut.seconds);
-    for (size_t i = 0; i < g->line->n_events; i++)
-        spread(g, &g->line->events[i]);
-    g->unit = g->seconds < 2 ? 1e-3 : 1;
-}
-
-/* Time, sums of the groups, rates: in percent. */
-static void put_row(FILE *out, const struct picture *g, const struct slice *s, double time_s)
-{
-    double width = g->seconds / SLICES, sum = 0;
+    double sum = 0;
 
     fprintf(out, "%.6g", time_s / g->unit);
-    for (int k = 0; k < GROUPS; k++) {
+    for (int k = 0; k < MFU_SORT_COUNT; k++) {
         sum += s->busy_s[k];
-        fprintf(out, " %.2f", fmin(100 * sum / width, 100));
+        fprintf(out, " %.2f", fmin(100 * sum / g->width, 100));
     }
-    fprintf(out, " %.2f %.2f\n", fmin(100 * s->flops / width / g->plan->mfu.peak_flops, 100),
-            fmin(100 * s->bytes / width / g->plan->machine.bandwidth_bytes_s, 100));
+    fprintf(out, " %.2f %.2f\n", fmin(100 * s->flops / g->width / g->plan->mfu.peak_flops, 100),
+            fmin(100 * s->bytes / g->width / g->plan->machine.bandwidth_bytes_s, 100));
 }
 
 /* Steps: two rows for each slice. */
 static void put_data(FILE *out, const struct picture *g)
 {
-    double width = g->seconds / SLICES;
-
     fputs("$slices << EOD\n", out);
     for (int i = 0; i < SLICES; i++) {
-        put_row(out, g, &g->slices[i], i * width);
-        put_row(out, g, &g->slices[i], (i + 1) * width);
+        put_row(out, g, &g->activity.slices[i], i * g->width);
+        put_row(out, g, &g->activity.slices[i], (i + 1) * g->width);
     }
     fputs("EOD\n", out);
 }
@@ -128,26 +64,15 @@ static void put_boundary(FILE *out, const struct picture *g, double from_s, doub
 /* Stretches of a phase, named if there is room. */
 static void put_phases(FILE *out, const struct picture *g)
 {
-    const struct mfu_event *first = NULL, *last = NULL;
-    bool none = true, several = g->plan->config.accum > 1;
+    bool several = g->plan->config.accum > 1;
 
-    for (size_t i = 0; i <= g->line->n_events; i++) {
-        const struct mfu_event *e = i < g->line->n_events ? &g->line->events[i] : NULL;
-        enum mfu_phase phase = first ? g->program->launches[first->launch].phase : MFU_FORWARD;
+    for (int i = 0; i < g->activity.n_stretches; i++) {
+        const struct mfu_stretch *x = &g->activity.stretches[i];
+        char name[64];
 
-        if (e && e->launch < 0)
-            continue;
-        if (first && (!e || e->micro_step != first->micro_step || g->program->launches[e->launch].phase != phase)) {
-            double from = mfu_cut_moment(&g->cut, first, first->start_s), to = mfu_cut_moment(&g->cut, last, last->end_s);
-            char name[64];
-
-            put_boundary(out, g, from, to, mfu_plot_phase(name, sizeof name, (int)phase, several ? first->micro_step : -1,
-                                                          (to - from) / g->seconds), none);
-            none = false;
-            first = NULL;
-        }
-        first = first ? first : e;
-        last = e;
+        put_boundary(out, g, x->begin_s, x->end_s,
+                     mfu_plot_phase(name, sizeof name, (int)x->phase, several ? x->micro_step : -1,
+                                    (x->end_s - x->begin_s) / g->activity.seconds), i == 0);
     }
 }
 
@@ -170,37 +95,33 @@ static void put_legend(FILE *out, const char *text, const char *color, double y,
 /* Between the two drawings: when the links are busy. */
 static void put_strip(FILE *out, const struct picture *g)
 {
-    double width = g->seconds / SLICES;
-
     for (int i = 0; i < SLICES; i++)
-        if (g->slices[i].communication_s > 0.02 * width)
+        if (g->activity.slices[i].communication_s > 0.02 * g->width)
             fprintf(out, "set object rectangle from first %.6g,graph -0.055 to first %.6g,graph -0.03 noclip fillcolor rgb '" LINK_COLOR
-                    "' fillstyle solid noborder\n", i * width / g->unit,
-                    (i * width + fmin(g->slices[i].communication_s, width)) / g->unit);
+                    "' fillstyle solid noborder\n", i * g->width / g->unit,
+                    (i * g->width + fmin(g->activity.slices[i].communication_s, g->width)) / g->unit);
 }
 
 static void upper(FILE *out, const struct picture *g)
 {
-    double y = 0.80, busy_s[GROUPS] = {0}, sum = 0;
+    const double *busy_s = g->activity.busy_s;
+    double y = 0.80, sum = 0;
     char text[96];
 
-    for (int i = 0; i < SLICES; i++)
-        for (int k = 0; k < GROUPS; k++)
-            busy_s[k] += g->slices[i].busy_s[k];
-    for (int k = 0; k < GROUPS; k++)
+    for (int k = 0; k < MFU_SORT_COUNT; k++)
         sum += busy_s[k];
-    for (int k = GROUPS - 1; k >= 0; k--)
+    for (int k = MFU_SORT_COUNT - 1; k >= 0; k--)
         if (busy_s[k] > 0) {
-            snprintf(text, sizeof text, "%s %.0f %%", groups[k].name, 100 * busy_s[k] / g->seconds);
-            put_legend(out, text, groups[k].color, y, false);
+            snprintf(text, sizeof text, "%s %.0f %%", mfu_sort_titles[k], 100 * busy_s[k] / g->activity.seconds);
+            put_legend(out, text, sort_color[k], y, false);
             y -= 0.055;
         }
-    if (g->communication_s > 0) {
+    if (g->activity.communication_s > 0) {
         put_legend(out, "communication (strip below)", LINK_COLOR, y, false);
         put_strip(out, g);
         y -= 0.055;
     }
-    snprintf(text, sizeof text, "idle %.1f %%", 100 * fmax(1 - sum / g->seconds, 0));
+    snprintf(text, sizeof text, "idle %.1f %%", 100 * fmax(1 - sum / g->activity.seconds, 0));
     fputs("set label ", out);
     mfu_gnuplot_text(out, text);
     fprintf(out, " at screen 0.787,%g left textcolor '" MFU_INK_FAINT "'\n", y);
@@ -208,8 +129,8 @@ static void upper(FILE *out, const struct picture *g)
           "set format x ''\nunset xlabel\n", out);
     put_phases(out, g);
     fputs("plot ", out);
-    for (int k = GROUPS - 1; k >= 0; k--)
-        fprintf(out, "$slices using 1:%d with filledcurves y1=0 linecolor rgb '%s'%s", k + 2, groups[k].color,
+    for (int k = MFU_SORT_COUNT - 1; k >= 0; k--)
+        fprintf(out, "$slices using 1:%d with filledcurves y1=0 linecolor rgb '%s'%s", k + 2, sort_color[k],
                 k > 0 ? ", \\\n     " : "\n");
     fputs("unset label\nunset object\nunset arrow\n", out);
 }
@@ -228,7 +149,7 @@ static void lower(FILE *out, const struct picture *g)
     fputs("set tmargin at screen 0.375\nset bmargin at screen 0.115\nset ylabel 'of the peak, %' textcolor '" MFU_INK "'\n"
           "set format x '%g'\n", out);
     fprintf(out, "set xlabel 'time, %s%s' textcolor '" MFU_INK "'\n", g->unit < 1 ? "ms" : "s",
-            g->cut.left_out > 0 ? " (equal micro-steps in the middle left out)" : "");
+            g->activity.left_out > 0 ? " (equal micro-steps in the middle left out)" : "");
     fputs("plot $slices using 1:7 with filledcurves y1=0 linecolor rgb '#b9cbe0', \\\n"
           "     $slices using 1:7 with lines linecolor rgb '" TENSOR_COLOR "' linewidth 1.5, \\\n"
           "     $slices using 1:8 with lines linecolor rgb '" DRAM_COLOR "' linewidth 1.5\n", out);
@@ -241,15 +162,14 @@ static int script(FILE *out, const struct mfu_plan *p, const struct mfu_simulati
     if (!g)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     g->plan = p;
-    g->line = &s->timeline;
-    g->program = mfu_simulation_program(s);
-    g->cut = mfu_cut_find(g->line);
-    collect(g);
+    mfu_activity_make(s, SLICES, &g->activity);
+    g->width = g->activity.seconds / SLICES;
+    g->unit = g->activity.seconds < 2 ? 1e-3 : 1;
     put_data(out, g);
     fputs("set multiplot\n", out);
     mfu_plot_title(out, p, "What the GPU does over one step");
     fprintf(out, "set lmargin at screen 0.075\nset rmargin at screen 0.735\nunset key\nset grid noxtics ytics front\n"
-            "set xrange [0:%.6g]\nset yrange [0:100]\nset ytics 25\n", g->seconds / g->unit);
+            "set xrange [0:%.6g]\nset yrange [0:100]\nset ytics 25\n", g->activity.seconds / g->unit);
     upper(out, g);
     lower(out, g);
     fputs("unset multiplot\n", out);
