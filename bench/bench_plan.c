@@ -10,11 +10,11 @@
 #include "answer/plan.h"
 #include "base/error.h"
 #include "descriptor/catalog.h"
+#include "yardstick.h"
 
 #define SAMPLES 15
 #define SAMPLE_NS 2e7
 
-static volatile double sink;    /* what is stored here had to be computed */
 static struct mfu_scenario scenario;
 static struct mfu_plan plan;
 
@@ -24,11 +24,6 @@ static double now_ns(void)
 
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-static int ascending(const void *a, const void *b)
-{
-    return *(const double *)a < *(const double *)b ? -1 : *(const double *)a > *(const double *)b;
 }
 
 static double evaluate(long rounds)
@@ -45,19 +40,6 @@ static double evaluate(long rounds)
         sum += plan.step.time_s;
     }
     return sum;
-}
-
-static double yardstick(long rounds)
-{
-    static double x[1000];
-
-    for (long i = 0; i < rounds; i++) {
-        for (int k = 0; k < 1000; k++)
-            x[k] = (double)((k * 7919 + i) % 1009);
-        qsort(x, 1000, sizeof x[0], ascending);
-        sink += x[500];
-    }
-    return x[0];
 }
 
 /* Picks its own number of rounds; prints median and spread. */
