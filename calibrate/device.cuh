@@ -98,6 +98,22 @@ __device__ inline float block_max(float x)
     return warp_max(lane < (int)blockDim.x / 32 ? part[lane] : -INFINITY);
 }
 
+/* The middle of a softmax whose row the block's threads hold in registers:
+ * `value` becomes exp(value - the row's largest); returns 1 / the row's sum of
+ * these.  `most` is the largest that this thread holds. */
+template <int CHUNKS> __device__ inline float exponentials(float (&value)[CHUNKS][8], float most)
+{
+    float total = 0;
+
+    most = block_max(most);
+    for (int c = 0; c < CHUNKS; c++)
+        for (int j = 0; j < 8; j++) {
+            value[c][j] = __expf(value[c][j] - most);
+            total += value[c][j];
+        }
+    return 1 / block_sum(total);
+}
+
 /* Blocks of `threads` that cover n wide loads of T once. */
 template <class T> static unsigned wide_blocks(double n, int threads)
 {

@@ -45,7 +45,6 @@ template <int CHUNKS> __global__ void masked_softmax(bf16 *scores, int seq, floa
     const int seen = causal ? blockIdx.x % seq + 1 : seq;
     float value[CHUNKS][8];
     float most = -INFINITY;
-    float total = 0;
 
     for (int c = 0; c < CHUNKS; c++) {
         const int at = (c * (int)blockDim.x + (int)threadIdx.x) * 8;
@@ -58,19 +57,13 @@ template <int CHUNKS> __global__ void masked_softmax(bf16 *scores, int seq, floa
             most = fmaxf(most, value[c][j]);
         }
     }
-    most = block_max(most);
-    for (int c = 0; c < CHUNKS; c++)
-        for (int j = 0; j < 8; j++) {
-            value[c][j] = __expf(value[c][j] - most);
-            total += value[c][j];
-        }
-    total = 1 / block_sum(total);
+    const float factor = exponentials(value, most);
     for (int c = 0; c < CHUNKS; c++) {
         const int at = (c * (int)blockDim.x + (int)threadIdx.x) * 8;
         wide<bf16> out;
 
         for (int j = 0; j < 8; j++)
-            out.at[j] = as<bf16>(value[c][j] * total);
+            out.at[j] = as<bf16>(value[c][j] * factor);
         if (at < seq)
             *(wide<bf16> *)(row + at) = out;
     }

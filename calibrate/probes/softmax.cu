@@ -36,7 +36,6 @@ __global__ void __launch_bounds__(MOST_THREADS) fused(const bf16 *x, bf16 *y, in
 {
     float value[CHUNKS][8];
     float most = -INFINITY;
-    float total = 0;
     wide<bf16> in;
 
     for (int c = 0; c < CHUNKS; c++) {
@@ -47,18 +46,12 @@ __global__ void __launch_bounds__(MOST_THREADS) fused(const bf16 *x, bf16 *y, in
             most = fmaxf(most, value[c][j]);
         }
     }
-    most = block_max(most);
-    for (int c = 0; c < CHUNKS; c++)
-        for (int j = 0; j < 8; j++) {
-            value[c][j] = __expf(value[c][j] - most);
-            total += value[c][j];
-        }
-    total = 1 / block_sum(total);
+    const float factor = exponentials(value, most);
     for (int c = 0; c < CHUNKS; c++) {
         if ((int)(c * blockDim.x + threadIdx.x) * 8 >= columns)
             continue;
         for (int j = 0; j < 8; j++)
-            in.at[j] = as<bf16>(value[c][j] * total);
+            in.at[j] = as<bf16>(value[c][j] * factor);
         store(y, c, columns, in);
     }
 }
