@@ -17,11 +17,13 @@
 /* A gain below this is none: it is far below the uncertainty of a plan. */
 #define WORTH 0.005
 
-/* Memory is worth saving from this share of it on, and this may it cost. */
+/* Memory is worth saving from this share of it on, and this share of the speed
+ * may it cost (chosen). */
 #define SAVES 0.03
 #define COSTS 0.05
 
-/* Levers that are tried in every combination; combinations that are simulated. */
+/* Levers that are tried in every combination, 2^9 analytic plans; combinations
+ * that are simulated (chosen). */
 #define TRIED 9
 #define SIMULATED 6
 

@@ -13,7 +13,7 @@
 #include "answer/results.h"
 #include "answer/split.h"
 
-#define MFU_LEVER_KEYS 3
+#define MFU_LEVER_KEYS 3        /* that one lever sets, at most */
 
 enum {
     MFU_LEVER_MATHEMATICS = 1,  /* another model, rounding or optimizer */
@@ -65,7 +65,7 @@ struct mfu_lever {
 /* What does not apply, and why. */
 struct mfu_refusal { char change[64], reason[200]; };
 
-#define MFU_COMBINED 8
+#define MFU_COMBINED 8          /* levers, at most */
 struct mfu_combination {
     int n, levers[MFU_COMBINED];        /* indices of mfu_advice.levers; 0: none helps */
     struct mfu_scenario scenario;
@@ -75,7 +75,7 @@ struct mfu_combination {
     char why[320];
 };
 
-#define MFU_REFUSALS 24
+#define MFU_REFUSALS 24         /* at most */
 struct mfu_advice {
     struct mfu_outcome base;
     struct mfu_lever *levers;   /* best first; owned */

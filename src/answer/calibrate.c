@@ -21,7 +21,7 @@
 #include "descriptor/catalog.h"
 
 #define MOST_RUNS 400           /* of one fit */
-#define MOST_FILES 16
+#define MOST_FILES 16           /* of measurements, in one call */
 
 /* Runs of one machine and software scatter less around a model that is
  * calibrated to them than runs of all do (cost model 10: 3.6 % is left). */

@@ -12,6 +12,8 @@
 
 #include "base/expression.h"
 
+/* FLOP/s, dense bf16 (data sheet of the A100): nanoGPT's constant, and what
+ * torchtitan takes for cards that it does not know. */
 #define A100_FLOPS 312e12
 
 /* What formulas are made of. */

@@ -16,7 +16,7 @@ struct mfu_convention {
     double mfu;
 };
 
-#define MFU_CONVENTIONS_MAX 12
+#define MFU_CONVENTIONS_MAX 12  /* no plan has more */
 
 /* nanogpt, palm, causal (exact products, half the attention), llm.c, megatron
  * (current: causal), megatron-2021 (full attention), torchtitan, 6n, hfu.

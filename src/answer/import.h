@@ -36,7 +36,7 @@ struct mfu_entry {
     const char *note;           /* why, or how it was taken; "" */
 };
 
-#define MFU_ENTRIES 600
+#define MFU_ENTRIES 600         /* of one file */
 
 struct mfu_import {
     const struct mfu_import_format *format;

@@ -256,7 +256,7 @@ int mfu_import_arguments(struct mfu_import *m, const char *path, const char *tex
 
 /* ---- trees --------------------------------------------------------------- */
 
-#define DEEPEST 16
+#define DEEPEST 16              /* levels of a tree (chosen) */
 
 static void add_node(struct mfu_import *m, struct mfu_yaml *yaml, struct mfu_node *node, const char *name, int depth)
 {

@@ -69,7 +69,7 @@ struct mfu_log_setting {
     const char *origin; /* "log", "config", "command", or the program */
 };
 
-#define MFU_LOG_SETTINGS 96
+#define MFU_LOG_SETTINGS 96     /* that are kept */
 #define MFU_LOG_RECORDS  200000 /* steps that are looked at */
 
 struct mfu_log {

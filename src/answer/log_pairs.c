@@ -318,7 +318,7 @@ static int not_known(const char *word, struct mfu_error *err)
     return -1;
 }
 
-#define WORD  64
+#define WORD  64 /* characters that are looked at */
 #define WORDS 3 /* of a key: "GPU utilisation", "memory allocated" */
 
 /* The next word, cut at blanks and at `,` `;` `|` that end it, and at the `=`

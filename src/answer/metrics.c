@@ -9,13 +9,16 @@
 #include <math.h>
 #include <stddef.h>
 
-/* Between queued kernels a driver's sampling sees no pause (estimated). */
+/* Seconds: between queued kernels a driver's sampling sees no pause that is
+ * shorter (estimated). */
 #define SHORT_GAP_S 10e-6
 
-/* Idle power, where nobody has measured it: 20 of 200 W, 40 of 400, 70 of 700. */
+/* Idle power as a share of the board's limit, where nobody has measured it
+ * (estimated: 20 of 200 W, 40 of 400, 70 of 700). */
 #define IDLE_SHARE 0.10
 
-/* What full activity adds to it (estimated: a dense GEMM reaches the limit). */
+/* Shares of what lies between idle power and the limit, that full activity adds
+ * (estimated: SMs, tensor cores and DRAM of a dense GEMM reach the limit). */
 #define SM_POWER 0.35
 #define TENSOR_POWER 0.45
 #define DRAM_POWER 0.30

@@ -54,6 +54,7 @@ struct mfu_candidate {
     const char *confirm; /* what would show it */
 };
 
+/* The most of each in one answer. */
 #define MFU_DROPPED    6
 #define MFU_FINDINGS   10
 #define MFU_CANDIDATES 6

@@ -11,7 +11,7 @@
 #include "answer/observe.h"
 
 #define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
-#define CONTRADICTS   0.04 /* relative difference of sizes that rounding does not explain */
+#define CONTRADICTS   0.04 /* relative difference of sizes that rounding does not explain (chosen) */
 
 static struct mfu_finding *find(struct mfu_observation *o, const char *code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -10,6 +10,7 @@
 #include "answer/observe.h"
 #include "base/error.h"
 
+/* Both chosen. */
 #define SMALLEST 0.15 /* share of the gap worth telling */
 #define LARGEST  2.5  /* and beyond that it would be too much */
 

@@ -11,8 +11,9 @@
 
 #include "answer/observe.h"
 
-#define SETTLED 0.03 /* of the median: that is steady */
-#define OUTSIDE 0.15 /* that is not */
+/* Shares of the median step (chosen). */
+#define SETTLED 0.03 /* so near: that is steady */
+#define OUTSIDE 0.15 /* so far: that is not */
 
 static int ascending(const void *a, const void *b)
 {
@@ -52,7 +53,7 @@ static double spread_of(double *values, size_t n, double middle)
 {
     for (size_t i = 0; i < n; i++)
         values[i] = fabs(values[i] - middle);
-    return 1.4826 * median(values, n);
+    return 1.4826 * median(values, n); /* of a normal distribution */
 }
 
 static void find_middle(struct steps *s)

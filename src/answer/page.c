@@ -32,7 +32,7 @@ static const struct mfu_config *config(struct mfu_subject *s)
 
 /* ---- names --------------------------------------------------------------- */
 
-#define MOST_NAMES 32
+#define MOST_NAMES 32           /* of one expression */
 
 /* A name of an expression. */
 struct name {

@@ -23,7 +23,7 @@
 
 struct mfu_error;
 
-#define MFU_NOTES 32
+#define MFU_NOTES 32            /* that one text can keep */
 
 /* A figure that a text keeps for later: {mfu/before}. */
 struct mfu_note {

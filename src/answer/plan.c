@@ -14,7 +14,8 @@
 #include "graph/step.h"
 
 /* Share of a backward pass under which collectives can hide: the first
- * gradients come after the head, the last with the embedding. */
+ * gradients come after the head, the last with the embedding (chosen; the
+ * simulation follows every bucket instead). */
 #define HIDDEN 0.8
 
 const char *const mfu_limit_names[] = {"compute", "memory", "launch", "communication", "input"};
@@ -224,14 +225,22 @@ static void add_up_flops(struct mfu_plan *p)
 
 /* ---- memory ------------------------------------------------------------- */
 
+/* What nvidia-smi's total is of the size on the box, where no card of the kind
+ * was seen: the known ones have 0.93 to 1 of it (chosen between). */
+#define OF_THE_BOX 0.98
+
 /* The driver's own reserve, where no device report of this card is known: the
  * median of the known ones is 2.5 % of the total, at least 300 MiB. */
-static double capacity(const struct mfu_gpu *g, bool *assumed)
-{
-    double total = g->smi_total_bytes > 0 ? g->smi_total_bytes : g->size_bytes * 0x1p30 / 1e9 * 0.98;
+#define DRIVER_SHARE 0.025
+#define DRIVER_LEAST_BYTES (300 * 0x1p20)
 
-    *assumed = !(g->capacity_bytes > 0);
-    return *assumed ? total - fmax(300 * 0x1p20, 0.025 * total) : g->capacity_bytes;
+double mfu_capacity(const struct mfu_gpu *g, bool *assumed)
+{
+    double total = g->smi_total_bytes > 0 ? g->smi_total_bytes : g->size_bytes * 0x1p30 / 1e9 * OF_THE_BOX;
+
+    if (assumed)
+        *assumed = !(g->capacity_bytes > 0);
+    return g->capacity_bytes > 0 ? g->capacity_bytes : total - fmax(DRIVER_LEAST_BYTES, DRIVER_SHARE * total);
 }
 
 static void name_moment(struct mfu_plan *p)
@@ -258,7 +267,7 @@ static void add_up_memory(struct mfu_plan *p)
     double others = p->config.setting[MFU_S_VRAM_RESERVED];
 
     mfu_lifetime_peak(&p->program, &m->peak);
-    m->capacity_bytes = capacity(p->config.gpu, &m->capacity_assumed);
+    m->capacity_bytes = mfu_capacity(p->config.gpu, &m->capacity_assumed);
     m->reserved_bytes = ceil(m->peak.bytes * factor / (2 * 0x1p20)) * 2 * 0x1p20;
     m->context_bytes = p->machine.c[MFU_C_CONTEXT_BYTES] + p->machine.c[MFU_C_MODULE_BYTES]
         + (p->config.ranks > 1 ? p->machine.c[MFU_C_NCCL_BYTES] : 0);
@@ -272,6 +281,8 @@ static void add_up_memory(struct mfu_plan *p)
 }
 
 /* ---- how sure ----------------------------------------------------------- */
+
+#define SIGMAS 1.645            /* of a normal distribution, within which 90 % lies */
 
 /* A 90 % interval: coefficients vary independently, each moving the share of
  * the step that it rules.  What they cannot explain is the spread of published
@@ -308,8 +319,8 @@ static void interval(struct mfu_plan *p)
     for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++)
         if (share[i] > 0 && known->sigma[i] > 0)
             variance += pow(share[i] * known->sigma[i], 2);
-    p->step.low_s = total * exp(fmin(excess - 1.645 * sqrt(variance), 0));
-    p->step.high_s = total * exp(excess + 1.645 * sqrt(variance))
+    p->step.low_s = total * exp(fmin(excess - SIGMAS * sqrt(variance), 0));
+    p->step.high_s = total * exp(excess + SIGMAS * sqrt(variance))
         + (p->config.runtime == MFU_LLMC ? 0 : p->machine.c[MFU_C_MODEL_UNSEEN]);
 }
 

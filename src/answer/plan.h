@@ -64,6 +64,10 @@ struct mfu_plan {
     double dispatch_s[MFU_PHASE_COUNT];     /* host time of one launch */
 };
 
+/* Bytes that one process can have of a card.  `assumed` (may be NULL): no device
+ * report of it is known, what the driver keeps for itself is an estimate. */
+double mfu_capacity(const struct mfu_gpu *, bool *assumed);
+
 /* torch DDP's bucket_cap_mb. */
 #define MFU_BUCKET_BYTES (25 * 0x1p20)
 

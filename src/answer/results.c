@@ -149,7 +149,7 @@ const struct mfu_result *mfu_result_find(const char *name)
 
 /* ---- questions ----------------------------------------------------------- */
 
-#define MOST_NAMES 32
+#define MOST_NAMES 32           /* of one expression */
 
 struct name {
     const struct mfu_result *result;    /* or NULL: */

@@ -14,6 +14,8 @@
 
 #include "base/error.h"
 
+/* Seconds of arithmetic after which half of the throttling has set in: a kernel
+ * that runs alone starts at the full clock (estimated). */
 #define SETTLING_S 1e-3
 
 static const char *const dtypes[] = {"fp32", "tf32", "fp16", "bf16", "fp8", NULL};
@@ -218,15 +220,6 @@ static void name(const struct study *s, struct mfu_single_kernel *out)
     snprintf(out->row.name, sizeof out->row.name, "%s%s", mfu_studies[r->study].name, s->backward ? ".grad" : "");
 }
 
-/* As a plan takes it (answer/plan.c): where no device report of this card is
- * known, what is on the box without the driver's usual reserve. */
-static double capacity(const struct mfu_gpu *g)
-{
-    double total = g->smi_total_bytes > 0 ? g->smi_total_bytes : g->size_bytes * 0x1p30 / 1e9 * 0.98;
-
-    return g->capacity_bytes > 0 ? g->capacity_bytes : total - fmax(300 * 0x1p20, 0.025 * total);
-}
-
 static double board_w(const struct mfu_scenario *s)
 {
     double limit_w = s->setting_given[MFU_S_POWER_W] ? s->setting[MFU_S_POWER_W] : 0;
@@ -280,7 +273,7 @@ static void finish(const struct study *s, double power_w, struct mfu_single_kern
     out->metrics.mfu = product ? s->model_flops / row->time_s / peak : 0;
     out->metrics.hfu = product ? row->flops / row->time_s / peak : 0;
     out->metrics.memory_used_fill = (s->kernel[0].read_bytes + s->kernel[0].write_bytes
-                                     + out->machine.c[MFU_C_CONTEXT_BYTES]) / capacity(s->gpu);
+                                     + out->machine.c[MFU_C_CONTEXT_BYTES]) / mfu_capacity(s->gpu, NULL);
 }
 
 static int study_blocks(const struct study *s, double power_w, struct mfu_single_kernel *out, struct mfu_error *err)
@@ -311,7 +304,7 @@ static int study_blocks(const struct study *s, double power_w, struct mfu_single
     mfu_metrics_settle(&out->metrics, row->time_s, power_w);
     row->sm_active = out->metrics.sm_active;
     row->occupancy = out->metrics.sm_occupancy;
-    out->metrics.memory_used_fill = out->machine.c[MFU_C_CONTEXT_BYTES] / capacity(s->gpu);
+    out->metrics.memory_used_fill = out->machine.c[MFU_C_CONTEXT_BYTES] / mfu_capacity(s->gpu, NULL);
     snprintf(out->title, sizeof out->title, "%.0f block%s of %.0f threads", grid.blocks, grid.blocks > 1 ? "s" : "",
              grid.threads);
     snprintf(row->name, sizeof row->name, "blocks");

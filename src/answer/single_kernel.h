@@ -15,7 +15,7 @@ struct mfu_error;
 
 enum mfu_study { MFU_STUDY_GEMM, MFU_STUDY_SOFTMAX, MFU_STUDY_NORM, MFU_STUDY_ATTENTION,
                  MFU_STUDY_COPY, MFU_STUDY_BLOCKS, MFU_STUDY_COUNT };
-#define MFU_STUDY_SIZES 4
+#define MFU_STUDY_SIZES 4       /* of one kernel, at most */
 
 /* What can be studied: `kernel NAME SIZE ... [KEY VALUE ...]`. */
 struct mfu_study_row {

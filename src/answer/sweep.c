@@ -15,8 +15,9 @@
 #include "base/suggest.h"
 #include "graph/step.h"
 
-#define MOST_VALUES 100000
-#define MOST_COMBINATIONS 1e12
+/* Chosen. */
+#define MOST_VALUES 100000      /* of one axis */
+#define MOST_COMBINATIONS 1e12  /* nobody waits for more */
 #define MOST_ROWS 4000000       /* that are kept: 544 MB */
 #define CHUNK 64                /* combinations that a thread takes at once */
 #define MOST_THREADS 64

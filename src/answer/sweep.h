@@ -14,8 +14,8 @@
 
 #include "answer/results.h"
 
-#define MFU_AXES 8
-#define MFU_COLUMNS 16
+#define MFU_AXES 8              /* the most */
+#define MFU_COLUMNS 16          /* the most */
 
 /* One key and the values that it takes. */
 struct mfu_axis {

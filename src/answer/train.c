@@ -9,7 +9,7 @@
 #include "base/error.h"
 
 #define AT(field) offsetof(struct mfu_train_options, field)
-#define YEAR_S (365.25 * 86400)
+#define YEAR_S (365.25 * 86400) /* Julian */
 
 // clang-format off
 const struct mfu_train_option mfu_train_options[] = {

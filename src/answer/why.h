@@ -13,6 +13,7 @@
 #include "answer/metrics.h"
 #include "answer/split.h"
 
+/* The most of each in one answer. */
 #define MFU_WHY_PARTS 48
 #define MFU_WHY_LINES 24
 #define MFU_WHY_LINE 900        /* bytes; Chinese takes three a character */

@@ -9,7 +9,7 @@
 
 #define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
 
-/* A doubling that brings less has stopped helping. */
+/* A doubling that brings less, of tokens per second, has stopped helping (chosen). */
 #define HELPS 0.02
 
 static struct mfu_scenario with(const struct mfu_scenario *base, double batch, double accum)

@@ -14,10 +14,12 @@
 #include "base/translation.h"
 
 #define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
+/* What makes a symptom worth a sentence is chosen, here and where shares are
+ * compared below. */
 #define BUSY 0.9                /* utilisation that people call high */
 #define LOW_TENSOR 0.5          /* tensor activity that they call low */
 #define SMALL_EXPERT 512        /* tokens per expert: below, its products are small */
-#define NEARLY_FULL 0.92
+#define NEARLY_FULL 0.92        /* of the card: the next thing may not fit */
 
 struct evidence {
     const struct mfu_plan *p;

@@ -13,7 +13,7 @@
 
 #define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
 
-/* Parts below this share of the step are not worth a line; nor a sentence. */
+/* Parts below this share of the step are not worth a line; nor a sentence (chosen). */
 #define SHOWN 0.0005
 #define TOLD 0.01
 

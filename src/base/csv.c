@@ -11,8 +11,8 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-#define LARGEST (64L << 20)
-#define MOST_COLUMNS 1024
+#define LARGEST (64L << 20)     /* bytes of a file */
+#define MOST_COLUMNS 1024       /* of a file */
 
 static char *slurp(const char *path, struct mfu_arena *arena, struct mfu_error *err)
 {

@@ -23,7 +23,7 @@ enum mfu_code {
     MFU_EUNMET                  /* a `check` was not satisfied */
 };
 
-#define MFU_ERROR_TEXT 640
+#define MFU_ERROR_TEXT 640      /* bytes; longer messages are cut */
 
 struct mfu_error {
     enum mfu_code code;

@@ -7,12 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* NVLink switches reduce in flight (NVLS) from this many GPUs on. */
+/* NVLink switches reduce in flight (NVLS) from this many GPUs on (estimated: the
+ * published rates beyond the links' own are of 8 GPUs). */
 #define NVLS_FROM 5
 
 /* Bytes per second of one direction of a PCIe slot such as "4x16"; 0 unknown. */
 static double pcie_bytes_s(const char *text)
 {
+    /* Of one lane, by generation, after its line code (PCI-SIG). */
     static const double lane[] = {0, 0.25e9, 0.5e9, 0.985e9, 1.969e9, 3.938e9, 7.563e9};
     int generation, lanes;
 

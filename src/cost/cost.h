@@ -47,6 +47,10 @@ struct mfu_tiling {
 };
 struct mfu_tiling mfu_gemm_tiling(const struct mfu_machine *, const struct mfu_kernel *);
 
+/* The most that the tensor pipe can be busy at a given clock (dcgmproftester,
+ * best published GEMMs over SMs x FMA x 2 x running clock). */
+#define MFU_PIPE_CEILING 0.97
+
 /* The last few of one machine: neighbouring layers multiply the same shapes.
  * n counts all that were ever found (start at 0). */
 #define MFU_TILINGS 32

@@ -24,15 +24,18 @@
 
 #include "base/error.h"
 
-#define CAUCHY 2.385            /* 95 % efficient on normal residuals */
+#define CAUCHY 2.385            /* spreads; 95 % efficient on normal residuals (the textbook's) */
+#define OF_MEDIAN 1.4826        /* a normal spread over the median of absolute residuals */
 #define STEP 1e-4               /* of t, for derivatives */
+/* The rest is chosen. */
 #define ROUNDS 3                /* of the spreads */
-#define ITERATIONS 60
+#define ITERATIONS 60           /* of one least-squares fit, at most */
 #define WORTH_OF_PRIOR 4        /* measurements that the expected spread counts for */
-#define LEAST_SPREAD 0.002
+#define USUAL_SPREAD 0.05       /* relative; expected of a class that says nothing */
+#define LEAST_SPREAD 0.002      /* relative; no class is trusted beyond that */
 #define HARDLY 0.98             /* of the prior's sigma is left: nothing was learnt */
 #define GAIN 1.0                /* in the loss of unseen points, to be worth a number */
-#define FOLDS 5
+#define FOLDS 5                 /* of the cross-validation */
 #define FAR 60.                 /* residual of what cannot be predicted */
 
 struct problem {
@@ -272,14 +275,14 @@ static void find_spreads(struct problem *q, bool first, double *scratch)
 {
     for (int c = 0; c < q->in->n_classes; c++) {
         const struct mfu_fit_class *kind = &q->in->classes[c];
-        double expected = kind->spread > 0 ? kind->spread : 0.05, s = expected;
+        double expected = kind->spread > 0 ? kind->spread : USUAL_SPREAD, s = expected;
         size_t n = 0;
 
         for (size_t i = 0; i < q->n; i++)
             if (q->in->points[i].kind == c && !is_hidden(q, i))
                 scratch[n++] = fabs(q->r[i]);
         if (!first && n > 0) {
-            double found = 1.4826 * median(scratch, n);
+            double found = OF_MEDIAN * median(scratch, n);
 
             s = sqrt((WORTH_OF_PRIOR * expected * expected + (double)n * found * found) / (WORTH_OF_PRIOR + (double)n));
         }
@@ -502,7 +505,7 @@ static struct mfu_fit_residuals sum_up(const struct mfu_fit_input *in, int kind,
     s.bias /= (double)s.n;
     s.before /= (double)s.n;
     s.median = median(scratch, s.n);
-    s.spread = 1.4826 * s.median;
+    s.spread = OF_MEDIAN * s.median;
     return s;
 }
 

@@ -27,7 +27,7 @@
 
 struct mfu_error;
 
-#define MFU_FIT_CLASSES 40
+#define MFU_FIT_CLASSES 40      /* the most */
 
 struct mfu_fit_point {
     double seconds;             /* measured */
@@ -44,7 +44,7 @@ struct mfu_fit_class {
 };
 
 /* One number of the fit: a coefficient, or several that scale together. */
-#define MFU_FIT_MEMBERS 16
+#define MFU_FIT_MEMBERS 16      /* the most */
 struct mfu_fit_parameter {
     enum mfu_coefficient member[MFU_FIT_MEMBERS];
     int n_members;

@@ -6,10 +6,6 @@
 #include "cost/cost.h"
 #include "scenario/scenario.h"
 
-/* The most that the tensor pipe can be busy at a given clock (dcgmproftester,
- * best published GEMMs over SMs x FMA x 2 x running clock). */
-#define PIPE_CEILING 0.97
-
 /* Compute-bound speed falls with about the 0.4th power of the power limit
  * (dynamic power grows with f^2.5; measured on RTX 5090 and 4090). */
 #define POWER_EXPONENT 0.4
@@ -38,7 +34,7 @@ void mfu_machine_make(const struct mfu_config *c, struct mfu_machine *m)
     efficiency = m->c[MFU_C_GEMM_EFFICIENCY];
     if (clock_hz > 0 && g->boost_hz > 0) {
         scale = clock_hz / g->boost_hz;
-        efficiency = fmin(efficiency, PIPE_CEILING);
+        efficiency = fmin(efficiency, MFU_PIPE_CEILING);
     } else if (power_w > 0 && power_w < g->power_w) {
         scale = pow(power_w / g->power_w, POWER_EXPONENT);
     }

@@ -6,14 +6,10 @@
 
 #include <math.h>
 
-#define WARP 32.
-#define KIB 1024.
-#define PARTITIONS 4.           /* of an SM, each with its own registers */
-#define REGISTER_UNIT 256.      /* registers are given to warps in these */
-
-/* The most that the tensor pipe can be busy (cost/machine.c): a card whose GEMMs
- * reach more of the rated peak runs above the rated clock. */
-#define PIPE_CEILING 0.97
+#define WARP 32.                /* threads */
+#define KIB 1024.               /* bytes */
+#define PARTITIONS 4.           /* of an SM, each with its own registers (cuda_occupancy.h) */
+#define REGISTER_UNIT 256.      /* registers are given to warps in these (cuda_occupancy.h) */
 
 /* ---- how many fit -------------------------------------------------------- */
 
@@ -28,7 +24,7 @@ static const struct limits of_capability[] = {
     {8.0, 64, 32, 164 * KIB}, {8.6, 48, 16, 100 * KIB}, {8.9, 48, 24, 100 * KIB}, {9.0, 64, 32, 228 * KIB},
     {10.0, 64, 32, 228 * KIB}, {12.0, 48, 24, 100 * KIB},
 };
-#define REGISTERS_BYTES (256 * KIB)     /* in all of them */
+#define REGISTERS_BYTES (256 * KIB)     /* of an SM, in all of them */
 
 static double known(double x, double otherwise)
 {
@@ -145,7 +141,7 @@ static double running_peak(const struct mfu_machine *m, const struct mfu_kernel 
                            const struct mfu_tiling *t)
 {
     double peak = m->peak_flops[k->math];
-    double clock = fmax(known(m->attention_flops, 1), m->gemm_flops[k->math] / (PIPE_CEILING * peak));
+    double clock = fmax(known(m->attention_flops, 1), m->gemm_flops[k->math] / (MFU_PIPE_CEILING * peak));
     double slower = t->tile_m > 0 && t->compute_s > 0 ? fmax(1, p->compute_s / t->compute_s) : 1;
 
     return peak * clock / slower;

@@ -8,10 +8,11 @@
 const char *const mfu_bound_names[] = {"compute", "memory", "launch", "latency"};
 
 /* Arithmetic on the CUDA cores next to memory traffic: half of the fp32 peak,
- * since most of it is not multiply-adds. */
+ * since most of it is not multiply-adds (chosen; few kernels depend on it). */
 #define VECTOR_SHARE 0.5
 
-/* Below this many rounds of thread blocks a GEMM waits for latencies. */
+/* Below this many rounds of thread blocks a GEMM waits for latencies (chosen;
+ * it names the bound, seconds do not depend on it). */
 #define LATENCY_WAVES 0.5
 
 double mfu_l2_reach(const struct mfu_machine *m)

@@ -18,6 +18,8 @@
 #include "descriptor/yaml.h"
 #include "scenario/scenario.h"
 
+/* Seconds of arithmetic after which half of the throttling shows in a sample
+ * that was not repeated until the clock had settled (estimated). */
 #define SETTLING_S 2e-3
 
 /* ---- one entry ----------------------------------------------------------- */
@@ -109,7 +111,8 @@ static double or_else(double x, double otherwise)
     return isnan(x) ? otherwise : x;
 }
 
-/* The class of that name; a new one if there is room, else the last. */
+/* The class of that name; a new one if there is room, else the last.  What the
+ * callers expect of spread and systematic error (fit.h) are estimates. */
 static int class_of(struct mfu_samples *s, const char *name, double spread, double systematic)
 {
     int i = 0;

@@ -12,7 +12,7 @@
 struct mfu_arena;
 struct mfu_error;
 
-#define MFU_PATH_MAX 256
+#define MFU_PATH_MAX 256        /* bytes, with the final '\0' */
 
 /* Joins folder, name and suffix; -1 with `err` if that is too long. */
 int mfu_folder_path(char path[MFU_PATH_MAX], const char *folder,

@@ -18,7 +18,7 @@
 #include "descriptor/folder.h"
 #include "descriptor/yaml.h"
 
-#define MOST_TYPES 128
+#define MOST_TYPES 128          /* that one message can choose from */
 #define PEEK (64 * 1024)        /* a model file has 5 KB */
 
 /* A config.json while it is being read. */

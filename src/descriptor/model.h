@@ -38,9 +38,9 @@
 struct mfu_error;
 struct mfu_yaml;
 
-#define MFU_MAX_DIMS 48
+#define MFU_MAX_DIMS 48         /* of one model */
 #define MFU_MAX_OPS 160         /* of one model, all sections */
-#define MFU_MAX_SECTIONS 12
+#define MFU_MAX_SECTIONS 12     /* of one model */
 #define MFU_SECTION_INPUT (-1)
 
 struct mfu_model_dim {

@@ -12,8 +12,8 @@
 
 #include <stddef.h>
 
-#define MFU_ATTRIBUTES 8
-#define MFU_INPUTS 4
+#define MFU_ATTRIBUTES 8        /* the most */
+#define MFU_INPUTS 4            /* the most */
 
 struct mfu_attribute {
     const char *name;           /* "width"; NULL ends the list */

@@ -23,7 +23,7 @@
 #include "base/suggest.h"
 
 #define LARGEST_TEXT (1u << 20) /* bytes; a real descriptor has 3000 */
-#define DEEPEST 32
+#define DEEPEST 32              /* levels (chosen) */
 #define MOST_NODES 20000        /* a real descriptor has 150 */
 #define MOST_KEYS 64            /* that one message can choose from */
 

@@ -21,7 +21,7 @@
 /* What becomes of one output of a launch. */
 enum fate { UNUSED, INSIDE, WRITTEN, AGAIN };
 
-#define MAX_MEMBERS 64
+#define MAX_MEMBERS 64          /* launches that become one, at most: Inductor's max_fusion_size */
 #define MAX_SOURCES MFU_LAUNCH_IN
 
 struct group {

@@ -58,8 +58,8 @@ enum mfu_fusion {
     MFU_PARAMETER               /* pointwise over a weight: cast, accumulate */
 };
 
-#define MFU_LAUNCH_IN 16
-#define MFU_LAUNCH_OUT 8
+#define MFU_LAUNCH_IN 16        /* views that one launch reads, at most */
+#define MFU_LAUNCH_OUT 8        /* and writes */
 
 struct mfu_launch {
     struct mfu_kernel kernel;

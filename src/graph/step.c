@@ -27,7 +27,8 @@ struct stretch {
     double repeat;
     int first_kept;             /* of its results in mfu_step.kept */
 };
-/* More layers than that are counted even when unrolling. */
+/* More layers than that are counted even when unrolling (chosen: time and room
+ * grow with them). */
 #define MOST_UNROLLED 1000
 
 static void open_segment(struct mfu_step *s, const char *section, enum mfu_phase phase, double repeat)

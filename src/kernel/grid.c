@@ -14,15 +14,15 @@
 
 #include <math.h>
 
-#define WARP 32.
-#define KIB 1024.
+#define WARP 32.        /* threads */
+#define KIB 1024.       /* bytes */
 
 /* ---- GEMM ---------------------------------------------------------------- */
 
-/* Three stages of 64 bytes of K for each row of both operands. */
+/* Bytes: three stages of 64 of K for each row of both operands (typical). */
 #define STAGE_BYTES (3 * 64.)
 
-/* Of a thread beside its accumulators: operands, addresses. */
+/* Registers of a thread beside its accumulators: operands, addresses (typical). */
 #define OTHER_REGISTERS 64.
 
 struct mfu_grid mfu_grid_gemm(const struct mfu_kernel *k, int tile_m, int tile_n, int split, bool persistent)

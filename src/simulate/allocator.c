@@ -22,6 +22,7 @@
 #define MIB ((uint64_t)1 << 20)
 #define GIB ((uint64_t)1 << 30)
 
+/* Bytes, as PyTorch's c10/cuda/CUDACachingAllocator.cpp has them. */
 #define BLOCK_STEP ((uint64_t)512)      /* sizes are multiples of it */
 #define SMALL_LIMIT MIB                 /* up to here the small pool serves */
 #define SMALL_SEGMENT (2 * MIB)

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 
+/* Optimizer steps until the reserved memory has to have settled (chosen). */
 #define MOST_STEPS 6
 /* Micro-steps after the first are alike; a third shows what reserved does. */
 #define MOST_LATER 1

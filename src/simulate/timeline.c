@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A micro-step is steady when it takes as long as the one before it. */
+/* A micro-step is steady when it takes as long as the one before it, up to this
+ * share; after so many the rest is counted in any case (both chosen). */
 #define STEADY 1e-6
 #define MOST_SIMULATED 12
 
