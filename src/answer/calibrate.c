@@ -291,6 +291,8 @@ static bool is_time(int id)
     return id < MFU_C_NCCL_BYTES;
 }
 
+/* The next number of the fit; `sigma` is relative, how far it may be from what is
+ * known before there are runs (estimates, wider where software decides). */
 static struct mfu_fit_parameter *one(struct mfu_fit_parameter *list, int *n, double sigma)
 {
     list[*n] = (struct mfu_fit_parameter){.sigma = sigma};
@@ -395,6 +397,7 @@ static void fill_model(const struct work *w, const char *kind, double expected, 
 
     for (int i = 0; i < fit->n_classes; i++) {
         const struct mfu_fit_residuals *r = &fit->classes[i];
+        /* A normal spread is 1.25 mean absolute errors. */
         double n = (double)r->n, found = 1.25 * fmax(fit->mape_held_out, r->mape);
 
         if (strcmp(r->name, kind) != 0)

@@ -321,7 +321,8 @@ static void set_derived(struct reading *r, const char *key, double value)
         understand(r, key, "derived", 0);
 }
 
-/* A whole number, as near as what it follows from is exact. */
+/* A whole number, as near as what it follows from is exact: logs round times and
+ * rates, so that 0.6 % off, and never more than a third, still counts (chosen). */
 static bool whole(double x, bool exact)
 {
     return round(x) >= 1 && fabs(x - round(x)) <= (exact ? 1e-6 * x : fmin(0.35, 0.006 * x));
@@ -547,6 +548,7 @@ static void find_convention(const struct reading *r)
             best = i;
         }
     }
+    /* Within 5 % a formula is found, within 30 % it is the likeliest (chosen). */
     o->convention_assumed = !(least <= 0.05);
     if (o->convention_assumed && !(least <= 0.3))
         best = 0; /* nanoGPT's, which most figures are */

@@ -13,7 +13,7 @@ extern const char *const mfu_sort_titles[MFU_SORT_COUNT];      /* "matrix produc
 enum mfu_sort mfu_sort_of(enum mfu_kind);
 
 #define MFU_SLICES 300          /* the most */
-#define MFU_STRETCHES 64
+#define MFU_STRETCHES 64        /* the most; the simulation follows fewer */
 
 struct mfu_activity {
     struct mfu_slice {
