@@ -10,10 +10,8 @@
 
 #include "base/error.h"
 #include "simulate/allocator.h"
-#include "yardstick.h"
+#include "measure.h"
 
-#define SAMPLES 15
-#define SAMPLE_NS 2e7
 #define LIVE_MAX 8192
 
 static struct mfu_allocator *allocator;
@@ -27,24 +25,14 @@ static double now_ns(void)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* Picks its own number of rounds; prints median and spread, per piece of work. */
+/* Prints median and spread, per piece of work. */
 static double bench(const char *name, double (*work)(long rounds), double pieces, double per)
 {
-    double ns[SAMPLES], begin = now_ns();
-    long rounds = 1;
+    double spread, ns = measure(now_ns, work, &spread) / pieces;
 
-    while (sink += work(rounds), now_ns() - begin < SAMPLE_NS)
-        rounds *= 2;
-    for (int i = 0; i < SAMPLES; i++) {
-        begin = now_ns();
-        sink += work(rounds);
-        ns[i] = (now_ns() - begin) / (double)rounds / pieces;
-    }
-    qsort(ns, SAMPLES, sizeof ns[0], ascending);
-    printf("{\"name\": \"%s\", \"ns\": %.4g, \"spread\": %.2g, \"yardsticks\": %.3g}\n", name,
-           ns[SAMPLES / 2], (ns[3 * SAMPLES / 4] - ns[SAMPLES / 4]) / ns[SAMPLES / 2],
-           per > 0 ? ns[SAMPLES / 2] / per : 1);
-    return ns[SAMPLES / 2];
+    printf("{\"name\": \"%s\", \"ns\": %.4g, \"spread\": %.2g, \"yardsticks\": %.3g}\n", name, ns, spread,
+           per > 0 ? ns / per : 1);
+    return ns;
 }
 
 /* A step as the allocator sees it: bytes > 0 puts a block into a slot, 0 takes

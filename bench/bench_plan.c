@@ -10,10 +10,7 @@
 #include "answer/plan.h"
 #include "base/error.h"
 #include "descriptor/catalog.h"
-#include "yardstick.h"
-
-#define SAMPLES 15
-#define SAMPLE_NS 2e7
+#include "measure.h"
 
 static struct mfu_scenario scenario;
 static struct mfu_plan plan;
@@ -42,24 +39,14 @@ static double evaluate(long rounds)
     return sum;
 }
 
-/* Picks its own number of rounds; prints median and spread. */
+/* Prints median and spread. */
 static double bench(const char *name, double (*work)(long rounds), double per)
 {
-    double ns[SAMPLES], begin = now_ns();
-    long rounds = 1;
+    double spread, ns = measure(now_ns, work, &spread);
 
-    while (sink += work(rounds), now_ns() - begin < SAMPLE_NS)
-        rounds *= 2;
-    for (int i = 0; i < SAMPLES; i++) {
-        begin = now_ns();
-        sink += work(rounds);
-        ns[i] = (now_ns() - begin) / (double)rounds;
-    }
-    qsort(ns, SAMPLES, sizeof ns[0], ascending);
-    printf("{\"name\": \"%s\", \"us\": %.4g, \"spread\": %.2g, \"yardsticks\": %.3g}\n", name,
-           ns[SAMPLES / 2] / 1e3, (ns[3 * SAMPLES / 4] - ns[SAMPLES / 4]) / ns[SAMPLES / 2],
-           per > 0 ? ns[SAMPLES / 2] / per : 1);
-    return ns[SAMPLES / 2];
+    printf("{\"name\": \"%s\", \"us\": %.4g, \"spread\": %.2g, \"yardsticks\": %.3g}\n", name, ns / 1e3, spread,
+           per > 0 ? ns / per : 1);
+    return ns;
 }
 
 int main(int argc, char **argv)

@@ -1,0 +1,53 @@
+/*
+ * measure.h - how long a piece of work takes, and what this machine is worth: a
+ * sorted array, so that runs on different machines can be compared as ratios.
+ */
+#ifndef MFU_MEASURE_H
+#define MFU_MEASURE_H
+
+#include <stdlib.h>
+
+#define SAMPLES 15
+#define SAMPLE_NS 2e7           /* of one sample, at least */
+
+static volatile double sink;    /* what is stored here had to be computed */
+
+static inline int ascending(const void *a, const void *b)
+{
+    return *(const double *)a < *(const double *)b ? -1 : *(const double *)a > *(const double *)b;
+}
+
+/* Sorts 1000 numbers. */
+static inline double yardstick(long rounds)
+{
+    static double x[1000];
+
+    for (long i = 0; i < rounds; i++) {
+        for (int k = 0; k < 1000; k++)
+            x[k] = (double)((k * 7919 + i) % 1009);
+        qsort(x, 1000, sizeof x[0], ascending);
+        sink += x[500];
+    }
+    return x[0];
+}
+
+/* Picks its own number of rounds; returns the median of a round in nanoseconds,
+ * `spread` gets the middle half's width relative to it. */
+static inline double measure(double (*now_ns)(void), double (*work)(long rounds), double *spread)
+{
+    double ns[SAMPLES], begin = now_ns();
+    long rounds = 1;
+
+    while (sink += work(rounds), now_ns() - begin < SAMPLE_NS)
+        rounds *= 2;
+    for (int i = 0; i < SAMPLES; i++) {
+        begin = now_ns();
+        sink += work(rounds);
+        ns[i] = (now_ns() - begin) / (double)rounds;
+    }
+    qsort(ns, SAMPLES, sizeof ns[0], ascending);
+    *spread = (ns[3 * SAMPLES / 4] - ns[SAMPLES / 4]) / ns[SAMPLES / 2];
+    return ns[SAMPLES / 2];
+}
+
+#endif
