@@ -4,7 +4,7 @@
  * FLOP and bytes are those of the step's kernels (graph/primitives); everything
  * is read from DRAM, as in a benchmark that changes its buffers.  GEMMs that run
  * longer meet the power limit: their clocks fall with t/(t + 1 ms), the form
- * fitted to published sweeps (kernel-model notes 2d, e4).
+ * fitted to published sweeps (docs/cost-model.md).
  */
 #include "answer/single_kernel.h"
 

@@ -9,8 +9,7 @@
  *             + (s > 1: reduction of the partial sums)
  *
  * with the rate of a 256x128 tile.  Fitted to published bf16 sweeps
- * of nine GPUs: 3.5 to 5 % on shapes that the fit did not see (form e4 of the
- * kernel-model notes, docs/cost-model.md).
+ * of nine GPUs: 3.5 to 5 % on shapes that the fit did not see (docs/cost-model.md).
  */
 #include <math.h>
 

@@ -20,7 +20,7 @@ double mfu_l2_reach(const struct mfu_machine *m)
     return m->c[MFU_C_L2_SHARE] * m->l2_bytes;
 }
 
-/* A smooth larger-of-two: p-norm with p = 4 (kernel-model notes 2d). */
+/* A smooth larger-of-two: p-norm with p = 4. */
 static double larger(double a, double b)
 {
     double x = fmax(a, b), r = x > 0 ? fmin(a, b) / x : 0;

@@ -2,7 +2,7 @@
  * sample.c - what mfuplan-calibrate writes, as kernels of the cost model.
  *
  * GEMMs that run longer meet the power limit: clocks fall with t/(t + 2 ms),
- * about the form fitted to published sweeps (kernel-model notes 2d, e4);
+ * about the form fitted to published sweeps (docs/cost-model.md);
  * sustained ones have settled.  The probes' own kernels stand for those of PyTorch and
  * Triton that do the same, which run somewhat faster or slower: their classes
  * carry a systematic error, cuBLAS's do not.
