@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
 
 #define NARROWEST 40
 #define WIDEST 120
@@ -21,12 +22,30 @@ int mfu_text_columns(const struct mfu_term *t)
     return t->width < NARROWEST ? NARROWEST : t->width > WIDEST ? WIDEST : t->width;
 }
 
+/* The bytes of the first character, and the columns that it takes: two where
+ * it is Chinese.  What the locale cannot read takes one, like its letters. */
+static size_t first_character(const char *text, int *columns)
+{
+    mbstate_t state = {0};
+    wchar_t wide;
+    size_t n = mbrtowc(&wide, text, MB_CUR_MAX, &state);
+
+    if (n > 0 && n <= MB_CUR_MAX) {
+        int cells = wcwidth(wide);
+
+        *columns = cells > 0 ? cells : 0;
+        return n;
+    }
+    *columns = ((unsigned char)*text & 0xc0) != 0x80;   /* not a continuation */
+    return 1;
+}
+
 int mfu_text_width(const char *text)
 {
-    int n = 0;
+    int n = 0, columns;
 
-    for (; *text; text++)
-        n += ((unsigned char)*text & 0xc0) != 0x80;     /* not a continuation */
+    for (; *text; n += columns)
+        text += first_character(text, &columns);
     return n;
 }
 
@@ -341,15 +360,17 @@ static void choose_widths(const struct mfu_table *t, int room, int *widths)
 /* Writes at most `width` columns of the text, marking a cut. */
 static void put_cut(FILE *out, const struct mfu_term *t, const char *text, int width)
 {
-    int n = 0;
+    int n = 0, columns;
 
     if (mfu_text_width(text) <= width) {
         fputs(text, out);
         return;
     }
-    for (; *text && (n < width - 1 || ((unsigned char)*text & 0xc0) == 0x80); text++) {
-        n += ((unsigned char)*text & 0xc0) != 0x80;
-        fputc(*text, out);
+    for (size_t bytes; *text; text += bytes) {
+        bytes = first_character(text, &columns);
+        if ((n += columns) > width - 1)
+            break;
+        fwrite(text, 1, bytes, out);
     }
     fputs(t->utf8 ? "\u2026" : "~", out);
 }
