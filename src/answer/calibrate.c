@@ -308,9 +308,6 @@ static void tie(struct mfu_fit_parameter *p, int id)
 /* Of whole runs, the few that matter (cost model 10), with their sigmas. */
 static int parameters_of_runs(const struct work *w, struct mfu_fit_parameter *list)
 {
-    static const enum mfu_coefficient attention[MFU_ATTENTION_COUNT] = {
-        [MFU_FLASH1] = MFU_C_FLASH1_D64, [MFU_TRITON] = MFU_C_TRITON_D64, [MFU_FLASH] = MFU_C_FLASH_D64, [MFU_FLASH3] = MFU_C_FLASH3_D64,
-        [MFU_CUDNN] = MFU_C_CUDNN_D64, [MFU_MEMEFF] = MFU_C_MEMEFF_D64};
     bool used[MFU_ATTENTION_COUNT] = {false}, several = false, eager = false, compiled = false;
     struct mfu_fit_parameter *p;
     bool fp32 = false;
@@ -331,10 +328,10 @@ static int parameters_of_runs(const struct work *w, struct mfu_fit_parameter *li
     if (fp32)
         tie(p, MFU_C_GEMM_FP32);
     for (int k = 0; k < MFU_ATTENTION_COUNT; k++)
-        if (used[k] && attention[k]) {
+        if (used[k] && k != MFU_MATH) {
             p = one(list, &n, 0.12);
-            tie(p, attention[k]);
-            tie(p, attention[k] + 1);           /* head sizes 64 and 128 */
+            tie(p, mfu_attention_rule((enum mfu_attention_kind)k, 64));
+            tie(p, mfu_attention_rule((enum mfu_attention_kind)k, 128));
         }
     p = one(list, &n, 0.20);
     for (int id = MFU_C_DRAM_POINTWISE; id <= MFU_C_DRAM_OPTIMIZER; id++)

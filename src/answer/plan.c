@@ -284,10 +284,27 @@ static void add_up_memory(struct mfu_plan *p)
 
 #define SIGMAS 1.645            /* of a normal distribution, within which 90 % lies */
 
+/* Relative variance that several GPUs add, by what they exchange, hidden or not
+ * (how much hides is the loop's doing), and what is added to the excess: where
+ * PyTorch's DistributedDataParallel sums gradients, ranks wait for each other
+ * in one micro-step of `accum`. */
+static double spread_of_ranks(const struct mfu_plan *p, double *excess)
+{
+    const double *c = p->machine.c;
+    double share = p->step.communication_s / p->step.time_s, waits = 0;
+    double link = mfu_link_of(&p->machine, p->config.gpu, p->config.ranks).sigma;
+
+    if (p->config.ranks <= 1)
+        return 0;
+    if (p->config.setting[MFU_S_ZERO] == 0 && p->config.runtime != MFU_LLMC)
+        waits = 1 / p->program.accum;
+    *excess += waits * c[MFU_C_MODEL_EXCESS_DDP];
+    return share * share * (pow(c[MFU_C_MODEL_SIGMA_RANKS], 2) + link * link) + pow(waits * c[MFU_C_MODEL_SIGMA_DDP], 2);
+}
+
 /* A 90 % interval: coefficients vary independently, each moving the share of
  * the step that it rules.  What they cannot explain is the spread of published
- * runs, by runtime, and wider where several GPUs have to agree, by what they
- * exchange (how much of it hides is the loop's doing); real loops
+ * runs, by runtime, and wider where several GPUs have to agree; real loops
  * also do what no graph of the model holds (loaders, logging, callbacks), so
  * that the interval lies higher than the prediction by model.excess. */
 static void interval(struct mfu_plan *p)
@@ -306,16 +323,13 @@ static void interval(struct mfu_plan *p)
             if (kernel->kind == MFU_GEMM && p->pricing.prices[i].compute_s > p->pricing.prices[i].memory_s)
                 which = MFU_C_GEMM_EFFICIENCY;
             else if (kernel->kind == MFU_FUSED_ATTENTION)
-                which = kernel->k > 96 ? MFU_C_FLASH_D128 : MFU_C_FLASH_D64;
+                which = mfu_attention_rule(kernel->attention, kernel->k);
             share[which] += busy / total;
         }
     share[MFU_C_DISPATCH_EAGER] = p->limit == MFU_LIMIT_LAUNCH ? 1 : p->step.idle_s / total;
     variance = pow(p->machine.c[eager ? MFU_C_MODEL_SIGMA_EAGER : MFU_C_MODEL_SIGMA], 2);
     excess = p->machine.c[eager ? MFU_C_MODEL_EXCESS_EAGER : MFU_C_MODEL_EXCESS];
-    if (p->config.ranks > 1) {
-        variance += pow(p->machine.c[MFU_C_MODEL_SIGMA_RANKS] * p->step.communication_s / total, 2);
-        excess += p->machine.c[MFU_C_MODEL_EXCESS_RANKS];
-    }
+    variance += spread_of_ranks(p, &excess);
     for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++)
         if (share[i] > 0 && known->sigma[i] > 0)
             variance += pow(share[i] * known->sigma[i], 2);

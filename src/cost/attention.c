@@ -29,6 +29,11 @@ static double padded_head(double d)
     return d <= 32 ? 32 : d <= 64 ? 64 : d <= 96 ? 96 : d <= 128 ? 128 : d <= 192 ? 192 : 256;
 }
 
+enum mfu_coefficient mfu_attention_rule(enum mfu_attention_kind kind, double head_dim)
+{
+    return padded_head(head_dim) > 96 ? of_kind[kind].d128 : of_kind[kind].d64;
+}
+
 double mfu_attention_seconds(const struct mfu_machine *m, const struct mfu_kernel *k, struct mfu_price *p)
 {
     double d64 = m->c[of_kind[k->attention].d64], d128 = m->c[of_kind[k->attention].d128];

@@ -27,26 +27,29 @@ struct mfu_link mfu_link_of(const struct mfu_machine *m, const struct mfu_gpu *g
 {
     struct mfu_link link = {.latency_s = m->c[MFU_C_LINK_LATENCY], .step_s = m->c[MFU_C_LINK_STEP], .ramp_s = m->c[MFU_C_LINK_RAMP]};
     double slot = pcie_bytes_s(g->pcie);
+    enum mfu_coefficient way;
 
     if (g->nvlink_bytes_s > 0 && strstr(g->peer, "nvlink")) {
         bool bridge = strstr(g->peer, "bridge") != NULL || g->nvlink_bytes_s < 150e9;
 
         if (!bridge || gpus <= 2) {
+            way = !bridge && gpus >= NVLS_FROM && m->c[MFU_C_LINK_NVLS] > 0 ? MFU_C_LINK_NVLS : MFU_C_LINK_NVLINK;
             link.kind = "NVLink";
-            link.bytes_s = g->nvlink_bytes_s / 2
-                * m->c[!bridge && gpus >= NVLS_FROM && m->c[MFU_C_LINK_NVLS] > 0 ? MFU_C_LINK_NVLS : MFU_C_LINK_NVLINK];
+            link.bytes_s = g->nvlink_bytes_s / 2 * m->c[way];
+            link.sigma = g->coefficients.sigma[way];
             return link;
         }
     }
     link.assumed = g->peer[0] == '\0' || slot <= 0;
     if (slot <= 0)
         slot = pcie_bytes_s("4x16");
-    if (strstr(g->peer, "pcie") || strstr(g->peer, "nvlink")) {
-        link.kind = "PCIe peer to peer";
-        link.bytes_s = slot * m->c[MFU_C_LINK_PCIE] * (gpus > 2 ? m->c[MFU_C_LINK_SHARED] : 1);
-    } else {
-        link.kind = "PCIe through the host";
-        link.bytes_s = slot * m->c[MFU_C_LINK_HOST] * (gpus > 2 ? m->c[MFU_C_LINK_SHARED] : 1);
+    way = strstr(g->peer, "pcie") || strstr(g->peer, "nvlink") ? MFU_C_LINK_PCIE : MFU_C_LINK_HOST;
+    link.kind = way == MFU_C_LINK_PCIE ? "PCIe peer to peer" : "PCIe through the host";
+    link.bytes_s = slot * m->c[way];
+    link.sigma = g->coefficients.sigma[way];
+    if (gpus > 2) {
+        link.bytes_s *= m->c[MFU_C_LINK_SHARED];
+        link.sigma = hypot(link.sigma, g->coefficients.sigma[MFU_C_LINK_SHARED]);
     }
     return link;
 }

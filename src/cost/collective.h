@@ -19,6 +19,7 @@ struct mfu_link {
     double bytes_s;             /* sustained, per GPU and direction */
     double latency_s, step_s;   /* a, h */
     double ramp_s;              /* r, per square root of a byte */
+    double sigma;               /* of bytes_s, relative */
     bool assumed;               /* the GPU's file does not say how peers reach each other */
 };
 

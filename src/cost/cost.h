@@ -72,6 +72,9 @@ void mfu_price_throttle(const struct mfu_machine *, const struct mfu_kernel *, d
 /* How much data can pass through L2 before older data is gone. */
 double mfu_l2_reach(const struct mfu_machine *);
 
+/* The coefficient that such a kernel's rate hangs on, at this head size. */
+enum mfu_coefficient mfu_attention_rule(enum mfu_attention_kind, double head_dim);
+
 /* Seconds of arithmetic of a fused attention kernel. */
 double mfu_attention_seconds(const struct mfu_machine *, const struct mfu_kernel *, struct mfu_price *);
 

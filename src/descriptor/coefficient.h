@@ -89,10 +89,11 @@ struct mfu_yaml;
     X(RESERVED_COMPILE, "memory.reserved_compile", MFU_RATIO, 1, 3, "the same, compiled") \
     X(MODEL_SIGMA,      "model.sigma",       MFU_RATIO,   0, 2, "spread of measured over predicted step times that the coefficients do not explain, compiled or hand-written runtimes") \
     X(MODEL_SIGMA_EAGER, "model.sigma_eager", MFU_RATIO,  0, 2, "the same for eager PyTorch, whose kernels and host vary more") \
-    X(MODEL_SIGMA_RANKS, "model.sigma_ranks", MFU_RATIO,  0, 2, "spread that several GPUs add") \
+    X(MODEL_SIGMA_RANKS, "model.sigma_ranks", MFU_RATIO,  0, 2, "spread that several GPUs add, relative to the share of their exchanges") \
+    X(MODEL_SIGMA_DDP,  "model.sigma_ddp",   MFU_RATIO,   0, 2, "spread that PyTorch's DDP adds to the micro-step which sums gradients") \
     X(MODEL_EXCESS,     "model.excess",      MFU_RATIO,   0, 2, "what published compiled or hand-written runs take longer than their kernels and host, middle of the spread") \
     X(MODEL_EXCESS_EAGER, "model.excess_eager", MFU_RATIO, 0, 2, "the same for eager PyTorch") \
-    X(MODEL_EXCESS_RANKS, "model.excess_ranks", MFU_RATIO, 0, 2, "what several GPUs add to it") \
+    X(MODEL_EXCESS_DDP, "model.excess_ddp",  MFU_RATIO,   0, 2, "what PyTorch's DDP adds to the micro-step which sums gradients, middle of the spread") \
     X(MODEL_UNSEEN,     "model.unseen",      MFU_SECONDS, 0, 100, "host time of a step that no list of kernels holds, at worst: synchronisation, logging, loss scaling, Python between steps")
 
 enum mfu_coefficient {
