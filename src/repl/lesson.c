@@ -21,6 +21,7 @@ struct lesson {
     bool planned;                       /* the subject is up to date */
     bool left;                          /* the reader has had enough */
     bool blank;                         /* an empty line was written last */
+    bool answered;                      /* the reader has just seen an answer */
     struct mfu_memory before;           /* what the session goes back to */
     struct mfu_scenario own;            /* the reader's, behind `---` */
     json_t *steps;                      /* of the JSON answer */
@@ -150,15 +151,6 @@ static int run_json(struct lesson *l, const char *command, struct mfu_error *err
     return status;
 }
 
-static int run(struct lesson *l, const char *command, struct mfu_error *err)
-{
-    if (l->session->json)
-        return run_json(l, command, err);
-    l->blank = false;
-    fprintf(l->session->out, "> %s\n", command);
-    return evaluate(l, command, err);
-}
-
 /* ---- the reader ---------------------------------------------------------- */
 
 static bool leaves(struct lesson *l, const char *typed)
@@ -189,16 +181,60 @@ static void wait(struct lesson *l)
     }
 }
 
+/* What a command shows would push an answer off the screen: it waits for Enter. */
+static int run(struct lesson *l, const char *command, struct mfu_error *err)
+{
+    struct mfu_session *s = l->session;
+    char prompt[400];
+
+    if (s->json)
+        return run_json(l, command, err);
+    l->blank = false;
+    if (s->interactive && l->answered) {
+        char *typed;
+        bool left;
+
+        snprintf(prompt, sizeof prompt, "> %s   (%s) ", command, phrase(l, "runs"));
+        fflush(s->out);
+        typed = mfu_ask(prompt);
+        left = leaves(l, typed);
+        free(typed);
+        if (left)
+            return 0;
+    } else {
+        fprintf(s->out, "> %s\n", command);
+    }
+    l->answered = false;
+    return evaluate(l, command, err);
+}
+
 static bool is_word(const char *typed, const char *word)
 {
     return *typed && tolower((unsigned char)*typed) == *word;
 }
 
-/* Reads a guess: yes or no, a quantity, or an expression.  NAN when it is none. */
+/* The unit that the answer is written in: "GiB" of "1.853 GiB"; "" if none. */
+static const char *unit_of(const struct mfu_figured *f)
+{
+    const char *blank = f->condition ? NULL : strrchr(f->text, ' ');
+
+    return blank ? blank + 1 : "";
+}
+
+/* Reads a guess: yes or no, a quantity (in the answer's unit, if it has none),
+ * or an expression.  NAN when it is none. */
 static double read_guess(struct lesson *l, const char *typed, const struct mfu_figured *f)
 {
     struct mfu_figured own;
-    double value;
+    char with_unit[64], *end;
+    double value = strtod(typed, &end);
+
+    if (f->dim == MFU_RATIO && end > typed && !*end)
+        return fabs(value) > 1.5 ? value / 100 : value;         /* 40, where 40 % are meant */
+    if (end > typed && !end[strspn(end, " ")] && *unit_of(f)) {
+        snprintf(with_unit, sizeof with_unit, "%.30s %.20s", typed, unit_of(f));
+        typed = with_unit;
+    }
 
     if (f->condition)
         return is_word(typed, phrase(l, "yes")) || is_word(typed, "yes") ? 1
@@ -208,8 +244,6 @@ static double read_guess(struct lesson *l, const char *typed, const struct mfu_f
             return NAN;
         value = own.value;
     }
-    if (f->dim == MFU_RATIO && !strchr(typed, '%') && fabs(value) > 1.5)
-        value /= 100;                   /* 40, where 40 % are meant */
     return value;
 }
 
@@ -243,7 +277,8 @@ static void ask_reader(struct lesson *l, const struct mfu_figured *f, double tol
     struct mfu_session *s = l->session;
     char prompt[200];
 
-    snprintf(prompt, sizeof prompt, "%s ", phrase(l, "guess"));
+    snprintf(prompt, sizeof prompt, "%s%s%s %s ", phrase(l, *unit_of(f) ? "guess_in" : "guess"), *unit_of(f) ? " " : "", unit_of(f),
+             phrase(l, "shows"));
     for (;;) {
         char *typed;
         double guess;
@@ -367,12 +402,15 @@ static int do_line(struct lesson *l, const char *line, struct mfu_error *err)
     bool command = strncmp(line, "> ", 2) == 0, asks = strncmp(line, "? ", 2) == 0;
     bool notes = strncmp(line, "= ", 2) == 0, waits = strcmp(line, "...") == 0, own = strcmp(line, "---") == 0;
 
-    if (!command && !asks && !notes && !waits && !own)
+    if (!command && !asks && !notes && !waits && !own) {
+        l->answered &= !line[strspn(line, " ")];
         return collect(l, line, err);
+    }
     if (flush_text(l, err) < 0)
         return -1;
     if (command)
         return run(l, line + 2, err);
+    l->answered = asks;
     if (asks)
         return question(l, line + 2, err);
     if (notes)

@@ -165,7 +165,7 @@ static void greet(struct mfu_session *s)
         return;
     fprintf(s->out, "mfuplan %s: %s on %s, since nothing else is chosen (model, gpu)\n",
             MFUPLAN_VERSION, s->memory.now.model->slug, s->memory.now.gpu->slug);
-    fprintf(s->out, "plan to begin, help for more, Ctrl-D to leave\n");
+    fprintf(s->out, "plan to begin, lesson to learn, help for more, Ctrl-D to leave\n");
 }
 
 /* Errors do not end a conversation, and do not fail it. */

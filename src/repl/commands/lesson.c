@@ -13,6 +13,7 @@
 static int list(struct mfu_session *s, const char *language, struct mfu_error *err)
 {
     json_t *lessons = s->json ? json_array() : NULL;
+    char begin[200];
     const struct mfu_page *p;
 
     for (size_t i = 0; (p = mfu_page_at(KIND, language, i)); i++) {
@@ -30,6 +31,8 @@ static int list(struct mfu_session *s, const char *language, struct mfu_error *e
         fprintf(s->out, "%2zu  %s%*s", i + 1, title, width < 27 ? 27 - width : 1, "");
         mfu_wrap(s->out, &s->term, width < 27 ? 31 : width + 5, 31, summary);
     }
+    if (!lessons && s->interactive)
+        mfu_wrap(s->out, &s->term, 0, 0, mfu_page_head(mfu_page_at("phrases", language, 0), "begin", begin, sizeof begin));
     return lessons ? mfu_answer(s, json_pack("{s:s, s:i, s:o}", "command", "lesson", "schema", 1, "lessons", lessons), err)
                    : 0;
 }
@@ -69,7 +72,7 @@ static int unknown(struct mfu_session *s, const char *language, const char *word
 static int give(struct mfu_session *s, const struct mfu_page *p, size_t number, struct mfu_error *err)
 {
     const struct mfu_page *next = mfu_page_at(KIND, p->language, number);
-    char title[120], summary[200];
+    char title[120], summary[200], word[60];
     int status;
 
     if (!s->json) {
@@ -80,7 +83,8 @@ static int give(struct mfu_session *s, const struct mfu_page *p, size_t number, 
     if ((status = mfu_lesson(s, p, err)) < 0)
         return -1;
     if (next && !s->json && status == 0)
-        mfu_say(s, "\nlesson %zu: %s", number + 1, mfu_page_term(next, title, sizeof title));
+        mfu_say(s, "\n%s lesson %zu, %s", mfu_page_head(mfu_page_at("phrases", p->language, 0), "next", word, sizeof word),
+                number + 1, mfu_page_term(next, title, sizeof title));
     return 0;
 }
 
