@@ -51,18 +51,25 @@ static enum match how_to_match(const struct mfu_program *g, const char *name)
     return NOTHING;
 }
 
+/* A name may be given from any of its first pieces on: layers.mlp.gate, mlp.gate, gate. */
+#define PIECES 4
+
 static int refuse(const struct mfu_plan *p, const char *name, struct mfu_error *err)
 {
     struct mfu_kernel_row *rows;
     int n = mfu_kernel_rows(p, &rows, NULL), count = 0;
-    const char *best, **names = malloc(((size_t)(n > 0 ? n : 0) + mfu_why_topic_count) * sizeof *names);
+    const char *best, **names = malloc(((size_t)(n > 0 ? n : 0) * PIECES + mfu_why_topic_count) * sizeof *names);
 
     mfu_fail(err, MFU_EINPUT, "no topic and no kernel is called '%.60s': expected mfu, slow, vram, utilisation, batch or a "
              "name that `kernels` shows", name);
     for (size_t i = 0; names && i < mfu_why_topic_count; i++)
         names[count++] = mfu_why_topics[i].name;
-    for (int i = 0; names && i < n; i++)
-        names[count++] = rows[i].name;
+    for (int i = 0; names && i < n; i++) {
+        const char *piece = rows[i].name;
+
+        for (int k = 0; k < PIECES && piece; k++, piece = (piece = strchr(piece, '.')) ? piece + 1 : NULL)
+            names[count++] = piece;
+    }
     if (names && mfu_suggest(name, names, (size_t)count, &best, 1))
         mfu_error_suggest(err, best);
     free(names);

@@ -160,17 +160,26 @@ static void put_place(FILE *out, const char *file, int line, int column)
  * hint: did you mean 'seq'? */
 static void put_error(const struct mfu_session *s, const struct mfu_error *err)
 {
-    char safe[MFU_ERROR_TEXT];
+    char safe[MFU_ERROR_TEXT], head[1024] = "";
     const struct mfu_place *p = &s->place;
+    FILE *to = fmemopen(head, sizeof head - 1, "w");
 
-    fputs("mfuplan: ", s->errors);
-    if (p->script[0] && (p->line != err->line || strcmp(p->script, err->file) != 0))
-        put_place(s->errors, p->script, p->line, p->column);
-    if (err->file[0])
-        put_place(s->errors, err->file, err->line, err->column);
-    else if (p->command[0])
-        fprintf(s->errors, "%s: ", p->command);
-    fprintf(s->errors, "%s\n", mfu_printable(safe, sizeof safe, err->text));
+    if (to) {
+        fputs("mfuplan: ", to);
+        if (p->script[0] && (p->line != err->line || strcmp(p->script, err->file) != 0))
+            put_place(to, p->script, p->line, p->column);
+        if (err->file[0])
+            put_place(to, err->file, err->line, err->column);
+        else if (p->command[0])
+            fprintf(to, "%s: ", p->command);
+        fclose(to);
+    }
+    fputs(head, s->errors);
+    mfu_printable(safe, sizeof safe, err->text);
+    if (s->interactive)
+        mfu_wrap(s->errors, &s->term, mfu_width(head, strlen(head)), 2, safe);
+    else
+        fprintf(s->errors, "%s\n", safe);
     if (err->suggestion[0])
         fprintf(s->errors, "hint: did you mean '%s'?\n",
                 mfu_printable(safe, sizeof safe, err->suggestion));
