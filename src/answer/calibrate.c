@@ -490,6 +490,10 @@ static int keep_names(struct mfu_calibrated *c)
     return 0;
 }
 
+/* Beyond this mean error, measurements are hardly of the GPU that they name (a
+ * chosen bound: published kernels of known GPUs are within 0.2). */
+#define HARDLY_OF_IT 0.5
+
 static int fit(struct work *w, struct mfu_error *err)
 {
     struct mfu_fit_parameter parameters[MFU_COEFFICIENT_COUNT];
@@ -504,6 +508,9 @@ static int fit(struct work *w, struct mfu_error *err)
     in.n_parameters = choose_parameters(w, &in, parameters);
     if (mfu_fit_coefficients(&in, &w->out->fit, err) < 0)
         return -1;
+    if (w->out->n_samples > 0 && w->out->fit.all.mape > HARDLY_OF_IT)
+        return mfu_fail(err, MFU_EINPUT, "these can hardly be measurements of a %s: fitted as well as can be, predictions are %.0f %% "
+                        "off in the mean; nothing was kept", w->out->gpu->slug, 100 * w->out->fit.all.mape);
     fill_file(w);
     return keep_names(w->out) < 0 ? mfu_fail(err, MFU_ENOMEM, "memory is out") : 0;
 }

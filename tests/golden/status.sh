@@ -137,6 +137,28 @@ rm calibrations/broken.yaml
 expect 0 '' -e 'calibrate forget a100-80gb-sxm; calibrate list'
 expect 1 'no calibration is called' -e 'calibrate forget'
 
+# Two files of samples make one calibration; nonsense makes none.
+printf 'mfuplan_samples: 1\ngpu: {name: GeForce RTX 4070}\nsamples:\n' | tee gemm.yaml >attention.yaml
+for n in 1024 2048 4096 8192; do
+    echo "  - {probe: gemm, dtype: bf16, m: $n, n: $n, k: $n, seconds: $(awk "BEGIN {print 2 * $n ^ 3 / 55e12}")}"
+done >>gemm.yaml
+for s in 1024 2048 4096 8192; do
+    echo "  - {probe: attention, kind: flash, batch: 8, heads: 12, kv_heads: 12, seq: $s, head_dim: 64, causal: 1, pass: forward," \
+        "dtype: bf16, seconds: $(awk "BEGIN {print 2 * 8 * 12 * 64 * $s ^ 2 / 40e12}")}"
+done >>attention.yaml
+expect 0 '' --json -q -e 'calibrate from gemm.yaml attention.yaml'
+python3 -c '
+import json
+c = json.loads(open("out").read())
+kept = {k["name"] for k in c["coefficients"] if k["source"] == "probe"}
+assert "gemm.efficiency" in kept and any(k.startswith("attention.flash") for k in kept), kept
+' || { echo 'calibrate from samples'; cat out; failed=1; }
+expect 0 '' -q -e 'calibrate forget rtx4070'
+sed -i 's/seconds: .*}/seconds: 1}/' gemm.yaml
+expect 1 'can hardly be measurements of a rtx4070' -e 'calibrate from gemm.yaml'
+expect 0 '' -e 'calibrate list'
+grep -q rtx4070 out && { echo 'nonsense was kept'; failed=1; }
+
 # One logged run improves the prediction of another configuration.
 logs=$data/tests/data/logs
 other='set n_embd 384 batch 16 accum 32'
