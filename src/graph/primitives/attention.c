@@ -11,7 +11,7 @@
 
 #include "graph/step.h"
 
-enum { HEADS, KV_HEADS, HEAD_DIM, CAUSAL, WINDOW, DROPOUT, SOFTCAP };
+enum { HEADS, KV_HEADS, HEAD_DIM, CAUSAL, WINDOW, DROPOUT, SOFTCAP, PADDING };
 enum { Q, K, V, OUT, LSE };                             /* saved by fused kernels */
 enum { MATH_Q, MATH_K, MATH_V, PROBABILITIES, FACTOR, MASK };   /* saved by the parts */
 
@@ -154,6 +154,8 @@ static void math_forward(struct mfu_step *s, struct mfu_step_node *n)
                 scores = mfu_map(s, "softcap", s->numerics.compute, i == 1 ? 6 : 1, scores, MFU_NO_VIEW, MFU_NO_VIEW);
         if (a.causal || a.window > 0)
             scores = mfu_map_broadcast(s, "mask", s->numerics.compute, 1, scores, MFU_NO_VIEW);
+        if (n->op->attribute[PADDING] > 0)      /* -inf or 0 is added; its gradient passes through */
+            scores = mfu_map(s, "padding", s->numerics.compute, 1, scores, MFU_NO_VIEW, MFU_NO_VIEW);
         if (s->numerics.autocast && s->config->precision != MFU_FP16)
             scores = mfu_cast(s, scores, MFU_F32);      /* fp16 softmax reads halves itself */
     }
@@ -258,6 +260,7 @@ const struct mfu_primitive mfu_primitive_attention = {
         [WINDOW] = {"window", "0", NULL, "tokens that a query sees; 0: all"},
         [DROPOUT] = {"dropout", "0", NULL, "dropout of the probabilities (math only)"},
         [SOFTCAP] = {"softcap", "0", NULL, "whether scores are capped by tanh"},
+        [PADDING] = {"padding", "0", NULL, "whether a mask of absent tokens is added to the scores (math only)"},
     },
     .least_inputs = 1, .most_inputs = 3,
     .shape = shape, .forward = forward, .backward = backward,
