@@ -274,7 +274,7 @@ static int look_why(struct mfu_figures *g, const char *family, struct mfu_error 
             return -1;
         g->why = (struct mfu_why){.total = 1};
         mfu_metrics_of_plan(g->plan, &metrics);
-        mfu_why_findings(g->plan, g->simulation, &g->split, &metrics, &g->why);
+        mfu_why_symptoms(g->plan, g->simulation, &g->split, &metrics, &g->why);
     }
     g->have_why = true;
     return 0;
@@ -330,18 +330,18 @@ static int find_symptom(struct mfu_figures *g, const char *family, const char *n
     struct possible possible = {.n = 0};
     bool known = false;
 
-    for (size_t i = 0; mfu_finding_code(i); i++) {
-        may_be(&possible, mfu_finding_code(i));
-        known |= mfu_same_name(mfu_finding_code(i), name);
+    for (size_t i = 0; mfu_symptom_code(i); i++) {
+        may_be(&possible, mfu_symptom_code(i));
+        known |= mfu_same_name(mfu_symptom_code(i), name);
     }
     if (!known)
         return no_such(err, family, "symptom", name, &possible);
     if (look_why(g, family, err) < 0)
         return -1;
     *f = (struct mfu_figure_value){0, MFU_RATIO, NULL};
-    for (int i = 0; i < g->why.n_findings; i++)
-        if (mfu_same_name(g->why.findings[i].code, name))
-            f->value = g->why.findings[i].share;
+    for (int i = 0; i < g->why.n_symptoms; i++)
+        if (mfu_same_name(g->why.symptoms[i].code, name))
+            f->value = g->why.symptoms[i].share;
     return 1;
 }
 
@@ -538,9 +538,9 @@ const char *mfu_figure_offer(size_t i, char name[MFU_FIGURE_NAME])
     i -= MFU_SPLIT_COUNT;
     if (i == 0)
         return joined(name, "why", "ceiling", NULL);
-    for (size_t k = 0; mfu_finding_code(k); k++)
+    for (size_t k = 0; mfu_symptom_code(k); k++)
         if (--i == 0)
-            return joined(name, "finds", mfu_finding_code(k), NULL);
+            return joined(name, "finds", mfu_symptom_code(k), NULL);
     i--;
     if (i < mfu_lever_row_count * N_LEVER_FIELDS)
         return joined(name, "advise", mfu_lever_rows[i / N_LEVER_FIELDS].set[0].key, lever_fields[i % N_LEVER_FIELDS]);

@@ -29,13 +29,13 @@ struct mfu_why_part {
 };
 
 /* A symptom that the numbers show. */
-struct mfu_finding {
+struct mfu_symptom {
     const char *code;           /* "launch-bound" */
     const char *claim;          /* the symptom's number in docs: "C5" */
     char text[MFU_WHY_LINE];
     double share;               /* of the step that it concerns: the order */
 };
-#define MFU_FINDINGS 12
+#define MFU_SYMPTOMS 12
 
 /* The same scenario with another micro-batch (topic batch). */
 struct mfu_why_row {
@@ -52,8 +52,8 @@ struct mfu_why {
     int n_parts;
     char lines[MFU_WHY_LINES][MFU_WHY_LINE];
     int n_lines;
-    struct mfu_finding findings[MFU_FINDINGS];
-    int n_findings;
+    struct mfu_symptom symptoms[MFU_SYMPTOMS];
+    int n_symptoms;
     struct mfu_why_row rows[MFU_WHY_ROWS];
     int n_rows;
     double ceiling;             /* best MFU that any lever reaches; NAN: not asked */
@@ -88,11 +88,11 @@ void mfu_why_add(struct mfu_why *, const char *name, double fraction, double amo
                  const char *command);
 
 /* The symptoms of this step, the one that costs most first. */
-void mfu_why_findings(const struct mfu_plan *, const struct mfu_simulation *, const struct mfu_split *,
+void mfu_why_symptoms(const struct mfu_plan *, const struct mfu_simulation *, const struct mfu_split *,
                       const struct mfu_metrics *, struct mfu_why *);
 
 /* The symptoms by number; NULL behind the last. */
-const char *mfu_finding_code(size_t i);
+const char *mfu_symptom_code(size_t i);
 
 /* What adds most to a part, in words: "h.attn.proj: 8192 x 768 x 768, 2.1 waves". */
 void mfu_why_culprit(const struct mfu_plan *, enum mfu_split_part, const struct mfu_culprit *, char *text, size_t size);

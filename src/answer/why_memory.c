@@ -156,9 +156,9 @@ int mfu_why_vram(struct mfu_plan *p, struct mfu_simulation *sim, struct mfu_why 
     tell_levels(p, sim, w);
     status = tell_segments(p, w, err) < 0 || tell_room(p, w, err) < 0 ? -1 : 0;
     mfu_metrics_of_plan(p, &m);
-    mfu_why_findings(p, sim, &s, &m, w);
-    for (int i = w->n_findings - 1; i >= 0; i--)        /* the rest is about time */
-        if (strcmp(w->findings[i].code, "memory-pressure") != 0)
-            memmove(&w->findings[i], &w->findings[i + 1], (size_t)(--w->n_findings - i) * sizeof w->findings[0]);
+    mfu_why_symptoms(p, sim, &s, &m, w);
+    for (int i = w->n_symptoms - 1; i >= 0; i--)        /* the rest is about time */
+        if (strcmp(w->symptoms[i].code, "memory-pressure") != 0)
+            memmove(&w->symptoms[i], &w->symptoms[i + 1], (size_t)(--w->n_symptoms - i) * sizeof w->symptoms[0]);
     return status;
 }

@@ -207,7 +207,7 @@ int mfu_why_mfu(struct mfu_plan *p, struct mfu_simulation *sim, struct mfu_why *
     tell_mask(&s, w);
     tell_again(p, &s, w);
     tell_convention(p, w);
-    mfu_why_findings(p, sim, &s, &m, w);
+    mfu_why_symptoms(p, sim, &s, &m, w);
     return add_ceiling(p, sim, w, err);
 }
 
@@ -235,7 +235,7 @@ int mfu_why_slow(struct mfu_plan *p, struct mfu_simulation *sim, struct mfu_why 
                     "of each step. It makes nothing else faster.", p->config.accum,
                     P(optimizer_s / ((a->time_s - optimizer_s) / p->config.accum + optimizer_s)));
     tell_groups(p, &s, w);
-    mfu_why_findings(p, sim, &s, &m, w);
+    mfu_why_symptoms(p, sim, &s, &m, w);
     return 0;
 }
 
@@ -269,6 +269,6 @@ int mfu_why_utilisation(struct mfu_plan *p, struct mfu_simulation *sim, struct m
     if (m.board_w > 0)
         mfu_why_say(w, "Power would read about %s of %s: between idling and tensor work.", Q(m.power_w, MFU_WATTS),
                     Q(m.board_w, MFU_WATTS));
-    mfu_why_findings(p, sim, &s, &m, w);
+    mfu_why_symptoms(p, sim, &s, &m, w);
     return 0;
 }

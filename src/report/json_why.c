@@ -48,13 +48,13 @@ static json_t *findings(const struct mfu_why *w)
 {
     json_t *list = json_array();
 
-    for (int i = 0; i < w->n_findings; i++) {
+    for (int i = 0; i < w->n_symptoms; i++) {
         json_t *o = json_object();
 
-        mfu_json_put_text(&o, "code", w->findings[i].code);
-        mfu_json_put_text(&o, "claim", w->findings[i].claim);
-        mfu_json_put_text(&o, "message", w->findings[i].text);
-        mfu_json_put_number(&o, "share", w->findings[i].share);
+        mfu_json_put_text(&o, "code", w->symptoms[i].code);
+        mfu_json_put_text(&o, "claim", w->symptoms[i].claim);
+        mfu_json_put_text(&o, "message", w->symptoms[i].text);
+        mfu_json_put_number(&o, "share", w->symptoms[i].share);
         mfu_json_append(&list, o);
     }
     return list;

@@ -92,13 +92,13 @@ void mfu_text_why(FILE *out, const struct mfu_term *t, const struct mfu_why *w)
             fputc('\n', out);
         paragraph(out, t, MFU_PLAIN, w->lines[i]);
     }
-    if (w->n_findings > 0)
+    if (w->n_symptoms > 0)
         fputc('\n', out);
-    for (int i = 0; i < w->n_findings; i++) {
+    for (int i = 0; i < w->n_symptoms; i++) {
         struct mfu_flow f = mfu_flow_start(out, t, "", 4);
 
-        mfu_flow_words(&f, MFU_WARN, "%s:", w->findings[i].code);
-        mfu_flow_words(&f, MFU_PLAIN, "%s", w->findings[i].text);
+        mfu_flow_words(&f, MFU_WARN, "%s:", w->symptoms[i].code);
+        mfu_flow_words(&f, MFU_PLAIN, "%s", w->symptoms[i].text);
         mfu_flow_end(&f);
     }
 }

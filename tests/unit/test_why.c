@@ -39,11 +39,11 @@ static double leaf(const char *name)
     return 0;
 }
 
-static const struct mfu_finding *finding(const char *claim)
+static const struct mfu_symptom *symptom(const char *claim)
 {
-    for (int i = 0; i < why.n_findings; i++)
-        if (strcmp(why.findings[i].claim, claim) == 0)
-            return &why.findings[i];
+    for (int i = 0; i < why.n_symptoms; i++)
+        if (strcmp(why.symptoms[i].claim, claim) == 0)
+            return &why.symptoms[i];
     return NULL;
 }
 
@@ -162,7 +162,7 @@ static void symptoms_are_recognised(void **state)
         struct mfu_scenario s = scenario_of(steps[i].gpu, steps[i].model, steps[i].pairs);
 
         ask(&s, "slow");
-        if (steps[i].symptom && !finding(steps[i].symptom))
+        if (steps[i].symptom && !symptom(steps[i].symptom))
             fail_msg("%s on %s, %s: no %s", steps[i].model, steps[i].gpu, steps[i].pairs, steps[i].symptom);
     }
 }
@@ -174,7 +174,7 @@ static void a_healthy_step_has_none(void **state)
     (void)state;
     ask(&s, NULL);
     assert_string_equal(why.topic, "mfu");
-    assert_int_equal(why.n_findings, 0);
+    assert_int_equal(why.n_symptoms, 0);
     assert_true(why.ceiling >= plan.mfu.mfu);
 }
 

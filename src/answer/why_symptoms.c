@@ -1,5 +1,5 @@
 /*
- * why_findings.c - symptoms that a step shows in its numbers: one row each, a
+ * why_symptoms.c - symptoms that a step shows in its numbers: one row each, a
  * condition and a sentence.
  *
  * The rows are the symptoms that people describe (claims C); the limits say
@@ -26,7 +26,7 @@ struct evidence {
     const struct mfu_simulation *sim;
     const struct mfu_split *s;
     const struct mfu_metrics *m;
-    struct mfu_finding *found;
+    struct mfu_symptom *found;
 };
 
 __attribute__((format(printf, 3, 4)))
@@ -203,7 +203,7 @@ static bool memory_pressure(const struct evidence *e)
 }
 
 // clang-format off
-static const struct { const char *code, *claim; bool (*test)(const struct evidence *); } symptoms[] = {
+static const struct { const char *code, *claim; bool (*test)(const struct evidence *); } known[] = {
     {"memory-bound", "C1", memory_bound},
     {"many-small-kernels", "C2", many_small_kernels},
     {"no-tensor-cores", "C3", no_tensor_cores},
@@ -217,23 +217,23 @@ static const struct { const char *code, *claim; bool (*test)(const struct eviden
 };
 // clang-format on
 
-const char *mfu_finding_code(size_t i)
+const char *mfu_symptom_code(size_t i)
 {
-    return i < sizeof symptoms / sizeof symptoms[0] ? symptoms[i].code : NULL;
+    return i < sizeof known / sizeof known[0] ? known[i].code : NULL;
 }
 
-void mfu_why_findings(const struct mfu_plan *p, const struct mfu_simulation *sim, const struct mfu_split *s,
+void mfu_why_symptoms(const struct mfu_plan *p, const struct mfu_simulation *sim, const struct mfu_split *s,
                       const struct mfu_metrics *m, struct mfu_why *w)
 {
-    for (size_t i = 0; i < sizeof symptoms / sizeof symptoms[0] && w->n_findings < MFU_FINDINGS; i++) {
-        struct mfu_finding f = {.code = symptoms[i].code, .claim = symptoms[i].claim};
-        int k = w->n_findings;
+    for (size_t i = 0; i < sizeof known / sizeof known[0] && w->n_symptoms < MFU_SYMPTOMS; i++) {
+        struct mfu_symptom f = {.code = known[i].code, .claim = known[i].claim};
+        int k = w->n_symptoms;
 
-        if (!symptoms[i].test(&(struct evidence){p, sim, s, m, &f}))
+        if (!known[i].test(&(struct evidence){p, sim, s, m, &f}))
             continue;
-        for (; k > 0 && w->findings[k - 1].share < f.share; k--)
-            w->findings[k] = w->findings[k - 1];
-        w->findings[k] = f;
-        w->n_findings++;
+        for (; k > 0 && w->symptoms[k - 1].share < f.share; k--)
+            w->symptoms[k] = w->symptoms[k - 1];
+        w->symptoms[k] = f;
+        w->n_symptoms++;
     }
 }
