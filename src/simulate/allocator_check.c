@@ -1,0 +1,180 @@
+/*
+ * allocator_check.c - the allocator's blocks, shown and checked against all that
+ * must hold of them.
+ */
+#include "simulate/allocator_state.h"
+
+void mfu_allocator_each(const struct mfu_allocator *a, mfu_block_fn *fn, void *context)
+{
+    int number = 0;
+
+    for (int s = a->first_segment; s >= 0; s = a->segments[s].next)
+        for (int b = a->segments[s].first; b; ) {
+            uint64_t bytes = 0;
+            int end = b;
+
+            /* One run of mapped blocks: all of a segment, or what lies between holes. */
+            for (; end && a->blocks[end].mapped; end = a->blocks[end].next)
+                bytes += a->blocks[end].size;
+            if (end == b) {
+                b = a->blocks[b].next;
+                continue;
+            }
+            for (; b != end; b = a->blocks[b].next) {
+                const struct block *block = &a->blocks[b];
+
+                fn(context, &(struct mfu_block_view){
+                    .segment = number, .segment_bytes = bytes, .address = block->address,
+                    .size = block->size, .requested = block->requested,
+                    .stream = a->pools[block->pool].stream, .handle = block->allocated ? b : -1,
+                    .active = block->allocated || block->events > 0, .small = a->pools[block->pool].small,
+                });
+            }
+            number++;
+        }
+}
+
+/* What the blocks add up to. */
+struct sums {
+    uint64_t reserved, allocated, active, requested, inactive_split;
+    long segments, blocks;
+    size_t free, holes, uses, events;
+};
+
+static bool in_set(const struct mfu_block_set *set, uint64_t size, uint64_t address, int b)
+{
+    struct mfu_block_place at;
+
+    return mfu_block_set_seek(set, size, address, &at) && mfu_block_set_entry(set, at)->block == b &&
+           mfu_block_set_entry(set, at)->size == size && mfu_block_set_entry(set, at)->address == address;
+}
+
+static const char *check_block(const struct mfu_allocator *a, int b, struct sums *sum)
+{
+    const struct block *block = &a->blocks[b];
+    const struct segment *segment = &a->segments[block->segment];
+    const struct pool *pool = &a->pools[block->pool];
+    bool active = block->allocated || block->events > 0;
+
+    if (block->size == 0 || block->size % BLOCK_STEP || block->address % BLOCK_STEP)
+        return "a block is not a multiple of 512 bytes";
+    if (!block->mapped && (!segment->page || block->size % segment->page ||
+                           (block->address - segment->address) % segment->page))
+        return "a hole is not made of whole pages";
+    if (!block->mapped && active)
+        return "a hole is in use";
+    if (active && (block->requested == 0 || block->requested > block->size))
+        return "a block is smaller than what was requested";
+    if (!active && block->requested)
+        return "a free block is requested";
+    if (block->uses && !block->allocated)
+        return "a free block has stream uses";
+    if (!active && mfu_block_idle(a, block->next) && a->blocks[block->next].mapped == block->mapped)
+        return "two free neighbours are not merged";
+    if (!active && block->mapped && !in_set(&pool->free, block->size, block->address, b))
+        return "a free block is not in its pool";
+    if (!block->mapped && !in_set(&pool->holes, 0, block->address, b))
+        return "a hole is not in its pool";
+
+    sum->uses += (size_t)block->uses;
+    sum->events += (size_t)block->events;
+    sum->blocks += active;
+    sum->free += block->mapped && !active;
+    sum->holes += !block->mapped;
+    sum->reserved += block->mapped ? block->size : 0;
+    sum->allocated += block->allocated ? block->size : 0;
+    sum->active += active ? block->size : 0;
+    sum->requested += block->requested;
+    sum->inactive_split += !active && !segment->page && mfu_block_is_split(block) ? block->size : 0;
+    return NULL;
+}
+
+static const char *check_segment(const struct mfu_allocator *a, int s, struct sums *sum)
+{
+    const struct segment *segment = &a->segments[s];
+    uint64_t end = segment->address;
+    int previous = 0;
+
+    for (int b = segment->first; b; previous = b, b = a->blocks[b].next) {
+        const struct block *block = &a->blocks[b];
+        const char *wrong;
+
+        if (block->address != end)
+            return "the blocks of a segment leave a gap or overlap";
+        if (block->segment != s || block->previous != previous ||
+            block->pool != a->blocks[segment->first].pool)
+            return "a block is not linked to its segment";
+        end += block->size;
+        wrong = check_block(a, b, sum);
+        if (wrong)
+            return wrong;
+    }
+    if (end != segment->address + segment->size)
+        return "the blocks of a segment are not as large as it";
+    sum->segments += !segment->page;
+    return NULL;
+}
+
+static const char *check_order(const struct mfu_block_set *set)
+{
+    struct mfu_block_place at;
+    struct mfu_block_entry last = {0};
+    size_t n = 0;
+
+    if (mfu_block_set_seek(set, 0, 0, &at))
+        do {
+            const struct mfu_block_entry *e = mfu_block_set_entry(set, at);
+
+            if (n++ && (e->size < last.size || (e->size == last.size && e->address <= last.address)))
+                return "a pool is not in order";
+            last = *e;
+        } while (mfu_block_set_next(set, &at));
+    return n == set->count ? NULL : "a pool does not hold as many blocks as it says";
+}
+
+const char *mfu_allocator_check(const struct mfu_allocator *a)
+{
+    const struct mfu_allocator_stats *s = &a->stats;
+    struct sums sum = {0};
+    size_t n_free = 0, n_holes = 0;
+    uint64_t end = 0;
+
+    if (a->broken)
+        return "memory was out";
+    for (int i = a->first_segment, previous = -1; i >= 0; previous = i, i = a->segments[i].next) {
+        const char *wrong = check_segment(a, i, &sum);
+
+        if (wrong)
+            return wrong;
+        if (a->segments[i].previous != previous || a->segments[i].address < end)
+            return "segments are not in order of address, or overlap";
+        end = a->segments[i].address + a->segments[i].size;
+    }
+    for (int p = 0; p < a->n_pools; p++) {
+        const char *wrong = check_order(&a->pools[p].free);
+
+        wrong = wrong ? wrong : check_order(&a->pools[p].holes);
+        if (wrong)
+            return wrong;
+        n_free += a->pools[p].free.count;
+        n_holes += a->pools[p].holes.count;
+    }
+    if (n_free != sum.free || n_holes != sum.holes)
+        return "a pool holds something that is not a free block";
+    if (sum.uses != a->n_uses || sum.events != a->n_events)
+        return "stream uses or events are lost";
+    if (sum.reserved != s->reserved_bytes || sum.allocated != s->allocated_bytes ||
+        sum.active != s->active_bytes || sum.requested != s->requested_bytes ||
+        sum.inactive_split != s->inactive_split_bytes || sum.segments != s->segments ||
+        sum.blocks != s->blocks)
+        return "a counter is not the sum of what it counts";
+    if (s->reserved_bytes < s->active_bytes || s->active_bytes < s->allocated_bytes ||
+        s->requested_bytes > s->active_bytes)
+        return "reserved >= active >= allocated does not hold";
+    if (s->peak_reserved_bytes < s->reserved_bytes || s->peak_active_bytes < s->active_bytes ||
+        s->peak_allocated_bytes < s->allocated_bytes || s->peak_requested_bytes < s->requested_bytes)
+        return "a peak is below the present value";
+    if (s->reserved_bytes > a->capacity)
+        return "more is reserved than the card has";
+    return NULL;
+}
