@@ -28,6 +28,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ranks.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -71,6 +73,7 @@ struct mfu_bench {
     cudaStream_t stream;
     struct mfu_blas *blas;
     struct mfu_nvml *nvml;      /* NULL: no libnvidia-ml */
+    struct mfu_ranks ranks;     /* the other processes */
     bool quick;
     const struct mfu_shape *shapes; /* of the scenario, may be none */
     size_t n_shapes;
@@ -83,6 +86,13 @@ struct mfu_bench {
     size_t n_samples, cap_samples;
     char error[512];            /* why something returned -1 */
 };
+
+/* What C++ needs so that an initialiser may leave the member out, as in C. */
+#ifdef __cplusplus
+#define MFU_FALSE = false
+#else
+#define MFU_FALSE
+#endif
 
 #define MFU_SKIPPED 1           /* a point that does not fit here; no sample */
 
@@ -97,6 +107,7 @@ struct mfu_probe {
     int (*check)(struct mfu_bench *);
     /* Measures one point: 0, -1 with b->error, or MFU_SKIPPED. */
     int (*run)(struct mfu_bench *, size_t point);
+    bool joint MFU_FALSE;       /* several processes measure it together */
 };
 
 /* Defines a probe with C linkage: `MFU_PROBE(gemm) = {...};` */

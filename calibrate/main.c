@@ -33,6 +33,7 @@ struct options {
     int device;
     const char *output;
     const char *shapes;
+    const char *meet;
 };
 
 static int complain(const char *subject, const char *why)
@@ -72,7 +73,8 @@ static const struct mfu_probe *find_probe(const char *name)
 static void usage(FILE *f)
 {
     fprintf(f, "usage: mfuplan-calibrate [--list] [--probe NAME]... [--quick] [--device N]\n"
-               "                         [--output FILE.yaml] [--shapes FILE] [--self-test]\n"
+               "                         [--output FILE.yaml] [--shapes FILE] [--meet FILE]\n"
+               "                         [--self-test]\n"
                "\n"
                "Measures this machine's GPU for mfuplan and writes the samples.\n"
                "\n"
@@ -82,11 +84,19 @@ static void usage(FILE *f)
                "  --device N       CUDA's number of the GPU, from 0\n"
                "  --output FILE    default mfuplan-samples.yaml\n"
                "  --shapes FILE    products to measure too, lines of 'm n k dtype'\n"
-               "  --self-test      check what can be checked without a GPU\n");
+               "  --meet FILE      where the processes of a launcher find each other: a file that\n"
+               "                   all of them see; default: the output and '.meet'\n"
+               "  --self-test      check what can be checked without a GPU\n"
+               "\n"
+               "Started once per GPU by a launcher, it measures the collectives over all of them:\n"
+               "  mpirun -np 16 mfuplan-calibrate --output link.yaml\n"
+               "  srun --ntasks 16 --gpus-per-node 8 mfuplan-calibrate --output link.yaml\n");
 }
 
-/* Says in one sentence why there is no such GPU to measure; 0 if there is. */
-static int look_for_gpu(int device)
+/* Says in one sentence why there is no such GPU to measure; 0 if there is.  Of
+ * the processes of a launcher each takes the GPU of its number, or the only one
+ * that it was given. */
+static int look_for_gpu(struct mfu_bench *b, int device)
 {
     char why[160];
     int count = 0;
@@ -107,6 +117,9 @@ static int look_for_gpu(int device)
         return complain("", "there is no NVIDIA GPU that this process can use");
     if (status != cudaSuccess)
         return complain("the NVIDIA driver does not start", cudaGetErrorString(status));
+    if (b->ranks.size > 1 && count > 1)
+        device += b->ranks.local;
+    b->device = device;
     if (device >= count) {
         snprintf(why, sizeof why, "there is no GPU %d: this machine has %d, counted from 0", device, count);
         return complain("", why);
@@ -119,7 +132,6 @@ static int open_bench(struct mfu_bench *b, const struct options *o)
     char why[256], pci[32];
     size_t free_bytes, total;
 
-    b->device = o->device;
     b->quick = o->quick;
     MFU_CUDA(b, cudaSetDevice(b->device));
     MFU_CUDA(b, cudaGetDeviceProperties(&b->gpu, b->device));
@@ -157,7 +169,7 @@ static void close_bench(struct mfu_bench *b)
 struct progress {
     double start;
     size_t done, total;         /* points, of all probes */
-    bool quick, terminal;
+    bool quick, terminal, silent;
 };
 
 static void show_progress(const struct progress *p, const struct mfu_probe *probe, size_t point,
@@ -166,6 +178,8 @@ static void show_progress(const struct progress *p, const struct mfu_probe *prob
     const double each = p->done ? (now_s() - p->start) / (double)p->done : p->quick ? QUICK_GUESS_S : GUESS_S;
     const int left = (int)(each * (double)(p->total - p->done) + 0.5);
 
+    if (p->silent)
+        return;
     if (p->terminal)
         fprintf(stderr, "\r%-14s %3zu of %zu, %d:%02d left \033[K", probe->name, point + 1, points, left / 60,
                 left % 60);
@@ -217,7 +231,8 @@ static int run_probe(struct mfu_bench *b, const struct mfu_probe *probe, struct 
     return status;
 }
 
-/* The probes that can run here, after saying why others cannot. */
+/* The probes that can run here, after saying why others cannot.  Processes of a
+ * launcher would be in each other's way at anything but what they do together. */
 static size_t choose(const struct mfu_bench *b, const struct options *o, const struct mfu_probe **chosen)
 {
     size_t n = 0;
@@ -225,11 +240,14 @@ static size_t choose(const struct mfu_bench *b, const struct options *o, const s
 
     for (size_t i = 0; i < candidates; i++) {
         const struct mfu_probe *p = o->n_probes ? o->probe[i] : mfu_probes[i];
-        const char *why = p->skip ? p->skip(b) : NULL;
+        const bool alone = b->ranks.size > 1 && !p->joint;
+        const char *why = alone ? "measures one GPU: start it without a launcher" : p->skip ? p->skip(b) : NULL;
 
-        if (why)
+        if (alone && o->n_probes == 0)
+            continue;
+        if (why && b->ranks.rank == 0)
             fprintf(stderr, "%s: left out: %s\n", p->name, why);
-        else
+        if (!why)
             chosen[n++] = p;
     }
     return n;
@@ -239,22 +257,26 @@ static int measure(struct mfu_bench *b, const struct options *o)
 {
     const struct mfu_probe *chosen[64];
     const size_t n = choose(b, o, chosen);
-    struct progress p = {.start = now_s(), .quick = o->quick, .terminal = isatty(STDERR_FILENO)};
+    struct progress p = {.start = now_s(), .quick = o->quick, .terminal = isatty(STDERR_FILENO),
+                         .silent = b->ranks.rank > 0};
     int status = 0;
 
     for (size_t i = 0; i < n; i++)
         p.total += chosen[i]->points(b);
-    fprintf(stderr, "%s, %zu probes, about %.0f min\n", b->gpu.name, n,
-            (double)p.total * (o->quick ? QUICK_GUESS_S : GUESS_S) / 60 + 0.5);
+    if (b->ranks.size > 1 && !p.silent)
+        fprintf(stderr, "%d processes, %s: what they do together is measured\n", b->ranks.size, b->gpu.name);
+    else if (!p.silent)
+        fprintf(stderr, "%s, %zu probes, about %.0f min\n", b->gpu.name, n,
+                (double)p.total * (o->quick ? QUICK_GUESS_S : GUESS_S) / 60 + 0.5);
     for (size_t i = 0; i < n && !mfu_interrupted; i++) {
         if (run_probe(b, chosen[i], &p) < 0)
             status = 1;
-        if (mfu_output_write(b, o->output) < 0)
+        if (b->ranks.rank == 0 && mfu_output_write(b, o->output) < 0)
             return complain("", b->error);
         if (cudaStreamSynchronize(b->stream) != cudaSuccess)
             return complain("", "the GPU reported an error; the samples until then were kept");
     }
-    if (n > 0)
+    if (n > 0 && !p.silent)
         fprintf(stderr, "%zu samples in %s%s\n", b->n_samples, o->output,
                 mfu_interrupted ? " (interrupted)" : "");
     return mfu_interrupted ? 130 : status;
@@ -278,12 +300,12 @@ static int read_shapes(struct mfu_bench *b, const char *path)
 /* The command line: -1 to go on, else the exit status. */
 static int parse(int argc, char **argv, struct options *o)
 {
-    enum { LIST = 256, PROBE, QUICK, DEVICE, OUTPUT, SHAPES, SELF_TEST, HELP, VERSION };
+    enum { LIST = 256, PROBE, QUICK, DEVICE, OUTPUT, SHAPES, MEET, SELF_TEST, HELP, VERSION };
     static const struct option names[] = {
         {"list", no_argument, NULL, LIST},         {"probe", required_argument, NULL, PROBE},
         {"quick", no_argument, NULL, QUICK},       {"device", required_argument, NULL, DEVICE},
         {"output", required_argument, NULL, OUTPUT}, {"shapes", required_argument, NULL, SHAPES},
-        {"self-test", no_argument, NULL, SELF_TEST}, {"help", no_argument, NULL, HELP},
+        {"meet", required_argument, NULL, MEET},   {"self-test", no_argument, NULL, SELF_TEST}, {"help", no_argument, NULL, HELP},
         {"version", no_argument, NULL, VERSION},   {NULL, 0, NULL, 0},
     };
     char *end;
@@ -309,6 +331,7 @@ static int parse(int argc, char **argv, struct options *o)
             break;
         case OUTPUT: o->output = optarg; break;
         case SHAPES: o->shapes = optarg; break;
+        case MEET: o->meet = optarg; break;
         case SELF_TEST: return mfu_self_test();
         case HELP:
         case 'h': usage(stdout); return 0;
@@ -323,6 +346,20 @@ static int parse(int argc, char **argv, struct options *o)
     return -1;
 }
 
+/* Who else is there, and where they meet. */
+static int read_ranks(struct mfu_bench *b, const struct options *o)
+{
+    struct mfu_ranks *r = &b->ranks;
+    char why[160];
+    int n;
+
+    if (mfu_ranks_from_environment(r, why, sizeof why) < 0)
+        return complain("", why);
+    n = o->meet ? snprintf(r->meet, sizeof r->meet, "%s", o->meet)
+                : snprintf(r->meet, sizeof r->meet, "%s.meet", o->output);
+    return n > 0 && (size_t)n < sizeof r->meet ? 0 : complain("--meet", "the name of the file is too long, or empty");
+}
+
 int main(int argc, char **argv)
 {
     struct options o = {.output = "mfuplan-samples.yaml"};
@@ -334,7 +371,9 @@ int main(int argc, char **argv)
         return status;
     if (o.shapes && read_shapes(&b, o.shapes) != 0)
         return 1;
-    status = look_for_gpu(o.device);
+    status = read_ranks(&b, &o);
+    if (status == 0)
+        status = look_for_gpu(&b, o.device);
     if (status == 0) {
         sigaction(SIGINT, &action, NULL);       /* a second Ctrl-C ends it at once */
         sigaction(SIGTERM, &action, NULL);

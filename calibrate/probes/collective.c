@@ -1,24 +1,27 @@
 /*
- * collective.c - all-reduce, all-gather and reduce-scatter over all GPUs of
- * this process, with NCCL loaded at run time.
+ * collective.c - all-reduce, all-gather and reduce-scatter with NCCL.
+ *
+ * Alone, this process drives all GPUs of the machine, 2, 4, 8 ... of them.
+ * Started once per GPU by a launcher, on one machine or several, each process
+ * drives its own (ranks.h).
  *
  * `bytes` is the size of the whole buffer, as nccl-tests counts it: what is
  * reduced, what all have after a gather, what is scattered.  Timed by the host
- * over many calls in a row.
+ * over many calls in a row; the slowest process counts.
  */
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "bench.h"
+#include "nccl.h"
 
-#define MOST_GPUS 16
+#define MOST_GPUS 16            /* of one process */
 #define REPEATS 9
 #define LEAST_S 0.02            /* of calls in a row */
+#define PATIENCE_S 120          /* until all processes have come */
 
 enum { ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, KINDS };
-enum { NCCL_BF16 = 9, NCCL_SUM = 0 };
 
 static const char *const kind_names[KINDS] = {"all_reduce", "all_gather", "reduce_scatter"};
 static const double sizes[] = {32e3, 1e6, 16e6, 64e6, 256e6, 1e9};
@@ -26,44 +29,16 @@ static const int least_gpus = 2;
 
 #define SIZES (sizeof sizes / sizeof sizes[0])
 
-/* The declarations of nccl.h that we need, unchanged since NCCL 2.10. */
-struct nccl {
-    void *library;
-    int (*init)(void **, int, const int *);
-    int (*destroy)(void *);
-    int (*start)(void);
-    int (*end)(void);
-    int (*all_reduce)(const void *, void *, size_t, int, int, void *, cudaStream_t);
-    int (*all_gather)(const void *, void *, size_t, int, void *, cudaStream_t);
-    int (*reduce_scatter)(const void *, void *, size_t, int, int, void *, cudaStream_t);
-};
-
+/* The GPUs that talk to each other, and those of them that are ours. */
 struct world {
-    struct nccl nccl;
-    int gpus;
-    void *communicator[MOST_GPUS];
+    struct mfu_nccl nccl;
+    int gpus, own;
+    bool joint;                 /* of several processes */
+    mfu_nccl_comm communicator[MOST_GPUS];
     cudaStream_t stream[MOST_GPUS];
     void *from[MOST_GPUS], *to[MOST_GPUS];
+    double *verdict;            /* on the device: what the processes agree on */
 };
-
-static int open_nccl(struct nccl *n)
-{
-    memset(n, 0, sizeof *n);
-    n->library = dlopen("libnccl.so.2", RTLD_NOW);
-    if (!n->library)
-        return -1;
-    *(void **)&n->init = dlsym(n->library, "ncclCommInitAll");
-    *(void **)&n->destroy = dlsym(n->library, "ncclCommDestroy");
-    *(void **)&n->start = dlsym(n->library, "ncclGroupStart");
-    *(void **)&n->end = dlsym(n->library, "ncclGroupEnd");
-    *(void **)&n->all_reduce = dlsym(n->library, "ncclAllReduce");
-    *(void **)&n->all_gather = dlsym(n->library, "ncclAllGather");
-    *(void **)&n->reduce_scatter = dlsym(n->library, "ncclReduceScatter");
-    if (n->init && n->destroy && n->start && n->end && n->all_reduce && n->all_gather && n->reduce_scatter)
-        return 0;
-    dlclose(n->library);
-    return -1;
-}
 
 static int gpu_count(void)
 {
@@ -75,26 +50,25 @@ static int gpu_count(void)
 
 static const char *skip(const struct mfu_bench *b)
 {
-    struct nccl n;
+    struct mfu_nccl n;
 
-    (void)b;
-    if (gpu_count() < least_gpus)
+    if (b->ranks.size < least_gpus && gpu_count() < least_gpus)
         return "needs two GPUs";
-    if (open_nccl(&n) < 0)
+    if (mfu_nccl_open(&n) < 0)
         return "libnccl.so.2 was not found";
-    dlclose(n.library);
+    mfu_nccl_close(&n);
     return NULL;
 }
 
-/* Worlds of 2, 4, 8 ... and all GPUs. */
-static size_t worlds(int *gpus)
+/* Worlds of 2, 4, 8 ... and all GPUs; over several processes one, of all. */
+static size_t worlds(const struct mfu_bench *b, int *gpus)
 {
     const int count = gpu_count();
     size_t n = 0;
 
-    for (int g = least_gpus; g < count; g *= 2)
+    for (int g = least_gpus; g < count && b->ranks.size <= 1; g *= 2)
         gpus[n++] = g;
-    gpus[n++] = count;
+    gpus[n++] = b->ranks.size > 1 ? b->ranks.size : count;
     return n;
 }
 
@@ -102,9 +76,10 @@ static size_t points(const struct mfu_bench *b)
 {
     int gpus[MOST_GPUS];
 
-    (void)b;
-    return worlds(gpus) * KINDS;
+    return worlds(b, gpus);
 }
+
+/* ---- timing -------------------------------------------------------------- */
 
 static double now_s(void)
 {
@@ -117,19 +92,21 @@ static double now_s(void)
 static int call(struct mfu_bench *b, const struct world *w, int kind, size_t bytes)
 {
     const size_t all = bytes / 2 / (size_t)w->gpus * (size_t)w->gpus;   /* bf16 elements */
-    const size_t own = all / (size_t)w->gpus;
+    const size_t share = all / (size_t)w->gpus;
     int failed = w->nccl.start();
 
-    for (int i = 0; i < w->gpus && !failed; i++) {
+    for (int i = 0; i < w->own && !failed; i++) {
+        const void *from = w->from[i];
+        void *to = w->to[i];
+
         if (kind == ALL_REDUCE)
-            failed = w->nccl.all_reduce(w->from[i], w->to[i], all, NCCL_BF16, NCCL_SUM, w->communicator[i],
+            failed = w->nccl.all_reduce(from, to, all, MFU_NCCL_BF16, MFU_NCCL_SUM, w->communicator[i],
                                         w->stream[i]);
         else if (kind == ALL_GATHER)
-            failed =
-                w->nccl.all_gather(w->from[i], w->to[i], own, NCCL_BF16, w->communicator[i], w->stream[i]);
+            failed = w->nccl.all_gather(from, to, share, MFU_NCCL_BF16, w->communicator[i], w->stream[i]);
         else
-            failed = w->nccl.reduce_scatter(w->from[i], w->to[i], own, NCCL_BF16, NCCL_SUM,
-                                            w->communicator[i], w->stream[i]);
+            failed = w->nccl.reduce_scatter(from, to, share, MFU_NCCL_BF16, MFU_NCCL_SUM, w->communicator[i],
+                                            w->stream[i]);
     }
     failed = w->nccl.end() || failed;
     return failed ? mfu_bench_fail(b, "NCCL failed at %s of %zu bytes", kind_names[kind], bytes) : 0;
@@ -137,9 +114,27 @@ static int call(struct mfu_bench *b, const struct world *w, int kind, size_t byt
 
 static int wait_for_all(struct mfu_bench *b, const struct world *w)
 {
-    for (int i = 0; i < w->gpus; i++)
+    for (int i = 0; i < w->own; i++)
         MFU_CUDA(b, cudaStreamSynchronize(w->stream[i]));
     return 0;
+}
+
+/* The longest time of all processes, and whether any was interrupted: each must
+ * do the same next, or the others wait for ever. */
+static int agree(struct mfu_bench *b, const struct world *w, double *seconds)
+{
+    double verdict[2] = {*seconds, mfu_interrupted};
+
+    if (w->joint) {
+        MFU_CUDA(b, cudaMemcpy(w->verdict, verdict, sizeof verdict, cudaMemcpyHostToDevice));
+        if (w->nccl.all_reduce(w->verdict, w->verdict, 2, MFU_NCCL_FLOAT64, MFU_NCCL_MAX, w->communicator[0],
+                               w->stream[0]))
+            return mfu_bench_fail(b, "NCCL failed at an exchange between the processes");
+        MFU_CUDA(b, cudaStreamSynchronize(w->stream[0]));
+        MFU_CUDA(b, cudaMemcpy(verdict, w->verdict, sizeof verdict, cudaMemcpyDeviceToHost));
+    }
+    *seconds = verdict[0];
+    return verdict[1] > 0 ? mfu_bench_fail(b, "interrupted") : 0;
 }
 
 /* Seconds of one call, from `n` in a row. */
@@ -157,7 +152,7 @@ static int time_calls(struct mfu_bench *b, const struct world *w, int kind, size
     if (wait_for_all(b, w) < 0)
         return -1;
     *seconds = (now_s() - start) / n;
-    return mfu_interrupted ? mfu_bench_fail(b, "interrupted") : 0;
+    return agree(b, w, seconds);
 }
 
 static int ascending(const void *a, const void *b)
@@ -187,36 +182,65 @@ static int measure(struct mfu_bench *b, const struct world *w, int kind, size_t 
     return 0;
 }
 
-/* This bench's own GPU comes first; its buffers lie beside the others'. */
-static int open_world(struct mfu_bench *b, struct world *w, size_t bytes)
-{
-    int device[MOST_GPUS];
-    int n = 0;
+/* ---- the world ----------------------------------------------------------- */
 
-    if (open_nccl(&w->nccl) < 0)
-        return mfu_bench_fail(b, "libnccl.so.2 was not found");
-    device[n++] = b->device;
-    for (int i = 0; n < w->gpus; i++)
-        if (i != b->device)
-            device[n++] = i;
-    for (int i = 0; i < w->gpus; i++) {
-        MFU_CUDA(b, cudaSetDevice(device[i]));
-        MFU_CUDA(b, cudaStreamCreate(&w->stream[i]));
-        if (cudaMalloc(&w->from[i], bytes) != cudaSuccess || cudaMalloc(&w->to[i], bytes) != cudaSuccess) {
-            cudaGetLastError();
-            return MFU_SKIPPED;
-        }
-        MFU_CUDA(b, cudaMemset(w->from[i], 1, bytes));
-    }
-    MFU_CUDA(b, cudaSetDevice(b->device));
-    if (w->nccl.init(w->communicator, w->gpus, device) != 0)
+/* One communicator for this process, through the others' first rank. */
+static int join(struct mfu_bench *b, struct world *w)
+{
+    struct mfu_nccl_id id = {{0}};
+    char why[sizeof b->error];
+
+    if (b->ranks.rank == 0 && w->nccl.new_id(&id) != 0)
+        return mfu_bench_fail(b, "NCCL could not start");
+    if (mfu_ranks_meet(&b->ranks, &id, sizeof id, PATIENCE_S, &mfu_interrupted, why, sizeof why) < 0)
+        return mfu_bench_fail(b, "%s", why);
+    if (w->nccl.init_rank(&w->communicator[0], w->gpus, id, b->ranks.rank) != 0)
+        return mfu_bench_fail(b, "NCCL could not start among %d processes", w->gpus);
+    mfu_ranks_part(&b->ranks);
+    return 0;
+}
+
+static int start_nccl(struct mfu_bench *b, struct world *w, const int *device)
+{
+    if (w->joint)
+        return join(b, w);
+    if (w->nccl.init_all(w->communicator, w->gpus, device) != 0)
         return mfu_bench_fail(b, "NCCL could not start on %d GPUs", w->gpus);
     return 0;
 }
 
+/* This bench's own GPU comes first; its buffers lie beside the others'. */
+static int open_world(struct mfu_bench *b, struct world *w, int gpus, size_t bytes)
+{
+    int device[MOST_GPUS];
+    int n = 0;
+
+    w->gpus = gpus;
+    w->joint = b->ranks.size > 1;
+    w->own = w->joint ? 1 : gpus;
+    if (mfu_nccl_open(&w->nccl) < 0)
+        return mfu_bench_fail(b, "libnccl.so.2 was not found");
+    device[n++] = b->device;
+    for (int i = 0; n < w->own; i++)
+        if (i != b->device)
+            device[n++] = i;
+    for (int i = 0; i < w->own; i++) {
+        MFU_CUDA(b, cudaSetDevice(device[i]));
+        MFU_CUDA(b, cudaStreamCreate(&w->stream[i]));
+        if (cudaMalloc(&w->from[i], bytes) != cudaSuccess || cudaMalloc(&w->to[i], bytes) != cudaSuccess) {
+            cudaGetLastError();
+            return w->joint ? mfu_bench_fail(b, "two buffers of %zu bytes do not fit", bytes) : MFU_SKIPPED;
+        }
+        MFU_CUDA(b, cudaMemset(w->from[i], 1, bytes));
+    }
+    MFU_CUDA(b, cudaSetDevice(b->device));
+    MFU_CUDA(b, cudaMalloc((void **)&w->verdict, 2 * sizeof *w->verdict));
+    return start_nccl(b, w, device);
+}
+
 static void close_world(struct mfu_bench *b, struct world *w)
 {
-    for (int i = 0; i < w->gpus; i++) {
+    for (int i = 0; i < w->own; i++) {
         if (w->communicator[i])
             w->nccl.destroy(w->communicator[i]);
         if (w->stream[i])
@@ -224,30 +248,30 @@ static void close_world(struct mfu_bench *b, struct world *w)
         cudaFree(w->from[i]);
         cudaFree(w->to[i]);
     }
-    if (w->nccl.library)
-        dlclose(w->nccl.library);
+    cudaFree(w->verdict);
+    mfu_nccl_close(&w->nccl);
     cudaSetDevice(b->device);
 }
 
-/* A point is a collective at all sizes: starting NCCL takes seconds. */
+/* A point is a world with all collectives and sizes: starting NCCL takes
+ * seconds. */
 static int run(struct mfu_bench *b, size_t point)
 {
-    const int kind = (int)(point % KINDS);
     int gpus[MOST_GPUS];
     struct world w = {0};
     struct mfu_timing timing;
     int status;
 
-    worlds(gpus);
-    w.gpus = gpus[point / KINDS];
-    status = open_world(b, &w, (size_t)sizes[SIZES - 1]);
-    for (size_t i = 0; i < SIZES && status == 0; i++) {
-        const size_t bytes = (size_t)sizes[i];
+    worlds(b, gpus);
+    status = open_world(b, &w, gpus[point], (size_t)sizes[SIZES - 1]);
+    for (size_t i = 0; i < SIZES * KINDS && status == 0; i++) {
+        const int kind = (int)(i / SIZES);
+        const size_t bytes = (size_t)sizes[i % SIZES];
 
         status = measure(b, &w, kind, bytes, &timing);
         if (status == 0)
-            status = mfu_bench_record(b, &timing, "probe: %s, gpus: %d, bytes: %zu", kind_names[kind], w.gpus,
-                                      bytes);
+            status = mfu_bench_record(b, &timing, "probe: %s, gpus: %d, nodes: %d, bytes: %zu", kind_names[kind],
+                                      w.gpus, b->ranks.nodes, bytes);
     }
     close_world(b, &w);
     return status;
@@ -255,7 +279,8 @@ static int run(struct mfu_bench *b, size_t point)
 
 MFU_PROBE(collective) = {
     .name = "collective",
-    .summary = "all-reduce, all-gather, reduce-scatter over the GPUs of this machine",
+    .summary = "all-reduce, all-gather, reduce-scatter over the GPUs of this machine, or over a launcher's processes",
+    .joint = true,
     .skip = skip,
     .points = points,
     .run = run,

@@ -31,6 +31,11 @@ expect 1 'No such file' --shapes missing.txt
 printf '8192 768\n' >shapes.txt
 expect 1 "line 1: expected 'm n k dtype'" --shapes shapes.txt
 rm shapes.txt
+export RANK=3 WORLD_SIZE=2
+expect 1 'RANK and WORLD_SIZE do not say'
+export RANK=1
+expect 1 'there is no NVIDIA \(driver\|GPU\)\|driver is older'
+unset RANK WORLD_SIZE
 [ -z "$(ls -A)" ] || { echo "files left behind:"; ls -A; status=1; }
 cd / && rm -r "$folder"
 exit $status

@@ -135,6 +135,8 @@ static int add_samples(struct work *w, const struct mfu_samples *s, struct mfu_e
     const struct mfu_coefficients *prior = mfu_catalog_prior(w->in->catalog, w->out->gpu);
 
     w->out->n_left_out += s->n_unknown;
+    if (s->n_unknown > 0)
+        snprintf(w->out->why, sizeof w->out->why, "%s", s->unknown);
     mfu_machine_of(w->out->gpu, prior->value, &w->machine);
     for (size_t i = 0; i < s->n; i++) {
         const struct mfu_sample *row = &s->rows[i];

@@ -26,7 +26,7 @@
 
 enum number {
     SECONDS, SPREAD, M, N, K, BATCH, ACCUMULATE, OUT_BYTES, SUSTAINED, WARM, BYTES, FUSED, ROWS, COLUMNS,
-    READ_BYTES, WRITE_BYTES, LAUNCHES, HEADS, KV_HEADS, SEQ, HEAD_DIM, CAUSAL, GPUS, NUMBERS
+    READ_BYTES, WRITE_BYTES, LAUNCHES, HEADS, KV_HEADS, SEQ, HEAD_DIM, CAUSAL, GPUS, NODES, NUMBERS
 };
 static const struct { const char *key; enum mfu_dim dim; double least, most; } numbers[NUMBERS] = {
     [SECONDS] = {"seconds", MFU_SECONDS, 1e-9, 1e4}, [SPREAD] = {"spread", MFU_RATIO, 0, 10},
@@ -40,6 +40,7 @@ static const struct { const char *key; enum mfu_dim dim; double least, most; } n
     [HEADS] = {"heads", MFU_COUNT, 1, 1e6}, [KV_HEADS] = {"kv_heads", MFU_COUNT, 1, 1e6},
     [SEQ] = {"seq", MFU_COUNT, 1, 1e9}, [HEAD_DIM] = {"head_dim", MFU_COUNT, 1, 4096},
     [CAUSAL] = {"causal", MFU_COUNT, 0, 1}, [GPUS] = {"gpus", MFU_COUNT, 1, 1e6},
+    [NODES] = {"nodes", MFU_COUNT, 1, 1e6},
 };
 
 struct entry {
@@ -244,14 +245,15 @@ static bool take_launch(struct mfu_samples *s, const struct entry *e, struct mfu
     return true;
 }
 
-static bool take_all_reduce(struct mfu_samples *s, const struct entry *e, struct mfu_sample *to)
+/* The links of one node; there is no law of a network yet. */
+static bool take_collective(struct mfu_samples *s, const struct entry *e, struct mfu_sample *to)
 {
-    if (!(e->x[GPUS] > 1 && e->x[BYTES] > 0))
+    if (!(e->x[GPUS] > 1 && e->x[BYTES] > 0) || e->x[NODES] > 1)
         return false;
-    to->form = MFU_SAMPLE_ALL_REDUCE;
+    to->form = is(e->probe, "all_reduce") ? MFU_SAMPLE_ALL_REDUCE : MFU_SAMPLE_GATHER;
     to->gpus = e->x[GPUS];
     to->bytes = e->x[BYTES];
-    to->kind = class_of(s, "all_reduce", 0.1, 0.02);
+    to->kind = class_of(s, e->probe, 0.1, 0.02);
     return true;
 }
 
@@ -268,8 +270,8 @@ static bool take(struct mfu_samples *s, const struct entry *e, struct mfu_sample
         return take_attention(s, e, to);
     if (is(e->probe, "launch"))
         return take_launch(s, e, to);
-    if (is(e->probe, "all_reduce"))
-        return take_all_reduce(s, e, to);
+    if (is(e->probe, "all_reduce") || is(e->probe, "all_gather") || is(e->probe, "reduce_scatter"))
+        return take_collective(s, e, to);
     return take_stream(s, e, to);
 }
 
@@ -308,6 +310,15 @@ static int make_room(struct mfu_samples *s, size_t n, struct mfu_error *err)
     return s->rows ? 0 : mfu_fail(err, MFU_ENOMEM, "memory is out");
 }
 
+static void leave_out(struct mfu_samples *s, const struct entry *e)
+{
+    s->n_unknown++;
+    if (e->x[NODES] > 1)
+        snprintf(s->unknown, sizeof s->unknown, "no law of a network: '%.24s' over %.0f nodes", e->probe, e->x[NODES]);
+    else
+        snprintf(s->unknown, sizeof s->unknown, "no law for '%.32s%s%.32s'", e->probe, e->kind[0] ? " " : "", e->kind);
+}
+
 static int read_rows(struct mfu_yaml *yaml, struct mfu_samples *s, struct mfu_error *err)
 {
     struct mfu_node *root = mfu_yaml_root(yaml), *list = mfu_node_find(root, "samples"), *node;
@@ -326,7 +337,7 @@ static int read_rows(struct mfu_yaml *yaml, struct mfu_samples *s, struct mfu_er
         if (take(s, &e, &s->rows[s->n]) && s->rows[s->n].kind >= 0)
             s->n++;
         else
-            s->n_unknown++;
+            leave_out(s, &e);
     }
     return 0;
 }
@@ -416,6 +427,9 @@ double mfu_sample_seconds(const struct mfu_machine *m, const struct mfu_gpu *gpu
     case MFU_SAMPLE_ALL_REDUCE:
         link = mfu_link_of(m, gpu, s->gpus);
         return mfu_all_reduce_s(&link, s->gpus, s->bytes);
+    case MFU_SAMPLE_GATHER:
+        link = mfu_link_of(m, gpu, s->gpus);
+        return mfu_gather_s(&link, s->gpus, s->bytes);
     }
     return NAN;
 }

@@ -22,6 +22,7 @@ enum mfu_sample_form {
     MFU_SAMPLE_MATH_ATTENTION,  /* products and softmax on their own */
     MFU_SAMPLE_STREAM_LAUNCH, MFU_SAMPLE_GRAPH_LAUNCH, MFU_SAMPLE_HOST_LAUNCH,
     MFU_SAMPLE_ALL_REDUCE,
+    MFU_SAMPLE_GATHER,          /* all-gather or reduce-scatter */
 };
 
 struct mfu_sample {
@@ -39,7 +40,8 @@ struct mfu_samples {
     double compute_capability, sms, memory_bytes;       /* NAN: not stated */
     char uuid_hash[72], driver[24], cuda[24], cublas[24], date[24];
     struct mfu_sample *rows;
-    size_t n, n_unknown;        /* n_unknown: of probes that nobody here knows */
+    size_t n, n_unknown;        /* n_unknown: of what the cost model has no law for */
+    char unknown[96];           /* the last of those */
     struct mfu_fit_class classes[MFU_FIT_CLASSES];
     int n_classes;
     struct mfu_arena arena;

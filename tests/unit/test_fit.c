@@ -414,7 +414,9 @@ static void every_probe_is_read_and_predicted(void **state)
         "{probe: launch, kind: stream, kernels: 1000, seconds: 2.6e-6}",
         "{probe: launch, kind: graph, kernels: 1000, seconds: 1.2e-6}",
         "{probe: launch, kind: host, kernels: 1000, seconds: 2e-6}",
-        "{probe: all_reduce, gpus: 8, bytes: 1e8, seconds: 6e-4}",
+        "{probe: all_reduce, gpus: 8, nodes: 1, bytes: 1e8, seconds: 6e-4}",
+        "{probe: all_gather, gpus: 8, nodes: 1, bytes: 1e8, seconds: 3e-4}",
+        "{probe: reduce_scatter, gpus: 8, bytes: 1e8, seconds: 3e-4}",
     };
     char text[8192];
     size_t used = (size_t)snprintf(text, sizeof text, "%ssamples:\n", head);
@@ -425,7 +427,8 @@ static void every_probe_is_read_and_predicted(void **state)
     (void)state;
     for (size_t i = 0; i < LENGTH(lines); i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "  - %s\n", lines[i]);
-    snprintf(text + used, sizeof text - used, "  - {probe: teleport, seconds: 1}\n");
+    snprintf(text + used, sizeof text - used, "  - {probe: teleport, seconds: 1}\n"
+             "  - {probe: all_reduce, gpus: 16, nodes: 2, bytes: 1e8, seconds: 6e-4}\n");
     if (read_text(text, &s, &err) < 0)
         fail_msg("%s:%d: %s", err.file, err.line, err.text);
     assert_string_equal(s.gpu, "NVIDIA H100 80GB HBM3");
@@ -433,7 +436,8 @@ static void every_probe_is_read_and_predicted(void **state)
     assert_string_equal(s.date, "2026-11-20");
     assert_true(s.sms == 132 && s.compute_capability == 9);
     assert_int_equal(s.n, LENGTH(lines));
-    assert_int_equal(s.n_unknown, 1);
+    assert_int_equal(s.n_unknown, 2);
+    assert_string_equal(s.unknown, "no law of a network: 'all_reduce' over 2 nodes");
     mfu_machine_of(gpu, gpu->coefficients.value, &m);
     for (size_t i = 0; i < s.n; i++) {
         double seconds = mfu_sample_seconds(&m, gpu, &s.rows[i]);
