@@ -48,7 +48,7 @@ static const struct word attentions[] = {
     {"", "", "attention"}, {NULL, NULL, NULL}};
 static const struct word optimizers[] = {
     {"adamw-fused", "adamw", NULL}, {"fusedadam", "adamw", NULL}, {"decoupled_adamw", "adamw-foreach", "optimizer=adamw-foreach for decoupled_adamw"},
-    {"adamw-foreach", "adamw-foreach", NULL}, {"bertadam", "adamw-loop", "optimizer=adamw-loop for bertadam"},
+    {"adamw-foreach", "adamw-foreach", NULL}, {"bertadam", "bertadam", NULL},
     {"adafactor", "adafactor", NULL}, {"adam8bit", "adam8bit", NULL}, {"muon", "muon", NULL}, {"lion", "lion", NULL},
     {"sgd-momentum", "sgd-momentum", NULL}, {"sgd", "sgd", NULL},
     {"adamw-bf16-states", "adamw", "optimizer=adamw for adamw-bf16-states"},

@@ -3,7 +3,8 @@
  *
  * Traffic counts reads and writes of parameter p, gradient g and states, each
  * in its own type; passes of multi-tensor (foreach) and per-tensor (loop)
- * implementations follow torch/optim/adamw.py operation by operation.
+ * implementations follow torch/optim/adamw.py operation by operation, those of
+ * the early BERT repositories NVIDIA's optimization.py (temporaries count as p).
  * Sources: torch.optim, bitsandbytes (8-bit states in blocks of 256 with two
  * fp32 maxima), Shazeer 2018 (Adafactor), Chen 2023 (Lion), Jordan 2024 (Muon).
  */
@@ -29,6 +30,9 @@ static const struct row {
     /* mul p, lerp m, mul v, addcmul v, sqrt, div, add eps, addcdiv: 8 passes. */
     [MFU_ADAMW_FOREACH] = {"adamw", 2, 0, 5, 2, 9, 1, 0, 10, 15},
     [MFU_ADAMW_LOOP] = {"adamw", 2, 0, 5, 2, 9, 0, 12, 0, 15},
+    /* A tensor at a time: norm, stack, norm, add, invert, scale, clamp, clip g;
+     * m twice, v twice, sqrt, add eps, div; scale p, add; scale, negate, add to p. */
+    [MFU_BERTADAM] = {"bertadam", 2, 0, 17, 5, 10, 2, 20, 0, 20},
     [MFU_ADAM8BIT] = {"adam8bit", 2, 1 + 4. / 256, 2, 1, 4, 0, 1, 0, 30},
     /* A row and a column per matrix: 0.002 of its elements (of 1000 x 1000). */
     [MFU_ADAFACTOR] = {"adafactor", 0.002, 4, 4, 6, 0, 1, 14, 0, 20},
@@ -52,25 +56,6 @@ double mfu_optimizer_state_bytes(const struct mfu_config *c, const struct mfu_pr
     double more = c->optimizer == MFU_MUON ? own * (p->params - p->non_embedding_params) : 0;
 
     return r->states * (r->state_bytes > 0 ? r->state_bytes : own) * p->params + more;
-}
-
-static double count_tensors(const struct mfu_step *s)
-{
-    double n = 0;
-    int at = 0;
-
-    /* Nodes of a middle layer stand for `repeat` layers. */
-    for (int i = 0; i < s->program->n_segments; i++)
-        if (s->program->segments[i].phase == MFU_FORWARD)
-            at = i;
-    for (int i = 0; i <= at; i++) {
-        const struct mfu_segment *seg = &s->program->segments[i];
-
-        for (int k = 0; k < seg->count; k++)
-            n += seg->repeat * (s->program->launches[seg->first + k].kernel.kind == MFU_GEMM
-                                || s->program->launches[seg->first + k].kernel.kind == MFU_NORM);
-    }
-    return n;
 }
 
 static void stream(struct mfu_step *s, const char *name, double flops, double read, double write,
@@ -119,7 +104,7 @@ void mfu_optimizer_emit(struct mfu_step *s)
     double params = s->program->params * mfu_config_share(c, 1);
     double g = mfu_type_bytes[s->numerics.gradient], p = master_bytes(s);
     double state = r->state_bytes > 0 ? r->state_bytes : p;
-    double tensors = count_tensors(s);
+    double tensors = s->program->weight_tensors;
     /* The 16-bit copy that forward reads is written beside the master. */
     double copy = s->numerics.weight == MFU_F16 && c->precision != MFU_BF16_PURE ? 2 : 0;
     double moved;

@@ -26,7 +26,7 @@ enum mfu_attention_kind {
 enum mfu_checkpoint { MFU_NONE, MFU_SELECTIVE, MFU_FULL };
 enum mfu_optimizer_kind {
     MFU_ADAMW, MFU_ADAMW_FOREACH, MFU_ADAMW_LOOP, MFU_ADAM8BIT, MFU_ADAFACTOR,
-    MFU_LION, MFU_SGD, MFU_SGD_MOMENTUM, MFU_MUON, MFU_OPTIMIZER_COUNT
+    MFU_LION, MFU_SGD, MFU_SGD_MOMENTUM, MFU_MUON, MFU_BERTADAM, MFU_OPTIMIZER_COUNT
 };
 
 /* X(identifier, key, aliases, dimension, least, most, initial, choices, group, help) */
@@ -38,7 +38,7 @@ enum mfu_optimizer_kind {
     X(RUNTIME,   "runtime",   "", MFU_COUNT, 0, 3, MFU_EAGER, mfu_runtime_names, "runtime", "software that runs the step") \
     X(ATTENTION, "attention", "", MFU_COUNT, 0, MFU_ATTENTION_COUNT - 1, MFU_FLASH, mfu_attention_names, "runtime", "kernel that computes attention") \
     X(CHECKPOINT, "checkpoint", "act_ckpt", MFU_COUNT, 0, 2, MFU_NONE, mfu_checkpoint_names, "runtime", "activations that are computed again in backward") \
-    X(OPTIMIZER, "optimizer", "", MFU_COUNT, 0, 8, MFU_ADAMW, mfu_optimizer_names, "runtime", "optimizer and its implementation") \
+    X(OPTIMIZER, "optimizer", "", MFU_COUNT, 0, MFU_OPTIMIZER_COUNT - 1, MFU_ADAMW, mfu_optimizer_names, "runtime", "optimizer and its implementation") \
     X(GRAD_CLIP, "grad_clip", "", MFU_COUNT, 0, 1e9, 1, NULL, "runtime", "largest gradient norm; 0 switches clipping off") \
     X(HALF_WEIGHTS, "half_weights", "", MFU_COUNT, 0, 1, 0, mfu_switch_names, "numerics", "16-bit weights and gradients with fp32 masters in the optimizer (apex O2, DeepSpeed)") \
     X(CUDA_GRAPHS, "cuda_graphs", "", MFU_COUNT, 0, 1, 0, mfu_switch_names, "runtime", "replay of the step as CUDA graphs") \
