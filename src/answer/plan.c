@@ -85,14 +85,14 @@ static double full_sharding_copies_bytes(const struct mfu_plan *p)
 
 /* FSDP gathers the weights of every block in forward and again in backward,
  * and scatters the sums of its gradients, in every micro-step. */
-static double exposed_by_full_sharding(struct mfu_plan *p, const struct mfu_link *link)
+static double exposed_by_full_sharding(struct mfu_plan *p, const struct mfu_link *link, const double span_s[])
 {
     const struct mfu_program *g = &p->program;
     double blocks = g->blocks + 1, weight = g->weight_bytes;
     double unit = fmax(g->block_params, g->params - g->blocks * g->block_params);
     double gather_s = mfu_gather_s(link, p->config.ranks, weight * g->params / blocks);
     double scatter_s = mfu_gather_s(link, p->config.ranks, g->gradient_bytes * g->params / blocks);
-    double forward_s = p->step.forward_s / g->accum, backward_s = p->step.backward_s / g->accum;
+    double forward_s = span_s[MFU_FORWARD] / g->accum, backward_s = span_s[MFU_BACKWARD] / g->accum;
 
     double micro_step_s = full_sharding_copies_bytes(p) / (p->machine.c[MFU_C_DRAM_POINTWISE] * p->machine.bandwidth_bytes_s)
         + exposed(p, blocks * gather_s, mfu_gather_s(link, p->config.ranks, weight * unit), forward_s)
@@ -102,33 +102,46 @@ static double exposed_by_full_sharding(struct mfu_plan *p, const struct mfu_link
     return g->accum * micro_step_s;
 }
 
+/* ZeRO 1 scatters the sums of the gradients while the last backward pass runs;
+ * ZeRO 2, whose ranks keep their shard of them only, in every micro-step.  The
+ * new weights are gathered afterwards, behind nothing. */
+static double exposed_by_sharding(struct mfu_plan *p, const struct mfu_link *link, double buckets, double bucket_bytes,
+                                  double backward_s)
+{
+    double times = p->config.setting[MFU_S_ZERO] >= 2 ? p->program.accum : 1;
+    double scatter_s = mfu_gather_s(link, p->config.ranks, bucket_bytes);
+    double gather_s = mfu_gather_s(link, p->config.ranks, p->program.constant_bytes[MFU_PART_WEIGHTS]);
+    double exposed_s = times * exposed(p, buckets * scatter_s, scatter_s, backward_s) + gather_s;
+
+    p->step.communication_s = times * p->step.communication_s + gather_s;
+    return exposed_s;
+}
+
 /* Data-parallel ranks sum their gradients once per step, while the last
- * backward pass runs.  Where ZeRO shards the optimizer, the sums are scattered
- * and the new weights gathered afterwards, behind nothing. */
-static double exposed_communication(struct mfu_plan *p)
+ * backward pass runs.  span_s: how long each phase lasts, on the GPU or the
+ * host, in all micro-steps. */
+static double exposed_communication(struct mfu_plan *p, const double span_s[])
 {
     struct mfu_link link = mfu_link_of(&p->machine, p->config.gpu, p->config.ranks);
     double bytes = p->program.gradient_bytes * p->program.params, bucket = fmin(bytes, MFU_BUCKET_BYTES);
-    double stage = p->config.setting[MFU_S_ZERO], backward_s = p->step.backward_s / p->program.accum;
+    double buckets = ceil(bytes / MFU_BUCKET_BYTES), backward_s = span_s[MFU_BACKWARD] / p->program.accum, sum_s;
 
     p->step.communication_s = 0;
     if (p->config.ranks <= 1)
         return 0;
-    if (stage == 3)
-        return exposed_by_full_sharding(p, &link);
-    if (stage > 0)
-        return exposed(p, ceil(bytes / MFU_BUCKET_BYTES) * mfu_gather_s(&link, p->config.ranks, bucket),
-                       mfu_gather_s(&link, p->config.ranks, bucket), backward_s)
-            + mfu_gather_s(&link, p->config.ranks, p->program.constant_bytes[MFU_PART_WEIGHTS]);
-    return exposed(p, ceil(bytes / MFU_BUCKET_BYTES) * mfu_all_reduce_s(&link, p->config.ranks, bucket),
-                   mfu_all_reduce_s(&link, p->config.ranks, bucket), backward_s);
+    if (p->config.setting[MFU_S_ZERO] == 3)
+        return exposed_by_full_sharding(p, &link, span_s);
+    if (p->config.setting[MFU_S_ZERO] > 0)
+        return exposed_by_sharding(p, &link, buckets, bucket, backward_s);
+    sum_s = mfu_all_reduce_s(&link, p->config.ranks, bucket);
+    return exposed(p, buckets * sum_s, sum_s, backward_s);
 }
 
 static void add_up_time(struct mfu_plan *p)
 {
     const struct mfu_program *g = &p->program;
     struct mfu_step_answer *s = &p->step;
-    double phase_s[MFU_PHASE_COUNT] = {0}, phase_host_s[MFU_PHASE_COUNT] = {0};
+    double phase_s[MFU_PHASE_COUNT] = {0}, phase_host_s[MFU_PHASE_COUNT] = {0}, span_s[MFU_PHASE_COUNT];
     double compute_s = 0, memory_s = 0;
     double loader_s = p->config.setting[MFU_S_DATALOADER_MS] * 1e-3 * g->accum, gpu_s;
 
@@ -154,9 +167,10 @@ static void add_up_time(struct mfu_plan *p)
     gpu_s = 0;
     for (int i = 0; i < MFU_PHASE_COUNT; i++) {         /* the host runs ahead within a phase */
         s->host_s += phase_host_s[i];
-        gpu_s += fmax(phase_s[i], phase_host_s[i]);
+        span_s[i] = fmax(phase_s[i], phase_host_s[i]);
+        gpu_s += span_s[i];
     }
-    s->communication_exposed_s = exposed_communication(p);
+    s->communication_exposed_s = exposed_communication(p, span_s);
     gpu_s += s->communication_exposed_s + p->machine.c[MFU_C_STEP_CONSTANT];
     s->time_s = fmax(gpu_s, loader_s);
     s->idle_s = s->time_s - s->busy_s - s->communication_exposed_s;

@@ -93,6 +93,10 @@ static struct pairs any_pairs(void)
     if (any(8) == 0) add(&p, "tied", any(2) ? "1" : "0");
     if (any(8) == 0) add(&p, "bias", any(2) ? "1" : "0");
     if (any(8) == 0) add_number(&p, "dataloader_ms", any(100));
+    if (any(3) == 0) {
+        add_number(&p, "gpus", 1 + any(8));
+        add_number(&p, "zero", any(4));
+    }
     return p;
 }
 
@@ -347,6 +351,45 @@ static void larger_micro_batches_save_optimizer_time(void **unused)
     mfu_plan_release(&larger);
 }
 
+/* Gradients are exchanged once per step, or in every micro-step where each GPU
+ * keeps only its shard of them; weights that are sharded in every one as well. */
+static void what_is_exchanged_grows_with_what_is_sharded(void **unused)
+{
+    static struct mfu_plan p, twice;
+    struct mfu_scenario s;
+
+    (void)unused;
+    for (int i = 0; i < SCENARIOS; i++) {
+        double last_s = 0;
+
+        next(&s, &p);
+        for (int zero = 0; zero <= 3; zero++) {
+            struct mfu_scenario other = s;
+            char stage[4], accum[24];
+            double once_s, again_s;
+
+            snprintf(stage, sizeof stage, "%d", zero);
+            snprintf(accum, sizeof accum, "%.0f", 2 * p.config.accum);
+            if (mfu_scenario_set(&other, "gpus", "8", NULL) < 0 || mfu_scenario_set(&other, "zero", stage, NULL) < 0
+                || mfu_plan_make(&p, &other, NULL) < 0 || mfu_scenario_set(&other, "accum", accum, NULL) < 0
+                || mfu_plan_make(&twice, &other, NULL) < 0)
+                continue;
+            once_s = p.step.communication_s;
+            again_s = twice.step.communication_s;
+            HOLDS(once_s > 0 && p.step.communication_exposed_s <= once_s * 2);
+            if (zero < 2)
+                HOLDS_NEAR(again_s, once_s, EXACT);
+            else
+                HOLDS(again_s > once_s && again_s <= 2 * once_s * (1 + EXACT));
+            if (zero == 2)              /* as much as stage 1, and more with accumulation */
+                HOLDS(once_s >= last_s * (1 - EXACT));
+            last_s = once_s;
+        }
+    }
+    mfu_plan_release(&p);
+    mfu_plan_release(&twice);
+}
+
 static void checkpointing_trades_memory_for_flops(void **unused)
 {
     static struct mfu_plan none, selective, full;
@@ -493,9 +536,11 @@ static void layers_add_up(void **unused)
         same_moment = strcmp(at[0].memory.peak_at, at[2].memory.peak_at) == 0
             && at[0].memory.peak.segment == at[2].memory.peak.segment
             && at[0].memory.peak.launch == at[2].memory.peak.launch;
-        if (same_moment)
+        /* Sharding adds buffers of at most a size. */
+        if (same_moment && at[0].config.setting[MFU_S_ZERO] < 1)
             HOLDS_NEAR(bytes[2] + bytes[0], 2 * bytes[1], EXACT);
-        HOLDS((bytes[2] + bytes[0]) * (1 + EXACT) >= 2 * bytes[1]);
+        if (at[0].config.setting[MFU_S_ZERO] < 1)
+            HOLDS((bytes[2] + bytes[0]) * (1 + EXACT) >= 2 * bytes[1]);
         HOLDS(bytes[2] >= bytes[0]);
     }
     mfu_plan_release(&p);
@@ -679,6 +724,7 @@ int main(void)
         cmocka_unit_test(nothing_runs_above_its_peak),
         cmocka_unit_test(more_tokens_never_need_less_memory),
         cmocka_unit_test(larger_micro_batches_save_optimizer_time),
+        cmocka_unit_test(what_is_exchanged_grows_with_what_is_sharded),
         cmocka_unit_test(checkpointing_trades_memory_for_flops),
         cmocka_unit_test(a_faster_gpu_is_never_slower),
         cmocka_unit_test(model_flops_are_six_n_and_attention),
