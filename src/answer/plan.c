@@ -8,15 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/exchange.h"
 #include "base/error.h"
 #include "cost/collective.h"
 #include "graph/runtime.h"
 #include "graph/step.h"
-
-/* Share of a backward pass under which collectives can hide: the first
- * gradients come after the head, the last with the embedding (chosen; the
- * simulation follows every bucket instead). */
-#define HIDDEN 0.8
 
 const char *const mfu_limit_names[] = {"compute", "memory", "launch", "communication", "input"};
 
@@ -59,84 +55,6 @@ static void find_dispatch(struct mfu_plan *p)
             p->dispatch_s[i] += p->machine.c[MFU_C_DISPATCH_ZERO] * g->weight_tensors * g->accum / launches[i];
 }
 
-/* What does not hide: the first or last piece has nothing to run beside, and
- * what runs beside kernels slows them down. */
-static double exposed(struct mfu_plan *p, double total_s, double piece_s, double cover_s)
-{
-    p->step.communication_s += total_s;
-    return fmax(piece_s, total_s - HIDDEN * cover_s) + p->machine.c[MFU_C_LINK_CONTENTION] * fmin(total_s, HIDDEN * cover_s);
-}
-
-/* Bytes that FSDP copies in one micro-step beside what it exchanges: per weight
- * it casts its shard before either gather; and per gradient joins those of a
- * block in one flat tensor, casts that to the type of the sum and divides it by
- * the number of ranks (each in place of nothing: read and written), then adds
- * its shard to what earlier micro-steps left.  Source: PyTorch,
- * torch/distributed/fsdp/_runtime_utils.py (_reduce_grad, _div_if_needed). */
-static double full_sharding_copies_bytes(const struct mfu_plan *p)
-{
-    const struct mfu_program *g = &p->program;
-    double weight = g->weight_bytes, sum = g->gradient_bytes, master = 4;
-    double flat = 2 * weight + (sum > weight ? weight + sum : 0) + 2 * sum;
-    double shard = 2 * (weight < master ? master + weight : 0) + 3 * master;
-
-    return g->params * (flat + shard / p->config.ranks);
-}
-
-/* FSDP gathers the weights of every block in forward and again in backward,
- * and scatters the sums of its gradients, in every micro-step. */
-static double exposed_by_full_sharding(struct mfu_plan *p, const struct mfu_link *link, const double span_s[])
-{
-    const struct mfu_program *g = &p->program;
-    double blocks = g->blocks + 1, weight = g->weight_bytes;
-    double unit = fmax(g->block_params, g->params - g->blocks * g->block_params);
-    double gather_s = mfu_gather_s(link, p->config.ranks, weight * g->params / blocks);
-    double scatter_s = mfu_gather_s(link, p->config.ranks, g->gradient_bytes * g->params / blocks);
-    double forward_s = span_s[MFU_FORWARD] / g->accum, backward_s = span_s[MFU_BACKWARD] / g->accum;
-
-    double micro_step_s = full_sharding_copies_bytes(p) / (p->machine.c[MFU_C_DRAM_POINTWISE] * p->machine.bandwidth_bytes_s)
-        + exposed(p, blocks * gather_s, mfu_gather_s(link, p->config.ranks, weight * unit), forward_s)
-        + exposed(p, blocks * (gather_s + scatter_s), scatter_s, backward_s);
-
-    p->step.communication_s *= g->accum;
-    return g->accum * micro_step_s;
-}
-
-/* ZeRO 1 scatters the sums of the gradients while the last backward pass runs;
- * ZeRO 2, whose ranks keep their shard of them only, in every micro-step.  The
- * new weights are gathered afterwards, behind nothing. */
-static double exposed_by_sharding(struct mfu_plan *p, const struct mfu_link *link, double buckets, double bucket_bytes,
-                                  double backward_s)
-{
-    double times = p->config.setting[MFU_S_ZERO] >= 2 ? p->program.accum : 1;
-    double scatter_s = mfu_gather_s(link, p->config.ranks, bucket_bytes);
-    double gather_s = mfu_gather_s(link, p->config.ranks, p->program.constant_bytes[MFU_PART_WEIGHTS]);
-    double exposed_s = times * exposed(p, buckets * scatter_s, scatter_s, backward_s) + gather_s;
-
-    p->step.communication_s = times * p->step.communication_s + gather_s;
-    return exposed_s;
-}
-
-/* Data-parallel ranks sum their gradients once per step, while the last
- * backward pass runs.  span_s: how long each phase lasts, on the GPU or the
- * host, in all micro-steps. */
-static double exposed_communication(struct mfu_plan *p, const double span_s[])
-{
-    struct mfu_link link = mfu_link_of(&p->machine, p->config.gpu, p->config.ranks);
-    double bytes = p->program.gradient_bytes * p->program.params, bucket = fmin(bytes, MFU_BUCKET_BYTES);
-    double buckets = ceil(bytes / MFU_BUCKET_BYTES), backward_s = span_s[MFU_BACKWARD] / p->program.accum, sum_s;
-
-    p->step.communication_s = 0;
-    if (p->config.ranks <= 1)
-        return 0;
-    if (p->config.setting[MFU_S_ZERO] == 3)
-        return exposed_by_full_sharding(p, &link, span_s);
-    if (p->config.setting[MFU_S_ZERO] > 0)
-        return exposed_by_sharding(p, &link, buckets, bucket, backward_s);
-    sum_s = mfu_all_reduce_s(&link, p->config.ranks, bucket);
-    return exposed(p, buckets * sum_s, sum_s, backward_s);
-}
-
 static void add_up_time(struct mfu_plan *p)
 {
     const struct mfu_program *g = &p->program;
@@ -170,7 +88,7 @@ static void add_up_time(struct mfu_plan *p)
         span_s[i] = fmax(phase_s[i], phase_host_s[i]);
         gpu_s += span_s[i];
     }
-    s->communication_exposed_s = exposed_communication(p, span_s);
+    s->communication_exposed_s = mfu_exchange_exposed_s(p, span_s);
     gpu_s += s->communication_exposed_s + p->machine.c[MFU_C_STEP_CONSTANT];
     s->time_s = fmax(gpu_s, loader_s);
     s->idle_s = s->time_s - s->busy_s - s->communication_exposed_s;

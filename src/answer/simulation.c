@@ -9,15 +9,11 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "cost/collective.h"
 #include "graph/runtime.h"
 #include "graph/step.h"
 
 /* CUDA's launch queue (pending launches of a stream). */
 #define QUEUE_DEPTH 1024
-
-/* torch DDP starts early with a bucket of this size. */
-#define FIRST_BUCKET_BYTES 0x1p20
 
 const struct mfu_program *mfu_simulation_program(const struct mfu_simulation *s)
 {
@@ -37,42 +33,6 @@ static int unroll(const struct mfu_plan *plan, struct mfu_simulation *s, struct 
     alone.setting[MFU_S_ACCUM] = 1;
     if (mfu_scenario_resolve(&alone, &config, err) < 0 || mfu_step_build(&config, true, &s->first, err) < 0)
         return -1;
-    return 0;
-}
-
-/* Gradients are summed in buckets as they become ready, the first one small. */
-static int fill_buckets(const struct mfu_plan *plan, struct mfu_simulation *s)
-{
-    const struct mfu_program *p = mfu_simulation_program(s);
-    struct mfu_link link = mfu_link_of(&plan->machine, plan->config.gpu, plan->config.ranks);
-    double waiting = 0, cap = FIRST_BUCKET_BYTES;
-    size_t room = (size_t)(p->params * p->gradient_bytes / MFU_BUCKET_BYTES) + 16;
-    int last = -1;
-
-    s->n_collectives = 0;
-    if (plan->config.ranks <= 1 || plan->config.setting[MFU_S_ZERO] > 0)
-        return 0;
-    if (room > s->cap_collectives) {
-        struct mfu_collective *more = realloc(s->collectives, room * sizeof *more);
-
-        if (!more)
-            return -1;
-        s->collectives = more;
-        s->cap_collectives = room;
-    }
-    for (int i = 0; i < p->n_launches; i++)
-        if (p->launches[i].gradient_elements > 0)
-            last = i;
-    for (int i = 0; i <= last; i++) {
-        waiting += p->launches[i].gradient_elements * p->gradient_bytes;
-        if (waiting <= 0 || (waiting < cap && i < last) || s->n_collectives == s->cap_collectives)
-            continue;
-        s->collectives[s->n_collectives++] = (struct mfu_collective){
-            .after_launch = i, .bytes = waiting, .name = "all_reduce",
-            .seconds = mfu_all_reduce_s(&link, plan->config.ranks, waiting)};
-        waiting = 0;
-        cap = MFU_BUCKET_BYTES;
-    }
     return 0;
 }
 
@@ -101,10 +61,10 @@ static int run_in_time(const struct mfu_plan *plan, bool record, struct mfu_simu
     for (int i = 0; i < program->n_launches; i++)
         s->seconds[i] = s->pricing.prices[i].time_s;
     in.seconds = s->seconds;
-    if (fill_buckets(plan, s) < 0)
+    if (mfu_exchange_list(plan, program, &s->exchange) < 0)
         return -1;
-    in.collectives = s->collectives;
-    in.n_collectives = s->n_collectives;
+    in.collectives = s->exchange.collectives;
+    in.n_collectives = s->exchange.n;
     for (int i = 0; i < MFU_PHASE_COUNT; i++)
         in.dispatch_s[i] = plan->dispatch_s[i];
     return mfu_timeline_run(&in, &s->timeline);
@@ -141,15 +101,13 @@ static void take_blocks(struct mfu_peak_memory *peak, double allocated_bytes)
 static void put_into_plan(struct mfu_plan *plan, const struct mfu_simulation *s, bool replayed)
 {
     struct mfu_memory_answer *m = &plan->memory;
-    /* What sharding exchanges is not in the timeline, but in the plan. */
-    double exchanged_s = plan->config.setting[MFU_S_ZERO] > 0 ? plan->step.communication_exposed_s : 0;
-    double step_s = s->timeline.step_s + exchanged_s, scale = step_s / plan->step.time_s;
+    double step_s = s->timeline.step_s, scale = step_s / plan->step.time_s;
 
     plan->step.time_s = step_s;
     plan->step.low_s *= scale;
     plan->step.high_s *= scale;
     plan->step.idle_s = fmax(s->timeline.idle_s - s->timeline.communication_exposed_s, 0);
-    plan->step.communication_exposed_s = s->timeline.communication_exposed_s + exchanged_s;
+    plan->step.communication_exposed_s = s->timeline.communication_exposed_s;
     plan->step.tokens_per_s /= scale;
     plan->step.samples_per_s /= scale;
     plan->mfu.achieved_flops /= scale;
@@ -213,6 +171,6 @@ void mfu_simulation_release(struct mfu_simulation *s)
     mfu_timeline_release(&s->timeline);
     mfu_replay_release(&s->replay);
     free(s->seconds);
-    free(s->collectives);
+    mfu_exchange_release(&s->exchange);
     memset(s, 0, sizeof *s);
 }

@@ -8,6 +8,7 @@
 #ifndef MFU_SIMULATION_H
 #define MFU_SIMULATION_H
 
+#include "answer/exchange.h"
 #include "answer/plan.h"
 #include "simulate/replay.h"
 #include "simulate/timeline.h"
@@ -19,8 +20,7 @@ struct mfu_simulation {
     int cap_seconds;
     struct mfu_timeline timeline;
     struct mfu_replay replay;
-    struct mfu_collective *collectives;
-    size_t n_collectives, cap_collectives;
+    struct mfu_exchange exchange;
 };
 
 /* The program that `timeline.events` and steady samples refer to. */

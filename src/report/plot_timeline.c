@@ -125,7 +125,7 @@ static void upper(FILE *out, const struct picture *g)
     fputs("set label ", out);
     mfu_gnuplot_text(out, text);
     fprintf(out, " at screen 0.787,%g left textcolor '" MFU_INK_FAINT "'\n", y);
-    fputs("set tmargin at screen 0.815\nset bmargin at screen 0.42\nset ylabel 'kernels run, %' textcolor '" MFU_INK "'\n"
+    fputs("set tmargin at screen 0.815\nset bmargin at screen 0.42\nset ylabel 'kernels run, %' offset 1.2,0 textcolor '" MFU_INK "'\n"
           "set format x ''\nunset xlabel\n", out);
     put_phases(out, g);
     fputs("plot ", out);
@@ -146,7 +146,7 @@ static void lower(FILE *out, const struct picture *g)
     snprintf(text, sizeof text, "of %s", mfu_quantity_format(peak, g->plan->machine.bandwidth_bytes_s, MFU_BYTES_PER_S));
     fprintf(out, "set label '%s' at screen 0.787,0.195 left textcolor '" MFU_INK_FAINT "'\n", text);
     fprintf(out, "set label 'MFU of the step %.1f %%' at screen 0.787,0.135 left textcolor '" MFU_INK "'\n", 100 * g->plan->mfu.mfu);
-    fputs("set tmargin at screen 0.375\nset bmargin at screen 0.115\nset ylabel 'of the peak, %' textcolor '" MFU_INK "'\n"
+    fputs("set tmargin at screen 0.375\nset bmargin at screen 0.115\nset ylabel 'of the peak, %' offset 1.2,0 textcolor '" MFU_INK "'\n"
           "set format x '%g'\n", out);
     fprintf(out, "set xlabel 'time, %s%s' textcolor '" MFU_INK "'\n", g->unit < 1 ? "ms" : "s",
             g->activity.left_out > 0 ? " (equal micro-steps in the middle left out)" : "");

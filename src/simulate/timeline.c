@@ -22,7 +22,10 @@ struct clockwork {
     int head, n;                /* oldest still queued; all of this step */
     int cap;
     double kernels;             /* issued so far */
+    double *needed_s;           /* by launch: when what it waits for has come; or NULL */
+    double wanted_s;            /* the same, of launches without a kernel */
     double micro_busy_s, micro_host_gap_s, micro_loader_s, micro_phase_s[MFU_PHASE_COUNT];
+    double micro_communication_s, micro_exposed_s;
 };
 
 static bool queue_room(struct clockwork *c)
@@ -69,11 +72,19 @@ static void wait_for_queue(struct clockwork *c)
     }
 }
 
+/* When what launch `i` needs from other GPUs is there. */
+static double needed(struct clockwork *c, int i)
+{
+    if (c->needed_s)
+        c->wanted_s = fmax(c->wanted_s, c->needed_s[i]);
+    return c->wanted_s;
+}
+
 static int run_launch(struct clockwork *c, int i, int micro)
 {
     const struct mfu_timeline_input *in = c->in;
     const struct mfu_launch *l = &in->program->launches[i];
-    double issue_s, ready_s, start_s, end_s, gap_s;
+    double issue_s, ready_s, start_s, end_s, needed_s = needed(c, i);
     struct mfu_event *e;
 
     if (l->kernel.launches <= 0)
@@ -86,12 +97,13 @@ static int run_launch(struct clockwork *c, int i, int micro)
     c->kernels += l->kernel.launches;
     ready_s = issue_s + in->dispatch_s[l->phase];       /* its first kernel is in the queue */
     start_s = fmax(c->compute_s, ready_s + (ready_s > c->compute_s ? in->latency_s : 0));
+    c->micro_host_gap_s += start_s - c->compute_s;
+    c->micro_exposed_s += fmax(needed_s - start_s, 0);
+    start_s = fmax(start_s, needed_s);
     /* The kernels of one launch follow each other, or wait for the host. */
     end_s = fmax(start_s + in->seconds[i], c->host_s);
     if (c->link_s > start_s)
         end_s += in->contention * fmin(end_s, c->link_s) - in->contention * start_s;
-    gap_s = start_s - c->compute_s;
-    c->micro_host_gap_s += gap_s;
     c->micro_busy_s += in->seconds[i];
     c->micro_phase_s[l->phase] += end_s - c->compute_s;
     c->compute_s = end_s;
@@ -103,19 +115,33 @@ static int run_launch(struct clockwork *c, int i, int micro)
     return 0;
 }
 
-static void run_collectives(struct clockwork *c, int after, size_t *next, int micro)
+/* The host issues it when it has come this far. */
+static void run_collective(struct clockwork *c, const struct mfu_collective *x, int micro)
+{
+    double start_s;
+    struct mfu_event *e;
+
+    c->compute_s += x->copies_s;
+    start_s = fmax(c->link_s, fmax(c->compute_s, c->host_s));
+    c->link_s = start_s + x->seconds;
+    c->micro_communication_s += x->seconds;
+    c->micro_exposed_s += x->copies_s;
+    if (x->before_launch >= 0 && c->needed_s)
+        c->needed_s[x->before_launch] = c->link_s;
+    if ((e = record(c)))
+        *e = (struct mfu_event){.launch = -1, .micro_step = micro, .stream = MFU_STREAM_COMMUNICATION,
+                                .name = x->name, .bytes = x->bytes, .issue_s = c->host_s,
+                                .issued_s = c->host_s, .start_s = start_s, .end_s = c->link_s};
+}
+
+/* Those of a micro-step that may start now that launch `after` has ended. */
+static void run_collectives(struct clockwork *c, int after, size_t *next, int micro, bool last)
 {
     for (; *next < c->in->n_collectives && c->in->collectives[*next].after_launch <= after; ++*next) {
-        const struct mfu_collective *x = &c->in->collectives[*next];
-        double start_s = fmax(c->link_s, c->compute_s);
-        struct mfu_event *e;
+        enum mfu_collective_when when = c->in->collectives[*next].when;
 
-        c->link_s = start_s + x->seconds;
-        c->out->communication_s += x->seconds;
-        if ((e = record(c)))
-            *e = (struct mfu_event){.launch = -1, .micro_step = micro, .stream = MFU_STREAM_COMMUNICATION,
-                                    .name = x->name, .bytes = x->bytes, .issue_s = c->host_s,
-                                    .issued_s = c->host_s, .start_s = start_s, .end_s = c->link_s};
+        if (when == MFU_EVERY_MICRO_STEP || (when == MFU_LAST_MICRO_STEP && last))
+            run_collective(c, &c->in->collectives[*next], micro);
     }
 }
 
@@ -133,14 +159,22 @@ static void take_batch(struct clockwork *c)
     c->micro_loader_s += c->host_s - before;
 }
 
+static void clear_micro(struct clockwork *c)
+{
+    c->micro_busy_s = c->micro_host_gap_s = c->micro_loader_s = 0;
+    c->micro_communication_s = c->micro_exposed_s = 0;
+    memset(c->micro_phase_s, 0, sizeof c->micro_phase_s);
+    c->wanted_s = 0;
+}
+
 static int run_micro_step(struct clockwork *c, int micro, bool last)
 {
     const struct mfu_program *p = c->in->program;
     size_t next = 0;
 
-    c->micro_busy_s = c->micro_host_gap_s = c->micro_loader_s = 0;
-    memset(c->micro_phase_s, 0, sizeof c->micro_phase_s);
+    clear_micro(c);
     take_batch(c);
+    run_collectives(c, -1, &next, micro, last);
     for (int k = 0; k < p->n_segments; k++) {
         const struct mfu_segment *seg = &p->segments[k];
 
@@ -148,8 +182,7 @@ static int run_micro_step(struct clockwork *c, int micro, bool last)
             for (int i = seg->first; i < seg->first + seg->count; i++) {
                 if (run_launch(c, i, micro) < 0)
                     return -1;
-                if (last)
-                    run_collectives(c, i, &next, micro);
+                run_collectives(c, i, &next, micro, last);
             }
     }
     c->out->micro_steps_simulated++;
@@ -161,6 +194,8 @@ static void add_micro(struct clockwork *c, double times)
     struct mfu_timeline *t = c->out;
 
     t->busy_s += times * c->micro_busy_s;
+    t->communication_s += times * c->micro_communication_s;
+    t->communication_exposed_s += times * c->micro_exposed_s;
     t->host_bound_s += times * (c->micro_host_gap_s - fmin(c->micro_host_gap_s, c->micro_loader_s));
     t->loader_wait_s += times * fmin(c->micro_host_gap_s, c->micro_loader_s);
     for (int i = 0; i < MFU_PHASE_COUNT; i++)
@@ -174,6 +209,7 @@ static void skip(struct clockwork *c, double times, double delta_s)
 
     c->host_s += jump;
     c->compute_s += jump;
+    c->link_s += jump;
     c->loaded_s += jump;
     c->consumed_s[0] += jump;
     c->consumed_s[1] += jump;
@@ -182,12 +218,19 @@ static void skip(struct clockwork *c, double times, double delta_s)
     add_micro(c, times);
 }
 
+/* The optimizer needs all sums; the next step all weights. */
+static void wait_for_link(struct clockwork *c)
+{
+    c->micro_exposed_s += fmax(c->link_s - c->compute_s, 0);
+    c->compute_s = fmax(c->compute_s, c->link_s);
+}
+
 static int run_step(struct clockwork *c)
 {
     const struct mfu_timeline_input *in = c->in;
     const struct mfu_program *p = in->program;
     int accum = (int)fmin(p->accum, 1e9);
-    double before_s = c->compute_s, delta_s = -1, exposed_from;
+    double before_s = c->compute_s, delta_s = -1;
 
     c->head = c->n = 0;
     c->kernels = 0;
@@ -206,16 +249,17 @@ static int run_step(struct clockwork *c)
             micro = accum - 2;
         }
     }
-    exposed_from = c->compute_s;
-    c->compute_s = fmax(c->compute_s, c->link_s);
-    c->out->communication_exposed_s += c->compute_s - exposed_from;
-    c->micro_busy_s = c->micro_host_gap_s = c->micro_loader_s = 0;
-    memset(c->micro_phase_s, 0, sizeof c->micro_phase_s);
+    clear_micro(c);
+    wait_for_link(c);
     for (int k = 0; k < p->n_segments; k++)
         if (p->segments[k].phase == MFU_OPTIMIZER_PHASE)
             for (int i = p->segments[k].first; i < p->segments[k].first + p->segments[k].count; i++)
                 if (run_launch(c, i, -1) < 0)
                     return -1;
+    for (size_t i = 0; i < in->n_collectives; i++)
+        if (in->collectives[i].when == MFU_AFTER_OPTIMIZER)
+            run_collective(c, &in->collectives[i], -1);
+    wait_for_link(c);
     add_micro(c, 1);
     if (in->sync_each_step)
         c->host_s = fmax(c->host_s, c->compute_s);
@@ -245,11 +289,21 @@ static double dispatching(const struct mfu_timeline_input *in)
     return host;
 }
 
+/* Room for what launches wait for, where any does. */
+static int mark_needs(struct clockwork *c)
+{
+    for (size_t i = 0; i < c->in->n_collectives && !c->needed_s; i++)
+        if (c->in->collectives[i].before_launch >= 0
+            && !(c->needed_s = calloc((size_t)c->in->program->n_launches + 1, sizeof *c->needed_s)))
+            return -1;
+    return 0;
+}
+
 int mfu_timeline_run(const struct mfu_timeline_input *in, struct mfu_timeline *t)
 {
     struct clockwork c = {.in = in, .out = t};
     double begin_s = 0;
-    int status = 0;
+    int status = mark_needs(&c);
 
     /* The first step fills the loader's and the host's lead; the second is
      * like all that follow. */
@@ -271,6 +325,7 @@ int mfu_timeline_run(const struct mfu_timeline_input *in, struct mfu_timeline *t
     }
     free(c.ends);
     free(c.issued);
+    free(c.needed_s);
     return status;
 }
 

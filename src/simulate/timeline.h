@@ -31,11 +31,15 @@ struct mfu_event {
     double start_s, end_s;      /* GPU */
 };
 
-/* A collective that may start when a launch of the last micro-step has ended. */
+enum mfu_collective_when { MFU_EVERY_MICRO_STEP, MFU_LAST_MICRO_STEP, MFU_AFTER_OPTIMIZER };
+
 struct mfu_collective {
-    int after_launch;
-    double bytes, seconds;
     const char *name;
+    double bytes, seconds;
+    double copies_s;            /* of the compute stream, when it is issued */
+    int after_launch;           /* it may start when this one has ended; -1: with the micro-step */
+    int before_launch;          /* this one waits for it; -1: none does */
+    enum mfu_collective_when when;
 };
 
 struct mfu_timeline_input {
@@ -47,7 +51,7 @@ struct mfu_timeline_input {
     double loader_s;            /* to prepare one micro-batch, beside the GPU */
     double step_constant_s;     /* host work at the end of a step */
     bool sync_each_step;        /* loss.item(), logging: the host waits */
-    const struct mfu_collective *collectives;   /* in the order of issue */
+    const struct mfu_collective *collectives;   /* in the order of issue: by after_launch */
     size_t n_collectives;
     double contention;          /* share of the overlap that compute loses */
     bool record;                /* keep events (of the micro-steps simulated) */
@@ -61,7 +65,7 @@ struct mfu_timeline {
     double host_s;              /* dispatching, per step */
     double host_bound_s;        /* gaps because the host was late */
     double loader_wait_s;
-    double communication_s, communication_exposed_s;
+    double communication_s, communication_exposed_s;    /* exposed: with copies made for it */
     int micro_steps_simulated;
     struct mfu_event *events;   /* by start; owned */
     size_t n_events, cap_events;

@@ -149,6 +149,70 @@ static void slices_average_to_the_step(void **state)
     }
 }
 
+/* Bytes that each stage of sharding exchanges in a step, from the events. */
+static void what_is_exchanged_is_what_the_stage_says(void **state)
+{
+    static const char *const stages[] = {"0", "1", "2", "3"};
+    static const char *const accums[] = {"1", "3"};
+
+    (void)state;
+    for (size_t a = 0; a < 2; a++)
+        for (size_t z = 0; z < 4; z++) {
+            struct mfu_plan p = {0};
+            struct mfu_simulation s = {0};
+            double accum = a ? 3 : 1, bytes = 0, expected[4], gradients, weights, blocks;
+
+            plan(&p, "a100-80gb-sxm", "gpt2", "batch", "8", "gpus", "8", "runtime", "compile", "zero", stages[z],
+                 "accum", accums[a], NULL);
+            simulate(&p, true, &s);
+            for (size_t i = 0; i < s.timeline.n_events; i++)
+                if (s.timeline.events[i].start_s >= 0)          /* the step before is there as well */
+                    bytes += s.timeline.events[i].bytes;
+            gradients = p.program.params * p.program.gradient_bytes;
+            weights = p.program.params * p.program.weight_bytes;
+            blocks = p.program.blocks * p.program.block_params * p.program.weight_bytes;
+            expected[0] = gradients;
+            expected[1] = gradients + weights;
+            expected[2] = accum * gradients + weights;
+            expected[3] = accum * (weights + blocks + gradients);       /* the rest stays gathered */
+            assert_near(bytes, expected[z], 0.001);
+            assert_near(s.timeline.communication_s, p.step.communication_s, 0.2);
+            assert_true(s.timeline.communication_exposed_s < s.timeline.communication_s * 1.5);
+            mfu_simulation_release(&s);
+            mfu_plan_release(&p);
+        }
+}
+
+/* A block's kernels wait for its weights, which are gathered one block ahead;
+ * with a link that is slow the step is as long as the exchange. */
+static void blocks_wait_for_their_weights(void **state)
+{
+    struct mfu_plan p = {0};
+    struct mfu_simulation s = {0};
+
+    (void)state;
+    plan(&p, "rtx4090", "gpt2-xl", "batch", "1", "gpus", "8", "zero", "3", "seq", "128", NULL);
+    simulate(&p, true, &s);
+    assert_true(s.exchange.n >= 3 * 48 + 2);
+    for (size_t i = 0; i < s.timeline.n_events; i++) {
+        const struct mfu_event *kernel = &s.timeline.events[i];
+
+        for (size_t k = 0; kernel->launch >= 0 && k < s.exchange.n; k++)
+            if (s.exchange.collectives[k].before_launch == kernel->launch) {
+                size_t gathered = 0;
+
+                for (size_t j = 0; j < s.timeline.n_events; j++)
+                    gathered += s.timeline.events[j].launch < 0 && s.timeline.events[j].end_s <= kernel->start_s * (1 + 1e-9);
+                assert_true(gathered > k);      /* and all that were issued before it */
+            }
+    }
+    assert_true(s.timeline.step_s >= s.timeline.communication_s);
+    assert_true(s.timeline.step_s <= 1.3 * s.timeline.communication_s);
+    assert_true(p.step.communication_exposed_s > 0.5 * p.step.time_s);
+    mfu_simulation_release(&s);
+    mfu_plan_release(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -156,6 +220,8 @@ int main(void)
         cmocka_unit_test(graphs_release_a_launch_bound_run),
         cmocka_unit_test(tokens_release_it_too),
         cmocka_unit_test(slices_average_to_the_step),
+        cmocka_unit_test(what_is_exchanged_is_what_the_stage_says),
+        cmocka_unit_test(blocks_wait_for_their_weights),
     };
 
     return cmocka_run_group_tests(tests, open_catalog, close_catalog);
