@@ -67,6 +67,21 @@ static int is_compiler(struct dl_phdr_info *library, size_t size, void *arg)
     return strstr(library->dlpi_name, "libnvrtc.so") != NULL;
 }
 
+/* Makes a plan and binds it to addresses at which nothing lies. */
+static struct mfu_cudnn_plan *plan(struct mfu_cudnn *c, const struct mfu_graph *g)
+{
+    static _Alignas(256) char place[256];
+    struct mfu_cudnn_plan *p = mfu_cudnn_plan(c, g);
+    void *data[MFU_ATTENTION_TENSORS];
+
+    for (int i = 0; i < MFU_ATTENTION_TENSORS; i++)
+        data[i] = place;
+    if (!p || mfu_cudnn_bind(p, data, place) == 0)
+        return p;
+    mfu_cudnn_forget(p);
+    return NULL;
+}
+
 /* How many of the graphs cuDNN has no kernels for. */
 static int try_all(struct mfu_cudnn *c, const struct gpu *g)
 {
@@ -80,7 +95,7 @@ static int try_all(struct mfu_cudnn *c, const struct gpu *g)
             struct mfu_graph graph;
 
             (backward ? mfu_attention_backward : mfu_attention_forward)(&graph, s, unseen);
-            p = mfu_cudnn_plan(c, &graph);
+            p = plan(c, &graph);
             printf("%-6s %s, %d x %d, %d of %d heads, %s, %s%s%s\n", p ? "ok" : "FAILED", g->name, s->seq,
                    s->dim, s->kv_heads, s->heads, s->causal ? "causal" : "full",
                    backward ? "backward" : "forward", p ? "" : ": ", p ? "" : mfu_cudnn_error(c));
