@@ -59,7 +59,7 @@ static double now_s(void)
 static void list_probes(void)
 {
     for (size_t i = 0; i < mfu_probe_count; i++)
-        printf("%-14s %s\n", mfu_probes[i]->name, mfu_probes[i]->summary);
+        printf("%-15s %s\n", mfu_probes[i]->name, mfu_probes[i]->summary);
 }
 
 static const struct mfu_probe *find_probe(const char *name)
@@ -181,7 +181,7 @@ static void show_progress(const struct progress *p, const struct mfu_probe *prob
     if (p->silent)
         return;
     if (p->terminal)
-        fprintf(stderr, "\r%-14s %3zu of %zu, %d:%02d left \033[K", probe->name, point + 1, points, left / 60,
+        fprintf(stderr, "\r%-15s %3zu of %zu, %d:%02d left \033[K", probe->name, point + 1, points, left / 60,
                 left % 60);
     else if (point == 0)
         fprintf(stderr, "%s: %zu points, %d:%02d left in all\n", probe->name, points, left / 60, left % 60);

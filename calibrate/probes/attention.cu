@@ -10,6 +10,7 @@
  *
  * q, k, v and the result are batch x heads x seq x dim of bf16.
  */
+#include "attention.h"
 #include "blas.h"
 #include "check.h"
 #include "device.cuh"
@@ -23,16 +24,9 @@
 
 #define MOST_THREADS 256        /* of a softmax; with CHUNKS wide loads for each */
 
-enum kind { MATH, OWN };
-
-struct shape {
-    int batch, heads, kv_heads, seq, dim;
-    bool causal, quick;
-};
-
 /* Arrays of one launch; those of the math kind also hold the scores. */
 struct buffers {
-    struct shape s;
+    struct mfu_attention_shape s;
     bf16 *q, *k, *v, *o, *d_o, *dq, *dk, *dv;
     bf16 *scores, *d_scores;
 };
@@ -100,8 +94,8 @@ __global__ void softmax_back(const bf16 *scores, bf16 *d_scores, int seq, float 
 }
 
 /* One batched product over all heads. */
-static int product(struct mfu_bench *b, const struct shape *s, enum mfu_layout layout, int m, int n, int k,
-                   const bf16 *x, const bf16 *y, bf16 *out)
+static int product(struct mfu_bench *b, const struct mfu_attention_shape *s, enum mfu_layout layout, int m,
+                   int n, int k, const bf16 *x, const bf16 *y, bf16 *out)
 {
     struct mfu_gemm g = {};
 
@@ -125,7 +119,7 @@ static int threads_for(int seq)
 
 static int run_softmax(struct mfu_bench *b, const struct buffers *x, bool back)
 {
-    const struct shape *s = &x->s;
+    const struct mfu_attention_shape *s = &x->s;
     const int threads = threads_for(s->seq);
     const int chunks = (s->seq + threads * 8 - 1) / (threads * 8);
     const dim3 rows(s->batch * s->heads * s->seq);
@@ -147,7 +141,7 @@ static int run_softmax(struct mfu_bench *b, const struct buffers *x, bool back)
 static int math_forward(struct mfu_bench *b, void *arg, int)
 {
     const struct buffers *x = (const struct buffers *)arg;
-    const struct shape *s = &x->s;
+    const struct mfu_attention_shape *s = &x->s;
 
     if (product(b, s, MFU_TN, s->seq, s->seq, s->dim, x->q, x->k, x->scores) < 0
         || run_softmax(b, x, false) < 0)
@@ -158,7 +152,7 @@ static int math_forward(struct mfu_bench *b, void *arg, int)
 static int math_backward(struct mfu_bench *b, void *arg, int)
 {
     const struct buffers *x = (const struct buffers *)arg;
-    const struct shape *s = &x->s;
+    const struct mfu_attention_shape *s = &x->s;
 
     if (product(b, s, MFU_NT, s->seq, s->dim, s->seq, x->scores, x->d_o, x->dv) < 0
         || product(b, s, MFU_TN, s->seq, s->seq, s->dim, x->d_o, x->v, x->d_scores) < 0
@@ -285,7 +279,7 @@ __global__ void own_forward(const bf16 *q, const bf16 *k, const bf16 *v, bf16 *o
 static int own(struct mfu_bench *b, void *arg, int)
 {
     const struct buffers *x = (const struct buffers *)arg;
-    const struct shape *s = &x->s;
+    const struct mfu_attention_shape *s = &x->s;
 
     return mfu_launch(b, s->dim == 64 ? own_forward<64> : own_forward<128>,
                       dim3(s->seq / QUERIES, s->batch * s->heads), OWN_THREADS, x->q, x->k, x->v, x->o,
@@ -293,20 +287,6 @@ static int own(struct mfu_bench *b, void *arg, int)
 }
 
 // clang-format off
-static const struct shape shapes[] = {
-    /* batch, heads, kv_heads, seq, dim, causal, quick */
-    {8,  12, 12, 1024,  64, true,  true},
-    {16, 12, 12, 1024,  64, true,  false},
-    {32, 12, 12,  512,  64, false, false},
-    {4,  25, 25, 1024,  64, true,  false},
-    {8,  12, 12, 1024,  64, false, false},
-    {2,  32, 32, 2048, 128, true,  true},
-    {2,  32, 32, 2048, 128, false, false},
-    {1,  32, 32, 4096, 128, true,  false},
-    {2,  32,  8, 2048, 128, true,  false},
-    {1,  32,  8, 8192, 128, true,  false},
-};
-
 static const struct {
     const char *kind, *pass;
     int (*launch)(struct mfu_bench *, void *, int);
@@ -321,15 +301,11 @@ static const struct {
 
 static size_t points(const struct mfu_bench *b)
 {
-    size_t n = 0;
-
-    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
-        n += shapes[i].quick || !b->quick;
-    return n * CASES;
+    return mfu_attention_shapes(b) * CASES;
 }
 
 /* Room for all arrays; the scores only where they are asked for. */
-static int make_room(struct mfu_bench *b, struct buffers *x, const struct shape *s, bool scores)
+static int make_room(struct mfu_bench *b, struct buffers *x, const struct mfu_attention_shape *s, bool scores)
 {
     const double n = (double)s->batch * s->heads * s->seq * s->dim;
     bf16 **all[] = {&x->q, &x->k, &x->v, &x->o, &x->d_o, &x->dq, &x->dk, &x->dv};
@@ -352,16 +328,13 @@ static int make_room(struct mfu_bench *b, struct buffers *x, const struct shape 
 
 static int run(struct mfu_bench *b, size_t point)
 {
-    const struct shape *s = shapes;
+    const struct mfu_attention_shape *s = mfu_attention_at(b, point / CASES);
     const bool math = point % CASES < 2;
     struct buffers x = {};
     struct mfu_work work = {cases[point % CASES].launch, &x, 1, false};
     struct mfu_timing timing;
     int status;
 
-    for (size_t left = point / CASES;; s++)
-        if ((s->quick || !b->quick) && left-- == 0)
-            break;
     if (math && s->kv_heads != s->heads)
         return MFU_SKIPPED;     /* grouped heads are not one batched product */
     if (!math && b->gpu.major < 8)
@@ -372,11 +345,7 @@ static int run(struct mfu_bench *b, size_t point)
     if (status == 0)
         status = mfu_bench_measure(b, &work, &timing);
     if (status == 0)
-        status = mfu_bench_record(b, &timing,
-                                  "probe: attention, kind: %s, batch: %d, heads: %d, kv_heads: %d, seq: %d, "
-                                  "head_dim: %d, causal: %d, pass: %s, dtype: bf16",
-                                  cases[point % CASES].kind, s->batch, s->heads, s->kv_heads, s->seq, s->dim,
-                                  s->causal, cases[point % CASES].pass);
+        status = mfu_attention_record(b, &timing, s, cases[point % CASES].kind, cases[point % CASES].pass);
     return status;
 }
 
@@ -386,7 +355,7 @@ struct expected {
 
 /* Head by head; heads of a group share k and v, whose gradients are not
  * compared then. */
-static void reference(const struct shape *s, const struct expected *e)
+static void reference(const struct mfu_attention_shape *s, const struct expected *e)
 {
     const size_t head = (size_t)s->seq * s->dim;
 
@@ -415,7 +384,7 @@ static int check_math(struct mfu_bench *b, struct buffers *x, const struct expec
     return mfu_check_same(b, "attention in kernels: dk", x->dk, MFU_BF16, e->dk, n, 6 * MFU_BF16_TOLERANCE);
 }
 
-static int check_shape(struct mfu_bench *b, const struct shape *s)
+static int check_shape(struct mfu_bench *b, const struct mfu_attention_shape *s)
 {
     const size_t n = (size_t)s->batch * s->heads * s->seq * s->dim;
     struct expected e;
@@ -449,13 +418,13 @@ done:
 
 static int check(struct mfu_bench *b)
 {
-    static const struct shape small[] = {
+    static const struct mfu_attention_shape small[] = {
         {1, 2, 2, 128, 64, true, false},
         {1, 2, 2, 64, 128, false, false},
         {2, 4, 2, 64, 64, true, false},
     };
 
-    for (const struct shape &s : small)
+    for (const struct mfu_attention_shape &s : small)
         if (check_shape(b, &s) < 0)
             return -1;
     return 0;

@@ -168,6 +168,11 @@ void *mfu_bench_room(struct mfu_bench *b, double bytes)
     return nullptr;
 }
 
+void mfu_bench_clear(struct mfu_bench *b)
+{
+    b->room_used = 0;
+}
+
 int mfu_bench_sets(const struct mfu_bench *, double)
 {
     return 1;
