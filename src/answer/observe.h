@@ -79,6 +79,9 @@ struct mfu_observation {
 
     double figure[MFU_FIGURE_COUNT]; /* steady: medians; NAN */
     double spread;                   /* of the step time, robust, relative; NAN */
+    double work;                     /* MFU times seconds of a step over that of the figures */
+    bool only_windows;               /* every step follows an evaluation or a checkpoint */
+    double stalls, stalled;          /* share of steps that are slow again and again, of the time lost; 0 */
     double tokens_per_step;
     double params;          /* stated, or NAN */
     double mfu;             /* against this GPU's own peak; NAN */

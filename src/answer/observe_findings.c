@@ -277,6 +277,12 @@ static void bounds(struct mfu_observation *o)
     double wait = loader / time_s, busy = o->figure[MFU_FIGURE_UTILIZATION],
            comm = o->figure[MFU_FIGURE_COMMUNICATION] / time_s;
 
+    if (o->stalled > 0)
+        find(
+            o, "input-bound",
+            "%.0f %% of the steps are slow, again and again, and the log does not say why: %s of a mean step "
+            "go there; the loader falls behind (more workers, prefetching), or something evaluates or saves",
+            percent(o->stalls), Q(o->stalled * time_s, MFU_SECONDS));
     if (wait >= 0.05)
         find(o, "input-bound",
              "the step waits %s for the loader, %.0f %% of it: without that %s; more workers, prefetching or "

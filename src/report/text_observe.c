@@ -132,8 +132,8 @@ static void figures(FILE *out, const struct mfu_term *t, const struct mfu_observ
     if (o->spread > 0) {
         struct mfu_flow f = mfu_flow_start(out, t, "", 0);
 
-        mfu_flow_words(&f, MFU_FAINT, "Measured: medians of the steps used; the step time varies by %.2g %%.",
-                       100 * o->spread);
+        mfu_flow_words(&f, MFU_FAINT, "Measured: %s of the steps used; the step time varies by %.2g %%.",
+                       o->stalled > 0 ? "means" : "medians", 100 * o->spread);
         mfu_flow_end(&f);
     }
     if (!o->predicted) {
