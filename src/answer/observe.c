@@ -114,6 +114,9 @@ static int read_sources(struct mfu_observing *r, struct mfu_error *err)
 
 /* ---- all of it ------------------------------------------------------------ */
 
+#define EVERY_WINDOW                                                                                         \
+    "every line's time holds an evaluation or a checkpoint: log more often than that (log_interval)"
+
 static int check_figures(struct mfu_observing *r, struct mfu_error *err)
 {
     const struct mfu_observation *o = r->o;
@@ -124,6 +127,8 @@ static int check_figures(struct mfu_observing *r, struct mfu_error *err)
     if (!r->request->log)
         return mfu_fail(err, MFU_EINPUT,
                         "no figure is given: step_ms, tokens_per_s, mfu, memory_allocated ...");
+    if (o->only_windows)
+        return mfu_fail(err, MFU_EINPUT, "%.160s: no usable step: %s", r->request->log, EVERY_WINDOW);
     return mfu_fail(err, MFU_EINPUT, "%.160s: no usable step: %zu of %s%s%s", r->request->log,
                     r->log.n_records, o->format->title, r->log.note[0] ? "; " : ", none with a time",
                     r->log.note);
@@ -152,32 +157,11 @@ static void take_command_figures(struct mfu_observing *r)
     free(by_hand);
 }
 
-/* Step time and tokens/s, each from the other. */
-static void complete_rates(struct mfu_observing *r)
-{
-    struct mfu_observation *o = r->o;
-    double *time = &o->figure[MFU_FIGURE_TIME], *rate = &o->figure[MFU_FIGURE_TOKENS_PER_S];
-
-    if (o->format && o->format->rate_per_gpu)
-        *rate *= r->scenario.setting[MFU_S_GPUS];
-    if (isnan(*time))
-        *time = o->tokens_per_step / *rate;
-    if (isnan(*rate))
-        *rate = o->tokens_per_step / *time;
-}
-
-static int work(struct mfu_observing *r, struct mfu_error *err)
+/* What there is to know about how the sources were read. */
+static void note_reading(struct mfu_observing *r)
 {
     struct mfu_observation *o = r->o;
 
-    if (read_sources(r, err) < 0)
-        return -1;
-    o->source = o->format ? o->format->name : "figures";
-    snprintf(o->path, sizeof o->path, "%s", r->request->log ? r->request->log : "");
-    mfu_observe_steady(&r->log, o);
-    take_command_figures(r);
-    if (check_figures(r, err) < 0)
-        return -1;
     if (r->log.truncated)
         mfu_observe_note(o, "only the first %d MiB of the file were read",
                          o->format && o->format->fallback ? 32 : 256);
@@ -187,17 +171,51 @@ static int work(struct mfu_observing *r, struct mfu_error *err)
         mfu_observe_note(o, "the first %d steps were used, %zu were not", MFU_LOG_RECORDS, r->log.too_many);
     if (r->log.note[0])
         mfu_observe_note(o, "%s", r->log.note);
-    o->params = isnan(r->command.params) ? r->log.params : r->command.params;
+    if (r->command.note[0])
+        mfu_observe_note(o, "%s", r->command.note);
+    if (o->only_windows)
+        mfu_observe_note(o, "%s", EVERY_WINDOW);
+}
+
+/* Step time and tokens/s, each from the other. */
+static void complete_rates(struct mfu_observation *o)
+{
+    double *time = &o->figure[MFU_FIGURE_TIME], *rate = &o->figure[MFU_FIGURE_TOKENS_PER_S];
+
+    if (o->format && o->format->rate_per_gpu)
+        *rate *= o->gpus;
+    if (isnan(*time))
+        *time = o->tokens_per_step / *rate;
+    if (isnan(*rate))
+        *rate = o->tokens_per_step / *time;
+}
+
+static int work(struct mfu_observing *r, struct mfu_error *err)
+{
+    struct mfu_observation *o = r->o;
+    const struct mfu_log *stated;
+
+    if (read_sources(r, err) < 0)
+        return -1;
+    o->source = o->format ? o->format->name : "figures";
+    snprintf(o->path, sizeof o->path, "%s", r->request->log ? r->request->log : "");
+    mfu_observe_steady(&r->log, o);
+    take_command_figures(r);
+    if (check_figures(r, err) < 0)
+        return -1;
+    note_reading(r);
+    stated = isnan(r->command.params) ? &r->log : &r->command;
+    o->params = stated->params;
+    o->params_digit = stated->params_digit;
     if (mfu_observe_configure(r, err) < 0)
         return -1;
-    complete_rates(r);
-    if (mfu_observe_predict(r, err) < 0)
+    complete_rates(o);
+    if (mfu_observe_predict(r, err) < 0 || mfu_observe_own_mfu(r, err) < 0)
         return -1;
-    mfu_observe_own_mfu(r);
     mfu_observe_compare(o);
     if (o->format && o->format->mfu_note && !isnan(o->figure[MFU_FIGURE_MFU]))
         mfu_observe_note(o, "%s", o->format->mfu_note);
-    mfu_observe_explain(isnan(r->command.params) ? &r->log : &r->command, o);
+    mfu_observe_explain(o);
     return 0;
 }
 

@@ -98,6 +98,11 @@ static struct mfu_understood *find_understood(struct mfu_observation *o, const c
     return NULL;
 }
 
+const struct mfu_understood *mfu_observe_understood(const struct mfu_observation *o, const char *key)
+{
+    return find_understood((struct mfu_observation *)o, key);
+}
+
 /* Whether a log, a file or the command says it (and not only the program). */
 static bool stated(struct mfu_observation *o, const char *key)
 {
@@ -225,6 +230,7 @@ static double tokens_stated(const struct mfu_observing *r, double seq, bool *exa
         return r->log.tokens_per_step;
     if (r->command.samples_per_step > 0)
         return r->command.samples_per_step * seq;
+    *exact = !r->log.samples_rough;
     if (r->log.samples_per_step > 0)
         return r->log.samples_per_step * seq;
     *exact = false;
@@ -246,54 +252,70 @@ static bool guess_batch(struct mfu_observing *r, double sequences, double batch)
     return false;
 }
 
-/* Makes batch, accum, GPUs and tokens per step agree, or says that they cannot. */
+/* GPUs that work on other sequences than each other. */
+static double ranks_of(const struct mfu_scenario *s)
+{
+    return s->setting[MFU_S_GPUS]
+        / fmax(1, s->setting[MFU_S_TP] * s->setting[MFU_S_PP] * s->setting[MFU_S_CP]);
+}
+
+/* The setting that nobody states and that makes them agree; false: there is none. */
+static bool derive_tokens(struct mfu_observing *r, const struct mfu_config *c, double tokens, bool exact)
+{
+    struct mfu_observation *o = r->o;
+    const struct mfu_scenario *s = &r->scenario;
+    double ranks = ranks_of(s), accum = s->setting[MFU_S_ACCUM];
+    double expected = tokens / (c->batch * c->seq * ranks), per_batch = expected * c->batch / accum;
+
+    if (!stated(o, "accum") && whole(expected, exact) && expected <= 1e6)
+        mfu_observe_derive(r, "accum", round(expected));
+    else if (!stated(o, "batch") && whole(per_batch, exact) && per_batch <= 1e6)
+        mfu_observe_derive(r, "batch", round(per_batch));
+    else if (exact && !stated(o, "gpus") && !s->setting_given[MFU_S_GPUS] && expected > accum
+             && whole(expected / accum, exact) && expected / accum <= 4096) {
+        mfu_observe_derive(r, "gpus", round(expected / accum));
+        mfu_observe_note(o, "%.0f tokens per step are %.0f times batch, accum and seq: so many GPUs", tokens,
+                         expected / accum);
+    } else
+        return exact && !stated(o, "batch") && !stated(o, "accum")
+            && guess_batch(r, tokens / (c->seq * ranks), c->batch);
+    return true;
+}
+
+/* Makes batch, accum, GPUs and tokens per step agree, or says that they cannot:
+ * what was measured is then no measurement of this plan. */
 static int settle_tokens(struct mfu_observing *r, struct mfu_error *err)
 {
     struct mfu_observation *o = r->o;
     struct mfu_scenario *s = &r->scenario;
     struct mfu_config c;
-    double tokens, ranks, accum, expected, per_batch;
-    bool exact;
+    double tokens, ranks = ranks_of(s), accum;
+    bool exact, settled;
 
     mfu_scenario_resolve(s, &c, NULL);
-    ranks =
-        s->setting[MFU_S_GPUS] / fmax(1, s->setting[MFU_S_TP] * s->setting[MFU_S_PP] * s->setting[MFU_S_CP]);
     if (o->format && o->format->accum_of_all && ranks > 1 && stated(o, "accum")
         && fmod(s->setting[MFU_S_ACCUM], ranks) == 0)
         mfu_observe_derive(r, "accum", s->setting[MFU_S_ACCUM] / ranks);
     accum = s->setting[MFU_S_ACCUM];
     tokens = tokens_stated(r, c.seq, &exact);
-    expected = tokens / (c.batch * c.seq * ranks);
-    per_batch = expected * c.batch / accum;
-    if (tokens > 0 && fabs(expected / accum - 1) > (exact ? 1e-6 : 0.02)) {
-        if (!stated(o, "accum") && whole(expected, exact) && expected <= 1e6)
-            mfu_observe_derive(r, "accum", round(expected));
-        else if (!stated(o, "batch") && whole(per_batch, exact) && per_batch <= 1e6)
-            mfu_observe_derive(r, "batch", round(per_batch));
-        else if (exact && !stated(o, "gpus") && !s->setting_given[MFU_S_GPUS] && expected > accum
-                 && whole(expected / accum, exact) && expected / accum <= 4096) {
-            mfu_observe_derive(r, "gpus", round(expected / accum));
-            mfu_observe_note(o, "%.0f tokens per step are %.0f times batch, accum and seq: so many GPUs",
-                             tokens, expected / accum);
-        } else if (stated(o, "batch") && stated(o, "accum"))
-            return mfu_fail(err, MFU_EINPUT,
-                            "%.120s%scontradictory: batch %g, accum %g, seq %g on %g GPU%s are %.0f tokens "
-                            "per step, but %.0f %s",
-                            o->path, *o->path ? ": " : "", c.batch, accum, c.seq, ranks, ranks > 1 ? "s" : "",
-                            c.batch * accum * c.seq * ranks, tokens,
-                            exact ? "are stated" : "follow from step time and tokens/s");
-        else if (!exact || stated(o, "batch") || stated(o, "accum")
-                 || !guess_batch(r, tokens / (c.seq * ranks), c.batch))
-            mfu_observe_note(
-                o, "%.0f tokens per step do not follow from batch %g, accum %g and seq %g: state them",
-                tokens, c.batch, accum, c.seq);
-    }
+    settled = !(fabs(tokens / (c.batch * accum * c.seq * ranks) - 1) > (exact                      ? 1e-6
+                                                                            : r->log.samples_rough ? 0.05
+                                                                                                   : 0.02))
+        || derive_tokens(r, &c, tokens, exact);
+    if (!settled && stated(o, "batch") && stated(o, "accum"))
+        return mfu_fail(err, MFU_EINPUT,
+                        "%.120s%scontradictory: batch %g, accum %g, seq %g on %g GPU%s are %.0f tokens "
+                        "per step, but %.0f %s",
+                        o->path, *o->path ? ": " : "", c.batch, accum, c.seq, ranks, ranks > 1 ? "s" : "",
+                        c.batch * accum * c.seq * ranks, tokens,
+                        exact ? "are stated" : "follow from step time and tokens/s");
+    if (!settled)
+        snprintf(o->why_not, sizeof o->why_not,
+                 "%.0f tokens per step do not follow from batch %g, accum %g and seq %g: state them", tokens,
+                 c.batch, accum, c.seq);
     mfu_scenario_resolve(s, &c, NULL);
-    ranks =
-        s->setting[MFU_S_GPUS] / fmax(1, s->setting[MFU_S_TP] * s->setting[MFU_S_PP] * s->setting[MFU_S_CP]);
-    o->tokens_per_step = c.batch * c.accum * c.seq * ranks;
-    if (exact && tokens > 0)
-        o->tokens_per_step = tokens;
+    o->tokens_per_step = tokens > 0 && (exact || !settled) ? tokens : c.batch * c.accum * c.seq * ranks_of(s);
+    o->gpus = fmax(s->setting[MFU_S_GPUS], 1);
     return 0;
 }
 

@@ -5,38 +5,44 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "answer/conventions.h"
 #include "answer/metrics.h"
 #include "answer/observe_reading.h"
 #include "base/error.h"
 
 /* ---- prediction ----------------------------------------------------------- */
 
-/* Plans the configuration; what is parallel beyond what can be planned so far
- * leaves a plan of one GPU for the conventions, and no prediction. */
-int mfu_observe_predict(struct mfu_observing *r, struct mfu_error *err)
+/* A plan without what is parallel: what it cannot predict still has FLOP to count. */
+static int plan_one(struct mfu_observing *r, const struct mfu_error *why, struct mfu_error *err)
 {
     static const int parallel[] = {MFU_S_GPUS, MFU_S_NODES, MFU_S_DP, MFU_S_TP, MFU_S_PP,
                                    MFU_S_VPP,  MFU_S_CP,    MFU_S_EP, MFU_S_SP, MFU_S_ZERO};
-    struct mfu_observation *o = r->o;
     struct mfu_scenario one = r->scenario;
-    struct mfu_error why = {0};
 
-    if (mfu_plan_make(&o->plan, &r->scenario, &why) == 0
-        && mfu_simulate(&o->plan, false, &o->simulation, &why) == 0) {
-        o->predicted = true;
-        return 0;
-    }
     for (size_t i = 0; i < sizeof parallel / sizeof parallel[0]; i++) {
         one.setting[parallel[i]] = mfu_settings[parallel[i]].initial;
         one.setting_given[parallel[i]] = false;
     }
-    if (memcmp(&one, &r->scenario, sizeof one) == 0 || mfu_plan_make(&o->plan, &one, NULL) < 0) {
-        if (err)
-            *err = why;
+    if (memcmp(&one, &r->scenario, sizeof one) != 0 && mfu_plan_make(&r->o->plan, &one, NULL) == 0)
+        return 0;
+    if (err)
+        *err = *why;
+    return -1;
+}
+
+int mfu_observe_predict(struct mfu_observing *r, struct mfu_error *err)
+{
+    struct mfu_observation *o = r->o;
+    struct mfu_error why = {0};
+
+    if (r->log.unplanned[0] && !o->why_not[0])
+        snprintf(o->why_not, sizeof o->why_not, "%s", r->log.unplanned);
+    o->predicted = mfu_plan_make(&o->plan, &r->scenario, &why) == 0
+        && mfu_simulate(&o->plan, false, &o->simulation, &why) == 0;
+    if (!o->predicted && plan_one(r, &why, err) < 0)
         return -1;
-    }
-    snprintf(o->why_not, sizeof o->why_not, "%.250s", why.text);
+    if (!o->predicted)
+        snprintf(o->why_not, sizeof o->why_not, "%.250s", why.text);
+    o->predicted = !o->why_not[0];
     return 0;
 }
 
@@ -47,7 +53,6 @@ static void compare(struct mfu_observation *o, const char *name, enum mfu_dim di
         o->compared[o->n_compared++] = (struct mfu_compared){name, dim, measured, predicted, low, high};
 }
 
-/* Every figure that was stated beside its prediction. */
 void mfu_observe_compare(struct mfu_observation *o)
 {
     const struct mfu_plan *p = &o->plan;
@@ -78,8 +83,8 @@ void mfu_observe_compare(struct mfu_observation *o)
         compare(o, "tokens/s", MFU_COUNT, f[MFU_FIGURE_TOKENS_PER_S], NAN, NAN, NAN);
     }
     if (o->convention && o->peak_flops > 0) {
-        double flops = mfu_convention_flops_per_token(p, o->convention), gpus = fmax(p->config.ranks, 1);
-        double mfu = o->predicted ? flops * s->tokens_per_s / gpus / o->peak_flops : (double)NAN;
+        double gpus = fmax(p->config.ranks, 1);
+        double mfu = o->predicted ? o->counted * s->tokens_per_s / gpus / o->peak_flops : (double)NAN;
 
         compare(o, "MFU as logged", MFU_RATIO, f[MFU_FIGURE_MFU], mfu, mfu * s->time_s / s->high_s,
                 mfu * s->time_s / s->low_s);
@@ -87,8 +92,7 @@ void mfu_observe_compare(struct mfu_observation *o)
     compare(o, "MFU, own peak", MFU_RATIO, o->mfu, o->predicted ? p->mfu.mfu : (double)NAN,
             p->mfu.mfu * s->time_s / s->high_s, p->mfu.mfu * s->time_s / s->low_s);
     if (o->convention && !isnan(f[MFU_FIGURE_FLOPS])) {
-        double flops =
-            mfu_convention_flops_per_token(p, o->convention) * s->tokens_per_s / fmax(p->config.ranks, 1);
+        double flops = o->counted * s->tokens_per_s / fmax(p->config.ranks, 1);
 
         predicted[MFU_FIGURE_FLOPS] = o->predicted ? flops : (double)NAN;
     }

@@ -33,7 +33,7 @@ void mfu_observe_derive(struct mfu_observing *, const char *key, double value);
 
 /* ---- observe_predict.c --------------------------------------------------- */
 
-/* Plans the configuration. */
+/* Plans the configuration, unless something says that it is not the run's. */
 int mfu_observe_predict(struct mfu_observing *, struct mfu_error *err);
 
 /* Every figure that was stated beside its prediction. */
@@ -41,8 +41,8 @@ void mfu_observe_compare(struct mfu_observation *);
 
 /* ---- observe_mfu.c ------------------------------------------------------- */
 
-/* Whose MFU it is, what else it says (a width), and the MFU
+/* Whose MFU it is, what else it says (a width, a number of GPUs), and the MFU
  * against this GPU's own peak. */
-void mfu_observe_own_mfu(struct mfu_observing *);
+int mfu_observe_own_mfu(struct mfu_observing *, struct mfu_error *err);
 
 #endif
