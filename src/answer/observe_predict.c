@@ -59,7 +59,7 @@ void mfu_observe_compare(struct mfu_observation *o)
     const struct mfu_step_answer *s = &p->step;
     const double *f = o->figure;
     struct mfu_metrics m;
-    double predicted[MFU_FIGURE_COUNT];
+    double predicted[MFU_FIGURE_COUNT], own;
 
     for (int i = 0; i < MFU_FIGURE_COUNT; i++)
         predicted[i] = NAN;
@@ -89,8 +89,9 @@ void mfu_observe_compare(struct mfu_observation *o)
         compare(o, "MFU as logged", MFU_RATIO, f[MFU_FIGURE_MFU], mfu, mfu * s->time_s / s->high_s,
                 mfu * s->time_s / s->low_s);
     }
-    compare(o, "MFU, own peak", MFU_RATIO, o->mfu, o->predicted ? p->mfu.mfu : (double)NAN,
-            p->mfu.mfu * s->time_s / s->high_s, p->mfu.mfu * s->time_s / s->low_s);
+    own = o->predicted ? p->mfu.mfu : (double)NAN;
+    compare(o, "MFU, own peak", MFU_RATIO, o->mfu, own, own * s->time_s / s->high_s,
+            own * s->time_s / s->low_s);
     if (o->convention && !isnan(f[MFU_FIGURE_FLOPS])) {
         double flops = o->counted * s->tokens_per_s / fmax(p->config.ranks, 1);
 
