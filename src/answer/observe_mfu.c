@@ -264,6 +264,10 @@ static void judge(struct mfu_observation *o)
             "nobody states batch and accum: step time and MFU imply %.4g tokens per step for this model, "
             "%.0f are assumed",
             o->tokens_per_step * s->factor, o->tokens_per_step);
+    else if (!mfu_observe_tokens_known(o) && o->figure[MFU_FIGURE_TIME] > 0 && isnan(s->factor))
+        snprintf(o->why_not, sizeof o->why_not,
+                 "nobody states batch and accum: a step may be of any number of tokens, not only %.0f",
+                 o->tokens_per_step);
     else if (!isnan(o->params) && !stated_size_fits(o, 0.05) && !(fits && mfu_observe_tokens_known(o)))
         snprintf(o->why_not, sizeof o->why_not,
                  "%s parameters are stated, the configuration has %s: is a dimension missing?",

@@ -48,6 +48,21 @@ static void tokens_that_do_not_follow(void **state)
     mfu_observation_free(o);
 }
 
+static void tokens_that_nobody_states(void **state)
+{
+    struct mfu_observation *o = observe(NULL, "step_ms 9340 model gpt2");
+
+    (void)state;
+    assert_false(o->predicted);
+    assert_non_null(strstr(o->why_not, "batch and accum"));
+    assert_null(found(o, "slower-than-predicted"));
+    mfu_observation_free(o);
+
+    o = observe(NULL, "memory_allocated 7GiB mfu 15.4%"); /* no time to compare */
+    assert_true(o->predicted);
+    mfu_observation_free(o);
+}
+
 static void two_runs_of_the_trainer(void **state)
 {
     struct lines l = {0};
@@ -553,6 +568,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(rounded_rates_of_slow_steps),
         cmocka_unit_test(tokens_that_do_not_follow),
+        cmocka_unit_test(tokens_that_nobody_states),
         cmocka_unit_test(two_runs_of_the_trainer),
         cmocka_unit_test(eight_gpus_that_nobody_states),
         cmocka_unit_test(a_running_mfu_after_evaluations),
