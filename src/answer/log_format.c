@@ -30,6 +30,7 @@ void mfu_log_start(struct mfu_log *log, const char *path)
                             .params_digit = 0,
                             .tokens_per_step = NAN,
                             .samples_per_step = NAN,
+                            .flops_per_token = NAN,
                             .peak_flops = NAN};
     mfu_log_clear(log->stated);
     mfu_log_clear(log->loose.figure);
@@ -83,6 +84,21 @@ void mfu_log_happened(struct mfu_log *log, enum mfu_log_event event)
         log->event = event;
 }
 
+/* Between steps nothing of the configuration changes: then it is another run's. */
+static void contradict(struct mfu_log *log, const char *key, const char *here, const char *before, int line)
+{
+    char where[32] = "before";
+
+    if (log->n_records == 0 || log->contradiction[0])
+        return;
+    if (line > 0)
+        snprintf(where, sizeof where, "in line %d", line);
+    snprintf(log->contradiction, sizeof log->contradiction,
+             "%.40s is %.72s here and %.72s %s: two runs in one file? Keep the lines of one", key, here,
+             before, where);
+    log->contradiction_line = log->line;
+}
+
 void mfu_log_set(struct mfu_log *log, const char *key, const char *value)
 {
     struct mfu_log_setting *s = NULL;
@@ -92,12 +108,8 @@ void mfu_log_set(struct mfu_log *log, const char *key, const char *value)
     for (int i = 0; i < log->n_settings && !s; i++)
         if (strcmp(log->settings[i].key, key) == 0)
             s = &log->settings[i];
-    if (s && strcmp(s->value, value) != 0 && log->n_records > 0 && !log->contradiction[0]) {
-        snprintf(log->contradiction, sizeof log->contradiction,
-                 "%s is %s here and %s in line %d: two runs in one file? Keep the lines of one", key, value,
-                 s->value, s->line);
-        log->contradiction_line = log->line;
-    }
+    if (s && strcmp(s->value, value) != 0)
+        contradict(log, key, value, s->value, s->line);
     if (!s && log->n_settings < MFU_LOG_SETTINGS)
         s = &log->settings[log->n_settings++];
     if (!s)
@@ -116,6 +128,24 @@ void mfu_log_set_number(struct mfu_log *log, const char *key, double value)
         snprintf(text, sizeof text, "%.12g", value);
         mfu_log_set(log, key, text);
     }
+}
+
+void mfu_log_fact(struct mfu_log *log, double *fact, const char *name, double value)
+{
+    char here[32], before[32];
+
+    if (!(value > 0))
+        return;
+    snprintf(here, sizeof here, "%.12g", value);
+    snprintf(before, sizeof before, "%.12g", *fact);
+    if (*fact > 0 && strcmp(here, before) != 0)
+        contradict(log, name, here, before, 0);
+    *fact = value;
+}
+
+void mfu_log_changed(struct mfu_log *log, const char *name, const char *here, const char *before)
+{
+    contradict(log, name, here, before, 0);
 }
 
 /* ---- reading ------------------------------------------------------------- */

@@ -59,6 +59,7 @@ enum mfu_log_event { MFU_EVENT_NONE, MFU_EVENT_EVALUATION, MFU_EVENT_CHECKPOINT 
 struct mfu_log_record {
     int line;
     enum mfu_log_event event;
+    double samples;                  /* sequences of this step over all GPUs; 0: not stated */
     double figure[MFU_FIGURE_COUNT]; /* NAN: not stated, or nonsense */
 };
 
@@ -71,6 +72,7 @@ struct mfu_log_setting {
 
 #define MFU_LOG_SETTINGS 96     /* that are kept */
 #define MFU_LOG_RECORDS  200000 /* steps that are looked at */
+#define MFU_LOG_SUMS     12     /* of a format's own */
 
 struct mfu_log {
     const char *path;
@@ -87,16 +89,20 @@ struct mfu_log {
     double params_digit;                        /* what its last digit is worth */
     double tokens_per_step;                     /* over all GPUs; NAN */
     double samples_per_step;                    /* the same in sequences; NAN */
+    bool samples_rough;                         /* they follow from rounded rates */
     double peak_flops;                          /* that the log says it divides by; NAN */
+    double flops_per_token;                     /* that its MFU counts, as the log says; NAN */
     double mfu_digit;                           /* what the last digit of its MFU is worth */
     char gpu[80], model[256], config_file[256]; /* names, as stated; "" */
     char note[240];                             /* of the format: how to take its figures */
+    char unplanned[160];                        /* what the log says that no plan here has; "" */
     size_t long_lines;
     bool truncated;              /* larger than what is read */
     enum mfu_log_event event;    /* since the last step */
     struct mfu_log_record loose; /* a format's, while it gathers a record */
-    double sum[4];               /* a format's own */
-    unsigned char known[1024];   /* which words may be keys: mfu_log_pairs() */
+    double sum[MFU_LOG_SUMS];    /* a format's own */
+    double bare_time_unit;     /* seconds that a time without a unit is read as; 0: none yet, NAN: unclear */
+    unsigned char known[1024]; /* which words may be keys: mfu_log_pairs() */
     bool known_filled;
 };
 
@@ -110,6 +116,8 @@ struct mfu_log_format {
     bool rate_per_gpu;                   /* tokens/s are one GPU's */
     bool fallback;                       /* only if no other format is recognised */
     bool accum_of_all;                   /* accum is stated as the sum over all ranks */
+    bool events_in_time;                 /* a step's time holds the evaluation before it */
+    bool approximated;                   /* its blocks are planned as another family's */
     const char *family, *model;          /* whose graph it trains where nothing says more */
     const char *const *defaults;         /* key, value, ..., NULL: of the program */
     bool (*recognise)(const char *line); /* a step; NULL with `fallback`: any figure is */
@@ -138,6 +146,14 @@ void mfu_log_happened(struct mfu_log *, enum mfu_log_event);
  * changes between the steps is a contradiction. */
 void mfu_log_set(struct mfu_log *, const char *key, const char *value);
 void mfu_log_set_number(struct mfu_log *, const char *key, double value);
+
+/* A fact of the run, such as tokens_per_step: nothing if it is not above 0, and a
+ * contradiction, too, if it changes between the steps. */
+void mfu_log_fact(struct mfu_log *, double *fact, const char *name, double value);
+
+/* Something else of the configuration that is not what it was: a contradiction if
+ * there are steps already. */
+void mfu_log_changed(struct mfu_log *, const char *name, const char *here, const char *before);
 
 /* A line `name = value` or `name: value` with a name that GPT-style
  * configurations use (batch_size, block_size, dtype ...).  Whether it was. */

@@ -121,7 +121,8 @@ static const struct pair_row *find_pair(const char *typed, double *factor)
     const struct pair_row *row;
 
     canonical(key, sizeof key, typed);
-    *factor = strcmp(key, "step_ms") == 0 || strcmp(key, "ms") == 0 || strcmp(key, "ms_per_step") == 0
+    *factor = strcmp(key, "step_s") == 0 ? 1
+        : strcmp(key, "step_ms") == 0 || strcmp(key, "ms") == 0 || strcmp(key, "ms_per_step") == 0
             || strcmp(key, "iter_ms") == 0
         ? 1e-3
         : strcmp(key, "tflops") == 0 || strcmp(key, "tflop_s") == 0 || strcmp(key, "peak_tflops") == 0 ? 1e12
@@ -152,8 +153,23 @@ bool mfu_log_key(const char *key)
     return find_pair(key, &factor) != NULL;
 }
 
+/* What a time without a unit is worth, by how large the first one of a log is: a
+ * step of 1000 s would be as odd as one of 9 ms (chosen).  NAN: it may be either. */
+static double bare_time(struct mfu_log *log, double value)
+{
+    if (log->bare_time_unit == 0) {
+        log->bare_time_unit = value < 10 ? 1 : value >= 1000 ? 1e-3 : (double)NAN;
+        snprintf(log->note, sizeof log->note,
+                 isnan(log->bare_time_unit) ? "times without a unit, such as %g, may be seconds or milliseconds"
+                     : value < 10           ? "times without a unit, such as %g, are taken for seconds"
+                                            : "times without a unit, such as %g, are taken for milliseconds",
+                 value);
+    }
+    return value * log->bare_time_unit;
+}
+
 /* The value of a pair in base units; NAN when it is none. */
-static double pair_value(const struct pair_row *row, double factor, const char *text)
+static double pair_value(struct mfu_log *log, const struct pair_row *row, double factor, const char *text)
 {
     char plain[64];
     const char *end;
@@ -170,6 +186,8 @@ static double pair_value(const struct pair_row *row, double factor, const char *
         return value > 1 ? value / 100 : value;
     if (row->dim == MFU_BYTES && bare && value < 1e6)
         return NAN; /* 7.4 of what? */
+    if (row->figure == MFU_FIGURE_TIME && bare)
+        return bare_time(log, value);
     return mfu_quantity_parse(plain, row->dim, &value, NULL) == 0 ? value : NAN;
 }
 
@@ -193,7 +211,10 @@ static int put_pair(struct mfu_log *log, const char *key, const char *value, str
                        row->fact == FACT_GPU ? sizeof log->gpu : sizeof log->model, value, "");
         return 0;
     }
-    number = pair_value(row, factor, value);
+    number = pair_value(log, row, factor, value);
+    if (!(number >= 0) && row->figure == MFU_FIGURE_TIME && isnan(log->bare_time_unit))
+        return mfu_fail(err, MFU_EINPUT, "%.40s: is '%.40s' in seconds or milliseconds? Write 0.35s or 350ms",
+                        key, value);
     if (!(number >= 0))
         return mfu_fail(err, MFU_EINPUT, "%.40s: '%.40s': expected %s", key, value,
                         row->dim == MFU_RATIO ? "a share such as 15.4%" : mfu_dim_help(row->dim));
@@ -379,7 +400,7 @@ int mfu_log_pairs(struct mfu_log *log, const char *line, bool strict, struct mfu
                     return strict ? mfu_fail(err, MFU_EINPUT, "%.40s: '%.40s' is no number", key, value) : 0;
                 if (strcmp(unit, "%") == 0
                     || mfu_quantity_scan(both, MFU_COUNT, &ignored, NULL) == (int)strlen(both)
-                    || (number = pair_value(find_pair(key, &ignored), 0, both), number >= 0)) {
+                    || (number = pair_value(log, find_pair(key, &ignored), 0, both), number >= 0)) {
                     memcpy(value, both, strlen(both) + 1);
                     line = behind;
                 }

@@ -60,6 +60,16 @@ struct mfu_candidate {
 #define MFU_CANDIDATES 6
 #define MFU_NOTES      12
 
+/* What step time and logged MFU say together about the size; NAN where they say
+ * nothing. */
+struct mfu_implied {
+    double factor;             /* FLOP per token that they imply, over what the log or the plan counts */
+    double params, configured; /* N as the convention counts it: implied, and planned */
+    double free_params, free_n_embd; /* implied, if the width is what differs */
+    double rounding;                 /* relative difference that means nothing */
+    bool contradicts;                /* the configuration, whoever states it */
+};
+
 struct mfu_observation {
     const struct mfu_log_format *format; /* NULL: figures */
     char path[256];                      /* "" figures */
@@ -79,12 +89,19 @@ struct mfu_observation {
 
     double figure[MFU_FIGURE_COUNT]; /* steady: medians; NAN */
     double spread;                   /* of the step time, robust, relative; NAN */
+    double work;                     /* MFU times seconds of a step over that of the figures */
+    bool only_windows;               /* every step follows an evaluation or a checkpoint */
+    double stalls, stalled;          /* share of steps that are slow again and again, of the time lost; 0 */
     double tokens_per_step;
     double params;          /* stated, or NAN */
-    double mfu;             /* against this GPU's own peak; NAN */
+    double params_digit;    /* what its last digit is worth */
+    double gpus;            /* of the run, whatever the plan below is of */
+    double mfu;             /* against this GPU's own peak, by time and configuration; NAN */
     const char *convention; /* of the logged MFU; NULL */
     bool convention_assumed;
     double peak_flops; /* that the logged MFU is divided by; NAN */
+    double counted;    /* FLOP per token that it counts: the log's word, else the convention's */
+    struct mfu_implied implied;
 
     struct mfu_plan plan; /* of the configuration */
     struct mfu_simulation simulation;
@@ -108,12 +125,13 @@ void mfu_observation_free(struct mfu_observation *);
 void mfu_observe_steady(const struct mfu_log *, struct mfu_observation *);
 
 /* The explanations, once everything else is there (observe_findings.c). */
-void mfu_observe_explain(const struct mfu_log *, struct mfu_observation *);
+void mfu_observe_explain(struct mfu_observation *);
 
-/* The width that step time and MFU imply where nobody has stated one and the
- * configuration's does not fit; NAN: it is stated, or fits. */
-double mfu_observe_width(const struct mfu_observation *);
-bool mfu_observe_width_open(const struct mfu_observation *);
+/* Whether somebody, and not only a program's defaults, says what a step is. */
+bool mfu_observe_tokens_known(const struct mfu_observation *);
+
+/* A setting or dimension that was understood, or NULL. */
+const struct mfu_understood *mfu_observe_understood(const struct mfu_observation *, const char *key);
 
 /* What could explain a step time outside of the interval. */
 void mfu_observe_gap(struct mfu_observation *);

@@ -11,7 +11,6 @@
 #include "answer/observe.h"
 
 #define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
-#define CONTRADICTS   0.04 /* relative difference of sizes that rounding does not explain (chosen) */
 
 static struct mfu_finding *find(struct mfu_observation *o, const char *code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -45,10 +44,13 @@ static void convention(struct mfu_observation *o)
 {
     const struct mfu_plan *p = &o->plan;
     const struct mfu_gpu *g = p->config.gpu;
-    double logged = o->figure[MFU_FIGURE_MFU], own = p->mfu.peak_flops, faster;
+    double logged = o->figure[MFU_FIGURE_MFU], own = p->mfu.peak_flops,
+           full = p->mfu.model_flops / p->step.tokens;
+    double faster, converted = logged * o->peak_flops / own * full / o->counted;
+    double mfu = o->implied.contradicts ? converted : o->mfu;
     bool a100 = fabs(o->peak_flops / 312e12 - 1)<1e-3, other_peak = fabs(o->peak_flops / own - 1)> 0.01;
     double clock_hz = g->tensor_hz > 0 ? g->tensor_hz : g->boost_hz;
-    char boosted[120] = "", counts[160] = "";
+    char boosted[120] = "", counts[160] = "", contrary[80] = "";
     struct mfu_finding *f;
 
     if (isnan(logged) || !(o->peak_flops > 0) || !o->convention
@@ -57,196 +59,90 @@ static void convention(struct mfu_observation *o)
     faster = g->max_observed_hz / clock_hz;
     if (faster > 1.02)
         snprintf(boosted, sizeof boosted, "; the card may run at %s: then the peak is %s and the MFU %.1f %%",
-                 Q(g->max_observed_hz, MFU_HERTZ), Q(own * faster, MFU_FLOP_PER_S), percent(o->mfu / faster));
-    if (fabs(o->mfu * own / (logged * o->peak_flops) - 1) > 0.03)
+                 Q(g->max_observed_hz, MFU_HERTZ), Q(own * faster, MFU_FLOP_PER_S), percent(mfu / faster));
+    if (o->implied.contradicts)
+        snprintf(contrary, sizeof contrary, "; by step time and configuration it would be %.1f %%",
+                 percent(o->mfu));
+    if (fabs(full / o->counted - 1) > 0.03)
         snprintf(counts, sizeof counts, "; it counts %s per token where full attention is %s",
-                 Q(mfu_convention_flops_per_token(p, o->convention), MFU_FLOP),
-                 Q(p->mfu.model_flops / p->step.tokens, MFU_FLOP));
+                 Q(o->counted, MFU_FLOP), Q(full, MFU_FLOP));
     f = find(o, "mfu-convention",
-             "%s %.4g %% %s %s%s%s; of the %s's own %s (dense %s, rated clock) it is %.1f %%%s",
+             "%s %.4g %% %s %s%s%s; of the %s's own %s (dense %s, rated clock) it is %.1f %%%s%s",
              o->format ? "the log's" : "the", percent(logged),
              o->convention_assumed ? "are assumed to be of" : "are of", Q(o->peak_flops, MFU_FLOP_PER_S),
              !other_peak ? ", this card's"
                  : a100  ? ", an A100's peak"
                          : "",
-             counts, g->name, Q(own, MFU_FLOP_PER_S), mfu_peak_names[p->mfu.peak], percent(o->mfu), boosted);
+             counts, g->name, Q(own, MFU_FLOP_PER_S), mfu_peak_names[p->mfu.peak], percent(mfu), boosted,
+             contrary);
     f->peak_flops = o->peak_flops;
     f->mfu = o->mfu;
 }
 
 /* ---- size ----------------------------------------------------------------- */
 
-/* How much of the attention 12 L d T a convention counts; NAN: it does not
- * count parameters. */
-static double attention_counted(const char *name)
+/* What alone would make time, MFU and size agree; "" nothing that is known. */
+static const char *explanation(const struct mfu_observation *o, char *to, size_t size)
 {
-    static const struct {
-        const char *name;
-        double share;
-    } rows[] = {{"nanogpt", 1}, {"palm", 1}, {"torchtitan", 1}, {"llm.c", 0.5}, {"6n", 0}};
+    double gpus = round(1 / o->implied.factor), own = o->plan.mfu.peak_flops;
 
-    for (size_t i = 0; name && i < sizeof rows / sizeof rows[0]; i++)
-        if (strcmp(rows[i].name, name) == 0)
-            return rows[i].share;
-    return NAN;
+    *to = '\0';
+    if (gpus >= 2 && gpus <= 4096 && fabs(o->implied.factor * gpus - 1) <= fmin(0.02, 0.1 / gpus))
+        snprintf(to, size, "; %.0f GPUs would explain it", gpus * o->gpus);
+    else if (fabs(own / o->peak_flops - 1) > 0.01
+             && fabs(o->implied.factor * own / o->peak_flops - 1) <= 0.02)
+        snprintf(to, size, "; this card's own peak, %s, would explain it", Q(own, MFU_FLOP_PER_S));
+    return to;
 }
 
-/* N that time and MFU imply, as the convention counts it. */
-struct size {
-    double params;                   /* with the width of the configuration */
-    double free_params, free_n_embd; /* with the width that fits, too */
-    double configured;
-    double tokens_factor; /* by which tokens per step differ, if the size is right */
-};
-
-static struct size implied(const struct mfu_observation *o, double gpus)
+/* A size that step time and MFU contradict: the configuration's, or one that is
+ * only stated. */
+static void size(struct mfu_observation *o)
 {
-    const struct mfu_plan *p = &o->plan;
-    const struct mfu_config *c = &p->config;
-    double flops = o->figure[MFU_FIGURE_MFU] * o->peak_flops * gpus / o->figure[MFU_FIGURE_TOKENS_PER_S];
-    double share = attention_counted(o->convention);
-    double attention =
-        share * (mfu_convention_flops_per_token(p, "palm") - mfu_convention_flops_per_token(p, "6n"));
-    double d = mfu_config_dim(c, "n_embd"), vocab = mfu_config_dim(c, "vocab_size");
-    struct size s = {.configured = (mfu_convention_flops_per_token(p, o->convention) - attention) / 6,
-                     .params = (flops - attention) / 6,
-                     .free_params = NAN,
-                     .free_n_embd = NAN,
-                     .tokens_factor = flops / mfu_convention_flops_per_token(p, o->convention)};
-    double linear, square, x;
-
-    /* N(d) = square d^2 + linear d: layers, and tables of the vocabulary. */
-    if (!(d > 0) || !(vocab > 0))
-        return s;
-    linear = vocab * (mfu_config_dim(c, "tied") > 0 || strcmp(o->convention, "torchtitan") == 0 ? 1 : 2);
-    square = (s.configured - linear * d) / (d * d);
-    if (!(square > 0))
-        return s;
-    x = 6 * linear + attention / d; /* 6 square d^2 + x d = flops */
-    s.free_n_embd = (sqrt(x * x + 24 * square * flops) - x) / (12 * square);
-    s.free_params = square * s.free_n_embd * s.free_n_embd + linear * s.free_n_embd;
-    return s;
-}
-
-static const struct mfu_understood *understood(const struct mfu_observation *o, const char *key)
-{
-    for (int i = 0; i < o->n_understood; i++)
-        if (strcmp(o->understood[i].key, key) == 0)
-            return &o->understood[i];
-    return NULL;
-}
-
-static const char *width_origin(const struct mfu_observation *o)
-{
-    const struct mfu_understood *u = understood(o, "n_embd");
-
-    return u ? u->origin : "";
-}
-
-/* Whether somebody, and not only a program's defaults, says what a step is. */
-static bool tokens_known(const struct mfu_observation *o)
-{
-    static const struct {
-        const char *key;
-        int id;
-    } rows[] = {{"accum", MFU_S_ACCUM}, {"batch", MFU_S_BATCH}};
-    const struct mfu_understood *u[2];
-    bool known[2];
-
-    for (int i = 0; i < 2; i++) {
-        u[i] = understood(o, rows[i].key);
-        known[i] = u[i] ? !o->format || u[i]->origin != o->format->title
-                        : o->plan.scenario.setting_given[rows[i].id];
-    }
-    return known[0] || (known[1] && !u[0]);
-}
-
-bool mfu_observe_width_open(const struct mfu_observation *o)
-{
-    return tokens_known(o) && !understood(o, "n_embd") && !o->plan.scenario.model_given
-        && !isnan(mfu_config_dim(&o->plan.config, "n_embd"));
-}
-
-double mfu_observe_width(const struct mfu_observation *o)
-{
-    struct size s;
-
-    if (!mfu_observe_width_open(o) || isnan(o->figure[MFU_FIGURE_MFU])
-        || !(o->figure[MFU_FIGURE_TOKENS_PER_S] > 0) || isnan(attention_counted(o->convention)))
-        return NAN;
-    s = implied(o, fmax(o->plan.scenario.setting[MFU_S_GPUS], 1));
-    return fabs(s.params / s.configured - 1) > CONTRADICTS ? s.free_n_embd : (double)NAN;
-}
-
-static void size(const struct mfu_log *log, struct mfu_observation *o)
-{
-    double gpus = fmax(o->plan.scenario.setting[MFU_S_GPUS], 1),
-           digit = log->mfu_digit / o->figure[MFU_FIGURE_MFU] / 2;
-    struct size s;
-    const struct mfu_plan *p = &o->plan;
-    double wanted, rounding, stated_off, configured_off, beside, stated = o->params;
+    const struct mfu_implied *s = &o->implied;
+    bool open = !mfu_observe_understood(o, "n_embd") && !o->plan.scenario.model_given && s->free_params > 0;
+    double wanted = s->contradicts && open ? s->free_params : s->params, stated = o->params;
+    bool derived = mfu_observe_understood(o, "n_embd")
+        && strcmp(mfu_observe_understood(o, "n_embd")->origin, "derived") == 0;
+    char size_text[80], why[120];
     struct mfu_finding *f;
 
-    if (isnan(o->figure[MFU_FIGURE_MFU]) || !(o->figure[MFU_FIGURE_TOKENS_PER_S] > 0)
-        || isnan(attention_counted(o->convention)))
+    if (!mfu_observe_tokens_known(o) || isnan(s->factor))
         return;
-    s = implied(o, gpus);
-    if (!tokens_known(o)) { /* two unknowns: size and tokens */
-        double tokens = o->tokens_per_step * s.tokens_factor;
-
-        if (fabs(s.tokens_factor - 1) > CONTRADICTS)
-            mfu_observe_note(o,
-                             "nobody states batch and accum: step time and MFU imply %.4g tokens per step "
-                             "for this model, %.0f are assumed",
-                             tokens, o->tokens_per_step);
-        return;
-    }
-    configured_off = s.configured / s.params - 1;
-    /* What the convention leaves out (an embedding) is part of a stated size. */
-    beside = strcmp(o->convention, "torchtitan") == 0 ? p->program.params - s.configured : 0;
-    /* A width that nobody stated is free to be what fits. */
-    wanted = mfu_observe_width_open(o) && fabs(configured_off) > CONTRADICTS && s.free_params > 0
-        ? s.free_params
-        : s.params;
-    if (!(wanted > 0))
-        return;
-    wanted += beside;
-    s.configured += beside;
-    rounding = fmin(0.2, (isfinite(digit) ? digit : 0) * 1.5) + CONTRADICTS;
-    if (fabs(stated - wanted) <= log->params_digit / 2)
+    if (fabs(stated - wanted) <= o->params_digit / 2)
         stated = wanted; /* as far as it was written down */
-    stated_off = stated / wanted - 1;
-    configured_off = s.configured / wanted - 1;
-    if (isnan(o->params) ? !(fabs(configured_off) > rounding) || !understood(o, "n_embd")
-                         : !(fabs(stated_off) > rounding))
+    if (!s->contradicts && !(fabs(stated / wanted - 1) > s->rounding))
         return;
-    f = find(o, "size-contradiction",
-             "%s a step and an MFU of %.4g %% imply %s parameters%s, not the %s %s: the size, the MFU's peak "
-             "(%s here) or the batch is another",
-             Q(o->figure[MFU_FIGURE_TIME], MFU_SECONDS), percent(o->figure[MFU_FIGURE_MFU]),
-             Q(wanted, MFU_PARAMS),
-             fabs(configured_off) <= rounding && !isnan(o->params) && strcmp(width_origin(o), "derived")
-                 ? " (which the configuration has)"
-                 : "",
-             Q(isnan(o->params) ? s.configured : o->params, MFU_PARAMS),
-             isnan(o->params) ? "configured" : "stated", Q(o->peak_flops, MFU_FLOP_PER_S));
-    f->implied_params = wanted;
-    f->stated_params = isnan(o->params) ? s.configured : o->params;
-    f->implied_n_embd = s.free_n_embd;
+    if (wanted > 0)
+        snprintf(size_text, sizeof size_text, "%s parameters%s", Q(wanted, MFU_PARAMS),
+                 s->contradicts || derived ? "" : " (which the configuration has)");
+    else
+        snprintf(size_text, sizeof size_text, "%s per token", Q(s->factor * o->counted, MFU_FLOP));
+    f = find(
+        o, "size-contradiction",
+        "%s a step and an MFU of %.4g %% imply %s, not the %s %s: the size, the MFU's peak (%s here), the "
+        "batch or the number of GPUs is another%s",
+        Q(o->figure[MFU_FIGURE_TIME], MFU_SECONDS), percent(o->figure[MFU_FIGURE_MFU]), size_text,
+        wanted > 0 ? Q(isnan(o->params) ? s->configured : o->params, MFU_PARAMS) : Q(o->counted, MFU_FLOP),
+        wanted > 0 && !isnan(o->params) ? "stated" : "configured", Q(o->peak_flops, MFU_FLOP_PER_S),
+        s->contradicts ? explanation(o, why, sizeof why) : "");
+    f->implied_params = wanted > 0 ? wanted : (double)NAN;
+    f->stated_params = isnan(o->params) ? s->configured : o->params;
+    f->implied_n_embd = s->free_n_embd;
 }
 
-/* A stated size that is not the configuration's, where no MFU can tell. */
-static void stated_size(struct mfu_observation *o)
+/* Blocks that are planned as others, or windows that are planned as full
+ * attention, count differently. */
+static void counted(struct mfu_observation *o)
 {
-    double total = o->plan.program.params;
+    double planned = o->convention ? mfu_convention_flops_per_token(&o->plan, o->convention) : (double)NAN;
 
-    for (int i = 0; i < o->n_findings; i++)
-        if (strcmp(o->findings[i].code, "size-contradiction") == 0)
-            return;
-    if (fabs(o->params / total - 1) > 0.05
-        && fabs(o->params / (total - o->plan.program.position_params) - 1) > 0.05)
-        mfu_observe_note(o, "%s parameters are stated, the configuration has %s: is a dimension missing?",
-                         Q(o->params, MFU_PARAMS), Q(total, MFU_PARAMS));
+    if (fabs(o->counted / planned - 1) > 0.03)
+        mfu_observe_note(
+            o,
+            "the log counts %s per token, what is planned needs %s: attention in windows or layers "
+            "that are planned as others",
+            Q(o->counted, MFU_FLOP), Q(planned, MFU_FLOP));
 }
 
 /* ---- time ----------------------------------------------------------------- */
@@ -257,12 +153,13 @@ static void time(struct mfu_observation *o)
     double measured = o->figure[MFU_FIGURE_TIME];
     bool slower = measured > s->high_s;
 
+    if (o->mfu > 1.05)
+        mfu_observe_note(o, "%.0f %% of the peak of the %s cannot be: %s", percent(o->mfu),
+                         o->plan.config.gpu->name,
+                         o->implied.contradicts ? "the run was on another GPU, on more of them, or smaller"
+                                                : "the run was on another GPU (name it: gpu NAME)");
     if (!o->predicted || isnan(measured) || (measured >= s->low_s && measured <= s->high_s))
         return;
-    if (o->mfu > 1.05)
-        mfu_observe_note(
-            o, "%.0f %% of the peak of the %s cannot be: the run was on another GPU (name it: gpu NAME)",
-            percent(o->mfu), o->plan.config.gpu->name);
     find(o, slower ? "slower-than-predicted" : "faster-than-predicted",
          "a step takes %s, predicted %s (90 %%: %s to %s): %.0f %% %s", Q(measured, MFU_SECONDS),
          Q(s->time_s, MFU_SECONDS), Q(s->low_s, MFU_SECONDS), Q(s->high_s, MFU_SECONDS),
@@ -277,6 +174,12 @@ static void bounds(struct mfu_observation *o)
     double wait = loader / time_s, busy = o->figure[MFU_FIGURE_UTILIZATION],
            comm = o->figure[MFU_FIGURE_COMMUNICATION] / time_s;
 
+    if (o->stalled > 0)
+        find(
+            o, "input-bound",
+            "%.0f %% of the steps are slow, again and again, and the log does not say why: %s of a mean step "
+            "go there; the loader falls behind (more workers, prefetching), or something evaluates or saves",
+            percent(o->stalls), Q(o->stalled * time_s, MFU_SECONDS));
     if (wait >= 0.05)
         find(o, "input-bound",
              "the step waits %s for the loader, %.0f %% of it: without that %s; more workers, prefetching or "
@@ -321,6 +224,10 @@ static void memory(struct mfu_observation *o)
              "%s reserved for %s allocated: %s are cached or fragmented; expandable_segments or an earlier "
              "empty_cache() give them back",
              Q(reserved, MFU_BYTES), Q(allocated, MFU_BYTES), Q(reserved - allocated, MFU_BYTES));
+    else if (o->predicted && isnan(used) && !m->fits && o->format && o->format->approximated)
+        mfu_observe_note(o,
+                         "predicted to need %s of %s, and it ran: %s's blocks hold less than those planned",
+                         Q(m->smi_bytes, MFU_BYTES), Q(m->capacity_bytes, MFU_BYTES), o->format->title);
     else if (o->predicted && isnan(used) && !m->fits)
         find(o, "memory-pressure",
              "predicted to run out of memory (%s allocated at the peak, %s of context, fragments beside, of "
@@ -331,11 +238,11 @@ static void memory(struct mfu_observation *o)
              Q(m->smi_bytes, MFU_BYTES), Q(m->capacity_bytes, MFU_BYTES), percent(m->fill));
 }
 
-void mfu_observe_explain(const struct mfu_log *log, struct mfu_observation *o)
+void mfu_observe_explain(struct mfu_observation *o)
 {
     convention(o);
-    size(log, o);
-    stated_size(o);
+    size(o);
+    counted(o);
     time(o);
     bounds(o);
     memory(o);

@@ -141,6 +141,14 @@ static void try_waits(struct search *s)
         add(s, s->predicted_s + loader, loader / s->gap_s,
             "train on one batch over and over: the step time falls", text);
     }
+    if (s->o->stalled > 0) {
+        double stalled = s->o->stalled * o->figure[MFU_FIGURE_TIME];
+
+        snprintf(text, sizeof text, "%s a step in steps that stall",
+                 mfu_quantity_format(time, stalled, MFU_SECONDS));
+        add(s, s->predicted_s + stalled, stalled / s->gap_s,
+            "train on one batch over and over: they are gone", text);
+    }
     if (comm > 0) {
         snprintf(text, sizeof text, "%s more of waiting for communication",
                  mfu_quantity_format(time, comm, MFU_SECONDS));

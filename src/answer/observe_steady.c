@@ -2,8 +2,10 @@
  * observe_steady.c - which steps of a log are steady state.
  *
  * Dropped are the warm-up (compilation, caches; until times settle around the
- * median of what follows), steps with an evaluation or a checkpoint before
- * them, and what stands out without a word.
+ * median of what follows), steps of a smaller batch before the last one's, steps
+ * with an evaluation or a checkpoint before them, and what stands out without a
+ * word.  Where a step in four or more stands out, that is how the run is: means
+ * are taken then, and what the slow steps cost is reported.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,6 +16,7 @@
 /* Shares of the median step (chosen). */
 #define SETTLED 0.03 /* so near: that is steady */
 #define OUTSIDE 0.15 /* so far: that is not */
+#define STALLS  0.24 /* share of slow steps that are no outliers any more */
 
 static int ascending(const void *a, const void *b)
 {
@@ -38,8 +41,8 @@ static double time_of(const struct mfu_log_record *r)
                                              : r->figure[MFU_FIGURE_TIME];
 }
 
-enum verdict { USED, WARM_UP, EVALUATION, CHECKPOINT, OUTLIER, UNUSABLE, VERDICTS };
-static const char *const reasons[VERDICTS] = {"",           "warm-up", "evaluation",
+enum verdict { USED, WARM_UP, RAMP_UP, EVALUATION, CHECKPOINT, OUTLIER, UNUSABLE, VERDICTS };
+static const char *const reasons[VERDICTS] = {"",           "warm-up", "batch ramp-up", "evaluation",
                                               "checkpoint", "outlier", "unusable"};
 
 struct steps {
@@ -47,6 +50,8 @@ struct steps {
     unsigned char *verdict;
     double *scratch;
     double middle, spread; /* of the later ones */
+    double slow;           /* what a stalled step takes; 0: steps do not stall */
+    double stalls;         /* their share */
 };
 
 static double spread_of(double *values, size_t n, double middle)
@@ -69,9 +74,63 @@ static void find_middle(struct steps *s)
     s->spread = spread_of(s->scratch, n, s->middle);
 }
 
+/* A batch that grows (Megatron's ramp-up) ends with the last line's. */
+static void drop_ramp_up(struct steps *s)
+{
+    const struct mfu_log *log = s->log;
+    double last = 0;
+
+    for (size_t i = 0; i < log->n_records; i++)
+        if (log->records[i].samples > 0)
+            last = log->records[i].samples;
+    for (size_t i = 0; i < log->n_records; i++)
+        if (s->verdict[i] == USED && log->records[i].samples > 0 && log->records[i].samples != last)
+            s->verdict[i] = RAMP_UP;
+}
+
+/* Steps between which nothing is said to have happened, the first ones left out. */
+static bool plain(const struct steps *s, size_t i)
+{
+    return i >= s->log->n_records / 10 && s->verdict[i] == USED && s->log->records[i].event == MFU_EVENT_NONE;
+}
+
+/* Whether slow steps come back again and again (a loader that falls behind), and
+ * not once (a card that grew hot): then they are more than outliers. */
+static void find_stalls(struct steps *s)
+{
+    const struct mfu_log *log = s->log;
+    size_t n = 0, slow = 0, changes = 0;
+    double limit, sum = 0;
+    bool was_slow = false;
+
+    for (size_t i = 0; i < log->n_records; i++)
+        if (plain(s, i))
+            s->scratch[n++] = time_of(&log->records[i]);
+    if (n < 8)
+        return;
+    qsort(s->scratch, n, sizeof *s->scratch, ascending);
+    limit = (1 + OUTSIDE) * s->scratch[n / 4];
+    for (size_t i = 0; i < log->n_records; i++)
+        if (plain(s, i)) {
+            bool is_slow = time_of(&log->records[i]) > limit;
+
+            changes += is_slow != was_slow;
+            slow += is_slow;
+            sum += is_slow ? time_of(&log->records[i]) : 0;
+            was_slow = is_slow;
+        }
+    if ((double)slow < STALLS * (double)n || slow < 4 || 2 * changes < slow)
+        return;
+    s->stalls = (double)slow / (double)n;
+    s->slow = sum / (double)slow;
+    s->middle = median(s->scratch, n - slow); /* they are sorted: of the others */
+}
+
 static bool settled(const struct steps *s, size_t i)
 {
-    return time_of(&s->log->records[i]) <= s->middle + fmax(SETTLED * s->middle, 4 * s->spread);
+    double usual = fmax(s->middle, s->slow);
+
+    return time_of(&s->log->records[i]) <= usual + fmax(SETTLED * usual, 4 * s->spread);
 }
 
 /* The next one that may count, or n. */
@@ -105,20 +164,24 @@ static void drop_warm_up(struct steps *s, size_t usable)
     }
 }
 
-/* Steps after an event; if those are most of them, only the slow ones. */
-static void drop_windows(struct steps *s)
+/* Steps after an event; if those are most of them, only the slow ones.  Without
+ * any other, whether they count depends on what their time holds. */
+static void drop_windows(struct steps *s, struct mfu_observation *o)
 {
     const struct mfu_log *log = s->log;
-    size_t plain = 0, windows = 0;
+    size_t others = 0, windows = 0;
 
     for (size_t i = 0; i < log->n_records; i++)
         if (s->verdict[i] == USED)
-            *(log->records[i].event == MFU_EVENT_NONE ? &plain : &windows) += 1;
+            *(log->records[i].event == MFU_EVENT_NONE ? &others : &windows) += 1;
+    if (others == 0 && !(o->format && o->format->events_in_time))
+        return;
+    o->only_windows = others == 0 && windows > 0;
     for (size_t i = 0; i < log->n_records; i++) {
         enum mfu_log_event event = log->records[i].event;
 
-        if (s->verdict[i] == USED && event != MFU_EVENT_NONE && (windows <= plain || !settled(s, i))
-            && plain > 0)
+        if (s->verdict[i] == USED && event != MFU_EVENT_NONE
+            && (windows <= others || others == 0 || !settled(s, i)))
             s->verdict[i] = event == MFU_EVENT_EVALUATION ? EVALUATION : CHECKPOINT;
     }
 }
@@ -127,7 +190,7 @@ static void drop_windows(struct steps *s)
 static void drop_outliers(struct steps *s)
 {
     const struct mfu_log *log = s->log;
-    double period = 0, stride = INFINITY, last = NAN;
+    double period = 0, stride = INFINITY, last = NAN, usual = s->slow > 0 ? 1.5 * s->slow : s->middle;
     size_t n = 0;
 
     for (size_t i = 0; i < log->n_records; i++) {
@@ -137,7 +200,7 @@ static void drop_outliers(struct steps *s)
             stride = fmin(stride, step - last);
         last = step;
         if (s->verdict[i] != USED
-            || time_of(&log->records[i]) <= s->middle + fmax(OUTSIDE * s->middle, 8 * s->spread))
+            || time_of(&log->records[i]) <= usual + fmax(OUTSIDE * usual, 8 * s->spread))
             continue;
         s->verdict[i] = OUTLIER;
         n++;
@@ -154,19 +217,51 @@ static void drop_outliers(struct steps *s)
                 s->verdict[i] = EVALUATION;
 }
 
-/* Medians of the steps that are used; of memory the largest. */
+/* Of a time the mean, of a rate the one that goes with it. */
+static double mean(const double *values, size_t n, bool rate)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < n; i++)
+        sum += rate ? 1 / values[i] : values[i];
+    return n == 0 ? (double)NAN : rate ? (double)n / sum : sum / (double)n;
+}
+
+/* MFU times seconds is a step's work, whatever its time is: over what the figures
+ * of the run make of it, which are of different steps where times vary. */
+static double work_of_steps(struct steps *s, const struct mfu_observation *o)
+{
+    const struct mfu_log *log = s->log;
+    double of_figures = o->figure[MFU_FIGURE_MFU]
+        * (isnan(o->figure[MFU_FIGURE_TIME]) ? 1 / o->figure[MFU_FIGURE_TOKENS_PER_S]
+                                             : o->figure[MFU_FIGURE_TIME]);
+    size_t n = 0;
+
+    for (size_t i = 0; i < log->n_records; i++)
+        if (s->verdict[i] == USED
+            && !isnan(log->records[i].figure[MFU_FIGURE_MFU] * time_of(&log->records[i])))
+            s->scratch[n++] = log->records[i].figure[MFU_FIGURE_MFU] * time_of(&log->records[i]);
+    if (n == 0 || isnan(of_figures))
+        return 1;
+    return (s->slow > 0 ? mean(s->scratch, n, false) : median(s->scratch, n)) / of_figures;
+}
+
+/* Medians of the steps that are used, means if some of them stall; of memory the
+ * largest. */
 static void sum_up(struct steps *s, struct mfu_observation *o)
 {
     const struct mfu_log *log = s->log;
 
     for (int f = 0; f < MFU_FIGURE_COUNT; f++) {
         bool memory = f == MFU_FIGURE_ALLOCATED || f == MFU_FIGURE_RESERVED || f == MFU_FIGURE_SMI_USED;
+        bool rate = f == MFU_FIGURE_TOKENS_PER_S || f == MFU_FIGURE_MFU || f == MFU_FIGURE_FLOPS;
         size_t n = 0;
 
         for (size_t i = 0; i < log->n_records; i++)
             if (s->verdict[i] == USED && !isnan(log->records[i].figure[f]))
                 s->scratch[n++] = log->records[i].figure[f];
-        o->figure[f] = median(s->scratch, n);
+        o->figure[f] =
+            s->slow > 0 && (rate || f == MFU_FIGURE_TIME) ? mean(s->scratch, n, rate) : median(s->scratch, n);
         if (f == MFU_FIGURE_TIME && n > 2)
             o->spread = spread_of(s->scratch, n, o->figure[f]) / o->figure[f];
         else if (memory && n > 0)
@@ -174,6 +269,10 @@ static void sum_up(struct steps *s, struct mfu_observation *o)
         if (isnan(o->figure[f]))
             o->figure[f] = log->stated[f];
     }
+    o->work = work_of_steps(s, o);
+    o->stalls = s->stalls;
+    if (s->slow > 0)
+        o->stalled = 1 - s->middle / ((1 - s->stalls) * s->middle + s->stalls * s->slow);
 }
 
 void mfu_observe_steady(const struct mfu_log *log, struct mfu_observation *o)
@@ -184,6 +283,7 @@ void mfu_observe_steady(const struct mfu_log *log, struct mfu_observation *o)
     for (int f = 0; f < MFU_FIGURE_COUNT; f++)
         o->figure[f] = NAN;
     o->spread = NAN;
+    o->work = 1;
     if (s.verdict && s.scratch) {
         for (size_t i = 0; i < n; i++)
             usable += !isnan(time_of(&log->records[i]));
@@ -191,9 +291,11 @@ void mfu_observe_steady(const struct mfu_log *log, struct mfu_observation *o)
             for (size_t i = 0; i < n; i++)
                 if (isnan(time_of(&log->records[i])))
                     s.verdict[i] = UNUSABLE;
+            drop_ramp_up(&s);
             find_middle(&s);
+            find_stalls(&s);
             drop_warm_up(&s, usable);
-            drop_windows(&s);
+            drop_windows(&s, o);
             drop_outliers(&s);
         }
         sum_up(&s, o);

@@ -69,9 +69,12 @@ static void configuration(FILE *out, const struct mfu_term *t, const struct mfu_
     {
         struct mfu_flow f = mfu_flow_start(out, t, "planned as", 11);
         const struct mfu_config *c = &o->plan.config;
+        char gpus[32] = "";
 
-        mfu_flow_words(&f, MFU_PLAIN, "%s on %s%s, %s, %s, batch %g, accum %g: %.0f tokens per step",
-                       c->model->name, c->gpu->name, o->plan.scenario.gpu_given ? "" : " (nobody chose it)",
+        if (o->gpus > 1)
+            snprintf(gpus, sizeof gpus, "%.0f x ", o->gpus);
+        mfu_flow_words(&f, MFU_PLAIN, "%s on %s%s%s, %s, %s, batch %g, accum %g: %.0f tokens per step",
+                       c->model->name, gpus, c->gpu->name, o->plan.scenario.gpu_given ? "" : " (nobody chose it)",
                        mfu_runtime_names[c->runtime], mfu_precision_names[c->precision], c->batch, c->accum,
                        o->tokens_per_step);
         mfu_flow_end(&f);
@@ -132,8 +135,8 @@ static void figures(FILE *out, const struct mfu_term *t, const struct mfu_observ
     if (o->spread > 0) {
         struct mfu_flow f = mfu_flow_start(out, t, "", 0);
 
-        mfu_flow_words(&f, MFU_FAINT, "Measured: medians of the steps used; the step time varies by %.2g %%.",
-                       100 * o->spread);
+        mfu_flow_words(&f, MFU_FAINT, "Measured: %s of the steps used; the step time varies by %.2g %%.",
+                       o->stalled > 0 ? "means" : "medians", 100 * o->spread);
         mfu_flow_end(&f);
     }
     if (!o->predicted) {

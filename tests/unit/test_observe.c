@@ -3,77 +3,10 @@
  * The logs in tests/data/logs were written from the figures of two runs on a
  * 12 GB card: n_embd 768, 9 330 to 9 350 ms, 15.4 %; n_embd 384, 3 900 to
  * 3 920 ms, 12.9 %. */
-#include "catalog.h"
+#include "observing.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include "answer/observe.h"
-#include "base/error.h"
-#include "scratch.h"
-
-#define LOGS MFUPLAN_SOURCE_DIR "/tests/data/logs/"
-
-static struct mfu_scenario on(const char *gpu)
-{
-    return mfu_scenario_start(mfu_catalog_model(catalog, "gpt2", NULL), mfu_catalog_gpu(catalog, gpu, NULL));
-}
-
-static struct mfu_observation *observe_on(const char *gpu, const char *log, const char *config,
-                                          const char *figures)
-{
-    struct mfu_observe_request request = {log, config, figures};
-    struct mfu_scenario s = on(gpu);
-    struct mfu_error err = {0};
-    struct mfu_observation *o = mfu_observe(catalog, &s, &request, &err);
-
-    if (!o)
-        fail_msg("%s", err.text);
-    return o;
-}
-
-static struct mfu_observation *observe(const char *log, const char *figures)
-{
-    return observe_on("rtx4070", log, NULL, figures);
-}
-
-static void refused(const char *log, const char *figures, const char *because)
-{
-    struct mfu_observe_request request = {.log = log, .figures = figures};
-    struct mfu_scenario s = on("rtx4070");
-    struct mfu_error err = {0};
-
-    assert_null(mfu_observe(catalog, &s, &request, &err));
-    assert_int_not_equal(err.code, MFU_OK);
-    if (!strstr(err.text, because))
-        fail_msg("'%s' does not say '%s'", err.text, because);
-}
-
-static const struct mfu_finding *found(const struct mfu_observation *o, const char *code)
-{
-    for (int i = 0; i < o->n_findings; i++)
-        if (strcmp(o->findings[i].code, code) == 0)
-            return &o->findings[i];
-    return NULL;
-}
-
-static size_t dropped(const struct mfu_observation *o, const char *reason)
-{
-    for (int i = 0; i < o->n_dropped; i++)
-        if (strcmp(o->dropped[i].reason, reason) == 0)
-            return o->dropped[i].count;
-    return 0;
-}
-
-static double understood(const struct mfu_observation *o, const char *key)
-{
-    for (int i = 0; i < o->n_understood; i++)
-        if (strcmp(o->understood[i].key, key) == 0)
-            return o->understood[i].value;
-    return NAN;
-}
 
 /* ---- the two runs ---------------------------------------------------------- */
 

@@ -7,7 +7,9 @@
  *     {'train_runtime': 1234.5, 'train_samples_per_second': 51.8, 'train_steps_per_second': 0.81, ...}
  *
  * Neither holds times of single steps: the average over the run is all there
- * is, evaluations (whose time is known) taken out.  A file of its Trainer is
+ * is, evaluations (whose time is known) taken out.  Rates are rounded to three
+ * decimals, so that of a slow run only rate times runtime says anything: how
+ * many steps and samples there were.  A file of its Trainer is
  * read pair by pair: it may hold NaN, which is not JSON, and is often longer
  * than what the reader of descriptors takes.
  */
@@ -18,12 +20,26 @@
 
 #include "answer/log_format.h"
 
-enum { EVALUATION_S, RUNTIME_S, STEPS, RATE };
+enum { EVALUATION_S, RUNTIME_S, STEPS, RATE, SAMPLES_RATE, RESUMED_AT };
+#define ROUNDED 0.0005 /* what a printed rate may be off */
 
 static bool recognise(const char *line)
 {
     return strstr(line, "\"log_history\"") || strstr(line, "'train_runtime'")
         || strstr(line, "\"train_runtime\"");
+}
+
+/* The only time that there is: a second one is another run's. */
+static void end_of_run(struct mfu_log *log, double seconds)
+{
+    if (log->sum[RUNTIME_S] > 0 && log->sum[RUNTIME_S] != seconds && !log->contradiction[0]) {
+        snprintf(
+            log->contradiction, sizeof log->contradiction,
+            "train_runtime is %.12g here and %.12g in line %d: two runs in one file? Keep the lines of one",
+            seconds, log->sum[RUNTIME_S], log->loose.line);
+        log->contradiction_line = log->line;
+    }
+    log->sum[RUNTIME_S] = seconds;
 }
 
 static void read_pair(struct mfu_log *log, const char *key, const char *value)
@@ -33,7 +49,7 @@ static void read_pair(struct mfu_log *log, const char *key, const char *value)
     if (!(number >= 0))
         return;
     if (strcmp(key, "train_runtime") == 0)
-        log->sum[RUNTIME_S] = number;
+        end_of_run(log, number);
     else if (strcmp(key, "train_steps_per_second") == 0)
         log->sum[RATE] = number;
     else if (strcmp(key, "eval_runtime") == 0)
@@ -41,7 +57,7 @@ static void read_pair(struct mfu_log *log, const char *key, const char *value)
     else if (strcmp(key, "global_step") == 0 || (strcmp(key, "step") == 0 && number > log->sum[STEPS]))
         log->sum[STEPS] = number;
     else if (strcmp(key, "train_samples_per_second") == 0)
-        log->samples_per_step = number; /* per second so far */
+        log->sum[SAMPLES_RATE] = number;
     else if (strcmp(key, "train_tokens_per_second") == 0)
         mfu_log_figure(log->stated, MFU_FIGURE_TOKENS_PER_S, number);
     else if (strcmp(key, "train_batch_size") == 0 || strcmp(key, "per_device_train_batch_size") == 0)
@@ -83,11 +99,38 @@ static void read(struct mfu_log *log, const char *line)
     }
     if (log->sum[RUNTIME_S] > 0 && log->loose.line == 0)
         log->loose.line = log->line;
+    if (mfu_number_after(line, "Continuing training from global step ") > 0)
+        log->sum[RESUMED_AT] = mfu_number_after(line, "Continuing training from global step ");
+}
+
+/* Nobody prints the number of steps: the one within rounding of the rate for which
+ * the samples come out even, the most even if there are several (512 rather than
+ * 502); 0: none does. */
+static double solve_steps(double seconds, double rate, double samples)
+{
+    double low = ceil(seconds * (rate - ROUNDED)), high = floor(seconds * (rate + ROUNDED));
+    double off = ROUNDED * seconds + 1e-6, best = 0;
+    unsigned long evenness = 0;
+
+    if (!(high < 1e9))
+        return 0;
+    for (double steps = fmax(low, 1); steps <= high && steps < low + 1e6; steps++) {
+        double each = round(samples / steps);
+        unsigned long n = (unsigned long)each;
+
+        if (each < 1 || each > 1e9 || fabs(each * steps - samples) > off || (n & -n) <= evenness)
+            continue;
+        evenness = n & -n; /* its largest power of two */
+        best = steps;
+    }
+    return best;
 }
 
 static void finish(struct mfu_log *log)
 {
-    double seconds = log->sum[RUNTIME_S], steps = log->sum[STEPS];
+    double seconds = log->sum[RUNTIME_S], steps = log->sum[STEPS], trained;
+    double samples = log->sum[SAMPLES_RATE] * seconds; /* of all steps, the resumed ones', too */
+    char evaluation[80] = "warm-up, evaluation and checkpoints included";
     struct mfu_log_record *r;
 
     if (!(seconds > 0)) {
@@ -95,31 +138,32 @@ static void finish(struct mfu_log *log)
                  "a trainer_state.json has times only when the run has ended (train_runtime)");
         return;
     }
+    if (log->sum[RATE] > 0 && !(steps > 0) && samples > 0)
+        steps = solve_steps(seconds, log->sum[RATE], samples);
     if (log->sum[RATE] > 0 && !(steps > 0))
-        steps = seconds * log->sum[RATE];
-    if (!(steps > 0))
+        steps = round(seconds * log->sum[RATE]);
+    trained = steps - log->sum[RESUMED_AT];
+    if (!(trained > 0))
         return;
-    if (log->sum[RATE] > 0 && log->samples_per_step > 0)
-        log->samples_per_step = round(log->samples_per_step / log->sum[RATE]);
-    else
-        log->samples_per_step = NAN;
+    if (samples > 0) {
+        log->samples_per_step = round(samples / steps);
+        log->samples_rough = true;
+    }
     log->line = log->loose.line;
     if (log->sum[EVALUATION_S] >= seconds)
         log->sum[EVALUATION_S] = 0;
     if (!(r = mfu_log_step(log)))
         return;
     mfu_log_figure(r->figure, MFU_FIGURE_STEP, steps);
-    mfu_log_figure(r->figure, MFU_FIGURE_TIME, (seconds - log->sum[EVALUATION_S]) / steps);
+    mfu_log_figure(r->figure, MFU_FIGURE_TIME, (seconds - log->sum[EVALUATION_S]) / trained);
     mfu_log_figure(r->figure, MFU_FIGURE_TOKENS_PER_S, log->stated[MFU_FIGURE_TOKENS_PER_S]);
     if (log->sum[EVALUATION_S] > 0)
-        snprintf(log->note, sizeof log->note,
-                 "step time is the average of %.0f steps, warm-up and checkpoints included, %.4g s of "
-                 "evaluation taken out",
-                 steps, log->sum[EVALUATION_S]);
-    else
-        snprintf(log->note, sizeof log->note,
-                 "step time is the average of %.0f steps, warm-up, evaluation and checkpoints included",
-                 steps);
+        snprintf(evaluation, sizeof evaluation,
+                 "warm-up and checkpoints included, %.4g s of evaluation taken out", log->sum[EVALUATION_S]);
+    snprintf(log->note, sizeof log->note,
+             "step time is the average of %.0f steps, %s; of a resumed run it is too short: train_runtime is "
+             "the last part's, global_step all's",
+             trained, evaluation);
 }
 
 const struct mfu_log_format mfu_log_format_huggingface = {

@@ -67,7 +67,7 @@ static void read_row(struct mfu_log *log, const char *line)
         if (strncmp(line, rows[i].label, strlen(rows[i].label)) == 0)
             mfu_log_set_number(log, rows[i].key, mfu_number_at(value, NULL));
     if (strncmp(line, "| total batch size", 18) == 0)
-        log->tokens_per_step = mfu_number_at(value, NULL);
+        mfu_log_fact(log, &log->tokens_per_step, "total batch size", mfu_number_at(value, NULL));
     else if (strncmp(line, "| num_parameters", 16) == 0) {
         log->params = mfu_number_at(value, NULL);
         log->params_digit = 1;

@@ -4,6 +4,7 @@
  *     num_layers: 20                       (newer: the configuration as JSON)
  *     Tokens / micro-batch / rank: 32 x 2048 = 65,536
  *     Total batch size 524,288 => gradient accumulation steps: 1
+ *     Estimated FLOPs per token: 3.491758e+09
  *     Step 00250 | Validation bpb: 0.9012
  *     step 00010/21400 (0.05%) | loss: 8.9 | lrm: 1.00 | dt: 490.12ms | tok/sec: 1,069,713 | mfu: 48.10 | ...
  *
@@ -16,9 +17,13 @@
 
 #include "answer/log_format.h"
 
+/* build-nanogpt's lines look alike, but have neither a total nor lrm. */
 static bool recognise(const char *line)
 {
-    return strstr(line, "step ") && strstr(line, "| dt: ") && strstr(line, "| tok/sec: ");
+    const char *p = mfu_after(line, "step ");
+
+    return p && strstr(p, "| dt: ") && strstr(p, "| tok/sec: ")
+        && (p[strspn(p, "0123456789")] == '/' || strstr(p, "| lrm: "));
 }
 
 static void read_step(struct mfu_log *log, const char *line)
@@ -72,7 +77,9 @@ static void read(struct mfu_log *log, const char *line)
         if ((p = mfu_after(line, rows[i].label)))
             mfu_log_set_number(log, rows[i].key, mfu_number_at(p, NULL));
     if ((p = mfu_after(line, "Total batch size ")))
-        log->tokens_per_step = mfu_number_at(p, NULL);
+        mfu_log_fact(log, &log->tokens_per_step, "total batch size", mfu_number_at(p, NULL));
+    if ((p = mfu_after(line, "Estimated FLOPs per token: ")))
+        mfu_log_fact(log, &log->flops_per_token, "FLOP per token", mfu_number_at(p, NULL));
     if ((p = mfu_after(line, "Tokens / micro-batch / rank: ")))
         read_batch(log, p);
     else if ((p = mfu_after(line, "Tokens / micro-batch: ")) && log->sum[0] > 0)
@@ -85,7 +92,7 @@ static void read(struct mfu_log *log, const char *line)
         mfu_copy_until(log->gpu, sizeof log->gpu, p, "|");
         log->peak_flops = mfu_number_after(p, "Peak FLOPS (BF16): ");
     }
-    if (log->n_records == 0 && strncmp(line, "  \"", 3) == 0)
+    if (strncmp(line, "  \"", 3) == 0)
         mfu_log_assignment(log, line);
 }
 
@@ -102,6 +109,7 @@ const struct mfu_log_format mfu_log_format_nanochat = {
         "step 00010/21400 (0.05%) | loss: 8.9 | lrm: 1.00 | dt: 490.12ms | tok/sec: 1,069,713 | mfu: 48.10",
     .convention = "torchtitan",
     .peak_flops = 989e12,
+    .approximated = true,
     .family = "gpt2",
     .model = "gpt2",
     .defaults = (const char *const[]){"runtime", "compile", "tied", "0", "vocab_size", "65536", "seq", "2048",

@@ -4,7 +4,9 @@
  *     [titan] ... - Building llama3 8B with TransformerModelArgs(dim=4096, n_layers=32, ...)
  *     [titan] ... - CUDA capacity: NVIDIA H100 80GB HBM3 (0) with 79.10GiB memory
  *     [titan] ... - Peak FLOPS used for computing MFU: 9.890e+14
+ *     [titan] ... - Building 2-D device mesh with ['dp_shard', 'tp'], [4, 2]
  *     [titan] ... - Training starts at step 1, with local batch size 1, global batch size 8, sequence length 8192, ...
+ *     (newer: Trainer is initialized with local batch size 1, ..., gradient accumulation steps 1, ...)
  *     [titan] ... - step: 10  loss:  8.2  memory: 38.22GiB(40.22%)  tps: 7,000  tflops: 405.1  mfu: 41.2%
  *
  * tps is one GPU's; memory is the peak reserved.  The time since the last line
@@ -68,6 +70,11 @@ static void read_model(struct mfu_log *log, const char *p)
         {"llama2 13B", "llama-2-13b"}, {"llama2 70B", "llama-2-70b"}};
     // clang-format on
 
+    if (strncmp(p, "llama2", 6) != 0 && strncmp(p, "llama3", 6) != 0) {
+        snprintf(log->unplanned, sizeof log->unplanned, "the log builds %.*s: only Llama 2 and 3 are planned",
+                 (int)fmin(40, (double)(strstr(p, " with ") - p)), p);
+        return;
+    }
     for (size_t i = 0; i < sizeof models / sizeof models[0]; i++)
         if (strncmp(p, models[i].theirs, strlen(models[i].theirs)) == 0)
             snprintf(log->model, sizeof log->model, "%s", models[i].ours);
@@ -80,7 +87,46 @@ static void read_model(struct mfu_log *log, const char *p)
     read_feed_forward(log, p);
 }
 
-/* Before there is a step. */
+/* "['dp_shard', 'tp'], [4, 2]": all of them together are the GPUs. */
+static void read_mesh(struct mfu_log *log, const char *names)
+{
+    static const struct {
+        const char *name, *key;
+    } axes[] = {{"'tp'", "tp"}, {"'pp'", "pp"}, {"'cp'", "cp"}};
+    const char *sizes = strstr(names, "], ["), *end;
+    double all = 1;
+
+    if (!sizes)
+        return;
+    for (sizes += 4; names && (names = strchr(names, '\'')); sizes = end + (*end == ',')) {
+        double n = mfu_number_at(sizes + strspn(sizes, " "), &end);
+
+        if (!(n >= 1 && n < 1e6))
+            break;
+        all *= n;
+        for (size_t i = 0; i < sizeof axes / sizeof axes[0]; i++)
+            if (strncmp(names, axes[i].name, strlen(axes[i].name)) == 0)
+                mfu_log_set_number(log, axes[i].key, n);
+        if (n > 1 && strncmp(names, "'dp_replicate'", 14) == 0)
+            snprintf(log->note, sizeof log->note,
+                     "dp_replicate %.0f: the replicas of what FSDP shards are planned as one group", n);
+        names = strchr(names + 1, '\''); /* over the name */
+        names = names ? names + 1 : NULL;
+    }
+    if (all > 1 && all < 1e6)
+        mfu_log_set_number(log, "gpus", all);
+}
+
+static void read_batch(struct mfu_log *log, const char *p)
+{
+    mfu_log_set_number(log, "batch", mfu_number_at(p, NULL));
+    mfu_log_set_number(log, "seq", mfu_number_after(p, "sequence length "));
+    mfu_log_fact(log, &log->samples_per_step, "global batch size", mfu_number_after(p, "global batch size "));
+    if (mfu_number_after(p, "gradient accumulation steps ") > 0)
+        mfu_log_set_number(log, "accum", mfu_number_after(p, "gradient accumulation steps "));
+}
+
+/* What stands before the first step, and again where another run begins. */
 static void read_header(struct mfu_log *log, const char *line)
 {
     const char *p;
@@ -94,13 +140,9 @@ static void read_header(struct mfu_log *log, const char *line)
     else if ((p = mfu_after(line, " size: ")) && strstr(p, "total parameters")) {
         log->params = mfu_number_at(p, NULL);
         log->params_digit = 1;
-    } else if ((p = mfu_after(line, "Training starts at step "))) {
-        mfu_log_set_number(log, "batch", mfu_number_after(p, "local batch size "));
-        mfu_log_set_number(log, "seq", mfu_number_after(p, "sequence length "));
-        log->samples_per_step = mfu_number_after(p, "global batch size ");
-        if (mfu_number_after(p, "gradient accumulation steps ") > 0)
-            mfu_log_set_number(log, "accum", mfu_number_after(p, "gradient accumulation steps "));
-    } else if (strstr(line, "Applied full activation checkpointing"))
+    } else if ((p = mfu_after(line, "local batch size ")))
+        read_batch(log, p);
+    else if (strstr(line, "Applied full activation checkpointing"))
         mfu_log_set(log, "checkpoint", "full");
     else if (strstr(line, "Applied selective activation checkpointing"))
         mfu_log_set(log, "checkpoint", "selective");
@@ -108,18 +150,12 @@ static void read_header(struct mfu_log *log, const char *line)
         mfu_log_set(log, "runtime", "compile");
     else if (strstr(line, "Applied FSDP to the model"))
         mfu_log_set(log, "zero", "3");
-    else if ((p = mfu_after(line, "device mesh with ")) && (p = strstr(p, "], ["))) {
-        double all = 1;
-
-        for (const char *end; *p && *p != '\n'; p = end + (*end != '\0')) {
-            double n = mfu_number_at(p, &end);
-
-            if (n > 0 && n < 1e6)
-                all *= n;
-        }
-        if (all > 1 && all < 1e6)
-            mfu_log_set_number(log, "gpus", all);
-    }
+    else if (strstr(line, "Float8Linear"))
+        mfu_log_set(log, "precision", "fp8");
+    else if (strstr(line, "MXLinear"))
+        snprintf(log->unplanned, sizeof log->unplanned, "the log trains in MXFP8, which is not planned");
+    else if ((p = mfu_after(line, "device mesh with ")))
+        read_mesh(log, p);
 }
 
 static void read(struct mfu_log *log, const char *line)
@@ -130,7 +166,7 @@ static void read(struct mfu_log *log, const char *line)
         mfu_log_happened(log, MFU_EVENT_CHECKPOINT);
     else if (strstr(line, "validate step:") || strstr(line, "alidation loss"))
         mfu_log_happened(log, MFU_EVENT_EVALUATION);
-    else if (log->n_records == 0)
+    else
         read_header(log, line);
 }
 
@@ -140,6 +176,7 @@ const struct mfu_log_format mfu_log_format_torchtitan = {
     .looks = "step: 10  loss:  8.2  memory: 38.22GiB(40.22%)  tps: 7,000  tflops: 405.1  mfu: 41.2%",
     .convention = "torchtitan",
     .rate_per_gpu = true,
+    .events_in_time = true,
     .family = "llama",
     .model = "llama-3-8b",
     .defaults = (const char *const[]){"batch", "8", NULL},

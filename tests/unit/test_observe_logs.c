@@ -1,0 +1,593 @@
+/* test_observe_logs.c - logs whose configuration or step time is easily read
+ * wrongly: what is understood of them, and when nothing is predicted. */
+#include "observing.h"
+
+/* ---- Hugging Face ------------------------------------------------------------ */
+
+static void rounded_rates_of_slow_steps(void **state)
+{
+    struct lines l = {0};
+    struct mfu_observation *o;
+
+    (void)state;
+    /* 50 steps of 60 s, 512 sequences each: 0.017 steps a second could be 51 of 502. */
+    line(&l, "{'train_runtime': 3000.0, 'train_samples_per_second': 8.533, 'train_steps_per_second': 0.017}");
+    o = observe_lines("a100-40gb-sxm", &l, NULL);
+    assert_near(o->figure[MFU_FIGURE_TIME], 60, 0);
+    assert_near(o->tokens_per_step, 524288, 0);
+    assert_near(understood(o, "accum"), 64, 0);
+    assert_true(noted(o, "resumed"));
+    mfu_observation_free(o);
+
+    l = (struct lines){0};
+    line(&l, "{\"global_step\": 200, \"log_history\": [{\"eval_runtime\": 180, \"step\": 100},");
+    line(&l,
+         "{\"step\": 200, \"train_runtime\": 2048.0, \"train_samples_per_second\": 50.0, "
+         "\"train_steps_per_second\": 0.098}], \"train_batch_size\": 8}");
+    o = observe_lines("a100-40gb-sxm", &l, NULL);
+    assert_near(o->figure[MFU_FIGURE_TIME], 9.34, 1e-9);
+    assert_near(o->tokens_per_step, 524288, 0);
+    assert_near(o->plan.config.accum, 64, 0);
+    mfu_observation_free(o);
+}
+
+static void tokens_that_do_not_follow(void **state)
+{
+    struct lines l = {0};
+    struct mfu_observation *o;
+
+    (void)state;
+    /* 500 sequences a step are no multiple of 8. */
+    line(&l,
+         "{\"global_step\": 200, \"log_history\": [{\"train_runtime\": 1000.0, "
+         "\"train_samples_per_second\": 100.0, \"train_steps_per_second\": 0.2}], \"train_batch_size\": 8}");
+    o = observe_lines("a100-40gb-sxm", &l, NULL);
+    assert_false(o->predicted);
+    assert_non_null(strstr(o->why_not, "tokens per step"));
+    assert_near(o->tokens_per_step, 500 * 1024, 0);
+    mfu_observation_free(o);
+}
+
+static void tokens_that_nobody_states(void **state)
+{
+    struct mfu_observation *o = observe(NULL, "step_ms 9340 model gpt2");
+
+    (void)state;
+    assert_false(o->predicted);
+    assert_non_null(strstr(o->why_not, "batch and accum"));
+    assert_null(found(o, "slower-than-predicted"));
+    mfu_observation_free(o);
+
+    o = observe(NULL, "memory_allocated 7GiB mfu 15.4%"); /* no time to compare */
+    assert_true(o->predicted);
+    mfu_observation_free(o);
+}
+
+static void two_runs_of_the_trainer(void **state)
+{
+    struct lines l = {0};
+    struct mfu_observation *o;
+
+    (void)state;
+    line(&l, "{'eval_loss': 9.0, 'eval_runtime': 45.75}");
+    line(&l,
+         "{'train_runtime': 1959.5, 'train_samples_per_second': 52.258, 'train_steps_per_second': 0.102}");
+    line(&l, "{'train_runtime': 400.0, 'train_samples_per_second': 64.0, 'train_steps_per_second': 0.25}");
+    refused_lines(&l, "two runs");
+
+    l = (struct lines){0};
+    line(&l, "  Continuing training from global step 300");
+    line(&l,
+         "{\"global_step\": 400, \"log_history\": [{\"train_runtime\": 934.0, "
+         "\"train_samples_per_second\": 219.272, \"train_steps_per_second\": 0.428}]}");
+    o = observe_lines("rtx4070", &l, NULL);
+    assert_near(o->figure[MFU_FIGURE_TIME], 9.34, 1e-9);
+    assert_near(o->tokens_per_step, 524288, 0);
+    mfu_observation_free(o);
+}
+
+/* ---- nanoGPT ------------------------------------------------------------------ */
+
+static void nanogpt_head(struct lines *l, int batch, int accum)
+{
+    line(l, "Overriding: batch_size = %d", batch);
+    line(l, "Overriding: gradient_accumulation_steps = %d", accum);
+    line(l, "tokens per iteration will be: %d", batch * accum * 1024);
+    line(l, "number of parameters: 123.59M");
+    line(l, "compiling the model... (takes a ~minute)");
+}
+
+static void eight_gpus_that_nobody_states(void **state)
+{
+    struct lines l = {0};
+    struct mfu_observation *o;
+
+    (void)state;
+    nanogpt_head(&l, 12, 40);
+    for (int i = 1; i < 30; i++)
+        line(&l, "iter %d: loss 3.1, time %d.00ms, mfu 39.13%%", 10 * i, 429 + i % 3);
+    o = observe_lines("a100-40gb-sxm", &l, NULL);
+    assert_near(understood(o, "gpus"), 8, 0);
+    assert_near(understood(o, "accum"), 5, 0);
+    assert_near(o->mfu, 0.3913, 0.01);
+    assert_true(o->predicted && noted(o, "8 GPUs"));
+    assert_null(found(o, "size-contradiction"));
+    mfu_observation_free(o);
+
+    /* By hand nothing says that accum is over all of them: it is asked. */
+    o = observe_on("a100-40gb-sxm", NULL, NULL, "step_ms 430 mfu 39.13 batch 12 accum 40");
+    assert_false(o->predicted);
+    assert_non_null(strstr(found(o, "size-contradiction")->message, "8 GPUs would"));
+    mfu_observation_free(o);
+}
+
+static void a_running_mfu_after_evaluations(void **state)
+{
+    struct lines l = {0};
+    struct mfu_observation *o;
+    double average = 0;
+
+    (void)state;
+    nanogpt_head(&l, 8, 64);
+    for (int i = 1; i < 60; i++) {
+        double seconds = i % 5 ? 9.34 : 129.34, own = 854.8e6 * 524288 / 312e12 / seconds;
+
+        average = i == 1 ? own : 0.9 * average + 0.1 * own;
+        if (i % 5 == 0)
+            line(&l, "step %d: train loss 3.1, val loss 3.2", 10 * i);
+        line(&l, "iter %d: loss 3.1, time %.2fms, mfu %.2f%%", 10 * i, 1e3 * seconds, 100 * average);
+    }
+    o = observe_lines("rtx4070", &l, NULL);
+    assert_near(o->figure[MFU_FIGURE_MFU], 0.1538, 0.01);
+    assert_near(o->mfu, 0.823, 0.003);
+    assert_null(found(o, "size-contradiction"));
+    assert_true(o->predicted);
+    mfu_observation_free(o);
+}
+
+static void an_evaluation_at_every_line(void **state)
+{
+    struct lines l = {0};
+
+    (void)state;
+    nanogpt_head(&l, 8, 64);
+    for (int i = 0; i < 20; i++) {
+        line(&l, "step %d: train loss 3.1, val loss 3.2", 10 * i);
+        line(&l, "iter %d: loss 3.1, time 129340.00ms, mfu 1.11%%", 10 * i);
+    }
+    refused_lines(&l, "evaluation");
+}
+
+static void pretrained_weights(void **state)
+{
+    struct lines l = {0};
+    struct mfu_observation *o;
+
+    (void)state;
+    line(&l, "batch_size = 1");
+    line(&l, "gradient_accumulation_steps = 32");
+    line(&l, "Initializing from OpenAI GPT-2 weights: gpt2-xl");
+    line(&l, "number of parameters: 1555.97M");
+    for (int i = 0; i < 12; i++)
+        line(&l, "iter %d: loss 3.1, time 3300.00ms, mfu 32.70%%", i);
+    o = observe_lines("a100-80gb-sxm", &l, NULL);
+    assert_string_equal(o->plan.config.model->slug, "gpt2-xl");
+    assert_near(understood(o, "bias"), 1, 0);
+    assert_near(understood(o, "vocab_size"), 50257, 0);
+    assert_true(o->predicted);
+    assert_null(found(o, "size-contradiction"));
+    mfu_observation_free(o);
+
+    /* Whose weights it does not say: 124 M are not 1.556 B, and no verdict comes of it. */
+    *strstr(l.text, "Initializing") = '?';
+    for (char *p = l.text; (p = strstr(p, ", mfu")); p++)
+        memset(p, ' ', strcspn(p, "\n"));
+    o = observe_lines("a100-80gb-sxm", &l, NULL);
+    assert_false(o->predicted);
+    assert_non_null(strstr(o->why_not, "1.556 B"));
+    mfu_observation_free(o);
+}
+
+/* ---- torchtitan ---------------------------------------------------------------- */
+
+static void titan_head(struct lines *l, const char *mesh, const char *batch)
+{
+    line(l, "[titan] INFO - Building %s", mesh);
+    line(l,
+         "[titan] INFO - Building llama3 8B with TransformerModelArgs(dim=4096, n_layers=32, n_heads=32, "
+         "n_kv_heads=8, vocab_size=128256, multiple_of=1024, ffn_dim_multiplier=1.3)");
+    line(l, "[titan] INFO - Applied selective activation checkpointing to the model");
+    line(l, "[titan] INFO - Applied FSDP to the model");
+    line(l, "[titan] INFO - %s, sequence length 8192, total steps 1000 (warmup 200)", batch);
+}
+
+static void titan_steps(struct lines *l, int tps)
+{
+    for (int i = 1; i < 20; i++)
+        line(l, "[titan] INFO - step: %d  loss:  8.1  memory: 38.22GiB(48.32%%)  tps: %d  mfu: %.2f%%",
+             10 * i, tps + i % 3, tps * 57.92e9 / 989e12 * 100);
+}
+
+static void words_of_the_newer_torchtitan(void **state)
+{
+    struct lines l = {0};
+    struct mfu_observation *o;
+
+    (void)state;
+    titan_head(
+        &l, "1-D device mesh with ['dp_shard'], [8]",
+        "Trainer is initialized with local batch size 1, global batch size 8, gradient accumulation steps 1");
+    line(&l, "[titan] INFO - Training starts at step 1");
+    titan_steps(&l, 7000);
+    o = observe_lines("h100-sxm", &l, NULL);
+    assert_near(o->plan.config.batch, 1, 0);
+    assert_near(o->tokens_per_step, 65536, 0);
+    assert_near(o->figure[MFU_FIGURE_TIME], 65536 / 56000., 0.001);
+    assert_true(o->predicted);
+    mfu_observation_free(o);
+}
+
+static void a_mesh_with_tensor_parallelism(void **state)
+{
+    struct lines l = {0};
+    struct mfu_observation *o;
+
+    (void)state;
+    titan_head(&l, "3-D device mesh with ['pp', 'dp_shard', 'tp'], [2, 2, 2]",
+               "Training starts at step 1, with local batch size 1, global batch size 2");
+    titan_steps(&l, 5000);
+    o = observe_lines("h100-sxm", &l, NULL);
+    assert_near(understood(o, "gpus"), 8, 0);
+    assert_near(understood(o, "tp"), 2, 0);
+    assert_near(understood(o, "pp"), 2, 0);
+    assert_near(o->tokens_per_step, 16384, 0);
+    assert_near(o->mfu, 0.2928, 0.01);
+    assert_false(o->predicted);
+    assert_null(found(o, "size-contradiction"));
+    mfu_observation_free(o);
+}
+
+static void layers_in_float8(void **state)
+{
+    struct lines l = {0};
+    struct mfu_observation *o;
+
+    (void)state;
+    titan_head(&l, "1-D device mesh with ['dp_shard'], [8]",
+               "Training starts at step 1, with local batch size 1, global batch size 8");
+    line(&l, "[titan] INFO - Swapped to Float8Linear layers with enable_fsdp_float8_all_gather=True");
+    titan_steps(&l, 8500);
+    o = observe_lines("h100-sxm", &l, NULL);
+    assert_int_equal(o->plan.config.precision, MFU_FP8);
+    mfu_observation_free(o);
+
+    l = (struct lines){0};
+    line(&l, "[titan] INFO - Building deepseek_v3 16B with DeepSeekV3ModelArgs(dim=2048, n_layers=27)");
+    titan_steps(&l, 8500);
+    o = observe_lines("h100-sxm", &l, NULL);
+    assert_false(o->predicted);
+    assert_non_null(strstr(o->why_not, "deepseek_v3"));
+    mfu_observation_free(o);
+}
+
+static void two_runs_of_torchtitan(void **state)
+{
+    struct lines l = {0};
+
+    (void)state;
+    for (int run = 1; run <= 2; run++) {
+        titan_head(&l, "1-D device mesh with ['dp_shard'], [8]",
+                   run == 1 ? "Training starts at step 1, with local batch size 1, global batch size 8"
+                            : "Training starts at step 1, with local batch size 2, global batch size 16");
+        titan_steps(&l, 7000);
+    }
+    refused_lines(&l, "two runs");
+}
+
+/* ---- Megatron -------------------------------------------------------------------- */
+
+static void megatron_head(struct lines *l, int layers, const char *more)
+{
+    line(l, "  bf16 ............................................ True");
+    line(l, "  hidden_size ..................................... 768");
+    line(l, "  micro_batch_size ................................ 8");
+    line(l, "  num_attention_heads ............................. 12");
+    line(l, "  num_layers ...................................... %d", layers);
+    line(l, "  padded_vocab_size ............................... 50304");
+    line(l, "  seq_length ...................................... 1024");
+    line(l, "  world_size ...................................... 1\n%s", more);
+}
+
+static void megatron_step(struct lines *l, int i, double ms, int samples)
+{
+    line(l,
+         " iteration %d/ 1000 | elapsed time per iteration (ms): %.1f | global batch size: %d | lm loss: 9.8 "
+         "|",
+         i, ms, samples);
+}
+
+static void only_the_last_batch_of_a_ramp_up(void **state)
+{
+    struct lines l = {0};
+    struct mfu_observation *o;
+
+    (void)state;
+    megatron_head(&l, 12, "");
+    for (int i = 1; i <= 70; i++) {
+        int samples = i < 60 ? 32 * (i / 4 + 1) : 512;
+
+        megatron_step(&l, i, 9340. * samples / 512, samples);
+    }
+    line(&l, " iteration 71/ 1000 | elapsed time per iteration (ms): 9340.0 | glob"); /* cut off */
+    o = observe_lines("rtx4070", &l, NULL);
+    assert_near(o->figure[MFU_FIGURE_TIME], 9.34, 1e-9);
+    assert_near(o->tokens_per_step, 524288, 0);
+    assert_int_equal(o->lines_used, 12);
+    assert_true(dropped(o, "batch ramp-up") > 0);
+    mfu_observation_free(o);
+}
+
+static void two_runs_of_megatron(void **state)
+{
+    struct lines l = {0};
+
+    (void)state;
+    for (int run = 1; run <= 2; run++) {
+        megatron_head(&l, 12 * run, "");
+        for (int i = 1; i <= 20; i++)
+            megatron_step(&l, i, 9340 * run, 512);
+    }
+    refused_lines(&l, "two runs");
+
+    l = (struct lines){0};
+    for (int run = 1; run <= 2; run++) {
+        megatron_head(&l, 12,
+                      run == 1 ? "  fp8 .................... None" : "  fp8 .................... hybrid");
+        for (int i = 1; i <= 20; i++)
+            megatron_step(&l, i, 9340. / run, 512);
+    }
+    refused_lines(&l, "two runs");
+}
+
+static struct mfu_observation *megatron_with(const char *arguments)
+{
+    struct lines l = {0};
+
+    megatron_head(&l, 12, arguments);
+    for (int i = 1; i <= 20; i++)
+        megatron_step(&l, i, 9340, 512);
+    return observe_lines("h100-sxm", &l, NULL);
+}
+
+static void arguments_that_change_the_model(void **state)
+{
+    struct mfu_observation *o = megatron_with("  fp8 .................... hybrid");
+
+    (void)state;
+    assert_int_equal(o->plan.config.precision, MFU_FP8);
+    mfu_observation_free(o);
+
+    o = megatron_with("  group_query_attention ................... True\n"
+                      "  num_query_groups ........................ 4\n"
+                      "  untie_embeddings_and_output_weights ..... True");
+    assert_near(understood(o, "n_kv_head"), 4, 0);
+    assert_near(understood(o, "tied"), 0, 0);
+    mfu_observation_free(o);
+
+    o = megatron_with("  num_experts ............................. 8\n"
+                      "  moe_router_topk ......................... 2\n"
+                      "  swiglu .................................. True\n"
+                      "  ffn_hidden_size ......................... 3072");
+    assert_string_equal(o->plan.config.model->slug, "mixtral-8x7b");
+    assert_near(understood(o, "n_experts"), 8, 0);
+    assert_near(understood(o, "n_kv_head"), 12, 0);
+    mfu_observation_free(o);
+
+    o = megatron_with("  num_experts ............................. 8");
+    assert_false(o->predicted);
+    assert_non_null(strstr(o->why_not, "experts"));
+    mfu_observation_free(o);
+}
+
+/* ---- nanochat, and what looks like it ----------------------------------------------- */
+
+static void lines_of_build_nanogpt(void **state)
+{
+    struct lines l = {0};
+    struct mfu_observation *o;
+
+    (void)state;
+    for (int i = 0; i < 20; i++)
+        line(&l,
+             "step %5d | loss: 3.100000 | lr 6.0000e-04 | norm: 1.2345 | dt: 9340.%02dms | tok/sec: 56133.62",
+             i, i);
+    o = observe_lines("rtx4070", &l, "batch 8 runtime compile");
+    assert_string_equal(o->source, "key-value-log");
+    assert_near(o->plan.config.seq, 1024, 0);
+    assert_near(o->plan.config.accum, 64, 0);
+    assert_near(o->mfu, 0.823, 0.003);
+    mfu_observation_free(o);
+}
+
+static void nanochat_counts_windows(void **state)
+{
+    struct lines l = {0};
+    struct mfu_observation *o;
+
+    (void)state;
+    line(&l,
+         "Vocab size: 32,768\n{\n  \"n_layer\": 24,\n  \"n_head\": 12,\n  \"n_kv_head\": 12,\n  \"n_embd\": "
+         "1536\n}");
+    line(&l, "Estimated FLOPs per token: 4.945000e+09");
+    line(&l, "Tokens / micro-batch / rank: 16 x 2048 = 32,768\nTokens / micro-batch: 262,144");
+    line(&l, "Total batch size 1,048,576 => gradient accumulation steps: 4");
+    for (int i = 0; i < 20; i++)
+        line(&l,
+             "step %05d/21400 (0.1%%) | loss: 9.1 | lrm: 1.00 | dt: 1299.6%dms | tok/sec: 806,80%d | mfu: "
+             "50.42",
+             i, i % 10, i % 10);
+    o = observe_lines("h100-sxm", &l, NULL);
+    assert_null(found(o, "size-contradiction"));
+    assert_true(o->predicted && noted(o, "windows"));
+    assert_near(o->mfu, 0.539, 0.005);
+    mfu_observation_free(o);
+}
+
+/* ---- times ------------------------------------------------------------------------------ */
+
+static struct mfu_observation *steps_of(double (*seconds)(int), int n)
+{
+    struct lines l = {0};
+
+    line(&l, "batch 8 accum 64 runtime compile");
+    for (int i = 0; i < n; i++)
+        line(&l, "step %d step_ms %.2f", i, 1e3 * seconds(i));
+    return observe_lines("rtx4070", &l, NULL);
+}
+
+static double every_fourth(int i)
+{
+    return i % 4 ? 9.34 : 16;
+}
+
+static double every_other(int i)
+{
+    return i % 2 ? 9.34 : 14;
+}
+
+static double grown_hot(int i)
+{
+    return i < 50 ? 9.34 : 11.8;
+}
+
+static void steps_that_stall(void **state)
+{
+    struct mfu_observation *o = steps_of(every_fourth, 200);
+
+    (void)state;
+    assert_near(o->figure[MFU_FIGURE_TIME], 11.0, 0.01);
+    assert_true(o->lines_used > 190 && o->spread > 0.1);
+    assert_non_null(found(o, "input-bound"));
+    mfu_observation_free(o);
+
+    o = steps_of(every_other, 100);
+    assert_near(o->figure[MFU_FIGURE_TIME], 11.67, 0.01);
+    assert_true(o->lines_used > 95);
+    assert_non_null(found(o, "input-bound"));
+    mfu_observation_free(o);
+
+    o = steps_of(grown_hot, 150);
+    assert_near(o->figure[MFU_FIGURE_TIME], 11.8, 1e-9);
+    assert_null(found(o, "input-bound"));
+    mfu_observation_free(o);
+}
+
+static void times_without_a_unit(void **state)
+{
+    struct lines l = {0};
+    struct mfu_observation *o;
+
+    (void)state;
+    for (int i = 0; i < 10; i++)
+        line(&l, "step %d loss 3.1 time %d", i, 9335 + i);
+    o = observe_lines("rtx4070", &l, "batch 8 accum 64 runtime compile");
+    assert_near(o->figure[MFU_FIGURE_TIME], 9.34, 0.001);
+    assert_true(noted(o, "milliseconds"));
+    mfu_observation_free(o);
+
+    o = observe(NULL, "step_time 9.34 batch 8 accum 64");
+    assert_near(o->figure[MFU_FIGURE_TIME], 9.34, 1e-9);
+    assert_true(noted(o, "seconds"));
+    mfu_observation_free(o);
+    o = observe(NULL, "step_s 93.4 batch 8 accum 64");
+    assert_near(o->figure[MFU_FIGURE_TIME], 93.4, 1e-9);
+    mfu_observation_free(o);
+    refused(NULL, "step_time 350 batch 8", "seconds or milliseconds");
+}
+
+/* ---- sizes --------------------------------------------------------------------------------- */
+
+static void a_size_of_the_session_is_doubted_too(void **state)
+{
+    struct mfu_observation *o =
+        observe(NULL, "model gpt2-medium step_ms 9340 mfu 15.4 batch 8 accum 64 runtime compile");
+    struct lines l = {0};
+
+    (void)state;
+    assert_non_null(found(o, "size-contradiction"));
+    assert_near(o->mfu, 2.33, 0.01); /* by time and configuration */
+    assert_false(o->predicted);
+    for (int i = 0; i < o->n_compared; i++)
+        assert_true(isnan(o->compared[i].predicted) && isnan(o->compared[i].high));
+    mfu_observation_free(o);
+
+    o = observe_on("h100-sxm", NULL, NULL, "tokens_per_s 180000 mfu 163 batch 32");
+    assert_non_null(found(o, "size-contradiction"));
+    assert_near(o->mfu, 0.155, 0.01);
+    mfu_observation_free(o);
+
+    o = observe(NULL, "step_ms 9340 mfu 163% batch 8 accum 64");
+    assert_non_null(found(o, "size-contradiction"));
+    assert_near(o->mfu, 0.823, 0.01);
+    mfu_observation_free(o);
+
+    /* llm.c's lines alone, of an A100, on what is taken for a card of 58 TFLOP/s. */
+    for (int i = 1; i < 20; i++)
+        line(&l,
+             "step %4d/18865 | loss 9.9 (+nanz)| norm 15.2 (+nanz)| lr 1.7e-06 | 2392.%02d ms | 57.0%% bf16 "
+             "MFU | "
+             "219152 tok/s",
+             i, i);
+    o = observe_lines("rtx4070", &l, NULL);
+    assert_non_null(found(o, "size-contradiction"));
+    assert_true(noted(o, "another GPU"));
+    assert_false(o->predicted);
+    assert_null(found(o, "faster-than-predicted"));
+    mfu_observation_free(o);
+}
+
+static void ones_own_peak_in_nanogpt(void **state)
+{
+    struct lines l = {0};
+    struct mfu_observation *o;
+
+    (void)state;
+    nanogpt_head(&l, 8, 64);
+    for (int i = 0; i < 20; i++)
+        line(&l, "iter %d: loss 3.1, time 934%d.00ms, mfu 82.30%%", i, i % 3);
+    o = observe_lines("rtx4070", &l, NULL);
+    assert_near(o->peak_flops, 58.3e12, 1e-9);
+    assert_near(o->mfu, 0.823, 0.005);
+    assert_true(o->predicted && noted(o, "own peak"));
+    assert_null(found(o, "size-contradiction"));
+    mfu_observation_free(o);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rounded_rates_of_slow_steps),
+        cmocka_unit_test(tokens_that_do_not_follow),
+        cmocka_unit_test(tokens_that_nobody_states),
+        cmocka_unit_test(two_runs_of_the_trainer),
+        cmocka_unit_test(eight_gpus_that_nobody_states),
+        cmocka_unit_test(a_running_mfu_after_evaluations),
+        cmocka_unit_test(an_evaluation_at_every_line),
+        cmocka_unit_test(pretrained_weights),
+        cmocka_unit_test(words_of_the_newer_torchtitan),
+        cmocka_unit_test(a_mesh_with_tensor_parallelism),
+        cmocka_unit_test(layers_in_float8),
+        cmocka_unit_test(two_runs_of_torchtitan),
+        cmocka_unit_test(only_the_last_batch_of_a_ramp_up),
+        cmocka_unit_test(two_runs_of_megatron),
+        cmocka_unit_test(arguments_that_change_the_model),
+        cmocka_unit_test(lines_of_build_nanogpt),
+        cmocka_unit_test(nanochat_counts_windows),
+        cmocka_unit_test(steps_that_stall),
+        cmocka_unit_test(times_without_a_unit),
+        cmocka_unit_test(a_size_of_the_session_is_doubted_too),
+        cmocka_unit_test(ones_own_peak_in_nanogpt),
+    };
+
+    return cmocka_run_group_tests(tests, open_catalog, close_catalog);
+}
