@@ -411,7 +411,8 @@ static bool has_key(const char *name)
 
 static bool pull(const struct mfu_advice *a, const char *name, struct pulled *l)
 {
-    const struct mfu_combination *best = strcmp(name, "best") == 0 ? &a->best : strcmp(name, "any") == 0 ? &a->best_any : NULL;
+    const struct mfu_combination *best = strcmp(name, "best") == 0 ? &a->best : strcmp(name, "any") == 0 ? &a->best_any
+        : strcmp(name, "highest") == 0 ? &a->highest : NULL;
 
     *l = (struct pulled){.before = &a->base};
     if (best) {
