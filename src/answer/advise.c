@@ -199,7 +199,7 @@ static int apply(const struct mfu_scenario *base, const struct mfu_lever_row *ro
 
     *l = (struct mfu_lever){.row = row, .scenario = *base, .changes_mathematics = row->flags & MFU_LEVER_MATHEMATICS,
                             .hardware = row->flags & MFU_LEVER_HARDWARE};
-    for (size_t i = 0; i < sizeof row->set / sizeof row->set[0] && row->set[i].key; i++) {
+    for (int i = 0; i < MFU_LEVER_KEYS && row->set[i].key; i++) {
         struct mfu_key key = mfu_scenario_key(base, row->set[i].key, err);
         struct mfu_scenario one = *base;
 

@@ -13,7 +13,7 @@
 #include "answer/results.h"
 #include "answer/split.h"
 
-#define MFU_LEVER_KEYS 3        /* that one lever sets, at most, with the loader's time */
+#define MFU_LEVER_KEYS 3        /* that one lever sets, at most */
 
 enum {
     MFU_LEVER_MATHEMATICS = 1,  /* another model, rounding or optimizer */
@@ -22,7 +22,7 @@ enum {
 
 struct mfu_lever_row {
     const char *name;           /* "larger micro-batch" */
-    struct { const char *key, *value; } set[MFU_LEVER_KEYS - 1];        /* value: an expression */
+    struct { const char *key, *value; } set[MFU_LEVER_KEYS];    /* value: an expression */
     const char *when;           /* over settings, dims and results; NULL: always */
     const char *unless;         /* why not, if that is not true; NULL: passed over */
     unsigned flags;
@@ -55,7 +55,7 @@ struct mfu_lever {
     char change[64];            /* "batch 16" */
     struct mfu_scenario scenario;
     /* `follows`: not chosen, but changed with the micro-batch (the loader's time) */
-    struct { struct mfu_key key; double value; bool follows; } set[MFU_LEVER_KEYS];
+    struct { struct mfu_key key; double value; bool follows; } set[MFU_LEVER_KEYS + 1];
     int n_set;
     struct mfu_outcome outcome;
     double speedup;             /* time per token before over after */
