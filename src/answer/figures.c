@@ -468,7 +468,7 @@ static const struct {
     {"kernels", "kernels.NAME.FIELD", "rows of `kernels`: a phase, a kind, whole parts of a name", find_kernels},
     {"why", "why.PART, why.PART.PART", "share of the step, as `why` splits it; why.ceiling: the best MFU on offer", find_why},
     {"finds", "finds.SYMPTOM", "share that a symptom of `why` concerns; 0: not there", find_symptom},
-    {"advise", "advise.KEY.VALUE.FIELD", "a lever; without VALUE the best of that KEY; advise.best: together", find_lever},
+    {"advise", "advise.KEY.VALUE.FIELD", "a lever; without VALUE the best of that KEY; advise.best, any, highest: together", find_lever},
     {"kernel", "kernel.FIELD", "figures and meters of the kernel that `kernel` studied last", find_studied},
 };
 // clang-format on
