@@ -22,8 +22,7 @@ enum {
 
 struct mfu_lever_row {
     const char *name;           /* "larger micro-batch" */
-    /* value: an expression; `follows`: not chosen, but changed with the others */
-    struct { const char *key, *value; bool follows; } set[MFU_LEVER_KEYS];
+    struct { const char *key, *value; } set[MFU_LEVER_KEYS];    /* value: an expression */
     const char *when;           /* over settings, dims and results; NULL: always */
     const char *unless;         /* why not, if that is not true; NULL: passed over */
     unsigned flags;
@@ -37,6 +36,8 @@ struct mfu_outcome {
     double step_s, tokens, mfu, hfu;
     double memory_bytes;        /* as nvidia-smi shows it */
     double fill;
+    double weight_bytes, gradient_bytes;        /* of one parameter, as it computes */
+    bool masters;               /* fp32 weights beside them in the optimizer */
     bool fits;
     double group_s[MFU_G_COUNT];        /* of the step (split.h) */
     double parts[MFU_PART_COUNT], cached_bytes;         /* of the memory */
@@ -53,7 +54,8 @@ struct mfu_lever {
     const struct mfu_lever_row *row;    /* NULL: another GPU */
     char change[64];            /* "batch 16" */
     struct mfu_scenario scenario;
-    struct { struct mfu_key key; double value; bool follows; } set[MFU_LEVER_KEYS];
+    /* `follows`: not chosen, but changed with the micro-batch (the loader's time) */
+    struct { struct mfu_key key; double value; bool follows; } set[MFU_LEVER_KEYS + 1];
     int n_set;
     struct mfu_outcome outcome;
     double speedup;             /* time per token before over after */
@@ -84,7 +86,9 @@ struct mfu_advice {
     int n_refused;
     struct mfu_combination best;        /* same mathematics, tokens and hardware */
     struct mfu_combination best_any;    /* mathematics may change */
-    double ceiling;             /* highest MFU among all that fit on this hardware */
+    /* The highest MFU on this hardware: mathematics and tokens per step may change. */
+    struct mfu_combination highest;
+    double ceiling;             /* its MFU; NAN when nothing fits */
     int simulated;              /* scenarios, for the curious */
 };
 
@@ -102,7 +106,30 @@ void mfu_advice_free(struct mfu_advice *);
 int mfu_outcome_of(const struct mfu_scenario *, struct mfu_plan *, struct mfu_simulation *, struct mfu_outcome *,
                    struct mfu_error *err);
 
+/* What a key that levers set is in a scenario: with the scenario of a combination,
+ * its keys. */
+double mfu_lever_value(const struct mfu_scenario *, struct mfu_key);
+
 /* Time per token of `a` over that of `b`. */
 double mfu_speedup(const struct mfu_outcome *a, const struct mfu_outcome *b);
+
+/* ---- between the files of advise ------------------------------------------- */
+
+/* A gain below this is none, and a loss no reason: far below the uncertainty of a plan. */
+#define MFU_LEVER_WORTH 0.005
+#define MFU_LEVER_SAVES 0.03    /* memory is worth saving from this share of it on (chosen) */
+
+/* Sets what the lever chooses, not what follows from it. */
+void mfu_lever_choose(const struct mfu_lever *, struct mfu_scenario *);
+
+/* Whether both store and compute with numbers of the same width. */
+bool mfu_same_numerics(const struct mfu_outcome *, const struct mfu_outcome *);
+
+/* What the difference of two outcomes consists of, in words. */
+void mfu_outcome_explain(const struct mfu_outcome *before, const struct mfu_outcome *after, char *text, size_t size);
+
+/* Fills in best, best_any, highest and ceiling from the levers. */
+int mfu_advise_together(const struct mfu_scenario *, struct mfu_advice *, struct mfu_plan *, struct mfu_simulation *,
+                        struct mfu_error *err);
 
 #endif

@@ -411,7 +411,8 @@ static bool has_key(const char *name)
 
 static bool pull(const struct mfu_advice *a, const char *name, struct pulled *l)
 {
-    const struct mfu_combination *best = strcmp(name, "best") == 0 ? &a->best : strcmp(name, "any") == 0 ? &a->best_any : NULL;
+    const struct mfu_combination *best = strcmp(name, "best") == 0 ? &a->best : strcmp(name, "any") == 0 ? &a->best_any
+        : strcmp(name, "highest") == 0 ? &a->highest : NULL;
 
     *l = (struct pulled){.before = &a->base};
     if (best) {
@@ -467,7 +468,7 @@ static const struct {
     {"kernels", "kernels.NAME.FIELD", "rows of `kernels`: a phase, a kind, whole parts of a name", find_kernels},
     {"why", "why.PART, why.PART.PART", "share of the step, as `why` splits it; why.ceiling: the best MFU on offer", find_why},
     {"finds", "finds.SYMPTOM", "share that a symptom of `why` concerns; 0: not there", find_symptom},
-    {"advise", "advise.KEY.VALUE.FIELD", "a lever; without VALUE the best of that KEY; advise.best: together", find_lever},
+    {"advise", "advise.KEY.VALUE.FIELD", "a lever; without VALUE the best of that KEY; advise.best, any, highest: together", find_lever},
     {"kernel", "kernel.FIELD", "figures and meters of the kernel that `kernel` studied last", find_studied},
 };
 // clang-format on

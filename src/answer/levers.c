@@ -7,24 +7,24 @@
 #define MATH MFU_LEVER_MATHEMATICS
 #define MORE MFU_LEVER_HARDWARE
 
-#define KEY(key, value) {key, value, false}
+#define KEY(key, value) {key, value}
 
-/* The loader's time is that of one micro-batch. */
-#define LOADER(factor) {"dataloader_ms", "dataloader_ms" factor, true}
+/* Autocast over fp32 weights, which sharding may leave as they are. */
+#define WHOLE_WEIGHTS "gpus > 1 and half_weights == 0 and (precision == bf16 or precision == fp16) and (runtime == eager or runtime == compile)"
 
 // clang-format off
 const struct mfu_lever_row mfu_lever_rows[] = {
     /* Micro-batch at equal tokens per step, or where that is not possible. */
-    {"larger micro-batch", {KEY("batch", "batch*2"), KEY("accum", "accum/2"), LOADER("*2")}, "accum % 2 == 0", NULL, 0, ""},
-    {"larger micro-batch", {KEY("batch", "batch*4"), KEY("accum", "accum/4"), LOADER("*4")}, "accum % 4 == 0", NULL, 0, ""},
-    {"larger micro-batch", {KEY("batch", "batch*8"), KEY("accum", "accum/8"), LOADER("*8")}, "accum % 8 == 0", NULL, 0, ""},
-    {"larger batch", {KEY("batch", "batch*2"), LOADER("*2")}, "accum % 2 == 1", NULL, 0,
+    {"larger micro-batch", {KEY("batch", "batch*2"), KEY("accum", "accum/2")}, "accum % 2 == 0", NULL, 0, ""},
+    {"larger micro-batch", {KEY("batch", "batch*4"), KEY("accum", "accum/4")}, "accum % 4 == 0", NULL, 0, ""},
+    {"larger micro-batch", {KEY("batch", "batch*8"), KEY("accum", "accum/8")}, "accum % 8 == 0", NULL, 0, ""},
+    {"larger batch", {KEY("batch", "batch*2")}, "accum % 2 == 1", NULL, 0,
      "more tokens per optimizer step: the learning rate may need to follow"},
-    {"larger batch", {KEY("batch", "batch*4"), LOADER("*4")}, "accum == 1", NULL, 0,
+    {"larger batch", {KEY("batch", "batch*4")}, "accum == 1", NULL, 0,
      "more tokens per optimizer step: the learning rate may need to follow"},
-    {"smaller micro-batch", {KEY("batch", "batch/2"), KEY("accum", "accum*2"), LOADER("/2")}, "batch % 2 == 0",
+    {"smaller micro-batch", {KEY("batch", "batch/2"), KEY("accum", "accum*2")}, "batch % 2 == 0",
      "one sequence, or an odd number of them, cannot be halved", 0, ""},
-    {"smaller micro-batch", {KEY("batch", "batch/4"), KEY("accum", "accum*4"), LOADER("/4")}, "batch % 4 == 0", NULL, 0, ""},
+    {"smaller micro-batch", {KEY("batch", "batch/4"), KEY("accum", "accum*4")}, "batch % 4 == 0", NULL, 0, ""},
     {"more accumulation", {KEY("accum", "accum*2")}, NULL, NULL, 0,
      "more tokens per optimizer step: the learning rate may need to follow"},
 
@@ -35,7 +35,7 @@ const struct mfu_lever_row mfu_lever_rows[] = {
      "8 bits of mantissa in products; weights stay in fp32"},
     {"fp16", {KEY("precision", "fp16")}, "precision == fp32 or precision == tf32", NULL, MATH,
      "overflows without loss scaling"},
-    {"fp8", {KEY("precision", "fp8")}, "precision != fp8", NULL, MATH,
+    {"fp8", {KEY("precision", "fp8")}, "precision != fp8 and runtime != llmc", NULL, MATH,
      "needs scaling factors and a look at the loss curve"},
     {"pure bf16", {KEY("precision", "bf16-pure")}, "precision == bf16", NULL, MATH,
      "small updates are lost in bf16 weights without stochastic rounding"},
@@ -51,19 +51,27 @@ const struct mfu_lever_row mfu_lever_rows[] = {
     {"memory-efficient attention", {KEY("attention", "memeff")}, "attention == math", NULL, 0, ""},
     {"CUDA graphs", {KEY("cuda_graphs", "1")}, "cuda_graphs == 0", NULL, 0, "static shapes and addresses"},
 
-    /* Optimizer, loss, activations. */
+    /* Optimizer, loss, activations.  llm.c has no checkpoints of whole layers (-r is
+     * another thing). */
     {"fused AdamW", {KEY("optimizer", "adamw")}, "optimizer == 1 or optimizer == 2",
      NULL, 0, ""},
     {"8-bit Adam", {KEY("optimizer", "adam8bit")}, "optimizer <= 2", NULL, MATH, "momenta in 8 bits"},
     {"loss in pieces", {KEY("loss_chunks", "8")}, "loss_chunks == 1", NULL, 0, "logits are not returned"},
     {"no checkpointing", {KEY("checkpoint", "none")}, "checkpoint != none", NULL, 0, ""},
-    {"selective checkpointing", {KEY("checkpoint", "selective")}, "checkpoint != selective", NULL, 0, ""},
-    {"full checkpointing", {KEY("checkpoint", "full")}, "checkpoint != full", NULL, 0, ""},
+    {"selective checkpointing", {KEY("checkpoint", "selective")}, "checkpoint != selective and runtime != llmc", NULL, 0, ""},
+    {"full checkpointing", {KEY("checkpoint", "full")}, "checkpoint != full and runtime != llmc", NULL, 0, ""},
 
-    /* Several GPUs. */
+    /* Several GPUs; llm.c shards the optimizer only. */
     {"sharded optimizer", {KEY("zero", "1")}, "gpus > 1 and zero != 1", NULL, 0, ""},
-    {"sharded gradients", {KEY("zero", "2")}, "gpus > 1 and zero != 2", NULL, 0, "gradients are summed in every micro-step"},
-    {"FSDP", {KEY("zero", "3")}, "gpus > 1 and zero != 3", NULL, 0, "weights are gathered in every micro-step"},
+    {"sharded gradients", {KEY("zero", "2")}, "gpus > 1 and zero != 2 and runtime != llmc", NULL, 0,
+     "gradients are summed in every micro-step"},
+    {"FSDP", {KEY("zero", "3")}, "gpus > 1 and zero != 3 and runtime != llmc", NULL, 0,
+     "weights are gathered in every micro-step"},
+    {"sharded optimizer, fp32 weights", {KEY("zero", "1"), KEY("half_weights", "0")}, WHOLE_WEIGHTS " and zero != 1", NULL, 0, ""},
+    {"sharded gradients, fp32 weights", {KEY("zero", "2"), KEY("half_weights", "0")}, WHOLE_WEIGHTS " and zero != 2", NULL, 0,
+     "gradients are summed in every micro-step"},
+    {"FSDP, fp32 weights", {KEY("zero", "3"), KEY("half_weights", "0")}, WHOLE_WEIGHTS " and zero != 3", NULL, 0,
+     "weights are gathered in every micro-step, in fp32"},
     {"no sharding", {KEY("zero", "0")}, "zero != 0", NULL, 0, ""},
 
     /* Shapes that tensor cores like. */
@@ -85,9 +93,9 @@ const struct mfu_lever_row mfu_lever_rows[] = {
     {"no other processes", {KEY("vram_reserved", "0")}, "vram_reserved > 0", NULL, 0, "no desktop on this card"},
 
     /* Hardware. */
-    {"more GPUs", {KEY("gpus", "gpus*2"), KEY("accum", "accum/2")}, "accum % 2 == 0 and gpus <= 8", NULL, MORE, "twice the GPU-hours per hour"},
+    {"more GPUs", {KEY("gpus", "gpus*2"), KEY("accum", "accum/2")}, "accum % 2 == 0", NULL, MORE, "twice the GPU-hours per hour"},
     {"more GPUs", {KEY("gpus", "gpus*8"), KEY("accum", "accum/8")}, "accum % 8 == 0 and gpus == 1", NULL, MORE, "eight times the GPU-hours per hour"},
-    {"more GPUs", {KEY("gpus", "gpus*2")}, "accum % 2 == 1 and gpus <= 8", NULL, MORE, "more tokens per optimizer step"},
+    {"more GPUs", {KEY("gpus", "gpus*2")}, "accum % 2 == 1", NULL, MORE, "more tokens per optimizer step"},
 };
 // clang-format on
 const size_t mfu_lever_row_count = sizeof mfu_lever_rows / sizeof mfu_lever_rows[0];

@@ -10,6 +10,7 @@
 
 #include "answer/figures.h"
 #include "answer/results.h"
+#include "answer/simulation.h"
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/expression.h"
@@ -210,9 +211,53 @@ static int compute(struct mfu_subject *s, const char *text, struct mfu_figured *
     return x ? 0 : -1;
 }
 
+/* "zero=2 gpus=8" in turn, each over what the ones before it made. */
+static int set_keys(struct mfu_scenario *s, char *keys, struct mfu_error *err)
+{
+    for (char *pair; (pair = strsep(&keys, " "));) {
+        char *value = strchr(pair, '=');
+
+        if (*pair == '\0')
+            continue;
+        if (!value)
+            return mfu_fail(err, MFU_EINPUT, "'%.40s': expected KEY=VALUE behind `with`", pair);
+        *value++ = '\0';
+        if (mfu_scenario_set(s, pair, value, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* The same with some keys changed; what cannot be planned so is unknown. */
+static int compute_with(struct mfu_subject *s, const char *text, char *keys, struct mfu_figured *f, int *setting,
+                        struct mfu_error *err)
+{
+    struct mfu_scenario changed = *s->scenario;
+    struct mfu_subject *other = malloc(sizeof *other);
+    struct mfu_plan plan = {0};
+    struct mfu_simulation simulation = {0};
+    int status;
+
+    if (!other)
+        return mfu_fail(err, MFU_ENOMEM, "memory is out");
+    *other = *s;
+    status = set_keys(&changed, keys, err);
+    if (status == 0) {
+        bool planned = s->plan && mfu_plan_make(&plan, &changed, NULL) == 0
+                    && mfu_simulate(&plan, false, &simulation, NULL) == 0;
+
+        mfu_subject_change(other, &changed, planned ? &plan : NULL);
+        status = compute(other, text, f, setting, err);
+    }
+    mfu_simulation_release(&simulation);
+    mfu_plan_release(&plan);
+    free(other);
+    return status;
+}
+
 int mfu_subject_figure(struct mfu_subject *s, const char *expression, struct mfu_figured *f, struct mfu_error *err)
 {
-    char text[512], number[MFU_QUANTITY_MAX], *bar;
+    char text[512], number[MFU_QUANTITY_MAX], *bar, *with;
     const char *word;
     int setting;
 
@@ -230,7 +275,11 @@ int mfu_subject_figure(struct mfu_subject *s, const char *expression, struct mfu
         snprintf(f->text, sizeof f->text, "%s", word);
         return 0;
     }
-    if (compute(s, text, f, &setting, err) < 0)
+    if ((with = strstr(text, " with "))) {
+        *with = '\0';
+        trim(text);
+    }
+    if ((with ? compute_with(s, text, with + strlen(" with "), f, &setting, err) : compute(s, text, f, &setting, err)) < 0)
         return -1;
     if (bar) {
         trim(bar + 1);

@@ -10,6 +10,9 @@
  * conventions and kernels (mfu.nanogpt, kernels.gemm.share: figures.h) and what the text itself has noted
  * before.  {gpu}, {model}, {bound} and {peak_at} are words.
  *
+ * {EXPRESSION with zero=2 gpus=8} is computed from a plan of its own, of the same
+ * scenario with these keys changed; each value is an expression without blanks.
+ *
  * A name alone is written in its own unit; behind `|` stands the unit of an
  * expression: %, B, B/s, s, FLOP, FLOP/s, W, Hz or tokens.  Without one it is a
  * plain number.  In `{CONDITION ? text : text}` the texts may hold braces again.

@@ -56,8 +56,9 @@ struct mfu_why {
     int n_symptoms;
     struct mfu_why_row rows[MFU_WHY_ROWS];
     int n_rows;
-    double ceiling;             /* best MFU that any lever reaches; NAN: not asked */
-    char ceiling_change[160];   /* which */
+    double ceiling;             /* best MFU that levers reach, and fits; NAN: not asked, or none fits */
+    char ceiling_change[320];   /* which */
+    bool ceiling_mathematics, ceiling_tokens;   /* they change mathematics, the tokens of a step */
 };
 
 struct mfu_why_topic {

@@ -18,8 +18,8 @@ static struct mfu_scenario with(const struct mfu_scenario *base, double batch, d
 
     s.setting[MFU_S_BATCH] = batch;
     s.setting[MFU_S_ACCUM] = accum;
-    s.setting[MFU_S_DATALOADER_MS] *= batch / base->setting[MFU_S_BATCH];
     s.setting_given[MFU_S_BATCH] = s.setting_given[MFU_S_ACCUM] = true;
+    mfu_scenario_keep_loader(&s, base->setting[MFU_S_BATCH]);
     return s;
 }
 
@@ -72,26 +72,47 @@ static int fill_rows(const struct mfu_plan *now, struct mfu_plan *p, struct mfu_
     return 0;
 }
 
+/* A micro-step in two: what grows with its sequences, and what is there once. */
+static void tell_split(struct mfu_why *w, double batch, double micro_s, double fixed_s, double share)
+{
+    mfu_why_say(w, "A micro-step of %.0f sequences takes %s: %s for each sequence and %s whatever their number. The "
+                "second part, %.1f %% of the step, is all that a larger micro-batch can save.", batch,
+                Q(micro_s, MFU_SECONDS), Q((micro_s - fixed_s) / batch, MFU_SECONDS), Q(fixed_s, MFU_SECONDS), 100 * share);
+}
+
+/* Twice the sequences take more than twice as long: nothing is there once. */
+static void tell_growth(struct mfu_why *w, double batch, double micro_s, double twice_s)
+{
+    mfu_why_say(w, "A micro-step of %.0f sequences takes %s, %s for each; one of %.0f takes %s for each. The time grows "
+                "faster than the batch, so that a larger micro-batch saves nothing.", batch, Q(micro_s, MFU_SECONDS),
+                Q(micro_s / batch, MFU_SECONDS), 2 * batch, Q(twice_s / (2 * batch), MFU_SECONDS));
+}
+
 /* Time of a micro-step that does not grow with its sequences, from two plans. */
 static int add_parts(const struct mfu_plan *now, struct mfu_plan *p, struct mfu_simulation *sim, struct mfu_why *w,
                      struct mfu_error *err)
 {
-    double batch = now->config.batch, accum = now->config.accum, optimizer_s = now->step.optimizer_s, micro_s, fixed_s;
-    double step_s = now->step.time_s;
+    double batch = now->config.batch, accum = now->config.accum, optimizer_s = now->step.optimizer_s;
+    double step_s = now->step.time_s, micro_s, twice_s, fixed_s;
     struct mfu_why_row twice;
 
     if (measure(&now->scenario, 2 * batch, accum, p, sim, &twice, err) < 0)
         return -1;
     micro_s = (step_s - optimizer_s) / accum;
-    fixed_s = 2 * micro_s - (twice.step_s - optimizer_s) / accum;
+    twice_s = (twice.step_s - optimizer_s) / accum;
+    fixed_s = fmax(0, 2 * micro_s - twice_s);
     mfu_why_add(w, "per sequence", (micro_s - fixed_s) * accum / step_s, (micro_s - fixed_s) * accum, false,
                 "grows with the batch", "kernels");
     mfu_why_add(w, "per micro-step", fixed_s * accum / step_s, fixed_s * accum, false, "casts, launches, waves", "why mfu");
     mfu_why_add(w, "optimizer", optimizer_s / step_s, optimizer_s, false, "once per step", "step");
-    mfu_why_say(w, "A micro-step of %.0f sequences takes %s: %s for each sequence and %s whatever their number. The "
-                "second part, %.1f %% of the step, is all that a larger micro-batch can save.", batch,
-                Q(micro_s, MFU_SECONDS), Q((micro_s - fixed_s) / batch, MFU_SECONDS), Q(fixed_s, MFU_SECONDS),
-                100 * fixed_s * accum / step_s);
+    if (fixed_s > 0)
+        tell_split(w, batch, micro_s, fixed_s, fixed_s * accum / step_s);
+    else
+        tell_growth(w, batch, micro_s, twice_s);
+    if (now->config.setting[MFU_S_DATALOADER_MS] > 0)
+        mfu_why_say(w, "The loader takes %s for a micro-batch, %s for each sequence, and as much for each in every row.",
+                    Q(1e-3 * now->config.setting[MFU_S_DATALOADER_MS], MFU_SECONDS),
+                    Q(1e-3 * now->config.setting[MFU_S_DATALOADER_MS] / batch, MFU_SECONDS));
     return 0;
 }
 
@@ -104,6 +125,11 @@ static void tell_memory(struct mfu_why *w)
             double each = (b->memory_bytes - a->memory_bytes) / (b->batch - a->batch);
             double fixed = a->memory_bytes - each * a->batch;
 
+            if (fixed < 0) {            /* other blocks, other slack */
+                mfu_why_say(w, "Memory at micro-batch %.0f, %s; %.0f takes %s.", a->batch, Q(a->memory_bytes, MFU_BYTES),
+                            b->batch, Q(b->memory_bytes, MFU_BYTES));
+                return;
+            }
             mfu_why_say(w, "Memory at micro-batch %.0f, %s: %s for each sequence, and %s, %.0f %%, whatever their number.",
                         a->batch, Q(a->memory_bytes, MFU_BYTES), Q(each, MFU_BYTES), Q(fixed, MFU_BYTES),
                         100 * fixed / a->memory_bytes);

@@ -103,6 +103,7 @@ static int tell_segments(const struct mfu_plan *p, struct mfu_why *w, struct mfu
     struct mfu_plan other = {0};
     struct mfu_simulation sim = {0};
     struct mfu_scenario s = p->scenario;
+    struct mfu_config config;
     struct mfu_outcome o;
     int status;
 
@@ -110,6 +111,8 @@ static int tell_segments(const struct mfu_plan *p, struct mfu_why *w, struct mfu
         return 0;
     s.setting[MFU_S_EXPANDABLE_SEGMENTS] = 1;
     s.setting_given[MFU_S_EXPANDABLE_SEGMENTS] = true;
+    if (mfu_scenario_resolve(&s, &config, NULL) < 0)
+        return 0;               /* a runtime without such an allocator */
     status = mfu_outcome_of(&s, &other, &sim, &o, err);
     if (status == 0)
         mfu_why_say(w, "Expandable segments would make it %s instead of %s: fragments are %s here.",

@@ -151,25 +151,35 @@ static void name_changes(const struct mfu_advice *a, const struct mfu_combinatio
         used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "", a->levers[c->levers[i]].change);
 }
 
+/* Numbers may be compared only if it is said what else changes. */
+static const char *also_changes(const struct mfu_combination *c)
+{
+    return c->changes_mathematics && !c->keeps_tokens_per_step ? mfu_tr("other numerics, other tokens per step")
+        : c->changes_mathematics ? mfu_tr("other numerics") : !c->keeps_tokens_per_step ? mfu_tr("other tokens per step")
+        : mfu_tr("same numerics, same tokens per step");
+}
+
 static int add_ceiling(struct mfu_plan *p, struct mfu_simulation *sim, struct mfu_why *w, struct mfu_error *err)
 {
     struct mfu_advice a;
-    const struct mfu_combination *c;
-    double mfu = p->mfu.mfu;
+    const struct mfu_combination *c = &a.highest;
 
     if (mfu_advise(&p->scenario, p, sim, &a, err) < 0)
         return -1;
-    c = a.best_any.outcome.mfu > a.best.outcome.mfu && a.best_any.outcome.fits ? &a.best_any : &a.best;
     w->ceiling = a.ceiling;
-    name_changes(&a, c, w->ceiling_change, sizeof w->ceiling_change);
-    if (!(a.ceiling > 1.01 * mfu))
-        mfu_why_say(w, "Ceiling: no lever on offer lifts the MFU above %s here by 1 %%; more would take other kernels, "
-                    "another model or another card.", P(mfu));
-    else if (c->n > 0 && c->outcome.mfu > 0.995 * a.ceiling)
-        mfu_why_say(w, "Ceiling: %s MFU with %s, %.2f times as fast; see `advise`.", P(c->outcome.mfu),
-                    w->ceiling_change, c->speedup);
+    if (!isnan(a.ceiling)) {
+        name_changes(&a, c, w->ceiling_change, sizeof w->ceiling_change);
+        w->ceiling_mathematics = c->changes_mathematics;
+        w->ceiling_tokens = !c->keeps_tokens_per_step;
+    }
+    if (isnan(a.ceiling))
+        mfu_why_say(w, "Ceiling: none, nothing on offer makes this fit on the card; see `advise`.");
+    else if (a.base.fits && !(a.ceiling > 1.01 * a.base.mfu))
+        mfu_why_say(w, "Ceiling: %s MFU; no lever on offer lifts it by 1 %% here. More would take other kernels, another "
+                    "model or another card.", P(a.ceiling));
     else
-        mfu_why_say(w, "Ceiling: %s is the best MFU that any lever reaches on this hardware; see `advise`.", P(a.ceiling));
+        mfu_why_say(w, "Ceiling: %s MFU with %s (%s), %.2f times as fast; see `advise`.", P(a.ceiling), w->ceiling_change,
+                    also_changes(c), c->speedup);
     mfu_advice_free(&a);
     return 0;
 }

@@ -313,6 +313,24 @@ static int call(struct parser *p, const char *name, size_t length)
     return 0;
 }
 
+/* advise.precision.bf16-pure.mfu: parts of a name may have hyphens, where what
+ * stands before the hyphen is no name by itself.  The slot, or -1. */
+static int hyphenated(struct parser *p, char name[LONGEST_NAME], const char *begin, size_t length)
+{
+    size_t more;
+    int slot = -1;
+
+    while (slot < 0 && begin[length] == '-' && (more = name_length(begin + length + 1)) > 0
+           && length + 1 + more < LONGEST_NAME) {
+        length += 1 + more;
+        memcpy(name, begin, length);
+        slot = p->resolve(p->context, name, NULL);
+    }
+    if (slot >= 0)
+        p->at = begin + length;
+    return slot;
+}
+
 /* A name is a function when '(' follows, else the caller knows it. */
 static int named(struct parser *p, size_t length)
 {
@@ -329,6 +347,15 @@ static int named(struct parser *p, size_t length)
         return call(p, begin, length);
     memcpy(name, begin, length);
     slot = p->resolve(p->context, name, p->err);
+    if (slot < 0 && strchr(name, '.') && begin[length] == '-') {
+        struct mfu_error first = p->err ? *p->err : (struct mfu_error){0};
+
+        slot = hyphenated(p, name, begin, length);
+        if (p->err && slot >= 0)
+            mfu_error_clear(p->err);
+        else if (p->err)
+            *p->err = first;
+    }
     if (slot < 0) {
         if (p->err && p->err->text[0] == '\0')
             mfu_fail(p->err, MFU_EINPUT, "'%s' is not known", name);

@@ -21,6 +21,7 @@
 
 #define DEEPEST_FAMILY 4        /* a family that extends one that extends ... */
 #define PEAK_TOLERANCE 0.03     /* data sheets round to two or three digits */
+#define NODE_GPUS 8             /* HGX boards, and the most PCIe slots that servers have */
 
 const char *const mfu_peak_names[MFU_PEAK_COUNT] = {
     [MFU_PEAK_FP32] = "fp32",
@@ -112,6 +113,7 @@ static const struct mfu_field board_fields[] = {
     {"pcie", TEXT(pcie)},
     {"nvlink", .dim = MFU_BYTES_PER_S, AT(nvlink_bytes_s), RANGE(0, 1e14)},
     {"peer", TEXT(peer)},
+    {"node_gpus", .dim = MFU_COUNT, AT(node_gpus), RANGE(1, 1024)},
     {"mig_instances", .dim = MFU_COUNT, AT(mig_instances), RANGE(0, 64)}, END
 };
 
@@ -439,6 +441,8 @@ int mfu_gpu_parse(struct mfu_yaml *yaml, const char *families,
         check_peaks(&c) < 0 || check_memory(&c) < 0 || check_rest(&c) < 0 ||
         check_sources(&c) < 0)
         return -1;
+    if (isnan(gpu->node_gpus))
+        gpu->node_gpus = NODE_GPUS;
     return read_coefficients(yaml, families, gpu, err);
 }
 

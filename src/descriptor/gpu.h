@@ -47,6 +47,7 @@ struct mfu_gpu {
     char pcie[24];              /* "4x16" */
     double nvlink_bytes_s;      /* both directions together */
     char peer[24];              /* "no", "pcie", "nvlink" */
+    double node_gpus;           /* that one machine holds at most; 8 if not said */
     double mig_instances;
     double measured_bf16_flops, measured_fp16_flops, measured_copy_bytes_s;
     char confidence[4];

@@ -310,7 +310,7 @@ bool mfu_gradients_sharded(const struct mfu_config *c)
 
 bool mfu_half_engine(const struct mfu_config *c)
 {
-    return (c->setting[MFU_S_HALF_WEIGHTS] > 0 || c->setting[MFU_S_ZERO] > 0) && (c->precision == MFU_FP16 || c->precision == MFU_BF16)
+    return c->setting[MFU_S_HALF_WEIGHTS] > 0 && (c->precision == MFU_FP16 || c->precision == MFU_BF16)
         && c->runtime != MFU_LLMC;
 }
 

@@ -164,6 +164,7 @@ void mfu_show_gpu(struct mfu_session *s, const struct mfu_gpu *g)
     else
         put(s, "NVLink", g->nvlink_bytes_s, MFU_BYTES_PER_S);
     put_text(s, "peer access", *g->peer ? g->peer : "unknown");
+    put(s, "GPUs of a node", g->node_gpus, MFU_COUNT);
     put(s, "measured bf16", g->measured_bf16_flops, MFU_FLOP_PER_S);
     put(s, "measured fp16", g->measured_fp16_flops, MFU_FLOP_PER_S);
     put(s, "measured copy", g->measured_copy_bytes_s, MFU_BYTES_PER_S);

@@ -94,9 +94,11 @@ json_t *mfu_json_why(const struct mfu_why *w)
         mfu_json_append(&text, json_string(w->lines[i]));
     mfu_json_put(&o, "text", text);
     mfu_json_put(&o, "findings", findings(w));
-    if (!isnan(w->ceiling)) {
+    if (strcmp(w->topic, "mfu") == 0) {         /* null: nothing fits */
         mfu_json_put_number(&o, "ceiling_mfu", w->ceiling);
         mfu_json_put_text(&o, "ceiling_change", w->ceiling_change);
+        mfu_json_put(&o, "ceiling_changes_mathematics", json_boolean(w->ceiling_mathematics));
+        mfu_json_put(&o, "ceiling_keeps_tokens_per_step", json_boolean(!w->ceiling_tokens));
     }
     return o;
 }
@@ -156,8 +158,8 @@ static json_t *combination(const struct mfu_advice *a, const struct mfu_combinat
         const struct mfu_lever *l = &a->levers[c->levers[i]];
 
         mfu_json_append(&changes, json_string(l->change));
-        for (int k = 0; k < l->n_set; k++)
-            put_key(&keys, &l->scenario, l->set[k].key, l->set[k].value);
+        for (int k = 0; k < l->n_set; k++)      /* as they are together */
+            put_key(&keys, &c->scenario, l->set[k].key, mfu_lever_value(&c->scenario, l->set[k].key));
     }
     mfu_json_put(&o, "changes", changes);
     mfu_json_put(&o, "keys", keys);
@@ -179,6 +181,7 @@ json_t *mfu_json_advice(const struct mfu_advice *a)
     mfu_json_put(&o, "levers", levers);
     mfu_json_put(&o, "best", combination(a, &a->best));
     mfu_json_put(&o, "best_with_other_mathematics", combination(a, &a->best_any));
+    mfu_json_put(&o, "highest_mfu", combination(a, &a->highest));
     for (int i = 0; i < a->n_refused; i++) {
         json_t *r = json_object();
 

@@ -176,6 +176,8 @@ void mfu_text_advice(FILE *out, const struct mfu_term *t, const struct mfu_advic
         together(out, t, a, &a->best, "Best together");
         if (!same(&a->best, &a->best_any))
             together(out, t, a, &a->best_any, "With other numerics, too");
+        if (a->highest.outcome.fits && !same(&a->highest, &a->best) && !same(&a->highest, &a->best_any))
+            together(out, t, a, &a->highest, a->highest.keeps_tokens_per_step ? "Highest MFU" : "Highest MFU, other tokens per step");
     }
     rest(out, t, a);
 }

@@ -311,6 +311,13 @@ int mfu_scenario_unset(struct mfu_scenario *s, const char *name, struct mfu_erro
     return 0;
 }
 
+void mfu_scenario_keep_loader(struct mfu_scenario *s, double batch)
+{
+    double *loader_ms = &s->setting[MFU_S_DATALOADER_MS];
+
+    *loader_ms = fmin(*loader_ms * s->setting[MFU_S_BATCH] / batch, mfu_settings[MFU_S_DATALOADER_MS].most);
+}
+
 const char *mfu_setting_format(char *buf, enum mfu_setting_id id, double value)
 {
     const struct mfu_setting *row = &mfu_settings[id];
@@ -481,6 +488,39 @@ static void derive(struct mfu_config *c, enum mfu_setting_id id, double value)
     }
 }
 
+/* What a runtime cannot do whatever it costs: planned all the same, it would be
+ * advice that nobody can follow.  Source: PyTorch's Inductor (Triton's least
+ * compute capability), llm.c's train_gpt2.cu. */
+static int check_runtime(const struct mfu_config *c, struct mfu_error *err)
+{
+    static const struct { enum mfu_setting_id id; double most; const char *why, *instead; } llmc[] = {
+        {MFU_S_CUDA_GRAPHS, 0, "llm.c launches its kernels one by one", "off"},
+        {MFU_S_LOSS_CHUNKS, 1, "llm.c computes the loss in one piece, in place", "1"},
+        {MFU_S_OPTIMIZER, MFU_ADAMW, "llm.c has AdamW only", "adamw"},
+        {MFU_S_EXPANDABLE_SEGMENTS, 0, "llm.c has no caching allocator", "off"},
+        {MFU_S_HALF_WEIGHTS, 0, "llm.c's weights have 16 bits anyway", "off"},
+    };
+
+    if (c->runtime == MFU_COMPILE && c->gpu->compute_capability < 7.0) {
+        mfu_fail(err, MFU_EINPUT, "runtime: compile is not possible on %s: Triton needs compute capability 7.0, it has %.1f",
+                 c->gpu->name, c->gpu->compute_capability);
+        return mfu_error_suggest(err, "eager");
+    }
+    for (size_t i = 0; c->runtime == MFU_LLMC && i < sizeof llmc / sizeof llmc[0]; i++)
+        if (c->setting[llmc[i].id] > llmc[i].most) {
+            mfu_fail(err, MFU_EINPUT, "%s: not possible with runtime llmc: %s", mfu_settings[llmc[i].id].key, llmc[i].why);
+            return mfu_error_suggest(err, llmc[i].instead);
+        }
+    return 0;
+}
+
+/* ZeRO is modelled as DeepSpeed, Megatron and FSDP's mixed precision have it:
+ * what is sharded are fp32 masters, and 16-bit weights and gradients compute. */
+static bool sharding_halves(const struct mfu_config *c)
+{
+    return c->setting[MFU_S_ZERO] > 0 && (c->precision == MFU_FP16 || c->precision == MFU_BF16) && c->runtime != MFU_LLMC;
+}
+
 /* Data parallelism inside one node is what can be planned so far. */
 static int check_parallel(const struct mfu_config *c, struct mfu_error *err)
 {
@@ -493,8 +533,9 @@ static int check_parallel(const struct mfu_config *c, struct mfu_error *err)
                             mfu_settings[one[i]].key, c->setting[one[i]]);
     if (c->setting[MFU_S_DP] != c->setting[MFU_S_GPUS])
         return mfu_fail(err, MFU_EINPUT, "dp: %.0f ranks do not fill %.0f GPUs", c->setting[MFU_S_DP], c->setting[MFU_S_GPUS]);
-    if (c->setting[MFU_S_GPUS] > 16)
-        return mfu_fail(err, MFU_EINPUT, "gpus: %.0f do not fit one node; several nodes cannot be planned so far", c->setting[MFU_S_GPUS]);
+    if (c->setting[MFU_S_GPUS] > c->gpu->node_gpus)
+        return mfu_fail(err, MFU_EINPUT, "gpus: %.0f do not fit one node, which holds %.0f; several nodes cannot be planned so far",
+                        c->setting[MFU_S_GPUS], c->gpu->node_gpus);
     return 0;
 }
 
@@ -523,6 +564,8 @@ int mfu_scenario_resolve(const struct mfu_scenario *s, struct mfu_config *c, str
     c->attention = (enum mfu_attention_kind)c->setting[MFU_S_ATTENTION];
     c->checkpoint = (enum mfu_checkpoint)c->setting[MFU_S_CHECKPOINT];
     c->optimizer = (enum mfu_optimizer_kind)c->setting[MFU_S_OPTIMIZER];
+    if (sharding_halves(c))
+        derive(c, MFU_S_HALF_WEIGHTS, 1);
     c->batch = c->setting[MFU_S_BATCH];
     c->accum = c->setting[MFU_S_ACCUM];
     c->seq = mfu_config_dim(c, "seq");
@@ -534,7 +577,7 @@ int mfu_scenario_resolve(const struct mfu_scenario *s, struct mfu_config *c, str
     if (!s->gpu)
         return mfu_fail(err, MFU_EINPUT, "no GPU is chosen (gpu rtx4070, for instance)");
     if (check_dims(s, c, err) < 0 || check_precision(s->gpu, c->precision, err) < 0
-        || check_attention(c, err) < 0 || check_parallel(c, err) < 0)
+        || check_runtime(c, err) < 0 || check_attention(c, err) < 0 || check_parallel(c, err) < 0)
         return -1;
     if (c->tokens > 1e12)
         return mfu_fail(err, MFU_EINPUT, "batch: %g sequences of %g tokens are more than 1e12 tokens", c->batch, c->seq);

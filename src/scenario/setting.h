@@ -40,7 +40,7 @@ enum mfu_optimizer_kind {
     X(CHECKPOINT, "checkpoint", "act_ckpt", MFU_COUNT, 0, 2, MFU_NONE, mfu_checkpoint_names, "runtime", "activations that are computed again in backward") \
     X(OPTIMIZER, "optimizer", "", MFU_COUNT, 0, MFU_OPTIMIZER_COUNT - 1, MFU_ADAMW, mfu_optimizer_names, "runtime", "optimizer and its implementation") \
     X(GRAD_CLIP, "grad_clip", "", MFU_COUNT, 0, 1e9, 1, NULL, "runtime", "largest gradient norm; 0 switches clipping off") \
-    X(HALF_WEIGHTS, "half_weights", "", MFU_COUNT, 0, 1, 0, mfu_switch_names, "numerics", "16-bit weights and gradients with fp32 masters in the optimizer (apex O2, DeepSpeed)") \
+    X(HALF_WEIGHTS, "half_weights", "", MFU_COUNT, 0, 1, 0, mfu_switch_names, "numerics", "16-bit weights and gradients with fp32 masters in the optimizer (apex O2, DeepSpeed); what ZeRO takes unless it is set to off") \
     X(CUDA_GRAPHS, "cuda_graphs", "", MFU_COUNT, 0, 1, 0, mfu_switch_names, "runtime", "replay of the step as CUDA graphs") \
     X(LOSS_CHUNKS, "loss_chunks", "", MFU_COUNT, 1, 4096, 1, NULL, "runtime", "pieces in which head and loss are computed (1: at once)") \
     X(TRAIN_METRICS, "train_metrics", "", MFU_COUNT, 0, 16, 0, NULL, "runtime", "metrics that the trainer computes from the logits of every micro-step (cross-entropy, perplexity: each reads them all again)") \
@@ -53,7 +53,7 @@ enum mfu_optimizer_kind {
     X(CP,        "cp",        "", MFU_COUNT_OF_GPUS, "GPUs that split the sequence (context parallel)") \
     X(EP,        "ep",        "", MFU_COUNT_OF_GPUS, "GPUs that split the experts (expert parallel)") \
     X(SP,        "sp",        "", MFU_COUNT, 0, 1, 0, mfu_switch_names, "parallel", "sequence parallelism beside tensor parallelism") \
-    X(ZERO,      "zero",      "", MFU_COUNT, 0, 3, 0, NULL, "parallel", "ZeRO stage: 0 none, 1 optimizer, 2 gradients, 3 weights (FSDP)") \
+    X(ZERO,      "zero",      "", MFU_COUNT, 0, 3, 0, NULL, "parallel", "ZeRO stage: 0 none, 1 optimizer, 2 gradients, 3 weights (FSDP); of 16-bit weights, see half_weights") \
     X(EXPANDABLE_SEGMENTS, "expandable_segments", "", MFU_COUNT, 0, 1, 0, mfu_switch_names, "environment", "the allocator's expandable segments (PYTORCH_CUDA_ALLOC_CONF)") \
     X(VRAM_RESERVED, "vram_reserved", "", MFU_BYTES, 0, 1e13, 0, NULL, "environment", "memory that the desktop and other processes hold") \
     X(DATALOADER_MS, "dataloader_ms", "", MFU_COUNT, 0, 1e7, 0, NULL, "environment", "milliseconds that the loader takes for one micro-batch") \

@@ -95,7 +95,13 @@ assert c["scenarios"] == ["a", "b"], c
 assert {d["key"]: d["values"] for d in c["differences"]} == {
     "seq": [1024, 2048], "batch": [1, 8], "runtime": ["eager", "compile"]}, c["differences"]
 whole = c["results"][1]["step"]["step_time_s"] - c["results"][0]["step"]["step_time_s"]
-assert abs(sum(a["step_time_s"] for a in c["attribution"]) - whole) < 1e-9 * abs(whole)
+assert [a["key"] for a in c["attribution"]] == ["seq", "batch", "runtime"], c["attribution"]
+for walk in (lambda a: a, lambda a: a["reverse"]):
+    assert abs(sum(walk(a)["step_time_s"] for a in c["attribution"]) - whole) < 1e-9 * abs(whole)
+alone = sum(a["alone"]["step_time_s"] for a in c["attribution"])
+assert abs(alone + c["interaction"]["step_time_s"] - whole) < 1e-9 * abs(whole)
+each = [r["step"]["step_time_s"] / r["step"]["tokens_per_step"] for r in c["results"]]
+assert abs(sum(a["seconds_per_token"] for a in c["attribution"]) - (each[1] - each[0])) < 1e-9 * each[0]
 ' || { echo 'compare'; failed=1; }
 expect 1 "no setting is called 'sequ'" --json -e 'set batch 4; undo; redo; set sequ 9'
 python3 -c '

@@ -48,7 +48,9 @@ def figures(answer):
 
 SCENARIOS = ["gpu rtx4070; model gpt2; set batch 8 accum 64 runtime compile",
              "gpu h100-sxm; model gpt2; set batch 1 seq 256 attention math dataloader_ms 30",
-             "gpu rtx4090; model gpt2; set batch 16 gpus 4 precision fp32"]
+             "gpu rtx4090; model gpt2; set batch 16 gpus 4 precision fp32",
+             "gpu rtx4090; model qwen2.5-0.5b; set batch 2 accum 8 seq 4k",
+             "gpu rtx4070; model llama-2-70b"]
 TOPICS = ["mfu", "slow", "vram", "utilisation", "batch", "lm_head"]
 
 needed = set(wanted()) - {"", "%s, %s: %s."}

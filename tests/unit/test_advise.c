@@ -225,6 +225,122 @@ static void larger_batches_do_not_fool_the_loader(void **state)
     assert_true(advice.best.speedup > lever("dataloader_ms 0")->speedup);
 }
 
+/* Keys of a combination as they are printed: set in any order, they give its
+ * figures, the loader's time among them. */
+static void check_combination(const struct mfu_scenario *base, const struct mfu_combination *c)
+{
+    struct mfu_scenario s = *base;
+
+    for (int i = 0; i < c->n; i++) {
+        struct mfu_lever l = advice.levers[c->levers[i]];
+
+        for (int k = 0; k < l.n_set; k++)
+            l.set[k].value = mfu_lever_value(&c->scenario, l.set[k].key);
+        s = by_hand(&s, &l);
+    }
+    plan_of(&s, &other, &other_simulation);
+    assert_near(c->outcome.step_s, other.step.time_s, 1e-12);
+    assert_near(c->outcome.memory_bytes, other.memory.smi_bytes, 1e-12);
+    assert_int_equal(c->outcome.fits, other.memory.fits);
+}
+
+static void keys_of_a_combination_give_its_figures(void **state)
+{
+    struct mfu_scenario s;
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(steps); i++) {
+        s = scenario_of(steps[i].gpu, steps[i].model, steps[i].pairs);
+        ask(&s);
+        check_combination(&s, &advice.best);
+        check_combination(&s, &advice.best_any);
+        check_combination(&s, &advice.highest);
+    }
+    s = scenario_of("h100-sxm", "gpt2", "batch 16 accum 4 dataloader_ms 500");
+    ask(&s);
+    check_combination(&s, &advice.best);
+    check_combination(&s, &advice.best_any);
+    assert_true(advice.best.speedup > 10);      /* without the loader's wait */
+}
+
+/* One number, which what is offered reaches and nothing on offer passes. */
+static void the_ceiling_is_that_of_a_scenario(void **state)
+{
+    struct mfu_scenario s;
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(steps); i++) {
+        s = scenario_of(steps[i].gpu, steps[i].model, steps[i].pairs);
+        ask(&s);
+        if (!advice.highest.outcome.fits) {
+            assert_true(isnan(advice.ceiling));
+            continue;
+        }
+        assert_near(advice.ceiling, advice.highest.outcome.mfu, 0);
+        assert_true(advice.best.outcome.mfu < 1.0006 * advice.ceiling || !advice.best.outcome.fits);
+        for (int k = 0; k < advice.n_levers; k++)
+            if (advice.levers[k].outcome.fits && !advice.levers[k].hardware)
+                assert_true(advice.levers[k].outcome.mfu < 1.0006 * advice.ceiling);
+    }
+    s = scenario_of("rtx4070", "gpt2", "batch 8 accum 64 runtime compile");
+    ask(&s);
+    set_all(&s, "precision bf16-pure loss_chunks 8 batch 16 accum 32");
+    plan_of(&s, &other, &other_simulation);
+    assert_true(other.memory.fits && advice.ceiling >= other.mfu.mfu);
+    assert_true(advice.highest.changes_mathematics);
+    s = scenario_of("rtx4090", "llama-3-70b", "");
+    ask(&s);
+    assert_true(isnan(advice.ceiling));
+}
+
+/* ZeRO as it is modelled computes with 16-bit weights: only what is the same
+ * without them is sharding's. */
+static void narrower_weights_are_no_gain_of_sharding(void **state)
+{
+    struct mfu_scenario s = scenario_of("a100-40gb-sxm", "gpt2", "batch 12 accum 5 gpus 8 runtime compile");
+
+    (void)state;
+    ask(&s);
+    assert_true(lever("zero 2")->changes_mathematics);
+    assert_true(lever("zero 3")->changes_mathematics);
+    assert_true(lever("runtime fused")->changes_mathematics);
+    assert_non_null(strstr(lever("zero 2")->why, "16-bit weights and gradients, fp32 masters"));
+    assert_false(lever("zero 2 half_weights off")->changes_mathematics);
+    assert_true(lever("zero 2")->speedup > 1.05);
+    assert_true(lever("zero 2 half_weights off")->speedup < 1.02);
+    assert_false(advice.best.changes_mathematics);
+    set_all(&s, "half_weights on");
+    ask(&s);
+    assert_false(lever("zero 2")->changes_mathematics);         /* they are so already */
+}
+
+static bool is_offered(const char *change)
+{
+    for (int i = 0; i < advice.n_levers; i++)
+        if (strncmp(advice.levers[i].change, change, strlen(change)) == 0)
+            return true;
+    return false;
+}
+
+static void what_cannot_be_is_not_offered(void **state)
+{
+    static const char *const not_in_c[] = {"loss_chunks", "optimizer", "cuda_graphs", "expandable_segments", "checkpoint",
+                                           "precision fp8", "zero 2", "zero 3"};
+    struct mfu_scenario s = scenario_of("gtx1080ti", "gpt2", "batch 2 accum 4");
+
+    (void)state;
+    ask(&s);
+    assert_false(is_offered("runtime compile"));
+    s = scenario_of("h100-sxm", "gpt2", "batch 8 accum 4 runtime llmc gpus 8");
+    ask(&s);
+    for (size_t i = 0; i < LENGTH(not_in_c); i++)
+        assert_false(is_offered(not_in_c[i]));
+    assert_false(is_offered("gpus"));           /* a node has 8 */
+    s = scenario_of("v100-32gb-sxm", "gpt2", "batch 8 accum 4 gpus 8");
+    ask(&s);
+    assert_true(is_offered("gpus 16"));         /* but for this one */
+}
+
 static void impossible_levers_say_why(void **state)
 {
     struct mfu_scenario s = scenario_of("a100-80gb-sxm", "gpt2", "batch 8 accum 4");
@@ -263,6 +379,10 @@ int main(void)
         cmocka_unit_test(levers_are_ranked),
         cmocka_unit_test(what_helps_follows_from_the_step),
         cmocka_unit_test(larger_batches_do_not_fool_the_loader),
+        cmocka_unit_test(keys_of_a_combination_give_its_figures),
+        cmocka_unit_test(the_ceiling_is_that_of_a_scenario),
+        cmocka_unit_test(narrower_weights_are_no_gain_of_sharding),
+        cmocka_unit_test(what_cannot_be_is_not_offered),
         cmocka_unit_test(impossible_levers_say_why),
         cmocka_unit_test(other_gpus_are_plans_too),
     };

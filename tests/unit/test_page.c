@@ -96,6 +96,69 @@ static void conditions_choose(void **state)
     comes_out_as("{fits ? It fits. : }", "It fits.");
 }
 
+/* {... with KEY=VALUE}: what a plan of its own says. */
+static void other_scenarios_are_planned(void **state)
+{
+    static const char *const pairs[] = {"batch", "2", "accum", "4", NULL};
+    static const char *const sharded[] = {"batch", "2", "accum", "4", "gpus", "8", "zero", "2", NULL};
+    struct mfu_error err = {0};
+    struct mfu_figured f;
+    double bytes, step_s;
+
+    (void)state;
+    plan_it("h100-sxm", "gpt2", sharded);
+    bytes = plan.memory.peak.parts[MFU_PART_GRADIENTS];
+    step_s = plan.step.time_s;
+    plan_it("h100-sxm", "gpt2", pairs);
+    assert_int_equal(mfu_subject_figure(&subject, "gradients_bytes with gpus=4*batch zero=2|B", &f, &err), 0);
+    assert_near(f.value, bytes, 1e-12);
+    assert_int_equal(mfu_subject_figure(&subject, "step_time_s with gpus=8 dp=gpus zero=2", &f, &err), 0);
+    assert_near(f.value, step_s, 1e-12);
+    assert_int_equal(f.dim, MFU_SECONDS);
+    comes_out_as("{batch with batch=7} {batch} {accum}", "7 2 4");
+    comes_out_as("{batch with accum=if(accum>1,accum,8)}", "2");
+    comes_out_as("{step_time_s with gpus=64}", "unknown");      /* which cannot be planned */
+    assert_int_equal(mfu_subject_figure(&subject, "mfu with nothing=2", &f, &err), -1);
+    assert_int_equal(mfu_subject_figure(&subject, "mfu with batch", &f, &err), -1);
+}
+
+/* What ZeRO holds is what its own plan says, whatever is planned now. */
+static void sharding_is_explained_from_plans(void **state)
+{
+    static const char *const pairs[] = {"accum", "4", "gpus", "8", "runtime", "compile", "zero", NULL, NULL};
+
+    (void)state;
+    for (int zero = 0; zero <= 3; zero++) {
+        char *text, line[64], figure[MFU_QUANTITY_MAX], stage[2] = {(char)('0' + zero), '\0'};
+        const char *own[LENGTH(pairs)];
+        const double *parts = plan.memory.peak.parts;
+
+        memcpy(own, pairs, sizeof own);
+        own[7] = stage;
+        plan_it("h100-sxm", "llama-3-8b", own);
+        for (size_t i = 0; mfu_page_any("terms", i); i++) {
+            const struct mfu_page *page = mfu_page_any("terms", i);
+
+            if (strcmp(page->name, "zero") != 0)
+                continue;
+            mfu_quantity_format(figure, parts[MFU_PART_WEIGHTS] + parts[MFU_PART_GRADIENTS] + parts[MFU_PART_OPTIMIZER],
+                                MFU_BYTES);
+            for (char *blank; (blank = strchr(figure, ' '));)
+                *blank = '~';
+            snprintf(line, sizeof line, "%s   %s,", zero == 0 ? "DDP   " : zero == 1 ? "ZeRO 1" : zero == 2 ? "ZeRO 2" : "ZeRO 3",
+                     figure);
+            text = filled(mfu_page_body(page));
+            for (char *at; (at = strstr(text, MFU_NO_BREAK));) {
+                *at = '~';
+                memmove(at + 1, at + 2, strlen(at + 2) + 1);
+            }
+            if (!strstr(text, line))
+                fail_msg("%s: no '%s' in\n%s", page->language, line, text);
+            free(text);
+        }
+    }
+}
+
 static void notes_stay_when_the_plan_changes(void **state)
 {
     struct mfu_error err = {0};
@@ -224,6 +287,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figures_have_their_unit),
         cmocka_unit_test(conditions_choose),
+        cmocka_unit_test(other_scenarios_are_planned),
+        cmocka_unit_test(sharding_is_explained_from_plans),
         cmocka_unit_test(notes_stay_when_the_plan_changes),
         cmocka_unit_test(without_a_plan_nothing_is_claimed),
         cmocka_unit_test(mistakes_are_named),

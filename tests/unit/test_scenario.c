@@ -146,6 +146,51 @@ static void contradictions_are_refused_when_planning(void **state)
     }
 }
 
+static void what_no_software_does_is_refused(void **state)
+{
+    static const struct { const char *gpu, *key, *value, *runtime, *part; } rows[] = {
+        {"gtx1080ti", "batch", "1", "compile", "Triton needs compute capability 7.0"},
+        {"p100-pcie-16gb", "batch", "1", "compile", "Triton needs compute capability 7.0"},
+        {"a100-80gb-sxm", "cuda_graphs", "on", "llmc", "cuda_graphs: not possible with runtime llmc"},
+        {"a100-80gb-sxm", "loss_chunks", "8", "llmc", "loss_chunks: not possible with runtime llmc"},
+        {"a100-80gb-sxm", "optimizer", "adam8bit", "llmc", "optimizer: not possible with runtime llmc"},
+        {"a100-80gb-sxm", "expandable_segments", "on", "llmc", "expandable_segments: not possible with runtime llmc"},
+        {"a100-80gb-sxm", "gpus", "16", "eager", "do not fit one node, which holds 8"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_scenario s = start("gpt2", rows[i].gpu);
+        struct mfu_error err = {0};
+        struct mfu_config c;
+
+        assert_int_equal(mfu_scenario_set(&s, rows[i].key, rows[i].value, &err), 0);
+        assert_int_equal(mfu_scenario_set(&s, "runtime", rows[i].runtime, &err), 0);
+        assert_int_equal(mfu_scenario_resolve(&s, &c, &err), -1);
+        if (!strstr(err.text, rows[i].part))
+            fail_msg("%s %s: %s", rows[i].key, rows[i].value, err.text);
+    }
+}
+
+/* What ZeRO does to the weights is said, and may be refused. */
+static void sharding_takes_16_bit_weights(void **state)
+{
+    struct mfu_scenario s = start("gpt2", "a100-80gb-sxm");
+    struct mfu_config c;
+
+    (void)state;
+    assert_int_equal(mfu_scenario_set(&s, "gpus", "8", NULL), 0);
+    assert_int_equal(mfu_scenario_resolve(&s, &c, NULL), 0);
+    assert_near(c.setting[MFU_S_HALF_WEIGHTS], 0, 0);
+    assert_int_equal(mfu_scenario_set(&s, "zero", "1", NULL), 0);
+    assert_int_equal(mfu_scenario_resolve(&s, &c, NULL), 0);
+    assert_near(c.setting[MFU_S_HALF_WEIGHTS], 1, 0);
+    assert_int_equal(c.setting_origin[MFU_S_HALF_WEIGHTS], MFU_ORIGIN_DERIVED);
+    assert_int_equal(mfu_scenario_set(&s, "half_weights", "off", NULL), 0);
+    assert_int_equal(mfu_scenario_resolve(&s, &c, NULL), 0);
+    assert_near(c.setting[MFU_S_HALF_WEIGHTS], 0, 0);
+}
+
 /* Whatever is set is read back from how it is shown. */
 static void choices_are_written_as_they_are_read(void **state)
 {
@@ -170,6 +215,8 @@ int main(void)
         cmocka_unit_test(defaults_suit_the_gpu),
         cmocka_unit_test(slips_are_refused_at_once),
         cmocka_unit_test(contradictions_are_refused_when_planning),
+        cmocka_unit_test(what_no_software_does_is_refused),
+        cmocka_unit_test(sharding_takes_16_bit_weights),
         cmocka_unit_test(choices_are_written_as_they_are_read),
     };
 

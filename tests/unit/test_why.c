@@ -167,6 +167,19 @@ static void symptoms_are_recognised(void **state)
     }
 }
 
+/* What the host does once per step is no launch. */
+static void the_hand_over_of_a_step_is_no_launch(void **state)
+{
+    struct mfu_scenario s = scenario_of("rtx4090", "gpt2", "batch 64 n_layer 6 n_head 6 n_embd 384 seq 256 vocab_size 65 "
+                                        "dropout 0.2");
+
+    (void)state;
+    ask(&s, "slow");
+    assert_true(part("host") > 0.1);
+    assert_true(simulation.timeline.host_s < 0.3 * plan.step.time_s);
+    assert_null(symptom("C5"));
+}
+
 static void a_healthy_step_has_none(void **state)
 {
     struct mfu_scenario s = scenario_of("rtx4070", "gpt2", "batch 8 accum 64 runtime compile");
@@ -221,6 +234,46 @@ static void batches_are_plans_of_their_own(void **state)
     mfu_plan_release(&p);
 }
 
+/* A time that is there once is none below nothing. */
+static void nothing_saves_less_than_nothing(void **state)
+{
+    struct mfu_scenario s = scenario_of("rtx4090", "qwen2.5-0.5b", "batch 2 accum 8 seq 4k");
+
+    (void)state;
+    ask(&s, "batch");
+    assert_near(part("per micro-step"), 0, 0);
+    for (int i = 0; i < why.n_lines; i++) {
+        assert_null(strstr(why.lines[i], "can save"));
+        assert_null(strstr(why.lines[i], " -"));
+    }
+    for (size_t i = 0; i < LENGTH(steps); i++) {
+        s = scenario_of(steps[i].gpu, steps[i].model, steps[i].pairs);
+        ask(&s, "batch");
+        assert_true(part("per micro-step") >= 0);
+    }
+}
+
+/* The loader's work for a sequence stays, whatever the micro-batch. */
+static void another_batch_does_not_speed_up_the_loader(void **state)
+{
+    struct mfu_scenario s = scenario_of("h100-sxm", "gpt2", "batch 16 accum 4 dataloader_ms 500"), four;
+    struct mfu_plan p = {0};
+    struct mfu_simulation sim = {0};
+
+    (void)state;
+    four = s;
+    set_all(&four, "batch 64 accum 1");
+    mfu_scenario_keep_loader(&four, 16);
+    assert_near(four.setting[MFU_S_DATALOADER_MS], 2000, 1e-12);
+    plan_of(&four, &p, &sim);
+    ask(&s, "batch");
+    for (int i = 0; i < why.n_rows; i++)
+        if (why.rows[i].batch == 64)
+            assert_near(why.rows[i].step_s, p.step.time_s, 1e-12);
+    mfu_simulation_release(&sim);
+    mfu_plan_release(&p);
+}
+
 static void kernels_go_by_name_op_and_kind(void **state)
 {
     static const char *const names[] = {"h.attn.qkv", "h.attn.qkv.wgrad", "h.mlp", "attention", "adamw", "H.ATTN.CORE.GRAD"};
@@ -244,9 +297,12 @@ int main(void)
         cmocka_unit_test(each_cause_has_its_part),
         cmocka_unit_test(a_narrow_model_loses_more_at_the_start_of_tiles),
         cmocka_unit_test(symptoms_are_recognised),
+        cmocka_unit_test(the_hand_over_of_a_step_is_no_launch),
         cmocka_unit_test(a_healthy_step_has_none),
         cmocka_unit_test(memory_is_what_nvidia_smi_shows),
         cmocka_unit_test(batches_are_plans_of_their_own),
+        cmocka_unit_test(nothing_saves_less_than_nothing),
+        cmocka_unit_test(another_batch_does_not_speed_up_the_loader),
         cmocka_unit_test(kernels_go_by_name_op_and_kind),
     };
 

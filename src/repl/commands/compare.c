@@ -12,11 +12,12 @@
 #define MOST 8                  /* scenarios side by side */
 
 struct comparison {
-    int n, n_differences, n_credits;
+    int n, n_differences, n_followers;
     const char *names[MOST];
     const struct mfu_scenario *scenarios[MOST];
     struct mfu_difference differences[MFU_DIFFERENCES];
-    struct mfu_credit credits[MFU_DIFFERENCES];         /* of two scenarios */
+    struct mfu_difference followers[MFU_DIFFERENCES];
+    struct mfu_attribution why;         /* of two scenarios; else n is 0 */
 };
 
 /* ---- JSON ---------------------------------------------------------------- */
@@ -35,29 +36,57 @@ static json_t *value_json(const struct mfu_scenario *s, const struct mfu_differe
     return k.kind == MFU_KEY_NONE ? json_null() : mfu_key_json(k, mfu_key_value(&config, k));
 }
 
+static json_t *differences_json(const struct comparison *c, const struct mfu_difference *d, int n)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < n; i++) {
+        json_t *values = json_array();
+
+        for (int k = 0; k < c->n; k++)
+            json_array_append_new(values, value_json(c->scenarios[k], &d[i]));
+        json_array_append_new(list, json_pack("{s:s, s:o}", "key", d[i].key, "values", values));
+    }
+    return list;
+}
+
+static json_t *added_json(struct mfu_added x)
+{
+    return json_pack("{s:o, s:o}", "step_time_s", mfu_json_number(x.step_s), "seconds_per_token",
+                     mfu_json_number(x.per_token_s));
+}
+
+static json_t *attribution_json(const struct mfu_attribution *why)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < why->n; i++) {
+        const struct mfu_credit *x = &why->credits[i];
+
+        json_array_append_new(list, json_pack("{s:s, s:o, s:o, s:o, s:o}", "key", x->keys, "step_time_s",
+                                              mfu_json_number(x->forward.step_s), "seconds_per_token",
+                                              mfu_json_number(x->forward.per_token_s), "reverse", added_json(x->reverse),
+                                              "alone", added_json(x->alone)));
+    }
+    return list;
+}
+
 static int answer(struct mfu_session *s, const struct comparison *c, struct mfu_error *err)
 {
-    json_t *names = json_array(), *differences = json_array(), *results = json_array();
-    json_t *attribution = json_array();
+    json_t *names = json_array(), *results = json_array(), *o;
 
     for (int i = 0; i < c->n; i++) {
         json_array_append_new(names, mfu_json_text(c->names[i]));
         if (mfu_session_plan_of(s, c->scenarios[i], err) == 0)         /* it was made before */
             json_array_append_new(results, mfu_json_plan(&s->plan));
     }
-    for (int i = 0; i < c->n_differences; i++) {
-        json_t *values = json_array();
-
-        for (int k = 0; k < c->n; k++)
-            json_array_append_new(values, value_json(c->scenarios[k], &c->differences[i]));
-        json_array_append_new(differences, json_pack("{s:s, s:o}", "key", c->differences[i].key, "values", values));
-    }
-    for (int i = 0; i < c->n_credits; i++)
-        json_array_append_new(attribution, json_pack("{s:s, s:o}", "key", c->credits[i].keys, "step_time_s",
-                                                     mfu_json_number(c->credits[i].step_time_s)));
-    return mfu_answer(s, json_pack("{s:s, s:i, s:o, s:o, s:o, s:o}", "command", "compare", "schema", 1,
-                                   "scenarios", names, "differences", differences, "results", results,
-                                   "attribution", attribution), err);
+    o = json_pack("{s:s, s:i, s:o, s:o, s:o, s:o, s:o}", "command", "compare", "schema", 1, "scenarios", names,
+                  "differences", differences_json(c, c->differences, c->n_differences),
+                  "follows", differences_json(c, c->followers, c->n_followers), "results", results,
+                  "attribution", attribution_json(&c->why));
+    if (o && c->why.n > 0)
+        json_object_set_new(o, "interaction", added_json(c->why.interaction));
+    return mfu_answer(s, o, err);
 }
 
 /* ---- text ---------------------------------------------------------------- */
@@ -65,9 +94,9 @@ static int answer(struct mfu_session *s, const struct comparison *c, struct mfu_
 #define LABEL 16
 #define CELL 16
 
-static const char *const shown[] = {"step_time_s", "tokens_per_s", "achieved_flops", "mfu",
+static const char *const shown[] = {"tokens_per_step", "step_time_s", "tokens_per_s", "achieved_flops", "mfu",
                                     "smi_used_bytes", "fill"};
-static const char *const labels[] = {"step", "tokens/s", "model FLOP/s", "MFU", "nvidia-smi", "fill"};
+static const char *const labels[] = {"tokens per step", "step", "tokens/s", "model FLOP/s", "MFU", "nvidia-smi", "fill"};
 #define N_SHOWN (sizeof shown / sizeof shown[0])
 
 static void put_cell(struct mfu_session *s, const char *text, bool last)
@@ -93,7 +122,16 @@ static void put_difference(struct mfu_session *s, const struct comparison *c, co
     }
 }
 
-/* One figure of every scenario; planned once, a column each. */
+static bool all_equal(const double *x, int n)
+{
+    for (int i = 1; i < n; i++)
+        if (x[i] != x[0])
+            return false;
+    return true;
+}
+
+/* One figure of every scenario; planned once, a column each.  Tokens per step only
+ * where they differ: then steps cannot be compared. */
 static int put_results(struct mfu_session *s, const struct comparison *c, struct mfu_error *err)
 {
     double values[N_SHOWN][MOST];
@@ -107,7 +145,7 @@ static int put_results(struct mfu_session *s, const struct comparison *c, struct
             values[k][i] = mfu_result_find(shown[k])->get(&s->plan);
         fits[i] = s->plan.memory.fits;
     }
-    for (size_t k = 0; k < N_SHOWN; k++) {
+    for (size_t k = all_equal(values[0], c->n); k < N_SHOWN; k++) {
         fprintf(s->out, "%-*s ", LABEL, labels[k]);
         for (int i = 0; i < c->n; i++)
             put_cell(s, mfu_quantity_format(text, values[k][i], mfu_result_find(shown[k])->dim), i == c->n - 1);
@@ -118,23 +156,105 @@ static int put_results(struct mfu_session *s, const struct comparison *c, struct
     return 0;
 }
 
+/* "half_weights (off, on)": what differs since something else does. */
+static void name_followers(const struct comparison *c, char *text, size_t size)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (int i = 0; i < c->n_followers && used < size; i++) {
+        used += (size_t)snprintf(text + used, size - used, "%s%s (", i ? ", " : "", c->followers[i].key);
+        for (int k = 0; k < c->n && used < size; k++) {
+            struct mfu_key key = mfu_scenario_key(c->scenarios[k], c->followers[i].key, NULL);
+            struct mfu_config config;
+            char value[MFU_QUANTITY_MAX];
+
+            mfu_scenario_resolve(c->scenarios[k], &config, NULL);
+            used += (size_t)snprintf(text + used, size - used, "%s%s", k ? ", " : "",
+                                     mfu_key_format(value, c->scenarios[k], key, mfu_key_value(&config, key)));
+        }
+        used += used < size ? (size_t)snprintf(text + used, size - used, ")") : 0;
+    }
+}
+
+static void put_paragraph(struct mfu_session *s, const char *text)
+{
+    fputc('\n', s->out);
+    mfu_wrap(s->out, &s->term, 0, 0, text);
+}
+
+/* The only step of the way. */
+static void put_whole(struct mfu_session *s, const struct comparison *c, const char *follows)
+{
+    const struct mfu_credit *x = &c->why.credits[0];
+    bool several = strstr(x->keys, " + ") != NULL, together = *follows != '\0';
+    char text[1024];
+    size_t used;
+
+    used = (size_t)snprintf(text, sizeof text, "Only %s %s", x->keys, several ? "differ" : "differs");
+    if (together)
+        used += (size_t)snprintf(text + used, sizeof text - used, "; %s follows from it", follows);
+    used += (size_t)snprintf(text + used, sizeof text - used, "%s the whole difference.",
+                             together ? ", and together they make" : several ? ": together they make" : ": it makes");
+    if (c->why.tokens[0] != c->why.tokens[1] && used < sizeof text)
+        snprintf(text + used, sizeof text - used, "  A step has other tokens, too: the time of a token changes by %+.1f %%.",
+                 100 * c->why.whole.per_token_s / c->why.first.per_token_s);
+    put_paragraph(s, text);
+}
+
+/* Seconds for the tokens of the first one's step. */
+static void put_seconds(struct mfu_session *s, double seconds, bool last)
+{
+    char text[MFU_QUANTITY_MAX], number[MFU_QUANTITY_MAX];
+
+    if (isnan(seconds))
+        snprintf(text, sizeof text, "-");
+    else
+        snprintf(text, sizeof text, "%s%s", seconds < 0 ? "-" : "+", mfu_quantity_format(number, fabs(seconds), MFU_SECONDS));
+    put_cell(s, text, last);
+}
+
 /* A gain belongs to a key only if that key alone was changed. */
 static void put_credits(struct mfu_session *s, const struct comparison *c)
 {
-    char text[MFU_QUANTITY_MAX];
+    const struct mfu_attribution *why = &c->why;
+    double tokens = why->tokens[0];
+    int label = LABEL;
+    char follows[256], text[1024], number[MFU_QUANTITY_MAX];
 
-    if (c->n_credits == 1) {
-        fprintf(s->out, "\nOnly %s differs: it makes the whole difference.\n", c->credits[0].keys);
+    name_followers(c, follows, sizeof follows);
+    if (why->n == 1) {
+        put_whole(s, c, follows);
         return;
     }
-    fprintf(s->out, "\n%d keys differ, so no single one can be credited. One by one, from %s to %s:\n",
-            c->n_differences, c->names[0], c->names[1]);
-    for (int i = 0; i < c->n_credits; i++) {
-        double seconds = c->credits[i].step_time_s;
+    snprintf(text, sizeof text, "%d keys differ, so no single one can be credited. From %s to %s one by one, in this order "
+             "and in the reverse one, and each alone; %s %s tokens:", c->n_differences, c->names[0], c->names[1],
+             why->tokens[0] == why->tokens[1] ? "a step has" : "steps have other tokens, so this is the time of",
+             mfu_quantity_format(number, tokens, MFU_TOKENS));
+    put_paragraph(s, text);
+    for (int i = 0; i < why->n; i++)
+        label = (int)strlen(why->credits[i].keys) > label ? (int)strlen(why->credits[i].keys) : label;
+    fprintf(s->out, "%-*s ", label, "");
+    put_cell(s, "in order", false);
+    put_cell(s, "reverse", false);
+    put_cell(s, "alone", true);
+    for (int i = 0; i < why->n; i++) {
+        const struct mfu_credit *x = &why->credits[i];
 
-        fprintf(s->out, "%-*s %s%s\n", LABEL, c->credits[i].keys, seconds < 0 ? "-" : "+",
-                mfu_quantity_format(text, fabs(seconds), MFU_SECONDS));
+        fprintf(s->out, "%-*s ", label, x->keys);
+        put_seconds(s, tokens * x->forward.per_token_s, false);
+        put_seconds(s, tokens * x->reverse.per_token_s, false);
+        put_seconds(s, tokens * x->alone.per_token_s, true);
     }
+    fprintf(s->out, "%-*s ", label, "interaction");
+    put_cell(s, "", false);
+    put_cell(s, "", false);
+    put_seconds(s, tokens * why->interaction.per_token_s, true);
+    fprintf(s->out, "%-*s ", label, "together");
+    for (int i = 0; i < 3; i++)
+        put_seconds(s, tokens * why->whole.per_token_s, i == 2);
+    if (*follows)
+        fprintf(s->out, "%s: follows from what differs.\n", follows);
 }
 
 static int show(struct mfu_session *s, const struct comparison *c, struct mfu_error *err)
@@ -149,7 +269,7 @@ static int show(struct mfu_session *s, const struct comparison *c, struct mfu_er
     fprintf(s->out, "\n");
     if (put_results(s, c, err) < 0)
         return -1;
-    if (c->n_credits > 0)
+    if (c->why.n > 0)
         put_credits(s, c);
     return 0;
 }
@@ -175,12 +295,10 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
         if (mfu_session_plan_of(s, c.scenarios[i], err) < 0)
             return mfu_within(err, "%s", c.names[i]);
     c.n_differences = mfu_differences(c.scenarios, c.n, c.differences);
-    if (c.n == 2 && c.n_differences > 0) {
-        c.n_credits = mfu_attribute(s, c.scenarios[0], c.scenarios[1], c.differences, c.n_differences,
-                                    c.credits, err);
-        if (c.n_credits < 0)
-            return -1;
-    }
+    c.n_followers = mfu_followers(c.scenarios, c.n, c.followers);
+    if (c.n == 2 && c.n_differences > 0
+        && mfu_attribute(s, c.scenarios[0], c.scenarios[1], c.differences, c.n_differences, &c.why, err) < 0)
+        return -1;
     return s->json ? answer(s, &c, err) : show(s, &c, err);
 }
 
@@ -193,7 +311,9 @@ const struct mfu_command mfu_command_compare = {
         "Puts kept scenarios side by side: the keys that differ, and the results.  `now`\n"
         "is the present scenario, and is meant when only one name is given.  When several\n"
         "keys differ, none is credited with the gain: the way from the first to the second\n"
-        "is walked one key at a time.\n"
+        "is walked one key at a time, in both orders, and each key is changed alone; what\n"
+        "only all of them together do is the interaction.  Keys that share the tokens of a\n"
+        "step among them, such as batch and accum, take one step together.\n"
         "\n"
         "    keep before; set batch 8 runtime compile; compare before",
     .least_args = 1,
