@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/error.h"
 #include "base/expression.h"
@@ -67,7 +68,8 @@ double mfu_import_number(struct mfu_import *m, const char *name)
     return e ? number(m, e->value) : NAN;
 }
 
-void mfu_import_set(struct mfu_import *m, struct mfu_entry *e, const char *key, const char *note, const char *format, ...)
+void mfu_import_set(struct mfu_import *m, struct mfu_entry *e, const char *key, const char *note,
+    const char *format, ...)
 {
     char text[128];
     va_list args;
@@ -101,6 +103,55 @@ void mfu_import_assume(struct mfu_import *m, const char *key, const char *value,
     mfu_import_set(m, e, key, note, "%s", value);
 }
 
+static bool is_one_of(const char *value, const char *const *words)
+{
+    for (; *words; words++)
+        if (strcasecmp(value, *words) == 0)
+            return true;
+    return false;
+}
+
+double mfu_import_gpus(const struct mfu_import *m)
+{
+    const struct mfu_scenario *s = m->start;
+
+    return s->setting[s->setting_given[MFU_S_GPUS] || !s->setting_given[MFU_S_DP] ? MFU_S_GPUS : MFU_S_DP];
+}
+
+void mfu_import_assume_number(struct mfu_import *m, const char *key, double value, const char *note)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%.10g", value);
+    mfu_import_assume(m, key, text, note);
+}
+
+void mfu_import_lack(struct mfu_import *m, const char *name, const char *value, const char *note)
+{
+    mfu_import_add(m, name, strlen(name), value, strlen(value), 0);
+    if (!m->failed)
+        mfu_import_leave(&m->entries[m->n - 1], MFU_UNMODELLED, note);
+}
+
+bool mfu_import_model(struct mfu_import *m, struct mfu_entry *e)
+{
+    static const char *const tuned[] = {"hf", "base", "pt", "instruct", "it", "chat", NULL};
+    const char *slash = strrchr(e->value, '/');
+    const struct mfu_model *model;
+    char name[100], *end;
+
+    snprintf(name, sizeof name, "%s", slash ? slash + 1 : e->value);
+    for (;;) {
+        if (m->catalog && *name && (model = mfu_catalog_model(m->catalog, name, NULL))) {
+            mfu_import_set(m, e, "model", "", "%s", model->slug);
+            return true;
+        }
+        if (!(end = strrchr(name, '-')) || !is_one_of(end + 1, tuned))
+            return false;
+        *end = '\0';                    /* fine-tuning leaves the shape */
+    }
+}
+
 /* ---- what names mean ----------------------------------------------------- */
 
 static bool matches(const char *pattern, const char *name)
@@ -125,6 +176,32 @@ static bool translate(const char *values, const char *value, char *ours, size_t 
     return false;
 }
 
+/* As if the name were not in the file; "none" is a value. */
+static bool is_unset(const char *value)
+{
+    return strcmp(value, "null") == 0 || strcmp(value, "None") == 0 || strcmp(value, "~") == 0;
+}
+
+static bool is_off(const char *value)
+{
+    static const char *const words[] = {"false", "no", "off", "[]", "{}", NULL};
+
+    return is_one_of(value, words);
+}
+
+/* An entry that sets nothing by itself. */
+static void judge_keyless(struct mfu_entry *e, const struct mfu_import_row *row)
+{
+    char ours[64];
+
+    if (row->unmodelled && is_off(e->value))
+        mfu_import_leave(e, MFU_IGNORED, "off");
+    else if (row->values && translate(row->values, e->value, ours, sizeof ours))
+        mfu_import_leave(e, MFU_IGNORED, "as it is planned");
+    else
+        mfu_import_leave(e, row->unmodelled ? MFU_UNMODELLED : MFU_IGNORED, row->note ? row->note : "");
+}
+
 static void judge(struct mfu_import *m, struct mfu_entry *e)
 {
     const struct mfu_import_row *row = m->format->rows;
@@ -137,8 +214,12 @@ static void judge(struct mfu_import *m, struct mfu_entry *e)
         mfu_import_leave(e, MFU_UNMODELLED, "not known here");
         return;
     }
+    if (is_unset(e->value) && !(row->values && translate(row->values, e->value, ours, sizeof ours))) {
+        mfu_import_leave(e, MFU_IGNORED, "not set");
+        return;
+    }
     if (!row->key) {
-        mfu_import_leave(e, row->unmodelled ? MFU_UNMODELLED : MFU_IGNORED, row->note ? row->note : "");
+        judge_keyless(e, row);
         return;
     }
     if (!row->values && !isfinite(number(m, e->value))) {
@@ -156,17 +237,33 @@ static void judge(struct mfu_import *m, struct mfu_entry *e)
         return;
     }
     /* Where a value sets nothing, the note is about that one. */
-    mfu_import_set(m, e, row->key, row->note && !(row->values && strstr(row->values, "=-")) ? row->note : "", "%s", ours);
+    mfu_import_set(m, e, row->key, row->note && !(row->values && strstr(row->values, "=-")) ? row->note : "", "%s",
+        ours);
     if (assumed)
         e->fate = MFU_ASSUMED;
+}
+
+/* Whether the file gives a value to one of these names, separated by blanks. */
+static bool is_given(struct mfu_import *m, const char *names)
+{
+    for (const char *p = names; *p; p += strspn(p, " ")) {
+        size_t n = strcspn(p, " ");
+
+        for (int i = 0; i < m->n; i++)
+            if (strlen(m->entries[i].name) == n && strncmp(m->entries[i].name, p, n) == 0
+                && !is_unset(m->entries[i].value))
+                return true;
+        p += n;
+    }
+    return false;
 }
 
 /* What the program does where its file says nothing. */
 static void add_defaults(struct mfu_import *m)
 {
     for (const char *const *d = m->format->defaults; d && d[0]; d += 2) {
-        struct mfu_entry *e = mfu_import_find(m, d[0]) ? NULL
-            : mfu_import_add(m, d[0], strlen(d[0]), d[1], strlen(d[1]), 0);
+        struct mfu_entry *e = is_given(m, d[0]) ? NULL
+            : mfu_import_add(m, d[0], strcspn(d[0], " "), d[1], strlen(d[1]), 0);
 
         if (e)
             e->fate = MFU_ASSUMED;
@@ -198,7 +295,8 @@ static char *read_text(struct mfu_arena *arena, const char *path, struct mfu_err
     return NULL;
 }
 
-static int find_format(struct mfu_import *m, const char *path, const char *text, const char *name, struct mfu_error *err)
+static int find_format(struct mfu_import *m, const char *path, const char *text, const char *name,
+    struct mfu_error *err)
 {
     const char *names[32], *best;
     size_t n = 0;
@@ -222,6 +320,17 @@ static int find_format(struct mfu_import *m, const char *path, const char *text,
     return -1;
 }
 
+/* Many files leave the model to others: what is planned then is said. */
+static void name_model(struct mfu_import *m)
+{
+    for (int i = 0; i < m->n; i++)
+        if (m->entries[i].set && strcmp(m->entries[i].key, "model") == 0)
+            return;
+    if (!m->start->model_given)
+        mfu_import_lack(m, "model", m->start->model ? m->start->model->slug : "",
+                        "no model that is known is in the file: choose one");
+}
+
 int mfu_import_read(struct mfu_import *m, const char *path, const char *format, struct mfu_error *err)
 {
     char *text = read_text(&m->arena, path, err);
@@ -235,10 +344,11 @@ int mfu_import_read(struct mfu_import *m, const char *path, const char *format, 
     for (int i = 0; i < m->n; i++)
         judge(m, &m->entries[i]);
     for (int i = 0; i < m->n; i++)      /* the last of a name counts */
-        if (mfu_import_find(m, m->entries[i].name) != &m->entries[i])
+        if (mfu_import_find(m, m->entries[i].name) != &m->entries[i] && !is_unset(m->entries[i].value))
             mfu_import_leave(&m->entries[i], MFU_IGNORED, "is set again below");
     if (m->format->finish)
         m->format->finish(m);
+    name_model(m);
     if (m->failed)
         return mfu_fail(err, MFU_EINPUT, "%s: more than %d entries", path, MFU_ENTRIES);
     return 0;

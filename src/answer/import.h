@@ -55,7 +55,7 @@ struct mfu_import_row {
     const char *values;         /* "True=compile False=eager"; NULL: a number, as it is;
                                    a value "-" is one that sets nothing */
     const char *note;
-    bool unmodelled;
+    bool unmodelled;            /* unless its value is "off", or one of `values` */
 };
 
 struct mfu_import_format {
@@ -64,7 +64,8 @@ struct mfu_import_format {
     bool (*recognise)(const char *path, const char *text);
     int (*take_apart)(struct mfu_import *, const char *path, const char *text, struct mfu_error *);
     const struct mfu_import_row *rows;
-    const char *const *defaults;        /* name, value, ..., NULL: where the file says nothing */
+    const char *const *defaults;        /* names, value, ..., NULL: where the file gives no value
+                                           to the name, nor to older ones behind it */
     void (*finish)(struct mfu_import *);        /* what takes several entries; NULL */
 };
 
@@ -109,5 +110,17 @@ void mfu_import_leave(struct mfu_entry *, enum mfu_fate, const char *note);
 
 /* An entry of ours: what follows without being said. */
 void mfu_import_assume(struct mfu_import *, const char *key, const char *value, const char *note);
+void mfu_import_assume_number(struct mfu_import *, const char *key, double value, const char *note);
+
+/* An entry of ours for what the program does unasked and this one does not model. */
+void mfu_import_lack(struct mfu_import *, const char *name, const char *value, const char *note);
+
+/* Takes a name of Hugging Face's hub ("meta-llama/Llama-2-7b-hf") for a model, if
+ * the catalog has it. */
+bool mfu_import_model(struct mfu_import *, struct mfu_entry *);
+
+/* The GPUs of the scenario that it is imported into, for files that do not know
+ * how many there are. */
+double mfu_import_gpus(const struct mfu_import *);
 
 #endif

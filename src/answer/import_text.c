@@ -130,54 +130,83 @@ static const struct mfu_entry *variable(struct mfu_import *m, const char *name, 
     return NULL;
 }
 
+/* A word while it is put together. */
+struct word {
+    char *text;
+    size_t n, size;
+};
+
+static void append(struct word *w, const char *text, size_t n)
+{
+    for (; n > 0 && w->n + 1 < w->size; n--)
+        w->text[w->n++] = *text++;
+    w->text[w->n] = '\0';
+}
+
+/* $NAME, ${NAME} and ${NAME:-otherwise} at `p` become what was set before; returns
+ * the last character that belongs to it, or NULL where no variable stands. */
+static const char *append_variable(struct mfu_import *m, const char *p, struct word *w)
+{
+    bool braces = p[0] == '$' && p[1] == '{';
+    const char *name = p + 1 + braces, *end, *otherwise;
+    const struct mfu_entry *v;
+    size_t n = 0;
+
+    while (isalnum((unsigned char)name[n]) || name[n] == '_')
+        n++;
+    if (*p != '$' || n == 0)
+        return NULL;
+    v = variable(m, name, n);
+    end = name + n;
+    otherwise = braces && end[0] == ':' && end[1] == '-' ? end + 2 : NULL;
+    if (braces && (otherwise || *end == '}'))
+        end += strcspn(end, "}\n");
+    else
+        end--;
+    if (v)
+        append(w, v->value, strlen(v->value));
+    else if (otherwise) {
+        size_t length = (size_t)(end - otherwise);
+
+        unquote(&otherwise, &length);
+        append(w, otherwise, length);
+    } else {
+        append(w, "$", 1);
+        append(w, name, n);
+    }
+    return *end == '\n' || !*end ? end - 1 : end;
+}
+
 /* Copies a word: quotes go, variables are put in, $((4*2)) becomes 4*2. */
 static const char *read_word(struct mfu_import *m, const char *p, char *word, size_t size)
 {
-    size_t n = 0;
+    struct word w = {.text = word, .size = size};
     char quote = '\0';
     int depth = 0;
 
-    for (; *p && n + 1 < size; p++) {
-        const struct mfu_entry *v;
-        const char *name;
-        size_t length;
+    *word = '\0';
+    for (; *p && w.n + 1 < size; p++) {
+        const char *end;
 
-        if (*p == '\\' && p[1] == '\n')
+        if (*p == '\\' && p[1] == '\n' && !quote)
             break;
+        if (*p == '\\' && p[1] == '\n')
+            continue;                           /* the line goes on, and so does the text */
         if (!quote && depth == 0 && isspace((unsigned char)*p))
             break;
         if (strncmp(p, "$((", 3) == 0) {
             depth++;
             p += 2;
-            continue;
-        }
-        if (depth > 0 && p[0] == ')' && p[1] == ')') {
+        } else if (depth > 0 && p[0] == ')' && p[1] == ')') {
             depth--;
             p++;
-            continue;
-        }
-        if ((*p == '"' || *p == '\'') && (!quote || quote == *p)) {
+        } else if ((*p == '"' || *p == '\'') && (!quote || quote == *p))
             quote = quote ? '\0' : *p;
-            continue;
-        }
-        name = p + 1 + (p[1] == '{');
-        for (length = 0; isalnum((unsigned char)name[length]) || name[length] == '_'; length++)
-            ;
-        if (*p == '$' && length > 0 && quote != '\'') {
-            if ((v = variable(m, name, length)))
-                n += (size_t)snprintf(word + n, size - n, "%s", v->value);
-            else
-                n += (size_t)snprintf(word + n, size - n, "$%.*s", (int)length, name);
-            if (n >= size)
-                n = size - 1;
-            p = name + length - 1;
-            if (p[1] == '}')
-                p++;
-            continue;
-        }
-        word[n++] = *p;
+        else if (quote != '\'' && (end = append_variable(m, p, &w)))
+            p = end;
+        else
+            append(&w, p, 1);
     }
-    word[n] = '\0';
     return p;
 }
 
@@ -199,25 +228,47 @@ static const char *skip(const char *p, int *line)
     }
 }
 
-static void add_variable(struct mfu_import *m, const char *word, size_t n, int line)
+#define WORD 4096               /* older scripts keep all arguments in one variable */
+
+static void take_words(struct mfu_import *m, const char *text, int line, int depth);
+
+/* NAME=value; a value that holds options is taken apart here, and not where the
+ * variable is used. */
+static void add_variable(struct mfu_import *m, const char *word, size_t n, int line, int depth)
 {
+    const char *value = word + n + 1;
+    bool options = is_option(value + strspn(value, " \t\n"));
     char name[100];
     struct mfu_entry *e;
 
     snprintf(name, sizeof name, "$%.*s", (int)(n < 90 ? n : 90), word);
-    if ((e = mfu_import_add(m, name, strlen(name), word + n + 1, strlen(word + n + 1), line)))
+    if ((e = mfu_import_add(m, name, strlen(name), value, options ? 0 : strlen(value), line)))
         e->fate = MFU_IGNORED;
+    if (options)
+        take_words(m, value, line, depth + 1);
 }
 
-int mfu_import_arguments(struct mfu_import *m, const char *path, const char *text, struct mfu_error *err)
+/* --name, --name=value or "--name value ..."; returns the option if a value may follow. */
+static struct mfu_entry *add_option(struct mfu_import *m, const char *word, int line, int depth)
+{
+    size_t n = strcspn(word, "= \t\n");
+
+    if (word[n] && word[n] != '=' && depth < 3) {
+        take_words(m, word, line, depth + 1);
+        return NULL;
+    }
+    if (word[n])
+        mfu_import_add(m, word, n, word + n + 1, strlen(word + n + 1), line);
+    return word[n] ? NULL : mfu_import_add(m, word, n, "", 0, line);
+}
+
+static void take_words(struct mfu_import *m, const char *text, int line, int depth)
 {
     struct mfu_entry *last = NULL;              /* an option that may take this word */
-    int line = 1;
-    char word[512];
+    char word[WORD];
 
-    for (const char *p = skip(text, &line); *p && !m->failed; p = skip(p, &line)) {
+    for (const char *p = skip(text, &line); *p && !m->failed && depth < 4; p = skip(p, &line)) {
         const char *from = p;
-        char *equals;
         size_t n = 0;
         int here = line;
         bool closes;
@@ -232,25 +283,25 @@ int mfu_import_arguments(struct mfu_import *m, const char *path, const char *tex
         closes = *word && word[strlen(word) - 1] == ')' && !strchr(word, '(');
         if (closes)
             word[strlen(word) - 1] = '\0';      /* the end of a list of bash */
-        if (is_option(word)) {
-            equals = strchr(word, '=');
-            if (equals)
-                *equals = '\0';
-            last = mfu_import_add(m, word, strlen(word), equals ? equals + 1 : "", equals ? strlen(equals + 1) : 0, here);
-            if (equals)
-                last = NULL;
-        } else if (last && *word && !(n > 0 && word[n] == '=' && word[n + 1] == '(')) {
+        if (is_option(word))
+            last = add_option(m, word, here, depth);
+        else if (last && *word && !(n > 0 && word[n] == '=' && word[n + 1] == '(')) {
             last->value = mfu_arena_copy(&m->arena, word, strlen(word));
-            if (!last->value)
-                m->failed = true;
+            m->failed |= !last->value;
             last = NULL;
-        } else if (n > 0 && word[n] == '=' && word[n + 1] != '(')
-            add_variable(m, word, n, here);
-        else
+        } else if (n > 0 && word[n] == '=' && word[n + 1] != '(') {
+            add_variable(m, word, n, here, depth);
+            last = NULL;
+        } else
             last = NULL;
         if (closes)
             last = NULL;
     }
+}
+
+int mfu_import_arguments(struct mfu_import *m, const char *path, const char *text, struct mfu_error *err)
+{
+    take_words(m, text, 1, 0);
     return m->failed ? mfu_fail(err, MFU_EINPUT, "%s: more than %d entries", path, MFU_ENTRIES) : 0;
 }
 

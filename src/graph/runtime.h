@@ -30,6 +30,8 @@ struct mfu_runtime {
     bool scopes;                /* Python variables keep arguments alive */
     bool one_arena;             /* all memory is laid out before the first step */
     bool fused_loss;            /* loss and d logits in place (llm.c) */
+    bool recompute_ops;         /* checkpoint means single operations (llm.c's -r), not layers */
+    bool recompute_attention;   /* checkpoint selective is attention alone (Megatron) */
     enum mfu_type_of_gradient { MFU_GRADIENT_AS_WEIGHT, MFU_GRADIENT_FP32 } gradient;
     enum mfu_coefficient dispatch_forward, dispatch_backward;
     enum mfu_coefficient reserved;      /* reserved over allocated */

@@ -212,9 +212,69 @@ static void hold_locals(struct mfu_step *s, const struct stretch *stretches, int
                 mfu_hold(s, s->nodes[i].out);
 }
 
+/* Whether checkpoint names single operations of a layer here. */
+static bool recomputes_operations(const struct mfu_step *s)
+{
+    return s->runtime->recompute_ops || (s->runtime->recompute_attention && s->config->checkpoint == MFU_SELECTIVE);
+}
+
+/* Whether backward runs a stretch again as a whole, but for what was kept. */
 static bool recomputed(const struct mfu_step *s, const struct stretch *st)
 {
-    return st->section->repeat && s->config->checkpoint != MFU_NONE;
+    return st->section->repeat && s->config->checkpoint != MFU_NONE && !recomputes_operations(s);
+}
+
+/* llm.c's -r 1 (selective) computes the activation again, -r 2 (full) the norms
+ * as well; Megatron's selective recomputation is that of attention. */
+static bool recomputed_alone(const struct mfu_step *s, const struct stretch *st, const struct mfu_step_node *n)
+{
+    const char *what = n->op->primitive->name;
+
+    if (!st->section->repeat || n->again || s->config->checkpoint == MFU_NONE || !recomputes_operations(s))
+        return false;
+    if (s->runtime->recompute_attention)
+        return strcmp(what, "attention") == 0;
+    return strcmp(what, "activation") == 0 || strcmp(what, "multiply") == 0
+        || (strcmp(what, "norm") == 0 && s->config->checkpoint == MFU_FULL);
+}
+
+/* In llm.c by a kernel of its own; whoever saved the old result reads the new one. */
+static void compute_again(struct mfu_step *s, const struct stretch *st, int node)
+{
+    struct mfu_step_node *n = &s->nodes[node];
+    int old = n->out, first = s->program->n_launches;
+
+    n->again = true;
+    for (int k = 0; k < n->source->n_in; k++)
+        if (n->in[k] >= st->first_node && recomputed_alone(s, st, &s->nodes[n->in[k]]))
+            compute_again(s, st, n->in[k]);
+    s->node = node;
+    s->recomputing = true;
+    n->n_saved = 0;
+    n->op->primitive->forward(s, node);
+    s->recomputing = false;
+    for (int i = first; i < s->program->n_launches && s->runtime->recompute_ops; i++)
+        s->program->launches[i].fusion = MFU_ALONE;
+    for (int i = st->first_node; i < st->first_node + st->n_nodes; i++)
+        for (int k = 0; k < s->nodes[i].n_saved; k++)
+            if (s->nodes[i].saved[k] == old)
+                s->nodes[i].saved[k] = n->out;
+}
+
+/* What backward of a node reads and forward has not kept: of llm.c its inputs; of
+ * attention what is within, since the next operation keeps the result. */
+static void compute_missing(struct mfu_step *s, const struct stretch *st, int node)
+{
+    const struct mfu_step_node *n = &s->nodes[node];
+
+    if (!recomputes_operations(s))
+        return;
+    if (s->runtime->recompute_attention && recomputed_alone(s, st, n))
+        compute_again(s, st, node);
+    for (int i = st->first_node; i < node && s->runtime->recompute_ops; i++)
+        for (int k = 0; k < n->n_saved; k++)
+            if (n->saved[k] == s->nodes[i].out && recomputed_alone(s, st, &s->nodes[i]))
+                compute_again(s, st, i);
 }
 
 static void forget_casts(struct mfu_step *s)
@@ -253,7 +313,7 @@ static void end_of_scope(struct mfu_step *s, const struct stretch *st)
 static void trace_backward(struct mfu_step *s, struct stretch *st)
 {
     open_segment(s, st->section->name, MFU_BACKWARD, st->repeat);
-    s->selective = s->config->checkpoint == MFU_SELECTIVE;
+    s->selective = s->config->checkpoint == MFU_SELECTIVE && recomputed(s, st);
     if (recomputed(s, st)) {
         s->last_saver = last_saver(s, st);
         s->recomputing = true;
@@ -268,9 +328,11 @@ static void trace_backward(struct mfu_step *s, struct stretch *st)
     for (int i = st->first_node + st->n_nodes - 1; i >= st->first_node && !s->failed; i--) {
         struct mfu_step_node *n = &s->nodes[i];
 
+        if (n->gradient == MFU_NO_VIEW && strcmp(n->op->primitive->name, "loss") != 0)
+            continue;
+        compute_missing(s, st, i);
         s->node = i;
-        if (n->gradient != MFU_NO_VIEW || strcmp(n->op->primitive->name, "loss") == 0)
-            n->op->primitive->backward(s, i);
+        n->op->primitive->backward(s, i);
     }
     close_segment(s);
 }

@@ -30,6 +30,7 @@ struct mfu_step_node {
     int out;                    /* view of the result */
     int saved[MFU_SAVED];       /* views that backward needs; free to use */
     int n_saved;
+    bool again;                 /* out was computed a second time, for backward */
     int gradient;               /* view of d loss / d out, or MFU_NO_VIEW */
     int parameter[2];           /* its weight (maybe shared) and bias, or -1 */
 };

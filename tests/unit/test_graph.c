@@ -100,6 +100,52 @@ static void llmc_keeps_less_as_it_recomputes_more(void **state)
         }
 }
 
+/* Kernels of one micro-step that run a part of forward again in backward. */
+static double computed_again(const char *name)
+{
+    const struct mfu_program *p = &plan_made.program;
+    double n = 0;
+
+    for (int i = 0; i < p->n_segments; i++)
+        for (int k = p->segments[i].first; k < p->segments[i].first + p->segments[i].count; k++)
+            if (p->launches[k].recomputed && strcmp(p->launches[k].op, name) == 0)
+                n += p->segments[i].repeat;
+    return n;
+}
+
+/* llm.c's backward: gelu_forward with -r 1, the two layernorm_forward with -r 2. */
+static void llmc_computes_no_product_again(void **state)
+{
+    static const char *const levels[] = {"none", "selective", "full"};
+
+    (void)state;
+    for (int rec = 0; rec < 3; rec++) {
+        plan(&plan_made, "a100-80gb-sxm", "gpt2", (const char *const[]){
+                 "bias", "1", "runtime", "llmc", "checkpoint", levels[rec], "batch", "8", NULL});
+        assert_near(computed_again("mlp.gelu"), rec > 0 ? 12 : 0, 0);
+        assert_near(computed_again("ln_1") + computed_again("ln_2"), rec > 1 ? 24 : 0, 0);
+        assert_near(computed_again("mlp.fc") + computed_again("attn.qkv") + computed_again("attn.core"), 0, 0);
+    }
+}
+
+/* Megatron-LM's selective recomputation: scores and probabilities, no product with
+ * a weight (Korthikanti et al. 2022, section 5). */
+static void megatron_computes_attention_again(void **state)
+{
+    double none, selective;
+
+    (void)state;
+    plan(&plan_made, "a100-80gb-sxm", "gpt2", (const char *const[]){
+             "runtime", "fused", "attention", "math", "batch", "8", NULL});
+    none = plan_made.program.saved_bytes;
+    plan(&plan_made, "a100-80gb-sxm", "gpt2", (const char *const[]){
+             "runtime", "fused", "attention", "math", "batch", "8", "checkpoint", "selective", NULL});
+    selective = plan_made.program.saved_bytes;
+    assert_true(computed_again("attn.core") > 0);
+    assert_near(computed_again("mlp.fc") + computed_again("attn.qkv") + computed_again("mlp.gelu"), 0, 0);
+    assert_true(selective < 0.7 * none);
+}
+
 /* PyTorch with AdamW: 16 bytes per parameter in fp32 and under autocast, 8 in
  * pure bf16 (docs: ZeRO paper, section 3.1). */
 static void states_take_sixteen_bytes_per_parameter(void **state)
@@ -151,6 +197,8 @@ int main(void)
         cmocka_unit_test(a_token_visits_two_experts_of_eight),
         cmocka_unit_test(llmc_allocates_what_it_prints),
         cmocka_unit_test(llmc_keeps_less_as_it_recomputes_more),
+        cmocka_unit_test(llmc_computes_no_product_again),
+        cmocka_unit_test(megatron_computes_attention_again),
         cmocka_unit_test(states_take_sixteen_bytes_per_parameter),
         cmocka_unit_test(tensors_alive_at_the_peak_make_up_its_parts),
     };

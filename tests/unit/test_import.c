@@ -61,6 +61,29 @@ static enum mfu_fate fate(const char *name)
     return e->fate;
 }
 
+static const char *note(const char *name)
+{
+    struct mfu_entry *e = mfu_import_find(import, name);
+
+    if (!e)
+        fail_msg("no entry is called %s", name);
+    return e->note;
+}
+
+/* What a file of this name and text sets where `gpus` were set before; 0: not. */
+static void read_as(const char *name, const char *text, const char *format, const char *gpus)
+{
+    struct mfu_scenario before = start;
+    struct scratch s;
+
+    if (gpus)
+        assert_int_equal(mfu_scenario_set(&start, "gpus", gpus, NULL), 0);
+    scratch_begin(&s);
+    read_file(scratch_file(&s, name, text), format);
+    scratch_end(&s);
+    start = before;
+}
+
 static double setting(enum mfu_setting_id id)
 {
     return config.setting[id];
@@ -105,7 +128,9 @@ static void torchtitan_is_understood(void **state)
     assert_near(config.seq, 8192, 0);
     assert_int_equal(config.runtime, MFU_COMPILE);
     assert_int_equal(config.checkpoint, MFU_SELECTIVE);
-    assert_int_equal(fate("parallelism.data_parallel_shard_degree"), MFU_UNMODELLED);
+    assert_near(setting(MFU_S_ZERO), 3, 0);     /* over how many GPUs the file does not say */
+    assert_non_null(strstr(note("parallelism.data_parallel_shard_degree"), "set gpus"));
+    assert_null(mfu_import_find(import, "compile.enable"));     /* training.compile is its older name */
     assert_int_equal(fate("job.dump_folder"), MFU_IGNORED);
     done();
 }
@@ -120,7 +145,8 @@ static void training_arguments_are_understood(void **state)
     assert_int_equal(config.precision, MFU_BF16);
     assert_int_equal(config.checkpoint, MFU_FULL);
     assert_int_equal(fate("fp16"), MFU_IGNORED);
-    assert_int_equal(fate("fsdp"), MFU_UNMODELLED);
+    assert_int_equal(fate("fsdp"), MFU_UNDERSTOOD);
+    assert_near(setting(MFU_S_ZERO), 3, 0);
     assert_int_equal(fate("something_new"), MFU_UNMODELLED);
     done();
     read_file(DATA "training_args.yaml", "huggingface");
@@ -155,6 +181,379 @@ static void megatron_is_understood(void **state)
     assert_string_equal(mfu_import_find(import, "--disable-bias-linear")->value, "");
     done();
 }
+
+/* ---- llm.c --------------------------------------------------------------- */
+
+/* The defaults of train_gpt2.cu: -r 1 recomputes GELU, without -d no accumulation. */
+static void llmc_recomputes_what_r_says(void **state)
+{
+    static const struct { const char *option; enum mfu_checkpoint level; } rows[] = {
+        {"", MFU_SELECTIVE}, {"-r 0", MFU_NONE}, {"-r 1", MFU_SELECTIVE}, {"-r 2", MFU_FULL}};
+    char text[100];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        snprintf(text, sizeof text, "./train_gpt2cu -e d48 -b 16 -t 1024 %s\n", rows[i].option);
+        read_as("a.sh", text, "llmc", NULL);
+        assert_int_equal(config.checkpoint, rows[i].level);
+        assert_near(config.accum, 1, 0);
+        assert_near(mfu_config_dim(&config, "n_embd"), 1600, 0);
+        done();
+    }
+}
+
+static void llmc_knows_shapes_by_name(void **state)
+{
+    static const struct { const char *name; double layers, width; } rows[] = {
+        {"gpt2_1558M_bf16.bin", 48, 1600}, {"gpt2_124M_bf16.bin", 12, 768}, {"gpt2:d36", 36, 1280},
+        {"gpt3:c2048", 24, 2048}, {"dir/gpt2_d24.bin", 24, 1024}};
+    char text[100];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        snprintf(text, sizeof text, "./train_gpt2cu -e %s\n", rows[i].name);
+        read_as("a.sh", text, "llmc", NULL);
+        assert_near(mfu_config_dim(&config, "n_layer"), rows[i].layers, 0);
+        assert_near(mfu_config_dim(&config, "n_embd"), rows[i].width, 0);
+        done();
+    }
+    read_as("a.sh", "./train_gpt2cu -e my_own.bin\n", "llmc", NULL);
+    assert_int_equal(fate("-e"), MFU_UNMODELLED);
+    done();
+}
+
+/* Weights without _bf16 in their name are fp32's; make says the rest. */
+static void llmc_is_as_it_was_built(void **state)
+{
+    (void)state;
+    read_as("a.sh", "make train_gpt2cu USE_CUDNN=1\n./train_gpt2cu -e gpt2_124M.bin -w 1 -ge 0\n", "llmc", NULL);
+    assert_int_equal(config.precision, MFU_TF32);
+    assert_int_equal(fate("-w"), MFU_IGNORED);
+    assert_int_equal(fate("-ge"), MFU_IGNORED);
+    done();
+    read_as("a.sh", "make train_gpt2cu USE_CUDNN=0\n./train_gpt2cu -e d12 -w 0\n", "llmc", NULL);
+    assert_int_equal(config.precision, MFU_BF16);
+    assert_int_equal(config.attention, MFU_MATH);
+    assert_int_equal(fate("-w"), MFU_UNMODELLED);
+    done();
+}
+
+/* A script around it: other commands' options are not the program's. */
+static void llmc_is_found_in_a_script(void **state)
+{
+    (void)state;
+    read_as("run.sh",
+            "binary=\"/home/me/llm.c/train_gpt2cu\"\nout=${OUT:-log}\nscp -r $binary host:$binary\nrm -f x -b 7\n"
+            "mpirun -np 16 --host a:8,b:8 \\\n    $binary \\\n    -b 32 -t 1024 -o $out \\\n    -d 2097152 -r 0 -z 1 "
+                "-e d12\n",
+            "llmc", NULL);
+    assert_near(config.batch, 32, 0);
+    assert_near(config.accum, 4, 0);            /* 2097152 / (32 * 1024 * 16) */
+    assert_null(mfu_import_find(import, "-f"));
+    assert_string_equal(mfu_import_find(import, "-o")->value, "log");
+    assert_string_equal(mfu_import_find(import, "nodes")->value, "2");
+    done();
+    read_as("run.sh", "srun bash -c \"./train_gpt2cu -b 8 -t 512 -e d24\"\n", "llmc", NULL);
+    assert_near(config.batch, 8, 0);
+    assert_near(mfu_config_dim(&config, "n_layer"), 24, 0);
+    done();
+}
+
+/* ---- Megatron-LM --------------------------------------------------------- */
+
+#define MEGATRON "pretrain_gpt.py --num-layers 24 --hidden-size 2048 --num-attention-heads 16 --seq-length 2048 " \
+    "--micro-batch-size 2 --global-batch-size 64 --bf16 "
+
+/* arguments.py: biases on, embeddings tied, no grouped queries, an MLP of 2/3 * 4h
+ * in multiples of 64, a vocabulary padded to 128 per tensor-parallel rank. */
+static void megatron_has_its_own_defaults(void **state)
+{
+    (void)state;
+    read_as("a.sh", MEGATRON "--swiglu --normalization RMSNorm --tokenizer-type Llama2Tokenizer", "megatron", "8");
+    assert_string_equal(next.model->slug, "llama-2-7b");
+    assert_near(config.accum, 4, 0);            /* 64 / (2 * 8 GPUs of the scenario) */
+    assert_near(mfu_config_dim(&config, "d_ff"), 5440, 0);
+    assert_near(mfu_config_dim(&config, "bias"), 1, 0);
+    assert_near(mfu_config_dim(&config, "tied"), 1, 0);
+    assert_near(mfu_config_dim(&config, "n_kv_head"), 16, 0);
+    assert_near(mfu_config_dim(&config, "vocab_size"), 32000, 0);
+    assert_int_equal(fate("bias"), MFU_ASSUMED);
+    assert_int_equal(fate("d_ff"), MFU_ASSUMED);
+    assert_int_equal(fate("--hidden-dropout"), MFU_UNMODELLED);         /* 0.1, and Llama's graph has none */
+    done();
+    read_as("a.sh", MEGATRON "--vocab-file v.json --merge-file m.txt", "megatron", NULL);
+    assert_string_equal(next.model->slug, "gpt2");
+    assert_near(mfu_config_dim(&config, "dropout"), 0.1, 0);
+    assert_near(mfu_config_dim(&config, "vocab_size"), 50304, 0);
+    assert_near(mfu_config_dim(&config, "d_ff"), 8192, 0);
+    assert_near(config.accum, 32, 0);
+    done();
+}
+
+static void megatron_experts_have_all_heads(void **state)
+{
+    (void)state;
+    read_as("a.sh", MEGATRON "--swiglu --normalization RMSNorm --num-experts 8 --moe-ffn-hidden-size 1408",
+        "megatron", NULL);
+    assert_string_equal(next.model->slug, "mixtral-8x7b");
+    assert_near(mfu_config_dim(&config, "n_kv_head"), 16, 0);
+    assert_near(mfu_config_dim(&config, "d_ff"), 1408, 0);
+    assert_near(mfu_config_dim(&config, "top_k"), 2, 0);
+    done();
+    read_as("a.sh", MEGATRON "--swiglu --group-query-attention --num-query-groups 4", "megatron", NULL);
+    assert_near(mfu_config_dim(&config, "n_kv_head"), 4, 0);
+    done();
+}
+
+/* "--fp8-format hybrid" in quotes; fp8 wins over --bf16, wherever it stands. */
+static void megatron_lists_may_be_quoted(void **state)
+{
+    (void)state;
+    read_as("a.sh",
+            "mkdir -p ${OUT:-\"out dir\"}\nFP8=(\n \"--fp8-format hybrid\"\n \"--split '99,1,0'\"\n)\n" MEGATRON
+            "--attention-backend auto --recompute-method uniform --recompute-num-layers 1 --no-load-optim",
+                "megatron", NULL);
+    assert_int_equal(config.precision, MFU_FP8);
+    assert_int_equal(fate("--bf16"), MFU_IGNORED);
+    assert_int_equal(fate("-p"), MFU_IGNORED);
+    assert_int_equal(fate("--split"), MFU_IGNORED);
+    assert_int_equal(fate("--attention-backend"), MFU_IGNORED);
+    assert_int_equal(fate("--recompute-method"), MFU_IGNORED);
+    assert_int_equal(fate("--no-load-optim"), MFU_IGNORED);
+    done();
+}
+
+/* As the scripts of 2023 had it. */
+static void megatron_arguments_may_be_a_variable(void **state)
+{
+    (void)state;
+    read_as("a.sh",
+            "N=4\nDISTRIBUTED_ARGS=\"\n    --nproc_per_node $N \\\n    --nnodes 1\n\"\nGPT_ARGS=\"\n    --num-layers "
+                "24 \\\n"
+            "    --hidden-size 1024 \\\n    --num-attention-heads 16 \\\n    --seq-length 512 \\\n    "
+                "--micro-batch-size 8 \\\n"
+            "    --global-batch-size 64 \\\n    --fp16\n\"\ntorchrun $DISTRIBUTED_ARGS pretrain_gpt.py $GPT_ARGS "
+                "--clip-grad 0.5\n",
+            "megatron", NULL);
+    assert_near(mfu_config_dim(&config, "n_layer"), 24, 0);
+    assert_near(setting(MFU_S_GPUS), 4, 0);
+    assert_near(config.accum, 2, 0);
+    assert_near(setting(MFU_S_GRAD_CLIP), 0.5, 0);
+    assert_int_equal(config.precision, MFU_FP16);
+    assert_int_equal(mfu_import_find(import, "--num-layers")->line, 7);
+    done();
+}
+
+/* ---- torchtitan ---------------------------------------------------------- */
+
+static void torchtitan_shards_over_the_scenarios_gpus(void **state)
+{
+    static const char job[] = "[model]\nname = \"llama3\"\nflavor = \"8B\"\nconverters = "
+        "[\"float8\"]\n[training]\nlocal_batch_size = 1\n"
+        "global_batch_size = 32\nseq_len = 8192\n[parallelism]\ndata_parallel_shard_degree = -1\n[compile]\nenable = "
+            "true\n"
+        "[activation_checkpoint]\nmode = \"none\"\n[quantize.linear.float8]\nfilter_fqns = [\"output\"]\n";
+
+    (void)state;
+    read_as("a.toml", job, "torchtitan", "8");
+    assert_near(setting(MFU_S_ZERO), 3, 0);
+    assert_near(setting(MFU_S_GPUS), 8, 0);
+    assert_near(config.accum, 4, 0);
+    assert_int_equal(config.precision, MFU_FP8);
+    assert_int_equal(config.runtime, MFU_COMPILE);
+    assert_int_equal(config.checkpoint, MFU_NONE);
+    assert_int_equal(config.optimizer, MFU_ADAMW);
+    done();
+    read_as("a.toml", "[model]\nname = \"llama3\"\n[training]\n[parallelism]\ndata_parallel_replicate_degree = 4\n"
+            "data_parallel_shard_degree = 1\n", "torchtitan", NULL);
+    assert_near(setting(MFU_S_ZERO), 0, 0);     /* DDP over four */
+    assert_near(setting(MFU_S_GPUS), 4, 0);
+    done();
+}
+
+/* Degrees below [training], batch_size, foreach unless fused is asked for. */
+static void torchtitan_of_2024_is_understood(void **state)
+{
+    (void)state;
+    read_as("a.toml",
+            "[job]\n[model]\nname = \"llama2\"\nflavor = \"7B\"\nnorm_type = \"rmsnorm\"\n[optimizer]\nname = "
+                "\"AdamW\"\n[training]\nbatch_size = 2\n"
+            "seq_len = 4096\ndata_parallel_shard_degree = -1\ntensor_parallel_degree = 1\ncompile = "
+                "true\n[experimental]\n"
+            "pipeline_parallel_degree = 1\n[activation_checkpoint]\nmode = 'selective'\nselective_ac_option = '2'\n"
+            "[float8]\nenable_float8_linear = false\nenable_fsdp_float8_all_gather = true\n", "torchtitan", "8");
+    assert_near(config.batch, 2, 0);
+    assert_near(setting(MFU_S_ZERO), 3, 0);
+    assert_int_equal(config.optimizer, MFU_ADAMW_FOREACH);
+    assert_int_equal(config.precision, MFU_BF16);
+    assert_int_equal(fate("model.norm_type"), MFU_IGNORED);
+    assert_int_equal(fate("experimental.pipeline_parallel_degree"), MFU_UNDERSTOOD);
+    assert_int_equal(fate("activation_checkpoint.selective_ac_option"), MFU_UNMODELLED);
+    assert_int_equal(fate("float8.enable_fsdp_float8_all_gather"), MFU_IGNORED);
+    assert_null(mfu_import_find(import, "training.local_batch_size"));
+    done();
+}
+
+/* ---- DeepSpeed ----------------------------------------------------------- */
+
+/* DeepSpeed works out which of the three is missing from the number of ranks. */
+static void deepspeed_completes_the_batch(void **state)
+{
+    (void)state;
+    read_as("a.json", "{\"train_batch_size\": 64, \"train_micro_batch_size_per_gpu\": 2, \"fp16\": {\"enabled\": "
+        "true}, "
+            "\"zero_optimization\": {\"stage\": 0, \"offload_optimizer\": {\"device\": \"none\"}, "
+                "\"reduce_bucket_size\": 2e8}}", "deepspeed", "8");
+    assert_near(config.accum, 4, 0);
+    assert_near(setting(MFU_S_GPUS), 8, 0);
+    assert_near(setting(MFU_S_HALF_WEIGHTS), 1, 0);
+    assert_near(setting(MFU_S_GRAD_CLIP), 0, 0);        /* DeepSpeed's default */
+    assert_int_equal(fate("zero_optimization.offload_optimizer.device"), MFU_IGNORED);
+    assert_int_equal(fate("zero_optimization.reduce_bucket_size"), MFU_UNMODELLED);
+    done();
+    read_as("a.json", "{\"train_batch_size\": 64, \"gradient_accumulation_steps\": 4, \"zero_optimization\": "
+        "{\"stage\": 1}}", "deepspeed", "4");
+    assert_near(config.batch, 4, 0);
+    assert_int_equal(config.precision, MFU_FP32);       /* neither bf16 nor fp16 */
+    done();
+    read_as("a.json", "{\"train_batch_size\": \"auto\", \"train_micro_batch_size_per_gpu\": \"auto\", "
+        "\"gradient_accumulation_steps\": \"auto\", "
+            "\"bf16\": {\"enabled\": \"auto\"}, \"zero_optimization\": {\"stage\": 3, \"reduce_bucket_size\": "
+                "\"auto\"}}", "deepspeed", "4");
+    assert_near(setting(MFU_S_ZERO), 3, 0);
+    assert_near(setting(MFU_S_GPUS), 4, 0);
+    assert_int_equal(fate("train_batch_size"), MFU_IGNORED);
+    assert_int_equal(config.precision, MFU_BF16);
+    done();
+}
+
+/* ---- Hugging Face -------------------------------------------------------- */
+
+static void models_of_the_hub_are_known(void **state)
+{
+    static const char *const rows[][2] = {
+        {"meta-llama/Llama-2-7b-hf", "llama-2-7b"}, {"meta-llama/Llama-2-13b-chat-hf", "llama-2-13b"},
+        {"meta-llama/Meta-Llama-3-8B-Instruct", "llama-3-8b"}, {"meta-llama/Llama-3.1-8B", "llama-3-8b"},
+        {"mistralai/Mistral-7B-v0.1", "mistral-7b"}, {"mistralai/Mixtral-8x7B-Instruct-v0.1", "mixtral-8x7b"},
+        {"TinyLlama/TinyLlama-1.1B-Chat-v1.0", "tinyllama-1.1b"}, {"bert-base-uncased", "bert-base"},
+        {"google/gemma-2b-it", "gemma-2b"}, {"Qwen/Qwen2.5-7B-Instruct", "qwen2.5-7b"}, {"openai-community/gpt2",
+         "gpt2"}};
+    char text[200];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        snprintf(text, sizeof text, "{\"per_device_train_batch_size\": 1, \"model_name_or_path\": \"%s\"}", rows[i][0]);
+        read_as("a.json", text, "huggingface", NULL);
+        assert_string_equal(next.model->slug, rows[i][1]);
+        assert_int_equal(fate("model_name_or_path"), MFU_UNDERSTOOD);
+        done();
+    }
+    read_as("a.json", "{\"per_device_train_batch_size\": 1, \"model_name_or_path\": \"mistralai/Mistral-7B-v0.3\"}",
+        "huggingface", NULL);
+    assert_int_equal(fate("model_name_or_path"), MFU_UNMODELLED);       /* another vocabulary */
+    assert_int_equal(fate("model"), MFU_UNMODELLED);                    /* and so GPT-2 is planned */
+    done();
+}
+
+/* The checkpoint has biases, dropout and 50257 tokens, unlike nanoGPT's model. */
+static void gpt2_of_the_hub_is_the_checkpoint(void **state)
+{
+    (void)state;
+    read_as("a.json", "{\"per_device_train_batch_size\": 1, \"model_name_or_path\": \"gpt2-xl\", \"optim\": "
+        "\"sgd\"}", "huggingface", NULL);
+    assert_near(mfu_config_dim(&config, "bias"), 1, 0);
+    assert_near(mfu_config_dim(&config, "vocab_size"), 50257, 0);
+    assert_int_equal(config.optimizer, MFU_SGD);        /* torch.optim.SGD without momentum */
+    done();
+}
+
+/* What is null, false or empty has no influence. */
+static void what_is_off_is_ignored(void **state)
+{
+    (void)state;
+    read_as("a.json",
+            "{\"per_gpu_train_batch_size\": null, \"bf16\": true, \"fsdp\": \"\", \"fsdp_config\": {\"xla\": false}, "
+                "\"deepspeed\": null, "
+            "\"use_liger_kernel\": false, \"group_by_length\": false, \"gradient_checkpointing\": null}",
+                "huggingface", NULL);
+    assert_near(config.batch, 8, 0);            /* the Trainer's default, since null is not one */
+    assert_int_equal(fate("per_gpu_train_batch_size"), MFU_IGNORED);
+    assert_int_equal(fate("fsdp"), MFU_IGNORED);
+    assert_int_equal(fate("fsdp_config.xla"), MFU_IGNORED);
+    assert_int_equal(fate("deepspeed"), MFU_IGNORED);
+    assert_int_equal(fate("use_liger_kernel"), MFU_IGNORED);
+    assert_int_equal(fate("group_by_length"), MFU_IGNORED);
+    assert_int_equal(config.checkpoint, MFU_NONE);
+    assert_int_equal(fate("seq"), MFU_UNMODELLED);
+    done();
+}
+
+static void axolotl_and_llama_factory_are_understood(void **state)
+{
+    (void)state;
+    read_as("a.yml",
+            "base_model: NousResearch/Llama-3.2-1B\nadapter:\nload_in_8bit: false\nsequence_len: "
+                "2048\nsample_packing: true\n"
+            "gradient_accumulation_steps: 2\nmicro_batch_size: 4\noptimizer: adamw_8bit\nbf16: auto\ntf32: false\n"
+            "gradient_checkpointing: true\nflash_attention: true\nfsdp:\n  - full_shard\n  - auto_wrap\n",
+                "huggingface", "8");
+    assert_string_equal(next.model->slug, "llama-3.2-1b");
+    assert_near(config.batch, 4, 0);
+    assert_near(config.seq, 2048, 0);
+    assert_int_equal(config.optimizer, MFU_ADAM8BIT);
+    assert_int_equal(config.precision, MFU_BF16_PURE);
+    assert_int_equal(config.checkpoint, MFU_FULL);
+    assert_near(setting(MFU_S_ZERO), 3, 0);
+    assert_int_equal(fate("adapter"), MFU_IGNORED);
+    assert_int_equal(fate("load_in_8bit"), MFU_IGNORED);
+    done();
+    read_as("a.yaml", "### model\nmodel_name_or_path: Qwen/Qwen2.5-1.5B\nfinetuning_type: full\ncutoff_len: 1024\n"
+            "per_device_train_batch_size: 1\nbf16: true\nflash_attn: fa2\n", "huggingface", NULL);
+    assert_int_equal(config.checkpoint, MFU_FULL);      /* LLaMA-Factory's default */
+    assert_int_equal(config.attention, MFU_FLASH);
+    assert_int_equal(fate("finetuning_type"), MFU_IGNORED);
+    done();
+}
+
+static void accelerate_is_understood(void **state)
+{
+    (void)state;
+    read_as("a.yaml",
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nfsdp_config:\n  fsdp_sharding_strategy: "
+                "SHARD_GRAD_OP\n"
+            "  fsdp_offload_params: false\n  fsdp_activation_checkpointing: true\nmixed_precision: "
+                "bf16\nnum_machines: 1\n"
+            "num_processes: 4\nuse_cpu: false\n", "accelerate", NULL);
+    assert_near(setting(MFU_S_GPUS), 4, 0);
+    assert_near(setting(MFU_S_ZERO), 2, 0);
+    assert_int_equal(config.checkpoint, MFU_FULL);
+    assert_int_equal(config.precision, MFU_BF16);
+    done();
+    read_as("a.yaml", "distributed_type: MULTI_GPU\nfsdp_config:\n  fsdp_sharding_strategy: "
+        "FULL_SHARD\nmixed_precision: 'no'\n"
+            "num_processes: 2\n", "accelerate", NULL);
+    assert_near(setting(MFU_S_ZERO), 0, 0);
+    assert_int_equal(config.precision, MFU_FP32);
+    assert_int_equal(fate("fsdp_config.fsdp_sharding_strategy"), MFU_IGNORED);
+    done();
+}
+
+/* ---- nanoGPT ------------------------------------------------------------- */
+
+static void nanogpt_takes_the_data_sets_vocabulary(void **state)
+{
+    (void)state;
+    read_as("a.py", "dataset = 'shakespeare_char'\nbatch_size = 64\nblock_size = 256\ngradient_accumulation_steps = "
+        "6\n", "nanogpt", "4");
+    assert_near(mfu_config_dim(&config, "vocab_size"), 65, 0);
+    assert_int_equal(fate("gradient_accumulation_steps"), MFU_UNMODELLED);      /* 6 is no multiple of 4 */
+    done();
+    read_as("a.py", "batch_size = 12\ngradient_accumulation_steps = 5 * 8\n", "nanogpt", "8");
+    assert_near(config.accum, 5, 0);
+    done();
+}
+
+/* ---- all ----------------------------------------------------------------- */
 
 /* What the scenario refuses is named, and the rest is set. */
 static void a_contradiction_is_left_out_and_named(void **state)
@@ -227,7 +626,8 @@ static void refusals_say_why(void **state)
     assert_true(strstr(err.text, "no known program") != NULL);
     assert_int_equal(mfu_import_read(import, scratch_file(&s, "b.txt", "x\n"), "nanogtp", &err), -1);
     assert_string_equal(err.suggestion, "nanogpt");
-    assert_int_equal(mfu_import_read(import, scratch_file(&s, "c.json", "{\"zero_optimization\": [1,}"), NULL, &err), -1);
+    assert_int_equal(mfu_import_read(import, scratch_file(&s, "c.json", "{\"zero_optimization\": [1,}"), NULL,
+        &err), -1);
     assert_true(err.line == 1);
     done();
     scratch_end(&s);
@@ -242,6 +642,23 @@ int main(void)
         cmocka_unit_test(training_arguments_are_understood),
         cmocka_unit_test(deepspeed_is_understood),
         cmocka_unit_test(megatron_is_understood),
+        cmocka_unit_test(llmc_recomputes_what_r_says),
+        cmocka_unit_test(llmc_knows_shapes_by_name),
+        cmocka_unit_test(llmc_is_as_it_was_built),
+        cmocka_unit_test(llmc_is_found_in_a_script),
+        cmocka_unit_test(megatron_has_its_own_defaults),
+        cmocka_unit_test(megatron_experts_have_all_heads),
+        cmocka_unit_test(megatron_lists_may_be_quoted),
+        cmocka_unit_test(megatron_arguments_may_be_a_variable),
+        cmocka_unit_test(torchtitan_shards_over_the_scenarios_gpus),
+        cmocka_unit_test(torchtitan_of_2024_is_understood),
+        cmocka_unit_test(deepspeed_completes_the_batch),
+        cmocka_unit_test(models_of_the_hub_are_known),
+        cmocka_unit_test(gpt2_of_the_hub_is_the_checkpoint),
+        cmocka_unit_test(what_is_off_is_ignored),
+        cmocka_unit_test(axolotl_and_llama_factory_are_understood),
+        cmocka_unit_test(accelerate_is_understood),
+        cmocka_unit_test(nanogpt_takes_the_data_sets_vocabulary),
         cmocka_unit_test(a_contradiction_is_left_out_and_named),
         cmocka_unit_test(shapes_that_need_each_other_are_set_together),
         cmocka_unit_test(assignments_are_taken_apart),

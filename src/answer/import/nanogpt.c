@@ -75,20 +75,50 @@ static void take_pretrained(struct mfu_import *m)
     mfu_import_assume(m, "vocab_size", "50257", "of the checkpoint");
 }
 
+/* prepare.py of this data set writes a vocabulary of its own, which train.py takes. */
+static void take_vocabulary(struct mfu_import *m)
+{
+    struct mfu_entry *data = mfu_import_find(m, "dataset");
+
+    if (data && strcmp(data->value, "shakespeare_char") == 0 && !mfu_import_find(m, "vocab_size"))
+        mfu_import_assume(m, "vocab_size", "65", "the characters of shakespeare_char");
+}
+
 /* train.py divides the accumulation by the number of ranks, which torchrun
  * knows and the file does not. */
-static void finish(struct mfu_import *m)
+static void divide_accumulation(struct mfu_import *m)
 {
     struct mfu_entry *accum = mfu_import_find(m, "gradient_accumulation_steps");
-    struct mfu_entry *model = mfu_import_find(m, "init_from");
-    double steps = mfu_import_number(m, "gradient_accumulation_steps"), ranks = m->start->setting[MFU_S_GPUS];
+    double steps = mfu_import_number(m, "gradient_accumulation_steps"), ranks = mfu_import_gpus(m);
 
-    if (!model || !model->set)
-        mfu_import_assume(m, "model", "gpt2", "nanoGPT's model.py");
-    else
-        take_pretrained(m);
-    if (accum && ranks > 1 && m->start->setting_given[MFU_S_GPUS] && fmod(steps, ranks) == 0)
+    if (!accum->set || ranks <= 1)
+        return;
+    if (fmod(steps, ranks) == 0)
         mfu_import_set(m, accum, "accum", "divided by the ranks, as train.py does", "%.10g", steps / ranks);
+    else
+        mfu_import_leave(accum, MFU_UNMODELLED, "is no multiple of the ranks, which train.py refuses");
+}
+
+/* train.py allows TF32; an older card computes in fp32. */
+static void find_precision(struct mfu_import *m)
+{
+    struct mfu_entry *type = mfu_import_find(m, "dtype");
+
+    if (type->set && strcmp(type->set, "tf32") == 0 && m->start->gpu && !(m->start->gpu->peak_flops[MFU_PEAK_TF32] > 0))
+        mfu_import_set(m, type, "precision", "", "fp32");
+}
+
+static void finish(struct mfu_import *m)
+{
+    struct mfu_entry *model = mfu_import_find(m, "init_from");
+
+    if (!model || !model->set) {
+        mfu_import_assume(m, "model", "gpt2", "nanoGPT's model.py");
+        take_vocabulary(m);
+    } else
+        take_pretrained(m);
+    divide_accumulation(m);
+    find_precision(m);
 }
 
 const struct mfu_import_format mfu_import_format_nanogpt = {
