@@ -51,15 +51,14 @@ const struct mfu_lever_row mfu_lever_rows[] = {
     {"memory-efficient attention", {KEY("attention", "memeff")}, "attention == math", NULL, 0, ""},
     {"CUDA graphs", {KEY("cuda_graphs", "1")}, "cuda_graphs == 0", NULL, 0, "static shapes and addresses"},
 
-    /* Optimizer, loss, activations.  llm.c has no checkpoints of whole layers (-r is
-     * another thing). */
+    /* Optimizer, loss, activations. */
     {"fused AdamW", {KEY("optimizer", "adamw")}, "optimizer == 1 or optimizer == 2",
      NULL, 0, ""},
     {"8-bit Adam", {KEY("optimizer", "adam8bit")}, "optimizer <= 2", NULL, MATH, "momenta in 8 bits"},
     {"loss in pieces", {KEY("loss_chunks", "8")}, "loss_chunks == 1", NULL, 0, "logits are not returned"},
     {"no checkpointing", {KEY("checkpoint", "none")}, "checkpoint != none", NULL, 0, ""},
-    {"selective checkpointing", {KEY("checkpoint", "selective")}, "checkpoint != selective and runtime != llmc", NULL, 0, ""},
-    {"full checkpointing", {KEY("checkpoint", "full")}, "checkpoint != full and runtime != llmc", NULL, 0, ""},
+    {"selective checkpointing", {KEY("checkpoint", "selective")}, "checkpoint != selective", NULL, 0, ""},
+    {"full checkpointing", {KEY("checkpoint", "full")}, "checkpoint != full", NULL, 0, ""},
 
     /* Several GPUs; llm.c shards the optimizer only. */
     {"sharded optimizer", {KEY("zero", "1")}, "gpus > 1 and zero != 1", NULL, 0, ""},
