@@ -257,6 +257,15 @@ void mfu_question_free(struct mfu_question *q)
     free(q);
 }
 
+/* Dims have numbers of their own in every model: in another than that of the
+ * question they go by name. */
+static double dim_of(const struct mfu_question *q, const struct mfu_plan *p, const struct name *n)
+{
+    if (p->config.model == q->scenario->model)
+        return p->config.dim[n->key.id];
+    return mfu_config_dim(&p->config, q->scenario->model->dims[n->key.id].name);
+}
+
 double mfu_question_ask(const struct mfu_question *q, const struct mfu_plan *p)
 {
     double slots[MOST_NAMES];
@@ -267,7 +276,7 @@ double mfu_question_ask(const struct mfu_question *q, const struct mfu_plan *p)
         slots[i] = n->result ? n->result->get(p)
             : n->figure ? figure(p, n->figure, NULL, NULL)
             : n->key.kind == MFU_KEY_SETTING ? p->config.setting[n->key.id]
-            : n->key.kind == MFU_KEY_DIM ? p->config.dim[n->key.id]
+            : n->key.kind == MFU_KEY_DIM ? dim_of(q, p, n)
             : n->key.kind == MFU_KEY_COEFFICIENT ? p->machine.c[n->key.id] : n->choice;
     }
     return mfu_expression_eval(q->expression, slots);

@@ -33,7 +33,8 @@ struct mfu_question *mfu_question_compile(const struct mfu_scenario *, const cha
                                           struct mfu_error *err);
 void mfu_question_free(struct mfu_question *);
 
-/* Its value for a plan (of the same model), and whether it names a result. */
+/* Its value for a plan, and the unit of the only result that it names.  The
+ * scenario that it was compiled for must still be there. */
 double mfu_question_ask(const struct mfu_question *, const struct mfu_plan *);
 enum mfu_dim mfu_question_dim(const struct mfu_question *);
 

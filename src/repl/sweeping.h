@@ -11,7 +11,6 @@
 
 struct mfu_sweep_words {
     struct mfu_sweep sweep;
-    const char *where, *columns;        /* texts, or NULL */
     double top, threads;
 };
 
@@ -19,6 +18,11 @@ struct mfu_sweep_words {
  * Words that are none of these are refused. */
 int mfu_sweep_words_read(struct mfu_session *, int from, int argc, char **argv, struct mfu_sweep_words *,
                          struct mfu_error *err);
+
+/* Runs a sweep that shows on a terminal how far it is, and that Ctrl-C ends; frees
+ * nothing. */
+int mfu_sweep_words_run(struct mfu_session *, struct mfu_sweep_words *, struct mfu_sweep_result *,
+                        struct mfu_error *err);
 
 /* Compiles a column and names it. */
 int mfu_sweep_column(struct mfu_sweep *, const char *text, struct mfu_error *err);
