@@ -49,22 +49,7 @@ static struct mfu_scenario with(const struct solver *q, double steps)
     return s;
 }
 
-/* The analytic path knows what is too large without doubt, in no time. */
-static enum verdict ask(struct solver *q, double steps)
-{
-    struct mfu_scenario s = with(q, steps);
-
-    if (mfu_plan_make(q->plan, &s, &q->refusal) < 0)
-        return REFUSED;
-    if (!q->where && !q->plan->memory.fits)
-        return FAILS;
-    if (mfu_simulate(q->plan, false, q->simulation, &q->refusal) < 0)
-        return REFUSED;
-    return (q->where ? mfu_question_ask(q->where, q->plan) > 0 : q->plan->memory.fits) ? HOLDS : FAILS;
-}
-
-/* Why the value that was asked last fails: if it would hold with more memory,
- * that is missing. */
+/* Why the plan at hand fails: if it would hold with more memory, that is missing. */
 static const char *why_it_fails(struct solver *q)
 {
     bool fits = q->plan->memory.fits, enough;
@@ -75,6 +60,35 @@ static const char *why_it_fails(struct solver *q)
     enough = !fits && mfu_question_ask(q->where, q->plan) > 0;
     q->plan->memory.fits = fits;
     return enough ? "memory" : "target";
+}
+
+static bool holds(const struct solver *q)
+{
+    return q->where ? mfu_question_ask(q->where, q->plan) > 0 : q->plan->memory.fits;
+}
+
+/* What is too large by the analytic path is too large, and it knows in no time. */
+static enum verdict ask(struct solver *q, double steps)
+{
+    struct mfu_scenario s = with(q, steps);
+
+    if (mfu_plan_make(q->plan, &s, &q->refusal) < 0)
+        return REFUSED;
+    if (!q->plan->memory.fits && !holds(q) && why_it_fails(q)[0] == 'm')
+        return FAILS;
+    if (mfu_simulate(q->plan, false, q->simulation, &q->refusal) < 0)
+        return REFUSED;
+    return holds(q) ? HOLDS : FAILS;
+}
+
+/* The same for values far apart: what fails by the analytic path is not near. */
+static enum verdict ask_roughly(struct solver *q, double steps)
+{
+    struct mfu_scenario s = with(q, steps);
+
+    if (mfu_plan_make(q->plan, &s, &q->refusal) < 0)
+        return REFUSED;
+    return holds(q) ? ask(q, steps) : FAILS;
 }
 
 /* ---- the grid ------------------------------------------------------------ */
@@ -136,9 +150,8 @@ static void bisect(struct solver *q, double *good, double *bad)
     }
 }
 
-/* Beyond an edge other values may hold, up to `end`, which does not: fragments
- * of memory come and go.  Looks at some, from the far end, and follows the first
- * that holds. */
+/* Beyond an edge other values may hold: fragments of memory come and go.  Looks at
+ * some on the way to `end`, from the far end, and follows the first that holds. */
 static bool look_beyond(struct solver *q, double *good, double end)
 {
     double stride = fmax(1, ceil(fabs(end - *good) / WINDOW)), way = end > *good ? 1 : -1;
@@ -154,20 +167,17 @@ static bool look_beyond(struct solver *q, double *good, double end)
     return false;
 }
 
-/* First the neighbour of the grid, then all the way to the next of it, then
- * closely while that moves the edge. */
+/* First the neighbour of the grid, then what is within an eighth, then closely
+ * while that moves the edge. */
 static void find_edge(struct solver *q, double *good, double end)
 {
-    double bad = end, way = end > *good ? 1 : -1;
+    double way = end > *good ? 1 : -1, bad = end;
 
     bisect(q, good, &bad);
-    look_beyond(q, good, end);
-    for (int i = 0; i < MOST_MOVES; i++) {
-        double near = *good + way * (WINDOW + 1);
-
-        if (!look_beyond(q, good, way * near < way * end ? near : end))
+    look_beyond(q, good, way > 0 ? fmin(fmax(end, ceil(*good * 1.125)), q->most + 1) : fmax(fmin(end, floor(*good / 1.125)), 0));
+    for (int i = 0; i < MOST_MOVES; i++)
+        if (!look_beyond(q, good, fmin(fmax(*good + way * WINDOW, 0), q->most + 1)))
             break;
-    }
 }
 
 /* What is in the way beyond a value: the nearest that is planned and fails, or
@@ -187,7 +197,7 @@ static void give_reason(struct solver *q, double good, struct mfu_solution *x)
         snprintf(x->reason, sizeof x->reason, "%.*s", (int)sizeof x->reason - 1, q->refusal.text);
     for (int i = q->largest ? 0 : q->n - 1; v == REFUSED && i >= 0 && i < q->n; i += (int)way)
         if (way * (q->grid[i] - good) > 1)
-            v = ask(q, at = q->grid[i]);
+            v = ask_roughly(q, at = q->grid[i]);
     x->limited_by = v == REFUSED ? "range" : v == FAILS ? why_it_fails(q) : "target";
     x->beyond = v == REFUSED ? (good + way) * q->step : at * q->step;
     if (v != REFUSED)
@@ -196,43 +206,60 @@ static void give_reason(struct solver *q, double good, struct mfu_solution *x)
 
 /* ---- all of it ----------------------------------------------------------- */
 
+/* What is known of the values that did not hold. */
+struct failure {
+    double low, high;           /* that could be planned; NAN: none */
+    bool memory;                /* was missing at the lowest */
+    struct mfu_error refusal;   /* of the lowest that could not */
+    double refused;
+};
+
+static void note_failure(struct solver *q, struct failure *f, double at, enum verdict v)
+{
+    if (v == REFUSED && !(f->refused <= at)) {
+        f->refusal = q->refusal;
+        f->refused = at;
+    }
+    if (v == REFUSED)
+        return;
+    if (!(f->low <= at))
+        f->memory = why_it_fails(q)[0] == 'm';
+    f->low = fmin(f->low, at);
+    f->high = fmax(f->high, at);
+}
+
 /* The grid from the end that is wanted: the first value that holds, and the one
  * before it, which does not (0, or one too many, if there is none). */
-static bool scan(struct solver *q, int octave, double *good, double *end)
+static bool scan(struct solver *q, int octave, double *good, double *end, struct failure *f)
 {
     make_grid(q, octave);
     *end = q->largest ? q->most + 1 : 0;
     for (int i = 0; i < q->n; i++) {
         double at = q->grid[q->largest ? q->n - 1 - i : i];
+        enum verdict v = ask_roughly(q, at);
 
-        if (ask(q, at) == HOLDS) {
+        if (v == HOLDS) {
             *good = at;
             return true;
         }
+        note_failure(q, f, at, v);
         *end = at;
     }
     return false;
 }
 
 /* Nothing holds: because of a rule, of memory, or of the condition. */
-static int fail(struct solver *q, struct mfu_error *err)
+static int fail(const struct solver *q, const struct failure *f, struct mfu_error *err)
 {
-    struct mfu_error first = {0};
-
-    for (int i = 0; i < q->n; i++) {
-        if (ask(q, q->grid[i]) == FAILS) {
-            if (!q->where)
-                return mfu_fail(err, MFU_EINPUT, "even %g does not fit", q->grid[i] * q->step);
-            return mfu_fail(err, MFU_EINPUT, "the condition holds at no value that was tried, from %g to %g%s",
-                            q->grid[0] * q->step, q->grid[q->n - 1] * q->step,
-                            why_it_fails(q)[0] == 'm' ? ": memory does not suffice" : "");
-        }
-        if (i == 0)
-            first = q->refusal;
+    if (isnan(f->low)) {
+        if (err)
+            *err = f->refusal;
+        return -1;
     }
-    if (err)
-        *err = first;
-    return -1;
+    if (!q->where)
+        return mfu_fail(err, MFU_EINPUT, "even %g does not fit", f->low * q->step);
+    return mfu_fail(err, MFU_EINPUT, "the condition holds at no value that was tried, from %g to %g%s", f->low * q->step,
+                    f->high * q->step, f->memory ? ": memory does not suffice" : "");
 }
 
 int mfu_solve(const struct mfu_scenario *scenario, struct mfu_key key, double step, bool largest,
@@ -241,11 +268,12 @@ int mfu_solve(const struct mfu_scenario *scenario, struct mfu_key key, double st
 {
     struct solver q = {.scenario = scenario, .key = key, .step = step, .where = where, .plan = plan,
                        .simulation = simulation, .largest = largest};
+    struct failure f = {.low = NAN, .high = NAN, .refused = NAN};
     double good, end;
 
     q.most = key.kind == MFU_KEY_SETTING ? floor(mfu_settings[key.id].most / step) : floor(1e9 / step);
-    if (!scan(&q, OCTAVE, &good, &end) && !scan(&q, FINER, &good, &end))
-        return fail(&q, err);
+    if (!scan(&q, OCTAVE, &good, &end, &f) && !scan(&q, FINER, &good, &end, &f))
+        return fail(&q, &f, err);
     if (end >= 1 && end <= q.most)
         find_edge(&q, &good, end);
     *solution = (struct mfu_solution){.value = good * step};
