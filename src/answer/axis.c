@@ -332,8 +332,8 @@ int mfu_axes_check(const struct mfu_axis *axes, size_t n, const struct mfu_scena
                 m = mentioned_in(&axes[i], s, axes[i].texts[k]);
             other = axis_among(axes, i + 1, n, i, m.keys, (size_t)m.n, has_texts);
             if (other >= 0)
-                return mfu_fail(err, MFU_EINPUT, "%s: '%s' depends on %s, which is worked out itself: name %s first",
-                                axes[i].name, axes[i].texts[k], axes[other].name, axes[other].name);
+                return mfu_fail(err, MFU_EINPUT, "%s: '%s' depends on %s, whose values follow from other keys: name %s "
+                                "first, or give it numbers", axes[i].name, axes[i].texts[k], axes[other].name, axes[other].name);
         }
     }
     return 0;

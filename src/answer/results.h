@@ -31,6 +31,10 @@ struct mfu_question;
  * mfu_question_free. */
 struct mfu_question *mfu_question_compile(const struct mfu_scenario *, const char *text,
                                           struct mfu_error *err);
+/* The same where train.seconds, train.cost ... are known: of so many tokens. */
+struct mfu_run;
+struct mfu_question *mfu_question_compile_for(const struct mfu_scenario *, const struct mfu_run *, const char *text,
+                                              struct mfu_error *err);
 void mfu_question_free(struct mfu_question *);
 
 /* Its value for a plan, and the unit of the only result that it names.  The

@@ -25,6 +25,7 @@
 
 struct mfu_sweep {
     const struct mfu_scenario *scenario;
+    const struct mfu_run *run;          /* of train.seconds and the like in questions; NULL: none */
     struct mfu_axis axes[MFU_AXES];
     size_t n_axes;
     struct mfu_question *where;         /* or NULL: all that can be planned */

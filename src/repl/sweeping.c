@@ -16,7 +16,7 @@ int mfu_sweep_column(struct mfu_sweep *s, const char *text, struct mfu_error *er
 {
     if (s->n_columns == MFU_COLUMNS)
         return mfu_fail(err, MFU_EINPUT, "more than %d columns", MFU_COLUMNS);
-    s->columns[s->n_columns] = mfu_question_compile(s->scenario, text, err);
+    s->columns[s->n_columns] = mfu_question_compile_for(s->scenario, s->run, text, err);
     if (!s->columns[s->n_columns])
         return mfu_within(err, "%s", text);
     snprintf(s->column_names[s->n_columns], sizeof s->column_names[0], "%s", text);
@@ -58,8 +58,14 @@ static int read_where(struct mfu_sweep *s, int *i, int argc, char **argv, struct
     --*i;
     if (used == 0 || used >= sizeof text)
         return mfu_fail(err, MFU_EINPUT, "where: expected a condition such as fits and mfu > 40%%");
-    s->where = mfu_question_compile(s->scenario, text, err);
+    s->where = mfu_question_compile_for(s->scenario, s->run, text, err);
     return s->where ? 0 : mfu_within(err, "where");
+}
+
+void mfu_sweep_words_begin(struct mfu_session *session, struct mfu_sweep_words *w)
+{
+    w->sweep.scenario = &session->memory.now;
+    w->sweep.run = session->has_run ? &session->run : NULL;
 }
 
 /* KEY=VALUES; whole GPUs and models come from the catalog. */
@@ -85,7 +91,7 @@ int mfu_sweep_words_read(struct mfu_session *session, int from, int argc, char *
 {
     struct mfu_sweep *s = &w->sweep;
 
-    s->scenario = &session->memory.now;
+    mfu_sweep_words_begin(session, w);
     for (int i = from; i < argc; i++) {
         const char *equals = strchr(argv[i], '=');
 

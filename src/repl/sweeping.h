@@ -14,6 +14,9 @@ struct mfu_sweep_words {
     double top, threads;
 };
 
+/* What columns and conditions are about; the words begin so by themselves. */
+void mfu_sweep_words_begin(struct mfu_session *, struct mfu_sweep_words *);
+
 /* Reads words [from, argc); `text` is scratch that lives as long as the words.
  * Words that are none of these are refused. */
 int mfu_sweep_words_read(struct mfu_session *, int from, int argc, char **argv, struct mfu_sweep_words *,

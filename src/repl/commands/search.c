@@ -13,7 +13,7 @@ static int read_goal(struct mfu_session *s, int argc, char **argv, struct mfu_sw
 {
     bool maximize = strcmp(argv[1], "maximize") == 0;
 
-    w->sweep.scenario = &s->memory.now;
+    mfu_sweep_words_begin(s, w);
     w->sweep.pareto = strcmp(argv[1], "pareto") == 0;
     if (w->sweep.pareto) {              /* time against memory */
         *from = 2;
