@@ -169,7 +169,8 @@ static int read_range(struct mfu_axis *a, const struct mfu_scenario *s, const ch
     if (how && mfu_quantity_parse(how + 1, MFU_COUNT, &step, err) < 0)
         return mfu_within(err, "%s", a->name);
     if (how && *how == '*' ? step <= 1 : step <= 0)
-        return mfu_fail(err, MFU_EINPUT, "%s: a range needs a factor above 1 or a step above 0, such as 1..64*2 or 0..1+0.25", a->name);
+        return mfu_fail(err, MFU_EINPUT, "%s: a range needs a factor above 1 or a step above 0, such as 1..64*2 "
+                        "or 0..1+0.25", a->name);
     if (how && *how == '*' && low <= 0)
         return mfu_fail(err, MFU_EINPUT, "%s: a range by factors starts above 0", a->name);
     for (double x = low; x <= high * (1 + 1e-12) + 1e-300; x = how && *how == '*' ? x * step : x + step)
@@ -200,9 +201,11 @@ static size_t word_length(const char *text)
     return n;
 }
 
+/* Adds what a word means. */
+typedef int take_fn(struct mfu_axis *, void *context, const char *word, struct mfu_error *);
+
 /* Calls `take` for each word of a list. */
-static int each_word(struct mfu_axis *a, const char *values, int (*take)(struct mfu_axis *, void *, const char *, struct mfu_error *),
-                     void *context, struct mfu_error *err)
+static int each_word(struct mfu_axis *a, const char *values, take_fn *take, void *context, struct mfu_error *err)
 {
     char word[128];
 
@@ -269,7 +272,7 @@ static int take_model(struct mfu_axis *a, void *catalog, const char *word, struc
 
 /* "all": whatever of the catalog can be read. */
 static int take_all(struct mfu_axis *a, struct mfu_catalog *catalog, const char *const *names, size_t n,
-                    int (*take)(struct mfu_axis *, void *, const char *, struct mfu_error *), struct mfu_error *err)
+                    take_fn *take, struct mfu_error *err)
 {
     for (size_t i = 0; i < n && i < MOST_THINGS; i++)
         if (take(a, catalog, names[i], err) < 0 && err && err->code == MFU_ENOMEM)
@@ -285,7 +288,8 @@ int mfu_axis_read_gpus(struct mfu_axis *a, struct mfu_catalog *catalog, const ch
     *a = (struct mfu_axis){.name = "gpu", .gpus = calloc(MOST_THINGS, sizeof *a->gpus)};
     if (!a->gpus)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
-    return mfu_same_name(names, "all") ? take_all(a, catalog, all, n, take_gpu, err) : each_word(a, names, take_gpu, catalog, err);
+    return mfu_same_name(names, "all") ? take_all(a, catalog, all, n, take_gpu, err)
+        : each_word(a, names, take_gpu, catalog, err);
 }
 
 int mfu_axis_read_models(struct mfu_axis *a, struct mfu_catalog *catalog, const char *names, struct mfu_error *err)
@@ -296,7 +300,8 @@ int mfu_axis_read_models(struct mfu_axis *a, struct mfu_catalog *catalog, const 
     *a = (struct mfu_axis){.name = "model", .models = calloc(MOST_THINGS, sizeof *a->models)};
     if (!a->models)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
-    return mfu_same_name(names, "all") ? take_all(a, catalog, all, n, take_model, err) : each_word(a, names, take_model, catalog, err);
+    return mfu_same_name(names, "all") ? take_all(a, catalog, all, n, take_model, err)
+        : each_word(a, names, take_model, catalog, err);
 }
 
 /* ---- rows ---------------------------------------------------------------- */
@@ -332,8 +337,8 @@ int mfu_axes_check(const struct mfu_axis *axes, size_t n, const struct mfu_scena
                 m = mentioned_in(&axes[i], s, axes[i].texts[k]);
             other = axis_among(axes, i + 1, n, i, m.keys, (size_t)m.n, has_texts);
             if (other >= 0)
-                return mfu_fail(err, MFU_EINPUT, "%s: '%s' depends on %s, whose values follow from other keys: name %s "
-                                "first, or give it numbers", axes[i].name, axes[i].texts[k], axes[other].name, axes[other].name);
+                return mfu_fail(err, MFU_EINPUT, "%s: '%s' depends on %s, whose values follow from other keys: "
+                                "name that first, or give it numbers", axes[i].name, axes[i].texts[k], axes[other].name);
         }
     }
     return 0;
@@ -366,7 +371,8 @@ static int put(const struct mfu_axis *a, double value, struct mfu_scenario *x, s
     return 0;
 }
 
-int mfu_axes_apply(const struct mfu_axis *axes, size_t n, const size_t *at, struct mfu_scenario *x, struct mfu_error *err)
+int mfu_axes_apply(const struct mfu_axis *axes, size_t n, const size_t *at, struct mfu_scenario *x,
+                   struct mfu_error *err)
 {
     bool texts = false;
 
@@ -402,10 +408,12 @@ double mfu_axis_value(const struct mfu_axis *a, const struct mfu_scenario *x)
 
 const char *mfu_axis_word(const struct mfu_axis *a, double value)
 {
+    const char *const *choices = a->key.kind == MFU_KEY_SETTING ? mfu_settings[a->key.id].choices : NULL;
+
     if (isnan(value))
         return NULL;
     return a->gpus ? a->gpus[(size_t)value]->slug : a->models ? a->models[(size_t)value]->slug
-        : a->key.kind == MFU_KEY_SETTING && mfu_settings[a->key.id].choices ? mfu_settings[a->key.id].choices[(int)value] : NULL;
+        : choices ? choices[(int)value] : NULL;
 }
 
 void mfu_axis_free(struct mfu_axis *a)

@@ -47,7 +47,8 @@ int mfu_axes_check(const struct mfu_axis *, size_t n, const struct mfu_scenario 
 
 /* Puts one value of each axis into a scenario; `at` holds their numbers.  -1 if
  * an expression has no value that its key takes. */
-int mfu_axes_apply(const struct mfu_axis *, size_t n, const size_t *at, struct mfu_scenario *, struct mfu_error *err);
+int mfu_axes_apply(const struct mfu_axis *, size_t n, const size_t *at, struct mfu_scenario *,
+                   struct mfu_error *err);
 
 /* A value of an axis in a scenario that was made so, and its word where it has
  * one (a choice, a GPU), else NULL. */

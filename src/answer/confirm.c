@@ -20,7 +20,7 @@
  * may turn out better than one that is shown.  How many of those are looked at. */
 #define BATCH 32
 #define SLACK 0.02
-#define MOST_BEHIND 512
+#define MOST_BEHIND 160
 
 struct confirmer {
     const struct mfu_sweep *sweep;

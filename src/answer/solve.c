@@ -171,10 +171,11 @@ static bool look_beyond(struct solver *q, double *good, double end)
  * while that moves the edge. */
 static void find_edge(struct solver *q, double *good, double end)
 {
-    double way = end > *good ? 1 : -1, bad = end;
+    double way = end > *good ? 1 : -1, bad = end, far;
 
     bisect(q, good, &bad);
-    look_beyond(q, good, way > 0 ? fmin(fmax(end, ceil(*good * 1.125)), q->most + 1) : fmax(fmin(end, floor(*good / 1.125)), 0));
+    far = way > 0 ? fmax(end, ceil(*good * 1.125)) : fmin(end, floor(*good / 1.125));
+    look_beyond(q, good, fmin(fmax(far, 0), q->most + 1));
     for (int i = 0; i < MOST_MOVES; i++)
         if (!look_beyond(q, good, fmin(fmax(*good + way * WINDOW, 0), q->most + 1)))
             break;
@@ -258,8 +259,8 @@ static int fail(const struct solver *q, const struct failure *f, struct mfu_erro
     }
     if (!q->where)
         return mfu_fail(err, MFU_EINPUT, "even %g does not fit", f->low * q->step);
-    return mfu_fail(err, MFU_EINPUT, "the condition holds at no value that was tried, from %g to %g%s", f->low * q->step,
-                    f->high * q->step, f->memory ? ": memory does not suffice" : "");
+    return mfu_fail(err, MFU_EINPUT, "the condition holds at no value that was tried, from %g to %g%s",
+                    f->low * q->step, f->high * q->step, f->memory ? ": memory does not suffice" : "");
 }
 
 int mfu_solve(const struct mfu_scenario *scenario, struct mfu_key key, double step, bool largest,

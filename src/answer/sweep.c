@@ -172,7 +172,8 @@ static int plan_all(const struct mfu_sweep *s, struct worker *workers, int n, st
     int started = 0;
 
     for (int t = 0; t < n; t++) {
-        workers[t] = (struct worker){.sweep = s, .next = &next, .end = size, .simulated = simulates(s), .tells = t == 0 && s->tell};
+        workers[t] = (struct worker){.sweep = s, .next = &next, .end = size, .simulated = simulates(s),
+                                     .tells = t == 0 && s->tell};
         if (t > 0 && pthread_create(&workers[t].thread, NULL, work, &workers[t]) != 0)
             break;
         started++;
@@ -219,7 +220,8 @@ int mfu_sweep_run(const struct mfu_sweep *s, struct mfu_sweep_result *r, struct 
     if (size <= 0)
         return mfu_fail(err, MFU_EINPUT, "more than %g combinations", MOST_COMBINATIONS);
     if (!s->keep && !s->pareto && size > MOST_ROWS)
-        return mfu_fail(err, MFU_EINPUT, "%.0f combinations are more rows than can be kept; search keeps the best", size);
+        return mfu_fail(err, MFU_EINPUT, "%.0f combinations are more rows than can be kept; search keeps the best",
+                        size);
     if (mfu_axes_check(s->axes, s->n_axes, s->scenario, err) < 0)
         return -1;
     if (!(workers = malloc((size_t)n * sizeof *workers)))

@@ -19,7 +19,8 @@ static double value_of(const struct mfu_config *c, struct mfu_key key)
 }
 
 /* The axis of a key, which begins with the value that the key has now. */
-static struct mfu_axis *axis_of(struct mfu_sweep *s, const struct mfu_config *now, struct mfu_key key, struct mfu_error *err)
+static struct mfu_axis *axis_of(struct mfu_sweep *s, const struct mfu_config *now, struct mfu_key key,
+                                struct mfu_error *err)
 {
     struct mfu_axis *a;
 
@@ -46,12 +47,15 @@ static int add_splits(struct mfu_sweep *s, const struct mfu_config *now, enum mf
     for (double x = 1; a && x <= MOST_POWER; x *= 2)
         if (mfu_axis_add(a, x, err) < 0)
             return -1;
-    for (double x = 1; a && x * x <= sequences && divisors < MOST_DIVISORS; x++)
-        if (fmod(sequences, x) == 0) {
-            divisors++;
-            if (mfu_axis_add(a, x, err) < 0 || (sequences / x <= mfu_settings[id].most && mfu_axis_add(a, sequences / x, err) < 0))
-                return -1;
-        }
+    for (double x = 1; a && x * x <= sequences && divisors < MOST_DIVISORS; x++) {
+        double other = fmin(sequences / x, mfu_settings[id].most);
+
+        if (fmod(sequences, x) != 0)
+            continue;
+        divisors++;
+        if (mfu_axis_add(a, x, err) < 0 || mfu_axis_add(a, other, err) < 0)
+            return -1;
+    }
     return a ? 0 : -1;
 }
 
@@ -77,7 +81,8 @@ static bool moves_tokens(const struct mfu_scenario *s, const struct mfu_lever_ro
 }
 
 /* What a lever sets, if that can be planned here. */
-static int add_lever(struct mfu_sweep *s, const struct mfu_config *now, const struct mfu_lever_row *row, struct mfu_error *err)
+static int add_lever(struct mfu_sweep *s, const struct mfu_config *now, const struct mfu_lever_row *row,
+                     struct mfu_error *err)
 {
     struct mfu_scenario x = *s->scenario;
     struct mfu_config changed;

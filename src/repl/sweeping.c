@@ -43,8 +43,12 @@ static int read_columns(struct mfu_sweep *s, const char *text, struct mfu_error 
 
 static bool is_word(const char *text)
 {
-    return strcmp(text, "where") == 0 || strcmp(text, "columns") == 0 || strcmp(text, "top") == 0 || strcmp(text, "threads") == 0
-        || strcmp(text, "over") == 0 || strcmp(text, "simulated") == 0;
+    static const char *const words[] = {"where", "columns", "top", "threads", "over", "simulated"};
+    bool is = false;
+
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        is |= strcmp(text, words[i]) == 0;
+    return is;
 }
 
 /* "where a and b": everything up to the next of our words, or an axis. */
@@ -54,7 +58,8 @@ static int read_where(struct mfu_sweep *s, int *i, int argc, char **argv, struct
     size_t used = 0;
 
     for (++*i; *i < argc && !is_word(argv[*i]); ++*i)
-        used += (size_t)snprintf(text + used, used < sizeof text ? sizeof text - used : 0, "%s%s", used ? " " : "", argv[*i]);
+        used += (size_t)snprintf(text + used, used < sizeof text ? sizeof text - used : 0, "%s%s", used ? " " : "",
+                                 argv[*i]);
     --*i;
     if (used == 0 || used >= sizeof text)
         return mfu_fail(err, MFU_EINPUT, "where: expected a condition such as fits and mfu > 40%%");
@@ -149,8 +154,8 @@ static void tell(void *context, double done, double total)
     if (spent_s < PATIENCE_S || at_s < p->shown_s + REFRESH_S || done <= 0)
         return;
     p->shown_s = at_s;
-    fprintf(p->out, "\r%.0f %% of %s configurations, %s left \033[K", 100 * done / total, mfu_quantity_format(n, total, MFU_COUNT),
-            mfu_quantity_format(left, spent_s * (total - done) / done, MFU_SECONDS));
+    fprintf(p->out, "\r%.0f %% of %s configurations, %s left \033[K", 100 * done / total,
+            mfu_quantity_format(n, total, MFU_COUNT), mfu_quantity_format(left, spent_s * (total - done) / done, MFU_SECONDS));
     fflush(p->out);
 }
 

@@ -15,17 +15,18 @@
 /* A value of an axis: a choice by its name, else a number. */
 static void axis_value(const struct mfu_axis *a, double value, char *buf, size_t size)
 {
+    enum mfu_dim dim = a->key.kind == MFU_KEY_SETTING ? mfu_settings[a->key.id].dim
+        : a->key.kind == MFU_KEY_COEFFICIENT ? mfu_coefficient_rows[a->key.id].dim : MFU_COUNT;
     const char *word = mfu_axis_word(a, value);
     char text[MFU_QUANTITY_MAX];
 
-    snprintf(buf, size, "%s", word ? word
-             : mfu_quantity_format(text, value, a->key.kind == MFU_KEY_SETTING ? mfu_settings[a->key.id].dim
-                                   : a->key.kind == MFU_KEY_COEFFICIENT ? mfu_coefficient_rows[a->key.id].dim : MFU_COUNT));
+    snprintf(buf, size, "%s", word ? word : mfu_quantity_format(text, value, dim));
 }
 
 /* Axes that have a column of their own: where they are many, those that tell
  * rows apart, and the first two (micro-batch and accumulation, usually). */
-static size_t axes_shown(const struct mfu_sweep *s, const struct mfu_sweep_result *r, size_t shown, bool column[MFU_AXES])
+static size_t axes_shown(const struct mfu_sweep *s, const struct mfu_sweep_result *r, size_t shown,
+                         bool column[MFU_AXES])
 {
     size_t n = 0;
 
@@ -39,8 +40,8 @@ static size_t axes_shown(const struct mfu_sweep *s, const struct mfu_sweep_resul
     return n;
 }
 
-static void tell_the_same(FILE *out, const struct mfu_term *t, const struct mfu_sweep *s, const struct mfu_sweep_result *r,
-                          const bool column[MFU_AXES])
+static void tell_the_same(FILE *out, const struct mfu_term *t, const struct mfu_sweep *s,
+                          const struct mfu_sweep_result *r, const bool column[MFU_AXES])
 {
     struct mfu_flow f = mfu_flow_start(out, t, "", 0);
     bool any = false;
@@ -103,13 +104,15 @@ static void tell_how(FILE *out, const struct mfu_sweep *s, const struct mfu_swee
         fprintf(out, " (%zu fail the condition then)", r->dropped);
     fputs(r->complete ? "\n" : "; stopped early: the best so far\n", out);
     if (r->analytic)
-        fputs("Analytic rows: launch queue and allocator are not followed as in `plan`; what fits here may not fit there.\n", out);
+        fputs("Analytic rows: launch queue and allocator are not followed as in `plan`; what fits here may not fit "
+              "there.\n", out);
     if (r->exhausted)
-        fprintf(out, "All %s that were kept have been simulated: there may be others, which a narrower search would find.\n",
-                s->pareto ? "near the front" : "of the best");
+        fprintf(out, "All %s that were kept have been simulated: there may be others, which a narrower search "
+                "would find.\n", s->pareto ? "near the front" : "of the best");
 }
 
-void mfu_text_sweep(FILE *out, const struct mfu_term *t, const struct mfu_sweep *s, const struct mfu_sweep_result *r, size_t most)
+void mfu_text_sweep(FILE *out, const struct mfu_term *t, const struct mfu_sweep *s,
+                    const struct mfu_sweep_result *r, size_t most)
 {
     struct mfu_column columns[MFU_TABLE_COLUMNS];
     struct mfu_table table = {.columns = columns};

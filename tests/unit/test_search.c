@@ -86,7 +86,8 @@ static void what_is_shown_is_what_plan_says(void **state)
     for (size_t i = 0; i < LENGTH(tight); i++)
         for (size_t w = 0; w < LENGTH(ways); w++) {
             struct mfu_scenario s;
-            struct mfu_sweep sweep = {.keep = ways[w].keep, .pareto = ways[w].pareto, .maximize = true, .confirmed = true};
+            struct mfu_sweep sweep = {.keep = ways[w].keep, .pareto = ways[w].pareto, .maximize = true,
+                                      .confirmed = true};
             struct mfu_sweep_result one, two, every;
 
             read(&sweep, &s, i);
@@ -192,7 +193,8 @@ static void a_search_reaches_the_levers(void **state)
         together = advice.best.outcome.fits ? advice.best.outcome.tokens / advice.best.outcome.step_s : 0;
         best = usual_best(&s, advice.base.tokens);
         if (!(best >= 0.9999 * together))
-            fail_msg("%s %s %s: search %g, levers %g tokens/s", starts[i].gpu, starts[i].model, starts[i].pairs, best, together);
+            fail_msg("%s %s %s: search %g, levers %g tokens/s", starts[i].gpu, starts[i].model, starts[i].pairs,
+                     best, together);
         mfu_advice_free(&advice);
     }
 }
@@ -230,7 +232,7 @@ static void values_may_follow_from_other_keys(void **state)
 static void what_makes_no_sense_is_refused(void **state)
 {
     static const struct { const char *key[2], *values[2], *says; } bad[] = {
-        {{"accum", "batch"}, {"512/batch", "512/accum"}, "name batch "},
+        {{"accum", "batch"}, {"512/batch", "512/accum"}, "name that first"},
         {{"accum", "batch"}, {"1..batch", "1,2"}, "a range cannot depend on batch"},
     };
     struct mfu_scenario s = scenario_of("rtx4070", "gpt2", "batch 8");

@@ -30,7 +30,8 @@ static int try_solve(const struct mfu_scenario *s, const char *key, double step,
     return status;
 }
 
-static struct mfu_solution solve(const struct mfu_scenario *s, const char *key, double step, bool largest, const char *where)
+static struct mfu_solution solve(const struct mfu_scenario *s, const char *key, double step, bool largest,
+                                 const char *where)
 {
     struct mfu_solution x;
     struct mfu_error err = {0};

@@ -30,8 +30,8 @@ static int read_goal(struct mfu_session *s, int argc, char **argv, struct mfu_sw
 static int none(const struct mfu_sweep_result *r, struct mfu_error *err)
 {
     if (r->exhausted)
-        return mfu_fail(err, MFU_EINPUT, "of %zu configurations the best %zu do not satisfy the condition once they are "
-                        "simulated; others may: narrow the search", r->evaluated, r->tried);
+        return mfu_fail(err, MFU_EINPUT, "of %zu configurations the best %zu do not satisfy the condition once they "
+                        "are simulated; others may: narrow the search", r->evaluated, r->tried);
     return mfu_fail(err, MFU_EINPUT, "none of %zu configurations satisfies the condition", r->evaluated);
 }
 
@@ -48,8 +48,8 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
         status = mfu_sweep_usual(&w.sweep, err);
     if (status == 0 && !w.sweep.where)
         status = (w.sweep.where = mfu_question_compile(w.sweep.scenario, "fits", err)) ? 0 : -1;
-    for (size_t i = 0; status == 0 && !w.sweep.pareto && i < sizeof usual / sizeof usual[0] && w.sweep.n_columns < MFU_COLUMNS; i++)
-        if (strcmp(usual[i], argv[2]) != 0)
+    for (size_t i = 0; status == 0 && !w.sweep.pareto && i < sizeof usual / sizeof usual[0]; i++)
+        if (strcmp(usual[i], argv[2]) != 0 && w.sweep.n_columns < MFU_COLUMNS)
             status = mfu_sweep_column(&w.sweep, usual[i], err);
     w.sweep.keep = w.sweep.pareto ? 0 : (size_t)w.top;
     w.sweep.confirmed = true;

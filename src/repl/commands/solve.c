@@ -21,7 +21,8 @@ static double step_of(const struct mfu_scenario *s, struct mfu_key key, const ch
         : strcmp(name, "d_ff") == 0 || strcmp(name, "vocab_size") == 0 ? 64 : 1;
 }
 
-static int answer(struct mfu_session *s, const char *key, enum mfu_dim dim, const struct mfu_solution *x, struct mfu_error *err)
+static int answer(struct mfu_session *s, const char *key, enum mfu_dim dim, const struct mfu_solution *x,
+                  struct mfu_error *err)
 {
     json_t *object;
 
