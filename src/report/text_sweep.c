@@ -124,7 +124,8 @@ void mfu_text_sweep(FILE *out, const struct mfu_term *t, const struct mfu_sweep 
         if (column[a])
             columns[table.n_columns++] = (struct mfu_column){.title = s->axes[a].name};
     for (size_t c = 0; c < s->n_columns && table.n_columns < MFU_TABLE_COLUMNS; c++)
-        columns[table.n_columns++] = (struct mfu_column){.title = s->column_names[c], .rank = (int)c};
+        columns[table.n_columns++] = (struct mfu_column){.title = s->column_names[c],
+                                                           .rank = s->pareto ? 0 : (int)c};
     for (size_t i = 0; i < shown; i++) {
         char text[48];
 

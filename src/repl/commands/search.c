@@ -15,9 +15,10 @@ static int read_goal(struct mfu_session *s, int argc, char **argv, struct mfu_sw
 
     mfu_sweep_words_begin(s, w);
     w->sweep.pareto = strcmp(argv[1], "pareto") == 0;
-    if (w->sweep.pareto) {              /* time against memory */
+    if (w->sweep.pareto) {              /* speed against memory */
         *from = 2;
-        return mfu_sweep_column(&w->sweep, "step_time_s/tokens_per_step", err) < 0
+        w->sweep.maximize = true;
+        return mfu_sweep_column(&w->sweep, "tokens_per_s", err) < 0
             || mfu_sweep_column(&w->sweep, "smi_used_bytes", err) < 0 ? -1 : 0;
     }
     if (!(maximize || strcmp(argv[1], "minimize") == 0) || argc < 3)
@@ -76,7 +77,7 @@ const struct mfu_command mfu_command_search = {
         "`plan` does.  Without KEY=VALUES it varies micro-batch, accumulation and all that\n"
         "`advise` would change without changing the mathematics or buying hardware.\n"
         "`where EXPR` is `fits` unless given; `pareto` shows what nothing beats in both\n"
-        "time per token and memory.\n"
+        "speed and memory.\n"
         "\n"
         "    search maximize tokens_per_s where fits and tokens_per_step == 524288\n"
         "    search minimize step_time_s over batch=1..64 accum=1..64 where batch*accum == 512\n"
