@@ -10,6 +10,7 @@
 
 #include "answer/figures.h"
 #include "answer/metrics.h"
+#include "answer/train.h"
 
 #include "base/arena.h"
 #include "base/error.h"
@@ -154,6 +155,7 @@ const struct mfu_result *mfu_result_find(const char *name)
 struct name {
     const struct mfu_result *result;    /* or NULL: */
     const char *figure;                 /* such as kernels.gemm.share, or NULL: */
+    const struct mfu_train_figure *trained;     /* such as train.seconds, or NULL: */
     struct mfu_key key;                 /* or MFU_KEY_NONE: */
     double choice;                      /* a choice's own number */
 };
@@ -162,6 +164,7 @@ struct mfu_question {
     struct mfu_arena arena;
     struct mfu_expression *expression;
     const struct mfu_scenario *scenario;
+    const struct mfu_run *run;
     struct name names[MOST_NAMES];
     int n;
     enum mfu_dim dim;                   /* of the only name, else MFU_COUNT */
@@ -206,10 +209,34 @@ static int try_figure(struct mfu_question *q, const char *name, struct mfu_error
     return wrong.code ? -1 : 0;
 }
 
+/* 1 with train.seconds and the like, 0 if the name is another. */
+static int find_trained(struct mfu_question *q, const char *name, struct name *n, struct mfu_error *err)
+{
+    const char *names[32], *best;
+
+    if (strncmp(name, "train.", 6) != 0)
+        return 0;
+    if (!q->run)
+        return mfu_fail(err, MFU_EINPUT, "%.60s: how many tokens? `train 10B` says so first", name);
+    for (size_t i = 0; i < mfu_train_figure_count; i++) {
+        names[i] = mfu_train_figures[i].name;
+        if (mfu_same_name(names[i], name + 6))
+            n->trained = &mfu_train_figures[i];
+    }
+    q->dim = n->trained ? n->trained->dim : MFU_COUNT;
+    if (n->trained)
+        return 1;
+    mfu_fail(err, MFU_EINPUT, "train: no figure is called '%.60s'", name + 6);
+    if (mfu_suggest(name + 6, names, mfu_train_figure_count, &best, 1))
+        mfu_error_suggest(err, best);
+    return -1;
+}
+
 static int resolve(void *context, const char *name, struct mfu_error *err)
 {
     struct mfu_question *q = context;
     struct name *n = &q->names[q->n];
+    int found;
 
     if (q->n == MOST_NAMES)
         return mfu_fail(err, MFU_EINPUT, "more than %d names in one expression", MOST_NAMES);
@@ -223,14 +250,21 @@ static int resolve(void *context, const char *name, struct mfu_error *err)
             return mfu_fail(err, MFU_ENOMEM, "out of memory");
         return try_figure(q, name, err) < 0 ? -1 : q->n++;
     }
+    if ((found = find_trained(q, name, n, err)) != 0)
+        return found < 0 ? -1 : q->n++;
     n->key = mfu_scenario_key(q->scenario, name, err);
     if (n->key.kind != MFU_KEY_NONE || find_choice(name, &n->choice))
         return q->n++;
     return -1;
 }
 
-struct mfu_question *mfu_question_compile(const struct mfu_scenario *scenario, const char *text,
-                                          struct mfu_error *err)
+struct mfu_question *mfu_question_compile(const struct mfu_scenario *scenario, const char *text, struct mfu_error *err)
+{
+    return mfu_question_compile_for(scenario, NULL, text, err);
+}
+
+struct mfu_question *mfu_question_compile_for(const struct mfu_scenario *scenario, const struct mfu_run *run,
+                                              const char *text, struct mfu_error *err)
 {
     struct mfu_question *q = calloc(1, sizeof *q);
 
@@ -239,6 +273,7 @@ struct mfu_question *mfu_question_compile(const struct mfu_scenario *scenario, c
         return NULL;
     }
     q->scenario = scenario;
+    q->run = run;
     q->expression = mfu_expression_compile(&q->arena, text, MFU_COUNT, resolve, q, err);
     if (q->n != 1 || strpbrk(text, "<>=!+-*/"))
         q->dim = MFU_COUNT;
@@ -257,6 +292,22 @@ void mfu_question_free(struct mfu_question *q)
     free(q);
 }
 
+static double trained(const struct mfu_question *q, const struct mfu_plan *p, const struct mfu_train_figure *figure)
+{
+    struct mfu_training t;
+
+    return mfu_train(p, q->run->tokens, &q->run->options, &t, NULL) < 0 ? NAN : mfu_train_figure(&t, figure);
+}
+
+/* Dims have numbers of their own in every model: in another than that of the
+ * question they go by name. */
+static double dim_of(const struct mfu_question *q, const struct mfu_plan *p, const struct name *n)
+{
+    if (p->config.model == q->scenario->model)
+        return p->config.dim[n->key.id];
+    return mfu_config_dim(&p->config, q->scenario->model->dims[n->key.id].name);
+}
+
 double mfu_question_ask(const struct mfu_question *q, const struct mfu_plan *p)
 {
     double slots[MOST_NAMES];
@@ -266,8 +317,9 @@ double mfu_question_ask(const struct mfu_question *q, const struct mfu_plan *p)
 
         slots[i] = n->result ? n->result->get(p)
             : n->figure ? figure(p, n->figure, NULL, NULL)
+            : n->trained ? trained(q, p, n->trained)
             : n->key.kind == MFU_KEY_SETTING ? p->config.setting[n->key.id]
-            : n->key.kind == MFU_KEY_DIM ? p->config.dim[n->key.id]
+            : n->key.kind == MFU_KEY_DIM ? dim_of(q, p, n)
             : n->key.kind == MFU_KEY_COEFFICIENT ? p->machine.c[n->key.id] : n->choice;
     }
     return mfu_expression_eval(q->expression, slots);

@@ -31,9 +31,14 @@ struct mfu_question;
  * mfu_question_free. */
 struct mfu_question *mfu_question_compile(const struct mfu_scenario *, const char *text,
                                           struct mfu_error *err);
+/* The same where train.seconds, train.cost ... are known: of so many tokens. */
+struct mfu_run;
+struct mfu_question *mfu_question_compile_for(const struct mfu_scenario *, const struct mfu_run *, const char *text,
+                                              struct mfu_error *err);
 void mfu_question_free(struct mfu_question *);
 
-/* Its value for a plan (of the same model), and whether it names a result. */
+/* Its value for a plan, and the unit of the only result that it names.  The
+ * scenario that it was compiled for must still be there. */
 double mfu_question_ask(const struct mfu_question *, const struct mfu_plan *);
 enum mfu_dim mfu_question_dim(const struct mfu_question *);
 

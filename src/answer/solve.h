@@ -10,13 +10,17 @@
 
 struct mfu_solution {
     double value;
-    const char *limited_by;     /* "memory", "target", "range" */
+    const char *limited_by;     /* "memory", "target"; "range": other values are not allowed */
+    double beyond;              /* the next value that was asked in vain; NAN: none */
+    char reason[256];           /* the rule that refuses it; "": none */
 };
 
-/* Doubles and bisects over whole multiples of `step`, so the condition must
- * hold up to some value and not beyond (largest) or the other way round.  With
- * `where` NULL the condition is that it fits, confirmed by the allocator's
- * replay.  `plan` and `simulation` hold the answer's plan at the end. */
+/* Looks over whole multiples of `step`: at a coarse grid and what divides the
+ * model's dimensions, then by bisection between a value that holds and one that
+ * does not, then at values near the edge, since neither memory nor the rules of
+ * a key need to be monotone.  A value holds when a simulated plan says so, as
+ * `plan` will.  With `where` NULL the condition is that it fits.  `plan` and
+ * `simulation` hold the answer's plan at the end. */
 int mfu_solve(const struct mfu_scenario *, struct mfu_key key, double step, bool largest,
               const struct mfu_question *where, struct mfu_plan *plan, struct mfu_simulation *simulation,
               struct mfu_solution *, struct mfu_error *);

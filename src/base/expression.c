@@ -57,7 +57,8 @@ static const struct operator {
     {"and", AND, AT_AND},              {"&&", AND, AT_AND},
     {"<=", LESS_EQUAL, AT_COMPARE},    {"<", LESS, AT_COMPARE},
     {">=", MORE_EQUAL, AT_COMPARE},    {">", MORE, AT_COMPARE},
-    {"==", EQUAL, AT_COMPARE},         {"!=", UNEQUAL, AT_COMPARE},
+    {"==", EQUAL, AT_COMPARE},         {"=", EQUAL, AT_COMPARE},
+    {"!=", UNEQUAL, AT_COMPARE},
     {"+", ADD, AT_ADD},                {"-", SUBTRACT, AT_ADD},
     {"**", POWER, AT_POWER},           {"*", MULTIPLY, AT_MULTIPLY},
     {"/", DIVIDE, AT_MULTIPLY},        {"%", REMAINDER, AT_MULTIPLY},
@@ -235,8 +236,6 @@ static int expected(struct parser *p, const char *what)
         while (((unsigned char)p->at[n] & 0xC0) == 0x80);
     mfu_fail(p->err, MFU_EINPUT, "%s is missing before '%.*s'", what,
              n < LONGEST_NAME ? n : LONGEST_NAME, p->at);
-    if (*p->at == '=')
-        mfu_error_suggest(p->err, "==");
     return fail_at(p, p->at);
 }
 

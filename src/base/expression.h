@@ -5,7 +5,7 @@
  *     check fits and mfu > 40%
  *
  * Operators, weakest first: `or`, `and`, `not`, comparisons (< <= > >= == !=),
- * + -, * / %, unary -, ^ (right to left); && || ! ** are read too.  A `%` that
+ * + -, * / %, unary -, ^ (right to left); && || ! ** = are read too.  A `%` that
  * directly follows a number and is not followed by an operand is percent.
  * Functions: min max (any number of arguments), ceil floor round abs sqrt exp
  * log log2, multiple(x, m) = x rounded up to a multiple of m, if(c, a, b).

@@ -10,6 +10,7 @@
 #include "answer/plan.h"
 #include "answer/simulation.h"
 #include "answer/single_kernel.h"
+#include "answer/train.h"
 #include "base/error.h"
 #include "descriptor/catalog.h"
 #include "report/term.h"
@@ -46,6 +47,8 @@ struct mfu_session {
     struct mfu_simulation simulation;   /* of the plan: the full path */
     struct mfu_single_kernel studied;   /* by the last `kernel`, */
     bool has_studied;                   /* if there was one */
+    struct mfu_run run;                 /* of the last `train`, */
+    bool has_run;                       /* if there was one */
     struct mfu_noted { char name[64]; double value; enum mfu_dim dim; } noted[MFU_NOTED];
     int n_noted;                        /* train.cost ...: of answers that take words */
     char offered[128];          /* to Tab, just now */

@@ -5,14 +5,18 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/quantity.h"
+#include "base/suggest.h"
+#include "repl/line.h"
 
 int mfu_sweep_column(struct mfu_sweep *s, const char *text, struct mfu_error *err)
 {
     if (s->n_columns == MFU_COLUMNS)
         return mfu_fail(err, MFU_EINPUT, "more than %d columns", MFU_COLUMNS);
-    s->columns[s->n_columns] = mfu_question_compile(s->scenario, text, err);
+    s->columns[s->n_columns] = mfu_question_compile_for(s->scenario, s->run, text, err);
     if (!s->columns[s->n_columns])
         return mfu_within(err, "%s", text);
     snprintf(s->column_names[s->n_columns], sizeof s->column_names[0], "%s", text);
@@ -39,8 +43,12 @@ static int read_columns(struct mfu_sweep *s, const char *text, struct mfu_error 
 
 static bool is_word(const char *text)
 {
-    return strcmp(text, "where") == 0 || strcmp(text, "columns") == 0 || strcmp(text, "top") == 0 || strcmp(text, "threads") == 0
-        || strcmp(text, "over") == 0 || strcmp(text, "simulated") == 0;
+    static const char *const words[] = {"where", "columns", "top", "threads", "over", "simulated"};
+    bool is = false;
+
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        is |= strcmp(text, words[i]) == 0;
+    return is;
 }
 
 /* "where a and b": everything up to the next of our words, or an axis. */
@@ -50,12 +58,37 @@ static int read_where(struct mfu_sweep *s, int *i, int argc, char **argv, struct
     size_t used = 0;
 
     for (++*i; *i < argc && !is_word(argv[*i]); ++*i)
-        used += (size_t)snprintf(text + used, used < sizeof text ? sizeof text - used : 0, "%s%s", used ? " " : "", argv[*i]);
+        used += (size_t)snprintf(text + used, used < sizeof text ? sizeof text - used : 0, "%s%s", used ? " " : "",
+                                 argv[*i]);
     --*i;
     if (used == 0 || used >= sizeof text)
         return mfu_fail(err, MFU_EINPUT, "where: expected a condition such as fits and mfu > 40%%");
-    s->where = mfu_question_compile(s->scenario, text, err);
+    s->where = mfu_question_compile_for(s->scenario, s->run, text, err);
     return s->where ? 0 : mfu_within(err, "where");
+}
+
+void mfu_sweep_words_begin(struct mfu_session *session, struct mfu_sweep_words *w)
+{
+    w->sweep.scenario = &session->memory.now;
+    w->sweep.run = session->has_run ? &session->run : NULL;
+}
+
+/* KEY=VALUES; whole GPUs and models come from the catalog. */
+static int read_axis(struct mfu_session *session, struct mfu_sweep *s, const char *word, const char *equals,
+                     struct mfu_error *err)
+{
+    struct mfu_axis *a = &s->axes[s->n_axes];
+    char key[64];
+
+    if (s->n_axes == MFU_AXES || (size_t)(equals - word) >= sizeof key)
+        return mfu_fail(err, MFU_EINPUT, "more than %d keys", MFU_AXES);
+    s->n_axes++;
+    snprintf(key, sizeof key, "%.*s", (int)(equals - word), word);
+    if (mfu_same_name(key, "gpu"))
+        return mfu_axis_read_gpus(a, session->catalog, equals + 1, err);
+    if (mfu_same_name(key, "model"))
+        return mfu_axis_read_models(a, session->catalog, equals + 1, err);
+    return mfu_axis_read(a, s->scenario, key, equals + 1, err);
 }
 
 int mfu_sweep_words_read(struct mfu_session *session, int from, int argc, char **argv, struct mfu_sweep_words *w,
@@ -63,7 +96,7 @@ int mfu_sweep_words_read(struct mfu_session *session, int from, int argc, char *
 {
     struct mfu_sweep *s = &w->sweep;
 
-    s->scenario = &session->memory.now;
+    mfu_sweep_words_begin(session, w);
     for (int i = from; i < argc; i++) {
         const char *equals = strchr(argv[i], '=');
 
@@ -83,12 +116,7 @@ int mfu_sweep_words_read(struct mfu_session *session, int from, int argc, char *
         } else if (strcmp(argv[i], "over") == 0) {
             continue;
         } else if (equals && equals > argv[i]) {
-            char key[64];
-
-            if (s->n_axes == MFU_AXES || (size_t)(equals - argv[i]) >= sizeof key)
-                return mfu_fail(err, MFU_EINPUT, "more than %d keys", MFU_AXES);
-            snprintf(key, sizeof key, "%.*s", (int)(equals - argv[i]), argv[i]);
-            if (mfu_axis_read(&s->axes[s->n_axes++], s->scenario, key, equals + 1, err) < 0)
+            if (read_axis(session, s, argv[i], equals, err) < 0)
                 return -1;
         } else {
             return mfu_fail(err, MFU_EINPUT, "'%.40s': expected KEY=VALUES, where, columns, simulated or top", argv[i]);
@@ -96,4 +124,54 @@ int mfu_sweep_words_read(struct mfu_session *session, int from, int argc, char *
     }
     s->threads = (int)w->threads;
     return 0;
+}
+
+/* ---- how far ------------------------------------------------------------- */
+
+/* Before this nobody wonders, and nobody reads faster (seconds, chosen). */
+#define PATIENCE_S 1
+#define REFRESH_S 0.25
+
+struct progress {
+    FILE *out;
+    double begin_s, shown_s;    /* 0: nothing shown */
+};
+
+static double now_s(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void tell(void *context, double done, double total)
+{
+    struct progress *p = context;
+    double at_s = now_s(), spent_s = at_s - p->begin_s;
+    char n[MFU_QUANTITY_MAX], left[MFU_QUANTITY_MAX];
+
+    if (spent_s < PATIENCE_S || at_s < p->shown_s + REFRESH_S || done <= 0)
+        return;
+    p->shown_s = at_s;
+    fprintf(p->out, "\r%.0f %% of %s configurations, %s left \033[K", 100 * done / total,
+            mfu_quantity_format(n, total, MFU_COUNT), mfu_quantity_format(left, spent_s * (total - done) / done, MFU_SECONDS));
+    fflush(p->out);
+}
+
+int mfu_sweep_words_run(struct mfu_session *session, struct mfu_sweep_words *w, struct mfu_sweep_result *r,
+                        struct mfu_error *err)
+{
+    struct progress p = {.out = session->errors, .begin_s = now_s()};
+    int status;
+
+    w->sweep.stopped = session->interactive ? mfu_line_stopping : NULL;
+    if (isatty(fileno(session->errors)) && !session->quiet && !session->json) {
+        w->sweep.tell = tell;
+        w->sweep.context = &p;
+    }
+    status = mfu_sweep_run(&w->sweep, r, err);
+    if (p.shown_s > 0)
+        fputs("\r\033[K", p.out);
+    return status;
 }

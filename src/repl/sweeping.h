@@ -11,14 +11,21 @@
 
 struct mfu_sweep_words {
     struct mfu_sweep sweep;
-    const char *where, *columns;        /* texts, or NULL */
     double top, threads;
 };
+
+/* What columns and conditions are about; the words begin so by themselves. */
+void mfu_sweep_words_begin(struct mfu_session *, struct mfu_sweep_words *);
 
 /* Reads words [from, argc); `text` is scratch that lives as long as the words.
  * Words that are none of these are refused. */
 int mfu_sweep_words_read(struct mfu_session *, int from, int argc, char **argv, struct mfu_sweep_words *,
                          struct mfu_error *err);
+
+/* Runs a sweep that shows on a terminal how far it is, and that Ctrl-C ends; frees
+ * nothing. */
+int mfu_sweep_words_run(struct mfu_session *, struct mfu_sweep_words *, struct mfu_sweep_result *,
+                        struct mfu_error *err);
 
 /* Compiles a column and names it. */
 int mfu_sweep_column(struct mfu_sweep *, const char *text, struct mfu_error *err);

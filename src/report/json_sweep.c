@@ -6,9 +6,10 @@
 
 static json_t *axis_value(const struct mfu_axis *a, double value)
 {
-    if (a->key.kind == MFU_KEY_SETTING && mfu_settings[a->key.id].choices && mfu_settings[a->key.id].choices != mfu_switch_names)
-        return json_string(mfu_settings[a->key.id].choices[(int)value]);
-    return mfu_json_number(value);
+    bool is_switch = a->key.kind == MFU_KEY_SETTING && mfu_settings[a->key.id].choices == mfu_switch_names;
+    const char *word = is_switch ? NULL : mfu_axis_word(a, value);
+
+    return word ? json_string(word) : mfu_json_number(value);
 }
 
 json_t *mfu_json_sweep(const char *command, const struct mfu_sweep *s, const struct mfu_sweep_result *r)
@@ -33,6 +34,9 @@ json_t *mfu_json_sweep(const char *command, const struct mfu_sweep *s, const str
     mfu_json_put_number(&answer, "evaluated", (double)r->evaluated);
     mfu_json_put_number(&answer, "refused", (double)r->refused);
     mfu_json_put_number(&answer, "excluded", (double)r->excluded);
+    mfu_json_put_number(&answer, "dropped", (double)r->dropped);
+    mfu_json_put(&answer, "simulated", json_boolean(!r->analytic));
+    mfu_json_put(&answer, "exhausted", json_boolean(r->exhausted));
     mfu_json_put(&answer, "complete", json_boolean(r->complete));
     return answer;
 }

@@ -107,6 +107,15 @@ static void rounding_errors_add_no_rows(void **state)
     assert_true(value_of("ceil(1e-20)") == 1);
 }
 
+/* There is nothing to assign to in an expression. */
+static void one_equals_sign_compares_too(void **state)
+{
+    (void)state;
+    assert_true(value_of("3 = 2 + 1") == 1);
+    assert_true(value_of("3=2") == 0);
+    assert_true(value_of("2 >= 3 or 3=3") == 1);
+}
+
 static void the_error_says_where_and_what(void **state)
 {
     static const struct {
@@ -124,7 +133,7 @@ static void the_error_says_where_and_what(void **state)
         {"mfu > 42 %", 11, "a value is missing at the end", ""},
         {"2 min(3,4)", 3, "an operator is missing before 'min'", ""},
         {"1 and or 2", 7, "a value is missing before 'or'", ""},
-        {"seq = 3", 5, "an operator is missing before '='", "=="},
+        {"seq = = 3", 7, "a value is missing before '='", ""},
         {"3 + sequ", 5, "no setting is called 'sequ'", "seq"},
         {"1+ciel(2)", 3, "no function is called 'ciel'", "ceil"},
         {"seq(2)", 1, "no function is called 'seq'", ""},
@@ -285,6 +294,7 @@ int main(void)
         cmocka_unit_test(arithmetic_is_as_everywhere),
         cmocka_unit_test(what_is_not_known_is_not_true),
         cmocka_unit_test(rounding_errors_add_no_rows),
+        cmocka_unit_test(one_equals_sign_compares_too),
         cmocka_unit_test(the_error_says_where_and_what),
         cmocka_unit_test(depth_and_length_are_bounded),
         cmocka_unit_test(a_plain_number_is_known_as_such),

@@ -1,7 +1,6 @@
 #include <string.h>
 
 #include "repl/command.h"
-#include "repl/line.h"
 #include "repl/offers.h"
 #include "repl/sweeping.h"
 #include "repl/talk.h"
@@ -9,30 +8,17 @@
 
 #define BEST 10
 
-/* What is searched when no keys are given: the discrete choices of software
- * and batch that do not change what is trained. */
-static int usual_axes(struct mfu_sweep *s, struct mfu_error *err)
-{
-    static const char *const axes[][2] = {
-        {"batch", "1..512*2"}, {"accum", "1..512*2"}, {"runtime", "eager,compile"}, {"checkpoint", "none,selective,full"},
-        {"cuda_graphs", "off,on"}, {"optimizer", "adamw,adamw-foreach"}};
-
-    for (size_t i = 0; i < sizeof axes / sizeof axes[0]; i++)
-        if (mfu_axis_read(&s->axes[s->n_axes++], s->scenario, axes[i][0], axes[i][1], err) < 0)
-            return -1;
-    return 0;
-}
-
 static int read_goal(struct mfu_session *s, int argc, char **argv, struct mfu_sweep_words *w, int *from,
                      struct mfu_error *err)
 {
     bool maximize = strcmp(argv[1], "maximize") == 0;
 
-    w->sweep.scenario = &s->memory.now;
+    mfu_sweep_words_begin(s, w);
     w->sweep.pareto = strcmp(argv[1], "pareto") == 0;
-    if (w->sweep.pareto) {              /* time against memory */
+    if (w->sweep.pareto) {              /* speed against memory */
         *from = 2;
-        return mfu_sweep_column(&w->sweep, "step_time_s/tokens_per_step", err) < 0
+        w->sweep.maximize = true;
+        return mfu_sweep_column(&w->sweep, "tokens_per_s", err) < 0
             || mfu_sweep_column(&w->sweep, "smi_used_bytes", err) < 0 ? -1 : 0;
     }
     if (!(maximize || strcmp(argv[1], "minimize") == 0) || argc < 3)
@@ -40,6 +26,14 @@ static int read_goal(struct mfu_session *s, int argc, char **argv, struct mfu_sw
     w->sweep.maximize = maximize;
     *from = 3;
     return mfu_sweep_column(&w->sweep, argv[2], err);
+}
+
+static int none(const struct mfu_sweep_result *r, struct mfu_error *err)
+{
+    if (r->exhausted)
+        return mfu_fail(err, MFU_EINPUT, "of %zu configurations the best %zu do not satisfy the condition once they "
+                        "are simulated; others may: narrow the search", r->evaluated, r->tried);
+    return mfu_fail(err, MFU_EINPUT, "none of %zu configurations satisfies the condition", r->evaluated);
 }
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
@@ -52,18 +46,18 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     if (status == 0)
         status = mfu_sweep_words_read(s, from, argc, argv, &w, err);
     if (status == 0 && w.sweep.n_axes == 0)
-        status = usual_axes(&w.sweep, err);
+        status = mfu_sweep_usual(&w.sweep, err);
     if (status == 0 && !w.sweep.where)
         status = (w.sweep.where = mfu_question_compile(w.sweep.scenario, "fits", err)) ? 0 : -1;
-    for (size_t i = 0; status == 0 && !w.sweep.pareto && i < sizeof usual / sizeof usual[0] && w.sweep.n_columns < MFU_COLUMNS; i++)
-        if (strcmp(usual[i], argv[2]) != 0)
+    for (size_t i = 0; status == 0 && !w.sweep.pareto && i < sizeof usual / sizeof usual[0]; i++)
+        if (strcmp(usual[i], argv[2]) != 0 && w.sweep.n_columns < MFU_COLUMNS)
             status = mfu_sweep_column(&w.sweep, usual[i], err);
     w.sweep.keep = w.sweep.pareto ? 0 : (size_t)w.top;
-    w.sweep.stopped = s->interactive ? mfu_line_stopping : NULL;
+    w.sweep.confirmed = true;
     if (status == 0)
-        status = mfu_sweep_run(&w.sweep, &r, err);
+        status = mfu_sweep_words_run(s, &w, &r, err);
     if (status == 0 && r.n_rows == 0 && !s->json)
-        status = mfu_fail(err, MFU_EINPUT, "none of %zu configurations satisfies the condition", r.evaluated);
+        status = none(&r, err);
     if (status == 0 && s->json)
         status = mfu_answer(s, mfu_json_sweep("search", &w.sweep, &r), err);
     else if (status == 0)
@@ -79,10 +73,11 @@ const struct mfu_command mfu_command_search = {
     .group = "plan",
     .summary = "find the best settings",
     .help =
-        "Plans every combination of some keys' values and shows the best.  Without\n"
-        "KEY=VALUES it varies micro-batch, accumulation, runtime, checkpointing, CUDA\n"
-        "graphs and the optimizer's form.  `where EXPR` is `fits` unless given;\n"
-        "`pareto` shows what nothing beats in both time per token and memory.\n"
+        "Plans every combination of some keys' values and shows the best, simulated as\n"
+        "`plan` does.  Without KEY=VALUES it varies micro-batch, accumulation and all that\n"
+        "`advise` would change without changing the mathematics or buying hardware.\n"
+        "`where EXPR` is `fits` unless given; `pareto` shows what nothing beats in both\n"
+        "speed and memory.\n"
         "\n"
         "    search maximize tokens_per_s where fits and tokens_per_step == 524288\n"
         "    search minimize step_time_s over batch=1..64 accum=1..64 where batch*accum == 512\n"

@@ -8,14 +8,29 @@
 #include "report/json.h"
 #include "report/report.h"
 
-static int answer(struct mfu_session *s, const char *key, const struct mfu_solution *x, struct mfu_error *err)
+/* A byte more or less is nobody's concern; widths of tensors come in multiples
+ * that heads and tensor cores like. */
+static double step_of(const struct mfu_scenario *s, struct mfu_key key, const char *name)
+{
+    struct mfu_config c;
+
+    if (key.kind == MFU_KEY_SETTING)
+        return mfu_settings[key.id].dim == MFU_BYTES ? 0x1p20 : 1;
+    mfu_scenario_resolve(s, &c, NULL);
+    return strcmp(name, "n_embd") == 0 ? 8 * mfu_config_dim(&c, "n_head")
+        : strcmp(name, "d_ff") == 0 || strcmp(name, "vocab_size") == 0 ? 64 : 1;
+}
+
+static int answer(struct mfu_session *s, const char *key, enum mfu_dim dim, const struct mfu_solution *x,
+                  struct mfu_error *err)
 {
     json_t *object;
 
     if (!s->json) {
         char text[MFU_QUANTITY_MAX];
 
-        fprintf(s->out, "%s = %s, limited by %s\n\n", key, mfu_quantity_format(text, x->value, MFU_COUNT), x->limited_by);
+        fprintf(s->out, "%s = %s, limited by %s%s%s\n\n", key, mfu_quantity_format(text, x->value, dim), x->limited_by,
+                x->reason[0] ? ": " : "", x->reason);
         mfu_text_plan(s->out, &s->term, &s->plan);
         return 0;
     }
@@ -24,6 +39,8 @@ static int answer(struct mfu_session *s, const char *key, const struct mfu_solut
     mfu_json_put_text(&object, "key", key);
     mfu_json_put_number(&object, "value", x->value);
     mfu_json_put_text(&object, "limited_by", x->limited_by);
+    if (x->reason[0])
+        mfu_json_put_text(&object, "reason", x->reason);
     return mfu_answer(s, object, err);
 }
 
@@ -36,29 +53,24 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     bool largest = argc > 2 && strcmp(argv[2], "largest") == 0;
     const char *name;
     int status;
-    /* Widths of tensors come in multiples that heads and tensor cores like. */
-    double step = 1;
+    enum mfu_dim dim;
 
     if (key.kind == MFU_KEY_NONE)
         return mfu_point(s, err, 1);
     if (key.kind == MFU_KEY_COEFFICIENT || (key.kind == MFU_KEY_SETTING && mfu_settings[key.id].choices))
         return mfu_fail(err, MFU_EINPUT, "%s: expected a key with a number, such as batch", argv[1]);
     name = key.kind == MFU_KEY_SETTING ? mfu_settings[key.id].key : s->memory.now.model->dims[key.id].name;
-    if (key.kind == MFU_KEY_DIM && (strcmp(name, "n_embd") == 0 || strcmp(name, "d_ff") == 0 || strcmp(name, "vocab_size") == 0)) {
-        struct mfu_config c;
-
-        mfu_scenario_resolve(&s->memory.now, &c, NULL);
-        step = strcmp(name, "n_embd") == 0 ? 8 * mfu_config_dim(&c, "n_head") : 64;
-    }
+    dim = key.kind == MFU_KEY_SETTING ? mfu_settings[key.id].dim : MFU_COUNT;
     status = mfu_sweep_words_read(s, 2 + (smallest || largest), argc, argv, &w, err);
     if (status == 0)
-        status = mfu_solve(&s->memory.now, key, step, !smallest, w.sweep.where, &s->plan, &s->simulation, &x, err);
+        status = mfu_solve(&s->memory.now, key, step_of(&s->memory.now, key, name), !smallest, w.sweep.where, &s->plan,
+                           &s->simulation, &x, err);
     mfu_sweep_clear(&w.sweep);
     if (status < 0)
         return -1;
     mfu_session_forget(s, "solve");
-    mfu_session_note(s, "solve", name, x.value, MFU_COUNT);
-    return answer(s, name, &x, err);
+    mfu_session_note(s, "solve", name, x.value, dim);
+    return answer(s, name, dim, &x, err);
 }
 
 const struct mfu_command mfu_command_solve = {
@@ -68,7 +80,8 @@ const struct mfu_command mfu_command_solve = {
     .summary = "the value that suffices",
     .help =
         "Finds the largest value of a key that fits the card, or the largest (smallest)\n"
-        "for which a condition holds.\n"
+        "for which a condition holds, simulated as `plan` does; and what is in the way\n"
+        "beyond: memory, the condition, or a rule.\n"
         "\n"
         "    solve batch\n"
         "    solve accum smallest where tokens_per_step >= 500000\n"

@@ -1,7 +1,6 @@
 #include <string.h>
 
 #include "repl/command.h"
-#include "repl/line.h"
 #include "repl/offers.h"
 #include "repl/sweeping.h"
 #include "repl/talk.h"
@@ -20,9 +19,9 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
         status = mfu_fail(err, MFU_EINPUT, "expected KEY=VALUES, such as batch=1,2,4 or batch=1..64*2");
     for (size_t i = 0; status == 0 && w.sweep.n_columns == 0 + i && i < sizeof usual / sizeof usual[0]; i++)
         status = mfu_sweep_column(&w.sweep, usual[i], err);
-    w.sweep.stopped = s->interactive ? mfu_line_stopping : NULL;
+    w.sweep.confirmed = true;
     if (status == 0)
-        status = mfu_sweep_run(&w.sweep, &r, err);
+        status = mfu_sweep_words_run(s, &w, &r, err);
     if (status == 0 && s->json)
         status = mfu_answer(s, mfu_json_sweep("sweep", &w.sweep, &r), err);
     else if (status == 0)
@@ -40,13 +39,15 @@ const struct mfu_command mfu_command_sweep = {
     .help =
         "Plans every combination of the values of some keys, on all cores.  Values are a\n"
         "list (1,2,4), a range (1..8), a range by factors (1..64*2) or steps (0..1+0.25),\n"
-        "choices (eager,compile) or `all`.  `where EXPR` leaves rows out, `columns A,B`\n"
-        "chooses results, `top N` how many rows are shown, `threads N` the cores.\n"
-        "The analytic path is used; `simulated` follows every launch and allocation, as\n"
-        "`plan` does: a thousand times a second instead of a hundred thousand.\n"
+        "choices (eager,compile), `all`, or follow from other keys (accum=512/batch); GPUs\n"
+        "and models vary, too.  `where EXPR` leaves rows out, `columns A,B` chooses\n"
+        "results, `top N` how many rows are shown, `threads N` the cores.\n"
+        "Up to four thousand rows are simulated, as `plan` does.  Beyond that the analytic\n"
+        "path is taken (a hundred thousand a second) unless you say `simulated`.\n"
         "\n"
         "    sweep batch=1..32*2 runtime=eager,compile\n"
-        "    sweep batch=1..64 where fits columns tokens_per_s,mfu",
+        "    sweep batch=1..64 accum=512/batch where fits columns tokens_per_s,mfu\n"
+        "    sweep gpu=rtx4090,h100-sxm batch=8,16",
     .least_args = 1,
     .most_args = -1,
     .offer = {mfu_offer_keys, mfu_offer_keys},

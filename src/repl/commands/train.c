@@ -75,18 +75,15 @@ static int read_options(struct mfu_session *s, int argc, char **argv, struct mfu
     return 0;
 }
 
+/* For `print`, and for conditions of `solve`, `search` and `sweep`. */
 static void remember(struct mfu_session *s, const struct mfu_training *t)
 {
-    const struct { const char *name; double value; enum mfu_dim dim; } figures[] = {
-        {"tokens", t->tokens, MFU_TOKENS}, {"useful_tokens", t->useful_tokens, MFU_TOKENS},
-        {"seconds", t->seconds, MFU_SECONDS}, {"goodput", t->goodput, MFU_RATIO}, {"gpu_hours", t->gpu_hours, MFU_COUNT},
-        {"cost", t->cost, MFU_COUNT}, {"energy_cost", t->energy_cost, MFU_COUNT}, {"energy_j", t->energy_j, MFU_COUNT},
-        {"useful_tokens_per_s", t->useful_tokens_per_s, MFU_COUNT},
-        {"useful_per_gpu_hour", t->useful_per_gpu_hour, MFU_COUNT}, {"useful_mfu", t->useful_mfu, MFU_RATIO}};
-
+    s->run = (struct mfu_run){.tokens = t->tokens, .options = t->options};
+    s->has_run = true;
     mfu_session_forget(s, "train");
-    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
-        mfu_session_note(s, "train", figures[i].name, figures[i].value, figures[i].dim);
+    for (size_t i = 0; i < mfu_train_figure_count; i++)
+        mfu_session_note(s, "train", mfu_train_figures[i].name, mfu_train_figure(t, &mfu_train_figures[i]),
+                         mfu_train_figures[i].dim);
 }
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
@@ -135,7 +132,8 @@ const struct mfu_command mfu_command_train = {
         "    restart       time from a failure to the next step (10 min)\n"
         "\n"
         "    train 10B\n"
-        "    train 300B price 2.50 pad_fraction 12% mtbf 2000h",
+        "    train 300B price 2.50 pad_fraction 12% mtbf 2000h\n"
+        "    train 10B; solve gpus smallest where train.seconds < 172800",
     .least_args = 1,
     .most_args = -1,
     .offer = {NULL, offer},
