@@ -91,6 +91,8 @@ struct mfu_fit {
     struct mfu_fit_residuals classes[MFU_FIT_CLASSES];
     int n_classes;
     struct mfu_fit_residuals all;
+    double doubt;               /* how many times their sigmas the priors were widened, since the
+                                   measurements contradict them; 1: they do not */
     double mape_held_out;       /* of points that a fit did not see; NAN: not tried */
 };
 
