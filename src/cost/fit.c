@@ -36,7 +36,6 @@
 #define ITERATIONS 60           /* of one least-squares fit, at most */
 #define WORTH_OF_PRIOR 4        /* measurements that the expected spread counts for */
 #define USUAL_SPREAD 0.05       /* relative; expected of a class that says nothing */
-#define SURE 3                  /* standard errors from its prior that a coefficient may be */
 #define MOST_AGREE 0.9          /* of a class; the rest may be slow for reasons of their own */
 #define NARROWER 4              /* from one cut to the next */
 #define LEAST_SPREAD 0.002      /* relative; no class is trusted beyond that */
@@ -461,14 +460,14 @@ static bool narrow(struct mfu_fit_problem *q)
     return far;
 }
 
-/* Widens all priors until none is left by more than SURE of its standard errors:
+/* Widens all priors until none is left by more than MFU_FIT_SURE of its standard errors:
  * measurements that agree on more say that this is not the machine which the
  * priors are of, so that all of them hold less. */
 static void find_doubt(struct mfu_fit_problem *q)
 {
     q->doubt = 1;
     for (int k = 0; k < q->p; k++)
-        q->doubt = fmax(q->doubt, fabs(q->t[q->use[k]]) / q->sigma[q->use[k]] / SURE);
+        q->doubt = fmax(q->doubt, fabs(q->t[q->use[k]]) / q->sigma[q->use[k]] / MFU_FIT_SURE);
 }
 
 /* From where few residuals are far to where those that stay far do not count. */
