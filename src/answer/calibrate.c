@@ -191,7 +191,7 @@ static int add_table(struct work *w, const char *path, struct mfu_error *err)
 {
     struct mfu_arena arena = {0};
     struct mfu_csv csv;
-    int status = mfu_csv_read(path, &arena, &csv, err);
+    int status = mfu_csv_read(path, &arena, &csv, err) < 0 ? -1 : mfu_measured_columns(&csv, path, err);
     size_t before = w->out->n_runs;
     char other[48] = "";
 
