@@ -14,7 +14,8 @@ Scenarios that are in the CSV already are not run again.
 
     torch_measure.py --device cpu --toy runs.jsonl measured.csv
 
-shrinks the models and runs on the CPU: to see that all this works.
+shrinks the models and runs on the CPU: to see that all this works.  Such rows say
+gpu=cpu, and mfuplan takes none of them for a GPU's.
 """
 import argparse
 import contextlib
@@ -393,11 +394,12 @@ def identity(s):
     return f"torch-{s['model']}-b{s['batch']}x{s['accum']}-{s['runtime']}-" + hashlib.sha1(words.encode()).hexdigest()[:8]
 
 
-def describe(s, gpu):
-    """The columns that say what was run."""
+def describe(s, gpu, device):
+    """The columns that say what was run, and on what: never a GPU that was not there."""
     gpt2 = s["family"] == "gpt2"
     return dict(
-        id=identity(s), source="torch_measure.py", gpu=gpu or s.get("gpu", ""), n_gpus=1, gpus_per_node=1,
+        id=identity(s), source="torch_measure.py", gpu="cpu" if device == "cpu" else gpu or s.get("gpu", ""),
+        n_gpus=1, gpus_per_node=1,
         model=s["model"], family=s["family"], n_layer=s["n_layer"], n_head=s["n_head"], n_kv_head=s["n_kv_head"],
         head_dim=s["head_dim"], n_embd=s["n_embd"], d_ff=s["d_ff"], vocab=s["vocab_size"], seq_len=s["seq"],
         pos="learned" if gpt2 else "rope", tied=int(s["tied"]), mlp="gelu" if gpt2 else "swiglu",
@@ -475,7 +477,7 @@ def main():
             failed += 1
             print(f"{number_of}: {identity(s)} failed: {why}", file=sys.stderr)
             continue
-        append(options.output, {**describe(s, options.gpu), **result})
+        append(options.output, {**describe(s, options.gpu, options.device), **result})
         there.add(identity(s))
         print(f"{number_of}: {identity(s)} {result['outcome']} {result.get('step_time_ms', '')} ms", file=sys.stderr)
     return 1 if failed else 0

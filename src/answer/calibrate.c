@@ -10,6 +10,7 @@
 #include <strings.h>
 #include <time.h>
 
+#include "answer/calibrate_base.h"
 #include "answer/measured_run.h"
 #include "answer/plan.h"
 #include "answer/observe.h"
@@ -51,6 +52,7 @@ struct work {
     size_t n, cap;
     struct mfu_fit_class classes[MFU_FIT_CLASSES];
     int n_classes;
+    struct mfu_coefficients prior;
     struct mfu_machine machine;
     double machine_is_of[MFU_COEFFICIENT_COUNT];
 };
@@ -189,7 +191,7 @@ static int add_table(struct work *w, const char *path, struct mfu_error *err)
 {
     struct mfu_arena arena = {0};
     struct mfu_csv csv;
-    int status = mfu_csv_read(path, &arena, &csv, err);
+    int status = mfu_csv_read(path, &arena, &csv, err) < 0 ? -1 : mfu_measured_columns(&csv, path, err);
     size_t before = w->out->n_runs;
     char other[48] = "";
 
@@ -361,7 +363,7 @@ static int choose_parameters(const struct work *w, const struct mfu_fit_input *i
 {
     int n, kept = 0;
 
-    if (w->out->n_samples == 0)
+    if (w->out->n_samples == 0 && !w->out->file.base.from[0])
         return parameters_of_runs(w, list);
     n = mfu_fit_candidates(in, list);
     for (int i = 0; i < n; i++)
@@ -374,7 +376,9 @@ static int choose_parameters(const struct work *w, const struct mfu_fit_input *i
 
 const char *mfu_calibrated_source(const struct mfu_calibrated *c, const struct mfu_fit_row *row)
 {
-    return !row->kept ? "default" : c->n_samples > 0 ? "probe" : "runs";
+    if (!row->kept)
+        return isnan(c->file.base.coefficients.value[row->id]) ? "default" : c->file.base.from;
+    return c->n_samples == 0 ? "runs" : c->n_runs == 0 ? "probe" : "probe, runs";
 }
 
 static void today(char *text, size_t size)
@@ -418,17 +422,15 @@ static void fill_file(struct work *w)
 
     snprintf(c->name, sizeof c->name, "%s", out->gpu->slug);
     snprintf(c->gpu, sizeof c->gpu, "%s", out->gpu->slug);
-    snprintf(c->from, sizeof c->from, "%s", out->n_samples > 0 ? "probe" : "runs");
     if (s && s->date[0])
         snprintf(c->date, sizeof c->date, "%s", s->date);
     else
         today(c->date, sizeof c->date);
-    if (s)
+    if (s && (s->cuda[0] || s->cublas[0] || s->driver[0]))
         snprintf(c->software, sizeof c->software, "CUDA %s, cuBLAS %s, driver %s", s->cuda, s->cublas, s->driver);
-    c->samples = (double)(out->n_samples + out->n_runs);
     c->mape = out->fit.all.mape;
     c->mape_held_out = out->fit.mape_held_out;
-    mfu_coefficients_clear(&c->coefficients);
+    mfu_calibrate_keep_base(out);
     for (int i = 0; i < out->fit.n_rows; i++) {
         const struct mfu_fit_row *row = &out->fit.rows[i];
 
@@ -437,8 +439,9 @@ static void fill_file(struct work *w)
         c->coefficients.value[row->id] = row->value;
         c->coefficients.sigma[row->id] = row->sigma;
         c->coefficients.origin[row->id] = MFU_FROM_CALIBRATION;
-        snprintf(c->coefficients.source[row->id], sizeof c->coefficients.source[0], "%s of %s, %.0f measurements",
-                 out->n_samples > 0 ? "probe" : "runs", c->date[0] ? c->date : "an unknown day", c->samples);
+        snprintf(c->coefficients.source[row->id], sizeof c->coefficients.source[0], "%s of %s, %zu measurements",
+                 mfu_calibrated_source(out, row), c->date[0] ? c->date : "an unknown day",
+                 out->n_samples + out->n_runs);
     }
     fill_model(w, run_kinds[0].name, 0.06, MFU_C_MODEL_SIGMA_EAGER, MFU_C_MODEL_EXCESS_EAGER);
     fill_model(w, run_kinds[1].name, 0.05, MFU_C_MODEL_SIGMA, MFU_C_MODEL_EXCESS);
@@ -457,6 +460,8 @@ static struct work *begin(const struct mfu_calibrate_input *in, struct mfu_error
     }
     w->in = in;
     w->out->gpu = in->gpu;
+    w->out->file.base.samples = NAN;
+    mfu_coefficients_clear(&w->out->file.base.coefficients);
     return w;
 }
 
@@ -492,27 +497,49 @@ static int keep_names(struct mfu_calibrated *c)
     return 0;
 }
 
-/* Beyond this mean error, measurements are hardly of the GPU that they name (a
- * chosen bound: published kernels of known GPUs are within 0.2). */
-#define HARDLY_OF_IT 0.5
+/* Beyond these errors, measurements are hardly of the GPU that they name, or do
+ * not agree (chosen bounds: published kernels of known GPUs are within 0.2). */
+#define HARDLY_OF_IT 0.5        /* in the mean, of samples */
+#define HALF_OFF 0.25           /* in the median */
+/* More than this many times its sigmas, a single measurement cannot doubt all that
+ * is known: it does not say which of the coefficients is another (chosen). */
+#define ALONE 2
+
+static int refuse_what_explains_nothing(const struct work *w, struct mfu_error *err)
+{
+    const struct mfu_fit_residuals *all = &w->out->fit.all;
+    const char *slug = w->out->gpu->slug;
+
+    if (w->out->n_samples > 0 && all->mape > HARDLY_OF_IT)
+        return mfu_fail(err, MFU_EINPUT, "these can hardly be measurements of a %s: fitted as well as can be, "
+                        "predictions are %.0f %% off in the mean; nothing was kept", slug, 100 * all->mape);
+    if (w->n == 1 && (w->out->fit.doubt > ALONE || all->median > HALF_OFF))
+        return mfu_fail(err, MFU_EINPUT, "a %s is predicted %.0f %% off, more than one measurement can explain: check what "
+                        "it states, or give two more, of other sizes; nothing was kept", slug, 100 * all->before);
+    if (all->median > HALF_OFF)
+        return mfu_fail(err, MFU_EINPUT, "fitted as well as can be, half of these measurements are more than %.0f %% off: "
+                        "they are hardly all of a %s, or do not agree; nothing was kept", 100 * all->median, slug);
+    return 0;
+}
 
 static int fit(struct work *w, struct mfu_error *err)
 {
     struct mfu_fit_parameter parameters[MFU_COEFFICIENT_COUNT];
     struct mfu_fit_input in = {
         .points = w->points, .n_points = w->n, .classes = w->classes, .n_classes = w->n_classes,
-        .parameters = parameters, .prior = mfu_catalog_prior(w->in->catalog, w->out->gpu),
+        .parameters = parameters, .prior = &w->prior,
         .predict = predict, .context = w, .interrupted = interrupted,
     };
 
     if (w->n == 0)
         return mfu_fail(err, MFU_EINPUT, "there is nothing to calibrate from");
+    w->prior = *mfu_catalog_prior(w->in->catalog, w->out->gpu);
+    mfu_calibrate_start(w->out, &w->prior);
     in.n_parameters = choose_parameters(w, &in, parameters);
     if (mfu_fit_coefficients(&in, &w->out->fit, err) < 0)
         return -1;
-    if (w->out->n_samples > 0 && w->out->fit.all.mape > HARDLY_OF_IT)
-        return mfu_fail(err, MFU_EINPUT, "these can hardly be measurements of a %s: fitted as well as can be, predictions are %.0f %% "
-                        "off in the mean; nothing was kept", w->out->gpu->slug, 100 * w->out->fit.all.mape);
+    if (refuse_what_explains_nothing(w, err) < 0)
+        return -1;
     fill_file(w);
     return keep_names(w->out) < 0 ? mfu_fail(err, MFU_ENOMEM, "memory is out") : 0;
 }

@@ -7,6 +7,9 @@
  * of GEMMs and of the attention in use, the traffic of everything else as one
  * scale, the host, the links, the constant of a step.  Two or three measured
  * steps of any configuration improve the prediction of all others.
+ *
+ * What this GPU is calibrated with already, from the other kind, is where the fit
+ * starts: its values and errors are the priors.  One of the same kind is replaced.
  */
 #ifndef MFU_CALIBRATE_H
 #define MFU_CALIBRATE_H
@@ -33,7 +36,8 @@ struct mfu_calibrate_input {
 struct mfu_calibrated {
     const struct mfu_gpu *gpu;  /* what the coefficients are of */
     struct mfu_fit fit;
-    struct mfu_calibration file;        /* ready to be written */
+    struct mfu_calibration file;        /* ready to be written; its base is what the fit started from */
+    char replaces[16], replaces_date[24];       /* kinds of an earlier calibration that is given up; "": none */
     size_t n_samples, n_runs;
     size_t n_left_out;          /* rows of other GPUs, unknown probes, what cannot be planned */
     char why[200];              /* the last of them */
@@ -48,7 +52,7 @@ void mfu_calibrated_free(struct mfu_calibrated *);
 struct mfu_calibrated *mfu_calibrate_runs(struct mfu_catalog *, const struct mfu_gpu *,
                                           const struct mfu_measured_run *runs, size_t n, struct mfu_error *err);
 
-/* "probe", "runs" or "default": where a row of the fit has its value from. */
+/* "probe", "runs", both or "default": where a row of the fit has its value from. */
 const char *mfu_calibrated_source(const struct mfu_calibrated *, const struct mfu_fit_row *);
 
 #endif

@@ -4,16 +4,14 @@
  * The maps below translate other people's words into ours.  A word without an
  * exact counterpart is mapped to the nearest one and the row says so.
  */
-#include "answer/measured_run.h"
-
+#include <ctype.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
+#include "answer/measured_reading.h"
 #include "base/error.h"
-#include "base/suggest.h"
 #include "descriptor/catalog.h"
 
 struct word {
@@ -70,202 +68,222 @@ static const struct { const char *column, *dim; } dims[] = {
     {"dropout", "dropout"}, {"bias", "bias"}, {"tied", "tied"}, {"n_experts", "n_experts"}, {"experts_active", "top_k"}};
 // clang-format on
 
-struct reading {
-    struct mfu_catalog *catalog;
-    const struct mfu_csv *csv;
-    size_t row;
-    struct mfu_measured_run *run;
-};
-
-static const char *get(const struct reading *r, const char *column)
-{
-    return mfu_csv_get(r->csv, r->row, column);
-}
-
-/* A number, or NAN when the cell is empty or is none. */
-static double number(const struct reading *r, const char *column)
-{
-    const char *text = get(r, column);
-    char *end;
-    double x = strtod(text, &end);
-
-    return end == text ? NAN : x;
-}
-
-static void assume(struct reading *r, const char *format, ...) MFU_PRINTF(2, 3);
-static void assume(struct reading *r, const char *format, ...)
-{
-    size_t used = strlen(r->run->assumed);
-    va_list args;
-
-    if (used + 4 >= sizeof r->run->assumed)
-        return;
-    if (used)
-        used += (size_t)snprintf(r->run->assumed + used, sizeof r->run->assumed - used, "; ");
-    va_start(args, format);
-    vsnprintf(r->run->assumed + used, sizeof r->run->assumed - used, format, args);
-    va_end(args);
-}
-
-static bool skip(struct reading *r, const char *format, ...) MFU_PRINTF(2, 3);
-static bool skip(struct reading *r, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(r->run->skipped, sizeof r->run->skipped, format, args);
-    va_end(args);
-    return false;
-}
-
-static bool set(struct reading *r, const char *key, const char *value)
+static bool set(struct mfu_row *r, const char *key, const char *value)
 {
     struct mfu_error err = {0};
 
     if (mfu_scenario_set(&r->run->scenario, key, value, &err) < 0)
-        return skip(r, "%s", err.text);
+        return mfu_row_skip(r, "%s", err.text);
     return true;
 }
 
 /* Looks a word up and sets the key to ours ("" leaves the default). */
-static bool translate(struct reading *r, const char *column, const char *key, const struct word *words)
+static bool translate(struct mfu_row *r, const char *column, const char *key, const struct word *words)
 {
-    const char *text = get(r, column);
+    const char *text = mfu_cell(r, column);
 
     for (const struct word *w = words; w->theirs; w++)
         if (strcmp(w->theirs, text) == 0) {
             if (!w->ours)
-                return skip(r, "%s", w->note);
+                return mfu_row_skip(r, "%s", w->note);
             if (w->note && *w->ours == '\0' && *text == '\0')
-                assume(r, "%s: default", w->note);
+                mfu_row_assume(r, "%s: default", w->note);
             else if (w->note)
-                assume(r, "%s", w->note);
+                mfu_row_assume(r, "%s", w->note);
             return *w->ours == '\0' || set(r, key, w->ours);
         }
-    return skip(r, "%s '%s' is not known", column, text);
+    return mfu_row_skip(r, "%s '%s' is not known", column, text);
 }
 
-static bool choose_gpu(struct reading *r)
+/* Whether two names differ in capitals, blanks and dashes only. */
+static bool same_letters(const char *a, const char *b)
 {
-    const char *slug = get(r, "gpu");
+    for (;; a++, b++) {
+        while (*a && !isalnum((unsigned char)*a))
+            a++;
+        while (*b && !isalnum((unsigned char)*b))
+            b++;
+        if (tolower((unsigned char)*a) != tolower((unsigned char)*b))
+            return false;
+        if (*a == '\0')
+            return true;
+    }
+}
+
+static bool choose_gpu(struct mfu_row *r)
+{
+    const char *name = mfu_cell(r, "gpu"), *slug = name;
     struct mfu_error err = {0};
-    double memory_gib = fmax(number(r, "mem_allocated_gib"), number(r, "mem_reserved_gib"));
+    double memory_gib = fmax(mfu_cell_number(r, "mem_allocated_gib"), mfu_cell_number(r, "mem_reserved_gib"));
 
     if (*slug == '\0')
-        return skip(r, "the GPU is not stated");
+        return mfu_row_skip(r, "the GPU is not stated");
+    if (strcasecmp(slug, "cpu") == 0)
+        return mfu_row_skip(r, "measured on a CPU");
     if (strcmp(slug, "a100") == 0 && memory_gib > 40)
         slug = "a100-80gb-sxm";
     r->run->scenario.gpu = mfu_catalog_gpu(r->catalog, slug, &err);
     if (!r->run->scenario.gpu)
-        return skip(r, "%s", err.text);
-    if (strcmp(get(r, "gpu"), "a100") == 0 || strcmp(get(r, "gpu"), "h100") == 0 || strcmp(get(r, "gpu"), "a100-80gb") == 0)
-        assume(r, "gpu=%s for %s", r->run->scenario.gpu->slug, get(r, "gpu"));
+        return mfu_row_skip(r, "%s", err.text);
+    if (!same_letters(r->run->scenario.gpu->slug, name))
+        mfu_row_assume(r, "gpu=%s for %s", r->run->scenario.gpu->slug, name);
     return true;
 }
 
-/* The catalog's model of that name, or the graph of its family. */
-static bool choose_model(struct reading *r)
+/* The graph of the stated family; NULL and the reason. */
+static const struct mfu_model *graph_of_family(struct mfu_row *r, const char *family)
 {
-    const char *family = get(r, "family"), *name = get(r, "model");
-    struct mfu_error err = {0};
     const struct mfu_model *model = NULL;
 
-    if (strstr(name, "LoRA"))
-        return skip(r, "LoRA is not modelled");
     for (const struct word *w = families; w->theirs && !model; w++)
         if (strcmp(w->theirs, family) == 0) {
-            if (!w->ours)
-                return skip(r, "%s", w->note);
-            if (w->note)
-                assume(r, "%s", w->note);
-            model = mfu_catalog_model(r->catalog, w->ours, &err);
+            if (w->note && w->ours)
+                mfu_row_assume(r, "%s", w->note);
+            else if (w->note)
+                mfu_row_skip(r, "%s", w->note);
+            if (w->ours)
+                model = mfu_catalog_model(r->catalog, w->ours, NULL);
         }
     if (!model)
-        return skip(r, "family '%s' is not modelled", family);
-    if (isnan(number(r, "n_layer")) || (isnan(number(r, "n_embd"))))
-        return skip(r, "the model's size is not stated");
-    mfu_scenario_model(&r->run->scenario, model);
+        mfu_row_skip(r, "family '%s' is not modelled", family);
+    return model;
+}
+
+/* The graph of the family; the catalog's model of that name for what else the row
+ * leaves empty. */
+static bool choose_model(struct mfu_row *r)
+{
+    const char *family = mfu_cell(r, "family"), *name = mfu_cell(r, "model");
+    const struct mfu_model *model = NULL, *named = NULL;
+    bool sized = !mfu_cell_empty(r, "n_layer") && !mfu_cell_empty(r, "n_embd");
+
+    if (strstr(name, "LoRA"))
+        return mfu_row_skip(r, "LoRA is not modelled");
+    if (*family && !(model = graph_of_family(r, family)))
+        return false;
+    if (*name && !strchr(name, '/') && (!model || !sized))      /* a name, not a file */
+        named = mfu_catalog_model(r->catalog, name, NULL);
+    if (named && model && strcmp(named->family, model->family) != 0)
+        named = NULL;
+    if (!model && !named)
+        return mfu_row_skip(r, "neither a family nor a model that is known is stated");
+    if (!sized && !named)
+        return mfu_row_skip(r, "the model's size is not stated");
+    if (!model)
+        mfu_row_assume(r, "family=%s", named->family);
+    mfu_scenario_model(&r->run->scenario, named ? named : model);
     return true;
 }
 
-static bool set_dims(struct reading *r)
+/* What stands for an empty cell, where it is not the model's own. */
+static bool leave_dim(struct mfu_row *r, const char *dim)
+{
+    if (strcmp(dim, "dropout") == 0) {
+        mfu_row_assume(r, "dropout=0");
+        return set(r, "dropout", "0");
+    }
+    if (strcmp(dim, "head_dim") != 0 && strcmp(dim, "n_kv_head") != 0)     /* these follow */
+        mfu_row_assume(r, "%s: the model's", dim);
+    return true;
+}
+
+static bool set_dims(struct mfu_row *r)
 {
     const struct mfu_model *m = r->run->scenario.model;
 
     for (size_t i = 0; i < sizeof dims / sizeof dims[0]; i++) {
-        const char *text = get(r, dims[i].column);
+        const char *text = mfu_cell(r, dims[i].column);
 
         if (mfu_model_dim_find(m, dims[i].dim, NULL) < 0)
             continue;
-        if (*text == '\0') {
-            if (strcmp(dims[i].column, "seq_len") == 0)
-                return skip(r, "the sequence length is not stated");
-            if (strcmp(dims[i].column, "dropout") && strcmp(dims[i].column, "head_dim") && strcmp(dims[i].column, "n_kv_head"))
-                assume(r, "%s: the model's", dims[i].dim);
-            if (strcmp(dims[i].column, "dropout") == 0 && !set(r, "dropout", "0"))
+        if (mfu_cell_empty(r, dims[i].column)) {
+            if (!leave_dim(r, dims[i].dim))
                 return false;
             continue;
         }
         if (strcmp(dims[i].column, "head_dim") == 0)    /* follows, or is the model's own */
-            if (number(r, "n_embd") / number(r, "n_head") == number(r, "head_dim"))
+            if (mfu_cell_number(r, "n_embd") / mfu_cell_number(r, "n_head") == mfu_cell_number(r, "head_dim"))
                 continue;
         if (!set(r, dims[i].dim, strcmp(text, "yes") == 0 ? "1" : strcmp(text, "no") == 0 ? "0" : text))
             return false;
     }
-    if (strcmp(m->family, "bert") == 0 && strcmp(get(r, "model"), "") != 0) {
-        assume(r, "n_labels=2: fine-tuning head");
+    if (strcmp(m->family, "bert") == 0 && strcmp(mfu_cell(r, "model"), "") != 0) {
+        mfu_row_assume(r, "n_labels=2: fine-tuning head");
         if (!set(r, "n_labels", "2"))
             return false;
     }
-    if (strcmp(m->family, "gpt2") == 0 && strcmp(get(r, "compile"), "eager") == 0
-        && strstr(get(r, "source"), "HF "))
+    if (strcmp(m->family, "gpt2") == 0 && strcmp(mfu_cell(r, "compile"), "eager") == 0
+        && strstr(mfu_cell(r, "source"), "HF "))
         return set(r, "upcast_logits", "1");
     return true;
 }
 
 /* Who holds what, where there are several GPUs. */
-static bool set_sharding(struct reading *r, double gpus)
+static bool set_sharding(struct mfu_row *r, double gpus)
 {
     static const struct { const char *name, *stage; } stages[] = {
-        {"ddp", "0"}, {"none", "0"}, {"zero1", "1"}, {"zero2", "2"}, {"zero3", "3"},
+        {"ddp", "0"}, {"none", "0"}, {"", "0"}, {"zero1", "1"}, {"zero2", "2"}, {"zero3", "3"},
         {"fsdp-shard-grad-op", "2"}, {"fsdp-full", "3"}};
 
+    if (mfu_cell_empty(r, "sharding") && strcasecmp(mfu_cell(r, "sharding"), "none") != 0)
+        mfu_row_assume(r, "sharding=ddp");
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++)
-        if (strcmp(get(r, "sharding"), stages[i].name) == 0)
+        if (strcmp(mfu_cell(r, "sharding"), stages[i].name) == 0)
             return set(r, "zero", stages[i].stage);
-    return skip(r, "%.0f GPUs with sharding '%s': not modelled yet", gpus, get(r, "sharding"));
+    return mfu_row_skip(r, "%.0f GPUs with sharding '%s': not modelled yet", gpus, mfu_cell(r, "sharding"));
 }
 
-static bool set_batch(struct reading *r)
+/* How many GPUs, in what arrangement. */
+static bool set_gpus(struct mfu_row *r, double gpus)
 {
-    double micro = number(r, "micro_batch"), accum = number(r, "grad_accum");
-    double global = number(r, "global_batch"), gpus = number(r, "n_gpus");
+    static const char *const parallel[] = {"tp", "pp", "cp", "ep"};
+    double node = mfu_cell_number(r, "gpus_per_node");
     char text[32];
 
-    if (number(r, "tp") > 1 || number(r, "pp") > 1 || number(r, "cp") > 1 || number(r, "ep") > 1)
-        return skip(r, "tp %s pp %s cp %s ep %s: model parallelism is not modelled yet", get(r, "tp"), get(r, "pp"), get(r, "cp"), get(r, "ep"));
+    for (int i = 0; i < 4; i++)
+        if (mfu_cell_number(r, parallel[i]) > 1)
+            return mfu_row_skip(r, "tp %s pp %s cp %s ep %s: model parallelism is not modelled yet", mfu_cell(r, "tp"),
+                                mfu_cell(r, "pp"), mfu_cell(r, "cp"), mfu_cell(r, "ep"));
     if (gpus > 1 && !set_sharding(r, gpus))
         return false;
-    if (gpus > (number(r, "gpus_per_node") > 0 ? number(r, "gpus_per_node") : 8))
-        return skip(r, "%.0f GPUs on several nodes: not modelled yet", gpus);
+    if (gpus > (node > 0 ? node : 8))
+        return mfu_row_skip(r, "%.0f GPUs on several nodes: not modelled yet", gpus);
+    snprintf(text, sizeof text, "%.0f", gpus);
+    return set(r, "gpus", text);
+}
+
+/* Micro-steps by the tokens of a step; 1 where those are not stated. */
+static double accum_of_tokens(const struct mfu_row *r, double micro, double gpus)
+{
+    double tokens = mfu_cell_number(r, "tokens_per_s") * mfu_cell_number(r, "step_time_ms") * 1e-3;
+    double accum = round(tokens / (gpus * micro * mfu_cell_number(r, "seq_len")));
+
+    return accum >= 1 ? accum : 1;
+}
+
+static bool set_batch(struct mfu_row *r)
+{
+    double micro = mfu_cell_number(r, "micro_batch"), accum = mfu_cell_number(r, "grad_accum");
+    double global = mfu_cell_number(r, "global_batch"), gpus = mfu_cell_number(r, "n_gpus");
+    char text[32];
+
     if (isnan(gpus)) {
-        assume(r, "gpus=1");
+        mfu_row_assume(r, "gpus=1");
         gpus = 1;
     }
-    snprintf(text, sizeof text, "%.0f", gpus);
-    if (!set(r, "gpus", text))
+    if (!set_gpus(r, gpus))
         return false;
-    if (isnan(micro) && global > 0 && !isnan(accum))
-        micro = global / accum / gpus;
     if (isnan(micro))
-        return skip(r, "the micro-batch is not stated");
+        micro = global / accum / gpus;
+    if (isnan(micro))                           /* no default is near what fitted that card */
+        return mfu_row_skip(r, "the micro-batch is not stated");
+    if (micro != floor(micro))
+        return mfu_row_skip(r, "global_batch %.0f over grad_accum and n_gpus: no whole micro-batch", global);
     if (isnan(accum) && global > 0)
         accum = fmax(1, round(global / micro / gpus));
     if (isnan(accum)) {
-        double tokens = number(r, "tokens_per_s") * number(r, "step_time_ms") * 1e-3;
-
-        accum = tokens > 0 ? fmax(1, round(tokens / (gpus * micro * number(r, "seq_len")))) : 1;
-        assume(r, "accum=%.0f", accum);
+        accum = accum_of_tokens(r, micro, gpus);
+        mfu_row_assume(r, "accum=%.0f", accum);
     }
     snprintf(text, sizeof text, "%.0f", micro);
     if (!set(r, "batch", text))
@@ -276,34 +294,34 @@ static bool set_batch(struct reading *r)
 
 /* Composer's own optimizer: a loop over (flattened) parameters, and its trainer
  * around it, with callbacks, streaming data and two metrics of the logits. */
-static bool set_composer(struct reading *r)
+static bool set_composer(struct mfu_row *r)
 {
-    assume(r, "train_metrics=2 and step.constant=40ms for Composer's trainer");
+    mfu_row_assume(r, "train_metrics=2 and step.constant=40ms for Composer's trainer");
     return set(r, "train_metrics", "2") && set(r, "step.constant", "40ms");
 }
 
 /* "adamw" alone is what the framework makes of it: PyTorch's multi-tensor
  * loop, elsewhere a fused kernel. */
-static bool set_optimizer(struct reading *r)
+static bool set_optimizer(struct mfu_row *r)
 {
-    const char *text = get(r, "optimizer");
+    const char *text = mfu_cell(r, "optimizer");
 
     if (strstr(text, "CPU offload"))
-        return skip(r, "optimizer states on the CPU are not modelled");
+        return mfu_row_skip(r, "optimizer states on the CPU are not modelled");
     if (strstr(text, "in backward"))
-        return skip(r, "an optimizer that runs within backward is not modelled");
+        return mfu_row_skip(r, "an optimizer that runs within backward is not modelled");
     if (strstr(text, "DeepSpeed") && !set(r, "zero", "3"))
         return false;
     if (strncmp(text, "adamw (", 7) == 0) {
-        assume(r, "optimizer=adamw for %s", text);
+        mfu_row_assume(r, "optimizer=adamw for %s", text);
         return set(r, "optimizer", "adamw");
     }
     if (strcmp(text, "adamw") == 0) {
-        const char *stack = get(r, "compile");
+        const char *stack = mfu_cell(r, "compile");
         bool torch = strcmp(stack, "eager") == 0 || strcmp(stack, "torch.compile") == 0;
 
         if (torch)
-            assume(r, "optimizer=adamw-foreach, PyTorch's default");
+            mfu_row_assume(r, "optimizer=adamw-foreach, PyTorch's default");
         return set(r, "optimizer", torch ? "adamw-foreach" : "adamw");
     }
     if (strcmp(text, "decoupled_adamw") == 0 && !set_composer(r))
@@ -311,79 +329,103 @@ static bool set_optimizer(struct reading *r)
     return translate(r, "optimizer", "optimizer", optimizers);
 }
 
-static bool set_runtime(struct reading *r)
+static bool set_runtime(struct mfu_row *r)
 {
-    const char *stack = get(r, "compile");
+    const char *stack = mfu_cell(r, "compile"), *notes = mfu_cell(r, "notes");
 
-    const char *notes = get(r, "notes");
-
-    if (number(r, "act_offload") > 0)
-        return skip(r, "activations on the CPU are not modelled");
+    if (mfu_cell_number(r, "act_offload") > 0)
+        return mfu_row_skip(r, "activations on the CPU are not modelled");
     if (strstr(notes, "--offload") || strstr(notes, "CPU offload"))
-        return skip(r, "states on the CPU (offload, in the notes) are not modelled");
+        return mfu_row_skip(r, "states on the CPU (offload, in the notes) are not modelled");
     if (strcmp(stack, "xla-te") == 0 || strcmp(stack, "jax") == 0)
-        return skip(r, "runtime '%s' is not modelled", stack);
+        return mfu_row_skip(r, "runtime '%s' is not modelled", stack);
     if (!translate(r, "compile", "runtime", runtimes) || !translate(r, "precision", "precision", precisions)
         || !translate(r, "attention", "attention", attentions) || !translate(r, "act_ckpt", "checkpoint", checkpoints)
         || !set_optimizer(r))
         return false;
-    if (strcmp(get(r, "precision"), "fp16-amp-o2") == 0 && !set(r, "half_weights", "on"))
+    if (strcmp(mfu_cell(r, "precision"), "fp16-amp-o2") == 0 && !set(r, "half_weights", "on"))
         return false;
     /* What only the notes say. */
-    if (strcmp(get(r, "precision"), "fp32") == 0 && strstr(notes, "uses TF32")) {
-        assume(r, "precision=tf32, by the notes");
+    if (strcmp(mfu_cell(r, "precision"), "fp32") == 0 && strstr(notes, "uses TF32")) {
+        mfu_row_assume(r, "precision=tf32, by the notes");
         if (!set(r, "precision", "tf32"))
             return false;
     }
     if (strcmp(stack, "eager") == 0 && strstr(notes, "fused ops")) {
-        assume(r, "runtime=fused for eager with fused ops, by the notes");
+        mfu_row_assume(r, "runtime=fused for eager with fused ops, by the notes");
         return set(r, "runtime", "fused");
     }
     return true;
 }
 
-static void read_measurements(struct reading *r)
+/* As stated, or the model's own. */
+static double sequence(const struct mfu_row *r)
+{
+    const struct mfu_model *m = r->run->scenario.model;
+    double stated = mfu_cell_number(r, "seq_len"), values[MFU_MAX_DIMS];
+    int dim = m ? mfu_model_dim_find(m, "seq", NULL) : -1;
+
+    if (!isnan(stated) || dim < 0)
+        return stated;
+    mfu_model_dim_values(m, values);
+    return values[dim];
+}
+
+static void read_time(struct mfu_row *r)
 {
     struct mfu_measured_run *run = r->run;
-    const char *notes = get(r, "notes"), *outcome = get(r, "outcome");
-    double tokens = run->scenario.setting[MFU_S_BATCH] * run->scenario.setting[MFU_S_ACCUM] * number(r, "seq_len");
-    double rate = number(r, "tokens_per_s");
+    const double *set = run->scenario.setting;
+    double rate = mfu_cell_number(r, "tokens_per_s");
 
-    tokens *= run->scenario.setting[MFU_S_GPUS];
     if (isnan(rate))
-        rate = number(r, "tokens_per_s_gpu") * run->scenario.setting[MFU_S_GPUS];
-    run->step_s = number(r, "step_time_ms") * 1e-3;
+        rate = mfu_cell_number(r, "tokens_per_s_gpu") * set[MFU_S_GPUS];
+    run->seq = sequence(r);
+    run->step_s = mfu_cell_number(r, "step_time_ms") * 1e-3;
     if (isnan(run->step_s) && rate > 0)
-        run->step_s = tokens / rate;
-    run->mfu = number(r, "mfu_pct") / 100;
-    run->mfu_peak_flops = number(r, "mfu_peak_tflops") * 1e12;
-    snprintf(run->mfu_convention, sizeof run->mfu_convention, "%s", get(r, "mfu_convention"));
-    run->allocated_bytes = number(r, "mem_allocated_gib") * 0x1p30;
-    run->reserved_bytes = number(r, "mem_reserved_gib") * 0x1p30;
-    run->ran = strcmp(outcome, "ran") == 0 ? 1 : strcmp(outcome, "oom") == 0 ? 0 : -1;
+        run->step_s = set[MFU_S_BATCH] * set[MFU_S_ACCUM] * set[MFU_S_GPUS] * run->seq / rate;
+    run->mfu = mfu_cell_number(r, "mfu_pct") / 100;
+    run->hfu = mfu_cell_number(r, "hfu_pct") / 100;
+    run->mfu_peak_flops = mfu_cell_number(r, "mfu_peak_tflops") * 1e12;
+    snprintf(run->mfu_convention, sizeof run->mfu_convention, "%s", mfu_cell(r, "mfu_convention"));
+}
+
+static void read_memory(struct mfu_row *r)
+{
+    struct mfu_measured_run *run = r->run;
+    const char *notes = mfu_cell(r, "notes"), *outcome = mfu_cell(r, "outcome");
+
+    run->allocated_bytes = mfu_cell_number(r, "mem_allocated_gib") * 0x1p30;
+    run->reserved_bytes = mfu_cell_number(r, "mem_reserved_gib") * 0x1p30;
+    run->params_m = mfu_cell_number(r, "params_m");
+    run->ran = strcasecmp(outcome, "ran") == 0 ? 1 : strcasecmp(outcome, "oom") == 0 ? 0 : -1;
     run->reserved_is_smi = strstr(notes, "nvidia-smi") || strstr(notes, "NVML") || strstr(notes, "device memory usage");
-    if (strcmp(get(r, "compile"), "llmq") == 0) {       /* llm.c's layout is not its */
+    if (strcmp(mfu_cell(r, "compile"), "llmq") == 0) {       /* llm.c's layout is not its */
         run->allocated_bytes = run->reserved_bytes = NAN;
         run->ran = -1;
-        assume(r, "memory of llmq is not modelled: not compared");
+        mfu_row_assume(r, "memory of llmq is not modelled: not compared");
         return;
     }
     if (strstr(notes, "upper bound")) {
         run->allocated_bytes = run->reserved_bytes = NAN;
-        assume(r, "memory is an upper bound: not compared");
+        mfu_row_assume(r, "memory is an upper bound: not compared");
     }
 }
 
 void mfu_measured_run(struct mfu_catalog *catalog, const struct mfu_csv *csv, size_t row,
                       struct mfu_measured_run *run)
 {
-    struct reading r = {catalog, csv, row, run};
+    struct mfu_row r = {catalog, csv, row, run};
 
     memset(run, 0, sizeof *run);
     run->scenario = mfu_scenario_start(NULL, NULL);
-    run->step_s = run->mfu = run->mfu_peak_flops = run->allocated_bytes = run->reserved_bytes = NAN;
+    run->step_s = run->mfu = run->hfu = run->mfu_peak_flops = run->allocated_bytes = run->reserved_bytes = NAN;
+    run->params_m = run->seq = NAN;
     run->ran = -1;
-    if (set_batch(&r) && choose_gpu(&r) && choose_model(&r) && set_dims(&r))
-        set_runtime(&r);
-    read_measurements(&r);
+    if (mfu_row_check_numbers(&r) && set_batch(&r) && choose_gpu(&r) && choose_model(&r) && set_dims(&r)
+        && set_runtime(&r))
+        mfu_row_check_words(&r);
+    read_time(&r);
+    read_memory(&r);
+    if (!run->skipped[0])
+        mfu_row_check_twice(&r);
 }

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer/conventions.h"
 #include "answer/measured_run.h"
 #include "answer/plan.h"
 #include "answer/simulation.h"
@@ -16,27 +15,38 @@
 #include "base/csv.h"
 #include "base/error.h"
 
-/* Step time from a stated MFU, by the convention that it was computed with. */
-static double step_from_mfu(const struct mfu_plan *p, const struct mfu_measured_run *run)
-{
-    static const struct { const char *theirs, *ours; } names[] = {
-        {"nanogpt", "nanogpt"}, {"palm", "palm"}, {"torchtitan", "torchtitan"}, {"llm.c", "llm.c"},
-        {"6N+12", "palm"}, {"llmfoundry", "palm"}};
-
-    if (!(run->mfu > 0) || !(run->mfu_peak_flops > 0))
-        return NAN;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strncmp(run->mfu_convention, names[i].theirs, strlen(names[i].theirs)) == 0)
-            return mfu_convention_flops_per_token(p, names[i].ours) * p->step.tokens / p->config.ranks / (run->mfu * run->mfu_peak_flops);
-    return NAN;
-}
-
 double mfu_measured_step_s(const struct mfu_plan *p, const struct mfu_measured_run *run)
 {
-    return isnan(run->step_s) ? step_from_mfu(p, run) : run->step_s;
+    char why[200];
+
+    return isnan(run->step_s) ? mfu_step_from_mfu(p, run, why, sizeof why) : run->step_s;
 }
 
-static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, const struct mfu_measured_run *run, struct mfu_validated *v)
+static void note(struct mfu_validated *v, const char *text)
+{
+    size_t used = strlen(v->assumed);
+
+    snprintf(v->assumed + used, sizeof v->assumed - used, "%s%s", used ? "; " : "", text);
+}
+
+/* What a row has to be compared with; skipped without anything. */
+static void take_measured(struct mfu_validated *v, const struct mfu_plan *p, const struct mfu_measured_run *run)
+{
+    char why[sizeof v->skipped] = "";
+
+    v->measured_step_s = isnan(run->step_s) ? mfu_step_from_mfu(p, run, why, sizeof why) : run->step_s;
+    v->measured_allocated_bytes = run->allocated_bytes;
+    v->measured_reserved_bytes = run->reserved_bytes;
+    if (!isnan(v->measured_step_s) || !isnan(run->allocated_bytes) || !isnan(run->reserved_bytes) || run->ran >= 0) {
+        if (why[0])
+            note(v, why);
+        return;
+    }
+    snprintf(v->skipped, sizeof v->skipped, "%s", why[0] ? why : "neither time, memory nor outcome is stated");
+}
+
+static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, struct mfu_measured_run *run,
+                    struct mfu_validated *v)
 {
     struct mfu_error err = {0};
 
@@ -45,21 +55,18 @@ static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, const
         return;
     }
     snprintf(v->runtime, sizeof v->runtime, "%s", mfu_runtime_names[p->config.runtime]);
-    v->measured_step_s = mfu_measured_step_s(p, run);
+    mfu_measured_check_size(run, p->program.params);
+    snprintf(v->assumed, sizeof v->assumed, "%s", run->assumed);
+    take_measured(v, p, run);
     v->predicted_step_s = p->step.time_s;
     v->low_s = p->step.low_s;
     v->high_s = p->step.high_s;
     v->error = v->predicted_step_s / v->measured_step_s - 1;
     v->model_flops = p->mfu.model_flops / p->config.ranks;
     v->peak_flops = p->mfu.peak_flops;
-    v->measured_allocated_bytes = run->allocated_bytes;
     v->predicted_allocated_bytes = p->memory.peak.bytes;
-    v->measured_reserved_bytes = run->reserved_bytes;
     v->predicted_reserved_bytes = run->reserved_is_smi ? p->memory.smi_bytes : p->memory.reserved_bytes;
-    v->ran = run->ran;
     v->fits = p->memory.fits;
-    if (isnan(v->measured_step_s) && isnan(run->allocated_bytes) && isnan(run->reserved_bytes) && run->ran != 0)
-        snprintf(v->skipped, sizeof v->skipped, "neither time nor memory is stated");
 }
 
 /* ---- summing up --------------------------------------------------------- */
@@ -242,7 +249,7 @@ struct mfu_validation *mfu_validate(struct mfu_catalog *catalog, const char *pat
     struct mfu_simulation simulation = {0};
     struct mfu_validation *all = calloc(1, sizeof *all);
 
-    if (!all || mfu_csv_read(path, &arena, &csv, err) < 0) {
+    if (!all || mfu_csv_read(path, &arena, &csv, err) < 0 || mfu_measured_columns(&csv, path, err) < 0) {
         mfu_arena_free(&arena);
         free(all);
         return NULL;
@@ -262,6 +269,7 @@ struct mfu_validation *mfu_validate(struct mfu_catalog *catalog, const char *pat
         mfu_measured_run(catalog, &csv, i, &run);
         snprintf(v->assumed, sizeof v->assumed, "%s", run.assumed);
         snprintf(v->skipped, sizeof v->skipped, "%s", run.skipped);
+        v->ran = run.ran;
         if (!v->skipped[0]) {
             snprintf(v->gpu, sizeof v->gpu, "%s", run.scenario.gpu->slug);
             predict(&plan, &simulation, &run, v);

@@ -42,6 +42,13 @@ static char *slurp(const char *path, struct mfu_arena *arena, struct mfu_error *
     return text;
 }
 
+static char *skip_blanks(char *p)
+{
+    while (*p == ' ')
+        p++;
+    return p;
+}
+
 /* Cuts one record at *at into fields; returns their number, or -1 for a quote
  * that never ends. */
 static int cut(char **at, char **fields, int max, int *line)
@@ -50,8 +57,9 @@ static int cut(char **at, char **fields, int max, int *line)
     int n = 0;
 
     for (;;) {
-        char *to = p, *begin = p;
+        char *to, *begin, *quoted;
 
+        to = begin = p = skip_blanks(p);
         if (*p == '"') {
             p++;
             while (*p && !(*p == '"' && p[1] != '"')) {
@@ -64,8 +72,11 @@ static int cut(char **at, char **fields, int max, int *line)
                 return -1;
             p++;
         }
+        quoted = to;
         while (*p && *p != ',' && *p != '\n' && *p != '\r')
             *to++ = *p++;
+        while (to > quoted && to[-1] == ' ')
+            to--;
         if (n < max)
             fields[n] = begin;
         n++;

@@ -1,6 +1,7 @@
 /*
  * csv.h - comma-separated tables with a header line (RFC 4180: quoted fields,
- * doubled quotes, commas and newlines inside quotes).
+ * doubled quotes, commas and newlines inside quotes).  Blanks around a field do
+ * not belong to it, unless they are quoted.
  */
 #ifndef MFU_CSV_H
 #define MFU_CSV_H

@@ -7,6 +7,10 @@
  *     minimize  sum  c^2 log(1 + (r/c)^2)  +  sum  (t / sigma)^2
  *
  * (Cauchy: a few per cent of measurements are slow for reasons of their own.)
+ * That has a minimum wherever some measurements agree, and one at the priors, from
+ * where a machine that is slow throughout looks like nothing but outliers.  So c
+ * begins where it cuts off none but a few of a class and narrows from there, and
+ * the sigmas of the priors widen where the measurements leave them far behind.
  * s is the spread of the class, found from the residuals and what was expected
  * together.  Afterwards every coefficient has to earn its place: one that the
  * measurements hardly move, or without which unseen measurements would be
@@ -23,45 +27,27 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cost/fit_problem.h"
 
 #define CAUCHY 2.385            /* spreads; 95 % efficient on normal residuals (the textbook's) */
-#define OF_MEDIAN 1.4826        /* a normal spread over the median of absolute residuals */
 #define STEP 1e-4               /* of t, for derivatives */
 /* The rest is chosen. */
 #define ROUNDS 3                /* of the spreads */
 #define ITERATIONS 60           /* of one least-squares fit, at most */
 #define WORTH_OF_PRIOR 4        /* measurements that the expected spread counts for */
 #define USUAL_SPREAD 0.05       /* relative; expected of a class that says nothing */
+#define MOST_AGREE 0.9          /* of a class; the rest may be slow for reasons of their own */
+#define NARROWER 4              /* from one cut to the next */
 #define LEAST_SPREAD 0.002      /* relative; no class is trusted beyond that */
 #define HARDLY 0.98             /* of the prior's sigma is left: nothing was learnt */
 #define GAIN 1.0                /* in the loss of unseen points, to be worth a number */
 #define FOLDS 5                 /* of the cross-validation */
 #define FAR 60.                 /* residual of what cannot be predicted */
 
-struct problem {
-    const struct mfu_fit_input *in;
-    size_t n;                   /* points */
-    int p;                      /* parameters in use */
-    int use[MFU_COEFFICIENT_COUNT];     /* which of in->parameters */
-    double lo[MFU_COEFFICIENT_COUNT], hi[MFU_COEFFICIENT_COUNT], sigma[MFU_COEFFICIENT_COUNT];
-    double t[MFU_COEFFICIENT_COUNT];    /* the solution, by in->parameters */
-    double *s;                  /* spread of each point */
-    double *a;                  /* its weight beside others of its class */
-    bool *hidden;               /* left out of this fit; NULL: none */
-    gsl_matrix *cov;            /* of t, p x p */
-    double *j;                  /* d log(prediction) / dt, n x p */
-    double *r;                  /* log(predicted / measured) at the solution */
-};
-
 /* ---- coefficients and parameters ----------------------------------------- */
 
-static bool can_vary(double value)
-{
-    return isfinite(value) && value > 0;
-}
-
 /* How far t may go, so that every member stays within its range. */
-static bool find_range(struct problem *q, int k)
+static bool find_range(struct mfu_fit_problem *q, int k)
 {
     const struct mfu_fit_parameter *a = &q->in->parameters[k];
     const struct mfu_coefficients *prior = q->in->prior;
@@ -73,7 +59,7 @@ static bool find_range(struct problem *q, int k)
         const struct mfu_coefficient_row *row = &mfu_coefficient_rows[a->member[i]];
         double value = prior->value[a->member[i]];
 
-        if (!can_vary(value))
+        if (!mfu_fit_can_vary(value))
             continue;
         n++;
         if (row->least > 0)
@@ -86,12 +72,12 @@ static bool find_range(struct problem *q, int k)
     return n > 0 && q->sigma[k] > 0;
 }
 
-static double t_of(const struct problem *q, int k, double u)
+static double t_of(const struct mfu_fit_problem *q, int k, double u)
 {
     return q->lo[k] + (q->hi[k] - q->lo[k]) / (1 + exp(-u));
 }
 
-static double u_of(const struct problem *q, int k, double t)
+static double u_of(const struct mfu_fit_problem *q, int k, double t)
 {
     double x = (t - q->lo[k]) / (q->hi[k] - q->lo[k]);
 
@@ -99,7 +85,7 @@ static double u_of(const struct problem *q, int k, double t)
     return log(x / (1 - x));
 }
 
-static double slope(const struct problem *q, int k, double u)
+static double slope(const struct mfu_fit_problem *q, int k, double u)
 {
     double x = 1 / (1 + exp(-u));
 
@@ -113,20 +99,20 @@ static void scale(const struct mfu_fit_input *in, int k, double t, double *value
     for (int i = 0; i < a->n_members; i++) {
         int id = a->member[i];
 
-        if (can_vary(in->prior->value[id]))
+        if (mfu_fit_can_vary(in->prior->value[id]))
             value[id] = fmin(fmax(in->prior->value[id] * exp(t), mfu_coefficient_rows[id].least),
                              mfu_coefficient_rows[id].most);
     }
 }
 
-static void values_at(const struct problem *q, const double *t, double *value)
+static void values_at(const struct mfu_fit_problem *q, const double *t, double *value)
 {
     memcpy(value, q->in->prior->value, MFU_COEFFICIENT_COUNT * sizeof *value);
     for (int i = 0; i < q->p; i++)
         scale(q->in, q->use[i], t[q->use[i]], value);
 }
 
-static bool is_hidden(const struct problem *q, size_t i)
+static bool is_hidden(const struct mfu_fit_problem *q, size_t i)
 {
     return q->hidden && q->hidden[i];
 }
@@ -141,7 +127,7 @@ static double residual(const struct mfu_fit_input *in, size_t i, const double *v
 
 /* ---- the problem as GSL sees it ------------------------------------------ */
 
-static void take(struct problem *q, const gsl_vector *u, double *t)
+static void take(struct mfu_fit_problem *q, const gsl_vector *u, double *t)
 {
     memcpy(t, q->t, sizeof q->t);
     for (int i = 0; i < q->p; i++)
@@ -149,21 +135,27 @@ static void take(struct problem *q, const gsl_vector *u, double *t)
 }
 
 /* sign(r) sqrt(c^2 log(1 + (r/c)^2)): its square is the loss. */
-static double robust(double r)
+static double robust(double r, double c)
 {
-    return copysign(CAUCHY * sqrt(log1p(r * r / (CAUCHY * CAUCHY))), r);
+    return copysign(c * sqrt(log1p(r * r / (c * c))), r);
 }
 
-static double robust_slope(double r)
+static double robust_slope(double r, double c)
 {
-    double f = fabs(robust(r));
+    double f = fabs(robust(r, c));
 
-    return f < 1e-8 ? 1 : fabs(r) / (1 + r * r / (CAUCHY * CAUCHY)) / f;
+    return f < 1e-8 ? 1 : fabs(r) / (1 + r * r / (c * c)) / f;
+}
+
+/* The sigma of a prior that has been found doubtful. */
+static double wide(const struct mfu_fit_problem *q, int k)
+{
+    return q->doubt * q->sigma[q->use[k]];
 }
 
 static int loss(const gsl_vector *u, void *context, gsl_vector *f)
 {
-    struct problem *q = context;
+    struct mfu_fit_problem *q = context;
     double t[MFU_COEFFICIENT_COUNT], value[MFU_COEFFICIENT_COUNT];
 
     if (q->in->interrupted && q->in->interrupted(q->in->context))
@@ -171,14 +163,15 @@ static int loss(const gsl_vector *u, void *context, gsl_vector *f)
     take(q, u, t);
     values_at(q, t, value);
     for (size_t i = 0; i < q->n; i++)
-        gsl_vector_set(f, i, is_hidden(q, i) ? 0 : q->a[i] * robust(residual(q->in, i, value) / q->s[i]));
+        gsl_vector_set(f, i, is_hidden(q, i) ? 0
+                       : q->a[i] * robust(residual(q->in, i, value) / q->s[i], q->cut[i]));
     for (int k = 0; k < q->p; k++)
-        gsl_vector_set(f, q->n + (size_t)k, t[q->use[k]] / q->sigma[q->use[k]]);
+        gsl_vector_set(f, q->n + (size_t)k, t[q->use[k]] / wide(q, k));
     return GSL_SUCCESS;
 }
 
 /* d log(prediction) / dt of every point and parameter, into q->j; q->r. */
-static void derive(struct problem *q, const double *t)
+static void derive(struct mfu_fit_problem *q, const double *t)
 {
     double value[MFU_COEFFICIENT_COUNT], moved[MFU_COEFFICIENT_COUNT];
 
@@ -198,7 +191,7 @@ static void derive(struct problem *q, const double *t)
 
 static int derivatives(const gsl_vector *u, void *context, gsl_matrix *out)
 {
-    struct problem *q = context;
+    struct mfu_fit_problem *q = context;
     double t[MFU_COEFFICIENT_COUNT];
 
     if (q->in->interrupted && q->in->interrupted(q->in->context))
@@ -210,15 +203,15 @@ static int derivatives(const gsl_vector *u, void *context, gsl_matrix *out)
         double by_u = slope(q, q->use[k], gsl_vector_get(u, (size_t)k));
 
         for (size_t i = 0; i < q->n; i++)
-            gsl_matrix_set(out, i, (size_t)k, q->a[i] * robust_slope(q->r[i] / q->s[i]) / q->s[i]
+            gsl_matrix_set(out, i, (size_t)k, q->a[i] * robust_slope(q->r[i] / q->s[i], q->cut[i]) / q->s[i]
                            * q->j[i * (size_t)q->p + (size_t)k] * by_u);
-        gsl_matrix_set(out, q->n + (size_t)k, (size_t)k, by_u / q->sigma[q->use[k]]);
+        gsl_matrix_set(out, q->n + (size_t)k, (size_t)k, by_u / wide(q, k));
     }
     return GSL_SUCCESS;
 }
 
 /* Finds q->t from where it is.  GSL's status. */
-static int descend(struct problem *q)
+static int descend(struct mfu_fit_problem *q)
 {
     gsl_multifit_nlinear_parameters how = gsl_multifit_nlinear_default_parameters();
     size_t n = q->n + (size_t)q->p;
@@ -255,37 +248,40 @@ static int descend(struct problem *q)
 
 /* ---- spreads ------------------------------------------------------------- */
 
-static int ascending(const void *a, const void *b)
+/* How far the points of a class scatter around what is common to them.  That is
+ * no scatter: it is what the priors hold the solution away from. */
+static double scatter(const struct mfu_fit_problem *q, int kind, double *scratch)
 {
-    double x = *(const double *)a, y = *(const double *)b;
+    size_t n = 0;
+    double middle;
 
-    return (x > y) - (x < y);
+    for (size_t i = 0; i < q->n; i++)
+        if (q->in->points[i].kind == kind && !is_hidden(q, i))
+            scratch[n++] = q->r[i];
+    middle = mfu_fit_median(scratch, n);
+    for (size_t i = 0; i < n; i++)
+        scratch[i] = fabs(scratch[i] - middle);
+    return MFU_FIT_OF_MEDIAN * mfu_fit_median(scratch, n);
 }
 
-static double median(double *list, size_t n)
+static double members(const struct mfu_fit_problem *q, int kind)
 {
-    if (n == 0)
-        return NAN;
-    qsort(list, n, sizeof *list, ascending);
-    return n % 2 ? list[n / 2] : (list[n / 2 - 1] + list[n / 2]) / 2;
+    double n = 0;
+
+    for (size_t i = 0; i < q->n; i++)
+        n += q->in->points[i].kind == kind && !is_hidden(q, i);
+    return n;
 }
 
 /* The spread of each class by the residuals in q->r, or (first) as expected. */
-static void find_spreads(struct problem *q, bool first, double *scratch)
+static void find_spreads(struct mfu_fit_problem *q, bool first, double *scratch)
 {
     for (int c = 0; c < q->in->n_classes; c++) {
         const struct mfu_fit_class *kind = &q->in->classes[c];
-        double expected = kind->spread > 0 ? kind->spread : USUAL_SPREAD, s = expected;
-        size_t n = 0;
+        double s = kind->spread > 0 ? kind->spread : USUAL_SPREAD, n = members(q, c);
 
-        for (size_t i = 0; i < q->n; i++)
-            if (q->in->points[i].kind == c && !is_hidden(q, i))
-                scratch[n++] = fabs(q->r[i]);
-        if (!first && n > 0) {
-            double found = OF_MEDIAN * median(scratch, n);
-
-            s = sqrt((WORTH_OF_PRIOR * expected * expected + (double)n * found * found) / (WORTH_OF_PRIOR + (double)n));
-        }
+        if (!first && n > 0)
+            s = sqrt((WORTH_OF_PRIOR * s * s + n * pow(scatter(q, c, scratch), 2)) / (WORTH_OF_PRIOR + n));
         s = fmax(s, LEAST_SPREAD);
         for (size_t i = 0; i < q->n; i++)
             if (q->in->points[i].kind == c) {
@@ -293,14 +289,14 @@ static void find_spreads(struct problem *q, bool first, double *scratch)
 
                 /* What n points share counts once, not n times. */
                 q->s[i] = own;
-                q->a[i] = own / sqrt(own * own + (double)n * kind->systematic * kind->systematic);
+                q->a[i] = own / sqrt(own * own + n * kind->systematic * kind->systematic);
             }
     }
 }
 
 /* ---- what is known afterwards -------------------------------------------- */
 
-static double weight(const struct problem *q, size_t i)
+static double weight(const struct mfu_fit_problem *q, size_t i)
 {
     double r = q->r[i] / q->s[i];
 
@@ -309,7 +305,7 @@ static double weight(const struct problem *q, size_t i)
 
 /* The inverse of J' W J + 1/sigma^2, over the parameters that are not `without`
  * (their rows stay zero).  -1 when memory is out or it has none. */
-static int covariance(const struct problem *q, int without, gsl_matrix *out)
+static int covariance(const struct mfu_fit_problem *q, int without, gsl_matrix *out)
 {
     gsl_matrix_set_zero(out);
     for (size_t i = 0; i < q->n; i++) {
@@ -321,7 +317,7 @@ static int covariance(const struct problem *q, int without, gsl_matrix *out)
                 *gsl_matrix_ptr(out, (size_t)a, (size_t)b) += w * row[a] * row[b];
     }
     for (int a = 0; a < q->p; a++)
-        *gsl_matrix_ptr(out, (size_t)a, (size_t)a) += 1 / (q->sigma[q->use[a]] * q->sigma[q->use[a]]);
+        *gsl_matrix_ptr(out, (size_t)a, (size_t)a) += 1 / (wide(q, a) * wide(q, a));
     if (without >= 0)
         for (int b = 0; b < q->p; b++) {
             gsl_matrix_set(out, (size_t)without, (size_t)b, 0);
@@ -337,7 +333,7 @@ static int covariance(const struct problem *q, int without, gsl_matrix *out)
 
 /* What the loss would be on points that the fit had not seen, without one of
  * the parameters (-1: with all), by the linear model around the solution. */
-static double unseen_loss(const struct problem *q, int without, gsl_matrix *cov)
+static double unseen_loss(const struct mfu_fit_problem *q, int without, gsl_matrix *cov)
 {
     double dt[MFU_COEFFICIENT_COUNT] = {0}, pull[MFU_COEFFICIENT_COUNT], sum = 0;
 
@@ -347,7 +343,7 @@ static double unseen_loss(const struct problem *q, int without, gsl_matrix *cov)
         double back = -q->t[q->use[without]];
 
         for (int a = 0; a < q->p; a++)          /* the gradient where it has gone back */
-            pull[a] = q->t[q->use[a]] / (q->sigma[q->use[a]] * q->sigma[q->use[a]]);
+            pull[a] = q->t[q->use[a]] / (wide(q, a) * wide(q, a));
         for (size_t i = 0; i < q->n; i++) {
             const double *row = q->j + i * (size_t)q->p;
             double r = q->r[i] + row[without] * back;
@@ -378,7 +374,7 @@ static double unseen_loss(const struct problem *q, int without, gsl_matrix *cov)
 }
 
 /* The parameter that the measurements cannot carry, or -1. */
-static int useless(struct problem *q)
+static int useless(struct mfu_fit_problem *q)
 {
     gsl_matrix *scratch = gsl_matrix_alloc((size_t)q->p, (size_t)q->p);
     double most = HARDLY, all, least = INFINITY;
@@ -387,7 +383,7 @@ static int useless(struct problem *q)
     if (!scratch)
         return -1;
     for (int a = 0; a < q->p; a++) {
-        double left = sqrt(gsl_matrix_get(q->cov, (size_t)a, (size_t)a)) / q->sigma[q->use[a]];
+        double left = sqrt(gsl_matrix_get(q->cov, (size_t)a, (size_t)a)) / wide(q, a);
 
         if (left > most) {
             most = left;
@@ -422,8 +418,73 @@ static int fail(const struct mfu_fit_input *in, int status, struct mfu_error *er
     return mfu_fail(err, MFU_EINPUT, "the measurements cannot be fitted: %s", gsl_strerror(status));
 }
 
+/* The largest residual of a class at q->r but for a few, in spreads. */
+static double reach(const struct mfu_fit_problem *q, int kind, double *scratch)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < q->n; i++)
+        if (q->in->points[i].kind == kind)
+            scratch[n++] = fabs(q->r[i]) / q->s[i];
+    if (n == 0)
+        return 0;
+    qsort(scratch, n, sizeof *scratch, mfu_fit_ascending);
+    return scratch[(size_t)ceil(MOST_AGREE * (double)n) - 1];
+}
+
+/* Cuts off none but a few of each class; whether that is beyond the last cut. */
+static bool widen(struct mfu_fit_problem *q, double *scratch)
+{
+    bool far = false;
+
+    for (int c = 0; c < q->in->n_classes; c++) {
+        double cut = fmax(CAUCHY, reach(q, c, scratch));
+
+        for (size_t i = 0; i < q->n; i++)
+            if (q->in->points[i].kind == c)
+                q->cut[i] = cut;
+        far |= cut > CAUCHY;
+    }
+    return far;
+}
+
+/* Nearer to the last cut; false when there already. */
+static bool narrow(struct mfu_fit_problem *q)
+{
+    bool far = false;
+
+    for (size_t i = 0; i < q->n; i++) {
+        q->cut[i] = fmax(CAUCHY, q->cut[i] / NARROWER);
+        far |= q->cut[i] > CAUCHY;
+    }
+    return far;
+}
+
+/* Widens all priors until none is left by more than MFU_FIT_SURE of its standard errors:
+ * measurements that agree on more say that this is not the machine which the
+ * priors are of, so that all of them hold less. */
+static void find_doubt(struct mfu_fit_problem *q)
+{
+    q->doubt = 1;
+    for (int k = 0; k < q->p; k++)
+        q->doubt = fmax(q->doubt, fabs(q->t[q->use[k]]) / q->sigma[q->use[k]] / MFU_FIT_SURE);
+}
+
+/* From where few residuals are far to where those that stay far do not count. */
+static int approach(struct mfu_fit_problem *q, double *scratch)
+{
+    int status = GSL_SUCCESS;
+
+    for (bool far = widen(q, scratch); far && status == GSL_SUCCESS; far = narrow(q))
+        for (int i = 0; i < ROUNDS && status == GSL_SUCCESS; i++) {
+            status = descend(q);
+            find_doubt(q);
+        }
+    return status;
+}
+
 /* Solves, finds spreads and solves again. */
-static int settle(struct problem *q, int rounds, double *scratch)
+static int settle(struct mfu_fit_problem *q, int rounds, double *scratch)
 {
     int status = GSL_SUCCESS;
 
@@ -444,84 +505,15 @@ static int settle(struct problem *q, int rounds, double *scratch)
     return status;
 }
 
-static void drop(struct problem *q, int a)
+static void drop(struct mfu_fit_problem *q, int a)
 {
     q->t[q->use[a]] = 0;
     memmove(q->use + a, q->use + a + 1, (size_t)(q->p - a - 1) * sizeof *q->use);
     q->p--;
 }
 
-static int add_row(struct mfu_fit *fit, const struct problem *q, int parameter, int id, double sigma, bool kept)
-{
-    const struct mfu_coefficients *prior = q->in->prior;
-
-    if (!can_vary(prior->value[id]))
-        return 0;
-    fit->rows[fit->n_rows++] = (struct mfu_fit_row){
-        .id = (enum mfu_coefficient)id, .value = fit->value[id], .sigma = kept ? sigma : prior->sigma[id],
-        .prior = prior->value[id], .prior_sigma = q->in->parameters[parameter].sigma > 0
-            ? q->in->parameters[parameter].sigma : prior->sigma[id], .kept = kept};
-    fit->n_kept += kept;
-    return 1;
-}
-
-static void list_rows(struct mfu_fit *fit, const struct problem *q)
-{
-    for (int id = 0; id < MFU_COEFFICIENT_COUNT; id++)
-        for (int k = 0; k < q->in->n_parameters; k++)
-            for (int m = 0; m < q->in->parameters[k].n_members; m++) {
-                double sigma = NAN;
-                bool kept = false;
-
-                if ((int)q->in->parameters[k].member[m] != id)
-                    continue;
-                for (int a = 0; a < q->p; a++)
-                    if (q->use[a] == k) {
-                        kept = true;
-                        sigma = sqrt(gsl_matrix_get(q->cov, (size_t)a, (size_t)a));
-                    }
-                m = MFU_FIT_MEMBERS;            /* a coefficient counts once */
-                if (fit->n_rows < MFU_COEFFICIENT_COUNT)
-                    add_row(fit, q, k, id, sigma, kept);
-            }
-}
-
-/* Errors over the points of one class (-1: all). */
-static struct mfu_fit_residuals sum_up(const struct mfu_fit_input *in, int kind, const double *before,
-                                       const double *after, double *scratch)
-{
-    struct mfu_fit_residuals s = {.name = kind < 0 ? "all" : in->classes[kind].name};
-
-    for (size_t i = 0; i < in->n_points; i++)
-        if (kind < 0 || in->points[i].kind == kind) {
-            double e = expm1(after[i]);
-
-            scratch[s.n++] = fabs(e);
-            s.mape += fabs(e);
-            s.bias += e;
-            s.before += fabs(expm1(before[i]));
-        }
-    s.mape /= (double)s.n;
-    s.bias /= (double)s.n;
-    s.before /= (double)s.n;
-    s.median = median(scratch, s.n);
-    s.spread = OF_MEDIAN * s.median;
-    return s;
-}
-
-static void list_residuals(struct mfu_fit *fit, const struct problem *q, const double *before, double *scratch)
-{
-    for (int c = 0; c < q->in->n_classes && fit->n_classes < MFU_FIT_CLASSES; c++) {
-        struct mfu_fit_residuals s = sum_up(q->in, c, before, q->r, scratch);
-
-        if (s.n > 0)
-            fit->classes[fit->n_classes++] = s;
-    }
-    fit->all = sum_up(q->in, -1, before, q->r, scratch);
-}
-
 /* The error on points of a fold that the other folds predict. */
-static int hold_out(struct problem *q, struct mfu_fit *fit)
+static int hold_out(struct mfu_fit_problem *q, struct mfu_fit *fit)
 {
     size_t folds = q->n < FOLDS ? q->n : FOLDS;
     double sum = 0, value[MFU_COEFFICIENT_COUNT], solution[MFU_COEFFICIENT_COUNT];
@@ -548,14 +540,16 @@ static int hold_out(struct problem *q, struct mfu_fit *fit)
     return status;
 }
 
-static int solve(struct problem *q, struct mfu_fit *fit, double *scratch, double *before)
+static int solve(struct mfu_fit_problem *q, struct mfu_fit *fit, double *scratch, double *before)
 {
     int status, worst;
 
     for (size_t i = 0; i < q->n; i++)
         before[i] = q->r[i] = residual(q->in, i, q->in->prior->value);
     find_spreads(q, true, scratch);
-    status = settle(q, ROUNDS, scratch);
+    status = approach(q, scratch);
+    if (status == GSL_SUCCESS)
+        status = settle(q, ROUNDS, scratch);
     while (status == GSL_SUCCESS && q->p > 0 && (worst = useless(q)) >= 0) {
         drop(q, worst);
         status = settle(q, 1, scratch);
@@ -565,8 +559,7 @@ static int solve(struct problem *q, struct mfu_fit *fit, double *scratch, double
     if (status != GSL_SUCCESS)
         return status;
     values_at(q, q->t, fit->value);
-    list_rows(fit, q);
-    list_residuals(fit, q, before, scratch);
+    mfu_fit_fill(fit, q, before, scratch);
     return hold_out(q, fit);
 }
 
@@ -585,7 +578,7 @@ static int check(const struct mfu_fit_input *in, struct mfu_error *err)
 
 int mfu_fit_coefficients(const struct mfu_fit_input *in, struct mfu_fit *fit, struct mfu_error *err)
 {
-    struct problem q = {.in = in, .n = in->n_points};
+    struct mfu_fit_problem q = {.in = in, .n = in->n_points, .doubt = 1};
     double *room;
     int status;
     gsl_error_handler_t *handler;
@@ -596,13 +589,14 @@ int mfu_fit_coefficients(const struct mfu_fit_input *in, struct mfu_fit *fit, st
     for (int k = 0; k < in->n_parameters; k++)
         if (find_range(&q, k))
             q.use[q.p++] = k;
-    room = calloc(q.n * (size_t)(5 + q.p), sizeof *room);
+    room = calloc(q.n * (size_t)(6 + q.p), sizeof *room);
     if (!room)
         return mfu_fail(err, MFU_ENOMEM, "memory is out");
     q.s = room;
     q.a = room + q.n;
     q.r = room + 2 * q.n;
-    q.j = room + 5 * q.n;
+    q.cut = room + 5 * q.n;
+    q.j = room + 6 * q.n;
     handler = gsl_set_error_handler_off();      /* it would end the program */
     status = solve(&q, fit, room + 3 * q.n, room + 4 * q.n);
     gsl_set_error_handler(handler);
@@ -622,7 +616,7 @@ int mfu_fit_candidates(const struct mfu_fit_input *in, struct mfu_fit_parameter 
         bool matters = false;
 
         memcpy(value, in->prior->value, sizeof value);
-        if (!can_vary(value[id]) || !(in->prior->sigma[id] > 0))
+        if (!mfu_fit_can_vary(value[id]) || !(in->prior->sigma[id] > 0))
             continue;
         value[id] *= value[id] * 1.2 <= mfu_coefficient_rows[id].most ? 1.2 : 0.8;
         for (size_t i = 0; i < in->n_points && !matters; i++)

@@ -28,6 +28,7 @@
 struct mfu_error;
 
 #define MFU_FIT_CLASSES 40      /* the most */
+#define MFU_FIT_SURE 3          /* standard errors from its prior that a coefficient may be (chosen) */
 
 struct mfu_fit_point {
     double seconds;             /* measured */
@@ -91,6 +92,8 @@ struct mfu_fit {
     struct mfu_fit_residuals classes[MFU_FIT_CLASSES];
     int n_classes;
     struct mfu_fit_residuals all;
+    double doubt;               /* how many times their sigmas the priors were widened, since the
+                                   measurements contradict them; 1: they do not */
     double mape_held_out;       /* of points that a fit did not see; NAN: not tried */
 };
 

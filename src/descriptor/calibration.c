@@ -57,6 +57,32 @@ static int path_of(char path[MFU_PATH_MAX], const char *name, struct mfu_error *
 
 /* ---- reading ------------------------------------------------------------- */
 
+static int parse_coefficients(struct mfu_yaml *yaml, struct mfu_node *node, struct mfu_coefficients *to,
+                              struct mfu_error *err)
+{
+    struct mfu_node *mapping = mfu_node_find(node, "coefficients");
+
+    if (mapping)
+        return mfu_coefficients_read(yaml, mapping, MFU_FROM_CALIBRATION, to, err);
+    mfu_fail(err, MFU_EINPUT, "'coefficients' is missing");
+    return mfu_node_error(yaml, node, err);
+}
+
+static int parse_base(struct mfu_yaml *yaml, struct mfu_node *node, struct mfu_calibration_base *base,
+                      struct mfu_error *err)
+{
+#define AT(name) .offset = offsetof(struct mfu_calibration_base, name)
+    const struct mfu_field fields[] = {
+        {"date", MFU_FIELD_TEXT, AT(date), .size = sizeof base->date},
+        {"from", MFU_FIELD_TEXT, AT(from), .size = sizeof base->from},
+        {"samples", .dim = MFU_COUNT, AT(samples), .least = 0, .most = 1e9}, {.key = NULL}};
+#undef AT
+    static const char *const others[] = {"coefficients", NULL};
+
+    return !node ? 0 : mfu_node_fields(yaml, node, fields, others, base, err) < 0 ? -1
+        : parse_coefficients(yaml, node, &base->coefficients, err);
+}
+
 static int parse(struct mfu_yaml *yaml, struct mfu_calibration *c, struct mfu_error *err)
 {
 #define TEXT(name) {#name, MFU_FIELD_TEXT, .offset = offsetof(struct mfu_calibration, name), .size = sizeof c->name}
@@ -66,17 +92,14 @@ static int parse(struct mfu_yaml *yaml, struct mfu_calibration *c, struct mfu_er
         TEXT(date), TEXT(software), TEXT(from), SHARE(mape), SHARE(mape_held_out),
         {"samples", .dim = MFU_COUNT, .offset = offsetof(struct mfu_calibration, samples), .least = 0, .most = 1e9},
         {.key = NULL}};
-    static const char *const others[] = {"coefficients", NULL};
-    struct mfu_node *root = mfu_yaml_root(yaml), *mapping;
+    static const char *const others[] = {"coefficients", "base", NULL};
+    struct mfu_node *root = mfu_yaml_root(yaml);
 
     if (mfu_node_fields(yaml, root, fields, others, c, err) < 0)
         return -1;
-    mapping = mfu_node_find(root, "coefficients");
-    if (!mapping) {
-        mfu_fail(err, MFU_EINPUT, "'coefficients' is missing");
-        return mfu_node_error(yaml, root, err);
-    }
-    return mfu_coefficients_read(yaml, mapping, MFU_FROM_CALIBRATION, &c->coefficients, err);
+    if (parse_coefficients(yaml, root, &c->coefficients, err) < 0)
+        return -1;
+    return parse_base(yaml, mfu_node_find(root, "base"), &c->base, err);
 }
 
 int mfu_calibration_read(const char *name, struct mfu_calibration *c, struct mfu_error *err)
@@ -86,8 +109,9 @@ int mfu_calibration_read(const char *name, struct mfu_calibration *c, struct mfu
     int status;
 
     memset(c, 0, sizeof *c);
-    c->samples = c->mape = c->mape_held_out = NAN;
+    c->samples = c->mape = c->mape_held_out = c->base.samples = NAN;
     mfu_coefficients_clear(&c->coefficients);
+    mfu_coefficients_clear(&c->base.coefficients);
     if (path_of(path, name, err) < 0 || !(yaml = mfu_yaml_read(path, err)))
         return -1;
     status = parse(yaml, c, err);
@@ -96,7 +120,7 @@ int mfu_calibration_read(const char *name, struct mfu_calibration *c, struct mfu
     return status;
 }
 
-static void put_over(const struct mfu_coefficients *from, struct mfu_coefficients *to)
+void mfu_calibration_put_over(const struct mfu_coefficients *from, struct mfu_coefficients *to)
 {
     for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++)
         if (!isnan(from->value[i])) {
@@ -128,7 +152,7 @@ int mfu_calibration_apply(const char *gpu, struct mfu_coefficients *to, struct m
         for (size_t i = 0; i < kept; i++)
             if (read[i].gpu[0] && (next == kept || strcmp(read[i].date, read[next].date) < 0))
                 next = i;
-        put_over(&read[next].coefficients, to);
+        mfu_calibration_put_over(&read[next].coefficients, to);
         read[next].gpu[0] = '\0';
     }
 done:
@@ -162,9 +186,41 @@ static void put_text(FILE *out, const char *text)
     putc('"', out);
 }
 
+static void put_pair(FILE *out, const char *indent, const char *key, const char *text)
+{
+    if (!*text)
+        return;
+    fprintf(out, "%s%s: ", indent, key);
+    put_text(out, text);
+    putc('\n', out);
+}
+
+static void put_coefficients(FILE *out, const char *indent, const struct mfu_coefficients *k)
+{
+    fprintf(out, "%scoefficients:\n", indent);
+    for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++)
+        if (!isnan(k->value[i])) {
+            fprintf(out, "%s  %s: {value: %.9g, sigma: %.4g, source: ", indent, mfu_coefficient_rows[i].name,
+                    k->value[i], k->sigma[i]);
+            put_text(out, k->source[i]);
+            fputs("}\n", out);
+        }
+}
+
+static void put_base(FILE *out, const struct mfu_calibration_base *base)
+{
+    if (!base->from[0])
+        return;
+    fputs("base:\n", out);
+    put_pair(out, "  ", "date", base->date);
+    put_pair(out, "  ", "from", base->from);
+    if (isfinite(base->samples))
+        fprintf(out, "  samples: %.6g\n", base->samples);
+    put_coefficients(out, "  ", &base->coefficients);
+}
+
 static void put_file(FILE *out, const struct mfu_calibration *c)
 {
-    const struct mfu_coefficients *k = &c->coefficients;
     const struct { const char *key, *text; } texts[] = {
         {"gpu", c->gpu}, {"date", c->date}, {"software", c->software}, {"from", c->from}};
     const struct { const char *key; double x; } numbers[] = {
@@ -172,22 +228,12 @@ static void put_file(FILE *out, const struct mfu_calibration *c)
 
     fputs("# Written by `calibrate` of mfuplan; `calibrate forget` removes it.\n", out);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        if (texts[i].text[0]) {
-            fprintf(out, "%s: ", texts[i].key);
-            put_text(out, texts[i].text);
-            putc('\n', out);
-        }
+        put_pair(out, "", texts[i].key, texts[i].text);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         if (isfinite(numbers[i].x))
             fprintf(out, "%s: %.6g\n", numbers[i].key, numbers[i].x);
-    fputs("coefficients:\n", out);
-    for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++)
-        if (!isnan(k->value[i])) {
-            fprintf(out, "  %s: {value: %.9g, sigma: %.4g, source: ", mfu_coefficient_rows[i].name, k->value[i],
-                    k->sigma[i]);
-            put_text(out, k->source[i]);
-            fputs("}\n", out);
-        }
+    put_coefficients(out, "", &c->coefficients);
+    put_base(out, &c->base);
 }
 
 int mfu_calibration_write(const struct mfu_calibration *c, struct mfu_error *err)

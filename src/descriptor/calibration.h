@@ -9,12 +9,14 @@
  *     gpu: rtx4070
  *     date: 2026-11-20
  *     software: CUDA 13.0, cuBLAS 13.0.2, driver 580.1
- *     from: probe                     # or runs
+ *     from: probe, runs               # kinds of measurements
  *     samples: 412
  *     mape: 3.1%
  *     mape_held_out: 3.4%
  *     coefficients:
  *       gemm.efficiency: {value: 0.91, sigma: 0.4%, source: 240 GEMMs}
+ *     base:                           # the earlier one that it started from, of other kinds
+ *       {date: 2026-11-19, from: probe, samples: 400, coefficients: {...}}
  *
  * The catalog reads those of a GPU over its own file.  A file that is broken
  * is left out, and the catalog can say so.
@@ -30,12 +32,20 @@
 struct mfu_arena;
 struct mfu_error;
 
+/* What a calibration started from: one of other kinds of measurements. */
+struct mfu_calibration_base {
+    char date[24], from[16];    /* from "": it started from the GPU's own file */
+    double samples;
+    struct mfu_coefficients coefficients;
+};
+
 struct mfu_calibration {
     char name[80];              /* the file's */
     char gpu[48];               /* slug */
     char date[24], software[160], from[16];
     double samples, mape, mape_held_out;        /* NAN: not stated */
     struct mfu_coefficients coefficients;       /* those that were fitted */
+    struct mfu_calibration_base base;
 };
 
 /* The folder, which need not exist; false when calibrations are switched off or
@@ -52,6 +62,9 @@ int mfu_calibration_write(const struct mfu_calibration *, struct mfu_error *err)
 
 /* Removes NAME.yaml; fails with the nearest name if there is none. */
 int mfu_calibration_forget(const char *name, struct mfu_error *err);
+
+/* What `from` knows over what `to` does. */
+void mfu_calibration_put_over(const struct mfu_coefficients *from, struct mfu_coefficients *to);
 
 /* Puts the coefficients of every calibration of this GPU over `c`, the oldest
  * first.  Returns how many were applied; `err` is of the last that is broken. */

@@ -25,7 +25,7 @@ struct mfu_yaml;
     X(GEMM_K0,          "gemm.k0",           MFU_COUNT,   0, 4096, "length of K that the prologue and epilogue of a GEMM tile cost") \
     X(GEMM_I0,          "gemm.i0",           MFU_COUNT,   0, 1024, "operand intensity tm*tn/(tm+tn) at which a tile runs at half speed") \
     X(GEMM_SPLIT,       "gemm.split",        MFU_SECONDS, 0, 1e-3, "fixed time of the extra reduction when K is split over blocks") \
-    X(GEMM_BANDWIDTH,   "gemm.bandwidth",    MFU_RATIO,   0.01, 1.5, "fraction of the DRAM bandwidth that a memory-bound GEMM reaches") \
+    X(GEMM_BANDWIDTH,   "gemm.bandwidth",    MFU_RATIO,   0.01, 1.5, "fraction of the DRAM bandwidth that a memory-bound GEMM reaches; above 1 where L2 serves some") \
     X(GEMM_MISALIGNED,  "gemm.misaligned",   MFU_RATIO,   0.01, 1, "speed of a 16-bit GEMM whose rows are not multiples of 16 bytes") \
     X(GEMM_POWER,       "gemm.power",        MFU_FLOP_PER_S, 1e9, 1e14, "16-bit tensor FLOP/s that one watt of board power sustains when they are busy all the time") \
     X(FLASH1_D64,       "attention.flash1.d64",   MFU_RATIO, 0.01, 2, "FlashAttention 1 forward, head_dim 64, long sequence: fraction of the 16-bit peak") \
@@ -52,15 +52,15 @@ struct mfu_yaml;
     X(MEMEFF_D128,      "attention.memeff.d128",  MFU_RATIO, 0.01, 2, "the same, head_dim 128") \
     X(MEMEFF_HALF,      "attention.memeff.half",  MFU_TOKENS, 0, 1e5, "sequence length at which memory-efficient attention runs at half speed") \
     X(MEMEFF_BACKWARD,  "attention.memeff.backward", MFU_RATIO, 0.01, 2, "FLOP rate of the backward pass relative to forward") \
-    X(DRAM_POINTWISE,   "dram.pointwise",    MFU_RATIO,   0.01, 1.5, "fraction of the DRAM bandwidth that pointwise kernels, casts and copies reach") \
-    X(DRAM_IRREGULAR,   "dram.irregular",    MFU_RATIO,   0.01, 1.5, "fraction that kernels without wide loads reach: casts between types, broadcast masks and scales, transposing copies") \
-    X(DRAM_FUSED,       "dram.fused",        MFU_RATIO,   0.01, 1.5, "fraction that compiled pointwise and row-reduction kernels reach") \
-    X(DRAM_NORM,        "dram.norm",         MFU_RATIO,   0.01, 1.5, "fraction that eager LayerNorm/RMSNorm forward reaches") \
-    X(DRAM_NORM_BACKWARD, "dram.norm_backward", MFU_RATIO, 0.01, 1.5, "fraction that norm backward (input gradient) reaches") \
-    X(DRAM_SOFTMAX,     "dram.softmax",      MFU_RATIO,   0.01, 1.5, "fraction that softmax and log-softmax reach") \
-    X(DRAM_REDUCTION,   "dram.reduction",    MFU_RATIO,   0.01, 1.5, "fraction that column reductions (bias, gamma and beta gradients) reach") \
-    X(DRAM_EMBEDDING,   "dram.embedding",    MFU_RATIO,   0.01, 1.5, "fraction that embedding gathers and scatters reach") \
-    X(DRAM_OPTIMIZER,   "dram.optimizer",    MFU_RATIO,   0.01, 1.5, "fraction that fused optimizer kernels reach") \
+    X(DRAM_POINTWISE,   "dram.pointwise",    MFU_RATIO,   0.01, 1, "fraction of the DRAM bandwidth that pointwise kernels, casts and copies reach") \
+    X(DRAM_IRREGULAR,   "dram.irregular",    MFU_RATIO,   0.01, 1, "fraction that kernels without wide loads reach: casts between types, broadcast masks and scales, transposing copies") \
+    X(DRAM_FUSED,       "dram.fused",        MFU_RATIO,   0.01, 1, "fraction that compiled pointwise and row-reduction kernels reach") \
+    X(DRAM_NORM,        "dram.norm",         MFU_RATIO,   0.01, 1, "fraction that eager LayerNorm/RMSNorm forward reaches") \
+    X(DRAM_NORM_BACKWARD, "dram.norm_backward", MFU_RATIO, 0.01, 1, "fraction that norm backward (input gradient) reaches") \
+    X(DRAM_SOFTMAX,     "dram.softmax",      MFU_RATIO,   0.01, 1, "fraction that softmax and log-softmax reach") \
+    X(DRAM_REDUCTION,   "dram.reduction",    MFU_RATIO,   0.01, 1, "fraction that column reductions (bias, gamma and beta gradients) reach") \
+    X(DRAM_EMBEDDING,   "dram.embedding",    MFU_RATIO,   0.01, 1, "fraction that embedding gathers and scatters reach") \
+    X(DRAM_OPTIMIZER,   "dram.optimizer",    MFU_RATIO,   0.01, 1, "fraction that fused optimizer kernels reach") \
     X(DRAM_HALF,        "dram.half",              MFU_RATIO, 0.1, 1, "bandwidth of eager kernels on 16-bit elements relative to fp32: loads of four elements move half the bytes") \
     X(L2_SPEED,         "l2.speed",          MFU_RATIO,   1, 20, "L2 bandwidth relative to DRAM bandwidth") \
     X(L2_SHARE,         "l2.share",          MFU_RATIO,   0, 1, "share of L2 within which a kernel's working set is served from L2") \

@@ -33,6 +33,20 @@ static json_t *residuals(const struct mfu_fit_residuals *r)
     return o;
 }
 
+/* The calibration of other measurements that it started from. */
+static json_t *started_from(const struct mfu_calibration_base *base)
+{
+    json_t *o;
+
+    if (!base->from[0])
+        return json_null();
+    o = json_object();
+    mfu_json_put_text(&o, "from", base->from);
+    mfu_json_put_text(&o, "date", base->date);
+    mfu_json_put_number(&o, "samples", base->samples);
+    return o;
+}
+
 json_t *mfu_json_calibrated(const struct mfu_calibrated *c)
 {
     json_t *o = mfu_json_answer("calibrate"), *rows = json_array(), *classes = json_array();
@@ -49,6 +63,8 @@ json_t *mfu_json_calibrated(const struct mfu_calibrated *c)
     mfu_json_put_number(&o, "mape_held_out", c->fit.mape_held_out);
     mfu_json_put(&o, "residuals", classes);
     mfu_json_put_number(&o, "left_out", (double)c->n_left_out);
+    mfu_json_put(&o, "started_from", started_from(&c->file.base));
+    mfu_json_put_text(&o, "replaced", c->replaces[0] ? c->replaces : NULL);
     mfu_json_put_text(&o, "calibration", c->file.name);
     return o;
 }
@@ -65,6 +81,7 @@ json_t *mfu_json_calibrations(const struct mfu_calibration *list, size_t n)
         mfu_json_put_text(&one, "date", list[i].date);
         mfu_json_put_text(&one, "software", list[i].software);
         mfu_json_put_text(&one, "from", list[i].from);
+        mfu_json_put(&one, "started_from", started_from(&list[i].base));
         mfu_json_put_number(&one, "samples", list[i].samples);
         mfu_json_put_number(&one, "mape", list[i].mape);
         mfu_json_put_number(&one, "mape_held_out", list[i].mape_held_out);

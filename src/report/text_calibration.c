@@ -82,6 +82,42 @@ static void residuals(FILE *out, const struct mfu_term *t, const struct mfu_cali
     mfu_table_free(&table);
 }
 
+/* What becomes of the calibration that there was. */
+static void earlier(FILE *out, const struct mfu_term *t, const struct mfu_calibrated *c)
+{
+    const struct mfu_calibration_base *base = &c->file.base;
+    struct mfu_flow f = mfu_flow_start(out, t, "", 0);
+
+    if (base->from[0])
+        mfu_flow_words(&f, MFU_PLAIN, "Started from the calibration of %s (%s, %.0f measurements): what these do not move "
+                       "stays as that has it.", base->date, base->from, base->samples);
+    if (c->replaces[0])
+        mfu_flow_words(&f, MFU_PLAIN, "The calibration of %s is replaced (%s): give its files too, to keep what it knew.",
+                       c->replaces_date, c->replaces);
+    mfu_flow_end(&f);
+}
+
+/* Doubt of the priors that is worth a word, and the median error beyond which a
+ * class stays unexplained (chosen). */
+#define CONTRADICTED 1.3
+#define UNEXPLAINED 0.25
+
+/* What a reader should not believe without a second look. */
+static void doubts(FILE *out, const struct mfu_term *t, const struct mfu_calibrated *c)
+{
+    struct mfu_flow f = mfu_flow_start(out, t, "", 0);
+
+    if (c->fit.doubt > CONTRADICTED)
+        mfu_flow_words(&f, MFU_PLAIN, "These measurements contradict what was known of this GPU, by up to %.0f of its "
+                       "standard errors; they were believed.  Was it limited, shared, or another one?",
+                       MFU_FIT_SURE * c->fit.doubt);
+    for (int i = 0; i < c->fit.n_classes; i++)
+        if (c->fit.classes[i].median > UNEXPLAINED)
+            mfu_flow_words(&f, MFU_PLAIN, "%s stays %.0f %% off: no coefficient explains these measurements.",
+                           c->fit.classes[i].name, 100 * c->fit.classes[i].median);
+    mfu_flow_end(&f);
+}
+
 void mfu_text_calibrated(FILE *out, const struct mfu_term *t, const struct mfu_calibrated *c)
 {
     struct mfu_flow f = mfu_flow_start(out, t, "", 0);
@@ -94,10 +130,12 @@ void mfu_text_calibrated(FILE *out, const struct mfu_term *t, const struct mfu_c
     if (c->n_left_out > 0)
         mfu_flow_words(&f, MFU_PLAIN, "(%zu left out%s%s)", c->n_left_out, c->why[0] ? "; the last: " : "", c->why);
     mfu_flow_end(&f);
+    earlier(out, t, c);
     fputc('\n', out);
     coefficients(out, t, c);
     left_alone(out, t, c);
     residuals(out, t, c);
+    doubts(out, t, c);
     if (isfinite(c->fit.mape_held_out)) {
         f = mfu_flow_start(out, t, "", 0);
         mfu_flow_words(&f, MFU_PLAIN, "On measurements that the fit had not seen the mean error is %.1f %%.",

@@ -165,6 +165,25 @@ expect 1 'can hardly be measurements of a rtx4070' -e 'calibrate from gemm.yaml'
 expect 0 '' -e 'calibrate list'
 grep -q rtx4070 out && { echo 'nonsense was kept'; failed=1; }
 
+# Another separator is no table of runs, and a CPU's steps calibrate no GPU.
+printf 'id;gpu;micro_batch;step_time_ms\na;rtx4070;8;100\n' >semicolons.csv
+expect 1 'separated by semicolons' -e 'validate semicolons.csv'
+expect 1 'separated by semicolons' -e 'gpu rtx4070; calibrate from semicolons.csv'
+printf 'gpu,model,micro_batch,step_time_ms\ncpu,gpt2,1,20\n' >cpu.csv
+expect 1 'measured on a CPU' -e 'gpu rtx4070; calibrate from cpu.csv'
+python3 - "$data/calibrate" <<'END' || { echo 'torch_measure.py calls a CPU a GPU'; failed=1; }
+import sys, unittest.mock
+sys.dont_write_bytecode = True
+sys.path.insert(0, sys.argv[1])
+for name in ("torch", "torch.nn", "torch.nn.functional", "torch.nn.attention", "torch.utils", "torch.utils.checkpoint"):
+    sys.modules[name] = unittest.mock.MagicMock()           # PyTorch is not needed for words
+sys.modules["torch"].nn.Module = sys.modules["torch.nn"].Module = object
+import torch_measure
+s = torch_measure.complete({"model": "gpt2", "gpu": "rtx4070"}, True)
+assert torch_measure.describe(s, None, "cuda")["gpu"] == "rtx4070"
+assert torch_measure.describe(s, "rtx4070", "cpu")["gpu"] == "cpu"
+END
+
 # One logged run improves the prediction of another configuration.
 logs=$data/tests/data/logs
 other='set n_embd 384 batch 16 accum 32'

@@ -27,6 +27,9 @@ static void fields_are_cut_as_rfc_4180_says(void **state)
         {"a,b\n1,\"x,\ny\"\n", 1, "x,\ny", 2},
         {"a,b\n1,\"say \"\"so\"\"\"\n", 1, "say \"so\"", 2},
         {"a,b\n1,\"\"\n", 1, "", 2},
+        {"a, b\n1, 2\n", 1, "2", 2},                    /* as people align them */
+        {"a , b \n1,  x y  \n", 1, "x y", 2},
+        {"a,b\n1, \" x\" \n", 1, " x", 2},              /* quoted blanks belong to it */
         {"a,b\n1\n", 1, "", 2},                         /* what is missing is empty */
         {"a,b\n\n\n1,2\n\n", 1, "2", 4},                /* empty lines are none */
         {"a,b\n", 0, NULL, 0},

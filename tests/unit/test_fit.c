@@ -223,6 +223,78 @@ static void outliers_do_not_pull(void **state)
     free(w);
 }
 
+/* A card far from its file: what all measurements say wins over the priors. */
+static void measurements_that_agree_win_however_far(void **state)
+{
+    static const double factors[] = {0.7, 0.5, 0.3, 0.15};
+    struct world *w = malloc(sizeof *w);
+
+    (void)state;
+    for (size_t k = 0; k < LENGTH(factors); k++)
+        for (unsigned seed = 1; seed <= 3; seed++) {
+            struct mfu_fit f;
+
+            begin(w, 200 + seed);
+            w->truth[MFU_C_GEMM_EFFICIENCY] *= factors[k];
+            w->truth[MFU_C_DRAM_POINTWISE] *= factors[k];
+            w->truth[MFU_C_DRAM_NORM] *= factors[k];
+            add_gemms(w);
+            add_streams(w);
+            measure(w, 0.02, 0.05);
+            fit(w, &f);
+            for (size_t i = 0; i < 1 + 2 * (factors[k] > 0.2); i++) {
+                enum mfu_coefficient id = (enum mfu_coefficient[]){MFU_C_GEMM_EFFICIENCY, MFU_C_DRAM_POINTWISE,
+                                                                   MFU_C_DRAM_NORM}[i];
+                const struct mfu_fit_row *r = row_of(&f, id);
+
+                assert_true(r->kept);
+                if (fabs(log(r->value / w->truth[id])) > fmax(4 * r->sigma, 0.01))
+                    fail_msg("%s at %g times: %g +- %.2g %%, truth %g", mfu_coefficient_rows[id].name, factors[k],
+                             r->value, 100 * r->sigma, w->truth[id]);
+            }
+            assert_true(f.all.median < 0.03);
+        }
+    free(w);
+}
+
+static void twelve(struct world *w, unsigned seed, double factor)
+{
+    begin(w, seed);
+    memcpy(w->truth, gpu->coefficients.value, sizeof w->truth);
+    w->truth[MFU_C_GEMM_EFFICIENCY] *= factor;
+    for (int i = 0; i < 12; i++)
+        add(w, mfu_kernel_gemm(MFU_PEAK_BF16, i % 2 ? 2048 : 8192, 2048 << i % 3, i % 4 < 2 ? 1024 : 4096, 1, 2, 2,
+                               false), 0, false);
+    measure(w, 0.03, 0);
+}
+
+/* The same with a dozen, of which one may be slow for a reason of its own. */
+static void a_dozen_is_enough_and_one_of_them_is_not(void **state)
+{
+    struct world *w = malloc(sizeof *w);
+    struct mfu_fit f;
+
+    (void)state;
+    for (unsigned seed = 1; seed <= 4; seed++) {
+        for (int outliers = 0; outliers < 2; outliers++) {
+            double truth;
+
+            twelve(w, 300 + seed, 0.45);
+            truth = w->truth[MFU_C_GEMM_EFFICIENCY];
+            if (outliers)
+                w->points[5].seconds *= 4;
+            fit(w, &f);
+            assert_near(f.value[MFU_C_GEMM_EFFICIENCY], truth, fmax(0.03, 3 * row_of(&f, MFU_C_GEMM_EFFICIENCY)->sigma));
+            assert_true(f.all.median < 0.06 && f.doubt > 1);
+        }
+        twelve(w, 300 + seed, 1);
+        w->points[5].seconds *= 4;
+        fit(w, &f);
+        assert_near(f.value[MFU_C_GEMM_EFFICIENCY], gpu->coefficients.value[MFU_C_GEMM_EFFICIENCY], 0.03);
+    }
+    free(w);
+}
+
 static void what_the_data_cannot_carry_stays(void **state)
 {
     static const enum mfu_coefficient extra[] = {MFU_C_DRAM_SOFTMAX, MFU_C_STEP_CONSTANT, MFU_C_LINK_LATENCY};
@@ -559,6 +631,8 @@ int main(void)
         cmocka_unit_test(truth_without_noise_comes_back),
         cmocka_unit_test(truth_lies_within_the_error_bars),
         cmocka_unit_test(outliers_do_not_pull),
+        cmocka_unit_test(measurements_that_agree_win_however_far),
+        cmocka_unit_test(a_dozen_is_enough_and_one_of_them_is_not),
         cmocka_unit_test(what_the_data_cannot_carry_stays),
         cmocka_unit_test(one_point_moves_but_does_not_decide),
         cmocka_unit_test(tied_coefficients_scale_together),

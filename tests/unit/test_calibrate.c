@@ -1,0 +1,190 @@
+/* test_calibrate.c - what becomes of measured runs and samples, one after the other. */
+#include "near.h"
+#include "scratch.h"
+
+#include "answer/calibrate.h"
+#include "base/error.h"
+#include "descriptor/catalog.h"
+#include "descriptor/gpu.h"
+
+struct place {
+    struct scratch files;
+    struct mfu_catalog *catalog;
+    const struct mfu_gpu *gpu;
+    char folder[80];
+};
+
+static int set_up(void **state)
+{
+    struct place *p = calloc(1, sizeof *p);
+    struct mfu_error err = {0};
+
+    scratch_begin(&p->files);
+    snprintf(p->folder, sizeof p->folder, "%s", scratch_folder(&p->files, "kept"));
+    setenv("MFUPLAN_CALIBRATIONS", p->folder, 1);
+    p->catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, &err);
+    p->gpu = p->catalog ? mfu_catalog_gpu(p->catalog, "rtx4070", &err) : NULL;
+    *state = p;
+    return p->gpu ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    struct place *p = *state;
+    char path[120];
+
+    snprintf(path, sizeof path, "%s/rtx4070.yaml", p->folder);
+    remove(path);
+    mfu_catalog_free(p->catalog);
+    scratch_end(&p->files);
+    free(p);
+    return 0;
+}
+
+static struct mfu_calibrated *calibrate(struct place *p, const char *path, struct mfu_error *err)
+{
+    struct mfu_calibrate_input in = {.catalog = p->catalog, .gpu = p->gpu, .paths = &path, .n_paths = 1};
+
+    return mfu_calibrate(&in, err);
+}
+
+/* Steps of three configurations that all took `times` as long as they do. */
+static const char *three_runs(struct place *p, double times, int n)
+{
+    static const struct { const char *shape; double ms; } rows[] = {
+        {"12,12,768,50304,8,64", 9340}, {"12,12,384,50304,16,32", 3910}, {"12,12,768,50304,4,1", 82}};
+    char text[1024], name[32];
+    int used = snprintf(text, sizeof text, "gpu,family,seq_len,n_layer,n_head,n_embd,vocab,micro_batch,grad_accum,"
+                        "step_time_ms,precision,compile,optimizer,attention,bias\n");
+
+    for (int i = 0; i < n; i++)
+        used += snprintf(text + used, sizeof text - (size_t)used,
+                         "rtx4070,gpt2,1024,%s,%.0f,bf16-amp,torch.compile,adamw-fused,flash2,0\n", rows[i].shape,
+                         times * rows[i].ms);
+    snprintf(name, sizeof name, "runs-%d-%.0f.csv", n, 100 * times);
+    return scratch_file(&p->files, name, text);
+}
+
+/* A dozen matrix products at one rate. */
+static const char *samples(struct place *p, double flops)
+{
+    char text[2048];
+    int used = snprintf(text, sizeof text, "mfuplan_samples: 1\ngpu: {name: rtx4070}\nsamples:\n");
+
+    for (int i = 0; i < 12; i++) {
+        double m = i % 2 ? 2048 : 8192, n = 2048 << i % 3, k = i % 4 < 2 ? 1024 : 4096;
+
+        used += snprintf(text + used, sizeof text - (size_t)used,
+                         "  - {probe: gemm, m: %.0f, n: %.0f, k: %.0f, dtype: bf16, seconds: %.6g}\n", m, n, k,
+                         2 * m * n * k / flops);
+    }
+    return scratch_file(&p->files, "samples.yaml", text);
+}
+
+static void runs_of_a_slow_card_are_believed(void **state)
+{
+    static const double times[] = {1, 1.4, 1.6, 2, 3};
+    double before = 2;
+
+    for (size_t i = 0; i < LENGTH(times); i++) {
+        struct mfu_error err = {0};
+        struct mfu_calibrated *c = calibrate(*state, three_runs(*state, times[i], 3), &err);
+
+        if (!c)
+            fail_msg("%g times: %s", times[i], err.text);
+        assert_true(c->fit.all.mape < 0.08);
+        assert_true(c->fit.value[MFU_C_GEMM_EFFICIENCY] < before);
+        before = c->fit.value[MFU_C_GEMM_EFFICIENCY];
+        mfu_calibrated_free(c);
+    }
+}
+
+static void one_run_is_believed_or_refused(void **state)
+{
+    static const struct { double times; bool taken; } rows[] = {{1.2, true}, {1.5, true}, {4, false}, {20, false}};
+
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_error err = {0};
+        struct mfu_calibrated *c = calibrate(*state, three_runs(*state, rows[i].times, 1), &err);
+
+        if (!c != !rows[i].taken)
+            fail_msg("%g times: %s", rows[i].times, c ? "believed" : err.text);
+        if (c)
+            assert_true(c->fit.all.mape < 0.05);
+        else
+            assert_non_null(strstr(err.text, "more than one measurement can explain"));
+        mfu_calibrated_free(c);
+    }
+}
+
+static void samples_of_a_slow_card_are_believed(void **state)
+{
+    struct mfu_error err = {0};
+    struct mfu_calibrated *c = calibrate(*state, samples(*state, 30e12), &err);
+
+    assert_non_null(c);
+    assert_true(c->fit.all.mape < 0.06);
+    assert_near(c->fit.value[MFU_C_GEMM_EFFICIENCY], 0.55, 0.1);
+    mfu_calibrated_free(c);
+}
+
+static void keep(struct place *p, struct mfu_calibrated *c)
+{
+    struct mfu_error err = {0};
+
+    assert_non_null(c);
+    assert_int_equal(mfu_calibration_write(&c->file, &err), 0);
+    mfu_catalog_refresh(p->catalog);
+    assert_non_null(p->gpu = mfu_catalog_gpu(p->catalog, "rtx4070", &err));
+    mfu_calibrated_free(c);
+}
+
+/* Runs after samples keep what the samples know, and take their own back. */
+static void the_second_kind_starts_from_the_first(void **state)
+{
+    struct place *p = *state;
+    struct mfu_error err = {0};
+    struct mfu_calibration stored;
+    struct mfu_calibrated *c;
+    double probed, sigma;
+
+    c = calibrate(p, samples(p, 45e12), &err);
+    assert_non_null(c);
+    assert_string_equal(c->file.from, "probe");
+    assert_string_equal(c->file.base.from, "");
+    probed = c->file.coefficients.value[MFU_C_GEMM_EFFICIENCY];
+    sigma = c->file.coefficients.sigma[MFU_C_GEMM_EFFICIENCY];
+    keep(p, c);
+    for (int again = 0; again < 2; again++) {
+        c = calibrate(p, three_runs(p, 1.05 + again / 100., 3), &err);
+        if (!c)
+            fail_msg("%s", err.text);
+        assert_string_equal(c->file.from, "probe, runs");
+        assert_string_equal(c->file.base.from, "probe");
+        assert_true(c->file.samples == 15 && c->file.base.samples == 12);
+        assert_string_equal(c->replaces, again ? "runs" : "");
+        assert_near(c->file.coefficients.value[MFU_C_GEMM_EFFICIENCY], probed, 5 * sigma);
+        keep(p, c);
+    }
+    assert_int_equal(mfu_calibration_read("rtx4070", &stored, &err), 0);
+    assert_string_equal(stored.base.from, "probe");
+    assert_near(stored.base.coefficients.value[MFU_C_GEMM_EFFICIENCY], probed, 1e-6);
+    assert_int_equal(mfu_calibration_forget("rtx4070", &err), 0);
+    c = calibrate(p, three_runs(p, 1.1, 3), &err);
+    assert_non_null(c);
+    assert_string_equal(c->file.base.from, "");
+    assert_string_equal(c->file.from, "runs");
+    mfu_calibrated_free(c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(runs_of_a_slow_card_are_believed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(one_run_is_believed_or_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(samples_of_a_slow_card_are_believed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_second_kind_starts_from_the_first, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,245 @@
+/* test_measured.c - tables of runs as people write them: what is read, what is
+ * filled in, and why a row is left out. */
+#include "near.h"
+#include "scratch.h"
+
+#include "answer/validate.h"
+#include "base/error.h"
+#include "descriptor/catalog.h"
+
+static struct mfu_catalog *catalog;
+
+static int set_up(void **state)
+{
+    struct mfu_error err = {0};
+
+    (void)state;
+    setenv("MFUPLAN_CALIBRATIONS", "", 1);
+    catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, &err);
+    return catalog ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    mfu_catalog_free(catalog);
+    return 0;
+}
+
+static struct mfu_validation *validate(const char *text, struct mfu_error *err)
+{
+    struct mfu_validation *all;
+    struct scratch s;
+
+    scratch_begin(&s);
+    all = mfu_validate(catalog, scratch_file(&s, "runs.csv", text), err);
+    scratch_end(&s);
+    return all;
+}
+
+#define COLUMNS "gpu,family,seq_len,n_layer,n_head,n_embd,vocab,micro_batch,grad_accum,precision,compile,optimizer,attention"
+#define CELLS "rtx4070,gpt2,1024,12,12,768,50304,8,64,bf16-amp,torch.compile,adamw-fused,flash2"
+
+/* One run with another column behind it. */
+static struct mfu_validation *one(const char *column, const char *cell)
+{
+    struct mfu_error err = {0};
+    struct mfu_validation *all;
+    char text[1024];
+
+    snprintf(text, sizeof text, COLUMNS ",%s\n" CELLS ",%s\n", column, cell);
+    if (!(all = validate(text, &err)))
+        fail_msg("%s", err.text);
+    assert_int_equal(all->n_rows, 1);
+    return all;
+}
+
+static void numbers_are_read_whole(void **state)
+{
+    static const struct { const char *column, *cell, *why; } rows[] = {
+        {"step_time_ms", "\"9,340\"", "in milliseconds and nothing else"},
+        {"step_time_ms", "9.34s", "step_time_ms '9.34s': expected a number above 0"},
+        {"step_time_ms", "9340 ms", "and nothing else"},
+        {"step_time_ms", "-5", "expected a number above 0"},
+        {"step_time_ms", "0", "expected a number above 0"},
+        {"step_time_ms", "inf", "expected a number above 0"},
+        {"step_time_ms", "1e30", "up to 1e+09"},
+        {"step_time_ms", "0x10", "expected a number"},
+        {"mem_allocated_gib", "7000MiB", "in GiB and nothing else"},
+        {"mem_reserved_gib", "7000", "a rtx4070 has 12 GiB"},
+        {"mem_allocated_gib", "0", "expected a number above 0"},
+        {"tokens_per_s", "56 k", "in tokens per second"},
+        {"n_gpus", "1.5", "n_gpus '1.5': expected a whole number from 1"},
+        {"mfu_pct", "30%", "in per cent"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_validation *all = one(rows[i].column, rows[i].cell);
+
+        if (!strstr(all->rows[0].skipped, rows[i].why))
+            fail_msg("%s %s: '%s'", rows[i].column, rows[i].cell, all->rows[0].skipped);
+        assert_int_equal(all->step.n + all->allocated.n + all->reserved.n + all->ran, 0);
+        assert_int_equal(all->n_skipped, 1);
+        mfu_validation_free(all);
+    }
+}
+
+static void what_is_stated_is_used(void **state)
+{
+    static const struct { const char *columns, *cells; double step_s; const char *assumed; } rows[] = {
+        {"step_time_ms", "9340", 9.34, NULL},
+        {"step_time_ms", " 9.34e3 ", 9.34, NULL},
+        {"tokens_per_s", "56133", 9.34, NULL},
+        {"tokens_per_s_gpu", "56133", 9.34, NULL},
+        {"mfu_pct,mfu_peak_tflops,mfu_convention", "15.38,312,nanogpt", 9.34, NULL},
+        {"mfu_pct,mfu_convention", "15.38,nanogpt", 9.34, "mfu_peak_tflops=312 of nanogpt"},
+        {"mfu_pct,mfu_peak_tflops,mfu_convention", "77,58.3,megatron", 9.32, NULL},
+        {"mfu_pct,mfu_convention", "71.35,6N", 9.4, "mfu_peak_tflops=58.3 of 6n"},
+        {"mfu_pct,mfu_peak_tflops,mfu_convention", "82.3,58.3,palm (6N + 12LdT)", 9.39, NULL},
+        {"step_time_ms,global_batch", "9340,8", 9.34, "global_batch 8 is not used"},
+        {"step_time_ms,global_batch", "9340,512", 9.34, NULL},
+        {"step_time_ms,tokens_per_s", "9340,100000", 9.34, "tokens_per_s 100000 is not used"},
+        {"step_time_ms,params_m", "9340,350", 9.34, "params_m 350 is not used: the model has 124.4"},
+        {"step_time_ms,params_m", "9340,124.4", 9.34, NULL},
+        {"step_time_ms,params_m", "9340,124M", 9.34, "params_m '124M' is not used"},
+        {"step_time_ms,norm", "9340,rmsnorm", 9.34, "norm: the model's, not rmsnorm"},
+        {"step_time_ms,pos", "9340,rope", 9.34, "pos: the model's, not rope"},
+        {"step_time_ms,pos,norm,mlp,bias", "9340,learned,layernorm,gelu,0", 9.34, NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_validation *all = one(rows[i].columns, rows[i].cells);
+        const struct mfu_validated *v = &all->rows[0];
+
+        if (v->skipped[0])
+            fail_msg("%s %s: %s", rows[i].columns, rows[i].cells, v->skipped);
+        assert_near(v->measured_step_s, rows[i].step_s, 0.002);
+        assert_int_equal(all->step.n, 1);
+        if (rows[i].assumed ? !strstr(v->assumed, rows[i].assumed) : strstr(v->assumed, "not") || strstr(v->assumed, "peak"))
+            fail_msg("%s %s: '%s'", rows[i].columns, rows[i].cells, v->assumed);
+        mfu_validation_free(all);
+    }
+}
+
+static void an_mfu_that_is_no_time_says_so(void **state)
+{
+    static const struct { const char *columns, *cells, *why; } rows[] = {
+        {"mfu_pct,mfu_peak_tflops", "40,312", "an MFU without its mfu_convention is no time: expected nanogpt, palm"},
+        {"mfu_pct,mfu_convention", "40,ours", "mfu_convention 'ours' is not known: expected nanogpt, palm"},
+        {"mfu_pct,mfu_convention", "40,megatron x3/4", "is not known"},
+        {"mfu_pct,mfu_convention", "0.15,nanogpt", "a fraction, not per cent?"},
+        {"id", "x", "neither time, memory nor outcome is stated"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_validation *all = one(rows[i].columns, rows[i].cells);
+
+        if (!strstr(all->rows[0].skipped, rows[i].why))
+            fail_msg("%s %s: '%s'", rows[i].columns, rows[i].cells, all->rows[0].skipped);
+        mfu_validation_free(all);
+    }
+}
+
+static void empty_cells_take_defaults(void **state)
+{
+    static const struct { const char *text, *assumed; } rows[] = {
+        {"gpu,model,micro_batch,step_time_ms\nrtx4070,gpt2,8,100\n", "family=gpt2"},
+        {"gpu,model,micro_batch,step_time_ms\nrtx4070,gpt2,8,100\n", "n_embd: the model's"},
+        {"gpu,model,micro_batch,step_time_ms\nrtx4070,gpt2,8,100\n", "seq: the model's"},
+        {"gpu,model,family,n_layer,micro_batch,step_time_ms\nrtx4070,gpt2-xl,gpt2,6,1,100\n", "n_embd: the model's"},
+        {"gpu,model,micro_batch,step_time_ms\nv100,gpt2,8,100\n", "gpu=v100-"},
+        {"gpu,model,micro_batch,n_gpus,step_time_ms\na100-80gb-sxm,gpt2,8,8,100\n", "sharding=ddp"},
+        {"gpu, model, micro_batch, step_time_ms\nRTX 4070, gpt2, 8, 100\n", "accum=1"},
+        {"gpu,model,micro_batch,tp,step_time_ms\nRTX 4070,gpt2,8,-,100\n", "accum=1"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_error err = {0};
+        struct mfu_validation *all = validate(rows[i].text, &err);
+
+        if (!all || all->rows[0].skipped[0] || !strstr(all->rows[0].assumed, rows[i].assumed))
+            fail_msg("%s%s / %s", rows[i].text, all ? all->rows[0].skipped : err.text, all ? all->rows[0].assumed : "");
+        assert_near(all->rows[0].measured_step_s, 0.1, 1e-9);
+        mfu_validation_free(all);
+    }
+}
+
+/* Blocks, links and machines that no default stands for. */
+static void what_is_another_machine_is_left_out(void **state)
+{
+    struct mfu_validation *all = one("mlp", "swiglu");
+    struct mfu_error err = {0};
+
+    (void)state;
+    assert_string_equal(all->rows[0].skipped, "mlp swiglu: the graph of gpt2 has one without a gate");
+    mfu_validation_free(all);
+    all = validate("gpu,model,micro_batch,n_gpus,sharding,intra_link,step_time_ms\n"
+                   "a100-80gb-sxm,gpt2,8,8,ddp,pcie4,200\na100-80gb-sxm,gpt2,8,8,ddp,nvlink3,200\n"
+                   "cpu,gpt2,8,1,none,,200\nrtx4070,gpt2,8,2,ddp,pcie4,200\n", &err);
+    assert_non_null(all);
+    assert_string_equal(all->rows[0].skipped, "intra_link pcie4: 8 GPUs of a100-80gb-sxm exchange over NVLink");
+    assert_string_equal(all->rows[1].skipped, "");
+    assert_string_equal(all->rows[2].skipped, "measured on a CPU");
+    assert_string_equal(all->rows[3].skipped, "");
+    mfu_validation_free(all);
+}
+
+static void outcomes_count_without_figures(void **state)
+{
+    struct mfu_validation *all = one("outcome", "ran");
+
+    (void)state;
+    assert_int_equal(all->n_skipped, 0);
+    assert_int_equal(all->ran, 1);
+    assert_int_equal(all->ran_called_fit, 1);
+    assert_int_equal(all->step.n, 0);
+    mfu_validation_free(all);
+    all = one("outcome,micro_batch", "OOM,");
+    assert_int_equal(all->oom, 1);
+    mfu_validation_free(all);
+    all = one("outcome,tp", "ran,4");
+    assert_int_equal(all->n_skipped, 1);
+    assert_int_equal(all->rows[0].ran, 1);
+    mfu_validation_free(all);
+    all = one("notes,tp", "x,4");
+    assert_int_equal(all->rows[0].ran, -1);
+    mfu_validation_free(all);
+}
+
+static void other_tables_are_refused(void **state)
+{
+    static const struct { const char *text, *part; } rows[] = {
+        {"id;gpu;micro_batch;step_time_ms\na;rtx4070;8;100\n", "separated by semicolons"},
+        {"id\tgpu\tmicro_batch\na\trtx4070\t8\n", "separated by tabs"},
+        {"name,city\na,b\n", "expected a header line with names such as gpu, family"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_error err = {0};
+
+        assert_null(validate(rows[i].text, &err));
+        if (!strstr(err.text, rows[i].part))
+            fail_msg("%s", err.text);
+        assert_int_equal(err.line, 1);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_are_read_whole),
+        cmocka_unit_test(what_is_stated_is_used),
+        cmocka_unit_test(an_mfu_that_is_no_time_says_so),
+        cmocka_unit_test(empty_cells_take_defaults),
+        cmocka_unit_test(what_is_another_machine_is_left_out),
+        cmocka_unit_test(outcomes_count_without_figures),
+        cmocka_unit_test(other_tables_are_refused),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
