@@ -234,7 +234,9 @@ static int add_log(struct work *w, const char *path, struct mfu_error *err)
         if (strcmp(o->findings[i].code, "size-contradiction") == 0)
             problem = o->findings[i].message;
     if (!o->predicted)
-        problem = o->why_not;
+        problem = problem ? problem : o->why_not;
+    else if (o->stalled > 0)
+        problem = "its steps stall again and again, which no coefficient of the GPU explains; see `observe`";
     else if (!(o->figure[MFU_FIGURE_TIME] > 0))
         problem = "it states no step time";
     else if (o->plan.config.gpu != w->out->gpu)

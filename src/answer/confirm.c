@@ -16,11 +16,14 @@
 #include "answer/simulation.h"
 #include "base/error.h"
 
-/* Chosen.  The two paths differ by less than SLACK in time: a row so much behind
+/* Chosen.  The two paths differ by less than SLACK in time, or EXCHANGE_SLACK
+ * where GPUs wait for each other: a row so much behind
  * may turn out better than one that is shown.  How many of those are looked at. */
 #define BATCH 32
 #define SLACK 0.02
+#define EXCHANGE_SLACK 0.05
 #define MOST_BEHIND 160
+#define EXCHANGE_MOST_BEHIND 512
 
 struct confirmer {
     const struct mfu_sweep *sweep;
@@ -31,6 +34,7 @@ struct confirmer {
     atomic_size_t next;
     atomic_bool failed;         /* memory is out */
     int threads;
+    bool exchange;              /* several GPUs are among the combinations */
     struct hand {
         struct confirmer *of;
         struct mfu_plan plan;
@@ -119,9 +123,10 @@ static void run(struct confirmer *c)
 static bool promising(const struct confirmer *c, const struct mfu_sweep_row *row, const struct mfu_sweep_row *than)
 {
     struct mfu_sweep_row hoped = *row;
+    double slack = c->exchange ? EXCHANGE_SLACK : SLACK;
 
-    if (c->result->tried < c->sweep->keep + MOST_BEHIND)
-        hoped.columns[0] += (c->sweep->maximize ? SLACK : -SLACK) * fabs(row->columns[0]);
+    if (c->result->tried < c->sweep->keep + (c->exchange ? EXCHANGE_MOST_BEHIND : MOST_BEHIND))
+        hoped.columns[0] += (c->sweep->maximize ? slack : -slack) * fabs(row->columns[0]);
     return mfu_keep_better(c->sweep, &hoped, than);
 }
 
@@ -218,7 +223,8 @@ static void confirm_all(struct confirmer *c, struct mfu_kept *k, struct mfu_swee
 
 int mfu_confirm(const struct mfu_sweep *s, struct mfu_kept *k, struct mfu_sweep_result *r, struct mfu_error *err)
 {
-    struct confirmer c = {.sweep = s, .result = r, .threads = mfu_sweep_threads(s)};
+    struct confirmer c = {.sweep = s, .result = r, .threads = mfu_sweep_threads(s),
+                          .exchange = s->scenario->setting[MFU_S_GPUS] > 1 || mfu_sweep_varies(s, MFU_S_GPUS)};
     struct mfu_sweep_row *rows = malloc((k->n + 1) * sizeof *rows);
     size_t n = 0;
 

@@ -15,9 +15,9 @@
 
 #include "cost/collective.h"
 
-/* Share of a pass under which collectives can hide: the first gradients come
- * after the head, the last with the embedding (chosen; the simulation follows
- * every piece instead). */
+/* Share of a backward pass under which sums of gradients can hide: the first
+ * come after the head, the last with the embedding (chosen; the simulation
+ * follows every piece instead). */
 #define HIDDEN 0.8
 
 /* torch DDP starts early with a bucket of this size. */
@@ -61,47 +61,75 @@ static double scatter_copies_s(const struct mfu_plan *p, double params)
 
 /* ---- at once: what does not hide ----------------------------------------- */
 
-/* The first or last piece has nothing to run beside, and what runs beside
- * kernels slows them down. */
-static double exposed(struct mfu_plan *p, double total_s, double piece_s, double cover_s)
+/* The pass that an exchange runs beside. */
+struct pass {
+    double gpu_s, span_s;       /* its kernels; until the host has issued them, if that is later */
+    double copies_s;            /* kernels for the exchange itself */
+    double hides;               /* share of the pass that there is something to exchange in */
+};
+
+/* How much longer the pass is.  Where kernels or the host are the longer part,
+ * the first or last piece has nothing to run beside, and what runs beside kernels
+ * slows them down; where the link is, it sets the pace. */
+static double exposed(struct mfu_plan *p, double total_s, double piece_s, const struct pass *x)
 {
+    double slowed_s = p->machine.c[MFU_C_LINK_CONTENTION] * fmin(total_s, x->hides * x->span_s);
+    double kernels_s = fmax(x->gpu_s + x->copies_s + slowed_s, x->span_s) + piece_s;
+
     p->step.communication_s += total_s;
-    return fmax(piece_s, total_s - HIDDEN * cover_s) + p->machine.c[MFU_C_LINK_CONTENTION] * fmin(total_s, HIDDEN * cover_s);
+    return fmax(kernels_s, (1 - x->hides) * x->span_s + total_s) - x->span_s;
 }
 
+/* The root, all that is in no block, stays gathered through the micro-step; its
+ * gather and its scatter have nothing to run beside. */
 static double exposed_by_full_sharding(struct mfu_plan *p, const struct mfu_link *link, const double span_s[])
 {
     const struct mfu_program *g = &p->program;
-    double blocks = g->blocks + 1, weight = g->weight_bytes;
-    double unit = fmax(g->block_params, g->params - g->blocks * g->block_params);
-    double gather_s = mfu_gather_s(link, p->config.ranks, weight * g->params / blocks);
-    double scatter_s = mfu_gather_s(link, p->config.ranks, g->gradient_bytes * g->params / blocks);
-    double forward_s = span_s[MFU_FORWARD] / g->accum, backward_s = span_s[MFU_BACKWARD] / g->accum;
-    double micro_step_s = 2 * gather_copies_s(p, g->params) + scatter_copies_s(p, g->params)
-        + exposed(p, blocks * gather_s, mfu_gather_s(link, p->config.ranks, weight * unit), forward_s)
-        + exposed(p, blocks * (gather_s + scatter_s), scatter_s, backward_s);
+    double ranks = p->config.ranks, root = g->params - g->blocks * g->block_params;
+    double ends_s = mfu_gather_s(link, ranks, g->weight_bytes * root) + mfu_gather_s(link, ranks, g->gradient_bytes * root);
+    double block_s = 2 * mfu_gather_s(link, ranks, g->weight_bytes * g->block_params)
+        + mfu_gather_s(link, ranks, g->gradient_bytes * g->block_params);
+    struct pass both = {.gpu_s = (p->step.forward_s + p->step.backward_s) / g->accum,
+                        .span_s = (span_s[MFU_FORWARD] + span_s[MFU_BACKWARD]) / g->accum,
+                        .copies_s = 2 * gather_copies_s(p, g->params) + scatter_copies_s(p, g->params), .hides = 1};
+    double micro_step_s = exposed(p, g->blocks * block_s + ends_s, ends_s, &both);
 
     p->step.communication_s *= g->accum;
     return g->accum * micro_step_s;
 }
 
 static double exposed_by_sharding(struct mfu_plan *p, const struct mfu_link *link, double buckets, double bucket_bytes,
-                                  double backward_s)
+                                  const struct pass *backward)
 {
     double times = p->config.setting[MFU_S_ZERO] >= 2 ? p->program.accum : 1;
     double scatter_s = mfu_gather_s(link, p->config.ranks, bucket_bytes);
     double gather_s = mfu_gather_s(link, p->config.ranks, p->program.constant_bytes[MFU_PART_WEIGHTS]);
-    double exposed_s = times * exposed(p, buckets * scatter_s, scatter_s, backward_s) + gather_s;
+    double exposed_s = times * exposed(p, buckets * scatter_s, scatter_s, backward) + gather_s;
 
     p->step.communication_s = times * p->step.communication_s + gather_s;
     return exposed_s;
 }
 
+/* The bucket of a typical byte: a tensor that is larger fills one by itself. */
+static double bucket_bytes_of(const struct mfu_plan *p)
+{
+    const struct mfu_program *g = &p->program;
+    double elements = 0, squares = 0;
+
+    for (int i = 0; i < g->n_weights; i++) {
+        elements += g->weights[i];
+        squares += g->weights[i] * g->weights[i];
+    }
+    return fmin(fmax(MFU_BUCKET_BYTES, elements > 0 ? squares / elements * g->gradient_bytes : 0), g->params * g->gradient_bytes);
+}
+
 double mfu_exchange_exposed_s(struct mfu_plan *p, const double span_s[MFU_PHASE_COUNT])
 {
     struct mfu_link link = link_of(p);
-    double bytes = p->program.gradient_bytes * p->program.params, bucket = fmin(bytes, MFU_BUCKET_BYTES);
-    double buckets = ceil(bytes / MFU_BUCKET_BYTES), backward_s = span_s[MFU_BACKWARD] / p->program.accum, sum_s;
+    double bucket = bucket_bytes_of(p), buckets = p->program.gradient_bytes * p->program.params / bucket;
+    struct pass backward = {.gpu_s = p->step.backward_s / p->program.accum,
+                            .span_s = span_s[MFU_BACKWARD] / p->program.accum, .hides = HIDDEN};
+    double sum_s;
 
     p->step.communication_s = 0;
     if (p->config.ranks <= 1)
@@ -109,9 +137,9 @@ double mfu_exchange_exposed_s(struct mfu_plan *p, const double span_s[MFU_PHASE_
     if (p->config.setting[MFU_S_ZERO] == 3)
         return exposed_by_full_sharding(p, &link, span_s);
     if (p->config.setting[MFU_S_ZERO] > 0)
-        return exposed_by_sharding(p, &link, buckets, bucket, backward_s);
+        return exposed_by_sharding(p, &link, buckets, bucket, &backward);
     sum_s = mfu_all_reduce_s(&link, p->config.ranks, bucket);
-    return exposed(p, buckets * sum_s, sum_s, backward_s);
+    return exposed(p, buckets * sum_s, sum_s, &backward);
 }
 
 /* ---- piece by piece ------------------------------------------------------ */

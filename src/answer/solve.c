@@ -42,6 +42,8 @@ static struct mfu_scenario with(const struct solver *q, double steps)
     if (q->key.kind == MFU_KEY_SETTING) {
         s.setting[q->key.id] = steps * q->step;
         s.setting_given[q->key.id] = true;
+        if (q->key.id == MFU_S_BATCH)
+            mfu_scenario_keep_loader(&s, q->scenario->setting[MFU_S_BATCH]);
     } else {
         s.dim[q->key.id] = steps * q->step;
         s.dim_given[q->key.id] = true;

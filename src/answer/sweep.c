@@ -29,6 +29,14 @@ double mfu_sweep_size(const struct mfu_sweep *s)
     return n <= MOST_COMBINATIONS ? n : 0;
 }
 
+bool mfu_sweep_varies(const struct mfu_sweep *s, enum mfu_setting_id id)
+{
+    for (size_t i = 0; i < s->n_axes; i++)
+        if (s->axes[i].key.kind == MFU_KEY_SETTING && s->axes[i].key.id == (int)id)
+            return true;
+    return false;
+}
+
 int mfu_sweep_make(const struct mfu_sweep *s, size_t combination, struct mfu_scenario *x, struct mfu_error *err)
 {
     size_t at[MFU_AXES];
@@ -38,7 +46,11 @@ int mfu_sweep_make(const struct mfu_sweep *s, size_t combination, struct mfu_sce
         combination /= s->axes[i].n;
     }
     *x = *s->scenario;
-    return mfu_axes_apply(s->axes, s->n_axes, at, x, err);
+    if (mfu_axes_apply(s->axes, s->n_axes, at, x, err) < 0)
+        return -1;
+    if (mfu_sweep_varies(s, MFU_S_BATCH) && !mfu_sweep_varies(s, MFU_S_DATALOADER_MS))
+        mfu_scenario_keep_loader(x, s->scenario->setting[MFU_S_BATCH]);
+    return 0;
 }
 
 struct mfu_scenario mfu_sweep_scenario(const struct mfu_sweep *s, size_t combination)

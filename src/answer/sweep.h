@@ -71,6 +71,9 @@ double mfu_sweep_value(const struct mfu_sweep *, size_t combination, size_t axis
 struct mfu_scenario mfu_sweep_scenario(const struct mfu_sweep *, size_t combination);
 int mfu_sweep_make(const struct mfu_sweep *, size_t combination, struct mfu_scenario *, struct mfu_error *);
 
+/* Whether a setting is one of the keys. */
+bool mfu_sweep_varies(const struct mfu_sweep *, enum mfu_setting_id);
+
 /* What `search` varies when nobody says what: micro-batch and accumulation, and
  * all that the levers change which keep the mathematics and the hardware. */
 int mfu_sweep_usual(struct mfu_sweep *, struct mfu_error *);

@@ -80,26 +80,36 @@ static bool moves_tokens(const struct mfu_scenario *s, const struct mfu_lever_ro
     return false;
 }
 
-/* What a lever sets, if that can be planned here. */
-static int add_lever(struct mfu_sweep *s, const struct mfu_config *now, const struct mfu_lever_row *row,
-                     struct mfu_error *err)
+/* Whether a lever can be planned here and leaves numbers as wide as they are,
+ * which ZeRO and fused runtimes may not. */
+static bool keeps_numerics(const struct mfu_plan *p, const struct mfu_lever_row *row, struct mfu_plan *changed)
 {
-    struct mfu_scenario x = *s->scenario;
-    struct mfu_config changed;
+    struct mfu_scenario x = p->scenario;
 
     for (int i = 0; i < MFU_LEVER_KEYS && row->set[i].key; i++)
         if (mfu_scenario_set(&x, row->set[i].key, row->set[i].value, NULL) < 0)
-            return 0;
-    if (mfu_scenario_resolve(&x, &changed, NULL) < 0)
-        return 0;
-    for (int i = 0; i < MFU_LEVER_KEYS && row->set[i].key; i++) {
-        struct mfu_key key = mfu_scenario_key(s->scenario, row->set[i].key, NULL);
-        struct mfu_axis *a = axis_of(s, now, key, err);
+            return false;
+    return mfu_plan_make(changed, &x, NULL) == 0 && changed->program.weight_bytes == p->program.weight_bytes
+        && changed->program.gradient_bytes == p->program.gradient_bytes;
+}
 
-        if (!a || mfu_axis_add(a, value_of(&changed, key), err) < 0)
-            return -1;
+/* What a lever sets. */
+static int add_lever(struct mfu_sweep *s, const struct mfu_plan *p, const struct mfu_lever_row *row,
+                     struct mfu_error *err)
+{
+    struct mfu_plan changed = {0};
+    int status = 0;
+
+    bool keeps = keeps_numerics(p, row, &changed);
+
+    for (int i = 0; keeps && status == 0 && i < MFU_LEVER_KEYS && row->set[i].key; i++) {
+        struct mfu_key key = mfu_scenario_key(s->scenario, row->set[i].key, NULL);
+        struct mfu_axis *a = axis_of(s, &p->config, key, err);
+
+        status = a ? mfu_axis_add(a, value_of(&changed.config, key), err) : -1;
     }
-    return 0;
+    mfu_plan_release(&changed);
+    return status < 0 ? -1 : 0;
 }
 
 static int add_all(struct mfu_sweep *s, const struct mfu_plan *p, struct mfu_error *err)
@@ -111,7 +121,7 @@ static int add_all(struct mfu_sweep *s, const struct mfu_plan *p, struct mfu_err
 
         if (!(row->flags & (MFU_LEVER_MATHEMATICS | MFU_LEVER_HARDWARE)) && !moves_tokens(s->scenario, row)
             && mfu_scenario_key(s->scenario, row->set[0].key, NULL).kind != MFU_KEY_NONE && holds(p, row->when)
-            && add_lever(s, &p->config, row, err) < 0)
+            && add_lever(s, p, row, err) < 0)
             return -1;
     }
     return 0;

@@ -56,7 +56,7 @@ enum mfu_optimizer_kind {
     X(ZERO,      "zero",      "", MFU_COUNT, 0, 3, 0, NULL, "parallel", "ZeRO stage: 0 none, 1 optimizer, 2 gradients, 3 weights (FSDP); of 16-bit weights, see half_weights") \
     X(EXPANDABLE_SEGMENTS, "expandable_segments", "", MFU_COUNT, 0, 1, 0, mfu_switch_names, "environment", "the allocator's expandable segments (PYTORCH_CUDA_ALLOC_CONF)") \
     X(VRAM_RESERVED, "vram_reserved", "", MFU_BYTES, 0, 1e13, 0, NULL, "environment", "memory that the desktop and other processes hold") \
-    X(DATALOADER_MS, "dataloader_ms", "", MFU_COUNT, 0, 1e7, 0, NULL, "environment", "milliseconds that the loader takes for one micro-batch") \
+    X(DATALOADER_MS, "dataloader_ms", "", MFU_COUNT, 0, 1e7, 0, NULL, "environment", "milliseconds that the loader takes for one micro-batch; what changes the batch for you (levers, sweep, search, solve) keeps the time per sequence") \
     X(CLOCK_MHZ, "clock_mhz", "", MFU_COUNT, 0, 10000, 0, NULL, "environment", "SM clock under load in MHz; 0: what the coefficients sustain") \
     X(POWER_W,   "power_w",   "", MFU_COUNT, 0, 100000, 0, NULL, "environment", "board power limit in watts; 0: the GPU's own")
 

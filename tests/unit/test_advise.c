@@ -324,7 +324,7 @@ static bool is_offered(const char *change)
 
 static void what_cannot_be_is_not_offered(void **state)
 {
-    static const char *const not_in_c[] = {"loss_chunks", "optimizer", "cuda_graphs", "expandable_segments", "checkpoint",
+    static const char *const not_in_c[] = {"loss_chunks", "optimizer", "cuda_graphs", "expandable_segments",
                                            "precision fp8", "zero 2", "zero 3"};
     struct mfu_scenario s = scenario_of("gtx1080ti", "gpt2", "batch 2 accum 4");
 

@@ -131,7 +131,7 @@ static void both_ends_of_an_interval_are_found(void **state)
 static void reasons_are_true(void **state)
 {
     static const struct { const char *key; double value; const char *limited_by, *reason; } rows[] = {
-        {"gpus", 16, "range", "do not fit one node"}, {"tp", 1, "range", "only data parallelism"},
+        {"gpus", 8, "range", "do not fit one node"}, {"tp", 1, "range", "only data parallelism"},
         {"n_kv_head", 12, "range", "does not divide"}, {"zero", 3, "range", ""}, {"batch", 8, "memory", ""},
     };
     struct mfu_scenario s = scenario_of("rtx4070", "gpt2", "");
