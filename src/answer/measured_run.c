@@ -339,6 +339,8 @@ static bool set_runtime(struct mfu_row *r)
         return mfu_row_skip(r, "states on the CPU (offload, in the notes) are not modelled");
     if (strcmp(stack, "xla-te") == 0 || strcmp(stack, "jax") == 0)
         return mfu_row_skip(r, "runtime '%s' is not modelled", stack);
+    if (strcmp(stack, "llmq") == 0 && strcmp(mfu_cell(r, "act_ckpt"), "full") == 0)
+        return mfu_row_skip(r, "llmq's recomputation of whole blocks is not modelled: runtime llmc has llm.c's -r");
     if (!translate(r, "compile", "runtime", runtimes) || !translate(r, "precision", "precision", precisions)
         || !translate(r, "attention", "attention", attentions) || !translate(r, "act_ckpt", "checkpoint", checkpoints)
         || !set_optimizer(r))
