@@ -25,6 +25,11 @@
 #define MOST_BEHIND 160
 #define EXCHANGE_MOST_BEHIND 512
 
+/* Figures that differ by less are the same to a reader, and no reason to change a
+ * setting (chosen). */
+#define SAME 1e-3
+#define AS_GOOD 5e-5
+
 struct confirmer {
     const struct mfu_sweep *sweep;
     struct mfu_sweep_result *result;
@@ -130,10 +135,29 @@ static bool promising(const struct confirmer *c, const struct mfu_sweep_row *row
     return mfu_keep_better(c->sweep, &hoped, than);
 }
 
+/* Whether nobody would see a difference. */
+static bool same_figures(const struct mfu_sweep *s, const struct mfu_sweep_row *a, const struct mfu_sweep_row *b)
+{
+    for (size_t c = 0; c < s->n_columns; c++)
+        if (fabs(a->columns[c] - b->columns[c]) > SAME * fabs(b->columns[c]))
+            return false;
+    return true;
+}
+
 static void insert(const struct mfu_sweep *s, struct mfu_sweep_row *rows, size_t *n, const struct mfu_sweep_row *row)
 {
-    size_t k = *n < s->keep ? (*n)++ : s->keep;
+    size_t k;
 
+    for (k = 0; s->distinct && k < *n; k++)
+        if (same_figures(s, row, &rows[k])) {
+            bool as_good = fabs(row->columns[0] - rows[k].columns[0]) <= AS_GOOD * fabs(row->columns[0]);
+
+            /* Of two that are as good, the one nearer to what is set now. */
+            if (as_good ? row->combination < rows[k].combination : mfu_keep_better(s, row, &rows[k]))
+                rows[k] = *row;
+            return;
+        }
+    k = *n < s->keep ? (*n)++ : s->keep;
     if (k == s->keep && !mfu_keep_better(s, row, &rows[--k]))
         return;
     for (; k > 0 && mfu_keep_better(s, row, &rows[k - 1]); k--)

@@ -37,6 +37,7 @@ struct mfu_sweep {
     bool maximize;                      /* the first column, when keep > 0 */
     bool simulated;                     /* every row, launch queue and allocator too, as `plan` does: slower */
     bool confirmed;                     /* the rows handed back, where they are few */
+    bool distinct;                      /* of rows with the same figures only the best */
     bool pareto;                        /* keep what no other row beats in every column */
     bool (*stopped)(void);              /* asked now and then: end early; may be NULL */
     void (*tell)(void *context, double done, double total);     /* now and then; may be NULL */

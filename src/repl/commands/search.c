@@ -45,8 +45,10 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
 
     if (status == 0)
         status = mfu_sweep_words_read(s, from, argc, argv, &w, err);
-    if (status == 0 && w.sweep.n_axes == 0)
+    if (status == 0 && w.sweep.n_axes == 0) {
+        w.sweep.distinct = true;
         status = mfu_sweep_usual(&w.sweep, err);
+    }
     if (status == 0 && !w.sweep.where)
         status = (w.sweep.where = mfu_question_compile(w.sweep.scenario, "fits", err)) ? 0 : -1;
     for (size_t i = 0; status == 0 && !w.sweep.pareto && i < sizeof usual / sizeof usual[0]; i++)
@@ -75,7 +77,8 @@ const struct mfu_command mfu_command_search = {
     .help =
         "Plans every combination of some keys' values and shows the best, simulated as\n"
         "`plan` does.  Without KEY=VALUES it varies micro-batch, accumulation and all that\n"
-        "`advise` would change without changing the mathematics or buying hardware.\n"
+        "`advise` would change without changing the mathematics or buying hardware, and\n"
+        "shows what comes to the same once.\n"
         "`where EXPR` is `fits` unless given; `pareto` shows what nothing beats in both\n"
         "speed and memory.\n"
         "\n"
