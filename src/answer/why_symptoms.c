@@ -172,7 +172,7 @@ static bool communication_bound(const struct evidence *e)
     return found(e, share, "Communication takes %.0f %% of the step: %.0f GPUs sum %s of gradients%s; %s are unhidden, %s slow "
                  "kernels beside it. More accumulation, other sharding (zero), a faster link.", 100 * share,
                  e->p->config.ranks, Q(e->p->program.gradient_bytes * e->p->program.params, MFU_BYTES),
-                 e->p->config.setting[MFU_S_ZERO] > 2 ? mfu_tr(" and gather weights") : "",
+                 e->p->config.setting[MFU_S_ZERO] > 0 ? mfu_tr(" and gather weights") : "",
                  Q(e->s->part_s[MFU_P_EXPOSED], MFU_SECONDS), Q(e->s->part_s[MFU_P_CONTENTION], MFU_SECONDS));
 }
 
