@@ -9,6 +9,8 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "cost/collective.h"
+
 /* Seconds: between queued kernels a driver's sampling sees no pause that is
  * shorter (estimated). */
 #define SHORT_GAP_S 10e-6
@@ -133,6 +135,35 @@ static double short_gaps(const struct mfu_plan *p)
     return fmin(gaps_s, p->step.idle_s);
 }
 
+void mfu_read_exchange(const struct mfu_plan *p, struct mfu_reading *r)
+{
+    struct mfu_link link = mfu_link_of(&p->machine, p->config.gpu, p->config.ranks);
+    struct mfu_kernel k = mfu_kernel_stream(MFU_COLLECTIVE, MFU_C_DRAM_POINTWISE, 1, link.bytes_s, 0, link.bytes_s, link.bytes_s);
+    struct mfu_price second = {.time_s = 1};
+
+    mfu_read_kernel(p->config.gpu, &p->machine, &k, &second, r);
+}
+
+/* What several GPUs exchange is kernels as well: alone on the GPU where nothing
+ * hides them; where they slow others, those are there for longer. */
+static void add_exchange(const struct mfu_plan *p, struct mfu_metrics *m)
+{
+    double longer = m->gpu_utilization > 0 ? 1 + p->step.contention_s / m->gpu_utilization : 1;
+    struct mfu_reading r;
+
+    if (p->config.ranks <= 1)
+        return;
+    m->gpu_utilization *= longer;
+    m->sm_efficiency *= longer;
+    m->sm_active *= longer;
+    m->sm_occupancy *= longer;
+    m->achieved_occupancy *= longer;
+    m->tensor_kernels *= longer;
+    m->memory_utilization *= longer;
+    mfu_read_exchange(p, &r);
+    mfu_metrics_add(m, &r, p->step.communication_exposed_s - p->step.contention_s, p->machine.c[MFU_C_DRAM_POINTWISE]);
+}
+
 void mfu_metrics_of_plan(const struct mfu_plan *p, struct mfu_metrics *m)
 {
     const struct mfu_program *g = &p->program;
@@ -152,6 +183,7 @@ void mfu_metrics_of_plan(const struct mfu_plan *p, struct mfu_metrics *m)
                             p->machine.c[MFU_C_DRAM_POINTWISE]);
         }
     }
+    add_exchange(p, m);
     mfu_metrics_settle(m, p->step.time_s, limit_w > 0 ? limit_w : p->config.gpu->power_w);
     m->gpu_utilization_high = fmin(1, m->gpu_utilization + short_gaps(p) / p->step.time_s);
     m->memory_used_fill = p->memory.fill;

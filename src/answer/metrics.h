@@ -41,6 +41,9 @@ double mfu_meter_value(const struct mfu_meter *, const struct mfu_metrics *);
 /* One optimizer step of a plan. */
 void mfu_metrics_of_plan(const struct mfu_plan *, struct mfu_metrics *);
 
+/* What a collective between the plan's GPUs reads as while it runs alone. */
+void mfu_read_exchange(const struct mfu_plan *, struct mfu_reading *);
+
 /* By hand: zero the metrics, add kernels that run for `seconds`, settle.
  * `reachable`: the share of the DRAM bandwidth that traffic can reach; `board_w`:
  * what the board may draw. */

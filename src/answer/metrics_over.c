@@ -16,6 +16,9 @@ struct strip {
     const struct mfu_plan *plan;
     const struct mfu_program *program;
     struct mfu_reading *readings;       /* of every launch */
+    struct mfu_reading exchange;        /* of any collective, alone */
+    const struct mfu_event **exchanges; /* in time */
+    size_t n_exchanges;
     struct mfu_metrics_slice *slices;
     double (*phase_s)[MFU_PHASE_COUNT]; /* of every slice */
     int n;
@@ -64,20 +67,52 @@ static void put(struct strip *s, const struct mfu_event *e, double start_s)
     }
 }
 
+/* Exchanges that run while no other kernel does, between two of them. */
+static void put_alone(struct strip *s, double from_s, double to_s, double shift_s)
+{
+    for (size_t i = 0; i < s->n_exchanges && s->exchanges[i]->start_s < to_s; i++) {
+        double start_s = fmax(s->exchanges[i]->start_s, from_s) + shift_s;
+        double end_s = fmin(fmin(s->exchanges[i]->end_s, to_s) + shift_s, s->window_s);
+
+        for (int k = (int)fmax(start_s / s->slice_s, 0); k < s->n && fmax(start_s, k * s->slice_s) < end_s; k++)
+            mfu_metrics_add(&s->slices[k].read, &s->exchange, fmin(end_s, (k + 1) * s->slice_s) - fmax(start_s, k * s->slice_s),
+                            s->plan->machine.c[MFU_C_DRAM_POINTWISE]);
+    }
+}
+
 static void lay_out(struct strip *s, const struct mfu_timeline *t)
 {
     struct repeated again = find_repeated(t, s->program->accum);
 
-    for (double step_s = 0; step_s < s->window_s; step_s += t->step_s)
+    for (double step_s = 0; step_s < s->window_s; step_s += t->step_s) {
+        double ended_s = 0;
+
         for (size_t i = 0; i < t->n_events; i++) {
             const struct mfu_event *e = &t->events[i];
             double times = e->micro_step == again.micro_step ? again.times : 0;
 
             if (e->stream != MFU_STREAM_COMPUTE || e->launch < 0 || !(e->end_s > e->start_s))
                 continue;
-            for (double k = 0; k <= times && step_s + e->start_s + k * again.every_s < s->window_s; k++)
+            for (double k = 0; k <= times && step_s + e->start_s + k * again.every_s < s->window_s; k++) {
                 put(s, e, step_s + e->start_s + k * again.every_s);
+                put_alone(s, ended_s, e->start_s, step_s + k * again.every_s);
+            }
+            ended_s = e->end_s;
         }
+        put_alone(s, ended_s, t->step_s, step_s);
+    }
+}
+
+static int find_exchanges(struct strip *s, const struct mfu_timeline *t)
+{
+    if (!(s->exchanges = calloc(t->n_events + 1, sizeof *s->exchanges)))
+        return -1;
+    for (size_t i = 0; i < t->n_events; i++)
+        if (t->events[i].stream == MFU_STREAM_COMMUNICATION)
+            s->exchanges[s->n_exchanges++] = &t->events[i];
+    if (s->n_exchanges > 0)
+        mfu_read_exchange(s->plan, &s->exchange);
+    return 0;
 }
 
 static int read_launches(struct strip *s, const struct mfu_simulation *simulation)
@@ -117,7 +152,7 @@ int mfu_metrics_over(const struct mfu_plan *plan, const struct mfu_simulation *s
     if (!(window_s > 0) || window_s > most_s)
         return mfu_fail(err, MFU_EINPUT, "expected a time above zero and at most %d steps (%s), found %s", MFU_METRICS_MOST_STEPS,
                         mfu_quantity_format(most, most_s, MFU_SECONDS), mfu_quantity_format(text, window_s, MFU_SECONDS));
-    if (read_launches(&s, simulation) < 0) {
+    if (read_launches(&s, simulation) < 0 || find_exchanges(&s, t) < 0) {
         mfu_fail(err, MFU_ENOMEM, "memory is out");
         goto done;
     }
@@ -139,6 +174,7 @@ int mfu_metrics_over(const struct mfu_plan *plan, const struct mfu_simulation *s
     status = 0;
 done:
     free(s.readings);
+    free(s.exchanges);
     free(s.phase_s);
     return status;
 }

@@ -89,6 +89,7 @@ static void add_up_time(struct mfu_plan *p)
         gpu_s += span_s[i];
     }
     s->communication_exposed_s = mfu_exchange_exposed_s(p, span_s);
+    s->contention_s = 0;
     gpu_s += s->communication_exposed_s + p->machine.c[MFU_C_STEP_CONSTANT];
     s->time_s = fmax(gpu_s, loader_s);
     s->idle_s = s->time_s - s->busy_s - s->communication_exposed_s;

@@ -34,6 +34,7 @@ struct mfu_memory_answer {
 struct mfu_step_answer {
     double time_s, low_s, high_s;       /* 90 % interval */
     double forward_s, backward_s, optimizer_s, communication_exposed_s, idle_s;
+    double contention_s;        /* of what is exposed: kernels slowed by collectives; 0 before simulation */
     double communication_s;     /* of the exchanges, hidden or not */
     double busy_s;              /* sum of the kernels */
     double host_s;              /* that dispatching takes, hidden or not */

@@ -59,7 +59,7 @@ static double kind_s(const struct mfu_plan *p, enum mfu_kind kind)
     X(forward_s,            MFU_SECONDS,    p->step.forward_s,      "kernels of the forward passes of a step") \
     X(backward_s,           MFU_SECONDS,    p->step.backward_s,     "kernels of the backward passes of a step") \
     X(optimizer_s,          MFU_SECONDS,    p->step.optimizer_s,    "kernels of the optimizer") \
-    X(communication_exposed_s, MFU_SECONDS, p->step.communication_exposed_s, "communication that nothing hides") \
+    X(communication_exposed_s, MFU_SECONDS, p->step.communication_exposed_s, "what exchanges add to the step: unhidden, or slowing kernels beside them") \
     X(idle_s,               MFU_SECONDS,    p->step.idle_s,         "time in which no kernel runs") \
     X(busy_s,               MFU_SECONDS,    p->step.busy_s,         "sum of all kernels") \
     X(host_s,               MFU_SECONDS,    p->step.host_s,         "dispatching on the CPU, hidden or not") \

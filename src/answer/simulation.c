@@ -106,8 +106,9 @@ static void put_into_plan(struct mfu_plan *plan, const struct mfu_simulation *s,
     plan->step.time_s = step_s;
     plan->step.low_s *= scale;
     plan->step.high_s *= scale;
-    plan->step.idle_s = fmax(s->timeline.idle_s - s->timeline.communication_exposed_s, 0);
-    plan->step.communication_exposed_s = s->timeline.communication_exposed_s;
+    plan->step.contention_s = s->timeline.contention_s;
+    plan->step.communication_exposed_s = s->timeline.communication_exposed_s + s->timeline.contention_s;
+    plan->step.idle_s = fmax(s->timeline.idle_s - plan->step.communication_exposed_s, 0);
     plan->step.tokens_per_s /= scale;
     plan->step.samples_per_s /= scale;
     plan->mfu.achieved_flops /= scale;

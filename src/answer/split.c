@@ -248,7 +248,7 @@ static void add_idle(const struct mfu_plan *p, const struct mfu_timeline *t, str
     double step_s = fmin(p->machine.c[MFU_C_STEP_CONSTANT], t->host_bound_s), rest_s;
 
     s->part_s[MFU_P_LOADER] = t->loader_wait_s;
-    s->part_s[MFU_P_EXPOSED] = p->step.communication_exposed_s;
+    s->part_s[MFU_P_EXPOSED] = p->step.communication_exposed_s - p->step.contention_s;
     s->part_s[MFU_P_STEP] = step_s;
     s->part_s[MFU_P_DISPATCH] = t->host_bound_s - step_s;
     rest_s = s->step_s;

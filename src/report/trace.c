@@ -205,6 +205,31 @@ static const char *reason(const struct mfu_event *before, const struct mfu_event
     return "communication";
 }
 
+/* The step begins at 0. */
+static const char *first_reason(const struct mfu_event *first)
+{
+    return first->issue_s > 0.5 * first->start_s ? "data or synchronisation" : "host";
+}
+
+static void write_wait(struct tracer *t, const char *why, nanoseconds from, nanoseconds to)
+{
+    if (to - from >= SHORTEST_WAIT_NS)
+        mfu_emit_close(begin_slice(t, "idle", why, GPU, WAITS, from, to));
+}
+
+/* From the last kernel to the end of the step: exchanges, then the host. */
+static void write_last_wait(struct tracer *t, const struct mfu_event *last)
+{
+    const struct mfu_timeline *line = &t->sim->timeline;
+    nanoseconds from = moment(t, last, last->end_s), until = from;
+
+    for (size_t i = 0; i < line->n_events; i++)
+        if (line->events[i].stream == MFU_STREAM_COMMUNICATION && line->events[i].end_s > last->end_s)
+            until = moment(t, last, line->events[i].end_s);
+    write_wait(t, "communication", from, until);
+    write_wait(t, "data or synchronisation", until, moment(t, last, line->step_s));
+}
+
 static void write_waits(struct tracer *t)
 {
     const struct mfu_timeline *line = &t->sim->timeline;
@@ -218,10 +243,11 @@ static void write_waits(struct tracer *t)
             continue;
         from = before ? moment(t, before, before->end_s) : 0;
         to = moment(t, event, event->start_s);
-        if (before && to - from >= SHORTEST_WAIT_NS)
-            mfu_emit_close(begin_slice(t, "idle", reason(before, event, before->issued_s), GPU, WAITS, from, to));
+        write_wait(t, before ? reason(before, event, before->issued_s) : first_reason(event), from, to);
         before = event;
     }
+    if (before)
+        write_last_wait(t, before);
 }
 
 /* ---- phases -------------------------------------------------------------- */

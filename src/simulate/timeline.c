@@ -25,7 +25,7 @@ struct clockwork {
     double *needed_s;           /* by launch: when what it waits for has come; or NULL */
     double wanted_s;            /* the same, of launches without a kernel */
     double micro_busy_s, micro_host_gap_s, micro_loader_s, micro_phase_s[MFU_PHASE_COUNT];
-    double micro_communication_s, micro_exposed_s;
+    double micro_communication_s, micro_exposed_s, micro_contention_s;
 };
 
 static bool queue_room(struct clockwork *c)
@@ -102,8 +102,12 @@ static int run_launch(struct clockwork *c, int i, int micro)
     start_s = fmax(start_s, needed_s);
     /* The kernels of one launch follow each other, or wait for the host. */
     end_s = fmax(start_s + in->seconds[i], c->host_s);
-    if (c->link_s > start_s)
-        end_s += in->contention * fmin(end_s, c->link_s) - in->contention * start_s;
+    if (c->link_s > start_s) {
+        double slower_s = in->contention * (fmin(end_s, c->link_s) - start_s);
+
+        c->micro_contention_s += slower_s;
+        end_s += slower_s;
+    }
     c->micro_busy_s += in->seconds[i];
     c->micro_phase_s[l->phase] += end_s - c->compute_s;
     c->compute_s = end_s;
@@ -162,7 +166,7 @@ static void take_batch(struct clockwork *c)
 static void clear_micro(struct clockwork *c)
 {
     c->micro_busy_s = c->micro_host_gap_s = c->micro_loader_s = 0;
-    c->micro_communication_s = c->micro_exposed_s = 0;
+    c->micro_communication_s = c->micro_exposed_s = c->micro_contention_s = 0;
     memset(c->micro_phase_s, 0, sizeof c->micro_phase_s);
     c->wanted_s = 0;
 }
@@ -196,6 +200,7 @@ static void add_micro(struct clockwork *c, double times)
     t->busy_s += times * c->micro_busy_s;
     t->communication_s += times * c->micro_communication_s;
     t->communication_exposed_s += times * c->micro_exposed_s;
+    t->contention_s += times * c->micro_contention_s;
     t->host_bound_s += times * (c->micro_host_gap_s - fmin(c->micro_host_gap_s, c->micro_loader_s));
     t->loader_wait_s += times * fmin(c->micro_host_gap_s, c->micro_loader_s);
     for (int i = 0; i < MFU_PHASE_COUNT; i++)

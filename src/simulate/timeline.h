@@ -66,6 +66,7 @@ struct mfu_timeline {
     double host_bound_s;        /* gaps because the host was late */
     double loader_wait_s;
     double communication_s, communication_exposed_s;    /* exposed: with copies made for it */
+    double contention_s;        /* that kernels beside collectives take longer */
     int micro_steps_simulated;
     struct mfu_event *events;   /* by start; owned */
     size_t n_events, cap_events;

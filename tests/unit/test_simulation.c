@@ -213,6 +213,39 @@ static void blocks_wait_for_their_weights(void **state)
     mfu_plan_release(&p);
 }
 
+/* A GPU that waits for others runs NCCL's kernels: busy to nvidia-smi, and not
+ * to the tensor cores.  Slices say the same as the step. */
+static void waiting_for_others_is_busy(void **state)
+{
+    static const char *const stages[] = {"0", "2", "3"};
+    enum { SLICES = 40 };
+
+    (void)state;
+    for (size_t z = 0; z < 3; z++) {
+        struct mfu_plan p = {0};
+        struct mfu_simulation s = {0};
+        struct mfu_metrics whole;
+        struct mfu_metrics_slice slices[SLICES];
+        struct mfu_error err = {0};
+        double busy = 0, parts_s;
+
+        plan(&p, "rtx4090", "gpt2-medium", "batch", "4", "accum", "2", "gpus", "8", "runtime", "compile", "zero", stages[z], NULL);
+        simulate(&p, true, &s);
+        mfu_metrics_of_plan(&p, &whole);
+        assert_true(whole.gpu_utilization > 0.95);
+        assert_true(whole.sm_active < 0.7 && whole.tensor_active < 0.3);
+        assert_int_equal(mfu_metrics_over(&p, &s, p.step.time_s, slices, SLICES, &err), 0);
+        for (int i = 0; i < SLICES; i++)
+            busy += slices[i].read.gpu_utilization / SLICES;
+        assert_near(busy, whole.gpu_utilization, 0.02);
+        parts_s = p.step.busy_s + p.step.communication_exposed_s + p.step.idle_s;
+        assert_near(parts_s, p.step.time_s, 1e-6);
+        assert_true(p.step.contention_s > 0 && p.step.idle_s < 0.03 * p.step.time_s);
+        mfu_simulation_release(&s);
+        mfu_plan_release(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -222,6 +255,7 @@ int main(void)
         cmocka_unit_test(slices_average_to_the_step),
         cmocka_unit_test(what_is_exchanged_is_what_the_stage_says),
         cmocka_unit_test(blocks_wait_for_their_weights),
+        cmocka_unit_test(waiting_for_others_is_busy),
     };
 
     return cmocka_run_group_tests(tests, open_catalog, close_catalog);
