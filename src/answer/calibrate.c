@@ -217,6 +217,14 @@ static int add_table(struct work *w, const char *path, struct mfu_error *err)
     return status;
 }
 
+/* Whether the run cannot have been what is planned: by that it did not fit, and
+ * no figure of its own says how much it took. */
+static bool is_impossible(const struct mfu_observation *o)
+{
+    return o->predicted && !o->plan.memory.fits && isnan(o->figure[MFU_FIGURE_RESERVED])
+        && isnan(o->figure[MFU_FIGURE_SMI_USED]);
+}
+
 /* A training log, as `observe` reads it: its steady step time is one run. */
 static int add_log(struct work *w, const char *path, struct mfu_error *err)
 {
@@ -231,7 +239,8 @@ static int add_log(struct work *w, const char *path, struct mfu_error *err)
     if (!o)
         return -1;
     for (int i = 0; i < o->n_findings; i++)
-        if (strcmp(o->findings[i].code, "size-contradiction") == 0)
+        if (strcmp(o->findings[i].code, "size-contradiction") == 0
+            || (strcmp(o->findings[i].code, "memory-pressure") == 0 && is_impossible(o)))
             problem = o->findings[i].message;
     if (!o->predicted)
         problem = problem ? problem : o->why_not;
@@ -311,8 +320,48 @@ static void tie(struct mfu_fit_parameter *p, int id)
         p->member[p->n_members++] = (enum mfu_coefficient)id;
 }
 
+/* Whether a prediction would be another if this were half of what it is. */
+static bool matters(struct work *w, int id)
+{
+    double value[MFU_COEFFICIENT_COUNT];
+
+    memcpy(value, w->prior.value, sizeof value);
+    value[id] /= 2;
+    for (size_t i = 0; i < w->n; i++)
+        if (predict(w, i, value) != predict(w, i, w->prior.value))
+            return true;
+    return false;
+}
+
+/* Trainers with callbacks, logging or streaming data take up to this long between
+ * two steps (published runs: 40-100 ms); what takes longer is no hand-over. */
+#define LONGEST_HAND_OVER 0.1
+/* Steps whose times differ less than this many times cannot tell what every step
+ * takes from what grows with it (chosen). */
+#define OTHER_SIZE 1.3
+
+static void tie_constant(struct mfu_fit_parameter *p)
+{
+    tie(p, MFU_C_STEP_CONSTANT);
+    p->most = LONGEST_HAND_OVER;
+}
+
+/* Whether the constant of a step can be told from the rest at all. */
+static bool sizes_differ(struct work *w)
+{
+    double least = INFINITY, most = 0;
+
+    for (size_t i = 0; i < w->n; i++) {
+        double s = w->what[i].run && !w->what[i].run->given[MFU_C_STEP_CONSTANT] ? predict(w, i, w->prior.value) : NAN;
+
+        least = fmin(least, s);
+        most = fmax(most, s);
+    }
+    return most > OTHER_SIZE * least;
+}
+
 /* Of whole runs, the few that matter (cost model 10), with their sigmas. */
-static int parameters_of_runs(const struct work *w, struct mfu_fit_parameter *list)
+static int parameters_of_runs(struct work *w, bool constant, struct mfu_fit_parameter *list)
 {
     bool used[MFU_ATTENTION_COUNT] = {false}, several = false, eager = false, compiled = false;
     struct mfu_fit_parameter *p;
@@ -342,7 +391,8 @@ static int parameters_of_runs(const struct work *w, struct mfu_fit_parameter *li
     p = one(list, &n, 0.20);
     for (int id = MFU_C_DRAM_POINTWISE; id <= MFU_C_DRAM_OPTIMIZER; id++)
         tie(p, id);
-    tie(one(list, &n, 1), MFU_C_STEP_CONSTANT);
+    if (constant)
+        tie_constant(one(list, &n, 1));
     if (eager) {
         p = one(list, &n, 0.4);
         tie(p, MFU_C_DISPATCH_EAGER);
@@ -356,22 +406,54 @@ static int parameters_of_runs(const struct work *w, struct mfu_fit_parameter *li
     if (several) {
         p = one(list, &n, 0.25);
         for (int id = MFU_C_LINK_NVLINK; id <= MFU_C_LINK_HOST; id++)
-            tie(p, id);
+            if (matters(w, id))
+                tie(p, id);
     }
     return n;
 }
 
-static int choose_parameters(const struct work *w, const struct mfu_fit_input *in, struct mfu_fit_parameter *list)
+static int choose_parameters(struct work *w, const struct mfu_fit_input *in, bool constant,
+                             struct mfu_fit_parameter *list)
 {
     int n, kept = 0;
 
     if (w->out->n_samples == 0 && !w->out->file.base.from[0])
-        return parameters_of_runs(w, list);
+        return parameters_of_runs(w, constant, list);
     n = mfu_fit_candidates(in, list);
-    for (int i = 0; i < n; i++)
-        if (is_time(list[i].member[0]))
-            list[kept++] = list[i];
+    for (int i = 0; i < n; i++) {
+        bool is_constant = list[i].member[0] == MFU_C_STEP_CONSTANT;
+
+        if (!is_time(list[i].member[0]) || (is_constant && !constant))
+            continue;
+        if (is_constant)
+            list[i].most = LONGEST_HAND_OVER;
+        list[kept++] = list[i];
+    }
     return kept;
+}
+
+/* Where steps of several sizes agree better with a longer constant than with the
+ * rest alone, that; a single step, which any constant explains, does not move it. */
+static int fit_with_or_without_constant(struct work *w, struct mfu_fit_input *in, struct mfu_fit_parameter *list,
+                                        struct mfu_error *err)
+{
+    struct mfu_fit *with = NULL;
+    int status;
+
+    in->parameters = list;
+    in->n_parameters = choose_parameters(w, in, false, list);
+    if (mfu_fit_coefficients(in, &w->out->fit, err) < 0)
+        return -1;
+    if (!sizes_differ(w))
+        return 0;
+    if (!(with = malloc(sizeof *with)))
+        return mfu_fail(err, MFU_ENOMEM, "memory is out");
+    in->n_parameters = choose_parameters(w, in, true, list);
+    status = mfu_fit_coefficients(in, with, err);
+    if (status == 0 && with->all.mape < w->out->fit.all.mape)
+        w->out->fit = *with;
+    free(with);
+    return status;
 }
 
 /* ---- the result ---------------------------------------------------------- */
@@ -501,7 +583,8 @@ static int keep_names(struct mfu_calibrated *c)
 
 /* Beyond these errors, measurements are hardly of the GPU that they name, or do
  * not agree (chosen bounds: published kernels of known GPUs are within 0.2). */
-#define HARDLY_OF_IT 0.5        /* in the mean, of samples */
+#define HARDLY_OF_IT 0.5        /* in the mean, of samples; of runs that the others predict */
+#define HARDLY_AGREE 0.3        /* in the mean, of runs */
 #define HALF_OFF 0.25           /* in the median */
 /* More than this many times its sigmas, a single measurement cannot doubt all that
  * is known: it does not say which of the coefficients is another (chosen). */
@@ -521,6 +604,12 @@ static int refuse_what_explains_nothing(const struct work *w, struct mfu_error *
     if (all->median > HALF_OFF)
         return mfu_fail(err, MFU_EINPUT, "fitted as well as can be, half of these measurements are more than %.0f %% off: "
                         "they are hardly all of a %s, or do not agree; nothing was kept", 100 * all->median, slug);
+    if (w->out->n_samples == 0 && all->mape > HARDLY_AGREE)
+        return mfu_fail(err, MFU_EINPUT, "fitted as well as can be, these measurements are %.0f %% off in the mean: "
+                        "they are hardly all of a %s, or do not agree; nothing was kept", 100 * all->mape, slug);
+    if (w->out->n_samples == 0 && w->out->fit.mape_held_out > HARDLY_OF_IT)
+        return mfu_fail(err, MFU_EINPUT, "these measurements do not agree: each is predicted %.0f %% off in the mean by "
+                        "the others; check what they state; nothing was kept", 100 * w->out->fit.mape_held_out);
     return 0;
 }
 
@@ -533,12 +622,14 @@ static int fit(struct work *w, struct mfu_error *err)
         .predict = predict, .context = w, .interrupted = interrupted,
     };
 
+    if (w->n == 0 && w->out->why[0])
+        return mfu_fail(err, MFU_EINPUT, "there is nothing to calibrate from: %zu left out; the last: %s",
+                        w->out->n_left_out, w->out->why);
     if (w->n == 0)
         return mfu_fail(err, MFU_EINPUT, "there is nothing to calibrate from");
     w->prior = *mfu_catalog_prior(w->in->catalog, w->out->gpu);
     mfu_calibrate_start(w->out, &w->prior);
-    in.n_parameters = choose_parameters(w, &in, parameters);
-    if (mfu_fit_coefficients(&in, &w->out->fit, err) < 0)
+    if (fit_with_or_without_constant(w, &in, parameters, err) < 0)
         return -1;
     if (refuse_what_explains_nothing(w, err) < 0)
         return -1;

@@ -4,6 +4,7 @@
  * A cell is a number in the unit that the column's name states, and nothing
  * else: what "9,340" or "9.34s" mean is for the table's author to say.
  */
+#include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -75,6 +76,26 @@ static bool is_nothing(const char *text)
 bool mfu_cell_empty(const struct mfu_row *r, const char *column)
 {
     return is_nothing(mfu_cell(r, column));
+}
+
+/* Whether two names differ in capitals, blanks and dashes only. */
+bool mfu_same_letters(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        while (*a && !isalnum((unsigned char)*a))
+            a++;
+        while (*b && !isalnum((unsigned char)*b))
+            b++;
+        if (tolower((unsigned char)*a) != tolower((unsigned char)*b))
+            return false;
+        if (*a == '\0')
+            return true;
+    }
+}
+
+bool mfu_cell_is(const struct mfu_row *r, const char *column, const char *word)
+{
+    return mfu_same_letters(mfu_cell(r, column), word);
 }
 
 /* The whole text as a decimal number; no "inf", no "0x10". */

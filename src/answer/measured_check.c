@@ -3,6 +3,7 @@
  */
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 #include "answer/measured_reading.h"
 #include "cost/collective.h"
@@ -37,13 +38,34 @@ static bool has_rms(const struct mfu_model *m)
     return false;
 }
 
-static bool is_gated(const char *mlp)
+static bool begins(const char *text, const char *with)
 {
-    return strstr(mlp, "glu") != NULL;          /* swiglu, geglu, glu */
+    return strncasecmp(text, with, strlen(with)) == 0;
+}
+
+static bool is_gated(const char *mlp)           /* swiglu, geglu, glu */
+{
+    for (; *mlp; mlp++)
+        if (begins(mlp, "glu"))
+            return true;
+    return false;
+}
+
+/* Positions that the graphs have: rotated or a table. */
+static bool is_its_position(const struct mfu_model *m, const char *pos)
+{
+    return has(m, "rotary") ? begins(pos, "rope") || begins(pos, "rotary")
+        : has(m, "embedding") && (begins(pos, "learned") || begins(pos, "absolute"));
+}
+
+static bool is_its_norm(const struct mfu_model *m, const char *norm)
+{
+    return has_rms(m) ? begins(norm, "rms") : mfu_same_letters(norm, "layernorm") || mfu_same_letters(norm, "layer")
+        || mfu_same_letters(norm, "ln");
 }
 
 /* Blocks that the graph of the family has otherwise.  A gate is a matrix more;
- * norms and positions take little. */
+ * norms, positions and activations take little. */
 static bool check_blocks(struct mfu_row *r)
 {
     const struct mfu_model *m = r->run->scenario.model;
@@ -52,9 +74,11 @@ static bool check_blocks(struct mfu_row *r)
     if (*mlp && is_gated(mlp) != has(m, "multiply"))
         return mfu_row_skip(r, "mlp %.24s: the graph of %s has %s", mlp, m->slug,
                                 has(m, "multiply") ? "a gated one" : "one without a gate");
-    if (*norm && (strncmp(norm, "rms", 3) == 0) != has_rms(m))
+    if (*mlp && !is_gated(mlp) && !begins(mlp, "gelu") && !mfu_same_letters(mlp, "mlp"))
+        mfu_row_assume(r, "mlp: the model's, not %.24s", mlp);
+    if (*norm && !is_its_norm(m, norm))
         mfu_row_assume(r, "norm: the model's, not %.24s", norm);
-    if (*pos && (strcmp(pos, "rope") == 0) != has(m, "rotary"))
+    if (*pos && !is_its_position(m, pos))
         mfu_row_assume(r, "pos: the model's, not %.24s", pos);
     return true;
 }
@@ -68,11 +92,11 @@ static bool check_link(struct mfu_row *r)
     struct mfu_machine machine;
     bool nvlink;
 
-    if (!(gpus > 1) || (strncmp(link, "nvlink", 6) != 0 && strncmp(link, "pcie", 4) != 0))
+    if (!(gpus > 1) || (!begins(link, "nvlink") && !begins(link, "pcie")))
         return true;
     mfu_machine_of(gpu, gpu->coefficients.value, &machine);
     nvlink = strcmp(mfu_link_of(&machine, gpu, gpus).kind, "NVLink") == 0;
-    if (nvlink != (strncmp(link, "nvlink", 6) == 0))
+    if (nvlink != begins(link, "nvlink"))
         return mfu_row_skip(r, "intra_link %.24s: %.0f GPUs of %s exchange over %s", link, gpus, gpu->slug,
                                 nvlink ? "NVLink" : "PCIe");
     return true;

@@ -25,6 +25,12 @@ double mfu_cell_number(const struct mfu_row *, const char *column);
 /* Whether the cell states nothing. */
 bool mfu_cell_empty(const struct mfu_row *, const char *column);
 
+/* Whether the cell is this word, whatever its capitals, blanks and dashes. */
+bool mfu_cell_is(const struct mfu_row *, const char *column, const char *word);
+
+/* The same of two words. */
+bool mfu_same_letters(const char *, const char *);
+
 /* Adds to what was filled in, mapped or left unused. */
 void mfu_row_assume(struct mfu_row *, const char *format, ...) MFU_PRINTF(2, 3);
 

@@ -4,7 +4,6 @@
  * The maps below translate other people's words into ours.  A word without an
  * exact counterpart is mapped to the nearest one and the row says so.
  */
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +20,8 @@ struct word {
 
 // clang-format off
 static const struct word runtimes[] = {
-    {"eager", "eager", NULL}, {"torch.compile", "compile", NULL}, {"megatron", "fused", NULL},
+    {"eager", "eager", NULL}, {"torch.compile", "compile", NULL}, {"compile", "compile", NULL},
+    {"inductor", "compile", NULL}, {"fused", "fused", NULL}, {"megatron", "fused", NULL},
     {"te", "fused", NULL}, {"llm.c", "llmc", NULL},
     {"megatron+te", "fused", "runtime=fused for megatron+te"},
     {"megatron-deepspeed", "fused", "runtime=fused for megatron-deepspeed"},
@@ -29,7 +29,9 @@ static const struct word runtimes[] = {
     {"", "eager", "runtime=eager"}, {NULL, NULL, NULL}};
 static const struct word precisions[] = {
     {"fp32", "fp32", NULL}, {"tf32", "tf32", NULL}, {"fp16-amp", "fp16", NULL}, {"bf16-amp", "bf16", NULL},
-    {"bf16-pure", "bf16-pure", NULL}, {"fp8", "fp8", NULL},
+    {"bf16-pure", "bf16-pure", NULL}, {"fp8", "fp8", NULL}, {"float32", "fp32", NULL},
+    {"fp16", "fp16", "precision=fp16, mixed, for fp16"}, {"float16", "fp16", "precision=fp16, mixed, for float16"},
+    {"bf16", "bf16", "precision=bf16, mixed, for bf16"}, {"bfloat16", "bf16", "precision=bf16, mixed, for bfloat16"},
     {"fp16-amp-o2", "fp16", "half_weights=on for fp16-amp-o2"},
     {"bf16-fsdp", "bf16", "precision=bf16 for bf16-fsdp"},
     {"mxfp8", "fp8", "precision=fp8 for mxfp8"},
@@ -38,6 +40,8 @@ static const struct word precisions[] = {
 static const struct word attentions[] = {
     {"math", "math", NULL}, {"flash2", "flash", NULL}, {"flash", "flash", NULL}, {"flash1", "flash1", NULL},
     {"flash3", "flash3", NULL}, {"memeff", "memeff", NULL}, {"cudnn", "cudnn", NULL},
+    {"flash-attn", "flash", NULL}, {"flash-attention", "flash", NULL}, {"flash-attention-2", "flash", NULL},
+    {"flash-attention-3", "flash3", NULL}, {"xformers", "memeff", "attention=memeff for xformers"},
     {"te-flash", "flash", "attention=flash for te-flash"},
     {"triton", "triton", NULL},
     {"sdpa", "", "attention: PyTorch's choice for sdpa"},
@@ -46,7 +50,8 @@ static const struct word attentions[] = {
     {"", "", "attention"}, {NULL, NULL, NULL}};
 static const struct word optimizers[] = {
     {"adamw-fused", "adamw", NULL}, {"fusedadam", "adamw", NULL}, {"decoupled_adamw", "adamw-foreach", "optimizer=adamw-foreach for decoupled_adamw"},
-    {"adamw-foreach", "adamw-foreach", NULL}, {"bertadam", "bertadam", NULL},
+    {"adamw-foreach", "adamw-foreach", NULL}, {"adamw-loop", "adamw-loop", NULL}, {"adamw_torch_fused", "adamw", NULL},
+    {"adamw8bit", "adam8bit", NULL}, {"adamw_bnb_8bit", "adam8bit", NULL}, {"bertadam", "bertadam", NULL},
     {"adafactor", "adafactor", NULL}, {"adam8bit", "adam8bit", NULL}, {"muon", "muon", NULL}, {"lion", "lion", NULL},
     {"sgd-momentum", "sgd-momentum", NULL}, {"sgd", "sgd", NULL},
     {"adamw-bf16-states", "adamw", "optimizer=adamw for adamw-bf16-states"},
@@ -83,7 +88,7 @@ static bool translate(struct mfu_row *r, const char *column, const char *key, co
     const char *text = mfu_cell(r, column);
 
     for (const struct word *w = words; w->theirs; w++)
-        if (strcmp(w->theirs, text) == 0) {
+        if (mfu_same_letters(w->theirs, text)) {
             if (!w->ours)
                 return mfu_row_skip(r, "%s", w->note);
             if (w->note && *w->ours == '\0' && *text == '\0')
@@ -93,21 +98,6 @@ static bool translate(struct mfu_row *r, const char *column, const char *key, co
             return *w->ours == '\0' || set(r, key, w->ours);
         }
     return mfu_row_skip(r, "%s '%s' is not known", column, text);
-}
-
-/* Whether two names differ in capitals, blanks and dashes only. */
-static bool same_letters(const char *a, const char *b)
-{
-    for (;; a++, b++) {
-        while (*a && !isalnum((unsigned char)*a))
-            a++;
-        while (*b && !isalnum((unsigned char)*b))
-            b++;
-        if (tolower((unsigned char)*a) != tolower((unsigned char)*b))
-            return false;
-        if (*a == '\0')
-            return true;
-    }
 }
 
 static bool choose_gpu(struct mfu_row *r)
@@ -120,12 +110,12 @@ static bool choose_gpu(struct mfu_row *r)
         return mfu_row_skip(r, "the GPU is not stated");
     if (strcasecmp(slug, "cpu") == 0)
         return mfu_row_skip(r, "measured on a CPU");
-    if (strcmp(slug, "a100") == 0 && memory_gib > 40)
+    if (strcasecmp(slug, "a100") == 0 && memory_gib > 40)
         slug = "a100-80gb-sxm";
     r->run->scenario.gpu = mfu_catalog_gpu(r->catalog, slug, &err);
     if (!r->run->scenario.gpu)
         return mfu_row_skip(r, "%s", err.text);
-    if (!same_letters(r->run->scenario.gpu->slug, name))
+    if (!mfu_same_letters(r->run->scenario.gpu->slug, name))
         mfu_row_assume(r, "gpu=%s for %s", r->run->scenario.gpu->slug, name);
     return true;
 }
@@ -136,7 +126,7 @@ static const struct mfu_model *graph_of_family(struct mfu_row *r, const char *fa
     const struct mfu_model *model = NULL;
 
     for (const struct word *w = families; w->theirs && !model; w++)
-        if (strcmp(w->theirs, family) == 0) {
+        if (mfu_same_letters(w->theirs, family)) {
             if (w->note && w->ours)
                 mfu_row_assume(r, "%s", w->note);
             else if (w->note)
@@ -147,6 +137,16 @@ static const struct mfu_model *graph_of_family(struct mfu_row *r, const char *fa
     if (!model)
         mfu_row_skip(r, "family '%s' is not modelled", family);
     return model;
+}
+
+/* "owner/model" of a hub without the owner; "" for what is a file. */
+static const char *catalog_name(const char *name)
+{
+    const char *slash = strchr(name, '/');
+
+    if (!slash)
+        return name;
+    return slash == name || strchr("./~", *name) || strchr(slash + 1, '/') || strstr(slash, ".yaml") ? "" : slash + 1;
 }
 
 /* The graph of the family; the catalog's model of that name for what else the row
@@ -161,8 +161,8 @@ static bool choose_model(struct mfu_row *r)
         return mfu_row_skip(r, "LoRA is not modelled");
     if (*family && !(model = graph_of_family(r, family)))
         return false;
-    if (*name && !strchr(name, '/') && (!model || !sized))      /* a name, not a file */
-        named = mfu_catalog_model(r->catalog, name, NULL);
+    if (*name && *catalog_name(name) && (!model || !sized))
+        named = mfu_catalog_model(r->catalog, catalog_name(name), NULL);
     if (named && model && strcmp(named->family, model->family) != 0)
         named = NULL;
     if (!model && !named)
@@ -187,8 +187,16 @@ static bool leave_dim(struct mfu_row *r, const char *dim)
     return true;
 }
 
+static bool is_one_of(const char *text, const char *const *words)
+{
+    while (*words && strcasecmp(*words, text) != 0)
+        words++;
+    return *words != NULL;
+}
+
 static bool set_dims(struct mfu_row *r)
 {
+    static const char *const yes[] = {"yes", "true", NULL}, *const no[] = {"no", "false", NULL};
     const struct mfu_model *m = r->run->scenario.model;
 
     for (size_t i = 0; i < sizeof dims / sizeof dims[0]; i++) {
@@ -204,7 +212,7 @@ static bool set_dims(struct mfu_row *r)
         if (strcmp(dims[i].column, "head_dim") == 0)    /* follows, or is the model's own */
             if (mfu_cell_number(r, "n_embd") / mfu_cell_number(r, "n_head") == mfu_cell_number(r, "head_dim"))
                 continue;
-        if (!set(r, dims[i].dim, strcmp(text, "yes") == 0 ? "1" : strcmp(text, "no") == 0 ? "0" : text))
+        if (!set(r, dims[i].dim, is_one_of(text, yes) ? "1" : is_one_of(text, no) ? "0" : text))
             return false;
     }
     if (strcmp(m->family, "bert") == 0 && strcmp(mfu_cell(r, "model"), "") != 0) {
@@ -212,7 +220,7 @@ static bool set_dims(struct mfu_row *r)
         if (!set(r, "n_labels", "2"))
             return false;
     }
-    if (strcmp(m->family, "gpt2") == 0 && strcmp(mfu_cell(r, "compile"), "eager") == 0
+    if (strcmp(m->family, "gpt2") == 0 && mfu_cell_is(r, "compile", "eager")
         && strstr(mfu_cell(r, "source"), "HF "))
         return set(r, "upcast_logits", "1");
     return true;
@@ -223,12 +231,14 @@ static bool set_sharding(struct mfu_row *r, double gpus)
 {
     static const struct { const char *name, *stage; } stages[] = {
         {"ddp", "0"}, {"none", "0"}, {"", "0"}, {"zero1", "1"}, {"zero2", "2"}, {"zero3", "3"},
-        {"fsdp-shard-grad-op", "2"}, {"fsdp-full", "3"}};
+        {"fsdp-shard-grad-op", "2"}, {"fsdp-full", "3"}, {"fsdp", "3"}};
 
     if (mfu_cell_empty(r, "sharding") && strcasecmp(mfu_cell(r, "sharding"), "none") != 0)
         mfu_row_assume(r, "sharding=ddp");
+    if (mfu_cell_is(r, "sharding", "fsdp"))
+        mfu_row_assume(r, "sharding=fsdp-full for fsdp");
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++)
-        if (strcmp(mfu_cell(r, "sharding"), stages[i].name) == 0)
+        if (mfu_cell_is(r, "sharding", stages[i].name))
             return set(r, "zero", stages[i].stage);
     return mfu_row_skip(r, "%.0f GPUs with sharding '%s': not modelled yet", gpus, mfu_cell(r, "sharding"));
 }
@@ -312,19 +322,19 @@ static bool set_optimizer(struct mfu_row *r)
         return mfu_row_skip(r, "an optimizer that runs within backward is not modelled");
     if (strstr(text, "DeepSpeed") && !set(r, "zero", "3"))
         return false;
-    if (strncmp(text, "adamw (", 7) == 0) {
+    if (strncasecmp(text, "adamw (", 7) == 0) {
         mfu_row_assume(r, "optimizer=adamw for %s", text);
         return set(r, "optimizer", "adamw");
     }
-    if (strcmp(text, "adamw") == 0) {
-        const char *stack = mfu_cell(r, "compile");
-        bool torch = strcmp(stack, "eager") == 0 || strcmp(stack, "torch.compile") == 0;
+    if (mfu_same_letters(text, "adamw") || mfu_same_letters(text, "adamw_torch")) {
+        double runtime = r->run->scenario.setting[MFU_S_RUNTIME];
+        bool torch = *mfu_cell(r, "compile") && (runtime == MFU_EAGER || runtime == MFU_COMPILE);
 
         if (torch)
             mfu_row_assume(r, "optimizer=adamw-foreach, PyTorch's default");
         return set(r, "optimizer", torch ? "adamw-foreach" : "adamw");
     }
-    if (strcmp(text, "decoupled_adamw") == 0 && !set_composer(r))
+    if (mfu_same_letters(text, "decoupled_adamw") && !set_composer(r))
         return false;
     return translate(r, "optimizer", "optimizer", optimizers);
 }
@@ -337,23 +347,23 @@ static bool set_runtime(struct mfu_row *r)
         return mfu_row_skip(r, "activations on the CPU are not modelled");
     if (strstr(notes, "--offload") || strstr(notes, "CPU offload"))
         return mfu_row_skip(r, "states on the CPU (offload, in the notes) are not modelled");
-    if (strcmp(stack, "xla-te") == 0 || strcmp(stack, "jax") == 0)
+    if (mfu_same_letters(stack, "xla-te") || mfu_same_letters(stack, "jax"))
         return mfu_row_skip(r, "runtime '%s' is not modelled", stack);
-    if (strcmp(stack, "llmq") == 0 && strcmp(mfu_cell(r, "act_ckpt"), "full") == 0)
+    if (mfu_same_letters(stack, "llmq") && mfu_cell_is(r, "act_ckpt", "full"))
         return mfu_row_skip(r, "llmq's recomputation of whole blocks is not modelled: runtime llmc has llm.c's -r");
     if (!translate(r, "compile", "runtime", runtimes) || !translate(r, "precision", "precision", precisions)
         || !translate(r, "attention", "attention", attentions) || !translate(r, "act_ckpt", "checkpoint", checkpoints)
         || !set_optimizer(r))
         return false;
-    if (strcmp(mfu_cell(r, "precision"), "fp16-amp-o2") == 0 && !set(r, "half_weights", "on"))
+    if (mfu_cell_is(r, "precision", "fp16-amp-o2") && !set(r, "half_weights", "on"))
         return false;
     /* What only the notes say. */
-    if (strcmp(mfu_cell(r, "precision"), "fp32") == 0 && strstr(notes, "uses TF32")) {
+    if ((mfu_cell_is(r, "precision", "fp32") || mfu_cell_is(r, "precision", "float32")) && strstr(notes, "uses TF32")) {
         mfu_row_assume(r, "precision=tf32, by the notes");
         if (!set(r, "precision", "tf32"))
             return false;
     }
-    if (strcmp(stack, "eager") == 0 && strstr(notes, "fused ops")) {
+    if (mfu_same_letters(stack, "eager") && strstr(notes, "fused ops")) {
         mfu_row_assume(r, "runtime=fused for eager with fused ops, by the notes");
         return set(r, "runtime", "fused");
     }
@@ -401,7 +411,7 @@ static void read_memory(struct mfu_row *r)
     run->params_m = mfu_cell_number(r, "params_m");
     run->ran = strcasecmp(outcome, "ran") == 0 ? 1 : strcasecmp(outcome, "oom") == 0 ? 0 : -1;
     run->reserved_is_smi = strstr(notes, "nvidia-smi") || strstr(notes, "NVML") || strstr(notes, "device memory usage");
-    if (strcmp(mfu_cell(r, "compile"), "llmq") == 0) {       /* llm.c's layout is not its */
+    if (mfu_cell_is(r, "compile", "llmq")) {       /* llm.c's layout is not its */
         run->allocated_bytes = run->reserved_bytes = NAN;
         run->ran = -1;
         mfu_row_assume(r, "memory of llmq is not modelled: not compared");

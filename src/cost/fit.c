@@ -65,6 +65,8 @@ static bool find_range(struct mfu_fit_problem *q, int k)
         if (row->least > 0)
             q->lo[k] = fmax(q->lo[k], log(row->least / value));
         q->hi[k] = fmin(q->hi[k], log(row->most / value));
+        if (i == 0 && a->most > 0)
+            q->hi[k] = fmin(q->hi[k], log(a->most / value));
     }
     q->lo[k] = fmin(q->lo[k], -1e-3);           /* a prior at the edge of its range */
     q->hi[k] = fmax(q->hi[k], 1e-3);

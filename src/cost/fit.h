@@ -50,6 +50,7 @@ struct mfu_fit_parameter {
     enum mfu_coefficient member[MFU_FIT_MEMBERS];
     int n_members;
     double sigma;               /* of the prior, of the logarithm; 0: its member's */
+    double most;                /* that its first member may become; 0: the end of its range */
 };
 
 /* The seconds of point `i` with these coefficients; not finite if it has none. */

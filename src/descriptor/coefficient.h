@@ -72,10 +72,10 @@ struct mfu_yaml;
     X(DISPATCH_GRAPH,   "dispatch.graph",    MFU_SECONDS, 0, 1e-2, "time between two kernels of a CUDA graph") \
     X(DISPATCH_ZERO,    "dispatch.zero",     MFU_SECONDS, 0, 1e-2, "host time to gather and release one weight tensor in one pass of ZeRO 3") \
     X(STEP_CONSTANT,    "step.constant",     MFU_SECONDS, 0, 10, "loader hand-over, host synchronisation and logging per optimizer step") \
-    X(LINK_NVLINK,      "link.nvlink",       MFU_RATIO,   0.01, 2, "fraction of NVLink's one-way bandwidth that ring collectives sustain") \
+    X(LINK_NVLINK,      "link.nvlink",       MFU_RATIO,   0.01, 1, "fraction of NVLink's one-way bandwidth that ring collectives sustain") \
     X(LINK_NVLS,        "link.nvls",         MFU_RATIO,   0, 2, "the same for all-reduce inside the switch (NVLS), from 5 GPUs on; 0: there is none") \
-    X(LINK_PCIE,        "link.pcie",         MFU_RATIO,   0.01, 2, "fraction of a PCIe slot's one-way bandwidth between two peers") \
-    X(LINK_HOST,        "link.host",         MFU_RATIO,   0.01, 2, "the same without peer access, through host memory") \
+    X(LINK_PCIE,        "link.pcie",         MFU_RATIO,   0.01, 1, "fraction of a PCIe slot's one-way bandwidth between two peers") \
+    X(LINK_HOST,        "link.host",         MFU_RATIO,   0.01, 1, "the same without peer access, through host memory") \
     X(LINK_SHARED,      "link.shared",       MFU_RATIO,   0.01, 1, "what more than two GPUs on one PCIe root keep of it") \
     X(LINK_LATENCY,     "link.latency",      MFU_SECONDS, 0, 1e-2, "fixed time of a collective") \
     X(LINK_STEP,        "link.step",         MFU_SECONDS, 0, 1e-2, "time of one step around the ring: an all-reduce over n GPUs takes 2 (n - 1) of them") \

@@ -105,6 +105,11 @@ static void what_is_stated_is_used(void **state)
         {"step_time_ms,params_m", "9340,124M", 9.34, "params_m '124M' is not used"},
         {"step_time_ms,norm", "9340,rmsnorm", 9.34, "norm: the model's, not rmsnorm"},
         {"step_time_ms,pos", "9340,rope", 9.34, "pos: the model's, not rope"},
+        {"step_time_ms,pos", "9340,alibi", 9.34, "pos: the model's, not alibi"},
+        {"step_time_ms,pos", "9340,none", 9.34, "pos: the model's, not none"},
+        {"step_time_ms,norm", "9340,batchnorm", 9.34, "norm: the model's, not batchnorm"},
+        {"step_time_ms,mlp", "9340,relu", 9.34, "mlp: the model's, not relu"},
+        {"step_time_ms,pos,norm,mlp,bias", "9340,Absolute,LayerNorm,GELU,0", 9.34, NULL},
         {"step_time_ms,pos,norm,mlp,bias", "9340,learned,layernorm,gelu,0", 9.34, NULL},
     };
 
@@ -188,6 +193,45 @@ static void what_is_another_machine_is_left_out(void **state)
     mfu_validation_free(all);
 }
 
+/* Words as people write them, and the program's own. */
+static void spellings_are_understood(void **state)
+{
+    static const struct { const char *column, *cell, *as; } rows[] = {
+        {"precision", "bf16", "bf16-amp"}, {"precision", "fp16", "fp16-amp"}, {"precision", "BF16-AMP", "bf16-amp"},
+        {"precision", "bfloat16", "bf16-amp"}, {"precision", "float32", "fp32"},
+        {"compile", "compile", "torch.compile"}, {"compile", "Eager", "eager"}, {"compile", "llmc", "llm.c"},
+        {"sharding", "DDP", "ddp"}, {"sharding", "fsdp", "fsdp-full"}, {"sharding", "ZeRO-1", "zero1"},
+        {"optimizer", "AdamW", "adamw"}, {"optimizer", "adamw_torch", "adamw"}, {"optimizer", "adamw8bit", "adam8bit"},
+        {"attention", "flash-attn", "flash2"}, {"attention", "FlashAttention-2", "flash2"},
+        {"model", "openai-community/gpt2", "gpt2"}, {"model", "meta-llama/Llama-3.2-1B", "llama-3.2-1b"},
+        {"tied", "True", "1"}, {"intra_link", "NVLink", "nvlink3"},
+    };
+    static const char *const names[] = {"gpu", "model", "n_gpus", "micro_batch", "seq_len", "step_time_ms", "precision",
+                                        "compile", "sharding", "optimizer", "attention", "tied", "intra_link"};
+    static const char *const cells[] = {"a100-80gb-sxm", "gpt2", "8", "2", "1024", "220", "bf16-amp", "torch.compile",
+                                        "ddp", "adamw", "", "", ""};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_error err = {0};
+        struct mfu_validation *all;
+        char text[1024] = "";
+
+        for (size_t row = 0; row < 3; row++)
+            for (size_t k = 0; k < LENGTH(names); k++)
+                snprintf(text + strlen(text), sizeof text - strlen(text), "%s%c",
+                         row == 0 ? names[k] : strcmp(names[k], rows[i].column) != 0 ? cells[k]
+                         : row == 1 ? rows[i].cell : rows[i].as, k + 1 < LENGTH(names) ? ',' : '\n');
+        all = validate(text, &err);
+        assert_non_null(all);
+        if (all->rows[0].skipped[0] || all->rows[1].skipped[0]
+            || all->rows[0].predicted_step_s != all->rows[1].predicted_step_s)
+            fail_msg("%s %s: '%s', %s: '%s', %g and %g s", rows[i].column, rows[i].cell, all->rows[0].skipped, rows[i].as,
+                     all->rows[1].skipped, all->rows[0].predicted_step_s, all->rows[1].predicted_step_s);
+        mfu_validation_free(all);
+    }
+}
+
 static void outcomes_count_without_figures(void **state)
 {
     struct mfu_validation *all = one("outcome", "ran");
@@ -237,6 +281,7 @@ int main(void)
         cmocka_unit_test(an_mfu_that_is_no_time_says_so),
         cmocka_unit_test(empty_cells_take_defaults),
         cmocka_unit_test(what_is_another_machine_is_left_out),
+        cmocka_unit_test(spellings_are_understood),
         cmocka_unit_test(outcomes_count_without_figures),
         cmocka_unit_test(other_tables_are_refused),
     };
