@@ -93,6 +93,7 @@ struct mfu_observation {
     bool only_windows;               /* every step follows an evaluation or a checkpoint */
     double stalls, stalled;          /* share of steps that are slow again and again, of the time lost; 0 */
     double tokens_per_step;
+    bool tokens_stated;     /* by themselves, and the settings give them */
     double params;          /* stated, or NAN */
     double params_digit;    /* what its last digit is worth */
     double gpus;            /* of the run, whatever the plan below is of */

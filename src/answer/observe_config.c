@@ -315,6 +315,9 @@ static int settle_tokens(struct mfu_observing *r, struct mfu_error *err)
                  c.batch, accum, c.seq);
     mfu_scenario_resolve(s, &c, NULL);
     o->tokens_per_step = tokens > 0 && (exact || !settled) ? tokens : c.batch * c.accum * c.seq * ranks_of(s);
+    o->tokens_stated = settled
+        && (r->command.tokens_per_step > 0 || r->log.tokens_per_step > 0 || r->command.samples_per_step > 0
+            || r->log.samples_per_step > 0);
     o->gpus = fmax(s->setting[MFU_S_GPUS], 1);
     return 0;
 }

@@ -110,7 +110,7 @@ bool mfu_observe_tokens_known(const struct mfu_observation *o)
         known[i] = u[i] ? !o->format || u[i]->origin != o->format->title
                         : o->plan.scenario.setting_given[rows[i].id];
     }
-    return known[0] || (known[1] && !u[0]);
+    return o->tokens_stated || known[0] || (known[1] && !u[0]);
 }
 
 /* Step time and MFU beside the plan. */

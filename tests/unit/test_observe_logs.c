@@ -63,6 +63,54 @@ static void tokens_that_nobody_states(void **state)
     mfu_observation_free(o);
 }
 
+static struct mfu_observation *trainer_of(const char *header, double samples)
+{
+    struct lines l = {0};
+
+    line(&l, "%s", header);
+    line(&l, "{'train_runtime': 300.0, 'train_samples_per_second': %.3f, 'train_steps_per_second': 3.333}",
+         samples / 0.3);
+    return observe_lines("a100-40gb-sxm", &l, NULL);
+}
+
+static void a_batch_as_the_trainer_has_it(void **state)
+{
+    struct mfu_observation *o = trainer_of("{'loss': 3.49, 'epoch': 0.02}", 8);
+
+    (void)state;
+    assert_true(o->predicted); /* the rates say how many tokens a step has */
+    assert_near(o->tokens_per_step, 8192, 0);
+    assert_near(o->plan.config.accum, 1, 0);
+    mfu_observation_free(o);
+}
+
+static void what_the_trainer_says_first(void **state)
+{
+    static const struct {
+        int batch, total, accum, gpus;
+    } rows[] = {{8, 8, 1, 1}, {8, 64, 1, 8}, {8, 32, 4, 1}, {4, 64, 8, 2}};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        char header[400];
+        struct mfu_observation *o;
+
+        snprintf(header, sizeof header,
+                 "***** Running training *****\n  Num examples = 36,718\n"
+                 "  Instantaneous batch size per device = %d\n"
+                 "  Total train batch size (w. parallel, distributed & accumulation) = %d\n"
+                 "  Gradient Accumulation steps = %d",
+                 rows[i].batch, rows[i].total, rows[i].accum);
+        o = trainer_of(header, rows[i].total);
+        assert_near(understood(o, "batch"), rows[i].batch, 0);
+        assert_near(understood(o, "accum"), rows[i].accum, 0);
+        assert_near(understood(o, "gpus"), rows[i].gpus, 0);
+        assert_near(o->tokens_per_step, rows[i].total * 1024, 0);
+        assert_true(o->predicted);
+        mfu_observation_free(o);
+    }
+}
+
 static void two_runs_of_the_trainer(void **state)
 {
     struct lines l = {0};
@@ -569,6 +617,8 @@ int main(void)
         cmocka_unit_test(rounded_rates_of_slow_steps),
         cmocka_unit_test(tokens_that_do_not_follow),
         cmocka_unit_test(tokens_that_nobody_states),
+        cmocka_unit_test(a_batch_as_the_trainer_has_it),
+        cmocka_unit_test(what_the_trainer_says_first),
         cmocka_unit_test(two_runs_of_the_trainer),
         cmocka_unit_test(eight_gpus_that_nobody_states),
         cmocka_unit_test(a_running_mfu_after_evaluations),
