@@ -295,6 +295,41 @@ static void a_mesh_with_tensor_parallelism(void **state)
     mfu_observation_free(o);
 }
 
+static void a_mesh_in_newer_words(void **state)
+{
+    static const char *const ends[] = {"ep=1, etp=1", "ep=1"};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(ends); i++) {
+        char mesh[160];
+        struct lines l = {0};
+        struct mfu_observation *o;
+
+        snprintf(mesh, sizeof mesh,
+                 "device mesh with parallelism: pp=1, dp_replicate=1, dp_shard=4, cp=1, tp=2, %s", ends[i]);
+        titan_head(&l, mesh, "Trainer is initialized with local batch size 1, global batch size 4");
+        titan_steps(&l, 5000);
+        o = observe_lines("h100-sxm", &l, NULL);
+        assert_near(understood(o, "gpus"), 8, 0);
+        assert_near(understood(o, "tp"), 2, 0);
+        assert_near(o->tokens_per_step, 32768, 0);
+        assert_false(o->predicted);
+        assert_non_null(strstr(o->why_not, "only data parallelism"));
+        assert_null(found(o, "size-contradiction"));
+        mfu_observation_free(o);
+
+        l = (struct lines){0};
+        snprintf(mesh, sizeof mesh,
+                 "device mesh with parallelism: pp=1, dp_replicate=2, dp_shard=4, cp=1, tp=1, %s", ends[i]);
+        titan_head(&l, mesh, "Trainer is initialized with local batch size 1, global batch size 8");
+        titan_steps(&l, 7000);
+        o = observe_lines("h100-sxm", &l, NULL);
+        assert_near(understood(o, "gpus"), 8, 0);
+        assert_true(o->predicted && noted(o, "dp_replicate 2"));
+        mfu_observation_free(o);
+    }
+}
+
 static void layers_in_float8(void **state)
 {
     struct lines l = {0};
@@ -626,6 +661,7 @@ int main(void)
         cmocka_unit_test(pretrained_weights),
         cmocka_unit_test(words_of_the_newer_torchtitan),
         cmocka_unit_test(a_mesh_with_tensor_parallelism),
+        cmocka_unit_test(a_mesh_in_newer_words),
         cmocka_unit_test(layers_in_float8),
         cmocka_unit_test(two_runs_of_torchtitan),
         cmocka_unit_test(only_the_last_batch_of_a_ramp_up),
