@@ -330,6 +330,26 @@ static void a_mesh_in_newer_words(void **state)
     }
 }
 
+static void checkpointing_in_newer_words(void **state)
+{
+    static const struct {
+        const char *words, *choice;
+    } rows[] = {{"full", "full"}, {"FullAC", "full"}, {"selective", "selective"}, {"SelectiveAC", "selective"}};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct lines l = {0};
+        struct mfu_observation *o;
+
+        line(&l, "[titan] INFO - Applied %s activation checkpointing to the model", rows[i].words);
+        titan_steps(&l, 7000);
+        o = observe_lines("h100-sxm", &l, NULL);
+        assert_non_null(mfu_observe_understood(o, "checkpoint"));
+        assert_string_equal(mfu_observe_understood(o, "checkpoint")->choice, rows[i].choice);
+        mfu_observation_free(o);
+    }
+}
+
 static void layers_in_float8(void **state)
 {
     struct lines l = {0};
@@ -662,6 +682,7 @@ int main(void)
         cmocka_unit_test(words_of_the_newer_torchtitan),
         cmocka_unit_test(a_mesh_with_tensor_parallelism),
         cmocka_unit_test(a_mesh_in_newer_words),
+        cmocka_unit_test(checkpointing_in_newer_words),
         cmocka_unit_test(layers_in_float8),
         cmocka_unit_test(two_runs_of_torchtitan),
         cmocka_unit_test(only_the_last_batch_of_a_ramp_up),

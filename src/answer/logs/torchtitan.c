@@ -176,9 +176,10 @@ static void read_header(struct mfu_log *log, const char *line)
         log->params_digit = 1;
     } else if ((p = mfu_after(line, "local batch size ")))
         read_batch(log, p);
-    else if (strstr(line, "Applied full activation checkpointing"))
+    else if (strstr(line, "Applied full activation checkpointing") || strstr(line, "Applied FullAC "))
         mfu_log_set(log, "checkpoint", "full");
-    else if (strstr(line, "Applied selective activation checkpointing"))
+    else if (strstr(line, "Applied selective activation checkpointing")
+             || strstr(line, "Applied SelectiveAC "))
         mfu_log_set(log, "checkpoint", "selective");
     else if (strstr(line, "with torch.compile"))
         mfu_log_set(log, "runtime", "compile");
