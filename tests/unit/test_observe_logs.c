@@ -608,6 +608,52 @@ static void times_without_a_unit(void **state)
     refused(NULL, "step_time 350 batch 8", "seconds or milliseconds");
 }
 
+/* ---- a batch that nobody states ------------------------------------------------------------- */
+
+static bool has_candidate(const struct mfu_observation *o, const char *start)
+{
+    for (int i = 0; i < o->n_candidates; i++)
+        if (strncmp(o->candidates[i].change, start, strlen(start)) == 0)
+            return true;
+    return false;
+}
+
+static void rate_and_time_without_a_batch(void **state)
+{
+    struct mfu_observation *o = observe(LOGS "by-hand.log", "runtime compile");
+    struct mfu_scenario s = on("rtx4070");
+    struct mfu_observe_request request = {.log = LOGS "by-hand.log"};
+
+    (void)state;
+    assert_true(noted(o, "guesses"));
+    assert_near(o->tokens_per_step, 524288, 0);
+    assert_near(o->mfu, 0.823, 0.003);
+    assert_false(o->predicted); /* and no calibration */
+    assert_non_null(strstr(o->why_not, "nobody states batch"));
+    assert_null(found(o, "faster-than-predicted"));
+    assert_null(found(o, "size-contradiction"));
+    assert_non_null(found(o, "batch-unstated"));
+    assert_true(has_candidate(o, "batch "));
+    mfu_observation_free(o);
+
+    o = observe(NULL, "step_ms 9340 tokens_per_s 56134");
+    assert_false(o->predicted);
+    assert_true(noted(o, "guesses"));
+    mfu_observation_free(o);
+
+    o = observe(LOGS "by-hand.log", "batch 8 runtime compile"); /* stated in any way */
+    assert_true(o->predicted && !noted(o, "guesses"));
+    assert_null(found(o, "batch-unstated"));
+    mfu_observation_free(o);
+    assert_int_equal(mfu_scenario_set(&s, "batch", "8", NULL), 0);
+    assert_int_equal(mfu_scenario_set(&s, "runtime", "compile", NULL), 0);
+    o = mfu_observe(catalog, &s, &request, NULL);
+    assert_non_null(o);
+    assert_true(o->predicted && !noted(o, "guesses"));
+    assert_near(o->plan.config.accum, 64, 0);
+    mfu_observation_free(o);
+}
+
 /* ---- sizes --------------------------------------------------------------------------------- */
 
 static void a_size_of_the_session_is_doubted_too(void **state)
@@ -692,6 +738,7 @@ int main(void)
         cmocka_unit_test(nanochat_counts_windows),
         cmocka_unit_test(steps_that_stall),
         cmocka_unit_test(times_without_a_unit),
+        cmocka_unit_test(rate_and_time_without_a_batch),
         cmocka_unit_test(a_size_of_the_session_is_doubted_too),
         cmocka_unit_test(ones_own_peak_in_nanogpt),
     };
