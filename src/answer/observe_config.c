@@ -114,8 +114,7 @@ static bool stated(struct mfu_observation *o, const char *key)
 /* Whether somebody says it, the scenario included, and not only the program. */
 static bool known(const struct mfu_observing *r, const char *key)
 {
-    return find_understood(r->o, key) ? stated(r->o, key)
-                                      : r->scenario.setting_given[mfu_setting_find(key)];
+    return find_understood(r->o, key) ? stated(r->o, key) : r->scenario.setting_given[mfu_setting_find(key)];
 }
 
 /* Reads the value back from the scenario and puts it down as understood. */

@@ -334,7 +334,8 @@ static void checkpointing_in_newer_words(void **state)
 {
     static const struct {
         const char *words, *choice;
-    } rows[] = {{"full", "full"}, {"FullAC", "full"}, {"selective", "selective"}, {"SelectiveAC", "selective"}};
+    } rows[] = {
+        {"full", "full"}, {"FullAC", "full"}, {"selective", "selective"}, {"SelectiveAC", "selective"}};
 
     (void)state;
     for (size_t i = 0; i < LENGTH(rows); i++) {
@@ -563,6 +564,34 @@ static double grown_hot(int i)
     return i < 50 ? 9.34 : 11.8;
 }
 
+static double every_seventh(int i)
+{
+    return i % 7 ? 9.34 + 0.01 * (i % 3) : 12;
+}
+
+static double every_twentieth(int i)
+{
+    return i % 20 ? 9.34 + 0.01 * (i % 3) : 14;
+}
+
+static void slow_steps_at_equal_distances(void **state)
+{
+    struct mfu_observation *o = steps_of(every_seventh, 200);
+
+    (void)state;
+    assert_near(o->figure[MFU_FIGURE_TIME], 9.35, 1e-9);
+    assert_int_equal(dropped(o, "evaluation"), 0); /* nothing says that they are */
+    assert_true(dropped(o, "outlier") >= 27);
+    assert_true(noted(o, "a multiple of 7") && noted(o, "loader"));
+    mfu_observation_free(o);
+
+    o = steps_of(every_twentieth, 200);
+    assert_int_equal(dropped(o, "evaluation"), 0);
+    assert_int_equal(dropped(o, "outlier"), 9);
+    assert_true(noted(o, "a multiple of 20"));
+    mfu_observation_free(o);
+}
+
 static void steps_that_stall(void **state)
 {
     struct mfu_observation *o = steps_of(every_fourth, 200);
@@ -736,6 +765,7 @@ int main(void)
         cmocka_unit_test(arguments_that_change_the_model),
         cmocka_unit_test(lines_of_build_nanogpt),
         cmocka_unit_test(nanochat_counts_windows),
+        cmocka_unit_test(slow_steps_at_equal_distances),
         cmocka_unit_test(steps_that_stall),
         cmocka_unit_test(times_without_a_unit),
         cmocka_unit_test(rate_and_time_without_a_batch),
