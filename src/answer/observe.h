@@ -93,6 +93,9 @@ struct mfu_observation {
     bool only_windows;               /* every step follows an evaluation or a checkpoint */
     double stalls, stalled;          /* share of steps that are slow again and again, of the time lost; 0 */
     double tokens_per_step;
+    bool tokens_stated;     /* by themselves, and the settings give them */
+    bool batch_guessed;     /* so many tokens a step, and nobody says how many at once */
+    bool batch_open;        /* nor does a program: therefore it is not predicted */
     double params;          /* stated, or NAN */
     double params_digit;    /* what its last digit is worth */
     double gpus;            /* of the run, whatever the plan below is of */
@@ -135,6 +138,9 @@ const struct mfu_understood *mfu_observe_understood(const struct mfu_observation
 
 /* What could explain a step time outside of the interval. */
 void mfu_observe_gap(struct mfu_observation *);
+
+/* The batch that explains it, of those that leave the tokens of a step as they are. */
+void mfu_observe_gap_of_batch(struct mfu_observation *);
 
 void mfu_observe_note(struct mfu_observation *, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -111,6 +111,12 @@ static bool stated(struct mfu_observation *o, const char *key)
     return u && (!o->format || u->origin != o->format->title);
 }
 
+/* Whether somebody says it, the scenario included, and not only the program. */
+static bool known(const struct mfu_observing *r, const char *key)
+{
+    return find_understood(r->o, key) ? stated(r->o, key) : r->scenario.setting_given[mfu_setting_find(key)];
+}
+
 /* Reads the value back from the scenario and puts it down as understood. */
 static void understand(struct mfu_observing *r, const char *name, const char *origin, int line)
 {
@@ -238,6 +244,12 @@ static double tokens_stated(const struct mfu_observing *r, double seq, bool *exa
         * (o->format && o->format->rate_per_gpu ? gpus : 1);
 }
 
+static void note_guess(struct mfu_observing *r)
+{
+    r->o->batch_guessed = true;
+    mfu_observe_note(r->o, "batch and accum are guesses that give the tokens per step: state them");
+}
+
 /* Nobody states batch and accum, but so many sequences a step: the largest batch
  * up to the program's own that divides them. */
 static bool guess_batch(struct mfu_observing *r, double sequences, double batch)
@@ -246,7 +258,7 @@ static bool guess_batch(struct mfu_observing *r, double sequences, double batch)
         if (whole(sequences / b, true) && sequences / b <= 1e6) {
             mfu_observe_derive(r, "batch", b);
             mfu_observe_derive(r, "accum", round(sequences / b));
-            mfu_observe_note(r->o, "batch and accum are guesses that give the tokens per step: state them");
+            note_guess(r);
             return true;
         }
     return false;
@@ -267,9 +279,11 @@ static bool derive_tokens(struct mfu_observing *r, const struct mfu_config *c, d
     double ranks = ranks_of(s), accum = s->setting[MFU_S_ACCUM];
     double expected = tokens / (c->batch * c->seq * ranks), per_batch = expected * c->batch / accum;
 
-    if (!stated(o, "accum") && whole(expected, exact) && expected <= 1e6)
+    if (!stated(o, "accum") && whole(expected, exact) && expected <= 1e6) {
+        if (!known(r, "batch"))
+            note_guess(r);
         mfu_observe_derive(r, "accum", round(expected));
-    else if (!stated(o, "batch") && whole(per_batch, exact) && per_batch <= 1e6)
+    } else if (!stated(o, "batch") && whole(per_batch, exact) && per_batch <= 1e6)
         mfu_observe_derive(r, "batch", round(per_batch));
     else if (exact && !stated(o, "gpus") && !s->setting_given[MFU_S_GPUS] && expected > accum
              && whole(expected / accum, exact) && expected / accum <= 4096) {
@@ -315,6 +329,9 @@ static int settle_tokens(struct mfu_observing *r, struct mfu_error *err)
                  c.batch, accum, c.seq);
     mfu_scenario_resolve(s, &c, NULL);
     o->tokens_per_step = tokens > 0 && (exact || !settled) ? tokens : c.batch * c.accum * c.seq * ranks_of(s);
+    o->tokens_stated = settled
+        && (r->command.tokens_per_step > 0 || r->log.tokens_per_step > 0 || r->command.samples_per_step > 0
+            || r->log.samples_per_step > 0);
     o->gpus = fmax(s->setting[MFU_S_GPUS], 1);
     return 0;
 }

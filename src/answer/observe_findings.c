@@ -167,6 +167,21 @@ static void time(struct mfu_observation *o)
     mfu_observe_gap(o);
 }
 
+/* What a batch that nobody states would be, by the time. */
+static void unstated_batch(struct mfu_observation *o)
+{
+    const struct mfu_config *c = &o->plan.config;
+
+    if (!o->batch_open || !(o->figure[MFU_FIGURE_TIME] > 0))
+        return;
+    mfu_observe_gap_of_batch(o);
+    find(o, "batch-unstated",
+         "a step of %.0f tokens takes %s; with batch %g, accum %g it would be %s: state batch, and it is "
+         "predicted",
+         o->tokens_per_step, Q(o->figure[MFU_FIGURE_TIME], MFU_SECONDS), c->batch, c->accum,
+         Q(o->plan.step.time_s, MFU_SECONDS));
+}
+
 static void bounds(struct mfu_observation *o)
 {
     const struct mfu_plan *p = &o->plan;
@@ -244,6 +259,7 @@ void mfu_observe_explain(struct mfu_observation *o)
     size(o);
     counted(o);
     time(o);
+    unstated_batch(o);
     bounds(o);
     memory(o);
 }

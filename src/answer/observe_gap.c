@@ -96,6 +96,39 @@ static void try_settings(struct search *s)
     }
 }
 
+/* The batch that comes nearest, with the accum that leaves the tokens of a step as
+ * they are: 2^k and 3 2^k. */
+static void try_batch(struct search *s)
+{
+    const struct mfu_plan *p = &s->o->plan;
+    double all = p->config.batch * p->config.accum, best = NAN, best_s = NAN;
+    double measured = s->predicted_s + s->gap_s;
+    char text[96];
+
+    for (int k = 0; k < 22; k++) {
+        double b = (k % 2 ? 1.5 : 1) * (double)(1 << (k / 2)), time_s;
+        struct mfu_scenario other = p->scenario;
+
+        if (b < 1 || b != floor(b) || b > all || fmod(all, b) != 0 || b == p->config.batch)
+            continue;
+        other.setting[MFU_S_BATCH] = b;
+        other.setting[MFU_S_ACCUM] = all / b;
+        other.setting_given[MFU_S_BATCH] = other.setting_given[MFU_S_ACCUM] = true;
+        time_s = time_with(s, &other);
+        if (isnan(time_s) || !s->plan.memory.fits)
+            break;
+        if (!(fabs(time_s - measured) >= fabs(best_s - measured))) {
+            best = b;
+            best_s = time_s;
+        }
+    }
+    if (isnan(best))
+        return;
+    snprintf(text, sizeof text, "batch %.0f (accum %.0f), not %.0f", best, all / best, p->config.batch);
+    add(s, best_s, (best_s - s->predicted_s) / s->gap_s, "the training script or its configuration says it",
+        text);
+}
+
 /* The SM clock at which the measured time would be the predicted one. */
 static void try_clock(struct search *s)
 {
@@ -157,20 +190,46 @@ static void try_waits(struct search *s)
     }
 }
 
-void mfu_observe_gap(struct mfu_observation *o)
+static struct search *start(struct mfu_observation *o)
 {
     struct search *s = calloc(1, sizeof *s);
 
-    if (!s)
-        return;
-    s->o = o;
-    s->predicted_s = o->plan.step.time_s;
-    s->gap_s = o->figure[MFU_FIGURE_TIME] - s->predicted_s;
-    try_waits(s);
-    s->measured = o->n_candidates;
-    try_settings(s);
-    try_clock(s);
+    if (s) {
+        s->o = o;
+        s->predicted_s = o->plan.step.time_s;
+        s->gap_s = o->figure[MFU_FIGURE_TIME] - s->predicted_s;
+    }
+    return s;
+}
+
+static void end(struct search *s)
+{
     mfu_plan_release(&s->plan);
     mfu_simulation_release(&s->simulation);
     free(s);
+}
+
+void mfu_observe_gap_of_batch(struct mfu_observation *o)
+{
+    struct search *s = start(o);
+
+    if (!s)
+        return;
+    try_batch(s);
+    end(s);
+}
+
+void mfu_observe_gap(struct mfu_observation *o)
+{
+    struct search *s = start(o);
+
+    if (!s)
+        return;
+    try_waits(s);
+    s->measured = o->n_candidates;
+    if (o->batch_guessed)
+        try_batch(s);
+    try_settings(s);
+    try_clock(s);
+    end(s);
 }

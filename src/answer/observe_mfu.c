@@ -110,7 +110,7 @@ bool mfu_observe_tokens_known(const struct mfu_observation *o)
         known[i] = u[i] ? !o->format || u[i]->origin != o->format->title
                         : o->plan.scenario.setting_given[rows[i].id];
     }
-    return known[0] || (known[1] && !u[0]);
+    return o->tokens_stated || known[0] || (known[1] && !u[0]);
 }
 
 /* Step time and MFU beside the plan. */
@@ -273,6 +273,11 @@ static void judge(struct mfu_observation *o)
                  "%s parameters are stated, the configuration has %s: is a dimension missing?",
                  mfu_quantity_format(stated, o->params, MFU_PARAMS),
                  mfu_quantity_format(planned, o->plan.program.params, MFU_PARAMS));
+    else if ((o->batch_open = o->batch_guessed && (!o->format || o->format->fallback)))
+        snprintf(o->why_not, sizeof o->why_not,
+                 "nobody states batch: a step has %.0f tokens, and how many of them at once decides how long "
+                 "it takes",
+                 o->tokens_per_step);
     o->predicted = !o->why_not[0];
 }
 

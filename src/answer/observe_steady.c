@@ -4,8 +4,9 @@
  * Dropped are the warm-up (compilation, caches; until times settle around the
  * median of what follows), steps of a smaller batch before the last one's, steps
  * with an evaluation or a checkpoint before them, and what stands out without a
- * word.  Where a step in four or more stands out, that is how the run is: means
- * are taken then, and what the slow steps cost is reported.
+ * word; at equal distances that is worth a note.  Where a step in four or more
+ * stands out, that is how the run is: means are taken then, and what the slow steps
+ * cost is reported.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -186,12 +187,14 @@ static void drop_windows(struct steps *s, struct mfu_observation *o)
     }
 }
 
-/* Slow steps at equal distances are evaluations that the lines do not mention. */
-static void drop_outliers(struct steps *s)
+/* Slow steps at equal distances are evaluations that the lines do not mention, or
+ * a loader that falls behind: their times do not say which. */
+static void drop_outliers(struct steps *s, struct mfu_observation *o)
 {
     const struct mfu_log *log = s->log;
     double period = 0, stride = INFINITY, last = NAN, usual = s->slow > 0 ? 1.5 * s->slow : s->middle;
-    size_t n = 0;
+    double used_s = 0, slow_s = 0;
+    size_t n = 0, used = 0;
 
     for (size_t i = 0; i < log->n_records; i++) {
         double step = log->records[i].figure[MFU_FIGURE_STEP];
@@ -199,10 +202,15 @@ static void drop_outliers(struct steps *s)
         if (step > last)
             stride = fmin(stride, step - last);
         last = step;
-        if (s->verdict[i] != USED
-            || time_of(&log->records[i]) <= usual + fmax(OUTSIDE * usual, 8 * s->spread))
+        if (s->verdict[i] != USED)
             continue;
+        if (time_of(&log->records[i]) <= usual + fmax(OUTSIDE * usual, 8 * s->spread)) {
+            used_s += time_of(&log->records[i]);
+            used++;
+            continue;
+        }
         s->verdict[i] = OUTLIER;
+        slow_s += time_of(&log->records[i]);
         n++;
         for (double a = step; a > 0;) { /* the greatest common divisor */
             double rest = fmod(period, a);
@@ -211,10 +219,12 @@ static void drop_outliers(struct steps *s)
             a = rest;
         }
     }
-    if (n >= 2 && period >= 5 * stride)
-        for (size_t i = 0; i < log->n_records; i++)
-            if (s->verdict[i] == OUTLIER)
-                s->verdict[i] = EVALUATION;
+    if (n >= 2 && used > 0 && period >= 5 * stride)
+        mfu_observe_note(
+            o,
+            "%zu steps, each at a multiple of %.0f, are slow and left out: evaluations, checkpoints "
+            "or a loader that falls behind; with them a mean step is %.1f %% longer",
+            n, period, 100 * ((slow_s + used_s) / (double)(n + used) * (double)used / used_s - 1));
 }
 
 /* Of a time the mean, of a rate the one that goes with it. */
@@ -296,7 +306,7 @@ void mfu_observe_steady(const struct mfu_log *log, struct mfu_observation *o)
             find_stalls(&s);
             drop_warm_up(&s, usable);
             drop_windows(&s, o);
-            drop_outliers(&s);
+            drop_outliers(&s, o);
         }
         sum_up(&s, o);
         for (size_t i = 0; i < n; i++) {

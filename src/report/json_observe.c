@@ -119,7 +119,7 @@ static json_t *findings(const struct mfu_observation *r)
 
     for (int i = 0; i < r->n_findings; i++) {
         const struct mfu_finding *f = &r->findings[i];
-        bool gap = strstr(f->code, "-than-predicted") != NULL;
+        bool gap = strstr(f->code, "-than-predicted") || strcmp(f->code, "batch-unstated") == 0;
         json_t *o = json_object();
 
         mfu_json_put_text(&o, "code", f->code);

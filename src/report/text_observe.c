@@ -186,7 +186,8 @@ static void findings(FILE *out, const struct mfu_term *t, const struct mfu_obser
         mfu_flow_words(&f, MFU_STRONG, "%s:", x->code);
         mfu_flow_words(&f, MFU_PLAIN, "%s.", x->message);
         mfu_flow_end(&f);
-        if (strstr(x->code, "-than-predicted"))
+        if (strstr(x->code, "-than-predicted")
+            || (strcmp(x->code, "batch-unstated") == 0 && o->n_candidates > 0))
             candidates(out, t, o);
     }
     for (int i = 0; i < o->n_compared; i++)

@@ -63,6 +63,54 @@ static void tokens_that_nobody_states(void **state)
     mfu_observation_free(o);
 }
 
+static struct mfu_observation *trainer_of(const char *header, double samples)
+{
+    struct lines l = {0};
+
+    line(&l, "%s", header);
+    line(&l, "{'train_runtime': 300.0, 'train_samples_per_second': %.3f, 'train_steps_per_second': 3.333}",
+         samples / 0.3);
+    return observe_lines("a100-40gb-sxm", &l, NULL);
+}
+
+static void a_batch_as_the_trainer_has_it(void **state)
+{
+    struct mfu_observation *o = trainer_of("{'loss': 3.49, 'epoch': 0.02}", 8);
+
+    (void)state;
+    assert_true(o->predicted); /* the rates say how many tokens a step has */
+    assert_near(o->tokens_per_step, 8192, 0);
+    assert_near(o->plan.config.accum, 1, 0);
+    mfu_observation_free(o);
+}
+
+static void what_the_trainer_says_first(void **state)
+{
+    static const struct {
+        int batch, total, accum, gpus;
+    } rows[] = {{8, 8, 1, 1}, {8, 64, 1, 8}, {8, 32, 4, 1}, {4, 64, 8, 2}};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        char header[400];
+        struct mfu_observation *o;
+
+        snprintf(header, sizeof header,
+                 "***** Running training *****\n  Num examples = 36,718\n"
+                 "  Instantaneous batch size per device = %d\n"
+                 "  Total train batch size (w. parallel, distributed & accumulation) = %d\n"
+                 "  Gradient Accumulation steps = %d",
+                 rows[i].batch, rows[i].total, rows[i].accum);
+        o = trainer_of(header, rows[i].total);
+        assert_near(understood(o, "batch"), rows[i].batch, 0);
+        assert_near(understood(o, "accum"), rows[i].accum, 0);
+        assert_near(understood(o, "gpus"), rows[i].gpus, 0);
+        assert_near(o->tokens_per_step, rows[i].total * 1024, 0);
+        assert_true(o->predicted);
+        mfu_observation_free(o);
+    }
+}
+
 static void two_runs_of_the_trainer(void **state)
 {
     struct lines l = {0};
@@ -245,6 +293,62 @@ static void a_mesh_with_tensor_parallelism(void **state)
     assert_false(o->predicted);
     assert_null(found(o, "size-contradiction"));
     mfu_observation_free(o);
+}
+
+static void a_mesh_in_newer_words(void **state)
+{
+    static const char *const ends[] = {"ep=1, etp=1", "ep=1"};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(ends); i++) {
+        char mesh[160];
+        struct lines l = {0};
+        struct mfu_observation *o;
+
+        snprintf(mesh, sizeof mesh,
+                 "device mesh with parallelism: pp=1, dp_replicate=1, dp_shard=4, cp=1, tp=2, %s", ends[i]);
+        titan_head(&l, mesh, "Trainer is initialized with local batch size 1, global batch size 4");
+        titan_steps(&l, 5000);
+        o = observe_lines("h100-sxm", &l, NULL);
+        assert_near(understood(o, "gpus"), 8, 0);
+        assert_near(understood(o, "tp"), 2, 0);
+        assert_near(o->tokens_per_step, 32768, 0);
+        assert_false(o->predicted);
+        assert_non_null(strstr(o->why_not, "only data parallelism"));
+        assert_null(found(o, "size-contradiction"));
+        mfu_observation_free(o);
+
+        l = (struct lines){0};
+        snprintf(mesh, sizeof mesh,
+                 "device mesh with parallelism: pp=1, dp_replicate=2, dp_shard=4, cp=1, tp=1, %s", ends[i]);
+        titan_head(&l, mesh, "Trainer is initialized with local batch size 1, global batch size 8");
+        titan_steps(&l, 7000);
+        o = observe_lines("h100-sxm", &l, NULL);
+        assert_near(understood(o, "gpus"), 8, 0);
+        assert_true(o->predicted && noted(o, "dp_replicate 2"));
+        mfu_observation_free(o);
+    }
+}
+
+static void checkpointing_in_newer_words(void **state)
+{
+    static const struct {
+        const char *words, *choice;
+    } rows[] = {
+        {"full", "full"}, {"FullAC", "full"}, {"selective", "selective"}, {"SelectiveAC", "selective"}};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct lines l = {0};
+        struct mfu_observation *o;
+
+        line(&l, "[titan] INFO - Applied %s activation checkpointing to the model", rows[i].words);
+        titan_steps(&l, 7000);
+        o = observe_lines("h100-sxm", &l, NULL);
+        assert_non_null(mfu_observe_understood(o, "checkpoint"));
+        assert_string_equal(mfu_observe_understood(o, "checkpoint")->choice, rows[i].choice);
+        mfu_observation_free(o);
+    }
 }
 
 static void layers_in_float8(void **state)
@@ -460,6 +564,34 @@ static double grown_hot(int i)
     return i < 50 ? 9.34 : 11.8;
 }
 
+static double every_seventh(int i)
+{
+    return i % 7 ? 9.34 + 0.01 * (i % 3) : 12;
+}
+
+static double every_twentieth(int i)
+{
+    return i % 20 ? 9.34 + 0.01 * (i % 3) : 14;
+}
+
+static void slow_steps_at_equal_distances(void **state)
+{
+    struct mfu_observation *o = steps_of(every_seventh, 200);
+
+    (void)state;
+    assert_near(o->figure[MFU_FIGURE_TIME], 9.35, 1e-9);
+    assert_int_equal(dropped(o, "evaluation"), 0); /* nothing says that they are */
+    assert_true(dropped(o, "outlier") >= 27);
+    assert_true(noted(o, "a multiple of 7") && noted(o, "loader"));
+    mfu_observation_free(o);
+
+    o = steps_of(every_twentieth, 200);
+    assert_int_equal(dropped(o, "evaluation"), 0);
+    assert_int_equal(dropped(o, "outlier"), 9);
+    assert_true(noted(o, "a multiple of 20"));
+    mfu_observation_free(o);
+}
+
 static void steps_that_stall(void **state)
 {
     struct mfu_observation *o = steps_of(every_fourth, 200);
@@ -503,6 +635,52 @@ static void times_without_a_unit(void **state)
     assert_near(o->figure[MFU_FIGURE_TIME], 93.4, 1e-9);
     mfu_observation_free(o);
     refused(NULL, "step_time 350 batch 8", "seconds or milliseconds");
+}
+
+/* ---- a batch that nobody states ------------------------------------------------------------- */
+
+static bool has_candidate(const struct mfu_observation *o, const char *start)
+{
+    for (int i = 0; i < o->n_candidates; i++)
+        if (strncmp(o->candidates[i].change, start, strlen(start)) == 0)
+            return true;
+    return false;
+}
+
+static void rate_and_time_without_a_batch(void **state)
+{
+    struct mfu_observation *o = observe(LOGS "by-hand.log", "runtime compile");
+    struct mfu_scenario s = on("rtx4070");
+    struct mfu_observe_request request = {.log = LOGS "by-hand.log"};
+
+    (void)state;
+    assert_true(noted(o, "guesses"));
+    assert_near(o->tokens_per_step, 524288, 0);
+    assert_near(o->mfu, 0.823, 0.003);
+    assert_false(o->predicted); /* and no calibration */
+    assert_non_null(strstr(o->why_not, "nobody states batch"));
+    assert_null(found(o, "faster-than-predicted"));
+    assert_null(found(o, "size-contradiction"));
+    assert_non_null(found(o, "batch-unstated"));
+    assert_true(has_candidate(o, "batch "));
+    mfu_observation_free(o);
+
+    o = observe(NULL, "step_ms 9340 tokens_per_s 56134");
+    assert_false(o->predicted);
+    assert_true(noted(o, "guesses"));
+    mfu_observation_free(o);
+
+    o = observe(LOGS "by-hand.log", "batch 8 runtime compile"); /* stated in any way */
+    assert_true(o->predicted && !noted(o, "guesses"));
+    assert_null(found(o, "batch-unstated"));
+    mfu_observation_free(o);
+    assert_int_equal(mfu_scenario_set(&s, "batch", "8", NULL), 0);
+    assert_int_equal(mfu_scenario_set(&s, "runtime", "compile", NULL), 0);
+    o = mfu_observe(catalog, &s, &request, NULL);
+    assert_non_null(o);
+    assert_true(o->predicted && !noted(o, "guesses"));
+    assert_near(o->plan.config.accum, 64, 0);
+    mfu_observation_free(o);
 }
 
 /* ---- sizes --------------------------------------------------------------------------------- */
@@ -569,6 +747,8 @@ int main(void)
         cmocka_unit_test(rounded_rates_of_slow_steps),
         cmocka_unit_test(tokens_that_do_not_follow),
         cmocka_unit_test(tokens_that_nobody_states),
+        cmocka_unit_test(a_batch_as_the_trainer_has_it),
+        cmocka_unit_test(what_the_trainer_says_first),
         cmocka_unit_test(two_runs_of_the_trainer),
         cmocka_unit_test(eight_gpus_that_nobody_states),
         cmocka_unit_test(a_running_mfu_after_evaluations),
@@ -576,6 +756,8 @@ int main(void)
         cmocka_unit_test(pretrained_weights),
         cmocka_unit_test(words_of_the_newer_torchtitan),
         cmocka_unit_test(a_mesh_with_tensor_parallelism),
+        cmocka_unit_test(a_mesh_in_newer_words),
+        cmocka_unit_test(checkpointing_in_newer_words),
         cmocka_unit_test(layers_in_float8),
         cmocka_unit_test(two_runs_of_torchtitan),
         cmocka_unit_test(only_the_last_batch_of_a_ramp_up),
@@ -583,8 +765,10 @@ int main(void)
         cmocka_unit_test(arguments_that_change_the_model),
         cmocka_unit_test(lines_of_build_nanogpt),
         cmocka_unit_test(nanochat_counts_windows),
+        cmocka_unit_test(slow_steps_at_equal_distances),
         cmocka_unit_test(steps_that_stall),
         cmocka_unit_test(times_without_a_unit),
+        cmocka_unit_test(rate_and_time_without_a_batch),
         cmocka_unit_test(a_size_of_the_session_is_doubted_too),
         cmocka_unit_test(ones_own_peak_in_nanogpt),
     };

@@ -2,11 +2,14 @@
  * huggingface.c - the Hugging Face Trainer: trainer_state.json, and the
  * dictionaries that it prints.
  *
+ *       Instantaneous batch size per device = 8
+ *       Total train batch size (w. parallel, distributed & accumulation) = 64
+ *       Gradient Accumulation steps = 1
  *     {'loss': 2.31, 'grad_norm': 1.2, 'learning_rate': 4e-05, 'epoch': 0.1}
  *     {'eval_loss': 2.2, 'eval_runtime': 12.3, ...}
  *     {'train_runtime': 1234.5, 'train_samples_per_second': 51.8, 'train_steps_per_second': 0.81, ...}
  *
- * Neither holds times of single steps: the average over the run is all there
+ * The lines in front are those of its log (INFO).  Neither holds times of single steps: the average over the run is all there
  * is, evaluations (whose time is known) taken out.  Rates are rounded to three
  * decimals, so that of a slow run only rate times runtime says anything: how
  * many steps and samples there were.  A file of its Trainer is
@@ -20,7 +23,7 @@
 
 #include "answer/log_format.h"
 
-enum { EVALUATION_S, RUNTIME_S, STEPS, RATE, SAMPLES_RATE, RESUMED_AT };
+enum { EVALUATION_S, RUNTIME_S, STEPS, RATE, SAMPLES_RATE, RESUMED_AT, BATCH, ACCUM, TOTAL };
 #define ROUNDED 0.0005 /* what a printed rate may be off */
 
 static bool recognise(const char *line)
@@ -70,9 +73,42 @@ static void read_pair(struct mfu_log *log, const char *key, const char *value)
         return;
 }
 
+/* What stands before the first step.  The last of the three says how many GPUs
+ * share what a step trains on. */
+static bool read_header(struct mfu_log *log, const char *line)
+{
+    static const struct {
+        const char *label;
+        int sum;
+    } rows[] = {{"Instantaneous batch size per device =", BATCH},
+                {"Total train batch size (w. parallel, distributed & accumulation) =", TOTAL},
+                {"Gradient Accumulation steps =", ACCUM}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        double number = mfu_number_after(line, rows[i].label);
+
+        if (!(number >= 1 && number < 1e9))
+            continue;
+        log->sum[rows[i].sum] = number;
+        if (rows[i].sum == BATCH)
+            mfu_log_set_number(log, "batch", number);
+        else if (rows[i].sum == ACCUM) {
+            double gpus = log->sum[TOTAL] / (log->sum[BATCH] * number);
+
+            mfu_log_set_number(log, "accum", number);
+            if (gpus >= 1 && gpus < 1e6 && gpus == floor(gpus))
+                mfu_log_set_number(log, "gpus", gpus);
+        }
+        return true;
+    }
+    return false;
+}
+
 /* Every "key": value of a line, in quotes of either kind. */
 static void read(struct mfu_log *log, const char *line)
 {
+    if (read_header(log, line))
+        return;
     for (const char *p = line; (p = strpbrk(p, "'\""));) {
         char key[40];
         const char *end = strchr(p + 1, *p);

@@ -5,6 +5,7 @@
  *     [titan] ... - CUDA capacity: NVIDIA H100 80GB HBM3 (0) with 79.10GiB memory
  *     [titan] ... - Peak FLOPS used for computing MFU: 9.890e+14
  *     [titan] ... - Building 2-D device mesh with ['dp_shard', 'tp'], [4, 2]
+ *     (newer: Building device mesh with parallelism: pp=1, dp_replicate=1, dp_shard=4, cp=1, tp=2, ep=1, etp=1)
  *     [titan] ... - Training starts at step 1, with local batch size 1, global batch size 8, sequence length 8192, ...
  *     (newer: Trainer is initialized with local batch size 1, ..., gradient accumulation steps 1, ...)
  *     [titan] ... - step: 10  loss:  8.2  memory: 38.22GiB(40.22%)  tps: 7,000  tflops: 405.1  mfu: 41.2%
@@ -87,6 +88,40 @@ static void read_model(struct mfu_log *log, const char *p)
     read_feed_forward(log, p);
 }
 
+static void note_replicas(struct mfu_log *log, double n)
+{
+    if (n > 1)
+        snprintf(log->note, sizeof log->note,
+                 "dp_replicate %.0f: the replicas of what FSDP shards are planned as one group", n);
+}
+
+/* "pp=1, dp_replicate=1, dp_shard=4, cp=1, tp=2, ep=2, etp=1": experts are spread
+ * over the GPUs that the others make up. */
+static void read_parallelism(struct mfu_log *log, const char *p)
+{
+    // clang-format off
+    static const struct { const char *label, *key; } axes[] = {
+        {"dp_replicate=", NULL}, {"dp_shard=", NULL}, {" cp=", "cp"}, {" tp=", "tp"}, {"pp=", "pp"}};
+    // clang-format on
+    double all = 1;
+
+    for (size_t i = 0; i < sizeof axes / sizeof axes[0]; i++) {
+        double n = mfu_number_after(p, axes[i].label);
+
+        if (!(n >= 1 && n < 1e6))
+            return;
+        all *= n;
+    }
+    for (size_t i = 0; i < sizeof axes / sizeof axes[0]; i++)
+        if (axes[i].key)
+            mfu_log_set_number(log, axes[i].key, mfu_number_after(p, axes[i].label));
+    if (mfu_number_after(p, " ep=") > 1)
+        mfu_log_set_number(log, "ep", mfu_number_after(p, " ep="));
+    note_replicas(log, mfu_number_after(p, "dp_replicate="));
+    if (all > 1 && all < 1e6)
+        mfu_log_set_number(log, "gpus", all);
+}
+
 /* "['dp_shard', 'tp'], [4, 2]": all of them together are the GPUs. */
 static void read_mesh(struct mfu_log *log, const char *names)
 {
@@ -107,9 +142,8 @@ static void read_mesh(struct mfu_log *log, const char *names)
         for (size_t i = 0; i < sizeof axes / sizeof axes[0]; i++)
             if (strncmp(names, axes[i].name, strlen(axes[i].name)) == 0)
                 mfu_log_set_number(log, axes[i].key, n);
-        if (n > 1 && strncmp(names, "'dp_replicate'", 14) == 0)
-            snprintf(log->note, sizeof log->note,
-                     "dp_replicate %.0f: the replicas of what FSDP shards are planned as one group", n);
+        if (strncmp(names, "'dp_replicate'", 14) == 0)
+            note_replicas(log, n);
         names = strchr(names + 1, '\''); /* over the name */
         names = names ? names + 1 : NULL;
     }
@@ -142,9 +176,10 @@ static void read_header(struct mfu_log *log, const char *line)
         log->params_digit = 1;
     } else if ((p = mfu_after(line, "local batch size ")))
         read_batch(log, p);
-    else if (strstr(line, "Applied full activation checkpointing"))
+    else if (strstr(line, "Applied full activation checkpointing") || strstr(line, "Applied FullAC "))
         mfu_log_set(log, "checkpoint", "full");
-    else if (strstr(line, "Applied selective activation checkpointing"))
+    else if (strstr(line, "Applied selective activation checkpointing")
+             || strstr(line, "Applied SelectiveAC "))
         mfu_log_set(log, "checkpoint", "selective");
     else if (strstr(line, "with torch.compile"))
         mfu_log_set(log, "runtime", "compile");
@@ -154,6 +189,8 @@ static void read_header(struct mfu_log *log, const char *line)
         mfu_log_set(log, "precision", "fp8");
     else if (strstr(line, "MXLinear"))
         snprintf(log->unplanned, sizeof log->unplanned, "the log trains in MXFP8, which is not planned");
+    else if ((p = mfu_after(line, "device mesh with parallelism: ")))
+        read_parallelism(log, p);
     else if ((p = mfu_after(line, "device mesh with ")))
         read_mesh(log, p);
 }
