@@ -56,6 +56,13 @@ const char *mfu_dim_meaning(const char *name)
     return m ? m->text : NULL;
 }
 
+double mfu_scenario_least(const struct mfu_scenario *s, struct mfu_key key)
+{
+    const struct meaning *m = key.kind == MFU_KEY_DIM ? meaning_of(s->model->dims[key.id].name) : NULL;
+
+    return key.kind == MFU_KEY_SETTING ? mfu_settings[key.id].least : m ? m->least : 0;
+}
+
 static int find_dim(const struct mfu_model *model, const char *name)
 {
     if (!model)
