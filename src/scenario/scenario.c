@@ -505,6 +505,7 @@ static int check_runtime(const struct mfu_config *c, struct mfu_error *err)
         {MFU_S_LOSS_CHUNKS, 1, "llm.c computes the loss in one piece, in place", "1"},
         {MFU_S_OPTIMIZER, MFU_ADAMW, "llm.c has AdamW only", "adamw"},
         {MFU_S_EXPANDABLE_SEGMENTS, 0, "llm.c has no caching allocator", "off"},
+        {MFU_S_ZERO, 1, "llm.c shards the optimizer only", "1"},
         {MFU_S_HALF_WEIGHTS, 0, "llm.c's weights have 16 bits anyway", "off"},
     };
 

@@ -155,6 +155,8 @@ static void what_no_software_does_is_refused(void **state)
         {"a100-80gb-sxm", "loss_chunks", "8", "llmc", "loss_chunks: not possible with runtime llmc"},
         {"a100-80gb-sxm", "optimizer", "adam8bit", "llmc", "optimizer: not possible with runtime llmc"},
         {"a100-80gb-sxm", "expandable_segments", "on", "llmc", "expandable_segments: not possible with runtime llmc"},
+        {"a100-80gb-sxm", "zero", "2", "llmc", "zero: not possible with runtime llmc: llm.c shards the optimizer only"},
+        {"a100-80gb-sxm", "zero", "3", "llmc", "zero: not possible with runtime llmc"},
         {"a100-80gb-sxm", "gpus", "16", "eager", "do not fit one node, which holds 8"},
     };
 
