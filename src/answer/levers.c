@@ -6,6 +6,7 @@
 
 #define MATH MFU_LEVER_MATHEMATICS
 #define MORE MFU_LEVER_HARDWARE
+#define HERE MFU_LEVER_ENVIRONMENT
 
 #define KEY(key, value) {key, value}
 
@@ -86,10 +87,10 @@ const struct mfu_lever_row mfu_lever_rows[] = {
 
     /* Environment. */
     {"expandable segments", {KEY("expandable_segments", "1")}, "expandable_segments == 0", NULL, 0, ""},
-    {"prefetching loader", {KEY("dataloader_ms", "0")}, "dataloader_ms > 0", NULL, 0,
+    {"prefetching loader", {KEY("dataloader_ms", "0")}, "dataloader_ms > 0", NULL, HERE,
      "the loader must keep up: more workers, memory-mapped tokens, pinned memory"},
-    {"no power limit", {KEY("power_w", "0")}, "power_w > 0", NULL, 0, "heat and noise"},
-    {"no other processes", {KEY("vram_reserved", "0")}, "vram_reserved > 0", NULL, 0, "no desktop on this card"},
+    {"no power limit", {KEY("power_w", "0")}, "power_w > 0", NULL, HERE, "heat and noise"},
+    {"no other processes", {KEY("vram_reserved", "0")}, "vram_reserved > 0", NULL, HERE, "no desktop on this card"},
 
     /* Hardware. */
     {"more GPUs", {KEY("gpus", "gpus*2"), KEY("accum", "accum/2")}, "accum % 2 == 0", NULL, MORE, "twice the GPU-hours per hour"},
