@@ -212,7 +212,7 @@ static void give_reason(struct solver *q, double good, struct mfu_solution *x)
 /* In steps.  0 is no clock and no power: it leaves them to the GPU. */
 static double least_of(const struct solver *q)
 {
-    double least = ceil(mfu_scenario_least(q->scenario, q->key) / q->step);
+    double least = ceil(mfu_scenario_range(q->scenario, q->key).least / q->step);
     bool given_by_gpu = q->key.kind == MFU_KEY_SETTING && (q->key.id == MFU_S_CLOCK_MHZ || q->key.id == MFU_S_POWER_W);
 
     return given_by_gpu ? 1 : least;

@@ -56,11 +56,15 @@ const char *mfu_dim_meaning(const char *name)
     return m ? m->text : NULL;
 }
 
-double mfu_scenario_least(const struct mfu_scenario *s, struct mfu_key key)
+struct mfu_range mfu_scenario_range(const struct mfu_scenario *s, struct mfu_key key)
 {
+    const struct mfu_setting *row = key.kind == MFU_KEY_SETTING ? &mfu_settings[key.id] : NULL;
     const struct meaning *m = key.kind == MFU_KEY_DIM ? meaning_of(s->model->dims[key.id].name) : NULL;
 
-    return key.kind == MFU_KEY_SETTING ? mfu_settings[key.id].least : m ? m->least : 0;
+    if (row)
+        return (struct mfu_range){row->least, row->most, row->dim == MFU_COUNT && key.id != MFU_S_GRAD_CLIP
+            && key.id != MFU_S_DATALOADER_MS && key.id != MFU_S_CLOCK_MHZ && key.id != MFU_S_POWER_W};
+    return m ? (struct mfu_range){m->least, m->most, m->whole} : (struct mfu_range){0, 1e12, false};
 }
 
 static int find_dim(const struct mfu_model *model, const char *name)
@@ -246,8 +250,6 @@ int mfu_scenario_set(struct mfu_scenario *s, const char *name, const char *text,
         return -1;
     case MFU_KEY_SETTING: {
         const struct mfu_setting *row = &mfu_settings[key.id];
-        bool whole = row->dim == MFU_COUNT && key.id != MFU_S_GRAD_CLIP && key.id != MFU_S_DATALOADER_MS
-            && key.id != MFU_S_CLOCK_MHZ && key.id != MFU_S_POWER_W;
         enum mfu_dim dim = row->dim;
 
         if (row->choices ? choice_of(row, text, &value, err) < 0 : 0)
@@ -258,7 +260,7 @@ int mfu_scenario_set(struct mfu_scenario *s, const char *name, const char *text,
             else if (number_of(s, row->key, text, dim, &value, err) < 0)
                 return -1;
         }
-        if (check_range(row->key, value, row->least, row->most, whole, dim, err) < 0)
+        if (check_range(row->key, value, row->least, row->most, mfu_scenario_range(s, key).whole, dim, err) < 0)
             return -1;
         if ((key.id == MFU_S_CLOCK_MHZ || key.id == MFU_S_POWER_W) && value > 0 && value < 1)
             return mfu_fail(err, MFU_EINPUT, "%s: %g is less than 1; 0 leaves it to the GPU", row->key, value);
@@ -268,7 +270,7 @@ int mfu_scenario_set(struct mfu_scenario *s, const char *name, const char *text,
     }
     case MFU_KEY_DIM: {
         const char *dim = s->model->dims[key.id].name;
-        const struct meaning *m = meaning_of(dim);
+        struct mfu_range range = mfu_scenario_range(s, key);
 
         if (mfu_same_name(text, "on") || mfu_same_name(text, "true"))
             text = "1";
@@ -276,7 +278,7 @@ int mfu_scenario_set(struct mfu_scenario *s, const char *name, const char *text,
             text = "0";
         if (number_of(s, dim, text, dim_of_dim(dim), &value, err) < 0)
             return -1;
-        if (check_range(dim, value, m ? m->least : 0, m ? m->most : 1e12, m && m->whole, MFU_COUNT, err) < 0)
+        if (check_range(dim, value, range.least, range.most, range.whole, MFU_COUNT, err) < 0)
             return -1;
         s->dim[key.id] = value;
         s->dim_given[key.id] = true;

@@ -116,8 +116,8 @@ const char *mfu_setting_format(char *buf, enum mfu_setting_id, double value);
  * help and show; NULL when it is the model's own. */
 const char *mfu_dim_meaning(const char *name);
 
-/* The least value that a setting or a dim may have; of a dim that is the model's
- * own, 0. */
-double mfu_scenario_least(const struct mfu_scenario *, struct mfu_key);
+/* The values that a setting or a dim may have. */
+struct mfu_range { double least, most; bool whole; };
+struct mfu_range mfu_scenario_range(const struct mfu_scenario *, struct mfu_key);
 
 #endif
