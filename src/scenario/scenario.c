@@ -524,6 +524,21 @@ static int check_runtime(const struct mfu_config *c, struct mfu_error *err)
     return 0;
 }
 
+/* 16-bit weights with fp32 masters are a way to compute in fp16 or bf16. */
+static int check_half_weights(const struct mfu_config *c, struct mfu_error *err)
+{
+    static const char *const why[MFU_PRECISION_COUNT] = {
+        [MFU_FP32] = "nothing has 16 bits", [MFU_TF32] = "nothing has 16 bits",
+        [MFU_BF16_PURE] = "the weights have 16 bits anyway, without masters",
+        [MFU_FP8] = "its weights are planned in fp32, unless the runtime is fused"};
+
+    if (c->setting[MFU_S_HALF_WEIGHTS] == 0 || !why[c->precision])
+        return 0;
+    mfu_fail(err, MFU_EINPUT, "half_weights: not possible with precision %s: %s", mfu_precision_names[c->precision],
+             why[c->precision]);
+    return mfu_error_suggest(err, "off");
+}
+
 /* ZeRO is modelled as DeepSpeed, Megatron and FSDP's mixed precision have it:
  * what is sharded are fp32 masters, and 16-bit weights and gradients compute. */
 static bool sharding_halves(const struct mfu_config *c)
@@ -587,7 +602,7 @@ int mfu_scenario_resolve(const struct mfu_scenario *s, struct mfu_config *c, str
     if (!s->gpu)
         return mfu_fail(err, MFU_EINPUT, "no GPU is chosen (gpu rtx4070, for instance)");
     if (check_dims(s, c, err) < 0 || check_precision(s->gpu, c->precision, err) < 0
-        || check_runtime(c, err) < 0 || check_attention(c, err) < 0 || check_parallel(c, err) < 0)
+        || check_runtime(c, err) < 0 || check_half_weights(c, err) < 0 || check_attention(c, err) < 0 || check_parallel(c, err) < 0)
         return -1;
     if (c->tokens > 1e12)
         return mfu_fail(err, MFU_EINPUT, "batch: %g sequences of %g tokens are more than 1e12 tokens", c->batch, c->seq);
