@@ -18,6 +18,7 @@
 enum {
     MFU_LEVER_MATHEMATICS = 1,  /* another model, rounding or optimizer */
     MFU_LEVER_HARDWARE = 2,     /* needs what is not there yet */
+    MFU_LEVER_ENVIRONMENT = 4,  /* a fact about the machine, which no setting of a trainer changes */
 };
 
 struct mfu_lever_row {

@@ -17,6 +17,7 @@
 #define MOST_VALUES 100000      /* of one axis */
 #define MOST_MENTIONED 16       /* keys in one value */
 #define MOST_THINGS 256         /* GPUs or models */
+#define MOST_ALL 20             /* numbers that `all` means */
 
 /* ---- values -------------------------------------------------------------- */
 
@@ -229,6 +230,14 @@ static int take_value(struct mfu_axis *a, void *scenario, const char *word, stru
     return read_word(a, scenario, word, err);
 }
 
+/* Choices, switches, and the few numbers of keys such as zero. */
+static bool has_few(const struct mfu_scenario *s, struct mfu_key key)
+{
+    struct mfu_range r = mfu_scenario_range(s, key);
+
+    return r.whole && r.most - r.least < MOST_ALL;
+}
+
 int mfu_axis_read(struct mfu_axis *a, const struct mfu_scenario *s, const char *key, const char *values,
                   struct mfu_error *err)
 {
@@ -239,9 +248,11 @@ int mfu_axis_read(struct mfu_axis *a, const struct mfu_scenario *s, const char *
     if (found.kind == MFU_KEY_NONE)
         return -1;
     mfu_axis_start(a, s, found);
-    if (found.kind == MFU_KEY_SETTING && mfu_settings[found.id].choices && mfu_same_name(values, "all")) {
-        for (int i = 0; mfu_settings[found.id].choices[i]; i++)
-            if (append(a, i, err) < 0)
+    if (mfu_same_name(values, "all") && has_few(s, found)) {
+        struct mfu_range r = mfu_scenario_range(s, found);
+
+        for (double x = r.least; x <= r.most; x++)
+            if (append(a, x, err) < 0)
                 return -1;
         return 0;
     }

@@ -118,6 +118,28 @@ double mfu_import_gpus(const struct mfu_import *m)
     return s->setting[s->setting_given[MFU_S_GPUS] || !s->setting_given[MFU_S_DP] ? MFU_S_GPUS : MFU_S_DP];
 }
 
+/* Whether `gpus` GPUs of which `ranks` split the batch can be planned at all. */
+static bool is_planned(const struct mfu_import *m, double gpus, double ranks)
+{
+    struct mfu_scenario s = mfu_scenario_start(mfu_catalog_model(m->catalog, "gpt2", NULL), m->start->gpu);
+    const struct { enum mfu_setting_id id; double value; } given[] = {
+        {MFU_S_GPUS, gpus}, {MFU_S_DP, ranks}, {MFU_S_TP, gpus / ranks}};
+    struct mfu_config config;
+
+    for (size_t i = 0; i < sizeof given / sizeof given[0]; i++) {
+        if (!(given[i].value >= 1) || given[i].value != floor(given[i].value))
+            return false;
+        s.setting[given[i].id] = given[i].value;
+        s.setting_given[given[i].id] = true;
+    }
+    return mfu_scenario_resolve(&s, &config, NULL) == 0;
+}
+
+double mfu_import_planned_ranks(const struct mfu_import *m, double gpus, double ranks)
+{
+    return !m->start->gpu || is_planned(m, gpus, ranks) ? ranks : is_planned(m, gpus, gpus) ? gpus : mfu_import_gpus(m);
+}
+
 void mfu_import_assume_number(struct mfu_import *m, const char *key, double value, const char *note)
 {
     char text[32];

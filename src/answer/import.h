@@ -123,4 +123,9 @@ bool mfu_import_model(struct mfu_import *, struct mfu_entry *);
  * how many there are. */
 double mfu_import_gpus(const struct mfu_import *);
 
+/* The ranks that split the batch when this is planned, of a file whose `ranks`
+ * are those of `gpus` GPUs.  A way to split anything else, or more GPUs than a
+ * node has, may be refused: then each GPU is such a rank, or the scenario's are. */
+double mfu_import_planned_ranks(const struct mfu_import *, double gpus, double ranks);
+
 #endif

@@ -6,11 +6,15 @@
 
 #define MATH MFU_LEVER_MATHEMATICS
 #define MORE MFU_LEVER_HARDWARE
+#define HERE MFU_LEVER_ENVIRONMENT
 
 #define KEY(key, value) {key, value}
 
 /* Autocast over fp32 weights, which sharding may leave as they are. */
 #define WHOLE_WEIGHTS "gpus > 1 and half_weights == 0 and (precision == bf16 or precision == fp16) and (runtime == eager or runtime == compile)"
+
+/* 16-bit weights that were asked for, which other precisions do not take. */
+#define HALF_CHOSEN "half_weights == 1 and zero == 0"
 
 // clang-format off
 const struct mfu_lever_row mfu_lever_rows[] = {
@@ -35,9 +39,13 @@ const struct mfu_lever_row mfu_lever_rows[] = {
      "8 bits of mantissa in products; weights stay in fp32"},
     {"fp16", {KEY("precision", "fp16")}, "precision == fp32 or precision == tf32", NULL, MATH,
      "overflows without loss scaling"},
-    {"fp8", {KEY("precision", "fp8")}, "precision != fp8 and runtime != llmc", NULL, MATH,
+    {"fp8", {KEY("precision", "fp8")}, "precision != fp8 and runtime != llmc and not (" HALF_CHOSEN ")", NULL, MATH,
      "needs scaling factors and a look at the loss curve"},
-    {"pure bf16", {KEY("precision", "bf16-pure")}, "precision == bf16", NULL, MATH,
+    {"fp8", {KEY("precision", "fp8"), KEY("half_weights", "0")}, "precision != fp8 and runtime != llmc and " HALF_CHOSEN,
+     NULL, MATH, "needs scaling factors and a look at the loss curve"},
+    {"pure bf16", {KEY("precision", "bf16-pure")}, "precision == bf16 and not (" HALF_CHOSEN ")", NULL, MATH,
+     "small updates are lost in bf16 weights without stochastic rounding"},
+    {"pure bf16", {KEY("precision", "bf16-pure"), KEY("half_weights", "0")}, "precision == bf16 and " HALF_CHOSEN, NULL, MATH,
      "small updates are lost in bf16 weights without stochastic rounding"},
 
     /* Software. */
@@ -86,10 +94,10 @@ const struct mfu_lever_row mfu_lever_rows[] = {
 
     /* Environment. */
     {"expandable segments", {KEY("expandable_segments", "1")}, "expandable_segments == 0", NULL, 0, ""},
-    {"prefetching loader", {KEY("dataloader_ms", "0")}, "dataloader_ms > 0", NULL, 0,
+    {"prefetching loader", {KEY("dataloader_ms", "0")}, "dataloader_ms > 0", NULL, HERE,
      "the loader must keep up: more workers, memory-mapped tokens, pinned memory"},
-    {"no power limit", {KEY("power_w", "0")}, "power_w > 0", NULL, 0, "heat and noise"},
-    {"no other processes", {KEY("vram_reserved", "0")}, "vram_reserved > 0", NULL, 0, "no desktop on this card"},
+    {"no power limit", {KEY("power_w", "0")}, "power_w > 0", NULL, HERE, "heat and noise"},
+    {"no other processes", {KEY("vram_reserved", "0")}, "vram_reserved > 0", NULL, HERE, "no desktop on this card"},
 
     /* Hardware. */
     {"more GPUs", {KEY("gpus", "gpus*2"), KEY("accum", "accum/2")}, "accum % 2 == 0", NULL, MORE, "twice the GPU-hours per hour"},

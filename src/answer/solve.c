@@ -23,7 +23,7 @@ enum verdict { REFUSED, FAILS, HOLDS };
 struct solver {
     const struct mfu_scenario *scenario;
     struct mfu_key key;
-    double step, most;
+    double step, least, most;   /* the last two in steps */
     bool largest;
     const struct mfu_question *where;
     struct mfu_plan *plan;
@@ -97,7 +97,7 @@ static enum verdict ask_roughly(struct solver *q, double steps)
 
 static void add(struct solver *q, double steps)
 {
-    if (q->n < MOST_VALUES && steps >= 1 && steps <= q->most && steps == floor(steps))
+    if (q->n < MOST_VALUES && steps >= q->least && steps <= q->most && steps == floor(steps))
         q->grid[q->n++] = steps;
 }
 
@@ -127,7 +127,7 @@ static void make_grid(struct solver *q, int octave)
     int n = 0;
 
     q->n = 0;
-    for (double x = 1; x < DENSE; x++)
+    for (double x = q->least; x < DENSE; x++)
         add(q, x);
     for (int i = 0; q->n < MOST_VALUES && DENSE * exp2((double)i / octave) <= q->most; i++)
         add(q, floor(DENSE * exp2((double)i / octave)));
@@ -177,9 +177,9 @@ static void find_edge(struct solver *q, double *good, double end)
 
     bisect(q, good, &bad);
     far = way > 0 ? fmax(end, ceil(*good * 1.125)) : fmin(end, floor(*good / 1.125));
-    look_beyond(q, good, fmin(fmax(far, 0), q->most + 1));
+    look_beyond(q, good, fmin(fmax(far, q->least - 1), q->most + 1));
     for (int i = 0; i < MOST_MOVES; i++)
-        if (!look_beyond(q, good, fmin(fmax(*good + way * WINDOW, 0), q->most + 1)))
+        if (!look_beyond(q, good, fmin(fmax(*good + way * WINDOW, q->least - 1), q->most + 1)))
             break;
 }
 
@@ -188,11 +188,11 @@ static void find_edge(struct solver *q, double *good, double end)
 static void give_reason(struct solver *q, double good, struct mfu_solution *x)
 {
     double way = q->largest ? 1 : -1, at = good + way;
-    enum verdict v = at >= 1 && at <= q->most ? ask(q, at) : REFUSED;
+    enum verdict v = at >= q->least && at <= q->most ? ask(q, at) : REFUSED;
 
     x->beyond = NAN;
     x->reason[0] = '\0';
-    if (at < 1 || at > q->most) {
+    if (at < q->least || at > q->most) {
         x->limited_by = "range";
         return;
     }
@@ -208,6 +208,15 @@ static void give_reason(struct solver *q, double good, struct mfu_solution *x)
 }
 
 /* ---- all of it ----------------------------------------------------------- */
+
+/* In steps.  0 is no clock and no power: it leaves them to the GPU. */
+static double least_of(const struct solver *q)
+{
+    double least = ceil(mfu_scenario_range(q->scenario, q->key).least / q->step);
+    bool given_by_gpu = q->key.kind == MFU_KEY_SETTING && (q->key.id == MFU_S_CLOCK_MHZ || q->key.id == MFU_S_POWER_W);
+
+    return given_by_gpu ? 1 : least;
+}
 
 /* What is known of the values that did not hold. */
 struct failure {
@@ -232,11 +241,11 @@ static void note_failure(struct solver *q, struct failure *f, double at, enum ve
 }
 
 /* The grid from the end that is wanted: the first value that holds, and the one
- * before it, which does not (0, or one too many, if there is none). */
+ * before it, which does not (one too few, or one too many, if there is none). */
 static bool scan(struct solver *q, int octave, double *good, double *end, struct failure *f)
 {
     make_grid(q, octave);
-    *end = q->largest ? q->most + 1 : 0;
+    *end = q->largest ? q->most + 1 : q->least - 1;
     for (int i = 0; i < q->n; i++) {
         double at = q->grid[q->largest ? q->n - 1 - i : i];
         enum verdict v = ask_roughly(q, at);
@@ -275,9 +284,10 @@ int mfu_solve(const struct mfu_scenario *scenario, struct mfu_key key, double st
     double good, end;
 
     q.most = key.kind == MFU_KEY_SETTING ? floor(mfu_settings[key.id].most / step) : floor(1e9 / step);
+    q.least = least_of(&q);
     if (!scan(&q, OCTAVE, &good, &end, &f) && !scan(&q, FINER, &good, &end, &f))
         return fail(&q, &f, err);
-    if (end >= 1 && end <= q.most)
+    if (end >= q.least && end <= q.most)
         find_edge(&q, &good, end);
     *solution = (struct mfu_solution){.value = good * step};
     give_reason(&q, good, solution);

@@ -3,6 +3,8 @@
  *
  * The keys and values are those of the levers that keep the mathematics and the
  * hardware, so that a search sees every combination of what `advise` proposes.
+ * How long the loader takes, what others hold and a power limit are as they are:
+ * a search that planned without them would answer for another machine.
  */
 #include <math.h>
 
@@ -119,7 +121,7 @@ static int add_all(struct mfu_sweep *s, const struct mfu_plan *p, struct mfu_err
     for (size_t i = 0; i < mfu_lever_row_count; i++) {
         const struct mfu_lever_row *row = &mfu_lever_rows[i];
 
-        if (!(row->flags & (MFU_LEVER_MATHEMATICS | MFU_LEVER_HARDWARE)) && !moves_tokens(s->scenario, row)
+        if (!(row->flags & (MFU_LEVER_MATHEMATICS | MFU_LEVER_HARDWARE | MFU_LEVER_ENVIRONMENT)) && !moves_tokens(s->scenario, row)
             && mfu_scenario_key(s->scenario, row->set[0].key, NULL).kind != MFU_KEY_NONE && holds(p, row->when)
             && add_lever(s, p, row, err) < 0)
             return -1;

@@ -126,6 +126,28 @@ static void take(struct mfu_scenario *s, const struct mfu_scenario *b, const str
     }
 }
 
+/* With the keys that differ as they are, whether that was said or follows: each
+ * then changes when its turn comes, not along with another. */
+static struct mfu_scenario pinned(const struct mfu_scenario *s, bool same_model, const struct mfu_difference *d, int n)
+{
+    struct mfu_scenario x = *s;
+    struct mfu_config c;
+
+    mfu_scenario_resolve(s, &c, NULL);
+    for (int i = 0; i < n; i++) {
+        struct mfu_key k = d[i].what == MFU_DIFFERENT_KEY ? mfu_scenario_key(s, d[i].key, NULL) : (struct mfu_key){0};
+
+        if (k.kind == MFU_KEY_SETTING) {
+            x.setting[k.id] = c.setting[k.id];
+            x.setting_given[k.id] = true;
+        } else if (k.kind == MFU_KEY_DIM && same_model) {
+            x.dim[k.id] = c.dim[k.id];
+            x.dim_given[k.id] = true;
+        }
+    }
+    return x;
+}
+
 /* The differences in groups: what takes one step together. */
 struct way {
     const struct mfu_scenario *a, *b;
@@ -264,7 +286,8 @@ static void change_alone(struct mfu_session *s, const struct way *w, struct mfu_
 int mfu_attribute(struct mfu_session *s, const struct mfu_scenario *a, const struct mfu_scenario *b,
                   const struct mfu_difference *d, int n, struct mfu_attribution *out, struct mfu_error *err)
 {
-    struct way w = {.a = a, .b = b, .d = d, .n = n};
+    struct mfu_scenario from = pinned(a, a->model == b->model, d, n), to = pinned(b, a->model == b->model, d, n);
+    struct way w = {.a = &from, .b = &to, .d = d, .n = n};
     struct mfu_added first, last;
 
     *out = (struct mfu_attribution){.n = 0};

@@ -14,6 +14,9 @@
 
 int mfu_sweep_column(struct mfu_sweep *s, const char *text, struct mfu_error *err)
 {
+    for (size_t i = 0; i < s->n_columns; i++)
+        if (strcmp(s->column_names[i], text) == 0)
+            return 0;
     if (s->n_columns == MFU_COLUMNS)
         return mfu_fail(err, MFU_EINPUT, "more than %d columns", MFU_COLUMNS);
     s->columns[s->n_columns] = mfu_question_compile_for(s->scenario, s->run, text, err);

@@ -56,6 +56,17 @@ const char *mfu_dim_meaning(const char *name)
     return m ? m->text : NULL;
 }
 
+struct mfu_range mfu_scenario_range(const struct mfu_scenario *s, struct mfu_key key)
+{
+    const struct mfu_setting *row = key.kind == MFU_KEY_SETTING ? &mfu_settings[key.id] : NULL;
+    const struct meaning *m = key.kind == MFU_KEY_DIM ? meaning_of(s->model->dims[key.id].name) : NULL;
+
+    if (row)
+        return (struct mfu_range){row->least, row->most, row->dim == MFU_COUNT && key.id != MFU_S_GRAD_CLIP
+            && key.id != MFU_S_DATALOADER_MS && key.id != MFU_S_CLOCK_MHZ && key.id != MFU_S_POWER_W};
+    return m ? (struct mfu_range){m->least, m->most, m->whole} : (struct mfu_range){0, 1e12, false};
+}
+
 static int find_dim(const struct mfu_model *model, const char *name)
 {
     if (!model)
@@ -239,8 +250,6 @@ int mfu_scenario_set(struct mfu_scenario *s, const char *name, const char *text,
         return -1;
     case MFU_KEY_SETTING: {
         const struct mfu_setting *row = &mfu_settings[key.id];
-        bool whole = row->dim == MFU_COUNT && key.id != MFU_S_GRAD_CLIP && key.id != MFU_S_DATALOADER_MS
-            && key.id != MFU_S_CLOCK_MHZ && key.id != MFU_S_POWER_W;
         enum mfu_dim dim = row->dim;
 
         if (row->choices ? choice_of(row, text, &value, err) < 0 : 0)
@@ -251,7 +260,7 @@ int mfu_scenario_set(struct mfu_scenario *s, const char *name, const char *text,
             else if (number_of(s, row->key, text, dim, &value, err) < 0)
                 return -1;
         }
-        if (check_range(row->key, value, row->least, row->most, whole, dim, err) < 0)
+        if (check_range(row->key, value, row->least, row->most, mfu_scenario_range(s, key).whole, dim, err) < 0)
             return -1;
         if ((key.id == MFU_S_CLOCK_MHZ || key.id == MFU_S_POWER_W) && value > 0 && value < 1)
             return mfu_fail(err, MFU_EINPUT, "%s: %g is less than 1; 0 leaves it to the GPU", row->key, value);
@@ -261,7 +270,7 @@ int mfu_scenario_set(struct mfu_scenario *s, const char *name, const char *text,
     }
     case MFU_KEY_DIM: {
         const char *dim = s->model->dims[key.id].name;
-        const struct meaning *m = meaning_of(dim);
+        struct mfu_range range = mfu_scenario_range(s, key);
 
         if (mfu_same_name(text, "on") || mfu_same_name(text, "true"))
             text = "1";
@@ -269,7 +278,7 @@ int mfu_scenario_set(struct mfu_scenario *s, const char *name, const char *text,
             text = "0";
         if (number_of(s, dim, text, dim_of_dim(dim), &value, err) < 0)
             return -1;
-        if (check_range(dim, value, m ? m->least : 0, m ? m->most : 1e12, m && m->whole, MFU_COUNT, err) < 0)
+        if (check_range(dim, value, range.least, range.most, range.whole, MFU_COUNT, err) < 0)
             return -1;
         s->dim[key.id] = value;
         s->dim_given[key.id] = true;
@@ -498,6 +507,7 @@ static int check_runtime(const struct mfu_config *c, struct mfu_error *err)
         {MFU_S_LOSS_CHUNKS, 1, "llm.c computes the loss in one piece, in place", "1"},
         {MFU_S_OPTIMIZER, MFU_ADAMW, "llm.c has AdamW only", "adamw"},
         {MFU_S_EXPANDABLE_SEGMENTS, 0, "llm.c has no caching allocator", "off"},
+        {MFU_S_ZERO, 1, "llm.c shards the optimizer only", "1"},
         {MFU_S_HALF_WEIGHTS, 0, "llm.c's weights have 16 bits anyway", "off"},
     };
 
@@ -512,6 +522,21 @@ static int check_runtime(const struct mfu_config *c, struct mfu_error *err)
             return mfu_error_suggest(err, llmc[i].instead);
         }
     return 0;
+}
+
+/* 16-bit weights with fp32 masters are a way to compute in fp16 or bf16. */
+static int check_half_weights(const struct mfu_config *c, struct mfu_error *err)
+{
+    static const char *const why[MFU_PRECISION_COUNT] = {
+        [MFU_FP32] = "nothing has 16 bits", [MFU_TF32] = "nothing has 16 bits",
+        [MFU_BF16_PURE] = "the weights have 16 bits anyway, without masters",
+        [MFU_FP8] = "its weights are planned in fp32, unless the runtime is fused"};
+
+    if (c->setting[MFU_S_HALF_WEIGHTS] == 0 || !why[c->precision])
+        return 0;
+    mfu_fail(err, MFU_EINPUT, "half_weights: not possible with precision %s: %s", mfu_precision_names[c->precision],
+             why[c->precision]);
+    return mfu_error_suggest(err, "off");
 }
 
 /* ZeRO is modelled as DeepSpeed, Megatron and FSDP's mixed precision have it:
@@ -577,7 +602,7 @@ int mfu_scenario_resolve(const struct mfu_scenario *s, struct mfu_config *c, str
     if (!s->gpu)
         return mfu_fail(err, MFU_EINPUT, "no GPU is chosen (gpu rtx4070, for instance)");
     if (check_dims(s, c, err) < 0 || check_precision(s->gpu, c->precision, err) < 0
-        || check_runtime(c, err) < 0 || check_attention(c, err) < 0 || check_parallel(c, err) < 0)
+        || check_runtime(c, err) < 0 || check_half_weights(c, err) < 0 || check_attention(c, err) < 0 || check_parallel(c, err) < 0)
         return -1;
     if (c->tokens > 1e12)
         return mfu_fail(err, MFU_EINPUT, "batch: %g sequences of %g tokens are more than 1e12 tokens", c->batch, c->seq);

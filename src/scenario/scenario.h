@@ -116,4 +116,8 @@ const char *mfu_setting_format(char *buf, enum mfu_setting_id, double value);
  * help and show; NULL when it is the model's own. */
 const char *mfu_dim_meaning(const char *name);
 
+/* The values that a setting or a dim may have. */
+struct mfu_range { double least, most; bool whole; };
+struct mfu_range mfu_scenario_range(const struct mfu_scenario *, struct mfu_key);
+
 #endif

@@ -312,6 +312,7 @@ static void narrower_weights_are_no_gain_of_sharding(void **state)
     set_all(&s, "half_weights on");
     ask(&s);
     assert_false(lever("zero 2")->changes_mathematics);         /* they are so already */
+    assert_non_null(lever("precision bf16-pure half_weights off"));
 }
 
 static bool is_offered(const char *change)

@@ -371,6 +371,35 @@ static void torchtitan_shards_over_the_scenarios_gpus(void **state)
     done();
 }
 
+/* A step has the tokens that the file says, whatever of its ranks is not modelled. */
+static void the_global_batch_is_that_of_the_file(void **state)
+{
+    static const struct { const char *name, *format, *text; } rows[] = {
+        {"a.toml", "torchtitan", "data_parallel_shard_degree = -1\ntensor_parallel_degree = 2\n"},
+        {"a.toml", "torchtitan", "data_parallel_shard_degree = 4\ntensor_parallel_degree = 2\n"},
+        {"a.toml", "torchtitan", "data_parallel_shard_degree = 2\npipeline_parallel_degree = 2\n"},
+        {"a.toml", "torchtitan", "data_parallel_shard_degree = 64\n"},
+        {"a.toml", "torchtitan", "data_parallel_shard_degree = -1\n"},
+        {"a.sh", "megatron", "--tensor-model-parallel-size 2"},
+        {"a.sh", "megatron", "--nproc_per_node 8 --nnodes 4 --pipeline-model-parallel-size 2"},
+        {"a.sh", "megatron", "--nproc_per_node 8"},
+    };
+    char text[600];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (strcmp(rows[i].format, "megatron") == 0)
+            snprintf(text, sizeof text, MEGATRON "%s\n", rows[i].text);
+        else
+            snprintf(text, sizeof text, "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nlocal_batch_size = 2\n"
+                     "global_batch_size = 64\n[parallelism]\n%s", rows[i].text);
+        read_as(rows[i].name, text, rows[i].format, "8");
+        if (config.batch * config.accum * config.ranks != 64)
+            fail_msg("%s: %g x %g x %g", rows[i].text, config.batch, config.accum, config.ranks);
+        done();
+    }
+}
+
 /* Degrees below [training], batch_size, foreach unless fused is asked for. */
 static void torchtitan_of_2024_is_understood(void **state)
 {
@@ -651,6 +680,7 @@ int main(void)
         cmocka_unit_test(megatron_lists_may_be_quoted),
         cmocka_unit_test(megatron_arguments_may_be_a_variable),
         cmocka_unit_test(torchtitan_shards_over_the_scenarios_gpus),
+        cmocka_unit_test(the_global_batch_is_that_of_the_file),
         cmocka_unit_test(torchtitan_of_2024_is_understood),
         cmocka_unit_test(deepspeed_completes_the_batch),
         cmocka_unit_test(models_of_the_hub_are_known),

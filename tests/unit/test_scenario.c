@@ -155,6 +155,8 @@ static void what_no_software_does_is_refused(void **state)
         {"a100-80gb-sxm", "loss_chunks", "8", "llmc", "loss_chunks: not possible with runtime llmc"},
         {"a100-80gb-sxm", "optimizer", "adam8bit", "llmc", "optimizer: not possible with runtime llmc"},
         {"a100-80gb-sxm", "expandable_segments", "on", "llmc", "expandable_segments: not possible with runtime llmc"},
+        {"a100-80gb-sxm", "zero", "2", "llmc", "zero: not possible with runtime llmc: llm.c shards the optimizer only"},
+        {"a100-80gb-sxm", "zero", "3", "llmc", "zero: not possible with runtime llmc"},
         {"a100-80gb-sxm", "gpus", "16", "eager", "do not fit one node, which holds 8"},
     };
 
@@ -169,6 +171,31 @@ static void what_no_software_does_is_refused(void **state)
         assert_int_equal(mfu_scenario_resolve(&s, &c, &err), -1);
         if (!strstr(err.text, rows[i].part))
             fail_msg("%s %s: %s", rows[i].key, rows[i].value, err.text);
+    }
+}
+
+/* What would have no effect is no setting. */
+static void half_weights_need_16_bits(void **state)
+{
+    static const struct { const char *precision, *part; } rows[] = {
+        {"fp32", "nothing has 16 bits"}, {"tf32", "nothing has 16 bits"}, {"bf16-pure", "without masters"},
+        {"fp8", "planned in fp32"}, {"fp16", NULL}, {"bf16", NULL}};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_scenario s = start("gpt2", "h100-sxm");
+        struct mfu_error err = {0};
+        struct mfu_config c;
+
+        assert_int_equal(mfu_scenario_set(&s, "precision", rows[i].precision, NULL), 0);
+        assert_int_equal(mfu_scenario_resolve(&s, &c, NULL), 0);
+        assert_int_equal(mfu_scenario_set(&s, "half_weights", "on", NULL), 0);
+        assert_int_equal(mfu_scenario_resolve(&s, &c, &err), rows[i].part ? -1 : 0);
+        if (rows[i].part && (!strstr(err.text, rows[i].part) || strcmp(err.suggestion, "off") != 0))
+            fail_msg("%s: %s (%s)", rows[i].precision, err.text, err.suggestion);
+        assert_int_equal(mfu_scenario_set(&s, "half_weights", "off", NULL), 0);
+        assert_int_equal(mfu_scenario_set(&s, "zero", "1", NULL), 0);
+        assert_int_equal(mfu_scenario_resolve(&s, &c, NULL), 0);
     }
 }
 
@@ -216,6 +243,7 @@ int main(void)
         cmocka_unit_test(slips_are_refused_at_once),
         cmocka_unit_test(contradictions_are_refused_when_planning),
         cmocka_unit_test(what_no_software_does_is_refused),
+        cmocka_unit_test(half_weights_need_16_bits),
         cmocka_unit_test(sharding_takes_16_bit_weights),
         cmocka_unit_test(choices_are_written_as_they_are_read),
     };

@@ -163,8 +163,28 @@ static double usual_best(const struct mfu_scenario *s, double tokens)
     return best;
 }
 
+static const enum mfu_setting_id environment[] = {MFU_S_VRAM_RESERVED, MFU_S_DATALOADER_MS, MFU_S_CLOCK_MHZ, MFU_S_POWER_W};
+
+/* A search leaves the machine as it is. */
+static void the_environment_is_no_choice(void **state)
+{
+    struct mfu_scenario s = scenario_of("rtx4070", "gpt2", "batch 8 vram_reserved 1GiB power_w 150 dataloader_ms 500");
+    struct mfu_sweep sweep = {.scenario = &s};
+    struct mfu_error err = {0};
+
+    (void)state;
+    if (mfu_sweep_usual(&sweep, &err) < 0)
+        fail_msg("%s", err.text);
+    for (size_t i = 0; i < sweep.n_axes; i++)
+        for (size_t e = 0; e < LENGTH(environment); e++)
+            if (sweep.axes[i].key.kind == MFU_KEY_SETTING && sweep.axes[i].key.id == (int)environment[e])
+                fail_msg("%s varies", sweep.axes[i].name);
+    mfu_sweep_clear(&sweep);
+}
+
 /* A search that is told nothing ends no slower than the levers together, at the
- * same mathematics and the same tokens per step. */
+ * same mathematics, the same tokens per step and in the environment that they
+ * propose. */
 static void a_search_reaches_the_levers(void **state)
 {
     static const struct { const char *gpu, *model, *pairs; } starts[] = {
@@ -191,6 +211,9 @@ static void a_search_reaches_the_levers(void **state)
         if (mfu_advise(&s, &plan, &simulation, &advice, &err) < 0)
             fail_msg("%s", err.text);
         together = advice.best.outcome.fits ? advice.best.outcome.tokens / advice.best.outcome.step_s : 0;
+        for (size_t e = 0; e < LENGTH(environment); e++)
+            if (advice.best.scenario.setting[environment[e]] == 0)
+                s.setting[environment[e]] = 0;
         best = usual_best(&s, advice.base.tokens);
         if (!(best >= 0.9999 * together))
             fail_msg("%s %s %s: search %g, levers %g tokens/s", starts[i].gpu, starts[i].model, starts[i].pairs,
@@ -290,6 +313,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_shown_is_what_plan_says),
         cmocka_unit_test(the_filter_loses_nothing),
+        cmocka_unit_test(the_environment_is_no_choice),
         cmocka_unit_test(a_search_reaches_the_levers),
         cmocka_unit_test(values_may_follow_from_other_keys),
         cmocka_unit_test(what_makes_no_sense_is_refused),

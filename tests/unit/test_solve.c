@@ -133,6 +133,7 @@ static void reasons_are_true(void **state)
     static const struct { const char *key; double value; const char *limited_by, *reason; } rows[] = {
         {"gpus", 8, "range", "do not fit one node"}, {"tp", 1, "range", "only data parallelism"},
         {"n_kv_head", 12, "range", "does not divide"}, {"zero", 3, "range", ""}, {"batch", 8, "memory", ""},
+        {"dropout", 0, "range", "outside"},
     };
     struct mfu_scenario s = scenario_of("rtx4070", "gpt2", "");
     struct mfu_solution x;
@@ -148,13 +149,32 @@ static void reasons_are_true(void **state)
     }
     assert_int_equal(try_solve(&s, "batch", 1, true, "mfu > 100%", &x, &err), -1);
     assert_non_null(strstr(err.text, "at no value that was tried"));
-    assert_int_equal(try_solve(&s, "dropout", 1, true, NULL, &x, &err), -1);
-    assert_non_null(strstr(err.text, "outside"));
     s = scenario_of("rtx4070", "gpt2-xl", "");
     assert_int_equal(try_solve(&s, "batch", 1, true, NULL, &x, &err), -1);
     assert_non_null(strstr(err.text, "even 1 does not fit"));
     assert_int_equal(try_solve(&s, "batch", 1, true, "fits", &x, &err), -1);
     assert_non_null(strstr(err.text, "memory"));
+}
+
+/* The least is what the key allows, 0 with it. */
+static void the_smallest_may_be_0(void **state)
+{
+    static const struct { const char *key; double step, value; } rows[] = {
+        {"zero", 1, 0}, {"dataloader_ms", 1, 0}, {"vram_reserved", 0x1p20, 0}, {"dropout", 0.01, 0},
+        {"train_metrics", 1, 0}, {"tied", 1, 0}, {"batch", 1, 1}, {"loss_chunks", 1, 1}, {"n_layer", 1, 1},
+        {"clock_mhz", 1, 1}, {"power_w", 1, 1},
+    };
+    struct mfu_scenario s = scenario_of("h100-sxm", "gpt2", "gpus 8");
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_solution x = solve(&s, rows[i].key, rows[i].step, false, "fits");
+
+        if (x.value != rows[i].value || strcmp(x.limited_by, "range") != 0)
+            fail_msg("%s: %g, limited by %s", rows[i].key, x.value, x.limited_by);
+    }
+    assert_near(solve(&s, "zero", 1, false, "fits and zero > 1").value, 2, 0);
+    assert_near(solve(&s, "dropout", 0.01, true, "fits").value, 0.99, 1e-12);
 }
 
 int main(void)
@@ -164,6 +184,7 @@ int main(void)
         cmocka_unit_test(the_largest_batch_is_the_largest),
         cmocka_unit_test(both_ends_of_an_interval_are_found),
         cmocka_unit_test(reasons_are_true),
+        cmocka_unit_test(the_smallest_may_be_0),
     };
 
     return cmocka_run_group_tests(tests, open_catalog, release);

@@ -19,10 +19,12 @@ static void values_are_read(void **state)
     static const struct { const char *key, *text; size_t n; double first, last; } good[] = {
         {"batch", "1,2,4", 3, 1, 4}, {"batch", "1..8", 8, 1, 8}, {"batch", "1..64*2", 7, 1, 64}, {"accum", "3", 1, 3, 3},
         {"dropout", "0..0.5+0.25", 3, 0, 0.5}, {"runtime", "eager,compile", 2, MFU_EAGER, MFU_COMPILE},
-        {"checkpoint", "all", 3, MFU_NONE, MFU_FULL}};
+        {"checkpoint", "all", 3, MFU_NONE, MFU_FULL}, {"zero", "all", 4, 0, 3}, {"tied", "all", 2, 0, 1},
+        {"cuda_graphs", "all", 2, 0, 1}};
     static const struct { const char *key, *text, *says; } bad[] = {
         {"batch", "1,,2", "expected values"}, {"batch", "1,", "last comma"}, {"batch", "0..4", "batch"},
-        {"batch", "1..1e30", "batch"}, {"runtime", "eagre", "eager"}, {"bacth", "1,2", "no setting"}};
+        {"batch", "1..1e30", "batch"}, {"runtime", "eagre", "eager"}, {"bacth", "1,2", "no setting"},
+        {"batch", "all", "not a number"}, {"dropout", "all", "not a number"}};
     struct mfu_scenario s = start();
 
     (void)state;

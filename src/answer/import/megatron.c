@@ -286,7 +286,8 @@ static void find_shape(struct mfu_import *m)
     find_dropout(m);
 }
 
-/* The GPUs of the file, or of the scenario: those that split the batch. */
+/* The GPUs of the file, or of the scenario: those that split the batch, as they
+ * are planned. */
 static double data_parallel_ranks(struct mfu_import *m)
 {
     struct mfu_entry *each = mfu_import_find(m, has(m, "--nproc_per_node") ? "--nproc_per_node" : "--nproc-per-node");
@@ -308,7 +309,7 @@ static double data_parallel_ranks(struct mfu_import *m)
         return NAN;
     if (each || split > 1)
         mfu_import_assume_number(m, "dp", ranks, "the GPUs over tp, pp and cp");
-    return ranks;
+    return mfu_import_planned_ranks(m, gpus, ranks);
 }
 
 static void find_ranks(struct mfu_import *m)

@@ -151,7 +151,8 @@ static void find_optimizer(struct mfu_import *m)
         mfu_import_set(m, e, "optimizer", "foreach, not fused", "adamw-foreach");
 }
 
-/* The ranks that split the batch; says how they share the weights. */
+/* The ranks that split the batch, as they are planned; says how they share the
+ * weights. */
 static double find_ranks(struct mfu_import *m)
 {
     struct mfu_entry *e = either(m, "parallelism.data_parallel_shard_degree", "training.data_parallel_shard_degree");
@@ -178,7 +179,7 @@ static double find_ranks(struct mfu_import *m)
             : fsdp, "3");
     if (copies && replicas > 1 && shards != 1)
         mfu_import_leave(copies, MFU_UNMODELLED, "replicas of what is sharded: planned as FSDP over all ranks");
-    return ranks;
+    return mfu_import_planned_ranks(m, all ? gpus : ranks * split, ranks);
 }
 
 static void find_accumulation(struct mfu_import *m)

@@ -77,8 +77,8 @@ const struct mfu_command mfu_command_search = {
     .help =
         "Plans every combination of some keys' values and shows the best, simulated as\n"
         "`plan` does.  Without KEY=VALUES it varies micro-batch, accumulation and all that\n"
-        "`advise` would change without changing the mathematics or buying hardware, and\n"
-        "shows what comes to the same once.\n"
+        "`advise` would change but for mathematics, hardware and environment, and shows\n"
+        "what comes to the same once.\n"
         "`where EXPR` is `fits` unless given; `pareto` shows what nothing beats in both\n"
         "speed and memory.\n"
         "\n"

@@ -18,7 +18,7 @@ static double step_of(const struct mfu_scenario *s, struct mfu_key key, const ch
         return mfu_settings[key.id].dim == MFU_BYTES ? 0x1p20 : 1;
     mfu_scenario_resolve(s, &c, NULL);
     return strcmp(name, "n_embd") == 0 ? 8 * mfu_config_dim(&c, "n_head")
-        : strcmp(name, "d_ff") == 0 || strcmp(name, "vocab_size") == 0 ? 64 : 1;
+        : strcmp(name, "dropout") == 0 ? 0.01 : strcmp(name, "d_ff") == 0 || strcmp(name, "vocab_size") == 0 ? 64 : 1;
 }
 
 static int answer(struct mfu_session *s, const char *key, enum mfu_dim dim, const struct mfu_solution *x,
