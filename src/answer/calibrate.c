@@ -244,6 +244,8 @@ static int add_log(struct work *w, const char *path, struct mfu_error *err)
             problem = o->findings[i].message;
     if (!o->predicted)
         problem = problem ? problem : o->why_not;
+    else if (o->batch_guessed)
+        problem = "nobody states batch and accum, which it was guessed from; `set` them";
     else if (o->stalled > 0)
         problem = "its steps stall again and again, which no coefficient of the GPU explains; see `observe`";
     else if (!(o->figure[MFU_FIGURE_TIME] > 0))

@@ -298,7 +298,7 @@ static void a_dozen_is_enough_and_one_of_them_is_not(void **state)
 static void what_the_data_cannot_carry_stays(void **state)
 {
     static const enum mfu_coefficient extra[] = {MFU_C_DRAM_SOFTMAX, MFU_C_STEP_CONSTANT, MFU_C_LINK_LATENCY};
-    struct mfu_fit_parameter parameters[8] = {{{MFU_C_GEMM_EFFICIENCY}, 1, 0}, {{MFU_C_GEMM_SPLIT}, 1, 0}};
+    struct mfu_fit_parameter parameters[8] = {{.member = {MFU_C_GEMM_EFFICIENCY}, .n_members = 1}, {.member = {MFU_C_GEMM_SPLIT}, .n_members = 1}};
     struct world *w = malloc(sizeof *w);
     struct mfu_fit_input in;
     struct mfu_fit f;
@@ -351,7 +351,8 @@ static void one_point_moves_but_does_not_decide(void **state)
 
 static void tied_coefficients_scale_together(void **state)
 {
-    struct mfu_fit_parameter tied = {{MFU_C_DRAM_POINTWISE, MFU_C_DRAM_NORM, MFU_C_DRAM_FUSED}, 3, 0.5};
+    struct mfu_fit_parameter tied = {
+        .member = {MFU_C_DRAM_POINTWISE, MFU_C_DRAM_NORM, MFU_C_DRAM_FUSED}, .n_members = 3, .sigma = 0.5};
     struct world *w = malloc(sizeof *w);
     struct mfu_fit_input in;
     struct mfu_fit f;
@@ -408,7 +409,7 @@ static int stop(void *context)
 
 static void nonsense_is_refused_and_gsl_left_as_it_was(void **state)
 {
-    struct mfu_fit_parameter p = {{MFU_C_GEMM_EFFICIENCY}, 1, 0};
+    struct mfu_fit_parameter p = {.member = {MFU_C_GEMM_EFFICIENCY}, .n_members = 1};
     struct world *w = malloc(sizeof *w);
     struct mfu_fit_input in;
     struct mfu_fit f;
