@@ -57,7 +57,8 @@ struct set {
 };
 
 /* The levers that are tried in every combination: the fastest, fitting or not,
- * and those that save memory, which may let the fast ones fit. */
+ * and those that save memory, which may let the fast ones fit.  Of the many
+ * micro-batches a few; extend() looks at the others. */
 static int choose(const struct search *s, int chosen[TRIED])
 {
     const struct mfu_advice *a = s->a;
@@ -72,7 +73,7 @@ static int choose(const struct search *s, int chosen[TRIED])
             for (int i = 0; i < a->n_levers && i < 256; i++) {
                 const struct mfu_lever *l = &a->levers[i], *b = best < 0 ? NULL : &a->levers[best];
 
-                if (in[i] || !combines(l, &s->aim))
+                if (in[i] || l->aside || !combines(l, &s->aim))
                     continue;
                 if (round ? l->outcome.memory_bytes < (b ? b->outcome.memory_bytes : (1 - SAVES) * a->base.memory_bytes)
                     : cost_of(&s->aim, &l->outcome) < (b ? cost_of(&s->aim, &b->outcome) : now / 1.001))
@@ -97,6 +98,21 @@ static bool add(const struct mfu_advice *a, struct set *set, int lever)
             return false;
     set->levers[set->n++] = lever;
     return true;
+}
+
+/* Adds a lever in place of those that do not go with it; false as above. */
+static bool put_in(const struct mfu_advice *a, struct set *set, int lever)
+{
+    int n = 0;
+
+    for (int i = 0; i < set->n; i++) {
+        if (set->levers[i] == lever)
+            return false;
+        if (!clash(&a->levers[set->levers[i]], &a->levers[lever]))
+            set->levers[n++] = set->levers[i];
+    }
+    set->n = n;
+    return add(a, set, lever);
 }
 
 /* No lever sets the loader to anything but nothing, of which another micro-batch
@@ -217,28 +233,29 @@ static int try_all(const struct search *s, struct mfu_combination *best, struct 
     return 0;
 }
 
-/* One lever more while that helps: alone it may have been useless. */
+/* One lever more, or another one of its kind, while that helps: alone it may have
+ * been useless, or too large. */
 static int extend(const struct search *s, struct mfu_combination *best, struct mfu_error *err)
 {
     int status = 1;
 
     while (status == 1) {
-        struct candidate now = {.set.n = best->n}, top = {0};
+        struct candidate now = {.set.n = best->n}, list[SIMULATED];
+        int n_list = 0;
 
         memcpy(now.set.levers, best->levers, sizeof now.set.levers);
         if (!estimate(s, &now))
             return 0;
-        top = now;
         for (int i = 0; i < s->a->n_levers; i++) {
             struct candidate c = {.set = now.set};
 
-            if (combines(&s->a->levers[i], &s->aim) && add(s->a, &c.set, i) && estimate(s, &c)
-                && (c.fits != now.fits || !c.fits || c.cost < (1 - WORTH) * now.cost) && better(&c, &top))
-                top = c;
+            if (combines(&s->a->levers[i], &s->aim) && put_in(s->a, &c.set, i) && estimate(s, &c)
+                && (c.fits != now.fits || !c.fits || c.cost < (1 - WORTH) * now.cost) && better(&c, &now))
+                keep(list, &n_list, SIMULATED, &c);
         }
-        if (top.set.n == now.set.n)
-            return 0;
-        status = settle(s, &top.set, best, err);
+        status = 0;
+        for (int i = 0; i < n_list && status == 0; i++)
+            status = settle(s, &list[i].set, best, err);
     }
     return status;
 }
@@ -257,14 +274,11 @@ static int look_for_best(const struct search *s, struct mfu_combination *best, s
     return extend(s, best, err);
 }
 
-/* What the fastest reach is reached, too: the search for the highest MFU may
- * have missed it. */
-static void lift(struct mfu_advice *a, const struct mfu_combination *c)
+/* What one search reached is reached, too, where another one missed it. */
+static void lift(struct mfu_combination *c, const struct mfu_combination *to, const struct aim *aim)
 {
-    static const struct aim highest = {.mfu = true};
-
-    if (improves(&highest, &c->outcome, &a->highest.outcome))
-        a->highest = *c;
+    if (improves(aim, &to->outcome, &c->outcome))
+        *c = *to;
 }
 
 int mfu_advise_together(const struct mfu_scenario *base, struct mfu_advice *a, struct mfu_plan *p,
@@ -282,8 +296,8 @@ int mfu_advise_together(const struct mfu_scenario *base, struct mfu_advice *a, s
         if (look_for_best(&s, wanted[i].best, err) < 0)
             return -1;
     }
-    lift(a, &a->best_any);
-    lift(a, &a->best);
+    lift(&a->best_any, &a->best, &wanted[1].aim);
+    lift(&a->highest, &a->best_any, &wanted[2].aim);
     a->ceiling = a->highest.outcome.fits ? a->highest.outcome.mfu : NAN;
     return 0;
 }
