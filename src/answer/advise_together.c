@@ -15,6 +15,9 @@
 #define TRIED 9
 #define SIMULATED 6
 
+/* Up to this times the time of the best, a plan may be faster when simulated (chosen). */
+#define CLOSE 1.02
+
 static bool clash(const struct mfu_lever *a, const struct mfu_lever *b)
 {
     for (int i = 0; i < a->n_set; i++)
@@ -233,29 +236,49 @@ static int try_all(const struct search *s, struct mfu_combination *best, struct 
     return 0;
 }
 
-/* One lever more, or another one of its kind, while that helps: alone it may have
- * been useless, or too large. */
+/* Sets next to the best, and their plans; the better ones are kept. */
+struct neighbours {
+    struct candidate now, list[SIMULATED];
+    int n;
+};
+
+/* One lever more has to be worth it; another in its place, or one less, is left to
+ * the simulation where the plans are close. */
+static void look_at(const struct search *s, struct neighbours *x, struct candidate *c)
+{
+    double least = c->set.n > x->now.set.n ? 1 - WORTH : CLOSE;
+
+    if (estimate(s, c) && (x->now.fits && c->fits ? c->cost < least * x->now.cost : better(c, &x->now)))
+        keep(x->list, &x->n, SIMULATED, c);
+}
+
+/* One lever more, another one of its kind or one less, while that helps: alone it
+ * may have been useless, or too large. */
 static int extend(const struct search *s, struct mfu_combination *best, struct mfu_error *err)
 {
     int status = 1;
 
     while (status == 1) {
-        struct candidate now = {.set.n = best->n}, list[SIMULATED];
-        int n_list = 0;
+        struct neighbours x = {.now.set.n = best->n};
 
-        memcpy(now.set.levers, best->levers, sizeof now.set.levers);
-        if (!estimate(s, &now))
+        memcpy(x.now.set.levers, best->levers, sizeof x.now.set.levers);
+        if (!estimate(s, &x.now))
             return 0;
         for (int i = 0; i < s->a->n_levers; i++) {
-            struct candidate c = {.set = now.set};
+            struct candidate c = {.set = x.now.set};
 
-            if (combines(&s->a->levers[i], &s->aim) && put_in(s->a, &c.set, i) && estimate(s, &c)
-                && (c.fits != now.fits || !c.fits || c.cost < (1 - WORTH) * now.cost) && better(&c, &now))
-                keep(list, &n_list, SIMULATED, &c);
+            if (combines(&s->a->levers[i], &s->aim) && put_in(s->a, &c.set, i))
+                look_at(s, &x, &c);
+        }
+        for (int i = 0; i < x.now.set.n; i++) {
+            struct candidate c = {.set = x.now.set};
+
+            c.set.levers[i] = c.set.levers[--c.set.n];
+            look_at(s, &x, &c);
         }
         status = 0;
-        for (int i = 0; i < n_list && status == 0; i++)
-            status = settle(s, &list[i].set, best, err);
+        for (int i = 0; i < x.n && status == 0; i++)
+            status = settle(s, &x.list[i].set, best, err);
     }
     return status;
 }

@@ -24,6 +24,7 @@ const struct mfu_lever_row mfu_lever_rows[] = {
     LARGER("2"), LARGER("3"), LARGER("4"), LARGER("5"), LARGER("6"), LARGER("7"), LARGER("8"), LARGER("16"), LARGER("32"),
     {"larger micro-batch", {KEY("batch", "batch*accum"), KEY("accum", "1")}, "accum > 1", NULL, 0, ""},
     OTHER("larger micro-batch", "3", "2"), OTHER("larger micro-batch", "4", "3"), OTHER("larger micro-batch", "5", "2"),
+    OTHER("larger micro-batch", "5", "3"), OTHER("larger micro-batch", "5", "4"),
     {"larger batch", {KEY("batch", "batch*2")}, "accum % 2 == 1", NULL, 0,
      "more tokens per optimizer step: the learning rate may need to follow"},
     {"larger batch", {KEY("batch", "batch*4")}, "accum == 1", NULL, 0,
