@@ -302,6 +302,37 @@ static void rank(struct mfu_advice *a)
     }
 }
 
+/* Micro-batches of a verdict that are shown (chosen). */
+#define SHOWN 3
+
+static bool is_micro_batch(const struct mfu_lever *l)
+{
+    return l->set[0].key.kind == MFU_KEY_SETTING && l->set[0].key.id == MFU_S_BATCH && l->keeps_tokens_per_step;
+}
+
+/* Of the micro-batches that fit the best few of a verdict, of the larger ones that
+ * do not fit the smallest: the others are there to be combined. */
+static void thin_out(const struct mfu_scenario *base, struct mfu_advice *a)
+{
+    int n[MFU_LEVER_USELESS + 1] = {0};
+    double batch = base->setting[MFU_S_BATCH], smallest = INFINITY;
+
+    for (int i = 0; i < a->n_levers; i++) {
+        const struct mfu_lever *l = &a->levers[i];
+
+        if (is_micro_batch(l) && !l->outcome.fits && l->set[0].value > batch)
+            smallest = fmin(smallest, l->set[0].value);
+    }
+    for (int i = 0; i < a->n_levers; i++) {
+        struct mfu_lever *l = &a->levers[i];
+
+        if (is_micro_batch(l) && (l->outcome.fits || l->set[0].value < batch))
+            l->aside = n[l->verdict]++ >= SHOWN;
+        else if (is_micro_batch(l))
+            l->aside = l->set[0].value > smallest;
+    }
+}
+
 /* ---- all of it ----------------------------------------------------------- */
 
 /* Whether a lever changes what one before it does: its other keys are so already. */
@@ -368,6 +399,7 @@ int mfu_advise(const struct mfu_scenario *scenario, struct mfu_plan *p, struct m
     if (pull_all(&base, p, sim, a, err) < 0)
         goto fail;
     rank(a);
+    thin_out(&base, a);
     if (mfu_advise_together(&base, a, p, sim, err) < 0 || mfu_outcome_of(&base, p, sim, &again, err) < 0)
         goto fail;
     return 0;

@@ -62,6 +62,7 @@ struct mfu_lever {
     double speedup;             /* time per token before over after */
     bool keeps_tokens_per_step, changes_mathematics, hardware;
     enum mfu_lever_verdict verdict;
+    bool aside;                 /* one micro-batch of many: enough are better, or smaller and too large */
     char why[320];              /* what the difference consists of */
 };
 

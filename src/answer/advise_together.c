@@ -15,6 +15,9 @@
 #define TRIED 9
 #define SIMULATED 6
 
+/* Up to this times the time of the best, a plan may be faster when simulated (chosen). */
+#define CLOSE 1.02
+
 static bool clash(const struct mfu_lever *a, const struct mfu_lever *b)
 {
     for (int i = 0; i < a->n_set; i++)
@@ -57,7 +60,8 @@ struct set {
 };
 
 /* The levers that are tried in every combination: the fastest, fitting or not,
- * and those that save memory, which may let the fast ones fit. */
+ * and those that save memory, which may let the fast ones fit.  Of the many
+ * micro-batches a few; extend() looks at the others. */
 static int choose(const struct search *s, int chosen[TRIED])
 {
     const struct mfu_advice *a = s->a;
@@ -72,7 +76,7 @@ static int choose(const struct search *s, int chosen[TRIED])
             for (int i = 0; i < a->n_levers && i < 256; i++) {
                 const struct mfu_lever *l = &a->levers[i], *b = best < 0 ? NULL : &a->levers[best];
 
-                if (in[i] || !combines(l, &s->aim))
+                if (in[i] || l->aside || !combines(l, &s->aim))
                     continue;
                 if (round ? l->outcome.memory_bytes < (b ? b->outcome.memory_bytes : (1 - SAVES) * a->base.memory_bytes)
                     : cost_of(&s->aim, &l->outcome) < (b ? cost_of(&s->aim, &b->outcome) : now / 1.001))
@@ -97,6 +101,21 @@ static bool add(const struct mfu_advice *a, struct set *set, int lever)
             return false;
     set->levers[set->n++] = lever;
     return true;
+}
+
+/* Adds a lever in place of those that do not go with it; false as above. */
+static bool put_in(const struct mfu_advice *a, struct set *set, int lever)
+{
+    int n = 0;
+
+    for (int i = 0; i < set->n; i++) {
+        if (set->levers[i] == lever)
+            return false;
+        if (!clash(&a->levers[set->levers[i]], &a->levers[lever]))
+            set->levers[n++] = set->levers[i];
+    }
+    set->n = n;
+    return add(a, set, lever);
 }
 
 /* No lever sets the loader to anything but nothing, of which another micro-batch
@@ -217,28 +236,49 @@ static int try_all(const struct search *s, struct mfu_combination *best, struct 
     return 0;
 }
 
-/* One lever more while that helps: alone it may have been useless. */
+/* Sets next to the best, and their plans; the better ones are kept. */
+struct neighbours {
+    struct candidate now, list[SIMULATED];
+    int n;
+};
+
+/* One lever more has to be worth it; another in its place, or one less, is left to
+ * the simulation where the plans are close. */
+static void look_at(const struct search *s, struct neighbours *x, struct candidate *c)
+{
+    double least = c->set.n > x->now.set.n ? 1 - WORTH : CLOSE;
+
+    if (estimate(s, c) && (x->now.fits && c->fits ? c->cost < least * x->now.cost : better(c, &x->now)))
+        keep(x->list, &x->n, SIMULATED, c);
+}
+
+/* One lever more, another one of its kind or one less, while that helps: alone it
+ * may have been useless, or too large. */
 static int extend(const struct search *s, struct mfu_combination *best, struct mfu_error *err)
 {
     int status = 1;
 
     while (status == 1) {
-        struct candidate now = {.set.n = best->n}, top = {0};
+        struct neighbours x = {.now.set.n = best->n};
 
-        memcpy(now.set.levers, best->levers, sizeof now.set.levers);
-        if (!estimate(s, &now))
+        memcpy(x.now.set.levers, best->levers, sizeof x.now.set.levers);
+        if (!estimate(s, &x.now))
             return 0;
-        top = now;
         for (int i = 0; i < s->a->n_levers; i++) {
-            struct candidate c = {.set = now.set};
+            struct candidate c = {.set = x.now.set};
 
-            if (combines(&s->a->levers[i], &s->aim) && add(s->a, &c.set, i) && estimate(s, &c)
-                && (c.fits != now.fits || !c.fits || c.cost < (1 - WORTH) * now.cost) && better(&c, &top))
-                top = c;
+            if (combines(&s->a->levers[i], &s->aim) && put_in(s->a, &c.set, i))
+                look_at(s, &x, &c);
         }
-        if (top.set.n == now.set.n)
-            return 0;
-        status = settle(s, &top.set, best, err);
+        for (int i = 0; i < x.now.set.n; i++) {
+            struct candidate c = {.set = x.now.set};
+
+            c.set.levers[i] = c.set.levers[--c.set.n];
+            look_at(s, &x, &c);
+        }
+        status = 0;
+        for (int i = 0; i < x.n && status == 0; i++)
+            status = settle(s, &x.list[i].set, best, err);
     }
     return status;
 }
@@ -257,14 +297,11 @@ static int look_for_best(const struct search *s, struct mfu_combination *best, s
     return extend(s, best, err);
 }
 
-/* What the fastest reach is reached, too: the search for the highest MFU may
- * have missed it. */
-static void lift(struct mfu_advice *a, const struct mfu_combination *c)
+/* What one search reached is reached, too, where another one missed it. */
+static void lift(struct mfu_combination *c, const struct mfu_combination *to, const struct aim *aim)
 {
-    static const struct aim highest = {.mfu = true};
-
-    if (improves(&highest, &c->outcome, &a->highest.outcome))
-        a->highest = *c;
+    if (improves(aim, &to->outcome, &c->outcome))
+        *c = *to;
 }
 
 int mfu_advise_together(const struct mfu_scenario *base, struct mfu_advice *a, struct mfu_plan *p,
@@ -282,8 +319,8 @@ int mfu_advise_together(const struct mfu_scenario *base, struct mfu_advice *a, s
         if (look_for_best(&s, wanted[i].best, err) < 0)
             return -1;
     }
-    lift(a, &a->best_any);
-    lift(a, &a->best);
+    lift(&a->best_any, &a->best, &wanted[1].aim);
+    lift(&a->highest, &a->best_any, &wanted[2].aim);
     a->ceiling = a->highest.outcome.fits ? a->highest.outcome.mfu : NAN;
     return 0;
 }

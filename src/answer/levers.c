@@ -10,6 +10,12 @@
 
 #define KEY(key, value) {key, value}
 
+/* Another micro-batch at equal tokens per step: N times, an N-th, N/M of it. */
+#define LARGER(n) {"larger micro-batch", {KEY("batch", "batch*" n), KEY("accum", "accum/" n)}, "accum % " n " == 0", NULL, 0, ""}
+#define SMALLER(n) {"smaller micro-batch", {KEY("batch", "batch/" n), KEY("accum", "accum*" n)}, "batch % " n " == 0", NULL, 0, ""}
+#define OTHER(name, n, m) {name, {KEY("batch", "batch*" n "/" m), KEY("accum", "accum*" m "/" n)}, \
+                           "batch % " m " == 0 and accum % " n " == 0", NULL, 0, ""}
+
 /* Autocast over fp32 weights, which sharding may leave as they are. */
 #define WHOLE_WEIGHTS "gpus > 1 and half_weights == 0 and (precision == bf16 or precision == fp16) and (runtime == eager or runtime == compile)"
 
@@ -19,16 +25,17 @@
 // clang-format off
 const struct mfu_lever_row mfu_lever_rows[] = {
     /* Micro-batch at equal tokens per step, or where that is not possible. */
-    {"larger micro-batch", {KEY("batch", "batch*2"), KEY("accum", "accum/2")}, "accum % 2 == 0", NULL, 0, ""},
-    {"larger micro-batch", {KEY("batch", "batch*4"), KEY("accum", "accum/4")}, "accum % 4 == 0", NULL, 0, ""},
-    {"larger micro-batch", {KEY("batch", "batch*8"), KEY("accum", "accum/8")}, "accum % 8 == 0", NULL, 0, ""},
+    LARGER("2"), LARGER("3"), LARGER("4"), LARGER("5"), LARGER("6"), LARGER("7"), LARGER("8"), LARGER("16"), LARGER("32"),
+    {"larger micro-batch", {KEY("batch", "batch*accum"), KEY("accum", "1")}, "accum > 1", NULL, 0, ""},
+    OTHER("larger micro-batch", "3", "2"), OTHER("larger micro-batch", "4", "3"), OTHER("larger micro-batch", "5", "2"),
+    OTHER("larger micro-batch", "5", "3"), OTHER("larger micro-batch", "5", "4"),
     {"larger batch", {KEY("batch", "batch*2")}, "accum % 2 == 1", NULL, 0,
      "more tokens per optimizer step: the learning rate may need to follow"},
     {"larger batch", {KEY("batch", "batch*4")}, "accum == 1", NULL, 0,
      "more tokens per optimizer step: the learning rate may need to follow"},
     {"smaller micro-batch", {KEY("batch", "batch/2"), KEY("accum", "accum*2")}, "batch % 2 == 0",
      "one sequence, or an odd number of them, cannot be halved", 0, ""},
-    {"smaller micro-batch", {KEY("batch", "batch/4"), KEY("accum", "accum*4")}, "batch % 4 == 0", NULL, 0, ""},
+    SMALLER("3"), SMALLER("4"), OTHER("smaller micro-batch", "2", "3"), OTHER("smaller micro-batch", "3", "4"),
     {"more accumulation", {KEY("accum", "accum*2")}, NULL, NULL, 0,
      "more tokens per optimizer step: the learning rate may need to follow"},
 

@@ -144,11 +144,11 @@ static double doubling(const struct mfu_why_row *a, const struct mfu_why_row *b)
 
 static void tell(struct mfu_why *w)
 {
-    const struct mfu_why_row *last = NULL, *stop = NULL, *best = NULL, *bad = NULL;
+    const struct mfu_why_row *fastest = NULL, *stop = NULL, *best = NULL, *bad = NULL;
 
     for (int i = 0; i < w->n_rows; i++) {
         if (w->rows[i].fits)
-            last = &w->rows[i];
+            fastest = !fastest || w->rows[i].tokens_per_s > fastest->tokens_per_s ? &w->rows[i] : fastest;
         else if (!bad)
             bad = &w->rows[i];
         best = !best || w->rows[i].tokens_per_s > best->tokens_per_s ? &w->rows[i] : best;
@@ -161,8 +161,9 @@ static void tell(struct mfu_why *w)
     else
         mfu_why_say(w, "Up to micro-batch %.0f a doubling still brings more than %.0f %%.", w->rows[w->n_rows - 1].batch,
                     100 * HELPS);
-    if (bad && best->batch > (last ? last->batch : 0))
-        mfu_why_say(w, "Micro-batch %.0f would be the fastest, but does not fit; %.0f does.", best->batch, last ? last->batch : 0);
+    if (fastest && !best->fits)
+        mfu_why_say(w, "Micro-batch %.0f would be the fastest, but does not fit; of those that fit, %.0f is.", best->batch,
+                    fastest->batch);
     if (bad)
         mfu_why_say(w, "Of those tried, micro-batch %.0f is the first that does not fit.", bad->batch);
     tell_memory(w);

@@ -48,7 +48,7 @@ int mfu_html_levers(FILE *out, const struct mfu_html_page *page, struct mfu_erro
     for (int k = 0; k < 2 * a->n_levers; k++) { /* what can be changed here, then what would have to be bought */
         int i = k % a->n_levers;
 
-        if (a->levers[i].verdict == MFU_LEVER_USELESS || a->levers[i].hardware != (k >= a->n_levers))
+        if (a->levers[i].verdict == MFU_LEVER_USELESS || a->levers[i].aside || a->levers[i].hardware != (k >= a->n_levers))
             continue;
         if (shown++ == 0)
             fputs("<p>Each of these was planned and simulated; speed is per token.</p>\n<div class=\"scroll\"><table>\n"

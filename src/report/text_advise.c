@@ -44,7 +44,7 @@ static void add_rows(struct mfu_table *tab, const struct mfu_term *t, const stru
         const struct mfu_lever *l = &a->levers[i];
         char buf[32], note[64];
 
-        if (l->verdict == MFU_LEVER_USELESS || l->hardware != hardware)
+        if (l->verdict == MFU_LEVER_USELESS || l->aside || l->hardware != hardware)
             continue;
         notes(l, note, sizeof note);
         mfu_table_cell(tab, "%s", l->change);
@@ -84,7 +84,7 @@ static void explain(FILE *out, const struct mfu_term *t, const struct mfu_advice
         const struct mfu_lever *l = &a->levers[i];
         struct mfu_flow f;
 
-        if (l->verdict == MFU_LEVER_USELESS || (l->hardware && l->row))
+        if (l->verdict == MFU_LEVER_USELESS || l->aside || (l->hardware && l->row))
             continue;
         if (shown++ == 0)
             fputc('\n', out);
@@ -136,7 +136,7 @@ static void rest(FILE *out, const struct mfu_term *t, const struct mfu_advice *a
     for (int i = 0; i < a->n_levers; i++) {
         const struct mfu_lever *l = &a->levers[i];
 
-        if (l->verdict != MFU_LEVER_USELESS)
+        if (l->verdict != MFU_LEVER_USELESS || l->aside)
             continue;
         if (!any) {
             fputc('\n', out);

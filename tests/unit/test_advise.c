@@ -122,6 +122,36 @@ static void together_is_never_worse_than_alone(void **state)
     }
 }
 
+/* Tokens per second of the fastest that fits, at the tokens per step of the advice;
+ * of the best few by the analytic path, simulated. */
+static double fastest_of(const struct mfu_scenario *s, const char *const (*axes)[2], size_t n)
+{
+    struct mfu_sweep sweep = {.scenario = s, .keep = 24, .maximize = true};
+    struct mfu_sweep_result found;
+    struct mfu_error err = {0};
+    double best = 0;
+    char where[96];
+
+    snprintf(where, sizeof where, "fits and tokens_per_step == %.0f", advice.base.tokens);
+    sweep.where = mfu_question_compile(s, where, &err);
+    sweep.columns[sweep.n_columns++] = mfu_question_compile(s, "tokens_per_s", &err);
+    for (size_t k = 0; k < n; k++)
+        assert_int_equal(mfu_axis_read(&sweep.axes[sweep.n_axes++], s, axes[k][0], axes[k][1], &err), 0);
+    assert_int_equal(mfu_sweep_run(&sweep, &found, &err), 0);
+    if (found.n_rows == 0)
+        fail_msg("%s: nothing found", where);
+    for (size_t k = 0; k < found.n_rows; k++) {
+        struct mfu_scenario row = mfu_sweep_scenario(&sweep, found.rows[k].combination);
+
+        plan_of(&row, &other, &other_simulation);
+        if (other.memory.fits)
+            best = fmax(best, other.step.tokens_per_s);
+    }
+    mfu_sweep_result_free(&found);
+    mfu_sweep_clear(&sweep);
+    return best;
+}
+
 /* A search over what the levers change, at equal tokens per step, ends no slower
  * than the levers together, and so than any of them: its best few by the analytic
  * path, simulated.  Searching sees more values than levers try; it may be faster. */
@@ -142,27 +172,10 @@ static void a_search_is_never_worse_than_the_levers(void **state)
     (void)state;
     for (size_t i = 0; i < LENGTH(starts); i++) {
         struct mfu_scenario s = scenario_of(starts[i].gpu, starts[i].model, starts[i].pairs);
-        struct mfu_sweep sweep = {.scenario = &s, .keep = 24, .maximize = true};
-        struct mfu_sweep_result found;
-        struct mfu_error err = {0};
-        double best = 0;
-        char where[96];
+        double best;
 
         ask(&s);
-        snprintf(where, sizeof where, "fits and tokens_per_step == %.0f", advice.base.tokens);
-        sweep.where = mfu_question_compile(&s, where, &err);
-        sweep.columns[sweep.n_columns++] = mfu_question_compile(&s, "tokens_per_s", &err);
-        for (size_t k = 0; k < LENGTH(axes); k++)
-            assert_int_equal(mfu_axis_read(&sweep.axes[sweep.n_axes++], &s, axes[k][0], axes[k][1], &err), 0);
-        assert_int_equal(mfu_sweep_run(&sweep, &found, &err), 0);
-        assert_true(found.n_rows > 0);
-        for (size_t k = 0; k < found.n_rows; k++) {
-            struct mfu_scenario row = mfu_sweep_scenario(&sweep, found.rows[k].combination);
-
-            plan_of(&row, &other, &other_simulation);
-            if (other.memory.fits)
-                best = fmax(best, other.step.tokens_per_s);
-        }
+        best = fastest_of(&s, axes, LENGTH(axes));
         assert_true(best > 0.995 * advice.best.outcome.tokens / advice.best.outcome.step_s);
         for (int k = 0; k < advice.n_levers; k++) {
             const struct mfu_lever *l = &advice.levers[k];
@@ -170,9 +183,56 @@ static void a_search_is_never_worse_than_the_levers(void **state)
             if (l->outcome.fits && l->keeps_tokens_per_step && !l->hardware && !l->changes_mathematics)
                 assert_true(best > 0.995 * l->outcome.tokens / l->outcome.step_s);
         }
-        mfu_sweep_result_free(&found);
-        mfu_sweep_clear(&sweep);
     }
+}
+
+/* Micro-batches are offered by the divisors of the accumulation, not by its powers
+ * of two alone. */
+static void levers_reach_what_a_search_finds(void **state)
+{
+    static const struct { const char *gpu, *model, *pairs, *batches, *accums; } starts[] = {
+        {"a100-80gb-sxm", "gpt2-medium", "batch 3 accum 21 gpus 8", "1,3,7,9,21,63", "1,3,7,9,21,63"},
+        {"h100-sxm", "gpt2", "batch 10 accum 9 gpus 4 runtime compile", "5,9,10,15,18,30,45,90", "1,2,3,5,6,9,10,18"},
+        {"a100-40gb-sxm", "gpt2", "batch 12 accum 5 gpus 8 runtime compile", "6,10,12,15,20,30,60", "1,2,3,4,5,6,10"},
+        {"rtx4070", "gpt2", "batch 5 accum 15 runtime compile", "1,3,5,15,25,75", "1,3,5,15,25,75"},
+        {"rtx4090", "gpt2", "batch 12 accum 40 precision tf32", "4,6,8,10,12,15,16,24", "20,30,32,40,48,60,80,120"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(starts); i++) {
+        const char *const axes[][2] = {
+            {"batch", starts[i].batches}, {"accum", starts[i].accums}, {"runtime", "eager,compile"},
+            {"attention", "flash,flash3,memeff,cudnn"}, {"checkpoint", "all"}, {"loss_chunks", "1,8"}};
+        struct mfu_scenario s = scenario_of(starts[i].gpu, starts[i].model, starts[i].pairs);
+
+        ask(&s);
+        assert_true(advice.best.outcome.fits);
+        assert_true(advice.best.outcome.tokens / advice.best.outcome.step_s > 0.99 * fastest_of(&s, axes, LENGTH(axes)));
+    }
+}
+
+/* Of many micro-batches the best few are shown, and one that is too large. */
+static void micro_batches_do_not_fill_the_table(void **state)
+{
+    struct mfu_scenario s = scenario_of("rtx4070", "gpt2", "batch 2 accum 240 runtime compile");
+    int shown = 0, too_large = 0, aside = 0;
+
+    (void)state;
+    ask(&s);
+    for (int k = 0; k < advice.n_levers; k++) {
+        const struct mfu_lever *l = &advice.levers[k];
+
+        if (strncmp(l->change, "batch ", 6) != 0 || !l->keeps_tokens_per_step)
+            continue;
+        aside += l->aside;
+        shown += !l->aside && l->verdict == MFU_LEVER_FASTER;
+        too_large += !l->aside && !l->outcome.fits;
+        if (l->outcome.fits && l->aside)
+            assert_true(l->speedup <= advice.levers[0].speedup);
+    }
+    assert_true(shown > 0 && shown <= 3);
+    assert_int_equal(too_large, 1);
+    assert_true(aside > 3);
 }
 
 static void levers_are_ranked(void **state)
@@ -377,6 +437,8 @@ int main(void)
         cmocka_unit_test(gains_are_those_of_two_plans),
         cmocka_unit_test(together_is_never_worse_than_alone),
         cmocka_unit_test(a_search_is_never_worse_than_the_levers),
+        cmocka_unit_test(levers_reach_what_a_search_finds),
+        cmocka_unit_test(micro_batches_do_not_fill_the_table),
         cmocka_unit_test(levers_are_ranked),
         cmocka_unit_test(what_helps_follows_from_the_step),
         cmocka_unit_test(larger_batches_do_not_fool_the_loader),

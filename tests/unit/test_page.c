@@ -159,6 +159,39 @@ static void sharding_is_explained_from_plans(void **state)
     }
 }
 
+/* What is computed again depends on the runtime: in llm.c no product is. */
+static void checkpointing_is_explained_by_the_runtime(void **state)
+{
+    static const char *const runtimes[] = {"llmc", "eager", "compile", "fused"};
+
+    (void)state;
+    for (size_t r = 0; r < LENGTH(runtimes); r++) {
+        const char *pairs[] = {"batch", "8", "accum", "4", "runtime", runtimes[r], "checkpoint", "full", NULL};
+        bool llmc = strcmp(runtimes[r], "llmc") == 0;
+        char *figure;
+
+        plan_it("h100-sxm", "gpt2", pairs);
+        assert_int_equal(plan.mfu.hfu > plan.mfu.mfu, !llmc);
+        figure = filled("{hardware_flops_per_step/model_flops_per_step - 1|%}");
+        pairs[7] = "none";
+        plan_it("h100-sxm", "gpt2", pairs);
+        for (size_t i = 0; mfu_page_any("terms", i); i++) {
+            const struct mfu_page *page = mfu_page_any("terms", i);
+            char *text, *full;
+
+            if (strcmp(page->name, "checkpointing") != 0)
+                continue;
+            text = filled(mfu_page_body(page));
+            full = strstr(text, "\n    full ");
+            assert_non_null(full);
+            if (!strstr(full, figure) || !strstr(text, "-r 1") == llmc)
+                fail_msg("%s, %s: %s in\n%s", page->language, runtimes[r], figure, text);
+            free(text);
+        }
+        free(figure);
+    }
+}
+
 static void notes_stay_when_the_plan_changes(void **state)
 {
     struct mfu_error err = {0};
@@ -289,6 +322,7 @@ int main(void)
         cmocka_unit_test(conditions_choose),
         cmocka_unit_test(other_scenarios_are_planned),
         cmocka_unit_test(sharding_is_explained_from_plans),
+        cmocka_unit_test(checkpointing_is_explained_by_the_runtime),
         cmocka_unit_test(notes_stay_when_the_plan_changes),
         cmocka_unit_test(without_a_plan_nothing_is_claimed),
         cmocka_unit_test(mistakes_are_named),

@@ -234,6 +234,29 @@ static void batches_are_plans_of_their_own(void **state)
     mfu_plan_release(&p);
 }
 
+/* A remedy is the fastest that fits, not the largest. */
+static void the_fastest_batch_that_fits_is_named(void **state)
+{
+    struct mfu_scenario s = scenario_of("rtx4090", "gpt2", "batch 12 accum 40 precision tf32");
+    const struct mfu_why_row *best = NULL, *largest = NULL;
+    bool found = false;
+    char named[40];
+
+    (void)state;
+    ask(&s, "batch");
+    for (int i = 0; i < why.n_rows; i++)
+        if (why.rows[i].fits) {
+            largest = &why.rows[i];
+            best = !best || why.rows[i].tokens_per_s > best->tokens_per_s ? &why.rows[i] : best;
+        }
+    assert_non_null(best);
+    assert_true(best->batch < largest->batch);
+    snprintf(named, sizeof named, "of those that fit, %.0f is", best->batch);
+    for (int i = 0; i < why.n_lines; i++)
+        found |= strstr(why.lines[i], named) != NULL;
+    assert_true(found);
+}
+
 /* A time that is there once is none below nothing. */
 static void nothing_saves_less_than_nothing(void **state)
 {
@@ -301,6 +324,7 @@ int main(void)
         cmocka_unit_test(a_healthy_step_has_none),
         cmocka_unit_test(memory_is_what_nvidia_smi_shows),
         cmocka_unit_test(batches_are_plans_of_their_own),
+        cmocka_unit_test(the_fastest_batch_that_fits_is_named),
         cmocka_unit_test(nothing_saves_less_than_nothing),
         cmocka_unit_test(another_batch_does_not_speed_up_the_loader),
         cmocka_unit_test(kernels_go_by_name_op_and_kind),
