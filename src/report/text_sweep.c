@@ -91,24 +91,32 @@ static void sparkline(FILE *out, const struct mfu_term *t, const struct mfu_swee
 }
 
 /* How sure the rows are, and how they were found. */
-static void tell_how(FILE *out, const struct mfu_sweep *s, const struct mfu_sweep_result *r)
+static void tell_how(FILE *out, const struct mfu_term *t, const struct mfu_sweep *s, const struct mfu_sweep_result *r)
 {
-    fprintf(out, "%zu configurations planned", r->evaluated);
+    char excluded[64] = "", refused[64] = "", tried[64] = "", dropped[64] = "";
+    struct mfu_flow f = mfu_flow_start(out, t, "", 0);
+
     if (r->excluded)
-        fprintf(out, ", %zu of them excluded by `where`", r->excluded);
+        snprintf(excluded, sizeof excluded, ", %zu of them excluded by `where`", r->excluded);
     if (r->refused)
-        fprintf(out, ", %zu refused as contradictory", r->refused);
+        snprintf(refused, sizeof refused, ", %zu refused as contradictory", r->refused);
     if (r->tried)
-        fprintf(out, ", %zu simulated", r->tried);
+        snprintf(tried, sizeof tried, ", %zu simulated", r->tried);
     if (r->dropped)
-        fprintf(out, " (%zu fail the condition then)", r->dropped);
-    fputs(r->complete ? "\n" : "; stopped early: the best so far\n", out);
-    if (r->analytic)
-        fputs("Analytic rows: launch queue and allocator are not followed as in `plan`; what fits here may not fit "
-              "there.\n", out);
-    if (r->exhausted)
-        fprintf(out, "All %s that were kept have been simulated: there may be others, which a narrower search "
-                "would find.\n", s->pareto ? "near the front" : "of the best");
+        snprintf(dropped, sizeof dropped, " (%zu fail the condition then)", r->dropped);
+    mfu_flow_words(&f, MFU_PLAIN, "%zu configurations planned%s%s%s%s%s", r->evaluated, excluded, refused, tried, dropped,
+                   r->complete ? "" : "; stopped early: the best so far");
+    if (r->analytic) {
+        mfu_flow_break(&f);
+        mfu_flow_words(&f, MFU_PLAIN, "Analytic rows: launch queue and allocator are not followed as in `plan`; what fits "
+                       "here may not fit there.");
+    }
+    if (r->exhausted) {
+        mfu_flow_break(&f);
+        mfu_flow_words(&f, MFU_PLAIN, "All %s that were kept have been simulated: there may be others, which a narrower "
+                       "search would find.", s->pareto ? "near the front" : "of the best");
+    }
+    mfu_flow_end(&f);
 }
 
 void mfu_text_sweep(FILE *out, const struct mfu_term *t, const struct mfu_sweep *s,
@@ -148,5 +156,5 @@ void mfu_text_sweep(FILE *out, const struct mfu_term *t, const struct mfu_sweep 
     }
     if (shown < r->n_rows)
         fprintf(out, "%zu more rows; --json or `top N` shows them\n", r->n_rows - shown);
-    tell_how(out, s, r);
+    tell_how(out, t, s, r);
 }
