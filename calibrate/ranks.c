@@ -109,12 +109,17 @@ static void file_of(const struct mfu_ranks *r, int rank, char *name)
         snprintf(name, LONGEST_NAME, "%s.%d", r->meet, rank);
 }
 
-/* The temporary file that becomes this rank's. */
-static FILE *begin(const struct mfu_ranks *r, char *beside)
+/* The temporary file that becomes this rank's; NULL and why not. */
+static FILE *begin(const struct mfu_ranks *r, char *beside, char *why, size_t size)
 {
+    FILE *f;
+
     file_of(r, r->rank, beside);
     snprintf(beside + strlen(beside), LONGEST_NAME - strlen(beside), ".new");
-    return fopen(beside, "w");
+    f = fopen(beside, "w");
+    if (!f)
+        snprintf(why, size, "%.200s cannot be written: %s", beside, strerror(errno));
+    return f;
 }
 
 static int finish(const struct mfu_ranks *r, FILE *f, const char *beside, char *why, size_t size)
@@ -143,12 +148,10 @@ static uint64_t new_number(void)
 static int say_hello(const struct mfu_ranks *r, const struct hello *mine, char *why, size_t size)
 {
     char beside[LONGEST_NAME];
-    FILE *f = begin(r, beside);
+    FILE *f = begin(r, beside, why, size);
 
-    if (!f) {
-        snprintf(why, size, "%.200s cannot be written: %s", beside, strerror(errno));
+    if (!f)
         return -1;
-    }
     fprintf(f, "%016" PRIx64 " %016" PRIx64 " %s\n", mine->number, mine->seen, mine->node);
     return finish(r, f, beside, why, size);
 }
@@ -173,12 +176,10 @@ static int write_list(const struct mfu_ranks *r, const struct hello *list, bool 
 {
     const unsigned char *byte = word;
     char beside[LONGEST_NAME];
-    FILE *f = begin(r, beside);
+    FILE *f = begin(r, beside, why, size);
 
-    if (!f) {
-        snprintf(why, size, "%.200s cannot be written: %s", beside, strerror(errno));
+    if (!f)
         return -1;
-    }
     fprintf(f, "%016" PRIx64 " %s ", list[0].number, open ? "open" : "closed");
     for (size_t i = 0; i < n; i++)
         fprintf(f, "%02x", byte[i]);

@@ -196,16 +196,6 @@ void mfu_nccl_close(struct mfu_nccl *n)
 
 /* ---- the bench ----------------------------------------------------------- */
 
-int mfu_bench_fail(struct mfu_bench *b, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(b->error, sizeof b->error, format, args);
-    va_end(args);
-    return -1;
-}
-
 int mfu_bench_cuda(struct mfu_bench *b, cudaError_t status, const char *call)
 {
     return status == cudaSuccess ? 0 : mfu_bench_fail(b, "%s", call);

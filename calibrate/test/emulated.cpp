@@ -5,7 +5,6 @@
  */
 #include "emulate.h"
 
-#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -140,16 +139,6 @@ volatile int mfu_interrupted;
 size_t mfu_dtype_size(enum mfu_dtype dtype)
 {
     return dtype == MFU_BF16 ? 2 : 4;
-}
-
-int mfu_bench_fail(struct mfu_bench *b, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(b->error, sizeof b->error, format, args);
-    va_end(args);
-    return -1;
 }
 
 int mfu_bench_cuda(struct mfu_bench *b, cudaError_t, const char *call)
