@@ -139,11 +139,6 @@ static void set_key(struct mfu_scenario *s, struct mfu_key key, double value)
     }
 }
 
-double mfu_lever_value(const struct mfu_scenario *s, struct mfu_key key)
-{
-    return key.kind == MFU_KEY_SETTING ? s->setting[key.id] : s->dim[key.id];
-}
-
 /* A lever that follows from another one, such as dp from gpus, is in the way
  * when it was set by hand. */
 static void forget(struct mfu_scenario *s, struct mfu_key key)
@@ -205,22 +200,20 @@ static int apply(const struct mfu_scenario *base, const struct mfu_lever_row *ro
 
         if (key.kind == MFU_KEY_NONE || mfu_scenario_set(&one, row->set[i].key, row->set[i].value, err) < 0)
             return -1;
-        add_key(l, key, mfu_lever_value(&one, key), false);
+        add_key(l, key, mfu_scenario_value(&one, key), false);
     }
     mfu_lever_choose(l, &l->scenario);
     mfu_scenario_keep_loader(&l->scenario, base->setting[MFU_S_BATCH]);
-    if (mfu_lever_value(&l->scenario, loader) != mfu_lever_value(base, loader) && mfu_lever_value(&l->scenario, loader) > 0)
-        add_key(l, loader, mfu_lever_value(&l->scenario, loader), true);
+    if (mfu_scenario_value(&l->scenario, loader) != mfu_scenario_value(base, loader) && mfu_scenario_value(&l->scenario, loader) > 0)
+        add_key(l, loader, mfu_scenario_value(&l->scenario, loader), true);
     name_change(l, base->model);
     return 0;
 }
 
-/* Whether the condition of a row holds; false, too, where the model has no such
- * dim. */
-static bool holds(const struct mfu_plan *p, const char *condition)
+bool mfu_lever_row_holds(const struct mfu_lever_row *row, const struct mfu_plan *p)
 {
-    struct mfu_question *q = condition ? mfu_question_compile(&p->scenario, condition, NULL) : NULL;
-    bool yes = !condition || (q && mfu_question_ask(q, p) > 0);
+    struct mfu_question *q = row->when ? mfu_question_compile(&p->scenario, row->when, NULL) : NULL;
+    bool yes = !row->when || (q && mfu_question_ask(q, p) > 0);
 
     mfu_question_free(q);
     return yes;
@@ -356,7 +349,7 @@ static int pull_all(const struct mfu_scenario *base, struct mfu_plan *p, struct 
 
     for (size_t i = 0; i < mfu_lever_row_count && i < 128; i++)        /* while `p` is the base's */
         if (applies_to_model(base, &mfu_lever_rows[i])) {
-            apply_here[i] = holds(p, mfu_lever_rows[i].when);
+            apply_here[i] = mfu_lever_row_holds(&mfu_lever_rows[i], p);
             if (!apply_here[i] && mfu_lever_rows[i].unless)
                 refuse(a, mfu_lever_rows[i].name, mfu_lever_rows[i].unless);
         }

@@ -32,6 +32,10 @@ struct mfu_lever_row {
 extern const struct mfu_lever_row mfu_lever_rows[];
 extern const size_t mfu_lever_row_count;
 
+/* Whether the condition of a row holds for the plan; false, too, where the model
+ * has no such dim. */
+bool mfu_lever_row_holds(const struct mfu_lever_row *, const struct mfu_plan *);
+
 /* A scenario's figures, simulated. */
 struct mfu_outcome {
     double step_s, tokens, mfu, hfu;
@@ -107,10 +111,6 @@ void mfu_advice_free(struct mfu_advice *);
 /* Plans and simulates one scenario. */
 int mfu_outcome_of(const struct mfu_scenario *, struct mfu_plan *, struct mfu_simulation *, struct mfu_outcome *,
                    struct mfu_error *err);
-
-/* What a key that levers set is in a scenario: with the scenario of a combination,
- * its keys. */
-double mfu_lever_value(const struct mfu_scenario *, struct mfu_key);
 
 /* Time per token of `a` over that of `b`. */
 double mfu_speedup(const struct mfu_outcome *a, const struct mfu_outcome *b);

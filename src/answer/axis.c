@@ -52,12 +52,6 @@ void mfu_axis_start(struct mfu_axis *a, const struct mfu_scenario *s, struct mfu
              : key.kind == MFU_KEY_DIM ? s->model->dims[key.id].name : mfu_coefficient_rows[key.id].name);
 }
 
-static double value_of(const struct mfu_scenario *s, struct mfu_key key)
-{
-    return key.kind == MFU_KEY_SETTING ? s->setting[key.id]
-        : key.kind == MFU_KEY_DIM ? s->dim[key.id] : s->coefficient[key.id];
-}
-
 static bool same_key(struct mfu_key a, struct mfu_key b)
 {
     return a.kind == b.kind && a.id == b.id;
@@ -138,7 +132,7 @@ static int read_value(const struct mfu_axis *a, const struct mfu_scenario *s, co
 
     if (mfu_scenario_set(&copy, a->name, text, err) < 0)
         return -1;
-    *value = value_of(&copy, a->key);
+    *value = mfu_scenario_value(&copy, a->key);
     return 0;
 }
 
@@ -414,7 +408,7 @@ double mfu_axis_value(const struct mfu_axis *a, const struct mfu_scenario *x)
     for (size_t i = 0; i < a->n && key.kind == MFU_KEY_NONE; i++)
         if (a->gpus ? a->gpus[i] == x->gpu : a->models && a->models[i] == x->model)
             return (double)i;
-    return key.kind == MFU_KEY_NONE ? NAN : value_of(x, key);
+    return mfu_scenario_value(x, key);
 }
 
 const char *mfu_axis_word(const struct mfu_axis *a, double value)

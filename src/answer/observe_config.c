@@ -132,9 +132,7 @@ static void understand(struct mfu_observing *r, const char *name, const char *or
     if (!u)
         return;
     snprintf(u->key, sizeof u->key, "%s", own);
-    u->value = key.kind == MFU_KEY_SETTING ? r->scenario.setting[key.id]
-        : key.kind == MFU_KEY_DIM          ? r->scenario.dim[key.id]
-                                           : r->scenario.coefficient[key.id];
+    u->value = mfu_scenario_value(&r->scenario, key);
     u->choice = key.kind == MFU_KEY_SETTING && mfu_settings[key.id].choices
         ? mfu_settings[key.id].choices[(int)u->value]
         : NULL;

@@ -15,11 +15,6 @@
 #define MOST_POWER 512          /* batch and accum: 1, 2, 4 ... (chosen) */
 #define MOST_DIVISORS 32        /* of the sequences of a step (chosen) */
 
-static double value_of(const struct mfu_config *c, struct mfu_key key)
-{
-    return key.kind == MFU_KEY_SETTING ? c->setting[key.id] : c->dim[key.id];
-}
-
 /* The axis of a key, which begins with the value that the key has now. */
 static struct mfu_axis *axis_of(struct mfu_sweep *s, const struct mfu_config *now, struct mfu_key key,
                                 struct mfu_error *err)
@@ -35,7 +30,7 @@ static struct mfu_axis *axis_of(struct mfu_sweep *s, const struct mfu_config *no
     }
     a = &s->axes[s->n_axes++];
     mfu_axis_start(a, s->scenario, key);
-    return mfu_axis_add(a, value_of(now, key), err) < 0 ? NULL : a;
+    return mfu_axis_add(a, mfu_config_value(now, key), err) < 0 ? NULL : a;
 }
 
 /* Powers of two, and whatever divides the sequences of a step now: so that they
@@ -59,15 +54,6 @@ static int add_splits(struct mfu_sweep *s, const struct mfu_config *now, enum mf
             return -1;
     }
     return a ? 0 : -1;
-}
-
-static bool holds(const struct mfu_plan *p, const char *condition)
-{
-    struct mfu_question *q = condition ? mfu_question_compile(&p->scenario, condition, NULL) : NULL;
-    bool yes = !condition || (q && mfu_question_ask(q, p) > 0);
-
-    mfu_question_free(q);
-    return yes;
 }
 
 /* Batch and accumulation have values enough, and move together. */
@@ -108,7 +94,7 @@ static int add_lever(struct mfu_sweep *s, const struct mfu_plan *p, const struct
         struct mfu_key key = mfu_scenario_key(s->scenario, row->set[i].key, NULL);
         struct mfu_axis *a = axis_of(s, &p->config, key, err);
 
-        status = a ? mfu_axis_add(a, value_of(&changed.config, key), err) : -1;
+        status = a ? mfu_axis_add(a, mfu_config_value(&changed.config, key), err) : -1;
     }
     mfu_plan_release(&changed);
     return status < 0 ? -1 : 0;
@@ -122,7 +108,7 @@ static int add_all(struct mfu_sweep *s, const struct mfu_plan *p, struct mfu_err
         const struct mfu_lever_row *row = &mfu_lever_rows[i];
 
         if (!(row->flags & (MFU_LEVER_MATHEMATICS | MFU_LEVER_HARDWARE | MFU_LEVER_ENVIRONMENT)) && !moves_tokens(s->scenario, row)
-            && mfu_scenario_key(s->scenario, row->set[0].key, NULL).kind != MFU_KEY_NONE && holds(p, row->when)
+            && mfu_scenario_key(s->scenario, row->set[0].key, NULL).kind != MFU_KEY_NONE && mfu_lever_row_holds(row, p)
             && add_lever(s, p, row, err) < 0)
             return -1;
     }

@@ -26,7 +26,7 @@ static void say_key(struct mfu_session *s, const struct mfu_config *old, const s
 {
     const struct mfu_scenario *scenario = now->scenario;
     char from[MFU_QUANTITY_MAX], to[MFU_QUANTITY_MAX];
-    double a = mfu_key_value(old, k), b = mfu_key_value(now, k);
+    double a = mfu_config_value(old, k), b = mfu_config_value(now, k);
     bool user = mfu_key_given(scenario, k) || mfu_key_given(old->scenario, k);
     bool touched = mfu_key_given(scenario, k) != mfu_key_given(old->scenario, k);
 
@@ -266,10 +266,10 @@ static void say_unchanged(const struct reader *r, const struct mfu_scenario *old
     mfu_scenario_resolve(r->next, &is, NULL);
     for (int i = 0; i < r->n_named; i++) {
         struct mfu_key k = r->named[i];
-        double value = mfu_key_value(&is, k);
+        double value = mfu_config_value(&is, k);
         char text[MFU_QUANTITY_MAX];
 
-        if (old->model == r->next->model && mfu_key_given(old, k) && same(mfu_key_value(&was, k), value))
+        if (old->model == r->next->model && mfu_key_given(old, k) && same(mfu_config_value(&was, k), value))
             mfu_say(r->session, "%s %s as before", mfu_key_name(r->next, k),
                     mfu_key_format(text, r->next, k, value));
     }

@@ -23,7 +23,7 @@ static double value_in(const struct mfu_scenario *s, const char *name, bool *fol
         return NAN;
     mfu_scenario_resolve(s, &c, NULL);
     *follows = !mfu_key_given(s, k);
-    return mfu_key_value(&c, k);
+    return mfu_config_value(&c, k);
 }
 
 static bool differs(const struct mfu_scenario *const *s, int n, const char *name)

@@ -98,7 +98,7 @@ static void look_up_key(struct scope *scope, struct mfu_key key, struct mfu_name
 {
     n->key = key;
     n->dim = mfu_key_dim(&scope->session->memory.now, key);
-    n->value = mfu_key_value(&scope->config, key);
+    n->value = mfu_config_value(&scope->config, key);
     if (mfu_key_choices(key) && !is_switch(key.id))
         n->value = choice_value(key.id, n->value);
     if (n->dim == MFU_TOKENS)
@@ -126,7 +126,7 @@ static int look_up_kept(struct scope *scope, const char *name, struct mfu_named 
         return -1;
     mfu_scenario_resolve(scenario, &config, NULL);
     n->dim = mfu_key_dim(scenario, key);
-    n->value = mfu_key_value(&config, key);
+    n->value = mfu_config_value(&config, key);
     if (mfu_key_choices(key)) {
         n->key = key;
         n->value = is_switch(key.id) ? n->value : choice_value(key.id, n->value);

@@ -59,7 +59,7 @@ static void put_settings(FILE *out, const struct mfu_scenario *now)
         if (strcmp(group, mfu_key_group(k)) != 0)
             fprintf(out, "%sset", *group ? "\n" : "");
         group = mfu_key_group(k);
-        fprintf(out, " %s %s", mfu_key_name(now, k), mfu_key_exact(value, now, k, mfu_key_value(&config, k)));
+        fprintf(out, " %s %s", mfu_key_name(now, k), mfu_key_exact(value, now, k, mfu_config_value(&config, k)));
     }
     if (*group)
         putc('\n', out);

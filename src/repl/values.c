@@ -88,17 +88,6 @@ bool mfu_key_given(const struct mfu_scenario *s, struct mfu_key k)
     return false;
 }
 
-double mfu_key_value(const struct mfu_config *c, struct mfu_key k)
-{
-    switch (k.kind) {
-    case MFU_KEY_DIM:         return c->dim[k.id];
-    case MFU_KEY_SETTING:     return c->setting[k.id];
-    case MFU_KEY_COEFFICIENT: return mfu_config_coefficient(c, (enum mfu_coefficient)k.id);
-    case MFU_KEY_NONE:        break;
-    }
-    return NAN;
-}
-
 const char *mfu_key_origin(const struct mfu_config *c, struct mfu_key k)
 {
     static const char *const origins[] = {

@@ -23,9 +23,8 @@ enum mfu_dim mfu_key_dim(const struct mfu_scenario *, struct mfu_key);
 /* Names that may be chosen, NULL-terminated; NULL if it is a number. */
 const char *const *mfu_key_choices(struct mfu_key);
 
-/* Whether the user gave it, and its resolved value with its origin. */
+/* Whether the user gave it, and where its resolved value is from. */
 bool mfu_key_given(const struct mfu_scenario *, struct mfu_key);
-double mfu_key_value(const struct mfu_config *, struct mfu_key);
 const char *mfu_key_origin(const struct mfu_config *, struct mfu_key);
 
 /* Writes a value for people: "bf16", "3072", "2 GiB". */

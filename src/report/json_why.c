@@ -159,7 +159,7 @@ static json_t *combination(const struct mfu_advice *a, const struct mfu_combinat
 
         mfu_json_append(&changes, json_string(l->change));
         for (int k = 0; k < l->n_set; k++)      /* as they are together */
-            put_key(&keys, &c->scenario, l->set[k].key, mfu_lever_value(&c->scenario, l->set[k].key));
+            put_key(&keys, &c->scenario, l->set[k].key, mfu_scenario_value(&c->scenario, l->set[k].key));
     }
     mfu_json_put(&o, "changes", changes);
     mfu_json_put(&o, "keys", keys);

@@ -146,6 +146,28 @@ struct names {
     int n;
 };
 
+double mfu_scenario_value(const struct mfu_scenario *s, struct mfu_key key)
+{
+    switch (key.kind) {
+    case MFU_KEY_DIM:         return s->dim[key.id];
+    case MFU_KEY_SETTING:     return s->setting[key.id];
+    case MFU_KEY_COEFFICIENT: return s->coefficient[key.id];
+    case MFU_KEY_NONE:        break;
+    }
+    return NAN;
+}
+
+double mfu_config_value(const struct mfu_config *c, struct mfu_key key)
+{
+    switch (key.kind) {
+    case MFU_KEY_DIM:         return c->dim[key.id];
+    case MFU_KEY_SETTING:     return c->setting[key.id];
+    case MFU_KEY_COEFFICIENT: return mfu_config_coefficient(c, (enum mfu_coefficient)key.id);
+    case MFU_KEY_NONE:        break;
+    }
+    return NAN;
+}
+
 static int resolve_name(void *context, const char *name, struct mfu_error *err)
 {
     struct names *names = context;
@@ -155,9 +177,7 @@ static int resolve_name(void *context, const char *name, struct mfu_error *err)
         return -1;
     if (names->n == (int)(sizeof names->values / sizeof names->values[0]))
         return mfu_fail(err, MFU_EINPUT, "more than %d names in one expression", names->n);
-    names->values[names->n] = key.kind == MFU_KEY_DIM ? names->config->dim[key.id]
-        : key.kind == MFU_KEY_SETTING ? names->config->setting[key.id]
-        : mfu_config_coefficient(names->config, (enum mfu_coefficient)key.id);
+    names->values[names->n] = mfu_config_value(names->config, key);
     return names->n++;
 }
 

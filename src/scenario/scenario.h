@@ -79,6 +79,11 @@ struct mfu_key {
 struct mfu_key mfu_scenario_key(const struct mfu_scenario *, const char *name,
                                 struct mfu_error *err);
 
+/* What a key is: as it was set, resolved or not; and as it was worked out.  NAN for
+ * a key that names nothing. */
+double mfu_scenario_value(const struct mfu_scenario *, struct mfu_key);
+double mfu_config_value(const struct mfu_config *, struct mfu_key);
+
 /* An empty scenario of this model and GPU (either may be NULL). */
 struct mfu_scenario mfu_scenario_start(const struct mfu_model *, const struct mfu_gpu *);
 

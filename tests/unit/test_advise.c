@@ -295,7 +295,7 @@ static void check_combination(const struct mfu_scenario *base, const struct mfu_
         struct mfu_lever l = advice.levers[c->levers[i]];
 
         for (int k = 0; k < l.n_set; k++)
-            l.set[k].value = mfu_lever_value(&c->scenario, l.set[k].key);
+            l.set[k].value = mfu_scenario_value(&c->scenario, l.set[k].key);
         s = by_hand(&s, &l);
     }
     plan_of(&s, &other, &other_simulation);

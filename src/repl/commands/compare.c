@@ -33,7 +33,7 @@ static json_t *value_json(const struct mfu_scenario *s, const struct mfu_differe
         return mfu_json_text(s->model->slug);
     k = mfu_scenario_key(s, d->key, NULL);
     mfu_scenario_resolve(s, &config, NULL);
-    return k.kind == MFU_KEY_NONE ? json_null() : mfu_key_json(k, mfu_key_value(&config, k));
+    return k.kind == MFU_KEY_NONE ? json_null() : mfu_key_json(k, mfu_config_value(&config, k));
 }
 
 static json_t *differences_json(const struct comparison *c, const struct mfu_difference *d, int n)
@@ -118,7 +118,7 @@ static void put_difference(struct mfu_session *s, const struct comparison *c, co
         put_cell(s, d->what == MFU_DIFFERENT_GPU ? it->gpu->slug
                  : d->what == MFU_DIFFERENT_MODEL ? it->model->slug
                  : k.kind == MFU_KEY_NONE ? "-"
-                 : mfu_key_format(text, it, k, mfu_key_value(&config, k)), i == c->n - 1);
+                 : mfu_key_format(text, it, k, mfu_config_value(&config, k)), i == c->n - 1);
     }
 }
 
@@ -171,7 +171,7 @@ static void name_followers(const struct comparison *c, char *text, size_t size)
 
             mfu_scenario_resolve(c->scenarios[k], &config, NULL);
             used += (size_t)snprintf(text + used, size - used, "%s%s", k ? ", " : "",
-                                     mfu_key_format(value, c->scenarios[k], key, mfu_key_value(&config, key)));
+                                     mfu_key_format(value, c->scenarios[k], key, mfu_config_value(&config, key)));
         }
         used += used < size ? (size_t)snprintf(text + used, size - used, ")") : 0;
     }

@@ -102,7 +102,7 @@ static int key_page(struct mfu_session *s, struct mfu_key k)
     struct mfu_config config;
 
     mfu_scenario_resolve(now, &config, NULL);
-    mfu_key_format(value, now, k, mfu_key_value(&config, k));
+    mfu_key_format(value, now, k, mfu_config_value(&config, k));
     fprintf(s->out, "%s - %s\n\n", name, mfu_key_meaning(now, k));
     fprintf(s->out, "value      %s (%s)\n", value, mfu_key_origin(&config, k));
     put_allowed(s, k);
@@ -113,7 +113,7 @@ static int key_page(struct mfu_session *s, struct mfu_key k)
     if (choices)
         snprintf(value, sizeof value, "%s", choices[0]);
     else
-        mfu_key_exact(value, now, k, mfu_key_value(&config, k));
+        mfu_key_exact(value, now, k, mfu_config_value(&config, k));
     fprintf(s->out, "\n    set %s %s\n", name, value);
     return 0;
 }

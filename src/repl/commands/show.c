@@ -14,7 +14,7 @@
 static json_t *row_json(const struct mfu_config *c, struct mfu_key k)
 {
     return json_pack("{s:s, s:o, s:s, s:s, s:s}", "key", mfu_key_name(c->scenario, k),
-                     "value", mfu_key_json(k, mfu_key_value(c, k)), "origin", mfu_key_origin(c, k),
+                     "value", mfu_key_json(k, mfu_config_value(c, k)), "origin", mfu_key_origin(c, k),
                      "group", mfu_key_group(k), "help", mfu_key_meaning(c->scenario, k));
 }
 
@@ -36,7 +36,7 @@ static void put_key(struct mfu_session *s, const struct mfu_config *c, struct mf
 {
     char value[MFU_QUANTITY_MAX];
 
-    put_row(s, mfu_key_name(c->scenario, k), mfu_key_format(value, c->scenario, k, mfu_key_value(c, k)),
+    put_row(s, mfu_key_name(c->scenario, k), mfu_key_format(value, c->scenario, k, mfu_config_value(c, k)),
             mfu_key_origin(c, k), mfu_key_meaning(c->scenario, k));
 }
 
@@ -116,7 +116,7 @@ static json_t *coefficient_json(const struct mfu_catalog *catalog, const struct 
 {
     const struct mfu_coefficients *known = &c->gpu->coefficients;
     struct mfu_key k = {MFU_KEY_COEFFICIENT, i};
-    double value = mfu_key_value(c, k);
+    double value = mfu_config_value(c, k);
     bool given = c->scenario->coefficient_given[i];
     const char *origin = mfu_key_origin(c, k);
     bool measured = strcmp(origin, "calibration") == 0;
@@ -144,7 +144,7 @@ static void put_coefficient(struct mfu_session *s, const struct mfu_config *c, i
     if (!c->scenario->coefficient_given[i] && isfinite(known->sigma[i]))
         snprintf(sigma, sizeof sigma, "%.3g %%", 100 * known->sigma[i]);
     used = fprintf(s->out, "%-26s%-12s %7s  %-7s ", mfu_coefficient_rows[i].name,
-                   mfu_key_format(value, c->scenario, k, mfu_key_value(c, k)), sigma, mfu_key_origin(c, k));
+                   mfu_key_format(value, c->scenario, k, mfu_config_value(c, k)), sigma, mfu_key_origin(c, k));
     mfu_printable(safe, sizeof safe, source);
     if (*safe && s->term.width < WIDE)
         used = fprintf(s->out, "\n    ") - 1;
