@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "answer/advise.h"
-#include "answer/sweep.h"
 #include "scenarios.h"
+#include "sweeps.h"
 
 static struct mfu_plan plan;
 static struct mfu_simulation simulation;
@@ -29,17 +29,6 @@ static void axis(struct mfu_sweep *sweep, const char *key, const char *values)
 static void column(struct mfu_sweep *sweep, const char *text)
 {
     assert_non_null(sweep->columns[sweep->n_columns++] = mfu_question_compile(sweep->scenario, text, NULL));
-}
-
-static struct mfu_sweep_result run(struct mfu_sweep *sweep)
-{
-    struct mfu_sweep_result r;
-    struct mfu_error err = {0};
-
-    if (mfu_sweep_run(sweep, &r, &err) < 0)
-        fail_msg("%s", err.text);
-    assert_true(r.complete);
-    return r;
 }
 
 /* Runs with little room to spare, where the allocator decides. */

@@ -1,13 +1,9 @@
 /*
  * Sweeps: axes, and rows that do not depend on threads or order.
  */
-#include "catalog.h"
+#include "sweeps.h"
 
 #include <string.h>
-
-#include "answer/sweep.h"
-#include "base/error.h"
-
 
 static struct mfu_scenario start(void)
 {
@@ -61,17 +57,6 @@ static void fill(struct mfu_sweep *sweep, const struct mfu_scenario *s)
     assert_non_null(sweep->columns[0] = mfu_question_compile(s, "step_time_s/tokens_per_step", NULL));
     assert_non_null(sweep->columns[1] = mfu_question_compile(s, "smi_used_bytes", NULL));
     sweep->n_columns = 2;
-}
-
-static struct mfu_sweep_result run(struct mfu_sweep *sweep)
-{
-    struct mfu_sweep_result r;
-    struct mfu_error err = {0};
-
-    if (mfu_sweep_run(sweep, &r, &err) < 0)
-        fail_msg("%s", err.text);
-    assert_true(r.complete);
-    return r;
 }
 
 static void rows_are_plans(void **state)
