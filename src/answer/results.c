@@ -232,6 +232,23 @@ static int find_trained(struct mfu_question *q, const char *name, struct name *n
     return -1;
 }
 
+int mfu_result_unknown(const struct mfu_scenario *s, const char *name, struct mfu_error *err)
+{
+    const char *names[MFU_RESULTS_MAX + MFU_SETTING_COUNT + MFU_MAX_DIMS], *best;
+    size_t n = 0;
+
+    for (; n < mfu_result_count && n < MFU_RESULTS_MAX; n++)
+        names[n] = mfu_results[n].name;
+    for (int i = 0; i < MFU_SETTING_COUNT; i++)
+        names[n++] = mfu_settings[i].key;
+    for (int i = 0; s->model && i < s->model->n_dims; i++)
+        names[n++] = s->model->dims[i].name;
+    mfu_fail(err, MFU_EINPUT, "no setting or result is called '%.60s'", name);
+    if (mfu_suggest(name, names, n, &best, 1))
+        mfu_error_suggest(err, best);
+    return -1;
+}
+
 static int resolve(void *context, const char *name, struct mfu_error *err)
 {
     struct mfu_question *q = context;
@@ -255,7 +272,7 @@ static int resolve(void *context, const char *name, struct mfu_error *err)
     n->key = mfu_scenario_key(q->scenario, name, err);
     if (n->key.kind != MFU_KEY_NONE || find_choice(name, &n->choice))
         return q->n++;
-    return -1;
+    return mfu_dim_known(name) ? -1 : mfu_result_unknown(q->scenario, name, err);
 }
 
 struct mfu_question *mfu_question_compile(const struct mfu_scenario *scenario, const char *text, struct mfu_error *err)

@@ -23,6 +23,10 @@ extern const size_t mfu_result_count;
 /* The result of that name, or NULL. */
 const struct mfu_result *mfu_result_find(const char *name);
 
+/* Fails: neither a result nor a key of the scenario has that name; with the nearest
+ * that has.  Returns -1. */
+int mfu_result_unknown(const struct mfu_scenario *, const char *name, struct mfu_error *err);
+
 /* An expression over settings, dims and results, compiled once and evaluated
  * for many plans: `fits and mfu > 40%`.  Choices are compared by name. */
 struct mfu_question;

@@ -160,25 +160,6 @@ static int look_up_noted(struct scope *scope, const char *name, struct mfu_named
     return -1;
 }
 
-/* The nearest of what this command adds to the keys. */
-static int unknown(struct scope *scope, const char *name, struct mfu_error *err)
-{
-    const char *names[MFU_RESULTS_MAX + MFU_SETTING_COUNT + MFU_MAX_DIMS], *best;
-    const struct mfu_scenario *now = &scope->session->memory.now;
-    size_t n = 0;
-
-    for (; n < mfu_result_count && n < MFU_RESULTS_MAX; n++)
-        names[n] = mfu_results[n].name;
-    for (int i = 0; i < MFU_SETTING_COUNT; i++)
-        names[n++] = mfu_settings[i].key;
-    for (int i = 0; i < now->model->n_dims; i++)
-        names[n++] = now->model->dims[i].name;
-    mfu_fail(err, MFU_EINPUT, "no setting or result is called '%.60s'", name);
-    if (mfu_suggest(name, names, n, &best, 1))
-        mfu_error_suggest(err, best);
-    return -1;
-}
-
 static int resolve(void *context, const char *name, struct mfu_error *err)
 {
     struct scope *scope = context;
@@ -204,7 +185,7 @@ static int resolve(void *context, const char *name, struct mfu_error *err)
     if ((found = look_up_noted(scope, name, n, err)) != 0 || (found = look_up_kept(scope, name, n, err)) != 0)
         return found < 0 ? -1 : e->n_names++;
     if (!(n->choice = find_choice(name, &n->value)))
-        return unknown(scope, name, err);
+        return mfu_result_unknown(now, name, err);
     return e->n_names++;
 }
 

@@ -13,14 +13,24 @@
 
 void mfu_say(struct mfu_session *s, const char *format, ...)
 {
+    char text[1024];
     va_list args;
+    int n;
 
     if (s->json || s->quiet)
         return;
     va_start(args, format);
-    vfprintf(s->out, format, args);
+    n = vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    putc('\n', s->out);
+    if (n >= (int)sizeof text) {        /* a path, say: as long as it is */
+        va_start(args, format);
+        vfprintf(s->out, format, args);
+        va_end(args);
+        putc('\n', s->out);
+    } else if (s->interactive && mfu_width(text, strlen(text)) >= s->term.width && !strchr(text, '\n'))
+        mfu_wrap(s->out, &s->term, 0, 2, text);
+    else
+        fprintf(s->out, "%s\n", text);
 }
 
 int mfu_answer(struct mfu_session *s, json_t *object, struct mfu_error *err)

@@ -122,6 +122,11 @@ struct mfu_key mfu_scenario_key(const struct mfu_scenario *s, const char *name,
     return key;
 }
 
+bool mfu_dim_known(const char *name)
+{
+    return meaning_of(name) != NULL;
+}
+
 struct mfu_scenario mfu_scenario_start(const struct mfu_model *model, const struct mfu_gpu *gpu)
 {
     struct mfu_scenario s = {.gpu = gpu, .model = model};

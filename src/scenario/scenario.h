@@ -84,6 +84,9 @@ struct mfu_key mfu_scenario_key(const struct mfu_scenario *, const char *name,
 double mfu_scenario_value(const struct mfu_scenario *, struct mfu_key);
 double mfu_config_value(const struct mfu_config *, struct mfu_key);
 
+/* Whether some model may have a dim of this name. */
+bool mfu_dim_known(const char *name);
+
 /* An empty scenario of this model and GPU (either may be NULL). */
 struct mfu_scenario mfu_scenario_start(const struct mfu_model *, const struct mfu_gpu *);
 
