@@ -102,25 +102,41 @@ static void put_strip(FILE *out, const struct picture *g)
                     (i * g->width + fmin(g->activity.slices[i].communication_s, g->width)) / g->unit);
 }
 
+/* Seconds in which the links are busy and no other kernel runs, to a slice. */
+static double alone_s(const struct picture *g)
+{
+    double sum = 0;
+
+    for (int i = 0; i < SLICES; i++) {
+        double free_s = g->width;
+
+        for (int k = 0; k < MFU_SORT_COUNT; k++)
+            free_s -= g->activity.slices[i].busy_s[k];
+        sum += fmin(g->activity.slices[i].communication_s, fmax(free_s, 0));
+    }
+    return sum;
+}
+
 static void upper(FILE *out, const struct picture *g)
 {
     const double *busy_s = g->activity.busy_s;
-    double y = 0.80, sum = 0;
+    double y = 0.80, sum = alone_s(g);
     char text[96];
 
+    snprintf(text, sizeof text, "strip: exchange, alone %.0f %%", 100 * sum / g->activity.seconds);
     for (int k = 0; k < MFU_SORT_COUNT; k++)
         sum += busy_s[k];
+    if (g->activity.communication_s > 0) {
+        put_legend(out, text, LINK_COLOR, y, false);
+        put_strip(out, g);
+        y -= 0.055;
+    }
     for (int k = MFU_SORT_COUNT - 1; k >= 0; k--)
         if (busy_s[k] > 0) {
             snprintf(text, sizeof text, "%s %.0f %%", mfu_sort_titles[k], 100 * busy_s[k] / g->activity.seconds);
             put_legend(out, text, sort_color[k], y, false);
             y -= 0.055;
         }
-    if (g->activity.communication_s > 0) {
-        put_legend(out, "communication (strip below)", LINK_COLOR, y, false);
-        put_strip(out, g);
-        y -= 0.055;
-    }
     snprintf(text, sizeof text, "idle %.1f %%", 100 * fmax(1 - sum / g->activity.seconds, 0));
     fputs("set label ", out);
     mfu_gnuplot_text(out, text);
