@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "answer/plan.h"
+#include "plan/plan.h"
 #include "base/error.h"
 #include "descriptor/catalog.h"
 #include "measure.h"

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "answer/sweep.h"
+#include "answer/search/sweep.h"
 #include "base/error.h"
 #include "descriptor/catalog.h"
 

@@ -38,7 +38,7 @@ struct mfu_weights {
     double active;              /* that one token uses: fewer with experts */
 };
 
-struct mfu_step;                /* graph/step.h: the program being built */
+struct mfu_builder;                /* graph/builder.h: the program being built */
 
 struct mfu_primitive {
     const char *name, *summary;
@@ -52,8 +52,8 @@ struct mfu_primitive {
 
     /* Appends the kernels and tensors of the forward or backward pass;
      * `index` is the operation's number within the step. */
-    void (*forward)(struct mfu_step *, int index);
-    void (*backward)(struct mfu_step *, int index);
+    void (*forward)(struct mfu_builder *, int index);
+    void (*backward)(struct mfu_builder *, int index);
 };
 
 extern const struct mfu_primitive *const mfu_primitives[];

@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "graph/builder.h"
+#include "graph/builder_private.h"
 
 /* ---- operations and parameters of a scenario ---------------------------- */
 
 /* Works out attributes and widths of all model ops, once per scenario. */
-int mfu_evaluate_operations(struct mfu_step *s, struct mfu_error *err)
+int mfu_evaluate_operations(struct mfu_builder *s, struct mfu_error *err)
 {
     const struct mfu_model *m = s->config->model;
 
@@ -49,13 +49,13 @@ int mfu_evaluate_operations(struct mfu_step *s, struct mfu_error *err)
     return 0;
 }
 
-double mfu_repeats(const struct mfu_step *s, const struct mfu_model_section *sec)
+double mfu_repeats(const struct mfu_builder *s, const struct mfu_model_section *sec)
 {
     return sec->repeat ? mfu_expression_eval(sec->repeat, s->config->dim) : 1;
 }
 
 /* Whether the op uses the weight of another one. */
-bool mfu_shares_weight(const struct mfu_step *s, int op)
+bool mfu_shares_weight(const struct mfu_builder *s, int op)
 {
     const struct mfu_model_op *source = &s->config->model->ops[op];
 
@@ -67,7 +67,7 @@ bool mfu_shares_weight(const struct mfu_step *s, int op)
     return true;
 }
 
-void mfu_count_parameters(struct mfu_step *s)
+void mfu_count_parameters(struct mfu_builder *s)
 {
     struct mfu_program *p = s->program;
     const struct mfu_model *m = s->config->model;

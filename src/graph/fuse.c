@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/step.h"
+#include "graph/builder.h"
 
 /* What becomes of one output of a launch. */
 enum fate { UNUSED, INSIDE, WRITTEN, AGAIN };
@@ -31,7 +31,7 @@ struct group {
 };
 
 struct fusion {
-    struct mfu_step *s;
+    struct mfu_builder *s;
     struct mfu_program *p;
     unsigned char (*fate)[MFU_LAUNCH_OUT];      /* of every launch's outputs */
     /* Who reads an output: a chain of (launch, input) in the order of launches,
@@ -208,7 +208,7 @@ static void add_source(const struct fusion *f, int view, int group, int *sources
 
 static void put(struct fusion *f, const struct mfu_launch *l, int segment)
 {
-    struct mfu_step *s = f->s;
+    struct mfu_builder *s = f->s;
 
     if (f->n_merged == s->cap_merged) {
         int cap = s->cap_merged ? 2 * s->cap_merged : 512;
@@ -404,7 +404,7 @@ static void new_lifetimes(struct fusion *f)
         p->tensors[p->views[f->s->old_logits].tensor].last = forward_end;
 }
 
-int mfu_fuse(struct mfu_step *s)
+int mfu_fuse(struct mfu_builder *s)
 {
     struct mfu_program *p = s->program;
     size_t n = (size_t)p->n_launches;

@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-#include "graph/step.h"
+#include "graph/builder.h"
 
 /* In elements per parameter; a state of `state_bytes` is 0 for "as the
  * parameter". */
@@ -43,7 +43,7 @@ static const struct row {
 };
 
 /* Bytes of the parameters that the optimizer updates: the masters. */
-static double master_bytes(const struct mfu_step *s)
+static double master_bytes(const struct mfu_builder *s)
 {
     return s->config->precision == MFU_BF16_PURE ? 2 : 4;
 }
@@ -58,7 +58,7 @@ double mfu_optimizer_state_bytes(const struct mfu_config *c, const struct mfu_pr
     return r->states * (r->state_bytes > 0 ? r->state_bytes : own) * p->params + more;
 }
 
-static void stream(struct mfu_step *s, const char *name, double flops, double read, double write,
+static void stream(struct mfu_builder *s, const char *name, double flops, double read, double write,
                    double launches, double temporary_bytes)
 {
     double n = s->program->params * mfu_config_share(s->config, 1);      /* its shard */
@@ -72,7 +72,7 @@ static void stream(struct mfu_step *s, const char *name, double flops, double re
 
 /* Five Newton-Schulz steps on every hidden matrix: three products each, of
  * about width^3 (min m^2 n): 5 (4 m^2 n + 2 m^3) FLOP. */
-static void newton_schulz(struct mfu_step *s)
+static void newton_schulz(struct mfu_builder *s)
 {
     const struct mfu_program *p = s->program;
 
@@ -97,7 +97,7 @@ static void newton_schulz(struct mfu_step *s)
         }
 }
 
-void mfu_optimizer_emit(struct mfu_step *s)
+void mfu_optimizer_emit(struct mfu_builder *s)
 {
     const struct mfu_config *c = s->config;
     const struct row *r = &rows[c->optimizer];

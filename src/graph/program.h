@@ -91,7 +91,7 @@ struct mfu_program {
     struct mfu_segment *segments;
     int n_launches, n_tensors, n_views, n_segments;
     int cap_launches, cap_tensors, cap_views, cap_segments;
-    void *workbench;            /* of the builder (struct mfu_step), reused */
+    void *workbench;            /* of the builder (struct mfu_builder), reused */
 
     double *weights;            /* elements of every weight tensor that was traced */
     int n_weights, cap_weights;

@@ -13,7 +13,7 @@
 #include "scenario/setting.h"
 
 struct mfu_program;
-struct mfu_step;
+struct mfu_builder;
 
 struct mfu_runtime {
     const char *name;
@@ -41,6 +41,6 @@ struct mfu_runtime {
 extern const struct mfu_runtime mfu_runtimes[MFU_RUNTIME_COUNT];
 
 /* Merges launches as the runtime's compiler does (fuse.c). */
-int mfu_fuse(struct mfu_step *);
+int mfu_fuse(struct mfu_builder *);
 
 #endif

@@ -9,8 +9,8 @@
 
 #include "base/arena.h"
 #include "base/suggest.h"
-#include "repl/facts.h"
-#include "repl/talk.h"
+#include "repl/describe.h"
+#include "repl/output.h"
 #include "repl/values.h"
 
 /* ---- telling what changed ------------------------------------------------ */
@@ -35,9 +35,9 @@ static void say_key(struct mfu_session *s, const struct mfu_config *old, const s
     mfu_key_format(from, scenario, k, a);
     mfu_key_format(to, scenario, k, b);
     if (same(a, b))
-        mfu_say(s, "%s %s as before (%s)", mfu_key_name(scenario, k), to, mfu_key_origin(now, k));
+        mfu_print_note(s, "%s %s as before (%s)", mfu_key_name(scenario, k), to, mfu_key_origin(now, k));
     else
-        mfu_say(s, "%s %s %s %s%s", mfu_key_name(scenario, k), from, s->term.utf8 ? "→" : "->", to,
+        mfu_print_note(s, "%s %s %s %s%s", mfu_key_name(scenario, k), from, s->term.utf8 ? "→" : "->", to,
                 user ? "" : " (follows)");
 }
 
@@ -49,9 +49,9 @@ static void say_tokens(struct mfu_session *s, const struct mfu_config *old, cons
         && same(old->ranks, now->ranks))
         return;
     if (same(a, b))
-        mfu_say(s, "tokens per step: %.0f as before", b);
+        mfu_print_note(s, "tokens per step: %.0f as before", b);
     else
-        mfu_say(s, "tokens per step: %.0f %s %.0f", a, s->term.utf8 ? "→" : "->", b);
+        mfu_print_note(s, "tokens per step: %.0f %s %.0f", a, s->term.utf8 ? "→" : "->", b);
 }
 
 /* Another GPU or model has a line of its own; dims are told for one model. */
@@ -104,7 +104,7 @@ int mfu_install(struct mfu_session *s, const struct mfu_scenario *next, bool kee
 
 /* ---- gpu and model ------------------------------------------------------- */
 
-char mfu_thing(const char *word)
+char mfu_parse_subject(const char *word)
 {
     return strcmp(word, "gpu") == 0 ? 'g' : strcmp(word, "model") == 0 ? 'm' : 0;
 }
@@ -182,7 +182,7 @@ static bool is_unit(const struct reader *r, const char *key, const char *text, c
 {
     struct mfu_scenario copy = *r->next;
 
-    return isalpha((unsigned char)word[0]) && !mfu_assignment(word) && !mfu_thing(word)
+    return isalpha((unsigned char)word[0]) && !mfu_assignment(word) && !mfu_parse_subject(word)
         && mfu_scenario_key(r->next, word, NULL).kind == MFU_KEY_NONE
         && mfu_scenario_set(&copy, key, text, NULL) == 0;
 }
@@ -230,29 +230,29 @@ static int read_pair(struct reader *r, struct pair *p, struct mfu_error *err)
             }
         }
     }
-    if (!mfu_thing(p->key) && mfu_scenario_key(r->next, p->key, err).kind == MFU_KEY_NONE)
-        return mfu_point(r->session, err, p->key_word);
+    if (!mfu_parse_subject(p->key) && mfu_scenario_key(r->next, p->key, err).kind == MFU_KEY_NONE)
+        return mfu_error_caret(r->session, err, p->key_word);
     if (!value || !*value) {
         mfu_fail(err, MFU_EINPUT, "%s: a value is missing", p->key);
-        return mfu_point(r->session, err, p->key_word);
+        return mfu_error_caret(r->session, err, p->key_word);
     }
     p->value = value;
-    return mfu_thing(p->key) ? 0 : read_more(r, p, err);
+    return mfu_parse_subject(p->key) ? 0 : read_more(r, p, err);
 }
 
 static int apply(struct reader *r, const struct pair *p, struct mfu_error *err)
 {
-    int status = mfu_thing(p->key) == 'g' ? mfu_choose_gpu(r->session, r->next, p->value, err)
-        : mfu_thing(p->key) == 'm'        ? mfu_choose_model(r->session, r->next, p->value, err)
+    int status = mfu_parse_subject(p->key) == 'g' ? mfu_choose_gpu(r->session, r->next, p->value, err)
+        : mfu_parse_subject(p->key) == 'm'        ? mfu_choose_model(r->session, r->next, p->value, err)
                                           : mfu_scenario_set(r->next, p->key, p->value, err);
 
-    if (status == 0 && !mfu_thing(p->key) && r->n_named < NAMED)
+    if (status == 0 && !mfu_parse_subject(p->key) && r->n_named < NAMED)
         r->named[r->n_named++] = mfu_scenario_key(r->next, p->key, NULL);
     if (status < 0 && !err->file[0]) {
         if (err->column == 0)
             err->column = 1;
         err->column += p->inside;
-        mfu_point(r->session, err, p->value_word);
+        mfu_error_caret(r->session, err, p->value_word);
     }
     return status;
 }
@@ -270,7 +270,7 @@ static void say_unchanged(const struct reader *r, const struct mfu_scenario *old
         char text[MFU_QUANTITY_MAX];
 
         if (old->model == r->next->model && mfu_key_given(old, k) && same(mfu_config_value(&was, k), value))
-            mfu_say(r->session, "%s %s as before", mfu_key_name(r->next, k),
+            mfu_print_note(r->session, "%s %s as before", mfu_key_name(r->next, k),
                     mfu_key_format(text, r->next, k, value));
     }
 }

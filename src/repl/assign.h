@@ -30,6 +30,6 @@ int mfu_choose_gpu(struct mfu_session *, struct mfu_scenario *, const char *name
 int mfu_choose_model(struct mfu_session *, struct mfu_scenario *, const char *name, struct mfu_error *err);
 
 /* The names of a word that is `gpu` or `model`: 'g', 'm', or 0. */
-char mfu_thing(const char *word);
+char mfu_parse_subject(const char *word);
 
 #endif

@@ -12,10 +12,10 @@
 #include "base/arena.h"
 #include "repl/assign.h"
 #include "repl/command.h"
-#include "repl/find.h"
-#include "repl/offers.h"
+#include "repl/command_lookup.h"
+#include "repl/completers.h"
 #include "repl/session.h"
-#include "repl/words.h"
+#include "repl/tokenize.h"
 
 /* All candidates of one line, sorted as they were offered. */
 struct list {

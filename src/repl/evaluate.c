@@ -13,11 +13,11 @@
 #include "base/arena.h"
 #include "repl/assign.h"
 #include "repl/command.h"
-#include "repl/find.h"
+#include "repl/command_lookup.h"
 #include "repl/line.h"
 #include "repl/session.h"
-#include "repl/talk.h"
-#include "repl/words.h"
+#include "repl/output.h"
+#include "repl/tokenize.h"
 
 /* KEY=VALUE, KEY = VALUE: a command without `set`. */
 static bool is_assignment(const struct mfu_words *w)
@@ -68,7 +68,7 @@ static int run(struct mfu_session *s, struct mfu_words *w, struct mfu_error *err
     if (!c) {
         s->place.command[0] = '\0';
         mfu_command_unknown(s, w->argv[0], err);
-        mfu_point(s, err, 0);
+        mfu_error_caret(s, err, 0);
         status = -1;
     } else if (first < 0)
         status = mfu_assign(s, w->argc, w->argv, 0, err);

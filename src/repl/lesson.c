@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "base/quantity.h"
-#include "repl/ask.h"
-#include "repl/page.h"
-#include "repl/talk.h"
+#include "repl/prompt.h"
+#include "repl/show_page.h"
+#include "repl/output.h"
 
 struct lesson {
     struct mfu_session *session;
@@ -486,7 +486,7 @@ int mfu_lesson(struct mfu_session *s, const struct mfu_page *page, struct mfu_er
     if (status == 0 && s->json)
         status = answer(l, err);
     if (l->left) {
-        mfu_say(s, "%s", phrase(l, "left"));
+        mfu_print_note(s, "%s", phrase(l, "left"));
         status = status < 0 ? -1 : 1;
     }
     json_decref(l->steps);

@@ -18,9 +18,9 @@
 #include "base/translation.h"
 #include "repl/line.h"
 #include "repl/session.h"
-#include "repl/talk.h"
+#include "repl/output.h"
 #include "repl/transcript.h"
-#include "report/pages.h"
+#include "report/words/pages.h"
 
 /* 0: all well.  1: a command failed.  2: the call was wrong.  3: a `check` was
  * not satisfied, so that `mfuplan plan.mfu && sbatch ...` works. */

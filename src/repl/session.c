@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/suggest.h"
-#include "repl/talk.h"
+#include "repl/output.h"
 
 #define FIRST_MODEL "gpt2"
 #define FIRST_GPU "rtx4070"

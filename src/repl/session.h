@@ -7,13 +7,13 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "answer/plan.h"
-#include "answer/simulation.h"
-#include "answer/single_kernel.h"
-#include "answer/train.h"
+#include "plan/plan.h"
+#include "plan/simulation.h"
+#include "plan/single_kernel.h"
+#include "plan/train.h"
 #include "base/error.h"
 #include "descriptor/catalog.h"
-#include "report/term.h"
+#include "report/text/term.h"
 #include "scenario/scenario.h"
 
 #define MFU_NOTED 128           /* figures of the last answers */

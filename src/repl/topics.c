@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-#include "answer/figures.h"
-#include "repl/quantities.h"
+#include "answer/metric/path.h"
+#include "repl/expr_scope.h"
 #include "scenario/setting.h"
 
 static void list_results(FILE *out)

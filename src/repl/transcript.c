@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "repl/talk.h"
+#include "repl/output.h"
 
 static void put_answer(const char *text)
 {

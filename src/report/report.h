@@ -8,9 +8,9 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "answer/plan.h"
-#include "answer/sweep.h"
-#include "report/term.h"
+#include "plan/plan.h"
+#include "answer/search/sweep.h"
+#include "report/text/term.h"
 
 /* Text, for a terminal of any width and for pipes. */
 void mfu_text_plan(FILE *, const struct mfu_term *, const struct mfu_plan *);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer/plan.h"
+#include "plan/plan.h"
 
 #define ALIVE_MAX 256           /* of all; there are about 20 per layer traced */
 

@@ -30,7 +30,7 @@ struct schedule {
     int *life;                  /* of every tensor in the record, -1: none */
 };
 
-struct player {
+struct replayer {
     const struct mfu_replay_input *in;
     struct mfu_replay *out;
     struct mfu_allocator *a;
@@ -43,7 +43,7 @@ struct player {
     int launch;
 };
 
-static bool keep(struct player *p, struct handles *h, int handle)
+static bool keep(struct replayer *p, struct handles *h, int handle)
 {
     if (h->n == h->cap) {
         int want = h->cap ? 2 * h->cap : 256;
@@ -60,14 +60,14 @@ static bool keep(struct player *p, struct handles *h, int handle)
     return true;
 }
 
-static void drop_all(struct player *p, struct handles *h)
+static void drop_all(struct replayer *p, struct handles *h)
 {
     for (int i = 0; i < h->n; i++)
         mfu_allocator_free(p->a, h->list[i]);
     h->n = 0;
 }
 
-static void sample(struct player *p)
+static void sample(struct replayer *p)
 {
     struct mfu_replay *out = p->out;
     const struct mfu_allocator_stats *s = mfu_allocator_stats(p->a);
@@ -96,7 +96,7 @@ static void sample(struct player *p)
     out->n_samples++;
 }
 
-static void fail_here(struct player *p, const char *what)
+static void fail_here(struct replayer *p, const char *what)
 {
     struct mfu_replay *out = p->out;
 
@@ -115,7 +115,7 @@ static void fail_here(struct player *p, const char *what)
     }
 }
 
-static int allocate(struct player *p, double bytes, const char *what)
+static int allocate(struct replayer *p, double bytes, const char *what)
 {
     int handle;
 
@@ -129,7 +129,7 @@ static int allocate(struct player *p, double bytes, const char *what)
     return handle < 0 ? -1 : handle;
 }
 
-static void give_back(struct player *p, int handle)
+static void give_back(struct replayer *p, int handle)
 {
     if (handle >= 0)
         mfu_allocator_free(p->a, handle);
@@ -175,7 +175,7 @@ static int prepare(struct schedule *s, const struct mfu_program *program)
 
 /* ---- lives, for snapshots ----------------------------------------------- */
 
-static void remember(struct player *p, struct schedule *s, int tensor)
+static void remember(struct replayer *p, struct schedule *s, int tensor)
 {
     struct mfu_replay *out = p->out;
     const struct mfu_tensor *x = &s->program->tensors[tensor];
@@ -204,7 +204,7 @@ static void remember(struct player *p, struct schedule *s, int tensor)
 
 /* ---- micro-steps and steps ---------------------------------------------- */
 
-static void run_launch(struct player *p, struct schedule *s, int i)
+static void run_launch(struct replayer *p, struct schedule *s, int i)
 {
     const struct mfu_launch *l = &s->program->launches[i];
 
@@ -230,7 +230,7 @@ static void run_launch(struct player *p, struct schedule *s, int i)
     }
 }
 
-static void run_micro_step(struct player *p, struct schedule *s)
+static void run_micro_step(struct replayer *p, struct schedule *s)
 {
     const struct mfu_program *program = s->program;
     double tokens_bytes = mfu_type_bytes[MFU_I64] * program->tokens;
@@ -265,7 +265,7 @@ static void run_micro_step(struct player *p, struct schedule *s)
     }
 }
 
-static void run_optimizer(struct player *p, const struct mfu_program *program)
+static void run_optimizer(struct replayer *p, const struct mfu_program *program)
 {
     p->micro = -1;
     p->program = program;
@@ -304,7 +304,7 @@ static void run_optimizer(struct player *p, const struct mfu_program *program)
     sample(p);
 }
 
-static void run_step(struct player *p)
+static void run_step(struct replayer *p)
 {
     double accum = p->in->later ? p->in->later->accum : 1;
 
@@ -318,7 +318,7 @@ static void run_step(struct player *p)
         run_optimizer(p, p->in->first);
 }
 
-static void set_up(struct player *p)
+static void set_up(struct replayer *p)
 {
     const struct mfu_program *program = p->in->first;
     double tokens_bytes = mfu_type_bytes[MFU_I64] * program->tokens;
@@ -339,7 +339,7 @@ static void set_up(struct player *p)
 
 static void note_block(void *context, const struct mfu_block_view *view)
 {
-    struct player *p = context;
+    struct replayer *p = context;
     struct mfu_replay *out = p->out;
 
     if (out->n_blocks == out->cap_blocks) {
@@ -367,7 +367,7 @@ static void clear(struct mfu_replay *r)
 }
 
 /* Each step is recorded anew, until one is found to be steady. */
-static void look_on(struct player *p)
+static void look_on(struct replayer *p)
 {
     p->recording = true;
     p->out->n_samples = p->out->n_lives = p->out->peak_sample = 0;
@@ -379,7 +379,7 @@ static void look_on(struct player *p)
 
 int mfu_replay_run(const struct mfu_replay_input *in, struct mfu_replay *out, struct mfu_error *err)
 {
-    struct player p = {.in = in, .out = out, .inputs = {-1, -1}, .next_inputs = {-1, -1}};
+    struct replayer p = {.in = in, .out = out, .inputs = {-1, -1}, .next_inputs = {-1, -1}};
     const struct mfu_allocator_stats *s;
     int status = -1;
 

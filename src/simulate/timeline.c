@@ -12,7 +12,7 @@
 #define STEADY 1e-6
 #define MOST_SIMULATED 12
 
-struct clockwork {
+struct sim_state {
     const struct mfu_timeline_input *in;
     struct mfu_timeline *out;
     double host_s;              /* the host's clock */
@@ -28,7 +28,7 @@ struct clockwork {
     double micro_communication_s, micro_exposed_s, micro_contention_s;
 };
 
-static bool queue_room(struct clockwork *c)
+static bool queue_room(struct sim_state *c)
 {
     int want = c->cap ? 2 * c->cap : 4096;
     double *ends, *issued;
@@ -45,7 +45,7 @@ static bool queue_room(struct clockwork *c)
     return true;
 }
 
-static struct mfu_event *record(struct clockwork *c)
+static struct mfu_event *record(struct sim_state *c)
 {
     struct mfu_timeline *t = c->out;
 
@@ -64,7 +64,7 @@ static struct mfu_event *record(struct clockwork *c)
 }
 
 /* The host may be `queue_depth` kernels ahead of the GPU. */
-static void wait_for_queue(struct clockwork *c)
+static void wait_for_queue(struct sim_state *c)
 {
     while (c->head < c->n && c->kernels - c->issued[c->head] >= c->in->queue_depth) {
         c->host_s = fmax(c->host_s, c->ends[c->head]);
@@ -73,14 +73,14 @@ static void wait_for_queue(struct clockwork *c)
 }
 
 /* When what launch `i` needs from other GPUs is there. */
-static double needed(struct clockwork *c, int i)
+static double needed(struct sim_state *c, int i)
 {
     if (c->needed_s)
         c->wanted_s = fmax(c->wanted_s, c->needed_s[i]);
     return c->wanted_s;
 }
 
-static int run_launch(struct clockwork *c, int i, int micro)
+static int run_launch(struct sim_state *c, int i, int micro)
 {
     const struct mfu_timeline_input *in = c->in;
     const struct mfu_launch *l = &in->program->launches[i];
@@ -120,7 +120,7 @@ static int run_launch(struct clockwork *c, int i, int micro)
 }
 
 /* The host issues it when it has come this far. */
-static void run_collective(struct clockwork *c, const struct mfu_collective *x, int micro)
+static void run_collective(struct sim_state *c, const struct mfu_collective *x, int micro)
 {
     double start_s;
     struct mfu_event *e;
@@ -139,7 +139,7 @@ static void run_collective(struct clockwork *c, const struct mfu_collective *x, 
 }
 
 /* Those of a micro-step that may start now that launch `after` has ended. */
-static void run_collectives(struct clockwork *c, int after, size_t *next, int micro, bool last)
+static void run_collectives(struct sim_state *c, int after, size_t *next, int micro, bool last)
 {
     for (; *next < c->in->n_collectives && c->in->collectives[*next].after_launch <= after; ++*next) {
         enum mfu_collective_when when = c->in->collectives[*next].when;
@@ -150,7 +150,7 @@ static void run_collectives(struct clockwork *c, int after, size_t *next, int mi
 }
 
 /* The loader works two batches ahead, beside the GPU. */
-static void take_batch(struct clockwork *c)
+static void take_batch(struct sim_state *c)
 {
     double before = c->host_s;
 
@@ -163,7 +163,7 @@ static void take_batch(struct clockwork *c)
     c->micro_loader_s += c->host_s - before;
 }
 
-static void clear_micro(struct clockwork *c)
+static void clear_micro(struct sim_state *c)
 {
     c->micro_busy_s = c->micro_host_gap_s = c->micro_loader_s = 0;
     c->micro_communication_s = c->micro_exposed_s = c->micro_contention_s = 0;
@@ -171,7 +171,7 @@ static void clear_micro(struct clockwork *c)
     c->wanted_s = 0;
 }
 
-static int run_micro_step(struct clockwork *c, int micro, bool last)
+static int run_micro_step(struct sim_state *c, int micro, bool last)
 {
     const struct mfu_program *p = c->in->program;
     size_t next = 0;
@@ -193,7 +193,7 @@ static int run_micro_step(struct clockwork *c, int micro, bool last)
     return 0;
 }
 
-static void add_micro(struct clockwork *c, double times)
+static void add_micro(struct sim_state *c, double times)
 {
     struct mfu_timeline *t = c->out;
 
@@ -208,7 +208,7 @@ static void add_micro(struct clockwork *c, double times)
 }
 
 /* All clocks jump over `times` micro-steps of `delta_s` each. */
-static void skip(struct clockwork *c, double times, double delta_s)
+static void skip(struct sim_state *c, double times, double delta_s)
 {
     double jump = times * delta_s;
 
@@ -224,13 +224,13 @@ static void skip(struct clockwork *c, double times, double delta_s)
 }
 
 /* The optimizer needs all sums; the next step all weights. */
-static void wait_for_link(struct clockwork *c)
+static void wait_for_link(struct sim_state *c)
 {
     c->micro_exposed_s += fmax(c->link_s - c->compute_s, 0);
     c->compute_s = fmax(c->compute_s, c->link_s);
 }
 
-static int run_step(struct clockwork *c)
+static int run_step(struct sim_state *c)
 {
     const struct mfu_timeline_input *in = c->in;
     const struct mfu_program *p = in->program;
@@ -295,7 +295,7 @@ static double dispatching(const struct mfu_timeline_input *in)
 }
 
 /* Room for what launches wait for, where any does. */
-static int mark_needs(struct clockwork *c)
+static int mark_needs(struct sim_state *c)
 {
     for (size_t i = 0; i < c->in->n_collectives && !c->needed_s; i++)
         if (c->in->collectives[i].before_launch >= 0
@@ -306,7 +306,7 @@ static int mark_needs(struct clockwork *c)
 
 int mfu_timeline_run(const struct mfu_timeline_input *in, struct mfu_timeline *t)
 {
-    struct clockwork c = {.in = in, .out = t};
+    struct sim_state c = {.in = in, .out = t};
     double begin_s = 0;
     int status = mark_needs(&c);
 

@@ -10,10 +10,10 @@
 #include "base/arena.h"
 #include "fixture.h"
 #include "repl/command.h"
-#include "repl/find.h"
+#include "repl/command_lookup.h"
 #include "repl/session.h"
-#include "repl/talk.h"
-#include "repl/words.h"
+#include "repl/output.h"
+#include "repl/tokenize.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

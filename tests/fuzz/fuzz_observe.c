@@ -7,7 +7,7 @@
  */
 #include <math.h>
 
-#include "answer/observe.h"
+#include "answer/observe/observe.h"
 #include "base/error.h"
 #include "descriptor/catalog.h"
 #include "fixture.h"

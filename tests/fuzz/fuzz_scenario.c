@@ -8,9 +8,9 @@
  */
 #include <math.h>
 
-#include "answer/conventions.h"
-#include "answer/kernels.h"
-#include "answer/plan.h"
+#include "plan/conventions.h"
+#include "plan/kernels.h"
+#include "plan/plan.h"
 #include "base/error.h"
 #include "descriptor/catalog.h"
 #include "fixture.h"

@@ -53,7 +53,7 @@ class Page:
 
 
 def outside(text, c):
-    """Where `c` stands between blanks and outside of braces, as in answer/page.c."""
+    """Where `c` stands between blanks and outside of braces, as in report/words/template.c."""
     depth = 0
     for i, x in enumerate(text):
         depth += (x == "{") - (x == "}")

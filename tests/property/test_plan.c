@@ -12,12 +12,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "answer/kernels.h"
-#include "answer/plan.h"
-#include "answer/simulation.h"
+#include "plan/kernels.h"
+#include "plan/plan.h"
+#include "plan/simulation.h"
 #include "base/error.h"
 #include "descriptor/catalog.h"
-#include "graph/step.h"
+#include "graph/builder.h"
 #include "report/report.h"
 
 #define SCENARIOS 400           /* that are planned, of each test below */
@@ -564,7 +564,7 @@ static void unrolled_is_repeated(void **unused)
         next(&s, &p);
         if (mfu_config_dim(&p.config, "n_layer") > 40)
             continue;
-        assert_int_equal(mfu_step_build(&p.config, true, &unrolled, NULL), 0);
+        assert_int_equal(mfu_graph_build(&p.config, true, &unrolled, NULL), 0);
         for (int k = 0; k < 2; k++) {
             const struct mfu_program *g = k ? &unrolled : &p.program;
 

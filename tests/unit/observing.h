@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "answer/observe.h"
+#include "answer/observe/observe.h"
 #include "base/error.h"
 #include "scratch.h"
 

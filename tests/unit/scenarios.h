@@ -9,7 +9,7 @@
 
 #include "catalog.h"
 
-#include "answer/simulation.h"
+#include "plan/simulation.h"
 #include "base/error.h"
 
 /* "batch 8 accum 64 runtime compile" */

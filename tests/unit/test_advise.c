@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "answer/advise.h"
-#include "answer/sweep.h"
+#include "answer/advise/advise.h"
+#include "answer/search/sweep.h"
 #include "scenarios.h"
 
 static struct mfu_plan plan, other;

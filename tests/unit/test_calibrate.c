@@ -2,7 +2,7 @@
 #include "near.h"
 #include "scratch.h"
 
-#include "answer/calibrate.h"
+#include "answer/fit/calibrate.h"
 #include "base/error.h"
 #include "descriptor/catalog.h"
 #include "descriptor/gpu.h"

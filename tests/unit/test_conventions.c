@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "answer/conventions.h"
+#include "plan/conventions.h"
 
 static struct mfu_convention find(const struct mfu_plan *p, const char *name)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "graph/lifetime.h"
-#include "graph/step.h"
+#include "graph/builder.h"
 
 #define MIB 0x1p20
 

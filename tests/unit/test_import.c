@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer/import.h"
+#include "read/config/import.h"
 #include "base/error.h"
 #include "scratch.h"
 

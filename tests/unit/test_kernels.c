@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer/kernels.h"
+#include "plan/kernels.h"
 
 static const struct mfu_kernel_row *find(const struct mfu_kernel_row *rows, int n, const char *name)
 {

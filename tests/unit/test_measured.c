@@ -3,7 +3,7 @@
 #include "near.h"
 #include "scratch.h"
 
-#include "answer/validate.h"
+#include "answer/validate/validate.h"
 #include "base/error.h"
 #include "descriptor/catalog.h"
 

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "answer/kernels.h"
-#include "answer/metrics.h"
-#include "answer/single_kernel.h"
+#include "plan/kernels.h"
+#include "plan/metrics.h"
+#include "plan/single_kernel.h"
 
 static struct mfu_single_kernel study(const char *gpu, const struct mfu_study_request *r)
 {

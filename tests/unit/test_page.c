@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer/page.h"
-#include "answer/simulation.h"
+#include "report/words/template.h"
+#include "plan/simulation.h"
 #include "base/error.h"
 #include "descriptor/catalog.h"
-#include "report/pages.h"
+#include "report/words/pages.h"
 
 static struct mfu_catalog *catalog;
 static struct mfu_scenario scenario;

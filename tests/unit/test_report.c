@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer/validate.h"
+#include "answer/validate/validate.h"
 #include "report/report.h"
-#include "report/text.h"
+#include "report/text/text.h"
 
 static const struct { const char *gpu, *model, *settings[9]; } runs[] = {
     {"rtx4070", "gpt2", {"batch", "8", "accum", "64", "runtime", "compile"}},

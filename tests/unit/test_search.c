@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "answer/advise.h"
+#include "answer/advise/advise.h"
 #include "scenarios.h"
 #include "sweeps.h"
 

@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "answer/metrics_over.h"
-#include "answer/simulation.h"
+#include "plan/metrics_over.h"
+#include "plan/simulation.h"
 #include "base/error.h"
 
 /* A scenario from pairs of key and value, NULL at the end, planned. */

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "answer/solve.h"
+#include "answer/search/solve.h"
 #include "scenarios.h"
 
 static struct mfu_plan plan, other;

@@ -1,7 +1,7 @@
 /* test_train.c - whole runs: time, energy, money, and what comes of it. */
 #include "near.h"
 
-#include "answer/train.h"
+#include "plan/train.h"
 #include "scenarios.h"
 
 static struct mfu_plan plan;

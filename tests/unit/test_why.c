@@ -1,7 +1,7 @@
 /* test_why.c - explanations close, and say what the numbers say. */
 #include "near.h"
 
-#include "answer/why.h"
+#include "answer/why/why.h"
 #include "scenarios.h"
 
 static struct mfu_plan plan;
@@ -84,12 +84,12 @@ static void parts_are_those_of_the_plan(void **state)
     (void)state;
     for (size_t i = 0; i < LENGTH(steps); i++) {
         struct mfu_scenario s = scenario_of(steps[i].gpu, steps[i].model, steps[i].pairs);
-        struct mfu_split split;
+        struct mfu_breakdown split;
         double idle_s;
 
         ask(&s, "mfu");
         assert_near(part("mfu"), plan.mfu.mfu, 1e-12);
-        assert_int_equal(mfu_split_make(&plan, &simulation, true, &split, NULL), 0);
+        assert_int_equal(mfu_breakdown_make(&plan, &simulation, true, &split, NULL), 0);
         assert_near(split.part_s[MFU_P_PEAK] / split.step_s, plan.mfu.mfu, 1e-12);
         assert_near(split.kernels_s, simulation.timeline.busy_s, 1e-9);
         assert_near(split.part_s[MFU_P_LOADER], simulation.timeline.loader_wait_s, 1e-12);
@@ -107,11 +107,11 @@ static void causes_cost_time(void **state)
     (void)state;
     for (size_t i = 0; i < LENGTH(steps); i++) {
         struct mfu_scenario s = scenario_of(steps[i].gpu, steps[i].model, steps[i].pairs);
-        struct mfu_split split;
+        struct mfu_breakdown split;
 
         plan_of(&s, &plan, &simulation);
-        assert_int_equal(mfu_split_make(&plan, &simulation, false, &split, NULL), 0);
-        for (int k = 0; k < MFU_SPLIT_COUNT; k++)
+        assert_int_equal(mfu_breakdown_make(&plan, &simulation, false, &split, NULL), 0);
+        for (int k = 0; k < MFU_BREAKDOWN_COUNT; k++)
             if (k != MFU_P_MASK && k != MFU_P_CLOCK && k != MFU_P_UNCOUNTED && k != MFU_P_PRECISION)
                 assert_true(split.part_s[k] > -1e-9 * split.step_s);
     }

@@ -13,11 +13,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "answer/calibrate.h"
-#include "answer/measured_run.h"
-#include "answer/plan.h"
-#include "answer/simulation.h"
-#include "answer/validate.h"
+#include "answer/fit/calibrate.h"
+#include "read/runs/measured_run.h"
+#include "plan/plan.h"
+#include "plan/simulation.h"
+#include "answer/validate/validate.h"
 #include "base/csv.h"
 #include "base/error.h"
 #include "cost/fit.h"

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "answer/plan.h"
-#include "answer/validate.h"
+#include "plan/plan.h"
+#include "answer/validate/validate.h"
 #include "base/error.h"
 #include "descriptor/catalog.h"
 #include "near.h"

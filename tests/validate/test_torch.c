@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer/plan.h"
+#include "plan/plan.h"
 #include "base/arena.h"
 #include "base/csv.h"
 #include "base/error.h"

@@ -2,13 +2,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer/calibrate.h"
+#include "answer/fit/calibrate.h"
 #include "base/arena.h"
 #include "repl/command.h"
-#include "repl/offers.h"
+#include "repl/completers.h"
 #include "repl/pager.h"
-#include "repl/probe.h"
-#include "repl/talk.h"
+#include "repl/run_calibrate.h"
+#include "repl/output.h"
 #include "report/report.h"
 
 /* ---- what the session knows of the GPU ----------------------------------- */
@@ -63,7 +63,7 @@ static int fit(struct mfu_session *s, const char *const *paths, int n, struct mf
             mfu_pager_begin(s);
             mfu_text_calibrated(s->out, &s->term, c);
             mfu_pager_end(s);
-            mfu_say(s, "%s is calibrated from now on; `calibrate forget` takes it back", c->gpu->slug);
+            mfu_print_note(s, "%s is calibrated from now on; `calibrate forget` takes it back", c->gpu->slug);
         }
     }
     mfu_calibrated_free(c);
@@ -79,7 +79,7 @@ static int measure(struct mfu_session *s, int quick, struct mfu_error *err)
 
     if (mfu_probe_run(path, sizeof path, quick, planned ? &s->plan.program : NULL, err) < 0)
         return -1;
-    mfu_say(s, "samples in %s", path);
+    mfu_print_note(s, "samples in %s", path);
     return fit(s, paths, 1, err);
 }
 
@@ -105,7 +105,7 @@ static int list(struct mfu_session *s, struct mfu_error *err)
     if (status == 0 && s->json)
         status = mfu_answer(s, mfu_json_calibrations(all, kept), err);
     else if (status == 0 && kept == 0)
-        mfu_say(s, "no GPU is calibrated");
+        mfu_print_note(s, "no GPU is calibrated");
     else if (status == 0)
         mfu_text_calibrations(s->out, &s->term, all, kept);
     mfu_arena_free(&arena);
@@ -116,7 +116,7 @@ static int forget(struct mfu_session *s, const char *name, struct mfu_error *err
 {
     if (mfu_calibration_forget(name, err) < 0 || take_over(s, s->memory.now.gpu, err) < 0)
         return -1;
-    mfu_say(s, "%s is forgotten", name);
+    mfu_print_note(s, "%s is forgotten", name);
     return s->json ? mfu_answer(s, json_pack("{s:s, s:i, s:o}", "command", "calibrate", "schema", 1, "forgotten",
                                              mfu_json_text(name)), err) : 0;
 }
@@ -135,7 +135,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
         return forget(s, argc == 3 ? argv[2] : s->memory.now.gpu->slug, err);
     mfu_fail(err, MFU_EINPUT, strcmp(word, "from") == 0 ? "'from' wants files: samples (.yaml), measured runs (.csv) or training logs"
              : "expected from FILE ..., list or forget [NAME]");
-    return mfu_point(s, err, 1);
+    return mfu_error_caret(s, err, 1);
 }
 
 static const char *forms(struct mfu_session *s, size_t i)

@@ -3,10 +3,10 @@
 
 #include "base/arena.h"
 #include "repl/command.h"
-#include "repl/offers.h"
-#include "repl/quantities.h"
-#include "repl/talk.h"
-#include "repl/words.h"
+#include "repl/completers.h"
+#include "repl/expr_scope.h"
+#include "repl/output.h"
+#include "repl/tokenize.h"
 
 /* "mfu = 31.2 %, fits = 1": what the names stand for. */
 static void list_names(struct mfu_session *s, const struct mfu_evaluated *e, char *text, size_t size)
@@ -31,7 +31,7 @@ static int check(struct mfu_session *s, const char *text, struct mfu_error *err)
     bool satisfied;
 
     if (mfu_evaluate(s, text, &e, err) < 0)
-        return mfu_point(s, err, 1);
+        return mfu_error_caret(s, err, 1);
     satisfied = e.value < 0 || e.value > 0;     /* nan is not */
     if (s->json && mfu_answer(s, json_pack("{s:s, s:i, s:o, s:b}", "command", "check", "schema", 1,
                                            "expression", mfu_json_text(text), "satisfied", satisfied), err) < 0)
@@ -40,7 +40,7 @@ static int check(struct mfu_session *s, const char *text, struct mfu_error *err)
     if (!satisfied)
         return mfu_fail(err, MFU_EUNMET, "not satisfied: %.160s%s%s%s", text, *names ? " (" : "", names,
                         *names ? ")" : "");
-    mfu_say(s, "satisfied: %s%s%s%s", text, *names ? " (" : "", names, *names ? ")" : "");
+    mfu_print_note(s, "satisfied: %s%s%s%s", text, *names ? " (" : "", names, *names ? ")" : "");
     return 0;
 }
 

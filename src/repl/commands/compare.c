@@ -1,11 +1,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "repl/attribute.h"
+#include "repl/attribution.h"
 #include "repl/command.h"
-#include "repl/offers.h"
-#include "repl/quantities.h"
-#include "repl/talk.h"
+#include "repl/completers.h"
+#include "repl/expr_scope.h"
+#include "repl/output.h"
 #include "repl/values.h"
 #include "report/report.h"
 
@@ -285,7 +285,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
         c.names[c.n] = argv[i];
         c.scenarios[c.n] = strcmp(argv[i], "now") == 0 ? &now : mfu_session_kept(s, argv[i], err);
         if (!c.scenarios[c.n++])
-            return mfu_point(s, err, i);
+            return mfu_error_caret(s, err, i);
     }
     if (c.n == 1) {
         c.names[c.n] = "now";

@@ -2,8 +2,8 @@
 
 #include "base/arena.h"
 #include "repl/command.h"
-#include "repl/talk.h"
-#include "repl/words.h"
+#include "repl/output.h"
+#include "repl/tokenize.h"
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {

@@ -3,10 +3,10 @@
 
 #include "base/suggest.h"
 #include "repl/command.h"
-#include "repl/page.h"
+#include "repl/show_page.h"
 #include "repl/pager.h"
-#include "repl/talk.h"
-#include "report/pages.h"
+#include "repl/output.h"
+#include "report/words/pages.h"
 
 #define KIND "terms"
 #define NAME 64                 /* letters of a term, with its '\0' */
@@ -74,7 +74,7 @@ static int unknown(struct mfu_session *s, const char *language, const char *word
     mfu_fail(err, MFU_EINPUT, "no term is called '%.60s'; `explain` lists them", word);
     if (mfu_suggest(word, list, n, &best, 1))
         mfu_error_suggest(err, best);
-    return mfu_point(s, err, 1);
+    return mfu_error_caret(s, err, 1);
 }
 
 /* ---- the list ------------------------------------------------------------ */

@@ -4,10 +4,10 @@
 
 #include "base/suggest.h"
 #include "repl/command.h"
-#include "repl/find.h"
-#include "repl/offers.h"
+#include "repl/command_lookup.h"
+#include "repl/completers.h"
 #include "repl/pager.h"
-#include "repl/talk.h"
+#include "repl/output.h"
 #include "repl/topics.h"
 #include "repl/values.h"
 
@@ -128,7 +128,7 @@ static int unknown(struct mfu_session *s, const char *word, struct mfu_error *er
     mfu_fail(err, MFU_EINPUT, "no command, topic or setting is called '%.60s'", word);
     if (mfu_suggest(word, names, n, &best, 1))
         mfu_error_suggest(err, best);
-    return mfu_point(s, err, 1);
+    return mfu_error_caret(s, err, 1);
 }
 
 static int show(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)

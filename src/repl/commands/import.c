@@ -1,11 +1,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer/import.h"
+#include "read/config/import.h"
 #include "repl/assign.h"
 #include "repl/command.h"
-#include "repl/offers.h"
-#include "repl/talk.h"
+#include "repl/completers.h"
+#include "repl/output.h"
 
 /* ---- JSON ---------------------------------------------------------------- */
 
@@ -139,7 +139,7 @@ static int import(struct mfu_session *s, struct mfu_import *m, int argc, char **
     m->catalog = s->catalog;
     m->start = &now;
     if (mfu_import_read(m, argv[1], argc > 2 ? argv[2] : NULL, err) < 0)
-        return mfu_point(s, err, argc > 2 ? 2 : 1);
+        return mfu_error_caret(s, err, argc > 2 ? 2 : 1);
     if (mfu_import_apply(m, &next, err) < 0)
         return -1;
     s->quiet = true;                    /* what changed is told once, below */

@@ -2,12 +2,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "answer/single_kernel.h"
+#include "plan/single_kernel.h"
 #include "base/suggest.h"
 #include "repl/command.h"
 #include "repl/pager.h"
-#include "repl/quantities.h"
-#include "repl/talk.h"
+#include "repl/expr_scope.h"
+#include "repl/output.h"
 #include "report/report.h"
 
 #define LARGEST 0x1p40          /* of a size; more is a slip of the finger */
@@ -154,7 +154,7 @@ static int read_sizes(struct mfu_session *s, const struct mfu_study_row *row, in
         if (size(s, row, i, argv[word], &r->size[i], err) < 0) {
             if (err->column == 0)
                 err->column = 1;
-            return mfu_point(s, err, word);
+            return mfu_error_caret(s, err, word);
         }
     }
     if (!joined(row, argc, argv, &with_unit))
@@ -213,7 +213,7 @@ static int read_request(struct mfu_session *s, int argc, char **argv, struct mfu
     if (!names[study]) {
         mfu_fail(err, MFU_EINPUT, "no kind of kernel is called '%.40s': expected %s", argv[1], list(all, sizeof all, names));
         unknown(argv[1], names, err);
-        return mfu_point(s, err, 1);
+        return mfu_error_caret(s, err, 1);
     }
     r->study = (enum mfu_study)study;
     at = read_sizes(s, &mfu_studies[study], argc, argv, r, err);
@@ -230,7 +230,7 @@ static int read_request(struct mfu_session *s, int argc, char **argv, struct mfu
             value = equals[1] ? equals + 1 : NULL;
         }
         if (read_pair(s, r->study, key, value, r, err) < 0)
-            return mfu_point(s, err, at);
+            return mfu_error_caret(s, err, at);
         at -= equals != NULL;
     }
     return 0;

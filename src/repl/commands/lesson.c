@@ -5,7 +5,7 @@
 #include "base/suggest.h"
 #include "repl/command.h"
 #include "repl/lesson.h"
-#include "repl/talk.h"
+#include "repl/output.h"
 
 #define KIND "lessons"
 #define MOST 99
@@ -66,7 +66,7 @@ static int unknown(struct mfu_session *s, const char *language, const char *word
     mfu_fail(err, MFU_EINPUT, "no lesson is called '%.60s'; there are 1 to %zu, and `lesson` lists them", word, n);
     if (mfu_suggest(word, names, n, &best, 1))
         mfu_error_suggest(err, best);
-    return mfu_point(s, err, 1);
+    return mfu_error_caret(s, err, 1);
 }
 
 static int give(struct mfu_session *s, const struct mfu_page *p, size_t number, struct mfu_error *err)
@@ -83,7 +83,7 @@ static int give(struct mfu_session *s, const struct mfu_page *p, size_t number, 
     if ((status = mfu_lesson(s, p, err)) < 0)
         return -1;
     if (next && !s->json && status == 0)
-        mfu_say(s, "\n%s lesson %zu, %s", mfu_page_head(mfu_page_at("phrases", p->language, 0), "next", word, sizeof word),
+        mfu_print_note(s, "\n%s lesson %zu, %s", mfu_page_head(mfu_page_at("phrases", p->language, 0), "next", word, sizeof word),
                 number + 1, mfu_page_term(next, title, sizeof title));
     return 0;
 }

@@ -1,8 +1,8 @@
 #include "repl/assign.h"
 #include "repl/command.h"
-#include "repl/facts.h"
-#include "repl/offers.h"
-#include "repl/talk.h"
+#include "repl/describe.h"
+#include "repl/completers.h"
+#include "repl/output.h"
 #include "repl/values.h"
 
 static int list(struct mfu_session *s, struct mfu_error *err)
@@ -31,7 +31,7 @@ static void say_forgotten(struct mfu_session *s, const struct mfu_scenario *old)
 
     for (int i = 0; i < old->model->n_dims; i++)
         if (old->dim_given[i])
-            mfu_say(s, "%s %s is forgotten: it was set for %s", old->model->dims[i].name,
+            mfu_print_note(s, "%s %s is forgotten: it was set for %s", old->model->dims[i].name,
                     mfu_key_format(value, old, (struct mfu_key){MFU_KEY_DIM, i}, old->dim[i]),
                     old->model->slug);
 }
@@ -43,7 +43,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     if (argc == 1)
         return list(s, err);
     if (mfu_choose_model(s, &next, argv[1], err) < 0)
-        return mfu_point(s, err, 1);
+        return mfu_error_caret(s, err, 1);
     if (mfu_install(s, &next, true, err) < 0)
         return -1;
     if (next.model == old.model)

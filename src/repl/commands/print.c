@@ -3,11 +3,11 @@
 #include "base/arena.h"
 #include "base/suggest.h"
 #include "repl/command.h"
-#include "repl/offers.h"
-#include "repl/quantities.h"
-#include "repl/talk.h"
+#include "repl/completers.h"
+#include "repl/expr_scope.h"
+#include "repl/output.h"
 #include "repl/values.h"
-#include "repl/words.h"
+#include "repl/tokenize.h"
 #include "report/report.h"
 
 /* "7.52 GiB (8074035200 B)": readable and exact. */
@@ -45,7 +45,7 @@ static int print(struct mfu_session *s, const char *text, struct mfu_error *err)
     struct mfu_evaluated e;
 
     if (mfu_evaluate(s, text, &e, err) < 0)
-        return mfu_point(s, err, 1);
+        return mfu_error_caret(s, err, 1);
     if (!isfinite(e.value) && !e.alone)
         return mfu_fail(err, MFU_EINPUT, "'%.80s' has no finite value", text);
     if (s->json)

@@ -1,12 +1,12 @@
 #include <stdlib.h>
 
-#include "answer/advise.h"
-#include "report/html.h"
-#include "report/json.h"
+#include "answer/advise/advise.h"
+#include "report/html/html.h"
+#include "report/json/json.h"
 #include "repl/command.h"
-#include "repl/offers.h"
+#include "repl/completers.h"
 #include "repl/script.h"
-#include "repl/talk.h"
+#include "repl/output.h"
 
 /* The commands that make the scenario; NULL when memory is out. */
 static char *commands_of(struct mfu_session *s)
@@ -54,7 +54,7 @@ static int write_page(struct mfu_session *s, const char *file, struct mfu_error 
     page.commands = commands;
     status = mfu_html_write(file, &page, err);
     if (status < 0)
-        mfu_point(s, err, 1);
+        mfu_error_caret(s, err, 1);
 done:
     free(commands);
     mfu_advice_free(&advice);
@@ -68,7 +68,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
         return -1;
     if (s->json)
         return answer(s, argv[1], err);
-    mfu_say(s, "wrote %s: open it in a browser", argv[1]);
+    mfu_print_note(s, "wrote %s: open it in a browser", argv[1]);
     return 0;
 }
 

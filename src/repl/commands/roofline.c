@@ -1,5 +1,5 @@
 #include "repl/command.h"
-#include "repl/view.h"
+#include "repl/plan_view.h"
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {

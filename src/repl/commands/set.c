@@ -1,6 +1,6 @@
 #include "repl/assign.h"
 #include "repl/command.h"
-#include "repl/offers.h"
+#include "repl/completers.h"
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {

@@ -2,10 +2,10 @@
 #include <string.h>
 
 #include "repl/command.h"
-#include "repl/facts.h"
-#include "repl/offers.h"
+#include "repl/describe.h"
+#include "repl/completers.h"
 #include "repl/pager.h"
-#include "repl/talk.h"
+#include "repl/output.h"
 #include "repl/values.h"
 #include "report/report.h"
 
@@ -87,7 +87,7 @@ static int show_keys(struct mfu_session *s, const struct mfu_config *c, int argc
     for (int i = 1; i < argc; i++)
         if (mfu_scenario_key(c->scenario, argv[i], err).kind == MFU_KEY_NONE) {
             json_decref(rows);
-            return mfu_point(s, err, i);
+            return mfu_error_caret(s, err, i);
         }
     for (int i = 1; i < argc; i++) {
         struct mfu_key k = mfu_scenario_key(c->scenario, argv[i], NULL);

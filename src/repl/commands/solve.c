@@ -1,11 +1,11 @@
 #include <string.h>
 
-#include "answer/solve.h"
+#include "answer/search/solve.h"
 #include "repl/command.h"
-#include "repl/offers.h"
+#include "repl/completers.h"
 #include "repl/sweeping.h"
-#include "repl/talk.h"
-#include "report/json.h"
+#include "repl/output.h"
+#include "report/json/json.h"
 #include "report/report.h"
 
 /* A byte more or less is nobody's concern; widths of tensors come in multiples
@@ -56,7 +56,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     enum mfu_dim dim;
 
     if (key.kind == MFU_KEY_NONE)
-        return mfu_point(s, err, 1);
+        return mfu_error_caret(s, err, 1);
     if (key.kind == MFU_KEY_COEFFICIENT || (key.kind == MFU_KEY_SETTING && mfu_settings[key.id].choices))
         return mfu_fail(err, MFU_EINPUT, "%s: expected a key with a number, such as batch", argv[1]);
     name = key.kind == MFU_KEY_SETTING ? mfu_settings[key.id].key : s->memory.now.model->dims[key.id].name;

@@ -3,8 +3,8 @@
 
 #include "repl/assign.h"
 #include "repl/command.h"
-#include "repl/offers.h"
-#include "repl/talk.h"
+#include "repl/completers.h"
+#include "repl/output.h"
 
 /* A script is one step for `undo`; one that fails has not happened. */
 static void settle(struct mfu_session *s, struct mfu_memory *before, int status)

@@ -1,9 +1,9 @@
 #include <string.h>
 
 #include "repl/command.h"
-#include "repl/offers.h"
+#include "repl/completers.h"
 #include "repl/sweeping.h"
-#include "repl/talk.h"
+#include "repl/output.h"
 #include "report/report.h"
 
 #define ROWS 60         /* that text shows */

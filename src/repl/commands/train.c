@@ -1,10 +1,10 @@
 #include <string.h>
 
-#include "answer/train.h"
+#include "plan/train.h"
 #include "base/suggest.h"
 #include "repl/command.h"
-#include "repl/quantities.h"
-#include "repl/talk.h"
+#include "repl/expr_scope.h"
+#include "repl/output.h"
 #include "report/report.h"
 
 /* A quantity, or an expression over settings and results. */
@@ -70,7 +70,7 @@ static int read_options(struct mfu_session *s, int argc, char **argv, struct mfu
         if (!equals)
             i++;
         if (read_option(s, name, equals ? equals + 1 : i < argc ? argv[i] : NULL, o, err) < 0)
-            return mfu_point(s, err, word);
+            return mfu_error_caret(s, err, word);
     }
     return 0;
 }
@@ -93,10 +93,10 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     double tokens;
 
     if (number(s, argv[1], MFU_TOKENS, &tokens, err) < 0)
-        return mfu_point(s, err, 1);
+        return mfu_error_caret(s, err, 1);
     if (!(tokens >= 1 && tokens <= 1e18)) {
         mfu_fail(err, MFU_EINPUT, "'%.40s': expected a number of tokens such as 10B", argv[1]);
-        return mfu_point(s, err, 1);
+        return mfu_error_caret(s, err, 1);
     }
     if (read_options(s, argc, argv, &options, err) < 0 || mfu_session_plan(s, err) < 0
         || mfu_train(&s->plan, tokens, &options, &t, err) < 0)

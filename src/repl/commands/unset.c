@@ -1,7 +1,7 @@
 #include "repl/assign.h"
 #include "repl/command.h"
-#include "repl/offers.h"
-#include "repl/talk.h"
+#include "repl/completers.h"
+#include "repl/output.h"
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
@@ -9,7 +9,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
 
     for (int i = 1; i < argc; i++)
         if (mfu_scenario_unset(&next, argv[i], err) < 0)
-            return mfu_point(s, err, i);
+            return mfu_error_caret(s, err, i);
     return mfu_install(s, &next, false, err);
 }
 

@@ -1,7 +1,7 @@
 #include "repl/assign.h"
 #include "repl/command.h"
-#include "repl/offers.h"
-#include "repl/talk.h"
+#include "repl/completers.h"
+#include "repl/output.h"
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
@@ -9,7 +9,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
 
     (void)argc;
     if (!kept)
-        return mfu_point(s, err, 1);
+        return mfu_error_caret(s, err, 1);
     return mfu_install(s, kept, true, err);
 }
 

@@ -1,11 +1,11 @@
 #include <stdio.h>
 
-#include "answer/validate.h"
+#include "answer/validate/validate.h"
 #include "descriptor/catalog.h"
 #include "repl/command.h"
-#include "repl/offers.h"
+#include "repl/completers.h"
 #include "repl/pager.h"
-#include "repl/talk.h"
+#include "repl/output.h"
 #include "report/report.h"
 
 /* The table of published runs beside the descriptors. */

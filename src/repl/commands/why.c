@@ -1,11 +1,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer/kernels.h"
-#include "answer/why.h"
+#include "plan/kernels.h"
+#include "answer/why/why.h"
 #include "repl/command.h"
 #include "repl/pager.h"
-#include "repl/talk.h"
+#include "repl/output.h"
 #include "report/report.h"
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
@@ -17,7 +17,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     status = mfu_session_plan(s, err);          /* what fails from here on is the topic */
     if (status == 0 && mfu_why_make(&s->memory.now, argc > 1 ? argv[1] : NULL, &s->plan, &s->simulation, w, err) < 0)
-        status = argc > 1 ? mfu_point(s, err, 1) : -1;
+        status = argc > 1 ? mfu_error_caret(s, err, 1) : -1;
     if (status == 0 && s->json)
         status = mfu_answer(s, mfu_json_why(w), err);
     else if (status == 0) {
