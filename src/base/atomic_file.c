@@ -26,7 +26,7 @@ static void open_to_others(int fd, const char *old)
 
     if (stat(old, &info) == 0) {
         if (fchmod(fd, info.st_mode & 0777) < 0)
-            return;             /* it stays private */
+            return; /* it stays private */
         return;
     }
     mask = umask(0);
@@ -57,7 +57,7 @@ static int place(struct mfu_atomic_file *f, const char *path, struct mfu_error *
         fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
         return fd >= 0 ? fd : refuse(f, errno, err);
     }
-    if (there && access(f->real, W_OK) < 0)     /* a read-only file is meant to stay */
+    if (there && access(f->real, W_OK) < 0) /* a read-only file is meant to stay */
         return refuse(f, errno, err);
     snprintf(f->half, sizeof f->half, "%s.XXXXXX", f->real);
     if ((fd = mkostemp(f->half, O_CLOEXEC)) < 0)

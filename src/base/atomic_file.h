@@ -21,9 +21,9 @@ struct mfu_error;
 
 struct mfu_atomic_file {
     FILE *out;
-    char path[PATH_MAX];        /* as the user named it */
-    char real[PATH_MAX];        /* links followed */
-    char half[PATH_MAX + 8];    /* what is written to; "": the target itself */
+    char path[PATH_MAX];     /* as the user named it */
+    char real[PATH_MAX];     /* links followed */
+    char half[PATH_MAX + 8]; /* what is written to; "": the target itself */
 };
 
 int mfu_atomic_file_open(struct mfu_atomic_file *, const char *path, struct mfu_error *err);

@@ -23,9 +23,9 @@
 struct layer_instance {
     const struct mfu_model_section *section;
     int first_node, n_nodes;
-    int input;                  /* node that it reads, or MFU_TOKENS_IN */
+    int input; /* node that it reads, or MFU_TOKENS_IN */
     double repeat;
-    int first_kept;             /* of its results in mfu_builder.kept */
+    int first_kept; /* of its results in mfu_builder.kept */
 };
 /* More layers than that are counted even when unrolling (chosen: time and room
  * grow with them). */
@@ -39,8 +39,8 @@ static void open_segment(struct mfu_builder *s, const char *section, enum mfu_ph
     s->phase = phase;
     if (!ROOM(s, p->segments, p->n_segments, p->cap_segments))
         return;
-    p->segments[p->n_segments++] = (struct mfu_segment){
-        .section = section, .phase = phase, .first = p->n_launches, .repeat = repeat};
+    p->segments[p->n_segments++] =
+        (struct mfu_segment){.section = section, .phase = phase, .first = p->n_launches, .repeat = repeat};
 }
 
 static void close_segment(struct mfu_builder *s)
@@ -52,7 +52,7 @@ static void close_segment(struct mfu_builder *s)
     s->node = -1;
 }
 
-#define WAITING (-2)            /* in `at`: a node that its first reader makes */
+#define WAITING (-2) /* in `at`: a node that its first reader makes */
 
 /* Whether a compiler would delay an op until somebody reads it: one that
  * only changes elements, and whose reader does not come next.  (The SiLU of a
@@ -73,7 +73,8 @@ static bool waits(const struct mfu_builder *s, const struct mfu_model_section *s
 static void add_node(struct mfu_builder *s, const struct layer_instance *st, int *at, int op);
 
 /* The node that makes input `k` of an op. */
-static int maker(struct mfu_builder *s, const struct layer_instance *st, int *at, const struct mfu_model_op *source, int k)
+static int maker(struct mfu_builder *s, const struct layer_instance *st, int *at, const struct mfu_model_op *source,
+                 int k)
 {
     int op;
 
@@ -101,8 +102,12 @@ static void add_node(struct mfu_builder *s, const struct layer_instance *st, int
     if (!ROOM(s, s->nodes, s->n_nodes, s->cap_nodes))
         return;
     n = &s->nodes[s->n_nodes];
-    *n = (struct mfu_node){.op = &s->operations[op], .source = source, .section = st->section->name,
-                           .out = MFU_NO_VIEW, .gradient = MFU_NO_VIEW, .parameter = {-1, -1}};
+    *n = (struct mfu_node){.op = &s->operations[op],
+                           .source = source,
+                           .section = st->section->name,
+                           .out = MFU_NO_VIEW,
+                           .gradient = MFU_NO_VIEW,
+                           .parameter = {-1, -1}};
     memcpy(n->in, in, sizeof in);
     if (n->op->primitive->params) {
         struct mfu_weights w = n->op->primitive->params(n->op);
@@ -113,8 +118,7 @@ static void add_node(struct mfu_builder *s, const struct layer_instance *st, int
                 return;
             n->parameter[which] = s->n_parameters;
             s->parameters[s->n_parameters++] = (struct mfu_parameter){
-                .elements = which ? w.bias : w.weight, .cast = MFU_NO_VIEW,
-                .gradient = MFU_NO_VIEW, .users = 1};
+                .elements = which ? w.bias : w.weight, .cast = MFU_NO_VIEW, .gradient = MFU_NO_VIEW, .users = 1};
         }
         if (borrowed) {
             s->parameters[n->parameter[0]].borrowed = true;
@@ -159,8 +163,8 @@ static int lay_out(struct mfu_builder *s, bool unrolled, struct mfu_error *err)
                 return n;
             st = &s->stretches[n++];
 
-            *st = (struct layer_instance){.section = sec, .input = before,
-                                   .repeat = traced > 2 && k == traced - 2 ? times - traced + 1 : 1};
+            *st = (struct layer_instance){
+                .section = sec, .input = before, .repeat = traced > 2 && k == traced - 2 ? times - traced + 1 : 1};
             add_nodes(s, st, at);
             before = at[sec->first + sec->count - 1];
         }
@@ -176,11 +180,10 @@ static void hold_arguments(struct mfu_builder *s, const struct layer_instance *s
 
     if (!s->runtime->scopes || !module)
         return;
-    if (node + 1 < end && s->nodes[node + 1].source->module
-        && strcmp(s->nodes[node + 1].source->module, module) == 0)
+    if (node + 1 < end && s->nodes[node + 1].source->module && strcmp(s->nodes[node + 1].source->module, module) == 0)
         return;
-    for (int i = node; i >= st->first_node && s->nodes[i].source->module
-             && strcmp(s->nodes[i].source->module, module) == 0; i--)
+    for (int i = node;
+         i >= st->first_node && s->nodes[i].source->module && strcmp(s->nodes[i].source->module, module) == 0; i--)
         for (int k = 0; k < s->nodes[i].source->n_in; k++)
             if (s->nodes[i].in[k] >= 0) {
                 const char *from = s->nodes[s->nodes[i].in[k]].source->module;
@@ -289,7 +292,7 @@ static int last_saver(const struct mfu_builder *s, const struct layer_instance *
     int last = st->first_node + st->n_nodes - 1;
 
     if (s->runtime->half_weights)
-        return last;                    /* Megatron runs the whole layer again */
+        return last; /* Megatron runs the whole layer again */
     while (last > st->first_node && s->nodes[last].n_saved == 0)
         last--;
     return last;
@@ -384,8 +387,9 @@ static double communication_bytes(const struct mfu_builder *s)
     double weight = mfu_type_bytes[s->numerics.weight], gradient = mfu_type_bytes[s->numerics.gradient];
     double stage = c->setting[MFU_S_ZERO];
 
-    if (mfu_fully_sharded(c))           /* FSDP: the outer unit, two blocks of weights, two of gradients */
-        return weight * (p->params - p->block_params * p->blocks + 2 * p->block_params) + 2 * gradient * p->block_params;
+    if (mfu_fully_sharded(c)) /* FSDP: the outer unit, two blocks of weights, two of gradients */
+        return weight * (p->params - p->block_params * p->blocks + 2 * p->block_params)
+            + 2 * gradient * p->block_params;
     if (stage < 2 && c->ranks > 1)
         return s->runtime->half_weights ? 0 : gradient * p->params;
     if (stage < 2 || !mfu_half_engine(c))
@@ -405,13 +409,14 @@ static void constant_memory(struct mfu_builder *s)
     bool masters = s->numerics.weight == MFU_F16 && c->precision != MFU_BF16_PURE;
 
     memset(p->constant_bytes, 0, sizeof p->constant_bytes);
-    if (masters && mfu_fully_sharded(c)) {      /* the shards of the weights are the masters */
+    if (masters && mfu_fully_sharded(c)) { /* the shards of the weights are the masters */
         weight = gradient = 4;
         masters = false;
     }
     p->constant_bytes[MFU_PART_WEIGHTS] = mfu_config_share(c, 3) * weight * p->params;
     p->constant_bytes[MFU_PART_GRADIENTS] = gradients_stay ? mfu_config_share(c, 2) * gradient * p->params : 0;
-    p->constant_bytes[MFU_PART_OPTIMIZER] = mfu_config_share(c, 1) * (mfu_optimizer_state_bytes(c, p) + (masters ? 4 * p->params : 0));
+    p->constant_bytes[MFU_PART_OPTIMIZER] =
+        mfu_config_share(c, 1) * (mfu_optimizer_state_bytes(c, p) + (masters ? 4 * p->params : 0));
     p->gradient_bytes = mfu_type_bytes[s->numerics.gradient];
     p->weight_bytes = mfu_type_bytes[s->numerics.weight];
     p->constant_bytes[MFU_PART_COMMUNICATION] = communication_bytes(s);
@@ -423,7 +428,7 @@ static void constant_memory(struct mfu_builder *s)
 static struct mfu_numerics choose_numerics(const struct mfu_config *c, const struct mfu_runtime *r)
 {
     static const enum mfu_peak math[MFU_PRECISION_COUNT] = {
-        [MFU_FP32] = MFU_PEAK_FP32, [MFU_TF32] = MFU_PEAK_TF32, [MFU_FP16] = MFU_PEAK_FP16,
+        [MFU_FP32] = MFU_PEAK_FP32, [MFU_TF32] = MFU_PEAK_TF32,      [MFU_FP16] = MFU_PEAK_FP16,
         [MFU_BF16] = MFU_PEAK_BF16, [MFU_BF16_PURE] = MFU_PEAK_BF16, [MFU_FP8] = MFU_PEAK_BF16};
     bool full = c->precision == MFU_FP32 || c->precision == MFU_TF32;
     bool pure = c->precision == MFU_BF16_PURE;
@@ -444,7 +449,7 @@ static struct mfu_numerics choose_numerics(const struct mfu_config *c, const str
 /* What forward leaves for backward: born in forward, needed later. */
 static double saved_for_backward(const struct mfu_program *p)
 {
-    double bytes = 2 * mfu_type_bytes[MFU_I64] * p->tokens;    /* indices and targets */
+    double bytes = 2 * mfu_type_bytes[MFU_I64] * p->tokens; /* indices and targets */
     int end = 0;
 
     for (int i = 0; i < p->n_segments; i++)
@@ -484,10 +489,8 @@ bool mfu_setting_keeps_graph(enum mfu_setting_id setting)
     case MFU_S_VRAM_RESERVED:
     case MFU_S_DATALOADER_MS:
     case MFU_S_CLOCK_MHZ:
-    case MFU_S_POWER_W:
-        return true;
-    default:
-        return false;
+    case MFU_S_POWER_W: return true;
+    default: return false;
     }
 }
 
@@ -524,7 +527,7 @@ int mfu_graph_build(const struct mfu_config *c, bool unrolled, struct mfu_progra
     p->n_launches = p->n_tensors = p->n_views = p->n_segments = 0;
     p->accum = c->accum;
     p->tokens = c->tokens;
-    mfu_tensor_new(s, 0, 0, MFU_F32, MFU_PART_WEIGHTS);        /* tensor 0: the weights */
+    mfu_tensor_new(s, 0, 0, MFU_F32, MFU_PART_WEIGHTS); /* tensor 0: the weights */
     if (s->failed)
         goto done;
     p->tensors[0] = (struct mfu_tensor){.born = MFU_NEVER, .last = MFU_FOREVER, .part = MFU_PART_WEIGHTS};
@@ -548,7 +551,7 @@ int mfu_graph_build(const struct mfu_config *c, bool unrolled, struct mfu_progra
         close_segment(s);
     }
     if (s->runtime->scopes && s->numerics.autocast && c->checkpoint == MFU_FULL)
-        for (int k = 0; k < n; k++) {   /* autocast's cache ends with forward */
+        for (int k = 0; k < n; k++) { /* autocast's cache ends with forward */
             open_segment(s, stretches[k].section->name, MFU_FORWARD, stretches[k].repeat);
             end_of_scope(s, &stretches[k]);
             close_segment(s);

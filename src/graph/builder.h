@@ -17,42 +17,42 @@
 struct mfu_error;
 struct layer_instance;
 
-#define MFU_SAVED 12            /* results that one operation keeps for backward, at most */
+#define MFU_SAVED 12 /* results that one operation keeps for backward, at most */
 #define MFU_NO_VIEW (-1)
-#define MFU_TOKENS_IN (-1)      /* an embedding's input: token indices */
+#define MFU_TOKENS_IN (-1) /* an embedding's input: token indices */
 
 /* One operation of the step: a model op, once per traced layer. */
 struct mfu_node {
     const struct mfu_operation *op;
     const struct mfu_model_op *source;
     const char *section;
-    int in[MFU_INPUTS];         /* nodes, or MFU_TOKENS_IN */
-    int out;                    /* view of the result */
-    int saved[MFU_SAVED];       /* views that backward needs; free to use */
+    int in[MFU_INPUTS];   /* nodes, or MFU_TOKENS_IN */
+    int out;              /* view of the result */
+    int saved[MFU_SAVED]; /* views that backward needs; free to use */
     int n_saved;
-    bool again;                 /* out was computed a second time, for backward */
-    int gradient;               /* view of d loss / d out, or MFU_NO_VIEW */
-    int parameter[2];           /* its weight (maybe shared) and bias, or -1 */
+    bool again;       /* out was computed a second time, for backward */
+    int gradient;     /* view of d loss / d out, or MFU_NO_VIEW */
+    int parameter[2]; /* its weight (maybe shared) and bias, or -1 */
 };
 
 /* A weight (or bias): memory and gradient are shared by all that use it. */
 struct mfu_parameter {
     double elements;
-    int cast;                   /* its copy in the compute type, or MFU_NO_VIEW */
-    int gradient;               /* contribution that waits for others */
-    int users, given;           /* ops that use it; gradients received */
-    bool borrowed;              /* a place that another op's weight fills (tied) */
+    int cast;         /* its copy in the compute type, or MFU_NO_VIEW */
+    int gradient;     /* contribution that waits for others */
+    int users, given; /* ops that use it; gradients received */
+    bool borrowed;    /* a place that another op's weight fills (tied) */
 };
 
 /* Numbers of the scenario that primitives need. */
 struct mfu_numerics {
-    enum mfu_type weight;       /* type of the parameters */
-    enum mfu_type compute;      /* type that linears and attention work in */
-    enum mfu_type gradient;     /* type of .grad */
-    enum mfu_type residual;     /* type of embedding outputs */
-    bool autocast;              /* casts between them, as torch.autocast does */
-    enum mfu_peak math;         /* of GEMMs and attention */
-    enum mfu_peak linear_math;  /* of linears (fp8 differs) */
+    enum mfu_type weight;      /* type of the parameters */
+    enum mfu_type compute;     /* type that linears and attention work in */
+    enum mfu_type gradient;    /* type of .grad */
+    enum mfu_type residual;    /* type of embedding outputs */
+    bool autocast;             /* casts between them, as torch.autocast does */
+    enum mfu_peak math;        /* of GEMMs and attention */
+    enum mfu_peak linear_math; /* of linears (fp8 differs) */
 };
 
 struct mfu_builder {
@@ -61,30 +61,32 @@ struct mfu_builder {
     const struct mfu_runtime *runtime;
     struct mfu_numerics numerics;
     struct mfu_operation operations[MFU_MAX_OPS];
-    bool left_out[MFU_MAX_OPS];         /* `when` is 0 */
+    bool left_out[MFU_MAX_OPS]; /* `when` is 0 */
     struct mfu_node *nodes;
     struct mfu_parameter *parameters;
     int n_nodes, n_parameters, cap_nodes, cap_parameters;
     enum mfu_phase phase;
     const char *section;
-    int node;                   /* whose kernels are being appended, or -1 */
+    int node; /* whose kernels are being appended, or -1 */
 
-    bool recomputing;           /* a forward pass within backward */
-    int last_saver;             /* last node that must be recomputed */
-    bool selective;             /* some library calls keep their results: */
+    bool recomputing; /* a forward pass within backward */
+    int last_saver;   /* last node that must be recomputed */
+    bool selective;   /* some library calls keep their results: */
     int *kept, n_kept, cap_kept, next_kept, n_gemms;
 
     const char *logits_section; /* where the loss is, */
     double logits_width;        /* and what it reads */
     int old_logits;             /* of the micro-step before, or MFU_NO_VIEW */
 
-    struct { int node, view; } *deferred;       /* gradients added at the end */
+    struct {
+        int node, view;
+    } * deferred; /* gradients added at the end */
     int n_deferred, cap_deferred;
-    struct layer_instance *stretches;  /* of step.c: the traced layers and sections */
+    struct layer_instance *stretches; /* of step.c: the traced layers and sections */
     int cap_stretches;
-    struct mfu_launch *merged;  /* fuse.c's new list */
+    struct mfu_launch *merged; /* fuse.c's new list */
     int cap_merged;
-    bool failed;                /* memory ran out */
+    bool failed; /* memory ran out */
 };
 
 /* ---- views ---- */
@@ -107,30 +109,28 @@ struct mfu_emission {
     enum mfu_fusion fusion;
     double flops;
     double extra_read_bytes, temporary_bytes;
-    double reread_bytes;        /* later passes over rows that were read once */
-    double launches;            /* 0: one */
+    double reread_bytes; /* later passes over rows that were read once */
+    double launches;     /* 0: one */
     bool random, cast;
 };
 /* Reads `in` and writes `out` (MFU_NO_VIEW entries are passed over). */
-void mfu_emit(struct mfu_builder *, const struct mfu_emission *, int n_in, const int *in, int n_out,
-              const int *out);
+void mfu_emit(struct mfu_builder *, const struct mfu_emission *, int n_in, const int *in, int n_out, const int *out);
 /* The same for a kernel that knows its own traffic. */
-void mfu_emit_kernel(struct mfu_builder *, const struct mfu_kernel *, const char *suffix,
-                     double temporary_bytes, int n_in, const int *in, int n_out, const int *out);
+void mfu_emit_kernel(struct mfu_builder *, const struct mfu_kernel *, const char *suffix, double temporary_bytes,
+                     int n_in, const int *in, int n_out, const int *out);
 
 /* A new view of the shape of `a` with one pointwise kernel over a (and b, c). */
-int mfu_emit_pointwise(struct mfu_builder *, const char *suffix, enum mfu_type, double flops_per_element,
-            int a, int b, int c);
+int mfu_emit_pointwise(struct mfu_builder *, const char *suffix, enum mfu_type, double flops_per_element, int a, int b,
+                       int c);
 /* The same where b is spread over rows or columns, or the layout changes: no
  * wide loads. */
-int mfu_emit_broadcast(struct mfu_builder *, const char *suffix, enum mfu_type, double flops_per_element,
-                      int a, int b);
+int mfu_emit_broadcast(struct mfu_builder *, const char *suffix, enum mfu_type, double flops_per_element, int a, int b);
 /* The view in another type: itself, or a new one and a cast kernel. */
 int mfu_emit_cast(struct mfu_builder *, int view, enum mfu_type);
 /* A matrix product; in selective recomputation its result may be a kept one.
  * Returns the view of the result. */
-int mfu_emit_matmul(struct mfu_builder *, const char *suffix, enum mfu_peak, double m, double n, double k,
-               double batch, int a, int b, int out);
+int mfu_emit_matmul(struct mfu_builder *, const char *suffix, enum mfu_peak, double m, double n, double k, double batch,
+                    int a, int b, int out);
 
 /* Inductor pads operands whose rows are not multiples of 16 bytes. */
 void mfu_gemm_align(struct mfu_builder *, struct mfu_kernel *gemm);
@@ -139,7 +139,7 @@ void mfu_gemm_align(struct mfu_builder *, struct mfu_kernel *gemm);
 struct mfu_node *mfu_node_at(struct mfu_builder *, int index);
 /* The view that the node's i-th input produced (token indices: MFU_NO_VIEW). */
 int mfu_node_input(struct mfu_builder *, const struct mfu_node *, int i);
-int mfu_node_save(struct mfu_builder *, struct mfu_node *, int view);     /* returns view */
+int mfu_node_save(struct mfu_builder *, struct mfu_node *, int view); /* returns view */
 /* Type that autocast gives to a matmul's input: a cast, or the view itself. */
 int mfu_autocast(struct mfu_builder *, int view);
 /* Adds to the gradient of the node's i-th input, cast to the input's type. */

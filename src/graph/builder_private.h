@@ -8,8 +8,7 @@
 
 /* Makes room for one more in a list that keeps its memory between programs. */
 bool mfu_grow(void **list, int n, int *cap, size_t size);
-#define ROOM(s, list, n, cap) \
-    (mfu_grow((void **)&(list), (n), &(cap), sizeof *(list)) || ((s)->failed = true, false))
+#define ROOM(s, list, n, cap) (mfu_grow((void **)&(list), (n), &(cap), sizeof *(list)) || ((s)->failed = true, false))
 
 /* A new look at a tensor. */
 int mfu_new_view(struct mfu_builder *, int tensor, double rows, double columns, enum mfu_type);

@@ -31,8 +31,8 @@ int mfu_new_view(struct mfu_builder *s, int tensor, double rows, double columns,
 
     if (!ROOM(s, p->views, p->n_views, p->cap_views))
         return 0;
-    p->views[p->n_views] = (struct mfu_view){
-        .tensor = tensor, .type = type, .rows = rows, .columns = columns, .producer = -1};
+    p->views[p->n_views] =
+        (struct mfu_view){.tensor = tensor, .type = type, .rows = rows, .columns = columns, .producer = -1};
     return p->n_views++;
 }
 
@@ -42,9 +42,10 @@ int mfu_tensor_new(struct mfu_builder *s, double rows, double columns, enum mfu_
 
     if (!ROOM(s, p->tensors, p->n_tensors, p->cap_tensors))
         return 0;
-    p->tensors[p->n_tensors] = (struct mfu_tensor){
-        .bytes = ceil(rows * columns * mfu_type_bytes[type] / 512) * 512,
-        .born = p->n_launches, .last = p->n_launches, .part = part};
+    p->tensors[p->n_tensors] = (struct mfu_tensor){.bytes = ceil(rows * columns * mfu_type_bytes[type] / 512) * 512,
+                                                   .born = p->n_launches,
+                                                   .last = p->n_launches,
+                                                   .part = part};
     return mfu_new_view(s, p->n_tensors++, rows, columns, type);
 }
 
@@ -102,8 +103,8 @@ static double view_bytes(const struct mfu_builder *s, int view)
 
 /* ---- launches ----------------------------------------------------------- */
 
-static struct mfu_launch *append(struct mfu_builder *s, const char *suffix, int n_in, const int *in,
-                                 int n_out, const int *out)
+static struct mfu_launch *append(struct mfu_builder *s, const char *suffix, int n_in, const int *in, int n_out,
+                                 const int *out)
 {
     struct mfu_program *p = s->program;
     struct mfu_launch *l;
@@ -144,8 +145,7 @@ static double half_bytes(struct mfu_builder *s, int view)
     return s->runtime->narrow_loads && mfu_type_bytes[mfu_view_type(s, view)] == 2 ? view_bytes(s, view) : 0;
 }
 
-void mfu_emit(struct mfu_builder *s, const struct mfu_emission *e, int n_in, const int *in, int n_out,
-              const int *out)
+void mfu_emit(struct mfu_builder *s, const struct mfu_emission *e, int n_in, const int *in, int n_out, const int *out)
 {
     struct mfu_launch *l = append(s, e->suffix, n_in, in, n_out, out);
     double read = e->extra_read_bytes, write = 0, half = 0, rows = 0, columns = 0, times = 1;
@@ -168,8 +168,7 @@ void mfu_emit(struct mfu_builder *s, const struct mfu_emission *e, int n_in, con
     }
     if (s->node >= 0 && s->phase != MFU_OPTIMIZER_PHASE && strcmp(l->op, "") != 0)
         times = strcmp(s->nodes[s->node].op->primitive->name, "linear") ? mfu_logits_chunks(s, &s->nodes[s->node]) : 1;
-    l->kernel = mfu_kernel_stream(e->kind, e->traffic, rows, columns, times * e->flops, times * read,
-                                  times * write);
+    l->kernel = mfu_kernel_stream(e->kind, e->traffic, rows, columns, times * e->flops, times * read, times * write);
     l->kernel.half_share = half > 0 ? half / (read + write) : 0;
     l->kernel.reread_bytes = times * e->reread_bytes;
     l->kernel.launches = times * (e->launches > 0 ? e->launches : 1);
@@ -181,8 +180,8 @@ void mfu_emit(struct mfu_builder *s, const struct mfu_emission *e, int n_in, con
     l->temporary_bytes = e->temporary_bytes;
 }
 
-void mfu_emit_kernel(struct mfu_builder *s, const struct mfu_kernel *k, const char *suffix,
-                     double temporary_bytes, int n_in, const int *in, int n_out, const int *out)
+void mfu_emit_kernel(struct mfu_builder *s, const struct mfu_kernel *k, const char *suffix, double temporary_bytes,
+                     int n_in, const int *in, int n_out, const int *out)
 {
     struct mfu_launch *l = append(s, suffix, n_in, in, n_out, out);
 
@@ -198,27 +197,30 @@ static enum mfu_part part_like(struct mfu_builder *s, int view)
     return mfu_tensor_of(s, view)->part;
 }
 
-static int map(struct mfu_builder *s, const char *suffix, enum mfu_type type, double flops_per_element,
-               int a, int b, int c, enum mfu_coefficient traffic)
+static int map(struct mfu_builder *s, const char *suffix, enum mfu_type type, double flops_per_element, int a, int b,
+               int c, enum mfu_coefficient traffic)
 {
     double rows = mfu_view_rows(s, a), columns = mfu_view_columns(s, a);
     int in[] = {a, b, c}, out = mfu_tensor_new(s, rows, columns, type, part_like(s, a));
 
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = suffix, .kind = MFU_POINTWISE, .traffic = traffic,
-                 .fusion = MFU_MAP, .flops = flops_per_element * rows * columns},
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = suffix,
+                                    .kind = MFU_POINTWISE,
+                                    .traffic = traffic,
+                                    .fusion = MFU_MAP,
+                                    .flops = flops_per_element * rows * columns},
              3, in, 1, &out);
     return out;
 }
 
-int mfu_emit_pointwise(struct mfu_builder *s, const char *suffix, enum mfu_type type, double flops_per_element,
-            int a, int b, int c)
+int mfu_emit_pointwise(struct mfu_builder *s, const char *suffix, enum mfu_type type, double flops_per_element, int a,
+                       int b, int c)
 {
     return map(s, suffix, type, flops_per_element, a, b, c, MFU_C_DRAM_POINTWISE);
 }
 
-int mfu_emit_broadcast(struct mfu_builder *s, const char *suffix, enum mfu_type type,
-                      double flops_per_element, int a, int b)
+int mfu_emit_broadcast(struct mfu_builder *s, const char *suffix, enum mfu_type type, double flops_per_element, int a,
+                       int b)
 {
     return map(s, suffix, type, flops_per_element, a, b, MFU_NO_VIEW, MFU_C_DRAM_IRREGULAR);
 }
@@ -239,17 +241,16 @@ static int same_cast(struct mfu_builder *s, int view, enum mfu_type type)
     return MFU_NO_VIEW;
 }
 
-int mfu_emit_cast_as(struct mfu_builder *s, int view, enum mfu_type type, enum mfu_part part,
-                   enum mfu_fusion fusion)
+int mfu_emit_cast_as(struct mfu_builder *s, int view, enum mfu_type type, enum mfu_part part, enum mfu_fusion fusion)
 {
     int out = same_cast(s, view, type);
 
     if (out != MFU_NO_VIEW)
         return out;
     out = mfu_tensor_new(s, mfu_view_rows(s, view), mfu_view_columns(s, view), type, part);
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = "cast", .kind = MFU_CAST, .traffic = MFU_C_DRAM_IRREGULAR,
-                 .fusion = fusion, .cast = true},
+    mfu_emit(s,
+             &(struct mfu_emission){
+                 .suffix = "cast", .kind = MFU_CAST, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = fusion, .cast = true},
              1, &view, 1, &out);
     return out;
 }
@@ -270,16 +271,15 @@ void mfu_gemm_align(struct mfu_builder *s, struct mfu_kernel *gemm)
 {
     if (gemm->aligned || !s->runtime->pads_matmuls)
         return;
-    gemm->aligned = true;               /* one more copy of the smaller operands */
+    gemm->aligned = true; /* one more copy of the smaller operands */
     gemm->read_bytes += 2 * fmin(gemm->read_bytes, gemm->write_bytes);
     gemm->launches += 1;
 }
 
-int mfu_emit_matmul(struct mfu_builder *s, const char *suffix, enum mfu_peak math, double m, double n,
-               double k, double batch, int a, int b, int out)
+int mfu_emit_matmul(struct mfu_builder *s, const char *suffix, enum mfu_peak math, double m, double n, double k,
+                    double batch, int a, int b, int out)
 {
-    struct mfu_kernel gemm = mfu_kernel_gemm(math, m, n, k, batch,
-                                             mfu_type_bytes[mfu_view_type(s, a)],
+    struct mfu_kernel gemm = mfu_kernel_gemm(math, m, n, k, batch, mfu_type_bytes[mfu_view_type(s, a)],
                                              mfu_type_bytes[mfu_view_type(s, out)], false);
     int in[] = {a, b};
 

@@ -33,13 +33,16 @@ void mfu_grad_add(struct mfu_builder *s, struct mfu_node *n, int i, int view)
     if (n->in[i] == MFU_TOKENS_IN)
         return;
     target = &s->nodes[n->in[i]];
-    if (mfu_view_rows(s, view) > mfu_view_rows(s, target->out)) {        /* it was broadcast */
+    if (mfu_view_rows(s, view) > mfu_view_rows(s, target->out)) { /* it was broadcast */
         int reduced = mfu_tensor_new(s, mfu_view_rows(s, target->out), mfu_view_columns(s, view),
-                              mfu_view_type(s, view), MFU_PART_ACTIVATIONS);
+                                     mfu_view_type(s, view), MFU_PART_ACTIVATIONS);
 
-        mfu_emit(s, &(struct mfu_emission){
-                     .suffix = "sum", .kind = MFU_REDUCTION, .traffic = MFU_C_DRAM_REDUCTION,
-                     .fusion = MFU_COLUMN, .flops = mfu_view_rows(s, view) * mfu_view_columns(s, view)},
+        mfu_emit(s,
+                 &(struct mfu_emission){.suffix = "sum",
+                                        .kind = MFU_REDUCTION,
+                                        .traffic = MFU_C_DRAM_REDUCTION,
+                                        .fusion = MFU_COLUMN,
+                                        .flops = mfu_view_rows(s, view) * mfu_view_columns(s, view)},
                  1, &view, 1, &reduced);
         view = reduced;
     }
@@ -49,9 +52,12 @@ void mfu_grad_add(struct mfu_builder *s, struct mfu_node *n, int i, int view)
         return;
     }
     sum = mfu_view_slice(s, target->gradient, mfu_view_rows(s, view), mfu_view_columns(s, view));
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = "add", .kind = MFU_POINTWISE, .traffic = MFU_C_DRAM_POINTWISE,
-                 .fusion = MFU_MAP, .flops = mfu_view_rows(s, view) * mfu_view_columns(s, view)},
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "add",
+                                    .kind = MFU_POINTWISE,
+                                    .traffic = MFU_C_DRAM_POINTWISE,
+                                    .fusion = MFU_MAP,
+                                    .flops = mfu_view_rows(s, view) * mfu_view_columns(s, view)},
              2, (int[]){target->gradient, view}, 1, &sum);
     target->gradient = sum;
 }
@@ -71,10 +77,10 @@ double mfu_logits_chunks(const struct mfu_builder *s, const struct mfu_node *n)
 void mfu_keep_logits(struct mfu_builder *s, int logits)
 {
     if (s->runtime->half_weights || s->config->setting[MFU_S_LOSS_CHUNKS] > 1)
-        return;                         /* these trainers return the loss only */
+        return; /* these trainers return the loss only */
     mfu_tensor_retain(s, logits);
     s->old_logits = mfu_tensor_new(s, mfu_view_rows(s, logits), mfu_view_columns(s, logits), mfu_view_type(s, logits),
-                            MFU_PART_LOGITS_LOSS);
+                                   MFU_PART_LOGITS_LOSS);
     mfu_tensor_of(s, s->old_logits)->born = MFU_NEVER;
 }
 
@@ -107,11 +113,11 @@ int mfu_node_weight(struct mfu_builder *s, struct mfu_node *n, int which)
     int weight;
 
     if (n->parameter[which] < 0 || !s->numerics.autocast)
-        return MFU_NO_VIEW;             /* used where it lies, already counted */
+        return MFU_NO_VIEW; /* used where it lies, already counted */
     p = &s->parameters[n->parameter[which]];
     if (p->cast != MFU_NO_VIEW)
         return p->cast;
-    weight = mfu_new_view(s, 0, 1, p->elements, s->numerics.weight);       /* tensor 0: all weights */
+    weight = mfu_new_view(s, 0, 1, p->elements, s->numerics.weight); /* tensor 0: all weights */
     return p->cast = mfu_emit_cast_as(s, weight, s->numerics.compute, MFU_PART_WEIGHT_CASTS, MFU_PARAMETER);
 }
 
@@ -143,9 +149,12 @@ void mfu_accumulate(struct mfu_builder *s, int view)
     double bytes = elements * mfu_type_bytes[s->numerics.gradient];
     struct mfu_launch *l;
 
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = "accumulate", .kind = MFU_POINTWISE, .traffic = MFU_C_DRAM_POINTWISE,
-                 .fusion = MFU_PARAMETER, .flops = elements},
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "accumulate",
+                                    .kind = MFU_POINTWISE,
+                                    .traffic = MFU_C_DRAM_POINTWISE,
+                                    .fusion = MFU_PARAMETER,
+                                    .flops = elements},
              1, &view, 0, NULL);
     if (s->failed)
         return;
@@ -177,12 +186,13 @@ void mfu_param_grad_add(struct mfu_builder *s, struct mfu_node *n, int which, in
 {
     struct mfu_parameter *p = &s->parameters[n->parameter[which]];
 
-    view = mfu_view_type(s, view) == s->numerics.gradient ? view
+    view = mfu_view_type(s, view) == s->numerics.gradient
+        ? view
         : mfu_emit_cast_as(s, view, s->numerics.gradient, MFU_PART_GRADIENTS, MFU_PARAMETER);
     mfu_tensor_of(s, view)->part = MFU_PART_GRADIENTS;
     p->given++;
     if (p->given < p->users && !s->runtime->gemm_accumulates) {
-        p->gradient = view;             /* waits for the other user's */
+        p->gradient = view; /* waits for the other user's */
         mfu_tensor_retain(s, view);
         return;
     }
@@ -190,16 +200,19 @@ void mfu_param_grad_add(struct mfu_builder *s, struct mfu_node *n, int which, in
         int sum = mfu_view_slice(s, p->gradient, mfu_view_rows(s, view), mfu_view_columns(s, view));
 
         mfu_tensor_of(s, p->gradient)->last = 0;
-        mfu_emit(s, &(struct mfu_emission){
-                     .suffix = "add", .kind = MFU_POINTWISE, .traffic = MFU_C_DRAM_POINTWISE,
-                     .fusion = MFU_PARAMETER, .flops = p->elements},
+        mfu_emit(s,
+                 &(struct mfu_emission){.suffix = "add",
+                                        .kind = MFU_POINTWISE,
+                                        .traffic = MFU_C_DRAM_POINTWISE,
+                                        .fusion = MFU_PARAMETER,
+                                        .flops = p->elements},
                  2, (int[]){p->gradient, view}, 1, &sum);
         view = sum;
     }
     if (p->given == p->users)
         complete(s, p);
     if (s->config->accum == 1 && !s->runtime->gemm_accumulates && !mfu_gradients_sharded(s->config)) {
-        mfu_tensor_retain(s, view);              /* becomes .grad */
+        mfu_tensor_retain(s, view); /* becomes .grad */
     } else if (s->runtime->gradients_at_end && !mfu_gradients_sharded(s->config)) {
         if (ROOM(s, s->deferred, s->n_deferred, s->cap_deferred)) {
             s->deferred[s->n_deferred].node = s->node;

@@ -30,7 +30,9 @@ static bool only_added(const struct mfu_builder *s, int i)
         if (s->left_out[k])
             continue;
         for (int j = 0; j < m->ops[k].n_in; j++)
-            if (m->ops[k].in[j] == i || (is(&s->operations[m->ops[k].in[j] > 0 ? m->ops[k].in[j] : 0], "dropout") && m->ops[k].in[j] == i + 1))
+            if (m->ops[k].in[j] == i
+                || (is(&s->operations[m->ops[k].in[j] > 0 ? m->ops[k].in[j] : 0], "dropout")
+                    && m->ops[k].in[j] == i + 1))
                 return is(&s->operations[k], "add") || is(&s->operations[k], "dropout");
     }
     return false;
@@ -75,11 +77,11 @@ void mfu_preallocate(struct mfu_builder *s)
                 own += 8 + (recomputable && c->checkpoint == MFU_FULL ? 0 : e * op->out_width);
             } else if (is(op, "linear") && sec->name == s->logits_section && op->out_width == s->logits_width) {
                 widest = fmax(widest, op->out_width);
-            } else if (is(op, "linear")) {      /* rotary works in place */
+            } else if (is(op, "linear")) { /* rotary works in place */
                 widest = fmax(widest, op->out_width != residual && !only_added(s, i) && !hidden ? op->out_width : 0);
                 own += only_added(s, i) ? 0 : e * op->out_width;
             } else if (is(op, "activation") && i + 1 < m->n_ops && gated(s, i)) {
-                continue;               /* one kernel with the gate's product */
+                continue; /* one kernel with the gate's product */
             } else if (is(op, "activation") || is(op, "multiply")) {
                 hidden = fmax(hidden, op->out_width);
                 if (recomputable && c->checkpoint != MFU_NONE)

@@ -18,19 +18,18 @@
 
 /* What formulas are made of. */
 struct counts {
-    double params;              /* all; of experts those that a token visits */
-    double positions;           /* in the table of positions */
-    double embeddings;          /* in tables that are only looked up */
-    double products;            /* parameters that are multiplied with, per token */
-    double full;                /* sum over attentions of heads * head_dim * T */
-    double exact;               /* the same over the pairs that are not masked */
-    double hardware;            /* FLOP per token that are really computed */
+    double params;     /* all; of experts those that a token visits */
+    double positions;  /* in the table of positions */
+    double embeddings; /* in tables that are only looked up */
+    double products;   /* parameters that are multiplied with, per token */
+    double full;       /* sum over attentions of heads * head_dim * T */
+    double exact;      /* the same over the pairs that are not masked */
+    double hardware;   /* FLOP per token that are really computed */
 };
 
 /* ---- counting ----------------------------------------------------------- */
 
-static double attribute(const struct mfu_config *c, const struct mfu_model_op *op,
-                        const char *name, double otherwise)
+static double attribute(const struct mfu_config *c, const struct mfu_model_op *op, const char *name, double otherwise)
 {
     for (int a = 0; a < MFU_ATTRIBUTES && op->primitive->attributes[a].name; a++)
         if (strcmp(op->primitive->attributes[a].name, name) == 0)
@@ -45,7 +44,7 @@ static double keys_per_query(double seq, double window, bool causal)
         window = seq;
     if (!causal)
         return fmin(seq, 2 * window);
-    return window - window * window / (2 * seq);        /* a triangle, then full rows */
+    return window - window * window / (2 * seq); /* a triangle, then full rows */
 }
 
 static struct counts count(const struct mfu_plan *p)
@@ -55,9 +54,10 @@ static struct counts count(const struct mfu_plan *p)
     const struct mfu_model *m = c->model;
     double tokens = p->step.tokens;
     bool tied = false;
-    struct counts n = {
-        .params = g->active_params, .positions = g->position_params, .products = g->linear_params,
-        .hardware = p->mfu.hardware_flops / tokens};
+    struct counts n = {.params = g->active_params,
+                       .positions = g->position_params,
+                       .products = g->linear_params,
+                       .hardware = p->mfu.hardware_flops / tokens};
 
     for (int k = 0; k < m->n_sections; k++) {
         const struct mfu_model_section *sec = &m->sections[k];
@@ -81,14 +81,38 @@ static struct counts count(const struct mfu_plan *p)
     return n;
 }
 
-static double nanogpt(const struct counts *n) { return 6 * (n->params - n->positions) + 12 * n->full; }
-static double palm(const struct counts *n) { return 6 * n->params + 12 * n->full; }
-static double causal(const struct counts *n) { return 6 * n->products + 12 * n->exact; }
-static double llmc(const struct counts *n) { return 6 * n->params + 6 * n->full; }
-static double megatron_2021(const struct counts *n) { return 6 * n->products + 12 * n->full; }
-static double torchtitan(const struct counts *n) { return 6 * (n->params - n->embeddings) + 12 * n->full; }
-static double six_n(const struct counts *n) { return 6 * n->params; }
-static double hardware(const struct counts *n) { return n->hardware; }
+static double nanogpt(const struct counts *n)
+{
+    return 6 * (n->params - n->positions) + 12 * n->full;
+}
+static double palm(const struct counts *n)
+{
+    return 6 * n->params + 12 * n->full;
+}
+static double causal(const struct counts *n)
+{
+    return 6 * n->products + 12 * n->exact;
+}
+static double llmc(const struct counts *n)
+{
+    return 6 * n->params + 6 * n->full;
+}
+static double megatron_2021(const struct counts *n)
+{
+    return 6 * n->products + 12 * n->full;
+}
+static double torchtitan(const struct counts *n)
+{
+    return 6 * (n->params - n->embeddings) + 12 * n->full;
+}
+static double six_n(const struct counts *n)
+{
+    return 6 * n->params;
+}
+static double hardware(const struct counts *n)
+{
+    return n->hardware;
+}
 
 /* ---- peaks -------------------------------------------------------------- */
 
@@ -113,7 +137,10 @@ static double a100_peak(const struct mfu_plan *p)
  * cards, whose tensor cores run at half rate with fp32 sums (llmc/mfu.h). */
 static double llmc_peak(const struct mfu_plan *p)
 {
-    static const struct { const char *slug; double cores, mhz; } rows[] = {
+    static const struct {
+        const char *slug;
+        double cores, mhz;
+    } rows[] = {
         {"rtx-a2000", 104, 1200}, {"rtx-a4000", 192, 1560}, {"rtx-a4500", 224, 1650},
         {"rtx-a5000", 256, 1695}, {"rtx-a5500", 320, 1770}, {"rtx-a6000", 336, 1800},
     };
@@ -128,9 +155,12 @@ static double llmc_peak(const struct mfu_plan *p)
  * an A100 for every card that it does not know. */
 static double torchtitan_peak(const struct mfu_plan *p)
 {
-    static const struct { const char *slug; double flops; } rows[] = {
-        {"h100-nvl", 835e12}, {"h100-pcie", 756e12}, {"h100", 989e12}, {"h200", 989e12},
-        {"gh200", 989e12}, {"b200", 2250e12}, {"gb200", 2500e12},
+    static const struct {
+        const char *slug;
+        double flops;
+    } rows[] = {
+        {"h100-nvl", 835e12}, {"h100-pcie", 756e12}, {"h100", 989e12},   {"h200", 989e12},
+        {"gh200", 989e12},    {"b200", 2250e12},     {"gb200", 2500e12},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
@@ -166,10 +196,12 @@ size_t mfu_conventions(const struct mfu_plan *p, struct mfu_convention *all)
     for (size_t i = 0; i < n; i++) {
         double flops = rows[i].flops_per_token(&counts), peak = rows[i].peak(p);
 
-        all[i] = (struct mfu_convention){
-            .name = rows[i].name, .counts = rows[i].counts, .peak_of = rows[i].peak_of,
-            .flops_per_token = flops, .peak_flops = peak,
-            .mfu = flops * p->step.tokens_per_s / p->config.ranks / peak};
+        all[i] = (struct mfu_convention){.name = rows[i].name,
+                                         .counts = rows[i].counts,
+                                         .peak_of = rows[i].peak_of,
+                                         .flops_per_token = flops,
+                                         .peak_flops = peak,
+                                         .mfu = flops * p->step.tokens_per_s / p->config.ranks / peak};
     }
     return n;
 }

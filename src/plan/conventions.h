@@ -8,15 +8,15 @@
 #include "plan/plan.h"
 
 struct mfu_convention {
-    const char *name;           /* "nanogpt" */
-    const char *counts;         /* "6 N + 12 L d T, N without positions" */
-    const char *peak_of;        /* "always an A100's 312 TFLOP/s" */
+    const char *name;    /* "nanogpt" */
+    const char *counts;  /* "6 N + 12 L d T, N without positions" */
+    const char *peak_of; /* "always an A100's 312 TFLOP/s" */
     double flops_per_token;
     double peak_flops;
     double mfu;
 };
 
-#define MFU_CONVENTIONS_MAX 12  /* no plan has more */
+#define MFU_CONVENTIONS_MAX 12 /* no plan has more */
 
 /* nanogpt, palm, causal (exact products, half the attention), llm.c, megatron
  * (current: causal), megatron-2021 (full attention), torchtitan, 6n, hfu.

@@ -43,7 +43,7 @@ struct mfu_elided mfu_elided_find(const struct mfu_timeline *line)
     for (size_t i = 0; i < line->n_events; i++) {
         double at = fmin(line->events[i].issue_s, line->events[i].start_s);
 
-        cut.origin_s = fmin(cut.origin_s, at);          /* the step begins at 0 */
+        cut.origin_s = fmin(cut.origin_s, at); /* the step begins at 0 */
     }
     return cut;
 }

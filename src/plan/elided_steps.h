@@ -9,10 +9,10 @@ struct mfu_event;
 struct mfu_timeline;
 
 struct mfu_elided {
-    int after;                  /* the micro-step behind which some are left out, or -2 */
-    long left_out;              /* micro-steps */
-    double seconds;             /* that they take */
-    double origin_s;            /* when the first thing happens */
+    int after;       /* the micro-step behind which some are left out, or -2 */
+    long left_out;   /* micro-steps */
+    double seconds;  /* that they take */
+    double origin_s; /* when the first thing happens */
 };
 
 struct mfu_elided mfu_elided_find(const struct mfu_timeline *);

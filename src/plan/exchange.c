@@ -23,7 +23,7 @@
 /* torch DDP starts early with a bucket of this size. */
 #define FIRST_BUCKET_BYTES 0x1p20
 
-#define MASTER_BYTES 4          /* of one element of FSDP's shards */
+#define MASTER_BYTES 4 /* of one element of FSDP's shards */
 
 static struct mfu_link link_of(const struct mfu_plan *p)
 {
@@ -63,9 +63,9 @@ static double scatter_copies_s(const struct mfu_plan *p, double params)
 
 /* The pass that an exchange runs beside. */
 struct pass {
-    double gpu_s, span_s;       /* its kernels; until the host has issued them, if that is later */
-    double copies_s;            /* kernels for the exchange itself */
-    double hides;               /* share of the pass that there is something to exchange in */
+    double gpu_s, span_s; /* its kernels; until the host has issued them, if that is later */
+    double copies_s;      /* kernels for the exchange itself */
+    double hides;         /* share of the pass that there is something to exchange in */
 };
 
 /* How much longer the pass is.  Where kernels or the host are the longer part,
@@ -86,12 +86,14 @@ static double exposed_by_full_sharding(struct mfu_plan *p, const struct mfu_link
 {
     const struct mfu_program *g = &p->program;
     double ranks = p->config.ranks, root = g->params - g->blocks * g->block_params;
-    double ends_s = mfu_gather_s(link, ranks, g->weight_bytes * root) + mfu_gather_s(link, ranks, g->gradient_bytes * root);
+    double ends_s =
+        mfu_gather_s(link, ranks, g->weight_bytes * root) + mfu_gather_s(link, ranks, g->gradient_bytes * root);
     double block_s = 2 * mfu_gather_s(link, ranks, g->weight_bytes * g->block_params)
         + mfu_gather_s(link, ranks, g->gradient_bytes * g->block_params);
     struct pass both = {.gpu_s = (p->step.forward_s + p->step.backward_s) / g->accum,
                         .span_s = (span_s[MFU_FORWARD] + span_s[MFU_BACKWARD]) / g->accum,
-                        .copies_s = 2 * gather_copies_s(p, g->params) + scatter_copies_s(p, g->params), .hides = 1};
+                        .copies_s = 2 * gather_copies_s(p, g->params) + scatter_copies_s(p, g->params),
+                        .hides = 1};
     double micro_step_s = exposed(p, g->blocks * block_s + ends_s, ends_s, &both);
 
     p->step.communication_s *= g->accum;
@@ -120,7 +122,8 @@ static double bucket_bytes_of(const struct mfu_plan *p)
         elements += g->weights[i];
         squares += g->weights[i] * g->weights[i];
     }
-    return fmin(fmax(MFU_BUCKET_BYTES, elements > 0 ? squares / elements * g->gradient_bytes : 0), g->params * g->gradient_bytes);
+    return fmin(fmax(MFU_BUCKET_BYTES, elements > 0 ? squares / elements * g->gradient_bytes : 0),
+                g->params * g->gradient_bytes);
 }
 
 double mfu_exchange_exposed_s(struct mfu_plan *p, const double span_s[MFU_PHASE_COUNT])
@@ -128,7 +131,8 @@ double mfu_exchange_exposed_s(struct mfu_plan *p, const double span_s[MFU_PHASE_
     struct mfu_link link = link_of(p);
     double bucket = bucket_bytes_of(p), buckets = p->program.gradient_bytes * p->program.params / bucket;
     struct pass backward = {.gpu_s = p->step.backward_s / p->program.accum,
-                            .span_s = span_s[MFU_BACKWARD] / p->program.accum, .hides = HIDDEN};
+                            .span_s = span_s[MFU_BACKWARD] / p->program.accum,
+                            .hides = HIDDEN};
     double sum_s;
 
     p->step.communication_s = 0;
@@ -170,8 +174,10 @@ static int list_buckets(const struct mfu_plan *plan, const struct mfu_program *p
         if (p->launches[i].gradient_elements > 0)
             last = i;
     for (int i = 0; i <= last; i++) {
-        struct mfu_collective c = {.name = stage > 0 ? "reduce_scatter" : "all_reduce", .after_launch = i,
-                                   .before_launch = -1, .when = stage >= 2 ? MFU_EVERY_MICRO_STEP : MFU_LAST_MICRO_STEP};
+        struct mfu_collective c = {.name = stage > 0 ? "reduce_scatter" : "all_reduce",
+                                   .after_launch = i,
+                                   .before_launch = -1,
+                                   .when = stage >= 2 ? MFU_EVERY_MICRO_STEP : MFU_LAST_MICRO_STEP};
 
         waiting += p->launches[i].gradient_elements * p->gradient_bytes;
         if (waiting <= 0 || (waiting < cap && i < last))
@@ -192,9 +198,13 @@ static int list_new_weights(const struct mfu_plan *plan, const struct mfu_progra
 {
     double bytes = p->constant_bytes[MFU_PART_WEIGHTS];
 
-    return add(x, (struct mfu_collective){.name = "all_gather", .bytes = bytes, .after_launch = p->n_launches - 1,
-                                          .before_launch = -1, .when = MFU_AFTER_OPTIMIZER,
-                                          .seconds = mfu_gather_s(link, plan->config.ranks, bytes)});
+    return add(x,
+               (struct mfu_collective){.name = "all_gather",
+                                       .bytes = bytes,
+                                       .after_launch = p->n_launches - 1,
+                                       .before_launch = -1,
+                                       .when = MFU_AFTER_OPTIMIZER,
+                                       .seconds = mfu_gather_s(link, plan->config.ranks, bytes)});
 }
 
 /* The section whose layers are FSDP's units: the one that comes most often. */
@@ -221,27 +231,35 @@ struct units {
     const struct mfu_plan *plan;
     const struct mfu_link *link;
     struct mfu_exchange *x;
-    double root_params;         /* of all that is in no block */
+    double root_params; /* of all that is in no block */
 };
 
 static int gather_unit(const struct units *u, double params, int after, int before)
 {
     double bytes = params * u->plan->program.weight_bytes;
 
-    return add(u->x, (struct mfu_collective){
-        .name = "all_gather", .bytes = bytes, .seconds = mfu_gather_s(u->link, u->plan->config.ranks, bytes),
-        .copies_s = gather_copies_s(u->plan, params), .after_launch = after, .before_launch = before,
-        .when = MFU_EVERY_MICRO_STEP});
+    return add(u->x,
+               (struct mfu_collective){.name = "all_gather",
+                                       .bytes = bytes,
+                                       .seconds = mfu_gather_s(u->link, u->plan->config.ranks, bytes),
+                                       .copies_s = gather_copies_s(u->plan, params),
+                                       .after_launch = after,
+                                       .before_launch = before,
+                                       .when = MFU_EVERY_MICRO_STEP});
 }
 
 static int scatter_unit(const struct units *u, double params, int after)
 {
     double bytes = params * u->plan->program.gradient_bytes;
 
-    return add(u->x, (struct mfu_collective){
-        .name = "reduce_scatter", .bytes = bytes, .seconds = mfu_gather_s(u->link, u->plan->config.ranks, bytes),
-        .copies_s = scatter_copies_s(u->plan, params), .after_launch = after, .before_launch = -1,
-        .when = MFU_EVERY_MICRO_STEP});
+    return add(u->x,
+               (struct mfu_collective){.name = "reduce_scatter",
+                                       .bytes = bytes,
+                                       .seconds = mfu_gather_s(u->link, u->plan->config.ranks, bytes),
+                                       .copies_s = scatter_copies_s(u->plan, params),
+                                       .after_launch = after,
+                                       .before_launch = -1,
+                                       .when = MFU_EVERY_MICRO_STEP});
 }
 
 /* The blocks of one pass, which begins after the launch `before`: a gather is

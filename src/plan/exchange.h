@@ -20,7 +20,7 @@ struct mfu_exchange {
 
 /* The same exchange piece by piece, for an unrolled step of the plan's scenario:
  * what waits for which launch, and which launch waits for it.  `exchange` was
- * zeroed or used before.  0, or -1 when memory is out. */
+ * zeroed or used before.  0, or -1 when out of memory. */
 int mfu_exchange_list(const struct mfu_plan *, const struct mfu_program *unrolled, struct mfu_exchange *);
 void mfu_exchange_release(struct mfu_exchange *);
 

@@ -9,8 +9,10 @@
 #include "plan/elided_steps.h"
 
 const char *const mfu_sort_titles[MFU_SORT_COUNT] = {
-    [MFU_SORT_PRODUCTS] = "matrix products", [MFU_SORT_ATTENTION] = "attention",
-    [MFU_SORT_STREAMS] = "pointwise, norms, casts", [MFU_SORT_LOSS] = "loss, embedding",
+    [MFU_SORT_PRODUCTS] = "matrix products",
+    [MFU_SORT_ATTENTION] = "attention",
+    [MFU_SORT_STREAMS] = "pointwise, norms, casts",
+    [MFU_SORT_LOSS] = "loss, embedding",
     [MFU_SORT_UPDATES] = "optimizer",
 };
 
@@ -19,14 +21,16 @@ enum mfu_sort mfu_sort_of(enum mfu_kind kind)
     switch (kind) {
     case MFU_GEMM: return MFU_SORT_PRODUCTS;
     case MFU_FUSED_ATTENTION: return MFU_SORT_ATTENTION;
-    case MFU_LOSS: case MFU_EMBEDDING: return MFU_SORT_LOSS;
+    case MFU_LOSS:
+    case MFU_EMBEDDING: return MFU_SORT_LOSS;
     case MFU_OPTIMIZER_STEP: return MFU_SORT_UPDATES;
     default: return MFU_SORT_STREAMS;
     }
 }
 
 /* The part of an event that lies in each slice. */
-static void spread(struct mfu_gpu_activity *a, const struct mfu_program *program, const struct mfu_event *e, double from, double to)
+static void spread(struct mfu_gpu_activity *a, const struct mfu_program *program, const struct mfu_event *e,
+                   double from, double to)
 {
     double width = a->seconds / a->n_slices;
 

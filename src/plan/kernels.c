@@ -32,11 +32,11 @@ static void derive(const struct mfu_plan *p, struct mfu_kernel_row *row)
 
 struct table {
     struct mfu_kernel_row *rows;
-    const struct mfu_launch **of;       /* a launch of each row: its names */
-    double *largest_s;                  /* time of the launches that `kernel` shows */
+    const struct mfu_launch **of; /* a launch of each row: its names */
+    double *largest_s;            /* time of the launches that `kernel` shows */
     int n;
-    int *slots;                         /* by hash: the number of a row, from 1; 0: free */
-    unsigned n_slots;                   /* a power of two, more than there are rows */
+    int *slots;       /* by hash: the number of a row, from 1; 0: free */
+    unsigned n_slots; /* a power of two, more than there are rows */
 };
 
 static bool same(const struct mfu_launch *a, const struct mfu_launch *b)
@@ -104,8 +104,10 @@ int mfu_kernel_rows(const struct mfu_plan *p, struct mfu_kernel_row **rows, doub
 {
     const struct mfu_program *g = &p->program;
     size_t most = (size_t)g->n_launches + 1;
-    struct table t = {.rows = malloc(most * sizeof *t.rows), .of = malloc(most * sizeof *t.of),
-                      .largest_s = malloc(most * sizeof *t.largest_s), .n_slots = 16};
+    struct table t = {.rows = malloc(most * sizeof *t.rows),
+                      .of = malloc(most * sizeof *t.of),
+                      .largest_s = malloc(most * sizeof *t.largest_s),
+                      .n_slots = 16};
     double total = 0;
 
     *rows = NULL;
@@ -121,7 +123,7 @@ int mfu_kernel_rows(const struct mfu_plan *p, struct mfu_kernel_row **rows, doub
         const struct mfu_segment *seg = &g->segments[k];
 
         for (int i = seg->first; i < seg->first + seg->count; i++)
-            if (g->launches[i].kernel.launches > 0)     /* not what only ends a scope */
+            if (g->launches[i].kernel.launches > 0) /* not what only ends a scope */
                 add(&t, &g->launches[i], &p->pricing.prices[i], mfu_plan_times(p, seg));
     }
     for (int i = 0; i < t.n; i++) {
@@ -166,7 +168,7 @@ int mfu_kernel_kinds(const struct mfu_plan *p, struct mfu_kernel_row **kinds, do
     int n = mfu_kernel_rows(p, &rows, total_s), n_kinds = 0;
 
     *kinds = rows;
-    for (int i = 0; i < n; i++) {               /* in place: never ahead of i */
+    for (int i = 0; i < n; i++) { /* in place: never ahead of i */
         struct mfu_kernel_row row = rows[i];
         int k = 0;
 

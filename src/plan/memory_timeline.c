@@ -12,7 +12,7 @@
 #include "plan/simulation.h"
 #include "base/error.h"
 
-#define ROUNDING 512.           /* of the caching allocator */
+#define ROUNDING 512. /* of the caching allocator */
 
 double mfu_memory_timeline_block_bytes(double bytes)
 {
@@ -40,7 +40,7 @@ static struct phases phases_of(const struct mfu_program *p)
 /* The moments at which the launches of one program begin, in a phase of the
  * program whose seconds are known: the same share of the way through. */
 struct clock {
-    double *begin_s;            /* of the steady program's launches, and the end */
+    double *begin_s; /* of the steady program's launches, and the end */
     struct phases steady, first;
     double phase_s[MFU_PHASE_COUNT];
 };
@@ -88,23 +88,25 @@ static int set_times(struct mfu_memory_timeline *c, const struct mfu_simulation 
         return -1;
     for (size_t i = 0; i < c->n; i++) {
         struct mfu_memory_timeline_point *x = &c->points[i];
-        bool after = x->launch < 0;     /* no launch any more: the end */
+        bool after = x->launch < 0; /* no launch any more: the end */
 
         if (!span || x->phase != span->phase || x->micro_step != span->micro_step) {
             if (span) {
                 base_s += clock.phase_s[span->phase];
                 span->end_s = base_s;
             }
-            if (c->n_spans == MFU_MEMORY_TIMELINE_SPANS) {       /* more than is replayed: all in the last */
+            if (c->n_spans == MFU_MEMORY_TIMELINE_SPANS) { /* more than is replayed: all in the last */
                 span->last = c->n - 1;
                 break;
             }
             span = &c->spans[c->n_spans++];
-            *span = (struct mfu_memory_timeline_span){.phase = x->phase, .micro_step = x->micro_step, .first = i, .begin_s = base_s};
+            *span = (struct mfu_memory_timeline_span){
+                .phase = x->phase, .micro_step = x->micro_step, .first = i, .begin_s = base_s};
         }
         span->last = i;
-        x->time_s = base_s + (after ? clock.phase_s[x->phase]
-            : within_phase(&clock, x->phase, x->launch, one_program || x->micro_step > 0));
+        x->time_s = base_s
+            + (after ? clock.phase_s[x->phase]
+                     : within_phase(&clock, x->phase, x->launch, one_program || x->micro_step > 0));
     }
     if (span) {
         span->end_s = base_s + clock.phase_s[span->phase];
@@ -151,9 +153,10 @@ static int find_deaths(struct mfu_memory_timeline *c, const struct mfu_replay *r
         const struct mfu_block_life *x = &r->lives[i];
 
         order[i] = (int)i;
-        c->died[i] = x->died_sample >= 0 ? x->died_sample
+        c->died[i] = x->died_sample >= 0                                                  ? x->died_sample
             : x->part == MFU_PART_GRADIENTS && c->n > 0 && c->points[c->n - 1].launch < 0 ? (int)c->n - 1
-            : x->part == MFU_PART_GRADIENTS ? (int)c->n : next_backward(c, x->born_sample);
+            : x->part == MFU_PART_GRADIENTS                                               ? (int)c->n
+                                            : next_backward(c, x->born_sample);
     }
     qsort_r(order, r->n_lives, sizeof *order, by_address, r->lives);
     for (size_t i = 0; i < r->n_lives; i++) {
@@ -166,13 +169,13 @@ static int find_deaths(struct mfu_memory_timeline *c, const struct mfu_replay *r
             if (y->born_sample >= x->born_sample && y->born_sample < c->died[order[i]])
                 c->died[order[i]] = y->born_sample;
         }
-        for (size_t k = i; x->died_sample < 0 && k-- > 0;) {    /* begins before, reaches into it */
+        for (size_t k = i; x->died_sample < 0 && k-- > 0;) { /* begins before, reaches into it */
             const struct mfu_block_life *y = &r->lives[order[k]];
 
             if (y->address + (uint64_t)mfu_memory_timeline_block_bytes((double)y->bytes) > x->address
                 && y->born_sample > x->born_sample && y->born_sample < c->died[order[i]])
                 c->died[order[i]] = y->born_sample;
-            if (i - k > 4096)   /* far away */
+            if (i - k > 4096) /* far away */
                 break;
         }
     }
@@ -207,7 +210,7 @@ static void set_rest(struct mfu_memory_timeline_point *x)
         sum += x->parts[k];
     if (sum <= x->allocated)
         x->parts[MFU_PART_WORKSPACE] += x->allocated - sum;
-    else                        /* a few bytes that rounding makes */
+    else /* a few bytes that rounding makes */
         for (int k = 0; k < MFU_PART_COUNT; k++)
             x->parts[k] *= x->allocated / sum;
 }
@@ -216,7 +219,7 @@ static void set_rest(struct mfu_memory_timeline_point *x)
 static int set_parts(struct mfu_memory_timeline *c, const struct mfu_simulation *s)
 {
     const struct mfu_replay *r = &s->replay;
-    double (*change)[MFU_PART_COUNT] = calloc(c->n + 1, sizeof *change), now[MFU_PART_COUNT];
+    double(*change)[MFU_PART_COUNT] = calloc(c->n + 1, sizeof *change), now[MFU_PART_COUNT];
 
     if (!change)
         return -1;
@@ -261,9 +264,11 @@ int mfu_memory_timeline_make(const struct mfu_simulation *s, struct mfu_memory_t
     for (size_t i = 0; i < c->n; i++) {
         const struct mfu_memory_sample *x = &r->samples[i];
 
-        c->points[i] = (struct mfu_memory_timeline_point){
-            .launch = x->launch, .micro_step = x->micro_step, .phase = x->phase,
-            .allocated = (double)x->allocated, .reserved = (double)x->reserved};
+        c->points[i] = (struct mfu_memory_timeline_point){.launch = x->launch,
+                                                          .micro_step = x->micro_step,
+                                                          .phase = x->phase,
+                                                          .allocated = (double)x->allocated,
+                                                          .reserved = (double)x->reserved};
         c->highest_allocated = fmax(c->highest_allocated, c->points[i].allocated);
         c->highest_reserved = fmax(c->highest_reserved, c->points[i].reserved);
     }

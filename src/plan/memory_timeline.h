@@ -17,28 +17,28 @@ struct mfu_simulation;
 
 struct mfu_memory_timeline_point {
     double time_s;
-    int launch, micro_step;     /* of the sample; -1: none, optimizer */
+    int launch, micro_step; /* of the sample; -1: none, optimizer */
     enum mfu_phase phase;
     double allocated, reserved;
-    double parts[MFU_PART_COUNT];       /* sums to `allocated` */
+    double parts[MFU_PART_COUNT]; /* sums to `allocated` */
 };
 
 /* A stretch of one phase. */
 struct mfu_memory_timeline_span {
     enum mfu_phase phase;
     int micro_step;
-    size_t first, last;         /* points */
+    size_t first, last; /* points */
     double begin_s, end_s;
 };
 #define MFU_MEMORY_TIMELINE_SPANS 16
 
 struct mfu_memory_timeline {
-    struct mfu_memory_timeline_point *points;    /* one for each sample; owned */
+    struct mfu_memory_timeline_point *points; /* one for each sample; owned */
     size_t n;
     struct mfu_memory_timeline_span spans[MFU_MEMORY_TIMELINE_SPANS];
     int n_spans;
-    int *died;                  /* of every life: the sample before which it is gone; n: never */
-    double seconds;             /* of all */
+    int *died;      /* of every life: the sample before which it is gone; n: never */
+    double seconds; /* of all */
     double highest_allocated, highest_reserved;
 };
 

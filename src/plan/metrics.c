@@ -78,7 +78,7 @@ static double share(double seconds, double whole_s)
 {
     double x = whole_s > 0 ? seconds / whole_s : 0;
 
-    return x > 1 ? 1 : x;               /* unknown stays unknown */
+    return x > 1 ? 1 : x; /* unknown stays unknown */
 }
 
 /* P = idle + (board - idle) min(1, 0.35 SM + 0.45 tensor + 0.30 DRAM). */
@@ -138,7 +138,8 @@ static double short_gaps(const struct mfu_plan *p)
 void mfu_read_exchange(const struct mfu_plan *p, struct mfu_reading *r)
 {
     struct mfu_link link = mfu_link_of(&p->machine, p->config.gpu, p->config.ranks);
-    struct mfu_kernel k = mfu_kernel_stream(MFU_COLLECTIVE, MFU_C_DRAM_POINTWISE, 1, link.bytes_s, 0, link.bytes_s, link.bytes_s);
+    struct mfu_kernel k =
+        mfu_kernel_stream(MFU_COLLECTIVE, MFU_C_DRAM_POINTWISE, 1, link.bytes_s, 0, link.bytes_s, link.bytes_s);
     struct mfu_price second = {.time_s = 1};
 
     mfu_read_kernel(p->config.gpu, &p->machine, &k, &second, r);
@@ -176,7 +177,7 @@ void mfu_metrics_of_plan(const struct mfu_plan *p, struct mfu_metrics *m)
         for (int i = seg->first; i < seg->first + seg->count; i++) {
             struct mfu_reading r;
 
-            if (!(g->launches[i].kernel.launches > 0))  /* the end of a scope */
+            if (!(g->launches[i].kernel.launches > 0)) /* the end of a scope */
                 continue;
             mfu_read_kernel(p->config.gpu, &p->machine, &g->launches[i].kernel, &p->pricing.prices[i], &r);
             mfu_metrics_add(m, &r, mfu_plan_times(p, seg) * p->pricing.prices[i].time_s,

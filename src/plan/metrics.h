@@ -14,25 +14,25 @@
 
 struct mfu_metrics {
     double window_s;
-    double gpu_utilization;     /* time with a kernel running: lower bound, */
-    double gpu_utilization_high;        /* and when short gaps count as busy */
-    double sm_efficiency;       /* Kineto's estimate */
+    double gpu_utilization;      /* time with a kernel running: lower bound, */
+    double gpu_utilization_high; /* and when short gaps count as busy */
+    double sm_efficiency;        /* Kineto's estimate */
     double sm_active, sm_occupancy, tensor_active, dram_active;
-    double achieved_occupancy;  /* Kineto's estimate: over busy time only */
-    double tensor_kernels;      /* share of the busy time in tensor-core kernels */
-    double memory_used_fill;    /* of what the card offers */
-    double memory_utilization;  /* NVML's: time with traffic */
+    double achieved_occupancy; /* Kineto's estimate: over busy time only */
+    double tensor_kernels;     /* share of the busy time in tensor-core kernels */
+    double memory_used_fill;   /* of what the card offers */
+    double memory_utilization; /* NVML's: time with traffic */
     double mfu, hfu;
-    double power_w, idle_w, board_w;    /* predicted, and between which it lies */
+    double power_w, idle_w, board_w; /* predicted, and between which it lies */
 };
 
 /* A reading of the window, for reports and help. */
 struct mfu_meter {
-    const char *key;            /* of the JSON answer */
-    const char *name;           /* "SM activity" */
-    const char *tool;           /* "DCGM SM_ACTIVE" */
-    size_t offset;              /* of a double in struct mfu_metrics: 0..1 */
-    const char *hides;          /* what it does not tell */
+    const char *key;   /* of the JSON answer */
+    const char *name;  /* "SM activity" */
+    const char *tool;  /* "DCGM SM_ACTIVE" */
+    size_t offset;     /* of a double in struct mfu_metrics: 0..1 */
+    const char *hides; /* what it does not tell */
 };
 extern const struct mfu_meter mfu_meters[];
 extern const size_t mfu_meter_count;

@@ -22,7 +22,7 @@ struct strip {
     struct mfu_metrics_slice *slices;
     double (*phase_s)[MFU_PHASE_COUNT]; /* of every slice */
     int n;
-    double slice_s, window_s, model_flops;      /* flops counted by MFU over flops of kernels */
+    double slice_s, window_s, model_flops; /* flops counted by MFU over flops of kernels */
 };
 
 /* The micro-step that is repeated: how often more, and every how many seconds. */
@@ -61,7 +61,8 @@ static void put(struct strip *s, const struct mfu_event *e, double start_s)
 
         if (!(overlap_s > 0))
             continue;
-        mfu_metrics_add(&s->slices[i].read, &s->readings[e->launch], overlap_s, s->plan->machine.c[MFU_C_DRAM_POINTWISE]);
+        mfu_metrics_add(&s->slices[i].read, &s->readings[e->launch], overlap_s,
+                        s->plan->machine.c[MFU_C_DRAM_POINTWISE]);
         s->slices[i].read.mfu += overlap_s * flops_per_s;
         s->phase_s[i][l->phase] += overlap_s;
     }
@@ -75,7 +76,8 @@ static void put_alone(struct strip *s, double from_s, double to_s, double shift_
         double end_s = fmin(fmin(s->exchanges[i]->end_s, to_s) + shift_s, s->window_s);
 
         for (int k = (int)fmax(start_s / s->slice_s, 0); k < s->n && fmax(start_s, k * s->slice_s) < end_s; k++)
-            mfu_metrics_add(&s->slices[k].read, &s->exchange, fmin(end_s, (k + 1) * s->slice_s) - fmax(start_s, k * s->slice_s),
+            mfu_metrics_add(&s->slices[k].read, &s->exchange,
+                            fmin(end_s, (k + 1) * s->slice_s) - fmax(start_s, k * s->slice_s),
                             s->plan->machine.c[MFU_C_DRAM_POINTWISE]);
     }
 }
@@ -130,7 +132,8 @@ static int read_launches(struct strip *s, const struct mfu_simulation *simulatio
 
             if (!(l->kernel.launches > 0))
                 continue;
-            mfu_read_kernel(s->plan->config.gpu, &s->plan->machine, &l->kernel, &simulation->pricing.prices[i], &s->readings[i]);
+            mfu_read_kernel(s->plan->config.gpu, &s->plan->machine, &l->kernel, &simulation->pricing.prices[i],
+                            &s->readings[i]);
             if (!l->recomputed)
                 flops += mfu_segment_times(s->program, seg) * l->kernel.flops;
         }
@@ -144,16 +147,21 @@ int mfu_metrics_over(const struct mfu_plan *plan, const struct mfu_simulation *s
 {
     const struct mfu_timeline *t = &simulation->timeline;
     double limit_w = plan->config.setting[MFU_S_POWER_W], most_s = MFU_METRICS_MOST_STEPS * t->step_s;
-    struct strip s = {.plan = plan, .program = mfu_simulation_program(simulation), .slices = slices, .n = n,
-                      .slice_s = window_s / n, .window_s = window_s};
+    struct strip s = {.plan = plan,
+                      .program = mfu_simulation_program(simulation),
+                      .slices = slices,
+                      .n = n,
+                      .slice_s = window_s / n,
+                      .window_s = window_s};
     char text[MFU_QUANTITY_MAX], most[MFU_QUANTITY_MAX];
     int status = -1;
 
     if (!(window_s > 0) || window_s > most_s)
-        return mfu_fail(err, MFU_EINPUT, "expected a time above zero and at most %d steps (%s), found %s", MFU_METRICS_MOST_STEPS,
-                        mfu_quantity_format(most, most_s, MFU_SECONDS), mfu_quantity_format(text, window_s, MFU_SECONDS));
+        return mfu_fail(err, MFU_EINPUT, "expected a time above zero and at most %d steps (%s), found %s",
+                        MFU_METRICS_MOST_STEPS, mfu_quantity_format(most, most_s, MFU_SECONDS),
+                        mfu_quantity_format(text, window_s, MFU_SECONDS));
     if (read_launches(&s, simulation) < 0 || find_exchanges(&s, t) < 0) {
-        mfu_fail(err, MFU_ENOMEM, "memory is out");
+        mfu_fail(err, MFU_ENOMEM, "out of memory");
         goto done;
     }
     for (int i = 0; i < n; i++)

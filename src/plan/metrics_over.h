@@ -13,9 +13,9 @@ struct mfu_error;
 #define MFU_METRICS_MOST_STEPS 1000
 
 struct mfu_metrics_slice {
-    struct mfu_metrics read;    /* as a tool that samples exactly this slice */
-    enum mfu_phase phase;       /* of most of its work */
-    bool idle;                  /* nothing runs in it */
+    struct mfu_metrics read; /* as a tool that samples exactly this slice */
+    enum mfu_phase phase;    /* of most of its work */
+    bool idle;               /* nothing runs in it */
 };
 
 /* Reads `n` equal slices of the first `window_s` seconds of training in steady

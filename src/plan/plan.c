@@ -30,9 +30,9 @@ static double launch_s(const struct mfu_plan *p, enum mfu_phase phase)
 
     if (p->config.setting[MFU_S_CUDA_GRAPHS] > 0 && phase != MFU_OPTIMIZER_PHASE)
         return p->machine.c[MFU_C_DISPATCH_GRAPH];
-    return p->machine.c[phase == MFU_BACKWARD ? r->dispatch_backward
-                        : phase == MFU_OPTIMIZER_PHASE && p->config.runtime != MFU_LLMC ? MFU_C_DISPATCH_EAGER
-                        : r->dispatch_forward];
+    return p->machine.c[phase == MFU_BACKWARD                                               ? r->dispatch_backward
+                            : phase == MFU_OPTIMIZER_PHASE && p->config.runtime != MFU_LLMC ? MFU_C_DISPATCH_EAGER
+                                                                                            : r->dispatch_forward];
 }
 
 /* Host time per launch of every phase.  ZeRO 3 gathers and releases each
@@ -74,7 +74,8 @@ static void add_up_time(struct mfu_plan *p)
             phase_s[seg->phase] += times * price->time_s;
             phase_host_s[seg->phase] += times * g->launches[i].kernel.launches * p->dispatch_s[seg->phase];
             s->kernels += times * g->launches[i].kernel.launches;
-            *(price->bound == MFU_BOUND_COMPUTE || price->bound == MFU_BOUND_LATENCY ? &compute_s : &memory_s) += times * price->time_s;
+            *(price->bound == MFU_BOUND_COMPUTE || price->bound == MFU_BOUND_LATENCY ? &compute_s : &memory_s) +=
+                times * price->time_s;
         }
     }
     s->forward_s = phase_s[MFU_FORWARD];
@@ -83,7 +84,7 @@ static void add_up_time(struct mfu_plan *p)
     s->busy_s = s->forward_s + s->backward_s + s->optimizer_s;
     s->host_s = 0;
     gpu_s = 0;
-    for (int i = 0; i < MFU_PHASE_COUNT; i++) {         /* the host runs ahead within a phase */
+    for (int i = 0; i < MFU_PHASE_COUNT; i++) { /* the host runs ahead within a phase */
         s->host_s += phase_host_s[i];
         span_s[i] = fmax(phase_s[i], phase_host_s[i]);
         gpu_s += span_s[i];
@@ -93,10 +94,11 @@ static void add_up_time(struct mfu_plan *p)
     gpu_s += s->communication_exposed_s + p->machine.c[MFU_C_STEP_CONSTANT];
     s->time_s = fmax(gpu_s, loader_s);
     s->idle_s = s->time_s - s->busy_s - s->communication_exposed_s;
-    p->limit = loader_s > gpu_s ? MFU_LIMIT_INPUT
+    p->limit = loader_s > gpu_s                    ? MFU_LIMIT_INPUT
         : s->communication_exposed_s > 0.5 * gpu_s ? MFU_LIMIT_COMMUNICATION
-        : s->host_s > s->busy_s ? MFU_LIMIT_LAUNCH
-        : compute_s >= memory_s ? MFU_LIMIT_COMPUTE : MFU_LIMIT_MEMORY;
+        : s->host_s > s->busy_s                    ? MFU_LIMIT_LAUNCH
+        : compute_s >= memory_s                    ? MFU_LIMIT_COMPUTE
+                                                   : MFU_LIMIT_MEMORY;
     s->tokens = p->config.tokens * g->accum * p->config.ranks;
     s->tokens_per_s = s->tokens / s->time_s;
     s->samples_per_s = s->tokens_per_s / p->config.seq;
@@ -108,7 +110,7 @@ static void add_up_time(struct mfu_plan *p)
 static enum mfu_peak peak_of(enum mfu_precision precision)
 {
     static const enum mfu_peak peaks[MFU_PRECISION_COUNT] = {
-        [MFU_FP32] = MFU_PEAK_FP32, [MFU_TF32] = MFU_PEAK_TF32, [MFU_FP16] = MFU_PEAK_FP16,
+        [MFU_FP32] = MFU_PEAK_FP32, [MFU_TF32] = MFU_PEAK_TF32,      [MFU_FP16] = MFU_PEAK_FP16,
         [MFU_BF16] = MFU_PEAK_BF16, [MFU_BF16_PURE] = MFU_PEAK_BF16, [MFU_FP8] = MFU_PEAK_FP8};
 
     return peaks[precision];
@@ -215,7 +217,7 @@ static void add_up_memory(struct mfu_plan *p)
 
 /* ---- how sure ----------------------------------------------------------- */
 
-#define SIGMAS 1.645            /* of a normal distribution, within which 90 % lies */
+#define SIGMAS 1.645 /* of a normal distribution, within which 90 % lies */
 
 /* Relative variance that several GPUs add, by what they exchange, hidden or not
  * (how much hides is the loop's doing), and what is added to the excess: where
@@ -232,7 +234,8 @@ static double spread_of_ranks(const struct mfu_plan *p, double *excess)
     if (p->config.setting[MFU_S_ZERO] == 0 && p->config.runtime != MFU_LLMC)
         waits = 1 / p->program.accum;
     *excess += waits * c[MFU_C_MODEL_EXCESS_DDP];
-    return share * share * (pow(c[MFU_C_MODEL_SIGMA_RANKS], 2) + link * link) + pow(waits * c[MFU_C_MODEL_SIGMA_DDP], 2);
+    return share * share * (pow(c[MFU_C_MODEL_SIGMA_RANKS], 2) + link * link)
+        + pow(waits * c[MFU_C_MODEL_SIGMA_DDP], 2);
 }
 
 /* A 90 % interval: coefficients vary independently, each moving the share of
@@ -250,7 +253,8 @@ static void interval(struct mfu_plan *p)
     for (int k = 0; k < g->n_segments; k++)
         for (int i = g->segments[k].first; i < g->segments[k].first + g->segments[k].count; i++) {
             const struct mfu_kernel *kernel = &g->launches[i].kernel;
-            double busy = mfu_plan_times(p, &g->segments[k]) * (p->pricing.prices[i].time_s - p->pricing.prices[i].overhead_s);
+            double busy =
+                mfu_plan_times(p, &g->segments[k]) * (p->pricing.prices[i].time_s - p->pricing.prices[i].overhead_s);
             enum mfu_coefficient which = kernel->traffic;
 
             if (kernel->kind == MFU_GEMM && p->pricing.prices[i].compute_s > p->pricing.prices[i].memory_s)

@@ -43,9 +43,9 @@ static void settle_clocks(const struct mfu_machine *m, const struct mfu_program 
 
 /* What an L2 that is written back lazily still holds. */
 struct l2_state {
-    double reach_bytes;         /* that it can hold */
-    double moved_bytes;         /* traffic so far */
-    double dirty_bytes;         /* written and not yet in DRAM */
+    double reach_bytes; /* that it can hold */
+    double moved_bytes; /* traffic so far */
+    double dirty_bytes; /* written and not yet in DRAM */
 };
 
 /* Bytes of the inputs that an earlier kernel left in L2: less than its reach
@@ -67,8 +67,8 @@ static double still_hot(const struct mfu_program *g, const double *touched, cons
 
 /* Dirty lines go to DRAM when others need their place; under a kernel that is
  * bound by arithmetic that costs no time. */
-static void write_back(struct l2_state *l2, const struct mfu_kernel *k, const struct mfu_price *price,
-                       double absorbed, double bandwidth_bytes_s)
+static void write_back(struct l2_state *l2, const struct mfu_kernel *k, const struct mfu_price *price, double absorbed,
+                       double bandwidth_bytes_s)
 {
     double moved = k->read_bytes + k->write_bytes;
     double spare = fmax(price->time_s - price->memory_s, 0) * bandwidth_bytes_s;
@@ -125,7 +125,7 @@ int mfu_price_program(const struct mfu_machine *m, const struct mfu_program *g, 
         mfu_price_kernel(m, &l->kernel, still_hot(g, p->touched, &l2, l), absorbed, &p->tilings, &p->prices[i]);
         write_back(&l2, &l->kernel, &p->prices[i], absorbed, m->bandwidth_bytes_s);
         for (int k = 0; k < l->n_in; k++)
-            if (g->views[l->in[k]].tensor != 0)         /* not the weights as a whole */
+            if (g->views[l->in[k]].tensor != 0) /* not the weights as a whole */
                 p->touched[g->views[l->in[k]].tensor] = l2.moved_bytes;
         for (int k = 0; k < l->n_out; k++)
             p->touched[g->views[l->out[k]].tensor] = l2.moved_bytes;
@@ -133,4 +133,3 @@ int mfu_price_program(const struct mfu_machine *m, const struct mfu_program *g, 
     settle_clocks(m, g, p->prices);
     return 0;
 }
-

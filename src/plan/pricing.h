@@ -9,14 +9,14 @@
 #include "graph/program.h"
 
 struct mfu_pricing {
-    struct mfu_price *prices;   /* of the program's launches; owned */
-    double *touched;            /* scratch: when each tensor was last in L2 */
+    struct mfu_price *prices; /* of the program's launches; owned */
+    double *touched;          /* scratch: when each tensor was last in L2 */
     int cap_prices, cap_touched;
     struct mfu_machine machine; /* that the tilings were found for */
     struct mfu_tilings tilings;
 };
 
-/* `pricing` was zeroed or used before.  0, or -1 when memory is out. */
+/* `pricing` was zeroed or used before.  0, or -1 when out of memory. */
 int mfu_price_program(const struct mfu_machine *, const struct mfu_program *, struct mfu_pricing *);
 void mfu_pricing_release(struct mfu_pricing *);
 

@@ -40,11 +40,13 @@ static int run_in_time(const struct mfu_plan *plan, bool record, struct mfu_simu
 {
     const struct mfu_program *program = mfu_simulation_program(s);
     struct mfu_timeline_input in = {
-        .program = program, .queue_depth = QUEUE_DEPTH,
+        .program = program,
+        .queue_depth = QUEUE_DEPTH,
         .latency_s = plan->machine.c[MFU_C_KERNEL_OVERHEAD],
         .loader_s = plan->config.setting[MFU_S_DATALOADER_MS] * 1e-3,
         .step_constant_s = plan->machine.c[MFU_C_STEP_CONSTANT],
-        .sync_each_step = true, .record = record,
+        .sync_each_step = true,
+        .record = record,
         .contention = plan->machine.c[MFU_C_LINK_CONTENTION],
     };
 
@@ -74,8 +76,11 @@ static int run_in_memory(const struct mfu_plan *plan, bool record, struct mfu_si
 {
     double others = plan->memory.context_bytes + plan->config.setting[MFU_S_VRAM_RESERVED];
     struct mfu_replay_input in = {
-        .first = &s->first, .later = s->later.n_launches > 0 ? &s->later : NULL, .record = record,
-        .card_bytes = (uint64_t)plan->memory.capacity_bytes, .context_bytes = (uint64_t)plan->memory.context_bytes,
+        .first = &s->first,
+        .later = s->later.n_launches > 0 ? &s->later : NULL,
+        .record = record,
+        .card_bytes = (uint64_t)plan->memory.capacity_bytes,
+        .context_bytes = (uint64_t)plan->memory.context_bytes,
         .allocator.capacity_bytes = (uint64_t)fmax(plan->memory.capacity_bytes - others, 1),
         .workspaces = mfu_runtimes[plan->config.runtime].half_weights ? 1 : 2,
     };

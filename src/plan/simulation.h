@@ -14,8 +14,8 @@
 #include "simulate/timeline.h"
 
 struct mfu_simulation {
-    struct mfu_program first, later;    /* unrolled; later is empty when accum is 1 */
-    struct mfu_pricing pricing; /* of the steady program's launches */
+    struct mfu_program first, later; /* unrolled; later is empty when accum is 1 */
+    struct mfu_pricing pricing;      /* of the steady program's launches */
     double *seconds;
     int cap_seconds;
     struct mfu_timeline timeline;
@@ -33,7 +33,7 @@ int mfu_simulate(struct mfu_plan *, bool record, struct mfu_simulation *, struct
 
 /* Seconds of a step that was simulated before, now that coefficients of
  * plan->scenario have changed; nothing but time is worked out again, and the
- * plan's answers stay as they were.  NAN when memory is out. */
+ * plan's answers stay as they were.  NAN when out of memory. */
 double mfu_simulate_again(struct mfu_plan *, struct mfu_simulation *);
 
 void mfu_simulation_release(struct mfu_simulation *);

@@ -24,24 +24,32 @@ static const double element_bytes[] = {4, 4, 2, 2, 1};
 static const char *const passes[] = {"forward", "backward", NULL};
 /* Fused kinds: math is several kernels. */
 static const char *const attentions[] = {"flash1", "triton", "flash", "flash3", "memeff", "cudnn", NULL};
-static const enum mfu_attention_kind attention_kinds[] = {MFU_FLASH1, MFU_TRITON, MFU_FLASH, MFU_FLASH3, MFU_MEMEFF, MFU_CUDNN};
+static const enum mfu_attention_kind attention_kinds[] = {MFU_FLASH1, MFU_TRITON, MFU_FLASH,
+                                                          MFU_FLASH3, MFU_MEMEFF, MFU_CUDNN};
 
 const struct mfu_study_row mfu_studies[MFU_STUDY_COUNT] = {
-    [MFU_STUDY_GEMM] = {"gemm", "M N K", 3, {"M", "N", "K"}, {MFU_TOKENS, MFU_TOKENS, MFU_TOKENS},
-                        "C[M,N] = A[M,K] B[K,N]"},
-    [MFU_STUDY_SOFTMAX] = {"softmax", "ROWS COLS", 2, {"ROWS", "COLS"}, {MFU_TOKENS, MFU_TOKENS},
-                           "softmax of every row"},
-    [MFU_STUDY_NORM] = {"norm", "ROWS COLS", 2, {"ROWS", "COLS"}, {MFU_TOKENS, MFU_TOKENS},
-                        "LayerNorm of every row"},
-    [MFU_STUDY_ATTENTION] = {"attention", "BATCH HEADS SEQ HEAD_DIM", 4, {"BATCH", "HEADS", "SEQ", "HEAD_DIM"},
-                             {MFU_COUNT, MFU_COUNT, MFU_TOKENS, MFU_COUNT}, "fused attention"},
+    [MFU_STUDY_GEMM] =
+        {"gemm", "M N K", 3, {"M", "N", "K"}, {MFU_TOKENS, MFU_TOKENS, MFU_TOKENS}, "C[M,N] = A[M,K] B[K,N]"},
+    [MFU_STUDY_SOFTMAX] =
+        {"softmax", "ROWS COLS", 2, {"ROWS", "COLS"}, {MFU_TOKENS, MFU_TOKENS}, "softmax of every row"},
+    [MFU_STUDY_NORM] = {"norm", "ROWS COLS", 2, {"ROWS", "COLS"}, {MFU_TOKENS, MFU_TOKENS}, "LayerNorm of every row"},
+    [MFU_STUDY_ATTENTION] = {"attention",
+                             "BATCH HEADS SEQ HEAD_DIM",
+                             4,
+                             {"BATCH", "HEADS", "SEQ", "HEAD_DIM"},
+                             {MFU_COUNT, MFU_COUNT, MFU_TOKENS, MFU_COUNT},
+                             "fused attention"},
     [MFU_STUDY_COPY] = {"copy", "BYTES", 1, {"BYTES"}, {MFU_BYTES}, "a copy within the card"},
-    [MFU_STUDY_BLOCKS] = {"blocks", "N time T", 2, {"N", "T"}, {MFU_COUNT, MFU_SECONDS},
+    [MFU_STUDY_BLOCKS] = {"blocks",
+                          "N time T",
+                          2,
+                          {"N", "T"},
+                          {MFU_COUNT, MFU_SECONDS},
                           "N thread blocks, a whole SM each, that only stay"},
 };
 
 #define OF(study) (1u << MFU_STUDY_##study)
-#define LARGEST 0x1p40          /* of a size; more is a slip of the finger */
+#define LARGEST 0x1p40 /* of a size; more is a slip of the finger */
 // clang-format off
 const struct mfu_study_key mfu_study_keys[MFU_SK_COUNT] = {
     [MFU_SK_DTYPE] = {"dtype", ~OF(BLOCKS), MFU_COUNT, 0, 0, dtypes},
@@ -65,7 +73,7 @@ struct study {
     const struct mfu_gpu *gpu;
     int dtype;
     bool backward;
-    double model_flops;         /* needed: nothing recomputed */
+    double model_flops; /* needed: nothing recomputed */
     struct mfu_kernel kernel[2];
     int n;
 };
@@ -77,7 +85,7 @@ static double option(const struct mfu_study_request *r, enum mfu_study_key_id id
 
 static bool has(const struct mfu_gpu *g, int dtype)
 {
-    return g->peak_flops[peaks[dtype]] > 0;             /* false for unknown, too */
+    return g->peak_flops[peaks[dtype]] > 0; /* false for unknown, too */
 }
 
 static int default_dtype(const struct mfu_scenario *s)
@@ -128,9 +136,10 @@ static void norm(struct study *s)
     double rows = s->r->size[0], columns = s->r->size[1], elements = rows * columns;
     double bytes = elements * element_bytes[s->dtype], statistics = 8 * rows, weights = 8 * columns;
 
-    s->kernel[0] = s->backward
-        ? mfu_kernel_stream(MFU_NORM, MFU_C_DRAM_NORM_BACKWARD, rows, columns, 14 * elements, 2 * bytes + statistics, bytes)
-        : mfu_kernel_stream(MFU_NORM, MFU_C_DRAM_NORM, rows, columns, 8 * elements, bytes + weights, bytes + statistics);
+    s->kernel[0] = s->backward ? mfu_kernel_stream(MFU_NORM, MFU_C_DRAM_NORM_BACKWARD, rows, columns, 14 * elements,
+                                                   2 * bytes + statistics, bytes)
+                               : mfu_kernel_stream(MFU_NORM, MFU_C_DRAM_NORM, rows, columns, 8 * elements,
+                                                   bytes + weights, bytes + statistics);
     s->kernel[1] = mfu_kernel_stream(MFU_REDUCTION, MFU_C_DRAM_REDUCTION, rows, columns, 4 * elements,
                                      2 * bytes + statistics, weights);
     s->kernel[1].launches = 2;
@@ -148,7 +157,8 @@ static const char *refusal(const struct study *s, enum mfu_attention_kind kind)
     if (s->r->size[3] > 256)
         return "it needs HEAD_DIM <= 256";
     if (cc < (kind == MFU_FLASH1 || kind == MFU_TRITON ? 7.5 : 8.0))
-        return kind == MFU_FLASH1 || kind == MFU_TRITON ? "it needs compute capability 7.5" : "it needs compute capability 8.0 (Ampere)";
+        return kind == MFU_FLASH1 || kind == MFU_TRITON ? "it needs compute capability 7.5"
+                                                        : "it needs compute capability 8.0 (Ampere)";
     if (kind == MFU_FLASH3 && (cc < 9.0 || cc >= 10.0))
         return "it is written for Hopper (compute capability 9.0)";
     return NULL;
@@ -157,11 +167,16 @@ static const char *refusal(const struct study *s, enum mfu_attention_kind kind)
 static int attention(struct study *s, struct mfu_error *err)
 {
     const struct mfu_study_request *r = s->r;
-    struct mfu_attention a = {
-        .math = peaks[s->dtype], .sequences = r->size[0], .heads = r->size[1], .seq = r->size[2],
-        .head_dim = r->size[3], .kv_heads = option(r, MFU_SK_KV_HEADS, r->size[1]),
-        .window = option(r, MFU_SK_WINDOW, 0), .causal = option(r, MFU_SK_CAUSAL, 1) > 0,
-        .element_bytes = element_bytes[s->dtype], .kind = MFU_FLASH};
+    struct mfu_attention a = {.math = peaks[s->dtype],
+                              .sequences = r->size[0],
+                              .heads = r->size[1],
+                              .seq = r->size[2],
+                              .head_dim = r->size[3],
+                              .kv_heads = option(r, MFU_SK_KV_HEADS, r->size[1]),
+                              .window = option(r, MFU_SK_WINDOW, 0),
+                              .causal = option(r, MFU_SK_CAUSAL, 1) > 0,
+                              .element_bytes = element_bytes[s->dtype],
+                              .kind = MFU_FLASH};
     const char *why;
 
     if (r->given[MFU_SK_KIND])
@@ -176,7 +191,7 @@ static int attention(struct study *s, struct mfu_error *err)
         return mfu_fail(err, MFU_EINPUT, "kv_heads: %.0f does not divide HEADS (%.0f)", a.kv_heads, a.heads);
     s->kernel[0] = mfu_kernel_attention(&a, s->backward);
     s->n = 1;
-    s->model_flops = s->backward ? 0.8 * s->kernel[0].flops : s->kernel[0].flops;       /* 8 of 10 */
+    s->model_flops = s->backward ? 0.8 * s->kernel[0].flops : s->kernel[0].flops; /* 8 of 10 */
     return 0;
 }
 
@@ -184,8 +199,8 @@ static void copy(struct study *s)
 {
     double bytes = s->r->size[0];
 
-    s->kernel[0] = mfu_kernel_stream(MFU_COPY, MFU_C_DRAM_POINTWISE, 1, ceil(bytes / element_bytes[s->dtype]), 0,
-                                     bytes, bytes);
+    s->kernel[0] =
+        mfu_kernel_stream(MFU_COPY, MFU_C_DRAM_POINTWISE, 1, ceil(bytes / element_bytes[s->dtype]), 0, bytes, bytes);
     s->n = 1;
 }
 
@@ -209,11 +224,8 @@ static void name(const struct study *s, struct mfu_single_kernel *out)
         snprintf(text, sizeof text, "%.0f x %.0f heads, %.0f tokens, head size %.0f, %s%s", z[0], z[1], z[2], z[3],
                  mfu_attention_names[s->kernel[0].attention], option(r, MFU_SK_CAUSAL, 1) > 0 ? ", causal" : "");
         break;
-    case MFU_STUDY_COPY:
-        snprintf(text, sizeof text, "%.0f bytes", z[0]);
-        break;
-    default:
-        snprintf(text, sizeof text, "%.0f x %.0f", z[0], z[1]);
+    case MFU_STUDY_COPY: snprintf(text, sizeof text, "%.0f bytes", z[0]); break;
+    default: snprintf(text, sizeof text, "%.0f x %.0f", z[0], z[1]);
     }
     snprintf(out->title, sizeof out->title, "%s %s, %s%s", mfu_studies[r->study].name, text, dtypes[s->dtype],
              s->backward ? ", backward" : "");
@@ -242,7 +254,7 @@ static void add(const struct study *s, const struct mfu_kernel *k, struct mfu_si
     out->compute_s += price.compute_s;
     out->memory_s += price.memory_s;
     out->overhead_s += price.overhead_s;
-    if (row->count <= 0 || price.time_s > row->price.time_s) {  /* the longest speaks for all */
+    if (row->count <= 0 || price.time_s > row->price.time_s) { /* the longest speaks for all */
         price.blocks = reading.grid.blocks;
         price.waves = reading.waves;
         row->kernel = *k;
@@ -272,8 +284,9 @@ static void finish(const struct study *s, double power_w, struct mfu_single_kern
     row->dram_active = out->metrics.dram_active;
     out->metrics.mfu = product ? s->model_flops / row->time_s / peak : 0;
     out->metrics.hfu = product ? row->flops / row->time_s / peak : 0;
-    out->metrics.memory_used_fill = (s->kernel[0].read_bytes + s->kernel[0].write_bytes
-                                     + out->machine.c[MFU_C_CONTEXT_BYTES]) / mfu_capacity(s->gpu, NULL);
+    out->metrics.memory_used_fill =
+        (s->kernel[0].read_bytes + s->kernel[0].write_bytes + out->machine.c[MFU_C_CONTEXT_BYTES])
+        / mfu_capacity(s->gpu, NULL);
 }
 
 static int study_blocks(const struct study *s, double power_w, struct mfu_single_kernel *out, struct mfu_error *err)
@@ -289,15 +302,21 @@ static int study_blocks(const struct study *s, double power_w, struct mfu_single
     grid.shared_bytes = option(r, MFU_SK_SHARED, 0);
     mfu_occupancy(s->gpu, &grid, &fit);
     if (fit.resident < 1)
-        return mfu_fail(err, MFU_EINPUT, "a block of this size does not fit on an SM of %s: %s", s->gpu->name, fit.limit);
+        return mfu_fail(err, MFU_EINPUT, "a block of this size does not fit on an SM of %s: %s", s->gpu->name,
+                        fit.limit);
     resident = option(r, MFU_SK_RESIDENT, counted ? fit.resident : 1);
     if (resident > fit.resident)
         return mfu_fail(err, MFU_EINPUT, "resident: an SM of %s holds %.0f such blocks (%s)", s->gpu->name,
                         fit.resident, fit.limit);
     mfu_read_blocks(s->gpu, &grid, resident, out->machine.sms, &row->reading);
     *row = (struct mfu_kernel_row){
-        .kind = MFU_POINTWISE, .reading = row->reading, .count = 1, .share = 1, .time_s = r->size[1],
-        .price = {.time_s = r->size[1], .bound = MFU_BOUND_LATENCY, .blocks = grid.blocks, .waves = row->reading.waves}};
+        .kind = MFU_POINTWISE,
+        .reading = row->reading,
+        .count = 1,
+        .share = 1,
+        .time_s = r->size[1],
+        .price = {
+            .time_s = r->size[1], .bound = MFU_BOUND_LATENCY, .blocks = grid.blocks, .waves = row->reading.waves}};
     row->reading.limit.resident = resident;
     row->reading.limit.theoretical = resident * fit.warps / fit.most_warps;
     mfu_metrics_add(&out->metrics, &row->reading, row->time_s, 1);

@@ -36,11 +36,17 @@ struct mfu_train_options mfu_train_defaults(void)
 
 #define OF(field) offsetof(struct mfu_training, field)
 const struct mfu_train_figure mfu_train_figures[] = {
-    {"tokens", MFU_TOKENS, OF(tokens)}, {"useful_tokens", MFU_TOKENS, OF(useful_tokens)},
-    {"seconds", MFU_SECONDS, OF(seconds)}, {"goodput", MFU_RATIO, OF(goodput)}, {"gpu_hours", MFU_COUNT, OF(gpu_hours)},
-    {"cost", MFU_COUNT, OF(cost)}, {"energy_cost", MFU_COUNT, OF(energy_cost)}, {"energy_j", MFU_COUNT, OF(energy_j)},
+    {"tokens", MFU_TOKENS, OF(tokens)},
+    {"useful_tokens", MFU_TOKENS, OF(useful_tokens)},
+    {"seconds", MFU_SECONDS, OF(seconds)},
+    {"goodput", MFU_RATIO, OF(goodput)},
+    {"gpu_hours", MFU_COUNT, OF(gpu_hours)},
+    {"cost", MFU_COUNT, OF(cost)},
+    {"energy_cost", MFU_COUNT, OF(energy_cost)},
+    {"energy_j", MFU_COUNT, OF(energy_j)},
     {"useful_tokens_per_s", MFU_COUNT, OF(useful_tokens_per_s)},
-    {"useful_per_gpu_hour", MFU_COUNT, OF(useful_per_gpu_hour)}, {"useful_mfu", MFU_RATIO, OF(useful_mfu)},
+    {"useful_per_gpu_hour", MFU_COUNT, OF(useful_per_gpu_hour)},
+    {"useful_mfu", MFU_RATIO, OF(useful_mfu)},
 };
 const size_t mfu_train_figure_count = sizeof mfu_train_figures / sizeof mfu_train_figures[0];
 
@@ -60,25 +66,28 @@ static int settle_goodput(struct mfu_training *t, struct mfu_error *err)
     t->interval_s = o->interval_s;
     if (isnan(o->mtbf_s) && isnan(o->interval_s))
         return 0;
-    if (isnan(t->interval_s))           /* the best: sqrt(2 checkpoint mtbf) */
+    if (isnan(t->interval_s)) /* the best: sqrt(2 checkpoint mtbf) */
         t->interval_s = fmax(1, sqrt(2 * o->checkpoint_s * mtbf_s));
     t->goodput = t->interval_s / (t->interval_s + o->checkpoint_s);
     if (isnan(o->mtbf_s))
         return 0;
     lost = ((t->interval_s + o->checkpoint_s) / 2 + o->restart_s) / mtbf_s;
     if (!(lost < 1))
-        return mfu_fail(err, MFU_EINPUT, "mtbf: with a failure every %.3g s (GPUs: %.0f) nothing is left to train with", mtbf_s, t->gpus);
+        return mfu_fail(err, MFU_EINPUT, "mtbf: with a failure every %.3g s (GPUs: %.0f) nothing is left to train with",
+                        mtbf_s, t->gpus);
     t->goodput *= 1 - lost;
     return 0;
 }
 
-int mfu_train(const struct mfu_plan *p, double tokens, const struct mfu_train_options *options,
-              struct mfu_training *t, struct mfu_error *err)
+int mfu_train(const struct mfu_plan *p, double tokens, const struct mfu_train_options *options, struct mfu_training *t,
+              struct mfu_error *err)
 {
     struct mfu_metrics m;
     double scale;
 
-    *t = (struct mfu_training){.options = *options, .tokens = tokens, .gpus = p->config.ranks,
+    *t = (struct mfu_training){.options = *options,
+                               .tokens = tokens,
+                               .gpus = p->config.ranks,
                                .useful_fraction = (1 - options->pad_fraction) * options->acceptance};
     if (settle_goodput(t, err) < 0)
         return -1;

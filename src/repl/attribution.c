@@ -152,7 +152,7 @@ static struct mfu_scenario pinned(const struct mfu_scenario *s, bool same_model,
 struct way {
     const struct mfu_scenario *a, *b;
     const struct mfu_difference *d;
-    int n, group[MFU_DIFFERENCES], groups;      /* of each difference, from 0 */
+    int n, group[MFU_DIFFERENCES], groups; /* of each difference, from 0 */
 };
 
 static int find(const struct way *w, const char *key)
@@ -193,7 +193,8 @@ static void join_keys(struct way *w, const char *const *keys, int n)
  * micro-batch that it is for. */
 static void form_groups(struct way *w, bool equal_tokens)
 {
-    static const char *const sharing[] = {"batch", "accum", "seq", "gpus", "dp"}, *const loading[] = {"batch", "dataloader_ms"};
+    static const char *const sharing[] = {"batch", "accum", "seq", "gpus", "dp"},
+                             *const loading[] = {"batch", "dataloader_ms"};
     int model = find(w, "model");
 
     w->groups = w->n;
@@ -224,7 +225,8 @@ static void name_group(const struct way *w, int group, char *text, size_t size)
             used += (size_t)snprintf(text + used, size - used, "%s%s", used ? " + " : "", w->d[i].key);
 }
 
-static int time_of(struct mfu_session *s, const struct mfu_scenario *scenario, struct mfu_added *time, struct mfu_error *err)
+static int time_of(struct mfu_session *s, const struct mfu_scenario *scenario, struct mfu_added *time,
+                   struct mfu_error *err)
 {
     if (mfu_session_plan_of(s, scenario, err) < 0)
         return -1;
@@ -257,7 +259,7 @@ static int walk(struct mfu_session *s, struct way *w, bool reverse, struct mfu_a
 
         take_group(w, group, &at);
         if (arrived)
-            now = last;                 /* whatever was left out */
+            now = last; /* whatever was left out */
         else if (time_of(s, &at, &now, NULL) < 0) {
             join(w, group, reverse ? group - 1 : group + 1);
             return 0;
@@ -269,7 +271,8 @@ static int walk(struct mfu_session *s, struct way *w, bool reverse, struct mfu_a
 }
 
 /* Each group alone, and what none of them does alone. */
-static void change_alone(struct mfu_session *s, const struct way *w, struct mfu_added first, struct mfu_attribution *out)
+static void change_alone(struct mfu_session *s, const struct way *w, struct mfu_added first,
+                         struct mfu_attribution *out)
 {
     out->interaction = out->whole;
     for (int i = 0; i < w->groups; i++) {
@@ -277,8 +280,9 @@ static void change_alone(struct mfu_session *s, const struct way *w, struct mfu_
         struct mfu_added now, *alone = &out->credits[i].alone;
 
         take_group(w, i, &one);
-        *alone = w->groups == 1 ? out->whole : time_of(s, &one, &now, NULL) == 0 ? less(now, first)
-            : (struct mfu_added){NAN, NAN};
+        *alone = w->groups == 1                 ? out->whole
+            : time_of(s, &one, &now, NULL) == 0 ? less(now, first)
+                                                : (struct mfu_added){NAN, NAN};
         out->interaction = less(out->interaction, *alone);
     }
 }
@@ -301,7 +305,7 @@ int mfu_attribute(struct mfu_session *s, const struct mfu_scenario *a, const str
     out->whole = less(last, first);
     form_groups(&w, out->tokens[0] == out->tokens[1]);
     while (!walk(s, &w, false, first, last, out) || !walk(s, &w, true, first, last, out))
-        ;                               /* fewer groups each time, at last one */
+        ; /* fewer groups each time, at last one */
     out->n = w.groups;
     for (int i = 0; i < w.groups; i++)
         name_group(&w, i, out->credits[i].keys, sizeof out->credits[i].keys);

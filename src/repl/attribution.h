@@ -33,23 +33,25 @@ int mfu_differences(const struct mfu_scenario *const *, int n, struct mfu_differ
 int mfu_followers(const struct mfu_scenario *const *, int n, struct mfu_difference *);
 
 /* What a change adds: to a step, and to each of its tokens. */
-struct mfu_added { double step_s, per_token_s; };
+struct mfu_added {
+    double step_s, per_token_s;
+};
 
 /* A step of the way: one key, or several joined by " + ". */
 struct mfu_credit {
     char keys[160];
-    struct mfu_added forward;   /* behind those listed before it */
-    struct mfu_added reverse;   /* behind those listed after it */
-    struct mfu_added alone;     /* NAN: not possible alone */
+    struct mfu_added forward; /* behind those listed before it */
+    struct mfu_added reverse; /* behind those listed after it */
+    struct mfu_added alone;   /* NAN: not possible alone */
 };
 
 struct mfu_attribution {
     int n;
     struct mfu_credit credits[MFU_DIFFERENCES];
-    struct mfu_added first;     /* the time of the first scenario */
-    struct mfu_added whole;     /* what all of them add to it */
-    struct mfu_added interaction;       /* the whole but for all of them alone; NAN: not known */
-    double tokens[2];           /* of a step of either scenario */
+    struct mfu_added first;       /* the time of the first scenario */
+    struct mfu_added whole;       /* what all of them add to it */
+    struct mfu_added interaction; /* the whole but for all of them alone; NAN: not known */
+    double tokens[2];             /* of a step of either scenario */
 };
 
 /* From `a` to `b` over `d`; planned in session->plan.  -1: one of the two cannot

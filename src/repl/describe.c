@@ -18,13 +18,15 @@ void mfu_say_gpu(struct mfu_session *s, const struct mfu_gpu *g)
     bool verified = g->capacity_bytes > 0;
     char memory[MFU_QUANTITY_MAX], bandwidth[MFU_QUANTITY_MAX], peak[MFU_QUANTITY_MAX];
 
-    mfu_quantity_format(memory, verified ? g->capacity_bytes : g->smi_total_bytes > 0
-                        ? g->smi_total_bytes : g->size_bytes, MFU_BYTES);
+    mfu_quantity_format(memory,
+                        verified                     ? g->capacity_bytes
+                            : g->smi_total_bytes > 0 ? g->smi_total_bytes
+                                                     : g->size_bytes,
+                        MFU_BYTES);
     mfu_quantity_format(bandwidth, g->bandwidth_bytes_s, MFU_BYTES_PER_S);
     mfu_quantity_format(peak, g->peak_flops[MFU_PEAK_BF16], MFU_FLOP_PER_S);
-    mfu_print_note(s, "%s: %s %s, bandwidth %s, dense bf16 %s", g->name, memory,
-            verified ? "for a process" : "in all", bandwidth,
-            g->peak_flops[MFU_PEAK_BF16] == 0 ? "none" : peak);
+    mfu_print_note(s, "%s: %s %s, bandwidth %s, dense bf16 %s", g->name, memory, verified ? "for a process" : "in all",
+                   bandwidth, g->peak_flops[MFU_PEAK_BF16] == 0 ? "none" : peak);
 }
 
 void mfu_say_model(struct mfu_session *s, const struct mfu_model *m)
@@ -41,7 +43,7 @@ void mfu_say_model(struct mfu_session *s, const struct mfu_model *m)
     }
     mfu_quantity_format(params, s->plan.program.params, MFU_PARAMS);
     mfu_print_note(s, "%s: %s parameters, n_layer %.0f, n_embd %.0f, seq %.0f", m->name, params,
-            mfu_config_dim(c, "n_layer"), mfu_config_dim(c, "n_embd"), c->seq);
+                   mfu_config_dim(c, "n_layer"), mfu_config_dim(c, "n_embd"), c->seq);
 }
 
 /* ---- JSON ---------------------------------------------------------------- */
@@ -52,17 +54,13 @@ json_t *mfu_gpu_json(const struct mfu_gpu *g)
 
     for (int i = 0; i < MFU_PEAK_COUNT; i++)
         json_object_set_new(peaks, mfu_peak_names[i], mfu_json_number(g->peak_flops[i]));
-    return json_pack("{s:o, s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-                     "gpu", mfu_json_text(g->slug), "name", mfu_json_text(g->name),
-                     "architecture", g->architecture, "family", g->family,
-                     "compute_capability", mfu_json_number(g->compute_capability),
-                     "sms", mfu_json_number(g->sms),
-                     "size_bytes", mfu_json_number(g->size_bytes),
-                     "capacity_bytes", mfu_json_number(g->capacity_bytes),
-                     "bandwidth_bytes_s", mfu_json_number(g->bandwidth_bytes_s),
-                     "l2_bytes", mfu_json_number(g->l2_bytes),
-                     "power_w", mfu_json_number(g->power_w), "peak_flops", peaks,
-                     "path", mfu_json_text(g->path));
+    return json_pack("{s:o, s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "gpu", mfu_json_text(g->slug),
+                     "name", mfu_json_text(g->name), "architecture", g->architecture, "family", g->family,
+                     "compute_capability", mfu_json_number(g->compute_capability), "sms", mfu_json_number(g->sms),
+                     "size_bytes", mfu_json_number(g->size_bytes), "capacity_bytes", mfu_json_number(g->capacity_bytes),
+                     "bandwidth_bytes_s", mfu_json_number(g->bandwidth_bytes_s), "l2_bytes",
+                     mfu_json_number(g->l2_bytes), "power_w", mfu_json_number(g->power_w), "peak_flops", peaks, "path",
+                     mfu_json_text(g->path));
 }
 
 json_t *mfu_model_json(struct mfu_session *s, const struct mfu_model *m)
@@ -75,15 +73,15 @@ json_t *mfu_model_json(struct mfu_session *s, const struct mfu_model *m)
         json_object_set_new(dims, m->dims[i].name, mfu_json_number(config.dim[i]));
     if (mfu_session_plan(s, NULL) == 0)
         params = mfu_json_number(s->plan.program.params);
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "model", mfu_json_text(m->slug),
-                     "name", mfu_json_text(m->name), "family", mfu_json_text(m->family),
-                     "params", params ? params : json_null(), "dims", dims,
-                     "source", mfu_json_text(m->source), "path", mfu_json_text(m->path));
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "model", mfu_json_text(m->slug), "name",
+                     mfu_json_text(m->name), "family", mfu_json_text(m->family), "params",
+                     params ? params : json_null(), "dims", dims, "source", mfu_json_text(m->source), "path",
+                     mfu_json_text(m->path));
 }
 
 /* ---- everything ---------------------------------------------------------- */
 
-#define INDENT 20               /* where values stand */
+#define INDENT 20 /* where values stand */
 
 /* Text of any length behind a label, wrapped to the window. */
 static void put_text(struct mfu_session *s, const char *label, const char *text)
@@ -230,13 +228,13 @@ static void put_columns(struct mfu_session *s, const char *const *names, size_t 
         for (size_t i = row; i < n; i += rows) {
             bool last = i + rows >= n;
 
-            fprintf(s->out, "%c %-*s%s", strcmp(names[i], chosen) == 0 ? '*' : ' ',
-                    last ? 0 : (int)widest, names[i], last ? "\n" : " ");
+            fprintf(s->out, "%c %-*s%s", strcmp(names[i], chosen) == 0 ? '*' : ' ', last ? 0 : (int)widest, names[i],
+                    last ? "\n" : " ");
         }
 }
 
-int mfu_list_names(struct mfu_session *s, const char *command, const char *noun,
-                   const char *const *names, size_t n, const char *chosen, struct mfu_error *err)
+int mfu_list_names(struct mfu_session *s, const char *command, const char *noun, const char *const *names, size_t n,
+                   const char *chosen, struct mfu_error *err)
 {
     if (s->json) {
         json_t *list = json_array();

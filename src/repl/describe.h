@@ -22,7 +22,7 @@ void mfu_show_gpu(struct mfu_session *, const struct mfu_gpu *);
 void mfu_show_model(struct mfu_session *, const struct mfu_model *);
 
 /* Names in columns, the chosen one marked; or {"command":...,"NOUN":[...]}. */
-int mfu_list_names(struct mfu_session *, const char *command, const char *noun,
-                   const char *const *names, size_t n, const char *chosen, struct mfu_error *err);
+int mfu_list_names(struct mfu_session *, const char *command, const char *noun, const char *const *names, size_t n,
+                   const char *chosen, struct mfu_error *err);
 
 #endif

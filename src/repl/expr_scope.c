@@ -25,10 +25,10 @@ static double choice_value(int setting, double choice)
 
 struct scope {
     struct mfu_session *session;
-    struct mfu_config config;   /* resolved as far as it goes */
+    struct mfu_config config; /* resolved as far as it goes */
     struct mfu_evaluated *e;
-    const struct mfu_scenario *planned;         /* whose plan the session holds */
-    struct mfu_figures figures; /* of that plan */
+    const struct mfu_scenario *planned; /* whose plan the session holds */
+    struct mfu_figures figures;         /* of that plan */
     bool in_tokens;
 };
 
@@ -59,7 +59,9 @@ static int plan_of(struct scope *scope, const struct mfu_scenario *scenario, str
     scope->planned = NULL;
     if (mfu_session_plan_of(s, scenario, err) < 0)
         return -1;
-    scope->figures = (struct mfu_figures){.plan = &s->plan, .scratch = &s->plan, .simulation = &s->simulation,
+    scope->figures = (struct mfu_figures){.plan = &s->plan,
+                                          .scratch = &s->plan,
+                                          .simulation = &s->simulation,
                                           .studied = s->has_studied ? &s->studied : NULL};
     scope->planned = scenario;
     return 0;
@@ -189,8 +191,7 @@ static int resolve(void *context, const char *name, struct mfu_error *err)
     return e->n_names++;
 }
 
-int mfu_evaluate(struct mfu_session *s, const char *text, struct mfu_evaluated *e,
-                 struct mfu_error *err)
+int mfu_evaluate(struct mfu_session *s, const char *text, struct mfu_evaluated *e, struct mfu_error *err)
 {
     struct mfu_arena arena = {0};
     struct scope scope = {.session = s, .e = e};
@@ -201,7 +202,7 @@ int mfu_evaluate(struct mfu_session *s, const char *text, struct mfu_evaluated *
     e->n_names = 0;
     mfu_scenario_resolve(&s->memory.now, &scope.config, NULL);
     x = mfu_expression_compile(&arena, text, MFU_COUNT, resolve, &scope, err);
-    if (x && scope.in_tokens)           /* beside a sequence length 8k is 8192 */
+    if (x && scope.in_tokens) /* beside a sequence length 8k is 8192 */
         x = mfu_expression_compile(&arena, text, MFU_TOKENS, resolve, &scope, err);
     if (x) {
         for (int i = 0; i < e->n_names; i++)
@@ -215,14 +216,13 @@ int mfu_evaluate(struct mfu_session *s, const char *text, struct mfu_evaluated *
     return status;
 }
 
-const char *mfu_named_format(char buf[MFU_QUANTITY_MAX], const struct mfu_session *s,
-                             const struct mfu_named *n)
+const char *mfu_named_format(char buf[MFU_QUANTITY_MAX], const struct mfu_session *s, const struct mfu_named *n)
 {
     if (n->word)
         return strcpy(buf, n->word);
     if (n->key.kind == MFU_KEY_NONE)
         return mfu_quantity_format(buf, n->value, n->dim);
     return mfu_key_format(buf, &s->memory.now, n->key,
-                          mfu_key_choices(n->key) && !is_switch(n->key.id)
-                              ? n->value - choice_value(n->key.id, 0) : n->value);
+                          mfu_key_choices(n->key) && !is_switch(n->key.id) ? n->value - choice_value(n->key.id, 0)
+                                                                           : n->value);
 }

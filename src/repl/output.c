@@ -22,7 +22,7 @@ void mfu_print_note(struct mfu_session *s, const char *format, ...)
     va_start(args, format);
     n = vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    if (n >= (int)sizeof text) {        /* a path, say: as long as it is */
+    if (n >= (int)sizeof text) { /* a path, say: as long as it is */
         va_start(args, format);
         vfprintf(s->out, format, args);
         va_end(args);
@@ -38,11 +38,11 @@ int mfu_answer(struct mfu_session *s, json_t *object, struct mfu_error *err)
     int status;
 
     if (!object)
-        return mfu_fail(err, MFU_ENOMEM, "memory is out");
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
     status = json_dumpf(object, s->out, JSON_COMPACT | JSON_REAL_PRECISION(15));
     json_decref(object);
     putc('\n', s->out);
-    return status < 0 && !ferror(s->out) ? mfu_fail(err, MFU_ENOMEM, "memory is out") : 0;
+    return status < 0 && !ferror(s->out) ? mfu_fail(err, MFU_ENOMEM, "out of memory") : 0;
 }
 
 int mfu_error_caret(struct mfu_session *s, struct mfu_error *err, int word)
@@ -57,8 +57,10 @@ int mfu_error_caret(struct mfu_session *s, struct mfu_error *err, int word)
 /* The length of the UTF-8 character at `p`, 0 when it is none. */
 static size_t character(const char *p)
 {
-    static const struct { unsigned char mask, lead; unsigned least; } forms[] = {
-        {0x80, 0x00, 0}, {0xE0, 0xC0, 0x80}, {0xF0, 0xE0, 0x800}, {0xF8, 0xF0, 0x10000}};
+    static const struct {
+        unsigned char mask, lead;
+        unsigned least;
+    } forms[] = {{0x80, 0x00, 0}, {0xE0, 0xC0, 0x80}, {0xF0, 0xE0, 0x800}, {0xF8, 0xF0, 0x10000}};
     const unsigned char *u = (const unsigned char *)p;
 
     for (size_t n = 1; n <= 4; n++) {
@@ -71,8 +73,10 @@ static size_t character(const char *p)
                 return 0;
             code = code << 6 | (u[i] & 0x3F);
         }
-        return code < forms[n - 1].least || code > 0x10FFFF
-            || (code >= 0xD800 && code < 0xE000) || (code >= 0x80 && code < 0xA0) ? 0 : n;
+        return code < forms[n - 1].least || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)
+                || (code >= 0x80 && code < 0xA0)
+            ? 0
+            : n;
     }
     return 0;
 }
@@ -130,7 +134,7 @@ int mfu_width(const char *text, size_t bytes)
 void mfu_wrap(FILE *out, const struct mfu_term *term, int used, int indent, const char *text)
 {
     int at = used;
-    bool fresh = true;          /* nothing stands in this line yet */
+    bool fresh = true; /* nothing stands in this line yet */
 
     for (const char *p = text; *p;) {
         size_t n = strcspn(p, " ");
@@ -191,8 +195,7 @@ static void put_error(const struct mfu_session *s, const struct mfu_error *err)
     else
         fprintf(s->errors, "%s\n", safe);
     if (err->suggestion[0])
-        fprintf(s->errors, "hint: did you mean '%s'?\n",
-                mfu_printable(safe, sizeof safe, err->suggestion));
+        fprintf(s->errors, "hint: did you mean '%s'?\n", mfu_printable(safe, sizeof safe, err->suggestion));
 }
 
 static void put_json(struct mfu_session *s, const struct mfu_error *err)
@@ -219,11 +222,11 @@ void mfu_complain(struct mfu_session *s, const struct mfu_error *err)
 {
     if (s->broken)
         return;
-    fflush(s->out);             /* in order, where both go to one place */
+    fflush(s->out); /* in order, where both go to one place */
     if (s->interactive && !err->file[0] && err->line == 0)
         mfu_line_point(s, err->column);
     put_error(s, err);
-    if (s->json && err->code != MFU_EUNMET)     /* `check` has answered */
+    if (s->json && err->code != MFU_EUNMET) /* `check` has answered */
         put_json(s, err);
     memset(&s->place, 0, sizeof s->place);
 }
@@ -235,6 +238,5 @@ void mfu_warn(struct mfu_session *s, const struct mfu_error *err)
     fflush(s->out);
     fprintf(s->errors, "mfuplan: warning: %s\n", mfu_printable(safe, sizeof safe, err->text));
     if (err->suggestion[0])
-        fprintf(s->errors, "hint: did you mean '%s'?\n",
-                mfu_printable(safe, sizeof safe, err->suggestion));
+        fprintf(s->errors, "hint: did you mean '%s'?\n", mfu_printable(safe, sizeof safe, err->suggestion));
 }

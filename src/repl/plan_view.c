@@ -18,7 +18,7 @@ int mfu_view(struct mfu_session *s, const struct mfu_view_of *view, struct mfu_e
     if (view->text)
         view->text(s->out, &s->term, &s->plan);
     else if (view->table(s->out, &s->term, &s->plan) < 0)
-        status = mfu_fail(err, MFU_ENOMEM, "memory is out");
+        status = mfu_fail(err, MFU_ENOMEM, "out of memory");
     mfu_pager_end(s);
     return status;
 }

@@ -31,9 +31,12 @@ static bool runs(const char *path)
 /* Beside the program that runs, or where it is built or installed. */
 static bool near_by(char *path, size_t size)
 {
-    static const char *const places[] = {
-        PROGRAM, "calibrate/" PROGRAM, "../libexec/mfuplan/" PROGRAM, "../libexec/" PROGRAM,
-        "../lib/mfuplan/" PROGRAM, "../calibrate/" PROGRAM};
+    static const char *const places[] = {PROGRAM,
+                                         "calibrate/" PROGRAM,
+                                         "../libexec/mfuplan/" PROGRAM,
+                                         "../libexec/" PROGRAM,
+                                         "../lib/mfuplan/" PROGRAM,
+                                         "../calibrate/" PROGRAM};
     char self[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     char *slash;
@@ -79,12 +82,14 @@ static int find_program(char *path, size_t size, struct mfu_error *err)
     }
     /* The devices of the driver, natively and under WSL. */
     if (access("/dev/nvidiactl", F_OK) != 0 && access("/dev/dxg", F_OK) != 0)
-        return mfu_fail(err, MFU_EIO, "there is no NVIDIA GPU here, or its driver is not loaded (no /dev/nvidiactl); "
+        return mfu_fail(err, MFU_EIO,
+                        "there is no NVIDIA GPU here, or its driver is not loaded (no /dev/nvidiactl); "
                         "`calibrate from FILE` takes what was measured elsewhere");
     if (near_by(path, size) || in_path(path, size))
         return 0;
-    return mfu_fail(err, MFU_EIO, PROGRAM " is not installed: it is built where the CUDA toolkit is found; "
-                    "`calibrate from FILE` takes what was measured elsewhere");
+    return mfu_fail(err, MFU_EIO,
+                    PROGRAM " is not installed: it is built where the CUDA toolkit is found; "
+                            "`calibrate from FILE` takes what was measured elsewhere");
 }
 
 /* Where the samples go: beside the calibrations, one file a run. */
@@ -142,7 +147,7 @@ static int run(const char *program, const char *output, const char *shapes, int 
 {
     const char *argv[7] = {program, "--output", output};
     int n = 3;
-    void (*old)(int) = signal(SIGINT, SIG_IGN);         /* the child stops measuring; we go on */
+    void (*old)(int) = signal(SIGINT, SIG_IGN); /* the child stops measuring; we go on */
     int status = -1, problem = 0;
     pid_t child;
 
@@ -156,7 +161,7 @@ static int run(const char *program, const char *output, const char *shapes, int 
     child = fork();
     if (child == 0) {
         signal(SIGINT, SIG_DFL);
-        dup2(STDERR_FILENO, STDOUT_FILENO);     /* standard output is for answers */
+        dup2(STDERR_FILENO, STDOUT_FILENO); /* standard output is for answers */
         execv(program, (char *const *)argv);
         _exit(127);
     }
@@ -190,7 +195,7 @@ int mfu_probe_run(char *path, size_t size, int quick, const struct mfu_program *
     if (status < 0)
         return mfu_fail(err, MFU_EIO, "%.200s cannot be started: %s", program, strerror(errno));
     if (stat(path, &info) == 0 && info.st_size > 0)
-        return 0;                               /* whatever it was that ended it */
+        return 0; /* whatever it was that ended it */
     if (WIFSIGNALED(status))
         return mfu_fail(err, MFU_EIO, PROGRAM " was ended by signal %d before it had measured anything",
                         WTERMSIG(status));

@@ -8,7 +8,7 @@
 
 #include "repl/output.h"
 
-#define WIDEST 88               /* cells: longer lines are hard to read */
+#define WIDEST 88 /* cells: longer lines are hard to read */
 
 void mfu_subject_of_session(struct mfu_session *s, struct mfu_subject *subject, struct mfu_error *problem)
 {
@@ -89,7 +89,7 @@ void mfu_put_page(FILE *out, const struct mfu_term *term, const char *text)
         page.width = WIDEST;
     put(lines, &page, text);
     fclose(lines);
-    mfu_plain_blanks(broken);           /* once the lines are broken */
+    mfu_plain_blanks(broken); /* once the lines are broken */
     fputs(broken, out);
     free(broken);
 }

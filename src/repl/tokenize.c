@@ -61,8 +61,8 @@ static const char *read_word(const char *p, char **to, const char **open)
     return p;
 }
 
-int mfu_words_next(struct mfu_arena *arena, const char *line, const char **at,
-                   struct mfu_words *w, struct mfu_error *err)
+int mfu_words_next(struct mfu_arena *arena, const char *line, const char **at, struct mfu_words *w,
+                   struct mfu_error *err)
 {
     size_t most;
     char *to;
@@ -73,12 +73,12 @@ int mfu_words_next(struct mfu_arena *arena, const char *line, const char **at,
     *at = p;
     if (*p == '\0')
         return 0;
-    most = strlen(p) / 2 + 1;           /* every word needs a blank */
+    most = strlen(p) / 2 + 1; /* every word needs a blank */
     to = mfu_arena_alloc(arena, 2 * most + 1, 1);
     w->argv = mfu_arena_alloc(arena, most + 1, sizeof *w->argv);
     w->columns = mfu_arena_alloc(arena, most + 1, sizeof *w->columns);
     if (!to || !w->argv || !w->columns)
-        return mfu_fail(err, MFU_ENOMEM, "memory is out");
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
     for (w->argc = 0; !ends_command(*p); p = skip(p)) {
         w->argv[w->argc] = to;
         w->columns[w->argc] = (int)(p - line) + 1 + (*p == '"' || *p == '\'');
@@ -93,8 +93,7 @@ int mfu_words_next(struct mfu_arena *arena, const char *line, const char **at,
     return 1;
 }
 
-char *mfu_words_join(struct mfu_arena *arena, int argc, char **argv, const int *columns,
-                     int first)
+char *mfu_words_join(struct mfu_arena *arena, int argc, char **argv, const int *columns, int first)
 {
     size_t length = 1, n = 0;
     char *text;

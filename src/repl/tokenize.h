@@ -15,19 +15,17 @@ struct mfu_error;
 
 struct mfu_words {
     int argc;
-    char **argv;                /* argc of them and NULL; in the arena */
-    int *columns;               /* where each begins in the line, from one */
+    char **argv;  /* argc of them and NULL; in the arena */
+    int *columns; /* where each begins in the line, from one */
 };
 
 /* Reads the next command of `line` from *at, and moves *at behind it.  Returns
  * 1, 0 at the end of the line, or -1 with `err` (a quote that is not closed). */
-int mfu_words_next(struct mfu_arena *, const char *line, const char **at,
-                   struct mfu_words *, struct mfu_error *err);
+int mfu_words_next(struct mfu_arena *, const char *line, const char **at, struct mfu_words *, struct mfu_error *err);
 
 /* The words [first, argc) as one text, in which every word stands as far from
  * the first as in the line: for expressions, whose errors have columns. */
-char *mfu_words_join(struct mfu_arena *, int argc, char **argv, const int *columns,
-                     int first);
+char *mfu_words_join(struct mfu_arena *, int argc, char **argv, const int *columns, int first);
 
 /* The beginning of the command that the end of `line` belongs to, when someone
  * is still typing: behind the last `;` outside of quotes. */

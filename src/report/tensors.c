@@ -9,7 +9,7 @@
 
 #include "plan/plan.h"
 
-#define ALIVE_MAX 256           /* of all; there are about 20 per layer traced */
+#define ALIVE_MAX 256 /* of all; there are about 20 per layer traced */
 
 static bool same(const struct mfu_alive *a, const struct mfu_alive *b)
 {

@@ -23,11 +23,11 @@ struct handles {
 /* Births and deaths of a program's tensors in the order of launches. */
 struct schedule {
     const struct mfu_program *program;
-    int *born_first, *born_next;        /* chains of tensors by launch */
+    int *born_first, *born_next; /* chains of tensors by launch */
     int *died_first, *died_next;
-    int forward_end;            /* last launch of forward */
-    int *handle;                /* of every tensor, -1: not there */
-    int *life;                  /* of every tensor in the record, -1: none */
+    int forward_end; /* last launch of forward */
+    int *handle;     /* of every tensor, -1: not there */
+    int *life;       /* of every tensor in the record, -1: none */
 };
 
 struct replayer {
@@ -37,9 +37,9 @@ struct replayer {
     struct schedule first, later;
     struct handles gradients, held, state;
     int inputs[2], next_inputs[2], workspaces[2];
-    bool recording, failed, broken;     /* the card's memory is out; ours is */
+    bool recording, failed, broken; /* the card's out of memory; ours is */
     int step, micro;
-    const struct mfu_program *program;  /* being replayed */
+    const struct mfu_program *program; /* being replayed */
     int launch;
 };
 
@@ -87,10 +87,13 @@ static void sample(struct replayer *p)
         out->cap_samples = want;
     }
     x = &out->samples[out->n_samples];
-    *x = (struct mfu_memory_sample){
-        .launch = p->launch, .micro_step = p->micro,
-        .phase = p->launch >= 0 ? p->program->launches[p->launch].phase : MFU_OPTIMIZER_PHASE,
-        .allocated = s->allocated_bytes, .active = s->active_bytes, .reserved = s->reserved_bytes};
+    *x = (struct mfu_memory_sample){.launch = p->launch,
+                                    .micro_step = p->micro,
+                                    .phase =
+                                        p->launch >= 0 ? p->program->launches[p->launch].phase : MFU_OPTIMIZER_PHASE,
+                                    .allocated = s->allocated_bytes,
+                                    .active = s->active_bytes,
+                                    .reserved = s->reserved_bytes};
     if (x->allocated > out->samples[out->peak_sample].allocated || out->n_samples == 0)
         out->peak_sample = out->n_samples;
     out->n_samples++;
@@ -196,10 +199,15 @@ static void remember(struct replayer *p, struct schedule *s, int tensor)
         out->cap_lives = want;
     }
     s->life[tensor] = (int)out->n_lives;
-    out->lives[out->n_lives++] = (struct mfu_block_life){
-        .address = s->handle[tensor] >= 0 ? mfu_allocator_address(p->a, s->handle[tensor]) : 0,
-        .bytes = (uint64_t)x->bytes, .born_sample = (int)out->n_samples, .died_sample = -1, .part = x->part,
-        .section = l->section, .op = l->op, .suffix = l->suffix};
+    out->lives[out->n_lives++] =
+        (struct mfu_block_life){.address = s->handle[tensor] >= 0 ? mfu_allocator_address(p->a, s->handle[tensor]) : 0,
+                                .bytes = (uint64_t)x->bytes,
+                                .born_sample = (int)out->n_samples,
+                                .died_sample = -1,
+                                .part = x->part,
+                                .section = l->section,
+                                .op = l->op,
+                                .suffix = l->suffix};
 }
 
 /* ---- micro-steps and steps ---------------------------------------------- */
@@ -246,7 +254,7 @@ static void run_micro_step(struct replayer *p, struct schedule *s)
         for (int i = seg->first; i < seg->first + seg->count && !p->failed; i++) {
             run_launch(p, s, i);
             if (i == s->forward_end && !p->failed) {
-                drop_all(p, &p->held);          /* the logits of the step before */
+                drop_all(p, &p->held); /* the logits of the step before */
                 for (int k2 = 0; k2 < 2; k2++)
                     p->next_inputs[k2] = allocate(p, tokens_bytes, "the next batch");
             }
@@ -283,14 +291,16 @@ static void run_optimizer(struct replayer *p, const struct mfu_program *program)
         sample(p);
     }
     for (int k = 0; k < program->n_segments && !p->failed; k++)
-        for (int i = program->segments[k].first;
-             program->segments[k].phase == MFU_OPTIMIZER_PHASE && i < program->segments[k].first + program->segments[k].count; i++) {
+        for (int i = program->segments[k].first; program->segments[k].phase == MFU_OPTIMIZER_PHASE
+             && i < program->segments[k].first + program->segments[k].count;
+             i++) {
             struct handles scratch = {0};
 
             p->launch = i;
             /* Multi-tensor temporaries are one tensor for each weight. */
             for (int w = 0; program->launches[i].temporary_bytes > 0 && w < program->n_weights && !p->failed; w++) {
-                int handle = allocate(p, program->launches[i].temporary_bytes / program->params * program->weights[w], "");
+                int handle =
+                    allocate(p, program->launches[i].temporary_bytes / program->params * program->weights[w], "");
 
                 if (handle >= 0)
                     keep(p, &scratch, handle);
@@ -299,7 +309,7 @@ static void run_optimizer(struct replayer *p, const struct mfu_program *program)
             drop_all(p, &scratch);
             free(scratch.list);
         }
-    drop_all(p, &p->gradients);         /* zero_grad(set_to_none=True) */
+    drop_all(p, &p->gradients); /* zero_grad(set_to_none=True) */
     p->launch = -1;
     sample(p);
 }
@@ -400,7 +410,7 @@ int mfu_replay_run(const struct mfu_replay_input *in, struct mfu_replay *out, st
         if (p.step == 0)
             out->first_step_reserved_bytes = s->peak_reserved_bytes;
         if (p.step > 0 && s->reserved_bytes == before)
-            break;                      /* settled: the steps that follow are like this one */
+            break; /* settled: the steps that follow are like this one */
         before = s->reserved_bytes;
     }
     if (p.failed)
@@ -409,8 +419,8 @@ int mfu_replay_run(const struct mfu_replay_input *in, struct mfu_replay *out, st
         mfu_allocator_each(p.a, note_block, &p);
     out->steps = p.step + 1;
     out->steady = *s;
-    out->fragmentation = s->peak_reserved_bytes > 0
-        ? 1 - (double)s->peak_allocated_bytes / (double)s->peak_reserved_bytes : 0;
+    out->fragmentation =
+        s->peak_reserved_bytes > 0 ? 1 - (double)s->peak_allocated_bytes / (double)s->peak_reserved_bytes : 0;
     status = p.broken ? -1 : 0;
 done:
     if (status < 0)

@@ -15,15 +15,15 @@
 struct sim_state {
     const struct mfu_timeline_input *in;
     struct mfu_timeline *out;
-    double host_s;              /* the host's clock */
-    double compute_s, link_s;   /* when the streams are free */
-    double loaded_s, consumed_s[2];     /* loader: batch ready, two batches ago */
-    double *ends, *issued;      /* of the launches in the queue: end, kernels so far */
-    int head, n;                /* oldest still queued; all of this step */
+    double host_s;                  /* the host's clock */
+    double compute_s, link_s;       /* when the streams are free */
+    double loaded_s, consumed_s[2]; /* loader: batch ready, two batches ago */
+    double *ends, *issued;          /* of the launches in the queue: end, kernels so far */
+    int head, n;                    /* oldest still queued; all of this step */
     int cap;
-    double kernels;             /* issued so far */
-    double *needed_s;           /* by launch: when what it waits for has come; or NULL */
-    double wanted_s;            /* the same, of launches without a kernel */
+    double kernels;   /* issued so far */
+    double *needed_s; /* by launch: when what it waits for has come; or NULL */
+    double wanted_s;  /* the same, of launches without a kernel */
     double micro_busy_s, micro_host_gap_s, micro_loader_s, micro_phase_s[MFU_PHASE_COUNT];
     double micro_communication_s, micro_exposed_s, micro_contention_s;
 };
@@ -95,7 +95,7 @@ static int run_launch(struct sim_state *c, int i, int micro)
     issue_s = c->host_s;
     c->host_s += l->kernel.launches * in->dispatch_s[l->phase];
     c->kernels += l->kernel.launches;
-    ready_s = issue_s + in->dispatch_s[l->phase];       /* its first kernel is in the queue */
+    ready_s = issue_s + in->dispatch_s[l->phase]; /* its first kernel is in the queue */
     start_s = fmax(c->compute_s, ready_s + (ready_s > c->compute_s ? in->latency_s : 0));
     c->micro_host_gap_s += start_s - c->compute_s;
     c->micro_exposed_s += fmax(needed_s - start_s, 0);
@@ -114,8 +114,13 @@ static int run_launch(struct sim_state *c, int i, int micro)
     c->ends[c->n] = end_s;
     c->issued[c->n++] = c->kernels;
     if ((e = record(c)))
-        *e = (struct mfu_event){.launch = i, .micro_step = micro, .stream = MFU_STREAM_COMPUTE,
-                                .issue_s = issue_s, .issued_s = c->host_s, .start_s = start_s, .end_s = end_s};
+        *e = (struct mfu_event){.launch = i,
+                                .micro_step = micro,
+                                .stream = MFU_STREAM_COMPUTE,
+                                .issue_s = issue_s,
+                                .issued_s = c->host_s,
+                                .start_s = start_s,
+                                .end_s = end_s};
     return 0;
 }
 
@@ -133,9 +138,15 @@ static void run_collective(struct sim_state *c, const struct mfu_collective *x, 
     if (x->before_launch >= 0 && c->needed_s)
         c->needed_s[x->before_launch] = c->link_s;
     if ((e = record(c)))
-        *e = (struct mfu_event){.launch = -1, .micro_step = micro, .stream = MFU_STREAM_COMMUNICATION,
-                                .name = x->name, .bytes = x->bytes, .issue_s = c->host_s,
-                                .issued_s = c->host_s, .start_s = start_s, .end_s = c->link_s};
+        *e = (struct mfu_event){.launch = -1,
+                                .micro_step = micro,
+                                .stream = MFU_STREAM_COMMUNICATION,
+                                .name = x->name,
+                                .bytes = x->bytes,
+                                .issue_s = c->host_s,
+                                .issued_s = c->host_s,
+                                .start_s = start_s,
+                                .end_s = c->link_s};
 }
 
 /* Those of a micro-step that may start now that launch `after` has ended. */
@@ -249,7 +260,7 @@ static int run_step(struct sim_state *c)
         before_s = c->compute_s;
         if (micro > 0 && micro < accum - 2
             && (fabs(delta_s - last_delta_s) <= STEADY * delta_s || micro >= MOST_SIMULATED)) {
-            skip(c, accum - 2 - micro, delta_s);        /* the last one has the collectives */
+            skip(c, accum - 2 - micro, delta_s); /* the last one has the collectives */
             before_s = c->compute_s;
             micro = accum - 2;
         }
@@ -322,7 +333,7 @@ int mfu_timeline_run(const struct mfu_timeline_input *in, struct mfu_timeline *t
     t->step_s = fmax(c.host_s, c.compute_s) - begin_s;
     t->idle_s = fmax(t->step_s - t->busy_s, 0);
     t->host_s = dispatching(in);
-    for (size_t i = 0; i < t->n_events; i++) {          /* the step begins at 0 */
+    for (size_t i = 0; i < t->n_events; i++) { /* the step begins at 0 */
         t->events[i].issue_s -= begin_s;
         t->events[i].issued_s -= begin_s;
         t->events[i].start_s -= begin_s;

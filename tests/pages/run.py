@@ -10,7 +10,7 @@ import pathlib
 import re
 import sys
 
-PAGES = pathlib.Path(sys.argv[1]) / "src" / "report" / "pages"
+PAGES = pathlib.Path(sys.argv[1]) / "src" / "report" / "words" / "pages"
 # Bytes that the program has for the title, what stands behind it, and a line of the head.
 LONGEST = {"terms": (63, 159, 255), "lessons": (119, 199, 255), "phrases": (119, 199, 159)}
 LONGEST_ALSO = 511

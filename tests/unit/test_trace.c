@@ -73,7 +73,7 @@ static void json_says_what_was_put(void **state)
     assert_int_equal(json_integer_value(json_array_get(list, 0)), 1);
     assert_near(json_real_value(json_array_get(list, 1)), 0.5, 0);
     assert_true(json_is_integer(json_array_get(list, 2)));
-    assert_int_equal(json_integer_value(json_array_get(list, 3)), 0);   /* not a number */
+    assert_int_equal(json_integer_value(json_array_get(list, 3)), 0); /* not a number */
     assert_int_equal(json_integer_value(json_object_get(json_array_get(list, 5), "name")), -3);
     assert_int_equal(json_array_size(json_array_get(list, 6)), 0);
     json_decref(o);
@@ -96,8 +96,16 @@ static void pickles_are_what_the_protocol_says(void **state)
 
 static void put_integers(struct mfu_writer *e)
 {
-    static const int64_t values[] = {255, 256, 65536, INT32_MAX, INT32_MIN, INT64_C(1) << 31, -(INT64_C(1) << 31) - 1,
-                                     INT64_C(140737488355328), INT64_MAX, INT64_MIN};
+    static const int64_t values[] = {255,
+                                     256,
+                                     65536,
+                                     INT32_MAX,
+                                     INT32_MIN,
+                                     INT64_C(1) << 31,
+                                     -(INT64_C(1) << 31) - 1,
+                                     INT64_C(140737488355328),
+                                     INT64_MAX,
+                                     INT64_MIN};
 
     mfu_writer_array(e);
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
@@ -109,7 +117,8 @@ static void integers_take_the_bytes_they_need(void **state)
 {
     static const char expected[] =
         "\x80\x02](K\xffM\0\x01J\0\0\x01\0J\xff\xff\xff\x7fJ\0\0\0\x80\x8a\x05\0\0\0\x80\0\x8a\x05\xff\xff\xff\x7f\xff"
-        "\x8a\x07\0\0\0\0\0\x80\0\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f\x8a\x08\0\0\0\0\0\0\0\x80" "e.";
+        "\x8a\x07\0\0\0\0\0\x80\0\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f\x8a\x08\0\0\0\0\0\0\0\x80"
+        "e.";
     struct written w = write_tree(&mfu_writer_pickle, put_integers);
 
     (void)state;
@@ -174,7 +183,7 @@ static void a_file_appears_when_it_is_complete(void **state)
     mfu_atomic_file_drop(&f);
     read_back(path, text, sizeof text);
     assert_string_equal(text, "new");
-    scratch_end(&s);            /* fails if something was left behind */
+    scratch_end(&s); /* fails if something was left behind */
 }
 
 static void a_link_stays_a_link(void **state)
@@ -237,8 +246,15 @@ static struct mfu_event events[] = {
     {.launch = 1, .micro_step = 1, .issue_s = 0.0003, .issued_s = 0.0004, .start_s = 0.0041, .end_s = 0.0061},
     {.launch = 0, .micro_step = 3, .issue_s = 0.0034, .issued_s = 0.0035, .start_s = 0.0091, .end_s = 0.0101},
     {.launch = 1, .micro_step = 3, .issue_s = 0.0035, .issued_s = 0.0036, .start_s = 0.0101, .end_s = 0.0121},
-    {.launch = -1, .micro_step = 3, .stream = MFU_STREAM_COMMUNICATION, .name = "all_reduce", .bytes = 1e6,
-     .issue_s = 0.0036, .issued_s = 0.0036, .start_s = 0.0121, .end_s = 0.0131},
+    {.launch = -1,
+     .micro_step = 3,
+     .stream = MFU_STREAM_COMMUNICATION,
+     .name = "all_reduce",
+     .bytes = 1e6,
+     .issue_s = 0.0036,
+     .issued_s = 0.0036,
+     .start_s = 0.0121,
+     .end_s = 0.0131},
     {.launch = 2, .micro_step = -1, .issue_s = 0.0150, .issued_s = 0.0151, .start_s = 0.0151, .end_s = 0.0161},
 };
 
@@ -250,14 +266,31 @@ static struct mfu_memory_sample samples[] = {
 };
 
 static struct mfu_block_life lives[] = {
-    {.address = 12 * MIB, .bytes = 4 * MIB, .born_sample = 0, .died_sample = 2, .part = MFU_PART_ACTIVATIONS,
-     .section = "h", .op = "fc", .suffix = ""},
-    {.address = 16 * MIB, .bytes = 2 * MIB, .born_sample = 1, .died_sample = -1, .part = MFU_PART_GRADIENTS,
-     .section = "h", .op = "fc", .suffix = "wgrad"},
+    {.address = 12 * MIB,
+     .bytes = 4 * MIB,
+     .born_sample = 0,
+     .died_sample = 2,
+     .part = MFU_PART_ACTIVATIONS,
+     .section = "h",
+     .op = "fc",
+     .suffix = ""},
+    {.address = 16 * MIB,
+     .bytes = 2 * MIB,
+     .born_sample = 1,
+     .died_sample = -1,
+     .part = MFU_PART_GRADIENTS,
+     .section = "h",
+     .op = "fc",
+     .suffix = "wgrad"},
 };
 
 static struct mfu_block_view blocks[] = {
-    {.segment = 0, .segment_bytes = 10 * MIB, .address = 2 * MIB, .size = 10 * MIB, .requested = 10 * MIB, .active = true},
+    {.segment = 0,
+     .segment_bytes = 10 * MIB,
+     .address = 2 * MIB,
+     .size = 10 * MIB,
+     .requested = 10 * MIB,
+     .active = true},
     {.segment = 1, .segment_bytes = 10 * MIB, .address = 12 * MIB, .size = 10 * MIB, .handle = -1},
 };
 
@@ -266,9 +299,18 @@ static void make_step(struct mfu_plan *p, struct mfu_simulation *s)
     memset(p, 0, sizeof *p);
     memset(s, 0, sizeof *s);
     for (int i = 0; i < LAUNCHES; i++)
-        launches[i] = (struct mfu_launch){.section = "h", .op = "fc", .suffix = i == 1 ? "wgrad" : "", .phase = (enum mfu_phase)i,
-                                          .kernel = {.m = 64, .n = 64, .k = i < 2 ? 64 : 0, .batch = 1, .flops = 524288,
-                                                     .read_bytes = 16384, .write_bytes = 8192, .launches = 1}};
+        launches[i] = (struct mfu_launch){.section = "h",
+                                          .op = "fc",
+                                          .suffix = i == 1 ? "wgrad" : "",
+                                          .phase = (enum mfu_phase)i,
+                                          .kernel = {.m = 64,
+                                                     .n = 64,
+                                                     .k = i < 2 ? 64 : 0,
+                                                     .batch = 1,
+                                                     .flops = 524288,
+                                                     .read_bytes = 16384,
+                                                     .write_bytes = 8192,
+                                                     .launches = 1}};
     p->config.gpu = &gpu;
     p->config.model = &model;
     p->config.accum = 4;
@@ -276,10 +318,14 @@ static void make_step(struct mfu_plan *p, struct mfu_simulation *s)
     s->first.constant_bytes[MFU_PART_WEIGHTS] = 10 * MIB;
     s->seconds = seconds;
     s->pricing.prices = prices;
-    s->timeline = (struct mfu_timeline){.events = events, .n_events = sizeof events / sizeof events[0], .step_s = 0.0171};
-    s->replay = (struct mfu_replay){.samples = samples, .n_samples = sizeof samples / sizeof samples[0],
-                                    .lives = lives, .n_lives = sizeof lives / sizeof lives[0],
-                                    .blocks = blocks, .n_blocks = sizeof blocks / sizeof blocks[0]};
+    s->timeline =
+        (struct mfu_timeline){.events = events, .n_events = sizeof events / sizeof events[0], .step_s = 0.0171};
+    s->replay = (struct mfu_replay){.samples = samples,
+                                    .n_samples = sizeof samples / sizeof samples[0],
+                                    .lives = lives,
+                                    .n_lives = sizeof lives / sizeof lives[0],
+                                    .blocks = blocks,
+                                    .n_blocks = sizeof blocks / sizeof blocks[0]};
 }
 
 static json_t *load(const char *path)
@@ -297,10 +343,9 @@ static json_t *find(json_t *events_of, const char *ph, const char *name, size_t 
     json_t *e;
     size_t i;
 
-    json_array_foreach(events_of, i, e)
-        if (strcmp(json_string_value(json_object_get(e, "ph")), ph) == 0
-            && strcmp(json_string_value(json_object_get(e, "name")), name) == 0 && nth-- == 0)
-            return e;
+    json_array_foreach(events_of, i, e) if (strcmp(json_string_value(json_object_get(e, "ph")), ph) == 0
+                                            && strcmp(json_string_value(json_object_get(e, "name")), name) == 0
+                                            && nth-- == 0) return e;
     return NULL;
 }
 
@@ -332,7 +377,7 @@ static void a_trace_has_slices_waits_and_memory(void **state)
     assert_int_equal(facts.left_out, 1);
     /* The third micro-step, 3 ms, is taken out; the trace begins at 0. */
     assert_near(facts.span_s, 0.0141, 1e-9);
-    e = find(all, "X", "h.fc", 1);                      /* the first dispatch, its kernel */
+    e = find(all, "X", "h.fc", 1); /* the first dispatch, its kernel */
     assert_near(member(e, "ts"), 100, 1e-6);
     assert_near(member(e, "dur"), 1000, 1e-6);
     assert_near(member(json_object_get(e, "args"), "FLOP"), 524288, 0);
@@ -341,7 +386,7 @@ static void a_trace_has_slices_waits_and_memory(void **state)
     e = find(all, "X", "data or synchronisation", 0);
     assert_near(member(e, "ts"), 9100, 1e-6);
     assert_near(member(e, "dur"), 3000, 1e-6);
-    e = find(all, "X", "data or synchronisation", 1);   /* and does something at the end */
+    e = find(all, "X", "data or synchronisation", 1); /* and does something at the end */
     assert_near(member(e, "ts"), 13100, 1e-6);
     assert_near(member(e, "dur"), 1000, 1e-6);
     assert_near(member(find(all, "X", "host", 0), "dur"), 100, 1e-6);
@@ -369,11 +414,11 @@ static void memory_has_a_course(void **state)
     assert_near(c.points[3].time_s, 4e-3, 1e-12);
     assert_near(c.points[1].parts[MFU_PART_ACTIVATIONS], 4 * MIB, 0);
     assert_near(c.points[1].parts[MFU_PART_GRADIENTS], 2 * MIB, 0);
-    assert_near(c.points[3].parts[MFU_PART_GRADIENTS], 0, 0);           /* zero_grad */
+    assert_near(c.points[3].parts[MFU_PART_GRADIENTS], 0, 0); /* zero_grad */
     assert_near(c.points[3].parts[MFU_PART_WEIGHTS], 10 * MIB, 0);
     assert_string_equal(mfu_memory_timeline_span_name(&c, 1, name, sizeof name), "backward");
     assert_int_equal(mfu_memory_timeline_thin(&c, 2, chosen), 2);
-    assert_int_equal(chosen[0], 1);                     /* the highest of each half */
+    assert_int_equal(chosen[0], 1); /* the highest of each half */
     assert_int_equal(chosen[1], 2);
     mfu_memory_timeline_release(&c);
 
@@ -400,7 +445,8 @@ static void a_snapshot_holds_what_is_reserved(void **state)
     if (mfu_snapshot_write(path, &p, &s, &facts, &err) < 0)
         fail_msg("%s", err.text);
     o = load(path);
-    json_array_foreach(json_object_get(o, "segments"), i, segment) {
+    json_array_foreach(json_object_get(o, "segments"), i, segment)
+    {
         total += member(segment, "total_size");
         used += member(segment, "active_size");
     }

@@ -16,7 +16,7 @@
 
 #define WORTH MFU_LEVER_WORTH
 #define SAVES MFU_LEVER_SAVES
-#define COSTS 0.05              /* share of the speed that saved memory may cost (chosen) */
+#define COSTS 0.05 /* share of the speed that saved memory may cost (chosen) */
 
 double mfu_speedup(const struct mfu_outcome *a, const struct mfu_outcome *b)
 {
@@ -31,12 +31,17 @@ int mfu_outcome_of(const struct mfu_scenario *scenario, struct mfu_plan *p, stru
     if (mfu_plan_make(p, scenario, err) < 0 || mfu_simulate(p, false, sim, err) < 0
         || mfu_breakdown_make(p, sim, false, &split, err) < 0)
         return -1;
-    *o = (struct mfu_outcome){
-        .step_s = p->step.time_s, .tokens = p->step.tokens, .mfu = p->mfu.mfu, .hfu = p->mfu.hfu,
-        .memory_bytes = p->memory.smi_bytes, .fill = p->memory.fill, .fits = p->memory.fits,
-        .cached_bytes = fmax(0, p->memory.reserved_bytes - p->memory.peak.bytes),
-        .weight_bytes = p->program.weight_bytes, .gradient_bytes = p->program.gradient_bytes,
-        .masters = p->program.weight_bytes < 4 && p->config.precision != MFU_BF16_PURE};
+    *o = (struct mfu_outcome){.step_s = p->step.time_s,
+                              .tokens = p->step.tokens,
+                              .mfu = p->mfu.mfu,
+                              .hfu = p->mfu.hfu,
+                              .memory_bytes = p->memory.smi_bytes,
+                              .fill = p->memory.fill,
+                              .fits = p->memory.fits,
+                              .cached_bytes = fmax(0, p->memory.reserved_bytes - p->memory.peak.bytes),
+                              .weight_bytes = p->program.weight_bytes,
+                              .gradient_bytes = p->program.gradient_bytes,
+                              .masters = p->program.weight_bytes < 4 && p->config.precision != MFU_BF16_PURE};
     memcpy(o->group_s, split.group_s, sizeof o->group_s);
     memcpy(o->parts, p->memory.peak.parts, sizeof o->parts);
     return 0;
@@ -49,8 +54,7 @@ struct words {
     size_t size, used;
 };
 
-__attribute__((format(printf, 2, 3)))
-static void say(struct words *w, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void say(struct words *w, const char *format, ...)
 {
     va_list arguments;
     int n;
@@ -102,7 +106,7 @@ void mfu_outcome_explain(const struct mfu_outcome *a, const struct mfu_outcome *
 
     for (int g = 0; g < MFU_G_COUNT; g++)
         time[g] = scale * b->group_s[g] - a->group_s[g];
-    time[MFU_G_ATTENTION] += time[MFU_G_MASK];          /* one thing, twice counted */
+    time[MFU_G_ATTENTION] += time[MFU_G_MASK]; /* one thing, twice counted */
     time[MFU_G_MASK] = 0;
     for (int k = 0; k < MFU_PART_COUNT; k++)
         bytes[k] = b->parts[k] - a->parts[k];
@@ -110,8 +114,11 @@ void mfu_outcome_explain(const struct mfu_outcome *a, const struct mfu_outcome *
     text[0] = '\0';
     say_numerics(&w, a, b);
     for (int n = 0; n < 3 && (i = largest(time, MFU_G_COUNT, 0.002 * a->step_s, taken)) >= 0; n++) {
-        say(&w, "%s%s %s %s", n ? ", " : "", i == MFU_G_MFU ? "products at peak rate"
-            : i == MFU_G_ATTENTION ? "attention" : mfu_breakdown_groups[i].name, Q(fabs(time[i]), MFU_SECONDS), time[i] < 0 ? "less" : "more");
+        say(&w, "%s%s %s %s", n ? ", " : "",
+            i == MFU_G_MFU             ? "products at peak rate"
+                : i == MFU_G_ATTENTION ? "attention"
+                                       : mfu_breakdown_groups[i].name,
+            Q(fabs(time[i]), MFU_SECONDS), time[i] < 0 ? "less" : "more");
         taken |= 1u << i;
     }
     if (taken == 0)
@@ -192,7 +199,9 @@ static int apply(const struct mfu_scenario *base, const struct mfu_lever_row *ro
 {
     static const struct mfu_key loader = {MFU_KEY_SETTING, MFU_S_DATALOADER_MS};
 
-    *l = (struct mfu_lever){.row = row, .scenario = *base, .changes_mathematics = row->flags & MFU_LEVER_MATHEMATICS,
+    *l = (struct mfu_lever){.row = row,
+                            .scenario = *base,
+                            .changes_mathematics = row->flags & MFU_LEVER_MATHEMATICS,
                             .hardware = row->flags & MFU_LEVER_HARDWARE};
     for (int i = 0; i < MFU_LEVER_KEYS && row->set[i].key; i++) {
         struct mfu_key key = mfu_scenario_key(base, row->set[i].key, err);
@@ -204,7 +213,8 @@ static int apply(const struct mfu_scenario *base, const struct mfu_lever_row *ro
     }
     mfu_lever_choose(l, &l->scenario);
     mfu_scenario_keep_loader(&l->scenario, base->setting[MFU_S_BATCH]);
-    if (mfu_scenario_value(&l->scenario, loader) != mfu_scenario_value(base, loader) && mfu_scenario_value(&l->scenario, loader) > 0)
+    if (mfu_scenario_value(&l->scenario, loader) != mfu_scenario_value(base, loader)
+        && mfu_scenario_value(&l->scenario, loader) > 0)
         add_key(l, loader, mfu_scenario_value(&l->scenario, loader), true);
     name_change(l, base->model);
     return 0;
@@ -268,8 +278,10 @@ static int class_of(const struct mfu_advice *a, const struct mfu_lever *l)
 {
     if (!a->base.fits)
         return l->outcome.fits ? 0 : 1;
-    return l->verdict == MFU_LEVER_FASTER ? 0 : l->verdict == MFU_LEVER_SMALLER ? 1
-        : l->verdict == MFU_LEVER_TOO_LARGE ? 2 : 3;
+    return l->verdict == MFU_LEVER_FASTER   ? 0
+        : l->verdict == MFU_LEVER_SMALLER   ? 1
+        : l->verdict == MFU_LEVER_TOO_LARGE ? 2
+                                            : 3;
 }
 
 static bool before(const struct mfu_advice *a, const struct mfu_lever *x, const struct mfu_lever *y)
@@ -347,7 +359,7 @@ static int pull_all(const struct mfu_scenario *base, struct mfu_plan *p, struct 
 {
     bool apply_here[128] = {false};
 
-    for (size_t i = 0; i < mfu_lever_row_count && i < 128; i++)        /* while `p` is the base's */
+    for (size_t i = 0; i < mfu_lever_row_count && i < 128; i++) /* while `p` is the base's */
         if (applies_to_model(base, &mfu_lever_rows[i])) {
             apply_here[i] = mfu_lever_row_holds(&mfu_lever_rows[i], p);
             if (!apply_here[i] && mfu_lever_rows[i].unless)
@@ -384,7 +396,7 @@ static int start(const struct mfu_scenario *base, size_t most, struct mfu_plan *
 int mfu_advise(const struct mfu_scenario *scenario, struct mfu_plan *p, struct mfu_simulation *sim,
                struct mfu_advice *a, struct mfu_error *err)
 {
-    struct mfu_scenario base = *scenario;       /* it may be the plan's own */
+    struct mfu_scenario base = *scenario; /* it may be the plan's own */
     struct mfu_outcome again;
 
     if (start(&base, mfu_lever_row_count, p, sim, a, err) < 0)
@@ -424,8 +436,8 @@ int mfu_advise_gpus(const struct mfu_scenario *scenario, const struct mfu_gpu *c
             refuse(a, l->change, why_not.text);
     }
     rank(a);
-    a->best = a->best_any = a->highest = (struct mfu_combination){.scenario = base, .outcome = a->base, .speedup = 1,
-                                                     .keeps_tokens_per_step = true};
+    a->best = a->best_any = a->highest =
+        (struct mfu_combination){.scenario = base, .outcome = a->base, .speedup = 1, .keeps_tokens_per_step = true};
     if (mfu_outcome_of(&base, p, sim, &again, err) == 0)
         return 0;
     mfu_advice_free(a);

@@ -13,21 +13,23 @@
 #include "answer/metric/table.h"
 #include "answer/why/breakdown.h"
 
-#define MFU_LEVER_KEYS 3        /* that one lever sets, at most */
+#define MFU_LEVER_KEYS 3 /* that one lever sets, at most */
 
 enum {
-    MFU_LEVER_MATHEMATICS = 1,  /* another model, rounding or optimizer */
-    MFU_LEVER_HARDWARE = 2,     /* needs what is not there yet */
-    MFU_LEVER_ENVIRONMENT = 4,  /* a fact about the machine, which no setting of a trainer changes */
+    MFU_LEVER_MATHEMATICS = 1, /* another model, rounding or optimizer */
+    MFU_LEVER_HARDWARE = 2,    /* needs what is not there yet */
+    MFU_LEVER_ENVIRONMENT = 4, /* a fact about the machine, which no setting of a trainer changes */
 };
 
 struct mfu_lever_row {
-    const char *name;           /* "larger micro-batch" */
-    struct { const char *key, *value; } set[MFU_LEVER_KEYS];    /* value: an expression */
-    const char *when;           /* over settings, dims and results; NULL: always */
-    const char *unless;         /* why not, if that is not true; NULL: passed over */
+    const char *name; /* "larger micro-batch" */
+    struct {
+        const char *key, *value;
+    } set[MFU_LEVER_KEYS]; /* value: an expression */
+    const char *when;      /* over settings, dims and results; NULL: always */
+    const char *unless;    /* why not, if that is not true; NULL: passed over */
     unsigned flags;
-    const char *risk;           /* "" if nothing speaks against it */
+    const char *risk; /* "" if nothing speaks against it */
 };
 extern const struct mfu_lever_row mfu_lever_rows[];
 extern const size_t mfu_lever_row_count;
@@ -39,43 +41,49 @@ bool mfu_lever_row_holds(const struct mfu_lever_row *, const struct mfu_plan *);
 /* A scenario's figures, simulated. */
 struct mfu_outcome {
     double step_s, tokens, mfu, hfu;
-    double memory_bytes;        /* as nvidia-smi shows it */
+    double memory_bytes; /* as nvidia-smi shows it */
     double fill;
-    double weight_bytes, gradient_bytes;        /* of one parameter, as it computes */
-    bool masters;               /* fp32 weights beside them in the optimizer */
+    double weight_bytes, gradient_bytes; /* of one parameter, as it computes */
+    bool masters;                        /* fp32 weights beside them in the optimizer */
     bool fits;
-    double group_s[MFU_G_COUNT];        /* of the step (split.h) */
-    double parts[MFU_PART_COUNT], cached_bytes;         /* of the memory */
+    double group_s[MFU_G_COUNT];                /* of the step (split.h) */
+    double parts[MFU_PART_COUNT], cached_bytes; /* of the memory */
 };
 
 enum mfu_lever_verdict {
-    MFU_LEVER_FASTER,           /* fits and gains */
-    MFU_LEVER_SMALLER,          /* fits and saves memory at little cost */
-    MFU_LEVER_TOO_LARGE,        /* would gain on a card with more memory */
-    MFU_LEVER_USELESS           /* gains nothing here */
+    MFU_LEVER_FASTER,    /* fits and gains */
+    MFU_LEVER_SMALLER,   /* fits and saves memory at little cost */
+    MFU_LEVER_TOO_LARGE, /* would gain on a card with more memory */
+    MFU_LEVER_USELESS    /* gains nothing here */
 };
 
 struct mfu_lever {
-    const struct mfu_lever_row *row;    /* NULL: another GPU */
-    char change[64];            /* "batch 16" */
+    const struct mfu_lever_row *row; /* NULL: another GPU */
+    char change[64];                 /* "batch 16" */
     struct mfu_scenario scenario;
     /* `follows`: not chosen, but changed with the micro-batch (the loader's time) */
-    struct { struct mfu_key key; double value; bool follows; } set[MFU_LEVER_KEYS + 1];
+    struct {
+        struct mfu_key key;
+        double value;
+        bool follows;
+    } set[MFU_LEVER_KEYS + 1];
     int n_set;
     struct mfu_outcome outcome;
-    double speedup;             /* time per token before over after */
+    double speedup; /* time per token before over after */
     bool keeps_tokens_per_step, changes_mathematics, hardware;
     enum mfu_lever_verdict verdict;
-    bool aside;                 /* one micro-batch of many: enough are better, or smaller and too large */
-    char why[320];              /* what the difference consists of */
+    bool aside;    /* one micro-batch of many: enough are better, or smaller and too large */
+    char why[320]; /* what the difference consists of */
 };
 
 /* What does not apply, and why. */
-struct mfu_refusal { char change[64], reason[200]; };
+struct mfu_refusal {
+    char change[64], reason[200];
+};
 
-#define MFU_COMBINED 8          /* levers, at most */
+#define MFU_COMBINED 8 /* levers, at most */
 struct mfu_combination {
-    int n, levers[MFU_COMBINED];        /* indices of mfu_advice.levers; 0: none helps */
+    int n, levers[MFU_COMBINED]; /* indices of mfu_advice.levers; 0: none helps */
     struct mfu_scenario scenario;
     struct mfu_outcome outcome;
     double speedup;
@@ -83,19 +91,19 @@ struct mfu_combination {
     char why[320];
 };
 
-#define MFU_REFUSALS 24         /* at most */
+#define MFU_REFUSALS 24 /* at most */
 struct mfu_advice {
     struct mfu_outcome base;
-    struct mfu_lever *levers;   /* best first; owned */
+    struct mfu_lever *levers; /* best first; owned */
     int n_levers;
     struct mfu_refusal refused[MFU_REFUSALS];
     int n_refused;
-    struct mfu_combination best;        /* same mathematics, tokens and hardware */
-    struct mfu_combination best_any;    /* mathematics may change */
+    struct mfu_combination best;     /* same mathematics, tokens and hardware */
+    struct mfu_combination best_any; /* mathematics may change */
     /* The highest MFU on this hardware: mathematics and tokens per step may change. */
     struct mfu_combination highest;
-    double ceiling;             /* its MFU; NAN when nothing fits */
-    int simulated;              /* scenarios, for the curious */
+    double ceiling; /* its MFU; NAN when nothing fits */
+    int simulated;  /* scenarios, for the curious */
 };
 
 /* `plan` and `simulation` are scratch and end as those of `scenario`. */
@@ -119,7 +127,7 @@ double mfu_speedup(const struct mfu_outcome *a, const struct mfu_outcome *b);
 
 /* A gain below this is none, and a loss no reason: far below the uncertainty of a plan. */
 #define MFU_LEVER_WORTH 0.005
-#define MFU_LEVER_SAVES 0.03    /* memory is worth saving from this share of it on (chosen) */
+#define MFU_LEVER_SAVES 0.03 /* memory is worth saving from this share of it on (chosen) */
 
 /* Sets what the lever chooses, not what follows from it. */
 void mfu_lever_choose(const struct mfu_lever *, struct mfu_scenario *);

@@ -30,8 +30,8 @@ static bool clash(const struct mfu_lever *a, const struct mfu_lever *b)
 
 /* What the best is the best of. */
 struct aim {
-    bool mathematics, tokens;   /* may change; tokens: of a step */
-    bool mfu;                   /* the highest MFU is wanted, not the shortest time */
+    bool mathematics, tokens; /* may change; tokens: of a step */
+    bool mfu;                 /* the highest MFU is wanted, not the shortest time */
 };
 
 static bool combines(const struct mfu_lever *l, const struct aim *aim)
@@ -79,7 +79,7 @@ static int choose(const struct search *s, int chosen[TRIED])
                 if (in[i] || l->aside || !combines(l, &s->aim))
                     continue;
                 if (round ? l->outcome.memory_bytes < (b ? b->outcome.memory_bytes : (1 - SAVES) * a->base.memory_bytes)
-                    : cost_of(&s->aim, &l->outcome) < (b ? cost_of(&s->aim, &b->outcome) : now / 1.001))
+                          : cost_of(&s->aim, &l->outcome) < (b ? cost_of(&s->aim, &b->outcome) : now / 1.001))
                     best = i;
             }
             if (best < 0)
@@ -132,7 +132,7 @@ static struct mfu_scenario combine(const struct search *s, const struct set *set
 
 struct candidate {
     struct set set;
-    double cost, bytes;         /* of the analytic plan */
+    double cost, bytes; /* of the analytic plan */
     bool fits;
 };
 
@@ -180,7 +180,10 @@ static bool estimate(const struct search *s, struct candidate *c)
 static void put(struct mfu_combination *c, const struct mfu_advice *a, const struct set *set,
                 const struct mfu_scenario *s, const struct mfu_outcome *o)
 {
-    *c = (struct mfu_combination){.scenario = *s, .outcome = *o, .speedup = mfu_speedup(&a->base, o), .n = set->n,
+    *c = (struct mfu_combination){.scenario = *s,
+                                  .outcome = *o,
+                                  .speedup = mfu_speedup(&a->base, o),
+                                  .n = set->n,
                                   .keeps_tokens_per_step = o->tokens == a->base.tokens,
                                   .changes_mathematics = !mfu_same_numerics(&a->base, o)};
     for (int i = 0; i < set->n; i++) {
@@ -307,7 +310,10 @@ static void lift(struct mfu_combination *c, const struct mfu_combination *to, co
 int mfu_advise_together(const struct mfu_scenario *base, struct mfu_advice *a, struct mfu_plan *p,
                         struct mfu_simulation *sim, struct mfu_error *err)
 {
-    const struct { struct aim aim; struct mfu_combination *best; } wanted[] = {
+    const struct {
+        struct aim aim;
+        struct mfu_combination *best;
+    } wanted[] = {
         {{.mathematics = false}, &a->best},
         {{.mathematics = true}, &a->best_any},
         {{.mathematics = true, .tokens = true, .mfu = true}, &a->highest},

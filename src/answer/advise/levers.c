@@ -8,16 +8,30 @@
 #define MORE MFU_LEVER_HARDWARE
 #define HERE MFU_LEVER_ENVIRONMENT
 
-#define KEY(key, value) {key, value}
+#define KEY(key, value)                                                                                                \
+    {                                                                                                                  \
+        key, value                                                                                                     \
+    }
 
 /* Another micro-batch at equal tokens per step: N times, an N-th, N/M of it. */
-#define LARGER(n) {"larger micro-batch", {KEY("batch", "batch*" n), KEY("accum", "accum/" n)}, "accum % " n " == 0", NULL, 0, ""}
-#define SMALLER(n) {"smaller micro-batch", {KEY("batch", "batch/" n), KEY("accum", "accum*" n)}, "batch % " n " == 0", NULL, 0, ""}
-#define OTHER(name, n, m) {name, {KEY("batch", "batch*" n "/" m), KEY("accum", "accum*" m "/" n)}, \
-                           "batch % " m " == 0 and accum % " n " == 0", NULL, 0, ""}
+#define LARGER(n)                                                                                                      \
+    {                                                                                                                  \
+        "larger micro-batch", {KEY("batch", "batch*" n), KEY("accum", "accum/" n)}, "accum % " n " == 0", NULL, 0, ""  \
+    }
+#define SMALLER(n)                                                                                                     \
+    {                                                                                                                  \
+        "smaller micro-batch", {KEY("batch", "batch/" n), KEY("accum", "accum*" n)}, "batch % " n " == 0", NULL, 0, "" \
+    }
+#define OTHER(name, n, m)                                                                                              \
+    {                                                                                                                  \
+        name, {KEY("batch", "batch*" n "/" m), KEY("accum", "accum*" m "/" n)},                                        \
+            "batch % " m " == 0 and accum % " n " == 0", NULL, 0, ""                                                   \
+    }
 
 /* Autocast over fp32 weights, which sharding may leave as they are. */
-#define WHOLE_WEIGHTS "gpus > 1 and half_weights == 0 and (precision == bf16 or precision == fp16) and (runtime == eager or runtime == compile)"
+#define WHOLE_WEIGHTS                                                                                                  \
+    "gpus > 1 and half_weights == 0 and (precision == bf16 or precision == fp16) and (runtime == eager or runtime == " \
+    "compile)"
 
 /* 16-bit weights that were asked for, which other precisions do not take. */
 #define HALF_CHOSEN "half_weights == 1 and zero == 0"

@@ -21,8 +21,8 @@
 #include "cost/sample.h"
 #include "descriptor/catalog.h"
 
-#define MOST_RUNS 400           /* of one fit */
-#define MOST_FILES 16           /* of measurements, in one call */
+#define MOST_RUNS 400 /* of one fit */
+#define MOST_FILES 16 /* of measurements, in one call */
 
 /* Runs of one machine and software scatter less around a model that is
  * calibrated to them than runs of all do (cost model 10: 3.6 % is left). */
@@ -31,12 +31,12 @@ static const struct mfu_fit_class run_kinds[] = {{"eager runs", 0.06, 0}, {"runs
 struct run {
     struct mfu_plan plan;
     struct mfu_simulation simulation;
-    bool given[MFU_COEFFICIENT_COUNT];  /* that the row itself sets */
+    bool given[MFU_COEFFICIENT_COUNT]; /* that the row itself sets */
     struct run *next;
 };
 
 struct point {
-    const struct mfu_sample *sample;    /* one of the two */
+    const struct mfu_sample *sample; /* one of the two */
     struct run *run;
 };
 
@@ -112,7 +112,7 @@ static int add_point(struct work *w, struct mfu_fit_point point, struct point wh
         if (whats)
             w->what = whats;
         if (!points || !whats)
-            return mfu_fail(err, MFU_ENOMEM, "memory is out");
+            return mfu_fail(err, MFU_ENOMEM, "out of memory");
         w->cap = cap;
     }
     w->points[w->n] = point;
@@ -148,7 +148,8 @@ static int add_samples(struct work *w, const struct mfu_samples *s, struct mfu_e
             continue;
         }
         if (add_point(w, (struct mfu_fit_point){row->seconds, row->spread, class_of(w, s->classes[row->kind])},
-                      (struct point){.sample = row}, err) < 0)
+                      (struct point){.sample = row}, err)
+            < 0)
             return -1;
         w->out->n_samples++;
     }
@@ -167,7 +168,7 @@ static int add_run(struct work *w, const struct mfu_measured_run *measured, stru
         return 0;
     }
     if (!(r = calloc(1, sizeof *r)))
-        return mfu_fail(err, MFU_ENOMEM, "memory is out");
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
     r->next = w->runs;
     w->runs = r;
     scenario.gpu = w->out->gpu;
@@ -183,7 +184,8 @@ static int add_run(struct work *w, const struct mfu_measured_run *measured, stru
         return 0;
     }
     w->out->n_runs++;
-    return add_point(w, (struct mfu_fit_point){measured_s, 0, class_of(w, run_kinds[r->plan.config.runtime != MFU_EAGER])},
+    return add_point(w,
+                     (struct mfu_fit_point){measured_s, 0, class_of(w, run_kinds[r->plan.config.runtime != MFU_EAGER])},
                      (struct point){.run = r}, err);
 }
 
@@ -253,8 +255,8 @@ static int add_log(struct work *w, const char *path, struct mfu_error *err)
     else if (o->plan.config.gpu != w->out->gpu)
         problem = "it is of another GPU than the current one";
     if (!problem) {
-        struct mfu_measured_run run = {.scenario = o->plan.scenario, .step_s = o->figure[MFU_FIGURE_TIME],
-                                       .mfu = NAN, .ran = 1};
+        struct mfu_measured_run run = {
+            .scenario = o->plan.scenario, .step_s = o->figure[MFU_FIGURE_TIME], .mfu = NAN, .ran = 1};
 
         status = add_run(w, &run, err);
         if (status == 0 && w->out->n_runs == before)
@@ -275,8 +277,8 @@ static const struct mfu_gpu *named(struct mfu_catalog *catalog, const char *name
 
     for (size_t i = 0; i < sizeof brands / sizeof brands[0]; i++) {
         size_t n = strlen(brands[i]);
-        const struct mfu_gpu *gpu = strncasecmp(name, brands[i], n) == 0 && name[n]
-            ? mfu_catalog_gpu(catalog, name + n, NULL) : NULL;
+        const struct mfu_gpu *gpu =
+            strncasecmp(name, brands[i], n) == 0 && name[n] ? mfu_catalog_gpu(catalog, name + n, NULL) : NULL;
 
         if (gpu)
             return gpu;
@@ -295,8 +297,10 @@ static const struct mfu_gpu *gpu_of(const struct work *w, const struct mfu_sampl
     if (isnan(s->sms) || isnan(s->compute_capability)
         || (s->sms == now->sms && s->compute_capability == now->compute_capability))
         return now;
-    mfu_fail(err, MFU_EINPUT, "the samples are of a GPU that no file describes: %.60s (%.0f SMs, compute capability %.1f); "
-             "the current one, %s, is another", s->gpu, s->sms, s->compute_capability, now->slug);
+    mfu_fail(err, MFU_EINPUT,
+             "the samples are of a GPU that no file describes: %.60s (%.0f SMs, compute capability %.1f); "
+             "the current one, %s, is another",
+             s->gpu, s->sms, s->compute_capability, now->slug);
     return NULL;
 }
 
@@ -449,7 +453,7 @@ static int fit_with_or_without_constant(struct work *w, struct mfu_fit_input *in
     if (!sizes_differ(w))
         return 0;
     if (!(with = malloc(sizeof *with)))
-        return mfu_fail(err, MFU_ENOMEM, "memory is out");
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
     in->n_parameters = choose_parameters(w, in, true, list);
     status = mfu_fit_coefficients(in, with, err);
     if (status == 0 && with->all.mape < w->out->fit.all.mape)
@@ -541,7 +545,7 @@ static struct work *begin(const struct mfu_calibrate_input *in, struct mfu_error
         w->out = calloc(1, sizeof *w->out);
     if (!w || !w->out) {
         free(w);
-        mfu_fail(err, MFU_ENOMEM, "memory is out");
+        mfu_fail(err, MFU_ENOMEM, "out of memory");
         return NULL;
     }
     w->in = in;
@@ -585,9 +589,9 @@ static int keep_names(struct mfu_calibrated *c)
 
 /* Beyond these errors, measurements are hardly of the GPU that they name, or do
  * not agree (chosen bounds: published kernels of known GPUs are within 0.2). */
-#define HARDLY_OF_IT 0.5        /* in the mean, of samples; of runs that the others predict */
-#define HARDLY_AGREE 0.3        /* in the mean, of runs */
-#define HALF_OFF 0.25           /* in the median */
+#define HARDLY_OF_IT 0.5 /* in the mean, of samples; of runs that the others predict */
+#define HARDLY_AGREE 0.3 /* in the mean, of runs */
+#define HALF_OFF 0.25    /* in the median */
 /* More than this many times its sigmas, a single measurement cannot doubt all that
  * is known: it does not say which of the coefficients is another (chosen). */
 #define ALONE 2
@@ -598,20 +602,30 @@ static int refuse_what_explains_nothing(const struct work *w, struct mfu_error *
     const char *slug = w->out->gpu->slug;
 
     if (w->out->n_samples > 0 && all->mape > HARDLY_OF_IT)
-        return mfu_fail(err, MFU_EINPUT, "these can hardly be measurements of a %s: fitted as well as can be, "
-                        "predictions are %.0f %% off in the mean; nothing was kept", slug, 100 * all->mape);
+        return mfu_fail(err, MFU_EINPUT,
+                        "these can hardly be measurements of a %s: fitted as well as can be, "
+                        "predictions are %.0f %% off in the mean; nothing was kept",
+                        slug, 100 * all->mape);
     if (w->n == 1 && (w->out->fit.doubt > ALONE || all->median > HALF_OFF))
-        return mfu_fail(err, MFU_EINPUT, "a %s is predicted %.0f %% off, more than one measurement can explain: check what "
-                        "it states, or give two more, of other sizes; nothing was kept", slug, 100 * all->before);
+        return mfu_fail(err, MFU_EINPUT,
+                        "a %s is predicted %.0f %% off, more than one measurement can explain: check what "
+                        "it states, or give two more, of other sizes; nothing was kept",
+                        slug, 100 * all->before);
     if (all->median > HALF_OFF)
-        return mfu_fail(err, MFU_EINPUT, "fitted as well as can be, half of these measurements are more than %.0f %% off: "
-                        "they are hardly all of a %s, or do not agree; nothing was kept", 100 * all->median, slug);
+        return mfu_fail(err, MFU_EINPUT,
+                        "fitted as well as can be, half of these measurements are more than %.0f %% off: "
+                        "they are hardly all of a %s, or do not agree; nothing was kept",
+                        100 * all->median, slug);
     if (w->out->n_samples == 0 && all->mape > HARDLY_AGREE)
-        return mfu_fail(err, MFU_EINPUT, "fitted as well as can be, these measurements are %.0f %% off in the mean: "
-                        "they are hardly all of a %s, or do not agree; nothing was kept", 100 * all->mape, slug);
+        return mfu_fail(err, MFU_EINPUT,
+                        "fitted as well as can be, these measurements are %.0f %% off in the mean: "
+                        "they are hardly all of a %s, or do not agree; nothing was kept",
+                        100 * all->mape, slug);
     if (w->out->n_samples == 0 && w->out->fit.mape_held_out > HARDLY_OF_IT)
-        return mfu_fail(err, MFU_EINPUT, "these measurements do not agree: each is predicted %.0f %% off in the mean by "
-                        "the others; check what they state; nothing was kept", 100 * w->out->fit.mape_held_out);
+        return mfu_fail(err, MFU_EINPUT,
+                        "these measurements do not agree: each is predicted %.0f %% off in the mean by "
+                        "the others; check what they state; nothing was kept",
+                        100 * w->out->fit.mape_held_out);
     return 0;
 }
 
@@ -619,9 +633,15 @@ static int fit(struct work *w, struct mfu_error *err)
 {
     struct mfu_fit_parameter parameters[MFU_COEFFICIENT_COUNT];
     struct mfu_fit_input in = {
-        .points = w->points, .n_points = w->n, .classes = w->classes, .n_classes = w->n_classes,
-        .parameters = parameters, .prior = &w->prior,
-        .predict = predict, .context = w, .interrupted = interrupted,
+        .points = w->points,
+        .n_points = w->n,
+        .classes = w->classes,
+        .n_classes = w->n_classes,
+        .parameters = parameters,
+        .prior = &w->prior,
+        .predict = predict,
+        .context = w,
+        .interrupted = interrupted,
     };
 
     if (w->n == 0 && w->out->why[0])
@@ -636,7 +656,7 @@ static int fit(struct work *w, struct mfu_error *err)
     if (refuse_what_explains_nothing(w, err) < 0)
         return -1;
     fill_file(w);
-    return keep_names(w->out) < 0 ? mfu_fail(err, MFU_ENOMEM, "memory is out") : 0;
+    return keep_names(w->out) < 0 ? mfu_fail(err, MFU_ENOMEM, "out of memory") : 0;
 }
 
 static struct mfu_calibrated *finish(struct work *w, int status, struct mfu_error *err)
@@ -658,8 +678,10 @@ static enum file_kind kind_of(const char *path)
 {
     const char *dot = strrchr(path, '.');
 
-    return !dot ? LOG : strcasecmp(dot, ".csv") == 0 ? TABLE
-        : strcasecmp(dot, ".yaml") == 0 || strcasecmp(dot, ".yml") == 0 ? SAMPLES : LOG;
+    return !dot                                                         ? LOG
+        : strcasecmp(dot, ".csv") == 0                                  ? TABLE
+        : strcasecmp(dot, ".yaml") == 0 || strcasecmp(dot, ".yml") == 0 ? SAMPLES
+                                                                        : LOG;
 }
 
 struct mfu_calibrated *mfu_calibrate(const struct mfu_calibrate_input *in, struct mfu_error *err)
@@ -671,7 +693,7 @@ struct mfu_calibrated *mfu_calibrate(const struct mfu_calibrate_input *in, struc
         return NULL;
     if (in->n_paths > MOST_FILES)
         status = mfu_fail(err, MFU_EINPUT, "more than %d files", MOST_FILES);
-    for (int i = 0; i < in->n_paths && status == 0; i++)        /* samples say which GPU it is */
+    for (int i = 0; i < in->n_paths && status == 0; i++) /* samples say which GPU it is */
         if (kind_of(in->paths[i]) == SAMPLES) {
             struct mfu_samples *s = &w->samples[w->n_files];
             const struct mfu_gpu *gpu;
@@ -682,7 +704,8 @@ struct mfu_calibrated *mfu_calibrate(const struct mfu_calibrate_input *in, struc
             if (!(gpu = gpu_of(w, s, err)))
                 status = mfu_error_at(err, in->paths[i], 0, 0);
             else if (w->n_files > 1 && gpu != w->out->gpu)
-                status = mfu_fail(err, MFU_EINPUT, "the files are of two GPUs, %s and %s", w->out->gpu->slug, gpu->slug);
+                status =
+                    mfu_fail(err, MFU_EINPUT, "the files are of two GPUs, %s and %s", w->out->gpu->slug, gpu->slug);
             else
                 w->out->gpu = gpu;
         }

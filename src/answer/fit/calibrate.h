@@ -25,23 +25,23 @@ struct mfu_measured_run;
 
 struct mfu_calibrate_input {
     struct mfu_catalog *catalog;
-    const struct mfu_gpu *gpu;  /* the current one: whose runs are taken */
-    const struct mfu_scenario *scenario;        /* fills what a log does not state; NULL: no logs */
-    const char *const *paths;   /* .yaml and .csv files, training logs */
+    const struct mfu_gpu *gpu;           /* the current one: whose runs are taken */
+    const struct mfu_scenario *scenario; /* fills what a log does not state; NULL: no logs */
+    const char *const *paths;            /* .yaml and .csv files, training logs */
     int n_paths;
     int (*interrupted)(void *); /* NULL, or asked now and then */
     void *context;
 };
 
 struct mfu_calibrated {
-    const struct mfu_gpu *gpu;  /* what the coefficients are of */
+    const struct mfu_gpu *gpu; /* what the coefficients are of */
     struct mfu_fit fit;
-    struct mfu_calibration file;        /* ready to be written; its base is what the fit started from */
-    char replaces[16], replaces_date[24];       /* kinds of an earlier calibration that is given up; "": none */
+    struct mfu_calibration file;          /* ready to be written; its base is what the fit started from */
+    char replaces[16], replaces_date[24]; /* kinds of an earlier calibration that is given up; "": none */
     size_t n_samples, n_runs;
-    size_t n_left_out;          /* rows of other GPUs, unknown probes, what cannot be planned */
-    char why[200];              /* the last of them */
-    void *own;                  /* what the fit's names live in */
+    size_t n_left_out; /* rows of other GPUs, unknown probes, what cannot be planned */
+    char why[200];     /* the last of them */
+    void *own;         /* what the fit's names live in */
 };
 
 /* Reads the files and fits; nothing is written.  Free the result. */

@@ -17,7 +17,7 @@
 /* What limits a step, and what limits a kernel: equal words are equal. */
 static const char *const bounds[] = {"compute", "memory", "launch", "communication", "input", "latency"};
 #define N_BOUNDS (sizeof bounds / sizeof bounds[0])
-#define FIRST_BOUND 1e6         /* no choice of a setting is such a number */
+#define FIRST_BOUND 1e6 /* no choice of a setting is such a number */
 
 bool mfu_bound_number(const char *word, double *number)
 {
@@ -68,7 +68,8 @@ static const char *spell(char *name)
 }
 
 /* "kernels: no kernel is called 'softmacks'", and the nearest that is. */
-static int no_such(struct mfu_error *err, const char *family, const char *what, const char *typed, const struct possible *p)
+static int no_such(struct mfu_error *err, const char *family, const char *what, const char *typed,
+                   const struct possible *p)
 {
     const char *last = strrchr(typed, '.') ? strrchr(typed, '.') + 1 : typed, *best;
     char name[MFU_FIGURE_NAME];
@@ -103,9 +104,9 @@ static int find_convention(struct mfu_figures *g, const char *family, const char
         may_be(&possible, rows[i].name);
         if (!mfu_same_name(rows[i].name, name))
             continue;
-        *f = *family == 'm' ? (struct mfu_figure_value){rows[i].mfu, MFU_RATIO, NULL}
+        *f = *family == 'm'  ? (struct mfu_figure_value){rows[i].mfu, MFU_RATIO, NULL}
             : *family == 'f' ? (struct mfu_figure_value){rows[i].flops_per_token, MFU_FLOP, NULL}
-            : (struct mfu_figure_value){rows[i].peak_flops, MFU_FLOP_PER_S, NULL};
+                             : (struct mfu_figure_value){rows[i].peak_flops, MFU_FLOP_PER_S, NULL};
         return 1;
     }
     return no_such(err, family, "convention", name, &possible);
@@ -115,20 +116,34 @@ static int find_convention(struct mfu_figures *g, const char *family, const char
 
 #define AT(field) offsetof(struct mfu_kernel_row, field)
 #define BOUND ((size_t)-1)
-static const struct { const char *name; enum mfu_dim dim; size_t at; } kernel_fields[] = {
-    {"count", MFU_COUNT, AT(count)}, {"m", MFU_COUNT, AT(kernel.m)}, {"n", MFU_COUNT, AT(kernel.n)},
-    {"k", MFU_COUNT, AT(kernel.k)}, {"batch", MFU_COUNT, AT(kernel.batch)},
-    {"flops", MFU_FLOP, AT(flops)}, {"bytes", MFU_BYTES, AT(bytes)}, {"intensity", MFU_COUNT, AT(intensity)},
-    {"bound", MFU_COUNT, BOUND}, {"time_s", MFU_SECONDS, AT(time_s)}, {"share", MFU_RATIO, AT(share)},
-    {"flops_per_s", MFU_FLOP_PER_S, AT(flops_per_s)}, {"bytes_per_s", MFU_BYTES_PER_S, AT(bytes_per_s)},
-    {"waves", MFU_COUNT, AT(price.waves)}, {"sm_active", MFU_RATIO, AT(sm_active)},
-    {"occupancy", MFU_RATIO, AT(occupancy)}, {"tensor_active", MFU_RATIO, AT(tensor_active)},
+static const struct {
+    const char *name;
+    enum mfu_dim dim;
+    size_t at;
+} kernel_fields[] = {
+    {"count", MFU_COUNT, AT(count)},
+    {"m", MFU_COUNT, AT(kernel.m)},
+    {"n", MFU_COUNT, AT(kernel.n)},
+    {"k", MFU_COUNT, AT(kernel.k)},
+    {"batch", MFU_COUNT, AT(kernel.batch)},
+    {"flops", MFU_FLOP, AT(flops)},
+    {"bytes", MFU_BYTES, AT(bytes)},
+    {"intensity", MFU_COUNT, AT(intensity)},
+    {"bound", MFU_COUNT, BOUND},
+    {"time_s", MFU_SECONDS, AT(time_s)},
+    {"share", MFU_RATIO, AT(share)},
+    {"flops_per_s", MFU_FLOP_PER_S, AT(flops_per_s)},
+    {"bytes_per_s", MFU_BYTES_PER_S, AT(bytes_per_s)},
+    {"waves", MFU_COUNT, AT(price.waves)},
+    {"sm_active", MFU_RATIO, AT(sm_active)},
+    {"occupancy", MFU_RATIO, AT(occupancy)},
+    {"tensor_active", MFU_RATIO, AT(tensor_active)},
     {"dram_active", MFU_RATIO, AT(dram_active)},
 };
 #define N_KERNEL_FIELDS (sizeof kernel_fields / sizeof kernel_fields[0])
 
-static int kernel_field(const struct mfu_kernel_row *row, const char *family, const char *name, struct mfu_figure_value *f,
-                        struct mfu_error *err)
+static int kernel_field(const struct mfu_kernel_row *row, const char *family, const char *name,
+                        struct mfu_figure_value *f, struct mfu_error *err)
 {
     struct possible possible = {.n = 0};
 
@@ -139,7 +154,8 @@ static int kernel_field(const struct mfu_kernel_row *row, const char *family, co
         if (kernel_fields[i].at == BOUND)
             put_bound(f, mfu_bound_names[row->price.bound]);
         else
-            *f = (struct mfu_figure_value){*(const double *)((const char *)row + kernel_fields[i].at), kernel_fields[i].dim, NULL};
+            *f = (struct mfu_figure_value){*(const double *)((const char *)row + kernel_fields[i].at),
+                                           kernel_fields[i].dim, NULL};
         return 1;
     }
     return no_such(err, family, "figure of a kernel", name, &possible);
@@ -168,7 +184,7 @@ static int index_of(const char *const *names, int n, const char *name, size_t le
 /* A phase and a kind may stand before the name, or instead of it. */
 struct wanted {
     int phase, kind;
-    const char *name;           /* "": all */
+    const char *name; /* "": all */
 };
 
 static struct wanted want(const char *name)
@@ -291,7 +307,8 @@ static int look_advice(struct mfu_figures *g, const char *family, struct mfu_err
 }
 
 /* Blanks and hyphens of a part's name cannot stand in an expression. */
-static int find_why(struct mfu_figures *g, const char *family, const char *rest, struct mfu_figure_value *f, struct mfu_error *err)
+static int find_why(struct mfu_figures *g, const char *family, const char *rest, struct mfu_figure_value *f,
+                    struct mfu_error *err)
 {
     char group[MFU_FIGURE_NAME];
     const char *part = last_of(rest, group);
@@ -349,9 +366,9 @@ static int find_symptom(struct mfu_figures *g, const char *family, const char *n
 
 /* A lever or a combination of them. */
 struct pulled {
-    const struct mfu_outcome *before, *after;   /* after: NULL where it is not on offer */
+    const struct mfu_outcome *before, *after; /* after: NULL where it is not on offer */
     double speedup;
-    bool offered;               /* it fits, and gains time or memory */
+    bool offered; /* it fits, and gains time or memory */
 };
 
 static double of_lever(const struct pulled *l, const char *field, enum mfu_dim *dim)
@@ -378,8 +395,8 @@ static double of_lever(const struct pulled *l, const char *field, enum mfu_dim *
         return o ? o->fits : NAN;
     return o && l->offered;
 }
-static const char *const lever_fields[] = {"gain", "speedup", "saved_bytes", "memory_bytes", "step_time_s", "mfu", "fits",
-                                           "offered"};
+static const char *const lever_fields[] = {"gain",        "speedup", "saved_bytes", "memory_bytes",
+                                           "step_time_s", "mfu",     "fits",        "offered"};
 #define N_LEVER_FIELDS (sizeof lever_fields / sizeof lever_fields[0])
 
 /* Whether a lever is called "batch.16", or just "batch". */
@@ -411,8 +428,10 @@ static bool has_key(const char *name)
 
 static bool pull(const struct mfu_advice *a, const char *name, struct pulled *l)
 {
-    const struct mfu_combination *best = strcmp(name, "best") == 0 ? &a->best : strcmp(name, "any") == 0 ? &a->best_any
-        : strcmp(name, "highest") == 0 ? &a->highest : NULL;
+    const struct mfu_combination *best = strcmp(name, "best") == 0 ? &a->best
+        : strcmp(name, "any") == 0                                 ? &a->best_any
+        : strcmp(name, "highest") == 0                             ? &a->highest
+                                                                   : NULL;
 
     *l = (struct pulled){.before = &a->base};
     if (best) {
@@ -421,7 +440,7 @@ static bool pull(const struct mfu_advice *a, const char *name, struct pulled *l)
         l->offered = best->n > 0;
         return true;
     }
-    for (int i = 0; i < a->n_levers && !l->after; i++)           /* the best first */
+    for (int i = 0; i < a->n_levers && !l->after; i++) /* the best first */
         if (is_lever(&a->levers[i], name)) {
             l->after = &a->levers[i].outcome;
             l->speedup = a->levers[i].speedup;
@@ -430,7 +449,8 @@ static bool pull(const struct mfu_advice *a, const char *name, struct pulled *l)
     return l->after || has_key(name);
 }
 
-static int find_lever(struct mfu_figures *g, const char *family, const char *rest, struct mfu_figure_value *f, struct mfu_error *err)
+static int find_lever(struct mfu_figures *g, const char *family, const char *rest, struct mfu_figure_value *f,
+                      struct mfu_error *err)
 {
     char name[MFU_FIGURE_NAME];
     const char *field = last_of(rest, name);
@@ -481,7 +501,8 @@ static size_t family_of(const char *name)
 
     if (strcmp(name, "bound") == 0)
         return 0;
-    while (i < N_FAMILIES && !(n && name[n] && strlen(families[i].name) == n && strncmp(families[i].name, name, n) == 0))
+    while (i < N_FAMILIES
+           && !(n && name[n] && strlen(families[i].name) == n && strncmp(families[i].name, name, n) == 0))
         i++;
     return i;
 }

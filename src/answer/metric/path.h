@@ -26,10 +26,10 @@
 
 struct mfu_figures {
     const struct mfu_plan *plan;
-    struct mfu_plan *scratch;                   /* the same, where it may be made again, */
-    struct mfu_simulation *simulation;          /* with its simulation; NULL: analytic path */
-    const struct mfu_single_kernel *studied;    /* NULL: none yet */
-    struct mfu_kernel_row *rows;                /* from here on its own */
+    struct mfu_plan *scratch;                /* the same, where it may be made again, */
+    struct mfu_simulation *simulation;       /* with its simulation; NULL: analytic path */
+    const struct mfu_single_kernel *studied; /* NULL: none yet */
+    struct mfu_kernel_row *rows;             /* from here on its own */
     int n_rows;
     bool have_why, have_advice;
     struct mfu_breakdown split;
@@ -40,7 +40,7 @@ struct mfu_figures {
 struct mfu_figure_value {
     double value;
     enum mfu_dim dim;
-    const char *word;           /* "memory" where it is no number, else NULL */
+    const char *word; /* "memory" where it is no number, else NULL */
 };
 
 /* 1 with the figure, 0 if no family is called so, -1 with `err`. */

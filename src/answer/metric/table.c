@@ -52,6 +52,7 @@ static double kind_s(const struct mfu_plan *p, enum mfu_kind kind)
 /* X(name, dimension, what it is of the plan p, meaning): adding a result is a
  * row. */
 // clang-format off
+/* clang-format off: a table */
 #define RESULTS(X) \
     X(step_time_s,          MFU_SECONDS,    p->step.time_s,         "one optimizer step") \
     X(step_time_low_s,      MFU_SECONDS,    p->step.low_s,          "lower end of its 90 % interval") \
@@ -122,10 +123,14 @@ static double kind_s(const struct mfu_plan *p, enum mfu_kind kind)
     X(sms,                  MFU_COUNT,      p->config.gpu->sms,     "streaming multiprocessors of the GPU") \
     X(l2_bytes,             MFU_BYTES,      p->config.gpu->l2_bytes, "L2 cache of the GPU") \
     X(board_w,              MFU_WATTS,      p->config.gpu->power_w, "board power of the GPU")
+/* clang-format on */
 // clang-format on
 
-#define X(name, dim, value, meaning) \
-    static double get_##name(const struct mfu_plan *p) { return value; }
+#define X(name, dim, value, meaning)                                                                                   \
+    static double get_##name(const struct mfu_plan *p)                                                                 \
+    {                                                                                                                  \
+        return value;                                                                                                  \
+    }
 RESULTS(X)
 #undef X
 
@@ -150,14 +155,14 @@ const struct mfu_result *mfu_result_find(const char *name)
 
 /* ---- questions ----------------------------------------------------------- */
 
-#define MOST_NAMES 32           /* of one expression */
+#define MOST_NAMES 32 /* of one expression */
 
 struct name {
-    const struct mfu_result *result;    /* or NULL: */
-    const char *figure;                 /* such as kernels.gemm.share, or NULL: */
-    const struct mfu_train_figure *trained;     /* such as train.seconds, or NULL: */
-    struct mfu_key key;                 /* or MFU_KEY_NONE: */
-    double choice;                      /* a choice's own number */
+    const struct mfu_result *result;        /* or NULL: */
+    const char *figure;                     /* such as kernels.gemm.share, or NULL: */
+    const struct mfu_train_figure *trained; /* such as train.seconds, or NULL: */
+    struct mfu_key key;                     /* or MFU_KEY_NONE: */
+    double choice;                          /* a choice's own number */
 };
 
 struct mfu_question {
@@ -167,7 +172,7 @@ struct mfu_question {
     const struct mfu_run *run;
     struct name names[MOST_NAMES];
     int n;
-    enum mfu_dim dim;                   /* of the only name, else MFU_COUNT */
+    enum mfu_dim dim; /* of the only name, else MFU_COUNT */
 };
 
 /* The right side of `runtime == compile`; settings keep choices as numbers. */
@@ -332,12 +337,13 @@ double mfu_question_ask(const struct mfu_question *q, const struct mfu_plan *p)
     for (int i = 0; i < q->n; i++) {
         const struct name *n = &q->names[i];
 
-        slots[i] = n->result ? n->result->get(p)
-            : n->figure ? figure(p, n->figure, NULL, NULL)
-            : n->trained ? trained(q, p, n->trained)
-            : n->key.kind == MFU_KEY_SETTING ? p->config.setting[n->key.id]
-            : n->key.kind == MFU_KEY_DIM ? dim_of(q, p, n)
-            : n->key.kind == MFU_KEY_COEFFICIENT ? p->machine.c[n->key.id] : n->choice;
+        slots[i] = n->result                     ? n->result->get(p)
+            : n->figure                          ? figure(p, n->figure, NULL, NULL)
+            : n->trained                         ? trained(q, p, n->trained)
+            : n->key.kind == MFU_KEY_SETTING     ? p->config.setting[n->key.id]
+            : n->key.kind == MFU_KEY_DIM         ? dim_of(q, p, n)
+            : n->key.kind == MFU_KEY_COEFFICIENT ? p->machine.c[n->key.id]
+                                                 : n->choice;
     }
     return mfu_expression_eval(q->expression, slots);
 }

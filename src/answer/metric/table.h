@@ -16,7 +16,7 @@ struct mfu_result {
     const char *meaning;
 };
 
-#define MFU_RESULTS_MAX 96      /* no more than these */
+#define MFU_RESULTS_MAX 96 /* no more than these */
 extern const struct mfu_result mfu_results[];
 extern const size_t mfu_result_count;
 
@@ -33,8 +33,7 @@ struct mfu_question;
 
 /* NULL with `err`; the names are those of this scenario's model.  Free with
  * mfu_question_free. */
-struct mfu_question *mfu_question_compile(const struct mfu_scenario *, const char *text,
-                                          struct mfu_error *err);
+struct mfu_question *mfu_question_compile(const struct mfu_scenario *, const char *text, struct mfu_error *err);
 /* The same where train.seconds, train.cost ... are known: of so many tokens. */
 struct mfu_run;
 struct mfu_question *mfu_question_compile_for(const struct mfu_scenario *, const struct mfu_run *, const char *text,

@@ -114,8 +114,7 @@ static int read_sources(struct mfu_observing *r, struct mfu_error *err)
 
 /* ---- all of it ------------------------------------------------------------ */
 
-#define EVERY_WINDOW                                                                                         \
-    "every line's time holds an evaluation or a checkpoint: log more often than that (log_interval)"
+#define EVERY_WINDOW "every line's time holds an evaluation or a checkpoint: log more often than that (log_interval)"
 
 static int check_figures(struct mfu_observing *r, struct mfu_error *err)
 {
@@ -125,13 +124,11 @@ static int check_figures(struct mfu_observing *r, struct mfu_error *err)
         if (i != MFU_FIGURE_STEP && i != MFU_FIGURE_LOSS && !isnan(o->figure[i]))
             return 0;
     if (!r->request->log)
-        return mfu_fail(err, MFU_EINPUT,
-                        "no figure is given: step_ms, tokens_per_s, mfu, memory_allocated ...");
+        return mfu_fail(err, MFU_EINPUT, "no figure is given: step_ms, tokens_per_s, mfu, memory_allocated ...");
     if (o->only_windows)
         return mfu_fail(err, MFU_EINPUT, "%.160s: no usable step: %s", r->request->log, EVERY_WINDOW);
-    return mfu_fail(err, MFU_EINPUT, "%.160s: no usable step: %zu of %s%s%s", r->request->log,
-                    r->log.n_records, o->format->title, r->log.note[0] ? "; " : ", none with a time",
-                    r->log.note);
+    return mfu_fail(err, MFU_EINPUT, "%.160s: no usable step: %zu of %s%s%s", r->request->log, r->log.n_records,
+                    o->format->title, r->log.note[0] ? "; " : ", none with a time", r->log.note);
 }
 
 /* Figures of the command beside those of a log: they fill what it leaves open. */
@@ -163,8 +160,7 @@ static void note_reading(struct mfu_observing *r)
     struct mfu_observation *o = r->o;
 
     if (r->log.truncated)
-        mfu_observe_note(o, "only the first %d MiB of the file were read",
-                         o->format && o->format->fallback ? 32 : 256);
+        mfu_observe_note(o, "only the first %d MiB of the file were read", o->format && o->format->fallback ? 32 : 256);
     if (r->log.long_lines)
         mfu_observe_note(o, "%zu lines longer than 64 KiB were passed over", r->log.long_lines);
     if (r->log.too_many)

@@ -55,16 +55,16 @@ struct mfu_candidate {
 };
 
 /* The most of each in one answer. */
-#define MFU_DROPPED    6
-#define MFU_FINDINGS   10
+#define MFU_DROPPED 6
+#define MFU_FINDINGS 10
 #define MFU_CANDIDATES 6
-#define MFU_NOTES      12
+#define MFU_NOTES 12
 
 /* What step time and logged MFU say together about the size; NAN where they say
  * nothing. */
 struct mfu_implied {
-    double factor;             /* FLOP per token that they imply, over what the log or the plan counts */
-    double params, configured; /* N as the convention counts it: implied, and planned */
+    double factor;                   /* FLOP per token that they imply, over what the log or the plan counts */
+    double params, configured;       /* N as the convention counts it: implied, and planned */
     double free_params, free_n_embd; /* implied, if the width is what differs */
     double rounding;                 /* relative difference that means nothing */
     bool contradicts;                /* the configuration, whoever states it */
@@ -142,7 +142,6 @@ void mfu_observe_gap(struct mfu_observation *);
 /* The batch that explains it, of those that leave the tokens of a step as they are. */
 void mfu_observe_gap_of_batch(struct mfu_observation *);
 
-void mfu_observe_note(struct mfu_observation *, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+void mfu_observe_note(struct mfu_observation *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

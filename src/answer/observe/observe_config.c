@@ -39,13 +39,12 @@ static int choose_gpu(struct mfu_observing *r, struct mfu_error *err)
             return -1;
     } else if (r->log.gpu[0]) {
         if (!(gpu = gpu_called(r->catalog, r->log.gpu))) {
-            mfu_observe_note(r->o, "the log names a GPU that is not known here, %.80s: %s is assumed",
-                             r->log.gpu, s->gpu ? s->gpu->slug : "none");
+            mfu_observe_note(r->o, "the log names a GPU that is not known here, %.80s: %s is assumed", r->log.gpu,
+                             s->gpu ? s->gpu->slug : "none");
             return 0;
         }
         if (s->gpu && gpu != s->gpu && r->current->gpu_given)
-            mfu_observe_note(r->o, "the log names the GPU: %s, not %s of the scenario", gpu->slug,
-                             s->gpu->slug);
+            mfu_observe_note(r->o, "the log names the GPU: %s, not %s of the scenario", gpu->slug, s->gpu->slug);
     } else
         return 0;
     s->gpu = gpu;
@@ -70,8 +69,7 @@ static int choose_model(struct mfu_observing *r, struct mfu_error *err)
         strcat(beside, "config.json");
         if (mfu_observe_is_file(beside)
             && (model = mfu_catalog_model(
-                    r->catalog,
-                    beside[0] == '/' || beside[0] == '.' || strchr(beside, '/') ? beside : "./config.json",
+                    r->catalog, beside[0] == '/' || beside[0] == '.' || strchr(beside, '/') ? beside : "./config.json",
                     NULL)))
             mfu_observe_note(r->o, "model: config.json beside the log");
     }
@@ -80,8 +78,8 @@ static int choose_model(struct mfu_observing *r, struct mfu_error *err)
         if (!model)
             return -1;
         if (r->current->model_given && r->current->model)
-            mfu_observe_note(r->o, "%s trains another family than %s: planned as %s", f->title,
-                             r->current->model->slug, model->slug);
+            mfu_observe_note(r->o, "%s trains another family than %s: planned as %s", f->title, r->current->model->slug,
+                             model->slug);
     }
     if (model && model != s->model) {
         mfu_scenario_model(s, model);
@@ -265,8 +263,7 @@ static bool guess_batch(struct mfu_observing *r, double sequences, double batch)
 /* GPUs that work on other sequences than each other. */
 static double ranks_of(const struct mfu_scenario *s)
 {
-    return s->setting[MFU_S_GPUS]
-        / fmax(1, s->setting[MFU_S_TP] * s->setting[MFU_S_PP] * s->setting[MFU_S_CP]);
+    return s->setting[MFU_S_GPUS] / fmax(1, s->setting[MFU_S_TP] * s->setting[MFU_S_PP] * s->setting[MFU_S_CP]);
 }
 
 /* The setting that nobody states and that makes them agree; false: there is none. */
@@ -323,8 +320,8 @@ static int settle_tokens(struct mfu_observing *r, struct mfu_error *err)
                         exact ? "are stated" : "follow from step time and tokens/s");
     if (!settled)
         snprintf(o->why_not, sizeof o->why_not,
-                 "%.0f tokens per step do not follow from batch %g, accum %g and seq %g: state them", tokens,
-                 c.batch, accum, c.seq);
+                 "%.0f tokens per step do not follow from batch %g, accum %g and seq %g: state them", tokens, c.batch,
+                 accum, c.seq);
     mfu_scenario_resolve(s, &c, NULL);
     o->tokens_per_step = tokens > 0 && (exact || !settled) ? tokens : c.batch * c.accum * c.seq * ranks_of(s);
     o->tokens_stated = settled
@@ -338,8 +335,8 @@ int mfu_observe_configure(struct mfu_observing *r, struct mfu_error *err)
 {
     r->scenario = *r->current;
     return choose_gpu(r, err) < 0 || choose_model(r, err) < 0 || apply_defaults(r, err) < 0
-            || apply_all(r, &r->config, err) < 0 || apply_all(r, &r->log, err) < 0
-            || apply_all(r, &r->command, err) < 0 || settle_tokens(r, err) < 0
+            || apply_all(r, &r->config, err) < 0 || apply_all(r, &r->log, err) < 0 || apply_all(r, &r->command, err) < 0
+            || settle_tokens(r, err) < 0
         ? -1
         : 0;
 }

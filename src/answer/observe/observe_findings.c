@@ -44,8 +44,7 @@ static void convention(struct mfu_observation *o)
 {
     const struct mfu_plan *p = &o->plan;
     const struct mfu_gpu *g = p->config.gpu;
-    double logged = o->figure[MFU_FIGURE_MFU], own = p->mfu.peak_flops,
-           full = p->mfu.model_flops / p->step.tokens;
+    double logged = o->figure[MFU_FIGURE_MFU], own = p->mfu.peak_flops, full = p->mfu.model_flops / p->step.tokens;
     double faster, converted = logged * o->peak_flops / own * full / o->counted;
     double mfu = o->implied.contradicts ? converted : o->mfu;
     bool a100 = fabs(o->peak_flops / 312e12 - 1)<1e-3, other_peak = fabs(o->peak_flops / own - 1)> 0.01;
@@ -53,28 +52,24 @@ static void convention(struct mfu_observation *o)
     char boosted[120] = "", counts[160] = "", contrary[80] = "";
     struct mfu_finding *f;
 
-    if (isnan(logged) || !(o->peak_flops > 0) || !o->convention
-        || (!other_peak && fabs(o->mfu / logged - 1) < 0.03))
+    if (isnan(logged) || !(o->peak_flops > 0) || !o->convention || (!other_peak && fabs(o->mfu / logged - 1) < 0.03))
         return;
     faster = g->max_observed_hz / clock_hz;
     if (faster > 1.02)
         snprintf(boosted, sizeof boosted, "; the card may run at %s: then the peak is %s and the MFU %.1f %%",
                  Q(g->max_observed_hz, MFU_HERTZ), Q(own * faster, MFU_FLOP_PER_S), percent(mfu / faster));
     if (o->implied.contradicts)
-        snprintf(contrary, sizeof contrary, "; by step time and configuration it would be %.1f %%",
-                 percent(o->mfu));
+        snprintf(contrary, sizeof contrary, "; by step time and configuration it would be %.1f %%", percent(o->mfu));
     if (fabs(full / o->counted - 1) > 0.03)
-        snprintf(counts, sizeof counts, "; it counts %s per token where full attention is %s",
-                 Q(o->counted, MFU_FLOP), Q(full, MFU_FLOP));
-    f = find(o, "mfu-convention",
-             "%s %.4g %% %s %s%s%s; of the %s's own %s (dense %s, rated clock) it is %.1f %%%s%s",
+        snprintf(counts, sizeof counts, "; it counts %s per token where full attention is %s", Q(o->counted, MFU_FLOP),
+                 Q(full, MFU_FLOP));
+    f = find(o, "mfu-convention", "%s %.4g %% %s %s%s%s; of the %s's own %s (dense %s, rated clock) it is %.1f %%%s%s",
              o->format ? "the log's" : "the", percent(logged),
              o->convention_assumed ? "are assumed to be of" : "are of", Q(o->peak_flops, MFU_FLOP_PER_S),
              !other_peak ? ", this card's"
                  : a100  ? ", an A100's peak"
                          : "",
-             counts, g->name, Q(own, MFU_FLOP_PER_S), mfu_peak_names[p->mfu.peak], percent(mfu), boosted,
-             contrary);
+             counts, g->name, Q(own, MFU_FLOP_PER_S), mfu_peak_names[p->mfu.peak], percent(mfu), boosted, contrary);
     f->peak_flops = o->peak_flops;
     f->mfu = o->mfu;
 }
@@ -89,8 +84,7 @@ static const char *explanation(const struct mfu_observation *o, char *to, size_t
     *to = '\0';
     if (gpus >= 2 && gpus <= 4096 && fabs(o->implied.factor * gpus - 1) <= fmin(0.02, 0.1 / gpus))
         snprintf(to, size, "; %.0f GPUs would explain it", gpus * o->gpus);
-    else if (fabs(own / o->peak_flops - 1) > 0.01
-             && fabs(o->implied.factor * own / o->peak_flops - 1) <= 0.02)
+    else if (fabs(own / o->peak_flops - 1) > 0.01 && fabs(o->implied.factor * own / o->peak_flops - 1) <= 0.02)
         snprintf(to, size, "; this card's own peak, %s, would explain it", Q(own, MFU_FLOP_PER_S));
     return to;
 }
@@ -102,8 +96,8 @@ static void size(struct mfu_observation *o)
     const struct mfu_implied *s = &o->implied;
     bool open = !mfu_observe_understood(o, "n_embd") && !o->plan.scenario.model_given && s->free_params > 0;
     double wanted = s->contradicts && open ? s->free_params : s->params, stated = o->params;
-    bool derived = mfu_observe_understood(o, "n_embd")
-        && strcmp(mfu_observe_understood(o, "n_embd")->origin, "derived") == 0;
+    bool derived =
+        mfu_observe_understood(o, "n_embd") && strcmp(mfu_observe_understood(o, "n_embd")->origin, "derived") == 0;
     char size_text[80], why[120];
     struct mfu_finding *f;
 
@@ -118,14 +112,13 @@ static void size(struct mfu_observation *o)
                  s->contradicts || derived ? "" : " (which the configuration has)");
     else
         snprintf(size_text, sizeof size_text, "%s per token", Q(s->factor * o->counted, MFU_FLOP));
-    f = find(
-        o, "size-contradiction",
-        "%s a step and an MFU of %.4g %% imply %s, not the %s %s: the size, the MFU's peak (%s here), the "
-        "batch or the number of GPUs is another%s",
-        Q(o->figure[MFU_FIGURE_TIME], MFU_SECONDS), percent(o->figure[MFU_FIGURE_MFU]), size_text,
-        wanted > 0 ? Q(isnan(o->params) ? s->configured : o->params, MFU_PARAMS) : Q(o->counted, MFU_FLOP),
-        wanted > 0 && !isnan(o->params) ? "stated" : "configured", Q(o->peak_flops, MFU_FLOP_PER_S),
-        s->contradicts ? explanation(o, why, sizeof why) : "");
+    f = find(o, "size-contradiction",
+             "%s a step and an MFU of %.4g %% imply %s, not the %s %s: the size, the MFU's peak (%s here), the "
+             "batch or the number of GPUs is another%s",
+             Q(o->figure[MFU_FIGURE_TIME], MFU_SECONDS), percent(o->figure[MFU_FIGURE_MFU]), size_text,
+             wanted > 0 ? Q(isnan(o->params) ? s->configured : o->params, MFU_PARAMS) : Q(o->counted, MFU_FLOP),
+             wanted > 0 && !isnan(o->params) ? "stated" : "configured", Q(o->peak_flops, MFU_FLOP_PER_S),
+             s->contradicts ? explanation(o, why, sizeof why) : "");
     f->implied_params = wanted > 0 ? wanted : (double)NAN;
     f->stated_params = isnan(o->params) ? s->configured : o->params;
     f->implied_n_embd = s->free_n_embd;
@@ -138,11 +131,10 @@ static void counted(struct mfu_observation *o)
     double planned = o->convention ? mfu_convention_flops_per_token(&o->plan, o->convention) : (double)NAN;
 
     if (fabs(o->counted / planned - 1) > 0.03)
-        mfu_observe_note(
-            o,
-            "the log counts %s per token, what is planned needs %s: attention in windows or layers "
-            "that are planned as others",
-            Q(o->counted, MFU_FLOP), Q(planned, MFU_FLOP));
+        mfu_observe_note(o,
+                         "the log counts %s per token, what is planned needs %s: attention in windows or layers "
+                         "that are planned as others",
+                         Q(o->counted, MFU_FLOP), Q(planned, MFU_FLOP));
 }
 
 /* ---- time ----------------------------------------------------------------- */
@@ -154,8 +146,7 @@ static void time(struct mfu_observation *o)
     bool slower = measured > s->high_s;
 
     if (o->mfu > 1.05)
-        mfu_observe_note(o, "%.0f %% of the peak of the %s cannot be: %s", percent(o->mfu),
-                         o->plan.config.gpu->name,
+        mfu_observe_note(o, "%.0f %% of the peak of the %s cannot be: %s", percent(o->mfu), o->plan.config.gpu->name,
                          o->implied.contradicts ? "the run was on another GPU, on more of them, or smaller"
                                                 : "the run was on another GPU (name it: gpu NAME)");
     if (!o->predicted || isnan(measured) || (measured >= s->low_s && measured <= s->high_s))
@@ -190,11 +181,10 @@ static void bounds(struct mfu_observation *o)
            comm = o->figure[MFU_FIGURE_COMMUNICATION] / time_s;
 
     if (o->stalled > 0)
-        find(
-            o, "input-bound",
-            "%.0f %% of the steps are slow, again and again, and the log does not say why: %s of a mean step "
-            "go there; the loader falls behind (more workers, prefetching), or something evaluates or saves",
-            percent(o->stalls), Q(o->stalled * time_s, MFU_SECONDS));
+        find(o, "input-bound",
+             "%.0f %% of the steps are slow, again and again, and the log does not say why: %s of a mean step "
+             "go there; the loader falls behind (more workers, prefetching), or something evaluates or saves",
+             percent(o->stalls), Q(o->stalled * time_s, MFU_SECONDS));
     if (wait >= 0.05)
         find(o, "input-bound",
              "the step waits %s for the loader, %.0f %% of it: without that %s; more workers, prefetching or "
@@ -208,8 +198,7 @@ static void bounds(struct mfu_observation *o)
         find(o, "launch-bound",
              "predicted: the CPU takes %s to launch %s kernels that run for %s; compile, CUDA graphs or a "
              "larger batch release it",
-             Q(p->step.host_s, MFU_SECONDS), Q(round(p->step.kernels), MFU_COUNT),
-             Q(p->step.busy_s, MFU_SECONDS));
+             Q(p->step.host_s, MFU_SECONDS), Q(round(p->step.kernels), MFU_COUNT), Q(p->step.busy_s, MFU_SECONDS));
     else if (busy < 0.9 && !(wait >= 0.05) && !(comm >= 0.1))
         find(o, "launch-bound",
              "the GPU runs no kernel for %.0f %% of the time, and neither loader nor network is said to hold "
@@ -224,8 +213,7 @@ static void memory(struct mfu_observation *o)
     const struct mfu_plan *p = &o->plan;
     const struct mfu_memory_answer *m = &p->memory;
     double allocated = o->figure[MFU_FIGURE_ALLOCATED], reserved = o->figure[MFU_FIGURE_RESERVED];
-    double used =
-        isnan(o->figure[MFU_FIGURE_SMI_USED]) ? reserved + m->context_bytes : o->figure[MFU_FIGURE_SMI_USED];
+    double used = isnan(o->figure[MFU_FIGURE_SMI_USED]) ? reserved + m->context_bytes : o->figure[MFU_FIGURE_SMI_USED];
     bool fragmented = reserved > 1.3 * allocated && reserved - allocated > 0x1p30;
 
     if (used >= 0.92 * m->capacity_bytes)
@@ -240,8 +228,7 @@ static void memory(struct mfu_observation *o)
              "empty_cache() give them back",
              Q(reserved, MFU_BYTES), Q(allocated, MFU_BYTES), Q(reserved - allocated, MFU_BYTES));
     else if (o->predicted && isnan(used) && !m->fits && o->format && o->format->approximated)
-        mfu_observe_note(o,
-                         "predicted to need %s of %s, and it ran: %s's blocks hold less than those planned",
+        mfu_observe_note(o, "predicted to need %s of %s, and it ran: %s's blocks hold less than those planned",
                          Q(m->smi_bytes, MFU_BYTES), Q(m->capacity_bytes, MFU_BYTES), o->format->title);
     else if (o->predicted && isnan(used) && !m->fits)
         find(o, "memory-pressure",

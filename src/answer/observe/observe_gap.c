@@ -12,7 +12,7 @@
 
 /* Both chosen. */
 #define SMALLEST 0.15 /* share of the gap worth telling */
-#define LARGEST  2.5  /* and beyond that it would be too much */
+#define LARGEST 2.5   /* and beyond that it would be too much */
 
 // clang-format off
 static const struct change {
@@ -59,16 +59,14 @@ static void add(struct search *s, double time_s, double share, const char *confi
         return;
     if (o->n_candidates < MFU_CANDIDATES)
         o->n_candidates++;
-    memmove(&o->candidates[at + 1], &o->candidates[at],
-            (size_t)(o->n_candidates - 1 - at) * sizeof *o->candidates);
+    memmove(&o->candidates[at + 1], &o->candidates[at], (size_t)(o->n_candidates - 1 - at) * sizeof *o->candidates);
     o->candidates[at] = (struct mfu_candidate){.step_time_s = time_s, .share = share, .confirm = confirm};
     snprintf(o->candidates[at].change, sizeof o->candidates[at].change, "%s", text);
 }
 
 static double time_with(struct search *s, const struct mfu_scenario *scenario)
 {
-    if (mfu_plan_make(&s->plan, scenario, NULL) < 0
-        || mfu_simulate(&s->plan, false, &s->simulation, NULL) < 0)
+    if (mfu_plan_make(&s->plan, scenario, NULL) < 0 || mfu_simulate(&s->plan, false, &s->simulation, NULL) < 0)
         return NAN;
     return s->plan.step.time_s;
 }
@@ -84,8 +82,7 @@ static void try_settings(struct search *s)
         double time_s, was = p->config.setting[id];
 
         if ((changes[i].faster > 0 && s->gap_s > 0) || (changes[i].faster < 0 && s->gap_s < 0)
-            || mfu_scenario_set(&other, changes[i].key, changes[i].value, NULL) < 0
-            || other.setting[id] == was)
+            || mfu_scenario_set(&other, changes[i].key, changes[i].value, NULL) < 0 || other.setting[id] == was)
             continue;
         time_s = time_with(s, &other);
         if (isnan(time_s))
@@ -125,8 +122,7 @@ static void try_batch(struct search *s)
     if (isnan(best))
         return;
     snprintf(text, sizeof text, "batch %.0f (accum %.0f), not %.0f", best, all / best, p->config.batch);
-    add(s, best_s, (best_s - s->predicted_s) / s->gap_s, "the training script or its configuration says it",
-        text);
+    add(s, best_s, (best_s - s->predicted_s) / s->gap_s, "the training script or its configuration says it", text);
 }
 
 /* The SM clock at which the measured time would be the predicted one. */
@@ -134,8 +130,7 @@ static void try_clock(struct search *s)
 {
     const struct mfu_plan *p = &s->o->plan;
     const struct mfu_gpu *g = p->config.gpu;
-    double measured = s->predicted_s + s->gap_s, high = fmax(g->max_observed_hz, g->boost_hz) * 1e-6,
-           low = 0.5 * high;
+    double measured = s->predicted_s + s->gap_s, high = fmax(g->max_observed_hz, g->boost_hz) * 1e-6, low = 0.5 * high;
     double middle = NAN, time_s = NAN;
     char text[96];
 
@@ -169,24 +164,20 @@ static void try_waits(struct search *s)
     if (s->gap_s < 0)
         return;
     if (loader > 0) {
-        snprintf(text, sizeof text, "%s of waiting for the loader",
-                 mfu_quantity_format(time, loader, MFU_SECONDS));
-        add(s, s->predicted_s + loader, loader / s->gap_s,
-            "train on one batch over and over: the step time falls", text);
+        snprintf(text, sizeof text, "%s of waiting for the loader", mfu_quantity_format(time, loader, MFU_SECONDS));
+        add(s, s->predicted_s + loader, loader / s->gap_s, "train on one batch over and over: the step time falls",
+            text);
     }
     if (s->o->stalled > 0) {
         double stalled = s->o->stalled * o->figure[MFU_FIGURE_TIME];
 
-        snprintf(text, sizeof text, "%s a step in steps that stall",
-                 mfu_quantity_format(time, stalled, MFU_SECONDS));
-        add(s, s->predicted_s + stalled, stalled / s->gap_s,
-            "train on one batch over and over: they are gone", text);
+        snprintf(text, sizeof text, "%s a step in steps that stall", mfu_quantity_format(time, stalled, MFU_SECONDS));
+        add(s, s->predicted_s + stalled, stalled / s->gap_s, "train on one batch over and over: they are gone", text);
     }
     if (comm > 0) {
         snprintf(text, sizeof text, "%s more of waiting for communication",
                  mfu_quantity_format(time, comm, MFU_SECONDS));
-        add(s, s->predicted_s + comm, comm / s->gap_s,
-            "nccl-tests on the same GPUs; a step without no_sync()", text);
+        add(s, s->predicted_s + comm, comm / s->gap_s, "nccl-tests on the same GPUs; a step without no_sync()", text);
     }
 }
 

@@ -10,7 +10,7 @@
 #include "answer/observe/observe_reading.h"
 
 #define CONTRADICTS 0.04 /* relative difference of sizes that rounding does not explain (chosen) */
-#define UNLIKE      0.3  /* so far from every formula that it is none of them (chosen) */
+#define UNLIKE 0.3       /* so far from every formula that it is none of them (chosen) */
 
 /* ---- the convention of a logged MFU -------------------------------------- */
 
@@ -86,8 +86,7 @@ static void imply_width(const struct mfu_plan *p, const char *convention, double
 
     if (!(d > 0) || !(vocab > 0))
         return;
-    linear =
-        vocab * (mfu_config_dim(&p->config, "tied") > 0 || strcmp(convention, "torchtitan") == 0 ? 1 : 2);
+    linear = vocab * (mfu_config_dim(&p->config, "tied") > 0 || strcmp(convention, "torchtitan") == 0 ? 1 : 2);
     square = (s->configured - linear * d) / (d * d);
     if (!(square > 0))
         return;
@@ -107,8 +106,7 @@ bool mfu_observe_tokens_known(const struct mfu_observation *o)
 
     for (int i = 0; i < 2; i++) {
         u[i] = mfu_observe_understood(o, rows[i].key);
-        known[i] = u[i] ? !o->format || u[i]->origin != o->format->title
-                        : o->plan.scenario.setting_given[rows[i].id];
+        known[i] = u[i] ? !o->format || u[i]->origin != o->format->title : o->plan.scenario.setting_given[rows[i].id];
     }
     return o->tokens_stated || known[0] || (known[1] && !u[0]);
 }
@@ -122,8 +120,7 @@ static void imply(const struct mfu_observing *r)
     double digit = (r->log.mfu_digit > 0 ? r->log.mfu_digit : r->command.mfu_digit) / logged;
     double flops = o->work * logged * o->peak_flops / rate, attention;
     double share = attention_counted(o->convention);
-    struct mfu_implied s = {
-        .factor = NAN, .params = NAN, .configured = NAN, .free_params = NAN, .free_n_embd = NAN};
+    struct mfu_implied s = {.factor = NAN, .params = NAN, .configured = NAN, .free_params = NAN, .free_n_embd = NAN};
 
     o->counted = r->log.flops_per_token > 0 ? r->log.flops_per_token
         : o->convention                     ? mfu_convention_flops_per_token(p, o->convention)
@@ -131,8 +128,7 @@ static void imply(const struct mfu_observing *r)
     s.rounding = fmin(0.2, (isfinite(digit) ? digit : 0) * 0.75) + CONTRADICTS;
     s.factor = flops / o->counted;
     if (flops > 0 && isfinite(flops) && share >= 0) {
-        attention =
-            share * (mfu_convention_flops_per_token(p, "palm") - mfu_convention_flops_per_token(p, "6n"));
+        attention = share * (mfu_convention_flops_per_token(p, "palm") - mfu_convention_flops_per_token(p, "6n"));
         s.configured = (o->counted - attention) / 6;
         s.params = (flops - attention) / 6;
         imply_width(p, o->convention, flops, attention, &s);
@@ -179,8 +175,8 @@ static void take_peak(struct mfu_observing *r)
     o->convention_assumed = true;
     imply(r);
     mfu_observe_note(o, "the MFU fits this card's own peak, %s, and not the %s that %s divides by",
-                     mfu_quantity_format(peak, own, MFU_FLOP_PER_S),
-                     mfu_quantity_format(constant, was, MFU_FLOP_PER_S), o->format->title);
+                     mfu_quantity_format(peak, own, MFU_FLOP_PER_S), mfu_quantity_format(constant, was, MFU_FLOP_PER_S),
+                     o->format->title);
 }
 
 /* A whole number of GPUs that share accum explains MFU, time and the stated size
@@ -191,17 +187,15 @@ static bool take_gpus(struct mfu_observing *r)
     const struct mfu_understood *accum = mfu_observe_understood(o, "accum");
     double gpus = round(1 / o->implied.factor);
 
-    if (!o->implied.contradicts || !o->format || !o->format->accum_of_all || !accum
-        || !stated_size_fits(o, 0.02) || mfu_observe_understood(o, "gpus")
-        || r->scenario.setting_given[MFU_S_GPUS] || !(gpus >= 2) || !(gpus <= 4096)
+    if (!o->implied.contradicts || !o->format || !o->format->accum_of_all || !accum || !stated_size_fits(o, 0.02)
+        || mfu_observe_understood(o, "gpus") || r->scenario.setting_given[MFU_S_GPUS] || !(gpus >= 2) || !(gpus <= 4096)
         || !near(o->implied.factor * gpus, 1, 0.02) || fmod(accum->value, gpus) != 0)
         return false;
     mfu_observe_derive(r, "accum", accum->value / gpus);
     mfu_observe_derive(r, "gpus", gpus);
     o->gpus = gpus;
-    mfu_observe_note(
-        o, "step time, MFU and size fit %.0f GPUs, so that many are planned: state gpus if it is wrong",
-        gpus);
+    mfu_observe_note(o, "step time, MFU and size fit %.0f GPUs, so that many are planned: state gpus if it is wrong",
+                     gpus);
     return true;
 }
 
@@ -241,9 +235,8 @@ static void own_mfu(struct mfu_observation *o)
     double ours = p->mfu.model_flops / p->step.tokens, rate = o->figure[MFU_FIGURE_TOKENS_PER_S];
     double logged = o->figure[MFU_FIGURE_MFU] * o->peak_flops / p->mfu.peak_flops * ours / o->counted;
 
-    o->mfu = rate > 0 && (mfu_observe_tokens_known(o) || isnan(logged))
-        ? ours * rate / o->gpus / p->mfu.peak_flops
-        : logged;
+    o->mfu =
+        rate > 0 && (mfu_observe_tokens_known(o) || isnan(logged)) ? ours * rate / o->gpus / p->mfu.peak_flops : logged;
 }
 
 /* A configuration that is not the run's predicts another run. */
@@ -256,14 +249,12 @@ static void judge(struct mfu_observation *o)
     if (!o->predicted)
         return;
     if (s->contradicts && (by_formula || !(fabs(log(s->factor)) <= UNLIKE)))
-        snprintf(o->why_not, sizeof o->why_not,
-                 "step time and MFU contradict this configuration on this GPU");
+        snprintf(o->why_not, sizeof o->why_not, "step time and MFU contradict this configuration on this GPU");
     else if (!mfu_observe_tokens_known(o) && fabs(log(s->factor)) > s->rounding)
-        snprintf(
-            o->why_not, sizeof o->why_not,
-            "nobody states batch and accum: step time and MFU imply %.4g tokens per step for this model, "
-            "%.0f are assumed",
-            o->tokens_per_step * s->factor, o->tokens_per_step);
+        snprintf(o->why_not, sizeof o->why_not,
+                 "nobody states batch and accum: step time and MFU imply %.4g tokens per step for this model, "
+                 "%.0f are assumed",
+                 o->tokens_per_step * s->factor, o->tokens_per_step);
     else if (!mfu_observe_tokens_known(o) && o->figure[MFU_FIGURE_TIME] > 0 && isnan(s->factor))
         snprintf(o->why_not, sizeof o->why_not,
                  "nobody states batch and accum: a step may be of any number of tokens, not only %.0f",

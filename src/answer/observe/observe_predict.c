@@ -36,8 +36,8 @@ int mfu_observe_predict(struct mfu_observing *r, struct mfu_error *err)
 
     if (r->log.unplanned[0] && !o->why_not[0])
         snprintf(o->why_not, sizeof o->why_not, "%s", r->log.unplanned);
-    o->predicted = mfu_plan_make(&o->plan, &r->scenario, &why) == 0
-        && mfu_simulate(&o->plan, false, &o->simulation, &why) == 0;
+    o->predicted =
+        mfu_plan_make(&o->plan, &r->scenario, &why) == 0 && mfu_simulate(&o->plan, false, &o->simulation, &why) == 0;
     if (!o->predicted && plan_one(r, &why, err) < 0)
         return -1;
     if (!o->predicted)
@@ -46,8 +46,8 @@ int mfu_observe_predict(struct mfu_observing *r, struct mfu_error *err)
     return 0;
 }
 
-static void compare(struct mfu_observation *o, const char *name, enum mfu_dim dim, double measured,
-                    double predicted, double low, double high)
+static void compare(struct mfu_observation *o, const char *name, enum mfu_dim dim, double measured, double predicted,
+                    double low, double high)
 {
     if (!isnan(measured) && o->n_compared < (int)(sizeof o->compared / sizeof o->compared[0]))
         o->compared[o->n_compared++] = (struct mfu_compared){name, dim, measured, predicted, low, high};
@@ -90,8 +90,7 @@ void mfu_observe_compare(struct mfu_observation *o)
                 mfu * s->time_s / s->low_s);
     }
     own = o->predicted ? p->mfu.mfu : (double)NAN;
-    compare(o, "MFU, own peak", MFU_RATIO, o->mfu, own, own * s->time_s / s->high_s,
-            own * s->time_s / s->low_s);
+    compare(o, "MFU, own peak", MFU_RATIO, o->mfu, own, own * s->time_s / s->high_s, own * s->time_s / s->low_s);
     if (o->convention && !isnan(f[MFU_FIGURE_FLOPS])) {
         double flops = o->counted * s->tokens_per_s / fmax(p->config.ranks, 1);
 

@@ -17,7 +17,7 @@
 /* Shares of the median step (chosen). */
 #define SETTLED 0.03 /* so near: that is steady */
 #define OUTSIDE 0.15 /* so far: that is not */
-#define STALLS  0.24 /* share of slow steps that are no outliers any more */
+#define STALLS 0.24  /* share of slow steps that are no outliers any more */
 
 static int ascending(const void *a, const void *b)
 {
@@ -38,8 +38,7 @@ static double median(double *values, size_t n)
 /* Seconds, or anything proportional to them. */
 static double time_of(const struct mfu_log_record *r)
 {
-    return isnan(r->figure[MFU_FIGURE_TIME]) ? 1 / r->figure[MFU_FIGURE_TOKENS_PER_S]
-                                             : r->figure[MFU_FIGURE_TIME];
+    return isnan(r->figure[MFU_FIGURE_TIME]) ? 1 / r->figure[MFU_FIGURE_TOKENS_PER_S] : r->figure[MFU_FIGURE_TIME];
 }
 
 enum verdict { USED, WARM_UP, RAMP_UP, EVALUATION, CHECKPOINT, OUTLIER, UNUSABLE, VERDICTS };
@@ -181,8 +180,7 @@ static void drop_windows(struct steps *s, struct mfu_observation *o)
     for (size_t i = 0; i < log->n_records; i++) {
         enum mfu_log_event event = log->records[i].event;
 
-        if (s->verdict[i] == USED && event != MFU_EVENT_NONE
-            && (windows <= others || others == 0 || !settled(s, i)))
+        if (s->verdict[i] == USED && event != MFU_EVENT_NONE && (windows <= others || others == 0 || !settled(s, i)))
             s->verdict[i] = event == MFU_EVENT_EVALUATION ? EVALUATION : CHECKPOINT;
     }
 }
@@ -220,11 +218,10 @@ static void drop_outliers(struct steps *s, struct mfu_observation *o)
         }
     }
     if (n >= 2 && used > 0 && period >= 5 * stride)
-        mfu_observe_note(
-            o,
-            "%zu steps, each at a multiple of %.0f, are slow and left out: evaluations, checkpoints "
-            "or a loader that falls behind; with them a mean step is %.1f %% longer",
-            n, period, 100 * ((slow_s + used_s) / (double)(n + used) * (double)used / used_s - 1));
+        mfu_observe_note(o,
+                         "%zu steps, each at a multiple of %.0f, are slow and left out: evaluations, checkpoints "
+                         "or a loader that falls behind; with them a mean step is %.1f %% longer",
+                         n, period, 100 * ((slow_s + used_s) / (double)(n + used) * (double)used / used_s - 1));
 }
 
 /* Of a time the mean, of a rate the one that goes with it. */
@@ -243,13 +240,11 @@ static double work_of_steps(struct steps *s, const struct mfu_observation *o)
 {
     const struct mfu_log *log = s->log;
     double of_figures = o->figure[MFU_FIGURE_MFU]
-        * (isnan(o->figure[MFU_FIGURE_TIME]) ? 1 / o->figure[MFU_FIGURE_TOKENS_PER_S]
-                                             : o->figure[MFU_FIGURE_TIME]);
+        * (isnan(o->figure[MFU_FIGURE_TIME]) ? 1 / o->figure[MFU_FIGURE_TOKENS_PER_S] : o->figure[MFU_FIGURE_TIME]);
     size_t n = 0;
 
     for (size_t i = 0; i < log->n_records; i++)
-        if (s->verdict[i] == USED
-            && !isnan(log->records[i].figure[MFU_FIGURE_MFU] * time_of(&log->records[i])))
+        if (s->verdict[i] == USED && !isnan(log->records[i].figure[MFU_FIGURE_MFU] * time_of(&log->records[i])))
             s->scratch[n++] = log->records[i].figure[MFU_FIGURE_MFU] * time_of(&log->records[i]);
     if (n == 0 || isnan(of_figures))
         return 1;

@@ -14,10 +14,10 @@
 #include "base/suggest.h"
 
 /* Chosen. */
-#define MOST_VALUES 100000      /* of one axis */
-#define MOST_MENTIONED 16       /* keys in one value */
-#define MOST_THINGS 256         /* GPUs or models */
-#define MOST_ALL 20             /* numbers that `all` means */
+#define MOST_VALUES 100000 /* of one axis */
+#define MOST_MENTIONED 16  /* keys in one value */
+#define MOST_THINGS 256    /* GPUs or models */
+#define MOST_ALL 20        /* numbers that `all` means */
 
 /* ---- values -------------------------------------------------------------- */
 
@@ -27,7 +27,7 @@ static int append(struct mfu_axis *a, double value, struct mfu_error *err)
 
     if (a->n == MOST_VALUES)
         return mfu_fail(err, MFU_EINPUT, "%s: more than %d values", a->name, MOST_VALUES);
-    if ((a->n & (a->n + 1)) == 0 || a->n < 8) {         /* room for 8, 15, 31 ... */
+    if ((a->n & (a->n + 1)) == 0 || a->n < 8) { /* room for 8, 15, 31 ... */
         if (!(more = realloc(a->values, (2 * a->n + 8) * sizeof *more)))
             return mfu_fail(err, MFU_ENOMEM, "out of memory");
         a->values = more;
@@ -48,8 +48,9 @@ void mfu_axis_start(struct mfu_axis *a, const struct mfu_scenario *s, struct mfu
 {
     *a = (struct mfu_axis){.key = key, .model = s->model};
     snprintf(a->name, sizeof a->name, "%s",
-             key.kind == MFU_KEY_SETTING ? mfu_settings[key.id].key
-             : key.kind == MFU_KEY_DIM ? s->model->dims[key.id].name : mfu_coefficient_rows[key.id].name);
+             key.kind == MFU_KEY_SETTING   ? mfu_settings[key.id].key
+                 : key.kind == MFU_KEY_DIM ? s->model->dims[key.id].name
+                                           : mfu_coefficient_rows[key.id].name);
 }
 
 static bool same_key(struct mfu_key a, struct mfu_key b)
@@ -164,8 +165,10 @@ static int read_range(struct mfu_axis *a, const struct mfu_scenario *s, const ch
     if (how && mfu_quantity_parse(how + 1, MFU_COUNT, &step, err) < 0)
         return mfu_within(err, "%s", a->name);
     if (how && *how == '*' ? step <= 1 : step <= 0)
-        return mfu_fail(err, MFU_EINPUT, "%s: a range needs a factor above 1 or a step above 0, such as 1..64*2 "
-                        "or 0..1+0.25", a->name);
+        return mfu_fail(err, MFU_EINPUT,
+                        "%s: a range needs a factor above 1 or a step above 0, such as 1..64*2 "
+                        "or 0..1+0.25",
+                        a->name);
     if (how && *how == '*' && low <= 0)
         return mfu_fail(err, MFU_EINPUT, "%s: a range by factors starts above 0", a->name);
     for (double x = low; x <= high * (1 + 1e-12) + 1e-300; x = how && *how == '*' ? x * step : x + step)
@@ -276,8 +279,8 @@ static int take_model(struct mfu_axis *a, void *catalog, const char *word, struc
 }
 
 /* "all": whatever of the catalog can be read. */
-static int take_all(struct mfu_axis *a, struct mfu_catalog *catalog, const char *const *names, size_t n,
-                    take_fn *take, struct mfu_error *err)
+static int take_all(struct mfu_axis *a, struct mfu_catalog *catalog, const char *const *names, size_t n, take_fn *take,
+                    struct mfu_error *err)
 {
     for (size_t i = 0; i < n && i < MOST_THINGS; i++)
         if (take(a, catalog, names[i], err) < 0 && err && err->code == MFU_ENOMEM)
@@ -294,7 +297,7 @@ int mfu_axis_read_gpus(struct mfu_axis *a, struct mfu_catalog *catalog, const ch
     if (!a->gpus)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     return mfu_same_name(names, "all") ? take_all(a, catalog, all, n, take_gpu, err)
-        : each_word(a, names, take_gpu, catalog, err);
+                                       : each_word(a, names, take_gpu, catalog, err);
 }
 
 int mfu_axis_read_models(struct mfu_axis *a, struct mfu_catalog *catalog, const char *names, struct mfu_error *err)
@@ -306,7 +309,7 @@ int mfu_axis_read_models(struct mfu_axis *a, struct mfu_catalog *catalog, const 
     if (!a->models)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     return mfu_same_name(names, "all") ? take_all(a, catalog, all, n, take_model, err)
-        : each_word(a, names, take_model, catalog, err);
+                                       : each_word(a, names, take_model, catalog, err);
 }
 
 /* ---- rows ---------------------------------------------------------------- */
@@ -333,8 +336,10 @@ int mfu_axes_check(const struct mfu_axis *axes, size_t n, const struct mfu_scena
         int other = axis_among(axes, 0, n, i, axes[i].bounds, axes[i].n_bounds, NULL);
 
         if (other >= 0)
-            return mfu_fail(err, MFU_EINPUT, "%s: a range cannot depend on %s, which varies; a single value such as "
-                            "%s=512/%s can", axes[i].name, axes[other].name, axes[i].name, axes[other].name);
+            return mfu_fail(err, MFU_EINPUT,
+                            "%s: a range cannot depend on %s, which varies; a single value such as "
+                            "%s=512/%s can",
+                            axes[i].name, axes[other].name, axes[i].name, axes[other].name);
         for (size_t k = 0; axes[i].texts && k < axes[i].n; k++) {
             struct mentioned m = {.n = 0};
 
@@ -342,8 +347,10 @@ int mfu_axes_check(const struct mfu_axis *axes, size_t n, const struct mfu_scena
                 m = mentioned_in(&axes[i], s, axes[i].texts[k]);
             other = axis_among(axes, i + 1, n, i, m.keys, (size_t)m.n, has_texts);
             if (other >= 0)
-                return mfu_fail(err, MFU_EINPUT, "%s: '%s' depends on %s, whose values follow from other keys: "
-                                "name that first, or give it numbers", axes[i].name, axes[i].texts[k], axes[other].name);
+                return mfu_fail(err, MFU_EINPUT,
+                                "%s: '%s' depends on %s, whose values follow from other keys: "
+                                "name that first, or give it numbers",
+                                axes[i].name, axes[i].texts[k], axes[other].name);
         }
     }
     return 0;
@@ -358,7 +365,7 @@ static int put(const struct mfu_axis *a, double value, struct mfu_scenario *x, s
         x->setting[key.id] = value;
         x->setting_given[key.id] = true;
         break;
-    case MFU_KEY_DIM:                   /* numbers of dims are the model's own */
+    case MFU_KEY_DIM: /* numbers of dims are the model's own */
         if (x->model != a->model)
             key = mfu_scenario_key(x, a->name, err);
         if (key.kind != MFU_KEY_DIM)
@@ -370,8 +377,7 @@ static int put(const struct mfu_axis *a, double value, struct mfu_scenario *x, s
         x->coefficient[key.id] = value;
         x->coefficient_given[key.id] = true;
         break;
-    case MFU_KEY_NONE:
-        break;
+    case MFU_KEY_NONE: break;
     }
     return 0;
 }
@@ -417,8 +423,10 @@ const char *mfu_axis_word(const struct mfu_axis *a, double value)
 
     if (isnan(value))
         return NULL;
-    return a->gpus ? a->gpus[(size_t)value]->slug : a->models ? a->models[(size_t)value]->slug
-        : choices ? choices[(int)value] : NULL;
+    return a->gpus  ? a->gpus[(size_t)value]->slug
+        : a->models ? a->models[(size_t)value]->slug
+        : choices   ? choices[(int)value]
+                    : NULL;
 }
 
 void mfu_axis_free(struct mfu_axis *a)

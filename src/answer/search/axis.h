@@ -16,15 +16,15 @@
 struct mfu_error;
 
 struct mfu_axis {
-    struct mfu_key key;         /* of this model's; MFU_KEY_NONE: gpu or model, */
+    struct mfu_key key; /* of this model's; MFU_KEY_NONE: gpu or model, */
     const struct mfu_model *model;
-    const struct mfu_gpu **gpus;        /* these: values are indices */
+    const struct mfu_gpu **gpus; /* these: values are indices */
     const struct mfu_model **models;
     char name[48];
-    double *values;             /* owned; choices by their number; NAN where there is a text */
-    char **texts;               /* expressions over other keys, NULL where there is a value; NULL: no such */
+    double *values; /* owned; choices by their number; NAN where there is a text */
+    char **texts;   /* expressions over other keys, NULL where there is a value; NULL: no such */
     size_t n;
-    struct mfu_key bounds[8];   /* keys that the ends of ranges mention */
+    struct mfu_key bounds[8]; /* keys that the ends of ranges mention */
     size_t n_bounds;
 };
 
@@ -47,8 +47,7 @@ int mfu_axes_check(const struct mfu_axis *, size_t n, const struct mfu_scenario 
 
 /* Puts one value of each axis into a scenario; `at` holds their numbers.  -1 if
  * an expression has no value that its key takes. */
-int mfu_axes_apply(const struct mfu_axis *, size_t n, const size_t *at, struct mfu_scenario *,
-                   struct mfu_error *err);
+int mfu_axes_apply(const struct mfu_axis *, size_t n, const size_t *at, struct mfu_scenario *, struct mfu_error *err);
 
 /* A value of an axis in a scenario that was made so, and its word where it has
  * one (a choice, a GPU), else NULL. */

@@ -37,15 +37,15 @@ struct confirmer {
     bool good[BATCH];
     size_t n_batch;
     atomic_size_t next;
-    atomic_bool failed;         /* memory is out */
+    atomic_bool failed; /* out of memory */
     int threads;
-    bool exchange;              /* several GPUs are among the combinations */
+    bool exchange; /* several GPUs are among the combinations */
     struct worker {
         struct confirmer *of;
         struct mfu_plan plan;
         struct mfu_simulation simulation;
         pthread_t thread;
-    } *hands;
+    } * hands;
 };
 
 int mfu_sweep_threads(const struct mfu_sweep *s)
@@ -247,7 +247,9 @@ static void confirm_all(struct confirmer *c, struct mfu_kept *k, struct mfu_swee
 
 int mfu_confirm(const struct mfu_sweep *s, struct mfu_kept *k, struct mfu_sweep_result *r, struct mfu_error *err)
 {
-    struct confirmer c = {.sweep = s, .result = r, .threads = mfu_sweep_threads(s),
+    struct confirmer c = {.sweep = s,
+                          .result = r,
+                          .threads = mfu_sweep_threads(s),
                           .exchange = s->scenario->setting[MFU_S_GPUS] > 1 || mfu_sweep_varies(s, MFU_S_GPUS)};
     struct mfu_sweep_row *rows = malloc((k->n + 1) * sizeof *rows);
     size_t n = 0;

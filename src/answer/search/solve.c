@@ -10,25 +10,25 @@
 #include "base/error.h"
 
 /* Chosen. */
-#define OCTAVE 4                /* values of the grid from 1 to 2, 2 to 4 ... */
-#define FINER 16                /* the same when nothing was found */
-#define DENSE 32                /* below this every value is of the grid */
-#define WINDOW 48               /* values that are looked at around an edge, at a time */
-#define MOST_MOVES 8            /* of an edge */
-#define MOST_VALUES 1024        /* of a grid */
-#define MOST_DIVIDED 1e6        /* dimensions whose divisors are of the grid */
+#define OCTAVE 4         /* values of the grid from 1 to 2, 2 to 4 ... */
+#define FINER 16         /* the same when nothing was found */
+#define DENSE 32         /* below this every value is of the grid */
+#define WINDOW 48        /* values that are looked at around an edge, at a time */
+#define MOST_MOVES 8     /* of an edge */
+#define MOST_VALUES 1024 /* of a grid */
+#define MOST_DIVIDED 1e6 /* dimensions whose divisors are of the grid */
 
 enum verdict { REFUSED, FAILS, HOLDS };
 
 struct solver {
     const struct mfu_scenario *scenario;
     struct mfu_key key;
-    double step, least, most;   /* the last two in steps */
+    double step, least, most; /* the last two in steps */
     bool largest;
     const struct mfu_question *where;
     struct mfu_plan *plan;
     struct mfu_simulation *simulation;
-    struct mfu_error refusal;   /* of the last value that was refused */
+    struct mfu_error refusal; /* of the last value that was refused */
     double grid[MOST_VALUES];
     int n;
 };
@@ -220,9 +220,9 @@ static double least_of(const struct solver *q)
 
 /* What is known of the values that did not hold. */
 struct failure {
-    double low, high;           /* that could be planned; NAN: none */
-    bool memory;                /* was missing at the lowest */
-    struct mfu_error refusal;   /* of the lowest that could not */
+    double low, high;         /* that could be planned; NAN: none */
+    bool memory;              /* was missing at the lowest */
+    struct mfu_error refusal; /* of the lowest that could not */
     double refused;
 };
 
@@ -278,8 +278,13 @@ int mfu_solve(const struct mfu_scenario *scenario, struct mfu_key key, double st
               const struct mfu_question *where, struct mfu_plan *plan, struct mfu_simulation *simulation,
               struct mfu_solution *solution, struct mfu_error *err)
 {
-    struct solver q = {.scenario = scenario, .key = key, .step = step, .where = where, .plan = plan,
-                       .simulation = simulation, .largest = largest};
+    struct solver q = {.scenario = scenario,
+                       .key = key,
+                       .step = step,
+                       .where = where,
+                       .plan = plan,
+                       .simulation = simulation,
+                       .largest = largest};
     struct failure f = {.low = NAN, .high = NAN, .refused = NAN};
     double good, end;
 
@@ -291,7 +296,7 @@ int mfu_solve(const struct mfu_scenario *scenario, struct mfu_key key, double st
         find_edge(&q, &good, end);
     *solution = (struct mfu_solution){.value = good * step};
     give_reason(&q, good, solution);
-    if (ask(&q, good) != HOLDS)                 /* leaves its plan */
+    if (ask(&q, good) != HOLDS) /* leaves its plan */
         return mfu_fail(err, MFU_EINPUT, "%g does not hold twice", good * step);
     mfu_error_clear(err);
     return 0;

@@ -10,9 +10,9 @@
 
 struct mfu_solution {
     double value;
-    const char *limited_by;     /* "memory", "target"; "range": other values are not allowed */
-    double beyond;              /* the next value that was asked in vain; NAN: none */
-    char reason[256];           /* the rule that refuses it; "": none */
+    const char *limited_by; /* "memory", "target"; "range": other values are not allowed */
+    double beyond;          /* the next value that was asked in vain; NAN: none */
+    char reason[256];       /* the rule that refuses it; "": none */
 };
 
 /* Looks over whole multiples of `step`: at a coarse grid and what divides the

@@ -14,9 +14,9 @@
 #include "graph/builder.h"
 
 /* Chosen. */
-#define MOST_COMBINATIONS 1e12  /* nobody waits for more */
-#define MOST_ROWS 4e6           /* that are kept */
-#define CHUNK 64                /* combinations that a thread takes at once */
+#define MOST_COMBINATIONS 1e12 /* nobody waits for more */
+#define MOST_ROWS 4e6          /* that are kept */
+#define CHUNK 64               /* combinations that a thread takes at once */
 
 /* ---- combinations ------------------------------------------------------- */
 
@@ -184,8 +184,8 @@ static int plan_all(const struct mfu_sweep *s, struct worker *workers, int n, st
     int started = 0;
 
     for (int t = 0; t < n; t++) {
-        workers[t] = (struct worker){.sweep = s, .next = &next, .end = size, .simulated = simulates(s),
-                                     .tells = t == 0 && s->tell};
+        workers[t] = (struct worker){
+            .sweep = s, .next = &next, .end = size, .simulated = simulates(s), .tells = t == 0 && s->tell};
         if (t > 0 && pthread_create(&workers[t].thread, NULL, work, &workers[t]) != 0)
             break;
         started++;

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 /* Chosen. */
-#define MOST_ROWS 4000000       /* that are kept: 600 MB */
-#define DEPTH 64                /* rows that may beat one of a front that is simulated */
+#define MOST_ROWS 4000000 /* that are kept: 600 MB */
+#define DEPTH 64          /* rows that may beat one of a front that is simulated */
 
 size_t mfu_keep_reserve(const struct mfu_sweep *s)
 {

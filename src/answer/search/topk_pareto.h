@@ -16,7 +16,7 @@ struct mfu_kept {
 size_t mfu_keep_reserve(const struct mfu_sweep *);
 unsigned mfu_keep_depth(const struct mfu_sweep *);
 
-/* Takes a row, or what is kept stays as it is; false: memory is out.  What is
+/* Takes a row, or what is kept stays as it is; false: out of memory.  What is
  * kept in the end does not depend on the order. */
 bool mfu_keep_row(const struct mfu_sweep *, struct mfu_kept *, const struct mfu_sweep_row *);
 

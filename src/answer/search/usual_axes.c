@@ -12,8 +12,8 @@
 #include "answer/search/sweep.h"
 #include "base/error.h"
 
-#define MOST_POWER 512          /* batch and accum: 1, 2, 4 ... (chosen) */
-#define MOST_DIVISORS 32        /* of the sequences of a step (chosen) */
+#define MOST_POWER 512   /* batch and accum: 1, 2, 4 ... (chosen) */
+#define MOST_DIVISORS 32 /* of the sequences of a step (chosen) */
 
 /* The axis of a key, which begins with the value that the key has now. */
 static struct mfu_axis *axis_of(struct mfu_sweep *s, const struct mfu_config *now, struct mfu_key key,
@@ -107,7 +107,8 @@ static int add_all(struct mfu_sweep *s, const struct mfu_plan *p, struct mfu_err
     for (size_t i = 0; i < mfu_lever_row_count; i++) {
         const struct mfu_lever_row *row = &mfu_lever_rows[i];
 
-        if (!(row->flags & (MFU_LEVER_MATHEMATICS | MFU_LEVER_HARDWARE | MFU_LEVER_ENVIRONMENT)) && !moves_tokens(s->scenario, row)
+        if (!(row->flags & (MFU_LEVER_MATHEMATICS | MFU_LEVER_HARDWARE | MFU_LEVER_ENVIRONMENT))
+            && !moves_tokens(s->scenario, row)
             && mfu_scenario_key(s->scenario, row->set[0].key, NULL).kind != MFU_KEY_NONE && mfu_lever_row_holds(row, p)
             && add_lever(s, p, row, err) < 0)
             return -1;

@@ -95,10 +95,22 @@ static double reserved_error(const struct mfu_validated *v)
     return v->predicted_reserved_bytes / v->measured_reserved_bytes - 1;
 }
 
-static const char *gpu_of(const struct mfu_validated *v) { return v->gpu; }
-static const char *runtime_of(const struct mfu_validated *v) { return v->runtime; }
-static const char *sharding_of(const struct mfu_validated *v) { return v->sharding; }
-static const char *source_of(const struct mfu_validated *v) { return v->source; }
+static const char *gpu_of(const struct mfu_validated *v)
+{
+    return v->gpu;
+}
+static const char *runtime_of(const struct mfu_validated *v)
+{
+    return v->runtime;
+}
+static const char *sharding_of(const struct mfu_validated *v)
+{
+    return v->sharding;
+}
+static const char *source_of(const struct mfu_validated *v)
+{
+    return v->source;
+}
 
 typedef const char *group_fn(const struct mfu_validated *);
 
@@ -165,8 +177,8 @@ static struct mfu_errors_summary baseline(const struct mfu_validation *all, doub
             if (n == 0)
                 continue;
             qsort(scratch, n, sizeof *scratch, ascending);
-            copy.rows[i].error = isfinite(v->error)
-                ? v->model_flops / (scratch[n / 2] * v->peak_flops) / v->measured_step_s - 1 : NAN;
+            copy.rows[i].error =
+                isfinite(v->error) ? v->model_flops / (scratch[n / 2] * v->peak_flops) / v->measured_step_s - 1 : NAN;
             break;
         }
     }

@@ -45,8 +45,9 @@ static void add_walk(double part_s[], const double *times, const enum mfu_breakd
 static void walk_gemm(const struct mfu_machine *machine, double peak_flops, const struct mfu_kernel *kernel,
                       const struct mfu_price *price, double part_s[])
 {
-    static const enum mfu_breakdown_part parts[] = {MFU_P_PRECISION, MFU_P_CLOCK, MFU_P_EDGES, MFU_P_TILES, MFU_P_RAMP,
-                                                MFU_P_WAVES, MFU_P_ALIGNMENT, MFU_P_THROTTLE, MFU_P_ROOF};
+    static const enum mfu_breakdown_part parts[] = {MFU_P_PRECISION, MFU_P_CLOCK,    MFU_P_EDGES,
+                                                    MFU_P_TILES,     MFU_P_RAMP,     MFU_P_WAVES,
+                                                    MFU_P_ALIGNMENT, MFU_P_THROTTLE, MFU_P_ROOF};
     struct mfu_machine m = *machine;
     struct mfu_kernel k = *kernel;
     double t[10];
@@ -55,7 +56,7 @@ static void walk_gemm(const struct mfu_machine *machine, double peak_flops, cons
     t[1] = k.flops / m.peak_flops[k.math];
     t[2] = k.flops / m.gemm_flops[k.math];
     k.aligned = true;
-    m.sms = 1;                          /* one after the other: no round is left half empty */
+    m.sms = 1; /* one after the other: no round is left half empty */
     m.c[MFU_C_GEMM_K0] = m.c[MFU_C_GEMM_I0] = 0;
     t[3] = mfu_gemm_tiling(&m, &k).compute_s;
     m.c[MFU_C_GEMM_I0] = machine->c[MFU_C_GEMM_I0];
@@ -89,10 +90,10 @@ static double attention_s(const struct mfu_machine *m, const struct mfu_kernel *
 static void walk_attention(const struct mfu_machine *machine, double peak_flops, const struct mfu_kernel *kernel,
                            const struct mfu_price *price, double part_s[])
 {
-    static const enum mfu_breakdown_part parts[] = {MFU_P_A_PRECISION, MFU_P_A_RATE, MFU_P_A_HEAD, MFU_P_A_LENGTH,
-                                                MFU_P_A_WAVES, MFU_P_A_ROOF};
-    static const enum mfu_coefficient halves[] = {MFU_C_FLASH1_HALF, MFU_C_TRITON_HALF, MFU_C_FLASH_HALF, MFU_C_FLASH3_HALF,
-                                                  MFU_C_CUDNN_HALF, MFU_C_MEMEFF_HALF};
+    static const enum mfu_breakdown_part parts[] = {MFU_P_A_PRECISION, MFU_P_A_RATE,  MFU_P_A_HEAD,
+                                                    MFU_P_A_LENGTH,    MFU_P_A_WAVES, MFU_P_A_ROOF};
+    static const enum mfu_coefficient halves[] = {MFU_C_FLASH1_HALF, MFU_C_TRITON_HALF, MFU_C_FLASH_HALF,
+                                                  MFU_C_FLASH3_HALF, MFU_C_CUDNN_HALF,  MFU_C_MEMEFF_HALF};
     struct mfu_machine m = *machine;
     struct mfu_kernel k = *kernel;
     double t[7];
@@ -163,13 +164,13 @@ static void add_attention(const struct mfu_plan *p, const struct mfu_kernel *k, 
 }
 
 void mfu_breakdown_launch(const struct mfu_plan *p, const struct mfu_launch *l, const struct mfu_price *price,
-                      double part_s[MFU_BREAKDOWN_COUNT])
+                          double part_s[MFU_BREAKDOWN_COUNT])
 {
     const struct mfu_kernel *k = &l->kernel;
     double busy_s = price->time_s - price->overhead_s;
     bool attention;
 
-    if (!(k->launches > 0))             /* only the end of a scope */
+    if (!(k->launches > 0)) /* only the end of a scope */
         return;
     part_s[MFU_P_GAPS] += price->overhead_s;
     attention = l->phase != MFU_OPTIMIZER_PHASE && strcmp(primitive_of(p, l), "attention") == 0;
@@ -206,8 +207,8 @@ struct suspects {
 
 static bool same(const struct mfu_launch *a, const struct mfu_launch *b)
 {
-    return a->phase == b->phase && a->kernel.kind == b->kernel.kind
-        && (a->op == b->op || strcmp(a->op, b->op) == 0) && (a->suffix == b->suffix || strcmp(a->suffix, b->suffix) == 0)
+    return a->phase == b->phase && a->kernel.kind == b->kernel.kind && (a->op == b->op || strcmp(a->op, b->op) == 0)
+        && (a->suffix == b->suffix || strcmp(a->suffix, b->suffix) == 0)
         && (a->section == b->section || strcmp(a->section, b->section) == 0);
 }
 
@@ -270,8 +271,8 @@ static void add_up(const struct mfu_plan *p, const struct mfu_timeline *t, struc
         s->group_s[mfu_breakdown_rows[i].group] += s->part_s[i];
 }
 
-int mfu_breakdown_make(const struct mfu_plan *p, const struct mfu_simulation *sim, bool culprits, struct mfu_breakdown *split,
-                   struct mfu_error *err)
+int mfu_breakdown_make(const struct mfu_plan *p, const struct mfu_simulation *sim, bool culprits,
+                       struct mfu_breakdown *split, struct mfu_error *err)
 {
     const struct mfu_program *g = mfu_simulation_program(sim);
     struct suspects all = {0};
@@ -286,7 +287,8 @@ int mfu_breakdown_make(const struct mfu_plan *p, const struct mfu_simulation *si
         for (int i = seg->first; i < seg->first + seg->count; i++) {
             const struct mfu_launch *l = &g->launches[i];
             double one[MFU_BREAKDOWN_COUNT] = {0};
-            struct suspect *who = culprits && l->kernel.launches > 0 ? suspect_of(&all, l, &sim->pricing.prices[i]) : NULL;
+            struct suspect *who =
+                culprits && l->kernel.launches > 0 ? suspect_of(&all, l, &sim->pricing.prices[i]) : NULL;
 
             mfu_breakdown_launch(p, l, &sim->pricing.prices[i], one);
             split->kernels_s += times * (l->kernel.launches > 0 ? sim->pricing.prices[i].time_s : 0);

@@ -72,8 +72,8 @@ static const struct mfu_why_topic *find(const char *name)
     return NULL;
 }
 
-int mfu_why_make(const struct mfu_scenario *scenario, const char *topic, struct mfu_plan *p,
-                 struct mfu_simulation *sim, struct mfu_why *w, struct mfu_error *err)
+int mfu_why_make(const struct mfu_scenario *scenario, const char *topic, struct mfu_plan *p, struct mfu_simulation *sim,
+                 struct mfu_why *w, struct mfu_error *err)
 {
     const struct mfu_why_topic *row = find(topic ? topic : "mfu");
 

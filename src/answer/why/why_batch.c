@@ -31,8 +31,13 @@ static int measure(const struct mfu_scenario *base, double batch, double accum, 
 
     if (mfu_outcome_of(&s, p, sim, &o, err) < 0)
         return -1;
-    *row = (struct mfu_why_row){.batch = batch, .accum = accum, .step_s = o.step_s, .tokens_per_s = o.tokens / o.step_s,
-                                .mfu = o.mfu, .memory_bytes = o.memory_bytes, .fits = o.fits};
+    *row = (struct mfu_why_row){.batch = batch,
+                                .accum = accum,
+                                .step_s = o.step_s,
+                                .tokens_per_s = o.tokens / o.step_s,
+                                .mfu = o.mfu,
+                                .memory_bytes = o.memory_bytes,
+                                .fits = o.fits};
     return 0;
 }
 
@@ -64,7 +69,8 @@ static int fill_rows(const struct mfu_plan *now, struct mfu_plan *p, struct mfu_
         bool present = list[i] == now->config.batch;
 
         if (measure(&now->scenario, list[i], present ? now->config.accum : fmax(1, round(sequences / list[i])), p, sim,
-                    row, err) < 0)
+                    row, err)
+            < 0)
             return -1;
         row->now = present;
         misses += !row->fits && list[i] > now->config.batch;
@@ -75,17 +81,21 @@ static int fill_rows(const struct mfu_plan *now, struct mfu_plan *p, struct mfu_
 /* A micro-step in two: what grows with its sequences, and what is there once. */
 static void tell_split(struct mfu_why *w, double batch, double micro_s, double fixed_s, double share)
 {
-    mfu_why_say(w, "A micro-step of %.0f sequences takes %s: %s for each sequence and %s whatever their number. The "
-                "second part, %.1f %% of the step, is all that a larger micro-batch can save.", batch,
-                Q(micro_s, MFU_SECONDS), Q((micro_s - fixed_s) / batch, MFU_SECONDS), Q(fixed_s, MFU_SECONDS), 100 * share);
+    mfu_why_say(w,
+                "A micro-step of %.0f sequences takes %s: %s for each sequence and %s whatever their number. The "
+                "second part, %.1f %% of the step, is all that a larger micro-batch can save.",
+                batch, Q(micro_s, MFU_SECONDS), Q((micro_s - fixed_s) / batch, MFU_SECONDS), Q(fixed_s, MFU_SECONDS),
+                100 * share);
 }
 
 /* Twice the sequences take more than twice as long: nothing is there once. */
 static void tell_growth(struct mfu_why *w, double batch, double micro_s, double twice_s)
 {
-    mfu_why_say(w, "A micro-step of %.0f sequences takes %s, %s for each; one of %.0f takes %s for each. The time grows "
-                "faster than the batch, so that a larger micro-batch saves nothing.", batch, Q(micro_s, MFU_SECONDS),
-                Q(micro_s / batch, MFU_SECONDS), 2 * batch, Q(twice_s / (2 * batch), MFU_SECONDS));
+    mfu_why_say(w,
+                "A micro-step of %.0f sequences takes %s, %s for each; one of %.0f takes %s for each. The time grows "
+                "faster than the batch, so that a larger micro-batch saves nothing.",
+                batch, Q(micro_s, MFU_SECONDS), Q(micro_s / batch, MFU_SECONDS), 2 * batch,
+                Q(twice_s / (2 * batch), MFU_SECONDS));
 }
 
 /* Time of a micro-step that does not grow with its sequences, from two plans. */
@@ -103,14 +113,16 @@ static int add_parts(const struct mfu_plan *now, struct mfu_plan *p, struct mfu_
     fixed_s = fmax(0, 2 * micro_s - twice_s);
     mfu_why_add(w, "per sequence", (micro_s - fixed_s) * accum / step_s, (micro_s - fixed_s) * accum, false,
                 "grows with the batch", "kernels");
-    mfu_why_add(w, "per micro-step", fixed_s * accum / step_s, fixed_s * accum, false, "casts, launches, waves", "why mfu");
+    mfu_why_add(w, "per micro-step", fixed_s * accum / step_s, fixed_s * accum, false, "casts, launches, waves",
+                "why mfu");
     mfu_why_add(w, "optimizer", optimizer_s / step_s, optimizer_s, false, "once per step", "step");
     if (fixed_s > 0)
         tell_split(w, batch, micro_s, fixed_s, fixed_s * accum / step_s);
     else
         tell_growth(w, batch, micro_s, twice_s);
     if (now->config.setting[MFU_S_DATALOADER_MS] > 0)
-        mfu_why_say(w, "The loader takes %s for a micro-batch, %s for each sequence, and as much for each in every row.",
+        mfu_why_say(w,
+                    "The loader takes %s for a micro-batch, %s for each sequence, and as much for each in every row.",
                     Q(1e-3 * now->config.setting[MFU_S_DATALOADER_MS], MFU_SECONDS),
                     Q(1e-3 * now->config.setting[MFU_S_DATALOADER_MS] / batch, MFU_SECONDS));
     return 0;
@@ -125,12 +137,13 @@ static void tell_memory(struct mfu_why *w)
             double each = (b->memory_bytes - a->memory_bytes) / (b->batch - a->batch);
             double fixed = a->memory_bytes - each * a->batch;
 
-            if (fixed < 0) {            /* other blocks, other slack */
-                mfu_why_say(w, "Memory at micro-batch %.0f, %s; %.0f takes %s.", a->batch, Q(a->memory_bytes, MFU_BYTES),
-                            b->batch, Q(b->memory_bytes, MFU_BYTES));
+            if (fixed < 0) { /* other blocks, other slack */
+                mfu_why_say(w, "Memory at micro-batch %.0f, %s; %.0f takes %s.", a->batch,
+                            Q(a->memory_bytes, MFU_BYTES), b->batch, Q(b->memory_bytes, MFU_BYTES));
                 return;
             }
-            mfu_why_say(w, "Memory at micro-batch %.0f, %s: %s for each sequence, and %s, %.0f %%, whatever their number.",
+            mfu_why_say(w,
+                        "Memory at micro-batch %.0f, %s: %s for each sequence, and %s, %.0f %%, whatever their number.",
                         a->batch, Q(a->memory_bytes, MFU_BYTES), Q(each, MFU_BYTES), Q(fixed, MFU_BYTES),
                         100 * fixed / a->memory_bytes);
         }
@@ -156,14 +169,14 @@ static void tell(struct mfu_why *w)
             stop = &w->rows[i];
     }
     if (stop)
-        mfu_why_say(w, "From micro-batch %.0f on, a doubling brings less than %.0f %%: %.0f gives %+.1f %%.", stop->batch,
-                    100 * HELPS, stop[1].batch, 100 * (stop[1].tokens_per_s / stop->tokens_per_s - 1));
+        mfu_why_say(w, "From micro-batch %.0f on, a doubling brings less than %.0f %%: %.0f gives %+.1f %%.",
+                    stop->batch, 100 * HELPS, stop[1].batch, 100 * (stop[1].tokens_per_s / stop->tokens_per_s - 1));
     else
-        mfu_why_say(w, "Up to micro-batch %.0f a doubling still brings more than %.0f %%.", w->rows[w->n_rows - 1].batch,
-                    100 * HELPS);
+        mfu_why_say(w, "Up to micro-batch %.0f a doubling still brings more than %.0f %%.",
+                    w->rows[w->n_rows - 1].batch, 100 * HELPS);
     if (fastest && !best->fits)
-        mfu_why_say(w, "Micro-batch %.0f would be the fastest, but does not fit; of those that fit, %.0f is.", best->batch,
-                    fastest->batch);
+        mfu_why_say(w, "Micro-batch %.0f would be the fastest, but does not fit; of those that fit, %.0f is.",
+                    best->batch, fastest->batch);
     if (bad)
         mfu_why_say(w, "Of those tried, micro-batch %.0f is the first that does not fit.", bad->batch);
     tell_memory(w);

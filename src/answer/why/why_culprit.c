@@ -28,7 +28,8 @@ static double odd(const struct mfu_kernel *k)
     return fmod(k->n, 8) != 0 ? k->n : fmod(k->k, 8) != 0 ? k->k : k->m;
 }
 
-static void gemm(const struct mfu_plan *p, enum mfu_breakdown_part part, const struct mfu_culprit *c, char *text, size_t size)
+static void gemm(const struct mfu_plan *p, enum mfu_breakdown_part part, const struct mfu_culprit *c, char *text,
+                 size_t size)
 {
     const struct mfu_kernel *k = &c->kernel;
     const struct mfu_machine *m = &p->machine;
@@ -37,27 +38,26 @@ static void gemm(const struct mfu_plan *p, enum mfu_breakdown_part part, const s
 
     switch (part) {
     case MFU_P_CLOCK:
-        snprintf(text, size, mfu_tr("the best GEMM reaches %s of a rated %s"), Q(m->gemm_flops[k->math], MFU_FLOP_PER_S),
-                 Q(m->peak_flops[k->math], MFU_FLOP_PER_S));
+        snprintf(text, size, mfu_tr("the best GEMM reaches %s of a rated %s"),
+                 Q(m->gemm_flops[k->math], MFU_FLOP_PER_S), Q(m->peak_flops[k->math], MFU_FLOP_PER_S));
         break;
     case MFU_P_EDGES:
         snprintf(text, size, mfu_tr("%.0f x %.0f in tiles of %d x %d"), k->m, k->n, t.tile_m, t.tile_n);
         break;
-    case MFU_P_TILES:
-        snprintf(text, size, mfu_tr("tiles of %d x %d instead of 256 x 128"), t.tile_m, t.tile_n);
-        break;
+    case MFU_P_TILES: snprintf(text, size, mfu_tr("tiles of %d x %d instead of 256 x 128"), t.tile_m, t.tile_n); break;
     case MFU_P_RAMP:
-        snprintf(text, size, mfu_tr("each tile starts and ends like %.0f more of its K, %.0f"), m->c[MFU_C_GEMM_K0], k->k);
+        snprintf(text, size, mfu_tr("each tile starts and ends like %.0f more of its K, %.0f"), m->c[MFU_C_GEMM_K0],
+                 k->k);
         break;
     case MFU_P_WAVES:
-        if (t.waves / ceil(t.waves) > 0.98)     /* smaller tiles that come out even */
-            snprintf(text, size, mfu_tr("tiles of only %d x %d, so that %.0f of them fill %.0f SMs"), t.tile_m, t.tile_n, t.blocks, m->sms);
+        if (t.waves / ceil(t.waves) > 0.98) /* smaller tiles that come out even */
+            snprintf(text, size, mfu_tr("tiles of only %d x %d, so that %.0f of them fill %.0f SMs"), t.tile_m,
+                     t.tile_n, t.blocks, m->sms);
         else
-            snprintf(text, size, mfu_tr("%.0f tiles on %.0f SMs: %.2f waves, run as %.0f"), t.blocks, m->sms, t.waves, ceil(t.waves));
+            snprintf(text, size, mfu_tr("%.0f tiles on %.0f SMs: %.2f waves, run as %.0f"), t.blocks, m->sms, t.waves,
+                     ceil(t.waves));
         break;
-    case MFU_P_ALIGNMENT:
-        snprintf(text, size, mfu_tr("%.0f is no multiple of 8"), odd(k));
-        break;
+    case MFU_P_ALIGNMENT: snprintf(text, size, mfu_tr("%.0f is no multiple of 8"), odd(k)); break;
     case MFU_P_THROTTLE:
         snprintf(text, size, mfu_tr("%.0f %% slower at full power"), 100 * (c->price.compute_s / t.compute_s - 1));
         break;
@@ -65,25 +65,22 @@ static void gemm(const struct mfu_plan *p, enum mfu_breakdown_part part, const s
         snprintf(text, size, mfu_tr("%.0f FLOP per byte; it takes %.0f to be free of DRAM"), intensity,
                  m->gemm_flops[k->math] / (m->c[MFU_C_GEMM_BANDWIDTH] * m->bandwidth_bytes_s));
         break;
-    default:
-        snprintf(text, size, mfu_tr("%.0f x %.0f x %.0f"), k->m, k->n, k->k);
+    default: snprintf(text, size, mfu_tr("%.0f x %.0f x %.0f"), k->m, k->n, k->k);
     }
 }
 
-static void attention(const struct mfu_plan *p, enum mfu_breakdown_part part, const struct mfu_culprit *c, char *text, size_t size)
+static void attention(const struct mfu_plan *p, enum mfu_breakdown_part part, const struct mfu_culprit *c, char *text,
+                      size_t size)
 {
     const struct mfu_kernel *k = &c->kernel;
     double running_s = c->price.time_s - c->price.overhead_s;
 
     switch (part) {
-    case MFU_P_A_LENGTH:
-        snprintf(text, size, mfu_tr("%.0f tokens per sequence"), k->m);
-        break;
-    case MFU_P_A_HEAD:
-        snprintf(text, size, mfu_tr("head_dim %.0f"), k->k);
-        break;
+    case MFU_P_A_LENGTH: snprintf(text, size, mfu_tr("%.0f tokens per sequence"), k->m); break;
+    case MFU_P_A_HEAD: snprintf(text, size, mfu_tr("head_dim %.0f"), k->k); break;
     case MFU_P_A_WAVES:
-        snprintf(text, size, mfu_tr("%.0f blocks on %.0f SMs: %.2f waves"), c->price.blocks, p->machine.sms, c->price.waves);
+        snprintf(text, size, mfu_tr("%.0f blocks on %.0f SMs: %.2f waves"), c->price.blocks, p->machine.sms,
+                 c->price.waves);
         break;
     default:
         snprintf(text, size, mfu_tr("%s of %s while it runs"), Q(k->flops / running_s, MFU_FLOP_PER_S),
@@ -91,7 +88,8 @@ static void attention(const struct mfu_plan *p, enum mfu_breakdown_part part, co
     }
 }
 
-void mfu_why_culprit(const struct mfu_plan *p, enum mfu_breakdown_part part, const struct mfu_culprit *c, char *text, size_t size)
+void mfu_why_culprit(const struct mfu_plan *p, enum mfu_breakdown_part part, const struct mfu_culprit *c, char *text,
+                     size_t size)
 {
     const struct mfu_kernel *k = &c->kernel;
 

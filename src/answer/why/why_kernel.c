@@ -60,8 +60,10 @@ static int refuse(const struct mfu_plan *p, const char *name, struct mfu_error *
     int n = mfu_kernel_rows(p, &rows, NULL), count = 0;
     const char *best, **names = malloc(((size_t)(n > 0 ? n : 0) * PIECES + mfu_why_topic_count) * sizeof *names);
 
-    mfu_fail(err, MFU_EINPUT, "no topic and no kernel is called '%.60s': expected mfu, slow, vram, utilisation, batch or a "
-             "name that `kernels` shows", name);
+    mfu_fail(err, MFU_EINPUT,
+             "no topic and no kernel is called '%.60s': expected mfu, slow, vram, utilisation, batch or a "
+             "name that `kernels` shows",
+             name);
     for (size_t i = 0; names && i < mfu_why_topic_count; i++)
         names[count++] = mfu_why_topics[i].name;
     for (int i = 0; names && i < n; i++) {
@@ -80,7 +82,9 @@ static int refuse(const struct mfu_plan *p, const char *name, struct mfu_error *
 /* ---- kernels without a walk of their own ---------------------------------- */
 
 enum stage { MOVED, PATTERN, CACHE, ARITHMETIC, STAGES };
-static const struct { const char *name, *says; } stages[STAGES] = {
+static const struct {
+    const char *name, *says;
+} stages[STAGES] = {
     [MOVED] = {"bytes at DRAM's peak", "what has to be moved"},
     [PATTERN] = {"access", "what they reach of it"},
     [CACHE] = {"L2", "left there by neighbours"},
@@ -125,7 +129,7 @@ static void add(const struct mfu_plan *p, const struct mfu_launch *l, const stru
         struct mfu_launch fresh = *l;
         double one[MFU_BREAKDOWN_COUNT] = {0};
 
-        fresh.recomputed = false;       /* its own walk, whoever counts it */
+        fresh.recomputed = false; /* its own walk, whoever counts it */
         mfu_breakdown_launch(p, &fresh, price, one);
         one[MFU_P_GAPS] = 0;
         for (int i = 0; i < MFU_BREAKDOWN_COUNT; i++)
@@ -138,13 +142,15 @@ static void add_parts(const struct sum *sum, struct mfu_why *w)
 {
     for (int i = 0; i < MFU_BREAKDOWN_COUNT; i++)
         if (sum->part_s[i] != 0)
-            mfu_why_add(w, i == MFU_P_PEAK ? "FLOP at the peak" : mfu_breakdown_rows[i].name, sum->part_s[i] / sum->seconds,
-                        sum->part_s[i], false, mfu_breakdown_rows[i].says, i == MFU_P_PEAK ? "roofline" : "");
+            mfu_why_add(w, i == MFU_P_PEAK ? "FLOP at the peak" : mfu_breakdown_rows[i].name,
+                        sum->part_s[i] / sum->seconds, sum->part_s[i], false, mfu_breakdown_rows[i].says,
+                        i == MFU_P_PEAK ? "roofline" : "");
     for (int i = 0; i < STAGES; i++)
         if (sum->stage_s[i] != 0)
             mfu_why_add(w, stages[i].name, sum->stage_s[i] / sum->seconds, sum->stage_s[i], false, stages[i].says,
                         i == MOVED ? "roofline" : "");
-    mfu_why_add(w, "between kernels", sum->overhead_s / sum->seconds, sum->overhead_s, false, "drain, launch, fill", "step");
+    mfu_why_add(w, "between kernels", sum->overhead_s / sum->seconds, sum->overhead_s, false, "drain, launch, fill",
+                "step");
 }
 
 static void tell(const struct mfu_plan *p, const struct sum *sum, struct mfu_why *w)
@@ -154,8 +160,9 @@ static void tell(const struct mfu_plan *p, const struct sum *sum, struct mfu_why
 
     mfu_launch_name(sum->largest, name, sizeof name);
     mfu_why_say(w, "%.0f launches take %s of each step, %.1f %%: %s each, %s and %s in all, %s-bound.", sum->count,
-                Q(sum->seconds, MFU_SECONDS), 100 * sum->seconds / p->step.time_s, Q(sum->seconds / sum->count, MFU_SECONDS),
-                Q(sum->flops, MFU_FLOP), Q(sum->bytes, MFU_BYTES), mfu_bound_names[sum->price->bound]);
+                Q(sum->seconds, MFU_SECONDS), 100 * sum->seconds / p->step.time_s,
+                Q(sum->seconds / sum->count, MFU_SECONDS), Q(sum->flops, MFU_FLOP), Q(sum->bytes, MFU_BYTES),
+                mfu_bound_names[sum->price->bound]);
     for (int i = 0; i < MFU_BREAKDOWN_COUNT; i++)
         if (i != MFU_P_PEAK && i != MFU_P_MASK && sum->part_s[i] > (worst < 0 ? 0 : sum->part_s[worst]))
             worst = i;
@@ -164,13 +171,18 @@ static void tell(const struct mfu_plan *p, const struct sum *sum, struct mfu_why
 
         snprintf(c.name, sizeof c.name, "%s", name);
         mfu_why_culprit(p, (enum mfu_breakdown_part)worst, &c, what, sizeof what);
-        mfu_why_say(w, "Most is lost to %s, %.1f %%: %s.", mfu_tr(mfu_breakdown_rows[worst].name), 100 * sum->part_s[worst] / sum->seconds, what);
+        mfu_why_say(w, "Most is lost to %s, %.1f %%: %s.", mfu_tr(mfu_breakdown_rows[worst].name),
+                    100 * sum->part_s[worst] / sum->seconds, what);
     } else
-        mfu_why_say(w, "It moves %s with %.1f FLOP per byte%s; DRAM's peak is %s. Only moving less makes it faster: fusing it "
-                    "with its neighbours, or a narrower type.", Q(sum->bytes / sum->seconds, MFU_BYTES_PER_S),
-                    sum->flops / sum->bytes, sum->stage_s[CACHE] < -0.05 * sum->seconds ? mfu_tr(", some of it from L2") : "",
-                    Q(p->machine.bandwidth_bytes_s, MFU_BYTES_PER_S));
-    mfu_why_say(w, "Were it free, the step would be %.3f times as fast.", p->step.time_s / (p->step.time_s - sum->seconds));
+        mfu_why_say(
+            w,
+            "It moves %s with %.1f FLOP per byte%s; DRAM's peak is %s. Only moving less makes it faster: fusing it "
+            "with its neighbours, or a narrower type.",
+            Q(sum->bytes / sum->seconds, MFU_BYTES_PER_S), sum->flops / sum->bytes,
+            sum->stage_s[CACHE] < -0.05 * sum->seconds ? mfu_tr(", some of it from L2") : "",
+            Q(p->machine.bandwidth_bytes_s, MFU_BYTES_PER_S));
+    mfu_why_say(w, "Were it free, the step would be %.3f times as fast.",
+                p->step.time_s / (p->step.time_s - sum->seconds));
 }
 
 int mfu_why_kernel(struct mfu_plan *p, struct mfu_simulation *sim, const char *name, struct mfu_why *w,

@@ -16,10 +16,10 @@
 #define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
 /* What makes a symptom worth a sentence is chosen, here and where shares are
  * compared below. */
-#define BUSY 0.9                /* utilisation that people call high */
-#define LOW_TENSOR 0.5          /* tensor activity that they call low */
-#define SMALL_EXPERT 512        /* tokens per expert: below, its products are small */
-#define NEARLY_FULL 0.92        /* of the card: the next thing may not fit */
+#define BUSY 0.9         /* utilisation that people call high */
+#define LOW_TENSOR 0.5   /* tensor activity that they call low */
+#define SMALL_EXPERT 512 /* tokens per expert: below, its products are small */
+#define NEARLY_FULL 0.92 /* of the card: the next thing may not fit */
 
 struct evidence {
     const struct mfu_plan *p;
@@ -29,8 +29,7 @@ struct evidence {
     struct mfu_symptom *found;
 };
 
-__attribute__((format(printf, 3, 4)))
-static bool found(const struct evidence *e, double share, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static bool found(const struct evidence *e, double share, const char *format, ...)
 {
     va_list arguments;
 
@@ -61,7 +60,8 @@ static bool memory_bound(const struct evidence *e)
 {
     if (!(e->m->gpu_utilization > BUSY && e->m->tensor_active < LOW_TENSOR && waiting(e) > 0.3))
         return false;
-    return found(e, waiting(e), "%.0f %% busy, tensor pipe %.0f %%, DRAM %.0f %%: kernels that move data take %.0f %% of "
+    return found(e, waiting(e),
+                 "%.0f %% busy, tensor pipe %.0f %%, DRAM %.0f %%: kernels that move data take %.0f %% of "
                  "the step. Fuse them: compile, flash attention, fused norm, loss and optimizer.",
                  100 * e->m->gpu_utilization, 100 * e->m->tensor_active, 100 * e->m->dram_active, 100 * waiting(e));
 }
@@ -80,23 +80,27 @@ static bool many_small_kernels(const struct evidence *e)
         }
     if (!(e->m->gpu_utilization > BUSY && others_s > 0.3 * e->s->step_s && products < 0.4 * all))
         return false;
-    return found(e, others_s / e->s->step_s, "%.0f of %.0f kernels are no matrix products and take %.0f %% of the step, "
-                 "%s each on average. Fewer and larger ones: compile, fused optimizer, fused norm.", all - products, all,
-                 100 * others_s / e->s->step_s, Q(others_s / (all - products), MFU_SECONDS));
+    return found(e, others_s / e->s->step_s,
+                 "%.0f of %.0f kernels are no matrix products and take %.0f %% of the step, "
+                 "%s each on average. Fewer and larger ones: compile, fused optimizer, fused norm.",
+                 all - products, all, 100 * others_s / e->s->step_s, Q(others_s / (all - products), MFU_SECONDS));
 }
 
 /* The fastest 16-bit or TF32 peak that the card has beside fp32. */
 static bool no_tensor_cores(const struct evidence *e)
 {
     const struct mfu_gpu *g = e->p->config.gpu;
-    double faster = fmax(fmax(g->peak_flops[MFU_PEAK_BF16], g->peak_flops[MFU_PEAK_FP16]), g->peak_flops[MFU_PEAK_TF32]);
+    double faster =
+        fmax(fmax(g->peak_flops[MFU_PEAK_BF16], g->peak_flops[MFU_PEAK_FP16]), g->peak_flops[MFU_PEAK_TF32]);
     double share = e->s->products_s / e->s->step_s;
 
     if (e->p->config.precision != MFU_FP32 || !(faster > 0) || share < 0.2)
         return false;
-    return found(e, share, "Matrix products take %.0f %% of the step and none runs on tensor cores: fp32 peaks at %s, TF32 at "
-                 "%s, 16 bit at %s. Autocast or TF32 is off, or bypassed.", 100 * share,
-                 Q(g->peak_flops[MFU_PEAK_FP32], MFU_FLOP_PER_S), Q(g->peak_flops[MFU_PEAK_TF32], MFU_FLOP_PER_S),
+    return found(e, share,
+                 "Matrix products take %.0f %% of the step and none runs on tensor cores: fp32 peaks at %s, TF32 at "
+                 "%s, 16 bit at %s. Autocast or TF32 is off, or bypassed.",
+                 100 * share, Q(g->peak_flops[MFU_PEAK_FP32], MFU_FLOP_PER_S),
+                 Q(g->peak_flops[MFU_PEAK_TF32], MFU_FLOP_PER_S),
                  Q(fmax(g->peak_flops[MFU_PEAK_BF16], g->peak_flops[MFU_PEAK_FP16]), MFU_FLOP_PER_S));
 }
 
@@ -112,9 +116,11 @@ static bool small_products(const struct evidence *e)
     }
     if (!(lost > 0.25 * products && lost > 0.05))
         return false;
-    return found(e, lost, "Products are too small or of odd shape: %.0f %% of their time is lost to %s and the like, most in "
-                 "%s. Larger micro-batch, sizes padded to multiples of 64.", 100 * lost / products,
-                 mfu_tr(mfu_breakdown_rows[parts[worst]].name), e->s->culprits[parts[worst]].name);
+    return found(e, lost,
+                 "Products are too small or of odd shape: %.0f %% of their time is lost to %s and the like, most in "
+                 "%s. Larger micro-batch, sizes padded to multiples of 64.",
+                 100 * lost / products, mfu_tr(mfu_breakdown_rows[parts[worst]].name),
+                 e->s->culprits[parts[worst]].name);
 }
 
 /* Dispatching only: what the host does once per step is no launch, and fewer
@@ -125,16 +131,18 @@ static bool launch_bound(const struct evidence *e)
 
     if (share < 0.05)
         return false;
-    return found(e, share, "The GPU waits for the CPU %.0f %% of the time: %.0f kernels take %s to launch and %s to run, %s "
-                 "each. Compile, CUDA graphs, larger micro-batch.", 100 * share, e->p->step.kernels,
-                 Q(e->p->step.host_s, MFU_SECONDS), Q(e->s->kernels_s, MFU_SECONDS),
+    return found(e, share,
+                 "The GPU waits for the CPU %.0f %% of the time: %.0f kernels take %s to launch and %s to run, %s "
+                 "each. Compile, CUDA graphs, larger micro-batch.",
+                 100 * share, e->p->step.kernels, Q(e->p->step.host_s, MFU_SECONDS), Q(e->s->kernels_s, MFU_SECONDS),
                  Q(e->s->kernels_s / e->p->step.kernels, MFU_SECONDS));
 }
 
 /* Which of the things beside forward and its two backward products dominates. */
 static bool beyond_forward(const struct evidence *e)
 {
-    static const enum mfu_breakdown_group groups[] = {MFU_G_OPTIMIZER, MFU_G_RECOMPUTE, MFU_G_COMMUNICATION, MFU_G_INPUT};
+    static const enum mfu_breakdown_group groups[] = {MFU_G_OPTIMIZER, MFU_G_RECOMPUTE, MFU_G_COMMUNICATION,
+                                                      MFU_G_INPUT};
     const struct mfu_step_answer *a = &e->p->step;
     double backward = fmax(0, a->backward_s - e->s->group_s[MFU_G_RECOMPUTE] - 2 * a->forward_s) / a->time_s;
     const char *name = "backward beyond twice forward";
@@ -147,8 +155,10 @@ static bool beyond_forward(const struct evidence *e)
         }
     if (most < 0.1)
         return false;
-    return found(e, most, "Forward is not the problem: it takes %.0f %% of the step. Beside it and its backward, %s dominates "
-                 "with %.0f %%.", 100 * a->forward_s / a->time_s, mfu_tr(name), 100 * most);
+    return found(e, most,
+                 "Forward is not the problem: it takes %.0f %% of the step. Beside it and its backward, %s dominates "
+                 "with %.0f %%.",
+                 100 * a->forward_s / a->time_s, mfu_tr(name), 100 * most);
 }
 
 static bool small_experts(const struct evidence *e)
@@ -158,9 +168,10 @@ static bool small_experts(const struct evidence *e)
 
     if (!(experts > 1) || !(each < SMALL_EXPERT || e->m->tensor_active < LOW_TENSOR))
         return false;
-    return found(e, 1 - e->m->tensor_active, "%.0f experts get %.0f tokens each of a micro-batch (%.0f for each token); the "
-                 "tensor pipe works %.0f %% of the time. Larger micro-batch, grouped products.", experts, each, top_k,
-                 100 * e->m->tensor_active);
+    return found(e, 1 - e->m->tensor_active,
+                 "%.0f experts get %.0f tokens each of a micro-batch (%.0f for each token); the "
+                 "tensor pipe works %.0f %% of the time. Larger micro-batch, grouped products.",
+                 experts, each, top_k, 100 * e->m->tensor_active);
 }
 
 static bool communication_bound(const struct evidence *e)
@@ -169,9 +180,10 @@ static bool communication_bound(const struct evidence *e)
 
     if (share < 0.05)
         return false;
-    return found(e, share, "Communication takes %.0f %% of the step: %.0f GPUs sum %s of gradients%s; %s are unhidden, %s slow "
-                 "kernels beside it. More accumulation, other sharding (zero), a faster link.", 100 * share,
-                 e->p->config.ranks, Q(e->p->program.gradient_bytes * e->p->program.params, MFU_BYTES),
+    return found(e, share,
+                 "Communication takes %.0f %% of the step: %.0f GPUs sum %s of gradients%s; %s are unhidden, %s slow "
+                 "kernels beside it. More accumulation, other sharding (zero), a faster link.",
+                 100 * share, e->p->config.ranks, Q(e->p->program.gradient_bytes * e->p->program.params, MFU_BYTES),
                  e->p->config.setting[MFU_S_ZERO] > 0 ? mfu_tr(" and gather weights") : "",
                  Q(e->s->part_s[MFU_P_EXPOSED], MFU_SECONDS), Q(e->s->part_s[MFU_P_CONTENTION], MFU_SECONDS));
 }
@@ -183,9 +195,10 @@ static bool input_bound(const struct evidence *e)
 
     if (share < 0.02)
         return false;
-    return found(e, share, "The GPU waits for data %.0f %% of the step: the loader takes %s per micro-batch, of which %s could "
-                 "be hidden behind the GPU's work. More workers, prefetch, pinned memory.", 100 * share,
-                 Q(loader_s, MFU_SECONDS), Q(hidden_s, MFU_SECONDS));
+    return found(e, share,
+                 "The GPU waits for data %.0f %% of the step: the loader takes %s per micro-batch, of which %s could "
+                 "be hidden behind the GPU's work. More workers, prefetch, pinned memory.",
+                 100 * share, Q(loader_s, MFU_SECONDS), Q(hidden_s, MFU_SECONDS));
 }
 
 static bool memory_pressure(const struct evidence *e)
@@ -196,12 +209,15 @@ static bool memory_pressure(const struct evidence *e)
     if (m->fits && m->fill < NEARLY_FULL && a->retries == 0)
         return false;
     if (!m->fits)
-        return found(e, 1, "It does not fit: %s wanted, %s there; the peak is in %s, with %s of logits and loss. Loss in "
-                     "pieces, checkpointing, smaller micro-batch.", Q(m->smi_bytes, MFU_BYTES),
-                     Q(m->capacity_bytes, MFU_BYTES), m->peak_at, Q(m->peak.parts[MFU_PART_LOGITS_LOSS], MFU_BYTES));
-    return found(e, fmin(1, m->fill), "Memory is %.0f %% full, with %ld allocator retries: the peak is in %s, with %s of logits "
-                 "and loss. Loss in pieces, expandable segments, checkpointing, smaller micro-batch.", 100 * m->fill,
-                 a->retries, m->peak_at, Q(m->peak.parts[MFU_PART_LOGITS_LOSS], MFU_BYTES));
+        return found(e, 1,
+                     "It does not fit: %s wanted, %s there; the peak is in %s, with %s of logits and loss. Loss in "
+                     "pieces, checkpointing, smaller micro-batch.",
+                     Q(m->smi_bytes, MFU_BYTES), Q(m->capacity_bytes, MFU_BYTES), m->peak_at,
+                     Q(m->peak.parts[MFU_PART_LOGITS_LOSS], MFU_BYTES));
+    return found(e, fmin(1, m->fill),
+                 "Memory is %.0f %% full, with %ld allocator retries: the peak is in %s, with %s of logits "
+                 "and loss. Loss in pieces, expandable segments, checkpointing, smaller micro-batch.",
+                 100 * m->fill, a->retries, m->peak_at, Q(m->peak.parts[MFU_PART_LOGITS_LOSS], MFU_BYTES));
 }
 
 // clang-format off

@@ -75,11 +75,13 @@ static void tell_group(const struct mfu_plan *p, const struct mfu_breakdown *s, 
         if (fabs(s->part_s[i]) < 0.4 * TOLD * s->step_s)
             break;
         mfu_why_culprit(p, (enum mfu_breakdown_part)i, c, what, sizeof what);
-        if (s->part_s[i] == s->group_s[group])          /* the whole group */
-            used += (size_t)snprintf(line + used, sizeof line - used, "%s", c->name[0] ? "" : mfu_tr(mfu_breakdown_rows[i].says));
+        if (s->part_s[i] == s->group_s[group]) /* the whole group */
+            used += (size_t)snprintf(line + used, sizeof line - used, "%s",
+                                     c->name[0] ? "" : mfu_tr(mfu_breakdown_rows[i].says));
         else
-            used += (size_t)snprintf(line + used, sizeof line - used, "%s%s %s%s", n ? "; " : "", mfu_tr(mfu_breakdown_rows[i].name),
-                                     P(s->part_s[i] / s->step_s), what[0] ? ", " : "");
+            used +=
+                (size_t)snprintf(line + used, sizeof line - used, "%s%s %s%s", n ? "; " : "",
+                                 mfu_tr(mfu_breakdown_rows[i].name), P(s->part_s[i] / s->step_s), what[0] ? ", " : "");
         if (what[0] && used < sizeof line)
             used += (size_t)snprintf(line + used, sizeof line - used, mfu_tr("most in %s (%s)"), c->name, what);
         if (used >= sizeof line)
@@ -96,7 +98,7 @@ static void tell_groups(const struct mfu_plan *p, const struct mfu_breakdown *s,
         int best = -1;
 
         for (int g = 0; g < MFU_G_COUNT; g++) {
-            double most = 0;            /* a group whose parts cancel is told, too */
+            double most = 0; /* a group whose parts cancel is told, too */
 
             for (int i = 0; i < MFU_BREAKDOWN_COUNT; i++)
                 most = (int)mfu_breakdown_rows[i].group == g ? fmax(most, fabs(s->part_s[i])) : most;
@@ -118,25 +120,29 @@ static void tell_convention(const struct mfu_plan *p, struct mfu_why *w)
 
     for (size_t i = 0; i < n; i++)
         if (strcmp(all[i].name, "nanogpt") == 0 && fabs(all[i].mfu / p->mfu.mfu - 1) > 0.1)
-            mfu_why_say(w, "A nanoGPT log would say %s for the same run: it divides by the %s of an A100, %.2g times "
-                        "this card's peak.", P(all[i].mfu),
-                        Q(all[i].peak_flops, MFU_FLOP_PER_S), all[i].peak_flops / p->mfu.peak_flops);
+            mfu_why_say(w,
+                        "A nanoGPT log would say %s for the same run: it divides by the %s of an A100, %.2g times "
+                        "this card's peak.",
+                        P(all[i].mfu), Q(all[i].peak_flops, MFU_FLOP_PER_S), all[i].peak_flops / p->mfu.peak_flops);
 }
 
 static void tell_mask(const struct mfu_breakdown *s, struct mfu_why *w)
 {
     if (s->group_s[MFU_G_MASK] < -TOLD * s->step_s)
-        mfu_why_say(w, "MFU counts attention in full; the mask saves %s of it, so "
+        mfu_why_say(w,
+                    "MFU counts attention in full; the mask saves %s of it, so "
                     "that share is taken off again. Counting what is computed, the MFU would be %s.",
-                    Q(-s->group_s[MFU_G_MASK], MFU_SECONDS), P((s->part_s[MFU_P_PEAK] + s->part_s[MFU_P_MASK]) / s->step_s));
+                    Q(-s->group_s[MFU_G_MASK], MFU_SECONDS),
+                    P((s->part_s[MFU_P_PEAK] + s->part_s[MFU_P_MASK]) / s->step_s));
 }
 
 static void tell_again(const struct mfu_plan *p, const struct mfu_breakdown *s, struct mfu_why *w)
 {
     if (s->again_peak_s > 0.001 * s->step_s)
-        mfu_why_say(w, "Checkpointing computes products again: HFU is %s, MFU %s. Only the time of the step says "
-                    "whether that was worth it; recomputing took %s of it.", P(p->mfu.hfu), P(p->mfu.mfu),
-                    P(s->group_s[MFU_G_RECOMPUTE] / s->step_s));
+        mfu_why_say(w,
+                    "Checkpointing computes products again: HFU is %s, MFU %s. Only the time of the step says "
+                    "whether that was worth it; recomputing took %s of it.",
+                    P(p->mfu.hfu), P(p->mfu.mfu), P(s->group_s[MFU_G_RECOMPUTE] / s->step_s));
 }
 
 /* ---- the ceiling --------------------------------------------------------- */
@@ -155,8 +161,9 @@ static void name_changes(const struct mfu_advice *a, const struct mfu_combinatio
 static const char *also_changes(const struct mfu_combination *c)
 {
     return c->changes_mathematics && !c->keeps_tokens_per_step ? mfu_tr("other numerics, other tokens per step")
-        : c->changes_mathematics ? mfu_tr("other numerics") : !c->keeps_tokens_per_step ? mfu_tr("other tokens per step")
-        : mfu_tr("same numerics, same tokens per step");
+        : c->changes_mathematics                               ? mfu_tr("other numerics")
+        : !c->keeps_tokens_per_step                            ? mfu_tr("other tokens per step")
+                                                               : mfu_tr("same numerics, same tokens per step");
 }
 
 static int add_ceiling(struct mfu_plan *p, struct mfu_simulation *sim, struct mfu_why *w, struct mfu_error *err)
@@ -175,11 +182,13 @@ static int add_ceiling(struct mfu_plan *p, struct mfu_simulation *sim, struct mf
     if (isnan(a.ceiling))
         mfu_why_say(w, "Ceiling: none, nothing on offer makes this fit on the card; see `advise`.");
     else if (a.base.fits && !(a.ceiling > 1.01 * a.base.mfu))
-        mfu_why_say(w, "Ceiling: %s MFU; no lever on offer lifts it by 1 %% here. More would take other kernels, another "
-                    "model or another card.", P(a.ceiling));
+        mfu_why_say(w,
+                    "Ceiling: %s MFU; no lever on offer lifts it by 1 %% here. More would take other kernels, another "
+                    "model or another card.",
+                    P(a.ceiling));
     else
-        mfu_why_say(w, "Ceiling: %s MFU with %s (%s), %.2f times as fast; see `advise`.", P(a.ceiling), w->ceiling_change,
-                    also_changes(c), c->speedup);
+        mfu_why_say(w, "Ceiling: %s MFU with %s (%s), %.2f times as fast; see `advise`.", P(a.ceiling),
+                    w->ceiling_change, also_changes(c), c->speedup);
     mfu_advice_free(&a);
     return 0;
 }
@@ -188,10 +197,12 @@ static int add_ceiling(struct mfu_plan *p, struct mfu_simulation *sim, struct mf
 
 static void headline_mfu(const struct mfu_plan *p, const struct mfu_breakdown *s, struct mfu_why *w)
 {
-    mfu_why_say(w, "A step takes %s. At the dense %s peak of this card, %s, its %s of model FLOP would take %s: that "
-                "is the MFU, %s. The other %s:", Q(s->step_s, MFU_SECONDS), mfu_peak_names[p->mfu.peak],
-                Q(p->mfu.peak_flops, MFU_FLOP_PER_S), Q(p->mfu.model_flops / p->config.ranks, MFU_FLOP),
-                Q(s->part_s[MFU_P_PEAK], MFU_SECONDS), P(p->mfu.mfu), P(1 - p->mfu.mfu));
+    mfu_why_say(w,
+                "A step takes %s. At the dense %s peak of this card, %s, its %s of model FLOP would take %s: that "
+                "is the MFU, %s. The other %s:",
+                Q(s->step_s, MFU_SECONDS), mfu_peak_names[p->mfu.peak], Q(p->mfu.peak_flops, MFU_FLOP_PER_S),
+                Q(p->mfu.model_flops / p->config.ranks, MFU_FLOP), Q(s->part_s[MFU_P_PEAK], MFU_SECONDS), P(p->mfu.mfu),
+                P(1 - p->mfu.mfu));
 }
 
 static int walk(struct mfu_plan *p, struct mfu_simulation *sim, struct mfu_breakdown *s, struct mfu_metrics *m,
@@ -231,19 +242,22 @@ int mfu_why_slow(struct mfu_plan *p, struct mfu_simulation *sim, struct mfu_why 
     if (walk(p, sim, &s, &m, w, err) < 0)
         return -1;
     optimizer_s = a->optimizer_s;
-    mfu_why_say(w, "A step takes %s: %.0f micro-steps of %s with %s tokens each, then the optimizer, %s (%s). Kernels "
-                "run for %s of it, %.0f of them.", Q(a->time_s, MFU_SECONDS), p->config.accum,
-                Q((a->time_s - optimizer_s) / p->config.accum, MFU_SECONDS), Q(p->config.tokens, MFU_TOKENS),
-                Q(optimizer_s, MFU_SECONDS), P(optimizer_s / a->time_s), P(s.kernels_s / a->time_s), a->kernels);
+    mfu_why_say(w,
+                "A step takes %s: %.0f micro-steps of %s with %s tokens each, then the optimizer, %s (%s). Kernels "
+                "run for %s of it, %.0f of them.",
+                Q(a->time_s, MFU_SECONDS), p->config.accum, Q((a->time_s - optimizer_s) / p->config.accum, MFU_SECONDS),
+                Q(p->config.tokens, MFU_TOKENS), Q(optimizer_s, MFU_SECONDS), P(optimizer_s / a->time_s),
+                P(s.kernels_s / a->time_s), a->kernels);
     mfu_why_say(w, "Each token costs %s of model FLOP; with %s tokens/s that is %s.",
                 Q(p->mfu.model_flops / a->tokens, MFU_FLOP), Q(a->tokens_per_s, MFU_COUNT),
                 Q(p->mfu.achieved_flops, MFU_FLOP_PER_S));
     mfu_why_say(w, "Backward takes %.2f times forward: twice the products, and what does not scale with them.",
                 a->backward_s / a->forward_s);
     if (p->config.accum > 1)
-        mfu_why_say(w, "Accumulation shares the optimizer among %.0f micro-steps: without it the optimizer would take %s "
-                    "of each step. It makes nothing else faster.", p->config.accum,
-                    P(optimizer_s / ((a->time_s - optimizer_s) / p->config.accum + optimizer_s)));
+        mfu_why_say(w,
+                    "Accumulation shares the optimizer among %.0f micro-steps: without it the optimizer would take %s "
+                    "of each step. It makes nothing else faster.",
+                    p->config.accum, P(optimizer_s / ((a->time_s - optimizer_s) / p->config.accum + optimizer_s)));
     tell_groups(p, &s, w);
     mfu_why_symptoms(p, sim, &s, &m, w);
     return 0;
@@ -262,18 +276,22 @@ int mfu_why_utilisation(struct mfu_plan *p, struct mfu_simulation *sim, struct m
                 "all that utilisation sees", "step");
     mfu_why_add(w, "SMs without work", m.gpu_utilization - m.sm_active, (m.gpu_utilization - m.sm_active) * s.step_s,
                 false, "a kernel runs elsewhere", "metrics");
-    mfu_why_add(w, "tensor cores idle", m.sm_active - m.tensor_active, (m.sm_active - m.tensor_active) * s.step_s, false,
-                "SMs do other things", "kernels");
+    mfu_why_add(w, "tensor cores idle", m.sm_active - m.tensor_active, (m.sm_active - m.tensor_active) * s.step_s,
+                false, "SMs do other things", "kernels");
     mfu_why_add(w, "tensor pipe not MFU", m.tensor_active - m.mfu, (m.tensor_active - m.mfu) * s.step_s, false,
                 m.tensor_active >= m.mfu ? "padding, recomputing" : "mask; clock above rated", "why mfu");
     mfu_why_add(w, "mfu", m.mfu, m.mfu * s.step_s, false, "model FLOP at the rated peak", "mfu");
-    mfu_why_say(w, "nvidia-smi would say %s: that is the time with any kernel running. SMs hold work for %s, the tensor "
-                "pipe runs for %s, and the model needs %s of the rated peak.", P(m.gpu_utilization), P(m.sm_active),
-                P(m.tensor_active), P(m.mfu));
-    mfu_why_say(w, "Kernels on tensor cores take %s of the busy time; DRAM is busy for %s on average, and the others "
-                "wait for it.", P(m.tensor_kernels), P(m.dram_active));
+    mfu_why_say(w,
+                "nvidia-smi would say %s: that is the time with any kernel running. SMs hold work for %s, the tensor "
+                "pipe runs for %s, and the model needs %s of the rated peak.",
+                P(m.gpu_utilization), P(m.sm_active), P(m.tensor_active), P(m.mfu));
+    mfu_why_say(w,
+                "Kernels on tensor cores take %s of the busy time; DRAM is busy for %s on average, and the others "
+                "wait for it.",
+                P(m.tensor_kernels), P(m.dram_active));
     if (m.tensor_active < m.mfu)
-        mfu_why_say(w, "The tensor pipe reads less than the MFU: it counts no masked pairs (%s of the step at peak), and "
+        mfu_why_say(w,
+                    "The tensor pipe reads less than the MFU: it counts no masked pairs (%s of the step at peak), and "
                     "at the clock the card runs at, which may be above the rated one.",
                     P(-s.group_s[MFU_G_MASK] / s.step_s));
     if (m.board_w > 0)

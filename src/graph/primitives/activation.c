@@ -33,14 +33,18 @@ static void backward(struct mfu_builder *s, int index)
     int kind = (int)n->op->attribute[KIND];
     int saved = n->n_saved ? n->saved[0] : MFU_NO_VIEW;
 
-    mfu_grad_add(s, n, 0, mfu_emit_pointwise(s, "grad", mfu_view_type(s, n->gradient), backward_flops[kind],
-                              n->gradient, saved, MFU_NO_VIEW));
+    mfu_grad_add(s, n, 0,
+                 mfu_emit_pointwise(s, "grad", mfu_view_type(s, n->gradient), backward_flops[kind], n->gradient, saved,
+                                    MFU_NO_VIEW));
 }
 
 const struct mfu_primitive mfu_primitive_activation = {
     .name = "activation",
     .summary = "a function of each element",
     .attributes = {[KIND] = {"kind", NULL, kinds, "gelu, gelu_tanh, silu, relu, tanh or scale (by a constant)"}},
-    .least_inputs = 1, .most_inputs = 1,
-    .shape = shape, .forward = forward, .backward = backward,
+    .least_inputs = 1,
+    .most_inputs = 1,
+    .shape = shape,
+    .forward = forward,
+    .backward = backward,
 };

@@ -34,6 +34,9 @@ static void backward(struct mfu_builder *s, int index)
 const struct mfu_primitive mfu_primitive_add = {
     .name = "add",
     .summary = "sum of two tensors (residual connection)",
-    .least_inputs = 2, .most_inputs = 2,
-    .shape = shape, .forward = forward, .backward = backward,
+    .least_inputs = 2,
+    .most_inputs = 2,
+    .shape = shape,
+    .forward = forward,
+    .backward = backward,
 };

@@ -12,8 +12,8 @@
 #include "graph/builder.h"
 
 enum { HEADS, KV_HEADS, HEAD_DIM, CAUSAL, WINDOW, DROPOUT, SOFTCAP, PADDING };
-enum { Q, K, V, OUT, LSE };                             /* saved by fused kernels */
-enum { MATH_Q, MATH_K, MATH_V, PROBABILITIES, FACTOR, MASK };   /* saved by the parts */
+enum { Q, K, V, OUT, LSE };                                   /* saved by fused kernels */
+enum { MATH_Q, MATH_K, MATH_V, PROBABILITIES, FACTOR, MASK }; /* saved by the parts */
 
 static double shape(const struct mfu_operation *op)
 {
@@ -25,10 +25,15 @@ static struct mfu_attention describe(struct mfu_builder *s, const struct mfu_nod
     const double *a = n->op->attribute;
 
     return (struct mfu_attention){
-        .kind = s->config->attention, .math = s->numerics.math,
-        .sequences = s->config->batch, .seq = s->config->seq,
-        .heads = a[HEADS], .kv_heads = a[KV_HEADS], .head_dim = a[HEAD_DIM],
-        .window = a[WINDOW], .causal = a[CAUSAL] > 0,
+        .kind = s->config->attention,
+        .math = s->numerics.math,
+        .sequences = s->config->batch,
+        .seq = s->config->seq,
+        .heads = a[HEADS],
+        .kv_heads = a[KV_HEADS],
+        .head_dim = a[HEAD_DIM],
+        .window = a[WINDOW],
+        .causal = a[CAUSAL] > 0,
         .element_bytes = mfu_type_bytes[s->numerics.compute],
     };
 }
@@ -66,9 +71,10 @@ static void give_inputs(struct mfu_builder *s, struct mfu_node *n, const int d[3
     for (int i = 0; i < 3; i++)
         columns += mfu_view_columns(s, d[i]);
     packed = mfu_tensor_new(s, mfu_view_rows(s, d[0]), columns, mfu_view_type(s, d[0]), MFU_PART_ACTIVATIONS);
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = "cat", .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP},
-             3, d, 1, &packed);
+    mfu_emit(
+        s,
+        &(struct mfu_emission){.suffix = "cat", .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP},
+        3, d, 1, &packed);
     mfu_grad_add(s, n, 0, packed);
 }
 
@@ -107,7 +113,7 @@ static void fused_backward(struct mfu_builder *s, struct mfu_node *n)
 
     for (int i = 0; i < 3; i++)
         d[i] = mfu_tensor_new(s, mfu_view_rows(s, in[1 + i]), mfu_view_columns(s, in[1 + i]), s->numerics.compute,
-                       MFU_PART_ACTIVATIONS);
+                              MFU_PART_ACTIVATIONS);
     mfu_emit_kernel(s, &kernel, "grad", mfu_attention_backward_bytes(&a), 6, in, 3, d);
     give_inputs(s, n, d);
 }
@@ -115,8 +121,8 @@ static void fused_backward(struct mfu_builder *s, struct mfu_node *n)
 /* ---- the parts, one by one ---------------------------------------------- */
 
 /* [sequences*heads*seq, seq] = [., seq, d] [., d, seq] or the like. */
-static int product(struct mfu_builder *s, const struct mfu_attention *a, const char *suffix, double n,
-                   double k, int x, int y)
+static int product(struct mfu_builder *s, const struct mfu_attention *a, const char *suffix, double n, double k, int x,
+                   int y)
 {
     double batch = a->sequences * a->heads;
     int out = mfu_tensor_new(s, batch * a->seq, n, s->numerics.compute, MFU_PART_ACTIVATIONS);
@@ -130,16 +136,17 @@ static int per_head(struct mfu_builder *s, const struct mfu_attention *a, const 
     double rows = a->sequences * a->heads * a->seq;
     int out = mfu_tensor_new(s, rows, a->head_dim, mfu_view_type(s, view), MFU_PART_ACTIVATIONS);
 
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = suffix, .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP},
-             1, &view, 1, &out);
+    mfu_emit(
+        s,
+        &(struct mfu_emission){.suffix = suffix, .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP},
+        1, &view, 1, &out);
     return out;
 }
 
 static void math_forward(struct mfu_builder *s, struct mfu_node *n)
 {
     struct mfu_attention a = describe(s, n);
-    bool one_kernel = s->runtime->whole_norms;      /* scale, mask, softmax fused */
+    bool one_kernel = s->runtime->whole_norms; /* scale, mask, softmax fused */
     double pairs = a.sequences * a.heads * a.seq * a.seq;
     int qkv[3], scores, probabilities, factor, mask = MFU_NO_VIEW, y;
 
@@ -150,39 +157,50 @@ static void math_forward(struct mfu_builder *s, struct mfu_node *n)
     if (!one_kernel) {
         scores = mfu_emit_pointwise(s, "scale", s->numerics.compute, 1, scores, MFU_NO_VIEW, MFU_NO_VIEW);
         if (n->op->attribute[SOFTCAP] > 0)
-            for (int i = 0; i < 3; i++)         /* divide, tanh, multiply */
-                scores = mfu_emit_pointwise(s, "softcap", s->numerics.compute, i == 1 ? 6 : 1, scores, MFU_NO_VIEW, MFU_NO_VIEW);
+            for (int i = 0; i < 3; i++) /* divide, tanh, multiply */
+                scores = mfu_emit_pointwise(s, "softcap", s->numerics.compute, i == 1 ? 6 : 1, scores, MFU_NO_VIEW,
+                                            MFU_NO_VIEW);
         if (a.causal || a.window > 0)
             scores = mfu_emit_broadcast(s, "mask", s->numerics.compute, 1, scores, MFU_NO_VIEW);
-        if (n->op->attribute[PADDING] > 0)      /* -inf or 0 is added; its gradient passes through */
+        if (n->op->attribute[PADDING] > 0) /* -inf or 0 is added; its gradient passes through */
             scores = mfu_emit_pointwise(s, "padding", s->numerics.compute, 1, scores, MFU_NO_VIEW, MFU_NO_VIEW);
         if (s->numerics.autocast && s->config->precision != MFU_FP16)
-            scores = mfu_emit_cast(s, scores, MFU_F32);      /* fp16 softmax reads halves itself */
+            scores = mfu_emit_cast(s, scores, MFU_F32); /* fp16 softmax reads halves itself */
     }
     probabilities = mfu_tensor_new(s, mfu_view_rows(s, scores), mfu_view_columns(s, scores),
-                            s->numerics.autocast ? MFU_F32 : s->numerics.compute, MFU_PART_ACTIVATIONS);
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = "softmax", .kind = MFU_REDUCTION, .traffic = MFU_C_DRAM_SOFTMAX,
-                 .fusion = MFU_ROW, .flops = 5 * pairs},
+                                   s->numerics.autocast ? MFU_F32 : s->numerics.compute, MFU_PART_ACTIVATIONS);
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "softmax",
+                                    .kind = MFU_REDUCTION,
+                                    .traffic = MFU_C_DRAM_SOFTMAX,
+                                    .fusion = MFU_ROW,
+                                    .flops = 5 * pairs},
              1, &scores, 1, &probabilities);
     factor = probabilities;
     if (n->op->attribute[DROPOUT] > 0) {
         int out[2];
 
-        out[0] = mfu_tensor_new(s, mfu_view_rows(s, scores), mfu_view_columns(s, scores), mfu_view_type(s, factor), MFU_PART_ACTIVATIONS);
-        out[1] = mask = mfu_tensor_new(s, mfu_view_rows(s, scores), mfu_view_columns(s, scores), MFU_U8, MFU_PART_ACTIVATIONS);
-        mfu_emit(s, &(struct mfu_emission){
-                     .suffix = "dropout", .kind = MFU_POINTWISE, .traffic = MFU_C_DRAM_POINTWISE,
-                     .fusion = MFU_MAP, .random = true, .flops = 3 * pairs},
+        out[0] = mfu_tensor_new(s, mfu_view_rows(s, scores), mfu_view_columns(s, scores), mfu_view_type(s, factor),
+                                MFU_PART_ACTIVATIONS);
+        out[1] = mask =
+            mfu_tensor_new(s, mfu_view_rows(s, scores), mfu_view_columns(s, scores), MFU_U8, MFU_PART_ACTIVATIONS);
+        mfu_emit(s,
+                 &(struct mfu_emission){.suffix = "dropout",
+                                        .kind = MFU_POINTWISE,
+                                        .traffic = MFU_C_DRAM_POINTWISE,
+                                        .fusion = MFU_MAP,
+                                        .random = true,
+                                        .flops = 3 * pairs},
                  1, &factor, 2, out);
         factor = out[0];
     }
     factor = mfu_autocast(s, factor);
     y = product(s, &a, "values", a.head_dim, a.seq, factor, qkv[2]);
     n->out = mfu_tensor_new(s, s->config->tokens, a.heads * a.head_dim, s->numerics.compute, MFU_PART_ACTIVATIONS);
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = "merge", .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP},
-             1, &y, 1, &n->out);
+    mfu_emit(
+        s,
+        &(struct mfu_emission){.suffix = "merge", .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP},
+        1, &y, 1, &n->out);
     for (int i = 0; i < 3; i++)
         mfu_node_save(s, n, qkv[i]);
     mfu_node_save(s, n, probabilities);
@@ -205,10 +223,14 @@ static void math_backward(struct mfu_builder *s, struct mfu_node *n)
     if (!one_kernel)
         dp = mfu_emit_cast(s, dp, mfu_view_type(s, p));
     in[0] = dp, in[1] = p;
-    dscores = mfu_tensor_new(s, mfu_view_rows(s, p), mfu_view_columns(s, p), one_kernel ? s->numerics.compute : mfu_view_type(s, p), MFU_PART_ACTIVATIONS);
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = "dsoftmax", .kind = MFU_REDUCTION, .traffic = MFU_C_DRAM_SOFTMAX,
-                 .fusion = MFU_ROW, .flops = 5 * pairs},
+    dscores = mfu_tensor_new(s, mfu_view_rows(s, p), mfu_view_columns(s, p),
+                             one_kernel ? s->numerics.compute : mfu_view_type(s, p), MFU_PART_ACTIVATIONS);
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "dsoftmax",
+                                    .kind = MFU_REDUCTION,
+                                    .traffic = MFU_C_DRAM_SOFTMAX,
+                                    .fusion = MFU_ROW,
+                                    .flops = 5 * pairs},
              2, in, 1, &dscores);
     if (!one_kernel) {
         dscores = mfu_autocast(s, dscores);
@@ -216,7 +238,8 @@ static void math_backward(struct mfu_builder *s, struct mfu_node *n)
             dscores = mfu_emit_broadcast(s, "dmask", mfu_view_type(s, dscores), 1, dscores, MFU_NO_VIEW);
         if (n->op->attribute[SOFTCAP] > 0)
             for (int i = 0; i < 3; i++)
-                dscores = mfu_emit_pointwise(s, "dsoftcap", mfu_view_type(s, dscores), 3, dscores, MFU_NO_VIEW, MFU_NO_VIEW);
+                dscores =
+                    mfu_emit_pointwise(s, "dsoftcap", mfu_view_type(s, dscores), 3, dscores, MFU_NO_VIEW, MFU_NO_VIEW);
         dscores = mfu_emit_pointwise(s, "dscale", mfu_view_type(s, dscores), 1, dscores, MFU_NO_VIEW, MFU_NO_VIEW);
     }
     d[0] = product(s, &a, "dq", a.head_dim, a.seq, dscores, n->saved[MATH_K]);
@@ -224,12 +247,15 @@ static void math_backward(struct mfu_builder *s, struct mfu_node *n)
     for (int i = 0; i < 3; i++) {
         double columns = (i ? a.kv_heads : a.heads) * a.head_dim;
 
-        if (i && a.kv_heads < a.heads) {        /* sum over the repeated heads */
+        if (i && a.kv_heads < a.heads) { /* sum over the repeated heads */
             int sum = mfu_tensor_new(s, rows, columns, mfu_view_type(s, d[i]), MFU_PART_ACTIVATIONS);
 
-            mfu_emit(s, &(struct mfu_emission){
-                         .suffix = "sum_heads", .kind = MFU_REDUCTION, .traffic = MFU_C_DRAM_POINTWISE,
-                         .fusion = MFU_MAP, .flops = rows * a.heads * a.head_dim},
+            mfu_emit(s,
+                     &(struct mfu_emission){.suffix = "sum_heads",
+                                            .kind = MFU_REDUCTION,
+                                            .traffic = MFU_C_DRAM_POINTWISE,
+                                            .fusion = MFU_MAP,
+                                            .flops = rows * a.heads * a.head_dim},
                      1, &d[i], 1, &sum);
             d[i] = sum;
         } else {
@@ -252,16 +278,20 @@ static void backward(struct mfu_builder *s, int index)
 const struct mfu_primitive mfu_primitive_attention = {
     .name = "attention",
     .summary = "softmax(Q K^T) V over the tokens of a sequence",
-    .attributes = {
-        [HEADS] = {"heads", "n_head", NULL, "query heads"},
-        [KV_HEADS] = {"kv_heads", "n_kv_head", NULL, "key/value heads"},
-        [HEAD_DIM] = {"head_dim", "head_dim", NULL, "width of one head"},
-        [CAUSAL] = {"causal", "1", NULL, "whether a token sees only earlier ones"},
-        [WINDOW] = {"window", "0", NULL, "tokens that a query sees; 0: all"},
-        [DROPOUT] = {"dropout", "0", NULL, "dropout of the probabilities (math only)"},
-        [SOFTCAP] = {"softcap", "0", NULL, "whether scores are capped by tanh"},
-        [PADDING] = {"padding", "0", NULL, "whether a mask of absent tokens is added to the scores (math only)"},
-    },
-    .least_inputs = 1, .most_inputs = 3,
-    .shape = shape, .forward = forward, .backward = backward,
+    .attributes =
+        {
+            [HEADS] = {"heads", "n_head", NULL, "query heads"},
+            [KV_HEADS] = {"kv_heads", "n_kv_head", NULL, "key/value heads"},
+            [HEAD_DIM] = {"head_dim", "head_dim", NULL, "width of one head"},
+            [CAUSAL] = {"causal", "1", NULL, "whether a token sees only earlier ones"},
+            [WINDOW] = {"window", "0", NULL, "tokens that a query sees; 0: all"},
+            [DROPOUT] = {"dropout", "0", NULL, "dropout of the probabilities (math only)"},
+            [SOFTCAP] = {"softcap", "0", NULL, "whether scores are capped by tanh"},
+            [PADDING] = {"padding", "0", NULL, "whether a mask of absent tokens is added to the scores (math only)"},
+        },
+    .least_inputs = 1,
+    .most_inputs = 3,
+    .shape = shape,
+    .forward = forward,
+    .backward = backward,
 };

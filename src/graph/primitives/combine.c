@@ -20,9 +20,13 @@ static void forward(struct mfu_builder *s, int index)
     double rows = mfu_view_rows(s, x) / n->op->attribute[TOP_K];
 
     n->out = mfu_tensor_new(s, rows, mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = "", .kind = MFU_COPY, .traffic = MFU_C_DRAM_EMBEDDING,
-                 .fusion = MFU_ALONE, .launches = 2, .flops = 2 * mfu_view_rows(s, x) * mfu_view_columns(s, x)},
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "",
+                                    .kind = MFU_COPY,
+                                    .traffic = MFU_C_DRAM_EMBEDDING,
+                                    .fusion = MFU_ALONE,
+                                    .launches = 2,
+                                    .flops = 2 * mfu_view_rows(s, x) * mfu_view_columns(s, x)},
              1, &x, 1, &n->out);
 }
 
@@ -32,9 +36,13 @@ static void backward(struct mfu_builder *s, int index)
     int x = n->saved[0], in[] = {n->gradient, x};
     int dx = mfu_tensor_new(s, mfu_view_rows(s, x), mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
 
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = "grad", .kind = MFU_COPY, .traffic = MFU_C_DRAM_EMBEDDING,
-                 .fusion = MFU_ALONE, .launches = 2, .flops = 4 * mfu_view_rows(s, x) * mfu_view_columns(s, x)},
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "grad",
+                                    .kind = MFU_COPY,
+                                    .traffic = MFU_C_DRAM_EMBEDDING,
+                                    .fusion = MFU_ALONE,
+                                    .launches = 2,
+                                    .flops = 4 * mfu_view_rows(s, x) * mfu_view_columns(s, x)},
              2, in, 1, &dx);
     mfu_grad_add(s, n, 0, dx);
 }
@@ -43,6 +51,9 @@ const struct mfu_primitive mfu_primitive_combine = {
     .name = "combine",
     .summary = "weighted sum of the experts' rows (MoE)",
     .attributes = {[TOP_K] = {"top_k", "top_k", NULL, "rows that become one"}},
-    .least_inputs = 1, .most_inputs = 1,
-    .shape = shape, .forward = forward, .backward = backward,
+    .least_inputs = 1,
+    .most_inputs = 1,
+    .shape = shape,
+    .forward = forward,
+    .backward = backward,
 };

@@ -45,10 +45,11 @@ static void quantise(struct mfu_builder *s, int view)
     if (s->numerics.linear_math != MFU_PEAK_FP8)
         return;
     copy = mfu_tensor_new(s, mfu_view_rows(s, view), 2 * mfu_view_columns(s, view), MFU_F8, MFU_PART_OTHER);
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = "quantise", .kind = MFU_CAST, .traffic = MFU_C_DRAM_POINTWISE,
-                 .fusion = MFU_ALONE, .flops = n},
-             1, &view, 1, &copy);
+    mfu_emit(
+        s,
+        &(struct mfu_emission){
+            .suffix = "quantise", .kind = MFU_CAST, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_ALONE, .flops = n},
+        1, &view, 1, &copy);
 }
 
 static enum mfu_peak math_of(const struct mfu_builder *s, const struct mfu_node *n)
@@ -69,7 +70,7 @@ static void forward(struct mfu_builder *s, int index)
     mfu_node_save(s, n, x);
     mfu_node_save(s, n, w);
     if (mfu_last_recomputed(s, index))
-        return;                         /* only its input was needed */
+        return; /* only its input was needed */
     if ((n->out = mfu_kept_result(s)) != MFU_NO_VIEW)
         return;
     if (math_of(s, n) == MFU_PEAK_FP8)
@@ -97,18 +98,19 @@ static void backward(struct mfu_builder *s, int index)
     if (n->op->attribute[BIAS] > 0) {
         int db = mfu_tensor_new(s, 1, experts * width, s->numerics.compute, MFU_PART_GRADIENTS);
 
-        mfu_emit(s, &(struct mfu_emission){
-                     .suffix = "bias_grad", .kind = MFU_REDUCTION, .traffic = MFU_C_DRAM_REDUCTION,
-                     .fusion = MFU_COLUMN, .flops = rows * width},
+        mfu_emit(s,
+                 &(struct mfu_emission){.suffix = "bias_grad",
+                                        .kind = MFU_REDUCTION,
+                                        .traffic = MFU_C_DRAM_REDUCTION,
+                                        .fusion = MFU_COLUMN,
+                                        .flops = rows * width},
                  1, &g, 1, &db);
         mfu_param_grad_add(s, n, 1, db);
     }
     if (!into_buffer)
         dw = mfu_tensor_new(s, 1, elements, s->numerics.compute, MFU_PART_GRADIENTS);
-    wgrad = mfu_kernel_gemm(math, width, in_width, rows / experts, experts,
-                            mfu_type_bytes[s->numerics.compute],
-                            mfu_type_bytes[into_buffer ? s->numerics.gradient : s->numerics.compute],
-                            into_buffer);
+    wgrad = mfu_kernel_gemm(math, width, in_width, rows / experts, experts, mfu_type_bytes[s->numerics.compute],
+                            mfu_type_bytes[into_buffer ? s->numerics.gradient : s->numerics.compute], into_buffer);
     mfu_gemm_align(s, &wgrad);
     in[0] = g, in[1] = x;
     mfu_emit_kernel(s, &wgrad, "wgrad", 0, 2, in, 1, &dw);
@@ -128,13 +130,18 @@ static void backward(struct mfu_builder *s, int index)
 const struct mfu_primitive mfu_primitive_linear = {
     .name = "linear",
     .summary = "matrix product with a weight",
-    .attributes = {
-        [WIDTH] = {"width", NULL, NULL, "elements of an output row"},
-        [BIAS] = {"bias", "0", NULL, "whether a bias is added"},
-        [EXPERTS] = {"experts", "0", NULL, "number of weights that share the rows (MoE); 0: one weight"},
-        [VISITS] = {"visits", "1", NULL, "with experts: how many of them one token visits"},
-        [TIED] = {"tied", "1", NULL, "with `shares`: whether the weight really is shared"},
-    },
-    .least_inputs = 1, .most_inputs = 1,
-    .shape = shape, .params = params, .forward = forward, .backward = backward,
+    .attributes =
+        {
+            [WIDTH] = {"width", NULL, NULL, "elements of an output row"},
+            [BIAS] = {"bias", "0", NULL, "whether a bias is added"},
+            [EXPERTS] = {"experts", "0", NULL, "number of weights that share the rows (MoE); 0: one weight"},
+            [VISITS] = {"visits", "1", NULL, "with experts: how many of them one token visits"},
+            [TIED] = {"tied", "1", NULL, "with `shares`: whether the weight really is shared"},
+        },
+    .least_inputs = 1,
+    .most_inputs = 1,
+    .shape = shape,
+    .params = params,
+    .forward = forward,
+    .backward = backward,
 };

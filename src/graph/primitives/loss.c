@@ -28,10 +28,15 @@ static void row_kernel(struct mfu_builder *s, const char *suffix, double flops_p
 {
     int x = in[0];
 
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = suffix, .kind = MFU_LOSS, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_ROW,
-                 .flops = flops_per_element * mfu_view_rows(s, x) * mfu_view_columns(s, x), .launches = launches,
-                 .reread_bytes = (passes - 1) * mfu_view_rows(s, x) * mfu_view_columns(s, x) * mfu_type_bytes[mfu_view_type(s, x)]},
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = suffix,
+                                    .kind = MFU_LOSS,
+                                    .traffic = MFU_C_DRAM_POINTWISE,
+                                    .fusion = MFU_ROW,
+                                    .flops = flops_per_element * mfu_view_rows(s, x) * mfu_view_columns(s, x),
+                                    .launches = launches,
+                                    .reread_bytes = (passes - 1) * mfu_view_rows(s, x) * mfu_view_columns(s, x)
+                                        * mfu_type_bytes[mfu_view_type(s, x)]},
              n_in, in, 1, &out);
 }
 
@@ -45,11 +50,17 @@ static void cross_entropy(struct mfu_builder *s, int x, const char *softmax, con
                           int *log_probabilities, int *nll)
 {
     *log_probabilities = like(s, x, mfu_view_type(s, x));
-    row_kernel(s, softmax, 5, 3, 1, 1, &x, *log_probabilities);         /* maximum, sum, result */
+    row_kernel(s, softmax, 5, 3, 1, 1, &x, *log_probabilities); /* maximum, sum, result */
     *nll = s->numerics.autocast ? mfu_emit_cast(s, *log_probabilities, MFU_F32) : *log_probabilities;
-    mfu_emit(s, &(struct mfu_emission){         /* one 32-byte sector of each row */
-                 .suffix = pick, .kind = MFU_LOSS, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_ROW,
-                 .flops = mfu_view_rows(s, x), .launches = 2, .extra_read_bytes = 32 * mfu_view_rows(s, x)},
+    mfu_emit(s,
+             &(struct mfu_emission){/* one 32-byte sector of each row */
+                                    .suffix = pick,
+                                    .kind = MFU_LOSS,
+                                    .traffic = MFU_C_DRAM_POINTWISE,
+                                    .fusion = MFU_ROW,
+                                    .flops = mfu_view_rows(s, x),
+                                    .launches = 2,
+                                    .extra_read_bytes = 32 * mfu_view_rows(s, x)},
              0, NULL, 1, &out);
     mfu_tensor_extend(s, *nll);
 }
@@ -70,7 +81,7 @@ static void forward_loss(struct mfu_builder *s, struct mfu_node *n, int logits)
     int x, log_probabilities, nll;
     bool upcast = n->op->attribute[UPCAST] > 0;
 
-    if (s->runtime->fused_loss) {               /* d logits over the logits */
+    if (s->runtime->fused_loss) { /* d logits over the logits */
         int d = mfu_view_slice(s, logits, mfu_view_rows(s, logits), mfu_view_columns(s, logits));
 
         row_kernel(s, "", 8, 1, 1, 1, &logits, d);
@@ -78,7 +89,7 @@ static void forward_loss(struct mfu_builder *s, struct mfu_node *n, int logits)
         mfu_tensor_retain(s, n->out);
         return;
     }
-    if (s->runtime->whole_norms) {              /* Megatron: fp32 softmax is kept */
+    if (s->runtime->whole_norms) { /* Megatron: fp32 softmax is kept */
         int softmax = like(s, logits, MFU_F32);
 
         row_kernel(s, "", 8, 2, 2, 1, &logits, softmax);
@@ -87,7 +98,7 @@ static void forward_loss(struct mfu_builder *s, struct mfu_node *n, int logits)
     }
     x = upcast ? mfu_emit_cast(s, logits, MFU_F32) : logits;
     cross_entropy(s, x, "log_softmax", "nll", n->out, &log_probabilities, &nll);
-    mfu_tensor_retain(s, n->out);                        /* the caller wants it */
+    mfu_tensor_retain(s, n->out); /* the caller wants it */
     mfu_node_save(s, n, log_probabilities);
     mfu_node_save(s, n, nll);
 }
@@ -96,9 +107,13 @@ static void squares(struct mfu_builder *s, const char *suffix, int x, int out)
 {
     double elements = mfu_view_rows(s, x) * mfu_view_columns(s, x);
 
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = suffix, .kind = MFU_LOSS, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_MAP,
-                 .flops = 3 * elements, .extra_read_bytes = elements * mfu_type_bytes[MFU_F32]},
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = suffix,
+                                    .kind = MFU_LOSS,
+                                    .traffic = MFU_C_DRAM_POINTWISE,
+                                    .fusion = MFU_MAP,
+                                    .flops = 3 * elements,
+                                    .extra_read_bytes = elements * mfu_type_bytes[MFU_F32]},
              1, &x, 1, &out);
 }
 
@@ -147,28 +162,32 @@ static void backward(struct mfu_builder *s, int index)
          * gradient of zeros for them. */
         int zeros = like(s, logits, mfu_view_type(s, logits));
 
-        mfu_emit(s, &(struct mfu_emission){
-                     .suffix = "zeros", .kind = MFU_LOSS, .traffic = MFU_C_DRAM_POINTWISE,
-                     .fusion = MFU_ALONE},
+        mfu_emit(s,
+                 &(struct mfu_emission){
+                     .suffix = "zeros", .kind = MFU_LOSS, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_ALONE},
                  0, NULL, 1, &zeros);
         n->gradient = zeros;
     }
     d = like(s, n->saved[SAVED_NLL_INPUT], mfu_view_type(s, n->saved[SAVED_NLL_INPUT]));
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = "nll_grad", .kind = MFU_LOSS, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_MAP,
-                 .launches = 2},        /* zeros, then one element per row */
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "nll_grad",
+                                    .kind = MFU_LOSS,
+                                    .traffic = MFU_C_DRAM_POINTWISE,
+                                    .fusion = MFU_MAP,
+                                    .launches = 2}, /* zeros, then one element per row */
              0, NULL, 1, &d);
     mfu_tensor_extend(s, n->saved[SAVED_NLL_INPUT]);
     d = mfu_emit_cast(s, d, mfu_view_type(s, log_probabilities));
     in[0] = d, in[1] = log_probabilities;
     d = like(s, d, mfu_view_type(s, d));
-    row_kernel(s, "log_softmax_grad", 4, 2, 1, 2, in, d);                 /* sum, result */
+    row_kernel(s, "log_softmax_grad", 4, 2, 1, 2, in, d); /* sum, result */
     d = mfu_emit_cast(s, d, mfu_view_type(s, logits));
     if (n->gradient != MFU_NO_VIEW) {
         int sum = mfu_view_slice(s, d, mfu_view_rows(s, d), mfu_view_columns(s, d));
 
         in[0] = d, in[1] = n->gradient;
-        mfu_emit(s, &(struct mfu_emission){
+        mfu_emit(s,
+                 &(struct mfu_emission){
                      .suffix = "add", .kind = MFU_LOSS, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_MAP},
                  2, in, 1, &sum);
         d = sum;
@@ -179,11 +198,16 @@ static void backward(struct mfu_builder *s, int index)
 const struct mfu_primitive mfu_primitive_loss = {
     .name = "loss",
     .summary = "cross-entropy of the logits, or mean of squares",
-    .attributes = {
-        [UPCAST] = {"upcast", "0", NULL, "whether the logits are made fp32 first"},
-        [KEEP_LOGITS] = {"keep_logits", "0", NULL, "whether the caller keeps the logits until the next forward pass"},
-        [KIND] = {"kind", "cross_entropy", kinds, "of what"},
-    },
-    .least_inputs = 1, .most_inputs = 1,
-    .shape = shape, .forward = forward, .backward = backward,
+    .attributes =
+        {
+            [UPCAST] = {"upcast", "0", NULL, "whether the logits are made fp32 first"},
+            [KEEP_LOGITS] = {"keep_logits", "0", NULL,
+                             "whether the caller keeps the logits until the next forward pass"},
+            [KIND] = {"kind", "cross_entropy", kinds, "of what"},
+        },
+    .least_inputs = 1,
+    .most_inputs = 1,
+    .shape = shape,
+    .forward = forward,
+    .backward = backward,
 };

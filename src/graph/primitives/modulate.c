@@ -26,7 +26,7 @@ static void forward(struct mfu_builder *s, int index)
     double pieces = gate ? 1 : 2;
 
     c = mfu_view_slice(s, c, mfu_view_rows(s, c), pieces * mfu_view_columns(s, x));
-    if (!gate) {                        /* x * (1 + scale), then + shift: two kernels */
+    if (!gate) { /* x * (1 + scale), then + shift: two kernels */
         x = mfu_emit_broadcast(s, "scale", mfu_view_type(s, x), 1, x, c);
         n->out = mfu_emit_broadcast(s, "shift", mfu_view_type(s, x), 1, x, c);
     } else
@@ -41,12 +41,17 @@ static void backward(struct mfu_builder *s, int index)
     double elements = mfu_view_rows(s, x) * mfu_view_columns(s, x);
 
     dx = mfu_emit_broadcast(s, "grad", mfu_view_type(s, x), 1, g,
-                           mfu_view_slice(s, c, mfu_view_rows(s, c), mfu_view_columns(s, x)));
+                            mfu_view_slice(s, c, mfu_view_rows(s, c), mfu_view_columns(s, x)));
     dc = mfu_tensor_new(s, mfu_view_rows(s, c), mfu_view_columns(s, c), mfu_view_type(s, c), MFU_PART_ACTIVATIONS);
     in[0] = g, in[1] = x;
-    mfu_emit(s, &(struct mfu_emission){         /* product, sums over the tokens, into its place */
-                 .suffix = "factor_grad", .kind = MFU_REDUCTION, .traffic = MFU_C_DRAM_REDUCTION,
-                 .fusion = MFU_COLUMN, .flops = (gate ? 2 : 3) * elements, .launches = gate ? 2 : 4},
+    mfu_emit(s,
+             &(struct mfu_emission){/* product, sums over the tokens, into its place */
+                                    .suffix = "factor_grad",
+                                    .kind = MFU_REDUCTION,
+                                    .traffic = MFU_C_DRAM_REDUCTION,
+                                    .fusion = MFU_COLUMN,
+                                    .flops = (gate ? 2 : 3) * elements,
+                                    .launches = gate ? 2 : 4},
              2, in, 1, &dc);
     mfu_tensor_extend(s, dx);
     mfu_grad_add(s, n, 1, dc);
@@ -57,6 +62,9 @@ const struct mfu_primitive mfu_primitive_modulate = {
     .name = "modulate",
     .summary = "factors of a sequence over all its tokens (adaptive layer norm, DiT)",
     .attributes = {[KIND] = {"kind", "shift", kinds, "x (1 + scale) + shift, or x gate"}},
-    .least_inputs = 2, .most_inputs = 2,
-    .shape = shape, .forward = forward, .backward = backward,
+    .least_inputs = 2,
+    .most_inputs = 2,
+    .shape = shape,
+    .forward = forward,
+    .backward = backward,
 };

@@ -37,6 +37,9 @@ static void backward(struct mfu_builder *s, int index)
 const struct mfu_primitive mfu_primitive_multiply = {
     .name = "multiply",
     .summary = "product of two tensors, element by element",
-    .least_inputs = 2, .most_inputs = 2,
-    .shape = shape, .forward = forward, .backward = backward,
+    .least_inputs = 2,
+    .most_inputs = 2,
+    .shape = shape,
+    .forward = forward,
+    .backward = backward,
 };

@@ -45,9 +45,12 @@ static void whole_forward(struct mfu_builder *s, struct mfu_node *n)
         x = mfu_emit_cast(s, x, MFU_F32);
     out[0] = mfu_tensor_new(s, mfu_view_rows(s, x), mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
     out[1] = row_statistics(s, n, x, n->op->attribute[KIND] == LAYER ? 2 : 1);
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = "", .kind = MFU_NORM, .traffic = MFU_C_DRAM_NORM, .fusion = MFU_ROW,
-                 .flops = 8 * mfu_view_rows(s, x) * mfu_view_columns(s, x)},
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "",
+                                    .kind = MFU_NORM,
+                                    .traffic = MFU_C_DRAM_NORM,
+                                    .fusion = MFU_ROW,
+                                    .flops = 8 * mfu_view_rows(s, x) * mfu_view_columns(s, x)},
              1, &x, 2, out);
     mfu_node_save(s, n, x);
     mfu_node_save(s, n, out[1]);
@@ -62,17 +65,24 @@ static void whole_backward(struct mfu_builder *s, struct mfu_node *n)
 
     in[0] = mfu_emit_cast(s, in[0], mfu_view_type(s, x));
     dx = mfu_tensor_new(s, mfu_view_rows(s, x), mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = "dgrad", .kind = MFU_NORM, .traffic = MFU_C_DRAM_NORM_BACKWARD,
-                 .fusion = MFU_ROW, .flops = 14 * elements},
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "dgrad",
+                                    .kind = MFU_NORM,
+                                    .traffic = MFU_C_DRAM_NORM_BACKWARD,
+                                    .fusion = MFU_ROW,
+                                    .flops = 14 * elements},
              3, in, 1, &dx);
     if (n->op->attribute[WEIGHT] > 0) {
         bool beta = n->op->attribute[BIAS] > 0;
 
         dgamma = mfu_tensor_new(s, 1, (beta ? 2 : 1) * mfu_view_columns(s, x), s->numerics.weight, MFU_PART_GRADIENTS);
-        mfu_emit(s, &(struct mfu_emission){
-                     .suffix = "wgrad", .kind = MFU_REDUCTION, .traffic = MFU_C_DRAM_REDUCTION,
-                     .fusion = MFU_COLUMN, .flops = 4 * elements, .launches = 2},
+        mfu_emit(s,
+                 &(struct mfu_emission){.suffix = "wgrad",
+                                        .kind = MFU_REDUCTION,
+                                        .traffic = MFU_C_DRAM_REDUCTION,
+                                        .fusion = MFU_COLUMN,
+                                        .flops = 4 * elements,
+                                        .launches = 2},
                  3, in, 1, &dgamma);
         mfu_tensor_extend(s, dx);
         mfu_param_grad_add(s, n, 0, dgamma);
@@ -89,21 +99,28 @@ static void chain_forward(struct mfu_builder *s, struct mfu_node *n)
     int square = mfu_emit_pointwise(s, "pow", MFU_F32, 1, x, MFU_NO_VIEW, MFU_NO_VIEW);
     int mean = row_statistics(s, n, x, 1), rstd = row_statistics(s, n, x, 1), normalised;
 
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = "mean", .kind = MFU_REDUCTION, .traffic = MFU_C_DRAM_NORM,
-                 .fusion = MFU_ROW, .flops = rows * columns},
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "mean",
+                                    .kind = MFU_REDUCTION,
+                                    .traffic = MFU_C_DRAM_NORM,
+                                    .fusion = MFU_ROW,
+                                    .flops = rows * columns},
              1, &square, 1, &mean);
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = "rsqrt", .kind = MFU_POINTWISE, .traffic = MFU_C_DRAM_POINTWISE,
-                 .fusion = MFU_MAP, .flops = 2 * rows, .launches = 2},
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "rsqrt",
+                                    .kind = MFU_POINTWISE,
+                                    .traffic = MFU_C_DRAM_POINTWISE,
+                                    .fusion = MFU_MAP,
+                                    .flops = 2 * rows,
+                                    .launches = 2},
              1, &mean, 1, &rstd);
     normalised = mfu_emit_broadcast(s, "mul", MFU_F32, 1, x, rstd);
     normalised = mfu_emit_cast(s, normalised, type);
     mfu_node_save(s, n, x);
     mfu_node_save(s, n, rstd);
     mfu_node_save(s, n, normalised);
-    n->out = n->op->attribute[WEIGHT] > 0
-        ? mfu_emit_broadcast(s, "weight", type, 1, normalised, MFU_NO_VIEW) : normalised;
+    n->out =
+        n->op->attribute[WEIGHT] > 0 ? mfu_emit_broadcast(s, "weight", type, 1, normalised, MFU_NO_VIEW) : normalised;
 }
 
 static void chain_backward(struct mfu_builder *s, struct mfu_node *n)
@@ -116,9 +133,12 @@ static void chain_backward(struct mfu_builder *s, struct mfu_node *n)
         int dw = mfu_tensor_new(s, 1, columns, s->numerics.weight, MFU_PART_GRADIENTS);
 
         product = mfu_emit_pointwise(s, "dweight", mfu_view_type(s, g), 1, g, normalised, MFU_NO_VIEW);
-        mfu_emit(s, &(struct mfu_emission){
-                     .suffix = "wgrad", .kind = MFU_REDUCTION, .traffic = MFU_C_DRAM_REDUCTION,
-                     .fusion = MFU_COLUMN, .flops = rows * columns},
+        mfu_emit(s,
+                 &(struct mfu_emission){.suffix = "wgrad",
+                                        .kind = MFU_REDUCTION,
+                                        .traffic = MFU_C_DRAM_REDUCTION,
+                                        .fusion = MFU_COLUMN,
+                                        .flops = rows * columns},
                  1, &product, 1, &dw);
         dn = mfu_emit_broadcast(s, "dmul", mfu_view_type(s, g), 1, g, MFU_NO_VIEW);
         mfu_tensor_extend(s, dw);
@@ -128,16 +148,23 @@ static void chain_backward(struct mfu_builder *s, struct mfu_node *n)
     product = mfu_emit_pointwise(s, "dmul", MFU_F32, 1, dn, x, MFU_NO_VIEW);
     drstd = row_statistics(s, n, x, 1);
     dsum = mfu_emit_broadcast(s, "dmul", MFU_F32, 1, dn, rstd);
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = "sum", .kind = MFU_REDUCTION, .traffic = MFU_C_DRAM_NORM_BACKWARD,
-                 .fusion = MFU_ROW, .flops = rows * columns, .launches = 4},    /* and rsqrt', mean' */
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "sum",
+                                    .kind = MFU_REDUCTION,
+                                    .traffic = MFU_C_DRAM_NORM_BACKWARD,
+                                    .fusion = MFU_ROW,
+                                    .flops = rows * columns,
+                                    .launches = 4}, /* and rsqrt', mean' */
              1, &product, 1, &drstd);
     square = mfu_emit_pointwise(s, "dpow", MFU_F32, 2, x, MFU_NO_VIEW, MFU_NO_VIEW);
     square = mfu_emit_pointwise(s, "dpow", MFU_F32, 2, square, drstd, MFU_NO_VIEW);
     dx = mfu_view_slice(s, dsum, rows, columns);
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = "add", .kind = MFU_POINTWISE, .traffic = MFU_C_DRAM_POINTWISE,
-                 .fusion = MFU_MAP, .flops = rows * columns},
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "add",
+                                    .kind = MFU_POINTWISE,
+                                    .traffic = MFU_C_DRAM_POINTWISE,
+                                    .fusion = MFU_MAP,
+                                    .flops = rows * columns},
              2, (int[]){dsum, square}, 1, &dx);
     mfu_grad_add(s, n, 0, dx);
 }
@@ -164,12 +191,17 @@ static void backward(struct mfu_builder *s, int index)
 const struct mfu_primitive mfu_primitive_norm = {
     .name = "norm",
     .summary = "LayerNorm or RMSNorm over a row",
-    .attributes = {
-        [KIND] = {"kind", "layer", kinds, "layer or rms"},
-        [BIAS] = {"bias", "0", NULL, "whether it has a bias (beta)"},
-        [WEIGHT] = {"weight", "1", NULL, "whether it has a weight (gamma)"},
-        [GROUPS] = {"groups", "1", NULL, "equal parts of a row that are normalised by themselves (heads)"},
-    },
-    .least_inputs = 1, .most_inputs = 1,
-    .shape = shape, .params = params, .forward = forward, .backward = backward,
+    .attributes =
+        {
+            [KIND] = {"kind", "layer", kinds, "layer or rms"},
+            [BIAS] = {"bias", "0", NULL, "whether it has a bias (beta)"},
+            [WEIGHT] = {"weight", "1", NULL, "whether it has a weight (gamma)"},
+            [GROUPS] = {"groups", "1", NULL, "equal parts of a row that are normalised by themselves (heads)"},
+        },
+    .least_inputs = 1,
+    .most_inputs = 1,
+    .shape = shape,
+    .params = params,
+    .forward = forward,
+    .backward = backward,
 };

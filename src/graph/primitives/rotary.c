@@ -32,7 +32,7 @@ static int rotate(struct mfu_builder *s, int x, bool backward)
     }
     b = mfu_emit_broadcast(s, "dsin", type, 1, x, MFU_NO_VIEW);
     half = mfu_emit_broadcast(s, "neg", type, 1, mfu_view_slice(s, b, rows, columns / 2), MFU_NO_VIEW);
-    turned = mfu_emit_broadcast(s, "slice", type, 1, b, half);       /* zeros, then half */
+    turned = mfu_emit_broadcast(s, "slice", type, 1, b, half); /* zeros, then half */
     b = mfu_emit_broadcast(s, "slice", type, 1, b, MFU_NO_VIEW);
     b = mfu_emit_pointwise(s, "add", type, 1, b, turned, MFU_NO_VIEW);
     a = mfu_emit_broadcast(s, "dcos", type, 1, x, MFU_NO_VIEW);
@@ -56,6 +56,9 @@ static void backward(struct mfu_builder *s, int index)
 const struct mfu_primitive mfu_primitive_rotary = {
     .name = "rotary",
     .summary = "rotary position embedding of queries or keys",
-    .least_inputs = 1, .most_inputs = 1,
-    .shape = shape, .forward = forward, .backward = backward,
+    .least_inputs = 1,
+    .most_inputs = 1,
+    .shape = shape,
+    .forward = forward,
+    .backward = backward,
 };

@@ -27,11 +27,15 @@ static void backward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
     int x = mfu_node_input(s, n, 0);
-    int full = mfu_tensor_new(s, mfu_view_rows(s, x), mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
+    int full =
+        mfu_tensor_new(s, mfu_view_rows(s, x), mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
 
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = "grad", .kind = MFU_COPY, .traffic = MFU_C_DRAM_POINTWISE,
-                 .fusion = MFU_MAP, .launches = 2},     /* zeros, then the rows */
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "grad",
+                                    .kind = MFU_COPY,
+                                    .traffic = MFU_C_DRAM_POINTWISE,
+                                    .fusion = MFU_MAP,
+                                    .launches = 2}, /* zeros, then the rows */
              1, &n->gradient, 1, &full);
     mfu_grad_add(s, n, 0, full);
 }
@@ -40,6 +44,9 @@ const struct mfu_primitive mfu_primitive_select = {
     .name = "select",
     .summary = "a few rows of each sequence",
     .attributes = {[ROWS] = {"rows", "1", NULL, "rows per sequence"}},
-    .least_inputs = 1, .most_inputs = 1,
-    .shape = shape, .forward = forward, .backward = backward,
+    .least_inputs = 1,
+    .most_inputs = 1,
+    .shape = shape,
+    .forward = forward,
+    .backward = backward,
 };

@@ -15,7 +15,7 @@
 #include "base/expression.h"
 #include "base/suggest.h"
 
-#define LARGEST (1 << 20)       /* bytes of a file */
+#define LARGEST (1 << 20) /* bytes of a file */
 
 /* ---- entries ------------------------------------------------------------- */
 
@@ -68,8 +68,8 @@ double mfu_import_number(struct mfu_import *m, const char *name)
     return e ? number(m, e->value) : NAN;
 }
 
-void mfu_import_set(struct mfu_import *m, struct mfu_entry *e, const char *key, const char *note,
-    const char *format, ...)
+void mfu_import_set(struct mfu_import *m, struct mfu_entry *e, const char *key, const char *note, const char *format,
+                    ...)
 {
     char text[128];
     va_list args;
@@ -122,8 +122,10 @@ double mfu_import_gpus(const struct mfu_import *m)
 static bool is_planned(const struct mfu_import *m, double gpus, double ranks)
 {
     struct mfu_scenario s = mfu_scenario_start(mfu_catalog_model(m->catalog, "gpt2", NULL), m->start->gpu);
-    const struct { enum mfu_setting_id id; double value; } given[] = {
-        {MFU_S_GPUS, gpus}, {MFU_S_DP, ranks}, {MFU_S_TP, gpus / ranks}};
+    const struct {
+        enum mfu_setting_id id;
+        double value;
+    } given[] = {{MFU_S_GPUS, gpus}, {MFU_S_DP, ranks}, {MFU_S_TP, gpus / ranks}};
     struct mfu_config config;
 
     for (size_t i = 0; i < sizeof given / sizeof given[0]; i++) {
@@ -170,7 +172,7 @@ bool mfu_import_model(struct mfu_import *m, struct mfu_entry *e)
         }
         if (!(end = strrchr(name, '-')) || !is_one_of(end + 1, tuned))
             return false;
-        *end = '\0';                    /* fine-tuning leaves the shape */
+        *end = '\0'; /* fine-tuning leaves the shape */
     }
 }
 
@@ -260,7 +262,7 @@ static void judge(struct mfu_import *m, struct mfu_entry *e)
     }
     /* Where a value sets nothing, the note is about that one. */
     mfu_import_set(m, e, row->key, row->note && !(row->values && strstr(row->values, "=-")) ? row->note : "", "%s",
-        ours);
+                   ours);
     if (assumed)
         e->fate = MFU_ASSUMED;
 }
@@ -284,8 +286,8 @@ static bool is_given(struct mfu_import *m, const char *names)
 static void add_defaults(struct mfu_import *m)
 {
     for (const char *const *d = m->format->defaults; d && d[0]; d += 2) {
-        struct mfu_entry *e = is_given(m, d[0]) ? NULL
-            : mfu_import_add(m, d[0], strcspn(d[0], " "), d[1], strlen(d[1]), 0);
+        struct mfu_entry *e =
+            is_given(m, d[0]) ? NULL : mfu_import_add(m, d[0], strcspn(d[0], " "), d[1], strlen(d[1]), 0);
 
         if (e)
             e->fate = MFU_ASSUMED;
@@ -304,7 +306,7 @@ static char *read_text(struct mfu_arena *arena, const char *path, struct mfu_err
     if (in)
         fclose(in);
     if (!text)
-        mfu_fail(err, MFU_ENOMEM, "memory is out");
+        mfu_fail(err, MFU_ENOMEM, "out of memory");
     else if (failed)
         mfu_fail(err, MFU_EIO, "cannot be read: %s", strerror(errno));
     else if (n > LARGEST)
@@ -318,7 +320,7 @@ static char *read_text(struct mfu_arena *arena, const char *path, struct mfu_err
 }
 
 static int find_format(struct mfu_import *m, const char *path, const char *text, const char *name,
-    struct mfu_error *err)
+                       struct mfu_error *err)
 {
     const char *names[32], *best;
     size_t n = 0;
@@ -359,13 +361,12 @@ int mfu_import_read(struct mfu_import *m, const char *path, const char *format, 
 
     m->n = 0;
     m->failed = false;
-    if (!text || find_format(m, path, text, format, err) < 0
-        || m->format->take_apart(m, path, text, err) < 0)
+    if (!text || find_format(m, path, text, format, err) < 0 || m->format->take_apart(m, path, text, err) < 0)
         return -1;
     add_defaults(m);
     for (int i = 0; i < m->n; i++)
         judge(m, &m->entries[i]);
-    for (int i = 0; i < m->n; i++)      /* the last of a name counts */
+    for (int i = 0; i < m->n; i++) /* the last of a name counts */
         if (mfu_import_find(m, m->entries[i].name) != &m->entries[i] && !is_unset(m->entries[i].value))
             mfu_import_leave(&m->entries[i], MFU_IGNORED, "is set again below");
     if (m->format->finish)
@@ -444,7 +445,7 @@ int mfu_import_apply(struct mfu_import *m, struct mfu_scenario *next, struct mfu
     int left = 0, before;
     struct mfu_error problem = {0};
 
-    for (int pass = 0; pass < 2; pass++)        /* what dims belong to comes first */
+    for (int pass = 0; pass < 2; pass++) /* what dims belong to comes first */
         for (int i = 0; i < m->n; i++) {
             struct mfu_entry *e = &m->entries[i];
 
@@ -456,7 +457,7 @@ int mfu_import_apply(struct mfu_import *m, struct mfu_scenario *next, struct mfu
         }
     if (left > 0 && try_all(m, next, waiting))
         return 0;
-    do {                                        /* one needs another: until nothing moves */
+    do { /* one needs another: until nothing moves */
         before = left;
         for (int i = 0; i < m->n; i++)
             if (waiting[i] && try_one(m, next, &m->entries[i], NULL)) {
@@ -473,7 +474,7 @@ int mfu_import_apply(struct mfu_import *m, struct mfu_scenario *next, struct mfu
         if (try_one(m, next, &m->entries[i], &problem))
             continue;
         if (!(why = mfu_arena_copy(&m->arena, problem.text, strlen(problem.text))))
-            return mfu_fail(err, MFU_ENOMEM, "memory is out");
+            return mfu_fail(err, MFU_ENOMEM, "out of memory");
         mfu_import_leave(&m->entries[i], MFU_UNMODELLED, why);
     }
     return 0;

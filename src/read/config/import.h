@@ -20,53 +20,53 @@
 struct mfu_error;
 
 enum mfu_fate {
-    MFU_UNDERSTOOD,             /* sets `key` */
-    MFU_ASSUMED,                /* the same; the program's default or a guess, not in the file */
-    MFU_IGNORED,                /* no influence on time or memory, or empty */
-    MFU_UNMODELLED,             /* it may matter, and is left out */
+    MFU_UNDERSTOOD, /* sets `key` */
+    MFU_ASSUMED,    /* the same; the program's default or a guess, not in the file */
+    MFU_IGNORED,    /* no influence on time or memory, or empty */
+    MFU_UNMODELLED, /* it may matter, and is left out */
     MFU_FATE_COUNT
 };
 
 /* One entry of the file. */
 struct mfu_entry {
-    const char *name, *value;   /* as they stand there, without quotes */
-    int line;                   /* 0: not in the file */
+    const char *name, *value; /* as they stand there, without quotes */
+    int line;                 /* 0: not in the file */
     enum mfu_fate fate;
-    const char *key, *set;      /* ours: "batch", "8"; NULL: sets nothing */
-    const char *note;           /* why, or how it was taken; "" */
+    const char *key, *set; /* ours: "batch", "8"; NULL: sets nothing */
+    const char *note;      /* why, or how it was taken; "" */
 };
 
-#define MFU_ENTRIES 600         /* of one file */
+#define MFU_ENTRIES 600 /* of one file */
 
 struct mfu_import {
     const struct mfu_import_format *format;
-    const struct mfu_scenario *start;   /* what it is imported into */
+    const struct mfu_scenario *start; /* what it is imported into */
     struct mfu_catalog *catalog;
-    struct mfu_arena arena;             /* of all texts */
+    struct mfu_arena arena; /* of all texts */
     struct mfu_entry entries[MFU_ENTRIES];
     int n;
-    bool failed;                        /* memory is out, or too many entries */
+    bool failed; /* out of memory, or too many entries */
 };
 
 /* What a name means.  Tables end with a name NULL. */
 struct mfu_import_row {
-    const char *name;           /* "batch_size"; "wandb_*" are all that begin so */
-    const char *key;            /* ours; NULL: ignored or, with `unmodelled`, not modelled */
-    const char *values;         /* "True=compile False=eager"; NULL: a number, as it is;
+    const char *name;   /* "batch_size"; "wandb_*" are all that begin so */
+    const char *key;    /* ours; NULL: ignored or, with `unmodelled`, not modelled */
+    const char *values; /* "True=compile False=eager"; NULL: a number, as it is;
                                    a value "-" is one that sets nothing */
     const char *note;
-    bool unmodelled;            /* unless its value is "off", or one of `values` */
+    bool unmodelled; /* unless its value is "off", or one of `values` */
 };
 
 struct mfu_import_format {
-    const char *name;           /* "nanogpt" */
-    const char *title;          /* "nanoGPT configuration" */
+    const char *name;  /* "nanogpt" */
+    const char *title; /* "nanoGPT configuration" */
     bool (*recognise)(const char *path, const char *text);
     int (*take_apart)(struct mfu_import *, const char *path, const char *text, struct mfu_error *);
     const struct mfu_import_row *rows;
-    const char *const *defaults;        /* names, value, ..., NULL: where the file gives no value
+    const char *const *defaults;         /* names, value, ..., NULL: where the file gives no value
                                            to the name, nor to older ones behind it */
-    void (*finish)(struct mfu_import *);        /* what takes several entries; NULL */
+    void (*finish)(struct mfu_import *); /* what takes several entries; NULL */
 };
 
 extern const struct mfu_import_format *const mfu_import_formats[];
@@ -76,7 +76,7 @@ extern const size_t mfu_import_format_count;
 int mfu_import_read(struct mfu_import *, const char *path, const char *format, struct mfu_error *err);
 
 /* Sets in `next` what was understood; what the scenario refuses becomes
- * unmodelled, with the reason.  Fails only when memory is out. */
+ * unmodelled, with the reason.  Fails only when out of memory. */
 int mfu_import_apply(struct mfu_import *, struct mfu_scenario *next, struct mfu_error *err);
 
 void mfu_import_release(struct mfu_import *);

@@ -191,7 +191,7 @@ static const char *read_word(struct mfu_import *m, const char *p, char *word, si
         if (*p == '\\' && p[1] == '\n' && !quote)
             break;
         if (*p == '\\' && p[1] == '\n')
-            continue;                           /* the line goes on, and so does the text */
+            continue; /* the line goes on, and so does the text */
         if (!quote && depth == 0 && isspace((unsigned char)*p))
             break;
         if (strncmp(p, "$((", 3) == 0) {
@@ -219,7 +219,7 @@ static bool is_option(const char *word)
 static const char *skip(const char *p, int *line)
 {
     for (;; p++) {
-        if (*p == '#')                          /* at the beginning of a word */
+        if (*p == '#') /* at the beginning of a word */
             p += strcspn(p, "\n");
         if (*p == '\n')
             ++*line;
@@ -228,7 +228,7 @@ static const char *skip(const char *p, int *line)
     }
 }
 
-#define WORD 4096               /* older scripts keep all arguments in one variable */
+#define WORD 4096 /* older scripts keep all arguments in one variable */
 
 static void take_words(struct mfu_import *m, const char *text, int line, int depth);
 
@@ -264,7 +264,7 @@ static struct mfu_entry *add_option(struct mfu_import *m, const char *word, int 
 
 static void take_words(struct mfu_import *m, const char *text, int line, int depth)
 {
-    struct mfu_entry *last = NULL;              /* an option that may take this word */
+    struct mfu_entry *last = NULL; /* an option that may take this word */
     char word[WORD];
 
     for (const char *p = skip(text, &line); *p && !m->failed && depth < 4; p = skip(p, &line)) {
@@ -282,7 +282,7 @@ static void take_words(struct mfu_import *m, const char *text, int line, int dep
             n++;
         closes = *word && word[strlen(word) - 1] == ')' && !strchr(word, '(');
         if (closes)
-            word[strlen(word) - 1] = '\0';      /* the end of a list of bash */
+            word[strlen(word) - 1] = '\0'; /* the end of a list of bash */
         if (is_option(word))
             last = add_option(m, word, here, depth);
         else if (last && *word && !(n > 0 && word[n] == '=' && word[n + 1] == '(')) {
@@ -307,7 +307,7 @@ int mfu_import_arguments(struct mfu_import *m, const char *path, const char *tex
 
 /* ---- trees --------------------------------------------------------------- */
 
-#define DEEPEST 16              /* levels of a tree (chosen) */
+#define DEEPEST 16 /* levels of a tree (chosen) */
 
 static void add_node(struct mfu_import *m, struct mfu_yaml *yaml, struct mfu_node *node, const char *name, int depth)
 {

@@ -12,9 +12,9 @@
 
 #include "base/error.h"
 
-#define LARGEST         (256L << 20) /* bytes that are read */
-#define LONGEST         65536        /* of a line */
-#define LARGEST_BY_HAND (32L << 20)  /* of pairs, which take longer */
+#define LARGEST (256L << 20)        /* bytes that are read */
+#define LONGEST 65536               /* of a line */
+#define LARGEST_BY_HAND (32L << 20) /* of pairs, which take longer */
 
 struct lines {
     FILE *in;
@@ -97,8 +97,7 @@ static int open_lines(struct lines *l, const char *path, struct mfu_error *err)
     l->text = malloc(LONGEST);
     if (l->in && l->text)
         return 0;
-    mfu_fail(err, l->in ? MFU_ENOMEM : MFU_EIO, "%.200s: %s", path,
-             l->in ? "out of memory" : strerror(errno));
+    mfu_fail(err, l->in ? MFU_ENOMEM : MFU_EIO, "%.200s: %s", path, l->in ? "out of memory" : strerror(errno));
     if (l->in)
         fclose(l->in);
     free(l->text);
@@ -122,10 +121,8 @@ static int unknown(const char *path, const struct lines *l, struct mfu_error *er
     if (l->line == 0)
         return mfu_fail(err, MFU_EINPUT, "%.200s: the file is empty", path);
     for (size_t i = 0; i < mfu_log_format_count && used < sizeof known; i++)
-        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "",
-                                 mfu_log_formats[i]->title);
-    return mfu_fail(err, MFU_EINPUT, "%.200s: no line is a training step of a format that is known (%s)",
-                    path, known);
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", mfu_log_formats[i]->title);
+    return mfu_fail(err, MFU_EINPUT, "%.200s: no line is a training step of a format that is known (%s)", path, known);
 }
 
 /* The format whose steps stand in the file: pairs by hand only if no other's. */
@@ -144,16 +141,15 @@ static const struct mfu_log_format *recognise(struct lines *l, struct mfu_log *b
                     return f;
             } else if (!fallback && l->read < LARGEST_BY_HAND) {
                 mfu_log_pairs(by_hand, line, false, NULL);
-                if (by_hand->n_records > 0 || !isnan(figure[MFU_FIGURE_TIME])
-                    || !isnan(figure[MFU_FIGURE_TOKENS_PER_S]) || !isnan(figure[MFU_FIGURE_MFU]))
+                if (by_hand->n_records > 0 || !isnan(figure[MFU_FIGURE_TIME]) || !isnan(figure[MFU_FIGURE_TOKENS_PER_S])
+                    || !isnan(figure[MFU_FIGURE_MFU]))
                     fallback = f;
             }
         }
     return fallback;
 }
 
-int mfu_log_read(struct mfu_log *log, const char *path, const struct mfu_log_format **format,
-                 struct mfu_error *err)
+int mfu_log_read(struct mfu_log *log, const char *path, const struct mfu_log_format **format, struct mfu_error *err)
 {
     struct lines l;
     const char *line;
@@ -180,8 +176,7 @@ int mfu_log_read(struct mfu_log *log, const char *path, const struct mfu_log_for
     if (status == 0 && (*format)->finish)
         (*format)->finish(log);
     if (status == 0 && l.binary)
-        status =
-            mfu_fail(err, MFU_EINPUT, "%.200s: not a text file (a zero byte after line %d)", path, l.line);
+        status = mfu_fail(err, MFU_EINPUT, "%.200s: not a text file (a zero byte after line %d)", path, l.line);
     if (status == 0 && log->failed)
         status = mfu_fail(err, MFU_ENOMEM, "out of memory");
     if (status == 0 && log->contradiction[0]) {

@@ -71,8 +71,7 @@ struct mfu_log_record *mfu_log_step(struct mfu_log *log)
 
 void mfu_log_figure(double *figures, enum mfu_figure which, double value)
 {
-    double least =
-        which == MFU_FIGURE_TIME || which == MFU_FIGURE_TOKENS_PER_S || which == MFU_FIGURE_MFU ? 1e-9 : 0;
+    double least = which == MFU_FIGURE_TIME || which == MFU_FIGURE_TOKENS_PER_S || which == MFU_FIGURE_MFU ? 1e-9 : 0;
 
     if (value >= least && value <= mfu_figure_rows[which].most)
         figures[which] = value;
@@ -94,8 +93,7 @@ static void contradict(struct mfu_log *log, const char *key, const char *here, c
     if (line > 0)
         snprintf(where, sizeof where, "in line %d", line);
     snprintf(log->contradiction, sizeof log->contradiction,
-             "%.40s is %.72s here and %.72s %s: two runs in one file? Keep the lines of one", key, here,
-             before, where);
+             "%.40s is %.72s here and %.72s %s: two runs in one file? Keep the lines of one", key, here, before, where);
     log->contradiction_line = log->line;
 }
 

@@ -20,23 +20,25 @@ struct mfu_error;
 
 /* X(identifier, key, dimension, smaller than zero or more than `most` is
  * nonsense, what it is) */
-#define MFU_FIGURES(X)                                                                                       \
-    X(STEP, "step", MFU_COUNT, 1e12, "step")                                                                 \
-    X(TIME, "step_time_s", MFU_SECONDS, 1e7, "step time")                                                    \
-    X(TOKENS_PER_S, "tokens_per_s", MFU_COUNT, 1e12, "tokens/s")                                             \
-    X(MFU, "mfu_logged", MFU_RATIO, 100, "MFU as logged")                                                    \
-    X(FLOPS, "flops_per_s", MFU_FLOP_PER_S, 1e18, "FLOP/s as logged")                                        \
-    X(LOSS, "loss", MFU_COUNT, 1e12, "loss")                                                                 \
-    X(ALLOCATED, "memory_allocated_bytes", MFU_BYTES, 1e13, "memory allocated")                              \
-    X(RESERVED, "memory_reserved_bytes", MFU_BYTES, 1e13, "memory reserved")                                 \
-    X(SMI_USED, "smi_used_bytes", MFU_BYTES, 1e13, "memory, nvidia-smi")                                     \
-    X(UTILIZATION, "gpu_utilization", MFU_RATIO, 1, "GPU utilisation")                                       \
-    X(SM_ACTIVE, "sm_active", MFU_RATIO, 1, "SM activity")                                                   \
-    X(TENSOR_ACTIVE, "tensor_active", MFU_RATIO, 1, "tensor activity")                                       \
-    X(DRAM_ACTIVE, "dram_active", MFU_RATIO, 1, "DRAM activity")                                             \
-    X(POWER, "power_w", MFU_WATTS, 1e5, "board power")                                                       \
-    X(COMMUNICATION, "communication_s", MFU_SECONDS, 1e7, "communication wait")                              \
+/* clang-format off: a table */
+#define MFU_FIGURES(X)                                                                                                 \
+    X(STEP, "step", MFU_COUNT, 1e12, "step")                                                                           \
+    X(TIME, "step_time_s", MFU_SECONDS, 1e7, "step time")                                                              \
+    X(TOKENS_PER_S, "tokens_per_s", MFU_COUNT, 1e12, "tokens/s")                                                       \
+    X(MFU, "mfu_logged", MFU_RATIO, 100, "MFU as logged")                                                              \
+    X(FLOPS, "flops_per_s", MFU_FLOP_PER_S, 1e18, "FLOP/s as logged")                                                  \
+    X(LOSS, "loss", MFU_COUNT, 1e12, "loss")                                                                           \
+    X(ALLOCATED, "memory_allocated_bytes", MFU_BYTES, 1e13, "memory allocated")                                        \
+    X(RESERVED, "memory_reserved_bytes", MFU_BYTES, 1e13, "memory reserved")                                           \
+    X(SMI_USED, "smi_used_bytes", MFU_BYTES, 1e13, "memory, nvidia-smi")                                               \
+    X(UTILIZATION, "gpu_utilization", MFU_RATIO, 1, "GPU utilisation")                                                 \
+    X(SM_ACTIVE, "sm_active", MFU_RATIO, 1, "SM activity")                                                             \
+    X(TENSOR_ACTIVE, "tensor_active", MFU_RATIO, 1, "tensor activity")                                                 \
+    X(DRAM_ACTIVE, "dram_active", MFU_RATIO, 1, "DRAM activity")                                                       \
+    X(POWER, "power_w", MFU_WATTS, 1e5, "board power")                                                                 \
+    X(COMMUNICATION, "communication_s", MFU_SECONDS, 1e7, "communication wait")                                        \
     X(LOADER, "loader_s", MFU_SECONDS, 1e7, "loader wait")
+/* clang-format on */
 
 enum mfu_figure {
 #define X(id, ...) MFU_FIGURE_##id,
@@ -70,16 +72,16 @@ struct mfu_log_setting {
     const char *origin; /* "log", "config", "command", or the program */
 };
 
-#define MFU_LOG_SETTINGS 96     /* that are kept */
-#define MFU_LOG_RECORDS  200000 /* steps that are looked at */
-#define MFU_LOG_SUMS     12     /* of a format's own */
+#define MFU_LOG_SETTINGS 96    /* that are kept */
+#define MFU_LOG_RECORDS 200000 /* steps that are looked at */
+#define MFU_LOG_SUMS 12        /* of a format's own */
 
 struct mfu_log {
     const char *path;
     int line; /* that is being read */
     struct mfu_log_record *records;
     size_t n_records, cap_records, too_many; /* steps left out: too many */
-    bool failed;                             /* memory is out */
+    bool failed;                             /* out of memory */
     struct mfu_log_setting settings[MFU_LOG_SETTINGS];
     int n_settings;
     char contradiction[272]; /* within the log; "" none */
@@ -101,8 +103,8 @@ struct mfu_log {
     enum mfu_log_event event;    /* since the last step */
     struct mfu_log_record loose; /* a format's, while it gathers a record */
     double sum[MFU_LOG_SUMS];    /* a format's own */
-    double bare_time_unit;     /* seconds that a time without a unit is read as; 0: none yet, NAN: unclear */
-    unsigned char known[1024]; /* which words may be keys: mfu_log_pairs() */
+    double bare_time_unit;       /* seconds that a time without a unit is read as; 0: none yet, NAN: unclear */
+    unsigned char known[1024];   /* which words may be keys: mfu_log_pairs() */
     bool known_filled;
 };
 
@@ -185,8 +187,7 @@ void mfu_log_release(struct mfu_log *);
 
 /* Finds the format of a file and reads all of it: at most 256 MiB (32 of
  * pairs by hand), lines of at most 64 KiB.  `format` gets the one it was. */
-int mfu_log_read(struct mfu_log *, const char *path, const struct mfu_log_format **format,
-                 struct mfu_error *err);
+int mfu_log_read(struct mfu_log *, const char *path, const struct mfu_log_format **format, struct mfu_error *err);
 
 /* Reads assignments out of a configuration file (a nanoGPT config, or anything
  * with such lines), over nothing. */

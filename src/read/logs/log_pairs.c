@@ -12,16 +12,7 @@
 #include "base/suggest.h"
 #include "scenario/scenario.h"
 
-enum fact {
-    FACT_FIGURE,
-    FACT_PARAMS,
-    FACT_TOKENS,
-    FACT_SAMPLES,
-    FACT_PEAK,
-    FACT_GPU,
-    FACT_MODEL,
-    FACT_IGNORED
-};
+enum fact { FACT_FIGURE, FACT_PARAMS, FACT_TOKENS, FACT_SAMPLES, FACT_PEAK, FACT_GPU, FACT_MODEL, FACT_IGNORED };
 
 // clang-format off
 static const struct pair_row {
@@ -213,8 +204,8 @@ static int put_pair(struct mfu_log *log, const char *key, const char *value, str
     }
     number = pair_value(log, row, factor, value);
     if (!(number >= 0) && row->figure == MFU_FIGURE_TIME && isnan(log->bare_time_unit))
-        return mfu_fail(err, MFU_EINPUT, "%.40s: is '%.40s' in seconds or milliseconds? Write 0.35s or 350ms",
-                        key, value);
+        return mfu_fail(err, MFU_EINPUT, "%.40s: is '%.40s' in seconds or milliseconds? Write 0.35s or 350ms", key,
+                        value);
     if (!(number >= 0))
         return mfu_fail(err, MFU_EINPUT, "%.40s: '%.40s': expected %s", key, value,
                         row->dim == MFU_RATIO ? "a share such as 15.4%" : mfu_dim_help(row->dim));
@@ -332,14 +323,13 @@ static int not_known(const char *word, struct mfu_error *err)
         names[n++] = pair_rows[i].key;
     for (int i = 0; i < MFU_SETTING_COUNT; i++)
         names[n++] = mfu_settings[i].key;
-    mfu_fail(err, MFU_EINPUT, "'%.40s' is neither a figure (step_ms, tokens_per_s, mfu ...) nor a setting",
-             word);
+    mfu_fail(err, MFU_EINPUT, "'%.40s' is neither a figure (step_ms, tokens_per_s, mfu ...) nor a setting", word);
     if (mfu_suggest(word, names, n, &best, 1))
         mfu_error_suggest(err, best);
     return -1;
 }
 
-#define WORD  64 /* characters that are looked at */
+#define WORD 64 /* characters that are looked at */
 #define WORDS 3 /* of a key: "GPU utilisation", "memory allocated" */
 
 /* The next word, cut at blanks and at `,` `;` `|` that end it, and at the `=`
@@ -373,10 +363,10 @@ int mfu_log_pairs(struct mfu_log *log, const char *line, bool strict, struct mfu
         if (!words[0][0])
             return 0;
         for (int i = WORDS; i > 0 && !taken; i--) {
-            snprintf(key, sizeof key, "%s%s%s%s%s", words[0], i > 1 ? "_" : "", i > 1 ? words[1] : "",
-                     i > 2 ? "_" : "", i > 2 ? words[2] : "");
-            if (isalpha((unsigned char)words[i - 1][0]) && isalpha((unsigned char)key[0])
-                && may_be_key(log, key) && known_key(key))
+            snprintf(key, sizeof key, "%s%s%s%s%s", words[0], i > 1 ? "_" : "", i > 1 ? words[1] : "", i > 2 ? "_" : "",
+                     i > 2 ? words[2] : "");
+            if (isalpha((unsigned char)words[i - 1][0]) && isalpha((unsigned char)key[0]) && may_be_key(log, key)
+                && known_key(key))
                 taken = (size_t)i;
         }
         if (!taken) {
@@ -398,8 +388,7 @@ int mfu_log_pairs(struct mfu_log *log, const char *line, bool strict, struct mfu
 
                 if (snprintf(both, sizeof both, "%s%.11s", value, unit) >= WORD)
                     return strict ? mfu_fail(err, MFU_EINPUT, "%.40s: '%.40s' is no number", key, value) : 0;
-                if (strcmp(unit, "%") == 0
-                    || mfu_quantity_scan(both, MFU_COUNT, &ignored, NULL) == (int)strlen(both)
+                if (strcmp(unit, "%") == 0 || mfu_quantity_scan(both, MFU_COUNT, &ignored, NULL) == (int)strlen(both)
                     || (number = pair_value(log, find_pair(key, &ignored), 0, both), number >= 0)) {
                     memcpy(value, both, strlen(both) + 1);
                     line = behind;

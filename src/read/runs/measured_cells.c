@@ -55,8 +55,9 @@ static const struct column {
     {"params_m", "millions", 0, 1e8, false, false, COMPARED},
 };
 static const char *const words[] = {
-    "gpu", "intra_link", "inter_link", "family", "pos", "tied", "mlp", "norm", "bias", "precision", "attention",
-    "compile", "optimizer", "act_ckpt", "sharding", "vpp", "sp", "mfu_convention", "model_tflops_gpu", "outcome"};
+    "gpu",  "intra_link",     "inter_link",       "family",  "pos",       "tied",     "mlp",      "norm",
+    "bias", "precision",      "attention",        "compile", "optimizer", "act_ckpt", "sharding", "vpp",
+    "sp",   "mfu_convention", "model_tflops_gpu", "outcome"};
 
 const char *mfu_cell(const struct mfu_row *r, const char *column)
 {
@@ -196,7 +197,9 @@ int mfu_measured_columns(const struct mfu_csv *csv, const char *path, struct mfu
         hint = "; these seem to be separated by semicolons";
     else if (strchr(first, '\t'))
         hint = "; these seem to be separated by tabs";
-    mfu_fail(err, MFU_EINPUT, "no column is known: expected a header line with names such as gpu, family, seq_len, "
-             "micro_batch and step_time_ms, separated by commas%s", hint);
+    mfu_fail(err, MFU_EINPUT,
+             "no column is known: expected a header line with names such as gpu, family, seq_len, "
+             "micro_batch and step_time_ms, separated by commas%s",
+             hint);
     return mfu_error_at(err, path, 1, 1);
 }

@@ -11,8 +11,8 @@
 #include "descriptor/gpu.h"
 #include "descriptor/model.h"
 
-#define ABOUT 0.05              /* relative: figures that are rounded agree (chosen) */
-#define SAME_SIZE 0.03          /* the same of parameters, whose counts differ by conventions */
+#define ABOUT 0.05     /* relative: figures that are rounded agree (chosen) */
+#define SAME_SIZE 0.03 /* the same of parameters, whose counts differ by conventions */
 
 static bool has(const struct mfu_model *m, const char *primitive)
 {
@@ -43,7 +43,7 @@ static bool begins(const char *text, const char *with)
     return strncasecmp(text, with, strlen(with)) == 0;
 }
 
-static bool is_gated(const char *mlp)           /* swiglu, geglu, glu */
+static bool is_gated(const char *mlp) /* swiglu, geglu, glu */
 {
     for (; *mlp; mlp++)
         if (begins(mlp, "glu"))
@@ -55,13 +55,14 @@ static bool is_gated(const char *mlp)           /* swiglu, geglu, glu */
 static bool is_its_position(const struct mfu_model *m, const char *pos)
 {
     return has(m, "rotary") ? begins(pos, "rope") || begins(pos, "rotary")
-        : has(m, "embedding") && (begins(pos, "learned") || begins(pos, "absolute"));
+                            : has(m, "embedding") && (begins(pos, "learned") || begins(pos, "absolute"));
 }
 
 static bool is_its_norm(const struct mfu_model *m, const char *norm)
 {
-    return has_rms(m) ? begins(norm, "rms") : mfu_same_letters(norm, "layernorm") || mfu_same_letters(norm, "layer")
-        || mfu_same_letters(norm, "ln");
+    return has_rms(m)
+        ? begins(norm, "rms")
+        : mfu_same_letters(norm, "layernorm") || mfu_same_letters(norm, "layer") || mfu_same_letters(norm, "ln");
 }
 
 /* Blocks that the graph of the family has otherwise.  A gate is a matrix more;
@@ -73,7 +74,7 @@ static bool check_blocks(struct mfu_row *r)
 
     if (*mlp && is_gated(mlp) != has(m, "multiply"))
         return mfu_row_skip(r, "mlp %.24s: the graph of %s has %s", mlp, m->slug,
-                                has(m, "multiply") ? "a gated one" : "one without a gate");
+                            has(m, "multiply") ? "a gated one" : "one without a gate");
     if (*mlp && !is_gated(mlp) && !begins(mlp, "gelu") && !mfu_same_letters(mlp, "mlp"))
         mfu_row_assume(r, "mlp: the model's, not %.24s", mlp);
     if (*norm && !is_its_norm(m, norm))
@@ -98,7 +99,7 @@ static bool check_link(struct mfu_row *r)
     nvlink = strcmp(mfu_link_of(&machine, gpu, gpus).kind, "NVLink") == 0;
     if (nvlink != begins(link, "nvlink"))
         return mfu_row_skip(r, "intra_link %.24s: %.0f GPUs of %s exchange over %s", link, gpus, gpu->slug,
-                                nvlink ? "NVLink" : "PCIe");
+                            nvlink ? "NVLink" : "PCIe");
     return true;
 }
 
@@ -107,12 +108,12 @@ static bool check_memory(struct mfu_row *r)
 {
     static const char *const columns[] = {"mem_allocated_gib", "mem_reserved_gib"};
     const struct mfu_gpu *gpu = r->run->scenario.gpu;
-    double most = (1 + ABOUT) * gpu->size_bytes / 1e9;          /* "12 GB" of a box are GiB */
+    double most = (1 + ABOUT) * gpu->size_bytes / 1e9; /* "12 GB" of a box are GiB */
 
     for (int i = 0; i < 2; i++)
         if (mfu_cell_number(r, columns[i]) > most)
             return mfu_row_skip(r, "%s %s: a %s has %.0f GiB", columns[i], mfu_cell(r, columns[i]), gpu->slug,
-                                    gpu->size_bytes / 1e9);
+                                gpu->size_bytes / 1e9);
     return true;
 }
 
@@ -123,7 +124,7 @@ bool mfu_row_check_words(struct mfu_row *r)
 
 static bool differ(double a, double b, double by)
 {
-    return fabs(a / b - 1) > by;                /* false when one is not stated */
+    return fabs(a / b - 1) > by; /* false when one is not stated */
 }
 
 void mfu_row_check_twice(struct mfu_row *r)
@@ -139,10 +140,10 @@ void mfu_row_check_twice(struct mfu_row *r)
         mfu_row_assume(r, "tokens_per_s %.6g is not used: by step_time_ms it is %.6g", rate, tokens / step);
     else if (isnan(rate) && differ(tokens / step, own, ABOUT))
         mfu_row_assume(r, "tokens_per_s_gpu %.6g is not used: by step_time_ms it is %.6g", own / set[MFU_S_GPUS],
-                           tokens / step / set[MFU_S_GPUS]);
+                       tokens / step / set[MFU_S_GPUS]);
     else if (isnan(step) && differ(rate, own, ABOUT))
         mfu_row_assume(r, "tokens_per_s_gpu %.6g is not used: by tokens_per_s it is %.6g", own / set[MFU_S_GPUS],
-                           rate / set[MFU_S_GPUS]);
+                       rate / set[MFU_S_GPUS]);
 }
 
 void mfu_measured_check_size(struct mfu_measured_run *run, double params)

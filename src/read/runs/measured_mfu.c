@@ -10,11 +10,12 @@
 #include "plan/conventions.h"
 #include "read/runs/measured_run.h"
 
-#define LEAST_SHARE 0.01        /* of the peak: below, a fraction was given for per cent (chosen) */
+#define LEAST_SHARE 0.01 /* of the peak: below, a fraction was given for per cent (chosen) */
 
 /* Names of conventions that other people use. */
-static const struct { const char *theirs, *ours; } others[] = {
-    {"6N+12", "palm"}, {"nanotron-6N+12", "palm"}, {"llmfoundry", "palm"}};
+static const struct {
+    const char *theirs, *ours;
+} others[] = {{"6N+12", "palm"}, {"nanotron-6N+12", "palm"}, {"llmfoundry", "palm"}};
 
 /* "torchtitan (6*(N-embed)...)" is torchtitan, "megatron x3/4" is not megatron. */
 static bool is_called(const char *text, const char *name)
@@ -43,8 +44,10 @@ static const struct mfu_convention *find(const struct mfu_convention *all, size_
 /* Says which conventions there are. */
 static double unknown(const struct mfu_convention *all, size_t n, const char *theirs, char *why, size_t size)
 {
-    size_t used = (size_t)snprintf(why, size, *theirs ? "mfu_convention '%.24s' is not known: expected"
-                                   : "an MFU without its mfu_convention is no time: expected%.0s", theirs);
+    size_t used = (size_t)snprintf(why, size,
+                                   *theirs ? "mfu_convention '%.24s' is not known: expected"
+                                           : "an MFU without its mfu_convention is no time: expected%.0s",
+                                   theirs);
 
     for (size_t i = 0; i < n && used < size; i++)
         used += (size_t)snprintf(why + used, size - used, "%s %s", i ? "," : "", all[i].name);

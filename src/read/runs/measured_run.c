@@ -14,8 +14,8 @@
 #include "descriptor/catalog.h"
 
 struct word {
-    const char *theirs, *ours;  /* ours NULL: cannot be modelled */
-    const char *note;           /* what is assumed, or why it cannot */
+    const char *theirs, *ours; /* ours NULL: cannot be modelled */
+    const char *note;          /* what is assumed, or why it cannot */
 };
 
 // clang-format off
@@ -182,7 +182,7 @@ static bool leave_dim(struct mfu_row *r, const char *dim)
         mfu_row_assume(r, "dropout=0");
         return set(r, "dropout", "0");
     }
-    if (strcmp(dim, "head_dim") != 0 && strcmp(dim, "n_kv_head") != 0)     /* these follow */
+    if (strcmp(dim, "head_dim") != 0 && strcmp(dim, "n_kv_head") != 0) /* these follow */
         mfu_row_assume(r, "%s: the model's", dim);
     return true;
 }
@@ -209,7 +209,7 @@ static bool set_dims(struct mfu_row *r)
                 return false;
             continue;
         }
-        if (strcmp(dims[i].column, "head_dim") == 0)    /* follows, or is the model's own */
+        if (strcmp(dims[i].column, "head_dim") == 0) /* follows, or is the model's own */
             if (mfu_cell_number(r, "n_embd") / mfu_cell_number(r, "n_head") == mfu_cell_number(r, "head_dim"))
                 continue;
         if (!set(r, dims[i].dim, is_one_of(text, yes) ? "1" : is_one_of(text, no) ? "0" : text))
@@ -220,8 +220,7 @@ static bool set_dims(struct mfu_row *r)
         if (!set(r, "n_labels", "2"))
             return false;
     }
-    if (strcmp(m->family, "gpt2") == 0 && mfu_cell_is(r, "compile", "eager")
-        && strstr(mfu_cell(r, "source"), "HF "))
+    if (strcmp(m->family, "gpt2") == 0 && mfu_cell_is(r, "compile", "eager") && strstr(mfu_cell(r, "source"), "HF "))
         return set(r, "upcast_logits", "1");
     return true;
 }
@@ -229,9 +228,17 @@ static bool set_dims(struct mfu_row *r)
 /* Who holds what, where there are several GPUs. */
 static bool set_sharding(struct mfu_row *r, double gpus)
 {
-    static const struct { const char *name, *stage; } stages[] = {
-        {"ddp", "0"}, {"none", "0"}, {"", "0"}, {"zero1", "1"}, {"zero2", "2"}, {"zero3", "3"},
-        {"fsdp-shard-grad-op", "2"}, {"fsdp-full", "3"}, {"fsdp", "3"}};
+    static const struct {
+        const char *name, *stage;
+    } stages[] = {{"ddp", "0"},
+                  {"none", "0"},
+                  {"", "0"},
+                  {"zero1", "1"},
+                  {"zero2", "2"},
+                  {"zero3", "3"},
+                  {"fsdp-shard-grad-op", "2"},
+                  {"fsdp-full", "3"},
+                  {"fsdp", "3"}};
 
     if (mfu_cell_empty(r, "sharding") && strcasecmp(mfu_cell(r, "sharding"), "none") != 0)
         mfu_row_assume(r, "sharding=ddp");
@@ -285,7 +292,7 @@ static bool set_batch(struct mfu_row *r)
         return false;
     if (isnan(micro))
         micro = global / accum / gpus;
-    if (isnan(micro))                           /* no default is near what fitted that card */
+    if (isnan(micro)) /* no default is near what fitted that card */
         return mfu_row_skip(r, "the micro-batch is not stated");
     if (micro != floor(micro))
         return mfu_row_skip(r, "global_batch %.0f over grad_accum and n_gpus: no whole micro-batch", global);
@@ -411,7 +418,7 @@ static void read_memory(struct mfu_row *r)
     run->params_m = mfu_cell_number(r, "params_m");
     run->ran = strcasecmp(outcome, "ran") == 0 ? 1 : strcasecmp(outcome, "oom") == 0 ? 0 : -1;
     run->reserved_is_smi = strstr(notes, "nvidia-smi") || strstr(notes, "NVML") || strstr(notes, "device memory usage");
-    if (mfu_cell_is(r, "compile", "llmq")) {       /* llm.c's layout is not its */
+    if (mfu_cell_is(r, "compile", "llmq")) { /* llm.c's layout is not its */
         run->allocated_bytes = run->reserved_bytes = NAN;
         run->ran = -1;
         mfu_row_assume(r, "memory of llmq is not modelled: not compared");
@@ -423,8 +430,7 @@ static void read_memory(struct mfu_row *r)
     }
 }
 
-void mfu_measured_run(struct mfu_catalog *catalog, const struct mfu_csv *csv, size_t row,
-                      struct mfu_measured_run *run)
+void mfu_measured_run(struct mfu_catalog *catalog, const struct mfu_csv *csv, size_t row, struct mfu_measured_run *run)
 {
     struct mfu_row r = {catalog, csv, row, run};
 

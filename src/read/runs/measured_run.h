@@ -16,15 +16,15 @@ struct mfu_plan;
 
 struct mfu_measured_run {
     struct mfu_scenario scenario;
-    double step_s;              /* NAN: not stated and does not follow */
-    double mfu, hfu, mfu_peak_flops;    /* NAN: not stated */
-    double params_m, seq;       /* millions, NAN: not stated; tokens of a sequence */
+    double step_s;                   /* NAN: not stated and does not follow */
+    double mfu, hfu, mfu_peak_flops; /* NAN: not stated */
+    double params_m, seq;            /* millions, NAN: not stated; tokens of a sequence */
     char mfu_convention[64];
     double allocated_bytes, reserved_bytes;
-    bool reserved_is_smi;       /* the figure is nvidia-smi's */
-    int ran;                    /* 1, 0 (out of memory), -1: not stated */
-    char assumed[640];          /* what was filled in or mapped */
-    char skipped[200];          /* why it cannot be modelled, or "" */
+    bool reserved_is_smi; /* the figure is nvidia-smi's */
+    int ran;              /* 1, 0 (out of memory), -1: not stated */
+    char assumed[640];    /* what was filled in or mapped */
+    char skipped[200];    /* why it cannot be modelled, or "" */
 };
 
 /* Refuses a table that has no column of a run: another separator, another table. */

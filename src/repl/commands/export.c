@@ -22,7 +22,7 @@ static int put(FILE *out, const struct mfu_scenario *scenario, const char *name,
         mfu_json_put(&o, "id", mfu_json_text(name));
     failed = !o || json_dumpf(o, out, JSON_COMPACT | JSON_REAL_PRECISION(15)) < 0 || fputc('\n', out) == EOF;
     json_decref(o);
-    return failed && !ferror(out) ? mfu_fail(err, MFU_ENOMEM, "memory is out") : 0;
+    return failed && !ferror(out) ? mfu_fail(err, MFU_ENOMEM, "out of memory") : 0;
 }
 
 /* What is kept, and the scenario of the session unless it is one of them. */
@@ -84,12 +84,11 @@ const struct mfu_command mfu_command_export = {
     .usage = "scenarios FILE",
     .group = "session",
     .summary = "scenarios, to be measured",
-    .help =
-        "Writes the scenario and all that are kept, a JSON object of every setting on each\n"
-        "line.  calibrate/torch_measure.py trains them with PyTorch on a GPU and writes the\n"
-        "table that `validate` and `calibrate from` read.\n"
-        "\n"
-        "    keep small; set batch 16; keep large; export scenarios runs.jsonl",
+    .help = "Writes the scenario and all that are kept, a JSON object of every setting on each\n"
+            "line.  calibrate/torch_measure.py trains them with PyTorch on a GPU and writes the\n"
+            "table that `validate` and `calibrate from` read.\n"
+            "\n"
+            "    keep small; set batch 16; keep large; export scenarios runs.jsonl",
     .least_args = 2,
     .most_args = 2,
     .offer = {offer, mfu_offer_files},

@@ -27,7 +27,7 @@ static int list(struct mfu_session *s, struct mfu_error *err)
 /* Names are words that need no quotes. */
 static int check_name(const char *name, struct mfu_error *err)
 {
-    if (strlen(name) >= sizeof ((struct mfu_memory *)NULL)->kept[0].name)
+    if (strlen(name) >= sizeof((struct mfu_memory *)NULL)->kept[0].name)
         return mfu_fail(err, MFU_EINPUT, "'%.20s...' is longer than 47 letters", name);
     for (const char *p = name; *p; p++)
         if (!isalnum((unsigned char)*p) && !strchr("_.+-", *p))
@@ -61,11 +61,10 @@ const struct mfu_command mfu_command_keep = {
     .usage = "[NAME]",
     .group = "session",
     .summary = "name this scenario",
-    .help =
-        "Remembers the scenario under a name, for `use`; without a name lists what is\n"
-        "kept.  It is forgotten when the session ends: `save` writes a file.\n"
-        "\n"
-        "    set batch 8; keep small; set batch 16; use small",
+    .help = "Remembers the scenario under a name, for `use`; without a name lists what is\n"
+            "kept.  It is forgotten when the session ends: `save` writes a file.\n"
+            "\n"
+            "    set batch 8; keep small; set batch 16; use small",
     .most_args = 1,
     .offer = {mfu_offer_kept},
     .run = run,

@@ -61,9 +61,9 @@ static int snapshot(struct mfu_session *s, const char *file, struct mfu_error *e
         mfu_json_put_number(&o, "allocated_bytes", facts.allocated_bytes);
         return mfu_answer(s, o, err);
     }
-    mfu_print_note(s, "wrote %s: %ld events, %ld segments of %s, %s allocated at the end", file, facts.events, facts.segments,
-            mfu_quantity_format(reserved, facts.reserved_bytes, MFU_BYTES),
-            mfu_quantity_format(allocated, facts.allocated_bytes, MFU_BYTES));
+    mfu_print_note(s, "wrote %s: %ld events, %ld segments of %s, %s allocated at the end", file, facts.events,
+                   facts.segments, mfu_quantity_format(reserved, facts.reserved_bytes, MFU_BYTES),
+                   mfu_quantity_format(allocated, facts.allocated_bytes, MFU_BYTES));
     if (strcmp(file + (strlen(file) > 5 ? strlen(file) - 5 : 0), ".json") != 0)
         mfu_print_note(s, "drop it on the page https://pytorch.org/memory_viz");
     return 0;
@@ -106,17 +106,16 @@ const struct mfu_command mfu_command_memory = {
     .usage = "[timeline | --snapshot FILE]",
     .group = "plan",
     .summary = "where the memory goes",
-    .help =
-        "The parts of the memory at the moment of the peak, and the three figures that\n"
-        "people mean by \"memory\": allocated by tensors, reserved by PyTorch, and used as\n"
-        "nvidia-smi shows it.\n"
-        "\n"
-        "timeline draws memory over one step.  --snapshot writes every allocation of the\n"
-        "step for the page https://pytorch.org/memory_viz (FILE.pickle), or as FILE.json.\n"
-        "\n"
-        "    set batch 8; memory\n"
-        "    memory timeline\n"
-        "    memory --snapshot step.pickle",
+    .help = "The parts of the memory at the moment of the peak, and the three figures that\n"
+            "people mean by \"memory\": allocated by tensors, reserved by PyTorch, and used as\n"
+            "nvidia-smi shows it.\n"
+            "\n"
+            "timeline draws memory over one step.  --snapshot writes every allocation of the\n"
+            "step for the page https://pytorch.org/memory_viz (FILE.pickle), or as FILE.json.\n"
+            "\n"
+            "    set batch 8; memory\n"
+            "    memory timeline\n"
+            "    memory --snapshot step.pickle",
     .most_args = 2,
     .offer = {offer},
     .run = run,

@@ -23,7 +23,7 @@ static int over(struct mfu_session *s, const char *time, struct mfu_error *err)
     if (mfu_session_simulate(s, true, err) < 0)
         return -1;
     if (!(slices = calloc((size_t)n, sizeof *slices)))
-        return mfu_fail(err, MFU_ENOMEM, "memory is out");
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
     if (mfu_metrics_over(&s->plan, &s->simulation, window_s, slices, n, err) < 0)
         status = mfu_error_caret(s, err, 2);
     else if (s->json)
@@ -55,16 +55,15 @@ const struct mfu_command mfu_command_metrics = {
     .usage = "[--over TIME]",
     .group = "look closer",
     .summary = "what the meters read",
-    .help =
-        "What nvidia-smi, DCGM and PyTorch's profiler would read over one optimizer step,\n"
-        "beside MFU, and what each reading hides.  `kernels --wide` has them per kernel,\n"
-        "`kernel` for one kernel by itself.\n"
-        "\n"
-        "With --over they are drawn through the first TIME of training in steady state:\n"
-        "what is averaged away in one number.\n"
-        "\n"
-        "    set batch 8 runtime eager attention math; metrics\n"
-        "    metrics --over 300ms",
+    .help = "What nvidia-smi, DCGM and PyTorch's profiler would read over one optimizer step,\n"
+            "beside MFU, and what each reading hides.  `kernels --wide` has them per kernel,\n"
+            "`kernel` for one kernel by itself.\n"
+            "\n"
+            "With --over they are drawn through the first TIME of training in steady state:\n"
+            "what is averaged away in one number.\n"
+            "\n"
+            "    set batch 8 runtime eager attention math; metrics\n"
+            "    metrics --over 300ms",
     .most_args = 2,
     .run = run,
 };

@@ -66,8 +66,10 @@ static void remember(struct mfu_session *s, const struct mfu_observation *o)
     for (int i = 0; i < o->n_compared; i++) {
         const struct mfu_compared *c = &o->compared[i];
         const char *key = "mfu";
-        const struct { const char *suffix; double value; } sides[] = {
-            {"predicted", c->predicted}, {"low", c->low}, {"high", c->high}};
+        const struct {
+            const char *suffix;
+            double value;
+        } sides[] = {{"predicted", c->predicted}, {"low", c->low}, {"high", c->high}};
 
         for (int k = 0; k < MFU_FIGURE_COUNT; k++)
             if (strcmp(mfu_figure_rows[k].name, c->name) == 0)

@@ -12,7 +12,7 @@
 
 struct request {
     const struct mfu_plot *plot;
-    const char *file, *keep;    /* keep: for the script, or NULL */
+    const char *file, *keep; /* keep: for the script, or NULL */
     int file_word, keep_word;
 };
 
@@ -24,7 +24,10 @@ static int unknown(struct mfu_session *s, const char *name, struct mfu_error *er
 
     for (; mfu_plots[n] && n < MOST_PLOTS; n++) {
         names[n] = mfu_plots[n]->name;
-        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", n == 0 ? "" : mfu_plots[n + 1] ? ", " : " or ",
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s",
+                 n == 0                 ? ""
+                     : mfu_plots[n + 1] ? ", "
+                                        : " or ",
                  names[n]);
     }
     mfu_fail(err, MFU_EINPUT, "there is no picture called '%.60s': expected %s", name, list);
@@ -78,7 +81,8 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     struct request r = {0};
     json_t *o;
 
-    if (parse(s, argc, argv, &r, err) < 0 || mfu_session_simulate(s, r.plot->simulated, err) < 0 || draw(s, &r, err) < 0)
+    if (parse(s, argc, argv, &r, err) < 0 || mfu_session_simulate(s, r.plot->simulated, err) < 0
+        || draw(s, &r, err) < 0)
         return -1;
     if (!s->json) {
         mfu_print_note(s, "drew %s", r.file);
@@ -108,18 +112,17 @@ const struct mfu_command mfu_command_plot = {
     .usage = "PICTURE FILE.svg|png [--gnuplot SCRIPT]",
     .group = "look closer",
     .summary = "a picture of the plan",
-    .help =
-        "Draws a picture with gnuplot into FILE.svg, .png or .pdf:\n"
-        "\n"
-        "    memory    memory over one step, by part\n"
-        "    roofline  kernels below the roofs of the GPU\n"
-        "    split     the memory of the card as one bar\n"
-        "    timeline  what the GPU does over one step\n"
-        "\n"
-        "--gnuplot keeps the script, with its data inside, to be changed by hand.\n"
-        "\n"
-        "    set batch 8; plot roofline roofline.svg\n"
-        "    plot memory memory.png --gnuplot memory.gp",
+    .help = "Draws a picture with gnuplot into FILE.svg, .png or .pdf:\n"
+            "\n"
+            "    memory    memory over one step, by part\n"
+            "    roofline  kernels below the roofs of the GPU\n"
+            "    split     the memory of the card as one bar\n"
+            "    timeline  what the GPU does over one step\n"
+            "\n"
+            "--gnuplot keeps the script, with its data inside, to be changed by hand.\n"
+            "\n"
+            "    set batch 8; plot roofline roofline.svg\n"
+            "    plot memory memory.png --gnuplot memory.gp",
     .least_args = 1,
     .most_args = -1,
     .offer = {offer, mfu_offer_files},

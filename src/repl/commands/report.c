@@ -8,7 +8,7 @@
 #include "repl/script.h"
 #include "repl/output.h"
 
-/* The commands that make the scenario; NULL when memory is out. */
+/* The commands that make the scenario; NULL when out of memory. */
 static char *commands_of(struct mfu_session *s)
 {
     char *text = NULL;
@@ -39,7 +39,8 @@ static int answer(struct mfu_session *s, const char *file, struct mfu_error *err
 static int write_page(struct mfu_session *s, const char *file, struct mfu_error *err)
 {
     struct mfu_advice advice;
-    struct mfu_html_page page = {.plan = &s->plan, .simulation = &s->simulation, .advice = &advice, .version = MFUPLAN_VERSION};
+    struct mfu_html_page page = {
+        .plan = &s->plan, .simulation = &s->simulation, .advice = &advice, .version = MFUPLAN_VERSION};
     char *commands = NULL;
     int status = -1;
 
@@ -77,13 +78,12 @@ const struct mfu_command mfu_command_report = {
     .usage = "FILE.html",
     .group = "look closer",
     .summary = "the plan as a page",
-    .help =
-        "Writes the plan as one page: memory, a step, the roofline, the meters, what\n"
-        "could be changed, and the commands that make the scenario again.  Everything is\n"
-        "in the file: no script, nothing from the network.  It reads well by day and by\n"
-        "night, on a telephone and on paper.  An existing file is replaced.\n"
-        "\n"
-        "    set batch 8; report plan.html",
+    .help = "Writes the plan as one page: memory, a step, the roofline, the meters, what\n"
+            "could be changed, and the commands that make the scenario again.  Everything is\n"
+            "in the file: no script, nothing from the network.  It reads well by day and by\n"
+            "night, on a telephone and on paper.  An existing file is replaced.\n"
+            "\n"
+            "    set batch 8; report plan.html",
     .least_args = 1,
     .most_args = 1,
     .offer = {mfu_offer_files},

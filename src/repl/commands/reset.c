@@ -17,10 +17,9 @@ const struct mfu_command mfu_command_reset = {
     .usage = "",
     .group = "session",
     .summary = "start over",
-    .help =
-        "Back to the scenario that a session starts with, all settings forgotten.  What\n"
-        "was kept stays, and `undo` takes it back.\n"
-        "\n"
-        "    set batch 8; reset",
+    .help = "Back to the scenario that a session starts with, all settings forgotten.  What\n"
+            "was kept stays, and `undo` takes it back.\n"
+            "\n"
+            "    set batch 8; reset",
     .run = run,
 };

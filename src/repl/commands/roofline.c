@@ -14,10 +14,9 @@ const struct mfu_command mfu_command_roofline = {
     .usage = "",
     .group = "look closer",
     .summary = "kernels on the roofline",
-    .help =
-        "Kernels by arithmetic intensity (FLOP per byte of DRAM traffic) against what the\n"
-        "GPU allows there: left of the ridge memory bounds them, right of it arithmetic.\n"
-        "\n"
-        "    set batch 8; roofline",
+    .help = "Kernels by arithmetic intensity (FLOP per byte of DRAM traffic) against what the\n"
+            "GPU allows there: left of the ridge memory bounds them, right of it arithmetic.\n"
+            "\n"
+            "    set batch 8; roofline",
     .run = run,
 };

@@ -33,11 +33,10 @@ const struct mfu_command mfu_command_save = {
     .usage = "FILE",
     .group = "session",
     .summary = "write it as a script",
-    .help =
-        "Writes a script that makes this scenario again, for `source FILE` here or\n"
-        "`mfuplan FILE` later; edit it as you like.  An existing file is replaced.\n"
-        "\n"
-        "    set batch 8; save run.mfu; source run.mfu",
+    .help = "Writes a script that makes this scenario again, for `source FILE` here or\n"
+            "`mfuplan FILE` later; edit it as you like.  An existing file is replaced.\n"
+            "\n"
+            "    set batch 8; save run.mfu; source run.mfu",
     .least_args = 1,
     .most_args = 1,
     .offer = {mfu_offer_files},

@@ -31,7 +31,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     if (s->json)
         return answer(s, argv[1], &facts, err);
     mfu_print_note(s, "wrote %s: %ld kernels, %ld events, %s", argv[1], facts.kernels, facts.events,
-            mfu_quantity_format(span, facts.span_s, MFU_SECONDS));
+                   mfu_quantity_format(span, facts.span_s, MFU_SECONDS));
     if (facts.left_out > 0)
         mfu_print_note(s, "%ld micro-steps that are like the one before are left out", facts.left_out);
     mfu_print_note(s, "open it in https://ui.perfetto.dev or chrome://tracing");
@@ -43,13 +43,12 @@ const struct mfu_command mfu_command_trace = {
     .usage = "FILE.json",
     .group = "look closer",
     .summary = "a step, for Perfetto",
-    .help =
-        "Writes one simulated optimizer step as a trace: what the host dispatches, what\n"
-        "runs on the streams of the GPU and what the GPU waits for, with shape, FLOPs,\n"
-        "bytes and bound of every kernel, and allocated and reserved memory.  Open it in\n"
-        "https://ui.perfetto.dev or chrome://tracing, beside one of torch.profiler.\n"
-        "\n"
-        "    set batch 8; trace step.json",
+    .help = "Writes one simulated optimizer step as a trace: what the host dispatches, what\n"
+            "runs on the streams of the GPU and what the GPU waits for, with shape, FLOPs,\n"
+            "bytes and bound of every kernel, and allocated and reserved memory.  Open it in\n"
+            "https://ui.perfetto.dev or chrome://tracing, beside one of torch.profiler.\n"
+            "\n"
+            "    set batch 8; trace step.json",
     .least_args = 1,
     .most_args = 1,
     .offer = {mfu_offer_files},

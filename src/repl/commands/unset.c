@@ -18,11 +18,10 @@ const struct mfu_command mfu_command_unset = {
     .usage = "KEY [KEY ...]",
     .group = "describe",
     .summary = "back to the default",
-    .help =
-        "Forgets what was set for these keys: they follow the model, the GPU or the other\n"
-        "settings again.\n"
-        "\n"
-        "    set batch 8; unset batch",
+    .help = "Forgets what was set for these keys: they follow the model, the GPU or the other\n"
+            "settings again.\n"
+            "\n"
+            "    set batch 8; unset batch",
     .least_args = 1,
     .most_args = -1,
     .offer = {mfu_offer_given_keys, mfu_offer_given_keys},

@@ -18,10 +18,9 @@ const struct mfu_command mfu_command_use = {
     .usage = "NAME",
     .group = "session",
     .summary = "return to a named one",
-    .help =
-        "Returns to a scenario that was kept, and says what is different.\n"
-        "\n"
-        "    keep before; set batch 8; use before",
+    .help = "Returns to a scenario that was kept, and says what is different.\n"
+            "\n"
+            "    keep before; set batch 8; use before",
     .least_args = 1,
     .most_args = 1,
     .offer = {mfu_offer_kept},

@@ -12,12 +12,29 @@
 #define BATCH 1000
 
 enum {
-    PROTO = 0x80, STOP = '.', MARK = '(', EMPTY_DICT = '}', EMPTY_LIST = ']', SETITEMS = 'u', APPENDS = 'e',
-    BINUNICODE = 'X', BINPUT = 'q', BINGET = 'h', BININT = 'J', BININT1 = 'K', BININT2 = 'M', LONG1 = 0x8a,
-    BINFLOAT = 'G', NEWTRUE = 0x88, NEWFALSE = 0x89
+    PROTO = 0x80,
+    STOP = '.',
+    MARK = '(',
+    EMPTY_DICT = '}',
+    EMPTY_LIST = ']',
+    SETITEMS = 'u',
+    APPENDS = 'e',
+    BINUNICODE = 'X',
+    BINPUT = 'q',
+    BINGET = 'h',
+    BININT = 'J',
+    BININT1 = 'K',
+    BININT2 = 'M',
+    LONG1 = 0x8a,
+    BINFLOAT = 'G',
+    NEWTRUE = 0x88,
+    NEWFALSE = 0x89
 };
 
-static void op(struct mfu_writer *e, int code) { putc(code, e->out); }
+static void op(struct mfu_writer *e, int code)
+{
+    putc(code, e->out);
+}
 
 static void little_endian(struct mfu_writer *e, uint64_t value, int bytes)
 {
@@ -91,7 +108,7 @@ static void integer(struct mfu_writer *e, int64_t value)
     } else if (value >= INT32_MIN && value <= INT32_MAX) {
         op(e, BININT);
         little_endian(e, (uint64_t)value, 4);
-    } else {                    /* the fewest bytes that keep the sign */
+    } else { /* the fewest bytes that keep the sign */
         while (bytes < 8 && (value >= (INT64_C(1) << (8 * bytes - 1)) || value < -(INT64_C(1) << (8 * bytes - 1))))
             bytes++;
         op(e, LONG1);
@@ -110,10 +127,24 @@ static void number(struct mfu_writer *e, double value)
         putc((int)(bits >> shift & 0xff), e->out);
 }
 
-static void boolean(struct mfu_writer *e, bool value) { op(e, value ? NEWTRUE : NEWFALSE); }
-static void end(struct mfu_writer *e) { op(e, STOP); }
+static void boolean(struct mfu_writer *e, bool value)
+{
+    op(e, value ? NEWTRUE : NEWFALSE);
+}
+static void end(struct mfu_writer *e)
+{
+    op(e, STOP);
+}
 
 const struct mfu_writer_form mfu_writer_pickle = {
-    .begin = begin, .between = between, .open = open, .close = close, .key = key,
-    .text = text, .integer = integer, .number = number, .boolean = boolean, .end = end,
+    .begin = begin,
+    .between = between,
+    .open = open,
+    .close = close,
+    .key = key,
+    .text = text,
+    .integer = integer,
+    .number = number,
+    .boolean = boolean,
+    .end = end,
 };

@@ -30,9 +30,9 @@ struct segment {
 
 struct block {
     uint64_t address, size, requested;
-    int life;                   /* of the step, or -1: stands since before it */
+    int life; /* of the step, or -1: stands since before it */
     int part;
-    bool late;                  /* not of the step's tensors, but allocated in it: where one of
+    bool late; /* not of the step's tensors, but allocated in it: where one of
                                    them was (the next batch) */
 };
 
@@ -44,11 +44,11 @@ struct snapshot {
     struct mfu_memory_timeline course;
     struct segment *segments;
     int n_segments;
-    struct block *blocks;       /* in use at the end, by address */
+    struct block *blocks; /* in use at the end, by address */
     int n_blocks;
-    int *alive;                 /* tensors of the step at its end */
+    int *alive; /* tensors of the step at its end */
     size_t n_alive;
-    int *by_death;              /* lives in the order in which they end */
+    int *by_death; /* lives in the order in which they end */
     struct mfu_snapshot_facts *facts;
 };
 
@@ -76,8 +76,8 @@ static bool meets_a_life(const struct mfu_replay *r, const struct block *b)
  * there is. */
 static int next_standing(double *left, uint64_t bytes)
 {
-    static const enum mfu_part order[] = {
-        MFU_PART_WEIGHTS, MFU_PART_GRADIENTS, MFU_PART_COMMUNICATION, MFU_PART_WORKSPACE, MFU_PART_OPTIMIZER};
+    static const enum mfu_part order[] = {MFU_PART_WEIGHTS, MFU_PART_GRADIENTS, MFU_PART_COMMUNICATION,
+                                          MFU_PART_WORKSPACE, MFU_PART_OPTIMIZER};
 
     for (size_t i = 0; i < sizeof order / sizeof order[0]; i++)
         if (left[order[i]] >= 0.5 * (double)bytes) {
@@ -103,7 +103,8 @@ static int find_blocks(struct snapshot *s)
             s->alive[s->n_alive++] = (int)i;
     for (size_t i = 0; i < r->n_blocks; i++) {
         const struct mfu_block_view *v = &r->blocks[i];
-        struct block b = {.address = v->address, .size = v->size, .requested = v->active ? v->requested : 0, .life = -1};
+        struct block b = {
+            .address = v->address, .size = v->size, .requested = v->active ? v->requested : 0, .life = -1};
 
         if (i == 0 || v->segment != r->blocks[i - 1].segment)
             s->segments[s->n_segments++] = (struct segment){
@@ -130,10 +131,15 @@ static void write_frame(struct snapshot *s, const char *file, int line, const ch
 }
 
 static const char *const standing_names[MFU_PART_COUNT] = {
-    [MFU_PART_WEIGHTS] = "parameters", [MFU_PART_GRADIENTS] = "gradients that are kept",
-    [MFU_PART_OPTIMIZER] = "state of the optimizer", [MFU_PART_WEIGHT_CASTS] = "casts of weights",
-    [MFU_PART_WORKSPACE] = "cuBLAS workspaces", [MFU_PART_COMMUNICATION] = "communication buffers",
-    [MFU_PART_ACTIVATIONS] = "activations", [MFU_PART_LOGITS_LOSS] = "logits", [MFU_PART_OTHER] = "inputs and others",
+    [MFU_PART_WEIGHTS] = "parameters",
+    [MFU_PART_GRADIENTS] = "gradients that are kept",
+    [MFU_PART_OPTIMIZER] = "state of the optimizer",
+    [MFU_PART_WEIGHT_CASTS] = "casts of weights",
+    [MFU_PART_WORKSPACE] = "cuBLAS workspaces",
+    [MFU_PART_COMMUNICATION] = "communication buffers",
+    [MFU_PART_ACTIVATIONS] = "activations",
+    [MFU_PART_LOGITS_LOSS] = "logits",
+    [MFU_PART_OTHER] = "inputs and others",
 };
 
 static void write_no_frames(struct snapshot *s)
@@ -150,7 +156,9 @@ static void write_frames(struct snapshot *s, int life, int part)
     mfu_writer_array(mfu_writer_key(&s->e, "frames"));
     if (life >= 0) {
         const struct mfu_block_life *x = &s->replay->lives[life];
-        size_t born = x->born_sample < 0 ? 0 : (size_t)x->born_sample < s->course.n ? (size_t)x->born_sample : s->course.n - 1;
+        size_t born = x->born_sample < 0           ? 0
+            : (size_t)x->born_sample < s->course.n ? (size_t)x->born_sample
+                                                   : s->course.n - 1;
         const struct mfu_memory_timeline_point *at = &s->course.points[born];
 
         snprintf(name, sizeof name, "%s%s%s%s%s", x->section, *x->section && *x->op ? "." : "", x->op,
@@ -332,10 +340,15 @@ static int choose_form(const char *path, const struct mfu_writer_form **form, st
 {
     const char *end = strrchr(path, '.');
 
-    *form = !end ? NULL : strcasecmp(end, ".json") == 0 ? &mfu_writer_json
-        : strcasecmp(end, ".pickle") == 0 || strcasecmp(end, ".pkl") == 0 ? &mfu_writer_pickle : NULL;
-    return *form ? 0 : mfu_fail(err, MFU_EINPUT, "'%.300s': expected a name that ends in .pickle "
-                                "(for pytorch.org/memory_viz) or .json", path);
+    *form = !end                                                          ? NULL
+        : strcasecmp(end, ".json") == 0                                   ? &mfu_writer_json
+        : strcasecmp(end, ".pickle") == 0 || strcasecmp(end, ".pkl") == 0 ? &mfu_writer_pickle
+                                                                          : NULL;
+    return *form ? 0
+                 : mfu_fail(err, MFU_EINPUT,
+                            "'%.300s': expected a name that ends in .pickle "
+                            "(for pytorch.org/memory_viz) or .json",
+                            path);
 }
 
 int mfu_snapshot_write(const char *path, const struct mfu_plan *plan, const struct mfu_simulation *sim,

@@ -15,7 +15,7 @@ struct mfu_simulation;
 
 struct mfu_snapshot_facts {
     long segments, blocks, events;
-    double reserved_bytes, allocated_bytes;     /* at the end of the step */
+    double reserved_bytes, allocated_bytes; /* at the end of the step */
 };
 
 /* FILE.pickle (.pkl) or FILE.json.  Needs a simulation that recorded. */

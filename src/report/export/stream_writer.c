@@ -38,8 +38,14 @@ static void open(struct mfu_writer *e, bool object)
     e->level[e->depth++].n = 0;
 }
 
-void mfu_writer_object(struct mfu_writer *e) { open(e, true); }
-void mfu_writer_array(struct mfu_writer *e) { open(e, false); }
+void mfu_writer_object(struct mfu_writer *e)
+{
+    open(e, true);
+}
+void mfu_writer_array(struct mfu_writer *e)
+{
+    open(e, false);
+}
 
 void mfu_writer_close(struct mfu_writer *e)
 {
@@ -87,7 +93,10 @@ void mfu_writer_boolean(struct mfu_writer *e, const char *key, bool value)
 
 /* ---- JSON --------------------------------------------------------------- */
 
-static void nothing(struct mfu_writer *e) { (void)e; }
+static void nothing(struct mfu_writer *e)
+{
+    (void)e;
+}
 
 /* Elements of the outer arrays begin a line: an event is a line. */
 static void comma(struct mfu_writer *e)
@@ -95,8 +104,14 @@ static void comma(struct mfu_writer *e)
     fputs(!e->level[e->depth - 1].object && e->depth <= 3 ? ",\n" : ",", e->out);
 }
 
-static void json_open(struct mfu_writer *e, bool object) { fputs(object ? "{" : "[", e->out); }
-static void json_close(struct mfu_writer *e, bool object) { fputs(object ? "}" : "]", e->out); }
+static void json_open(struct mfu_writer *e, bool object)
+{
+    fputs(object ? "{" : "[", e->out);
+}
+static void json_close(struct mfu_writer *e, bool object)
+{
+    fputs(object ? "}" : "]", e->out);
+}
 
 /* Bytes above 127 pass: names come from files that were read as UTF-8. */
 static void json_text(struct mfu_writer *e, const char *text)
@@ -118,13 +133,32 @@ static void json_key(struct mfu_writer *e, const char *key)
     putc(':', e->out);
 }
 
-static void json_integer(struct mfu_writer *e, int64_t value) { fprintf(e->out, "%" PRId64, value); }
-static void json_number(struct mfu_writer *e, double value) { fprintf(e->out, "%.10g", value); }
-static void json_boolean(struct mfu_writer *e, bool value) { fputs(value ? "true" : "false", e->out); }
-static void json_end(struct mfu_writer *e) { putc('\n', e->out); }
+static void json_integer(struct mfu_writer *e, int64_t value)
+{
+    fprintf(e->out, "%" PRId64, value);
+}
+static void json_number(struct mfu_writer *e, double value)
+{
+    fprintf(e->out, "%.10g", value);
+}
+static void json_boolean(struct mfu_writer *e, bool value)
+{
+    fputs(value ? "true" : "false", e->out);
+}
+static void json_end(struct mfu_writer *e)
+{
+    putc('\n', e->out);
+}
 
 const struct mfu_writer_form mfu_writer_json = {
-    .begin = nothing, .between = comma, .open = json_open, .close = json_close, .key = json_key,
-    .text = json_text, .integer = json_integer, .number = json_number, .boolean = json_boolean,
+    .begin = nothing,
+    .between = comma,
+    .open = json_open,
+    .close = json_close,
+    .key = json_key,
+    .text = json_text,
+    .integer = json_integer,
+    .number = json_number,
+    .boolean = json_boolean,
     .end = json_end,
 };

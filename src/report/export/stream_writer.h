@@ -46,8 +46,11 @@ struct mfu_writer {
     FILE *out;
     const struct mfu_writer_form *form;
     int depth;
-    struct { bool object; int64_t n; } level[MFU_WRITER_DEPTH];
-    const char *keys[MFU_WRITER_KEYS];    /* that the form remembers */
+    struct {
+        bool object;
+        int64_t n;
+    } level[MFU_WRITER_DEPTH];
+    const char *keys[MFU_WRITER_KEYS]; /* that the form remembers */
     int n_keys;
 };
 
@@ -58,7 +61,7 @@ void mfu_writer_end(struct mfu_writer *);
 
 void mfu_writer_object(struct mfu_writer *);
 void mfu_writer_array(struct mfu_writer *);
-void mfu_writer_close(struct mfu_writer *);         /* the innermost of them */
+void mfu_writer_close(struct mfu_writer *); /* the innermost of them */
 
 /* The next value belongs to this key; returns its argument. */
 struct mfu_writer *mfu_writer_key(struct mfu_writer *, const char *key);

@@ -13,9 +13,9 @@
 #include "report/export/stream_writer.h"
 #include "base/atomic_file.h"
 
-enum { HOST = 1, GPU = 2 };     /* processes */
-enum { PHASES = 1, STREAMS, WAITS = STREAMS + MFU_STREAM_COUNT };       /* threads of the GPU */
-#define DISPATCH 1              /* thread of the host */
+enum { HOST = 1, GPU = 2 };                                       /* processes */
+enum { PHASES = 1, STREAMS, WAITS = STREAMS + MFU_STREAM_COUNT }; /* threads of the GPU */
+#define DISPATCH 1                                                /* thread of the host */
 #define SHORTEST_WAIT_NS 1000
 
 static const char *const bound_of_stream[MFU_STREAM_COUNT] = {"compute stream", "communication stream"};
@@ -30,8 +30,8 @@ struct tracer {
     const struct mfu_program *program;
     struct mfu_trace_facts *facts;
     struct mfu_elided cut;
-    nanoseconds last;           /* the moment of the last thing */
-    nanoseconds ended[1 + MFU_STREAM_COUNT];    /* of the host, the streams: rounding must not
+    nanoseconds last;                        /* the moment of the last thing */
+    nanoseconds ended[1 + MFU_STREAM_COUNT]; /* of the host, the streams: rounding must not
                                                    make slices overlap */
 };
 
@@ -60,7 +60,7 @@ static struct mfu_writer *begin(struct tracer *t, const char *phase, const char 
 }
 
 static struct mfu_writer *begin_slice(struct tracer *t, const char *category, const char *name, int pid, int tid,
-                                    nanoseconds from, nanoseconds to)
+                                      nanoseconds from, nanoseconds to)
 {
     struct mfu_writer *e = begin(t, "X", name, pid, tid, from);
 
@@ -156,7 +156,7 @@ static void write_dispatch(struct tracer *t, const struct mfu_event *event, cons
     struct mfu_writer *e;
 
     from = from < t->ended[0] ? t->ended[0] : from;
-    if (to <= from)             /* issued along with another */
+    if (to <= from) /* issued along with another */
         return;
     t->ended[0] = to;
     mfu_writer_close(begin_slice(t, "dispatch", name, HOST, DISPATCH, from, to));
@@ -173,7 +173,8 @@ static void write_dispatch(struct tracer *t, const struct mfu_event *event, cons
 
 static void write_kernel(struct tracer *t, const struct mfu_event *event, const char *name)
 {
-    const char *category = event->launch >= 0 ? mfu_kind_names[t->program->launches[event->launch].kernel.kind] : "collective";
+    const char *category =
+        event->launch >= 0 ? mfu_kind_names[t->program->launches[event->launch].kernel.kind] : "collective";
     nanoseconds *ended = &t->ended[1 + event->stream];
     nanoseconds from = moment(t, event, event->start_s), to = moment(t, event, event->end_s);
     struct mfu_writer *e;
@@ -267,8 +268,8 @@ static void write_phase(struct tracer *t, const struct mfu_event *first, const s
         snprintf(name, sizeof name, "%s", mfu_phase_names[MFU_OPTIMIZER_PHASE]);
     else
         snprintf(name, sizeof name, "%s %d", mfu_phase_names[phase_of(t, first)], first->micro_step);
-    mfu_writer_close(begin_slice(t, "phase", name, GPU, PHASES, moment(t, first, first->start_s),
-                               moment(t, last, last->end_s)));
+    mfu_writer_close(
+        begin_slice(t, "phase", name, GPU, PHASES, moment(t, first, first->start_s), moment(t, last, last->end_s)));
 }
 
 static void write_phases(struct tracer *t)
@@ -344,7 +345,7 @@ struct course {
     struct level *levels;
     int n[KINDS], begin[KINDS];
     int low[KINDS][MFU_PHASE_COUNT], size[KINDS][MFU_PHASE_COUNT];
-    int steady_low[MFU_PHASE_COUNT], steady_size[MFU_PHASE_COUNT];     /* of the events' program */
+    int steady_low[MFU_PHASE_COUNT], steady_size[MFU_PHASE_COUNT]; /* of the events' program */
 };
 
 static void phase_ranges(const struct mfu_program *p, int *low, int *size)
@@ -448,7 +449,8 @@ static void write_about(struct tracer *t)
     mfu_writer_number(e, "mfu", p->mfu.mfu);
     mfu_writer_integer(e, "micro_steps_simulated", t->sim->timeline.micro_steps_simulated);
     mfu_writer_integer(e, "micro_steps_left_out", t->facts->left_out);
-    mfu_writer_text(e, "memory", "as of the moment of dispatch; standing in for all micro-steps: the first and a later one");
+    mfu_writer_text(e, "memory",
+                    "as of the moment of dispatch; standing in for all micro-steps: the first and a later one");
     mfu_writer_close(e);
 }
 

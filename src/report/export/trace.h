@@ -17,14 +17,14 @@ struct mfu_plan;
 struct mfu_simulation;
 
 struct mfu_trace_facts {
-    long events;                /* written, metadata included */
-    long kernels;               /* slices on the streams */
-    long left_out;              /* micro-steps */
-    double span_s;              /* first to last moment */
+    long events;   /* written, metadata included */
+    long kernels;  /* slices on the streams */
+    long left_out; /* micro-steps */
+    double span_s; /* first to last moment */
 };
 
 /* Needs a simulation that recorded.  The file appears when it is complete. */
-int mfu_trace_write(const char *path, const struct mfu_plan *, const struct mfu_simulation *,
-                    struct mfu_trace_facts *, struct mfu_error *);
+int mfu_trace_write(const char *path, const struct mfu_plan *, const struct mfu_simulation *, struct mfu_trace_facts *,
+                    struct mfu_error *);
 
 #endif

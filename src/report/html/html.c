@@ -15,12 +15,12 @@ const struct mfu_html_frame mfu_html_frames[MFU_HTML_FRAMES] = {{"wide", 720}, {
 
 /* From below: what stands all the time first. */
 const enum mfu_part mfu_html_parts[MFU_PART_COUNT] = {
-    MFU_PART_WEIGHTS, MFU_PART_OPTIMIZER, MFU_PART_COMMUNICATION, MFU_PART_GRADIENTS, MFU_PART_WEIGHT_CASTS,
-    MFU_PART_ACTIVATIONS, MFU_PART_LOGITS_LOSS, MFU_PART_OTHER, MFU_PART_WORKSPACE};
+    MFU_PART_WEIGHTS,     MFU_PART_OPTIMIZER,   MFU_PART_COMMUNICATION, MFU_PART_GRADIENTS, MFU_PART_WEIGHT_CASTS,
+    MFU_PART_ACTIVATIONS, MFU_PART_LOGITS_LOSS, MFU_PART_OTHER,         MFU_PART_WORKSPACE};
 
 const char *const mfu_html_part_class[MFU_PART_COUNT] = {
-    [MFU_PART_WEIGHTS] = "weights", [MFU_PART_GRADIENTS] = "gradients", [MFU_PART_OPTIMIZER] = "optimizer",
-    [MFU_PART_WEIGHT_CASTS] = "casts", [MFU_PART_ACTIVATIONS] = "activations", [MFU_PART_LOGITS_LOSS] = "logits",
+    [MFU_PART_WEIGHTS] = "weights",     [MFU_PART_GRADIENTS] = "gradients",         [MFU_PART_OPTIMIZER] = "optimizer",
+    [MFU_PART_WEIGHT_CASTS] = "casts",  [MFU_PART_ACTIVATIONS] = "activations",     [MFU_PART_LOGITS_LOSS] = "logits",
     [MFU_PART_WORKSPACE] = "workspace", [MFU_PART_COMMUNICATION] = "communication", [MFU_PART_OTHER] = "other",
 };
 
@@ -97,13 +97,15 @@ static const struct section {
     {"scenario", "The scenario", mfu_html_scenario},
 };
 
-const char *const mfu_html_sections[] = {"plan", "memory", "timeline", "roofline", "meters", "levers", "scenario", NULL};
+const char *const mfu_html_sections[] = {"plan",   "memory", "timeline", "roofline",
+                                         "meters", "levers", "scenario", NULL};
 
 int mfu_html_scenario(FILE *out, const struct mfu_html_page *page, struct mfu_error *err)
 {
     (void)err;
     fputs("<p>These commands make it again; <code>mfuplan FILE</code> runs them from a file, and "
-          "<code>report PAGE.html</code> after them writes this page.</p>\n<pre><code>", out);
+          "<code>report PAGE.html</code> after them writes this page.</p>\n<pre><code>",
+          out);
     mfu_markup_text(out, page->commands);
     fputs("</code></pre>\n", out);
     return 0;
@@ -114,8 +116,10 @@ static void head(FILE *out, const struct mfu_config *c)
     fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
           "<meta name=\"color-scheme\" content=\"light dark\"/>\n"
-          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\"/>\n"
-          "<link rel=\"icon\" href=\"data:,\"/>\n<title>", out);
+          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+          "img-src data:\"/>\n"
+          "<link rel=\"icon\" href=\"data:,\"/>\n<title>",
+          out);
     mfu_html_say(out, "%s on %s: a training plan", c->model->name, c->gpu->name);
     fputs("</title>\n<style>\n", out);
     mfu_html_style(out);
@@ -125,7 +129,8 @@ static void head(FILE *out, const struct mfu_config *c)
 static void header(FILE *out, const struct mfu_config *c)
 {
     fputs("<header>\n<h1>", out);
-    mfu_html_say(out, "%s on %s%s", c->model->name, c->ranks > 1 ? MFU_Q(c->ranks, MFU_COUNT) : "", c->ranks > 1 ? " × " : "");
+    mfu_html_say(out, "%s on %s%s", c->model->name, c->ranks > 1 ? MFU_Q(c->ranks, MFU_COUNT) : "",
+                 c->ranks > 1 ? " × " : "");
     mfu_markup_text(out, c->gpu->name);
     fputs("</h1>\n<nav>", out);
     for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++)

@@ -16,10 +16,10 @@ struct mfu_simulation;
 
 struct mfu_html_page {
     const struct mfu_plan *plan;
-    const struct mfu_simulation *simulation;    /* of the plan; it recorded */
-    const struct mfu_advice *advice;    /* for the plan's scenario */
-    const char *commands;       /* a script that makes the scenario again */
-    const char *version;        /* of the program */
+    const struct mfu_simulation *simulation; /* of the plan; it recorded */
+    const struct mfu_advice *advice;         /* for the plan's scenario */
+    const char *commands;                    /* a script that makes the scenario again */
+    const char *version;                     /* of the program */
 };
 
 /* The sections in their order; ends with NULL. */

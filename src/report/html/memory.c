@@ -14,13 +14,13 @@
 
 #define GIB 0x1p30
 #define MOST_POINTS 400
-#define FAR 2.0                 /* a capacity beyond that many times what is used is only named */
+#define FAR 2.0 /* a capacity beyond that many times what is used is only named */
 
 /* ---- pieces of the card ---------------------------------------------------- */
 
 struct piece {
     const char *name, *class, *what;
-    char key[32];               /* in the JSON answer; "": not there */
+    char key[32]; /* in the JSON answer; "": not there */
     double bytes;
 };
 
@@ -32,7 +32,8 @@ static int cut_up(const struct mfu_plan *p, struct piece *pieces)
     const struct piece others[] = {
         {"cached", "cached", "free blocks that the allocator keeps", "", m->reserved_bytes - m->peak.bytes},
         {"CUDA context", "context", "context, loaded kernels, libraries", "memory.context_bytes", m->context_bytes},
-        {"other processes", "processes", "the desktop and others: vram_reserved", "", p->config.setting[MFU_S_VRAM_RESERVED]}};
+        {"other processes", "processes", "the desktop and others: vram_reserved", "",
+         p->config.setting[MFU_S_VRAM_RESERVED]}};
     int n = 0;
 
     for (int i = 0; i < MFU_PART_COUNT; i++) {
@@ -40,7 +41,8 @@ static int cut_up(const struct mfu_plan *p, struct piece *pieces)
 
         if (m->peak.parts[k] < 0.5)
             continue;
-        pieces[n] = (struct piece){mfu_part_title(k), mfu_html_part_class[k], mfu_part_meanings[k], "", m->peak.parts[k]};
+        pieces[n] =
+            (struct piece){mfu_part_title(k), mfu_html_part_class[k], mfu_part_meanings[k], "", m->peak.parts[k]};
         snprintf(pieces[n++].key, sizeof pieces[0].key, "memory.parts.%d.bytes", (int)k);
     }
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
@@ -97,7 +99,8 @@ static void split(FILE *out, const struct mfu_plan *p, const struct mfu_html_fra
     struct piece pieces[MOST_PIECES];
     char text[96], class[32];
 
-    snprintf(text, sizeof text, "memory as one bar: %s of %s used", MFU_Q(used, MFU_BYTES), MFU_Q(m->capacity_bytes, MFU_BYTES));
+    snprintf(text, sizeof text, "memory as one bar: %s of %s used", MFU_Q(used, MFU_BYTES),
+             MFU_Q(m->capacity_bytes, MFU_BYTES));
     snprintf(class, sizeof class, "%s split", frame->class);
     mfu_svg_begin(out, class, frame->width, 142, text);
     mfu_svg_rect(out, "track", 0, BAR_TOP, m->capacity_bytes * scale, BAR_HEIGHT, NULL);
@@ -141,15 +144,19 @@ static void table(FILE *out, const struct mfu_plan *p)
     double whole = m->capacity_bytes;
 
     fputs("<div class=\"scroll\"><table>\n<tr><th>part</th><th class=\"n\">bytes</th><th class=\"n\">of the card</th>"
-          "<th class=\"more\">what it is</th></tr>\n", out);
+          "<th class=\"more\">what it is</th></tr>\n",
+          out);
     for (int i = 0; i < n; i++) {
         fprintf(out, "<tr><td class=\"part\"><span class=\"key %s\"></span>%s</td>", pieces[i].class, pieces[i].name);
         bytes_cell(out, pieces[i].key, pieces[i].bytes);
-        fprintf(out, "<td class=\"n\">%s</td><td class=\"faint more\">%s</td></tr>\n", MFU_P(pieces[i].bytes / whole), pieces[i].what);
+        fprintf(out, "<td class=\"n\">%s</td><td class=\"faint more\">%s</td></tr>\n", MFU_P(pieces[i].bytes / whole),
+                pieces[i].what);
         if (i + 1 < n && strcmp(pieces[i + 1].class, "cached") == 0)
-            sum(out, "allocated", "memory.peak_allocated_bytes", m->peak.bytes, whole, "torch.cuda.max_memory_allocated()");
+            sum(out, "allocated", "memory.peak_allocated_bytes", m->peak.bytes, whole,
+                "torch.cuda.max_memory_allocated()");
         if (strcmp(pieces[i].class, "cached") == 0)
-            sum(out, "reserved", "memory.peak_reserved_bytes", m->reserved_bytes, whole, "torch.cuda.max_memory_reserved()");
+            sum(out, "reserved", "memory.peak_reserved_bytes", m->reserved_bytes, whole,
+                "torch.cuda.max_memory_reserved()");
         if (strcmp(pieces[i].class, "context") == 0)
             sum(out, "nvidia-smi", "memory.smi_used_bytes", m->smi_bytes, whole, "in use by the process");
     }
@@ -163,9 +170,9 @@ static void table(FILE *out, const struct mfu_plan *p)
 struct chart {
     const struct mfu_plan *plan;
     const struct mfu_memory_timeline *course;
-    size_t *chosen, n;          /* points that are drawn */
-    double x0, x1, y0, y1;      /* edges; y0 above */
-    double top;                 /* bytes at y0 */
+    size_t *chosen, n;     /* points that are drawn */
+    double x0, x1, y0, y1; /* edges; y0 above */
+    double top;            /* bytes at y0 */
 };
 
 static double at_x(const struct chart *c, double time_s)
@@ -227,7 +234,8 @@ static void level_line(FILE *out, const struct chart *c, const char *class, cons
 
     snprintf(text, sizeof text, "%s %s", name, MFU_Q(bytes, MFU_BYTES));
     mfu_svg_line(out, class, c->x0, y, c->x1, y);
-    mfu_svg_text(out, strcmp(class, "alarm") == 0 ? "alarm" : "", c->x0 + 6, above ? y - 5 : y + 14, MFU_SVG_START, text);
+    mfu_svg_text(out, strcmp(class, "alarm") == 0 ? "alarm" : "", c->x0 + 6, above ? y - 5 : y + 14, MFU_SVG_START,
+                 text);
 }
 
 static void chart_phases(FILE *out, const struct chart *c)
@@ -238,7 +246,8 @@ static void chart_phases(FILE *out, const struct chart *c)
     for (int i = 0; i < n; i++) {
         const struct mfu_memory_timeline_span *s = &c->course->spans[i];
 
-        phases[i] = (struct mfu_html_phase){s->phase, n > 3 ? s->micro_step : -1, at_x(c, s->begin_s), at_x(c, s->end_s)};
+        phases[i] =
+            (struct mfu_html_phase){s->phase, n > 3 ? s->micro_step : -1, at_x(c, s->begin_s), at_x(c, s->end_s)};
     }
     mfu_html_phases(out, phases, n, 0, c->y1);
 }
@@ -247,7 +256,8 @@ static void chart(FILE *out, struct chart *c, const struct mfu_html_frame *frame
 {
     const struct mfu_memory_answer *m = &c->plan->memory;
     double room = m->capacity_bytes - m->context_bytes - c->plan->config.setting[MFU_S_VRAM_RESERVED];
-    double most = fmax(c->course->highest_reserved, c->course->highest_allocated), height = frame->width > 500 ? 300 : 260;
+    double most = fmax(c->course->highest_reserved, c->course->highest_allocated),
+           height = frame->width > 500 ? 300 : 260;
     bool near = room > 0 && room < FAR * most;
 
     c->x0 = 34, c->x1 = frame->width - 4, c->y0 = 18, c->y1 = height - 42;
@@ -261,7 +271,8 @@ static void chart(FILE *out, struct chart *c, const struct mfu_html_frame *frame
         level_line(out, c, "alarm", "room for tensors", room, true);
     /* Between two lines that are close there is no place for a name. */
     level_line(out, c, "level", "reserved", c->course->highest_reserved,
-               !near || room < c->course->highest_reserved || at_y(c, c->course->highest_reserved) - at_y(c, room) > 20);
+               !near || room < c->course->highest_reserved
+                   || at_y(c, c->course->highest_reserved) - at_y(c, room) > 20);
     mfu_svg_line(out, "axis", c->x0, c->y1, c->x1, c->y1);
     mfu_html_time_axis(out, c->x0, c->x1, c->y1, c->course->seconds, "work of the GPU");
     mfu_svg_end(out);
@@ -291,7 +302,8 @@ static int over_time(FILE *out, const struct mfu_html_page *page, struct mfu_err
         chart(out, &c, &mfu_html_frames[i]);
     if (page->plan->config.accum > 2)
         fputs("<p class=\"note\">The first micro-step of a steady step, the later ones, which are alike, once, and the "
-              "optimizer. Colours as in the table.</p>\n", out);
+              "optimizer. Colours as in the table.</p>\n",
+              out);
     free(c.chosen);
     mfu_memory_timeline_release(&course);
     return 0;

@@ -10,7 +10,8 @@
 
 static void bar(FILE *out, double share)
 {
-    fprintf(out, "<td><span class=\"meter\"><span style=\"width:%.1f%%\"></span></span></td>", 100 * fmin(fmax(share, 0), 1));
+    fprintf(out, "<td><span class=\"meter\"><span style=\"width:%.1f%%\"></span></span></td>",
+            100 * fmin(fmax(share, 0), 1));
 }
 
 static void meter(FILE *out, const struct mfu_meter *row, double share)
@@ -45,7 +46,8 @@ static void conventions(FILE *out, const struct mfu_plan *p)
     size_t n = mfu_conventions(p, all);
 
     fputs("<h3>MFU by whose rules</h3>\n<div class=\"scroll\"><table>\n<tr><th>convention</th><th class=\"n\">MFU</th>"
-          "<th class=\"n more\">FLOP per token</th><th class=\"more\">counts</th><th>divides by</th></tr>\n", out);
+          "<th class=\"n more\">FLOP per token</th><th class=\"more\">counts</th><th>divides by</th></tr>\n",
+          out);
     for (size_t i = 0; i < n; i++) {
         char key[64];
 
@@ -73,10 +75,15 @@ int mfu_html_meters(FILE *out, const struct mfu_html_page *page, struct mfu_erro
     (void)err;
     mfu_metrics_of_plan(page->plan, &m);
     fputs("<p>", out);
-    mfu_html_say(out, "nvidia-smi would say %s busy; the tensor cores work %s of the time, MFU is %s. Averages over one step, "
-                 "and what each reading hides:", MFU_P(m.gpu_utilization), MFU_P(m.tensor_active), MFU_P(m.mfu));
-    fputs("</p>\n<div class=\"scroll\"><table>\n<tr><th>meter</th><th class=\"n\">reads</th><th></th><th class=\"more\">of</th>"
-          "<th>what it hides</th></tr>\n", out);
+    mfu_html_say(
+        out,
+        "nvidia-smi would say %s busy; the tensor cores work %s of the time, MFU is %s. Averages over one step, "
+        "and what each reading hides:",
+        MFU_P(m.gpu_utilization), MFU_P(m.tensor_active), MFU_P(m.mfu));
+    fputs("</p>\n<div class=\"scroll\"><table>\n<tr><th>meter</th><th class=\"n\">reads</th><th></th><th "
+          "class=\"more\">of</th>"
+          "<th>what it hides</th></tr>\n",
+          out);
     for (size_t i = 0; i < mfu_meter_count; i++)
         meter(out, &mfu_meters[i], mfu_meter_value(&mfu_meters[i], &m));
     power(out, &m);

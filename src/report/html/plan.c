@@ -27,7 +27,9 @@ static void tiles(FILE *out, const struct mfu_plan *p)
     const struct mfu_step_answer *s = &p->step;
 
     fprintf(out, "<div class=\"tiles\">\n<div class=\"tile\"><span>memory</span><b class=\"%s\">",
-            !m->fits ? "alarm" : m->fill > 0.95 ? "warn" : "good");
+            !m->fits             ? "alarm"
+                : m->fill > 0.95 ? "warn"
+                                 : "good");
     mfu_markup_figure(out, "memory.fill", m->fill, MFU_RATIO);
     fputs("</b><span>", out);
     verdict(out, p);
@@ -54,7 +56,10 @@ static void tiles(FILE *out, const struct mfu_plan *p)
 static void notes(FILE *out, const struct mfu_plan *p)
 {
     const struct mfu_scenario *s = &p->scenario;
-    const struct { bool said; const char *text; } all[] = {
+    const struct {
+        bool said;
+        const char *text;
+    } all[] = {
         {!s->gpu_given, "No GPU was chosen: this is the default."},
         {!s->model_given, "No model was chosen: this is the default."},
         {p->memory.capacity_assumed, "What the card offers to a process is estimated: no report of it is known."},
@@ -81,7 +86,8 @@ static void model(FILE *out, const struct mfu_plan *p)
     char text[256];
 
     snprintf(text, sizeof text, "%s sequence%s of %s tokens, %s micro-step%s%s", MFU_Q(c->batch, MFU_COUNT),
-             c->batch == 1 ? "" : "s", MFU_Q(c->seq, MFU_COUNT), MFU_Q(c->accum, MFU_COUNT), c->accum == 1 ? "" : "s", c->ranks > 1 ? ", on every GPU" : "");
+             c->batch == 1 ? "" : "s", MFU_Q(c->seq, MFU_COUNT), MFU_Q(c->accum, MFU_COUNT), c->accum == 1 ? "" : "s",
+             c->ranks > 1 ? ", on every GPU" : "");
     row(out, "tokens per step", "step.tokens_per_step", p->step.tokens, MFU_COUNT, text);
     snprintf(text, sizeof text, "%s, %s, %s attention, %s, checkpoint %s", mfu_precision_names[c->precision],
              mfu_runtime_names[c->runtime], mfu_attention_names[c->attention], mfu_optimizer_names[c->optimizer],
@@ -92,10 +98,14 @@ static void model(FILE *out, const struct mfu_plan *p)
 static void phases(FILE *out, const struct mfu_plan *p)
 {
     const struct mfu_step_answer *s = &p->step;
-    const struct { const char *name, *key; double s; } parts[] = {
-        {"forward", "step.forward_s", s->forward_s}, {"backward", "step.backward_s", s->backward_s},
-        {"optimizer", "step.optimizer_s", s->optimizer_s},
-        {"communication", "step.communication_exposed_s", s->communication_exposed_s}, {"idle", "step.idle_s", s->idle_s}};
+    const struct {
+        const char *name, *key;
+        double s;
+    } parts[] = {{"forward", "step.forward_s", s->forward_s},
+                 {"backward", "step.backward_s", s->backward_s},
+                 {"optimizer", "step.optimizer_s", s->optimizer_s},
+                 {"communication", "step.communication_exposed_s", s->communication_exposed_s},
+                 {"idle", "step.idle_s", s->idle_s}};
 
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (parts[i].s / s->time_s >= 0.0005) {
@@ -116,7 +126,8 @@ static void nanogpt(FILE *out, const struct mfu_plan *p)
             char key[64], text[128];
 
             snprintf(key, sizeof key, "mfu.conventions.%zu.mfu", i);
-            snprintf(text, sizeof text, "of %s, an A100's, whatever card runs it", MFU_Q(all[i].peak_flops, MFU_FLOP_PER_S));
+            snprintf(text, sizeof text, "of %s, an A100's, whatever card runs it",
+                     MFU_Q(all[i].peak_flops, MFU_FLOP_PER_S));
             row(out, "MFU as nanoGPT prints it", key, all[i].mfu, MFU_RATIO, text);
         }
 }

@@ -15,8 +15,8 @@
 #include "report/html/svg.h"
 
 #define NUMBERED 18
-#define LEAST_SHARE 0.001       /* smaller kernels do not widen the axes */
-#define TOGETHER 16.            /* units: discs that share a number's place */
+#define LEAST_SHARE 0.001 /* smaller kernels do not widen the axes */
+#define TOGETHER 16.      /* units: discs that share a number's place */
 #define PI 3.14159265358979
 
 struct box {
@@ -25,15 +25,15 @@ struct box {
 
 struct disc {
     const struct mfu_kernel_row *row;
-    int number;                 /* in the table; 0: none */
+    int number; /* in the table; 0: none */
     double x, y, r;
 };
 
 struct roofline {
     const struct mfu_plan *plan;
-    double x0, x1, y0, y1;      /* edges; y0 above */
-    double least_x, most_x, least_y, most_y;    /* log10 of them */
-    struct disc *discs;         /* the largest first */
+    double x0, x1, y0, y1;                   /* edges; y0 above */
+    double least_x, most_x, least_y, most_y; /* log10 of them */
+    struct disc *discs;                      /* the largest first */
     int n;
     struct box taken[NUMBERED + 16];
     int n_taken;
@@ -86,7 +86,8 @@ static void make_discs(struct roofline *g, const struct mfu_kernel_row *rows, in
     for (int i = 0; i < n; i++) {
         struct disc d = {.row = &rows[i], .number = i < NUMBERED ? i + 1 : 0};
 
-        if (!(rows[i].flops > 0 && rows[i].share > 0) || at_x(g, rows[i].intensity) < g->x0 || at_y(g, rows[i].flops_per_s) > g->y1)
+        if (!(rows[i].flops > 0 && rows[i].share > 0) || at_x(g, rows[i].intensity) < g->x0
+            || at_y(g, rows[i].flops_per_s) > g->y1)
             continue;
         d.x = fmin(at_x(g, rows[i].intensity), g->x1);
         d.y = fmax(at_y(g, rows[i].flops_per_s), g->y0);
@@ -166,7 +167,7 @@ static void put_number(FILE *out, struct roofline *g, const struct disc *d, cons
             }
         }
     if (!isfinite(least))
-        return;                 /* its row is in the table */
+        return; /* its row is in the table */
     take(g, best);
     if (where > 10)
         mfu_svg_line(out, "leader", d->x, d->y, fmin(fmax(d->x, best.x0), best.x1), fmin(fmax(d->y, best.y0), best.y1));
@@ -184,7 +185,10 @@ static const char *ranges(char *buf, size_t size, const bool *there)
             continue;
         while (last < NUMBERED && there[last + 1])
             last++;
-        snprintf(buf + strlen(buf), size - strlen(buf), last == i ? "%s%d" : last == i + 1 ? "%s%d, %d" : "%s%d–%d",
+        snprintf(buf + strlen(buf), size - strlen(buf),
+                 last == i           ? "%s%d"
+                     : last == i + 1 ? "%s%d, %d"
+                                     : "%s%d–%d",
                  *buf ? ", " : "", i, last);
         i = last;
     }
@@ -327,7 +331,8 @@ static void axes(FILE *out, const struct roofline *g)
     mfu_svg_text(out, "faint", (g->x0 + g->x1) / 2, g->y1 + 33, MFU_SVG_MIDDLE, "FLOP per byte of DRAM traffic");
 }
 
-static void draw(FILE *out, struct roofline *g, const struct mfu_html_frame *frame, const struct mfu_kernel_row *rows, int n)
+static void draw(FILE *out, struct roofline *g, const struct mfu_html_frame *frame, const struct mfu_kernel_row *rows,
+                 int n)
 {
     double height = frame->width > 500 ? 440 : 360;
 
@@ -343,7 +348,8 @@ static void draw(FILE *out, struct roofline *g, const struct mfu_html_frame *fra
         char class[24], tip[192];
 
         snprintf(class, sizeof class, "disc sort%d", (int)mfu_sort_of(d->row->kind));
-        snprintf(tip, sizeof tip, "%s: %s, %s", d->row->name, MFU_P(d->row->share), MFU_Q(d->row->flops_per_s, MFU_FLOP_PER_S));
+        snprintf(tip, sizeof tip, "%s: %s, %s", d->row->name, MFU_P(d->row->share),
+                 MFU_Q(d->row->flops_per_s, MFU_FLOP_PER_S));
         mfu_svg_circle(out, class, d->x, d->y, d->r, tip);
     }
     peak_name(out, g);
@@ -388,19 +394,24 @@ static void kernel_name(FILE *out, const char *name)
 static void table(FILE *out, const struct mfu_kernel_row *rows, int n)
 {
     fputs("<div class=\"scroll\"><table>\n<tr><th class=\"n\"></th><th>kernel</th><th class=\"more\">phase</th>"
-          "<th class=\"n\">of the step</th><th class=\"n more\">time</th><th class=\"n more\">FLOP/byte</th><th class=\"n more\">reaches</th>"
-          "<th>bound</th></tr>\n", out);
+          "<th class=\"n\">of the step</th><th class=\"n more\">time</th><th class=\"n more\">FLOP/byte</th><th "
+          "class=\"n more\">reaches</th>"
+          "<th>bound</th></tr>\n",
+          out);
     for (int i = 0; i < n && i < NUMBERED; i++) {
         const struct mfu_kernel_row *r = &rows[i];
 
         fprintf(out, "<tr><td class=\"n\">%d</td><td class=\"name\">", i + 1);
         kernel_name(out, r->name);
-        fprintf(out, "</td><td class=\"more\">%s</td><td class=\"n\">%s</td><td class=\"n more\">%s</td><td class=\"n more\">",
-                mfu_phase_names[r->phase], MFU_P(r->share), MFU_Q(r->time_s, MFU_SECONDS));
+        fprintf(
+            out,
+            "</td><td class=\"more\">%s</td><td class=\"n\">%s</td><td class=\"n more\">%s</td><td class=\"n more\">",
+            mfu_phase_names[r->phase], MFU_P(r->share), MFU_Q(r->time_s, MFU_SECONDS));
         if (r->flops > 0)
             fprintf(out, r->intensity < 10 ? "%.2g" : "%.0f", r->intensity);
         fprintf(out, "</td><td class=\"n more\">%s</td><td>%s</td></tr>\n",
-                r->price.bound == MFU_BOUND_COMPUTE ? MFU_Q(r->flops_per_s, MFU_FLOP_PER_S) : MFU_Q(r->bytes_per_s, MFU_BYTES_PER_S),
+                r->price.bound == MFU_BOUND_COMPUTE ? MFU_Q(r->flops_per_s, MFU_FLOP_PER_S)
+                                                    : MFU_Q(r->bytes_per_s, MFU_BYTES_PER_S),
                 mfu_bound_names[r->price.bound]);
     }
     fputs("</table></div>\n", out);

@@ -26,7 +26,7 @@ void mfu_html_style(FILE *);
 
 /* A figure is drawn once for screens and paper, once for telephones. */
 struct mfu_html_frame {
-    const char *class;          /* "wide", "narrow" */
+    const char *class; /* "wide", "narrow" */
     double width;
 };
 #define MFU_HTML_FRAMES 2
@@ -41,7 +41,7 @@ extern const char *const mfu_html_part_class[MFU_PART_COUNT];
  * names above where they fit. */
 struct mfu_html_phase {
     enum mfu_phase phase;
-    int micro_step;             /* -1: not said */
+    int micro_step; /* -1: not said */
     double x0, x1;
 };
 void mfu_html_phases(FILE *, const struct mfu_html_phase *, int n, double y0, double y1);

@@ -7,24 +7,26 @@
  */
 #include "report/html/section.h"
 
-static const struct { const char *class, *day, *on_day, *night; } fills[] = {
-    {"weights", "#332288", "#fff", "#9a8ee8"}, {"gradients", "#88ccee", "#1c2126", "#88ccee"},
-    {"optimizer", "#44aa99", "#1c2126", "#44aa99"}, {"casts", "#117733", "#fff", "#4dab6c"},
+static const struct {
+    const char *class, *day, *on_day, *night;
+} fills[] = {
+    {"weights", "#332288", "#fff", "#9a8ee8"},        {"gradients", "#88ccee", "#1c2126", "#88ccee"},
+    {"optimizer", "#44aa99", "#1c2126", "#44aa99"},   {"casts", "#117733", "#fff", "#4dab6c"},
     {"activations", "#ddcc77", "#1c2126", "#ddcc77"}, {"logits", "#cc6677", "#1c2126", "#e0838f"},
-    {"workspace", "#999933", "#1c2126", "#b3b34a"}, {"communication", "#aa4499", "#fff", "#cf7cc2"},
-    {"other", "#882255", "#fff", "#c9719a"}, {"cached", "#b9bec4", "#1c2126", "#868e97"},
-    {"context", "#6b7178", "#fff", "#aeb6be"}, {"processes", "#444a50", "#fff", "#d0d6dc"},
-    {"sort0", "#4477aa", "#fff", "#6fa3d8"}, {"sort1", "#aa3377", "#fff", "#d76ba7"},
-    {"sort2", "#ccbb44", "#1c2126", "#d4c55e"}, {"sort3", "#ee6677", "#1c2126", "#f07f8d"},
+    {"workspace", "#999933", "#1c2126", "#b3b34a"},   {"communication", "#aa4499", "#fff", "#cf7cc2"},
+    {"other", "#882255", "#fff", "#c9719a"},          {"cached", "#b9bec4", "#1c2126", "#868e97"},
+    {"context", "#6b7178", "#fff", "#aeb6be"},        {"processes", "#444a50", "#fff", "#d0d6dc"},
+    {"sort0", "#4477aa", "#fff", "#6fa3d8"},          {"sort1", "#aa3377", "#fff", "#d76ba7"},
+    {"sort2", "#ccbb44", "#1c2126", "#d4c55e"},       {"sort3", "#ee6677", "#1c2126", "#f07f8d"},
     {"sort4", "#228833", "#fff", "#57b567"},
 };
 
-static const char *const day =
-    "--paper:#fff;--panel:#f4f6f8;--ink:#1c2126;--faint:#59626b;--rule:#d5dade;--link:#1b5faa;--good:#17703f;--warn:#8a5a00;--alarm:#b3202c;\n"
-    "--tensor:#4477aa;--dram:#b8475b;--link-time:#1c2126;\n";
-static const char *const night =
-    "--paper:#13171b;--panel:#1c2227;--ink:#e4e8eb;--faint:#9aa5ae;--rule:#363f47;--link:#82b5ee;--good:#62c98f;--warn:#e0b050;--alarm:#ff8078;\n"
-    "--tensor:#6fa3d8;--dram:#f07f8d;--link-time:#e4e8eb;\n";
+static const char *const day = "--paper:#fff;--panel:#f4f6f8;--ink:#1c2126;--faint:#59626b;--rule:#d5dade;--link:#"
+                               "1b5faa;--good:#17703f;--warn:#8a5a00;--alarm:#b3202c;\n"
+                               "--tensor:#4477aa;--dram:#b8475b;--link-time:#1c2126;\n";
+static const char *const night = "--paper:#13171b;--panel:#1c2227;--ink:#e4e8eb;--faint:#9aa5ae;--rule:#363f47;--link:#"
+                                 "82b5ee;--good:#62c98f;--warn:#e0b050;--alarm:#ff8078;\n"
+                                 "--tensor:#6fa3d8;--dram:#f07f8d;--link-time:#e4e8eb;\n";
 
 static const char *const rules =
     "*{box-sizing:border-box}\n"
@@ -86,27 +88,26 @@ static const char *const drawings =
     ".line-tensor,.line-dram,.line-link{height:.2em;vertical-align:.25em}\n"
     ".meter{display:block;height:.55rem;border-radius:3px;background:var(--rule);min-width:4rem;margin-top:.45rem}\n"
     ".meter span{display:block;height:100%;border-radius:3px;background:var(--tensor)}\n";
-static const char *const media =
-    "footer{margin-top:2.5rem;font-size:.85rem;color:var(--faint)}\n"
-    ".narrow{display:none}\n"
-    "@media screen and (max-width:640px){\n"
-    ".wide{display:none}.narrow{display:block;max-width:26rem}\n"
-    ".tiles{grid-template-columns:repeat(2,1fr)}\n"
-    ".more{display:none}\n"
-    "table{font-size:.88rem}\n"
-    "}\n"
-    "@media (max-width:340px){.tiles{grid-template-columns:1fr}}\n"
-    "@media print{\n"
-    "@page{margin:15mm}\n"
-    "html{font-size:8.8pt}\n"
-    "body{max-width:none;padding:0}\n"
-    "nav{display:none}\n"
-    "h2{margin-top:1.6rem}\n"
-    "h2,h3,p:not(.note),.keys{break-after:avoid}\n"
-    "svg,tr,.tiles,pre,.keys{break-inside:avoid}\n"
-    "svg{max-width:150mm}\n"
-    "*{print-color-adjust:exact;-webkit-print-color-adjust:exact}\n"
-    "}\n";
+static const char *const media = "footer{margin-top:2.5rem;font-size:.85rem;color:var(--faint)}\n"
+                                 ".narrow{display:none}\n"
+                                 "@media screen and (max-width:640px){\n"
+                                 ".wide{display:none}.narrow{display:block;max-width:26rem}\n"
+                                 ".tiles{grid-template-columns:repeat(2,1fr)}\n"
+                                 ".more{display:none}\n"
+                                 "table{font-size:.88rem}\n"
+                                 "}\n"
+                                 "@media (max-width:340px){.tiles{grid-template-columns:1fr}}\n"
+                                 "@media print{\n"
+                                 "@page{margin:15mm}\n"
+                                 "html{font-size:8.8pt}\n"
+                                 "body{max-width:none;padding:0}\n"
+                                 "nav{display:none}\n"
+                                 "h2{margin-top:1.6rem}\n"
+                                 "h2,h3,p:not(.note),.keys{break-after:avoid}\n"
+                                 "svg,tr,.tiles,pre,.keys{break-inside:avoid}\n"
+                                 "svg{max-width:150mm}\n"
+                                 "*{print-color-adjust:exact;-webkit-print-color-adjust:exact}\n"
+                                 "}\n";
 
 void mfu_html_style(FILE *out)
 {
@@ -123,6 +124,6 @@ void mfu_html_style(FILE *out)
     fputs(drawings, out);
     fputs(media, out);
     for (int i = 0; i < n; i++)
-        fprintf(out, ".%s{fill:var(--%s)}.key.%s{background:var(--%s)}svg text.on-%s{fill:var(--on-%s);stroke:none}\n", fills[i].class,
-                fills[i].class, fills[i].class, fills[i].class, fills[i].class, fills[i].class);
+        fprintf(out, ".%s{fill:var(--%s)}.key.%s{background:var(--%s)}svg text.on-%s{fill:var(--on-%s);stroke:none}\n",
+                fills[i].class, fills[i].class, fills[i].class, fills[i].class, fills[i].class, fills[i].class);
 }

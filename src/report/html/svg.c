@@ -15,7 +15,7 @@ static const char *const anchors[] = {
 static void number(FILE *out, double x)
 {
     x = round(10 * x) / 10;
-    fprintf(out, "%.6g", x == 0 ? 0 : x);       /* no -0 */
+    fprintf(out, "%.6g", x == 0 ? 0 : x); /* no -0 */
 }
 
 static void attribute(FILE *out, const char *name, double x)
@@ -92,7 +92,8 @@ void mfu_svg_text(FILE *out, const char *class, double x, double y, enum mfu_svg
     fputs("</text>\n", out);
 }
 
-void mfu_svg_turned(FILE *out, const char *class, double x, double y, enum mfu_svg_anchor anchor, double degrees, const char *text)
+void mfu_svg_turned(FILE *out, const char *class, double x, double y, enum mfu_svg_anchor anchor, double degrees,
+                    const char *text)
 {
     text_at(out, class, x, y, anchor);
     fprintf(out, " transform=\"rotate(%.1f %.1f %.1f)\">", degrees, x, y);

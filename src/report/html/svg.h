@@ -30,7 +30,8 @@ void mfu_svg_line(FILE *, const char *class, double x0, double y0, double x1, do
 
 /* On the line `y`; turned by `degrees`, clockwise, about its anchor. */
 void mfu_svg_text(FILE *, const char *class, double x, double y, enum mfu_svg_anchor, const char *text);
-void mfu_svg_turned(FILE *, const char *class, double x, double y, enum mfu_svg_anchor, double degrees, const char *text);
+void mfu_svg_turned(FILE *, const char *class, double x, double y, enum mfu_svg_anchor, double degrees,
+                    const char *text);
 
 /* What is drawn between begin and end: M, L, H, V, Z of SVG. */
 void mfu_svg_path_begin(FILE *, const char *class);

@@ -55,7 +55,8 @@ static double dram(const struct chart *c, const struct mfu_slice *s, int k)
     return s->bytes / c->activity->seconds * c->activity->n_slices / c->plan->machine.bandwidth_bytes_s;
 }
 
-static void steps(FILE *out, const struct chart *c, const char *class, share_fn *share, int k, double y0, double y1, bool filled)
+static void steps(FILE *out, const struct chart *c, const char *class, share_fn *share, int k, double y0, double y1,
+                  bool filled)
 {
     double last = NAN;
 
@@ -99,8 +100,9 @@ static void put_phases(FILE *out, const struct chart *c, double y1)
     double scale = (c->x1 - c->x0) / a->seconds;
 
     for (int i = 0; i < a->n_stretches; i++)
-        phases[i] = (struct mfu_html_phase){a->stretches[i].phase, c->plan->config.accum > 1 ? a->stretches[i].micro_step : -1,
-                                            c->x0 + a->stretches[i].begin_s * scale, c->x0 + a->stretches[i].end_s * scale};
+        phases[i] =
+            (struct mfu_html_phase){a->stretches[i].phase, c->plan->config.accum > 1 ? a->stretches[i].micro_step : -1,
+                                    c->x0 + a->stretches[i].begin_s * scale, c->x0 + a->stretches[i].end_s * scale};
     mfu_html_phases(out, phases, a->n_stretches, 0, y1);
 }
 
@@ -139,8 +141,10 @@ static int keys(FILE *out, const struct chart *c, struct mfu_error *err)
     fputs("<ul class=\"keys\">\n", out);
     for (int k = 0; k < MFU_SORT_COUNT; k++)
         if (share[k] > 0)
-            fprintf(out, "<li><span class=\"key %s\"></span>%s %s</li>\n", sort_class[k], mfu_sort_titles[k], MFU_P(share[k]));
-    fprintf(out, "<li class=\"faint\">idle %s</li>\n</ul>\n<ul class=\"keys\">\n", MFU_P(c->plan->step.idle_s / c->plan->step.time_s));
+            fprintf(out, "<li><span class=\"key %s\"></span>%s %s</li>\n", sort_class[k], mfu_sort_titles[k],
+                    MFU_P(share[k]));
+    fprintf(out, "<li class=\"faint\">idle %s</li>\n</ul>\n<ul class=\"keys\">\n",
+            MFU_P(c->plan->step.idle_s / c->plan->step.time_s));
     if (c->activity->communication_s > 0)
         fputs("<li><span class=\"key line-link\"></span>communication, beside</li>\n", out);
     fprintf(out, "<li><span class=\"key line-tensor\"></span>tensor arithmetic, of %s</li>\n",
@@ -165,8 +169,11 @@ int mfu_html_timeline(FILE *out, const struct mfu_html_page *page, struct mfu_er
             chart(out, &c, &mfu_html_frames[i]);
     }
     if (a->left_out > 0)
-        fprintf(out, "<p class=\"note\">%ld micro-steps that are like the one before are left out; numbers of micro-steps count "
-                "from 1.</p>\n", a->left_out);
+        fprintf(
+            out,
+            "<p class=\"note\">%ld micro-steps that are like the one before are left out; numbers of micro-steps count "
+            "from 1.</p>\n",
+            a->left_out);
     free(a);
     return status;
 }

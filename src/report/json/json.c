@@ -7,7 +7,7 @@
 
 #include "report/report.h"
 
-#define WHOLE_MAX 0x1p53        /* above, doubles are not all whole numbers */
+#define WHOLE_MAX 0x1p53 /* above, doubles are not all whole numbers */
 
 json_t *mfu_json_number(double x)
 {

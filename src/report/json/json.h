@@ -1,7 +1,7 @@
 /*
  * json.h - the pieces that JSON answers share; for report/json_*.c.
  *
- * Everything takes and gives NULL for "memory is out", so that an answer is
+ * Everything takes and gives NULL for "out of memory", so that an answer is
  * written down without a check on every line.
  */
 #ifndef MFU_REPORT_JSON_H

@@ -62,8 +62,8 @@ static json_t *measured(const struct mfu_observation *r)
 
     for (int i = 0; i < MFU_FIGURE_COUNT; i++)
         if (i != MFU_FIGURE_STEP
-            && (!isnan(r->figure[i]) || i == MFU_FIGURE_TIME || i == MFU_FIGURE_MFU
-                || i == MFU_FIGURE_TOKENS_PER_S || i == MFU_FIGURE_ALLOCATED))
+            && (!isnan(r->figure[i]) || i == MFU_FIGURE_TIME || i == MFU_FIGURE_MFU || i == MFU_FIGURE_TOKENS_PER_S
+                || i == MFU_FIGURE_ALLOCATED))
             mfu_json_put_number(&o, mfu_figure_rows[i].key, r->figure[i]);
     mfu_json_put_number(&o, "step_time_spread", r->spread);
     mfu_json_put_number(&o, "tokens_per_step", r->tokens_per_step);

@@ -23,8 +23,7 @@ static json_t *ceilings(const struct mfu_plan *p)
     json_t *list = json_array();
 
     ceiling(&list, json_sprintf("%s dense peak", peak), "flops_per_s", p->mfu.peak_flops);
-    ceiling(&list, json_sprintf("%s sustained by large matmuls", peak), "flops_per_s",
-            m->sustained_flops[p->mfu.peak]);
+    ceiling(&list, json_sprintf("%s sustained by large matmuls", peak), "flops_per_s", m->sustained_flops[p->mfu.peak]);
     if (p->mfu.peak != MFU_PEAK_FP32)
         ceiling(&list, json_string("fp32 peak"), "flops_per_s", m->peak_flops[MFU_PEAK_FP32]);
     ceiling(&list, json_string("DRAM"), "bytes_per_s", m->bandwidth_bytes_s);

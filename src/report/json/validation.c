@@ -22,7 +22,7 @@ static json_t *pieces(const char *text)
         if (n > 0) {
             json_t *piece = json_stringn(text, n);
 
-            mfu_json_append(&list, piece ? piece : json_null());        /* not UTF-8 */
+            mfu_json_append(&list, piece ? piece : json_null()); /* not UTF-8 */
         }
         text += n + (end ? strlen(SEPARATOR) : 0);
     }

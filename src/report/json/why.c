@@ -94,7 +94,7 @@ json_t *mfu_json_why(const struct mfu_why *w)
         mfu_json_append(&text, json_string(w->lines[i]));
     mfu_json_put(&o, "text", text);
     mfu_json_put(&o, "findings", findings(w));
-    if (strcmp(w->topic, "mfu") == 0) {         /* null: nothing fits */
+    if (strcmp(w->topic, "mfu") == 0) { /* null: nothing fits */
         mfu_json_put_number(&o, "ceiling_mfu", w->ceiling);
         mfu_json_put_text(&o, "ceiling_change", w->ceiling_change);
         mfu_json_put(&o, "ceiling_changes_mathematics", json_boolean(w->ceiling_mathematics));
@@ -158,7 +158,7 @@ static json_t *combination(const struct mfu_advice *a, const struct mfu_combinat
         const struct mfu_lever *l = &a->levers[c->levers[i]];
 
         mfu_json_append(&changes, json_string(l->change));
-        for (int k = 0; k < l->n_set; k++)      /* as they are together */
+        for (int k = 0; k < l->n_set; k++) /* as they are together */
             put_key(&keys, &c->scenario, l->set[k].key, mfu_scenario_value(&c->scenario, l->set[k].key));
     }
     mfu_json_put(&o, "changes", changes);

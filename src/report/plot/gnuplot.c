@@ -21,14 +21,16 @@
 extern char **environ;
 
 const char *const mfu_part_colors[] = {
-    [MFU_PART_WEIGHTS] = "#332288", [MFU_PART_GRADIENTS] = "#88ccee", [MFU_PART_OPTIMIZER] = "#44aa99",
-    [MFU_PART_WEIGHT_CASTS] = "#117733", [MFU_PART_ACTIVATIONS] = "#ddcc77", [MFU_PART_LOGITS_LOSS] = "#cc6677",
-    [MFU_PART_WORKSPACE] = "#999933", [MFU_PART_COMMUNICATION] = "#aa4499", [MFU_PART_OTHER] = "#882255",
+    [MFU_PART_WEIGHTS] = "#332288",      [MFU_PART_GRADIENTS] = "#88ccee",     [MFU_PART_OPTIMIZER] = "#44aa99",
+    [MFU_PART_WEIGHT_CASTS] = "#117733", [MFU_PART_ACTIVATIONS] = "#ddcc77",   [MFU_PART_LOGITS_LOSS] = "#cc6677",
+    [MFU_PART_WORKSPACE] = "#999933",    [MFU_PART_COMMUNICATION] = "#aa4499", [MFU_PART_OTHER] = "#882255",
 };
 
 const char *mfu_part_title(int part)
 {
-    return part == MFU_PART_WEIGHT_CASTS ? "weight casts" : part == MFU_PART_LOGITS_LOSS ? "logits, loss" : mfu_part_names[part];
+    return part == MFU_PART_WEIGHT_CASTS ? "weight casts"
+        : part == MFU_PART_LOGITS_LOSS   ? "logits, loss"
+                                         : mfu_part_names[part];
 }
 
 #define STRING(x) #x
@@ -36,13 +38,18 @@ const char *mfu_part_title(int part)
 #define FONT "font 'DejaVu Sans," VALUE(MFU_PICTURE_FONT) "'"
 
 /* gnuplot takes a point of a PNG for 4/3 pixels, and one of an SVG for one. */
-static const struct { const char *ending, *terminal; } forms[] = {
-    {".svg", "svg size " VALUE(MFU_PICTURE_WIDTH) "," VALUE(MFU_PICTURE_HEIGHT) " dynamic " FONT
-             " background '#ffffff' noenhanced"},
-    {".png", "pngcairo size 2*" VALUE(MFU_PICTURE_WIDTH) ",2*" VALUE(MFU_PICTURE_HEIGHT) " " FONT
-             " fontscale 1.5 linewidth 2 pointscale 2 background '#ffffff' noenhanced"},
-    {".pdf", "pdfcairo size " VALUE(MFU_PICTURE_WIDTH) "./72," VALUE(MFU_PICTURE_HEIGHT) "./72 " FONT
-             " background '#ffffff' noenhanced"},
+static const struct {
+    const char *ending, *terminal;
+} forms[] = {
+    {".svg",
+     "svg size " VALUE(MFU_PICTURE_WIDTH) "," VALUE(MFU_PICTURE_HEIGHT) " dynamic " FONT
+                                                                        " background '#ffffff' noenhanced"},
+    {".png",
+     "pngcairo size 2*" VALUE(MFU_PICTURE_WIDTH) ",2*" VALUE(
+         MFU_PICTURE_HEIGHT) " " FONT " fontscale 1.5 linewidth 2 pointscale 2 background '#ffffff' noenhanced"},
+    {".pdf",
+     "pdfcairo size " VALUE(MFU_PICTURE_WIDTH) "./72," VALUE(MFU_PICTURE_HEIGHT) "./72 " FONT
+                                                                                 " background '#ffffff' noenhanced"},
 };
 
 void mfu_gnuplot_text(FILE *out, const char *text)
@@ -73,7 +80,8 @@ static void common_style(FILE *out)
           "set tics nomirror out scale 0.6 textcolor '" MFU_INK "'\n"
           "set grid linecolor '" MFU_GRID "' linetype 1 linewidth 1\n"
           "set key textcolor '" MFU_INK "'\n"
-          "set style fill solid 1 noborder\n", out);
+          "set style fill solid 1 noborder\n",
+          out);
 }
 
 int mfu_gnuplot_begin(struct mfu_gnuplot *g, const char *file, const char *keep, struct mfu_error *err)
@@ -134,7 +142,7 @@ static int keep_script(const struct mfu_gnuplot *g, struct mfu_error *err)
 /* The exit status of gnuplot, or -1 with errno. */
 static int run(FILE *script, FILE *complaints)
 {
-    char *argv[] = {"gnuplot", "-d", "-", NULL};        /* -d: nobody's own settings */
+    char *argv[] = {"gnuplot", "-d", "-", NULL}; /* -d: nobody's own settings */
     posix_spawn_file_actions_t actions;
     int status = -1, failed;
     pid_t pid;
@@ -184,8 +192,10 @@ static int draw(struct mfu_gnuplot *g, FILE *script, FILE *complaints, struct mf
         return mfu_fail(err, MFU_EIO, "the script for gnuplot cannot be written: %s", strerror(errno));
     status = run(script, complaints);
     if (status == 127 || (status < 0 && errno == ENOENT))
-        return mfu_fail(err, MFU_EIO, "gnuplot draws the pictures, and is not installed (Debian: "
-                        "apt install gnuplot-nox)%s", g->keep ? "; the script is kept" : "; --gnuplot FILE keeps the script");
+        return mfu_fail(err, MFU_EIO,
+                        "gnuplot draws the pictures, and is not installed (Debian: "
+                        "apt install gnuplot-nox)%s",
+                        g->keep ? "; the script is kept" : "; --gnuplot FILE keeps the script");
     if (status < 0)
         return mfu_fail(err, MFU_EIO, "gnuplot cannot be run: %s", strerror(errno));
     last_words(complaints, why, sizeof why);

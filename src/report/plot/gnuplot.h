@@ -21,13 +21,13 @@
 /* Size of every picture in units of an SVG; PNGs have two pixels for each. */
 #define MFU_PICTURE_WIDTH 1000
 #define MFU_PICTURE_HEIGHT 620
-#define MFU_PICTURE_FONT 14     /* height of the labels */
+#define MFU_PICTURE_FONT 14 /* height of the labels */
 
 struct mfu_gnuplot {
-    FILE *script;               /* what to draw: write here */
-    char *text;                 /* of it, once it is complete */
+    FILE *script; /* what to draw: write here */
+    char *text;   /* of it, once it is complete */
     size_t size;
-    const char *keep;           /* file for the script, or NULL */
+    const char *keep; /* file for the script, or NULL */
     const char *terminal;
     struct mfu_atomic_file picture;
 };
@@ -44,7 +44,7 @@ void mfu_gnuplot_text(FILE *, const char *text);
 const char *mfu_part_title(int part);
 
 /* Colours that can be told apart without red and green (Paul Tol's). */
-extern const char *const mfu_part_colors[];     /* by enum mfu_part */
+extern const char *const mfu_part_colors[]; /* by enum mfu_part */
 #define MFU_INK "#333333"
 #define MFU_INK_FAINT "#767676"
 #define MFU_GRID "#e3e3e3"

@@ -11,20 +11,20 @@
 #include "report/plot/gnuplot.h"
 #include "report/plot/plot.h"
 
-#define MOST 700                /* points */
+#define MOST 700 /* points */
 #define GIB 0x1p30
-#define FAR 2.0                 /* a capacity beyond that many times what is used is only named */
+#define FAR 2.0 /* a capacity beyond that many times what is used is only named */
 #define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
 
 /* From below: what stands all the time first. */
-static const enum mfu_part order[MFU_PART_COUNT] = {
-    MFU_PART_WEIGHTS, MFU_PART_OPTIMIZER, MFU_PART_COMMUNICATION, MFU_PART_GRADIENTS, MFU_PART_WEIGHT_CASTS,
-    MFU_PART_ACTIVATIONS, MFU_PART_LOGITS_LOSS, MFU_PART_OTHER, MFU_PART_WORKSPACE};
+static const enum mfu_part order[MFU_PART_COUNT] = {MFU_PART_WEIGHTS,     MFU_PART_OPTIMIZER,    MFU_PART_COMMUNICATION,
+                                                    MFU_PART_GRADIENTS,   MFU_PART_WEIGHT_CASTS, MFU_PART_ACTIVATIONS,
+                                                    MFU_PART_LOGITS_LOSS, MFU_PART_OTHER,        MFU_PART_WORKSPACE};
 
 struct scales {
-    double second, byte;        /* what one unit of an axis is */
+    double second, byte; /* what one unit of an axis is */
     const char *second_name, *byte_name;
-    double top;                 /* in units */
+    double top; /* in units */
 };
 
 /* Time, then the sums of the parts up to each. */
@@ -79,17 +79,21 @@ static void put_phases(FILE *out, const struct mfu_memory_timeline *c, const str
         char name[64];
 
         if (k > 0)
-            fprintf(out, "set arrow from first %g,graph 0 to first %g,graph 1.02 nohead linecolor '" MFU_INK_FAINT
-                    "' linewidth 1 dashtype 3 front\n", s->begin_s / x->second, s->begin_s / x->second);
+            fprintf(out,
+                    "set arrow from first %g,graph 0 to first %g,graph 1.02 nohead linecolor '" MFU_INK_FAINT
+                    "' linewidth 1 dashtype 3 front\n",
+                    s->begin_s / x->second, s->begin_s / x->second);
         fputs("set label ", out);
         mfu_gnuplot_text(out, mfu_plot_phase(name, sizeof name, s->phase, c->n_spans > 3 ? s->micro_step : -1, share));
-        fprintf(out, " at first %g,graph 1.035 center textcolor '" MFU_INK "'\n", (s->begin_s + s->end_s) / 2 / x->second);
+        fprintf(out, " at first %g,graph 1.035 center textcolor '" MFU_INK "'\n",
+                (s->begin_s + s->end_s) / 2 / x->second);
     }
 }
 
 static void put_line(FILE *out, const char *text, double level, const struct scales *x, const char *color, bool above)
 {
-    fprintf(out, "set arrow from graph 0,first %g to graph 1,first %g nohead linecolor '%s' linewidth 2 front\nset label ",
+    fprintf(out,
+            "set arrow from graph 0,first %g to graph 1,first %g nohead linecolor '%s' linewidth 2 front\nset label ",
             level / x->byte, level / x->byte, color);
     mfu_gnuplot_text(out, text);
     fprintf(out, " at graph 0.008,first %g offset 0,character %s left textcolor '%s' front\n", level / x->byte,
@@ -111,7 +115,9 @@ static void put_legend(FILE *out, const struct mfu_memory_timeline *c, size_t pe
         if (most < 0.0005 * c->highest_allocated)
             continue;
         y -= 0.058;
-        fprintf(out, "set object rectangle from screen 0.762,%g to screen 0.780,%g fillcolor rgb '%s' fillstyle solid noborder\n",
+        fprintf(out,
+                "set object rectangle from screen 0.762,%g to screen 0.780,%g fillcolor rgb '%s' fillstyle solid "
+                "noborder\n",
                 y - 0.013, y + 0.015, mfu_part_colors[order[k]]);
         fputs("set label ", out);
         mfu_gnuplot_text(out, mfu_part_title(order[k]));
@@ -140,7 +146,9 @@ static int draw(FILE *out, const struct mfu_plan *p, const struct mfu_memory_tim
     if (put_data(out, c, &x, err) < 0)
         return -1;
     mfu_plot_title(out, p, "Memory over one step");
-    fputs("set lmargin at screen 0.075\nset rmargin at screen 0.735\nset tmargin at screen 0.825\nset bmargin at screen 0.115\n", out);
+    fputs("set lmargin at screen 0.075\nset rmargin at screen 0.735\nset tmargin at screen 0.825\nset bmargin at "
+          "screen 0.115\n",
+          out);
     fprintf(out, "set xrange [0:%g]\nset yrange [0:%g]\n", c->seconds / x.second, x.top);
     fprintf(out, "set xlabel 'work of the GPU, %s' textcolor '" MFU_INK "'\nset ylabel '%s' textcolor '" MFU_INK "'\n",
             x.second_name, x.byte_name);
@@ -152,9 +160,11 @@ static int draw(FILE *out, const struct mfu_plan *p, const struct mfu_memory_tim
         put_line(out, text, room, &x, MFU_ALARM, true);
     }
     snprintf(text, sizeof text, "reserved by the allocator %s", Q(c->highest_reserved, MFU_BYTES));
-    put_line(out, text, c->highest_reserved, &x, MFU_INK, !(near && fabs(room - c->highest_reserved) < 0.06 * x.top * x.byte)
-             || room < c->highest_reserved);
-    fprintf(out, "set object circle at first %g,first %g size screen 0.005 fillcolor rgb '" MFU_INK "' fillstyle solid front\n",
+    put_line(out, text, c->highest_reserved, &x, MFU_INK,
+             !(near && fabs(room - c->highest_reserved) < 0.06 * x.top * x.byte) || room < c->highest_reserved);
+    fprintf(out,
+            "set object circle at first %g,first %g size screen 0.005 fillcolor rgb '" MFU_INK
+            "' fillstyle solid front\n",
             c->points[peak].time_s / x.second, c->points[peak].allocated / x.byte);
     fputs("plot ", out);
     for (int k = MFU_PART_COUNT - 1; k >= 0; k--)

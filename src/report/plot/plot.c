@@ -9,8 +9,8 @@
 #include "base/quantity.h"
 #include "report/plot/gnuplot.h"
 
-const struct mfu_plot *const mfu_plots[] = {
-    &mfu_plot_memory, &mfu_plot_roofline, &mfu_plot_split, &mfu_plot_timeline, NULL};
+const struct mfu_plot *const mfu_plots[] = {&mfu_plot_memory, &mfu_plot_roofline, &mfu_plot_split, &mfu_plot_timeline,
+                                            NULL};
 
 const char *mfu_plot_phase(char *buf, size_t size, int phase, int micro_step, double share)
 {
@@ -38,7 +38,8 @@ void mfu_plot_title(FILE *out, const struct mfu_plan *p, const char *title)
         n += snprintf(text + n, sizeof text - (size_t)n, ", accum %g", c->accum);
     if (c->setting[MFU_S_GPUS] > 1)
         n += snprintf(text + n, sizeof text - (size_t)n, ", %g GPUs", c->setting[MFU_S_GPUS]);
-    snprintf(text + n, sizeof text - (size_t)n, ", %s, %s", mfu_setting_format(batch, MFU_S_PRECISION, c->setting[MFU_S_PRECISION]),
+    snprintf(text + n, sizeof text - (size_t)n, ", %s, %s",
+             mfu_setting_format(batch, MFU_S_PRECISION, c->setting[MFU_S_PRECISION]),
              mfu_setting_format(seq, MFU_S_RUNTIME, c->setting[MFU_S_RUNTIME]));
     fputs("set label 1001 ", out);
     mfu_gnuplot_text(out, title);

@@ -15,12 +15,12 @@ struct mfu_simulation;
 
 struct mfu_plot {
     const char *name, *summary;
-    bool simulated;             /* needs a simulation that recorded */
+    bool simulated; /* needs a simulation that recorded */
     int (*script)(FILE *, const struct mfu_plan *, const struct mfu_simulation *, struct mfu_error *);
 };
 
 extern const struct mfu_plot mfu_plot_memory, mfu_plot_roofline, mfu_plot_split, mfu_plot_timeline;
-extern const struct mfu_plot *const mfu_plots[];        /* ends with NULL */
+extern const struct mfu_plot *const mfu_plots[]; /* ends with NULL */
 
 /* The name of a stretch of a phase that fits where it takes `share` of the width:
  * "backward 2", "bwd 2"; `micro_step` -1: not said. */

@@ -17,12 +17,12 @@
 
 #define NAMED 10
 #define LEAST_NAMED_SHARE 0.008
-#define LEAST_SHARE 0.001       /* smaller kernels do not widen the axes */
-#define LARGEST_RADIUS 34.      /* pixels */
+#define LEAST_SHARE 0.001  /* smaller kernels do not widen the axes */
+#define LARGEST_RADIUS 34. /* pixels */
 #define SMALLEST_RADIUS 3.5
-#define LETTER 6.6              /* pixels of a letter of a label, and of its line */
+#define LETTER 6.6 /* pixels of a letter of a label, and of its line */
 #define LINE 16.
-#define TOGETHER 20.            /* pixels: discs that share a name */
+#define TOGETHER 20. /* pixels: discs that share a name */
 #define PI 3.14159265358979
 #define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
 
@@ -35,20 +35,20 @@ struct box {
 
 struct disc {
     const struct mfu_kernel_row *row;
-    double x, y, r;             /* pixels */
-    int heap;                   /* the disc that names it */
+    double x, y, r; /* pixels */
+    int heap;       /* the disc that names it */
 };
 
 struct roofline {
     const struct mfu_plan *plan;
-    double least_x, most_x, least_y, most_y;    /* log10 of the edges */
-    struct disc *discs;         /* the largest first */
+    double least_x, most_x, least_y, most_y; /* log10 of the edges */
+    struct disc *discs;                      /* the largest first */
     int n;
-    struct box taken[64];       /* by words */
+    struct box taken[64]; /* by words */
     int n_taken;
-    struct box leaders[NAMED];  /* lines from names to discs, end to end */
+    struct box leaders[NAMED]; /* lines from names to discs, end to end */
     int n_leaders;
-    double flats[MFU_PEAK_COUNT];       /* y of the flat roofs, pixels */
+    double flats[MFU_PEAK_COUNT]; /* y of the flat roofs, pixels */
     int n_flats;
 };
 
@@ -56,10 +56,12 @@ struct roofline {
 
 enum group { PRODUCTS, ATTENTION, ROWS, STREAMS, LOSS, UPDATES, GROUPS };
 
-static const struct { const char *name, *color; } groups[GROUPS] = {
+static const struct {
+    const char *name, *color;
+} groups[GROUPS] = {
     [PRODUCTS] = {"matrix products", "#4477aa"}, [ATTENTION] = {"attention", "#aa3377"},
-    [ROWS] = {"norms, reductions", "#66ccee"}, [STREAMS] = {"pointwise, casts, copies", "#ccbb44"},
-    [LOSS] = {"loss, embedding", "#ee6677"}, [UPDATES] = {"optimizer", "#228833"},
+    [ROWS] = {"norms, reductions", "#66ccee"},   [STREAMS] = {"pointwise, casts, copies", "#ccbb44"},
+    [LOSS] = {"loss, embedding", "#ee6677"},     [UPDATES] = {"optimizer", "#228833"},
 };
 
 static enum group group_of(enum mfu_kind kind)
@@ -67,8 +69,10 @@ static enum group group_of(enum mfu_kind kind)
     switch (kind) {
     case MFU_GEMM: return PRODUCTS;
     case MFU_FUSED_ATTENTION: return ATTENTION;
-    case MFU_NORM: case MFU_REDUCTION: return ROWS;
-    case MFU_LOSS: case MFU_EMBEDDING: return LOSS;
+    case MFU_NORM:
+    case MFU_REDUCTION: return ROWS;
+    case MFU_LOSS:
+    case MFU_EMBEDDING: return LOSS;
     case MFU_OPTIMIZER_STEP: return UPDATES;
     default: return STREAMS;
     }
@@ -131,11 +135,13 @@ static int make_discs(struct roofline *g, const struct mfu_kernel_row *rows, int
     for (int i = 0; i < n; i++)
         most = fmax(most, rows[i].flops > 0 ? rows[i].share : 0);
     for (int i = 0; i < n; i++)
-        if (rows[i].flops > 0 && rows[i].share > 0 && px(g, rows[i].intensity) > left && py(g, rows[i].flops_per_s) > low)
-            g->discs[g->n++] = (struct disc){
-                .row = &rows[i],
-                .x = fmin(px(g, rows[i].intensity), right), .y = fmin(py(g, rows[i].flops_per_s), high),
-                .r = fmax(LARGEST_RADIUS * sqrt(rows[i].share / fmax(most, 0.02)), SMALLEST_RADIUS)};
+        if (rows[i].flops > 0 && rows[i].share > 0 && px(g, rows[i].intensity) > left
+            && py(g, rows[i].flops_per_s) > low)
+            g->discs[g->n++] =
+                (struct disc){.row = &rows[i],
+                              .x = fmin(px(g, rows[i].intensity), right),
+                              .y = fmin(py(g, rows[i].flops_per_s), high),
+                              .r = fmax(LARGEST_RADIUS * sqrt(rows[i].share / fmax(most, 0.02)), SMALLEST_RADIUS)};
     qsort(g->discs, (size_t)g->n, sizeof *g->discs, larger);
     return 0;
 }
@@ -165,7 +171,8 @@ static void take(struct roofline *g, struct box b)
 static bool on_a_roof(const struct roofline *g, const struct box *b)
 {
     const double peak = g->plan->mfu.peak_flops;
-    const double slopes[] = {g->plan->machine.bandwidth_bytes_s, g->plan->machine.l2_bytes > 0 ? g->plan->machine.l2_bytes_s : 0};
+    const double slopes[] = {g->plan->machine.bandwidth_bytes_s,
+                             g->plan->machine.l2_bytes > 0 ? g->plan->machine.l2_bytes_s : 0};
 
     for (int i = 0; i < 2; i++)
         for (double x = b->x0; slopes[i] > 0 && x <= b->x1; x += 4) {
@@ -301,8 +308,11 @@ static void name_discs(FILE *out, struct roofline *g)
                 (b.x0 + b.x1) / 2 / MFU_PICTURE_WIDTH, (b.y0 + b.y1) / 2 / MFU_PICTURE_HEIGHT);
         leader = g->leaders[g->n_leaders++] = leader_of(d, &b);
         if (hypot(leader.x0 - d->x, leader.y0 - d->y) > d->r + 7)
-            fprintf(out, "set arrow from screen %.5f,%.5f to screen %.5f,%.5f nohead front linecolor '" MFU_INK_FAINT "' linewidth 0.8\n",
-                    leader.x0 / MFU_PICTURE_WIDTH, leader.y0 / MFU_PICTURE_HEIGHT, d->x / MFU_PICTURE_WIDTH, d->y / MFU_PICTURE_HEIGHT);
+            fprintf(out,
+                    "set arrow from screen %.5f,%.5f to screen %.5f,%.5f nohead front linecolor '" MFU_INK_FAINT
+                    "' linewidth 0.8\n",
+                    leader.x0 / MFU_PICTURE_WIDTH, leader.y0 / MFU_PICTURE_HEIGHT, d->x / MFU_PICTURE_WIDTH,
+                    d->y / MFU_PICTURE_HEIGHT);
     }
 }
 
@@ -312,7 +322,7 @@ static void segment(FILE *out, const struct roofline *g, double x0, double y0, d
 {
     double edge = pow(10, g->least_x);
 
-    if (x0 < edge) {            /* slopes begin at the edge */
+    if (x0 < edge) { /* slopes begin at the edge */
         y0 *= y1 > y0 ? edge / x0 : 1;
         x0 = edge;
     }
@@ -330,7 +340,7 @@ static void along_slope(FILE *out, struct roofline *g, double bytes_s, double pe
     double end = log10(peak / bytes_s), begin = fmax(g->least_x, g->least_y - log10(bytes_s));
     double length = LETTER * (double)strlen(text), x = 0, y = 0, least = INFINITY;
 
-    for (double share = 0.3; share < 0.9; share += 0.04) {      /* where no disc is below it */
+    for (double share = 0.3; share < 0.9; share += 0.04) { /* where no disc is below it */
         double at = begin + share * (end - begin), cost = 20 * fabs(share - 0.5);
         double tx = px(g, pow(10, at)) - 12 * sin(angle), ty = py(g, pow(10, at) * bytes_s) + 12 * cos(angle);
 
@@ -347,8 +357,8 @@ static void along_slope(FILE *out, struct roofline *g, double bytes_s, double pe
     }
     fputs("set label ", out);
     mfu_gnuplot_text(out, text);
-    fprintf(out, " at screen %.5f,%.5f center rotate by %.1f font ',12' textcolor '" MFU_INK "'\n", x / MFU_PICTURE_WIDTH,
-            y / MFU_PICTURE_HEIGHT, angle * 180 / PI);
+    fprintf(out, " at screen %.5f,%.5f center rotate by %.1f font ',12' textcolor '" MFU_INK "'\n",
+            x / MFU_PICTURE_WIDTH, y / MFU_PICTURE_HEIGHT, angle * 180 / PI);
     for (int i = -3; i <= 3; i++) {
         double mx = x + i * length / 7 * cos(angle), my = y + i * length / 7 * sin(angle);
 
@@ -366,8 +376,8 @@ static void flat_roof(FILE *out, struct roofline *g, double flops, const char *t
             used ? "linecolor '" MFU_INK "' linewidth 2.5" : "linecolor '" MFU_INK_FAINT "' linewidth 1.2 dashtype 2");
     fputs("set label ", out);
     mfu_gnuplot_text(out, text);
-    fprintf(out, " at screen %.5f,%.5f left font ',12' textcolor '%s'\n", (right + 8) / MFU_PICTURE_WIDTH, y / MFU_PICTURE_HEIGHT,
-            used ? MFU_INK : MFU_INK_FAINT);
+    fprintf(out, " at screen %.5f,%.5f left font ',12' textcolor '%s'\n", (right + 8) / MFU_PICTURE_WIDTH,
+            y / MFU_PICTURE_HEIGHT, used ? MFU_INK : MFU_INK_FAINT);
     g->flats[g->n_flats++] = y;
 }
 
@@ -388,7 +398,8 @@ static void flat_roofs(FILE *out, struct roofline *g)
                 continue;
             before |= k < i;
             used |= shown[k] == g->plan->mfu.peak;
-            snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", names++ ? ", " : "", mfu_peak_names[shown[k]]);
+            snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", names++ ? ", " : "",
+                     mfu_peak_names[shown[k]]);
         }
         if (before || names == 0)
             continue;
@@ -404,11 +415,13 @@ static void slopes(FILE *out, struct roofline *g)
     char text[96];
 
     if (m->l2_bytes > 0 && m->l2_bytes_s > 0) {
-        segment(out, g, 1e-9, 1e-9 * m->l2_bytes_s, top / m->l2_bytes_s, top, "linecolor '" MFU_INK_FAINT "' linewidth 1.2 dashtype 2");
+        segment(out, g, 1e-9, 1e-9 * m->l2_bytes_s, top / m->l2_bytes_s, top,
+                "linecolor '" MFU_INK_FAINT "' linewidth 1.2 dashtype 2");
         snprintf(text, sizeof text, "L2 %s", Q(m->l2_bytes_s, MFU_BYTES_PER_S));
         along_slope(out, g, m->l2_bytes_s, peak, text);
     }
-    segment(out, g, 1e-9, 1e-9 * m->bandwidth_bytes_s, peak / m->bandwidth_bytes_s, peak, "linecolor '" MFU_INK "' linewidth 2.5");
+    segment(out, g, 1e-9, 1e-9 * m->bandwidth_bytes_s, peak / m->bandwidth_bytes_s, peak,
+            "linecolor '" MFU_INK "' linewidth 2.5");
     snprintf(text, sizeof text, "DRAM %s", Q(m->bandwidth_bytes_s, MFU_BYTES_PER_S));
     along_slope(out, g, m->bandwidth_bytes_s, peak, text);
 }
@@ -426,16 +439,22 @@ static void legend(FILE *out, struct roofline *g)
     for (int k = 0; k < GROUPS; k++) {
         if (!there[k])
             continue;
-        fprintf(out, "set object circle at screen %.5f,%.5f size screen 0.0065 fillcolor rgb '%s' fillstyle solid 0.8 noborder\n",
+        fprintf(out,
+                "set object circle at screen %.5f,%.5f size screen 0.0065 fillcolor rgb '%s' fillstyle solid 0.8 "
+                "noborder\n",
                 x / MFU_PICTURE_WIDTH, y / MFU_PICTURE_HEIGHT, groups[k].color);
         fprintf(out, "set label '%s' at screen %.5f,%.5f left font ',12' textcolor '" MFU_INK "'\n", groups[k].name,
                 (x + 16) / MFU_PICTURE_WIDTH, y / MFU_PICTURE_HEIGHT);
         y -= 22;
     }
-    fprintf(out, "set label 'area: share of the step' at screen %.5f,%.5f left font ',12' textcolor '" MFU_INK_FAINT "'\n",
+    fprintf(out,
+            "set label 'area: share of the step' at screen %.5f,%.5f left font ',12' textcolor '" MFU_INK_FAINT "'\n",
             (x - 7) / MFU_PICTURE_WIDTH, y / MFU_PICTURE_HEIGHT);
-    fprintf(out, "set object rectangle from screen %.5f,%.5f to screen %.5f,%.5f behind fillcolor rgb '#ffffff' fillstyle solid noborder\n",
-            (left + 4) / MFU_PICTURE_WIDTH, (y - 12) / MFU_PICTURE_HEIGHT, (left + 205) / MFU_PICTURE_WIDTH, (high - 2) / MFU_PICTURE_HEIGHT);
+    fprintf(out,
+            "set object rectangle from screen %.5f,%.5f to screen %.5f,%.5f behind fillcolor rgb '#ffffff' fillstyle "
+            "solid noborder\n",
+            (left + 4) / MFU_PICTURE_WIDTH, (y - 12) / MFU_PICTURE_HEIGHT, (left + 205) / MFU_PICTURE_WIDTH,
+            (high - 2) / MFU_PICTURE_HEIGHT);
     take(g, (struct box){left, y - 12, left + 210, high});
 }
 
@@ -444,17 +463,23 @@ static void put_discs(FILE *out, const struct roofline *g)
     for (int i = 0; i < g->n; i++) {
         const struct disc *d = &g->discs[i];
 
-        fprintf(out, "set object circle at screen %.5f,%.5f size screen %.5f fillcolor rgb '%s' fillstyle transparent solid 0.75 "
-                "border linecolor rgb '#ffffff' linewidth 1\n", d->x / MFU_PICTURE_WIDTH, d->y / MFU_PICTURE_HEIGHT,
-                d->r / MFU_PICTURE_WIDTH, groups[group_of(d->row->kind)].color);
+        fprintf(out,
+                "set object circle at screen %.5f,%.5f size screen %.5f fillcolor rgb '%s' fillstyle transparent solid "
+                "0.75 "
+                "border linecolor rgb '#ffffff' linewidth 1\n",
+                d->x / MFU_PICTURE_WIDTH, d->y / MFU_PICTURE_HEIGHT, d->r / MFU_PICTURE_WIDTH,
+                groups[group_of(d->row->kind)].color);
     }
 }
 
 static void axes(FILE *out, const struct roofline *g)
 {
-    fprintf(out, "set lmargin at screen %.5f\nset rmargin at screen %.5f\nset bmargin at screen %.5f\nset tmargin at screen %.5f\n",
+    fprintf(out,
+            "set lmargin at screen %.5f\nset rmargin at screen %.5f\nset bmargin at screen %.5f\nset tmargin at screen "
+            "%.5f\n",
             left / MFU_PICTURE_WIDTH, right / MFU_PICTURE_WIDTH, low / MFU_PICTURE_HEIGHT, high / MFU_PICTURE_HEIGHT);
-    fprintf(out, "set logscale xy\nset xrange [%.6g:%.6g]\nset yrange [%.6g:%.6g]\nunset key\nunset mxtics\nunset mytics\n",
+    fprintf(out,
+            "set logscale xy\nset xrange [%.6g:%.6g]\nset yrange [%.6g:%.6g]\nunset key\nunset mxtics\nunset mytics\n",
             pow(10, g->least_x), pow(10, g->most_x), pow(10, g->least_y), pow(10, g->most_y));
     fputs("set tics font ',12'\nset xlabel 'FLOP per byte of DRAM traffic' textcolor '" MFU_INK "'\nset xtics (", out);
     for (int k = (int)ceil(g->least_x), first = k; k <= (int)floor(g->most_x); k++)
@@ -472,8 +497,10 @@ static void caption(FILE *out, const struct mfu_kernel_row *rows, int n)
     for (int i = 0; i < n; i++)
         without += rows[i].flops > 0 ? 0 : rows[i].share;
     if (without > 0.0005)
-        fprintf(out, "set label 'not drawn: kernels that only move data, %.1f %% of the step' at screen 0.97,0.026 right "
-                "font ',12' textcolor '" MFU_INK_FAINT "'\n", 100 * without);
+        fprintf(out,
+                "set label 'not drawn: kernels that only move data, %.1f %% of the step' at screen 0.97,0.026 right "
+                "font ',12' textcolor '" MFU_INK_FAINT "'\n",
+                100 * without);
 }
 
 static int script(FILE *out, const struct mfu_plan *p, const struct mfu_simulation *s, struct mfu_error *err)

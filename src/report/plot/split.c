@@ -21,9 +21,9 @@ struct piece {
     double bytes;
 };
 
-static const enum mfu_part order[MFU_PART_COUNT] = {
-    MFU_PART_WEIGHTS, MFU_PART_OPTIMIZER, MFU_PART_GRADIENTS, MFU_PART_WEIGHT_CASTS, MFU_PART_ACTIVATIONS,
-    MFU_PART_LOGITS_LOSS, MFU_PART_COMMUNICATION, MFU_PART_WORKSPACE, MFU_PART_OTHER};
+static const enum mfu_part order[MFU_PART_COUNT] = {MFU_PART_WEIGHTS,       MFU_PART_OPTIMIZER,   MFU_PART_GRADIENTS,
+                                                    MFU_PART_WEIGHT_CASTS,  MFU_PART_ACTIVATIONS, MFU_PART_LOGITS_LOSS,
+                                                    MFU_PART_COMMUNICATION, MFU_PART_WORKSPACE,   MFU_PART_OTHER};
 
 static int add(struct piece *pieces, int n, const char *name, const char *color, double bytes)
 {
@@ -54,7 +54,7 @@ static bool dark(const char *color)
     return sscanf(color, "#%2x%2x%2x", &r, &g, &b) == 3 && 299 * r + 587 * g + 114 * b < 140000;
 }
 
-#define LOW 6.2                 /* edges of the bar, of 10 */
+#define LOW 6.2 /* edges of the bar, of 10 */
 #define HIGH 8.6
 
 static void put_bar(FILE *out, const struct piece *pieces, int n, double whole)
@@ -65,16 +65,20 @@ static void put_bar(FILE *out, const struct piece *pieces, int n, double whole)
         double width = pieces[i].bytes / GIB, middle = at + width / 2;
         int letters = (int)(width / whole * 118);
 
-        fprintf(out, "set object rectangle from first %g,%g to first %g,%g fillcolor rgb '%s' fillstyle solid border linecolor "
-                "rgb '#ffffff' linewidth 1.5\n", at, LOW, at + width, HIGH, pieces[i].color);
+        fprintf(
+            out,
+            "set object rectangle from first %g,%g to first %g,%g fillcolor rgb '%s' fillstyle solid border linecolor "
+            "rgb '#ffffff' linewidth 1.5\n",
+            at, LOW, at + width, HIGH, pieces[i].color);
         at += width;
         if (letters < (int)strlen(Q(pieces[i].bytes, MFU_BYTES)) + 1)
             continue;
-        fprintf(out, "set label '%s' at first %g,%g center front font ',12' textcolor '%s'\n", Q(pieces[i].bytes, MFU_BYTES), middle,
-                letters > (int)strlen(pieces[i].name) + 1 ? 7.1 : 7.4, dark(pieces[i].color) ? "#ffffff" : "#222222");
+        fprintf(out, "set label '%s' at first %g,%g center front font ',12' textcolor '%s'\n",
+                Q(pieces[i].bytes, MFU_BYTES), middle, letters > (int)strlen(pieces[i].name) + 1 ? 7.1 : 7.4,
+                dark(pieces[i].color) ? "#ffffff" : "#222222");
         if (letters > (int)strlen(pieces[i].name) + 1)
-            fprintf(out, "set label '%s' at first %g,%g center front font ',12' textcolor '%s'\n", pieces[i].name, middle, 7.75,
-                    dark(pieces[i].color) ? "#ffffff" : "#222222");
+            fprintf(out, "set label '%s' at first %g,%g center front font ',12' textcolor '%s'\n", pieces[i].name,
+                    middle, 7.75, dark(pieces[i].color) ? "#ffffff" : "#222222");
     }
 }
 
@@ -84,11 +88,12 @@ static void put_bracket(FILE *out, double y, double bytes, double whole, const c
     double end = bytes / GIB;
     bool inside = end > 0.55 * whole;
 
-    fprintf(out, "set arrow from first 0,%g to first %g,%g heads size screen 0.004,90 linecolor '%s' linewidth 1.5\n", y, end, y, color);
+    fprintf(out, "set arrow from first 0,%g to first %g,%g heads size screen 0.004,90 linecolor '%s' linewidth 1.5\n",
+            y, end, y, color);
     fputs("set label ", out);
     mfu_gnuplot_text(out, text);
-    fprintf(out, " at first %g,%g %s offset character %s,0 front textcolor '%s'\n", end, y + 0.33, inside ? "right" : "left",
-            inside ? "-0.6" : "0.6", color);
+    fprintf(out, " at first %g,%g %s offset character %s,0 front textcolor '%s'\n", end, y + 0.33,
+            inside ? "right" : "left", inside ? "-0.6" : "0.6", color);
 }
 
 static void put_legend(FILE *out, const struct piece *pieces, int n, double whole)
@@ -98,7 +103,8 @@ static void put_legend(FILE *out, const struct piece *pieces, int n, double whol
     for (int i = 0; i < n; i++) {
         double x = 0.075 + 0.305 * (i / rows), y = 0.255 - 0.055 * (i % rows);
 
-        fprintf(out, "set object rectangle from screen %g,%g to screen %g,%g fillcolor rgb '%s' fillstyle solid noborder\n",
+        fprintf(out,
+                "set object rectangle from screen %g,%g to screen %g,%g fillcolor rgb '%s' fillstyle solid noborder\n",
                 x, y - 0.013, x + 0.018, y + 0.015, pieces[i].color);
         fputs("set label ", out);
         mfu_gnuplot_text(out, pieces[i].name);
@@ -119,8 +125,10 @@ static int script(FILE *out, const struct mfu_plan *p, const struct mfu_simulati
     (void)s, (void)err;
     snprintf(text, sizeof text, "Memory at its highest moment: %s", m->peak_at);
     mfu_plot_title(out, p, text);
-    fputs("set lmargin at screen 0.075\nset rmargin at screen 0.965\nset tmargin at screen 0.87\nset bmargin at screen 0.37\n"
-          "set border 1\nunset ytics\nunset grid\nunset key\nset yrange [0:10]\n", out);
+    fputs("set lmargin at screen 0.075\nset rmargin at screen 0.965\nset tmargin at screen 0.87\nset bmargin at screen "
+          "0.37\n"
+          "set border 1\nunset ytics\nunset grid\nunset key\nset yrange [0:10]\n",
+          out);
     fprintf(out, "set xrange [0:%g]\nset format x '%%g GiB'\n", most / GIB * 1.02);
     put_bar(out, pieces, n, most / GIB);
     snprintf(text, sizeof text, "allocated by tensors %s", Q(m->peak.bytes, MFU_BYTES));
@@ -135,7 +143,8 @@ static int script(FILE *out, const struct mfu_plan *p, const struct mfu_simulati
              Q(m->capacity_bytes, MFU_BYTES), m->fits ? "" : " are needed");
     fputs("set label ", out);
     mfu_gnuplot_text(out, text);
-    fprintf(out, " at first %g,9.55 right front textcolor '%s'\n", m->capacity_bytes / GIB, m->fits ? MFU_INK : MFU_ALARM);
+    fprintf(out, " at first %g,9.55 right front textcolor '%s'\n", m->capacity_bytes / GIB,
+            m->fits ? MFU_INK : MFU_ALARM);
     put_legend(out, pieces, n, m->capacity_bytes);
     fputs("plot NaN notitle\n", out);
     return 0;

@@ -16,14 +16,16 @@
 
 #define SLICES 300
 
-static const char *const sort_color[MFU_SORT_COUNT] = {
-    [MFU_SORT_PRODUCTS] = "#4477aa", [MFU_SORT_ATTENTION] = "#aa3377", [MFU_SORT_STREAMS] = "#ccbb44",
-    [MFU_SORT_LOSS] = "#ee6677", [MFU_SORT_UPDATES] = "#228833"};
+static const char *const sort_color[MFU_SORT_COUNT] = {[MFU_SORT_PRODUCTS] = "#4477aa",
+                                                       [MFU_SORT_ATTENTION] = "#aa3377",
+                                                       [MFU_SORT_STREAMS] = "#ccbb44",
+                                                       [MFU_SORT_LOSS] = "#ee6677",
+                                                       [MFU_SORT_UPDATES] = "#228833"};
 
 struct picture {
     const struct mfu_plan *plan;
     struct mfu_gpu_activity activity;
-    double width, unit;         /* of a slice, in seconds; what one unit of the axis is */
+    double width, unit; /* of a slice, in seconds; what one unit of the axis is */
 };
 
 /* Time, sums of the sorts, rates: in percent. */
@@ -54,8 +56,10 @@ static void put_data(FILE *out, const struct picture *g)
 static void put_boundary(FILE *out, const struct picture *g, double from_s, double to_s, const char *name, bool first)
 {
     if (!first)
-        fprintf(out, "set arrow from first %.6g,graph 0 to first %.6g,graph 1.03 nohead linecolor '" MFU_INK_FAINT
-                "' linewidth 1 dashtype 3 front\n", from_s / g->unit, from_s / g->unit);
+        fprintf(out,
+                "set arrow from first %.6g,graph 0 to first %.6g,graph 1.03 nohead linecolor '" MFU_INK_FAINT
+                "' linewidth 1 dashtype 3 front\n",
+                from_s / g->unit, from_s / g->unit);
     fputs("set label ", out);
     mfu_gnuplot_text(out, name);
     fprintf(out, " at first %.6g,graph 1.055 center textcolor '" MFU_INK "'\n", (from_s + to_s) / 2 / g->unit);
@@ -72,16 +76,20 @@ static void put_phases(FILE *out, const struct picture *g)
 
         put_boundary(out, g, x->begin_s, x->end_s,
                      mfu_plot_phase(name, sizeof name, (int)x->phase, several ? x->micro_step : -1,
-                                    (x->end_s - x->begin_s) / g->activity.seconds), i == 0);
+                                    (x->end_s - x->begin_s) / g->activity.seconds),
+                     i == 0);
     }
 }
 
 static void put_legend(FILE *out, const char *text, const char *color, double y, bool line)
 {
     if (line)
-        fprintf(out, "set arrow from screen 0.758,%g to screen 0.778,%g nohead linecolor '%s' linewidth 3\n", y, y, color);
+        fprintf(out, "set arrow from screen 0.758,%g to screen 0.778,%g nohead linecolor '%s' linewidth 3\n", y, y,
+                color);
     else
-        fprintf(out, "set object rectangle from screen 0.759,%g to screen 0.777,%g fillcolor rgb '%s' fillstyle solid noborder\n",
+        fprintf(out,
+                "set object rectangle from screen 0.759,%g to screen 0.777,%g fillcolor rgb '%s' fillstyle solid "
+                "noborder\n",
                 y - 0.013, y + 0.015, color);
     fputs("set label ", out);
     mfu_gnuplot_text(out, text);
@@ -97,8 +105,10 @@ static void put_strip(FILE *out, const struct picture *g)
 {
     for (int i = 0; i < SLICES; i++)
         if (g->activity.slices[i].communication_s > 0.02 * g->width)
-            fprintf(out, "set object rectangle from first %.6g,graph -0.055 to first %.6g,graph -0.03 noclip fillcolor rgb '" LINK_COLOR
-                    "' fillstyle solid noborder\n", i * g->width / g->unit,
+            fprintf(out,
+                    "set object rectangle from first %.6g,graph -0.055 to first %.6g,graph -0.03 noclip fillcolor rgb "
+                    "'" LINK_COLOR "' fillstyle solid noborder\n",
+                    i * g->width / g->unit,
                     (i * g->width + fmin(g->activity.slices[i].communication_s, g->width)) / g->unit);
 }
 
@@ -141,8 +151,10 @@ static void upper(FILE *out, const struct picture *g)
     fputs("set label ", out);
     mfu_gnuplot_text(out, text);
     fprintf(out, " at screen 0.787,%g left textcolor '" MFU_INK_FAINT "'\n", y);
-    fputs("set tmargin at screen 0.815\nset bmargin at screen 0.42\nset ylabel 'kernels run, %' offset 1.2,0 textcolor '" MFU_INK "'\n"
-          "set format x ''\nunset xlabel\n", out);
+    fputs("set tmargin at screen 0.815\nset bmargin at screen 0.42\nset ylabel 'kernels run, %' offset 1.2,0 textcolor "
+          "'" MFU_INK "'\n"
+          "set format x ''\nunset xlabel\n",
+          out);
     put_phases(out, g);
     fputs("plot ", out);
     for (int k = MFU_SORT_COUNT - 1; k >= 0; k--)
@@ -159,16 +171,21 @@ static void lower(FILE *out, const struct picture *g)
     snprintf(text, sizeof text, "of %s", mfu_quantity_format(peak, g->plan->mfu.peak_flops, MFU_FLOP_PER_S));
     fprintf(out, "set label '%s' at screen 0.787,0.295 left textcolor '" MFU_INK_FAINT "'\n", text);
     put_legend(out, "memory traffic", DRAM_COLOR, 0.235, true);
-    snprintf(text, sizeof text, "of %s", mfu_quantity_format(peak, g->plan->machine.bandwidth_bytes_s, MFU_BYTES_PER_S));
+    snprintf(text, sizeof text, "of %s",
+             mfu_quantity_format(peak, g->plan->machine.bandwidth_bytes_s, MFU_BYTES_PER_S));
     fprintf(out, "set label '%s' at screen 0.787,0.195 left textcolor '" MFU_INK_FAINT "'\n", text);
-    fprintf(out, "set label 'MFU of the step %.1f %%' at screen 0.787,0.135 left textcolor '" MFU_INK "'\n", 100 * g->plan->mfu.mfu);
-    fputs("set tmargin at screen 0.375\nset bmargin at screen 0.115\nset ylabel 'of the peak, %' offset 1.2,0 textcolor '" MFU_INK "'\n"
-          "set format x '%g'\n", out);
+    fprintf(out, "set label 'MFU of the step %.1f %%' at screen 0.787,0.135 left textcolor '" MFU_INK "'\n",
+            100 * g->plan->mfu.mfu);
+    fputs("set tmargin at screen 0.375\nset bmargin at screen 0.115\nset ylabel 'of the peak, %' offset 1.2,0 "
+          "textcolor '" MFU_INK "'\n"
+          "set format x '%g'\n",
+          out);
     fprintf(out, "set xlabel 'time, %s%s' textcolor '" MFU_INK "'\n", g->unit < 1 ? "ms" : "s",
             g->activity.left_out > 0 ? " (equal micro-steps in the middle left out)" : "");
     fputs("plot $slices using 1:7 with filledcurves y1=0 linecolor rgb '#b9cbe0', \\\n"
           "     $slices using 1:7 with lines linecolor rgb '" TENSOR_COLOR "' linewidth 1.5, \\\n"
-          "     $slices using 1:8 with lines linecolor rgb '" DRAM_COLOR "' linewidth 1.5\n", out);
+          "     $slices using 1:8 with lines linecolor rgb '" DRAM_COLOR "' linewidth 1.5\n",
+          out);
 }
 
 static int script(FILE *out, const struct mfu_plan *p, const struct mfu_simulation *s, struct mfu_error *err)
@@ -184,8 +201,10 @@ static int script(FILE *out, const struct mfu_plan *p, const struct mfu_simulati
     put_data(out, g);
     fputs("set multiplot\n", out);
     mfu_plot_title(out, p, "What the GPU does over one step");
-    fprintf(out, "set lmargin at screen 0.075\nset rmargin at screen 0.735\nunset key\nset grid noxtics ytics front\n"
-            "set xrange [0:%.6g]\nset yrange [0:100]\nset ytics 25\n", g->activity.seconds / g->unit);
+    fprintf(out,
+            "set lmargin at screen 0.075\nset rmargin at screen 0.735\nunset key\nset grid noxtics ytics front\n"
+            "set xrange [0:%.6g]\nset yrange [0:100]\nset ytics 25\n",
+            g->activity.seconds / g->unit);
     upper(out, g);
     lower(out, g);
     fputs("unset multiplot\n", out);

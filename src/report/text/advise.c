@@ -23,9 +23,9 @@ static void headline(FILE *out, const struct mfu_term *t, const struct mfu_advic
 {
     struct mfu_flow f = mfu_flow_start(out, t, "", 0);
 
-    mfu_flow_words(&f, MFU_STRONG, "Now: %s per step of %s tokens, MFU %s, %s of memory%s.", Q(a->base.step_s, MFU_SECONDS),
-                   Q(a->base.tokens, MFU_TOKENS), P(a->base.mfu), Q(a->base.memory_bytes, MFU_BYTES),
-                   a->base.fits ? "" : ", which does not fit");
+    mfu_flow_words(&f, MFU_STRONG, "Now: %s per step of %s tokens, MFU %s, %s of memory%s.",
+                   Q(a->base.step_s, MFU_SECONDS), Q(a->base.tokens, MFU_TOKENS), P(a->base.mfu),
+                   Q(a->base.memory_bytes, MFU_BYTES), a->base.fits ? "" : ", which does not fit");
     mfu_flow_words(&f, MFU_PLAIN, "Every change below was planned and simulated; speed is per token.");
     mfu_flow_end(&f);
 }
@@ -34,8 +34,12 @@ static void headline(FILE *out, const struct mfu_term *t, const struct mfu_advic
 static void notes(const struct mfu_lever *l, char *text, size_t size)
 {
     snprintf(text, size, "%s%s%s", l->outcome.fits ? "" : "does not fit",
-             l->keeps_tokens_per_step ? "" : l->outcome.fits ? "more tokens/step" : ", more tokens/step",
-             !l->changes_mathematics ? "" : l->outcome.fits && l->keeps_tokens_per_step ? "other numerics" : ", other numerics");
+             l->keeps_tokens_per_step ? ""
+                 : l->outcome.fits    ? "more tokens/step"
+                                      : ", more tokens/step",
+             !l->changes_mathematics                           ? ""
+                 : l->outcome.fits && l->keeps_tokens_per_step ? "other numerics"
+                                                               : ", other numerics");
 }
 
 static void add_rows(struct mfu_table *tab, const struct mfu_term *t, const struct mfu_advice *a, bool hardware)
@@ -59,9 +63,9 @@ static void add_rows(struct mfu_table *tab, const struct mfu_term *t, const stru
 /* What can be changed here, then what would have to be bought. */
 static void table(FILE *out, const struct mfu_term *t, const struct mfu_advice *a)
 {
-    static const struct mfu_column columns[] = {
-        {"change", .left = true}, {"speed", .rank = 0}, {"step", .rank = 3}, {"MFU", .rank = 2}, {"memory", .rank = 0},
-        {"", .left = true, .rank = 1}};
+    static const struct mfu_column columns[] = {{"change", .left = true}, {"speed", .rank = 0},
+                                                {"step", .rank = 3},      {"MFU", .rank = 2},
+                                                {"memory", .rank = 0},    {"", .left = true, .rank = 1}};
     struct mfu_table tab = MFU_TABLE(columns);
     int own;
 
@@ -177,7 +181,8 @@ void mfu_text_advice(FILE *out, const struct mfu_term *t, const struct mfu_advic
         if (!same(&a->best, &a->best_any))
             together(out, t, a, &a->best_any, "With other numerics, too");
         if (a->highest.outcome.fits && !same(&a->highest, &a->best) && !same(&a->highest, &a->best_any))
-            together(out, t, a, &a->highest, a->highest.keeps_tokens_per_step ? "Highest MFU" : "Highest MFU, other tokens per step");
+            together(out, t, a, &a->highest,
+                     a->highest.keeps_tokens_per_step ? "Highest MFU" : "Highest MFU, other tokens per step");
     }
     rest(out, t, a);
 }

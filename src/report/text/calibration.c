@@ -19,9 +19,11 @@ static void percent(struct mfu_table *table, double share, bool sign)
 
 static void coefficients(FILE *out, const struct mfu_term *t, const struct mfu_calibrated *c)
 {
-    static const struct mfu_column columns[] = {
-        {"coefficient", .left = true}, {"value", .rank = 0}, {"std error", .rank = 1}, {"prior", .rank = 2},
-        {"moved", .rank = 3}};
+    static const struct mfu_column columns[] = {{"coefficient", .left = true},
+                                                {"value", .rank = 0},
+                                                {"std error", .rank = 1},
+                                                {"prior", .rank = 2},
+                                                {"moved", .rank = 3}};
     struct mfu_table table = MFU_TABLE(columns);
 
     for (int i = 0; i < c->fit.n_rows; i++) {
@@ -66,9 +68,8 @@ static void residual(struct mfu_table *table, const struct mfu_fit_residuals *r)
 
 static void residuals(FILE *out, const struct mfu_term *t, const struct mfu_calibrated *c)
 {
-    static const struct mfu_column columns[] = {
-        {"errors", .left = true}, {"n", .rank = 1}, {"before", .rank = 0}, {"after", .rank = 0}, {"median", .rank = 2},
-        {"bias", .rank = 3}};
+    static const struct mfu_column columns[] = {{"errors", .left = true}, {"n", .rank = 1},      {"before", .rank = 0},
+                                                {"after", .rank = 0},     {"median", .rank = 2}, {"bias", .rank = 3}};
     struct mfu_table table = MFU_TABLE(columns);
 
     for (int i = 0; i < c->fit.n_classes; i++)
@@ -89,10 +90,13 @@ static void earlier(FILE *out, const struct mfu_term *t, const struct mfu_calibr
     struct mfu_flow f = mfu_flow_start(out, t, "", 0);
 
     if (base->from[0])
-        mfu_flow_words(&f, MFU_PLAIN, "Started from the calibration of %s (%s, %.0f measurements): what these do not move "
-                       "stays as that has it.", base->date, base->from, base->samples);
+        mfu_flow_words(&f, MFU_PLAIN,
+                       "Started from the calibration of %s (%s, %.0f measurements): what these do not move "
+                       "stays as that has it.",
+                       base->date, base->from, base->samples);
     if (c->replaces[0])
-        mfu_flow_words(&f, MFU_PLAIN, "The calibration of %s is replaced (%s): give its files too, to keep what it knew.",
+        mfu_flow_words(&f, MFU_PLAIN,
+                       "The calibration of %s is replaced (%s): give its files too, to keep what it knew.",
                        c->replaces_date, c->replaces);
     mfu_flow_end(&f);
 }
@@ -108,7 +112,8 @@ static void doubts(FILE *out, const struct mfu_term *t, const struct mfu_calibra
     struct mfu_flow f = mfu_flow_start(out, t, "", 0);
 
     if (c->fit.doubt > CONTRADICTED)
-        mfu_flow_words(&f, MFU_PLAIN, "These measurements contradict what was known of this GPU, by up to %.0f of its "
+        mfu_flow_words(&f, MFU_PLAIN,
+                       "These measurements contradict what was known of this GPU, by up to %.0f of its "
                        "standard errors; they were believed.  Was it limited, shared, or another one?",
                        MFU_FIT_SURE * c->fit.doubt);
     for (int i = 0; i < c->fit.n_classes; i++)
@@ -146,9 +151,13 @@ void mfu_text_calibrated(FILE *out, const struct mfu_term *t, const struct mfu_c
 
 void mfu_text_calibrations(FILE *out, const struct mfu_term *t, const struct mfu_calibration *list, size_t n)
 {
-    static const struct mfu_column columns[] = {
-        {"calibration", .left = true}, {"gpu", .left = true, .rank = 1}, {"from", .left = true, .rank = 2},
-        {"date", .left = true, .rank = 1}, {"n", .rank = 3}, {"error", .rank = 2}, {"software", .left = true, .rank = 4}};
+    static const struct mfu_column columns[] = {{"calibration", .left = true},
+                                                {"gpu", .left = true, .rank = 1},
+                                                {"from", .left = true, .rank = 2},
+                                                {"date", .left = true, .rank = 1},
+                                                {"n", .rank = 3},
+                                                {"error", .rank = 2},
+                                                {"software", .left = true, .rank = 4}};
     struct mfu_table table = MFU_TABLE(columns);
 
     for (size_t i = 0; i < n; i++) {

@@ -88,10 +88,11 @@ static void several(struct mfu_table *table, const char *name, const struct mfu_
 
 int mfu_text_kernels(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
 {
-    static const struct mfu_column columns[] = {
-        {"kernel", .left = true}, {"phase", .left = true, .rank = 8}, {"count", .rank = 3},
-        {"shape", .left = true, .rank = 7}, {"FLOP", .rank = 6}, {"bytes", .rank = 5},
-        {"FLOP/B", .rank = 4}, {"bound", .left = true, .rank = 2}, {"time", .rank = 0}, {"share", .rank = 1}};
+    static const struct mfu_column columns[] = {{"kernel", .left = true}, {"phase", .left = true, .rank = 8},
+                                                {"count", .rank = 3},     {"shape", .left = true, .rank = 7},
+                                                {"FLOP", .rank = 6},      {"bytes", .rank = 5},
+                                                {"FLOP/B", .rank = 4},    {"bound", .left = true, .rank = 2},
+                                                {"time", .rank = 0},      {"share", .rank = 1}};
     struct mfu_table table = MFU_TABLE(columns);
     struct mfu_kernel_row *rows;
     int n = mfu_kernel_rows(p, &rows, NULL), shown = n < SHOWN ? n : SHOWN;
@@ -113,9 +114,9 @@ int mfu_text_kernels(FILE *out, const struct mfu_term *t, const struct mfu_plan 
     mfu_table_free(&table);
     free(rows);
     f = mfu_flow_start(out, t, "", 0);
-    mfu_flow_words(&f, MFU_FAINT, "One optimizer step of %s; %s of it idle. Shapes: rows %s columns %s length of the products.",
-                   Q(p->step.time_s, MFU_SECONDS), P(p->step.idle_s / p->step.time_s),
-                   mfu_text_times(t), mfu_text_times(t));
+    mfu_flow_words(
+        &f, MFU_FAINT, "One optimizer step of %s; %s of it idle. Shapes: rows %s columns %s length of the products.",
+        Q(p->step.time_s, MFU_SECONDS), P(p->step.idle_s / p->step.time_s), mfu_text_times(t), mfu_text_times(t));
     mfu_flow_end(&f);
     return 0;
 }
@@ -124,10 +125,12 @@ int mfu_text_kernels(FILE *out, const struct mfu_term *t, const struct mfu_plan 
 
 int mfu_text_kernels_wide(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
 {
-    static const struct mfu_column columns[] = {
-        {"kernel", .left = true}, {"phase", .left = true, .rank = 9}, {"time", .rank = 0},
-        {"blocks", .rank = 4}, {"threads", .rank = 7}, {"waves", .rank = 3}, {"on SM", .rank = 6},
-        {"limit", .left = true, .rank = 8}, {"warps", .rank = 2}, {"SM", .rank = 1}, {"tensor", .rank = 1}, {"DRAM", .rank = 1}};
+    static const struct mfu_column columns[] = {{"kernel", .left = true}, {"phase", .left = true, .rank = 9},
+                                                {"time", .rank = 0},      {"blocks", .rank = 4},
+                                                {"threads", .rank = 7},   {"waves", .rank = 3},
+                                                {"on SM", .rank = 6},     {"limit", .left = true, .rank = 8},
+                                                {"warps", .rank = 2},     {"SM", .rank = 1},
+                                                {"tensor", .rank = 1},    {"DRAM", .rank = 1}};
     struct mfu_table table = MFU_TABLE(columns);
     struct mfu_kernel_row *rows;
     int n = mfu_kernel_rows(p, &rows, NULL);
@@ -157,8 +160,11 @@ int mfu_text_kernels_wide(FILE *out, const struct mfu_term *t, const struct mfu_
     mfu_table_free(&table);
     free(rows);
     f = mfu_flow_start(out, t, "", 0);
-    mfu_flow_words(&f, MFU_FAINT, "blocks, threads: of one launch. waves: rounds of blocks on %.0f SMs. on SM: blocks that fit at once, and what limits them. warps: of those that an SM could hold. SM, tensor, DRAM: active while it runs.",
-                   p->machine.sms);
+    mfu_flow_words(
+        &f, MFU_FAINT,
+        "blocks, threads: of one launch. waves: rounds of blocks on %.0f SMs. on SM: blocks that fit at once, and what "
+        "limits them. warps: of those that an SM could hold. SM, tensor, DRAM: active while it runs.",
+        p->machine.sms);
     mfu_flow_end(&f);
     return 0;
 }

@@ -13,9 +13,11 @@
 
 static void parts(FILE *out, const struct mfu_term *t, const struct mfu_memory_answer *m)
 {
-    static const struct mfu_column columns[] = {
-        {"part", .left = true}, {"bytes", .rank = 0}, {"share", .rank = 1}, {"", .bar = true, .rank = 3},
-        {"what it is", .left = true, .rank = 2}};
+    static const struct mfu_column columns[] = {{"part", .left = true},
+                                                {"bytes", .rank = 0},
+                                                {"share", .rank = 1},
+                                                {"", .bar = true, .rank = 3},
+                                                {"what it is", .left = true, .rank = 2}};
     struct mfu_table table = MFU_TABLE(columns);
 
     for (int i = 0; i < MFU_PART_COUNT; i++) {
@@ -67,13 +69,13 @@ static void verdict(FILE *out, const struct mfu_term *t, const struct mfu_plan *
         mfu_flow_words(&f, MFU_BAD, "Does not fit: allocated, context and others together need %s more than there is.",
                        Q(m->missing_bytes, MFU_BYTES));
     else if (!m->fits) {
-        mfu_flow_words(&f, MFU_BAD, "Does not fit: %s would be left in sum, but in pieces; the allocator runs out of memory in %s.",
+        mfu_flow_words(&f, MFU_BAD,
+                       "Does not fit: %s would be left in sum, but in pieces; the allocator runs out of memory in %s.",
                        Q(-m->missing_bytes, MFU_BYTES), m->failed_in);
         mfu_flow_words(&f, MFU_PLAIN, "PyTorch would print:");
         mfu_flow_break(&f);
         mfu_flow_words(&f, MFU_FAINT, "%s", m->message);
-    }
-    else if (m->fill > 1)
+    } else if (m->fill > 1)
         mfu_flow_words(&f, MFU_WARN, "Fits only when the allocator gives back what it caches: %s are left for that.",
                        Q(-m->missing_bytes, MFU_BYTES));
     else
@@ -84,14 +86,17 @@ static void verdict(FILE *out, const struct mfu_term *t, const struct mfu_plan *
 
 static void tensors(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
 {
-    static const struct mfu_column columns[] = {
-        {"largest tensors then", .left = true}, {"bytes", .rank = 0}, {"copies", .rank = 1}, {"each", .rank = 2},
-        {"part", .left = true, .rank = 3}, {"made in", .left = true, .rank = 4}};
+    static const struct mfu_column columns[] = {{"largest tensors then", .left = true},
+                                                {"bytes", .rank = 0},
+                                                {"copies", .rank = 1},
+                                                {"each", .rank = 2},
+                                                {"part", .left = true, .rank = 3},
+                                                {"made in", .left = true, .rank = 4}};
     struct mfu_alive alive[TENSORS];
     size_t n = mfu_report_tensors(p, alive, TENSORS);
     struct mfu_table table = MFU_TABLE(columns);
 
-    if (n == 0)                 /* one arena, or nothing but constants */
+    if (n == 0) /* one arena, or nothing but constants */
         return;
     for (size_t i = 0; i < n; i++) {
         char name[96];

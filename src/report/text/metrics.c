@@ -54,8 +54,8 @@ static void power(FILE *out, const struct mfu_term *t, const struct mfu_metrics 
         fprintf(out, "%-*s%*s\n", NAME, "power", NUMBER, "unknown");
         return;
     }
-    snprintf(says, sizeof says, "%s of %s; idle %s, estimated", Q(m->power_w, MFU_WATTS),
-             Q(m->board_w, MFU_WATTS), Q(m->idle_w, MFU_WATTS));
+    snprintf(says, sizeof says, "%s of %s; idle %s, estimated", Q(m->power_w, MFU_WATTS), Q(m->board_w, MFU_WATTS),
+             Q(m->idle_w, MFU_WATTS));
     meter(out, t, "power", range, mfu_text_columns(t) >= 72, says);
 }
 
@@ -76,8 +76,8 @@ void mfu_text_metrics(FILE *out, const struct mfu_term *t, const struct mfu_plan
     mfu_metrics_of_plan(p, &m);
     mfu_flow_words(&f, MFU_STRONG, "nvidia-smi would say %s busy; the tensor cores work %s of the time, MFU is %s.",
                    P(m.gpu_utilization), P(m.tensor_active), P(m.mfu));
-    mfu_flow_words(&f, MFU_PLAIN, "Averages over one optimizer step of %s, and what each reading hides:",
-                   Q(m.window_s, MFU_SECONDS));
+    mfu_flow_words(&f, MFU_PLAIN,
+                   "Averages over one optimizer step of %s, and what each reading hides:", Q(m.window_s, MFU_SECONDS));
     mfu_flow_end(&f);
     fputc('\n', out);
     meters(out, t, &m);
@@ -86,7 +86,9 @@ void mfu_text_metrics(FILE *out, const struct mfu_term *t, const struct mfu_plan
     if (m.gpu_utilization_high > m.gpu_utilization + 0.0005)
         mfu_flow_words(&f, MFU_FAINT, "Pauses below 10 us may count as busy: utilization up to %s.",
                        P(m.gpu_utilization_high));
-    mfu_flow_words(&f, MFU_FAINT, "Kernels on tensor cores take %s of the busy time. est.: estimated by PyTorch's profiler from blocks. Counters are DCGM's; tensor pipe: at the clock that it runs at.",
+    mfu_flow_words(&f, MFU_FAINT,
+                   "Kernels on tensor cores take %s of the busy time. est.: estimated by PyTorch's profiler from "
+                   "blocks. Counters are DCGM's; tensor pipe: at the clock that it runs at.",
                    P(m.tensor_kernels));
     mfu_flow_end(&f);
 }
@@ -112,14 +114,17 @@ static void roofline(FILE *out, const struct mfu_term *t, const struct mfu_singl
     struct mfu_flow f = mfu_flow_start(out, t, "roofline", 12);
 
     if (row->flops > 0) {
-        mfu_flow_words(&f, MFU_PLAIN, row->intensity < 9.95 ? "%s in %s: %.1f FLOP per byte, %s of the ridge (%.0f for %s):"
-                       : "%s in %s: %.0f FLOP per byte, %s of the ridge (%.0f for %s):",
+        mfu_flow_words(&f, MFU_PLAIN,
+                       row->intensity < 9.95 ? "%s in %s: %.1f FLOP per byte, %s of the ridge (%.0f for %s):"
+                                             : "%s in %s: %.0f FLOP per byte, %s of the ridge (%.0f for %s):",
                        Q(row->flops, MFU_FLOP), Q(row->bytes, MFU_BYTES), row->intensity,
                        row->intensity < ridge ? "left" : "right", ridge, mfu_peak_names[row->kernel.math]);
-        mfu_flow_words(&f, MFU_PLAIN, "at most %s, reached %s of it.", Q(roof, MFU_FLOP_PER_S), P(row->flops_per_s / roof));
+        mfu_flow_words(&f, MFU_PLAIN, "at most %s, reached %s of it.", Q(roof, MFU_FLOP_PER_S),
+                       P(row->flops_per_s / roof));
     } else
         mfu_flow_words(&f, MFU_PLAIN, "%s moved at %s of %s, no arithmetic.", Q(row->bytes, MFU_BYTES),
-                       P(row->bytes_per_s / k->machine.bandwidth_bytes_s), Q(k->machine.bandwidth_bytes_s, MFU_BYTES_PER_S));
+                       P(row->bytes_per_s / k->machine.bandwidth_bytes_s),
+                       Q(k->machine.bandwidth_bytes_s, MFU_BYTES_PER_S));
     mfu_flow_end(&f);
 }
 
@@ -136,7 +141,7 @@ static void grid(FILE *out, const struct mfu_term *t, const struct mfu_single_ke
     if (r->tiling.split > 1)
         mfu_flow_words(&f, MFU_PLAIN, "(K in %d pieces)", r->tiling.split);
     mfu_flow_words(&f, MFU_PLAIN, "on %s SMs:", Q(k->machine.sms, MFU_COUNT));
-    if (r->waves >= 100)                /* a tail is of no account */
+    if (r->waves >= 100) /* a tail is of no account */
         mfu_flow_words(&f, MFU_PLAIN, "%.0f waves.", r->waves);
     else if (r->rounds > r->waves && r->rounds > 1)
         mfu_flow_words(&f, MFU_PLAIN, "%.3g waves, so %.0f rounds, the last one %s full.", r->waves, r->rounds,

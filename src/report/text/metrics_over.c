@@ -9,11 +9,14 @@
 #include "report/text/text.h"
 
 #define NAME 17
-#define NUMBERS 18              /* on the right: mean and lowest */
+#define NUMBERS 18 /* on the right: mean and lowest */
 #define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
 #define P(share) mfu_text_percent((char[16]){0}, share)
 
-static const struct { const char *name; size_t offset; } lines[] = {
+static const struct {
+    const char *name;
+    size_t offset;
+} lines[] = {
     {"GPU utilization", offsetof(struct mfu_metrics, gpu_utilization)},
     {"SM activity", offsetof(struct mfu_metrics, sm_active)},
     {"tensor activity", offsetof(struct mfu_metrics, tensor_active)},
@@ -36,7 +39,8 @@ static double value(const struct mfu_metrics_slice *slice, size_t line)
 
 static void bars(FILE *out, const struct mfu_term *t, const struct mfu_metrics_slice *slices, int n, size_t line)
 {
-    static const char *const eighths[] = {" ", "\u2581", "\u2582", "\u2583", "\u2584", "\u2585", "\u2586", "\u2587", "\u2588"};
+    static const char *const eighths[] = {" ",      "\u2581", "\u2582", "\u2583", "\u2584",
+                                          "\u2585", "\u2586", "\u2587", "\u2588"};
     static const char ascii[] = " .:-=+*%#";
 
     for (int i = 0; i < n; i++) {
@@ -55,7 +59,8 @@ void mfu_text_metrics_over(FILE *out, const struct mfu_term *t, const struct mfu
 {
     struct mfu_flow f = mfu_flow_start(out, t, "", 0);
 
-    mfu_flow_words(&f, MFU_STRONG, "What the meters read through %s, in slices of %s;", Q(window_s, MFU_SECONDS), Q(window_s / n, MFU_SECONDS));
+    mfu_flow_words(&f, MFU_STRONG, "What the meters read through %s, in slices of %s;", Q(window_s, MFU_SECONDS),
+                   Q(window_s / n, MFU_SECONDS));
     mfu_flow_words(&f, MFU_PLAIN, "one optimizer step takes %s.", Q(p->step.time_s, MFU_SECONDS));
     mfu_flow_end(&f);
     fprintf(out, "\n%*s%*s%*s\n", NAME + n, "", 9, "mean", 9, "lowest");
@@ -75,6 +80,8 @@ void mfu_text_metrics_over(FILE *out, const struct mfu_term *t, const struct mfu
         fputc(slices[i].idle ? ' ' : "FBO"[slices[i].phase], out);
     fputs("\n\n", out);
     f = mfu_flow_start(out, t, "", 0);
-    mfu_flow_words(&f, MFU_FAINT, "F forward, B backward, O optimizer, by what takes most of a slice. Full height is 100 %%. nvidia-smi samples the first line and averages it over a sixth of a second to a second.");
+    mfu_flow_words(&f, MFU_FAINT,
+                   "F forward, B backward, O optimizer, by what takes most of a slice. Full height is 100 %%. "
+                   "nvidia-smi samples the first line and averages it over a sixth of a second to a second.");
     mfu_flow_end(&f);
 }

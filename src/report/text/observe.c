@@ -73,8 +73,8 @@ static void configuration(FILE *out, const struct mfu_term *t, const struct mfu_
 
         if (o->gpus > 1)
             snprintf(gpus, sizeof gpus, "%.0f x ", o->gpus);
-        mfu_flow_words(&f, MFU_PLAIN, "%s on %s%s%s, %s, %s, batch %g, accum %g: %.0f tokens per step",
-                       c->model->name, gpus, c->gpu->name, o->plan.scenario.gpu_given ? "" : " (nobody chose it)",
+        mfu_flow_words(&f, MFU_PLAIN, "%s on %s%s%s, %s, %s, batch %g, accum %g: %.0f tokens per step", c->model->name,
+                       gpus, c->gpu->name, o->plan.scenario.gpu_given ? "" : " (nobody chose it)",
                        mfu_runtime_names[c->runtime], mfu_precision_names[c->precision], c->batch, c->accum,
                        o->tokens_per_step);
         mfu_flow_end(&f);
@@ -120,10 +120,7 @@ static void figures(FILE *out, const struct mfu_term *t, const struct mfu_observ
         else
             mfu_table_cell(&table, "%s", "");
         if (isfinite(c->low))
-            mfu_table_cell(&table, "%s",
-                           c->measured < c->low        ? "below"
-                               : c->measured > c->high ? "above"
-                                                       : "within");
+            mfu_table_cell(&table, "%s", c->measured < c->low ? "below" : c->measured > c->high ? "above" : "within");
         else if (c->predicted > 0 && c->dim != MFU_RATIO)
             mfu_table_cell(&table, "%+.0f %%", 100 * (c->measured / c->predicted - 1));
         else
@@ -158,16 +155,14 @@ static void candidates(FILE *out, const struct mfu_term *t, const struct mfu_obs
         mfu_flow_end(&f);
         return;
     }
-    mfu_flow_words(&f, MFU_PLAIN,
-                   "What could explain it alone, how much of the gap, and what would show it:");
+    mfu_flow_words(&f, MFU_PLAIN, "What could explain it alone, how much of the gap, and what would show it:");
     mfu_flow_end(&f);
     for (int i = 0; i < o->n_candidates; i++) {
         const struct mfu_candidate *c = &o->candidates[i];
 
         f = mfu_flow_start(out, t, "", 4);
         mfu_flow_words(&f, MFU_STRONG, "%s", c->change);
-        mfu_flow_words(&f, MFU_PLAIN, "(%s, %.0f %% of the gap):", Q(c->step_time_s, MFU_SECONDS),
-                       100 * c->share);
+        mfu_flow_words(&f, MFU_PLAIN, "(%s, %.0f %% of the gap):", Q(c->step_time_s, MFU_SECONDS), 100 * c->share);
         mfu_flow_words(&f, MFU_FAINT, "%s", c->confirm);
         mfu_flow_end(&f);
     }
@@ -186,13 +181,11 @@ static void findings(FILE *out, const struct mfu_term *t, const struct mfu_obser
         mfu_flow_words(&f, MFU_STRONG, "%s:", x->code);
         mfu_flow_words(&f, MFU_PLAIN, "%s.", x->message);
         mfu_flow_end(&f);
-        if (strstr(x->code, "-than-predicted")
-            || (strcmp(x->code, "batch-unstated") == 0 && o->n_candidates > 0))
+        if (strstr(x->code, "-than-predicted") || (strcmp(x->code, "batch-unstated") == 0 && o->n_candidates > 0))
             candidates(out, t, o);
     }
     for (int i = 0; i < o->n_compared; i++)
-        outside |=
-            o->compared[i].measured < o->compared[i].low || o->compared[i].measured > o->compared[i].high;
+        outside |= o->compared[i].measured < o->compared[i].low || o->compared[i].measured > o->compared[i].high;
     if (o->n_findings == 0 && o->predicted && !outside) {
         struct mfu_flow f = mfu_flow_start(out, t, "", 0);
 

@@ -69,9 +69,9 @@ static void headline(FILE *out, const struct mfu_term *t, const struct mfu_plan 
 
 /* What the bar shows: the parts, then what is not PyTorch's tensors. */
 enum { CACHED = MFU_PART_COUNT, CONTEXT, OTHERS, SLICES };
-static const char *const slice_names[SLICES] = {
-    "weights", "gradients", "optimizer", "casts", "activations", "logits+loss", "workspace",
-    "communication", "other", "cached", "context", "other processes"};
+static const char *const slice_names[SLICES] = {"weights",     "gradients",   "optimizer", "casts",
+                                                "activations", "logits+loss", "workspace", "communication",
+                                                "other",       "cached",      "context",   "other processes"};
 
 static int slices(const struct mfu_plan *p, double *bytes)
 {
@@ -143,9 +143,14 @@ static void memory(FILE *out, const struct mfu_term *t, const struct mfu_plan *p
 static void step(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
 {
     const struct mfu_step_answer *s = &p->step;
-    const struct { const char *name; double s; } parts[] = {
-        {"forward", s->forward_s}, {"backward", s->backward_s}, {"optimizer", s->optimizer_s},
-        {"communication", s->communication_exposed_s}, {"idle", s->idle_s}};
+    const struct {
+        const char *name;
+        double s;
+    } parts[] = {{"forward", s->forward_s},
+                 {"backward", s->backward_s},
+                 {"optimizer", s->optimizer_s},
+                 {"communication", s->communication_exposed_s},
+                 {"idle", s->idle_s}};
     struct mfu_flow f = mfu_flow_start(out, t, "step", INDENT);
 
     mfu_flow_piece(&f, MFU_STRONG, "%s", Q(s->time_s, MFU_SECONDS));
@@ -205,11 +210,17 @@ static bool look(const struct mfu_plan *p, double *matmul, struct mfu_kernel_row
 
 static const char *plural(enum mfu_kind kind)
 {
-    static const char *const names[MFU_KIND_COUNT] = {
-        [MFU_GEMM] = "matrix products", [MFU_FUSED_ATTENTION] = "attention", [MFU_NORM] = "norms",
-        [MFU_POINTWISE] = "pointwise kernels", [MFU_REDUCTION] = "reductions",
-        [MFU_EMBEDDING] = "embeddings", [MFU_LOSS] = "the loss", [MFU_OPTIMIZER_STEP] = "the optimizer",
-        [MFU_CAST] = "casts", [MFU_COPY] = "copies", [MFU_COLLECTIVE] = "collectives"};
+    static const char *const names[MFU_KIND_COUNT] = {[MFU_GEMM] = "matrix products",
+                                                      [MFU_FUSED_ATTENTION] = "attention",
+                                                      [MFU_NORM] = "norms",
+                                                      [MFU_POINTWISE] = "pointwise kernels",
+                                                      [MFU_REDUCTION] = "reductions",
+                                                      [MFU_EMBEDDING] = "embeddings",
+                                                      [MFU_LOSS] = "the loss",
+                                                      [MFU_OPTIMIZER_STEP] = "the optimizer",
+                                                      [MFU_CAST] = "casts",
+                                                      [MFU_COPY] = "copies",
+                                                      [MFU_COLLECTIVE] = "collectives"};
 
     return names[kind];
 }
@@ -231,9 +242,9 @@ static void bound(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
                        Q(p->config.setting[MFU_S_DATALOADER_MS] * 1e-3, MFU_SECONDS),
                        Q(p->config.setting[MFU_S_DATALOADER_MS] * 1e-3 * p->program.accum, MFU_SECONDS));
     if (known)
-        mfu_flow_words(&f, MFU_PLAIN, "%s of the step in matrix products and attention at full rate; next: %s, %s-bound, %s",
-                       P(matmul), plural(next.kind), mfu_bound_names[next.price.bound],
-                       P(next.share));
+        mfu_flow_words(&f, MFU_PLAIN,
+                       "%s of the step in matrix products and attention at full rate; next: %s, %s-bound, %s",
+                       P(matmul), plural(next.kind), mfu_bound_names[next.price.bound], P(next.share));
     mfu_flow_end(&f);
 }
 

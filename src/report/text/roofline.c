@@ -17,7 +17,7 @@
 #define LARGE_SHARE 0.03
 #define ROWS 16
 #define MOST_COLUMNS 112
-#define MARGIN 13               /* of the labels on the left */
+#define MARGIN 13 /* of the labels on the left */
 #define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
 #define P(share) mfu_text_percent((char[16]){0}, share)
 
@@ -29,9 +29,9 @@ static int longer(const void *a, const void *b)
 }
 
 struct plot {
-    char at[ROWS][MOST_COLUMNS];        /* letters and roofs */
+    char at[ROWS][MOST_COLUMNS]; /* letters and roofs */
     int columns;
-    double left, right, bottom, top;    /* log10 */
+    double left, right, bottom, top; /* log10 */
 };
 
 enum { EMPTY = ' ', FLAT = '-', SLOPE = '/', L2_SLOPE = ':' };
@@ -52,8 +52,14 @@ static void put(struct plot *g, int row, int column, char c)
         g->at[row][column] = c;
 }
 
-static double power_below(double x) { return floor(log10(x)); }
-static double power_above(double x) { return ceil(log10(x)); }
+static double power_below(double x)
+{
+    return floor(log10(x));
+}
+static double power_above(double x)
+{
+    return ceil(log10(x));
+}
 
 /* Axes that hold the ridge and every kernel that computes; kernels that hardly
  * do are put on the edge. */
@@ -108,7 +114,7 @@ static void draw_kernels(struct plot *g, const struct mfu_kernel_row *rows, int 
         int column;
 
         if (!(rows[i].flops > 0 && rows[i].intensity > 0))
-            continue;                   /* its logarithms are none */
+            continue; /* its logarithms are none */
         line = g->at[clamp(row_of(g, rows[i].flops_per_s), ROWS - 1)];
         column = clamp(column_of(g, rows[i].intensity), g->columns - 1);
         for (size_t k = 0; k < sizeof beside / sizeof beside[0]; k++) {
@@ -184,8 +190,8 @@ static void print_plot(FILE *out, const struct mfu_term *t, const struct plot *g
 static void legend(FILE *out, const struct mfu_term *t, const struct mfu_kernel_row *rows, int n)
 {
     static const struct mfu_column columns[] = {
-        {"", .left = true}, {"kernel", .left = true}, {"phase", .left = true, .rank = 4},
-        {"FLOP/B", .rank = 2}, {"rate", .rank = 1}, {"share", .rank = 0}, {"bound", .left = true, .rank = 3}};
+        {"", .left = true},  {"kernel", .left = true}, {"phase", .left = true, .rank = 4}, {"FLOP/B", .rank = 2},
+        {"rate", .rank = 1}, {"share", .rank = 0},     {"bound", .left = true, .rank = 3}};
     struct mfu_table table = MFU_TABLE(columns);
 
     for (int i = 0; i < n; i++) {

@@ -39,9 +39,9 @@ static void phases(FILE *out, const struct mfu_term *t, const struct mfu_step_an
 static int kinds(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
 {
     static const struct mfu_column columns[] = {
-        {"kernels", .left = true}, {"count", .rank = 4}, {"forward", .rank = 5}, {"backward", .rank = 5},
-        {"optimizer", .rank = 6}, {"time", .rank = 0}, {"share", .rank = 0}, {"tensor", .rank = 2}, {"DRAM", .rank = 2},
-        {"", .bar = true, .rank = 3}};
+        {"kernels", .left = true}, {"count", .rank = 4},        {"forward", .rank = 5}, {"backward", .rank = 5},
+        {"optimizer", .rank = 6},  {"time", .rank = 0},         {"share", .rank = 0},   {"tensor", .rank = 2},
+        {"DRAM", .rank = 2},       {"", .bar = true, .rank = 3}};
     struct mfu_table table = MFU_TABLE(columns);
     struct mfu_kernel_row *rows;
     int n = mfu_kernel_kinds(p, &rows, NULL);
@@ -49,7 +49,7 @@ static int kinds(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
 
     if (n < 0)
         return -1;
-    for (;;) {                          /* the kind that takes longest */
+    for (;;) { /* the kind that takes longest */
         double best_s = 0, time[MFU_PHASE_COUNT] = {0}, count = 0, tensor = 0, dram = 0;
         int best = -1;
 
@@ -104,8 +104,10 @@ void mfu_text_step(FILE *out, const struct mfu_term *t, const struct mfu_plan *p
     phases(out, t, s);
     kinds(out, t, p);
     f = mfu_flow_start(out, t, "", 0);
-    mfu_flow_words(&f, MFU_FAINT, "%s kernels; the CPU takes %s to launch them, %s. tensor, DRAM: shares of the peaks while these kernels run.",
-                   Q(round(s->kernels), MFU_COUNT), Q(s->host_s, MFU_SECONDS),
-                   p->limit == MFU_LIMIT_LAUNCH ? "longer than they run" : "while the GPU works");
+    mfu_flow_words(
+        &f, MFU_FAINT,
+        "%s kernels; the CPU takes %s to launch them, %s. tensor, DRAM: shares of the peaks while these kernels run.",
+        Q(round(s->kernels), MFU_COUNT), Q(s->host_s, MFU_SECONDS),
+        p->limit == MFU_LIMIT_LAUNCH ? "longer than they run" : "while the GPU works");
     mfu_flow_end(&f);
 }

@@ -16,7 +16,8 @@
 static void axis_value(const struct mfu_axis *a, double value, char *buf, size_t size)
 {
     enum mfu_dim dim = a->key.kind == MFU_KEY_SETTING ? mfu_settings[a->key.id].dim
-        : a->key.kind == MFU_KEY_COEFFICIENT ? mfu_coefficient_rows[a->key.id].dim : MFU_COUNT;
+        : a->key.kind == MFU_KEY_COEFFICIENT          ? mfu_coefficient_rows[a->key.id].dim
+                                                      : MFU_COUNT;
     const char *word = mfu_axis_word(a, value);
     char text[MFU_QUANTITY_MAX];
 
@@ -104,23 +105,26 @@ static void tell_how(FILE *out, const struct mfu_term *t, const struct mfu_sweep
         snprintf(tried, sizeof tried, ", %zu simulated", r->tried);
     if (r->dropped)
         snprintf(dropped, sizeof dropped, " (%zu fail the condition then)", r->dropped);
-    mfu_flow_words(&f, MFU_PLAIN, "%zu configurations planned%s%s%s%s%s", r->evaluated, excluded, refused, tried, dropped,
-                   r->complete ? "" : "; stopped early: the best so far");
+    mfu_flow_words(&f, MFU_PLAIN, "%zu configurations planned%s%s%s%s%s", r->evaluated, excluded, refused, tried,
+                   dropped, r->complete ? "" : "; stopped early: the best so far");
     if (r->analytic) {
         mfu_flow_break(&f);
-        mfu_flow_words(&f, MFU_PLAIN, "Analytic rows: launch queue and allocator are not followed as in `plan`; what fits "
+        mfu_flow_words(&f, MFU_PLAIN,
+                       "Analytic rows: launch queue and allocator are not followed as in `plan`; what fits "
                        "here may not fit there.");
     }
     if (r->exhausted) {
         mfu_flow_break(&f);
-        mfu_flow_words(&f, MFU_PLAIN, "All %s that were kept have been simulated: there may be others, which a narrower "
-                       "search would find.", s->pareto ? "near the front" : "of the best");
+        mfu_flow_words(&f, MFU_PLAIN,
+                       "All %s that were kept have been simulated: there may be others, which a narrower "
+                       "search would find.",
+                       s->pareto ? "near the front" : "of the best");
     }
     mfu_flow_end(&f);
 }
 
-void mfu_text_sweep(FILE *out, const struct mfu_term *t, const struct mfu_sweep *s,
-                    const struct mfu_sweep_result *r, size_t most)
+void mfu_text_sweep(FILE *out, const struct mfu_term *t, const struct mfu_sweep *s, const struct mfu_sweep_result *r,
+                    size_t most)
 {
     struct mfu_column columns[MFU_TABLE_COLUMNS];
     struct mfu_table table = {.columns = columns};
@@ -132,8 +136,7 @@ void mfu_text_sweep(FILE *out, const struct mfu_term *t, const struct mfu_sweep 
         if (column[a])
             columns[table.n_columns++] = (struct mfu_column){.title = s->axes[a].name};
     for (size_t c = 0; c < s->n_columns && table.n_columns < MFU_TABLE_COLUMNS; c++)
-        columns[table.n_columns++] = (struct mfu_column){.title = s->column_names[c],
-                                                           .rank = s->pareto ? 0 : (int)c};
+        columns[table.n_columns++] = (struct mfu_column){.title = s->column_names[c], .rank = s->pareto ? 0 : (int)c};
     for (size_t i = 0; i < shown; i++) {
         char text[48];
 

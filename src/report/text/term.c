@@ -9,7 +9,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define NARROWEST 20            /* below that, COLUMNS is a slip */
+#define NARROWEST 20 /* below that, COLUMNS is a slip */
 #define WIDEST 10000
 
 static const char *env(const char *name)

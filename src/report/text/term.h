@@ -7,10 +7,10 @@
 #include <stdbool.h>
 
 struct mfu_term {
-    bool tty;                   /* someone is watching: prompt, page, colour */
+    bool tty; /* someone is watching: prompt, page, colour */
     bool color;
-    bool utf8;                  /* box drawing and block characters are safe */
-    int width, height;          /* 80 x 24 when nobody knows */
+    bool utf8;         /* box drawing and block characters are safe */
+    int width, height; /* 80 x 24 when nobody knows */
 };
 
 enum mfu_when { MFU_AUTO, MFU_ALWAYS, MFU_SWITCHED_OFF };

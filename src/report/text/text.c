@@ -36,7 +36,7 @@ static size_t first_character(const char *text, int *columns)
         *columns = cells > 0 ? cells : 0;
         return n;
     }
-    *columns = ((unsigned char)*text & 0xc0) != 0x80;   /* not a continuation */
+    *columns = ((unsigned char)*text & 0xc0) != 0x80; /* not a continuation */
     return 1;
 }
 
@@ -49,7 +49,10 @@ int mfu_text_width(const char *text)
     return n;
 }
 
-const char *mfu_text_times(const struct mfu_term *t) { return t->utf8 ? "\u00d7" : "x"; }
+const char *mfu_text_times(const struct mfu_term *t)
+{
+    return t->utf8 ? "\u00d7" : "x";
+}
 
 const char *mfu_text_percent(char buf[16], double share)
 {
@@ -62,12 +65,11 @@ const char *mfu_text_percent(char buf[16], double share)
 
 void mfu_text_put(FILE *out, const struct mfu_term *t, int style, const char *text)
 {
-    static const char *const codes[MFU_HUES] = {
-        [MFU_PLAIN] = "", [MFU_STRONG] = "1", [MFU_FAINT] = "2", [MFU_GOOD] = "32", [MFU_BAD] = "1;31",
-        [MFU_WARN] = "33"};
+    static const char *const codes[MFU_HUES] = {[MFU_PLAIN] = "",  [MFU_STRONG] = "1", [MFU_FAINT] = "2",
+                                                [MFU_GOOD] = "32", [MFU_BAD] = "1;31", [MFU_WARN] = "33"};
     static const char *const hues[] = {"36", "35", "34", "33", "32", "31"};
-    const char *code = style < MFU_HUES ? codes[style]
-        : hues[(size_t)(style - MFU_HUES) % (sizeof hues / sizeof hues[0])];
+    const char *code =
+        style < MFU_HUES ? codes[style] : hues[(size_t)(style - MFU_HUES) % (sizeof hues / sizeof hues[0])];
 
     if (t->color && *code)
         fprintf(out, "\033[%sm%s\033[0m", code, text);
@@ -113,8 +115,8 @@ void mfu_text_mark(FILE *out, const struct mfu_term *t, int i)
     mfu_text_put(out, t, MFU_HUES + i, mark(t, i));
 }
 
-void mfu_text_stack(FILE *out, const struct mfu_term *t, const double *amounts, int n, double whole,
-                    double limit, int cells)
+void mfu_text_stack(FILE *out, const struct mfu_term *t, const double *amounts, int n, double whole, double limit,
+                    int cells)
 {
     double sum = 0;
     int at = 0;
@@ -138,8 +140,7 @@ void mfu_text_stack(FILE *out, const struct mfu_term *t, const double *amounts, 
 
 struct mfu_flow mfu_flow_start(FILE *out, const struct mfu_term *t, const char *label, int indent)
 {
-    struct mfu_flow f = {.out = out, .term = t, .indent = indent, .column = indent, .empty = true,
-                         .between = "   "};
+    struct mfu_flow f = {.out = out, .term = t, .indent = indent, .column = indent, .empty = true, .between = "   "};
     int width = mfu_text_width(label);
 
     mfu_text_put(out, t, MFU_STRONG, label);
@@ -251,7 +252,7 @@ void mfu_flow_words(struct mfu_flow *f, int style, const char *format, ...)
 
 /* ---- tables ------------------------------------------------------------- */
 
-/* The row that is being filled, or NULL when memory is out. */
+/* The row that is being filled, or NULL when out of memory. */
 static struct mfu_table_row *row_to_fill(struct mfu_table *t)
 {
     if (t->failed)
@@ -325,7 +326,7 @@ static void choose_widths(const struct mfu_table *t, int room, int *widths)
         }
         sum += widths[c] + COLUMN_GAP;
     }
-    if (sum > room) {                   /* long names are cut first, a little */
+    if (sum > room) { /* long names are cut first, a little */
         int least = room * 35 / 100 > 24 ? room * 35 / 100 : 24;
         int width = widths[0] - (sum - room) > least ? widths[0] - (sum - room) : least;
 
@@ -334,7 +335,7 @@ static void choose_widths(const struct mfu_table *t, int room, int *widths)
             widths[0] = width;
         }
     }
-    while (sum > room) {                /* then the least important columns go */
+    while (sum > room) { /* then the least important columns go */
         int worst = -1;
 
         for (int c = 0; c < t->n_columns; c++)
@@ -379,7 +380,7 @@ static void put_cut(FILE *out, const struct mfu_term *t, const char *text, int w
 static void print_row(FILE *out, const struct mfu_term *term, const struct mfu_table *t,
                       const struct mfu_table_row *row, const int *widths, int indent)
 {
-    int blanks = indent;        /* still to be written, if anything follows */
+    int blanks = indent; /* still to be written, if anything follows */
 
     for (int c = 0; c < t->n_columns; c++) {
         const char *text = row ? row->cell[c] : t->columns[c].title;

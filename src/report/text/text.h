@@ -39,8 +39,8 @@ int mfu_text_bar(FILE *, const struct mfu_term *, double share, int cells);
 
 /* A bar of several amounts next to each other; the mark of the i-th is what
  * its legend shows.  Beyond `limit` (0: none) the bar is drawn with '!'. */
-void mfu_text_stack(FILE *, const struct mfu_term *, const double *amounts, int n, double whole,
-                    double limit, int cells);
+void mfu_text_stack(FILE *, const struct mfu_term *, const double *amounts, int n, double whole, double limit,
+                    int cells);
 void mfu_text_mark(FILE *, const struct mfu_term *, int i);
 
 /* ---- paragraphs --------------------------------------------------------- */
@@ -50,26 +50,23 @@ struct mfu_flow {
     FILE *out;
     const struct mfu_term *term;
     int indent, column;
-    bool empty;                 /* nothing on this line yet */
-    const char *between;        /* pieces of a line: three blanks, or this */
+    bool empty;          /* nothing on this line yet */
+    const char *between; /* pieces of a line: three blanks, or this */
 };
 
 /* Begins with a label in a column of `indent`. */
 struct mfu_flow mfu_flow_start(FILE *, const struct mfu_term *, const char *label, int indent);
 
 /* A piece that stays together, `between` after the one before. */
-void mfu_flow_piece(struct mfu_flow *, int style, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+void mfu_flow_piece(struct mfu_flow *, int style, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* The same with the mark of a bar in front. */
-void mfu_flow_marked(struct mfu_flow *, int i, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+void mfu_flow_marked(struct mfu_flow *, int i, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* Words, each of which may begin a line. */
-void mfu_flow_words(struct mfu_flow *, int style, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+void mfu_flow_words(struct mfu_flow *, int style, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-void mfu_flow_break(struct mfu_flow *);         /* go on in a new line */
+void mfu_flow_break(struct mfu_flow *); /* go on in a new line */
 void mfu_flow_end(struct mfu_flow *);
 
 /* ---- tables ------------------------------------------------------------- */
@@ -79,9 +76,9 @@ void mfu_flow_end(struct mfu_flow *);
 
 struct mfu_column {
     const char *title;
-    bool left;                  /* aligned; numbers are aligned to the right */
-    bool bar;                   /* its cells are shares, drawn as bars */
-    int rank;                   /* 0: always shown; the largest goes first */
+    bool left; /* aligned; numbers are aligned to the right */
+    bool bar;  /* its cells are shares, drawn as bars */
+    int rank;  /* 0: always shown; the largest goes first */
 };
 
 struct mfu_table {
@@ -89,19 +86,21 @@ struct mfu_table {
     int n_columns;
     struct mfu_table_row {
         char cell[MFU_TABLE_COLUMNS][MFU_CELL];
-        double share;           /* of the bar */
-        bool rule;              /* a line above */
-    } *rows;
-    int n_rows, cap, next;      /* next: cell to be filled */
-    bool failed;                /* memory is out: what is there is printed */
+        double share; /* of the bar */
+        bool rule;    /* a line above */
+    } * rows;
+    int n_rows, cap, next; /* next: cell to be filled */
+    bool failed;           /* out of memory: what is there is printed */
 };
-#define MFU_TABLE(c) {.columns = (c), .n_columns = (int)(sizeof(c) / sizeof(c)[0])}
+#define MFU_TABLE(c)                                                                                                   \
+    {                                                                                                                  \
+        .columns = (c), .n_columns = (int)(sizeof(c) / sizeof(c)[0])                                                   \
+    }
 
 /* Cells are filled from left to right; a full row begins the next. */
-void mfu_table_cell(struct mfu_table *, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+void mfu_table_cell(struct mfu_table *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void mfu_table_bar(struct mfu_table *, double share);
-void mfu_table_rule(struct mfu_table *);        /* above the row to come */
+void mfu_table_rule(struct mfu_table *); /* above the row to come */
 void mfu_table_print(FILE *, const struct mfu_term *, const struct mfu_table *, int indent);
 void mfu_table_free(struct mfu_table *);
 

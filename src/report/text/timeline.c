@@ -15,16 +15,16 @@
 
 #define ROWS 15
 #define MOST_COLUMNS 112
-#define MARGIN 11               /* of the labels on the left, with the axis */
-#define FAR 2.0                 /* a capacity beyond that many times what is used is only named */
+#define MARGIN 11 /* of the labels on the left, with the axis */
+#define FAR 2.0   /* a capacity beyond that many times what is used is only named */
 #define GIB 0x1p30
 #define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
 
 struct chart {
     const struct mfu_memory_timeline *course;
     int columns;
-    double top;                 /* bytes at the upper edge */
-    double capacity;            /* for tensors; 0: not drawn */
+    double top;      /* bytes at the upper edge */
+    double capacity; /* for tensors; 0: not drawn */
     double high[MOST_COLUMNS], reserved[MOST_COLUMNS];
 };
 
@@ -92,14 +92,16 @@ enum cell { BLANK, LEVEL, CAPACITY, RESERVED };
 
 static enum cell cell_at(const struct mfu_term *t, const struct chart *c, int row, int x)
 {
-    return filled(t, c, row, x) > 0 ? LEVEL
+    return filled(t, c, row, x) > 0                        ? LEVEL
         : c->capacity > 0 && row == row_of(c, c->capacity) ? CAPACITY
-        : row == reserved_row(c, x) ? RESERVED : BLANK;
+        : row == reserved_row(c, x)                        ? RESERVED
+                                                           : BLANK;
 }
 
 static void put_cell(FILE *out, const struct mfu_term *t, const struct chart *c, int row, int x)
 {
-    static const char *const eighths[] = {" ", "\u2581", "\u2582", "\u2583", "\u2584", "\u2585", "\u2586", "\u2587", "\u2588"};
+    static const char *const eighths[] = {" ",      "\u2581", "\u2582", "\u2583", "\u2584",
+                                          "\u2585", "\u2586", "\u2587", "\u2588"};
 
     switch (cell_at(t, c, row, x)) {
     case LEVEL: mfu_text_put(out, t, MFU_HUES, t->utf8 ? eighths[filled(t, c, row, x)] : "#"); break;
@@ -115,7 +117,8 @@ static const char *row_label(const struct chart *c, int row, char buf[MFU_QUANTI
 
     if (row % 3 != 0)
         return "";
-    snprintf(buf, MFU_QUANTITY_MAX, bytes / unit < 10 ? "%.2f %s" : "%.1f %s", bytes / unit, c->top >= GIB ? "GiB" : "MiB");
+    snprintf(buf, MFU_QUANTITY_MAX, bytes / unit < 10 ? "%.2f %s" : "%.1f %s", bytes / unit,
+             c->top >= GIB ? "GiB" : "MiB");
     return buf;
 }
 
@@ -125,7 +128,8 @@ static void print_rows(FILE *out, const struct mfu_term *t, const struct chart *
         char label[MFU_QUANTITY_MAX];
         int last = c->columns - 1;
 
-        fprintf(out, "%*s %s", MARGIN - 2, row_label(c, row, label), t->utf8 ? (row % 3 == 0 ? "\u2524" : "\u2502") : "|");
+        fprintf(out, "%*s %s", MARGIN - 2, row_label(c, row, label),
+                t->utf8 ? (row % 3 == 0 ? "\u2524" : "\u2502") : "|");
         while (last >= 0 && cell_at(t, c, row, last) == BLANK)
             last--;
         for (int x = 0; x <= last; x++)
@@ -177,7 +181,8 @@ static void print_phases(FILE *out, const struct chart *c)
 
     memset(line, ' ', sizeof line);
     for (int k = 0; k < course->n_spans; k++) {
-        int from = column_of(c, course->spans[k].begin_s), to = column_of(c, course->spans[k].end_s) + (k == course->n_spans - 1);
+        int from = column_of(c, course->spans[k].begin_s),
+            to = column_of(c, course->spans[k].end_s) + (k == course->n_spans - 1);
         bool last = k == course->n_spans - 1 && course->spans[k].micro_step < 0;
         char name[48];
         int n, at;
@@ -226,11 +231,13 @@ static void print_words(FILE *out, const struct mfu_term *t, const struct mfu_pl
     f = mfu_flow_start(out, t, "", 0);
     mfu_flow_words(&f, MFU_FAINT, "Across: %s of work on the GPU%s.", Q(course->seconds, MFU_SECONDS),
                    p->config.accum > 1 ? ", the first micro-steps and the optimizer step; micro-steps after the second "
-                   "are all alike" : "");
+                                         "are all alike"
+                                       : "");
     mfu_flow_end(&f);
 }
 
-void mfu_text_timeline(FILE *out, const struct mfu_term *t, const struct mfu_plan *p, const struct mfu_memory_timeline *course)
+void mfu_text_timeline(FILE *out, const struct mfu_term *t, const struct mfu_plan *p,
+                       const struct mfu_memory_timeline *course)
 {
     double room = p->memory.capacity_bytes - p->memory.context_bytes - p->config.setting[MFU_S_VRAM_RESERVED];
     struct chart c = {.course = course, .columns = mfu_text_columns(t) - MARGIN};

@@ -45,8 +45,8 @@ void mfu_text_training(FILE *out, const struct mfu_term *t, const struct mfu_pla
 
     mfu_flow_piece(&f, MFU_STRONG, "%s", Q(r->seconds, MFU_SECONDS));
     mfu_flow_piece(&f, MFU_PLAIN, "90 %%: %s to %s", Q(r->low_s, MFU_SECONDS), Q(r->high_s, MFU_SECONDS));
-    mfu_flow_piece(&f, MFU_PLAIN, "%s steps of %s for %s tokens", Q(r->steps, MFU_COUNT), Q(p->step.time_s, MFU_SECONDS),
-                   Q(r->tokens, MFU_PARAMS));
+    mfu_flow_piece(&f, MFU_PLAIN, "%s steps of %s for %s tokens", Q(r->steps, MFU_COUNT),
+                   Q(p->step.time_s, MFU_SECONDS), Q(r->tokens, MFU_PARAMS));
     if (!p->memory.fits)
         mfu_flow_piece(&f, MFU_BAD, "does not fit the card");
     mfu_flow_end(&f);

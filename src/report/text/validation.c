@@ -32,9 +32,12 @@ static void row(struct mfu_table *table, const char *name, const struct mfu_erro
     mfu_table_cell(table, "%s", s->n ? s->worst_id : "");
 }
 
-#define COLUMNS(what) \
-    {what, .left = true}, {"runs", .rank = 0}, {"MAPE", .rank = 0}, {"median", .rank = 2}, {"bias", .rank = 1}, \
-    {"p90", .rank = 3}, {"in 90 %", .rank = 4}, {"worst", .left = true, .rank = 5}
+#define COLUMNS(what)                                                                                                  \
+    {what, .left = true}, {"runs", .rank = 0}, {"MAPE", .rank = 0}, {"median", .rank = 2}, {"bias", .rank = 1},        \
+        {"p90", .rank = 3}, {"in 90 %", .rank = 4},                                                                    \
+    {                                                                                                                  \
+        "worst", .left = true, .rank = 5                                                                               \
+    }
 
 static void overall(FILE *out, const struct mfu_term *t, const struct mfu_validation *v)
 {
@@ -112,13 +115,16 @@ static void fits(FILE *out, const struct mfu_term *t, const struct mfu_validatio
     struct mfu_flow f = mfu_flow_start(out, t, "", 0);
 
     if (v->ran + v->oom > 0) {
-        mfu_flow_words(&f, MFU_PLAIN, "Fits or not: %zu of %zu runs that ran were called so, %zu of %zu that ran out of memory.",
+        mfu_flow_words(&f, MFU_PLAIN,
+                       "Fits or not: %zu of %zu runs that ran were called so, %zu of %zu that ran out of memory.",
                        v->ran_called_fit, v->ran, v->oom_called_oom, v->oom);
         mfu_flow_end(&f);
     }
     if (v->n_calibrated > 0) {
-        mfu_flow_words(&f, MFU_PLAIN, "Your own calibration was used for %zu of the runs (%s): if it was fitted to "
-                       "them, their errors say little.", v->n_calibrated, v->calibrated_gpu);
+        mfu_flow_words(&f, MFU_PLAIN,
+                       "Your own calibration was used for %zu of the runs (%s): if it was fitted to "
+                       "them, their errors say little.",
+                       v->n_calibrated, v->calibrated_gpu);
         mfu_flow_end(&f);
     }
 }
@@ -134,9 +140,13 @@ static int worse(const void *a, const void *b)
 
 static void worst(FILE *out, const struct mfu_term *t, const struct mfu_validation *v)
 {
-    static const struct mfu_column columns[] = {
-        {"worst rows", .left = true}, {"gpu", .left = true, .rank = 2}, {"runtime", .left = true, .rank = 3},
-        {"sharding", .left = true, .rank = 4}, {"measured", .rank = 1}, {"predicted", .rank = 1}, {"error", .rank = 0}};
+    static const struct mfu_column columns[] = {{"worst rows", .left = true},
+                                                {"gpu", .left = true, .rank = 2},
+                                                {"runtime", .left = true, .rank = 3},
+                                                {"sharding", .left = true, .rank = 4},
+                                                {"measured", .rank = 1},
+                                                {"predicted", .rank = 1},
+                                                {"error", .rank = 0}};
     const struct mfu_validated **list = malloc((v->n_rows + 1) * sizeof *list);
     struct mfu_table table = MFU_TABLE(columns);
     size_t n = 0;
@@ -196,7 +206,11 @@ static void generalise(char *to, size_t size, const char *reason)
 static void skipped(FILE *out, const struct mfu_term *t, const struct mfu_validation *v)
 {
     static const struct mfu_column columns[] = {{"skipped because", .left = true}, {"rows", .rank = 0}};
-    struct { const char *reason; size_t n; bool several; } *all = calloc(v->n_rows + 1, sizeof *all);
+    struct {
+        const char *reason;
+        size_t n;
+        bool several;
+    } *all = calloc(v->n_rows + 1, sizeof *all);
     struct mfu_table table = MFU_TABLE(columns);
     size_t n = 0;
 
@@ -240,7 +254,8 @@ void mfu_text_validation(FILE *out, const struct mfu_term *t, const struct mfu_v
 
     mfu_flow_words(&f, MFU_STRONG, "%zu rows: %zu predicted, %zu skipped.", v->n_rows, v->n_rows - v->n_skipped,
                    v->n_skipped);
-    mfu_flow_words(&f, MFU_PLAIN, "Errors are relative to what was measured; bias: + is predicted too long or too large.");
+    mfu_flow_words(&f, MFU_PLAIN,
+                   "Errors are relative to what was measured; bias: + is predicted too long or too large.");
     mfu_flow_end(&f);
     fputc('\n', out);
     overall(out, t, v);

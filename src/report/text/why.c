@@ -24,9 +24,12 @@ static void paragraph(FILE *out, const struct mfu_term *t, int style, const char
 
 static void parts(FILE *out, const struct mfu_term *t, const struct mfu_why *w)
 {
-    const struct mfu_column columns[] = {
-        {mfu_tr("part"), .left = true}, {mfu_tr("share"), .rank = 0}, {"", .rank = 1}, {"", .bar = true, .rank = 5},
-        {mfu_tr("what it is"), .left = true, .rank = 3}, {mfu_tr("see"), .left = true, .rank = 2}};
+    const struct mfu_column columns[] = {{mfu_tr("part"), .left = true},
+                                         {mfu_tr("share"), .rank = 0},
+                                         {"", .rank = 1},
+                                         {"", .bar = true, .rank = 5},
+                                         {mfu_tr("what it is"), .left = true, .rank = 3},
+                                         {mfu_tr("see"), .left = true, .rank = 2}};
     struct mfu_table table = MFU_TABLE(columns);
     double sum = 0, amount = 0;
 
@@ -58,8 +61,9 @@ static void parts(FILE *out, const struct mfu_term *t, const struct mfu_why *w)
 static void rows(FILE *out, const struct mfu_term *t, const struct mfu_why *w)
 {
     const struct mfu_column columns[] = {
-        {mfu_tr("batch"), .rank = 0}, {"accum", .rank = 2}, {mfu_tr("step"), .rank = 3}, {"tokens/s", .rank = 1}, {"MFU", .rank = 0},
-        {"", .bar = true, .rank = 5}, {mfu_tr("memory"), .rank = 0}, {"", .left = true, .rank = 0}};
+        {mfu_tr("batch"), .rank = 0},  {"accum", .rank = 2},         {mfu_tr("step"), .rank = 3},
+        {"tokens/s", .rank = 1},       {"MFU", .rank = 0},           {"", .bar = true, .rank = 5},
+        {mfu_tr("memory"), .rank = 0}, {"", .left = true, .rank = 0}};
     struct mfu_table table = MFU_TABLE(columns);
 
     for (int i = 0; i < w->n_rows; i++) {
@@ -72,7 +76,8 @@ static void rows(FILE *out, const struct mfu_term *t, const struct mfu_why *w)
         mfu_table_cell(&table, "%s", P(r->mfu));
         mfu_table_bar(&table, r->mfu);
         mfu_table_cell(&table, "%s", Q(r->memory_bytes, MFU_BYTES));
-        mfu_table_cell(&table, "%s%s", r->fits ? mfu_tr("fits") : mfu_tr("does not fit"), r->now ? mfu_tr(", now") : "");
+        mfu_table_cell(&table, "%s%s", r->fits ? mfu_tr("fits") : mfu_tr("does not fit"),
+                       r->now ? mfu_tr(", now") : "");
     }
     mfu_table_print(out, t, &table, 0);
     mfu_table_free(&table);

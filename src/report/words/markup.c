@@ -16,8 +16,8 @@ static int sequence(const unsigned char *s)
     for (int i = 1; i < n; i++)
         if ((s[i] & 0xc0) != 0x80)
             return 0;
-    if ((*s == 0xe0 && s[1] < 0xa0) || (*s == 0xed && s[1] >= 0xa0) || (*s == 0xf0 && s[1] < 0x90) ||
-        (*s == 0xf4 && s[1] >= 0x90) || (*s == 0xef && s[1] == 0xbf && s[2] >= 0xbe))
+    if ((*s == 0xe0 && s[1] < 0xa0) || (*s == 0xed && s[1] >= 0xa0) || (*s == 0xf0 && s[1] < 0x90)
+        || (*s == 0xf4 && s[1] >= 0x90) || (*s == 0xef && s[1] == 0xbf && s[2] >= 0xbe))
         return 0;
     return n;
 }
@@ -69,5 +69,6 @@ void mfu_markup_figure(FILE *out, const char *key, double value, enum mfu_dim di
         fputs("unknown", out);
         return;
     }
-    mfu_markup_named(out, key, value, dim == MFU_RATIO ? mfu_markup_share(buf, value) : mfu_quantity_format(buf, value, dim));
+    mfu_markup_named(out, key, value,
+                     dim == MFU_RATIO ? mfu_markup_share(buf, value) : mfu_quantity_format(buf, value, dim));
 }

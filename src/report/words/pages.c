@@ -17,7 +17,7 @@ const char *mfu_page_language(char language[3])
         value = getenv(names[i]);
     if (!value || !islower((unsigned char)value[0]) || !islower((unsigned char)value[1])
         || isalpha((unsigned char)value[2]))
-        value = "en";           /* C, POSIX, or nothing */
+        value = "en"; /* C, POSIX, or nothing */
     snprintf(language, 3, "%.2s", value);
     return language;
 }

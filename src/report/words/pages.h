@@ -21,9 +21,9 @@
 #include <stddef.h>
 
 struct mfu_page {
-    const char *kind;           /* "terms", "lessons" */
-    const char *language;       /* "en" */
-    const char *name;           /* "ridge-point", "03-rooflines": the same in all languages */
+    const char *kind;     /* "terms", "lessons" */
+    const char *language; /* "en" */
+    const char *name;     /* "ridge-point", "03-rooflines": the same in all languages */
     const char *text;
 };
 extern const struct mfu_page mfu_pages[];
@@ -40,9 +40,9 @@ const struct mfu_page *mfu_page_at(const char *kind, const char *language, size_
 const struct mfu_page *mfu_page_any(const char *kind, size_t i);
 
 /* What the head of a page says.  Each returns `buf`, "" when it says nothing. */
-const char *mfu_page_term(const struct mfu_page *, char *buf, size_t size);     /* "ridge point" */
-const char *mfu_page_summary(const struct mfu_page *, char *buf, size_t size);  /* behind the colon */
-const char *mfu_page_head(const struct mfu_page *, const char *key, char *buf, size_t size);   /* "also" */
+const char *mfu_page_term(const struct mfu_page *, char *buf, size_t size);                  /* "ridge point" */
+const char *mfu_page_summary(const struct mfu_page *, char *buf, size_t size);               /* behind the colon */
+const char *mfu_page_head(const struct mfu_page *, const char *key, char *buf, size_t size); /* "also" */
 
 /* The text behind the head. */
 const char *mfu_page_body(const struct mfu_page *);

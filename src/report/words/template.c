@@ -33,13 +33,13 @@ static const struct mfu_config *config(struct mfu_subject *s)
 
 /* ---- names --------------------------------------------------------------- */
 
-#define MOST_NAMES 32           /* of one expression */
+#define MOST_NAMES 32 /* of one expression */
 
 /* A name of an expression. */
 struct name {
     double value;
     enum mfu_dim dim;
-    int setting;                /* of a choice; -1: none */
+    int setting; /* of a choice; -1: none */
 };
 
 /* Choices of two settings are never equal by accident: attention == bf16. */
@@ -88,7 +88,8 @@ static int find_figure(const struct mfu_subject *s, const char *word, struct nam
     struct mfu_figures figures = {.plan = s->plan};
     struct mfu_figure_value f = {.value = NAN, .dim = MFU_COUNT};
     int status = strchr(word, '.') == NULL || mfu_scenario_key(s->scenario, word, NULL).kind != MFU_KEY_NONE ? 0
-        : s->plan ? mfu_figure_find(&figures, word, &f, err) : 1;
+        : s->plan ? mfu_figure_find(&figures, word, &f, err)
+                  : 1;
 
     mfu_figures_forget(&figures);
     n->value = f.value;
@@ -117,8 +118,7 @@ static bool find_key(struct mfu_subject *s, const char *word, struct name *n, st
         n->dim = mfu_coefficient_rows[key.id].dim;
         n->value = mfu_config_coefficient(config(s), key.id);
         return true;
-    case MFU_KEY_NONE:
-        break;
+    case MFU_KEY_NONE: break;
     }
     return false;
 }
@@ -150,9 +150,12 @@ static int resolve(void *context, const char *word, struct mfu_error *err)
 
 /* ---- figures ------------------------------------------------------------- */
 
-static const struct { const char *unit; enum mfu_dim dim; } units[] = {
-    {"%", MFU_RATIO}, {"B", MFU_BYTES}, {"B/s", MFU_BYTES_PER_S}, {"s", MFU_SECONDS}, {"FLOP", MFU_FLOP},
-    {"FLOP/s", MFU_FLOP_PER_S}, {"W", MFU_WATTS}, {"Hz", MFU_HERTZ}, {"tokens", MFU_TOKENS}};
+static const struct {
+    const char *unit;
+    enum mfu_dim dim;
+} units[] = {{"%", MFU_RATIO},   {"B", MFU_BYTES},   {"B/s", MFU_BYTES_PER_S},
+             {"s", MFU_SECONDS}, {"FLOP", MFU_FLOP}, {"FLOP/s", MFU_FLOP_PER_S},
+             {"W", MFU_WATTS},   {"Hz", MFU_HERTZ},  {"tokens", MFU_TOKENS}};
 
 /* Words that are no numbers. */
 static const char *word_of(const struct mfu_subject *s, const char *name)
@@ -197,7 +200,8 @@ static int compute(struct mfu_subject *s, const char *text, struct mfu_figured *
     struct names names = {.subject = s};
     struct mfu_expression *x = mfu_expression_compile(&arena, text, MFU_COUNT, resolve, &names, err);
     double slots[MOST_NAMES];
-    bool alone = names.n == 1 && text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.")] == '\0';
+    bool alone =
+        names.n == 1 && text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.")] == '\0';
 
     for (int i = 0; i < names.n; i++)
         slots[i] = names.list[i].value;
@@ -206,7 +210,7 @@ static int compute(struct mfu_subject *s, const char *text, struct mfu_figured *
     f->dim = alone ? names.list[0].dim : MFU_COUNT;
     *setting = alone ? names.list[0].setting : -1;
     f->condition = strpbrk(text, "<>") || strstr(text, "==") || strstr(text, "!=") || strstr(text, " and ")
-                || strstr(text, " or ") || strncmp(text, "not ", 4) == 0 || strcmp(text, "fits") == 0;
+        || strstr(text, " or ") || strncmp(text, "not ", 4) == 0 || strcmp(text, "fits") == 0;
     mfu_arena_free(&arena);
     return x ? 0 : -1;
 }
@@ -239,12 +243,12 @@ static int compute_with(struct mfu_subject *s, const char *text, char *keys, str
     int status;
 
     if (!other)
-        return mfu_fail(err, MFU_ENOMEM, "memory is out");
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
     *other = *s;
     status = set_keys(&changed, keys, err);
     if (status == 0) {
-        bool planned = s->plan && mfu_plan_make(&plan, &changed, NULL) == 0
-                    && mfu_simulate(&plan, false, &simulation, NULL) == 0;
+        bool planned =
+            s->plan && mfu_plan_make(&plan, &changed, NULL) == 0 && mfu_simulate(&plan, false, &simulation, NULL) == 0;
 
         mfu_subject_change(other, &changed, planned ? &plan : NULL);
         status = compute(other, text, f, setting, err);
@@ -279,7 +283,8 @@ int mfu_subject_figure(struct mfu_subject *s, const char *expression, struct mfu
         *with = '\0';
         trim(text);
     }
-    if ((with ? compute_with(s, text, with + strlen(" with "), f, &setting, err) : compute(s, text, f, &setting, err)) < 0)
+    if ((with ? compute_with(s, text, with + strlen(" with "), f, &setting, err) : compute(s, text, f, &setting, err))
+        < 0)
         return -1;
     if (bar) {
         trim(bar + 1);
@@ -347,7 +352,7 @@ static int evaluate(struct mfu_subject *s, const char *from, const char *to, str
                     struct mfu_error *err)
 {
     char *text = strndup(from, (size_t)(to - from));
-    int status = text ? mfu_subject_figure(s, text, f, err) : mfu_fail(err, MFU_ENOMEM, "memory is out");
+    int status = text ? mfu_subject_figure(s, text, f, err) : mfu_fail(err, MFU_ENOMEM, "out of memory");
 
     if (status < 0 && err && *from)
         mfu_within(err, "{%.80s}", text ? text : "");

@@ -26,7 +26,7 @@
 
 struct mfu_error;
 
-#define MFU_NOTES 32            /* that one text can keep */
+#define MFU_NOTES 32 /* that one text can keep */
 
 /* A figure that a text keeps for later: {mfu/before}. */
 struct mfu_note {
@@ -38,20 +38,20 @@ struct mfu_note {
 /* What a page is about.  Fill in the first two. */
 struct mfu_subject {
     const struct mfu_scenario *scenario;
-    const struct mfu_plan *plan;        /* of it; NULL: it cannot be planned, and
+    const struct mfu_plan *plan; /* of it; NULL: it cannot be planned, and
                                            results are unknown */
     struct mfu_note notes[MFU_NOTES];
     int n_notes;
-    struct mfu_config config;           /* of the scenario, once it was needed */
+    struct mfu_config config; /* of the scenario, once it was needed */
     bool resolved;
 };
 
 /* What an expression came to. */
 struct mfu_figured {
     double value;
-    enum mfu_dim dim;           /* of the only name; else MFU_COUNT */
-    bool condition;             /* it compares: 1 or 0 */
-    char text[96];              /* as a page writes it */
+    enum mfu_dim dim; /* of the only name; else MFU_COUNT */
+    bool condition;   /* it compares: 1 or 0 */
+    char text[96];    /* as a page writes it */
 };
 
 /* Another plan (of another scenario): what was noted stays. */

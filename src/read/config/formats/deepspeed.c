@@ -17,7 +17,7 @@ static const char training[] = "concerns what is learnt, not how fast", files[] 
 static const char tuning[] = "tuning of communication", cpu[] = "offloading to CPU or NVMe";
 static const char offloading[] = "details of offloading", buckets[] = "buckets are planned as 5e8 elements";
 static const char quantised[] = "ZeRO++: quantised or hierarchical communication",
-    other[] = "another part of DeepSpeed";
+                  other[] = "another part of DeepSpeed";
 
 // clang-format off
 static const struct mfu_import_row rows[] = {

@@ -12,22 +12,22 @@ static bool recognise(const char *path, const char *text)
 {
     (void)path;
     return strstr(text, "per_device_train_batch_size") || strstr(text, "gradient_checkpointing")
-        || strstr(text, "per_gpu_train_batch_size") || (strstr(text, "base_model:") && strstr(text,
-            "micro_batch_size:"));
+        || strstr(text, "per_gpu_train_batch_size")
+        || (strstr(text, "base_model:") && strstr(text, "micro_batch_size:"));
 }
 
 static const char training[] = "concerns what is learnt, not how fast", files[] = "files and logging";
 static const char evaluation[] = "evaluation is not part of a step", loading[] = "the loader: set dataloader_ms";
 static const char liger[] = "Liger's fused kernels: set loss_chunks for its loss",
-    fsdp[] = "how FSDP wraps and fetches";
+                  fsdp[] = "how FSDP wraps and fetches";
 static const char adapters[] = "adapters: only part of the weights is trained", quantised[] = "quantised weights";
 static const char fill[] = "how full sequences are: pad_fraction of `train`";
 static const char unknown[] = "no model of this name is known: choose one";
 
-#define OPTIMIZERS \
-    "adamw_torch=adamw-foreach adamw_torch_fused=adamw adamw_apex_fused=adamw " \
-    "adamw_hf=adamw-loop adamw_bnb_8bit=adam8bit adamw_8bit=adam8bit paged_adamw_8bit=adam8bit " \
-    "adamw_torch_8bit=adam8bit " \
+#define OPTIMIZERS                                                                                                     \
+    "adamw_torch=adamw-foreach adamw_torch_fused=adamw adamw_apex_fused=adamw "                                        \
+    "adamw_hf=adamw-loop adamw_bnb_8bit=adam8bit adamw_8bit=adam8bit paged_adamw_8bit=adam8bit "                       \
+    "adamw_torch_8bit=adam8bit "                                                                                       \
     "adafactor=adafactor sgd=sgd lion=lion lion_32bit=lion muon=muon"
 
 // clang-format off
@@ -209,8 +209,8 @@ static bool mentions(const struct mfu_entry *e, const char *word)
 /* "full_shard auto_wrap", or a list of such words. */
 static void take_sharding(struct mfu_import *m, struct mfu_entry *e)
 {
-    const char *note = mfu_import_gpus(m) > 1 ? "FSDP over all GPUs"
-        : "FSDP over all GPUs: set gpus to how many there are";
+    const char *note =
+        mfu_import_gpus(m) > 1 ? "FSDP over all GPUs" : "FSDP over all GPUs: set gpus to how many there are";
 
     if (mentions(e, "full_shard"))
         mfu_import_set(m, e, "zero", note, "3");
@@ -237,7 +237,7 @@ static void find_sharding(struct mfu_import *m)
         on = true;
         take_sharding(m, e);
     }
-    if (!on && mfu_import_find(m, "fsdp_version")) {     /* axolotl: no list, FSDP2 */
+    if (!on && mfu_import_find(m, "fsdp_version")) { /* axolotl: no list, FSDP2 */
         mfu_import_set(m, mfu_import_find(m, "fsdp_version"), "zero", "FSDP over all GPUs", "3");
         on = true;
     }

@@ -12,7 +12,7 @@
 #include "base/error.h"
 
 #define PROGRAM "train_gpt2cu"
-#define OLDER_PROGRAM "train_gpt2fp32cu"        /* fp32 alone, fewer options */
+#define OLDER_PROGRAM "train_gpt2fp32cu" /* fp32 alone, fewer options */
 
 static bool recognise(const char *path, const char *text)
 {
@@ -145,7 +145,7 @@ static int take_apart(struct mfu_import *m, const char *path, const char *text, 
     char *copy = mfu_arena_copy(&m->arena, text, strlen(text));
 
     if (!copy)
-        return mfu_fail(err, MFU_ENOMEM, "memory is out");
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
     open_quotes(copy);
     if (mfu_import_arguments(m, path, copy, err) < 0)
         return -1;
@@ -163,13 +163,12 @@ static const struct shape {
     const char *descriptor, *size;
     int layers, width, heads;
 } shapes[] = {
-    {"d6", NULL, 6, 384, 6}, {"d12", "124M", 12, 768, 12}, {"d24", "350M", 24, 1024, 16}, {"d24", "355M", 24, 1024, 16},
-    {"d36", "774M", 36, 1280, 20}, {"d48", "1558M", 48, 1600, 25}, {"d60", NULL, 60, 1920, 30},
-    {"d72", NULL, 72, 2880, 30}, {"d84", NULL, 84, 3456, 36},
-    {"c384", NULL, 6, 384, 6}, {"c768", NULL, 12, 768, 12}, {"c1024", NULL, 24, 1024, 16},
-    {"c1536", NULL, 24, 1536, 16},
-    {"c2048", NULL, 24, 2048, 16}, {"c2560", NULL, 32, 2560, 32}, {"c4096", NULL, 32, 4096, 32},
-    {"c12288", NULL, 96, 12288, 96},
+    {"d6", NULL, 6, 384, 6},       {"d12", "124M", 12, 768, 12},    {"d24", "350M", 24, 1024, 16},
+    {"d24", "355M", 24, 1024, 16}, {"d36", "774M", 36, 1280, 20},   {"d48", "1558M", 48, 1600, 25},
+    {"d60", NULL, 60, 1920, 30},   {"d72", NULL, 72, 2880, 30},     {"d84", NULL, 84, 3456, 36},
+    {"c384", NULL, 6, 384, 6},     {"c768", NULL, 12, 768, 12},     {"c1024", NULL, 24, 1024, 16},
+    {"c1536", NULL, 24, 1536, 16}, {"c2048", NULL, 24, 2048, 16},   {"c2560", NULL, 32, 2560, 32},
+    {"c4096", NULL, 32, 4096, 32}, {"c12288", NULL, 96, 12288, 96},
 };
 
 /* Whether `part` stands in a name, between what separates its parts. */
@@ -207,7 +206,7 @@ static void find_build(struct mfu_import *m)
     struct mfu_entry *model = mfu_import_find(m, "-e"), *tf32 = mfu_import_find(m, "-f");
     const char *bin = model ? strstr(model->value, ".bin") : NULL;
     bool full = precision ? strcmp(precision->value, "FP32") == 0
-        : mfu_import_find(m, OLDER_PROGRAM) || (bin && !strstr(model->value, "bf16"));
+                          : mfu_import_find(m, OLDER_PROGRAM) || (bin && !strstr(model->value, "bf16"));
 
     if (full) {
         mfu_import_assume(m, "precision", tf32 && strcmp(tf32->value, "0") == 0 ? "fp32" : "tf32",
@@ -221,8 +220,9 @@ static void find_build(struct mfu_import *m)
     if (cudnn && strcmp(cudnn->value, "0") == 0)
         mfu_import_assume(m, "attention", "math", "built without cuDNN");
     else
-        mfu_import_assume(m, "attention", "cudnn", cudnn ? "built with USE_CUDNN=1"
-                          : "if it was built with USE_CUDNN=1; else set attention math");
+        mfu_import_assume(m, "attention", "cudnn",
+                          cudnn ? "built with USE_CUDNN=1"
+                                : "if it was built with USE_CUDNN=1; else set attention math");
 }
 
 static double find_ranks(struct mfu_import *m)
@@ -232,7 +232,7 @@ static double find_ranks(struct mfu_import *m)
     if (!(gpus >= 1))
         return mfu_import_gpus(m);
     if (!(each >= 1))
-        each = 8;                       /* the program's own */
+        each = 8; /* the program's own */
     if (gpus > each)
         mfu_import_assume_number(m, "nodes", ceil(gpus / each), "of as many GPUs as -pg says, or 8");
     return gpus;

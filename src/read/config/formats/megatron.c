@@ -197,8 +197,9 @@ static void compare_layers(struct mfu_import *m)
     if (is_llama(m) && !rope)
         mfu_import_lack(m, "--position-embedding-type", "learned_absolute", "planned as rotary embeddings");
     else if (!is_llama(m) && rope)
-        mfu_import_leave(mfu_import_find(m, has(m, "--position-embedding-type") ? "--position-embedding-type"
-                                         : "--use-rotary-position-embeddings"),
+        mfu_import_leave(mfu_import_find(m,
+                                         has(m, "--position-embedding-type") ? "--position-embedding-type"
+                                                                             : "--use-rotary-position-embeddings"),
                          MFU_UNMODELLED, "planned as a table of positions");
 }
 
@@ -238,7 +239,8 @@ static double tokenizer_size(struct mfu_import *m)
     if (is(m, "--tokenizer-type", "Llama2Tokenizer"))
         return 32000;
     return is(m, "--tokenizer-type", "GPT2BPETokenizer") || (!has(m, "--tokenizer-type") && has(m, "--merge-file"))
-        ? 50257 : NAN;
+        ? 50257
+        : NAN;
 }
 
 /* Padded so that each tensor-parallel rank has a multiple of 128. */
@@ -276,8 +278,8 @@ static void find_shape(struct mfu_import *m)
     if (!has(m, "--disable-bias-linear") && has_experts(m))
         mfu_import_lack(m, "--disable-bias-linear", "absent", "the graph has no biases");
     else if (!has(m, "--disable-bias-linear"))
-        mfu_import_assume(m, "bias", "1", is_llama(m) ? "Megatron's default; of q, k and v alone here"
-            : "Megatron's default");
+        mfu_import_assume(m, "bias", "1",
+                          is_llama(m) ? "Megatron's default; of q, k and v alone here" : "Megatron's default");
     if (!has(m, "--untie-embeddings-and-output-weights"))
         mfu_import_assume(m, "tied", "1", "Megatron's default");
     if (has_experts(m) && !has(m, "--moe-router-topk"))
@@ -319,7 +321,8 @@ static void find_ranks(struct mfu_import *m)
     double ranks = data_parallel_ranks(m), batch = mfu_import_number(m, "--micro-batch-size");
     double steps = mfu_import_number(m, "--global-batch-size") / (batch * ranks);
     double virtual_stages = stage ? mfu_import_number(m, "--num-layers") / mfu_import_number(m, stage->name)
-        / at_least_one(mfu_import_number(m, "--pipeline-model-parallel-size")) : NAN;
+            / at_least_one(mfu_import_number(m, "--pipeline-model-parallel-size"))
+                                  : NAN;
 
     if (isfinite(virtual_stages))
         mfu_import_set(m, stage, "vpp", "of the stages' layers", "%.10g", virtual_stages);
@@ -328,8 +331,9 @@ static void find_ranks(struct mfu_import *m)
     else if (steps >= 1 && steps == floor(steps))
         mfu_import_set(m, all, "accum", "over the micro-batch and the data-parallel ranks", "%.0f", steps);
     else
-        mfu_import_leave(all, MFU_UNMODELLED, isnan(ranks) ? "tp, pp and cp do not fit the GPUs"
-                         : "is no multiple of the micro-batch and the data-parallel ranks");
+        mfu_import_leave(all, MFU_UNMODELLED,
+                         isnan(ranks) ? "tp, pp and cp do not fit the GPUs"
+                                      : "is no multiple of the micro-batch and the data-parallel ranks");
 }
 
 /* fp8 is what bf16 becomes; sharding beyond ZeRO 1 includes it. */
@@ -353,8 +357,8 @@ static void find_rest(struct mfu_import *m)
         mfu_import_assume(m, "precision", "fp32", "no 16-bit precision is switched on");
     if (!has(m, "--recompute-granularity") && !has(m, "--recompute-activations"))
         mfu_import_assume(m, "checkpoint", "none", "Megatron's default");
-    if (!has(m, "--use-distributed-optimizer") && !has(m, "--use-torch-fsdp2") && !has(m,
-        "--data-parallel-sharding-strategy"))
+    if (!has(m, "--use-distributed-optimizer") && !has(m, "--use-torch-fsdp2")
+        && !has(m, "--data-parallel-sharding-strategy"))
         mfu_import_assume(m, "zero", "0", "Megatron's default");
     if (is(m, "--transformer-impl", "local") && !has(m, "--use-flash-attn") && !has(m, "--attention-backend"))
         mfu_import_assume(m, "attention", "math", "local layers without --use-flash-attn");

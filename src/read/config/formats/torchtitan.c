@@ -156,11 +156,11 @@ static void find_optimizer(struct mfu_import *m)
 static double find_ranks(struct mfu_import *m)
 {
     struct mfu_entry *e = either(m, "parallelism.data_parallel_shard_degree", "training.data_parallel_shard_degree");
-    struct mfu_entry *copies = either(m, "parallelism.data_parallel_replicate_degree",
-        "training.data_parallel_replicate_degree");
+    struct mfu_entry *copies =
+        either(m, "parallelism.data_parallel_replicate_degree", "training.data_parallel_replicate_degree");
     double replicas = degree(m, "data_parallel_replicate_degree"), shards, gpus = mfu_import_gpus(m), ranks;
-    double split = degree(m, "tensor_parallel_degree") * degree(m, "pipeline_parallel_degree") * degree(m,
-        "context_parallel_degree");
+    double split = degree(m, "tensor_parallel_degree") * degree(m, "pipeline_parallel_degree")
+        * degree(m, "context_parallel_degree");
     bool all;
 
     e = e ? e : mfu_import_find(m, "training.data_parallel_degree");
@@ -175,8 +175,8 @@ static double find_ranks(struct mfu_import *m)
     if (shards == 1 || (all && gpus == 1 && m->start->setting_given[MFU_S_GPUS]))
         mfu_import_set(m, e, "zero", "one shard: nothing is split", "0");
     else
-        mfu_import_set(m, e, "zero", all && gpus == 1 ? "FSDP over all ranks: set gpus to how many there are"
-            : fsdp, "3");
+        mfu_import_set(m, e, "zero", all && gpus == 1 ? "FSDP over all ranks: set gpus to how many there are" : fsdp,
+                       "3");
     if (copies && replicas > 1 && shards != 1)
         mfu_import_leave(copies, MFU_UNMODELLED, "replicas of what is sharded: planned as FSDP over all ranks");
     return mfu_import_planned_ranks(m, all ? gpus : ranks * split, ranks);

@@ -28,18 +28,16 @@ enum { EVALUATION_S, RUNTIME_S, STEPS, RATE, SAMPLES_RATE, RESUMED_AT, BATCH, AC
 
 static bool recognise(const char *line)
 {
-    return strstr(line, "\"log_history\"") || strstr(line, "'train_runtime'")
-        || strstr(line, "\"train_runtime\"");
+    return strstr(line, "\"log_history\"") || strstr(line, "'train_runtime'") || strstr(line, "\"train_runtime\"");
 }
 
 /* The only time that there is: a second one is another run's. */
 static void end_of_run(struct mfu_log *log, double seconds)
 {
     if (log->sum[RUNTIME_S] > 0 && log->sum[RUNTIME_S] != seconds && !log->contradiction[0]) {
-        snprintf(
-            log->contradiction, sizeof log->contradiction,
-            "train_runtime is %.12g here and %.12g in line %d: two runs in one file? Keep the lines of one",
-            seconds, log->sum[RUNTIME_S], log->loose.line);
+        snprintf(log->contradiction, sizeof log->contradiction,
+                 "train_runtime is %.12g here and %.12g in line %d: two runs in one file? Keep the lines of one",
+                 seconds, log->sum[RUNTIME_S], log->loose.line);
         log->contradiction_line = log->line;
     }
     log->sum[RUNTIME_S] = seconds;
@@ -194,8 +192,8 @@ static void finish(struct mfu_log *log)
     mfu_log_figure(r->figure, MFU_FIGURE_TIME, (seconds - log->sum[EVALUATION_S]) / trained);
     mfu_log_figure(r->figure, MFU_FIGURE_TOKENS_PER_S, log->stated[MFU_FIGURE_TOKENS_PER_S]);
     if (log->sum[EVALUATION_S] > 0)
-        snprintf(evaluation, sizeof evaluation,
-                 "warm-up and checkpoints included, %.4g s of evaluation taken out", log->sum[EVALUATION_S]);
+        snprintf(evaluation, sizeof evaluation, "warm-up and checkpoints included, %.4g s of evaluation taken out",
+                 log->sum[EVALUATION_S]);
     snprintf(log->note, sizeof log->note,
              "step time is the average of %.0f steps, %s; of a resumed run it is too short: train_runtime is "
              "the last part's, global_step all's",

@@ -17,21 +17,7 @@
 #include "read/logs/log_format.h"
 
 /* Arguments that finish() puts together: log->sum. */
-enum {
-    GROUPED,
-    GROUPS,
-    HEADS,
-    ZERO,
-    SWIGLU,
-    BF16,
-    FP16,
-    FP8,
-    LATENT,
-    EXPERTS,
-    TOP_K,
-    EXPERT_WIDTH,
-    ARGUMENTS
-};
+enum { GROUPED, GROUPS, HEADS, ZERO, SWIGLU, BF16, FP16, FP8, LATENT, EXPERTS, TOP_K, EXPERT_WIDTH, ARGUMENTS };
 _Static_assert(ARGUMENTS <= MFU_LOG_SUMS, "log_format.h: too few sums");
 
 static bool recognise(const char *line)
@@ -48,10 +34,8 @@ static void read_step(struct mfu_log *log, const char *line)
         return;
     mfu_log_figure(r->figure, MFU_FIGURE_STEP, mfu_number_after(line, "iteration "));
     mfu_log_figure(r->figure, MFU_FIGURE_LOSS, mfu_number_after(line, "lm loss:"));
-    mfu_log_figure(r->figure, MFU_FIGURE_TIME,
-                   1e-3 * mfu_number_after(line, "elapsed time per iteration (ms):"));
-    mfu_log_figure(r->figure, MFU_FIGURE_FLOPS,
-                   1e12 * mfu_number_after(line, "throughput per GPU (TFLOP/s/GPU):"));
+    mfu_log_figure(r->figure, MFU_FIGURE_TIME, 1e-3 * mfu_number_after(line, "elapsed time per iteration (ms):"));
+    mfu_log_figure(r->figure, MFU_FIGURE_FLOPS, 1e12 * mfu_number_after(line, "throughput per GPU (TFLOP/s/GPU):"));
     mfu_log_figure(r->figure, MFU_FIGURE_POWER, mfu_number_after(line, "power per GPU (W/GPU):"));
     if (samples > 0)
         r->samples = log->samples_per_step = samples; /* the last one: a ramp-up ends */

@@ -105,8 +105,7 @@ static void finish(struct mfu_log *log)
 const struct mfu_log_format mfu_log_format_nanochat = {
     .name = "nanochat-log",
     .title = "nanochat",
-    .looks =
-        "step 00010/21400 (0.05%) | loss: 8.9 | lrm: 1.00 | dt: 490.12ms | tok/sec: 1,069,713 | mfu: 48.10",
+    .looks = "step 00010/21400 (0.05%) | loss: 8.9 | lrm: 1.00 | dt: 490.12ms | tok/sec: 1,069,713 | mfu: 48.10",
     .convention = "torchtitan",
     .peak_flops = 989e12,
     .approximated = true,

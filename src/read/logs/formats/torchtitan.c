@@ -178,8 +178,7 @@ static void read_header(struct mfu_log *log, const char *line)
         read_batch(log, p);
     else if (strstr(line, "Applied full activation checkpointing") || strstr(line, "Applied FullAC "))
         mfu_log_set(log, "checkpoint", "full");
-    else if (strstr(line, "Applied selective activation checkpointing")
-             || strstr(line, "Applied SelectiveAC "))
+    else if (strstr(line, "Applied selective activation checkpointing") || strstr(line, "Applied SelectiveAC "))
         mfu_log_set(log, "checkpoint", "selective");
     else if (strstr(line, "with torch.compile"))
         mfu_log_set(log, "runtime", "compile");
