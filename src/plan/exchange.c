@@ -25,9 +25,25 @@
 
 #define MASTER_BYTES 4 /* of one element of FSDP's shards */
 
-static struct mfu_link link_of(const struct mfu_plan *p)
+/* All data-parallel ranks, side by side. */
+static struct mfu_group group_of(const struct mfu_plan *p)
 {
-    return mfu_link_of(&p->machine, p->config.gpu, p->config.ranks);
+    return mfu_group_of(p->config.ranks, p->machine.topology.unit_gpus);
+}
+
+/* Seconds to gather, or to scatter the sums of, `bytes` in all. */
+static double gather_s(const struct mfu_plan *p, double bytes)
+{
+    struct mfu_group g = group_of(p);
+
+    return mfu_collective_s(&p->machine, &g, MFU_ALL_GATHER, bytes);
+}
+
+static double all_reduce_s(const struct mfu_plan *p, double bytes)
+{
+    struct mfu_group g = group_of(p);
+
+    return mfu_collective_s(&p->machine, &g, MFU_ALL_REDUCE, bytes);
 }
 
 /* ---- copies that FSDP makes ---------------------------------------------- */
@@ -82,14 +98,14 @@ static double exposed(struct mfu_plan *p, double total_s, double piece_s, const 
 
 /* The root, all that is in no block, stays gathered through the micro-step; its
  * gather and its scatter have nothing to run beside. */
-static double exposed_by_full_sharding(struct mfu_plan *p, const struct mfu_link *link, const double span_s[])
+static double exposed_by_full_sharding(struct mfu_plan *p, const double span_s[])
 {
     const struct mfu_program *g = &p->program;
-    double ranks = p->config.ranks, root = g->params - g->blocks * g->block_params;
+    double root = g->params - g->blocks * g->block_params;
     double ends_s =
-        mfu_gather_s(link, ranks, g->weight_bytes * root) + mfu_gather_s(link, ranks, g->gradient_bytes * root);
-    double block_s = 2 * mfu_gather_s(link, ranks, g->weight_bytes * g->block_params)
-        + mfu_gather_s(link, ranks, g->gradient_bytes * g->block_params);
+        gather_s(p, g->weight_bytes * root) + gather_s(p, g->gradient_bytes * root);
+    double block_s = 2 * gather_s(p, g->weight_bytes * g->block_params)
+        + gather_s(p, g->gradient_bytes * g->block_params);
     struct pass both = {.gpu_s = (p->step.forward_s + p->step.backward_s) / g->accum,
                         .span_s = (span_s[MFU_FORWARD] + span_s[MFU_BACKWARD]) / g->accum,
                         .copies_s = 2 * gather_copies_s(p, g->params) + scatter_copies_s(p, g->params),
@@ -100,15 +116,15 @@ static double exposed_by_full_sharding(struct mfu_plan *p, const struct mfu_link
     return g->accum * micro_step_s;
 }
 
-static double exposed_by_sharding(struct mfu_plan *p, const struct mfu_link *link, double buckets, double bucket_bytes,
+static double exposed_by_sharding(struct mfu_plan *p, double buckets, double bucket_bytes,
                                   const struct pass *backward)
 {
     double times = p->config.setting[MFU_S_ZERO] >= 2 ? p->program.accum : 1;
-    double scatter_s = mfu_gather_s(link, p->config.ranks, bucket_bytes);
-    double gather_s = mfu_gather_s(link, p->config.ranks, p->program.constant_bytes[MFU_PART_WEIGHTS]);
-    double exposed_s = times * exposed(p, buckets * scatter_s, scatter_s, backward) + gather_s;
+    double scatter_s = gather_s(p, bucket_bytes);
+    double weights_s = gather_s(p, p->program.constant_bytes[MFU_PART_WEIGHTS]);
+    double exposed_s = times * exposed(p, buckets * scatter_s, scatter_s, backward) + weights_s;
 
-    p->step.communication_s = times * p->step.communication_s + gather_s;
+    p->step.communication_s = times * p->step.communication_s + weights_s;
     return exposed_s;
 }
 
@@ -128,7 +144,6 @@ static double bucket_bytes_of(const struct mfu_plan *p)
 
 double mfu_exchange_exposed_s(struct mfu_plan *p, const double span_s[MFU_PHASE_COUNT])
 {
-    struct mfu_link link = link_of(p);
     double bucket = bucket_bytes_of(p), buckets = p->program.gradient_bytes * p->program.params / bucket;
     struct pass backward = {.gpu_s = p->step.backward_s / p->program.accum,
                             .span_s = span_s[MFU_BACKWARD] / p->program.accum,
@@ -139,10 +154,10 @@ double mfu_exchange_exposed_s(struct mfu_plan *p, const double span_s[MFU_PHASE_
     if (p->config.ranks <= 1)
         return 0;
     if (p->config.setting[MFU_S_ZERO] == 3)
-        return exposed_by_full_sharding(p, &link, span_s);
+        return exposed_by_full_sharding(p, span_s);
     if (p->config.setting[MFU_S_ZERO] > 0)
-        return exposed_by_sharding(p, &link, buckets, bucket, &backward);
-    sum_s = mfu_all_reduce_s(&link, p->config.ranks, bucket);
+        return exposed_by_sharding(p, buckets, bucket, &backward);
+    sum_s = all_reduce_s(p, bucket);
     return exposed(p, buckets * sum_s, sum_s, &backward);
 }
 
@@ -164,7 +179,7 @@ static int add(struct mfu_exchange *x, struct mfu_collective c)
 }
 
 /* Gradients in buckets as they become ready, the first one small. */
-static int list_buckets(const struct mfu_plan *plan, const struct mfu_program *p, const struct mfu_link *link,
+static int list_buckets(const struct mfu_plan *plan, const struct mfu_program *p,
                         struct mfu_exchange *x)
 {
     double stage = plan->config.setting[MFU_S_ZERO], waiting = 0, cap = FIRST_BUCKET_BYTES;
@@ -183,8 +198,8 @@ static int list_buckets(const struct mfu_plan *plan, const struct mfu_program *p
         if (waiting <= 0 || (waiting < cap && i < last))
             continue;
         c.bytes = waiting;
-        c.seconds = stage > 0 ? mfu_gather_s(link, plan->config.ranks, waiting)
-                              : mfu_all_reduce_s(link, plan->config.ranks, waiting);
+        c.seconds = stage > 0 ? gather_s(plan, waiting)
+                              : all_reduce_s(plan, waiting);
         if (add(x, c) < 0)
             return -1;
         waiting = 0;
@@ -193,7 +208,7 @@ static int list_buckets(const struct mfu_plan *plan, const struct mfu_program *p
     return 0;
 }
 
-static int list_new_weights(const struct mfu_plan *plan, const struct mfu_program *p, const struct mfu_link *link,
+static int list_new_weights(const struct mfu_plan *plan, const struct mfu_program *p,
                             struct mfu_exchange *x)
 {
     double bytes = p->constant_bytes[MFU_PART_WEIGHTS];
@@ -204,7 +219,7 @@ static int list_new_weights(const struct mfu_plan *plan, const struct mfu_progra
                                        .after_launch = p->n_launches - 1,
                                        .before_launch = -1,
                                        .when = MFU_AFTER_OPTIMIZER,
-                                       .seconds = mfu_gather_s(link, plan->config.ranks, bytes)});
+                                       .seconds = gather_s(plan, bytes)});
 }
 
 /* The section whose layers are FSDP's units: the one that comes most often. */
@@ -229,7 +244,6 @@ static const char *unit_section(const struct mfu_program *p)
 
 struct units {
     const struct mfu_plan *plan;
-    const struct mfu_link *link;
     struct mfu_exchange *x;
     double root_params; /* of all that is in no block */
 };
@@ -241,7 +255,7 @@ static int gather_unit(const struct units *u, double params, int after, int befo
     return add(u->x,
                (struct mfu_collective){.name = "all_gather",
                                        .bytes = bytes,
-                                       .seconds = mfu_gather_s(u->link, u->plan->config.ranks, bytes),
+                                       .seconds = gather_s(u->plan, bytes),
                                        .copies_s = gather_copies_s(u->plan, params),
                                        .after_launch = after,
                                        .before_launch = before,
@@ -255,7 +269,7 @@ static int scatter_unit(const struct units *u, double params, int after)
     return add(u->x,
                (struct mfu_collective){.name = "reduce_scatter",
                                        .bytes = bytes,
-                                       .seconds = mfu_gather_s(u->link, u->plan->config.ranks, bytes),
+                                       .seconds = gather_s(u->plan, bytes),
                                        .copies_s = scatter_copies_s(u->plan, params),
                                        .after_launch = after,
                                        .before_launch = -1,
@@ -301,10 +315,10 @@ static int in_order_of_issue(const void *a, const void *b)
     return order ? order : (x->before_launch > y->before_launch) - (x->before_launch < y->before_launch);
 }
 
-static int list_units(const struct mfu_plan *plan, const struct mfu_program *p, const struct mfu_link *link,
+static int list_units(const struct mfu_plan *plan, const struct mfu_program *p,
                       struct mfu_exchange *x)
 {
-    struct units u = {plan, link, x, plan->program.params - plan->program.blocks * plan->program.block_params};
+    struct units u = {plan, x, plan->program.params - plan->program.blocks * plan->program.block_params};
     const char *section = unit_section(p);
     int last[MFU_PHASE_COUNT] = {0};
 
@@ -320,17 +334,16 @@ static int list_units(const struct mfu_plan *plan, const struct mfu_program *p, 
 
 int mfu_exchange_list(const struct mfu_plan *plan, const struct mfu_program *unrolled, struct mfu_exchange *x)
 {
-    struct mfu_link link = link_of(plan);
     double stage = plan->config.setting[MFU_S_ZERO];
 
     x->n = 0;
     if (plan->config.ranks <= 1)
         return 0;
     if (stage == 3)
-        return list_units(plan, unrolled, &link, x);
-    if (list_buckets(plan, unrolled, &link, x) < 0)
+        return list_units(plan, unrolled, x);
+    if (list_buckets(plan, unrolled, x) < 0)
         return -1;
-    return stage > 0 ? list_new_weights(plan, unrolled, &link, x) : 0;
+    return stage > 0 ? list_new_weights(plan, unrolled, x) : 0;
 }
 
 void mfu_exchange_release(struct mfu_exchange *x)

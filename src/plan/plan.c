@@ -227,7 +227,8 @@ static double spread_of_ranks(const struct mfu_plan *p, double *excess)
 {
     const double *c = p->machine.c;
     double share = p->step.communication_s / p->step.time_s, waits = 0;
-    double link = mfu_link_of(&p->machine, p->config.gpu, p->config.ranks).sigma;
+    struct mfu_group all = mfu_group_of(p->config.ranks, p->machine.topology.unit_gpus);
+    double link = mfu_road_of(&p->machine.topology, &all).sigma;
 
     if (p->config.ranks <= 1)
         return 0;

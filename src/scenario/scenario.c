@@ -578,6 +578,29 @@ static bool sharding_halves(const struct mfu_config *c)
         && c->runtime != MFU_LLMC;
 }
 
+/* The GPUs of one machine, or of machines that NVLink switches join. */
+static int check_node(const struct mfu_config *c, struct mfu_error *err)
+{
+    struct mfu_cluster k;
+
+    if (c->setting[MFU_S_GPUS] <= 1)
+        return 0;
+    mfu_cluster_with(c->cluster, c->gpu, &k);
+    if (c->setting[MFU_S_GPUS] > k.domain_gpus)
+        return mfu_fail(err, MFU_EINPUT,
+                        "gpus: %.0f do not fit one node, which holds %.0f; several nodes cannot be planned so far",
+                        c->setting[MFU_S_GPUS], k.domain_gpus);
+    return 0;
+}
+
+static int check_cluster(const struct mfu_config *c, struct mfu_error *err)
+{
+    if (!c->cluster || mfu_cluster_has(c->cluster, c->gpu))
+        return 0;
+    return mfu_fail(err, MFU_EINPUT, "cluster: %s is built with %s, not with %s", c->cluster->slug, c->cluster->gpu[0],
+                    c->gpu->slug);
+}
+
 /* Data parallelism inside one node is what can be planned so far. */
 static int check_parallel(const struct mfu_config *c, struct mfu_error *err)
 {
@@ -590,16 +613,13 @@ static int check_parallel(const struct mfu_config *c, struct mfu_error *err)
     if (c->setting[MFU_S_DP] != c->setting[MFU_S_GPUS])
         return mfu_fail(err, MFU_EINPUT, "dp: %.0f ranks do not fill %.0f GPUs", c->setting[MFU_S_DP],
                         c->setting[MFU_S_GPUS]);
-    if (c->setting[MFU_S_GPUS] > c->gpu->node_gpus)
-        return mfu_fail(err, MFU_EINPUT,
-                        "gpus: %.0f do not fit one node, which holds %.0f; several nodes cannot be planned so far",
-                        c->setting[MFU_S_GPUS], c->gpu->node_gpus);
-    return 0;
+    return check_node(c, err);
 }
 
 int mfu_scenario_resolve(const struct mfu_scenario *s, struct mfu_config *c, struct mfu_error *err)
 {
     c->gpu = s->gpu;
+    c->cluster = s->cluster || !s->gpu ? s->cluster : s->gpu->usual;
     c->model = s->model;
     c->scenario = s;
     memcpy(c->setting, s->setting, sizeof c->setting);
@@ -635,7 +655,8 @@ int mfu_scenario_resolve(const struct mfu_scenario *s, struct mfu_config *c, str
     if (!s->gpu)
         return mfu_fail(err, MFU_EINPUT, "no GPU is chosen (gpu rtx4070, for instance)");
     if (check_dims(s, c, err) < 0 || check_precision(s->gpu, c->precision, err) < 0 || check_runtime(c, err) < 0
-        || check_half_weights(c, err) < 0 || check_attention(c, err) < 0 || check_parallel(c, err) < 0)
+        || check_half_weights(c, err) < 0 || check_attention(c, err) < 0 || check_cluster(c, err) < 0
+        || check_parallel(c, err) < 0)
         return -1;
     if (c->tokens > 1e12)
         return mfu_fail(err, MFU_EINPUT, "batch: %g sequences of %g tokens are more than 1e12 tokens", c->batch,

@@ -13,6 +13,7 @@
 #define MFU_SCENARIO_H
 
 #include <stdbool.h>
+#include "descriptor/cluster.h"
 #include "descriptor/gpu.h"
 #include "descriptor/model.h"
 #include "scenario/setting.h"
@@ -26,7 +27,8 @@ extern const char *const mfu_origin_names[];
 struct mfu_scenario {
     const struct mfu_gpu *gpu;
     const struct mfu_model *model;
-    bool gpu_given, model_given; /* chosen by the user */
+    const struct mfu_cluster *cluster; /* NULL: the one that is usual for the GPU */
+    bool gpu_given, model_given;       /* chosen by the user */
     double setting[MFU_SETTING_COUNT];
     bool setting_given[MFU_SETTING_COUNT];
     double dim[MFU_MAX_DIMS];
@@ -38,6 +40,7 @@ struct mfu_scenario {
 /* A scenario with every value worked out: what the graph and the costs read. */
 struct mfu_config {
     const struct mfu_gpu *gpu;
+    const struct mfu_cluster *cluster; /* NULL: one machine as the GPU says */
     const struct mfu_model *model;
     const struct mfu_scenario *scenario; /* for coefficient overrides */
 
