@@ -89,3 +89,11 @@ struct mfu_group mfu_group_of(double ranks, double unit_gpus)
     return (struct mfu_group){
         .ranks = ranks, .stride = 1, .local = local, .units = ranks / local, .sharing = 1, .extent = ranks};
 }
+
+struct mfu_group mfu_group_on(double ranks, double nodes, double node_gpus, double unit_gpus)
+{
+    double units = ceil(nodes * node_gpus / unit_gpus);
+
+    return (struct mfu_group){.ranks = ranks, .stride = 1, .local = ranks / units, .units = units, .sharing = 1,
+                              .extent = nodes * node_gpus};
+}

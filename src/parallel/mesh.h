@@ -57,4 +57,8 @@ struct mfu_group mfu_mesh_group(const struct mfu_mesh *, unsigned axes, double u
 /* `ranks` GPUs side by side, alone on their machines. */
 struct mfu_group mfu_group_of(double ranks, double unit_gpus);
 
+/* `ranks` GPUs, the same number on each of `nodes` machines of node_gpus, alone on
+ * those; the fabric joins unit_gpus, a machine or more. */
+struct mfu_group mfu_group_on(double ranks, double nodes, double node_gpus, double unit_gpus);
+
 #endif

@@ -6,6 +6,7 @@
 #define MFU_KERNELS_H
 
 #include "plan/plan.h"
+#include "cost/collective.h"
 #include "cost/occupancy.h"
 
 struct mfu_kernel_row {
@@ -21,6 +22,13 @@ struct mfu_kernel_row {
     double share;                /* of the step's time */
     double flops_per_s, bytes_per_s;
     double sm_active, occupancy, tensor_active, dram_active; /* 0..1, while it runs */
+
+    /* Of a collective: who takes part, how NCCL does it, and its rates as nccl-tests
+     * print them. */
+    struct mfu_group group;
+    enum mfu_algorithm algorithm;
+    enum mfu_protocol protocol;
+    double algbw, busbw; /* bytes per second */
 };
 
 /* All rows, in the order of execution; the caller frees the list with free().

@@ -7,6 +7,19 @@
 #include "report/json/json.h"
 #include "report/report.h"
 
+static void put_collective(json_t **o, const struct mfu_kernel_row *row)
+{
+    json_t *group = json_object();
+
+    mfu_json_put_number(&group, "ranks", row->group.ranks);
+    mfu_json_put_number(&group, "units", row->group.units);
+    mfu_json_put(o, "group", group);
+    mfu_json_put_text(o, "algorithm", mfu_algorithm_names[row->algorithm]);
+    mfu_json_put_text(o, "protocol", mfu_protocol_names[row->protocol]);
+    mfu_json_put_number(o, "algbw", row->algbw);
+    mfu_json_put_number(o, "busbw", row->busbw);
+}
+
 json_t *mfu_json_kernel_row(const struct mfu_kernel_row *row)
 {
     const struct mfu_reading *r = &row->reading;
@@ -39,6 +52,8 @@ json_t *mfu_json_kernel_row(const struct mfu_kernel_row *row)
     mfu_json_put_number(&o, "occupancy", row->occupancy);
     mfu_json_put_number(&o, "tensor_active", row->tensor_active);
     mfu_json_put_number(&o, "dram_active", row->dram_active);
+    if (row->kind == MFU_COLLECTIVE && row->group.ranks > 1)
+        put_collective(&o, row);
     return o;
 }
 
