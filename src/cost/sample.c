@@ -431,7 +431,7 @@ void mfu_samples_free(struct mfu_samples *s)
 void mfu_machine_of(const struct mfu_gpu *gpu, const double value[MFU_COEFFICIENT_COUNT], struct mfu_machine *m)
 {
     struct mfu_scenario s = mfu_scenario_start(NULL, gpu);
-    struct mfu_config c = {.gpu = gpu, .scenario = &s};
+    struct mfu_config c = {.gpu = gpu, .cluster = gpu->usual, .scenario = &s};
 
     for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++) {
         s.coefficient[i] = value[i];

@@ -424,8 +424,10 @@ static int calibrate(struct mfu_catalog *c, struct loaded *l, struct mfu_error *
         }
     }
     free(measured);
-    if (problem.text[0])
+    if (problem.text[0]) {
+        mfu_within(&problem, "a calibration is left out");
         c->warning = problem;
+    }
     return 0;
 }
 
@@ -459,8 +461,10 @@ static const struct mfu_cluster *usual_cluster(struct mfu_catalog *c, const char
     struct mfu_error problem = {0};
     const struct mfu_cluster *cluster = name ? mfu_catalog_cluster(c, name, &problem) : NULL;
 
-    if (problem.text[0])
+    if (problem.text[0]) {
+        mfu_within(&problem, "the usual cluster of %s is left out", gpu);
         c->warning = problem;
+    }
     return cluster;
 }
 

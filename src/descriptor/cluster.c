@@ -108,7 +108,7 @@ static void forget(struct mfu_cluster *c)
 
 struct reader {
     struct mfu_yaml *yaml;
-    struct mfu_node *root;
+    struct mfu_yaml_node *root;
     struct mfu_cluster *cluster;
     struct mfu_error *err;
 };
@@ -116,7 +116,7 @@ struct reader {
 /* Adds GROUP.KEY and its place (or its group's) to an error. */
 static int fail_at(const struct reader *r, const char *group, const char *key)
 {
-    struct mfu_node *g = mfu_node_find(r->root, group), *node = g && key ? mfu_node_find(g, key) : NULL;
+    struct mfu_yaml_node *g = mfu_node_find(r->root, group), *node = g && key ? mfu_node_find(g, key) : NULL;
 
     mfu_within(r->err, key ? "%s.%s" : "%s", group, key);
     return mfu_node_error(r->yaml, node ? node : g ? g : r->root, r->err);
@@ -125,7 +125,7 @@ static int fail_at(const struct reader *r, const char *group, const char *key)
 /* GROUP.KEY as the number of its name among `names`, which end with NULL. */
 static int read_choice(const struct reader *r, const char *group, const char *key, const char *const *names)
 {
-    struct mfu_node *g = mfu_node_find(r->root, group), *node = g ? mfu_node_find(g, key) : NULL;
+    struct mfu_yaml_node *g = mfu_node_find(r->root, group), *node = g ? mfu_node_find(g, key) : NULL;
     const char *text = node ? mfu_node_text(r->yaml, node) : NULL, *best;
     size_t n = 0;
 
@@ -139,7 +139,7 @@ static int read_choice(const struct reader *r, const char *group, const char *ke
     return fail_at(r, group, key);
 }
 
-static int read_levels(const struct reader *r, struct mfu_node *levels)
+static int read_levels(const struct reader *r, struct mfu_yaml_node *levels)
 {
     struct mfu_cluster *c = r->cluster;
 
@@ -150,7 +150,7 @@ static int read_levels(const struct reader *r, struct mfu_node *levels)
     }
     for (size_t i = 0; i < mfu_node_count(levels); i++) {
         struct mfu_switch_level *level = &c->level[c->n_levels++];
-        struct mfu_node *node = mfu_node_item(levels, i);
+        struct mfu_yaml_node *node = mfu_node_item(levels, i);
 
         level->oversubscription = 1;
         if (mfu_node_fields(r->yaml, node, level_fields, none, level, r->err) < 0)
@@ -167,7 +167,7 @@ static int read_levels(const struct reader *r, struct mfu_node *levels)
 
 static int read_network(const struct reader *r)
 {
-    struct mfu_node *network = mfu_node_find(r->root, "network"), *node;
+    struct mfu_yaml_node *network = mfu_node_find(r->root, "network"), *node;
     struct mfu_cluster *c = r->cluster;
     int choice;
 
@@ -190,7 +190,7 @@ static int read_network(const struct reader *r)
 
 static int read_gpus(const struct reader *r)
 {
-    struct mfu_node *list = mfu_node_find(r->root, "gpu"), *usual = mfu_node_find(r->root, "usual_for"), *node;
+    struct mfu_yaml_node *list = mfu_node_find(r->root, "gpu"), *usual = mfu_node_find(r->root, "usual_for"), *node;
 
     if (list && mfu_node_check_texts(r->yaml, list, "a GPU's name, or names such as [a, b]", r->err) < 0)
         return mfu_within(r->err, "gpu");
@@ -213,9 +213,9 @@ static int read_gpus(const struct reader *r)
 static int check(const struct reader *r)
 {
     const struct mfu_cluster *c = r->cluster;
-    struct mfu_node *sources = mfu_node_find(r->root, "sources");
+    struct mfu_yaml_node *sources = mfu_node_find(r->root, "sources");
 
-    if (fmod(c->domain_gpus, c->node_gpus) != 0) {
+    if (!isnan(c->domain_gpus) && !(fmod(c->domain_gpus, c->node_gpus) == 0)) {
         mfu_fail(r->err, MFU_EINPUT, "%.0f is not a multiple of the %.0f GPUs of a node", c->domain_gpus,
                  c->node_gpus);
         return fail_at(r, "node", "domain");
@@ -244,7 +244,7 @@ static int check(const struct reader *r)
 int mfu_cluster_parse(struct mfu_yaml *yaml, struct mfu_cluster *c, struct mfu_error *err)
 {
     const struct reader r = {yaml, mfu_yaml_root(yaml), c, err};
-    struct mfu_node *aliases;
+    struct mfu_yaml_node *aliases;
     int fabric = MFU_FABRIC_OWN;
 
     forget(c);
@@ -253,7 +253,7 @@ int mfu_cluster_parse(struct mfu_yaml *yaml, struct mfu_cluster *c, struct mfu_e
     if (mfu_node_fields(yaml, r.root, top_fields, top_others, c, err) < 0)
         return -1;
     for (size_t g = 0; g < GROUPS; g++) {
-        struct mfu_node *node = mfu_node_find(r.root, groups[g].key);
+        struct mfu_yaml_node *node = mfu_node_find(r.root, groups[g].key);
 
         if (!node && groups[g].required) {
             mfu_fail(err, MFU_EINPUT, "'%s' is missing", groups[g].key);
@@ -269,8 +269,6 @@ int mfu_cluster_parse(struct mfu_yaml *yaml, struct mfu_cluster *c, struct mfu_e
         && (fabric = read_choice(&r, "node", "fabric", mfu_fabric_names)) < 0)
         return -1;
     c->fabric = (enum mfu_fabric)fabric;
-    if (isnan(c->domain_gpus))
-        c->domain_gpus = c->node_gpus;
     return read_gpus(&r) < 0 || read_network(&r) < 0 ? -1 : check(&r);
 }
 

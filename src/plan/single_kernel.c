@@ -344,8 +344,7 @@ static int study_blocks(const struct study *s, double power_w, struct mfu_single
 /* The part of a config that a machine is made of. */
 static void make_machine(const struct mfu_scenario *s, struct mfu_machine *m)
 {
-    struct mfu_config config = {
-        .gpu = s->gpu, .cluster = s->cluster ? s->cluster : s->gpu->usual, .scenario = s};
+    struct mfu_config config = {.gpu = s->gpu, .cluster = mfu_scenario_cluster(s), .scenario = s};
 
     for (int i = 0; i < MFU_SETTING_COUNT; i++)
         config.setting[i] = s->setting_given[i] ? s->setting[i] : mfu_settings[i].initial;
@@ -383,10 +382,8 @@ static int study_collective(const struct mfu_scenario *s, const struct mfu_study
     struct mfu_cluster k;
     char text[MFU_QUANTITY_MAX];
 
-    out->cluster = s->cluster ? s->cluster : s->gpu->usual;
+    out->cluster = mfu_scenario_cluster(s);
     mfu_cluster_with(out->cluster, s->gpu, &k);
-    if (!mfu_cluster_has(&k, s->gpu))
-        return mfu_fail(err, MFU_EINPUT, "cluster: %s is built with %s, not with %s", k.slug, k.gpu[0], s->gpu->slug);
     if (place(s, r, &k, &gpus, &out->nodes, err) < 0)
         return -1;
     row->group = mfu_group_on(gpus, out->nodes, k.node_gpus, k.domain_gpus);

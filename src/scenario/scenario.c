@@ -593,14 +593,6 @@ static int check_node(const struct mfu_config *c, struct mfu_error *err)
     return 0;
 }
 
-static int check_cluster(const struct mfu_config *c, struct mfu_error *err)
-{
-    if (!c->cluster || mfu_cluster_has(c->cluster, c->gpu))
-        return 0;
-    return mfu_fail(err, MFU_EINPUT, "cluster: %s is built with %s, not with %s", c->cluster->slug, c->cluster->gpu[0],
-                    c->gpu->slug);
-}
-
 /* Data parallelism inside one node is what can be planned so far. */
 static int check_parallel(const struct mfu_config *c, struct mfu_error *err)
 {
@@ -616,10 +608,17 @@ static int check_parallel(const struct mfu_config *c, struct mfu_error *err)
     return check_node(c, err);
 }
 
+const struct mfu_cluster *mfu_scenario_cluster(const struct mfu_scenario *s)
+{
+    if (!s->gpu || (s->cluster && mfu_cluster_has(s->cluster, s->gpu)))
+        return s->cluster;
+    return s->gpu->usual;
+}
+
 int mfu_scenario_resolve(const struct mfu_scenario *s, struct mfu_config *c, struct mfu_error *err)
 {
     c->gpu = s->gpu;
-    c->cluster = s->cluster || !s->gpu ? s->cluster : s->gpu->usual;
+    c->cluster = mfu_scenario_cluster(s);
     c->model = s->model;
     c->scenario = s;
     memcpy(c->setting, s->setting, sizeof c->setting);
@@ -655,8 +654,7 @@ int mfu_scenario_resolve(const struct mfu_scenario *s, struct mfu_config *c, str
     if (!s->gpu)
         return mfu_fail(err, MFU_EINPUT, "no GPU is chosen (gpu rtx4070, for instance)");
     if (check_dims(s, c, err) < 0 || check_precision(s->gpu, c->precision, err) < 0 || check_runtime(c, err) < 0
-        || check_half_weights(c, err) < 0 || check_attention(c, err) < 0 || check_cluster(c, err) < 0
-        || check_parallel(c, err) < 0)
+        || check_half_weights(c, err) < 0 || check_attention(c, err) < 0 || check_parallel(c, err) < 0)
         return -1;
     if (c->tokens > 1e12)
         return mfu_fail(err, MFU_EINPUT, "batch: %g sequences of %g tokens are more than 1e12 tokens", c->batch,

@@ -104,6 +104,10 @@ int mfu_scenario_unset(struct mfu_scenario *, const char *key, struct mfu_error 
  * the user, who says both, asks for this. */
 void mfu_scenario_keep_loader(struct mfu_scenario *, double batch);
 
+/* The cluster that counts: the chosen one where it is built with the scenario's GPU,
+ * else that GPU's usual one; NULL without. */
+const struct mfu_cluster *mfu_scenario_cluster(const struct mfu_scenario *);
+
 /* Works out and checks everything.  About a microsecond. */
 int mfu_scenario_resolve(const struct mfu_scenario *, struct mfu_config *, struct mfu_error *err);
 

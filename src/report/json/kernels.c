@@ -26,7 +26,7 @@ json_t *mfu_json_kernel_row(const struct mfu_kernel_row *row)
     json_t *o = json_object();
 
     mfu_json_put_text(&o, "name", row->name);
-    mfu_json_put_text(&o, "phase", mfu_phase_names[row->phase]);
+    mfu_json_put_text(&o, "phase", row->kind == MFU_COLLECTIVE ? "communication" : mfu_phase_names[row->phase]);
     mfu_json_put_text(&o, "kind", mfu_kind_names[row->kind]);
     mfu_json_put_number(&o, "count", row->count);
     mfu_json_put_number(&o, "m", row->kernel.m);
