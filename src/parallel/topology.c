@@ -98,7 +98,8 @@ static double fabric_bytes_s(const struct mfu_topology *t, const struct mfu_grou
     } else if (t->fabric != MFU_FABRIC_NVSWITCH && !(t->fabric == MFU_FABRIC_BRIDGE && ranks <= 2)) {
         way = t->fabric == MFU_FABRIC_HOST ? HOST : PCIE;
         rate = way == HOST ? t->host : t->pcie;
-        if (ranks * g->sharing > 2)
+        /* Of a bridged pair, one sends over PCIe and one receives. */
+        if (ranks * g->sharing > (t->fabric == MFU_FABRIC_BRIDGE ? 4 : 2))
             rate *= t->shared;
     }
     r->nvlink = way == NVLINK;
