@@ -42,10 +42,10 @@ struct question {
     const struct mfu_group *g;
     enum mfu_collective_op op;
     double bytes;
-    double passes;      /* around the ring: 2 for an all-reduce */
-    double copy_s;      /* of a rank's own part */
+    double passes;       /* around the ring: 2 for an all-reduce */
+    double copy_s;       /* of a rank's own part */
     unsigned algorithms; /* a bit for each that may be taken */
-    double in, out;     /* bytes per second of a rank in its unit; of the group's ranks of a unit, outside */
+    double in, out;      /* bytes per second of a rank in its unit; of the group's ranks of a unit, outside */
     struct mfu_collective_price best;
 };
 
@@ -53,11 +53,11 @@ struct question {
 struct way {
     enum mfu_algorithm algorithm;
     enum mfu_protocol protocol;
-    double start;       /* times link.latency */
-    double steps_s;     /* inside units */
-    double hops_s;      /* between units */
+    double start;   /* times link.latency */
+    double steps_s; /* inside units */
+    double hops_s;  /* between units */
     double wire_s;
-    double ramp;        /* times link.ramp x sqrt(bytes) */
+    double ramp; /* times link.ramp x sqrt(bytes) */
     bool copies;
 };
 
@@ -65,8 +65,8 @@ static void consider(struct question *q, const struct way *w)
 {
     const double *c = q->m->c;
     double latency_s = c[MFU_C_LINK_LATENCY] * w->start + w->steps_s + w->hops_s;
-    double ramp_s = w->ramp * c[MFU_C_LINK_RAMP] * sqrt(q->bytes)
-        + 2 * c[MFU_C_NET_PIPELINE] * sqrt(w->hops_s * w->wire_s);
+    double ramp_s =
+        w->ramp * c[MFU_C_LINK_RAMP] * sqrt(q->bytes) + 2 * c[MFU_C_NET_PIPELINE] * sqrt(w->hops_s * w->wire_s);
     double time_s = latency_s + w->wire_s + (w->copies ? q->copy_s : 0) + ramp_s;
 
     if (!(time_s < q->best.time_s) || !(q->algorithms >> w->algorithm & 1))
@@ -109,13 +109,21 @@ static void ring(struct question *q)
     double n = q->g->ranks, hops = q->passes * (q->g->units - 1), rate = fmin(q->in, q->g->units > 1 ? q->out : q->in);
 
     if (q->op == MFU_BROADCAST)
-        with_protocols(q, (struct way){.algorithm = MFU_RING, .steps_s = (n - q->g->units) * q->m->c[MFU_C_LINK_STEP],
-                                       .hops_s = hops * q->t->hop_s, .wire_s = q->bytes / rate, .ramp = 0.5});
+        with_protocols(q,
+                       (struct way){.algorithm = MFU_RING,
+                                    .steps_s = (n - q->g->units) * q->m->c[MFU_C_LINK_STEP],
+                                    .hops_s = hops * q->t->hop_s,
+                                    .wire_s = q->bytes / rate,
+                                    .ramp = 0.5});
     if (q->op > MFU_REDUCE_SCATTER)
         return;
-    with_protocols(q, (struct way){.algorithm = MFU_RING, .steps_s = (q->passes * (n - 1) - hops) * q->m->c[MFU_C_LINK_STEP],
-                                   .hops_s = hops * q->t->hop_s, .wire_s = q->passes * (n - 1) / n * q->bytes / rate,
-                                   .ramp = 1, .copies = q->op != MFU_ALL_REDUCE});
+    with_protocols(q,
+                   (struct way){.algorithm = MFU_RING,
+                                .steps_s = (q->passes * (n - 1) - hops) * q->m->c[MFU_C_LINK_STEP],
+                                .hops_s = hops * q->t->hop_s,
+                                .wire_s = q->passes * (n - 1) / n * q->bytes / rate,
+                                .ramp = 1,
+                                .copies = q->op != MFU_ALL_REDUCE});
 }
 
 /* How often a unit sends each byte in a tree: half of it up and half down between
@@ -132,9 +140,12 @@ static void tree(struct question *q)
 
     if (q->op != MFU_ALL_REDUCE || q->g->units <= 1)
         return;
-    with_protocols(q, (struct way){.algorithm = MFU_TREE, .steps_s = 2 * (q->g->local - 1) * c[MFU_C_LINK_STEP],
-                                   .hops_s = 2 * log2(q->g->units) * q->t->hop_s,
-                                   .wire_s = q->bytes * fmax(2 / q->in, tree_passes(q) / fmin(q->out, cap)), .ramp = 1});
+    with_protocols(q,
+                   (struct way){.algorithm = MFU_TREE,
+                                .steps_s = 2 * (q->g->local - 1) * c[MFU_C_LINK_STEP],
+                                .hops_s = 2 * log2(q->g->units) * q->t->hop_s,
+                                .wire_s = q->bytes * fmax(2 / q->in, tree_passes(q) / fmin(q->out, cap)),
+                                .ramp = 1});
 }
 
 /* NVLink switches add up and multicast: each GPU sends what the switch adds, and its
@@ -157,13 +168,21 @@ static void nvls(struct question *q)
     if (q->op != MFU_ALL_REDUCE || !switch_adds(q))
         return;
     if (q->g->units <= 1)
-        consider(q, &(struct way){.algorithm = MFU_NVLS, .protocol = MFU_SIMPLE, .start = c[MFU_C_NVLS_START],
-                                  .wire_s = switch_s(q), .ramp = 1});
+        consider(q,
+                 &(struct way){.algorithm = MFU_NVLS,
+                               .protocol = MFU_SIMPLE,
+                               .start = c[MFU_C_NVLS_START],
+                               .wire_s = switch_s(q),
+                               .ramp = 1});
     else
-        consider(q, &(struct way){.algorithm = MFU_NVLS_TREE, .protocol = MFU_SIMPLE, .start = c[MFU_C_NVLS_START],
-                                  .hops_s = hops_s, .ramp = 1,
-                                  .wire_s = fmax(switch_s(q), q->bytes * (q->g->units > 2 ? 2 / c[MFU_C_NET_TREE] : 1)
-                                                                  / q->out)});
+        consider(q,
+                 &(struct way){
+                     .algorithm = MFU_NVLS_TREE,
+                     .protocol = MFU_SIMPLE,
+                     .start = c[MFU_C_NVLS_START],
+                     .hops_s = hops_s,
+                     .ramp = 1,
+                     .wire_s = fmax(switch_s(q), q->bytes * (q->g->units > 2 ? 2 / c[MFU_C_NET_TREE] : 1) / q->out)});
 }
 
 static void sharp(struct question *q)
@@ -179,8 +198,14 @@ static void sharp(struct question *q)
     } else {
         wire_s = (n - 1) / n * q->bytes / fmin(q->in, out);
     }
-    consider(q, &(struct way){.algorithm = MFU_SHARP, .protocol = MFU_SIMPLE, .start = c[MFU_C_NVLS_START],
-                              .hops_s = hops * q->t->hop_s, .wire_s = wire_s, .ramp = 1, .copies = true});
+    consider(q,
+             &(struct way){.algorithm = MFU_SHARP,
+                           .protocol = MFU_SIMPLE,
+                           .start = c[MFU_C_NVLS_START],
+                           .hops_s = hops * q->t->hop_s,
+                           .wire_s = wire_s,
+                           .ramp = 1,
+                           .copies = true});
 }
 
 static void pairs(struct question *q)
@@ -191,16 +216,23 @@ static void pairs(struct question *q)
     if (q->op == MFU_ALL_TO_ALL) {
         double outside = q->g->units > 1 ? local * q->bytes * (n - local) / n / (q->out * keeps) : 0;
 
-        with_protocols(q, (struct way){.algorithm = MFU_PAIRS, .steps_s = (n - 1) * step_s,
-                                       .hops_s = (q->g->units - 1) * PAIR_HOP * q->t->hop_s,
-                                       .wire_s = fmax(inside, outside), .ramp = 0.5, .copies = true});
+        with_protocols(q,
+                       (struct way){.algorithm = MFU_PAIRS,
+                                    .steps_s = (n - 1) * step_s,
+                                    .hops_s = (q->g->units - 1) * PAIR_HOP * q->t->hop_s,
+                                    .wire_s = fmax(inside, outside),
+                                    .ramp = 0.5,
+                                    .copies = true});
     } else if (q->op == MFU_SEND_RECV) {
         bool far = q->g->units > 1;
         double nic = fmin(q->out, q->t->nic_bytes_s * fmax(1, q->t->gpu_nics)) * keeps;
 
-        with_protocols(q, (struct way){.algorithm = MFU_PAIRS, .steps_s = far ? 0 : step_s,
-                                       .hops_s = far ? q->t->hop_s : 0, .wire_s = q->bytes / (far ? nic : q->in),
-                                       .ramp = 0.5});
+        with_protocols(q,
+                       (struct way){.algorithm = MFU_PAIRS,
+                                    .steps_s = far ? 0 : step_s,
+                                    .hops_s = far ? q->t->hop_s : 0,
+                                    .wire_s = q->bytes / (far ? nic : q->in),
+                                    .ramp = 0.5});
     }
 }
 

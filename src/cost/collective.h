@@ -38,9 +38,9 @@ extern const char *const mfu_algorithm_names[MFU_ALGORITHM_COUNT + 1]; /* "ring"
 extern const char *const mfu_protocol_names[MFU_PROTOCOL_COUNT];       /* "LL" ... */
 
 struct mfu_collective_price {
-    double time_s;      /* NAN: the group spans units and the cluster has no network */
-    double latency_s;   /* of that: start and steps */
-    double wire_s;      /* S w / B */
+    double time_s;    /* NAN: the group spans units and the cluster has no network */
+    double latency_s; /* of that: start and steps */
+    double wire_s;    /* S w / B */
     enum mfu_algorithm algorithm;
     enum mfu_protocol protocol;
     struct mfu_road road;

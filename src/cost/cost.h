@@ -25,7 +25,7 @@ struct mfu_machine {
     double l2_bytes_s;
     double sms;
     double c[MFU_COEFFICIENT_COUNT]; /* as this scenario sees them */
-    struct mfu_topology topology; /* between its GPUs */
+    struct mfu_topology topology;    /* between its GPUs */
 };
 
 /* Needs a config that resolved without error. */

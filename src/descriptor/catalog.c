@@ -32,7 +32,7 @@
 
 struct alias {
     const char *text;
-    bool usual;                 /* a GPU that a cluster is usual for; else another name */
+    bool usual;         /* a GPU that a cluster is usual for; else another name */
     const char *name;   /* of the file that says so */
     struct alias *next; /* in the order of the files */
 };
@@ -262,7 +262,8 @@ static void scan_dashes(struct mfu_catalog *c, struct shelf *s, const struct ali
 }
 
 /* Notes what stands after `key:`, one text or a list. */
-static void scan_key(struct mfu_catalog *c, struct shelf *s, const char *text, const char *key, const struct alias *like)
+static void scan_key(struct mfu_catalog *c, struct shelf *s, const char *text, const char *key,
+                     const struct alias *like)
 {
     const char *at = find_line(text, key);
 

@@ -14,9 +14,12 @@
 #include "descriptor/yaml.h"
 
 const char *const mfu_fabric_names[MFU_FABRIC_COUNT + 1] = {
-    [MFU_FABRIC_NVSWITCH] = "nvswitch",       [MFU_FABRIC_MESH] = "nvlink-mesh",
-    [MFU_FABRIC_BRIDGE] = "nvlink-bridge",    [MFU_FABRIC_PCIE_SWITCH] = "pcie-switch",
-    [MFU_FABRIC_PCIE] = "pcie",               [MFU_FABRIC_HOST] = "host",
+    [MFU_FABRIC_NVSWITCH] = "nvswitch",
+    [MFU_FABRIC_MESH] = "nvlink-mesh",
+    [MFU_FABRIC_BRIDGE] = "nvlink-bridge",
+    [MFU_FABRIC_PCIE_SWITCH] = "pcie-switch",
+    [MFU_FABRIC_PCIE] = "pcie",
+    [MFU_FABRIC_HOST] = "host",
     [MFU_FABRIC_OWN] = "own",
 };
 const char *const mfu_network_names[MFU_NETWORK_COUNT + 1] = {
@@ -31,19 +34,17 @@ const char *const mfu_network_names[MFU_NETWORK_COUNT + 1] = {
 
 /* ---- keys ---------------------------------------------------------------- */
 
-#define AT(field)        .offset = offsetof(struct mfu_cluster, field)
-#define TEXT(field)      .type = MFU_FIELD_TEXT, AT(field), .size = sizeof((struct mfu_cluster *)NULL)->field
+#define AT(field) .offset = offsetof(struct mfu_cluster, field)
+#define TEXT(field) .type = MFU_FIELD_TEXT, AT(field), .size = sizeof((struct mfu_cluster *)NULL)->field
 #define RANGE(low, high) .least = (low), .most = (high)
-#define END              {.key = NULL}
+#define END                                                                                                            \
+    {                                                                                                                  \
+        .key = NULL                                                                                                    \
+    }
 /* clang-format off: tables */
-static const struct mfu_field top_fields[] = {
-    {"name", TEXT(name), .required = 1},
-    {"note", TEXT(note)},
-    END
-};
-static const char *const top_others[] = {
-    "aliases", "gpu", "usual_for", "node", "network", "failures", "storage", "sources", NULL
-};
+static const struct mfu_field top_fields[] = {{"name", TEXT(name), .required = 1}, {"note", TEXT(note)}, END};
+static const char *const top_others[] = {"aliases",  "gpu",     "usual_for", "node", "network",
+                                         "failures", "storage", "sources",   NULL};
 
 static const struct mfu_field node_fields[] = {
     {"gpus", .dim = MFU_COUNT, AT(node_gpus), RANGE(1, 1024)},
@@ -53,25 +54,22 @@ static const struct mfu_field node_fields[] = {
     {"host", TEXT(host)},
     {"host_memory", .dim = MFU_BYTES, AT(host_memory_bytes), RANGE(1e9, 1e14)},
     {"host_bandwidth", .dim = MFU_BYTES_PER_S, AT(host_bandwidth_bytes_s), RANGE(1e9, 1e13)},
-    END
-};
+    END};
 static const char *const node_others[] = {"fabric", NULL};
 
 static const struct mfu_field network_fields[] = {
     {"nics", .dim = MFU_COUNT, AT(nics), RANGE(1, 1024), .required = 1},
-    {"rate", .dim = MFU_BYTES_PER_S, AT(nic_bytes_s), RANGE(1e7, 1e12), .required = 1},
+    {"rate", .dim = MFU_BYTES_PER_S, AT(nic_bytes_s), RANGE(1e7, 2e11), .required = 1}, /* bits are not bytes */
     {"hop", .dim = MFU_SECONDS, AT(hop_s), RANGE(1e-7, 1e-1)},
-    END
-};
+    END};
 static const char *const network_others[] = {"technology", "reduction", "levels", NULL};
 
 static const struct mfu_field failure_fields[] = {
-    {"gpu_mtbf", .dim = MFU_SECONDS, AT(gpu_mtbf_s), RANGE(1e4, 1e12), .required = 1}, END
-};
+    {"gpu_mtbf", .dim = MFU_SECONDS, AT(gpu_mtbf_s), RANGE(1e4, 1e12), .required = 1}, END};
 static const struct mfu_field storage_fields[] = {
     {"write", .dim = MFU_BYTES_PER_S, AT(write_bytes_s), RANGE(1e6, 1e15)},
-    {"read", .dim = MFU_BYTES_PER_S, AT(read_bytes_s), RANGE(1e6, 1e15)}, END
-};
+    {"read", .dim = MFU_BYTES_PER_S, AT(read_bytes_s), RANGE(1e6, 1e15)},
+    END};
 static const char *const none[] = {NULL};
 
 static const struct group {
@@ -91,8 +89,7 @@ static const struct group {
 static const struct mfu_field level_fields[] = {
     {"nodes", .dim = MFU_COUNT, LEVEL(nodes), RANGE(1, 1e6), .required = 1},
     {"oversubscription", .dim = MFU_COUNT, LEVEL(oversubscription), RANGE(1, 1000)},
-    END
-};
+    END};
 /* clang-format on */
 
 static void forget(struct mfu_cluster *c)
@@ -202,8 +199,7 @@ static int read_gpus(const struct reader *r)
             mfu_within(r->err, "gpu");
             return mfu_node_error(r->yaml, node, r->err);
         }
-        snprintf(r->cluster->gpu[r->cluster->n_gpus++], sizeof r->cluster->gpu[0], "%s",
-                 mfu_node_text(r->yaml, node));
+        snprintf(r->cluster->gpu[r->cluster->n_gpus++], sizeof r->cluster->gpu[0], "%s", mfu_node_text(r->yaml, node));
     }
     return 0;
 }
@@ -216,8 +212,7 @@ static int check(const struct reader *r)
     struct mfu_yaml_node *sources = mfu_node_find(r->root, "sources");
 
     if (!isnan(c->domain_gpus) && !(fmod(c->domain_gpus, c->node_gpus) == 0)) {
-        mfu_fail(r->err, MFU_EINPUT, "%.0f is not a multiple of the %.0f GPUs of a node", c->domain_gpus,
-                 c->node_gpus);
+        mfu_fail(r->err, MFU_EINPUT, "%.0f is not a multiple of the %.0f GPUs of a node", c->domain_gpus, c->node_gpus);
         return fail_at(r, "node", "domain");
     }
     if (c->domain_gpus > c->node_gpus && c->fabric != MFU_FABRIC_NVSWITCH) {
@@ -227,11 +222,6 @@ static int check(const struct reader *r)
     if (c->fabric == MFU_FABRIC_MESH && isnan(c->peers)) {
         mfu_fail(r->err, MFU_EINPUT, "a mesh needs peers: how many others a GPU has NVLinks to");
         return fail_at(r, "node", "fabric");
-    }
-    if (c->networked && c->nics * c->nic_bytes_s > 1e12 * c->node_gpus) {
-        mfu_fail(r->err, MFU_EINPUT, "%.0f NICs of this rate are more than 1 TB/s for each GPU: bits, or bytes?",
-                 c->nics);
-        return fail_at(r, "network", "rate");
     }
     for (size_t g = 0; g < GROUPS; g++)
         if (mfu_node_find(r->root, groups[g].key) && !(sources && mfu_node_find(sources, groups[g].key))) {

@@ -42,8 +42,8 @@ extern const char *const mfu_network_names[MFU_NETWORK_COUNT + 1];
 struct mfu_switch_level {
     double nodes, oversubscription;
 };
-#define MFU_SWITCH_LEVELS  4
-#define MFU_CLUSTER_GPUS   12
+#define MFU_SWITCH_LEVELS 4
+#define MFU_CLUSTER_GPUS 12
 
 /* Quantities are in base units; NAN (texts: "") means not known. */
 struct mfu_cluster {
@@ -53,24 +53,24 @@ struct mfu_cluster {
     char gpu[MFU_CLUSTER_GPUS][48]; /* slugs of the cards that it is built with, the first by default */
     int n_gpus;                     /* 0: any */
 
-    double node_gpus;      /* that one machine holds; NAN: as many as the GPU's file says */
-    double domain_gpus;    /* that the fabric joins: more than node_gpus in a rack such as NVL72 */
-    double peers;          /* of a mesh: how many others a GPU has NVLinks to */
-    double link_bytes_s;   /* of one GPU, both directions; NAN: the GPU's own NVLink */
+    double node_gpus;    /* that one machine holds; NAN: as many as the GPU's file says */
+    double domain_gpus;  /* that the fabric joins: more than node_gpus in a rack such as NVL72 */
+    double peers;        /* of a mesh: how many others a GPU has NVLinks to */
+    double link_bytes_s; /* of one GPU, both directions; NAN: the GPU's own NVLink */
     enum mfu_fabric fabric;
     char host[96];
     double host_memory_bytes, host_bandwidth_bytes_s;
 
-    bool networked;        /* the rest is known */
+    bool networked; /* the rest is known */
     enum mfu_network network;
-    double nics;           /* of a node, for its GPUs */
-    double nic_bytes_s;    /* of one, one direction */
-    double hop_s;          /* latency between two nodes; NAN: that of the technology */
-    bool reduces;          /* switches add up (SHARP) */
+    double nics;        /* of a node, for its GPUs */
+    double nic_bytes_s; /* of one, one direction */
+    double hop_s;       /* latency between two nodes; NAN: that of the technology */
+    bool reduces;       /* switches add up (SHARP) */
     struct mfu_switch_level level[MFU_SWITCH_LEVELS];
     int n_levels;
 
-    double gpu_mtbf_s;     /* mean time between failures, of one GPU and its share of the rest */
+    double gpu_mtbf_s;                  /* mean time between failures, of one GPU and its share of the rest */
     double write_bytes_s, read_bytes_s; /* of the storage for checkpoints, all writers together */
     char note[480];
 };

@@ -61,7 +61,7 @@ struct mfu_gpu {
     char confidence[4];
     char note[480];
     struct mfu_coefficients coefficients; /* family, then own */
-    const struct mfu_cluster *usual; /* the cluster that it usually stands in; lent by the catalog, NULL without */
+    const struct mfu_cluster *usual;      /* the cluster that it usually stands in; lent by the catalog, NULL without */
 };
 
 /* Reads gpus/NAME.yaml; `families` is the folder of the family files, whose

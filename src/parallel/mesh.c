@@ -94,6 +94,6 @@ struct mfu_group mfu_group_on(double ranks, double nodes, double node_gpus, doub
 {
     double units = ceil(nodes * node_gpus / unit_gpus);
 
-    return (struct mfu_group){.ranks = ranks, .stride = 1, .local = ranks / units, .units = units, .sharing = 1,
-                              .extent = nodes * node_gpus};
+    return (struct mfu_group){
+        .ranks = ranks, .stride = 1, .local = ranks / units, .units = units, .sharing = 1, .extent = nodes * node_gpus};
 }

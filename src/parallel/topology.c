@@ -33,7 +33,7 @@ static double pcie_bytes_s(const char *text)
 /* What rules the NICs of each technology. */
 static const struct {
     enum mfu_coefficient rate, hop;
-    bool spreads;   /* flows keep their paths and meet on some: the more nodes, the more */
+    bool spreads; /* flows keep their paths and meet on some: the more nodes, the more */
 } networks[MFU_NETWORK_COUNT] = {
     [MFU_NETWORK_INFINIBAND] = {MFU_C_NET_INFINIBAND, MFU_C_NET_INFINIBAND_HOP, true},
     [MFU_NETWORK_ROCE] = {MFU_C_NET_ROCE, MFU_C_NET_ROCE_HOP, true},
@@ -62,8 +62,9 @@ static void add_network(const struct mfu_cluster *k, const double c[], const dou
     }
 }
 
-void mfu_topology_make(const struct mfu_cluster *cluster, const struct mfu_gpu *gpu, const double c[MFU_COEFFICIENT_COUNT],
-                       const double sigma[MFU_COEFFICIENT_COUNT], struct mfu_topology *t)
+void mfu_topology_make(const struct mfu_cluster *cluster, const struct mfu_gpu *gpu,
+                       const double c[MFU_COEFFICIENT_COUNT], const double sigma[MFU_COEFFICIENT_COUNT],
+                       struct mfu_topology *t)
 {
     struct mfu_cluster k;
     double slot = pcie_bytes_s(gpu->pcie);
@@ -93,7 +94,7 @@ static double fabric_bytes_s(const struct mfu_topology *t, const struct mfu_grou
 
     if (ranks <= 1)
         return INFINITY;
-    if (t->fabric == MFU_FABRIC_MESH) {         /* links to GPUs outside the group lie idle */
+    if (t->fabric == MFU_FABRIC_MESH) { /* links to GPUs outside the group lie idle */
         rate *= fmin(1, (ranks - 1) / t->peers);
     } else if (t->fabric != MFU_FABRIC_NVSWITCH && !(t->fabric == MFU_FABRIC_BRIDGE && ranks <= 2)) {
         way = t->fabric == MFU_FABRIC_HOST ? HOST : PCIE;

@@ -19,7 +19,7 @@ enum mfu_collective_op {
     MFU_REDUCE_SCATTER, /* bytes: of what each rank brings */
     MFU_ALL_TO_ALL,     /* bytes: of what each rank sends, its own part included */
     MFU_BROADCAST,
-    MFU_SEND_RECV,      /* bytes: that each rank sends to another and receives */
+    MFU_SEND_RECV, /* bytes: that each rank sends to another and receives */
     MFU_COLLECTIVE_OP_COUNT
 };
 extern const char *const mfu_collective_op_names[MFU_COLLECTIVE_OP_COUNT + 1]; /* "all_reduce" ...; then NULL */
@@ -29,25 +29,25 @@ extern const char *const mfu_collective_op_names[MFU_COLLECTIVE_OP_COUNT + 1]; /
 /* Rates are bytes per second of one direction; sigmas are relative. */
 struct mfu_topology {
     enum mfu_fabric fabric;
-    double unit_gpus;           /* that the fabric joins */
-    double link_bytes_s;        /* of one GPU's NVLink, as the data sheet says; 0 without */
-    double peers;               /* of a mesh */
-    double nvlink, pcie, host;  /* sustained by a GPU over each way */
-    double shared;              /* what more than two GPUs keep of pcie and host */
-    double sigma[3];            /* of nvlink, pcie, host */
-    bool pcie_known;            /* else a slot was assumed */
+    double unit_gpus;          /* that the fabric joins */
+    double link_bytes_s;       /* of one GPU's NVLink, as the data sheet says; 0 without */
+    double peers;              /* of a mesh */
+    double nvlink, pcie, host; /* sustained by a GPU over each way */
+    double shared;             /* what more than two GPUs keep of pcie and host */
+    double sigma[3];           /* of nvlink, pcie, host */
+    bool pcie_known;           /* else a slot was assumed */
 
-    double nic_bytes_s;         /* sustained by one NIC; 0 without a network */
-    double unit_nics;           /* of all GPUs that the fabric joins */
-    double gpu_nics;            /* of one GPU: less than one where GPUs share them */
+    double nic_bytes_s; /* sustained by one NIC; 0 without a network */
+    double unit_nics;   /* of all GPUs that the fabric joins */
+    double gpu_nics;    /* of one GPU: less than one where GPUs share them */
     double net_sigma;
-    double hop_s;               /* latency from one unit to another */
-    double spread;              /* share of the rate lost with each doubling of units */
+    double hop_s;  /* latency from one unit to another */
+    double spread; /* share of the rate lost with each doubling of units */
     bool reduces;
     int n_levels;
     struct {
-        double gpus;            /* that it joins without its uplinks */
-        double share;           /* of a NIC's rate that is left beyond it */
+        double gpus;  /* that it joins without its uplinks */
+        double share; /* of a NIC's rate that is left beyond it */
     } level[MFU_TOPOLOGY_LEVELS];
 };
 

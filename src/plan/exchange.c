@@ -102,10 +102,9 @@ static double exposed_by_full_sharding(struct mfu_plan *p, const double span_s[]
 {
     const struct mfu_program *g = &p->program;
     double root = g->params - g->blocks * g->block_params;
-    double ends_s =
-        gather_s(p, g->weight_bytes * root) + gather_s(p, g->gradient_bytes * root);
-    double block_s = 2 * gather_s(p, g->weight_bytes * g->block_params)
-        + gather_s(p, g->gradient_bytes * g->block_params);
+    double ends_s = gather_s(p, g->weight_bytes * root) + gather_s(p, g->gradient_bytes * root);
+    double block_s =
+        2 * gather_s(p, g->weight_bytes * g->block_params) + gather_s(p, g->gradient_bytes * g->block_params);
     struct pass both = {.gpu_s = (p->step.forward_s + p->step.backward_s) / g->accum,
                         .span_s = (span_s[MFU_FORWARD] + span_s[MFU_BACKWARD]) / g->accum,
                         .copies_s = 2 * gather_copies_s(p, g->params) + scatter_copies_s(p, g->params),
@@ -116,8 +115,7 @@ static double exposed_by_full_sharding(struct mfu_plan *p, const double span_s[]
     return g->accum * micro_step_s;
 }
 
-static double exposed_by_sharding(struct mfu_plan *p, double buckets, double bucket_bytes,
-                                  const struct pass *backward)
+static double exposed_by_sharding(struct mfu_plan *p, double buckets, double bucket_bytes, const struct pass *backward)
 {
     double times = p->config.setting[MFU_S_ZERO] >= 2 ? p->program.accum : 1;
     double scatter_s = gather_s(p, bucket_bytes);
@@ -179,8 +177,7 @@ static int add(struct mfu_exchange *x, struct mfu_collective c)
 }
 
 /* Gradients in buckets as they become ready, the first one small. */
-static int list_buckets(const struct mfu_plan *plan, const struct mfu_program *p,
-                        struct mfu_exchange *x)
+static int list_buckets(const struct mfu_plan *plan, const struct mfu_program *p, struct mfu_exchange *x)
 {
     double stage = plan->config.setting[MFU_S_ZERO], waiting = 0, cap = FIRST_BUCKET_BYTES;
     int last = -1;
@@ -198,8 +195,7 @@ static int list_buckets(const struct mfu_plan *plan, const struct mfu_program *p
         if (waiting <= 0 || (waiting < cap && i < last))
             continue;
         c.bytes = waiting;
-        c.seconds = stage > 0 ? gather_s(plan, waiting)
-                              : all_reduce_s(plan, waiting);
+        c.seconds = stage > 0 ? gather_s(plan, waiting) : all_reduce_s(plan, waiting);
         if (add(x, c) < 0)
             return -1;
         waiting = 0;
@@ -208,8 +204,7 @@ static int list_buckets(const struct mfu_plan *plan, const struct mfu_program *p
     return 0;
 }
 
-static int list_new_weights(const struct mfu_plan *plan, const struct mfu_program *p,
-                            struct mfu_exchange *x)
+static int list_new_weights(const struct mfu_plan *plan, const struct mfu_program *p, struct mfu_exchange *x)
 {
     double bytes = p->constant_bytes[MFU_PART_WEIGHTS];
 
@@ -315,8 +310,7 @@ static int in_order_of_issue(const void *a, const void *b)
     return order ? order : (x->before_launch > y->before_launch) - (x->before_launch < y->before_launch);
 }
 
-static int list_units(const struct mfu_plan *plan, const struct mfu_program *p,
-                      struct mfu_exchange *x)
+static int list_units(const struct mfu_plan *plan, const struct mfu_program *p, struct mfu_exchange *x)
 {
     struct units u = {plan, x, plan->program.params - plan->program.blocks * plan->program.block_params};
     const char *section = unit_section(p);

@@ -56,8 +56,8 @@ const struct mfu_study_row mfu_studies[MFU_STUDY_COUNT] = {
     COLLECTIVE(MFU_SEND_RECV, "send_recv", "from each rank to the next"),
 };
 
-#define OF(study)      (1u << MFU_STUDY_##study)
-#define COLLECTIVES    (((1u << MFU_COLLECTIVE_OP_COUNT) - 1) << MFU_STUDY_COLLECTIVE)
+#define OF(study) (1u << MFU_STUDY_##study)
+#define COLLECTIVES (((1u << MFU_COLLECTIVE_OP_COUNT) - 1) << MFU_STUDY_COLLECTIVE)
 #define LARGEST 0x1p40 /* of a size; more is a slip of the finger */
 // clang-format off
 const struct mfu_study_key mfu_study_keys[MFU_SK_COUNT] = {

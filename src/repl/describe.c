@@ -16,7 +16,8 @@ static const char *nics_of(char text[MFU_QUANTITY_MAX], const struct mfu_cluster
 {
     char rate[MFU_QUANTITY_MAX];
 
-    snprintf(text, MFU_QUANTITY_MAX, " %.0f x %.14s", k->nics, mfu_quantity_format(rate, k->nic_bytes_s, MFU_BYTES_PER_S));
+    snprintf(text, MFU_QUANTITY_MAX, " %.0f x %.14s", k->nics,
+             mfu_quantity_format(rate, k->nic_bytes_s, MFU_BYTES_PER_S));
     return text;
 }
 
@@ -98,12 +99,13 @@ json_t *mfu_cluster_json(const struct mfu_scenario *scenario)
     for (int i = 0; i < k.n_gpus; i++)
         json_array_append_new(gpus, mfu_json_text(k.gpu[i]));
     for (int i = 0; i < k.n_levels; i++)
-        json_array_append_new(levels, json_pack("{s:f, s:f}", "nodes", k.level[i].nodes, "oversubscription",
-                                                k.level[i].oversubscription));
-    return json_pack("{s:o, s:o, s:b, s:o, s:o, s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o}", "name",
-                     mfu_json_text(k.slug), "title", mfu_json_text(k.name), "usual", cluster && !scenario->cluster,
-                     "gpus", gpus, "node_gpus", mfu_json_number(k.node_gpus), "domain_gpus",
-                     mfu_json_number(k.domain_gpus), "fabric", mfu_fabric_names[k.fabric], "network",
+        json_array_append_new(
+            levels,
+            json_pack("{s:f, s:f}", "nodes", k.level[i].nodes, "oversubscription", k.level[i].oversubscription));
+    return json_pack("{s:o, s:o, s:b, s:o, s:o, s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o}",
+                     "name", mfu_json_text(k.slug), "title", mfu_json_text(k.name), "usual",
+                     cluster && !scenario->cluster, "gpus", gpus, "node_gpus", mfu_json_number(k.node_gpus),
+                     "domain_gpus", mfu_json_number(k.domain_gpus), "fabric", mfu_fabric_names[k.fabric], "network",
                      k.networked ? mfu_network_names[k.network] : "none", "nics", mfu_json_number(k.nics),
                      "nic_bytes_s", mfu_json_number(k.nic_bytes_s), "hop_s", mfu_json_number(k.hop_s),
                      "host_memory_bytes", mfu_json_number(k.host_memory_bytes), "reduces", k.reduces, "levels", levels,
@@ -180,7 +182,8 @@ void mfu_show_cluster(struct mfu_session *s, const struct mfu_scenario *scenario
     struct mfu_cluster k;
 
     mfu_cluster_with(cluster, scenario->gpu, &k);
-    snprintf(text, sizeof text, "%s%s%.48s", k.slug[0] ? k.slug : "none", cluster && !scenario->cluster ? ", usual for " : "",
+    snprintf(text, sizeof text, "%s%s%.48s", k.slug[0] ? k.slug : "none",
+             cluster && !scenario->cluster ? ", usual for " : "",
              cluster && !scenario->cluster ? scenario->gpu->slug : "");
     put_text(s, "cluster", text);
     put_text(s, "name", k.name);

@@ -143,7 +143,8 @@ static void time_grows_with_bytes_and_is_the_least_of_all_ways(void **state)
             assert_true(isnan(p.time_s));
             continue;
         }
-        if (!(p.time_s > 0 && isfinite(p.time_s) && p.latency_s > 0 && p.latency_s + p.wire_s <= p.time_s * (1 + EXACT)))
+        if (!(p.time_s > 0 && isfinite(p.time_s) && p.latency_s > 0
+              && p.latency_s + p.wire_s <= p.time_s * (1 + EXACT)))
             fail_msg("seed %llu: %s of %g bytes over %g ranks of %s: %g s", (unsigned long long)seed,
                      mfu_collective_op_names[op], bytes, g.ranks, k.slug, p.time_s);
         more = mfu_collective_price(&m, &g, op, 2 * bytes);

@@ -23,7 +23,7 @@ static const char *table = MFUPLAN_SOURCE_DIR "/examples/measured/collectives.cs
 
 struct row {
     const char *source, *cluster;
-    bool several;       /* nodes */
+    bool several; /* nodes */
     double bytes, error;
 };
 
@@ -90,7 +90,8 @@ static double median(const char *what, const struct row *rows, size_t n, bool se
     qsort(list, m, sizeof *list, ascending);
     middle = m ? list[m / 2] : NAN;
     if (m)
-        print_message("%-64s %4zu rows: median %5.1f %%, mean %+6.1f %%\n", what, m, 100 * middle, 100 * sum / (double)m);
+        print_message("%-64s %4zu rows: median %5.1f %%, mean %+6.1f %%\n", what, m, 100 * middle,
+                      100 * sum / (double)m);
     free(list);
     return middle;
 }
@@ -108,8 +109,10 @@ static void measured_collectives_are_predicted(void **state)
     assert_int_equal(mfu_csv_read(table, &arena, &csv, NULL), 0);
     assert_non_null(rows = calloc(csv.n_rows, sizeof *rows));
     for (size_t i = 0; i < csv.n_rows; i++) {
-        rows[i] = (struct row){.source = mfu_csv_get(&csv, i, "source"), .cluster = mfu_csv_get(&csv, i, "cluster"),
-                               .several = number(&csv, i, "nodes") > 1, .bytes = number(&csv, i, "bytes"),
+        rows[i] = (struct row){.source = mfu_csv_get(&csv, i, "source"),
+                               .cluster = mfu_csv_get(&csv, i, "cluster"),
+                               .several = number(&csv, i, "nodes") > 1,
+                               .bytes = number(&csv, i, "bytes"),
                                .error = predict(catalog, &csv, i) / (1e-6 * number(&csv, i, "time_us")) - 1};
         assert_true(isfinite(rows[i].error));
     }

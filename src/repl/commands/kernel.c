@@ -99,7 +99,7 @@ static int choice(const struct mfu_study_key *k, const char *text, double *value
         double value;
     } also[] = {{"1", 1}, {"true", 1}, {"yes", 1}, {"0", 0}, {"false", 0}, {"no", 0}};
     const char *const *names = choices_of(k);
-    char all[120];
+    char all[200];
 
     for (size_t i = 0; names[i]; i++)
         if (mfu_same_name(names[i], text)) {
@@ -173,7 +173,7 @@ static int read_sizes(struct mfu_session *s, const struct mfu_study_row *row, in
 static int no_such_key(enum mfu_study study, const char *typed, struct mfu_error *err)
 {
     const char *names[MFU_SK_COUNT + 1] = {NULL};
-    char all[120];
+    char all[200];
 
     for (size_t i = 0; key_of(study, i); i++)
         names[i] = key_of(study, i)->key;
@@ -210,7 +210,7 @@ static int read_request(struct mfu_session *s, int argc, char **argv, struct mfu
                         struct mfu_error *err)
 {
     const char *names[MFU_STUDY_COUNT + 1] = {NULL};
-    char all[120];
+    char all[200];
     int study = 0, at;
 
     for (int i = 0; i < MFU_STUDY_COUNT; i++)

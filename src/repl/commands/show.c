@@ -57,7 +57,8 @@ static int show_json(struct mfu_session *s, const struct mfu_config *c, struct m
     return mfu_answer(s,
                       json_pack("{s:s, s:i, s:o, s:o, s:o, s:o}", "command", "show", "schema", 1, "gpu",
                                 mfu_json_text(c->gpu->slug), "cluster",
-                                c->cluster ? mfu_json_text(c->cluster->slug) : json_null(), "model", mfu_json_text(c->model->slug), "settings", rows),
+                                c->cluster ? mfu_json_text(c->cluster->slug) : json_null(), "model",
+                                mfu_json_text(c->model->slug), "settings", rows),
                       err);
 }
 

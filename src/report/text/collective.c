@@ -17,11 +17,12 @@ static void where(struct mfu_flow *f, const struct mfu_single_kernel *k)
     bool usual = k->cluster && k->cluster == k->gpu->usual;
 
     mfu_flow_words(f, MFU_PLAIN, "%s%s%s: %s", k->cluster ? k->cluster->name : "One machine",
-                   usual ? ", usual for " : "", usual ? k->gpu->slug : "", k->row.group.local > 1 ? mfu_fabric_names[t->fabric] : "one GPU");
+                   usual ? ", usual for " : "", usual ? k->gpu->slug : "",
+                   k->row.group.local > 1 ? mfu_fabric_names[t->fabric] : "one GPU");
     mfu_flow_words(f, MFU_PLAIN, k->row.group.local > 1 ? "in a node" : "a node");
     if (k->row.group.units > 1)
-        mfu_flow_words(f, MFU_PLAIN, "and %.3g NICs of %s for %.0f GPUs (%s sustained).",
-                       t->unit_nics, mfu_network_names[k->cluster->network], t->unit_gpus,
+        mfu_flow_words(f, MFU_PLAIN, "and %.3g NICs of %s for %.0f GPUs (%s sustained).", t->unit_nics,
+                       mfu_network_names[k->cluster->network], t->unit_gpus,
                        Q(k->price.road.network_bytes_s, MFU_BYTES_PER_S));
     else
         mfu_flow_words(f, MFU_PLAIN, "(%s sustained by each).", Q(k->price.road.fabric_bytes_s, MFU_BYTES_PER_S));
@@ -35,7 +36,8 @@ void mfu_text_collective(FILE *out, const struct mfu_term *t, const struct mfu_s
     mfu_flow_words(&f, MFU_STRONG, "%s of %s: %s", k->title, k->gpu->name, Q(row->time_s, MFU_SECONDS));
     mfu_flow_words(&f, MFU_PLAIN, "(algbw %s, busbw %s): bound by %s.", Q(row->algbw, MFU_BYTES_PER_S),
                    Q(row->busbw, MFU_BYTES_PER_S),
-                   row->price.bound == MFU_BOUND_LATENCY ? "latency" : mfu_road_name(&k->machine.topology, &k->price.road));
+                   row->price.bound == MFU_BOUND_LATENCY ? "latency"
+                                                         : mfu_road_name(&k->machine.topology, &k->price.road));
     mfu_flow_end(&f);
     f = mfu_flow_start(out, t, "time", 12);
     mfu_flow_piece(&f, MFU_PLAIN, "latency %s", Q(k->overhead_s, MFU_SECONDS));
@@ -53,7 +55,8 @@ void mfu_text_collective(FILE *out, const struct mfu_term *t, const struct mfu_s
 
 void mfu_text_collectives(FILE *out, const struct mfu_term *t, const struct mfu_single_kernel *list, size_t n)
 {
-    static const struct mfu_column columns[] = {{"bytes", .rank = 0}, {"time", .rank = 0}, {"algbw", .rank = 0}, {"busbw", .rank = 0},
+    static const struct mfu_column columns[] = {{"bytes", .rank = 0},        {"time", .rank = 0},
+                                                {"algbw", .rank = 0},        {"busbw", .rank = 0},
                                                 {"algorithm", .left = true}, {"protocol", .left = true}};
     struct mfu_table table = MFU_TABLE(columns);
     const struct mfu_single_kernel *k = &list[0];
