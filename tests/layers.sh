@@ -3,7 +3,7 @@
 # stands before it in the list.
 #
 #     layers.sh SRC
-layers="base descriptor scenario parallel kernel graph cost simulate plan read answer report repl"
+layers="base descriptor kernel scenario parallel graph cost simulate plan read answer report repl"
 below=""
 status=0
 for layer in $layers; do

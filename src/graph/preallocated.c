@@ -56,7 +56,7 @@ void mfu_preallocate(struct mfu_builder *s)
     const struct mfu_config *c = s->config;
     const struct mfu_model *m = c->model;
     double e = mfu_type_bytes[s->numerics.compute], n = c->tokens;
-    bool fused = c->attention != MFU_MATH;
+    bool fused = mfu_attentions[c->attention].fused;
     double per_token = 0, widest = 0, hidden = 0, shared = 0, embedded = 0, residual = 0;
 
     for (int k = 0; k < m->n_sections; k++) {

@@ -13,6 +13,7 @@
 #include "cost/collective.h"
 #include "graph/runtime.h"
 #include "graph/builder.h"
+#include "cost/law.h"
 
 const char *const mfu_limit_names[] = {"compute", "memory", "launch", "communication", "input"};
 
@@ -116,13 +117,6 @@ static enum mfu_peak peak_of(enum mfu_precision precision)
     return peaks[precision];
 }
 
-/* FLOPs of a product as MFU counts them: attention over all pairs of tokens,
- * masked or not (12 L d T per token, forward and backward). */
-static double counted_flops(const struct mfu_kernel *k)
-{
-    return k->kind == MFU_FUSED_ATTENTION ? 4 * k->batch * k->n * k->k * k->m * k->m : k->flops;
-}
-
 /* Model FLOPs: three times the products of forward.  Hardware FLOPs: and those
  * that checkpointing runs again. */
 static void add_up_flops(struct mfu_plan *p)
@@ -144,9 +138,9 @@ static void add_up_flops(struct mfu_plan *p)
                 continue;
             p->matmul_seconds += times * p->pricing.prices[i].time_s;
             if (seg->phase == MFU_FORWARD)
-                forward += times * counted_flops(&l->kernel);
+                forward += times * mfu_kernel_counted_flops(&l->kernel);
             else if (l->recomputed)
-                again += times * counted_flops(&l->kernel);
+                again += times * mfu_kernel_counted_flops(&l->kernel);
         }
     }
     a->peak = peak_of(c->precision);
@@ -255,13 +249,8 @@ static void interval(struct mfu_plan *p)
             const struct mfu_kernel *kernel = &g->launches[i].kernel;
             double busy =
                 mfu_plan_times(p, &g->segments[k]) * (p->pricing.prices[i].time_s - p->pricing.prices[i].overhead_s);
-            enum mfu_coefficient which = kernel->traffic;
 
-            if (kernel->kind == MFU_GEMM && p->pricing.prices[i].compute_s > p->pricing.prices[i].memory_s)
-                which = MFU_C_GEMM_EFFICIENCY;
-            else if (kernel->kind == MFU_FUSED_ATTENTION)
-                which = mfu_attention_rule(kernel->attention, kernel->k);
-            share[which] += busy / total;
+            share[mfu_law_of(kernel)->rule(kernel, &p->pricing.prices[i])] += busy / total;
         }
     share[MFU_C_DISPATCH_EAGER] = p->limit == MFU_LIMIT_LAUNCH ? 1 : p->step.idle_s / total;
     variance = pow(p->machine.c[eager ? MFU_C_MODEL_SIGMA_EAGER : MFU_C_MODEL_SIGMA], 2);

@@ -463,54 +463,26 @@ static int check_precision(const struct mfu_gpu *g, enum mfu_precision p, struct
     return mfu_error_suggest(err, needs[p].instead);
 }
 
-/* Whether a kind of attention exists for this card, precision and head size;
- * NULL if so, else the reason. Source: PyTorch's sdp_utils.cpp, FlashAttention
- * and cuDNN release notes. */
-static const char *attention_refusal(const struct mfu_config *c, enum mfu_attention_kind kind)
+static struct mfu_attention_needs attention_needs(const struct mfu_config *c)
 {
-    bool half = c->precision != MFU_FP32 && c->precision != MFU_TF32;
-    double cc = c->gpu ? c->gpu->compute_capability : 8.0;
-    double head_dim = mfu_config_dim(c, "head_dim");
-
-    if (kind == MFU_MATH || isnan(head_dim))
-        return NULL;
-    if (mfu_config_dim(c, "attn_softcap") > 0)
-        return "this model caps its attention scores, which only math attention does";
-    if (c->runtime == MFU_LLMC && kind != MFU_CUDNN)
-        return "llm.c has its own kernels (math) or cuDNN's";
-    if (kind == MFU_MEMEFF)
-        return NULL;
-    if (!half)
-        return "fused attention needs a 16-bit precision (memeff runs in fp32)";
-    if (head_dim > 256)
-        return "fused attention needs head_dim <= 256";
-    if (kind == MFU_FLASH1 || kind == MFU_TRITON)
-        return cc >= 7.5 ? NULL : "FlashAttention needs compute capability 7.5";
-    if (cc < 8.0)
-        return "it needs compute capability 8.0 (Ampere)";
-    if (kind == MFU_FLASH3 && (cc < 9.0 || cc >= 10.0))
-        return "FlashAttention 3 is written for Hopper (compute capability 9.0)";
-    return NULL;
-}
-
-static enum mfu_attention_kind default_attention(const struct mfu_config *c)
-{
-    static const enum mfu_attention_kind order[] = {MFU_FLASH, MFU_CUDNN, MFU_MEMEFF};
-
-    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++)
-        if (!attention_refusal(c, order[i]))
-            return order[i];
-    return MFU_MATH;
+    return (struct mfu_attention_needs){
+        .half = c->precision != MFU_FP32 && c->precision != MFU_TF32,
+        .head_dim = mfu_config_dim(c, "head_dim"),
+        .capability = c->gpu ? c->gpu->compute_capability : 8.0,
+        .softcap = mfu_config_dim(c, "attn_softcap") > 0,
+        .c_program = c->runtime == MFU_LLMC,
+    };
 }
 
 static int check_attention(struct mfu_config *c, struct mfu_error *err)
 {
-    const char *why = attention_refusal(c, c->attention);
+    struct mfu_attention_needs needs = attention_needs(c);
+    const char *why = mfu_attention_refusal(c->attention, &needs);
 
     if (!why)
         return 0;
     mfu_fail(err, MFU_EINPUT, "attention: %s is not possible here: %s", mfu_attention_names[c->attention], why);
-    return mfu_error_suggest(err, mfu_attention_names[default_attention(c)]);
+    return mfu_error_suggest(err, mfu_attention_names[mfu_attention_default(&needs)]);
 }
 
 static void derive(struct mfu_config *c, enum mfu_setting_id id, double value)
@@ -599,6 +571,8 @@ static int check_parallel(const struct mfu_config *c, struct mfu_error *err)
 
 int mfu_scenario_resolve(const struct mfu_scenario *s, struct mfu_config *c, struct mfu_error *err)
 {
+    struct mfu_attention_needs needs;
+
     c->gpu = s->gpu;
     c->model = s->model;
     c->scenario = s;
@@ -618,7 +592,8 @@ int mfu_scenario_resolve(const struct mfu_scenario *s, struct mfu_config *c, str
         derive(c, MFU_S_GPUS, c->setting[MFU_S_DP]);
     c->precision = (enum mfu_precision)c->setting[MFU_S_PRECISION];
     c->runtime = (enum mfu_runtime_kind)c->setting[MFU_S_RUNTIME];
-    derive(c, MFU_S_ATTENTION, default_attention(c));
+    needs = attention_needs(c);
+    derive(c, MFU_S_ATTENTION, mfu_attention_default(&needs));
     c->attention = (enum mfu_attention_kind)c->setting[MFU_S_ATTENTION];
     c->checkpoint = (enum mfu_checkpoint)c->setting[MFU_S_CHECKPOINT];
     c->optimizer = (enum mfu_optimizer_kind)c->setting[MFU_S_OPTIMIZER];

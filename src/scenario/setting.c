@@ -10,7 +10,6 @@
 // clang-format off
 const char *const mfu_precision_names[] = {"fp32", "tf32", "fp16", "bf16", "bf16-pure", "fp8", NULL};
 const char *const mfu_runtime_names[] = {"eager", "compile", "fused", "llmc", NULL};
-const char *const mfu_attention_names[] = {"math", "flash1", "triton", "flash", "flash3", "memeff", "cudnn", NULL};
 const char *const mfu_checkpoint_names[] = {"none", "selective", "full", NULL};
 const char *const mfu_optimizer_names[] = {"adamw", "adamw-foreach", "adamw-loop", "adam8bit", "adafactor", "lion", "sgd", "sgd-momentum", "muon", "bertadam", NULL};
 const char *const mfu_switch_names[] = {"off", "on", NULL};

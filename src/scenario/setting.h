@@ -11,21 +11,12 @@
 
 #include <stddef.h>
 #include "base/quantity.h"
+#include "kernel/attention.h"
 
 struct mfu_error;
 
 enum mfu_precision { MFU_FP32, MFU_TF32, MFU_FP16, MFU_BF16, MFU_BF16_PURE, MFU_FP8, MFU_PRECISION_COUNT };
 enum mfu_runtime_kind { MFU_EAGER, MFU_COMPILE, MFU_FUSED, MFU_LLMC, MFU_RUNTIME_COUNT };
-enum mfu_attention_kind {
-    MFU_MATH,
-    MFU_FLASH1,
-    MFU_TRITON,
-    MFU_FLASH,
-    MFU_FLASH3,
-    MFU_MEMEFF,
-    MFU_CUDNN,
-    MFU_ATTENTION_COUNT
-};
 enum mfu_checkpoint { MFU_NONE, MFU_SELECTIVE, MFU_FULL };
 enum mfu_optimizer_kind {
     MFU_ADAMW,
@@ -113,10 +104,8 @@ struct mfu_setting {
 };
 
 extern const struct mfu_setting mfu_settings[MFU_SETTING_COUNT];
-extern const char *const mfu_precision_names[], *const mfu_runtime_names[], *const mfu_attention_names[],
-                                                                                *const mfu_checkpoint_names[],
-                                                                                    *const mfu_optimizer_names[],
-                                                                                        *const mfu_switch_names[];
+extern const char *const mfu_precision_names[],
+    *const mfu_runtime_names[], *const mfu_checkpoint_names[], *const mfu_optimizer_names[], *const mfu_switch_names[];
 
 /* The setting of that key or alias, or -1. */
 int mfu_setting_find(const char *key);

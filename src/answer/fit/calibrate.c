@@ -389,7 +389,7 @@ static int parameters_of_runs(struct work *w, bool constant, struct mfu_fit_para
     if (fp32)
         tie(p, MFU_C_GEMM_FP32);
     for (int k = 0; k < MFU_ATTENTION_COUNT; k++)
-        if (used[k] && k != MFU_MATH) {
+        if (used[k] && mfu_attentions[k].fused) {
             p = one(list, &n, 0.12);
             tie(p, mfu_attention_rule((enum mfu_attention_kind)k, 64));
             tie(p, mfu_attention_rule((enum mfu_attention_kind)k, 128));

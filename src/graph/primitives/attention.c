@@ -267,12 +267,12 @@ static void math_backward(struct mfu_builder *s, struct mfu_node *n)
 
 static void forward(struct mfu_builder *s, int index)
 {
-    (s->config->attention == MFU_MATH ? math_forward : fused_forward)(s, mfu_node_at(s, index));
+    (!mfu_attentions[s->config->attention].fused ? math_forward : fused_forward)(s, mfu_node_at(s, index));
 }
 
 static void backward(struct mfu_builder *s, int index)
 {
-    (s->config->attention == MFU_MATH ? math_backward : fused_backward)(s, mfu_node_at(s, index));
+    (!mfu_attentions[s->config->attention].fused ? math_backward : fused_backward)(s, mfu_node_at(s, index));
 }
 
 const struct mfu_primitive mfu_primitive_attention = {
