@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "cost/law.h"
+#include "scenario/setting.h"
 
 /* Seconds of arithmetic after which half of the throttling has set in: a kernel
  * that runs alone starts at the full clock (estimated). */
@@ -98,11 +99,10 @@ static bool has(const struct mfu_gpu *g, int dtype)
 
 static int default_dtype(const struct mfu_scenario *s)
 {
-    static const int of_precision[] = {
-        [MFU_FP32] = 0, [MFU_TF32] = 1, [MFU_FP16] = 2, [MFU_BF16] = 3, [MFU_BF16_PURE] = 3, [MFU_FP8] = 4};
-
     if (s->setting_given[MFU_S_PRECISION])
-        return of_precision[(int)s->setting[MFU_S_PRECISION]];
+        for (int i = 0; dtypes[i]; i++)
+            if (peaks[i] == mfu_precisions[(int)s->setting[MFU_S_PRECISION]].linear_math)
+                return i;
     return has(s->gpu, 3) ? 3 : has(s->gpu, 2) ? 2 : 0;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "repl/values.h"
+#include "scenario/setting.h"
 
 /* ---- what differs -------------------------------------------------------- */
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "report/report.h"
+#include "scenario/setting.h"
 
 struct mfu_key mfu_key_at(const struct mfu_scenario *s, int i)
 {

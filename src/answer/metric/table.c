@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/expression.h"
 #include "base/suggest.h"
+#include "scenario/setting.h"
 
 /* What the meters read over a step is worked out only if it is asked for. */
 static struct mfu_metrics meters(const struct mfu_plan *p)

@@ -15,6 +15,7 @@
 
 #include "plan/simulation.h"
 #include "base/error.h"
+#include "scenario/setting.h"
 
 /* Chosen.  The two paths differ by less than SLACK in time, or EXCHANGE_SLACK
  * where GPUs wait for each other: a row so much behind

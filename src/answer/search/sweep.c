@@ -12,6 +12,7 @@
 #include "plan/simulation.h"
 #include "base/error.h"
 #include "graph/builder.h"
+#include "scenario/setting.h"
 
 /* Chosen. */
 #define MOST_COMBINATIONS 1e12 /* nobody waits for more */
@@ -72,7 +73,7 @@ double mfu_sweep_value(const struct mfu_sweep *s, size_t combination, size_t axi
 static bool is_cheap(const struct mfu_axis *a)
 {
     return a->key.kind == MFU_KEY_COEFFICIENT
-        || (a->key.kind == MFU_KEY_SETTING && mfu_setting_keeps_graph((enum mfu_setting_id)a->key.id));
+        || (a->key.kind == MFU_KEY_SETTING && mfu_settings[a->key.id].keeps_graph);
 }
 
 /* The combination that is planned as number i: cheap axes vary fastest, so that

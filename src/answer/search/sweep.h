@@ -18,6 +18,7 @@
 
 #include "answer/search/axis.h"
 #include "answer/metric/table.h"
+#include "scenario/setting.h"
 
 #define MFU_AXES 16        /* the most */
 #define MFU_COLUMNS 16     /* the most */

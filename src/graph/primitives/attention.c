@@ -164,7 +164,7 @@ static void math_forward(struct mfu_builder *s, struct mfu_node *n)
             scores = mfu_emit_broadcast(s, "mask", s->numerics.compute, 1, scores, MFU_NO_VIEW);
         if (n->op->attribute[PADDING] > 0) /* -inf or 0 is added; its gradient passes through */
             scores = mfu_emit_pointwise(s, "padding", s->numerics.compute, 1, scores, MFU_NO_VIEW, MFU_NO_VIEW);
-        if (s->numerics.autocast && s->config->precision != MFU_FP16)
+        if (s->numerics.autocast && !mfu_precisions[s->config->precision].scaler)
             scores = mfu_emit_cast(s, scores, MFU_F32); /* fp16 softmax reads halves itself */
     }
     probabilities = mfu_tensor_new(s, mfu_view_rows(s, scores), mfu_view_columns(s, scores),

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/expression.h"
 #include "base/suggest.h"
+#include "scenario/setting.h"
 
 #define LARGEST (1 << 20) /* bytes of a file */
 

@@ -9,6 +9,7 @@
 #include "plan/kernels.h"
 #include "report/report.h"
 #include "report/text/text.h"
+#include "scenario/setting.h"
 
 #define INDENT 7
 #define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
@@ -52,9 +53,9 @@ static void headline(FILE *out, const struct mfu_term *t, const struct mfu_plan 
     mfu_flow_piece(&f, MFU_PLAIN, "%s", mfu_precision_names[c->precision]);
     mfu_flow_piece(&f, MFU_PLAIN, "%s", mfu_runtime_names[c->runtime]);
     mfu_flow_piece(&f, MFU_PLAIN, "%s attention", mfu_attention_names[c->attention]);
-    if (c->optimizer != MFU_ADAMW)
+    if ((int)c->optimizer != (int)mfu_settings[MFU_S_OPTIMIZER].initial)
         mfu_flow_piece(&f, MFU_PLAIN, "%s", mfu_optimizer_names[c->optimizer]);
-    if (c->checkpoint != MFU_NONE)
+    if (mfu_checkpoints[c->checkpoint].recomputes)
         mfu_flow_piece(&f, MFU_PLAIN, "checkpoint %s", mfu_checkpoint_names[c->checkpoint]);
     if (c->setting[MFU_S_CUDA_GRAPHS] > 0)
         mfu_flow_piece(&f, MFU_PLAIN, "cuda_graphs");
