@@ -4,7 +4,7 @@
  * A row is all that makes a kind: `set attention` and `kernel attention` offer
  * it, its four coefficients attention.NAME.* exist, files of other programs
  * are read by its aliases.  What the fields mean is at struct
- * mfu_attention_row (kernel/attention.h).
+ * mfu_attention_row (kernel/attention_kind.h).
  *
  * Sources: PyTorch's sdp_utils.cpp, FlashAttention's and cuDNN's release notes.
  */

@@ -13,7 +13,7 @@
 
 #include "descriptor/coefficient.h"
 #include "descriptor/peak.h"
-#include "kernel/attention.h"
+#include "kernel/attention_kind.h"
 #include "kernel/kind.h"
 
 struct mfu_kernel {

@@ -13,6 +13,8 @@
 #include "base/suggest.h"
 #include "scenario/setting.h"
 
+_Static_assert(MFU_SETTING_COUNT <= MFU_MAX_SETTINGS, "more settings than a scenario has room for");
+
 const char *const mfu_origin_names[] = {"default", "model", "gpu", "derived", "user"};
 
 // clang-format off

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include "descriptor/gpu.h"
 #include "descriptor/model.h"
-#include "kernel/attention.h"
+#include "kernel/attention_kind.h"
 #include "scenario/checkpoint.h"
 #include "scenario/optimizer.h"
 #include "scenario/precision.h"

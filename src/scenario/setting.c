@@ -7,10 +7,11 @@
 #include <string.h>
 
 #include "base/suggest.h"
-#include "kernel/attention.h"
-#include "scenario/scenario.h"
-
-_Static_assert(MFU_SETTING_COUNT <= MFU_MAX_SETTINGS, "more settings than a scenario has room for");
+#include "kernel/attention_kind.h"
+#include "scenario/checkpoint.h"
+#include "scenario/optimizer.h"
+#include "scenario/precision.h"
+#include "scenario/runtime.h"
 
 // clang-format off
 const char *const mfu_switch_names[] = {"off", "on", NULL};

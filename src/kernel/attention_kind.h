@@ -1,8 +1,8 @@
 /*
- * attention.h - what a kind of attention can do, and how it is launched.
+ * attention_kind.h - what a kind of attention can do, and how it is launched.
  */
-#ifndef MFU_KERNEL_ATTENTION_H
-#define MFU_KERNEL_ATTENTION_H
+#ifndef MFU_ATTENTION_KIND_H
+#define MFU_ATTENTION_KIND_H
 
 #include <stdbool.h>
 #include <stddef.h>
