@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/suggest.h"
-#include "base/translation.h"
+#include "repl/language.h"
 #include "repl/line.h"
 #include "repl/session.h"
 #include "repl/output.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "repl/session.h"
-#include "repl/values.h"
+#include "scenario/keys.h"
 
 /* A word as the evaluator reads it back. */
 static void put_word(FILE *out, const char *word)
