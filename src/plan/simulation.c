@@ -102,6 +102,79 @@ static void take_blocks(struct mfu_peak_memory *peak, double allocated_bytes)
     peak->bytes = allocated_bytes;
 }
 
+/* The number of segments of the unrolled program that `seg` stands for, from
+ * `at` on; 0 where they do not match. */
+static int copies_of(const struct mfu_segment *seg, const struct mfu_program *unrolled, int at)
+{
+    double times = 0;
+    int n = 0;
+
+    for (; times < seg->repeat && at + n < unrolled->n_segments; n++) {
+        const struct mfu_segment *copy = &unrolled->segments[at + n];
+
+        if (copy->phase != seg->phase || copy->count != seg->count)
+            return 0;
+        times += copy->repeat;
+    }
+    return times == seg->repeat ? n : 0;
+}
+
+/* The price of a launch that stands for many is their mean: what L2 still holds
+ * differs between layers that are otherwise the same.  So that tables of kernels,
+ * phases and the simulated step are one sum. */
+static void take_prices(struct mfu_plan *plan, const struct mfu_simulation *s)
+{
+    const struct mfu_program *g = &plan->program, *unrolled = mfu_simulation_program(s);
+    int at = 0, n;
+
+    for (int k = 0; k < g->n_segments; k++, at += n)
+        if ((n = copies_of(&g->segments[k], unrolled, at)) == 0)
+            return; /* the two programs differ: each keeps its own */
+    at = 0;
+    for (int k = 0; k < g->n_segments; k++, at += n) {
+        const struct mfu_segment *seg = &g->segments[k];
+
+        n = copies_of(seg, unrolled, at);
+        for (int i = 0; i < seg->count; i++) {
+            struct mfu_price *mean = &plan->pricing.prices[seg->first + i];
+            double time_s = 0, compute_s = 0, memory_s = 0;
+
+            for (int c = at; c < at + n; c++) {
+                const struct mfu_price *one = &s->pricing.prices[unrolled->segments[c].first + i];
+                double share = unrolled->segments[c].repeat / seg->repeat;
+
+                time_s += share * one->time_s;
+                compute_s += share * one->compute_s;
+                memory_s += share * one->memory_s;
+            }
+            mean->time_s = time_s;
+            mean->compute_s = compute_s;
+            mean->memory_s = memory_s;
+        }
+    }
+}
+
+/* The phases of the step as the simulation priced them; what is neither they nor
+ * communication is idleness. */
+static void add_up_phases(struct mfu_plan *plan, const struct mfu_timeline *t)
+{
+    const struct mfu_program *g = &plan->program;
+    struct mfu_step_answer *s = &plan->step;
+    double phase_s[MFU_PHASE_COUNT] = {0};
+
+    for (int k = 0; k < g->n_segments; k++)
+        for (int i = 0; i < g->segments[k].count; i++)
+            phase_s[g->segments[k].phase] +=
+                mfu_plan_times(plan, &g->segments[k]) * plan->pricing.prices[g->segments[k].first + i].time_s;
+    s->forward_s = phase_s[MFU_FORWARD];
+    s->backward_s = phase_s[MFU_BACKWARD];
+    s->optimizer_s = phase_s[MFU_OPTIMIZER_PHASE];
+    s->busy_s = s->forward_s + s->backward_s + s->optimizer_s;
+    s->contention_s = t->contention_s;
+    s->communication_exposed_s = fmax(fmin(t->communication_exposed_s + t->contention_s, s->time_s - s->busy_s), 0);
+    s->idle_s = s->time_s - s->busy_s - s->communication_exposed_s;
+}
+
 /* What the simulation knows better than the analytic path. */
 static void put_into_plan(struct mfu_plan *plan, const struct mfu_simulation *s, bool replayed)
 {
@@ -111,9 +184,8 @@ static void put_into_plan(struct mfu_plan *plan, const struct mfu_simulation *s,
     plan->step.time_s = step_s;
     plan->step.low_s *= scale;
     plan->step.high_s *= scale;
-    plan->step.contention_s = s->timeline.contention_s;
-    plan->step.communication_exposed_s = s->timeline.communication_exposed_s + s->timeline.contention_s;
-    plan->step.idle_s = fmax(s->timeline.idle_s - plan->step.communication_exposed_s, 0);
+    take_prices(plan, s);
+    add_up_phases(plan, &s->timeline);
     plan->step.tokens_per_s /= scale;
     plan->step.samples_per_s /= scale;
     plan->mfu.achieved_flops /= scale;
