@@ -175,10 +175,32 @@ static void add_up_phases(struct mfu_plan *plan, const struct mfu_timeline *t)
     s->idle_s = s->time_s - s->busy_s - s->communication_exposed_s;
 }
 
+/* Where the allocator fails, it needs what it holds and the segment that it finds no
+ * room for: the numbers say that it does not fit, as the verdict does. */
+static void take_memory(struct mfu_plan *plan, const struct mfu_replay *r)
+{
+    struct mfu_memory_answer *m = &plan->memory;
+    double others = plan->config.setting[MFU_S_VRAM_RESERVED], sum_bytes;
+
+    if (r->out_of_memory) {
+        snprintf(m->failed_in, sizeof m->failed_in, "%s", r->failed_in);
+        snprintf(m->message, sizeof m->message, "%s", r->message);
+        m->reserved_bytes = fmax(m->reserved_bytes, (double)r->wanted_bytes);
+    } else {
+        take_blocks(&m->peak, (double)r->steady.peak_allocated_bytes);
+        m->reserved_bytes = (double)r->steady.peak_reserved_bytes;
+    }
+    sum_bytes = m->peak.bytes + m->context_bytes + others;
+    m->smi_bytes = m->reserved_bytes + m->context_bytes;
+    m->fill = (m->smi_bytes + others) / m->capacity_bytes;
+    m->fits = !r->out_of_memory;
+    m->fragmented = !m->fits && sum_bytes <= m->capacity_bytes;
+    m->missing_bytes = (m->fragmented ? m->smi_bytes + others : sum_bytes) - m->capacity_bytes;
+}
+
 /* What the simulation knows better than the analytic path. */
 static void put_into_plan(struct mfu_plan *plan, const struct mfu_simulation *s, bool replayed)
 {
-    struct mfu_memory_answer *m = &plan->memory;
     double step_s = s->timeline.step_s, scale = step_s / plan->step.time_s;
 
     plan->step.time_s = step_s;
@@ -195,19 +217,8 @@ static void put_into_plan(struct mfu_plan *plan, const struct mfu_simulation *s,
         plan->limit = MFU_LIMIT_INPUT;
     else if (s->timeline.host_bound_s > 0.5 * s->timeline.step_s)
         plan->limit = MFU_LIMIT_LAUNCH;
-    if (!replayed)
-        return;
-    if (s->replay.out_of_memory) {
-        m->fits = false;
-        snprintf(m->failed_in, sizeof m->failed_in, "%s", s->replay.failed_in);
-        snprintf(m->message, sizeof m->message, "%s", s->replay.message);
-        return;
-    }
-    take_blocks(&m->peak, (double)s->replay.steady.peak_allocated_bytes);
-    m->reserved_bytes = (double)s->replay.steady.peak_reserved_bytes;
-    m->smi_bytes = m->reserved_bytes + m->context_bytes;
-    m->fill = (m->smi_bytes + plan->config.setting[MFU_S_VRAM_RESERVED]) / m->capacity_bytes;
-    m->fits = true;
+    if (replayed)
+        take_memory(plan, &s->replay);
 }
 
 /* Whether every layer is there: beyond a thousand they are only counted, and

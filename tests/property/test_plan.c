@@ -240,6 +240,10 @@ static void parts_add_up(void **unused)
         if (mfu_simulate(&p, false, &simulation, &err) < 0)
             fail_msg("%s\n  in: %s", err.text, told);
         check_parts(&p);
+        /* A condition on memory and the verdict say the same. */
+        HOLDS(p.memory.fits == (p.memory.missing_bytes <= 0));
+        HOLDS(p.memory.fits || p.memory.fill > 1 || !p.memory.fragmented);
+        HOLDS(!p.memory.fits || p.memory.peak.bytes + p.memory.context_bytes <= p.memory.capacity_bytes);
         HOLDS_NEAR(simulation.timeline.busy_s, p.step.busy_s, 1e-6);
         HOLDS(p.step.low_s <= p.step.time_s && p.step.time_s <= p.step.high_s && positive(p.step.low_s));
         HOLDS_NEAR(p.step.tokens_per_s * p.step.time_s, p.step.tokens, EXACT);
