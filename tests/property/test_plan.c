@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "plan/conventions.h"
 #include "plan/kernels.h"
 #include "plan/plan.h"
 #include "plan/simulation.h"
@@ -325,6 +326,29 @@ static void a_plan_remembers_nothing(void **unused)
             mfu_plan_release(&fresh);
         }
     }
+    mfu_plan_release(&p);
+}
+
+/* A share above 100 % is explained, and none is of what the card sustains. */
+static void no_share_of_the_sustained_peak_is_above_one(void **unused)
+{
+    static struct mfu_simulation simulation;
+    static struct mfu_plan p;
+    struct mfu_scenario s;
+
+    (void)unused;
+    for (int i = 0; i < SCENARIOS; i++) {
+        char why[320];
+
+        next(&s, &p);
+        if (i % 8 == 0 && mfu_simulate(&p, false, &simulation, NULL) < 0)
+            continue;
+        if (!(mfu_use_of_sustained_peak(&p) <= 1 + EXACT))
+            fail_msg("%.9g of the sustained peak\n  in: %s", mfu_use_of_sustained_peak(&p), told);
+        HOLDS((fmax(p.mfu.mfu, p.mfu.hfu) > 1) == (*mfu_above_one(&p, why, sizeof why) != '\0'));
+        HOLDS(!*why || strlen(why) > 30); /* a reason, not only the fact */
+    }
+    mfu_simulation_release(&simulation);
     mfu_plan_release(&p);
 }
 
@@ -778,6 +802,7 @@ int main(void)
         cmocka_unit_test(parts_add_up),
         cmocka_unit_test(results_are_positive_and_in_order),
         cmocka_unit_test(a_plan_remembers_nothing),
+        cmocka_unit_test(no_share_of_the_sustained_peak_is_above_one),
         cmocka_unit_test(nothing_runs_above_its_peak),
         cmocka_unit_test(more_tokens_never_need_less_memory),
         cmocka_unit_test(larger_micro_batches_save_optimizer_time),
