@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "graph/builder.h"
+#include "graph/builder_private.h"
 #include "scenario/setting.h"
 
 /* Bytes of the parameters that the optimizer updates: the masters. */
@@ -31,27 +32,25 @@ static bool is_repeated(const struct mfu_model *m, const char *section)
     return false;
 }
 
-/* The weights of layers, which embeddings and head are not: those whose
- * gradient is a product, in a section that repeats.  Several experts are one
- * product in a batch.  Calls `each` with the shape of the gradient (m <= n) and
- * how many matrices there are; returns the number of their parameters. */
-static double hidden_matrices(const struct mfu_config *c, const struct mfu_program *p,
-                              void (*each)(struct mfu_builder *, double m, double n, double count),
-                              struct mfu_builder *s)
+/* Whether the launch is the gradient of a hidden matrix: a weight of the layers,
+ * which embeddings and head are not.  Experts are one product in a batch. */
+static bool is_hidden(const struct mfu_config *c, const struct mfu_launch *l)
+{
+    return l->phase == MFU_BACKWARD && mfu_kind_is_gemm(l->kernel.kind) && strcmp(l->suffix, "wgrad") == 0
+        && is_repeated(c->model, l->section);
+}
+
+/* Parameters in hidden matrices. */
+static double hidden_params(const struct mfu_config *c, const struct mfu_program *p)
 {
     double params = 0;
 
     for (int i = 0; i < p->n_segments; i++)
-        for (int k = 0; k < p->segments[i].count; k++) {
-            const struct mfu_launch *l = &p->launches[p->segments[i].first + k];
-            double count = p->segments[i].repeat * l->kernel.batch, m = l->kernel.m, n = l->kernel.n;
+        for (int k = p->segments[i].first; k < p->segments[i].first + p->segments[i].count; k++) {
+            const struct mfu_kernel *g = &p->launches[k].kernel;
 
-            if (l->phase != MFU_BACKWARD || !mfu_kind_is_gemm(l->kernel.kind) || strcmp(l->suffix, "wgrad") != 0
-                || !is_repeated(c->model, l->section))
-                continue;
-            params += count * m * n;
-            if (each && count > 0)
-                each(s, fmin(m, n), fmax(m, n), count);
+            if (is_hidden(c, &p->launches[k]))
+                params += p->segments[i].repeat * g->batch * g->m * g->n;
         }
     return params;
 }
@@ -67,16 +66,35 @@ static void product(struct mfu_builder *s, const char *name, double m, double n,
     mfu_emit_kernel(s, &g, name, temporary_bytes, 0, 0, 0, 0);
 }
 
-/* Newton-Schulz steps X <- aX + (bA + cAA) X with A = X X^T of every m x n matrix:
- * 4 m^2 n + 2 m^3 FLOP each (Jordan 2024). */
-static void newton_schulz(struct mfu_builder *s, double m, double n, double count)
+/* Newton-Schulz steps X <- aX + (bA + cAA) X with A = X X^T of every hidden m x n
+ * matrix: 4 m^2 n + 2 m^3 FLOP each, m <= n (Jordan 2024).  The matrices of a
+ * layer stand in a segment that is repeated as the layer is: thread blocks of
+ * different layers never run together. */
+static void newton_schulz(struct mfu_builder *s, double steps)
 {
-    double steps = count * mfu_optimizers[s->config->optimizer].newton_schulz_steps;
-    double temporary_bytes = 2 * (3 * m * n + 2 * m * m);
+    const struct mfu_program *p = s->program;
+    int n_segments = p->n_segments;
 
-    product(s, "newton_schulz_gram", m, m, n, steps, temporary_bytes);
-    product(s, "newton_schulz_square", m, m, m, steps, temporary_bytes);
-    product(s, "newton_schulz_apply", m, n, m, steps, temporary_bytes);
+    mfu_segment_close(s);
+    for (int i = 0; i < n_segments && !s->failed; i++) {
+        const struct mfu_segment seg = p->segments[i];
+
+        if (seg.phase != MFU_BACKWARD || seg.repeat < 1)
+            continue;
+        mfu_segment_open(s, "", MFU_OPTIMIZER_PHASE, seg.repeat);
+        for (int k = seg.first; k < seg.first + seg.count && !s->failed; k++) {
+            const struct mfu_kernel g = p->launches[k].kernel;
+            double m = fmin(g.m, g.n), n = fmax(g.m, g.n), temporary_bytes = 2 * (3 * m * n + 2 * m * m);
+
+            if (!is_hidden(s->config, &p->launches[k]))
+                continue;
+            product(s, "newton_schulz_gram", m, m, n, steps * g.batch, temporary_bytes);
+            product(s, "newton_schulz_square", m, m, m, steps * g.batch, temporary_bytes);
+            product(s, "newton_schulz_apply", m, n, m, steps * g.batch, temporary_bytes);
+        }
+        mfu_segment_close(s);
+    }
+    mfu_segment_open(s, "", MFU_OPTIMIZER_PHASE, 1);
 }
 
 double mfu_optimizer_state_bytes(const struct mfu_config *c, const struct mfu_program *p)
@@ -86,7 +104,7 @@ double mfu_optimizer_state_bytes(const struct mfu_config *c, const struct mfu_pr
 
     if (r->newton_schulz_steps <= 0)
         return r->states * state_bytes(r, own) * p->params;
-    hidden = hidden_matrices(c, p, NULL, NULL);
+    hidden = hidden_params(c, p);
     return r->states * state_bytes(r, own) * hidden + others->states * state_bytes(others, own) * (p->params - hidden);
 }
 
@@ -142,7 +160,8 @@ void mfu_optimizer_emit(struct mfu_builder *s)
             stream(s, "clip", params, 1, g, g, 2, 0);
     }
     if (r->newton_schulz_steps > 0) {
-        hidden = share * hidden_matrices(c, s->program, newton_schulz, s);
+        newton_schulz(s, r->newton_schulz_steps);
+        hidden = share * hidden_params(c, s->program);
         if (params > hidden)
             update(s, &mfu_optimizers[r->others], params - hidden, params, g, 0);
     }
