@@ -36,7 +36,7 @@ static bool is_repeated(const struct mfu_model *m, const char *section)
  * which embeddings and head are not.  Experts are one product in a batch. */
 static bool is_hidden(const struct mfu_config *c, const struct mfu_launch *l)
 {
-    return l->phase == MFU_BACKWARD && mfu_kind_is_gemm(l->kernel.kind) && strcmp(l->suffix, "wgrad") == 0
+    return l->phase == MFU_BACKWARD && mfu_kind_is_gemm(l->kernel.kind) && strstr(l->suffix, "wgrad")
         && is_repeated(c->model, l->section);
 }
 
