@@ -7,8 +7,8 @@
  * is compared with an earlier one.  Max-plus systems become periodic: when all
  * of it equals the earlier state but for a shift, the rounds between repeat, and
  * so the phase can be ended by adding up.  The shift may differ between ranks
- * where messages go one way only (all forward, all backward): there the receiver
- * must be the slower one and not have waited.
+ * where messages go one way only (all forward, all backward): there whoever
+ * follows, first the link, then the receiver, must be slower and not have waited.
  */
 #include "simulate/pipeline.h"
 
@@ -35,7 +35,9 @@ struct link {
     int stage;             /* before it in the model */
     double send_s, last_s; /* of a message; arrival of the latest: the next one leaves after it */
     unsigned head, count;  /* of its queue */
-    bool used, waited_for; /* since the snapshot: by anyone; a receiver waited */
+    /* Since the snapshot: a message was sent or received; the receiver waited for one; the link
+     * waited for the sender. */
+    bool used, waited_for, waited;
 };
 
 struct cursor {
@@ -431,7 +433,11 @@ static double send(struct mfu_pipeline *p, int number, double clock_s)
 
     if (link->count == p->room && !grow_queues(p, 2 * p->room))
         return clock_s;
-    link->last_s = (link->last_s > clock_s ? link->last_s : clock_s) + link->send_s;
+    if (link->last_s <= clock_s) {
+        link->last_s = clock_s;
+        link->waited = true;
+    }
+    link->last_s += link->send_s;
     p->queues[(size_t)number * p->room + ((link->head + link->count++) & (p->room - 1))] = link->last_s;
     link->used = true;
     return link->last_s;
@@ -549,7 +555,7 @@ static void remember(struct mfu_pipeline *p)
         for (unsigned k = 0; k < link->count; k++)
             p->queues_then[(size_t)i * p->room + k] =
                 p->queues[(size_t)i * p->room + ((link->head + k) & (p->room - 1))];
-        link->used = link->waited_for = false;
+        link->used = link->waited_for = link->waited = false;
     }
     p->then_round = p->round;
 }
@@ -559,17 +565,28 @@ static double shift_of(const struct mfu_pipeline *p, int rank)
     return p->cursors[rank].clock_s - p->ranks_then[rank].clock_s;
 }
 
-/* Whether a link is as it was, shifted as its sender is, and will remain so. */
+static double link_shift(const struct mfu_pipeline *p, int number)
+{
+    return last_of(p, &p->links[number]) - p->links_then[number].last_s;
+}
+
+/* Whether one who follows another keeps its distance, or falls behind for good. */
+static bool follows(double shift_s, double before_s, bool waited, double same_s)
+{
+    return fabs(shift_s - before_s) <= same_s || (shift_s > before_s && !waited);
+}
+
+/* Whether a link is as it was but for a shift, and will remain so. */
 static bool link_repeats(const struct mfu_pipeline *p, int number, double same_s)
 {
     const struct link *link = &p->links[number];
-    const struct link_then *then = &p->links_then[number];
-    double shift_s = shift_of(p, link->sender), faster_s = shift_of(p, link->receiver) - shift_s;
+    double shift_s;
 
     if (!link->used)
         return true;
-    if (link->count != then->count || fabs(last_of(p, link) - then->last_s - shift_s) > same_s || faster_s < -same_s
-        || (faster_s > same_s && link->waited_for))
+    shift_s = link_shift(p, number);
+    if (link->count != p->links_then[number].count || !follows(shift_s, shift_of(p, link->sender), link->waited, same_s)
+        || !follows(shift_of(p, link->receiver), shift_s, link->waited_for, same_s))
         return false;
     for (unsigned k = 0; k < link->count; k++)
         if (fabs(p->queues[(size_t)number * p->room + ((link->head + k) & (p->room - 1))]
@@ -625,7 +642,7 @@ static void count_rounds(struct mfu_pipeline *p, int times)
 
         if (link->sender == NONE || !link->used)
             continue;
-        shift_s = times * shift_of(p, link->sender);
+        shift_s = times * link_shift(p, i);
         link->last_s += shift_s;
         for (unsigned k = 0; k < link->count; k++)
             p->queues[(size_t)i * p->room + ((link->head + k) & (p->room - 1))] += shift_s;
