@@ -471,7 +471,7 @@ static void record(struct mfu_pipeline *p, int rank, int code, double start_s, d
     r->events[r->next[rank]++] = e;
 }
 
-/* Whether another action of the rank belongs to this round. */
+/* Whether the rank may begin another repetition in this round, or is within one. */
 static bool in_round(const struct mfu_pipeline *p, int rank, struct cursor *c)
 {
     const struct mfu_block *end = p->order.blocks + p->first_block[rank + 1];
@@ -482,44 +482,49 @@ static bool in_round(const struct mfu_pipeline *p, int rank, struct cursor *c)
         && (c->action > 0 || c->block->phase < p->phase || (c->block->phase == p->phase && c->repeat < p->round));
 }
 
+/* Runs the next action of a rank; false if a message that it needs has not been sent. */
+static inline bool run_action(struct mfu_pipeline *p, int rank, int code, struct cursor *c)
+{
+    const struct op *op = &p->ops[rank * p->n_codes + code];
+    double start_s = c->clock_s, end_s;
+
+    if ((op->in[0] != NONE && p->links[op->in[0]].count == 0) || (op->in[1] != NONE && p->links[op->in[1]].count == 0))
+        return false;
+    if (op->in[0] != NONE)
+        start_s = receive(p, op->in[0], start_s);
+    if (op->in[1] != NONE)
+        start_s = receive(p, op->in[1], start_s);
+    end_s = start_s + op->seconds;
+    if (op->out[0] != NONE)
+        send(p, op->out[0], end_s);
+    if (op->out[1] != NONE)
+        send(p, op->out[1], end_s);
+    if (p->recording)
+        record(p, rank, code, start_s, end_s);
+    if (c->first_s < 0)
+        c->first_s = start_s;
+    c->clock_s = end_s + op->blocked_s;
+    return true;
+}
+
 /* Runs a rank as far as messages and the round permit; `waits` for a message. */
 static bool run_rank(struct mfu_pipeline *p, int rank, bool *waits)
 {
     struct cursor *c = &p->cursors[rank];
-    const struct op *ops = p->ops + (size_t)rank * (size_t)p->n_codes;
-    bool moved = false;
+    long before = p->simulated;
 
-    for (; in_round(p, rank, c); moved = true) {
-        int code = p->order.actions[c->block->first + c->action];
-        const struct op *op = &ops[code];
-        double start_s = c->clock_s, end_s;
+    while (in_round(p, rank, c)) {
+        const uint16_t *body = p->order.actions + c->block->first;
 
-        if ((op->in[0] != NONE && p->links[op->in[0]].count == 0)
-            || (op->in[1] != NONE && p->links[op->in[1]].count == 0)) {
-            *waits = true;
-            return moved;
-        }
-        if (op->in[0] != NONE)
-            start_s = receive(p, op->in[0], start_s);
-        if (op->in[1] != NONE)
-            start_s = receive(p, op->in[1], start_s);
-        end_s = start_s + op->seconds;
-        if (op->out[0] != NONE)
-            send(p, op->out[0], end_s);
-        if (op->out[1] != NONE)
-            send(p, op->out[1], end_s);
-        if (p->recording)
-            record(p, rank, code, start_s, end_s);
-        if (c->first_s < 0)
-            c->first_s = start_s;
-        c->clock_s = end_s + op->blocked_s;
-        p->simulated++;
-        if (++c->action == c->block->length) {
-            c->action = 0;
-            c->repeat++;
-        }
+        for (; c->action < c->block->length; c->action++, p->simulated++)
+            if (!run_action(p, rank, body[c->action], c)) {
+                *waits = true;
+                return p->simulated > before;
+            }
+        c->action = 0;
+        c->repeat++;
     }
-    return moved;
+    return p->simulated > before;
 }
 
 static void run_round(struct mfu_pipeline *p)

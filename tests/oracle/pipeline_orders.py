@@ -133,12 +133,12 @@ def main(checkout):
                                            capture_output=True, text=True).stdout.strip()
     print("source,schedule,pp,vpp,microbatches,rank,order")
     for pp in (2, 3, 4):
-        for m in (1, 2, pp, 2 * pp, 2 * pp + 3, 3 * pp):
+        for m in (1, 2, pp, 2 * pp, 2 * pp + 2, 2 * pp + 3, 3 * pp):
             if m <= pp or m % pp == 0:
                 from_torch(t.ScheduleInterleavedZeroBubble, "zb-h1", pp, 1, m, loop)
             from_torch(t.ScheduleZBVZeroBubble, "zb-v", pp, 2, m, fold)
             for vpp in (2, 3):
-                if m % pp == 0:
+                if m % max(1, m // pp) == 0:
                     from_torch(t.ScheduleInterleaved1F1B, "interleaved", pp, vpp, m, loop)
             if m >= 2 * pp:
                 from_torch(t.ScheduleDualPipeV, "dualpipev", pp, 2, m, fold)

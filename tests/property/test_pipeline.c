@@ -82,7 +82,7 @@ static struct mfu_pipeline_layout any_layout(int most_microbatches)
         if (l.schedule->check && any(2) == 0)
             l.microbatches = l.pp * (1 + any(most_microbatches / 8));
         if (any(4) == 0)
-            l.group = l.pp + any(3);
+            l.group = any(3) == 0 ? l.microbatches : l.pp + any(3);
     } while (mfu_pipeline_check(&l, NULL) != 0 && ++tries < 10000);
     assert_int_equal(mfu_pipeline_check(&l, NULL), 0);
     return l;

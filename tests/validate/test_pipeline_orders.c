@@ -45,6 +45,10 @@ static void every_order_is_the_trainers(void **state)
                                              .vpp = atoi(cell[3]),
                                              .microbatches = atoi(cell[4])};
 
+        /* PyTorch's groups, which are Megatron-LM's when pp divides the microbatches. */
+        if (layout.microbatches % layout.pp != 0)
+            layout.group =
+                layout.microbatches / (layout.microbatches > layout.pp ? layout.microbatches / layout.pp : 1);
         assert_non_null(layout.schedule);
         assert_int_equal(mfu_pipeline_check(&layout, &err), 0);
         write_order(&layout, atoi(cell[5]), text, sizeof text);

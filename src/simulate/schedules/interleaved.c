@@ -4,8 +4,8 @@
  * A chunk runs a group of microbatches, then the next chunk does; backward goes
  * through the chunks the other way.  Megatron-LM
  * megatron/core/pipeline_parallel/schedules.py (00611e6e): get_schedule_table,
- * get_pp_rank_microbatches.  PyTorch's ScheduleInterleaved1F1B is the same when
- * pp divides the microbatches.
+ * get_pp_rank_microbatches.  PyTorch's ScheduleInterleaved1F1B has groups of m
+ * / max(1, m / pp) microbatches, so that pp need not divide m.
  */
 #include "base/error.h"
 #include "simulate/schedule.h"
@@ -21,7 +21,7 @@ static int check(const struct mfu_pipeline_layout *l, struct mfu_error *err)
 {
     int group = group_of(l), down = l->microbatches / group * group;
 
-    if (group < l->pp)
+    if (group < l->pp && group != l->microbatches)
         return mfu_fail(err, MFU_EINPUT,
                         "schedule interleaved lets a chunk run at least pp (%d) microbatches in a row, not %d", l->pp,
                         group);
