@@ -385,7 +385,13 @@ static int set_up(struct mfu_pipeline *p, const struct mfu_pipeline_layout *layo
 
 /* ---- messages ------------------------------------------------------------ */
 
-/* Gives every queue twice the room; the snapshot is lost. */
+/* The k-th oldest arrival of a link's queue. */
+static double *arrival(const struct mfu_pipeline *p, int number, unsigned k)
+{
+    return &p->queues[(size_t)number * p->room + ((p->links[number].head + k) & (p->room - 1))];
+}
+
+/* Gives every queue room for so many messages; the snapshot is lost. */
 static bool grow_queues(struct mfu_pipeline *p, unsigned room)
 {
     size_t bytes = (size_t)p->n_links * room * sizeof *p->queues;
@@ -403,7 +409,7 @@ static bool grow_queues(struct mfu_pipeline *p, unsigned room)
         struct link *link = &p->links[i];
 
         for (unsigned k = 0; k < link->count; k++)
-            queues[(size_t)i * room + k] = p->queues[(size_t)i * p->room + ((link->head + k) & (p->room - 1))];
+            queues[(size_t)i * room + k] = *arrival(p, i, k);
         link->head = 0;
     }
     free(p->queues);
@@ -415,7 +421,7 @@ static bool grow_queues(struct mfu_pipeline *p, unsigned room)
 static double receive(struct mfu_pipeline *p, int number, double clock_s)
 {
     struct link *link = &p->links[number];
-    double arrival_s = p->queues[(size_t)number * p->room + link->head];
+    double arrival_s = *arrival(p, number, 0);
 
     link->head = (link->head + 1) & (p->room - 1);
     link->count--;
@@ -438,7 +444,7 @@ static double send(struct mfu_pipeline *p, int number, double clock_s)
         link->waited = true;
     }
     link->last_s += link->send_s;
-    p->queues[(size_t)number * p->room + ((link->head + link->count++) & (p->room - 1))] = link->last_s;
+    *arrival(p, number, link->count++) = link->last_s;
     link->used = true;
     return link->last_s;
 }
@@ -558,8 +564,7 @@ static void remember(struct mfu_pipeline *p)
             continue;
         p->links_then[i] = (struct link_then){last_of(p, link), link->count};
         for (unsigned k = 0; k < link->count; k++)
-            p->queues_then[(size_t)i * p->room + k] =
-                p->queues[(size_t)i * p->room + ((link->head + k) & (p->room - 1))];
+            p->queues_then[(size_t)i * p->room + k] = *arrival(p, i, k);
         link->used = link->waited_for = link->waited = false;
     }
     p->then_round = p->round;
@@ -594,9 +599,7 @@ static bool link_repeats(const struct mfu_pipeline *p, int number, double same_s
         || !follows(shift_of(p, link->receiver), shift_s, link->waited_for, same_s))
         return false;
     for (unsigned k = 0; k < link->count; k++)
-        if (fabs(p->queues[(size_t)number * p->room + ((link->head + k) & (p->room - 1))]
-                 - p->queues_then[(size_t)number * p->room + k] - shift_s)
-            > same_s)
+        if (fabs(*arrival(p, number, k) - p->queues_then[(size_t)number * p->room + k] - shift_s) > same_s)
             return false;
     return true;
 }
@@ -650,7 +653,7 @@ static void count_rounds(struct mfu_pipeline *p, int times)
         shift_s = times * link_shift(p, i);
         link->last_s += shift_s;
         for (unsigned k = 0; k < link->count; k++)
-            p->queues[(size_t)i * p->room + ((link->head + k) & (p->room - 1))] += shift_s;
+            *arrival(p, i, k) += shift_s;
     }
     for (int rank = 0; rank < p->layout.pp; rank++) {
         p->cursors[rank].clock_s += times * shift_of(p, rank);

@@ -48,7 +48,7 @@ struct costs {
 
 static void any_costs(struct costs *c)
 {
-    int kind = any(5), send = any(3);
+    int kind = any(5), send = any(4);
 
     c->at = (struct mfu_pipeline_costs){c->f, c->b, c->w, .sends_overlap = any(2) == 0, .kept_bytes = c->kept};
     for (int s = 0; s < MOST_STAGES; s++) {
@@ -56,7 +56,7 @@ static void any_costs(struct costs *c)
         c->b[s] = any_duration(kind);
         c->w[s] = any_duration(kind);
         c->fbw[s] = any_duration(kind);
-        c->send[s] = send == 1 ? 0.1 : any_duration(kind);
+        c->send[s] = send == 1 ? 0.1 : (send == 3 ? 10 : 1) * any_duration(kind);
         c->kept[s] = 1 + any(5);
         c->for_w[s] = any(6);
     }
