@@ -12,6 +12,7 @@
  */
 #include "simulate/pipeline.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -746,9 +747,9 @@ static int begin_record(struct mfu_pipeline *p, struct mfu_error *err)
     r->n = 0;
     for (size_t i = 0; i < n * MFU_PASS_COUNT; i++)
         r->n += (size_t)p->counts[i];
-    if (!NEW_RECORD(r->events, r->n) || !NEW_RECORD(r->next, p->layout.pp) || !NEW_RECORD(r->forwards, n)
-        || !NEW_RECORD(r->backwards, n) || !NEW_RECORD(r->put, n) || !NEW_RECORD(r->taken, n)
-        || !NEW_RECORD(r->later, n * (size_t)mfu_pipeline_passes(&p->layout)))
+    if (r->n > INT_MAX || !NEW_RECORD(r->events, r->n) || !NEW_RECORD(r->next, p->layout.pp)
+        || !NEW_RECORD(r->forwards, n) || !NEW_RECORD(r->backwards, n) || !NEW_RECORD(r->put, n)
+        || !NEW_RECORD(r->taken, n) || !NEW_RECORD(r->later, n * (size_t)mfu_pipeline_passes(&p->layout)))
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     for (int rank = 0; rank < p->layout.pp; rank++) {
         r->next[rank] = next;

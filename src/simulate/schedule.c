@@ -38,9 +38,13 @@ int mfu_pipeline_check(const struct mfu_pipeline_layout *l, struct mfu_error *er
 {
     const struct mfu_schedule *s = l->schedule;
 
-    if (l->pp < 1 || l->microbatches < 1 || l->vpp < 1 || l->vpp > MFU_MOST_CHUNKS)
+    if (l->pp < 1 || l->microbatches < 1 || l->vpp < 1 || l->group < 0)
         return mfu_fail(err, MFU_EINPUT, "pp %d, vpp %d, %d microbatches: each must be 1 or more", l->pp, l->vpp,
                         l->microbatches);
+    if (l->vpp > MFU_MOST_CHUNKS || l->pp > MFU_MOST_STAGES / l->vpp || l->microbatches > MFU_MOST_PASSES / l->vpp)
+        return mfu_fail(err, MFU_EINPUT,
+                        "pp %d, vpp %d, %d microbatches: at most %d stages and %d microbatches times vpp", l->pp,
+                        l->vpp, l->microbatches, MFU_MOST_STAGES, MFU_MOST_PASSES);
     if (l->vpp < s->least_vpp && s->least_vpp == s->most_vpp)
         return mfu_fail(err, MFU_EINPUT, "schedule %s gives each rank %d chunks of the model: vpp %d", s->name,
                         s->least_vpp, s->least_vpp);

@@ -55,7 +55,11 @@ struct mfu_pipeline_layout {
 #define MFU_W(chunk) MFU_ACTION(MFU_PASS_W, chunk)
 #define MFU_BW(chunk) MFU_ACTION(MFU_PASS_BW, chunk)
 #define MFU_FBW(chunk) MFU_ACTION(MFU_PASS_FBW, chunk) /* `chunk` runs forward */
-#define MFU_MOST_CHUNKS 4096                           /* of a rank */
+
+/* The largest pipelines: chunks of a rank; stages; microbatches times chunks. */
+#define MFU_MOST_CHUNKS 4096
+#define MFU_MOST_STAGES 4096
+#define MFU_MOST_PASSES (1 << 24)
 
 struct mfu_block {
     int first, length; /* of mfu_order.actions */
