@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "scenario/setting.h"
 
 #define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
 
@@ -41,7 +42,7 @@ int mfu_outcome_of(const struct mfu_scenario *scenario, struct mfu_plan *p, stru
                               .cached_bytes = fmax(0, p->memory.reserved_bytes - p->memory.peak.bytes),
                               .weight_bytes = p->program.weight_bytes,
                               .gradient_bytes = p->program.gradient_bytes,
-                              .masters = p->program.weight_bytes < 4 && p->config.precision != MFU_BF16_PURE};
+                              .masters = p->program.weight_bytes < 4 && !mfu_precisions[p->config.precision].pure};
     memcpy(o->group_s, split.group_s, sizeof o->group_s);
     memcpy(o->parts, p->memory.peak.parts, sizeof o->parts);
     return 0;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "scenario/setting.h"
 
 /* Chosen. */
 #define OCTAVE 4         /* values of the grid from 1 to 2, 2 to 4 ... */

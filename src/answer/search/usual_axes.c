@@ -11,6 +11,7 @@
 #include "answer/advise/advise.h"
 #include "answer/search/sweep.h"
 #include "base/error.h"
+#include "scenario/setting.h"
 
 #define MOST_POWER 512   /* batch and accum: 1, 2, 4 ... (chosen) */
 #define MOST_DIVISORS 32 /* of the sequences of a step (chosen) */

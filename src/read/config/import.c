@@ -15,6 +15,7 @@
 #include "base/input_file.h"
 #include "base/expression.h"
 #include "base/suggest.h"
+#include "scenario/setting.h"
 
 #define LARGEST (1 << 20) /* bytes of a file */
 

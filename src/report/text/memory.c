@@ -6,6 +6,7 @@
 #include "report/report.h"
 #include "report/tensors.h"
 #include "report/text/text.h"
+#include "scenario/setting.h"
 
 #define TENSORS 10
 #define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
