@@ -179,14 +179,15 @@ static void name_moment(struct mfu_plan *p)
     snprintf(text, sizeof p->memory.peak_at, "%s of %s", mfu_phase_names[l->phase], name);
 }
 
-static void add_up_memory(struct mfu_plan *p)
+static int add_up_memory(struct mfu_plan *p)
 {
     struct mfu_memory_answer *m = &p->memory;
     const struct mfu_runtime *r = &mfu_runtimes[p->config.runtime];
     double factor = r->reserved < MFU_COEFFICIENT_COUNT ? p->machine.c[r->reserved] : r->reserved_always;
     double others = p->config.setting[MFU_S_VRAM_RESERVED];
 
-    mfu_lifetime_peak(&p->program, &m->peak);
+    if (mfu_lifetime_peak(&p->program, &m->peak) < 0)
+        return -1;
     m->capacity_bytes = mfu_capacity(p->config.gpu, &m->capacity_assumed);
     m->reserved_bytes = ceil(m->peak.bytes * factor / (2 * 0x1p20)) * 2 * 0x1p20;
     m->context_bytes = p->machine.c[MFU_C_CONTEXT_BYTES] + p->machine.c[MFU_C_MODULE_BYTES]
@@ -199,6 +200,7 @@ static void add_up_memory(struct mfu_plan *p)
     m->fragmented = false;
     m->failed_in[0] = m->message[0] = '\0';
     name_moment(p);
+    return 0;
 }
 
 /* ---- how sure ----------------------------------------------------------- */
@@ -293,7 +295,8 @@ int mfu_plan_make(struct mfu_plan *p, const struct mfu_scenario *scenario, struc
     find_dispatch(p);
     add_up_time(p);
     add_up_flops(p);
-    add_up_memory(p);
+    if (add_up_memory(p) < 0)
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
     interval(p);
     return 0;
 }

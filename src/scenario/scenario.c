@@ -407,7 +407,7 @@ static int check_dims(const struct mfu_scenario *s, struct mfu_config *c, struct
     double n_kv = mfu_config_dim(c, "n_kv_head"), head_dim = mfu_config_dim(c, "head_dim");
     double n_experts = mfu_config_dim(c, "n_experts"), top_k = mfu_config_dim(c, "top_k");
 
-    if (n_embd > 0 && n_head > 0 && head_dim != floor(head_dim))
+    if (n_embd > 0 && n_head > 0 && isfinite(head_dim) && head_dim != floor(head_dim)) /* NAN: the model has none */
         return not_divisible("n_embd", n_embd, "n_head", n_head, err);
     if (n_head > 0 && n_kv > 0 && (n_kv != floor(n_kv) || fmod(n_head, n_kv) != 0))
         return mfu_fail(err, MFU_EINPUT, "n_kv_head: %g does not divide n_head (%.0f)", n_kv, n_head);

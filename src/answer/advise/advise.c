@@ -221,10 +221,11 @@ static int apply(const struct mfu_scenario *base, const struct mfu_lever_row *ro
     return 0;
 }
 
-bool mfu_lever_row_holds(const struct mfu_lever_row *row, const struct mfu_plan *p)
+int mfu_lever_row_holds(const struct mfu_lever_row *row, const struct mfu_plan *p)
 {
-    struct mfu_question *q = row->when ? mfu_question_compile(&p->scenario, row->when, NULL) : NULL;
-    bool yes = !row->when || (q && mfu_question_ask(q, p) > 0);
+    struct mfu_error err = {0};
+    struct mfu_question *q = row->when ? mfu_question_compile(&p->scenario, row->when, &err) : NULL;
+    int yes = err.code == MFU_ENOMEM ? -1 : !row->when || (q && mfu_question_ask(q, p) > 0);
 
     mfu_question_free(q);
     return yes;
@@ -362,7 +363,11 @@ static int pull_all(const struct mfu_scenario *base, struct mfu_plan *p, struct 
 
     for (size_t i = 0; i < mfu_lever_row_count && i < 128; i++) /* while `p` is the base's */
         if (applies_to_model(base, &mfu_lever_rows[i])) {
-            apply_here[i] = mfu_lever_row_holds(&mfu_lever_rows[i], p);
+            int holds = mfu_lever_row_holds(&mfu_lever_rows[i], p);
+
+            if (holds < 0)
+                return mfu_fail(err, MFU_ENOMEM, "out of memory");
+            apply_here[i] = holds;
             if (!apply_here[i] && mfu_lever_rows[i].unless)
                 refuse(a, mfu_lever_rows[i].name, mfu_lever_rows[i].unless);
         }

@@ -188,7 +188,7 @@ static void use(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
 /* ---- what bounds it ----------------------------------------------------- */
 
 /* Share of the step in matmuls that compute, and the largest other thing. */
-static bool look(const struct mfu_plan *p, double *matmul, struct mfu_kernel_row *next)
+static bool look(const struct mfu_term *t, const struct mfu_plan *p, double *matmul, struct mfu_kernel_row *next)
 {
     double share[MFU_KIND_COUNT][4] = {{0}};
     struct mfu_kernel_row *rows;
@@ -196,6 +196,8 @@ static bool look(const struct mfu_plan *p, double *matmul, struct mfu_kernel_row
 
     *matmul = 0;
     *next = (struct mfu_kernel_row){0};
+    if (n < 0)
+        mfu_term_lose(t);
     for (int i = 0; i < n; i++) {
         enum mfu_bound b = rows[i].price.bound;
         bool product = mfu_kind_is_product(rows[i].kind);
@@ -214,7 +216,7 @@ static void bound(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
     struct mfu_flow f = mfu_flow_start(out, t, "bound", INDENT);
     struct mfu_kernel_row next;
     double matmul;
-    bool known = look(p, &matmul, &next);
+    bool known = look(t, p, &matmul, &next);
 
     mfu_flow_words(&f, MFU_STRONG, "%s:", mfu_limit_names[p->limit]);
     if (p->limit == MFU_LIMIT_LAUNCH)
