@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "repl/values.h"
+#include "scenario/keys.h"
+#include "scenario/setting.h"
 
 /* ---- what differs -------------------------------------------------------- */
 

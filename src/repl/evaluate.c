@@ -8,9 +8,10 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/arena.h"
+#include "base/input_file.h"
 #include "repl/assign.h"
 #include "repl/command.h"
 #include "repl/command_lookup.h"
@@ -37,8 +38,10 @@ static int check_arguments(const struct mfu_command *c, int argc, struct mfu_err
 /* A full disk is an error of the command whose answer is lost. */
 static int check_output(struct mfu_session *s, struct mfu_error *err)
 {
-    struct pollfd reader = {.fd = fileno(s->out), .events = POLLOUT};
+    struct pollfd reader = {.fd = STDOUT_FILENO, .events = POLLOUT};
 
+    if (s->lost)
+        return mfu_fail(err, MFU_ENOMEM, "out of memory: the answer is not complete");
     errno = 0;
     if (fflush(s->out) == 0 && !ferror(s->out))
         return 0;
@@ -65,6 +68,7 @@ static int run(struct mfu_session *s, struct mfu_words *w, struct mfu_error *err
         c = mfu_command_find(w->argv[0]);
     s->columns = w->columns;
     s->n_columns = w->argc;
+    s->lost = false;
     if (!c) {
         s->place.command[0] = '\0';
         mfu_command_unknown(s, w->argv[0], err);
@@ -177,15 +181,12 @@ static int run_lines(struct mfu_session *s, const char *name, FILE *in, struct m
 int mfu_run_file(struct mfu_session *s, const char *path, struct mfu_error *err)
 {
     bool standard = strcmp(path, "-") == 0;
-    struct stat info;
-    FILE *in = standard ? stdin : fopen(path, "re");
+    FILE *in = standard ? stdin : mfu_input_open(path, err);
     int status;
 
-    if (!in || (fstat(fileno(in), &info) == 0 && S_ISDIR(info.st_mode))) {
-        mfu_fail(err, MFU_EIO, "cannot be read: %s", strerror(in ? EISDIR : errno));
-        mfu_error_at(err, path, 0, 0);
-        status = -1;
-    } else
+    if (!in)
+        status = mfu_error_at(err, path, 0, 0);
+    else
         status = run_lines(s, standard ? "stdin" : path, in, err);
     if (in && !standard)
         fclose(in);

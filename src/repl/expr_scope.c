@@ -12,7 +12,8 @@
 #include "base/expression.h"
 #include "base/suggest.h"
 #include "repl/session.h"
-#include "repl/values.h"
+#include "scenario/keys.h"
+#include "scenario/setting.h"
 
 /* ---- names in expressions ------------------------------------------------ */
 

@@ -6,6 +6,7 @@
 #include "report/report.h"
 #include "report/tensors.h"
 #include "report/text/text.h"
+#include "scenario/setting.h"
 
 #define TENSORS 10
 #define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
@@ -65,13 +66,16 @@ static void verdict(FILE *out, const struct mfu_term *t, const struct mfu_plan *
     const struct mfu_memory_answer *m = &p->memory;
     struct mfu_flow f = mfu_flow_start(out, t, "", 0);
 
-    if (!m->fits && m->missing_bytes > 0)
+    double left = m->capacity_bytes - m->context_bytes - m->peak.bytes - p->config.setting[MFU_S_VRAM_RESERVED];
+
+    if (!m->fits && !m->fragmented)
         mfu_flow_words(&f, MFU_BAD, "Does not fit: allocated, context and others together need %s more than there is.",
                        Q(m->missing_bytes, MFU_BYTES));
     else if (!m->fits) {
         mfu_flow_words(&f, MFU_BAD,
-                       "Does not fit: %s would be left in sum, but in pieces; the allocator runs out of memory in %s.",
-                       Q(-m->missing_bytes, MFU_BYTES), m->failed_in);
+                       "Does not fit: %s would be left in sum, but in pieces; the allocator runs out of memory in %s, "
+                       "where it would need %s more.",
+                       Q(left, MFU_BYTES), m->failed_in, Q(m->missing_bytes, MFU_BYTES));
         mfu_flow_words(&f, MFU_PLAIN, "PyTorch would print:");
         mfu_flow_break(&f);
         mfu_flow_words(&f, MFU_FAINT, "%s", m->message);
@@ -93,12 +97,14 @@ static void tensors(FILE *out, const struct mfu_term *t, const struct mfu_plan *
                                                 {"part", .left = true, .rank = 3},
                                                 {"made in", .left = true, .rank = 4}};
     struct mfu_alive alive[TENSORS];
-    size_t n = mfu_report_tensors(p, alive, TENSORS);
+    int n = mfu_report_tensors(p, alive, TENSORS);
     struct mfu_table table = MFU_TABLE(columns);
 
-    if (n == 0) /* one arena, or nothing but constants */
+    if (n < 0)
+        mfu_term_lose(t);
+    if (n <= 0) /* one arena, or nothing but constants */
         return;
-    for (size_t i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++) {
         char name[96];
 
         mfu_table_cell(&table, "%s", mfu_report_tensor_name(&alive[i], name, sizeof name));
