@@ -1,13 +1,11 @@
 /*
- * values.c - keys and their values as text and as JSON.
+ * values.c - keys and their values as text.
  */
 #include "repl/values.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "report/report.h"
 
 struct mfu_key mfu_key_at(const struct mfu_scenario *s, int i)
 {
@@ -135,13 +133,4 @@ const char *mfu_key_exact(char buf[MFU_QUANTITY_MAX], const struct mfu_scenario 
             *to++ = *from;
     *to = '\0';
     return buf;
-}
-
-json_t *mfu_key_json(struct mfu_key k, double value)
-{
-    const char *const *choices = mfu_key_choices(k);
-
-    if (choices)
-        return json_string(choices[(int)value]);
-    return mfu_json_number(value);
 }

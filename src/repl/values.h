@@ -7,8 +7,6 @@
 #ifndef MFU_VALUES_H
 #define MFU_VALUES_H
 
-#include <jansson.h>
-
 #include "scenario/scenario.h"
 
 /* The i-th key: dims of the model first, then settings, then coefficients.
@@ -32,7 +30,5 @@ const char *mfu_key_format(char buf[MFU_QUANTITY_MAX], const struct mfu_scenario
 
 /* Writes it so that `set` reads back exactly the same: for scripts. */
 const char *mfu_key_exact(char buf[MFU_QUANTITY_MAX], const struct mfu_scenario *, struct mfu_key, double value);
-
-json_t *mfu_key_json(struct mfu_key, double value);
 
 #endif

@@ -6,21 +6,10 @@
 
 static int list(struct mfu_session *s, struct mfu_error *err)
 {
-    size_t n;
-    const char *const *names = mfu_catalog_gpus(s->catalog, &n);
+    struct mfu_name_list list;
 
-    return mfu_list_names(s, "gpu", "gpus", names, n, s->memory.now.gpu->slug, err);
-}
-
-static int answer(struct mfu_session *s, struct mfu_error *err)
-{
-    json_t *facts = mfu_gpu_json(s->memory.now.gpu);
-    json_t *object = json_pack("{s:s, s:i}", "command", "gpu", "schema", 1);
-
-    if (object && facts)
-        json_object_update(object, facts);
-    json_decref(facts);
-    return mfu_answer(s, object, err);
+    list.names = mfu_catalog_gpus(s->catalog, &list.n);
+    return mfu_list_names(s, &mfu_record_gpus, &list, s->memory.now.gpu->slug, err);
 }
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
@@ -36,7 +25,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
         mfu_say_gpu(s, old); /* else it is told as a change */
     if (mfu_install(s, &next, true, err) < 0)
         return -1;
-    return s->json ? answer(s, err) : 0;
+    return s->json && !s->csv ? mfu_answer(s, &mfu_record_gpu, s->memory.now.gpu, err) : 0;
 }
 
 const struct mfu_command mfu_command_gpu = {
@@ -51,5 +40,6 @@ const struct mfu_command mfu_command_gpu = {
             "    gpu h100-sxm",
     .most_args = 1,
     .offer = {mfu_offer_gpus},
+    .answers = MFU_ANSWERS(&mfu_record_gpu, &mfu_record_gpus),
     .run = run,
 };

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "report/report.h"
-#include "report/tensors.h"
+#include "plan/peak_tensors.h"
 #include "report/text/text.h"
 
 #define TENSORS 10
@@ -93,7 +93,7 @@ static void tensors(FILE *out, const struct mfu_term *t, const struct mfu_plan *
                                                 {"part", .left = true, .rank = 3},
                                                 {"made in", .left = true, .rank = 4}};
     struct mfu_alive alive[TENSORS];
-    size_t n = mfu_report_tensors(p, alive, TENSORS);
+    size_t n = mfu_peak_tensors(p, alive, TENSORS);
     struct mfu_table table = MFU_TABLE(columns);
 
     if (n == 0) /* one arena, or nothing but constants */
@@ -101,7 +101,7 @@ static void tensors(FILE *out, const struct mfu_term *t, const struct mfu_plan *
     for (size_t i = 0; i < n; i++) {
         char name[96];
 
-        mfu_table_cell(&table, "%s", mfu_report_tensor_name(&alive[i], name, sizeof name));
+        mfu_table_cell(&table, "%s", mfu_peak_tensor_name(&alive[i], name, sizeof name));
         mfu_table_cell(&table, "%s", Q(alive[i].bytes * alive[i].copies, MFU_BYTES));
         mfu_table_cell(&table, "%s", Q(alive[i].copies, MFU_COUNT));
         mfu_table_cell(&table, "%s", Q(alive[i].bytes, MFU_BYTES));
