@@ -60,7 +60,7 @@ struct mfu_value {
     const char *(*entry)(const void *object, size_t i, struct mfu_value *);
     void *own;     /* what was allocated for it, or NULL */
     bool failed;   /* out of memory */
-    char buf[160]; /* room for a text that must be made */
+    char buf[320]; /* room for a text that must be made */
 };
 
 struct mfu_record;
@@ -146,6 +146,7 @@ extern const struct mfu_record mfu_record_words, mfu_record_strings;
 #define MFU_GET_ELEMENTS(first, count) (v->object = (first), v->n = (size_t)(count), v->stride = sizeof *(first))
 #define MFU_GET_SCALAR(call) call
 #define MFU_GET_MADE_TEXT(call) (call, v->text = v->buf)
+#define MFU_GET_MAYBE_MADE_TEXT(call) (call, v->text = *v->buf ? v->buf : NULL)
 #define MFU_GET_MADE_OBJECT(call) call
 #define MFU_GET_MADE_MEMBERS(call) call
 #define MFU_GET_MADE_LIST(call) call
@@ -167,6 +168,7 @@ extern const struct mfu_record mfu_record_words, mfu_record_strings;
 #define MFU_ROW_FLAG(name, unit, meaning) MFU_ROW(name, MFU_IS_FLAG, false, MFU_COUNT, NULL, meaning)
 #define MFU_ROW_TEXT(name, unit, meaning) MFU_ROW(name, MFU_IS_TEXT, false, MFU_COUNT, NULL, meaning)
 #define MFU_ROW_MADE_TEXT(name, unit, meaning) MFU_ROW(name, MFU_IS_TEXT, false, MFU_COUNT, NULL, meaning)
+#define MFU_ROW_MAYBE_MADE_TEXT(name, unit, meaning) MFU_ROW(name, MFU_IS_TEXT, true, MFU_COUNT, NULL, meaning)
 #define MFU_ROW_WORDS(name, unit, meaning) MFU_ROW(name, MFU_IS_WORDS, false, MFU_COUNT, NULL, meaning)
 #define MFU_ROW_SCALAR(name, unit, meaning) MFU_ROW(name, MFU_IS_SCALAR, false, MFU_COUNT, NULL, meaning)
 #define MFU_ROW_OBJECT(name, record, meaning) MFU_ROW(name, MFU_IS_OBJECT, false, MFU_COUNT, record, meaning)

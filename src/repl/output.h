@@ -5,8 +5,9 @@
 #define MFU_TALK_H
 
 #include "base/field.h"
+#include "base/printable.h"
 #include "repl/session.h"
-#include "report/text/printable.h"
+#include "base/printable.h"
 
 /* A line that confirms what was understood; silent with --json and -q. */
 void mfu_print_note(struct mfu_session *, const char *format, ...) MFU_PRINTF(2, 3);
@@ -23,6 +24,9 @@ void mfu_complain(struct mfu_session *, const struct mfu_error *err);
 /* Something that will fail later, while the command has succeeded. */
 void mfu_warn(struct mfu_session *, const struct mfu_error *err);
 
+/* Tells of a calibration that the catalog could not read. */
+void mfu_warn_calibration(struct mfu_session *);
+
 /* Says which word of the command that runs is meant; a column that `err` has
  * already is one within that word.  Errors in files keep their place.
  * Returns -1. */
@@ -31,8 +35,5 @@ int mfu_error_caret(struct mfu_session *, struct mfu_error *err, int word);
 /* Writes words, broken where the window ends and continued `indent` cells from
  * its left; `used` cells of the line are taken already.  Ends the line. */
 void mfu_wrap(FILE *, const struct mfu_term *, int used, int indent, const char *text);
-
-/* How many cells wide a text is. */
-int mfu_width(const char *text, size_t bytes);
 
 #endif

@@ -72,6 +72,7 @@ static const struct mfu_record out_of_memory = MFU_RECORD(out_of_memory, .rows =
     X(NUMBER, fill,                 MFU_RATIO, p->memory.fill,                  "share of the capacity in use") \
     X(NUMBER, cached_bytes,         MFU_BYTES, round(p->memory.reserved_bytes) - round(p->memory.peak.bytes), "reserved beyond allocated: free blocks kept") \
     X(NUMBER, missing_bytes,        MFU_BYTES, round(p->memory.missing_bytes),  "that do not fit; negative: left over") \
+    X(FLAG,   fragmented,           0,         p->memory.fragmented,            "1 if it would fit, were what is free in one piece") \
     X(TEXT,   peak_at,              0,         p->memory.peak_at,               "the moment of the peak") \
     X(MADE_LIST, peak_tensors,      &tensor,   make_tensors(p, v),              "the largest tensors at the peak")
 MFU_FIELDS(memory, const struct mfu_plan *p, MEMORY)

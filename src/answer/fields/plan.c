@@ -104,6 +104,8 @@ static double observed_peak(const struct mfu_plan *p)
     X(NUMBER, model_flops_per_step, MFU_FLOP,       p->mfu.model_flops,    "model FLOPs of one step") \
     X(NUMBER, hardware_flops_per_step, MFU_FLOP,    p->mfu.hardware_flops, "FLOPs that one step really computes") \
     X(NUMBER, achieved_flops,       MFU_FLOP_PER_S, p->mfu.achieved_flops, "model FLOPs per second") \
+    X(NUMBER, use_of_sustained_peak, MFU_RATIO,     mfu_use_of_sustained_peak(p),  "model FLOPs over what large matmuls sustain") \
+    X(MAYBE_MADE_TEXT, above_one,   0,              mfu_above_one(p, v->buf, sizeof v->buf), "why a share is above 100 %") \
     X(MADE_LIST, conventions,       &convention,    make_conventions(p, v), "what other programs would print for the same run")
 MFU_FIELDS(mfu, const struct mfu_plan *p, MFU)
 const struct mfu_record mfu_record_mfu = MFU_RECORD(mfu, .command = "mfu", .rows = "conventions");

@@ -6,8 +6,8 @@
 #include "repl/completers.h"
 #include "repl/expr_scope.h"
 #include "repl/output.h"
-#include "repl/values.h"
 #include "answer/fields/fields.h"
+#include "scenario/keys.h"
 
 #define MOST 8 /* scenarios side by side */
 

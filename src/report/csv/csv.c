@@ -24,7 +24,7 @@ static void put_text(FILE *out, const char *text)
 
 static void end_row(FILE *out)
 {
-    fputs("\r\n", out);
+    putc('\n', out); /* no control characters pass a stream of answers */
 }
 
 static void put_scalar(FILE *out, const json_t *value)

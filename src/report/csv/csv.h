@@ -1,5 +1,6 @@
 /*
- * csv.h - answers as comma-separated tables (RFC 4180) with a header line.
+ * csv.h - answers as comma-separated tables (RFC 4180, but for the line ends:
+ * newlines) with a header line.
  */
 #ifndef MFU_REPORT_CSV_H
 #define MFU_REPORT_CSV_H

@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#include "base/printable.h"
+
 #define BATCH 1000
 
 enum {
@@ -28,7 +30,8 @@ enum {
     LONG1 = 0x8a,
     BINFLOAT = 'G',
     NEWTRUE = 0x88,
-    NEWFALSE = 0x89
+    NEWFALSE = 0x89,
+    NONE = 'N'
 };
 
 static void op(struct mfu_writer *e, int code)
@@ -70,13 +73,18 @@ static void between(struct mfu_writer *e)
     }
 }
 
+/* Python refuses a text that is not UTF-8. */
 static void text(struct mfu_writer *e, const char *s)
 {
-    size_t n = strlen(s);
+    size_t size = strlen(s);
 
     op(e, BINUNICODE);
-    little_endian(e, n, 4);
-    fwrite(s, 1, n, e->out);
+    little_endian(e, size, 4);
+    for (size_t n; size > 0; s += n, size -= n)
+        if ((n = mfu_utf8_character(s, size, NULL)) > 0)
+            fwrite(s, 1, n, e->out);
+        else
+            n = (size_t)(putc('?', e->out), 1);
 }
 
 static void key(struct mfu_writer *e, const char *s)
@@ -127,6 +135,11 @@ static void number(struct mfu_writer *e, double value)
         putc((int)(bits >> shift & 0xff), e->out);
 }
 
+static void none(struct mfu_writer *e)
+{
+    op(e, NONE);
+}
+
 static void boolean(struct mfu_writer *e, bool value)
 {
     op(e, value ? NEWTRUE : NEWFALSE);
@@ -146,5 +159,6 @@ const struct mfu_writer_form mfu_writer_pickle = {
     .integer = integer,
     .number = number,
     .boolean = boolean,
+    .null = none,
     .end = end,
 };

@@ -1,6 +1,7 @@
 /*
  * json.c - any object as JSON, by the table of its fields.
  */
+#include "scenario/keys.h"
 #include "report/json/json.h"
 
 #include <math.h>
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/text/printable.h"
+#include "base/printable.h"
 
 #define WHOLE_MAX 0x1p53 /* above, doubles are not all whole numbers */
 
@@ -156,4 +157,13 @@ json_t *mfu_json(const struct mfu_record *record, const void *object)
     if (!record->command)
         return inner(record, object);
     return filled(json_pack("{s:s, s:i}", "command", record->command, "schema", 1), record, object);
+}
+
+json_t *mfu_key_json(struct mfu_key k, double value)
+{
+    const char *const *choices = mfu_key_choices(k);
+
+    if (choices)
+        return json_string(choices[(int)value]);
+    return mfu_json_number(value);
 }

@@ -1,11 +1,13 @@
 /*
- * values.c - keys and their values as text.
+ * keys.c - all keys of a scenario as one list.
  */
-#include "repl/values.h"
+#include "scenario/keys.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/quantity.h"
 
 struct mfu_key mfu_key_at(const struct mfu_scenario *s, int i)
 {

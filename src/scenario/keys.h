@@ -1,12 +1,11 @@
 /*
- * values.h - keys and their values as text and as JSON.
- *
- * Settings, dims of the model and coefficients are three tables; for `show`,
- * `save`, `help` and Tab they are one list of keys.
+ * keys.h - settings, dims of the model and coefficients as one list of keys, and
+ * their values as text.
  */
-#ifndef MFU_VALUES_H
-#define MFU_VALUES_H
+#ifndef MFU_KEYS_H
+#define MFU_KEYS_H
 
+#include "base/quantity.h"
 #include "scenario/scenario.h"
 
 /* The i-th key: dims of the model first, then settings, then coefficients.
