@@ -38,6 +38,7 @@ void mfu_say_model(struct mfu_session *s, const struct mfu_model *m)
     if (s->json || s->quiet)
         return;
     if (mfu_session_plan(s, &problem) < 0) {
+        s->lost |= problem.code == MFU_ENOMEM;
         mfu_print_note(s, "%s: parameters cannot be counted yet", m->name);
         return;
     }
@@ -100,10 +101,13 @@ const struct mfu_record mfu_record_model = MFU_RECORD(model, .command = "model")
 struct mfu_model_answer mfu_model_answer(struct mfu_session *s)
 {
     struct mfu_model_answer a = {.model = s->memory.now.model, .params = NAN};
+    struct mfu_error problem = {0};
 
     mfu_scenario_resolve(&s->memory.now, &a.config, NULL);
-    if (mfu_session_plan(s, NULL) == 0)
+    if (mfu_session_plan(s, &problem) == 0)
         a.params = s->plan.program.params;
+    else if (problem.code == MFU_ENOMEM)
+        s->lost = true;
     return a;
 }
 

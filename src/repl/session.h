@@ -66,6 +66,7 @@ struct mfu_session {
     bool json;            /* answers are for programs, */
     bool csv;             /* and tables instead of objects */
     bool quiet, interactive, quit;
+    bool lost;          /* the answer lacks something: out of memory */
     bool broken;        /* stdout takes no more; nobody is told twice */
     int depth;          /* of `source` in `source` */
     const int *columns; /* of the words of the command that runs */

@@ -23,6 +23,7 @@
 #include "answer/metric/table.h"
 #include "report/json/json.h"
 #include "report/report.h"
+#include "scenario/setting.h"
 
 #define SCENARIOS 400    /* that are planned, of each test below */
 #define CONVERSATIONS 25 /* that need a process each */

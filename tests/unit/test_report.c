@@ -502,8 +502,8 @@ static void widths_count_characters(void **state)
     (void)state;
     assert_int_equal(mfu_text_width(""), 0);
     assert_int_equal(mfu_text_width("8 \u00d7 4"), 5);
-    assert_string_equal(mfu_text_percent(buf, 0.1234), "12.3 %");
-    assert_string_equal(mfu_text_percent(buf, NAN), "unknown");
+    assert_string_equal(mfu_percent_format(buf, 0.1234), "12.3 %");
+    assert_string_equal(mfu_percent_format(buf, NAN), "unknown");
 }
 
 int main(void)

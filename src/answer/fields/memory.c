@@ -49,8 +49,10 @@ static void make_tensors(const struct mfu_plan *p, struct mfu_value *v)
 {
     struct mfu_alive *list = mfu_value_own(v, TENSORS, sizeof *list);
 
-    if (list)
-        v->n = mfu_peak_tensors(p, list, TENSORS);
+    int n = list ? mfu_peak_tensors(p, list, TENSORS) : -1;
+
+    v->failed = n < 0;
+    v->n = n < 0 ? 0 : (size_t)n;
 }
 
 #define FAILURE(X) \

@@ -7,6 +7,7 @@
 
 #include "answer/fields/fields.h"
 #include "plan/conventions.h"
+#include "scenario/setting.h"
 
 // clang-format off
 /* clang-format off: tables */

@@ -3,6 +3,7 @@
  */
 #include "answer/fields/fields.h"
 #include "answer/search/sweep.h"
+#include "scenario/setting.h"
 
 // clang-format off
 /* clang-format off: tables */

@@ -8,6 +8,7 @@
 #include "answer/fields/fields.h"
 #include "answer/why/why.h"
 #include "plan/train.h"
+#include "scenario/setting.h"
 
 // clang-format off
 /* clang-format off: tables */

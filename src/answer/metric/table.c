@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/expression.h"
 #include "base/suggest.h"
+#include "scenario/setting.h"
 
 static double board_watts(const struct mfu_plan *p)
 {
@@ -43,6 +44,9 @@ static double kind_s(const struct mfu_plan *p, enum mfu_kind kind)
 // clang-format off
 /* clang-format off: a table */
 
+#define KIND_RESULT(X, id, name, result, ...) \
+    X(NUMBER, result, MFU_SECONDS, kind_s(p, MFU_##id), "kernels of kind " name)
+
 /* Results that no answer has under this name. */
 #define MORE(X) \
     X(NUMBER, host_s,               MFU_SECONDS,    p->step.host_s,         "dispatching on the CPU, hidden or not") \
@@ -59,16 +63,7 @@ static double kind_s(const struct mfu_plan *p, enum mfu_kind kind)
     X(NUMBER, params,               MFU_PARAMS,     p->program.params,      "parameters of the model") \
     X(NUMBER, non_embedding_params, MFU_PARAMS,     p->program.non_embedding_params, "parameters without embeddings") \
     X(NUMBER, active_params,        MFU_PARAMS,     p->program.active_params, "parameters that one token uses") \
-    X(NUMBER, gemm_s,               MFU_SECONDS,    kind_s(p, MFU_GEMM), "kernels of kind gemm") \
-    X(NUMBER, attention_s,          MFU_SECONDS,    kind_s(p, MFU_FUSED_ATTENTION), "kernels of kind attention") \
-    X(NUMBER, norm_s,               MFU_SECONDS,    kind_s(p, MFU_NORM), "kernels of kind norm") \
-    X(NUMBER, pointwise_s,          MFU_SECONDS,    kind_s(p, MFU_POINTWISE), "kernels of kind pointwise") \
-    X(NUMBER, reduction_s,          MFU_SECONDS,    kind_s(p, MFU_REDUCTION), "kernels of kind reduction") \
-    X(NUMBER, embedding_s,          MFU_SECONDS,    kind_s(p, MFU_EMBEDDING), "kernels of kind embedding") \
-    X(NUMBER, loss_s,               MFU_SECONDS,    kind_s(p, MFU_LOSS), "kernels of kind loss") \
-    X(NUMBER, cast_s,               MFU_SECONDS,    kind_s(p, MFU_CAST), "kernels of kind cast") \
-    X(NUMBER, copy_s,               MFU_SECONDS,    kind_s(p, MFU_COPY), "kernels of kind copy") \
-    X(NUMBER, collective_s,         MFU_SECONDS,    kind_s(p, MFU_COLLECTIVE), "kernels of kind collective") \
+    MFU_KERNEL_KINDS(KIND_RESULT, X) \
     X(NUMBER, kernels,              MFU_COUNT,      p->step.kernels,        "CUDA kernels of one step") \
     X(NUMBER, bandwidth,            MFU_BYTES_PER_S, p->config.gpu->bandwidth_bytes_s, "memory bandwidth of the GPU") \
     X(NUMBER, sms,                  MFU_COUNT,      p->config.gpu->sms,     "streaming multiprocessors of the GPU") \

@@ -10,6 +10,7 @@
 #include "repl/output.h"
 #include "report/report.h"
 #include "answer/fields/fields.h"
+#include "scenario/setting.h"
 
 #define LARGEST 0x1p40 /* of a size; more is a slip of the finger */
 #define LONGEST_S 1e9

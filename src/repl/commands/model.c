@@ -1,3 +1,4 @@
+#include "report/json/json.h"
 #include "repl/assign.h"
 #include "repl/command.h"
 #include "repl/describe.h"

@@ -7,6 +7,7 @@
 #include "repl/pager.h"
 #include "repl/output.h"
 #include "scenario/keys.h"
+#include "scenario/setting.h"
 #include "report/report.h"
 
 /* ---- settings ------------------------------------------------------------ */

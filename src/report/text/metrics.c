@@ -8,12 +8,11 @@
 #include "plan/single_kernel.h"
 #include "report/report.h"
 #include "report/text/text.h"
+#include "base/short.h"
 
 #define NAME 18
 #define NUMBER 8
 #define BAR 10
-#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
-#define P(share) mfu_text_percent((char[16]){0}, share)
 
 /* Small shares keep two digits: 0.76 %. */
 static const char *percent(char buf[16], double share)
@@ -21,7 +20,7 @@ static const char *percent(char buf[16], double share)
     if (share > 0 && share < 0.01)
         snprintf(buf, 16, share < 0.001 ? "%.3f %%" : "%.2f %%", 100 * share);
     else
-        mfu_text_percent(buf, share);
+        mfu_percent_format(buf, share);
     return buf;
 }
 
@@ -170,7 +169,7 @@ void mfu_text_single_kernel(FILE *out, const struct mfu_term *t, const struct mf
     mfu_flow_words(&f, MFU_STRONG, "%s on %s: %s", k->title, k->gpu->name, Q(row->time_s, MFU_SECONDS));
     if (k->study == MFU_STUDY_BLOCKS)
         mfu_flow_words(&f, MFU_PLAIN, "in which nothing is computed.");
-    else if (row->kind == MFU_GEMM || row->kind == MFU_FUSED_ATTENTION)
+    else if (mfu_kind_is_product(row->kind))
         mfu_flow_words(&f, MFU_PLAIN, "(%s, %s of the %s peak): bound by %s.", Q(row->flops_per_s, MFU_FLOP_PER_S),
                        P(k->metrics.hfu), mfu_peak_names[k->dtype], mfu_bound_names[row->price.bound]);
     else
