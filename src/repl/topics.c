@@ -12,12 +12,10 @@
 static void list_results(FILE *out)
 {
     const char *name, *meaning;
+    struct mfu_result r;
 
-    for (size_t i = 0; i < mfu_result_count; i++) {
-        const char *unit = mfu_dim_unit(mfu_results[i].dim);
-
-        fprintf(out, "%-24s %-7s %s\n", mfu_results[i].name, unit, mfu_results[i].meaning);
-    }
+    for (size_t i = 0; mfu_result_at(i, &r); i++)
+        fprintf(out, "%-24s %-7s %s\n", r.name, mfu_dim_unit(r.dim), r.meaning);
     fprintf(out, "\nOf one kernel, one part of the step, one lever (Tab completes them):\n\n");
     for (size_t i = 0; (name = mfu_figure_family(i, &meaning)); i++)
         fprintf(out, "%-24s %s\n", name, meaning);

@@ -14,6 +14,7 @@
 #include "base/quantity.h"
 #include "report/plot/gnuplot.h"
 #include "report/plot/plot.h"
+#include "base/short.h"
 
 #define NAMED 10
 #define LEAST_NAMED_SHARE 0.008
@@ -24,7 +25,6 @@
 #define LINE 16.
 #define TOGETHER 20. /* pixels: discs that share a name */
 #define PI 3.14159265358979
-#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
 
 /* Edges of the drawing in pixels, from the lower left. */
 static const double left = 120, right = MFU_PICTURE_WIDTH - 195, low = 74, high = MFU_PICTURE_HEIGHT - 86;

@@ -8,12 +8,11 @@
 #include "plan/single_kernel.h"
 #include "report/report.h"
 #include "report/text/text.h"
+#include "base/short.h"
 
 #define NAME 18
 #define NUMBER 8
 #define BAR 10
-#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
-#define P(share) mfu_text_percent((char[16]){0}, share)
 
 /* Small shares keep two digits: 0.76 %. */
 static const char *percent(char buf[16], double share)
@@ -21,7 +20,7 @@ static const char *percent(char buf[16], double share)
     if (share > 0 && share < 0.01)
         snprintf(buf, 16, share < 0.001 ? "%.3f %%" : "%.2f %%", 100 * share);
     else
-        mfu_text_percent(buf, share);
+        mfu_percent_format(buf, share);
     return buf;
 }
 

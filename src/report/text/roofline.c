@@ -12,14 +12,13 @@
 #include "plan/kernels.h"
 #include "report/report.h"
 #include "report/text/text.h"
+#include "base/short.h"
 
 #define LETTERS 16
 #define LARGE_SHARE 0.03
 #define ROWS 16
 #define MOST_COLUMNS 112
 #define MARGIN 13 /* of the labels on the left */
-#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
-#define P(share) mfu_text_percent((char[16]){0}, share)
 
 static int longer(const void *a, const void *b)
 {
