@@ -118,6 +118,7 @@ static struct mfu_launch *append(struct mfu_builder *s, const char *suffix, int 
     l->suffix = suffix;
     l->phase = s->phase;
     l->recomputed = s->recomputing;
+    l->wait_behind = -1;
     for (int i = 0; i < n_in && l->n_in < MFU_LAUNCH_IN; i++)
         if (in[i] != MFU_NO_VIEW) {
             struct mfu_tensor *t = mfu_tensor_of(s, in[i]);
@@ -167,7 +168,7 @@ void mfu_emit(struct mfu_builder *s, const struct mfu_emission *e, int n_in, con
         columns = mfu_view_columns(s, shape);
     }
     if (s->node >= 0 && s->phase != MFU_OPTIMIZER_PHASE && strcmp(l->op, "") != 0)
-        times = strcmp(s->nodes[s->node].op->primitive->name, "linear") ? mfu_logits_chunks(s, &s->nodes[s->node]) : 1;
+        times = mfu_is(s->nodes[s->node].op, MFU_MULTIPLIES) ? 1 : mfu_logits_chunks(s, &s->nodes[s->node]);
     l->kernel = mfu_kernel_stream(e->kind, e->traffic, rows, columns, times * e->flops, times * read, times * write);
     l->kernel.half_share = half > 0 ? half / (read + write) : 0;
     l->kernel.reread_bytes = times * e->reread_bytes;

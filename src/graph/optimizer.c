@@ -45,13 +45,15 @@ static const struct row {
 /* Bytes of the parameters that the optimizer updates: the masters. */
 static double master_bytes(const struct mfu_builder *s)
 {
-    return s->config->precision == MFU_BF16_PURE ? 2 : 4;
+    return mfu_type_bytes[s->numerics.master];
 }
 
-double mfu_optimizer_state_bytes(const struct mfu_config *c, const struct mfu_program *p)
+double mfu_optimizer_state_bytes(const struct mfu_builder *s)
 {
+    const struct mfu_config *c = s->config;
+    const struct mfu_program *p = s->program;
     const struct row *r = &rows[c->optimizer];
-    double own = c->precision == MFU_BF16_PURE ? 2 : 4;
+    double own = mfu_type_bytes[s->numerics.moment];
     /* Muon keeps Adam's second moment for embeddings, head and vectors. */
     double more = c->optimizer == MFU_MUON ? own * (p->params - p->non_embedding_params) : 0;
 
@@ -61,7 +63,7 @@ double mfu_optimizer_state_bytes(const struct mfu_config *c, const struct mfu_pr
 static void stream(struct mfu_builder *s, const char *name, double flops, double read, double write, double launches,
                    double temporary_bytes)
 {
-    double n = s->program->params * mfu_config_share(s->config, 1); /* its shard */
+    double n = s->program->params * mfu_state_share(s, MFU_STATE_OPTIMIZER); /* its shard */
     struct mfu_kernel k =
         mfu_kernel_stream(MFU_OPTIMIZER_STEP, MFU_C_DRAM_OPTIMIZER, 1, n, flops * n, read * n, write * n);
 
@@ -101,14 +103,14 @@ void mfu_optimizer_emit(struct mfu_builder *s)
 {
     const struct mfu_config *c = s->config;
     const struct row *r = &rows[c->optimizer];
-    double params = s->program->params * mfu_config_share(c, 1);
+    double params = s->program->params * mfu_state_share(s, MFU_STATE_OPTIMIZER);
     double g = mfu_type_bytes[s->numerics.gradient], p = master_bytes(s);
     double state = r->state_bytes > 0 ? r->state_bytes : p;
     double tensors = s->program->weight_tensors;
     /* The 16-bit copy that forward reads is written beside the master. */
-    double copy = s->numerics.weight == MFU_F16 && c->precision != MFU_BF16_PURE ? 2 : 0;
+    double copy = s->numerics.masters ? mfu_type_bytes[s->numerics.weight] : 0;
     double moved;
-    bool engine = mfu_half_engine(c) && !mfu_fully_sharded(c); /* copies gradients to fp32 */
+    bool engine = mfu_half_engine(c) && !mfu_fully_sharded(s); /* copies gradients to fp32 */
     double launches = r->launches_per_tensor > 0
         ? r->launches_per_tensor * tensors
         : r->passes * (1 + ceil(params / (320 * 65536))); /* chunks of multi_tensor_apply */

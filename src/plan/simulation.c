@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "graph/runtime.h"
-#include "graph/builder.h"
+#include "graph/graph.h"
 
 /* CUDA's launch queue (pending launches of a stream). */
 #define QUEUE_DEPTH 1024
@@ -50,7 +50,7 @@ static int run_in_time(const struct mfu_plan *plan, bool record, struct mfu_simu
         .contention = plan->machine.c[MFU_C_LINK_CONTENTION],
     };
 
-    if (mfu_price_program(&plan->machine, program, &s->pricing) < 0)
+    if (mfu_price_program(&plan->config, &plan->machine, program, &s->pricing) < 0)
         return -1;
     if (program->n_launches > s->cap_seconds) {
         double *seconds = realloc(s->seconds, (size_t)program->cap_launches * sizeof *seconds);
@@ -63,10 +63,6 @@ static int run_in_time(const struct mfu_plan *plan, bool record, struct mfu_simu
     for (int i = 0; i < program->n_launches; i++)
         s->seconds[i] = s->pricing.prices[i].time_s;
     in.seconds = s->seconds;
-    if (mfu_exchange_list(plan, program, &s->exchange) < 0)
-        return -1;
-    in.collectives = s->exchange.collectives;
-    in.n_collectives = s->exchange.n;
     for (int i = 0; i < MFU_PHASE_COUNT; i++)
         in.dispatch_s[i] = plan->dispatch_s[i];
     return mfu_timeline_run(&in, &s->timeline);
@@ -177,6 +173,5 @@ void mfu_simulation_release(struct mfu_simulation *s)
     mfu_timeline_release(&s->timeline);
     mfu_replay_release(&s->replay);
     free(s->seconds);
-    mfu_exchange_release(&s->exchange);
     memset(s, 0, sizeof *s);
 }

@@ -11,7 +11,7 @@
 #include "answer/search/resimulate.h"
 #include "plan/simulation.h"
 #include "base/error.h"
-#include "graph/builder.h"
+#include "graph/graph.h"
 
 /* Chosen. */
 #define MOST_COMBINATIONS 1e12 /* nobody waits for more */

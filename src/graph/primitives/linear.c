@@ -140,6 +140,7 @@ const struct mfu_primitive mfu_primitive_linear = {
         },
     .least_inputs = 1,
     .most_inputs = 1,
+    .traits = MFU_MULTIPLIES,
     .shape = shape,
     .params = params,
     .forward = forward,
