@@ -40,6 +40,7 @@ struct mfu_node {
 struct mfu_parameter {
     double elements;
     int cast;         /* its copy in the compute type, or MFU_NO_VIEW */
+    int quantised[2]; /* instead of it: as it is, and transposed */
     int gradient;     /* contribution that waits for others */
     int users, given; /* ops that use it; gradients received */
     bool borrowed;    /* a place that another op's weight fills (tied) */
@@ -124,6 +125,9 @@ int mfu_emit_pointwise(struct mfu_builder *, const char *suffix, enum mfu_type, 
 int mfu_emit_broadcast(struct mfu_builder *, const char *suffix, enum mfu_type, double flops_per_element, int a, int b);
 /* The view in another type: itself, or a new one and a cast kernel. */
 int mfu_emit_cast(struct mfu_builder *, int view, enum mfu_type);
+/* fp8 multiplies quantised copies: each operand is read, and written once as it
+ * is and once transposed (TransformerEngine, Hopper); these are the copies. */
+void mfu_emit_quantise(struct mfu_builder *, const char *suffix, int view, int copies[2]);
 /* A matrix product; in selective recomputation its result may be a kept one.
  * Returns the view of the result. */
 int mfu_emit_matmul(struct mfu_builder *, const char *suffix, enum mfu_peak, double m, double n, double k, double batch,
@@ -166,6 +170,8 @@ bool mfu_last_recomputed(const struct mfu_builder *, int index);
 /* The node's weight in the compute type (autocast: a cast copy, made once per
  * forward and kept while it is needed). `which`: 0 weight, 1 bias. */
 int mfu_node_weight(struct mfu_builder *, struct mfu_node *, int which);
+/* The same for a product in fp8; Megatron quantises once for all micro-steps. */
+void mfu_node_weight_quantised(struct mfu_builder *, struct mfu_node *, int copies[2]);
 /* The weight in its own type, for reading by norms and embeddings. */
 void mfu_param_grad_add(struct mfu_builder *, struct mfu_node *, int which, int view);
 /* The kernel just appended added to the gradient buffer itself. */

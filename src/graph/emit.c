@@ -263,6 +263,47 @@ int mfu_emit_cast(struct mfu_builder *s, int view, enum mfu_type type)
     return mfu_emit_cast_as(s, view, type, part_like(s, view), MFU_MAP);
 }
 
+static void quantise(struct mfu_builder *s, const char *suffix, int view, enum mfu_part part, enum mfu_fusion fusion,
+                     int copies[2])
+{
+    double rows = mfu_view_rows(s, view), columns = mfu_view_columns(s, view);
+
+    for (int i = 0; i < 2; i++)
+        copies[i] = mfu_tensor_new(s, rows, columns, MFU_F8, part);
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = suffix,
+                                    .kind = MFU_CAST,
+                                    .traffic = MFU_C_DRAM_POINTWISE,
+                                    .fusion = fusion,
+                                    .flops = rows * columns},
+             1, &view, 2, copies);
+}
+
+void mfu_emit_quantise(struct mfu_builder *s, const char *suffix, int view, int copies[2])
+{
+    quantise(s, suffix, view, MFU_PART_OTHER, MFU_ALONE, copies);
+}
+
+void mfu_node_weight_quantised(struct mfu_builder *s, struct mfu_node *n, int copies[2])
+{
+    struct mfu_parameter *p = &s->parameters[n->parameter[0]];
+    int weight;
+
+    if (p->cast == MFU_NO_VIEW) {
+        weight = mfu_new_view(s, 0, 1, p->elements, s->numerics.weight); /* tensor 0: all weights */
+        quantise(s, "quantise_weight", weight, MFU_PART_WEIGHT_CASTS, MFU_PARAMETER, p->quantised);
+        p->cast = p->quantised[0];
+        if (s->runtime->keeps_quantised && !s->failed) {
+            struct mfu_launch *l = &s->program->launches[s->program->n_launches - 1];
+
+            l->when = MFU_FIRST_MICRO_STEP;
+            mfu_kernel_scale(&l->kernel, 1 / s->config->accum);
+        }
+    }
+    copies[0] = p->quantised[0];
+    copies[1] = p->quantised[1];
+}
+
 int mfu_autocast(struct mfu_builder *s, int view)
 {
     return mfu_emit_cast(s, view, s->numerics.compute);
@@ -284,8 +325,6 @@ int mfu_emit_matmul(struct mfu_builder *s, const char *suffix, enum mfu_peak mat
                                              mfu_type_bytes[mfu_view_type(s, out)], false);
     int in[] = {a, b};
 
-    if (math == MFU_PEAK_FP8)
-        gemm.read_bytes /= 2;
     mfu_gemm_align(s, &gemm);
     mfu_emit_kernel(s, &gemm, suffix, 0, 2, in, 1, &out);
     return out;

@@ -58,5 +58,7 @@ struct mfu_numerics mfu_numerics_choose(const struct mfu_config *c, const struct
 
     if (r->gradient == MFU_GRADIENT_FP32 && !row->own_gradient)
         n.gradient = MFU_F32;
+    if (r->keeps_wide)
+        n.activation = n.compute;
     return n;
 }

@@ -24,6 +24,8 @@ struct mfu_runtime {
     bool whole_norms;         /* RMSNorm and rotary are single kernels */
     bool one_cast;            /* equal casts of one tensor are made once */
     bool half_weights;        /* 16-bit weights, fp32 master in the optimizer */
+    bool keeps_quantised;     /* fp8 weights serve all micro-steps of a step */
+    bool keeps_wide;          /* fp8 quantises again in backward (torchao) */
     bool gemm_accumulates;    /* wgrad adds into the gradient buffer itself */
     bool gradients_at_end;    /* backward returns all new gradients at once */
     bool pads_matmuls;        /* misaligned operands are copied to aligned ones */
