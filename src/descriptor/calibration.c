@@ -58,10 +58,10 @@ static int path_of(char path[MFU_PATH_MAX], const char *name, struct mfu_error *
 
 /* ---- reading ------------------------------------------------------------- */
 
-static int parse_coefficients(struct mfu_yaml *yaml, struct mfu_node *node, struct mfu_coefficients *to,
+static int parse_coefficients(struct mfu_yaml *yaml, struct mfu_yaml_node *node, struct mfu_coefficients *to,
                               struct mfu_error *err)
 {
-    struct mfu_node *mapping = mfu_node_find(node, "coefficients");
+    struct mfu_yaml_node *mapping = mfu_node_find(node, "coefficients");
 
     if (mapping)
         return mfu_coefficients_read(yaml, mapping, MFU_FROM_CALIBRATION, to, err);
@@ -69,7 +69,7 @@ static int parse_coefficients(struct mfu_yaml *yaml, struct mfu_node *node, stru
     return mfu_node_error(yaml, node, err);
 }
 
-static int parse_base(struct mfu_yaml *yaml, struct mfu_node *node, struct mfu_calibration_base *base,
+static int parse_base(struct mfu_yaml *yaml, struct mfu_yaml_node *node, struct mfu_calibration_base *base,
                       struct mfu_error *err)
 {
 #define AT(name) .offset = offsetof(struct mfu_calibration_base, name)
@@ -106,7 +106,7 @@ static int parse(struct mfu_yaml *yaml, struct mfu_calibration *c, struct mfu_er
         {"samples", .dim = MFU_COUNT, .offset = offsetof(struct mfu_calibration, samples), .least = 0, .most = 1e9},
         {.key = NULL}};
     static const char *const others[] = {"coefficients", "base", NULL};
-    struct mfu_node *root = mfu_yaml_root(yaml);
+    struct mfu_yaml_node *root = mfu_yaml_root(yaml);
 
     if (mfu_node_fields(yaml, root, fields, others, c, err) < 0)
         return -1;

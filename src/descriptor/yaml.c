@@ -29,7 +29,7 @@
 
 enum style { PLAIN, QUOTED, BLOCK }; /* word, 'word' or "word", | or > */
 
-struct mfu_node {
+struct mfu_yaml_node {
     enum mfu_node_type type;
     enum style style; /* of a scalar */
     int line, column; /* of the node itself; from one */
@@ -38,13 +38,13 @@ struct mfu_node {
     const char *key;  /* in a mapping, else NULL */
     const char *text; /* of a scalar, else NULL */
     size_t count;
-    struct mfu_node **members;
-    struct mfu_node *next; /* in the list from which `members` is made */
+    struct mfu_yaml_node **members;
+    struct mfu_yaml_node *next; /* in the list from which `members` is made */
 };
 
 struct mfu_yaml {
     const char *name;
-    struct mfu_node *root;
+    struct mfu_yaml_node *root;
     struct mfu_arena arena;
 };
 
@@ -205,7 +205,7 @@ static int refuse_extras(struct reader *r, struct fy_event *event)
     return 0;
 }
 
-static int take_text(struct reader *r, struct fy_event *event, struct mfu_node *node)
+static int take_text(struct reader *r, struct fy_event *event, struct mfu_yaml_node *node)
 {
     struct fy_token *token = event->scalar.value;
     enum fy_scalar_style style = fy_token_scalar_style(token);
@@ -227,10 +227,10 @@ static int take_text(struct reader *r, struct fy_event *event, struct mfu_node *
 }
 
 /* The node that begins with `event`, its members still to be read. */
-static struct mfu_node *begin_node(struct reader *r, struct fy_event *event, int depth)
+static struct mfu_yaml_node *begin_node(struct reader *r, struct fy_event *event, int depth)
 {
     const struct fy_mark *mark = fy_event_start_mark(event);
-    struct mfu_node *node;
+    struct mfu_yaml_node *node;
 
     if (refuse_extras(r, event) < 0)
         return NULL;
@@ -262,7 +262,7 @@ static struct mfu_node *begin_node(struct reader *r, struct fy_event *event, int
 }
 
 /* Makes the list of members an array. */
-static int finish_members(struct reader *r, struct mfu_node *node, struct mfu_node *first)
+static int finish_members(struct reader *r, struct mfu_yaml_node *node, struct mfu_yaml_node *first)
 {
     if (node->count == 0)
         return 0;
@@ -274,9 +274,9 @@ static int finish_members(struct reader *r, struct mfu_node *node, struct mfu_no
     return 0;
 }
 
-static int refuse_duplicates(struct reader *r, struct mfu_node *mapping)
+static int refuse_duplicates(struct reader *r, struct mfu_yaml_node *mapping)
 {
-    struct mfu_node **m = mapping->members;
+    struct mfu_yaml_node **m = mapping->members;
 
     for (size_t i = 1; i < mapping->count; i++)
         for (size_t j = 0; j < i; j++)
@@ -290,12 +290,12 @@ static int refuse_duplicates(struct reader *r, struct mfu_node *mapping)
     return 0;
 }
 
-static struct mfu_node *read_node(struct reader *, struct fy_event *, int depth);
+static struct mfu_yaml_node *read_node(struct reader *, struct fy_event *, int depth);
 
 /* A member of a mapping, from the event of its key. */
-static struct mfu_node *read_pair(struct reader *r, struct fy_event *event, int depth)
+static struct mfu_yaml_node *read_pair(struct reader *r, struct fy_event *event, int depth)
 {
-    struct mfu_node *key = read_node(r, event, depth), *value;
+    struct mfu_yaml_node *key = read_node(r, event, depth), *value;
 
     if (!key)
         return NULL;
@@ -316,16 +316,16 @@ static struct mfu_node *read_pair(struct reader *r, struct fy_event *event, int 
 }
 
 /* Reads the node that begins with `event`, which it releases. */
-static struct mfu_node *read_node(struct reader *r, struct fy_event *event, int depth)
+static struct mfu_yaml_node *read_node(struct reader *r, struct fy_event *event, int depth)
 {
-    struct mfu_node *node = begin_node(r, event, depth);
-    struct mfu_node *first = NULL, **end = &first;
+    struct mfu_yaml_node *node = begin_node(r, event, depth);
+    struct mfu_yaml_node *first = NULL, **end = &first;
 
     fy_parser_event_free(r->parser, event);
     if (!node || node->type == MFU_SCALAR)
         return node;
     for (;;) {
-        struct mfu_node *member;
+        struct mfu_yaml_node *member;
 
         event = next_event(r);
         if (!event)
@@ -514,40 +514,40 @@ const char *mfu_yaml_name(const struct mfu_yaml *yaml)
     return yaml->name;
 }
 
-struct mfu_node *mfu_yaml_root(const struct mfu_yaml *yaml)
+struct mfu_yaml_node *mfu_yaml_root(const struct mfu_yaml *yaml)
 {
     return yaml->root;
 }
 
 /* Nodes ------------------------------------------------------------------ */
 
-enum mfu_node_type mfu_node_type(struct mfu_node *node)
+enum mfu_node_type mfu_node_type(struct mfu_yaml_node *node)
 {
     return node->type;
 }
 
-size_t mfu_node_count(struct mfu_node *node)
+size_t mfu_node_count(struct mfu_yaml_node *node)
 {
     return node->count;
 }
 
-struct mfu_node *mfu_node_item(struct mfu_node *sequence, size_t i)
+struct mfu_yaml_node *mfu_node_item(struct mfu_yaml_node *sequence, size_t i)
 {
     return i < sequence->count ? sequence->members[i] : NULL;
 }
 
-struct mfu_node *mfu_node_value(struct mfu_node *mapping, size_t i)
+struct mfu_yaml_node *mfu_node_value(struct mfu_yaml_node *mapping, size_t i)
 {
     return mfu_node_item(mapping, i);
 }
 
-const char *mfu_node_key(struct mfu_yaml *yaml, struct mfu_node *mapping, size_t i)
+const char *mfu_node_key(struct mfu_yaml *yaml, struct mfu_yaml_node *mapping, size_t i)
 {
     (void)yaml;
     return i < mapping->count ? mapping->members[i]->key : NULL;
 }
 
-struct mfu_node *mfu_node_find(struct mfu_node *mapping, const char *key)
+struct mfu_yaml_node *mfu_node_find(struct mfu_yaml_node *mapping, const char *key)
 {
     if (mapping->type != MFU_MAPPING)
         return NULL;
@@ -557,40 +557,40 @@ struct mfu_node *mfu_node_find(struct mfu_node *mapping, const char *key)
     return NULL;
 }
 
-const char *mfu_node_text(struct mfu_yaml *yaml, struct mfu_node *node)
+const char *mfu_node_text(struct mfu_yaml *yaml, struct mfu_yaml_node *node)
 {
     (void)yaml;
     return node->text;
 }
 
-int mfu_node_plain(struct mfu_node *node)
+int mfu_node_plain(struct mfu_yaml_node *node)
 {
     return node->type == MFU_SCALAR && node->style == PLAIN;
 }
 
-int mfu_node_absent(struct mfu_node *node)
+int mfu_node_absent(struct mfu_yaml_node *node)
 {
     return mfu_node_plain(node)
         && (strcmp(node->text, "") == 0 || strcmp(node->text, "null") == 0 || strcmp(node->text, "~") == 0);
 }
 
-int mfu_node_bool(struct mfu_node *node)
+int mfu_node_bool(struct mfu_yaml_node *node)
 {
     if (!mfu_node_plain(node))
         return -1;
     return strcmp(node->text, "true") == 0 ? 1 : strcmp(node->text, "false") == 0 ? 0 : -1;
 }
 
-struct mfu_node *mfu_node_each(struct mfu_node *node, size_t i)
+struct mfu_yaml_node *mfu_node_each(struct mfu_yaml_node *node, size_t i)
 {
     if (node->type == MFU_SCALAR)
         return i == 0 ? node : NULL;
     return node->type == MFU_SEQUENCE ? mfu_node_item(node, i) : NULL;
 }
 
-int mfu_node_check_texts(struct mfu_yaml *yaml, struct mfu_node *node, const char *what, struct mfu_error *err)
+int mfu_node_check_texts(struct mfu_yaml *yaml, struct mfu_yaml_node *node, const char *what, struct mfu_error *err)
 {
-    struct mfu_node *each;
+    struct mfu_yaml_node *each;
 
     if (node->type != MFU_MAPPING && mfu_node_each(node, 0)) {
         for (size_t i = 0; (each = mfu_node_each(node, i)); i++)
@@ -605,7 +605,7 @@ int mfu_node_check_texts(struct mfu_yaml *yaml, struct mfu_node *node, const cha
     return mfu_node_error(yaml, node, err);
 }
 
-int mfu_node_error(struct mfu_yaml *yaml, struct mfu_node *node, struct mfu_error *err)
+int mfu_node_error(struct mfu_yaml *yaml, struct mfu_yaml_node *node, struct mfu_error *err)
 {
     bool block = node->type == MFU_SCALAR && node->style == BLOCK;
 
@@ -618,14 +618,14 @@ int mfu_node_error(struct mfu_yaml *yaml, struct mfu_node *node, struct mfu_erro
     return mfu_error_at(err, yaml->name, node->line, node->column);
 }
 
-int mfu_key_error(struct mfu_yaml *yaml, struct mfu_node *mapping, size_t i, struct mfu_error *err)
+int mfu_key_error(struct mfu_yaml *yaml, struct mfu_yaml_node *mapping, size_t i, struct mfu_error *err)
 {
     if (i >= mapping->count)
         return mfu_node_error(yaml, mapping, err);
     return mfu_error_at(err, yaml->name, mapping->members[i]->key_line, mapping->members[i]->key_column);
 }
 
-int mfu_node_quantity(struct mfu_yaml *yaml, struct mfu_node *node, enum mfu_dim dim, double *value,
+int mfu_node_quantity(struct mfu_yaml *yaml, struct mfu_yaml_node *node, enum mfu_dim dim, double *value,
                       struct mfu_error *err)
 {
     if (node->type != MFU_SCALAR || mfu_node_absent(node)) {
@@ -662,7 +662,7 @@ static int check_range(const struct mfu_field *f, const char *text, double value
                     mfu_quantity_format(most, f->most, f->dim));
 }
 
-static int fill_quantity(struct mfu_yaml *yaml, const struct mfu_field *f, struct mfu_node *node, void *into,
+static int fill_quantity(struct mfu_yaml *yaml, const struct mfu_field *f, struct mfu_yaml_node *node, void *into,
                          struct mfu_error *err)
 {
     double value;
@@ -675,7 +675,7 @@ static int fill_quantity(struct mfu_yaml *yaml, const struct mfu_field *f, struc
     return 0;
 }
 
-static int fill_text(struct mfu_yaml *yaml, const struct mfu_field *f, struct mfu_node *node, void *into,
+static int fill_text(struct mfu_yaml *yaml, const struct mfu_field *f, struct mfu_yaml_node *node, void *into,
                      struct mfu_error *err)
 {
     size_t length = node->type == MFU_SCALAR ? strlen(node->text) : 0;
@@ -695,7 +695,7 @@ static int fill_text(struct mfu_yaml *yaml, const struct mfu_field *f, struct mf
     return 0;
 }
 
-int mfu_key_unknown(struct mfu_yaml *yaml, struct mfu_node *mapping, size_t i, const char *what,
+int mfu_key_unknown(struct mfu_yaml *yaml, struct mfu_yaml_node *mapping, size_t i, const char *what,
                     const char *const *names, size_t n, struct mfu_error *err)
 {
     const char *key = mapping->members[i]->key, *best;
@@ -706,7 +706,7 @@ int mfu_key_unknown(struct mfu_yaml *yaml, struct mfu_node *mapping, size_t i, c
     return mfu_key_error(yaml, mapping, i, err);
 }
 
-static int refuse_key(struct mfu_yaml *yaml, struct mfu_node *mapping, size_t i, const struct mfu_field *fields,
+static int refuse_key(struct mfu_yaml *yaml, struct mfu_yaml_node *mapping, size_t i, const struct mfu_field *fields,
                       const char *const *others, struct mfu_error *err)
 {
     const char *names[MOST_KEYS];
@@ -727,7 +727,7 @@ static bool is_in(const char *const *names, const char *name)
     return false;
 }
 
-int mfu_node_fields(struct mfu_yaml *yaml, struct mfu_node *mapping, const struct mfu_field *fields,
+int mfu_node_fields(struct mfu_yaml *yaml, struct mfu_yaml_node *mapping, const struct mfu_field *fields,
                     const char *const *others, void *into, struct mfu_error *err)
 {
     if (mapping->type != MFU_MAPPING) {
@@ -735,7 +735,7 @@ int mfu_node_fields(struct mfu_yaml *yaml, struct mfu_node *mapping, const struc
         return mfu_node_error(yaml, mapping, err);
     }
     for (size_t i = 0; i < mapping->count; i++) {
-        struct mfu_node *node = mapping->members[i];
+        struct mfu_yaml_node *node = mapping->members[i];
         const struct mfu_field *f = find_field(fields, node->key);
 
         if (!f && is_in(others, node->key))

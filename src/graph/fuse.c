@@ -394,8 +394,8 @@ static void put_merged(struct fusion *f, const int *members, int n)
     merged.kernel.kind = main->kernel.kind;
     merged.kernel.m = f->open.rows;
     merged.kernel.n = main->kernel.n;
-    merged.kernel.traffic = main->kernel.traffic == MFU_C_DRAM_EMBEDDING && n == 1 ? MFU_C_DRAM_EMBEDDING
-                                                                                    : MFU_C_DRAM_FUSED;
+    merged.kernel.traffic =
+        main->kernel.traffic == MFU_C_DRAM_EMBEDDING && n == 1 ? MFU_C_DRAM_EMBEDDING : MFU_C_DRAM_FUSED;
     put(f, &merged, f->open.segment);
 }
 

@@ -20,7 +20,6 @@
 #include <readline/readline.h>
 
 #include "repl/session.h"
-#include "repl/output.h"
 
 #define PROMPT "mfuplan> "
 #define HISTORY_LINES 2000

@@ -233,6 +233,7 @@ int main(int argc, char **argv)
         status = FAILED;
         goto done;
     }
+    mfu_warn_calibration(s);
     if (o.transcript) {
         if ((status = mfu_transcript(s, o.transcript, &err) < 0 ? FAILED : WELL))
             mfu_complain(s, &err);

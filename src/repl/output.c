@@ -109,28 +109,6 @@ json_t *mfu_json_text(const char *text)
     return json;
 }
 
-int mfu_width(const char *text, size_t bytes)
-{
-    mbstate_t state = {0};
-    int width = 0;
-
-    for (size_t i = 0; i < bytes && text[i];) {
-        wchar_t wide;
-        size_t n = mbrtowc(&wide, text + i, bytes - i, &state);
-        int cells;
-
-        if (n == 0 || n > bytes) {
-            memset(&state, 0, sizeof state);
-            n = 1;
-            cells = 1;
-        } else
-            cells = wcwidth(wide);
-        width += cells > 0 ? cells : 0;
-        i += n;
-    }
-    return width;
-}
-
 void mfu_wrap(FILE *out, const struct mfu_term *term, int used, int indent, const char *text)
 {
     int at = used;
@@ -239,4 +217,18 @@ void mfu_warn(struct mfu_session *s, const struct mfu_error *err)
     fprintf(s->errors, "mfuplan: warning: %s\n", mfu_printable(safe, sizeof safe, err->text));
     if (err->suggestion[0])
         fprintf(s->errors, "hint: did you mean '%s'?\n", mfu_printable(safe, sizeof safe, err->suggestion));
+}
+
+void mfu_warn_calibration(struct mfu_session *s)
+{
+    struct mfu_error warning;
+
+    if (!mfu_catalog_warning(s->catalog, &warning))
+        return;
+    if (warning.line > 0)
+        mfu_within(&warning, "%s:%d", warning.file, warning.line);
+    else if (warning.file[0])
+        mfu_within(&warning, "%s", warning.file);
+    mfu_within(&warning, "a calibration is left out");
+    mfu_warn(s, &warning);
 }

@@ -20,6 +20,9 @@ void mfu_complain(struct mfu_session *, const struct mfu_error *err);
 /* Something that will fail later, while the command has succeeded. */
 void mfu_warn(struct mfu_session *, const struct mfu_error *err);
 
+/* Tells of a calibration that the catalog could not read. */
+void mfu_warn_calibration(struct mfu_session *);
+
 /* Says which word of the command that runs is meant; a column that `err` has
  * already is one within that word.  Errors in files keep their place.
  * Returns -1. */
@@ -33,8 +36,5 @@ json_t *mfu_json_text(const char *text);
 /* Writes words, broken where the window ends and continued `indent` cells from
  * its left; `used` cells of the line are taken already.  Ends the line. */
 void mfu_wrap(FILE *, const struct mfu_term *, int used, int indent, const char *text);
-
-/* How many cells wide a text is. */
-int mfu_width(const char *text, size_t bytes);
 
 #endif

@@ -80,9 +80,6 @@ struct mfu_session {
 int mfu_session_open(struct mfu_session *, const char *data_dir, struct mfu_error *err);
 void mfu_session_close(struct mfu_session *);
 
-/* Tells of a calibration that the catalog could not read. */
-void mfu_session_warn(struct mfu_session *);
-
 /* Runs one line: several commands separated by `;`, `#` starts a comment.
  * Returns 0, or -1 with `err`; the scenario is then as it was before the
  * failing command. */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "simulate/allocator.h"
 #include "base/error.h"
 #include "simulate/allocator_state.h"
 

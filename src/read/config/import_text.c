@@ -309,7 +309,8 @@ int mfu_import_arguments(struct mfu_import *m, const char *path, const char *tex
 
 #define DEEPEST 16 /* levels of a tree (chosen) */
 
-static void add_node(struct mfu_import *m, struct mfu_yaml *yaml, struct mfu_node *node, const char *name, int depth)
+static void add_node(struct mfu_import *m, struct mfu_yaml *yaml, struct mfu_yaml_node *node, const char *name,
+                     int depth)
 {
     struct mfu_error place = {0};
     char longer[256];
