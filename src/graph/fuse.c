@@ -466,6 +466,8 @@ static void new_lifetimes(struct fusion *f)
         for (int k = 0; k < l->n_in; k++) {
             struct mfu_tensor *t = &p->tensors[p->views[l->in[k]].tensor];
 
+            if (t->born == MFU_FOREVER && p->views[l->in[k]].producer < 0)
+                t->born = i; /* an input of the model: no launch writes it */
             if (t->last < i)
                 t->last = i;
         }

@@ -49,11 +49,11 @@ struct sharder {
     double ranks;
     int n; /* launches written so far */
     const struct mfu_segment *seg;
-    int issued;             /* collectives */
-    int wanted;             /* one of them that the next kernel waits for, or -1 */
-    int ahead;              /* the gather of the next block */
-    double waiting, bucket; /* gradient bytes for the next bucket, of this size */
-    double counted;         /* of a layer that stands for several */
+    int issued;                      /* collectives */
+    int wanted;                      /* one of them that the next kernel waits for, or -1 */
+    int ahead;                       /* the gather of the next block */
+    double waiting, bucket;          /* gradient bytes for the next bucket, of this size */
+    double counted, counted_squares; /* of a layer that stands for several */
     /* Tensors, or -1: weights in no block, of this block, of the next; gradients
      * of this block, and of the one before, which are on their way. */
     int root, block, next, gradients, leaving;
@@ -159,19 +159,6 @@ static void release(struct sharder *x, int tensor)
 
 /* ---- buckets ------------------------------------------------------------- */
 
-/* The bucket of a typical byte: a tensor that is larger fills one by itself. */
-static double typical_bucket(const struct mfu_program *p)
-{
-    double elements = 0, squares = 0;
-
-    for (int i = 0; i < p->n_weights; i++) {
-        elements += p->weights[i];
-        squares += p->weights[i] * p->weights[i];
-    }
-    return fmin(fmax(BUCKET_BYTES, elements > 0 ? squares / elements * p->gradient_bytes : 0),
-                p->params * p->gradient_bytes);
-}
-
 static void flush(struct sharder *x)
 {
     if (x->waiting > 0)
@@ -186,21 +173,26 @@ static void bucket(struct sharder *x, double elements, bool last)
 {
     double bytes = elements * x->p->gradient_bytes;
 
-    if (x->seg->repeat > 1)
+    if (x->seg->repeat > 1) {
         x->counted += bytes;
-    else
+        x->counted_squares += bytes * bytes;
+    } else {
         x->waiting += bytes;
+    }
     if (x->waiting >= x->bucket || last)
         flush(x);
 }
 
 static void bucket_counted(struct sharder *x)
 {
-    double typical = typical_bucket(x->p);
+    double typical;
 
-    if (x->counted > 0)
-        issue(x, x->rule->reduce, typical, x->counted / typical, x->rule->when);
-    x->counted = 0;
+    if (x->counted <= 0)
+        return;
+    /* That of a typical byte: a tensor that is larger fills one by itself. */
+    typical = fmax(BUCKET_BYTES, x->counted_squares / x->counted);
+    issue(x, x->rule->reduce, typical, x->counted / typical, x->rule->when);
+    x->counted = x->counted_squares = 0;
 }
 
 /* ---- blocks -------------------------------------------------------------- */

@@ -134,7 +134,8 @@ static void check_reads(const struct mfu_program *p, const char *what)
         for (int k = 0; k < l->n_in; k++) {
             const struct mfu_tensor *t = &p->tensors[p->views[l->in[k]].tensor];
 
-            if (!(t->born <= i && t->last >= i))
+            /* A gradient of a norm's weight may stand before the kernel that it was fused with. */
+            if (!((t->born <= i || (l->fusion == MFU_COLUMN && t->born != MFU_FOREVER)) && t->last >= i))
                 fail_msg("%s: %s.%s.%s reads a tensor that lives from %d to %d, at %d", what, l->section, l->op,
                          l->suffix, t->born, t->last, i);
         }
@@ -255,11 +256,12 @@ static void products_in_fp8_read_fp8(void **state)
 /* Every result is more than zero in some plan: none is only there to be 0. */
 static void every_result_is_there_for_something(void **state)
 {
-    static const char *const some[][8] = {
+    static const char *const some[][12] = {
         {"gpus", "8", "zero", "3", NULL},
         {"gpus", "8", "checkpoint", "full", "precision", "fp16", "accum", "2", NULL},
         {"attention", "math", "batch", "64", NULL},
         {"optimizer", "adamw-loop", "n_embd", "96", "n_head", "3", NULL},
+        {"precision", "fp8", "batch", "16", "checkpoint", "full", "loss_chunks", "64", NULL},
     };
     bool *seen = calloc(mfu_result_count, sizeof *seen);
 
