@@ -19,6 +19,7 @@ static void derive(const struct mfu_plan *p, struct mfu_kernel_row *row)
     row->price.blocks = r->grid.blocks;
     row->price.waves = r->waves;
     row->intensity = row->bytes > 0 ? row->flops / row->bytes : 0;
+    row->ranks = row->collective.kind != MFU_NO_COLLECTIVE ? p->config.ranks : 1;
     row->share = p->step.time_s > 0 ? row->time_s / p->step.time_s : 0;
     row->flops_per_s = row->time_s > 0 ? row->flops / row->time_s : 0;
     row->bytes_per_s = row->time_s > 0 ? row->bytes / row->time_s : 0;
@@ -97,6 +98,7 @@ static void add(struct table *t, const struct mfu_launch *l, const struct mfu_pr
         t->largest_s[i] = times * price->time_s;
         row->kernel = l->kernel;
         row->price = *price;
+        row->collective = l->collective;
     }
 }
 

@@ -7,6 +7,21 @@
 #include "report/json/json.h"
 #include "report/report.h"
 
+/* algbw: bytes of the whole tensor per second; busbw: what each link carries, as
+ * nccl-tests count it. */
+static void put_collective(json_t **o, const struct mfu_kernel_row *row)
+{
+    double n = row->ranks, bus = (row->collective.kind == MFU_ALL_REDUCE ? 2 : 1) * (n - 1) / n;
+
+    if (row->collective.kind == MFU_NO_COLLECTIVE)
+        return;
+    mfu_json_put_text(o, "collective", mfu_collective_names[row->collective.kind]);
+    mfu_json_put_text(o, "group", mfu_axis_names[row->collective.axis]);
+    mfu_json_put_number(o, "ranks", n);
+    mfu_json_put_number(o, "algbw", row->bytes_per_s);
+    mfu_json_put_number(o, "busbw", row->bytes_per_s * bus);
+}
+
 json_t *mfu_json_kernel_row(const struct mfu_kernel_row *row)
 {
     const struct mfu_reading *r = &row->reading;
@@ -39,6 +54,7 @@ json_t *mfu_json_kernel_row(const struct mfu_kernel_row *row)
     mfu_json_put_number(&o, "occupancy", row->occupancy);
     mfu_json_put_number(&o, "tensor_active", row->tensor_active);
     mfu_json_put_number(&o, "dram_active", row->dram_active);
+    put_collective(&o, row);
     return o;
 }
 
