@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/printable.h"
 #include "base/suggest.h"
 #include "descriptor/folder.h"
 #include "descriptor/yaml.h"
@@ -272,7 +273,7 @@ static void name_model(struct reader *r, struct mfu_model *m, const char *path)
 
     memcpy(known_by, m->slug, sizeof known_by);
     name_slug(m, path, r->type);
-    snprintf(m->name, sizeof m->name, "%s", name && *name ? name : m->slug);
+    mfu_printable(m->name, sizeof m->name, name && *name ? name : m->slug);
     snprintf(m->path, sizeof m->path, "%s", path);
     snprintf(m->source, sizeof m->source, "config.json, model_type %.40s, read as %s", r->type, known_by);
     m->note[0] = '\0';

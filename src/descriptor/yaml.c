@@ -20,6 +20,8 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/input_file.h"
+#include "base/printable.h"
 #include "base/suggest.h"
 
 #define LARGEST_TEXT (1u << 20) /* bytes; a real descriptor has 3000 */
@@ -50,25 +52,10 @@ struct mfu_yaml {
 
 /* The bytes, before libfyaml sees them ----------------------------------- */
 
-/* The length of the UTF-8 character at `s`, or 0 if it is none. */
-static size_t utf8_length(const unsigned char *s, size_t left)
+/* What must not stand in a file: all that terminals obey but line ends and tabs. */
+static bool is_control(uint32_t code)
 {
-    size_t n = s[0] < 0x80 ? 1 : s[0] < 0xC2 ? 0 : s[0] < 0xE0 ? 2 : s[0] < 0xF0 ? 3 : s[0] < 0xF5 ? 4 : 0;
-
-    if (n > left)
-        return 0;
-    for (size_t i = 1; i < n; i++)
-        if ((s[i] & 0xC0) != 0x80)
-            return 0;
-    if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) || (s[0] == 0xF0 && s[1] < 0x90)
-        || (s[0] == 0xF4 && s[1] > 0x8F))
-        return 0; /* overlong, surrogate, too large */
-    return n;
-}
-
-static bool is_control(unsigned char c)
-{
-    return (c < 0x20 && c != '\n' && c != '\t' && c != '\r') || c == 0x7F;
+    return mfu_is_control(code) && code != '\n' && code != '\t' && code != '\r';
 }
 
 static bool is_blank(const char *text, size_t length)
@@ -90,18 +77,23 @@ static int check_bytes(const char *name, const char *text, size_t length, struct
     const unsigned char *s = (const unsigned char *)text;
     int line = 1, column = 1;
     bool margin = true;
+    uint32_t code = 0;
 
     if (length > LARGEST_TEXT) {
         mfu_fail(err, MFU_EINPUT, "larger than 1 MiB, which no descriptor is");
         return mfu_error_at(err, name, 0, 0);
     }
     for (size_t i = 0, n; i < length; i += n) {
-        n = utf8_length(s + i, length - i);
-        if (n == 0 || is_control(s[i])) {
+        n = mfu_utf8_character(text + i, length - i, &code);
+        if (n == 0 || (code < 0x80 && is_control(code))) {
             mfu_fail(err, MFU_EINPUT,
                      "byte 0x%02X is not text; is this a "
                      "YAML or JSON file?",
                      s[i]);
+            return mfu_error_at(err, name, line, column);
+        }
+        if (is_control(code)) {
+            mfu_fail(err, MFU_EINPUT, "U+%04X is a control character, which no text needs", (unsigned)code);
             return mfu_error_at(err, name, line, column);
         }
         if (s[i] == '%' && column == 1) {
@@ -214,9 +206,13 @@ static int take_text(struct reader *r, struct fy_event *event, struct mfu_yaml_n
 
     if (!text)
         return fail_as_told(r);
-    for (size_t i = 0; i < length; i++)
-        if (is_control((unsigned char)text[i]))
+    for (size_t i = 0, n; i < length; i += n) { /* "\x9b" is one only now */
+        uint32_t code = 0;
+
+        n = mfu_utf8_character(text + i, length - i, &code);
+        if (n == 0 || is_control(code) || code == '\r')
             return fail_at(r, fy_event_start_mark(event), "a text must not contain control characters");
+    }
     node->style = !token || style == FYSS_PLAIN                      ? PLAIN
         : style == FYSS_SINGLE_QUOTED || style == FYSS_DOUBLE_QUOTED ? QUOTED
                                                                      : BLOCK;
@@ -456,19 +452,11 @@ struct mfu_yaml *mfu_yaml_parse(const char *name, const char *text, size_t lengt
 /* The contents of a file, at most one byte more than we read. */
 static char *read_file(const char *path, size_t *length, struct mfu_error *err)
 {
-    FILE *f = fopen(path, "rb");
-    struct stat info;
+    FILE *f = mfu_input_open(path, err);
     char *text;
 
-    if (!f) {
-        mfu_fail(err, MFU_EIO, "cannot be read: %s", strerror(errno));
+    if (!f)
         return NULL;
-    }
-    if (fstat(fileno(f), &info) == 0 && S_ISDIR(info.st_mode)) {
-        mfu_fail(err, MFU_EIO, "this is a folder, not a file");
-        fclose(f);
-        return NULL;
-    }
     text = malloc(LARGEST_TEXT + 2);
     if (!text) {
         mfu_fail(err, MFU_ENOMEM, "out of memory");
@@ -686,6 +674,10 @@ static int fill_text(struct mfu_yaml *yaml, const struct mfu_field *f, struct mf
     }
     while (length > 0 && node->text[length - 1] == '\n')
         length--; /* what a block scalar ends with */
+    if (memchr(node->text, '\n', length)) {
+        mfu_fail(err, MFU_EINPUT, "expected a text of one line");
+        return mfu_node_error(yaml, node, err);
+    }
     if (length >= f->size) {
         mfu_fail(err, MFU_EINPUT, "a text of %zu bytes, where %zu fit", length, f->size - 1);
         return mfu_node_error(yaml, node, err);

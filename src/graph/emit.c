@@ -23,6 +23,29 @@ bool mfu_grow(void **list, int n, int *cap, size_t size)
     return true;
 }
 
+/* ---- segments ---------------------------------------------------------- */
+
+void mfu_segment_open(struct mfu_builder *s, const char *section, enum mfu_phase phase, double repeat)
+{
+    struct mfu_program *p = s->program;
+
+    s->section = section;
+    s->phase = phase;
+    if (!ROOM(s, p->segments, p->n_segments, p->cap_segments))
+        return;
+    p->segments[p->n_segments++] =
+        (struct mfu_segment){.section = section, .phase = phase, .first = p->n_launches, .repeat = repeat};
+}
+
+void mfu_segment_close(struct mfu_builder *s)
+{
+    struct mfu_program *p = s->program;
+
+    if (!s->failed)
+        p->segments[p->n_segments - 1].count = p->n_launches - p->segments[p->n_segments - 1].first;
+    s->node = -1;
+}
+
 /* ---- views -------------------------------------------------------------- */
 
 int mfu_new_view(struct mfu_builder *s, int tensor, double rows, double columns, enum mfu_type type)

@@ -18,27 +18,6 @@
 #include "graph/resident.h"
 #include "graph/shard.h"
 
-static void open_segment(struct mfu_builder *s, const char *section, enum mfu_phase phase, double repeat)
-{
-    struct mfu_program *p = s->program;
-
-    s->section = section;
-    s->phase = phase;
-    if (!ROOM(s, p->segments, p->n_segments, p->cap_segments))
-        return;
-    p->segments[p->n_segments++] =
-        (struct mfu_segment){.section = section, .phase = phase, .first = p->n_launches, .repeat = repeat};
-}
-
-static void close_segment(struct mfu_builder *s)
-{
-    struct mfu_program *p = s->program;
-
-    if (!s->failed)
-        p->segments[p->n_segments - 1].count = p->n_launches - p->segments[p->n_segments - 1].first;
-    s->node = -1;
-}
-
 /* The segment just opened runs a layer of a repeated section. */
 static void mark_layer(struct mfu_builder *s, const struct mfu_layer *l)
 {
@@ -111,7 +90,7 @@ static void end_of_scope(struct mfu_builder *s, const struct mfu_layer *st)
 
 static void trace_backward(struct mfu_builder *s, struct mfu_layer *st)
 {
-    open_segment(s, st->section->name, MFU_BACKWARD, st->repeat);
+    mfu_segment_open(s, st->section->name, MFU_BACKWARD, st->repeat);
     mark_layer(s, st);
     s->selective = s->config->checkpoint == MFU_SELECTIVE && mfu_layer_recomputed(s, st);
     if (mfu_layer_recomputed(s, st)) {
@@ -134,7 +113,7 @@ static void trace_backward(struct mfu_builder *s, struct mfu_layer *st)
         s->node = i;
         n->op->primitive->backward(s, i);
     }
-    close_segment(s);
+    mfu_segment_close(s);
 }
 
 /* Compiled backward graphs return their gradients together; only then does
@@ -144,13 +123,13 @@ static void trace_deferred(struct mfu_builder *s, const struct mfu_layer *layers
     for (int k = n - 1; k >= 0; k--) {
         const struct mfu_layer *st = &layers[k];
 
-        open_segment(s, st->section->name, MFU_BACKWARD, st->repeat);
+        mfu_segment_open(s, st->section->name, MFU_BACKWARD, st->repeat);
         for (int i = 0; i < s->n_deferred; i++)
             if (s->deferred[i].node >= st->first_node && s->deferred[i].node < st->first_node + st->n_nodes) {
                 s->node = s->deferred[i].node;
                 mfu_accumulate(s, s->deferred[i].view);
             }
-        close_segment(s);
+        mfu_segment_close(s);
     }
 }
 
@@ -214,7 +193,7 @@ int mfu_graph_build(const struct mfu_config *c, bool unrolled, struct mfu_progra
         goto done;
     layers = s->layers;
     for (int k = 0; k < n; k++) {
-        open_segment(s, layers[k].section->name, MFU_FORWARD, layers[k].repeat);
+        mfu_segment_open(s, layers[k].section->name, MFU_FORWARD, layers[k].repeat);
         mark_layer(s, &layers[k]);
         layers[k].first_kept = s->n_kept;
         s->n_gemms = 0;
@@ -224,13 +203,13 @@ int mfu_graph_build(const struct mfu_config *c, bool unrolled, struct mfu_progra
             hold_locals(s, layers, n);
             mfu_tensor_extend(s, s->old_logits);
         }
-        close_segment(s);
+        mfu_segment_close(s);
     }
     if (s->runtime->scopes && s->numerics.autocast && c->checkpoint == MFU_FULL)
         for (int k = 0; k < n; k++) { /* autocast's cache ends with forward */
-            open_segment(s, layers[k].section->name, MFU_FORWARD, layers[k].repeat);
+            mfu_segment_open(s, layers[k].section->name, MFU_FORWARD, layers[k].repeat);
             end_of_scope(s, &layers[k]);
-            close_segment(s);
+            mfu_segment_close(s);
         }
     for (int k = n - 1; k >= 0; k--)
         trace_backward(s, &layers[k]);
@@ -241,9 +220,9 @@ int mfu_graph_build(const struct mfu_config *c, bool unrolled, struct mfu_progra
     if (s->runtime->fuse && mfu_fuse(s) < 0)
         s->failed = true;
     p->saved_bytes = mfu_saved_bytes(p);
-    open_segment(s, "", MFU_OPTIMIZER_PHASE, 1);
+    mfu_segment_open(s, "", MFU_OPTIMIZER_PHASE, 1);
     mfu_optimizer_emit(s);
-    close_segment(s);
+    mfu_segment_close(s);
     mfu_resident_memory(s);
     if (s->runtime->one_arena && !s->failed)
         mfu_preallocate(s);

@@ -389,13 +389,13 @@ static void write_segment(struct sharder *x, int k, int last)
     x->seg = seg;
     if (x->rule->by_block && seg->phase != MFU_OPTIMIZER_PHASE)
         begin_segment(x, k);
-    if (seg->phase == MFU_OPTIMIZER_PHASE)
+    if (seg->phase == MFU_OPTIMIZER_PHASE && begins_pass(x, k))
         x->wanted = x->issued - 1; /* all sums */
     move(x, last);
     bucket_counted(x);
     if (x->rule->by_block && seg->phase != MFU_OPTIMIZER_PHASE)
         end_segment(x, k);
-    if (seg->phase == MFU_OPTIMIZER_PHASE && !x->rule->by_block && x->rule->sharded != MFU_STATE_COUNT)
+    if (k == x->p->n_segments - 1 && !x->rule->by_block && x->rule->sharded != MFU_STATE_COUNT)
         issue(x, MFU_ALL_GATHER, x->p->params * x->p->weight_bytes, 1, MFU_EVERY_MICRO_STEP); /* the new weights */
     seg->first = first;
     seg->count = x->n - first;

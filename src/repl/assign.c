@@ -11,7 +11,7 @@
 #include "base/suggest.h"
 #include "repl/describe.h"
 #include "repl/output.h"
-#include "repl/values.h"
+#include "scenario/keys.h"
 
 /* ---- telling what changed ------------------------------------------------ */
 

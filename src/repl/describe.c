@@ -9,7 +9,7 @@
 #include "descriptor/yaml.h"
 #include "report/report.h"
 #include "repl/output.h"
-#include "repl/values.h"
+#include "scenario/keys.h"
 
 /* ---- one line ------------------------------------------------------------ */
 

@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 
+#include "base/printable.h"
 #include "repl/session.h"
 
 /* A line that confirms what was understood; silent with --json and -q. */
@@ -28,9 +29,7 @@ void mfu_warn_calibration(struct mfu_session *);
  * Returns -1. */
 int mfu_error_caret(struct mfu_session *, struct mfu_error *err, int word);
 
-/* A copy that a terminal and JSON can take: control characters and bytes that
- * are not UTF-8 become '?'.  Returns `buf`. */
-const char *mfu_printable(char *buf, size_t size, const char *text);
+/* A string of JSON from any text (base/printable.h). */
 json_t *mfu_json_text(const char *text);
 
 /* Writes words, broken where the window ends and continued `indent` cells from

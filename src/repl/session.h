@@ -12,6 +12,7 @@
 #include "plan/single_kernel.h"
 #include "plan/train.h"
 #include "base/error.h"
+#include "base/printable.h"
 #include "descriptor/catalog.h"
 #include "report/text/term.h"
 #include "scenario/scenario.h"
@@ -60,7 +61,8 @@ struct mfu_session {
     int n_noted;          /* train.cost ...: of answers that take words */
     char offered[128];    /* to Tab, just now */
     struct mfu_term term; /* of stdout */
-    FILE *out, *errors;   /* stdout, stderr */
+    FILE *out, *errors;   /* stdout, stderr; or streams that write to them what is safe */
+    enum mfu_safe safe;   /* what `out` lets through */
     bool json, quiet, interactive, quit;
     bool broken;        /* stdout takes no more; nobody is told twice */
     int depth;          /* of `source` in `source` */

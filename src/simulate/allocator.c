@@ -440,6 +440,11 @@ static struct bytes_text text_of(uint64_t bytes)
     return t;
 }
 
+uint64_t mfu_allocator_wanted_bytes(const struct mfu_allocator *a)
+{
+    return a->failure.tried ? a->failure.reserved + a->failure.tried : 0;
+}
+
 const char *mfu_allocator_oom_message(const struct mfu_allocator *a, char *buf, size_t size)
 {
     struct bytes_text tried = text_of(a->failure.tried), total = text_of(a->card_bytes);

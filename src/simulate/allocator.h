@@ -49,6 +49,10 @@ const struct mfu_allocator_stats *mfu_allocator_stats(const struct mfu_allocator
 /* What the last failed malloc would print: "CUDA out of memory. Tried to
  * allocate 20.00 MiB. GPU 0 has a total capacity of ..." into buf; "" if none
  * failed.  As in PyTorch the size named is that of the segment. 768 bytes do. */
+/* What it would have had to reserve for the request that failed: what it held then,
+ * and the segment that there was no room for; 0: none has failed. */
+uint64_t mfu_allocator_wanted_bytes(const struct mfu_allocator *);
+
 const char *mfu_allocator_oom_message(const struct mfu_allocator *, char *buf, size_t size);
 
 /* For the message only: memory of the whole card, and what this process takes

@@ -263,9 +263,10 @@ static int run_step(struct sim_state *c)
     clear_micro(c);
     for (int k = 0; k < p->n_segments; k++)
         if (p->segments[k].phase == MFU_OPTIMIZER_PHASE)
-            for (int i = p->segments[k].first; i < p->segments[k].first + p->segments[k].count; i++)
-                if (run_launch(c, i, -1, true) < 0)
-                    return -1;
+            for (int r = 0; r < (int)p->segments[k].repeat; r++)
+                for (int i = p->segments[k].first; i < p->segments[k].first + p->segments[k].count; i++)
+                    if (run_launch(c, i, -1, true) < 0)
+                        return -1;
     wait_for_others(c);
     add_micro(c, 1);
     if (in->sync_each_step)

@@ -268,7 +268,7 @@ static void files_that_are_none_are_refused(void **state)
     (void)state;
     assert_non_null(mkdtemp(folder));
     assert_null(mfu_yaml_read(folder, &err));
-    assert_string_equal(err.text, "this is a folder, not a file");
+    assert_string_equal(err.text, "cannot be read: this is a folder, not a file");
     assert_string_equal(err.file, folder);
     snprintf(path, sizeof path, "%s/a.yaml", folder);
     assert_null(mfu_yaml_read(path, &err));

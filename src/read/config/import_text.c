@@ -152,9 +152,11 @@ static const char *append_variable(struct mfu_import *m, const char *p, struct w
     const struct mfu_entry *v;
     size_t n = 0;
 
+    if (*p != '$') /* first: what follows is looked at once, not from each of its characters */
+        return NULL;
     while (isalnum((unsigned char)name[n]) || name[n] == '_')
         n++;
-    if (*p != '$' || n == 0)
+    if (n == 0)
         return NULL;
     v = variable(m, name, n);
     end = name + n;
