@@ -2,6 +2,7 @@
  * gradient.c - what flows back: gradients of nodes and of parameters.
  */
 #include "graph/builder_private.h"
+#include "scenario/setting.h"
 
 /* ---- nodes -------------------------------------------------------------- */
 

@@ -17,6 +17,7 @@
 #include "graph/recompute.h"
 #include "graph/resident.h"
 #include "graph/shard.h"
+#include "scenario/setting.h"
 
 /* The segment just opened runs a layer of a repeated section. */
 static void mark_layer(struct mfu_builder *s, const struct mfu_layer *l)
@@ -92,7 +93,7 @@ static void trace_backward(struct mfu_builder *s, struct mfu_layer *st)
 {
     mfu_segment_open(s, st->section->name, MFU_BACKWARD, st->repeat);
     mark_layer(s, st);
-    s->selective = s->config->checkpoint == MFU_SELECTIVE && mfu_layer_recomputed(s, st);
+    s->selective = mfu_checkpoints[s->config->checkpoint].keeps_products && mfu_layer_recomputed(s, st);
     if (mfu_layer_recomputed(s, st)) {
         s->last_saver = mfu_last_saver(s, st);
         s->recomputing = true;
@@ -133,27 +134,13 @@ static void trace_deferred(struct mfu_builder *s, const struct mfu_layer *layers
     }
 }
 
-bool mfu_setting_keeps_graph(enum mfu_setting_id setting)
-{
-    switch (setting) {
-    case MFU_S_ACCUM:
-    case MFU_S_CUDA_GRAPHS:
-    case MFU_S_EXPANDABLE_SEGMENTS:
-    case MFU_S_VRAM_RESERVED:
-    case MFU_S_DATALOADER_MS:
-    case MFU_S_CLOCK_MHZ:
-    case MFU_S_POWER_W: return true;
-    default: return false;
-    }
-}
-
 bool mfu_graph_same(const struct mfu_config *a, const struct mfu_config *b)
 {
     if (a->model != b->model || a->gpu != b->gpu || (a->accum > 1) != (b->accum > 1)
         || mfu_config_coefficient(a, MFU_C_CUBLAS_WORKSPACE) != mfu_config_coefficient(b, MFU_C_CUBLAS_WORKSPACE))
         return false;
     for (int i = 0; i < MFU_SETTING_COUNT; i++)
-        if (a->setting[i] != b->setting[i] && !mfu_setting_keeps_graph((enum mfu_setting_id)i))
+        if (a->setting[i] != b->setting[i] && !mfu_settings[i].keeps_graph)
             return false;
     return memcmp(a->dim, b->dim, (size_t)a->model->n_dims * sizeof *a->dim) == 0;
 }
@@ -197,7 +184,7 @@ int mfu_graph_build(const struct mfu_config *c, bool unrolled, struct mfu_progra
         mark_layer(s, &layers[k]);
         layers[k].first_kept = s->n_kept;
         s->n_gemms = 0;
-        s->selective = c->checkpoint == MFU_SELECTIVE && mfu_layer_recomputed(s, &layers[k]);
+        s->selective = mfu_checkpoints[c->checkpoint].keeps_products && mfu_layer_recomputed(s, &layers[k]);
         run_forward(s, &layers[k]);
         if (k == n - 1) {
             hold_locals(s, layers, n);
@@ -205,7 +192,7 @@ int mfu_graph_build(const struct mfu_config *c, bool unrolled, struct mfu_progra
         }
         mfu_segment_close(s);
     }
-    if (s->runtime->scopes && s->numerics.autocast && c->checkpoint == MFU_FULL)
+    if (s->runtime->scopes && s->numerics.autocast && mfu_checkpoints[c->checkpoint].recomputes_all)
         for (int k = 0; k < n; k++) { /* autocast's cache ends with forward */
             mfu_segment_open(s, layers[k].section->name, MFU_FORWARD, layers[k].repeat);
             end_of_scope(s, &layers[k]);

@@ -1,5 +1,5 @@
 /*
- * numerics.c - the recipes, a row for each precision.
+ * numerics.c - the recipes, a row for each way to keep weights.
  *
  * Sources: torch.autocast (16-bit linears, fp32 weights, norms and losses),
  * apex O2, DeepSpeed and Megatron (16-bit weights, fp32 masters),
@@ -10,55 +10,62 @@
 
 #include "graph/runtime.h"
 #include "scenario/scenario.h"
+#include "scenario/setting.h"
 
-/* With weights in 32 bits, and in 16 bits.  Gradients are as the weights,
- * unless the runtime adds them up in fp32 or the row says otherwise. */
-static const struct recipe {
-    struct mfu_numerics wide, halves;
-    bool own_gradient; /* the row's type of gradients holds in any runtime */
-} recipes[MFU_PRECISION_COUNT] = {
-#define FULL(peak)                                                                                                     \
-    {                                                                                                                  \
-        .weight = MFU_F32, .compute = MFU_F32, .gradient = MFU_F32, .residual = MFU_F32, .master = MFU_F32,            \
-        .moment = MFU_F32, .activation = MFU_F32, .math = peak, .linear_math = peak                                    \
-    }
-#define AUTOCAST(peak, linears, kept)                                                                                  \
-    {                                                                                                                  \
-        .weight = MFU_F32, .compute = MFU_F16, .gradient = MFU_F32, .residual = MFU_F32, .master = MFU_F32,            \
-        .moment = MFU_F32, .activation = kept, .autocast = true, .math = peak, .linear_math = linears                  \
-    }
-#define HALVES(peak, linears, kept)                                                                                    \
-    {                                                                                                                  \
-        .weight = MFU_F16, .compute = MFU_F16, .gradient = MFU_F16, .residual = MFU_F16, .master = MFU_F32,            \
-        .moment = MFU_F32, .activation = kept, .masters = true, .math = peak, .linear_math = linears                   \
-    }
-#define PURE(peak)                                                                                                     \
-    {                                                                                                                  \
-        .weight = MFU_F16, .compute = MFU_F16, .gradient = MFU_F16, .residual = MFU_F16, .master = MFU_F16,            \
-        .moment = MFU_F16, .activation = MFU_F16, .math = peak, .linear_math = peak                                    \
-    }
-    [MFU_FP32] = {FULL(MFU_PEAK_FP32), FULL(MFU_PEAK_FP32), .own_gradient = true},
-    [MFU_TF32] = {FULL(MFU_PEAK_TF32), FULL(MFU_PEAK_TF32), .own_gradient = true},
-    [MFU_FP16] = {AUTOCAST(MFU_PEAK_FP16, MFU_PEAK_FP16, MFU_F16), HALVES(MFU_PEAK_FP16, MFU_PEAK_FP16, MFU_F16)},
-    [MFU_BF16] = {AUTOCAST(MFU_PEAK_BF16, MFU_PEAK_BF16, MFU_F16), HALVES(MFU_PEAK_BF16, MFU_PEAK_BF16, MFU_F16)},
-    [MFU_BF16_PURE] = {PURE(MFU_PEAK_BF16), PURE(MFU_PEAK_BF16), .own_gradient = true},
-    [MFU_FP8] = {AUTOCAST(MFU_PEAK_BF16, MFU_PEAK_FP8, MFU_F8), HALVES(MFU_PEAK_BF16, MFU_PEAK_FP8, MFU_F8)},
+/* Where weights are kept, and in which type things are computed. */
+enum form { FULL, AUTOCAST, HALVES, PURE, FORMS };
+
+/* Gradients are as the weights, unless the runtime adds them up in fp32. */
+static const struct mfu_numerics recipes[FORMS] = {
+    [FULL] = {.weight = MFU_F32,
+              .compute = MFU_F32,
+              .gradient = MFU_F32,
+              .residual = MFU_F32,
+              .master = MFU_F32,
+              .moment = MFU_F32,
+              .activation = MFU_F32},
+    [AUTOCAST] = {.weight = MFU_F32,
+                  .compute = MFU_F16,
+                  .gradient = MFU_F32,
+                  .residual = MFU_F32,
+                  .master = MFU_F32,
+                  .moment = MFU_F32,
+                  .activation = MFU_F16,
+                  .autocast = true},
+    [HALVES] = {.weight = MFU_F16,
+                .compute = MFU_F16,
+                .gradient = MFU_F16,
+                .residual = MFU_F16,
+                .master = MFU_F32,
+                .moment = MFU_F32,
+                .activation = MFU_F16,
+                .masters = true},
+    [PURE] = {.weight = MFU_F16,
+              .compute = MFU_F16,
+              .gradient = MFU_F16,
+              .residual = MFU_F16,
+              .master = MFU_F16,
+              .moment = MFU_F16,
+              .activation = MFU_F16},
 };
 
 bool mfu_half_engine(const struct mfu_config *c)
 {
-    return c->setting[MFU_S_HALF_WEIGHTS] > 0 && (c->precision == MFU_FP16 || c->precision == MFU_BF16)
-        && c->runtime != MFU_LLMC;
+    return c->setting[MFU_S_HALF_WEIGHTS] > 0 && !mfu_precisions[c->precision].no_half_weights
+        && !mfu_runtimes[c->runtime].c_program;
 }
 
 struct mfu_numerics mfu_numerics_choose(const struct mfu_config *c, const struct mfu_runtime *r)
 {
-    const struct recipe *row = &recipes[c->precision];
-    struct mfu_numerics n = r->half_weights || mfu_half_engine(c) ? row->halves : row->wide;
+    const struct mfu_precision_row *row = &mfu_precisions[c->precision];
+    enum form form = !row->half ? FULL : row->pure ? PURE : r->half_weights || mfu_half_engine(c) ? HALVES : AUTOCAST;
+    struct mfu_numerics n = recipes[form];
 
-    if (r->gradient == MFU_GRADIENT_FP32 && !row->own_gradient)
+    n.math = row->math;
+    n.linear_math = row->linear_math;
+    if (r->gradient == MFU_GRADIENT_FP32 && form != PURE)
         n.gradient = MFU_F32;
-    if (r->keeps_wide)
-        n.activation = n.compute;
+    if (n.linear_math == MFU_PEAK_FP8 && !r->keeps_wide)
+        n.activation = MFU_F8;
     return n;
 }

@@ -5,17 +5,19 @@
 #include "graph/recompute.h"
 
 #include "graph/builder_private.h"
+#include "scenario/setting.h"
 
 /* Whether checkpoint names single operations of a layer here. */
 static bool recomputes_operations(const struct mfu_builder *s)
 {
-    return s->runtime->recompute_ops || (s->runtime->recompute_attention && s->config->checkpoint == MFU_SELECTIVE);
+    return s->runtime->recompute_ops
+        || (s->runtime->recompute_attention && mfu_checkpoints[s->config->checkpoint].keeps_products);
 }
 
 /* Whether backward runs a stretch again as a whole, but for what was kept. */
 bool mfu_layer_recomputed(const struct mfu_builder *s, const struct mfu_layer *st)
 {
-    return st->section->repeat && s->config->checkpoint != MFU_NONE && !recomputes_operations(s);
+    return st->section->repeat && mfu_checkpoints[s->config->checkpoint].recomputes && !recomputes_operations(s);
 }
 
 /* llm.c's -r 1 (selective) computes the activation again, -r 2 (full) the norms
@@ -24,11 +26,13 @@ static bool recomputed_alone(const struct mfu_builder *s, const struct mfu_layer
 {
     unsigned what = n->op->primitive->traits;
 
-    if (!st->section->repeat || n->again || s->config->checkpoint == MFU_NONE || !recomputes_operations(s))
+    if (!st->section->repeat || n->again || !mfu_checkpoints[s->config->checkpoint].recomputes
+        || !recomputes_operations(s))
         return false;
     if (s->runtime->recompute_attention)
         return (what & MFU_MIXES_ROWS) != 0;
-    return (what & MFU_CHEAP) != 0 || ((what & MFU_BY_ROW) != 0 && s->config->checkpoint == MFU_FULL);
+    return (what & MFU_CHEAP) != 0
+        || ((what & MFU_BY_ROW) != 0 && mfu_checkpoints[s->config->checkpoint].recomputes_all);
 }
 
 /* In llm.c by a kernel of its own; whoever saved the old result reads the new one. */

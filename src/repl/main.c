@@ -177,6 +177,7 @@ static void greet(struct mfu_session *s)
 static void look_at_terminal(struct mfu_session *s, const struct options *o)
 {
     s->term = mfu_terminal_probe(STDOUT_FILENO, o->no_color ? MFU_SWITCHED_OFF : MFU_AUTO, o->ascii);
+    s->term.lost = &s->lost;
     s->safe = o->json ? MFU_SAFE_JSON : s->term.color ? MFU_SAFE_COLOURS : MFU_SAFE_TEXT;
 }
 

@@ -9,6 +9,7 @@
 #include "answer/observe/observe.h"
 #include "plan/conventions.h"
 #include "answer/observe/observe_reading.h"
+#include "scenario/setting.h"
 
 #define CONTRADICTS 0.04 /* relative difference of sizes that rounding does not explain (chosen) */
 #define UNLIKE 0.3       /* so far from every formula that it is none of them (chosen) */

@@ -32,7 +32,11 @@ static int check(struct mfu_session *s, const char *text, struct mfu_error *err)
 
     if (mfu_evaluate(s, text, &e, err) < 0)
         return mfu_error_caret(s, err, 1);
-    satisfied = e.value < 0 || e.value > 0; /* nan is not */
+    list_names(s, &e, names, sizeof names);
+    if (isnan(e.value)) /* no plain "no" to `check ... && sbatch` */
+        return mfu_fail(err, MFU_EINPUT, "'%.160s' is not a number%s%s%s, so it is neither satisfied nor not", text,
+                        *names ? " (" : "", names, *names ? ")" : "");
+    satisfied = e.value != 0;
     if (s->json
         && mfu_answer(s,
                       json_pack("{s:s, s:i, s:o, s:b}", "command", "check", "schema", 1, "expression",
@@ -40,7 +44,6 @@ static int check(struct mfu_session *s, const char *text, struct mfu_error *err)
                       err)
             < 0)
         return -1;
-    list_names(s, &e, names, sizeof names);
     if (!satisfied)
         return mfu_fail(err, MFU_EUNMET, "not satisfied: %.160s%s%s%s", text, *names ? " (" : "", names,
                         *names ? ")" : "");

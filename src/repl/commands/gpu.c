@@ -1,3 +1,4 @@
+#include "report/json/json.h"
 #include "repl/assign.h"
 #include "repl/command.h"
 #include "repl/describe.h"
@@ -14,13 +15,7 @@ static int list(struct mfu_session *s, struct mfu_error *err)
 
 static int answer(struct mfu_session *s, struct mfu_error *err)
 {
-    json_t *facts = mfu_gpu_json(s->memory.now.gpu);
-    json_t *object = json_pack("{s:s, s:i}", "command", "gpu", "schema", 1);
-
-    if (object && facts)
-        json_object_update(object, facts);
-    json_decref(facts);
-    return mfu_answer(s, object, err);
+    return mfu_answer(s, mfu_json_command("gpu", mfu_gpu_json(s->memory.now.gpu)), err);
 }
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)

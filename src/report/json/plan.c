@@ -3,6 +3,7 @@
  */
 #include "report/json/json.h"
 #include "report/report.h"
+#include "scenario/setting.h"
 
 /* Every setting and dim as it was resolved; choices by their names. */
 json_t *mfu_json_scenario(const struct mfu_config *c)
