@@ -316,12 +316,8 @@ void mfu_node_weight_quantised(struct mfu_builder *s, struct mfu_node *n, int co
         weight = mfu_new_view(s, 0, 1, p->elements, s->numerics.weight); /* tensor 0: all weights */
         quantise(s, "quantise_weight", weight, MFU_PART_WEIGHT_CASTS, MFU_PARAMETER, p->quantised);
         p->cast = p->quantised[0];
-        if (s->runtime->keeps_quantised && !s->failed) {
-            struct mfu_launch *l = &s->program->launches[s->program->n_launches - 1];
-
-            l->when = MFU_FIRST_MICRO_STEP;
-            mfu_kernel_scale(&l->kernel, 1 / s->config->accum);
-        }
+        if (s->runtime->keeps_quantised && !s->failed)
+            mfu_launch_once(&s->program->launches[s->program->n_launches - 1], MFU_FIRST_MICRO_STEP, s->config->accum);
     }
     copies[0] = p->quantised[0];
     copies[1] = p->quantised[1];

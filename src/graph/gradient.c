@@ -135,14 +135,12 @@ static void share_out(const struct mfu_program *p, struct mfu_launch *l, double 
 
 void mfu_program_accumulate(struct mfu_program *p, double accum)
 {
-    double before = p->accum;
-
     p->accum = accum;
     for (int i = 0; i < p->n_launches; i++) {
         if (p->launches[i].accumulated_bytes > 0)
             share_out(p, &p->launches[i], accum);
         if (p->launches[i].when != MFU_EVERY_MICRO_STEP)
-            mfu_kernel_scale(&p->launches[i].kernel, before / accum);
+            mfu_launch_share(&p->launches[i], accum);
     }
 }
 

@@ -32,6 +32,21 @@ enum mfu_phase mfu_launch_phase(const struct mfu_launch *l)
     return l->communicates ? MFU_COMMUNICATION : l->phase;
 }
 
+void mfu_launch_share(struct mfu_launch *l, double accum)
+{
+    l->kernel.flops = l->whole.flops / accum;
+    l->kernel.read_bytes = l->whole.read_bytes / accum;
+    l->kernel.write_bytes = l->whole.write_bytes / accum;
+    l->kernel.launches = l->whole.launches / accum;
+}
+
+void mfu_launch_once(struct mfu_launch *l, enum mfu_occurrence when, double accum)
+{
+    l->when = when;
+    l->whole = (struct mfu_amount){l->kernel.flops, l->kernel.read_bytes, l->kernel.write_bytes, l->kernel.launches};
+    mfu_launch_share(l, accum);
+}
+
 double mfu_launch_whole(const struct mfu_launch *l, double accum)
 {
     return l->when == MFU_EVERY_MICRO_STEP ? 1 : accum;

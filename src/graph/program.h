@@ -95,6 +95,11 @@ enum mfu_fusion {
 #define MFU_LAUNCH_IN 16 /* views that one launch reads, at most */
 #define MFU_LAUNCH_OUT 8 /* and writes */
 
+/* How much of a kernel there is. */
+struct mfu_amount {
+    double flops, read_bytes, write_bytes, launches;
+};
+
 struct mfu_launch {
     struct mfu_kernel kernel;
     const char *section, *op, *suffix; /* h, attn.qkv, dgrad ("" if none) */
@@ -113,6 +118,7 @@ struct mfu_launch {
     enum mfu_stream wait_stream; /* it starts when what was issued there has ended, */
     int wait_behind;             /* but for so many of the latest; -1: it does not wait */
     enum mfu_occurrence when;
+    struct mfu_amount whole;                    /* of a launch that does not happen in every micro-step, when it does */
     struct mfu_collective collective;           /* kind MFU_NO_COLLECTIVE for kernels */
     int in[MFU_LAUNCH_IN], out[MFU_LAUNCH_OUT]; /* views; the first n_in, n_out */
 };
@@ -151,6 +157,10 @@ struct mfu_program {
 
 /* The phase that a launch's time belongs to: its pass, or communication. */
 enum mfu_phase mfu_launch_phase(const struct mfu_launch *);
+
+/* The launch happens in one micro-step of `accum` only: its kernel becomes the mean. */
+void mfu_launch_once(struct mfu_launch *, enum mfu_occurrence, double accum);
+void mfu_launch_share(struct mfu_launch *, double accum); /* ... of another number */
 
 /* How much more of a launch there is each time that it happens than in the mean
  * of `accum` micro-steps. */

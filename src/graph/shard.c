@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "graph/builder_private.h"
+#include "scenario/setting.h"
 
 /* What trainers do, by ZeRO stage. */
 static const struct rule {
@@ -123,8 +124,10 @@ static int issue(struct sharder *x, enum mfu_collective_kind kind, double bytes,
     l.kernel = mfu_kernel_stream(MFU_COLLECTIVE, MFU_C_DRAM_POINTWISE, 1, bytes, 0, bytes, 0);
     l.collective = (struct mfu_collective){.kind = kind, .axis = MFU_AXIS_DP, .bytes = bytes};
     l.stream = MFU_STREAM_COMMUNICATION;
-    l.when = when;
-    mfu_kernel_scale(&l.kernel, when == MFU_EVERY_MICRO_STEP ? calls : calls / x->p->accum);
+    l.kernel.read_bytes *= calls;
+    l.kernel.launches = calls;
+    if (when != MFU_EVERY_MICRO_STEP)
+        mfu_launch_once(&l, when, x->p->accum);
     put(x, &l);
     return x->issued++;
 }

@@ -65,7 +65,4 @@ double mfu_attention_backward_bytes(const struct mfu_attention *);
 struct mfu_kernel mfu_kernel_stream(enum mfu_kind, enum mfu_coefficient traffic, double rows, double columns,
                                     double flops, double read_bytes, double write_bytes);
 
-/* `times` as much of it: arithmetic, traffic, launches. */
-void mfu_kernel_scale(struct mfu_kernel *, double times);
-
 #endif

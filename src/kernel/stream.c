@@ -20,12 +20,3 @@ struct mfu_kernel mfu_kernel_stream(enum mfu_kind kind, enum mfu_coefficient tra
         .launches = 1,
     };
 }
-
-void mfu_kernel_scale(struct mfu_kernel *k, double times)
-{
-    k->flops *= times;
-    k->read_bytes *= times;
-    k->write_bytes *= times;
-    k->reread_bytes *= times;
-    k->launches *= times;
-}
