@@ -18,10 +18,10 @@
 #include "plan/simulation.h"
 #include "base/error.h"
 #include "descriptor/catalog.h"
-#include "graph/builder.h"
 #include "answer/fields/fields.h"
 #include "answer/metric/table.h"
 #include "report/json/json.h"
+#include "graph/graph.h"
 #include "report/report.h"
 #include "scenario/setting.h"
 
@@ -204,7 +204,7 @@ static bool positive(double x)
 static void check_parts(const struct mfu_plan *plan)
 {
     struct mfu_kernel_row *rows;
-    double parts = 0, busy = 0, total;
+    double parts = 0, busy = 0, between = 0, collectives = 0, total;
     const struct mfu_plan p = *plan;
     int n;
 
@@ -217,11 +217,15 @@ static void check_parts(const struct mfu_plan *plan)
     for (int k = 0; k < n; k++) {
         HOLDS(positive(rows[k].time_s) && positive(rows[k].count));
         HOLDS(rows[k].flops >= 0 && rows[k].bytes >= 0 && rows[k].flops + rows[k].bytes > 0);
-        busy += rows[k].time_s;
+        HOLDS(rows[k].phase == MFU_COMMUNICATION || rows[k].kind != MFU_COLLECTIVE);
+        *(rows[k].phase == MFU_COMMUNICATION ? &between : &busy) += rows[k].time_s;
+        collectives += rows[k].kind == MFU_COLLECTIVE ? rows[k].time_s : 0;
     }
     free(rows);
     HOLDS_NEAR(busy, p.step.busy_s, EXACT);
-    HOLDS_NEAR(total, busy, EXACT);
+    HOLDS_NEAR(collectives, p.step.communication_s, EXACT);
+    HOLDS_NEAR(between, p.step.communication_s + p.step.copies_s, EXACT);
+    HOLDS_NEAR(total, busy + between, EXACT);
     HOLDS_NEAR(p.step.forward_s + p.step.backward_s + p.step.optimizer_s, busy, EXACT);
     HOLDS_NEAR(busy + p.step.idle_s + p.step.communication_exposed_s, p.step.time_s, EXACT);
     HOLDS(p.step.idle_s >= -EXACT * p.step.time_s);
@@ -656,7 +660,8 @@ static void unrolled_is_repeated(void **unused)
                     flops[k] += g->segments[j].repeat * g->launches[l].kernel.flops;
                     bytes[k] +=
                         g->segments[j].repeat * (g->launches[l].kernel.read_bytes + g->launches[l].kernel.write_bytes);
-                    launches[k] += g->segments[j].repeat * g->launches[l].kernel.launches;
+                    if (!g->launches[l].communicates) /* buckets do not end with layers */
+                        launches[k] += g->segments[j].repeat * g->launches[l].kernel.launches;
                 }
         }
         HOLDS_NEAR(flops[1], flops[0], EXACT);

@@ -229,10 +229,10 @@ static void what_cannot_be_written_is_said(void **state)
 
 /* ---- a step by hand ------------------------------------------------------ */
 
-enum { LAUNCHES = 3, MIB = 1 << 20 };
+enum { LAUNCHES = 4, MIB = 1 << 20 };
 
 static struct mfu_launch launches[LAUNCHES];
-static double seconds[LAUNCHES] = {1e-3, 2e-3, 1e-3};
+static double seconds[LAUNCHES] = {1e-3, 2e-3, 1e-3, 1e-3};
 static struct mfu_price prices[LAUNCHES];
 static struct mfu_gpu gpu = {.slug = "card", .name = "A \"card\""};
 static struct mfu_model model = {.slug = "net", .name = "Net"};
@@ -246,11 +246,9 @@ static struct mfu_event events[] = {
     {.launch = 1, .micro_step = 1, .issue_s = 0.0003, .issued_s = 0.0004, .start_s = 0.0041, .end_s = 0.0061},
     {.launch = 0, .micro_step = 3, .issue_s = 0.0034, .issued_s = 0.0035, .start_s = 0.0091, .end_s = 0.0101},
     {.launch = 1, .micro_step = 3, .issue_s = 0.0035, .issued_s = 0.0036, .start_s = 0.0101, .end_s = 0.0121},
-    {.launch = -1,
+    {.launch = 3,
      .micro_step = 3,
      .stream = MFU_STREAM_COMMUNICATION,
-     .name = "all_reduce",
-     .bytes = 1e6,
      .issue_s = 0.0036,
      .issued_s = 0.0036,
      .start_s = 0.0121,
@@ -311,6 +309,14 @@ static void make_step(struct mfu_plan *p, struct mfu_simulation *s)
                                                      .read_bytes = 16384,
                                                      .write_bytes = 8192,
                                                      .launches = 1}};
+    launches[3] = (struct mfu_launch){.section = "",
+                                      .op = "",
+                                      .suffix = "all_reduce",
+                                      .phase = MFU_BACKWARD,
+                                      .communicates = true,
+                                      .stream = MFU_STREAM_COMMUNICATION,
+                                      .collective = {.kind = MFU_ALL_REDUCE, .bytes = 1e6},
+                                      .kernel = {.kind = MFU_COLLECTIVE, .read_bytes = 1e6, .launches = 1}};
     p->config.gpu = &gpu;
     p->config.model = &model;
     p->config.accum = 4;

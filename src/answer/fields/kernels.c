@@ -11,6 +11,17 @@
 // clang-format off
 /* clang-format off: tables */
 
+/* nccl-tests' busbw over its algbw: what a link carries of each byte of the tensor. */
+static double of_the_bus(const struct mfu_kernel_row *r)
+{
+    return (r->collective.kind == MFU_ALL_REDUCE ? 2 : 1) * (r->ranks - 1) / r->ranks;
+}
+
+static bool communicates(const struct mfu_kernel_row *r)
+{
+    return r->collective.kind != MFU_NO_COLLECTIVE;
+}
+
 #define KERNEL_ROW(X) \
     X(TEXT,   name,        0,               r->name,                         "where it comes from in the model") \
     X(TEXT,   phase,       0,               mfu_phase_names[r->phase],       "forward, backward, optimizer or communication") \
@@ -38,7 +49,12 @@
     X(NUMBER, sm_active,   MFU_RATIO,       r->sm_active,                    "DCGM SM_ACTIVE while it runs") \
     X(NUMBER, occupancy,   MFU_RATIO,       r->occupancy,                    "DCGM SM_OCCUPANCY while it runs") \
     X(NUMBER, tensor_active, MFU_RATIO,     r->tensor_active,                "DCGM PIPE_TENSOR_ACTIVE while it runs") \
-    X(NUMBER, dram_active, MFU_RATIO,       r->dram_active,                  "DCGM DRAM_ACTIVE while it runs")
+    X(NUMBER, dram_active, MFU_RATIO,       r->dram_active,                  "DCGM DRAM_ACTIVE while it runs") \
+    X(MAYBE_TEXT,   collective, 0, communicates(r) ? mfu_collective_names[r->collective.kind] : NULL, "which collective it is") \
+    X(MAYBE_TEXT,   group,  0, communicates(r) ? mfu_axis_names[r->collective.axis] : NULL, "the axis of the mesh that it runs over") \
+    X(MAYBE_NUMBER, ranks,  MFU_COUNT,       communicates(r) ? r->ranks : NAN, "that take part") \
+    X(MAYBE_NUMBER, algbw,  MFU_BYTES_PER_S, communicates(r) ? r->bytes_per_s : NAN, "bytes of the tensor per second, as nccl-tests count them") \
+    X(MAYBE_NUMBER, busbw,  MFU_BYTES_PER_S, communicates(r) ? r->bytes_per_s * of_the_bus(r) : NAN, "bytes per second of a link, as nccl-tests count them")
 MFU_FIELDS(kernel_row, const struct mfu_kernel_row *r, KERNEL_ROW)
 const struct mfu_record mfu_record_kernel_row = MFU_RECORD(kernel_row, .rows = NULL);
 
@@ -57,7 +73,7 @@ static void make_rows(const struct mfu_plan *p, struct mfu_value *v)
 
 #define KERNELS(X) \
     X(MADE_LIST, kernels, &mfu_record_kernel_row, make_rows(p, v), "equal kernels of all layers in one row") \
-    X(NUMBER, total_time_s, MFU_SECONDS, p->step.busy_s, "sum of their times: the busy time of the GPU")
+    X(NUMBER, total_time_s, MFU_SECONDS, p->step.busy_s + p->step.communication_s, "sum of their times: the busy time of the GPU, and communication, beside it or not")
 MFU_FIELDS(kernels, const struct mfu_plan *p, KERNELS)
 const struct mfu_record mfu_record_kernels = MFU_RECORD(kernels, .command = "kernels", .rows = "kernels");
 

@@ -76,6 +76,8 @@ static bool many_small_kernels(const struct evidence *e)
         for (int i = g->segments[k].first; i < g->segments[k].first + g->segments[k].count; i++) {
             double n = mfu_segment_times(g, &g->segments[k]) * g->launches[i].kernel.launches;
 
+            if (g->launches[i].communicates)
+                continue;
             all += n;
             products += mfu_is_product(&g->launches[i]) ? n : 0;
         }
