@@ -57,7 +57,7 @@ enum mfu_blocks {
     X(argument, REDUCTION, "reduction", reduction_s, "reductions", MEMORY, "reductions", "gradients of vectors",       \
       .group = MFU_GROUP_ROWS)                                                                                         \
     X(argument, EMBEDDING, "embedding", embedding_s, "embeddings", MEMORY, "embeddings", "gathers and scatters",       \
-      .group = MFU_GROUP_LOSS)                                                                                         \
+      .group = MFU_GROUP_LOSS, .cold = true)                                                                           \
     X(argument, LOSS, "loss", loss_s, "the loss", LOSS, "loss", "over the vocabulary", .group = MFU_GROUP_LOSS,        \
       .blocks = MFU_BLOCKS_SOFTMAX)                                                                                    \
     X(argument, OPTIMIZER_STEP, "optimizer", update_s, "the optimizer", OPTIMIZER, "update", "states through memory",  \
@@ -83,6 +83,7 @@ struct mfu_kind_row {
     enum mfu_law law;
     enum mfu_kind_group group;
     enum mfu_blocks blocks; /* of one that streams */
+    bool cold;              /* reads what L2 cannot hold any more */
     bool beside;            /* runs beside the others, on a stream of its own */
 };
 extern const struct mfu_kind_row mfu_kinds[MFU_KIND_COUNT];

@@ -154,6 +154,8 @@ void mfu_show_gpu(struct mfu_session *s, const struct mfu_gpu *g)
 {
     put_text(s, "gpu", g->slug);
     put_text(s, "name", g->name);
+    if (g->calibrated[0])
+        put_text(s, "calibrated on", g->calibrated);
     fprintf(s->out, "%-20s%s %s, family %s, compute capability %.1f\n", "architecture", g->architecture,
             *g->chip ? g->chip : "(chip unknown)", g->family, g->compute_capability);
     put(s, "sms", g->sms, MFU_COUNT);

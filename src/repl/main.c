@@ -43,13 +43,14 @@ struct options {
     int n_jobs;
 };
 
-enum { JSON = 256, CSV, SCHEMA, NO_COLOR, ASCII, DATA_DIR, TRANSCRIPT, VERSION };
+enum { JSON = 256, CSV, SCHEMA, NO_CALIBRATION, NO_COLOR, ASCII, DATA_DIR, TRANSCRIPT, VERSION };
 
 static const struct option long_options[] = {
     {"json", no_argument, NULL, JSON},
     {"csv", no_argument, NULL, CSV},
     {"schema", no_argument, NULL, SCHEMA},
     {"quiet", no_argument, NULL, 'q'},
+    {"no-calibration", no_argument, NULL, NO_CALIBRATION},
     {"no-color", no_argument, NULL, NO_COLOR},
     {"ascii", no_argument, NULL, ASCII},
     {"data-dir", required_argument, NULL, DATA_DIR},
@@ -72,6 +73,7 @@ static const char usage[] = "Usage: mfuplan [OPTION]... [FILE]...\n"
                             "      --csv             answers are tables (RFC 4180); what only confirms is silent\n"
                             "      --schema          print the JSON Schema of all answers\n"
                             "  -q, --quiet           no banner, no confirmations\n"
+                            "      --no-calibration  as if nothing were measured on this computer\n"
                             "      --no-color        no colours (as NO_COLOR in the environment)\n"
                             "      --ascii           no characters beyond ASCII\n"
                             "      --data-dir DIR    folder with models/ and gpus/ (also MFUPLAN_DATA_DIR)\n"
@@ -167,6 +169,7 @@ static int read_options(int argc, char **argv, struct options *o)
         case CSV: o->json = o->csv = true; break;
         case SCHEMA: return tell_schema();
         case ASCII: o->ascii = true; break;
+        case NO_CALIBRATION: setenv("MFUPLAN_CALIBRATIONS", "", 1); break;
         case NO_COLOR: o->no_color = true; break;
         case DATA_DIR: o->data_dir = optarg; break;
         case TRANSCRIPT: o->transcript = optarg; break;
@@ -297,7 +300,7 @@ int main(int argc, char **argv)
     }
     if (mfu_session_open(s, o.data_dir, &err) < 0) {
         mfu_complain(s, &err);
-        status = FAILED;
+        status = o.data_dir && err.code == MFU_EIO ? MISUSED : FAILED; /* --data-dir names no such folder */
         goto done;
     }
     mfu_warn_calibration(s);

@@ -128,6 +128,13 @@ static void make_assumed(const struct mfu_plan *p, struct mfu_value *v)
     v->n = n;
 }
 
+#define CALIBRATED(X) \
+    X(TEXT, date,   0, g->calibrated,      "of the calibration") \
+    X(TEXT, device, 0, g->slug,            "whose calibration it is") \
+    X(TEXT, driver, 0, g->calibrated_with, "software that it was measured with")
+MFU_FIELDS(calibrated, const struct mfu_gpu *g, CALIBRATED)
+static const struct mfu_record calibrated = MFU_RECORD(calibrated, .rows = NULL);
+
 #define PLAN(X) \
     X(OBJECT, scenario, &mfu_record_scenario, &p->config, "every setting and dimension as it was resolved") \
     X(OBJECT, params,   &params, &p->program,           "parameters of the model") \
@@ -136,6 +143,7 @@ static void make_assumed(const struct mfu_plan *p, struct mfu_value *v)
     X(OBJECT, mfu,      &mfu_record_mfu, p,             "use of the GPU") \
     X(TEXT,   bound,    0, mfu_limit_names[p->limit],   "what limits the step: compute, memory, launch, communication or input") \
     X(FLAG,   fits,     0, p->memory.fits,              "whether the memory suffices") \
+    X(OBJECT, calibrated, &calibrated, p->config.gpu->calibrated[0] ? p->config.gpu : NULL, "the calibration that the answer rests on; else null") \
     X(MADE_LIST, assumed, &mfu_record_words, make_assumed(p, v), "what nobody said")
 MFU_FIELDS(plan, const struct mfu_plan *p, PLAN)
 const struct mfu_record mfu_record_plan = MFU_RECORD(plan, .command = "plan");

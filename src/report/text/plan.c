@@ -253,6 +253,12 @@ static void notes(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
             mfu_flow_piece(&f, MFU_WARN, "times are those of a card that it would fit on");
         mfu_flow_end(&f);
     }
+    if (p->config.gpu->calibrated[0]) {
+        f = mfu_flow_start(out, t, "note", INDENT);
+        mfu_flow_words(&f, MFU_PLAIN, "calibrated on %s by measurements of this user; --no-calibration leaves them out",
+                       p->config.gpu->calibrated);
+        mfu_flow_end(&f);
+    }
     if (*above) {
         f = mfu_flow_start(out, t, "note", INDENT);
         mfu_flow_words(&f, MFU_WARN, "%s", above);
