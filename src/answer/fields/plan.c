@@ -129,9 +129,9 @@ static void make_assumed(const struct mfu_plan *p, struct mfu_value *v)
 }
 
 #define CALIBRATED(X) \
-    X(TEXT, date,   0, g->calibrated,      "of the calibration") \
-    X(TEXT, device, 0, g->slug,            "whose calibration it is") \
-    X(TEXT, driver, 0, g->calibrated_with, "software that it was measured with")
+    X(TEXT, date,   0, g->calibrated,      "when the calibration in force was made") \
+    X(TEXT, device, 0, g->slug,            "of which GPU") \
+    X(TEXT, driver, 0, g->calibrated_with, "with which driver")
 MFU_FIELDS(calibrated, const struct mfu_gpu *g, CALIBRATED)
 static const struct mfu_record calibrated = MFU_RECORD(calibrated, .rows = NULL);
 
@@ -143,8 +143,8 @@ static const struct mfu_record calibrated = MFU_RECORD(calibrated, .rows = NULL)
     X(OBJECT, mfu,      &mfu_record_mfu, p,             "use of the GPU") \
     X(TEXT,   bound,    0, mfu_limit_names[p->limit],   "what limits the step: compute, memory, launch, communication or input") \
     X(FLAG,   fits,     0, p->memory.fits,              "whether the memory suffices") \
-    X(OBJECT, calibrated, &calibrated, p->config.gpu->calibrated[0] ? p->config.gpu : NULL, "the calibration that the answer rests on; else null") \
-    X(MADE_LIST, assumed, &mfu_record_words, make_assumed(p, v), "what nobody said")
+    X(MADE_LIST, assumed, &mfu_record_words, make_assumed(p, v), "what nobody said") \
+    X(OBJECT, calibrated, &calibrated, p->config.gpu->calibrated[0] ? p->config.gpu : NULL, "the calibration that the plan rests on")
 MFU_FIELDS(plan, const struct mfu_plan *p, PLAN)
 const struct mfu_record mfu_record_plan = MFU_RECORD(plan, .command = "plan");
 
