@@ -79,7 +79,12 @@ const struct mfu_topic mfu_topics[] = {
      "only confirms (set, undo ...) is silent.  A command that fails prints\n"
      "{\"error\": {\"command\": ..., \"message\": ...}}, too.\n"
      "\n"
-     "    mfuplan --json -e 'gpu h100-sxm; set batch 8; plan' | jq .mfu.mfu\n",
+     "    mfuplan --json -e 'gpu h100-sxm; set batch 8; plan' | jq .mfu.mfu\n"
+     "\n"
+     "With --csv an answer is a table: a row for each element of its list, else one row.\n"
+     "`mfuplan --schema` prints the JSON Schema: every field, its unit and its meaning.\n"
+     "\n"
+     "    mfuplan --csv -e 'gpu h100-sxm; kernels' > kernels.csv\n",
      NULL},
     {"exit", "exit status",
      "0   all well; in a conversation always\n"
