@@ -555,3 +555,18 @@ const char *mfu_figure_offer(size_t i, char name[MFU_FIGURE_NAME])
         return joined(name, "kernel", kernel_offer(i), NULL);
     return NULL;
 }
+
+static double value_of(const struct mfu_plan *p, const char *name, enum mfu_dim *dim, struct mfu_error *err)
+{
+    struct mfu_figures figures = {.plan = p};
+    struct mfu_figure_value f = {.value = NAN, .dim = MFU_COUNT};
+
+    if (mfu_figure_find(&figures, name, &f, err) > 0 && f.word)
+        mfu_fail(err, MFU_EINPUT, "a word, no number: for print and check only");
+    mfu_figures_forget(&figures);
+    if (dim)
+        *dim = f.dim;
+    return f.value;
+}
+
+const struct mfu_figure_source mfu_figure_names = {mfu_figure_known, value_of};
