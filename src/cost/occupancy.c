@@ -128,7 +128,7 @@ static struct mfu_grid grid_of(const struct mfu_gpu *g, const struct mfu_machine
 static double dram_bytes(const struct mfu_machine *m, const struct mfu_kernel *k, const struct mfu_price *p)
 {
     double bytes = k->read_bytes + k->write_bytes;
-    double dram = 1 / (m->c[k->traffic] * m->bandwidth_bytes_s), saved = dram - 1 / m->l2_bytes_s;
+    double dram = 1 / mfu_dram_bytes_s(m, k->traffic), saved = dram - 1 / m->l2_bytes_s;
 
     if (!(p->memory_s > 0) || !(saved > 0) || !isfinite(saved))
         return bytes;

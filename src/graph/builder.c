@@ -489,6 +489,7 @@ bool mfu_setting_keeps_graph(enum mfu_setting_id setting)
     case MFU_S_VRAM_RESERVED:
     case MFU_S_DATALOADER_MS:
     case MFU_S_CLOCK_MHZ:
+    case MFU_S_SOFTWARE:
     case MFU_S_POWER_W: return true;
     default: return false;
     }

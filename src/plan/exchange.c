@@ -35,7 +35,7 @@ static struct mfu_link link_of(const struct mfu_plan *p)
 /* Seconds of the compute stream for one unit of `params` parameters. */
 static double copies_s(const struct mfu_plan *p, double bytes)
 {
-    return bytes / (p->machine.c[MFU_C_DRAM_POINTWISE] * p->machine.bandwidth_bytes_s);
+    return bytes / mfu_dram_bytes_s(&p->machine, MFU_C_DRAM_POINTWISE);
 }
 
 /* Before a gather: each rank casts its shard. */

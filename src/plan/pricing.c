@@ -27,7 +27,8 @@ static void settle_clocks(const struct mfu_machine *m, const struct mfu_program 
         return;
     for (int k = 0; k < g->n_segments; k++)
         for (int i = g->segments[k].first; i < g->segments[k].first + g->segments[k].count; i++) {
-            bool tensor = g->launches[i].kernel.kind == MFU_GEMM && prices[i].compute_s > prices[i].memory_s;
+            bool tensor = g->launches[i].kernel.kind == MFU_GEMM && g->launches[i].kernel.math != MFU_PEAK_FP32
+                && prices[i].compute_s > prices[i].memory_s;
 
             *(tensor ? &tensor_s : &other_s) += mfu_segment_times(g, &g->segments[k]) * prices[i].time_s;
         }

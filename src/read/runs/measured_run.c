@@ -364,6 +364,8 @@ static bool set_runtime(struct mfu_row *r)
         return false;
     if (mfu_cell_is(r, "precision", "fp16-amp-o2") && !set(r, "half_weights", "on"))
         return false;
+    if (!mfu_cell_empty(r, "software") && !set(r, "software", mfu_cell(r, "software")))
+        return false;
     /* What only the notes say. */
     if ((mfu_cell_is(r, "precision", "fp32") || mfu_cell_is(r, "precision", "float32")) && strstr(notes, "uses TF32")) {
         mfu_row_assume(r, "precision=tf32, by the notes");
