@@ -76,8 +76,11 @@ void mfu_machine_make(const struct mfu_config *c, struct mfu_machine *m)
         }
     }
     for (int i = 0; i < MFU_PEAK_COUNT; i++)
-        m->gemm_flops[i] =
-            m->peak_flops[i] * share * scale / (year > 0 && year <= OLD_GEMMS ? m->c[MFU_C_GEMM_SOFTWARE] : 1);
+        m->gemm_flops[i] = m->peak_flops[i] * share * scale;
+    if (year > 0 && year <= OLD_GEMMS) {
+        m->gemm_flops[MFU_PEAK_FP16] /= m->c[MFU_C_GEMM_SOFTWARE];
+        m->gemm_flops[MFU_PEAK_BF16] /= m->c[MFU_C_GEMM_SOFTWARE];
+    }
     m->gemm_flops[MFU_PEAK_FP32] = m->peak_flops[MFU_PEAK_FP32] * m->c[MFU_C_GEMM_FP32] * scale;
     m->gemm_flops[MFU_PEAK_TF32] *= m->c[MFU_C_GEMM_TF32];
     m->gemm_flops[MFU_PEAK_FP8] *= m->c[MFU_C_GEMM_FP8];

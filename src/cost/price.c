@@ -119,7 +119,8 @@ void mfu_price_kernel(const struct mfu_machine *m, const struct mfu_kernel *k, d
 {
     double inside_bytes = hot_bytes + absorbed_bytes;
 
-    *p = (struct mfu_price){.overhead_s = k->launches * m->c[MFU_C_KERNEL_OVERHEAD]};
+    *p = (struct mfu_price){.overhead_s = k->launches
+                                * (m->c[MFU_C_KERNEL_OVERHEAD] + (k->kind == MFU_GEMM ? 0 : m->c[MFU_C_KERNEL_RAMP]))};
     if (k->launches <= 0)
         return;
     if (k->kind == MFU_GEMM) {

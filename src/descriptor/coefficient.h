@@ -122,6 +122,9 @@ struct mfu_yaml;
     X(L2_SHARE, "l2.share", MFU_RATIO, 0, 1, "share of L2 within which a kernel's working set is served from L2")      \
     X(KERNEL_OVERHEAD, "kernel.overhead", MFU_SECONDS, 0, 1e-3,                                                        \
       "time between two dependent kernels of a stream: drain, launch, fill")                                           \
+    X(KERNEL_RAMP, "kernel.ramp", MFU_SECONDS, 0, 1e-3,                                                                \
+      "what a kernel that is no GEMM takes besides, until its loads fill the memory's pipeline and after the last of " \
+      "them")                                                                                                          \
     X(DISPATCH_EAGER, "dispatch.eager", MFU_SECONDS, 0, 1e-2,                                                          \
       "host time to dispatch one forward or optimizer kernel in eager PyTorch")                                        \
     X(DISPATCH_BACKWARD, "dispatch.backward", MFU_SECONDS, 0, 1e-2,                                                    \
