@@ -461,7 +461,6 @@ static struct mfu_gpu with_steady_clocks(const struct mfu_gpu *gpu)
     struct mfu_gpu steady = *gpu;
 
     steady.coefficients.value[MFU_C_GEMM_THROTTLE] = 0;
-    steady.coefficients.value[MFU_C_GEMM_POWER] = NAN;
     return steady;
 }
 
