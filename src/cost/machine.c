@@ -28,7 +28,7 @@ static double positive(double x, double otherwise)
 struct clocks {
     double pipe;    /* share of the tensor pipe that a large GEMM fills */
     double running; /* the clock while power allows it */
-    double limit;   /* that power allows, at a full pipe */
+    double limit;   /* that power allows */
 };
 
 static struct clocks clocks_of(const struct mfu_machine *m, const struct mfu_gpu *g, double limit_w)
@@ -62,14 +62,14 @@ void mfu_machine_make(const struct mfu_config *c, struct mfu_machine *m)
     m->loads = year > 0 && year < WIDE_LOADS ? 1 : 2;
 
     k = clocks_of(m, g, power_w > 0 ? power_w : g->power_w);
-    m->attention_flops = k.running;
+    m->attention_flops = m->c[MFU_C_GEMM_CLOCK] > 0 ? fmin(k.running, k.limit) : 1;
     if (clock_hz > 0 && rated_hz > 0) {
         scale = m->attention_flops = clock_hz / rated_hz;
         share = fmin(k.pipe, MFU_PIPE_CEILING);
     } else {
-        share = fmin(k.pipe * k.running, k.limit);
+        share = k.pipe * fmin(k.running, k.limit);
         if (power_w > 0 && power_w < g->power_w) {
-            double at_home = fmin(k.pipe * k.running, clocks_of(m, g, g->power_w).limit);
+            double at_home = k.pipe * fmin(k.running, clocks_of(m, g, g->power_w).limit);
 
             scale = isinf(k.limit) ? pow(power_w / g->power_w, UNLIMITED_EXPONENT) : 1;
             m->attention_flops *= scale * share / at_home;

@@ -117,10 +117,9 @@ static double reread_seconds(const struct mfu_machine *m, const struct mfu_kerne
 void mfu_price_kernel(const struct mfu_machine *m, const struct mfu_kernel *k, double hot_bytes, double absorbed_bytes,
                       struct mfu_tilings *tilings, struct mfu_price *p)
 {
-    double inside_bytes = hot_bytes + absorbed_bytes;
+    double inside_bytes = hot_bytes + absorbed_bytes, bytes = k->read_bytes + k->write_bytes;
 
-    *p = (struct mfu_price){.overhead_s = k->launches
-                                * (m->c[MFU_C_KERNEL_OVERHEAD] + (k->kind == MFU_GEMM ? 0 : m->c[MFU_C_KERNEL_RAMP]))};
+    *p = (struct mfu_price){.overhead_s = k->launches * m->c[MFU_C_KERNEL_OVERHEAD]};
     if (k->launches <= 0)
         return;
     if (k->kind == MFU_GEMM) {
@@ -135,9 +134,11 @@ void mfu_price_kernel(const struct mfu_machine *m, const struct mfu_kernel *k, d
         else
             p->compute_s = k->flops / (VECTOR_SHARE * m->peak_flops[MFU_PEAK_FP32]);
     }
-    p->memory_s = fmax(k->read_bytes + k->write_bytes - inside_bytes, 0) / dram_bytes_s(m, k)
-        + inside_bytes / m->l2_bytes_s + reread_seconds(m, k);
+    p->memory_s =
+        fmax(bytes - inside_bytes, 0) / dram_bytes_s(m, k) + inside_bytes / m->l2_bytes_s + reread_seconds(m, k);
     p->memory_s = larger(p->memory_s, element_seconds(m, k));
+    if (k->kind != MFU_GEMM && bytes > inside_bytes)
+        p->overhead_s += k->launches * m->c[MFU_C_KERNEL_RAMP] * (1 - inside_bytes / bytes);
     settle(k, p);
 }
 

@@ -40,8 +40,8 @@ struct mfu_yaml;
       "clock that large tensor GEMMs run at while power allows it, where that is not the clock of the printed "        \
       "peak; 0: it is")                                                                                                \
     X(GEMM_POWER_CLOCK, "gemm.power_clock", MFU_HERTZ, 0, 1e11,                                                        \
-      "clock, at a full pipe, that one watt of board power per SM feeds in large tensor GEMMs; it grows with the "     \
-      "0.6th power of the watts; 0: power is no limit")                                                                \
+      "clock that one watt of board power per SM feeds in large tensor GEMMs; it grows with the 0.6th power of the "   \
+      "watts; 0: power is no limit")                                                                                   \
     X(GEMM_SOFTWARE, "gemm.software", MFU_RATIO, 0.5, 3,                                                               \
       "time of 16-bit GEMMs with the libraries of 2023 and before (CUDA 12.1, torch 2.1) relative to those of "        \
       "2025")                                                                                                          \
@@ -123,8 +123,8 @@ struct mfu_yaml;
     X(KERNEL_OVERHEAD, "kernel.overhead", MFU_SECONDS, 0, 1e-3,                                                        \
       "time between two dependent kernels of a stream: drain, launch, fill")                                           \
     X(KERNEL_RAMP, "kernel.ramp", MFU_SECONDS, 0, 1e-3,                                                                \
-      "what a kernel that is no GEMM takes besides, until its loads fill the memory's pipeline and after the last of " \
-      "them")                                                                                                          \
+      "what a kernel that is no GEMM takes besides, as far as it reads and writes DRAM: until the first loads arrive " \
+      "and after the last")                                                                                            \
     X(DISPATCH_EAGER, "dispatch.eager", MFU_SECONDS, 0, 1e-2,                                                          \
       "host time to dispatch one forward or optimizer kernel in eager PyTorch")                                        \
     X(DISPATCH_BACKWARD, "dispatch.backward", MFU_SECONDS, 0, 1e-2,                                                    \
