@@ -609,10 +609,12 @@ int mfu_fit_coefficients(const struct mfu_fit_input *in, struct mfu_fit *fit, st
     return status == GSL_SUCCESS ? 0 : fail(in, status, err);
 }
 
-/* Coefficients that others multiply: samples tell the product only. */
+/* Coefficients that others multiply, of which samples tell the product, and how
+ * fast a board reacts, which samples that have settled do not tell. */
 static bool another_says_it(enum mfu_coefficient id)
 {
-    return id == MFU_C_DRAM_ATTAIN || id == MFU_C_GEMM_CLOCK || id == MFU_C_GEMM_POWER_CLOCK;
+    return id == MFU_C_DRAM_ATTAIN || id == MFU_C_GEMM_CLOCK || id == MFU_C_GEMM_POWER_CLOCK
+        || id == MFU_C_GEMM_SETTLING;
 }
 
 int mfu_fit_candidates(const struct mfu_fit_input *in, struct mfu_fit_parameter *parameters)
