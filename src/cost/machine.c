@@ -5,6 +5,7 @@
 
 #include "cost/cost.h"
 #include "scenario/scenario.h"
+#include "scenario/setting.h"
 
 /* Compute-bound speed of a board that its limit does not hold back falls with
  * about the 0.4th power of a lower limit (measured on RTX 5090 and 4090). */
@@ -18,6 +19,10 @@
  * eager kernels load twice as many elements at once. */
 #define OLD_GEMMS 2023
 #define WIDE_LOADS 2025
+
+/* Where no device log shows the highest clock of a card: that of the known ones
+ * is 1 to 1.30 of the boost clock (RTX 5090). */
+#define HIGHEST_OVER_BOOST 1.3
 
 static double positive(double x, double otherwise)
 {
@@ -41,6 +46,12 @@ static struct clocks clocks_of(const struct mfu_machine *m, const struct mfu_gpu
     if (rated > 0 && m->c[MFU_C_GEMM_POWER_CLOCK] > 0 && limit_w > 0 && g->sms > 0)
         k.limit = m->c[MFU_C_GEMM_POWER_CLOCK] * pow(limit_w / g->sms, LIMITED_EXPONENT) / rated;
     return k;
+}
+
+/* The SM clock that no card of this kind exceeds. */
+static double highest_clock(const struct mfu_gpu *g)
+{
+    return positive(g->max_observed_hz, HIGHEST_OVER_BOOST * g->boost_hz);
 }
 
 void mfu_machine_make(const struct mfu_config *c, struct mfu_machine *m)
@@ -84,6 +95,8 @@ void mfu_machine_make(const struct mfu_config *c, struct mfu_machine *m)
     m->gemm_flops[MFU_PEAK_FP32] = m->peak_flops[MFU_PEAK_FP32] * m->c[MFU_C_GEMM_FP32] * scale;
     m->gemm_flops[MFU_PEAK_TF32] *= m->c[MFU_C_GEMM_TF32];
     m->gemm_flops[MFU_PEAK_FP8] *= m->c[MFU_C_GEMM_FP8];
+    for (int i = 0; i < MFU_PEAK_COUNT; i++)
+        m->roof_flops[i] = m->peak_flops[i] * fmax(scale, highest_clock(g) / positive(g->tensor_hz, g->boost_hz));
     m->throttle = m->c[MFU_C_GEMM_THROTTLE];
     for (int i = 0; i < MFU_PEAK_COUNT; i++)
         m->sustained_flops[i] = m->gemm_flops[i] / (i == MFU_PEAK_FP32 ? 1 : 1 + m->throttle);

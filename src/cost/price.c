@@ -4,12 +4,9 @@
 #include <math.h>
 
 #include "cost/cost.h"
+#include "cost/law.h"
 
 const char *const mfu_bound_names[] = {"compute", "memory", "launch", "latency"};
-
-/* Arithmetic on the CUDA cores next to memory traffic: half of the fp32 peak,
- * since most of it is not multiply-adds (chosen; few kernels depend on it). */
-#define VECTOR_SHARE 0.5
 
 /* Below this many rounds of thread blocks a GEMM waits for latencies (chosen;
  * it names the bound, seconds do not depend on it). */
@@ -25,27 +22,11 @@ static double larger(double a, double b)
 {
     double x = fmax(a, b), r = x > 0 ? fmin(a, b) / x : 0;
 
-    return r < 0.01 ? x : x * sqrt(sqrt(1 + r * r * r * r)); /* 2.5e-9 and less */
-}
+    double z = r * r * r * r;
 
-static struct mfu_tiling tiling_of(const struct mfu_machine *m, const struct mfu_kernel *k, struct mfu_tilings *list)
-{
-    struct mfu_tiling t;
-
-    for (unsigned i = 0; list && i < list->n && i < MFU_TILINGS; i++)
-        if (list->known[i].m == k->m && list->known[i].n == k->n && list->known[i].k == k->k
-            && list->known[i].batch == k->batch && list->known[i].math == k->math
-            && list->known[i].aligned == k->aligned)
-            return list->known[i].tiling;
-    t = mfu_gemm_tiling(m, k);
-    if (list) {
-        unsigned i = list->n++ % MFU_TILINGS; /* in place of the oldest */
-
-        list->known[i].m = k->m, list->known[i].n = k->n, list->known[i].k = k->k;
-        list->known[i].batch = k->batch, list->known[i].math = k->math, list->known[i].aligned = k->aligned;
-        list->known[i].tiling = t;
-    }
-    return t;
+    if (z > 0.03)
+        return x * sqrt(sqrt(1 + z));
+    return x * (1 + z * (1. / 4 - z * (3. / 32 - z * (7. / 128 - z * (77. / 2048))))); /* its series: up to 1e-9 */
 }
 
 static void settle(const struct mfu_kernel *k, struct mfu_price *p)
@@ -53,10 +34,10 @@ static void settle(const struct mfu_kernel *k, struct mfu_price *p)
     double busy = larger(p->compute_s, p->memory_s);
 
     p->time_s = busy + p->overhead_s;
-    p->bound = busy < p->overhead_s                       ? MFU_BOUND_LAUNCH
-        : p->compute_s < p->memory_s                      ? MFU_BOUND_MEMORY
-        : k->kind == MFU_GEMM && p->waves < LATENCY_WAVES ? MFU_BOUND_LATENCY
-                                                          : MFU_BOUND_COMPUTE;
+    p->bound = busy < p->overhead_s                             ? MFU_BOUND_LAUNCH
+        : p->compute_s < p->memory_s                            ? MFU_BOUND_MEMORY
+        : mfu_kind_is_gemm(k->kind) && p->waves < LATENCY_WAVES ? MFU_BOUND_LATENCY
+                                                                : MFU_BOUND_COMPUTE;
 }
 
 /* Rows up to which softmax keeps them in registers, and up to which a norm finds
@@ -100,7 +81,7 @@ static double dram_bytes_s(const struct mfu_machine *m, const struct mfu_kernel 
     bool known = elements_per_clock(m, k) > 0;
     double slower = k->half_share > 0 && !known ? 1 + k->half_share * (1 / m->c[MFU_C_DRAM_HALF] - 1) : 1;
 
-    return mfu_dram_bytes_s(m, class_of(k)) / slower;
+    return fmin(mfu_dram_bytes_s(m, class_of(k)) / slower, m->l2_bytes_s);
 }
 
 /* Later passes over a row find it in L2 if the rows in flight fit there: two
@@ -122,22 +103,13 @@ void mfu_price_kernel(const struct mfu_machine *m, const struct mfu_kernel *k, d
     *p = (struct mfu_price){.overhead_s = k->launches * m->c[MFU_C_KERNEL_OVERHEAD]};
     if (k->launches <= 0)
         return;
-    if (k->kind == MFU_GEMM) {
-        struct mfu_tiling t = tiling_of(m, k, tilings);
-
-        p->compute_s = t.compute_s;
-        p->blocks = t.blocks;
-        p->waves = t.waves;
-    } else {
-        if (k->kind == MFU_FUSED_ATTENTION)
-            p->compute_s = mfu_attention_seconds(m, k, p);
-        else
-            p->compute_s = k->flops / (VECTOR_SHARE * m->peak_flops[MFU_PEAK_FP32]);
-    }
+    p->compute_s = mfu_law_of(k)->compute_s(m, k, tilings, p);
+    if (k->flops > 0 && m->roof_flops[k->math] > 0)
+        p->compute_s = fmax(p->compute_s, k->flops / m->roof_flops[k->math]);
     p->memory_s =
         fmax(bytes - inside_bytes, 0) / dram_bytes_s(m, k) + inside_bytes / m->l2_bytes_s + reread_seconds(m, k);
     p->memory_s = larger(p->memory_s, element_seconds(m, k));
-    if (k->kind != MFU_GEMM && bytes > inside_bytes)
+    if (!mfu_kind_is_gemm(k->kind) && bytes > inside_bytes)
         p->overhead_s += k->launches * m->c[MFU_C_KERNEL_RAMP] * (1 - inside_bytes / bytes);
     settle(k, p);
 }

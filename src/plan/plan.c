@@ -8,11 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/exchange.h"
 #include "base/error.h"
 #include "cost/collective.h"
+#include "graph/graph.h"
 #include "graph/runtime.h"
-#include "graph/builder.h"
+#include "simulate/overlap.h"
+#include "cost/law.h"
+#include "scenario/setting.h"
 
 const char *const mfu_limit_names[] = {"compute", "memory", "launch", "communication", "input"};
 
@@ -30,9 +32,9 @@ static double launch_s(const struct mfu_plan *p, enum mfu_phase phase)
 
     if (p->config.setting[MFU_S_CUDA_GRAPHS] > 0 && phase != MFU_OPTIMIZER_PHASE)
         return p->machine.c[MFU_C_DISPATCH_GRAPH];
-    return p->machine.c[phase == MFU_BACKWARD                                               ? r->dispatch_backward
-                            : phase == MFU_OPTIMIZER_PHASE && p->config.runtime != MFU_LLMC ? MFU_C_DISPATCH_EAGER
-                                                                                            : r->dispatch_forward];
+    return p->machine.c[phase == MFU_BACKWARD              ? r->dispatch_backward
+                            : phase == MFU_OPTIMIZER_PHASE ? r->dispatch_optimizer
+                                                           : r->dispatch_forward];
 }
 
 /* Host time per launch of every phase.  ZeRO 3 gathers and releases each
@@ -44,36 +46,54 @@ static void find_dispatch(struct mfu_plan *p)
     double launches[MFU_PHASE_COUNT] = {0};
 
     for (int i = 0; i < MFU_PHASE_COUNT; i++)
-        p->dispatch_s[i] = launch_s(p, (enum mfu_phase)i);
+        p->dispatch_s[i] = i == MFU_COMMUNICATION ? 0 : launch_s(p, (enum mfu_phase)i);
     if (p->config.setting[MFU_S_ZERO] < 3)
         return;
     for (int k = 0; k < g->n_segments; k++)
         for (int i = g->segments[k].first; i < g->segments[k].first + g->segments[k].count; i++)
-            launches[g->segments[k].phase] += mfu_plan_times(p, &g->segments[k]) * g->launches[i].kernel.launches;
+            launches[mfu_launch_phase(&g->launches[i])] +=
+                mfu_plan_times(p, &g->segments[k]) * g->launches[i].kernel.launches;
     for (int i = 0; i < MFU_PHASE_COUNT; i++)
-        if (i != MFU_OPTIMIZER_PHASE && launches[i] > 0)
+        if ((i == MFU_FORWARD || i == MFU_BACKWARD) && launches[i] > 0)
             p->dispatch_s[i] += p->machine.c[MFU_C_DISPATCH_ZERO] * g->weight_tensors * g->accum / launches[i];
+}
+
+/* What communication adds; `stretch` is how much longer than its kernels each
+ * phase is where the host is late. */
+static double exposed_s(const struct mfu_plan *p, const double stretch[MFU_PHASE_COUNT])
+{
+    struct mfu_overlap_input in = {
+        .program = &p->program, .prices = p->pricing.prices, .contention = p->machine.c[MFU_C_LINK_CONTENTION]};
+
+    memcpy(in.stretch, stretch, sizeof in.stretch);
+    return mfu_overlap_exposed_s(&in);
 }
 
 static void add_up_time(struct mfu_plan *p)
 {
     const struct mfu_program *g = &p->program;
     struct mfu_step_answer *s = &p->step;
-    double phase_s[MFU_PHASE_COUNT] = {0}, phase_host_s[MFU_PHASE_COUNT] = {0}, span_s[MFU_PHASE_COUNT];
+    double phase_s[MFU_PHASE_COUNT] = {0}, phase_host_s[MFU_PHASE_COUNT] = {0}, stretch[MFU_PHASE_COUNT];
     double compute_s = 0, memory_s = 0;
     double loader_s = p->config.setting[MFU_S_DATALOADER_MS] * 1e-3 * g->accum, gpu_s;
 
-    s->kernels = 0;
+    s->kernels = s->communication_s = s->copies_s = 0;
     for (int k = 0; k < g->n_segments; k++) {
         const struct mfu_segment *seg = &g->segments[k];
         double times = mfu_plan_times(p, seg);
 
         for (int i = seg->first; i < seg->first + seg->count; i++) {
             const struct mfu_price *price = &p->pricing.prices[i];
+            enum mfu_phase phase = mfu_launch_phase(&g->launches[i]);
 
-            phase_s[seg->phase] += times * price->time_s;
-            phase_host_s[seg->phase] += times * g->launches[i].kernel.launches * p->dispatch_s[seg->phase];
             s->kernels += times * g->launches[i].kernel.launches;
+            if (phase == MFU_COMMUNICATION) {
+                *(g->launches[i].stream == MFU_STREAM_COMPUTE ? &s->copies_s : &s->communication_s) +=
+                    times * price->time_s;
+                continue;
+            }
+            phase_s[phase] += times * price->time_s;
+            phase_host_s[phase] += times * g->launches[i].kernel.launches * p->dispatch_s[phase];
             *(price->bound == MFU_BOUND_COMPUTE || price->bound == MFU_BOUND_LATENCY ? &compute_s : &memory_s) +=
                 times * price->time_s;
         }
@@ -86,10 +106,12 @@ static void add_up_time(struct mfu_plan *p)
     gpu_s = 0;
     for (int i = 0; i < MFU_PHASE_COUNT; i++) { /* the host runs ahead within a phase */
         s->host_s += phase_host_s[i];
-        span_s[i] = fmax(phase_s[i], phase_host_s[i]);
-        gpu_s += span_s[i];
+        double span_s = fmax(phase_s[i], phase_host_s[i]);
+
+        stretch[i] = phase_s[i] > 0 ? span_s / phase_s[i] : 1;
+        gpu_s += span_s;
     }
-    s->communication_exposed_s = mfu_exchange_exposed_s(p, span_s);
+    s->communication_exposed_s = s->communication_s > 0 ? exposed_s(p, stretch) : 0;
     s->contention_s = 0;
     gpu_s += s->communication_exposed_s + p->machine.c[MFU_C_STEP_CONSTANT];
     s->time_s = fmax(gpu_s, loader_s);
@@ -105,23 +127,6 @@ static void add_up_time(struct mfu_plan *p)
 }
 
 /* ---- use of the GPU ----------------------------------------------------- */
-
-/* The precision whose peak the model FLOPs are divided by. */
-static enum mfu_peak peak_of(enum mfu_precision precision)
-{
-    static const enum mfu_peak peaks[MFU_PRECISION_COUNT] = {
-        [MFU_FP32] = MFU_PEAK_FP32, [MFU_TF32] = MFU_PEAK_TF32,      [MFU_FP16] = MFU_PEAK_FP16,
-        [MFU_BF16] = MFU_PEAK_BF16, [MFU_BF16_PURE] = MFU_PEAK_BF16, [MFU_FP8] = MFU_PEAK_FP8};
-
-    return peaks[precision];
-}
-
-/* FLOPs of a product as MFU counts them: attention over all pairs of tokens,
- * masked or not (12 L d T per token, forward and backward). */
-static double counted_flops(const struct mfu_kernel *k)
-{
-    return k->kind == MFU_FUSED_ATTENTION ? 4 * k->batch * k->n * k->k * k->m * k->m : k->flops;
-}
 
 /* Model FLOPs: three times the products of forward.  Hardware FLOPs: and those
  * that checkpointing runs again. */
@@ -144,12 +149,12 @@ static void add_up_flops(struct mfu_plan *p)
                 continue;
             p->matmul_seconds += times * p->pricing.prices[i].time_s;
             if (seg->phase == MFU_FORWARD)
-                forward += times * counted_flops(&l->kernel);
+                forward += times * mfu_kernel_counted_flops(&l->kernel);
             else if (l->recomputed)
-                again += times * counted_flops(&l->kernel);
+                again += times * mfu_kernel_counted_flops(&l->kernel);
         }
     }
-    a->peak = peak_of(c->precision);
+    a->peak = mfu_precisions[c->precision].linear_math;
     a->peak_flops = c->gpu->peak_flops[a->peak];
     a->model_flops = 3 * forward * c->ranks;
     a->hardware_flops = (3 * forward + again) * c->ranks;
@@ -194,14 +199,15 @@ static void name_moment(struct mfu_plan *p)
     snprintf(text, sizeof p->memory.peak_at, "%s of %s", mfu_phase_names[l->phase], name);
 }
 
-static void add_up_memory(struct mfu_plan *p)
+static int add_up_memory(struct mfu_plan *p)
 {
     struct mfu_memory_answer *m = &p->memory;
     const struct mfu_runtime *r = &mfu_runtimes[p->config.runtime];
     double factor = r->reserved < MFU_COEFFICIENT_COUNT ? p->machine.c[r->reserved] : r->reserved_always;
     double others = p->config.setting[MFU_S_VRAM_RESERVED];
 
-    mfu_lifetime_peak(&p->program, &m->peak);
+    if (mfu_lifetime_peak(&p->program, &m->peak) < 0)
+        return -1;
     m->capacity_bytes = mfu_capacity(p->config.gpu, &m->capacity_assumed);
     m->reserved_bytes = ceil(m->peak.bytes * factor / (2 * 0x1p20)) * 2 * 0x1p20;
     m->context_bytes = p->machine.c[MFU_C_CONTEXT_BYTES] + p->machine.c[MFU_C_MODULE_BYTES]
@@ -214,6 +220,7 @@ static void add_up_memory(struct mfu_plan *p)
     m->fragmented = false;
     m->failed_in[0] = m->message[0] = '\0';
     name_moment(p);
+    return 0;
 }
 
 /* ---- how sure ----------------------------------------------------------- */
@@ -232,7 +239,7 @@ static double spread_of_ranks(const struct mfu_plan *p, double *excess)
 
     if (p->config.ranks <= 1)
         return 0;
-    if (p->config.setting[MFU_S_ZERO] == 0 && p->config.runtime != MFU_LLMC)
+    if (p->config.setting[MFU_S_ZERO] == 0 && !mfu_runtimes[p->config.runtime].c_program)
         waits = 1 / p->program.accum;
     *excess += waits * c[MFU_C_MODEL_EXCESS_DDP];
     return share * share * (pow(c[MFU_C_MODEL_SIGMA_RANKS], 2) + link * link)
@@ -249,31 +256,27 @@ static void interval(struct mfu_plan *p)
     const struct mfu_program *g = &p->program;
     const struct mfu_coefficients *known = &p->config.gpu->coefficients;
     double share[MFU_COEFFICIENT_COUNT] = {0}, variance, excess, total = p->step.time_s;
-    bool eager = p->config.runtime == MFU_EAGER;
+    const struct mfu_runtime *runtime = &mfu_runtimes[p->config.runtime];
 
     for (int k = 0; k < g->n_segments; k++)
         for (int i = g->segments[k].first; i < g->segments[k].first + g->segments[k].count; i++) {
             const struct mfu_kernel *kernel = &g->launches[i].kernel;
             double busy =
                 mfu_plan_times(p, &g->segments[k]) * (p->pricing.prices[i].time_s - p->pricing.prices[i].overhead_s);
-            enum mfu_coefficient which = kernel->traffic;
 
-            if (kernel->kind == MFU_GEMM && p->pricing.prices[i].compute_s > p->pricing.prices[i].memory_s)
-                which = MFU_C_GEMM_EFFICIENCY;
-            else if (kernel->kind == MFU_FUSED_ATTENTION)
-                which = mfu_attention_rule(kernel->attention, kernel->k);
-            share[which] += busy / total;
+            if (!g->launches[i].communicates) /* see spread_of_ranks() */
+                share[mfu_law_of(kernel)->rule(kernel, &p->pricing.prices[i])] += busy / total;
         }
     share[MFU_C_DISPATCH_EAGER] = p->limit == MFU_LIMIT_LAUNCH ? 1 : p->step.idle_s / total;
-    variance = pow(p->machine.c[eager ? MFU_C_MODEL_SIGMA_EAGER : MFU_C_MODEL_SIGMA], 2);
-    excess = p->machine.c[eager ? MFU_C_MODEL_EXCESS_EAGER : MFU_C_MODEL_EXCESS];
+    variance = pow(p->machine.c[runtime->sigma], 2);
+    excess = p->machine.c[runtime->excess];
     variance += spread_of_ranks(p, &excess);
     for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++)
         if (share[i] > 0 && known->sigma[i] > 0)
             variance += pow(share[i] * known->sigma[i], 2);
     p->step.low_s = total * exp(fmin(excess - SIGMAS * sqrt(variance), 0));
-    p->step.high_s = total * exp(excess + SIGMAS * sqrt(variance))
-        + (p->config.runtime == MFU_LLMC ? 0 : p->machine.c[MFU_C_MODEL_UNSEEN]);
+    p->step.high_s =
+        total * exp(excess + SIGMAS * sqrt(variance)) + (runtime->c_program ? 0 : p->machine.c[MFU_C_MODEL_UNSEEN]);
 }
 
 void mfu_plan_refresh(struct mfu_plan *p)
@@ -308,12 +311,13 @@ int mfu_plan_make(struct mfu_plan *p, const struct mfu_scenario *scenario, struc
     if (take_over(p, scenario, err) < 0)
         return -1;
     mfu_machine_make(&p->config, &p->machine);
-    if (mfu_price_program(&p->machine, &p->program, &p->pricing) < 0)
+    if (mfu_price_program(&p->config, &p->machine, &p->program, &p->pricing) < 0)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     find_dispatch(p);
     add_up_time(p);
     add_up_flops(p);
-    add_up_memory(p);
+    if (add_up_memory(p) < 0)
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
     interval(p);
     return 0;
 }

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "cost/cost.h"
 #include "scenario/scenario.h"
+#include "scenario/setting.h"
 
 /* The GPU in a scenario of which one more setting is given; "": none. */
 static struct mfu_machine machine_with(const char *gpu, const char *key, double value)
@@ -220,8 +221,8 @@ static void elements_in_flight_bound_eager_kernels(void **state)
         struct mfu_machine eager = machine_of("b200"), compiled = machine_with("b200", "runtime", MFU_COMPILE);
         struct mfu_price p, q;
 
-        eager.bandwidth_bytes_s *= bandwidth;
-        compiled.bandwidth_bytes_s *= bandwidth;
+        eager.bandwidth_bytes_s *= bandwidth, eager.l2_bytes_s *= bandwidth;
+        compiled.bandwidth_bytes_s *= bandwidth, compiled.l2_bytes_s *= bandwidth;
         mfu_price_kernel(&eager, &full, 0, 0, NULL, &p);
         mfu_price_kernel(&eager, &half, 0, 0, NULL, &q);
         assert_true(q.memory_s / p.memory_s >= last && q.memory_s / p.memory_s > 0.4999

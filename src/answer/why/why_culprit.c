@@ -6,8 +6,7 @@
 
 #include "answer/why/why.h"
 #include "base/translation.h"
-
-#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
+#include "base/short.h"
 
 /* Bytes over time without overhead, of the DRAM's peak. */
 static double of_bandwidth(const struct mfu_plan *p, const struct mfu_culprit *c)
@@ -98,9 +97,9 @@ void mfu_why_culprit(const struct mfu_plan *p, enum mfu_breakdown_part part, con
         return;
     if (part == MFU_P_GAPS)
         snprintf(text, size, mfu_tr("%s per kernel"), Q(p->machine.c[MFU_C_KERNEL_OVERHEAD], MFU_SECONDS));
-    else if (k->kind == MFU_GEMM)
+    else if (mfu_kind_is_gemm(k->kind))
         gemm(p, part, c, text, size);
-    else if (k->kind == MFU_FUSED_ATTENTION)
+    else if (mfu_kind_is_attention(k->kind))
         attention(p, part, c, text, size);
     else
         snprintf(text, size, mfu_tr("%s each, %s, %.1f FLOP per byte"), Q(k->read_bytes + k->write_bytes, MFU_BYTES),

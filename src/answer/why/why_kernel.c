@@ -11,8 +11,7 @@
 #include "base/error.h"
 #include "base/suggest.h"
 #include "base/translation.h"
-
-#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
+#include "base/short.h"
 
 /* Its name, or pieces of it between dots: h.attn, attn.qkv, lm_head. */
 static bool is_called(const struct mfu_launch *l, const char *name)
@@ -95,7 +94,8 @@ static void walk_bytes(const struct mfu_machine *m, const struct mfu_kernel *k, 
                        double stage_s[STAGES])
 {
     double bytes = k->read_bytes + k->write_bytes;
-    double peak_s = bytes / m->bandwidth_bytes_s, reached_s = peak_s / m->c[k->traffic];
+    double peak_s = bytes / m->bandwidth_bytes_s;
+    double reached_s = fmax(bytes / mfu_dram_bytes_s(m, k->traffic), p->memory_s); /* narrow loads are a pattern, too */
 
     stage_s[MOVED] += times * peak_s;
     stage_s[PATTERN] += times * (reached_s - peak_s);

@@ -164,7 +164,7 @@ static void math_forward(struct mfu_builder *s, struct mfu_node *n)
             scores = mfu_emit_broadcast(s, "mask", s->numerics.compute, 1, scores, MFU_NO_VIEW);
         if (n->op->attribute[PADDING] > 0) /* -inf or 0 is added; its gradient passes through */
             scores = mfu_emit_pointwise(s, "padding", s->numerics.compute, 1, scores, MFU_NO_VIEW, MFU_NO_VIEW);
-        if (s->numerics.autocast && s->config->precision != MFU_FP16)
+        if (s->numerics.autocast && !mfu_precisions[s->config->precision].scaler)
             scores = mfu_emit_cast(s, scores, MFU_F32); /* fp16 softmax reads halves itself */
     }
     probabilities = mfu_tensor_new(s, mfu_view_rows(s, scores), mfu_view_columns(s, scores),
@@ -268,12 +268,12 @@ static void math_backward(struct mfu_builder *s, struct mfu_node *n)
 
 static void forward(struct mfu_builder *s, int index)
 {
-    (s->config->attention == MFU_MATH ? math_forward : fused_forward)(s, mfu_node_at(s, index));
+    (!mfu_attentions[s->config->attention].fused ? math_forward : fused_forward)(s, mfu_node_at(s, index));
 }
 
 static void backward(struct mfu_builder *s, int index)
 {
-    (s->config->attention == MFU_MATH ? math_backward : fused_backward)(s, mfu_node_at(s, index));
+    (!mfu_attentions[s->config->attention].fused ? math_backward : fused_backward)(s, mfu_node_at(s, index));
 }
 
 const struct mfu_primitive mfu_primitive_attention = {
@@ -292,6 +292,7 @@ const struct mfu_primitive mfu_primitive_attention = {
         },
     .least_inputs = 1,
     .most_inputs = 3,
+    .traits = MFU_MIXES_ROWS,
     .shape = shape,
     .forward = forward,
     .backward = backward,

@@ -10,10 +10,12 @@
 #include <string.h>
 
 #include "plan/kernels.h"
+#include "plan/roofline.h"
 #include "base/error.h"
 #include "base/quantity.h"
 #include "report/plot/gnuplot.h"
 #include "report/plot/plot.h"
+#include "base/short.h"
 
 #define NAMED 10
 #define LEAST_NAMED_SHARE 0.008
@@ -24,7 +26,6 @@
 #define LINE 16.
 #define TOGETHER 20. /* pixels: discs that share a name */
 #define PI 3.14159265358979
-#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
 
 /* Edges of the drawing in pixels, from the lower left. */
 static const double left = 120, right = MFU_PICTURE_WIDTH - 195, low = 74, high = MFU_PICTURE_HEIGHT - 86;
@@ -53,30 +54,6 @@ struct roofline {
 };
 
 /* ---- kinds --------------------------------------------------------------- */
-
-enum group { PRODUCTS, ATTENTION, ROWS, STREAMS, LOSS, UPDATES, GROUPS };
-
-static const struct {
-    const char *name, *color;
-} groups[GROUPS] = {
-    [PRODUCTS] = {"matrix products", "#4477aa"}, [ATTENTION] = {"attention", "#aa3377"},
-    [ROWS] = {"norms, reductions", "#66ccee"},   [STREAMS] = {"pointwise, casts, copies", "#ccbb44"},
-    [LOSS] = {"loss, embedding", "#ee6677"},     [UPDATES] = {"optimizer", "#228833"},
-};
-
-static enum group group_of(enum mfu_kind kind)
-{
-    switch (kind) {
-    case MFU_GEMM: return PRODUCTS;
-    case MFU_FUSED_ATTENTION: return ATTENTION;
-    case MFU_NORM:
-    case MFU_REDUCTION: return ROWS;
-    case MFU_LOSS:
-    case MFU_EMBEDDING: return LOSS;
-    case MFU_OPTIMIZER_STEP: return UPDATES;
-    default: return STREAMS;
-    }
-}
 
 /* ---- where things are ---------------------------------------------------- */
 
@@ -111,7 +88,7 @@ static double highest_roof(const struct mfu_plan *p)
 static void choose_axes(struct roofline *g, const struct mfu_kernel_row *rows, int n)
 {
     const struct mfu_plan *p = g->plan;
-    double ridge = p->mfu.peak_flops / p->machine.bandwidth_bytes_s;
+    double ridge = mfu_ridge(&p->machine, p->mfu.peak_flops);
     double least = ridge / 30, most = ridge * 30, slowest = p->mfu.peak_flops / 300;
 
     for (int i = 0; i < n; i++)
@@ -171,8 +148,7 @@ static void take(struct roofline *g, struct box b)
 static bool on_a_roof(const struct roofline *g, const struct box *b)
 {
     const double peak = g->plan->mfu.peak_flops;
-    const double slopes[] = {g->plan->machine.bandwidth_bytes_s,
-                             g->plan->machine.l2_bytes > 0 ? g->plan->machine.l2_bytes_s : 0};
+    const double slopes[] = {mfu_roof_dram(&g->plan->machine), mfu_roof_l2(&g->plan->machine)};
 
     for (int i = 0; i < 2; i++)
         for (double x = b->x0; slopes[i] > 0 && x <= b->x1; x += 4) {
@@ -264,7 +240,7 @@ static void make_heaps(struct roofline *g)
         d->heap = i;
         for (int k = 0; k < i; k++)
             if (g->discs[k].heap == k && hypot(g->discs[k].x - d->x, g->discs[k].y - d->y) < TOGETHER
-                && group_of(g->discs[k].row->kind) == group_of(d->row->kind)) {
+                && mfu_kinds[g->discs[k].row->kind].group == mfu_kinds[d->row->kind].group) {
                 d->heap = k;
                 break;
             }
@@ -369,7 +345,7 @@ static void along_slope(FILE *out, struct roofline *g, double bytes_s, double pe
 /* Named in the margin on the right. */
 static void flat_roof(FILE *out, struct roofline *g, double flops, const char *text, bool used)
 {
-    double bandwidth = g->plan->machine.l2_bytes > 0 ? g->plan->machine.l2_bytes_s : g->plan->machine.bandwidth_bytes_s;
+    double l2 = mfu_roof_l2(&g->plan->machine), bandwidth = l2 > 0 ? l2 : mfu_roof_dram(&g->plan->machine);
     double y = py(g, flops);
 
     segment(out, g, flops / bandwidth, flops, pow(10, g->most_x), flops,
@@ -420,10 +396,9 @@ static void slopes(FILE *out, struct roofline *g)
         snprintf(text, sizeof text, "L2 %s", Q(m->l2_bytes_s, MFU_BYTES_PER_S));
         along_slope(out, g, m->l2_bytes_s, peak, text);
     }
-    segment(out, g, 1e-9, 1e-9 * m->bandwidth_bytes_s, peak / m->bandwidth_bytes_s, peak,
-            "linecolor '" MFU_INK "' linewidth 2.5");
-    snprintf(text, sizeof text, "DRAM %s", Q(m->bandwidth_bytes_s, MFU_BYTES_PER_S));
-    along_slope(out, g, m->bandwidth_bytes_s, peak, text);
+    segment(out, g, 1e-9, 1e-9 * mfu_roof_dram(m), mfu_ridge(m, peak), peak, "linecolor '" MFU_INK "' linewidth 2.5");
+    snprintf(text, sizeof text, "DRAM %s", Q(mfu_roof_dram(m), MFU_BYTES_PER_S));
+    along_slope(out, g, mfu_roof_dram(m), peak, text);
 }
 
 /* ---- the rest ------------------------------------------------------------ */
@@ -432,19 +407,19 @@ static void slopes(FILE *out, struct roofline *g)
 static void legend(FILE *out, struct roofline *g)
 {
     double y = high - 16, x = left + 20;
-    bool there[GROUPS] = {false};
+    bool there[MFU_GROUP_COUNT] = {false};
 
     for (int i = 0; i < g->n; i++)
-        there[group_of(g->discs[i].row->kind)] = true;
-    for (int k = 0; k < GROUPS; k++) {
+        there[mfu_kinds[g->discs[i].row->kind].group] = true;
+    for (int k = 0; k < MFU_GROUP_COUNT; k++) {
         if (!there[k])
             continue;
         fprintf(out,
                 "set object circle at screen %.5f,%.5f size screen 0.0065 fillcolor rgb '%s' fillstyle solid 0.8 "
                 "noborder\n",
-                x / MFU_PICTURE_WIDTH, y / MFU_PICTURE_HEIGHT, groups[k].color);
-        fprintf(out, "set label '%s' at screen %.5f,%.5f left font ',12' textcolor '" MFU_INK "'\n", groups[k].name,
-                (x + 16) / MFU_PICTURE_WIDTH, y / MFU_PICTURE_HEIGHT);
+                x / MFU_PICTURE_WIDTH, y / MFU_PICTURE_HEIGHT, mfu_kind_groups[k].color);
+        fprintf(out, "set label '%s' at screen %.5f,%.5f left font ',12' textcolor '" MFU_INK "'\n",
+                mfu_kind_groups[k].name, (x + 16) / MFU_PICTURE_WIDTH, y / MFU_PICTURE_HEIGHT);
         y -= 22;
     }
     fprintf(out,
@@ -468,7 +443,7 @@ static void put_discs(FILE *out, const struct roofline *g)
                 "0.75 "
                 "border linecolor rgb '#ffffff' linewidth 1\n",
                 d->x / MFU_PICTURE_WIDTH, d->y / MFU_PICTURE_HEIGHT, d->r / MFU_PICTURE_WIDTH,
-                groups[group_of(d->row->kind)].color);
+                mfu_kind_groups[mfu_kinds[d->row->kind].group].color);
     }
 }
 

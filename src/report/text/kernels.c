@@ -8,10 +8,9 @@
 #include "plan/kernels.h"
 #include "report/report.h"
 #include "report/text/text.h"
+#include "base/short.h"
 
 #define SHOWN 20
-#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
-#define P(share) mfu_text_percent((char[16]){0}, share)
 
 static int longer(const void *a, const void *b)
 {
@@ -25,11 +24,11 @@ static void shape(char *text, size_t size, const struct mfu_term *t, const struc
 {
     const char *x = mfu_text_times(t);
 
-    if (k->kind == MFU_FUSED_ATTENTION)
+    if (mfu_kind_is_attention(k->kind))
         snprintf(text, size, "%.0f%s%.0f heads, %.0f%s%.0f", k->batch, x, k->n, k->m, x, k->k);
-    else if (k->kind == MFU_GEMM && k->batch != 1)
+    else if (mfu_kind_is_gemm(k->kind) && k->batch != 1)
         snprintf(text, size, "%.0f%s %.0f%s%.0f%s%.0f", k->batch, x, k->m, x, k->n, x, k->k);
-    else if (k->kind == MFU_GEMM)
+    else if (mfu_kind_is_gemm(k->kind))
         snprintf(text, size, "%.0f%s%.0f%s%.0f", k->m, x, k->n, x, k->k);
     else
         snprintf(text, size, "%.0f%s%.0f", k->m, x, k->n);

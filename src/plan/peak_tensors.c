@@ -1,0 +1,59 @@
+/*
+ * peak_tensors.c - the largest tensors at the peak of memory.
+ */
+#include "plan/peak_tensors.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/plan.h"
+
+#define ALIVE_MAX 256 /* of all; there are about 20 per layer traced */
+
+static bool same(const struct mfu_alive *a, const struct mfu_alive *b)
+{
+    return a->bytes == b->bytes && a->phase == b->phase && a->part == b->part
+        && strcmp(a->name_section, b->name_section) == 0 && strcmp(a->name_op, b->name_op) == 0
+        && strcmp(a->name_suffix, b->name_suffix) == 0;
+}
+
+static int larger(const void *a, const void *b)
+{
+    const struct mfu_alive *x = a, *y = b;
+    double d = y->bytes * y->copies - x->bytes * x->copies;
+
+    return d > 0 ? 1 : d < 0 ? -1 : 0;
+}
+
+int mfu_peak_tensors(const struct mfu_plan *p, struct mfu_alive *list, size_t max)
+{
+    struct mfu_alive all[ALIVE_MAX];
+    int n = mfu_lifetime_alive(&p->program, &p->memory.peak, all, ALIVE_MAX);
+    size_t merged = 0;
+
+    if (n < 0)
+        return -1;
+    for (int i = 0; i < n; i++) {
+        size_t k = 0;
+
+        while (k < merged && !same(&all[k], &all[i]))
+            k++;
+        if (k < merged)
+            all[k].copies += all[i].copies;
+        else
+            all[merged++] = all[i];
+    }
+    qsort(all, merged, sizeof all[0], larger);
+    if (merged > max)
+        merged = max;
+    memcpy(list, all, merged * sizeof all[0]);
+    return (int)merged;
+}
+
+const char *mfu_peak_tensor_name(const struct mfu_alive *a, char *buf, size_t size)
+{
+    struct mfu_launch l = {.section = a->name_section, .op = a->name_op, .suffix = a->name_suffix};
+
+    return mfu_launch_name(&l, buf, size);
+}
