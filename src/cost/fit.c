@@ -609,6 +609,14 @@ int mfu_fit_coefficients(const struct mfu_fit_input *in, struct mfu_fit *fit, st
     return status == GSL_SUCCESS ? 0 : fail(in, status, err);
 }
 
+/* Coefficients that others multiply, of which samples tell the product, and how
+ * fast a board reacts, which samples that have settled do not tell. */
+static bool another_says_it(enum mfu_coefficient id)
+{
+    return id == MFU_C_DRAM_ATTAIN || id == MFU_C_GEMM_CLOCK || id == MFU_C_GEMM_POWER_CLOCK
+        || id == MFU_C_GEMM_SETTLING;
+}
+
 int mfu_fit_candidates(const struct mfu_fit_input *in, struct mfu_fit_parameter *parameters)
 {
     double value[MFU_COEFFICIENT_COUNT];
@@ -618,7 +626,7 @@ int mfu_fit_candidates(const struct mfu_fit_input *in, struct mfu_fit_parameter 
         bool matters = false;
 
         memcpy(value, in->prior->value, sizeof value);
-        if (!mfu_fit_can_vary(value[id]) || !(in->prior->sigma[id] > 0))
+        if (!mfu_fit_can_vary(value[id]) || !(in->prior->sigma[id] > 0) || another_says_it((enum mfu_coefficient)id))
             continue;
         value[id] *= value[id] * 1.2 <= mfu_coefficient_rows[id].most ? 1.2 : 0.8;
         for (size_t i = 0; i < in->n_points && !matters; i++)

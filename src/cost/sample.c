@@ -1,7 +1,8 @@
 /*
  * sample.c - what mfuplan-calibrate writes, as kernels of the cost model.
  *
- * GEMMs that run longer meet the power limit: clocks fall with t/(t + 2 ms),
+ * GEMMs that run longer meet the power limit: clocks fall with
+ * t/(t + gemm.settling),
  * about the form fitted to published sweeps (docs/cost-model.md);
  * sustained ones have settled.  The probes' own kernels stand for those of PyTorch and
  * Triton that do the same, which run somewhat faster or slower: their classes
@@ -18,10 +19,6 @@
 #include "descriptor/yaml.h"
 #include "scenario/scenario.h"
 #include "cost/law.h"
-
-/* Seconds of arithmetic after which half of the throttling shows in a sample
- * that was not repeated until the clock had settled (estimated). */
-#define SETTLING_S 2e-3
 
 /* ---- one entry ----------------------------------------------------------- */
 
@@ -437,6 +434,7 @@ void mfu_machine_of(const struct mfu_gpu *gpu, const double value[MFU_COEFFICIEN
         s.coefficient_given[i] = true;
     }
     mfu_machine_make(&c, m);
+    m->element_clock_hz = 0; /* the probes' kernels load wide */
 }
 
 static double kernel_seconds(const struct mfu_machine *m, const struct mfu_kernel *k, bool sustained, bool warm)
@@ -446,7 +444,7 @@ static double kernel_seconds(const struct mfu_machine *m, const struct mfu_kerne
 
     mfu_price_kernel(m, k, inside ? k->read_bytes : 0, inside ? k->write_bytes : 0, NULL, &p);
     if (mfu_law_of(k)->throttles)
-        mfu_price_throttle(m, k, sustained ? 1 : p.compute_s / (p.compute_s + SETTLING_S), &p);
+        mfu_price_throttle(m, k, sustained ? 1 : p.compute_s / (p.compute_s + m->c[MFU_C_GEMM_SETTLING]), &p);
     return p.time_s;
 }
 

@@ -102,7 +102,7 @@ int mfu_coefficients_read(struct mfu_yaml *yaml, struct mfu_yaml_node *mapping, 
 int mfu_coefficients_complete(const struct mfu_coefficients *c, int *missing)
 {
     for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++)
-        if (isnan(c->value[i]) && i != MFU_C_GEMM_POWER) {
+        if (isnan(c->value[i])) {
             *missing = i;
             return 0;
         }

@@ -31,7 +31,8 @@ static void settle_clocks(const struct mfu_machine *m, const struct mfu_program 
         return;
     for (int k = 0; k < g->n_segments; k++)
         for (int i = g->segments[k].first; i < g->segments[k].first + g->segments[k].count; i++) {
-            bool tensor = mfu_law_of(&g->launches[i].kernel)->throttles && prices[i].compute_s > prices[i].memory_s;
+            bool tensor = mfu_law_of(&g->launches[i].kernel)->throttles && g->launches[i].kernel.math != MFU_PEAK_FP32
+                && prices[i].compute_s > prices[i].memory_s;
 
             if (!g->launches[i].communicates)
                 *(tensor ? &tensor_s : &other_s) += mfu_segment_times(g, &g->segments[k]) * prices[i].time_s;

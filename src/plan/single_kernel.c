@@ -3,7 +3,7 @@
  *
  * FLOP and bytes are those of the step's kernels (graph/primitives); everything
  * is read from DRAM, as in a benchmark that changes its buffers.  GEMMs that run
- * longer meet the power limit: their clocks fall with t/(t + 1 ms), the form
+ * longer meet the power limit: their clocks fall with t/(t + gemm.settling), the form
  * fitted to published sweeps (docs/cost-model.md).
  */
 #include "plan/single_kernel.h"
@@ -15,10 +15,6 @@
 #include "base/error.h"
 #include "cost/law.h"
 #include "scenario/setting.h"
-
-/* Seconds of arithmetic after which half of the throttling has set in: a kernel
- * that runs alone starts at the full clock (estimated). */
-#define SETTLING_S 1e-3
 
 static const char *const dtypes[] = {"fp32", "tf32", "fp16", "bf16", "fp8", NULL};
 static const enum mfu_peak peaks[] = {MFU_PEAK_FP32, MFU_PEAK_TF32, MFU_PEAK_FP16, MFU_PEAK_BF16, MFU_PEAK_FP8};
@@ -255,9 +251,10 @@ static void add(const struct study *s, const struct mfu_kernel *k, struct mfu_si
 
     mfu_price_kernel(&out->machine, k, 0, 0, NULL, &price);
     if (mfu_law_of(k)->throttles)
-        mfu_price_throttle(&out->machine, k, price.compute_s / (price.compute_s + SETTLING_S), &price);
+        mfu_price_throttle(&out->machine, k, price.compute_s / (price.compute_s + out->machine.c[MFU_C_GEMM_SETTLING]),
+                           &price);
     mfu_read_kernel(s->gpu, &out->machine, k, &price, &reading);
-    mfu_metrics_add(&out->metrics, &reading, price.time_s, out->machine.c[MFU_C_DRAM_POINTWISE]);
+    mfu_metrics_add(&out->metrics, &reading, price.time_s, out->machine.c[MFU_C_DRAM_ATTAIN]);
     out->compute_s += price.compute_s;
     out->memory_s += price.memory_s;
     out->overhead_s += price.overhead_s;

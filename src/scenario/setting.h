@@ -58,6 +58,8 @@ struct mfu_error;
       "sequence parallelism beside tensor parallelism")                                                                \
     X(ZERO, "zero", "", MFU_COUNT, 0, 3, 0, NULL, "parallel",                                                          \
       "ZeRO stage: 0 none, 1 optimizer, 2 gradients, 3 weights (FSDP); of 16-bit weights, see half_weights")           \
+    X(SOFTWARE, "software", "", MFU_COUNT, 0, 2100, 0, NULL, "environment",                                            \
+      "year of the libraries (CUDA, cuBLAS, PyTorch); 0: today's", .keeps_graph = true, .least_but_0 = 2015)           \
     X(EXPANDABLE_SEGMENTS, "expandable_segments", "", MFU_COUNT, 0, 1, 0, mfu_switch_names, "environment",             \
       "the allocator's expandable segments (PYTORCH_CUDA_ALLOC_CONF)", .keeps_graph = true)                            \
     X(VRAM_RESERVED, "vram_reserved", "", MFU_BYTES, 0, 1e13, 0, NULL, "environment",                                  \

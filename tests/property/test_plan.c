@@ -517,7 +517,6 @@ static struct mfu_gpu with_steady_clocks(const struct mfu_gpu *gpu)
     struct mfu_gpu steady = *gpu;
 
     steady.coefficients.value[MFU_C_GEMM_THROTTLE] = 0;
-    steady.coefficients.value[MFU_C_GEMM_POWER] = NAN;
     return steady;
 }
 
@@ -552,6 +551,42 @@ static void a_faster_gpu_is_never_slower(void **unused)
     }
     mfu_plan_release(&p);
     mfu_plan_release(&faster);
+}
+
+/* Tokens are a number of rows in a gradient of weights, no length of a row: whatever
+ * their number, the product is as aligned as the weight is, and more of them
+ * take no less time. */
+static void gradients_of_weights_do_not_mind_odd_tokens(void **unused)
+{
+    static const char *const encoders[] = {"vit-l-16", "vit-b-16", "bert-base"};
+    static struct mfu_plan p;
+
+    (void)unused;
+    for (int i = 0; i < 3; i++) {
+        struct mfu_scenario s = mfu_scenario_start(mfu_catalog_model(catalog, encoders[i], NULL),
+                                                   mfu_catalog_gpu(catalog, "rtx4080super", NULL));
+        double last_s = 0;
+
+        for (double batch = 5; batch <= 16; batch++) {
+            double wgrad_s = 0;
+
+            s.setting[MFU_S_BATCH] = batch;
+            s.setting_given[MFU_S_BATCH] = true;
+            assert_int_equal(mfu_plan_make(&p, &s, NULL), 0);
+            for (int k = 0; k < p.program.n_launches; k++)
+                if (strcmp(p.program.launches[k].suffix, "wgrad") == 0
+                    && p.program.launches[k].kernel.kind == MFU_GEMM) {
+                    const struct mfu_kernel *g = &p.program.launches[k].kernel;
+
+                    if (g->aligned != (fmod(g->m, 8) == 0 && fmod(g->n, 8) == 0))
+                        fail_msg("%s of %s: %.0f x %.0f", p.program.launches[k].op, encoders[i], g->m, g->n);
+                    wgrad_s += p.pricing.prices[k].time_s;
+                }
+            assert_true(wgrad_s > 0.97 * last_s); /* rounds of tiles, splits of K */
+            last_s = wgrad_s;
+        }
+    }
+    mfu_plan_release(&p);
 }
 
 /* Model FLOPs are 3 (forward, two of backward) times 2 per weight that a token
@@ -852,6 +887,7 @@ int main(void)
         cmocka_unit_test(what_is_exchanged_grows_with_what_is_sharded),
         cmocka_unit_test(checkpointing_trades_memory_for_flops),
         cmocka_unit_test(a_faster_gpu_is_never_slower),
+        cmocka_unit_test(gradients_of_weights_do_not_mind_odd_tokens),
         cmocka_unit_test(model_flops_are_six_n_and_attention),
         cmocka_unit_test(layers_add_up),
         cmocka_unit_test(unrolled_is_repeated),

@@ -115,7 +115,7 @@ static void begin(struct world *w, unsigned seed)
     w->truth[MFU_C_GEMM_THROTTLE] *= 1.3;
     w->truth[MFU_C_GEMM_K0] *= 1.25;
     w->truth[MFU_C_DRAM_POINTWISE] *= 0.95;
-    w->truth[MFU_C_DRAM_NORM] *= 1.2;
+    w->truth[MFU_C_DRAM_NORM_LONG] *= 1.2;
     w->truth[MFU_C_DRAM_FUSED] *= 1.07;
     w->truth[MFU_C_KERNEL_OVERHEAD] *= 1.4;
 }
@@ -149,8 +149,8 @@ static const struct mfu_fit_row *row_of(const struct mfu_fit *f, enum mfu_coeffi
     return NULL;
 }
 
-static const enum mfu_coefficient moved[] = {MFU_C_GEMM_EFFICIENCY, MFU_C_GEMM_THROTTLE, MFU_C_GEMM_K0,
-                                             MFU_C_DRAM_POINTWISE,  MFU_C_DRAM_NORM,     MFU_C_DRAM_FUSED,
+static const enum mfu_coefficient moved[] = {MFU_C_GEMM_EFFICIENCY, MFU_C_GEMM_THROTTLE,  MFU_C_GEMM_K0,
+                                             MFU_C_DRAM_POINTWISE,  MFU_C_DRAM_NORM_LONG, MFU_C_DRAM_FUSED,
                                              MFU_C_KERNEL_OVERHEAD};
 
 /* ---- tests --------------------------------------------------------------- */
@@ -243,14 +243,14 @@ static void measurements_that_agree_win_however_far(void **state)
             begin(w, 200 + seed);
             w->truth[MFU_C_GEMM_EFFICIENCY] *= factors[k];
             w->truth[MFU_C_DRAM_POINTWISE] *= factors[k];
-            w->truth[MFU_C_DRAM_NORM] *= factors[k];
+            w->truth[MFU_C_DRAM_NORM_LONG] *= factors[k];
             add_gemms(w);
             add_streams(w);
             measure(w, 0.02, 0.05);
             fit(w, &f);
             for (size_t i = 0; i < 1 + 2 * (factors[k] > 0.2); i++) {
                 enum mfu_coefficient id =
-                    (enum mfu_coefficient[]){MFU_C_GEMM_EFFICIENCY, MFU_C_DRAM_POINTWISE, MFU_C_DRAM_NORM}[i];
+                    (enum mfu_coefficient[]){MFU_C_GEMM_EFFICIENCY, MFU_C_DRAM_POINTWISE, MFU_C_DRAM_NORM_LONG}[i];
                 const struct mfu_fit_row *r = row_of(&f, id);
 
                 assert_true(r->kept);
@@ -366,7 +366,7 @@ static void one_point_moves_but_does_not_decide(void **state)
 static void tied_coefficients_scale_together(void **state)
 {
     struct mfu_fit_parameter tied = {
-        .member = {MFU_C_DRAM_POINTWISE, MFU_C_DRAM_NORM, MFU_C_DRAM_FUSED}, .n_members = 3, .sigma = 0.5};
+        .member = {MFU_C_DRAM_POINTWISE, MFU_C_DRAM_NORM_LONG, MFU_C_DRAM_FUSED}, .n_members = 3, .sigma = 0.5};
     struct world *w = malloc(sizeof *w);
     struct mfu_fit_input in;
     struct mfu_fit f;

@@ -387,7 +387,6 @@ static int parameters_of_runs(struct work *w, bool constant, struct mfu_fit_para
     }
     p = one(list, &n, 0.10);
     tie(p, MFU_C_GEMM_EFFICIENCY);
-    tie(p, MFU_C_GEMM_POWER);
     if (fp32)
         tie(p, MFU_C_GEMM_FP32);
     for (int k = 0; k < MFU_ATTENTION_COUNT; k++)

@@ -80,6 +80,8 @@ static void backward(struct mfu_builder *s, int index)
                  1, &g, 1, &db);
         mfu_param_grad_add(s, n, 1, db);
     }
+    wgrad.aligned = mfu_rows_of_16_bytes(width, mfu_type_bytes[s->numerics.compute])
+        && mfu_rows_of_16_bytes(features, mfu_type_bytes[s->numerics.compute]);
     dw = mfu_tensor_new(s, 1, features * width, s->numerics.compute, MFU_PART_GRADIENTS);
     mfu_gemm_align(s, &wgrad);
     in[0] = g, in[1] = x;

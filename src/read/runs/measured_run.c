@@ -490,6 +490,8 @@ static bool set_runtime(struct mfu_row *r)
         || !translate(r, "attention", "attention", attentions) || !translate(r, "act_ckpt", "checkpoint", checkpoints)
         || !set_optimizer(r))
         return false;
+    if (!mfu_cell_empty(r, "software") && !set(r, "software", mfu_cell(r, "software")))
+        return false;
     return !mfu_cell_is(r, "precision", "fp16-amp-o2") || set(r, "half_weights", "on");
 }
 
