@@ -15,13 +15,13 @@
 #define LIVE_MAX 8192
 
 static struct mfu_allocator *allocator;
-static int n_live;              /* blocks alive in the benchmark in any order */
+static int n_live; /* blocks alive in the benchmark in any order */
 
 static double now_ns(void)
 {
     struct timespec t;
 
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);   /* not what others take */
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); /* not what others take */
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
@@ -84,7 +84,7 @@ static int linear_backward(uint64_t in, uint64_t weight, int out)
  * 19 tensors of each are kept, as many come and go. */
 static void training_step(int layers, uint64_t h, uint64_t tokens)
 {
-    const uint64_t x = 2 * h * tokens;      /* a 16-bit activation */
+    const uint64_t x = 2 * h * tokens; /* a 16-bit activation */
     int kept[256][19], grad, head, norm;
 
     for (int i = 0; i < layers; i++) {

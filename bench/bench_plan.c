@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "answer/plan.h"
+#include "plan/plan.h"
 #include "base/error.h"
 #include "descriptor/catalog.h"
 #include "measure.h"
@@ -29,7 +29,7 @@ static double evaluate(long rounds)
     double sum = 0;
 
     for (long i = 0; i < rounds; i++) {
-        scenario.setting[MFU_S_BATCH] = (double)(1 + i % 8);    /* never the same twice */
+        scenario.setting[MFU_S_BATCH] = (double)(1 + i % 8); /* never the same twice */
         if (mfu_plan_make(&plan, &scenario, &err) < 0) {
             fprintf(stderr, "bench_plan: %s\n", err.text);
             exit(1);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "answer/sweep.h"
+#include "answer/search/sweep.h"
 #include "base/error.h"
 #include "descriptor/catalog.h"
 
@@ -23,8 +23,12 @@ enum way { ANALYTIC, CONFIRMED, SIMULATED };
 static int measure(const struct mfu_scenario *s, const char *batch, int threads, enum way way)
 {
     static const char *const names[] = {"", " confirmed", " simulated"};
-    struct mfu_sweep sweep = {.scenario = s, .threads = threads, .keep = 10, .maximize = true,
-                              .simulated = way == SIMULATED, .confirmed = way == CONFIRMED};
+    struct mfu_sweep sweep = {.scenario = s,
+                              .threads = threads,
+                              .keep = 10,
+                              .maximize = true,
+                              .simulated = way == SIMULATED,
+                              .confirmed = way == CONFIRMED};
     struct mfu_sweep_result r;
     struct mfu_error err;
     double begin;
@@ -43,8 +47,8 @@ static int measure(const struct mfu_scenario *s, const char *batch, int threads,
         return 1;
     }
     printf("{\"name\": \"search gpt2%s\", \"threads\": %d, \"evaluated\": %zu, \"per_s\": %.0f, \"best\": %.6g}\n",
-           names[way], threads, r.evaluated,
-           (double)(r.evaluated + r.refused) / (now_s() - begin), r.rows[0].columns[0]);
+           names[way], threads, r.evaluated, (double)(r.evaluated + r.refused) / (now_s() - begin),
+           r.rows[0].columns[0]);
     mfu_sweep_result_free(&r);
     mfu_sweep_clear(&sweep);
     return 0;
@@ -54,8 +58,8 @@ int main(int argc, char **argv)
 {
     struct mfu_error err;
     struct mfu_catalog *catalog = mfu_catalog_open(argc > 1 ? argv[1] : NULL, &err);
-    struct mfu_scenario s = mfu_scenario_start(mfu_catalog_model(catalog, "gpt2", &err),
-                                               mfu_catalog_gpu(catalog, "h100-sxm", &err));
+    struct mfu_scenario s =
+        mfu_scenario_start(mfu_catalog_model(catalog, "gpt2", &err), mfu_catalog_gpu(catalog, "h100-sxm", &err));
     int failed = 0;
 
     for (int threads = 1; threads <= 4; threads *= 2)

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 
 #define SAMPLES 15
-#define SAMPLE_NS 2e7           /* of one sample, at least */
+#define SAMPLE_NS 2e7 /* of one sample, at least */
 
-static volatile double sink;    /* what is stored here had to be computed */
+static volatile double sink; /* what is stored here had to be computed */
 
 static inline int ascending(const void *a, const void *b)
 {

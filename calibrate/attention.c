@@ -37,8 +37,8 @@ const struct mfu_attention_shape *mfu_attention_at(const struct mfu_bench *b, si
             return s;
 }
 
-int mfu_attention_record(struct mfu_bench *b, const struct mfu_timing *timing,
-                         const struct mfu_attention_shape *s, const char *kind, const char *pass)
+int mfu_attention_record(struct mfu_bench *b, const struct mfu_timing *timing, const struct mfu_attention_shape *s,
+                         const char *kind, const char *pass)
 {
     return mfu_bench_record(b, timing,
                             "probe: attention, kind: %s, batch: %d, heads: %d, kv_heads: %d, seq: %d, "

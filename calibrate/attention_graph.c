@@ -67,8 +67,8 @@ static int step(struct mfu_graph *g, enum mfu_graph_operation operation, int x, 
 }
 
 /* The same, where y is an fp32 tensor as large as the scores. */
-static int scores_step(struct mfu_graph *g, const struct mfu_attention_shape *s,
-                       enum mfu_graph_operation operation, int x, int b)
+static int scores_step(struct mfu_graph *g, const struct mfu_attention_shape *s, enum mfu_graph_operation operation,
+                       int x, int b)
 {
     return step(g, operation, x, b, inside(g, s, MFU_GRAPH_FP32));
 }

@@ -12,20 +12,20 @@
 
 #include "nvml.h"
 
-#define REPEATS 4096            /* most that are kept */
+#define REPEATS 4096 /* most that are kept */
 #define LEAST_REPEATS 7
-#define CALM 0.01               /* spread, and change of clock and power, that is small enough */
+#define CALM 0.01 /* spread, and change of clock and power, that is small enough */
 #define EVENTS_APART_S 1e-3
 #define SUSTAINED_APART_S 20e-3 /* so that waiting for the events gives no rest */
 #define WARM_UP_S 0.05
-#define PATIENCE_S 0.6          /* for the spread to become small */
+#define PATIENCE_S 0.6 /* for the spread to become small */
 #define QUICK_PATIENCE_S 0.2
 #define WINDOW_S 1.0
 #define SETTLE_LEAST_S 5.0
 #define SETTLE_MOST_S 15.0
-#define MOST_LAUNCHES 1000      /* in one graph */
+#define MOST_LAUNCHES 1000 /* in one graph */
 #define MOST_SETS 512
-#define SENSORS_BUSY_S 0.03     /* work queued while NVML is asked */
+#define SENSORS_BUSY_S 0.03 /* work queued while NVML is asked */
 
 const char *const mfu_dtype_names[MFU_DTYPES] = {
     [MFU_FP32] = "fp32", [MFU_TF32] = "tf32", [MFU_FP16] = "fp16", [MFU_BF16] = "bf16", [MFU_FP8] = "fp8"};
@@ -101,7 +101,7 @@ int mfu_bench_zero(struct mfu_bench *b, void *to, size_t bytes)
 struct row {
     const struct mfu_work *work;
     int launches;
-    cudaGraphExec_t graph;      /* NULL: one by one */
+    cudaGraphExec_t graph; /* NULL: one by one */
     cudaEvent_t start, stop;
 };
 
@@ -198,8 +198,7 @@ static void summarise(double *value, size_t n, struct mfu_timing *t)
 {
     qsort(value, n, sizeof *value, ascending);
     t->seconds = n % 2 ? value[n / 2] : (value[n / 2 - 1] + value[n / 2]) / 2;
-    t->spread = n < 4 ? (value[n - 1] - value[0]) / t->seconds
-                      : (value[(3 * n) / 4] - value[n / 4]) / t->seconds;
+    t->spread = n < 4 ? (value[n - 1] - value[0]) / t->seconds : (value[(3 * n) / 4] - value[n / 4]) / t->seconds;
 }
 
 static int read_sensors(struct mfu_bench *b, const struct row *r, double seconds, struct mfu_sensors *sensors)
@@ -226,7 +225,7 @@ static int measure_short(struct mfu_bench *b, const struct row *r, double *value
     for (double start = now_s(); now_s() < start + WARM_UP_S;)
         if (time_row(b, r, &seconds) < 0)
             return -1;
-    for (double start = now_s(); n < REPEATS; ) {
+    for (double start = now_s(); n < REPEATS;) {
         if (time_row(b, r, &value[n++]) < 0)
             return -1;
         if (n < 3 || (n < LEAST_REPEATS && now_s() < start + patience))
@@ -241,8 +240,7 @@ static int measure_short(struct mfu_bench *b, const struct row *r, double *value
 
 static bool settled(struct mfu_sensors a, struct mfu_sensors b)
 {
-    return fabs(a.clock_mhz - b.clock_mhz) <= CALM * a.clock_mhz
-        && fabs(a.power_w - b.power_w) <= CALM * a.power_w;
+    return fabs(a.clock_mhz - b.clock_mhz) <= CALM * a.clock_mhz && fabs(a.power_w - b.power_w) <= CALM * a.power_w;
 }
 
 static int measure_sustained(struct mfu_bench *b, const struct row *r, double *value, struct mfu_timing *t)
@@ -262,8 +260,7 @@ static int measure_sustained(struct mfu_bench *b, const struct row *r, double *v
         summarise(value, n, t);
         if (read_sensors(b, r, t->seconds, &t->sensors) < 0)
             return -1;
-        if (now_s() > start + SETTLE_MOST_S
-            || (now_s() > start + SETTLE_LEAST_S && settled(before, t->sensors)))
+        if (now_s() > start + SETTLE_MOST_S || (now_s() > start + SETTLE_LEAST_S && settled(before, t->sensors)))
             break;
         before = t->sensors;
     }
@@ -279,7 +276,7 @@ int mfu_bench_measure(struct mfu_bench *b, const struct mfu_work *work, struct m
 
     *t = (struct mfu_timing){0};
     if (!value) {
-        mfu_bench_fail(b, "memory is out");
+        mfu_bench_fail(b, "out of memory");
         goto done;
     }
     if (mfu_bench_cuda(b, cudaEventCreate(&r.start), "cudaEventCreate") < 0
@@ -312,23 +309,21 @@ int mfu_bench_record(struct mfu_bench *b, const struct mfu_timing *t, const char
         char **more = realloc(b->samples, want * sizeof *more);
 
         if (!more)
-            return mfu_bench_fail(b, "memory is out");
+            return mfu_bench_fail(b, "out of memory");
         b->samples = more;
         b->cap_samples = want;
     }
     va_start(args, format);
     n = (size_t)vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    n += (size_t)snprintf(line + n, sizeof line - n, ", seconds: %.6g, spread: %.2f%%", t->seconds,
-                          100 * t->spread);
+    n += (size_t)snprintf(line + n, sizeof line - n, ", seconds: %.6g, spread: %.2f%%", t->seconds, 100 * t->spread);
     if (t->sensors.clock_mhz > 0)
-        n += (size_t)snprintf(line + n, sizeof line - n,
-                              ", clock_mhz: %.0f, power_w: %.0f, temperature_c: %.0f", t->sensors.clock_mhz,
-                              t->sensors.power_w, t->sensors.temperature_c);
+        n += (size_t)snprintf(line + n, sizeof line - n, ", clock_mhz: %.0f, power_w: %.0f, temperature_c: %.0f",
+                              t->sensors.clock_mhz, t->sensors.power_w, t->sensors.temperature_c);
     snprintf(line + n, sizeof line - n, ", sustained: %d", t->sustained);
     b->samples[b->n_samples] = strdup(line);
     if (!b->samples[b->n_samples])
-        return mfu_bench_fail(b, "memory is out");
+        return mfu_bench_fail(b, "out of memory");
     b->n_samples++;
     return 0;
 }

@@ -61,30 +61,30 @@ struct mfu_sensors {
 };
 
 struct mfu_timing {
-    double seconds;             /* median, of one launch */
-    double spread;              /* interquartile range / median */
+    double seconds; /* median, of one launch */
+    double spread;  /* interquartile range / median */
     struct mfu_sensors sensors;
     bool sustained;
 };
 
 struct mfu_bench {
-    int device;                 /* CUDA's number */
+    int device; /* CUDA's number */
     struct cudaDeviceProp gpu;
     cudaStream_t stream;
     struct mfu_blas *blas;
-    struct mfu_nvml *nvml;      /* NULL: no libnvidia-ml */
-    struct mfu_ranks ranks;     /* the other processes */
+    struct mfu_nvml *nvml;  /* NULL: no libnvidia-ml */
+    struct mfu_ranks ranks; /* the other processes */
     bool quick;
     const struct mfu_shape *shapes; /* of the scenario, may be none */
     size_t n_shapes;
 
-    char *room;                 /* device memory that points share out */
+    char *room; /* device memory that points share out */
     size_t room_size, room_used;
 
-    const char *probe;          /* which is running */
-    char **samples;             /* finished lines of YAML */
+    const char *probe; /* which is running */
+    char **samples;    /* finished lines of YAML */
     size_t n_samples, cap_samples;
-    char error[512];            /* why something returned -1 */
+    char error[512]; /* why something returned -1 */
 };
 
 /* What C++ needs so that an initialiser may leave the member out, as in C. */
@@ -94,11 +94,11 @@ struct mfu_bench {
 #define MFU_FALSE
 #endif
 
-#define MFU_SKIPPED 1           /* a point that does not fit here; no sample */
+#define MFU_SKIPPED 1 /* a point that does not fit here; no sample */
 
 struct mfu_probe {
-    const char *name;           /* as in --probe, its file and its symbol */
-    const char *summary;        /* for --list */
+    const char *name;    /* as in --probe, its file and its symbol */
+    const char *summary; /* for --list */
     /* NULL if it can run here, else why not: "needs two GPUs". */
     const char *(*skip)(const struct mfu_bench *);
     size_t (*points)(const struct mfu_bench *);
@@ -107,13 +107,13 @@ struct mfu_probe {
     int (*check)(struct mfu_bench *);
     /* Measures one point: 0, -1 with b->error, or MFU_SKIPPED. */
     int (*run)(struct mfu_bench *, size_t point);
-    bool joint MFU_FALSE;       /* several processes measure it together */
+    bool joint MFU_FALSE; /* several processes measure it together */
 };
 
 /* Defines a probe with C linkage: `MFU_PROBE(gemm) = {...};` */
 #ifdef __cplusplus
-#define MFU_PROBE(name) \
-    extern "C" const struct mfu_probe mfu_probe_##name; \
+#define MFU_PROBE(name)                                                                                                \
+    extern "C" const struct mfu_probe mfu_probe_##name;                                                                \
     const struct mfu_probe mfu_probe_##name
 #else
 #define MFU_PROBE(name) const struct mfu_probe mfu_probe_##name
@@ -127,7 +127,7 @@ struct mfu_work {
     /* Launches it once on the bench's stream, on buffers number `set`: 0 or -1. */
     int (*launch)(struct mfu_bench *, void *arg, int set);
     void *arg;
-    int sets;                   /* buffers to rotate through, at least 1 */
+    int sets; /* buffers to rotate through, at least 1 */
     bool sustained;
 };
 
@@ -160,10 +160,10 @@ int mfu_bench_fail(struct mfu_bench *, const char *format, ...) MFU_PRINTF(2, 3)
 
 /* 0 if the CUDA call went well; otherwise says which did not. */
 int mfu_bench_cuda(struct mfu_bench *, cudaError_t, const char *call);
-#define MFU_CUDA(b, call) \
-    do { \
-        if (mfu_bench_cuda((b), (call), #call) < 0) \
-            return -1; \
+#define MFU_CUDA(b, call)                                                                                              \
+    do {                                                                                                               \
+        if (mfu_bench_cuda((b), (call), #call) < 0)                                                                    \
+            return -1;                                                                                                 \
     } while (0)
 
 /* Set by Ctrl-C; the bench stops at the next repeat. */

@@ -19,27 +19,31 @@ const char *const mfu_layout_names[] = {"TN", "NN", "NT"};
 
 /* The headers give types, the libraries the functions.  TEXT() expands macros
  * such as `#define cublasCreate cublasCreate_v2` first. */
-#define BLAS_FUNCTIONS(X) \
-    X(create, cublasCreate) \
-    X(destroy, cublasDestroy) \
-    X(set_stream, cublasSetStream) \
-    X(set_workspace, cublasSetWorkspace) \
-    X(get_property, cublasGetProperty) \
-    X(gemm_ex, cublasGemmEx) \
+/* clang-format off: a table */
+#define BLAS_FUNCTIONS(X)                                                                                              \
+    X(create, cublasCreate)                                                                                            \
+    X(destroy, cublasDestroy)                                                                                          \
+    X(set_stream, cublasSetStream)                                                                                     \
+    X(set_workspace, cublasSetWorkspace)                                                                               \
+    X(get_property, cublasGetProperty)                                                                                 \
+    X(gemm_ex, cublasGemmEx)                                                                                           \
     X(gemm_strided_batched_ex, cublasGemmStridedBatchedEx)
-#define LT_FUNCTIONS(X) \
-    X(lt_create, cublasLtCreate) \
-    X(lt_destroy, cublasLtDestroy) \
-    X(lt_matmul, cublasLtMatmul) \
-    X(lt_matmul_desc_create, cublasLtMatmulDescCreate) \
-    X(lt_matmul_desc_destroy, cublasLtMatmulDescDestroy) \
-    X(lt_matmul_desc_set_attribute, cublasLtMatmulDescSetAttribute) \
-    X(lt_matrix_layout_create, cublasLtMatrixLayoutCreate) \
-    X(lt_matrix_layout_destroy, cublasLtMatrixLayoutDestroy) \
-    X(lt_matmul_preference_create, cublasLtMatmulPreferenceCreate) \
-    X(lt_matmul_preference_destroy, cublasLtMatmulPreferenceDestroy) \
-    X(lt_matmul_preference_set_attribute, cublasLtMatmulPreferenceSetAttribute) \
+/* clang-format on */
+/* clang-format off: a table */
+#define LT_FUNCTIONS(X)                                                                                                \
+    X(lt_create, cublasLtCreate)                                                                                       \
+    X(lt_destroy, cublasLtDestroy)                                                                                     \
+    X(lt_matmul, cublasLtMatmul)                                                                                       \
+    X(lt_matmul_desc_create, cublasLtMatmulDescCreate)                                                                 \
+    X(lt_matmul_desc_destroy, cublasLtMatmulDescDestroy)                                                               \
+    X(lt_matmul_desc_set_attribute, cublasLtMatmulDescSetAttribute)                                                    \
+    X(lt_matrix_layout_create, cublasLtMatrixLayoutCreate)                                                             \
+    X(lt_matrix_layout_destroy, cublasLtMatrixLayoutDestroy)                                                           \
+    X(lt_matmul_preference_create, cublasLtMatmulPreferenceCreate)                                                     \
+    X(lt_matmul_preference_destroy, cublasLtMatmulPreferenceDestroy)                                                   \
+    X(lt_matmul_preference_set_attribute, cublasLtMatmulPreferenceSetAttribute)                                        \
     X(lt_matmul_algo_get_heuristic, cublasLtMatmulAlgoGetHeuristic)
+/* clang-format on */
 
 #define MEMBER(member, function) __typeof__(&function) member;
 
@@ -57,7 +61,7 @@ struct mfu_blas {
     cublasHandle_t handle;
     cublasLtHandle_t lt;
     void *workspace;
-    float *one;                 /* on the device: scale of an fp8 operand */
+    float *one; /* on the device: scale of an fp8 operand */
     char version[48];
     struct plan plan;
     struct {
@@ -81,9 +85,9 @@ static const char *find_functions(struct mfu_blas *b)
 {
     const char *missing = NULL;
 
-#define FIND(member, name, library) \
-    *(void **)&b->f.member = dlsym(library, name); \
-    if (!b->f.member) \
+#define FIND(member, name, library)                                                                                    \
+    *(void **)&b->f.member = dlsym(library, name);                                                                     \
+    if (!b->f.member)                                                                                                  \
         missing = name;
 #define FIND_BLAS(member, function) FIND(member, TEXT(function), b->library)
 #define FIND_LT(member, function) FIND(member, TEXT(function), b->lt_library)
@@ -100,7 +104,7 @@ struct mfu_blas *mfu_blas_open(cudaStream_t stream, char *why, size_t size)
     struct mfu_blas *b = calloc(1, sizeof *b);
 
     if (!b) {
-        snprintf(why, size, "memory is out");
+        snprintf(why, size, "out of memory");
         return NULL;
     }
     b->lt_library = open_library("cublasLt", TEXT(CUBLAS_VER_MAJOR));
@@ -108,7 +112,8 @@ struct mfu_blas *mfu_blas_open(cudaStream_t stream, char *why, size_t size)
     if (!b->library || !b->lt_library) {
         snprintf(why, size,
                  "libcublas%s.so." TEXT(CUBLAS_VER_MAJOR) " of the CUDA toolkit was not found"
-                 " (is its folder in LD_LIBRARY_PATH?)", b->library ? "Lt" : "");
+                                                          " (is its folder in LD_LIBRARY_PATH?)",
+                 b->library ? "Lt" : "");
         goto failed;
     }
     missing = find_functions(b);
@@ -116,8 +121,7 @@ struct mfu_blas *mfu_blas_open(cudaStream_t stream, char *why, size_t size)
         snprintf(why, size, "libcublas has no %s: it does not fit this program", missing);
         goto failed;
     }
-    if (cudaMalloc(&b->workspace, WORKSPACE) != cudaSuccess
-        || cudaMalloc((void **)&b->one, sizeof one) != cudaSuccess
+    if (cudaMalloc(&b->workspace, WORKSPACE) != cudaSuccess || cudaMalloc((void **)&b->one, sizeof one) != cudaSuccess
         || cudaMemcpy(b->one, &one, sizeof one, cudaMemcpyHostToDevice) != cudaSuccess) {
         snprintf(why, size, "the GPU has no memory left for cuBLAS's workspace");
         goto failed;
@@ -192,8 +196,8 @@ static cudaDataType_t type_of(enum mfu_dtype dtype)
 
 static bool same_shape(const struct mfu_gemm *x, const struct mfu_gemm *y)
 {
-    return x->m == y->m && x->n == y->n && x->k == y->k && x->dtype == y->dtype
-        && x->fp32_result == y->fp32_result && x->layout == y->layout;
+    return x->m == y->m && x->n == y->n && x->k == y->k && x->dtype == y->dtype && x->fp32_result == y->fp32_result
+        && x->layout == y->layout;
 }
 
 /* fp8 wants both operands with k innermost, TN, and a scale for each. */
@@ -219,22 +223,19 @@ static int plan_fp8(struct mfu_bench *bench, const struct mfu_gemm *g)
         && b->f.lt_matrix_layout_create(&p->c, result, g->n, g->m, g->n) == CUBLAS_STATUS_SUCCESS
         && b->f.lt_matmul_preference_create(&preference) == CUBLAS_STATUS_SUCCESS;
     if (ok) {
-        b->f.lt_matmul_desc_set_attribute(p->operation, CUBLASLT_MATMUL_DESC_TRANSA, &transposed,
-                                          sizeof transposed);
+        b->f.lt_matmul_desc_set_attribute(p->operation, CUBLASLT_MATMUL_DESC_TRANSA, &transposed, sizeof transposed);
 #if CUBLAS_VERSION >= 111100 || CUBLAS_VER_MAJOR >= 12
         const void *scale = b->one;
         const signed char fast = 1; /* sums in registers only, as frameworks have it */
 
-        b->f.lt_matmul_desc_set_attribute(p->operation, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, &scale,
-                                          sizeof scale);
-        b->f.lt_matmul_desc_set_attribute(p->operation, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, &scale,
-                                          sizeof scale);
+        b->f.lt_matmul_desc_set_attribute(p->operation, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, &scale, sizeof scale);
+        b->f.lt_matmul_desc_set_attribute(p->operation, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, &scale, sizeof scale);
         b->f.lt_matmul_desc_set_attribute(p->operation, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast, sizeof fast);
 #endif
-        b->f.lt_matmul_preference_set_attribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                                                &workspace, sizeof workspace);
-        ok = b->f.lt_matmul_algo_get_heuristic(b->lt, p->operation, p->a, p->b, p->c, p->c, preference, 1,
-                                               &found, &n_found)
+        b->f.lt_matmul_preference_set_attribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace,
+                                                sizeof workspace);
+        ok = b->f.lt_matmul_algo_get_heuristic(b->lt, p->operation, p->a, p->b, p->c, p->c, preference, 1, &found,
+                                               &n_found)
                 == CUBLAS_STATUS_SUCCESS
             && n_found > 0;
     }
@@ -258,12 +259,10 @@ static int gemm_fp8(struct mfu_bench *bench, const struct mfu_gemm *g)
         return mfu_bench_fail(bench, "fp8 products are measured as TN, one at a time");
     if (plan_fp8(bench, g) < 0)
         return -1;
-    status = b->f.lt_matmul(b->lt, b->plan.operation, &alpha, g->b, b->plan.a, g->a, b->plan.b, &beta, g->c,
-                                  b->plan.c, g->c, b->plan.c, &b->plan.algorithm, b->workspace, WORKSPACE,
-                                  bench->stream);
+    status = b->f.lt_matmul(b->lt, b->plan.operation, &alpha, g->b, b->plan.a, g->a, b->plan.b, &beta, g->c, b->plan.c,
+                            g->c, b->plan.c, &b->plan.algorithm, b->workspace, WORKSPACE, bench->stream);
     if (status != CUBLAS_STATUS_SUCCESS)
-        return mfu_bench_fail(bench, "cuBLASLt: status %d at %d x %d x %d fp8", (int)status, g->m, g->n,
-                              g->k);
+        return mfu_bench_fail(bench, "cuBLASLt: status %d at %d x %d x %d fp8", (int)status, g->m, g->n, g->k);
     return 0;
 }
 
@@ -278,8 +277,7 @@ int mfu_blas_gemm(struct mfu_bench *bench, const struct mfu_gemm *g)
     const int row_a = turn_a ? g->m : g->k;
     const cudaDataType_t type = type_of(g->dtype);
     const cudaDataType_t result = g->fp32_result ? CUDA_R_32F : type;
-    const cublasComputeType_t compute =
-        g->dtype == MFU_TF32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+    const cublasComputeType_t compute = g->dtype == MFU_TF32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
     const float alpha = g->scale;
     const float beta = g->accumulate ? 1 : 0;
     struct mfu_blas *b = bench->blas;
@@ -288,13 +286,13 @@ int mfu_blas_gemm(struct mfu_bench *bench, const struct mfu_gemm *g)
     if (g->dtype == MFU_FP8)
         return gemm_fp8(bench, g);
     if (g->batch > 1)
-        status = b->f.gemm_strided_batched_ex(b->handle, op_b, op_a, g->n, g->m, g->k, &alpha, g->b, type,
-                                              row_b, (long long)g->n * g->k, g->a, type, row_a,
-                                              (long long)g->m * g->k, &beta, g->c, result, g->n,
-                                              (long long)g->m * g->n, g->batch, compute, CUBLAS_GEMM_DEFAULT);
+        status =
+            b->f.gemm_strided_batched_ex(b->handle, op_b, op_a, g->n, g->m, g->k, &alpha, g->b, type, row_b,
+                                         (long long)g->n * g->k, g->a, type, row_a, (long long)g->m * g->k, &beta, g->c,
+                                         result, g->n, (long long)g->m * g->n, g->batch, compute, CUBLAS_GEMM_DEFAULT);
     else
-        status = b->f.gemm_ex(b->handle, op_b, op_a, g->n, g->m, g->k, &alpha, g->b, type, row_b, g->a, type,
-                                    row_a, &beta, g->c, result, g->n, compute, CUBLAS_GEMM_DEFAULT);
+        status = b->f.gemm_ex(b->handle, op_b, op_a, g->n, g->m, g->k, &alpha, g->b, type, row_b, g->a, type, row_a,
+                              &beta, g->c, result, g->n, compute, CUBLAS_GEMM_DEFAULT);
     if (status != CUBLAS_STATUS_SUCCESS)
         return mfu_bench_fail(bench, "cuBLAS: status %d at %d x %d x %d %s", (int)status, g->m, g->n, g->k,
                               mfu_dtype_names[g->dtype]);

@@ -16,21 +16,21 @@ extern "C" {
 
 /* Named as cuBLAS sees them (column-major): */
 enum mfu_layout {
-    MFU_TN,                     /* forward  Y[m,n]  = X[m,k] W[n,k]^T */
-    MFU_NN,                     /* dgrad    dX[m,n] = dY[m,k] W[k,n] */
-    MFU_NT                      /* wgrad    dW[m,n] = dY[k,m]^T X[k,n] */
+    MFU_TN, /* forward  Y[m,n]  = X[m,k] W[n,k]^T */
+    MFU_NN, /* dgrad    dX[m,n] = dY[m,k] W[k,n] */
+    MFU_NT  /* wgrad    dW[m,n] = dY[k,m]^T X[k,n] */
 };
 
 extern const char *const mfu_layout_names[];
 
 struct mfu_gemm {
-    int m, n, k, batch;         /* batch: strided, each matrix after the last */
+    int m, n, k, batch; /* batch: strided, each matrix after the last */
     enum mfu_layout layout;
-    enum mfu_dtype dtype;       /* of a and b; sums are fp32 */
-    bool fp32_result;           /* c is fp32 instead of dtype (bf16 for fp8) */
-    bool accumulate;            /* c += instead of c = */
+    enum mfu_dtype dtype; /* of a and b; sums are fp32 */
+    bool fp32_result;     /* c is fp32 instead of dtype (bf16 for fp8) */
+    bool accumulate;      /* c += instead of c = */
     float scale;
-    const void *a, *b;          /* a: X or dY; b: W or X */
+    const void *a, *b; /* a: X or dY; b: W or X */
     void *c;
 };
 

@@ -31,7 +31,7 @@ void *mfu_check_put(struct mfu_bench *b, const float *x, size_t n, enum mfu_dtyp
         return mfu_bench_upload(b, to, x, n * sizeof *x) < 0 ? NULL : to;
     small = malloc(n * sizeof *small);
     if (!small) {
-        mfu_bench_fail(b, "memory is out");
+        mfu_bench_fail(b, "out of memory");
         return NULL;
     }
     for (size_t i = 0; i < n; i++)
@@ -49,10 +49,9 @@ static size_t worst(const float *got, const float *expected, size_t n, double to
     size_t at = n;
 
     for (size_t i = 0; i < n; i++) {
-        double off =
-            fabs((double)got[i] - expected[i]) / (tolerance * (rms + fabs((double)expected[i])) + 1e-30);
+        double off = fabs((double)got[i] - expected[i]) / (tolerance * (rms + fabs((double)expected[i])) + 1e-30);
 
-        if (!(off <= most)) {   /* also when not a number */
+        if (!(off <= most)) { /* also when not a number */
             at = i;
             if (isnan(off))
                 break;
@@ -71,20 +70,17 @@ int mfu_check_same(struct mfu_bench *b, const char *what, const void *device, en
     int status = -1;
 
     if (!got || !small) {
-        mfu_bench_fail(b, "memory is out");
+        mfu_bench_fail(b, "out of memory");
         goto done;
     }
-    if (mfu_bench_download(b, dtype == MFU_FP32 ? (void *)got : (void *)small, device,
-                           n * mfu_dtype_size(dtype))
-        < 0)
+    if (mfu_bench_download(b, dtype == MFU_FP32 ? (void *)got : (void *)small, device, n * mfu_dtype_size(dtype)) < 0)
         goto done;
     for (size_t i = 0; dtype != MFU_FP32 && i < n; i++)
         got[i] = mfu_ref_from_bf16(small[i]);
     at = worst(got, expected, n, tolerance);
     status = 0;
     if (at < n)
-        status = mfu_bench_fail(b, "%s computes %g instead of %g at %zu of %zu", what, got[at], expected[at],
-                                at, n);
+        status = mfu_bench_fail(b, "%s computes %g instead of %g at %zu of %zu", what, got[at], expected[at], at, n);
 done:
     free(got);
     free(small);

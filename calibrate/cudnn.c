@@ -14,11 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST_VERSION 90600     /* earlier ones want dq zeroed before they add to it */
+#define LEAST_VERSION 90600 /* earlier ones want dq zeroed before they add to it */
 #define LEAST_VERSION_TEXT "9.6"
 #define MOST_DESCRIPTORS 192
 #define MOST_ENGINES 8
-#define ALIGNMENT 16            /* of tensors in memory, bytes */
+#define ALIGNMENT 16 /* of tensors in memory, bytes */
 
 /* From cudnn_graph.h of cuDNN 9: numbers and functions are part of its binary
  * interface and have stayed the same since 9.0, most since 8.0. */
@@ -36,7 +36,7 @@ enum descriptor {
     REDUCTION = 21,
     REDUCTION_STEP = 22,
     RESHAPE_STEP = 31,
-    DEVICE = 38                 /* since 9.8 */
+    DEVICE = 38 /* since 9.8 */
 };
 
 enum attribute {
@@ -96,29 +96,31 @@ enum value {
 };
 
 enum data_type { FLOAT_DATA = 0, INT32_DATA = 4, BF16_DATA = 9, BOOLEAN_DATA = 11 };
-enum { HEURISTIC_A = 3 };       /* the usual one: fast, and good */
+enum { HEURISTIC_A = 3 }; /* the usual one: fast, and good */
 
-#define FUNCTIONS(X) \
-    X(get_version, cudnnGetVersion, size_t, (void)) \
-    X(create, cudnnCreate, int, (void **)) \
-    X(destroy, cudnnDestroy, int, (void *)) \
-    X(set_stream, cudnnSetStream, int, (void *, cudaStream_t)) \
-    X(last_error, cudnnGetLastErrorString, void, (char *, size_t)) \
-    X(status_name, cudnnGetErrorString, const char *, (int)) \
-    X(make_descriptor, cudnnBackendCreateDescriptor, int, (int, void **)) \
-    X(destroy_descriptor, cudnnBackendDestroyDescriptor, int, (void *)) \
-    X(finalize, cudnnBackendFinalize, int, (void *)) \
-    X(set_attribute, cudnnBackendSetAttribute, int, (void *, int, int, int64_t, const void *)) \
-    X(get_attribute, cudnnBackendGetAttribute, int, (void *, int, int, int64_t, int64_t *, void *)) \
+/* clang-format off: a table */
+#define FUNCTIONS(X)                                                                                                   \
+    X(get_version, cudnnGetVersion, size_t, (void))                                                                    \
+    X(create, cudnnCreate, int, (void **))                                                                             \
+    X(destroy, cudnnDestroy, int, (void *))                                                                            \
+    X(set_stream, cudnnSetStream, int, (void *, cudaStream_t))                                                         \
+    X(last_error, cudnnGetLastErrorString, void, (char *, size_t))                                                     \
+    X(status_name, cudnnGetErrorString, const char *, (int))                                                           \
+    X(make_descriptor, cudnnBackendCreateDescriptor, int, (int, void **))                                              \
+    X(destroy_descriptor, cudnnBackendDestroyDescriptor, int, (void *))                                                \
+    X(finalize, cudnnBackendFinalize, int, (void *))                                                                   \
+    X(set_attribute, cudnnBackendSetAttribute, int, (void *, int, int, int64_t, const void *))                         \
+    X(get_attribute, cudnnBackendGetAttribute, int, (void *, int, int, int64_t, int64_t *, void *))                    \
     X(execute, cudnnBackendExecute, int, (void *, void *, void *))
+/* clang-format on */
 
-#define MEMBER(member, function, result, arguments) result (*member) arguments;
+#define MEMBER(member, function, result, arguments) result(*member) arguments;
 
 struct mfu_cudnn {
     void *library;
-    void *handle;               /* NULL before a start, and for a GPU elsewhere */
+    void *handle; /* NULL before a start, and for a GPU elsewhere */
     cudaStream_t stream;
-    void *device;               /* the descriptor of a GPU elsewhere */
+    void *device; /* the descriptor of a GPU elsewhere */
     int version;
     char error[400];
     struct {
@@ -128,10 +130,10 @@ struct mfu_cudnn {
 
 struct mfu_cudnn_plan {
     struct mfu_cudnn *cudnn;
-    struct mfu_graph graph;     /* its constants are read at each launch */
+    struct mfu_graph graph;       /* its constants are read at each launch */
     void *made[MOST_DESCRIPTORS]; /* to be destroyed with the plan, last first */
     int n_made;
-    bool failed;                /* cudnn->error says how; the rest is not tried */
+    bool failed; /* cudnn->error says how; the rest is not tried */
     void *plan;
     size_t workspace;
     void *set[MFU_CUDNN_SETS];
@@ -180,9 +182,8 @@ static bool good(struct mfu_cudnn *c, int status, const char *doing)
         return true;
     c->f.last_error(more, sizeof more);
     more[strcspn(more, "\r\n")] = '\0';
-    snprintf(c->error, sizeof c->error, "cuDNN %d.%d.%d, %s: %s%s%s", c->version / 10000,
-             c->version / 100 % 100, c->version % 100, doing, c->f.status_name(status), *more ? ": " : "",
-             more);
+    snprintf(c->error, sizeof c->error, "cuDNN %d.%d.%d, %s: %s%s%s", c->version / 10000, c->version / 100 % 100,
+             c->version % 100, doing, c->f.status_name(status), *more ? ": " : "", more);
     return false;
 }
 
@@ -191,9 +192,9 @@ static const char *find_functions(struct mfu_cudnn *c)
 {
     const char *missing = NULL;
 
-#define FIND(member, function, result, arguments) \
-    *(void **)&c->f.member = dlsym(c->library, #function); \
-    if (!c->f.member) \
+#define FIND(member, function, result, arguments)                                                                      \
+    *(void **)&c->f.member = dlsym(c->library, #function);                                                             \
+    if (!c->f.member)                                                                                                  \
         missing = #function;
     FUNCTIONS(FIND)
     return missing;
@@ -205,7 +206,7 @@ struct mfu_cudnn *mfu_cudnn_open(char *why, size_t size)
     struct mfu_cudnn *c = calloc(1, sizeof *c);
 
     if (!c) {
-        snprintf(why, size, "memory is out");
+        snprintf(why, size, "out of memory");
         return NULL;
     }
     /* It brings further libraries and is not made to be unloaded. */
@@ -303,8 +304,7 @@ static void *make(struct mfu_cudnn_plan *p, enum descriptor kind, const char *do
     return p->failed ? NULL : d;
 }
 
-static void set(struct mfu_cudnn_plan *p, void *d, enum attribute name, enum value type, int64_t n,
-                const void *values)
+static void set(struct mfu_cudnn_plan *p, void *d, enum attribute name, enum value type, int64_t n, const void *values)
 {
     char doing[48];
 
@@ -494,13 +494,13 @@ static bool compile(struct mfu_cudnn_plan *p, void *const *engine, int n)
     return true;
 }
 
-/* A plan without anything; NULL when memory is out. */
+/* A plan without anything; NULL when out of memory. */
 static struct mfu_cudnn_plan *start_plan(struct mfu_cudnn *c, const struct mfu_graph *g)
 {
     struct mfu_cudnn_plan *p = calloc(1, sizeof *p);
 
     if (!p) {
-        snprintf(c->error, sizeof c->error, "memory is out");
+        snprintf(c->error, sizeof c->error, "out of memory");
         return NULL;
     }
     p->cudnn = c;
@@ -539,7 +539,7 @@ void mfu_cudnn_forget(struct mfu_cudnn_plan *p)
     if (!p)
         return;
     if (p->sets > 0)
-        cudaStreamSynchronize(p->cudnn->stream);        /* its kernels go with it */
+        cudaStreamSynchronize(p->cudnn->stream); /* its kernels go with it */
     while (p->n_made > 0)
         p->cudnn->f.destroy_descriptor(p->made[--p->n_made]);
     free(p);

@@ -54,7 +54,7 @@ int mfu_cudnn_launch(struct mfu_cudnn_plan *, int set);
 /* What the last function that failed has to say. */
 const char *mfu_cudnn_error(const struct mfu_cudnn *);
 
-#define MFU_CUDNN_SETS 16       /* most that can be bound to one plan */
+#define MFU_CUDNN_SETS 16 /* most that can be bound to one plan */
 
 #ifdef __cplusplus
 }

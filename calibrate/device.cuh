@@ -78,7 +78,7 @@ __device__ inline float block_sum(float x)
     const int lane = threadIdx.x % 32;
 
     x = warp_sum(x);
-    __syncthreads();            /* part may still be read from the last time */
+    __syncthreads(); /* part may still be read from the last time */
     if (lane == 0)
         part[threadIdx.x / 32] = x;
     __syncthreads();

@@ -23,11 +23,11 @@
 #include "shapes.h"
 
 #define MOST_ROOM ((size_t)16 << 30)
-#define GUESS_S 0.9             /* a point, before any was measured */
+#define GUESS_S 0.9 /* a point, before any was measured */
 #define QUICK_GUESS_S 0.4
 
 struct options {
-    const struct mfu_probe *probe[32];  /* none: all */
+    const struct mfu_probe *probe[32]; /* none: all */
     size_t n_probes;
     bool quick;
     int device;
@@ -72,25 +72,26 @@ static const struct mfu_probe *find_probe(const char *name)
 
 static void usage(FILE *f)
 {
-    fprintf(f, "usage: mfuplan-calibrate [--list] [--probe NAME]... [--quick] [--device N]\n"
-               "                         [--output FILE.yaml] [--shapes FILE] [--meet FILE]\n"
-               "                         [--self-test]\n"
-               "\n"
-               "Measures this machine's GPU for mfuplan and writes the samples.\n"
-               "\n"
-               "  --list           name the probes\n"
-               "  --probe NAME     run this one (again for more); without it, all\n"
-               "  --quick          fewer sizes, about two minutes\n"
-               "  --device N       CUDA's number of the GPU, from 0\n"
-               "  --output FILE    default mfuplan-samples.yaml\n"
-               "  --shapes FILE    products to measure too, lines of 'm n k dtype'\n"
-               "  --meet FILE      where the processes of a launcher find each other: a file that\n"
-               "                   all of them see; default: the output and '.meet'\n"
-               "  --self-test      check what can be checked without a GPU\n"
-               "\n"
-               "Started once per GPU by a launcher, it measures the collectives over all of them:\n"
-               "  mpirun -np 16 mfuplan-calibrate --output link.yaml\n"
-               "  srun --ntasks 16 --gpus-per-node 8 mfuplan-calibrate --output link.yaml\n");
+    fprintf(f,
+            "usage: mfuplan-calibrate [--list] [--probe NAME]... [--quick] [--device N]\n"
+            "                         [--output FILE.yaml] [--shapes FILE] [--meet FILE]\n"
+            "                         [--self-test]\n"
+            "\n"
+            "Measures this machine's GPU for mfuplan and writes the samples.\n"
+            "\n"
+            "  --list           name the probes\n"
+            "  --probe NAME     run this one (again for more); without it, all\n"
+            "  --quick          fewer sizes, about two minutes\n"
+            "  --device N       CUDA's number of the GPU, from 0\n"
+            "  --output FILE    default mfuplan-samples.yaml\n"
+            "  --shapes FILE    products to measure too, lines of 'm n k dtype'\n"
+            "  --meet FILE      where the processes of a launcher find each other: a file that\n"
+            "                   all of them see; default: the output and '.meet'\n"
+            "  --self-test      check what can be checked without a GPU\n"
+            "\n"
+            "Started once per GPU by a launcher, it measures the collectives over all of them:\n"
+            "  mpirun -np 16 mfuplan-calibrate --output link.yaml\n"
+            "  srun --ntasks 16 --gpus-per-node 8 mfuplan-calibrate --output link.yaml\n");
 }
 
 /* Says in one sentence why there is no such GPU to measure; 0 if there is.  Of
@@ -108,8 +109,7 @@ static int look_for_gpu(struct mfu_bench *b, int device)
     dlclose(driver);
     status = cudaGetDeviceCount(&count);
     if (status == cudaErrorInsufficientDriver) {
-        snprintf(why, sizeof why,
-                 "the NVIDIA driver is older than CUDA %d.%d, which this program was built with",
+        snprintf(why, sizeof why, "the NVIDIA driver is older than CUDA %d.%d, which this program was built with",
                  CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
         return complain("", why);
     }
@@ -168,12 +168,11 @@ static void close_bench(struct mfu_bench *b)
  * one per probe elsewhere. */
 struct progress {
     double start;
-    size_t done, total;         /* points, of all probes */
+    size_t done, total; /* points, of all probes */
     bool quick, terminal, silent;
 };
 
-static void show_progress(const struct progress *p, const struct mfu_probe *probe, size_t point,
-                          size_t points)
+static void show_progress(const struct progress *p, const struct mfu_probe *probe, size_t point, size_t points)
 {
     const double each = p->done ? (now_s() - p->start) / (double)p->done : p->quick ? QUICK_GUESS_S : GUESS_S;
     const int left = (int)(each * (double)(p->total - p->done) + 0.5);
@@ -223,7 +222,7 @@ static int run_probe(struct mfu_bench *b, const struct mfu_probe *probe, struct 
         complain(probe->name, b->error);
         status = -1;
         if (cudaStreamSynchronize(b->stream) != cudaSuccess)
-            return -1;          /* the context is lost */
+            return -1; /* the context is lost */
     }
     end_line(p);
     if (skipped)
@@ -257,8 +256,8 @@ static int measure(struct mfu_bench *b, const struct options *o)
 {
     const struct mfu_probe *chosen[64];
     const size_t n = choose(b, o, chosen);
-    struct progress p = {.start = now_s(), .quick = o->quick, .terminal = isatty(STDERR_FILENO),
-                         .silent = b->ranks.rank > 0};
+    struct progress p = {
+        .start = now_s(), .quick = o->quick, .terminal = isatty(STDERR_FILENO), .silent = b->ranks.rank > 0};
     int status = 0;
 
     for (size_t i = 0; i < n; i++)
@@ -277,8 +276,7 @@ static int measure(struct mfu_bench *b, const struct options *o)
             return complain("", "the GPU reported an error; the samples until then were kept");
     }
     if (n > 0 && !p.silent)
-        fprintf(stderr, "%zu samples in %s%s\n", b->n_samples, o->output,
-                mfu_interrupted ? " (interrupted)" : "");
+        fprintf(stderr, "%zu samples in %s%s\n", b->n_samples, o->output, mfu_interrupted ? " (interrupted)" : "");
     return mfu_interrupted ? 130 : status;
 }
 
@@ -302,11 +300,17 @@ static int parse(int argc, char **argv, struct options *o)
 {
     enum { LIST = 256, PROBE, QUICK, DEVICE, OUTPUT, SHAPES, MEET, SELF_TEST, HELP, VERSION };
     static const struct option names[] = {
-        {"list", no_argument, NULL, LIST},         {"probe", required_argument, NULL, PROBE},
-        {"quick", no_argument, NULL, QUICK},       {"device", required_argument, NULL, DEVICE},
-        {"output", required_argument, NULL, OUTPUT}, {"shapes", required_argument, NULL, SHAPES},
-        {"meet", required_argument, NULL, MEET},   {"self-test", no_argument, NULL, SELF_TEST}, {"help", no_argument, NULL, HELP},
-        {"version", no_argument, NULL, VERSION},   {NULL, 0, NULL, 0},
+        {"list", no_argument, NULL, LIST},
+        {"probe", required_argument, NULL, PROBE},
+        {"quick", no_argument, NULL, QUICK},
+        {"device", required_argument, NULL, DEVICE},
+        {"output", required_argument, NULL, OUTPUT},
+        {"shapes", required_argument, NULL, SHAPES},
+        {"meet", required_argument, NULL, MEET},
+        {"self-test", no_argument, NULL, SELF_TEST},
+        {"help", no_argument, NULL, HELP},
+        {"version", no_argument, NULL, VERSION},
+        {NULL, 0, NULL, 0},
     };
     char *end;
     int option;
@@ -375,7 +379,7 @@ int main(int argc, char **argv)
     if (status == 0)
         status = look_for_gpu(&b, o.device);
     if (status == 0) {
-        sigaction(SIGINT, &action, NULL);       /* a second Ctrl-C ends it at once */
+        sigaction(SIGINT, &action, NULL); /* a second Ctrl-C ends it at once */
         sigaction(SIGTERM, &action, NULL);
         status = open_bench(&b, &o) < 0 ? complain("", b.error) : measure(&b, &o);
     }

@@ -9,11 +9,18 @@
 
 int mfu_nccl_open(struct mfu_nccl *n)
 {
-    const struct { void *pointer; const char *name; } functions[] = {
-        {&n->new_id, "ncclGetUniqueId"},    {&n->init_rank, "ncclCommInitRank"},
-        {&n->init_all, "ncclCommInitAll"},  {&n->destroy, "ncclCommDestroy"},
-        {&n->start, "ncclGroupStart"},      {&n->end, "ncclGroupEnd"},
-        {&n->all_reduce, "ncclAllReduce"},  {&n->all_gather, "ncclAllGather"},
+    const struct {
+        void *pointer;
+        const char *name;
+    } functions[] = {
+        {&n->new_id, "ncclGetUniqueId"},
+        {&n->init_rank, "ncclCommInitRank"},
+        {&n->init_all, "ncclCommInitAll"},
+        {&n->destroy, "ncclCommDestroy"},
+        {&n->start, "ncclGroupStart"},
+        {&n->end, "ncclGroupEnd"},
+        {&n->all_reduce, "ncclAllReduce"},
+        {&n->all_gather, "ncclAllGather"},
         {&n->reduce_scatter, "ncclReduceScatter"},
     };
 
@@ -28,7 +35,7 @@ int mfu_nccl_open(struct mfu_nccl *n)
             mfu_nccl_close(n);
             return -1;
         }
-        memcpy(functions[i].pointer, &found, sizeof found);     /* POSIX lets a function lie in a void * */
+        memcpy(functions[i].pointer, &found, sizeof found); /* POSIX lets a function lie in a void * */
     }
     return 0;
 }

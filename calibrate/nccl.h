@@ -10,8 +10,8 @@
 #include <cuda_runtime.h>
 #include <stddef.h>
 
-enum { MFU_NCCL_FLOAT64 = 8, MFU_NCCL_BF16 = 9 };       /* ncclDataType_t */
-enum { MFU_NCCL_SUM = 0, MFU_NCCL_MAX = 2 };            /* ncclRedOp_t */
+enum { MFU_NCCL_FLOAT64 = 8, MFU_NCCL_BF16 = 9 }; /* ncclDataType_t */
+enum { MFU_NCCL_SUM = 0, MFU_NCCL_MAX = 2 };      /* ncclRedOp_t */
 
 struct mfu_nccl_id {
     char internal[128];

@@ -56,10 +56,12 @@ void mfu_output_print(const struct mfu_bench *b, FILE *f, const char *date)
         version_text(version, driver, sizeof driver);
     cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, b->device);
 
-    fprintf(f, "# Written by mfuplan-calibrate.  Seconds are medians; bytes are read + written.\n"
-               "mfuplan_samples: 1\n");
-    fprintf(f, "gpu: {name: %s, uuid_hash: \"%s\", compute_capability: %d.%d, sms: %d, memory_bytes: %zu, "
-               "l2_bytes: %d, clock_mhz: %.0f, power_w: %.0f}\n",
+    fprintf(f,
+            "# Written by mfuplan-calibrate.  Seconds are medians; bytes are read + written.\n"
+            "mfuplan_samples: 1\n");
+    fprintf(f,
+            "gpu: {name: %s, uuid_hash: \"%s\", compute_capability: %d.%d, sms: %d, memory_bytes: %zu, "
+            "l2_bytes: %d, clock_mhz: %.0f, power_w: %.0f}\n",
             name, hash, b->gpu.major, b->gpu.minor, b->gpu.multiProcessorCount, b->gpu.totalGlobalMem,
             b->gpu.l2CacheSize, clock_khz / 1000.0, mfu_nvml_power_limit_w(b->nvml));
     fprintf(f, "driver: \"%s\"\ncuda: \"%s\"\ncublas: \"%s\"\ndate: %s\n", driver, cuda,

@@ -23,8 +23,8 @@ MFU_BOTH static inline float mfu_random_normal(uint64_t index, uint64_t seed)
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
     z = (z ^ z >> 27) * 0x94d049bb133111ebu;
     z ^= z >> 31;
-    u = (float)((z >> 40) + 1) * 5.9604645e-8f;         /* (0, 1] */
-    angle = (float)(z & 0xffffff) * 3.7450703e-7f;      /* [0, 2 pi) */
+    u = (float)((z >> 40) + 1) * 5.9604645e-8f;    /* (0, 1] */
+    angle = (float)(z & 0xffffff) * 3.7450703e-7f; /* [0, 2 pi) */
     return sqrtf(-2 * logf(u)) * cosf(angle);
 }
 

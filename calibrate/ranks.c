@@ -69,7 +69,9 @@ static void name_node(char *node, size_t size)
 
 int mfu_ranks_from_environment(struct mfu_ranks *r, char *why, size_t size)
 {
-    static const struct { const char *rank, *size, *local; } launchers[] = {
+    static const struct {
+        const char *rank, *size, *local;
+    } launchers[] = {
         {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
         {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},
         {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID"},
@@ -142,7 +144,7 @@ static uint64_t new_number(void)
 
     while (getrandom(&number, sizeof number, 0) != sizeof number)
         ;
-    return number | 1;          /* never 0, which stands for none */
+    return number | 1; /* never 0, which stands for none */
 }
 
 static int say_hello(const struct mfu_ranks *r, const struct hello *mine, char *why, size_t size)
@@ -171,8 +173,8 @@ static bool read_hello(const struct mfu_ranks *r, int rank, struct hello *h)
     return fields == 3;
 }
 
-static int write_list(const struct mfu_ranks *r, const struct hello *list, bool open, const void *word,
-                      size_t n, char *why, size_t size)
+static int write_list(const struct mfu_ranks *r, const struct hello *list, bool open, const void *word, size_t n,
+                      char *why, size_t size)
 {
     const unsigned char *byte = word;
     char beside[LONGEST_NAME];
@@ -190,8 +192,8 @@ static int write_list(const struct mfu_ranks *r, const struct hello *list, bool 
 }
 
 /* The list of rank 0, if this rank is on it as it is now. */
-static bool read_list(const struct mfu_ranks *r, const struct hello *mine, uint64_t *number, bool *open,
-                      void *word, size_t n)
+static bool read_list(const struct mfu_ranks *r, const struct hello *mine, uint64_t *number, bool *open, void *word,
+                      size_t n)
 {
     unsigned char *byte = word;
     char name[LONGEST_NAME], hex[2 * LONGEST_WORD + 1], state[8], node[64];
@@ -251,11 +253,10 @@ static bool wait_more(const struct mfu_ranks *r, int here, double until, const v
     else if (now_s() < until)
         return nanosleep(&pause, NULL) == 0 || errno == EINTR;
     else if (r->rank == 0)
-        snprintf(why, size, "only %d of %d processes came to %.200s; --meet names a file that all of them see",
-                 here, r->size, r->meet);
+        snprintf(why, size, "only %d of %d processes came to %.200s; --meet names a file that all of them see", here,
+                 r->size, r->meet);
     else
-        snprintf(why, size, "rank 0 did not come to %.200s; --meet names a file that all processes see",
-                 r->meet);
+        snprintf(why, size, "rank 0 did not come to %.200s; --meet names a file that all processes see", r->meet);
     return false;
 }
 
@@ -301,10 +302,10 @@ static int lead(struct mfu_ranks *r, const void *word, size_t n, double until, c
     int status = -1;
 
     if (!list) {
-        snprintf(why, size, "memory is out");
+        snprintf(why, size, "out of memory");
         return -1;
     }
-    list[0].number = new_number();      /* of a list that nobody has seen */
+    list[0].number = new_number(); /* of a list that nobody has seen */
     snprintf(list[0].node, sizeof list[0].node, "%s", r->node);
     for (;;) {
         bool changed;
@@ -357,8 +358,8 @@ static int follow(struct mfu_ranks *r, void *word, size_t n, double until, const
     }
 }
 
-int mfu_ranks_meet(struct mfu_ranks *r, void *word, size_t n, double patience_s, const volatile int *stop,
-                   char *why, size_t size)
+int mfu_ranks_meet(struct mfu_ranks *r, void *word, size_t n, double patience_s, const volatile int *stop, char *why,
+                   size_t size)
 {
     const double until = now_s() + patience_s;
 

@@ -15,11 +15,11 @@ extern "C" {
 #endif
 
 struct mfu_ranks {
-    int rank, size;             /* size 1: nobody else */
-    int local;                  /* number of this process on its machine, from 0 */
-    int nodes;                  /* machines; rank 0 knows once they have met */
-    char node[64];              /* which machine this is: any word without blanks */
-    char meet[4000];            /* beside this file they leave each other words */
+    int rank, size;  /* size 1: nobody else */
+    int local;       /* number of this process on its machine, from 0 */
+    int nodes;       /* machines; rank 0 knows once they have met */
+    char node[64];   /* which machine this is: any word without blanks */
+    char meet[4000]; /* beside this file they leave each other words */
 };
 
 /* What the launcher's environment says: Open MPI's, MPICH's and Intel MPI's,
@@ -31,8 +31,8 @@ int mfu_ranks_from_environment(struct mfu_ranks *, char *why, size_t size);
  * bytes that rank 0 holds in `word`, and counts the nodes.  Words that an
  * earlier run left behind do no harm.  *stop ends the wait.  0, or -1 and a
  * sentence in `why`. */
-int mfu_ranks_meet(struct mfu_ranks *, void *word, size_t n, double patience_s, const volatile int *stop,
-                   char *why, size_t size);
+int mfu_ranks_meet(struct mfu_ranks *, void *word, size_t n, double patience_s, const volatile int *stop, char *why,
+                   size_t size);
 
 /* Rank 0 takes away what lies about; not before the others have ended the
  * above, which any first collective shows. */

@@ -20,8 +20,7 @@ void mfu_ref_bias_gelu(const float *x, const float *bias, float *y, size_t rows,
     }
 }
 
-void mfu_ref_bias_gelu_back(const float *x, const float *bias, const float *dy, float *dx, size_t rows,
-                            size_t columns)
+void mfu_ref_bias_gelu_back(const float *x, const float *bias, const float *dy, float *dx, size_t rows, size_t columns)
 {
     for (size_t i = 0; i < rows * columns; i++) {
         double u = (double)x[i] + (double)bias[i % columns];
@@ -58,8 +57,8 @@ void mfu_ref_norm(bool centred, const float *x, const float *gamma, const float 
     }
 }
 
-void mfu_ref_norm_back(bool centred, const float *x, const float *gamma, const float *dy, float *dx,
-                       float *dgamma, float *dbeta, size_t rows, size_t columns)
+void mfu_ref_norm_back(bool centred, const float *x, const float *gamma, const float *dy, float *dx, float *dgamma,
+                       float *dbeta, size_t rows, size_t columns)
 {
     for (size_t i = 0; i < columns; i++) {
         dgamma[i] = 0;
@@ -68,8 +67,8 @@ void mfu_ref_norm_back(bool centred, const float *x, const float *gamma, const f
     }
     for (size_t row = 0; row < rows; row++, x += columns, dy += columns, dx += columns) {
         double mean, scale;
-        double sum = 0;         /* of dy gamma */
-        double product = 0;     /* of dy gamma x^ */
+        double sum = 0;     /* of dy gamma */
+        double product = 0; /* of dy gamma x^ */
 
         moments(centred, x, columns, &mean, &scale);
         for (size_t i = 0; i < columns; i++) {
@@ -123,8 +122,8 @@ void mfu_ref_softmax_back(const float *y, const float *dy, float *dx, size_t row
     }
 }
 
-void mfu_ref_cross_entropy(const float *x, const int *target, float *loss, float *dx, float scale,
-                           size_t rows, size_t columns)
+void mfu_ref_cross_entropy(const float *x, const int *target, float *loss, float *dx, float scale, size_t rows,
+                           size_t columns)
 {
     for (size_t row = 0; row < rows; row++, x += columns, dx += columns) {
         double total = log_sum_exp(x, columns);
@@ -192,8 +191,7 @@ static size_t attend(const float *q, const float *k, size_t i, size_t seq, size_
     return seen;
 }
 
-void mfu_ref_attention(const float *q, const float *k, const float *v, float *o, size_t seq, size_t dim,
-                       bool causal)
+void mfu_ref_attention(const float *q, const float *k, const float *v, float *o, size_t seq, size_t dim, bool causal)
 {
     float *p = malloc(seq * sizeof *p);
 
@@ -213,8 +211,8 @@ void mfu_ref_attention(const float *q, const float *k, const float *v, float *o,
     free(p);
 }
 
-void mfu_ref_attention_back(const float *q, const float *k, const float *v, const float *d_o, float *dq,
-                            float *dk, float *dv, size_t seq, size_t dim, bool causal)
+void mfu_ref_attention_back(const float *q, const float *k, const float *v, const float *d_o, float *dq, float *dk,
+                            float *dv, size_t seq, size_t dim, bool causal)
 {
     float *p = malloc(3 * seq * sizeof *p);
     float *dp = p + seq;
@@ -257,7 +255,7 @@ void mfu_ref_gemm(int layout, const float *a, const float *b, float *c, int m, i
 
             for (int l = 0; l < k; l++)
                 sum += (double)(layout == 2 ? a[l * m + i] : a[i * k + l])
-                     * (double)(layout == 0 ? b[j * k + l] : b[l * n + j]);
+                    * (double)(layout == 0 ? b[j * k + l] : b[l * n + j]);
             c[i * n + j] = (float)sum;
         }
 }
@@ -268,7 +266,7 @@ unsigned short mfu_ref_to_bf16(float x)
 
     memcpy(&bits, &x, sizeof bits);
     if ((bits & 0x7fffffff) > 0x7f800000)
-        return 0x7fff;          /* not a number */
+        return 0x7fff; /* not a number */
     bits += 0x7fff + (bits >> 16 & 1);
     return (unsigned short)(bits >> 16);
 }

@@ -20,22 +20,21 @@ extern "C" {
 /* GELU in its tanh form, of x + bias (one bias per column). */
 void mfu_ref_bias_gelu(const float *x, const float *bias, float *y, size_t rows, size_t columns);
 /* dx, which is also the gradient of x + bias. */
-void mfu_ref_bias_gelu_back(const float *x, const float *bias, const float *dy, float *dx, size_t rows,
-                            size_t columns);
+void mfu_ref_bias_gelu_back(const float *x, const float *bias, const float *dy, float *dx, size_t rows, size_t columns);
 
 /* LayerNorm, or RMSNorm where `centred` is false; beta may be NULL. */
 void mfu_ref_norm(bool centred, const float *x, const float *gamma, const float *beta, float *y, size_t rows,
                   size_t columns);
 /* dbeta may be NULL. */
-void mfu_ref_norm_back(bool centred, const float *x, const float *gamma, const float *dy, float *dx,
-                       float *dgamma, float *dbeta, size_t rows, size_t columns);
+void mfu_ref_norm_back(bool centred, const float *x, const float *gamma, const float *dy, float *dx, float *dgamma,
+                       float *dbeta, size_t rows, size_t columns);
 
 void mfu_ref_softmax(const float *x, float *y, size_t rows, size_t columns);
 void mfu_ref_softmax_back(const float *y, const float *dy, float *dx, size_t rows, size_t columns);
 
 /* loss[row] = logsumexp(x) - x[target]; dx = (softmax(x) - onehot) * scale. */
-void mfu_ref_cross_entropy(const float *x, const int *target, float *loss, float *dx, float scale,
-                           size_t rows, size_t columns);
+void mfu_ref_cross_entropy(const float *x, const int *target, float *loss, float *dx, float scale, size_t rows,
+                           size_t columns);
 
 /* Rotates the halves of each head: x is tokens x heads x dim, cos and sin are
  * tokens x dim/2. */
@@ -52,10 +51,9 @@ void mfu_ref_adamw(const struct mfu_adamw *, float *p, const float *g, float *m,
 double mfu_ref_sum_of_squares(const float *x, size_t n);
 
 /* One head: q, k, v, o are seq x dim; scale is 1/sqrt(dim). */
-void mfu_ref_attention(const float *q, const float *k, const float *v, float *o, size_t seq, size_t dim,
-                       bool causal);
-void mfu_ref_attention_back(const float *q, const float *k, const float *v, const float *d_o, float *dq,
-                            float *dk, float *dv, size_t seq, size_t dim, bool causal);
+void mfu_ref_attention(const float *q, const float *k, const float *v, float *o, size_t seq, size_t dim, bool causal);
+void mfu_ref_attention_back(const float *q, const float *k, const float *v, const float *d_o, float *dq, float *dk,
+                            float *dv, size_t seq, size_t dim, bool causal);
 
 /* layout: 0 TN, 1 NN, 2 NT as in blas.h. */
 void mfu_ref_gemm(int layout, const float *a, const float *b, float *c, int m, int n, int k, bool accumulate);

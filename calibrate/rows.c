@@ -44,7 +44,7 @@ static int make_targets(struct mfu_bench *b, struct mfu_rows *r)
     int status = -1;
 
     if (!host)
-        return mfu_bench_fail(b, "memory is out");
+        return mfu_bench_fail(b, "out of memory");
     for (int i = 0; i < r->rows; i++)
         host[i] = (int)((long long)i * 7919 % r->columns);
     r->target = mfu_bench_room(b, (double)r->rows * sizeof *host);
@@ -62,8 +62,7 @@ static float *vector(struct mfu_bench *b, double n)
     return v && mfu_bench_zero(b, v, (size_t)n * sizeof *v) == 0 ? v : NULL;
 }
 
-int mfu_rows_room(struct mfu_bench *b, struct mfu_rows *r, int rows, int columns,
-                  const int size[MFU_ROWS_ARRAYS])
+int mfu_rows_room(struct mfu_bench *b, struct mfu_rows *r, int rows, int columns, const int size[MFU_ROWS_ARRAYS])
 {
     *r = (struct mfu_rows){.rows = rows, .columns = columns};
     for (int i = 0; i < MFU_ROWS_ARRAYS; i++)
@@ -82,9 +81,7 @@ static int fill(struct mfu_bench *b, const struct mfu_rows *r, const int size[MF
     const double n = (double)r->rows * r->columns;
 
     for (int i = 0; i < MFU_ROWS_ARRAYS; i++)
-        if (size[i]
-            && mfu_bench_normal(b, r->array[i], n, size[i] == 4 ? MFU_FP32 : MFU_BF16, 1, (unsigned)i + 1)
-                < 0)
+        if (size[i] && mfu_bench_normal(b, r->array[i], n, size[i] == 4 ? MFU_FP32 : MFU_BF16, 1, (unsigned)i + 1) < 0)
             return -1;
     for (int i = 0; i < MFU_ROWS_VECTORS; i++)
         if (mfu_bench_normal(b, r->column[i], r->columns, MFU_FP32, 1, 20 + (unsigned)i) < 0
@@ -135,6 +132,6 @@ int mfu_rows_run(struct mfu_bench *b, const struct mfu_rows_table *t, size_t poi
     return mfu_bench_record(b, &timing,
                             "probe: %s, kind: %s, pass: %s, fused: %d, rows: %d, columns: %d, dtype: bf16, "
                             "read_bytes: %.0f, write_bytes: %.0f, launches: %d",
-                            c->probe ? c->probe : t->probe, c->kind, c->pass, c->fused, size[s].rows,
-                            size[s].columns, elements * c->read, elements * c->written, c->launches);
+                            c->probe ? c->probe : t->probe, c->kind, c->pass, c->fused, size[s].rows, size[s].columns,
+                            elements * c->read, elements * c->written, c->launches);
 }

@@ -74,8 +74,7 @@ static void norm_of(const float *x, float *y, const void *arg)
 
 static bool check_norm(bool centred)
 {
-    float x[SIZE], dy[SIZE], dx[SIZE], y[SIZE], gamma[COLUMNS], beta[COLUMNS], dgamma[COLUMNS],
-        dbeta[COLUMNS];
+    float x[SIZE], dy[SIZE], dx[SIZE], y[SIZE], gamma[COLUMNS], beta[COLUMNS], dgamma[COLUMNS], dbeta[COLUMNS];
     struct norm_arg arg = {centred, gamma, beta};
     bool fine;
 
@@ -203,7 +202,7 @@ enum { SEQ = 5, DIM = 4, HEAD = SEQ * DIM };
 
 struct attention_arg {
     const float *q, *k, *v;
-    int which;                  /* of q, k and v is the variable */
+    int which; /* of q, k and v is the variable */
     bool causal;
 };
 
@@ -211,8 +210,8 @@ static void attention_of(const float *x, float *o, const void *arg)
 {
     const struct attention_arg *a = arg;
 
-    mfu_ref_attention(a->which == 0 ? x : a->q, a->which == 1 ? x : a->k, a->which == 2 ? x : a->v, o, SEQ,
-                      DIM, a->causal);
+    mfu_ref_attention(a->which == 0 ? x : a->q, a->which == 1 ? x : a->k, a->which == 2 ? x : a->v, o, SEQ, DIM,
+                      a->causal);
 }
 
 static bool attention(void)
@@ -232,15 +231,15 @@ static bool attention(void)
         }
     }
     mfu_ref_attention(x[0], x[1], x[2], o, SEQ, DIM, true);
-    return fine && memcmp(o, x[2], DIM * sizeof *o) == 0;      /* the first query sees only itself */
+    return fine && memcmp(o, x[2], DIM * sizeof *o) == 0; /* the first query sees only itself */
 }
 
 /* All three layouts of one product. */
 static bool gemm(void)
 {
-    const float a[6] = {1, 2, 3, 4, 5, 6};              /* 2 x 3 */
+    const float a[6] = {1, 2, 3, 4, 5, 6}; /* 2 x 3 */
     const float a_turned[6] = {1, 4, 2, 5, 3, 6};
-    const float b[6] = {7, 8, 9, 10, 11, 12};           /* 3 x 2 */
+    const float b[6] = {7, 8, 9, 10, 11, 12}; /* 3 x 2 */
     const float b_turned[6] = {7, 9, 11, 8, 10, 12};
     const float expected[4] = {58, 64, 139, 154};
     float c[3][4] = {{0}};
@@ -254,7 +253,7 @@ static bool gemm(void)
 
 static bool bf16(void)
 {
-    return mfu_ref_round_bf16(1.0f) == 1.0f && mfu_ref_round_bf16(1.00390625f) == 1.0f    /* a tie, to even */
+    return mfu_ref_round_bf16(1.0f) == 1.0f && mfu_ref_round_bf16(1.00390625f) == 1.0f /* a tie, to even */
         && mfu_ref_round_bf16(1.01171875f) == 1.015625f && mfu_ref_round_bf16(-3.14159f) == -3.140625f
         && isnan(mfu_ref_round_bf16(NAN)) && isinf(mfu_ref_round_bf16(INFINITY));
 }
@@ -291,22 +290,18 @@ static int read_text(const char *text, struct mfu_shape **shapes, size_t *n, cha
 
 static bool shapes(void)
 {
-    static const char *const wrong[] = {"8 8 8\n", "8 8 8 int8\n", "8 0 8 bf16\n", "8 8 8 bf16 more\n",
-                                        "a 8 8 bf16"};
+    static const char *const wrong[] = {"8 8 8\n", "8 8 8 int8\n", "8 0 8 bf16\n", "8 8 8 bf16 more\n", "a 8 8 bf16"};
     struct mfu_shape *list;
     char why[160];
     size_t n;
     bool fine;
 
-    if (read_text("# of a scenario\n\n8192 2304 768 bf16\n 1 2 3 fp8 # small\n", &list, &n, why, sizeof why)
-        < 0)
+    if (read_text("# of a scenario\n\n8192 2304 768 bf16\n 1 2 3 fp8 # small\n", &list, &n, why, sizeof why) < 0)
         return false;
-    fine = n == 2 && list[0].n == 2304 && list[0].dtype == MFU_BF16 && list[1].k == 3
-        && list[1].dtype == MFU_FP8;
+    fine = n == 2 && list[0].n == 2304 && list[0].dtype == MFU_BF16 && list[1].k == 3 && list[1].dtype == MFU_FP8;
     free(list);
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
-        fine = fine && read_text(wrong[i], &list, &n, why, sizeof why) < 0 && strncmp(why, "line 1:", 7) == 0
-            && !list;
+        fine = fine && read_text(wrong[i], &list, &n, why, sizeof why) < 0 && strncmp(why, "line 1:", 7) == 0 && !list;
     return fine;
 }
 
@@ -316,7 +311,9 @@ static bool samples(void)
     static const char wanted[] = "  - {probe: stream, kind: copy, bytes: 2000000000, seconds: 0.00125, "
                                  "spread: 0.40%, clock_mhz: 1755, "
                                  "power_w: 690, temperature_c: 61, sustained: 1}\n";
-    const struct mfu_timing t = {.seconds = 1.25e-3, .spread = 0.004, .sustained = true,
+    const struct mfu_timing t = {.seconds = 1.25e-3,
+                                 .spread = 0.004,
+                                 .sustained = true,
                                  .sensors = {.clock_mhz = 1755, .power_w = 690, .temperature_c = 61}};
     struct mfu_bench b = {0};
     char *text = NULL;
@@ -330,8 +327,7 @@ static bool samples(void)
     fine = mfu_bench_record(&b, &t, "probe: stream, kind: copy, bytes: %.0f", 2e9) == 0;
     mfu_output_print(&b, f, "2026-11-20");
     fclose(f);
-    fine = fine && strstr(text, "\nmfuplan_samples: 1\n")
-        && strstr(text, "gpu: {name: NVIDIA   H200 , uuid_hash: \"")
+    fine = fine && strstr(text, "\nmfuplan_samples: 1\n") && strstr(text, "gpu: {name: NVIDIA   H200 , uuid_hash: \"")
         && strstr(text, "\ndate: 2026-11-20\nsamples:\n") && strstr(text, wanted);
     free(text);
     free(b.samples[0]);

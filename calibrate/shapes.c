@@ -40,7 +40,7 @@ int mfu_shapes_read(FILE *f, struct mfu_shape **shapes, size_t *n, char *why, si
         s.dtype = (enum mfu_dtype)dtype;
         more = realloc(*shapes, (*n + 1) * sizeof s);
         if (!more) {
-            snprintf(why, size, "memory is out");
+            snprintf(why, size, "out of memory");
             goto failed;
         }
         *shapes = more;

@@ -43,7 +43,7 @@ int mfu_tensors_cut(struct mfu_bench *b, struct mfu_tensors *t)
         t->chunks += (int)((t->tensor[i].n + MFU_CHUNK - 1) / MFU_CHUNK);
     chunk = malloc((size_t)t->chunks * sizeof *chunk);
     if (!chunk)
-        return mfu_bench_fail(b, "memory is out");
+        return mfu_bench_fail(b, "out of memory");
     for (int i = 0; i < t->count; i++)
         for (int j = 0; (size_t)j * MFU_CHUNK < t->tensor[i].n; j++)
             chunk[at++] = (struct mfu_chunk){i, j};
@@ -60,7 +60,7 @@ int mfu_tensors_make(struct mfu_bench *b, struct mfu_tensors *t, int count, size
 {
     *t = (struct mfu_tensors){.count = count, .tensor = calloc((size_t)count, sizeof *t->tensor)};
     if (!t->tensor)
-        return mfu_bench_fail(b, "memory is out");
+        return mfu_bench_fail(b, "out of memory");
     for (int i = 0; i < count; i++) {
         t->tensor[i].n = n;
         for (int j = 0; j < arrays; j++) {

@@ -14,23 +14,23 @@
 extern "C" {
 #endif
 
-#define MFU_CHUNK 65536         /* elements; as PyTorch's multi-tensor kernels */
+#define MFU_CHUNK 65536 /* elements; as PyTorch's multi-tensor kernels */
 
 enum { MFU_TENSOR_ARRAYS = 4 };
 
 struct mfu_tensor {
-    float *array[MFU_TENSOR_ARRAYS];    /* such as parameters, gradients, two moments */
-    size_t n;                           /* elements, a multiple of 4 */
+    float *array[MFU_TENSOR_ARRAYS]; /* such as parameters, gradients, two moments */
+    size_t n;                        /* elements, a multiple of 4 */
 };
 
 struct mfu_chunk {
     int tensor;
-    int number;                 /* in that tensor */
+    int number; /* in that tensor */
 };
 
 struct mfu_tensors {
     int count;
-    struct mfu_tensor *tensor;          /* on the host */
+    struct mfu_tensor *tensor; /* on the host */
     struct mfu_tensor *tensor_device;
     struct mfu_chunk *chunk_device;
     int chunks;

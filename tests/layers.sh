@@ -3,12 +3,12 @@
 # stands before it in the list.
 #
 #     layers.sh SRC
-layers="base descriptor scenario kernel graph cost simulate answer report repl"
+layers="base descriptor scenario parallel kernel graph cost simulate plan read answer report repl"
 below=""
 status=0
 for layer in $layers; do
     below="$below $layer"
-    for file in "$1/$layer"/*.[ch] "$1/$layer"/*/*.[ch]; do
+    for file in $(find "$1/$layer" -name "*.[ch]" 2>/dev/null); do
         [ -e "$file" ] || continue
         for used in $(sed -n 's|^ *# *include "\([^"/]*\)/.*|\1|p' "$file" | sort -u); do
             case " $below " in

@@ -27,8 +27,8 @@ __device__ static void update(const struct mfu_adamw &a, const struct mfu_tensor
     for (int j = 0; j < 4; j++) {
         m.at[j] = a.beta1 * m.at[j] + (1 - a.beta1) * g.at[j];
         v.at[j] = a.beta2 * v.at[j] + (1 - a.beta2) * g.at[j] * g.at[j];
-        p.at[j] -= a.rate * (a.decay * p.at[j]
-                             + m.at[j] / a.correction1 / (sqrtf(v.at[j] / a.correction2) + a.epsilon));
+        p.at[j] -=
+            a.rate * (a.decay * p.at[j] + m.at[j] / a.correction1 / (sqrtf(v.at[j] / a.correction2) + a.epsilon));
     }
     ((wide<float> *)t.array[P])[i] = p;
     ((wide<float> *)t.array[M])[i] = m;
@@ -43,8 +43,7 @@ __global__ static void one_tensor(struct mfu_adamw a, struct mfu_tensor t)
         update(a, t, i);
 }
 
-__global__ static void all_tensors(struct mfu_adamw a, const struct mfu_tensor *tensors,
-                                   const struct mfu_chunk *chunks)
+__global__ static void all_tensors(struct mfu_adamw a, const struct mfu_tensor *tensors, const struct mfu_chunk *chunks)
 {
     const struct mfu_chunk c = chunks[blockIdx.x];
     const struct mfu_tensor t = tensors[c.tensor];
@@ -69,8 +68,8 @@ static int launch_each(struct mfu_bench *b, void *arg, int)
     const struct mfu_tensors *t = (const struct mfu_tensors *)arg;
 
     for (int i = 0; i < t->count; i++)
-        if (mfu_launch(b, one_tensor, dim3(wide_blocks<float>((double)t->tensor[i].n, THREADS)), THREADS,
-                       usual(), t->tensor[i])
+        if (mfu_launch(b, one_tensor, dim3(wide_blocks<float>((double)t->tensor[i].n, THREADS)), THREADS, usual(),
+                       t->tensor[i])
             < 0)
             return -1;
     return 0;
@@ -109,8 +108,7 @@ static int check_launch(struct mfu_bench *b, int (*launch)(struct mfu_bench *, v
     for (int i = 0; i < 2 && status == 0; i++) {
         mfu_ref_adamw(&a, host[i][P], host[i][G], host[i][M], host[i][V], n[i]);
         for (int j = 0; j < ARRAYS && status == 0; j++)
-            status =
-                mfu_check_same(b, what, tensor[i].array[j], MFU_FP32, host[i][j], n[i], MFU_FP32_TOLERANCE);
+            status = mfu_check_same(b, what, tensor[i].array[j], MFU_FP32, host[i][j], n[i], MFU_FP32_TOLERANCE);
     }
     for (int i = 0; i < 2; i++)
         for (int j = 0; j < ARRAYS; j++)
@@ -120,9 +118,8 @@ static int check_launch(struct mfu_bench *b, int (*launch)(struct mfu_bench *, v
 
 static int check(struct mfu_bench *b)
 {
-    return check_launch(b, launch_each, "AdamW for each tensor") < 0
-        ? -1
-        : check_launch(b, launch_all, "AdamW for all");
+    return check_launch(b, launch_each, "AdamW for each tensor") < 0 ? -1
+                                                                     : check_launch(b, launch_all, "AdamW for all");
 }
 
 static size_t points(const struct mfu_bench *b)
@@ -146,8 +143,8 @@ static int run(struct mfu_bench *b, size_t point)
         status = mfu_bench_record(b, &timing,
                                   "probe: adamw, kind: %s, fused: %d, rows: %d, columns: %zu, dtype: fp32, "
                                   "read_bytes: %.0f, write_bytes: %.0f, launches: %d",
-                                  all ? "multi_tensor" : "per_tensor", all, size->count, size->n, 16 * n,
-                                  12 * n, all ? 1 : size->count);
+                                  all ? "multi_tensor" : "per_tensor", all, size->count, size->n, 16 * n, 12 * n,
+                                  all ? 1 : size->count);
     mfu_tensors_free(&t);
     return status;
 }

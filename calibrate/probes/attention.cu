@@ -22,7 +22,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define MOST_THREADS 256        /* of a softmax; with CHUNKS wide loads for each */
+#define MOST_THREADS 256 /* of a softmax; with CHUNKS wide loads for each */
 
 /* Arrays of one launch; those of the math kind also hold the scores. */
 struct buffers {
@@ -64,8 +64,7 @@ template <int CHUNKS> __global__ void masked_softmax(bf16 *scores, int seq, floa
 }
 
 /* d_scores = p * (d_p - sum(p * d_p)) * scale, in place of d_p. */
-template <int CHUNKS>
-__global__ void softmax_back(const bf16 *scores, bf16 *d_scores, int seq, float scale)
+template <int CHUNKS> __global__ void softmax_back(const bf16 *scores, bf16 *d_scores, int seq, float scale)
 {
     const size_t row = (size_t)blockIdx.x * seq;
     wide<bf16> p[CHUNKS], g[CHUNKS];
@@ -94,8 +93,8 @@ __global__ void softmax_back(const bf16 *scores, bf16 *d_scores, int seq, float 
 }
 
 /* One batched product over all heads. */
-static int product(struct mfu_bench *b, const struct mfu_attention_shape *s, enum mfu_layout layout, int m,
-                   int n, int k, const bf16 *x, const bf16 *y, bf16 *out)
+static int product(struct mfu_bench *b, const struct mfu_attention_shape *s, enum mfu_layout layout, int m, int n,
+                   int k, const bf16 *x, const bf16 *y, bf16 *out)
 {
     struct mfu_gemm g = {};
 
@@ -143,8 +142,7 @@ static int math_forward(struct mfu_bench *b, void *arg, int)
     const struct buffers *x = (const struct buffers *)arg;
     const struct mfu_attention_shape *s = &x->s;
 
-    if (product(b, s, MFU_TN, s->seq, s->seq, s->dim, x->q, x->k, x->scores) < 0
-        || run_softmax(b, x, false) < 0)
+    if (product(b, s, MFU_TN, s->seq, s->seq, s->dim, x->q, x->k, x->scores) < 0 || run_softmax(b, x, false) < 0)
         return -1;
     return product(b, s, MFU_NN, s->seq, s->dim, s->seq, x->scores, x->v, x->o);
 }
@@ -155,8 +153,7 @@ static int math_backward(struct mfu_bench *b, void *arg, int)
     const struct mfu_attention_shape *s = &x->s;
 
     if (product(b, s, MFU_NT, s->seq, s->dim, s->seq, x->scores, x->d_o, x->dv) < 0
-        || product(b, s, MFU_TN, s->seq, s->seq, s->dim, x->d_o, x->v, x->d_scores) < 0
-        || run_softmax(b, x, true) < 0
+        || product(b, s, MFU_TN, s->seq, s->seq, s->dim, x->d_o, x->v, x->d_scores) < 0 || run_softmax(b, x, true) < 0
         || product(b, s, MFU_NN, s->seq, s->dim, s->seq, x->d_scores, x->k, x->dq) < 0)
         return -1;
     return product(b, s, MFU_NT, s->seq, s->dim, s->seq, x->d_scores, x->q, x->dk);
@@ -185,8 +182,8 @@ template <int DIM> struct own_tile {
 #endif
 
 template <int DIM>
-__global__ void own_forward(const bf16 *q, const bf16 *k, const bf16 *v, bf16 *o, int heads, int kv_heads,
-                            int seq, float scale, bool causal)
+__global__ void own_forward(const bf16 *q, const bf16 *k, const bf16 *v, bf16 *o, int heads, int kv_heads, int seq,
+                            float scale, bool causal)
 {
 #ifdef HAS_BF16_MMA
     using namespace nvcuda;
@@ -195,11 +192,11 @@ __global__ void own_forward(const bf16 *q, const bf16 *k, const bf16 *v, bf16 *o
     const int lane = threadIdx.x % 32;
     const int head = blockIdx.y % heads;
     const size_t group = (size_t)(blockIdx.y / heads * kv_heads + head / (heads / kv_heads)) * seq * DIM;
-    const int first = blockIdx.x * QUERIES + threadIdx.x / 32 * 16;    /* query of this warp */
+    const int first = blockIdx.x * QUERIES + threadIdx.x / 32 * 16; /* query of this warp */
     const size_t out = ((size_t)blockIdx.y * seq + first) * DIM;
     own_tile<DIM> &tile = tiles[threadIdx.x / 32];
     const int row = lane / 2;
-    const int side = lane % 2;          /* which half of the row this lane has */
+    const int side = lane % 2; /* which half of the row this lane has */
     const int end = causal ? first + 16 : seq;
     float most = -INFINITY;
     float total = 0;
@@ -212,7 +209,7 @@ __global__ void own_forward(const bf16 *q, const bf16 *k, const bf16 *v, bf16 *o
         tile.o[row][side * (DIM / 2) + d] = 0;
 
     for (int key = 0; key < end; key += KEYS) {
-        bf16 *p = (bf16 *)tile.s;       /* 16 rows of KEYS, as far apart as those of s */
+        bf16 *p = (bf16 *)tile.s; /* 16 rows of KEYS, as far apart as those of s */
         float value[KEYS / 2];
         float higher = most;
         float shrink;
@@ -247,7 +244,7 @@ __global__ void own_forward(const bf16 *q, const bf16 *k, const bf16 *v, bf16 *o
         }
         sum += __shfl_xor_sync(0xffffffffu, sum, 1);
         total = total * shrink + sum;
-        __syncwarp();           /* S has been read by all before P overwrites it */
+        __syncwarp(); /* S has been read by all before P overwrites it */
         for (int j = 0; j < KEYS / 2; j++)
             p[row * 2 * KEYS + side * (KEYS / 2) + j] = as<bf16>(value[j]);
         for (int d = 0; d < DIM / 2; d++)
@@ -271,8 +268,7 @@ __global__ void own_forward(const bf16 *q, const bf16 *k, const bf16 *v, bf16 *o
         __syncwarp();
     }
     for (int d = 0; d < DIM / 2; d++)
-        o[out + (size_t)row * DIM + side * (DIM / 2) + d] =
-            as<bf16>(tile.o[row][side * (DIM / 2) + d] / total);
+        o[out + (size_t)row * DIM + side * (DIM / 2) + d] = as<bf16>(tile.o[row][side * (DIM / 2) + d] / total);
 #endif
 }
 
@@ -281,9 +277,9 @@ static int own(struct mfu_bench *b, void *arg, int)
     const struct buffers *x = (const struct buffers *)arg;
     const struct mfu_attention_shape *s = &x->s;
 
-    return mfu_launch(b, s->dim == 64 ? own_forward<64> : own_forward<128>,
-                      dim3(s->seq / QUERIES, s->batch * s->heads), OWN_THREADS, x->q, x->k, x->v, x->o,
-                      s->heads, s->kv_heads, s->seq, 1 / sqrtf((float)s->dim), s->causal);
+    return mfu_launch(b, s->dim == 64 ? own_forward<64> : own_forward<128>, dim3(s->seq / QUERIES, s->batch * s->heads),
+                      OWN_THREADS, x->q, x->k, x->v, x->o, s->heads, s->kv_heads, s->seq, 1 / sqrtf((float)s->dim),
+                      s->causal);
 }
 
 // clang-format off
@@ -336,12 +332,12 @@ static int run(struct mfu_bench *b, size_t point)
     int status;
 
     if (math && s->kv_heads != s->heads)
-        return MFU_SKIPPED;     /* grouped heads are not one batched product */
+        return MFU_SKIPPED; /* grouped heads are not one batched product */
     if (!math && b->gpu.major < 8)
         return MFU_SKIPPED;
     status = make_room(b, &x, s, math);
     if (status == 0 && math)
-        status = math_forward(b, &x, 0);        /* probabilities for the backward pass */
+        status = math_forward(b, &x, 0); /* probabilities for the backward pass */
     if (status == 0)
         status = mfu_bench_measure(b, &work, &timing);
     if (status == 0)
@@ -361,13 +357,12 @@ static void reference(const struct mfu_attention_shape *s, const struct expected
 
     for (int i = 0; i < s->batch * s->heads; i++) {
         const size_t at = i * head;
-        const size_t kv =
-            (size_t)(i / s->heads * s->kv_heads + i % s->heads / (s->heads / s->kv_heads)) * head;
+        const size_t kv = (size_t)(i / s->heads * s->kv_heads + i % s->heads / (s->heads / s->kv_heads)) * head;
 
         mfu_ref_attention(e->q + at, e->k + kv, e->v + kv, e->o + at, s->seq, s->dim, s->causal);
         if (s->heads == s->kv_heads)
-            mfu_ref_attention_back(e->q + at, e->k + at, e->v + at, e->d_o + at, e->dq + at, e->dk + at,
-                                   e->dv + at, s->seq, s->dim, s->causal);
+            mfu_ref_attention_back(e->q + at, e->k + at, e->v + at, e->d_o + at, e->dq + at, e->dk + at, e->dv + at,
+                                   s->seq, s->dim, s->causal);
     }
 }
 
@@ -376,10 +371,8 @@ static int check_math(struct mfu_bench *b, struct buffers *x, const struct expec
     if (math_forward(b, x, 0) < 0
         || mfu_check_same(b, "attention in kernels", x->o, MFU_BF16, e->o, n, 4 * MFU_BF16_TOLERANCE) < 0
         || math_backward(b, x, 0) < 0
-        || mfu_check_same(b, "attention in kernels: dv", x->dv, MFU_BF16, e->dv, n, 6 * MFU_BF16_TOLERANCE)
-            < 0
-        || mfu_check_same(b, "attention in kernels: dq", x->dq, MFU_BF16, e->dq, n, 6 * MFU_BF16_TOLERANCE)
-            < 0)
+        || mfu_check_same(b, "attention in kernels: dv", x->dv, MFU_BF16, e->dv, n, 6 * MFU_BF16_TOLERANCE) < 0
+        || mfu_check_same(b, "attention in kernels: dq", x->dq, MFU_BF16, e->dq, n, 6 * MFU_BF16_TOLERANCE) < 0)
         return -1;
     return mfu_check_same(b, "attention in kernels: dk", x->dk, MFU_BF16, e->dk, n, 6 * MFU_BF16_TOLERANCE);
 }
@@ -397,7 +390,7 @@ static int check_shape(struct mfu_bench *b, const struct mfu_attention_shape *s)
         *array = mfu_check_normal(n, 1, seed++);
     for (float **array : all)
         if (!*array)
-            status = mfu_bench_fail(b, "memory is out");
+            status = mfu_bench_fail(b, "out of memory");
     if (status != 0)
         goto done;
     reference(s, &e);
@@ -435,5 +428,4 @@ static const char *skip(const struct mfu_bench *b)
     return b->gpu.major < 8 ? "needs compute capability 8.0 for bf16" : NULL;
 }
 
-MFU_PROBE(attention) = {
-    "attention", "attention as separate kernels and as one simple one", skip, points, check, run};
+MFU_PROBE(attention) = {"attention", "attention as separate kernels and as one simple one", skip, points, check, run};

@@ -16,10 +16,10 @@
 #include "bench.h"
 #include "nccl.h"
 
-#define MOST_GPUS 16            /* of one process */
+#define MOST_GPUS 16 /* of one process */
 #define REPEATS 9
-#define LEAST_S 0.02            /* of calls in a row */
-#define PATIENCE_S 120          /* until all processes have come */
+#define LEAST_S 0.02   /* of calls in a row */
+#define PATIENCE_S 120 /* until all processes have come */
 
 enum { ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, KINDS };
 
@@ -33,11 +33,11 @@ static const int least_gpus = 2;
 struct world {
     struct mfu_nccl nccl;
     int gpus, own;
-    bool joint;                 /* of several processes */
+    bool joint; /* of several processes */
     mfu_nccl_comm communicator[MOST_GPUS];
     cudaStream_t stream[MOST_GPUS];
     void *from[MOST_GPUS], *to[MOST_GPUS];
-    double *verdict;            /* on the device: what the processes agree on */
+    double *verdict; /* on the device: what the processes agree on */
 };
 
 static int gpu_count(void)
@@ -91,7 +91,7 @@ static double now_s(void)
 
 static int call(struct mfu_bench *b, const struct world *w, int kind, size_t bytes)
 {
-    const size_t all = bytes / 2 / (size_t)w->gpus * (size_t)w->gpus;   /* bf16 elements */
+    const size_t all = bytes / 2 / (size_t)w->gpus * (size_t)w->gpus; /* bf16 elements */
     const size_t share = all / (size_t)w->gpus;
     int failed = w->nccl.start();
 
@@ -100,13 +100,12 @@ static int call(struct mfu_bench *b, const struct world *w, int kind, size_t byt
         void *to = w->to[i];
 
         if (kind == ALL_REDUCE)
-            failed = w->nccl.all_reduce(from, to, all, MFU_NCCL_BF16, MFU_NCCL_SUM, w->communicator[i],
-                                        w->stream[i]);
+            failed = w->nccl.all_reduce(from, to, all, MFU_NCCL_BF16, MFU_NCCL_SUM, w->communicator[i], w->stream[i]);
         else if (kind == ALL_GATHER)
             failed = w->nccl.all_gather(from, to, share, MFU_NCCL_BF16, w->communicator[i], w->stream[i]);
         else
-            failed = w->nccl.reduce_scatter(from, to, share, MFU_NCCL_BF16, MFU_NCCL_SUM, w->communicator[i],
-                                            w->stream[i]);
+            failed =
+                w->nccl.reduce_scatter(from, to, share, MFU_NCCL_BF16, MFU_NCCL_SUM, w->communicator[i], w->stream[i]);
     }
     failed = w->nccl.end() || failed;
     return failed ? mfu_bench_fail(b, "NCCL failed at %s of %zu bytes", kind_names[kind], bytes) : 0;
@@ -138,8 +137,7 @@ static int agree(struct mfu_bench *b, const struct world *w, double *seconds)
 }
 
 /* Seconds of one call, from `n` in a row. */
-static int time_calls(struct mfu_bench *b, const struct world *w, int kind, size_t bytes, int n,
-                      double *seconds)
+static int time_calls(struct mfu_bench *b, const struct world *w, int kind, size_t bytes, int n, double *seconds)
 {
     double start;
 

@@ -12,7 +12,7 @@
 
 #define THREADS 512
 
-enum { X, DX, WIDE, LOGP };     /* bf16, bf16, and fp32 twice */
+enum { X, DX, WIDE, LOGP }; /* bf16, bf16, and fp32 twice */
 enum { LOSS, LSE, MOST, TOTAL };
 
 /* One pass over the row: each thread keeps its maximum and the sum of
@@ -94,8 +94,7 @@ __global__ static void row_total(const float *x, const float *mosts, float *tota
         totals[blockIdx.x] = total;
 }
 
-__global__ static void log_softmax(const float *x, const float *mosts, const float *totals, float *y,
-                                   int columns)
+__global__ static void log_softmax(const float *x, const float *mosts, const float *totals, float *y, int columns)
 {
     const size_t row = (size_t)blockIdx.x * columns;
     const float all = mosts[blockIdx.x] + logf(totals[blockIdx.x]);
@@ -128,8 +127,8 @@ static unsigned cast_blocks(const struct mfu_rows *r)
 
 static int forward_fused(struct mfu_bench *b, const struct mfu_rows *r)
 {
-    return mfu_launch(b, fused, dim3(r->rows), THREADS, (bf16 *)r->array[X], r->target, r->row[LOSS],
-                      r->row[LSE], r->columns);
+    return mfu_launch(b, fused, dim3(r->rows), THREADS, (bf16 *)r->array[X], r->target, r->row[LOSS], r->row[LSE],
+                      r->columns);
 }
 
 static int backward_fused(struct mfu_bench *b, const struct mfu_rows *r)
@@ -147,20 +146,17 @@ static int forward_naive(struct mfu_bench *b, const struct mfu_rows *r)
     if (mfu_launch(b, cast<bf16, float>, dim3(cast_blocks(r)), THREADS, (bf16 *)r->array[X], x, n) < 0
         || mfu_launch(b, row_max, dim3(r->rows), THREADS, x, r->row[MOST], r->columns) < 0
         || mfu_launch(b, row_total, dim3(r->rows), THREADS, x, r->row[MOST], r->row[TOTAL], r->columns) < 0
-        || mfu_launch(b, log_softmax, dim3(r->rows), THREADS, x, r->row[MOST], r->row[TOTAL], logp,
-                      r->columns)
-            < 0)
+        || mfu_launch(b, log_softmax, dim3(r->rows), THREADS, x, r->row[MOST], r->row[TOTAL], logp, r->columns) < 0)
         return -1;
-    return mfu_launch(b, pick, dim3((r->rows + 255) / 256), 256, logp, r->target, r->row[LOSS], r->rows,
-                      r->columns);
+    return mfu_launch(b, pick, dim3((r->rows + 255) / 256), 256, logp, r->target, r->row[LOSS], r->rows, r->columns);
 }
 
 static int backward_naive(struct mfu_bench *b, const struct mfu_rows *r)
 {
     float *dx = (float *)r->array[WIDE];
 
-    if (mfu_launch(b, naive_back, dim3(r->rows), THREADS, (float *)r->array[LOGP], r->target, dx,
-                   1.0f / r->rows, r->columns)
+    if (mfu_launch(b, naive_back, dim3(r->rows), THREADS, (float *)r->array[LOGP], r->target, dx, 1.0f / r->rows,
+                   r->columns)
         < 0)
         return -1;
     return mfu_launch(b, cast<float, bf16>, dim3(cast_blocks(r)), THREADS, dx, (bf16 *)r->array[DX],
@@ -181,8 +177,8 @@ static const struct mfu_rows_size sizes[] = {
 };
 // clang-format on
 
-static const struct mfu_rows_table table = {
-    "cross_entropy", cases, sizeof cases / sizeof cases[0], sizes, sizeof sizes / sizeof sizes[0]};
+static const struct mfu_rows_table table = {"cross_entropy", cases, sizeof cases / sizeof cases[0], sizes,
+                                            sizeof sizes / sizeof sizes[0]};
 
 static int check(struct mfu_bench *b)
 {
@@ -204,14 +200,12 @@ static int check(struct mfu_bench *b)
     if (forward_fused(b, &r) < 0
         || mfu_check_same(b, "fused cross-entropy", r.row[LOSS], MFU_FP32, loss, rows, 1e-3) < 0
         || backward_fused(b, &r) < 0
-        || mfu_check_same(b, "fused cross-entropy backward", r.array[DX], MFU_BF16, dx, n, MFU_BF16_TOLERANCE)
-            < 0
+        || mfu_check_same(b, "fused cross-entropy backward", r.array[DX], MFU_BF16, dx, n, MFU_BF16_TOLERANCE) < 0
         || mfu_bench_zero(b, r.row[LOSS], sizeof loss) < 0 || forward_naive(b, &r) < 0
         || mfu_check_same(b, "naive cross-entropy", r.row[LOSS], MFU_FP32, loss, rows, 1e-3) < 0
         || mfu_bench_zero(b, r.array[DX], n * 2) < 0 || backward_naive(b, &r) < 0)
         goto done;
-    status =
-        mfu_check_same(b, "naive cross-entropy backward", r.array[DX], MFU_BF16, dx, n, MFU_BF16_TOLERANCE);
+    status = mfu_check_same(b, "naive cross-entropy backward", r.array[DX], MFU_BF16, dx, n, MFU_BF16_TOLERANCE);
 done:
     free(x);
     free(dx);

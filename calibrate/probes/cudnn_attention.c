@@ -181,7 +181,7 @@ static int run(struct mfu_bench *b, size_t point)
     w.forward = plan(b, &w, &w.forward_graph);
     if (!w.forward)
         goto done;
-    for (int i = 0; i < w.sets; i++)    /* what the backward pass of each set reads */
+    for (int i = 0; i < w.sets; i++) /* what the backward pass of each set reads */
         if (forward(b, &w, i) < 0)
             goto done;
     if (measure(b, &w, s, forward, "forward") < 0)
@@ -197,7 +197,7 @@ done:
 /* What the kernels should compute. */
 struct expected {
     float *q, *k, *v, *o, *d_o, *dq, *dk, *dv;
-    float *one_dk, *one_dv;     /* of one query head; those of a group add up */
+    float *one_dk, *one_dv; /* of one query head; those of a group add up */
 };
 
 static void reference(const struct mfu_attention_shape *s, const struct expected *e)
@@ -209,8 +209,7 @@ static void reference(const struct mfu_attention_shape *s, const struct expected
         const size_t at = (size_t)i * head;
         const size_t kv = (size_t)(i / group) * head;
 
-        mfu_ref_attention(e->q + at, e->k + kv, e->v + kv, e->o + at, (size_t)s->seq, (size_t)s->dim,
-                          s->causal);
+        mfu_ref_attention(e->q + at, e->k + kv, e->v + kv, e->o + at, (size_t)s->seq, (size_t)s->dim, s->causal);
         mfu_ref_attention_back(e->q + at, e->k + kv, e->v + kv, e->d_o + at, e->dq + at, e->one_dk, e->one_dv,
                                (size_t)s->seq, (size_t)s->dim, s->causal);
         for (size_t j = 0; j < head; j++) {
@@ -220,8 +219,7 @@ static void reference(const struct mfu_attention_shape *s, const struct expected
     }
 }
 
-static int compare(struct mfu_bench *b, struct work *w, const struct mfu_attention_shape *s,
-                   const struct expected *e)
+static int compare(struct mfu_bench *b, struct work *w, const struct mfu_attention_shape *s, const struct expected *e)
 {
     const size_t n = (size_t)mfu_graph_elements(&w->backward_graph.tensor[MFU_ATTENTION_Q]);
     const size_t n_kv = (size_t)mfu_graph_elements(&w->backward_graph.tensor[MFU_ATTENTION_K]);
@@ -230,7 +228,7 @@ static int compare(struct mfu_bench *b, struct work *w, const struct mfu_attenti
         int tensor;
         const float *expected;
         size_t n;
-        double tolerance;       /* of 8 bits, as for attention in separate kernels */
+        double tolerance; /* of 8 bits, as for attention in separate kernels */
     } all[] = {
         {"o", MFU_ATTENTION_O, e->o, n, 4},
         {"dv", MFU_ATTENTION_DV, e->dv, n_kv, 6},
@@ -241,8 +239,8 @@ static int compare(struct mfu_bench *b, struct work *w, const struct mfu_attenti
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         char what[80];
 
-        snprintf(what, sizeof what, "cuDNN's attention (%d x %d, %d of %d heads%s): %s", s->seq, s->dim,
-                 s->kv_heads, s->heads, s->causal ? ", causal" : "", all[i].name);
+        snprintf(what, sizeof what, "cuDNN's attention (%d x %d, %d of %d heads%s): %s", s->seq, s->dim, s->kv_heads,
+                 s->heads, s->causal ? ", causal" : "", all[i].name);
         if (mfu_check_same(b, what, w->array[0][all[i].tensor], MFU_BF16, all[i].expected, all[i].n,
                            all[i].tolerance * MFU_BF16_TOLERANCE)
             < 0)
@@ -295,7 +293,7 @@ static int check_shape(struct mfu_bench *b, const struct mfu_attention_shape *s)
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         *all[i] = mfu_check_normal(n, 1, seed++);
         if (!*all[i])
-            status = mfu_bench_fail(b, "memory is out");
+            status = mfu_bench_fail(b, "out of memory");
     }
     if (status == 0) {
         reference(s, &e);
@@ -315,7 +313,7 @@ static int check(struct mfu_bench *b)
         {1, 2, 2, 128, 64, true, false},
         {1, 2, 2, 64, 128, false, false},
         {2, 4, 2, 64, 64, true, false},
-        {1, 4, 1, 384, 128, true, false},       /* several blocks of queries and keys */
+        {1, 4, 1, 384, 128, true, false}, /* several blocks of queries and keys */
     };
 
     for (size_t i = 0; i < sizeof small / sizeof small[0]; i++) {

@@ -10,11 +10,11 @@
 #include <stdlib.h>
 
 #define THREADS 256
-#define ROOT 0.7978845608f      /* sqrt(2 / pi) */
+#define ROOT 0.7978845608f /* sqrt(2 / pi) */
 #define CUBIC 0.044715f
 
-enum { X, Y, U, DY, DX };       /* arrays: U = X + bias */
-enum { BIAS, DBIAS };           /* vectors of a number per column */
+enum { X, Y, U, DY, DX }; /* arrays: U = X + bias */
+enum { BIAS, DBIAS };     /* vectors of a number per column */
 
 __device__ static float gelu(float u)
 {
@@ -99,9 +99,8 @@ template <int WHAT> static int run_pointwise(struct mfu_bench *b, const struct m
 {
     const size_t n = (size_t)r->rows * r->columns;
 
-    return mfu_launch(b, pointwise<WHAT>, dim3(wide_blocks<bf16>((double)n, THREADS)), THREADS,
-                      (bf16 *)r->array[from], (bf16 *)r->array[DY], r->column[BIAS], (bf16 *)r->array[to], n,
-                      r->columns);
+    return mfu_launch(b, pointwise<WHAT>, dim3(wide_blocks<bf16>((double)n, THREADS)), THREADS, (bf16 *)r->array[from],
+                      (bf16 *)r->array[DY], r->column[BIAS], (bf16 *)r->array[to], n, r->columns);
 }
 
 static int forward_fused(struct mfu_bench *b, const struct mfu_rows *r)
@@ -174,16 +173,14 @@ static int check(struct mfu_bench *b)
     if (!r.array[X] || !r.array[DY] || !r.column[BIAS] || forward_fused(b, &r) < 0
         || mfu_check_same(b, "bias + GELU in one kernel", r.array[Y], MFU_BF16, y, n, MFU_BF16_TOLERANCE) < 0
         || forward_unfused(b, &r) < 0
-        || mfu_check_same(b, "bias + GELU in two kernels", r.array[Y], MFU_BF16, y, n, 2 * MFU_BF16_TOLERANCE)
-            < 0
+        || mfu_check_same(b, "bias + GELU in two kernels", r.array[Y], MFU_BF16, y, n, 2 * MFU_BF16_TOLERANCE) < 0
         || backward_unfused(b, &r) < 0
         || mfu_check_same(b, "GELU backward", r.array[DX], MFU_BF16, dx, n, 2 * MFU_BF16_TOLERANCE) < 0
         || backward_fused(b, &r) < 0
         || mfu_check_same(b, "bias + GELU backward", r.array[DX], MFU_BF16, dx, n, MFU_BF16_TOLERANCE) < 0
         || bias_gradient(b, &r) < 0)
         goto done;
-    status =
-        mfu_check_same(b, "bias gradient", r.column[DBIAS], MFU_FP32, dbias, columns, MFU_BF16_TOLERANCE);
+    status = mfu_check_same(b, "bias gradient", r.column[DBIAS], MFU_FP32, dbias, columns, MFU_BF16_TOLERANCE);
 done:
     free(x);
     free(dy);
@@ -204,5 +201,4 @@ static int run(struct mfu_bench *b, size_t point)
     return mfu_rows_run(b, &table, point);
 }
 
-MFU_PROBE(gelu) = {"gelu", "bias + GELU in one kernel and in two, and bias gradients", NULL, points, check,
-                   run};
+MFU_PROBE(gelu) = {"gelu", "bias + GELU in one kernel and in two, and bias gradients", NULL, points, check, run};

@@ -116,9 +116,7 @@ static bool has_dtype(const struct mfu_bench *b, enum mfu_dtype dtype)
 {
     const int capability = 10 * b->gpu.major + b->gpu.minor;
 
-    return dtype == MFU_FP8                      ? capability >= 89
-        : dtype == MFU_BF16 || dtype == MFU_TF32 ? capability >= 80
-                                                 : true;
+    return dtype == MFU_FP8 ? capability >= 89 : dtype == MFU_BF16 || dtype == MFU_TF32 ? capability >= 80 : true;
 }
 
 static bool same(const struct point *x, const struct point *y)
@@ -130,13 +128,20 @@ static bool same(const struct point *x, const struct point *y)
 }
 
 /* Adds a point that is not there yet. */
-static void add(struct point *list, size_t *n, enum mfu_layout layout, int m, int n_, int k,
-                enum mfu_dtype dtype, bool accumulate, bool sustained)
+static void add(struct point *list, size_t *n, enum mfu_layout layout, int m, int n_, int k, enum mfu_dtype dtype,
+                bool accumulate, bool sustained)
 {
     struct point p = {.sustained = sustained};
 
-    p.gemm = (struct mfu_gemm){.m = m, .n = n_, .k = k, .batch = 1, .layout = layout, .dtype = dtype,
-                               .fp32_result = accumulate, .accumulate = accumulate, .scale = 1};
+    p.gemm = (struct mfu_gemm){.m = m,
+                               .n = n_,
+                               .k = k,
+                               .batch = 1,
+                               .layout = layout,
+                               .dtype = dtype,
+                               .fp32_result = accumulate,
+                               .accumulate = accumulate,
+                               .scale = 1};
     for (size_t i = 0; i < *n; i++)
         if (same(&list[i], &p))
             return;
@@ -217,8 +222,7 @@ static int make_set(struct mfu_bench *b, struct mfu_gemm *g)
         return MFU_SKIPPED;
     g->a = room_a;
     g->b = room_b;
-    if (mfu_bench_normal(b, room_a, a, g->dtype, 1, 1) < 0
-        || mfu_bench_normal(b, room_b, w, g->dtype, 0.02f, 2) < 0)
+    if (mfu_bench_normal(b, room_a, a, g->dtype, 1, 1) < 0 || mfu_bench_normal(b, room_b, w, g->dtype, 0.02f, 2) < 0)
         return -1;
     return mfu_bench_zero(b, g->c, (size_t)c);
 }
@@ -235,8 +239,8 @@ static int run(struct mfu_bench *b, size_t point)
 
     list_points(b, list, &n);
     g = list[point].gemm;
-    bytes = ((double)g.m * g.k + (double)g.n * g.k) * (double)mfu_dtype_size(g.dtype)
-          + (double)g.m * g.n * result_size(&g);
+    bytes =
+        ((double)g.m * g.k + (double)g.n * g.k) * (double)mfu_dtype_size(g.dtype) + (double)g.m * g.n * result_size(&g);
     work.sustained = list[point].sustained;
     work.sets = mfu_bench_sets(b, bytes);
     if (work.sets > MOST_SETS)
@@ -253,11 +257,11 @@ static int run(struct mfu_bench *b, size_t point)
     }
     if (mfu_bench_measure(b, &work, &timing) < 0)
         return -1;
-    return mfu_bench_record(
-        b, &timing,
-        "probe: gemm, dtype: %s, m: %d, n: %d, k: %d, batch: 1, layout: %s, accumulate: %d, "
-        "out_bytes: %.0f",
-        mfu_dtype_names[g.dtype], g.m, g.n, g.k, mfu_layout_names[g.layout], g.accumulate, result_size(&g));
+    return mfu_bench_record(b, &timing,
+                            "probe: gemm, dtype: %s, m: %d, n: %d, k: %d, batch: 1, layout: %s, accumulate: %d, "
+                            "out_bytes: %.0f",
+                            mfu_dtype_names[g.dtype], g.m, g.n, g.k, mfu_layout_names[g.layout], g.accumulate,
+                            result_size(&g));
 }
 
 /* cuBLAS is not ours; that we call it as we mean to is checked all the same. */
@@ -287,8 +291,8 @@ static int check_layout(struct mfu_bench *b, enum mfu_dtype dtype, int layout, b
     g.c = mfu_check_put(b, c, size, result);
     if (g.a && g.b && g.c && mfu_blas_gemm(b, &g) == 0) {
         mfu_ref_gemm(layout, x, y, c, m, n, k, accumulate);
-        status = mfu_check_same(b, what, g.c, result, c, size,
-                                dtype == MFU_FP32 ? MFU_FP32_TOLERANCE : MFU_BF16_TOLERANCE);
+        status =
+            mfu_check_same(b, what, g.c, result, c, size, dtype == MFU_FP32 ? MFU_FP32_TOLERANCE : MFU_BF16_TOLERANCE);
     }
     free(x);
     free(y);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #define THREADS 512
-#define MOST_PARTS 65536        /* partial sums, one for each block or tensor */
+#define MOST_PARTS 65536 /* partial sums, one for each block or tensor */
 
 struct work {
     struct mfu_tensors t;
@@ -38,8 +38,7 @@ __global__ static void one_tensor(struct mfu_tensor t, float *part)
         atomicAdd(part, sum);
 }
 
-__global__ static void all_tensors(const struct mfu_tensor *tensors, const struct mfu_chunk *chunks,
-                                   float *parts)
+__global__ static void all_tensors(const struct mfu_tensor *tensors, const struct mfu_chunk *chunks, float *parts)
 {
     const struct mfu_chunk c = chunks[blockIdx.x];
     const struct mfu_tensor t = tensors[c.tensor];
@@ -74,9 +73,7 @@ static int launch_each(struct mfu_bench *b, void *arg, int)
         const unsigned blocks = wide_blocks<float>((double)w->t.tensor[i].n, THREADS);
         const unsigned most = 4 * b->gpu.multiProcessorCount;
 
-        if (mfu_launch(b, one_tensor, dim3(blocks < most ? blocks : most), THREADS, w->t.tensor[i],
-                       w->parts + i)
-            < 0)
+        if (mfu_launch(b, one_tensor, dim3(blocks < most ? blocks : most), THREADS, w->t.tensor[i], w->parts + i) < 0)
             return -1;
     }
     return mfu_launch(b, finish, dim3(1), THREADS, w->parts, w->t.count, w->norm);
@@ -86,9 +83,7 @@ static int launch_all(struct mfu_bench *b, void *arg, int)
 {
     const struct work *w = (const struct work *)arg;
 
-    if (mfu_launch(b, all_tensors, dim3(w->t.chunks), THREADS, w->t.tensor_device, w->t.chunk_device,
-                   w->parts)
-        < 0)
+    if (mfu_launch(b, all_tensors, dim3(w->t.chunks), THREADS, w->t.tensor_device, w->t.chunk_device, w->parts) < 0)
         return -1;
     return mfu_launch(b, finish, dim3(1), THREADS, w->parts, w->t.chunks, w->norm);
 }
@@ -145,15 +140,13 @@ static int run(struct mfu_bench *b, size_t point)
     if (status == 0)
         status = mfu_bench_measure(b, &work, &timing);
     if (status == 0)
-        status =
-            mfu_bench_record(b, &timing,
-                             "probe: grad_norm, kind: %s, fused: %d, rows: %d, columns: %zu, dtype: fp32, "
-                             "read_bytes: %.0f, write_bytes: 0, launches: %d",
-                             all ? "multi_tensor" : "per_tensor", all, size->count, size->n,
-                             4.0 * size->count * (double)size->n, all ? 2 : size->count + 2);
+        status = mfu_bench_record(b, &timing,
+                                  "probe: grad_norm, kind: %s, fused: %d, rows: %d, columns: %zu, dtype: fp32, "
+                                  "read_bytes: %.0f, write_bytes: 0, launches: %d",
+                                  all ? "multi_tensor" : "per_tensor", all, size->count, size->n,
+                                  4.0 * size->count * (double)size->n, all ? 2 : size->count + 2);
     mfu_tensors_free(&w.t);
     return status;
 }
 
-MFU_PROBE(grad_norm) = {
-    "grad_norm", "norm of all gradients, tensor by tensor and at once", NULL, points, check, run};
+MFU_PROBE(grad_norm) = {"grad_norm", "norm of all gradients, tensor by tensor and at once", NULL, points, check, run};

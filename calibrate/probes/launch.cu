@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define KERNELS 1000            /* fewer than the driver's queue holds (1024) */
+#define KERNELS 1000 /* fewer than the driver's queue holds (1024) */
 #define REPEATS 31
 
 enum { STREAM, GRAPH, HOST, KINDS };
@@ -50,8 +50,8 @@ static int make_graph(struct mfu_bench *b, cudaGraphExec_t *exec)
 }
 
 /* Seconds of one kernel. */
-static int time_once(struct mfu_bench *b, int kind, cudaGraphExec_t graph, cudaEvent_t start,
-                     cudaEvent_t stop, double *seconds)
+static int time_once(struct mfu_bench *b, int kind, cudaGraphExec_t graph, cudaEvent_t start, cudaEvent_t stop,
+                     double *seconds)
 {
     float ms = 0;
     double host = now_s();
@@ -93,7 +93,7 @@ static int run(struct mfu_bench *b, size_t kind)
     MFU_CUDA(b, cudaEventCreate(&stop));
     if (kind == GRAPH && make_graph(b, &graph) < 0)
         return -1;
-    for (int i = -3; i < REPEATS; i++)          /* three to warm up */
+    for (int i = -3; i < REPEATS; i++) /* three to warm up */
         if (time_once(b, (int)kind, graph, start, stop, &value[i < 0 ? 0 : i]) < 0)
             return -1;
     if (graph)
@@ -106,5 +106,4 @@ static int run(struct mfu_bench *b, size_t kind)
     return mfu_bench_record(b, &timing, "probe: launch, kind: %s, kernels: %d", kind_names[kind], KERNELS);
 }
 
-MFU_PROBE(launch) = {
-    "launch", "empty kernels: in a stream, in a graph, and the host's share", NULL, points, NULL, run};
+MFU_PROBE(launch) = {"launch", "empty kernels: in a stream, in a graph, and the host's share", NULL, points, NULL, run};

@@ -24,7 +24,7 @@ static const double quick_sizes[] = {4e6, 64e6, 2e9};
 
 struct buffers {
     float *a, *b, *c;
-    size_t n;                   /* floats, a multiple of 4 */
+    size_t n; /* floats, a multiple of 4 */
     int kind;
 };
 
@@ -57,8 +57,7 @@ static int launch(struct mfu_bench *bench, void *arg, int)
     return mfu_launch(bench, stream<UPDATE>, grid, THREADS, s->a, s->b, s->c, s->n);
 }
 
-static int check_kind(struct mfu_bench *bench, int kind, const float *a, const float *b, float *expected,
-                      size_t n)
+static int check_kind(struct mfu_bench *bench, int kind, const float *a, const float *b, float *expected, size_t n)
 {
     struct buffers s = {};
 
@@ -80,7 +79,7 @@ static int check(struct mfu_bench *bench)
     float *a = mfu_check_normal(n, 1, 1);
     float *b = mfu_check_normal(n, 1, 2);
     float *expected = mfu_check_normal(n, 1, 3);
-    int status = a && b && expected ? 0 : mfu_bench_fail(bench, "memory is out");
+    int status = a && b && expected ? 0 : mfu_bench_fail(bench, "out of memory");
 
     for (int kind = 0; kind < KINDS && status == 0; kind++)
         status = check_kind(bench, kind, a, b, expected, n);
@@ -117,8 +116,7 @@ static int run(struct mfu_bench *bench, size_t point)
         || mfu_bench_normal(bench, s.b, (double)s.n, MFU_FP32, 1, 2) < 0
         || mfu_bench_measure(bench, &work, &timing) < 0)
         return -1;
-    return mfu_bench_record(bench, &timing, "probe: stream, kind: %s, bytes: %.0f, warm: 1",
-                            kind_names[s.kind], bytes);
+    return mfu_bench_record(bench, &timing, "probe: stream, kind: %s, bytes: %.0f, warm: 1", kind_names[s.kind], bytes);
 }
 
 MFU_PROBE(memory) = {"memory", "copy, triad and update, 1 MB to 4 GB", NULL, points, check, run};

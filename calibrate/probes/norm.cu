@@ -13,12 +13,12 @@
 #include <stdlib.h>
 
 #define MOST_THREADS 512
-#define MOST_COLUMNS 8192       /* two wide loads for each of 512 threads */
+#define MOST_COLUMNS 8192 /* two wide loads for each of 512 threads */
 #define EPSILON MFU_NORM_EPSILON
 
 enum { X, RESIDUAL, SUM, Y, DY, DRESIDUAL, DX };
-enum { GAMMA, BETA, DGAMMA, DBETA };    /* a number per column */
-enum { MEAN, SCALE };                   /* a number per row */
+enum { GAMMA, BETA, DGAMMA, DBETA }; /* a number per column */
+enum { MEAN, SCALE };                /* a number per row */
 
 /* One block per row, kept in registers between the passes. */
 template <int CHUNKS, bool CENTRED, bool ADD>
@@ -65,8 +65,7 @@ __global__ void __launch_bounds__(MOST_THREADS)
         if (column >= columns)
             continue;
         for (int j = 0; j < 8; j++)
-            out.at[j] =
-                as<bf16>((value[c][j] - mean) * scale * gamma[column + j] + (CENTRED ? beta[column + j] : 0));
+            out.at[j] = as<bf16>((value[c][j] - mean) * scale * gamma[column + j] + (CENTRED ? beta[column + j] : 0));
         *(wide<bf16> *)(y + row + column) = out;
     }
     if (threadIdx.x == 0) {
@@ -124,8 +123,8 @@ __global__ void __launch_bounds__(MOST_THREADS)
             if (ADD)
                 other = *(const wide<bf16> *)(dresidual + row + column);
             for (int j = 0; j < 8; j++)
-                out.at[j] = as<bf16>(scale * (slope[c][j] - sum - hat[c][j] * product)
-                                     + (ADD ? number(other.at[j]) : 0));
+                out.at[j] =
+                    as<bf16>(scale * (slope[c][j] - sum - hat[c][j] * product) + (ADD ? number(other.at[j]) : 0));
             *(wide<bf16> *)(dx + row + column) = out;
         }
     }
@@ -191,19 +190,17 @@ static int run_add(struct mfu_bench *b, const struct mfu_rows *r, int x, int y, 
 {
     const size_t n = (size_t)r->rows * r->columns;
 
-    return mfu_launch(b, add, dim3(wide_blocks<bf16>((double)n, 256)), 256, array(r, x), array(r, y),
-                      array(r, out), n);
+    return mfu_launch(b, add, dim3(wide_blocks<bf16>((double)n, 256)), 256, array(r, x), array(r, y), array(r, out), n);
 }
 
-template <bool CENTRED, bool ADD>
-static int run_forward(struct mfu_bench *b, const struct mfu_rows *r, int from)
+template <bool CENTRED, bool ADD> static int run_forward(struct mfu_bench *b, const struct mfu_rows *r, int from)
 {
     const int threads = threads_for(r->columns);
     const int chunks = (r->columns + threads * 8 - 1) / (threads * 8);
 
-    return mfu_launch(b, chunks == 1 ? forward<1, CENTRED, ADD> : forward<2, CENTRED, ADD>, dim3(r->rows),
-                      threads, array(r, from), array(r, RESIDUAL), r->column[GAMMA], r->column[BETA],
-                      array(r, SUM), array(r, Y), r->row[MEAN], r->row[SCALE], r->columns);
+    return mfu_launch(b, chunks == 1 ? forward<1, CENTRED, ADD> : forward<2, CENTRED, ADD>, dim3(r->rows), threads,
+                      array(r, from), array(r, RESIDUAL), r->column[GAMMA], r->column[BETA], array(r, SUM), array(r, Y),
+                      r->row[MEAN], r->row[SCALE], r->columns);
 }
 
 template <bool CENTRED, bool DX_TOO, bool PARAMETERS, bool ADD>
@@ -217,7 +214,8 @@ static int run_backward(struct mfu_bench *b, const struct mfu_rows *r)
                    chunks == 1 ? backward<1, CENTRED, DX_TOO, PARAMETERS, ADD>
                                : backward<2, CENTRED, DX_TOO, PARAMETERS, ADD>,
                    dim3(blocks), threads, array(r, SUM), array(r, DY), array(r, DRESIDUAL), r->column[GAMMA],
-                   r->row[MEAN], r->row[SCALE], array(r, DX), r->partial, r->rows, r->columns) < 0)
+                   r->row[MEAN], r->row[SCALE], array(r, DX), r->partial, r->rows, r->columns)
+        < 0)
         return -1;
     if (!PARAMETERS)
         return 0;
@@ -242,8 +240,7 @@ template <bool CENTRED> static int backward_fused(struct mfu_bench *b, const str
 
 template <bool CENTRED> static int backward_unfused(struct mfu_bench *b, const struct mfu_rows *r)
 {
-    if (run_backward<CENTRED, true, false, false>(b, r) < 0
-        || run_backward<CENTRED, false, true, false>(b, r) < 0)
+    if (run_backward<CENTRED, true, false, false>(b, r) < 0 || run_backward<CENTRED, false, true, false>(b, r) < 0)
         return -1;
     return run_add(b, r, DX, DRESIDUAL, DX);
 }
@@ -274,28 +271,24 @@ static int check_forward(struct mfu_bench *b, const struct mfu_rows *r, const st
 {
     const size_t n = (size_t)r->rows * r->columns;
 
-    if (launch(b, r) < 0
-        || mfu_check_same(b, what, r->array[SUM], MFU_BF16, e->sum, n, MFU_BF16_TOLERANCE) < 0)
+    if (launch(b, r) < 0 || mfu_check_same(b, what, r->array[SUM], MFU_BF16, e->sum, n, MFU_BF16_TOLERANCE) < 0)
         return -1;
     return mfu_check_same(b, what, r->array[Y], MFU_BF16, e->y, n, MFU_BF16_TOLERANCE);
 }
 
-static int check_backward(struct mfu_bench *b, const struct mfu_rows *r, const struct expected *e,
-                          bool centred, int (*launch)(struct mfu_bench *, const struct mfu_rows *),
-                          const char *what)
+static int check_backward(struct mfu_bench *b, const struct mfu_rows *r, const struct expected *e, bool centred,
+                          int (*launch)(struct mfu_bench *, const struct mfu_rows *), const char *what)
 {
     const size_t n = (size_t)r->rows * r->columns;
 
-    if (launch(b, r) < 0
-        || mfu_check_same(b, what, r->array[DX], MFU_BF16, e->dx, n, 2 * MFU_BF16_TOLERANCE) < 0
+    if (launch(b, r) < 0 || mfu_check_same(b, what, r->array[DX], MFU_BF16, e->dx, n, 2 * MFU_BF16_TOLERANCE) < 0
         || mfu_check_same(b, what, r->column[DGAMMA], MFU_FP32, e->dgamma, r->columns, 1e-3) < 0)
         return -1;
     return centred ? mfu_check_same(b, what, r->column[DBETA], MFU_FP32, e->dbeta, r->columns, 1e-3) : 0;
 }
 
 template <bool CENTRED>
-static int check_kind(struct mfu_bench *b, const struct mfu_rows *r, const struct expected *e,
-                      const char *what)
+static int check_kind(struct mfu_bench *b, const struct mfu_rows *r, const struct expected *e, const char *what)
 {
     const size_t n = (size_t)r->rows * r->columns;
 
@@ -328,7 +321,7 @@ static int check_size(struct mfu_bench *b, int rows, int columns)
         *vectors[i] = mfu_check_normal(columns, 1, (unsigned)i + 20);
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (!*all[i] || (i < sizeof vectors / sizeof vectors[0] && !*vectors[i]))
-            status = mfu_bench_fail(b, "memory is out");
+            status = mfu_bench_fail(b, "out of memory");
     if (status < 0 || mfu_rows_room(b, &r, rows, columns, size) < 0)
         goto done;
     for (size_t i = 0; i < n; i++)
@@ -340,8 +333,8 @@ static int check_size(struct mfu_bench *b, int rows, int columns)
     r.column[GAMMA] = (float *)mfu_check_put(b, e.gamma, columns, MFU_FP32);
     r.column[BETA] = (float *)mfu_check_put(b, e.beta, columns, MFU_FP32);
     status = -1;
-    if (r.array[X] && r.array[RESIDUAL] && r.array[DY] && r.array[DRESIDUAL] && r.column[GAMMA]
-        && r.column[BETA] && check_kind<true>(b, &r, &e, "LayerNorm") == 0)
+    if (r.array[X] && r.array[RESIDUAL] && r.array[DY] && r.array[DRESIDUAL] && r.column[GAMMA] && r.column[BETA]
+        && check_kind<true>(b, &r, &e, "LayerNorm") == 0)
         status = check_kind<false>(b, &r, &e, "RMSNorm");
 done:
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)

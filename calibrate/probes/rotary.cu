@@ -16,18 +16,17 @@
 #define THREADS 256
 #define DIM 128
 #define HALF (DIM / 2)
-#define POSITIONS 2048          /* both tables fit into mfu_rows.partial from 512 columns on */
+#define POSITIONS 2048 /* both tables fit into mfu_rows.partial from 512 columns on */
 
 enum { X, Y, TURNED, LEFT, RIGHT };
 
 /* Four pairs for each thread. */
-__global__ static void fused(const bf16 *x, const float *cosines, const float *sines, bf16 *y, int rows,
-                             int columns)
+__global__ static void fused(const bf16 *x, const float *cosines, const float *sines, bf16 *y, int rows, int columns)
 {
     const size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x;
     const size_t per_row = columns / 8;
     const int row = (int)(i / per_row);
-    const int pair = (int)(i % per_row) * 4;    /* number of the first pair in the row */
+    const int pair = (int)(i % per_row) * 4; /* number of the first pair in the row */
     const size_t at = (size_t)row * columns + pair / HALF * DIM + pair % HALF;
     const int angle = row % POSITIONS * HALF + pair % HALF;
 
@@ -94,8 +93,8 @@ static int forward_fused(struct mfu_bench *b, const struct mfu_rows *r)
 {
     const dim3 grid(wide_blocks<bf16>((double)r->rows * r->columns, THREADS));
 
-    return mfu_launch(b, fused, grid, THREADS, array(r, X), r->partial, r->partial + POSITIONS * HALF,
-                      array(r, Y), r->rows, r->columns);
+    return mfu_launch(b, fused, grid, THREADS, array(r, X), r->partial, r->partial + POSITIONS * HALF, array(r, Y),
+                      r->rows, r->columns);
 }
 
 static int forward_unfused(struct mfu_bench *b, const struct mfu_rows *r)
@@ -107,8 +106,7 @@ static int forward_unfused(struct mfu_bench *b, const struct mfu_rows *r)
 
     if (mfu_launch(b, rotate_half, grid, THREADS, array(r, X), array(r, TURNED), n) < 0
         || mfu_launch(b, times_table, grid, THREADS, array(r, X), cosines, array(r, LEFT), n, r->columns) < 0
-        || mfu_launch(b, times_table, grid, THREADS, array(r, TURNED), sines, array(r, RIGHT), n, r->columns)
-            < 0)
+        || mfu_launch(b, times_table, grid, THREADS, array(r, TURNED), sines, array(r, RIGHT), n, r->columns) < 0)
         return -1;
     return mfu_launch(b, add, grid, THREADS, array(r, LEFT), array(r, RIGHT), array(r, Y), n);
 }
@@ -126,8 +124,8 @@ static const struct mfu_rows_size sizes[] = {
 };
 // clang-format on
 
-static const struct mfu_rows_table table = {
-    "rotary", cases, sizeof cases / sizeof cases[0], sizes, sizeof sizes / sizeof sizes[0]};
+static const struct mfu_rows_table table = {"rotary", cases, sizeof cases / sizeof cases[0], sizes,
+                                            sizeof sizes / sizeof sizes[0]};
 
 /* Compares with the reference at more tokens than POSITIONS, so that the
  * tables repeat. */
@@ -178,5 +176,4 @@ static int run(struct mfu_bench *b, size_t point)
     return mfu_rows_run(b, &table, point);
 }
 
-MFU_PROBE(rotary) = {"rotary", "rotary position embedding in one kernel and in four", NULL, points, check,
-                     run};
+MFU_PROBE(rotary) = {"rotary", "rotary position embedding in one kernel and in four", NULL, points, check, run};

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 
 #define MOST_THREADS 512
-#define MOST_CHUNKS 4           /* 16384 columns */
+#define MOST_CHUNKS 4 /* 16384 columns */
 
 enum { X, Y, DY, DX };
-enum { MOST, TOTAL, DOT };      /* a number per row */
+enum { MOST, TOTAL, DOT }; /* a number per row */
 
 /* A thread's wide load number c of its row; false past the end. */
 __device__ static bool load(const bf16 *x, int c, int columns, wide<bf16> *in)
@@ -31,8 +31,7 @@ __device__ static void store(bf16 *y, int c, int columns, const wide<bf16> &out)
     *(wide<bf16> *)(y + (size_t)blockIdx.x * columns + (c * blockDim.x + threadIdx.x) * 8) = out;
 }
 
-template <int CHUNKS>
-__global__ void __launch_bounds__(MOST_THREADS) fused(const bf16 *x, bf16 *y, int columns)
+template <int CHUNKS> __global__ void __launch_bounds__(MOST_THREADS) fused(const bf16 *x, bf16 *y, int columns)
 {
     float value[CHUNKS][8];
     float most = -INFINITY;
@@ -97,8 +96,7 @@ __global__ static void divide(const bf16 *x, const float *mosts, const float *to
 }
 
 template <int CHUNKS>
-__global__ void __launch_bounds__(MOST_THREADS)
-    fused_back(const bf16 *y, const bf16 *dy, bf16 *dx, int columns)
+__global__ void __launch_bounds__(MOST_THREADS) fused_back(const bf16 *y, const bf16 *dy, bf16 *dx, int columns)
 {
     wide<bf16> p[CHUNKS], g[CHUNKS];
     float dot = 0;
@@ -163,8 +161,11 @@ static int forward_fused(struct mfu_bench *b, const struct mfu_rows *r)
 {
     const int chunks = chunks_for(r->columns);
 
-    return mfu_launch(b, chunks == 1 ? fused<1> : chunks == 2 ? fused<2> : fused<MOST_CHUNKS>, dim3(r->rows),
-                      threads_for(r->columns), array(r, X), array(r, Y), r->columns);
+    return mfu_launch(b,
+                      chunks == 1       ? fused<1>
+                          : chunks == 2 ? fused<2>
+                                        : fused<MOST_CHUNKS>,
+                      dim3(r->rows), threads_for(r->columns), array(r, X), array(r, Y), r->columns);
 }
 
 static int forward_naive(struct mfu_bench *b, const struct mfu_rows *r)
@@ -172,12 +173,10 @@ static int forward_naive(struct mfu_bench *b, const struct mfu_rows *r)
     const int threads = threads_for(r->columns);
 
     if (mfu_launch(b, row_max, dim3(r->rows), threads, array(r, X), r->row[MOST], r->columns) < 0
-        || mfu_launch(b, row_total, dim3(r->rows), threads, array(r, X), r->row[MOST], r->row[TOTAL],
-                      r->columns)
-            < 0)
+        || mfu_launch(b, row_total, dim3(r->rows), threads, array(r, X), r->row[MOST], r->row[TOTAL], r->columns) < 0)
         return -1;
-    return mfu_launch(b, divide, dim3(r->rows), threads, array(r, X), r->row[MOST], r->row[TOTAL],
-                      array(r, Y), r->columns);
+    return mfu_launch(b, divide, dim3(r->rows), threads, array(r, X), r->row[MOST], r->row[TOTAL], array(r, Y),
+                      r->columns);
 }
 
 static int backward_fused(struct mfu_bench *b, const struct mfu_rows *r)
@@ -188,19 +187,17 @@ static int backward_fused(struct mfu_bench *b, const struct mfu_rows *r)
                       chunks == 1       ? fused_back<1>
                           : chunks == 2 ? fused_back<2>
                                         : fused_back<MOST_CHUNKS>,
-                      dim3(r->rows), threads_for(r->columns), array(r, Y), array(r, DY), array(r, DX),
-                      r->columns);
+                      dim3(r->rows), threads_for(r->columns), array(r, Y), array(r, DY), array(r, DX), r->columns);
 }
 
 static int backward_naive(struct mfu_bench *b, const struct mfu_rows *r)
 {
     const int threads = threads_for(r->columns);
 
-    if (mfu_launch(b, row_dot, dim3(r->rows), threads, array(r, Y), array(r, DY), r->row[DOT], r->columns)
-        < 0)
+    if (mfu_launch(b, row_dot, dim3(r->rows), threads, array(r, Y), array(r, DY), r->row[DOT], r->columns) < 0)
         return -1;
-    return mfu_launch(b, apply_dot, dim3(r->rows), threads, array(r, Y), array(r, DY), r->row[DOT],
-                      array(r, DX), r->columns);
+    return mfu_launch(b, apply_dot, dim3(r->rows), threads, array(r, Y), array(r, DY), r->row[DOT], array(r, DX),
+                      r->columns);
 }
 
 // clang-format off
@@ -219,8 +216,8 @@ static const struct mfu_rows_size sizes[] = {
 };
 // clang-format on
 
-static const struct mfu_rows_table table = {
-    "softmax", cases, sizeof cases / sizeof cases[0], sizes, sizeof sizes / sizeof sizes[0]};
+static const struct mfu_rows_table table = {"softmax", cases, sizeof cases / sizeof cases[0], sizes,
+                                            sizeof sizes / sizeof sizes[0]};
 
 static int check_size(struct mfu_bench *b, int rows, int columns)
 {
@@ -248,13 +245,10 @@ static int check_size(struct mfu_bench *b, int rows, int columns)
     r.array[Y] = mfu_check_put(b, y, n, MFU_BF16);
     mfu_ref_softmax_back(y, dy, dx, rows, columns);
     if (!r.array[Y] || backward_fused(b, &r) < 0
-        || mfu_check_same(b, "softmax backward in one kernel", r.array[DX], MFU_BF16, dx, n,
-                          MFU_BF16_TOLERANCE)
-            < 0
+        || mfu_check_same(b, "softmax backward in one kernel", r.array[DX], MFU_BF16, dx, n, MFU_BF16_TOLERANCE) < 0
         || mfu_bench_zero(b, r.array[DX], n * 2) < 0 || backward_naive(b, &r) < 0)
         goto done;
-    status = mfu_check_same(b, "softmax backward in two kernels", r.array[DX], MFU_BF16, dx, n,
-                            MFU_BF16_TOLERANCE);
+    status = mfu_check_same(b, "softmax backward in two kernels", r.array[DX], MFU_BF16, dx, n, MFU_BF16_TOLERANCE);
 done:
     free(x);
     free(dy);

@@ -87,7 +87,7 @@ static int run(struct mfu_bench *b, size_t point)
     if (kind == PEER)
         return run_peer(b, here, bytes);
     MFU_CUDA(b, cudaMallocHost(&there, bytes));
-    for (size_t i = 0; i < bytes; i++)          /* touched, and not zero */
+    for (size_t i = 0; i < bytes; i++) /* touched, and not zero */
         ((unsigned char *)there)[i] = (unsigned char)(i * 2654435761u >> 24);
     status = measure(b, kind, here, there, bytes);
     cudaFreeHost(there);

@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #define RANKS 3
-#define SLOWEST 1               /* rank that takes its time at every call */
+#define SLOWEST 1 /* rank that takes its time at every call */
 #define DAWDLE_NS 300000
 
 extern const struct mfu_probe mfu_probe_collective;
@@ -40,7 +40,7 @@ struct part {
 static struct shared {
     pthread_barrier_t all_here, all_read;
     struct part part[RANKS];
-} *shared;
+} * shared;
 
 static int my_rank, calls, interrupt_at;
 static size_t samples;
@@ -80,7 +80,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t s)
 
 cudaError_t cudaMalloc(void **p, size_t n)
 {
-    *p = malloc(n < 4096 ? n : 4096);   /* nobody writes into the large ones */
+    *p = malloc(n < 4096 ? n : 4096); /* nobody writes into the large ones */
     return *p ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
@@ -146,7 +146,7 @@ static int init_rank(mfu_nccl_comm *c, int ranks, struct mfu_nccl_id id, int ran
 {
     *c = shared;
     return ranks != RANKS || rank != my_rank || id.internal[0] != 'i' || id.internal[127] != 'i'
-           || together(&(struct part){.op = 70}, NULL);
+        || together(&(struct part){.op = 70}, NULL);
 }
 
 static int nothing(void)
@@ -183,8 +183,13 @@ static int reduce_scatter(const void *from, void *to, size_t n, int type, int op
 
 int mfu_nccl_open(struct mfu_nccl *n)
 {
-    *n = (struct mfu_nccl){.new_id = new_id, .init_rank = init_rank, .destroy = destroy, .start = nothing,
-                           .end = nothing, .all_reduce = all_reduce, .all_gather = all_gather,
+    *n = (struct mfu_nccl){.new_id = new_id,
+                           .init_rank = init_rank,
+                           .destroy = destroy,
+                           .start = nothing,
+                           .end = nothing,
+                           .all_reduce = all_reduce,
+                           .all_gather = all_gather,
                            .reduce_scatter = reduce_scatter};
     return 0;
 }
@@ -224,7 +229,7 @@ static int run_rank(const char *folder, int rank, int interrupted_rank)
     interrupt_at = rank == interrupted_rank ? 60 : 0;
     snprintf(b.ranks.meet, sizeof b.ranks.meet, "%s/meet", folder);
     snprintf(b.ranks.node, sizeof b.ranks.node, "node%d", rank);
-    alarm(60);                  /* they wait for each other for ever */
+    alarm(60); /* they wait for each other for ever */
     if ((p->skip)(&b) || p->points(&b) != 1 || !p->joint)
         return 2;
     status = p->run(&b, 0);
@@ -255,7 +260,7 @@ static void run_all(int interrupted_rank)
         assert_true(WIFEXITED(status));
         assert_int_equal(WEXITSTATUS(status), 0);
     }
-    assert_int_equal(rmdir(folder), 0);         /* no word is left behind */
+    assert_int_equal(rmdir(folder), 0); /* no word is left behind */
 }
 
 static void all_call_the_same(void **state)

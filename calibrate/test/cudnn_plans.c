@@ -14,7 +14,7 @@
 #include "attention_graph.h"
 #include "cudnn.h"
 
-#define LEAST_VERSION 90800     /* earlier ones compile for a GPU of this machine only */
+#define LEAST_VERSION 90800 /* earlier ones compile for a GPU of this machine only */
 
 static const struct gpu {
     const char *name;
@@ -96,9 +96,9 @@ static int try_all(struct mfu_cudnn *c, const struct gpu *g)
 
             (backward ? mfu_attention_backward : mfu_attention_forward)(&graph, s, unseen);
             p = plan(c, &graph);
-            printf("%-6s %s, %d x %d, %d of %d heads, %s, %s%s%s\n", p ? "ok" : "FAILED", g->name, s->seq,
-                   s->dim, s->kv_heads, s->heads, s->causal ? "causal" : "full",
-                   backward ? "backward" : "forward", p ? "" : ": ", p ? "" : mfu_cudnn_error(c));
+            printf("%-6s %s, %d x %d, %d of %d heads, %s, %s%s%s\n", p ? "ok" : "FAILED", g->name, s->seq, s->dim,
+                   s->kv_heads, s->heads, s->causal ? "causal" : "full", backward ? "backward" : "forward",
+                   p ? "" : ": ", p ? "" : mfu_cudnn_error(c));
             failed += !p;
             mfu_cudnn_forget(p);
         }

@@ -27,7 +27,7 @@ void mfu_emulate(dim3 blocks, int threads, const std::function<void()> &body);
 
 void mfu_emulate_block_barrier();
 void mfu_emulate_warp_barrier();
-float *mfu_emulate_slots();     /* one float for each thread of the block */
+float *mfu_emulate_slots(); /* one float for each thread of the block */
 
 #undef __shared__
 #define __shared__ static
@@ -73,14 +73,21 @@ static int mfu_launch(struct mfu_bench *, void (*kernel)(P...), dim3 blocks, int
 }
 
 /* Matrices of a warp: each lane holds all of it. */
-namespace nvcuda {
-namespace wmma {
+namespace nvcuda
+{
+namespace wmma
+{
 
-struct matrix_a {};
-struct matrix_b {};
-struct accumulator {};
-struct row_major {};
-struct col_major {};
+struct matrix_a {
+};
+struct matrix_b {
+};
+struct accumulator {
+};
+struct row_major {
+};
+struct col_major {
+};
 enum layout { mem_row_major };
 
 template <class USE, int M, int N, int K, class T, class LAYOUT = row_major> struct fragment {
@@ -103,8 +110,7 @@ static inline bool by_column(col_major)
 }
 
 template <class USE, class T, class LAYOUT, class FROM>
-void load_matrix_sync(fragment<USE, 16, 16, 16, T, LAYOUT> &f, const FROM *from, int stride,
-                      layout = mem_row_major)
+void load_matrix_sync(fragment<USE, 16, 16, 16, T, LAYOUT> &f, const FROM *from, int stride, layout = mem_row_major)
 {
     for (int i = 0; i < 16; i++)
         for (int j = 0; j < 16; j++)

@@ -41,7 +41,7 @@ struct mfu_cudnn *mfu_cudnn_open(char *why, size_t size)
     struct mfu_cudnn *c = calloc(1, sizeof *c);
 
     if (!c)
-        snprintf(why, size, "memory is out");
+        snprintf(why, size, "out of memory");
     return c;
 }
 
@@ -227,8 +227,7 @@ static void elements(const struct mfu_cudnn_plan *p, const struct mfu_graph_step
     do {
         const float x = p->value[s->x][offset(&t[s->x], at, size)];
         const float b = s->b == MFU_GRAPH_NONE ? 0 : p->value[s->b][offset(&t[s->b], at, size)];
-        const bool where =
-            s->where != MFU_GRAPH_NONE && p->value[s->where][offset(&t[s->where], at, size)] != 0;
+        const bool where = s->where != MFU_GRAPH_NONE && p->value[s->where][offset(&t[s->where], at, size)] != 0;
 
         p->value[s->y][offset(&t[s->y], at, size)] = element(s->operation, x, b, where, at);
     } while (next(at, size));
@@ -240,9 +239,7 @@ static void compute(struct mfu_cudnn_plan *p, const struct mfu_graph_step *s)
     const struct mfu_graph_tensor *y = &p->graph.tensor[s->y];
 
     switch (s->operation) {
-    case MFU_GRAPH_MATMUL:
-        matmul(x, p->value[s->x], &p->graph.tensor[s->b], p->value[s->b], y, p->value[s->y]);
-        break;
+    case MFU_GRAPH_MATMUL: matmul(x, p->value[s->x], &p->graph.tensor[s->b], p->value[s->b], y, p->value[s->y]); break;
     case MFU_GRAPH_SUM:
     case MFU_GRAPH_MAX: reduce(s->operation, x, p->value[s->x], y, p->value[s->y]); break;
     case MFU_GRAPH_VIEW:

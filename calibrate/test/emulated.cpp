@@ -38,7 +38,7 @@ static ucontext_t scheduler;
 static barrier block_barrier, warp_barrier[MOST_THREADS / 32];
 static float slots[MOST_THREADS];
 static const std::function<void()> *body;
-static bool moved;              /* something happened in this round */
+static bool moved; /* something happened in this round */
 
 static void pause_thread()
 {
@@ -217,8 +217,7 @@ static std::vector<float> numbers(const void *from, size_t n, enum mfu_dtype dty
     std::vector<float> x(n);
 
     for (size_t i = 0; i < n; i++)
-        x[i] = dtype == MFU_BF16 ? mfu_ref_from_bf16(((const unsigned short *)from)[i])
-                                 : ((const float *)from)[i];
+        x[i] = dtype == MFU_BF16 ? mfu_ref_from_bf16(((const unsigned short *)from)[i]) : ((const float *)from)[i];
     return x;
 }
 
@@ -231,10 +230,8 @@ extern "C" int mfu_blas_gemm(struct mfu_bench *, const struct mfu_gemm *g)
 
     for (int i = 0; i < g->batch; i++) {
         char *to = (char *)g->c + i * n_c * mfu_dtype_size(result);
-        std::vector<float> a =
-            numbers((const char *)g->a + i * n_a * mfu_dtype_size(g->dtype), n_a, g->dtype);
-        std::vector<float> b =
-            numbers((const char *)g->b + i * n_b * mfu_dtype_size(g->dtype), n_b, g->dtype);
+        std::vector<float> a = numbers((const char *)g->a + i * n_a * mfu_dtype_size(g->dtype), n_a, g->dtype);
+        std::vector<float> b = numbers((const char *)g->b + i * n_b * mfu_dtype_size(g->dtype), n_b, g->dtype);
         std::vector<float> c = numbers(to, n_c, result);
 
         mfu_ref_gemm(g->layout, a.data(), b.data(), c.data(), g->m, g->n, g->k, g->accumulate);
@@ -254,7 +251,7 @@ int main()
     int failed = 0;
 
     b.gpu.major = 9;
-    b.gpu.multiProcessorCount = 3;      /* so that blocks go round more than once */
+    b.gpu.multiProcessorCount = 3; /* so that blocks go round more than once */
     b.gpu.l2CacheSize = 1 << 20;
     b.room = (char *)calloc(ROOM, 1);
     b.room_size = ROOM;
@@ -263,8 +260,7 @@ int main()
         const bool holds = !p->check || p->check(&b) == 0;
 
         if (p->check)
-            printf("%-6s %s%s%s\n", holds ? "ok" : "FAILED", p->name, holds ? "" : ": ",
-                   holds ? "" : b.error);
+            printf("%-6s %s%s%s\n", holds ? "ok" : "FAILED", p->name, holds ? "" : ": ", holds ? "" : b.error);
         b.room_used = 0;
         failed += !holds;
     }

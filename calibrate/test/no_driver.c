@@ -7,20 +7,20 @@
  */
 enum { CUDA_SUCCESS = 0, CUDA_ERROR_STUB_LIBRARY = 34 };
 
-static int nothing;             /* what every handle points to */
+static int nothing; /* what every handle points to */
 
-#define TAKES(name) \
-    int name(void **handle); \
-    int name(void **handle) \
-    { \
-        *handle = &nothing; \
-        return CUDA_SUCCESS; \
+#define TAKES(name)                                                                                                    \
+    int name(void **handle);                                                                                           \
+    int name(void **handle)                                                                                            \
+    {                                                                                                                  \
+        *handle = &nothing;                                                                                            \
+        return CUDA_SUCCESS;                                                                                           \
     }
-#define FAILS(name) \
-    int name(void); \
-    int name(void) \
-    { \
-        return CUDA_ERROR_STUB_LIBRARY; \
+#define FAILS(name)                                                                                                    \
+    int name(void);                                                                                                    \
+    int name(void)                                                                                                     \
+    {                                                                                                                  \
+        return CUDA_ERROR_STUB_LIBRARY;                                                                                \
     }
 
 TAKES(cuLibraryLoadData)

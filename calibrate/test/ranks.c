@@ -160,10 +160,18 @@ static void no_folder(void **state)
 
 static void clear_environment(void)
 {
-    static const char *const names[] = {
-        "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "PMI_RANK", "PMI_SIZE",
-        "MPI_LOCALRANKID", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "RANK", "WORLD_SIZE",
-        "LOCAL_RANK"};
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK",
+                                        "OMPI_COMM_WORLD_SIZE",
+                                        "OMPI_COMM_WORLD_LOCAL_RANK",
+                                        "PMI_RANK",
+                                        "PMI_SIZE",
+                                        "MPI_LOCALRANKID",
+                                        "SLURM_PROCID",
+                                        "SLURM_STEP_NUM_TASKS",
+                                        "SLURM_LOCALID",
+                                        "RANK",
+                                        "WORLD_SIZE",
+                                        "LOCAL_RANK"};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         unsetenv(names[i]);
@@ -171,11 +179,12 @@ static void clear_environment(void)
 
 static void launchers(void **state)
 {
-    static const struct { const char *rank, *size, *local; } of[] = {
-        {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
-        {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},
-        {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID"},
-        {"RANK", "WORLD_SIZE", "LOCAL_RANK"}};
+    static const struct {
+        const char *rank, *size, *local;
+    } of[] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
+              {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},
+              {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID"},
+              {"RANK", "WORLD_SIZE", "LOCAL_RANK"}};
     struct mfu_ranks r;
     char why[160];
 

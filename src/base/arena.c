@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_BLOCK 4096        /* bytes: a scenario's expressions fit */
+#define FIRST_BLOCK 4096 /* bytes: a scenario's expressions fit */
 
 struct mfu_arena_block {
     struct mfu_arena_block *older;
-    size_t size, used;                          /* bytes of `room` */
+    size_t size, used; /* bytes of `room` */
     alignas(max_align_t) unsigned char room[];
 };
 

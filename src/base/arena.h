@@ -19,11 +19,11 @@
 struct mfu_arena_block;
 
 struct mfu_arena {
-    struct mfu_arena_block *blocks;     /* newest first */
+    struct mfu_arena_block *blocks; /* newest first */
 };
 
 /* Room for `n` things of `size` bytes, zeroed, aligned for any type; NULL when
- * memory is out or n * size overflows. */
+ * out of memory or n * size overflows. */
 void *mfu_arena_alloc(struct mfu_arena *, size_t n, size_t size);
 
 /* A copy of the first `length` characters of `text`, with a final '\0'. */

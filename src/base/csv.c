@@ -11,8 +11,8 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-#define LARGEST (64L << 20)     /* bytes of a file */
-#define MOST_COLUMNS 1024       /* of a file */
+#define LARGEST (64L << 20) /* bytes of a file */
+#define MOST_COLUMNS 1024   /* of a file */
 
 static char *slurp(const char *path, struct mfu_arena *arena, struct mfu_error *err)
 {
@@ -107,7 +107,7 @@ int mfu_csv_read(const char *path, struct mfu_arena *arena, struct mfu_csv *csv,
     if (!text)
         return -1;
     for (const char *p = text; *p; p++)
-        most += *p == '\n' || *p == '\r';       /* either ends a record */
+        most += *p == '\n' || *p == '\r'; /* either ends a record */
     if (strncmp(text, "\xef\xbb\xbf", 3) == 0)
         text += 3;
     n = *text ? cut(&text, fields, MOST_COLUMNS, &line) : 0;
@@ -135,7 +135,7 @@ int mfu_csv_read(const char *path, struct mfu_arena *arena, struct mfu_csv *csv,
             return mfu_error_at(err, path, first, 1);
         }
         if (n == 1 && fields[0][0] == '\0')
-            continue;                           /* an empty line */
+            continue; /* an empty line */
         for (size_t i = 0; i < csv->n_columns; i++)
             row[i] = i < (size_t)n ? fields[i] : "";
         csv->lines[csv->n_rows++] = first;

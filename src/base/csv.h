@@ -13,15 +13,14 @@ struct mfu_error;
 
 struct mfu_csv {
     size_t n_columns, n_rows;
-    char **header;              /* n_columns names */
-    char **cells;               /* n_rows * n_columns texts, never NULL */
-    int *lines;                 /* of each row in the file */
+    char **header; /* n_columns names */
+    char **cells;  /* n_rows * n_columns texts, never NULL */
+    int *lines;    /* of each row in the file */
 };
 
 /* Reads a file of at most 64 MiB into `arena`.  A row with more fields than the
  * header is an error with its line; missing ones are empty. */
-int mfu_csv_read(const char *path, struct mfu_arena *arena, struct mfu_csv *csv,
-                 struct mfu_error *err);
+int mfu_csv_read(const char *path, struct mfu_arena *arena, struct mfu_csv *csv, struct mfu_error *err);
 
 /* The text of a column in a row; "" when there is no such column. */
 const char *mfu_csv_get(const struct mfu_csv *, size_t row, const char *column);

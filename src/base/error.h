@@ -17,20 +17,20 @@
 
 enum mfu_code {
     MFU_OK,
-    MFU_EINPUT,                 /* what the user wrote cannot be used */
-    MFU_EIO,                    /* a file cannot be read or written */
-    MFU_ENOMEM,                 /* memory is out */
-    MFU_EUNMET                  /* a `check` was not satisfied */
+    MFU_EINPUT, /* what the user wrote cannot be used */
+    MFU_EIO,    /* a file cannot be read or written */
+    MFU_ENOMEM, /* out of memory */
+    MFU_EUNMET  /* a `check` was not satisfied */
 };
 
-#define MFU_ERROR_TEXT 640      /* bytes; longer messages are cut */
+#define MFU_ERROR_TEXT 640 /* bytes; longer messages are cut */
 
 struct mfu_error {
     enum mfu_code code;
-    int line, column;           /* counted from one; 0: not known */
-    char text[MFU_ERROR_TEXT];  /* the message without its place */
-    char file[256];             /* "" when the error is not in a file */
-    char suggestion[96];        /* nearest known name, or "" */
+    int line, column;          /* counted from one; 0: not known */
+    char text[MFU_ERROR_TEXT]; /* the message without its place */
+    char file[256];            /* "" when the error is not in a file */
+    char suggestion[96];       /* nearest known name, or "" */
 };
 
 #if defined(__GNUC__)
@@ -41,12 +41,10 @@ struct mfu_error {
 
 /* Starts an error afresh: code and message; clears place and suggestion.
  * Returns -1, so that `return mfu_fail(...)` reads well.  `err` may be NULL. */
-int mfu_fail(struct mfu_error *err, enum mfu_code code, const char *format, ...)
-    MFU_PRINTF(3, 4);
+int mfu_fail(struct mfu_error *err, enum mfu_code code, const char *format, ...) MFU_PRINTF(3, 4);
 
 /* Puts "CONTEXT: " in front of the message.  Returns -1. */
-int mfu_within(struct mfu_error *err, const char *format, ...)
-    MFU_PRINTF(2, 3);
+int mfu_within(struct mfu_error *err, const char *format, ...) MFU_PRINTF(2, 3);
 
 /* Says where; keeps the innermost place when one is known already.  NULL and 0
  * mean not known.  A column without a line is one within a piece of text (an

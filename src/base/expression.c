@@ -21,22 +21,48 @@
 #include "base/error.h"
 #include "base/suggest.h"
 
-#define LONGEST_TEXT 4096       /* characters */
-#define DEEPEST 64              /* brackets and signs; values on the stack */
-#define LONGEST_NAME 64         /* with its final '\0' */
+#define LONGEST_TEXT 4096 /* characters */
+#define DEEPEST 64        /* brackets and signs; values on the stack */
+#define LONGEST_NAME 64   /* with its final '\0' */
 
 enum op {
-    NUMBER, SLOT,
-    OR, AND, NOT, LESS, LESS_EQUAL, MORE, MORE_EQUAL, EQUAL, UNEQUAL,
-    ADD, SUBTRACT, MULTIPLY, DIVIDE, REMAINDER, NEGATE, POWER,
-    MIN, MAX, CEIL, FLOOR, ROUND, ABS, SQRT, EXP, LOG, LOG2, MULTIPLE, IF
+    NUMBER,
+    SLOT,
+    OR,
+    AND,
+    NOT,
+    LESS,
+    LESS_EQUAL,
+    MORE,
+    MORE_EQUAL,
+    EQUAL,
+    UNEQUAL,
+    ADD,
+    SUBTRACT,
+    MULTIPLY,
+    DIVIDE,
+    REMAINDER,
+    NEGATE,
+    POWER,
+    MIN,
+    MAX,
+    CEIL,
+    FLOOR,
+    ROUND,
+    ABS,
+    SQRT,
+    EXP,
+    LOG,
+    LOG2,
+    MULTIPLE,
+    IF
 };
 
 /* Takes `arguments` values from the stack and leaves one. */
 struct step {
     unsigned char op, arguments;
-    int slot;                   /* of SLOT */
-    double value;               /* of NUMBER */
+    int slot;     /* of SLOT */
+    double value; /* of NUMBER */
 };
 
 struct mfu_expression {
@@ -47,39 +73,49 @@ struct mfu_expression {
 /* How strongly an operator binds. */
 enum { WEAKEST, AT_OR, AT_AND, AT_COMPARE, AT_ADD, AT_MULTIPLY, AT_POWER };
 
-static const struct operator {
+static const struct operator
+{
     const char *text;
     enum op op;
     int strength;
-} operators[] = {
+}
+operators[] = {
     /* One that begins with another stands before it. */
-    {"or", OR, AT_OR},                 {"||", OR, AT_OR},
-    {"and", AND, AT_AND},              {"&&", AND, AT_AND},
-    {"<=", LESS_EQUAL, AT_COMPARE},    {"<", LESS, AT_COMPARE},
-    {">=", MORE_EQUAL, AT_COMPARE},    {">", MORE, AT_COMPARE},
-    {"==", EQUAL, AT_COMPARE},         {"=", EQUAL, AT_COMPARE},
+    {"or", OR, AT_OR},
+    {"||", OR, AT_OR},
+    {"and", AND, AT_AND},
+    {"&&", AND, AT_AND},
+    {"<=", LESS_EQUAL, AT_COMPARE},
+    {"<", LESS, AT_COMPARE},
+    {">=", MORE_EQUAL, AT_COMPARE},
+    {">", MORE, AT_COMPARE},
+    {"==", EQUAL, AT_COMPARE},
+    {"=", EQUAL, AT_COMPARE},
     {"!=", UNEQUAL, AT_COMPARE},
-    {"+", ADD, AT_ADD},                {"-", SUBTRACT, AT_ADD},
-    {"**", POWER, AT_POWER},           {"*", MULTIPLY, AT_MULTIPLY},
-    {"/", DIVIDE, AT_MULTIPLY},        {"%", REMAINDER, AT_MULTIPLY},
-    {"^", POWER, AT_POWER},            {NULL, NUMBER, 0},
+    {"+", ADD, AT_ADD},
+    {"-", SUBTRACT, AT_ADD},
+    {"**", POWER, AT_POWER},
+    {"*", MULTIPLY, AT_MULTIPLY},
+    {"/", DIVIDE, AT_MULTIPLY},
+    {"%", REMAINDER, AT_MULTIPLY},
+    {"^", POWER, AT_POWER},
+    {NULL, NUMBER, 0},
 };
 
 static const struct function {
     const char *name;
     enum op op;
-    int arguments;              /* 0: any number, taken two by two */
+    int arguments; /* 0: any number, taken two by two */
 } functions[] = {
-    {"min", MIN, 0},     {"max", MAX, 0},     {"ceil", CEIL, 1},
-    {"floor", FLOOR, 1}, {"round", ROUND, 1}, {"abs", ABS, 1},
-    {"sqrt", SQRT, 1},   {"exp", EXP, 1},     {"log", LOG, 1},
-    {"log2", LOG2, 1},   {"if", IF, 3},       {"multiple", MULTIPLE, 2},
+    {"min", MIN, 0},     {"max", MAX, 0},   {"ceil", CEIL, 1}, {"floor", FLOOR, 1},
+    {"round", ROUND, 1}, {"abs", ABS, 1},   {"sqrt", SQRT, 1}, {"exp", EXP, 1},
+    {"log", LOG, 1},     {"log2", LOG2, 1}, {"if", IF, 3},     {"multiple", MULTIPLE, 2},
 };
 
 #define N_FUNCTIONS (sizeof functions / sizeof functions[0])
 
 struct parser {
-    const char *text, *at;      /* all of it, and what is still to be read */
+    const char *text, *at; /* all of it, and what is still to be read */
     enum mfu_dim dim;
     mfu_resolve_fn *resolve;
     void *context;
@@ -109,36 +145,36 @@ static double settled(double x)
 static inline double apply(enum op op, const double *x)
 {
     switch (op) {
-    case OR:         return is_true(x[0]) || is_true(x[1]);
-    case AND:        return is_true(x[0]) && is_true(x[1]);
-    case NOT:        return !is_true(x[0]);
-    case LESS:       return x[0] < x[1];
+    case OR: return is_true(x[0]) || is_true(x[1]);
+    case AND: return is_true(x[0]) && is_true(x[1]);
+    case NOT: return !is_true(x[0]);
+    case LESS: return x[0] < x[1];
     case LESS_EQUAL: return x[0] <= x[1];
-    case MORE:       return x[0] > x[1];
+    case MORE: return x[0] > x[1];
     case MORE_EQUAL: return x[0] >= x[1];
-    case EQUAL:      return x[0] == x[1];
-    case UNEQUAL:    return x[0] != x[1];
-    case ADD:        return x[0] + x[1];
-    case SUBTRACT:   return x[0] - x[1];
-    case MULTIPLY:   return x[0] * x[1];
-    case DIVIDE:     return x[0] / x[1];
-    case REMAINDER:  return fmod(x[0], x[1]);
-    case NEGATE:     return -x[0];
-    case POWER:      return pow(x[0], x[1]);
-    case MIN:        return x[0] < x[1] || isnan(x[0]) ? x[0] : x[1];
-    case MAX:        return x[0] > x[1] || isnan(x[0]) ? x[0] : x[1];
-    case CEIL:       return ceil(settled(x[0]));
-    case FLOOR:      return floor(settled(x[0]));
-    case ROUND:      return round(x[0]);
-    case ABS:        return fabs(x[0]);
-    case SQRT:       return sqrt(x[0]);
-    case EXP:        return exp(x[0]);
-    case LOG:        return log(x[0]);
-    case LOG2:       return log2(x[0]);
-    case MULTIPLE:   return ceil(settled(x[0] / x[1])) * x[1];
-    case IF:         return is_true(x[0]) ? x[1] : x[2];
+    case EQUAL: return x[0] == x[1];
+    case UNEQUAL: return x[0] != x[1];
+    case ADD: return x[0] + x[1];
+    case SUBTRACT: return x[0] - x[1];
+    case MULTIPLY: return x[0] * x[1];
+    case DIVIDE: return x[0] / x[1];
+    case REMAINDER: return fmod(x[0], x[1]);
+    case NEGATE: return -x[0];
+    case POWER: return pow(x[0], x[1]);
+    case MIN: return x[0] < x[1] || isnan(x[0]) ? x[0] : x[1];
+    case MAX: return x[0] > x[1] || isnan(x[0]) ? x[0] : x[1];
+    case CEIL: return ceil(settled(x[0]));
+    case FLOOR: return floor(settled(x[0]));
+    case ROUND: return round(x[0]);
+    case ABS: return fabs(x[0]);
+    case SQRT: return sqrt(x[0]);
+    case EXP: return exp(x[0]);
+    case LOG: return log(x[0]);
+    case LOG2: return log2(x[0]);
+    case MULTIPLE: return ceil(settled(x[0] / x[1])) * x[1];
+    case IF: return is_true(x[0]) ? x[1] : x[2];
     case NUMBER:
-    case SLOT:       break;         /* these have no arguments */
+    case SLOT: break; /* these have no arguments */
     }
     return NAN;
 }
@@ -147,14 +183,12 @@ static inline double apply(enum op op, const double *x)
 
 static void add_number(struct parser *p, double value)
 {
-    p->program->steps[p->program->n++] =
-        (struct step){.op = NUMBER, .value = value};
+    p->program->steps[p->program->n++] = (struct step){.op = NUMBER, .value = value};
 }
 
 static void add_slot(struct parser *p, int slot)
 {
-    p->program->steps[p->program->n++] =
-        (struct step){.op = SLOT, .slot = slot};
+    p->program->steps[p->program->n++] = (struct step){.op = SLOT, .slot = slot};
 }
 
 /* When all arguments are numbers, so is the result. */
@@ -230,12 +264,11 @@ static int expected(struct parser *p, const char *what)
         mfu_fail(p->err, MFU_EINPUT, "%s is missing at the end", what);
         return fail_at(p, p->at);
     }
-    if (n == 0)                         /* one character, all its bytes */
+    if (n == 0) /* one character, all its bytes */
         do
             n++;
         while (((unsigned char)p->at[n] & 0xC0) == 0x80);
-    mfu_fail(p->err, MFU_EINPUT, "%s is missing before '%.*s'", what,
-             n < LONGEST_NAME ? n : LONGEST_NAME, p->at);
+    mfu_fail(p->err, MFU_EINPUT, "%s is missing before '%.*s'", what, n < LONGEST_NAME ? n : LONGEST_NAME, p->at);
     return fail_at(p, p->at);
 }
 
@@ -247,22 +280,22 @@ static bool accept(struct parser *p, const char *text)
     if (strncmp(p->at, text, n) != 0)
         return false;
     if (in_name(*text) && in_name(p->at[n]))
-        return false;                   /* "order" does not begin with "or" */
+        return false; /* "order" does not begin with "or" */
     p->at += n;
     return true;
 }
 
-static const struct operator *accept_operator(struct parser *p, int weakest)
+static const struct operator* accept_operator(struct parser *p, int weakest)
 {
     const char *begin = p->at;
 
-    for (const struct operator *o = operators; o->text; o++)
+    for (const struct operator* o = operators; o->text; o++)
         if (accept(p, o->text)) {
             if (o->strength >= weakest)
                 return o;
             break;
         }
-    p->at = begin;                      /* it belongs to a caller */
+    p->at = begin; /* it belongs to a caller */
     return NULL;
 }
 
@@ -279,8 +312,7 @@ static int call(struct parser *p, const char *name, size_t length)
     const char *names[N_FUNCTIONS], *near;
     int n = 0;
 
-    while (f < end && (strlen(f->name) != length ||
-                       memcmp(f->name, name, length) != 0))
+    while (f < end && (strlen(f->name) != length || memcmp(f->name, name, length) != 0))
         f++;
     if (f == end) {
         char word[LONGEST_NAME] = "";
@@ -304,8 +336,8 @@ static int call(struct parser *p, const char *name, size_t length)
     if (f->arguments == 0)
         return 0;
     if (n != f->arguments) {
-        mfu_fail(p->err, MFU_EINPUT, "'%s' takes %d argument%s, not %d",
-                 f->name, f->arguments, f->arguments == 1 ? "" : "s", n);
+        mfu_fail(p->err, MFU_EINPUT, "'%s' takes %d argument%s, not %d", f->name, f->arguments,
+                 f->arguments == 1 ? "" : "s", n);
         return fail_at(p, name);
     }
     add_op(p, f->op, n);
@@ -400,8 +432,7 @@ static int operand(struct parser *p)
     if (isdigit((unsigned char)*p->at) || *p->at == '.')
         return literal(p);
     length = name_length(p->at);
-    if (length == 0 || (length == 2 && memcmp(p->at, "or", 2) == 0) ||
-        (length == 3 && memcmp(p->at, "and", 3) == 0))
+    if (length == 0 || (length == 2 && memcmp(p->at, "or", 2) == 0) || (length == 3 && memcmp(p->at, "and", 3) == 0))
         return expected(p, "a value");
     return named(p, length);
 }
@@ -410,22 +441,20 @@ static int operand(struct parser *p)
  * From left to right, except ^; comparisons do not stand in a row. */
 static int parse(struct parser *p, int weakest)
 {
-    const struct operator *o;
+    const struct operator* o;
 
     if (operand(p) < 0)
         return -1;
     while ((o = accept_operator(p, weakest))) {
         const char *next;
 
-        if ((o->op == POWER ? nested(p, AT_POWER)
-                            : parse(p, o->strength + 1)) < 0)
+        if ((o->op == POWER ? nested(p, AT_POWER) : parse(p, o->strength + 1)) < 0)
             return -1;
         add_op(p, o->op, 2);
         skip_blanks(p);
         next = p->at;
         if (o->strength == AT_COMPARE && accept_operator(p, AT_COMPARE)) {
-            mfu_fail(p->err, MFU_EINPUT,
-                     "comparisons do not chain: write 'a < b and b < c'");
+            mfu_fail(p->err, MFU_EINPUT, "comparisons do not chain: write 'a < b and b < c'");
             return fail_at(p, next);
         }
     }
@@ -445,27 +474,21 @@ static int nested(struct parser *p, int weakest)
     return 0;
 }
 
-struct mfu_expression *mfu_expression_compile(struct mfu_arena *arena,
-                                              const char *text,
-                                              enum mfu_dim dim,
-                                              mfu_resolve_fn *resolve,
-                                              void *context,
-                                              struct mfu_error *err)
+struct mfu_expression *mfu_expression_compile(struct mfu_arena *arena, const char *text, enum mfu_dim dim,
+                                              mfu_resolve_fn *resolve, void *context, struct mfu_error *err)
 {
     struct parser p = {text, text, dim, resolve, context, err, NULL, 0};
     size_t length = strlen(text);
 
     mfu_error_clear(err);
     if (length > LONGEST_TEXT) {
-        mfu_fail(err, MFU_EINPUT, "the expression has more than %d characters",
-                 LONGEST_TEXT);
+        mfu_fail(err, MFU_EINPUT, "the expression has more than %d characters", LONGEST_TEXT);
         return NULL;
     }
     /* No step without a character of its own. */
-    p.program = mfu_arena_alloc(
-        arena, 1, sizeof *p.program + (length + 1) * sizeof(struct step));
+    p.program = mfu_arena_alloc(arena, 1, sizeof *p.program + (length + 1) * sizeof(struct step));
     if (!p.program) {
-        mfu_fail(err, MFU_ENOMEM, "memory is out");
+        mfu_fail(err, MFU_ENOMEM, "out of memory");
         return NULL;
     }
     if (parse(&p, WEAKEST) < 0)
@@ -521,8 +544,7 @@ static bool repeated(const struct mfu_expression *e, size_t step)
     return false;
 }
 
-size_t mfu_expression_slots(const struct mfu_expression *e, int *slots,
-                            size_t max)
+size_t mfu_expression_slots(const struct mfu_expression *e, int *slots, size_t max)
 {
     size_t n = 0;
 

@@ -27,8 +27,7 @@ struct mfu_error;
 
 /* A name (letters, digits, _ . inside) to its slot >= 0, or -1 with `err` set
  * (with a suggestion where one is near). */
-typedef int mfu_resolve_fn(void *context, const char *name,
-                           struct mfu_error *err);
+typedef int mfu_resolve_fn(void *context, const char *name, struct mfu_error *err);
 
 struct mfu_expression;
 
@@ -36,12 +35,8 @@ struct mfu_expression;
  * at most 64 intermediate results.  `dim` is the dimension of bare literals
  * (see mfu_quantity_scan).  The result lives in `arena`.  On error it is NULL
  * and `err->column` is the place in `text`, from one. */
-struct mfu_expression *mfu_expression_compile(struct mfu_arena *arena,
-                                              const char *text,
-                                              enum mfu_dim dim,
-                                              mfu_resolve_fn *resolve,
-                                              void *context,
-                                              struct mfu_error *err);
+struct mfu_expression *mfu_expression_compile(struct mfu_arena *arena, const char *text, enum mfu_dim dim,
+                                              mfu_resolve_fn *resolve, void *context, struct mfu_error *err);
 
 /* The value, with names taken from `slots`.  May be nan or inf (1/0). */
 double mfu_expression_eval(const struct mfu_expression *, const double *slots);
@@ -51,7 +46,6 @@ int mfu_expression_constant(const struct mfu_expression *, double *value);
 
 /* The slots that it reads: up to `max` of them into `slots`; returns how many
  * there are in all (duplicates counted once). */
-size_t mfu_expression_slots(const struct mfu_expression *, int *slots,
-                            size_t max);
+size_t mfu_expression_slots(const struct mfu_expression *, int *slots, size_t max);
 
 #endif

@@ -17,8 +17,8 @@
 
 #include "base/error.h"
 
-#define LARGEST 1e30            /* more is a slip of the finger */
-#define SMALLEST 1e-300         /* less is nothing: powers of ten end near */
+#define LARGEST 1e30    /* more is a slip of the finger */
+#define SMALLEST 1e-300 /* less is nothing: powers of ten end near */
 
 /* What a prefix or a unit stands for; lists end with a NULL. */
 struct scale {
@@ -136,15 +136,13 @@ static size_t read_number(const char *text, double *value)
 static bool same(const char *a, const char *b, size_t n, bool any_case)
 {
     for (size_t i = 0; i < n; i++)
-        if (a[i] != b[i] && !(any_case && tolower((unsigned char)a[i]) ==
-                                              tolower((unsigned char)b[i])))
+        if (a[i] != b[i] && !(any_case && tolower((unsigned char)a[i]) == tolower((unsigned char)b[i])))
             return false;
     return true;
 }
 
 /* The factor of the entry that is word[0..n) and nothing else, or 0. */
-static double look_up(const struct scale *list, const char *word, size_t n,
-                      bool any_case)
+static double look_up(const struct scale *list, const char *word, size_t n, bool any_case)
 {
     for (; list->name; list++)
         if (strlen(list->name) == n && same(list->name, word, n, any_case))
@@ -153,8 +151,7 @@ static double look_up(const struct scale *list, const char *word, size_t n,
 }
 
 /* What word[0..n) multiplies a number by in this dimension; 0: not a unit. */
-static double factor_of(const struct dimension *d, const char *word, size_t n,
-                        bool any_case)
+static double factor_of(const struct dimension *d, const char *word, size_t n, bool any_case)
 {
     for (const struct scale *u = d->units; u->name; u++) {
         size_t tail = strlen(u->name);
@@ -197,8 +194,7 @@ static double scaled(double number, double factor)
     return product;
 }
 
-int mfu_quantity_parse(const char *text, enum mfu_dim dim, double *value,
-                       struct mfu_error *err)
+int mfu_quantity_parse(const char *text, enum mfu_dim dim, double *value, struct mfu_error *err)
 {
     const struct dimension *d = &dims[dim];
     const char *unit, *begin = text + blanks(text);
@@ -245,12 +241,10 @@ static bool operand_follows(const char *text)
         return true;
     while (in_word(text[n]))
         n++;
-    return n > 0 && !(n == 2 && memcmp(text, "or", 2) == 0) &&
-           !(n == 3 && memcmp(text, "and", 3) == 0);
+    return n > 0 && !(n == 2 && memcmp(text, "or", 2) == 0) && !(n == 3 && memcmp(text, "and", 3) == 0);
 }
 
-int mfu_quantity_scan(const char *text, enum mfu_dim dim, double *value,
-                      struct mfu_error *err)
+int mfu_quantity_scan(const char *text, enum mfu_dim dim, double *value, struct mfu_error *err)
 {
     double number = 0, factor = 0;
     size_t used = read_number(text, &number), n = 0;
@@ -272,13 +266,11 @@ int mfu_quantity_scan(const char *text, enum mfu_dim dim, double *value,
     if (factor == 0)
         factor = n > 0 ? understand_any(dim, word, n) : 1;
     if (factor == 0)
-        return mfu_fail(err, MFU_EINPUT, "'%.*s': unknown unit '%.*s'",
-                        (int)(used + n < 40 ? used + n : 40), text,
+        return mfu_fail(err, MFU_EINPUT, "'%.*s': unknown unit '%.*s'", (int)(used + n < 40 ? used + n : 40), text,
                         (int)(n < 40 ? n : 40), word);
     number = scaled(number, factor);
     if (!(fabs(number) <= LARGEST))
-        return mfu_fail(err, MFU_EINPUT, "'%.*s' is too large",
-                        (int)(used + n < 40 ? used + n : 40), text);
+        return mfu_fail(err, MFU_EINPUT, "'%.*s' is too large", (int)(used + n < 40 ? used + n : 40), text);
     *value = number;
     return (int)(used + n);
 }
@@ -318,8 +310,7 @@ static const struct scale *choose(const struct dimension *d, double value)
     return s;
 }
 
-const char *mfu_quantity_format(char buf[MFU_QUANTITY_MAX], double value,
-                                enum mfu_dim dim)
+const char *mfu_quantity_format(char buf[MFU_QUANTITY_MAX], double value, enum mfu_dim dim)
 {
     const struct dimension *d = &dims[dim];
     const char *unit = d->units[0].name;
@@ -341,8 +332,8 @@ const char *mfu_quantity_format(char buf[MFU_QUANTITY_MAX], double value,
     /* 1023.52 GiB is rounded up to a TiB, of which it would be 0.9995. */
     if (s > d->out && value != 0 && fabs(value) < 1)
         value = copysign(1, value);
-    snprintf(buf, MFU_QUANTITY_MAX, "%.4g%s%s%s", value == 0 ? 0 : value,
-             s->name[0] || unit[0] ? " " : "", s->name, unit);
+    snprintf(buf, MFU_QUANTITY_MAX, "%.4g%s%s%s", value == 0 ? 0 : value, s->name[0] || unit[0] ? " " : "", s->name,
+             unit);
     return buf;
 }
 

@@ -20,17 +20,17 @@
 struct mfu_error;
 
 enum mfu_dim {
-    MFU_COUNT,                  /* layers, heads, GPUs; also plain numbers */
-    MFU_PARAMS,                 /* 350M, 7B (10^9) */
-    MFU_TOKENS,                 /* 4096, 8k (8192), 10B (10^10) */
-    MFU_BYTES,                  /* 80GiB, 512MB */
-    MFU_BYTES_PER_S,            /* 3.35TB/s */
-    MFU_FLOP,                   /* 850MFLOP */
-    MFU_FLOP_PER_S,             /* 989TFLOP/s, 989T; TOP/s is read too */
-    MFU_SECONDS,                /* 2.5ms, 40us, 3 h, 2 d */
-    MFU_RATIO,                  /* 0.47, 47% */
-    MFU_HERTZ,                  /* 2475MHz, 1.98GHz */
-    MFU_WATTS,                  /* 450W */
+    MFU_COUNT,       /* layers, heads, GPUs; also plain numbers */
+    MFU_PARAMS,      /* 350M, 7B (10^9) */
+    MFU_TOKENS,      /* 4096, 8k (8192), 10B (10^10) */
+    MFU_BYTES,       /* 80GiB, 512MB */
+    MFU_BYTES_PER_S, /* 3.35TB/s */
+    MFU_FLOP,        /* 850MFLOP */
+    MFU_FLOP_PER_S,  /* 989TFLOP/s, 989T; TOP/s is read too */
+    MFU_SECONDS,     /* 2.5ms, 40us, 3 h, 2 d */
+    MFU_RATIO,       /* 0.47, 47% */
+    MFU_HERTZ,       /* 2475MHz, 1.98GHz */
+    MFU_WATTS,       /* 450W */
     MFU_DIM_END
 };
 
@@ -41,8 +41,7 @@ enum mfu_dim {
  * stores the value in base units.  Refuses nan, inf, an unknown unit, anything
  * left over and magnitudes above 1e30. Negative numbers are read (the caller
  * knows the range). */
-int mfu_quantity_parse(const char *text, enum mfu_dim dim, double *value,
-                       struct mfu_error *err);
+int mfu_quantity_parse(const char *text, enum mfu_dim dim, double *value, struct mfu_error *err);
 
 /* Reads a number and, when it follows at once, a unit of any dimension, at the
  * start of `text`: for literals inside expressions, where the unit itself says
@@ -50,16 +49,14 @@ int mfu_quantity_parse(const char *text, enum mfu_dim dim, double *value,
  * `dim` decides what a bare prefix means (k is 1024 for MFU_TOKENS, else 1000;
  * B is bytes in MFU_BYTES and 10^9 elsewhere).  Returns how many characters
  * were used, or -1. */
-int mfu_quantity_scan(const char *text, enum mfu_dim dim, double *value,
-                      struct mfu_error *err);
+int mfu_quantity_scan(const char *text, enum mfu_dim dim, double *value, struct mfu_error *err);
 
 /* Writes at most four significant digits (three of a ratio) and a unit:
  * "79.15 GiB", "1.2 ms", "55.2 k", "58.3 TFLOP/s", "81.4 %".  Bytes are written
  * in KiB, MiB, GiB, rates in GB/s and TFLOP/s, whole counts below 1e6 in full
  * ("524288").  Values that are not finite are written "unknown".  What is
  * written can be read again, with the same `dim`.  Returns `buf`. */
-const char *mfu_quantity_format(char buf[MFU_QUANTITY_MAX], double value,
-                                enum mfu_dim dim);
+const char *mfu_quantity_format(char buf[MFU_QUANTITY_MAX], double value, enum mfu_dim dim);
 
 /* What a user may type for this dimension: "a size such as 80GiB or 512MB". */
 const char *mfu_dim_help(enum mfu_dim dim);

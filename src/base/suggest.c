@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LONGEST 96              /* letters; nobody retypes more than that */
+#define LONGEST 96 /* letters; nobody retypes more than that */
 
 /* The next letter that matters, folded; '\0' at the end. */
 static int next_letter(const char **name)
@@ -92,23 +92,22 @@ static int rank(const char *word, int length, const char *name, int limit)
 
     if (n >= length && memcmp(folded, word, (size_t)length) == 0)
         return n > length;
-    if (abs(n - length) > limit)        /* also spares the table */
+    if (abs(n - length) > limit) /* also spares the table */
         return limit + 2;
     return 1 + distance(word, length, folded, n);
 }
 
-size_t mfu_suggest(const char *typed, const char *const *names, size_t n,
-                   const char **best, size_t max)
+size_t mfu_suggest(const char *typed, const char *const *names, size_t n, const char **best, size_t max)
 {
     char word[LONGEST];
     int length = fold(word, typed);
-    int limit = 1 + length / 4;         /* a slip per four letters, and one */
+    int limit = 1 + length / 4; /* a slip per four letters, and one */
     size_t found = 0;
 
     if (length == 0 || length == LONGEST)
         return 0;
     if (limit >= length)
-        limit = length - 1;             /* something must have been right */
+        limit = length - 1; /* something must have been right */
     for (int r = 0; r <= 1 + limit && found < max; r++)
         for (size_t i = 0; i < n && found < max; i++)
             if (rank(word, length, names[i], limit) == r)

@@ -12,8 +12,7 @@
 
 /* Fills `best` with up to `max` of the `n` names, nearest first; returns how
  * many.  Case, '-', '_' and blanks do not matter. */
-size_t mfu_suggest(const char *typed, const char *const *names, size_t n,
-                   const char **best, size_t max);
+size_t mfu_suggest(const char *typed, const char *const *names, size_t n, const char **best, size_t max);
 
 /* Whether two names are the same but for case, '-', '_' and blanks. */
 int mfu_same_name(const char *a, const char *b);

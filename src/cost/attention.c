@@ -11,7 +11,9 @@
 
 #include "cost/cost.h"
 
-static const struct { enum mfu_coefficient d64, d128, half, backward; } of_kind[MFU_ATTENTION_COUNT] = {
+static const struct {
+    enum mfu_coefficient d64, d128, half, backward;
+} of_kind[MFU_ATTENTION_COUNT] = {
     [MFU_FLASH1] = {MFU_C_FLASH1_D64, MFU_C_FLASH1_D128, MFU_C_FLASH1_HALF, MFU_C_FLASH1_BACKWARD},
     [MFU_TRITON] = {MFU_C_TRITON_D64, MFU_C_TRITON_D128, MFU_C_TRITON_HALF, MFU_C_TRITON_BACKWARD},
     [MFU_FLASH] = {MFU_C_FLASH_D64, MFU_C_FLASH_D128, MFU_C_FLASH_HALF, MFU_C_FLASH_BACKWARD},

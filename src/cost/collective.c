@@ -25,7 +25,8 @@ static double pcie_bytes_s(const char *text)
 
 struct mfu_link mfu_link_of(const struct mfu_machine *m, const struct mfu_gpu *g, double gpus)
 {
-    struct mfu_link link = {.latency_s = m->c[MFU_C_LINK_LATENCY], .step_s = m->c[MFU_C_LINK_STEP], .ramp_s = m->c[MFU_C_LINK_RAMP]};
+    struct mfu_link link = {
+        .latency_s = m->c[MFU_C_LINK_LATENCY], .step_s = m->c[MFU_C_LINK_STEP], .ramp_s = m->c[MFU_C_LINK_RAMP]};
     double slot = pcie_bytes_s(g->pcie);
     enum mfu_coefficient way;
 
@@ -58,12 +59,14 @@ double mfu_all_reduce_s(const struct mfu_link *link, double gpus, double bytes)
 {
     if (gpus <= 1 || bytes <= 0)
         return 0;
-    return link->latency_s + 2 * (gpus - 1) * (link->step_s + bytes / gpus / link->bytes_s) + link->ramp_s * sqrt(bytes);
+    return link->latency_s + 2 * (gpus - 1) * (link->step_s + bytes / gpus / link->bytes_s)
+        + link->ramp_s * sqrt(bytes);
 }
 
 double mfu_gather_s(const struct mfu_link *link, double gpus, double bytes)
 {
     if (gpus <= 1 || bytes <= 0)
         return 0;
-    return link->latency_s + (gpus - 1) * (link->step_s + bytes / gpus / link->bytes_s) + link->ramp_s * sqrt(bytes) / 2;
+    return link->latency_s + (gpus - 1) * (link->step_s + bytes / gpus / link->bytes_s)
+        + link->ramp_s * sqrt(bytes) / 2;
 }

@@ -15,12 +15,12 @@ struct mfu_gpu;
 
 /* How the GPUs of a node reach each other. */
 struct mfu_link {
-    const char *kind;           /* "NVLink", "PCIe peer to peer", "PCIe through the host" */
-    double bytes_s;             /* sustained, per GPU and direction */
-    double latency_s, step_s;   /* a, h */
-    double ramp_s;              /* r, per square root of a byte */
-    double sigma;               /* of bytes_s, relative */
-    bool assumed;               /* the GPU's file does not say how peers reach each other */
+    const char *kind;         /* "NVLink", "PCIe peer to peer", "PCIe through the host" */
+    double bytes_s;           /* sustained, per GPU and direction */
+    double latency_s, step_s; /* a, h */
+    double ramp_s;            /* r, per square root of a byte */
+    double sigma;             /* of bytes_s, relative */
+    bool assumed;             /* the GPU's file does not say how peers reach each other */
 };
 
 struct mfu_link mfu_link_of(const struct mfu_machine *, const struct mfu_gpu *, double gpus);

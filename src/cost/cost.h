@@ -14,16 +14,16 @@
 struct mfu_config;
 
 struct mfu_machine {
-    double peak_flops[MFU_PEAK_COUNT];          /* dense, of the data sheet */
-    double gemm_flops[MFU_PEAK_COUNT];  /* of a large GEMM while clocks hold */
-    double sustained_flops[MFU_PEAK_COUNT];     /* the same at full tensor load */
-    double throttle;            /* slowdown at full tensor load: time (1 + throttle) */
-    double attention_flops;     /* peak that attention's fractions refer to */
-    double bandwidth_bytes_s;   /* theoretical, DRAM */
-    double l2_bytes;            /* 0 when unknown */
+    double peak_flops[MFU_PEAK_COUNT];      /* dense, of the data sheet */
+    double gemm_flops[MFU_PEAK_COUNT];      /* of a large GEMM while clocks hold */
+    double sustained_flops[MFU_PEAK_COUNT]; /* the same at full tensor load */
+    double throttle;                        /* slowdown at full tensor load: time (1 + throttle) */
+    double attention_flops;                 /* peak that attention's fractions refer to */
+    double bandwidth_bytes_s;               /* theoretical, DRAM */
+    double l2_bytes;                        /* 0 when unknown */
     double l2_bytes_s;
     double sms;
-    double c[MFU_COEFFICIENT_COUNT];            /* as this scenario sees them */
+    double c[MFU_COEFFICIENT_COUNT]; /* as this scenario sees them */
 };
 
 /* Needs a config that resolved without error. */
@@ -33,15 +33,15 @@ enum mfu_bound { MFU_BOUND_COMPUTE, MFU_BOUND_MEMORY, MFU_BOUND_LAUNCH, MFU_BOUN
 extern const char *const mfu_bound_names[];
 
 struct mfu_price {
-    double time_s;              /* of all `launches` of the kernel, once */
-    double compute_s, memory_s, overhead_s;     /* its components */
+    double time_s;                          /* of all `launches` of the kernel, once */
+    double compute_s, memory_s, overhead_s; /* its components */
     enum mfu_bound bound;
-    double blocks, waves;       /* thread blocks and rounds of them; 0: unknown */
+    double blocks, waves; /* thread blocks and rounds of them; 0: unknown */
 };
 
 /* The tile that a GEMM is computed with, and what follows. */
 struct mfu_tiling {
-    int tile_m, tile_n, split;  /* split: pieces of K */
+    int tile_m, tile_n, split; /* split: pieces of K */
     double blocks, waves;
     double compute_s;
 };
@@ -56,14 +56,19 @@ struct mfu_tiling mfu_gemm_tiling(const struct mfu_machine *, const struct mfu_k
 #define MFU_TILINGS 32
 struct mfu_tilings {
     unsigned n;
-    struct { double m, n, k, batch; enum mfu_peak math; bool aligned; struct mfu_tiling tiling; } known[MFU_TILINGS];
+    struct {
+        double m, n, k, batch;
+        enum mfu_peak math;
+        bool aligned;
+        struct mfu_tiling tiling;
+    } known[MFU_TILINGS];
 };
 
 /* `hot_bytes` of what it reads are still in L2 since an earlier kernel;
  * `absorbed_bytes` of what it writes stay there until a later one.  Tilings
  * that were found before are taken from the list, which may be NULL. */
-void mfu_price_kernel(const struct mfu_machine *, const struct mfu_kernel *, double hot_bytes,
-                      double absorbed_bytes, struct mfu_tilings *, struct mfu_price *);
+void mfu_price_kernel(const struct mfu_machine *, const struct mfu_kernel *, double hot_bytes, double absorbed_bytes,
+                      struct mfu_tilings *, struct mfu_price *);
 
 /* The same kernel when the tensor cores are busy for `duty` (0..1) of the time:
  * power and clocks settle in proportion. */

@@ -29,20 +29,20 @@
 #include "base/error.h"
 #include "cost/fit_problem.h"
 
-#define CAUCHY 2.385            /* spreads; 95 % efficient on normal residuals (the textbook's) */
-#define STEP 1e-4               /* of t, for derivatives */
+#define CAUCHY 2.385 /* spreads; 95 % efficient on normal residuals (the textbook's) */
+#define STEP 1e-4    /* of t, for derivatives */
 /* The rest is chosen. */
-#define ROUNDS 3                /* of the spreads */
-#define ITERATIONS 60           /* of one least-squares fit, at most */
-#define WORTH_OF_PRIOR 4        /* measurements that the expected spread counts for */
-#define USUAL_SPREAD 0.05       /* relative; expected of a class that says nothing */
-#define MOST_AGREE 0.9          /* of a class; the rest may be slow for reasons of their own */
-#define NARROWER 4              /* from one cut to the next */
-#define LEAST_SPREAD 0.002      /* relative; no class is trusted beyond that */
-#define HARDLY 0.98             /* of the prior's sigma is left: nothing was learnt */
-#define GAIN 1.0                /* in the loss of unseen points, to be worth a number */
-#define FOLDS 5                 /* of the cross-validation */
-#define FAR 60.                 /* residual of what cannot be predicted */
+#define ROUNDS 3           /* of the spreads */
+#define ITERATIONS 60      /* of one least-squares fit, at most */
+#define WORTH_OF_PRIOR 4   /* measurements that the expected spread counts for */
+#define USUAL_SPREAD 0.05  /* relative; expected of a class that says nothing */
+#define MOST_AGREE 0.9     /* of a class; the rest may be slow for reasons of their own */
+#define NARROWER 4         /* from one cut to the next */
+#define LEAST_SPREAD 0.002 /* relative; no class is trusted beyond that */
+#define HARDLY 0.98        /* of the prior's sigma is left: nothing was learnt */
+#define GAIN 1.0           /* in the loss of unseen points, to be worth a number */
+#define FOLDS 5            /* of the cross-validation */
+#define FAR 60.            /* residual of what cannot be predicted */
 
 /* ---- coefficients and parameters ----------------------------------------- */
 
@@ -68,7 +68,7 @@ static bool find_range(struct mfu_fit_problem *q, int k)
         if (i == 0 && a->most > 0)
             q->hi[k] = fmin(q->hi[k], log(a->most / value));
     }
-    q->lo[k] = fmin(q->lo[k], -1e-3);           /* a prior at the edge of its range */
+    q->lo[k] = fmin(q->lo[k], -1e-3); /* a prior at the edge of its range */
     q->hi[k] = fmax(q->hi[k], 1e-3);
     q->sigma[k] = a->sigma > 0 ? a->sigma : n > 0 ? prior->sigma[a->member[0]] : 0;
     return n > 0 && q->sigma[k] > 0;
@@ -165,8 +165,7 @@ static int loss(const gsl_vector *u, void *context, gsl_vector *f)
     take(q, u, t);
     values_at(q, t, value);
     for (size_t i = 0; i < q->n; i++)
-        gsl_vector_set(f, i, is_hidden(q, i) ? 0
-                       : q->a[i] * robust(residual(q->in, i, value) / q->s[i], q->cut[i]));
+        gsl_vector_set(f, i, is_hidden(q, i) ? 0 : q->a[i] * robust(residual(q->in, i, value) / q->s[i], q->cut[i]));
     for (int k = 0; k < q->p; k++)
         gsl_vector_set(f, q->n + (size_t)k, t[q->use[k]] / wide(q, k));
     return GSL_SUCCESS;
@@ -205,8 +204,9 @@ static int derivatives(const gsl_vector *u, void *context, gsl_matrix *out)
         double by_u = slope(q, q->use[k], gsl_vector_get(u, (size_t)k));
 
         for (size_t i = 0; i < q->n; i++)
-            gsl_matrix_set(out, i, (size_t)k, q->a[i] * robust_slope(q->r[i] / q->s[i], q->cut[i]) / q->s[i]
-                           * q->j[i * (size_t)q->p + (size_t)k] * by_u);
+            gsl_matrix_set(out, i, (size_t)k,
+                           q->a[i] * robust_slope(q->r[i] / q->s[i], q->cut[i]) / q->s[i]
+                               * q->j[i * (size_t)q->p + (size_t)k] * by_u);
         gsl_matrix_set(out, q->n + (size_t)k, (size_t)k, by_u / wide(q, k));
     }
     return GSL_SUCCESS;
@@ -233,7 +233,7 @@ static int descend(struct mfu_fit_problem *q)
         status = gsl_multifit_nlinear_init(u, &fdf, w);
         if (status == GSL_SUCCESS)
             status = gsl_multifit_nlinear_driver(ITERATIONS, 1e-6, 1e-8, 0, NULL, NULL, &info, w);
-        if (status != GSL_EBADFUNC && status != GSL_ENOMEM) {   /* no progress: as good as it gets */
+        if (status != GSL_EBADFUNC && status != GSL_ENOMEM) { /* no progress: as good as it gets */
             double t[MFU_COEFFICIENT_COUNT];
 
             take(q, gsl_multifit_nlinear_position(w), t);
@@ -306,7 +306,7 @@ static double weight(const struct mfu_fit_problem *q, size_t i)
 }
 
 /* The inverse of J' W J + 1/sigma^2, over the parameters that are not `without`
- * (their rows stay zero).  -1 when memory is out or it has none. */
+ * (their rows stay zero).  -1 when out of memory or it has none. */
 static int covariance(const struct mfu_fit_problem *q, int without, gsl_matrix *out)
 {
     gsl_matrix_set_zero(out);
@@ -344,7 +344,7 @@ static double unseen_loss(const struct mfu_fit_problem *q, int without, gsl_matr
     if (without >= 0) {
         double back = -q->t[q->use[without]];
 
-        for (int a = 0; a < q->p; a++)          /* the gradient where it has gone back */
+        for (int a = 0; a < q->p; a++) /* the gradient where it has gone back */
             pull[a] = q->t[q->use[a]] / (wide(q, a) * wide(q, a));
         for (size_t i = 0; i < q->n; i++) {
             const double *row = q->j + i * (size_t)q->p;
@@ -416,7 +416,7 @@ static int fail(const struct mfu_fit_input *in, int status, struct mfu_error *er
     if (status == GSL_EBADFUNC && in->interrupted)
         return mfu_fail(err, MFU_EUNMET, "interrupted");
     if (status == GSL_ENOMEM)
-        return mfu_fail(err, MFU_ENOMEM, "memory is out");
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
     return mfu_fail(err, MFU_EINPUT, "the measurements cannot be fitted: %s", gsl_strerror(status));
 }
 
@@ -556,7 +556,7 @@ static int solve(struct mfu_fit_problem *q, struct mfu_fit *fit, double *scratch
         drop(q, worst);
         status = settle(q, 1, scratch);
     }
-    if (status == GSL_SUCCESS && q->p == 0)     /* nothing was learnt */
+    if (status == GSL_SUCCESS && q->p == 0) /* nothing was learnt */
         memcpy(q->r, before, q->n * sizeof *before);
     if (status != GSL_SUCCESS)
         return status;
@@ -593,13 +593,13 @@ int mfu_fit_coefficients(const struct mfu_fit_input *in, struct mfu_fit *fit, st
             q.use[q.p++] = k;
     room = calloc(q.n * (size_t)(6 + q.p), sizeof *room);
     if (!room)
-        return mfu_fail(err, MFU_ENOMEM, "memory is out");
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
     q.s = room;
     q.a = room + q.n;
     q.r = room + 2 * q.n;
     q.cut = room + 5 * q.n;
     q.j = room + 6 * q.n;
-    handler = gsl_set_error_handler_off();      /* it would end the program */
+    handler = gsl_set_error_handler_off(); /* it would end the program */
     status = solve(&q, fit, room + 3 * q.n, room + 4 * q.n);
     gsl_set_error_handler(handler);
     if (q.cov)

@@ -27,30 +27,30 @@
 
 struct mfu_error;
 
-#define MFU_FIT_CLASSES 40      /* the most */
-#define MFU_FIT_SURE 3          /* standard errors from its prior that a coefficient may be (chosen) */
+#define MFU_FIT_CLASSES 40 /* the most */
+#define MFU_FIT_SURE 3     /* standard errors from its prior that a coefficient may be (chosen) */
 
 struct mfu_fit_point {
-    double seconds;             /* measured */
-    double spread;              /* relative, of its repeats; 0: not known */
-    int kind;                   /* its class */
+    double seconds; /* measured */
+    double spread;  /* relative, of its repeats; 0: not known */
+    int kind;       /* its class */
 };
 
 /* Measurements of one kind, for residuals and weights. */
 struct mfu_fit_class {
     const char *name;
-    double spread;              /* relative, that the model is expected to leave */
-    double systematic;          /* relative, that all of the class share, since what
+    double spread;     /* relative, that the model is expected to leave */
+    double systematic; /* relative, that all of the class share, since what
                                    is measured is not quite what will run */
 };
 
 /* One number of the fit: a coefficient, or several that scale together. */
-#define MFU_FIT_MEMBERS 16      /* the most */
+#define MFU_FIT_MEMBERS 16 /* the most */
 struct mfu_fit_parameter {
     enum mfu_coefficient member[MFU_FIT_MEMBERS];
     int n_members;
-    double sigma;               /* of the prior, of the logarithm; 0: its member's */
-    double most;                /* that its first member may become; 0: the end of its range */
+    double sigma; /* of the prior, of the logarithm; 0: its member's */
+    double most;  /* that its first member may become; 0: the end of its range */
 };
 
 /* The seconds of point `i` with these coefficients; not finite if it has none. */
@@ -68,34 +68,34 @@ struct mfu_fit_input {
     void *context;
     /* Called before each of its steps; a result that is not 0 ends the fit. */
     int (*interrupted)(void *context);
-    bool without_held_out;      /* do not estimate the error on unseen points */
+    bool without_held_out; /* do not estimate the error on unseen points */
 };
 
 struct mfu_fit_row {
     enum mfu_coefficient id;
     double value;
-    double sigma;               /* relative standard error; stderr = value * sigma */
+    double sigma; /* relative standard error; stderr = value * sigma */
     double prior, prior_sigma;
-    bool kept;                  /* fitted; else left at its prior */
+    bool kept; /* fitted; else left at its prior */
 };
 
 struct mfu_fit_residuals {
-    const char *name;           /* of the class */
+    const char *name; /* of the class */
     size_t n;
-    double before, mape, median, bias;  /* before: MAPE of the priors */
-    double spread;              /* robust standard deviation */
+    double before, mape, median, bias; /* before: MAPE of the priors */
+    double spread;                     /* robust standard deviation */
 };
 
 struct mfu_fit {
-    double value[MFU_COEFFICIENT_COUNT];        /* prior, with what was fitted */
-    struct mfu_fit_row rows[MFU_COEFFICIENT_COUNT];     /* what could be fitted */
+    double value[MFU_COEFFICIENT_COUNT];            /* prior, with what was fitted */
+    struct mfu_fit_row rows[MFU_COEFFICIENT_COUNT]; /* what could be fitted */
     int n_rows, n_kept;
     struct mfu_fit_residuals classes[MFU_FIT_CLASSES];
     int n_classes;
     struct mfu_fit_residuals all;
-    double doubt;               /* how many times their sigmas the priors were widened, since the
+    double doubt;         /* how many times their sigmas the priors were widened, since the
                                    measurements contradict them; 1: they do not */
-    double mape_held_out;       /* of points that a fit did not see; NAN: not tried */
+    double mape_held_out; /* of points that a fit did not see; NAN: not tried */
 };
 
 /* Parameters for every coefficient that changes a prediction, each on its own;

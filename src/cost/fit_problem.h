@@ -8,23 +8,23 @@
 
 #include "cost/fit.h"
 
-#define MFU_FIT_OF_MEDIAN 1.4826        /* a normal spread over the median of absolute residuals */
+#define MFU_FIT_OF_MEDIAN 1.4826 /* a normal spread over the median of absolute residuals */
 
 struct mfu_fit_problem {
     const struct mfu_fit_input *in;
-    size_t n;                   /* points */
-    int p;                      /* parameters in use */
-    int use[MFU_COEFFICIENT_COUNT];     /* which of in->parameters */
+    size_t n;                       /* points */
+    int p;                          /* parameters in use */
+    int use[MFU_COEFFICIENT_COUNT]; /* which of in->parameters */
     double lo[MFU_COEFFICIENT_COUNT], hi[MFU_COEFFICIENT_COUNT], sigma[MFU_COEFFICIENT_COUNT];
-    double t[MFU_COEFFICIENT_COUNT];    /* the solution, by in->parameters */
-    double *s;                  /* spread of each point */
-    double *a;                  /* its weight beside others of its class */
-    double doubt;               /* of the priors: how many times their sigmas */
-    double *cut;                /* its residual, in spreads, beyond which its pull fades */
-    bool *hidden;               /* left out of this fit; NULL: none */
-    gsl_matrix *cov;            /* of t, p x p */
-    double *j;                  /* d log(prediction) / dt, n x p */
-    double *r;                  /* log(predicted / measured) at the solution */
+    double t[MFU_COEFFICIENT_COUNT]; /* the solution, by in->parameters */
+    double *s;                       /* spread of each point */
+    double *a;                       /* its weight beside others of its class */
+    double doubt;                    /* of the priors: how many times their sigmas */
+    double *cut;                     /* its residual, in spreads, beyond which its pull fades */
+    bool *hidden;                    /* left out of this fit; NULL: none */
+    gsl_matrix *cov;                 /* of t, p x p */
+    double *j;                       /* d log(prediction) / dt, n x p */
+    double *r;                       /* log(predicted / measured) at the solution */
 };
 
 /* Whether a coefficient of this value can be fitted: it scales. */

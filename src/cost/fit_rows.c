@@ -33,9 +33,12 @@ static int add_row(struct mfu_fit *fit, const struct mfu_fit_problem *q, int par
     if (!mfu_fit_can_vary(prior->value[id]))
         return 0;
     fit->rows[fit->n_rows++] = (struct mfu_fit_row){
-        .id = (enum mfu_coefficient)id, .value = fit->value[id], .sigma = kept ? sigma : prior->sigma[id],
-        .prior = prior->value[id], .prior_sigma = q->in->parameters[parameter].sigma > 0
-            ? q->in->parameters[parameter].sigma : prior->sigma[id], .kept = kept};
+        .id = (enum mfu_coefficient)id,
+        .value = fit->value[id],
+        .sigma = kept ? sigma : prior->sigma[id],
+        .prior = prior->value[id],
+        .prior_sigma = q->in->parameters[parameter].sigma > 0 ? q->in->parameters[parameter].sigma : prior->sigma[id],
+        .kept = kept};
     fit->n_kept += kept;
     return 1;
 }
@@ -55,7 +58,7 @@ static void list_rows(struct mfu_fit *fit, const struct mfu_fit_problem *q)
                         kept = true;
                         sigma = sqrt(gsl_matrix_get(q->cov, (size_t)a, (size_t)a));
                     }
-                m = MFU_FIT_MEMBERS;            /* a coefficient counts once */
+                m = MFU_FIT_MEMBERS; /* a coefficient counts once */
                 if (fit->n_rows < MFU_COEFFICIENT_COUNT)
                     add_row(fit, q, k, id, sigma, kept);
             }

@@ -15,8 +15,9 @@
 
 #include "cost/cost.h"
 
-static const struct { int m, n; } tiles[] = {
-    {256, 128}, {128, 256}, {128, 128}, {128, 64}, {64, 128}, {64, 64}};
+static const struct {
+    int m, n;
+} tiles[] = {{256, 128}, {128, 256}, {128, 128}, {128, 64}, {64, 128}, {64, 64}};
 static const int splits[] = {1, 2, 3, 4, 8};
 /* I256: products per element loaded, of the tile that the rate refers to. */
 #define REFERENCE_INTENSITY (256. * 128 / (256 + 128))
@@ -34,7 +35,7 @@ struct mfu_tiling mfu_gemm_tiling(const struct mfu_machine *m, const struct mfu_
     struct mfu_tiling best = {.compute_s = INFINITY};
 
     if (!(slower > 0))
-        slower = 1, i0 = m->c[MFU_C_GEMM_I0], k0 = m->c[MFU_C_GEMM_K0];     /* no tensor cores */
+        slower = 1, i0 = m->c[MFU_C_GEMM_I0], k0 = m->c[MFU_C_GEMM_K0]; /* no tensor cores */
     reference = (REFERENCE_INTENSITY + i0) / REFERENCE_INTENSITY;
     if (!k->aligned && k->math != MFU_PEAK_FP32)
         rate *= m->c[MFU_C_GEMM_MISALIGNED];
@@ -50,10 +51,14 @@ struct mfu_tiling mfu_gemm_tiling(const struct mfu_machine *m, const struct mfu_
             if (s > 1)
                 seconds += m->c[MFU_C_GEMM_SPLIT] + s * partial_sums_s;
             if (seconds < best.compute_s)
-                best = (struct mfu_tiling){.tile_m = tiles[t].m, .tile_n = tiles[t].n, .split = splits[i],
-                                           .blocks = blocks, .waves = blocks / m->sms, .compute_s = seconds};
+                best = (struct mfu_tiling){.tile_m = tiles[t].m,
+                                           .tile_n = tiles[t].n,
+                                           .split = splits[i],
+                                           .blocks = blocks,
+                                           .waves = blocks / m->sms,
+                                           .compute_s = seconds};
             if (k->k / s < 256)
-                break;                  /* pieces of K become too short */
+                break; /* pieces of K become too short */
         }
     }
     return best;

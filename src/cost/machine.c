@@ -45,7 +45,7 @@ void mfu_machine_make(const struct mfu_config *c, struct mfu_machine *m)
     m->gemm_flops[MFU_PEAK_TF32] *= m->c[MFU_C_GEMM_TF32];
     m->gemm_flops[MFU_PEAK_FP8] *= m->c[MFU_C_GEMM_FP8];
     m->throttle = m->c[MFU_C_GEMM_THROTTLE];
-    cap = m->c[MFU_C_GEMM_POWER] * limit_w;             /* NAN where unknown */
+    cap = m->c[MFU_C_GEMM_POWER] * limit_w; /* NAN where unknown */
     if (cap > 0 && m->gemm_flops[MFU_PEAK_FP16] / cap - 1 > m->throttle)
         m->throttle = m->gemm_flops[MFU_PEAK_FP16] / cap - 1;
     for (int i = 0; i < MFU_PEAK_COUNT; i++)

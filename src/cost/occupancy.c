@@ -6,10 +6,10 @@
 
 #include <math.h>
 
-#define WARP 32.                /* threads */
-#define KIB 1024.               /* bytes */
-#define PARTITIONS 4.           /* of an SM, each with its own registers (cuda_occupancy.h) */
-#define REGISTER_UNIT 256.      /* registers are given to warps in these (cuda_occupancy.h) */
+#define WARP 32.           /* threads */
+#define KIB 1024.          /* bytes */
+#define PARTITIONS 4.      /* of an SM, each with its own registers (cuda_occupancy.h) */
+#define REGISTER_UNIT 256. /* registers are given to warps in these (cuda_occupancy.h) */
 
 /* ---- how many fit -------------------------------------------------------- */
 
@@ -20,11 +20,11 @@ struct limits {
 /* CUDA programming guide, "Technical Specifications per Compute Capability".
  * The last row that is not above the card's is its own. */
 static const struct limits of_capability[] = {
-    {6.0, 64, 32, 64 * KIB}, {6.1, 64, 32, 96 * KIB}, {7.0, 64, 32, 96 * KIB}, {7.5, 32, 16, 64 * KIB},
-    {8.0, 64, 32, 164 * KIB}, {8.6, 48, 16, 100 * KIB}, {8.9, 48, 24, 100 * KIB}, {9.0, 64, 32, 228 * KIB},
+    {6.0, 64, 32, 64 * KIB},   {6.1, 64, 32, 96 * KIB},   {7.0, 64, 32, 96 * KIB},  {7.5, 32, 16, 64 * KIB},
+    {8.0, 64, 32, 164 * KIB},  {8.6, 48, 16, 100 * KIB},  {8.9, 48, 24, 100 * KIB}, {9.0, 64, 32, 228 * KIB},
     {10.0, 64, 32, 228 * KIB}, {12.0, 48, 24, 100 * KIB},
 };
-#define REGISTERS_BYTES (256 * KIB)     /* of an SM, in all of them */
+#define REGISTERS_BYTES (256 * KIB) /* of an SM, in all of them */
 
 static double known(double x, double otherwise)
 {
@@ -61,11 +61,11 @@ void mfu_occupancy(const struct mfu_gpu *g, const struct mfu_grid *grid, struct 
 {
     struct limits l = limits_of(g);
     double registers = known(g->registers_bytes, REGISTERS_BYTES) / 4;
-    bool ampere = g->compute_capability >= 8.0;         /* the driver keeps 1 KiB per block */
+    bool ampere = g->compute_capability >= 8.0; /* the driver keeps 1 KiB per block */
     double shared = round_up(grid->shared_bytes + (ampere ? 1 * KIB : 0), ampere ? 128 : 256);
 
-    *o = (struct mfu_occupancy){.warps = ceil(grid->threads / WARP), .most_warps = l.warps,
-                                .by_registers = INFINITY, .by_shared = INFINITY};
+    *o = (struct mfu_occupancy){
+        .warps = ceil(grid->threads / WARP), .most_warps = l.warps, .by_registers = INFINITY, .by_shared = INFINITY};
     o->by_warps = floor(l.warps / o->warps);
     o->by_blocks = l.blocks;
     if (grid->registers > 0) {
@@ -118,7 +118,7 @@ static struct mfu_grid grid_of(const struct mfu_gpu *g, const struct mfu_machine
     if (k->kind != MFU_GEMM)
         return mfu_grid_stream(k);
     *t = mfu_gemm_tiling(m, k);
-    if (t->tile_m <= 0)                 /* a machine without rates */
+    if (t->tile_m <= 0) /* a machine without rates */
         return (struct mfu_grid){.blocks = 1, .threads = 128, .padded_flops = k->flops};
     return mfu_grid_gemm(k, t->tile_m, t->tile_n, t->split, persistent);
 }
@@ -175,7 +175,7 @@ void mfu_read_kernel(const struct mfu_gpu *g, const struct mfu_machine *m, const
         r->grid.blocks = p->blocks;
     mfu_occupancy(g, &r->grid, &r->limit);
     fill_sms(r, r->limit.resident, m->sms, is_product(k));
-    r->sm_active *= running;            /* between two kernels SMs are empty */
+    r->sm_active *= running; /* between two kernels SMs are empty */
     r->sm_occupancy *= running;
     r->dram_bytes = dram_bytes(m, k, p);
     if (!(p->time_s > 0))

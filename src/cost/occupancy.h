@@ -13,12 +13,12 @@
 #include "kernel/grid.h"
 
 struct mfu_occupancy {
-    double by_warps, by_blocks, by_registers, by_shared;        /* blocks per SM */
-    double resident;            /* the least of them; 0: a block does not fit, NAN:
+    double by_warps, by_blocks, by_registers, by_shared; /* blocks per SM */
+    double resident;                                     /* the least of them; 0: a block does not fit, NAN:
                                    the GPU's limits are unknown */
-    double warps, most_warps;   /* of a block; of an SM */
-    double theoretical;         /* warps resident on a full SM over the most */
-    const char *limit;          /* "registers", "shared memory", "warps", "blocks" */
+    double warps, most_warps;                            /* of a block; of an SM */
+    double theoretical;                                  /* warps resident on a full SM over the most */
+    const char *limit;                                   /* "registers", "shared memory", "warps", "blocks" */
 };
 
 /* Cells that a GPU leaves open are those of its compute capability. */
@@ -26,10 +26,10 @@ void mfu_occupancy(const struct mfu_gpu *, const struct mfu_grid *, struct mfu_o
 
 /* `blocks` blocks of equal length on `sms` SMs that hold `resident` each. */
 struct mfu_waves {
-    double waves;               /* blocks / (sms * resident) */
-    double rounds;              /* the same, rounded up */
-    double sm_active;           /* SMs with a block, averaged over the time */
-    double efficiency;          /* blocks / (rounds * sms * resident) */
+    double waves;      /* blocks / (sms * resident) */
+    double rounds;     /* the same, rounded up */
+    double sm_active;  /* SMs with a block, averaged over the time */
+    double efficiency; /* blocks / (rounds * sms * resident) */
 };
 struct mfu_waves mfu_waves(double blocks, double sms, double resident);
 
@@ -38,12 +38,12 @@ struct mfu_waves mfu_waves(double blocks, double sms, double resident);
 struct mfu_reading {
     struct mfu_grid grid;
     struct mfu_occupancy limit;
-    struct mfu_tiling tiling;   /* of a GEMM */
+    struct mfu_tiling tiling; /* of a GEMM */
     double waves, rounds;
     double sm_active, sm_occupancy, tensor_active, dram_active;
-    double sm_efficiency, achieved_occupancy;   /* as Kineto estimates them */
-    double dram_bytes;          /* without what L2 keeps */
-    bool tensor;                /* it uses the tensor cores */
+    double sm_efficiency, achieved_occupancy; /* as Kineto estimates them */
+    double dram_bytes;                        /* without what L2 keeps */
+    bool tensor;                              /* it uses the tensor cores */
 };
 
 /* A price whose `blocks` are known overrules the grid. */

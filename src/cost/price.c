@@ -25,7 +25,7 @@ static double larger(double a, double b)
 {
     double x = fmax(a, b), r = x > 0 ? fmin(a, b) / x : 0;
 
-    return r < 0.01 ? x : x * sqrt(sqrt(1 + r * r * r * r));     /* 2.5e-9 and less */
+    return r < 0.01 ? x : x * sqrt(sqrt(1 + r * r * r * r)); /* 2.5e-9 and less */
 }
 
 static struct mfu_tiling tiling_of(const struct mfu_machine *m, const struct mfu_kernel *k, struct mfu_tilings *list)
@@ -39,7 +39,7 @@ static struct mfu_tiling tiling_of(const struct mfu_machine *m, const struct mfu
             return list->known[i].tiling;
     t = mfu_gemm_tiling(m, k);
     if (list) {
-        unsigned i = list->n++ % MFU_TILINGS;        /* in place of the oldest */
+        unsigned i = list->n++ % MFU_TILINGS; /* in place of the oldest */
 
         list->known[i].m = k->m, list->known[i].n = k->n, list->known[i].k = k->k;
         list->known[i].batch = k->batch, list->known[i].math = k->math, list->known[i].aligned = k->aligned;
@@ -53,9 +53,10 @@ static void settle(const struct mfu_kernel *k, struct mfu_price *p)
     double busy = larger(p->compute_s, p->memory_s);
 
     p->time_s = busy + p->overhead_s;
-    p->bound = busy < p->overhead_s ? MFU_BOUND_LAUNCH
-        : p->compute_s < p->memory_s ? MFU_BOUND_MEMORY
-        : k->kind == MFU_GEMM && p->waves < LATENCY_WAVES ? MFU_BOUND_LATENCY : MFU_BOUND_COMPUTE;
+    p->bound = busy < p->overhead_s                       ? MFU_BOUND_LAUNCH
+        : p->compute_s < p->memory_s                      ? MFU_BOUND_MEMORY
+        : k->kind == MFU_GEMM && p->waves < LATENCY_WAVES ? MFU_BOUND_LATENCY
+                                                          : MFU_BOUND_COMPUTE;
 }
 
 /* What a kernel of this class draws from DRAM; loads of four elements leave
@@ -78,8 +79,8 @@ static double reread_seconds(const struct mfu_machine *m, const struct mfu_kerne
     return k->reread_bytes / (2 * m->sms * row_bytes <= m->l2_bytes ? m->l2_bytes_s : dram_bytes_s(m, k));
 }
 
-void mfu_price_kernel(const struct mfu_machine *m, const struct mfu_kernel *k, double hot_bytes,
-                      double absorbed_bytes, struct mfu_tilings *tilings, struct mfu_price *p)
+void mfu_price_kernel(const struct mfu_machine *m, const struct mfu_kernel *k, double hot_bytes, double absorbed_bytes,
+                      struct mfu_tilings *tilings, struct mfu_price *p)
 {
     double inside_bytes = hot_bytes + absorbed_bytes;
 

@@ -25,27 +25,66 @@
 /* ---- one entry ----------------------------------------------------------- */
 
 enum number {
-    SECONDS, SPREAD, M, N, K, BATCH, ACCUMULATE, OUT_BYTES, SUSTAINED, WARM, BYTES, FUSED, ROWS, COLUMNS,
-    READ_BYTES, WRITE_BYTES, LAUNCHES, HEADS, KV_HEADS, SEQ, HEAD_DIM, CAUSAL, GPUS, NODES, NUMBERS
+    SECONDS,
+    SPREAD,
+    M,
+    N,
+    K,
+    BATCH,
+    ACCUMULATE,
+    OUT_BYTES,
+    SUSTAINED,
+    WARM,
+    BYTES,
+    FUSED,
+    ROWS,
+    COLUMNS,
+    READ_BYTES,
+    WRITE_BYTES,
+    LAUNCHES,
+    HEADS,
+    KV_HEADS,
+    SEQ,
+    HEAD_DIM,
+    CAUSAL,
+    GPUS,
+    NODES,
+    NUMBERS
 };
-static const struct { const char *key; enum mfu_dim dim; double least, most; } numbers[NUMBERS] = {
-    [SECONDS] = {"seconds", MFU_SECONDS, 1e-9, 1e4}, [SPREAD] = {"spread", MFU_RATIO, 0, 10},
-    [M] = {"m", MFU_COUNT, 1, 1e9}, [N] = {"n", MFU_COUNT, 1, 1e9}, [K] = {"k", MFU_COUNT, 1, 1e9},
-    [BATCH] = {"batch", MFU_COUNT, 1, 1e9}, [ACCUMULATE] = {"accumulate", MFU_COUNT, 0, 1},
-    [OUT_BYTES] = {"out_bytes", MFU_BYTES, 0.5, 16}, [SUSTAINED] = {"sustained", MFU_COUNT, 0, 1},
-    [WARM] = {"warm", MFU_COUNT, 0, 1}, [BYTES] = {"bytes", MFU_BYTES, 1, 1e13},
-    [FUSED] = {"fused", MFU_COUNT, 0, 1}, [ROWS] = {"rows", MFU_COUNT, 1, 1e12},
-    [COLUMNS] = {"columns", MFU_COUNT, 1, 1e12}, [READ_BYTES] = {"read_bytes", MFU_BYTES, 0, 1e13},
-    [WRITE_BYTES] = {"write_bytes", MFU_BYTES, 0, 1e13}, [LAUNCHES] = {"launches", MFU_COUNT, 1, 1e6},
-    [HEADS] = {"heads", MFU_COUNT, 1, 1e6}, [KV_HEADS] = {"kv_heads", MFU_COUNT, 1, 1e6},
-    [SEQ] = {"seq", MFU_COUNT, 1, 1e9}, [HEAD_DIM] = {"head_dim", MFU_COUNT, 1, 4096},
-    [CAUSAL] = {"causal", MFU_COUNT, 0, 1}, [GPUS] = {"gpus", MFU_COUNT, 1, 1e6},
+static const struct {
+    const char *key;
+    enum mfu_dim dim;
+    double least, most;
+} numbers[NUMBERS] = {
+    [SECONDS] = {"seconds", MFU_SECONDS, 1e-9, 1e4},
+    [SPREAD] = {"spread", MFU_RATIO, 0, 10},
+    [M] = {"m", MFU_COUNT, 1, 1e9},
+    [N] = {"n", MFU_COUNT, 1, 1e9},
+    [K] = {"k", MFU_COUNT, 1, 1e9},
+    [BATCH] = {"batch", MFU_COUNT, 1, 1e9},
+    [ACCUMULATE] = {"accumulate", MFU_COUNT, 0, 1},
+    [OUT_BYTES] = {"out_bytes", MFU_BYTES, 0.5, 16},
+    [SUSTAINED] = {"sustained", MFU_COUNT, 0, 1},
+    [WARM] = {"warm", MFU_COUNT, 0, 1},
+    [BYTES] = {"bytes", MFU_BYTES, 1, 1e13},
+    [FUSED] = {"fused", MFU_COUNT, 0, 1},
+    [ROWS] = {"rows", MFU_COUNT, 1, 1e12},
+    [COLUMNS] = {"columns", MFU_COUNT, 1, 1e12},
+    [READ_BYTES] = {"read_bytes", MFU_BYTES, 0, 1e13},
+    [WRITE_BYTES] = {"write_bytes", MFU_BYTES, 0, 1e13},
+    [LAUNCHES] = {"launches", MFU_COUNT, 1, 1e6},
+    [HEADS] = {"heads", MFU_COUNT, 1, 1e6},
+    [KV_HEADS] = {"kv_heads", MFU_COUNT, 1, 1e6},
+    [SEQ] = {"seq", MFU_COUNT, 1, 1e9},
+    [HEAD_DIM] = {"head_dim", MFU_COUNT, 1, 4096},
+    [CAUSAL] = {"causal", MFU_COUNT, 0, 1},
+    [GPUS] = {"gpus", MFU_COUNT, 1, 1e6},
     [NODES] = {"nodes", MFU_COUNT, 1, 1e6},
 };
 
 struct entry {
     char probe[48], kind[48], pass[48], dtype[48];
-    double x[NUMBERS];          /* NAN: not given */
+    double x[NUMBERS]; /* NAN: not given */
 };
 
 static int read_text(struct mfu_yaml *yaml, struct mfu_node *from, const char *key, char *text, size_t size,
@@ -91,7 +130,8 @@ static int read_entry(struct mfu_yaml *yaml, struct mfu_node *node, struct entry
         return -1;
     for (int i = 0; i < NUMBERS; i++) {
         e->x[i] = NAN;
-        if (read_number(yaml, node, numbers[i].key, numbers[i].dim, numbers[i].least, numbers[i].most, &e->x[i], err) < 0)
+        if (read_number(yaml, node, numbers[i].key, numbers[i].dim, numbers[i].least, numbers[i].most, &e->x[i], err)
+            < 0)
             return -1;
     }
     if (!isnan(e->x[SECONDS]))
@@ -130,9 +170,15 @@ static int class_of(struct mfu_samples *s, const char *name, double spread, doub
     return s->n_classes++;
 }
 
-static const struct { const char *name; enum mfu_peak math; double in_bytes, out_bytes; } dtypes[] = {
-    {"bf16", MFU_PEAK_BF16, 2, 2}, {"fp16", MFU_PEAK_FP16, 2, 2}, {"tf32", MFU_PEAK_TF32, 4, 4},
-    {"fp32", MFU_PEAK_FP32, 4, 4}, {"fp8", MFU_PEAK_FP8, 1, 2}};
+static const struct {
+    const char *name;
+    enum mfu_peak math;
+    double in_bytes, out_bytes;
+} dtypes[] = {{"bf16", MFU_PEAK_BF16, 2, 2},
+              {"fp16", MFU_PEAK_FP16, 2, 2},
+              {"tf32", MFU_PEAK_TF32, 4, 4},
+              {"fp32", MFU_PEAK_FP32, 4, 4},
+              {"fp8", MFU_PEAK_FP8, 1, 2}};
 
 static int dtype_of(const char *name)
 {
@@ -161,14 +207,17 @@ static const struct stream {
     const char *probe, *pass;
     enum mfu_kind kind;
     enum mfu_coefficient plain;
-    double flops;               /* per element */
-} streams[] = {
-    {"norm", "backward", MFU_NORM, MFU_C_DRAM_NORM_BACKWARD, 14}, {"norm", "", MFU_NORM, MFU_C_DRAM_NORM, 8},
-    {"softmax", "", MFU_REDUCTION, MFU_C_DRAM_SOFTMAX, 5}, {"cross_entropy", "", MFU_LOSS, MFU_C_DRAM_SOFTMAX, 5},
-    {"gelu", "", MFU_POINTWISE, MFU_C_DRAM_POINTWISE, 10}, {"rotary", "", MFU_POINTWISE, MFU_C_DRAM_IRREGULAR, 6},
-    {"pointwise", "", MFU_POINTWISE, MFU_C_DRAM_POINTWISE, 1}, {"adamw", "", MFU_OPTIMIZER_STEP, MFU_C_DRAM_OPTIMIZER, 12},
-    {"grad_norm", "", MFU_OPTIMIZER_STEP, MFU_C_DRAM_OPTIMIZER, 2},
-    {"embedding", "", MFU_EMBEDDING, MFU_C_DRAM_EMBEDDING, 0}};
+    double flops; /* per element */
+} streams[] = {{"norm", "backward", MFU_NORM, MFU_C_DRAM_NORM_BACKWARD, 14},
+               {"norm", "", MFU_NORM, MFU_C_DRAM_NORM, 8},
+               {"softmax", "", MFU_REDUCTION, MFU_C_DRAM_SOFTMAX, 5},
+               {"cross_entropy", "", MFU_LOSS, MFU_C_DRAM_SOFTMAX, 5},
+               {"gelu", "", MFU_POINTWISE, MFU_C_DRAM_POINTWISE, 10},
+               {"rotary", "", MFU_POINTWISE, MFU_C_DRAM_IRREGULAR, 6},
+               {"pointwise", "", MFU_POINTWISE, MFU_C_DRAM_POINTWISE, 1},
+               {"adamw", "", MFU_OPTIMIZER_STEP, MFU_C_DRAM_OPTIMIZER, 12},
+               {"grad_norm", "", MFU_OPTIMIZER_STEP, MFU_C_DRAM_OPTIMIZER, 2},
+               {"embedding", "", MFU_EMBEDDING, MFU_C_DRAM_EMBEDDING, 0}};
 
 static bool take_stream(struct mfu_samples *s, const struct entry *e, struct mfu_sample *to)
 {
@@ -206,10 +255,13 @@ static bool take_copy(struct mfu_samples *s, const struct entry *e, struct mfu_s
 
 static bool take_attention(struct mfu_samples *s, const struct entry *e, struct mfu_sample *to)
 {
-    static const struct { const char *name; enum mfu_attention_kind kind; double systematic; } kinds[] = {
-        {"cudnn", MFU_CUDNN, 0.02}, {"flash", MFU_FLASH, 0.02}, {"flash1", MFU_FLASH1, 0.02},
-        {"triton", MFU_TRITON, 0.02}, {"flash3", MFU_FLASH3, 0.02}, {"memeff", MFU_MEMEFF, 0.02},
-        {"math", MFU_MATH, 0.3}};       /* several kernels, each with a law of its own */
+    static const struct {
+        const char *name;
+        enum mfu_attention_kind kind;
+        double systematic;
+    } kinds[] = {{"cudnn", MFU_CUDNN, 0.02},   {"flash", MFU_FLASH, 0.02},   {"flash1", MFU_FLASH1, 0.02},
+                 {"triton", MFU_TRITON, 0.02}, {"flash3", MFU_FLASH3, 0.02}, {"memeff", MFU_MEMEFF, 0.02},
+                 {"math", MFU_MATH, 0.3}}; /* several kernels, each with a law of its own */
     int d = dtype_of(e->dtype);
     struct mfu_attention a;
     char name[64];
@@ -219,9 +271,14 @@ static bool take_attention(struct mfu_samples *s, const struct entry *e, struct 
         i++;
     if (d < 0 || i == sizeof kinds / sizeof kinds[0] || !(e->x[SEQ] > 0 && e->x[HEADS] > 0 && e->x[HEAD_DIM] > 0))
         return false;
-    a = (struct mfu_attention){.kind = kinds[i].kind, .math = dtypes[d].math, .sequences = or_else(e->x[BATCH], 1),
-                               .seq = e->x[SEQ], .heads = e->x[HEADS], .kv_heads = or_else(e->x[KV_HEADS], e->x[HEADS]),
-                               .head_dim = e->x[HEAD_DIM], .causal = e->x[CAUSAL] > 0,
+    a = (struct mfu_attention){.kind = kinds[i].kind,
+                               .math = dtypes[d].math,
+                               .sequences = or_else(e->x[BATCH], 1),
+                               .seq = e->x[SEQ],
+                               .heads = e->x[HEADS],
+                               .kv_heads = or_else(e->x[KV_HEADS], e->x[HEADS]),
+                               .head_dim = e->x[HEAD_DIM],
+                               .causal = e->x[CAUSAL] > 0,
                                .element_bytes = dtypes[d].in_bytes};
     to->kernel = mfu_kernel_attention(&a, is(e->pass, "backward"));
     if (kinds[i].kind == MFU_MATH)
@@ -260,8 +317,10 @@ static bool take_collective(struct mfu_samples *s, const struct entry *e, struct
 /* Whether something here knows what was measured. */
 static bool take(struct mfu_samples *s, const struct entry *e, struct mfu_sample *to)
 {
-    *to = (struct mfu_sample){.seconds = e->x[SECONDS], .spread = or_else(e->x[SPREAD], 0),
-                              .sustained = e->x[SUSTAINED] > 0, .warm = e->x[WARM] > 0};
+    *to = (struct mfu_sample){.seconds = e->x[SECONDS],
+                              .spread = or_else(e->x[SPREAD], 0),
+                              .sustained = e->x[SUSTAINED] > 0,
+                              .warm = e->x[WARM] > 0};
     if (is(e->probe, "gemm"))
         return take_gemm(s, e, to);
     if (is(e->probe, "stream"))
@@ -307,7 +366,7 @@ static int read_head(struct mfu_yaml *yaml, struct mfu_node *root, struct mfu_sa
 static int make_room(struct mfu_samples *s, size_t n, struct mfu_error *err)
 {
     s->rows = mfu_arena_alloc(&s->arena, n + 1, sizeof *s->rows);
-    return s->rows ? 0 : mfu_fail(err, MFU_ENOMEM, "memory is out");
+    return s->rows ? 0 : mfu_fail(err, MFU_ENOMEM, "out of memory");
 }
 
 static void leave_out(struct mfu_samples *s, const struct entry *e)
@@ -418,18 +477,12 @@ double mfu_sample_seconds(const struct mfu_machine *m, const struct mfu_gpu *gpu
         if (!(m->peak_flops[s->kernel.math] > 0))
             return NAN;
         return math_attention(m, &s->kernel, s->sustained);
-    case MFU_SAMPLE_STREAM_LAUNCH:              /* whichever of the two is slower */
+    case MFU_SAMPLE_STREAM_LAUNCH: /* whichever of the two is slower */
         return fmax(m->c[MFU_C_KERNEL_OVERHEAD], m->c[MFU_C_DISPATCH_C]);
-    case MFU_SAMPLE_GRAPH_LAUNCH:
-        return m->c[MFU_C_DISPATCH_GRAPH];
-    case MFU_SAMPLE_HOST_LAUNCH:
-        return m->c[MFU_C_DISPATCH_C];
-    case MFU_SAMPLE_ALL_REDUCE:
-        link = mfu_link_of(m, gpu, s->gpus);
-        return mfu_all_reduce_s(&link, s->gpus, s->bytes);
-    case MFU_SAMPLE_GATHER:
-        link = mfu_link_of(m, gpu, s->gpus);
-        return mfu_gather_s(&link, s->gpus, s->bytes);
+    case MFU_SAMPLE_GRAPH_LAUNCH: return m->c[MFU_C_DISPATCH_GRAPH];
+    case MFU_SAMPLE_HOST_LAUNCH: return m->c[MFU_C_DISPATCH_C];
+    case MFU_SAMPLE_ALL_REDUCE: link = mfu_link_of(m, gpu, s->gpus); return mfu_all_reduce_s(&link, s->gpus, s->bytes);
+    case MFU_SAMPLE_GATHER: link = mfu_link_of(m, gpu, s->gpus); return mfu_gather_s(&link, s->gpus, s->bytes);
     }
     return NAN;
 }

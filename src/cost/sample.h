@@ -18,30 +18,32 @@ struct mfu_error;
 struct mfu_gpu;
 
 enum mfu_sample_form {
-    MFU_SAMPLE_KERNEL,          /* one of kernel/kernel.h */
-    MFU_SAMPLE_MATH_ATTENTION,  /* products and softmax on their own */
-    MFU_SAMPLE_STREAM_LAUNCH, MFU_SAMPLE_GRAPH_LAUNCH, MFU_SAMPLE_HOST_LAUNCH,
+    MFU_SAMPLE_KERNEL,         /* one of kernel/kernel.h */
+    MFU_SAMPLE_MATH_ATTENTION, /* products and softmax on their own */
+    MFU_SAMPLE_STREAM_LAUNCH,
+    MFU_SAMPLE_GRAPH_LAUNCH,
+    MFU_SAMPLE_HOST_LAUNCH,
     MFU_SAMPLE_ALL_REDUCE,
-    MFU_SAMPLE_GATHER,          /* all-gather or reduce-scatter */
+    MFU_SAMPLE_GATHER, /* all-gather or reduce-scatter */
 };
 
 struct mfu_sample {
     enum mfu_sample_form form;
     struct mfu_kernel kernel;
-    double gpus, bytes;         /* of a collective */
-    double seconds, spread;     /* relative; 0: not known */
-    bool sustained;             /* measured after power and clocks had settled */
-    bool warm;                  /* on one buffer again and again: L2 may hold it */
-    int kind;                   /* its class */
+    double gpus, bytes;     /* of a collective */
+    double seconds, spread; /* relative; 0: not known */
+    bool sustained;         /* measured after power and clocks had settled */
+    bool warm;              /* on one buffer again and again: L2 may hold it */
+    int kind;               /* its class */
 };
 
 struct mfu_samples {
-    char gpu[80];               /* as the file names it */
-    double compute_capability, sms, memory_bytes;       /* NAN: not stated */
+    char gpu[80];                                 /* as the file names it */
+    double compute_capability, sms, memory_bytes; /* NAN: not stated */
     char uuid_hash[72], driver[24], cuda[24], cublas[24], date[24];
     struct mfu_sample *rows;
-    size_t n, n_unknown;        /* n_unknown: of what the cost model has no law for */
-    char unknown[96];           /* the last of those */
+    size_t n, n_unknown; /* n_unknown: of what the cost model has no law for */
+    char unknown[96];    /* the last of those */
     struct mfu_fit_class classes[MFU_FIT_CLASSES];
     int n_classes;
     struct mfu_arena arena;

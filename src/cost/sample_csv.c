@@ -37,12 +37,15 @@ static int class_of(struct mfu_samples *s, const char *name, double spread)
 }
 
 /* The words of the tables for what bounds an operation. */
-static const struct { const char *begins; enum mfu_kind kind; enum mfu_coefficient traffic; } operations[] = {
-    {"layernorm", MFU_NORM, MFU_C_DRAM_NORM}, {"rmsnorm", MFU_NORM, MFU_C_DRAM_NORM},
-    {"rope", MFU_POINTWISE, MFU_C_DRAM_IRREGULAR}, {"silu_and_mul", MFU_POINTWISE, MFU_C_DRAM_IRREGULAR},
-    {"add", MFU_POINTWISE, MFU_C_DRAM_POINTWISE}, {"mul", MFU_POINTWISE, MFU_C_DRAM_POINTWISE},
-    {"gelu", MFU_POINTWISE, MFU_C_DRAM_POINTWISE}, {"relu", MFU_POINTWISE, MFU_C_DRAM_POINTWISE},
-    {"tanh", MFU_POINTWISE, MFU_C_DRAM_POINTWISE}, {"static_fp8_quant", MFU_CAST, MFU_C_DRAM_POINTWISE}};
+static const struct {
+    const char *begins;
+    enum mfu_kind kind;
+    enum mfu_coefficient traffic;
+} operations[] = {{"layernorm", MFU_NORM, MFU_C_DRAM_NORM},      {"rmsnorm", MFU_NORM, MFU_C_DRAM_NORM},
+                  {"rope", MFU_POINTWISE, MFU_C_DRAM_IRREGULAR}, {"silu_and_mul", MFU_POINTWISE, MFU_C_DRAM_IRREGULAR},
+                  {"add", MFU_POINTWISE, MFU_C_DRAM_POINTWISE},  {"mul", MFU_POINTWISE, MFU_C_DRAM_POINTWISE},
+                  {"gelu", MFU_POINTWISE, MFU_C_DRAM_POINTWISE}, {"relu", MFU_POINTWISE, MFU_C_DRAM_POINTWISE},
+                  {"tanh", MFU_POINTWISE, MFU_C_DRAM_POINTWISE}, {"static_fp8_quant", MFU_CAST, MFU_C_DRAM_POINTWISE}};
 
 static bool read_gemm(const struct mfu_csv *csv, size_t row, struct mfu_samples *s, struct mfu_sample *to)
 {
@@ -122,7 +125,7 @@ int mfu_samples_read_csv(const char *path, const char *gpu, struct mfu_samples *
     s->rows = mfu_arena_alloc(&s->arena, csv.n_rows + 1, sizeof *s->rows);
     if (!s->rows) {
         mfu_samples_free(s);
-        return mfu_fail(err, MFU_ENOMEM, "memory is out");
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
     }
     snprintf(s->gpu, sizeof s->gpu, "%s", gpu);
     for (size_t i = 0; i < csv.n_rows; i++) {
@@ -130,7 +133,9 @@ int mfu_samples_read_csv(const char *path, const char *gpu, struct mfu_samples *
 
         if (*gpu && strcmp(mfu_csv_get(&csv, i, "gpu"), gpu) != 0)
             continue;
-        if ((gemm ? read_gemm : collective ? read_collective : read_stream)(&csv, i, s, &row)
+        if ((gemm             ? read_gemm
+                 : collective ? read_collective
+                              : read_stream)(&csv, i, s, &row)
             && row.seconds > 0 && row.kind >= 0)
             s->rows[s->n++] = row;
         else

@@ -11,8 +11,8 @@
 struct mfu_node;
 struct mfu_yaml;
 
-#define MFU_CHAIN_MAX 5         /* a file and four that it extends in turn */
-#define MFU_NAME_MAX 48         /* of a dim, an op, a section; with its '\0' */
+#define MFU_CHAIN_MAX 5 /* a file and four that it extends in turn */
+#define MFU_NAME_MAX 48 /* of a dim, an op, a section; with its '\0' */
 
 /* What stands at the top of a file. */
 struct mfu_model_head {
@@ -21,7 +21,7 @@ struct mfu_model_head {
 };
 
 struct mfu_model_file {
-    struct mfu_yaml *yaml;      /* the first is the caller's */
+    struct mfu_yaml *yaml; /* the first is the caller's */
     struct mfu_model_head head;
 };
 
@@ -30,24 +30,22 @@ struct mfu_builder {
     struct mfu_model *model;
     struct mfu_model_file chain[MFU_CHAIN_MAX];
     int n_files;
-    struct {                    /* where the dim of that number is written */
+    struct { /* where the dim of that number is written */
         struct mfu_yaml *yaml;
         struct mfu_node *node;
     } dims[MFU_MAX_DIMS];
-    struct mfu_yaml *yaml;      /* of the graph */
+    struct mfu_yaml *yaml; /* of the graph */
     struct mfu_error *err;
 };
 
-/* Fails because memory is out. */
+/* Fails because out of memory. */
 int mfu_build_no_memory(struct mfu_builder *);
 
 /* Letters, digits and _, beginning with a letter; what `more` allows, too. */
 bool mfu_build_is_name(const char *text, const char *more);
 
 /* The scalar at `node` as an expression over the dims. */
-struct mfu_expression *mfu_build_compile(struct mfu_builder *,
-                                         struct mfu_yaml *, struct mfu_node *,
-                                         enum mfu_dim);
+struct mfu_expression *mfu_build_compile(struct mfu_builder *, struct mfu_yaml *, struct mfu_node *, enum mfu_dim);
 
 /* The nearest graph of the chain as sections and ops; dims are known. */
 int mfu_build_graph(struct mfu_builder *);

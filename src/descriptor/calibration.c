@@ -22,7 +22,7 @@ bool mfu_calibration_folder(char folder[MFU_PATH_MAX])
 
     if (named)
         n = snprintf(folder, MFU_PATH_MAX, "%s", named);
-    else if (data && *data == '/')              /* a relative one is to be ignored */
+    else if (data && *data == '/') /* a relative one is to be ignored */
         n = snprintf(folder, MFU_PATH_MAX, "%s/mfuplan/calibrations", data);
     else if (home && *home)
         n = snprintf(folder, MFU_PATH_MAX, "%s/.local/share/mfuplan/calibrations", home);
@@ -48,7 +48,8 @@ static int path_of(char path[MFU_PATH_MAX], const char *name, struct mfu_error *
     char folder[MFU_PATH_MAX];
 
     if (!mfu_calibration_folder(folder))
-        return mfu_fail(err, MFU_EINPUT, "calibrations are switched off (MFUPLAN_CALIBRATIONS is empty, "
+        return mfu_fail(err, MFU_EINPUT,
+                        "calibrations are switched off (MFUPLAN_CALIBRATIONS is empty, "
                         "or neither XDG_DATA_HOME nor HOME is set)");
     if (!mfu_folder_name_ok(name))
         return mfu_fail(err, MFU_EINPUT, "'%.80s' cannot be the name of a calibration", name);
@@ -72,24 +73,36 @@ static int parse_base(struct mfu_yaml *yaml, struct mfu_node *node, struct mfu_c
                       struct mfu_error *err)
 {
 #define AT(name) .offset = offsetof(struct mfu_calibration_base, name)
-    const struct mfu_field fields[] = {
-        {"date", MFU_FIELD_TEXT, AT(date), .size = sizeof base->date},
-        {"from", MFU_FIELD_TEXT, AT(from), .size = sizeof base->from},
-        {"samples", .dim = MFU_COUNT, AT(samples), .least = 0, .most = 1e9}, {.key = NULL}};
+    const struct mfu_field fields[] = {{"date", MFU_FIELD_TEXT, AT(date), .size = sizeof base->date},
+                                       {"from", MFU_FIELD_TEXT, AT(from), .size = sizeof base->from},
+                                       {"samples", .dim = MFU_COUNT, AT(samples), .least = 0, .most = 1e9},
+                                       {.key = NULL}};
 #undef AT
     static const char *const others[] = {"coefficients", NULL};
 
-    return !node ? 0 : mfu_node_fields(yaml, node, fields, others, base, err) < 0 ? -1
+    return !node ? 0
+        : mfu_node_fields(yaml, node, fields, others, base, err) < 0
+        ? -1
         : parse_coefficients(yaml, node, &base->coefficients, err);
 }
 
 static int parse(struct mfu_yaml *yaml, struct mfu_calibration *c, struct mfu_error *err)
 {
-#define TEXT(name) {#name, MFU_FIELD_TEXT, .offset = offsetof(struct mfu_calibration, name), .size = sizeof c->name}
-#define SHARE(name) {#name, .dim = MFU_RATIO, .offset = offsetof(struct mfu_calibration, name), .least = 0, .most = 1e3}
+#define TEXT(name)                                                                                                     \
+    {                                                                                                                  \
+#name, MFU_FIELD_TEXT, .offset = offsetof(struct mfu_calibration, name), .size = sizeof c->name                \
+    }
+#define SHARE(name)                                                                                                    \
+    {                                                                                                                  \
+#name, .dim = MFU_RATIO, .offset = offsetof(struct mfu_calibration, name), .least = 0, .most = 1e3             \
+    }
     const struct mfu_field fields[] = {
         {"gpu", MFU_FIELD_TEXT, .offset = offsetof(struct mfu_calibration, gpu), .size = sizeof c->gpu, .required = 1},
-        TEXT(date), TEXT(software), TEXT(from), SHARE(mape), SHARE(mape_held_out),
+        TEXT(date),
+        TEXT(software),
+        TEXT(from),
+        SHARE(mape),
+        SHARE(mape_held_out),
         {"samples", .dim = MFU_COUNT, .offset = offsetof(struct mfu_calibration, samples), .least = 0, .most = 1e9},
         {.key = NULL}};
     static const char *const others[] = {"coefficients", "base", NULL};
@@ -146,7 +159,7 @@ int mfu_calibration_apply(const char *gpu, struct mfu_coefficients *to, struct m
     for (size_t i = 0; i < n; i++)
         if (mfu_calibration_read(names[i], &read[kept], err) == 0 && strcmp(read[kept].gpu, gpu) == 0)
             kept++;
-    for (status = 0; (size_t)status < kept; status++) {         /* by date, then by name */
+    for (status = 0; (size_t)status < kept; status++) { /* by date, then by name */
         size_t next = kept;
 
         for (size_t i = 0; i < kept; i++)
@@ -221,10 +234,13 @@ static void put_base(FILE *out, const struct mfu_calibration_base *base)
 
 static void put_file(FILE *out, const struct mfu_calibration *c)
 {
-    const struct { const char *key, *text; } texts[] = {
-        {"gpu", c->gpu}, {"date", c->date}, {"software", c->software}, {"from", c->from}};
-    const struct { const char *key; double x; } numbers[] = {
-        {"samples", c->samples}, {"mape", c->mape}, {"mape_held_out", c->mape_held_out}};
+    const struct {
+        const char *key, *text;
+    } texts[] = {{"gpu", c->gpu}, {"date", c->date}, {"software", c->software}, {"from", c->from}};
+    const struct {
+        const char *key;
+        double x;
+    } numbers[] = {{"samples", c->samples}, {"mape", c->mape}, {"mape_held_out", c->mape_held_out}};
 
     fputs("# Written by `calibrate` of mfuplan; `calibrate forget` removes it.\n", out);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)

@@ -34,17 +34,17 @@ struct mfu_error;
 
 /* What a calibration started from: one of other kinds of measurements. */
 struct mfu_calibration_base {
-    char date[24], from[16];    /* from "": it started from the GPU's own file */
+    char date[24], from[16]; /* from "": it started from the GPU's own file */
     double samples;
     struct mfu_coefficients coefficients;
 };
 
 struct mfu_calibration {
-    char name[80];              /* the file's */
-    char gpu[48];               /* slug */
+    char name[80]; /* the file's */
+    char gpu[48];  /* slug */
     char date[24], software[160], from[16];
-    double samples, mape, mape_held_out;        /* NAN: not stated */
-    struct mfu_coefficients coefficients;       /* those that were fitted */
+    double samples, mape, mape_held_out;  /* NAN: not stated */
+    struct mfu_coefficients coefficients; /* those that were fitted */
     struct mfu_calibration_base base;
 };
 

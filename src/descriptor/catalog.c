@@ -27,17 +27,17 @@
 #include "descriptor/gpu.h"
 #include "descriptor/model.h"
 
-#define HEAD 4096               /* bytes of a file in which `aliases:` stands */
+#define HEAD 4096 /* bytes of a file in which `aliases:` stands */
 
 struct alias {
     const char *text;
-    const char *name;           /* of the file that says so */
-    struct alias *next;         /* in the order of the files */
+    const char *name;   /* of the file that says so */
+    struct alias *next; /* in the order of the files */
 };
 
 /* One of the two folders. */
 struct shelf {
-    const char *what;           /* "GPU" */
+    const char *what; /* "GPU" */
     char folder[MFU_PATH_MAX];
     bool listed, scanned;
     const char *const *names;
@@ -53,8 +53,8 @@ struct loaded {
     off_t size;
     struct timespec calibrated; /* when the folder of calibrations changed */
     unsigned generation;
-    struct mfu_coefficients *prior;     /* of a GPU with calibrations: before them */
-    struct mfu_gpu *gpu;        /* one of the two */
+    struct mfu_coefficients *prior; /* of a GPU with calibrations: before them */
+    struct mfu_gpu *gpu;            /* one of the two */
     struct mfu_model *model;
 };
 
@@ -62,9 +62,9 @@ struct mfu_catalog {
     char folder[MFU_PATH_MAX], families[MFU_PATH_MAX];
     struct shelf gpus, models;
     struct loaded *loaded;
-    unsigned generation;        /* of the calibrations, as mfu_catalog_refresh counts */
-    struct mfu_error warning;   /* a calibration that could not be read */
-    struct mfu_arena arena;     /* names and aliases */
+    unsigned generation;      /* of the calibrations, as mfu_catalog_refresh counts */
+    struct mfu_error warning; /* a calibration that could not be read */
+    struct mfu_arena arena;   /* names and aliases */
 };
 
 /* Where it stands -------------------------------------------------------- */
@@ -76,19 +76,17 @@ static bool is_folder(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-static int set_folder(struct mfu_catalog *c, const char *folder,
-                      struct mfu_error *err)
+static int set_folder(struct mfu_catalog *c, const char *folder, struct mfu_error *err)
 {
-    if (mfu_folder_path(c->gpus.folder, folder, "gpus", "", err) < 0 ||
-        mfu_folder_path(c->models.folder, folder, "models", "", err) < 0 ||
-        mfu_folder_path(c->families, c->gpus.folder, "families", "", err) < 0)
+    if (mfu_folder_path(c->gpus.folder, folder, "gpus", "", err) < 0
+        || mfu_folder_path(c->models.folder, folder, "models", "", err) < 0
+        || mfu_folder_path(c->families, c->gpus.folder, "families", "", err) < 0)
         return -1;
     snprintf(c->folder, sizeof c->folder, "%s", folder);
     if (is_folder(c->gpus.folder) || is_folder(c->models.folder))
         return 0;
     return mfu_fail(err, MFU_EIO, "'%.200s' %s", folder,
-                    is_folder(folder) ? "holds neither gpus/ nor models/"
-                                      : "is not a folder");
+                    is_folder(folder) ? "holds neither gpus/ nor models/" : "is not a folder");
 }
 
 /* share/mfuplan beside the bin/ that the program was started from, wherever the
@@ -101,7 +99,7 @@ static bool beside_program(char *path, size_t size)
     if (n <= 0)
         return false;
     program[n] = '\0';
-    for (int up = 0; up < 2; up++) {            /* the file, then bin/ */
+    for (int up = 0; up < 2; up++) { /* the file, then bin/ */
         if (!(slash = strrchr(program, '/')))
             return false;
         *slash = '\0';
@@ -109,8 +107,7 @@ static bool beside_program(char *path, size_t size)
     return snprintf(path, size, "%s/share/mfuplan", program) < (int)size && is_folder(path);
 }
 
-static int find_folder(struct mfu_catalog *c, const char *data_dir,
-                       struct mfu_error *err)
+static int find_folder(struct mfu_catalog *c, const char *data_dir, struct mfu_error *err)
 {
     const char *named = getenv("MFUPLAN_DATA_DIR");
     char beside[PATH_MAX];
@@ -125,7 +122,7 @@ static int find_folder(struct mfu_catalog *c, const char *data_dir,
     if (beside_program(beside, sizeof beside))
         return set_folder(c, beside, err);
 #ifdef MFUPLAN_SOURCE_DIR
-    if (is_folder(MFUPLAN_SOURCE_DIR "/models"))        /* run from the build tree */
+    if (is_folder(MFUPLAN_SOURCE_DIR "/models")) /* run from the build tree */
         return set_folder(c, MFUPLAN_SOURCE_DIR, err);
 #endif
 #ifdef MFUPLAN_INSTALL_DATADIR
@@ -138,13 +135,12 @@ static int find_folder(struct mfu_catalog *c, const char *data_dir,
                     "MFUPLAN_DATA_DIR");
 }
 
-struct mfu_catalog *mfu_catalog_open(const char *data_dir,
-                                     struct mfu_error *err)
+struct mfu_catalog *mfu_catalog_open(const char *data_dir, struct mfu_error *err)
 {
     struct mfu_catalog *c = calloc(1, sizeof *c);
 
     if (!c) {
-        mfu_fail(err, MFU_ENOMEM, "memory is out");
+        mfu_fail(err, MFU_ENOMEM, "out of memory");
         return NULL;
     }
     c->gpus.what = "GPU";
@@ -195,8 +191,7 @@ static int list(struct mfu_catalog *c, struct shelf *s, struct mfu_error *err)
 
 /* Notes text[0..length), without its quotes and blanks, as another name.  One
  * that memory has no room for is not known. */
-static void add_alias(struct mfu_catalog *c, struct shelf *s, const char *name,
-                      const char *text, size_t length)
+static void add_alias(struct mfu_catalog *c, struct shelf *s, const char *name, const char *text, size_t length)
 {
     struct alias *a;
 
@@ -229,8 +224,7 @@ static const char *find_line(const char *text, const char *key)
 }
 
 /* [a, "b", c], perhaps over several lines. */
-static void scan_brackets(struct mfu_catalog *c, struct shelf *s,
-                          const char *name, const char *at)
+static void scan_brackets(struct mfu_catalog *c, struct shelf *s, const char *name, const char *at)
 {
     while (*at && *at != ']') {
         size_t n;
@@ -249,8 +243,7 @@ static void scan_brackets(struct mfu_catalog *c, struct shelf *s,
 
 /* - a
  * - b */
-static void scan_dashes(struct mfu_catalog *c, struct shelf *s,
-                        const char *name, const char *at)
+static void scan_dashes(struct mfu_catalog *c, struct shelf *s, const char *name, const char *at)
 {
     for (at += strcspn(at, "\n"); *at; at += strcspn(at, "\n")) {
         at += 1 + strspn(at + 1, " \t");
@@ -285,8 +278,7 @@ static void scan_file(struct mfu_catalog *c, struct shelf *s, const char *name)
 }
 
 /* The file name that `name` means, or NULL. */
-static const char *find_name(struct mfu_catalog *c, struct shelf *s,
-                             const char *name)
+static const char *find_name(struct mfu_catalog *c, struct shelf *s, const char *name)
 {
     if (list(c, s, NULL) < 0)
         return NULL;
@@ -303,8 +295,7 @@ static const char *find_name(struct mfu_catalog *c, struct shelf *s,
 }
 
 /* The nearest name, else the nearest alias. */
-static void suggest(struct mfu_catalog *c, struct shelf *s, const char *name,
-                    struct mfu_error *err)
+static void suggest(struct mfu_catalog *c, struct shelf *s, const char *name, struct mfu_error *err)
 {
     const char **texts, *best;
     size_t n = 0;
@@ -325,13 +316,11 @@ static void suggest(struct mfu_catalog *c, struct shelf *s, const char *name,
         mfu_error_suggest(err, best);
 }
 
-static int fail_unknown(struct mfu_catalog *c, struct shelf *s,
-                        struct shelf *other, const char *name,
+static int fail_unknown(struct mfu_catalog *c, struct shelf *s, struct shelf *other, const char *name,
                         struct mfu_error *err)
 {
     if (find_name(c, other, name))
-        return mfu_fail(err, MFU_EINPUT, "no %s is called '%.80s'; it is a %s",
-                        s->what, name, other->what);
+        return mfu_fail(err, MFU_EINPUT, "no %s is called '%.80s'; it is a %s", s->what, name, other->what);
     mfu_fail(err, MFU_EINPUT, "no %s is called '%.80s'", s->what, name);
     suggest(c, s, name, err);
     return -1;
@@ -345,20 +334,17 @@ static bool ends_in(const char *text, const char *suffix)
 }
 
 /* The file that a name or path means. */
-static int find_path(struct mfu_catalog *c, struct shelf *s,
-                     struct shelf *other, const char *name,
+static int find_path(struct mfu_catalog *c, struct shelf *s, struct shelf *other, const char *name,
                      char path[MFU_PATH_MAX], struct mfu_error *err)
 {
     const char *found;
 
-    if (strchr(name, '/') || ends_in(name, ".yaml") || ends_in(name, ".yml") ||
-        (s == &c->models && ends_in(name, ".json"))) {
+    if (strchr(name, '/') || ends_in(name, ".yaml") || ends_in(name, ".yml")
+        || (s == &c->models && ends_in(name, ".json"))) {
         if (is_folder(name) && s == &c->models) /* as models are downloaded */
             return mfu_folder_path(path, name, "config", ".json", err);
         if (strlen(name) >= MFU_PATH_MAX)
-            return mfu_fail(err, MFU_EINPUT,
-                            "the path '%.80s...' is longer than %d bytes",
-                            name, MFU_PATH_MAX - 1);
+            return mfu_fail(err, MFU_EINPUT, "the path '%.80s...' is longer than %d bytes", name, MFU_PATH_MAX - 1);
         memcpy(path, name, strlen(name) + 1);
         return 0;
     }
@@ -389,29 +375,25 @@ static struct timespec calibrations_changed(void)
 }
 
 /* What was read from this path, if the file is still the same. */
-static struct loaded *recall(struct mfu_catalog *c, const struct shelf *s,
-                             const char *path, const struct stat *now)
+static struct loaded *recall(struct mfu_catalog *c, const struct shelf *s, const char *path, const struct stat *now)
 {
     struct timespec calibrated = calibrations_changed();
 
     for (struct loaded *l = c->loaded; l; l = l->older)
-        if (strcmp(l->path, path) == 0 && l->size == now->st_size &&
-            same_time(l->changed, now->st_mtim) &&
-            (s != &c->gpus || (l->generation == c->generation &&
-                               same_time(l->calibrated, calibrated))))
+        if (strcmp(l->path, path) == 0 && l->size == now->st_size && same_time(l->changed, now->st_mtim)
+            && (s != &c->gpus || (l->generation == c->generation && same_time(l->calibrated, calibrated))))
             return l;
     return NULL;
 }
 
 /* What the user measured goes over what the GPU's files say. */
-static int calibrate(struct mfu_catalog *c, struct loaded *l,
-                     struct mfu_error *err)
+static int calibrate(struct mfu_catalog *c, struct loaded *l, struct mfu_error *err)
 {
     struct mfu_coefficients *measured = malloc(sizeof *measured);
     struct mfu_error problem = {0};
 
     if (!measured)
-        return mfu_fail(err, MFU_ENOMEM, "memory is out");
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
     *measured = l->gpu->coefficients;
     if (mfu_calibration_apply(l->gpu->slug, measured, &problem) > 0) {
         l->prior = malloc(sizeof *l->prior);
@@ -426,8 +408,7 @@ static int calibrate(struct mfu_catalog *c, struct loaded *l,
     return 0;
 }
 
-const struct mfu_coefficients *mfu_catalog_prior(const struct mfu_catalog *c,
-                                                 const struct mfu_gpu *gpu)
+const struct mfu_coefficients *mfu_catalog_prior(const struct mfu_catalog *c, const struct mfu_gpu *gpu)
 {
     for (const struct loaded *l = c->loaded; l; l = l->older)
         if (l->gpu == gpu && l->prior)
@@ -450,25 +431,22 @@ bool mfu_catalog_warning(struct mfu_catalog *c, struct mfu_error *warning)
 }
 
 /* Reads a file as what its shelf holds. */
-static int read_into(struct mfu_catalog *c, const struct shelf *s,
-                     struct loaded *l, struct mfu_error *err)
+static int read_into(struct mfu_catalog *c, const struct shelf *s, struct loaded *l, struct mfu_error *err)
 {
     if (s == &c->gpus) {
         l->gpu = malloc(sizeof *l->gpu);
         if (!l->gpu)
-            return mfu_fail(err, MFU_ENOMEM, "memory is out");
+            return mfu_fail(err, MFU_ENOMEM, "out of memory");
         if (mfu_gpu_read(l->path, c->families, l->gpu, err) < 0)
             return -1;
         return calibrate(c, l, err);
     }
-    l->model = ends_in(l->path, ".json")
-                   ? mfu_model_from_config(l->path, c->models.folder, err)
-                   : mfu_model_read(l->path, c->models.folder, err);
+    l->model = ends_in(l->path, ".json") ? mfu_model_from_config(l->path, c->models.folder, err)
+                                         : mfu_model_read(l->path, c->models.folder, err);
     return l->model ? 0 : -1;
 }
 
-static struct loaded *load(struct mfu_catalog *c, struct shelf *s,
-                           struct shelf *other, const char *name,
+static struct loaded *load(struct mfu_catalog *c, struct shelf *s, struct shelf *other, const char *name,
                            struct mfu_error *err)
 {
     char path[MFU_PATH_MAX];
@@ -489,7 +467,7 @@ static struct loaded *load(struct mfu_catalog *c, struct shelf *s,
     if (l)
         l->path = strdup(path);
     if (!l || !l->path) {
-        mfu_fail(err, MFU_ENOMEM, "memory is out");
+        mfu_fail(err, MFU_ENOMEM, "out of memory");
         free(l);
         return NULL;
     }
@@ -509,25 +487,21 @@ static struct loaded *load(struct mfu_catalog *c, struct shelf *s,
     return l;
 }
 
-const struct mfu_gpu *mfu_catalog_gpu(struct mfu_catalog *c, const char *name,
-                                      struct mfu_error *err)
+const struct mfu_gpu *mfu_catalog_gpu(struct mfu_catalog *c, const char *name, struct mfu_error *err)
 {
     const struct loaded *l = load(c, &c->gpus, &c->models, name, err);
 
     return l ? l->gpu : NULL;
 }
 
-const struct mfu_model *mfu_catalog_model(struct mfu_catalog *c,
-                                          const char *name,
-                                          struct mfu_error *err)
+const struct mfu_model *mfu_catalog_model(struct mfu_catalog *c, const char *name, struct mfu_error *err)
 {
     const struct loaded *l = load(c, &c->models, &c->gpus, name, err);
 
     return l ? l->model : NULL;
 }
 
-static const char *const *names(struct mfu_catalog *c, struct shelf *s,
-                                size_t *n)
+static const char *const *names(struct mfu_catalog *c, struct shelf *s, size_t *n)
 {
     static const char *const none[] = {NULL};
 

@@ -19,19 +19,15 @@ struct mfu_model;
 /* `data_dir` holds models/ and gpus/; NULL: $MFUPLAN_DATA_DIR, else the
  * installed one (the macro MFUPLAN_INSTALL_DATADIR), else the source tree's
  * (MFUPLAN_SOURCE_DIR).  One that is named must be there. */
-struct mfu_catalog *mfu_catalog_open(const char *data_dir,
-                                     struct mfu_error *err);
+struct mfu_catalog *mfu_catalog_open(const char *data_dir, struct mfu_error *err);
 void mfu_catalog_free(struct mfu_catalog *);
 
 /* By name, alias, or path of a file (anything with a '/' or ending in .yaml,
  * .yml; models also .json, or the path of a folder with a config.json).  Lent
  * by the catalog until it is freed; a file that has changed since is read
  * again, and what was lent before stays as it was. */
-const struct mfu_gpu *mfu_catalog_gpu(struct mfu_catalog *, const char *name,
-                                      struct mfu_error *err);
-const struct mfu_model *mfu_catalog_model(struct mfu_catalog *,
-                                          const char *name,
-                                          struct mfu_error *err);
+const struct mfu_gpu *mfu_catalog_gpu(struct mfu_catalog *, const char *name, struct mfu_error *err);
+const struct mfu_model *mfu_catalog_model(struct mfu_catalog *, const char *name, struct mfu_error *err);
 
 /* GPUs come with the user's calibrations (calibration.h) over their own
  * coefficients.  _refresh reads them again from now on; _warning tells of one

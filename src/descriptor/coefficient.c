@@ -12,8 +12,7 @@
 #include "descriptor/yaml.h"
 
 const struct mfu_coefficient_row mfu_coefficient_rows[MFU_COEFFICIENT_COUNT] = {
-#define X(id, name, dim, least, most, meaning) \
-    [MFU_C_##id] = {name, dim, least, most, meaning},
+#define X(id, name, dim, least, most, meaning) [MFU_C_##id] = {name, dim, least, most, meaning},
     MFU_COEFFICIENTS(X)
 #undef X
 };
@@ -56,33 +55,30 @@ void mfu_coefficients_clear(struct mfu_coefficients *c)
 /* One entry as it stands in a file. */
 struct entry {
     double value, sigma;
-    char source[sizeof ((struct mfu_coefficients *)NULL)->source[0]];
+    char source[sizeof((struct mfu_coefficients *)NULL)->source[0]];
 };
 
 /* The row of the table decides what the value may be. */
-static int read_entry(struct mfu_yaml *yaml, struct mfu_node *node,
-                      const struct mfu_coefficient_row *row, struct entry *e,
-                      struct mfu_error *err)
+static int read_entry(struct mfu_yaml *yaml, struct mfu_node *node, const struct mfu_coefficient_row *row,
+                      struct entry *e, struct mfu_error *err)
 {
     const struct mfu_field fields[] = {
-        {"value", .dim = row->dim, .least = row->least, .most = row->most,
-         .offset = offsetof(struct entry, value), .required = 1},
-        {"sigma", .dim = MFU_RATIO, .least = 0, .most = 10,
-         .offset = offsetof(struct entry, sigma), .required = 1},
-        {"source", MFU_FIELD_TEXT, .offset = offsetof(struct entry, source),
-         .size = sizeof e->source, .required = 1},
+        {"value", .dim = row->dim, .least = row->least, .most = row->most, .offset = offsetof(struct entry, value),
+         .required = 1},
+        {"sigma", .dim = MFU_RATIO, .least = 0, .most = 10, .offset = offsetof(struct entry, sigma), .required = 1},
+        {"source", MFU_FIELD_TEXT, .offset = offsetof(struct entry, source), .size = sizeof e->source, .required = 1},
         {.key = NULL},
     };
 
     return mfu_node_fields(yaml, node, fields, NULL, e, err);
 }
 
-int mfu_coefficients_read(struct mfu_yaml *yaml, struct mfu_node *mapping,
-                          enum mfu_coefficient_origin origin,
+int mfu_coefficients_read(struct mfu_yaml *yaml, struct mfu_node *mapping, enum mfu_coefficient_origin origin,
                           struct mfu_coefficients *c, struct mfu_error *err)
 {
     if (mfu_node_type(mapping) != MFU_MAPPING) {
-        mfu_fail(err, MFU_EINPUT, "expected a mapping such as "
+        mfu_fail(err, MFU_EINPUT,
+                 "expected a mapping such as "
                  "gemm.k0: {value: 128, sigma: 20%%, source: a paper}");
         return mfu_node_error(yaml, mapping, err);
     }
@@ -92,10 +88,8 @@ int mfu_coefficients_read(struct mfu_yaml *yaml, struct mfu_node *mapping,
         int k = look_up(name);
 
         if (k < 0)
-            return mfu_key_unknown(yaml, mapping, i, "coefficient", names,
-                                   MFU_COEFFICIENT_COUNT, err);
-        if (read_entry(yaml, mfu_node_value(mapping, i),
-                       &mfu_coefficient_rows[k], &e, err) < 0)
+            return mfu_key_unknown(yaml, mapping, i, "coefficient", names, MFU_COEFFICIENT_COUNT, err);
+        if (read_entry(yaml, mfu_node_value(mapping, i), &mfu_coefficient_rows[k], &e, err) < 0)
             return mfu_within(err, "%s", name);
         c->value[k] = e.value;
         c->sigma[k] = e.sigma;

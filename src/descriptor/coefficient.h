@@ -16,91 +16,145 @@ struct mfu_node;
 struct mfu_yaml;
 
 /* X(identifier, name, dimension, least, most, meaning) */
-#define MFU_COEFFICIENTS(X) \
-    X(GEMM_EFFICIENCY,  "gemm.efficiency",   MFU_RATIO,   0.01, 2, "fraction of the dense tensor peak that a large 16-bit GEMM reaches while clocks hold (256x128 tile, long K)") \
-    X(GEMM_THROTTLE,    "gemm.throttle",     MFU_RATIO,   0, 5, "how much slower GEMMs get when the tensor cores are busy all the time and power settles") \
-    X(GEMM_TF32,        "gemm.tf32",         MFU_RATIO,   0.01, 2, "the same for TF32, relative to gemm.efficiency") \
-    X(GEMM_FP32,        "gemm.fp32",         MFU_RATIO,   0.01, 2, "fraction of the fp32 peak that a large GEMM on the CUDA cores sustains") \
-    X(GEMM_FP8,         "gemm.fp8",          MFU_RATIO,   0.01, 2, "the same for fp8, relative to gemm.efficiency") \
-    X(GEMM_K0,          "gemm.k0",           MFU_COUNT,   0, 4096, "length of K that the prologue and epilogue of a GEMM tile cost") \
-    X(GEMM_I0,          "gemm.i0",           MFU_COUNT,   0, 1024, "operand intensity tm*tn/(tm+tn) at which a tile runs at half speed") \
-    X(GEMM_SPLIT,       "gemm.split",        MFU_SECONDS, 0, 1e-3, "fixed time of the extra reduction when K is split over blocks") \
-    X(GEMM_BANDWIDTH,   "gemm.bandwidth",    MFU_RATIO,   0.01, 1.5, "fraction of the DRAM bandwidth that a memory-bound GEMM reaches; above 1 where L2 serves some") \
-    X(GEMM_MISALIGNED,  "gemm.misaligned",   MFU_RATIO,   0.01, 1, "speed of a 16-bit GEMM whose rows are not multiples of 16 bytes") \
-    X(GEMM_POWER,       "gemm.power",        MFU_FLOP_PER_S, 1e9, 1e14, "16-bit tensor FLOP/s that one watt of board power sustains when they are busy all the time") \
-    X(FLASH1_D64,       "attention.flash1.d64",   MFU_RATIO, 0.01, 2, "FlashAttention 1 forward, head_dim 64, long sequence: fraction of the 16-bit peak") \
-    X(FLASH1_D128,      "attention.flash1.d128",  MFU_RATIO, 0.01, 2, "the same, head_dim 128") \
-    X(FLASH1_HALF,      "attention.flash1.half",  MFU_TOKENS, 0, 1e5, "sequence length at which FlashAttention 1 runs at half speed") \
-    X(FLASH1_BACKWARD,  "attention.flash1.backward", MFU_RATIO, 0.01, 2, "FLOP rate of the backward pass relative to forward") \
-    X(TRITON_D64,       "attention.triton.d64",   MFU_RATIO, 0.01, 2, "attention written in Triton (FlashAttention 1's algorithm) forward, head_dim 64, long sequence: fraction of the 16-bit peak") \
-    X(TRITON_D128,      "attention.triton.d128",  MFU_RATIO, 0.01, 2, "the same, head_dim 128") \
-    X(TRITON_HALF,      "attention.triton.half",  MFU_TOKENS, 0, 1e5, "sequence length at which it runs at half speed") \
-    X(TRITON_BACKWARD,  "attention.triton.backward", MFU_RATIO, 0.01, 2, "FLOP rate of the backward pass relative to forward") \
-    X(FLASH_D64,        "attention.flash.d64",    MFU_RATIO, 0.01, 2, "FlashAttention 2 forward, head_dim 64, long sequence: fraction of the 16-bit peak") \
-    X(FLASH_D128,       "attention.flash.d128",   MFU_RATIO, 0.01, 2, "the same, head_dim 128") \
-    X(FLASH_HALF,       "attention.flash.half",   MFU_TOKENS, 0, 1e5, "sequence length at which FlashAttention 2 runs at half speed") \
-    X(FLASH_BACKWARD,   "attention.flash.backward",  MFU_RATIO, 0.01, 2, "FLOP rate of the backward pass relative to forward") \
-    X(FLASH3_D64,       "attention.flash3.d64",   MFU_RATIO, 0.01, 2, "FlashAttention 3 forward, head_dim 64, long sequence: fraction of the 16-bit peak") \
-    X(FLASH3_D128,      "attention.flash3.d128",  MFU_RATIO, 0.01, 2, "the same, head_dim 128") \
-    X(FLASH3_HALF,      "attention.flash3.half",  MFU_TOKENS, 0, 1e5, "sequence length at which FlashAttention 3 runs at half speed") \
-    X(FLASH3_BACKWARD,  "attention.flash3.backward", MFU_RATIO, 0.01, 2, "FLOP rate of the backward pass relative to forward") \
-    X(CUDNN_D64,        "attention.cudnn.d64",    MFU_RATIO, 0.01, 2, "cuDNN fused attention forward, head_dim 64, long sequence: fraction of the 16-bit peak") \
-    X(CUDNN_D128,       "attention.cudnn.d128",   MFU_RATIO, 0.01, 2, "the same, head_dim 128") \
-    X(CUDNN_HALF,       "attention.cudnn.half",   MFU_TOKENS, 0, 1e5, "sequence length at which cuDNN's attention runs at half speed") \
-    X(CUDNN_BACKWARD,   "attention.cudnn.backward",  MFU_RATIO, 0.01, 2, "FLOP rate of the backward pass relative to forward") \
-    X(MEMEFF_D64,       "attention.memeff.d64",   MFU_RATIO, 0.01, 2, "memory-efficient attention (CUTLASS) forward, head_dim 64: fraction of the peak of its precision") \
-    X(MEMEFF_D128,      "attention.memeff.d128",  MFU_RATIO, 0.01, 2, "the same, head_dim 128") \
-    X(MEMEFF_HALF,      "attention.memeff.half",  MFU_TOKENS, 0, 1e5, "sequence length at which memory-efficient attention runs at half speed") \
-    X(MEMEFF_BACKWARD,  "attention.memeff.backward", MFU_RATIO, 0.01, 2, "FLOP rate of the backward pass relative to forward") \
-    X(DRAM_POINTWISE,   "dram.pointwise",    MFU_RATIO,   0.01, 1, "fraction of the DRAM bandwidth that pointwise kernels, casts and copies reach") \
-    X(DRAM_IRREGULAR,   "dram.irregular",    MFU_RATIO,   0.01, 1, "fraction that kernels without wide loads reach: casts between types, broadcast masks and scales, transposing copies") \
-    X(DRAM_FUSED,       "dram.fused",        MFU_RATIO,   0.01, 1, "fraction that compiled pointwise and row-reduction kernels reach") \
-    X(DRAM_NORM,        "dram.norm",         MFU_RATIO,   0.01, 1, "fraction that eager LayerNorm/RMSNorm forward reaches") \
-    X(DRAM_NORM_BACKWARD, "dram.norm_backward", MFU_RATIO, 0.01, 1, "fraction that norm backward (input gradient) reaches") \
-    X(DRAM_SOFTMAX,     "dram.softmax",      MFU_RATIO,   0.01, 1, "fraction that softmax and log-softmax reach") \
-    X(DRAM_REDUCTION,   "dram.reduction",    MFU_RATIO,   0.01, 1, "fraction that column reductions (bias, gamma and beta gradients) reach") \
-    X(DRAM_EMBEDDING,   "dram.embedding",    MFU_RATIO,   0.01, 1, "fraction that embedding gathers and scatters reach") \
-    X(DRAM_OPTIMIZER,   "dram.optimizer",    MFU_RATIO,   0.01, 1, "fraction that fused optimizer kernels reach") \
-    X(DRAM_HALF,        "dram.half",              MFU_RATIO, 0.1, 1, "bandwidth of eager kernels on 16-bit elements relative to fp32: loads of four elements move half the bytes") \
-    X(L2_SPEED,         "l2.speed",          MFU_RATIO,   1, 20, "L2 bandwidth relative to DRAM bandwidth") \
-    X(L2_SHARE,         "l2.share",          MFU_RATIO,   0, 1, "share of L2 within which a kernel's working set is served from L2") \
-    X(KERNEL_OVERHEAD,  "kernel.overhead",   MFU_SECONDS, 0, 1e-3, "time between two dependent kernels of a stream: drain, launch, fill") \
-    X(DISPATCH_EAGER,   "dispatch.eager",    MFU_SECONDS, 0, 1e-2, "host time to dispatch one forward or optimizer kernel in eager PyTorch") \
-    X(DISPATCH_BACKWARD, "dispatch.backward", MFU_SECONDS, 0, 1e-2, "host time of one kernel of the autograd engine's backward") \
-    X(DISPATCH_COMPILE, "dispatch.compile",  MFU_SECONDS, 0, 1e-2, "host time of one kernel called from compiled code") \
-    X(DISPATCH_C,       "dispatch.c",        MFU_SECONDS, 0, 1e-2, "host time of one kernel launched by a C program") \
-    X(DISPATCH_GRAPH,   "dispatch.graph",    MFU_SECONDS, 0, 1e-2, "time between two kernels of a CUDA graph") \
-    X(DISPATCH_ZERO,    "dispatch.zero",     MFU_SECONDS, 0, 1e-2, "host time to gather and release one weight tensor in one pass of ZeRO 3") \
-    X(STEP_CONSTANT,    "step.constant",     MFU_SECONDS, 0, 10, "loader hand-over, host synchronisation and logging per optimizer step") \
-    X(LINK_NVLINK,      "link.nvlink",       MFU_RATIO,   0.01, 1, "fraction of NVLink's one-way bandwidth that ring collectives sustain") \
-    X(LINK_NVLS,        "link.nvls",         MFU_RATIO,   0, 2, "the same for all-reduce inside the switch (NVLS), from 5 GPUs on; 0: there is none") \
-    X(LINK_PCIE,        "link.pcie",         MFU_RATIO,   0.01, 1, "fraction of a PCIe slot's one-way bandwidth between two peers") \
-    X(LINK_HOST,        "link.host",         MFU_RATIO,   0.01, 1, "the same without peer access, through host memory") \
-    X(LINK_SHARED,      "link.shared",       MFU_RATIO,   0.01, 1, "what more than two GPUs on one PCIe root keep of it") \
-    X(LINK_LATENCY,     "link.latency",      MFU_SECONDS, 0, 1e-2, "fixed time of a collective") \
-    X(LINK_STEP,        "link.step",         MFU_SECONDS, 0, 1e-2, "time of one step around the ring: an all-reduce over n GPUs takes 2 (n - 1) of them") \
-    X(LINK_RAMP,        "link.ramp",         MFU_SECONDS, 0, 1e-3, "time per square root of a byte until a collective's pipeline is full") \
-    X(LINK_CONTENTION,  "link.contention",   MFU_RATIO,   0, 1, "share of the overlap that compute loses to a collective beside it") \
-    X(NCCL_BYTES,       "memory.nccl",       MFU_BYTES,   0, 1e11, "buffers of NCCL communicators, outside the framework's allocator") \
-    X(CONTEXT_BYTES,    "memory.context",    MFU_BYTES,   0, 1e11, "CUDA context of a process, before any kernel is loaded") \
-    X(MODULE_BYTES,     "memory.modules",    MFU_BYTES,   0, 1e11, "kernels and library state that a training step loads") \
-    X(CUBLAS_WORKSPACE, "memory.cublas_workspace", MFU_BYTES, 0, 1e10, "cuBLAS workspace of one handle and stream") \
-    X(RESERVED_EAGER,   "memory.reserved_eager", MFU_RATIO, 1, 3, "reserved over peak allocated of the caching allocator, eager") \
-    X(RESERVED_COMPILE, "memory.reserved_compile", MFU_RATIO, 1, 3, "the same, compiled") \
-    X(MODEL_SIGMA,      "model.sigma",       MFU_RATIO,   0, 2, "spread of measured over predicted step times that the coefficients do not explain, compiled or hand-written runtimes") \
-    X(MODEL_SIGMA_EAGER, "model.sigma_eager", MFU_RATIO,  0, 2, "the same for eager PyTorch, whose kernels and host vary more") \
-    X(MODEL_SIGMA_RANKS, "model.sigma_ranks", MFU_RATIO,  0, 2, "spread that several GPUs add, relative to the share of their exchanges") \
-    X(MODEL_SIGMA_DDP,  "model.sigma_ddp",   MFU_RATIO,   0, 2, "spread that PyTorch's DDP adds to the micro-step which sums gradients") \
-    X(MODEL_EXCESS,     "model.excess",      MFU_RATIO,   0, 2, "what published compiled or hand-written runs take longer than their kernels and host, middle of the spread") \
-    X(MODEL_EXCESS_EAGER, "model.excess_eager", MFU_RATIO, 0, 2, "the same for eager PyTorch") \
-    X(MODEL_EXCESS_DDP, "model.excess_ddp",  MFU_RATIO,   0, 2, "what PyTorch's DDP adds to the micro-step which sums gradients, middle of the spread") \
-    X(MODEL_UNSEEN,     "model.unseen",      MFU_SECONDS, 0, 100, "host time of a step that no list of kernels holds, at worst: synchronisation, logging, loss scaling, Python between steps")
+/* clang-format off: a table */
+#define MFU_COEFFICIENTS(X)                                                                                            \
+    X(GEMM_EFFICIENCY, "gemm.efficiency", MFU_RATIO, 0.01, 2,                                                          \
+      "fraction of the dense tensor peak that a large 16-bit GEMM reaches while clocks hold (256x128 tile, long K)")   \
+    X(GEMM_THROTTLE, "gemm.throttle", MFU_RATIO, 0, 5,                                                                 \
+      "how much slower GEMMs get when the tensor cores are busy all the time and power settles")                       \
+    X(GEMM_TF32, "gemm.tf32", MFU_RATIO, 0.01, 2, "the same for TF32, relative to gemm.efficiency")                    \
+    X(GEMM_FP32, "gemm.fp32", MFU_RATIO, 0.01, 2,                                                                      \
+      "fraction of the fp32 peak that a large GEMM on the CUDA cores sustains")                                        \
+    X(GEMM_FP8, "gemm.fp8", MFU_RATIO, 0.01, 2, "the same for fp8, relative to gemm.efficiency")                       \
+    X(GEMM_K0, "gemm.k0", MFU_COUNT, 0, 4096, "length of K that the prologue and epilogue of a GEMM tile cost")        \
+    X(GEMM_I0, "gemm.i0", MFU_COUNT, 0, 1024, "operand intensity tm*tn/(tm+tn) at which a tile runs at half speed")    \
+    X(GEMM_SPLIT, "gemm.split", MFU_SECONDS, 0, 1e-3, "fixed time of the extra reduction when K is split over blocks") \
+    X(GEMM_BANDWIDTH, "gemm.bandwidth", MFU_RATIO, 0.01, 1.5,                                                          \
+      "fraction of the DRAM bandwidth that a memory-bound GEMM reaches; above 1 where L2 serves some")                 \
+    X(GEMM_MISALIGNED, "gemm.misaligned", MFU_RATIO, 0.01, 1,                                                          \
+      "speed of a 16-bit GEMM whose rows are not multiples of 16 bytes")                                               \
+    X(GEMM_POWER, "gemm.power", MFU_FLOP_PER_S, 1e9, 1e14,                                                             \
+      "16-bit tensor FLOP/s that one watt of board power sustains when they are busy all the time")                    \
+    X(FLASH1_D64, "attention.flash1.d64", MFU_RATIO, 0.01, 2,                                                          \
+      "FlashAttention 1 forward, head_dim 64, long sequence: fraction of the 16-bit peak")                             \
+    X(FLASH1_D128, "attention.flash1.d128", MFU_RATIO, 0.01, 2, "the same, head_dim 128")                              \
+    X(FLASH1_HALF, "attention.flash1.half", MFU_TOKENS, 0, 1e5,                                                        \
+      "sequence length at which FlashAttention 1 runs at half speed")                                                  \
+    X(FLASH1_BACKWARD, "attention.flash1.backward", MFU_RATIO, 0.01, 2,                                                \
+      "FLOP rate of the backward pass relative to forward")                                                            \
+    X(TRITON_D64, "attention.triton.d64", MFU_RATIO, 0.01, 2,                                                          \
+      "attention written in Triton (FlashAttention 1's algorithm) forward, head_dim 64, long sequence: fraction of "   \
+      "the 16-bit peak")                                                                                               \
+    X(TRITON_D128, "attention.triton.d128", MFU_RATIO, 0.01, 2, "the same, head_dim 128")                              \
+    X(TRITON_HALF, "attention.triton.half", MFU_TOKENS, 0, 1e5, "sequence length at which it runs at half speed")      \
+    X(TRITON_BACKWARD, "attention.triton.backward", MFU_RATIO, 0.01, 2,                                                \
+      "FLOP rate of the backward pass relative to forward")                                                            \
+    X(FLASH_D64, "attention.flash.d64", MFU_RATIO, 0.01, 2,                                                            \
+      "FlashAttention 2 forward, head_dim 64, long sequence: fraction of the 16-bit peak")                             \
+    X(FLASH_D128, "attention.flash.d128", MFU_RATIO, 0.01, 2, "the same, head_dim 128")                                \
+    X(FLASH_HALF, "attention.flash.half", MFU_TOKENS, 0, 1e5,                                                          \
+      "sequence length at which FlashAttention 2 runs at half speed")                                                  \
+    X(FLASH_BACKWARD, "attention.flash.backward", MFU_RATIO, 0.01, 2,                                                  \
+      "FLOP rate of the backward pass relative to forward")                                                            \
+    X(FLASH3_D64, "attention.flash3.d64", MFU_RATIO, 0.01, 2,                                                          \
+      "FlashAttention 3 forward, head_dim 64, long sequence: fraction of the 16-bit peak")                             \
+    X(FLASH3_D128, "attention.flash3.d128", MFU_RATIO, 0.01, 2, "the same, head_dim 128")                              \
+    X(FLASH3_HALF, "attention.flash3.half", MFU_TOKENS, 0, 1e5,                                                        \
+      "sequence length at which FlashAttention 3 runs at half speed")                                                  \
+    X(FLASH3_BACKWARD, "attention.flash3.backward", MFU_RATIO, 0.01, 2,                                                \
+      "FLOP rate of the backward pass relative to forward")                                                            \
+    X(CUDNN_D64, "attention.cudnn.d64", MFU_RATIO, 0.01, 2,                                                            \
+      "cuDNN fused attention forward, head_dim 64, long sequence: fraction of the 16-bit peak")                        \
+    X(CUDNN_D128, "attention.cudnn.d128", MFU_RATIO, 0.01, 2, "the same, head_dim 128")                                \
+    X(CUDNN_HALF, "attention.cudnn.half", MFU_TOKENS, 0, 1e5,                                                          \
+      "sequence length at which cuDNN's attention runs at half speed")                                                 \
+    X(CUDNN_BACKWARD, "attention.cudnn.backward", MFU_RATIO, 0.01, 2,                                                  \
+      "FLOP rate of the backward pass relative to forward")                                                            \
+    X(MEMEFF_D64, "attention.memeff.d64", MFU_RATIO, 0.01, 2,                                                          \
+      "memory-efficient attention (CUTLASS) forward, head_dim 64: fraction of the peak of its precision")              \
+    X(MEMEFF_D128, "attention.memeff.d128", MFU_RATIO, 0.01, 2, "the same, head_dim 128")                              \
+    X(MEMEFF_HALF, "attention.memeff.half", MFU_TOKENS, 0, 1e5,                                                        \
+      "sequence length at which memory-efficient attention runs at half speed")                                        \
+    X(MEMEFF_BACKWARD, "attention.memeff.backward", MFU_RATIO, 0.01, 2,                                                \
+      "FLOP rate of the backward pass relative to forward")                                                            \
+    X(DRAM_POINTWISE, "dram.pointwise", MFU_RATIO, 0.01, 1,                                                            \
+      "fraction of the DRAM bandwidth that pointwise kernels, casts and copies reach")                                 \
+    X(DRAM_IRREGULAR, "dram.irregular", MFU_RATIO, 0.01, 1,                                                            \
+      "fraction that kernels without wide loads reach: casts between types, broadcast masks and scales, transposing "  \
+      "copies")                                                                                                        \
+    X(DRAM_FUSED, "dram.fused", MFU_RATIO, 0.01, 1,                                                                    \
+      "fraction that compiled pointwise and row-reduction kernels reach")                                              \
+    X(DRAM_NORM, "dram.norm", MFU_RATIO, 0.01, 1, "fraction that eager LayerNorm/RMSNorm forward reaches")             \
+    X(DRAM_NORM_BACKWARD, "dram.norm_backward", MFU_RATIO, 0.01, 1,                                                    \
+      "fraction that norm backward (input gradient) reaches")                                                          \
+    X(DRAM_SOFTMAX, "dram.softmax", MFU_RATIO, 0.01, 1, "fraction that softmax and log-softmax reach")                 \
+    X(DRAM_REDUCTION, "dram.reduction", MFU_RATIO, 0.01, 1,                                                            \
+      "fraction that column reductions (bias, gamma and beta gradients) reach")                                        \
+    X(DRAM_EMBEDDING, "dram.embedding", MFU_RATIO, 0.01, 1, "fraction that embedding gathers and scatters reach")      \
+    X(DRAM_OPTIMIZER, "dram.optimizer", MFU_RATIO, 0.01, 1, "fraction that fused optimizer kernels reach")             \
+    X(DRAM_HALF, "dram.half", MFU_RATIO, 0.1, 1,                                                                       \
+      "bandwidth of eager kernels on 16-bit elements relative to fp32: loads of four elements move half the bytes")    \
+    X(L2_SPEED, "l2.speed", MFU_RATIO, 1, 20, "L2 bandwidth relative to DRAM bandwidth")                               \
+    X(L2_SHARE, "l2.share", MFU_RATIO, 0, 1, "share of L2 within which a kernel's working set is served from L2")      \
+    X(KERNEL_OVERHEAD, "kernel.overhead", MFU_SECONDS, 0, 1e-3,                                                        \
+      "time between two dependent kernels of a stream: drain, launch, fill")                                           \
+    X(DISPATCH_EAGER, "dispatch.eager", MFU_SECONDS, 0, 1e-2,                                                          \
+      "host time to dispatch one forward or optimizer kernel in eager PyTorch")                                        \
+    X(DISPATCH_BACKWARD, "dispatch.backward", MFU_SECONDS, 0, 1e-2,                                                    \
+      "host time of one kernel of the autograd engine's backward")                                                     \
+    X(DISPATCH_COMPILE, "dispatch.compile", MFU_SECONDS, 0, 1e-2, "host time of one kernel called from compiled code") \
+    X(DISPATCH_C, "dispatch.c", MFU_SECONDS, 0, 1e-2, "host time of one kernel launched by a C program")               \
+    X(DISPATCH_GRAPH, "dispatch.graph", MFU_SECONDS, 0, 1e-2, "time between two kernels of a CUDA graph")              \
+    X(DISPATCH_ZERO, "dispatch.zero", MFU_SECONDS, 0, 1e-2,                                                            \
+      "host time to gather and release one weight tensor in one pass of ZeRO 3")                                       \
+    X(STEP_CONSTANT, "step.constant", MFU_SECONDS, 0, 10,                                                              \
+      "loader hand-over, host synchronisation and logging per optimizer step")                                         \
+    X(LINK_NVLINK, "link.nvlink", MFU_RATIO, 0.01, 1,                                                                  \
+      "fraction of NVLink's one-way bandwidth that ring collectives sustain")                                          \
+    X(LINK_NVLS, "link.nvls", MFU_RATIO, 0, 2,                                                                         \
+      "the same for all-reduce inside the switch (NVLS), from 5 GPUs on; 0: there is none")                            \
+    X(LINK_PCIE, "link.pcie", MFU_RATIO, 0.01, 1, "fraction of a PCIe slot's one-way bandwidth between two peers")     \
+    X(LINK_HOST, "link.host", MFU_RATIO, 0.01, 1, "the same without peer access, through host memory")                 \
+    X(LINK_SHARED, "link.shared", MFU_RATIO, 0.01, 1, "what more than two GPUs on one PCIe root keep of it")           \
+    X(LINK_LATENCY, "link.latency", MFU_SECONDS, 0, 1e-2, "fixed time of a collective")                                \
+    X(LINK_STEP, "link.step", MFU_SECONDS, 0, 1e-2,                                                                    \
+      "time of one step around the ring: an all-reduce over n GPUs takes 2 (n - 1) of them")                           \
+    X(LINK_RAMP, "link.ramp", MFU_SECONDS, 0, 1e-3,                                                                    \
+      "time per square root of a byte until a collective's pipeline is full")                                          \
+    X(LINK_CONTENTION, "link.contention", MFU_RATIO, 0, 1,                                                             \
+      "share of the overlap that compute loses to a collective beside it")                                             \
+    X(NCCL_BYTES, "memory.nccl", MFU_BYTES, 0, 1e11,                                                                   \
+      "buffers of NCCL communicators, outside the framework's allocator")                                              \
+    X(CONTEXT_BYTES, "memory.context", MFU_BYTES, 0, 1e11, "CUDA context of a process, before any kernel is loaded")   \
+    X(MODULE_BYTES, "memory.modules", MFU_BYTES, 0, 1e11, "kernels and library state that a training step loads")      \
+    X(CUBLAS_WORKSPACE, "memory.cublas_workspace", MFU_BYTES, 0, 1e10, "cuBLAS workspace of one handle and stream")    \
+    X(RESERVED_EAGER, "memory.reserved_eager", MFU_RATIO, 1, 3,                                                        \
+      "reserved over peak allocated of the caching allocator, eager")                                                  \
+    X(RESERVED_COMPILE, "memory.reserved_compile", MFU_RATIO, 1, 3, "the same, compiled")                              \
+    X(MODEL_SIGMA, "model.sigma", MFU_RATIO, 0, 2,                                                                     \
+      "spread of measured over predicted step times that the coefficients do not explain, compiled or hand-written "   \
+      "runtimes")                                                                                                      \
+    X(MODEL_SIGMA_EAGER, "model.sigma_eager", MFU_RATIO, 0, 2,                                                         \
+      "the same for eager PyTorch, whose kernels and host vary more")                                                  \
+    X(MODEL_SIGMA_RANKS, "model.sigma_ranks", MFU_RATIO, 0, 2,                                                         \
+      "spread that several GPUs add, relative to the share of their exchanges")                                        \
+    X(MODEL_SIGMA_DDP, "model.sigma_ddp", MFU_RATIO, 0, 2,                                                             \
+      "spread that PyTorch's DDP adds to the micro-step which sums gradients")                                         \
+    X(MODEL_EXCESS, "model.excess", MFU_RATIO, 0, 2,                                                                   \
+      "what published compiled or hand-written runs take longer than their kernels and host, middle of the spread")    \
+    X(MODEL_EXCESS_EAGER, "model.excess_eager", MFU_RATIO, 0, 2, "the same for eager PyTorch")                         \
+    X(MODEL_EXCESS_DDP, "model.excess_ddp", MFU_RATIO, 0, 2,                                                           \
+      "what PyTorch's DDP adds to the micro-step which sums gradients, middle of the spread")                          \
+    X(MODEL_UNSEEN, "model.unseen", MFU_SECONDS, 0, 100,                                                               \
+      "host time of a step that no list of kernels holds, at worst: synchronisation, logging, loss scaling, Python "   \
+      "between steps")
+/* clang-format on */
 
 enum mfu_coefficient {
 #define X(id, ...) MFU_C_##id,
     MFU_COEFFICIENTS(X)
 #undef X
-    MFU_COEFFICIENT_COUNT
+        MFU_COEFFICIENT_COUNT
 };
 
 struct mfu_coefficient_row {
@@ -113,16 +167,13 @@ struct mfu_coefficient_row {
 extern const struct mfu_coefficient_row mfu_coefficient_rows[MFU_COEFFICIENT_COUNT];
 
 /* From the family default to the user: later ones win. */
-enum mfu_coefficient_origin {
-    MFU_FROM_NOWHERE, MFU_FROM_FAMILY, MFU_FROM_GPU, MFU_FROM_CALIBRATION,
-    MFU_FROM_USER
-};
+enum mfu_coefficient_origin { MFU_FROM_NOWHERE, MFU_FROM_FAMILY, MFU_FROM_GPU, MFU_FROM_CALIBRATION, MFU_FROM_USER };
 
 struct mfu_coefficients {
-    double value[MFU_COEFFICIENT_COUNT];        /* base units; NAN: unknown */
-    double sigma[MFU_COEFFICIENT_COUNT];        /* relative standard deviation */
+    double value[MFU_COEFFICIENT_COUNT]; /* base units; NAN: unknown */
+    double sigma[MFU_COEFFICIENT_COUNT]; /* relative standard deviation */
     unsigned char origin[MFU_COEFFICIENT_COUNT];
-    char source[MFU_COEFFICIENT_COUNT][128];     /* who says so */
+    char source[MFU_COEFFICIENT_COUNT][128]; /* who says so */
 };
 
 /* The coefficient of that name, or -1 with a suggestion. */
@@ -133,8 +184,7 @@ void mfu_coefficients_clear(struct mfu_coefficients *);
 
 /* Reads a mapping NAME: {value: 0.8, sigma: 10%, source: text} over what is
  * there already.  All three must be given. */
-int mfu_coefficients_read(struct mfu_yaml *, struct mfu_node *mapping,
-                          enum mfu_coefficient_origin,
+int mfu_coefficients_read(struct mfu_yaml *, struct mfu_node *mapping, enum mfu_coefficient_origin,
                           struct mfu_coefficients *, struct mfu_error *err);
 
 /* 1 if every coefficient has a value, else 0 and the first that has none.

@@ -16,33 +16,27 @@
 #include "base/error.h"
 #include "base/suggest.h"
 
-#define MOST_FILES 4096         /* of one folder; more are not looked at */
+#define MOST_FILES 4096 /* of one folder; more are not looked at */
 
-int mfu_folder_path(char path[MFU_PATH_MAX], const char *folder,
-                    const char *name, const char *suffix, struct mfu_error *err)
+int mfu_folder_path(char path[MFU_PATH_MAX], const char *folder, const char *name, const char *suffix,
+                    struct mfu_error *err)
 {
     size_t n = strlen(folder);
     const char *slash = n > 0 && folder[n - 1] == '/' ? "" : "/";
-    int length = snprintf(path, MFU_PATH_MAX, "%s%s%s%s", folder, slash, name,
-                          suffix);
+    int length = snprintf(path, MFU_PATH_MAX, "%s%s%s%s", folder, slash, name, suffix);
 
     if (length < 0 || length >= MFU_PATH_MAX)
-        return mfu_fail(err, MFU_EINPUT,
-                        "the path of '%.80s' is longer than %d bytes", name,
-                        MFU_PATH_MAX - 1);
+        return mfu_fail(err, MFU_EINPUT, "the path of '%.80s' is longer than %d bytes", name, MFU_PATH_MAX - 1);
     return 0;
 }
 
-int mfu_folder_of(char folder[MFU_PATH_MAX], const char *path,
-                  struct mfu_error *err)
+int mfu_folder_of(char folder[MFU_PATH_MAX], const char *path, struct mfu_error *err)
 {
     const char *slash = strrchr(path, '/');
     size_t n = !slash ? 1 : slash == path ? 1 : (size_t)(slash - path);
 
     if (n >= MFU_PATH_MAX)
-        return mfu_fail(err, MFU_EINPUT,
-                        "the path '%.80s...' is longer than %d bytes", path,
-                        MFU_PATH_MAX - 1);
+        return mfu_fail(err, MFU_EINPUT, "the path '%.80s...' is longer than %d bytes", path, MFU_PATH_MAX - 1);
     memcpy(folder, slash ? path : ".", n);
     folder[n] = '\0';
     return 0;
@@ -96,14 +90,12 @@ static size_t name_length(const char *file)
 
     if (file[0] == '.')
         return 0;
-    if (n >= sizeof measured - 1 &&
-        memcmp(dot - (sizeof measured - 1), measured, sizeof measured - 1) == 0)
+    if (n >= sizeof measured - 1 && memcmp(dot - (sizeof measured - 1), measured, sizeof measured - 1) == 0)
         return 0;
     return n;
 }
 
-int mfu_folder_names(struct mfu_arena *arena, const char *folder,
-                     const char *const **names, size_t *n,
+int mfu_folder_names(struct mfu_arena *arena, const char *folder, const char *const **names, size_t *n,
                      struct mfu_error *err)
 {
     const char *found[MOST_FILES], **kept;
@@ -115,8 +107,7 @@ int mfu_folder_names(struct mfu_arena *arena, const char *folder,
     if (!dir && errno == ENOENT)
         return 0;
     if (!dir)
-        return mfu_fail(err, MFU_EIO, "%.200s cannot be read: %s", folder,
-                        strerror(errno));
+        return mfu_fail(err, MFU_EIO, "%.200s cannot be read: %s", folder, strerror(errno));
     while (*n < MOST_FILES && (entry = readdir(dir))) {
         size_t length = name_length(entry->d_name);
 
@@ -130,7 +121,7 @@ int mfu_folder_names(struct mfu_arena *arena, const char *folder,
     closedir(dir);
     kept = mfu_arena_alloc(arena, *n + 1, sizeof *kept);
     if (!kept)
-        return mfu_fail(err, MFU_ENOMEM, "memory is out");
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
     memcpy(kept, found, *n * sizeof *kept);
     qsort(kept, *n, sizeof *kept, ascending);
     *names = kept;
@@ -143,24 +134,21 @@ void mfu_folder_peek(const char *path, char *text, size_t size)
     size_t used = 0;
     ssize_t n = 0;
 
-    while (fd >= 0 && used < size - 1 &&
-           (n = read(fd, text + used, size - 1 - used)) > 0)
+    while (fd >= 0 && used < size - 1 && (n = read(fd, text + used, size - 1 - used)) > 0)
         used += (size_t)n;
     text[used] = '\0';
     if (fd >= 0)
         close(fd);
 }
 
-int mfu_folder_unknown(const char *folder, const char *what, const char *name,
-                       struct mfu_error *err)
+int mfu_folder_unknown(const char *folder, const char *what, const char *name, struct mfu_error *err)
 {
     struct mfu_arena arena = {0};
     const char *const *names, *best;
     size_t n;
 
     if (mfu_folder_names(&arena, folder, &names, &n, err) == 0) {
-        mfu_fail(err, MFU_EINPUT, "no %s is called '%.80s' in %.160s", what,
-                 name, folder);
+        mfu_fail(err, MFU_EINPUT, "no %s is called '%.80s' in %.160s", what, name, folder);
         if (mfu_suggest(name, names, n, &best, 1) > 0)
             mfu_error_suggest(err, best);
     }

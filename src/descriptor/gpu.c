@@ -19,29 +19,27 @@
 #include "descriptor/folder.h"
 #include "descriptor/yaml.h"
 
-#define DEEPEST_FAMILY 4        /* a family that extends one that extends ... */
-#define PEAK_TOLERANCE 0.03     /* data sheets round to two or three digits */
-#define NODE_GPUS 8             /* HGX boards, and the most PCIe slots that servers have */
+#define DEEPEST_FAMILY 4    /* a family that extends one that extends ... */
+#define PEAK_TOLERANCE 0.03 /* data sheets round to two or three digits */
+#define NODE_GPUS 8         /* HGX boards, and the most PCIe slots that servers have */
 
 const char *const mfu_peak_names[MFU_PEAK_COUNT] = {
-    [MFU_PEAK_FP32] = "fp32",
-    [MFU_PEAK_TF32] = "tf32",
-    [MFU_PEAK_FP16] = "fp16",
-    [MFU_PEAK_FP16_ACC16] = "fp16_acc16",
-    [MFU_PEAK_BF16] = "bf16",
-    [MFU_PEAK_FP8] = "fp8",
-    [MFU_PEAK_FP8_ACC16] = "fp8_acc16",
-    [MFU_PEAK_INT8] = "int8",
+    [MFU_PEAK_FP32] = "fp32",           [MFU_PEAK_TF32] = "tf32",
+    [MFU_PEAK_FP16] = "fp16",           [MFU_PEAK_FP16_ACC16] = "fp16_acc16",
+    [MFU_PEAK_BF16] = "bf16",           [MFU_PEAK_FP8] = "fp8",
+    [MFU_PEAK_FP8_ACC16] = "fp8_acc16", [MFU_PEAK_INT8] = "int8",
     [MFU_PEAK_NVFP4] = "nvfp4",
 };
 
 /* The keys --------------------------------------------------------------- */
 
 #define AT(field) .offset = offsetof(struct mfu_gpu, field)
-#define TEXT(field) .type = MFU_FIELD_TEXT, AT(field), \
-                    .size = sizeof ((struct mfu_gpu *)NULL)->field
+#define TEXT(field) .type = MFU_FIELD_TEXT, AT(field), .size = sizeof((struct mfu_gpu *)NULL)->field
 #define RANGE(low, high) .least = (low), .most = (high)
-#define END {.key = NULL}
+#define END                                                                                                            \
+    {                                                                                                                  \
+        .key = NULL                                                                                                    \
+    }
 // clang-format off
 
 static const struct mfu_field top_fields[] = {
@@ -167,8 +165,7 @@ struct check {
 };
 
 /* The node of GROUP.KEY, or the nearest one that is written. */
-static struct mfu_node *place(const struct check *c, const char *group,
-                              const char *key)
+static struct mfu_node *place(const struct check *c, const char *group, const char *key)
 {
     struct mfu_node *g = mfu_node_find(c->root, group);
     struct mfu_node *node = g ? mfu_node_find(g, key) : NULL;
@@ -189,8 +186,8 @@ static bool mentions(const char *text, const char *word)
     size_t n = strlen(word);
 
     for (const char *p = text; (p = strstr(p, word)); p++)
-        if ((p == text || !(isalnum((unsigned char)p[-1]) || p[-1] == '_')) &&
-            !isalnum((unsigned char)p[n]) && p[n] != '_')
+        if ((p == text || !(isalnum((unsigned char)p[-1]) || p[-1] == '_')) && !isalnum((unsigned char)p[n])
+            && p[n] != '_')
             return true;
     return false;
 }
@@ -207,34 +204,29 @@ static int check_peaks(const struct check *c)
         double off = gpu->peak_flops[i] / dense - 1;
         char is[MFU_QUANTITY_MAX], want[MFU_QUANTITY_MAX];
 
-        if (!(fabs(off) > PEAK_TOLERANCE) ||
-            mentions(gpu->peak_capped, mfu_peak_names[i]))
-            continue;                   /* NAN, too: not known */
+        if (!(fabs(off) > PEAK_TOLERANCE) || mentions(gpu->peak_capped, mfu_peak_names[i]))
+            continue; /* NAN, too: not known */
         mfu_fail(c->err, MFU_EINPUT,
                  "%s is not 2 * sms * fma_per_clock_per_sm * "
                  "%s clock (%s)%s",
-                 mfu_quantity_format(is, gpu->peak_flops[i], MFU_FLOP_PER_S),
-                 i == MFU_PEAK_FP32 ? "boost" : "tensor",
+                 mfu_quantity_format(is, gpu->peak_flops[i], MFU_FLOP_PER_S), i == MFU_PEAK_FP32 ? "boost" : "tensor",
                  mfu_quantity_format(want, dense, MFU_FLOP_PER_S),
-                 off > 0.9 && off < 1.1
-                     ? "; is it the sparse figure? the dense one is wanted"
-                     : "; if that is so, peak.capped must name it and say why");
+                 off > 0.9 && off < 1.1 ? "; is it the sparse figure? the dense one is wanted"
+                                        : "; if that is so, peak.capped must name it and say why");
         return fail_at(c, "peak", mfu_peak_names[i]);
     }
     return 0;
 }
 
 /* Fails unless a <= b; what is not known is not compared. */
-static int check_order(const struct check *c, const char *group,
-                       const char *key, double a, double b, enum mfu_dim dim,
+static int check_order(const struct check *c, const char *group, const char *key, double a, double b, enum mfu_dim dim,
                        const char *than)
 {
     char is[MFU_QUANTITY_MAX], most[MFU_QUANTITY_MAX];
 
     if (!(a > b))
         return 0;
-    mfu_fail(c->err, MFU_EINPUT, "%s is more than %s (%s)",
-             mfu_quantity_format(is, a, dim), than,
+    mfu_fail(c->err, MFU_EINPUT, "%s is more than %s (%s)", mfu_quantity_format(is, a, dim), than,
              mfu_quantity_format(most, b, dim));
     return fail_at(c, group, key);
 }
@@ -246,17 +238,13 @@ static int check_memory(const struct check *c)
     double box = 1.03 * gpu->size_bytes * (0x1p30 / 1e9);
     char size[MFU_QUANTITY_MAX], smi[MFU_QUANTITY_MAX];
 
-    if (check_order(c, "memory", "capacity", gpu->capacity_bytes,
-                    gpu->smi_total_bytes, MFU_BYTES, "smi_total") < 0 ||
-        check_order(c, "memory", "capacity", gpu->capacity_bytes, box,
-                    MFU_BYTES, "its size allows") < 0 ||
-        check_order(c, "memory", "smi_total", gpu->smi_total_bytes, box,
-                    MFU_BYTES, "its size allows") < 0)
+    if (check_order(c, "memory", "capacity", gpu->capacity_bytes, gpu->smi_total_bytes, MFU_BYTES, "smi_total") < 0
+        || check_order(c, "memory", "capacity", gpu->capacity_bytes, box, MFU_BYTES, "its size allows") < 0
+        || check_order(c, "memory", "smi_total", gpu->smi_total_bytes, box, MFU_BYTES, "its size allows") < 0)
         return -1;
     if (!(gpu->smi_total_bytes < 0.8 * gpu->size_bytes))
         return 0;
-    mfu_fail(c->err, MFU_EINPUT, "%s, but smi_total is only %s",
-             mfu_quantity_format(size, gpu->size_bytes, MFU_BYTES),
+    mfu_fail(c->err, MFU_EINPUT, "%s, but smi_total is only %s", mfu_quantity_format(size, gpu->size_bytes, MFU_BYTES),
              mfu_quantity_format(smi, gpu->smi_total_bytes, MFU_BYTES));
     return fail_at(c, "memory", "size");
 }
@@ -265,26 +253,25 @@ static int check_rest(const struct check *c)
 {
     const struct mfu_gpu *gpu = c->gpu;
 
-    if (check_order(c, "clock", "base", gpu->base_hz, gpu->boost_hz, MFU_HERTZ,
-                    "boost") < 0 ||
-        check_order(c, "sm", "shared_memory_block", gpu->shared_block_bytes,
-                    gpu->shared_bytes, MFU_BYTES, "shared_memory") < 0 ||
-        check_order(c, "sm", "shared_memory", gpu->shared_bytes,
-                    gpu->unified_l1_bytes, MFU_BYTES, "unified_l1") < 0 ||
-        check_order(c, "sm", "max_warps", 32 * gpu->max_warps, gpu->max_threads,
-                    MFU_COUNT, "max_threads") < 0)
+    if (check_order(c, "clock", "base", gpu->base_hz, gpu->boost_hz, MFU_HERTZ, "boost") < 0
+        || check_order(c, "sm", "shared_memory_block", gpu->shared_block_bytes, gpu->shared_bytes, MFU_BYTES,
+                       "shared_memory")
+            < 0
+        || check_order(c, "sm", "shared_memory", gpu->shared_bytes, gpu->unified_l1_bytes, MFU_BYTES, "unified_l1") < 0
+        || check_order(c, "sm", "max_warps", 32 * gpu->max_warps, gpu->max_threads, MFU_COUNT, "max_threads") < 0)
         return -1;
     return 0;
 }
 
 /* One entry of `sources:` that must say something. */
-static int check_source(const struct check *c, struct mfu_node *sources,
-                        const char *key)
+static int check_source(const struct check *c, struct mfu_node *sources, const char *key)
 {
     if (mfu_node_find(sources, key))
         return 0;
-    mfu_fail(c->err, MFU_EINPUT, "sources.%s is missing: say where the figures "
-             "come from", key);
+    mfu_fail(c->err, MFU_EINPUT,
+             "sources.%s is missing: say where the figures "
+             "come from",
+             key);
     return mfu_node_error(c->yaml, sources, c->err);
 }
 
@@ -295,7 +282,8 @@ static int check_sources(const struct check *c)
     size_t n = sources ? mfu_node_count(sources) : 0;
 
     if (!sources || mfu_node_type(sources) != MFU_MAPPING) {
-        mfu_fail(c->err, MFU_EINPUT, "'sources' is missing: at least peak and "
+        mfu_fail(c->err, MFU_EINPUT,
+                 "'sources' is missing: at least peak and "
                  "memory, saying where the figures come from");
         return mfu_node_error(c->yaml, sources ? sources : c->root, c->err);
     }
@@ -309,8 +297,7 @@ static int check_sources(const struct check *c)
         return mfu_node_error(c->yaml, node, c->err);
     }
     for (size_t g = 0; g < GROUPS; g++)
-        if (groups[g].sourced && mfu_node_find(c->root, groups[g].key) &&
-            check_source(c, sources, groups[g].key) < 0)
+        if (groups[g].sourced && mfu_node_find(c->root, groups[g].key) && check_source(c, sources, groups[g].key) < 0)
             return -1;
     if (!isnan(c->gpu->capacity_bytes))
         return check_source(c, sources, "capacity");
@@ -321,8 +308,7 @@ static int check_aliases(const struct check *c)
 {
     struct mfu_node *aliases = mfu_node_find(c->root, "aliases");
 
-    if (!aliases || mfu_node_check_texts(c->yaml, aliases,
-                                         "names such as [a, b]", c->err) == 0)
+    if (!aliases || mfu_node_check_texts(c->yaml, aliases, "names such as [a, b]", c->err) == 0)
         return 0;
     return mfu_within(c->err, "aliases");
 }
@@ -330,8 +316,8 @@ static int check_aliases(const struct check *c)
 /* Coefficients ----------------------------------------------------------- */
 
 /* Reads families/NAME.yaml over what is there, what it extends first. */
-static int read_family(const char *families, const char *name, int depth,
-                       struct mfu_coefficients *c, struct mfu_error *err)
+static int read_family(const char *families, const char *name, int depth, struct mfu_coefficients *c,
+                       struct mfu_error *err)
 {
     static const char *const others[] = {"coefficients", NULL};
     struct {
@@ -339,19 +325,18 @@ static int read_family(const char *families, const char *name, int depth,
     } said = {"", ""};
     const struct mfu_field fields[] = {
         {"extends", MFU_FIELD_TEXT, .size = sizeof said.extends},
-        {"description", MFU_FIELD_TEXT, .size = sizeof said.description,
-         .offset = sizeof said.extends},
-        END
-    };
+        {"description", MFU_FIELD_TEXT, .size = sizeof said.description, .offset = sizeof said.extends},
+        END};
     char path[MFU_PATH_MAX];
     struct mfu_yaml *yaml;
     struct mfu_node *root, *mapping;
     int result = -1;
 
     if (!mfu_folder_name_ok(name) || depth > DEEPEST_FAMILY)
-        return mfu_fail(err, MFU_EINPUT, depth > DEEPEST_FAMILY
-                        ? "'%.40s' ends a chain of more than 4 families"
-                        : "'%.40s' cannot be the name of a family", name);
+        return mfu_fail(err, MFU_EINPUT,
+                        depth > DEEPEST_FAMILY ? "'%.40s' ends a chain of more than 4 families"
+                                               : "'%.40s' cannot be the name of a family",
+                        name);
     if (mfu_folder_path(path, families, name, ".yaml", err) < 0)
         return -1;
     if (access(path, F_OK) != 0)
@@ -362,15 +347,13 @@ static int read_family(const char *families, const char *name, int depth,
     root = mfu_yaml_root(yaml);
     if (mfu_node_fields(yaml, root, fields, others, &said, err) < 0)
         goto done;
-    if (said.extends[0] &&
-        read_family(families, said.extends, depth + 1, c, err) < 0) {
+    if (said.extends[0] && read_family(families, said.extends, depth + 1, c, err) < 0) {
         mfu_within(err, "extends");
         mfu_node_error(yaml, mfu_node_find(root, "extends"), err);
         goto done;
     }
     mapping = mfu_node_find(root, "coefficients");
-    if (mapping &&
-        mfu_coefficients_read(yaml, mapping, MFU_FROM_FAMILY, c, err) < 0)
+    if (mapping && mfu_coefficients_read(yaml, mapping, MFU_FROM_FAMILY, c, err) < 0)
         goto done;
     result = 0;
 done:
@@ -379,28 +362,26 @@ done:
 }
 
 /* Family first, then own; afterwards none may be missing. */
-static int read_coefficients(struct mfu_yaml *yaml, const char *families,
-                             struct mfu_gpu *gpu, struct mfu_error *err)
+static int read_coefficients(struct mfu_yaml *yaml, const char *families, struct mfu_gpu *gpu, struct mfu_error *err)
 {
     struct mfu_node *root = mfu_yaml_root(yaml);
     struct mfu_node *family = mfu_node_find(root, "family");
     struct mfu_node *own = mfu_node_find(root, "coefficients");
     int missing;
 
-    if (families &&
-        read_family(families, gpu->family, 1, &gpu->coefficients, err) < 0) {
+    if (families && read_family(families, gpu->family, 1, &gpu->coefficients, err) < 0) {
         /* An error inside the family's file has its place already. */
         if (err && err->file[0] == '\0')
             mfu_within(err, "family");
         return mfu_node_error(yaml, family, err);
     }
-    if (own && mfu_coefficients_read(yaml, own, MFU_FROM_GPU,
-                                     &gpu->coefficients, err) < 0)
+    if (own && mfu_coefficients_read(yaml, own, MFU_FROM_GPU, &gpu->coefficients, err) < 0)
         return -1;
     if (families && !mfu_coefficients_complete(&gpu->coefficients, &missing)) {
-        mfu_fail(err, MFU_EINPUT, "family: neither '%s' nor this file gives a "
-                 "value for the coefficient '%s'", gpu->family,
-                 mfu_coefficient_rows[missing].name);
+        mfu_fail(err, MFU_EINPUT,
+                 "family: neither '%s' nor this file gives a "
+                 "value for the coefficient '%s'",
+                 gpu->family, mfu_coefficient_rows[missing].name);
         return mfu_node_error(yaml, family, err);
     }
     return 0;
@@ -408,8 +389,7 @@ static int read_coefficients(struct mfu_yaml *yaml, const char *families,
 
 /* Files ------------------------------------------------------------------ */
 
-static int read_groups(struct mfu_yaml *yaml, struct mfu_gpu *gpu,
-                       struct mfu_error *err)
+static int read_groups(struct mfu_yaml *yaml, struct mfu_gpu *gpu, struct mfu_error *err)
 {
     struct mfu_node *root = mfu_yaml_root(yaml);
 
@@ -420,15 +400,13 @@ static int read_groups(struct mfu_yaml *yaml, struct mfu_gpu *gpu,
             mfu_fail(err, MFU_EINPUT, "'%s' is missing", groups[g].key);
             return mfu_node_error(yaml, root, err);
         }
-        if (node && mfu_node_fields(yaml, node, groups[g].fields,
-                                    groups[g].others, gpu, err) < 0)
+        if (node && mfu_node_fields(yaml, node, groups[g].fields, groups[g].others, gpu, err) < 0)
             return mfu_within(err, "%s", groups[g].key);
     }
     return 0;
 }
 
-int mfu_gpu_parse(struct mfu_yaml *yaml, const char *families,
-                  struct mfu_gpu *gpu, struct mfu_error *err)
+int mfu_gpu_parse(struct mfu_yaml *yaml, const char *families, struct mfu_gpu *gpu, struct mfu_error *err)
 {
     struct mfu_node *root = mfu_yaml_root(yaml);
     const struct check c = {yaml, root, gpu, err};
@@ -436,18 +414,16 @@ int mfu_gpu_parse(struct mfu_yaml *yaml, const char *families,
     forget(gpu);
     mfu_folder_slug(gpu->slug, sizeof gpu->slug, mfu_yaml_name(yaml));
     snprintf(gpu->path, sizeof gpu->path, "%s", mfu_yaml_name(yaml));
-    if (mfu_node_fields(yaml, root, top_fields, top_others, gpu, err) < 0 ||
-        read_groups(yaml, gpu, err) < 0 || check_aliases(&c) < 0 ||
-        check_peaks(&c) < 0 || check_memory(&c) < 0 || check_rest(&c) < 0 ||
-        check_sources(&c) < 0)
+    if (mfu_node_fields(yaml, root, top_fields, top_others, gpu, err) < 0 || read_groups(yaml, gpu, err) < 0
+        || check_aliases(&c) < 0 || check_peaks(&c) < 0 || check_memory(&c) < 0 || check_rest(&c) < 0
+        || check_sources(&c) < 0)
         return -1;
     if (isnan(gpu->node_gpus))
         gpu->node_gpus = NODE_GPUS;
     return read_coefficients(yaml, families, gpu, err);
 }
 
-int mfu_gpu_read(const char *path, const char *families, struct mfu_gpu *gpu,
-                 struct mfu_error *err)
+int mfu_gpu_read(const char *path, const char *families, struct mfu_gpu *gpu, struct mfu_error *err)
 {
     char beside[MFU_PATH_MAX];
     struct mfu_yaml *yaml;
@@ -456,8 +432,7 @@ int mfu_gpu_read(const char *path, const char *families, struct mfu_gpu *gpu,
     if (!families) {
         char folder[MFU_PATH_MAX];
 
-        if (mfu_folder_of(folder, path, err) < 0 ||
-            mfu_folder_path(beside, folder, "families", "", err) < 0)
+        if (mfu_folder_of(folder, path, err) < 0 || mfu_folder_path(beside, folder, "families", "", err) < 0)
             return -1;
         families = beside;
     }

@@ -15,44 +15,51 @@ struct mfu_yaml;
  * FP8 accumulate in fp32, as training does; *_ACC16 is what GeForce cards
  * reach with fp16 accumulation, shown but never used for training. */
 enum mfu_peak {
-    MFU_PEAK_FP32, MFU_PEAK_TF32, MFU_PEAK_FP16, MFU_PEAK_FP16_ACC16,
-    MFU_PEAK_BF16, MFU_PEAK_FP8, MFU_PEAK_FP8_ACC16, MFU_PEAK_INT8,
-    MFU_PEAK_NVFP4, MFU_PEAK_COUNT
+    MFU_PEAK_FP32,
+    MFU_PEAK_TF32,
+    MFU_PEAK_FP16,
+    MFU_PEAK_FP16_ACC16,
+    MFU_PEAK_BF16,
+    MFU_PEAK_FP8,
+    MFU_PEAK_FP8_ACC16,
+    MFU_PEAK_INT8,
+    MFU_PEAK_NVFP4,
+    MFU_PEAK_COUNT
 };
-extern const char *const mfu_peak_names[MFU_PEAK_COUNT];    /* "fp32" ... */
+extern const char *const mfu_peak_names[MFU_PEAK_COUNT]; /* "fp32" ... */
 
 struct mfu_gpu {
-    char slug[48];              /* "rtx4070": the file's name */
+    char slug[48]; /* "rtx4070": the file's name */
     char path[256];
-    char name[80];              /* "GeForce RTX 4070" */
+    char name[80]; /* "GeForce RTX 4070" */
     char vendor[16], architecture[32], chip[24], family[32];
-    double compute_capability;  /* 8.9 */
+    double compute_capability; /* 8.9 */
     double sms, tensor_cores;
     double base_hz, boost_hz;
-    double tensor_hz;           /* the clock behind the printed tensor peaks */
+    double tensor_hz; /* the clock behind the printed tensor peaks */
     double max_observed_hz;
     double fma_per_clock_sm[MFU_PEAK_COUNT];
-    double peak_flops[MFU_PEAK_COUNT];  /* dense, per second */
-    char peak_capped[240];      /* which do not follow from the clocks, why */
+    double peak_flops[MFU_PEAK_COUNT]; /* dense, per second */
+    char peak_capped[240];             /* which do not follow from the clocks, why */
     char memory_type[16];
     double bus_bits;
-    double size_bytes;          /* on the box */
-    double smi_total_bytes;     /* nvidia-smi's total */
-    double capacity_bytes;      /* what CUDA offers (Linux, low end) */
+    double size_bytes;      /* on the box */
+    double smi_total_bytes; /* nvidia-smi's total */
+    double capacity_bytes;  /* what CUDA offers (Linux, low end) */
     double bandwidth_bytes_s;
     double l2_bytes;
     double unified_l1_bytes, shared_bytes, shared_block_bytes, registers_bytes;
-    double max_threads, max_warps, max_blocks;  /* per SM */
+    double max_threads, max_warps, max_blocks; /* per SM */
     double power_w;
-    char pcie[24];              /* "4x16" */
-    double nvlink_bytes_s;      /* both directions together */
-    char peer[24];              /* "no", "pcie", "nvlink" */
-    double node_gpus;           /* that one machine holds at most; 8 if not said */
+    char pcie[24];         /* "4x16" */
+    double nvlink_bytes_s; /* both directions together */
+    char peer[24];         /* "no", "pcie", "nvlink" */
+    double node_gpus;      /* that one machine holds at most; 8 if not said */
     double mig_instances;
     double measured_bf16_flops, measured_fp16_flops, measured_copy_bytes_s;
     char confidence[4];
     char note[480];
-    struct mfu_coefficients coefficients;       /* family, then own */
+    struct mfu_coefficients coefficients; /* family, then own */
 };
 
 /* Reads gpus/NAME.yaml; `families` is the folder of the family files, whose
@@ -63,9 +70,7 @@ struct mfu_gpu {
  *
  * `families` may be NULL: for _read, the folder families/ beside the file; for
  * _parse, none is read and coefficients may stay unknown. */
-int mfu_gpu_read(const char *path, const char *families, struct mfu_gpu *,
-                 struct mfu_error *err);
-int mfu_gpu_parse(struct mfu_yaml *, const char *families, struct mfu_gpu *,
-                  struct mfu_error *err);
+int mfu_gpu_read(const char *path, const char *families, struct mfu_gpu *, struct mfu_error *err);
+int mfu_gpu_parse(struct mfu_yaml *, const char *families, struct mfu_gpu *, struct mfu_error *err);
 
 #endif

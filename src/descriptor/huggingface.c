@@ -18,14 +18,14 @@
 #include "descriptor/folder.h"
 #include "descriptor/yaml.h"
 
-#define MOST_TYPES 128          /* that one message can choose from */
-#define PEEK (64 * 1024)        /* a model file has 5 KB */
+#define MOST_TYPES 128   /* that one message can choose from */
+#define PEEK (64 * 1024) /* a model file has 5 KB */
 
 /* A config.json while it is being read. */
 struct reader {
     struct mfu_yaml *config;
-    const char *type;           /* its model_type */
-    struct mfu_yaml *yaml;      /* the model file that knows it */
+    const char *type;      /* its model_type */
+    struct mfu_yaml *yaml; /* the model file that knows it */
     struct mfu_error *err;
 };
 
@@ -47,8 +47,7 @@ static bool has_table(const char *path)
 
     if (text) {
         mfu_folder_peek(path, text, PEEK);
-        result = strncmp(text, key + 1, sizeof key - 2) == 0 ||
-                 strstr(text, key) != NULL;
+        result = strncmp(text, key + 1, sizeof key - 2) == 0 || strstr(text, key) != NULL;
     }
     free(text);
     return result;
@@ -67,8 +66,7 @@ static bool knows(struct reader *r, struct mfu_yaml *yaml, struct known *known)
         if (type && strcmp(type, r->type) == 0)
             return true;
         if (type && known->n < MOST_TYPES)
-            known->types[known->n] = mfu_arena_copy(&known->arena, type,
-                                                    strlen(type));
+            known->types[known->n] = mfu_arena_copy(&known->arena, type, strlen(type));
         if (type && known->n < MOST_TYPES && known->types[known->n])
             known->n++;
     }
@@ -83,10 +81,11 @@ static int fail_type(struct reader *r, const struct known *known)
     size_t used = 0;
 
     for (size_t i = 0; i < known->n && used < sizeof list - 1; i++)
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s",
-                                 i ? ", " : "", known->types[i]);
-    mfu_fail(r->err, MFU_EINPUT, "no model file knows the model_type '%.80s'; "
-             "known are: %s", r->type, list);
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", known->types[i]);
+    mfu_fail(r->err, MFU_EINPUT,
+             "no model file knows the model_type '%.80s'; "
+             "known are: %s",
+             r->type, list);
     if (mfu_suggest(r->type, known->types, known->n, &best, 1) > 0)
         mfu_error_suggest(r->err, best);
     return mfu_node_error(r->config, mfu_node_find(root, "model_type"), r->err);
@@ -124,17 +123,15 @@ static int find_model(struct reader *r, const char *folder)
 /* Filling the dims ------------------------------------------------------- */
 
 /* Replaces the value of a dim by what `text` says. */
-static int set_dim(struct reader *r, struct mfu_model *m, int dim,
-                   const char *text)
+static int set_dim(struct reader *r, struct mfu_model *m, int dim, const char *text)
 {
     char *copy = mfu_arena_copy(&m->arena, text, strlen(text));
 
     if (!copy)
-        return mfu_fail(r->err, MFU_ENOMEM, "memory is out");
+        return mfu_fail(r->err, MFU_ENOMEM, "out of memory");
     m->dims[dim].text = copy;
-    m->dims[dim].value = mfu_expression_compile(
-        &m->arena, copy, mfu_model_dim_kind(m->dims[dim].name),
-        mfu_model_dim_resolve, m, r->err);
+    m->dims[dim].value = mfu_expression_compile(&m->arena, copy, mfu_model_dim_kind(m->dims[dim].name),
+                                                mfu_model_dim_resolve, m, r->err);
     return m->dims[dim].value ? 0 : -1;
 }
 
@@ -151,8 +148,7 @@ static bool is_number(const char *text)
 }
 
 /* What config.json says about one dim; a boolean counts as 1 or 0. */
-static int take(struct reader *r, struct mfu_model *m, int dim,
-                struct mfu_node *node)
+static int take(struct reader *r, struct mfu_model *m, int dim, struct mfu_node *node)
 {
     const char *text = mfu_node_text(r->config, node);
     int yes = mfu_node_bool(node);
@@ -171,8 +167,7 @@ static int take(struct reader *r, struct mfu_model *m, int dim,
 }
 
 /* The first of their keys that is there and not null, or NULL. */
-static struct mfu_node *look_up(struct reader *r, struct mfu_node *theirs,
-                                const char **key)
+static struct mfu_node *look_up(struct reader *r, struct mfu_node *theirs, const char **key)
 {
     struct mfu_node *each, *found;
 
@@ -188,16 +183,14 @@ static struct mfu_node *look_up(struct reader *r, struct mfu_node *theirs,
 /* A dim that config.json does not give, and for which the table assumes
  * nothing, is as the model file has it when that is worked out from other dims,
  * or a yes or no.  A size would be that of another model. */
-static int check_absent(struct reader *r, const struct mfu_model *m, int dim,
-                        struct mfu_node *theirs)
+static int check_absent(struct reader *r, const struct mfu_model *m, int dim, struct mfu_node *theirs)
 {
     struct mfu_node *each = mfu_node_each(theirs, 0);
     double value;
 
     if (!mfu_expression_constant(m->dims[dim].value, &value) || value <= 1)
         return 0;
-    mfu_fail(r->err, MFU_EINPUT,
-             "'%.80s' is missing, and nothing is assumed for it in %.120s",
+    mfu_fail(r->err, MFU_EINPUT, "'%.80s' is missing, and nothing is assumed for it in %.120s",
              mfu_node_text(r->yaml, each), mfu_yaml_name(r->yaml));
     return mfu_error_at(r->err, mfu_yaml_name(r->config), 0, 0);
 }
@@ -206,8 +199,7 @@ static int check_absent(struct reader *r, const struct mfu_model *m, int dim,
  * the model file says of another model. */
 static int fill(struct reader *r, struct mfu_model *m)
 {
-    struct mfu_node *table =
-        mfu_node_find(mfu_yaml_root(r->yaml), "huggingface");
+    struct mfu_node *table = mfu_node_find(mfu_yaml_root(r->yaml), "huggingface");
     struct mfu_node *dims = mfu_node_find(table, "dims"), *node;
     struct mfu_node *defaults = mfu_node_find(table, "defaults");
 
@@ -228,8 +220,7 @@ static int fill(struct reader *r, struct mfu_model *m)
 
         if (found && take(r, m, dim, found) < 0)
             return mfu_within(r->err, "%s", key);
-        if (!found && !(defaults && mfu_node_find(defaults, name)) &&
-            check_absent(r, m, dim, node) < 0)
+        if (!found && !(defaults && mfu_node_find(defaults, name)) && check_absent(r, m, dim, node) < 0)
             return -1;
     }
     return 0;
@@ -248,9 +239,8 @@ static int check(struct reader *r, struct mfu_model *m)
     mfu_model_dim_values(m, values);
     for (int i = 0; i < m->n_dims; i++)
         if (!isfinite(values[i])) {
-            mfu_fail(r->err, MFU_EINPUT,
-                     "%s, which is %s, is not a number with these values",
-                     m->dims[i].name, m->dims[i].text);
+            mfu_fail(r->err, MFU_EINPUT, "%s, which is %s, is not a number with these values", m->dims[i].name,
+                     m->dims[i].text);
             return mfu_error_at(r->err, mfu_yaml_name(r->config), 0, 0);
         }
     return 0;
@@ -266,8 +256,7 @@ static void name_slug(struct mfu_model *m, const char *path, const char *type)
     mfu_folder_slug(m->slug, sizeof m->slug, path);
     if (strcmp(m->slug, "config") != 0)
         return;
-    if (mfu_folder_of(folder, path, NULL) == 0 &&
-        isalnum((unsigned char)folder[strlen(folder) - 1]))
+    if (mfu_folder_of(folder, path, NULL) == 0 && isalnum((unsigned char)folder[strlen(folder) - 1]))
         mfu_folder_slug(m->slug, sizeof m->slug, folder);
     else
         snprintf(m->slug, sizeof m->slug, "%s", type);
@@ -278,16 +267,14 @@ static void name_model(struct reader *r, struct mfu_model *m, const char *path)
 {
     struct mfu_node *root = mfu_yaml_root(r->config);
     struct mfu_node *node = mfu_node_find(root, "_name_or_path");
-    const char *name = node && !mfu_node_absent(node)
-                           ? mfu_node_text(r->config, node) : NULL;
+    const char *name = node && !mfu_node_absent(node) ? mfu_node_text(r->config, node) : NULL;
     char known_by[sizeof m->slug];
 
     memcpy(known_by, m->slug, sizeof known_by);
     name_slug(m, path, r->type);
     snprintf(m->name, sizeof m->name, "%s", name && *name ? name : m->slug);
     snprintf(m->path, sizeof m->path, "%s", path);
-    snprintf(m->source, sizeof m->source,
-             "config.json, model_type %.40s, read as %s", r->type, known_by);
+    snprintf(m->source, sizeof m->source, "config.json, model_type %.40s, read as %s", r->type, known_by);
     m->note[0] = '\0';
     m->published_params = NAN;
 }
@@ -301,13 +288,13 @@ static int read_type(struct reader *r)
     r->type = type ? mfu_node_text(r->config, type) : NULL;
     if (r->type && r->type[0])
         return 0;
-    mfu_fail(r->err, MFU_EINPUT, "'model_type' is missing; is this the "
+    mfu_fail(r->err, MFU_EINPUT,
+             "'model_type' is missing; is this the "
              "config.json of a Hugging Face model?");
     return mfu_node_error(r->config, type ? type : root, r->err);
 }
 
-struct mfu_model *mfu_model_from_config(const char *path, const char *folder,
-                                        struct mfu_error *err)
+struct mfu_model *mfu_model_from_config(const char *path, const char *folder, struct mfu_error *err)
 {
     struct reader r = {.config = mfu_yaml_read(path, err), .err = err};
     struct mfu_model *m = NULL;

@@ -25,7 +25,7 @@
 
 int mfu_build_no_memory(struct mfu_builder *b)
 {
-    return mfu_fail(b->err, MFU_ENOMEM, "memory is out");
+    return mfu_fail(b->err, MFU_ENOMEM, "out of memory");
 }
 
 /* Names ------------------------------------------------------------------ */
@@ -36,8 +36,7 @@ bool mfu_build_is_name(const char *text, const char *more)
     if (!isalpha((unsigned char)*text) || strlen(text) >= MFU_NAME_MAX)
         return false;
     for (; *text; text++)
-        if (!isalnum((unsigned char)*text) && *text != '_' &&
-            !strchr(more, *text))
+        if (!isalnum((unsigned char)*text) && *text != '_' && !strchr(more, *text))
             return false;
     return true;
 }
@@ -52,8 +51,7 @@ static int any_slot(void *context, const char *name, struct mfu_error *err)
 static bool is_operand(const char *name)
 {
     struct mfu_arena arena = {0};
-    struct mfu_expression *e = mfu_expression_compile(&arena, name, MFU_COUNT,
-                                                      any_slot, NULL, NULL);
+    struct mfu_expression *e = mfu_expression_compile(&arena, name, MFU_COUNT, any_slot, NULL, NULL);
     bool result = e && mfu_expression_slots(e, NULL, 0) == 1;
 
     mfu_arena_free(&arena);
@@ -68,8 +66,7 @@ static int look_up_dim(const struct mfu_model *m, const char *name)
     return -1;
 }
 
-int mfu_model_dim_find(const struct mfu_model *m, const char *name,
-                       struct mfu_error *err)
+int mfu_model_dim_find(const struct mfu_model *m, const char *name, struct mfu_error *err)
 {
     int i = look_up_dim(m, name);
     const char *names[MFU_MAX_DIMS], *best;
@@ -92,24 +89,22 @@ int mfu_model_dim_resolve(void *model, const char *name, struct mfu_error *err)
 /* Expressions ------------------------------------------------------------ */
 
 /* The scalar at `node` as an expression over the dims. */
-struct mfu_expression *mfu_build_compile(struct mfu_builder *b,
-                                         struct mfu_yaml *yaml,
-                                         struct mfu_node *node,
+struct mfu_expression *mfu_build_compile(struct mfu_builder *b, struct mfu_yaml *yaml, struct mfu_node *node,
                                          enum mfu_dim dim)
 {
     const char *text = mfu_node_text(yaml, node);
     struct mfu_expression *e;
 
     if (!text || mfu_node_absent(node)) {
-        mfu_fail(b->err, MFU_EINPUT, "expected a number, true, false or an "
+        mfu_fail(b->err, MFU_EINPUT,
+                 "expected a number, true, false or an "
                  "expression such as 4*n_embd");
         mfu_node_error(yaml, node, b->err);
         return NULL;
     }
     if (mfu_node_bool(node) >= 0)
         text = mfu_node_bool(node) ? "1" : "0";
-    e = mfu_expression_compile(&b->model->arena, text, dim,
-                               mfu_model_dim_resolve, b->model, b->err);
+    e = mfu_expression_compile(&b->model->arena, text, dim, mfu_model_dim_resolve, b->model, b->err);
     if (!e)
         mfu_node_error(yaml, node, b->err);
     return e;
@@ -119,15 +114,13 @@ struct mfu_expression *mfu_build_compile(struct mfu_builder *b,
 
 static const struct mfu_field head_fields[] = {
 #define AT(field) .offset = offsetof(struct mfu_model_head, field)
-#define TEXT(field) .type = MFU_FIELD_TEXT, AT(field), \
-                    .size = sizeof ((struct mfu_model_head *)NULL)->field
+#define TEXT(field) .type = MFU_FIELD_TEXT, AT(field), .size = sizeof((struct mfu_model_head *)NULL)->field
     {"name", TEXT(name), .required = 1},
     {"family", TEXT(family)},
     {"source", TEXT(source)},
     {"note", TEXT(note)},
     {"extends", TEXT(extends)},
-    {"published_params", .dim = MFU_PARAMS, AT(published_params), .least = 1,
-     .most = 1e15},
+    {"published_params", .dim = MFU_PARAMS, AT(published_params), .least = 1, .most = 1e15},
     {.key = NULL},
 #undef TEXT
 #undef AT
@@ -135,38 +128,31 @@ static const struct mfu_field head_fields[] = {
 
 static int read_head(struct mfu_builder *b, struct mfu_model_file *f)
 {
-    static const char *const others[] = {
-        "aliases", "dims", "graph", "huggingface", NULL
-    };
+    static const char *const others[] = {"aliases", "dims", "graph", "huggingface", NULL};
     struct mfu_node *root = mfu_yaml_root(f->yaml), *node;
 
     f->head = (struct mfu_model_head){.published_params = NAN};
-    if (mfu_node_fields(f->yaml, root, head_fields, others, &f->head,
-                        b->err) < 0)
+    if (mfu_node_fields(f->yaml, root, head_fields, others, &f->head, b->err) < 0)
         return -1;
-    if (fmod(f->head.published_params, 1) > 0) {        /* not for NAN */
-        mfu_fail(b->err, MFU_EINPUT,
-                 "published_params: expected a whole number");
-        return mfu_node_error(f->yaml, mfu_node_find(root, "published_params"),
-                              b->err);
+    if (fmod(f->head.published_params, 1) > 0) { /* not for NAN */
+        mfu_fail(b->err, MFU_EINPUT, "published_params: expected a whole number");
+        return mfu_node_error(f->yaml, mfu_node_find(root, "published_params"), b->err);
     }
     node = mfu_node_find(root, "aliases");
-    if (node && mfu_node_check_texts(f->yaml, node, "names such as [a, b]",
-                                     b->err) < 0)
+    if (node && mfu_node_check_texts(f->yaml, node, "names such as [a, b]", b->err) < 0)
         return mfu_within(b->err, "aliases");
     return 0;
 }
 
 /* The path of the file that `f` extends. */
-static int find_parent(struct mfu_builder *b, const struct mfu_model_file *f,
-                       const char *folder, char path[MFU_PATH_MAX])
+static int find_parent(struct mfu_builder *b, const struct mfu_model_file *f, const char *folder,
+                       char path[MFU_PATH_MAX])
 {
     char beside[MFU_PATH_MAX];
     const char *name = f->head.extends;
 
     if (!mfu_folder_name_ok(name))
-        return mfu_fail(b->err, MFU_EINPUT,
-                        "'%s' cannot be the name of a model file", name);
+        return mfu_fail(b->err, MFU_EINPUT, "'%s' cannot be the name of a model file", name);
     if (mfu_folder_of(beside, mfu_yaml_name(f->yaml), b->err) < 0)
         return -1;
     if (!folder)
@@ -196,12 +182,10 @@ static int read_parent(struct mfu_builder *b, const char *folder)
     found = find_parent(b, f, folder, path);
     for (int i = 0; found == 0 && i < b->n_files; i++)
         if (strcmp(mfu_yaml_name(b->chain[i].yaml), path) == 0)
-            found = mfu_fail(b->err, MFU_EINPUT, "'%s' extends itself",
-                             f->head.extends);
+            found = mfu_fail(b->err, MFU_EINPUT, "'%s' extends itself", f->head.extends);
     if (found == 0 && b->n_files == MFU_CHAIN_MAX)
-        found = mfu_fail(b->err, MFU_EINPUT,
-                         "'%s' ends a chain of more than %d files",
-                         f->head.extends, MFU_CHAIN_MAX - 1);
+        found =
+            mfu_fail(b->err, MFU_EINPUT, "'%s' ends a chain of more than %d files", f->head.extends, MFU_CHAIN_MAX - 1);
     if (found < 0) {
         mfu_within(b->err, "extends");
         return mfu_node_error(f->yaml, node, b->err);
@@ -253,7 +237,8 @@ static int gather_dims(struct mfu_builder *b, struct mfu_yaml *yaml)
     if (!mapping)
         return 0;
     if (mfu_node_type(mapping) != MFU_MAPPING) {
-        mfu_fail(b->err, MFU_EINPUT, "dims: expected names and values such as "
+        mfu_fail(b->err, MFU_EINPUT,
+                 "dims: expected names and values such as "
                  "n_layer: 12");
         return mfu_node_error(yaml, mapping, b->err);
     }
@@ -262,8 +247,10 @@ static int gather_dims(struct mfu_builder *b, struct mfu_yaml *yaml)
         int d = look_up_dim(m, name);
 
         if (d < 0 && (!mfu_build_is_name(name, "") || !is_operand(name))) {
-            mfu_fail(b->err, MFU_EINPUT, "'%.80s' cannot be the name of a dim: "
-                     "letters, digits and _, no word of expressions", name);
+            mfu_fail(b->err, MFU_EINPUT,
+                     "'%.80s' cannot be the name of a dim: "
+                     "letters, digits and _, no word of expressions",
+                     name);
             return mfu_key_error(yaml, mapping, i, b->err);
         }
         if (d < 0 && m->n_dims == MFU_MAX_DIMS) {
@@ -284,8 +271,7 @@ static int gather_dims(struct mfu_builder *b, struct mfu_yaml *yaml)
 
 enum mfu_dim mfu_model_dim_kind(const char *name)
 {
-    return strstr(name, "seq") || strstr(name, "window") ? MFU_TOKENS
-                                                         : MFU_COUNT;
+    return strstr(name, "seq") || strstr(name, "window") ? MFU_TOKENS : MFU_COUNT;
 }
 
 static int compile_dims(struct mfu_builder *b)
@@ -296,8 +282,7 @@ static int compile_dims(struct mfu_builder *b)
         struct mfu_model_dim *dim = &m->dims[i];
         const char *text;
 
-        dim->value = mfu_build_compile(b, b->dims[i].yaml, b->dims[i].node,
-                             mfu_model_dim_kind(dim->name));
+        dim->value = mfu_build_compile(b, b->dims[i].yaml, b->dims[i].node, mfu_model_dim_kind(dim->name));
         if (!dim->value)
             return dim_error(b, i);
         text = mfu_node_text(b->dims[i].yaml, b->dims[i].node);
@@ -333,8 +318,8 @@ static int first_of(uint64_t set)
 
 /* Fails with "d_ff -> n_embd -> d_ff".  Every dim of `left` needs one of them,
  * so that going from each to one that it needs ends in a circle. */
-static int fail_circle(const struct mfu_model *m, const uint64_t *need,
-                       uint64_t left, uint64_t *circle, struct mfu_error *err)
+static int fail_circle(const struct mfu_model *m, const uint64_t *need, uint64_t left, uint64_t *circle,
+                       struct mfu_error *err)
 {
     char text[300] = "";
     size_t used = 0;
@@ -347,17 +332,14 @@ static int fail_circle(const struct mfu_model *m, const uint64_t *need,
     do {
         *circle |= (uint64_t)1 << i;
         if (used < sizeof text - 2 * MFU_NAME_MAX)
-            used += (size_t)snprintf(text + used, sizeof text - used, "%s -> ",
-                                     m->dims[i].name);
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s -> ", m->dims[i].name);
         i = first_of(need[i] & left);
     } while (i != first);
-    snprintf(text + used, sizeof text - used, "%s",
-             used < sizeof text - 2 * MFU_NAME_MAX ? m->dims[i].name : "...");
+    snprintf(text + used, sizeof text - used, "%s", used < sizeof text - 2 * MFU_NAME_MAX ? m->dims[i].name : "...");
     return mfu_fail(err, MFU_EINPUT, "depends on itself: %s", text);
 }
 
-int mfu_model_order_dims(struct mfu_model *m, uint64_t *circle,
-                         struct mfu_error *err)
+int mfu_model_order_dims(struct mfu_model *m, uint64_t *circle, struct mfu_error *err)
 {
     uint64_t need[MFU_MAX_DIMS], left = 0;
 
@@ -399,8 +381,7 @@ static int check_dims(struct mfu_builder *b)
 
         if (isfinite(values[i]))
             continue;
-        mfu_fail(b->err, MFU_EINPUT, "'%.80s' is not a number",
-                 m->dims[i].text);
+        mfu_fail(b->err, MFU_EINPUT, "'%.80s' is not a number", m->dims[i].text);
         return dim_error(b, i);
     }
     return 0;
@@ -426,8 +407,7 @@ static int read_dims(struct mfu_builder *b)
             return -1;
     if (b->model->n_dims == 0) {
         mfu_fail(b->err, MFU_EINPUT, "'dims' is missing");
-        return mfu_node_error(b->chain[0].yaml, mfu_yaml_root(b->chain[0].yaml),
-                              b->err);
+        return mfu_node_error(b->chain[0].yaml, mfu_yaml_root(b->chain[0].yaml), b->err);
     }
     if (compile_dims(b) < 0)
         return -1;
@@ -439,8 +419,7 @@ static int read_dims(struct mfu_builder *b)
 /* The table for config.json ---------------------------------------------- */
 
 /* OURS: THEIRS or OURS: [THEIRS, ...], where each of ours is a dim. */
-static int check_mapping(struct mfu_builder *b, struct mfu_yaml *yaml,
-                         struct mfu_node *mapping, bool values)
+static int check_mapping(struct mfu_builder *b, struct mfu_yaml *yaml, struct mfu_node *mapping, bool values)
 {
     static const char one_or_more[] = "a key of config.json, or several";
     const char *names[MFU_MAX_DIMS];
@@ -457,8 +436,7 @@ static int check_mapping(struct mfu_builder *b, struct mfu_yaml *yaml,
         struct mfu_node *node = mfu_node_value(mapping, i);
 
         if (look_up_dim(b->model, name) < 0)
-            return mfu_key_unknown(yaml, mapping, i, "dim", names,
-                                   (size_t)b->model->n_dims, b->err);
+            return mfu_key_unknown(yaml, mapping, i, "dim", names, (size_t)b->model->n_dims, b->err);
         if (values ? !mfu_build_compile(b, yaml, node, mfu_model_dim_kind(name))
                    : mfu_node_check_texts(yaml, node, one_or_more, b->err) < 0)
             return mfu_within(b->err, "%s", name);
@@ -482,8 +460,7 @@ static int check_huggingface(struct mfu_builder *b)
     dims = mfu_node_find(node, "dims");
     defaults = mfu_node_find(node, "defaults");
     if (!type || !dims) {
-        mfu_fail(b->err, MFU_EINPUT, "huggingface: '%s' is missing",
-                 type ? "dims" : "model_type");
+        mfu_fail(b->err, MFU_EINPUT, "huggingface: '%s' is missing", type ? "dims" : "model_type");
         return mfu_node_error(yaml, node, b->err);
     }
     if (mfu_node_check_texts(yaml, type, "names such as [llama]", b->err) < 0)
@@ -497,8 +474,7 @@ static int check_huggingface(struct mfu_builder *b)
 
 /* Models ----------------------------------------------------------------- */
 
-struct mfu_model *mfu_model_parse(struct mfu_yaml *yaml, const char *folder,
-                                  struct mfu_error *err)
+struct mfu_model *mfu_model_parse(struct mfu_yaml *yaml, const char *folder, struct mfu_error *err)
 {
     struct mfu_model *m = calloc(1, sizeof *m);
     struct mfu_builder b = {
@@ -509,13 +485,12 @@ struct mfu_model *mfu_model_parse(struct mfu_yaml *yaml, const char *folder,
     };
 
     if (!m) {
-        mfu_fail(err, MFU_ENOMEM, "memory is out");
+        mfu_fail(err, MFU_ENOMEM, "out of memory");
         return NULL;
     }
     mfu_folder_slug(m->slug, sizeof m->slug, mfu_yaml_name(yaml));
     snprintf(m->path, sizeof m->path, "%s", mfu_yaml_name(yaml));
-    if (read_chain(&b, folder) < 0 || read_dims(&b) < 0 ||
-        mfu_build_graph(&b) < 0 || check_huggingface(&b) < 0) {
+    if (read_chain(&b, folder) < 0 || read_dims(&b) < 0 || mfu_build_graph(&b) < 0 || check_huggingface(&b) < 0) {
         mfu_model_free(m);
         m = NULL;
     }
@@ -524,8 +499,7 @@ struct mfu_model *mfu_model_parse(struct mfu_yaml *yaml, const char *folder,
     return m;
 }
 
-struct mfu_model *mfu_model_read(const char *path, const char *folder,
-                                 struct mfu_error *err)
+struct mfu_model *mfu_model_read(const char *path, const char *folder, struct mfu_error *err)
 {
     struct mfu_yaml *yaml = mfu_yaml_read(path, err);
     struct mfu_model *m = yaml ? mfu_model_parse(yaml, folder, err) : NULL;

@@ -38,47 +38,46 @@
 struct mfu_error;
 struct mfu_yaml;
 
-#define MFU_MAX_DIMS 48         /* of one model */
-#define MFU_MAX_OPS 160         /* of one model, all sections */
-#define MFU_MAX_SECTIONS 12     /* of one model */
+#define MFU_MAX_DIMS 48     /* of one model */
+#define MFU_MAX_OPS 160     /* of one model, all sections */
+#define MFU_MAX_SECTIONS 12 /* of one model */
 #define MFU_SECTION_INPUT (-1)
 
 struct mfu_model_dim {
     const char *name;
-    const char *text;                   /* the expression as written */
-    struct mfu_expression *value;       /* slots are dim numbers */
+    const char *text;             /* the expression as written */
+    struct mfu_expression *value; /* slots are dim numbers */
 };
 
 struct mfu_model_op {
     const struct mfu_primitive *primitive;
-    const char *name;                   /* unique in its section: "attn.qkv" */
-    const char *module;                 /* "attn", or NULL */
-    int n_in, in[MFU_INPUTS];           /* op numbers, or MFU_SECTION_INPUT */
-    int shares;                         /* op number, or -1 */
-    struct mfu_expression *when;        /* or NULL: always */
+    const char *name;            /* unique in its section: "attn.qkv" */
+    const char *module;          /* "attn", or NULL */
+    int n_in, in[MFU_INPUTS];    /* op numbers, or MFU_SECTION_INPUT */
+    int shares;                  /* op number, or -1 */
+    struct mfu_expression *when; /* or NULL: always */
     struct mfu_expression *attribute[MFU_ATTRIBUTES];
 };
 
 struct mfu_model_section {
     const char *name;
-    struct mfu_expression *repeat;      /* or NULL: once */
-    int first, count;                   /* ops */
+    struct mfu_expression *repeat; /* or NULL: once */
+    int first, count;              /* ops */
 };
 
 struct mfu_model {
     char slug[48], path[256], name[80], family[32], source[200], note[320];
-    double published_params;            /* NAN: none published */
+    double published_params; /* NAN: none published */
     int n_dims, n_sections, n_ops;
     struct mfu_model_dim dims[MFU_MAX_DIMS];
-    short dim_order[MFU_MAX_DIMS];      /* each after the ones it depends on */
+    short dim_order[MFU_MAX_DIMS]; /* each after the ones it depends on */
     struct mfu_model_section sections[MFU_MAX_SECTIONS];
     struct mfu_model_op ops[MFU_MAX_OPS];
-    struct mfu_arena arena;             /* texts and expressions */
+    struct mfu_arena arena; /* texts and expressions */
 };
 
 /* Finds a dim by name, or -1 with a suggestion (`err` may be NULL). */
-int mfu_model_dim_find(const struct mfu_model *, const char *name,
-                       struct mfu_error *err);
+int mfu_model_dim_find(const struct mfu_model *, const char *name, struct mfu_error *err);
 
 /* The same as an mfu_resolve_fn, whose context is the model: for expressions
  * over its dims. */
@@ -92,18 +91,15 @@ void mfu_model_dim_values(const struct mfu_model *, double *values);
 
 /* Works out `dim_order` after expressions were replaced.  -1 if dims depend on
  * each other in a circle: bit i of `circle` says that dim i is in it. */
-int mfu_model_order_dims(struct mfu_model *, uint64_t *circle,
-                         struct mfu_error *err);
+int mfu_model_order_dims(struct mfu_model *, uint64_t *circle, struct mfu_error *err);
 
 /* Reads a model file.  `folder` is where `extends` looks, before the folder of
  * the file that says it; NULL: only there.  Dims, graph, family and the table
  * for config.json are inherited; name, source, note, aliases and
  * published_params are a file's own.  The model is freed with
  * mfu_model_free. */
-struct mfu_model *mfu_model_read(const char *path, const char *folder,
-                                 struct mfu_error *err);
-struct mfu_model *mfu_model_parse(struct mfu_yaml *, const char *folder,
-                                  struct mfu_error *err);
+struct mfu_model *mfu_model_read(const char *path, const char *folder, struct mfu_error *err);
+struct mfu_model *mfu_model_parse(struct mfu_yaml *, const char *folder, struct mfu_error *err);
 void mfu_model_free(struct mfu_model *);
 
 /* Reads a Hugging Face config.json: looks in `folder` for the model file whose
@@ -122,7 +118,6 @@ void mfu_model_free(struct mfu_model *);
  * that are given, or 0 or 1; a size is refused rather than taken from another
  * model.  Name, slug and path are those of the config.json.  An unknown
  * model_type is refused with the list of the known ones. */
-struct mfu_model *mfu_model_from_config(const char *path, const char *folder,
-                                        struct mfu_error *err);
+struct mfu_model *mfu_model_from_config(const char *path, const char *folder, struct mfu_error *err);
 
 #endif

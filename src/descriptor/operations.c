@@ -13,7 +13,7 @@
 #include "descriptor/builder.h"
 #include "descriptor/yaml.h"
 
-#define MOST_PRIMITIVES 64      /* that one message can choose from */
+#define MOST_PRIMITIVES 64 /* that one message can choose from */
 
 /* Ops: attributes -------------------------------------------------------- */
 
@@ -21,8 +21,7 @@
 static const char *const op_keys[] = {"op", "name", "in", "when", "shares"};
 #define OP_KEYS (sizeof op_keys / sizeof op_keys[0])
 
-static const struct mfu_primitive *find_primitive(struct mfu_builder *b,
-                                                  struct mfu_node *node)
+static const struct mfu_primitive *find_primitive(struct mfu_builder *b, struct mfu_node *node)
 {
     const char *name = mfu_node_text(b->yaml, node);
     const char *names[MOST_PRIMITIVES], *best;
@@ -33,8 +32,7 @@ static const struct mfu_primitive *find_primitive(struct mfu_builder *b,
             return mfu_primitives[i];
     for (; n < mfu_primitive_count && n < MOST_PRIMITIVES; n++)
         names[n] = mfu_primitives[n]->name;
-    mfu_fail(b->err, MFU_EINPUT, "no primitive is called '%.80s'",
-             name ? name : "");
+    mfu_fail(b->err, MFU_EINPUT, "no primitive is called '%.80s'", name ? name : "");
     if (name && mfu_suggest(name, names, n, &best, 1) > 0)
         mfu_error_suggest(b->err, best);
     mfu_node_error(b->yaml, node, b->err);
@@ -42,8 +40,7 @@ static const struct mfu_primitive *find_primitive(struct mfu_builder *b,
 }
 
 /* Refuses keys that this primitive does not have. */
-static int check_op_keys(struct mfu_builder *b, struct mfu_node *node,
-                         const struct mfu_primitive *primitive)
+static int check_op_keys(struct mfu_builder *b, struct mfu_node *node, const struct mfu_primitive *primitive)
 {
     const char *names[OP_KEYS + MFU_ATTRIBUTES];
     size_t n = 0;
@@ -59,8 +56,7 @@ static int check_op_keys(struct mfu_builder *b, struct mfu_node *node,
         while (k < n && strcmp(names[k], key) != 0)
             k++;
         if (k == n)
-            return mfu_key_unknown(b->yaml, node, i, "attribute", names, n,
-                                   b->err);
+            return mfu_key_unknown(b->yaml, node, i, "attribute", names, n, b->err);
     }
     return 0;
 }
@@ -79,12 +75,10 @@ static struct mfu_expression *constant(struct mfu_builder *b, int value)
     char text[16];
 
     snprintf(text, sizeof text, "%d", value);
-    return mfu_expression_compile(&b->model->arena, text, MFU_COUNT,
-                                  mfu_model_dim_resolve, b->model, b->err);
+    return mfu_expression_compile(&b->model->arena, text, MFU_COUNT, mfu_model_dim_resolve, b->model, b->err);
 }
 
-static int fail_choice(struct mfu_builder *b, const struct mfu_attribute *a,
-                       const char *text)
+static int fail_choice(struct mfu_builder *b, const struct mfu_attribute *a, const char *text)
 {
     char list[300] = "";
     const char *best;
@@ -92,8 +86,7 @@ static int fail_choice(struct mfu_builder *b, const struct mfu_attribute *a,
 
     for (; a->choices[n]; n++)
         if (used < sizeof list - 1)
-            used += (size_t)snprintf(list + used, sizeof list - used, "%s%s",
-                                     n ? ", " : "", a->choices[n]);
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", n ? ", " : "", a->choices[n]);
     mfu_fail(b->err, MFU_EINPUT, "'%.80s' is none of %s", text, list);
     if (mfu_suggest(text, a->choices, n, &best, 1) > 0)
         mfu_error_suggest(b->err, best);
@@ -101,9 +94,7 @@ static int fail_choice(struct mfu_builder *b, const struct mfu_attribute *a,
 }
 
 /* What is written: a choice, or an expression that yields its number. */
-static struct mfu_expression *read_choice(struct mfu_builder *b,
-                                          const struct mfu_attribute *a,
-                                          struct mfu_node *node)
+static struct mfu_expression *read_choice(struct mfu_builder *b, const struct mfu_attribute *a, struct mfu_node *node)
 {
     const char *text = mfu_node_text(b->yaml, node);
     struct mfu_expression *e = NULL;
@@ -113,8 +104,7 @@ static struct mfu_expression *read_choice(struct mfu_builder *b,
     if (choice >= 0)
         return constant(b, choice);
     if (text && mfu_node_bool(node) < 0)
-        e = mfu_expression_compile(&b->model->arena, text, MFU_COUNT,
-                                   mfu_model_dim_resolve, b->model, NULL);
+        e = mfu_expression_compile(&b->model->arena, text, MFU_COUNT, mfu_model_dim_resolve, b->model, NULL);
     if (e && !mfu_expression_constant(e, &value))
         return e;
     fail_choice(b, a, text ? text : "");
@@ -123,29 +113,25 @@ static struct mfu_expression *read_choice(struct mfu_builder *b,
 }
 
 /* What the primitive assumes when nothing is written. */
-static struct mfu_expression *read_initial(struct mfu_builder *b,
-                                           const struct mfu_attribute *a,
-                                           struct mfu_node *op)
+static struct mfu_expression *read_initial(struct mfu_builder *b, const struct mfu_attribute *a, struct mfu_node *op)
 {
     int choice = find_choice(a, a->initial);
     struct mfu_expression *e;
 
     if (choice >= 0)
         return constant(b, choice);
-    e = mfu_expression_compile(&b->model->arena, a->initial, MFU_COUNT,
-                               mfu_model_dim_resolve, b->model, b->err);
+    e = mfu_expression_compile(&b->model->arena, a->initial, MFU_COUNT, mfu_model_dim_resolve, b->model, b->err);
     if (!e) {
         if (b->err)
-            b->err->column = 0;         /* of a text that is not in the file */
-        mfu_within(b->err, "it is not given, and is otherwise '%s'",
-                   a->initial);
+            b->err->column = 0; /* of a text that is not in the file */
+        mfu_within(b->err, "it is not given, and is otherwise '%s'", a->initial);
         mfu_node_error(b->yaml, op, b->err);
     }
     return e;
 }
 
-static int read_attribute(struct mfu_builder *b, const struct mfu_attribute *a,
-                          struct mfu_node *op, struct mfu_expression **into)
+static int read_attribute(struct mfu_builder *b, const struct mfu_attribute *a, struct mfu_node *op,
+                          struct mfu_expression **into)
 {
     struct mfu_node *node = mfu_node_find(op, a->name);
 
@@ -153,17 +139,16 @@ static int read_attribute(struct mfu_builder *b, const struct mfu_attribute *a,
         mfu_fail(b->err, MFU_EINPUT, "'%s' is missing (%s)", a->name, a->help);
         return mfu_node_error(b->yaml, op, b->err);
     }
-    *into = !node        ? read_initial(b, a, op)
-            : a->choices ? read_choice(b, a, node)
-                         : mfu_build_compile(b, b->yaml, node, MFU_COUNT);
+    *into = !node    ? read_initial(b, a, op)
+        : a->choices ? read_choice(b, a, node)
+                     : mfu_build_compile(b, b->yaml, node, MFU_COUNT);
     return *into ? 0 : mfu_within(b->err, "%s", a->name);
 }
 
 /* Ops: names and inputs -------------------------------------------------- */
 
 /* The op of that name in a section, among the first `end` ops, or -1. */
-static int find_in(const struct mfu_model *m, const struct mfu_model_section *s,
-                   const char *name, int end)
+static int find_in(const struct mfu_model *m, const struct mfu_model_section *s, const char *name, int end)
 {
     for (int i = s->first; i < s->first + s->count && i < end; i++)
         if (m->ops[i].name && strcmp(m->ops[i].name, name) == 0)
@@ -184,17 +169,17 @@ static int fail_reference(struct mfu_builder *b, int op, const char *name)
         int found = find_in(m, s, name, MFU_MAX_OPS);
 
         if (found >= op)
-            return mfu_fail(b->err, MFU_EINPUT, found == op
-                            ? "'%.80s' is this operation itself"
-                            : "'%.80s' comes later; only what is above can be "
-                              "read", name);
+            return mfu_fail(b->err, MFU_EINPUT,
+                            found == op ? "'%.80s' is this operation itself"
+                                        : "'%.80s' comes later; only what is above can be "
+                                          "read",
+                            name);
         if (found >= 0 && s != now && s->repeat)
             return mfu_fail(b->err, MFU_EINPUT,
                             "'%.80s' is in '%s', which is repeated; what comes "
                             "out of that is 'input' of the section after it",
                             name, s->name);
-        for (int k = s->first; (s == now || !s->repeat) && k < op &&
-                               k < s->first + s->count; k++)
+        for (int k = s->first; (s == now || !s->repeat) && k < op && k < s->first + s->count; k++)
             names[n++] = m->ops[k].name;
     }
     names[n++] = "input";
@@ -221,18 +206,15 @@ static int find_op(struct mfu_builder *b, int op, const char *name)
 }
 
 /* "linear reads 1 input, not 2". */
-static int fail_inputs(struct mfu_builder *b, const struct mfu_primitive *p,
-                       int n)
+static int fail_inputs(struct mfu_builder *b, const struct mfu_primitive *p, int n)
 {
     char range[32];
 
     if (p->least_inputs == p->most_inputs)
         snprintf(range, sizeof range, "%d", p->most_inputs);
     else
-        snprintf(range, sizeof range, "%d to %d", p->least_inputs,
-                 p->most_inputs);
-    return mfu_fail(b->err, MFU_EINPUT, "reads %s input%s, not %d", range,
-                    p->most_inputs == 1 ? "" : "s", n);
+        snprintf(range, sizeof range, "%d to %d", p->least_inputs, p->most_inputs);
+    return mfu_fail(b->err, MFU_EINPUT, "reads %s input%s, not %d", range, p->most_inputs == 1 ? "" : "s", n);
 }
 
 /* `in: [input, mlp.proj]`. */
@@ -241,8 +223,11 @@ static int read_inputs(struct mfu_builder *b, struct mfu_node *in, int op)
     struct mfu_model_op *o = &b->model->ops[op];
     struct mfu_node *each;
 
-    if (mfu_node_check_texts(b->yaml, in, "names of operations such as "
-                             "[input, mlp.proj]", b->err) < 0)
+    if (mfu_node_check_texts(b->yaml, in,
+                             "names of operations such as "
+                             "[input, mlp.proj]",
+                             b->err)
+        < 0)
         return mfu_within(b->err, "in");
     for (size_t i = 0; (each = mfu_node_each(in, i)); i++) {
         const char *name = mfu_node_text(b->yaml, each);
@@ -261,7 +246,8 @@ static int read_inputs(struct mfu_builder *b, struct mfu_node *in, int op)
                 return mfu_node_error(b->yaml, each, b->err);
             }
         } else if (b->model->n_sections == 1) {
-            mfu_fail(b->err, MFU_EINPUT, "in: the first section is given "
+            mfu_fail(b->err, MFU_EINPUT,
+                     "in: the first section is given "
                      "nothing");
             return mfu_node_error(b->yaml, each, b->err);
         }
@@ -288,11 +274,14 @@ static int connect(struct mfu_builder *b, struct mfu_node *node, int op)
     if (in)
         fail_inputs(b, p, o->n_in);
     else if (first && m->n_sections == 1)
-        mfu_fail(b->err, MFU_EINPUT, "there is nothing before it to read; a "
+        mfu_fail(b->err, MFU_EINPUT,
+                 "there is nothing before it to read; a "
                  "model begins with something like an embedding");
     else
-        mfu_fail(b->err, MFU_EINPUT, "reads %d inputs; name them, as in "
-                 "in: [input, mlp.proj]", p->least_inputs);
+        mfu_fail(b->err, MFU_EINPUT,
+                 "reads %d inputs; name them, as in "
+                 "in: [input, mlp.proj]",
+                 p->least_inputs);
     return mfu_node_error(b->yaml, in ? in : node, b->err);
 }
 
@@ -312,8 +301,7 @@ static int read_shares(struct mfu_builder *b, struct mfu_node *node, int op)
         const struct mfu_primitive *to = ops[op].primitive;
 
         if (!from->params || !to->params)
-            target = mfu_fail(b->err, MFU_EINPUT,
-                              "%s has no weight that could be shared",
+            target = mfu_fail(b->err, MFU_EINPUT, "%s has no weight that could be shared",
                               from->params ? to->name : from->name);
     }
     if (target < 0) {
@@ -351,17 +339,16 @@ static int read_name(struct mfu_builder *b, struct mfu_node *node, int op)
     if (!given)
         return 0;
     if (!name || !mfu_build_is_name(name, ".-") || strcmp(name, "input") == 0)
-        mfu_fail(b->err, MFU_EINPUT,
-                 "'%.80s' cannot be the name of an operation",
-                 name ? name : "");
+        mfu_fail(b->err, MFU_EINPUT, "'%.80s' cannot be the name of an operation", name ? name : "");
     else if (find_in(m, s, name, MFU_MAX_OPS) >= 0)
-        mfu_fail(b->err, MFU_EINPUT, "'%s' is already the name of another "
-                 "operation of this section", name);
+        mfu_fail(b->err, MFU_EINPUT,
+                 "'%s' is already the name of another "
+                 "operation of this section",
+                 name);
     else {
         dot = strchr(name, '.');
         o->name = mfu_arena_copy(&m->arena, name, strlen(name));
-        o->module = dot ? mfu_arena_copy(&m->arena, name, (size_t)(dot - name))
-                        : NULL;
+        o->module = dot ? mfu_arena_copy(&m->arena, name, (size_t)(dot - name)) : NULL;
         return o->name && (o->module || !dot) ? 0 : mfu_build_no_memory(b);
     }
     return mfu_node_error(b->yaml, given, b->err);
@@ -375,7 +362,8 @@ static int begin_op(struct mfu_builder *b, struct mfu_node *node, int op)
     struct mfu_node *kind = mfu_node_find(node, "op");
 
     if (!kind) {
-        mfu_fail(b->err, MFU_EINPUT, "expected an operation such as "
+        mfu_fail(b->err, MFU_EINPUT,
+                 "expected an operation such as "
                  "{op: linear, name: mlp.fc, width: d_ff}");
         return mfu_node_error(b->yaml, node, b->err);
     }
@@ -391,8 +379,7 @@ static int finish_op(struct mfu_builder *b, struct mfu_node *node, int op)
     const struct mfu_attribute *attributes = o->primitive->attributes;
     struct mfu_node *when = mfu_node_find(node, "when");
 
-    if (check_op_keys(b, node, o->primitive) < 0 || connect(b, node, op) < 0 ||
-        read_shares(b, node, op) < 0)
+    if (check_op_keys(b, node, o->primitive) < 0 || connect(b, node, op) < 0 || read_shares(b, node, op) < 0)
         return -1;
     if (when) {
         o->when = mfu_build_compile(b, b->yaml, when, MFU_COUNT);
@@ -453,13 +440,11 @@ static int read_section(struct mfu_builder *b, struct mfu_node *node)
         return -1;
     for (int i = 0; i < m->n_sections; i++)
         if (strcmp(m->sections[i].name, name) == 0) {
-            mfu_fail(b->err, MFU_EINPUT, "a second section is called '%s'",
-                     name);
+            mfu_fail(b->err, MFU_EINPUT, "a second section is called '%s'", name);
             return mfu_node_error(b->yaml, mfu_node_find(node, "name"), b->err);
         }
     if (!mfu_build_is_name(name, ".-")) {
-        mfu_fail(b->err, MFU_EINPUT, "'%s' cannot be the name of a section",
-                 name);
+        mfu_fail(b->err, MFU_EINPUT, "'%s' cannot be the name of a section", name);
         return mfu_node_error(b->yaml, mfu_node_find(node, "name"), b->err);
     }
     repeat = mfu_node_find(node, "repeat");
@@ -467,8 +452,7 @@ static int read_section(struct mfu_builder *b, struct mfu_node *node)
     s->name = mfu_arena_copy(&m->arena, name, strlen(name));
     if (!s->name)
         return mfu_build_no_memory(b);
-    if (repeat &&
-        !(s->repeat = mfu_build_compile(b, b->yaml, repeat, MFU_COUNT)))
+    if (repeat && !(s->repeat = mfu_build_compile(b, b->yaml, repeat, MFU_COUNT)))
         return mfu_within(b->err, "repeat");
     if (!ops) {
         mfu_fail(b->err, MFU_EINPUT, "'ops' is missing");
@@ -496,8 +480,7 @@ int mfu_build_graph(struct mfu_builder *b)
     }
     for (size_t i = 0; (node = mfu_node_item(graph, i)); i++) {
         if (i == MFU_MAX_SECTIONS) {
-            mfu_fail(b->err, MFU_EINPUT, "more than %d sections",
-                     MFU_MAX_SECTIONS);
+            mfu_fail(b->err, MFU_EINPUT, "more than %d sections", MFU_MAX_SECTIONS);
             return mfu_node_error(b->yaml, node, b->err);
         }
         if (read_section(b, node) < 0)

@@ -12,8 +12,8 @@
 
 #include <stddef.h>
 
-#define MFU_ATTRIBUTES 8        /* the most */
-#define MFU_INPUTS 4            /* the most */
+#define MFU_ATTRIBUTES 8 /* the most */
+#define MFU_INPUTS 4     /* the most */
 
 struct mfu_attribute {
     const char *name;           /* "width"; NULL ends the list */
@@ -28,22 +28,22 @@ struct mfu_operation {
     const struct mfu_primitive *primitive;
     const char *name;
     double attribute[MFU_ATTRIBUTES];
-    double in_width[MFU_INPUTS];        /* elements per row of each input */
-    double out_width;                   /* filled by `shape` */
+    double in_width[MFU_INPUTS]; /* elements per row of each input */
+    double out_width;            /* filled by `shape` */
 };
 
 /* Trainable parameters of an operation. */
 struct mfu_weights {
     double weight, bias;
-    double active;              /* that one token uses: fewer with experts */
+    double active; /* that one token uses: fewer with experts */
 };
 
-struct mfu_step;                /* graph/step.h: the program being built */
+struct mfu_builder; /* graph/builder.h: the program being built */
 
 struct mfu_primitive {
     const char *name, *summary;
     struct mfu_attribute attributes[MFU_ATTRIBUTES + 1];
-    int least_inputs, most_inputs;      /* embeddings take none */
+    int least_inputs, most_inputs; /* embeddings take none */
 
     /* Elements per row of the output. */
     double (*shape)(const struct mfu_operation *);
@@ -52,8 +52,8 @@ struct mfu_primitive {
 
     /* Appends the kernels and tensors of the forward or backward pass;
      * `index` is the operation's number within the step. */
-    void (*forward)(struct mfu_step *, int index);
-    void (*backward)(struct mfu_step *, int index);
+    void (*forward)(struct mfu_builder *, int index);
+    void (*backward)(struct mfu_builder *, int index);
 };
 
 extern const struct mfu_primitive *const mfu_primitives[];

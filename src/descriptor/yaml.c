@@ -27,19 +27,19 @@
 #define MOST_NODES 20000        /* a real descriptor has 150 */
 #define MOST_KEYS 64            /* that one message can choose from */
 
-enum style { PLAIN, QUOTED, BLOCK };     /* word, 'word' or "word", | or > */
+enum style { PLAIN, QUOTED, BLOCK }; /* word, 'word' or "word", | or > */
 
 struct mfu_node {
     enum mfu_node_type type;
-    enum style style;           /* of a scalar */
-    int line, column;           /* of the node itself; from one */
+    enum style style; /* of a scalar */
+    int line, column; /* of the node itself; from one */
     int key_line, key_column;
     uint32_t key_hash;
-    const char *key;            /* in a mapping, else NULL */
-    const char *text;           /* of a scalar, else NULL */
+    const char *key;  /* in a mapping, else NULL */
+    const char *text; /* of a scalar, else NULL */
     size_t count;
     struct mfu_node **members;
-    struct mfu_node *next;      /* in the list from which `members` is made */
+    struct mfu_node *next; /* in the list from which `members` is made */
 };
 
 struct mfu_yaml {
@@ -53,17 +53,16 @@ struct mfu_yaml {
 /* The length of the UTF-8 character at `s`, or 0 if it is none. */
 static size_t utf8_length(const unsigned char *s, size_t left)
 {
-    size_t n = s[0] < 0x80 ? 1 : s[0] < 0xC2 ? 0 : s[0] < 0xE0 ? 2
-               : s[0] < 0xF0 ? 3 : s[0] < 0xF5 ? 4 : 0;
+    size_t n = s[0] < 0x80 ? 1 : s[0] < 0xC2 ? 0 : s[0] < 0xE0 ? 2 : s[0] < 0xF0 ? 3 : s[0] < 0xF5 ? 4 : 0;
 
     if (n > left)
         return 0;
     for (size_t i = 1; i < n; i++)
         if ((s[i] & 0xC0) != 0x80)
             return 0;
-    if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) ||
-        (s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] > 0x8F))
-        return 0;                       /* overlong, surrogate, too large */
+    if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) || (s[0] == 0xF0 && s[1] < 0x90)
+        || (s[0] == 0xF4 && s[1] > 0x8F))
+        return 0; /* overlong, surrogate, too large */
     return n;
 }
 
@@ -86,8 +85,7 @@ static bool is_margin(unsigned char c)
     return c == ' ' || c == '\t' || c == '-' || c == '?';
 }
 
-static int check_bytes(const char *name, const char *text, size_t length,
-                       struct mfu_error *err)
+static int check_bytes(const char *name, const char *text, size_t length, struct mfu_error *err)
 {
     const unsigned char *s = (const unsigned char *)text;
     int line = 1, column = 1;
@@ -100,8 +98,10 @@ static int check_bytes(const char *name, const char *text, size_t length,
     for (size_t i = 0, n; i < length; i += n) {
         n = utf8_length(s + i, length - i);
         if (n == 0 || is_control(s[i])) {
-            mfu_fail(err, MFU_EINPUT, "byte 0x%02X is not text; is this a "
-                     "YAML or JSON file?", s[i]);
+            mfu_fail(err, MFU_EINPUT,
+                     "byte 0x%02X is not text; is this a "
+                     "YAML or JSON file?",
+                     s[i]);
             return mfu_error_at(err, name, line, column);
         }
         if (s[i] == '%' && column == 1) {
@@ -111,7 +111,8 @@ static int check_bytes(const char *name, const char *text, size_t length,
         }
         if (margin && s[i] == '?' && (i + 1 == length || isspace(s[i + 1]))) {
             /* libfyaml 0.7.12 crashes on "? a:\t:". */
-            mfu_fail(err, MFU_EINPUT, "keys are written as 'key: value' here, "
+            mfu_fail(err, MFU_EINPUT,
+                     "keys are written as 'key: value' here, "
                      "not behind a '?'");
             return mfu_error_at(err, name, line, column);
         }
@@ -132,18 +133,16 @@ struct reader {
     struct fy_parser *parser;
     struct fy_diag *diag;
     size_t nodes;
-    int line, column;           /* of the last node that has a place */
+    int line, column; /* of the last node that has a place */
     struct mfu_error *err;
 };
 
 /* Fails at a mark of libfyaml, which counts from zero; what is not written at
  * all has none and counts as being where the last node was. */
-static int fail_at(struct reader *r, const struct fy_mark *mark,
-                   const char *problem)
+static int fail_at(struct reader *r, const struct fy_mark *mark, const char *problem)
 {
     mfu_fail(r->err, MFU_EINPUT, "%s", problem);
-    return mfu_error_at(r->err, r->yaml->name, mark ? mark->line + 1 : r->line,
-                        mark ? mark->column + 1 : r->column);
+    return mfu_error_at(r->err, r->yaml->name, mark ? mark->line + 1 : r->line, mark ? mark->column + 1 : r->column);
 }
 
 /* What libfyaml found, in its words and our form. */
@@ -165,8 +164,7 @@ static int fail_as_told(struct reader *r)
     if (!isupper((unsigned char)text[1]))
         text[0] = (char)tolower((unsigned char)text[0]);
     mfu_fail(r->err, MFU_EINPUT, "not valid YAML: %s", text);
-    return mfu_error_at(r->err, r->yaml->name, e->line > 0 ? e->line : 0,
-                        e->line > 0 && e->column > 0 ? e->column : 0);
+    return mfu_error_at(r->err, r->yaml->name, e->line > 0 ? e->line : 0, e->line > 0 && e->column > 0 ? e->column : 0);
 }
 
 /* The next event, or NULL with `err` set. */
@@ -184,7 +182,7 @@ static struct fy_event *next_event(struct reader *r)
 
 static uint32_t hash(const char *text)
 {
-    uint32_t h = 2166136261u;           /* FNV-1a */
+    uint32_t h = 2166136261u; /* FNV-1a */
 
     for (; *text; text++)
         h = (h ^ (unsigned char)*text) * 16777619u;
@@ -197,19 +195,17 @@ static int refuse_extras(struct reader *r, struct fy_event *event)
     const struct fy_mark *mark = fy_event_start_mark(event);
 
     if (event->type == FYET_ALIAS)
-        return fail_at(r, mark, "aliases (*name) are not read here; "
+        return fail_at(r, mark,
+                       "aliases (*name) are not read here; "
                        "write the value out");
     if (fy_event_get_anchor_token(event))
-        return fail_at(r, fy_token_start_mark(fy_event_get_anchor_token(event)),
-                       "anchors (&name) are not read here");
+        return fail_at(r, fy_token_start_mark(fy_event_get_anchor_token(event)), "anchors (&name) are not read here");
     if (fy_event_get_tag_token(event))
-        return fail_at(r, fy_token_start_mark(fy_event_get_tag_token(event)),
-                       "tags (!name) are not read here");
+        return fail_at(r, fy_token_start_mark(fy_event_get_tag_token(event)), "tags (!name) are not read here");
     return 0;
 }
 
-static int take_text(struct reader *r, struct fy_event *event,
-                     struct mfu_node *node)
+static int take_text(struct reader *r, struct fy_event *event, struct mfu_node *node)
 {
     struct fy_token *token = event->scalar.value;
     enum fy_scalar_style style = fy_token_scalar_style(token);
@@ -220,20 +216,18 @@ static int take_text(struct reader *r, struct fy_event *event,
         return fail_as_told(r);
     for (size_t i = 0; i < length; i++)
         if (is_control((unsigned char)text[i]))
-            return fail_at(r, fy_event_start_mark(event),
-                           "a text must not contain control characters");
-    node->style = !token || style == FYSS_PLAIN ? PLAIN
-                  : style == FYSS_SINGLE_QUOTED || style == FYSS_DOUBLE_QUOTED
-                      ? QUOTED : BLOCK;
+            return fail_at(r, fy_event_start_mark(event), "a text must not contain control characters");
+    node->style = !token || style == FYSS_PLAIN                      ? PLAIN
+        : style == FYSS_SINGLE_QUOTED || style == FYSS_DOUBLE_QUOTED ? QUOTED
+                                                                     : BLOCK;
     node->text = mfu_arena_copy(&r->yaml->arena, text, length);
     if (!node->text)
-        return mfu_fail(r->err, MFU_ENOMEM, "memory is out");
+        return mfu_fail(r->err, MFU_ENOMEM, "out of memory");
     return 0;
 }
 
 /* The node that begins with `event`, its members still to be read. */
-static struct mfu_node *begin_node(struct reader *r, struct fy_event *event,
-                                   int depth)
+static struct mfu_node *begin_node(struct reader *r, struct fy_event *event, int depth)
 {
     const struct fy_mark *mark = fy_event_start_mark(event);
     struct mfu_node *node;
@@ -250,7 +244,7 @@ static struct mfu_node *begin_node(struct reader *r, struct fy_event *event,
     }
     node = mfu_arena_alloc(&r->yaml->arena, 1, sizeof *node);
     if (!node) {
-        mfu_fail(r->err, MFU_ENOMEM, "memory is out");
+        mfu_fail(r->err, MFU_ENOMEM, "out of memory");
         return NULL;
     }
     if (mark) {
@@ -259,24 +253,22 @@ static struct mfu_node *begin_node(struct reader *r, struct fy_event *event,
     }
     node->line = r->line;
     node->column = r->column;
-    node->type = event->type == FYET_MAPPING_START    ? MFU_MAPPING
-                 : event->type == FYET_SEQUENCE_START ? MFU_SEQUENCE
-                                                      : MFU_SCALAR;
+    node->type = event->type == FYET_MAPPING_START ? MFU_MAPPING
+        : event->type == FYET_SEQUENCE_START       ? MFU_SEQUENCE
+                                                   : MFU_SCALAR;
     if (event->type == FYET_SCALAR && take_text(r, event, node) < 0)
         return NULL;
     return node;
 }
 
 /* Makes the list of members an array. */
-static int finish_members(struct reader *r, struct mfu_node *node,
-                          struct mfu_node *first)
+static int finish_members(struct reader *r, struct mfu_node *node, struct mfu_node *first)
 {
     if (node->count == 0)
         return 0;
-    node->members = mfu_arena_alloc(&r->yaml->arena, node->count,
-                                    sizeof *node->members);
+    node->members = mfu_arena_alloc(&r->yaml->arena, node->count, sizeof *node->members);
     if (!node->members)
-        return mfu_fail(r->err, MFU_ENOMEM, "memory is out");
+        return mfu_fail(r->err, MFU_ENOMEM, "out of memory");
     for (size_t i = 0; first; first = first->next)
         node->members[i++] = first;
     return 0;
@@ -288,22 +280,20 @@ static int refuse_duplicates(struct reader *r, struct mfu_node *mapping)
 
     for (size_t i = 1; i < mapping->count; i++)
         for (size_t j = 0; j < i; j++)
-            if (m[i]->key_hash == m[j]->key_hash &&
-                strcmp(m[i]->key, m[j]->key) == 0) {
-                mfu_fail(r->err, MFU_EINPUT, "'%.80s' is given twice, first in "
-                         "line %d", m[i]->key, m[j]->key_line);
-                return mfu_error_at(r->err, r->yaml->name, m[i]->key_line,
-                                    m[i]->key_column);
+            if (m[i]->key_hash == m[j]->key_hash && strcmp(m[i]->key, m[j]->key) == 0) {
+                mfu_fail(r->err, MFU_EINPUT,
+                         "'%.80s' is given twice, first in "
+                         "line %d",
+                         m[i]->key, m[j]->key_line);
+                return mfu_error_at(r->err, r->yaml->name, m[i]->key_line, m[i]->key_column);
             }
     return 0;
 }
 
-static struct mfu_node *read_node(struct reader *, struct fy_event *,
-                                  int depth);
+static struct mfu_node *read_node(struct reader *, struct fy_event *, int depth);
 
 /* A member of a mapping, from the event of its key. */
-static struct mfu_node *read_pair(struct reader *r, struct fy_event *event,
-                                  int depth)
+static struct mfu_node *read_pair(struct reader *r, struct fy_event *event, int depth)
 {
     struct mfu_node *key = read_node(r, event, depth), *value;
 
@@ -326,8 +316,7 @@ static struct mfu_node *read_pair(struct reader *r, struct fy_event *event,
 }
 
 /* Reads the node that begins with `event`, which it releases. */
-static struct mfu_node *read_node(struct reader *r, struct fy_event *event,
-                                  int depth)
+static struct mfu_node *read_node(struct reader *r, struct fy_event *event, int depth)
 {
     struct mfu_node *node = begin_node(r, event, depth);
     struct mfu_node *first = NULL, **end = &first;
@@ -343,8 +332,7 @@ static struct mfu_node *read_node(struct reader *r, struct fy_event *event,
             return NULL;
         if (event->type == FYET_MAPPING_END || event->type == FYET_SEQUENCE_END)
             break;
-        member = node->type == MFU_MAPPING ? read_pair(r, event, depth + 1)
-                                           : read_node(r, event, depth + 1);
+        member = node->type == MFU_MAPPING ? read_pair(r, event, depth + 1) : read_node(r, event, depth + 1);
         if (!member)
             return NULL;
         *end = member;
@@ -352,8 +340,7 @@ static struct mfu_node *read_node(struct reader *r, struct fy_event *event,
         node->count++;
     }
     fy_parser_event_free(r->parser, event);
-    if (finish_members(r, node, first) < 0 ||
-        (node->type == MFU_MAPPING && refuse_duplicates(r, node) < 0))
+    if (finish_members(r, node, first) < 0 || (node->type == MFU_MAPPING && refuse_duplicates(r, node) < 0))
         return NULL;
     return node;
 }
@@ -369,12 +356,11 @@ static int read_stream(struct reader *r)
 
         if (!event)
             return -1;
-        if (type == FYET_STREAM_START || type == FYET_DOCUMENT_END ||
-            type == FYET_STREAM_END || (type == FYET_DOCUMENT_START && first)) {
+        if (type == FYET_STREAM_START || type == FYET_DOCUMENT_END || type == FYET_STREAM_END
+            || (type == FYET_DOCUMENT_START && first)) {
             /* nothing to note */
         } else if (type == FYET_DOCUMENT_START) {
-            result = fail_at(r, fy_event_start_mark(event),
-                             "a second document begins here; one file is one");
+            result = fail_at(r, fy_event_start_mark(event), "a second document begins here; one file is one");
         } else {
             r->yaml->root = read_node(r, event, 1);
             event = NULL;
@@ -394,8 +380,7 @@ static int read_stream(struct reader *r)
 
 /* Documents -------------------------------------------------------------- */
 
-static void say_nothing(struct fy_diag *diag, void *user, const char *text,
-                        size_t length)
+static void say_nothing(struct fy_diag *diag, void *user, const char *text, size_t length)
 {
     (void)diag, (void)user, (void)text, (void)length;
 }
@@ -420,8 +405,7 @@ static struct fy_diag *quiet_diag(void)
 static int parse(struct reader *r, const char *text, size_t length)
 {
     struct fy_parse_cfg config = {
-        .flags = FYPCF_QUIET | FYPCF_COLLECT_DIAG | FYPCF_JSON_NONE |
-                 FYPCF_SLOPPY_FLOW_INDENTATION,
+        .flags = FYPCF_QUIET | FYPCF_COLLECT_DIAG | FYPCF_JSON_NONE | FYPCF_SLOPPY_FLOW_INDENTATION,
     };
     int result = -1;
 
@@ -429,7 +413,7 @@ static int parse(struct reader *r, const char *text, size_t length)
     config.diag = r->diag;
     r->parser = r->diag ? fy_parser_create(&config) : NULL;
     if (!r->parser || fy_parser_set_string(r->parser, text, length) < 0)
-        mfu_fail(r->err, MFU_ENOMEM, "memory is out");
+        mfu_fail(r->err, MFU_ENOMEM, "out of memory");
     else
         result = read_stream(r);
     fy_parser_destroy(r->parser);
@@ -437,14 +421,13 @@ static int parse(struct reader *r, const char *text, size_t length)
     return result;
 }
 
-struct mfu_yaml *mfu_yaml_parse(const char *name, const char *text,
-                                size_t length, struct mfu_error *err)
+struct mfu_yaml *mfu_yaml_parse(const char *name, const char *text, size_t length, struct mfu_error *err)
 {
     struct mfu_yaml *yaml;
     struct reader r = {.err = err};
 
     if (length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) {
-        text += 3;                      /* a byte order mark says nothing */
+        text += 3; /* a byte order mark says nothing */
         length -= 3;
     }
     if (check_bytes(name, text, length, err) < 0)
@@ -458,7 +441,7 @@ struct mfu_yaml *mfu_yaml_parse(const char *name, const char *text,
     if (yaml)
         yaml->name = mfu_arena_copy(&yaml->arena, name, strlen(name));
     if (!yaml || !yaml->name) {
-        mfu_fail(err, MFU_ENOMEM, "memory is out");
+        mfu_fail(err, MFU_ENOMEM, "out of memory");
         mfu_yaml_free(yaml);
         return NULL;
     }
@@ -488,7 +471,7 @@ static char *read_file(const char *path, size_t *length, struct mfu_error *err)
     }
     text = malloc(LARGEST_TEXT + 2);
     if (!text) {
-        mfu_fail(err, MFU_ENOMEM, "memory is out");
+        mfu_fail(err, MFU_ENOMEM, "out of memory");
         fclose(f);
         return NULL;
     }
@@ -558,8 +541,7 @@ struct mfu_node *mfu_node_value(struct mfu_node *mapping, size_t i)
     return mfu_node_item(mapping, i);
 }
 
-const char *mfu_node_key(struct mfu_yaml *yaml, struct mfu_node *mapping,
-                         size_t i)
+const char *mfu_node_key(struct mfu_yaml *yaml, struct mfu_node *mapping, size_t i)
 {
     (void)yaml;
     return i < mapping->count ? mapping->members[i]->key : NULL;
@@ -588,17 +570,15 @@ int mfu_node_plain(struct mfu_node *node)
 
 int mfu_node_absent(struct mfu_node *node)
 {
-    return mfu_node_plain(node) &&
-           (strcmp(node->text, "") == 0 || strcmp(node->text, "null") == 0 ||
-            strcmp(node->text, "~") == 0);
+    return mfu_node_plain(node)
+        && (strcmp(node->text, "") == 0 || strcmp(node->text, "null") == 0 || strcmp(node->text, "~") == 0);
 }
 
 int mfu_node_bool(struct mfu_node *node)
 {
     if (!mfu_node_plain(node))
         return -1;
-    return strcmp(node->text, "true") == 0    ? 1
-           : strcmp(node->text, "false") == 0 ? 0 : -1;
+    return strcmp(node->text, "true") == 0 ? 1 : strcmp(node->text, "false") == 0 ? 0 : -1;
 }
 
 struct mfu_node *mfu_node_each(struct mfu_node *node, size_t i)
@@ -608,8 +588,7 @@ struct mfu_node *mfu_node_each(struct mfu_node *node, size_t i)
     return node->type == MFU_SEQUENCE ? mfu_node_item(node, i) : NULL;
 }
 
-int mfu_node_check_texts(struct mfu_yaml *yaml, struct mfu_node *node,
-                         const char *what, struct mfu_error *err)
+int mfu_node_check_texts(struct mfu_yaml *yaml, struct mfu_node *node, const char *what, struct mfu_error *err)
 {
     struct mfu_node *each;
 
@@ -626,8 +605,7 @@ int mfu_node_check_texts(struct mfu_yaml *yaml, struct mfu_node *node,
     return mfu_node_error(yaml, node, err);
 }
 
-int mfu_node_error(struct mfu_yaml *yaml, struct mfu_node *node,
-                   struct mfu_error *err)
+int mfu_node_error(struct mfu_yaml *yaml, struct mfu_node *node, struct mfu_error *err)
 {
     bool block = node->type == MFU_SCALAR && node->style == BLOCK;
 
@@ -640,22 +618,21 @@ int mfu_node_error(struct mfu_yaml *yaml, struct mfu_node *node,
     return mfu_error_at(err, yaml->name, node->line, node->column);
 }
 
-int mfu_key_error(struct mfu_yaml *yaml, struct mfu_node *mapping, size_t i,
-                  struct mfu_error *err)
+int mfu_key_error(struct mfu_yaml *yaml, struct mfu_node *mapping, size_t i, struct mfu_error *err)
 {
     if (i >= mapping->count)
         return mfu_node_error(yaml, mapping, err);
-    return mfu_error_at(err, yaml->name, mapping->members[i]->key_line,
-                        mapping->members[i]->key_column);
+    return mfu_error_at(err, yaml->name, mapping->members[i]->key_line, mapping->members[i]->key_column);
 }
 
-int mfu_node_quantity(struct mfu_yaml *yaml, struct mfu_node *node,
-                      enum mfu_dim dim, double *value, struct mfu_error *err)
+int mfu_node_quantity(struct mfu_yaml *yaml, struct mfu_node *node, enum mfu_dim dim, double *value,
+                      struct mfu_error *err)
 {
     if (node->type != MFU_SCALAR || mfu_node_absent(node)) {
         mfu_fail(err, MFU_EINPUT, "expected %s, not %s", mfu_dim_help(dim),
-                 node->type == MFU_SCALAR     ? "nothing"
-                 : node->type == MFU_SEQUENCE ? "a list" : "a mapping");
+                 node->type == MFU_SCALAR         ? "nothing"
+                     : node->type == MFU_SEQUENCE ? "a list"
+                                                  : "a mapping");
         return mfu_node_error(yaml, node, err);
     }
     if (mfu_quantity_parse(node->text, dim, value, err) < 0)
@@ -665,8 +642,7 @@ int mfu_node_quantity(struct mfu_yaml *yaml, struct mfu_node *node,
 
 /* Fields ----------------------------------------------------------------- */
 
-static const struct mfu_field *find_field(const struct mfu_field *fields,
-                                          const char *key)
+static const struct mfu_field *find_field(const struct mfu_field *fields, const char *key)
 {
     for (; fields->key; fields++)
         if (strcmp(fields->key, key) == 0)
@@ -674,23 +650,19 @@ static const struct mfu_field *find_field(const struct mfu_field *fields,
     return NULL;
 }
 
-static int check_range(const struct mfu_field *f, const char *text,
-                       double value, struct mfu_error *err)
+static int check_range(const struct mfu_field *f, const char *text, double value, struct mfu_error *err)
 {
     char least[MFU_QUANTITY_MAX], most[MFU_QUANTITY_MAX];
 
     if (f->least == 0 && f->most == 0)
-        return value > 0 ? 0 : mfu_fail(err, MFU_EINPUT,
-                                        "'%.80s' is not above zero", text);
+        return value > 0 ? 0 : mfu_fail(err, MFU_EINPUT, "'%.80s' is not above zero", text);
     if (value >= f->least && value <= f->most)
         return 0;
-    return mfu_fail(err, MFU_EINPUT, "'%.80s' is outside %s..%s", text,
-                    mfu_quantity_format(least, f->least, f->dim),
+    return mfu_fail(err, MFU_EINPUT, "'%.80s' is outside %s..%s", text, mfu_quantity_format(least, f->least, f->dim),
                     mfu_quantity_format(most, f->most, f->dim));
 }
 
-static int fill_quantity(struct mfu_yaml *yaml, const struct mfu_field *f,
-                         struct mfu_node *node, void *into,
+static int fill_quantity(struct mfu_yaml *yaml, const struct mfu_field *f, struct mfu_node *node, void *into,
                          struct mfu_error *err)
 {
     double value;
@@ -703,8 +675,8 @@ static int fill_quantity(struct mfu_yaml *yaml, const struct mfu_field *f,
     return 0;
 }
 
-static int fill_text(struct mfu_yaml *yaml, const struct mfu_field *f,
-                     struct mfu_node *node, void *into, struct mfu_error *err)
+static int fill_text(struct mfu_yaml *yaml, const struct mfu_field *f, struct mfu_node *node, void *into,
+                     struct mfu_error *err)
 {
     size_t length = node->type == MFU_SCALAR ? strlen(node->text) : 0;
 
@@ -713,10 +685,9 @@ static int fill_text(struct mfu_yaml *yaml, const struct mfu_field *f,
         return mfu_node_error(yaml, node, err);
     }
     while (length > 0 && node->text[length - 1] == '\n')
-        length--;                       /* what a block scalar ends with */
+        length--; /* what a block scalar ends with */
     if (length >= f->size) {
-        mfu_fail(err, MFU_EINPUT, "a text of %zu bytes, where %zu fit", length,
-                 f->size - 1);
+        mfu_fail(err, MFU_EINPUT, "a text of %zu bytes, where %zu fit", length, f->size - 1);
         return mfu_node_error(yaml, node, err);
     }
     memcpy((char *)into + f->offset, node->text, length);
@@ -724,9 +695,8 @@ static int fill_text(struct mfu_yaml *yaml, const struct mfu_field *f,
     return 0;
 }
 
-int mfu_key_unknown(struct mfu_yaml *yaml, struct mfu_node *mapping, size_t i,
-                    const char *what, const char *const *names, size_t n,
-                    struct mfu_error *err)
+int mfu_key_unknown(struct mfu_yaml *yaml, struct mfu_node *mapping, size_t i, const char *what,
+                    const char *const *names, size_t n, struct mfu_error *err)
 {
     const char *key = mapping->members[i]->key, *best;
 
@@ -736,9 +706,8 @@ int mfu_key_unknown(struct mfu_yaml *yaml, struct mfu_node *mapping, size_t i,
     return mfu_key_error(yaml, mapping, i, err);
 }
 
-static int refuse_key(struct mfu_yaml *yaml, struct mfu_node *mapping, size_t i,
-                      const struct mfu_field *fields, const char *const *others,
-                      struct mfu_error *err)
+static int refuse_key(struct mfu_yaml *yaml, struct mfu_node *mapping, size_t i, const struct mfu_field *fields,
+                      const char *const *others, struct mfu_error *err)
 {
     const char *names[MOST_KEYS];
     size_t n = 0;
@@ -758,9 +727,8 @@ static bool is_in(const char *const *names, const char *name)
     return false;
 }
 
-int mfu_node_fields(struct mfu_yaml *yaml, struct mfu_node *mapping,
-                    const struct mfu_field *fields, const char *const *others,
-                    void *into, struct mfu_error *err)
+int mfu_node_fields(struct mfu_yaml *yaml, struct mfu_node *mapping, const struct mfu_field *fields,
+                    const char *const *others, void *into, struct mfu_error *err)
 {
     if (mapping->type != MFU_MAPPING) {
         mfu_fail(err, MFU_EINPUT, "expected a mapping of keys to values");
@@ -774,9 +742,8 @@ int mfu_node_fields(struct mfu_yaml *yaml, struct mfu_node *mapping,
             continue;
         if (!f)
             return refuse_key(yaml, mapping, i, fields, others, err);
-        if ((f->type == MFU_FIELD_TEXT
-                 ? fill_text(yaml, f, node, into, err)
-                 : fill_quantity(yaml, f, node, into, err)) < 0)
+        if ((f->type == MFU_FIELD_TEXT ? fill_text(yaml, f, node, into, err) : fill_quantity(yaml, f, node, into, err))
+            < 0)
             return mfu_within(err, "%s", f->key);
     }
     for (const struct mfu_field *f = fields; f->key; f++)

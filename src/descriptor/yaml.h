@@ -23,13 +23,12 @@
 #include "base/quantity.h"
 
 struct mfu_error;
-struct mfu_yaml;                /* a document; owns its nodes and texts */
-struct mfu_node;                /* a place in it, lent by the document */
+struct mfu_yaml; /* a document; owns its nodes and texts */
+struct mfu_node; /* a place in it, lent by the document */
 
 /* NULL with `err` (missing file, directory, binary, too large, not YAML...). */
 struct mfu_yaml *mfu_yaml_read(const char *path, struct mfu_error *err);
-struct mfu_yaml *mfu_yaml_parse(const char *name, const char *text,
-                                size_t length, struct mfu_error *err);
+struct mfu_yaml *mfu_yaml_parse(const char *name, const char *text, size_t length, struct mfu_error *err);
 void mfu_yaml_free(struct mfu_yaml *);
 
 struct mfu_node *mfu_yaml_root(const struct mfu_yaml *);
@@ -65,43 +64,38 @@ int mfu_node_plain(struct mfu_node *);
 /* One text or a list of texts: the i-th (a text is a list of one), or NULL past
  * the end.  _check_texts refuses anything else, naming `what` was expected. */
 struct mfu_node *mfu_node_each(struct mfu_node *, size_t i);
-int mfu_node_check_texts(struct mfu_yaml *, struct mfu_node *, const char *what,
-                         struct mfu_error *err);
+int mfu_node_check_texts(struct mfu_yaml *, struct mfu_node *, const char *what, struct mfu_error *err);
 
 /* Puts "FILE:LINE:COLUMN" of this node (or of the i-th key of a mapping) into
  * `err`, unless a line is known already.  A column that is known without a
  * line is one within the text of the node. Returns -1. */
 int mfu_node_error(struct mfu_yaml *, struct mfu_node *, struct mfu_error *err);
-int mfu_key_error(struct mfu_yaml *, struct mfu_node *mapping, size_t i,
-                  struct mfu_error *err);
+int mfu_key_error(struct mfu_yaml *, struct mfu_node *mapping, size_t i, struct mfu_error *err);
 
 /* Refuses the i-th key of a mapping: "unknown WHAT 'KEY'", with the nearest of
  * the `n` names that it could have been. Returns -1. */
-int mfu_key_unknown(struct mfu_yaml *, struct mfu_node *mapping, size_t i,
-                    const char *what, const char *const *names, size_t n,
-                    struct mfu_error *err);
+int mfu_key_unknown(struct mfu_yaml *, struct mfu_node *mapping, size_t i, const char *what, const char *const *names,
+                    size_t n, struct mfu_error *err);
 
 /* A scalar as a quantity; the error names the place and what was expected. */
-int mfu_node_quantity(struct mfu_yaml *, struct mfu_node *, enum mfu_dim,
-                      double *value, struct mfu_error *err);
+int mfu_node_quantity(struct mfu_yaml *, struct mfu_node *, enum mfu_dim, double *value, struct mfu_error *err);
 
 /* One key of a mapping that fills a field of a struct. */
 struct mfu_field {
-    const char *key;            /* "boost", or NULL at the end of the table */
+    const char *key; /* "boost", or NULL at the end of the table */
     enum mfu_field_type { MFU_FIELD_QUANTITY, MFU_FIELD_TEXT } type;
-    enum mfu_dim dim;           /* of a quantity */
-    size_t offset;              /* of a double, or of a char[size] */
-    size_t size;                /* of the char array */
+    enum mfu_dim dim; /* of a quantity */
+    size_t offset;    /* of a double, or of a char[size] */
+    size_t size;      /* of the char array */
     int required;
-    double least, most;         /* allowed range of a quantity; both 0: > 0 */
+    double least, most; /* allowed range of a quantity; both 0: > 0 */
 };
 
 /* Fills `into` from a mapping.  Keys that are neither in `fields` nor in the
  * NULL-terminated `others` are refused with the nearest known key; a missing
  * required one is refused by name.  Quantities that are absent are left as
  * they are (set them to NAN before: unknown). */
-int mfu_node_fields(struct mfu_yaml *, struct mfu_node *mapping,
-                    const struct mfu_field *fields, const char *const *others,
-                    void *into, struct mfu_error *err);
+int mfu_node_fields(struct mfu_yaml *, struct mfu_node *mapping, const struct mfu_field *fields,
+                    const char *const *others, void *into, struct mfu_error *err);
 
 #endif

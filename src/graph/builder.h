@@ -1,31 +1,198 @@
 /*
- * builder.h - what the files that build a step share among themselves.
+ * builder.h - building the program of a training step, operation by operation.
+ *
+ * A primitive describes its forward and backward pass with the functions
+ * below: views (tensors with a shape and type), launches that read and write
+ * them, gradients given to inputs and parameters.  It is written once, as
+ * PyTorch would run it eagerly; what a compiler or hand-written kernels make
+ * of it is the business of the runtime's lowering (runtime.h, fuse.c).
  */
-#ifndef MFU_STEP_BUILDER_H
-#define MFU_STEP_BUILDER_H
+#ifndef MFU_BUILDER_H
+#define MFU_BUILDER_H
 
-#include "graph/step.h"
+#include "graph/program.h"
+#include "graph/runtime.h"
+#include "scenario/scenario.h"
 
-/* Makes room for one more in a list that keeps its memory between programs. */
-bool mfu_room(void **list, int n, int *cap, size_t size);
-#define ROOM(s, list, n, cap) \
-    (mfu_room((void **)&(list), (n), &(cap), sizeof *(list)) || ((s)->failed = true, false))
+struct mfu_error;
+struct layer_instance;
 
-/* A new look at a tensor. */
-int mfu_new_view(struct mfu_step *, int tensor, double rows, double columns, enum mfu_type);
-struct mfu_tensor *mfu_tensor_of(struct mfu_step *, int view);
+#define MFU_SAVED 12 /* results that one operation keeps for backward, at most */
+#define MFU_NO_VIEW (-1)
+#define MFU_TOKENS_IN (-1) /* an embedding's input: token indices */
 
-/* A copy of a view in another type, as part of `part`. */
-int mfu_cast_as(struct mfu_step *, int view, enum mfu_type, enum mfu_part, enum mfu_fusion);
+/* One operation of the step: a model op, once per traced layer. */
+struct mfu_node {
+    const struct mfu_operation *op;
+    const struct mfu_model_op *source;
+    const char *section;
+    int in[MFU_INPUTS];   /* nodes, or MFU_TOKENS_IN */
+    int out;              /* view of the result */
+    int saved[MFU_SAVED]; /* views that backward needs; free to use */
+    int n_saved;
+    bool again;       /* out was computed a second time, for backward */
+    int gradient;     /* view of d loss / d out, or MFU_NO_VIEW */
+    int parameter[2]; /* its weight (maybe shared) and bias, or -1 */
+};
 
-/* `.grad += new` at the end of a backward pass that returns all at once. */
-void mfu_accumulate(struct mfu_step *, int view);
+/* A weight (or bias): memory and gradient are shared by all that use it. */
+struct mfu_parameter {
+    double elements;
+    int cast;         /* its copy in the compute type, or MFU_NO_VIEW */
+    int gradient;     /* contribution that waits for others */
+    int users, given; /* ops that use it; gradients received */
+    bool borrowed;    /* a place that another op's weight fills (tied) */
+};
 
-/* Attributes, widths and parameter counts of all operations of the model. */
-int mfu_evaluate_operations(struct mfu_step *, struct mfu_error *);
-void mfu_count_parameters(struct mfu_step *);
-/* How often a section is repeated; whether an op uses another's weight. */
-double mfu_repeats(const struct mfu_step *, const struct mfu_model_section *);
-bool mfu_shares_weight(const struct mfu_step *, int op);
+/* Numbers of the scenario that primitives need. */
+struct mfu_numerics {
+    enum mfu_type weight;      /* type of the parameters */
+    enum mfu_type compute;     /* type that linears and attention work in */
+    enum mfu_type gradient;    /* type of .grad */
+    enum mfu_type residual;    /* type of embedding outputs */
+    bool autocast;             /* casts between them, as torch.autocast does */
+    enum mfu_peak math;        /* of GEMMs and attention */
+    enum mfu_peak linear_math; /* of linears (fp8 differs) */
+};
+
+struct mfu_builder {
+    struct mfu_program *program;
+    const struct mfu_config *config;
+    const struct mfu_runtime *runtime;
+    struct mfu_numerics numerics;
+    struct mfu_operation operations[MFU_MAX_OPS];
+    bool left_out[MFU_MAX_OPS]; /* `when` is 0 */
+    struct mfu_node *nodes;
+    struct mfu_parameter *parameters;
+    int n_nodes, n_parameters, cap_nodes, cap_parameters;
+    enum mfu_phase phase;
+    const char *section;
+    int node; /* whose kernels are being appended, or -1 */
+
+    bool recomputing; /* a forward pass within backward */
+    int last_saver;   /* last node that must be recomputed */
+    bool selective;   /* some library calls keep their results: */
+    int *kept, n_kept, cap_kept, next_kept, n_gemms;
+
+    const char *logits_section; /* where the loss is, */
+    double logits_width;        /* and what it reads */
+    int old_logits;             /* of the micro-step before, or MFU_NO_VIEW */
+
+    struct {
+        int node, view;
+    } * deferred; /* gradients added at the end */
+    int n_deferred, cap_deferred;
+    struct layer_instance *stretches; /* of step.c: the traced layers and sections */
+    int cap_stretches;
+    struct mfu_launch *merged; /* fuse.c's new list */
+    int cap_merged;
+    bool failed; /* memory ran out */
+};
+
+/* ---- views ---- */
+int mfu_tensor_new(struct mfu_builder *, double rows, double columns, enum mfu_type, enum mfu_part);
+int mfu_view_slice(struct mfu_builder *, int view, double rows, double columns);
+enum mfu_type mfu_view_type(const struct mfu_builder *, int view);
+double mfu_view_rows(const struct mfu_builder *, int view);
+double mfu_view_columns(const struct mfu_builder *, int view);
+
+/* The view needs to stay until here. */
+void mfu_tensor_extend(struct mfu_builder *, int view);
+/* The view outlives the micro-step. */
+void mfu_tensor_retain(struct mfu_builder *, int view);
+
+/* ---- launches ---- */
+struct mfu_emission {
+    const char *suffix;
+    enum mfu_kind kind;
+    enum mfu_coefficient traffic;
+    enum mfu_fusion fusion;
+    double flops;
+    double extra_read_bytes, temporary_bytes;
+    double reread_bytes; /* later passes over rows that were read once */
+    double launches;     /* 0: one */
+    bool random, cast;
+};
+/* Reads `in` and writes `out` (MFU_NO_VIEW entries are passed over). */
+void mfu_emit(struct mfu_builder *, const struct mfu_emission *, int n_in, const int *in, int n_out, const int *out);
+/* The same for a kernel that knows its own traffic. */
+void mfu_emit_kernel(struct mfu_builder *, const struct mfu_kernel *, const char *suffix, double temporary_bytes,
+                     int n_in, const int *in, int n_out, const int *out);
+
+/* A new view of the shape of `a` with one pointwise kernel over a (and b, c). */
+int mfu_emit_pointwise(struct mfu_builder *, const char *suffix, enum mfu_type, double flops_per_element, int a, int b,
+                       int c);
+/* The same where b is spread over rows or columns, or the layout changes: no
+ * wide loads. */
+int mfu_emit_broadcast(struct mfu_builder *, const char *suffix, enum mfu_type, double flops_per_element, int a, int b);
+/* The view in another type: itself, or a new one and a cast kernel. */
+int mfu_emit_cast(struct mfu_builder *, int view, enum mfu_type);
+/* A matrix product; in selective recomputation its result may be a kept one.
+ * Returns the view of the result. */
+int mfu_emit_matmul(struct mfu_builder *, const char *suffix, enum mfu_peak, double m, double n, double k, double batch,
+                    int a, int b, int out);
+
+/* Inductor pads operands whose rows are not multiples of 16 bytes. */
+void mfu_gemm_align(struct mfu_builder *, struct mfu_kernel *gemm);
+
+/* ---- nodes ---- */
+struct mfu_node *mfu_node_at(struct mfu_builder *, int index);
+/* The view that the node's i-th input produced (token indices: MFU_NO_VIEW). */
+int mfu_node_input(struct mfu_builder *, const struct mfu_node *, int i);
+int mfu_node_save(struct mfu_builder *, struct mfu_node *, int view); /* returns view */
+/* Type that autocast gives to a matmul's input: a cast, or the view itself. */
+int mfu_autocast(struct mfu_builder *, int view);
+/* Adds to the gradient of the node's i-th input, cast to the input's type. */
+void mfu_grad_add(struct mfu_builder *, struct mfu_node *, int i, int view);
+
+/* Whether the node's result is (or becomes) the logits; in how many pieces
+ * these are computed (loss_chunks), 1 for other nodes. */
+bool mfu_makes_logits(const struct mfu_builder *, const struct mfu_node *);
+double mfu_logits_chunks(const struct mfu_builder *, const struct mfu_node *);
+/* The caller holds the logits until the next forward pass has new ones. */
+void mfu_keep_logits(struct mfu_builder *, int logits);
+
+/* Selective checkpointing: when recomputing, the result that was kept of this
+ * library call, or MFU_NO_VIEW; in forward, offers a result for keeping (every
+ * attention, every second matrix product, as torchtitan does). */
+int mfu_kept_result(struct mfu_builder *);
+void mfu_offer_result(struct mfu_builder *, int view, bool matmul);
+/* Recomputation ends here: only what this node saves is still needed. */
+bool mfu_last_recomputed(const struct mfu_builder *, int index);
+
+/* ---- parameters ---- */
+/* The node's weight in the compute type (autocast: a cast copy, made once per
+ * forward and kept while it is needed). `which`: 0 weight, 1 bias. */
+int mfu_node_weight(struct mfu_builder *, struct mfu_node *, int which);
+/* The weight in its own type, for reading by norms and embeddings. */
+void mfu_param_grad_add(struct mfu_builder *, struct mfu_node *, int which, int view);
+/* The kernel just appended added to the gradient buffer itself. */
+void mfu_gradient_in_place(struct mfu_builder *, struct mfu_node *);
+
+/* Whether an engine (DeepSpeed, apex O2) holds 16-bit weights and gradients and
+ * updates fp32 masters, whatever the runtime does otherwise. */
+bool mfu_half_engine(const struct mfu_config *);
+
+/* FSDP: each of several GPUs holds a part of every weight, in fp32. */
+bool mfu_fully_sharded(const struct mfu_config *);
+
+/* Whether a gradient leaves for its owner as soon as it is complete. */
+bool mfu_gradients_sharded(const struct mfu_config *);
+
+/* ---- the whole ---- */
+/* Builds the program of a scenario into `program` (zeroed, or used before).
+ * The program's memory is reused; free it with mfu_program_free. */
+/* `unrolled` traces every layer by itself, for simulations that follow each
+ * allocation and launch; else repeated layers are counted. */
+int mfu_graph_build(const struct mfu_config *, bool unrolled, struct mfu_program *, struct mfu_error *);
+/* Whether no operation and no tensor depends on a setting: it changes how long
+ * things take or how much room there is. */
+bool mfu_setting_keeps_graph(enum mfu_setting_id);
+/* Whether both configurations have the same graph, but for the number of
+ * micro-steps (one, or several): then mfu_program_accumulate() is all that a change takes. */
+bool mfu_graph_same(const struct mfu_config *, const struct mfu_config *);
+/* The program for another number of micro-steps per optimizer step. */
+void mfu_program_accumulate(struct mfu_program *, double accum);
+void mfu_program_free(struct mfu_program *);
 
 #endif

@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "graph/builder.h"
+#include "graph/builder_private.h"
 
 /* ---- operations and parameters of a scenario ---------------------------- */
 
 /* Works out attributes and widths of all model ops, once per scenario. */
-int mfu_evaluate_operations(struct mfu_step *s, struct mfu_error *err)
+int mfu_evaluate_operations(struct mfu_builder *s, struct mfu_error *err)
 {
     const struct mfu_model *m = s->config->model;
 
@@ -29,13 +29,12 @@ int mfu_evaluate_operations(struct mfu_step *s, struct mfu_error *err)
                 op->attribute[a] = mfu_expression_eval(source->attribute[a], s->config->dim);
                 if (!isfinite(op->attribute[a]) || op->attribute[a] < 0 || op->attribute[a] > 1e15)
                     return mfu_fail(err, MFU_EINPUT, "%s: %s of %s.%s is %g", m->slug,
-                                    source->primitive->attributes[a].name, sec->name, source->name,
-                                    op->attribute[a]);
+                                    source->primitive->attributes[a].name, sec->name, source->name, op->attribute[a]);
             }
             for (int k = 0; k < source->n_in; k++) {
                 int from = source->in[k];
 
-                if (from == MFU_SECTION_INPUT)          /* what the section before left */
+                if (from == MFU_SECTION_INPUT) /* what the section before left */
                     from = section > 0 ? m->sections[section - 1].first + m->sections[section - 1].count - 1 : -1;
                 op->in_width[k] = from >= 0 ? s->operations[from].out_width : 0;
             }
@@ -49,13 +48,13 @@ int mfu_evaluate_operations(struct mfu_step *s, struct mfu_error *err)
     return 0;
 }
 
-double mfu_repeats(const struct mfu_step *s, const struct mfu_model_section *sec)
+double mfu_repeats(const struct mfu_builder *s, const struct mfu_model_section *sec)
 {
     return sec->repeat ? mfu_expression_eval(sec->repeat, s->config->dim) : 1;
 }
 
 /* Whether the op uses the weight of another one. */
-bool mfu_shares_weight(const struct mfu_step *s, int op)
+bool mfu_shares_weight(const struct mfu_builder *s, int op)
 {
     const struct mfu_model_op *source = &s->config->model->ops[op];
 
@@ -67,7 +66,7 @@ bool mfu_shares_weight(const struct mfu_step *s, int op)
     return true;
 }
 
-void mfu_count_parameters(struct mfu_step *s)
+void mfu_count_parameters(struct mfu_builder *s)
 {
     struct mfu_program *p = s->program;
     const struct mfu_model *m = s->config->model;
@@ -92,13 +91,13 @@ void mfu_count_parameters(struct mfu_step *s)
                 || strcmp(op->primitive->name, "patches") == 0)
                 p->linear_params += times * (active - w.bias);
             if (mfu_shares_weight(s, i))
-                all = active = w.bias;          /* the weight is another op's */
+                all = active = w.bias; /* the weight is another op's */
             p->weight_tensors += times * ((w.weight > 0 && !mfu_shares_weight(s, i)) + (w.bias > 0));
             p->params += times * all;
             p->active_params += times * active;
             if (strcmp(op->primitive->name, "embedding") != 0)
                 p->non_embedding_params += times * all;
-            else if (op->attribute[2] == 1)     /* index: position */
+            else if (op->attribute[2] == 1) /* index: position */
                 p->position_params += times * all;
         }
         if (times > p->blocks && times > 1) {

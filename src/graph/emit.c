@@ -6,10 +6,10 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "graph/builder.h"
+#include "graph/builder_private.h"
 
 /* Makes room for one more; the list keeps its memory between programs. */
-bool mfu_room(void **list, int n, int *cap, size_t size)
+bool mfu_grow(void **list, int n, int *cap, size_t size)
 {
     int want = *cap ? 2 * *cap : 256;
     void *more;
@@ -25,30 +25,31 @@ bool mfu_room(void **list, int n, int *cap, size_t size)
 
 /* ---- views -------------------------------------------------------------- */
 
-int mfu_new_view(struct mfu_step *s, int tensor, double rows, double columns, enum mfu_type type)
+int mfu_new_view(struct mfu_builder *s, int tensor, double rows, double columns, enum mfu_type type)
 {
     struct mfu_program *p = s->program;
 
     if (!ROOM(s, p->views, p->n_views, p->cap_views))
         return 0;
-    p->views[p->n_views] = (struct mfu_view){
-        .tensor = tensor, .type = type, .rows = rows, .columns = columns, .producer = -1};
+    p->views[p->n_views] =
+        (struct mfu_view){.tensor = tensor, .type = type, .rows = rows, .columns = columns, .producer = -1};
     return p->n_views++;
 }
 
-int mfu_new(struct mfu_step *s, double rows, double columns, enum mfu_type type, enum mfu_part part)
+int mfu_tensor_new(struct mfu_builder *s, double rows, double columns, enum mfu_type type, enum mfu_part part)
 {
     struct mfu_program *p = s->program;
 
     if (!ROOM(s, p->tensors, p->n_tensors, p->cap_tensors))
         return 0;
-    p->tensors[p->n_tensors] = (struct mfu_tensor){
-        .bytes = ceil(rows * columns * mfu_type_bytes[type] / 512) * 512,
-        .born = p->n_launches, .last = p->n_launches, .part = part};
+    p->tensors[p->n_tensors] = (struct mfu_tensor){.bytes = ceil(rows * columns * mfu_type_bytes[type] / 512) * 512,
+                                                   .born = p->n_launches,
+                                                   .last = p->n_launches,
+                                                   .part = part};
     return mfu_new_view(s, p->n_tensors++, rows, columns, type);
 }
 
-int mfu_part_of(struct mfu_step *s, int view, double rows, double columns)
+int mfu_view_slice(struct mfu_builder *s, int view, double rows, double columns)
 {
     struct mfu_view v = s->program->views[view];
     int part = mfu_new_view(s, v.tensor, rows, columns, v.type);
@@ -57,27 +58,27 @@ int mfu_part_of(struct mfu_step *s, int view, double rows, double columns)
     return part;
 }
 
-enum mfu_type mfu_type_of(const struct mfu_step *s, int view)
+enum mfu_type mfu_view_type(const struct mfu_builder *s, int view)
 {
     return s->program->views[view].type;
 }
 
-double mfu_rows(const struct mfu_step *s, int view)
+double mfu_view_rows(const struct mfu_builder *s, int view)
 {
     return s->program->views[view].rows;
 }
 
-double mfu_columns(const struct mfu_step *s, int view)
+double mfu_view_columns(const struct mfu_builder *s, int view)
 {
     return s->program->views[view].columns;
 }
 
-struct mfu_tensor *mfu_tensor_of(struct mfu_step *s, int view)
+struct mfu_tensor *mfu_tensor_of(struct mfu_builder *s, int view)
 {
     return &s->program->tensors[s->program->views[view].tensor];
 }
 
-void mfu_hold(struct mfu_step *s, int view)
+void mfu_tensor_extend(struct mfu_builder *s, int view)
 {
     struct mfu_tensor *t;
 
@@ -88,12 +89,12 @@ void mfu_hold(struct mfu_step *s, int view)
         t->last = s->program->n_launches - 1;
 }
 
-void mfu_keep(struct mfu_step *s, int view)
+void mfu_tensor_retain(struct mfu_builder *s, int view)
 {
     mfu_tensor_of(s, view)->last = MFU_FOREVER;
 }
 
-static double view_bytes(const struct mfu_step *s, int view)
+static double view_bytes(const struct mfu_builder *s, int view)
 {
     const struct mfu_view *v = &s->program->views[view];
 
@@ -102,8 +103,8 @@ static double view_bytes(const struct mfu_step *s, int view)
 
 /* ---- launches ----------------------------------------------------------- */
 
-static struct mfu_launch *append(struct mfu_step *s, const char *suffix, int n_in, const int *in,
-                                 int n_out, const int *out)
+static struct mfu_launch *append(struct mfu_builder *s, const char *suffix, int n_in, const int *in, int n_out,
+                                 const int *out)
 {
     struct mfu_program *p = s->program;
     struct mfu_launch *l;
@@ -139,13 +140,12 @@ static struct mfu_launch *append(struct mfu_step *s, const char *suffix, int n_i
 }
 
 /* Those of a view that are moved in half as wide loads as fp32 would be. */
-static double half_bytes(struct mfu_step *s, int view)
+static double half_bytes(struct mfu_builder *s, int view)
 {
-    return s->runtime->narrow_loads && mfu_type_bytes[mfu_type_of(s, view)] == 2 ? view_bytes(s, view) : 0;
+    return s->runtime->narrow_loads && mfu_type_bytes[mfu_view_type(s, view)] == 2 ? view_bytes(s, view) : 0;
 }
 
-void mfu_emit(struct mfu_step *s, const struct mfu_emission *e, int n_in, const int *in, int n_out,
-              const int *out)
+void mfu_emit(struct mfu_builder *s, const struct mfu_emission *e, int n_in, const int *in, int n_out, const int *out)
 {
     struct mfu_launch *l = append(s, e->suffix, n_in, in, n_out, out);
     double read = e->extra_read_bytes, write = 0, half = 0, rows = 0, columns = 0, times = 1;
@@ -163,13 +163,12 @@ void mfu_emit(struct mfu_step *s, const struct mfu_emission *e, int n_in, const 
     if (l->n_out || l->n_in) {
         int shape = l->n_in && (e->fusion == MFU_COLUMN || !l->n_out) ? l->in[0] : l->out[0];
 
-        rows = mfu_rows(s, shape);
-        columns = mfu_columns(s, shape);
+        rows = mfu_view_rows(s, shape);
+        columns = mfu_view_columns(s, shape);
     }
     if (s->node >= 0 && s->phase != MFU_OPTIMIZER_PHASE && strcmp(l->op, "") != 0)
-        times = strcmp(s->nodes[s->node].op->primitive->name, "linear") ? mfu_chunks(s, &s->nodes[s->node]) : 1;
-    l->kernel = mfu_kernel_stream(e->kind, e->traffic, rows, columns, times * e->flops, times * read,
-                                  times * write);
+        times = strcmp(s->nodes[s->node].op->primitive->name, "linear") ? mfu_logits_chunks(s, &s->nodes[s->node]) : 1;
+    l->kernel = mfu_kernel_stream(e->kind, e->traffic, rows, columns, times * e->flops, times * read, times * write);
     l->kernel.half_share = half > 0 ? half / (read + write) : 0;
     l->kernel.reread_bytes = times * e->reread_bytes;
     l->kernel.launches = times * (e->launches > 0 ? e->launches : 1);
@@ -181,8 +180,8 @@ void mfu_emit(struct mfu_step *s, const struct mfu_emission *e, int n_in, const 
     l->temporary_bytes = e->temporary_bytes;
 }
 
-void mfu_emit_kernel(struct mfu_step *s, const struct mfu_kernel *k, const char *suffix,
-                     double temporary_bytes, int n_in, const int *in, int n_out, const int *out)
+void mfu_emit_kernel(struct mfu_builder *s, const struct mfu_kernel *k, const char *suffix, double temporary_bytes,
+                     int n_in, const int *in, int n_out, const int *out)
 {
     struct mfu_launch *l = append(s, suffix, n_in, in, n_out, out);
 
@@ -193,39 +192,42 @@ void mfu_emit_kernel(struct mfu_step *s, const struct mfu_kernel *k, const char 
     l->temporary_bytes = temporary_bytes;
 }
 
-static enum mfu_part part_like(struct mfu_step *s, int view)
+static enum mfu_part part_like(struct mfu_builder *s, int view)
 {
     return mfu_tensor_of(s, view)->part;
 }
 
-static int map(struct mfu_step *s, const char *suffix, enum mfu_type type, double flops_per_element,
-               int a, int b, int c, enum mfu_coefficient traffic)
+static int map(struct mfu_builder *s, const char *suffix, enum mfu_type type, double flops_per_element, int a, int b,
+               int c, enum mfu_coefficient traffic)
 {
-    double rows = mfu_rows(s, a), columns = mfu_columns(s, a);
-    int in[] = {a, b, c}, out = mfu_new(s, rows, columns, type, part_like(s, a));
+    double rows = mfu_view_rows(s, a), columns = mfu_view_columns(s, a);
+    int in[] = {a, b, c}, out = mfu_tensor_new(s, rows, columns, type, part_like(s, a));
 
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = suffix, .kind = MFU_POINTWISE, .traffic = traffic,
-                 .fusion = MFU_MAP, .flops = flops_per_element * rows * columns},
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = suffix,
+                                    .kind = MFU_POINTWISE,
+                                    .traffic = traffic,
+                                    .fusion = MFU_MAP,
+                                    .flops = flops_per_element * rows * columns},
              3, in, 1, &out);
     return out;
 }
 
-int mfu_map(struct mfu_step *s, const char *suffix, enum mfu_type type, double flops_per_element,
-            int a, int b, int c)
+int mfu_emit_pointwise(struct mfu_builder *s, const char *suffix, enum mfu_type type, double flops_per_element, int a,
+                       int b, int c)
 {
     return map(s, suffix, type, flops_per_element, a, b, c, MFU_C_DRAM_POINTWISE);
 }
 
-int mfu_map_broadcast(struct mfu_step *s, const char *suffix, enum mfu_type type,
-                      double flops_per_element, int a, int b)
+int mfu_emit_broadcast(struct mfu_builder *s, const char *suffix, enum mfu_type type, double flops_per_element, int a,
+                       int b)
 {
     return map(s, suffix, type, flops_per_element, a, b, MFU_NO_VIEW, MFU_C_DRAM_IRREGULAR);
 }
 
 /* An equal cast made a few launches ago in this phase, for runtimes that see
  * that it is the same. */
-static int same_cast(struct mfu_step *s, int view, enum mfu_type type)
+static int same_cast(struct mfu_builder *s, int view, enum mfu_type type)
 {
     struct mfu_program *p = s->program;
     int from = p->n_launches > 16 ? p->n_launches - 16 : 0;
@@ -239,53 +241,51 @@ static int same_cast(struct mfu_step *s, int view, enum mfu_type type)
     return MFU_NO_VIEW;
 }
 
-int mfu_cast_as(struct mfu_step *s, int view, enum mfu_type type, enum mfu_part part,
-                   enum mfu_fusion fusion)
+int mfu_emit_cast_as(struct mfu_builder *s, int view, enum mfu_type type, enum mfu_part part, enum mfu_fusion fusion)
 {
     int out = same_cast(s, view, type);
 
     if (out != MFU_NO_VIEW)
         return out;
-    out = mfu_new(s, mfu_rows(s, view), mfu_columns(s, view), type, part);
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = "cast", .kind = MFU_CAST, .traffic = MFU_C_DRAM_IRREGULAR,
-                 .fusion = fusion, .cast = true},
+    out = mfu_tensor_new(s, mfu_view_rows(s, view), mfu_view_columns(s, view), type, part);
+    mfu_emit(s,
+             &(struct mfu_emission){
+                 .suffix = "cast", .kind = MFU_CAST, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = fusion, .cast = true},
              1, &view, 1, &out);
     return out;
 }
 
-int mfu_cast(struct mfu_step *s, int view, enum mfu_type type)
+int mfu_emit_cast(struct mfu_builder *s, int view, enum mfu_type type)
 {
-    if (mfu_type_of(s, view) == type)
+    if (mfu_view_type(s, view) == type)
         return view;
-    return mfu_cast_as(s, view, type, part_like(s, view), MFU_MAP);
+    return mfu_emit_cast_as(s, view, type, part_like(s, view), MFU_MAP);
 }
 
-int mfu_lower(struct mfu_step *s, int view)
+int mfu_autocast(struct mfu_builder *s, int view)
 {
-    return mfu_cast(s, view, s->numerics.compute);
+    return mfu_emit_cast(s, view, s->numerics.compute);
 }
 
-void mfu_align(struct mfu_step *s, struct mfu_kernel *gemm)
+void mfu_gemm_align(struct mfu_builder *s, struct mfu_kernel *gemm)
 {
     if (gemm->aligned || !s->runtime->pads_matmuls)
         return;
-    gemm->aligned = true;               /* one more copy of the smaller operands */
+    gemm->aligned = true; /* one more copy of the smaller operands */
     gemm->read_bytes += 2 * fmin(gemm->read_bytes, gemm->write_bytes);
     gemm->launches += 1;
 }
 
-int mfu_matmul(struct mfu_step *s, const char *suffix, enum mfu_peak math, double m, double n,
-               double k, double batch, int a, int b, int out)
+int mfu_emit_matmul(struct mfu_builder *s, const char *suffix, enum mfu_peak math, double m, double n, double k,
+                    double batch, int a, int b, int out)
 {
-    struct mfu_kernel gemm = mfu_kernel_gemm(math, m, n, k, batch,
-                                             mfu_type_bytes[mfu_type_of(s, a)],
-                                             mfu_type_bytes[mfu_type_of(s, out)], false);
+    struct mfu_kernel gemm = mfu_kernel_gemm(math, m, n, k, batch, mfu_type_bytes[mfu_view_type(s, a)],
+                                             mfu_type_bytes[mfu_view_type(s, out)], false);
     int in[] = {a, b};
 
     if (math == MFU_PEAK_FP8)
         gemm.read_bytes /= 2;
-    mfu_align(s, &gemm);
+    mfu_gemm_align(s, &gemm);
     mfu_emit_kernel(s, &gemm, suffix, 0, 2, in, 1, &out);
     return out;
 }

@@ -16,12 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/step.h"
+#include "graph/builder.h"
 
 /* What becomes of one output of a launch. */
 enum fate { UNUSED, INSIDE, WRITTEN, AGAIN };
 
-#define MAX_MEMBERS 64          /* launches that become one, at most: Inductor's max_fusion_size */
+#define MAX_MEMBERS 64 /* launches that become one, at most: Inductor's max_fusion_size */
 #define MAX_SOURCES MFU_LAUNCH_IN
 
 struct group {
@@ -31,13 +31,13 @@ struct group {
 };
 
 struct fusion {
-    struct mfu_step *s;
+    struct mfu_builder *s;
     struct mfu_program *p;
-    unsigned char (*fate)[MFU_LAUNCH_OUT];      /* of every launch's outputs */
+    unsigned char (*fate)[MFU_LAUNCH_OUT]; /* of every launch's outputs */
     /* Who reads an output: a chain of (launch, input) in the order of launches,
      * packed into one number; -1 ends it. */
     int (*first_reader)[MFU_LAUNCH_OUT], (*next_reader)[MFU_LAUNCH_IN];
-    int *group_of;              /* group number of a launch, -1: none yet */
+    int *group_of; /* group number of a launch, -1: none yet */
     int *segment_of;
     struct group open;
     int n_groups, n_merged;
@@ -150,7 +150,7 @@ static void decide_saving(struct fusion *f, int launch, int slot)
         in_bytes += bytes_of(f, l->in[k]);
     }
     if (4 * bytes_of(f, out) <= in_bytes && l->n_in > 0)
-        again = false;                  /* a mean, an rstd: cheap to keep */
+        again = false; /* a mean, an rstd: cheap to keep */
     if (!again && l->cast && f->s->runtime->recompute && bytes_of(f, l->in[0]) <= bytes_of(f, out)) {
         int producer = f->p->views[l->in[0]].producer;
 
@@ -192,7 +192,7 @@ static void add_source(const struct fusion *f, int view, int group, int *sources
         const struct mfu_launch *l = &f->p->launches[producer];
 
         if (group >= 0 && f->group_of[producer] == group)
-            return;                     /* made in this kernel */
+            return; /* made in this kernel */
         if (fusible(f, l) && f->fate[producer][slot_of(f, view)] != WRITTEN) {
             for (int k = 0; k < l->n_in; k++)
                 add_source(f, l->in[k], group, sources, n, depth + 1);
@@ -208,7 +208,7 @@ static void add_source(const struct fusion *f, int view, int group, int *sources
 
 static void put(struct fusion *f, const struct mfu_launch *l, int segment)
 {
-    struct mfu_step *s = f->s;
+    struct mfu_builder *s = f->s;
 
     if (f->n_merged == s->cap_merged) {
         int cap = s->cap_merged ? 2 * s->cap_merged : 512;
@@ -233,7 +233,7 @@ static void put_alone(struct fusion *f, int index)
     int sources[MAX_SOURCES], n = 0;
 
     if (l.kernel.traffic == MFU_C_DRAM_IRREGULAR)
-        l.kernel.traffic = MFU_C_DRAM_FUSED;    /* compiled for just this layout */
+        l.kernel.traffic = MFU_C_DRAM_FUSED; /* compiled for just this layout */
     if (l.fusion == MFU_COLUMN) {
         double was = 0, is = 0;
 
@@ -262,9 +262,9 @@ static bool read_outside(const struct fusion *f, int launch, int slot, int group
         if (f->group_of[reader] == group)
             continue;
         if (f->fate[launch][slot] == AGAIN && r->phase != f->p->launches[launch].phase)
-            continue;                   /* computed again there */
+            continue; /* computed again there */
         if (f->fate[launch][slot] != WRITTEN && r->fusion == MFU_COLUMN)
-            continue;                   /* computed again there, too */
+            continue; /* computed again there, too */
         return true;
     }
     return false;
@@ -290,10 +290,9 @@ static void close_group(struct fusion *f)
 
         for (int k = 0; k < l->n_in; k++)
             add_source(f, l->in[k], id, sources, &n_sources, 0);
-        if (l->n_in == 0 || f->p->views[l->in[0]].producer < 0 || f->group_of[f->p->views[l->in[0]].producer] != id)
-        {
+        if (l->n_in == 0 || f->p->views[l->in[0]].producer < 0 || f->group_of[f->p->views[l->in[0]].producer] != id) {
             read += l->extra_read_bytes;
-            merged.kernel.reread_bytes += l->kernel.reread_bytes / 2;   /* maximum and sum in one pass */
+            merged.kernel.reread_bytes += l->kernel.reread_bytes / 2; /* maximum and sum in one pass */
         }
         merged.kernel.flops += l->kernel.flops;
         merged.gradient_elements += l->gradient_elements;
@@ -305,7 +304,8 @@ static void close_group(struct fusion *f)
 
             for (int j = i + 1; j < g->n; j++)
                 for (int m = 0; m < f->p->launches[g->members[j]].n_out; m++)
-                    rewritten |= f->p->views[f->p->launches[g->members[j]].out[m]].tensor == f->p->views[l->out[k]].tensor;
+                    rewritten |=
+                        f->p->views[f->p->launches[g->members[j]].out[m]].tensor == f->p->views[l->out[k]].tensor;
             if (rewritten || !(f->fate[g->members[i]][k] == WRITTEN || read_outside(f, g->members[i], k, id)))
                 continue;
             f->fate[g->members[i]][k] = WRITTEN;
@@ -329,7 +329,8 @@ static void close_group(struct fusion *f)
         merged.kernel.kind = l->kernel.kind;
         merged.kernel.m = g->rows;
         merged.kernel.n = l->kernel.n;
-        merged.kernel.traffic = l->kernel.traffic == MFU_C_DRAM_EMBEDDING && g->n == 1 ? MFU_C_DRAM_EMBEDDING : MFU_C_DRAM_FUSED;
+        merged.kernel.traffic =
+            l->kernel.traffic == MFU_C_DRAM_EMBEDDING && g->n == 1 ? MFU_C_DRAM_EMBEDDING : MFU_C_DRAM_FUSED;
         merged.kernel.read_bytes = read;
         merged.kernel.write_bytes = write;
         put(f, &merged, g->segment);
@@ -347,8 +348,7 @@ static void join(struct fusion *f, int index)
         rows = fmax(rows, f->p->views[l->in[k]].rows);
     for (int k = 0; k < l->n_out; k++)
         rows = fmax(rows, f->p->views[l->out[k]].rows);
-    if (g->n > 0 && (g->rows != rows || g->n == MAX_MEMBERS
-                     || f->p->launches[g->members[0]].phase != l->phase))
+    if (g->n > 0 && (g->rows != rows || g->n == MAX_MEMBERS || f->p->launches[g->members[0]].phase != l->phase))
         close_group(f);
     if (g->n == 0)
         g->rows = rows;
@@ -404,7 +404,7 @@ static void new_lifetimes(struct fusion *f)
         p->tensors[p->views[f->s->old_logits].tensor].last = forward_end;
 }
 
-int mfu_fuse(struct mfu_step *s)
+int mfu_fuse(struct mfu_builder *s)
 {
     struct mfu_program *p = s->program;
     size_t n = (size_t)p->n_launches;
@@ -440,8 +440,7 @@ int mfu_fuse(struct mfu_step *s)
             join(&f, i);
             continue;
         }
-        if (l->fusion == MFU_ALONE || l->fusion == MFU_ROW
-            || (f.open.n > 0 && f.open.segment != f.segment_of[i])
+        if (l->fusion == MFU_ALONE || l->fusion == MFU_ROW || (f.open.n > 0 && f.open.segment != f.segment_of[i])
             || (l->fusion == MFU_PARAMETER && reads_open_group(&f, l)))
             close_group(&f);
         put_alone(&f, i);
@@ -452,7 +451,7 @@ int mfu_fuse(struct mfu_step *s)
         return -1;
     }
 
-    old = p->launches, cap = p->cap_launches;   /* swap the lists */
+    old = p->launches, cap = p->cap_launches; /* swap the lists */
     p->launches = s->merged, p->cap_launches = s->cap_merged, p->n_launches = f.n_merged;
     s->merged = old, s->cap_merged = cap;
     for (int k = 0, at = 0; k < p->n_segments; k++) {

@@ -3,21 +3,21 @@
  */
 #include <string.h>
 
-#include "graph/builder.h"
+#include "graph/builder_private.h"
 
 /* ---- nodes -------------------------------------------------------------- */
 
-struct mfu_step_node *mfu_node_at(struct mfu_step *s, int index)
+struct mfu_node *mfu_node_at(struct mfu_builder *s, int index)
 {
     return &s->nodes[index];
 }
 
-int mfu_input(struct mfu_step *s, const struct mfu_step_node *n, int i)
+int mfu_node_input(struct mfu_builder *s, const struct mfu_node *n, int i)
 {
     return n->in[i] == MFU_TOKENS_IN ? MFU_NO_VIEW : s->nodes[n->in[i]].out;
 }
 
-int mfu_save(struct mfu_step *s, struct mfu_step_node *n, int view)
+int mfu_node_save(struct mfu_builder *s, struct mfu_node *n, int view)
 {
     (void)s;
     if (n->n_saved < MFU_SAVED)
@@ -25,67 +25,73 @@ int mfu_save(struct mfu_step *s, struct mfu_step_node *n, int view)
     return view;
 }
 
-void mfu_give(struct mfu_step *s, struct mfu_step_node *n, int i, int view)
+void mfu_grad_add(struct mfu_builder *s, struct mfu_node *n, int i, int view)
 {
-    struct mfu_step_node *target;
+    struct mfu_node *target;
     int sum;
 
     if (n->in[i] == MFU_TOKENS_IN)
         return;
     target = &s->nodes[n->in[i]];
-    if (mfu_rows(s, view) > mfu_rows(s, target->out)) {        /* it was broadcast */
-        int reduced = mfu_new(s, mfu_rows(s, target->out), mfu_columns(s, view),
-                              mfu_type_of(s, view), MFU_PART_ACTIVATIONS);
+    if (mfu_view_rows(s, view) > mfu_view_rows(s, target->out)) { /* it was broadcast */
+        int reduced = mfu_tensor_new(s, mfu_view_rows(s, target->out), mfu_view_columns(s, view),
+                                     mfu_view_type(s, view), MFU_PART_ACTIVATIONS);
 
-        mfu_emit(s, &(struct mfu_emission){
-                     .suffix = "sum", .kind = MFU_REDUCTION, .traffic = MFU_C_DRAM_REDUCTION,
-                     .fusion = MFU_COLUMN, .flops = mfu_rows(s, view) * mfu_columns(s, view)},
+        mfu_emit(s,
+                 &(struct mfu_emission){.suffix = "sum",
+                                        .kind = MFU_REDUCTION,
+                                        .traffic = MFU_C_DRAM_REDUCTION,
+                                        .fusion = MFU_COLUMN,
+                                        .flops = mfu_view_rows(s, view) * mfu_view_columns(s, view)},
                  1, &view, 1, &reduced);
         view = reduced;
     }
-    view = mfu_cast(s, view, mfu_type_of(s, target->out));
+    view = mfu_emit_cast(s, view, mfu_view_type(s, target->out));
     if (target->gradient == MFU_NO_VIEW) {
         target->gradient = view;
         return;
     }
-    sum = mfu_part_of(s, target->gradient, mfu_rows(s, view), mfu_columns(s, view));
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = "add", .kind = MFU_POINTWISE, .traffic = MFU_C_DRAM_POINTWISE,
-                 .fusion = MFU_MAP, .flops = mfu_rows(s, view) * mfu_columns(s, view)},
+    sum = mfu_view_slice(s, target->gradient, mfu_view_rows(s, view), mfu_view_columns(s, view));
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "add",
+                                    .kind = MFU_POINTWISE,
+                                    .traffic = MFU_C_DRAM_POINTWISE,
+                                    .fusion = MFU_MAP,
+                                    .flops = mfu_view_rows(s, view) * mfu_view_columns(s, view)},
              2, (int[]){target->gradient, view}, 1, &sum);
     target->gradient = sum;
 }
 
-bool mfu_makes_logits(const struct mfu_step *s, const struct mfu_step_node *n)
+bool mfu_makes_logits(const struct mfu_builder *s, const struct mfu_node *n)
 {
     return n->section == s->logits_section && n->op->out_width == s->logits_width;
 }
 
-double mfu_chunks(const struct mfu_step *s, const struct mfu_step_node *n)
+double mfu_logits_chunks(const struct mfu_builder *s, const struct mfu_node *n)
 {
     bool loss = strcmp(n->op->primitive->name, "loss") == 0;
 
     return loss || mfu_makes_logits(s, n) ? s->config->setting[MFU_S_LOSS_CHUNKS] : 1;
 }
 
-void mfu_keep_logits(struct mfu_step *s, int logits)
+void mfu_keep_logits(struct mfu_builder *s, int logits)
 {
     if (s->runtime->half_weights || s->config->setting[MFU_S_LOSS_CHUNKS] > 1)
-        return;                         /* these trainers return the loss only */
-    mfu_keep(s, logits);
-    s->old_logits = mfu_new(s, mfu_rows(s, logits), mfu_columns(s, logits), mfu_type_of(s, logits),
-                            MFU_PART_LOGITS_LOSS);
+        return; /* these trainers return the loss only */
+    mfu_tensor_retain(s, logits);
+    s->old_logits = mfu_tensor_new(s, mfu_view_rows(s, logits), mfu_view_columns(s, logits), mfu_view_type(s, logits),
+                                   MFU_PART_LOGITS_LOSS);
     mfu_tensor_of(s, s->old_logits)->born = MFU_NEVER;
 }
 
-int mfu_kept(struct mfu_step *s)
+int mfu_kept_result(struct mfu_builder *s)
 {
     if (!s->selective || !s->recomputing || s->next_kept >= s->n_kept)
         return MFU_NO_VIEW;
     return s->kept[s->next_kept++];
 }
 
-void mfu_offer_result(struct mfu_step *s, int view, bool matmul)
+void mfu_offer_result(struct mfu_builder *s, int view, bool matmul)
 {
     bool keep = !matmul || s->n_gemms++ % 2 == 0;
 
@@ -93,7 +99,7 @@ void mfu_offer_result(struct mfu_step *s, int view, bool matmul)
         s->kept[s->n_kept++] = keep ? view : MFU_NO_VIEW;
 }
 
-bool mfu_last_recomputed(const struct mfu_step *s, int index)
+bool mfu_last_recomputed(const struct mfu_builder *s, int index)
 {
     /* Megatron runs the whole layer again. */
     return s->recomputing && index == s->last_saver && !s->runtime->half_weights;
@@ -101,18 +107,18 @@ bool mfu_last_recomputed(const struct mfu_step *s, int index)
 
 /* ---- parameters --------------------------------------------------------- */
 
-int mfu_weight(struct mfu_step *s, struct mfu_step_node *n, int which)
+int mfu_node_weight(struct mfu_builder *s, struct mfu_node *n, int which)
 {
     struct mfu_parameter *p;
     int weight;
 
     if (n->parameter[which] < 0 || !s->numerics.autocast)
-        return MFU_NO_VIEW;             /* used where it lies, already counted */
+        return MFU_NO_VIEW; /* used where it lies, already counted */
     p = &s->parameters[n->parameter[which]];
     if (p->cast != MFU_NO_VIEW)
         return p->cast;
-    weight = mfu_new_view(s, 0, 1, p->elements, s->numerics.weight);       /* tensor 0: all weights */
-    return p->cast = mfu_cast_as(s, weight, s->numerics.compute, MFU_PART_WEIGHT_CASTS, MFU_PARAMETER);
+    weight = mfu_new_view(s, 0, 1, p->elements, s->numerics.weight); /* tensor 0: all weights */
+    return p->cast = mfu_emit_cast_as(s, weight, s->numerics.compute, MFU_PART_WEIGHT_CASTS, MFU_PARAMETER);
 }
 
 /* Traffic and arithmetic of an accumulation in the mean of `accum` micro-steps,
@@ -137,15 +143,18 @@ void mfu_program_accumulate(struct mfu_program *p, double accum)
 }
 
 /* `.grad += new`, in place; in the first of the micro-steps it is a move. */
-void mfu_accumulate(struct mfu_step *s, int view)
+void mfu_accumulate(struct mfu_builder *s, int view)
 {
-    double elements = mfu_columns(s, view) * mfu_rows(s, view);
+    double elements = mfu_view_columns(s, view) * mfu_view_rows(s, view);
     double bytes = elements * mfu_type_bytes[s->numerics.gradient];
     struct mfu_launch *l;
 
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = "accumulate", .kind = MFU_POINTWISE, .traffic = MFU_C_DRAM_POINTWISE,
-                 .fusion = MFU_PARAMETER, .flops = elements},
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "accumulate",
+                                    .kind = MFU_POINTWISE,
+                                    .traffic = MFU_C_DRAM_POINTWISE,
+                                    .fusion = MFU_PARAMETER,
+                                    .flops = elements},
              1, &view, 0, NULL);
     if (s->failed)
         return;
@@ -159,13 +168,13 @@ void mfu_accumulate(struct mfu_step *s, int view)
 }
 
 /* The gradient of a parameter is complete with the launch before. */
-static void complete(struct mfu_step *s, const struct mfu_parameter *p)
+static void complete(struct mfu_builder *s, const struct mfu_parameter *p)
 {
     if (!s->failed && s->program->n_launches > 0)
         s->program->launches[s->program->n_launches - 1].gradient_elements += p->elements;
 }
 
-void mfu_gradient_in_place(struct mfu_step *s, struct mfu_step_node *n)
+void mfu_gradient_in_place(struct mfu_builder *s, struct mfu_node *n)
 {
     struct mfu_parameter *p = &s->parameters[n->parameter[0]];
 
@@ -173,33 +182,37 @@ void mfu_gradient_in_place(struct mfu_step *s, struct mfu_step_node *n)
         complete(s, p);
 }
 
-void mfu_give_parameter(struct mfu_step *s, struct mfu_step_node *n, int which, int view)
+void mfu_param_grad_add(struct mfu_builder *s, struct mfu_node *n, int which, int view)
 {
     struct mfu_parameter *p = &s->parameters[n->parameter[which]];
 
-    view = mfu_type_of(s, view) == s->numerics.gradient ? view
-        : mfu_cast_as(s, view, s->numerics.gradient, MFU_PART_GRADIENTS, MFU_PARAMETER);
+    view = mfu_view_type(s, view) == s->numerics.gradient
+        ? view
+        : mfu_emit_cast_as(s, view, s->numerics.gradient, MFU_PART_GRADIENTS, MFU_PARAMETER);
     mfu_tensor_of(s, view)->part = MFU_PART_GRADIENTS;
     p->given++;
     if (p->given < p->users && !s->runtime->gemm_accumulates) {
-        p->gradient = view;             /* waits for the other user's */
-        mfu_keep(s, view);
+        p->gradient = view; /* waits for the other user's */
+        mfu_tensor_retain(s, view);
         return;
     }
     if (p->gradient != MFU_NO_VIEW) {
-        int sum = mfu_part_of(s, p->gradient, mfu_rows(s, view), mfu_columns(s, view));
+        int sum = mfu_view_slice(s, p->gradient, mfu_view_rows(s, view), mfu_view_columns(s, view));
 
         mfu_tensor_of(s, p->gradient)->last = 0;
-        mfu_emit(s, &(struct mfu_emission){
-                     .suffix = "add", .kind = MFU_POINTWISE, .traffic = MFU_C_DRAM_POINTWISE,
-                     .fusion = MFU_PARAMETER, .flops = p->elements},
+        mfu_emit(s,
+                 &(struct mfu_emission){.suffix = "add",
+                                        .kind = MFU_POINTWISE,
+                                        .traffic = MFU_C_DRAM_POINTWISE,
+                                        .fusion = MFU_PARAMETER,
+                                        .flops = p->elements},
                  2, (int[]){p->gradient, view}, 1, &sum);
         view = sum;
     }
     if (p->given == p->users)
         complete(s, p);
     if (s->config->accum == 1 && !s->runtime->gemm_accumulates && !mfu_gradients_sharded(s->config)) {
-        mfu_keep(s, view);              /* becomes .grad */
+        mfu_tensor_retain(s, view); /* becomes .grad */
     } else if (s->runtime->gradients_at_end && !mfu_gradients_sharded(s->config)) {
         if (ROOM(s, s->deferred, s->n_deferred, s->cap_deferred)) {
             s->deferred[s->n_deferred].node = s->node;

@@ -21,8 +21,8 @@ static double constant(const struct mfu_program *p)
 
 /* How often launch `at` has happened before (for deaths) or by (for births)
  * the moment; `inclusive` counts the moment's own launch. */
-static double times(const struct mfu_program *p, const int *segment_of, int at,
-                    const struct mfu_peak_memory *m, bool inclusive)
+static double times(const struct mfu_program *p, const int *segment_of, int at, const struct mfu_peak_memory *m,
+                    bool inclusive)
 {
     int segment;
 
@@ -45,12 +45,12 @@ static void number_segments(const struct mfu_program *p, int *segment_of)
             segment_of[p->segments[k].first + i] = k;
 }
 
-static double copies(const struct mfu_program *p, const int *segment_of, int tensor,
-                     const struct mfu_peak_memory *m)
+static double copies(const struct mfu_program *p, const int *segment_of, int tensor, const struct mfu_peak_memory *m)
 {
     const struct mfu_tensor *t = &p->tensors[tensor];
 
-    return times(p, segment_of, t->born, m, true) - (t->last == MFU_FOREVER ? 0 : times(p, segment_of, t->last, m, false));
+    return times(p, segment_of, t->born, m, true)
+        - (t->last == MFU_FOREVER ? 0 : times(p, segment_of, t->last, m, false));
 }
 
 void mfu_lifetime_peak(const struct mfu_program *p, struct mfu_peak_memory *m)
@@ -120,8 +120,8 @@ static int larger(const void *a, const void *b)
     return d > 0 ? 1 : d < 0 ? -1 : 0;
 }
 
-size_t mfu_lifetime_alive(const struct mfu_program *p, const struct mfu_peak_memory *m,
-                          struct mfu_alive *alive, size_t max)
+size_t mfu_lifetime_alive(const struct mfu_program *p, const struct mfu_peak_memory *m, struct mfu_alive *alive,
+                          size_t max)
 {
     int *segment_of = calloc((size_t)p->n_launches + 1, sizeof *segment_of);
     struct mfu_alive *all = calloc((size_t)p->n_tensors + 1, sizeof *all);
@@ -136,10 +136,13 @@ size_t mfu_lifetime_alive(const struct mfu_program *p, const struct mfu_peak_mem
 
             if (c == 0 || x->bytes < 1)
                 continue;
-            all[n++] = (struct mfu_alive){
-                .name_section = maker ? maker->section : "", .name_op = maker ? maker->op : "logits of the step before",
-                .name_suffix = maker ? maker->suffix : "", .phase = maker ? maker->phase : MFU_FORWARD,
-                .part = x->part, .bytes = x->bytes, .copies = c};
+            all[n++] = (struct mfu_alive){.name_section = maker ? maker->section : "",
+                                          .name_op = maker ? maker->op : "logits of the step before",
+                                          .name_suffix = maker ? maker->suffix : "",
+                                          .phase = maker ? maker->phase : MFU_FORWARD,
+                                          .part = x->part,
+                                          .bytes = x->bytes,
+                                          .copies = c};
         }
         qsort(all, n, sizeof *all, larger);
         if (n > max)

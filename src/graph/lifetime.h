@@ -12,12 +12,12 @@
 #include "graph/program.h"
 
 struct mfu_peak_memory {
-    double bytes;                       /* allocated at the highest moment */
-    double parts[MFU_PART_COUNT];       /* sums to bytes */
-    int segment, launch;                /* when: -1 before the first kernel */
-    double repetition;                  /* of that segment, from 0 */
-    double forward_peak_bytes;          /* highest level in forward */
-    double end_bytes;                   /* level after the micro-step */
+    double bytes;                 /* allocated at the highest moment */
+    double parts[MFU_PART_COUNT]; /* sums to bytes */
+    int segment, launch;          /* when: -1 before the first kernel */
+    double repetition;            /* of that segment, from 0 */
+    double forward_peak_bytes;    /* highest level in forward */
+    double end_bytes;             /* level after the micro-step */
 };
 
 /* The highest moment of a steady micro-step or optimizer step. */
@@ -25,14 +25,13 @@ void mfu_lifetime_peak(const struct mfu_program *, struct mfu_peak_memory *);
 
 /* One tensor (or several equal ones) alive at that moment. */
 struct mfu_alive {
-    const char *name_section, *name_op, *name_suffix;   /* the launch that made it */
+    const char *name_section, *name_op, *name_suffix; /* the launch that made it */
     enum mfu_phase phase;
     enum mfu_part part;
     double bytes, copies;
 };
 
 /* The largest tensors alive at the peak, at most `max`; returns how many. */
-size_t mfu_lifetime_alive(const struct mfu_program *, const struct mfu_peak_memory *,
-                          struct mfu_alive *, size_t max);
+size_t mfu_lifetime_alive(const struct mfu_program *, const struct mfu_peak_memory *, struct mfu_alive *, size_t max);
 
 #endif

@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-#include "graph/step.h"
+#include "graph/builder.h"
 
 /* In elements per parameter; a state of `state_bytes` is 0 for "as the
  * parameter". */
@@ -43,7 +43,7 @@ static const struct row {
 };
 
 /* Bytes of the parameters that the optimizer updates: the masters. */
-static double master_bytes(const struct mfu_step *s)
+static double master_bytes(const struct mfu_builder *s)
 {
     return s->config->precision == MFU_BF16_PURE ? 2 : 4;
 }
@@ -58,12 +58,12 @@ double mfu_optimizer_state_bytes(const struct mfu_config *c, const struct mfu_pr
     return r->states * (r->state_bytes > 0 ? r->state_bytes : own) * p->params + more;
 }
 
-static void stream(struct mfu_step *s, const char *name, double flops, double read, double write,
-                   double launches, double temporary_bytes)
+static void stream(struct mfu_builder *s, const char *name, double flops, double read, double write, double launches,
+                   double temporary_bytes)
 {
-    double n = s->program->params * mfu_config_share(s->config, 1);      /* its shard */
-    struct mfu_kernel k = mfu_kernel_stream(MFU_OPTIMIZER_STEP, MFU_C_DRAM_OPTIMIZER, 1, n, flops * n,
-                                            read * n, write * n);
+    double n = s->program->params * mfu_config_share(s->config, 1); /* its shard */
+    struct mfu_kernel k =
+        mfu_kernel_stream(MFU_OPTIMIZER_STEP, MFU_C_DRAM_OPTIMIZER, 1, n, flops * n, read * n, write * n);
 
     k.launches = launches;
     k.cold = true;
@@ -72,7 +72,7 @@ static void stream(struct mfu_step *s, const char *name, double flops, double re
 
 /* Five Newton-Schulz steps on every hidden matrix: three products each, of
  * about width^3 (min m^2 n): 5 (4 m^2 n + 2 m^3) FLOP. */
-static void newton_schulz(struct mfu_step *s)
+static void newton_schulz(struct mfu_builder *s)
 {
     const struct mfu_program *p = s->program;
 
@@ -87,7 +87,7 @@ static void newton_schulz(struct mfu_step *s)
             m = fmin(l->kernel.m, l->kernel.n);
             n = fmax(l->kernel.m, l->kernel.n);
             if (n > 20 * m)
-                continue;               /* the head is Adam's */
+                continue; /* the head is Adam's */
             /* In bf16 where the products are, which not every GPU has. */
             g = mfu_kernel_gemm(s->numerics.math == MFU_PEAK_TF32 ? MFU_PEAK_BF16 : s->numerics.math, m, m, n,
                                 5 * times * 2, 2, 2, false);
@@ -97,7 +97,7 @@ static void newton_schulz(struct mfu_step *s)
         }
 }
 
-void mfu_optimizer_emit(struct mfu_step *s)
+void mfu_optimizer_emit(struct mfu_builder *s)
 {
     const struct mfu_config *c = s->config;
     const struct row *r = &rows[c->optimizer];
@@ -108,16 +108,17 @@ void mfu_optimizer_emit(struct mfu_step *s)
     /* The 16-bit copy that forward reads is written beside the master. */
     double copy = s->numerics.weight == MFU_F16 && c->precision != MFU_BF16_PURE ? 2 : 0;
     double moved;
-    bool engine = mfu_half_engine(c) && !mfu_fully_sharded(c);       /* copies gradients to fp32 */
-    double launches = r->launches_per_tensor > 0 ? r->launches_per_tensor * tensors
-        : r->passes * (1 + ceil(params / (320 * 65536)));       /* chunks of multi_tensor_apply */
+    bool engine = mfu_half_engine(c) && !mfu_fully_sharded(c); /* copies gradients to fp32 */
+    double launches = r->launches_per_tensor > 0
+        ? r->launches_per_tensor * tensors
+        : r->passes * (1 + ceil(params / (320 * 65536))); /* chunks of multi_tensor_apply */
 
     s->node = -1;
-    if (engine) {                       /* an fp32 copy of the gradients for the masters */
+    if (engine) { /* an fp32 copy of the gradients for the masters */
         stream(s, "fp32_gradients", 1, g, 4, 2, 4 * params);
         g = 4;
     }
-    if (c->precision == MFU_FP16)       /* GradScaler looks for infinities */
+    if (c->precision == MFU_FP16) /* GradScaler looks for infinities */
         stream(s, "unscale", 1, g, g, 2, 0);
     if (c->setting[MFU_S_GRAD_CLIP] > 0) {
         stream(s, "grad_norm", 2, g, 0, 8, 0);

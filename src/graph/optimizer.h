@@ -6,12 +6,12 @@
 
 struct mfu_config;
 struct mfu_program;
-struct mfu_step;
+struct mfu_builder;
 
 /* Bytes of the optimizer's state (momenta ...), without master weights. */
 double mfu_optimizer_state_bytes(const struct mfu_config *, const struct mfu_program *);
 
 /* Appends the kernels of one optimizer step. */
-void mfu_optimizer_emit(struct mfu_step *);
+void mfu_optimizer_emit(struct mfu_builder *);
 
 #endif

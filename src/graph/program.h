@@ -19,25 +19,32 @@ extern const char *const mfu_phase_names[MFU_PHASE_COUNT];
 
 /* What memory is for: the parts of the interface's partition. */
 enum mfu_part {
-    MFU_PART_WEIGHTS, MFU_PART_GRADIENTS, MFU_PART_OPTIMIZER, MFU_PART_WEIGHT_CASTS,
-    MFU_PART_ACTIVATIONS, MFU_PART_LOGITS_LOSS, MFU_PART_WORKSPACE,
-    MFU_PART_COMMUNICATION, MFU_PART_OTHER, MFU_PART_COUNT
+    MFU_PART_WEIGHTS,
+    MFU_PART_GRADIENTS,
+    MFU_PART_OPTIMIZER,
+    MFU_PART_WEIGHT_CASTS,
+    MFU_PART_ACTIVATIONS,
+    MFU_PART_LOGITS_LOSS,
+    MFU_PART_WORKSPACE,
+    MFU_PART_COMMUNICATION,
+    MFU_PART_OTHER,
+    MFU_PART_COUNT
 };
 extern const char *const mfu_part_names[MFU_PART_COUNT];
-extern const char *const mfu_part_meanings[MFU_PART_COUNT];     /* in a few words */
+extern const char *const mfu_part_meanings[MFU_PART_COUNT]; /* in a few words */
 
 /* Element types; mfu_type_bytes gives their size. */
 enum mfu_type { MFU_F32, MFU_F16, MFU_F8, MFU_I64, MFU_U8, MFU_TYPE_COUNT };
 extern const double mfu_type_bytes[MFU_TYPE_COUNT];
 
-#define MFU_NEVER (-1)          /* born before the program */
-#define MFU_FOREVER 0x7fffffff  /* outlives the micro-step */
+#define MFU_NEVER (-1)         /* born before the program */
+#define MFU_FOREVER 0x7fffffff /* outlives the micro-step */
 
 /* A piece of memory. */
 struct mfu_tensor {
     double bytes;
-    int born;                   /* launch that allocates it, or MFU_NEVER */
-    int last;                   /* last launch that needs it, or MFU_FOREVER */
+    int born; /* launch that allocates it, or MFU_NEVER */
+    int last; /* last launch that needs it, or MFU_FOREVER */
     enum mfu_part part;
 };
 
@@ -46,42 +53,42 @@ struct mfu_view {
     int tensor;
     enum mfu_type type;
     double rows, columns;
-    int producer;               /* launch that wrote it, or -1 */
+    int producer; /* launch that wrote it, or -1 */
 };
 
 /* How a launch may be merged with its neighbours by a compiler. */
 enum mfu_fusion {
-    MFU_ALONE,                  /* library call: GEMM, attention, scatter */
-    MFU_MAP,                    /* one output element from one of each input */
-    MFU_ROW,                    /* needs whole rows: norm, softmax */
-    MFU_COLUMN,                 /* reduces over rows: bias and gamma gradients */
-    MFU_PARAMETER               /* pointwise over a weight: cast, accumulate */
+    MFU_ALONE,    /* library call: GEMM, attention, scatter */
+    MFU_MAP,      /* one output element from one of each input */
+    MFU_ROW,      /* needs whole rows: norm, softmax */
+    MFU_COLUMN,   /* reduces over rows: bias and gamma gradients */
+    MFU_PARAMETER /* pointwise over a weight: cast, accumulate */
 };
 
-#define MFU_LAUNCH_IN 16        /* views that one launch reads, at most */
-#define MFU_LAUNCH_OUT 8        /* and writes */
+#define MFU_LAUNCH_IN 16 /* views that one launch reads, at most */
+#define MFU_LAUNCH_OUT 8 /* and writes */
 
 struct mfu_launch {
     struct mfu_kernel kernel;
-    const char *section, *op, *suffix;  /* h, attn.qkv, dgrad ("" if none) */
+    const char *section, *op, *suffix; /* h, attn.qkv, dgrad ("" if none) */
     enum mfu_phase phase;
     enum mfu_fusion fusion;
-    bool random;                /* its result cannot be computed again */
-    bool cast;                  /* only changes the type */
-    double gradient_elements;   /* of parameters whose gradient is complete after it */
-    bool recomputed;            /* a part of forward, run again in backward */
-    double accumulated_bytes;   /* of the gradient that it adds to, in every micro-step but the first */
+    bool random;              /* its result cannot be computed again */
+    bool cast;                /* only changes the type */
+    double gradient_elements; /* of parameters whose gradient is complete after it */
+    bool recomputed;          /* a part of forward, run again in backward */
+    double accumulated_bytes; /* of the gradient that it adds to, in every micro-step but the first */
     int n_in, n_out;
-    double extra_read_bytes;    /* beyond reading every input once */
-    double temporary_bytes;     /* workspace while it runs */
-    int in[MFU_LAUNCH_IN], out[MFU_LAUNCH_OUT];         /* views; the first n_in, n_out */
+    double extra_read_bytes;                    /* beyond reading every input once */
+    double temporary_bytes;                     /* workspace while it runs */
+    int in[MFU_LAUNCH_IN], out[MFU_LAUNCH_OUT]; /* views; the first n_in, n_out */
 };
 
 struct mfu_segment {
     const char *section;
     enum mfu_phase phase;
-    int first, count;           /* launches */
-    double repeat;              /* per micro-step, or per step in the optimizer */
+    int first, count; /* launches */
+    double repeat;    /* per micro-step, or per step in the optimizer */
 };
 
 struct mfu_program {
@@ -91,21 +98,21 @@ struct mfu_program {
     struct mfu_segment *segments;
     int n_launches, n_tensors, n_views, n_segments;
     int cap_launches, cap_tensors, cap_views, cap_segments;
-    void *workbench;            /* of the builder (struct mfu_step), reused */
+    void *workbench; /* of the builder (struct mfu_builder), reused */
 
-    double *weights;            /* elements of every weight tensor that was traced */
+    double *weights; /* elements of every weight tensor that was traced */
     int n_weights, cap_weights;
-    double constant_bytes[MFU_PART_COUNT];      /* there all the time */
-    double accum;               /* micro-steps per optimizer step */
-    double gradient_bytes, weight_bytes;        /* of one element of .grad; of a weight that is used */
+    double constant_bytes[MFU_PART_COUNT]; /* there all the time */
+    double accum;                          /* micro-steps per optimizer step */
+    double gradient_bytes, weight_bytes;   /* of one element of .grad; of a weight that is used */
 
     /* Facts of the model, for the conventions of MFU. */
     double params, trainable_params, active_params, non_embedding_params, position_params;
-    double block_params, blocks;        /* of the section that is repeated most: the units of FSDP */
-    double weight_tensors;      /* weights and biases, each a tensor of its own */
-    double linear_params;       /* that are multiplied with, per token (active) */
-    double saved_bytes;         /* kept for backward at the end of forward */
-    double tokens;              /* of one micro-step */
+    double block_params, blocks; /* of the section that is repeated most: the units of FSDP */
+    double weight_tensors;       /* weights and biases, each a tensor of its own */
+    double linear_params;        /* that are multiplied with, per token (active) */
+    double saved_bytes;          /* kept for backward at the end of forward */
+    double tokens;               /* of one micro-step */
 };
 
 /* The full name of a launch, "h.attn.qkv", into buf; returns buf. */

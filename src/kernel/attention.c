@@ -12,7 +12,7 @@
 
 #include "kernel/kernel.h"
 
-#define BLOCK 128       /* query rows of one thread block, FlashAttention 2 */
+#define BLOCK 128 /* query rows of one thread block, FlashAttention 2 */
 
 double mfu_attention_pairs(const struct mfu_attention *a)
 {
@@ -20,7 +20,7 @@ double mfu_attention_pairs(const struct mfu_attention *a)
 
     if (!a->causal)
         return s * fmin(s, 2 * w);
-    return w * (w + 1) / 2 + (s - w) * w;       /* a triangle, then full rows */
+    return w * (w + 1) / 2 + (s - w) * w; /* a triangle, then full rows */
 }
 
 double mfu_attention_backward_bytes(const struct mfu_attention *a)
@@ -28,8 +28,8 @@ double mfu_attention_backward_bytes(const struct mfu_attention *a)
     double rounded_d = a->head_dim <= 128 ? ceil(a->head_dim / 32) * 32 : ceil(a->head_dim / 64) * 64;
     double rows = a->sequences * a->heads * ceil(a->seq / BLOCK) * BLOCK;
     /* GQA: dK and dV are first written for every query head. */
-    double expanded = a->kv_heads < a->heads
-        ? 2 * a->sequences * a->seq * a->heads * a->head_dim * a->element_bytes : 0;
+    double expanded =
+        a->kv_heads < a->heads ? 2 * a->sequences * a->seq * a->heads * a->head_dim * a->element_bytes : 0;
 
     return rows * (4 * rounded_d + 4) + expanded;
 }
@@ -42,13 +42,18 @@ struct mfu_kernel mfu_kernel_attention(const struct mfu_attention *a, bool backw
     double lse = 4 * a->heads * tokens;
 
     return (struct mfu_kernel){
-        .kind = MFU_FUSED_ATTENTION, .math = a->math, .traffic = MFU_C_DRAM_FUSED,
-        .attention = a->kind, .backward = backward,
-        .m = a->seq, .n = a->heads, .k = a->head_dim, .batch = a->sequences,
+        .kind = MFU_FUSED_ATTENTION,
+        .math = a->math,
+        .traffic = MFU_C_DRAM_FUSED,
+        .attention = a->kind,
+        .backward = backward,
+        .m = a->seq,
+        .n = a->heads,
+        .k = a->head_dim,
+        .batch = a->sequences,
         .flops = backward ? 2.5 * flops : flops,
-        .read_bytes = backward ? tokens * e * (3 * q + 2 * kv) + 2 * lse + 4 * tokens * q
-                               : tokens * e * (q + 2 * kv),
+        .read_bytes = backward ? tokens * e * (3 * q + 2 * kv) + 2 * lse + 4 * tokens * q : tokens * e * (q + 2 * kv),
         .write_bytes = backward ? tokens * e * (q + 2 * kv) + 4 * tokens * q : tokens * e * q + lse,
-        .launches = backward ? 3 : 1,   /* dot(dO, O), main, convert dQ */
+        .launches = backward ? 3 : 1, /* dot(dO, O), main, convert dQ */
     };
 }

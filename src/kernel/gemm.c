@@ -17,14 +17,19 @@ static bool multiple_of_16_bytes(double n, double element_bytes)
     return fmod(n * element_bytes, 16) == 0;
 }
 
-struct mfu_kernel mfu_kernel_gemm(enum mfu_peak math, double m, double n, double k, double batch,
-                                  double in_bytes, double out_bytes, bool accumulate)
+struct mfu_kernel mfu_kernel_gemm(enum mfu_peak math, double m, double n, double k, double batch, double in_bytes,
+                                  double out_bytes, bool accumulate)
 {
     double mn = m * n * batch;
 
     return (struct mfu_kernel){
-        .kind = MFU_GEMM, .math = math, .traffic = MFU_C_GEMM_BANDWIDTH,
-        .m = m, .n = n, .k = k, .batch = batch,
+        .kind = MFU_GEMM,
+        .math = math,
+        .traffic = MFU_C_GEMM_BANDWIDTH,
+        .m = m,
+        .n = n,
+        .k = k,
+        .batch = batch,
         .aligned = multiple_of_16_bytes(n, in_bytes) && multiple_of_16_bytes(k, in_bytes),
         .flops = 2 * mn * k,
         .read_bytes = batch * (m * k + k * n) * in_bytes + (accumulate ? mn * out_bytes : 0),

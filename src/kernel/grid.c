@@ -14,8 +14,8 @@
 
 #include <math.h>
 
-#define WARP 32.        /* threads */
-#define KIB 1024.       /* bytes */
+#define WARP 32.  /* threads */
+#define KIB 1024. /* bytes */
 
 /* ---- GEMM ---------------------------------------------------------------- */
 
@@ -32,7 +32,7 @@ struct mfu_grid mfu_grid_gemm(const struct mfu_kernel *k, int tile_m, int tile_n
 
     return (struct mfu_grid){
         .blocks = k->batch * rows * columns * split,
-        .threads = persistent ? 384 : threads,      /* two warpgroups and a producer */
+        .threads = persistent ? 384 : threads, /* two warpgroups and a producer */
         .registers = persistent ? 168 : fmin(255, tile_m * tile_n / threads + OTHER_REGISTERS),
         .shared_bytes = persistent ? 200 * KIB : (tile_m + tile_n) * STAGE_BYTES,
         .padded_flops = 2 * k->batch * rows * tile_m * columns * tile_n * k->k,
@@ -43,9 +43,9 @@ struct mfu_grid mfu_grid_gemm(const struct mfu_kernel *k, int tile_m, int tile_n
 /* ---- attention ----------------------------------------------------------- */
 
 struct tile {
-    double head;                /* up to this head size */
+    double head; /* up to this head size */
     double rows, columns, warps;
-    double shared_kib;          /* 0: Q, K, V tiles in 16 bits */
+    double shared_kib; /* 0: Q, K, V tiles in 16 bits */
 };
 
 /* Cards that lend a block 99 KiB or less (compute capability 8.6, 8.9, 12.0). */
@@ -73,11 +73,10 @@ static const struct tile memeff_any[] = {
 
 static const struct tile *tile_of(const struct mfu_kernel *k, double most_shared_bytes, bool *hopper)
 {
-    bool small = most_shared_bytes < LARGE_SHARED;      /* false for unknown */
+    bool small = most_shared_bytes < LARGE_SHARED; /* false for unknown */
     const struct tile *t;
 
-    *hopper = k->attention == MFU_FLASH3
-        || (k->attention == MFU_CUDNN && most_shared_bytes > HOPPER_SHARED);
+    *hopper = k->attention == MFU_FLASH3 || (k->attention == MFU_CUDNN && most_shared_bytes > HOPPER_SHARED);
     if (k->attention == MFU_MEMEFF)
         t = memeff_any;
     else if (*hopper)
@@ -121,7 +120,7 @@ struct mfu_grid mfu_grid_attention(const struct mfu_kernel *k, double most_share
 /* ---- kernels that stream ------------------------------------------------- */
 
 struct shape {
-    double threads, registers, elements;        /* of a block; 0: one row */
+    double threads, registers, elements; /* of a block; 0: one row */
 };
 
 /* Threads of PyTorch's block-per-row softmax: a power of two, each thread with
@@ -157,7 +156,7 @@ static struct shape shape_of(const struct mfu_kernel *k)
     if (k->traffic == MFU_C_DRAM_REDUCTION)
         return reduction;
     if (k->kind == MFU_NORM && rows)
-        return (struct shape){256, 40, 0};          /* compiled: one row, 8 warps */
+        return (struct shape){256, 40, 0}; /* compiled: one row, 8 warps */
     return k->traffic == MFU_C_DRAM_FUSED ? triton : elementwise;
 }
 
@@ -167,10 +166,12 @@ struct mfu_grid mfu_grid_stream(const struct mfu_kernel *k)
     double elements = k->m * k->n * k->batch / fmax(1, k->launches);
     double of_block = s.elements > 0 ? s.elements : k->n;
 
-    if (k->kind == MFU_COLLECTIVE)      /* NCCL: 8 to 32 channels, a block each */
+    if (k->kind == MFU_COLLECTIVE) /* NCCL: 8 to 32 channels, a block each */
         return (struct mfu_grid){.blocks = 16, .threads = 512, .registers = 96, .shared_bytes = 80 * KIB};
     return (struct mfu_grid){
-        .blocks = fmax(1, ceil(elements / fmax(1, of_block))), .threads = s.threads, .registers = s.registers,
+        .blocks = fmax(1, ceil(elements / fmax(1, of_block))),
+        .threads = s.threads,
+        .registers = s.registers,
         .padded_flops = k->flops,
     };
 }

@@ -16,41 +16,50 @@
 #include "scenario/setting.h"
 
 enum mfu_kind {
-    MFU_GEMM, MFU_FUSED_ATTENTION, MFU_NORM, MFU_POINTWISE, MFU_REDUCTION,
-    MFU_EMBEDDING, MFU_LOSS, MFU_OPTIMIZER_STEP, MFU_CAST, MFU_COPY,
-    MFU_COLLECTIVE, MFU_KIND_COUNT
+    MFU_GEMM,
+    MFU_FUSED_ATTENTION,
+    MFU_NORM,
+    MFU_POINTWISE,
+    MFU_REDUCTION,
+    MFU_EMBEDDING,
+    MFU_LOSS,
+    MFU_OPTIMIZER_STEP,
+    MFU_CAST,
+    MFU_COPY,
+    MFU_COLLECTIVE,
+    MFU_KIND_COUNT
 };
-extern const char *const mfu_kind_names[MFU_KIND_COUNT];       /* "gemm" ... */
+extern const char *const mfu_kind_names[MFU_KIND_COUNT]; /* "gemm" ... */
 
 struct mfu_kernel {
     enum mfu_kind kind;
-    enum mfu_peak math;         /* arithmetic whose peak bounds it */
-    enum mfu_coefficient traffic;       /* the DRAM efficiency of its class */
-    enum mfu_attention_kind attention;  /* of a fused attention */
-    bool backward;              /* of a fused attention */
-    bool cold;                  /* its input cannot be in L2: not touched lately */
-    bool aligned;               /* of a GEMM: rows are multiples of 16 bytes */
-    double m, n, k, batch;      /* GEMM: `batch` products C[m,n] = A[m,k] B[k,n];
+    enum mfu_peak math;                /* arithmetic whose peak bounds it */
+    enum mfu_coefficient traffic;      /* the DRAM efficiency of its class */
+    enum mfu_attention_kind attention; /* of a fused attention */
+    bool backward;                     /* of a fused attention */
+    bool cold;                         /* its input cannot be in L2: not touched lately */
+    bool aligned;                      /* of a GEMM: rows are multiples of 16 bytes */
+    double m, n, k, batch;             /* GEMM: `batch` products C[m,n] = A[m,k] B[k,n];
                                    attention: m = sequence, n = heads, k = head
                                    size, batch = sequences; others: m rows of n */
-    double flops;               /* computed, causal masking taken off */
+    double flops;                      /* computed, causal masking taken off */
     double read_bytes, write_bytes;
-    double half_share;          /* of its traffic, in 16-bit elements by loads of four */
-    double reread_bytes;        /* that it reads again, a row at a time, later passes */
-    double launches;            /* CUDA kernels that it consists of, >= 1 */
+    double half_share;   /* of its traffic, in 16-bit elements by loads of four */
+    double reread_bytes; /* that it reads again, a row at a time, later passes */
+    double launches;     /* CUDA kernels that it consists of, >= 1 */
 };
 
 /* C[m,n] = A[m,k] B[k,n], `batch` times.  `in_bytes` and `out_bytes` per
  * element; `accumulate`: C is read and added to. */
-struct mfu_kernel mfu_kernel_gemm(enum mfu_peak math, double m, double n, double k, double batch,
-                                  double in_bytes, double out_bytes, bool accumulate);
+struct mfu_kernel mfu_kernel_gemm(enum mfu_peak math, double m, double n, double k, double batch, double in_bytes,
+                                  double out_bytes, bool accumulate);
 
 /* What a fused attention needs to know. */
 struct mfu_attention {
     enum mfu_attention_kind kind;
     enum mfu_peak math;
     double sequences, seq, heads, kv_heads, head_dim;
-    double window;              /* tokens that a query sees; 0: all */
+    double window; /* tokens that a query sees; 0: all */
     bool causal;
     double element_bytes;
 };
@@ -64,8 +73,7 @@ double mfu_attention_pairs(const struct mfu_attention *);
 double mfu_attention_backward_bytes(const struct mfu_attention *);
 
 /* Anything that streams through memory. */
-struct mfu_kernel mfu_kernel_stream(enum mfu_kind, enum mfu_coefficient traffic, double rows,
-                                    double columns, double flops, double read_bytes,
-                                    double write_bytes);
+struct mfu_kernel mfu_kernel_stream(enum mfu_kind, enum mfu_coefficient traffic, double rows, double columns,
+                                    double flops, double read_bytes, double write_bytes);
 
 #endif

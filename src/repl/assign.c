@@ -9,8 +9,8 @@
 
 #include "base/arena.h"
 #include "base/suggest.h"
-#include "repl/facts.h"
-#include "repl/talk.h"
+#include "repl/describe.h"
+#include "repl/output.h"
 #include "repl/values.h"
 
 /* ---- telling what changed ------------------------------------------------ */
@@ -21,8 +21,7 @@ static bool same(double a, double b)
 }
 
 /* "seq 1024 -> 8192", and what follows from it. */
-static void say_key(struct mfu_session *s, const struct mfu_config *old, const struct mfu_config *now,
-                    struct mfu_key k)
+static void say_key(struct mfu_session *s, const struct mfu_config *old, const struct mfu_config *now, struct mfu_key k)
 {
     const struct mfu_scenario *scenario = now->scenario;
     char from[MFU_QUANTITY_MAX], to[MFU_QUANTITY_MAX];
@@ -35,10 +34,10 @@ static void say_key(struct mfu_session *s, const struct mfu_config *old, const s
     mfu_key_format(from, scenario, k, a);
     mfu_key_format(to, scenario, k, b);
     if (same(a, b))
-        mfu_say(s, "%s %s as before (%s)", mfu_key_name(scenario, k), to, mfu_key_origin(now, k));
+        mfu_print_note(s, "%s %s as before (%s)", mfu_key_name(scenario, k), to, mfu_key_origin(now, k));
     else
-        mfu_say(s, "%s %s %s %s%s", mfu_key_name(scenario, k), from, s->term.utf8 ? "→" : "->", to,
-                user ? "" : " (follows)");
+        mfu_print_note(s, "%s %s %s %s%s", mfu_key_name(scenario, k), from, s->term.utf8 ? "→" : "->", to,
+                       user ? "" : " (follows)");
 }
 
 static void say_tokens(struct mfu_session *s, const struct mfu_config *old, const struct mfu_config *now)
@@ -49,14 +48,13 @@ static void say_tokens(struct mfu_session *s, const struct mfu_config *old, cons
         && same(old->ranks, now->ranks))
         return;
     if (same(a, b))
-        mfu_say(s, "tokens per step: %.0f as before", b);
+        mfu_print_note(s, "tokens per step: %.0f as before", b);
     else
-        mfu_say(s, "tokens per step: %.0f %s %.0f", a, s->term.utf8 ? "→" : "->", b);
+        mfu_print_note(s, "tokens per step: %.0f %s %.0f", a, s->term.utf8 ? "→" : "->", b);
 }
 
 /* Another GPU or model has a line of its own; dims are told for one model. */
-void mfu_say_changes(struct mfu_session *s, const struct mfu_scenario *from,
-                     const struct mfu_scenario *to)
+void mfu_say_changes(struct mfu_session *s, const struct mfu_scenario *from, const struct mfu_scenario *to)
 {
     struct mfu_config old, now;
     struct mfu_key k;
@@ -67,22 +65,21 @@ void mfu_say_changes(struct mfu_session *s, const struct mfu_scenario *from,
         mfu_say_gpu(s, to->gpu);
     if (from->model != to->model)
         mfu_say_model(s, to->model);
-    for (int user = 1; user >= 0; user--)       /* what was said, what follows */
+    for (int user = 1; user >= 0; user--) /* what was said, what follows */
         for (int i = 0; (k = mfu_key_at(to, i)).kind != MFU_KEY_NONE; i++) {
             bool given = mfu_key_given(to, k) || mfu_key_given(from, k);
 
             if (k.kind == MFU_KEY_DIM && from->model != to->model)
                 continue;
             if (k.kind == MFU_KEY_COEFFICIENT && !given)
-                continue;               /* they come with the GPU */
+                continue; /* they come with the GPU */
             if (given == user)
                 say_key(s, &old, &now, k);
         }
     say_tokens(s, &old, &now);
 }
 
-int mfu_install(struct mfu_session *s, const struct mfu_scenario *next, bool keep_anyway,
-                struct mfu_error *err)
+int mfu_install(struct mfu_session *s, const struct mfu_scenario *next, bool keep_anyway, struct mfu_error *err)
 {
     struct mfu_scenario old = s->memory.now;
     struct mfu_config config;
@@ -104,13 +101,12 @@ int mfu_install(struct mfu_session *s, const struct mfu_scenario *next, bool kee
 
 /* ---- gpu and model ------------------------------------------------------- */
 
-char mfu_thing(const char *word)
+char mfu_parse_subject(const char *word)
 {
     return strcmp(word, "gpu") == 0 ? 'g' : strcmp(word, "model") == 0 ? 'm' : 0;
 }
 
-int mfu_choose_gpu(struct mfu_session *s, struct mfu_scenario *next, const char *name,
-                   struct mfu_error *err)
+int mfu_choose_gpu(struct mfu_session *s, struct mfu_scenario *next, const char *name, struct mfu_error *err)
 {
     const struct mfu_gpu *gpu = mfu_catalog_gpu(s->catalog, name, err);
 
@@ -122,8 +118,7 @@ int mfu_choose_gpu(struct mfu_session *s, struct mfu_scenario *next, const char 
     return 0;
 }
 
-int mfu_choose_model(struct mfu_session *s, struct mfu_scenario *next, const char *name,
-                     struct mfu_error *err)
+int mfu_choose_model(struct mfu_session *s, struct mfu_scenario *next, const char *name, struct mfu_error *err)
 {
     const struct mfu_model *model = mfu_catalog_model(s->catalog, name, err);
 
@@ -150,12 +145,12 @@ const char *mfu_assignment(const char *word)
 /* A pair as it stands in the words. */
 struct pair {
     char key[80];
-    const char *value;          /* one text, blanks between its words */
+    const char *value; /* one text, blanks between its words */
     int key_word, value_word;
-    int inside;                 /* where the value begins in its word */
+    int inside; /* where the value begins in its word */
 };
 
-#define NAMED 64                /* keys of one `set` that are answered for */
+#define NAMED 64 /* keys of one `set` that are answered for */
 
 struct reader {
     struct mfu_key named[NAMED];
@@ -182,9 +177,8 @@ static bool is_unit(const struct reader *r, const char *key, const char *text, c
 {
     struct mfu_scenario copy = *r->next;
 
-    return isalpha((unsigned char)word[0]) && !mfu_assignment(word) && !mfu_thing(word)
-        && mfu_scenario_key(r->next, word, NULL).kind == MFU_KEY_NONE
-        && mfu_scenario_set(&copy, key, text, NULL) == 0;
+    return isalpha((unsigned char)word[0]) && !mfu_assignment(word) && !mfu_parse_subject(word)
+        && mfu_scenario_key(r->next, word, NULL).kind == MFU_KEY_NONE && mfu_scenario_set(&copy, key, text, NULL) == 0;
 }
 
 /* Takes the words that the value of `p` goes on with. */
@@ -196,7 +190,7 @@ static int read_more(struct reader *r, struct pair *p, struct mfu_error *err)
         char *text = mfu_arena_alloc(&r->arena, size, 1);
 
         if (!text)
-            return mfu_fail(err, MFU_ENOMEM, "memory is out");
+            return mfu_fail(err, MFU_ENOMEM, "out of memory");
         snprintf(text, size, "%s %s", p->value, word);
         if (!goes_on(p->value, word) && !is_unit(r, p->key, text, word))
             return 0;
@@ -230,29 +224,29 @@ static int read_pair(struct reader *r, struct pair *p, struct mfu_error *err)
             }
         }
     }
-    if (!mfu_thing(p->key) && mfu_scenario_key(r->next, p->key, err).kind == MFU_KEY_NONE)
-        return mfu_point(r->session, err, p->key_word);
+    if (!mfu_parse_subject(p->key) && mfu_scenario_key(r->next, p->key, err).kind == MFU_KEY_NONE)
+        return mfu_error_caret(r->session, err, p->key_word);
     if (!value || !*value) {
         mfu_fail(err, MFU_EINPUT, "%s: a value is missing", p->key);
-        return mfu_point(r->session, err, p->key_word);
+        return mfu_error_caret(r->session, err, p->key_word);
     }
     p->value = value;
-    return mfu_thing(p->key) ? 0 : read_more(r, p, err);
+    return mfu_parse_subject(p->key) ? 0 : read_more(r, p, err);
 }
 
 static int apply(struct reader *r, const struct pair *p, struct mfu_error *err)
 {
-    int status = mfu_thing(p->key) == 'g' ? mfu_choose_gpu(r->session, r->next, p->value, err)
-        : mfu_thing(p->key) == 'm'        ? mfu_choose_model(r->session, r->next, p->value, err)
-                                          : mfu_scenario_set(r->next, p->key, p->value, err);
+    int status = mfu_parse_subject(p->key) == 'g' ? mfu_choose_gpu(r->session, r->next, p->value, err)
+        : mfu_parse_subject(p->key) == 'm'        ? mfu_choose_model(r->session, r->next, p->value, err)
+                                                  : mfu_scenario_set(r->next, p->key, p->value, err);
 
-    if (status == 0 && !mfu_thing(p->key) && r->n_named < NAMED)
+    if (status == 0 && !mfu_parse_subject(p->key) && r->n_named < NAMED)
         r->named[r->n_named++] = mfu_scenario_key(r->next, p->key, NULL);
     if (status < 0 && !err->file[0]) {
         if (err->column == 0)
             err->column = 1;
         err->column += p->inside;
-        mfu_point(r->session, err, p->value_word);
+        mfu_error_caret(r->session, err, p->value_word);
     }
     return status;
 }
@@ -270,14 +264,14 @@ static void say_unchanged(const struct reader *r, const struct mfu_scenario *old
         char text[MFU_QUANTITY_MAX];
 
         if (old->model == r->next->model && mfu_key_given(old, k) && same(mfu_config_value(&was, k), value))
-            mfu_say(r->session, "%s %s as before", mfu_key_name(r->next, k),
-                    mfu_key_format(text, r->next, k, value));
+            mfu_print_note(r->session, "%s %s as before", mfu_key_name(r->next, k),
+                           mfu_key_format(text, r->next, k, value));
     }
 }
 
 int mfu_assign(struct mfu_session *s, int argc, char **argv, int first, struct mfu_error *err)
 {
-    struct mfu_scenario old = s->memory.now, next = old;        /* try on a copy ... */
+    struct mfu_scenario old = s->memory.now, next = old; /* try on a copy ... */
     struct reader r = {.session = s, .next = &next, .argc = argc, .at = first, .argv = argv};
     struct pair pair;
     int status = 0;
@@ -292,5 +286,5 @@ int mfu_assign(struct mfu_session *s, int argc, char **argv, int first, struct m
     if (status == 0)
         say_unchanged(&r, &old);
     mfu_arena_free(&r.arena);
-    return status;              /* ... nothing has changed unless all is well */
+    return status; /* ... nothing has changed unless all is well */
 }

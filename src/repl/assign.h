@@ -18,18 +18,16 @@ int mfu_assign(struct mfu_session *, int argc, char **argv, int first, struct mf
 /* Installs `next` if it can be resolved, or if the present one cannot either;
  * then says what has changed.  What cannot be planned after all is a warning,
  * as it is with `keep_anyway`. */
-int mfu_install(struct mfu_session *, const struct mfu_scenario *next, bool keep_anyway,
-                struct mfu_error *err);
+int mfu_install(struct mfu_session *, const struct mfu_scenario *next, bool keep_anyway, struct mfu_error *err);
 
 /* Says what differs: "seq 1024 -> 8192", what follows, tokens per step. */
-void mfu_say_changes(struct mfu_session *, const struct mfu_scenario *from,
-                     const struct mfu_scenario *to);
+void mfu_say_changes(struct mfu_session *, const struct mfu_scenario *from, const struct mfu_scenario *to);
 
 /* Chooses by name; forgets what belonged to the old model. */
 int mfu_choose_gpu(struct mfu_session *, struct mfu_scenario *, const char *name, struct mfu_error *err);
 int mfu_choose_model(struct mfu_session *, struct mfu_scenario *, const char *name, struct mfu_error *err);
 
 /* The names of a word that is `gpu` or `model`: 'g', 'm', or 0. */
-char mfu_thing(const char *word);
+char mfu_parse_subject(const char *word);
 
 #endif

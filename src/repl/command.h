@@ -14,12 +14,12 @@ struct mfu_session;
 typedef const char *mfu_offer_fn(struct mfu_session *, size_t i);
 
 struct mfu_command {
-    const char *name, *usage;   /* "set", "KEY VALUE ..." */
-    const char *group;          /* "describe", "plan", "look closer", "session" */
-    const char *summary;        /* one line, lower case, no full stop */
-    const char *help;           /* `help NAME`: text, then examples */
-    int least_args, most_args;  /* -1: any number */
-    mfu_offer_fn *offer[2];     /* what Tab proposes for odd and even arguments */
+    const char *name, *usage;  /* "set", "KEY VALUE ..." */
+    const char *group;         /* "describe", "plan", "look closer", "session" */
+    const char *summary;       /* one line, lower case, no full stop */
+    const char *help;          /* `help NAME`: text, then examples */
+    int least_args, most_args; /* -1: any number */
+    mfu_offer_fn *offer[2];    /* what Tab proposes for odd and even arguments */
     int (*run)(struct mfu_session *, int argc, char **argv, struct mfu_error *);
 };
 

@@ -12,15 +12,15 @@
 #include "base/arena.h"
 #include "repl/assign.h"
 #include "repl/command.h"
-#include "repl/find.h"
-#include "repl/offers.h"
+#include "repl/command_lookup.h"
+#include "repl/completers.h"
 #include "repl/session.h"
-#include "repl/words.h"
+#include "repl/tokenize.h"
 
 /* All candidates of one line, sorted as they were offered. */
 struct list {
     struct mfu_arena arena;
-    char *line;                 /* that they complete */
+    char *line; /* that they complete */
     char **words;
     size_t n, room;
 };
@@ -66,8 +66,7 @@ static void add_files(struct list *l, const char *stem)
     snprintf(folder, sizeof folder, "%.*s", (int)(begin - stem), stem);
     dir = opendir(*folder ? folder : ".");
     while (dir && (entry = readdir(dir))) {
-        if (strncmp(entry->d_name, begin, strlen(begin)) != 0
-            || (entry->d_name[0] == '.' && *begin != '.'))
+        if (strncmp(entry->d_name, begin, strlen(begin)) != 0 || (entry->d_name[0] == '.' && *begin != '.'))
             continue;
         snprintf(path, sizeof path, "%s%.255s", folder, entry->d_name);
         if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
@@ -117,7 +116,7 @@ static void collect(struct list *l, struct mfu_session *s)
     at = command;
     length = strlen(command);
     if (mfu_words_next(&l->arena, command, &at, &w, NULL) < 0)
-        return;                 /* inside a quote nobody knows */
+        return; /* inside a quote nobody knows */
     if (w.argc > 0 && length > 0 && !strchr(" \t", command[length - 1]))
         stem = w.argv[--w.argc];
     s->typing.argc = w.argc;
@@ -136,7 +135,7 @@ static void collect(struct list *l, struct mfu_session *s)
 
 const char *mfu_complete(struct mfu_session *s, const char *line, size_t i)
 {
-    static struct list list;    /* Readline asks for one after the other */
+    static struct list list; /* Readline asks for one after the other */
 
     if (i == 0 || !list.line || strcmp(list.line, line) != 0) {
         mfu_arena_free(&list.arena);

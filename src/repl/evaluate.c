@@ -13,11 +13,11 @@
 #include "base/arena.h"
 #include "repl/assign.h"
 #include "repl/command.h"
-#include "repl/find.h"
+#include "repl/command_lookup.h"
 #include "repl/line.h"
 #include "repl/session.h"
-#include "repl/talk.h"
-#include "repl/words.h"
+#include "repl/output.h"
+#include "repl/tokenize.h"
 
 /* KEY=VALUE, KEY = VALUE: a command without `set`. */
 static bool is_assignment(const struct mfu_words *w)
@@ -42,7 +42,7 @@ static int check_output(struct mfu_session *s, struct mfu_error *err)
     errno = 0;
     if (fflush(s->out) == 0 && !ferror(s->out))
         return 0;
-    if (s->interactive) {               /* Ctrl-C may have cut a write short */
+    if (s->interactive) { /* Ctrl-C may have cut a write short */
         clearerr(s->out);
         return 0;
     }
@@ -60,7 +60,7 @@ static int run(struct mfu_session *s, struct mfu_words *w, struct mfu_error *err
 
     if (is_assignment(w) && !mfu_command_find(w->argv[0])) {
         c = mfu_command_find("set");
-        first = -1;                     /* the name is not in the line */
+        first = -1; /* the name is not in the line */
     } else
         c = mfu_command_find(w->argv[0]);
     s->columns = w->columns;
@@ -68,7 +68,7 @@ static int run(struct mfu_session *s, struct mfu_words *w, struct mfu_error *err
     if (!c) {
         s->place.command[0] = '\0';
         mfu_command_unknown(s, w->argv[0], err);
-        mfu_point(s, err, 0);
+        mfu_error_caret(s, err, 0);
         status = -1;
     } else if (first < 0)
         status = mfu_assign(s, w->argc, w->argv, 0, err);
@@ -156,7 +156,7 @@ static int run_lines(struct mfu_session *s, const char *name, FILE *in, struct m
     int number = 0, status = 0, more;
 
     if (!line)
-        return mfu_fail(err, MFU_ENOMEM, "memory is out");
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
     while (status == 0 && !s->quit) {
         char *text = line;
 
@@ -165,7 +165,7 @@ static int run_lines(struct mfu_session *s, const char *name, FILE *in, struct m
             break;
         number++;
         if (number == 1 && strncmp(text, "\xEF\xBB\xBF", 3) == 0)
-            text += 3;                  /* a byte order mark */
+            text += 3; /* a byte order mark */
         status = more < 0 ? -1 : mfu_eval(s, text, err);
         if (status < 0)
             locate(s, name, number, err);

@@ -9,23 +9,23 @@
 #include <string.h>
 
 #include "base/quantity.h"
-#include "repl/ask.h"
-#include "repl/page.h"
-#include "repl/talk.h"
+#include "repl/prompt.h"
+#include "repl/show_page.h"
+#include "repl/output.h"
 
 struct lesson {
     struct mfu_session *session;
     const struct mfu_page *page;
-    const struct mfu_page *phrases;     /* in the language of the page */
+    const struct mfu_page *phrases; /* in the language of the page */
     struct mfu_subject subject;
-    bool planned;                       /* the subject is up to date */
-    bool left;                          /* the reader has had enough */
-    bool blank;                         /* an empty line was written last */
-    bool answered;                      /* the reader has just seen an answer */
-    struct mfu_memory before;           /* what the session goes back to */
-    struct mfu_scenario own;            /* the reader's, behind `---` */
-    json_t *steps;                      /* of the JSON answer */
-    FILE *text;                         /* lines of a text that goes on */
+    bool planned;             /* the subject is up to date */
+    bool left;                /* the reader has had enough */
+    bool blank;               /* an empty line was written last */
+    bool answered;            /* the reader has just seen an answer */
+    struct mfu_memory before; /* what the session goes back to */
+    struct mfu_scenario own;  /* the reader's, behind `---` */
+    json_t *steps;            /* of the JSON answer */
+    FILE *text;               /* lines of a text that goes on */
     char *buffer;
     size_t size;
 };
@@ -68,7 +68,7 @@ static int put_text(struct lesson *l, const char *text, struct mfu_error *err)
     int status;
 
     if (!out)
-        return mfu_fail(err, MFU_ENOMEM, "memory is out");
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
     status = mfu_page_fill(strchr(text, '{') ? subject(l) : &l->subject, text, out, err);
     fclose(out);
     if (status == 0 && s->json) {
@@ -110,7 +110,7 @@ static int flush_text(struct lesson *l, struct mfu_error *err)
 static int collect(struct lesson *l, const char *line, struct mfu_error *err)
 {
     if (!l->text && !(l->text = open_memstream(&l->buffer, &l->size)))
-        return mfu_fail(err, MFU_ENOMEM, "memory is out");
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
     fprintf(l->text, "%s\n", line);
     return 0;
 }
@@ -140,7 +140,7 @@ static int run_json(struct lesson *l, const char *command, struct mfu_error *err
 
     if (!(s->out = open_memstream(&text, &size))) {
         s->out = out;
-        return mfu_fail(err, MFU_ENOMEM, "memory is out");
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
     }
     status = evaluate(l, command, err);
     fclose(s->out);
@@ -230,7 +230,7 @@ static double read_guess(struct lesson *l, const char *typed, const struct mfu_f
     double value = strtod(typed, &end);
 
     if (f->dim == MFU_RATIO && end > typed && !*end)
-        return fabs(value) > 1.5 ? value / 100 : value;         /* 40, where 40 % are meant */
+        return fabs(value) > 1.5 ? value / 100 : value; /* 40, where 40 % are meant */
     if (end > typed && !end[strspn(end, " ")] && *unit_of(f)) {
         snprintf(with_unit, sizeof with_unit, "%.30s %.20s", typed, unit_of(f));
         typed = with_unit;
@@ -238,7 +238,8 @@ static double read_guess(struct lesson *l, const char *typed, const struct mfu_f
 
     if (f->condition)
         return is_word(typed, phrase(l, "yes")) || is_word(typed, "yes") ? 1
-             : is_word(typed, phrase(l, "no")) || is_word(typed, "no")   ? 0 : NAN;
+            : is_word(typed, phrase(l, "no")) || is_word(typed, "no")    ? 0
+                                                                         : NAN;
     if (mfu_quantity_parse(typed, f->dim, &value, NULL) < 0) {
         if (mfu_subject_figure(subject(l), typed, &own, NULL) < 0)
             return NAN;
@@ -277,8 +278,8 @@ static void ask_reader(struct lesson *l, const struct mfu_figured *f, double tol
     struct mfu_session *s = l->session;
     char prompt[200];
 
-    snprintf(prompt, sizeof prompt, "%s%s%s %s ", phrase(l, *unit_of(f) ? "guess_in" : "guess"), *unit_of(f) ? " " : "", unit_of(f),
-             phrase(l, "shows"));
+    snprintf(prompt, sizeof prompt, "%s%s%s %s ", phrase(l, *unit_of(f) ? "guess_in" : "guess"), *unit_of(f) ? " " : "",
+             unit_of(f), phrase(l, "shows"));
     for (;;) {
         char *typed;
         double guess;
@@ -327,7 +328,7 @@ static int fill_line(struct lesson *l, const char *text, char *line, size_t size
     int status;
 
     if (!out)
-        return mfu_fail(err, MFU_ENOMEM, "memory is out");
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
     status = mfu_page_fill(subject(l), text, out, err);
     fclose(out);
     line[size - 1] = '\0';
@@ -358,8 +359,9 @@ static int question(struct lesson *l, const char *line, struct mfu_error *err)
     if (fill_line(l, words, asked, sizeof asked, err) < 0)
         return -1;
     if (s->json) {
-        add_step(l, json_pack("{s:s, s:s, s:o, s:s}", "question", asked, "expression", expression, "value",
-                              isfinite(f.value) ? json_real(f.value) : json_null(), "text", figure_text(l, &f)));
+        add_step(l,
+                 json_pack("{s:s, s:s, s:o, s:s}", "question", asked, "expression", expression, "value",
+                           isfinite(f.value) ? json_real(f.value) : json_null(), "text", figure_text(l, &f)));
         return 0;
     }
     fputs("? ", s->out);
@@ -434,7 +436,7 @@ static int do_lines(struct lesson *l, struct mfu_error *err)
         n = strcspn(text, "\n");
         free(line);
         if (!(line = strndup(text, n)))
-            return mfu_fail(err, MFU_ENOMEM, "memory is out");
+            return mfu_fail(err, MFU_ENOMEM, "out of memory");
         status = do_line(l, line, err);
         text += n + (text[n] == '\n');
     }
@@ -458,9 +460,11 @@ static int answer(struct lesson *l, struct mfu_error *err)
 {
     char title[160];
 
-    return mfu_answer(l->session, json_pack("{s:s, s:i, s:s, s:s, s:s, s:O}", "command", "lesson", "schema", 1, "name",
-                                            l->page->name, "language", l->page->language, "title",
-                                            mfu_page_term(l->page, title, sizeof title), "steps", l->steps), err);
+    return mfu_answer(l->session,
+                      json_pack("{s:s, s:i, s:s, s:s, s:s, s:O}", "command", "lesson", "schema", 1, "name",
+                                l->page->name, "language", l->page->language, "title",
+                                mfu_page_term(l->page, title, sizeof title), "steps", l->steps),
+                      err);
 }
 
 int mfu_lesson(struct mfu_session *s, const struct mfu_page *page, struct mfu_error *err)
@@ -470,7 +474,7 @@ int mfu_lesson(struct mfu_session *s, const struct mfu_page *page, struct mfu_er
     int status;
 
     if (!l)
-        return mfu_fail(err, MFU_ENOMEM, "memory is out");
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
     l->session = s;
     l->page = page;
     l->phrases = mfu_page_at("phrases", page->language, 0);
@@ -478,7 +482,7 @@ int mfu_lesson(struct mfu_session *s, const struct mfu_page *page, struct mfu_er
     l->own = s->memory.now;
     l->steps = s->json ? json_array() : NULL;
     s->memory.now = s->start;
-    s->quiet = true;                    /* the lesson says what it sets */
+    s->quiet = true; /* the lesson says what it sets */
     mfu_subject_change(&l->subject, &s->memory.now, NULL);
     status = do_lines(l, err);
     s->quiet = quiet;
@@ -486,7 +490,7 @@ int mfu_lesson(struct mfu_session *s, const struct mfu_page *page, struct mfu_er
     if (status == 0 && s->json)
         status = answer(l, err);
     if (l->left) {
-        mfu_say(s, "%s", phrase(l, "left"));
+        mfu_print_note(s, "%s", phrase(l, "left"));
         status = status < 0 ? -1 : 1;
     }
     json_decref(l->steps);

@@ -2,7 +2,7 @@
  * lesson.h - a guided session: text, real commands, and questions before they
  * are answered.
  *
- * A lesson is a page (report/pages/lessons/<language>/<name>.md) of these lines:
+ * A lesson is a page (report/words/pages/lessons/<language>/<name>.md) of these lines:
  *
  *     > plan                              runs the command
  *     = before mfu                        keeps a figure: {before}
@@ -20,7 +20,7 @@
 #define MFU_LESSON_H
 
 #include "repl/session.h"
-#include "report/pages.h"
+#include "report/words/pages.h"
 
 /* 0 at its end, 1 when the reader has left it. */
 int mfu_lesson(struct mfu_session *, const struct mfu_page *, struct mfu_error *err);

@@ -20,7 +20,7 @@
 #include <readline/readline.h>
 
 #include "repl/session.h"
-#include "repl/talk.h"
+#include "repl/output.h"
 
 #define PROMPT "mfuplan> "
 #define HISTORY_LINES 2000
@@ -35,7 +35,7 @@ static char *last_line;
 static void on_interrupt(int sig)
 {
     (void)sig;
-    interrupted = 1;            /* nothing else is safe in a handler */
+    interrupted = 1; /* nothing else is safe in a handler */
 }
 
 bool mfu_line_stopping(void)
@@ -89,14 +89,14 @@ static char *next_match(const char *text, int state)
     }
     word = mfu_complete(session, line, i++);
     if (word && *word && word[strlen(word) - 1] == '/')
-        rl_completion_suppress_append = 1;      /* there is more in a folder */
+        rl_completion_suppress_append = 1; /* there is more in a folder */
     return word ? strdup(word) : NULL;
 }
 
 static char **complete(const char *text, int start, int end)
 {
     (void)start, (void)end;
-    rl_attempted_completion_over = 1;           /* never fall back to file names */
+    rl_attempted_completion_over = 1; /* never fall back to file names */
     return rl_completion_matches(text, next_match);
 }
 
@@ -153,7 +153,7 @@ void mfu_line_open(struct mfu_session *s)
 
     session = s;
     sigaction(SIGINT, &act, NULL);
-    rl_readline_name = "mfuplan";       /* lets ~/.inputrc say `$if mfuplan` */
+    rl_readline_name = "mfuplan"; /* lets ~/.inputrc say `$if mfuplan` */
     rl_attempted_completion_function = complete;
     rl_basic_word_break_characters = " \t\n;=";
     rl_completer_word_break_characters = " \t\n;=";
@@ -196,8 +196,8 @@ void mfu_line_close(void)
     if (fd < 0)
         return;
     close(fd);
-    mask = umask(077);                  /* also for the file that replaces it */
-    append_history(lines_added, history_path);  /* keeps other sessions' lines */
+    mask = umask(077);                         /* also for the file that replaces it */
+    append_history(lines_added, history_path); /* keeps other sessions' lines */
     history_truncate_file(history_path, HISTORY_LINES);
     umask(mask);
 }
@@ -206,8 +206,7 @@ void mfu_line_point(struct mfu_session *s, int column)
 {
     int at = (int)strlen(PROMPT);
 
-    if (column <= 0 || !last_line || s->depth > 0 || !isatty(STDERR_FILENO)
-        || (size_t)column > strlen(last_line) + 1)
+    if (column <= 0 || !last_line || s->depth > 0 || !isatty(STDERR_FILENO) || (size_t)column > strlen(last_line) + 1)
         return;
     at += mfu_width(last_line, (size_t)column - 1);
     if (at + 1 < s->term.width && at + mfu_width(last_line + column - 1, strlen(last_line)) < s->term.width)

@@ -18,9 +18,9 @@
 #include "base/translation.h"
 #include "repl/line.h"
 #include "repl/session.h"
-#include "repl/talk.h"
+#include "repl/output.h"
 #include "repl/transcript.h"
-#include "report/pages.h"
+#include "report/words/pages.h"
 
 /* 0: all well.  1: a command failed.  2: the call was wrong.  3: a `check` was
  * not satisfied, so that `mfuplan plan.mfu && sbatch ...` works. */
@@ -28,7 +28,7 @@ enum { WELL, FAILED, MISUSED, UNMET };
 
 /* What to run, in the order of the command line. */
 struct job {
-    bool command;               /* of -e; else the name of a file */
+    bool command; /* of -e; else the name of a file */
     const char *text;
 };
 
@@ -42,37 +42,40 @@ struct options {
 enum { JSON = 256, NO_COLOR, ASCII, DATA_DIR, TRANSCRIPT, VERSION };
 
 static const struct option long_options[] = {
-    {"json", no_argument, NULL, JSON},         {"quiet", no_argument, NULL, 'q'},
-    {"no-color", no_argument, NULL, NO_COLOR}, {"ascii", no_argument, NULL, ASCII},
-    {"data-dir", required_argument, NULL, DATA_DIR}, {"version", no_argument, NULL, VERSION},
+    {"json", no_argument, NULL, JSON},
+    {"quiet", no_argument, NULL, 'q'},
+    {"no-color", no_argument, NULL, NO_COLOR},
+    {"ascii", no_argument, NULL, ASCII},
+    {"data-dir", required_argument, NULL, DATA_DIR},
+    {"version", no_argument, NULL, VERSION},
     {"transcript", required_argument, NULL, TRANSCRIPT},
-    {"help", no_argument, NULL, 'h'},          {"eval", required_argument, NULL, 'e'},
+    {"help", no_argument, NULL, 'h'},
+    {"eval", required_argument, NULL, 'e'},
     {NULL, 0, NULL, 0},
 };
 
-static const char usage[] =
-    "Usage: mfuplan [OPTION]... [FILE]...\n"
-    "       mfuplan [OPTION]... -e 'COMMAND; COMMAND'...\n"
-    "Plans the memory, the time and the MFU of a training run.\n"
-    "\n"
-    "Without FILE and -e: a conversation on a terminal, else a script on standard\n"
-    "input, as is FILE -.\n"
-    "\n"
-    "  -e, --eval COMMANDS   run these commands (may be repeated)\n"
-    "      --json            answers are JSON, one object on a line\n"
-    "  -q, --quiet           no banner, no confirmations\n"
-    "      --no-color        no colours (as NO_COLOR in the environment)\n"
-    "      --ascii           no characters beyond ASCII\n"
-    "      --data-dir DIR    folder with models/ and gpus/ (also MFUPLAN_DATA_DIR)\n"
-    "      --transcript FILE run the lines of FILE that begin with '> ', and print it\n"
-    "                        with their answers in place: for tests\n"
-    "      --version         print the version\n"
-    "  -h, --help            print this\n"
-    "\n"
-    "Exit status: 0 all well, 1 a command failed, 2 the command line was wrong,\n"
-    "3 a `check` was not satisfied.\n"
-    "\n"
-    "Try:  mfuplan -e 'gpu rtx4070; model gpt2; set batch 8; plan'\n";
+static const char usage[] = "Usage: mfuplan [OPTION]... [FILE]...\n"
+                            "       mfuplan [OPTION]... -e 'COMMAND; COMMAND'...\n"
+                            "Plans the memory, the time and the MFU of a training run.\n"
+                            "\n"
+                            "Without FILE and -e: a conversation on a terminal, else a script on standard\n"
+                            "input, as is FILE -.\n"
+                            "\n"
+                            "  -e, --eval COMMANDS   run these commands (may be repeated)\n"
+                            "      --json            answers are JSON, one object on a line\n"
+                            "  -q, --quiet           no banner, no confirmations\n"
+                            "      --no-color        no colours (as NO_COLOR in the environment)\n"
+                            "      --ascii           no characters beyond ASCII\n"
+                            "      --data-dir DIR    folder with models/ and gpus/ (also MFUPLAN_DATA_DIR)\n"
+                            "      --transcript FILE run the lines of FILE that begin with '> ', and print it\n"
+                            "                        with their answers in place: for tests\n"
+                            "      --version         print the version\n"
+                            "  -h, --help            print this\n"
+                            "\n"
+                            "Exit status: 0 all well, 1 a command failed, 2 the command line was wrong,\n"
+                            "3 a `check` was not satisfied.\n"
+                            "\n"
+                            "Try:  mfuplan -e 'gpu rtx4070; model gpt2; set batch 8; plan'\n";
 
 /* ---- options ------------------------------------------------------------- */
 
@@ -123,20 +126,20 @@ static int read_options(int argc, char **argv, struct options *o)
     opterr = 0;
     while ((c = getopt_long(argc, argv, "-:e:qh", long_options, NULL)) != -1)
         switch (c) {
-        case 1:        add_job(o, false, optarg); break;
-        case 'e':      add_job(o, true, optarg); break;
-        case 'q':      o->quiet = true; break;
-        case JSON:     o->json = true; break;
-        case ASCII:    o->ascii = true; break;
+        case 1: add_job(o, false, optarg); break;
+        case 'e': add_job(o, true, optarg); break;
+        case 'q': o->quiet = true; break;
+        case JSON: o->json = true; break;
+        case ASCII: o->ascii = true; break;
         case NO_COLOR: o->no_color = true; break;
         case DATA_DIR: o->data_dir = optarg; break;
         case TRANSCRIPT: o->transcript = optarg; break;
-        case VERSION:  return tell("mfuplan " MFUPLAN_VERSION "\n");
-        case 'h':      return tell(usage);
-        default:       return refuse(argv, c);
+        case VERSION: return tell("mfuplan " MFUPLAN_VERSION "\n");
+        case 'h': return tell(usage);
+        default: return refuse(argv, c);
         }
     while (optind < argc)
-        add_job(o, false, argv[optind++]);      /* behind `--` */
+        add_job(o, false, argv[optind++]); /* behind `--` */
     return -1;
 }
 
@@ -148,8 +151,7 @@ static int run_jobs(struct mfu_session *s, const struct options *o)
     struct mfu_error err = {0};
 
     for (int i = 0; i < o->n_jobs && !s->quit; i++) {
-        int status = o->jobs[i].command ? mfu_eval(s, o->jobs[i].text, &err)
-                                        : mfu_run_file(s, o->jobs[i].text, &err);
+        int status = o->jobs[i].command ? mfu_eval(s, o->jobs[i].text, &err) : mfu_run_file(s, o->jobs[i].text, &err);
 
         if (status < 0) {
             mfu_complain(s, &err);
@@ -163,8 +165,8 @@ static void greet(struct mfu_session *s)
 {
     if (s->quiet || s->json)
         return;
-    fprintf(s->out, "mfuplan %s: %s on %s, since nothing else is chosen (model, gpu)\n",
-            MFUPLAN_VERSION, s->memory.now.model->slug, s->memory.now.gpu->slug);
+    fprintf(s->out, "mfuplan %s: %s on %s, since nothing else is chosen (model, gpu)\n", MFUPLAN_VERSION,
+            s->memory.now.model->slug, s->memory.now.gpu->slug);
     fprintf(s->out, "plan to begin, lesson to learn, help for more, Ctrl-D to leave\n");
 }
 
@@ -183,7 +185,7 @@ static int converse(struct mfu_session *s, const struct options *o)
         free(line);
     }
     if (!s->quit)
-        fputc('\n', isatty(STDOUT_FILENO) ? stdout : stderr);   /* Ctrl-D stays at the prompt */
+        fputc('\n', isatty(STDOUT_FILENO) ? stdout : stderr); /* Ctrl-D stays at the prompt */
     mfu_line_close();
     return WELL;
 }
@@ -213,7 +215,7 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     o.jobs = calloc((size_t)argc + 1, sizeof *o.jobs);
     if (!s || !o.jobs) {
-        fprintf(stderr, "mfuplan: memory is out\n");
+        fprintf(stderr, "mfuplan: out of memory\n");
         status = FAILED;
         goto done;
     }

@@ -12,7 +12,7 @@
 #include "repl/session.h"
 
 static struct {
-    FILE *out;                  /* what session->out was; NULL: not collecting */
+    FILE *out; /* what session->out was; NULL: not collecting */
     char *text;
     size_t size;
 } pager;
@@ -29,10 +29,9 @@ void mfu_pager_begin(struct mfu_session *s)
     const char *name = program(), *type = getenv("TERM");
     struct winsize size;
 
-    if (!s->interactive || !s->term.tty || s->depth > 0 || !*name || strcmp(name, "cat") == 0
-        || !type || strcmp(type, "dumb") == 0
-        || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_row == 0)
-        return;                 /* a window that nobody knows is no window */
+    if (!s->interactive || !s->term.tty || s->depth > 0 || !*name || strcmp(name, "cat") == 0 || !type
+        || strcmp(type, "dumb") == 0 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_row == 0)
+        return; /* a window that nobody knows is no window */
     pager.out = s->out;
     s->out = open_memstream(&pager.text, &pager.size);
     if (!s->out) {
@@ -53,7 +52,7 @@ static int lines_of(const char *text)
 /* Shows it, or reports that it could not. */
 static bool show(const char *text, size_t size)
 {
-    void (*old)(int) = signal(SIGINT, SIG_IGN);         /* Ctrl-C is the pager's */
+    void (*old)(int) = signal(SIGINT, SIG_IGN); /* Ctrl-C is the pager's */
     FILE *to;
     int status;
 
@@ -66,7 +65,7 @@ static bool show(const char *text, size_t size)
     } else
         status = -1;
     signal(SIGINT, old);
-    return status != -1 && status >> 8 != 127;          /* 127: not found */
+    return status != -1 && status >> 8 != 127; /* 127: not found */
 }
 
 void mfu_pager_end(struct mfu_session *s)

@@ -27,8 +27,7 @@ static void put_word(FILE *out, const char *word)
 }
 
 /* The name if the catalog has it, else where the file is. */
-static void put_thing(FILE *out, struct mfu_session *s, const char *command, const char *slug,
-                      const char *path)
+static void put_thing(FILE *out, struct mfu_session *s, const char *command, const char *slug, const char *path)
 {
     char known[PATH_MAX], *real;
 

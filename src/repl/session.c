@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/suggest.h"
-#include "repl/talk.h"
+#include "repl/output.h"
 
 #define FIRST_MODEL "gpt2"
 #define FIRST_GPU "rtx4070"
@@ -111,7 +111,7 @@ void mfu_session_note(struct mfu_session *s, const char *command, const char *na
         return;
     snprintf(n->name, sizeof n->name, "%s.%s", command, name);
     for (char *p = n->name; *p; p++)
-        if (*p == '-' || *p == ' ')             /* as an expression can hold it */
+        if (*p == '-' || *p == ' ') /* as an expression can hold it */
             *p = '_';
     n->value = value;
     n->dim = dim;
@@ -140,8 +140,7 @@ int mfu_session_redo(struct mfu_session *s, struct mfu_error *err)
     return 0;
 }
 
-const struct mfu_scenario *mfu_session_kept(struct mfu_session *s, const char *name,
-                                            struct mfu_error *err)
+const struct mfu_scenario *mfu_session_kept(struct mfu_session *s, const char *name, struct mfu_error *err)
 {
     const char *names[MFU_KEPT], *best;
     int n = s->memory.n_kept;

@@ -7,60 +7,70 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "answer/plan.h"
-#include "answer/simulation.h"
-#include "answer/single_kernel.h"
-#include "answer/train.h"
+#include "plan/plan.h"
+#include "plan/simulation.h"
+#include "plan/single_kernel.h"
+#include "plan/train.h"
 #include "base/error.h"
 #include "descriptor/catalog.h"
-#include "report/term.h"
+#include "report/text/term.h"
 #include "scenario/scenario.h"
 
-#define MFU_NOTED 128           /* figures of the last answers */
+#define MFU_NOTED 128 /* figures of the last answers */
 #define MFU_UNDO 64
 #define MFU_KEPT 32
-#define MFU_LINE_MAX 65536      /* bytes of a line, with its '\0' */
-#define MFU_DEEPEST 16          /* scripts that source scripts */
+#define MFU_LINE_MAX 65536 /* bytes of a line, with its '\0' */
+#define MFU_DEEPEST 16     /* scripts that source scripts */
 
 /* What `undo` and `use` know: a plain value, so that a failing script is taken
  * back by copying it. */
 struct mfu_memory {
     struct mfu_scenario now;
-    struct mfu_scenario past[MFU_UNDO], future[MFU_UNDO];       /* undo, redo */
+    struct mfu_scenario past[MFU_UNDO], future[MFU_UNDO]; /* undo, redo */
     int n_past, n_future;
-    struct { char name[48]; struct mfu_scenario scenario; } kept[MFU_KEPT];
+    struct {
+        char name[48];
+        struct mfu_scenario scenario;
+    } kept[MFU_KEPT];
     int n_kept;
 };
 
 /* Where an error came up, beyond what the error itself knows. */
 struct mfu_place {
-    char command[32];           /* "set", or "" */
-    char script[256];           /* the innermost one, or "" */
-    int line, column;           /* in it; 0: not known */
+    char command[32]; /* "set", or "" */
+    char script[256]; /* the innermost one, or "" */
+    int line, column; /* in it; 0: not known */
 };
 
 struct mfu_session {
     struct mfu_catalog *catalog;
     struct mfu_memory memory;
-    struct mfu_scenario start;  /* what `reset` goes back to */
-    struct mfu_plan plan;       /* reused by every answer */
-    struct mfu_simulation simulation;   /* of the plan: the full path */
-    struct mfu_single_kernel studied;   /* by the last `kernel`, */
-    bool has_studied;                   /* if there was one */
-    struct mfu_run run;                 /* of the last `train`, */
-    bool has_run;                       /* if there was one */
-    struct mfu_noted { char name[64]; double value; enum mfu_dim dim; } noted[MFU_NOTED];
-    int n_noted;                        /* train.cost ...: of answers that take words */
-    char offered[128];          /* to Tab, just now */
-    struct mfu_term term;       /* of stdout */
-    FILE *out, *errors;         /* stdout, stderr */
+    struct mfu_scenario start;        /* what `reset` goes back to */
+    struct mfu_plan plan;             /* reused by every answer */
+    struct mfu_simulation simulation; /* of the plan: the full path */
+    struct mfu_single_kernel studied; /* by the last `kernel`, */
+    bool has_studied;                 /* if there was one */
+    struct mfu_run run;               /* of the last `train`, */
+    bool has_run;                     /* if there was one */
+    struct mfu_noted {
+        char name[64];
+        double value;
+        enum mfu_dim dim;
+    } noted[MFU_NOTED];
+    int n_noted;          /* train.cost ...: of answers that take words */
+    char offered[128];    /* to Tab, just now */
+    struct mfu_term term; /* of stdout */
+    FILE *out, *errors;   /* stdout, stderr */
     bool json, quiet, interactive, quit;
-    bool broken;                /* stdout takes no more; nobody is told twice */
-    int depth;                  /* of `source` in `source` */
-    const int *columns;         /* of the words of the command that runs */
+    bool broken;        /* stdout takes no more; nobody is told twice */
+    int depth;          /* of `source` in `source` */
+    const int *columns; /* of the words of the command that runs */
     int n_columns;
-    struct mfu_place place;     /* of the last error */
-    struct { int argc; char **argv; } typing;   /* words before the one that
+    struct mfu_place place; /* of the last error */
+    struct {
+        int argc;
+        char **argv;
+    } typing; /* words before the one that
                                                    is being completed */
 };
 
@@ -96,8 +106,7 @@ void mfu_session_forget(struct mfu_session *, const char *command);
 void mfu_session_note(struct mfu_session *, const char *command, const char *name, double value, enum mfu_dim);
 
 /* The scenario kept under that name; NULL with `err`. */
-const struct mfu_scenario *mfu_session_kept(struct mfu_session *, const char *name,
-                                            struct mfu_error *err);
+const struct mfu_scenario *mfu_session_kept(struct mfu_session *, const char *name, struct mfu_error *err);
 
 /* Plans the current scenario into session->plan and simulates its step;
  * session->simulation keeps events and samples if they are asked for. */

@@ -137,7 +137,7 @@ int mfu_sweep_words_read(struct mfu_session *session, int from, int argc, char *
 
 struct progress {
     FILE *out;
-    double begin_s, shown_s;    /* 0: nothing shown */
+    double begin_s, shown_s; /* 0: nothing shown */
 };
 
 static double now_s(void)
@@ -158,7 +158,8 @@ static void tell(void *context, double done, double total)
         return;
     p->shown_s = at_s;
     fprintf(p->out, "\r%.0f %% of %s configurations, %s left \033[K", 100 * done / total,
-            mfu_quantity_format(n, total, MFU_COUNT), mfu_quantity_format(left, spent_s * (total - done) / done, MFU_SECONDS));
+            mfu_quantity_format(n, total, MFU_COUNT),
+            mfu_quantity_format(left, spent_s * (total - done) / done, MFU_SECONDS));
     fflush(p->out);
 }
 

@@ -6,7 +6,7 @@
 #ifndef MFU_SWEEPING_H
 #define MFU_SWEEPING_H
 
-#include "answer/sweep.h"
+#include "answer/search/sweep.h"
 #include "repl/session.h"
 
 struct mfu_sweep_words {

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-#include "answer/figures.h"
-#include "repl/quantities.h"
+#include "answer/metric/path.h"
+#include "repl/expr_scope.h"
 #include "scenario/setting.h"
 
 static void list_results(FILE *out)
@@ -21,9 +21,11 @@ static void list_results(FILE *out)
     fprintf(out, "\nOf one kernel, one part of the step, one lever (Tab completes them):\n\n");
     for (size_t i = 0; (name = mfu_figure_family(i, &meaning)); i++)
         fprintf(out, "%-24s %s\n", name, meaning);
-    fprintf(out, "%-24s %s\n%-24s %s\n", "observe.FIGURE", "what it measured; observe.FIGURE.predicted, .low, .high; observe.CODE: 1 if found",
-            "train.FIGURE", "seconds, cost, energy_j, useful_tokens ... of the last `train`; solve.KEY");
-    fprintf(out, "\n    print before.mfu                of what was kept as `before`\n"
+    fprintf(out, "%-24s %s\n%-24s %s\n", "observe.FIGURE",
+            "what it measured; observe.FIGURE.predicted, .low, .high; observe.CODE: 1 if found", "train.FIGURE",
+            "seconds, cost, energy_j, useful_tokens ... of the last `train`; solve.KEY");
+    fprintf(out,
+            "\n    print before.mfu                of what was kept as `before`\n"
             "    print kernels.backward.norm.share + kernels.loss.share\n"
             "    check kernels.attn.core.bound == memory and finds.launch_bound == 0\n"
             "    check advise.runtime.compile.gain > 10%% and advise.batch.offered\n");
@@ -58,17 +60,20 @@ const struct mfu_topic mfu_topics[] = {
      "multiple(x, m), if(c, a, b); in `check` also < <= > >= == != and or not.\n"
      "\n"
      "    set d_ff 4*n_embd seq 2k\n"
-     "    print 2*768 + 1\n", NULL},
+     "    print 2*768 + 1\n",
+     NULL},
     {"settings", "keys that can be set",
      "`show` lists every setting with its value and where it comes from; `help KEY`\n"
      "explains one.  Dimensions (n_layer, n_embd, seq ...) belong to the model, and\n"
      "coefficients (`show coefficients`) to the GPU; all are set alike:\n"
      "\n"
      "    set n_embd 1024 batch 8 gemm.efficiency 0.8\n"
-     "\n", list_settings},
+     "\n",
+     list_settings},
     {"results", "names of results, for print and check",
      "Results by name, for `print` and `check`, beside all settings:\n"
-     "\n", list_results},
+     "\n",
+     list_results},
     {"json", "answers for programs",
      "With --json every command that answers prints one JSON object on one line, in SI\n"
      "units: bytes, seconds, FLOP, ratios from 0 to 1; what is unknown is null.  Each\n"
@@ -76,7 +81,8 @@ const struct mfu_topic mfu_topics[] = {
      "only confirms (set, undo ...) is silent.  A command that fails prints\n"
      "{\"error\": {\"command\": ..., \"message\": ...}}, too.\n"
      "\n"
-     "    mfuplan --json -e 'gpu h100-sxm; set batch 8; plan' | jq .mfu.mfu\n", NULL},
+     "    mfuplan --json -e 'gpu h100-sxm; set batch 8; plan' | jq .mfu.mfu\n",
+     NULL},
     {"exit", "exit status",
      "0   all well; in a conversation always\n"
      "1   a command failed, or the answer could not be written\n"
@@ -85,7 +91,8 @@ const struct mfu_topic mfu_topics[] = {
      "\n"
      "A script, or -e, stops at the first command that fails.\n"
      "\n"
-     "    mfuplan run.mfu && sbatch run.slurm\n", NULL},
+     "    mfuplan run.mfu && sbatch run.slurm\n",
+     NULL},
     {"editing", "keys, history, files",
      "Tab completes commands, keys, their values and names; Ctrl-R searches the history;\n"
      "Ctrl-C drops the line; Ctrl-D leaves.  A line may hold several commands, separated\n"
@@ -94,6 +101,7 @@ const struct mfu_topic mfu_topics[] = {
      "The history is $MFUPLAN_HISTORY, else $XDG_STATE_HOME/mfuplan/history, else\n"
      "~/.local/state/mfuplan/history; an empty MFUPLAN_HISTORY keeps none, and neither\n"
      "does a line that begins with a blank.  Long answers go through $MFUPLAN_PAGER,\n"
-     "else $PAGER, else less.\n", NULL},
+     "else $PAGER, else less.\n",
+     NULL},
 };
 const size_t mfu_topic_count = sizeof mfu_topics / sizeof mfu_topics[0];

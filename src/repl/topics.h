@@ -10,7 +10,7 @@
 struct mfu_topic {
     const char *name, *summary;
     const char *text;
-    void (*more)(FILE *);       /* what a table says, behind the text; or NULL */
+    void (*more)(FILE *); /* what a table says, behind the text; or NULL */
 };
 
 extern const struct mfu_topic mfu_topics[];

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "repl/talk.h"
+#include "repl/output.h"
 
 static void put_answer(const char *text)
 {
@@ -28,7 +28,7 @@ static int run(struct mfu_session *s, const char *line, struct mfu_error *err)
     FILE *both = open_memstream(&text, &size);
 
     if (!both)
-        return mfu_fail(err, MFU_ENOMEM, "memory is out");
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
     s->out = s->errors = both;
     if (mfu_eval(s, line, &problem) < 0)
         mfu_complain(s, &problem);
@@ -46,14 +46,14 @@ int mfu_transcript(struct mfu_session *s, const char *path, struct mfu_error *er
     char *line = NULL;
     size_t size = 0;
     ssize_t n;
-    bool answer = false;        /* in the lines that are replaced */
+    bool answer = false; /* in the lines that are replaced */
     int status = 0;
 
     if (!in) {
         mfu_fail(err, MFU_EIO, "cannot be read: %s", strerror(errno));
         return mfu_error_at(err, path, 0, 0);
     }
-    s->term = (struct mfu_term){.width = 80, .height = 24};     /* the same everywhere */
+    s->term = (struct mfu_term){.width = 80, .height = 24}; /* the same everywhere */
     while (status == 0 && !s->quit && (n = getline(&line, &size, in)) >= 0) {
         bool command = strncmp(line, "> ", 2) == 0;
 

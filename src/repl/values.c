@@ -27,10 +27,10 @@ struct mfu_key mfu_key_at(const struct mfu_scenario *s, int i)
 const char *mfu_key_name(const struct mfu_scenario *s, struct mfu_key k)
 {
     switch (k.kind) {
-    case MFU_KEY_DIM:         return s->model->dims[k.id].name;
-    case MFU_KEY_SETTING:     return mfu_settings[k.id].key;
+    case MFU_KEY_DIM: return s->model->dims[k.id].name;
+    case MFU_KEY_SETTING: return mfu_settings[k.id].key;
     case MFU_KEY_COEFFICIENT: return mfu_coefficient_rows[k.id].name;
-    case MFU_KEY_NONE:        break;
+    case MFU_KEY_NONE: break;
     }
     return "";
 }
@@ -38,10 +38,10 @@ const char *mfu_key_name(const struct mfu_scenario *s, struct mfu_key k)
 const char *mfu_key_group(struct mfu_key k)
 {
     switch (k.kind) {
-    case MFU_KEY_DIM:         return "architecture";
-    case MFU_KEY_SETTING:     return mfu_settings[k.id].group;
+    case MFU_KEY_DIM: return "architecture";
+    case MFU_KEY_SETTING: return mfu_settings[k.id].group;
     case MFU_KEY_COEFFICIENT: return "coefficients";
-    case MFU_KEY_NONE:        break;
+    case MFU_KEY_NONE: break;
     }
     return "";
 }
@@ -51,12 +51,10 @@ const char *mfu_key_meaning(const struct mfu_scenario *s, struct mfu_key k)
     const char *text;
 
     switch (k.kind) {
-    case MFU_KEY_DIM:
-        text = mfu_dim_meaning(s->model->dims[k.id].name);
-        return text ? text : "dimension of this model";
-    case MFU_KEY_SETTING:     return mfu_settings[k.id].help;
+    case MFU_KEY_DIM: text = mfu_dim_meaning(s->model->dims[k.id].name); return text ? text : "dimension of this model";
+    case MFU_KEY_SETTING: return mfu_settings[k.id].help;
     case MFU_KEY_COEFFICIENT: return mfu_coefficient_rows[k.id].meaning;
-    case MFU_KEY_NONE:        break;
+    case MFU_KEY_NONE: break;
     }
     return "";
 }
@@ -64,10 +62,10 @@ const char *mfu_key_meaning(const struct mfu_scenario *s, struct mfu_key k)
 enum mfu_dim mfu_key_dim(const struct mfu_scenario *s, struct mfu_key k)
 {
     switch (k.kind) {
-    case MFU_KEY_DIM:         return mfu_model_dim_kind(s->model->dims[k.id].name);
-    case MFU_KEY_SETTING:     return mfu_settings[k.id].dim;
+    case MFU_KEY_DIM: return mfu_model_dim_kind(s->model->dims[k.id].name);
+    case MFU_KEY_SETTING: return mfu_settings[k.id].dim;
     case MFU_KEY_COEFFICIENT: return mfu_coefficient_rows[k.id].dim;
-    case MFU_KEY_NONE:        break;
+    case MFU_KEY_NONE: break;
     }
     return MFU_COUNT;
 }
@@ -80,34 +78,35 @@ const char *const *mfu_key_choices(struct mfu_key k)
 bool mfu_key_given(const struct mfu_scenario *s, struct mfu_key k)
 {
     switch (k.kind) {
-    case MFU_KEY_DIM:         return s->dim_given[k.id];
-    case MFU_KEY_SETTING:     return s->setting_given[k.id];
+    case MFU_KEY_DIM: return s->dim_given[k.id];
+    case MFU_KEY_SETTING: return s->setting_given[k.id];
     case MFU_KEY_COEFFICIENT: return s->coefficient_given[k.id];
-    case MFU_KEY_NONE:        break;
+    case MFU_KEY_NONE: break;
     }
     return false;
 }
 
 const char *mfu_key_origin(const struct mfu_config *c, struct mfu_key k)
 {
-    static const char *const origins[] = {
-        [MFU_FROM_NOWHERE] = "unknown", [MFU_FROM_FAMILY] = "family", [MFU_FROM_GPU] = "gpu",
-        [MFU_FROM_CALIBRATION] = "calibration", [MFU_FROM_USER] = "user"};
+    static const char *const origins[] = {[MFU_FROM_NOWHERE] = "unknown",
+                                          [MFU_FROM_FAMILY] = "family",
+                                          [MFU_FROM_GPU] = "gpu",
+                                          [MFU_FROM_CALIBRATION] = "calibration",
+                                          [MFU_FROM_USER] = "user"};
 
     switch (k.kind) {
-    case MFU_KEY_DIM:         return mfu_origin_names[c->dim_origin[k.id]];
-    case MFU_KEY_SETTING:     return mfu_origin_names[c->setting_origin[k.id]];
+    case MFU_KEY_DIM: return mfu_origin_names[c->dim_origin[k.id]];
+    case MFU_KEY_SETTING: return mfu_origin_names[c->setting_origin[k.id]];
     case MFU_KEY_COEFFICIENT:
         if (c->scenario->coefficient_given[k.id])
             return "user";
         return origins[c->gpu ? c->gpu->coefficients.origin[k.id] : MFU_FROM_NOWHERE];
-    case MFU_KEY_NONE:        break;
+    case MFU_KEY_NONE: break;
     }
     return "";
 }
 
-const char *mfu_key_format(char buf[MFU_QUANTITY_MAX], const struct mfu_scenario *s,
-                           struct mfu_key k, double value)
+const char *mfu_key_format(char buf[MFU_QUANTITY_MAX], const struct mfu_scenario *s, struct mfu_key k, double value)
 {
     if (k.kind == MFU_KEY_SETTING)
         return mfu_setting_format(buf, (enum mfu_setting_id)k.id, value);
@@ -118,8 +117,7 @@ const char *mfu_key_format(char buf[MFU_QUANTITY_MAX], const struct mfu_scenario
     return mfu_quantity_format(buf, value, mfu_key_dim(s, k));
 }
 
-const char *mfu_key_exact(char buf[MFU_QUANTITY_MAX], const struct mfu_scenario *s,
-                          struct mfu_key k, double value)
+const char *mfu_key_exact(char buf[MFU_QUANTITY_MAX], const struct mfu_scenario *s, struct mfu_key k, double value)
 {
     char *to = buf;
     double back;
@@ -132,7 +130,7 @@ const char *mfu_key_exact(char buf[MFU_QUANTITY_MAX], const struct mfu_scenario 
         if (mfu_quantity_parse(buf, mfu_key_dim(s, k), &back, NULL) < 0 || back != value)
             snprintf(buf, MFU_QUANTITY_MAX, "%.17g", value);
     }
-    for (const char *from = buf; *from; from++)         /* one word: 2GiB */
+    for (const char *from = buf; *from; from++) /* one word: 2GiB */
         if (*from != ' ')
             *to++ = *from;
     *to = '\0';

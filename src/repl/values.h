@@ -28,12 +28,10 @@ bool mfu_key_given(const struct mfu_scenario *, struct mfu_key);
 const char *mfu_key_origin(const struct mfu_config *, struct mfu_key);
 
 /* Writes a value for people: "bf16", "3072", "2 GiB". */
-const char *mfu_key_format(char buf[MFU_QUANTITY_MAX], const struct mfu_scenario *,
-                           struct mfu_key, double value);
+const char *mfu_key_format(char buf[MFU_QUANTITY_MAX], const struct mfu_scenario *, struct mfu_key, double value);
 
 /* Writes it so that `set` reads back exactly the same: for scripts. */
-const char *mfu_key_exact(char buf[MFU_QUANTITY_MAX], const struct mfu_scenario *,
-                          struct mfu_key, double value);
+const char *mfu_key_exact(char buf[MFU_QUANTITY_MAX], const struct mfu_scenario *, struct mfu_key, double value);
 
 json_t *mfu_key_json(struct mfu_key, double value);
 

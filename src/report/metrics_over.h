@@ -7,8 +7,8 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "answer/metrics_over.h"
-#include "report/term.h"
+#include "plan/metrics_over.h"
+#include "report/text/term.h"
 
 /* Slices that a window of this width has room for. */
 int mfu_text_metrics_slices(const struct mfu_term *);

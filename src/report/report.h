@@ -8,9 +8,9 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "answer/plan.h"
-#include "answer/sweep.h"
-#include "report/term.h"
+#include "plan/plan.h"
+#include "answer/search/sweep.h"
+#include "report/text/term.h"
 
 /* Text, for a terminal of any width and for pipes. */
 void mfu_text_plan(FILE *, const struct mfu_term *, const struct mfu_plan *);
@@ -25,7 +25,7 @@ void mfu_text_metrics(FILE *, const struct mfu_term *, const struct mfu_plan *);
 /* JSON objects of the interface, with "command" and "schema"; NULL when memory
  * is out.  The caller owns the reference. */
 json_t *mfu_json_plan(const struct mfu_plan *);
-json_t *mfu_json_scenario(const struct mfu_config *);   /* without "command" */
+json_t *mfu_json_scenario(const struct mfu_config *); /* without "command" */
 json_t *mfu_json_memory(const struct mfu_plan *);
 json_t *mfu_json_kernels(const struct mfu_plan *);
 json_t *mfu_json_roofline(const struct mfu_plan *);
@@ -49,7 +49,8 @@ void mfu_text_validation(FILE *, const struct mfu_term *, const struct mfu_valid
 json_t *mfu_json_validation(const struct mfu_validation *);
 
 /* Rows of a sweep or search; text shows at most `most` of them. */
-void mfu_text_sweep(FILE *, const struct mfu_term *, const struct mfu_sweep *, const struct mfu_sweep_result *, size_t most);
+void mfu_text_sweep(FILE *, const struct mfu_term *, const struct mfu_sweep *, const struct mfu_sweep_result *,
+                    size_t most);
 json_t *mfu_json_sweep(const char *command, const struct mfu_sweep *, const struct mfu_sweep_result *);
 
 /* A calibration, and the list of those that are kept. */

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer/plan.h"
+#include "plan/plan.h"
 
-#define ALIVE_MAX 256           /* of all; there are about 20 per layer traced */
+#define ALIVE_MAX 256 /* of all; there are about 20 per layer traced */
 
 static bool same(const struct mfu_alive *a, const struct mfu_alive *b)
 {

@@ -8,14 +8,14 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "report/term.h"
+#include "report/text/term.h"
 
-struct mfu_course;
+struct mfu_memory_timeline;
 struct mfu_plan;
 
-void mfu_text_timeline(FILE *, const struct mfu_term *, const struct mfu_plan *, const struct mfu_course *);
+void mfu_text_timeline(FILE *, const struct mfu_term *, const struct mfu_plan *, const struct mfu_memory_timeline *);
 
 /* "command" is "memory"; at most 500 samples, their maxima kept. */
-json_t *mfu_json_timeline(const struct mfu_plan *, const struct mfu_course *);
+json_t *mfu_json_timeline(const struct mfu_plan *, const struct mfu_memory_timeline *);
 
 #endif

@@ -62,8 +62,9 @@ struct mfu_range mfu_scenario_range(const struct mfu_scenario *s, struct mfu_key
     const struct meaning *m = key.kind == MFU_KEY_DIM ? meaning_of(s->model->dims[key.id].name) : NULL;
 
     if (row)
-        return (struct mfu_range){row->least, row->most, row->dim == MFU_COUNT && key.id != MFU_S_GRAD_CLIP
-            && key.id != MFU_S_DATALOADER_MS && key.id != MFU_S_CLOCK_MHZ && key.id != MFU_S_POWER_W};
+        return (struct mfu_range){row->least, row->most,
+                                  row->dim == MFU_COUNT && key.id != MFU_S_GRAD_CLIP && key.id != MFU_S_DATALOADER_MS
+                                      && key.id != MFU_S_CLOCK_MHZ && key.id != MFU_S_POWER_W};
     return m ? (struct mfu_range){m->least, m->most, m->whole} : (struct mfu_range){0, 1e12, false};
 }
 
@@ -99,8 +100,7 @@ static void suggest_key(const struct mfu_scenario *s, const char *name, struct m
         mfu_error_suggest(err, best);
 }
 
-struct mfu_key mfu_scenario_key(const struct mfu_scenario *s, const char *name,
-                                struct mfu_error *err)
+struct mfu_key mfu_scenario_key(const struct mfu_scenario *s, const char *name, struct mfu_error *err)
 {
     struct mfu_key key = {MFU_KEY_NONE, -1};
 
@@ -154,10 +154,10 @@ struct names {
 double mfu_scenario_value(const struct mfu_scenario *s, struct mfu_key key)
 {
     switch (key.kind) {
-    case MFU_KEY_DIM:         return s->dim[key.id];
-    case MFU_KEY_SETTING:     return s->setting[key.id];
+    case MFU_KEY_DIM: return s->dim[key.id];
+    case MFU_KEY_SETTING: return s->setting[key.id];
     case MFU_KEY_COEFFICIENT: return s->coefficient[key.id];
-    case MFU_KEY_NONE:        break;
+    case MFU_KEY_NONE: break;
     }
     return NAN;
 }
@@ -165,10 +165,10 @@ double mfu_scenario_value(const struct mfu_scenario *s, struct mfu_key key)
 double mfu_config_value(const struct mfu_config *c, struct mfu_key key)
 {
     switch (key.kind) {
-    case MFU_KEY_DIM:         return c->dim[key.id];
-    case MFU_KEY_SETTING:     return c->setting[key.id];
+    case MFU_KEY_DIM: return c->dim[key.id];
+    case MFU_KEY_SETTING: return c->setting[key.id];
     case MFU_KEY_COEFFICIENT: return mfu_config_coefficient(c, (enum mfu_coefficient)key.id);
-    case MFU_KEY_NONE:        break;
+    case MFU_KEY_NONE: break;
     }
     return NAN;
 }
@@ -186,8 +186,7 @@ static int resolve_name(void *context, const char *name, struct mfu_error *err)
     return names->n++;
 }
 
-static int choice_of(const struct mfu_setting *row, const char *text, double *value,
-                     struct mfu_error *err)
+static int choice_of(const struct mfu_setting *row, const char *text, double *value, struct mfu_error *err)
 {
     char list[256] = "";
     size_t n = 0, used = 0;
@@ -208,7 +207,11 @@ static int choice_of(const struct mfu_setting *row, const char *text, double *va
             }
     }
     for (size_t i = 0; i < n && used < sizeof list; i++)
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i == 0 ? "" : i + 1 == n ? " or " : ", ", row->choices[i]);
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s",
+                                 i == 0           ? ""
+                                     : i + 1 == n ? " or "
+                                                  : ", ",
+                                 row->choices[i]);
     mfu_fail(err, MFU_EINPUT, "%s: '%.40s': expected %s", row->key, text, list);
     if (mfu_suggest(text, row->choices, n, &best, 1))
         mfu_error_suggest(err, best);
@@ -216,8 +219,8 @@ static int choice_of(const struct mfu_setting *row, const char *text, double *va
 }
 
 /* A number with a unit, or else an expression over the current values. */
-static int number_of(const struct mfu_scenario *s, const char *key, const char *text,
-                     enum mfu_dim dim, double *value, struct mfu_error *err)
+static int number_of(const struct mfu_scenario *s, const char *key, const char *text, enum mfu_dim dim, double *value,
+                     struct mfu_error *err)
 {
     struct mfu_arena arena = {0};
     struct mfu_config config;
@@ -227,7 +230,7 @@ static int number_of(const struct mfu_scenario *s, const char *key, const char *
 
     if (mfu_quantity_parse(text, dim, value, err) == 0)
         return 0;
-    mfu_scenario_resolve(s, &config, NULL);     /* what can be known, is */
+    mfu_scenario_resolve(s, &config, NULL); /* what can be known, is */
     e = mfu_expression_compile(&arena, text, dim, resolve_name, &names, err);
     if (e) {
         *value = mfu_expression_eval(e, names.values);
@@ -237,7 +240,7 @@ static int number_of(const struct mfu_scenario *s, const char *key, const char *
     } else if (strpbrk(text, "+-*/()<>") == NULL) {
         struct mfu_error plain;
 
-        mfu_quantity_parse(text, dim, value, &plain);   /* say what was expected */
+        mfu_quantity_parse(text, dim, value, &plain); /* say what was expected */
         if (err && !err->suggestion[0])
             mfu_fail(err, MFU_EINPUT, "%s", plain.text);
     }
@@ -245,15 +248,14 @@ static int number_of(const struct mfu_scenario *s, const char *key, const char *
     return status < 0 ? mfu_within(err, "%s", key) : 0;
 }
 
-static int check_range(const char *key, double value, double least, double most, bool whole,
-                       enum mfu_dim dim, struct mfu_error *err)
+static int check_range(const char *key, double value, double least, double most, bool whole, enum mfu_dim dim,
+                       struct mfu_error *err)
 {
     char lo[MFU_QUANTITY_MAX], hi[MFU_QUANTITY_MAX], is[MFU_QUANTITY_MAX];
 
     if (!(value >= least && value <= most))
-        return mfu_fail(err, MFU_EINPUT, "%s: %s is outside %s..%s", key,
-                        mfu_quantity_format(is, value, dim), mfu_quantity_format(lo, least, dim),
-                        mfu_quantity_format(hi, most, dim));
+        return mfu_fail(err, MFU_EINPUT, "%s: %s is outside %s..%s", key, mfu_quantity_format(is, value, dim),
+                        mfu_quantity_format(lo, least, dim), mfu_quantity_format(hi, most, dim));
     if (whole && value != floor(value))
         return mfu_fail(err, MFU_EINPUT, "%s: %g is not a whole number", key, value);
     return 0;
@@ -264,15 +266,13 @@ static enum mfu_dim dim_of_dim(const char *name)
     return strcmp(name, "seq") == 0 ? MFU_TOKENS : MFU_COUNT;
 }
 
-int mfu_scenario_set(struct mfu_scenario *s, const char *name, const char *text,
-                     struct mfu_error *err)
+int mfu_scenario_set(struct mfu_scenario *s, const char *name, const char *text, struct mfu_error *err)
 {
     struct mfu_key key = mfu_scenario_key(s, name, err);
     double value;
 
     switch (key.kind) {
-    case MFU_KEY_NONE:
-        return -1;
+    case MFU_KEY_NONE: return -1;
     case MFU_KEY_SETTING: {
         const struct mfu_setting *row = &mfu_settings[key.id];
         enum mfu_dim dim = row->dim;
@@ -281,7 +281,7 @@ int mfu_scenario_set(struct mfu_scenario *s, const char *name, const char *text,
             return -1;
         if (!row->choices) {
             if (key.id == MFU_S_POWER_W && mfu_quantity_parse(text, MFU_WATTS, &value, NULL) == 0)
-                dim = MFU_WATTS;        /* 320W */
+                dim = MFU_WATTS; /* 320W */
             else if (number_of(s, row->key, text, dim, &value, err) < 0)
                 return -1;
         }
@@ -329,18 +329,13 @@ int mfu_scenario_unset(struct mfu_scenario *s, const char *name, struct mfu_erro
     struct mfu_key key = mfu_scenario_key(s, name, err);
 
     switch (key.kind) {
-    case MFU_KEY_NONE:
-        return -1;
+    case MFU_KEY_NONE: return -1;
     case MFU_KEY_SETTING:
         s->setting[key.id] = mfu_settings[key.id].initial;
         s->setting_given[key.id] = false;
         break;
-    case MFU_KEY_DIM:
-        s->dim_given[key.id] = false;
-        break;
-    case MFU_KEY_COEFFICIENT:
-        s->coefficient_given[key.id] = false;
-        break;
+    case MFU_KEY_DIM: s->dim_given[key.id] = false; break;
+    case MFU_KEY_COEFFICIENT: s->coefficient_given[key.id] = false; break;
     }
     return 0;
 }
@@ -392,8 +387,8 @@ static void resolve_dims(const struct mfu_scenario *s, struct mfu_config *c)
             continue;
         }
         c->dim[i] = mfu_expression_eval(m->dims[i].value, c->dim);
-        c->dim_origin[i] = mfu_expression_constant(m->dims[i].value, &(double){0})
-            ? MFU_ORIGIN_MODEL : MFU_ORIGIN_DERIVED;
+        c->dim_origin[i] =
+            mfu_expression_constant(m->dims[i].value, &(double){0}) ? MFU_ORIGIN_MODEL : MFU_ORIGIN_DERIVED;
     }
 }
 
@@ -404,8 +399,8 @@ static int not_divisible(const char *what, double n, const char *by, double of, 
     char hint[64];
 
     snprintf(hint, sizeof hint, "%.0f", low >= of ? low : low + of);
-    mfu_fail(err, MFU_EINPUT, "%s: %.0f is not divisible by %s (%.0f); %.0f and %.0f are", what, n,
-             by, of, low >= of ? low : low + of, low >= of ? low + of : low + 2 * of);
+    mfu_fail(err, MFU_EINPUT, "%s: %.0f is not divisible by %s (%.0f); %.0f and %.0f are", what, n, by, of,
+             low >= of ? low : low + of, low >= of ? low + of : low + 2 * of);
     return mfu_error_suggest(err, hint);
 }
 
@@ -431,16 +426,18 @@ static int check_dims(const struct mfu_scenario *s, struct mfu_config *c, struct
         if (!known)
             continue;
         if (known->whole && value != floor(value))
-            return mfu_fail(err, MFU_EINPUT, "%s: '%s' gives %g, not a whole number", m->dims[i].name, m->dims[i].text, value);
+            return mfu_fail(err, MFU_EINPUT, "%s: '%s' gives %g, not a whole number", m->dims[i].name, m->dims[i].text,
+                            value);
         if (value < known->least || value > known->most)
-            return mfu_fail(err, MFU_EINPUT, "%s: %g is outside %g..%g", m->dims[i].name, value, known->least, known->most);
+            return mfu_fail(err, MFU_EINPUT, "%s: %g is outside %g..%g", m->dims[i].name, value, known->least,
+                            known->most);
     }
     return 0;
 }
 
 static bool has_peak(const struct mfu_gpu *g, enum mfu_peak p)
 {
-    return g->peak_flops[p] > 0;        /* false for unknown, too */
+    return g->peak_flops[p] > 0; /* false for unknown, too */
 }
 
 static enum mfu_precision default_precision(const struct mfu_gpu *g)
@@ -450,16 +447,19 @@ static enum mfu_precision default_precision(const struct mfu_gpu *g)
 
 static int check_precision(const struct mfu_gpu *g, enum mfu_precision p, struct mfu_error *err)
 {
-    static const struct { enum mfu_peak peak; const char *instead; } needs[MFU_PRECISION_COUNT] = {
-        [MFU_FP32] = {MFU_PEAK_FP32, "fp32"}, [MFU_TF32] = {MFU_PEAK_TF32, "fp32"},
-        [MFU_FP16] = {MFU_PEAK_FP16, "fp32"}, [MFU_BF16] = {MFU_PEAK_BF16, "fp16"},
+    static const struct {
+        enum mfu_peak peak;
+        const char *instead;
+    } needs[MFU_PRECISION_COUNT] = {
+        [MFU_FP32] = {MFU_PEAK_FP32, "fp32"},      [MFU_TF32] = {MFU_PEAK_TF32, "fp32"},
+        [MFU_FP16] = {MFU_PEAK_FP16, "fp32"},      [MFU_BF16] = {MFU_PEAK_BF16, "fp16"},
         [MFU_BF16_PURE] = {MFU_PEAK_BF16, "fp16"}, [MFU_FP8] = {MFU_PEAK_FP8, "bf16"},
     };
 
     if (has_peak(g, needs[p].peak))
         return 0;
-    mfu_fail(err, MFU_EINPUT, "precision: %s has no %s tensor cores (%s, compute capability %.1f)",
-             g->name, mfu_precision_names[p], g->architecture, g->compute_capability);
+    mfu_fail(err, MFU_EINPUT, "precision: %s has no %s tensor cores (%s, compute capability %.1f)", g->name,
+             mfu_precision_names[p], g->architecture, g->compute_capability);
     return mfu_error_suggest(err, needs[p].instead);
 }
 
@@ -509,8 +509,7 @@ static int check_attention(struct mfu_config *c, struct mfu_error *err)
 
     if (!why)
         return 0;
-    mfu_fail(err, MFU_EINPUT, "attention: %s is not possible here: %s",
-             mfu_attention_names[c->attention], why);
+    mfu_fail(err, MFU_EINPUT, "attention: %s is not possible here: %s", mfu_attention_names[c->attention], why);
     return mfu_error_suggest(err, mfu_attention_names[default_attention(c)]);
 }
 
@@ -527,7 +526,11 @@ static void derive(struct mfu_config *c, enum mfu_setting_id id, double value)
  * compute capability), llm.c's train_gpt2.cu. */
 static int check_runtime(const struct mfu_config *c, struct mfu_error *err)
 {
-    static const struct { enum mfu_setting_id id; double most; const char *why, *instead; } llmc[] = {
+    static const struct {
+        enum mfu_setting_id id;
+        double most;
+        const char *why, *instead;
+    } llmc[] = {
         {MFU_S_CUDA_GRAPHS, 0, "llm.c launches its kernels one by one", "off"},
         {MFU_S_LOSS_CHUNKS, 1, "llm.c computes the loss in one piece, in place", "1"},
         {MFU_S_OPTIMIZER, MFU_ADAMW, "llm.c has AdamW only", "adamw"},
@@ -537,13 +540,15 @@ static int check_runtime(const struct mfu_config *c, struct mfu_error *err)
     };
 
     if (c->runtime == MFU_COMPILE && c->gpu->compute_capability < 7.0) {
-        mfu_fail(err, MFU_EINPUT, "runtime: compile is not possible on %s: Triton needs compute capability 7.0, it has %.1f",
+        mfu_fail(err, MFU_EINPUT,
+                 "runtime: compile is not possible on %s: Triton needs compute capability 7.0, it has %.1f",
                  c->gpu->name, c->gpu->compute_capability);
         return mfu_error_suggest(err, "eager");
     }
     for (size_t i = 0; c->runtime == MFU_LLMC && i < sizeof llmc / sizeof llmc[0]; i++)
         if (c->setting[llmc[i].id] > llmc[i].most) {
-            mfu_fail(err, MFU_EINPUT, "%s: not possible with runtime llmc: %s", mfu_settings[llmc[i].id].key, llmc[i].why);
+            mfu_fail(err, MFU_EINPUT, "%s: not possible with runtime llmc: %s", mfu_settings[llmc[i].id].key,
+                     llmc[i].why);
             return mfu_error_suggest(err, llmc[i].instead);
         }
     return 0;
@@ -553,7 +558,8 @@ static int check_runtime(const struct mfu_config *c, struct mfu_error *err)
 static int check_half_weights(const struct mfu_config *c, struct mfu_error *err)
 {
     static const char *const why[MFU_PRECISION_COUNT] = {
-        [MFU_FP32] = "nothing has 16 bits", [MFU_TF32] = "nothing has 16 bits",
+        [MFU_FP32] = "nothing has 16 bits",
+        [MFU_TF32] = "nothing has 16 bits",
         [MFU_BF16_PURE] = "the weights have 16 bits anyway, without masters",
         [MFU_FP8] = "its weights are planned in fp32, unless the runtime is fused"};
 
@@ -568,23 +574,25 @@ static int check_half_weights(const struct mfu_config *c, struct mfu_error *err)
  * what is sharded are fp32 masters, and 16-bit weights and gradients compute. */
 static bool sharding_halves(const struct mfu_config *c)
 {
-    return c->setting[MFU_S_ZERO] > 0 && (c->precision == MFU_FP16 || c->precision == MFU_BF16) && c->runtime != MFU_LLMC;
+    return c->setting[MFU_S_ZERO] > 0 && (c->precision == MFU_FP16 || c->precision == MFU_BF16)
+        && c->runtime != MFU_LLMC;
 }
 
 /* Data parallelism inside one node is what can be planned so far. */
 static int check_parallel(const struct mfu_config *c, struct mfu_error *err)
 {
-    static const enum mfu_setting_id one[] = {
-        MFU_S_NODES, MFU_S_TP, MFU_S_PP, MFU_S_VPP, MFU_S_CP, MFU_S_EP};
+    static const enum mfu_setting_id one[] = {MFU_S_NODES, MFU_S_TP, MFU_S_PP, MFU_S_VPP, MFU_S_CP, MFU_S_EP};
 
     for (size_t i = 0; i < sizeof one / sizeof one[0]; i++)
         if (c->setting[one[i]] != 1)
             return mfu_fail(err, MFU_EINPUT, "%s: %.0f: only data parallelism inside one node can be planned so far",
                             mfu_settings[one[i]].key, c->setting[one[i]]);
     if (c->setting[MFU_S_DP] != c->setting[MFU_S_GPUS])
-        return mfu_fail(err, MFU_EINPUT, "dp: %.0f ranks do not fill %.0f GPUs", c->setting[MFU_S_DP], c->setting[MFU_S_GPUS]);
+        return mfu_fail(err, MFU_EINPUT, "dp: %.0f ranks do not fill %.0f GPUs", c->setting[MFU_S_DP],
+                        c->setting[MFU_S_GPUS]);
     if (c->setting[MFU_S_GPUS] > c->gpu->node_gpus)
-        return mfu_fail(err, MFU_EINPUT, "gpus: %.0f do not fit one node, which holds %.0f; several nodes cannot be planned so far",
+        return mfu_fail(err, MFU_EINPUT,
+                        "gpus: %.0f do not fit one node, which holds %.0f; several nodes cannot be planned so far",
                         c->setting[MFU_S_GPUS], c->gpu->node_gpus);
     return 0;
 }
@@ -626,10 +634,11 @@ int mfu_scenario_resolve(const struct mfu_scenario *s, struct mfu_config *c, str
         return mfu_fail(err, MFU_EINPUT, "no model is chosen (model gpt2, for instance)");
     if (!s->gpu)
         return mfu_fail(err, MFU_EINPUT, "no GPU is chosen (gpu rtx4070, for instance)");
-    if (check_dims(s, c, err) < 0 || check_precision(s->gpu, c->precision, err) < 0
-        || check_runtime(c, err) < 0 || check_half_weights(c, err) < 0 || check_attention(c, err) < 0 || check_parallel(c, err) < 0)
+    if (check_dims(s, c, err) < 0 || check_precision(s->gpu, c->precision, err) < 0 || check_runtime(c, err) < 0
+        || check_half_weights(c, err) < 0 || check_attention(c, err) < 0 || check_parallel(c, err) < 0)
         return -1;
     if (c->tokens > 1e12)
-        return mfu_fail(err, MFU_EINPUT, "batch: %g sequences of %g tokens are more than 1e12 tokens", c->batch, c->seq);
+        return mfu_fail(err, MFU_EINPUT, "batch: %g sequences of %g tokens are more than 1e12 tokens", c->batch,
+                        c->seq);
     return 0;
 }

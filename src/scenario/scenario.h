@@ -20,16 +20,13 @@
 struct mfu_error;
 
 /* Where a value came from. */
-enum mfu_origin {
-    MFU_ORIGIN_DEFAULT, MFU_ORIGIN_MODEL, MFU_ORIGIN_GPU, MFU_ORIGIN_DERIVED,
-    MFU_ORIGIN_USER
-};
+enum mfu_origin { MFU_ORIGIN_DEFAULT, MFU_ORIGIN_MODEL, MFU_ORIGIN_GPU, MFU_ORIGIN_DERIVED, MFU_ORIGIN_USER };
 extern const char *const mfu_origin_names[];
 
 struct mfu_scenario {
     const struct mfu_gpu *gpu;
     const struct mfu_model *model;
-    bool gpu_given, model_given;        /* chosen by the user */
+    bool gpu_given, model_given; /* chosen by the user */
     double setting[MFU_SETTING_COUNT];
     bool setting_given[MFU_SETTING_COUNT];
     double dim[MFU_MAX_DIMS];
@@ -42,9 +39,9 @@ struct mfu_scenario {
 struct mfu_config {
     const struct mfu_gpu *gpu;
     const struct mfu_model *model;
-    const struct mfu_scenario *scenario;        /* for coefficient overrides */
+    const struct mfu_scenario *scenario; /* for coefficient overrides */
 
-    double dim[MFU_MAX_DIMS];                   /* by the model's dim numbers */
+    double dim[MFU_MAX_DIMS]; /* by the model's dim numbers */
     unsigned char dim_origin[MFU_MAX_DIMS];
     double setting[MFU_SETTING_COUNT];
     unsigned char setting_origin[MFU_SETTING_COUNT];
@@ -56,8 +53,8 @@ struct mfu_config {
     enum mfu_checkpoint checkpoint;
     enum mfu_optimizer_kind optimizer;
     double batch, accum, seq;
-    double tokens;                              /* of one micro-step: batch*seq */
-    double ranks;                               /* data-parallel, each a GPU */
+    double tokens; /* of one micro-step: batch*seq */
+    double ranks;  /* data-parallel, each a GPU */
 };
 
 /* The share of something that one rank holds when ZeRO `stage` and above shard
@@ -76,8 +73,7 @@ struct mfu_key {
 
 /* Finds a setting, a dim of the scenario's model or a coefficient, aliases
  * included.  On failure `err` names the nearest. */
-struct mfu_key mfu_scenario_key(const struct mfu_scenario *, const char *name,
-                                struct mfu_error *err);
+struct mfu_key mfu_scenario_key(const struct mfu_scenario *, const char *name, struct mfu_error *err);
 
 /* What a key is: as it was set, resolved or not; and as it was worked out.  NAN for
  * a key that names nothing. */
@@ -96,8 +92,7 @@ void mfu_scenario_model(struct mfu_scenario *, const struct mfu_model *);
 
 /* Sets one key from text: a quantity, a choice, or an expression over the
  * current values ("4*n_embd").  Checks the range of this key only. */
-int mfu_scenario_set(struct mfu_scenario *, const char *key, const char *text,
-                     struct mfu_error *err);
+int mfu_scenario_set(struct mfu_scenario *, const char *key, const char *text, struct mfu_error *err);
 int mfu_scenario_unset(struct mfu_scenario *, const char *key, struct mfu_error *err);
 
 /* After the micro-batch was changed from `batch` sequences: dataloader_ms, the
@@ -107,8 +102,7 @@ int mfu_scenario_unset(struct mfu_scenario *, const char *key, struct mfu_error 
 void mfu_scenario_keep_loader(struct mfu_scenario *, double batch);
 
 /* Works out and checks everything.  About a microsecond. */
-int mfu_scenario_resolve(const struct mfu_scenario *, struct mfu_config *,
-                         struct mfu_error *err);
+int mfu_scenario_resolve(const struct mfu_scenario *, struct mfu_config *, struct mfu_error *err);
 
 /* A dim of the resolved model by name, or NAN when the model has none. */
 double mfu_config_dim(const struct mfu_config *, const char *name);
@@ -125,7 +119,10 @@ const char *mfu_setting_format(char *buf, enum mfu_setting_id, double value);
 const char *mfu_dim_meaning(const char *name);
 
 /* The values that a setting or a dim may have. */
-struct mfu_range { double least, most; bool whole; };
+struct mfu_range {
+    double least, most;
+    bool whole;
+};
 struct mfu_range mfu_scenario_range(const struct mfu_scenario *, struct mfu_key);
 
 #endif

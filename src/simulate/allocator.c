@@ -15,10 +15,10 @@
 #define GIB ((uint64_t)1 << 30)
 
 /* Bytes, as PyTorch's c10/cuda/CUDACachingAllocator.cpp has them. */
-#define SMALL_LIMIT MIB                 /* up to here the small pool serves */
-#define MIDDLE_LIMIT (10 * MIB)         /* below it the large pool takes a middle segment and cuts it */
-#define SEGMENT_STEP (2 * MIB)          /* larger segments are multiples of it */
-#define OVERSIZE_SLACK (20 * MIB)       /* how much too large an unsplittable block may be */
+#define SMALL_LIMIT MIB           /* up to here the small pool serves */
+#define MIDDLE_LIMIT (10 * MIB)   /* below it the large pool takes a middle segment and cuts it */
+#define SEGMENT_STEP (2 * MIB)    /* larger segments are multiples of it */
+#define OVERSIZE_SLACK (20 * MIB) /* how much too large an unsplittable block may be */
 
 #define ONE_EXABYTE ((uint64_t)1 << 60) /* refused before anything is looked at */
 #define NO_LIMIT ((uint64_t)1 << 50)    /* a card without limit: sums stay far from overflow */
@@ -82,8 +82,7 @@ static int find_free(struct mfu_allocator *a, int p, uint64_t size, struct mfu_b
             *at = next;
         }
     }
-    if (size < a->unsplittable ? a->blocks[b].size >= a->unsplittable
-                               : a->blocks[b].size >= size + OVERSIZE_SLACK)
+    if (size < a->unsplittable ? a->blocks[b].size >= a->unsplittable : a->blocks[b].size >= size + OVERSIZE_SLACK)
         return 0;
     return b;
 }
@@ -166,8 +165,7 @@ static void free_block(struct mfu_allocator *a, int b)
 
         if (left && right)
             mfu_block_take_free(a, right);
-        mfu_block_set_seek(&a->pools[block->pool].free, a->blocks[kept].size, a->blocks[kept].address,
-                           &at);
+        mfu_block_set_seek(&a->pools[block->pool].free, a->blocks[kept].size, a->blocks[kept].address, &at);
         if (left)
             mfu_block_absorb(a, b, left);
         if (right)
@@ -364,8 +362,7 @@ struct mfu_allocator *mfu_allocator_new(const struct mfu_allocator_options *opti
         return NULL;
     }
     a->options = *options;
-    a->capacity = options->capacity_bytes && options->capacity_bytes < NO_LIMIT ? options->capacity_bytes
-                                                                                : NO_LIMIT;
+    a->capacity = options->capacity_bytes && options->capacity_bytes < NO_LIMIT ? options->capacity_bytes : NO_LIMIT;
     a->unsplittable = options->max_split_size_bytes ? options->max_split_size_bytes : UINT64_MAX;
     a->range = a->capacity + a->capacity / 8;
     a->collects = threshold > 0 && options->capacity_bytes;
@@ -379,7 +376,7 @@ struct mfu_allocator *mfu_allocator_new(const struct mfu_allocator_options *opti
         mfu_fail(err, MFU_ENOMEM, "no memory for the allocator");
         return NULL;
     }
-    a->blocks[a->n_blocks++] = (struct block){0};       /* stands for none */
+    a->blocks[a->n_blocks++] = (struct block){0}; /* stands for none */
     return a;
 }
 

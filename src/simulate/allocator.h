@@ -25,10 +25,10 @@ struct mfu_error;
 
 /* PYTORCH_CUDA_ALLOC_CONF, and the card. Zeros are PyTorch's defaults. */
 struct mfu_allocator_options {
-    uint64_t capacity_bytes;            /* that cudaMalloc can hand out; 0: no limit (1 PiB) */
+    uint64_t capacity_bytes; /* that cudaMalloc can hand out; 0: no limit (1 PiB) */
     bool expandable_segments;
-    uint64_t max_split_size_bytes;      /* 0: unlimited; else at least 20 MiB */
-    int roundup_power2_divisions;       /* 0: off; else a power of two */
+    uint64_t max_split_size_bytes; /* 0: unlimited; else at least 20 MiB */
+    int roundup_power2_divisions;  /* 0: off; else a power of two */
     /* 0: off; else below 1: a fraction of the capacity, which then counts as set by
      * set_per_process_memory_fraction(); without that PyTorch ignores it. */
     double garbage_collection_threshold;
@@ -42,16 +42,16 @@ struct mfu_allocator_options {
 struct mfu_allocator_stats {
     uint64_t allocated_bytes, active_bytes, reserved_bytes, requested_bytes;
     uint64_t peak_allocated_bytes, peak_active_bytes, peak_reserved_bytes, peak_requested_bytes;
-    uint64_t inactive_split_bytes;      /* free pieces of segments that are in use */
+    uint64_t inactive_split_bytes; /* free pieces of segments that are in use */
     long segments, blocks;
     long mallocs, frees, cuda_mallocs, cuda_frees, retries, ooms;
 };
 
-/* NULL: memory is out, or an option is none PyTorch takes. */
+/* NULL: out of memory, or an option is none PyTorch takes. */
 struct mfu_allocator *mfu_allocator_new(const struct mfu_allocator_options *, struct mfu_error *err);
 void mfu_allocator_release(struct mfu_allocator *);
 
-/* A handle >= 0, or -1 when memory is out on the simulated card (ooms + 1), or
+/* A handle >= 0, or -1 when out of memory on the simulated card (ooms + 1), or
  * -2 when our own is, now and from then on.  A request of 0 bytes gets 0, a
  * handle without a block.  Handles are used again once they are freed.  What is
  * no handle, or freed already, may be freed: nothing happens. */
@@ -84,10 +84,10 @@ void mfu_allocator_describe_card(struct mfu_allocator *, uint64_t card_bytes, ui
 /* Walks over segments and their blocks in order of address.  Of an expandable
  * segment every stretch of mapped pages counts as one, as in memory_snapshot(). */
 struct mfu_block_view {
-    int segment;                        /* counted from 0 by address */
-    uint64_t segment_bytes, address, size, requested;   /* requested 0: free */
-    int stream, handle;                 /* handle -1: free, or freed and waiting */
-    bool active, small;                 /* active: allocated, or waiting for an event */
+    int segment;                                      /* counted from 0 by address */
+    uint64_t segment_bytes, address, size, requested; /* requested 0: free */
+    int stream, handle;                               /* handle -1: free, or freed and waiting */
+    bool active, small;                               /* active: allocated, or waiting for an event */
 };
 typedef void mfu_block_fn(void *context, const struct mfu_block_view *);
 void mfu_allocator_each(const struct mfu_allocator *, mfu_block_fn *, void *context);

@@ -54,8 +54,7 @@ int mfu_segment_new(struct mfu_allocator *a, int pool, uint64_t size, uint64_t p
     if (size > LAST_ADDRESS - a->next_address)
         return 0;
     if (s < 0) {
-        struct segment *segments = grown(a, a->segments, a->n_segments, &a->room_segments,
-                                         sizeof *segments);
+        struct segment *segments = grown(a, a->segments, a->n_segments, &a->room_segments, sizeof *segments);
 
         if (!segments)
             return 0;
@@ -67,15 +66,15 @@ int mfu_segment_new(struct mfu_allocator *a, int pool, uint64_t size, uint64_t p
     b = mfu_block_new(a);
     if (!b)
         return 0;
-    a->segments[s] = (struct segment){.address = a->next_address, .size = size, .page = page, .first = b,
-                                      .previous = a->last_segment, .next = -1};
+    a->segments[s] = (struct segment){
+        .address = a->next_address, .size = size, .page = page, .first = b, .previous = a->last_segment, .next = -1};
     if (a->last_segment >= 0)
         a->segments[a->last_segment].next = s;
     else
         a->first_segment = s;
     a->last_segment = s;
-    a->blocks[b] = (struct block){.address = a->next_address, .size = size, .segment = s, .pool = pool,
-                                  .mapped = !page};
+    a->blocks[b] =
+        (struct block){.address = a->next_address, .size = size, .segment = s, .pool = pool, .mapped = !page};
     a->next_address += size;
     return b;
 }
@@ -162,8 +161,13 @@ int mfu_block_cut_low(struct mfu_allocator *a, int b, uint64_t bytes)
 
     if (!low)
         return 0;
-    *block = (struct block){.address = rest->address, .size = bytes, .previous = rest->previous, .next = b,
-                            .segment = rest->segment, .pool = rest->pool, .mapped = rest->mapped};
+    *block = (struct block){.address = rest->address,
+                            .size = bytes,
+                            .previous = rest->previous,
+                            .next = b,
+                            .segment = rest->segment,
+                            .pool = rest->pool,
+                            .mapped = rest->mapped};
     if (block->previous)
         a->blocks[block->previous].next = low;
     else

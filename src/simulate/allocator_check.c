@@ -9,7 +9,7 @@ void mfu_allocator_each(const struct mfu_allocator *a, mfu_block_fn *fn, void *c
     int number = 0;
 
     for (int s = a->first_segment; s >= 0; s = a->segments[s].next)
-        for (int b = a->segments[s].first; b; ) {
+        for (int b = a->segments[s].first; b;) {
             uint64_t bytes = 0;
             int end = b;
 
@@ -23,12 +23,18 @@ void mfu_allocator_each(const struct mfu_allocator *a, mfu_block_fn *fn, void *c
             for (; b != end; b = a->blocks[b].next) {
                 const struct block *block = &a->blocks[b];
 
-                fn(context, &(struct mfu_block_view){
-                    .segment = number, .segment_bytes = bytes, .address = block->address,
-                    .size = block->size, .requested = block->requested,
-                    .stream = a->pools[block->pool].stream, .handle = block->allocated ? b : -1,
-                    .active = block->allocated || block->events > 0, .small = a->pools[block->pool].small,
-                });
+                fn(context,
+                   &(struct mfu_block_view){
+                       .segment = number,
+                       .segment_bytes = bytes,
+                       .address = block->address,
+                       .size = block->size,
+                       .requested = block->requested,
+                       .stream = a->pools[block->pool].stream,
+                       .handle = block->allocated ? b : -1,
+                       .active = block->allocated || block->events > 0,
+                       .small = a->pools[block->pool].small,
+                   });
             }
             number++;
         }
@@ -45,8 +51,8 @@ static bool in_set(const struct mfu_block_set *set, uint64_t size, uint64_t addr
 {
     struct mfu_block_place at;
 
-    return mfu_block_set_seek(set, size, address, &at) && mfu_block_set_entry(set, at)->block == b &&
-           mfu_block_set_entry(set, at)->size == size && mfu_block_set_entry(set, at)->address == address;
+    return mfu_block_set_seek(set, size, address, &at) && mfu_block_set_entry(set, at)->block == b
+        && mfu_block_set_entry(set, at)->size == size && mfu_block_set_entry(set, at)->address == address;
 }
 
 static const char *check_block(const struct mfu_allocator *a, int b, struct sums *sum)
@@ -58,8 +64,8 @@ static const char *check_block(const struct mfu_allocator *a, int b, struct sums
 
     if (block->size == 0 || block->size % BLOCK_STEP || block->address % BLOCK_STEP)
         return "a block is not a multiple of 512 bytes";
-    if (!block->mapped && (!segment->page || block->size % segment->page ||
-                           (block->address - segment->address) % segment->page))
+    if (!block->mapped
+        && (!segment->page || block->size % segment->page || (block->address - segment->address) % segment->page))
         return "a hole is not made of whole pages";
     if (!block->mapped && active)
         return "a hole is in use";
@@ -101,8 +107,7 @@ static const char *check_segment(const struct mfu_allocator *a, int s, struct su
 
         if (block->address != end)
             return "the blocks of a segment leave a gap or overlap";
-        if (block->segment != s || block->previous != previous ||
-            block->pool != a->blocks[segment->first].pool)
+        if (block->segment != s || block->previous != previous || block->pool != a->blocks[segment->first].pool)
             return "a block is not linked to its segment";
         end += block->size;
         wrong = check_block(a, b, sum);
@@ -163,16 +168,15 @@ const char *mfu_allocator_check(const struct mfu_allocator *a)
         return "a pool holds something that is not a free block";
     if (sum.uses != a->n_uses || sum.events != a->n_events)
         return "stream uses or events are lost";
-    if (sum.reserved != s->reserved_bytes || sum.allocated != s->allocated_bytes ||
-        sum.active != s->active_bytes || sum.requested != s->requested_bytes ||
-        sum.inactive_split != s->inactive_split_bytes || sum.segments != s->segments ||
-        sum.blocks != s->blocks)
+    if (sum.reserved != s->reserved_bytes || sum.allocated != s->allocated_bytes || sum.active != s->active_bytes
+        || sum.requested != s->requested_bytes || sum.inactive_split != s->inactive_split_bytes
+        || sum.segments != s->segments || sum.blocks != s->blocks)
         return "a counter is not the sum of what it counts";
-    if (s->reserved_bytes < s->active_bytes || s->active_bytes < s->allocated_bytes ||
-        s->requested_bytes > s->active_bytes)
+    if (s->reserved_bytes < s->active_bytes || s->active_bytes < s->allocated_bytes
+        || s->requested_bytes > s->active_bytes)
         return "reserved >= active >= allocated does not hold";
-    if (s->peak_reserved_bytes < s->reserved_bytes || s->peak_active_bytes < s->active_bytes ||
-        s->peak_allocated_bytes < s->allocated_bytes || s->peak_requested_bytes < s->requested_bytes)
+    if (s->peak_reserved_bytes < s->reserved_bytes || s->peak_active_bytes < s->active_bytes
+        || s->peak_allocated_bytes < s->allocated_bytes || s->peak_requested_bytes < s->requested_bytes)
         return "a peak is below the present value";
     if (s->reserved_bytes > a->capacity)
         return "more is reserved than the card has";

@@ -111,8 +111,7 @@ static bool collectable(const struct mfu_allocator *a, int b)
 
 /* One round of garbage collection: gives back the blocks of at least this age.
  * With give_back false it only counts blocks and adds up ages. */
-static uint64_t collect_round(struct mfu_allocator *a, double oldest, bool give_back,
-                              uint64_t *count, uint64_t *ages)
+static uint64_t collect_round(struct mfu_allocator *a, double oldest, bool give_back, uint64_t *count, uint64_t *ages)
 {
     uint64_t reclaimed = 0;
 
@@ -201,9 +200,12 @@ static bool map(struct mfu_allocator *a, int hole, uint64_t bytes)
 
         if (!rest)
             return false;
-        a->blocks[rest] = (struct block){.address = block->address + bytes, .size = block->size - bytes,
-                                         .previous = hole, .next = block->next,
-                                         .segment = block->segment, .pool = block->pool};
+        a->blocks[rest] = (struct block){.address = block->address + bytes,
+                                         .size = block->size - bytes,
+                                         .previous = hole,
+                                         .next = block->next,
+                                         .segment = block->segment,
+                                         .pool = block->pool};
         if (block->next)
             a->blocks[block->next].previous = rest;
         block->next = rest;
@@ -229,7 +231,7 @@ static bool has_room(const struct mfu_allocator *a, int b, uint64_t bytes)
 }
 
 /* The lowest hole, or free block before a hole, where so much fits; of a new
- * expandable segment if there is none.  0: our memory is out. */
+ * expandable segment if there is none.  0: our out of memory. */
 static int find_room(struct mfu_allocator *a, int p, uint64_t bytes)
 {
     struct pool *pool = &a->pools[p];

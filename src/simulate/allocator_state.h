@@ -6,7 +6,7 @@
  * addresses, so that the list of them is in order of address and equal blocks
  * are told apart by age.
  *
- * When our own memory is out in the middle of an operation, `broken` is set and
+ * When our own out of memory in the middle of an operation, `broken` is set and
  * nothing is done any more.
  */
 #ifndef MFU_ALLOCATOR_STATE_H
@@ -18,29 +18,29 @@
 #define MIB ((uint64_t)1 << 20)
 
 /* Bytes, as PyTorch's c10/cuda/CUDACachingAllocator.cpp has them. */
-#define BLOCK_STEP ((uint64_t)512)      /* sizes are multiples of it */
-#define SMALL_SEGMENT (2 * MIB)         /* also the page of expandable small ones */
-#define MIDDLE_SEGMENT (20 * MIB)       /* also the page of expandable large ones */
+#define BLOCK_STEP ((uint64_t)512) /* sizes are multiples of it */
+#define SMALL_SEGMENT (2 * MIB)    /* also the page of expandable small ones */
+#define MIDDLE_SEGMENT (20 * MIB)  /* also the page of expandable large ones */
 
 /* A piece of a segment. */
 struct block {
     uint64_t address, size;
-    uint64_t requested;         /* as asked for; of a free block 0 */
-    uint64_t born;              /* searches of its pool when it was freed (its age, for collection) */
-    int previous, next;         /* neighbours in the segment, by address; 0: none */
+    uint64_t requested; /* as asked for; of a free block 0 */
+    uint64_t born;      /* searches of its pool when it was freed (its age, for collection) */
+    int previous, next; /* neighbours in the segment, by address; 0: none */
     int segment, pool;
-    int uses;                   /* other streams that use it while it is allocated */
-    int events;                 /* those whose work is not done though it is freed */
+    int uses;   /* other streams that use it while it is allocated */
+    int events; /* those whose work is not done though it is freed */
     bool allocated;
-    bool mapped;                /* false: a hole in an expandable segment */
+    bool mapped; /* false: a hole in an expandable segment */
 };
 
 /* What one cudaMalloc returned, or the address range of an expandable segment. */
 struct segment {
     uint64_t address, size;
-    uint64_t page;              /* mapped in units of so many bytes; 0: cudaMalloc */
-    int first;                  /* block at `address`; 0: segment not in use */
-    int previous, next;         /* by address; -1: none. In the list of unused ones only next */
+    uint64_t page;      /* mapped in units of so many bytes; 0: cudaMalloc */
+    int first;          /* block at `address`; 0: segment not in use */
+    int previous, next; /* by address; -1: none. In the list of unused ones only next */
 };
 
 /* Free blocks of one size class and stream. */
@@ -57,32 +57,32 @@ struct use {
 
 struct mfu_allocator {
     struct mfu_allocator_options options;
-    uint64_t capacity, unsplittable;    /* options with their defaults put in */
-    uint64_t range;             /* address space of an expandable segment */
-    bool collects;              /* garbage collection is on */
+    uint64_t capacity, unsplittable; /* options with their defaults put in */
+    uint64_t range;                  /* address space of an expandable segment */
+    bool collects;                   /* garbage collection is on */
     bool broken;
 
     struct block *blocks;
-    int n_blocks, room_blocks, unused_block;    /* unused ones are linked by next */
+    int n_blocks, room_blocks, unused_block; /* unused ones are linked by next */
     struct segment *segments;
     int n_segments, room_segments, unused_segment;
     int first_segment, last_segment;
     uint64_t next_address;
 
-    struct pool *pools;         /* two for each stream: large, small */
+    struct pool *pools; /* two for each stream: large, small */
     int n_pools, room_pools;
-    uint64_t searches[2];       /* of the large and the small pools */
+    uint64_t searches[2]; /* of the large and the small pools */
 
-    struct use *uses;           /* of allocated blocks by other streams */
+    struct use *uses; /* of allocated blocks by other streams */
     size_t n_uses, room_uses;
-    struct use *events;         /* of freed ones, oldest first */
+    struct use *events; /* of freed ones, oldest first */
     size_t n_events, room_events;
 
     struct mfu_allocator_stats stats;
-    uint64_t card_bytes, process_bytes;         /* for the message only */
+    uint64_t card_bytes, process_bytes; /* for the message only */
     struct {
         uint64_t tried, allocated, reserved;
-    } failure;                  /* the last; tried 0: none yet */
+    } failure; /* the last; tried 0: none yet */
 };
 
 static inline bool mfu_block_expandable(const struct mfu_allocator *a, int b)
@@ -103,16 +103,16 @@ static inline bool mfu_block_idle(const struct mfu_allocator *a, int b)
 
 /* ---- allocator_blocks.c: blocks, their neighbours, and where free ones are -- */
 
-/* A block's number; 0 when memory is out.  The dropped one serves again. */
+/* A block's number; 0 when out of memory.  The dropped one serves again. */
 int mfu_block_new(struct mfu_allocator *);
 void mfu_block_drop(struct mfu_allocator *, int b);
 
 /* A segment at the next free address, with one block as large as itself; 0
- * when the address space or our memory is out.  Drop: together with it. */
+ * when the address space or our out of memory.  Drop: together with it. */
 int mfu_segment_new(struct mfu_allocator *, int pool, uint64_t size, uint64_t page);
 void mfu_segment_drop(struct mfu_allocator *, int b);
 
-/* The pool of a stream; -1 when memory is out. */
+/* The pool of a stream; -1 when out of memory. */
 int mfu_pool_of(struct mfu_allocator *, int stream, bool small);
 
 /* Into its pool, there in place of what is at `at`, and out of it. */

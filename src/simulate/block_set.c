@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHUNK 32                /* entries: 768 bytes, moved by half on average */
-#define FEW (CHUNK / 4)         /* below this a chunk looks for a neighbour ... */
-#define MANY (CHUNK * 3 / 4)    /* ... with which it holds at most this many */
+#define CHUNK 32             /* entries: 768 bytes, moved by half on average */
+#define FEW (CHUNK / 4)      /* below this a chunk looks for a neighbour ... */
+#define MANY (CHUNK * 3 / 4) /* ... with which it holds at most this many */
 
 struct mfu_block_chunk {
     size_t n;
@@ -153,8 +153,7 @@ int mfu_block_set_insert(struct mfu_block_set *s, uint64_t size, uint64_t addres
     return 0;
 }
 
-bool mfu_block_set_seek(const struct mfu_block_set *s, uint64_t size, uint64_t address,
-                        struct mfu_block_place *place)
+bool mfu_block_set_seek(const struct mfu_block_set *s, uint64_t size, uint64_t address, struct mfu_block_place *place)
 {
     size_t at;
 
@@ -198,8 +197,7 @@ bool mfu_block_set_last(const struct mfu_block_set *s, struct mfu_block_place *p
     return true;
 }
 
-const struct mfu_block_entry *mfu_block_set_entry(const struct mfu_block_set *s,
-                                                  struct mfu_block_place place)
+const struct mfu_block_entry *mfu_block_set_entry(const struct mfu_block_set *s, struct mfu_block_place place)
 {
     return &s->chunks[place.chunk]->entries[place.slot];
 }
@@ -226,8 +224,7 @@ void mfu_block_set_remove(struct mfu_block_set *s, struct mfu_block_place place)
 
     c->n--;
     s->count--;
-    memmove(&c->entries[place.slot], &c->entries[place.slot + 1],
-            (c->n - place.slot) * sizeof c->entries[0]);
+    memmove(&c->entries[place.slot], &c->entries[place.slot + 1], (c->n - place.slot) * sizeof c->entries[0]);
     if (c->n >= FEW || s->n_chunks == 1)
         return;
     if (c->n == 0) {
@@ -246,16 +243,15 @@ static bool fits(const struct mfu_block_set *s, struct mfu_block_place place, wi
     const struct mfu_block_entry *e = &c->entries[place.slot];
     const struct mfu_block_key *k = &s->least[place.chunk];
 
-    if (place.slot > 0 ? wanted < key(e[-1].size, e[-1].address)
-                       : place.chunk > 0 && wanted < key(k->size, k->address))
+    if (place.slot > 0 ? wanted < key(e[-1].size, e[-1].address) : place.chunk > 0 && wanted < key(k->size, k->address))
         return false;
     if (place.slot + 1 < c->n)
         return wanted < key(e[1].size, e[1].address);
     return place.chunk + 1 == s->n_chunks || wanted < key(k[1].size, k[1].address);
 }
 
-int mfu_block_set_move(struct mfu_block_set *s, struct mfu_block_place place, uint64_t size,
-                       uint64_t address, int block)
+int mfu_block_set_move(struct mfu_block_set *s, struct mfu_block_place place, uint64_t size, uint64_t address,
+                       int block)
 {
     struct mfu_block_chunk *c = s->chunks[place.chunk];
     struct mfu_block_entry *from = &c->entries[place.slot], *to = from;
@@ -267,7 +263,7 @@ int mfu_block_set_move(struct mfu_block_set *s, struct mfu_block_place place, ui
         }
         to = &c->entries[slot_of(c, key(size, address))];
         if (to > from) {
-            to--;               /* counted before the entry itself is gone */
+            to--; /* counted before the entry itself is gone */
             memmove(from, from + 1, (size_t)(to - from) * sizeof *from);
         } else {
             memmove(to + 1, to, (size_t)(from - to) * sizeof *from);

@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 struct mfu_block_entry {
-    uint64_t size, address;             /* the key */
+    uint64_t size, address; /* the key */
     int block;
 };
 
@@ -33,10 +33,10 @@ struct mfu_block_chunk;
 
 /* All zero: empty. */
 struct mfu_block_set {
-    struct mfu_block_chunk **chunks;    /* in order; none is empty but a lone one */
-    struct mfu_block_key *least;        /* no key of chunks[i], i > 0, is below least[i] */
+    struct mfu_block_chunk **chunks; /* in order; none is empty but a lone one */
+    struct mfu_block_key *least;     /* no key of chunks[i], i > 0, is below least[i] */
     size_t n_chunks, room, count;
-    struct mfu_block_chunk *spare;      /* one emptied chunk, kept for the next split */
+    struct mfu_block_chunk *spare; /* one emptied chunk, kept for the next split */
 };
 
 /* A position: stays good until the set changes. */
@@ -46,12 +46,11 @@ struct mfu_block_place {
 
 void mfu_block_set_release(struct mfu_block_set *);
 
-/* The key must not be there yet.  -1: memory is out, nothing has changed. */
+/* The key must not be there yet.  -1: out of memory, nothing has changed. */
 int mfu_block_set_insert(struct mfu_block_set *, uint64_t size, uint64_t address, int block);
 
 /* The first entry with a key of at least (size, address); false if none. */
-bool mfu_block_set_seek(const struct mfu_block_set *, uint64_t size, uint64_t address,
-                        struct mfu_block_place *);
+bool mfu_block_set_seek(const struct mfu_block_set *, uint64_t size, uint64_t address, struct mfu_block_place *);
 
 /* The entry after, and before, a place; false (place unchanged) if none. */
 bool mfu_block_set_next(const struct mfu_block_set *, struct mfu_block_place *);
@@ -60,13 +59,11 @@ bool mfu_block_set_previous(const struct mfu_block_set *, struct mfu_block_place
 /* The last entry; false if the set is empty. */
 bool mfu_block_set_last(const struct mfu_block_set *, struct mfu_block_place *);
 
-const struct mfu_block_entry *mfu_block_set_entry(const struct mfu_block_set *,
-                                                  struct mfu_block_place);
+const struct mfu_block_entry *mfu_block_set_entry(const struct mfu_block_set *, struct mfu_block_place);
 
 /* Gives the entry at a place another key and block, and moves it to where it
- * belongs: mostly where it is, or near.  -1: memory is out, the entry is lost. */
-int mfu_block_set_move(struct mfu_block_set *, struct mfu_block_place, uint64_t size,
-                       uint64_t address, int block);
+ * belongs: mostly where it is, or near.  -1: out of memory, the entry is lost. */
+int mfu_block_set_move(struct mfu_block_set *, struct mfu_block_place, uint64_t size, uint64_t address, int block);
 
 /* Removes the entry at a place, or the one with exactly this key, if any. */
 void mfu_block_set_remove(struct mfu_block_set *, struct mfu_block_place);

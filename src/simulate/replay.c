@@ -23,27 +23,27 @@ struct handles {
 /* Births and deaths of a program's tensors in the order of launches. */
 struct schedule {
     const struct mfu_program *program;
-    int *born_first, *born_next;        /* chains of tensors by launch */
+    int *born_first, *born_next; /* chains of tensors by launch */
     int *died_first, *died_next;
-    int forward_end;            /* last launch of forward */
-    int *handle;                /* of every tensor, -1: not there */
-    int *life;                  /* of every tensor in the record, -1: none */
+    int forward_end; /* last launch of forward */
+    int *handle;     /* of every tensor, -1: not there */
+    int *life;       /* of every tensor in the record, -1: none */
 };
 
-struct player {
+struct replayer {
     const struct mfu_replay_input *in;
     struct mfu_replay *out;
     struct mfu_allocator *a;
     struct schedule first, later;
     struct handles gradients, held, state;
     int inputs[2], next_inputs[2], workspaces[2];
-    bool recording, failed, broken;     /* the card's memory is out; ours is */
+    bool recording, failed, broken; /* the card's out of memory; ours is */
     int step, micro;
-    const struct mfu_program *program;  /* being replayed */
+    const struct mfu_program *program; /* being replayed */
     int launch;
 };
 
-static bool keep(struct player *p, struct handles *h, int handle)
+static bool keep(struct replayer *p, struct handles *h, int handle)
 {
     if (h->n == h->cap) {
         int want = h->cap ? 2 * h->cap : 256;
@@ -60,14 +60,14 @@ static bool keep(struct player *p, struct handles *h, int handle)
     return true;
 }
 
-static void drop_all(struct player *p, struct handles *h)
+static void drop_all(struct replayer *p, struct handles *h)
 {
     for (int i = 0; i < h->n; i++)
         mfu_allocator_free(p->a, h->list[i]);
     h->n = 0;
 }
 
-static void sample(struct player *p)
+static void sample(struct replayer *p)
 {
     struct mfu_replay *out = p->out;
     const struct mfu_allocator_stats *s = mfu_allocator_stats(p->a);
@@ -87,16 +87,19 @@ static void sample(struct player *p)
         out->cap_samples = want;
     }
     x = &out->samples[out->n_samples];
-    *x = (struct mfu_memory_sample){
-        .launch = p->launch, .micro_step = p->micro,
-        .phase = p->launch >= 0 ? p->program->launches[p->launch].phase : MFU_OPTIMIZER_PHASE,
-        .allocated = s->allocated_bytes, .active = s->active_bytes, .reserved = s->reserved_bytes};
+    *x = (struct mfu_memory_sample){.launch = p->launch,
+                                    .micro_step = p->micro,
+                                    .phase =
+                                        p->launch >= 0 ? p->program->launches[p->launch].phase : MFU_OPTIMIZER_PHASE,
+                                    .allocated = s->allocated_bytes,
+                                    .active = s->active_bytes,
+                                    .reserved = s->reserved_bytes};
     if (x->allocated > out->samples[out->peak_sample].allocated || out->n_samples == 0)
         out->peak_sample = out->n_samples;
     out->n_samples++;
 }
 
-static void fail_here(struct player *p, const char *what)
+static void fail_here(struct replayer *p, const char *what)
 {
     struct mfu_replay *out = p->out;
 
@@ -115,7 +118,7 @@ static void fail_here(struct player *p, const char *what)
     }
 }
 
-static int allocate(struct player *p, double bytes, const char *what)
+static int allocate(struct replayer *p, double bytes, const char *what)
 {
     int handle;
 
@@ -129,7 +132,7 @@ static int allocate(struct player *p, double bytes, const char *what)
     return handle < 0 ? -1 : handle;
 }
 
-static void give_back(struct player *p, int handle)
+static void give_back(struct replayer *p, int handle)
 {
     if (handle >= 0)
         mfu_allocator_free(p->a, handle);
@@ -175,7 +178,7 @@ static int prepare(struct schedule *s, const struct mfu_program *program)
 
 /* ---- lives, for snapshots ----------------------------------------------- */
 
-static void remember(struct player *p, struct schedule *s, int tensor)
+static void remember(struct replayer *p, struct schedule *s, int tensor)
 {
     struct mfu_replay *out = p->out;
     const struct mfu_tensor *x = &s->program->tensors[tensor];
@@ -196,15 +199,20 @@ static void remember(struct player *p, struct schedule *s, int tensor)
         out->cap_lives = want;
     }
     s->life[tensor] = (int)out->n_lives;
-    out->lives[out->n_lives++] = (struct mfu_block_life){
-        .address = s->handle[tensor] >= 0 ? mfu_allocator_address(p->a, s->handle[tensor]) : 0,
-        .bytes = (uint64_t)x->bytes, .born_sample = (int)out->n_samples, .died_sample = -1, .part = x->part,
-        .section = l->section, .op = l->op, .suffix = l->suffix};
+    out->lives[out->n_lives++] =
+        (struct mfu_block_life){.address = s->handle[tensor] >= 0 ? mfu_allocator_address(p->a, s->handle[tensor]) : 0,
+                                .bytes = (uint64_t)x->bytes,
+                                .born_sample = (int)out->n_samples,
+                                .died_sample = -1,
+                                .part = x->part,
+                                .section = l->section,
+                                .op = l->op,
+                                .suffix = l->suffix};
 }
 
 /* ---- micro-steps and steps ---------------------------------------------- */
 
-static void run_launch(struct player *p, struct schedule *s, int i)
+static void run_launch(struct replayer *p, struct schedule *s, int i)
 {
     const struct mfu_launch *l = &s->program->launches[i];
 
@@ -230,7 +238,7 @@ static void run_launch(struct player *p, struct schedule *s, int i)
     }
 }
 
-static void run_micro_step(struct player *p, struct schedule *s)
+static void run_micro_step(struct replayer *p, struct schedule *s)
 {
     const struct mfu_program *program = s->program;
     double tokens_bytes = mfu_type_bytes[MFU_I64] * program->tokens;
@@ -246,7 +254,7 @@ static void run_micro_step(struct player *p, struct schedule *s)
         for (int i = seg->first; i < seg->first + seg->count && !p->failed; i++) {
             run_launch(p, s, i);
             if (i == s->forward_end && !p->failed) {
-                drop_all(p, &p->held);          /* the logits of the step before */
+                drop_all(p, &p->held); /* the logits of the step before */
                 for (int k2 = 0; k2 < 2; k2++)
                     p->next_inputs[k2] = allocate(p, tokens_bytes, "the next batch");
             }
@@ -265,7 +273,7 @@ static void run_micro_step(struct player *p, struct schedule *s)
     }
 }
 
-static void run_optimizer(struct player *p, const struct mfu_program *program)
+static void run_optimizer(struct replayer *p, const struct mfu_program *program)
 {
     p->micro = -1;
     p->program = program;
@@ -283,14 +291,16 @@ static void run_optimizer(struct player *p, const struct mfu_program *program)
         sample(p);
     }
     for (int k = 0; k < program->n_segments && !p->failed; k++)
-        for (int i = program->segments[k].first;
-             program->segments[k].phase == MFU_OPTIMIZER_PHASE && i < program->segments[k].first + program->segments[k].count; i++) {
+        for (int i = program->segments[k].first; program->segments[k].phase == MFU_OPTIMIZER_PHASE
+             && i < program->segments[k].first + program->segments[k].count;
+             i++) {
             struct handles scratch = {0};
 
             p->launch = i;
             /* Multi-tensor temporaries are one tensor for each weight. */
             for (int w = 0; program->launches[i].temporary_bytes > 0 && w < program->n_weights && !p->failed; w++) {
-                int handle = allocate(p, program->launches[i].temporary_bytes / program->params * program->weights[w], "");
+                int handle =
+                    allocate(p, program->launches[i].temporary_bytes / program->params * program->weights[w], "");
 
                 if (handle >= 0)
                     keep(p, &scratch, handle);
@@ -299,12 +309,12 @@ static void run_optimizer(struct player *p, const struct mfu_program *program)
             drop_all(p, &scratch);
             free(scratch.list);
         }
-    drop_all(p, &p->gradients);         /* zero_grad(set_to_none=True) */
+    drop_all(p, &p->gradients); /* zero_grad(set_to_none=True) */
     p->launch = -1;
     sample(p);
 }
 
-static void run_step(struct player *p)
+static void run_step(struct replayer *p)
 {
     double accum = p->in->later ? p->in->later->accum : 1;
 
@@ -318,7 +328,7 @@ static void run_step(struct player *p)
         run_optimizer(p, p->in->first);
 }
 
-static void set_up(struct player *p)
+static void set_up(struct replayer *p)
 {
     const struct mfu_program *program = p->in->first;
     double tokens_bytes = mfu_type_bytes[MFU_I64] * program->tokens;
@@ -339,7 +349,7 @@ static void set_up(struct player *p)
 
 static void note_block(void *context, const struct mfu_block_view *view)
 {
-    struct player *p = context;
+    struct replayer *p = context;
     struct mfu_replay *out = p->out;
 
     if (out->n_blocks == out->cap_blocks) {
@@ -367,7 +377,7 @@ static void clear(struct mfu_replay *r)
 }
 
 /* Each step is recorded anew, until one is found to be steady. */
-static void look_on(struct player *p)
+static void look_on(struct replayer *p)
 {
     p->recording = true;
     p->out->n_samples = p->out->n_lives = p->out->peak_sample = 0;
@@ -379,7 +389,7 @@ static void look_on(struct player *p)
 
 int mfu_replay_run(const struct mfu_replay_input *in, struct mfu_replay *out, struct mfu_error *err)
 {
-    struct player p = {.in = in, .out = out, .inputs = {-1, -1}, .next_inputs = {-1, -1}};
+    struct replayer p = {.in = in, .out = out, .inputs = {-1, -1}, .next_inputs = {-1, -1}};
     const struct mfu_allocator_stats *s;
     int status = -1;
 
@@ -400,7 +410,7 @@ int mfu_replay_run(const struct mfu_replay_input *in, struct mfu_replay *out, st
         if (p.step == 0)
             out->first_step_reserved_bytes = s->peak_reserved_bytes;
         if (p.step > 0 && s->reserved_bytes == before)
-            break;                      /* settled: the steps that follow are like this one */
+            break; /* settled: the steps that follow are like this one */
         before = s->reserved_bytes;
     }
     if (p.failed)
@@ -409,8 +419,8 @@ int mfu_replay_run(const struct mfu_replay_input *in, struct mfu_replay *out, st
         mfu_allocator_each(p.a, note_block, &p);
     out->steps = p.step + 1;
     out->steady = *s;
-    out->fragmentation = s->peak_reserved_bytes > 0
-        ? 1 - (double)s->peak_allocated_bytes / (double)s->peak_reserved_bytes : 0;
+    out->fragmentation =
+        s->peak_reserved_bytes > 0 ? 1 - (double)s->peak_allocated_bytes / (double)s->peak_reserved_bytes : 0;
     status = p.broken ? -1 : 0;
 done:
     if (status < 0)

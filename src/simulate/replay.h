@@ -17,21 +17,21 @@
 #include "simulate/allocator.h"
 
 struct mfu_replay_input {
-    const struct mfu_program *first;    /* unrolled, gradients are born (accum 1) */
-    const struct mfu_program *later;    /* unrolled, gradients exist; NULL: accum is 1 */
+    const struct mfu_program *first; /* unrolled, gradients are born (accum 1) */
+    const struct mfu_program *later; /* unrolled, gradients exist; NULL: accum is 1 */
     struct mfu_allocator_options allocator;
-    uint64_t card_bytes, context_bytes;         /* for the message when memory runs out */
-    double optimizer_state_elements_bytes;      /* bytes of state per parameter */
-    double weight_bytes;        /* per parameter */
-    double workspace_bytes;     /* of one cuBLAS handle */
-    int workspaces;             /* handles: forward's, autograd's */
-    bool record;                /* keep samples and blocks of the last step */
+    uint64_t card_bytes, context_bytes;    /* for the message when memory runs out */
+    double optimizer_state_elements_bytes; /* bytes of state per parameter */
+    double weight_bytes;                   /* per parameter */
+    double workspace_bytes;                /* of one cuBLAS handle */
+    int workspaces;                        /* handles: forward's, autograd's */
+    bool record;                           /* keep samples and blocks of the last step */
 };
 
 /* After one event of the recorded step. */
 struct mfu_memory_sample {
-    int launch;                 /* of the program of its micro-step; -1: none */
-    int micro_step;             /* 0 first, 1 later; -1: optimizer */
+    int launch;     /* of the program of its micro-step; -1: none */
+    int micro_step; /* 0 first, 1 later; -1: optimizer */
     enum mfu_phase phase;
     uint64_t allocated, active, reserved;
 };
@@ -39,30 +39,30 @@ struct mfu_memory_sample {
 /* One tensor's life in the recorded step, for snapshots and lists. */
 struct mfu_block_life {
     uint64_t address, bytes;
-    int segment;                /* of the allocator at the time */
-    int born_sample, died_sample;       /* -1: before, after */
+    int segment;                  /* of the allocator at the time */
+    int born_sample, died_sample; /* -1: before, after */
     enum mfu_part part;
-    const char *section, *op, *suffix;  /* launch that made it, or what it is */
+    const char *section, *op, *suffix; /* launch that made it, or what it is */
 };
 
 struct mfu_replay {
-    struct mfu_allocator_stats steady;  /* peaks are of the steady steps */
+    struct mfu_allocator_stats steady; /* peaks are of the steady steps */
     uint64_t first_step_reserved_bytes;
-    double fragmentation;       /* reserved but not allocated at the peak, of reserved */
+    double fragmentation; /* reserved but not allocated at the peak, of reserved */
     bool out_of_memory;
-    char message[768];          /* as PyTorch would print it */
-    char failed_in[96];         /* "backward of lm_head, step 2" */
-    int steps;                  /* replayed until nothing changed */
-    struct mfu_memory_sample *samples;  /* owned */
+    char message[768];                 /* as PyTorch would print it */
+    char failed_in[96];                /* "backward of lm_head, step 2" */
+    int steps;                         /* replayed until nothing changed */
+    struct mfu_memory_sample *samples; /* owned */
     size_t n_samples, cap_samples;
-    size_t peak_sample;         /* highest allocated */
-    struct mfu_block_life *lives;       /* owned */
+    size_t peak_sample;           /* highest allocated */
+    struct mfu_block_life *lives; /* owned */
     size_t n_lives, cap_lives;
-    struct mfu_block_view *blocks;      /* of the allocator after the recorded step; owned */
+    struct mfu_block_view *blocks; /* of the allocator after the recorded step; owned */
     size_t n_blocks, cap_blocks;
 };
 
-/* 0, or -1 with `err` when our own memory is out.  The simulated card running
+/* 0, or -1 with `err` when our own out of memory.  The simulated card running
  * out of memory is an answer, not an error. */
 int mfu_replay_run(const struct mfu_replay_input *, struct mfu_replay *, struct mfu_error *err);
 void mfu_replay_release(struct mfu_replay *);

@@ -12,23 +12,23 @@
 #define STEADY 1e-6
 #define MOST_SIMULATED 12
 
-struct clockwork {
+struct sim_state {
     const struct mfu_timeline_input *in;
     struct mfu_timeline *out;
-    double host_s;              /* the host's clock */
-    double compute_s, link_s;   /* when the streams are free */
-    double loaded_s, consumed_s[2];     /* loader: batch ready, two batches ago */
-    double *ends, *issued;      /* of the launches in the queue: end, kernels so far */
-    int head, n;                /* oldest still queued; all of this step */
+    double host_s;                  /* the host's clock */
+    double compute_s, link_s;       /* when the streams are free */
+    double loaded_s, consumed_s[2]; /* loader: batch ready, two batches ago */
+    double *ends, *issued;          /* of the launches in the queue: end, kernels so far */
+    int head, n;                    /* oldest still queued; all of this step */
     int cap;
-    double kernels;             /* issued so far */
-    double *needed_s;           /* by launch: when what it waits for has come; or NULL */
-    double wanted_s;            /* the same, of launches without a kernel */
+    double kernels;   /* issued so far */
+    double *needed_s; /* by launch: when what it waits for has come; or NULL */
+    double wanted_s;  /* the same, of launches without a kernel */
     double micro_busy_s, micro_host_gap_s, micro_loader_s, micro_phase_s[MFU_PHASE_COUNT];
     double micro_communication_s, micro_exposed_s, micro_contention_s;
 };
 
-static bool queue_room(struct clockwork *c)
+static bool queue_room(struct sim_state *c)
 {
     int want = c->cap ? 2 * c->cap : 4096;
     double *ends, *issued;
@@ -45,7 +45,7 @@ static bool queue_room(struct clockwork *c)
     return true;
 }
 
-static struct mfu_event *record(struct clockwork *c)
+static struct mfu_event *record(struct sim_state *c)
 {
     struct mfu_timeline *t = c->out;
 
@@ -64,7 +64,7 @@ static struct mfu_event *record(struct clockwork *c)
 }
 
 /* The host may be `queue_depth` kernels ahead of the GPU. */
-static void wait_for_queue(struct clockwork *c)
+static void wait_for_queue(struct sim_state *c)
 {
     while (c->head < c->n && c->kernels - c->issued[c->head] >= c->in->queue_depth) {
         c->host_s = fmax(c->host_s, c->ends[c->head]);
@@ -73,14 +73,14 @@ static void wait_for_queue(struct clockwork *c)
 }
 
 /* When what launch `i` needs from other GPUs is there. */
-static double needed(struct clockwork *c, int i)
+static double needed(struct sim_state *c, int i)
 {
     if (c->needed_s)
         c->wanted_s = fmax(c->wanted_s, c->needed_s[i]);
     return c->wanted_s;
 }
 
-static int run_launch(struct clockwork *c, int i, int micro)
+static int run_launch(struct sim_state *c, int i, int micro)
 {
     const struct mfu_timeline_input *in = c->in;
     const struct mfu_launch *l = &in->program->launches[i];
@@ -95,7 +95,7 @@ static int run_launch(struct clockwork *c, int i, int micro)
     issue_s = c->host_s;
     c->host_s += l->kernel.launches * in->dispatch_s[l->phase];
     c->kernels += l->kernel.launches;
-    ready_s = issue_s + in->dispatch_s[l->phase];       /* its first kernel is in the queue */
+    ready_s = issue_s + in->dispatch_s[l->phase]; /* its first kernel is in the queue */
     start_s = fmax(c->compute_s, ready_s + (ready_s > c->compute_s ? in->latency_s : 0));
     c->micro_host_gap_s += start_s - c->compute_s;
     c->micro_exposed_s += fmax(needed_s - start_s, 0);
@@ -114,13 +114,18 @@ static int run_launch(struct clockwork *c, int i, int micro)
     c->ends[c->n] = end_s;
     c->issued[c->n++] = c->kernels;
     if ((e = record(c)))
-        *e = (struct mfu_event){.launch = i, .micro_step = micro, .stream = MFU_STREAM_COMPUTE,
-                                .issue_s = issue_s, .issued_s = c->host_s, .start_s = start_s, .end_s = end_s};
+        *e = (struct mfu_event){.launch = i,
+                                .micro_step = micro,
+                                .stream = MFU_STREAM_COMPUTE,
+                                .issue_s = issue_s,
+                                .issued_s = c->host_s,
+                                .start_s = start_s,
+                                .end_s = end_s};
     return 0;
 }
 
 /* The host issues it when it has come this far. */
-static void run_collective(struct clockwork *c, const struct mfu_collective *x, int micro)
+static void run_collective(struct sim_state *c, const struct mfu_collective *x, int micro)
 {
     double start_s;
     struct mfu_event *e;
@@ -133,13 +138,19 @@ static void run_collective(struct clockwork *c, const struct mfu_collective *x, 
     if (x->before_launch >= 0 && c->needed_s)
         c->needed_s[x->before_launch] = c->link_s;
     if ((e = record(c)))
-        *e = (struct mfu_event){.launch = -1, .micro_step = micro, .stream = MFU_STREAM_COMMUNICATION,
-                                .name = x->name, .bytes = x->bytes, .issue_s = c->host_s,
-                                .issued_s = c->host_s, .start_s = start_s, .end_s = c->link_s};
+        *e = (struct mfu_event){.launch = -1,
+                                .micro_step = micro,
+                                .stream = MFU_STREAM_COMMUNICATION,
+                                .name = x->name,
+                                .bytes = x->bytes,
+                                .issue_s = c->host_s,
+                                .issued_s = c->host_s,
+                                .start_s = start_s,
+                                .end_s = c->link_s};
 }
 
 /* Those of a micro-step that may start now that launch `after` has ended. */
-static void run_collectives(struct clockwork *c, int after, size_t *next, int micro, bool last)
+static void run_collectives(struct sim_state *c, int after, size_t *next, int micro, bool last)
 {
     for (; *next < c->in->n_collectives && c->in->collectives[*next].after_launch <= after; ++*next) {
         enum mfu_collective_when when = c->in->collectives[*next].when;
@@ -150,7 +161,7 @@ static void run_collectives(struct clockwork *c, int after, size_t *next, int mi
 }
 
 /* The loader works two batches ahead, beside the GPU. */
-static void take_batch(struct clockwork *c)
+static void take_batch(struct sim_state *c)
 {
     double before = c->host_s;
 
@@ -163,7 +174,7 @@ static void take_batch(struct clockwork *c)
     c->micro_loader_s += c->host_s - before;
 }
 
-static void clear_micro(struct clockwork *c)
+static void clear_micro(struct sim_state *c)
 {
     c->micro_busy_s = c->micro_host_gap_s = c->micro_loader_s = 0;
     c->micro_communication_s = c->micro_exposed_s = c->micro_contention_s = 0;
@@ -171,7 +182,7 @@ static void clear_micro(struct clockwork *c)
     c->wanted_s = 0;
 }
 
-static int run_micro_step(struct clockwork *c, int micro, bool last)
+static int run_micro_step(struct sim_state *c, int micro, bool last)
 {
     const struct mfu_program *p = c->in->program;
     size_t next = 0;
@@ -193,7 +204,7 @@ static int run_micro_step(struct clockwork *c, int micro, bool last)
     return 0;
 }
 
-static void add_micro(struct clockwork *c, double times)
+static void add_micro(struct sim_state *c, double times)
 {
     struct mfu_timeline *t = c->out;
 
@@ -208,7 +219,7 @@ static void add_micro(struct clockwork *c, double times)
 }
 
 /* All clocks jump over `times` micro-steps of `delta_s` each. */
-static void skip(struct clockwork *c, double times, double delta_s)
+static void skip(struct sim_state *c, double times, double delta_s)
 {
     double jump = times * delta_s;
 
@@ -224,13 +235,13 @@ static void skip(struct clockwork *c, double times, double delta_s)
 }
 
 /* The optimizer needs all sums; the next step all weights. */
-static void wait_for_link(struct clockwork *c)
+static void wait_for_link(struct sim_state *c)
 {
     c->micro_exposed_s += fmax(c->link_s - c->compute_s, 0);
     c->compute_s = fmax(c->compute_s, c->link_s);
 }
 
-static int run_step(struct clockwork *c)
+static int run_step(struct sim_state *c)
 {
     const struct mfu_timeline_input *in = c->in;
     const struct mfu_program *p = in->program;
@@ -249,7 +260,7 @@ static int run_step(struct clockwork *c)
         before_s = c->compute_s;
         if (micro > 0 && micro < accum - 2
             && (fabs(delta_s - last_delta_s) <= STEADY * delta_s || micro >= MOST_SIMULATED)) {
-            skip(c, accum - 2 - micro, delta_s);        /* the last one has the collectives */
+            skip(c, accum - 2 - micro, delta_s); /* the last one has the collectives */
             before_s = c->compute_s;
             micro = accum - 2;
         }
@@ -295,7 +306,7 @@ static double dispatching(const struct mfu_timeline_input *in)
 }
 
 /* Room for what launches wait for, where any does. */
-static int mark_needs(struct clockwork *c)
+static int mark_needs(struct sim_state *c)
 {
     for (size_t i = 0; i < c->in->n_collectives && !c->needed_s; i++)
         if (c->in->collectives[i].before_launch >= 0
@@ -306,7 +317,7 @@ static int mark_needs(struct clockwork *c)
 
 int mfu_timeline_run(const struct mfu_timeline_input *in, struct mfu_timeline *t)
 {
-    struct clockwork c = {.in = in, .out = t};
+    struct sim_state c = {.in = in, .out = t};
     double begin_s = 0;
     int status = mark_needs(&c);
 
@@ -322,7 +333,7 @@ int mfu_timeline_run(const struct mfu_timeline_input *in, struct mfu_timeline *t
     t->step_s = fmax(c.host_s, c.compute_s) - begin_s;
     t->idle_s = fmax(t->step_s - t->busy_s, 0);
     t->host_s = dispatching(in);
-    for (size_t i = 0; i < t->n_events; i++) {          /* the step begins at 0 */
+    for (size_t i = 0; i < t->n_events; i++) { /* the step begins at 0 */
         t->events[i].issue_s -= begin_s;
         t->events[i].issued_s -= begin_s;
         t->events[i].start_s -= begin_s;

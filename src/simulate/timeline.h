@@ -22,13 +22,13 @@ enum mfu_stream { MFU_STREAM_COMPUTE, MFU_STREAM_COMMUNICATION, MFU_STREAM_COUNT
 
 /* Something that ran: a launch of the program or a collective. */
 struct mfu_event {
-    int launch;                 /* index into program.launches, or -1 */
-    int micro_step;             /* from 0; -1: optimizer */
+    int launch;     /* index into program.launches, or -1 */
+    int micro_step; /* from 0; -1: optimizer */
     enum mfu_stream stream;
-    const char *name;           /* of a collective ("all_reduce bucket"), else NULL */
-    double bytes;               /* of a collective */
-    double issue_s, issued_s;   /* host: begin and end of dispatching it */
-    double start_s, end_s;      /* GPU */
+    const char *name;         /* of a collective ("all_reduce bucket"), else NULL */
+    double bytes;             /* of a collective */
+    double issue_s, issued_s; /* host: begin and end of dispatching it */
+    double start_s, end_s;    /* GPU */
 };
 
 enum mfu_collective_when { MFU_EVERY_MICRO_STEP, MFU_LAST_MICRO_STEP, MFU_AFTER_OPTIMIZER };
@@ -36,44 +36,44 @@ enum mfu_collective_when { MFU_EVERY_MICRO_STEP, MFU_LAST_MICRO_STEP, MFU_AFTER_
 struct mfu_collective {
     const char *name;
     double bytes, seconds;
-    double copies_s;            /* of the compute stream, when it is issued */
-    int after_launch;           /* it may start when this one has ended; -1: with the micro-step */
-    int before_launch;          /* this one waits for it; -1: none does */
+    double copies_s;   /* of the compute stream, when it is issued */
+    int after_launch;  /* it may start when this one has ended; -1: with the micro-step */
+    int before_launch; /* this one waits for it; -1: none does */
     enum mfu_collective_when when;
 };
 
 struct mfu_timeline_input {
-    const struct mfu_program *program;          /* unrolled */
-    const double *seconds;      /* busy time of every launch, overheads included */
-    double dispatch_s[MFU_PHASE_COUNT];         /* host time of one CUDA kernel */
-    double queue_depth;         /* launches that the host may run ahead: 1024 */
-    double latency_s;           /* from issue to start on an idle GPU */
-    double loader_s;            /* to prepare one micro-batch, beside the GPU */
-    double step_constant_s;     /* host work at the end of a step */
-    bool sync_each_step;        /* loss.item(), logging: the host waits */
-    const struct mfu_collective *collectives;   /* in the order of issue: by after_launch */
+    const struct mfu_program *program;        /* unrolled */
+    const double *seconds;                    /* busy time of every launch, overheads included */
+    double dispatch_s[MFU_PHASE_COUNT];       /* host time of one CUDA kernel */
+    double queue_depth;                       /* launches that the host may run ahead: 1024 */
+    double latency_s;                         /* from issue to start on an idle GPU */
+    double loader_s;                          /* to prepare one micro-batch, beside the GPU */
+    double step_constant_s;                   /* host work at the end of a step */
+    bool sync_each_step;                      /* loss.item(), logging: the host waits */
+    const struct mfu_collective *collectives; /* in the order of issue: by after_launch */
     size_t n_collectives;
-    double contention;          /* share of the overlap that compute loses */
-    bool record;                /* keep events (of the micro-steps simulated) */
+    double contention; /* share of the overlap that compute loses */
+    bool record;       /* keep events (of the micro-steps simulated) */
 };
 
 struct mfu_timeline {
-    double step_s;              /* steady state */
-    double busy_s;              /* compute stream, per step */
-    double idle_s;              /* compute stream waits for host, loader, data */
-    double phase_s[MFU_PHASE_COUNT];    /* wall time from first to last kernel of each */
-    double host_s;              /* dispatching, per step */
-    double host_bound_s;        /* gaps because the host was late */
+    double step_s;                   /* steady state */
+    double busy_s;                   /* compute stream, per step */
+    double idle_s;                   /* compute stream waits for host, loader, data */
+    double phase_s[MFU_PHASE_COUNT]; /* wall time from first to last kernel of each */
+    double host_s;                   /* dispatching, per step */
+    double host_bound_s;             /* gaps because the host was late */
     double loader_wait_s;
-    double communication_s, communication_exposed_s;    /* exposed: with copies made for it */
-    double contention_s;        /* that kernels beside collectives take longer */
+    double communication_s, communication_exposed_s; /* exposed: with copies made for it */
+    double contention_s;                             /* that kernels beside collectives take longer */
     int micro_steps_simulated;
-    struct mfu_event *events;   /* by start; owned */
+    struct mfu_event *events; /* by start; owned */
     size_t n_events, cap_events;
 };
 
 /* Runs the simulation; `timeline` was zeroed or used before.  0, or -1 when
- * memory is out. */
+ * out of memory. */
 int mfu_timeline_run(const struct mfu_timeline_input *, struct mfu_timeline *);
 void mfu_timeline_release(struct mfu_timeline *);
 

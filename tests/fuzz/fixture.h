@@ -16,8 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define REQUIRE(law) \
-    ((law) ? (void)0 : (fprintf(stderr, "%s:%d: broken: %s\n", __FILE__, __LINE__, #law), abort()))
+#define REQUIRE(law) ((law) ? (void)0 : (fprintf(stderr, "%s:%d: broken: %s\n", __FILE__, __LINE__, #law), abort()))
 
 static char fixture_folder[] = "/tmp/mfuplan-fuzz-XXXXXX";
 
@@ -76,11 +75,10 @@ static inline void fixture_remove(void)
 /* Makes the folder; returns its path, for mfu_catalog_open. */
 static inline const char *fixture_catalog(void)
 {
-    static const char *const files[] = {
-        "gpus/families", "gpus/rtx4070.yaml", "gpus/h100-sxm.yaml", "gpus/t4.yaml",
-        "gpus/gtx1080ti.yaml", "models/gpt2.yaml", "models/llama-2-7b.yaml",
-        "models/mixtral-8x7b.yaml", "models/bert-base.yaml", "models/gemma-2-2b.yaml",
-        "models/mpt-125m.yaml", "models/qwen2.5-7b.yaml"};
+    static const char *const files[] = {"gpus/families",          "gpus/rtx4070.yaml",        "gpus/h100-sxm.yaml",
+                                        "gpus/t4.yaml",           "gpus/gtx1080ti.yaml",      "models/gpt2.yaml",
+                                        "models/llama-2-7b.yaml", "models/mixtral-8x7b.yaml", "models/bert-base.yaml",
+                                        "models/gemma-2-2b.yaml", "models/mpt-125m.yaml",     "models/qwen2.5-7b.yaml"};
     char path[64];
 
     REQUIRE(mkdtemp(fixture_folder));

@@ -10,19 +10,19 @@
 #include "base/arena.h"
 #include "fixture.h"
 #include "repl/command.h"
-#include "repl/find.h"
+#include "repl/command_lookup.h"
 #include "repl/session.h"
-#include "repl/talk.h"
-#include "repl/words.h"
+#include "repl/output.h"
+#include "repl/tokenize.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Left out besides those with files: what plans thousands of times (advise,
  * search, solve, sweep). */
-static const char *const harmless[] = {
-    "check", "compare", "complete", "explain", "gpu", "help", "keep", "kernel", "kernels", "memory", "metrics",
-    "mfu", "model", "plan", "print", "quit", "redo", "reset", "roofline", "set", "show", "step", "train", "undo",
-    "unset", "use", "why"};
+static const char *const harmless[] = {"check",  "compare", "complete", "explain", "gpu",      "help",  "keep",
+                                       "kernel", "kernels", "memory",   "metrics", "mfu",      "model", "plan",
+                                       "print",  "quit",    "redo",     "reset",   "roofline", "set",   "show",
+                                       "step",   "train",   "undo",     "unset",   "use",      "why"};
 
 static int is_harmless(const char *name)
 {
@@ -47,12 +47,12 @@ static int may_run(const char *line, int *commands)
         int computes = c && (strcmp(c->name, "print") == 0 || strcmp(c->name, "check") == 0);
 
         ++*commands;
-        if (more < 0)                   /* a quote that is not closed */
+        if (more < 0) /* a quote that is not closed */
             break;
         fine = is_harmless(words.argv[0]);
         for (int i = 0; i < words.argc; i++)
-            fine &= computes || (!strchr(words.argv[i], '/') && !strchr(words.argv[i], '.')
-                                 && strncmp(words.argv[i], "--", 2) != 0);
+            fine &= computes
+                || (!strchr(words.argv[i], '/') && !strchr(words.argv[i], '.') && strncmp(words.argv[i], "--", 2) != 0);
     }
     mfu_arena_free(&arena);
     return fine;

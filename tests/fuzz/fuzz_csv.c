@@ -67,7 +67,7 @@ static void check_same(const struct mfu_csv *a, const struct mfu_csv *b)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static struct mfu_arena arena, second;      /* kept between runs */
+    static struct mfu_arena arena, second; /* kept between runs */
     struct mfu_error err = {0};
     struct mfu_csv csv, again;
 

@@ -39,8 +39,7 @@ static int alike(double a, double b)
 
 /* Computing with names is computing with their values, and brackets around it
  * all change nothing, unless they are one level too many. */
-static void check_value(struct mfu_arena *arena, const char *text,
-                        const struct mfu_expression *e, enum mfu_dim dim)
+static void check_value(struct mfu_arena *arena, const char *text, const struct mfu_expression *e, enum mfu_dim dim)
 {
     double value = mfu_expression_eval(e, values), constant;
     size_t length = strlen(text);

@@ -15,9 +15,8 @@
 
 static void check(const struct mfu_gpu *gpu)
 {
-    if (!(gpu->sms >= 1) || !(gpu->peak_flops[MFU_PEAK_FP32] > 0) ||
-        !(gpu->bandwidth_bytes_s > 0) || !(gpu->size_bytes > 0) ||
-        gpu->name[0] == '\0' || gpu->capacity_bytes > gpu->smi_total_bytes)
+    if (!(gpu->sms >= 1) || !(gpu->peak_flops[MFU_PEAK_FP32] > 0) || !(gpu->bandwidth_bytes_s > 0)
+        || !(gpu->size_bytes > 0) || gpu->name[0] == '\0' || gpu->capacity_bytes > gpu->smi_total_bytes)
         abort();
     for (int i = 0; i < MFU_PEAK_COUNT; i++)
         if (isinf(gpu->peak_flops[i]) || gpu->peak_flops[i] <= 0)
@@ -25,9 +24,8 @@ static void check(const struct mfu_gpu *gpu)
     for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++) {
         double value = gpu->coefficients.value[i];
 
-        if (value < mfu_coefficient_rows[i].least ||
-            value > mfu_coefficient_rows[i].most ||
-            isnan(value) != (gpu->coefficients.origin[i] == MFU_FROM_NOWHERE))
+        if (value < mfu_coefficient_rows[i].least || value > mfu_coefficient_rows[i].most
+            || isnan(value) != (gpu->coefficients.origin[i] == MFU_FROM_NOWHERE))
             abort();
     }
 }
@@ -46,14 +44,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct mfu_error err = {0};
-    struct mfu_yaml *yaml = mfu_yaml_parse("gpus/x.yaml", (const char *)data, size,
-                                           &err);
+    struct mfu_yaml *yaml = mfu_yaml_parse("gpus/x.yaml", (const char *)data, size, &err);
     struct mfu_gpu gpu;
 
     if (yaml && mfu_gpu_parse(yaml, NULL, &gpu, &err) == 0)
         check(&gpu);
     else if (err.code == MFU_OK || err.text[0] == '\0' || err.file[0] == '\0')
-        abort();                        /* refused without a reason or a place */
+        abort(); /* refused without a reason or a place */
     mfu_yaml_free(yaml);
     return 0;
 }

@@ -13,7 +13,7 @@
 #include "descriptor/model.h"
 #include "descriptor/yaml.h"
 
-static volatile double sink;    /* what is stored here had to be computed */
+static volatile double sink; /* what is stored here had to be computed */
 
 static void check_dims(const struct mfu_model *m, double *values)
 {
@@ -44,8 +44,7 @@ static void check_op(const struct mfu_model *m, int op, const double *values)
     const struct mfu_model_op *o = &m->ops[op];
     const struct mfu_primitive *p = o->primitive;
 
-    if (!p || !o->name || o->n_in < p->least_inputs || o->n_in > p->most_inputs ||
-        o->shares >= op)
+    if (!p || !o->name || o->n_in < p->least_inputs || o->n_in > p->most_inputs || o->shares >= op)
         abort();
     for (int i = 0; i < o->n_in; i++)
         if (o->in[i] >= op || o->in[i] < MFU_SECTION_INPUT)
@@ -86,14 +85,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct mfu_error err = {0};
-    struct mfu_yaml *yaml = mfu_yaml_parse("/nowhere/x.yaml", (const char *)data,
-                                           size, &err);
+    struct mfu_yaml *yaml = mfu_yaml_parse("/nowhere/x.yaml", (const char *)data, size, &err);
     struct mfu_model *m = yaml ? mfu_model_parse(yaml, NULL, &err) : NULL;
 
     if (m)
         check(m);
     else if (err.code == MFU_OK || err.text[0] == '\0' || err.file[0] == '\0')
-        abort();                        /* refused without a reason or a place */
+        abort(); /* refused without a reason or a place */
     mfu_model_free(m);
     mfu_yaml_free(yaml);
     return 0;

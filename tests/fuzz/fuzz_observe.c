@@ -7,7 +7,7 @@
  */
 #include <math.h>
 
-#include "answer/observe.h"
+#include "answer/observe/observe.h"
 #include "base/error.h"
 #include "descriptor/catalog.h"
 #include "fixture.h"
@@ -60,8 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     REQUIRE((text = malloc(size)));
     memcpy(text, data + 1, size - 1);
     text[size - 1] = '\0';
-    s = mfu_scenario_start(mfu_catalog_model(catalog, "gpt2", NULL),
-                           mfu_catalog_gpu(catalog, "rtx4070", NULL));
+    s = mfu_scenario_start(mfu_catalog_model(catalog, "gpt2", NULL), mfu_catalog_gpu(catalog, "rtx4070", NULL));
     REQUIRE(s.model && s.gpu);
     if (data[0] == 'f')
         request.figures = text;

@@ -26,7 +26,7 @@ static void read_back(double first, enum mfu_dim dim)
     mfu_quantity_format(text, first, dim);
     REQUIRE(strlen(text) < MFU_QUANTITY_MAX);
     REQUIRE(mfu_quantity_parse(text, dim, &second, &err) == 0);
-    if (fabs(first) > 1e-290)           /* less is written as nothing */
+    if (fabs(first) > 1e-290) /* less is written as nothing */
         REQUIRE(fabs(second - first) <= shown * fabs(first));
     /* What has been rounded once is not rounded further. */
     mfu_quantity_format(again, second, dim);
@@ -52,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         REQUIRE(fabs(first) <= 1e30);
         REQUIRE(mfu_quantity_parse(text, dim, &second, NULL) == 0);
         REQUIRE(second == first);
-        if (fabs(first) < 9e29)         /* rounding up must stay in range */
+        if (fabs(first) < 9e29) /* rounding up must stay in range */
             read_back(first, dim);
     }
     mfu_error_clear(&err);
@@ -60,8 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (used < 0)
         REQUIRE(err.text[0] != '\0');
     else
-        REQUIRE(used > 0 && (size_t)used <= strlen(text) &&
-                fabs(second) <= 1e30);
+        REQUIRE(used > 0 && (size_t)used <= strlen(text) && fabs(second) <= 1e30);
     free(text);
     return 0;
 }

@@ -8,9 +8,9 @@
  */
 #include <math.h>
 
-#include "answer/conventions.h"
-#include "answer/kernels.h"
-#include "answer/plan.h"
+#include "plan/conventions.h"
+#include "plan/kernels.h"
+#include "plan/plan.h"
 #include "base/error.h"
 #include "descriptor/catalog.h"
 #include "fixture.h"
@@ -51,8 +51,8 @@ static const char *key_at(const struct mfu_scenario *s, unsigned i)
 static const char *value_at(const struct mfu_scenario *s, const char *key, unsigned how, unsigned which, char text[64])
 {
     static const char *const odd[] = {
-        "", "nan", "-1", "1e99", "0", "4*n_embd", "1/0", "none", "full", "off", "on", "seq/3", "1e-300", "(((", "2^40",
-        "batch*batch", "16.5", "1 2", "min(n_head, 3)", "\xff"};
+        "",   "nan",   "-1",     "1e99", "0",    "4*n_embd",    "1/0",  "none", "full",           "off",
+        "on", "seq/3", "1e-300", "(((",  "2^40", "batch*batch", "16.5", "1 2",  "min(n_head, 3)", "\xff"};
     struct mfu_key k = mfu_scenario_key(s, key, NULL);
     double least = 0, most = 65536, share = which / 255.;
 
@@ -139,7 +139,7 @@ static void check_tables(const struct mfu_plan *p)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static struct mfu_plan plan, again;         /* their memory is reused */
+    static struct mfu_plan plan, again; /* their memory is reused */
     struct mfu_error err = {0};
     struct mfu_scenario s;
 
@@ -156,7 +156,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         const char *value = value_at(&s, key, data[i + 1], data[i + 2], text);
         struct mfu_scenario before = s;
 
-        if (getenv("MFUPLAN_TRACE"))    /* what a finding consists of */
+        if (getenv("MFUPLAN_TRACE")) /* what a finding consists of */
             fprintf(stderr, "set %s '%s'\n", key, value);
         if (mfu_scenario_set(&s, key, value, &err) < 0)
             REQUIRE(err.text[0] && memcmp(&before, &s, sizeof s) == 0);
@@ -168,7 +168,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     check_memory(&plan);
     check_time(&plan);
-    if (size % 8 == 0) {                        /* now and then: it costs as much again */
+    if (size % 8 == 0) { /* now and then: it costs as much again */
         check_tables(&plan);
         REQUIRE(mfu_plan_make(&again, &s, &err) == 0);
         REQUIRE(memcmp(&again.step, &plan.step, sizeof plan.step) == 0);

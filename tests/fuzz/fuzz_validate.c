@@ -6,7 +6,7 @@
  */
 #include <math.h>
 
-#include "answer/validate.h"
+#include "answer/validate/validate.h"
 #include "base/error.h"
 #include "descriptor/catalog.h"
 #include "fixture.h"

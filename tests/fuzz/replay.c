@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define LARGEST (1 << 20)       /* bytes; the corpus is of small files */
+#define LARGEST (1 << 20) /* bytes; the corpus is of small files */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -38,8 +38,7 @@ static int replay_all(const char *path)
     if (!folder)
         return replay(path);
     while ((entry = readdir(folder)))
-        if (entry->d_name[0] != '.' &&
-            snprintf(name, sizeof name, "%s/%s", path, entry->d_name) > 0)
+        if (entry->d_name[0] != '.' && snprintf(name, sizeof name, "%s/%s", path, entry->d_name) > 0)
             status |= replay_all(name);
     closedir(folder);
     return status;

@@ -11,11 +11,11 @@ failed=0
 before='gpu a100-80gb-sxm; model tinyllama-1.1b; set batch 2; keep mine'
 after='check batch == 2 and n_layer == 22; use mine; undo; redo'
 
-for language in "$data"/src/report/pages/lessons/*/; do
+for language in "$data"/src/report/words/pages/lessons/*/; do
     language=$(basename "$language")
     export LC_ALL="${language}_XX.UTF-8"
     n=1
-    while [ $n -le "$(ls "$data/src/report/pages/lessons/en" | wc -l)" ]; do
+    while [ $n -le "$(ls "$data/src/report/words/pages/lessons/en" | wc -l)" ]; do
         if ! "$program" --data-dir "$data" -q -e "$before" -e "lesson $n" -e "$after" >out 2>err </dev/null; then
             echo "$language, lesson $n:"; cat err; failed=1
         elif [ -s err ]; then

@@ -10,7 +10,7 @@ import pathlib
 import re
 import sys
 
-PAGES = pathlib.Path(sys.argv[1]) / "src" / "report" / "pages"
+PAGES = pathlib.Path(sys.argv[1]) / "src" / "report" / "words" / "pages"
 # Bytes that the program has for the title, what stands behind it, and a line of the head.
 LONGEST = {"terms": (63, 159, 255), "lessons": (119, 199, 255), "phrases": (119, 199, 159)}
 LONGEST_ALSO = 511
@@ -53,7 +53,7 @@ class Page:
 
 
 def outside(text, c):
-    """Where `c` stands between blanks and outside of braces, as in answer/page.c."""
+    """Where `c` stands between blanks and outside of braces, as in report/words/template.c."""
     depth = 0
     for i, x in enumerate(text):
         depth += (x == "{") - (x == "}")

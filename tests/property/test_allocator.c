@@ -15,7 +15,7 @@
 #define MIB ((uint64_t)1 << 20)
 #define GIB ((uint64_t)1 << 30)
 
-#define OPERATIONS 150000       /* of each row below */
+#define OPERATIONS 150000 /* of each row below */
 #define CHECK_EVERY 300
 #define LIVE_MAX 3000
 
@@ -30,7 +30,7 @@ static uint64_t any(uint64_t below)
 /* Mostly small, sometimes huge, often the same again. */
 static uint64_t any_size(void)
 {
-    static const uint64_t common[] = {1, 512, 513, 4096, MIB, MIB + 1, 2 * MIB, 10 * MIB - 512,
+    static const uint64_t common[] = {1,        512,      513,      4096,    MIB, MIB + 1, 2 * MIB, 10 * MIB - 512,
                                       10 * MIB, 20 * MIB, 25 * MIB, 38597376};
     switch (any(5)) {
     case 0: return common[any(LENGTH(common))];
@@ -111,7 +111,7 @@ static void one_operation(struct mfu_allocator *a, int streams, int wanted)
 
     if (what < 10) {
         mfu_allocator_empty_cache(a);
-    } else if (what < 12) {             /* the end of a step: much goes at once */
+    } else if (what < 12) { /* the end of a step: much goes at once */
         for (int n = (int)any(1500); n > 0 && n_live; n--)
             drop(a, (int)any((uint64_t)n_live));
     } else if (what < 100) {
@@ -145,8 +145,13 @@ static void its_books_are_right(void **unused)
         {{.capacity_bytes = 2 * GIB, .garbage_collection_threshold = 0.6}, 2, 500},
         {{.expandable_segments = true}, 2, LIVE_MAX},
         {{.capacity_bytes = 2 * GIB + 5 * MIB, .expandable_segments = true}, 3, 400},
-        {{.capacity_bytes = GIB, .expandable_segments = true, .max_split_size_bytes = 32 * MIB,
-          .garbage_collection_threshold = 0.8, .roundup_power2_divisions = 8}, 2, 200},
+        {{.capacity_bytes = GIB,
+          .expandable_segments = true,
+          .max_split_size_bytes = 32 * MIB,
+          .garbage_collection_threshold = 0.8,
+          .roundup_power2_divisions = 8},
+         2,
+         200},
     };
 
     (void)unused;
@@ -176,10 +181,10 @@ static void its_books_are_right(void **unused)
         assert_int_equal(s->requested_bytes, 0);
         assert_int_equal(s->inactive_split_bytes, 0);
         assert_int_equal(s->cuda_mallocs > 0 && s->segments == 0, true);
-        if (rows[r].options.capacity_bytes)     /* else the row tests less than it should */
+        if (rows[r].options.capacity_bytes) /* else the row tests less than it should */
             assert_true(s->ooms > 0 && s->retries > s->ooms);
-        print_message("%zu: %ld mallocs, %ld from the driver, %ld retries, %ld ooms\n", r, s->mallocs,
-                      s->cuda_mallocs, s->retries, s->ooms);
+        print_message("%zu: %ld mallocs, %ld from the driver, %ld retries, %ld ooms\n", r, s->mallocs, s->cuda_mallocs,
+                      s->retries, s->ooms);
         mfu_allocator_release(a);
     }
 }

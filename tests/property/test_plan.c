@@ -12,23 +12,23 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "answer/kernels.h"
-#include "answer/plan.h"
-#include "answer/simulation.h"
+#include "plan/kernels.h"
+#include "plan/plan.h"
+#include "plan/simulation.h"
 #include "base/error.h"
 #include "descriptor/catalog.h"
-#include "graph/step.h"
+#include "graph/builder.h"
 #include "report/report.h"
 
-#define SCENARIOS 400           /* that are planned, of each test below */
-#define CONVERSATIONS 25        /* that need a process each */
-#define EXACT 1e-9              /* relative: only the order of adding differs */
+#define SCENARIOS 400    /* that are planned, of each test below */
+#define CONVERSATIONS 25 /* that need a process each */
+#define EXACT 1e-9       /* relative: only the order of adding differs */
 
 static uint64_t seed, state;
 static struct mfu_catalog *catalog;
 static const char *const *models, *const *gpus;
 static size_t n_models, n_gpus;
-static char told[2048];         /* the scenario, as a user would type it */
+static char told[2048]; /* the scenario, as a user would type it */
 
 static uint64_t any(uint64_t below)
 {
@@ -77,22 +77,38 @@ static struct pairs any_pairs(void)
     add_number(&p, "batch", 1 + any(24));
     add_number(&p, "accum", any(2) ? 1 : 1 + any(40));
     add(&p, "seq", pick(vectors));
-    if (any(2)) add(&p, "precision", pick(mfu_precision_names));
-    if (any(2)) add(&p, "runtime", pick(mfu_runtime_names));
-    if (any(2)) add(&p, "attention", pick(mfu_attention_names));
-    if (any(2)) add(&p, "checkpoint", pick(mfu_checkpoint_names));
-    if (any(2)) add(&p, "optimizer", pick(mfu_optimizer_names));
-    if (any(2)) add_number(&p, "n_layer", 2 * (1 + any(10)));
-    if (any(4) == 0) add(&p, "dropout", "0.1");
-    if (any(4) == 0) add_number(&p, "grad_clip", any(2));
-    if (any(4) == 0) add_number(&p, "loss_chunks", 1 + any(8));
-    if (any(8) == 0) add(&p, "cuda_graphs", "on");
-    if (any(8) == 0) add_number(&p, "vocab_size", 1000 + any(100000));
-    if (any(8) == 0) add_number(&p, "clock_mhz", 500 + any(2000));
-    if (any(8) == 0) add_number(&p, "power_w", 50 + any(1000));
-    if (any(8) == 0) add(&p, "tied", any(2) ? "1" : "0");
-    if (any(8) == 0) add(&p, "bias", any(2) ? "1" : "0");
-    if (any(8) == 0) add_number(&p, "dataloader_ms", any(100));
+    if (any(2))
+        add(&p, "precision", pick(mfu_precision_names));
+    if (any(2))
+        add(&p, "runtime", pick(mfu_runtime_names));
+    if (any(2))
+        add(&p, "attention", pick(mfu_attention_names));
+    if (any(2))
+        add(&p, "checkpoint", pick(mfu_checkpoint_names));
+    if (any(2))
+        add(&p, "optimizer", pick(mfu_optimizer_names));
+    if (any(2))
+        add_number(&p, "n_layer", 2 * (1 + any(10)));
+    if (any(4) == 0)
+        add(&p, "dropout", "0.1");
+    if (any(4) == 0)
+        add_number(&p, "grad_clip", any(2));
+    if (any(4) == 0)
+        add_number(&p, "loss_chunks", 1 + any(8));
+    if (any(8) == 0)
+        add(&p, "cuda_graphs", "on");
+    if (any(8) == 0)
+        add_number(&p, "vocab_size", 1000 + any(100000));
+    if (any(8) == 0)
+        add_number(&p, "clock_mhz", 500 + any(2000));
+    if (any(8) == 0)
+        add_number(&p, "power_w", 50 + any(1000));
+    if (any(8) == 0)
+        add(&p, "tied", any(2) ? "1" : "0");
+    if (any(8) == 0)
+        add(&p, "bias", any(2) ? "1" : "0");
+    if (any(8) == 0)
+        add_number(&p, "dataloader_ms", any(100));
     if (any(3) == 0) {
         add_number(&p, "gpus", 1 + any(8));
         add_number(&p, "zero", any(4));
@@ -111,8 +127,8 @@ static void remember(const struct pairs *p)
 /* Keys that the model lacks are left out of `p`. */
 static struct mfu_scenario scenario_of(struct pairs *p)
 {
-    struct mfu_scenario s = mfu_scenario_start(mfu_catalog_model(catalog, p->model, NULL),
-                                               mfu_catalog_gpu(catalog, p->gpu, NULL));
+    struct mfu_scenario s =
+        mfu_scenario_start(mfu_catalog_model(catalog, p->model, NULL), mfu_catalog_gpu(catalog, p->gpu, NULL));
 
     s.gpu_given = s.model_given = true;
     for (int i = 0; i < p->n; i++)
@@ -136,7 +152,7 @@ static struct pairs next(struct mfu_scenario *s, struct mfu_plan *plan)
         remember(&p);
         if (mfu_plan_make(plan, s, &err) == 0)
             return p;
-        assert_true(err.text[0]);       /* refused with a reason */
+        assert_true(err.text[0]); /* refused with a reason */
     }
 }
 
@@ -241,10 +257,23 @@ static void results_are_positive_and_in_order(void **unused)
  * plan made afresh, to the last bit. */
 static void a_plan_remembers_nothing(void **unused)
 {
-    static const char *const keys[] = {
-        "accum", "clock_mhz", "power_w", "dataloader_ms", "vram_reserved", "cuda_graphs", "expandable_segments",
-        "batch", "grad_clip", "train_metrics", "loss_chunks", "zero", "half_weights", "checkpoint", "seq",
-        "step.constant", "memory.cublas_workspace"};
+    static const char *const keys[] = {"accum",
+                                       "clock_mhz",
+                                       "power_w",
+                                       "dataloader_ms",
+                                       "vram_reserved",
+                                       "cuda_graphs",
+                                       "expandable_segments",
+                                       "batch",
+                                       "grad_clip",
+                                       "train_metrics",
+                                       "loss_chunks",
+                                       "zero",
+                                       "half_weights",
+                                       "checkpoint",
+                                       "seq",
+                                       "step.constant",
+                                       "memory.cublas_workspace"};
     static struct mfu_plan p;
     struct mfu_scenario s;
 
@@ -294,7 +323,8 @@ static void nothing_runs_above_its_peak(void **unused)
             enum mfu_peak math = rows[k].kernel.math;
             double most = fmax(p.machine.peak_flops[math], p.machine.gemm_flops[math]);
 
-            if ((rows[k].kind == MFU_GEMM || rows[k].kind == MFU_FUSED_ATTENTION) && rows[k].flops_per_s > most * (1 + EXACT))
+            if ((rows[k].kind == MFU_GEMM || rows[k].kind == MFU_FUSED_ATTENTION)
+                && rows[k].flops_per_s > most * (1 + EXACT))
                 fail_msg("%s: %.4g of %.4g FLOP/s\n  in: %s", rows[k].name, rows[k].flops_per_s, most, told);
         }
         free(rows);
@@ -342,7 +372,7 @@ static void larger_micro_batches_save_optimizer_time(void **unused)
         if (mfu_plan_make(&p, &s, &err) < 0 || mfu_plan_make(&larger, &other, &err) < 0)
             continue;
         HOLDS_NEAR(larger.step.tokens, p.step.tokens, 0);
-        if (p.config.optimizer != MFU_MUON)     /* its products run at clocks that the step sets */
+        if (p.config.optimizer != MFU_MUON) /* its products run at clocks that the step sets */
             HOLDS(larger.step.optimizer_s <= p.step.optimizer_s * (1 + EXACT));
         HOLDS_NEAR(larger.mfu.model_flops, p.mfu.model_flops, EXACT);
         HOLDS(larger.step.kernels <= p.step.kernels * (1 + EXACT));
@@ -381,7 +411,7 @@ static void what_is_exchanged_grows_with_what_is_sharded(void **unused)
                 HOLDS_NEAR(again_s, once_s, EXACT);
             else
                 HOLDS(again_s > once_s && again_s <= 2 * once_s * (1 + EXACT));
-            if (zero == 2)              /* as much as stage 1, and more with accumulation */
+            if (zero == 2) /* as much as stage 1, and more with accumulation */
                 HOLDS(once_s >= last_s * (1 - EXACT));
             last_s = once_s;
         }
@@ -461,8 +491,8 @@ static void a_faster_gpu_is_never_slower(void **unused)
         assert_int_equal(mfu_plan_make(&faster, &s, NULL), 0);
         if (faster.step.time_s > p.step.time_s * (1 + within))
             fail_msg("%.2f times the speed (%s%s): %.9g s, not %.9g s\n  in: %s", factor,
-                     arithmetic ? "arithmetic " : "", bandwidth ? "bandwidth" : "", faster.step.time_s,
-                     p.step.time_s, told);
+                     arithmetic ? "arithmetic " : "", bandwidth ? "bandwidth" : "", faster.step.time_s, p.step.time_s,
+                     told);
     }
     mfu_plan_release(&p);
     mfu_plan_release(&faster);
@@ -497,9 +527,10 @@ static void model_flops_are_six_n_and_attention(void **unused)
             * mfu_config_dim(&p.config, "head_dim") * p.config.seq;
         products = 6 * p.program.linear_params;
         if (strncmp(s.model->family, "qwen2", 5) == 0)
-            continue;                   /* biases of q, k, v that cannot be switched off */
+            continue; /* biases of q, k, v that cannot be switched off */
         HOLDS_NEAR(p.mfu.model_flops, (products + attention) * p.step.tokens, EXACT);
-        HOLDS(p.program.linear_params <= p.program.params * (p.program.linear_params > p.program.non_embedding_params ? 2 : 1));
+        HOLDS(p.program.linear_params
+              <= p.program.params * (p.program.linear_params > p.program.non_embedding_params ? 2 : 1));
     }
     mfu_plan_release(&p);
 }
@@ -520,7 +551,7 @@ static void layers_add_up(void **unused)
         bool planned = true, same_moment;
 
         next(&s, &p);
-        every = strcmp(s.model->family, "gemma2") == 0 ? 2 : 1;         /* its sections are pairs */
+        every = strcmp(s.model->family, "gemma2") == 0 ? 2 : 1; /* its sections are pairs */
         gpu = with_steady_clocks(s.gpu);
         s.gpu = &gpu;
         for (int k = 0; k < 3; k++) {
@@ -564,14 +595,15 @@ static void unrolled_is_repeated(void **unused)
         next(&s, &p);
         if (mfu_config_dim(&p.config, "n_layer") > 40)
             continue;
-        assert_int_equal(mfu_step_build(&p.config, true, &unrolled, NULL), 0);
+        assert_int_equal(mfu_graph_build(&p.config, true, &unrolled, NULL), 0);
         for (int k = 0; k < 2; k++) {
             const struct mfu_program *g = k ? &unrolled : &p.program;
 
             for (int j = 0; j < g->n_segments; j++)
                 for (int l = g->segments[j].first; l < g->segments[j].first + g->segments[j].count; l++) {
                     flops[k] += g->segments[j].repeat * g->launches[l].kernel.flops;
-                    bytes[k] += g->segments[j].repeat * (g->launches[l].kernel.read_bytes + g->launches[l].kernel.write_bytes);
+                    bytes[k] +=
+                        g->segments[j].repeat * (g->launches[l].kernel.read_bytes + g->launches[l].kernel.write_bytes);
                     launches[k] += g->segments[j].repeat * g->launches[l].kernel.launches;
                 }
         }
@@ -622,7 +654,7 @@ static char *ask(const char *arguments)
     from = popen(command, "r");
     assert_non_null(from);
     n = fread(text, 1, (1 << 20) - 1, from);
-    text[n > 0 ? n - 1 : 0] = '\0';     /* without the last '\n' */
+    text[n > 0 ? n - 1 : 0] = '\0'; /* without the last '\n' */
     status = pclose(from);
     if (status)
         fail_msg("%s: status %d", command, status);

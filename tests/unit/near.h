@@ -19,11 +19,9 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof(array)[0])
 
-#define assert_near(got, wanted, relative) \
-    mfu_assert_near(got, wanted, relative, __FILE__, __LINE__)
+#define assert_near(got, wanted, relative) mfu_assert_near(got, wanted, relative, __FILE__, __LINE__)
 
-static inline void mfu_assert_near(double got, double wanted, double relative,
-                                   const char *file, int line)
+static inline void mfu_assert_near(double got, double wanted, double relative, const char *file, int line)
 {
     if (fabs(got - wanted) <= relative * fabs(wanted))
         return;

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "answer/observe.h"
+#include "answer/observe/observe.h"
 #include "base/error.h"
 #include "scratch.h"
 
@@ -100,8 +100,7 @@ __attribute__((format(printf, 2, 3))) static inline void line(struct lines *l, c
     l->text[l->used] = '\0';
 }
 
-static inline struct mfu_observation *observe_lines(const char *gpu, const struct lines *l,
-                                                    const char *figures)
+static inline struct mfu_observation *observe_lines(const char *gpu, const struct lines *l, const char *figures)
 {
     struct scratch s;
     struct mfu_observation *o;

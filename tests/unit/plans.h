@@ -6,7 +6,7 @@
 
 #include "catalog.h"
 
-#include "answer/plan.h"
+#include "plan/plan.h"
 #include "base/error.h"
 
 /* `settings`: keys and values in turn, ended by NULL; NULL: none. */

@@ -70,7 +70,6 @@ static const struct mfu_primitive loss = {
 // clang-format on
 
 const struct mfu_primitive *const mfu_primitives[] = {
-    &activation, &add, &attention, &dropout, &embedding, &linear, &loss,
-    &multiply, &norm,
+    &activation, &add, &attention, &dropout, &embedding, &linear, &loss, &multiply, &norm,
 };
 const size_t mfu_primitive_count = sizeof mfu_primitives / sizeof mfu_primitives[0];

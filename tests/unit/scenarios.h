@@ -9,7 +9,7 @@
 
 #include "catalog.h"
 
-#include "answer/simulation.h"
+#include "plan/simulation.h"
 #include "base/error.h"
 
 /* "batch 8 accum 64 runtime compile" */
@@ -49,7 +49,9 @@ static inline void plan_of(const struct mfu_scenario *s, struct mfu_plan *p, str
 }
 
 /* What a step is like: all that explanations meet. */
-static const struct { const char *gpu, *model, *pairs, *symptom; } steps[] = {
+static const struct {
+    const char *gpu, *model, *pairs, *symptom;
+} steps[] = {
     {"rtx4070", "gpt2", "batch 8 accum 64 runtime compile", NULL},
     {"rtx4070", "gpt2", "n_embd 384 n_head 6 batch 16 accum 32 runtime compile", NULL},
     {"h100-sxm", "gpt2", "batch 16 accum 4 attention math", "C1"},

@@ -12,7 +12,7 @@
 
 struct scratch {
     char folder[64];
-    char *paths[32];            /* files and folders, in the order they came */
+    char *paths[32]; /* files and folders, in the order they came */
     int n;
 };
 
@@ -44,8 +44,7 @@ static inline const char *scratch_folder(struct scratch *s, const char *name)
 }
 
 /* Writes a file; returns its path. */
-static inline const char *scratch_file(struct scratch *s, const char *name,
-                                       const char *text)
+static inline const char *scratch_file(struct scratch *s, const char *name, const char *text)
 {
     const char *path = scratch_note(s, name);
     FILE *f = fopen(path, "w");

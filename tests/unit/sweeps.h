@@ -6,7 +6,7 @@
 
 #include "catalog.h"
 
-#include "answer/sweep.h"
+#include "answer/search/sweep.h"
 #include "base/error.h"
 
 static inline struct mfu_sweep_result run(struct mfu_sweep *sweep)

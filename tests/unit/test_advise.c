@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "answer/advise.h"
-#include "answer/sweep.h"
+#include "answer/advise/advise.h"
+#include "answer/search/sweep.h"
 #include "scenarios.h"
 
 static struct mfu_plan plan, other;
@@ -157,11 +157,16 @@ static double fastest_of(const struct mfu_scenario *s, const char *const (*axes)
  * path, simulated.  Searching sees more values than levers try; it may be faster. */
 static void a_search_is_never_worse_than_the_levers(void **state)
 {
-    static const char *const axes[][2] = {
-        {"batch", "1..128*2"}, {"accum", "1..128*2"}, {"runtime", "eager,compile,fused"},
-        {"attention", "math,flash,flash3,memeff,cudnn"}, {"checkpoint", "all"}, {"cuda_graphs", "all"},
-        {"loss_chunks", "1,8"}};
-    static const struct { const char *gpu, *model, *pairs; } starts[] = {
+    static const char *const axes[][2] = {{"batch", "1..128*2"},
+                                          {"accum", "1..128*2"},
+                                          {"runtime", "eager,compile,fused"},
+                                          {"attention", "math,flash,flash3,memeff,cudnn"},
+                                          {"checkpoint", "all"},
+                                          {"cuda_graphs", "all"},
+                                          {"loss_chunks", "1,8"}};
+    static const struct {
+        const char *gpu, *model, *pairs;
+    } starts[] = {
         {"rtx4070", "gpt2", "batch 8 accum 16 runtime compile"},
         {"h100-sxm", "gpt2", "batch 16 accum 4 attention math"},
         {"h100-sxm", "gpt2", "batch 1 accum 8 seq 256"},
@@ -190,7 +195,9 @@ static void a_search_is_never_worse_than_the_levers(void **state)
  * of two alone. */
 static void levers_reach_what_a_search_finds(void **state)
 {
-    static const struct { const char *gpu, *model, *pairs, *batches, *accums; } starts[] = {
+    static const struct {
+        const char *gpu, *model, *pairs, *batches, *accums;
+    } starts[] = {
         {"a100-80gb-sxm", "gpt2-medium", "batch 3 accum 21 gpus 8", "1,3,7,9,21,63", "1,3,7,9,21,63"},
         {"h100-sxm", "gpt2", "batch 10 accum 9 gpus 4 runtime compile", "5,9,10,15,18,30,45,90", "1,2,3,5,6,9,10,18"},
         {"a100-40gb-sxm", "gpt2", "batch 12 accum 5 gpus 8 runtime compile", "6,10,12,15,20,30,60", "1,2,3,4,5,6,10"},
@@ -200,14 +207,15 @@ static void levers_reach_what_a_search_finds(void **state)
 
     (void)state;
     for (size_t i = 0; i < LENGTH(starts); i++) {
-        const char *const axes[][2] = {
-            {"batch", starts[i].batches}, {"accum", starts[i].accums}, {"runtime", "eager,compile"},
-            {"attention", "flash,flash3,memeff,cudnn"}, {"checkpoint", "all"}, {"loss_chunks", "1,8"}};
+        const char *const axes[][2] = {{"batch", starts[i].batches}, {"accum", starts[i].accums},
+                                       {"runtime", "eager,compile"}, {"attention", "flash,flash3,memeff,cudnn"},
+                                       {"checkpoint", "all"},        {"loss_chunks", "1,8"}};
         struct mfu_scenario s = scenario_of(starts[i].gpu, starts[i].model, starts[i].pairs);
 
         ask(&s);
         assert_true(advice.best.outcome.fits);
-        assert_true(advice.best.outcome.tokens / advice.best.outcome.step_s > 0.99 * fastest_of(&s, axes, LENGTH(axes)));
+        assert_true(advice.best.outcome.tokens / advice.best.outcome.step_s
+                    > 0.99 * fastest_of(&s, axes, LENGTH(axes)));
     }
 }
 
@@ -268,7 +276,7 @@ static void what_helps_follows_from_the_step(void **state)
     assert_true(lever("vocab_size 50304")->speedup > 1.05);
     s = scenario_of("rtx4070", "gpt2", "batch 8 accum 64 runtime compile");
     ask(&s);
-    assert_true(fabs(lever("accum 128")->speedup - 1) < 0.005);        /* accumulation hides nothing */
+    assert_true(fabs(lever("accum 128")->speedup - 1) < 0.005); /* accumulation hides nothing */
     assert_false(lever("batch 16")->outcome.fits);
     assert_int_equal(lever("cuda_graphs on")->verdict, MFU_LEVER_USELESS);
 }
@@ -320,7 +328,7 @@ static void keys_of_a_combination_give_its_figures(void **state)
     ask(&s);
     check_combination(&s, &advice.best);
     check_combination(&s, &advice.best_any);
-    assert_true(advice.best.speedup > 10);      /* without the loader's wait */
+    assert_true(advice.best.speedup > 10); /* without the loader's wait */
 }
 
 /* One number, which what is offered reaches and nothing on offer passes. */
@@ -371,7 +379,7 @@ static void narrower_weights_are_no_gain_of_sharding(void **state)
     assert_false(advice.best.changes_mathematics);
     set_all(&s, "half_weights on");
     ask(&s);
-    assert_false(lever("zero 2")->changes_mathematics);         /* they are so already */
+    assert_false(lever("zero 2")->changes_mathematics); /* they are so already */
     assert_non_null(lever("precision bf16-pure half_weights off"));
 }
 
@@ -385,8 +393,8 @@ static bool is_offered(const char *change)
 
 static void what_cannot_be_is_not_offered(void **state)
 {
-    static const char *const not_in_c[] = {"loss_chunks", "optimizer", "cuda_graphs", "expandable_segments",
-                                           "precision fp8", "zero 2", "zero 3"};
+    static const char *const not_in_c[] = {"loss_chunks",   "optimizer", "cuda_graphs", "expandable_segments",
+                                           "precision fp8", "zero 2",    "zero 3"};
     struct mfu_scenario s = scenario_of("gtx1080ti", "gpt2", "batch 2 accum 4");
 
     (void)state;
@@ -396,10 +404,10 @@ static void what_cannot_be_is_not_offered(void **state)
     ask(&s);
     for (size_t i = 0; i < LENGTH(not_in_c); i++)
         assert_false(is_offered(not_in_c[i]));
-    assert_false(is_offered("gpus"));           /* a node has 8 */
+    assert_false(is_offered("gpus")); /* a node has 8 */
     s = scenario_of("v100-32gb-sxm", "gpt2", "batch 8 accum 4 gpus 8");
     ask(&s);
-    assert_true(is_offered("gpus 16"));         /* but for this one */
+    assert_true(is_offered("gpus 16")); /* but for this one */
 }
 
 static void impossible_levers_say_why(void **state)

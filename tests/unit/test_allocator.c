@@ -65,10 +65,15 @@ static void sizes_are_rounded_to_512_bytes(void **state)
 static void sizes_are_rounded_to_parts_of_a_power_of_two(void **state)
 {
     static const uint64_t rows[][2] = {
-        {1200, 1536},                   /* below 4 * 512: as always */
-        {2048, 2048}, {2049, 2560},     /* 2048 / 4 = 512 */
-        {1200 * KIB, 1280 * KIB}, {1280 * KIB, 1280 * KIB}, {1280 * KIB + 1, 1536 * KIB},
-        {1793 * KIB, 2048 * KIB}, {20 * MIB, 20 * MIB}, {21 * MIB, 24 * MIB},
+        {1200, 1536}, /* below 4 * 512: as always */
+        {2048, 2048},
+        {2049, 2560}, /* 2048 / 4 = 512 */
+        {1200 * KIB, 1280 * KIB},
+        {1280 * KIB, 1280 * KIB},
+        {1280 * KIB + 1, 1536 * KIB},
+        {1793 * KIB, 2048 * KIB},
+        {20 * MIB, 20 * MIB},
+        {21 * MIB, 24 * MIB},
     };
 
     (void)state;
@@ -83,15 +88,17 @@ static void sizes_are_rounded_to_parts_of_a_power_of_two(void **state)
 
 static void segments_are_of_2_or_20_mib_or_of_the_size(void **state)
 {
-    static const struct { uint64_t bytes, segment, block; } rows[] = {
+    static const struct {
+        uint64_t bytes, segment, block;
+    } rows[] = {
         {1, 2 * MIB, 512},
-        {MIB, 2 * MIB, MIB},                            /* the largest small one */
+        {MIB, 2 * MIB, MIB}, /* the largest small one */
         {MIB + 1, 20 * MIB, MIB + 512},
         {10 * MIB - 512, 20 * MIB, 10 * MIB - 512},
         {10 * MIB, 10 * MIB, 10 * MIB},
-        {10 * MIB + 1, 12 * MIB, 10 * MIB + 512},       /* 2 MiB - 512 are left: split */
-        {11 * MIB - 512, 12 * MIB, 11 * MIB - 512},     /* 1 MiB + 512: split */
-        {11 * MIB, 12 * MIB, 12 * MIB},                 /* 1 MiB is left: handed out whole */
+        {10 * MIB + 1, 12 * MIB, 10 * MIB + 512},   /* 2 MiB - 512 are left: split */
+        {11 * MIB - 512, 12 * MIB, 11 * MIB - 512}, /* 1 MiB + 512: split */
+        {11 * MIB, 12 * MIB, 12 * MIB},             /* 1 MiB is left: handed out whole */
         {12 * MIB - 1, 12 * MIB, 12 * MIB},
     };
 
@@ -122,7 +129,7 @@ static void nothing_is_a_handle_too(void **state)
     mfu_allocator_free(a, 12345);
     assert_int_equal(stats(a).frees, 0);
     mfu_allocator_free(a, x);
-    mfu_allocator_free(a, x);           /* once is enough */
+    mfu_allocator_free(a, x); /* once is enough */
     assert_int_equal(stats(a).frees, 1);
     finish(a);
 }
@@ -189,7 +196,10 @@ static void of_equal_blocks_the_lowest_is_taken(void **state)
 static void free_neighbours_are_merged(void **state)
 {
     struct mfu_allocator *a = start((struct mfu_allocator_options){0});
-    static const struct { int which; uint64_t inactive; } rows[] = {{1, 5}, {3, 10}, {0, 15}, {2, 0}};
+    static const struct {
+        int which;
+        uint64_t inactive;
+    } rows[] = {{1, 5}, {3, 10}, {0, 15}, {2, 0}};
     int x[4];
 
     (void)state;
@@ -215,7 +225,7 @@ static void streams_and_pools_do_not_share(void **state)
     (void)state;
     mfu_allocator_free(a, x);
     assert_int_not_equal(address(a, mfu_allocator_malloc(a, 20 * MIB, 7)), at);
-    take(a, 1);                         /* not from 20 free MiB of the large pool */
+    take(a, 1); /* not from 20 free MiB of the large pool */
     assert_int_equal(stats(a).reserved_bytes, 42 * MIB);
     assert_int_equal(address(a, take(a, 20 * MIB)), at);
     finish(a);
@@ -230,11 +240,11 @@ static void a_recorded_block_waits_for_its_events(void **state)
     uint64_t at = address(a, x);
 
     (void)state;
-    mfu_allocator_record_stream(a, x, 0);       /* its own: means nothing */
+    mfu_allocator_record_stream(a, x, 0); /* its own: means nothing */
     mfu_allocator_record_stream(a, x, 1);
-    mfu_allocator_record_stream(a, x, 1);       /* twice is once */
+    mfu_allocator_record_stream(a, x, 1); /* twice is once */
     mfu_allocator_record_stream(a, x, 2);
-    mfu_allocator_event(a, 1);                  /* done so far, but the use comes to an end at free */
+    mfu_allocator_event(a, 1); /* done so far, but the use comes to an end at free */
     mfu_allocator_free(a, x);
     assert_int_equal(stats(a).allocated_bytes, 0);
     assert_int_equal(stats(a).active_bytes, 20 * MIB);
@@ -251,7 +261,7 @@ static void a_recorded_block_waits_for_its_events(void **state)
 /* ---- Out of memory ------------------------------------------------------ */
 
 /* On a card of 100 MiB 60 are cached.  First 30 of them are in use when 64 are
- * wanted: split blocks stay, and memory is out.  Then 30 are in use besides: no
+ * wanted: split blocks stay, and out of memory.  Then 30 are in use besides: no
  * block will do (60 < 64), nor cudaMalloc (10 left), the 60 go back, and 64 come. */
 static void cached_segments_go_back_before_memory_is_out(void **state)
 {
@@ -305,10 +315,11 @@ static void the_message_is_pytorchs(void **state)
     assert_string_equal(mfu_allocator_oom_message(a, text, sizeof text), "");
     mfu_allocator_describe_card(a, 24 * GIB, 512 * MIB);
     take(a, 20 * GIB);
-    take(a, 3 * MIB);                   /* of a segment of 20 MiB */
+    take(a, 3 * MIB); /* of a segment of 20 MiB */
     assert_int_equal(mfu_allocator_malloc(a, 3 * GIB + 1, 0), -1);
     /* 3 GiB + 1 byte: a segment of 3 GiB + 2 MiB. 23 GiB - (20 GiB + 20 MiB) are free. */
-    assert_string_equal(mfu_allocator_oom_message(a, text, sizeof text),
+    assert_string_equal(
+        mfu_allocator_oom_message(a, text, sizeof text),
         "CUDA out of memory. Tried to allocate 3.00 GiB. GPU 0 has a total capacity of 24.00 GiB of "
         "which 2.98 GiB is free. Including non-PyTorch memory, this process has 20.52 GiB memory in use. "
         "Of the allocated memory 20.00 GiB is allocated by PyTorch, and 17.00 MiB is reserved by PyTorch "
@@ -317,7 +328,7 @@ static void the_message_is_pytorchs(void **state)
         "Memory Management  (https://pytorch.org/docs/stable/notes/cuda.html#environment-variables)");
     assert_int_equal(mfu_allocator_malloc(a, UINT64_MAX, 0), -1);
     assert_string_equal(mfu_allocator_oom_message(a, text, sizeof text),
-        "CUDA out of memory. Tried to allocate more than 1EB memory.");
+                        "CUDA out of memory. Tried to allocate more than 1EB memory.");
     assert_string_equal(mfu_allocator_oom_message(a, text, 5), "CUDA");
     assert_int_equal(stats(a).ooms, 2);
     finish(a);
@@ -332,7 +343,7 @@ static void empty_cache_gives_back_what_is_not_split(void **state)
     mfu_allocator_free(a, x);
     mfu_allocator_free(a, z);
     mfu_allocator_free(a, big);
-    mfu_allocator_empty_cache(a);       /* y keeps its 20 MiB */
+    mfu_allocator_empty_cache(a); /* y keeps its 20 MiB */
     assert_int_equal(stats(a).reserved_bytes, 20 * MIB);
     assert_int_equal(stats(a).cuda_frees, 2);
     assert_int_equal(stats(a).peak_reserved_bytes, 86 * MIB);
@@ -357,10 +368,10 @@ static void blocks_beyond_the_largest_split_are_set_apart(void **state)
 
     (void)state;
     mfu_allocator_free(a, x);
-    assert_int_not_equal(address(a, take(a, 16 * MIB)), at);    /* 16 < m: not of a block >= m */
-    assert_int_not_equal(address(a, take(a, 44 * MIB)), at);    /* 64 >= 44 + 20: too much wasted */
+    assert_int_not_equal(address(a, take(a, 16 * MIB)), at); /* 16 < m: not of a block >= m */
+    assert_int_not_equal(address(a, take(a, 44 * MIB)), at); /* 64 >= 44 + 20: too much wasted */
     assert_int_equal(stats(a).reserved_bytes, (64 + 16 + 44) * MIB);
-    x = take(a, 46 * MIB);                                      /* 64 < 46 + 20: whole */
+    x = take(a, 46 * MIB); /* 64 < 46 + 20: whole */
     assert_int_equal(address(a, x), at);
     assert_int_equal(stats(a).allocated_bytes, (16 + 44 + 64) * MIB);
     finish(a);
@@ -376,8 +387,8 @@ static void one_candidate_only(void **state)
     (void)state;
     mfu_allocator_free(a, x[0]);
     mfu_allocator_free(a, x[1]);
-    take(a, 30 * MIB);                  /* from the driver */
-    take(a, 22 * MIB);                  /* of the 24 */
+    take(a, 30 * MIB); /* from the driver */
+    take(a, 22 * MIB); /* of the 24 */
     assert_int_equal(stats(a).reserved_bytes, (40 + 24 + 30) * MIB);
     finish(a);
 }
@@ -388,8 +399,8 @@ static void one_candidate_only(void **state)
 static void blocks_set_apart_are_the_first_to_go(void **state)
 {
     static const uint64_t cached[] = {40, 50, 60, 24};
-    struct mfu_allocator *a = start((struct mfu_allocator_options){
-        .capacity_bytes = 200 * MIB, .max_split_size_bytes = 32 * MIB});
+    struct mfu_allocator *a =
+        start((struct mfu_allocator_options){.capacity_bytes = 200 * MIB, .max_split_size_bytes = 32 * MIB});
     int x[LENGTH(cached)];
 
     (void)state;
@@ -415,8 +426,8 @@ static void blocks_set_apart_are_the_first_to_go(void **state)
  * many. */
 static void garbage_is_collected_by_age(void **state)
 {
-    struct mfu_allocator *a = start((struct mfu_allocator_options){
-        .capacity_bytes = 100 * MIB, .garbage_collection_threshold = 0.5});
+    struct mfu_allocator *a =
+        start((struct mfu_allocator_options){.capacity_bytes = 100 * MIB, .garbage_collection_threshold = 0.5});
     int old = take(a, 20 * MIB), young = take(a, 16 * MIB), other = mfu_allocator_malloc(a, 30 * MIB, 1);
 
     (void)state;
@@ -440,10 +451,9 @@ static void garbage_is_collected_by_age(void **state)
 static void impossible_options_are_refused(void **state)
 {
     static const struct mfu_allocator_options rows[] = {
-        {.roundup_power2_divisions = 3}, {.roundup_power2_divisions = -1},
-        {.max_split_size_bytes = 20 * MIB - 1},
-        {.garbage_collection_threshold = 1}, {.garbage_collection_threshold = -0.1},
-        {.garbage_collection_threshold = NAN},
+        {.roundup_power2_divisions = 3},        {.roundup_power2_divisions = -1},
+        {.max_split_size_bytes = 20 * MIB - 1}, {.garbage_collection_threshold = 1},
+        {.garbage_collection_threshold = -0.1}, {.garbage_collection_threshold = NAN},
     };
 
     (void)state;
@@ -479,9 +489,9 @@ static void expandable_segments_grow_by_pages(void **state)
     assert_int_equal(address(a, z), at);
     assert_int_equal(stats(a).reserved_bytes, 60 * MIB);
     assert_int_equal(stats(a).allocated_bytes, 55 * MIB);
-    take(a, 5 * MIB - 512);             /* splits even the large pool down to 512 bytes */
+    take(a, 5 * MIB - 512); /* splits even the large pool down to 512 bytes */
     assert_int_equal(stats(a).allocated_bytes, 60 * MIB - 512);
-    take(a, 1);                         /* small: pages of 2 MiB elsewhere */
+    take(a, 1); /* small: pages of 2 MiB elsewhere */
     assert_int_equal(stats(a).reserved_bytes, 62 * MIB);
     finish(a);
 }
@@ -511,8 +521,8 @@ static void best_fit_prefers_blocks_that_cannot_grow(void **state)
  * 1 come back.  5 | 10 are free then, in two pages that are in use. */
 static void free_pages_are_unmapped_and_filled_again(void **state)
 {
-    struct mfu_allocator *a = start((struct mfu_allocator_options){
-        .capacity_bytes = 100 * MIB, .expandable_segments = true});
+    struct mfu_allocator *a =
+        start((struct mfu_allocator_options){.capacity_bytes = 100 * MIB, .expandable_segments = true});
     int x = take(a, 50 * MIB);
     uint64_t at = address(a, x);
 
@@ -534,8 +544,8 @@ static void free_pages_are_unmapped_and_filled_again(void **state)
 /* Another stream's free pages are unmapped when memory runs out. */
 static void pages_move_between_streams(void **state)
 {
-    struct mfu_allocator *a = start((struct mfu_allocator_options){
-        .capacity_bytes = 100 * MIB, .expandable_segments = true});
+    struct mfu_allocator *a =
+        start((struct mfu_allocator_options){.capacity_bytes = 100 * MIB, .expandable_segments = true});
 
     (void)state;
     mfu_allocator_free(a, take(a, 80 * MIB));
@@ -568,14 +578,18 @@ static void the_view_is_in_order_of_address(void **state)
 
     (void)state;
     mfu_allocator_record_stream(a, z, 5);
-    mfu_allocator_free(a, z);           /* waits */
+    mfu_allocator_free(a, z); /* waits */
     mfu_allocator_each(a, note, &seen);
     /* 20 MiB: x 3, z 4 (active without a handle), 13 free; 2 MiB: y 1024, the rest. */
     assert_int_equal(seen.n, 5);
     for (int i = 0; i < 5; i++) {
-        static const struct { int segment, stream; uint64_t size, requested; bool active; } rows[] = {
-            {0, 0, 3 * MIB, 3 * MIB, true}, {0, 0, 4 * MIB, 4 * MIB, true}, {0, 0, 13 * MIB, 0, false},
-            {1, 5, 1024, 1000, true}, {1, 5, 2 * MIB - 1024, 0, false},
+        static const struct {
+            int segment, stream;
+            uint64_t size, requested;
+            bool active;
+        } rows[] = {
+            {0, 0, 3 * MIB, 3 * MIB, true}, {0, 0, 4 * MIB, 4 * MIB, true},   {0, 0, 13 * MIB, 0, false},
+            {1, 5, 1024, 1000, true},       {1, 5, 2 * MIB - 1024, 0, false},
         };
         assert_int_equal(seen.blocks[i].segment, rows[i].segment);
         assert_int_equal(seen.blocks[i].stream, rows[i].stream);
@@ -599,7 +613,7 @@ static void the_view_is_in_order_of_address(void **state)
 enum { LAYERS_MAX = 24 };
 
 struct layer {
-    int weight[6], gradient[6], state[6][3];            /* ln1, attn, proj, ln2, fc, fc2 */
+    int weight[6], gradient[6], state[6][3]; /* ln1, attn, proj, ln2, fc, fc2 */
     int mean1, rstd1, cast_attn, in_attn, qkv, out, lse, seed, offset, cast_proj, x1;
     int mean2, rstd2, cast_fc, in_fc, fc, gelu, cast_fc2, x2;
 };
@@ -609,7 +623,7 @@ struct gpt {
     uint64_t layers, h, heads, vocab, T, N;
     uint64_t workspace_bytes;
     struct layer layer[LAYERS_MAX];
-    int weight[3], gradient[3], state[3][3];            /* wte, wpe, ln_f */
+    int weight[3], gradient[3], state[3][3]; /* wte, wpe, ln_f */
     int workspace[2];
     int X, Y, next_X, next_Y, old_X, old_Y, logits, loss;
     int pos, x0, mean, rstd, cast_head, in_head, logp, logp32, total_weight;
@@ -705,16 +719,16 @@ static void forward(struct gpt *g)
     g->logp32 = make(g, 4 * VN);
     loss = make(g, 4);
     g->total_weight = make(g, 4);
-    drop(g, &tok);                      /* forward() returns */
+    drop(g, &tok); /* forward() returns */
     drop(g, &pos_emb);
     drop(g, &norm);
-    drop(g, &g->logits);                /* and its results replace the old ones */
+    drop(g, &g->logits); /* and its results replace the old ones */
     drop(g, &g->loss);
     g->logits = logits;
-    scaled = make(g, 4);                /* loss / accum */
+    scaled = make(g, 4); /* loss / accum */
     drop(g, &loss);
     g->loss = scaled;
-    g->old_X = g->X;                    /* the next batch; autograd holds this one */
+    g->old_X = g->X; /* the next batch; autograd holds this one */
     g->old_Y = g->Y;
     g->X = make(g, 8 * g->N);
     g->Y = make(g, 8 * g->N);
@@ -767,17 +781,17 @@ static int block_backward(struct gpt *g, struct layer *l, int residual)
     const uint64_t x = 2 * g->h * g->N, hh = g->h * g->h;
     int half, in, out, dq, dk, dv, d, sums, norm;
 
-    in = make(g, x);                    /* MLP down */
+    in = make(g, x); /* MLP down */
     half = make(g, 8 * hh);
     out = make(g, 4 * x);
     drop(g, &in);
     drop(g, &l->gelu);
     drop(g, &l->cast_fc2);
     finish_weight(g, half, 16 * hh, &l->gradient[5]);
-    in = make(g, 4 * x);                /* GELU */
+    in = make(g, 4 * x); /* GELU */
     drop(g, &out);
     drop(g, &l->fc);
-    half = make(g, 8 * hh);             /* MLP up */
+    half = make(g, 8 * hh); /* MLP up */
     out = make(g, x);
     drop(g, &in);
     drop(g, &l->in_fc);
@@ -785,15 +799,15 @@ static int block_backward(struct gpt *g, struct layer *l, int residual)
     out = cast_back(g, out);
     finish_weight(g, half, 16 * hh, &l->gradient[4]);
     norm = norm_backward(g, out, &l->x1, &l->mean2, &l->rstd2, &l->gradient[3]);
-    drop(g, &norm);                     /* added to the residual's, in place */
+    drop(g, &norm); /* added to the residual's, in place */
 
-    in = make(g, x);                    /* attention out */
+    in = make(g, x); /* attention out */
     half = make(g, 2 * hh);
     out = make(g, x);
     drop(g, &in);
     drop(g, &l->cast_proj);
     finish_weight(g, half, 4 * hh, &l->gradient[2]);
-    dq = make(g, x);                    /* flash, with its scratch */
+    dq = make(g, x); /* flash, with its scratch */
     dk = make(g, x);
     dv = make(g, x);
     d = make(g, 4 * g->heads * g->N);
@@ -806,7 +820,7 @@ static int block_backward(struct gpt *g, struct layer *l, int residual)
     drop(g, &l->lse);
     drop(g, &l->seed);
     drop(g, &l->offset);
-    in = make(g, 3 * x);                /* joined, and attention in */
+    in = make(g, 3 * x); /* joined, and attention in */
     drop(g, &dq);
     drop(g, &dk);
     drop(g, &dv);
@@ -846,19 +860,19 @@ static void backward(struct gpt *g)
     drop(g, &g->in_head);
     drop(g, &g->cast_head);
     in = cast_back(g, in);
-    head = make(g, 4 * g->vocab * g->h);        /* waits for the embedding's */
+    head = make(g, 4 * g->vocab * g->h); /* waits for the embedding's */
     drop(g, &half);
     residual = norm_backward(g, in, &g->layer[g->layers - 1].x2, &g->mean, &g->rstd, &g->gradient[2]);
-    for (uint64_t i = g->layers; i-- > 0; ) {
+    for (uint64_t i = g->layers; i-- > 0;) {
         residual = block_backward(g, &g->layer[i], residual);
         drop(g, i > 0 ? &g->layer[i - 1].x2 : &g->x0);
     }
-    scratch = make(g, 4 * g->h * g->T);         /* summed over the batch */
+    scratch = make(g, 4 * g->h * g->T); /* summed over the batch */
     fresh = make(g, 4 * g->h * g->T);
     drop(g, &scratch);
     drop(g, &g->pos);
     accumulate(g, &g->gradient[1], fresh);
-    scratch = make(g, 5 * 8 * g->N);            /* indices sorted */
+    scratch = make(g, 5 * 8 * g->N); /* indices sorted */
     fresh = make(g, 4 * g->vocab * g->h);
     drop(g, &scratch);
     drop(g, &residual);
@@ -881,7 +895,7 @@ static void optimizer_step(struct gpt *g)
 {
     int norms[6 * LAYERS_MAX + 3], n = 0, total;
 
-    while (n < (int)(6 * g->layers + 3))        /* clip_grad_norm_ */
+    while (n < (int)(6 * g->layers + 3)) /* clip_grad_norm_ */
         norms[n++] = make(g, 4);
     total = make(g, 4 * (uint64_t)n);
     while (n > 0)
@@ -902,7 +916,7 @@ static void a_step_of_nanogpt_needs_what_the_reference_says(void **state)
     static const struct {
         const char *name;
         uint64_t layers, h, heads, batch;
-        int accum, steps, micro;        /* measured: this micro-step of the last step, or all of it (0) */
+        int accum, steps, micro; /* measured: this micro-step of the last step, or all of it (0) */
         double allocated, reserved;
     } rows[] = {
         {"B 12, step 1, micro-step 1", 12, 768, 12, 12, 2, 1, 1, 11.49, 11.59},
@@ -919,8 +933,13 @@ static void a_step_of_nanogpt_needs_what_the_reference_says(void **state)
         for (size_t r = 0; r < LENGTH(rows); r++) {
             struct gpt g = {
                 .a = start((struct mfu_allocator_options){.expandable_segments = expandable}),
-                .layers = rows[r].layers, .h = rows[r].h, .heads = rows[r].heads, .vocab = 50304,
-                .T = 1024, .N = 1024 * rows[r].batch, .workspace_bytes = 8519680,
+                .layers = rows[r].layers,
+                .h = rows[r].h,
+                .heads = rows[r].heads,
+                .vocab = 50304,
+                .T = 1024,
+                .N = 1024 * rows[r].batch,
+                .workspace_bytes = 8519680,
             };
             double allocated, reserved;
 
@@ -959,8 +978,14 @@ static void a_step_of_nanogpt_needs_what_the_reference_says(void **state)
 static void the_trace_is_pytorchs(void **state)
 {
     struct gpt g = {
-        .a = start((struct mfu_allocator_options){0}), .layers = 12, .h = 768, .heads = 12, .vocab = 50304,
-        .T = 1024, .N = 8 * 1024, .workspace_bytes = 512,
+        .a = start((struct mfu_allocator_options){0}),
+        .layers = 12,
+        .h = 768,
+        .heads = 12,
+        .vocab = 50304,
+        .T = 1024,
+        .N = 8 * 1024,
+        .workspace_bytes = 512,
     };
 
     (void)state;

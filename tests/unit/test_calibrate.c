@@ -2,7 +2,7 @@
 #include "near.h"
 #include "scratch.h"
 
-#include "answer/calibrate.h"
+#include "answer/fit/calibrate.h"
 #include "base/error.h"
 #include "descriptor/catalog.h"
 #include "descriptor/gpu.h"
@@ -52,10 +52,13 @@ static struct mfu_calibrated *calibrate(struct place *p, const char *path, struc
 /* Steps of three configurations that all took `times` as long as they do. */
 static const char *three_runs(struct place *p, double times, int n)
 {
-    static const struct { const char *shape; double ms; } rows[] = {
-        {"12,12,768,50304,8,64", 9340}, {"12,12,384,50304,16,32", 3910}, {"12,12,768,50304,4,1", 82}};
+    static const struct {
+        const char *shape;
+        double ms;
+    } rows[] = {{"12,12,768,50304,8,64", 9340}, {"12,12,384,50304,16,32", 3910}, {"12,12,768,50304,4,1", 82}};
     char text[1024], name[32];
-    int used = snprintf(text, sizeof text, "gpu,family,seq_len,n_layer,n_head,n_embd,vocab,micro_batch,grad_accum,"
+    int used = snprintf(text, sizeof text,
+                        "gpu,family,seq_len,n_layer,n_head,n_embd,vocab,micro_batch,grad_accum,"
                         "step_time_ms,precision,compile,optimizer,attention,bias\n");
 
     for (int i = 0; i < n; i++)
@@ -102,7 +105,10 @@ static void runs_of_a_slow_card_are_believed(void **state)
 
 static void one_run_is_believed_or_refused(void **state)
 {
-    static const struct { double times; bool taken; } rows[] = {{1.2, true}, {1.5, true}, {4, false}, {20, false}};
+    static const struct {
+        double times;
+        bool taken;
+    } rows[] = {{1.2, true}, {1.5, true}, {4, false}, {20, false}};
 
     for (size_t i = 0; i < LENGTH(rows); i++) {
         struct mfu_error err = {0};
@@ -123,12 +129,14 @@ static struct mfu_calibrated *short_steps(struct place *p, const char *name, dou
                                           struct mfu_error *err)
 {
     char text[512];
-    int used = snprintf(text, sizeof text, "gpu,model,n_gpus,micro_batch,grad_accum,seq_len,precision,compile,sharding,"
-                        "step_time_ms\nrtx4070,gpt2,1,4,1,1024,bf16-amp,torch.compile,none,%g\n", four);
+    int used = snprintf(text, sizeof text,
+                        "gpu,model,n_gpus,micro_batch,grad_accum,seq_len,precision,compile,sharding,"
+                        "step_time_ms\nrtx4070,gpt2,1,4,1,1024,bf16-amp,torch.compile,none,%g\n",
+                        four);
 
     if (eight > 0)
-        snprintf(text + used, sizeof text - (size_t)used,
-                 "rtx4070,gpt2,1,8,1,1024,bf16-amp,torch.compile,none,%g\n", eight);
+        snprintf(text + used, sizeof text - (size_t)used, "rtx4070,gpt2,1,8,1,1024,bf16-amp,torch.compile,none,%g\n",
+                 eight);
     return calibrate(p, scratch_file(&p->files, name, text), err);
 }
 
@@ -169,9 +177,12 @@ static void what_nothing_used_does_not_move(void **state)
 {
     struct place *p = *state;
     struct mfu_error err = {0};
-    struct mfu_calibrated *c = calibrate(p, scratch_file(&p->files, "two.csv",
-        "gpu,model,n_gpus,micro_batch,seq_len,precision,compile,sharding,step_time_ms\n"
-        "rtx4070,gpt2,1,4,1024,bf16-amp,eager,none,90\nrtx4070,gpt2,2,4,1024,bf16-amp,eager,ddp,100\n"), &err);
+    struct mfu_calibrated *c = calibrate(
+        p,
+        scratch_file(&p->files, "two.csv",
+                     "gpu,model,n_gpus,micro_batch,seq_len,precision,compile,sharding,step_time_ms\n"
+                     "rtx4070,gpt2,1,4,1024,bf16-amp,eager,none,90\nrtx4070,gpt2,2,4,1024,bf16-amp,eager,ddp,100\n"),
+        &err);
 
     assert_non_null(c);
     for (int i = 0; i < c->fit.n_rows; i++)
@@ -179,10 +190,12 @@ static void what_nothing_used_does_not_move(void **state)
     mfu_calibrated_free(c);
     assert_true(mfu_coefficient_rows[MFU_C_LINK_NVLINK].most == 1 && mfu_coefficient_rows[MFU_C_LINK_HOST].most == 1);
 
-    c = calibrate(p, scratch_file(&p->files, "three.csv",
-        "gpu,model,n_gpus,micro_batch,seq_len,precision,compile,step_time_ms\n"
-        "rtx4070,gpt2,1,4,1024,bf16-amp,eager,90\nrtx4070,gpt2,,4,,,,90\nrtx4070,gpt2,8,4,1024,bf16-amp,eager,90\n"),
-        &err);
+    c = calibrate(p,
+                  scratch_file(&p->files, "three.csv",
+                               "gpu,model,n_gpus,micro_batch,seq_len,precision,compile,step_time_ms\n"
+                               "rtx4070,gpt2,1,4,1024,bf16-amp,eager,90\nrtx4070,gpt2,,4,,,,90\nrtx4070,gpt2,8,4,1024,"
+                               "bf16-amp,eager,90\n"),
+                  &err);
     assert_null(c);
     assert_non_null(strstr(err.text, "do not agree"));
 }
@@ -192,11 +205,14 @@ static void why_nothing_is_left_is_said(void **state)
     struct place *p = *state;
     struct mfu_error err = {0};
 
-    assert_null(calibrate(p, scratch_file(&p->files, "network.yaml",
-        "mfuplan_samples: 1\ngpu: {name: rtx4070}\nsamples:\n"
-        "  - {probe: all_reduce, gpus: 16, nodes: 2, bytes: 1e6, seconds: 9e-5}\n"
-        "  - {probe: all_gather, gpus: 16, nodes: 2, bytes: 1e6, seconds: 7e-5}\n"), &err));
-    assert_string_equal(err.text, "there is nothing to calibrate from: 2 left out; the last: "
+    assert_null(calibrate(p,
+                          scratch_file(&p->files, "network.yaml",
+                                       "mfuplan_samples: 1\ngpu: {name: rtx4070}\nsamples:\n"
+                                       "  - {probe: all_reduce, gpus: 16, nodes: 2, bytes: 1e6, seconds: 9e-5}\n"
+                                       "  - {probe: all_gather, gpus: 16, nodes: 2, bytes: 1e6, seconds: 7e-5}\n"),
+                          &err));
+    assert_string_equal(err.text,
+                        "there is nothing to calibrate from: 2 left out; the last: "
                         "no law of a network: 'all_gather' over 2 nodes");
 }
 
@@ -207,8 +223,8 @@ static void an_impossible_log_is_refused(void **state)
     struct mfu_error err = {0};
     struct mfu_scenario scenario = mfu_scenario_start(mfu_catalog_model(p->catalog, "gpt2", &err), p->gpu);
     const char *path = MFUPLAN_SOURCE_DIR "/tests/data/logs/trainer_state.json";
-    struct mfu_calibrate_input in = {.catalog = p->catalog, .gpu = p->gpu, .scenario = &scenario, .paths = &path,
-                                     .n_paths = 1};
+    struct mfu_calibrate_input in = {
+        .catalog = p->catalog, .gpu = p->gpu, .scenario = &scenario, .paths = &path, .n_paths = 1};
 
     assert_null(mfu_calibrate(&in, &err));
     assert_non_null(strstr(err.text, "it ran, so a setting is another"));

@@ -8,20 +8,17 @@
 #include "descriptor/model.h"
 #include "descriptor/yaml.h"
 
-static const char gpu_text[] =
-    "architecture: Ada\nfamily: ada\nsms: 46\n"
-    "peak: {fp32: 29.1TFLOP/s}\n"
-    "memory: {size: 12GB, bandwidth: 504GB/s}\n"
-    "sources: {peak: p, memory: m}\n";
+static const char gpu_text[] = "architecture: Ada\nfamily: ada\nsms: 46\n"
+                               "peak: {fp32: 29.1TFLOP/s}\n"
+                               "memory: {size: 12GB, bandwidth: 504GB/s}\n"
+                               "sources: {peak: p, memory: m}\n";
 
-static const char model_text[] =
-    "dims: {n_embd: 8}\n"
-    "graph:\n- name: all\n  ops: [{op: embedding, rows: n_embd, width: n_embd}]\n"
-    "huggingface: {model_type: tiny, dims: {n_embd: hidden_size}}\n";
+static const char model_text[] = "dims: {n_embd: 8}\n"
+                                 "graph:\n- name: all\n  ops: [{op: embedding, rows: n_embd, width: n_embd}]\n"
+                                 "huggingface: {model_type: tiny, dims: {n_embd: hidden_size}}\n";
 
 /* Writes DIR/NAME.yaml: some lines of its own, then what all have. */
-static void add(struct scratch *s, const char *name, const char *own,
-                const char *common)
+static void add(struct scratch *s, const char *name, const char *own, const char *common)
 {
     char text[4096];
 
@@ -35,11 +32,9 @@ static void make_folder(struct scratch *s)
     size_t used = (size_t)snprintf(family, sizeof family, "coefficients:\n");
 
     for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++)
-        used += (size_t)snprintf(family + used, sizeof family - used,
-                                 "  %s: {value: %g, sigma: 1%%, source: test}\n",
+        used += (size_t)snprintf(family + used, sizeof family - used, "  %s: {value: %g, sigma: 1%%, source: test}\n",
                                  mfu_coefficient_rows[i].name,
-                                 mfu_coefficient_rows[i].most / 2 +
-                                     mfu_coefficient_rows[i].least / 2);
+                                 mfu_coefficient_rows[i].most / 2 + mfu_coefficient_rows[i].least / 2);
     scratch_begin(s);
     scratch_folder(s, "gpus");
     scratch_folder(s, "gpus/families");
@@ -47,10 +42,12 @@ static void make_folder(struct scratch *s)
     scratch_file(s, "gpus/families/ada.yaml", family);
     add(s, "gpus/rtx4070.yaml",
         "# a comment: [x]\nname: GeForce RTX 4070\n"
-        "aliases: [\"4070\", 'geforce 4070', mine,\n          wrapped]\n", gpu_text);
+        "aliases: [\"4070\", 'geforce 4070', mine,\n          wrapped]\n",
+        gpu_text);
     add(s, "gpus/rtx4070super.yaml",
         "name: GeForce RTX 4070 SUPER   # the faster one\n"
-        "aliases:\n  - \"4070 super\"\n  - super 4070 # so\nvendor: x\n", gpu_text);
+        "aliases:\n  - \"4070 super\"\n  - super 4070 # so\nvendor: x\n",
+        gpu_text);
     add(s, "gpus/a100.yaml", "name: A100\n", gpu_text);
     add(s, "gpus/broken.yaml", "name: Broken\naliases: [half]\nsmss: 1\n", gpu_text);
     scratch_file(s, "gpus/rtx4070.measured.yaml", "gpu: rtx4070\n");
@@ -73,12 +70,18 @@ static struct mfu_catalog *open_folder(const struct scratch *s)
 static void every_spelling_finds_the_file(void **state)
 {
     static const char *const rows[][2] = {
-        {"rtx4070", "rtx4070"},           {"RTX 4070", "rtx4070"},
-        {"rtx-4070", "rtx4070"},          {"4070", "rtx4070"},
-        {"GeForce-4070", "rtx4070"},      {"Mine", "rtx4070"},
-        {"wrapped", "rtx4070"},           {"geforce rtx 4070", "rtx4070"},
-        {"RTX_4070_Super", "rtx4070super"}, {"4070-super", "rtx4070super"},
-        {"super4070", "rtx4070super"},    {"GeForce RTX 4070 Super", "rtx4070super"},
+        {"rtx4070", "rtx4070"},
+        {"RTX 4070", "rtx4070"},
+        {"rtx-4070", "rtx4070"},
+        {"4070", "rtx4070"},
+        {"GeForce-4070", "rtx4070"},
+        {"Mine", "rtx4070"},
+        {"wrapped", "rtx4070"},
+        {"geforce rtx 4070", "rtx4070"},
+        {"RTX_4070_Super", "rtx4070super"},
+        {"4070-super", "rtx4070super"},
+        {"super4070", "rtx4070super"},
+        {"GeForce RTX 4070 Super", "rtx4070super"},
         {"a100", "a100"},
     };
     struct scratch s;
@@ -209,7 +212,7 @@ static void a_file_that_changed_is_read_again(void **state)
     new = mfu_catalog_gpu(c, "a100", &err);
     assert_non_null(new);
     assert_string_equal(new->name, "A100 of another name");
-    assert_string_equal(old->name, "A100");     /* those who hold it keep it */
+    assert_string_equal(old->name, "A100"); /* those who hold it keep it */
     assert_ptr_equal(new, mfu_catalog_gpu(c, "A-100", &err));
     mfu_catalog_free(c);
     scratch_end(&s);

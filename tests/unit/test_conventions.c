@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "answer/conventions.h"
+#include "plan/conventions.h"
 
 static struct mfu_convention find(const struct mfu_plan *p, const char *name)
 {
@@ -23,14 +23,27 @@ static struct mfu_convention find(const struct mfu_plan *p, const char *name)
 static void each_counts_its_own_flops(void **state)
 {
     static const char *const biased[] = {"bias", "1", NULL}, *const narrow[] = {"n_embd", "384", NULL};
-    static const struct { const char *model; const char *const *settings; const char *name; double mflop; } rows[] = {
-        {"gpt2", NULL, "nanogpt", 854.8}, {"gpt2", NULL, "palm", 859.5}, {"gpt2", NULL, "causal", 798.0},
-        {"gpt2", NULL, "megatron", 798.0}, {"gpt2", NULL, "megatron-2021", 854.7},
-        {"gpt2", NULL, "torchtitan", 859.5}, {"gpt2", NULL, "6n", 746.2}, {"gpt2", biased, "llm.c", 803.5},
+    static const struct {
+        const char *model;
+        const char *const *settings;
+        const char *name;
+        double mflop;
+    } rows[] = {
+        {"gpt2", NULL, "nanogpt", 854.8},
+        {"gpt2", NULL, "palm", 859.5},
+        {"gpt2", NULL, "causal", 798.0},
+        {"gpt2", NULL, "megatron", 798.0},
+        {"gpt2", NULL, "megatron-2021", 854.7},
+        {"gpt2", NULL, "torchtitan", 859.5},
+        {"gpt2", NULL, "6n", 746.2},
+        {"gpt2", biased, "llm.c", 803.5},
         {"gpt2", narrow, "nanogpt", 300.0},
-        {"llama-3-8b", NULL, "palm", 61070}, {"llama-3-8b", NULL, "nanogpt", 61070},
-        {"llama-3-8b", NULL, "torchtitan", 57910}, {"llama-3-8b", NULL, "megatron-2021", 57910},
-        {"llama-3-8b", NULL, "llm.c", 54620}, {"llama-3-8b", NULL, "causal", 51470},
+        {"llama-3-8b", NULL, "palm", 61070},
+        {"llama-3-8b", NULL, "nanogpt", 61070},
+        {"llama-3-8b", NULL, "torchtitan", 57910},
+        {"llama-3-8b", NULL, "megatron-2021", 57910},
+        {"llama-3-8b", NULL, "llm.c", 54620},
+        {"llama-3-8b", NULL, "causal", 51470},
         {"llama-3-8b", NULL, "6n", 48180},
     };
     struct mfu_plan p = {0};
@@ -47,12 +60,15 @@ static void each_counts_its_own_flops(void **state)
 
 static void each_divides_by_its_own_peak(void **state)
 {
-    static const struct { const char *gpu, *name; double tflops; } rows[] = {
-        {"rtx4070", "nanogpt", 312}, {"h100-sxm", "nanogpt", 312}, {"a100-40gb-sxm", "nanogpt", 312},
-        {"rtx4070", "palm", 58.3}, {"rtx4070", "torchtitan", 312}, {"rtx4070", "llm.c", 58.3},
+    static const struct {
+        const char *gpu, *name;
+        double tflops;
+    } rows[] = {
+        {"rtx4070", "nanogpt", 312},     {"h100-sxm", "nanogpt", 312},     {"a100-40gb-sxm", "nanogpt", 312},
+        {"rtx4070", "palm", 58.3},       {"rtx4070", "torchtitan", 312},   {"rtx4070", "llm.c", 58.3},
         {"h100-sxm", "torchtitan", 989}, {"h100-pcie", "torchtitan", 756}, {"h100-nvl", "torchtitan", 835},
-        {"b200", "torchtitan", 2250}, {"h100-sxm", "llm.c", 989.4}, {"rtx-a6000", "llm.c", 77.42},
-        {"h100-sxm", "hfu", 989.4}, {"h100-sxm", "6n", 989.4},
+        {"b200", "torchtitan", 2250},    {"h100-sxm", "llm.c", 989.4},     {"rtx-a6000", "llm.c", 77.42},
+        {"h100-sxm", "hfu", 989.4},      {"h100-sxm", "6n", 989.4},
     };
     struct mfu_plan p = {0};
 

@@ -9,7 +9,7 @@
 
 static struct mfu_machine machine_of(const char *gpu)
 {
-    static struct mfu_scenario s;       /* the config points at it */
+    static struct mfu_scenario s; /* the config points at it */
     struct mfu_machine m;
     struct mfu_config c;
 
@@ -28,14 +28,16 @@ static struct mfu_machine machine_of(const char *gpu)
 static void products_take_as_long_as_measured(void **state)
 {
     enum { T = 65536, C = 768, V = 50304 };
-    static const struct { const char *name; double m, n, k, measured_us, within; } rows[] = {
-        {"qkv", T, 3 * C, C, 1095, .08},           {"out", T, C, C, 395, .08},
-        {"up", T, 4 * C, C, 1473, .08},            {"down", T, C, 4 * C, 1370, .08},
-        {"head", T, V, C, 22427, .08},
-        {"qkv dgrad", T, C, 3 * C, 1051, .08},     {"down dgrad", T, 4 * C, C, 1367, .08},
-        {"head dgrad", T, C, V, 21187, .08},
-        {"qkv wgrad", 3 * C, C, T, 1068, .13},     {"out wgrad", C, C, T, 329, .25},
-        {"up wgrad", 4 * C, C, T, 1410, .08},      {"head wgrad", V, C, T, 21216, .08},
+    static const struct {
+        const char *name;
+        double m, n, k, measured_us, within;
+    } rows[] = {
+        {"qkv", T, 3 * C, C, 1095, .08},        {"out", T, C, C, 395, .08},
+        {"up", T, 4 * C, C, 1473, .08},         {"down", T, C, 4 * C, 1370, .08},
+        {"head", T, V, C, 22427, .08},          {"qkv dgrad", T, C, 3 * C, 1051, .08},
+        {"down dgrad", T, 4 * C, C, 1367, .08}, {"head dgrad", T, C, V, 21187, .08},
+        {"qkv wgrad", 3 * C, C, T, 1068, .13},  {"out wgrad", C, C, T, 329, .25},
+        {"up wgrad", 4 * C, C, T, 1410, .08},   {"head wgrad", V, C, T, 21216, .08},
     };
     struct mfu_machine m = machine_of("rtx5090");
 
@@ -56,18 +58,27 @@ static void streams_take_as_long_as_measured(void **state)
 {
     enum { T = 65536, C = 768 };
     static const double tc = 2. * T * C, params = 124475904;
-    const struct { const char *name; enum mfu_coefficient traffic; double bytes, measured_us, within; } rows[] = {
-        {"norm", MFU_C_DRAM_FUSED, 2 * tc, 140, .15},           {"residual and norm", MFU_C_DRAM_FUSED, 4 * tc, 280, .15},
-        {"norm backward", MFU_C_DRAM_FUSED, 4 * tc, 290, .15},  {"bias", MFU_C_DRAM_FUSED, 8 * tc, 538, .15},
-        {"gelu", MFU_C_DRAM_FUSED, 8 * tc, 555, .15},           {"gelu backward", MFU_C_DRAM_FUSED, 12 * tc, 791, .15},
-        {"adamw", MFU_C_DRAM_OPTIMIZER, 22 * params, 1816, .15}, {"gradient norm", MFU_C_DRAM_OPTIMIZER, 2 * params, 186, .2},
+    const struct {
+        const char *name;
+        enum mfu_coefficient traffic;
+        double bytes, measured_us, within;
+    } rows[] = {
+        {"norm", MFU_C_DRAM_FUSED, 2 * tc, 140, .15},
+        {"residual and norm", MFU_C_DRAM_FUSED, 4 * tc, 280, .15},
+        {"norm backward", MFU_C_DRAM_FUSED, 4 * tc, 290, .15},
+        {"bias", MFU_C_DRAM_FUSED, 8 * tc, 538, .15},
+        {"gelu", MFU_C_DRAM_FUSED, 8 * tc, 555, .15},
+        {"gelu backward", MFU_C_DRAM_FUSED, 12 * tc, 791, .15},
+        {"adamw", MFU_C_DRAM_OPTIMIZER, 22 * params, 1816, .15},
+        {"gradient norm", MFU_C_DRAM_OPTIMIZER, 2 * params, 186, .2},
         {"copy", MFU_C_DRAM_POINTWISE, 2 * tc, 134, .15},
     };
     struct mfu_machine m = machine_of("rtx5090");
 
     (void)state;
     for (size_t i = 0; i < LENGTH(rows); i++) {
-        struct mfu_kernel k = mfu_kernel_stream(MFU_POINTWISE, rows[i].traffic, 1, 1, 0, rows[i].bytes / 2, rows[i].bytes / 2);
+        struct mfu_kernel k =
+            mfu_kernel_stream(MFU_POINTWISE, rows[i].traffic, 1, 1, 0, rows[i].bytes / 2, rows[i].bytes / 2);
         struct mfu_price p;
 
         mfu_price_kernel(&m, &k, 0, 0, NULL, &p);

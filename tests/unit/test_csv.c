@@ -19,19 +19,26 @@ static int read_text(const char *text, struct mfu_arena *arena, struct mfu_csv *
 
 static void fields_are_cut_as_rfc_4180_says(void **state)
 {
-    static const struct { const char *text; size_t rows; const char *cell; int line; } rows[] = {
+    static const struct {
+        const char *text;
+        size_t rows;
+        const char *cell;
+        int line;
+    } rows[] = {
         {"a,b\n1,2\n", 1, "2", 2},
-        {"a,b\n1,2", 1, "2", 2},                        /* no end of line */
-        {"\xef\xbb\xbf" "a,b\r\n1,2\r\n", 1, "2", 2},   /* Excel */
-        {"a,b\r1,2\r3,4\r5,6\r7,8\r", 4, "2", 2},       /* an old Macintosh */
+        {"a,b\n1,2", 1, "2", 2}, /* no end of line */
+        {"\xef\xbb\xbf"
+         "a,b\r\n1,2\r\n",
+         1, "2", 2},                              /* Excel */
+        {"a,b\r1,2\r3,4\r5,6\r7,8\r", 4, "2", 2}, /* an old Macintosh */
         {"a,b\n1,\"x,\ny\"\n", 1, "x,\ny", 2},
         {"a,b\n1,\"say \"\"so\"\"\"\n", 1, "say \"so\"", 2},
         {"a,b\n1,\"\"\n", 1, "", 2},
-        {"a, b\n1, 2\n", 1, "2", 2},                    /* as people align them */
+        {"a, b\n1, 2\n", 1, "2", 2}, /* as people align them */
         {"a , b \n1,  x y  \n", 1, "x y", 2},
-        {"a,b\n1, \" x\" \n", 1, " x", 2},              /* quoted blanks belong to it */
-        {"a,b\n1\n", 1, "", 2},                         /* what is missing is empty */
-        {"a,b\n\n\n1,2\n\n", 1, "2", 4},                /* empty lines are none */
+        {"a,b\n1, \" x\" \n", 1, " x", 2}, /* quoted blanks belong to it */
+        {"a,b\n1\n", 1, "", 2},            /* what is missing is empty */
+        {"a,b\n\n\n1,2\n\n", 1, "2", 4},   /* empty lines are none */
         {"a,b\n", 0, NULL, 0},
     };
 
@@ -70,7 +77,10 @@ static void lines_are_counted_through_quotes(void **state)
 
 static void what_is_no_table_is_refused_with_its_line(void **state)
 {
-    static const struct { const char *text, *part; int line; } rows[] = {
+    static const struct {
+        const char *text, *part;
+        int line;
+    } rows[] = {
         {"", "header line", 1},
         {"\"a", "header line", 1},
         {"a,b\n1,2,3\n", "3 fields, where the header has 2", 2},

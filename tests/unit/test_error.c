@@ -10,13 +10,11 @@ static void the_message_reads_from_the_outside_in(void **state)
     struct mfu_error err = {0};
 
     (void)state;
-    assert_int_equal(
-        mfu_fail(&err, MFU_EINPUT, "%d does not divide n_head (%d)", 3, 8), -1);
+    assert_int_equal(mfu_fail(&err, MFU_EINPUT, "%d does not divide n_head (%d)", 3, 8), -1);
     assert_int_equal(err.code, MFU_EINPUT);
     assert_int_equal(mfu_within(&err, "%s", "n_kv_head"), -1);
     assert_int_equal(mfu_within(&err, "model"), -1);
-    assert_string_equal(err.text,
-                        "model: n_kv_head: 3 does not divide n_head (8)");
+    assert_string_equal(err.text, "model: n_kv_head: 3 does not divide n_head (8)");
 }
 
 static void the_innermost_place_stays(void **state)
@@ -38,8 +36,8 @@ static void a_column_within_a_text_moves_with_the_text(void **state)
 
     (void)state;
     mfu_fail(&err, MFU_EINPUT, "x");
-    mfu_error_at(&err, NULL, 0, 3);     /* in the expression ... */
-    mfu_error_at(&err, NULL, 0, 11);    /* ... which begins here in the line */
+    mfu_error_at(&err, NULL, 0, 3);  /* in the expression ... */
+    mfu_error_at(&err, NULL, 0, 11); /* ... which begins here in the line */
     assert_int_equal(err.column, 13);
     mfu_error_at(&err, "plan.mfu", 4, 0);
     assert_int_equal(err.column, 13);
@@ -90,10 +88,9 @@ static void what_is_too_long_is_cut_between_characters(void **state)
     mfu_error_at(&err, text, 1, 1);
     assert_int_equal(strlen(err.file), sizeof err.file - 1);
     for (int i = 0; i < 60; i++)
-        strcat(name, "\u20ac");         /* three bytes each */
+        strcat(name, "\u20ac"); /* three bytes each */
     mfu_error_suggest(&err, name);
-    assert_int_equal(strlen(err.suggestion),
-                     (sizeof err.suggestion - 1) / 3 * 3);
+    assert_int_equal(strlen(err.suggestion), (sizeof err.suggestion - 1) / 3 * 3);
 }
 
 int main(void)

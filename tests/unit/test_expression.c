@@ -26,8 +26,7 @@ static double value_of(const char *text)
 {
     struct mfu_arena arena = {0};
     struct mfu_error err = {0};
-    struct mfu_expression *e =
-        mfu_expression_compile(&arena, text, MFU_COUNT, resolve, NULL, &err);
+    struct mfu_expression *e = mfu_expression_compile(&arena, text, MFU_COUNT, resolve, NULL, &err);
     double value;
 
     if (!e)
@@ -43,36 +42,66 @@ static void arithmetic_is_as_everywhere(void **state)
         const char *text;
         double value;
     } rows[] = {
-        {"2*768", 1536},               {" 1 + 2 * 3 ", 7},
-        {"(1+2)*3", 9},                {"7-4-2", 1},
-        {"64/4/2", 8},                 {"2^3^2", 512},
-        {"2**10", 1024},               {"-2^2", -4},
-        {"2^-1", .5},                  {"2*-3", -6},
-        {"--3", 3},                    {"+3-+2", 1},
-        {"10%3", 1},                   {"10 % 3 * 2", 2},
-        {"4*n_embd", 3072},            {"n_embd%64", 0},
-        {"a.b*2", -4},                 {"abs(a.b)", 2},
-        {"1<2", 1},                    {"2<=1", 0},
-        {"2>1", 1},                    {"1>=2", 0},
-        {"1==1", 1},                   {"1!=1", 0},
-        {"1+1 < 2*2", 1},              {"seq>n_embd", 1},
-        {"0 or 1 and 0", 0},           {"1 or 0 and 0", 1},
-        {"not 1 == 2", 1},             {"not 0 and 0", 0},
-        {"not (0 and 0)", 1},          {"1 == not 0", 1},
-        {"1 && 0 || !0", 1},           {"5 and -3", 1},
-        {"fits and mfu > 40%", 1},     {"mfu > 42% or 0", 0},
-        {"mfu>40%&&fits", 1},          {"50%*4", 2},
-        {"50%", .5},                   {"24GB/8", 3e9},
-        {"300ms*2", .6},               {"24GiB > 24GB", 1},
-        {"989TFLOP/s/989T", 1},        {"log(1)", 0},
-        {"min(3, 1, 2)", 1},           {"max(3,seq,2)", 1024},
-        {"min(4)", 4},                 {"ceil(2.1)", 3},
-        {"floor(-2.1)", -3},           {"round(2.5)", 3},
-        {"sqrt(16)", 4},               {"exp(0)", 1},
-        {"log(exp(2))", 2},            {"log2(1024)", 10},
-        {"multiple(50257, 64)", 50304}, {"multiple(8/3*4096, 256)", 11008},
-        {"if(fits, 2, 3)", 2},         {"if(0, 1/0, 3)", 3},
-        {"min (1, 2) + (3)", 4},       {"2 * (fits or 0)", 2},
+        {"2*768", 1536},
+        {" 1 + 2 * 3 ", 7},
+        {"(1+2)*3", 9},
+        {"7-4-2", 1},
+        {"64/4/2", 8},
+        {"2^3^2", 512},
+        {"2**10", 1024},
+        {"-2^2", -4},
+        {"2^-1", .5},
+        {"2*-3", -6},
+        {"--3", 3},
+        {"+3-+2", 1},
+        {"10%3", 1},
+        {"10 % 3 * 2", 2},
+        {"4*n_embd", 3072},
+        {"n_embd%64", 0},
+        {"a.b*2", -4},
+        {"abs(a.b)", 2},
+        {"1<2", 1},
+        {"2<=1", 0},
+        {"2>1", 1},
+        {"1>=2", 0},
+        {"1==1", 1},
+        {"1!=1", 0},
+        {"1+1 < 2*2", 1},
+        {"seq>n_embd", 1},
+        {"0 or 1 and 0", 0},
+        {"1 or 0 and 0", 1},
+        {"not 1 == 2", 1},
+        {"not 0 and 0", 0},
+        {"not (0 and 0)", 1},
+        {"1 == not 0", 1},
+        {"1 && 0 || !0", 1},
+        {"5 and -3", 1},
+        {"fits and mfu > 40%", 1},
+        {"mfu > 42% or 0", 0},
+        {"mfu>40%&&fits", 1},
+        {"50%*4", 2},
+        {"50%", .5},
+        {"24GB/8", 3e9},
+        {"300ms*2", .6},
+        {"24GiB > 24GB", 1},
+        {"989TFLOP/s/989T", 1},
+        {"log(1)", 0},
+        {"min(3, 1, 2)", 1},
+        {"max(3,seq,2)", 1024},
+        {"min(4)", 4},
+        {"ceil(2.1)", 3},
+        {"floor(-2.1)", -3},
+        {"round(2.5)", 3},
+        {"sqrt(16)", 4},
+        {"exp(0)", 1},
+        {"log(exp(2))", 2},
+        {"log2(1024)", 10},
+        {"multiple(50257, 64)", 50304},
+        {"multiple(8/3*4096, 256)", 11008},
+        {"if(fits, 2, 3)", 2},
+        {"if(0, 1/0, 3)", 3},
+        {"min (1, 2) + (3)", 4},
+        {"2 * (fits or 0)", 2},
     };
 
     (void)state;
@@ -140,8 +169,7 @@ static void the_error_says_where_and_what(void **state)
         {"1+if(1,2)", 3, "'if' takes 3 arguments, not 2", ""},
         {"sqrt(1,2)", 1, "'sqrt' takes 1 argument, not 2", ""},
         {"min()", 5, "a value is missing before ')'", ""},
-        {"1 < 2 < 3", 7,
-         "comparisons do not chain: write 'a < b and b < c'", ""},
+        {"1 < 2 < 3", 7, "comparisons do not chain: write 'a < b and b < c'", ""},
         {"1 + 8kk", 5, "'8kk': unknown unit 'kk'", ""},
         {"1 + 1e99", 5, "'1e99' is too large", ""},
         {"1 + 0x10", 5, "'0x10' is not a number", ""},
@@ -153,21 +181,18 @@ static void the_error_says_where_and_what(void **state)
     for (size_t i = 0; i < LENGTH(rows); i++) {
         struct mfu_error err = {0};
 
-        assert_null(mfu_expression_compile(&arena, rows[i].text, MFU_COUNT,
-                                           resolve, NULL, &err));
+        assert_null(mfu_expression_compile(&arena, rows[i].text, MFU_COUNT, resolve, NULL, &err));
         assert_string_equal(err.text, rows[i].message);
         assert_string_equal(err.suggestion, rows[i].suggestion);
         assert_int_equal(err.column, rows[i].column);
         assert_int_equal(err.code, MFU_EINPUT);
-        assert_null(mfu_expression_compile(&arena, rows[i].text, MFU_COUNT,
-                                           resolve, NULL, NULL));
+        assert_null(mfu_expression_compile(&arena, rows[i].text, MFU_COUNT, resolve, NULL, NULL));
     }
     mfu_arena_free(&arena);
 }
 
 /* A text of `n` times `begin`, then `middle`, then `n` times `end`. */
-static char *repeated(const char *begin, const char *middle, const char *end,
-                      int n)
+static char *repeated(const char *begin, const char *middle, const char *end, int n)
 {
     static char text[8192];
 
@@ -184,8 +209,7 @@ static int compiles(const char *text)
 {
     struct mfu_arena arena = {0};
     struct mfu_error err = {0};
-    int good = !!mfu_expression_compile(&arena, text, MFU_COUNT, resolve, NULL,
-                                        &err);
+    int good = !!mfu_expression_compile(&arena, text, MFU_COUNT, resolve, NULL, &err);
 
     assert_true(good == (err.text[0] == '\0'));
     mfu_arena_free(&arena);
@@ -230,9 +254,8 @@ static void a_plain_number_is_known_as_such(void **state)
 static void the_slots_that_are_read_are_counted_once(void **state)
 {
     struct mfu_arena arena = {0};
-    struct mfu_expression *e = mfu_expression_compile(
-        &arena, "seq*n_embd + seq*if(fits, seq, 2)", MFU_COUNT, resolve, NULL,
-        NULL);
+    struct mfu_expression *e =
+        mfu_expression_compile(&arena, "seq*n_embd + seq*if(fits, seq, 2)", MFU_COUNT, resolve, NULL, NULL);
     int read[3] = {-1, -1, -1};
 
     (void)state;
@@ -291,14 +314,10 @@ static void evaluating_agrees_with_c(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arithmetic_is_as_everywhere),
-        cmocka_unit_test(what_is_not_known_is_not_true),
-        cmocka_unit_test(rounding_errors_add_no_rows),
-        cmocka_unit_test(one_equals_sign_compares_too),
-        cmocka_unit_test(the_error_says_where_and_what),
-        cmocka_unit_test(depth_and_length_are_bounded),
-        cmocka_unit_test(a_plain_number_is_known_as_such),
-        cmocka_unit_test(the_slots_that_are_read_are_counted_once),
+        cmocka_unit_test(arithmetic_is_as_everywhere),     cmocka_unit_test(what_is_not_known_is_not_true),
+        cmocka_unit_test(rounding_errors_add_no_rows),     cmocka_unit_test(one_equals_sign_compares_too),
+        cmocka_unit_test(the_error_says_where_and_what),   cmocka_unit_test(depth_and_length_are_bounded),
+        cmocka_unit_test(a_plain_number_is_known_as_such), cmocka_unit_test(the_slots_that_are_read_are_counted_once),
         cmocka_unit_test(evaluating_agrees_with_c),
     };
     const char *seed = getenv("MFUPLAN_SEED");

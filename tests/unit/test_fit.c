@@ -124,8 +124,14 @@ static void fit(struct world *w, struct mfu_fit *f)
 {
     struct mfu_fit_parameter parameters[MFU_COEFFICIENT_COUNT];
     struct mfu_fit_input in = {
-        .points = w->points, .n_points = w->n, .classes = classes, .n_classes = LENGTH(classes),
-        .parameters = parameters, .prior = &gpu->coefficients, .predict = predict, .context = w,
+        .points = w->points,
+        .n_points = w->n,
+        .classes = classes,
+        .n_classes = LENGTH(classes),
+        .parameters = parameters,
+        .prior = &gpu->coefficients,
+        .predict = predict,
+        .context = w,
     };
     struct mfu_error err = {0};
 
@@ -143,9 +149,9 @@ static const struct mfu_fit_row *row_of(const struct mfu_fit *f, enum mfu_coeffi
     return NULL;
 }
 
-static const enum mfu_coefficient moved[] = {
-    MFU_C_GEMM_EFFICIENCY, MFU_C_GEMM_THROTTLE, MFU_C_GEMM_K0, MFU_C_DRAM_POINTWISE, MFU_C_DRAM_NORM, MFU_C_DRAM_FUSED,
-    MFU_C_KERNEL_OVERHEAD};
+static const enum mfu_coefficient moved[] = {MFU_C_GEMM_EFFICIENCY, MFU_C_GEMM_THROTTLE, MFU_C_GEMM_K0,
+                                             MFU_C_DRAM_POINTWISE,  MFU_C_DRAM_NORM,     MFU_C_DRAM_FUSED,
+                                             MFU_C_KERNEL_OVERHEAD};
 
 /* ---- tests --------------------------------------------------------------- */
 
@@ -193,7 +199,7 @@ static void truth_lies_within_the_error_bars(void **state)
             inside += off < 1;
             all++;
         }
-        assert_near(f.mape_held_out, 0.016, 0.3);       /* mean of |noise| */
+        assert_near(f.mape_held_out, 0.016, 0.3); /* mean of |noise| */
     }
     print_message("%d of %d within one standard error\n", inside, all);
     assert_true(inside >= all / 2 && inside < all);
@@ -243,8 +249,8 @@ static void measurements_that_agree_win_however_far(void **state)
             measure(w, 0.02, 0.05);
             fit(w, &f);
             for (size_t i = 0; i < 1 + 2 * (factors[k] > 0.2); i++) {
-                enum mfu_coefficient id = (enum mfu_coefficient[]){MFU_C_GEMM_EFFICIENCY, MFU_C_DRAM_POINTWISE,
-                                                                   MFU_C_DRAM_NORM}[i];
+                enum mfu_coefficient id =
+                    (enum mfu_coefficient[]){MFU_C_GEMM_EFFICIENCY, MFU_C_DRAM_POINTWISE, MFU_C_DRAM_NORM}[i];
                 const struct mfu_fit_row *r = row_of(&f, id);
 
                 assert_true(r->kept);
@@ -263,8 +269,9 @@ static void twelve(struct world *w, unsigned seed, double factor)
     memcpy(w->truth, gpu->coefficients.value, sizeof w->truth);
     w->truth[MFU_C_GEMM_EFFICIENCY] *= factor;
     for (int i = 0; i < 12; i++)
-        add(w, mfu_kernel_gemm(MFU_PEAK_BF16, i % 2 ? 2048 : 8192, 2048 << i % 3, i % 4 < 2 ? 1024 : 4096, 1, 2, 2,
-                               false), 0, false);
+        add(w,
+            mfu_kernel_gemm(MFU_PEAK_BF16, i % 2 ? 2048 : 8192, 2048 << i % 3, i % 4 < 2 ? 1024 : 4096, 1, 2, 2, false),
+            0, false);
     measure(w, 0.03, 0);
 }
 
@@ -284,7 +291,8 @@ static void a_dozen_is_enough_and_one_of_them_is_not(void **state)
             if (outliers)
                 w->points[5].seconds *= 4;
             fit(w, &f);
-            assert_near(f.value[MFU_C_GEMM_EFFICIENCY], truth, fmax(0.03, 3 * row_of(&f, MFU_C_GEMM_EFFICIENCY)->sigma));
+            assert_near(f.value[MFU_C_GEMM_EFFICIENCY], truth,
+                        fmax(0.03, 3 * row_of(&f, MFU_C_GEMM_EFFICIENCY)->sigma));
             assert_true(f.all.median < 0.06 && f.doubt > 1);
         }
         twelve(w, 300 + seed, 1);
@@ -298,7 +306,8 @@ static void a_dozen_is_enough_and_one_of_them_is_not(void **state)
 static void what_the_data_cannot_carry_stays(void **state)
 {
     static const enum mfu_coefficient extra[] = {MFU_C_DRAM_SOFTMAX, MFU_C_STEP_CONSTANT, MFU_C_LINK_LATENCY};
-    struct mfu_fit_parameter parameters[8] = {{.member = {MFU_C_GEMM_EFFICIENCY}, .n_members = 1}, {.member = {MFU_C_GEMM_SPLIT}, .n_members = 1}};
+    struct mfu_fit_parameter parameters[8] = {{.member = {MFU_C_GEMM_EFFICIENCY}, .n_members = 1},
+                                              {.member = {MFU_C_GEMM_SPLIT}, .n_members = 1}};
     struct world *w = malloc(sizeof *w);
     struct mfu_fit_input in;
     struct mfu_fit f;
@@ -308,15 +317,20 @@ static void what_the_data_cannot_carry_stays(void **state)
     begin(w, 7);
     memcpy(w->truth, gpu->coefficients.value, sizeof w->truth);
     w->truth[MFU_C_GEMM_EFFICIENCY] *= 0.9;
-    w->truth[MFU_C_GEMM_SPLIT] *= 1.02;         /* too little to matter */
+    w->truth[MFU_C_GEMM_SPLIT] *= 1.02; /* too little to matter */
     add_gemms(w);
     measure(w, 0.02, 0);
     for (size_t i = 0; i < LENGTH(extra); i++)
         parameters[2 + i] = (struct mfu_fit_parameter){.member = {extra[i]}, .n_members = 1};
-    in = (struct mfu_fit_input){
-        .points = w->points, .n_points = w->n, .classes = classes, .n_classes = LENGTH(classes),
-        .parameters = parameters, .n_parameters = 2 + LENGTH(extra), .prior = &gpu->coefficients,
-        .predict = predict, .context = w};
+    in = (struct mfu_fit_input){.points = w->points,
+                                .n_points = w->n,
+                                .classes = classes,
+                                .n_classes = LENGTH(classes),
+                                .parameters = parameters,
+                                .n_parameters = 2 + LENGTH(extra),
+                                .prior = &gpu->coefficients,
+                                .predict = predict,
+                                .context = w};
     assert_int_equal(mfu_fit_coefficients(&in, &f, &err), 0);
     assert_int_equal(f.n_rows, 5);
     assert_true(row_of(&f, MFU_C_GEMM_EFFICIENCY)->kept);
@@ -365,9 +379,15 @@ static void tied_coefficients_scale_together(void **state)
         w->truth[tied.member[i]] *= 0.8;
     add_streams(w);
     measure(w, 0.01, 0);
-    in = (struct mfu_fit_input){
-        .points = w->points, .n_points = w->n, .classes = classes, .n_classes = LENGTH(classes), .parameters = &tied,
-        .n_parameters = 1, .prior = &gpu->coefficients, .predict = predict, .context = w};
+    in = (struct mfu_fit_input){.points = w->points,
+                                .n_points = w->n,
+                                .classes = classes,
+                                .n_classes = LENGTH(classes),
+                                .parameters = &tied,
+                                .n_parameters = 1,
+                                .prior = &gpu->coefficients,
+                                .predict = predict,
+                                .context = w};
     assert_int_equal(mfu_fit_coefficients(&in, &f, &err), 0);
     assert_int_equal(f.n_kept, 3);
     for (int i = 0; i < tied.n_members; i++)
@@ -385,7 +405,7 @@ static void values_stay_in_their_range(void **state)
     add_streams(w);
     measure(w, 0, 0);
     for (size_t i = 0; i < w->n; i++)
-        w->points[i].seconds /= 20;             /* no DRAM is as fast */
+        w->points[i].seconds /= 20; /* no DRAM is as fast */
     fit(w, &f);
     for (int i = 0; i < f.n_rows; i++)
         assert_true(f.rows[i].value >= mfu_coefficient_rows[f.rows[i].id].least
@@ -420,9 +440,15 @@ static void nonsense_is_refused_and_gsl_left_as_it_was(void **state)
     begin(w, 8);
     add_gemms(w);
     measure(w, 0.01, 0);
-    in = (struct mfu_fit_input){
-        .points = w->points, .n_points = 0, .classes = classes, .n_classes = LENGTH(classes), .parameters = &p,
-        .n_parameters = 1, .prior = &gpu->coefficients, .predict = predict, .context = w};
+    in = (struct mfu_fit_input){.points = w->points,
+                                .n_points = 0,
+                                .classes = classes,
+                                .n_classes = LENGTH(classes),
+                                .parameters = &p,
+                                .n_parameters = 1,
+                                .prior = &gpu->coefficients,
+                                .predict = predict,
+                                .context = w};
     gsl_set_error_handler(own_handler);
     assert_int_equal(mfu_fit_coefficients(&in, &f, &err), -1);
     assert_string_equal(err.text, "there is nothing to fit to");
@@ -433,7 +459,7 @@ static void nonsense_is_refused_and_gsl_left_as_it_was(void **state)
     w->points[3].seconds = predict(w, 3, w->truth);
     assert_int_equal(mfu_fit_coefficients(&in, &f, &err), 0);
     sober = f.value[MFU_C_GEMM_EFFICIENCY];
-    w->points[3].seconds = 1e9;                 /* absurd, but a time */
+    w->points[3].seconds = 1e9; /* absurd, but a time */
     assert_int_equal(mfu_fit_coefficients(&in, &f, &err), 0);
     assert_near(f.value[MFU_C_GEMM_EFFICIENCY], sober, 0.005);
     in.interrupted = stop;
@@ -467,23 +493,24 @@ static void every_probe_is_read_and_predicted(void **state)
 {
     static const char *const lines[] = {
         "{probe: gemm, dtype: bf16, m: 4096, n: 4096, k: 4096, batch: 1, layout: TN, accumulate: 0, seconds: 1.9e-4, "
-            "spread: 0.4%, clock_mhz: 1755, power_w: 690, sustained: 0}",
+        "spread: 0.4%, clock_mhz: 1755, power_w: 690, sustained: 0}",
         "{probe: gemm, dtype: fp8, m: 4096, n: 4096, k: 4096, seconds: 1e-4, sustained: 1}",
         "{probe: stream, kind: copy, bytes: 2e9, seconds: 700us, spread: 0.1%}",
         "{probe: norm, kind: rms, pass: backward, fused: 1, rows: 8192, columns: 4096, dtype: bf16, "
-            "read_bytes: 134217728, write_bytes: 67108864, seconds: 8e-5}",
-        "{probe: softmax, fused: 0, rows: 8192, columns: 4096, read_bytes: 134217728, write_bytes: 67108864, seconds: 8e-5}",
+        "read_bytes: 134217728, write_bytes: 67108864, seconds: 8e-5}",
+        "{probe: softmax, fused: 0, rows: 8192, columns: 4096, read_bytes: 134217728, write_bytes: 67108864, seconds: "
+        "8e-5}",
         "{probe: cross_entropy, fused: 1, rows: 8192, columns: 50304, read_bytes: 8e8, write_bytes: 0, seconds: 3e-4}",
         "{probe: gelu, read_bytes: 1e8, write_bytes: 1e8, seconds: 8e-5}",
         "{probe: rotary, read_bytes: 1e8, write_bytes: 1e8, seconds: 8e-5}",
         "{probe: adamw, fused: 1, read_bytes: 2e9, write_bytes: 1.4e9, seconds: 1.3e-3}",
         "{probe: grad_norm, read_bytes: 1e9, write_bytes: 0, seconds: 4e-4}",
         "{probe: attention, kind: flash, batch: 8, heads: 12, kv_heads: 12, seq: 1024, head_dim: 64, causal: 1, "
-            "pass: forward, dtype: bf16, seconds: 6e-5}",
+        "pass: forward, dtype: bf16, seconds: 6e-5}",
         "{probe: attention, kind: cudnn, batch: 8, heads: 12, kv_heads: 4, seq: 1024, head_dim: 128, causal: 1, "
-            "pass: backward, dtype: bf16, seconds: 4e-4}",
+        "pass: backward, dtype: bf16, seconds: 4e-4}",
         "{probe: attention, kind: math, batch: 8, heads: 12, seq: 1024, head_dim: 64, pass: forward, dtype: bf16, "
-            "seconds: 9e-4}",
+        "seconds: 9e-4}",
         "{probe: launch, kind: stream, kernels: 1000, seconds: 2.6e-6}",
         "{probe: launch, kind: graph, kernels: 1000, seconds: 1.2e-6}",
         "{probe: launch, kind: host, kernels: 1000, seconds: 2e-6}",
@@ -500,7 +527,8 @@ static void every_probe_is_read_and_predicted(void **state)
     (void)state;
     for (size_t i = 0; i < LENGTH(lines); i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "  - %s\n", lines[i]);
-    snprintf(text + used, sizeof text - used, "  - {probe: teleport, seconds: 1}\n"
+    snprintf(text + used, sizeof text - used,
+             "  - {probe: teleport, seconds: 1}\n"
              "  - {probe: all_reduce, gpus: 16, nodes: 2, bytes: 1e8, seconds: 6e-4}\n");
     if (read_text(text, &s, &err) < 0)
         fail_msg("%s:%d: %s", err.file, err.line, err.text);
@@ -527,7 +555,10 @@ static void every_probe_is_read_and_predicted(void **state)
 
 static void broken_samples_are_refused_where_they_are_broken(void **state)
 {
-    static const struct { const char *rest, *message; int line; } rows[] = {
+    static const struct {
+        const char *rest, *message;
+        int line;
+    } rows[] = {
         {"samples:\n  - {probe: gemm, m: x, seconds: 1}\n", "m: ", 9},
         {"samples:\n  - {probe: gemm, m: 5}\n", "'seconds' is missing", 9},
         {"samples:\n  - {probe: gemm, seconds: -1}\n", "is outside", 9},
@@ -562,8 +593,14 @@ static void broken_samples_are_refused_where_they_are_broken(void **state)
 static void a_calibration_is_used_until_it_is_forgotten(void **state)
 {
     struct mfu_error err = {0}, warning;
-    struct mfu_calibration c = {.name = "h100-sxm", .gpu = "h100-sxm", .date = "2026-11-20", .from = "runs",
-                                .software = "a \"quoted\" one \\", .samples = 3, .mape = 0.02, .mape_held_out = NAN};
+    struct mfu_calibration c = {.name = "h100-sxm",
+                                .gpu = "h100-sxm",
+                                .date = "2026-11-20",
+                                .from = "runs",
+                                .software = "a \"quoted\" one \\",
+                                .samples = 3,
+                                .mape = 0.02,
+                                .mape_held_out = NAN};
     struct mfu_calibration back;
     const struct mfu_gpu *plain, *measured;
     struct mfu_catalog *mine;
@@ -595,7 +632,7 @@ static void a_calibration_is_used_until_it_is_forgotten(void **state)
                 == plain->coefficients.value[MFU_C_GEMM_EFFICIENCY]);
     assert_false(mfu_catalog_warning(mine, &warning));
 
-    snprintf(file, sizeof file, "%s/other.yaml", folder);       /* a broken one is left out */
+    snprintf(file, sizeof file, "%s/other.yaml", folder); /* a broken one is left out */
     out = fopen(file, "w");
     fputs("gpu: h100-sxm\ncoefficients: {gemm.eficiency: {value: 1, sigma: 1%, source: x}}\n", out);
     fclose(out);

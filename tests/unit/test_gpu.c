@@ -7,20 +7,19 @@
 #include "descriptor/yaml.h"
 
 /* The GeForce RTX 4070, as NVIDIA prints it. */
-static const char rtx4070[] =
-    "name: GeForce RTX 4070\n"
-    "aliases: [geforce rtx 4070, \"4070\"]\n"
-    "architecture: Ada\n"
-    "family: ada\n"
-    "compute_capability: 8.9\n"
-    "sms: 46\n"
-    "clock: {base: 1920MHz, boost: 2475MHz, tensor: 2475MHz}\n"
-    "fma_per_clock_per_sm: {fp32: 128, bf16: 256, fp16: 256}\n"
-    "peak: {fp32: 29.1TFLOP/s, bf16: 58.3TFLOP/s}\n"
-    "memory: {type: GDDR6X, size: 12GB, smi_total: 12282MiB,\n"
-    "         capacity: 11770MiB, bandwidth: 504GB/s, l2: 36MiB}\n"
-    "board: {power: 200W, nvlink: 0GB/s, peer: \"no\"}\n"
-    "sources: {peak: p, clock: c, memory: m, capacity: d, board: b}\n";
+static const char rtx4070[] = "name: GeForce RTX 4070\n"
+                              "aliases: [geforce rtx 4070, \"4070\"]\n"
+                              "architecture: Ada\n"
+                              "family: ada\n"
+                              "compute_capability: 8.9\n"
+                              "sms: 46\n"
+                              "clock: {base: 1920MHz, boost: 2475MHz, tensor: 2475MHz}\n"
+                              "fma_per_clock_per_sm: {fp32: 128, bf16: 256, fp16: 256}\n"
+                              "peak: {fp32: 29.1TFLOP/s, bf16: 58.3TFLOP/s}\n"
+                              "memory: {type: GDDR6X, size: 12GB, smi_total: 12282MiB,\n"
+                              "         capacity: 11770MiB, bandwidth: 504GB/s, l2: 36MiB}\n"
+                              "board: {power: 200W, nvlink: 0GB/s, peer: \"no\"}\n"
+                              "sources: {peak: p, clock: c, memory: m, capacity: d, board: b}\n";
 
 /* Replaces the first `from` in the text by `to`. */
 static char *with(const char *text, const char *from, const char *to)
@@ -36,11 +35,9 @@ static char *with(const char *text, const char *from, const char *to)
     return all;
 }
 
-static int parse(const char *text, const char *families, struct mfu_gpu *gpu,
-                 struct mfu_error *err)
+static int parse(const char *text, const char *families, struct mfu_gpu *gpu, struct mfu_error *err)
 {
-    struct mfu_yaml *yaml = mfu_yaml_parse("gpus/rtx4070.yaml", text, strlen(text),
-                                           err);
+    struct mfu_yaml *yaml = mfu_yaml_parse("gpus/rtx4070.yaml", text, strlen(text), err);
     int result = yaml ? mfu_gpu_parse(yaml, families, gpu, err) : -1;
 
     mfu_yaml_free(yaml);
@@ -105,10 +102,9 @@ static void slips_are_refused_where_they_stand(void **state)
         struct mfu_error err = {0};
         struct mfu_gpu gpu;
 
-        if (parse(text, NULL, &gpu, &err) == 0 || !strstr(err.text, rows[i].part) ||
-            err.line != rows[i].line || err.column != rows[i].column)
-            fail_msg("%s -> %s: %d:%d: %s", rows[i].from, rows[i].to, err.line,
-                     err.column, err.text);
+        if (parse(text, NULL, &gpu, &err) == 0 || !strstr(err.text, rows[i].part) || err.line != rows[i].line
+            || err.column != rows[i].column)
+            fail_msg("%s -> %s: %d:%d: %s", rows[i].from, rows[i].to, err.line, err.column, err.text);
         assert_string_equal(err.suggestion, rows[i].suggestion);
         assert_string_equal(err.file, "gpus/rtx4070.yaml");
         free(text);
@@ -142,8 +138,7 @@ static char *family(const char *begin, const char *without)
         const struct mfu_coefficient_row *row = &mfu_coefficient_rows[i];
 
         if (i != MFU_C_GEMM_POWER && strcmp(row->name, without) != 0)
-            used += (size_t)snprintf(text + used, sizeof text - used,
-                                     "  %s: {value: %g, sigma: 10%%, source: test}\n",
+            used += (size_t)snprintf(text + used, sizeof text - used, "  %s: {value: %g, sigma: 10%%, source: test}\n",
                                      row->name, (row->least + row->most) / 2);
     }
     assert_true(used < sizeof text);
@@ -211,9 +206,8 @@ static void families_that_are_wrong_are_refused(void **state)
         scratch_begin(&s);
         scratch_file(&s, "common.yaml", family("", ""));
         scratch_file(&s, "ada.yaml", rows[i].text);
-        if (parse(rtx4070, s.folder, &gpu, &err) == 0 ||
-            !strstr(err.text, rows[i].part) || !strstr(err.file, rows[i].file) ||
-            err.line != rows[i].line)
+        if (parse(rtx4070, s.folder, &gpu, &err) == 0 || !strstr(err.text, rows[i].part)
+            || !strstr(err.file, rows[i].file) || err.line != rows[i].line)
             fail_msg("%s: %s:%d: %s", rows[i].text, err.file, err.line, err.text);
         assert_string_equal(err.suggestion, rows[i].suggestion);
         scratch_end(&s);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "graph/lifetime.h"
-#include "graph/step.h"
+#include "graph/builder.h"
 
 #define MIB 0x1p20
 
@@ -34,7 +34,8 @@ static void parameters_are_as_many_as_published(void **state)
         stated++;
         plan(&plan_made, "h100-sxm", names[i], NULL);
         if (plan_made.program.params != m->published_params)
-            fail_msg("%s: %.0f parameters, published are %.0f", names[i], plan_made.program.params, m->published_params);
+            fail_msg("%s: %.0f parameters, published are %.0f", names[i], plan_made.program.params,
+                     m->published_params);
     }
     assert_true(stated >= 18);
 }
@@ -57,13 +58,17 @@ static double llmc_activations(void)
  * master weights 474, activations 18564 MiB for 56 sequences and 1326 for 4. */
 static void llmc_allocates_what_it_prints(void **state)
 {
-    static const struct { const char *batch; double mib; } rows[] = {{"56", 18564.7}, {"4", 1326.0}};
+    static const struct {
+        const char *batch;
+        double mib;
+    } rows[] = {{"56", 18564.7}, {"4", 1326.0}};
     const double *parts = plan_made.memory.peak.parts;
 
     (void)state;
     for (size_t i = 0; i < LENGTH(rows); i++) {
-        plan(&plan_made, "a100-80gb-sxm", "gpt2", (const char *const[]){
-                 "bias", "1", "runtime", "llmc", "attention", "cudnn", "checkpoint", "selective", "batch", rows[i].batch, NULL});
+        plan(&plan_made, "a100-80gb-sxm", "gpt2",
+             (const char *const[]){"bias", "1", "runtime", "llmc", "attention", "cudnn", "checkpoint", "selective",
+                                   "batch", rows[i].batch, NULL});
         assert_near(llmc_activations() / MIB, rows[i].mib, 5e-5);
         assert_near(plan_made.program.params, 124475904, 0);
         assert_near(parts[MFU_PART_WEIGHTS] / MIB, 237.4, 1e-3);
@@ -76,8 +81,8 @@ static void llmc_allocates_what_it_prints(void **state)
  * cuDNN attention; `rec` is llm.c's -r). */
 static double llmc_formula(double n, double L, double C, double H, double V, int rec)
 {
-    double layer = 2 * C * (rec < 2) + 8 + 2 * C + 4 * H + 2 * C + 2 * C * (rec < 2) + 8 + 8 * C
-        + 8 * C * (rec < 1) + 2 * C + 6 * C;
+    double layer = 2 * C * (rec < 2) + 8 + 2 * C + 4 * H + 2 * C + 2 * C * (rec < 2) + 8 + 8 * C + 8 * C * (rec < 1)
+        + 2 * C + 6 * C;
 
     return n * (2 * C + L * layer + 8 * C * (rec >= 1) + 2 * C + 8 + 4 + 2 * fmax(3 * C, V) + 8 * C + 2 * C);
 }
@@ -92,11 +97,13 @@ static void llmc_keeps_less_as_it_recomputes_more(void **state)
         for (int rec = 0; rec < 3; rec++) {
             const struct mfu_config *c = &plan_made.config;
 
-            plan(&plan_made, "h200-sxm", models[i], (const char *const[]){
-                     "bias", "1", "runtime", "llmc", "attention", "cudnn", "checkpoint", levels[rec], "batch", "7", NULL});
-            assert_near(llmc_activations(), llmc_formula(c->tokens, mfu_config_dim(c, "n_layer"),
-                                                         mfu_config_dim(c, "n_embd"), mfu_config_dim(c, "n_head"),
-                                                         mfu_config_dim(c, "vocab_size"), rec), 1e-9);
+            plan(&plan_made, "h200-sxm", models[i],
+                 (const char *const[]){"bias", "1", "runtime", "llmc", "attention", "cudnn", "checkpoint", levels[rec],
+                                       "batch", "7", NULL});
+            assert_near(llmc_activations(),
+                        llmc_formula(c->tokens, mfu_config_dim(c, "n_layer"), mfu_config_dim(c, "n_embd"),
+                                     mfu_config_dim(c, "n_head"), mfu_config_dim(c, "vocab_size"), rec),
+                        1e-9);
         }
 }
 
@@ -120,8 +127,8 @@ static void llmc_computes_no_product_again(void **state)
 
     (void)state;
     for (int rec = 0; rec < 3; rec++) {
-        plan(&plan_made, "a100-80gb-sxm", "gpt2", (const char *const[]){
-                 "bias", "1", "runtime", "llmc", "checkpoint", levels[rec], "batch", "8", NULL});
+        plan(&plan_made, "a100-80gb-sxm", "gpt2",
+             (const char *const[]){"bias", "1", "runtime", "llmc", "checkpoint", levels[rec], "batch", "8", NULL});
         assert_near(computed_again("mlp.gelu"), rec > 0 ? 12 : 0, 0);
         assert_near(computed_again("ln_1") + computed_again("ln_2"), rec > 1 ? 24 : 0, 0);
         assert_near(computed_again("mlp.fc") + computed_again("attn.qkv") + computed_again("attn.core"), 0, 0);
@@ -135,11 +142,11 @@ static void megatron_computes_attention_again(void **state)
     double none, selective;
 
     (void)state;
-    plan(&plan_made, "a100-80gb-sxm", "gpt2", (const char *const[]){
-             "runtime", "fused", "attention", "math", "batch", "8", NULL});
+    plan(&plan_made, "a100-80gb-sxm", "gpt2",
+         (const char *const[]){"runtime", "fused", "attention", "math", "batch", "8", NULL});
     none = plan_made.program.saved_bytes;
-    plan(&plan_made, "a100-80gb-sxm", "gpt2", (const char *const[]){
-             "runtime", "fused", "attention", "math", "batch", "8", "checkpoint", "selective", NULL});
+    plan(&plan_made, "a100-80gb-sxm", "gpt2",
+         (const char *const[]){"runtime", "fused", "attention", "math", "batch", "8", "checkpoint", "selective", NULL});
     selective = plan_made.program.saved_bytes;
     assert_true(computed_again("attn.core") > 0);
     assert_near(computed_again("mlp.fc") + computed_again("attn.qkv") + computed_again("mlp.gelu"), 0, 0);
@@ -150,9 +157,12 @@ static void megatron_computes_attention_again(void **state)
  * pure bf16 (docs: ZeRO paper, section 3.1). */
 static void states_take_sixteen_bytes_per_parameter(void **state)
 {
-    static const struct { const char *precision, *optimizer; double bytes; } rows[] = {
-        {"fp32", "adamw", 16}, {"bf16", "adamw", 16}, {"bf16-pure", "adamw", 8}, {"bf16", "sgd", 8},
-        {"bf16", "sgd-momentum", 12}, {"bf16", "lion", 12}, {"bf16", "adam8bit", 10},
+    static const struct {
+        const char *precision, *optimizer;
+        double bytes;
+    } rows[] = {
+        {"fp32", "adamw", 16},        {"bf16", "adamw", 16}, {"bf16-pure", "adamw", 8}, {"bf16", "sgd", 8},
+        {"bf16", "sgd-momentum", 12}, {"bf16", "lion", 12},  {"bf16", "adam8bit", 10},
     };
 
     (void)state;
@@ -160,9 +170,10 @@ static void states_take_sixteen_bytes_per_parameter(void **state)
         const double *parts = plan_made.memory.peak.parts;
         double states;
 
-        plan(&plan_made, "a100-80gb-sxm", "gpt2-large", (const char *const[]){
-                 "precision", rows[i].precision, "optimizer", rows[i].optimizer, "accum", "2", NULL});
-        states = plan_made.program.constant_bytes[MFU_PART_WEIGHTS] + plan_made.program.constant_bytes[MFU_PART_GRADIENTS]
+        plan(&plan_made, "a100-80gb-sxm", "gpt2-large",
+             (const char *const[]){"precision", rows[i].precision, "optimizer", rows[i].optimizer, "accum", "2", NULL});
+        states = plan_made.program.constant_bytes[MFU_PART_WEIGHTS]
+            + plan_made.program.constant_bytes[MFU_PART_GRADIENTS]
             + plan_made.program.constant_bytes[MFU_PART_OPTIMIZER];
         assert_near(states, rows[i].bytes * plan_made.program.params, 5e-3);
         assert_true(parts[MFU_PART_WEIGHTS] >= plan_made.program.constant_bytes[MFU_PART_WEIGHTS]);
@@ -186,7 +197,7 @@ static void tensors_alive_at_the_peak_make_up_its_parts(void **state)
             assert_true(alive[i].bytes * alive[i].copies <= alive[i - 1].bytes * alive[i - 1].copies);
     }
     for (int i = 0; i < MFU_PART_COUNT; i++)
-        if (i != MFU_PART_WORKSPACE)    /* temporaries of the launch are no tensors */
+        if (i != MFU_PART_WORKSPACE) /* temporaries of the launch are no tensors */
             assert_near(parts[i], plan_made.memory.peak.parts[i], 1e-9);
 }
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer/import.h"
+#include "read/config/import.h"
 #include "base/error.h"
 #include "scratch.h"
 
@@ -95,7 +95,7 @@ static void nanogpt_is_understood(void **state)
     read_file(DATA "nanogpt-train2.py", "nanogpt");
     assert_string_equal(next.model->slug, "gpt2");
     assert_near(config.batch, 16, 0);
-    assert_near(config.accum, 32, 0);           /* 4 * 8, and a comment behind it */
+    assert_near(config.accum, 32, 0); /* 4 * 8, and a comment behind it */
     assert_near(mfu_config_dim(&config, "n_embd"), 384, 0);
     assert_int_equal(config.runtime, MFU_COMPILE);
     assert_int_equal(fate("out_dir"), MFU_IGNORED);
@@ -112,7 +112,7 @@ static void llmc_is_understood(void **state)
     read_file(DATA "llmc.sh", "llmc");
     assert_near(config.batch, 64, 0);
     assert_near(config.seq, 1024, 0);
-    assert_near(config.accum, 1, 0);            /* 524288 / (64 * 1024 * 8) */
+    assert_near(config.accum, 1, 0); /* 524288 / (64 * 1024 * 8) */
     assert_near(setting(MFU_S_GPUS), 8, 0);
     assert_int_equal(config.runtime, MFU_LLMC);
     assert_near(mfu_config_dim(&config, "n_layer"), 12, 0);
@@ -128,9 +128,9 @@ static void torchtitan_is_understood(void **state)
     assert_near(config.seq, 8192, 0);
     assert_int_equal(config.runtime, MFU_COMPILE);
     assert_int_equal(config.checkpoint, MFU_SELECTIVE);
-    assert_near(setting(MFU_S_ZERO), 3, 0);     /* over how many GPUs the file does not say */
+    assert_near(setting(MFU_S_ZERO), 3, 0); /* over how many GPUs the file does not say */
     assert_non_null(strstr(note("parallelism.data_parallel_shard_degree"), "set gpus"));
-    assert_null(mfu_import_find(import, "compile.enable"));     /* training.compile is its older name */
+    assert_null(mfu_import_find(import, "compile.enable")); /* training.compile is its older name */
     assert_int_equal(fate("job.dump_folder"), MFU_IGNORED);
     done();
 }
@@ -161,7 +161,7 @@ static void deepspeed_is_understood(void **state)
     read_file(DATA "deepspeed.json", "deepspeed");
     assert_near(config.batch, 4, 0);
     assert_near(config.accum, 2, 0);
-    assert_near(setting(MFU_S_GPUS), 8, 0);     /* 64 / (4 * 2) */
+    assert_near(setting(MFU_S_GPUS), 8, 0); /* 64 / (4 * 2) */
     assert_int_equal(config.precision, MFU_BF16);
     assert_int_equal(fate("zero_optimization.offload_optimizer.device"), MFU_UNMODELLED);
     assert_int_equal(fate("scheduler.params.warmup_num_steps"), MFU_IGNORED);
@@ -174,8 +174,8 @@ static void megatron_is_understood(void **state)
     read_file(DATA "megatron.sh", "megatron");
     assert_string_equal(next.model->slug, "llama-2-7b");
     assert_near(mfu_config_dim(&config, "n_layer"), 24, 0);
-    assert_near(setting(MFU_S_GPUS), 8, 0);     /* a variable of the script */
-    assert_near(config.accum, 8, 0);            /* 256 / (4 * 8) */
+    assert_near(setting(MFU_S_GPUS), 8, 0); /* a variable of the script */
+    assert_near(config.accum, 8, 0);        /* 256 / (4 * 8) */
     assert_int_equal(config.checkpoint, MFU_SELECTIVE);
     assert_int_equal(fate("--frobnicate"), MFU_UNMODELLED);
     assert_string_equal(mfu_import_find(import, "--disable-bias-linear")->value, "");
@@ -187,8 +187,10 @@ static void megatron_is_understood(void **state)
 /* The defaults of train_gpt2.cu: -r 1 recomputes GELU, without -d no accumulation. */
 static void llmc_recomputes_what_r_says(void **state)
 {
-    static const struct { const char *option; enum mfu_checkpoint level; } rows[] = {
-        {"", MFU_SELECTIVE}, {"-r 0", MFU_NONE}, {"-r 1", MFU_SELECTIVE}, {"-r 2", MFU_FULL}};
+    static const struct {
+        const char *option;
+        enum mfu_checkpoint level;
+    } rows[] = {{"", MFU_SELECTIVE}, {"-r 0", MFU_NONE}, {"-r 1", MFU_SELECTIVE}, {"-r 2", MFU_FULL}};
     char text[100];
 
     (void)state;
@@ -204,9 +206,14 @@ static void llmc_recomputes_what_r_says(void **state)
 
 static void llmc_knows_shapes_by_name(void **state)
 {
-    static const struct { const char *name; double layers, width; } rows[] = {
-        {"gpt2_1558M_bf16.bin", 48, 1600}, {"gpt2_124M_bf16.bin", 12, 768}, {"gpt2:d36", 36, 1280},
-        {"gpt3:c2048", 24, 2048}, {"dir/gpt2_d24.bin", 24, 1024}};
+    static const struct {
+        const char *name;
+        double layers, width;
+    } rows[] = {{"gpt2_1558M_bf16.bin", 48, 1600},
+                {"gpt2_124M_bf16.bin", 12, 768},
+                {"gpt2:d36", 36, 1280},
+                {"gpt3:c2048", 24, 2048},
+                {"dir/gpt2_d24.bin", 24, 1024}};
     char text[100];
 
     (void)state;
@@ -245,10 +252,10 @@ static void llmc_is_found_in_a_script(void **state)
     read_as("run.sh",
             "binary=\"/home/me/llm.c/train_gpt2cu\"\nout=${OUT:-log}\nscp -r $binary host:$binary\nrm -f x -b 7\n"
             "mpirun -np 16 --host a:8,b:8 \\\n    $binary \\\n    -b 32 -t 1024 -o $out \\\n    -d 2097152 -r 0 -z 1 "
-                "-e d12\n",
+            "-e d12\n",
             "llmc", NULL);
     assert_near(config.batch, 32, 0);
-    assert_near(config.accum, 4, 0);            /* 2097152 / (32 * 1024 * 16) */
+    assert_near(config.accum, 4, 0); /* 2097152 / (32 * 1024 * 16) */
     assert_null(mfu_import_find(import, "-f"));
     assert_string_equal(mfu_import_find(import, "-o")->value, "log");
     assert_string_equal(mfu_import_find(import, "nodes")->value, "2");
@@ -261,7 +268,8 @@ static void llmc_is_found_in_a_script(void **state)
 
 /* ---- Megatron-LM --------------------------------------------------------- */
 
-#define MEGATRON "pretrain_gpt.py --num-layers 24 --hidden-size 2048 --num-attention-heads 16 --seq-length 2048 " \
+#define MEGATRON                                                                                                       \
+    "pretrain_gpt.py --num-layers 24 --hidden-size 2048 --num-attention-heads 16 --seq-length 2048 "                   \
     "--micro-batch-size 2 --global-batch-size 64 --bf16 "
 
 /* arguments.py: biases on, embeddings tied, no grouped queries, an MLP of 2/3 * 4h
@@ -271,7 +279,7 @@ static void megatron_has_its_own_defaults(void **state)
     (void)state;
     read_as("a.sh", MEGATRON "--swiglu --normalization RMSNorm --tokenizer-type Llama2Tokenizer", "megatron", "8");
     assert_string_equal(next.model->slug, "llama-2-7b");
-    assert_near(config.accum, 4, 0);            /* 64 / (2 * 8 GPUs of the scenario) */
+    assert_near(config.accum, 4, 0); /* 64 / (2 * 8 GPUs of the scenario) */
     assert_near(mfu_config_dim(&config, "d_ff"), 5440, 0);
     assert_near(mfu_config_dim(&config, "bias"), 1, 0);
     assert_near(mfu_config_dim(&config, "tied"), 1, 0);
@@ -279,7 +287,7 @@ static void megatron_has_its_own_defaults(void **state)
     assert_near(mfu_config_dim(&config, "vocab_size"), 32000, 0);
     assert_int_equal(fate("bias"), MFU_ASSUMED);
     assert_int_equal(fate("d_ff"), MFU_ASSUMED);
-    assert_int_equal(fate("--hidden-dropout"), MFU_UNMODELLED);         /* 0.1, and Llama's graph has none */
+    assert_int_equal(fate("--hidden-dropout"), MFU_UNMODELLED); /* 0.1, and Llama's graph has none */
     done();
     read_as("a.sh", MEGATRON "--vocab-file v.json --merge-file m.txt", "megatron", NULL);
     assert_string_equal(next.model->slug, "gpt2");
@@ -293,8 +301,8 @@ static void megatron_has_its_own_defaults(void **state)
 static void megatron_experts_have_all_heads(void **state)
 {
     (void)state;
-    read_as("a.sh", MEGATRON "--swiglu --normalization RMSNorm --num-experts 8 --moe-ffn-hidden-size 1408",
-        "megatron", NULL);
+    read_as("a.sh", MEGATRON "--swiglu --normalization RMSNorm --num-experts 8 --moe-ffn-hidden-size 1408", "megatron",
+            NULL);
     assert_string_equal(next.model->slug, "mixtral-8x7b");
     assert_near(mfu_config_dim(&config, "n_kv_head"), 16, 0);
     assert_near(mfu_config_dim(&config, "d_ff"), 1408, 0);
@@ -312,7 +320,7 @@ static void megatron_lists_may_be_quoted(void **state)
     read_as("a.sh",
             "mkdir -p ${OUT:-\"out dir\"}\nFP8=(\n \"--fp8-format hybrid\"\n \"--split '99,1,0'\"\n)\n" MEGATRON
             "--attention-backend auto --recompute-method uniform --recompute-num-layers 1 --no-load-optim",
-                "megatron", NULL);
+            "megatron", NULL);
     assert_int_equal(config.precision, MFU_FP8);
     assert_int_equal(fate("--bf16"), MFU_IGNORED);
     assert_int_equal(fate("-p"), MFU_IGNORED);
@@ -329,11 +337,11 @@ static void megatron_arguments_may_be_a_variable(void **state)
     (void)state;
     read_as("a.sh",
             "N=4\nDISTRIBUTED_ARGS=\"\n    --nproc_per_node $N \\\n    --nnodes 1\n\"\nGPT_ARGS=\"\n    --num-layers "
-                "24 \\\n"
+            "24 \\\n"
             "    --hidden-size 1024 \\\n    --num-attention-heads 16 \\\n    --seq-length 512 \\\n    "
-                "--micro-batch-size 8 \\\n"
+            "--micro-batch-size 8 \\\n"
             "    --global-batch-size 64 \\\n    --fp16\n\"\ntorchrun $DISTRIBUTED_ARGS pretrain_gpt.py $GPT_ARGS "
-                "--clip-grad 0.5\n",
+            "--clip-grad 0.5\n",
             "megatron", NULL);
     assert_near(mfu_config_dim(&config, "n_layer"), 24, 0);
     assert_near(setting(MFU_S_GPUS), 4, 0);
@@ -348,10 +356,11 @@ static void megatron_arguments_may_be_a_variable(void **state)
 
 static void torchtitan_shards_over_the_scenarios_gpus(void **state)
 {
-    static const char job[] = "[model]\nname = \"llama3\"\nflavor = \"8B\"\nconverters = "
+    static const char job[] =
+        "[model]\nname = \"llama3\"\nflavor = \"8B\"\nconverters = "
         "[\"float8\"]\n[training]\nlocal_batch_size = 1\n"
         "global_batch_size = 32\nseq_len = 8192\n[parallelism]\ndata_parallel_shard_degree = -1\n[compile]\nenable = "
-            "true\n"
+        "true\n"
         "[activation_checkpoint]\nmode = \"none\"\n[quantize.linear.float8]\nfilter_fqns = [\"output\"]\n";
 
     (void)state;
@@ -364,9 +373,11 @@ static void torchtitan_shards_over_the_scenarios_gpus(void **state)
     assert_int_equal(config.checkpoint, MFU_NONE);
     assert_int_equal(config.optimizer, MFU_ADAMW);
     done();
-    read_as("a.toml", "[model]\nname = \"llama3\"\n[training]\n[parallelism]\ndata_parallel_replicate_degree = 4\n"
-            "data_parallel_shard_degree = 1\n", "torchtitan", NULL);
-    assert_near(setting(MFU_S_ZERO), 0, 0);     /* DDP over four */
+    read_as("a.toml",
+            "[model]\nname = \"llama3\"\n[training]\n[parallelism]\ndata_parallel_replicate_degree = 4\n"
+            "data_parallel_shard_degree = 1\n",
+            "torchtitan", NULL);
+    assert_near(setting(MFU_S_ZERO), 0, 0); /* DDP over four */
     assert_near(setting(MFU_S_GPUS), 4, 0);
     done();
 }
@@ -374,7 +385,9 @@ static void torchtitan_shards_over_the_scenarios_gpus(void **state)
 /* A step has the tokens that the file says, whatever of its ranks is not modelled. */
 static void the_global_batch_is_that_of_the_file(void **state)
 {
-    static const struct { const char *name, *format, *text; } rows[] = {
+    static const struct {
+        const char *name, *format, *text;
+    } rows[] = {
         {"a.toml", "torchtitan", "data_parallel_shard_degree = -1\ntensor_parallel_degree = 2\n"},
         {"a.toml", "torchtitan", "data_parallel_shard_degree = 4\ntensor_parallel_degree = 2\n"},
         {"a.toml", "torchtitan", "data_parallel_shard_degree = 2\npipeline_parallel_degree = 2\n"},
@@ -391,8 +404,10 @@ static void the_global_batch_is_that_of_the_file(void **state)
         if (strcmp(rows[i].format, "megatron") == 0)
             snprintf(text, sizeof text, MEGATRON "%s\n", rows[i].text);
         else
-            snprintf(text, sizeof text, "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nlocal_batch_size = 2\n"
-                     "global_batch_size = 64\n[parallelism]\n%s", rows[i].text);
+            snprintf(text, sizeof text,
+                     "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nlocal_batch_size = 2\n"
+                     "global_batch_size = 64\n[parallelism]\n%s",
+                     rows[i].text);
         read_as(rows[i].name, text, rows[i].format, "8");
         if (config.batch * config.accum * config.ranks != 64)
             fail_msg("%s: %g x %g x %g", rows[i].text, config.batch, config.accum, config.ranks);
@@ -406,11 +421,12 @@ static void torchtitan_of_2024_is_understood(void **state)
     (void)state;
     read_as("a.toml",
             "[job]\n[model]\nname = \"llama2\"\nflavor = \"7B\"\nnorm_type = \"rmsnorm\"\n[optimizer]\nname = "
-                "\"AdamW\"\n[training]\nbatch_size = 2\n"
+            "\"AdamW\"\n[training]\nbatch_size = 2\n"
             "seq_len = 4096\ndata_parallel_shard_degree = -1\ntensor_parallel_degree = 1\ncompile = "
-                "true\n[experimental]\n"
+            "true\n[experimental]\n"
             "pipeline_parallel_degree = 1\n[activation_checkpoint]\nmode = 'selective'\nselective_ac_option = '2'\n"
-            "[float8]\nenable_float8_linear = false\nenable_fsdp_float8_all_gather = true\n", "torchtitan", "8");
+            "[float8]\nenable_float8_linear = false\nenable_fsdp_float8_all_gather = true\n",
+            "torchtitan", "8");
     assert_near(config.batch, 2, 0);
     assert_near(setting(MFU_S_ZERO), 3, 0);
     assert_int_equal(config.optimizer, MFU_ADAMW_FOREACH);
@@ -429,26 +445,32 @@ static void torchtitan_of_2024_is_understood(void **state)
 static void deepspeed_completes_the_batch(void **state)
 {
     (void)state;
-    read_as("a.json", "{\"train_batch_size\": 64, \"train_micro_batch_size_per_gpu\": 2, \"fp16\": {\"enabled\": "
-        "true}, "
+    read_as("a.json",
+            "{\"train_batch_size\": 64, \"train_micro_batch_size_per_gpu\": 2, \"fp16\": {\"enabled\": "
+            "true}, "
             "\"zero_optimization\": {\"stage\": 0, \"offload_optimizer\": {\"device\": \"none\"}, "
-                "\"reduce_bucket_size\": 2e8}}", "deepspeed", "8");
+            "\"reduce_bucket_size\": 2e8}}",
+            "deepspeed", "8");
     assert_near(config.accum, 4, 0);
     assert_near(setting(MFU_S_GPUS), 8, 0);
     assert_near(setting(MFU_S_HALF_WEIGHTS), 1, 0);
-    assert_near(setting(MFU_S_GRAD_CLIP), 0, 0);        /* DeepSpeed's default */
+    assert_near(setting(MFU_S_GRAD_CLIP), 0, 0); /* DeepSpeed's default */
     assert_int_equal(fate("zero_optimization.offload_optimizer.device"), MFU_IGNORED);
     assert_int_equal(fate("zero_optimization.reduce_bucket_size"), MFU_UNMODELLED);
     done();
-    read_as("a.json", "{\"train_batch_size\": 64, \"gradient_accumulation_steps\": 4, \"zero_optimization\": "
-        "{\"stage\": 1}}", "deepspeed", "4");
+    read_as("a.json",
+            "{\"train_batch_size\": 64, \"gradient_accumulation_steps\": 4, \"zero_optimization\": "
+            "{\"stage\": 1}}",
+            "deepspeed", "4");
     assert_near(config.batch, 4, 0);
-    assert_int_equal(config.precision, MFU_FP32);       /* neither bf16 nor fp16 */
+    assert_int_equal(config.precision, MFU_FP32); /* neither bf16 nor fp16 */
     done();
-    read_as("a.json", "{\"train_batch_size\": \"auto\", \"train_micro_batch_size_per_gpu\": \"auto\", "
-        "\"gradient_accumulation_steps\": \"auto\", "
+    read_as("a.json",
+            "{\"train_batch_size\": \"auto\", \"train_micro_batch_size_per_gpu\": \"auto\", "
+            "\"gradient_accumulation_steps\": \"auto\", "
             "\"bf16\": {\"enabled\": \"auto\"}, \"zero_optimization\": {\"stage\": 3, \"reduce_bucket_size\": "
-                "\"auto\"}}", "deepspeed", "4");
+            "\"auto\"}}",
+            "deepspeed", "4");
     assert_near(setting(MFU_S_ZERO), 3, 0);
     assert_near(setting(MFU_S_GPUS), 4, 0);
     assert_int_equal(fate("train_batch_size"), MFU_IGNORED);
@@ -460,13 +482,17 @@ static void deepspeed_completes_the_batch(void **state)
 
 static void models_of_the_hub_are_known(void **state)
 {
-    static const char *const rows[][2] = {
-        {"meta-llama/Llama-2-7b-hf", "llama-2-7b"}, {"meta-llama/Llama-2-13b-chat-hf", "llama-2-13b"},
-        {"meta-llama/Meta-Llama-3-8B-Instruct", "llama-3-8b"}, {"meta-llama/Llama-3.1-8B", "llama-3-8b"},
-        {"mistralai/Mistral-7B-v0.1", "mistral-7b"}, {"mistralai/Mixtral-8x7B-Instruct-v0.1", "mixtral-8x7b"},
-        {"TinyLlama/TinyLlama-1.1B-Chat-v1.0", "tinyllama-1.1b"}, {"bert-base-uncased", "bert-base"},
-        {"google/gemma-2b-it", "gemma-2b"}, {"Qwen/Qwen2.5-7B-Instruct", "qwen2.5-7b"}, {"openai-community/gpt2",
-         "gpt2"}};
+    static const char *const rows[][2] = {{"meta-llama/Llama-2-7b-hf", "llama-2-7b"},
+                                          {"meta-llama/Llama-2-13b-chat-hf", "llama-2-13b"},
+                                          {"meta-llama/Meta-Llama-3-8B-Instruct", "llama-3-8b"},
+                                          {"meta-llama/Llama-3.1-8B", "llama-3-8b"},
+                                          {"mistralai/Mistral-7B-v0.1", "mistral-7b"},
+                                          {"mistralai/Mixtral-8x7B-Instruct-v0.1", "mixtral-8x7b"},
+                                          {"TinyLlama/TinyLlama-1.1B-Chat-v1.0", "tinyllama-1.1b"},
+                                          {"bert-base-uncased", "bert-base"},
+                                          {"google/gemma-2b-it", "gemma-2b"},
+                                          {"Qwen/Qwen2.5-7B-Instruct", "qwen2.5-7b"},
+                                          {"openai-community/gpt2", "gpt2"}};
     char text[200];
 
     (void)state;
@@ -478,9 +504,9 @@ static void models_of_the_hub_are_known(void **state)
         done();
     }
     read_as("a.json", "{\"per_device_train_batch_size\": 1, \"model_name_or_path\": \"mistralai/Mistral-7B-v0.3\"}",
-        "huggingface", NULL);
-    assert_int_equal(fate("model_name_or_path"), MFU_UNMODELLED);       /* another vocabulary */
-    assert_int_equal(fate("model"), MFU_UNMODELLED);                    /* and so GPT-2 is planned */
+            "huggingface", NULL);
+    assert_int_equal(fate("model_name_or_path"), MFU_UNMODELLED); /* another vocabulary */
+    assert_int_equal(fate("model"), MFU_UNMODELLED);              /* and so GPT-2 is planned */
     done();
 }
 
@@ -488,11 +514,13 @@ static void models_of_the_hub_are_known(void **state)
 static void gpt2_of_the_hub_is_the_checkpoint(void **state)
 {
     (void)state;
-    read_as("a.json", "{\"per_device_train_batch_size\": 1, \"model_name_or_path\": \"gpt2-xl\", \"optim\": "
-        "\"sgd\"}", "huggingface", NULL);
+    read_as("a.json",
+            "{\"per_device_train_batch_size\": 1, \"model_name_or_path\": \"gpt2-xl\", \"optim\": "
+            "\"sgd\"}",
+            "huggingface", NULL);
     assert_near(mfu_config_dim(&config, "bias"), 1, 0);
     assert_near(mfu_config_dim(&config, "vocab_size"), 50257, 0);
-    assert_int_equal(config.optimizer, MFU_SGD);        /* torch.optim.SGD without momentum */
+    assert_int_equal(config.optimizer, MFU_SGD); /* torch.optim.SGD without momentum */
     done();
 }
 
@@ -502,10 +530,10 @@ static void what_is_off_is_ignored(void **state)
     (void)state;
     read_as("a.json",
             "{\"per_gpu_train_batch_size\": null, \"bf16\": true, \"fsdp\": \"\", \"fsdp_config\": {\"xla\": false}, "
-                "\"deepspeed\": null, "
+            "\"deepspeed\": null, "
             "\"use_liger_kernel\": false, \"group_by_length\": false, \"gradient_checkpointing\": null}",
-                "huggingface", NULL);
-    assert_near(config.batch, 8, 0);            /* the Trainer's default, since null is not one */
+            "huggingface", NULL);
+    assert_near(config.batch, 8, 0); /* the Trainer's default, since null is not one */
     assert_int_equal(fate("per_gpu_train_batch_size"), MFU_IGNORED);
     assert_int_equal(fate("fsdp"), MFU_IGNORED);
     assert_int_equal(fate("fsdp_config.xla"), MFU_IGNORED);
@@ -522,10 +550,10 @@ static void axolotl_and_llama_factory_are_understood(void **state)
     (void)state;
     read_as("a.yml",
             "base_model: NousResearch/Llama-3.2-1B\nadapter:\nload_in_8bit: false\nsequence_len: "
-                "2048\nsample_packing: true\n"
+            "2048\nsample_packing: true\n"
             "gradient_accumulation_steps: 2\nmicro_batch_size: 4\noptimizer: adamw_8bit\nbf16: auto\ntf32: false\n"
             "gradient_checkpointing: true\nflash_attention: true\nfsdp:\n  - full_shard\n  - auto_wrap\n",
-                "huggingface", "8");
+            "huggingface", "8");
     assert_string_equal(next.model->slug, "llama-3.2-1b");
     assert_near(config.batch, 4, 0);
     assert_near(config.seq, 2048, 0);
@@ -536,9 +564,11 @@ static void axolotl_and_llama_factory_are_understood(void **state)
     assert_int_equal(fate("adapter"), MFU_IGNORED);
     assert_int_equal(fate("load_in_8bit"), MFU_IGNORED);
     done();
-    read_as("a.yaml", "### model\nmodel_name_or_path: Qwen/Qwen2.5-1.5B\nfinetuning_type: full\ncutoff_len: 1024\n"
-            "per_device_train_batch_size: 1\nbf16: true\nflash_attn: fa2\n", "huggingface", NULL);
-    assert_int_equal(config.checkpoint, MFU_FULL);      /* LLaMA-Factory's default */
+    read_as("a.yaml",
+            "### model\nmodel_name_or_path: Qwen/Qwen2.5-1.5B\nfinetuning_type: full\ncutoff_len: 1024\n"
+            "per_device_train_batch_size: 1\nbf16: true\nflash_attn: fa2\n",
+            "huggingface", NULL);
+    assert_int_equal(config.checkpoint, MFU_FULL); /* LLaMA-Factory's default */
     assert_int_equal(config.attention, MFU_FLASH);
     assert_int_equal(fate("finetuning_type"), MFU_IGNORED);
     done();
@@ -549,18 +579,21 @@ static void accelerate_is_understood(void **state)
     (void)state;
     read_as("a.yaml",
             "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nfsdp_config:\n  fsdp_sharding_strategy: "
-                "SHARD_GRAD_OP\n"
+            "SHARD_GRAD_OP\n"
             "  fsdp_offload_params: false\n  fsdp_activation_checkpointing: true\nmixed_precision: "
-                "bf16\nnum_machines: 1\n"
-            "num_processes: 4\nuse_cpu: false\n", "accelerate", NULL);
+            "bf16\nnum_machines: 1\n"
+            "num_processes: 4\nuse_cpu: false\n",
+            "accelerate", NULL);
     assert_near(setting(MFU_S_GPUS), 4, 0);
     assert_near(setting(MFU_S_ZERO), 2, 0);
     assert_int_equal(config.checkpoint, MFU_FULL);
     assert_int_equal(config.precision, MFU_BF16);
     done();
-    read_as("a.yaml", "distributed_type: MULTI_GPU\nfsdp_config:\n  fsdp_sharding_strategy: "
-        "FULL_SHARD\nmixed_precision: 'no'\n"
-            "num_processes: 2\n", "accelerate", NULL);
+    read_as("a.yaml",
+            "distributed_type: MULTI_GPU\nfsdp_config:\n  fsdp_sharding_strategy: "
+            "FULL_SHARD\nmixed_precision: 'no'\n"
+            "num_processes: 2\n",
+            "accelerate", NULL);
     assert_near(setting(MFU_S_ZERO), 0, 0);
     assert_int_equal(config.precision, MFU_FP32);
     assert_int_equal(fate("fsdp_config.fsdp_sharding_strategy"), MFU_IGNORED);
@@ -572,10 +605,12 @@ static void accelerate_is_understood(void **state)
 static void nanogpt_takes_the_data_sets_vocabulary(void **state)
 {
     (void)state;
-    read_as("a.py", "dataset = 'shakespeare_char'\nbatch_size = 64\nblock_size = 256\ngradient_accumulation_steps = "
-        "6\n", "nanogpt", "4");
+    read_as("a.py",
+            "dataset = 'shakespeare_char'\nbatch_size = 64\nblock_size = 256\ngradient_accumulation_steps = "
+            "6\n",
+            "nanogpt", "4");
     assert_near(mfu_config_dim(&config, "vocab_size"), 65, 0);
-    assert_int_equal(fate("gradient_accumulation_steps"), MFU_UNMODELLED);      /* 6 is no multiple of 4 */
+    assert_int_equal(fate("gradient_accumulation_steps"), MFU_UNMODELLED); /* 6 is no multiple of 4 */
     done();
     read_as("a.py", "batch_size = 12\ngradient_accumulation_steps = 5 * 8\n", "nanogpt", "8");
     assert_near(config.accum, 5, 0);
@@ -627,7 +662,8 @@ static void assignments_are_taken_apart(void **state)
     read_file(scratch_file(&s, "a.py",
                            "\"\"\"batch_size = 1\nbatch_size = 2\n\"\"\"\n"
                            "batch_size=3\nbatch_size = 5 # '\n"
-                           "wandb_project = 'a # b' # c\nlist = [1,\n  2]\nimport time\nblock_size = 512"), "nanogpt");
+                           "wandb_project = 'a # b' # c\nlist = [1,\n  2]\nimport time\nblock_size = 512"),
+              "nanogpt");
     assert_near(config.batch, 5, 0);
     assert_near(config.seq, 512, 0);
     assert_string_equal(mfu_import_find(import, "wandb_project")->value, "a # b");
@@ -655,8 +691,8 @@ static void refusals_say_why(void **state)
     assert_true(strstr(err.text, "no known program") != NULL);
     assert_int_equal(mfu_import_read(import, scratch_file(&s, "b.txt", "x\n"), "nanogtp", &err), -1);
     assert_string_equal(err.suggestion, "nanogpt");
-    assert_int_equal(mfu_import_read(import, scratch_file(&s, "c.json", "{\"zero_optimization\": [1,}"), NULL,
-        &err), -1);
+    assert_int_equal(mfu_import_read(import, scratch_file(&s, "c.json", "{\"zero_optimization\": [1,}"), NULL, &err),
+                     -1);
     assert_true(err.line == 1);
     done();
     scratch_end(&s);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer/kernels.h"
+#include "plan/kernels.h"
 
 static const struct mfu_kernel_row *find(const struct mfu_kernel_row *rows, int n, const char *name)
 {
@@ -15,7 +15,9 @@ static const struct mfu_kernel_row *find(const struct mfu_kernel_row *rows, int 
     return NULL;
 }
 
-static const struct { const char *gpu, *model, *settings[9]; } runs[] = {
+static const struct {
+    const char *gpu, *model, *settings[9];
+} runs[] = {
     {"rtx4070", "gpt2", {"batch", "8", "accum", "64", "runtime", "compile"}},
     {"a100-40gb-sxm", "gpt2", {"batch", "4", "attention", "math"}},
     {"h100-sxm", "llama-2-7b", {"checkpoint", "full", "precision", "bf16-pure"}},
@@ -103,7 +105,7 @@ static void equal_kernels_of_all_layers_are_one_row(void **state)
     assert_near(qkv->bytes, 48. * 2 * (8192. * 768 + 768 * 2304 + 8192. * 2304), 1e-12);
     assert_near(qkv->intensity, qkv->flops / qkv->bytes, 1e-12);
     assert_near(qkv->kernel.m * qkv->kernel.n * qkv->kernel.k, 8192. * 2304 * 768, 1e-12);
-    assert_true(strcmp(rows[0].name, "embed.wte") == 0);        /* order of execution */
+    assert_true(strcmp(rows[0].name, "embed.wte") == 0); /* order of execution */
     assert_int_equal(rows[n - 1].phase, MFU_OPTIMIZER_PHASE);
     assert_string_equal(rows[n - 1].name, "adamw");
     free(rows);
@@ -112,7 +114,10 @@ static void equal_kernels_of_all_layers_are_one_row(void **state)
 
 static void fp32_leaves_the_tensor_cores_idle(void **state)
 {
-    static const struct { const char *precision; int busy; } cases[] = {{"fp32", 0}, {"tf32", 1}, {"bf16", 1}};
+    static const struct {
+        const char *precision;
+        int busy;
+    } cases[] = {{"fp32", 0}, {"tf32", 1}, {"bf16", 1}};
     struct mfu_plan p = {0};
 
     (void)state;
@@ -133,18 +138,33 @@ static void fp32_leaves_the_tensor_cores_idle(void **state)
 /* Blocks on 132 SMs, one per SM at a time: full rounds and a tail. */
 static void sm_active_knows_rounds_and_tails(void **state)
 {
-    static const struct { double blocks, active; } cases[] = {
+    static const struct {
+        double blocks, active;
+    } cases[] = {
         {1, 1. / 132}, {26, 26. / 132}, {132, 1}, {133, (1 + 1. / 132) / 2}, {264, 1}, {13200, 1},
     };
-    struct mfu_launch launch = {.section = "", .op = "one", .suffix = "", .kernel = {
-        .kind = MFU_GEMM, .math = MFU_PEAK_BF16, .m = 64, .n = 64, .k = 64, .batch = 1, .flops = 2 * 64 * 64 * 64,
-        .read_bytes = 16384, .write_bytes = 8192, .launches = 1}};
+    struct mfu_launch launch = {.section = "",
+                                .op = "one",
+                                .suffix = "",
+                                .kernel = {.kind = MFU_GEMM,
+                                           .math = MFU_PEAK_BF16,
+                                           .m = 64,
+                                           .n = 64,
+                                           .k = 64,
+                                           .batch = 1,
+                                           .flops = 2 * 64 * 64 * 64,
+                                           .read_bytes = 16384,
+                                           .write_bytes = 8192,
+                                           .launches = 1}};
     struct mfu_segment segment = {.section = "", .phase = MFU_FORWARD, .count = 1, .repeat = 1};
     struct mfu_gpu gpu = {.tensor_cores = 528};
     struct mfu_price price = {.time_s = 1e-6};
     struct mfu_plan p = {
-        .config.gpu = &gpu, .program = {.launches = &launch, .segments = &segment, .n_launches = 1, .n_segments = 1, .accum = 1},
-        .pricing.prices = &price, .machine = {.sms = 132, .bandwidth_bytes_s = 3.35e12}, .step.time_s = 2e-6};
+        .config.gpu = &gpu,
+        .program = {.launches = &launch, .segments = &segment, .n_launches = 1, .n_segments = 1, .accum = 1},
+        .pricing.prices = &price,
+        .machine = {.sms = 132, .bandwidth_bytes_s = 3.35e12},
+        .step.time_s = 2e-6};
 
     (void)state;
     p.machine.peak_flops[MFU_PEAK_BF16] = 989e12;
@@ -159,7 +179,7 @@ static void sm_active_knows_rounds_and_tails(void **state)
         assert_near(rows[0].share, 0.5, 1e-12);
         free(rows);
     }
-    launch.kernel.launches = 0;         /* the end of a scope is no kernel */
+    launch.kernel.launches = 0; /* the end of a scope is no kernel */
     for (int i = 0; i < 1; i++) {
         struct mfu_kernel_row *rows;
 

@@ -3,7 +3,7 @@
 #include "near.h"
 #include "scratch.h"
 
-#include "answer/validate.h"
+#include "answer/validate/validate.h"
 #include "base/error.h"
 #include "descriptor/catalog.h"
 
@@ -37,7 +37,8 @@ static struct mfu_validation *validate(const char *text, struct mfu_error *err)
     return all;
 }
 
-#define COLUMNS "gpu,family,seq_len,n_layer,n_head,n_embd,vocab,micro_batch,grad_accum,precision,compile,optimizer,attention"
+#define COLUMNS                                                                                                        \
+    "gpu,family,seq_len,n_layer,n_head,n_embd,vocab,micro_batch,grad_accum,precision,compile,optimizer,attention"
 #define CELLS "rtx4070,gpt2,1024,12,12,768,50304,8,64,bf16-amp,torch.compile,adamw-fused,flash2"
 
 /* One run with another column behind it. */
@@ -56,7 +57,9 @@ static struct mfu_validation *one(const char *column, const char *cell)
 
 static void numbers_are_read_whole(void **state)
 {
-    static const struct { const char *column, *cell, *why; } rows[] = {
+    static const struct {
+        const char *column, *cell, *why;
+    } rows[] = {
         {"step_time_ms", "\"9,340\"", "in milliseconds and nothing else"},
         {"step_time_ms", "9.34s", "step_time_ms '9.34s': expected a number above 0"},
         {"step_time_ms", "9340 ms", "and nothing else"},
@@ -87,7 +90,11 @@ static void numbers_are_read_whole(void **state)
 
 static void what_is_stated_is_used(void **state)
 {
-    static const struct { const char *columns, *cells; double step_s; const char *assumed; } rows[] = {
+    static const struct {
+        const char *columns, *cells;
+        double step_s;
+        const char *assumed;
+    } rows[] = {
         {"step_time_ms", "9340", 9.34, NULL},
         {"step_time_ms", " 9.34e3 ", 9.34, NULL},
         {"tokens_per_s", "56133", 9.34, NULL},
@@ -122,7 +129,8 @@ static void what_is_stated_is_used(void **state)
             fail_msg("%s %s: %s", rows[i].columns, rows[i].cells, v->skipped);
         assert_near(v->measured_step_s, rows[i].step_s, 0.002);
         assert_int_equal(all->step.n, 1);
-        if (rows[i].assumed ? !strstr(v->assumed, rows[i].assumed) : strstr(v->assumed, "not") || strstr(v->assumed, "peak"))
+        if (rows[i].assumed ? !strstr(v->assumed, rows[i].assumed)
+                            : strstr(v->assumed, "not") || strstr(v->assumed, "peak"))
             fail_msg("%s %s: '%s'", rows[i].columns, rows[i].cells, v->assumed);
         mfu_validation_free(all);
     }
@@ -130,7 +138,9 @@ static void what_is_stated_is_used(void **state)
 
 static void an_mfu_that_is_no_time_says_so(void **state)
 {
-    static const struct { const char *columns, *cells, *why; } rows[] = {
+    static const struct {
+        const char *columns, *cells, *why;
+    } rows[] = {
         {"mfu_pct,mfu_peak_tflops", "40,312", "an MFU without its mfu_convention is no time: expected nanogpt, palm"},
         {"mfu_pct,mfu_convention", "40,ours", "mfu_convention 'ours' is not known: expected nanogpt, palm"},
         {"mfu_pct,mfu_convention", "40,megatron x3/4", "is not known"},
@@ -150,7 +160,9 @@ static void an_mfu_that_is_no_time_says_so(void **state)
 
 static void empty_cells_take_defaults(void **state)
 {
-    static const struct { const char *text, *assumed; } rows[] = {
+    static const struct {
+        const char *text, *assumed;
+    } rows[] = {
         {"gpu,model,micro_batch,step_time_ms\nrtx4070,gpt2,8,100\n", "family=gpt2"},
         {"gpu,model,micro_batch,step_time_ms\nrtx4070,gpt2,8,100\n", "n_embd: the model's"},
         {"gpu,model,micro_batch,step_time_ms\nrtx4070,gpt2,8,100\n", "seq: the model's"},
@@ -184,7 +196,8 @@ static void what_is_another_machine_is_left_out(void **state)
     mfu_validation_free(all);
     all = validate("gpu,model,micro_batch,n_gpus,sharding,intra_link,step_time_ms\n"
                    "a100-80gb-sxm,gpt2,8,8,ddp,pcie4,200\na100-80gb-sxm,gpt2,8,8,ddp,nvlink3,200\n"
-                   "cpu,gpt2,8,1,none,,200\nrtx4070,gpt2,8,2,ddp,pcie4,200\n", &err);
+                   "cpu,gpt2,8,1,none,,200\nrtx4070,gpt2,8,2,ddp,pcie4,200\n",
+                   &err);
     assert_non_null(all);
     assert_string_equal(all->rows[0].skipped, "intra_link pcie4: 8 GPUs of a100-80gb-sxm exchange over NVLink");
     assert_string_equal(all->rows[1].skipped, "");
@@ -196,20 +209,35 @@ static void what_is_another_machine_is_left_out(void **state)
 /* Words as people write them, and the program's own. */
 static void spellings_are_understood(void **state)
 {
-    static const struct { const char *column, *cell, *as; } rows[] = {
-        {"precision", "bf16", "bf16-amp"}, {"precision", "fp16", "fp16-amp"}, {"precision", "BF16-AMP", "bf16-amp"},
-        {"precision", "bfloat16", "bf16-amp"}, {"precision", "float32", "fp32"},
-        {"compile", "compile", "torch.compile"}, {"compile", "Eager", "eager"}, {"compile", "llmc", "llm.c"},
-        {"sharding", "DDP", "ddp"}, {"sharding", "fsdp", "fsdp-full"}, {"sharding", "ZeRO-1", "zero1"},
-        {"optimizer", "AdamW", "adamw"}, {"optimizer", "adamw_torch", "adamw"}, {"optimizer", "adamw8bit", "adam8bit"},
-        {"attention", "flash-attn", "flash2"}, {"attention", "FlashAttention-2", "flash2"},
-        {"model", "openai-community/gpt2", "gpt2"}, {"model", "meta-llama/Llama-3.2-1B", "llama-3.2-1b"},
-        {"tied", "True", "1"}, {"intra_link", "NVLink", "nvlink3"},
+    static const struct {
+        const char *column, *cell, *as;
+    } rows[] = {
+        {"precision", "bf16", "bf16-amp"},
+        {"precision", "fp16", "fp16-amp"},
+        {"precision", "BF16-AMP", "bf16-amp"},
+        {"precision", "bfloat16", "bf16-amp"},
+        {"precision", "float32", "fp32"},
+        {"compile", "compile", "torch.compile"},
+        {"compile", "Eager", "eager"},
+        {"compile", "llmc", "llm.c"},
+        {"sharding", "DDP", "ddp"},
+        {"sharding", "fsdp", "fsdp-full"},
+        {"sharding", "ZeRO-1", "zero1"},
+        {"optimizer", "AdamW", "adamw"},
+        {"optimizer", "adamw_torch", "adamw"},
+        {"optimizer", "adamw8bit", "adam8bit"},
+        {"attention", "flash-attn", "flash2"},
+        {"attention", "FlashAttention-2", "flash2"},
+        {"model", "openai-community/gpt2", "gpt2"},
+        {"model", "meta-llama/Llama-3.2-1B", "llama-3.2-1b"},
+        {"tied", "True", "1"},
+        {"intra_link", "NVLink", "nvlink3"},
     };
-    static const char *const names[] = {"gpu", "model", "n_gpus", "micro_batch", "seq_len", "step_time_ms", "precision",
-                                        "compile", "sharding", "optimizer", "attention", "tied", "intra_link"};
-    static const char *const cells[] = {"a100-80gb-sxm", "gpt2", "8", "2", "1024", "220", "bf16-amp", "torch.compile",
-                                        "ddp", "adamw", "", "", ""};
+    static const char *const names[] = {"gpu",          "model",     "n_gpus",    "micro_batch", "seq_len",
+                                        "step_time_ms", "precision", "compile",   "sharding",    "optimizer",
+                                        "attention",    "tied",      "intra_link"};
+    static const char *const cells[] = {"a100-80gb-sxm", "gpt2", "8",     "2", "1024", "220", "bf16-amp",
+                                        "torch.compile", "ddp",  "adamw", "",  "",     ""};
 
     (void)state;
     for (size_t i = 0; i < LENGTH(rows); i++) {
@@ -220,14 +248,17 @@ static void spellings_are_understood(void **state)
         for (size_t row = 0; row < 3; row++)
             for (size_t k = 0; k < LENGTH(names); k++)
                 snprintf(text + strlen(text), sizeof text - strlen(text), "%s%c",
-                         row == 0 ? names[k] : strcmp(names[k], rows[i].column) != 0 ? cells[k]
-                         : row == 1 ? rows[i].cell : rows[i].as, k + 1 < LENGTH(names) ? ',' : '\n');
+                         row == 0                                    ? names[k]
+                             : strcmp(names[k], rows[i].column) != 0 ? cells[k]
+                             : row == 1                              ? rows[i].cell
+                                                                     : rows[i].as,
+                         k + 1 < LENGTH(names) ? ',' : '\n');
         all = validate(text, &err);
         assert_non_null(all);
         if (all->rows[0].skipped[0] || all->rows[1].skipped[0]
             || all->rows[0].predicted_step_s != all->rows[1].predicted_step_s)
-            fail_msg("%s %s: '%s', %s: '%s', %g and %g s", rows[i].column, rows[i].cell, all->rows[0].skipped, rows[i].as,
-                     all->rows[1].skipped, all->rows[0].predicted_step_s, all->rows[1].predicted_step_s);
+            fail_msg("%s %s: '%s', %s: '%s', %g and %g s", rows[i].column, rows[i].cell, all->rows[0].skipped,
+                     rows[i].as, all->rows[1].skipped, all->rows[0].predicted_step_s, all->rows[1].predicted_step_s);
         mfu_validation_free(all);
     }
 }
@@ -256,7 +287,9 @@ static void outcomes_count_without_figures(void **state)
 
 static void other_tables_are_refused(void **state)
 {
-    static const struct { const char *text, *part; } rows[] = {
+    static const struct {
+        const char *text, *part;
+    } rows[] = {
         {"id;gpu;micro_batch;step_time_ms\na;rtx4070;8;100\n", "separated by semicolons"},
         {"id\tgpu\tmicro_batch\na\trtx4070\t8\n", "separated by tabs"},
         {"name,city\na,b\n", "expected a header line with names such as gpu, family"},

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "answer/kernels.h"
-#include "answer/metrics.h"
-#include "answer/single_kernel.h"
+#include "plan/kernels.h"
+#include "plan/metrics.h"
+#include "plan/single_kernel.h"
 
 static struct mfu_single_kernel study(const char *gpu, const struct mfu_study_request *r)
 {
@@ -32,8 +32,9 @@ static void refused(const char *gpu, const struct mfu_study_request *r, const ch
 /* The published illustration: busy all the time on one SM of 132. */
 static void utilization_is_not_activity(void **state)
 {
-    static const struct { double blocks, sm_active, sm_efficiency; } cases[] = {
-        {1, 1. / 132, 1. / 132}, {26, 26. / 132, 26. / 132}, {132, 1, 1}, {133, (1 + 1. / 132) / 2, 1}};
+    static const struct {
+        double blocks, sm_active, sm_efficiency;
+    } cases[] = {{1, 1. / 132, 1. / 132}, {26, 26. / 132, 26. / 132}, {132, 1, 1}, {133, (1 + 1. / 132) / 2, 1}};
 
     (void)state;
     for (size_t i = 0; i < LENGTH(cases); i++) {
@@ -54,15 +55,20 @@ static void one_block_of_four_warps(void **state)
     struct mfu_study_request r = {.study = MFU_STUDY_BLOCKS, .size = {1, 1}};
 
     (void)state;
-    assert_near(study("h100-sxm", &r).metrics.sm_occupancy, 4. / 64 / 132, 1e-12);      /* 0.047 % */
+    assert_near(study("h100-sxm", &r).metrics.sm_occupancy, 4. / 64 / 132, 1e-12); /* 0.047 % */
     assert_near(study("h100-sxm", &r).metrics.achieved_occupancy, 4. / 64 / 132, 1e-12);
 }
 
 /* Half of the window idle: SM activity halves, Kineto's occupancy does not. */
 static void idle_time_lowers_some_readings(void **state)
 {
-    struct mfu_reading r = {.sm_active = 1, .sm_occupancy = 0.25, .tensor_active = 0.9, .dram_active = 0.4,
-                            .sm_efficiency = 1, .achieved_occupancy = 0.25, .tensor = true};
+    struct mfu_reading r = {.sm_active = 1,
+                            .sm_occupancy = 0.25,
+                            .tensor_active = 0.9,
+                            .dram_active = 0.4,
+                            .sm_efficiency = 1,
+                            .achieved_occupancy = 0.25,
+                            .tensor = true};
     struct mfu_metrics m = {0};
 
     (void)state;
@@ -98,7 +104,7 @@ static void softmax_is_busy_but_empty(void **state)
 
     (void)state;
     assert_near(k.metrics.gpu_utilization, 1, 0);
-    assert_near(k.row.intensity, 1.25, 1e-12);          /* 5 FLOP in 4 bytes */
+    assert_near(k.row.intensity, 1.25, 1e-12); /* 5 FLOP in 4 bytes */
     assert_near(k.metrics.tensor_active, 0, 0);
     assert_true(k.row.flops_per_s < 0.005 * 989e12);
     assert_true(k.metrics.dram_active > 0.5 && k.metrics.sm_active > 0.9);
@@ -122,7 +128,7 @@ static void gemms_are_products_of_their_sizes(void **state)
     assert_near(study("h100-sxm", &r).row.count, 2, 0);
     r.value[MFU_SK_PASS] = 0;
     r.given[MFU_SK_DTYPE] = true;
-    r.value[MFU_SK_DTYPE] = 0;                          /* fp32: no tensor cores */
+    r.value[MFU_SK_DTYPE] = 0; /* fp32: no tensor cores */
     assert_near(study("h100-sxm", &r).metrics.tensor_active, 0, 0);
     r.value[MFU_SK_DTYPE] = 4;
     refused("a100-40gb-sxm", &r, "no fp8 tensor cores");
@@ -155,7 +161,7 @@ static void attention_counts_what_it_computes(void **state)
     r.value[MFU_SK_PASS] = 1;
     k = study("h100-sxm", &r);
     assert_near(k.row.flops, 10 * 128. * 8 * 32 * pairs, 1e-12);
-    assert_near(k.metrics.mfu, 0.8 * k.metrics.hfu, 1e-12);     /* Q K^T again */
+    assert_near(k.metrics.mfu, 0.8 * k.metrics.hfu, 1e-12); /* Q K^T again */
     r.given[MFU_SK_KV_HEADS] = true;
     r.value[MFU_SK_KV_HEADS] = 5;
     refused("h100-sxm", &r, "does not divide");
@@ -185,7 +191,9 @@ static void blocks_that_do_not_fit_are_refused(void **state)
 
 /* ---- a step -------------------------------------------------------------- */
 
-static const struct { const char *gpu, *model, *settings[9]; } runs[] = {
+static const struct {
+    const char *gpu, *model, *settings[9];
+} runs[] = {
     {"rtx4070", "gpt2", {"batch", "8", "accum", "4", "runtime", "compile"}},
     {"h100-sxm", "gpt2", {"batch", "4", "attention", "math"}},
     {"h100-sxm", "llama-2-7b", {"checkpoint", "full", "precision", "bf16-pure"}},

@@ -6,56 +6,55 @@
 #include "descriptor/model.h"
 #include "descriptor/yaml.h"
 
-static const char tiny[] =
-    "name: Tiny\n"
-    "family: gpt\n"
-    "source: made up\n"
-    "published_params: 124439808\n"
-    "dims:\n"
-    "  d_ff: 4*n_embd\n"
-    "  n_layer: 12\n"
-    "  n_head: 12\n"
-    "  n_kv_head: n_head\n"
-    "  head_dim: n_embd/n_head\n"
-    "  n_embd: 768\n"
-    "  vocab_size: 50304\n"
-    "  seq: 1k\n"
-    "  bias: false\n"
-    "  dropout: 0\n"
-    "graph:\n"
-    "  - name: embed\n"
-    "    ops:\n"
-    "      - {op: embedding, name: wte, rows: vocab_size, width: n_embd}\n"
-    "      - {op: embedding, name: wpe, rows: seq, width: n_embd, index: position}\n"
-    "      - {op: add, in: [wte, wpe]}\n"
-    "      - {op: dropout, when: dropout > 0}\n"
-    "  - name: h\n"
-    "    repeat: n_layer\n"
-    "    ops:\n"
-    "      - {op: norm, name: ln_1, bias: bias}\n"
-    "      - {op: linear, name: attn.qkv, width: 3*n_embd, bias: true}\n"
-    "      - {op: attention, name: attn.core}\n"
-    "      - {op: linear, name: attn.proj, width: n_embd}\n"
-    "      - {op: add, in: [input, attn.proj]}\n"
-    "      - {op: norm, name: ln_2, kind: rms}\n"
-    "      - {op: linear, name: mlp.fc, width: d_ff}\n"
-    "      - {op: activation, name: mlp.act, kind: gelu_tanh}\n"
-    "      - {op: linear, name: mlp.proj, width: n_embd}\n"
-    "      - {op: add, in: [add, mlp.proj]}\n"
-    "  - name: head\n"
-    "    ops:\n"
-    "      - {op: norm, name: ln_f}\n"
-    "      - {op: linear, name: lm_head, width: vocab_size, shares: wte}\n"
-    "      - {op: loss}\n"
-    "huggingface:\n"
-    "  model_type: [gpt2, gpt_tiny]\n"
-    "  dims:\n"
-    "    n_layer: n_layer\n"
-    "    n_embd: [hidden_size, n_embd]\n"
-    "    d_ff: n_inner\n"
-    "    bias: use_bias\n"
-    "    dropout: resid_pdrop\n"
-    "  defaults: {n_layer: 6, d_ff: 3*n_embd, bias: true}\n";
+static const char tiny[] = "name: Tiny\n"
+                           "family: gpt\n"
+                           "source: made up\n"
+                           "published_params: 124439808\n"
+                           "dims:\n"
+                           "  d_ff: 4*n_embd\n"
+                           "  n_layer: 12\n"
+                           "  n_head: 12\n"
+                           "  n_kv_head: n_head\n"
+                           "  head_dim: n_embd/n_head\n"
+                           "  n_embd: 768\n"
+                           "  vocab_size: 50304\n"
+                           "  seq: 1k\n"
+                           "  bias: false\n"
+                           "  dropout: 0\n"
+                           "graph:\n"
+                           "  - name: embed\n"
+                           "    ops:\n"
+                           "      - {op: embedding, name: wte, rows: vocab_size, width: n_embd}\n"
+                           "      - {op: embedding, name: wpe, rows: seq, width: n_embd, index: position}\n"
+                           "      - {op: add, in: [wte, wpe]}\n"
+                           "      - {op: dropout, when: dropout > 0}\n"
+                           "  - name: h\n"
+                           "    repeat: n_layer\n"
+                           "    ops:\n"
+                           "      - {op: norm, name: ln_1, bias: bias}\n"
+                           "      - {op: linear, name: attn.qkv, width: 3*n_embd, bias: true}\n"
+                           "      - {op: attention, name: attn.core}\n"
+                           "      - {op: linear, name: attn.proj, width: n_embd}\n"
+                           "      - {op: add, in: [input, attn.proj]}\n"
+                           "      - {op: norm, name: ln_2, kind: rms}\n"
+                           "      - {op: linear, name: mlp.fc, width: d_ff}\n"
+                           "      - {op: activation, name: mlp.act, kind: gelu_tanh}\n"
+                           "      - {op: linear, name: mlp.proj, width: n_embd}\n"
+                           "      - {op: add, in: [add, mlp.proj]}\n"
+                           "  - name: head\n"
+                           "    ops:\n"
+                           "      - {op: norm, name: ln_f}\n"
+                           "      - {op: linear, name: lm_head, width: vocab_size, shares: wte}\n"
+                           "      - {op: loss}\n"
+                           "huggingface:\n"
+                           "  model_type: [gpt2, gpt_tiny]\n"
+                           "  dims:\n"
+                           "    n_layer: n_layer\n"
+                           "    n_embd: [hidden_size, n_embd]\n"
+                           "    d_ff: n_inner\n"
+                           "    bias: use_bias\n"
+                           "    dropout: resid_pdrop\n"
+                           "  defaults: {n_layer: 6, d_ff: 3*n_embd, bias: true}\n";
 
 /* Replaces the first `from` in the text by `to`. */
 static char *with(const char *text, const char *from, const char *to)
@@ -73,8 +72,7 @@ static char *with(const char *text, const char *from, const char *to)
 
 static struct mfu_model *parse(const char *text, struct mfu_error *err)
 {
-    struct mfu_yaml *yaml = mfu_yaml_parse("models/tiny.yaml", text, strlen(text),
-                                           err);
+    struct mfu_yaml *yaml = mfu_yaml_parse("models/tiny.yaml", text, strlen(text), err);
     struct mfu_model *m = yaml ? mfu_model_parse(yaml, NULL, err) : NULL;
 
     mfu_yaml_free(yaml);
@@ -148,8 +146,8 @@ static void ops_read_the_one_before_unless_told_otherwise(void **state)
     assert_non_null(m->sections[1].repeat);
     assert_int_equal(m->sections[1].first, 4);
     assert_int_equal(m->sections[1].count, 10);
-    assert_int_equal(op[0].n_in, 0);            /* wte */
-    assert_int_equal(op[1].n_in, 0);            /* wpe */
+    assert_int_equal(op[0].n_in, 0); /* wte */
+    assert_int_equal(op[1].n_in, 0); /* wpe */
     assert_string_equal(op[2].name, "add");
     assert_int_equal(op[2].n_in, 2);
     assert_int_equal(op[2].in[0], 0);
@@ -165,7 +163,7 @@ static void ops_read_the_one_before_unless_told_otherwise(void **state)
     assert_string_equal(op[8].name, "add");
     assert_string_equal(op[13].name, "add2");
     assert_int_equal(op[13].in[0], 8);
-    assert_int_equal(op[15].shares, 0);         /* lm_head: wte */
+    assert_int_equal(op[15].shares, 0); /* lm_head: wte */
     assert_int_equal(op[14].shares, -1);
     assert_string_equal(op[16].name, "loss");
     mfu_model_free(m);
@@ -176,16 +174,16 @@ static void attributes_are_numbers_expressions_or_choices(void **state)
     struct mfu_model *m = accepted(tiny);
 
     (void)state;
-    assert_near(attribute(m, 0, 0), 50304, 0);      /* wte: rows */
-    assert_true(attribute(m, 0, 2) == 0);           /* index: token */
-    assert_near(attribute(m, 1, 2), 1, 0);          /* index: position */
-    assert_true(attribute(m, 4, 0) == 0);           /* ln_1: kind, as assumed */
-    assert_near(attribute(m, 9, 0), 1, 0);          /* ln_2: rms */
+    assert_near(attribute(m, 0, 0), 50304, 0); /* wte: rows */
+    assert_true(attribute(m, 0, 2) == 0);      /* index: token */
+    assert_near(attribute(m, 1, 2), 1, 0);     /* index: position */
+    assert_true(attribute(m, 4, 0) == 0);      /* ln_1: kind, as assumed */
+    assert_near(attribute(m, 9, 0), 1, 0);     /* ln_2: rms */
     assert_near(attribute(m, 5, 0), 3 * 768, 0);
-    assert_near(attribute(m, 5, 1), 1, 0);          /* bias: true */
-    assert_near(attribute(m, 6, 0), 12, 0);         /* heads: n_head, as assumed */
+    assert_near(attribute(m, 5, 1), 1, 0);  /* bias: true */
+    assert_near(attribute(m, 6, 0), 12, 0); /* heads: n_head, as assumed */
     assert_near(attribute(m, 6, 2), 64, 0);
-    assert_near(attribute(m, 11, 0), 1, 0);         /* gelu_tanh */
+    assert_near(attribute(m, 11, 0), 1, 0); /* gelu_tanh */
     assert_null(m->ops[2].attribute[0]);
     mfu_model_free(m);
 }
@@ -244,11 +242,9 @@ static void slips_are_refused_where_they_stand(void **state)
         struct mfu_error err = {0};
         struct mfu_model *m = parse(text, &err);
 
-        if (m || strcmp(err.text, rows[i].message) != 0 ||
-            (rows[i].line && (err.line != rows[i].line ||
-                              err.column != rows[i].column)))
-            fail_msg("%s -> %s: %d:%d: %s", rows[i].from, rows[i].to, err.line,
-                     err.column, err.text);
+        if (m || strcmp(err.text, rows[i].message) != 0
+            || (rows[i].line && (err.line != rows[i].line || err.column != rows[i].column)))
+            fail_msg("%s -> %s: %d:%d: %s", rows[i].from, rows[i].to, err.line, err.column, err.text);
         assert_string_equal(err.suggestion, rows[i].suggestion);
         assert_string_equal(err.file, "models/tiny.yaml");
         mfu_model_free(m);
@@ -269,11 +265,11 @@ static void too_much_is_refused(void **state)
     assert_string_equal(err.text, "more than 48 dims");
     assert_int_equal(err.line, 3 + MFU_MAX_DIMS);
 
-    used = (size_t)snprintf(text, sizeof text, "name: x\ndims: {a: 1}\ngraph:\n"
+    used = (size_t)snprintf(text, sizeof text,
+                            "name: x\ndims: {a: 1}\ngraph:\n"
                             "- name: s\n  ops:\n");
     for (int i = 0; i <= MFU_MAX_OPS; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used,
-                                 "  - {op: embedding, rows: a, width: a}\n");
+        used += (size_t)snprintf(text + used, sizeof text - used, "  - {op: embedding, rows: a, width: a}\n");
     assert_null(parse(text, &err));
     assert_string_equal(err.text, "more than 160 operations");
 
@@ -281,7 +277,8 @@ static void too_much_is_refused(void **state)
     for (int i = 0; i <= MFU_MAX_SECTIONS; i++)
         used += (size_t)snprintf(text + used, sizeof text - used,
                                  "- name: s%d\n  ops: [{op: embedding, rows: a, "
-                                 "width: a}]\n", i);
+                                 "width: a}]\n",
+                                 i);
     assert_null(parse(text, &err));
     assert_string_equal(err.text, "more than 12 sections");
 }
@@ -305,8 +302,8 @@ static void a_child_replaces_dims_and_keeps_the_rest(void **state)
         fail_msg("%s:%d: %s", err.file, err.line, err.text);
     assert_string_equal(m->slug, "large");
     assert_string_equal(m->name, "Large");
-    assert_string_equal(m->family, "gpt");      /* inherited */
-    assert_string_equal(m->source, "");         /* a file's own */
+    assert_string_equal(m->family, "gpt"); /* inherited */
+    assert_string_equal(m->source, "");    /* a file's own */
     assert_true(isnan(m->published_params));
     assert_int_equal(m->n_dims, 11);
     assert_near(value_of(m, "n_layer"), 24, 0);
@@ -319,7 +316,7 @@ static void a_child_replaces_dims_and_keeps_the_rest(void **state)
     path = scratch_file(&s, "flat.yaml",
                         "name: Flat\nextends: tiny\ngraph:\n- name: all\n  ops:\n"
                         "  - {op: embedding, rows: vocab_size, width: n_embd}\n");
-    m = mfu_model_read(path, NULL, &err);       /* looks beside the file */
+    m = mfu_model_read(path, NULL, &err); /* looks beside the file */
     assert_non_null(m);
     assert_int_equal(m->n_ops, 1);
     assert_near(value_of(m, "n_layer"), 12, 0);
@@ -397,11 +394,11 @@ static void a_config_fills_the_dims_by_the_table(void **state)
     assert_string_equal(m->family, "gpt");
     assert_true(isnan(m->published_params));
     assert_near(value_of(m, "n_embd"), 1024, 0);
-    assert_near(value_of(m, "n_layer"), 6, 0);          /* as the class assumes */
-    assert_near(value_of(m, "d_ff"), 3 * 1024, 0);      /* null: the same */
-    assert_true(value_of(m, "bias") == 0);              /* said, not assumed */
+    assert_near(value_of(m, "n_layer"), 6, 0);     /* as the class assumes */
+    assert_near(value_of(m, "d_ff"), 3 * 1024, 0); /* null: the same */
+    assert_true(value_of(m, "bias") == 0);         /* said, not assumed */
     assert_near(value_of(m, "dropout"), 0.1, 1e-12);
-    assert_near(value_of(m, "vocab_size"), 50304, 0);   /* not in the table */
+    assert_near(value_of(m, "vocab_size"), 50304, 0); /* not in the table */
     mfu_model_free(m);
     scratch_end(&s);
 }
@@ -435,10 +432,8 @@ static void configs_that_are_odd_are_refused(void **state)
         const char *path = scratch_file(&s, "config.json", rows[i].text);
         struct mfu_error err = {0};
 
-        if (mfu_model_from_config(path, s.folder, &err) ||
-            !strstr(err.text, rows[i].part) ||
-            (rows[i].line && (err.line != rows[i].line ||
-                              err.column != rows[i].column)))
+        if (mfu_model_from_config(path, s.folder, &err) || !strstr(err.text, rows[i].part)
+            || (rows[i].line && (err.line != rows[i].line || err.column != rows[i].column)))
             fail_msg("%s: %d:%d: %s", rows[i].text, err.line, err.column, err.text);
         assert_string_equal(err.suggestion, rows[i].suggestion);
         assert_string_equal(err.file, path);

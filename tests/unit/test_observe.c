@@ -269,13 +269,12 @@ static void refusals(void **state)
     refused("/dev/null", NULL, "not a regular file");
     refused(scratch_file(&s, "empty", ""), NULL, "empty");
     refused(scratch_file(&s, "prose", "nothing to see\n"), NULL, "nanoGPT");
-    refused(scratch_file(&s, "nan",
-                         "iter 0: loss nan, time nanms, mfu nan%\niter 1: loss 1, time -5ms, mfu -100.00%\n"),
-            NULL, "no usable step");
     refused(
-        scratch_file(
-            &s, "two",
-            "Overriding: batch_size = 8\niter 0: loss 1, time 9ms, mfu 1.00%\nOverriding: batch_size = 9\n"),
+        scratch_file(&s, "nan", "iter 0: loss nan, time nanms, mfu nan%\niter 1: loss 1, time -5ms, mfu -100.00%\n"),
+        NULL, "no usable step");
+    refused(
+        scratch_file(&s, "two",
+                     "Overriding: batch_size = 8\niter 0: loss 1, time 9ms, mfu 1.00%\nOverriding: batch_size = 9\n"),
         NULL, "two runs");
     refused(LOGS "nanogpt-contradictory.log", NULL, "contradictory");
     refused(LOGS "nanogpt-train1.log", "batch 16", "the log says 8");

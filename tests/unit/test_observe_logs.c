@@ -118,8 +118,7 @@ static void two_runs_of_the_trainer(void **state)
 
     (void)state;
     line(&l, "{'eval_loss': 9.0, 'eval_runtime': 45.75}");
-    line(&l,
-         "{'train_runtime': 1959.5, 'train_samples_per_second': 52.258, 'train_steps_per_second': 0.102}");
+    line(&l, "{'train_runtime': 1959.5, 'train_samples_per_second': 52.258, 'train_steps_per_second': 0.102}");
     line(&l, "{'train_runtime': 400.0, 'train_samples_per_second': 64.0, 'train_steps_per_second': 0.25}");
     refused_lines(&l, "two runs");
 
@@ -252,8 +251,8 @@ static void titan_head(struct lines *l, const char *mesh, const char *batch)
 static void titan_steps(struct lines *l, int tps)
 {
     for (int i = 1; i < 20; i++)
-        line(l, "[titan] INFO - step: %d  loss:  8.1  memory: 38.22GiB(48.32%%)  tps: %d  mfu: %.2f%%",
-             10 * i, tps + i % 3, tps * 57.92e9 / 989e12 * 100);
+        line(l, "[titan] INFO - step: %d  loss:  8.1  memory: 38.22GiB(48.32%%)  tps: %d  mfu: %.2f%%", 10 * i,
+             tps + i % 3, tps * 57.92e9 / 989e12 * 100);
 }
 
 static void words_of_the_newer_torchtitan(void **state)
@@ -262,9 +261,8 @@ static void words_of_the_newer_torchtitan(void **state)
     struct mfu_observation *o;
 
     (void)state;
-    titan_head(
-        &l, "1-D device mesh with ['dp_shard'], [8]",
-        "Trainer is initialized with local batch size 1, global batch size 8, gradient accumulation steps 1");
+    titan_head(&l, "1-D device mesh with ['dp_shard'], [8]",
+               "Trainer is initialized with local batch size 1, global batch size 8, gradient accumulation steps 1");
     line(&l, "[titan] INFO - Training starts at step 1");
     titan_steps(&l, 7000);
     o = observe_lines("h100-sxm", &l, NULL);
@@ -305,8 +303,8 @@ static void a_mesh_in_newer_words(void **state)
         struct lines l = {0};
         struct mfu_observation *o;
 
-        snprintf(mesh, sizeof mesh,
-                 "device mesh with parallelism: pp=1, dp_replicate=1, dp_shard=4, cp=1, tp=2, %s", ends[i]);
+        snprintf(mesh, sizeof mesh, "device mesh with parallelism: pp=1, dp_replicate=1, dp_shard=4, cp=1, tp=2, %s",
+                 ends[i]);
         titan_head(&l, mesh, "Trainer is initialized with local batch size 1, global batch size 4");
         titan_steps(&l, 5000);
         o = observe_lines("h100-sxm", &l, NULL);
@@ -319,8 +317,8 @@ static void a_mesh_in_newer_words(void **state)
         mfu_observation_free(o);
 
         l = (struct lines){0};
-        snprintf(mesh, sizeof mesh,
-                 "device mesh with parallelism: pp=1, dp_replicate=2, dp_shard=4, cp=1, tp=1, %s", ends[i]);
+        snprintf(mesh, sizeof mesh, "device mesh with parallelism: pp=1, dp_replicate=2, dp_shard=4, cp=1, tp=1, %s",
+                 ends[i]);
         titan_head(&l, mesh, "Trainer is initialized with local batch size 1, global batch size 8");
         titan_steps(&l, 7000);
         o = observe_lines("h100-sxm", &l, NULL);
@@ -334,8 +332,7 @@ static void checkpointing_in_newer_words(void **state)
 {
     static const struct {
         const char *words, *choice;
-    } rows[] = {
-        {"full", "full"}, {"FullAC", "full"}, {"selective", "selective"}, {"SelectiveAC", "selective"}};
+    } rows[] = {{"full", "full"}, {"FullAC", "full"}, {"selective", "selective"}, {"SelectiveAC", "selective"}};
 
     (void)state;
     for (size_t i = 0; i < LENGTH(rows); i++) {
@@ -445,8 +442,7 @@ static void two_runs_of_megatron(void **state)
 
     l = (struct lines){0};
     for (int run = 1; run <= 2; run++) {
-        megatron_head(&l, 12,
-                      run == 1 ? "  fp8 .................... None" : "  fp8 .................... hybrid");
+        megatron_head(&l, 12, run == 1 ? "  fp8 .................... None" : "  fp8 .................... hybrid");
         for (int i = 1; i <= 20; i++)
             megatron_step(&l, i, 9340. / run, 512);
     }
@@ -502,9 +498,8 @@ static void lines_of_build_nanogpt(void **state)
 
     (void)state;
     for (int i = 0; i < 20; i++)
-        line(&l,
-             "step %5d | loss: 3.100000 | lr 6.0000e-04 | norm: 1.2345 | dt: 9340.%02dms | tok/sec: 56133.62",
-             i, i);
+        line(&l, "step %5d | loss: 3.100000 | lr 6.0000e-04 | norm: 1.2345 | dt: 9340.%02dms | tok/sec: 56133.62", i,
+             i);
     o = observe_lines("rtx4070", &l, "batch 8 runtime compile");
     assert_string_equal(o->source, "key-value-log");
     assert_near(o->plan.config.seq, 1024, 0);

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer/page.h"
-#include "answer/simulation.h"
+#include "report/words/template.h"
+#include "plan/simulation.h"
 #include "base/error.h"
 #include "descriptor/catalog.h"
-#include "report/pages.h"
+#include "report/words/pages.h"
 
 static struct mfu_catalog *catalog;
 static struct mfu_scenario scenario;
@@ -76,8 +76,8 @@ static void figures_have_their_unit(void **state)
     plan_it("h100-sxm", "gpt2", pairs);
     comes_out_as("{batch} x {seq}", "8 x 1024");
     comes_out_as("{sms} SMs", "132 SMs");
-    comes_out_as("{1/4|%} {2^30|B} {1/1000|s} {1e12|FLOP/s}", "25" MFU_NO_BREAK "% 1" MFU_NO_BREAK "GiB 1" MFU_NO_BREAK
-                 "ms 1" MFU_NO_BREAK "TFLOP/s");
+    comes_out_as("{1/4|%} {2^30|B} {1/1000|s} {1e12|FLOP/s}",
+                 "25" MFU_NO_BREAK "% 1" MFU_NO_BREAK "GiB 1" MFU_NO_BREAK "ms 1" MFU_NO_BREAK "TFLOP/s");
     comes_out_as("{runtime} {precision} {gpu}", "compile bf16-pure H100" MFU_NO_BREAK "SXM5" MFU_NO_BREAK "80GB");
     comes_out_as("no braces", "no braces");
 }
@@ -90,7 +90,7 @@ static void conditions_choose(void **state)
     plan_it("h100-sxm", "gpt2", pairs);
     comes_out_as("{runtime == compile ? yes : no}", "yes");
     comes_out_as("{runtime == eager ? yes : no}", "no");
-    comes_out_as("{runtime == bf16 ? yes : no}", "no");         /* another setting's choice */
+    comes_out_as("{runtime == bf16 ? yes : no}", "no"); /* another setting's choice */
     comes_out_as("{batch > 1 ? many}.", ".");
     comes_out_as("{batch == 1 ? {sms > 100 ? large: {sms} : small} : many}", "large: 132");
     comes_out_as("{fits ? It fits. : }", "It fits.");
@@ -117,7 +117,7 @@ static void other_scenarios_are_planned(void **state)
     assert_int_equal(f.dim, MFU_SECONDS);
     comes_out_as("{batch with batch=7} {batch} {accum}", "7 2 4");
     comes_out_as("{batch with accum=if(accum>1,accum,8)}", "2");
-    comes_out_as("{step_time_s with gpus=64}", "unknown");      /* which cannot be planned */
+    comes_out_as("{step_time_s with gpus=64}", "unknown"); /* which cannot be planned */
     assert_int_equal(mfu_subject_figure(&subject, "mfu with nothing=2", &f, &err), -1);
     assert_int_equal(mfu_subject_figure(&subject, "mfu with batch", &f, &err), -1);
 }
@@ -145,7 +145,11 @@ static void sharding_is_explained_from_plans(void **state)
                                 MFU_BYTES);
             for (char *blank; (blank = strchr(figure, ' '));)
                 *blank = '~';
-            snprintf(line, sizeof line, "%s   %s,", zero == 0 ? "DDP   " : zero == 1 ? "ZeRO 1" : zero == 2 ? "ZeRO 2" : "ZeRO 3",
+            snprintf(line, sizeof line, "%s   %s,",
+                     zero == 0       ? "DDP   "
+                         : zero == 1 ? "ZeRO 1"
+                         : zero == 2 ? "ZeRO 2"
+                                     : "ZeRO 3",
                      figure);
             text = filled(mfu_page_body(page));
             for (char *at; (at = strstr(text, MFU_NO_BREAK));) {
@@ -246,7 +250,9 @@ static size_t count(const char *text, const char *what)
 
 static void every_term_has_figures_of_any_scenario(void **state)
 {
-    static const struct { const char *gpu, *model, *pairs[8]; } rows[] = {
+    static const struct {
+        const char *gpu, *model, *pairs[8];
+    } rows[] = {
         {"rtx4070", "gpt2", {NULL}},
         {"t4", "bert-large", {NULL}},
         {"h100-sxm", "mixtral-8x7b", {"checkpoint", "full", "runtime", "fused", NULL}},

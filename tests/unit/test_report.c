@@ -6,11 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer/validate.h"
+#include "answer/validate/validate.h"
 #include "report/report.h"
-#include "report/text.h"
+#include "report/text/text.h"
 
-static const struct { const char *gpu, *model, *settings[9]; } runs[] = {
+static const struct {
+    const char *gpu, *model, *settings[9];
+} runs[] = {
     {"rtx4070", "gpt2", {"batch", "8", "accum", "64", "runtime", "compile"}},
     {"rtx4070", "gpt2", {"batch", "16", "vram_reserved", "2GB", "dataloader_ms", "9000"}},
     {"h100-sxm", "llama-2-7b", {"checkpoint", "full", "precision", "bf16-pure"}},
@@ -20,12 +22,34 @@ static const struct { const char *gpu, *model, *settings[9]; } runs[] = {
 
 /* ---- text --------------------------------------------------------------- */
 
-static int kernels(FILE *out, const struct mfu_term *t, const struct mfu_plan *p) { return mfu_text_kernels(out, t, p); }
-static int roofline(FILE *out, const struct mfu_term *t, const struct mfu_plan *p) { return mfu_text_roofline(out, t, p); }
-static int whole(FILE *out, const struct mfu_term *t, const struct mfu_plan *p) { mfu_text_plan(out, t, p); return 0; }
-static int memory(FILE *out, const struct mfu_term *t, const struct mfu_plan *p) { mfu_text_memory(out, t, p); return 0; }
-static int step(FILE *out, const struct mfu_term *t, const struct mfu_plan *p) { mfu_text_step(out, t, p); return 0; }
-static int mfu(FILE *out, const struct mfu_term *t, const struct mfu_plan *p) { mfu_text_mfu(out, t, p); return 0; }
+static int kernels(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
+{
+    return mfu_text_kernels(out, t, p);
+}
+static int roofline(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
+{
+    return mfu_text_roofline(out, t, p);
+}
+static int whole(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
+{
+    mfu_text_plan(out, t, p);
+    return 0;
+}
+static int memory(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
+{
+    mfu_text_memory(out, t, p);
+    return 0;
+}
+static int step(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
+{
+    mfu_text_step(out, t, p);
+    return 0;
+}
+static int mfu(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
+{
+    mfu_text_mfu(out, t, p);
+    return 0;
+}
 
 typedef int text_fn(FILE *, const struct mfu_term *, const struct mfu_plan *);
 static text_fn *const texts[] = {whole, memory, kernels, roofline, step, mfu};
@@ -182,9 +206,19 @@ static void assert_keys(const json_t *o, const char *const *keys)
 
 static void numbers_are_whole_or_real_or_null(void **state)
 {
-    static const struct { double value; const char *text; } rows[] = {
-        {0, "0"}, {-0.0, "0"}, {8, "8"}, {0.5, "0.5"}, {3.12e14, "312000000000000"},
-        {NAN, "null"}, {INFINITY, "null"}, {-3, "-3"}, {0x1p60, "1.152921504606847e18"},
+    static const struct {
+        double value;
+        const char *text;
+    } rows[] = {
+        {0, "0"},
+        {-0.0, "0"},
+        {8, "8"},
+        {0.5, "0.5"},
+        {3.12e14, "312000000000000"},
+        {NAN, "null"},
+        {INFINITY, "null"},
+        {-3, "-3"},
+        {0x1p60, "1.152921504606847e18"},
     };
 
     (void)state;
@@ -200,20 +234,48 @@ static void numbers_are_whole_or_real_or_null(void **state)
 
 static void plan_has_everything_that_the_interface_names(void **state)
 {
-    static const char *const top[] = {"command", "schema", "scenario", "params", "memory", "step", "mfu", "bound", "fits", NULL};
-    static const char *const scenario[] = {
-        "gpu", "model", "batch", "accum", "precision", "runtime", "attention", "checkpoint", "optimizer",
-        "grad_clip", "cuda_graphs", "gpus", "nodes", "dp", "tp", "pp", "vpp", "cp", "ep", "sp", "zero",
-        "vram_reserved", "dataloader_ms", "clock_mhz", "power_w", "n_layer", "n_embd", "seq", "vocab_size", NULL};
+    static const char *const top[] = {"command", "schema", "scenario", "params", "memory",
+                                      "step",    "mfu",    "bound",    "fits",   NULL};
+    static const char *const scenario[] = {"gpu",
+                                           "model",
+                                           "batch",
+                                           "accum",
+                                           "precision",
+                                           "runtime",
+                                           "attention",
+                                           "checkpoint",
+                                           "optimizer",
+                                           "grad_clip",
+                                           "cuda_graphs",
+                                           "gpus",
+                                           "nodes",
+                                           "dp",
+                                           "tp",
+                                           "pp",
+                                           "vpp",
+                                           "cp",
+                                           "ep",
+                                           "sp",
+                                           "zero",
+                                           "vram_reserved",
+                                           "dataloader_ms",
+                                           "clock_mhz",
+                                           "power_w",
+                                           "n_layer",
+                                           "n_embd",
+                                           "seq",
+                                           "vocab_size",
+                                           NULL};
     static const char *const params[] = {"total", "trainable", "non_embedding", "active", NULL};
     static const char *const memory_keys[] = {
-        "fits", "capacity_bytes", "parts", "peak_allocated_bytes", "peak_reserved_bytes", "context_bytes",
-        "smi_used_bytes", "fill", "peak_at", "capacity_assumed", "peak_tensors", NULL};
+        "fits",           "capacity_bytes", "parts",   "peak_allocated_bytes", "peak_reserved_bytes", "context_bytes",
+        "smi_used_bytes", "fill",           "peak_at", "capacity_assumed",     "peak_tensors",        NULL};
     static const char *const step_keys[] = {
-        "step_time_s", "step_time_low_s", "step_time_high_s", "forward_s", "backward_s", "optimizer_s",
-        "communication_exposed_s", "idle_s", "tokens_per_step", "tokens_per_s", "samples_per_s", NULL};
+        "step_time_s",     "step_time_low_s", "step_time_high_s",        "forward_s",
+        "backward_s",      "optimizer_s",     "communication_exposed_s", "idle_s",
+        "tokens_per_step", "tokens_per_s",    "samples_per_s",           NULL};
     static const char *const mfu_keys[] = {
-        "mfu", "hfu", "peak_flops", "model_flops_per_step", "hardware_flops_per_step", "achieved_flops",
+        "mfu",         "hfu", "peak_flops", "model_flops_per_step", "hardware_flops_per_step", "achieved_flops",
         "conventions", NULL};
     struct mfu_plan p = {0};
     json_t *o;
@@ -236,9 +298,8 @@ static void plan_has_everything_that_the_interface_names(void **state)
 
 static void parts_are_a_partition_in_whole_bytes(void **state)
 {
-    static const char *const names[] = {
-        "weights", "gradients", "optimizer", "weight_casts", "activations", "logits_loss", "workspace",
-        "communication", "other"};
+    static const char *const names[] = {"weights",     "gradients", "optimizer",     "weight_casts", "activations",
+                                        "logits_loss", "workspace", "communication", "other"};
     struct mfu_plan p = {0};
 
     (void)state;
@@ -267,7 +328,8 @@ static void parts_are_a_partition_in_whole_bytes(void **state)
             json_t *a = json_array_get(alive, i - 1), *b = json_array_get(alive, i);
 
             assert_true(json_number_value(json_object_get(a, "bytes")) * json_number_value(json_object_get(a, "copies"))
-                        >= json_number_value(json_object_get(b, "bytes")) * json_number_value(json_object_get(b, "copies")));
+                        >= json_number_value(json_object_get(b, "bytes"))
+                            * json_number_value(json_object_get(b, "copies")));
         }
         json_decref(o);
     }
@@ -276,9 +338,10 @@ static void parts_are_a_partition_in_whole_bytes(void **state)
 
 static void kernels_have_every_key_and_sum_up(void **state)
 {
-    static const char *const keys[] = {
-        "name", "phase", "kind", "count", "m", "n", "k", "flops", "bytes", "intensity", "bound", "time_s", "share",
-        "flops_per_s", "bytes_per_s", "waves", "sm_active", "tensor_active", "dram_active", NULL};
+    static const char *const keys[] = {"name",  "phase",     "kind",          "count",       "m",
+                                       "n",     "k",         "flops",         "bytes",       "intensity",
+                                       "bound", "time_s",    "share",         "flops_per_s", "bytes_per_s",
+                                       "waves", "sm_active", "tensor_active", "dram_active", NULL};
     static const char *const roof_keys[] = {"name", "intensity", "flops_per_s", "share", "bound", NULL};
     struct mfu_plan p = {0};
     json_t *o, *row;
@@ -288,7 +351,8 @@ static void kernels_have_every_key_and_sum_up(void **state)
     (void)state;
     plan(&p, runs[0].gpu, runs[0].model, runs[0].settings);
     o = mfu_json_kernels(&p);
-    json_array_foreach(json_object_get(o, "kernels"), i, row) {
+    json_array_foreach(json_object_get(o, "kernels"), i, row)
+    {
         assert_keys(row, keys);
         sum += json_number_value(json_object_get(row, "time_s"));
     }
@@ -298,8 +362,7 @@ static void kernels_have_every_key_and_sum_up(void **state)
     o = mfu_json_roofline(&p);
     assert_true(json_array_size(json_object_get(o, "ceilings")) >= 3);
     assert_near(json_number_value(json_object_get(o, "ridge")), 58.3e12 / 504e9, 1e-3);
-    json_array_foreach(json_object_get(o, "kernels"), i, row)
-        assert_keys(row, roof_keys);
+    json_array_foreach(json_object_get(o, "kernels"), i, row) assert_keys(row, roof_keys);
     json_decref(o);
     mfu_plan_release(&p);
 }
@@ -327,17 +390,48 @@ static void step_and_mfu_stand_alone(void **state)
 static void validation_lists_every_row(void **state)
 {
     struct mfu_validated rows[] = {
-        {.id = "a", .source = "paper", .gpu = "h100-sxm", .runtime = "fused", .sharding = "none",
-         .measured_step_s = 1, .predicted_step_s = 1.1, .low_s = 0.9, .high_s = 1.3, .error = 0.1,
-         .measured_allocated_bytes = NAN, .predicted_allocated_bytes = 2e9, .measured_reserved_bytes = NAN,
-         .predicted_reserved_bytes = 3e9, .ran = 1, .fits = 1, .assumed = "runtime=fused for te; accum=1"},
-        {.id = "b", .gpu = "h100-sxm", .measured_step_s = NAN, .predicted_step_s = NAN, .low_s = NAN, .high_s = NAN,
-         .error = NAN, .ran = -1, .skipped = "several GPUs"},
-        {.id = "c", .gpu = "h100-sxm", .measured_step_s = NAN, .predicted_step_s = NAN, .low_s = NAN, .high_s = NAN,
-         .error = NAN, .ran = -1, .skipped = "several GPUs"},
+        {.id = "a",
+         .source = "paper",
+         .gpu = "h100-sxm",
+         .runtime = "fused",
+         .sharding = "none",
+         .measured_step_s = 1,
+         .predicted_step_s = 1.1,
+         .low_s = 0.9,
+         .high_s = 1.3,
+         .error = 0.1,
+         .measured_allocated_bytes = NAN,
+         .predicted_allocated_bytes = 2e9,
+         .measured_reserved_bytes = NAN,
+         .predicted_reserved_bytes = 3e9,
+         .ran = 1,
+         .fits = 1,
+         .assumed = "runtime=fused for te; accum=1"},
+        {.id = "b",
+         .gpu = "h100-sxm",
+         .measured_step_s = NAN,
+         .predicted_step_s = NAN,
+         .low_s = NAN,
+         .high_s = NAN,
+         .error = NAN,
+         .ran = -1,
+         .skipped = "several GPUs"},
+        {.id = "c",
+         .gpu = "h100-sxm",
+         .measured_step_s = NAN,
+         .predicted_step_s = NAN,
+         .low_s = NAN,
+         .high_s = NAN,
+         .error = NAN,
+         .ran = -1,
+         .skipped = "several GPUs"},
     };
     struct mfu_validation v = {
-        .rows = rows, .n_rows = 3, .n_skipped = 2, .ran = 1, .ran_called_fit = 1,
+        .rows = rows,
+        .n_rows = 3,
+        .n_skipped = 2,
+        .ran = 1,
+        .ran_called_fit = 1,
         .step = {.n = 1, .mape = 0.1, .median = 0.1, .bias = 0.1, .p90 = 0.1, .worst_id = "a", .coverage90 = 1},
         .baseline = {.n = 0}};
     struct mfu_term t = {.width = 60, .height = 24};
@@ -374,9 +468,15 @@ static void validation_lists_every_row(void **state)
 
 static void bars_have_eighths_or_hashes(void **state)
 {
-    static const struct { double share; bool utf8; const char *bar; } rows[] = {
-        {0.5, false, "####"}, {0.5, true, "\u2588\u2588\u2588\u2588"}, {0, true, ""},
-        {1. / 64, true, "\u258f"}, {2, false, "########"}, {-1, true, ""}, {NAN, false, ""},
+    static const struct {
+        double share;
+        bool utf8;
+        const char *bar;
+    } rows[] = {
+        {0.5, false, "####"},   {0.5, true, "\u2588\u2588\u2588\u2588"},
+        {0, true, ""},          {1. / 64, true, "\u258f"},
+        {2, false, "########"}, {-1, true, ""},
+        {NAN, false, ""},
     };
 
     (void)state;

@@ -17,12 +17,26 @@ static struct mfu_scenario start(const char *model, const char *gpu)
 
 static void values_are_read_as_the_key_means_them(void **state)
 {
-    static const struct { const char *key, *text; double value; } rows[] = {
-        {"batch", "8", 8}, {"batch_size", "8", 8}, {"batch", "2*4", 8}, {"accum", "5*8", 40},
-        {"grad_accum", "40", 40}, {"precision", "fp16", MFU_FP16}, {"precision", "BF16_PURE", MFU_BF16_PURE},
-        {"runtime", "compile", MFU_COMPILE}, {"cuda_graphs", "yes", 1}, {"cuda_graphs", "off", 0},
-        {"vram_reserved", "600MB", 600e6}, {"vram_reserved", "1.5 GiB", 1.5 * 0x1p30},
-        {"power_w", "320W", 320}, {"power_w", "320", 320}, {"grad_clip", "0.5", 0.5}, {"dataloader_ms", "2.5", 2.5},
+    static const struct {
+        const char *key, *text;
+        double value;
+    } rows[] = {
+        {"batch", "8", 8},
+        {"batch_size", "8", 8},
+        {"batch", "2*4", 8},
+        {"accum", "5*8", 40},
+        {"grad_accum", "40", 40},
+        {"precision", "fp16", MFU_FP16},
+        {"precision", "BF16_PURE", MFU_BF16_PURE},
+        {"runtime", "compile", MFU_COMPILE},
+        {"cuda_graphs", "yes", 1},
+        {"cuda_graphs", "off", 0},
+        {"vram_reserved", "600MB", 600e6},
+        {"vram_reserved", "1.5 GiB", 1.5 * 0x1p30},
+        {"power_w", "320W", 320},
+        {"power_w", "320", 320},
+        {"grad_clip", "0.5", 0.5},
+        {"dataloader_ms", "2.5", 2.5},
     };
 
     (void)state;
@@ -62,15 +76,19 @@ static void dims_follow_each_other(void **state)
     assert_true(isnan(mfu_config_dim(&c, "n_experts")));
     mfu_scenario_model(&s, mfu_catalog_model(catalog, "llama-2-7b", NULL));
     assert_int_equal(mfu_scenario_resolve(&s, &c, &err), 0);
-    assert_near(mfu_config_dim(&c, "n_embd"), 4096, 0);         /* the old model's were forgotten */
+    assert_near(mfu_config_dim(&c, "n_embd"), 4096, 0); /* the old model's were forgotten */
     assert_near(c.batch, 8, 0);
 }
 
 static void defaults_suit_the_gpu(void **state)
 {
-    static const struct { const char *gpu; enum mfu_precision precision; enum mfu_attention_kind attention; } rows[] = {
-        {"rtx4070", MFU_BF16, MFU_FLASH}, {"a100-80gb-sxm", MFU_BF16, MFU_FLASH}, {"h100-sxm", MFU_BF16, MFU_FLASH},
-        {"t4", MFU_FP16, MFU_MEMEFF}, {"v100-16gb-sxm", MFU_FP16, MFU_MEMEFF}, {"gtx1080ti", MFU_FP32, MFU_MEMEFF},
+    static const struct {
+        const char *gpu;
+        enum mfu_precision precision;
+        enum mfu_attention_kind attention;
+    } rows[] = {
+        {"rtx4070", MFU_BF16, MFU_FLASH}, {"a100-80gb-sxm", MFU_BF16, MFU_FLASH},  {"h100-sxm", MFU_BF16, MFU_FLASH},
+        {"t4", MFU_FP16, MFU_MEMEFF},     {"v100-16gb-sxm", MFU_FP16, MFU_MEMEFF}, {"gtx1080ti", MFU_FP32, MFU_MEMEFF},
     };
     struct mfu_config c;
 
@@ -88,7 +106,9 @@ static void defaults_suit_the_gpu(void **state)
 /* One key is wrong by itself. */
 static void slips_are_refused_at_once(void **state)
 {
-    static const struct { const char *key, *text, *part, *suggestion; } rows[] = {
+    static const struct {
+        const char *key, *text, *part, *suggestion;
+    } rows[] = {
         {"sequ", "8", "no setting is called 'sequ'", "seq"},
         {"batch", "0", "batch: 0 is outside 1..", ""},
         {"batch", "1.5", "batch: 1.5 is not a whole number", ""},
@@ -119,7 +139,9 @@ static void slips_are_refused_at_once(void **state)
 /* Keys that are fine alone and not together. */
 static void contradictions_are_refused_when_planning(void **state)
 {
-    static const struct { const char *model, *gpu, *settings[5], *part, *suggestion; } rows[] = {
+    static const struct {
+        const char *model, *gpu, *settings[5], *part, *suggestion;
+    } rows[] = {
         {"gpt2", "rtx4070", {"n_embd", "100"}, "n_embd: 100 is not divisible by n_head (12); 96 and 108 are", "96"},
         {"gpt2", "rtx4070", {"n_kv_head", "5"}, "n_kv_head: 5 does not divide n_head (12)", ""},
         {"gpt2", "t4", {"precision", "bf16"}, "has no bf16 tensor cores", "fp16"},
@@ -148,7 +170,9 @@ static void contradictions_are_refused_when_planning(void **state)
 
 static void what_no_software_does_is_refused(void **state)
 {
-    static const struct { const char *gpu, *key, *value, *runtime, *part; } rows[] = {
+    static const struct {
+        const char *gpu, *key, *value, *runtime, *part;
+    } rows[] = {
         {"gtx1080ti", "batch", "1", "compile", "Triton needs compute capability 7.0"},
         {"p100-pcie-16gb", "batch", "1", "compile", "Triton needs compute capability 7.0"},
         {"a100-80gb-sxm", "cuda_graphs", "on", "llmc", "cuda_graphs: not possible with runtime llmc"},
@@ -177,9 +201,14 @@ static void what_no_software_does_is_refused(void **state)
 /* What would have no effect is no setting. */
 static void half_weights_need_16_bits(void **state)
 {
-    static const struct { const char *precision, *part; } rows[] = {
-        {"fp32", "nothing has 16 bits"}, {"tf32", "nothing has 16 bits"}, {"bf16-pure", "without masters"},
-        {"fp8", "planned in fp32"}, {"fp16", NULL}, {"bf16", NULL}};
+    static const struct {
+        const char *precision, *part;
+    } rows[] = {{"fp32", "nothing has 16 bits"},
+                {"tf32", "nothing has 16 bits"},
+                {"bf16-pure", "without masters"},
+                {"fp8", "planned in fp32"},
+                {"fp16", NULL},
+                {"bf16", NULL}};
 
     (void)state;
     for (size_t i = 0; i < LENGTH(rows); i++) {
@@ -228,7 +257,8 @@ static void choices_are_written_as_they_are_read(void **state)
         char text[MFU_QUANTITY_MAX];
 
         for (double x = row->least; x <= fmin(row->most, row->least + 8); x++) {
-            assert_int_equal(mfu_scenario_set(&s, row->key, mfu_setting_format(text, (enum mfu_setting_id)id, x), NULL), 0);
+            assert_int_equal(mfu_scenario_set(&s, row->key, mfu_setting_format(text, (enum mfu_setting_id)id, x), NULL),
+                             0);
             assert_near(s.setting[id], x, 1e-3);
         }
     }

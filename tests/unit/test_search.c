@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "answer/advise.h"
+#include "answer/advise/advise.h"
 #include "scenarios.h"
 #include "sweeps.h"
 
@@ -32,7 +32,9 @@ static void column(struct mfu_sweep *sweep, const char *text)
 }
 
 /* Runs with little room to spare, where the allocator decides. */
-static const struct { const char *gpu, *model, *pairs, *batch; } tight[] = {
+static const struct {
+    const char *gpu, *model, *pairs, *batch;
+} tight[] = {
     {"rtx4070", "gpt2", "accum 64", "1..32"},
     {"h100-sxm", "llama-3-8b", "gpus 8 zero 3 accum 4", "1..6"},
     {"rtx4090", "llama-3.2-1b", "accum 32 seq 1k optimizer adam8bit loss_chunks 8", "1..4"},
@@ -68,15 +70,18 @@ static void rows_are_plans(const struct mfu_sweep *sweep, const struct mfu_sweep
  * everything. */
 static void what_is_shown_is_what_plan_says(void **state)
 {
-    static const struct { size_t keep; bool pareto; } ways[] = {{4, false}, {0, true}, {0, false}};
+    static const struct {
+        size_t keep;
+        bool pareto;
+    } ways[] = {{4, false}, {0, true}, {0, false}};
     size_t dropped = 0;
 
     (void)state;
     for (size_t i = 0; i < LENGTH(tight); i++)
         for (size_t w = 0; w < LENGTH(ways); w++) {
             struct mfu_scenario s;
-            struct mfu_sweep sweep = {.keep = ways[w].keep, .pareto = ways[w].pareto, .maximize = true,
-                                      .confirmed = true};
+            struct mfu_sweep sweep = {
+                .keep = ways[w].keep, .pareto = ways[w].pareto, .maximize = true, .confirmed = true};
             struct mfu_sweep_result one, two, every;
 
             read(&sweep, &s, i);
@@ -152,7 +157,8 @@ static double usual_best(const struct mfu_scenario *s, double tokens)
     return best;
 }
 
-static const enum mfu_setting_id environment[] = {MFU_S_VRAM_RESERVED, MFU_S_DATALOADER_MS, MFU_S_CLOCK_MHZ, MFU_S_POWER_W};
+static const enum mfu_setting_id environment[] = {MFU_S_VRAM_RESERVED, MFU_S_DATALOADER_MS, MFU_S_CLOCK_MHZ,
+                                                  MFU_S_POWER_W};
 
 /* A search leaves the machine as it is. */
 static void the_environment_is_no_choice(void **state)
@@ -176,7 +182,9 @@ static void the_environment_is_no_choice(void **state)
  * propose. */
 static void a_search_reaches_the_levers(void **state)
 {
-    static const struct { const char *gpu, *model, *pairs; } starts[] = {
+    static const struct {
+        const char *gpu, *model, *pairs;
+    } starts[] = {
         {"rtx4090", "llama-3.2-1b", "batch 1 accum 32 seq 2k"},
         {"rtx4090", "gpt2", "batch 8 accum 2 gpus 8 runtime compile"},
         {"a100-80gb-sxm", "gpt2-large", "batch 4 accum 4 attention math"},
@@ -205,8 +213,8 @@ static void a_search_reaches_the_levers(void **state)
                 s.setting[environment[e]] = 0;
         best = usual_best(&s, advice.base.tokens);
         if (!(best >= 0.9999 * together))
-            fail_msg("%s %s %s: search %g, levers %g tokens/s", starts[i].gpu, starts[i].model, starts[i].pairs,
-                     best, together);
+            fail_msg("%s %s %s: search %g, levers %g tokens/s", starts[i].gpu, starts[i].model, starts[i].pairs, best,
+                     together);
         mfu_advice_free(&advice);
     }
 }
@@ -224,7 +232,7 @@ static void values_may_follow_from_other_keys(void **state)
     axis(&sweep, "batch", "3..8");
     column(&sweep, "accum");
     r = run(&sweep);
-    assert_int_equal(r.refused, 4);                     /* 512 is divisible by 4 and 8 only */
+    assert_int_equal(r.refused, 4); /* 512 is divisible by 4 and 8 only */
     assert_int_equal(r.n_rows, 2 + 6 + 6);
     assert_near(r.rows[0].columns[0], 512 / 4, 0);
     assert_near(r.rows[1].columns[0], 512 / 8, 0);
@@ -235,7 +243,7 @@ static void values_may_follow_from_other_keys(void **state)
     mfu_sweep_result_free(&r);
     mfu_sweep_clear(&sweep);
 
-    sweep = (struct mfu_sweep){.scenario = &s};         /* its own key is that of now */
+    sweep = (struct mfu_sweep){.scenario = &s}; /* its own key is that of now */
     axis(&sweep, "batch", "batch,2*batch");
     assert_near(mfu_sweep_value(&sweep, 1, 0), 16, 0);
     mfu_sweep_clear(&sweep);
@@ -243,7 +251,9 @@ static void values_may_follow_from_other_keys(void **state)
 
 static void what_makes_no_sense_is_refused(void **state)
 {
-    static const struct { const char *key[2], *values[2], *says; } bad[] = {
+    static const struct {
+        const char *key[2], *values[2], *says;
+    } bad[] = {
         {{"accum", "batch"}, {"512/batch", "512/accum"}, "name that first"},
         {{"accum", "batch"}, {"1..batch", "1,2"}, "a range cannot depend on batch"},
     };

@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "answer/metrics_over.h"
-#include "answer/simulation.h"
+#include "plan/metrics_over.h"
+#include "plan/simulation.h"
 #include "base/error.h"
 
 /* A scenario from pairs of key and value, NULL at the end, planned. */
@@ -116,10 +116,10 @@ static void tokens_release_it_too(void **state)
 static void slices_average_to_the_step(void **state)
 {
     static const char *const accums[] = {"1", "3", "16"};
-    static const size_t meters[] = {
-        offsetof(struct mfu_metrics, gpu_utilization), offsetof(struct mfu_metrics, sm_active),
-        offsetof(struct mfu_metrics, tensor_active), offsetof(struct mfu_metrics, dram_active),
-        offsetof(struct mfu_metrics, mfu)};
+    static const size_t meters[] = {offsetof(struct mfu_metrics, gpu_utilization),
+                                    offsetof(struct mfu_metrics, sm_active),
+                                    offsetof(struct mfu_metrics, tensor_active),
+                                    offsetof(struct mfu_metrics, dram_active), offsetof(struct mfu_metrics, mfu)};
     enum { SLICES = 100 };
 
     (void)state;
@@ -166,7 +166,7 @@ static void what_is_exchanged_is_what_the_stage_says(void **state)
                  "accum", accums[a], NULL);
             simulate(&p, true, &s);
             for (size_t i = 0; i < s.timeline.n_events; i++)
-                if (s.timeline.events[i].start_s >= 0)          /* the step before is there as well */
+                if (s.timeline.events[i].start_s >= 0) /* the step before is there as well */
                     bytes += s.timeline.events[i].bytes;
             gradients = p.program.params * p.program.gradient_bytes;
             weights = p.program.params * p.program.weight_bytes;
@@ -174,7 +174,7 @@ static void what_is_exchanged_is_what_the_stage_says(void **state)
             expected[0] = gradients;
             expected[1] = gradients + weights;
             expected[2] = accum * gradients + weights;
-            expected[3] = accum * (weights + blocks + gradients);       /* the rest stays gathered */
+            expected[3] = accum * (weights + blocks + gradients); /* the rest stays gathered */
             assert_near(bytes, expected[z], 0.001);
             assert_near(s.timeline.communication_s, p.step.communication_s, 0.2);
             assert_true(s.timeline.communication_exposed_s < s.timeline.communication_s * 1.5);
@@ -202,8 +202,9 @@ static void blocks_wait_for_their_weights(void **state)
                 size_t gathered = 0;
 
                 for (size_t j = 0; j < s.timeline.n_events; j++)
-                    gathered += s.timeline.events[j].launch < 0 && s.timeline.events[j].end_s <= kernel->start_s * (1 + 1e-9);
-                assert_true(gathered > k);      /* and all that were issued before it */
+                    gathered +=
+                        s.timeline.events[j].launch < 0 && s.timeline.events[j].end_s <= kernel->start_s * (1 + 1e-9);
+                assert_true(gathered > k); /* and all that were issued before it */
             }
     }
     assert_true(s.timeline.step_s >= s.timeline.communication_s);
@@ -229,7 +230,8 @@ static void waiting_for_others_is_busy(void **state)
         struct mfu_error err = {0};
         double busy = 0, parts_s;
 
-        plan(&p, "rtx4090", "gpt2-medium", "batch", "4", "accum", "2", "gpus", "8", "runtime", "compile", "zero", stages[z], NULL);
+        plan(&p, "rtx4090", "gpt2-medium", "batch", "4", "accum", "2", "gpus", "8", "runtime", "compile", "zero",
+             stages[z], NULL);
         simulate(&p, true, &s);
         mfu_metrics_of_plan(&p, &whole);
         assert_true(whole.gpu_utilization > 0.95);

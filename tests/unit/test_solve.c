@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "answer/solve.h"
+#include "answer/search/solve.h"
 #include "scenarios.h"
 
 static struct mfu_plan plan, other;
@@ -58,15 +58,19 @@ static bool fits_at(const struct mfu_scenario *base, const char *key, double val
  * condition in words or without. */
 static void what_is_found_fits(void **state)
 {
-    static const struct { const char *gpu, *model, *pairs; } starts[] = {
+    static const struct {
+        const char *gpu, *model, *pairs;
+    } starts[] = {
         {"rtx4070", "gpt2", ""},
         {"rtx4070", "gpt2", "accum 64 runtime compile"},
         {"rtx4090", "gpt2-medium", "accum 4"},
         {"h100-sxm", "llama-3-8b", "gpus 8 zero 3 checkpoint full runtime compile"},
         {"a100-40gb-sxm", "gpt2", "runtime llmc"},
     };
-    static const struct { const char *key; double step; } keys[] = {
-        {"batch", 1}, {"seq", 1}, {"n_layer", 1}, {"d_ff", 64}, {"vram_reserved", 0x1p20}};
+    static const struct {
+        const char *key;
+        double step;
+    } keys[] = {{"batch", 1}, {"seq", 1}, {"n_layer", 1}, {"d_ff", 64}, {"vram_reserved", 0x1p20}};
 
     (void)state;
     for (size_t i = 0; i < LENGTH(starts); i++) {
@@ -130,9 +134,16 @@ static void both_ends_of_an_interval_are_found(void **state)
 
 static void reasons_are_true(void **state)
 {
-    static const struct { const char *key; double value; const char *limited_by, *reason; } rows[] = {
-        {"gpus", 8, "range", "do not fit one node"}, {"tp", 1, "range", "only data parallelism"},
-        {"n_kv_head", 12, "range", "does not divide"}, {"zero", 3, "range", ""}, {"batch", 8, "memory", ""},
+    static const struct {
+        const char *key;
+        double value;
+        const char *limited_by, *reason;
+    } rows[] = {
+        {"gpus", 8, "range", "do not fit one node"},
+        {"tp", 1, "range", "only data parallelism"},
+        {"n_kv_head", 12, "range", "does not divide"},
+        {"zero", 3, "range", ""},
+        {"batch", 8, "memory", ""},
         {"dropout", 0, "range", "outside"},
     };
     struct mfu_scenario s = scenario_of("rtx4070", "gpt2", "");
@@ -159,10 +170,14 @@ static void reasons_are_true(void **state)
 /* The least is what the key allows, 0 with it. */
 static void the_smallest_may_be_0(void **state)
 {
-    static const struct { const char *key; double step, value; } rows[] = {
-        {"zero", 1, 0}, {"dataloader_ms", 1, 0}, {"vram_reserved", 0x1p20, 0}, {"dropout", 0.01, 0},
-        {"train_metrics", 1, 0}, {"tied", 1, 0}, {"batch", 1, 1}, {"loss_chunks", 1, 1}, {"n_layer", 1, 1},
-        {"clock_mhz", 1, 1}, {"power_w", 1, 1},
+    static const struct {
+        const char *key;
+        double step, value;
+    } rows[] = {
+        {"zero", 1, 0},       {"dataloader_ms", 1, 0}, {"vram_reserved", 0x1p20, 0},
+        {"dropout", 0.01, 0}, {"train_metrics", 1, 0}, {"tied", 1, 0},
+        {"batch", 1, 1},      {"loss_chunks", 1, 1},   {"n_layer", 1, 1},
+        {"clock_mhz", 1, 1},  {"power_w", 1, 1},
     };
     struct mfu_scenario s = scenario_of("h100-sxm", "gpt2", "gpus 8");
 

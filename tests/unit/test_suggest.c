@@ -6,9 +6,8 @@
 #include "base/suggest.h"
 
 static const char *const names[] = {
-    "batch",   "seq",        "tp",        "precision",  "vram_reserved",
-    "gpt2-xl", "gpt2",       "n_embd",    "n_kv_head",  "n_head",
-    "h100-sxm", "h100-pcie", "head_dim",  "memory_bandwidth",
+    "batch",  "seq",       "tp",     "precision", "vram_reserved", "gpt2-xl",  "gpt2",
+    "n_embd", "n_kv_head", "n_head", "h100-sxm",  "h100-pcie",     "head_dim", "memory_bandwidth",
 };
 
 static const char *nearest(const char *typed)
@@ -21,12 +20,17 @@ static const char *nearest(const char *typed)
 static void slips_are_forgiven(void **state)
 {
     static const char *const rows[][2] = {
-        {"sequ", "seq"},             {"sq", "seq"},
-        {"bacth", "batch"},          {"precison", "precision"},
-        {"pecrision", "precision"},  {"nkvhead", "n_kv_head"},
-        {"N-HEAD", "n_head"},        {"n_haed", "n_head"},
+        {"sequ", "seq"},
+        {"sq", "seq"},
+        {"bacth", "batch"},
+        {"precison", "precision"},
+        {"pecrision", "precision"},
+        {"nkvhead", "n_kv_head"},
+        {"N-HEAD", "n_head"},
+        {"n_haed", "n_head"},
         {"vramreserve", "vram_reserved"},
-        {"memory_bandwith", "memory_bandwidth"}, {"h100 smx", "h100-sxm"},
+        {"memory_bandwith", "memory_bandwidth"},
+        {"h100 smx", "h100-sxm"},
     };
 
     (void)state;

@@ -12,15 +12,25 @@ static struct mfu_scenario start(void)
 
 static void values_are_read(void **state)
 {
-    static const struct { const char *key, *text; size_t n; double first, last; } good[] = {
-        {"batch", "1,2,4", 3, 1, 4}, {"batch", "1..8", 8, 1, 8}, {"batch", "1..64*2", 7, 1, 64}, {"accum", "3", 1, 3, 3},
-        {"dropout", "0..0.5+0.25", 3, 0, 0.5}, {"runtime", "eager,compile", 2, MFU_EAGER, MFU_COMPILE},
-        {"checkpoint", "all", 3, MFU_NONE, MFU_FULL}, {"zero", "all", 4, 0, 3}, {"tied", "all", 2, 0, 1},
-        {"cuda_graphs", "all", 2, 0, 1}};
-    static const struct { const char *key, *text, *says; } bad[] = {
-        {"batch", "1,,2", "expected values"}, {"batch", "1,", "last comma"}, {"batch", "0..4", "batch"},
-        {"batch", "1..1e30", "batch"}, {"runtime", "eagre", "eager"}, {"bacth", "1,2", "no setting"},
-        {"batch", "all", "not a number"}, {"dropout", "all", "not a number"}};
+    static const struct {
+        const char *key, *text;
+        size_t n;
+        double first, last;
+    } good[] = {{"batch", "1,2,4", 3, 1, 4},
+                {"batch", "1..8", 8, 1, 8},
+                {"batch", "1..64*2", 7, 1, 64},
+                {"accum", "3", 1, 3, 3},
+                {"dropout", "0..0.5+0.25", 3, 0, 0.5},
+                {"runtime", "eager,compile", 2, MFU_EAGER, MFU_COMPILE},
+                {"checkpoint", "all", 3, MFU_NONE, MFU_FULL},
+                {"zero", "all", 4, 0, 3},
+                {"tied", "all", 2, 0, 1},
+                {"cuda_graphs", "all", 2, 0, 1}};
+    static const struct {
+        const char *key, *text, *says;
+    } bad[] = {{"batch", "1,,2", "expected values"}, {"batch", "1,", "last comma"},     {"batch", "0..4", "batch"},
+               {"batch", "1..1e30", "batch"},        {"runtime", "eagre", "eager"},     {"bacth", "1,2", "no setting"},
+               {"batch", "all", "not a number"},     {"dropout", "all", "not a number"}};
     struct mfu_scenario s = start();
 
     (void)state;
@@ -48,8 +58,13 @@ static void values_are_read(void **state)
 /* Cheap axes before and behind those that change the graph. */
 static void fill(struct mfu_sweep *sweep, const struct mfu_scenario *s)
 {
-    static const struct { const char *key, *values; } axes[] = {
-        {"accum", "1,2,7"}, {"batch", "1..8*2"}, {"step.constant", "4ms,40ms"}, {"runtime", "all"}, {"power_w", "0,120"}};
+    static const struct {
+        const char *key, *values;
+    } axes[] = {{"accum", "1,2,7"},
+                {"batch", "1..8*2"},
+                {"step.constant", "4ms,40ms"},
+                {"runtime", "all"},
+                {"power_w", "0,120"}};
 
     for (size_t i = 0; i < LENGTH(axes); i++)
         assert_int_equal(mfu_axis_read(&sweep->axes[sweep->n_axes++], s, axes[i].key, axes[i].values, NULL), 0);
@@ -95,7 +110,10 @@ static void same(const struct mfu_sweep_result *a, const struct mfu_sweep_result
 
 static void threads_do_not_matter(void **state)
 {
-    static const struct { size_t keep; bool pareto, simulated; } ways[] = {{0}, {.keep = 7}, {.pareto = true}, {.simulated = true}};
+    static const struct {
+        size_t keep;
+        bool pareto, simulated;
+    } ways[] = {{0}, {.keep = 7}, {.pareto = true}, {.simulated = true}};
     struct mfu_scenario s = start();
 
     (void)state;

@@ -10,14 +10,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "answer/simulation.h"
+#include "plan/simulation.h"
 #include "base/error.h"
-#include "report/course.h"
-#include "report/emit.h"
-#include "report/pickle.h"
-#include "report/snapshot.h"
-#include "report/trace.h"
-#include "report/whole_file.h"
+#include "plan/memory_timeline.h"
+#include "report/export/stream_writer.h"
+#include "report/export/pickle.h"
+#include "report/export/snapshot.h"
+#include "report/export/trace.h"
+#include "base/atomic_file.h"
 #include "scratch.h"
 
 /* ---- trees --------------------------------------------------------------- */
@@ -27,42 +27,42 @@ struct written {
     size_t size;
 };
 
-static void put_tree(struct mfu_emit *e)
+static void put_tree(struct mfu_writer *e)
 {
-    mfu_emit_object(e);
-    mfu_emit_text(e, "name", "a \"b\"\\\n\xc3\xa9");
-    mfu_emit_array(mfu_emit_key(e, "list"));
-    mfu_emit_integer(e, NULL, 1);
-    mfu_emit_number(e, NULL, 0.5);
-    mfu_emit_number(e, NULL, 7);
-    mfu_emit_number(e, NULL, NAN);
-    mfu_emit_boolean(e, NULL, true);
-    mfu_emit_object(e);
-    mfu_emit_integer(e, "name", -3);
-    mfu_emit_close(e);
-    mfu_emit_array(e);
-    mfu_emit_close(e);
-    mfu_emit_close(e);
-    mfu_emit_close(e);
+    mfu_writer_object(e);
+    mfu_writer_text(e, "name", "a \"b\"\\\n\xc3\xa9");
+    mfu_writer_array(mfu_writer_key(e, "list"));
+    mfu_writer_integer(e, NULL, 1);
+    mfu_writer_number(e, NULL, 0.5);
+    mfu_writer_number(e, NULL, 7);
+    mfu_writer_number(e, NULL, NAN);
+    mfu_writer_boolean(e, NULL, true);
+    mfu_writer_object(e);
+    mfu_writer_integer(e, "name", -3);
+    mfu_writer_close(e);
+    mfu_writer_array(e);
+    mfu_writer_close(e);
+    mfu_writer_close(e);
+    mfu_writer_close(e);
 }
 
-static struct written write_tree(const struct mfu_emit_form *form, void put(struct mfu_emit *))
+static struct written write_tree(const struct mfu_writer_form *form, void put(struct mfu_writer *))
 {
     struct written w = {0};
     FILE *out = open_memstream(&w.data, &w.size);
-    struct mfu_emit e;
+    struct mfu_writer e;
 
     assert_non_null(out);
-    mfu_emit_begin(&e, out, form);
+    mfu_writer_begin(&e, out, form);
     put(&e);
-    mfu_emit_end(&e);
+    mfu_writer_end(&e);
     assert_int_equal(fclose(out), 0);
     return w;
 }
 
 static void json_says_what_was_put(void **state)
 {
-    struct written w = write_tree(&mfu_emit_json, put_tree);
+    struct written w = write_tree(&mfu_writer_json, put_tree);
     json_t *o = json_loads(w.data, 0, NULL), *list;
 
     (void)state;
@@ -73,7 +73,7 @@ static void json_says_what_was_put(void **state)
     assert_int_equal(json_integer_value(json_array_get(list, 0)), 1);
     assert_near(json_real_value(json_array_get(list, 1)), 0.5, 0);
     assert_true(json_is_integer(json_array_get(list, 2)));
-    assert_int_equal(json_integer_value(json_array_get(list, 3)), 0);   /* not a number */
+    assert_int_equal(json_integer_value(json_array_get(list, 3)), 0); /* not a number */
     assert_int_equal(json_integer_value(json_object_get(json_array_get(list, 5), "name")), -3);
     assert_int_equal(json_array_size(json_array_get(list, 6)), 0);
     json_decref(o);
@@ -86,7 +86,7 @@ static void pickles_are_what_the_protocol_says(void **state)
     static const char expected[] =
         "\x80\x02}(X\x04\0\0\0nameq\0X\x09\0\0\0a \"b\"\\\n\xc3\xa9"
         "X\x04\0\0\0listq\x01](K\x01G\x3f\xe0\0\0\0\0\0\0K\x07K\0\x88}(h\0J\xfd\xff\xff\xffu](eeu.";
-    struct written w = write_tree(&mfu_emit_pickle, put_tree);
+    struct written w = write_tree(&mfu_writer_pickle, put_tree);
 
     (void)state;
     assert_int_equal(w.size, sizeof expected - 1);
@@ -94,23 +94,32 @@ static void pickles_are_what_the_protocol_says(void **state)
     free(w.data);
 }
 
-static void put_integers(struct mfu_emit *e)
+static void put_integers(struct mfu_writer *e)
 {
-    static const int64_t values[] = {255, 256, 65536, INT32_MAX, INT32_MIN, INT64_C(1) << 31, -(INT64_C(1) << 31) - 1,
-                                     INT64_C(140737488355328), INT64_MAX, INT64_MIN};
+    static const int64_t values[] = {255,
+                                     256,
+                                     65536,
+                                     INT32_MAX,
+                                     INT32_MIN,
+                                     INT64_C(1) << 31,
+                                     -(INT64_C(1) << 31) - 1,
+                                     INT64_C(140737488355328),
+                                     INT64_MAX,
+                                     INT64_MIN};
 
-    mfu_emit_array(e);
+    mfu_writer_array(e);
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
-        mfu_emit_integer(e, NULL, values[i]);
-    mfu_emit_close(e);
+        mfu_writer_integer(e, NULL, values[i]);
+    mfu_writer_close(e);
 }
 
 static void integers_take_the_bytes_they_need(void **state)
 {
     static const char expected[] =
         "\x80\x02](K\xffM\0\x01J\0\0\x01\0J\xff\xff\xff\x7fJ\0\0\0\x80\x8a\x05\0\0\0\x80\0\x8a\x05\xff\xff\xff\x7f\xff"
-        "\x8a\x07\0\0\0\0\0\x80\0\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f\x8a\x08\0\0\0\0\0\0\0\x80" "e.";
-    struct written w = write_tree(&mfu_emit_pickle, put_integers);
+        "\x8a\x07\0\0\0\0\0\x80\0\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f\x8a\x08\0\0\0\0\0\0\0\x80"
+        "e.";
+    struct written w = write_tree(&mfu_writer_pickle, put_integers);
 
     (void)state;
     assert_int_equal(w.size, sizeof expected - 1);
@@ -118,17 +127,17 @@ static void integers_take_the_bytes_they_need(void **state)
     free(w.data);
 }
 
-static void put_long_list(struct mfu_emit *e)
+static void put_long_list(struct mfu_writer *e)
 {
-    mfu_emit_array(e);
+    mfu_writer_array(e);
     for (int i = 0; i < 2500; i++)
-        mfu_emit_integer(e, NULL, 0);
-    mfu_emit_close(e);
+        mfu_writer_integer(e, NULL, 0);
+    mfu_writer_close(e);
 }
 
 static void long_lists_come_in_batches(void **state)
 {
-    struct written w = write_tree(&mfu_emit_pickle, put_long_list);
+    struct written w = write_tree(&mfu_writer_pickle, put_long_list);
     int batches = 0;
 
     (void)state;
@@ -153,7 +162,7 @@ static void read_back(const char *path, char *buf, size_t size)
 static void a_file_appears_when_it_is_complete(void **state)
 {
     struct scratch s;
-    struct mfu_whole_file f;
+    struct mfu_atomic_file f;
     struct mfu_error err;
     const char *path;
     char text[64];
@@ -161,26 +170,26 @@ static void a_file_appears_when_it_is_complete(void **state)
     (void)state;
     scratch_begin(&s);
     path = scratch_file(&s, "old", "old");
-    assert_int_equal(mfu_whole_file_open(&f, path, &err), 0);
+    assert_int_equal(mfu_atomic_file_open(&f, path, &err), 0);
     fputs("new", f.out);
     read_back(path, text, sizeof text);
     assert_string_equal(text, "old");
-    assert_int_equal(mfu_whole_file_close(&f, &err), 0);
+    assert_int_equal(mfu_atomic_file_close(&f, &err), 0);
     read_back(path, text, sizeof text);
     assert_string_equal(text, "new");
 
-    assert_int_equal(mfu_whole_file_open(&f, path, &err), 0);
+    assert_int_equal(mfu_atomic_file_open(&f, path, &err), 0);
     fputs("never", f.out);
-    mfu_whole_file_drop(&f);
+    mfu_atomic_file_drop(&f);
     read_back(path, text, sizeof text);
     assert_string_equal(text, "new");
-    scratch_end(&s);            /* fails if something was left behind */
+    scratch_end(&s); /* fails if something was left behind */
 }
 
 static void a_link_stays_a_link(void **state)
 {
     struct scratch s;
-    struct mfu_whole_file f;
+    struct mfu_atomic_file f;
     const char *path, *link;
     char text[64];
     struct stat info;
@@ -190,9 +199,9 @@ static void a_link_stays_a_link(void **state)
     path = scratch_file(&s, "file", "old");
     link = scratch_note(&s, "link");
     assert_int_equal(symlink(path, link), 0);
-    assert_int_equal(mfu_whole_file_open(&f, link, NULL), 0);
+    assert_int_equal(mfu_atomic_file_open(&f, link, NULL), 0);
     fputs("new", f.out);
-    assert_int_equal(mfu_whole_file_close(&f, NULL), 0);
+    assert_int_equal(mfu_atomic_file_close(&f, NULL), 0);
     assert_int_equal(lstat(link, &info), 0);
     assert_true(S_ISLNK(info.st_mode));
     read_back(path, text, sizeof text);
@@ -203,18 +212,18 @@ static void a_link_stays_a_link(void **state)
 static void what_cannot_be_written_is_said(void **state)
 {
     static const char *const paths[] = {"", "/nowhere/file", "/tmp"};
-    struct mfu_whole_file f;
+    struct mfu_atomic_file f;
     struct mfu_error err;
 
     (void)state;
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
         mfu_error_clear(&err);
-        assert_int_equal(mfu_whole_file_open(&f, paths[i], &err), -1);
+        assert_int_equal(mfu_atomic_file_open(&f, paths[i], &err), -1);
         assert_true(strlen(err.text) > 0);
     }
-    assert_int_equal(mfu_whole_file_open(&f, "/dev/full", &err), 0);
+    assert_int_equal(mfu_atomic_file_open(&f, "/dev/full", &err), 0);
     fputs("x", f.out);
-    assert_int_equal(mfu_whole_file_close(&f, &err), -1);
+    assert_int_equal(mfu_atomic_file_close(&f, &err), -1);
     assert_non_null(strstr(err.text, "No space left"));
 }
 
@@ -237,8 +246,15 @@ static struct mfu_event events[] = {
     {.launch = 1, .micro_step = 1, .issue_s = 0.0003, .issued_s = 0.0004, .start_s = 0.0041, .end_s = 0.0061},
     {.launch = 0, .micro_step = 3, .issue_s = 0.0034, .issued_s = 0.0035, .start_s = 0.0091, .end_s = 0.0101},
     {.launch = 1, .micro_step = 3, .issue_s = 0.0035, .issued_s = 0.0036, .start_s = 0.0101, .end_s = 0.0121},
-    {.launch = -1, .micro_step = 3, .stream = MFU_STREAM_COMMUNICATION, .name = "all_reduce", .bytes = 1e6,
-     .issue_s = 0.0036, .issued_s = 0.0036, .start_s = 0.0121, .end_s = 0.0131},
+    {.launch = -1,
+     .micro_step = 3,
+     .stream = MFU_STREAM_COMMUNICATION,
+     .name = "all_reduce",
+     .bytes = 1e6,
+     .issue_s = 0.0036,
+     .issued_s = 0.0036,
+     .start_s = 0.0121,
+     .end_s = 0.0131},
     {.launch = 2, .micro_step = -1, .issue_s = 0.0150, .issued_s = 0.0151, .start_s = 0.0151, .end_s = 0.0161},
 };
 
@@ -250,14 +266,31 @@ static struct mfu_memory_sample samples[] = {
 };
 
 static struct mfu_block_life lives[] = {
-    {.address = 12 * MIB, .bytes = 4 * MIB, .born_sample = 0, .died_sample = 2, .part = MFU_PART_ACTIVATIONS,
-     .section = "h", .op = "fc", .suffix = ""},
-    {.address = 16 * MIB, .bytes = 2 * MIB, .born_sample = 1, .died_sample = -1, .part = MFU_PART_GRADIENTS,
-     .section = "h", .op = "fc", .suffix = "wgrad"},
+    {.address = 12 * MIB,
+     .bytes = 4 * MIB,
+     .born_sample = 0,
+     .died_sample = 2,
+     .part = MFU_PART_ACTIVATIONS,
+     .section = "h",
+     .op = "fc",
+     .suffix = ""},
+    {.address = 16 * MIB,
+     .bytes = 2 * MIB,
+     .born_sample = 1,
+     .died_sample = -1,
+     .part = MFU_PART_GRADIENTS,
+     .section = "h",
+     .op = "fc",
+     .suffix = "wgrad"},
 };
 
 static struct mfu_block_view blocks[] = {
-    {.segment = 0, .segment_bytes = 10 * MIB, .address = 2 * MIB, .size = 10 * MIB, .requested = 10 * MIB, .active = true},
+    {.segment = 0,
+     .segment_bytes = 10 * MIB,
+     .address = 2 * MIB,
+     .size = 10 * MIB,
+     .requested = 10 * MIB,
+     .active = true},
     {.segment = 1, .segment_bytes = 10 * MIB, .address = 12 * MIB, .size = 10 * MIB, .handle = -1},
 };
 
@@ -266,9 +299,18 @@ static void make_step(struct mfu_plan *p, struct mfu_simulation *s)
     memset(p, 0, sizeof *p);
     memset(s, 0, sizeof *s);
     for (int i = 0; i < LAUNCHES; i++)
-        launches[i] = (struct mfu_launch){.section = "h", .op = "fc", .suffix = i == 1 ? "wgrad" : "", .phase = (enum mfu_phase)i,
-                                          .kernel = {.m = 64, .n = 64, .k = i < 2 ? 64 : 0, .batch = 1, .flops = 524288,
-                                                     .read_bytes = 16384, .write_bytes = 8192, .launches = 1}};
+        launches[i] = (struct mfu_launch){.section = "h",
+                                          .op = "fc",
+                                          .suffix = i == 1 ? "wgrad" : "",
+                                          .phase = (enum mfu_phase)i,
+                                          .kernel = {.m = 64,
+                                                     .n = 64,
+                                                     .k = i < 2 ? 64 : 0,
+                                                     .batch = 1,
+                                                     .flops = 524288,
+                                                     .read_bytes = 16384,
+                                                     .write_bytes = 8192,
+                                                     .launches = 1}};
     p->config.gpu = &gpu;
     p->config.model = &model;
     p->config.accum = 4;
@@ -276,10 +318,14 @@ static void make_step(struct mfu_plan *p, struct mfu_simulation *s)
     s->first.constant_bytes[MFU_PART_WEIGHTS] = 10 * MIB;
     s->seconds = seconds;
     s->pricing.prices = prices;
-    s->timeline = (struct mfu_timeline){.events = events, .n_events = sizeof events / sizeof events[0], .step_s = 0.0171};
-    s->replay = (struct mfu_replay){.samples = samples, .n_samples = sizeof samples / sizeof samples[0],
-                                    .lives = lives, .n_lives = sizeof lives / sizeof lives[0],
-                                    .blocks = blocks, .n_blocks = sizeof blocks / sizeof blocks[0]};
+    s->timeline =
+        (struct mfu_timeline){.events = events, .n_events = sizeof events / sizeof events[0], .step_s = 0.0171};
+    s->replay = (struct mfu_replay){.samples = samples,
+                                    .n_samples = sizeof samples / sizeof samples[0],
+                                    .lives = lives,
+                                    .n_lives = sizeof lives / sizeof lives[0],
+                                    .blocks = blocks,
+                                    .n_blocks = sizeof blocks / sizeof blocks[0]};
 }
 
 static json_t *load(const char *path)
@@ -297,10 +343,9 @@ static json_t *find(json_t *events_of, const char *ph, const char *name, size_t 
     json_t *e;
     size_t i;
 
-    json_array_foreach(events_of, i, e)
-        if (strcmp(json_string_value(json_object_get(e, "ph")), ph) == 0
-            && strcmp(json_string_value(json_object_get(e, "name")), name) == 0 && nth-- == 0)
-            return e;
+    json_array_foreach(events_of, i, e) if (strcmp(json_string_value(json_object_get(e, "ph")), ph) == 0
+                                            && strcmp(json_string_value(json_object_get(e, "name")), name) == 0
+                                            && nth-- == 0) return e;
     return NULL;
 }
 
@@ -332,7 +377,7 @@ static void a_trace_has_slices_waits_and_memory(void **state)
     assert_int_equal(facts.left_out, 1);
     /* The third micro-step, 3 ms, is taken out; the trace begins at 0. */
     assert_near(facts.span_s, 0.0141, 1e-9);
-    e = find(all, "X", "h.fc", 1);                      /* the first dispatch, its kernel */
+    e = find(all, "X", "h.fc", 1); /* the first dispatch, its kernel */
     assert_near(member(e, "ts"), 100, 1e-6);
     assert_near(member(e, "dur"), 1000, 1e-6);
     assert_near(member(json_object_get(e, "args"), "FLOP"), 524288, 0);
@@ -341,7 +386,7 @@ static void a_trace_has_slices_waits_and_memory(void **state)
     e = find(all, "X", "data or synchronisation", 0);
     assert_near(member(e, "ts"), 9100, 1e-6);
     assert_near(member(e, "dur"), 3000, 1e-6);
-    e = find(all, "X", "data or synchronisation", 1);   /* and does something at the end */
+    e = find(all, "X", "data or synchronisation", 1); /* and does something at the end */
     assert_near(member(e, "ts"), 13100, 1e-6);
     assert_near(member(e, "dur"), 1000, 1e-6);
     assert_near(member(find(all, "X", "host", 0), "dur"), 100, 1e-6);
@@ -356,29 +401,29 @@ static void memory_has_a_course(void **state)
 {
     struct mfu_plan p;
     struct mfu_simulation s;
-    struct mfu_course c;
+    struct mfu_memory_timeline c;
     size_t chosen[2];
     char name[64];
 
     (void)state;
     make_step(&p, &s);
-    assert_int_equal(mfu_course_make(&s, &c, NULL), 0);
+    assert_int_equal(mfu_memory_timeline_make(&s, &c, NULL), 0);
     assert_int_equal(c.n_spans, 3);
     assert_near(c.seconds, 4e-3, 1e-12);
     assert_near(c.points[1].time_s, 1e-3, 1e-12);
     assert_near(c.points[3].time_s, 4e-3, 1e-12);
     assert_near(c.points[1].parts[MFU_PART_ACTIVATIONS], 4 * MIB, 0);
     assert_near(c.points[1].parts[MFU_PART_GRADIENTS], 2 * MIB, 0);
-    assert_near(c.points[3].parts[MFU_PART_GRADIENTS], 0, 0);           /* zero_grad */
+    assert_near(c.points[3].parts[MFU_PART_GRADIENTS], 0, 0); /* zero_grad */
     assert_near(c.points[3].parts[MFU_PART_WEIGHTS], 10 * MIB, 0);
-    assert_string_equal(mfu_course_span_name(&c, 1, name, sizeof name), "backward");
-    assert_int_equal(mfu_course_thin(&c, 2, chosen), 2);
-    assert_int_equal(chosen[0], 1);                     /* the highest of each half */
+    assert_string_equal(mfu_memory_timeline_span_name(&c, 1, name, sizeof name), "backward");
+    assert_int_equal(mfu_memory_timeline_thin(&c, 2, chosen), 2);
+    assert_int_equal(chosen[0], 1); /* the highest of each half */
     assert_int_equal(chosen[1], 2);
-    mfu_course_release(&c);
+    mfu_memory_timeline_release(&c);
 
     s.replay.n_samples = 0;
-    assert_int_equal(mfu_course_make(&s, &c, NULL), -1);
+    assert_int_equal(mfu_memory_timeline_make(&s, &c, NULL), -1);
 }
 
 static void a_snapshot_holds_what_is_reserved(void **state)
@@ -400,7 +445,8 @@ static void a_snapshot_holds_what_is_reserved(void **state)
     if (mfu_snapshot_write(path, &p, &s, &facts, &err) < 0)
         fail_msg("%s", err.text);
     o = load(path);
-    json_array_foreach(json_object_get(o, "segments"), i, segment) {
+    json_array_foreach(json_object_get(o, "segments"), i, segment)
+    {
         total += member(segment, "total_size");
         used += member(segment, "active_size");
     }

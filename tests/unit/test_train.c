@@ -1,7 +1,7 @@
 /* test_train.c - whole runs: time, energy, money, and what comes of it. */
 #include "near.h"
 
-#include "answer/train.h"
+#include "plan/train.h"
 #include "scenarios.h"
 
 static struct mfu_plan plan;
@@ -74,7 +74,7 @@ static void failures_cost_time(void **state)
     struct mfu_training t;
 
     (void)state;
-    o.mtbf_s = 8 * 20 * 3600.;          /* one of the eight every 20 h */
+    o.mtbf_s = 8 * 20 * 3600.; /* one of the eight every 20 h */
     t = run(1e12, &o);
     assert_near(t.interval_s, sqrt(2 * 60 * 20 * 3600.), 1e-12);
     assert_true(t.goodput < 1 - t.options.checkpoint_s / t.interval_s);

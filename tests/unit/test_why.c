@@ -1,7 +1,7 @@
 /* test_why.c - explanations close, and say what the numbers say. */
 #include "near.h"
 
-#include "answer/why.h"
+#include "answer/why/why.h"
 #include "scenarios.h"
 
 static struct mfu_plan plan;
@@ -51,7 +51,8 @@ static const struct mfu_symptom *symptom(const char *claim)
 
 static void fractions_add_up(void **state)
 {
-    static const char *const topics[] = {"mfu", "slow", "vram", "utilisation", "batch", "gemm", "optimizer", "embedding"};
+    static const char *const topics[] = {"mfu",   "slow", "vram",      "utilisation",
+                                         "batch", "gemm", "optimizer", "embedding"};
 
     (void)state;
     for (size_t i = 0; i < LENGTH(steps); i++) {
@@ -84,12 +85,12 @@ static void parts_are_those_of_the_plan(void **state)
     (void)state;
     for (size_t i = 0; i < LENGTH(steps); i++) {
         struct mfu_scenario s = scenario_of(steps[i].gpu, steps[i].model, steps[i].pairs);
-        struct mfu_split split;
+        struct mfu_breakdown split;
         double idle_s;
 
         ask(&s, "mfu");
         assert_near(part("mfu"), plan.mfu.mfu, 1e-12);
-        assert_int_equal(mfu_split_make(&plan, &simulation, true, &split, NULL), 0);
+        assert_int_equal(mfu_breakdown_make(&plan, &simulation, true, &split, NULL), 0);
         assert_near(split.part_s[MFU_P_PEAK] / split.step_s, plan.mfu.mfu, 1e-12);
         assert_near(split.kernels_s, simulation.timeline.busy_s, 1e-9);
         assert_near(split.part_s[MFU_P_LOADER], simulation.timeline.loader_wait_s, 1e-12);
@@ -107,11 +108,11 @@ static void causes_cost_time(void **state)
     (void)state;
     for (size_t i = 0; i < LENGTH(steps); i++) {
         struct mfu_scenario s = scenario_of(steps[i].gpu, steps[i].model, steps[i].pairs);
-        struct mfu_split split;
+        struct mfu_breakdown split;
 
         plan_of(&s, &plan, &simulation);
-        assert_int_equal(mfu_split_make(&plan, &simulation, false, &split, NULL), 0);
-        for (int k = 0; k < MFU_SPLIT_COUNT; k++)
+        assert_int_equal(mfu_breakdown_make(&plan, &simulation, false, &split, NULL), 0);
+        for (int k = 0; k < MFU_BREAKDOWN_COUNT; k++)
             if (k != MFU_P_MASK && k != MFU_P_CLOCK && k != MFU_P_UNCOUNTED && k != MFU_P_PRECISION)
                 assert_true(split.part_s[k] > -1e-9 * split.step_s);
     }
@@ -133,12 +134,12 @@ static void each_cause_has_its_part(void **state)
     s = scenario_of("a100-80gb-sxm", "gpt2", "batch 8 accum 4 checkpoint full");
     ask(&s, "mfu");
     assert_true(part("recompute") > 0.1);
-    assert_true(leaf("products again") >= plan.mfu.hfu - plan.mfu.mfu);        /* slower than at peak */
+    assert_true(leaf("products again") >= plan.mfu.hfu - plan.mfu.mfu); /* slower than at peak */
     assert_true(plan.mfu.hfu > 1.1 * plan.mfu.mfu);
     s = scenario_of("h100-sxm", "gpt2", "batch 16 attention math");
     ask(&s, "mfu");
     assert_true(leaf("scores in memory") > 0.4);
-    assert_near(part("masked attention"), 0, 0);        /* math computes all pairs */
+    assert_near(part("masked attention"), 0, 0); /* math computes all pairs */
 }
 
 /* K 384 instead of 768: the start of a tile weighs twice as much. */
@@ -170,7 +171,8 @@ static void symptoms_are_recognised(void **state)
 /* What the host does once per step is no launch. */
 static void the_hand_over_of_a_step_is_no_launch(void **state)
 {
-    struct mfu_scenario s = scenario_of("rtx4090", "gpt2", "batch 64 n_layer 6 n_head 6 n_embd 384 seq 256 vocab_size 65 "
+    struct mfu_scenario s = scenario_of("rtx4090", "gpt2",
+                                        "batch 64 n_layer 6 n_head 6 n_embd 384 seq 256 vocab_size 65 "
                                         "dropout 0.2");
 
     (void)state;
@@ -299,7 +301,8 @@ static void another_batch_does_not_speed_up_the_loader(void **state)
 
 static void kernels_go_by_name_op_and_kind(void **state)
 {
-    static const char *const names[] = {"h.attn.qkv", "h.attn.qkv.wgrad", "h.mlp", "attention", "adamw", "H.ATTN.CORE.GRAD"};
+    static const char *const names[] = {"h.attn.qkv", "h.attn.qkv.wgrad", "h.mlp", "attention",
+                                        "adamw",      "H.ATTN.CORE.GRAD"};
     struct mfu_scenario s = scenario_of("rtx4070", "gpt2", "batch 8 accum 64 runtime compile");
     struct mfu_error err = {0};
 

@@ -66,8 +66,7 @@ static void json_is_read_as_well(void **state)
 
     (void)state;
     assert_true(mfu_node_absent(mfu_node_find(root, "a")));
-    assert_int_equal(mfu_node_quantity(yaml, mfu_node_item(b, 0), MFU_COUNT, &value,
-                                       NULL), 0);
+    assert_int_equal(mfu_node_quantity(yaml, mfu_node_item(b, 0), MFU_COUNT, &value, NULL), 0);
     assert_near(value, 1e-5, 1e-12);
     assert_int_equal(mfu_node_bool(mfu_node_item(b, 1)), 1);
     assert_int_equal(mfu_node_bool(mfu_node_item(b, 0)), -1);
@@ -109,8 +108,8 @@ static void a_refusal_names_the_place_and_the_reason(void **state)
     (void)state;
     for (size_t i = 0; i < LENGTH(rows); i++) {
         mfu_error_clear(&err);
-        if (parse(rows[i].text, &err) || !strstr(err.text, rows[i].part) ||
-            err.line != rows[i].line || err.column != rows[i].column)
+        if (parse(rows[i].text, &err) || !strstr(err.text, rows[i].part) || err.line != rows[i].line
+            || err.column != rows[i].column)
             fail_msg("%s: %d:%d: %s", rows[i].text, err.line, err.column, err.text);
         assert_string_equal(err.file, "x.yaml");
         assert_true(err.code != MFU_OK);
@@ -169,20 +168,16 @@ static void quantities_say_what_was_expected(void **state)
     double value = 0;
 
     (void)state;
-    assert_int_equal(mfu_node_quantity(yaml, mfu_node_find(root, "size"), MFU_BYTES,
-                                       &value, &err), 0);
+    assert_int_equal(mfu_node_quantity(yaml, mfu_node_find(root, "size"), MFU_BYTES, &value, &err), 0);
     assert_near(value, 12e9, 1e-12);
-    assert_int_equal(mfu_node_quantity(yaml, mfu_node_find(root, "odd"), MFU_BYTES,
-                                       &value, &err), -1);
+    assert_int_equal(mfu_node_quantity(yaml, mfu_node_find(root, "odd"), MFU_BYTES, &value, &err), -1);
     assert_string_equal(err.text, "'eighty' is not a size such as 80GiB or 512MB");
     assert_int_equal(err.line, 2);
     assert_int_equal(err.column, 6);
-    assert_int_equal(mfu_node_quantity(yaml, mfu_node_find(root, "none"), MFU_BYTES,
-                                       &value, &err), -1);
+    assert_int_equal(mfu_node_quantity(yaml, mfu_node_find(root, "none"), MFU_BYTES, &value, &err), -1);
     assert_non_null(strstr(err.text, "not nothing"));
     assert_int_equal(err.line, 3);
-    assert_int_equal(mfu_node_quantity(yaml, mfu_node_find(root, "list"), MFU_COUNT,
-                                       &value, &err), -1);
+    assert_int_equal(mfu_node_quantity(yaml, mfu_node_find(root, "list"), MFU_COUNT, &value, &err), -1);
     assert_non_null(strstr(err.text, "not a list"));
     assert_near(value, 12e9, 1e-12);
 
@@ -205,11 +200,9 @@ struct thing {
 };
 
 static const struct mfu_field thing_fields[] = {
-    {"name", MFU_FIELD_TEXT, .offset = offsetof(struct thing, name), .size = 8,
-     .required = 1},
+    {"name", MFU_FIELD_TEXT, .offset = offsetof(struct thing, name), .size = 8, .required = 1},
     {"size", .dim = MFU_BYTES, .offset = offsetof(struct thing, size)},
-    {"share", .dim = MFU_RATIO, .offset = offsetof(struct thing, share), .least = 0,
-     .most = 1},
+    {"share", .dim = MFU_RATIO, .offset = offsetof(struct thing, share), .least = 0, .most = 1},
     {.key = NULL},
 };
 
@@ -217,8 +210,7 @@ static int read_thing(const char *text, struct thing *thing, struct mfu_error *e
 {
     static const char *const others[] = {"extra", NULL};
     struct mfu_yaml *yaml = accepted(text);
-    int result = mfu_node_fields(yaml, mfu_yaml_root(yaml), thing_fields, others,
-                                 thing, err);
+    int result = mfu_node_fields(yaml, mfu_yaml_root(yaml), thing_fields, others, thing, err);
 
     mfu_yaml_free(yaml);
     return result;
@@ -230,11 +222,10 @@ static void fields_fill_a_struct(void **state)
     struct mfu_error err = {0};
 
     (void)state;
-    assert_int_equal(read_thing("name: seven_7\nshare: 0%\nextra: [1]\n", &thing, &err),
-                     0);
+    assert_int_equal(read_thing("name: seven_7\nshare: 0%\nextra: [1]\n", &thing, &err), 0);
     assert_string_equal(thing.name, "seven_7");
     assert_true(thing.share == 0);
-    assert_true(isnan(thing.size));     /* absent: as it was */
+    assert_true(isnan(thing.size)); /* absent: as it was */
 }
 
 static void fields_that_are_wrong_are_refused_by_name(void **state)
@@ -286,13 +277,14 @@ static void files_that_are_none_are_refused(void **state)
     assert_null(mfu_yaml_read("/dev/zero", &err));
     f = fopen(path, "w");
     assert_non_null(f);
-    fputs("\xEF\xBB\xBF" "a: 1\r\nb: 2\r\n", f);
+    fputs("\xEF\xBB\xBF"
+          "a: 1\r\nb: 2\r\n",
+          f);
     fclose(f);
     yaml = mfu_yaml_read(path, &err);
     assert_non_null(yaml);
     assert_string_equal(mfu_yaml_name(yaml), path);
-    assert_string_equal(mfu_node_text(yaml, mfu_node_find(mfu_yaml_root(yaml), "b")),
-                        "2");
+    assert_string_equal(mfu_node_text(yaml, mfu_node_find(mfu_yaml_root(yaml), "b")), "2");
     mfu_yaml_free(yaml);
     remove(path);
     rmdir(folder);

@@ -13,11 +13,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "answer/calibrate.h"
-#include "answer/measured_run.h"
-#include "answer/plan.h"
-#include "answer/simulation.h"
-#include "answer/validate.h"
+#include "answer/fit/calibrate.h"
+#include "read/runs/measured_run.h"
+#include "plan/plan.h"
+#include "plan/simulation.h"
+#include "answer/validate/validate.h"
 #include "base/csv.h"
 #include "base/error.h"
 #include "cost/fit.h"
@@ -60,7 +60,7 @@ struct halves {
     struct mfu_samples all;
     struct mfu_sample *half[2];
     size_t n[2];
-    int fitted;                 /* which one `predict` sees */
+    int fitted; /* which one `predict` sees */
     struct mfu_machine machine;
     double machine_is_of[MFU_COEFFICIENT_COUNT];
 };
@@ -104,7 +104,7 @@ static void put(struct halves *h, int half, const struct mfu_sample *s)
 
 /* What was tried on points that the fit had not seen. */
 struct score {
-    double before, after;       /* sums of relative errors */
+    double before, after; /* sums of relative errors */
     size_t n;
 };
 
@@ -116,10 +116,15 @@ static struct score cross(struct halves *h)
     for (int k = 0; k < 2; k++) {
         struct mfu_fit_point *points = calloc(h->n[k] + 1, sizeof *points);
         struct mfu_fit_parameter parameters[MFU_COEFFICIENT_COUNT];
-        struct mfu_fit_input in = {
-            .points = points, .n_points = h->n[k], .classes = h->all.classes, .n_classes = h->all.n_classes,
-            .parameters = parameters, .prior = &h->gpu->coefficients, .predict = predict, .context = h,
-            .without_held_out = true};
+        struct mfu_fit_input in = {.points = points,
+                                   .n_points = h->n[k],
+                                   .classes = h->all.classes,
+                                   .n_classes = h->all.n_classes,
+                                   .parameters = parameters,
+                                   .prior = &h->gpu->coefficients,
+                                   .predict = predict,
+                                   .context = h,
+                                   .without_held_out = true};
         struct mfu_error err = {0};
         struct mfu_fit f;
 
@@ -152,8 +157,10 @@ static double report(const char *gpu, const char *what, const struct score *s)
 /* Pairs (n, k) fall into halves as a whole: shapes of one layer. */
 static void gemms_of_other_layers_are_predicted(void **state)
 {
-    static const struct { const char *gpu; double bar; } rows[] = {
-        {"a100-80gb-sxm", 0.05}, {"h100-sxm", 0.05}, {"gb200", 0.08}, {"rtxpro6000-server", 0.05}};
+    static const struct {
+        const char *gpu;
+        double bar;
+    } rows[] = {{"a100-80gb-sxm", 0.05}, {"h100-sxm", 0.05}, {"gb200", 0.08}, {"rtxpro6000-server", 0.05}};
 
     (void)state;
     need_kernels();
@@ -235,8 +242,9 @@ static void all_reduces_of_other_sizes_are_predicted(void **state)
 static void kernels_that_stream_are_predicted_at_other_sizes(void **state)
 {
     static const char *const files[] = {"elementwise.csv", "norm.csv", "softmax.csv"};
-    static const char *const gpus[] = {"a100-80gb-sxm", "a100-80gb", "a100-40gb-pcie", "a100-80gb-pcie", "h100-sxm",
-                                       "gb200", "rtxpro6000-server", "v100-32gb-pcie", "t4"};
+    static const char *const gpus[] = {"a100-80gb-sxm",     "a100-80gb",      "a100-40gb-pcie",
+                                       "a100-80gb-pcie",    "h100-sxm",       "gb200",
+                                       "rtxpro6000-server", "v100-32gb-pcie", "t4"};
     struct score all = {0};
 
     (void)state;
@@ -267,7 +275,7 @@ static void kernels_that_stream_are_predicted_at_other_sizes(void **state)
 
 struct run {
     struct mfu_measured_run run;
-    char group[160];            /* source and GPU */
+    char group[160]; /* source and GPU */
     double measured_s, before_s;
     bool done;
 };
@@ -398,10 +406,10 @@ static void three_runs_improve_the_others(void **state)
     qsort(e.before, e.n, sizeof *e.before, ascending);
     qsort(e.after, e.n, sizeof *e.after, ascending);
     print_message("calibrated from %d runs per source and GPU, tried %zu times: MAPE %.1f %%, median %.1f %%, "
-                  "%.0f %% in the interval\n", TAKEN, e.n, 100 * after, 100 * e.after[e.n / 2],
-                  100 * (double)e.inside / (double)e.n);
-    print_message("                                       the same before: MAPE %.1f %%, median %.1f %%\n", 100 * before,
-                  100 * e.before[e.n / 2]);
+                  "%.0f %% in the interval\n",
+                  TAKEN, e.n, 100 * after, 100 * e.after[e.n / 2], 100 * (double)e.inside / (double)e.n);
+    print_message("                                       the same before: MAPE %.1f %%, median %.1f %%\n",
+                  100 * before, 100 * e.before[e.n / 2]);
     assert_true(after < before);
     free(runs);
     free(list);

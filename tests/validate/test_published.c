@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "answer/plan.h"
-#include "answer/validate.h"
+#include "plan/plan.h"
+#include "answer/validate/validate.h"
 #include "base/error.h"
 #include "descriptor/catalog.h"
 #include "near.h"
@@ -37,8 +37,8 @@ static int tear_down(void **state)
 
 static void report(const char *what, const struct mfu_errors_summary *s)
 {
-    print_message("%-18s %3zu rows  MAPE %5.1f %%  median %5.1f %%  bias %+6.1f %%  90th %5.1f %%  worst %s\n",
-                  what, s->n, 100 * s->mape, 100 * s->median, 100 * s->bias, 100 * s->p90, s->worst_id);
+    print_message("%-18s %3zu rows  MAPE %5.1f %%  median %5.1f %%  bias %+6.1f %%  90th %5.1f %%  worst %s\n", what,
+                  s->n, 100 * s->mape, 100 * s->median, 100 * s->bias, 100 * s->p90, s->worst_id);
 }
 
 static void step_times_are_as_close_as_we_say(void **state)
@@ -93,14 +93,16 @@ static void every_row_is_answered(void **state)
 /* Logged by two runs on a 12 GB card of the RTX 4070 class. */
 static void the_two_runs_on_a_4070_are_met(void **state)
 {
-    static const struct { const char *n_embd, *batch, *accum; double step_s, mfu_of_312; } runs[] = {
-        {"768", "8", "64", 9.340, 0.154}, {"384", "16", "32", 3.910, 0.129}};
+    static const struct {
+        const char *n_embd, *batch, *accum;
+        double step_s, mfu_of_312;
+    } runs[] = {{"768", "8", "64", 9.340, 0.154}, {"384", "16", "32", 3.910, 0.129}};
     struct mfu_error err = {0};
 
     (void)state;
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
-        struct mfu_scenario s = mfu_scenario_start(mfu_catalog_model(catalog, "gpt2", &err),
-                                                   mfu_catalog_gpu(catalog, "rtx4070", &err));
+        struct mfu_scenario s =
+            mfu_scenario_start(mfu_catalog_model(catalog, "gpt2", &err), mfu_catalog_gpu(catalog, "rtx4070", &err));
         struct mfu_plan plan = {0};
 
         mfu_scenario_set(&s, "n_embd", runs[i].n_embd, &err);

@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer/plan.h"
+#include "plan/plan.h"
 #include "base/arena.h"
 #include "base/csv.h"
 #include "base/error.h"
 #include "descriptor/catalog.h"
 #include "near.h"
 
-#define CLAIMED 0.02            /* relative error of every memory figure */
+#define CLAIMED 0.02 /* relative error of every memory figure */
 
 struct fixture {
     struct mfu_arena arena;
@@ -70,10 +70,19 @@ static double number(const struct fixture *f, size_t row, const char *column)
  * cuBLAS workspaces. */
 static void plan_row(struct fixture *f, size_t row)
 {
-    static const char *const keys[][2] = {
-        {"n_layer", "n_layer"}, {"n_head", "n_head"}, {"n_embd", "n_embd"}, {"d_ff", "d_ff"},
-        {"n_kv_head", "n_kv_head"}, {"vocab", "vocab_size"}, {"seq", "seq"}, {"batch", "batch"}, {"accum", "accum"},
-        {"precision", "precision"}, {"attention", "attention"}, {"checkpoint", "checkpoint"}, {"dropout", "dropout"}};
+    static const char *const keys[][2] = {{"n_layer", "n_layer"},
+                                          {"n_head", "n_head"},
+                                          {"n_embd", "n_embd"},
+                                          {"d_ff", "d_ff"},
+                                          {"n_kv_head", "n_kv_head"},
+                                          {"vocab", "vocab_size"},
+                                          {"seq", "seq"},
+                                          {"batch", "batch"},
+                                          {"accum", "accum"},
+                                          {"precision", "precision"},
+                                          {"attention", "attention"},
+                                          {"checkpoint", "checkpoint"},
+                                          {"dropout", "dropout"}};
     struct mfu_error err = {0};
     bool gpt = strcmp(mfu_csv_get(&f->csv, row, "model"), "gpt2") == 0;
     struct mfu_scenario s = mfu_scenario_start(mfu_catalog_model(f->catalog, gpt ? "gpt2" : "llama-2-7b", &err),
@@ -134,7 +143,8 @@ static void live_memory_is_pytorchs(void **state)
         plan_row(f, row);
         report(id, "saved", f->plan.program.saved_bytes, number(f, row, "saved_bytes"), &saved, &failures);
         report(id, "peak", f->plan.memory.peak.bytes + buffers, number(f, row, "peak_flash_bytes"), &peak, &failures);
-        report(id, "forward peak", f->plan.memory.peak.forward_peak_bytes + buffers, number(f, row, "forward_peak_bytes"), &forward, &failures);
+        report(id, "forward peak", f->plan.memory.peak.forward_peak_bytes + buffers,
+               number(f, row, "forward_peak_bytes"), &forward, &failures);
         report(id, "end", f->plan.memory.peak.end_bytes + buffers, number(f, row, "end_bytes"), &end, &failures);
     }
     print_message("%zu configurations; worst error: saved %.2f %%, peak %.2f %%, forward peak %.2f %%, end %.2f %%\n",
@@ -152,8 +162,8 @@ static void flops_are_pytorchs(void **state)
         if (fabs(flops(&f->plan, MFU_FORWARD) / number(f, row, "flops_forward") - 1) > 1e-9
             || fabs(flops(&f->plan, MFU_BACKWARD) / number(f, row, "flops_backward") - 1) > 1e-9)
             fail_msg("%s: forward %.0f, not %.0f; backward %.0f, not %.0f", mfu_csv_get(&f->csv, row, "id"),
-                     flops(&f->plan, MFU_FORWARD), number(f, row, "flops_forward"),
-                     flops(&f->plan, MFU_BACKWARD), number(f, row, "flops_backward"));
+                     flops(&f->plan, MFU_FORWARD), number(f, row, "flops_forward"), flops(&f->plan, MFU_BACKWARD),
+                     number(f, row, "flops_backward"));
     }
 }
 

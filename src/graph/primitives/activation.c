@@ -5,7 +5,7 @@
  */
 #include <stddef.h>
 
-#include "graph/step.h"
+#include "graph/builder.h"
 
 enum { KIND };
 enum { GELU, GELU_TANH, SILU, RELU, TANH, SCALE };
@@ -17,30 +17,34 @@ static double shape(const struct mfu_operation *op)
     return op->in_width[0];
 }
 
-static void forward(struct mfu_step *s, int index)
+static void forward(struct mfu_builder *s, int index)
 {
-    struct mfu_step_node *n = mfu_node_at(s, index);
-    int kind = (int)n->op->attribute[KIND], x = mfu_input(s, n, 0);
+    struct mfu_node *n = mfu_node_at(s, index);
+    int kind = (int)n->op->attribute[KIND], x = mfu_node_input(s, n, 0);
 
-    n->out = mfu_map(s, "", mfu_type_of(s, x), forward_flops[kind], x, MFU_NO_VIEW, MFU_NO_VIEW);
+    n->out = mfu_emit_pointwise(s, "", mfu_view_type(s, x), forward_flops[kind], x, MFU_NO_VIEW, MFU_NO_VIEW);
     if (kind != SCALE)
-        mfu_save(s, n, kind == TANH || kind == RELU ? n->out : x);
+        mfu_node_save(s, n, kind == TANH || kind == RELU ? n->out : x);
 }
 
-static void backward(struct mfu_step *s, int index)
+static void backward(struct mfu_builder *s, int index)
 {
-    struct mfu_step_node *n = mfu_node_at(s, index);
+    struct mfu_node *n = mfu_node_at(s, index);
     int kind = (int)n->op->attribute[KIND];
     int saved = n->n_saved ? n->saved[0] : MFU_NO_VIEW;
 
-    mfu_give(s, n, 0, mfu_map(s, "grad", mfu_type_of(s, n->gradient), backward_flops[kind],
-                              n->gradient, saved, MFU_NO_VIEW));
+    mfu_grad_add(s, n, 0,
+                 mfu_emit_pointwise(s, "grad", mfu_view_type(s, n->gradient), backward_flops[kind], n->gradient, saved,
+                                    MFU_NO_VIEW));
 }
 
 const struct mfu_primitive mfu_primitive_activation = {
     .name = "activation",
     .summary = "a function of each element",
     .attributes = {[KIND] = {"kind", NULL, kinds, "gelu, gelu_tanh, silu, relu, tanh or scale (by a constant)"}},
-    .least_inputs = 1, .most_inputs = 1,
-    .shape = shape, .forward = forward, .backward = backward,
+    .least_inputs = 1,
+    .most_inputs = 1,
+    .shape = shape,
+    .forward = forward,
+    .backward = backward,
 };

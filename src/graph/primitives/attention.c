@@ -9,72 +9,78 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "graph/step.h"
+#include "graph/builder.h"
 
 enum { HEADS, KV_HEADS, HEAD_DIM, CAUSAL, WINDOW, DROPOUT, SOFTCAP, PADDING };
-enum { Q, K, V, OUT, LSE };                             /* saved by fused kernels */
-enum { MATH_Q, MATH_K, MATH_V, PROBABILITIES, FACTOR, MASK };   /* saved by the parts */
+enum { Q, K, V, OUT, LSE };                                   /* saved by fused kernels */
+enum { MATH_Q, MATH_K, MATH_V, PROBABILITIES, FACTOR, MASK }; /* saved by the parts */
 
 static double shape(const struct mfu_operation *op)
 {
     return op->attribute[HEADS] * op->attribute[HEAD_DIM];
 }
 
-static struct mfu_attention describe(struct mfu_step *s, const struct mfu_step_node *n)
+static struct mfu_attention describe(struct mfu_builder *s, const struct mfu_node *n)
 {
     const double *a = n->op->attribute;
 
     return (struct mfu_attention){
-        .kind = s->config->attention, .math = s->numerics.math,
-        .sequences = s->config->batch, .seq = s->config->seq,
-        .heads = a[HEADS], .kv_heads = a[KV_HEADS], .head_dim = a[HEAD_DIM],
-        .window = a[WINDOW], .causal = a[CAUSAL] > 0,
+        .kind = s->config->attention,
+        .math = s->numerics.math,
+        .sequences = s->config->batch,
+        .seq = s->config->seq,
+        .heads = a[HEADS],
+        .kv_heads = a[KV_HEADS],
+        .head_dim = a[HEAD_DIM],
+        .window = a[WINDOW],
+        .causal = a[CAUSAL] > 0,
         .element_bytes = mfu_type_bytes[s->numerics.compute],
     };
 }
 
 /* The three inputs, packed or not, in the compute type. */
-static void inputs(struct mfu_step *s, struct mfu_step_node *n, int qkv[3])
+static void inputs(struct mfu_builder *s, struct mfu_node *n, int qkv[3])
 {
     const double *a = n->op->attribute;
     double q = a[HEADS] * a[HEAD_DIM], kv = a[KV_HEADS] * a[HEAD_DIM];
 
     if (n->source->n_in == 3) {
         for (int i = 0; i < 3; i++)
-            qkv[i] = mfu_lower(s, mfu_input(s, n, i));
+            qkv[i] = mfu_autocast(s, mfu_node_input(s, n, i));
     } else {
-        int packed = mfu_lower(s, mfu_input(s, n, 0));
-        double rows = mfu_rows(s, packed);
+        int packed = mfu_autocast(s, mfu_node_input(s, n, 0));
+        double rows = mfu_view_rows(s, packed);
 
-        qkv[0] = mfu_part_of(s, packed, rows, q);
-        qkv[1] = mfu_part_of(s, packed, rows, kv);
-        qkv[2] = mfu_part_of(s, packed, rows, kv);
+        qkv[0] = mfu_view_slice(s, packed, rows, q);
+        qkv[1] = mfu_view_slice(s, packed, rows, kv);
+        qkv[2] = mfu_view_slice(s, packed, rows, kv);
     }
 }
 
 /* Gives dq, dk, dv to where they came from; packed inputs need one more copy. */
-static void give_inputs(struct mfu_step *s, struct mfu_step_node *n, const int d[3])
+static void give_inputs(struct mfu_builder *s, struct mfu_node *n, const int d[3])
 {
     double columns = 0;
     int packed;
 
     if (n->source->n_in == 3) {
         for (int i = 2; i >= 0; i--)
-            mfu_give(s, n, i, d[i]);
+            mfu_grad_add(s, n, i, d[i]);
         return;
     }
     for (int i = 0; i < 3; i++)
-        columns += mfu_columns(s, d[i]);
-    packed = mfu_new(s, mfu_rows(s, d[0]), columns, mfu_type_of(s, d[0]), MFU_PART_ACTIVATIONS);
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = "cat", .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP},
-             3, d, 1, &packed);
-    mfu_give(s, n, 0, packed);
+        columns += mfu_view_columns(s, d[i]);
+    packed = mfu_tensor_new(s, mfu_view_rows(s, d[0]), columns, mfu_view_type(s, d[0]), MFU_PART_ACTIVATIONS);
+    mfu_emit(
+        s,
+        &(struct mfu_emission){.suffix = "cat", .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP},
+        3, d, 1, &packed);
+    mfu_grad_add(s, n, 0, packed);
 }
 
 /* ---- fused kernels ------------------------------------------------------ */
 
-static void fused_forward(struct mfu_step *s, struct mfu_step_node *n)
+static void fused_forward(struct mfu_builder *s, struct mfu_node *n)
 {
     struct mfu_attention a = describe(s, n);
     struct mfu_kernel kernel = mfu_kernel_attention(&a, false);
@@ -82,32 +88,32 @@ static void fused_forward(struct mfu_step *s, struct mfu_step_node *n)
     double rows = s->config->tokens;
 
     inputs(s, n, qkv);
-    if ((n->out = mfu_kept(s)) != MFU_NO_VIEW) {
+    if ((n->out = mfu_kept_result(s)) != MFU_NO_VIEW) {
         out[0] = n->out;
-        out[1] = mfu_kept(s);
+        out[1] = mfu_kept_result(s);
     } else {
-        out[0] = n->out = mfu_new(s, rows, a.heads * a.head_dim, s->numerics.compute, MFU_PART_ACTIVATIONS);
-        out[1] = mfu_new(s, rows, a.heads, MFU_F32, MFU_PART_ACTIVATIONS);
+        out[0] = n->out = mfu_tensor_new(s, rows, a.heads * a.head_dim, s->numerics.compute, MFU_PART_ACTIVATIONS);
+        out[1] = mfu_tensor_new(s, rows, a.heads, MFU_F32, MFU_PART_ACTIVATIONS);
         mfu_emit_kernel(s, &kernel, "", 0, 3, qkv, 2, out);
         mfu_offer_result(s, out[0], false);
         mfu_offer_result(s, out[1], false);
     }
     for (int i = 0; i < 3; i++)
-        mfu_save(s, n, qkv[i]);
-    mfu_save(s, n, out[0]);
-    mfu_save(s, n, out[1]);
+        mfu_node_save(s, n, qkv[i]);
+    mfu_node_save(s, n, out[0]);
+    mfu_node_save(s, n, out[1]);
 }
 
-static void fused_backward(struct mfu_step *s, struct mfu_step_node *n)
+static void fused_backward(struct mfu_builder *s, struct mfu_node *n)
 {
     struct mfu_attention a = describe(s, n);
     struct mfu_kernel kernel = mfu_kernel_attention(&a, true);
-    int in[] = {mfu_lower(s, n->gradient), n->saved[Q], n->saved[K], n->saved[V], n->saved[OUT], n->saved[LSE]};
+    int in[] = {mfu_autocast(s, n->gradient), n->saved[Q], n->saved[K], n->saved[V], n->saved[OUT], n->saved[LSE]};
     int d[3];
 
     for (int i = 0; i < 3; i++)
-        d[i] = mfu_new(s, mfu_rows(s, in[1 + i]), mfu_columns(s, in[1 + i]), s->numerics.compute,
-                       MFU_PART_ACTIVATIONS);
+        d[i] = mfu_tensor_new(s, mfu_view_rows(s, in[1 + i]), mfu_view_columns(s, in[1 + i]), s->numerics.compute,
+                              MFU_PART_ACTIVATIONS);
     mfu_emit_kernel(s, &kernel, "grad", mfu_attention_backward_bytes(&a), 6, in, 3, d);
     give_inputs(s, n, d);
 }
@@ -115,31 +121,32 @@ static void fused_backward(struct mfu_step *s, struct mfu_step_node *n)
 /* ---- the parts, one by one ---------------------------------------------- */
 
 /* [sequences*heads*seq, seq] = [., seq, d] [., d, seq] or the like. */
-static int product(struct mfu_step *s, const struct mfu_attention *a, const char *suffix, double n,
-                   double k, int x, int y)
+static int product(struct mfu_builder *s, const struct mfu_attention *a, const char *suffix, double n, double k, int x,
+                   int y)
 {
     double batch = a->sequences * a->heads;
-    int out = mfu_new(s, batch * a->seq, n, s->numerics.compute, MFU_PART_ACTIVATIONS);
+    int out = mfu_tensor_new(s, batch * a->seq, n, s->numerics.compute, MFU_PART_ACTIVATIONS);
 
-    return mfu_matmul(s, suffix, a->math, a->seq, n, k, batch, x, y, out);
+    return mfu_emit_matmul(s, suffix, a->math, a->seq, n, k, batch, x, y, out);
 }
 
 /* A contiguous copy per head, as batched products want it. */
-static int per_head(struct mfu_step *s, const struct mfu_attention *a, const char *suffix, int view)
+static int per_head(struct mfu_builder *s, const struct mfu_attention *a, const char *suffix, int view)
 {
     double rows = a->sequences * a->heads * a->seq;
-    int out = mfu_new(s, rows, a->head_dim, mfu_type_of(s, view), MFU_PART_ACTIVATIONS);
+    int out = mfu_tensor_new(s, rows, a->head_dim, mfu_view_type(s, view), MFU_PART_ACTIVATIONS);
 
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = suffix, .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP},
-             1, &view, 1, &out);
+    mfu_emit(
+        s,
+        &(struct mfu_emission){.suffix = suffix, .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP},
+        1, &view, 1, &out);
     return out;
 }
 
-static void math_forward(struct mfu_step *s, struct mfu_step_node *n)
+static void math_forward(struct mfu_builder *s, struct mfu_node *n)
 {
     struct mfu_attention a = describe(s, n);
-    bool one_kernel = s->runtime->whole_norms;      /* scale, mask, softmax fused */
+    bool one_kernel = s->runtime->whole_norms; /* scale, mask, softmax fused */
     double pairs = a.sequences * a.heads * a.seq * a.seq;
     int qkv[3], scores, probabilities, factor, mask = MFU_NO_VIEW, y;
 
@@ -148,103 +155,122 @@ static void math_forward(struct mfu_step *s, struct mfu_step_node *n)
         qkv[i] = per_head(s, &a, "contiguous", qkv[i]);
     scores = product(s, &a, "scores", a.seq, a.head_dim, qkv[0], qkv[1]);
     if (!one_kernel) {
-        scores = mfu_map(s, "scale", s->numerics.compute, 1, scores, MFU_NO_VIEW, MFU_NO_VIEW);
+        scores = mfu_emit_pointwise(s, "scale", s->numerics.compute, 1, scores, MFU_NO_VIEW, MFU_NO_VIEW);
         if (n->op->attribute[SOFTCAP] > 0)
-            for (int i = 0; i < 3; i++)         /* divide, tanh, multiply */
-                scores = mfu_map(s, "softcap", s->numerics.compute, i == 1 ? 6 : 1, scores, MFU_NO_VIEW, MFU_NO_VIEW);
+            for (int i = 0; i < 3; i++) /* divide, tanh, multiply */
+                scores = mfu_emit_pointwise(s, "softcap", s->numerics.compute, i == 1 ? 6 : 1, scores, MFU_NO_VIEW,
+                                            MFU_NO_VIEW);
         if (a.causal || a.window > 0)
-            scores = mfu_map_broadcast(s, "mask", s->numerics.compute, 1, scores, MFU_NO_VIEW);
-        if (n->op->attribute[PADDING] > 0)      /* -inf or 0 is added; its gradient passes through */
-            scores = mfu_map(s, "padding", s->numerics.compute, 1, scores, MFU_NO_VIEW, MFU_NO_VIEW);
+            scores = mfu_emit_broadcast(s, "mask", s->numerics.compute, 1, scores, MFU_NO_VIEW);
+        if (n->op->attribute[PADDING] > 0) /* -inf or 0 is added; its gradient passes through */
+            scores = mfu_emit_pointwise(s, "padding", s->numerics.compute, 1, scores, MFU_NO_VIEW, MFU_NO_VIEW);
         if (s->numerics.autocast && s->config->precision != MFU_FP16)
-            scores = mfu_cast(s, scores, MFU_F32);      /* fp16 softmax reads halves itself */
+            scores = mfu_emit_cast(s, scores, MFU_F32); /* fp16 softmax reads halves itself */
     }
-    probabilities = mfu_new(s, mfu_rows(s, scores), mfu_columns(s, scores),
-                            s->numerics.autocast ? MFU_F32 : s->numerics.compute, MFU_PART_ACTIVATIONS);
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = "softmax", .kind = MFU_REDUCTION, .traffic = MFU_C_DRAM_SOFTMAX,
-                 .fusion = MFU_ROW, .flops = 5 * pairs},
+    probabilities = mfu_tensor_new(s, mfu_view_rows(s, scores), mfu_view_columns(s, scores),
+                                   s->numerics.autocast ? MFU_F32 : s->numerics.compute, MFU_PART_ACTIVATIONS);
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "softmax",
+                                    .kind = MFU_REDUCTION,
+                                    .traffic = MFU_C_DRAM_SOFTMAX,
+                                    .fusion = MFU_ROW,
+                                    .flops = 5 * pairs},
              1, &scores, 1, &probabilities);
     factor = probabilities;
     if (n->op->attribute[DROPOUT] > 0) {
         int out[2];
 
-        out[0] = mfu_new(s, mfu_rows(s, scores), mfu_columns(s, scores), mfu_type_of(s, factor), MFU_PART_ACTIVATIONS);
-        out[1] = mask = mfu_new(s, mfu_rows(s, scores), mfu_columns(s, scores), MFU_U8, MFU_PART_ACTIVATIONS);
-        mfu_emit(s, &(struct mfu_emission){
-                     .suffix = "dropout", .kind = MFU_POINTWISE, .traffic = MFU_C_DRAM_POINTWISE,
-                     .fusion = MFU_MAP, .random = true, .flops = 3 * pairs},
+        out[0] = mfu_tensor_new(s, mfu_view_rows(s, scores), mfu_view_columns(s, scores), mfu_view_type(s, factor),
+                                MFU_PART_ACTIVATIONS);
+        out[1] = mask =
+            mfu_tensor_new(s, mfu_view_rows(s, scores), mfu_view_columns(s, scores), MFU_U8, MFU_PART_ACTIVATIONS);
+        mfu_emit(s,
+                 &(struct mfu_emission){.suffix = "dropout",
+                                        .kind = MFU_POINTWISE,
+                                        .traffic = MFU_C_DRAM_POINTWISE,
+                                        .fusion = MFU_MAP,
+                                        .random = true,
+                                        .flops = 3 * pairs},
                  1, &factor, 2, out);
         factor = out[0];
     }
-    factor = mfu_lower(s, factor);
+    factor = mfu_autocast(s, factor);
     y = product(s, &a, "values", a.head_dim, a.seq, factor, qkv[2]);
-    n->out = mfu_new(s, s->config->tokens, a.heads * a.head_dim, s->numerics.compute, MFU_PART_ACTIVATIONS);
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = "merge", .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP},
-             1, &y, 1, &n->out);
+    n->out = mfu_tensor_new(s, s->config->tokens, a.heads * a.head_dim, s->numerics.compute, MFU_PART_ACTIVATIONS);
+    mfu_emit(
+        s,
+        &(struct mfu_emission){.suffix = "merge", .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP},
+        1, &y, 1, &n->out);
     for (int i = 0; i < 3; i++)
-        mfu_save(s, n, qkv[i]);
-    mfu_save(s, n, probabilities);
-    mfu_save(s, n, factor);
-    mfu_save(s, n, mask);
+        mfu_node_save(s, n, qkv[i]);
+    mfu_node_save(s, n, probabilities);
+    mfu_node_save(s, n, factor);
+    mfu_node_save(s, n, mask);
 }
 
-static void math_backward(struct mfu_step *s, struct mfu_step_node *n)
+static void math_backward(struct mfu_builder *s, struct mfu_node *n)
 {
     struct mfu_attention a = describe(s, n);
     bool one_kernel = s->runtime->whole_norms;
     double pairs = a.sequences * a.heads * a.seq * a.seq;
-    int p = n->saved[PROBABILITIES], g = mfu_lower(s, n->gradient), dp, dscores, in[2], d[3];
+    int p = n->saved[PROBABILITIES], g = mfu_autocast(s, n->gradient), dp, dscores, in[2], d[3];
     double rows = a.sequences * a.seq;
 
     d[2] = product(s, &a, "dvalues", a.head_dim, a.seq, n->saved[FACTOR], g);
     dp = product(s, &a, "dprobabilities", a.seq, a.head_dim, g, n->saved[MATH_V]);
     if (n->saved[MASK] != MFU_NO_VIEW)
-        dp = mfu_map(s, "ddropout", mfu_type_of(s, dp), 2, dp, n->saved[MASK], MFU_NO_VIEW);
+        dp = mfu_emit_pointwise(s, "ddropout", mfu_view_type(s, dp), 2, dp, n->saved[MASK], MFU_NO_VIEW);
     if (!one_kernel)
-        dp = mfu_cast(s, dp, mfu_type_of(s, p));
+        dp = mfu_emit_cast(s, dp, mfu_view_type(s, p));
     in[0] = dp, in[1] = p;
-    dscores = mfu_new(s, mfu_rows(s, p), mfu_columns(s, p), one_kernel ? s->numerics.compute : mfu_type_of(s, p), MFU_PART_ACTIVATIONS);
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = "dsoftmax", .kind = MFU_REDUCTION, .traffic = MFU_C_DRAM_SOFTMAX,
-                 .fusion = MFU_ROW, .flops = 5 * pairs},
+    dscores = mfu_tensor_new(s, mfu_view_rows(s, p), mfu_view_columns(s, p),
+                             one_kernel ? s->numerics.compute : mfu_view_type(s, p), MFU_PART_ACTIVATIONS);
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "dsoftmax",
+                                    .kind = MFU_REDUCTION,
+                                    .traffic = MFU_C_DRAM_SOFTMAX,
+                                    .fusion = MFU_ROW,
+                                    .flops = 5 * pairs},
              2, in, 1, &dscores);
     if (!one_kernel) {
-        dscores = mfu_lower(s, dscores);
+        dscores = mfu_autocast(s, dscores);
         if (a.causal || a.window > 0)
-            dscores = mfu_map_broadcast(s, "dmask", mfu_type_of(s, dscores), 1, dscores, MFU_NO_VIEW);
+            dscores = mfu_emit_broadcast(s, "dmask", mfu_view_type(s, dscores), 1, dscores, MFU_NO_VIEW);
         if (n->op->attribute[SOFTCAP] > 0)
             for (int i = 0; i < 3; i++)
-                dscores = mfu_map(s, "dsoftcap", mfu_type_of(s, dscores), 3, dscores, MFU_NO_VIEW, MFU_NO_VIEW);
-        dscores = mfu_map(s, "dscale", mfu_type_of(s, dscores), 1, dscores, MFU_NO_VIEW, MFU_NO_VIEW);
+                dscores =
+                    mfu_emit_pointwise(s, "dsoftcap", mfu_view_type(s, dscores), 3, dscores, MFU_NO_VIEW, MFU_NO_VIEW);
+        dscores = mfu_emit_pointwise(s, "dscale", mfu_view_type(s, dscores), 1, dscores, MFU_NO_VIEW, MFU_NO_VIEW);
     }
     d[0] = product(s, &a, "dq", a.head_dim, a.seq, dscores, n->saved[MATH_K]);
     d[1] = product(s, &a, "dk", a.head_dim, a.seq, dscores, n->saved[MATH_Q]);
     for (int i = 0; i < 3; i++) {
         double columns = (i ? a.kv_heads : a.heads) * a.head_dim;
 
-        if (i && a.kv_heads < a.heads) {        /* sum over the repeated heads */
-            int sum = mfu_new(s, rows, columns, mfu_type_of(s, d[i]), MFU_PART_ACTIVATIONS);
+        if (i && a.kv_heads < a.heads) { /* sum over the repeated heads */
+            int sum = mfu_tensor_new(s, rows, columns, mfu_view_type(s, d[i]), MFU_PART_ACTIVATIONS);
 
-            mfu_emit(s, &(struct mfu_emission){
-                         .suffix = "sum_heads", .kind = MFU_REDUCTION, .traffic = MFU_C_DRAM_POINTWISE,
-                         .fusion = MFU_MAP, .flops = rows * a.heads * a.head_dim},
+            mfu_emit(s,
+                     &(struct mfu_emission){.suffix = "sum_heads",
+                                            .kind = MFU_REDUCTION,
+                                            .traffic = MFU_C_DRAM_POINTWISE,
+                                            .fusion = MFU_MAP,
+                                            .flops = rows * a.heads * a.head_dim},
                      1, &d[i], 1, &sum);
             d[i] = sum;
         } else {
-            d[i] = mfu_part_of(s, d[i], rows, columns);
+            d[i] = mfu_view_slice(s, d[i], rows, columns);
         }
     }
     give_inputs(s, n, d);
 }
 
-static void forward(struct mfu_step *s, int index)
+static void forward(struct mfu_builder *s, int index)
 {
     (s->config->attention == MFU_MATH ? math_forward : fused_forward)(s, mfu_node_at(s, index));
 }
 
-static void backward(struct mfu_step *s, int index)
+static void backward(struct mfu_builder *s, int index)
 {
     (s->config->attention == MFU_MATH ? math_backward : fused_backward)(s, mfu_node_at(s, index));
 }
@@ -252,16 +278,20 @@ static void backward(struct mfu_step *s, int index)
 const struct mfu_primitive mfu_primitive_attention = {
     .name = "attention",
     .summary = "softmax(Q K^T) V over the tokens of a sequence",
-    .attributes = {
-        [HEADS] = {"heads", "n_head", NULL, "query heads"},
-        [KV_HEADS] = {"kv_heads", "n_kv_head", NULL, "key/value heads"},
-        [HEAD_DIM] = {"head_dim", "head_dim", NULL, "width of one head"},
-        [CAUSAL] = {"causal", "1", NULL, "whether a token sees only earlier ones"},
-        [WINDOW] = {"window", "0", NULL, "tokens that a query sees; 0: all"},
-        [DROPOUT] = {"dropout", "0", NULL, "dropout of the probabilities (math only)"},
-        [SOFTCAP] = {"softcap", "0", NULL, "whether scores are capped by tanh"},
-        [PADDING] = {"padding", "0", NULL, "whether a mask of absent tokens is added to the scores (math only)"},
-    },
-    .least_inputs = 1, .most_inputs = 3,
-    .shape = shape, .forward = forward, .backward = backward,
+    .attributes =
+        {
+            [HEADS] = {"heads", "n_head", NULL, "query heads"},
+            [KV_HEADS] = {"kv_heads", "n_kv_head", NULL, "key/value heads"},
+            [HEAD_DIM] = {"head_dim", "head_dim", NULL, "width of one head"},
+            [CAUSAL] = {"causal", "1", NULL, "whether a token sees only earlier ones"},
+            [WINDOW] = {"window", "0", NULL, "tokens that a query sees; 0: all"},
+            [DROPOUT] = {"dropout", "0", NULL, "dropout of the probabilities (math only)"},
+            [SOFTCAP] = {"softcap", "0", NULL, "whether scores are capped by tanh"},
+            [PADDING] = {"padding", "0", NULL, "whether a mask of absent tokens is added to the scores (math only)"},
+        },
+    .least_inputs = 1,
+    .most_inputs = 3,
+    .shape = shape,
+    .forward = forward,
+    .backward = backward,
 };

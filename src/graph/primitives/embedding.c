@@ -6,7 +6,7 @@
  */
 #include <stddef.h>
 
-#include "graph/step.h"
+#include "graph/builder.h"
 
 enum { ROWS, WIDTH, INDEX };
 enum { TOKEN, POSITION, SEQUENCE };
@@ -24,44 +24,56 @@ static struct mfu_weights params(const struct mfu_operation *op)
     return (struct mfu_weights){.weight = n, .active = n};
 }
 
-static void forward(struct mfu_step *s, int index)
+static void forward(struct mfu_builder *s, int index)
 {
-    struct mfu_step_node *n = mfu_node_at(s, index);
+    struct mfu_node *n = mfu_node_at(s, index);
     double rows = n->op->attribute[INDEX] == POSITION ? s->config->seq
-        : n->op->attribute[INDEX] == SEQUENCE ? s->config->batch : s->config->tokens;
+        : n->op->attribute[INDEX] == SEQUENCE         ? s->config->batch
+                                                      : s->config->tokens;
     double width = n->op->attribute[WIDTH], bytes = mfu_type_bytes[s->numerics.weight];
 
-    n->out = mfu_new(s, rows, width, s->numerics.residual, MFU_PART_ACTIVATIONS);
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = "", .kind = MFU_EMBEDDING, .traffic = MFU_C_DRAM_EMBEDDING,
-                 .fusion = MFU_MAP, .random = true,     /* never gathered again */
-                 .extra_read_bytes = rows * (width * bytes + mfu_type_bytes[MFU_I64])},
+    n->out = mfu_tensor_new(s, rows, width, s->numerics.residual, MFU_PART_ACTIVATIONS);
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "",
+                                    .kind = MFU_EMBEDDING,
+                                    .traffic = MFU_C_DRAM_EMBEDDING,
+                                    .fusion = MFU_MAP,
+                                    .random = true, /* never gathered again */
+                                    .extra_read_bytes = rows * (width * bytes + mfu_type_bytes[MFU_I64])},
              0, NULL, 1, &n->out);
 }
 
-static void backward(struct mfu_step *s, int index)
+static void backward(struct mfu_builder *s, int index)
 {
-    struct mfu_step_node *n = mfu_node_at(s, index);
-    int table = mfu_new(s, n->op->attribute[ROWS], n->op->attribute[WIDTH], s->numerics.weight,
-                        MFU_PART_GRADIENTS);
+    struct mfu_node *n = mfu_node_at(s, index);
+    int table =
+        mfu_tensor_new(s, n->op->attribute[ROWS], n->op->attribute[WIDTH], s->numerics.weight, MFU_PART_GRADIENTS);
     /* Sorted indices and their segments, four int64 per token. */
-    double scratch = 4 * mfu_type_bytes[MFU_I64] * mfu_rows(s, n->gradient);
+    double scratch = 4 * mfu_type_bytes[MFU_I64] * mfu_view_rows(s, n->gradient);
 
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = "grad", .kind = MFU_EMBEDDING, .traffic = MFU_C_DRAM_EMBEDDING,
-                 .fusion = MFU_ALONE, .temporary_bytes = scratch, .launches = 6,
-                 .flops = mfu_rows(s, n->gradient) * mfu_columns(s, n->gradient)},
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "grad",
+                                    .kind = MFU_EMBEDDING,
+                                    .traffic = MFU_C_DRAM_EMBEDDING,
+                                    .fusion = MFU_ALONE,
+                                    .temporary_bytes = scratch,
+                                    .launches = 6,
+                                    .flops = mfu_view_rows(s, n->gradient) * mfu_view_columns(s, n->gradient)},
              1, &n->gradient, 1, &table);
-    mfu_give_parameter(s, n, 0, table);
+    mfu_param_grad_add(s, n, 0, table);
 }
 
 const struct mfu_primitive mfu_primitive_embedding = {
     .name = "embedding",
     .summary = "a row of a table for each token or position",
-    .attributes = {
-        [ROWS] = {"rows", NULL, NULL, "entries of the table"},
-        [WIDTH] = {"width", NULL, NULL, "elements of an entry"},
-        [INDEX] = {"index", "token", indices, "what selects the entry"},
-    },
-    .shape = shape, .params = params, .forward = forward, .backward = backward,
+    .attributes =
+        {
+            [ROWS] = {"rows", NULL, NULL, "entries of the table"},
+            [WIDTH] = {"width", NULL, NULL, "elements of an entry"},
+            [INDEX] = {"index", "token", indices, "what selects the entry"},
+        },
+    .shape = shape,
+    .params = params,
+    .forward = forward,
+    .backward = backward,
 };

@@ -10,7 +10,7 @@
  */
 #include <stddef.h>
 
-#include "graph/step.h"
+#include "graph/builder.h"
 
 enum { WIDTH, BIAS, EXPERTS, TIED, VISITS };
 enum { SAVED_INPUT, SAVED_WEIGHT };
@@ -30,111 +30,118 @@ static struct mfu_weights params(const struct mfu_operation *op)
     return (struct mfu_weights){.weight = experts * weight, .bias = experts * bias, .active = visits * (weight + bias)};
 }
 
-static double experts_of(const struct mfu_step_node *n)
+static double experts_of(const struct mfu_node *n)
 {
     return n->op->attribute[EXPERTS] > 0 ? n->op->attribute[EXPERTS] : 1;
 }
 
 /* fp8 multiplies quantised copies: each operand is read, and written once as
  * it is and once transposed (TransformerEngine, Hopper). */
-static void quantise(struct mfu_step *s, int view)
+static void quantise(struct mfu_builder *s, int view)
 {
-    double n = mfu_rows(s, view) * mfu_columns(s, view);
+    double n = mfu_view_rows(s, view) * mfu_view_columns(s, view);
     int copy;
 
     if (s->numerics.linear_math != MFU_PEAK_FP8)
         return;
-    copy = mfu_new(s, mfu_rows(s, view), 2 * mfu_columns(s, view), MFU_F8, MFU_PART_OTHER);
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = "quantise", .kind = MFU_CAST, .traffic = MFU_C_DRAM_POINTWISE,
-                 .fusion = MFU_ALONE, .flops = n},
-             1, &view, 1, &copy);
+    copy = mfu_tensor_new(s, mfu_view_rows(s, view), 2 * mfu_view_columns(s, view), MFU_F8, MFU_PART_OTHER);
+    mfu_emit(
+        s,
+        &(struct mfu_emission){
+            .suffix = "quantise", .kind = MFU_CAST, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_ALONE, .flops = n},
+        1, &view, 1, &copy);
 }
 
-static enum mfu_peak math_of(const struct mfu_step *s, const struct mfu_step_node *n)
+static enum mfu_peak math_of(const struct mfu_builder *s, const struct mfu_node *n)
 {
     return mfu_makes_logits(s, n) ? s->numerics.math : s->numerics.linear_math;
 }
 
-static void forward(struct mfu_step *s, int index)
+static void forward(struct mfu_builder *s, int index)
 {
-    struct mfu_step_node *n = mfu_node_at(s, index);
+    struct mfu_node *n = mfu_node_at(s, index);
     double experts = experts_of(n), in_width = n->op->in_width[0], width = n->op->attribute[WIDTH];
-    int x = mfu_lower(s, mfu_input(s, n, 0)), w = mfu_weight(s, n, 0);
-    double rows = mfu_rows(s, x);
+    int x = mfu_autocast(s, mfu_node_input(s, n, 0)), w = mfu_node_weight(s, n, 0);
+    double rows = mfu_view_rows(s, x);
     enum mfu_part part = mfu_makes_logits(s, n) ? MFU_PART_LOGITS_LOSS : MFU_PART_ACTIVATIONS;
 
     if (n->op->attribute[BIAS] > 0)
-        mfu_weight(s, n, 1);
-    mfu_save(s, n, x);
-    mfu_save(s, n, w);
+        mfu_node_weight(s, n, 1);
+    mfu_node_save(s, n, x);
+    mfu_node_save(s, n, w);
     if (mfu_last_recomputed(s, index))
-        return;                         /* only its input was needed */
-    if ((n->out = mfu_kept(s)) != MFU_NO_VIEW)
+        return; /* only its input was needed */
+    if ((n->out = mfu_kept_result(s)) != MFU_NO_VIEW)
         return;
     if (math_of(s, n) == MFU_PEAK_FP8)
         quantise(s, x);
-    n->out = mfu_new(s, rows / mfu_chunks(s, n), width, s->numerics.compute, part);
-    mfu_matmul(s, "", math_of(s, n), rows / experts, width, in_width, experts, x, w, n->out);
+    n->out = mfu_tensor_new(s, rows / mfu_logits_chunks(s, n), width, s->numerics.compute, part);
+    mfu_emit_matmul(s, "", math_of(s, n), rows / experts, width, in_width, experts, x, w, n->out);
     mfu_offer_result(s, n->out, true);
 }
 
-static void backward(struct mfu_step *s, int index)
+static void backward(struct mfu_builder *s, int index)
 {
-    struct mfu_step_node *n = mfu_node_at(s, index);
+    struct mfu_node *n = mfu_node_at(s, index);
     double experts = experts_of(n), in_width = n->op->in_width[0], width = n->op->attribute[WIDTH];
     double elements = experts * in_width * width;
     int x = n->saved[SAVED_INPUT], w = n->saved[SAVED_WEIGHT], g = n->gradient;
-    double rows = mfu_rows(s, x);
+    double rows = mfu_view_rows(s, x);
     enum mfu_peak math = math_of(s, n);
     struct mfu_kernel wgrad;
     bool into_buffer = s->runtime->gemm_accumulates;
     int dx, dw = MFU_NO_VIEW, in[2];
 
-    g = mfu_lower(s, g);
+    g = mfu_autocast(s, g);
     if (math == MFU_PEAK_FP8)
         quantise(s, g);
     if (n->op->attribute[BIAS] > 0) {
-        int db = mfu_new(s, 1, experts * width, s->numerics.compute, MFU_PART_GRADIENTS);
+        int db = mfu_tensor_new(s, 1, experts * width, s->numerics.compute, MFU_PART_GRADIENTS);
 
-        mfu_emit(s, &(struct mfu_emission){
-                     .suffix = "bias_grad", .kind = MFU_REDUCTION, .traffic = MFU_C_DRAM_REDUCTION,
-                     .fusion = MFU_COLUMN, .flops = rows * width},
+        mfu_emit(s,
+                 &(struct mfu_emission){.suffix = "bias_grad",
+                                        .kind = MFU_REDUCTION,
+                                        .traffic = MFU_C_DRAM_REDUCTION,
+                                        .fusion = MFU_COLUMN,
+                                        .flops = rows * width},
                  1, &g, 1, &db);
-        mfu_give_parameter(s, n, 1, db);
+        mfu_param_grad_add(s, n, 1, db);
     }
     if (!into_buffer)
-        dw = mfu_new(s, 1, elements, s->numerics.compute, MFU_PART_GRADIENTS);
-    wgrad = mfu_kernel_gemm(math, width, in_width, rows / experts, experts,
-                            mfu_type_bytes[s->numerics.compute],
-                            mfu_type_bytes[into_buffer ? s->numerics.gradient : s->numerics.compute],
-                            into_buffer);
-    mfu_align(s, &wgrad);
+        dw = mfu_tensor_new(s, 1, elements, s->numerics.compute, MFU_PART_GRADIENTS);
+    wgrad = mfu_kernel_gemm(math, width, in_width, rows / experts, experts, mfu_type_bytes[s->numerics.compute],
+                            mfu_type_bytes[into_buffer ? s->numerics.gradient : s->numerics.compute], into_buffer);
+    mfu_gemm_align(s, &wgrad);
     in[0] = g, in[1] = x;
     mfu_emit_kernel(s, &wgrad, "wgrad", 0, 2, in, 1, &dw);
     if (into_buffer)
         mfu_gradient_in_place(s, n);
     if (n->in[0] != MFU_TOKENS_IN) {
-        dx = mfu_new(s, rows, in_width, s->numerics.compute, MFU_PART_ACTIVATIONS);
+        dx = mfu_tensor_new(s, rows, in_width, s->numerics.compute, MFU_PART_ACTIVATIONS);
         in[0] = g, in[1] = w;
-        mfu_matmul(s, "dgrad", math, rows / experts, in_width, width, experts, g, w, dx);
-        mfu_hold(s, dw == MFU_NO_VIEW ? g : dw);
-        mfu_give(s, n, 0, dx);
+        mfu_emit_matmul(s, "dgrad", math, rows / experts, in_width, width, experts, g, w, dx);
+        mfu_tensor_extend(s, dw == MFU_NO_VIEW ? g : dw);
+        mfu_grad_add(s, n, 0, dx);
     }
     if (dw != MFU_NO_VIEW)
-        mfu_give_parameter(s, n, 0, dw);
+        mfu_param_grad_add(s, n, 0, dw);
 }
 
 const struct mfu_primitive mfu_primitive_linear = {
     .name = "linear",
     .summary = "matrix product with a weight",
-    .attributes = {
-        [WIDTH] = {"width", NULL, NULL, "elements of an output row"},
-        [BIAS] = {"bias", "0", NULL, "whether a bias is added"},
-        [EXPERTS] = {"experts", "0", NULL, "number of weights that share the rows (MoE); 0: one weight"},
-        [VISITS] = {"visits", "1", NULL, "with experts: how many of them one token visits"},
-        [TIED] = {"tied", "1", NULL, "with `shares`: whether the weight really is shared"},
-    },
-    .least_inputs = 1, .most_inputs = 1,
-    .shape = shape, .params = params, .forward = forward, .backward = backward,
+    .attributes =
+        {
+            [WIDTH] = {"width", NULL, NULL, "elements of an output row"},
+            [BIAS] = {"bias", "0", NULL, "whether a bias is added"},
+            [EXPERTS] = {"experts", "0", NULL, "number of weights that share the rows (MoE); 0: one weight"},
+            [VISITS] = {"visits", "1", NULL, "with experts: how many of them one token visits"},
+            [TIED] = {"tied", "1", NULL, "with `shares`: whether the weight really is shared"},
+        },
+    .least_inputs = 1,
+    .most_inputs = 1,
+    .shape = shape,
+    .params = params,
+    .forward = forward,
+    .backward = backward,
 };

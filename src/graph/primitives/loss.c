@@ -10,7 +10,7 @@
  */
 #include <stddef.h>
 
-#include "graph/step.h"
+#include "graph/builder.h"
 
 enum { UPCAST, KEEP_LOGITS, KIND };
 enum { CROSS_ENTROPY, MSE };
@@ -23,93 +23,108 @@ static double shape(const struct mfu_operation *op)
     return 1;
 }
 
-static void row_kernel(struct mfu_step *s, const char *suffix, double flops_per_element, double passes,
+static void row_kernel(struct mfu_builder *s, const char *suffix, double flops_per_element, double passes,
                        double launches, int n_in, const int *in, int out)
 {
     int x = in[0];
 
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = suffix, .kind = MFU_LOSS, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_ROW,
-                 .flops = flops_per_element * mfu_rows(s, x) * mfu_columns(s, x), .launches = launches,
-                 .reread_bytes = (passes - 1) * mfu_rows(s, x) * mfu_columns(s, x) * mfu_type_bytes[mfu_type_of(s, x)]},
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = suffix,
+                                    .kind = MFU_LOSS,
+                                    .traffic = MFU_C_DRAM_POINTWISE,
+                                    .fusion = MFU_ROW,
+                                    .flops = flops_per_element * mfu_view_rows(s, x) * mfu_view_columns(s, x),
+                                    .launches = launches,
+                                    .reread_bytes = (passes - 1) * mfu_view_rows(s, x) * mfu_view_columns(s, x)
+                                        * mfu_type_bytes[mfu_view_type(s, x)]},
              n_in, in, 1, &out);
 }
 
-static int like(struct mfu_step *s, int view, enum mfu_type type)
+static int like(struct mfu_builder *s, int view, enum mfu_type type)
 {
-    return mfu_new(s, mfu_rows(s, view), mfu_columns(s, view), type, MFU_PART_LOGITS_LOSS);
+    return mfu_tensor_new(s, mfu_view_rows(s, view), mfu_view_columns(s, view), type, MFU_PART_LOGITS_LOSS);
 }
 
 /* PyTorch's F.cross_entropy of `x` into `out`, and what backward would need. */
-static void cross_entropy(struct mfu_step *s, int x, const char *softmax, const char *pick, int out,
+static void cross_entropy(struct mfu_builder *s, int x, const char *softmax, const char *pick, int out,
                           int *log_probabilities, int *nll)
 {
-    *log_probabilities = like(s, x, mfu_type_of(s, x));
-    row_kernel(s, softmax, 5, 3, 1, 1, &x, *log_probabilities);         /* maximum, sum, result */
-    *nll = s->numerics.autocast ? mfu_cast(s, *log_probabilities, MFU_F32) : *log_probabilities;
-    mfu_emit(s, &(struct mfu_emission){         /* one 32-byte sector of each row */
-                 .suffix = pick, .kind = MFU_LOSS, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_ROW,
-                 .flops = mfu_rows(s, x), .launches = 2, .extra_read_bytes = 32 * mfu_rows(s, x)},
+    *log_probabilities = like(s, x, mfu_view_type(s, x));
+    row_kernel(s, softmax, 5, 3, 1, 1, &x, *log_probabilities); /* maximum, sum, result */
+    *nll = s->numerics.autocast ? mfu_emit_cast(s, *log_probabilities, MFU_F32) : *log_probabilities;
+    mfu_emit(s,
+             &(struct mfu_emission){/* one 32-byte sector of each row */
+                                    .suffix = pick,
+                                    .kind = MFU_LOSS,
+                                    .traffic = MFU_C_DRAM_POINTWISE,
+                                    .fusion = MFU_ROW,
+                                    .flops = mfu_view_rows(s, x),
+                                    .launches = 2,
+                                    .extra_read_bytes = 32 * mfu_view_rows(s, x)},
              0, NULL, 1, &out);
-    mfu_hold(s, *nll);
+    mfu_tensor_extend(s, *nll);
 }
 
 /* What trainers compute beside the loss, without gradients: a cross-entropy
  * each (Composer's LanguageCrossEntropy, LanguagePerplexity). */
-static void metrics(struct mfu_step *s, int logits)
+static void metrics(struct mfu_builder *s, int logits)
 {
     for (int i = 0; i < s->config->setting[MFU_S_TRAIN_METRICS] && !s->recomputing; i++) {
-        int out = mfu_new(s, mfu_rows(s, logits), 1, MFU_F32, MFU_PART_LOGITS_LOSS), unused[2];
+        int out = mfu_tensor_new(s, mfu_view_rows(s, logits), 1, MFU_F32, MFU_PART_LOGITS_LOSS), unused[2];
 
         cross_entropy(s, logits, "metric", "metric_nll", out, &unused[0], &unused[1]);
     }
 }
 
-static void forward_loss(struct mfu_step *s, struct mfu_step_node *n, int logits)
+static void forward_loss(struct mfu_builder *s, struct mfu_node *n, int logits)
 {
     int x, log_probabilities, nll;
     bool upcast = n->op->attribute[UPCAST] > 0;
 
-    if (s->runtime->fused_loss) {               /* d logits over the logits */
-        int d = mfu_part_of(s, logits, mfu_rows(s, logits), mfu_columns(s, logits));
+    if (s->runtime->fused_loss) { /* d logits over the logits */
+        int d = mfu_view_slice(s, logits, mfu_view_rows(s, logits), mfu_view_columns(s, logits));
 
         row_kernel(s, "", 8, 1, 1, 1, &logits, d);
-        mfu_save(s, n, d);
-        mfu_keep(s, n->out);
+        mfu_node_save(s, n, d);
+        mfu_tensor_retain(s, n->out);
         return;
     }
-    if (s->runtime->whole_norms) {              /* Megatron: fp32 softmax is kept */
+    if (s->runtime->whole_norms) { /* Megatron: fp32 softmax is kept */
         int softmax = like(s, logits, MFU_F32);
 
         row_kernel(s, "", 8, 2, 2, 1, &logits, softmax);
-        mfu_save(s, n, softmax);
+        mfu_node_save(s, n, softmax);
         return;
     }
-    x = upcast ? mfu_cast(s, logits, MFU_F32) : logits;
+    x = upcast ? mfu_emit_cast(s, logits, MFU_F32) : logits;
     cross_entropy(s, x, "log_softmax", "nll", n->out, &log_probabilities, &nll);
-    mfu_keep(s, n->out);                        /* the caller wants it */
-    mfu_save(s, n, log_probabilities);
-    mfu_save(s, n, nll);
+    mfu_tensor_retain(s, n->out); /* the caller wants it */
+    mfu_node_save(s, n, log_probabilities);
+    mfu_node_save(s, n, nll);
 }
 
-static void squares(struct mfu_step *s, const char *suffix, int x, int out)
+static void squares(struct mfu_builder *s, const char *suffix, int x, int out)
 {
-    double elements = mfu_rows(s, x) * mfu_columns(s, x);
+    double elements = mfu_view_rows(s, x) * mfu_view_columns(s, x);
 
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = suffix, .kind = MFU_LOSS, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_MAP,
-                 .flops = 3 * elements, .extra_read_bytes = elements * mfu_type_bytes[MFU_F32]},
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = suffix,
+                                    .kind = MFU_LOSS,
+                                    .traffic = MFU_C_DRAM_POINTWISE,
+                                    .fusion = MFU_MAP,
+                                    .flops = 3 * elements,
+                                    .extra_read_bytes = elements * mfu_type_bytes[MFU_F32]},
              1, &x, 1, &out);
 }
 
-static void forward(struct mfu_step *s, int index)
+static void forward(struct mfu_builder *s, int index)
 {
-    struct mfu_step_node *n = mfu_node_at(s, index);
-    int logits = mfu_input(s, n, 0);
+    struct mfu_node *n = mfu_node_at(s, index);
+    int logits = mfu_node_input(s, n, 0);
 
-    n->out = mfu_new(s, mfu_rows(s, logits), 1, MFU_F32, MFU_PART_LOGITS_LOSS);
+    n->out = mfu_tensor_new(s, mfu_view_rows(s, logits), 1, MFU_F32, MFU_PART_LOGITS_LOSS);
     if (n->op->attribute[KIND] == MSE) {
-        logits = mfu_save(s, n, mfu_cast(s, logits, MFU_F32));
+        logits = mfu_node_save(s, n, mfu_emit_cast(s, logits, MFU_F32));
         squares(s, "squares", logits, like(s, logits, MFU_F32));
         row_kernel(s, "mean", 1, 1, 1, 1, &logits, n->out);
         return;
@@ -120,70 +135,79 @@ static void forward(struct mfu_step *s, int index)
     metrics(s, logits);
 }
 
-static void backward(struct mfu_step *s, int index)
+static void backward(struct mfu_builder *s, int index)
 {
-    struct mfu_step_node *n = mfu_node_at(s, index);
-    int logits = mfu_input(s, n, 0), log_probabilities = n->saved[SAVED_LOG_PROBABILITIES];
+    struct mfu_node *n = mfu_node_at(s, index);
+    int logits = mfu_node_input(s, n, 0), log_probabilities = n->saved[SAVED_LOG_PROBABILITIES];
     int d, in[2];
 
     if (n->op->attribute[KIND] == MSE) {
         d = like(s, log_probabilities, MFU_F32);
         squares(s, "grad", n->saved[0], d);
-        mfu_give(s, n, 0, mfu_cast(s, d, mfu_type_of(s, logits)));
+        mfu_grad_add(s, n, 0, mfu_emit_cast(s, d, mfu_view_type(s, logits)));
         return;
     }
     if (s->runtime->fused_loss) {
-        mfu_give(s, n, 0, n->saved[0]);
+        mfu_grad_add(s, n, 0, n->saved[0]);
         return;
     }
     if (s->runtime->whole_norms) {
-        d = like(s, logits, mfu_type_of(s, logits));
+        d = like(s, logits, mfu_view_type(s, logits));
         row_kernel(s, "grad", 4, 1, 1, 1, &n->saved[0], d);
-        mfu_give(s, n, 0, d);
+        mfu_grad_add(s, n, 0, d);
         return;
     }
     if (s->runtime->gradients_at_end && n->op->attribute[KEEP_LOGITS] > 0) {
         /* The compiled graph also returned the logits: autograd hands it a
          * gradient of zeros for them. */
-        int zeros = like(s, logits, mfu_type_of(s, logits));
+        int zeros = like(s, logits, mfu_view_type(s, logits));
 
-        mfu_emit(s, &(struct mfu_emission){
-                     .suffix = "zeros", .kind = MFU_LOSS, .traffic = MFU_C_DRAM_POINTWISE,
-                     .fusion = MFU_ALONE},
+        mfu_emit(s,
+                 &(struct mfu_emission){
+                     .suffix = "zeros", .kind = MFU_LOSS, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_ALONE},
                  0, NULL, 1, &zeros);
         n->gradient = zeros;
     }
-    d = like(s, n->saved[SAVED_NLL_INPUT], mfu_type_of(s, n->saved[SAVED_NLL_INPUT]));
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = "nll_grad", .kind = MFU_LOSS, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_MAP,
-                 .launches = 2},        /* zeros, then one element per row */
+    d = like(s, n->saved[SAVED_NLL_INPUT], mfu_view_type(s, n->saved[SAVED_NLL_INPUT]));
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "nll_grad",
+                                    .kind = MFU_LOSS,
+                                    .traffic = MFU_C_DRAM_POINTWISE,
+                                    .fusion = MFU_MAP,
+                                    .launches = 2}, /* zeros, then one element per row */
              0, NULL, 1, &d);
-    mfu_hold(s, n->saved[SAVED_NLL_INPUT]);
-    d = mfu_cast(s, d, mfu_type_of(s, log_probabilities));
+    mfu_tensor_extend(s, n->saved[SAVED_NLL_INPUT]);
+    d = mfu_emit_cast(s, d, mfu_view_type(s, log_probabilities));
     in[0] = d, in[1] = log_probabilities;
-    d = like(s, d, mfu_type_of(s, d));
-    row_kernel(s, "log_softmax_grad", 4, 2, 1, 2, in, d);                 /* sum, result */
-    d = mfu_cast(s, d, mfu_type_of(s, logits));
+    d = like(s, d, mfu_view_type(s, d));
+    row_kernel(s, "log_softmax_grad", 4, 2, 1, 2, in, d); /* sum, result */
+    d = mfu_emit_cast(s, d, mfu_view_type(s, logits));
     if (n->gradient != MFU_NO_VIEW) {
-        int sum = mfu_part_of(s, d, mfu_rows(s, d), mfu_columns(s, d));
+        int sum = mfu_view_slice(s, d, mfu_view_rows(s, d), mfu_view_columns(s, d));
 
         in[0] = d, in[1] = n->gradient;
-        mfu_emit(s, &(struct mfu_emission){
+        mfu_emit(s,
+                 &(struct mfu_emission){
                      .suffix = "add", .kind = MFU_LOSS, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_MAP},
                  2, in, 1, &sum);
         d = sum;
     }
-    mfu_give(s, n, 0, d);
+    mfu_grad_add(s, n, 0, d);
 }
 
 const struct mfu_primitive mfu_primitive_loss = {
     .name = "loss",
     .summary = "cross-entropy of the logits, or mean of squares",
-    .attributes = {
-        [UPCAST] = {"upcast", "0", NULL, "whether the logits are made fp32 first"},
-        [KEEP_LOGITS] = {"keep_logits", "0", NULL, "whether the caller keeps the logits until the next forward pass"},
-        [KIND] = {"kind", "cross_entropy", kinds, "of what"},
-    },
-    .least_inputs = 1, .most_inputs = 1,
-    .shape = shape, .forward = forward, .backward = backward,
+    .attributes =
+        {
+            [UPCAST] = {"upcast", "0", NULL, "whether the logits are made fp32 first"},
+            [KEEP_LOGITS] = {"keep_logits", "0", NULL,
+                             "whether the caller keeps the logits until the next forward pass"},
+            [KIND] = {"kind", "cross_entropy", kinds, "of what"},
+        },
+    .least_inputs = 1,
+    .most_inputs = 1,
+    .shape = shape,
+    .forward = forward,
+    .backward = backward,
 };

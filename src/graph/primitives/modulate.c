@@ -7,7 +7,7 @@
  */
 #include <stddef.h>
 
-#include "graph/step.h"
+#include "graph/builder.h"
 
 enum { KIND };
 enum { SHIFT, GATE };
@@ -18,45 +18,53 @@ static double shape(const struct mfu_operation *op)
     return op->in_width[0];
 }
 
-static void forward(struct mfu_step *s, int index)
+static void forward(struct mfu_builder *s, int index)
 {
-    struct mfu_step_node *n = mfu_node_at(s, index);
-    int x = mfu_save(s, n, mfu_input(s, n, 0)), c = mfu_save(s, n, mfu_input(s, n, 1));
+    struct mfu_node *n = mfu_node_at(s, index);
+    int x = mfu_node_save(s, n, mfu_node_input(s, n, 0)), c = mfu_node_save(s, n, mfu_node_input(s, n, 1));
     bool gate = n->op->attribute[KIND] == GATE;
     double pieces = gate ? 1 : 2;
 
-    c = mfu_part_of(s, c, mfu_rows(s, c), pieces * mfu_columns(s, x));
-    if (!gate) {                        /* x * (1 + scale), then + shift: two kernels */
-        x = mfu_map_broadcast(s, "scale", mfu_type_of(s, x), 1, x, c);
-        n->out = mfu_map_broadcast(s, "shift", mfu_type_of(s, x), 1, x, c);
+    c = mfu_view_slice(s, c, mfu_view_rows(s, c), pieces * mfu_view_columns(s, x));
+    if (!gate) { /* x * (1 + scale), then + shift: two kernels */
+        x = mfu_emit_broadcast(s, "scale", mfu_view_type(s, x), 1, x, c);
+        n->out = mfu_emit_broadcast(s, "shift", mfu_view_type(s, x), 1, x, c);
     } else
-        n->out = mfu_map_broadcast(s, "", mfu_type_of(s, x), 1, x, c);
+        n->out = mfu_emit_broadcast(s, "", mfu_view_type(s, x), 1, x, c);
 }
 
-static void backward(struct mfu_step *s, int index)
+static void backward(struct mfu_builder *s, int index)
 {
-    struct mfu_step_node *n = mfu_node_at(s, index);
+    struct mfu_node *n = mfu_node_at(s, index);
     int x = n->saved[0], c = n->saved[1], g = n->gradient, in[2], dx, dc;
     bool gate = n->op->attribute[KIND] == GATE;
-    double elements = mfu_rows(s, x) * mfu_columns(s, x);
+    double elements = mfu_view_rows(s, x) * mfu_view_columns(s, x);
 
-    dx = mfu_map_broadcast(s, "grad", mfu_type_of(s, x), 1, g,
-                           mfu_part_of(s, c, mfu_rows(s, c), mfu_columns(s, x)));
-    dc = mfu_new(s, mfu_rows(s, c), mfu_columns(s, c), mfu_type_of(s, c), MFU_PART_ACTIVATIONS);
+    dx = mfu_emit_broadcast(s, "grad", mfu_view_type(s, x), 1, g,
+                            mfu_view_slice(s, c, mfu_view_rows(s, c), mfu_view_columns(s, x)));
+    dc = mfu_tensor_new(s, mfu_view_rows(s, c), mfu_view_columns(s, c), mfu_view_type(s, c), MFU_PART_ACTIVATIONS);
     in[0] = g, in[1] = x;
-    mfu_emit(s, &(struct mfu_emission){         /* product, sums over the tokens, into its place */
-                 .suffix = "factor_grad", .kind = MFU_REDUCTION, .traffic = MFU_C_DRAM_REDUCTION,
-                 .fusion = MFU_COLUMN, .flops = (gate ? 2 : 3) * elements, .launches = gate ? 2 : 4},
+    mfu_emit(s,
+             &(struct mfu_emission){/* product, sums over the tokens, into its place */
+                                    .suffix = "factor_grad",
+                                    .kind = MFU_REDUCTION,
+                                    .traffic = MFU_C_DRAM_REDUCTION,
+                                    .fusion = MFU_COLUMN,
+                                    .flops = (gate ? 2 : 3) * elements,
+                                    .launches = gate ? 2 : 4},
              2, in, 1, &dc);
-    mfu_hold(s, dx);
-    mfu_give(s, n, 1, dc);
-    mfu_give(s, n, 0, dx);
+    mfu_tensor_extend(s, dx);
+    mfu_grad_add(s, n, 1, dc);
+    mfu_grad_add(s, n, 0, dx);
 }
 
 const struct mfu_primitive mfu_primitive_modulate = {
     .name = "modulate",
     .summary = "factors of a sequence over all its tokens (adaptive layer norm, DiT)",
     .attributes = {[KIND] = {"kind", "shift", kinds, "x (1 + scale) + shift, or x gate"}},
-    .least_inputs = 2, .most_inputs = 2,
-    .shape = shape, .forward = forward, .backward = backward,
+    .least_inputs = 2,
+    .most_inputs = 2,
+    .shape = shape,
+    .forward = forward,
+    .backward = backward,
 };

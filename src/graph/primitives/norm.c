@@ -9,7 +9,7 @@
  */
 #include <stddef.h>
 
-#include "graph/step.h"
+#include "graph/builder.h"
 
 enum { KIND, BIAS, WEIGHT, GROUPS };
 enum { LAYER, RMS };
@@ -31,132 +31,159 @@ static struct mfu_weights params(const struct mfu_operation *op)
 }
 
 /* One fp32 number (or `columns` of them) per row and group. */
-static int row_statistics(struct mfu_step *s, const struct mfu_step_node *n, int x, double columns)
+static int row_statistics(struct mfu_builder *s, const struct mfu_node *n, int x, double columns)
 {
-    return mfu_new(s, mfu_rows(s, x), columns * n->op->attribute[GROUPS], MFU_F32, MFU_PART_ACTIVATIONS);
+    return mfu_tensor_new(s, mfu_view_rows(s, x), columns * n->op->attribute[GROUPS], MFU_F32, MFU_PART_ACTIVATIONS);
 }
 
-static void whole_forward(struct mfu_step *s, struct mfu_step_node *n)
+static void whole_forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    int x = mfu_input(s, n, 0);
+    int x = mfu_node_input(s, n, 0);
     int out[2];
 
     if (s->numerics.autocast)
-        x = mfu_cast(s, x, MFU_F32);
-    out[0] = mfu_new(s, mfu_rows(s, x), mfu_columns(s, x), mfu_type_of(s, x), MFU_PART_ACTIVATIONS);
+        x = mfu_emit_cast(s, x, MFU_F32);
+    out[0] = mfu_tensor_new(s, mfu_view_rows(s, x), mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
     out[1] = row_statistics(s, n, x, n->op->attribute[KIND] == LAYER ? 2 : 1);
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = "", .kind = MFU_NORM, .traffic = MFU_C_DRAM_NORM, .fusion = MFU_ROW,
-                 .flops = 8 * mfu_rows(s, x) * mfu_columns(s, x)},
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "",
+                                    .kind = MFU_NORM,
+                                    .traffic = MFU_C_DRAM_NORM,
+                                    .fusion = MFU_ROW,
+                                    .flops = 8 * mfu_view_rows(s, x) * mfu_view_columns(s, x)},
              1, &x, 2, out);
-    mfu_save(s, n, x);
-    mfu_save(s, n, out[1]);
+    mfu_node_save(s, n, x);
+    mfu_node_save(s, n, out[1]);
     n->out = out[0];
 }
 
-static void whole_backward(struct mfu_step *s, struct mfu_step_node *n)
+static void whole_backward(struct mfu_builder *s, struct mfu_node *n)
 {
     int x = n->saved[SAVED_X], in[] = {n->gradient, x, n->saved[SAVED_STATISTICS]};
-    double elements = mfu_rows(s, x) * mfu_columns(s, x);
+    double elements = mfu_view_rows(s, x) * mfu_view_columns(s, x);
     int dx, dgamma;
 
-    in[0] = mfu_cast(s, in[0], mfu_type_of(s, x));
-    dx = mfu_new(s, mfu_rows(s, x), mfu_columns(s, x), mfu_type_of(s, x), MFU_PART_ACTIVATIONS);
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = "dgrad", .kind = MFU_NORM, .traffic = MFU_C_DRAM_NORM_BACKWARD,
-                 .fusion = MFU_ROW, .flops = 14 * elements},
+    in[0] = mfu_emit_cast(s, in[0], mfu_view_type(s, x));
+    dx = mfu_tensor_new(s, mfu_view_rows(s, x), mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "dgrad",
+                                    .kind = MFU_NORM,
+                                    .traffic = MFU_C_DRAM_NORM_BACKWARD,
+                                    .fusion = MFU_ROW,
+                                    .flops = 14 * elements},
              3, in, 1, &dx);
     if (n->op->attribute[WEIGHT] > 0) {
         bool beta = n->op->attribute[BIAS] > 0;
 
-        dgamma = mfu_new(s, 1, (beta ? 2 : 1) * mfu_columns(s, x), s->numerics.weight, MFU_PART_GRADIENTS);
-        mfu_emit(s, &(struct mfu_emission){
-                     .suffix = "wgrad", .kind = MFU_REDUCTION, .traffic = MFU_C_DRAM_REDUCTION,
-                     .fusion = MFU_COLUMN, .flops = 4 * elements, .launches = 2},
+        dgamma = mfu_tensor_new(s, 1, (beta ? 2 : 1) * mfu_view_columns(s, x), s->numerics.weight, MFU_PART_GRADIENTS);
+        mfu_emit(s,
+                 &(struct mfu_emission){.suffix = "wgrad",
+                                        .kind = MFU_REDUCTION,
+                                        .traffic = MFU_C_DRAM_REDUCTION,
+                                        .fusion = MFU_COLUMN,
+                                        .flops = 4 * elements,
+                                        .launches = 2},
                  3, in, 1, &dgamma);
-        mfu_hold(s, dx);
-        mfu_give_parameter(s, n, 0, dgamma);
+        mfu_tensor_extend(s, dx);
+        mfu_param_grad_add(s, n, 0, dgamma);
     }
-    mfu_give(s, n, 0, dx);
+    mfu_grad_add(s, n, 0, dx);
 }
 
 /* x.float(), square, mean, rsqrt, multiply, back to the type, times weight. */
-static void chain_forward(struct mfu_step *s, struct mfu_step_node *n)
+static void chain_forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    int given = mfu_input(s, n, 0), x = mfu_cast(s, given, MFU_F32);
-    enum mfu_type type = mfu_type_of(s, given);
-    double rows = mfu_rows(s, x), columns = mfu_columns(s, x);
-    int square = mfu_map(s, "pow", MFU_F32, 1, x, MFU_NO_VIEW, MFU_NO_VIEW);
+    int given = mfu_node_input(s, n, 0), x = mfu_emit_cast(s, given, MFU_F32);
+    enum mfu_type type = mfu_view_type(s, given);
+    double rows = mfu_view_rows(s, x), columns = mfu_view_columns(s, x);
+    int square = mfu_emit_pointwise(s, "pow", MFU_F32, 1, x, MFU_NO_VIEW, MFU_NO_VIEW);
     int mean = row_statistics(s, n, x, 1), rstd = row_statistics(s, n, x, 1), normalised;
 
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = "mean", .kind = MFU_REDUCTION, .traffic = MFU_C_DRAM_NORM,
-                 .fusion = MFU_ROW, .flops = rows * columns},
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "mean",
+                                    .kind = MFU_REDUCTION,
+                                    .traffic = MFU_C_DRAM_NORM,
+                                    .fusion = MFU_ROW,
+                                    .flops = rows * columns},
              1, &square, 1, &mean);
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = "rsqrt", .kind = MFU_POINTWISE, .traffic = MFU_C_DRAM_POINTWISE,
-                 .fusion = MFU_MAP, .flops = 2 * rows, .launches = 2},
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "rsqrt",
+                                    .kind = MFU_POINTWISE,
+                                    .traffic = MFU_C_DRAM_POINTWISE,
+                                    .fusion = MFU_MAP,
+                                    .flops = 2 * rows,
+                                    .launches = 2},
              1, &mean, 1, &rstd);
-    normalised = mfu_map_broadcast(s, "mul", MFU_F32, 1, x, rstd);
-    normalised = mfu_cast(s, normalised, type);
-    mfu_save(s, n, x);
-    mfu_save(s, n, rstd);
-    mfu_save(s, n, normalised);
-    n->out = n->op->attribute[WEIGHT] > 0
-        ? mfu_map_broadcast(s, "weight", type, 1, normalised, MFU_NO_VIEW) : normalised;
+    normalised = mfu_emit_broadcast(s, "mul", MFU_F32, 1, x, rstd);
+    normalised = mfu_emit_cast(s, normalised, type);
+    mfu_node_save(s, n, x);
+    mfu_node_save(s, n, rstd);
+    mfu_node_save(s, n, normalised);
+    n->out =
+        n->op->attribute[WEIGHT] > 0 ? mfu_emit_broadcast(s, "weight", type, 1, normalised, MFU_NO_VIEW) : normalised;
 }
 
-static void chain_backward(struct mfu_step *s, struct mfu_step_node *n)
+static void chain_backward(struct mfu_builder *s, struct mfu_node *n)
 {
     int x = n->saved[SAVED_X], rstd = n->saved[SAVED_STATISTICS], normalised = n->saved[SAVED_NORMALISED];
     int g = n->gradient, dn = g, product, drstd, dsum, dx, square;
-    double rows = mfu_rows(s, x), columns = mfu_columns(s, x);
+    double rows = mfu_view_rows(s, x), columns = mfu_view_columns(s, x);
 
     if (n->op->attribute[WEIGHT] > 0) {
-        int dw = mfu_new(s, 1, columns, s->numerics.weight, MFU_PART_GRADIENTS);
+        int dw = mfu_tensor_new(s, 1, columns, s->numerics.weight, MFU_PART_GRADIENTS);
 
-        product = mfu_map(s, "dweight", mfu_type_of(s, g), 1, g, normalised, MFU_NO_VIEW);
-        mfu_emit(s, &(struct mfu_emission){
-                     .suffix = "wgrad", .kind = MFU_REDUCTION, .traffic = MFU_C_DRAM_REDUCTION,
-                     .fusion = MFU_COLUMN, .flops = rows * columns},
+        product = mfu_emit_pointwise(s, "dweight", mfu_view_type(s, g), 1, g, normalised, MFU_NO_VIEW);
+        mfu_emit(s,
+                 &(struct mfu_emission){.suffix = "wgrad",
+                                        .kind = MFU_REDUCTION,
+                                        .traffic = MFU_C_DRAM_REDUCTION,
+                                        .fusion = MFU_COLUMN,
+                                        .flops = rows * columns},
                  1, &product, 1, &dw);
-        dn = mfu_map_broadcast(s, "dmul", mfu_type_of(s, g), 1, g, MFU_NO_VIEW);
-        mfu_hold(s, dw);
-        mfu_give_parameter(s, n, 0, dw);
+        dn = mfu_emit_broadcast(s, "dmul", mfu_view_type(s, g), 1, g, MFU_NO_VIEW);
+        mfu_tensor_extend(s, dw);
+        mfu_param_grad_add(s, n, 0, dw);
     }
-    dn = mfu_cast(s, dn, MFU_F32);
-    product = mfu_map(s, "dmul", MFU_F32, 1, dn, x, MFU_NO_VIEW);
+    dn = mfu_emit_cast(s, dn, MFU_F32);
+    product = mfu_emit_pointwise(s, "dmul", MFU_F32, 1, dn, x, MFU_NO_VIEW);
     drstd = row_statistics(s, n, x, 1);
-    dsum = mfu_map_broadcast(s, "dmul", MFU_F32, 1, dn, rstd);
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = "sum", .kind = MFU_REDUCTION, .traffic = MFU_C_DRAM_NORM_BACKWARD,
-                 .fusion = MFU_ROW, .flops = rows * columns, .launches = 4},    /* and rsqrt', mean' */
+    dsum = mfu_emit_broadcast(s, "dmul", MFU_F32, 1, dn, rstd);
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "sum",
+                                    .kind = MFU_REDUCTION,
+                                    .traffic = MFU_C_DRAM_NORM_BACKWARD,
+                                    .fusion = MFU_ROW,
+                                    .flops = rows * columns,
+                                    .launches = 4}, /* and rsqrt', mean' */
              1, &product, 1, &drstd);
-    square = mfu_map(s, "dpow", MFU_F32, 2, x, MFU_NO_VIEW, MFU_NO_VIEW);
-    square = mfu_map(s, "dpow", MFU_F32, 2, square, drstd, MFU_NO_VIEW);
-    dx = mfu_part_of(s, dsum, rows, columns);
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = "add", .kind = MFU_POINTWISE, .traffic = MFU_C_DRAM_POINTWISE,
-                 .fusion = MFU_MAP, .flops = rows * columns},
+    square = mfu_emit_pointwise(s, "dpow", MFU_F32, 2, x, MFU_NO_VIEW, MFU_NO_VIEW);
+    square = mfu_emit_pointwise(s, "dpow", MFU_F32, 2, square, drstd, MFU_NO_VIEW);
+    dx = mfu_view_slice(s, dsum, rows, columns);
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "add",
+                                    .kind = MFU_POINTWISE,
+                                    .traffic = MFU_C_DRAM_POINTWISE,
+                                    .fusion = MFU_MAP,
+                                    .flops = rows * columns},
              2, (int[]){dsum, square}, 1, &dx);
-    mfu_give(s, n, 0, dx);
+    mfu_grad_add(s, n, 0, dx);
 }
 
-static bool whole(const struct mfu_step *s, const struct mfu_step_node *n)
+static bool whole(const struct mfu_builder *s, const struct mfu_node *n)
 {
     return n->op->attribute[KIND] == LAYER || s->runtime->whole_norms;
 }
 
-static void forward(struct mfu_step *s, int index)
+static void forward(struct mfu_builder *s, int index)
 {
-    struct mfu_step_node *n = mfu_node_at(s, index);
+    struct mfu_node *n = mfu_node_at(s, index);
 
     (whole(s, n) ? whole_forward : chain_forward)(s, n);
 }
 
-static void backward(struct mfu_step *s, int index)
+static void backward(struct mfu_builder *s, int index)
 {
-    struct mfu_step_node *n = mfu_node_at(s, index);
+    struct mfu_node *n = mfu_node_at(s, index);
 
     (whole(s, n) ? whole_backward : chain_backward)(s, n);
 }
@@ -164,12 +191,17 @@ static void backward(struct mfu_step *s, int index)
 const struct mfu_primitive mfu_primitive_norm = {
     .name = "norm",
     .summary = "LayerNorm or RMSNorm over a row",
-    .attributes = {
-        [KIND] = {"kind", "layer", kinds, "layer or rms"},
-        [BIAS] = {"bias", "0", NULL, "whether it has a bias (beta)"},
-        [WEIGHT] = {"weight", "1", NULL, "whether it has a weight (gamma)"},
-        [GROUPS] = {"groups", "1", NULL, "equal parts of a row that are normalised by themselves (heads)"},
-    },
-    .least_inputs = 1, .most_inputs = 1,
-    .shape = shape, .params = params, .forward = forward, .backward = backward,
+    .attributes =
+        {
+            [KIND] = {"kind", "layer", kinds, "layer or rms"},
+            [BIAS] = {"bias", "0", NULL, "whether it has a bias (beta)"},
+            [WEIGHT] = {"weight", "1", NULL, "whether it has a weight (gamma)"},
+            [GROUPS] = {"groups", "1", NULL, "equal parts of a row that are normalised by themselves (heads)"},
+        },
+    .least_inputs = 1,
+    .most_inputs = 1,
+    .shape = shape,
+    .params = params,
+    .forward = forward,
+    .backward = backward,
 };

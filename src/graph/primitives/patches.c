@@ -11,7 +11,7 @@
  */
 #include <stddef.h>
 
-#include "graph/step.h"
+#include "graph/builder.h"
 
 enum { WIDTH, FEATURES, BIAS, EXTRA, PER };
 static const char *const rows_of[] = {"token", "sequence", NULL};
@@ -31,68 +31,75 @@ static struct mfu_weights params(const struct mfu_operation *op)
 }
 
 /* Rows that are computed; the extra tokens are not. */
-static double rows(const struct mfu_step *s, const struct mfu_step_node *n)
+static double rows(const struct mfu_builder *s, const struct mfu_node *n)
 {
-    return n->op->attribute[PER] ? s->config->batch
-        : s->config->batch * (s->config->seq - n->op->attribute[EXTRA]);
+    return n->op->attribute[PER] ? s->config->batch : s->config->batch * (s->config->seq - n->op->attribute[EXTRA]);
 }
 
-static void forward(struct mfu_step *s, int index)
+static void forward(struct mfu_builder *s, int index)
 {
-    struct mfu_step_node *n = mfu_node_at(s, index);
+    struct mfu_node *n = mfu_node_at(s, index);
     double features = n->op->attribute[FEATURES], width = n->op->attribute[WIDTH];
-    int x = mfu_lower(s, mfu_new(s, rows(s, n), features, s->numerics.weight, MFU_PART_ACTIVATIONS));
-    int w = mfu_weight(s, n, 0), all;
+    int x = mfu_autocast(s, mfu_tensor_new(s, rows(s, n), features, s->numerics.weight, MFU_PART_ACTIVATIONS));
+    int w = mfu_node_weight(s, n, 0), all;
 
     if (n->op->attribute[BIAS] > 0 || n->op->attribute[EXTRA] > 0)
-        mfu_weight(s, n, 1);
-    mfu_save(s, n, x);
-    n->out = mfu_new(s, mfu_rows(s, x), width, s->numerics.compute, MFU_PART_ACTIVATIONS);
-    mfu_matmul(s, "", s->numerics.math, mfu_rows(s, x), width, features, 1, x, w, n->out);
+        mfu_node_weight(s, n, 1);
+    mfu_node_save(s, n, x);
+    n->out = mfu_tensor_new(s, mfu_view_rows(s, x), width, s->numerics.compute, MFU_PART_ACTIVATIONS);
+    mfu_emit_matmul(s, "", s->numerics.math, mfu_view_rows(s, x), width, features, 1, x, w, n->out);
     if (n->op->attribute[EXTRA] > 0) {
-        all = mfu_new(s, s->config->tokens, width, s->numerics.residual, MFU_PART_ACTIVATIONS);
-        mfu_emit(s, &(struct mfu_emission){
+        all = mfu_tensor_new(s, s->config->tokens, width, s->numerics.residual, MFU_PART_ACTIVATIONS);
+        mfu_emit(s,
+                 &(struct mfu_emission){
                      .suffix = "cat", .kind = MFU_COPY, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_MAP},
                  1, &n->out, 1, &all);
         n->out = all;
     }
 }
 
-static void backward(struct mfu_step *s, int index)
+static void backward(struct mfu_builder *s, int index)
 {
-    struct mfu_step_node *n = mfu_node_at(s, index);
+    struct mfu_node *n = mfu_node_at(s, index);
     double features = n->op->attribute[FEATURES], width = n->op->attribute[WIDTH];
-    int x = n->saved[SAVED_INPUT], g = mfu_lower(s, n->gradient), in[2], dw;
-    struct mfu_kernel wgrad = mfu_kernel_gemm(s->numerics.math, width, features, mfu_rows(s, x), 1,
-                                              mfu_type_bytes[s->numerics.compute],
-                                              mfu_type_bytes[s->numerics.compute], false);
+    int x = n->saved[SAVED_INPUT], g = mfu_autocast(s, n->gradient), in[2], dw;
+    struct mfu_kernel wgrad =
+        mfu_kernel_gemm(s->numerics.math, width, features, mfu_view_rows(s, x), 1, mfu_type_bytes[s->numerics.compute],
+                        mfu_type_bytes[s->numerics.compute], false);
 
     if (n->op->attribute[BIAS] > 0 || n->op->attribute[EXTRA] > 0) {
-        int db = mfu_new(s, 1, ((n->op->attribute[BIAS] > 0) + n->op->attribute[EXTRA]) * width, s->numerics.compute,
-                         MFU_PART_GRADIENTS);
+        int db = mfu_tensor_new(s, 1, ((n->op->attribute[BIAS] > 0) + n->op->attribute[EXTRA]) * width,
+                                s->numerics.compute, MFU_PART_GRADIENTS);
 
-        mfu_emit(s, &(struct mfu_emission){
-                     .suffix = "bias_grad", .kind = MFU_REDUCTION, .traffic = MFU_C_DRAM_REDUCTION,
-                     .fusion = MFU_COLUMN, .flops = mfu_rows(s, g) * width},
+        mfu_emit(s,
+                 &(struct mfu_emission){.suffix = "bias_grad",
+                                        .kind = MFU_REDUCTION,
+                                        .traffic = MFU_C_DRAM_REDUCTION,
+                                        .fusion = MFU_COLUMN,
+                                        .flops = mfu_view_rows(s, g) * width},
                  1, &g, 1, &db);
-        mfu_give_parameter(s, n, 1, db);
+        mfu_param_grad_add(s, n, 1, db);
     }
-    dw = mfu_new(s, 1, features * width, s->numerics.compute, MFU_PART_GRADIENTS);
-    mfu_align(s, &wgrad);
+    dw = mfu_tensor_new(s, 1, features * width, s->numerics.compute, MFU_PART_GRADIENTS);
+    mfu_gemm_align(s, &wgrad);
     in[0] = g, in[1] = x;
     mfu_emit_kernel(s, &wgrad, "wgrad", 0, 2, in, 1, &dw);
-    mfu_give_parameter(s, n, 0, dw);
+    mfu_param_grad_add(s, n, 0, dw);
 }
 
 const struct mfu_primitive mfu_primitive_patches = {
     .name = "patches",
     .summary = "raw input, such as patches of an image, times a weight",
-    .attributes = {
-        [WIDTH] = {"width", NULL, NULL, "elements of an output row"},
-        [FEATURES] = {"features", NULL, NULL, "elements of an input row: pixels of a patch, all channels"},
-        [BIAS] = {"bias", "1", NULL, "whether a bias is added"},
-        [EXTRA] = {"extra", "0", NULL, "tokens of a sequence that have no patch (class token)"},
-        [PER] = {"per", "token", rows_of, "what has a row: every token, or a sequence as a whole"},
-    },
-    .shape = shape, .params = params, .forward = forward, .backward = backward,
+    .attributes =
+        {
+            [WIDTH] = {"width", NULL, NULL, "elements of an output row"},
+            [FEATURES] = {"features", NULL, NULL, "elements of an input row: pixels of a patch, all channels"},
+            [BIAS] = {"bias", "1", NULL, "whether a bias is added"},
+            [EXTRA] = {"extra", "0", NULL, "tokens of a sequence that have no patch (class token)"},
+            [PER] = {"per", "token", rows_of, "what has a row: every token, or a sequence as a whole"},
+        },
+    .shape = shape,
+    .params = params,
+    .forward = forward,
+    .backward = backward,
 };

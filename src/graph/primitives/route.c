@@ -7,7 +7,7 @@
  */
 #include <stddef.h>
 
-#include "graph/step.h"
+#include "graph/builder.h"
 
 enum { EXPERTS, TOP_K };
 enum { SAVED_INPUT, SAVED_WEIGHT, SAVED_SCORES };
@@ -24,65 +24,86 @@ static struct mfu_weights params(const struct mfu_operation *op)
     return (struct mfu_weights){.weight = n, .active = n};
 }
 
-static void forward(struct mfu_step *s, int index)
+static void forward(struct mfu_builder *s, int index)
 {
-    struct mfu_step_node *n = mfu_node_at(s, index);
+    struct mfu_node *n = mfu_node_at(s, index);
     double experts = n->op->attribute[EXPERTS], top_k = n->op->attribute[TOP_K];
-    int given = mfu_input(s, n, 0), x = mfu_lower(s, given), w = mfu_weight(s, n, 0);
-    double rows = mfu_rows(s, x), width = n->op->in_width[0];
-    int logits = mfu_new(s, rows, experts, s->numerics.compute, MFU_PART_ACTIVATIONS);
-    int scores = mfu_new(s, rows, experts, MFU_F32, MFU_PART_ACTIVATIONS);
+    int given = mfu_node_input(s, n, 0), x = mfu_autocast(s, given), w = mfu_node_weight(s, n, 0);
+    double rows = mfu_view_rows(s, x), width = n->op->in_width[0];
+    int logits = mfu_tensor_new(s, rows, experts, s->numerics.compute, MFU_PART_ACTIVATIONS);
+    int scores = mfu_tensor_new(s, rows, experts, MFU_F32, MFU_PART_ACTIVATIONS);
 
-    mfu_matmul(s, "router", s->numerics.math, rows, experts, width, 1, x, w, logits);
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = "top_k", .kind = MFU_REDUCTION, .traffic = MFU_C_DRAM_SOFTMAX,
-                 .fusion = MFU_ALONE, .flops = 8 * rows * experts, .launches = 6},
+    mfu_emit_matmul(s, "router", s->numerics.math, rows, experts, width, 1, x, w, logits);
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "top_k",
+                                    .kind = MFU_REDUCTION,
+                                    .traffic = MFU_C_DRAM_SOFTMAX,
+                                    .fusion = MFU_ALONE,
+                                    .flops = 8 * rows * experts,
+                                    .launches = 6},
              1, &logits, 1, &scores);
-    n->out = mfu_new(s, rows * top_k, width, mfu_type_of(s, given), MFU_PART_ACTIVATIONS);
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = "permute", .kind = MFU_COPY, .traffic = MFU_C_DRAM_EMBEDDING,
-                 .fusion = MFU_ALONE, .launches = 2,
-                 .extra_read_bytes = (top_k - 1) * rows * width * mfu_type_bytes[mfu_type_of(s, given)]},
+    n->out = mfu_tensor_new(s, rows * top_k, width, mfu_view_type(s, given), MFU_PART_ACTIVATIONS);
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "permute",
+                                    .kind = MFU_COPY,
+                                    .traffic = MFU_C_DRAM_EMBEDDING,
+                                    .fusion = MFU_ALONE,
+                                    .launches = 2,
+                                    .extra_read_bytes =
+                                        (top_k - 1) * rows * width * mfu_type_bytes[mfu_view_type(s, given)]},
              1, &given, 1, &n->out);
-    mfu_save(s, n, x);
-    mfu_save(s, n, w);
-    mfu_save(s, n, scores);
+    mfu_node_save(s, n, x);
+    mfu_node_save(s, n, w);
+    mfu_node_save(s, n, scores);
 }
 
-static void backward(struct mfu_step *s, int index)
+static void backward(struct mfu_builder *s, int index)
 {
-    struct mfu_step_node *n = mfu_node_at(s, index);
+    struct mfu_node *n = mfu_node_at(s, index);
     double experts = n->op->attribute[EXPERTS], width = n->op->in_width[0];
     int x = n->saved[SAVED_INPUT], g = n->gradient;
-    double rows = mfu_rows(s, x);
-    int dx = mfu_new(s, rows, width, mfu_type_of(s, g), MFU_PART_ACTIVATIONS);
-    int dlogits = mfu_new(s, rows, experts, s->numerics.compute, MFU_PART_ACTIVATIONS);
+    double rows = mfu_view_rows(s, x);
+    int dx = mfu_tensor_new(s, rows, width, mfu_view_type(s, g), MFU_PART_ACTIVATIONS);
+    int dlogits = mfu_tensor_new(s, rows, experts, s->numerics.compute, MFU_PART_ACTIVATIONS);
     int drouter, dw;
 
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = "unpermute", .kind = MFU_COPY, .traffic = MFU_C_DRAM_EMBEDDING,
-                 .fusion = MFU_ALONE, .launches = 2},
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "unpermute",
+                                    .kind = MFU_COPY,
+                                    .traffic = MFU_C_DRAM_EMBEDDING,
+                                    .fusion = MFU_ALONE,
+                                    .launches = 2},
              1, &g, 1, &dx);
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = "dscores", .kind = MFU_REDUCTION, .traffic = MFU_C_DRAM_SOFTMAX,
-                 .fusion = MFU_ALONE, .flops = 8 * rows * experts, .launches = 6},
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "dscores",
+                                    .kind = MFU_REDUCTION,
+                                    .traffic = MFU_C_DRAM_SOFTMAX,
+                                    .fusion = MFU_ALONE,
+                                    .flops = 8 * rows * experts,
+                                    .launches = 6},
              1, &n->saved[SAVED_SCORES], 1, &dlogits);
-    dw = mfu_new(s, 1, width * experts, s->numerics.compute, MFU_PART_GRADIENTS);
-    mfu_matmul(s, "router.wgrad", s->numerics.math, experts, width, rows, 1, dlogits, x, dw);
-    drouter = mfu_new(s, rows, width, s->numerics.compute, MFU_PART_ACTIVATIONS);
-    mfu_matmul(s, "router.dgrad", s->numerics.math, rows, width, experts, 1, dlogits, n->saved[SAVED_WEIGHT], drouter);
-    mfu_give_parameter(s, n, 0, dw);
-    mfu_give(s, n, 0, dx);
-    mfu_give(s, n, 0, drouter);
+    dw = mfu_tensor_new(s, 1, width * experts, s->numerics.compute, MFU_PART_GRADIENTS);
+    mfu_emit_matmul(s, "router.wgrad", s->numerics.math, experts, width, rows, 1, dlogits, x, dw);
+    drouter = mfu_tensor_new(s, rows, width, s->numerics.compute, MFU_PART_ACTIVATIONS);
+    mfu_emit_matmul(s, "router.dgrad", s->numerics.math, rows, width, experts, 1, dlogits, n->saved[SAVED_WEIGHT],
+                    drouter);
+    mfu_param_grad_add(s, n, 0, dw);
+    mfu_grad_add(s, n, 0, dx);
+    mfu_grad_add(s, n, 0, drouter);
 }
 
 const struct mfu_primitive mfu_primitive_route = {
     .name = "route",
     .summary = "dispatch of tokens to experts (MoE)",
-    .attributes = {
-        [EXPERTS] = {"experts", "n_experts", NULL, "experts to choose from"},
-        [TOP_K] = {"top_k", "top_k", NULL, "experts that one token visits"},
-    },
-    .least_inputs = 1, .most_inputs = 1,
-    .shape = shape, .params = params, .forward = forward, .backward = backward,
+    .attributes =
+        {
+            [EXPERTS] = {"experts", "n_experts", NULL, "experts to choose from"},
+            [TOP_K] = {"top_k", "top_k", NULL, "experts that one token visits"},
+        },
+    .least_inputs = 1,
+    .most_inputs = 1,
+    .shape = shape,
+    .params = params,
+    .forward = forward,
+    .backward = backward,
 };

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "graph/step.h"
+#include "graph/builder.h"
 
 enum { ROWS };
 
@@ -14,32 +14,39 @@ static double shape(const struct mfu_operation *op)
     return op->in_width[0];
 }
 
-static void forward(struct mfu_step *s, int index)
+static void forward(struct mfu_builder *s, int index)
 {
-    struct mfu_step_node *n = mfu_node_at(s, index);
-    int x = mfu_input(s, n, 0);
+    struct mfu_node *n = mfu_node_at(s, index);
+    int x = mfu_node_input(s, n, 0);
     double rows = s->config->batch * fmin(n->op->attribute[ROWS], s->config->seq);
 
-    n->out = mfu_part_of(s, x, rows, mfu_columns(s, x));
+    n->out = mfu_view_slice(s, x, rows, mfu_view_columns(s, x));
 }
 
-static void backward(struct mfu_step *s, int index)
+static void backward(struct mfu_builder *s, int index)
 {
-    struct mfu_step_node *n = mfu_node_at(s, index);
-    int x = mfu_input(s, n, 0);
-    int full = mfu_new(s, mfu_rows(s, x), mfu_columns(s, x), mfu_type_of(s, x), MFU_PART_ACTIVATIONS);
+    struct mfu_node *n = mfu_node_at(s, index);
+    int x = mfu_node_input(s, n, 0);
+    int full =
+        mfu_tensor_new(s, mfu_view_rows(s, x), mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
 
-    mfu_emit(s, &(struct mfu_emission){
-                 .suffix = "grad", .kind = MFU_COPY, .traffic = MFU_C_DRAM_POINTWISE,
-                 .fusion = MFU_MAP, .launches = 2},     /* zeros, then the rows */
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "grad",
+                                    .kind = MFU_COPY,
+                                    .traffic = MFU_C_DRAM_POINTWISE,
+                                    .fusion = MFU_MAP,
+                                    .launches = 2}, /* zeros, then the rows */
              1, &n->gradient, 1, &full);
-    mfu_give(s, n, 0, full);
+    mfu_grad_add(s, n, 0, full);
 }
 
 const struct mfu_primitive mfu_primitive_select = {
     .name = "select",
     .summary = "a few rows of each sequence",
     .attributes = {[ROWS] = {"rows", "1", NULL, "rows per sequence"}},
-    .least_inputs = 1, .most_inputs = 1,
-    .shape = shape, .forward = forward, .backward = backward,
+    .least_inputs = 1,
+    .most_inputs = 1,
+    .shape = shape,
+    .forward = forward,
+    .backward = backward,
 };

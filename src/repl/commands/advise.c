@@ -1,11 +1,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer/advise.h"
+#include "answer/advise/advise.h"
 #include "base/suggest.h"
 #include "repl/command.h"
 #include "repl/pager.h"
-#include "repl/talk.h"
+#include "repl/output.h"
 #include "report/report.h"
 
 /* Every GPU of the catalog that can be read. */
@@ -48,7 +48,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     if (argc > 1 && !mfu_same_name(argv[1], "gpus")) {
         mfu_fail(err, MFU_EINPUT, "'%.60s': expected nothing, or gpus", argv[1]);
         mfu_error_suggest(err, "gpus");
-        return mfu_point(s, err, 1);
+        return mfu_error_caret(s, err, 1);
     }
     if (advise(s, argc > 1, &a, err) < 0)
         return -1;
@@ -74,15 +74,14 @@ const struct mfu_command mfu_command_advise = {
     .usage = "[gpus]",
     .group = "plan",
     .summary = "what to change",
-    .help =
-        "Every lever that applies here, planned and simulated: micro-batch, precision,\n"
-        "compiler, attention, CUDA graphs, optimizer, loss, checkpointing, shapes, loader,\n"
-        "more GPUs.  Ranked by speed per token, then by memory saved; with the best of\n"
-        "them together, and what is not worth trying here.  `gpus`: the same run on every\n"
-        "other card.\n"
-        "\n"
-        "    set batch 8 accum 64; advise\n"
-        "    advise gpus",
+    .help = "Every lever that applies here, planned and simulated: micro-batch, precision,\n"
+            "compiler, attention, CUDA graphs, optimizer, loss, checkpointing, shapes, loader,\n"
+            "more GPUs.  Ranked by speed per token, then by memory saved; with the best of\n"
+            "them together, and what is not worth trying here.  `gpus`: the same run on every\n"
+            "other card.\n"
+            "\n"
+            "    set batch 8 accum 64; advise\n"
+            "    advise gpus",
     .most_args = 1,
     .offer = {offer},
     .run = run,

@@ -2,13 +2,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer/calibrate.h"
+#include "answer/fit/calibrate.h"
 #include "base/arena.h"
 #include "repl/command.h"
-#include "repl/offers.h"
+#include "repl/completers.h"
 #include "repl/pager.h"
-#include "repl/probe.h"
-#include "repl/talk.h"
+#include "repl/run_calibrate.h"
+#include "repl/output.h"
 #include "report/report.h"
 
 /* ---- what the session knows of the GPU ----------------------------------- */
@@ -45,16 +45,17 @@ static int take_over(struct mfu_session *s, const struct mfu_gpu *old, struct mf
 
 static int fit(struct mfu_session *s, const char *const *paths, int n, struct mfu_error *err)
 {
-    struct mfu_calibrate_input in = {.catalog = s->catalog, .gpu = s->memory.now.gpu, .scenario = &s->memory.now,
-                                     .paths = paths, .n_paths = n};
+    struct mfu_calibrate_input in = {
+        .catalog = s->catalog, .gpu = s->memory.now.gpu, .scenario = &s->memory.now, .paths = paths, .n_paths = n};
     struct mfu_calibrated *c = mfu_calibrate(&in, err);
     int status = -1;
 
     if (!c)
         return -1;
     if (c->fit.n_kept == 0)
-        status = mfu_fail(err, MFU_EINPUT, "nothing can be learnt from %zu measurement%s: all coefficients stay as they are",
-                          c->n_samples + c->n_runs, c->n_samples + c->n_runs == 1 ? "" : "s");
+        status =
+            mfu_fail(err, MFU_EINPUT, "nothing can be learnt from %zu measurement%s: all coefficients stay as they are",
+                     c->n_samples + c->n_runs, c->n_samples + c->n_runs == 1 ? "" : "s");
     else if (mfu_calibration_write(&c->file, err) == 0 && take_over(s, c->gpu, err) == 0) {
         status = 0;
         if (s->json)
@@ -63,7 +64,7 @@ static int fit(struct mfu_session *s, const char *const *paths, int n, struct mf
             mfu_pager_begin(s);
             mfu_text_calibrated(s->out, &s->term, c);
             mfu_pager_end(s);
-            mfu_say(s, "%s is calibrated from now on; `calibrate forget` takes it back", c->gpu->slug);
+            mfu_print_note(s, "%s is calibrated from now on; `calibrate forget` takes it back", c->gpu->slug);
         }
     }
     mfu_calibrated_free(c);
@@ -79,7 +80,7 @@ static int measure(struct mfu_session *s, int quick, struct mfu_error *err)
 
     if (mfu_probe_run(path, sizeof path, quick, planned ? &s->plan.program : NULL, err) < 0)
         return -1;
-    mfu_say(s, "samples in %s", path);
+    mfu_print_note(s, "samples in %s", path);
     return fit(s, paths, 1, err);
 }
 
@@ -93,7 +94,7 @@ static int list(struct mfu_session *s, struct mfu_error *err)
 
     all = status == 0 ? mfu_arena_alloc(&arena, n + 1, sizeof *all) : NULL;
     if (status == 0 && !all)
-        status = mfu_fail(err, MFU_ENOMEM, "memory is out");
+        status = mfu_fail(err, MFU_ENOMEM, "out of memory");
     for (size_t i = 0; status == 0 && i < n; i++) {
         struct mfu_error problem = {0};
 
@@ -105,7 +106,7 @@ static int list(struct mfu_session *s, struct mfu_error *err)
     if (status == 0 && s->json)
         status = mfu_answer(s, mfu_json_calibrations(all, kept), err);
     else if (status == 0 && kept == 0)
-        mfu_say(s, "no GPU is calibrated");
+        mfu_print_note(s, "no GPU is calibrated");
     else if (status == 0)
         mfu_text_calibrations(s->out, &s->term, all, kept);
     mfu_arena_free(&arena);
@@ -116,9 +117,11 @@ static int forget(struct mfu_session *s, const char *name, struct mfu_error *err
 {
     if (mfu_calibration_forget(name, err) < 0 || take_over(s, s->memory.now.gpu, err) < 0)
         return -1;
-    mfu_say(s, "%s is forgotten", name);
-    return s->json ? mfu_answer(s, json_pack("{s:s, s:i, s:o}", "command", "calibrate", "schema", 1, "forgotten",
-                                             mfu_json_text(name)), err) : 0;
+    mfu_print_note(s, "%s is forgotten", name);
+    return s->json
+        ? mfu_answer(
+            s, json_pack("{s:s, s:i, s:o}", "command", "calibrate", "schema", 1, "forgotten", mfu_json_text(name)), err)
+        : 0;
 }
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
@@ -133,9 +136,10 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
         return list(s, err);
     if (strcmp(word, "forget") == 0 && argc <= 3)
         return forget(s, argc == 3 ? argv[2] : s->memory.now.gpu->slug, err);
-    mfu_fail(err, MFU_EINPUT, strcmp(word, "from") == 0 ? "'from' wants files: samples (.yaml), measured runs (.csv) or training logs"
-             : "expected from FILE ..., list or forget [NAME]");
-    return mfu_point(s, err, 1);
+    mfu_fail(err, MFU_EINPUT,
+             strcmp(word, "from") == 0 ? "'from' wants files: samples (.yaml), measured runs (.csv) or training logs"
+                                       : "expected from FILE ..., list or forget [NAME]");
+    return mfu_error_caret(s, err, 1);
 }
 
 static const char *forms(struct mfu_session *s, size_t i)
@@ -151,29 +155,28 @@ const struct mfu_command mfu_command_calibrate = {
     .usage = "[quick | from FILE ... | list | forget [NAME]]",
     .group = "look closer",
     .summary = "fit it to your GPU",
-    .help =
-        "Measures the GPU that is here with mfuplan-calibrate, the matrix products of the\n"
-        "current scenario among others, and fits the coefficients of its cost model;\n"
-        "Ctrl-C ends the measuring, and what was measured counts.\n"
-        "`calibrate from` fits to files: samples that mfuplan-calibrate wrote (.yaml) and\n"
-        "torch_attention.py, which times FlashAttention and cuDNN as PyTorch has them;\n"
-        "runs of the current GPU as `validate` reads them (.csv); or training logs as\n"
-        "`observe` reads them, for which the current scenario is what they do not state.\n"
-        "Two or three measured runs of any configuration improve the prediction of all\n"
-        "others.\n"
-        "\n"
-        "Samples after runs, or runs after samples, start from what is there; the same\n"
-        "kind again replaces it.\n"
-        "\n"
-        "The result is kept for this user and used for this GPU from then on.  `show\n"
-        "coefficients` tells which numbers it moved, `calibrate list` what there is, and\n"
-        "`calibrate forget` removes it.\n"
-        "\n"
-        "    calibrate\n"
-        "    calibrate from samples.yaml attention.yaml\n"
-        "    calibrate from runs.csv\n"
-        "    calibrate from train1.log train2.log\n"
-        "    calibrate forget rtx4070",
+    .help = "Measures the GPU that is here with mfuplan-calibrate, the matrix products of the\n"
+            "current scenario among others, and fits the coefficients of its cost model;\n"
+            "Ctrl-C ends the measuring, and what was measured counts.\n"
+            "`calibrate from` fits to files: samples that mfuplan-calibrate wrote (.yaml) and\n"
+            "torch_attention.py, which times FlashAttention and cuDNN as PyTorch has them;\n"
+            "runs of the current GPU as `validate` reads them (.csv); or training logs as\n"
+            "`observe` reads them, for which the current scenario is what they do not state.\n"
+            "Two or three measured runs of any configuration improve the prediction of all\n"
+            "others.\n"
+            "\n"
+            "Samples after runs, or runs after samples, start from what is there; the same\n"
+            "kind again replaces it.\n"
+            "\n"
+            "The result is kept for this user and used for this GPU from then on.  `show\n"
+            "coefficients` tells which numbers it moved, `calibrate list` what there is, and\n"
+            "`calibrate forget` removes it.\n"
+            "\n"
+            "    calibrate\n"
+            "    calibrate from samples.yaml attention.yaml\n"
+            "    calibrate from runs.csv\n"
+            "    calibrate from train1.log train2.log\n"
+            "    calibrate forget rtx4070",
     .most_args = -1,
     .offer = {forms, mfu_offer_files},
     .run = run,

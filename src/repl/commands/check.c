@@ -3,10 +3,10 @@
 
 #include "base/arena.h"
 #include "repl/command.h"
-#include "repl/offers.h"
-#include "repl/quantities.h"
-#include "repl/talk.h"
-#include "repl/words.h"
+#include "repl/completers.h"
+#include "repl/expr_scope.h"
+#include "repl/output.h"
+#include "repl/tokenize.h"
 
 /* "mfu = 31.2 %, fits = 1": what the names stand for. */
 static void list_names(struct mfu_session *s, const struct mfu_evaluated *e, char *text, size_t size)
@@ -31,16 +31,20 @@ static int check(struct mfu_session *s, const char *text, struct mfu_error *err)
     bool satisfied;
 
     if (mfu_evaluate(s, text, &e, err) < 0)
-        return mfu_point(s, err, 1);
-    satisfied = e.value < 0 || e.value > 0;     /* nan is not */
-    if (s->json && mfu_answer(s, json_pack("{s:s, s:i, s:o, s:b}", "command", "check", "schema", 1,
-                                           "expression", mfu_json_text(text), "satisfied", satisfied), err) < 0)
+        return mfu_error_caret(s, err, 1);
+    satisfied = e.value < 0 || e.value > 0; /* nan is not */
+    if (s->json
+        && mfu_answer(s,
+                      json_pack("{s:s, s:i, s:o, s:b}", "command", "check", "schema", 1, "expression",
+                                mfu_json_text(text), "satisfied", satisfied),
+                      err)
+            < 0)
         return -1;
     list_names(s, &e, names, sizeof names);
     if (!satisfied)
         return mfu_fail(err, MFU_EUNMET, "not satisfied: %.160s%s%s%s", text, *names ? " (" : "", names,
                         *names ? ")" : "");
-    mfu_say(s, "satisfied: %s%s%s%s", text, *names ? " (" : "", names, *names ? ")" : "");
+    mfu_print_note(s, "satisfied: %s%s%s%s", text, *names ? " (" : "", names, *names ? ")" : "");
     return 0;
 }
 
@@ -48,7 +52,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
 {
     struct mfu_arena arena = {0};
     char *text = mfu_words_join(&arena, argc, argv, s->columns, 1);
-    int status = text ? check(s, text, err) : mfu_fail(err, MFU_ENOMEM, "memory is out");
+    int status = text ? check(s, text, err) : mfu_fail(err, MFU_ENOMEM, "out of memory");
 
     mfu_arena_free(&arena);
     return status;
@@ -59,15 +63,14 @@ const struct mfu_command mfu_command_check = {
     .usage = "EXPR",
     .group = "look closer",
     .summary = "fail unless it holds",
-    .help =
-        "Fails unless the expression is true.  A script that stops here leaves with exit\n"
-        "status 3, so that `mfuplan plan.mfu && sbatch ...` submits only what fits.\n"
-        "Choices are compared by name; `help results` lists the results, and before.mfu is\n"
-        "one of what was kept as `before`.  What is not known satisfies nothing.\n"
-        "\n"
-        "    check fits and mfu > 10%\n"
-        "    check runtime == eager\n"
-        "    check advise.runtime.compile.gain > 10% and kernels.loss.share < 5%",
+    .help = "Fails unless the expression is true.  A script that stops here leaves with exit\n"
+            "status 3, so that `mfuplan plan.mfu && sbatch ...` submits only what fits.\n"
+            "Choices are compared by name; `help results` lists the results, and before.mfu is\n"
+            "one of what was kept as `before`.  What is not known satisfies nothing.\n"
+            "\n"
+            "    check fits and mfu > 10%\n"
+            "    check runtime == eager\n"
+            "    check advise.runtime.compile.gain > 10% and kernels.loss.share < 5%",
     .least_args = 1,
     .most_args = -1,
     .offer = {mfu_offer_results, mfu_offer_results},

@@ -1,15 +1,15 @@
 #include <math.h>
 #include <string.h>
 
-#include "repl/attribute.h"
+#include "repl/attribution.h"
 #include "repl/command.h"
-#include "repl/offers.h"
-#include "repl/quantities.h"
-#include "repl/talk.h"
+#include "repl/completers.h"
+#include "repl/expr_scope.h"
+#include "repl/output.h"
 #include "repl/values.h"
 #include "report/report.h"
 
-#define MOST 8                  /* scenarios side by side */
+#define MOST 8 /* scenarios side by side */
 
 struct comparison {
     int n, n_differences, n_followers;
@@ -17,7 +17,7 @@ struct comparison {
     const struct mfu_scenario *scenarios[MOST];
     struct mfu_difference differences[MFU_DIFFERENCES];
     struct mfu_difference followers[MFU_DIFFERENCES];
-    struct mfu_attribution why;         /* of two scenarios; else n is 0 */
+    struct mfu_attribution why; /* of two scenarios; else n is 0 */
 };
 
 /* ---- JSON ---------------------------------------------------------------- */
@@ -63,10 +63,11 @@ static json_t *attribution_json(const struct mfu_attribution *why)
     for (int i = 0; i < why->n; i++) {
         const struct mfu_credit *x = &why->credits[i];
 
-        json_array_append_new(list, json_pack("{s:s, s:o, s:o, s:o, s:o}", "key", x->keys, "step_time_s",
-                                              mfu_json_number(x->forward.step_s), "seconds_per_token",
-                                              mfu_json_number(x->forward.per_token_s), "reverse", added_json(x->reverse),
-                                              "alone", added_json(x->alone)));
+        json_array_append_new(list,
+                              json_pack("{s:s, s:o, s:o, s:o, s:o}", "key", x->keys, "step_time_s",
+                                        mfu_json_number(x->forward.step_s), "seconds_per_token",
+                                        mfu_json_number(x->forward.per_token_s), "reverse", added_json(x->reverse),
+                                        "alone", added_json(x->alone)));
     }
     return list;
 }
@@ -77,13 +78,13 @@ static int answer(struct mfu_session *s, const struct comparison *c, struct mfu_
 
     for (int i = 0; i < c->n; i++) {
         json_array_append_new(names, mfu_json_text(c->names[i]));
-        if (mfu_session_plan_of(s, c->scenarios[i], err) == 0)         /* it was made before */
+        if (mfu_session_plan_of(s, c->scenarios[i], err) == 0) /* it was made before */
             json_array_append_new(results, mfu_json_plan(&s->plan));
     }
     o = json_pack("{s:s, s:i, s:o, s:o, s:o, s:o, s:o}", "command", "compare", "schema", 1, "scenarios", names,
-                  "differences", differences_json(c, c->differences, c->n_differences),
-                  "follows", differences_json(c, c->followers, c->n_followers), "results", results,
-                  "attribution", attribution_json(&c->why));
+                  "differences", differences_json(c, c->differences, c->n_differences), "follows",
+                  differences_json(c, c->followers, c->n_followers), "results", results, "attribution",
+                  attribution_json(&c->why));
     if (o && c->why.n > 0)
         json_object_set_new(o, "interaction", added_json(c->why.interaction));
     return mfu_answer(s, o, err);
@@ -95,8 +96,9 @@ static int answer(struct mfu_session *s, const struct comparison *c, struct mfu_
 #define CELL 16
 
 static const char *const shown[] = {"tokens_per_step", "step_time_s", "tokens_per_s", "achieved_flops", "mfu",
-                                    "smi_used_bytes", "fill"};
-static const char *const labels[] = {"tokens per step", "step", "tokens/s", "model FLOP/s", "MFU", "nvidia-smi", "fill"};
+                                    "smi_used_bytes",  "fill"};
+static const char *const labels[] = {"tokens per step", "step", "tokens/s", "model FLOP/s", "MFU",
+                                     "nvidia-smi",      "fill"};
 #define N_SHOWN (sizeof shown / sizeof shown[0])
 
 static void put_cell(struct mfu_session *s, const char *text, bool last)
@@ -115,10 +117,12 @@ static void put_difference(struct mfu_session *s, const struct comparison *c, co
         struct mfu_key k = mfu_scenario_key(it, d->key, NULL);
 
         mfu_scenario_resolve(it, &config, NULL);
-        put_cell(s, d->what == MFU_DIFFERENT_GPU ? it->gpu->slug
-                 : d->what == MFU_DIFFERENT_MODEL ? it->model->slug
-                 : k.kind == MFU_KEY_NONE ? "-"
-                 : mfu_key_format(text, it, k, mfu_config_value(&config, k)), i == c->n - 1);
+        put_cell(s,
+                 d->what == MFU_DIFFERENT_GPU         ? it->gpu->slug
+                     : d->what == MFU_DIFFERENT_MODEL ? it->model->slug
+                     : k.kind == MFU_KEY_NONE         ? "-"
+                                                      : mfu_key_format(text, it, k, mfu_config_value(&config, k)),
+                 i == c->n - 1);
     }
 }
 
@@ -195,9 +199,12 @@ static void put_whole(struct mfu_session *s, const struct comparison *c, const c
     if (together)
         used += (size_t)snprintf(text + used, sizeof text - used, "; %s follows from it", follows);
     used += (size_t)snprintf(text + used, sizeof text - used, "%s the whole difference.",
-                             together ? ", and together they make" : several ? ": together they make" : ": it makes");
+                             together      ? ", and together they make"
+                                 : several ? ": together they make"
+                                           : ": it makes");
     if (c->why.tokens[0] != c->why.tokens[1] && used < sizeof text)
-        snprintf(text + used, sizeof text - used, "  A step has other tokens, too: the time of a token changes by %+.1f %%.",
+        snprintf(text + used, sizeof text - used,
+                 "  A step has other tokens, too: the time of a token changes by %+.1f %%.",
                  100 * c->why.whole.per_token_s / c->why.first.per_token_s);
     put_paragraph(s, text);
 }
@@ -210,7 +217,8 @@ static void put_seconds(struct mfu_session *s, double seconds, bool last)
     if (isnan(seconds))
         snprintf(text, sizeof text, "-");
     else
-        snprintf(text, sizeof text, "%s%s", seconds < 0 ? "-" : "+", mfu_quantity_format(number, fabs(seconds), MFU_SECONDS));
+        snprintf(text, sizeof text, "%s%s", seconds < 0 ? "-" : "+",
+                 mfu_quantity_format(number, fabs(seconds), MFU_SECONDS));
     put_cell(s, text, last);
 }
 
@@ -227,8 +235,10 @@ static void put_credits(struct mfu_session *s, const struct comparison *c)
         put_whole(s, c, follows);
         return;
     }
-    snprintf(text, sizeof text, "%d keys differ, so no single one can be credited. From %s to %s one by one, in this order "
-             "and in the reverse one, and each alone; %s %s tokens:", c->n_differences, c->names[0], c->names[1],
+    snprintf(text, sizeof text,
+             "%d keys differ, so no single one can be credited. From %s to %s one by one, in this order "
+             "and in the reverse one, and each alone; %s %s tokens:",
+             c->n_differences, c->names[0], c->names[1],
              why->tokens[0] == why->tokens[1] ? "a step has" : "steps have other tokens, so this is the time of",
              mfu_quantity_format(number, tokens, MFU_TOKENS));
     put_paragraph(s, text);
@@ -285,7 +295,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
         c.names[c.n] = argv[i];
         c.scenarios[c.n] = strcmp(argv[i], "now") == 0 ? &now : mfu_session_kept(s, argv[i], err);
         if (!c.scenarios[c.n++])
-            return mfu_point(s, err, i);
+            return mfu_error_caret(s, err, i);
     }
     if (c.n == 1) {
         c.names[c.n] = "now";
@@ -307,15 +317,14 @@ const struct mfu_command mfu_command_compare = {
     .usage = "NAME [NAME ...]",
     .group = "look closer",
     .summary = "scenarios side by side",
-    .help =
-        "Puts kept scenarios side by side: the keys that differ, and the results.  `now`\n"
-        "is the present scenario, and is meant when only one name is given.  When several\n"
-        "keys differ, none is credited with the gain: the way from the first to the second\n"
-        "is walked one key at a time, in both orders, and each key is changed alone; what\n"
-        "only all of them together do is the interaction.  Keys that share the tokens of a\n"
-        "step among them, such as batch and accum, take one step together.\n"
-        "\n"
-        "    keep before; set batch 8 runtime compile; compare before",
+    .help = "Puts kept scenarios side by side: the keys that differ, and the results.  `now`\n"
+            "is the present scenario, and is meant when only one name is given.  When several\n"
+            "keys differ, none is credited with the gain: the way from the first to the second\n"
+            "is walked one key at a time, in both orders, and each key is changed alone; what\n"
+            "only all of them together do is the interaction.  Keys that share the tokens of a\n"
+            "step among them, such as batch and accum, take one step together.\n"
+            "\n"
+            "    keep before; set batch 8 runtime compile; compare before",
     .least_args = 1,
     .most_args = MOST,
     .offer = {mfu_offer_kept, mfu_offer_kept},

@@ -3,13 +3,13 @@
 
 #include "base/suggest.h"
 #include "repl/command.h"
-#include "repl/page.h"
+#include "repl/show_page.h"
 #include "repl/pager.h"
-#include "repl/talk.h"
-#include "report/pages.h"
+#include "repl/output.h"
+#include "report/words/pages.h"
 
 #define KIND "terms"
-#define NAME 64                 /* letters of a term, with its '\0' */
+#define NAME 64 /* letters of a term, with its '\0' */
 
 /* ---- finding a term ------------------------------------------------------ */
 
@@ -55,7 +55,7 @@ static const struct mfu_page *find(const char *language, const char *word)
 /* Titles and other names, for the nearest. */
 static int unknown(struct mfu_session *s, const char *language, const char *word, struct mfu_error *err)
 {
-    static char names[400][NAME];       /* lasts: the error may name one */
+    static char names[400][NAME]; /* lasts: the error may name one */
     const char *list[400], *best;
     const struct mfu_page *p;
     size_t n = 0;
@@ -74,7 +74,7 @@ static int unknown(struct mfu_session *s, const char *language, const char *word
     mfu_fail(err, MFU_EINPUT, "no term is called '%.60s'; `explain` lists them", word);
     if (mfu_suggest(word, list, n, &best, 1))
         mfu_error_suggest(err, best);
-    return mfu_point(s, err, 1);
+    return mfu_error_caret(s, err, 1);
 }
 
 /* ---- the list ------------------------------------------------------------ */
@@ -87,9 +87,9 @@ static int list_json(struct mfu_session *s, const char *language, struct mfu_err
     for (size_t i = 0; (p = mfu_page_at(KIND, language, i)); i++) {
         char term[NAME], summary[160];
 
-        json_array_append_new(terms, json_pack("{s:s, s:s, s:s}", "name", p->name,
-                                               "term", mfu_page_term(p, term, sizeof term),
-                                               "summary", mfu_page_summary(p, summary, sizeof summary)));
+        json_array_append_new(terms,
+                              json_pack("{s:s, s:s, s:s}", "name", p->name, "term", mfu_page_term(p, term, sizeof term),
+                                        "summary", mfu_page_summary(p, summary, sizeof summary)));
     }
     return mfu_answer(s, json_pack("{s:s, s:i, s:o}", "command", "explain", "schema", 1, "terms", terms), err);
 }
@@ -127,9 +127,11 @@ static int put(struct mfu_session *s, const struct mfu_page *p, char *text, cons
     if (s->json)
         mfu_plain_blanks(text);
     if (s->json)
-        return mfu_answer(s, json_pack("{s:s, s:i, s:s, s:s, s:s, s:s, s:o}", "command", "explain", "schema", 1,
-                                       "term", term, "language", p->language, "summary", summary, "see", see,
-                                       "text", json_string(text)), err);
+        return mfu_answer(s,
+                          json_pack("{s:s, s:i, s:s, s:s, s:s, s:s, s:o}", "command", "explain", "schema", 1, "term",
+                                    term, "language", p->language, "summary", summary, "see", see, "text",
+                                    json_string(text)),
+                          err);
     mfu_pager_begin(s);
     fprintf(s->out, "%s - ", term);
     mfu_wrap(s->out, &s->term, mfu_width(term, strlen(term)) + 3, 4, summary);
@@ -154,7 +156,7 @@ static int show(struct mfu_session *s, const struct mfu_page *p, struct mfu_erro
 
     if (!out) {
         free(subject);
-        return mfu_fail(err, MFU_ENOMEM, "memory is out");
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
     }
     mfu_subject_of_session(s, subject, &problem);
     status = mfu_page_fill(subject, mfu_page_body(p), out, err);
@@ -197,13 +199,12 @@ const struct mfu_command mfu_command_explain = {
     .usage = "[TERM]",
     .group = "look closer",
     .summary = "a term, in your numbers",
-    .help =
-        "Explains a term with the figures of the present scenario; without one lists\n"
-        "the terms.  The text is in the language of LC_MESSAGES or LANG where there is\n"
-        "one, else in English.\n"
-        "\n"
-        "    explain mfu\n"
-        "    explain arithmetic intensity",
+    .help = "Explains a term with the figures of the present scenario; without one lists\n"
+            "the terms.  The text is in the language of LC_MESSAGES or LANG where there is\n"
+            "one, else in English.\n"
+            "\n"
+            "    explain mfu\n"
+            "    explain arithmetic intensity",
     .most_args = -1,
     .offer = {offer_terms},
     .run = run,

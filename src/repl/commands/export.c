@@ -1,12 +1,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/json.h"
+#include "report/json/json.h"
 #include "report/report.h"
-#include "report/whole_file.h"
+#include "base/atomic_file.h"
 #include "repl/command.h"
-#include "repl/offers.h"
-#include "repl/talk.h"
+#include "repl/completers.h"
+#include "repl/output.h"
 
 /* One line: every setting as it was resolved, and the name it is kept under. */
 static int put(FILE *out, const struct mfu_scenario *scenario, const char *name, struct mfu_error *err)
@@ -22,7 +22,7 @@ static int put(FILE *out, const struct mfu_scenario *scenario, const char *name,
         mfu_json_put(&o, "id", mfu_json_text(name));
     failed = !o || json_dumpf(o, out, JSON_COMPACT | JSON_REAL_PRECISION(15)) < 0 || fputc('\n', out) == EOF;
     json_decref(o);
-    return failed && !ferror(out) ? mfu_fail(err, MFU_ENOMEM, "memory is out") : 0;
+    return failed && !ferror(out) ? mfu_fail(err, MFU_ENOMEM, "out of memory") : 0;
 }
 
 /* What is kept, and the scenario of the session unless it is one of them. */
@@ -46,25 +46,25 @@ static int put_all(struct mfu_session *s, FILE *out, int *count, struct mfu_erro
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
-    struct mfu_whole_file file;
+    struct mfu_atomic_file file;
     int count;
     json_t *o;
 
     (void)argc;
     if (strcmp(argv[1], "scenarios") != 0) {
         mfu_fail(err, MFU_EINPUT, "'%s': expected scenarios", argv[1]);
-        return mfu_point(s, err, 1);
+        return mfu_error_caret(s, err, 1);
     }
-    if (mfu_whole_file_open(&file, argv[2], err) < 0)
-        return mfu_point(s, err, 2);
+    if (mfu_atomic_file_open(&file, argv[2], err) < 0)
+        return mfu_error_caret(s, err, 2);
     if (put_all(s, file.out, &count, err) < 0) {
-        mfu_whole_file_drop(&file);
+        mfu_atomic_file_drop(&file);
         return -1;
     }
-    if (mfu_whole_file_close(&file, err) < 0)
-        return mfu_point(s, err, 2);
+    if (mfu_atomic_file_close(&file, err) < 0)
+        return mfu_error_caret(s, err, 2);
     if (!s->json) {
-        mfu_say(s, "wrote %s: %d scenario%s", argv[2], count, count == 1 ? "" : "s");
+        mfu_print_note(s, "wrote %s: %d scenario%s", argv[2], count, count == 1 ? "" : "s");
         return 0;
     }
     o = mfu_json_answer("export");
@@ -84,12 +84,11 @@ const struct mfu_command mfu_command_export = {
     .usage = "scenarios FILE",
     .group = "session",
     .summary = "scenarios, to be measured",
-    .help =
-        "Writes the scenario and all that are kept, a JSON object of every setting on each\n"
-        "line.  calibrate/torch_measure.py trains them with PyTorch on a GPU and writes the\n"
-        "table that `validate` and `calibrate from` read.\n"
-        "\n"
-        "    keep small; set batch 16; keep large; export scenarios runs.jsonl",
+    .help = "Writes the scenario and all that are kept, a JSON object of every setting on each\n"
+            "line.  calibrate/torch_measure.py trains them with PyTorch on a GPU and writes the\n"
+            "table that `validate` and `calibrate from` read.\n"
+            "\n"
+            "    keep small; set batch 16; keep large; export scenarios runs.jsonl",
     .least_args = 2,
     .most_args = 2,
     .offer = {offer, mfu_offer_files},

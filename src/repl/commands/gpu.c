@@ -1,8 +1,8 @@
 #include "repl/assign.h"
 #include "repl/command.h"
-#include "repl/facts.h"
-#include "repl/offers.h"
-#include "repl/talk.h"
+#include "repl/describe.h"
+#include "repl/completers.h"
+#include "repl/output.h"
 
 static int list(struct mfu_session *s, struct mfu_error *err)
 {
@@ -31,9 +31,9 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     if (argc == 1)
         return list(s, err);
     if (mfu_choose_gpu(s, &next, argv[1], err) < 0)
-        return mfu_point(s, err, 1);
+        return mfu_error_caret(s, err, 1);
     if (next.gpu == old)
-        mfu_say_gpu(s, old);            /* else it is told as a change */
+        mfu_say_gpu(s, old); /* else it is told as a change */
     if (mfu_install(s, &next, true, err) < 0)
         return -1;
     return s->json ? answer(s, err) : 0;
@@ -44,12 +44,11 @@ const struct mfu_command mfu_command_gpu = {
     .usage = "[NAME|FILE]",
     .group = "describe",
     .summary = "choose or list GPUs",
-    .help =
-        "Chooses a GPU by name, alias or file; without a name lists the known ones, the\n"
-        "chosen one marked.  Case, - and _ do not matter.  `show gpu` tells all about it.\n"
-        "\n"
-        "    gpu\n"
-        "    gpu h100-sxm",
+    .help = "Chooses a GPU by name, alias or file; without a name lists the known ones, the\n"
+            "chosen one marked.  Case, - and _ do not matter.  `show gpu` tells all about it.\n"
+            "\n"
+            "    gpu\n"
+            "    gpu h100-sxm",
     .most_args = 1,
     .offer = {mfu_offer_gpus},
     .run = run,

@@ -4,10 +4,10 @@
 
 #include "base/suggest.h"
 #include "repl/command.h"
-#include "repl/find.h"
-#include "repl/offers.h"
+#include "repl/command_lookup.h"
+#include "repl/completers.h"
 #include "repl/pager.h"
-#include "repl/talk.h"
+#include "repl/output.h"
 #include "repl/topics.h"
 #include "repl/values.h"
 
@@ -49,9 +49,10 @@ static int first_page(struct mfu_session *s)
     fprintf(s->out, "\nhelp COMMAND, help KEY; or help");
     for (size_t i = 0; i < mfu_topic_count; i++)
         fprintf(s->out, "%s %s", i ? "," : "", mfu_topics[i].name);
-    fprintf(s->out, "\n\nTry:  plan\n"
-                    "      gpu rtx4090; set batch 16 runtime compile; plan\n"
-                    "      mfu\n");
+    fprintf(s->out,
+            "\n\nTry:  plan\n"
+            "      gpu rtx4090; set batch 16 runtime compile; plan\n"
+            "      mfu\n");
     return 0;
 }
 
@@ -87,10 +88,10 @@ static void put_allowed(struct mfu_session *s, struct mfu_key k)
     fprintf(s->out, "takes      %s\n", mfu_dim_help(mfu_key_dim(&s->memory.now, k)));
     if (k.kind == MFU_KEY_DIM)
         return;
-    mfu_quantity_format(least, k.kind == MFU_KEY_SETTING ? mfu_settings[k.id].least
-                        : mfu_coefficient_rows[k.id].least, mfu_key_dim(&s->memory.now, k));
-    mfu_quantity_format(most, k.kind == MFU_KEY_SETTING ? mfu_settings[k.id].most
-                        : mfu_coefficient_rows[k.id].most, mfu_key_dim(&s->memory.now, k));
+    mfu_quantity_format(least, k.kind == MFU_KEY_SETTING ? mfu_settings[k.id].least : mfu_coefficient_rows[k.id].least,
+                        mfu_key_dim(&s->memory.now, k));
+    mfu_quantity_format(most, k.kind == MFU_KEY_SETTING ? mfu_settings[k.id].most : mfu_coefficient_rows[k.id].most,
+                        mfu_key_dim(&s->memory.now, k));
     fprintf(s->out, "range      %s .. %s\n", least, most);
 }
 
@@ -128,7 +129,7 @@ static int unknown(struct mfu_session *s, const char *word, struct mfu_error *er
     mfu_fail(err, MFU_EINPUT, "no command, topic or setting is called '%.60s'", word);
     if (mfu_suggest(word, names, n, &best, 1))
         mfu_error_suggest(err, best);
-    return mfu_point(s, err, 1);
+    return mfu_error_caret(s, err, 1);
 }
 
 static int show(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
@@ -163,7 +164,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     }
     if (!(s->out = open_memstream(&text, &size))) {
         s->out = out;
-        return mfu_fail(err, MFU_ENOMEM, "memory is out");
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
     }
     status = show(s, argc, argv, err);
     fclose(s->out);
@@ -179,13 +180,12 @@ const struct mfu_command mfu_command_help = {
     .usage = "[COMMAND|KEY|TOPIC]",
     .group = "session",
     .summary = "this, or about one word",
-    .help =
-        "Without a word, all commands by task; with one, what it does and how to use it.\n"
-        "The word may be a command, a setting, or one of the topics units, settings,\n"
-        "results, json, exit, editing.\n"
-        "\n"
-        "    help set\n"
-        "    help batch",
+    .help = "Without a word, all commands by task; with one, what it does and how to use it.\n"
+            "The word may be a command, a setting, or one of the topics units, settings,\n"
+            "results, json, exit, editing.\n"
+            "\n"
+            "    help set\n"
+            "    help batch",
     .most_args = 1,
     .offer = {mfu_offer_topics},
     .run = run,

@@ -1,11 +1,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer/import.h"
+#include "read/config/import.h"
 #include "repl/assign.h"
 #include "repl/command.h"
-#include "repl/offers.h"
-#include "repl/talk.h"
+#include "repl/completers.h"
+#include "repl/output.h"
 
 /* ---- JSON ---------------------------------------------------------------- */
 
@@ -139,10 +139,10 @@ static int import(struct mfu_session *s, struct mfu_import *m, int argc, char **
     m->catalog = s->catalog;
     m->start = &now;
     if (mfu_import_read(m, argv[1], argc > 2 ? argv[2] : NULL, err) < 0)
-        return mfu_point(s, err, argc > 2 ? 2 : 1);
+        return mfu_error_caret(s, err, argc > 2 ? 2 : 1);
     if (mfu_import_apply(m, &next, err) < 0)
         return -1;
-    s->quiet = true;                    /* what changed is told once, below */
+    s->quiet = true; /* what changed is told once, below */
     status = mfu_install(s, &next, true, err);
     s->quiet = quiet;
     if (status < 0)
@@ -156,7 +156,7 @@ static int import(struct mfu_session *s, struct mfu_import *m, int argc, char **
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
     struct mfu_import *m = calloc(1, sizeof *m);
-    int status = m ? import(s, m, argc, argv, err) : mfu_fail(err, MFU_ENOMEM, "memory is out");
+    int status = m ? import(s, m, argc, argv, err) : mfu_fail(err, MFU_ENOMEM, "out of memory");
 
     if (m)
         mfu_import_release(m);
@@ -176,24 +176,23 @@ const struct mfu_command mfu_command_import = {
     .usage = "FILE [FORMAT]",
     .group = "describe",
     .summary = "another program's settings",
-    .help =
-        "Reads the configuration of a run from another program's file and sets what it\n"
-        "says; then tells, name by name, what was understood, what was ignored since it\n"
-        "changes neither time nor memory, and what is not modelled.  Which program it is\n"
-        "follows from the file, or is said:\n"
-        "\n"
-        "    nanogpt      config/*.py of nanoGPT\n"
-        "    llmc         a command line of llm.c's train_gpt2cu\n"
-        "    torchtitan   a job's TOML\n"
-        "    huggingface  TrainingArguments as JSON or YAML, axolotl, LLaMA-Factory\n"
-        "    accelerate   what `accelerate config` writes\n"
-        "    deepspeed    a DeepSpeed configuration (JSON)\n"
-        "    megatron     a Megatron-LM command line or script\n"
-        "\n"
-        "The card is never in such a file: choose it first.\n"
-        "\n"
-        "    gpu rtx4070; import config/train_gpt2.py\n"
-        "    import run.sh megatron",
+    .help = "Reads the configuration of a run from another program's file and sets what it\n"
+            "says; then tells, name by name, what was understood, what was ignored since it\n"
+            "changes neither time nor memory, and what is not modelled.  Which program it is\n"
+            "follows from the file, or is said:\n"
+            "\n"
+            "    nanogpt      config/*.py of nanoGPT\n"
+            "    llmc         a command line of llm.c's train_gpt2cu\n"
+            "    torchtitan   a job's TOML\n"
+            "    huggingface  TrainingArguments as JSON or YAML, axolotl, LLaMA-Factory\n"
+            "    accelerate   what `accelerate config` writes\n"
+            "    deepspeed    a DeepSpeed configuration (JSON)\n"
+            "    megatron     a Megatron-LM command line or script\n"
+            "\n"
+            "The card is never in such a file: choose it first.\n"
+            "\n"
+            "    gpu rtx4070; import config/train_gpt2.py\n"
+            "    import run.sh megatron",
     .least_args = 1,
     .most_args = 2,
     .offer = {mfu_offer_files, offer_formats},

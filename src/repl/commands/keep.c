@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "repl/command.h"
-#include "repl/offers.h"
-#include "repl/talk.h"
+#include "repl/completers.h"
+#include "repl/output.h"
 
 static int list(struct mfu_session *s, struct mfu_error *err)
 {
@@ -20,14 +20,14 @@ static int list(struct mfu_session *s, struct mfu_error *err)
         fprintf(s->out, "%-16s %s on %s\n", m->kept[i].name, m->kept[i].scenario.model->slug,
                 m->kept[i].scenario.gpu->slug);
     if (m->n_kept == 0)
-        mfu_say(s, "nothing is kept yet");
+        mfu_print_note(s, "nothing is kept yet");
     return 0;
 }
 
 /* Names are words that need no quotes. */
 static int check_name(const char *name, struct mfu_error *err)
 {
-    if (strlen(name) >= sizeof ((struct mfu_memory *)NULL)->kept[0].name)
+    if (strlen(name) >= sizeof((struct mfu_memory *)NULL)->kept[0].name)
         return mfu_fail(err, MFU_EINPUT, "'%.20s...' is longer than 47 letters", name);
     for (const char *p = name; *p; p++)
         if (!isalnum((unsigned char)*p) && !strchr("_.+-", *p))
@@ -43,12 +43,12 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     if (argc == 1)
         return list(s, err);
     if (check_name(argv[1], err) < 0)
-        return mfu_point(s, err, 1);
+        return mfu_error_caret(s, err, 1);
     while (i < m->n_kept && strcmp(m->kept[i].name, argv[1]) != 0)
         i++;
     if (i == MFU_KEPT)
         return mfu_fail(err, MFU_EINPUT, "%d scenarios are kept; keep under one of their names", MFU_KEPT);
-    mfu_say(s, i < m->n_kept ? "%s replaced" : "kept as %s", argv[1]);
+    mfu_print_note(s, i < m->n_kept ? "%s replaced" : "kept as %s", argv[1]);
     if (i == m->n_kept)
         m->n_kept++;
     snprintf(m->kept[i].name, sizeof m->kept[i].name, "%s", argv[1]);
@@ -61,11 +61,10 @@ const struct mfu_command mfu_command_keep = {
     .usage = "[NAME]",
     .group = "session",
     .summary = "name this scenario",
-    .help =
-        "Remembers the scenario under a name, for `use`; without a name lists what is\n"
-        "kept.  It is forgotten when the session ends: `save` writes a file.\n"
-        "\n"
-        "    set batch 8; keep small; set batch 16; use small",
+    .help = "Remembers the scenario under a name, for `use`; without a name lists what is\n"
+            "kept.  It is forgotten when the session ends: `save` writes a file.\n"
+            "\n"
+            "    set batch 8; keep small; set batch 16; use small",
     .most_args = 1,
     .offer = {mfu_offer_kept},
     .run = run,

@@ -2,15 +2,15 @@
 #include <math.h>
 #include <string.h>
 
-#include "answer/single_kernel.h"
+#include "plan/single_kernel.h"
 #include "base/suggest.h"
 #include "repl/command.h"
 #include "repl/pager.h"
-#include "repl/quantities.h"
-#include "repl/talk.h"
+#include "repl/expr_scope.h"
+#include "repl/output.h"
 #include "report/report.h"
 
-#define LARGEST 0x1p40          /* of a size; more is a slip of the finger */
+#define LARGEST 0x1p40 /* of a size; more is a slip of the finger */
 #define LONGEST_S 1e9
 
 static const struct mfu_study_key *key_of(enum mfu_study study, size_t i)
@@ -35,7 +35,11 @@ static const char *list(char *text, size_t size, const char *const *names)
 
     *text = '\0';
     for (size_t i = 0; names[i] && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s%s", i == 0 ? "" : names[i + 1] ? ", " : " or ", names[i]);
+        used += (size_t)snprintf(text + used, size - used, "%s%s",
+                                 i == 0             ? ""
+                                     : names[i + 1] ? ", "
+                                                    : " or ",
+                                 names[i]);
     return text;
 }
 
@@ -89,8 +93,10 @@ static int in_range(const char *what, double value, enum mfu_dim dim, double lea
 
 static int choice(const struct mfu_study_key *k, const char *text, double *value, struct mfu_error *err)
 {
-    static const struct { const char *text; double value; } also[] = {
-        {"1", 1}, {"true", 1}, {"yes", 1}, {"0", 0}, {"false", 0}, {"no", 0}};
+    static const struct {
+        const char *text;
+        double value;
+    } also[] = {{"1", 1}, {"true", 1}, {"yes", 1}, {"0", 0}, {"false", 0}, {"no", 0}};
     const char *const *names = choices_of(k);
     char all[120];
 
@@ -154,7 +160,7 @@ static int read_sizes(struct mfu_session *s, const struct mfu_study_row *row, in
         if (size(s, row, i, argv[word], &r->size[i], err) < 0) {
             if (err->column == 0)
                 err->column = 1;
-            return mfu_point(s, err, word);
+            return mfu_error_caret(s, err, word);
         }
     }
     if (!joined(row, argc, argv, &with_unit))
@@ -211,9 +217,10 @@ static int read_request(struct mfu_session *s, int argc, char **argv, struct mfu
     while (names[study] && !mfu_same_name(names[study], argv[1]))
         study++;
     if (!names[study]) {
-        mfu_fail(err, MFU_EINPUT, "no kind of kernel is called '%.40s': expected %s", argv[1], list(all, sizeof all, names));
+        mfu_fail(err, MFU_EINPUT, "no kind of kernel is called '%.40s': expected %s", argv[1],
+                 list(all, sizeof all, names));
         unknown(argv[1], names, err);
-        return mfu_point(s, err, 1);
+        return mfu_error_caret(s, err, 1);
     }
     r->study = (enum mfu_study)study;
     at = read_sizes(s, &mfu_studies[study], argc, argv, r, err);
@@ -225,12 +232,12 @@ static int read_request(struct mfu_session *s, int argc, char **argv, struct mfu
         const char *value = at + 1 < argc ? argv[at + 1] : NULL;
 
         snprintf(key, sizeof key, "%s", argv[at]);
-        if (equals) {                   /* KEY=VALUE is one word */
+        if (equals) { /* KEY=VALUE is one word */
             key[strcspn(key, "=")] = '\0';
             value = equals[1] ? equals + 1 : NULL;
         }
         if (read_pair(s, r->study, key, value, r, err) < 0)
-            return mfu_point(s, err, at);
+            return mfu_error_caret(s, err, at);
         at -= equals != NULL;
     }
     return 0;
@@ -269,8 +276,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     struct mfu_study_request request = {0};
     struct mfu_single_kernel kernel;
 
-    if (read_request(s, argc, argv, &request, err) < 0
-        || mfu_single_kernel(&s->memory.now, &request, &kernel, err) < 0)
+    if (read_request(s, argc, argv, &request, err) < 0 || mfu_single_kernel(&s->memory.now, &request, &kernel, err) < 0)
         return -1;
     s->studied = kernel;
     s->has_studied = true;
@@ -287,25 +293,24 @@ const struct mfu_command mfu_command_kernel = {
     .usage = "KIND SIZE ... [KEY VALUE ...]",
     .group = "look closer",
     .summary = "one by itself",
-    .help =
-        "One kernel by itself on the chosen GPU, run again and again: its place on the\n"
-        "roofline, its blocks and waves, what bounds it, and what the meters read.\n"
-        "\n"
-        "    kernel gemm M N K                         dtype pass batch\n"
-        "    kernel softmax ROWS COLS                  dtype pass\n"
-        "    kernel norm ROWS COLS                     dtype pass\n"
-        "    kernel attention BATCH HEADS SEQ HEAD_DIM dtype pass causal kv_heads\n"
-        "                                              window kind\n"
-        "    kernel copy BYTES                         dtype\n"
-        "    kernel blocks N time T                    threads registers shared resident\n"
-        "\n"
-        "dtype is fp32, tf32, fp16, bf16 or fp8, pass forward or backward.  `blocks`: N\n"
-        "thread blocks that take an SM each and do nothing for T: 100 % utilization.\n"
-        "Afterwards `print` and `check` know it as kernel.FIELD.\n"
-        "\n"
-        "    gpu h100-sxm; kernel blocks 1 time 10s\n"
-        "    kernel gemm 8k 4096 4096 dtype fp8\n"
-        "    kernel attention 8 32 4k 128 pass backward",
+    .help = "One kernel by itself on the chosen GPU, run again and again: its place on the\n"
+            "roofline, its blocks and waves, what bounds it, and what the meters read.\n"
+            "\n"
+            "    kernel gemm M N K                         dtype pass batch\n"
+            "    kernel softmax ROWS COLS                  dtype pass\n"
+            "    kernel norm ROWS COLS                     dtype pass\n"
+            "    kernel attention BATCH HEADS SEQ HEAD_DIM dtype pass causal kv_heads\n"
+            "                                              window kind\n"
+            "    kernel copy BYTES                         dtype\n"
+            "    kernel blocks N time T                    threads registers shared resident\n"
+            "\n"
+            "dtype is fp32, tf32, fp16, bf16 or fp8, pass forward or backward.  `blocks`: N\n"
+            "thread blocks that take an SM each and do nothing for T: 100 % utilization.\n"
+            "Afterwards `print` and `check` know it as kernel.FIELD.\n"
+            "\n"
+            "    gpu h100-sxm; kernel blocks 1 time 10s\n"
+            "    kernel gemm 8k 4096 4096 dtype fp8\n"
+            "    kernel attention 8 32 4k 128 pass backward",
     .least_args = 1,
     .most_args = -1,
     .offer = {offer, offer},

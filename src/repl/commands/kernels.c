@@ -1,8 +1,8 @@
 #include <string.h>
 
 #include "repl/command.h"
-#include "repl/talk.h"
-#include "repl/view.h"
+#include "repl/output.h"
+#include "repl/plan_view.h"
 
 static const char *offer(struct mfu_session *s, size_t i)
 {
@@ -17,7 +17,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
 
     if (argc > 1 && strcmp(argv[1], "--wide") != 0 && strcmp(argv[1], "wide") != 0) {
         mfu_fail(err, MFU_EINPUT, "'%.40s': expected '--wide' or nothing", argv[1]);
-        return mfu_point(s, err, 1);
+        return mfu_error_caret(s, err, 1);
     }
     return mfu_view(s, argc > 1 ? &wide : &view, err);
 }
@@ -27,13 +27,12 @@ const struct mfu_command mfu_command_kernels = {
     .usage = "[--wide]",
     .group = "look closer",
     .summary = "every kernel, its time",
-    .help =
-        "The kernels of one optimizer step, equal ones of all layers in one row, with\n"
-        "shape, FLOPs, bytes, time, share of the step, and what bounds each.  `--wide`: how\n"
-        "they fill the SMs instead (blocks, waves, occupancy) and what counters read.\n"
-        "\n"
-        "    set batch 8; kernels\n"
-        "    kernels --wide",
+    .help = "The kernels of one optimizer step, equal ones of all layers in one row, with\n"
+            "shape, FLOPs, bytes, time, share of the step, and what bounds each.  `--wide`: how\n"
+            "they fill the SMs instead (blocks, waves, occupancy) and what counters read.\n"
+            "\n"
+            "    set batch 8; kernels\n"
+            "    kernels --wide",
     .most_args = 1,
     .offer = {offer},
     .run = run,

@@ -5,7 +5,7 @@
 #include "base/suggest.h"
 #include "repl/command.h"
 #include "repl/lesson.h"
-#include "repl/talk.h"
+#include "repl/output.h"
 
 #define KIND "lessons"
 #define MOST 99
@@ -23,8 +23,9 @@ static int list(struct mfu_session *s, const char *language, struct mfu_error *e
         mfu_page_term(p, title, sizeof title);
         mfu_page_summary(p, summary, sizeof summary);
         if (lessons) {
-            json_array_append_new(lessons, json_pack("{s:i, s:s, s:s, s:s}", "lesson", (int)i + 1, "name", p->name,
-                                                     "title", title, "summary", summary));
+            json_array_append_new(lessons,
+                                  json_pack("{s:i, s:s, s:s, s:s}", "lesson", (int)i + 1, "name", p->name, "title",
+                                            title, "summary", summary));
             continue;
         }
         width = mfu_width(title, strlen(title));
@@ -32,9 +33,11 @@ static int list(struct mfu_session *s, const char *language, struct mfu_error *e
         mfu_wrap(s->out, &s->term, width < 27 ? 31 : width + 5, 31, summary);
     }
     if (!lessons && s->interactive)
-        mfu_wrap(s->out, &s->term, 0, 0, mfu_page_head(mfu_page_at("phrases", language, 0), "begin", begin, sizeof begin));
-    return lessons ? mfu_answer(s, json_pack("{s:s, s:i, s:o}", "command", "lesson", "schema", 1, "lessons", lessons), err)
-                   : 0;
+        mfu_wrap(s->out, &s->term, 0, 0,
+                 mfu_page_head(mfu_page_at("phrases", language, 0), "begin", begin, sizeof begin));
+    return lessons
+        ? mfu_answer(s, json_pack("{s:s, s:i, s:o}", "command", "lesson", "schema", 1, "lessons", lessons), err)
+        : 0;
 }
 
 /* By number, file name (with or without its digits) or title. */
@@ -66,7 +69,7 @@ static int unknown(struct mfu_session *s, const char *language, const char *word
     mfu_fail(err, MFU_EINPUT, "no lesson is called '%.60s'; there are 1 to %zu, and `lesson` lists them", word, n);
     if (mfu_suggest(word, names, n, &best, 1))
         mfu_error_suggest(err, best);
-    return mfu_point(s, err, 1);
+    return mfu_error_caret(s, err, 1);
 }
 
 static int give(struct mfu_session *s, const struct mfu_page *p, size_t number, struct mfu_error *err)
@@ -77,14 +80,16 @@ static int give(struct mfu_session *s, const struct mfu_page *p, size_t number, 
 
     if (!s->json) {
         fprintf(s->out, "%zu. %s - ", number, mfu_page_term(p, title, sizeof title));
-        mfu_wrap(s->out, &s->term, mfu_width(title, strlen(title)) + 6, 4, mfu_page_summary(p, summary, sizeof summary));
+        mfu_wrap(s->out, &s->term, mfu_width(title, strlen(title)) + 6, 4,
+                 mfu_page_summary(p, summary, sizeof summary));
         fputc('\n', s->out);
     }
     if ((status = mfu_lesson(s, p, err)) < 0)
         return -1;
     if (next && !s->json && status == 0)
-        mfu_say(s, "\n%s lesson %zu, %s", mfu_page_head(mfu_page_at("phrases", p->language, 0), "next", word, sizeof word),
-                number + 1, mfu_page_term(next, title, sizeof title));
+        mfu_print_note(s, "\n%s lesson %zu, %s",
+                       mfu_page_head(mfu_page_at("phrases", p->language, 0), "next", word, sizeof word), number + 1,
+                       mfu_page_term(next, title, sizeof title));
     return 0;
 }
 
@@ -114,14 +119,13 @@ const struct mfu_command mfu_command_lesson = {
     .usage = "[N]",
     .group = "look closer",
     .summary = "guided, with questions",
-    .help =
-        "A short guided session that runs real commands and asks you to guess before it\n"
-        "shows; without a number lists them.  It has a scenario of its own, and yours is\n"
-        "as it was when it ends.  Enter goes on, q leaves, and where it waits you may try\n"
-        "commands.  In a script it runs through and tells the answers.\n"
-        "\n"
-        "    lesson\n"
-        "    lesson 1",
+    .help = "A short guided session that runs real commands and asks you to guess before it\n"
+            "shows; without a number lists them.  It has a scenario of its own, and yours is\n"
+            "as it was when it ends.  Enter goes on, q leaves, and where it waits you may try\n"
+            "commands.  In a script it runs through and tells the answers.\n"
+            "\n"
+            "    lesson\n"
+            "    lesson 1",
     .most_args = 1,
     .offer = {offer_lessons},
     .run = run,

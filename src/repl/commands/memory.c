@@ -2,14 +2,14 @@
 
 #include "base/quantity.h"
 #include "base/suggest.h"
-#include "report/course.h"
-#include "report/json.h"
-#include "report/snapshot.h"
+#include "plan/memory_timeline.h"
+#include "report/json/json.h"
+#include "report/export/snapshot.h"
 #include "report/timeline.h"
 #include "repl/command.h"
 #include "repl/pager.h"
-#include "repl/talk.h"
-#include "repl/view.h"
+#include "repl/output.h"
+#include "repl/plan_view.h"
 
 static int whole(struct mfu_session *s, struct mfu_error *err)
 {
@@ -22,10 +22,10 @@ static int whole(struct mfu_session *s, struct mfu_error *err)
 
 static int timeline(struct mfu_session *s, struct mfu_error *err)
 {
-    struct mfu_course course;
+    struct mfu_memory_timeline course;
     int status = 0;
 
-    if (mfu_session_simulate(s, true, err) < 0 || mfu_course_make(&s->simulation, &course, err) < 0)
+    if (mfu_session_simulate(s, true, err) < 0 || mfu_memory_timeline_make(&s->simulation, &course, err) < 0)
         return -1;
     if (s->json)
         status = mfu_answer(s, mfu_json_timeline(&s->plan, &course), err);
@@ -34,7 +34,7 @@ static int timeline(struct mfu_session *s, struct mfu_error *err)
         mfu_text_timeline(s->out, &s->term, &s->plan, &course);
         mfu_pager_end(s);
     }
-    mfu_course_release(&course);
+    mfu_memory_timeline_release(&course);
     return status;
 }
 
@@ -49,7 +49,7 @@ static int snapshot(struct mfu_session *s, const char *file, struct mfu_error *e
     if (mfu_session_simulate(s, true, err) < 0)
         return -1;
     if (mfu_snapshot_write(file, &s->plan, &s->simulation, &facts, err) < 0)
-        return mfu_point(s, err, 2);
+        return mfu_error_caret(s, err, 2);
     if (s->json) {
         o = mfu_json_answer("memory");
         mfu_json_put_text(&o, "view", "snapshot");
@@ -61,11 +61,11 @@ static int snapshot(struct mfu_session *s, const char *file, struct mfu_error *e
         mfu_json_put_number(&o, "allocated_bytes", facts.allocated_bytes);
         return mfu_answer(s, o, err);
     }
-    mfu_say(s, "wrote %s: %ld events, %ld segments of %s, %s allocated at the end", file, facts.events, facts.segments,
-            mfu_quantity_format(reserved, facts.reserved_bytes, MFU_BYTES),
-            mfu_quantity_format(allocated, facts.allocated_bytes, MFU_BYTES));
+    mfu_print_note(s, "wrote %s: %ld events, %ld segments of %s, %s allocated at the end", file, facts.events,
+                   facts.segments, mfu_quantity_format(reserved, facts.reserved_bytes, MFU_BYTES),
+                   mfu_quantity_format(allocated, facts.allocated_bytes, MFU_BYTES));
     if (strcmp(file + (strlen(file) > 5 ? strlen(file) - 5 : 0), ".json") != 0)
-        mfu_say(s, "drop it on the page https://pytorch.org/memory_viz");
+        mfu_print_note(s, "drop it on the page https://pytorch.org/memory_viz");
     return 0;
 }
 
@@ -84,13 +84,13 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
         mfu_fail(err, MFU_EINPUT, "--snapshot needs a file, such as step.pickle");
     else if (strcmp(argv[1], "timeline") == 0) {
         mfu_fail(err, MFU_EINPUT, "'%.60s': nothing was expected after timeline", argv[2]);
-        return mfu_point(s, err, 2);
+        return mfu_error_caret(s, err, 2);
     } else {
         mfu_fail(err, MFU_EINPUT, "'%.60s': expected nothing, timeline, or --snapshot FILE", argv[1]);
         if (mfu_suggest(argv[1], views, 2, &best, 1))
             mfu_error_suggest(err, best);
     }
-    return mfu_point(s, err, 1);
+    return mfu_error_caret(s, err, 1);
 }
 
 static const char *offer(struct mfu_session *s, size_t i)
@@ -106,17 +106,16 @@ const struct mfu_command mfu_command_memory = {
     .usage = "[timeline | --snapshot FILE]",
     .group = "plan",
     .summary = "where the memory goes",
-    .help =
-        "The parts of the memory at the moment of the peak, and the three figures that\n"
-        "people mean by \"memory\": allocated by tensors, reserved by PyTorch, and used as\n"
-        "nvidia-smi shows it.\n"
-        "\n"
-        "timeline draws memory over one step.  --snapshot writes every allocation of the\n"
-        "step for the page https://pytorch.org/memory_viz (FILE.pickle), or as FILE.json.\n"
-        "\n"
-        "    set batch 8; memory\n"
-        "    memory timeline\n"
-        "    memory --snapshot step.pickle",
+    .help = "The parts of the memory at the moment of the peak, and the three figures that\n"
+            "people mean by \"memory\": allocated by tensors, reserved by PyTorch, and used as\n"
+            "nvidia-smi shows it.\n"
+            "\n"
+            "timeline draws memory over one step.  --snapshot writes every allocation of the\n"
+            "step for the page https://pytorch.org/memory_viz (FILE.pickle), or as FILE.json.\n"
+            "\n"
+            "    set batch 8; memory\n"
+            "    memory timeline\n"
+            "    memory --snapshot step.pickle",
     .most_args = 2,
     .offer = {offer},
     .run = run,

@@ -5,8 +5,8 @@
 #include "report/metrics_over.h"
 #include "repl/command.h"
 #include "repl/pager.h"
-#include "repl/talk.h"
-#include "repl/view.h"
+#include "repl/output.h"
+#include "repl/plan_view.h"
 
 /* ---- metrics --over TIME -------------------------------------------------- */
 
@@ -19,13 +19,13 @@ static int over(struct mfu_session *s, const char *time, struct mfu_error *err)
     double window_s;
 
     if (mfu_quantity_parse(time, MFU_SECONDS, &window_s, err) < 0)
-        return mfu_point(s, err, 2);
+        return mfu_error_caret(s, err, 2);
     if (mfu_session_simulate(s, true, err) < 0)
         return -1;
     if (!(slices = calloc((size_t)n, sizeof *slices)))
-        return mfu_fail(err, MFU_ENOMEM, "memory is out");
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
     if (mfu_metrics_over(&s->plan, &s->simulation, window_s, slices, n, err) < 0)
-        status = mfu_point(s, err, 2);
+        status = mfu_error_caret(s, err, 2);
     else if (s->json)
         status = mfu_answer(s, mfu_json_metrics_over(&s->plan, window_s, slices, n), err);
     else {
@@ -47,7 +47,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     if (strcmp(argv[1], "--over") == 0 && argc == 3)
         return over(s, argv[2], err);
     mfu_fail(err, MFU_EINPUT, "'%s': expected nothing or --over TIME", argv[1]);
-    return mfu_point(s, err, 1);
+    return mfu_error_caret(s, err, 1);
 }
 
 const struct mfu_command mfu_command_metrics = {
@@ -55,16 +55,15 @@ const struct mfu_command mfu_command_metrics = {
     .usage = "[--over TIME]",
     .group = "look closer",
     .summary = "what the meters read",
-    .help =
-        "What nvidia-smi, DCGM and PyTorch's profiler would read over one optimizer step,\n"
-        "beside MFU, and what each reading hides.  `kernels --wide` has them per kernel,\n"
-        "`kernel` for one kernel by itself.\n"
-        "\n"
-        "With --over they are drawn through the first TIME of training in steady state:\n"
-        "what is averaged away in one number.\n"
-        "\n"
-        "    set batch 8 runtime eager attention math; metrics\n"
-        "    metrics --over 300ms",
+    .help = "What nvidia-smi, DCGM and PyTorch's profiler would read over one optimizer step,\n"
+            "beside MFU, and what each reading hides.  `kernels --wide` has them per kernel,\n"
+            "`kernel` for one kernel by itself.\n"
+            "\n"
+            "With --over they are drawn through the first TIME of training in steady state:\n"
+            "what is averaged away in one number.\n"
+            "\n"
+            "    set batch 8 runtime eager attention math; metrics\n"
+            "    metrics --over 300ms",
     .most_args = 2,
     .run = run,
 };

@@ -1,5 +1,5 @@
 #include "repl/command.h"
-#include "repl/view.h"
+#include "repl/plan_view.h"
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
@@ -14,11 +14,10 @@ const struct mfu_command mfu_command_mfu = {
     .usage = "",
     .group = "plan",
     .summary = "MFU by every convention",
-    .help =
-        "Model FLOPs utilisation: model FLOPs (forward and backward, nothing recomputed)\n"
-        "over the dense peak of this GPU for this precision; and what other programs would\n"
-        "print for the same run, since they count and divide differently.\n"
-        "\n"
-        "    set batch 8 accum 64 runtime compile; mfu",
+    .help = "Model FLOPs utilisation: model FLOPs (forward and backward, nothing recomputed)\n"
+            "over the dense peak of this GPU for this precision; and what other programs would\n"
+            "print for the same run, since they count and divide differently.\n"
+            "\n"
+            "    set batch 8 accum 64 runtime compile; mfu",
     .run = run,
 };

@@ -1,8 +1,8 @@
 #include "repl/assign.h"
 #include "repl/command.h"
-#include "repl/facts.h"
-#include "repl/offers.h"
-#include "repl/talk.h"
+#include "repl/describe.h"
+#include "repl/completers.h"
+#include "repl/output.h"
 #include "repl/values.h"
 
 static int list(struct mfu_session *s, struct mfu_error *err)
@@ -31,9 +31,8 @@ static void say_forgotten(struct mfu_session *s, const struct mfu_scenario *old)
 
     for (int i = 0; i < old->model->n_dims; i++)
         if (old->dim_given[i])
-            mfu_say(s, "%s %s is forgotten: it was set for %s", old->model->dims[i].name,
-                    mfu_key_format(value, old, (struct mfu_key){MFU_KEY_DIM, i}, old->dim[i]),
-                    old->model->slug);
+            mfu_print_note(s, "%s %s is forgotten: it was set for %s", old->model->dims[i].name,
+                           mfu_key_format(value, old, (struct mfu_key){MFU_KEY_DIM, i}, old->dim[i]), old->model->slug);
 }
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
@@ -43,11 +42,11 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     if (argc == 1)
         return list(s, err);
     if (mfu_choose_model(s, &next, argv[1], err) < 0)
-        return mfu_point(s, err, 1);
+        return mfu_error_caret(s, err, 1);
     if (mfu_install(s, &next, true, err) < 0)
         return -1;
     if (next.model == old.model)
-        mfu_say_model(s, old.model);    /* else it was told as a change */
+        mfu_say_model(s, old.model); /* else it was told as a change */
     say_forgotten(s, &old);
     return s->json ? answer(s, err) : 0;
 }
@@ -57,13 +56,12 @@ const struct mfu_command mfu_command_model = {
     .usage = "[NAME|FILE|config.json]",
     .group = "describe",
     .summary = "choose or list models",
-    .help =
-        "Chooses a model by name, alias, file, or a Hugging Face config.json; without a\n"
-        "name lists the known ones, the chosen one marked.  Dimensions that were set for\n"
-        "the old model are forgotten.  `show model` tells all about it.\n"
-        "\n"
-        "    model\n"
-        "    model gpt2-xl",
+    .help = "Chooses a model by name, alias, file, or a Hugging Face config.json; without a\n"
+            "name lists the known ones, the chosen one marked.  Dimensions that were set for\n"
+            "the old model are forgotten.  `show model` tells all about it.\n"
+            "\n"
+            "    model\n"
+            "    model gpt2-xl",
     .most_args = 1,
     .offer = {mfu_offer_models},
     .run = run,

@@ -2,13 +2,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "answer/observe.h"
+#include "answer/observe/observe.h"
 #include "base/arena.h"
 #include "repl/command.h"
-#include "repl/offers.h"
+#include "repl/completers.h"
 #include "repl/pager.h"
-#include "repl/talk.h"
-#include "repl/words.h"
+#include "repl/output.h"
+#include "repl/tokenize.h"
 #include "report/report.h"
 
 /* Whether a word is meant to be a file: one is there, or it looks like one. */
@@ -66,8 +66,10 @@ static void remember(struct mfu_session *s, const struct mfu_observation *o)
     for (int i = 0; i < o->n_compared; i++) {
         const struct mfu_compared *c = &o->compared[i];
         const char *key = "mfu";
-        const struct { const char *suffix; double value; } sides[] = {
-            {"predicted", c->predicted}, {"low", c->low}, {"high", c->high}};
+        const struct {
+            const char *suffix;
+            double value;
+        } sides[] = {{"predicted", c->predicted}, {"low", c->low}, {"high", c->high}};
 
         for (int k = 0; k < MFU_FIGURE_COUNT; k++)
             if (strcmp(mfu_figure_rows[k].name, c->name) == 0)
@@ -102,7 +104,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
 
     if (config < 0) {
         mfu_fail(err, MFU_EINPUT, "--config: a file is missing");
-        return mfu_point(s, err, argc - 1);
+        return mfu_error_caret(s, err, argc - 1);
     }
     request.config = config ? argv[config] : NULL;
     if (strcmp(argv[1], "--config") != 0 && is_file(argv[1]))

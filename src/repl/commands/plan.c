@@ -1,5 +1,5 @@
 #include "repl/command.h"
-#include "repl/view.h"
+#include "repl/plan_view.h"
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
@@ -14,10 +14,9 @@ const struct mfu_command mfu_command_plan = {
     .usage = "",
     .group = "plan",
     .summary = "the answer on one screen",
-    .help =
-        "Plans the current scenario: what memory it takes and whether it fits, how long\n"
-        "a step lasts, what use it makes of the GPU, and what limits it.\n"
-        "\n"
-        "    set batch 8 accum 64 runtime compile; plan",
+    .help = "Plans the current scenario: what memory it takes and whether it fits, how long\n"
+            "a step lasts, what use it makes of the GPU, and what limits it.\n"
+            "\n"
+            "    set batch 8 accum 64 runtime compile; plan",
     .run = run,
 };

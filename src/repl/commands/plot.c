@@ -1,18 +1,18 @@
 #include <string.h>
 
 #include "base/suggest.h"
-#include "report/gnuplot.h"
-#include "report/json.h"
-#include "report/plot.h"
+#include "report/plot/gnuplot.h"
+#include "report/json/json.h"
+#include "report/plot/plot.h"
 #include "repl/command.h"
-#include "repl/offers.h"
-#include "repl/talk.h"
+#include "repl/completers.h"
+#include "repl/output.h"
 
 #define MOST_PLOTS 16
 
 struct request {
     const struct mfu_plot *plot;
-    const char *file, *keep;    /* keep: for the script, or NULL */
+    const char *file, *keep; /* keep: for the script, or NULL */
     int file_word, keep_word;
 };
 
@@ -24,13 +24,16 @@ static int unknown(struct mfu_session *s, const char *name, struct mfu_error *er
 
     for (; mfu_plots[n] && n < MOST_PLOTS; n++) {
         names[n] = mfu_plots[n]->name;
-        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", n == 0 ? "" : mfu_plots[n + 1] ? ", " : " or ",
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s",
+                 n == 0                 ? ""
+                     : mfu_plots[n + 1] ? ", "
+                                        : " or ",
                  names[n]);
     }
     mfu_fail(err, MFU_EINPUT, "there is no picture called '%.60s': expected %s", name, list);
     if (mfu_suggest(name, names, n, &best, 1))
         mfu_error_suggest(err, best);
-    return mfu_point(s, err, 1);
+    return mfu_error_caret(s, err, 1);
 }
 
 static int parse(struct mfu_session *s, int argc, char **argv, struct request *r, struct mfu_error *err)
@@ -44,13 +47,13 @@ static int parse(struct mfu_session *s, int argc, char **argv, struct request *r
         if (strcmp(argv[i], "--gnuplot") == 0) {
             if (i + 1 == argc) {
                 mfu_fail(err, MFU_EINPUT, "--gnuplot needs a file for the script, such as %s.gp", r->plot->name);
-                return mfu_point(s, err, i);
+                return mfu_error_caret(s, err, i);
             }
             r->keep = argv[++i];
             r->keep_word = i;
         } else if (r->file) {
             mfu_fail(err, MFU_EINPUT, "'%.200s': expected one file, and maybe --gnuplot SCRIPT", argv[i]);
-            return mfu_point(s, err, i);
+            return mfu_error_caret(s, err, i);
         } else {
             r->file = argv[i];
             r->file_word = i;
@@ -65,7 +68,7 @@ static int draw(struct mfu_session *s, const struct request *r, struct mfu_error
     struct mfu_gnuplot g;
 
     if (mfu_gnuplot_begin(&g, r->file, r->keep, err) < 0)
-        return mfu_point(s, err, r->file_word);
+        return mfu_error_caret(s, err, r->file_word);
     if (r->plot->script(g.script, &s->plan, &s->simulation, err) < 0) {
         mfu_gnuplot_drop(&g);
         return -1;
@@ -78,12 +81,13 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     struct request r = {0};
     json_t *o;
 
-    if (parse(s, argc, argv, &r, err) < 0 || mfu_session_simulate(s, r.plot->simulated, err) < 0 || draw(s, &r, err) < 0)
+    if (parse(s, argc, argv, &r, err) < 0 || mfu_session_simulate(s, r.plot->simulated, err) < 0
+        || draw(s, &r, err) < 0)
         return -1;
     if (!s->json) {
-        mfu_say(s, "drew %s", r.file);
+        mfu_print_note(s, "drew %s", r.file);
         if (r.keep)
-            mfu_say(s, "its script is %s", r.keep);
+            mfu_print_note(s, "its script is %s", r.keep);
         return 0;
     }
     o = mfu_json_answer("plot");
@@ -108,18 +112,17 @@ const struct mfu_command mfu_command_plot = {
     .usage = "PICTURE FILE.svg|png [--gnuplot SCRIPT]",
     .group = "look closer",
     .summary = "a picture of the plan",
-    .help =
-        "Draws a picture with gnuplot into FILE.svg, .png or .pdf:\n"
-        "\n"
-        "    memory    memory over one step, by part\n"
-        "    roofline  kernels below the roofs of the GPU\n"
-        "    split     the memory of the card as one bar\n"
-        "    timeline  what the GPU does over one step\n"
-        "\n"
-        "--gnuplot keeps the script, with its data inside, to be changed by hand.\n"
-        "\n"
-        "    set batch 8; plot roofline roofline.svg\n"
-        "    plot memory memory.png --gnuplot memory.gp",
+    .help = "Draws a picture with gnuplot into FILE.svg, .png or .pdf:\n"
+            "\n"
+            "    memory    memory over one step, by part\n"
+            "    roofline  kernels below the roofs of the GPU\n"
+            "    split     the memory of the card as one bar\n"
+            "    timeline  what the GPU does over one step\n"
+            "\n"
+            "--gnuplot keeps the script, with its data inside, to be changed by hand.\n"
+            "\n"
+            "    set batch 8; plot roofline roofline.svg\n"
+            "    plot memory memory.png --gnuplot memory.gp",
     .least_args = 1,
     .most_args = -1,
     .offer = {offer, mfu_offer_files},

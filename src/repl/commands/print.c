@@ -3,11 +3,11 @@
 #include "base/arena.h"
 #include "base/suggest.h"
 #include "repl/command.h"
-#include "repl/offers.h"
-#include "repl/quantities.h"
-#include "repl/talk.h"
+#include "repl/completers.h"
+#include "repl/expr_scope.h"
+#include "repl/output.h"
 #include "repl/values.h"
-#include "repl/words.h"
+#include "repl/tokenize.h"
 #include "report/report.h"
 
 /* "7.52 GiB (8074035200 B)": readable and exact. */
@@ -45,13 +45,15 @@ static int print(struct mfu_session *s, const char *text, struct mfu_error *err)
     struct mfu_evaluated e;
 
     if (mfu_evaluate(s, text, &e, err) < 0)
-        return mfu_point(s, err, 1);
+        return mfu_error_caret(s, err, 1);
     if (!isfinite(e.value) && !e.alone)
         return mfu_fail(err, MFU_EINPUT, "'%.80s' has no finite value", text);
     if (s->json)
-        return mfu_answer(s, json_pack("{s:s, s:i, s:o, s:o, s:s}", "command", "print", "schema", 1,
-                                       "expression", mfu_json_text(text), "value", value_of(s, &e),
-                                       "unit", e.alone ? mfu_dim_unit(e.names[0].dim) : ""), err);
+        return mfu_answer(s,
+                          json_pack("{s:s, s:i, s:o, s:o, s:s}", "command", "print", "schema", 1, "expression",
+                                    mfu_json_text(text), "value", value_of(s, &e), "unit",
+                                    e.alone ? mfu_dim_unit(e.names[0].dim) : ""),
+                          err);
     show(s, &e);
     return 0;
 }
@@ -60,7 +62,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
 {
     struct mfu_arena arena = {0};
     char *text = mfu_words_join(&arena, argc, argv, s->columns, 1);
-    int status = text ? print(s, text, err) : mfu_fail(err, MFU_ENOMEM, "memory is out");
+    int status = text ? print(s, text, err) : mfu_fail(err, MFU_ENOMEM, "out of memory");
 
     mfu_arena_free(&arena);
     return status;
@@ -71,13 +73,12 @@ const struct mfu_command mfu_command_print = {
     .usage = "EXPR",
     .group = "look closer",
     .summary = "compute an expression",
-    .help =
-        "Computes an expression over all settings, dimensions and results; `help results`\n"
-        "lists the results by name, `help units` what numbers may look like; before.mfu is\n"
-        "a result of what was kept as `before`.\n"
-        "\n"
-        "    print tokens_per_s*86400/1e9\n"
-        "    print step_time_s",
+    .help = "Computes an expression over all settings, dimensions and results; `help results`\n"
+            "lists the results by name, `help units` what numbers may look like; before.mfu is\n"
+            "a result of what was kept as `before`.\n"
+            "\n"
+            "    print tokens_per_s*86400/1e9\n"
+            "    print step_time_s",
     .least_args = 1,
     .most_args = -1,
     .offer = {mfu_offer_results, mfu_offer_results},

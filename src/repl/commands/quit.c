@@ -13,9 +13,8 @@ const struct mfu_command mfu_command_quit = {
     .usage = "",
     .group = "session",
     .summary = "leave (or Ctrl-D)",
-    .help =
-        "Leaves, also from within a script; the exit status is 0.\n"
-        "\n"
-        "    quit",
+    .help = "Leaves, also from within a script; the exit status is 0.\n"
+            "\n"
+            "    quit",
     .run = run,
 };

@@ -17,9 +17,8 @@ const struct mfu_command mfu_command_redo = {
     .usage = "",
     .group = "session",
     .summary = "bring back the undone",
-    .help =
-        "Brings back what `undo` took, as long as nothing else was changed since.\n"
-        "\n"
-        "    set batch 8; undo; redo",
+    .help = "Brings back what `undo` took, as long as nothing else was changed since.\n"
+            "\n"
+            "    set batch 8; undo; redo",
     .run = run,
 };

@@ -1,14 +1,14 @@
 #include <stdlib.h>
 
-#include "answer/advise.h"
-#include "report/html.h"
-#include "report/json.h"
+#include "answer/advise/advise.h"
+#include "report/html/html.h"
+#include "report/json/json.h"
 #include "repl/command.h"
-#include "repl/offers.h"
+#include "repl/completers.h"
 #include "repl/script.h"
-#include "repl/talk.h"
+#include "repl/output.h"
 
-/* The commands that make the scenario; NULL when memory is out. */
+/* The commands that make the scenario; NULL when out of memory. */
 static char *commands_of(struct mfu_session *s)
 {
     char *text = NULL;
@@ -39,7 +39,8 @@ static int answer(struct mfu_session *s, const char *file, struct mfu_error *err
 static int write_page(struct mfu_session *s, const char *file, struct mfu_error *err)
 {
     struct mfu_advice advice;
-    struct mfu_html_page page = {.plan = &s->plan, .simulation = &s->simulation, .advice = &advice, .version = MFUPLAN_VERSION};
+    struct mfu_html_page page = {
+        .plan = &s->plan, .simulation = &s->simulation, .advice = &advice, .version = MFUPLAN_VERSION};
     char *commands = NULL;
     int status = -1;
 
@@ -54,7 +55,7 @@ static int write_page(struct mfu_session *s, const char *file, struct mfu_error 
     page.commands = commands;
     status = mfu_html_write(file, &page, err);
     if (status < 0)
-        mfu_point(s, err, 1);
+        mfu_error_caret(s, err, 1);
 done:
     free(commands);
     mfu_advice_free(&advice);
@@ -68,7 +69,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
         return -1;
     if (s->json)
         return answer(s, argv[1], err);
-    mfu_say(s, "wrote %s: open it in a browser", argv[1]);
+    mfu_print_note(s, "wrote %s: open it in a browser", argv[1]);
     return 0;
 }
 
@@ -77,13 +78,12 @@ const struct mfu_command mfu_command_report = {
     .usage = "FILE.html",
     .group = "look closer",
     .summary = "the plan as a page",
-    .help =
-        "Writes the plan as one page: memory, a step, the roofline, the meters, what\n"
-        "could be changed, and the commands that make the scenario again.  Everything is\n"
-        "in the file: no script, nothing from the network.  It reads well by day and by\n"
-        "night, on a telephone and on paper.  An existing file is replaced.\n"
-        "\n"
-        "    set batch 8; report plan.html",
+    .help = "Writes the plan as one page: memory, a step, the roofline, the meters, what\n"
+            "could be changed, and the commands that make the scenario again.  Everything is\n"
+            "in the file: no script, nothing from the network.  It reads well by day and by\n"
+            "night, on a telephone and on paper.  An existing file is replaced.\n"
+            "\n"
+            "    set batch 8; report plan.html",
     .least_args = 1,
     .most_args = 1,
     .offer = {mfu_offer_files},

@@ -1,5 +1,5 @@
 #include "repl/command.h"
-#include "repl/view.h"
+#include "repl/plan_view.h"
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
@@ -14,10 +14,9 @@ const struct mfu_command mfu_command_roofline = {
     .usage = "",
     .group = "look closer",
     .summary = "kernels on the roofline",
-    .help =
-        "Kernels by arithmetic intensity (FLOP per byte of DRAM traffic) against what the\n"
-        "GPU allows there: left of the ridge memory bounds them, right of it arithmetic.\n"
-        "\n"
-        "    set batch 8; roofline",
+    .help = "Kernels by arithmetic intensity (FLOP per byte of DRAM traffic) against what the\n"
+            "GPU allows there: left of the ridge memory bounds them, right of it arithmetic.\n"
+            "\n"
+            "    set batch 8; roofline",
     .run = run,
 };

@@ -1,20 +1,20 @@
 #include <stdio.h>
 
 #include "repl/command.h"
-#include "repl/offers.h"
+#include "repl/completers.h"
 #include "repl/script.h"
-#include "repl/talk.h"
-#include "report/whole_file.h"
+#include "repl/output.h"
+#include "base/atomic_file.h"
 
 static int save(struct mfu_session *s, const char *path, struct mfu_error *err)
 {
-    struct mfu_whole_file f;
+    struct mfu_atomic_file f;
 
-    if (mfu_whole_file_open(&f, path, err) < 0)
+    if (mfu_atomic_file_open(&f, path, err) < 0)
         return -1;
     fputs("# A scenario of mfuplan: mfuplan FILE, or `source FILE`.\n", f.out);
     mfu_script_put(f.out, s);
-    return mfu_whole_file_close(&f, err);
+    return mfu_atomic_file_close(&f, err);
 }
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
@@ -23,8 +23,8 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     if (!*argv[1])
         return mfu_fail(err, MFU_EINPUT, "the name of the file is empty");
     if (save(s, argv[1], err) < 0)
-        return mfu_point(s, err, 1);
-    mfu_say(s, "saved in %s", argv[1]);
+        return mfu_error_caret(s, err, 1);
+    mfu_print_note(s, "saved in %s", argv[1]);
     return 0;
 }
 
@@ -33,11 +33,10 @@ const struct mfu_command mfu_command_save = {
     .usage = "FILE",
     .group = "session",
     .summary = "write it as a script",
-    .help =
-        "Writes a script that makes this scenario again, for `source FILE` here or\n"
-        "`mfuplan FILE` later; edit it as you like.  An existing file is replaced.\n"
-        "\n"
-        "    set batch 8; save run.mfu; source run.mfu",
+    .help = "Writes a script that makes this scenario again, for `source FILE` here or\n"
+            "`mfuplan FILE` later; edit it as you like.  An existing file is replaced.\n"
+            "\n"
+            "    set batch 8; save run.mfu; source run.mfu",
     .least_args = 1,
     .most_args = 1,
     .offer = {mfu_offer_files},

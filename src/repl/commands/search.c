@@ -1,9 +1,9 @@
 #include <string.h>
 
 #include "repl/command.h"
-#include "repl/offers.h"
+#include "repl/completers.h"
 #include "repl/sweeping.h"
-#include "repl/talk.h"
+#include "repl/output.h"
 #include "report/report.h"
 
 #define BEST 10
@@ -15,11 +15,13 @@ static int read_goal(struct mfu_session *s, int argc, char **argv, struct mfu_sw
 
     mfu_sweep_words_begin(s, w);
     w->sweep.pareto = strcmp(argv[1], "pareto") == 0;
-    if (w->sweep.pareto) {              /* speed against memory */
+    if (w->sweep.pareto) { /* speed against memory */
         *from = 2;
         w->sweep.maximize = true;
         return mfu_sweep_column(&w->sweep, "tokens_per_s", err) < 0
-            || mfu_sweep_column(&w->sweep, "smi_used_bytes", err) < 0 ? -1 : 0;
+                || mfu_sweep_column(&w->sweep, "smi_used_bytes", err) < 0
+            ? -1
+            : 0;
     }
     if (!(maximize || strcmp(argv[1], "minimize") == 0) || argc < 3)
         return mfu_fail(err, MFU_EINPUT, "expected `maximize RESULT`, `minimize RESULT` or `pareto`");
@@ -31,8 +33,10 @@ static int read_goal(struct mfu_session *s, int argc, char **argv, struct mfu_sw
 static int none(const struct mfu_sweep_result *r, struct mfu_error *err)
 {
     if (r->exhausted)
-        return mfu_fail(err, MFU_EINPUT, "of %zu configurations the best %zu do not satisfy the condition once they "
-                        "are simulated; others may: narrow the search", r->evaluated, r->tried);
+        return mfu_fail(err, MFU_EINPUT,
+                        "of %zu configurations the best %zu do not satisfy the condition once they "
+                        "are simulated; others may: narrow the search",
+                        r->evaluated, r->tried);
     return mfu_fail(err, MFU_EINPUT, "none of %zu configurations satisfies the condition", r->evaluated);
 }
 
@@ -74,17 +78,16 @@ const struct mfu_command mfu_command_search = {
     .usage = "maximize RESULT ...",
     .group = "plan",
     .summary = "find the best settings",
-    .help =
-        "Plans every combination of some keys' values and shows the best, simulated as\n"
-        "`plan` does.  Without KEY=VALUES it varies micro-batch, accumulation and all that\n"
-        "`advise` would change but for mathematics, hardware and environment, and shows\n"
-        "what comes to the same once.\n"
-        "`where EXPR` is `fits` unless given; `pareto` shows what nothing beats in both\n"
-        "speed and memory.\n"
-        "\n"
-        "    search maximize tokens_per_s where fits and tokens_per_step == 524288\n"
-        "    search minimize step_time_s over batch=1..64 accum=1..64 where batch*accum == 512\n"
-        "    search pareto batch=1..64*2 checkpoint=all",
+    .help = "Plans every combination of some keys' values and shows the best, simulated as\n"
+            "`plan` does.  Without KEY=VALUES it varies micro-batch, accumulation and all that\n"
+            "`advise` would change but for mathematics, hardware and environment, and shows\n"
+            "what comes to the same once.\n"
+            "`where EXPR` is `fits` unless given; `pareto` shows what nothing beats in both\n"
+            "speed and memory.\n"
+            "\n"
+            "    search maximize tokens_per_s where fits and tokens_per_step == 524288\n"
+            "    search minimize step_time_s over batch=1..64 accum=1..64 where batch*accum == 512\n"
+            "    search pareto batch=1..64*2 checkpoint=all",
     .least_args = 1,
     .most_args = -1,
     .offer = {mfu_offer_results, mfu_offer_keys},

@@ -2,10 +2,10 @@
 #include <string.h>
 
 #include "repl/command.h"
-#include "repl/facts.h"
-#include "repl/offers.h"
+#include "repl/describe.h"
+#include "repl/completers.h"
 #include "repl/pager.h"
-#include "repl/talk.h"
+#include "repl/output.h"
 #include "repl/values.h"
 #include "report/report.h"
 
@@ -13,16 +13,15 @@
 
 static json_t *row_json(const struct mfu_config *c, struct mfu_key k)
 {
-    return json_pack("{s:s, s:o, s:s, s:s, s:s}", "key", mfu_key_name(c->scenario, k),
-                     "value", mfu_key_json(k, mfu_config_value(c, k)), "origin", mfu_key_origin(c, k),
-                     "group", mfu_key_group(k), "help", mfu_key_meaning(c->scenario, k));
+    return json_pack("{s:s, s:o, s:s, s:s, s:s}", "key", mfu_key_name(c->scenario, k), "value",
+                     mfu_key_json(k, mfu_config_value(c, k)), "origin", mfu_key_origin(c, k), "group", mfu_key_group(k),
+                     "help", mfu_key_meaning(c->scenario, k));
 }
 
-#define MEANINGS 38             /* where they stand */
-#define NARROW 64               /* where they get a line of their own */
+#define MEANINGS 38 /* where they stand */
+#define NARROW 64   /* where they get a line of their own */
 
-static void put_row(struct mfu_session *s, const char *name, const char *value, const char *origin,
-                    const char *meaning)
+static void put_row(struct mfu_session *s, const char *name, const char *value, const char *origin, const char *meaning)
 {
     bool narrow = s->term.width < NARROW;
     int used = fprintf(s->out, narrow ? "%-14s %-13s %s" : "%-14s %-13s %-8s ", name, value, origin);
@@ -54,9 +53,10 @@ static int show_json(struct mfu_session *s, const struct mfu_config *c, struct m
     for (int i = 0; (k = mfu_key_at(c->scenario, i)).kind != MFU_KEY_NONE; i++)
         if (is_shown(c, k))
             json_array_append_new(rows, row_json(c, k));
-    return mfu_answer(s, json_pack("{s:s, s:i, s:o, s:o, s:o}", "command", "show", "schema", 1,
-                                   "gpu", mfu_json_text(c->gpu->slug), "model", mfu_json_text(c->model->slug),
-                                   "settings", rows), err);
+    return mfu_answer(s,
+                      json_pack("{s:s, s:i, s:o, s:o, s:o}", "command", "show", "schema", 1, "gpu",
+                                mfu_json_text(c->gpu->slug), "model", mfu_json_text(c->model->slug), "settings", rows),
+                      err);
 }
 
 static void show_text(struct mfu_session *s, const struct mfu_config *c)
@@ -67,8 +67,8 @@ static void show_text(struct mfu_session *s, const struct mfu_config *c)
 
     put_row(s, "gpu", now->gpu->slug, mfu_origin_names[now->gpu_given ? MFU_ORIGIN_USER : MFU_ORIGIN_DEFAULT],
             now->gpu->name);
-    put_row(s, "model", now->model->slug,
-            mfu_origin_names[now->model_given ? MFU_ORIGIN_USER : MFU_ORIGIN_DEFAULT], now->model->name);
+    put_row(s, "model", now->model->slug, mfu_origin_names[now->model_given ? MFU_ORIGIN_USER : MFU_ORIGIN_DEFAULT],
+            now->model->name);
     for (int i = 0; (k = mfu_key_at(now, i)).kind != MFU_KEY_NONE; i++) {
         if (!is_shown(c, k))
             continue;
@@ -79,15 +79,14 @@ static void show_text(struct mfu_session *s, const struct mfu_config *c)
     }
 }
 
-static int show_keys(struct mfu_session *s, const struct mfu_config *c, int argc, char **argv,
-                     struct mfu_error *err)
+static int show_keys(struct mfu_session *s, const struct mfu_config *c, int argc, char **argv, struct mfu_error *err)
 {
     json_t *rows = s->json ? json_array() : NULL;
 
     for (int i = 1; i < argc; i++)
         if (mfu_scenario_key(c->scenario, argv[i], err).kind == MFU_KEY_NONE) {
             json_decref(rows);
-            return mfu_point(s, err, i);
+            return mfu_error_caret(s, err, i);
         }
     for (int i = 1; i < argc; i++) {
         struct mfu_key k = mfu_scenario_key(c->scenario, argv[i], NULL);
@@ -97,12 +96,13 @@ static int show_keys(struct mfu_session *s, const struct mfu_config *c, int argc
         else
             put_key(s, c, k);
     }
-    return rows ? mfu_answer(s, json_pack("{s:s, s:i, s:o}", "command", "show", "schema", 1, "settings", rows), err) : 0;
+    return rows ? mfu_answer(s, json_pack("{s:s, s:i, s:o}", "command", "show", "schema", 1, "settings", rows), err)
+                : 0;
 }
 
 /* ---- coefficients -------------------------------------------------------- */
 
-#define WIDE 110                /* where sources stand behind their numbers */
+#define WIDE 110 /* where sources stand behind their numbers */
 
 /* The words of the interface for where a coefficient is from. */
 static const char *source_word(const char *origin, const char *citation)
@@ -121,16 +121,15 @@ static json_t *coefficient_json(const struct mfu_catalog *catalog, const struct 
     const char *origin = mfu_key_origin(c, k);
     bool measured = strcmp(origin, "calibration") == 0;
 
-    return json_pack("{s:s, s:o, s:o, s:o, s:s, s:o, s:s, s:s, s:o, s:s}",
-                     "name", mfu_coefficient_rows[i].name, "value", mfu_json_number(value),
-                     "stderr", mfu_json_number(given ? NAN : value * known->sigma[i]),
-                     "sigma", mfu_json_number(given ? NAN : known->sigma[i]),
-                     "unit", mfu_dim_unit(mfu_coefficient_rows[i].dim),
-                     "prior", mfu_json_number(given ? known->value[i]
-                                              : measured ? mfu_catalog_prior(catalog, c->gpu)->value[i] : NAN),
-                     "source", source_word(origin, known->source[i]), "origin", origin,
-                     "citation", mfu_json_text(given ? "" : known->source[i]),
-                     "meaning", mfu_coefficient_rows[i].meaning);
+    return json_pack("{s:s, s:o, s:o, s:o, s:s, s:o, s:s, s:s, s:o, s:s}", "name", mfu_coefficient_rows[i].name,
+                     "value", mfu_json_number(value), "stderr", mfu_json_number(given ? NAN : value * known->sigma[i]),
+                     "sigma", mfu_json_number(given ? NAN : known->sigma[i]), "unit",
+                     mfu_dim_unit(mfu_coefficient_rows[i].dim), "prior",
+                     mfu_json_number(given          ? known->value[i]
+                                         : measured ? mfu_catalog_prior(catalog, c->gpu)->value[i]
+                                                    : NAN),
+                     "source", source_word(origin, known->source[i]), "origin", origin, "citation",
+                     mfu_json_text(given ? "" : known->source[i]), "meaning", mfu_coefficient_rows[i].meaning);
 }
 
 static void put_coefficient(struct mfu_session *s, const struct mfu_config *c, int i)
@@ -162,8 +161,11 @@ static int show_coefficients(struct mfu_session *s, const struct mfu_config *c, 
             json_array_append_new(rows, coefficient_json(s->catalog, c, i));
         else
             put_coefficient(s, c, i);
-    return rows ? mfu_answer(s, json_pack("{s:s, s:i, s:o, s:o}", "command", "show", "schema", 1, "gpu",
-                                          mfu_json_text(c->gpu->slug), "coefficients", rows), err) : 0;
+    return rows ? mfu_answer(s,
+                             json_pack("{s:s, s:i, s:o, s:o}", "command", "show", "schema", 1, "gpu",
+                                       mfu_json_text(c->gpu->slug), "coefficients", rows),
+                             err)
+                : 0;
 }
 
 /* ---- the command --------------------------------------------------------- */
@@ -173,9 +175,10 @@ static int show_thing(struct mfu_session *s, const char *what, struct mfu_error 
     bool gpu = strcmp(what, "gpu") == 0;
 
     if (s->json)
-        return mfu_answer(s, json_pack("{s:s, s:i, s:o}", "command", "show", "schema", 1, what,
-                                       gpu ? mfu_gpu_json(s->memory.now.gpu)
-                                           : mfu_model_json(s, s->memory.now.model)), err);
+        return mfu_answer(s,
+                          json_pack("{s:s, s:i, s:o}", "command", "show", "schema", 1, what,
+                                    gpu ? mfu_gpu_json(s->memory.now.gpu) : mfu_model_json(s, s->memory.now.model)),
+                          err);
     if (gpu)
         mfu_show_gpu(s, s->memory.now.gpu);
     else
@@ -191,7 +194,7 @@ static int show(struct mfu_session *s, int argc, char **argv, struct mfu_error *
     if (argc == 2 && (strcmp(argv[1], "gpu") == 0 || strcmp(argv[1], "model") == 0))
         return show_thing(s, argv[1], err);
     if (mfu_scenario_resolve(&s->memory.now, &config, &problem) < 0 && argc == 1)
-        mfu_warn(s, &problem);          /* what contradicts itself is shown, too */
+        mfu_warn(s, &problem); /* what contradicts itself is shown, too */
     if (argc == 2 && strcmp(argv[1], "coefficients") == 0)
         return show_coefficients(s, &config, err);
     if (argc > 1)
@@ -217,16 +220,15 @@ const struct mfu_command mfu_command_show = {
     .usage = "[KEY ... | gpu | model | coefficients]",
     .group = "describe",
     .summary = "values and their origin",
-    .help =
-        "Prints settings with their value, where it comes from (default, model, gpu,\n"
-        "derived from others, user) and what it means: all of them, or those named.\n"
-        "`show gpu` and `show model` print what is known about the chosen ones, with the\n"
-        "sources; `show coefficients` what a data sheet does not say: efficiencies and\n"
-        "overheads with their uncertainty and source.\n"
-        "\n"
-        "    show batch seq\n"
-        "    show gpu\n"
-        "    show coefficients",
+    .help = "Prints settings with their value, where it comes from (default, model, gpu,\n"
+            "derived from others, user) and what it means: all of them, or those named.\n"
+            "`show gpu` and `show model` print what is known about the chosen ones, with the\n"
+            "sources; `show coefficients` what a data sheet does not say: efficiencies and\n"
+            "overheads with their uncertainty and source.\n"
+            "\n"
+            "    show batch seq\n"
+            "    show gpu\n"
+            "    show coefficients",
     .most_args = -1,
     .offer = {mfu_offer_shown, mfu_offer_shown},
     .run = run,

@@ -1,11 +1,11 @@
 #include <string.h>
 
-#include "answer/solve.h"
+#include "answer/search/solve.h"
 #include "repl/command.h"
-#include "repl/offers.h"
+#include "repl/completers.h"
 #include "repl/sweeping.h"
-#include "repl/talk.h"
-#include "report/json.h"
+#include "repl/output.h"
+#include "report/json/json.h"
 #include "report/report.h"
 
 /* A byte more or less is nobody's concern; widths of tensors come in multiples
@@ -17,8 +17,10 @@ static double step_of(const struct mfu_scenario *s, struct mfu_key key, const ch
     if (key.kind == MFU_KEY_SETTING)
         return mfu_settings[key.id].dim == MFU_BYTES ? 0x1p20 : 1;
     mfu_scenario_resolve(s, &c, NULL);
-    return strcmp(name, "n_embd") == 0 ? 8 * mfu_config_dim(&c, "n_head")
-        : strcmp(name, "dropout") == 0 ? 0.01 : strcmp(name, "d_ff") == 0 || strcmp(name, "vocab_size") == 0 ? 64 : 1;
+    return strcmp(name, "n_embd") == 0                                 ? 8 * mfu_config_dim(&c, "n_head")
+        : strcmp(name, "dropout") == 0                                 ? 0.01
+        : strcmp(name, "d_ff") == 0 || strcmp(name, "vocab_size") == 0 ? 64
+                                                                       : 1;
 }
 
 static int answer(struct mfu_session *s, const char *key, enum mfu_dim dim, const struct mfu_solution *x,
@@ -56,7 +58,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     enum mfu_dim dim;
 
     if (key.kind == MFU_KEY_NONE)
-        return mfu_point(s, err, 1);
+        return mfu_error_caret(s, err, 1);
     if (key.kind == MFU_KEY_COEFFICIENT || (key.kind == MFU_KEY_SETTING && mfu_settings[key.id].choices))
         return mfu_fail(err, MFU_EINPUT, "%s: expected a key with a number, such as batch", argv[1]);
     name = key.kind == MFU_KEY_SETTING ? mfu_settings[key.id].key : s->memory.now.model->dims[key.id].name;
@@ -78,14 +80,13 @@ const struct mfu_command mfu_command_solve = {
     .usage = "KEY [smallest] [where]",
     .group = "plan",
     .summary = "the value that suffices",
-    .help =
-        "Finds the largest value of a key that fits the card, or the largest (smallest)\n"
-        "for which a condition holds, simulated as `plan` does; and what is in the way\n"
-        "beyond: memory, the condition, or a rule.\n"
-        "\n"
-        "    solve batch\n"
-        "    solve accum smallest where tokens_per_step >= 500000\n"
-        "    solve n_embd smallest where mfu > 50%",
+    .help = "Finds the largest value of a key that fits the card, or the largest (smallest)\n"
+            "for which a condition holds, simulated as `plan` does; and what is in the way\n"
+            "beyond: memory, the condition, or a rule.\n"
+            "\n"
+            "    solve batch\n"
+            "    solve accum smallest where tokens_per_step >= 500000\n"
+            "    solve n_embd smallest where mfu > 50%",
     .least_args = 1,
     .most_args = -1,
     .offer = {mfu_offer_keys, mfu_offer_results},

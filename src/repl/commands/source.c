@@ -3,8 +3,8 @@
 
 #include "repl/assign.h"
 #include "repl/command.h"
-#include "repl/offers.h"
-#include "repl/talk.h"
+#include "repl/completers.h"
+#include "repl/output.h"
 
 /* A script is one step for `undo`; one that fails has not happened. */
 static void settle(struct mfu_session *s, struct mfu_memory *before, int status)
@@ -35,7 +35,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     if (s->depth == MFU_DEEPEST)
         return mfu_fail(err, MFU_EINPUT, "scripts that source scripts, more than %d deep", MFU_DEEPEST);
     if (!(before = malloc(sizeof *before)))
-        return mfu_fail(err, MFU_ENOMEM, "memory is out");
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
     *before = s->memory;
     s->depth++;
     status = mfu_run_file(s, argv[1], err);
@@ -50,11 +50,10 @@ const struct mfu_command mfu_command_source = {
     .usage = "FILE",
     .group = "session",
     .summary = "run a script",
-    .help =
-        "Runs the commands of a file, as `mfuplan FILE` does; it stops at the first that\n"
-        "fails, and the scenario is then as it was.  For `undo` it is one change.\n"
-        "\n"
-        "    save run.mfu; source run.mfu",
+    .help = "Runs the commands of a file, as `mfuplan FILE` does; it stops at the first that\n"
+            "fails, and the scenario is then as it was.  For `undo` it is one change.\n"
+            "\n"
+            "    save run.mfu; source run.mfu",
     .least_args = 1,
     .most_args = 1,
     .offer = {mfu_offer_files},

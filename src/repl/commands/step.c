@@ -1,5 +1,5 @@
 #include "repl/command.h"
-#include "repl/view.h"
+#include "repl/plan_view.h"
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
@@ -14,10 +14,9 @@ const struct mfu_command mfu_command_step = {
     .usage = "",
     .group = "plan",
     .summary = "where the time goes",
-    .help =
-        "The time of one optimizer step, its 90 % interval, and its parts: forward,\n"
-        "backward, optimizer, exposed communication, idle.\n"
-        "\n"
-        "    set accum 64; step",
+    .help = "The time of one optimizer step, its 90 % interval, and its parts: forward,\n"
+            "backward, optimizer, exposed communication, idle.\n"
+            "\n"
+            "    set accum 64; step",
     .run = run,
 };

@@ -1,12 +1,12 @@
 #include <string.h>
 
 #include "repl/command.h"
-#include "repl/offers.h"
+#include "repl/completers.h"
 #include "repl/sweeping.h"
-#include "repl/talk.h"
+#include "repl/output.h"
 #include "report/report.h"
 
-#define ROWS 60         /* that text shows */
+#define ROWS 60 /* that text shows */
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
@@ -36,18 +36,17 @@ const struct mfu_command mfu_command_sweep = {
     .usage = "KEY=VALUES ...",
     .group = "plan",
     .summary = "plan many at once",
-    .help =
-        "Plans every combination of the values of some keys, on all cores.  Values are a\n"
-        "list (1,2,4), a range (1..8), a range by factors (1..64*2) or steps (0..1+0.25),\n"
-        "choices (eager,compile), `all`, or follow from other keys (accum=512/batch); GPUs\n"
-        "and models vary, too.  `where EXPR` leaves rows out, `columns A,B` chooses\n"
-        "results, `top N` how many rows are shown, `threads N` the cores.\n"
-        "Up to four thousand rows are simulated, as `plan` does.  Beyond that the analytic\n"
-        "path is taken (a hundred thousand a second) unless you say `simulated`.\n"
-        "\n"
-        "    sweep batch=1..32*2 runtime=eager,compile\n"
-        "    sweep batch=1..64 accum=512/batch where fits columns tokens_per_s,mfu\n"
-        "    sweep gpu=rtx4090,h100-sxm batch=8,16",
+    .help = "Plans every combination of the values of some keys, on all cores.  Values are a\n"
+            "list (1,2,4), a range (1..8), a range by factors (1..64*2) or steps (0..1+0.25),\n"
+            "choices (eager,compile), `all`, or follow from other keys (accum=512/batch); GPUs\n"
+            "and models vary, too.  `where EXPR` leaves rows out, `columns A,B` chooses\n"
+            "results, `top N` how many rows are shown, `threads N` the cores.\n"
+            "Up to four thousand rows are simulated, as `plan` does.  Beyond that the analytic\n"
+            "path is taken (a hundred thousand a second) unless you say `simulated`.\n"
+            "\n"
+            "    sweep batch=1..32*2 runtime=eager,compile\n"
+            "    sweep batch=1..64 accum=512/batch where fits columns tokens_per_s,mfu\n"
+            "    sweep gpu=rtx4090,h100-sxm batch=8,16",
     .least_args = 1,
     .most_args = -1,
     .offer = {mfu_offer_keys, mfu_offer_keys},

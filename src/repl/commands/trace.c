@@ -1,9 +1,9 @@
 #include "base/quantity.h"
-#include "report/json.h"
-#include "report/trace.h"
+#include "report/json/json.h"
+#include "report/export/trace.h"
 #include "repl/command.h"
-#include "repl/offers.h"
-#include "repl/talk.h"
+#include "repl/completers.h"
+#include "repl/output.h"
 
 static int answer(struct mfu_session *s, const char *file, const struct mfu_trace_facts *facts, struct mfu_error *err)
 {
@@ -27,14 +27,14 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     if (mfu_session_simulate(s, true, err) < 0)
         return -1;
     if (mfu_trace_write(argv[1], &s->plan, &s->simulation, &facts, err) < 0)
-        return mfu_point(s, err, 1);
+        return mfu_error_caret(s, err, 1);
     if (s->json)
         return answer(s, argv[1], &facts, err);
-    mfu_say(s, "wrote %s: %ld kernels, %ld events, %s", argv[1], facts.kernels, facts.events,
-            mfu_quantity_format(span, facts.span_s, MFU_SECONDS));
+    mfu_print_note(s, "wrote %s: %ld kernels, %ld events, %s", argv[1], facts.kernels, facts.events,
+                   mfu_quantity_format(span, facts.span_s, MFU_SECONDS));
     if (facts.left_out > 0)
-        mfu_say(s, "%ld micro-steps that are like the one before are left out", facts.left_out);
-    mfu_say(s, "open it in https://ui.perfetto.dev or chrome://tracing");
+        mfu_print_note(s, "%ld micro-steps that are like the one before are left out", facts.left_out);
+    mfu_print_note(s, "open it in https://ui.perfetto.dev or chrome://tracing");
     return 0;
 }
 
@@ -43,13 +43,12 @@ const struct mfu_command mfu_command_trace = {
     .usage = "FILE.json",
     .group = "look closer",
     .summary = "a step, for Perfetto",
-    .help =
-        "Writes one simulated optimizer step as a trace: what the host dispatches, what\n"
-        "runs on the streams of the GPU and what the GPU waits for, with shape, FLOPs,\n"
-        "bytes and bound of every kernel, and allocated and reserved memory.  Open it in\n"
-        "https://ui.perfetto.dev or chrome://tracing, beside one of torch.profiler.\n"
-        "\n"
-        "    set batch 8; trace step.json",
+    .help = "Writes one simulated optimizer step as a trace: what the host dispatches, what\n"
+            "runs on the streams of the GPU and what the GPU waits for, with shape, FLOPs,\n"
+            "bytes and bound of every kernel, and allocated and reserved memory.  Open it in\n"
+            "https://ui.perfetto.dev or chrome://tracing, beside one of torch.profiler.\n"
+            "\n"
+            "    set batch 8; trace step.json",
     .least_args = 1,
     .most_args = 1,
     .offer = {mfu_offer_files},

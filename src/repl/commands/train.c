@@ -1,10 +1,10 @@
 #include <string.h>
 
-#include "answer/train.h"
+#include "plan/train.h"
 #include "base/suggest.h"
 #include "repl/command.h"
-#include "repl/quantities.h"
-#include "repl/talk.h"
+#include "repl/expr_scope.h"
+#include "repl/output.h"
 #include "report/report.h"
 
 /* A quantity, or an expression over settings and results. */
@@ -59,7 +59,8 @@ static int read_option(struct mfu_session *s, const char *name, const char *text
 }
 
 /* KEY VALUE or KEY=VALUE, any number of them. */
-static int read_options(struct mfu_session *s, int argc, char **argv, struct mfu_train_options *o, struct mfu_error *err)
+static int read_options(struct mfu_session *s, int argc, char **argv, struct mfu_train_options *o,
+                        struct mfu_error *err)
 {
     for (int i = 2; i < argc; i++) {
         char name[48];
@@ -70,7 +71,7 @@ static int read_options(struct mfu_session *s, int argc, char **argv, struct mfu
         if (!equals)
             i++;
         if (read_option(s, name, equals ? equals + 1 : i < argc ? argv[i] : NULL, o, err) < 0)
-            return mfu_point(s, err, word);
+            return mfu_error_caret(s, err, word);
     }
     return 0;
 }
@@ -93,10 +94,10 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     double tokens;
 
     if (number(s, argv[1], MFU_TOKENS, &tokens, err) < 0)
-        return mfu_point(s, err, 1);
+        return mfu_error_caret(s, err, 1);
     if (!(tokens >= 1 && tokens <= 1e18)) {
         mfu_fail(err, MFU_EINPUT, "'%.40s': expected a number of tokens such as 10B", argv[1]);
-        return mfu_point(s, err, 1);
+        return mfu_error_caret(s, err, 1);
     }
     if (read_options(s, argc, argv, &options, err) < 0 || mfu_session_plan(s, err) < 0
         || mfu_train(&s->plan, tokens, &options, &t, err) < 0)
@@ -119,21 +120,20 @@ const struct mfu_command mfu_command_train = {
     .usage = "TOKENS [OPTION VALUE ...]",
     .group = "plan",
     .summary = "a whole run: time, cost",
-    .help =
-        "How long so many tokens take, what they cost, and how many of them are useful.\n"
-        "\n"
-        "    price         of one GPU-hour, in any currency\n"
-        "    energy_price  of one kWh\n"
-        "    pad_fraction  share of the tokens that is padding\n"
-        "    acceptance    share of the others that is used in the end\n"
-        "    mtbf          time between two failures of one GPU\n"
-        "    checkpoint    time to write a checkpoint, while training waits (60 s)\n"
-        "    interval      time between checkpoints (the best one)\n"
-        "    restart       time from a failure to the next step (10 min)\n"
-        "\n"
-        "    train 10B\n"
-        "    train 300B price 2.50 pad_fraction 12% mtbf 2000h\n"
-        "    train 10B; solve gpus smallest where train.seconds < 172800",
+    .help = "How long so many tokens take, what they cost, and how many of them are useful.\n"
+            "\n"
+            "    price         of one GPU-hour, in any currency\n"
+            "    energy_price  of one kWh\n"
+            "    pad_fraction  share of the tokens that is padding\n"
+            "    acceptance    share of the others that is used in the end\n"
+            "    mtbf          time between two failures of one GPU\n"
+            "    checkpoint    time to write a checkpoint, while training waits (60 s)\n"
+            "    interval      time between checkpoints (the best one)\n"
+            "    restart       time from a failure to the next step (10 min)\n"
+            "\n"
+            "    train 10B\n"
+            "    train 300B price 2.50 pad_fraction 12% mtbf 2000h\n"
+            "    train 10B; solve gpus smallest where train.seconds < 172800",
     .least_args = 1,
     .most_args = -1,
     .offer = {NULL, offer},

@@ -17,10 +17,9 @@ const struct mfu_command mfu_command_undo = {
     .usage = "",
     .group = "session",
     .summary = "take back a change",
-    .help =
-        "Takes back the last change of the scenario, up to 64 of them.  `redo` brings it\n"
-        "back, until something else is changed.\n"
-        "\n"
-        "    set batch 8; undo; redo",
+    .help = "Takes back the last change of the scenario, up to 64 of them.  `redo` brings it\n"
+            "back, until something else is changed.\n"
+            "\n"
+            "    set batch 8; undo; redo",
     .run = run,
 };

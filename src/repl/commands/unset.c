@@ -1,7 +1,7 @@
 #include "repl/assign.h"
 #include "repl/command.h"
-#include "repl/offers.h"
-#include "repl/talk.h"
+#include "repl/completers.h"
+#include "repl/output.h"
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
@@ -9,7 +9,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
 
     for (int i = 1; i < argc; i++)
         if (mfu_scenario_unset(&next, argv[i], err) < 0)
-            return mfu_point(s, err, i);
+            return mfu_error_caret(s, err, i);
     return mfu_install(s, &next, false, err);
 }
 
@@ -18,11 +18,10 @@ const struct mfu_command mfu_command_unset = {
     .usage = "KEY [KEY ...]",
     .group = "describe",
     .summary = "back to the default",
-    .help =
-        "Forgets what was set for these keys: they follow the model, the GPU or the other\n"
-        "settings again.\n"
-        "\n"
-        "    set batch 8; unset batch",
+    .help = "Forgets what was set for these keys: they follow the model, the GPU or the other\n"
+            "settings again.\n"
+            "\n"
+            "    set batch 8; unset batch",
     .least_args = 1,
     .most_args = -1,
     .offer = {mfu_offer_given_keys, mfu_offer_given_keys},

@@ -1,7 +1,7 @@
 #include "repl/assign.h"
 #include "repl/command.h"
-#include "repl/offers.h"
-#include "repl/talk.h"
+#include "repl/completers.h"
+#include "repl/output.h"
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
@@ -9,7 +9,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
 
     (void)argc;
     if (!kept)
-        return mfu_point(s, err, 1);
+        return mfu_error_caret(s, err, 1);
     return mfu_install(s, kept, true, err);
 }
 
@@ -18,10 +18,9 @@ const struct mfu_command mfu_command_use = {
     .usage = "NAME",
     .group = "session",
     .summary = "return to a named one",
-    .help =
-        "Returns to a scenario that was kept, and says what is different.\n"
-        "\n"
-        "    keep before; set batch 8; use before",
+    .help = "Returns to a scenario that was kept, and says what is different.\n"
+            "\n"
+            "    keep before; set batch 8; use before",
     .least_args = 1,
     .most_args = 1,
     .offer = {mfu_offer_kept},

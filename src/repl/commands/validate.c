@@ -1,11 +1,11 @@
 #include <stdio.h>
 
-#include "answer/validate.h"
+#include "answer/validate/validate.h"
 #include "descriptor/catalog.h"
 #include "repl/command.h"
-#include "repl/offers.h"
+#include "repl/completers.h"
 #include "repl/pager.h"
-#include "repl/talk.h"
+#include "repl/output.h"
 #include "report/report.h"
 
 /* The table of published runs beside the descriptors. */
@@ -38,14 +38,13 @@ const struct mfu_command mfu_command_validate = {
     .usage = "[FILE.csv]",
     .group = "look closer",
     .summary = "against measured runs",
-    .help =
-        "Plans every run of a table that somebody measured, and compares: errors of step\n"
-        "time and memory over all runs and by GPU, runtime and sharding.  What a row\n"
-        "leaves open is assumed and listed; a row that cannot be planned says why.  The\n"
-        "scenario of the session plays no part.\n"
-        "Without a file: the published runs that come with mfuplan.\n"
-        "\n"
-        "    validate runs.csv",
+    .help = "Plans every run of a table that somebody measured, and compares: errors of step\n"
+            "time and memory over all runs and by GPU, runtime and sharding.  What a row\n"
+            "leaves open is assumed and listed; a row that cannot be planned says why.  The\n"
+            "scenario of the session plays no part.\n"
+            "Without a file: the published runs that come with mfuplan.\n"
+            "\n"
+            "    validate runs.csv",
     .most_args = 1,
     .offer = {mfu_offer_files},
     .run = run,

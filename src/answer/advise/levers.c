@@ -1,0 +1,129 @@
+/*
+ * levers.c - what can be changed, a row each.  What it brings is not written
+ * here: it is planned (advise.c).
+ */
+#include "answer/advise/advise.h"
+
+#define MATH MFU_LEVER_MATHEMATICS
+#define MORE MFU_LEVER_HARDWARE
+#define HERE MFU_LEVER_ENVIRONMENT
+
+#define KEY(key, value)                                                                                                \
+    {                                                                                                                  \
+        key, value                                                                                                     \
+    }
+
+/* Another micro-batch at equal tokens per step: N times, an N-th, N/M of it. */
+#define LARGER(n)                                                                                                      \
+    {                                                                                                                  \
+        "larger micro-batch", {KEY("batch", "batch*" n), KEY("accum", "accum/" n)}, "accum % " n " == 0", NULL, 0, ""  \
+    }
+#define SMALLER(n)                                                                                                     \
+    {                                                                                                                  \
+        "smaller micro-batch", {KEY("batch", "batch/" n), KEY("accum", "accum*" n)}, "batch % " n " == 0", NULL, 0, "" \
+    }
+#define OTHER(name, n, m)                                                                                              \
+    {                                                                                                                  \
+        name, {KEY("batch", "batch*" n "/" m), KEY("accum", "accum*" m "/" n)},                                        \
+            "batch % " m " == 0 and accum % " n " == 0", NULL, 0, ""                                                   \
+    }
+
+/* Autocast over fp32 weights, which sharding may leave as they are. */
+#define WHOLE_WEIGHTS                                                                                                  \
+    "gpus > 1 and half_weights == 0 and (precision == bf16 or precision == fp16) and (runtime == eager or runtime == " \
+    "compile)"
+
+/* 16-bit weights that were asked for, which other precisions do not take. */
+#define HALF_CHOSEN "half_weights == 1 and zero == 0"
+
+// clang-format off
+const struct mfu_lever_row mfu_lever_rows[] = {
+    /* Micro-batch at equal tokens per step, or where that is not possible. */
+    LARGER("2"), LARGER("3"), LARGER("4"), LARGER("5"), LARGER("6"), LARGER("7"), LARGER("8"), LARGER("16"), LARGER("32"),
+    {"larger micro-batch", {KEY("batch", "batch*accum"), KEY("accum", "1")}, "accum > 1", NULL, 0, ""},
+    OTHER("larger micro-batch", "3", "2"), OTHER("larger micro-batch", "4", "3"), OTHER("larger micro-batch", "5", "2"),
+    OTHER("larger micro-batch", "5", "3"), OTHER("larger micro-batch", "5", "4"),
+    {"larger batch", {KEY("batch", "batch*2")}, "accum % 2 == 1", NULL, 0,
+     "more tokens per optimizer step: the learning rate may need to follow"},
+    {"larger batch", {KEY("batch", "batch*4")}, "accum == 1", NULL, 0,
+     "more tokens per optimizer step: the learning rate may need to follow"},
+    {"smaller micro-batch", {KEY("batch", "batch/2"), KEY("accum", "accum*2")}, "batch % 2 == 0",
+     "one sequence, or an odd number of them, cannot be halved", 0, ""},
+    SMALLER("3"), SMALLER("4"), OTHER("smaller micro-batch", "2", "3"), OTHER("smaller micro-batch", "3", "4"),
+    {"more accumulation", {KEY("accum", "accum*2")}, NULL, NULL, 0,
+     "more tokens per optimizer step: the learning rate may need to follow"},
+
+    /* Arithmetic. */
+    {"TF32", {KEY("precision", "tf32")}, "precision == fp32", NULL, MATH,
+     "10 bits of mantissa in products; one line: torch.set_float32_matmul_precision(\"high\")"},
+    {"bf16", {KEY("precision", "bf16")}, "precision == fp32 or precision == tf32", NULL, MATH,
+     "8 bits of mantissa in products; weights stay in fp32"},
+    {"fp16", {KEY("precision", "fp16")}, "precision == fp32 or precision == tf32", NULL, MATH,
+     "overflows without loss scaling"},
+    {"fp8", {KEY("precision", "fp8")}, "precision != fp8 and runtime != llmc and not (" HALF_CHOSEN ")", NULL, MATH,
+     "needs scaling factors and a look at the loss curve"},
+    {"fp8", {KEY("precision", "fp8"), KEY("half_weights", "0")}, "precision != fp8 and runtime != llmc and " HALF_CHOSEN,
+     NULL, MATH, "needs scaling factors and a look at the loss curve"},
+    {"pure bf16", {KEY("precision", "bf16-pure")}, "precision == bf16 and not (" HALF_CHOSEN ")", NULL, MATH,
+     "small updates are lost in bf16 weights without stochastic rounding"},
+    {"pure bf16", {KEY("precision", "bf16-pure"), KEY("half_weights", "0")}, "precision == bf16 and " HALF_CHOSEN, NULL, MATH,
+     "small updates are lost in bf16 weights without stochastic rounding"},
+
+    /* Software. */
+    {"torch.compile", {KEY("runtime", "compile")}, "runtime == eager", NULL, 0,
+     "minutes of compilation; shapes must not change"},
+    {"hand-fused kernels", {KEY("runtime", "fused")}, "runtime == eager or runtime == compile", NULL, 0,
+     "another framework (Megatron, TransformerEngine): check memory, gradients are fp32"},
+    {"flash attention", {KEY("attention", "flash")}, "attention != flash", NULL, 0, ""},
+    {"FlashAttention 3", {KEY("attention", "flash3")}, "attention != flash3", NULL, 0, "a package of its own"},
+    {"cuDNN attention", {KEY("attention", "cudnn")}, "attention != cudnn", NULL, 0, ""},
+    {"memory-efficient attention", {KEY("attention", "memeff")}, "attention == math", NULL, 0, ""},
+    {"CUDA graphs", {KEY("cuda_graphs", "1")}, "cuda_graphs == 0", NULL, 0, "static shapes and addresses"},
+
+    /* Optimizer, loss, activations. */
+    {"fused AdamW", {KEY("optimizer", "adamw")}, "optimizer == 1 or optimizer == 2",
+     NULL, 0, ""},
+    {"8-bit Adam", {KEY("optimizer", "adam8bit")}, "optimizer <= 2", NULL, MATH, "momenta in 8 bits"},
+    {"loss in pieces", {KEY("loss_chunks", "8")}, "loss_chunks == 1", NULL, 0, "logits are not returned"},
+    {"no checkpointing", {KEY("checkpoint", "none")}, "checkpoint != none", NULL, 0, ""},
+    {"selective checkpointing", {KEY("checkpoint", "selective")}, "checkpoint != selective", NULL, 0, ""},
+    {"full checkpointing", {KEY("checkpoint", "full")}, "checkpoint != full", NULL, 0, ""},
+
+    /* Several GPUs; llm.c shards the optimizer only. */
+    {"sharded optimizer", {KEY("zero", "1")}, "gpus > 1 and zero != 1", NULL, 0, ""},
+    {"sharded gradients", {KEY("zero", "2")}, "gpus > 1 and zero != 2 and runtime != llmc", NULL, 0,
+     "gradients are summed in every micro-step"},
+    {"FSDP", {KEY("zero", "3")}, "gpus > 1 and zero != 3 and runtime != llmc", NULL, 0,
+     "weights are gathered in every micro-step"},
+    {"sharded optimizer, fp32 weights", {KEY("zero", "1"), KEY("half_weights", "0")}, WHOLE_WEIGHTS " and zero != 1", NULL, 0, ""},
+    {"sharded gradients, fp32 weights", {KEY("zero", "2"), KEY("half_weights", "0")}, WHOLE_WEIGHTS " and zero != 2", NULL, 0,
+     "gradients are summed in every micro-step"},
+    {"FSDP, fp32 weights", {KEY("zero", "3"), KEY("half_weights", "0")}, WHOLE_WEIGHTS " and zero != 3", NULL, 0,
+     "weights are gathered in every micro-step, in fp32"},
+    {"no sharding", {KEY("zero", "0")}, "zero != 0", NULL, 0, ""},
+
+    /* Shapes that tensor cores like. */
+    {"padded vocabulary", {KEY("vocab_size", "multiple(vocab_size, 64)")}, "vocab_size % 64 != 0",
+     "vocab_size is a multiple of 64 already", MATH, "rows that no token uses: mask their logits in sampling"},
+    {"padded vocabulary", {KEY("vocab_size", "multiple(vocab_size, 128)")}, "vocab_size % 128 != 0 and multiple(vocab_size, 128) != multiple(vocab_size, 64)",
+     NULL, MATH, "rows that no token uses: mask their logits in sampling"},
+    {"heads of 64", {KEY("n_head", "n_embd/64")}, "n_embd % 64 == 0 and head_dim != 64 and head_dim != 128 and n_kv_head == n_head",
+     NULL, MATH, "another model: heads are fewer or more"},
+    {"heads of 128", {KEY("n_head", "n_embd/128")}, "n_embd % 128 == 0 and head_dim != 128 and n_kv_head == n_head",
+     NULL, MATH, "another model: fewer heads"},
+    {"padded MLP", {KEY("d_ff", "multiple(d_ff, 128)")}, "d_ff % 128 != 0", NULL, MATH, "a slightly larger model"},
+
+    /* Environment. */
+    {"expandable segments", {KEY("expandable_segments", "1")}, "expandable_segments == 0", NULL, 0, ""},
+    {"prefetching loader", {KEY("dataloader_ms", "0")}, "dataloader_ms > 0", NULL, HERE,
+     "the loader must keep up: more workers, memory-mapped tokens, pinned memory"},
+    {"no power limit", {KEY("power_w", "0")}, "power_w > 0", NULL, HERE, "heat and noise"},
+    {"no other processes", {KEY("vram_reserved", "0")}, "vram_reserved > 0", NULL, HERE, "no desktop on this card"},
+
+    /* Hardware. */
+    {"more GPUs", {KEY("gpus", "gpus*2"), KEY("accum", "accum/2")}, "accum % 2 == 0", NULL, MORE, "twice the GPU-hours per hour"},
+    {"more GPUs", {KEY("gpus", "gpus*8"), KEY("accum", "accum/8")}, "accum % 8 == 0 and gpus == 1", NULL, MORE, "eight times the GPU-hours per hour"},
+    {"more GPUs", {KEY("gpus", "gpus*2")}, "accum % 2 == 1", NULL, MORE, "more tokens per optimizer step"},
+};
+// clang-format on
+const size_t mfu_lever_row_count = sizeof mfu_lever_rows / sizeof mfu_lever_rows[0];

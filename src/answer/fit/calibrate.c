@@ -1,0 +1,738 @@
+/*
+ * calibrate.c - samples and runs as points of one fit.
+ */
+#include "answer/fit/calibrate.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "answer/fit/calibrate_base.h"
+#include "read/runs/measured_run.h"
+#include "plan/plan.h"
+#include "answer/observe/observe.h"
+#include "plan/simulation.h"
+#include "answer/validate/validate.h"
+#include "base/csv.h"
+#include "base/error.h"
+#include "cost/sample.h"
+#include "descriptor/catalog.h"
+
+#define MOST_RUNS 400 /* of one fit */
+#define MOST_FILES 16 /* of measurements, in one call */
+
+/* Runs of one machine and software scatter less around a model that is
+ * calibrated to them than runs of all do (cost model 10: 3.6 % is left). */
+static const struct mfu_fit_class run_kinds[] = {{"eager runs", 0.06, 0}, {"runs", 0.03, 0}};
+
+struct run {
+    struct mfu_plan plan;
+    struct mfu_simulation simulation;
+    bool given[MFU_COEFFICIENT_COUNT]; /* that the row itself sets */
+    struct run *next;
+};
+
+struct point {
+    const struct mfu_sample *sample; /* one of the two */
+    struct run *run;
+};
+
+/* Everything while a calibration is worked out. */
+struct work {
+    const struct mfu_calibrate_input *in;
+    struct mfu_calibrated *out;
+    struct mfu_samples samples[MOST_FILES];
+    int n_files;
+    struct run *runs;
+    struct mfu_fit_point *points;
+    struct point *what;
+    size_t n, cap;
+    struct mfu_fit_class classes[MFU_FIT_CLASSES];
+    int n_classes;
+    struct mfu_coefficients prior;
+    struct mfu_machine machine;
+    double machine_is_of[MFU_COEFFICIENT_COUNT];
+};
+
+/* ---- predictions --------------------------------------------------------- */
+
+static double run_seconds(struct run *r, const double *value)
+{
+    struct mfu_scenario *s = &r->plan.scenario;
+
+    for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++)
+        if (!r->given[i]) {
+            s->coefficient[i] = value[i];
+            s->coefficient_given[i] = true;
+        }
+    return mfu_simulate_again(&r->plan, &r->simulation);
+}
+
+static double predict(void *context, size_t i, const double value[MFU_COEFFICIENT_COUNT])
+{
+    struct work *w = context;
+
+    if (w->what[i].run)
+        return run_seconds(w->what[i].run, value);
+    if (memcmp(w->machine_is_of, value, sizeof w->machine_is_of) != 0) {
+        mfu_machine_of(w->out->gpu, value, &w->machine);
+        memcpy(w->machine_is_of, value, sizeof w->machine_is_of);
+    }
+    return mfu_sample_seconds(&w->machine, w->out->gpu, w->what[i].sample);
+}
+
+static int interrupted(void *context)
+{
+    struct work *w = context;
+
+    return w->in->interrupted && w->in->interrupted(w->in->context);
+}
+
+/* ---- points -------------------------------------------------------------- */
+
+static void leave_out(struct work *w, const char *why)
+{
+    w->out->n_left_out++;
+    snprintf(w->out->why, sizeof w->out->why, "%.190s", why);
+}
+
+static int add_point(struct work *w, struct mfu_fit_point point, struct point what, struct mfu_error *err)
+{
+    if (w->n == w->cap) {
+        size_t cap = w->cap ? 2 * w->cap : 256;
+        void *points = realloc(w->points, cap * sizeof *w->points);
+        void *whats;
+
+        if (points)
+            w->points = points;
+        whats = realloc(w->what, cap * sizeof *w->what);
+        if (whats)
+            w->what = whats;
+        if (!points || !whats)
+            return mfu_fail(err, MFU_ENOMEM, "out of memory");
+        w->cap = cap;
+    }
+    w->points[w->n] = point;
+    w->what[w->n++] = what;
+    return 0;
+}
+
+/* The class of this name in the fit as a whole; the last when it is full. */
+static int class_of(struct work *w, struct mfu_fit_class c)
+{
+    int i = 0;
+
+    while (i < w->n_classes && strcmp(w->classes[i].name, c.name) != 0)
+        i++;
+    if (i == w->n_classes && i < MFU_FIT_CLASSES)
+        w->classes[w->n_classes++] = c;
+    return i < w->n_classes ? i : w->n_classes - 1;
+}
+
+static int add_samples(struct work *w, const struct mfu_samples *s, struct mfu_error *err)
+{
+    const struct mfu_coefficients *prior = mfu_catalog_prior(w->in->catalog, w->out->gpu);
+
+    w->out->n_left_out += s->n_unknown;
+    if (s->n_unknown > 0)
+        snprintf(w->out->why, sizeof w->out->why, "%s", s->unknown);
+    mfu_machine_of(w->out->gpu, prior->value, &w->machine);
+    for (size_t i = 0; i < s->n; i++) {
+        const struct mfu_sample *row = &s->rows[i];
+
+        if (!isfinite(mfu_sample_seconds(&w->machine, w->out->gpu, row))) {
+            leave_out(w, "what the GPU's file says it does not have was measured");
+            continue;
+        }
+        if (add_point(w, (struct mfu_fit_point){row->seconds, row->spread, class_of(w, s->classes[row->kind])},
+                      (struct point){.sample = row}, err)
+            < 0)
+            return -1;
+        w->out->n_samples++;
+    }
+    return 0;
+}
+
+static int add_run(struct work *w, const struct mfu_measured_run *measured, struct mfu_error *err)
+{
+    struct mfu_error problem = {0};
+    struct mfu_scenario scenario = measured->scenario;
+    double measured_s;
+    struct run *r;
+
+    if (w->out->n_runs == MOST_RUNS) {
+        leave_out(w, "more than 400 runs");
+        return 0;
+    }
+    if (!(r = calloc(1, sizeof *r)))
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
+    r->next = w->runs;
+    w->runs = r;
+    scenario.gpu = w->out->gpu;
+    memcpy(r->given, scenario.coefficient_given, sizeof r->given);
+    if (mfu_plan_make(&r->plan, &scenario, &problem) < 0
+        || mfu_simulate(&r->plan, false, &r->simulation, &problem) < 0) {
+        leave_out(w, problem.text);
+        return 0;
+    }
+    measured_s = mfu_measured_step_s(&r->plan, measured);
+    if (!(measured_s > 0)) {
+        leave_out(w, "no step time is stated, or it does not follow");
+        return 0;
+    }
+    w->out->n_runs++;
+    return add_point(w,
+                     (struct mfu_fit_point){measured_s, 0, class_of(w, run_kinds[r->plan.config.runtime != MFU_EAGER])},
+                     (struct point){.run = r}, err);
+}
+
+static int add_table(struct work *w, const char *path, struct mfu_error *err)
+{
+    struct mfu_arena arena = {0};
+    struct mfu_csv csv;
+    int status = mfu_csv_read(path, &arena, &csv, err) < 0 ? -1 : mfu_measured_columns(&csv, path, err);
+    size_t before = w->out->n_runs;
+    char other[48] = "";
+
+    for (size_t i = 0; status == 0 && i < csv.n_rows && !interrupted(w); i++) {
+        struct mfu_measured_run run;
+
+        mfu_measured_run(w->in->catalog, &csv, i, &run);
+        if (run.skipped[0])
+            leave_out(w, run.skipped);
+        else if (strcmp(run.scenario.gpu->slug, w->out->gpu->slug) != 0) {
+            snprintf(other, sizeof other, "%s", run.scenario.gpu->slug);
+            leave_out(w, "runs of other GPUs");
+        } else
+            status = add_run(w, &run, err);
+    }
+    if (status == 0 && w->out->n_runs == before) {
+        status = mfu_fail(err, MFU_EINPUT, "%.120s has no run of %s with a step time%s%s", path, w->out->gpu->slug,
+                          w->out->why[0] ? "; others: " : "", w->out->why);
+        if (other[0])
+            mfu_error_suggest(err, (snprintf(w->out->why, sizeof w->out->why, "gpu %s", other), w->out->why));
+    }
+    mfu_arena_free(&arena);
+    return status;
+}
+
+/* Whether the run cannot have been what is planned: by that it did not fit, and
+ * no figure of its own says how much it took. */
+static bool is_impossible(const struct mfu_observation *o)
+{
+    return o->predicted && !o->plan.memory.fits && isnan(o->figure[MFU_FIGURE_RESERVED])
+        && isnan(o->figure[MFU_FIGURE_SMI_USED]);
+}
+
+/* A training log, as `observe` reads it: its steady step time is one run. */
+static int add_log(struct work *w, const char *path, struct mfu_error *err)
+{
+    struct mfu_observe_request request = {.log = path};
+    struct mfu_observation *o = w->in->scenario ? mfu_observe(w->in->catalog, w->in->scenario, &request, err) : NULL;
+    size_t before = w->out->n_runs;
+    const char *problem = NULL;
+    int status = -1;
+
+    if (!w->in->scenario)
+        return mfu_fail(err, MFU_EINPUT, "%.120s: a log needs a scenario beside it", path);
+    if (!o)
+        return -1;
+    for (int i = 0; i < o->n_findings; i++)
+        if (strcmp(o->findings[i].code, "size-contradiction") == 0
+            || (strcmp(o->findings[i].code, "memory-pressure") == 0 && is_impossible(o)))
+            problem = o->findings[i].message;
+    if (!o->predicted)
+        problem = problem ? problem : o->why_not;
+    else if (o->batch_guessed)
+        problem = "nobody states batch and accum, which it was guessed from; `set` them";
+    else if (o->stalled > 0)
+        problem = "its steps stall again and again, which no coefficient of the GPU explains; see `observe`";
+    else if (!(o->figure[MFU_FIGURE_TIME] > 0))
+        problem = "it states no step time";
+    else if (o->plan.config.gpu != w->out->gpu)
+        problem = "it is of another GPU than the current one";
+    if (!problem) {
+        struct mfu_measured_run run = {
+            .scenario = o->plan.scenario, .step_s = o->figure[MFU_FIGURE_TIME], .mfu = NAN, .ran = 1};
+
+        status = add_run(w, &run, err);
+        if (status == 0 && w->out->n_runs == before)
+            problem = w->out->why;
+    }
+    if (problem)
+        status = mfu_fail(err, MFU_EINPUT, "%.120s: %s", path, problem);
+    mfu_observation_free(o);
+    return status;
+}
+
+/* ---- which GPU ----------------------------------------------------------- */
+
+/* The catalog's name for what the driver calls a GPU. */
+static const struct mfu_gpu *named(struct mfu_catalog *catalog, const char *name)
+{
+    static const char *const brands[] = {"", "NVIDIA ", "NVIDIA GeForce ", "Tesla ", "GeForce ", "Quadro "};
+
+    for (size_t i = 0; i < sizeof brands / sizeof brands[0]; i++) {
+        size_t n = strlen(brands[i]);
+        const struct mfu_gpu *gpu =
+            strncasecmp(name, brands[i], n) == 0 && name[n] ? mfu_catalog_gpu(catalog, name + n, NULL) : NULL;
+
+        if (gpu)
+            return gpu;
+    }
+    return NULL;
+}
+
+/* The GPU that samples are of: by its name, else the current one if its figures
+ * are the same. */
+static const struct mfu_gpu *gpu_of(const struct work *w, const struct mfu_samples *s, struct mfu_error *err)
+{
+    const struct mfu_gpu *gpu = named(w->in->catalog, s->gpu), *now = w->in->gpu;
+
+    if (gpu)
+        return gpu;
+    if (isnan(s->sms) || isnan(s->compute_capability)
+        || (s->sms == now->sms && s->compute_capability == now->compute_capability))
+        return now;
+    mfu_fail(err, MFU_EINPUT,
+             "the samples are of a GPU that no file describes: %.60s (%.0f SMs, compute capability %.1f); "
+             "the current one, %s, is another",
+             s->gpu, s->sms, s->compute_capability, now->slug);
+    return NULL;
+}
+
+/* ---- what may be fitted -------------------------------------------------- */
+
+/* What only sizes memory, or says how sure a prediction is. */
+static bool is_time(int id)
+{
+    return id < MFU_C_NCCL_BYTES;
+}
+
+/* The next number of the fit; `sigma` is relative, how far it may be from what is
+ * known before there are runs (estimates, wider where software decides). */
+static struct mfu_fit_parameter *one(struct mfu_fit_parameter *list, int *n, double sigma)
+{
+    list[*n] = (struct mfu_fit_parameter){.sigma = sigma};
+    return &list[(*n)++];
+}
+
+static void tie(struct mfu_fit_parameter *p, int id)
+{
+    if (p->n_members < MFU_FIT_MEMBERS)
+        p->member[p->n_members++] = (enum mfu_coefficient)id;
+}
+
+/* Whether a prediction would be another if this were half of what it is. */
+static bool matters(struct work *w, int id)
+{
+    double value[MFU_COEFFICIENT_COUNT];
+
+    memcpy(value, w->prior.value, sizeof value);
+    value[id] /= 2;
+    for (size_t i = 0; i < w->n; i++)
+        if (predict(w, i, value) != predict(w, i, w->prior.value))
+            return true;
+    return false;
+}
+
+/* Trainers with callbacks, logging or streaming data take up to this long between
+ * two steps (published runs: 40-100 ms); what takes longer is no hand-over. */
+#define LONGEST_HAND_OVER 0.1
+/* Steps whose times differ less than this many times cannot tell what every step
+ * takes from what grows with it (chosen). */
+#define OTHER_SIZE 1.3
+
+static void tie_constant(struct mfu_fit_parameter *p)
+{
+    tie(p, MFU_C_STEP_CONSTANT);
+    p->most = LONGEST_HAND_OVER;
+}
+
+/* Whether the constant of a step can be told from the rest at all. */
+static bool sizes_differ(struct work *w)
+{
+    double least = INFINITY, most = 0;
+
+    for (size_t i = 0; i < w->n; i++) {
+        double s = w->what[i].run && !w->what[i].run->given[MFU_C_STEP_CONSTANT] ? predict(w, i, w->prior.value) : NAN;
+
+        least = fmin(least, s);
+        most = fmax(most, s);
+    }
+    return most > OTHER_SIZE * least;
+}
+
+/* Of whole runs, the few that matter (cost model 10), with their sigmas. */
+static int parameters_of_runs(struct work *w, bool constant, struct mfu_fit_parameter *list)
+{
+    bool used[MFU_ATTENTION_COUNT] = {false}, several = false, eager = false, compiled = false;
+    struct mfu_fit_parameter *p;
+    bool fp32 = false;
+    int n = 0;
+
+    for (size_t i = 0; i < w->n; i++) {
+        const struct mfu_config *c = &w->what[i].run->plan.config;
+
+        used[c->attention] = true;
+        several |= c->ranks > 1;
+        eager |= c->runtime == MFU_EAGER || c->runtime == MFU_FUSED;
+        compiled |= c->runtime == MFU_COMPILE || c->runtime == MFU_LLMC;
+        fp32 |= c->precision == MFU_FP32;
+    }
+    p = one(list, &n, 0.10);
+    tie(p, MFU_C_GEMM_EFFICIENCY);
+    tie(p, MFU_C_GEMM_POWER);
+    if (fp32)
+        tie(p, MFU_C_GEMM_FP32);
+    for (int k = 0; k < MFU_ATTENTION_COUNT; k++)
+        if (used[k] && k != MFU_MATH) {
+            p = one(list, &n, 0.12);
+            tie(p, mfu_attention_rule((enum mfu_attention_kind)k, 64));
+            tie(p, mfu_attention_rule((enum mfu_attention_kind)k, 128));
+        }
+    p = one(list, &n, 0.20);
+    for (int id = MFU_C_DRAM_POINTWISE; id <= MFU_C_DRAM_OPTIMIZER; id++)
+        tie(p, id);
+    if (constant)
+        tie_constant(one(list, &n, 1));
+    if (eager) {
+        p = one(list, &n, 0.4);
+        tie(p, MFU_C_DISPATCH_EAGER);
+        tie(p, MFU_C_DISPATCH_BACKWARD);
+    }
+    if (compiled) {
+        p = one(list, &n, 0.4);
+        tie(p, MFU_C_DISPATCH_COMPILE);
+        tie(p, MFU_C_DISPATCH_C);
+    }
+    if (several) {
+        p = one(list, &n, 0.25);
+        for (int id = MFU_C_LINK_NVLINK; id <= MFU_C_LINK_HOST; id++)
+            if (matters(w, id))
+                tie(p, id);
+    }
+    return n;
+}
+
+static int choose_parameters(struct work *w, const struct mfu_fit_input *in, bool constant,
+                             struct mfu_fit_parameter *list)
+{
+    int n, kept = 0;
+
+    if (w->out->n_samples == 0 && !w->out->file.base.from[0])
+        return parameters_of_runs(w, constant, list);
+    n = mfu_fit_candidates(in, list);
+    for (int i = 0; i < n; i++) {
+        bool is_constant = list[i].member[0] == MFU_C_STEP_CONSTANT;
+
+        if (!is_time(list[i].member[0]) || (is_constant && !constant))
+            continue;
+        if (is_constant)
+            list[i].most = LONGEST_HAND_OVER;
+        list[kept++] = list[i];
+    }
+    return kept;
+}
+
+/* Where steps of several sizes agree better with a longer constant than with the
+ * rest alone, that; a single step, which any constant explains, does not move it. */
+static int fit_with_or_without_constant(struct work *w, struct mfu_fit_input *in, struct mfu_fit_parameter *list,
+                                        struct mfu_error *err)
+{
+    struct mfu_fit *with = NULL;
+    int status;
+
+    in->parameters = list;
+    in->n_parameters = choose_parameters(w, in, false, list);
+    if (mfu_fit_coefficients(in, &w->out->fit, err) < 0)
+        return -1;
+    if (!sizes_differ(w))
+        return 0;
+    if (!(with = malloc(sizeof *with)))
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
+    in->n_parameters = choose_parameters(w, in, true, list);
+    status = mfu_fit_coefficients(in, with, err);
+    if (status == 0 && with->all.mape < w->out->fit.all.mape)
+        w->out->fit = *with;
+    free(with);
+    return status;
+}
+
+/* ---- the result ---------------------------------------------------------- */
+
+const char *mfu_calibrated_source(const struct mfu_calibrated *c, const struct mfu_fit_row *row)
+{
+    if (!row->kept)
+        return isnan(c->file.base.coefficients.value[row->id]) ? "default" : c->file.base.from;
+    return c->n_samples == 0 ? "runs" : c->n_runs == 0 ? "probe" : "probe, runs";
+}
+
+static void today(char *text, size_t size)
+{
+    time_t now = time(NULL);
+    struct tm tm;
+
+    if (!gmtime_r(&now, &tm) || strftime(text, size, "%Y-%m-%d", &tm) == 0)
+        *text = '\0';
+}
+
+/* What is left between prediction and measurement on this machine, instead of
+ * what is left of everybody's runs. */
+static void fill_model(const struct work *w, const char *kind, double expected, enum mfu_coefficient spread,
+                       enum mfu_coefficient excess)
+{
+    struct mfu_coefficients *to = &w->out->file.coefficients;
+    const struct mfu_fit *fit = &w->out->fit;
+
+    for (int i = 0; i < fit->n_classes; i++) {
+        const struct mfu_fit_residuals *r = &fit->classes[i];
+        /* A normal spread is 1.25 mean absolute errors. */
+        double n = (double)r->n, found = 1.25 * fmax(fit->mape_held_out, r->mape);
+
+        if (strcmp(r->name, kind) != 0)
+            continue;
+        to->value[spread] = isfinite(found) ? sqrt((4 * expected * expected + n * found * found) / (4 + n)) : expected;
+        to->value[excess] = to->value[MFU_C_MODEL_UNSEEN] = 0;
+        to->sigma[spread] = to->sigma[excess] = to->sigma[MFU_C_MODEL_UNSEEN] = 0;
+        snprintf(to->source[spread], sizeof to->source[0], "runs: residuals of %zu", r->n);
+        snprintf(to->source[excess], sizeof to->source[0], "runs: taken up by the coefficients");
+        snprintf(to->source[MFU_C_MODEL_UNSEEN], sizeof to->source[0], "runs: taken up by the coefficients");
+    }
+}
+
+static void fill_file(struct work *w)
+{
+    struct mfu_calibrated *out = w->out;
+    struct mfu_calibration *c = &out->file;
+    const struct mfu_samples *s = w->n_files > 0 ? &w->samples[0] : NULL;
+
+    snprintf(c->name, sizeof c->name, "%s", out->gpu->slug);
+    snprintf(c->gpu, sizeof c->gpu, "%s", out->gpu->slug);
+    if (s && s->date[0])
+        snprintf(c->date, sizeof c->date, "%s", s->date);
+    else
+        today(c->date, sizeof c->date);
+    if (s && (s->cuda[0] || s->cublas[0] || s->driver[0]))
+        snprintf(c->software, sizeof c->software, "CUDA %s, cuBLAS %s, driver %s", s->cuda, s->cublas, s->driver);
+    c->mape = out->fit.all.mape;
+    c->mape_held_out = out->fit.mape_held_out;
+    mfu_calibrate_keep_base(out);
+    for (int i = 0; i < out->fit.n_rows; i++) {
+        const struct mfu_fit_row *row = &out->fit.rows[i];
+
+        if (!row->kept)
+            continue;
+        c->coefficients.value[row->id] = row->value;
+        c->coefficients.sigma[row->id] = row->sigma;
+        c->coefficients.origin[row->id] = MFU_FROM_CALIBRATION;
+        snprintf(c->coefficients.source[row->id], sizeof c->coefficients.source[0], "%s of %s, %zu measurements",
+                 mfu_calibrated_source(out, row), c->date[0] ? c->date : "an unknown day",
+                 out->n_samples + out->n_runs);
+    }
+    fill_model(w, run_kinds[0].name, 0.06, MFU_C_MODEL_SIGMA_EAGER, MFU_C_MODEL_EXCESS_EAGER);
+    fill_model(w, run_kinds[1].name, 0.05, MFU_C_MODEL_SIGMA, MFU_C_MODEL_EXCESS);
+}
+
+static struct work *begin(const struct mfu_calibrate_input *in, struct mfu_error *err)
+{
+    struct work *w = calloc(1, sizeof *w);
+
+    if (w)
+        w->out = calloc(1, sizeof *w->out);
+    if (!w || !w->out) {
+        free(w);
+        mfu_fail(err, MFU_ENOMEM, "out of memory");
+        return NULL;
+    }
+    w->in = in;
+    w->out->gpu = in->gpu;
+    w->out->file.base.samples = NAN;
+    mfu_coefficients_clear(&w->out->file.base.coefficients);
+    return w;
+}
+
+static void end(struct work *w)
+{
+    for (int i = 0; i < w->n_files; i++)
+        mfu_samples_free(&w->samples[i]);
+    while (w->runs) {
+        struct run *next = w->runs->next;
+
+        mfu_plan_release(&w->runs->plan);
+        mfu_simulation_release(&w->runs->simulation);
+        free(w->runs);
+        w->runs = next;
+    }
+    free(w->points);
+    free(w->what);
+    free(w);
+}
+
+/* The names of classes live in the samples, which go: keep copies. */
+static int keep_names(struct mfu_calibrated *c)
+{
+    size_t size = 64;
+    char *names = calloc(MFU_FIT_CLASSES, size);
+
+    if (!(c->own = names))
+        return -1;
+    for (int i = 0; i < c->fit.n_classes; i++, names += size) {
+        snprintf(names, size, "%s", c->fit.classes[i].name);
+        c->fit.classes[i].name = names;
+    }
+    return 0;
+}
+
+/* Beyond these errors, measurements are hardly of the GPU that they name, or do
+ * not agree (chosen bounds: published kernels of known GPUs are within 0.2). */
+#define HARDLY_OF_IT 0.5 /* in the mean, of samples; of runs that the others predict */
+#define HARDLY_AGREE 0.3 /* in the mean, of runs */
+#define HALF_OFF 0.25    /* in the median */
+/* More than this many times its sigmas, a single measurement cannot doubt all that
+ * is known: it does not say which of the coefficients is another (chosen). */
+#define ALONE 2
+
+static int refuse_what_explains_nothing(const struct work *w, struct mfu_error *err)
+{
+    const struct mfu_fit_residuals *all = &w->out->fit.all;
+    const char *slug = w->out->gpu->slug;
+
+    if (w->out->n_samples > 0 && all->mape > HARDLY_OF_IT)
+        return mfu_fail(err, MFU_EINPUT,
+                        "these can hardly be measurements of a %s: fitted as well as can be, "
+                        "predictions are %.0f %% off in the mean; nothing was kept",
+                        slug, 100 * all->mape);
+    if (w->n == 1 && (w->out->fit.doubt > ALONE || all->median > HALF_OFF))
+        return mfu_fail(err, MFU_EINPUT,
+                        "a %s is predicted %.0f %% off, more than one measurement can explain: check what "
+                        "it states, or give two more, of other sizes; nothing was kept",
+                        slug, 100 * all->before);
+    if (all->median > HALF_OFF)
+        return mfu_fail(err, MFU_EINPUT,
+                        "fitted as well as can be, half of these measurements are more than %.0f %% off: "
+                        "they are hardly all of a %s, or do not agree; nothing was kept",
+                        100 * all->median, slug);
+    if (w->out->n_samples == 0 && all->mape > HARDLY_AGREE)
+        return mfu_fail(err, MFU_EINPUT,
+                        "fitted as well as can be, these measurements are %.0f %% off in the mean: "
+                        "they are hardly all of a %s, or do not agree; nothing was kept",
+                        100 * all->mape, slug);
+    if (w->out->n_samples == 0 && w->out->fit.mape_held_out > HARDLY_OF_IT)
+        return mfu_fail(err, MFU_EINPUT,
+                        "these measurements do not agree: each is predicted %.0f %% off in the mean by "
+                        "the others; check what they state; nothing was kept",
+                        100 * w->out->fit.mape_held_out);
+    return 0;
+}
+
+static int fit(struct work *w, struct mfu_error *err)
+{
+    struct mfu_fit_parameter parameters[MFU_COEFFICIENT_COUNT];
+    struct mfu_fit_input in = {
+        .points = w->points,
+        .n_points = w->n,
+        .classes = w->classes,
+        .n_classes = w->n_classes,
+        .parameters = parameters,
+        .prior = &w->prior,
+        .predict = predict,
+        .context = w,
+        .interrupted = interrupted,
+    };
+
+    if (w->n == 0 && w->out->why[0])
+        return mfu_fail(err, MFU_EINPUT, "there is nothing to calibrate from: %zu left out; the last: %s",
+                        w->out->n_left_out, w->out->why);
+    if (w->n == 0)
+        return mfu_fail(err, MFU_EINPUT, "there is nothing to calibrate from");
+    w->prior = *mfu_catalog_prior(w->in->catalog, w->out->gpu);
+    mfu_calibrate_start(w->out, &w->prior);
+    if (fit_with_or_without_constant(w, &in, parameters, err) < 0)
+        return -1;
+    if (refuse_what_explains_nothing(w, err) < 0)
+        return -1;
+    fill_file(w);
+    return keep_names(w->out) < 0 ? mfu_fail(err, MFU_ENOMEM, "out of memory") : 0;
+}
+
+static struct mfu_calibrated *finish(struct work *w, int status, struct mfu_error *err)
+{
+    struct mfu_calibrated *out = w->out;
+
+    if (status == 0)
+        status = fit(w, err);
+    end(w);
+    if (status == 0)
+        return out;
+    mfu_calibrated_free(out);
+    return NULL;
+}
+
+enum file_kind { SAMPLES, TABLE, LOG };
+
+static enum file_kind kind_of(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+
+    return !dot                                                         ? LOG
+        : strcasecmp(dot, ".csv") == 0                                  ? TABLE
+        : strcasecmp(dot, ".yaml") == 0 || strcasecmp(dot, ".yml") == 0 ? SAMPLES
+                                                                        : LOG;
+}
+
+struct mfu_calibrated *mfu_calibrate(const struct mfu_calibrate_input *in, struct mfu_error *err)
+{
+    struct work *w = begin(in, err);
+    int status = 0;
+
+    if (!w)
+        return NULL;
+    if (in->n_paths > MOST_FILES)
+        status = mfu_fail(err, MFU_EINPUT, "more than %d files", MOST_FILES);
+    for (int i = 0; i < in->n_paths && status == 0; i++) /* samples say which GPU it is */
+        if (kind_of(in->paths[i]) == SAMPLES) {
+            struct mfu_samples *s = &w->samples[w->n_files];
+            const struct mfu_gpu *gpu;
+
+            if ((status = mfu_samples_read(in->paths[i], s, err)) < 0)
+                break;
+            w->n_files++;
+            if (!(gpu = gpu_of(w, s, err)))
+                status = mfu_error_at(err, in->paths[i], 0, 0);
+            else if (w->n_files > 1 && gpu != w->out->gpu)
+                status =
+                    mfu_fail(err, MFU_EINPUT, "the files are of two GPUs, %s and %s", w->out->gpu->slug, gpu->slug);
+            else
+                w->out->gpu = gpu;
+        }
+    for (int i = 0; i < w->n_files && status == 0; i++)
+        status = add_samples(w, &w->samples[i], err);
+    for (int i = 0; i < in->n_paths && status == 0; i++)
+        if (kind_of(in->paths[i]) != SAMPLES)
+            status = kind_of(in->paths[i]) == TABLE ? add_table(w, in->paths[i], err) : add_log(w, in->paths[i], err);
+    return finish(w, status, err);
+}
+
+struct mfu_calibrated *mfu_calibrate_runs(struct mfu_catalog *catalog, const struct mfu_gpu *gpu,
+                                          const struct mfu_measured_run *runs, size_t n, struct mfu_error *err)
+{
+    struct mfu_calibrate_input in = {.catalog = catalog, .gpu = gpu};
+    struct work *w = begin(&in, err);
+    int status = 0;
+
+    for (size_t i = 0; w && i < n && status == 0; i++)
+        status = add_run(w, &runs[i], err);
+    return w ? finish(w, status, err) : NULL;
+}
+
+void mfu_calibrated_free(struct mfu_calibrated *c)
+{
+    if (!c)
+        return;
+    free(c->own);
+    free(c);
+}

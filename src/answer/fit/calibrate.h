@@ -1,0 +1,58 @@
+/*
+ * calibrate.h - coefficients of a GPU from what was measured on it.
+ *
+ * Two kinds of measurements: samples of single kernels (mfuplan-calibrate's
+ * YAML), which can fix every coefficient that they touch, and whole training
+ * runs (the CSV of `validate`), which fix the few that matter: the efficiency
+ * of GEMMs and of the attention in use, the traffic of everything else as one
+ * scale, the host, the links, the constant of a step.  Two or three measured
+ * steps of any configuration improve the prediction of all others.
+ *
+ * What this GPU is calibrated with already, from the other kind, is where the fit
+ * starts: its values and errors are the priors.  One of the same kind is replaced.
+ */
+#ifndef MFU_CALIBRATE_H
+#define MFU_CALIBRATE_H
+
+#include "cost/fit.h"
+#include "descriptor/calibration.h"
+
+struct mfu_catalog;
+struct mfu_csv;
+struct mfu_error;
+struct mfu_gpu;
+struct mfu_measured_run;
+
+struct mfu_calibrate_input {
+    struct mfu_catalog *catalog;
+    const struct mfu_gpu *gpu;           /* the current one: whose runs are taken */
+    const struct mfu_scenario *scenario; /* fills what a log does not state; NULL: no logs */
+    const char *const *paths;            /* .yaml and .csv files, training logs */
+    int n_paths;
+    int (*interrupted)(void *); /* NULL, or asked now and then */
+    void *context;
+};
+
+struct mfu_calibrated {
+    const struct mfu_gpu *gpu; /* what the coefficients are of */
+    struct mfu_fit fit;
+    struct mfu_calibration file;          /* ready to be written; its base is what the fit started from */
+    char replaces[16], replaces_date[24]; /* kinds of an earlier calibration that is given up; "": none */
+    size_t n_samples, n_runs;
+    size_t n_left_out; /* rows of other GPUs, unknown probes, what cannot be planned */
+    char why[200];     /* the last of them */
+    void *own;         /* what the fit's names live in */
+};
+
+/* Reads the files and fits; nothing is written.  Free the result. */
+struct mfu_calibrated *mfu_calibrate(const struct mfu_calibrate_input *, struct mfu_error *err);
+void mfu_calibrated_free(struct mfu_calibrated *);
+
+/* The same from runs that are known already: for tests of how well it works. */
+struct mfu_calibrated *mfu_calibrate_runs(struct mfu_catalog *, const struct mfu_gpu *,
+                                          const struct mfu_measured_run *runs, size_t n, struct mfu_error *err);
+
+/* "probe", "runs", both or "default": where a row of the fit has its value from. */
+const char *mfu_calibrated_source(const struct mfu_calibrated *, const struct mfu_fit_row *);
+
+#endif

@@ -1,0 +1,76 @@
+/*
+ * calibrate_base.c - samples of kernels and whole runs of one GPU, one after the
+ * other.
+ *
+ * Each kind knows what the other hardly does, so the second starts from the
+ * first.  A calibration remembers its base, so that new measurements of the same
+ * kind start from there again and nothing counts twice.
+ */
+#include "answer/fit/calibrate_base.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "descriptor/gpu.h"
+
+enum { PROBE = 1, RUNS = 2 };
+
+static int kinds_of(const char *from)
+{
+    return (strstr(from, "probe") ? PROBE : 0) | (strstr(from, "runs") ? RUNS : 0);
+}
+
+static int kinds_here(const struct mfu_calibrated *c)
+{
+    return (c->n_samples > 0 ? PROBE : 0) | (c->n_runs > 0 ? RUNS : 0);
+}
+
+static const char *name_of(int kinds)
+{
+    return kinds == (PROBE | RUNS) ? "probe, runs" : kinds == PROBE ? "probe" : "runs";
+}
+
+static void start_from(struct mfu_calibrated *c, const struct mfu_calibration_base *base,
+                       struct mfu_coefficients *prior)
+{
+    c->file.base = *base;
+    mfu_calibration_put_over(&base->coefficients, prior);
+}
+
+void mfu_calibrate_start(struct mfu_calibrated *c, struct mfu_coefficients *prior)
+{
+    struct mfu_calibration stored;
+    struct mfu_calibration_base all = {.samples = NAN};
+    int here = kinds_here(c), lost;
+
+    /* None, or a broken one, of which the catalog has warned. */
+    if (mfu_calibration_read(c->gpu->slug, &stored, NULL) < 0 || strcmp(stored.gpu, c->gpu->slug) != 0)
+        return;
+    memcpy(all.date, stored.date, sizeof all.date);
+    memcpy(all.from, stored.from, sizeof all.from);
+    all.samples = stored.samples;
+    all.coefficients = stored.coefficients;
+    lost = kinds_of(stored.from);
+    if (lost && !(lost & here)) {
+        start_from(c, &all, prior);
+        memcpy(c->file.software, stored.software, sizeof c->file.software);
+        return;
+    }
+    if (stored.base.from[0] && !(kinds_of(stored.base.from) & here)) {
+        start_from(c, &stored.base, prior);
+        memcpy(c->file.software, stored.software, sizeof c->file.software);
+        lost &= ~kinds_of(stored.base.from);
+    }
+    snprintf(c->replaces, sizeof c->replaces, "%s", lost ? name_of(lost) : "");
+    memcpy(c->replaces_date, stored.date, sizeof c->replaces_date);
+}
+
+void mfu_calibrate_keep_base(struct mfu_calibrated *c)
+{
+    struct mfu_calibration *file = &c->file;
+
+    snprintf(file->from, sizeof file->from, "%s", name_of(kinds_here(c) | kinds_of(file->base.from)));
+    file->samples = (double)(c->n_samples + c->n_runs) + (isfinite(file->base.samples) ? file->base.samples : 0);
+    file->coefficients = file->base.coefficients;
+}

@@ -1,0 +1,579 @@
+/*
+ * path.c - one row per family of figures, one per field of a kernel or lever.
+ */
+#include "answer/metric/path.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/suggest.h"
+
+/* ---- words --------------------------------------------------------------- */
+
+/* What limits a step, and what limits a kernel: equal words are equal. */
+static const char *const bounds[] = {"compute", "memory", "launch", "communication", "input", "latency"};
+#define N_BOUNDS (sizeof bounds / sizeof bounds[0])
+#define FIRST_BOUND 1e6 /* no choice of a setting is such a number */
+
+bool mfu_bound_number(const char *word, double *number)
+{
+    for (size_t i = 0; i < N_BOUNDS; i++)
+        if (mfu_same_name(bounds[i], word)) {
+            *number = FIRST_BOUND + (double)i;
+            return true;
+        }
+    return false;
+}
+
+const char *mfu_bound_word(double number)
+{
+    double i = number - FIRST_BOUND;
+
+    return i >= 0 && i < (double)N_BOUNDS ? bounds[(int)i] : NULL;
+}
+
+static void put_bound(struct mfu_figure_value *f, const char *word)
+{
+    *f = (struct mfu_figure_value){.value = NAN, .dim = MFU_COUNT, .word = word};
+    mfu_bound_number(word, &f->value);
+}
+
+/* ---- names --------------------------------------------------------------- */
+
+#define MOST_NAMES 256
+
+/* A list of what would have been possible. */
+struct possible {
+    const char *names[MOST_NAMES];
+    size_t n;
+};
+
+static void may_be(struct possible *p, const char *name)
+{
+    if (p->n < MOST_NAMES)
+        p->names[p->n++] = name;
+}
+
+/* A name as an expression can hold it. */
+static const char *spell(char *name)
+{
+    for (char *p = name; *p; p++)
+        if (*p == ' ' || *p == '-')
+            *p = '_';
+    return name;
+}
+
+/* "kernels: no kernel is called 'softmacks'", and the nearest that is. */
+static int no_such(struct mfu_error *err, const char *family, const char *what, const char *typed,
+                   const struct possible *p)
+{
+    const char *last = strrchr(typed, '.') ? strrchr(typed, '.') + 1 : typed, *best;
+    char name[MFU_FIGURE_NAME];
+
+    mfu_fail(err, MFU_EINPUT, "%s: no %s is called '%.60s'", family, what, typed);
+    if (mfu_suggest(typed, p->names, p->n, &best, 1) || mfu_suggest(last, p->names, p->n, &best, 1)) {
+        snprintf(name, sizeof name, "%s", best);
+        mfu_error_suggest(err, spell(name));
+    }
+    return -1;
+}
+
+/* Parts "a.b.c" at its last dot: "a.b" into `head`, returns "c". */
+static const char *last_of(const char *name, char head[MFU_FIGURE_NAME])
+{
+    const char *dot = strrchr(name, '.');
+
+    snprintf(head, MFU_FIGURE_NAME, "%.*s", dot ? (int)(dot - name) : 0, name);
+    return dot ? dot + 1 : name;
+}
+
+/* ---- conventions: mfu.nanogpt, flop_per_token.palm, peak.torchtitan ------- */
+
+static int find_convention(struct mfu_figures *g, const char *family, const char *name, struct mfu_figure_value *f,
+                           struct mfu_error *err)
+{
+    struct mfu_convention rows[MFU_CONVENTIONS_MAX];
+    size_t n = mfu_conventions(g->plan, rows);
+    struct possible possible = {.n = 0};
+
+    for (size_t i = 0; i < n; i++) {
+        may_be(&possible, rows[i].name);
+        if (!mfu_same_name(rows[i].name, name))
+            continue;
+        *f = *family == 'm'  ? (struct mfu_figure_value){rows[i].mfu, MFU_RATIO, NULL}
+            : *family == 'f' ? (struct mfu_figure_value){rows[i].flops_per_token, MFU_FLOP, NULL}
+                             : (struct mfu_figure_value){rows[i].peak_flops, MFU_FLOP_PER_S, NULL};
+        return 1;
+    }
+    return no_such(err, family, "convention", name, &possible);
+}
+
+/* ---- kernels: kernels.NAME.FIELD ------------------------------------------ */
+
+#define AT(field) offsetof(struct mfu_kernel_row, field)
+#define BOUND ((size_t)-1)
+static const struct {
+    const char *name;
+    enum mfu_dim dim;
+    size_t at;
+} kernel_fields[] = {
+    {"count", MFU_COUNT, AT(count)},
+    {"m", MFU_COUNT, AT(kernel.m)},
+    {"n", MFU_COUNT, AT(kernel.n)},
+    {"k", MFU_COUNT, AT(kernel.k)},
+    {"batch", MFU_COUNT, AT(kernel.batch)},
+    {"flops", MFU_FLOP, AT(flops)},
+    {"bytes", MFU_BYTES, AT(bytes)},
+    {"intensity", MFU_COUNT, AT(intensity)},
+    {"bound", MFU_COUNT, BOUND},
+    {"time_s", MFU_SECONDS, AT(time_s)},
+    {"share", MFU_RATIO, AT(share)},
+    {"flops_per_s", MFU_FLOP_PER_S, AT(flops_per_s)},
+    {"bytes_per_s", MFU_BYTES_PER_S, AT(bytes_per_s)},
+    {"waves", MFU_COUNT, AT(price.waves)},
+    {"sm_active", MFU_RATIO, AT(sm_active)},
+    {"occupancy", MFU_RATIO, AT(occupancy)},
+    {"tensor_active", MFU_RATIO, AT(tensor_active)},
+    {"dram_active", MFU_RATIO, AT(dram_active)},
+};
+#define N_KERNEL_FIELDS (sizeof kernel_fields / sizeof kernel_fields[0])
+
+static int kernel_field(const struct mfu_kernel_row *row, const char *family, const char *name,
+                        struct mfu_figure_value *f, struct mfu_error *err)
+{
+    struct possible possible = {.n = 0};
+
+    for (size_t i = 0; i < N_KERNEL_FIELDS; i++) {
+        may_be(&possible, kernel_fields[i].name);
+        if (!mfu_same_name(kernel_fields[i].name, name))
+            continue;
+        if (kernel_fields[i].at == BOUND)
+            put_bound(f, mfu_bound_names[row->price.bound]);
+        else
+            *f = (struct mfu_figure_value){*(const double *)((const char *)row + kernel_fields[i].at),
+                                           kernel_fields[i].dim, NULL};
+        return 1;
+    }
+    return no_such(err, family, "figure of a kernel", name, &possible);
+}
+
+/* Whether whole parts of the row's name are called so: core.softmax of
+ * blocks.attn.core.softmax. */
+static bool is_in(const char *row, const char *name)
+{
+    size_t n = strlen(name);
+
+    for (const char *at = row; at; at = strchr(at, '.') ? strchr(at, '.') + 1 : NULL)
+        if (strncmp(at, name, n) == 0 && (at[n] == '\0' || at[n] == '.'))
+            return true;
+    return false;
+}
+
+static int index_of(const char *const *names, int n, const char *name, size_t length)
+{
+    for (int i = 0; i < n; i++)
+        if (strlen(names[i]) == length && strncmp(names[i], name, length) == 0)
+            return i;
+    return -1;
+}
+
+/* A phase and a kind may stand before the name, or instead of it. */
+struct wanted {
+    int phase, kind;
+    const char *name; /* "": all */
+};
+
+static struct wanted want(const char *name)
+{
+    struct wanted w = {-1, -1, name};
+    size_t n;
+
+    n = strcspn(w.name, ".");
+    if ((w.phase = index_of(mfu_phase_names, MFU_PHASE_COUNT, w.name, n)) >= 0)
+        w.name += n + (w.name[n] == '.');
+    n = strcspn(w.name, ".");
+    if (n && (w.kind = index_of(mfu_kind_names, MFU_KIND_COUNT, w.name, n)) >= 0)
+        w.name += n + (w.name[n] == '.');
+    return w;
+}
+
+/* Several rows together: sums, and averages over the time; shapes and bounds of
+ * the one that takes the most. */
+static void together(struct mfu_kernel_row *to, const struct mfu_kernel_row *from, double *most_s)
+{
+    double time = to->time_s + from->time_s, share = time > 0 ? from->time_s / time : 0;
+
+    if (from->time_s > *most_s) {
+        *most_s = from->time_s;
+        to->kernel = from->kernel;
+        to->price = from->price;
+    }
+    to->sm_active += share * (from->sm_active - to->sm_active);
+    to->occupancy += share * (from->occupancy - to->occupancy);
+    to->tensor_active += share * (from->tensor_active - to->tensor_active);
+    to->dram_active += share * (from->dram_active - to->dram_active);
+    to->count += from->count;
+    to->flops += from->flops;
+    to->bytes += from->bytes;
+    to->share += from->share;
+    to->time_s = time;
+    to->intensity = to->bytes > 0 ? to->flops / to->bytes : 0;
+    to->flops_per_s = time > 0 ? to->flops / time : 0;
+    to->bytes_per_s = time > 0 ? to->bytes / time : 0;
+}
+
+static int find_kernels(struct mfu_figures *g, const char *family, const char *rest, struct mfu_figure_value *f,
+                        struct mfu_error *err)
+{
+    char name[MFU_FIGURE_NAME];
+    const char *field = last_of(rest, name);
+    struct wanted w = want(name);
+    struct mfu_kernel_row sum = {0};
+    struct possible possible = {.n = 0};
+    double most_s = -1;
+
+    for (int i = 0; i < MFU_KIND_COUNT; i++)
+        may_be(&possible, mfu_kind_names[i]);
+    if (!g->rows && (g->n_rows = mfu_kernel_rows(g->plan, &g->rows, NULL)) < 0)
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
+    for (int i = 0; i < g->n_rows; i++) {
+        const struct mfu_kernel_row *row = &g->rows[i];
+
+        may_be(&possible, row->name);
+        may_be(&possible, strrchr(row->name, '.') ? strrchr(row->name, '.') + 1 : row->name);
+        if ((w.phase < 0 || (int)row->phase == w.phase) && (w.kind < 0 || (int)row->kind == w.kind)
+            && (!*w.name || is_in(row->name, w.name)))
+            together(&sum, row, &most_s);
+    }
+    /* Of a phase or kind that does not occur there is none; a name is an error. */
+    if (most_s < 0 && *w.name)
+        return no_such(err, family, "kernel", name, &possible);
+    return kernel_field(&sum, family, field, f, err);
+}
+
+/* ---- the kernel that was studied: kernel.FIELD ---------------------------- */
+
+static int find_studied(struct mfu_figures *g, const char *family, const char *name, struct mfu_figure_value *f,
+                        struct mfu_error *err)
+{
+    if (!g->studied)
+        return mfu_fail(err, MFU_EINPUT, "%s.%.40s: no kernel was studied yet (`kernel ...` does)", family, name);
+    for (size_t i = 0; i < mfu_meter_count; i++)
+        if (mfu_same_name(mfu_meters[i].key, name)) {
+            *f = (struct mfu_figure_value){mfu_meter_value(&mfu_meters[i], &g->studied->metrics), MFU_RATIO, NULL};
+            return 1;
+        }
+    return kernel_field(&g->studied->row, family, name, f, err);
+}
+
+/* ---- parts of the step and symptoms: why.PART, finds.SYMPTOM -------------- */
+
+static int need_simulation(const struct mfu_figures *g, const char *family, struct mfu_error *err)
+{
+    if (g->simulation)
+        return 0;
+    return mfu_fail(err, MFU_EINPUT, "%s: needs a simulated step; for print and check only", family);
+}
+
+static int look_why(struct mfu_figures *g, const char *family, struct mfu_error *err)
+{
+    struct mfu_metrics metrics;
+
+    if (need_simulation(g, family, err) < 0)
+        return -1;
+    if (!g->have_why) {
+        if (mfu_breakdown_make(g->plan, g->simulation, true, &g->split, err) < 0)
+            return -1;
+        g->why = (struct mfu_why){.total = 1};
+        mfu_metrics_of_plan(g->plan, &metrics);
+        mfu_why_symptoms(g->plan, g->simulation, &g->split, &metrics, &g->why);
+    }
+    g->have_why = true;
+    return 0;
+}
+
+static int look_advice(struct mfu_figures *g, const char *family, struct mfu_error *err)
+{
+    if (need_simulation(g, family, err) < 0)
+        return -1;
+    if (!g->have_advice && mfu_advise(&g->plan->scenario, g->scratch, g->simulation, &g->advice, err) < 0)
+        return -1;
+    g->have_advice = true;
+    return 0;
+}
+
+/* Blanks and hyphens of a part's name cannot stand in an expression. */
+static int find_why(struct mfu_figures *g, const char *family, const char *rest, struct mfu_figure_value *f,
+                    struct mfu_error *err)
+{
+    char group[MFU_FIGURE_NAME];
+    const char *part = last_of(rest, group);
+    struct possible possible = {.n = 0};
+
+    if (strcmp(rest, "ceiling") == 0) {
+        if (look_advice(g, family, err) < 0)
+            return -1;
+        *f = (struct mfu_figure_value){g->advice.ceiling, MFU_RATIO, NULL};
+        return 1;
+    }
+    if (look_why(g, family, err) < 0)
+        return -1;
+    for (int i = 0; i < MFU_G_COUNT && !*group; i++) {
+        may_be(&possible, mfu_breakdown_groups[i].name);
+        if (mfu_same_name(mfu_breakdown_groups[i].name, part)) {
+            *f = (struct mfu_figure_value){g->split.group_s[i] / g->split.step_s, MFU_RATIO, NULL};
+            return 1;
+        }
+    }
+    for (int i = 0; i < MFU_BREAKDOWN_COUNT && *group; i++) {
+        if (!mfu_same_name(mfu_breakdown_groups[mfu_breakdown_rows[i].group].name, group))
+            continue;
+        may_be(&possible, mfu_breakdown_rows[i].name);
+        if (mfu_same_name(mfu_breakdown_rows[i].name, part)) {
+            *f = (struct mfu_figure_value){g->split.part_s[i] / g->split.step_s, MFU_RATIO, NULL};
+            return 1;
+        }
+    }
+    return no_such(err, family, "part of the step", *group && possible.n == 0 ? group : part, &possible);
+}
+
+static int find_symptom(struct mfu_figures *g, const char *family, const char *name, struct mfu_figure_value *f,
+                        struct mfu_error *err)
+{
+    struct possible possible = {.n = 0};
+    bool known = false;
+
+    for (size_t i = 0; mfu_symptom_code(i); i++) {
+        may_be(&possible, mfu_symptom_code(i));
+        known |= mfu_same_name(mfu_symptom_code(i), name);
+    }
+    if (!known)
+        return no_such(err, family, "symptom", name, &possible);
+    if (look_why(g, family, err) < 0)
+        return -1;
+    *f = (struct mfu_figure_value){0, MFU_RATIO, NULL};
+    for (int i = 0; i < g->why.n_symptoms; i++)
+        if (mfu_same_name(g->why.symptoms[i].code, name))
+            f->value = g->why.symptoms[i].share;
+    return 1;
+}
+
+/* ---- levers: advise.KEY.VALUE.FIELD --------------------------------------- */
+
+/* A lever or a combination of them. */
+struct pulled {
+    const struct mfu_outcome *before, *after; /* after: NULL where it is not on offer */
+    double speedup;
+    bool offered; /* it fits, and gains time or memory */
+};
+
+static double of_lever(const struct pulled *l, const char *field, enum mfu_dim *dim)
+{
+    const struct mfu_outcome *o = l->after;
+
+    *dim = MFU_RATIO;
+    if (strcmp(field, "gain") == 0)
+        return o ? l->speedup - 1 : NAN;
+    if (strcmp(field, "mfu") == 0)
+        return o ? o->mfu : NAN;
+    *dim = MFU_BYTES;
+    if (strcmp(field, "memory_bytes") == 0)
+        return o ? o->memory_bytes : NAN;
+    if (strcmp(field, "saved_bytes") == 0)
+        return o ? l->before->memory_bytes - o->memory_bytes : NAN;
+    *dim = MFU_SECONDS;
+    if (strcmp(field, "step_time_s") == 0)
+        return o ? o->step_s : NAN;
+    *dim = MFU_COUNT;
+    if (strcmp(field, "speedup") == 0)
+        return o ? l->speedup : NAN;
+    if (strcmp(field, "fits") == 0)
+        return o ? o->fits : NAN;
+    return o && l->offered;
+}
+static const char *const lever_fields[] = {"gain",        "speedup", "saved_bytes", "memory_bytes",
+                                           "step_time_s", "mfu",     "fits",        "offered"};
+#define N_LEVER_FIELDS (sizeof lever_fields / sizeof lever_fields[0])
+
+/* Whether a lever is called "batch.16", or just "batch". */
+static bool is_lever(const struct mfu_lever *l, const char *name)
+{
+    char change[sizeof l->change];
+    size_t n = strcspn(name, ".");
+
+    snprintf(change, sizeof change, "%s", l->change);
+    for (char *p = change; *p; p++)
+        if (*p == ' ')
+            *p = '.';
+    if (name[n])
+        return mfu_same_name(change, name);
+    change[strcspn(change, ".")] = '\0';
+    return mfu_same_name(change, name);
+}
+
+static bool has_key(const char *name)
+{
+    char key[MFU_FIGURE_NAME];
+
+    snprintf(key, sizeof key, "%.*s", (int)strcspn(name, "."), name);
+    for (size_t i = 0; i < mfu_lever_row_count; i++)
+        if (mfu_same_name(mfu_lever_rows[i].set[0].key, key))
+            return true;
+    return false;
+}
+
+static bool pull(const struct mfu_advice *a, const char *name, struct pulled *l)
+{
+    const struct mfu_combination *best = strcmp(name, "best") == 0 ? &a->best
+        : strcmp(name, "any") == 0                                 ? &a->best_any
+        : strcmp(name, "highest") == 0                             ? &a->highest
+                                                                   : NULL;
+
+    *l = (struct pulled){.before = &a->base};
+    if (best) {
+        l->after = &best->outcome;
+        l->speedup = best->speedup;
+        l->offered = best->n > 0;
+        return true;
+    }
+    for (int i = 0; i < a->n_levers && !l->after; i++) /* the best first */
+        if (is_lever(&a->levers[i], name)) {
+            l->after = &a->levers[i].outcome;
+            l->speedup = a->levers[i].speedup;
+            l->offered = a->levers[i].verdict == MFU_LEVER_FASTER || a->levers[i].verdict == MFU_LEVER_SMALLER;
+        }
+    return l->after || has_key(name);
+}
+
+static int find_lever(struct mfu_figures *g, const char *family, const char *rest, struct mfu_figure_value *f,
+                      struct mfu_error *err)
+{
+    char name[MFU_FIGURE_NAME];
+    const char *field = last_of(rest, name);
+    struct possible fields = {.n = 0}, keys = {.n = 0};
+    struct pulled l;
+
+    for (size_t i = 0; i < N_LEVER_FIELDS; i++) {
+        may_be(&fields, lever_fields[i]);
+        if (!mfu_same_name(lever_fields[i], field))
+            continue;
+        if (look_advice(g, family, err) < 0)
+            return -1;
+        for (size_t k = 0; k < mfu_lever_row_count; k++)
+            may_be(&keys, mfu_lever_rows[k].set[0].key);
+        if (!pull(&g->advice, name, &l))
+            return no_such(err, family, "lever", name, &keys);
+        *f = (struct mfu_figure_value){.word = NULL};
+        f->value = of_lever(&l, lever_fields[i], &f->dim);
+        return 1;
+    }
+    return no_such(err, family, "figure of a lever", field, &fields);
+}
+
+/* ---- families ------------------------------------------------------------- */
+
+// clang-format off
+static const struct {
+    const char *name, *usage, *meaning;
+    int (*find)(struct mfu_figures *, const char *family, const char *rest, struct mfu_figure_value *, struct mfu_error *);
+} families[] = {
+    {"", "bound", "what limits the step: compute, memory, launch, communication or input", NULL},
+    {"mfu", "mfu.CONVENTION", "what nanogpt, palm, torchtitan ... would print", find_convention},
+    {"flop_per_token", "flop_per_token.CONVENTION", "FLOP that it counts for a token", find_convention},
+    {"peak", "peak.CONVENTION", "peak that it divides by", find_convention},
+    {"kernels", "kernels.NAME.FIELD", "rows of `kernels`: a phase, a kind, whole parts of a name", find_kernels},
+    {"why", "why.PART, why.PART.PART", "share of the step, as `why` splits it; why.ceiling: the best MFU on offer", find_why},
+    {"finds", "finds.SYMPTOM", "share that a symptom of `why` concerns; 0: not there", find_symptom},
+    {"advise", "advise.KEY.VALUE.FIELD", "a lever; without VALUE the best of that KEY; advise.best, any, highest: together", find_lever},
+    {"kernel", "kernel.FIELD", "figures and meters of the kernel that `kernel` studied last", find_studied},
+};
+// clang-format on
+#define N_FAMILIES (sizeof families / sizeof families[0])
+
+/* The row of a name's first part; N_FAMILIES if there is none. */
+static size_t family_of(const char *name)
+{
+    size_t n = strcspn(name, "."), i = 0;
+
+    if (strcmp(name, "bound") == 0)
+        return 0;
+    while (i < N_FAMILIES
+           && !(n && name[n] && strlen(families[i].name) == n && strncmp(families[i].name, name, n) == 0))
+        i++;
+    return i;
+}
+
+bool mfu_figure_known(const char *name)
+{
+    return family_of(name) < N_FAMILIES;
+}
+
+int mfu_figure_find(struct mfu_figures *g, const char *name, struct mfu_figure_value *f, struct mfu_error *err)
+{
+    size_t i = family_of(name);
+
+    if (i == N_FAMILIES)
+        return 0;
+    if (i > 0)
+        return families[i].find(g, families[i].name, strchr(name, '.') + 1, f, err);
+    put_bound(f, mfu_limit_names[g->plan->limit]);
+    return 1;
+}
+
+void mfu_figures_forget(struct mfu_figures *g)
+{
+    free(g->rows);
+    if (g->have_advice)
+        mfu_advice_free(&g->advice);
+    g->rows = NULL;
+    g->n_rows = 0;
+    g->have_why = g->have_advice = false;
+}
+
+const char *mfu_figure_family(size_t i, const char **meaning)
+{
+    if (i >= N_FAMILIES)
+        return NULL;
+    *meaning = families[i].meaning;
+    return families[i].usage;
+}
+
+/* ---- offers --------------------------------------------------------------- */
+
+static const char *joined(char name[MFU_FIGURE_NAME], const char *a, const char *b, const char *c)
+{
+    snprintf(name, MFU_FIGURE_NAME, "%s.%s%s%s", a, b, c ? "." : "", c ? c : "");
+    return spell(name);
+}
+
+const char *mfu_figure_offer(size_t i, char name[MFU_FIGURE_NAME])
+{
+    if (i < MFU_G_COUNT)
+        return joined(name, "why", mfu_breakdown_groups[i].name, NULL);
+    i -= MFU_G_COUNT;
+    if (i < MFU_BREAKDOWN_COUNT)
+        return joined(name, "why", mfu_breakdown_groups[mfu_breakdown_rows[i].group].name, mfu_breakdown_rows[i].name);
+    i -= MFU_BREAKDOWN_COUNT;
+    if (i == 0)
+        return joined(name, "why", "ceiling", NULL);
+    for (size_t k = 0; mfu_symptom_code(k); k++)
+        if (--i == 0)
+            return joined(name, "finds", mfu_symptom_code(k), NULL);
+    i--;
+    if (i < mfu_lever_row_count * N_LEVER_FIELDS)
+        return joined(name, "advise", mfu_lever_rows[i / N_LEVER_FIELDS].set[0].key, lever_fields[i % N_LEVER_FIELDS]);
+    i -= mfu_lever_row_count * N_LEVER_FIELDS;
+    if (i < N_LEVER_FIELDS)
+        return joined(name, "advise", "best", lever_fields[i]);
+    i -= N_LEVER_FIELDS;
+    if (i < MFU_KIND_COUNT * N_KERNEL_FIELDS)
+        return joined(name, "kernels", mfu_kind_names[i / N_KERNEL_FIELDS], kernel_fields[i % N_KERNEL_FIELDS].name);
+    i -= MFU_KIND_COUNT * N_KERNEL_FIELDS;
+    if (i < N_KERNEL_FIELDS)
+        return joined(name, "kernel", kernel_fields[i].name, NULL);
+    return NULL;
+}

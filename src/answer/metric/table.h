@@ -1,0 +1,48 @@
+/*
+ * table.h - the results of a plan by name, for expressions and tables.
+ *
+ * A row is a result; the names are those of the JSON answers.  Settings, dims
+ * and coefficients are known by their keys and are not here.
+ */
+#ifndef MFU_RESULTS_H
+#define MFU_RESULTS_H
+
+#include "plan/plan.h"
+
+struct mfu_result {
+    const char *name;
+    enum mfu_dim dim;
+    double (*get)(const struct mfu_plan *);
+    const char *meaning;
+};
+
+#define MFU_RESULTS_MAX 96 /* no more than these */
+extern const struct mfu_result mfu_results[];
+extern const size_t mfu_result_count;
+
+/* The result of that name, or NULL. */
+const struct mfu_result *mfu_result_find(const char *name);
+
+/* Fails: neither a result nor a key of the scenario has that name; with the nearest
+ * that has.  Returns -1. */
+int mfu_result_unknown(const struct mfu_scenario *, const char *name, struct mfu_error *err);
+
+/* An expression over settings, dims and results, compiled once and evaluated
+ * for many plans: `fits and mfu > 40%`.  Choices are compared by name. */
+struct mfu_question;
+
+/* NULL with `err`; the names are those of this scenario's model.  Free with
+ * mfu_question_free. */
+struct mfu_question *mfu_question_compile(const struct mfu_scenario *, const char *text, struct mfu_error *err);
+/* The same where train.seconds, train.cost ... are known: of so many tokens. */
+struct mfu_run;
+struct mfu_question *mfu_question_compile_for(const struct mfu_scenario *, const struct mfu_run *, const char *text,
+                                              struct mfu_error *err);
+void mfu_question_free(struct mfu_question *);
+
+/* Its value for a plan, and the unit of the only result that it names.  The
+ * scenario that it was compiled for must still be there. */
+double mfu_question_ask(const struct mfu_question *, const struct mfu_plan *);
+enum mfu_dim mfu_question_dim(const struct mfu_question *);
+
+#endif

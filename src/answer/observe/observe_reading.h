@@ -1,0 +1,48 @@
+/*
+ * observe_reading.h - what the parts of observe hand to each other while they
+ * work: sources, then configuration, prediction, MFU.
+ */
+#ifndef MFU_OBSERVE_READING_H
+#define MFU_OBSERVE_READING_H
+
+#include "answer/observe/observe.h"
+
+/* All that is read in one go. */
+struct mfu_observing {
+    struct mfu_catalog *catalog;
+    const struct mfu_scenario *current;
+    const struct mfu_observe_request *request;
+    struct mfu_log log, config, command; /* what each of them states */
+    struct mfu_scenario scenario;
+    struct mfu_observation *o;
+};
+
+bool mfu_observe_is_file(const char *path);
+
+/* The folder of a path, with its '/' or empty. */
+void mfu_observe_folder(char *to, size_t size, const char *path);
+
+/* ---- observe_config.c ---------------------------------------------------- */
+
+/* The scenario of the run: GPU, model, settings by who states them, and batch,
+ * accum, GPUs and tokens per step that agree. */
+int mfu_observe_configure(struct mfu_observing *, struct mfu_error *err);
+
+/* A whole number that follows from what was measured, as a setting. */
+void mfu_observe_derive(struct mfu_observing *, const char *key, double value);
+
+/* ---- observe_predict.c --------------------------------------------------- */
+
+/* Plans the configuration, unless something says that it is not the run's. */
+int mfu_observe_predict(struct mfu_observing *, struct mfu_error *err);
+
+/* Every figure that was stated beside its prediction. */
+void mfu_observe_compare(struct mfu_observation *);
+
+/* ---- observe_mfu.c ------------------------------------------------------- */
+
+/* Whose MFU it is, what else it says (a width, a number of GPUs), and the MFU
+ * against this GPU's own peak. */
+int mfu_observe_own_mfu(struct mfu_observing *, struct mfu_error *err);
+
+#endif

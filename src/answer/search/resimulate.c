@@ -1,0 +1,278 @@
+/*
+ * resimulate.c - down the ranking, a few rows at a time, on all cores.
+ *
+ * Which rows are simulated does not depend on how many threads do it: they come
+ * in batches of the same size, and what follows is decided between batches.
+ */
+#include "answer/search/resimulate.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "plan/simulation.h"
+#include "base/error.h"
+
+/* Chosen.  The two paths differ by less than SLACK in time, or EXCHANGE_SLACK
+ * where GPUs wait for each other: a row so much behind
+ * may turn out better than one that is shown.  How many of those are looked at. */
+#define BATCH 32
+#define SLACK 0.02
+#define EXCHANGE_SLACK 0.05
+#define MOST_BEHIND 160
+#define EXCHANGE_MOST_BEHIND 512
+
+/* Figures that differ by less are the same to a reader, and no reason to change a
+ * setting (chosen). */
+#define SAME 1e-3
+#define AS_GOOD 5e-5
+
+struct confirmer {
+    const struct mfu_sweep *sweep;
+    struct mfu_sweep_result *result;
+    struct mfu_sweep_row *batch[BATCH];
+    bool good[BATCH];
+    size_t n_batch;
+    atomic_size_t next;
+    atomic_bool failed; /* out of memory */
+    int threads;
+    bool exchange; /* several GPUs are among the combinations */
+    struct worker {
+        struct confirmer *of;
+        struct mfu_plan plan;
+        struct mfu_simulation simulation;
+        pthread_t thread;
+    } * hands;
+};
+
+int mfu_sweep_threads(const struct mfu_sweep *s)
+{
+    long cores = s->threads > 0 ? s->threads : sysconf(_SC_NPROCESSORS_ONLN);
+
+    return cores < 1 ? 1 : cores > MFU_SWEEP_THREADS ? MFU_SWEEP_THREADS : (int)cores;
+}
+
+bool mfu_sweep_take(const struct mfu_sweep *s, const struct mfu_plan *plan, struct mfu_sweep_row *row, size_t columns)
+{
+    bool ranked = s->keep || s->pareto;
+
+    if (s->where && !(mfu_question_ask(s->where, plan) > 0))
+        return false;
+    for (size_t c = 0; c < columns; c++)
+        row->columns[c] = mfu_question_ask(s->columns[c], plan);
+    return !ranked || columns == 0 || !isnan(row->columns[0]);
+}
+
+/* Whether the row, simulated, is still one. */
+static bool simulate(struct worker *h, struct mfu_sweep_row *row)
+{
+    const struct mfu_sweep *s = h->of->sweep;
+    struct mfu_scenario scenario;
+    struct mfu_error err = {0};
+
+    if (mfu_sweep_make(s, row->combination, &scenario, &err) < 0 || mfu_plan_make(&h->plan, &scenario, &err) < 0
+        || mfu_simulate(&h->plan, false, &h->simulation, &err) < 0) {
+        if (err.code == MFU_ENOMEM)
+            h->of->failed = true;
+        return false;
+    }
+    row->simulated = true;
+    return mfu_sweep_take(s, &h->plan, row, s->n_columns);
+}
+
+static void *work(void *context)
+{
+    struct worker *h = context;
+    struct confirmer *c = h->of;
+    size_t i;
+
+    while ((i = atomic_fetch_add(&c->next, 1)) < c->n_batch)
+        c->good[i] = simulate(h, c->batch[i]);
+    return NULL;
+}
+
+/* Whoever stops a search sees the best so far: one batch is always simulated. */
+static bool stopped(struct confirmer *c)
+{
+    const struct mfu_sweep *s = c->sweep;
+
+    if (c->failed || c->result->tried == 0 || !(s->stopped && s->stopped()))
+        return c->failed;
+    c->result->complete = false;
+    return true;
+}
+
+/* Simulates what is in the batch; a hand without a thread is done without. */
+static void run(struct confirmer *c)
+{
+    int started = 1;
+
+    c->next = 0;
+    for (; started < c->threads && (size_t)started < c->n_batch; started++)
+        if (pthread_create(&c->hands[started].thread, NULL, work, &c->hands[started]) != 0)
+            break;
+    work(&c->hands[0]);
+    for (int t = 1; t < started; t++)
+        pthread_join(c->hands[t].thread, NULL);
+    c->result->tried += c->n_batch;
+    for (size_t i = 0; i < c->n_batch; i++)
+        c->result->dropped += !c->good[i];
+}
+
+/* ---- the best ------------------------------------------------------------ */
+
+/* Whether a row that is not simulated could be better than one that is. */
+static bool promising(const struct confirmer *c, const struct mfu_sweep_row *row, const struct mfu_sweep_row *than)
+{
+    struct mfu_sweep_row hoped = *row;
+    double slack = c->exchange ? EXCHANGE_SLACK : SLACK;
+
+    if (c->result->tried < c->sweep->keep + (c->exchange ? EXCHANGE_MOST_BEHIND : MOST_BEHIND))
+        hoped.columns[0] += (c->sweep->maximize ? slack : -slack) * fabs(row->columns[0]);
+    return mfu_keep_better(c->sweep, &hoped, than);
+}
+
+/* Whether nobody would see a difference. */
+static bool same_figures(const struct mfu_sweep *s, const struct mfu_sweep_row *a, const struct mfu_sweep_row *b)
+{
+    for (size_t c = 0; c < s->n_columns; c++)
+        if (fabs(a->columns[c] - b->columns[c]) > SAME * fabs(b->columns[c]))
+            return false;
+    return true;
+}
+
+static void insert(const struct mfu_sweep *s, struct mfu_sweep_row *rows, size_t *n, const struct mfu_sweep_row *row)
+{
+    size_t k;
+
+    for (k = 0; s->distinct && k < *n; k++)
+        if (same_figures(s, row, &rows[k])) {
+            bool as_good = fabs(row->columns[0] - rows[k].columns[0]) <= AS_GOOD * fabs(row->columns[0]);
+
+            /* Of two that are as good, the one nearer to what is set now. */
+            if (as_good ? row->combination < rows[k].combination : mfu_keep_better(s, row, &rows[k]))
+                rows[k] = *row;
+            return;
+        }
+    k = *n < s->keep ? (*n)++ : s->keep;
+    if (k == s->keep && !mfu_keep_better(s, row, &rows[--k]))
+        return;
+    for (; k > 0 && mfu_keep_better(s, row, &rows[k - 1]); k--)
+        rows[k] = rows[k - 1];
+    rows[k] = *row;
+}
+
+static void confirm_best(struct confirmer *c, struct mfu_kept *k, struct mfu_sweep_row *rows, size_t *n)
+{
+    const struct mfu_sweep *s = c->sweep;
+    size_t at = 0;
+
+    mfu_keep_sort(s, k->rows, k->n);
+    while (at < k->n && !stopped(c) && (*n < s->keep || promising(c, &k->rows[at], &rows[*n - 1]))) {
+        for (c->n_batch = 0; c->n_batch < BATCH && at < k->n; at++)
+            c->batch[c->n_batch++] = &k->rows[at];
+        run(c);
+        for (size_t i = 0; i < c->n_batch; i++)
+            if (c->good[i])
+                insert(s, rows, n, c->batch[i]);
+    }
+    c->result->exhausted = c->result->complete && *n < s->keep && c->result->evaluated - c->result->excluded > k->n;
+}
+
+/* ---- the front ----------------------------------------------------------- */
+
+static bool on_front(const struct mfu_sweep *s, const struct mfu_kept *k, size_t i)
+{
+    for (size_t j = 0; j < k->n; j++)
+        if (j != i && mfu_keep_dominates(s, &k->rows[j], &k->rows[i]))
+            return false;
+    return true;
+}
+
+/* Removes what failed. */
+static void sweep_out(struct confirmer *c, struct mfu_kept *k)
+{
+    size_t n = 0, failed = 0;
+
+    for (size_t i = 0; i < k->n; i++) {
+        while (failed < c->n_batch && (c->good[failed] || c->batch[failed] < &k->rows[i]))
+            failed++;
+        if (failed < c->n_batch && c->batch[failed] == &k->rows[i])
+            continue;
+        if (n != i)
+            k->rows[n] = k->rows[i];
+        n++;
+    }
+    k->n = n;
+}
+
+/* What is on the front by what is known of each row, simulated or not, is
+ * simulated next, until all of the front is. */
+static void confirm_front(struct confirmer *c, struct mfu_kept *k, struct mfu_sweep_row *rows, size_t *n)
+{
+    size_t before = k->n, depth = mfu_keep_depth(c->sweep);
+
+    while (!stopped(c)) {
+        c->n_batch = 0;
+        for (size_t i = 0; i < k->n && c->n_batch < BATCH; i++)
+            if (!k->rows[i].simulated && on_front(c->sweep, k, i))
+                c->batch[c->n_batch++] = &k->rows[i];
+        if (c->n_batch == 0)
+            break;
+        run(c);
+        sweep_out(c, k);
+    }
+    for (size_t i = 0; i < k->n; i++)
+        if (k->rows[i].simulated && on_front(c->sweep, k, i))
+            rows[(*n)++] = k->rows[i];
+    c->result->exhausted = c->result->complete && before >= depth && *n == k->n;
+}
+
+/* ---- all of them --------------------------------------------------------- */
+
+static void confirm_all(struct confirmer *c, struct mfu_kept *k, struct mfu_sweep_row *rows, size_t *n)
+{
+    for (size_t at = 0; at < k->n && !stopped(c);) {
+        for (c->n_batch = 0; c->n_batch < BATCH && at < k->n; at++)
+            c->batch[c->n_batch++] = &k->rows[at];
+        run(c);
+        for (size_t i = 0; i < c->n_batch; i++)
+            if (c->good[i])
+                rows[(*n)++] = *c->batch[i];
+    }
+}
+
+int mfu_confirm(const struct mfu_sweep *s, struct mfu_kept *k, struct mfu_sweep_result *r, struct mfu_error *err)
+{
+    struct confirmer c = {.sweep = s,
+                          .result = r,
+                          .threads = mfu_sweep_threads(s),
+                          .exchange = s->scenario->setting[MFU_S_GPUS] > 1 || mfu_sweep_varies(s, MFU_S_GPUS)};
+    struct mfu_sweep_row *rows = malloc((k->n + 1) * sizeof *rows);
+    size_t n = 0;
+
+    c.hands = calloc((size_t)c.threads, sizeof *c.hands);
+    for (int t = 0; c.hands && t < c.threads; t++)
+        c.hands[t].of = &c;
+    if (rows && c.hands)
+        (s->pareto ? confirm_front : s->keep ? confirm_best : confirm_all)(&c, k, rows, &n);
+    for (int t = 0; c.hands && t < c.threads; t++) {
+        mfu_simulation_release(&c.hands[t].simulation);
+        mfu_plan_release(&c.hands[t].plan);
+    }
+    mfu_keep_sort(s, rows, rows ? n : 0);
+    if (!rows || !c.hands || c.failed) {
+        free(rows);
+        free(c.hands);
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
+    }
+    free(c.hands);
+    free(k->rows);
+    *k = (struct mfu_kept){0};
+    r->rows = rows;
+    r->n_rows = n;
+    return 0;
+}

@@ -1,0 +1,312 @@
+/*
+ * validate.c - plans every row of a table and sums up the errors.
+ */
+#include "answer/validate/validate.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "read/runs/measured_run.h"
+#include "plan/plan.h"
+#include "plan/simulation.h"
+#include "base/arena.h"
+#include "base/csv.h"
+#include "base/error.h"
+
+double mfu_measured_step_s(const struct mfu_plan *p, const struct mfu_measured_run *run)
+{
+    char why[200];
+
+    return isnan(run->step_s) ? mfu_step_from_mfu(p, run, why, sizeof why) : run->step_s;
+}
+
+static void note(struct mfu_validated *v, const char *text)
+{
+    size_t used = strlen(v->assumed);
+
+    snprintf(v->assumed + used, sizeof v->assumed - used, "%s%s", used ? "; " : "", text);
+}
+
+/* What a row has to be compared with; skipped without anything. */
+static void take_measured(struct mfu_validated *v, const struct mfu_plan *p, const struct mfu_measured_run *run)
+{
+    char why[sizeof v->skipped] = "";
+
+    v->measured_step_s = isnan(run->step_s) ? mfu_step_from_mfu(p, run, why, sizeof why) : run->step_s;
+    v->measured_allocated_bytes = run->allocated_bytes;
+    v->measured_reserved_bytes = run->reserved_bytes;
+    if (!isnan(v->measured_step_s) || !isnan(run->allocated_bytes) || !isnan(run->reserved_bytes) || run->ran >= 0) {
+        if (why[0])
+            note(v, why);
+        return;
+    }
+    snprintf(v->skipped, sizeof v->skipped, "%s", why[0] ? why : "neither time, memory nor outcome is stated");
+}
+
+static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, struct mfu_measured_run *run,
+                    struct mfu_validated *v)
+{
+    struct mfu_error err = {0};
+
+    if (mfu_plan_make(p, &run->scenario, &err) < 0 || mfu_simulate(p, false, simulation, &err) < 0) {
+        snprintf(v->skipped, sizeof v->skipped, "%.190s", err.text);
+        return;
+    }
+    snprintf(v->runtime, sizeof v->runtime, "%s", mfu_runtime_names[p->config.runtime]);
+    mfu_measured_check_size(run, p->program.params);
+    snprintf(v->assumed, sizeof v->assumed, "%s", run->assumed);
+    take_measured(v, p, run);
+    v->predicted_step_s = p->step.time_s;
+    v->low_s = p->step.low_s;
+    v->high_s = p->step.high_s;
+    v->error = v->predicted_step_s / v->measured_step_s - 1;
+    v->model_flops = p->mfu.model_flops / p->config.ranks;
+    v->peak_flops = p->mfu.peak_flops;
+    v->predicted_allocated_bytes = p->memory.peak.bytes;
+    v->predicted_reserved_bytes = run->reserved_is_smi ? p->memory.smi_bytes : p->memory.reserved_bytes;
+    v->fits = p->memory.fits;
+}
+
+/* ---- summing up --------------------------------------------------------- */
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+typedef double error_fn(const struct mfu_validated *);
+
+static double step_error(const struct mfu_validated *v)
+{
+    return v->error;
+}
+
+static double allocated_error(const struct mfu_validated *v)
+{
+    return v->predicted_allocated_bytes / v->measured_allocated_bytes - 1;
+}
+
+static double reserved_error(const struct mfu_validated *v)
+{
+    return v->predicted_reserved_bytes / v->measured_reserved_bytes - 1;
+}
+
+static const char *gpu_of(const struct mfu_validated *v)
+{
+    return v->gpu;
+}
+static const char *runtime_of(const struct mfu_validated *v)
+{
+    return v->runtime;
+}
+static const char *sharding_of(const struct mfu_validated *v)
+{
+    return v->sharding;
+}
+static const char *source_of(const struct mfu_validated *v)
+{
+    return v->source;
+}
+
+typedef const char *group_fn(const struct mfu_validated *);
+
+/* Over all rows (group NULL) or those of one group; `errors` is scratch. */
+static struct mfu_errors_summary sum_up(const struct mfu_validation *all, error_fn *error, group_fn *group,
+                                        const char *value, double *errors)
+{
+    struct mfu_errors_summary s = {.coverage90 = NAN};
+    double sum = 0, bias = 0, worst = -1, inside = 0;
+
+    for (size_t i = 0; i < all->n_rows; i++) {
+        const struct mfu_validated *v = &all->rows[i];
+        double e = error(v);
+
+        if (v->skipped[0] || !isfinite(e) || (group && strcmp(group(v), value) != 0))
+            continue;
+        errors[s.n++] = fabs(e);
+        sum += fabs(e);
+        bias += e;
+        if (fabs(e) > worst) {
+            worst = fabs(e);
+            snprintf(s.worst_id, sizeof s.worst_id, "%s", v->id);
+        }
+        inside += v->measured_step_s >= v->low_s && v->measured_step_s <= v->high_s;
+    }
+    if (s.n == 0) {
+        s.mape = s.median = s.bias = s.p90 = NAN;
+        return s;
+    }
+    qsort(errors, s.n, sizeof *errors, ascending);
+    s.mape = sum / (double)s.n;
+    s.bias = bias / (double)s.n;
+    s.median = s.n % 2 ? errors[s.n / 2] : (errors[s.n / 2 - 1] + errors[s.n / 2]) / 2;
+    s.p90 = errors[(size_t)ceil(0.9 * (double)s.n) - 1];
+    if (error == step_error)
+        s.coverage90 = inside / (double)s.n;
+    return s;
+}
+
+/* What a spreadsheet does: one MFU per GPU, the median of its other rows (of
+ * all other rows where it has none). */
+static struct mfu_errors_summary baseline(const struct mfu_validation *all, double *scratch)
+{
+    struct mfu_validation copy = *all;
+    struct mfu_errors_summary s;
+
+    copy.rows = malloc(all->n_rows * sizeof *copy.rows + 1);
+    if (!copy.rows)
+        return (struct mfu_errors_summary){.mape = NAN, .median = NAN};
+    memcpy(copy.rows, all->rows, all->n_rows * sizeof *copy.rows);
+    for (size_t i = 0; i < all->n_rows; i++) {
+        const struct mfu_validated *v = &all->rows[i];
+
+        for (int own = 1; own >= 0; own--) {
+            size_t n = 0;
+
+            for (size_t k = 0; k < all->n_rows; k++) {
+                const struct mfu_validated *o = &all->rows[k];
+
+                if (k != i && !o->skipped[0] && isfinite(o->error) && (!own || strcmp(o->gpu, v->gpu) == 0))
+                    scratch[n++] = o->model_flops / o->measured_step_s / o->peak_flops;
+            }
+            copy.rows[i].error = NAN;
+            if (n == 0)
+                continue;
+            qsort(scratch, n, sizeof *scratch, ascending);
+            copy.rows[i].error =
+                isfinite(v->error) ? v->model_flops / (scratch[n / 2] * v->peak_flops) / v->measured_step_s - 1 : NAN;
+            break;
+        }
+    }
+    s = sum_up(&copy, step_error, NULL, NULL, scratch);
+    s.coverage90 = NAN;
+    free(copy.rows);
+    return s;
+}
+
+static int group_by(struct mfu_validation *all, const char *by, group_fn *group, double *scratch)
+{
+    for (size_t i = 0; i < all->n_rows; i++) {
+        const char *value = group(&all->rows[i]);
+        size_t k = 0;
+        void *more;
+
+        if (all->rows[i].skipped[0])
+            continue;
+        while (k < all->n_groups && !(strcmp(all->groups[k].by, by) == 0 && strcmp(all->groups[k].value, value) == 0))
+            k++;
+        if (k < all->n_groups)
+            continue;
+        if (!(more = realloc(all->groups, (k + 1) * sizeof *all->groups)))
+            return -1;
+        all->groups = more;
+        all->n_groups++;
+        memset(&all->groups[k], 0, sizeof all->groups[k]);
+        all->groups[k].by = by;
+        snprintf(all->groups[k].value, sizeof all->groups[k].value, "%s", value);
+        all->groups[k].step = sum_up(all, step_error, group, value, scratch);
+        all->groups[k].allocated = sum_up(all, allocated_error, group, value, scratch);
+        all->groups[k].reserved = sum_up(all, reserved_error, group, value, scratch);
+    }
+    return 0;
+}
+
+static int summarize(struct mfu_validation *all)
+{
+    double *scratch = malloc((all->n_rows + 1) * sizeof *scratch);
+    int status = -1;
+
+    if (!scratch)
+        return -1;
+    for (size_t i = 0; i < all->n_rows; i++) {
+        const struct mfu_validated *v = &all->rows[i];
+
+        if (v->skipped[0]) {
+            all->n_skipped++;
+            continue;
+        }
+        all->ran += v->ran == 1;
+        all->ran_called_fit += v->ran == 1 && v->fits;
+        all->oom += v->ran == 0;
+        all->oom_called_oom += v->ran == 0 && !v->fits;
+    }
+    all->step = sum_up(all, step_error, NULL, NULL, scratch);
+    all->allocated = sum_up(all, allocated_error, NULL, NULL, scratch);
+    all->reserved = sum_up(all, reserved_error, NULL, NULL, scratch);
+    all->baseline = baseline(all, scratch);
+    if (group_by(all, "gpu", gpu_of, scratch) == 0 && group_by(all, "runtime", runtime_of, scratch) == 0
+        && group_by(all, "sharding", sharding_of, scratch) == 0)
+        status = group_by(all, "source", source_of, scratch);
+    free(scratch);
+    return status;
+}
+
+static bool is_calibrated(const struct mfu_gpu *g)
+{
+    for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++)
+        if (g->coefficients.origin[i] == MFU_FROM_CALIBRATION)
+            return true;
+    return false;
+}
+
+struct mfu_validation *mfu_validate(struct mfu_catalog *catalog, const char *path, struct mfu_error *err)
+{
+    struct mfu_arena arena = {0};
+    struct mfu_csv csv;
+    struct mfu_plan plan = {0};
+    struct mfu_simulation simulation = {0};
+    struct mfu_validation *all = calloc(1, sizeof *all);
+
+    if (!all || mfu_csv_read(path, &arena, &csv, err) < 0 || mfu_measured_columns(&csv, path, err) < 0) {
+        mfu_arena_free(&arena);
+        free(all);
+        return NULL;
+    }
+    all->rows = calloc(csv.n_rows + 1, sizeof *all->rows);
+    for (size_t i = 0; all->rows && i < csv.n_rows; i++) {
+        struct mfu_validated *v = &all->rows[all->n_rows++];
+        struct mfu_measured_run run;
+
+        snprintf(v->id, sizeof v->id, "%s", mfu_csv_get(&csv, i, "id"));
+        snprintf(v->source, sizeof v->source, "%s", mfu_csv_get(&csv, i, "source"));
+        snprintf(v->gpu, sizeof v->gpu, "%s", mfu_csv_get(&csv, i, "gpu"));
+        snprintf(v->sharding, sizeof v->sharding, "%s", mfu_csv_get(&csv, i, "sharding"));
+        v->measured_step_s = v->predicted_step_s = v->low_s = v->high_s = v->error = NAN;
+        v->measured_allocated_bytes = v->predicted_allocated_bytes = NAN;
+        v->measured_reserved_bytes = v->predicted_reserved_bytes = NAN;
+        mfu_measured_run(catalog, &csv, i, &run);
+        snprintf(v->assumed, sizeof v->assumed, "%s", run.assumed);
+        snprintf(v->skipped, sizeof v->skipped, "%s", run.skipped);
+        v->ran = run.ran;
+        if (!v->skipped[0]) {
+            snprintf(v->gpu, sizeof v->gpu, "%s", run.scenario.gpu->slug);
+            predict(&plan, &simulation, &run, v);
+            if (is_calibrated(run.scenario.gpu)) {
+                all->n_calibrated++;
+                snprintf(all->calibrated_gpu, sizeof all->calibrated_gpu, "%s", v->gpu);
+            }
+        }
+    }
+    mfu_plan_release(&plan);
+    mfu_simulation_release(&simulation);
+    mfu_arena_free(&arena);
+    if (!all->rows || summarize(all) < 0) {
+        mfu_fail(err, MFU_ENOMEM, "out of memory");
+        mfu_validation_free(all);
+        return NULL;
+    }
+    return all;
+}
+
+void mfu_validation_free(struct mfu_validation *all)
+{
+    if (!all)
+        return;
+    free(all->rows);
+    free(all->groups);
+    free(all);
+}

@@ -1,0 +1,61 @@
+/*
+ * validate.h - predictions against other people's measurements.
+ *
+ * One row of the table is one real run.  What a row leaves empty takes the
+ * defaults, and the row's answer lists them; what cannot be expressed is
+ * skipped with the reason, never in silence.
+ */
+#ifndef MFU_VALIDATE_H
+#define MFU_VALIDATE_H
+
+#include <stddef.h>
+
+struct mfu_catalog;
+struct mfu_error;
+
+struct mfu_validated {
+    char id[64], source[80], gpu[48], runtime[16], sharding[24];
+    double measured_step_s, predicted_step_s, low_s, high_s; /* NAN: none */
+    double error;                                            /* predicted / measured - 1 */
+    double measured_allocated_bytes, predicted_allocated_bytes;
+    double measured_reserved_bytes, predicted_reserved_bytes;
+    double model_flops, peak_flops; /* for the constant-MFU baseline */
+    int ran;                        /* 1: it ran, 0: out of memory, -1: not stated */
+    int fits;                       /* predicted */
+    char assumed[640];              /* separated by "; " */
+    char skipped[200];              /* the reason, or "" */
+};
+
+struct mfu_errors_summary {
+    size_t n;
+    double mape, median, bias, p90; /* relative */
+    char worst_id[64];
+    double coverage90; /* of the intervals; NAN without */
+};
+
+struct mfu_validation {
+    struct mfu_validated *rows;
+    size_t n_rows, n_skipped;
+    struct mfu_errors_summary step, allocated, reserved;
+    struct mfu_errors_summary baseline; /* one MFU per GPU, leave-one-out */
+    struct {
+        const char *by;
+        char value[80];
+        struct mfu_errors_summary step, allocated, reserved;
+    } * groups;
+    size_t n_groups;
+    size_t n_calibrated;     /* predicted with a calibration of this user: maybe fitted to */
+    char calibrated_gpu[48]; /* the last such GPU */
+    size_t ran, ran_called_fit, oom, oom_called_oom;
+};
+
+/* The step time that a run states or that follows from its MFU; NAN: none. */
+struct mfu_measured_run;
+struct mfu_plan;
+double mfu_measured_step_s(const struct mfu_plan *, const struct mfu_measured_run *);
+
+/* Reads and predicts the whole table.  Free with mfu_validation_free. */
+struct mfu_validation *mfu_validate(struct mfu_catalog *, const char *path, struct mfu_error *err);
+void mfu_validation_free(struct mfu_validation *);
+
+#endif

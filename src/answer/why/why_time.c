@@ -1,0 +1,302 @@
+/*
+ * why_time.c - the step: from 100 % of the peak down to the MFU.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "answer/advise/advise.h"
+#include "plan/conventions.h"
+#include "answer/why/why.h"
+#include "base/error.h"
+#include "base/translation.h"
+
+#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
+
+/* Parts below this share of the step are not worth a line; nor a sentence (chosen). */
+#define SHOWN 0.0005
+#define TOLD 0.01
+
+static const char *percent(char buf[16], double share)
+{
+    snprintf(buf, 16, "%.1f %%", 100 * share);
+    return buf;
+}
+#define P(share) percent((char[16]){0}, share)
+
+/* ---- parts --------------------------------------------------------------- */
+
+/* Groups in the order of the split, each with its own parts below it. */
+static void add_parts(const struct mfu_breakdown *s, struct mfu_why *w)
+{
+    for (int g = 0; g < MFU_G_COUNT; g++) {
+        const struct mfu_breakdown_group_row *row = &mfu_breakdown_groups[g];
+        int n = 0;
+
+        for (int i = 0; i < MFU_BREAKDOWN_COUNT; i++)
+            n += (int)mfu_breakdown_rows[i].group == g && s->part_s[i] != 0;
+        if (n == 0 && g != MFU_G_MFU)
+            continue;
+        mfu_why_add(w, row->name, s->group_s[g] / s->step_s, s->group_s[g], false, row->says, row->command);
+        for (int i = 0; n > 1 && i < MFU_BREAKDOWN_COUNT; i++)
+            if ((int)mfu_breakdown_rows[i].group == g && s->part_s[i] != 0)
+                mfu_why_add(w, mfu_breakdown_rows[i].name, s->part_s[i] / s->step_s, s->part_s[i], true,
+                            mfu_breakdown_rows[i].says, "");
+    }
+}
+
+/* ---- sentences ----------------------------------------------------------- */
+
+/* The next largest part of a group, or -1. */
+static int next_part(const struct mfu_breakdown *s, int group, const bool *done)
+{
+    int best = -1;
+
+    for (int i = 0; i < MFU_BREAKDOWN_COUNT; i++)
+        if ((int)mfu_breakdown_rows[i].group == group && !done[i]
+            && (best < 0 || fabs(s->part_s[i]) > fabs(s->part_s[best])))
+            best = i;
+    return best;
+}
+
+/* "gemm inefficiency 4.2 %: waves 2.1 % (most in h.attn.proj: ...), ..." */
+static void tell_group(const struct mfu_plan *p, const struct mfu_breakdown *s, int group, struct mfu_why *w)
+{
+    const struct mfu_breakdown_group_row *row = &mfu_breakdown_groups[group];
+    bool done[MFU_BREAKDOWN_COUNT] = {false};
+    char line[MFU_WHY_LINE] = "";
+    size_t used = 0;
+
+    for (int n = 0, i; n < 3 && (i = next_part(s, group, done)) >= 0; n++) {
+        const struct mfu_culprit *c = &s->culprits[i];
+        char what[320];
+
+        done[i] = true;
+        if (fabs(s->part_s[i]) < 0.4 * TOLD * s->step_s)
+            break;
+        mfu_why_culprit(p, (enum mfu_breakdown_part)i, c, what, sizeof what);
+        if (s->part_s[i] == s->group_s[group]) /* the whole group */
+            used += (size_t)snprintf(line + used, sizeof line - used, "%s",
+                                     c->name[0] ? "" : mfu_tr(mfu_breakdown_rows[i].says));
+        else
+            used +=
+                (size_t)snprintf(line + used, sizeof line - used, "%s%s %s%s", n ? "; " : "",
+                                 mfu_tr(mfu_breakdown_rows[i].name), P(s->part_s[i] / s->step_s), what[0] ? ", " : "");
+        if (what[0] && used < sizeof line)
+            used += (size_t)snprintf(line + used, sizeof line - used, mfu_tr("most in %s (%s)"), c->name, what);
+        if (used >= sizeof line)
+            break;
+    }
+    mfu_why_say(w, "%s, %s: %s.", mfu_tr(row->name), P(s->group_s[group] / s->step_s), line);
+}
+
+static void tell_groups(const struct mfu_plan *p, const struct mfu_breakdown *s, struct mfu_why *w)
+{
+    bool done[MFU_G_COUNT] = {[MFU_G_MFU] = true, [MFU_G_MASK] = true};
+
+    for (int n = 0; n < MFU_G_COUNT; n++) {
+        int best = -1;
+
+        for (int g = 0; g < MFU_G_COUNT; g++) {
+            double most = 0; /* a group whose parts cancel is told, too */
+
+            for (int i = 0; i < MFU_BREAKDOWN_COUNT; i++)
+                most = (int)mfu_breakdown_rows[i].group == g ? fmax(most, fabs(s->part_s[i])) : most;
+            if (!done[g] && most >= TOLD * s->step_s && (best < 0 || s->group_s[g] > s->group_s[best]))
+                best = g;
+        }
+        if (best < 0)
+            break;
+        done[best] = true;
+        tell_group(p, s, best, w);
+    }
+}
+
+/* What other programs print for it, and whether that misleads. */
+static void tell_convention(const struct mfu_plan *p, struct mfu_why *w)
+{
+    struct mfu_convention all[MFU_CONVENTIONS_MAX];
+    size_t n = mfu_conventions(p, all);
+
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(all[i].name, "nanogpt") == 0 && fabs(all[i].mfu / p->mfu.mfu - 1) > 0.1)
+            mfu_why_say(w,
+                        "A nanoGPT log would say %s for the same run: it divides by the %s of an A100, %.2g times "
+                        "this card's peak.",
+                        P(all[i].mfu), Q(all[i].peak_flops, MFU_FLOP_PER_S), all[i].peak_flops / p->mfu.peak_flops);
+}
+
+static void tell_mask(const struct mfu_breakdown *s, struct mfu_why *w)
+{
+    if (s->group_s[MFU_G_MASK] < -TOLD * s->step_s)
+        mfu_why_say(w,
+                    "MFU counts attention in full; the mask saves %s of it, so "
+                    "that share is taken off again. Counting what is computed, the MFU would be %s.",
+                    Q(-s->group_s[MFU_G_MASK], MFU_SECONDS),
+                    P((s->part_s[MFU_P_PEAK] + s->part_s[MFU_P_MASK]) / s->step_s));
+}
+
+static void tell_again(const struct mfu_plan *p, const struct mfu_breakdown *s, struct mfu_why *w)
+{
+    if (s->again_peak_s > 0.001 * s->step_s)
+        mfu_why_say(w,
+                    "Checkpointing computes products again: HFU is %s, MFU %s. Only the time of the step says "
+                    "whether that was worth it; recomputing took %s of it.",
+                    P(p->mfu.hfu), P(p->mfu.mfu), P(s->group_s[MFU_G_RECOMPUTE] / s->step_s));
+}
+
+/* ---- the ceiling --------------------------------------------------------- */
+
+/* Changes of a combination, for people: "batch 16, attention flash". */
+static void name_changes(const struct mfu_advice *a, const struct mfu_combination *c, char *text, size_t size)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (int i = 0; i < c->n && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "", a->levers[c->levers[i]].change);
+}
+
+/* Numbers may be compared only if it is said what else changes. */
+static const char *also_changes(const struct mfu_combination *c)
+{
+    return c->changes_mathematics && !c->keeps_tokens_per_step ? mfu_tr("other numerics, other tokens per step")
+        : c->changes_mathematics                               ? mfu_tr("other numerics")
+        : !c->keeps_tokens_per_step                            ? mfu_tr("other tokens per step")
+                                                               : mfu_tr("same numerics, same tokens per step");
+}
+
+static int add_ceiling(struct mfu_plan *p, struct mfu_simulation *sim, struct mfu_why *w, struct mfu_error *err)
+{
+    struct mfu_advice a;
+    const struct mfu_combination *c = &a.highest;
+
+    if (mfu_advise(&p->scenario, p, sim, &a, err) < 0)
+        return -1;
+    w->ceiling = a.ceiling;
+    if (!isnan(a.ceiling)) {
+        name_changes(&a, c, w->ceiling_change, sizeof w->ceiling_change);
+        w->ceiling_mathematics = c->changes_mathematics;
+        w->ceiling_tokens = !c->keeps_tokens_per_step;
+    }
+    if (isnan(a.ceiling))
+        mfu_why_say(w, "Ceiling: none, nothing on offer makes this fit on the card; see `advise`.");
+    else if (a.base.fits && !(a.ceiling > 1.01 * a.base.mfu))
+        mfu_why_say(w,
+                    "Ceiling: %s MFU; no lever on offer lifts it by 1 %% here. More would take other kernels, another "
+                    "model or another card.",
+                    P(a.ceiling));
+    else
+        mfu_why_say(w, "Ceiling: %s MFU with %s (%s), %.2f times as fast; see `advise`.", P(a.ceiling),
+                    w->ceiling_change, also_changes(c), c->speedup);
+    mfu_advice_free(&a);
+    return 0;
+}
+
+/* ---- topics -------------------------------------------------------------- */
+
+static void headline_mfu(const struct mfu_plan *p, const struct mfu_breakdown *s, struct mfu_why *w)
+{
+    mfu_why_say(w,
+                "A step takes %s. At the dense %s peak of this card, %s, its %s of model FLOP would take %s: that "
+                "is the MFU, %s. The other %s:",
+                Q(s->step_s, MFU_SECONDS), mfu_peak_names[p->mfu.peak], Q(p->mfu.peak_flops, MFU_FLOP_PER_S),
+                Q(p->mfu.model_flops / p->config.ranks, MFU_FLOP), Q(s->part_s[MFU_P_PEAK], MFU_SECONDS), P(p->mfu.mfu),
+                P(1 - p->mfu.mfu));
+}
+
+static int walk(struct mfu_plan *p, struct mfu_simulation *sim, struct mfu_breakdown *s, struct mfu_metrics *m,
+                struct mfu_why *w, struct mfu_error *err)
+{
+    if (mfu_breakdown_make(p, sim, true, s, err) < 0)
+        return -1;
+    mfu_metrics_of_plan(p, m);
+    w->whole = "step";
+    add_parts(s, w);
+    return 0;
+}
+
+int mfu_why_mfu(struct mfu_plan *p, struct mfu_simulation *sim, struct mfu_why *w, struct mfu_error *err)
+{
+    struct mfu_breakdown s;
+    struct mfu_metrics m;
+
+    if (walk(p, sim, &s, &m, w, err) < 0)
+        return -1;
+    headline_mfu(p, &s, w);
+    tell_groups(p, &s, w);
+    tell_mask(&s, w);
+    tell_again(p, &s, w);
+    tell_convention(p, w);
+    mfu_why_symptoms(p, sim, &s, &m, w);
+    return add_ceiling(p, sim, w, err);
+}
+
+int mfu_why_slow(struct mfu_plan *p, struct mfu_simulation *sim, struct mfu_why *w, struct mfu_error *err)
+{
+    struct mfu_breakdown s;
+    struct mfu_metrics m;
+    const struct mfu_step_answer *a = &p->step;
+    double optimizer_s;
+
+    if (walk(p, sim, &s, &m, w, err) < 0)
+        return -1;
+    optimizer_s = a->optimizer_s;
+    mfu_why_say(w,
+                "A step takes %s: %.0f micro-steps of %s with %s tokens each, then the optimizer, %s (%s). Kernels "
+                "run for %s of it, %.0f of them.",
+                Q(a->time_s, MFU_SECONDS), p->config.accum, Q((a->time_s - optimizer_s) / p->config.accum, MFU_SECONDS),
+                Q(p->config.tokens, MFU_TOKENS), Q(optimizer_s, MFU_SECONDS), P(optimizer_s / a->time_s),
+                P(s.kernels_s / a->time_s), a->kernels);
+    mfu_why_say(w, "Each token costs %s of model FLOP; with %s tokens/s that is %s.",
+                Q(p->mfu.model_flops / a->tokens, MFU_FLOP), Q(a->tokens_per_s, MFU_COUNT),
+                Q(p->mfu.achieved_flops, MFU_FLOP_PER_S));
+    mfu_why_say(w, "Backward takes %.2f times forward: twice the products, and what does not scale with them.",
+                a->backward_s / a->forward_s);
+    if (p->config.accum > 1)
+        mfu_why_say(w,
+                    "Accumulation shares the optimizer among %.0f micro-steps: without it the optimizer would take %s "
+                    "of each step. It makes nothing else faster.",
+                    p->config.accum, P(optimizer_s / ((a->time_s - optimizer_s) / p->config.accum + optimizer_s)));
+    tell_groups(p, &s, w);
+    mfu_why_symptoms(p, sim, &s, &m, w);
+    return 0;
+}
+
+int mfu_why_utilisation(struct mfu_plan *p, struct mfu_simulation *sim, struct mfu_why *w, struct mfu_error *err)
+{
+    struct mfu_breakdown s;
+    struct mfu_metrics m;
+
+    if (mfu_breakdown_make(p, sim, true, &s, err) < 0)
+        return -1;
+    mfu_metrics_of_plan(p, &m);
+    w->whole = "time";
+    mfu_why_add(w, "no kernel", 1 - m.gpu_utilization, (1 - m.gpu_utilization) * s.step_s, false,
+                "all that utilisation sees", "step");
+    mfu_why_add(w, "SMs without work", m.gpu_utilization - m.sm_active, (m.gpu_utilization - m.sm_active) * s.step_s,
+                false, "a kernel runs elsewhere", "metrics");
+    mfu_why_add(w, "tensor cores idle", m.sm_active - m.tensor_active, (m.sm_active - m.tensor_active) * s.step_s,
+                false, "SMs do other things", "kernels");
+    mfu_why_add(w, "tensor pipe not MFU", m.tensor_active - m.mfu, (m.tensor_active - m.mfu) * s.step_s, false,
+                m.tensor_active >= m.mfu ? "padding, recomputing" : "mask; clock above rated", "why mfu");
+    mfu_why_add(w, "mfu", m.mfu, m.mfu * s.step_s, false, "model FLOP at the rated peak", "mfu");
+    mfu_why_say(w,
+                "nvidia-smi would say %s: that is the time with any kernel running. SMs hold work for %s, the tensor "
+                "pipe runs for %s, and the model needs %s of the rated peak.",
+                P(m.gpu_utilization), P(m.sm_active), P(m.tensor_active), P(m.mfu));
+    mfu_why_say(w,
+                "Kernels on tensor cores take %s of the busy time; DRAM is busy for %s on average, and the others "
+                "wait for it.",
+                P(m.tensor_kernels), P(m.dram_active));
+    if (m.tensor_active < m.mfu)
+        mfu_why_say(w,
+                    "The tensor pipe reads less than the MFU: it counts no masked pairs (%s of the step at peak), and "
+                    "at the clock the card runs at, which may be above the rated one.",
+                    P(-s.group_s[MFU_G_MASK] / s.step_s));
+    if (m.board_w > 0)
+        mfu_why_say(w, "Power would read about %s of %s: between idling and tensor work.", Q(m.power_w, MFU_WATTS),
+                    Q(m.board_w, MFU_WATTS));
+    mfu_why_symptoms(p, sim, &s, &m, w);
+    return 0;
+}

@@ -1,0 +1,41 @@
+/*
+ * atomic_file.h - files that appear when they are complete.
+ *
+ * What is written goes to a new file in the same folder and takes the place of
+ * the old one at the end; if anything fails the old one stays as it was.  A
+ * target that is no regular file (a pipe, /dev/stdout) is written to directly.
+ *
+ *     struct mfu_atomic_file f;
+ *     if (mfu_atomic_file_open(&f, path, err) < 0)
+ *         return -1;
+ *     fprintf(f.out, ...);
+ *     return mfu_atomic_file_close(&f, err);
+ */
+#ifndef MFU_ATOMIC_FILE_H
+#define MFU_ATOMIC_FILE_H
+
+#include <limits.h>
+#include <stdio.h>
+
+struct mfu_error;
+
+struct mfu_atomic_file {
+    FILE *out;
+    char path[PATH_MAX];     /* as the user named it */
+    char real[PATH_MAX];     /* links followed */
+    char half[PATH_MAX + 8]; /* what is written to; "": the target itself */
+};
+
+int mfu_atomic_file_open(struct mfu_atomic_file *, const char *path, struct mfu_error *err);
+
+/* Only the names: for a program that writes `half` by itself.  Refuses folders
+ * that do not exist or cannot be written to. */
+int mfu_atomic_file_place(struct mfu_atomic_file *, const char *path, struct mfu_error *err);
+
+/* Finishes; -1 with `err` when something could not be written. */
+int mfu_atomic_file_close(struct mfu_atomic_file *, struct mfu_error *err);
+
+/* Gives up: the old file stays. */
+void mfu_atomic_file_drop(struct mfu_atomic_file *);
+
+#endif

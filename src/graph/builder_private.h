@@ -1,0 +1,30 @@
+/*
+ * builder_private.h - what the files that build a step share among themselves.
+ */
+#ifndef MFU_BUILDER_PRIVATE_H
+#define MFU_BUILDER_PRIVATE_H
+
+#include "graph/builder.h"
+
+/* Makes room for one more in a list that keeps its memory between programs. */
+bool mfu_grow(void **list, int n, int *cap, size_t size);
+#define ROOM(s, list, n, cap) (mfu_grow((void **)&(list), (n), &(cap), sizeof *(list)) || ((s)->failed = true, false))
+
+/* A new look at a tensor. */
+int mfu_new_view(struct mfu_builder *, int tensor, double rows, double columns, enum mfu_type);
+struct mfu_tensor *mfu_tensor_of(struct mfu_builder *, int view);
+
+/* A copy of a view in another type, as part of `part`. */
+int mfu_emit_cast_as(struct mfu_builder *, int view, enum mfu_type, enum mfu_part, enum mfu_fusion);
+
+/* `.grad += new` at the end of a backward pass that returns all at once. */
+void mfu_accumulate(struct mfu_builder *, int view);
+
+/* Attributes, widths and parameter counts of all operations of the model. */
+int mfu_evaluate_operations(struct mfu_builder *, struct mfu_error *);
+void mfu_count_parameters(struct mfu_builder *);
+/* How often a section is repeated; whether an op uses another's weight. */
+double mfu_repeats(const struct mfu_builder *, const struct mfu_model_section *);
+bool mfu_shares_weight(const struct mfu_builder *, int op);
+
+#endif

@@ -1,0 +1,217 @@
+/*
+ * conventions.c - the MFU figures that different programs print for one run.
+ *
+ * All of them are  FLOP/token * tokens/s / peak ; they differ in what they
+ * count as a FLOP and in whose peak they divide by.  A row per convention; the
+ * formulas were read in the programs' sources (docs/mfu.md).
+ */
+#include "plan/conventions.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/expression.h"
+
+/* FLOP/s, dense bf16 (data sheet of the A100): nanoGPT's constant, and what
+ * torchtitan takes for cards that it does not know. */
+#define A100_FLOPS 312e12
+
+/* What formulas are made of. */
+struct counts {
+    double params;     /* all; of experts those that a token visits */
+    double positions;  /* in the table of positions */
+    double embeddings; /* in tables that are only looked up */
+    double products;   /* parameters that are multiplied with, per token */
+    double full;       /* sum over attentions of heads * head_dim * T */
+    double exact;      /* the same over the pairs that are not masked */
+    double hardware;   /* FLOP per token that are really computed */
+};
+
+/* ---- counting ----------------------------------------------------------- */
+
+static double attribute(const struct mfu_config *c, const struct mfu_model_op *op, const char *name, double otherwise)
+{
+    for (int a = 0; a < MFU_ATTRIBUTES && op->primitive->attributes[a].name; a++)
+        if (strcmp(op->primitive->attributes[a].name, name) == 0)
+            return op->attribute[a] ? mfu_expression_eval(op->attribute[a], c->dim) : otherwise;
+    return otherwise;
+}
+
+/* Keys that a query sees on average. */
+static double keys_per_query(double seq, double window, bool causal)
+{
+    if (!(window > 0) || window > seq)
+        window = seq;
+    if (!causal)
+        return fmin(seq, 2 * window);
+    return window - window * window / (2 * seq); /* a triangle, then full rows */
+}
+
+static struct counts count(const struct mfu_plan *p)
+{
+    const struct mfu_program *g = &p->program;
+    const struct mfu_config *c = &p->config;
+    const struct mfu_model *m = c->model;
+    double tokens = p->step.tokens;
+    bool tied = false;
+    struct counts n = {.params = g->active_params,
+                       .positions = g->position_params,
+                       .products = g->linear_params,
+                       .hardware = p->mfu.hardware_flops / tokens};
+
+    for (int k = 0; k < m->n_sections; k++) {
+        const struct mfu_model_section *sec = &m->sections[k];
+        double times = sec->repeat ? mfu_expression_eval(sec->repeat, c->dim) : 1;
+
+        for (int i = sec->first; i < sec->first + sec->count; i++) {
+            const struct mfu_model_op *op = &m->ops[i];
+            double width;
+
+            if (op->when && !(mfu_expression_eval(op->when, c->dim) > 0))
+                continue;
+            tied |= op->shares >= 0 && attribute(c, op, "tied", 1) > 0;
+            if (strcmp(op->primitive->name, "attention") != 0)
+                continue;
+            width = times * attribute(c, op, "heads", 0) * attribute(c, op, "head_dim", 0);
+            n.full += width * c->seq;
+            n.exact += width * keys_per_query(c->seq, attribute(c, op, "window", 0), attribute(c, op, "causal", 1) > 0);
+        }
+    }
+    n.embeddings = tied ? 0 : g->params - g->non_embedding_params;
+    return n;
+}
+
+static double nanogpt(const struct counts *n)
+{
+    return 6 * (n->params - n->positions) + 12 * n->full;
+}
+static double palm(const struct counts *n)
+{
+    return 6 * n->params + 12 * n->full;
+}
+static double causal(const struct counts *n)
+{
+    return 6 * n->products + 12 * n->exact;
+}
+static double llmc(const struct counts *n)
+{
+    return 6 * n->params + 6 * n->full;
+}
+static double megatron_2021(const struct counts *n)
+{
+    return 6 * n->products + 12 * n->full;
+}
+static double torchtitan(const struct counts *n)
+{
+    return 6 * (n->params - n->embeddings) + 12 * n->full;
+}
+static double six_n(const struct counts *n)
+{
+    return 6 * n->params;
+}
+static double hardware(const struct counts *n)
+{
+    return n->hardware;
+}
+
+/* ---- peaks -------------------------------------------------------------- */
+
+static bool starts(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+static double own_peak(const struct mfu_plan *p)
+{
+    return p->mfu.peak_flops;
+}
+
+static double a100_peak(const struct mfu_plan *p)
+{
+    (void)p;
+    return A100_FLOPS;
+}
+
+/* llm.c scales one card per generation by tensor cores and clock, which gives
+ * the data sheet's bf16 peak, but takes the workstation Amperes for GeForce
+ * cards, whose tensor cores run at half rate with fp32 sums (llmc/mfu.h). */
+static double llmc_peak(const struct mfu_plan *p)
+{
+    static const struct {
+        const char *slug;
+        double cores, mhz;
+    } rows[] = {
+        {"rtx-a2000", 104, 1200}, {"rtx-a4000", 192, 1560}, {"rtx-a4500", 224, 1650},
+        {"rtx-a5000", 256, 1695}, {"rtx-a5500", 320, 1770}, {"rtx-a6000", 336, 1800},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (starts(p->config.gpu->slug, rows[i].slug))
+            return 80e12 * rows[i].cores / 336 * rows[i].mhz / 1860;
+    return own_peak(p);
+}
+
+/* torchtitan/tools/utils.py, get_peak_flops(): bf16 whatever the precision, and
+ * an A100 for every card that it does not know. */
+static double torchtitan_peak(const struct mfu_plan *p)
+{
+    static const struct {
+        const char *slug;
+        double flops;
+    } rows[] = {
+        {"h100-nvl", 835e12}, {"h100-pcie", 756e12}, {"h100", 989e12},   {"h200", 989e12},
+        {"gh200", 989e12},    {"b200", 2250e12},     {"gb200", 2500e12},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (starts(p->config.gpu->slug, rows[i].slug))
+            return rows[i].flops;
+    return A100_FLOPS;
+}
+
+// clang-format off
+static const struct row {
+    const char *name, *counts, *peak_of;
+    double (*flops_per_token)(const struct counts *);
+    double (*peak)(const struct mfu_plan *);
+} rows[] = {
+    {"nanogpt", "6 N + 12 L d T, no positions", "always an A100", nanogpt, a100_peak},
+    {"palm", "6 N + 12 L d T", "this card", palm, own_peak},
+    {"causal", "products, half attention", "this card", causal, own_peak},
+    {"llm.c", "6 N + 6 L d T", "its table: this card in bf16", llmc, llmc_peak},
+    {"megatron", "as causal (since 2025)", "prints FLOP/s; this card", causal, own_peak},
+    {"megatron-2021", "products, full attention", "prints FLOP/s; this card", megatron_2021, own_peak},
+    {"torchtitan", "6 N + 12 L d T, no embedding", "its table: unknown is an A100", torchtitan, torchtitan_peak},
+    {"6n", "6 N", "this card", six_n, own_peak},
+    {"hfu", "what is really computed", "this card", hardware, own_peak},
+};
+// clang-format on
+_Static_assert(sizeof rows / sizeof rows[0] <= MFU_CONVENTIONS_MAX, "conventions.h: too many conventions");
+
+size_t mfu_conventions(const struct mfu_plan *p, struct mfu_convention *all)
+{
+    size_t n = sizeof rows / sizeof rows[0];
+    struct counts counts = count(p);
+
+    for (size_t i = 0; i < n; i++) {
+        double flops = rows[i].flops_per_token(&counts), peak = rows[i].peak(p);
+
+        all[i] = (struct mfu_convention){.name = rows[i].name,
+                                         .counts = rows[i].counts,
+                                         .peak_of = rows[i].peak_of,
+                                         .flops_per_token = flops,
+                                         .peak_flops = peak,
+                                         .mfu = flops * p->step.tokens_per_s / p->config.ranks / peak};
+    }
+    return n;
+}
+
+double mfu_convention_flops_per_token(const struct mfu_plan *p, const char *name)
+{
+    struct counts counts = count(p);
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (strcmp(rows[i].name, name) == 0)
+            return rows[i].flops_per_token(&counts);
+    return NAN;
+}

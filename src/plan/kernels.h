@@ -1,0 +1,34 @@
+/*
+ * kernels.h - the launches of a plan as a table: equal kernels of all layers in
+ * one row.
+ */
+#ifndef MFU_KERNELS_H
+#define MFU_KERNELS_H
+
+#include "plan/plan.h"
+#include "cost/occupancy.h"
+
+struct mfu_kernel_row {
+    char name[96]; /* "h.attn.qkv", "h.attn.qkv.wgrad" */
+    enum mfu_phase phase;
+    enum mfu_kind kind;
+    struct mfu_kernel kernel;    /* one of them: shape, math */
+    struct mfu_price price;      /* of that one */
+    struct mfu_reading reading;  /* of that one: grid, waves, counters */
+    double count;                /* CUDA kernels launched in one optimizer step */
+    double flops, bytes, time_s; /* totals over the step */
+    double intensity;            /* FLOP per byte */
+    double share;                /* of the step's time */
+    double flops_per_s, bytes_per_s;
+    double sm_active, occupancy, tensor_active, dram_active; /* 0..1, while it runs */
+};
+
+/* All rows, in the order of execution; the caller frees the list with free().
+ * `total_s` (may be NULL) is the sum of their times: the busy time of the GPU.
+ * Returns the number of rows, or -1 when out of memory. */
+int mfu_kernel_rows(const struct mfu_plan *, struct mfu_kernel_row **rows, double *total_s);
+
+/* One row per kind and phase instead, for an overview. */
+int mfu_kernel_kinds(const struct mfu_plan *, struct mfu_kernel_row **rows, double *total_s);
+
+#endif

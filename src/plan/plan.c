@@ -1,0 +1,325 @@
+/*
+ * plan.c - scenario, program, prices, lifetimes: the whole path, once.
+ */
+#include "plan/plan.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/exchange.h"
+#include "base/error.h"
+#include "cost/collective.h"
+#include "graph/runtime.h"
+#include "graph/builder.h"
+
+const char *const mfu_limit_names[] = {"compute", "memory", "launch", "communication", "input"};
+
+double mfu_plan_times(const struct mfu_plan *p, const struct mfu_segment *seg)
+{
+    return mfu_segment_times(&p->program, seg);
+}
+
+/* ---- time --------------------------------------------------------------- */
+
+/* Host time of one launch; compiled and captured code is cheaper. */
+static double launch_s(const struct mfu_plan *p, enum mfu_phase phase)
+{
+    const struct mfu_runtime *r = &mfu_runtimes[p->config.runtime];
+
+    if (p->config.setting[MFU_S_CUDA_GRAPHS] > 0 && phase != MFU_OPTIMIZER_PHASE)
+        return p->machine.c[MFU_C_DISPATCH_GRAPH];
+    return p->machine.c[phase == MFU_BACKWARD                                               ? r->dispatch_backward
+                            : phase == MFU_OPTIMIZER_PHASE && p->config.runtime != MFU_LLMC ? MFU_C_DISPATCH_EAGER
+                                                                                            : r->dispatch_forward];
+}
+
+/* Host time per launch of every phase.  ZeRO 3 gathers and releases each
+ * weight on its way through forward and backward, on the host even where one
+ * GPU holds everything: that time is spread over the launches of the pass. */
+static void find_dispatch(struct mfu_plan *p)
+{
+    const struct mfu_program *g = &p->program;
+    double launches[MFU_PHASE_COUNT] = {0};
+
+    for (int i = 0; i < MFU_PHASE_COUNT; i++)
+        p->dispatch_s[i] = launch_s(p, (enum mfu_phase)i);
+    if (p->config.setting[MFU_S_ZERO] < 3)
+        return;
+    for (int k = 0; k < g->n_segments; k++)
+        for (int i = g->segments[k].first; i < g->segments[k].first + g->segments[k].count; i++)
+            launches[g->segments[k].phase] += mfu_plan_times(p, &g->segments[k]) * g->launches[i].kernel.launches;
+    for (int i = 0; i < MFU_PHASE_COUNT; i++)
+        if (i != MFU_OPTIMIZER_PHASE && launches[i] > 0)
+            p->dispatch_s[i] += p->machine.c[MFU_C_DISPATCH_ZERO] * g->weight_tensors * g->accum / launches[i];
+}
+
+static void add_up_time(struct mfu_plan *p)
+{
+    const struct mfu_program *g = &p->program;
+    struct mfu_step_answer *s = &p->step;
+    double phase_s[MFU_PHASE_COUNT] = {0}, phase_host_s[MFU_PHASE_COUNT] = {0}, span_s[MFU_PHASE_COUNT];
+    double compute_s = 0, memory_s = 0;
+    double loader_s = p->config.setting[MFU_S_DATALOADER_MS] * 1e-3 * g->accum, gpu_s;
+
+    s->kernels = 0;
+    for (int k = 0; k < g->n_segments; k++) {
+        const struct mfu_segment *seg = &g->segments[k];
+        double times = mfu_plan_times(p, seg);
+
+        for (int i = seg->first; i < seg->first + seg->count; i++) {
+            const struct mfu_price *price = &p->pricing.prices[i];
+
+            phase_s[seg->phase] += times * price->time_s;
+            phase_host_s[seg->phase] += times * g->launches[i].kernel.launches * p->dispatch_s[seg->phase];
+            s->kernels += times * g->launches[i].kernel.launches;
+            *(price->bound == MFU_BOUND_COMPUTE || price->bound == MFU_BOUND_LATENCY ? &compute_s : &memory_s) +=
+                times * price->time_s;
+        }
+    }
+    s->forward_s = phase_s[MFU_FORWARD];
+    s->backward_s = phase_s[MFU_BACKWARD];
+    s->optimizer_s = phase_s[MFU_OPTIMIZER_PHASE];
+    s->busy_s = s->forward_s + s->backward_s + s->optimizer_s;
+    s->host_s = 0;
+    gpu_s = 0;
+    for (int i = 0; i < MFU_PHASE_COUNT; i++) { /* the host runs ahead within a phase */
+        s->host_s += phase_host_s[i];
+        span_s[i] = fmax(phase_s[i], phase_host_s[i]);
+        gpu_s += span_s[i];
+    }
+    s->communication_exposed_s = mfu_exchange_exposed_s(p, span_s);
+    s->contention_s = 0;
+    gpu_s += s->communication_exposed_s + p->machine.c[MFU_C_STEP_CONSTANT];
+    s->time_s = fmax(gpu_s, loader_s);
+    s->idle_s = s->time_s - s->busy_s - s->communication_exposed_s;
+    p->limit = loader_s > gpu_s                    ? MFU_LIMIT_INPUT
+        : s->communication_exposed_s > 0.5 * gpu_s ? MFU_LIMIT_COMMUNICATION
+        : s->host_s > s->busy_s                    ? MFU_LIMIT_LAUNCH
+        : compute_s >= memory_s                    ? MFU_LIMIT_COMPUTE
+                                                   : MFU_LIMIT_MEMORY;
+    s->tokens = p->config.tokens * g->accum * p->config.ranks;
+    s->tokens_per_s = s->tokens / s->time_s;
+    s->samples_per_s = s->tokens_per_s / p->config.seq;
+}
+
+/* ---- use of the GPU ----------------------------------------------------- */
+
+/* The precision whose peak the model FLOPs are divided by. */
+static enum mfu_peak peak_of(enum mfu_precision precision)
+{
+    static const enum mfu_peak peaks[MFU_PRECISION_COUNT] = {
+        [MFU_FP32] = MFU_PEAK_FP32, [MFU_TF32] = MFU_PEAK_TF32,      [MFU_FP16] = MFU_PEAK_FP16,
+        [MFU_BF16] = MFU_PEAK_BF16, [MFU_BF16_PURE] = MFU_PEAK_BF16, [MFU_FP8] = MFU_PEAK_FP8};
+
+    return peaks[precision];
+}
+
+/* FLOPs of a product as MFU counts them: attention over all pairs of tokens,
+ * masked or not (12 L d T per token, forward and backward). */
+static double counted_flops(const struct mfu_kernel *k)
+{
+    return k->kind == MFU_FUSED_ATTENTION ? 4 * k->batch * k->n * k->k * k->m * k->m : k->flops;
+}
+
+/* Model FLOPs: three times the products of forward.  Hardware FLOPs: and those
+ * that checkpointing runs again. */
+static void add_up_flops(struct mfu_plan *p)
+{
+    const struct mfu_program *g = &p->program;
+    const struct mfu_config *c = &p->config;
+    struct mfu_mfu_answer *a = &p->mfu;
+    double forward = 0, again = 0;
+
+    p->matmul_seconds = 0;
+    for (int k = 0; k < g->n_segments; k++) {
+        const struct mfu_segment *seg = &g->segments[k];
+        double times = mfu_plan_times(p, seg);
+
+        for (int i = seg->first; i < seg->first + seg->count; i++) {
+            const struct mfu_launch *l = &g->launches[i];
+
+            if (!mfu_is_product(l))
+                continue;
+            p->matmul_seconds += times * p->pricing.prices[i].time_s;
+            if (seg->phase == MFU_FORWARD)
+                forward += times * counted_flops(&l->kernel);
+            else if (l->recomputed)
+                again += times * counted_flops(&l->kernel);
+        }
+    }
+    a->peak = peak_of(c->precision);
+    a->peak_flops = c->gpu->peak_flops[a->peak];
+    a->model_flops = 3 * forward * c->ranks;
+    a->hardware_flops = (3 * forward + again) * c->ranks;
+    a->achieved_flops = a->model_flops / c->ranks / p->step.time_s;
+    a->mfu = a->achieved_flops / a->peak_flops;
+    a->hfu = a->hardware_flops / c->ranks / p->step.time_s / a->peak_flops;
+}
+
+/* ---- memory ------------------------------------------------------------- */
+
+/* What nvidia-smi's total is of the size on the box, where no card of the kind
+ * was seen: the known ones have 0.93 to 1 of it (chosen between). */
+#define OF_THE_BOX 0.98
+
+/* The driver's own reserve, where no device report of this card is known: the
+ * median of the known ones is 2.5 % of the total, at least 300 MiB. */
+#define DRIVER_SHARE 0.025
+#define DRIVER_LEAST_BYTES (300 * 0x1p20)
+
+double mfu_capacity(const struct mfu_gpu *g, bool *assumed)
+{
+    double total = g->smi_total_bytes > 0 ? g->smi_total_bytes : g->size_bytes * 0x1p30 / 1e9 * OF_THE_BOX;
+
+    if (assumed)
+        *assumed = !(g->capacity_bytes > 0);
+    return g->capacity_bytes > 0 ? g->capacity_bytes : total - fmax(DRIVER_LEAST_BYTES, DRIVER_SHARE * total);
+}
+
+static void name_moment(struct mfu_plan *p)
+{
+    const struct mfu_peak_memory *peak = &p->memory.peak;
+    const struct mfu_launch *l;
+    char *text = p->memory.peak_at;
+    char name[80];
+
+    if (peak->launch < 0) {
+        snprintf(text, sizeof p->memory.peak_at, "all the time");
+        return;
+    }
+    l = &p->program.launches[peak->launch];
+    snprintf(name, sizeof name, "%s", l->op[0] ? l->op : l->suffix);
+    snprintf(text, sizeof p->memory.peak_at, "%s of %s", mfu_phase_names[l->phase], name);
+}
+
+static void add_up_memory(struct mfu_plan *p)
+{
+    struct mfu_memory_answer *m = &p->memory;
+    const struct mfu_runtime *r = &mfu_runtimes[p->config.runtime];
+    double factor = r->reserved < MFU_COEFFICIENT_COUNT ? p->machine.c[r->reserved] : r->reserved_always;
+    double others = p->config.setting[MFU_S_VRAM_RESERVED];
+
+    mfu_lifetime_peak(&p->program, &m->peak);
+    m->capacity_bytes = mfu_capacity(p->config.gpu, &m->capacity_assumed);
+    m->reserved_bytes = ceil(m->peak.bytes * factor / (2 * 0x1p20)) * 2 * 0x1p20;
+    m->context_bytes = p->machine.c[MFU_C_CONTEXT_BYTES] + p->machine.c[MFU_C_MODULE_BYTES]
+        + (p->config.ranks > 1 ? p->machine.c[MFU_C_NCCL_BYTES] : 0);
+    m->smi_bytes = m->reserved_bytes + m->context_bytes;
+    m->fill = (m->smi_bytes + others) / m->capacity_bytes;
+    /* The caching allocator gives back what it only caches before it fails. */
+    m->missing_bytes = m->peak.bytes + m->context_bytes + others - m->capacity_bytes;
+    m->fits = m->missing_bytes <= 0;
+    m->failed_in[0] = m->message[0] = '\0';
+    name_moment(p);
+}
+
+/* ---- how sure ----------------------------------------------------------- */
+
+#define SIGMAS 1.645 /* of a normal distribution, within which 90 % lies */
+
+/* Relative variance that several GPUs add, by what they exchange, hidden or not
+ * (how much hides is the loop's doing), and what is added to the excess: where
+ * PyTorch's DistributedDataParallel sums gradients, ranks wait for each other
+ * in one micro-step of `accum`. */
+static double spread_of_ranks(const struct mfu_plan *p, double *excess)
+{
+    const double *c = p->machine.c;
+    double share = p->step.communication_s / p->step.time_s, waits = 0;
+    double link = mfu_link_of(&p->machine, p->config.gpu, p->config.ranks).sigma;
+
+    if (p->config.ranks <= 1)
+        return 0;
+    if (p->config.setting[MFU_S_ZERO] == 0 && p->config.runtime != MFU_LLMC)
+        waits = 1 / p->program.accum;
+    *excess += waits * c[MFU_C_MODEL_EXCESS_DDP];
+    return share * share * (pow(c[MFU_C_MODEL_SIGMA_RANKS], 2) + link * link)
+        + pow(waits * c[MFU_C_MODEL_SIGMA_DDP], 2);
+}
+
+/* A 90 % interval: coefficients vary independently, each moving the share of
+ * the step that it rules.  What they cannot explain is the spread of published
+ * runs, by runtime, and wider where several GPUs have to agree; real loops
+ * also do what no graph of the model holds (loaders, logging, callbacks), so
+ * that the interval lies higher than the prediction by model.excess. */
+static void interval(struct mfu_plan *p)
+{
+    const struct mfu_program *g = &p->program;
+    const struct mfu_coefficients *known = &p->config.gpu->coefficients;
+    double share[MFU_COEFFICIENT_COUNT] = {0}, variance, excess, total = p->step.time_s;
+    bool eager = p->config.runtime == MFU_EAGER;
+
+    for (int k = 0; k < g->n_segments; k++)
+        for (int i = g->segments[k].first; i < g->segments[k].first + g->segments[k].count; i++) {
+            const struct mfu_kernel *kernel = &g->launches[i].kernel;
+            double busy =
+                mfu_plan_times(p, &g->segments[k]) * (p->pricing.prices[i].time_s - p->pricing.prices[i].overhead_s);
+            enum mfu_coefficient which = kernel->traffic;
+
+            if (kernel->kind == MFU_GEMM && p->pricing.prices[i].compute_s > p->pricing.prices[i].memory_s)
+                which = MFU_C_GEMM_EFFICIENCY;
+            else if (kernel->kind == MFU_FUSED_ATTENTION)
+                which = mfu_attention_rule(kernel->attention, kernel->k);
+            share[which] += busy / total;
+        }
+    share[MFU_C_DISPATCH_EAGER] = p->limit == MFU_LIMIT_LAUNCH ? 1 : p->step.idle_s / total;
+    variance = pow(p->machine.c[eager ? MFU_C_MODEL_SIGMA_EAGER : MFU_C_MODEL_SIGMA], 2);
+    excess = p->machine.c[eager ? MFU_C_MODEL_EXCESS_EAGER : MFU_C_MODEL_EXCESS];
+    variance += spread_of_ranks(p, &excess);
+    for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++)
+        if (share[i] > 0 && known->sigma[i] > 0)
+            variance += pow(share[i] * known->sigma[i], 2);
+    p->step.low_s = total * exp(fmin(excess - SIGMAS * sqrt(variance), 0));
+    p->step.high_s = total * exp(excess + SIGMAS * sqrt(variance))
+        + (p->config.runtime == MFU_LLMC ? 0 : p->machine.c[MFU_C_MODEL_UNSEEN]);
+}
+
+void mfu_plan_refresh(struct mfu_plan *p)
+{
+    mfu_machine_make(&p->config, &p->machine);
+    find_dispatch(p);
+}
+
+/* The program of `scenario`: the one at hand if only its surroundings differ,
+ * as in most sweeps. */
+static int take_over(struct mfu_plan *p, const struct mfu_scenario *scenario, struct mfu_error *err)
+{
+    struct mfu_config next;
+    bool same;
+
+    if (mfu_scenario_resolve(scenario, &next, err) < 0)
+        return -1;
+    same = p->built && mfu_graph_same(&next, &p->config);
+    p->scenario = *scenario;
+    p->config = next;
+    p->config.scenario = &p->scenario;
+    if (same) {
+        mfu_program_accumulate(&p->program, p->config.accum);
+        return 0;
+    }
+    p->built = mfu_graph_build(&p->config, false, &p->program, err) == 0;
+    return p->built ? 0 : -1;
+}
+
+int mfu_plan_make(struct mfu_plan *p, const struct mfu_scenario *scenario, struct mfu_error *err)
+{
+    if (take_over(p, scenario, err) < 0)
+        return -1;
+    mfu_machine_make(&p->config, &p->machine);
+    if (mfu_price_program(&p->machine, &p->program, &p->pricing) < 0)
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
+    find_dispatch(p);
+    add_up_time(p);
+    add_up_flops(p);
+    add_up_memory(p);
+    interval(p);
+    return 0;
+}
+
+void mfu_plan_release(struct mfu_plan *p)
+{
+    mfu_program_free(&p->program);
+    mfu_pricing_release(&p->pricing);
+    memset(p, 0, sizeof *p);
+}

@@ -1,0 +1,87 @@
+/*
+ * plan.h - the answer to a scenario: memory, time and use of the GPU.
+ */
+#ifndef MFU_PLAN_H
+#define MFU_PLAN_H
+
+#include "plan/pricing.h"
+#include "cost/cost.h"
+#include "graph/lifetime.h"
+#include "graph/program.h"
+#include "scenario/scenario.h"
+
+struct mfu_error;
+
+/* What limits the step as a whole. */
+enum mfu_limit { MFU_LIMIT_COMPUTE, MFU_LIMIT_MEMORY, MFU_LIMIT_LAUNCH, MFU_LIMIT_COMMUNICATION, MFU_LIMIT_INPUT };
+extern const char *const mfu_limit_names[];
+
+struct mfu_memory_answer {
+    struct mfu_peak_memory peak; /* allocated, as a partition */
+    double capacity_bytes;       /* what the card offers to a process */
+    bool capacity_assumed;       /* not verified for this card: estimated */
+    double reserved_bytes;       /* of the caching allocator */
+    double context_bytes;        /* CUDA context, kernels, libraries */
+    double smi_bytes;            /* nvidia-smi's figure for the process */
+    double fill;                 /* of the capacity, other processes included */
+    bool fits;
+    char peak_at[96];     /* "backward of lm_head" */
+    double missing_bytes; /* for tensors, context and other processes, however they lie; negative: left */
+    char failed_in[96];   /* of the simulated allocator: "backward of lm_head, step 2"; "": it did not */
+    char message[768];    /* then, what PyTorch would print */
+};
+
+struct mfu_step_answer {
+    double time_s, low_s, high_s; /* 90 % interval */
+    double forward_s, backward_s, optimizer_s, communication_exposed_s, idle_s;
+    double contention_s;    /* of what is exposed: kernels slowed by collectives; 0 before simulation */
+    double communication_s; /* of the exchanges, hidden or not */
+    double busy_s;          /* sum of the kernels */
+    double host_s;          /* that dispatching takes, hidden or not */
+    double tokens, tokens_per_s, samples_per_s;
+    double kernels; /* launched in one step */
+};
+
+struct mfu_mfu_answer {
+    enum mfu_peak peak; /* whose peak it is divided by */
+    double peak_flops;
+    double model_flops;              /* of a step on all GPUs: forward + backward, causal in full */
+    double hardware_flops;           /* the same and what checkpointing computes again */
+    double mfu, hfu, achieved_flops; /* per GPU */
+};
+
+struct mfu_plan {
+    struct mfu_scenario scenario; /* own copy; config points at it */
+    struct mfu_config config;
+    struct mfu_machine machine;
+    struct mfu_program program;
+    bool built;                 /* program is that of config */
+    struct mfu_pricing pricing; /* prices of program.launches */
+    struct mfu_memory_answer memory;
+    struct mfu_step_answer step;
+    struct mfu_mfu_answer mfu;
+    enum mfu_limit limit;
+    double matmul_seconds;              /* of the step, in GEMMs and attention */
+    double dispatch_s[MFU_PHASE_COUNT]; /* host time of one launch */
+};
+
+/* Bytes that one process can have of a card.  `assumed` (may be NULL): no device
+ * report of it is known, what the driver keeps for itself is an estimate. */
+double mfu_capacity(const struct mfu_gpu *, bool *assumed);
+
+/* torch DDP's bucket_cap_mb. */
+#define MFU_BUCKET_BYTES (25 * 0x1p20)
+
+/* Plans `scenario` into `plan`, which was zeroed or used before (its memory is
+ * reused: sweeps make millions of plans in one).  Release it at the end. */
+int mfu_plan_make(struct mfu_plan *plan, const struct mfu_scenario *scenario, struct mfu_error *err);
+void mfu_plan_release(struct mfu_plan *);
+
+/* Takes over coefficients of plan->scenario that have changed: into the machine
+ * and the host times, not into the answers. */
+void mfu_plan_refresh(struct mfu_plan *);
+
+/* How often a launch of a segment happens in one optimizer step. */
+double mfu_plan_times(const struct mfu_plan *, const struct mfu_segment *);
+
+#endif

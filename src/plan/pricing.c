@@ -1,0 +1,135 @@
+/*
+ * pricing.c - every launch of a program in seconds.
+ */
+#include "plan/pricing.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+double mfu_segment_times(const struct mfu_program *g, const struct mfu_segment *seg)
+{
+    return seg->repeat * (seg->phase == MFU_OPTIMIZER_PHASE ? 1 : g->accum);
+}
+
+bool mfu_is_product(const struct mfu_launch *l)
+{
+    return l->kernel.kind == MFU_GEMM || l->kernel.kind == MFU_FUSED_ATTENTION;
+}
+
+/* The share of the time in which tensor cores draw their full power decides
+ * how far clocks fall; they fall, the share grows: a fixed point. */
+static void settle_clocks(const struct mfu_machine *m, const struct mfu_program *g, struct mfu_price *prices)
+{
+    double tensor_s = 0, other_s = 0, duty, slowdown = 1;
+
+    if (!(m->throttle > 0))
+        return;
+    for (int k = 0; k < g->n_segments; k++)
+        for (int i = g->segments[k].first; i < g->segments[k].first + g->segments[k].count; i++) {
+            bool tensor = g->launches[i].kernel.kind == MFU_GEMM && prices[i].compute_s > prices[i].memory_s;
+
+            *(tensor ? &tensor_s : &other_s) += mfu_segment_times(g, &g->segments[k]) * prices[i].time_s;
+        }
+    duty = tensor_s / (tensor_s + other_s + 1e-30);
+    for (int round = 0; round < 4; round++) {
+        slowdown = 1 + m->throttle * duty;
+        duty = tensor_s * slowdown / (tensor_s * slowdown + other_s + 1e-30);
+    }
+    for (int i = 0; i < g->n_launches; i++)
+        if (g->launches[i].kernel.kind == MFU_GEMM)
+            mfu_price_throttle(m, &g->launches[i].kernel, duty, &prices[i]);
+}
+
+/* What an L2 that is written back lazily still holds. */
+struct l2_state {
+    double reach_bytes; /* that it can hold */
+    double moved_bytes; /* traffic so far */
+    double dirty_bytes; /* written and not yet in DRAM */
+};
+
+/* Bytes of the inputs that an earlier kernel left in L2: less than its reach
+ * has moved since they were touched. */
+static double still_hot(const struct mfu_program *g, const double *touched, const struct l2_state *l2,
+                        const struct mfu_launch *l)
+{
+    double hot = 0;
+
+    for (int k = 0; k < l->n_in; k++) {
+        const struct mfu_view *v = &g->views[l->in[k]];
+        double bytes = v->rows * v->columns * mfu_type_bytes[v->type];
+
+        if (l2->moved_bytes - touched[v->tensor] + bytes <= l2->reach_bytes)
+            hot += bytes;
+    }
+    return fmin(hot, l->kernel.read_bytes);
+}
+
+/* Dirty lines go to DRAM when others need their place; under a kernel that is
+ * bound by arithmetic that costs no time. */
+static void write_back(struct l2_state *l2, const struct mfu_kernel *k, const struct mfu_price *price, double absorbed,
+                       double bandwidth_bytes_s)
+{
+    double moved = k->read_bytes + k->write_bytes;
+    double spare = fmax(price->time_s - price->memory_s, 0) * bandwidth_bytes_s;
+
+    l2->moved_bytes += moved;
+    l2->dirty_bytes += absorbed;
+    l2->dirty_bytes -= fmin(l2->dirty_bytes, fmin(moved, spare));
+}
+
+static int make_room(const struct mfu_program *g, struct mfu_pricing *p)
+{
+    struct mfu_price *prices;
+    double *touched;
+
+    if (g->n_launches > p->cap_prices) {
+        if (!(prices = realloc(p->prices, (size_t)g->cap_launches * sizeof *prices)))
+            return -1;
+        p->prices = prices;
+        p->cap_prices = g->cap_launches;
+    }
+    if (g->n_tensors > p->cap_touched) {
+        if (!(touched = realloc(p->touched, (size_t)g->cap_tensors * sizeof *touched)))
+            return -1;
+        p->touched = touched;
+        p->cap_touched = g->cap_tensors;
+    }
+    return 0;
+}
+
+void mfu_pricing_release(struct mfu_pricing *p)
+{
+    free(p->prices);
+    free(p->touched);
+    memset(p, 0, sizeof *p);
+}
+
+/* Prices the launches in order, with an eye on L2. */
+int mfu_price_program(const struct mfu_machine *m, const struct mfu_program *g, struct mfu_pricing *p)
+{
+    struct l2_state l2 = {.reach_bytes = mfu_l2_reach(m)};
+
+    if (make_room(g, p) < 0)
+        return -1;
+    if (memcmp(&p->machine, m, sizeof *m) != 0) {
+        p->machine = *m;
+        p->tilings.n = 0;
+    }
+    for (int t = 0; t < g->n_tensors; t++)
+        p->touched[t] = -INFINITY;
+    for (int i = 0; i < g->n_launches; i++) {
+        const struct mfu_launch *l = &g->launches[i];
+        double absorbed = l->kernel.cold ? 0 : fmin(l->kernel.write_bytes, l2.reach_bytes - l2.dirty_bytes);
+
+        mfu_price_kernel(m, &l->kernel, still_hot(g, p->touched, &l2, l), absorbed, &p->tilings, &p->prices[i]);
+        write_back(&l2, &l->kernel, &p->prices[i], absorbed, m->bandwidth_bytes_s);
+        for (int k = 0; k < l->n_in; k++)
+            if (g->views[l->in[k]].tensor != 0) /* not the weights as a whole */
+                p->touched[g->views[l->in[k]].tensor] = l2.moved_bytes;
+        for (int k = 0; k < l->n_out; k++)
+            p->touched[g->views[l->out[k]].tensor] = l2.moved_bytes;
+    }
+    settle_clocks(m, g, p->prices);
+    return 0;
+}

@@ -1,0 +1,182 @@
+/*
+ * simulation.c - unrolls a plan's step and runs it.
+ */
+#include "plan/simulation.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "graph/runtime.h"
+#include "graph/builder.h"
+
+/* CUDA's launch queue (pending launches of a stream). */
+#define QUEUE_DEPTH 1024
+
+const struct mfu_program *mfu_simulation_program(const struct mfu_simulation *s)
+{
+    return s->later.n_launches > 0 ? &s->later : &s->first;
+}
+
+/* The step of the first micro-batch, where gradients are born, and of the
+ * others, where they exist. */
+static int unroll(const struct mfu_plan *plan, struct mfu_simulation *s, struct mfu_error *err)
+{
+    struct mfu_scenario alone = plan->scenario;
+    struct mfu_config config;
+
+    s->later.n_launches = 0;
+    if (plan->config.accum > 1 && mfu_graph_build(&plan->config, true, &s->later, err) < 0)
+        return -1;
+    alone.setting[MFU_S_ACCUM] = 1;
+    if (mfu_scenario_resolve(&alone, &config, err) < 0 || mfu_graph_build(&config, true, &s->first, err) < 0)
+        return -1;
+    return 0;
+}
+
+static int run_in_time(const struct mfu_plan *plan, bool record, struct mfu_simulation *s)
+{
+    const struct mfu_program *program = mfu_simulation_program(s);
+    struct mfu_timeline_input in = {
+        .program = program,
+        .queue_depth = QUEUE_DEPTH,
+        .latency_s = plan->machine.c[MFU_C_KERNEL_OVERHEAD],
+        .loader_s = plan->config.setting[MFU_S_DATALOADER_MS] * 1e-3,
+        .step_constant_s = plan->machine.c[MFU_C_STEP_CONSTANT],
+        .sync_each_step = true,
+        .record = record,
+        .contention = plan->machine.c[MFU_C_LINK_CONTENTION],
+    };
+
+    if (mfu_price_program(&plan->machine, program, &s->pricing) < 0)
+        return -1;
+    if (program->n_launches > s->cap_seconds) {
+        double *seconds = realloc(s->seconds, (size_t)program->cap_launches * sizeof *seconds);
+
+        if (!seconds)
+            return -1;
+        s->seconds = seconds;
+        s->cap_seconds = program->cap_launches;
+    }
+    for (int i = 0; i < program->n_launches; i++)
+        s->seconds[i] = s->pricing.prices[i].time_s;
+    in.seconds = s->seconds;
+    if (mfu_exchange_list(plan, program, &s->exchange) < 0)
+        return -1;
+    in.collectives = s->exchange.collectives;
+    in.n_collectives = s->exchange.n;
+    for (int i = 0; i < MFU_PHASE_COUNT; i++)
+        in.dispatch_s[i] = plan->dispatch_s[i];
+    return mfu_timeline_run(&in, &s->timeline);
+}
+
+static int run_in_memory(const struct mfu_plan *plan, bool record, struct mfu_simulation *s, struct mfu_error *err)
+{
+    double others = plan->memory.context_bytes + plan->config.setting[MFU_S_VRAM_RESERVED];
+    struct mfu_replay_input in = {
+        .first = &s->first,
+        .later = s->later.n_launches > 0 ? &s->later : NULL,
+        .record = record,
+        .card_bytes = (uint64_t)plan->memory.capacity_bytes,
+        .context_bytes = (uint64_t)plan->memory.context_bytes,
+        .allocator.capacity_bytes = (uint64_t)fmax(plan->memory.capacity_bytes - others, 1),
+        .workspaces = mfu_runtimes[plan->config.runtime].half_weights ? 1 : 2,
+    };
+
+    in.allocator.expandable_segments = plan->config.setting[MFU_S_EXPANDABLE_SEGMENTS] > 0;
+    in.weight_bytes = s->first.constant_bytes[MFU_PART_WEIGHTS] / s->first.params;
+    in.optimizer_state_elements_bytes = s->first.constant_bytes[MFU_PART_OPTIMIZER] / s->first.params;
+    in.workspace_bytes = s->first.constant_bytes[MFU_PART_WORKSPACE] / in.workspaces;
+    return mfu_replay_run(&in, &s->replay, err);
+}
+
+/* PyTorch counts blocks as allocated, which are larger than their tensors by
+ * what is rounded up or not worth splitting off. */
+static void take_blocks(struct mfu_peak_memory *peak, double allocated_bytes)
+{
+    if (allocated_bytes <= peak->bytes)
+        return;
+    peak->parts[MFU_PART_WORKSPACE] += allocated_bytes - peak->bytes;
+    peak->bytes = allocated_bytes;
+}
+
+/* What the simulation knows better than the analytic path. */
+static void put_into_plan(struct mfu_plan *plan, const struct mfu_simulation *s, bool replayed)
+{
+    struct mfu_memory_answer *m = &plan->memory;
+    double step_s = s->timeline.step_s, scale = step_s / plan->step.time_s;
+
+    plan->step.time_s = step_s;
+    plan->step.low_s *= scale;
+    plan->step.high_s *= scale;
+    plan->step.contention_s = s->timeline.contention_s;
+    plan->step.communication_exposed_s = s->timeline.communication_exposed_s + s->timeline.contention_s;
+    plan->step.idle_s = fmax(s->timeline.idle_s - plan->step.communication_exposed_s, 0);
+    plan->step.tokens_per_s /= scale;
+    plan->step.samples_per_s /= scale;
+    plan->mfu.achieved_flops /= scale;
+    plan->mfu.mfu /= scale;
+    plan->mfu.hfu /= scale;
+    if (s->timeline.loader_wait_s > 0.5 * s->timeline.step_s)
+        plan->limit = MFU_LIMIT_INPUT;
+    else if (s->timeline.host_bound_s > 0.5 * s->timeline.step_s)
+        plan->limit = MFU_LIMIT_LAUNCH;
+    if (!replayed)
+        return;
+    if (s->replay.out_of_memory) {
+        m->fits = false;
+        snprintf(m->failed_in, sizeof m->failed_in, "%s", s->replay.failed_in);
+        snprintf(m->message, sizeof m->message, "%s", s->replay.message);
+        return;
+    }
+    take_blocks(&m->peak, (double)s->replay.steady.peak_allocated_bytes);
+    m->reserved_bytes = (double)s->replay.steady.peak_reserved_bytes;
+    m->smi_bytes = m->reserved_bytes + m->context_bytes;
+    m->fill = (m->smi_bytes + plan->config.setting[MFU_S_VRAM_RESERVED]) / m->capacity_bytes;
+    m->fits = true;
+}
+
+/* Whether every layer is there: beyond a thousand they are only counted, and
+ * no allocator sees them. */
+static bool is_whole(const struct mfu_program *p)
+{
+    for (int i = 0; i < p->n_segments; i++)
+        if (p->segments[i].repeat != 1)
+            return false;
+    return true;
+}
+
+int mfu_simulate(struct mfu_plan *plan, bool record, struct mfu_simulation *s, struct mfu_error *err)
+{
+    bool replayed = !mfu_runtimes[plan->config.runtime].one_arena;
+
+    if (unroll(plan, s, err) < 0)
+        return -1;
+    if (run_in_time(plan, record, s) < 0)
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
+    replayed = replayed && is_whole(&s->first);
+    if (replayed && run_in_memory(plan, record, s, err) < 0)
+        return -1;
+    put_into_plan(plan, s, replayed);
+    return 0;
+}
+
+double mfu_simulate_again(struct mfu_plan *plan, struct mfu_simulation *s)
+{
+    mfu_plan_refresh(plan);
+    return run_in_time(plan, false, s) < 0 ? NAN : s->timeline.step_s;
+}
+
+void mfu_simulation_release(struct mfu_simulation *s)
+{
+    mfu_program_free(&s->first);
+    mfu_program_free(&s->later);
+    mfu_pricing_release(&s->pricing);
+    mfu_timeline_release(&s->timeline);
+    mfu_replay_release(&s->replay);
+    free(s->seconds);
+    mfu_exchange_release(&s->exchange);
+    memset(s, 0, sizeof *s);
+}

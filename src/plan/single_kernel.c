@@ -1,0 +1,375 @@
+/*
+ * single_kernel.c - one kernel by itself.
+ *
+ * FLOP and bytes are those of the step's kernels (graph/primitives); everything
+ * is read from DRAM, as in a benchmark that changes its buffers.  GEMMs that run
+ * longer meet the power limit: their clocks fall with t/(t + 1 ms), the form
+ * fitted to published sweeps (docs/cost-model.md).
+ */
+#include "plan/single_kernel.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+
+/* Seconds of arithmetic after which half of the throttling has set in: a kernel
+ * that runs alone starts at the full clock (estimated). */
+#define SETTLING_S 1e-3
+
+static const char *const dtypes[] = {"fp32", "tf32", "fp16", "bf16", "fp8", NULL};
+static const enum mfu_peak peaks[] = {MFU_PEAK_FP32, MFU_PEAK_TF32, MFU_PEAK_FP16, MFU_PEAK_BF16, MFU_PEAK_FP8};
+static const double element_bytes[] = {4, 4, 2, 2, 1};
+static const char *const passes[] = {"forward", "backward", NULL};
+/* Fused kinds: math is several kernels. */
+static const char *const attentions[] = {"flash1", "triton", "flash", "flash3", "memeff", "cudnn", NULL};
+static const enum mfu_attention_kind attention_kinds[] = {MFU_FLASH1, MFU_TRITON, MFU_FLASH,
+                                                          MFU_FLASH3, MFU_MEMEFF, MFU_CUDNN};
+
+const struct mfu_study_row mfu_studies[MFU_STUDY_COUNT] = {
+    [MFU_STUDY_GEMM] =
+        {"gemm", "M N K", 3, {"M", "N", "K"}, {MFU_TOKENS, MFU_TOKENS, MFU_TOKENS}, "C[M,N] = A[M,K] B[K,N]"},
+    [MFU_STUDY_SOFTMAX] =
+        {"softmax", "ROWS COLS", 2, {"ROWS", "COLS"}, {MFU_TOKENS, MFU_TOKENS}, "softmax of every row"},
+    [MFU_STUDY_NORM] = {"norm", "ROWS COLS", 2, {"ROWS", "COLS"}, {MFU_TOKENS, MFU_TOKENS}, "LayerNorm of every row"},
+    [MFU_STUDY_ATTENTION] = {"attention",
+                             "BATCH HEADS SEQ HEAD_DIM",
+                             4,
+                             {"BATCH", "HEADS", "SEQ", "HEAD_DIM"},
+                             {MFU_COUNT, MFU_COUNT, MFU_TOKENS, MFU_COUNT},
+                             "fused attention"},
+    [MFU_STUDY_COPY] = {"copy", "BYTES", 1, {"BYTES"}, {MFU_BYTES}, "a copy within the card"},
+    [MFU_STUDY_BLOCKS] = {"blocks",
+                          "N time T",
+                          2,
+                          {"N", "T"},
+                          {MFU_COUNT, MFU_SECONDS},
+                          "N thread blocks, a whole SM each, that only stay"},
+};
+
+#define OF(study) (1u << MFU_STUDY_##study)
+#define LARGEST 0x1p40 /* of a size; more is a slip of the finger */
+// clang-format off
+const struct mfu_study_key mfu_study_keys[MFU_SK_COUNT] = {
+    [MFU_SK_DTYPE] = {"dtype", ~OF(BLOCKS), MFU_COUNT, 0, 0, dtypes},
+    [MFU_SK_PASS] = {"pass", OF(GEMM) | OF(SOFTMAX) | OF(NORM) | OF(ATTENTION), MFU_COUNT, 0, 0, passes},
+    [MFU_SK_BATCH] = {"batch", OF(GEMM), MFU_COUNT, 1, 1e9, NULL},
+    [MFU_SK_CAUSAL] = {"causal", OF(ATTENTION), MFU_COUNT, 0, 0, NULL},
+    [MFU_SK_KV_HEADS] = {"kv_heads", OF(ATTENTION), MFU_COUNT, 1, 1e6, NULL},
+    [MFU_SK_WINDOW] = {"window", OF(ATTENTION), MFU_TOKENS, 0, LARGEST, NULL},
+    [MFU_SK_KIND] = {"kind", OF(ATTENTION), MFU_COUNT, 0, 0, attentions},
+    [MFU_SK_THREADS] = {"threads", OF(BLOCKS), MFU_COUNT, 1, 1024, NULL},
+    [MFU_SK_REGISTERS] = {"registers", OF(BLOCKS), MFU_COUNT, 1, 255, NULL},
+    [MFU_SK_SHARED] = {"shared", OF(BLOCKS), MFU_BYTES, 0, 1e6, NULL},
+    [MFU_SK_RESIDENT] = {"resident", OF(BLOCKS), MFU_COUNT, 1, 64, NULL},
+};
+// clang-format on
+
+/* ---- the kernels --------------------------------------------------------- */
+
+struct study {
+    const struct mfu_study_request *r;
+    const struct mfu_gpu *gpu;
+    int dtype;
+    bool backward;
+    double model_flops; /* needed: nothing recomputed */
+    struct mfu_kernel kernel[2];
+    int n;
+};
+
+static double option(const struct mfu_study_request *r, enum mfu_study_key_id id, double otherwise)
+{
+    return r->given[id] ? r->value[id] : otherwise;
+}
+
+static bool has(const struct mfu_gpu *g, int dtype)
+{
+    return g->peak_flops[peaks[dtype]] > 0; /* false for unknown, too */
+}
+
+static int default_dtype(const struct mfu_scenario *s)
+{
+    static const int of_precision[] = {
+        [MFU_FP32] = 0, [MFU_TF32] = 1, [MFU_FP16] = 2, [MFU_BF16] = 3, [MFU_BF16_PURE] = 3, [MFU_FP8] = 4};
+
+    if (s->setting_given[MFU_S_PRECISION])
+        return of_precision[(int)s->setting[MFU_S_PRECISION]];
+    return has(s->gpu, 3) ? 3 : has(s->gpu, 2) ? 2 : 0;
+}
+
+static int check_dtype(const struct study *s, struct mfu_error *err)
+{
+    if (has(s->gpu, s->dtype))
+        return 0;
+    mfu_fail(err, MFU_EINPUT, "dtype: %s has no %s tensor cores (%s, compute capability %.1f)", s->gpu->name,
+             dtypes[s->dtype], s->gpu->architecture, s->gpu->compute_capability);
+    return mfu_error_suggest(err, has(s->gpu, 3) ? "bf16" : has(s->gpu, 2) ? "fp16" : "fp32");
+}
+
+/* Backward: the gradients of A and of B, two products of the same FLOP. */
+static void gemm(struct study *s)
+{
+    double m = s->r->size[0], n = s->r->size[1], k = s->r->size[2], batch = option(s->r, MFU_SK_BATCH, 1);
+    double in = element_bytes[s->dtype], out = fmax(2, in);
+    enum mfu_peak math = peaks[s->dtype];
+
+    s->n = s->backward ? 2 : 1;
+    s->kernel[0] = s->backward ? mfu_kernel_gemm(math, m, k, n, batch, in, out, false)
+                               : mfu_kernel_gemm(math, m, n, k, batch, in, out, false);
+    s->kernel[1] = mfu_kernel_gemm(math, k, n, m, batch, in, out, false);
+    s->model_flops = 2 * batch * m * n * k * s->n;
+}
+
+static void softmax(struct study *s)
+{
+    double rows = s->r->size[0], columns = s->r->size[1], bytes = rows * columns * element_bytes[s->dtype];
+
+    s->kernel[0] = mfu_kernel_stream(MFU_REDUCTION, MFU_C_DRAM_SOFTMAX, rows, columns, 5 * rows * columns,
+                                     (s->backward ? 2 : 1) * bytes, bytes);
+    s->n = 1;
+}
+
+/* LayerNorm, with the column sums for gamma and beta in backward. */
+static void norm(struct study *s)
+{
+    double rows = s->r->size[0], columns = s->r->size[1], elements = rows * columns;
+    double bytes = elements * element_bytes[s->dtype], statistics = 8 * rows, weights = 8 * columns;
+
+    s->kernel[0] = s->backward ? mfu_kernel_stream(MFU_NORM, MFU_C_DRAM_NORM_BACKWARD, rows, columns, 14 * elements,
+                                                   2 * bytes + statistics, bytes)
+                               : mfu_kernel_stream(MFU_NORM, MFU_C_DRAM_NORM, rows, columns, 8 * elements,
+                                                   bytes + weights, bytes + statistics);
+    s->kernel[1] = mfu_kernel_stream(MFU_REDUCTION, MFU_C_DRAM_REDUCTION, rows, columns, 4 * elements,
+                                     2 * bytes + statistics, weights);
+    s->kernel[1].launches = 2;
+    s->n = s->backward ? 2 : 1;
+}
+
+static const char *refusal(const struct study *s, enum mfu_attention_kind kind)
+{
+    double cc = s->gpu->compute_capability;
+
+    if (kind == MFU_MEMEFF)
+        return NULL;
+    if (s->dtype < 2)
+        return "it needs 16 bits (memeff runs in fp32)";
+    if (s->r->size[3] > 256)
+        return "it needs HEAD_DIM <= 256";
+    if (cc < (kind == MFU_FLASH1 || kind == MFU_TRITON ? 7.5 : 8.0))
+        return kind == MFU_FLASH1 || kind == MFU_TRITON ? "it needs compute capability 7.5"
+                                                        : "it needs compute capability 8.0 (Ampere)";
+    if (kind == MFU_FLASH3 && (cc < 9.0 || cc >= 10.0))
+        return "it is written for Hopper (compute capability 9.0)";
+    return NULL;
+}
+
+static int attention(struct study *s, struct mfu_error *err)
+{
+    const struct mfu_study_request *r = s->r;
+    struct mfu_attention a = {.math = peaks[s->dtype],
+                              .sequences = r->size[0],
+                              .heads = r->size[1],
+                              .seq = r->size[2],
+                              .head_dim = r->size[3],
+                              .kv_heads = option(r, MFU_SK_KV_HEADS, r->size[1]),
+                              .window = option(r, MFU_SK_WINDOW, 0),
+                              .causal = option(r, MFU_SK_CAUSAL, 1) > 0,
+                              .element_bytes = element_bytes[s->dtype],
+                              .kind = MFU_FLASH};
+    const char *why;
+
+    if (r->given[MFU_SK_KIND])
+        a.kind = attention_kinds[(int)r->value[MFU_SK_KIND]];
+    else if (refusal(s, MFU_FLASH))
+        a.kind = MFU_MEMEFF;
+    if ((why = refusal(s, a.kind)) != NULL) {
+        mfu_fail(err, MFU_EINPUT, "kind: %s is not possible here: %s", mfu_attention_names[a.kind], why);
+        return mfu_error_suggest(err, refusal(s, MFU_FLASH) ? "memeff" : "flash");
+    }
+    if (fmod(a.heads, a.kv_heads) != 0)
+        return mfu_fail(err, MFU_EINPUT, "kv_heads: %.0f does not divide HEADS (%.0f)", a.kv_heads, a.heads);
+    s->kernel[0] = mfu_kernel_attention(&a, s->backward);
+    s->n = 1;
+    s->model_flops = s->backward ? 0.8 * s->kernel[0].flops : s->kernel[0].flops; /* 8 of 10 */
+    return 0;
+}
+
+static void copy(struct study *s)
+{
+    double bytes = s->r->size[0];
+
+    s->kernel[0] =
+        mfu_kernel_stream(MFU_COPY, MFU_C_DRAM_POINTWISE, 1, ceil(bytes / element_bytes[s->dtype]), 0, bytes, bytes);
+    s->n = 1;
+}
+
+/* ---- its row and its readings -------------------------------------------- */
+
+/* "gemm 8192 x 2304 x 768", with what differs from the usual. */
+static void name(const struct study *s, struct mfu_single_kernel *out)
+{
+    const struct mfu_study_request *r = s->r;
+    const double *z = r->size;
+    char text[96];
+
+    switch (r->study) {
+    case MFU_STUDY_GEMM:
+        if (option(r, MFU_SK_BATCH, 1) > 1)
+            snprintf(text, sizeof text, "%.0f x %.0f x %.0f, %.0f times", z[0], z[1], z[2], r->value[MFU_SK_BATCH]);
+        else
+            snprintf(text, sizeof text, "%.0f x %.0f x %.0f", z[0], z[1], z[2]);
+        break;
+    case MFU_STUDY_ATTENTION:
+        snprintf(text, sizeof text, "%.0f x %.0f heads, %.0f tokens, head size %.0f, %s%s", z[0], z[1], z[2], z[3],
+                 mfu_attention_names[s->kernel[0].attention], option(r, MFU_SK_CAUSAL, 1) > 0 ? ", causal" : "");
+        break;
+    case MFU_STUDY_COPY: snprintf(text, sizeof text, "%.0f bytes", z[0]); break;
+    default: snprintf(text, sizeof text, "%.0f x %.0f", z[0], z[1]);
+    }
+    snprintf(out->title, sizeof out->title, "%s %s, %s%s", mfu_studies[r->study].name, text, dtypes[s->dtype],
+             s->backward ? ", backward" : "");
+    snprintf(out->row.name, sizeof out->row.name, "%s%s", mfu_studies[r->study].name, s->backward ? ".grad" : "");
+}
+
+static double board_w(const struct mfu_scenario *s)
+{
+    double limit_w = s->setting_given[MFU_S_POWER_W] ? s->setting[MFU_S_POWER_W] : 0;
+
+    return limit_w > 0 ? limit_w : s->gpu->power_w;
+}
+
+/* Adds one kernel to the row; the readings are averaged over time. */
+static void add(const struct study *s, const struct mfu_kernel *k, struct mfu_single_kernel *out)
+{
+    struct mfu_kernel_row *row = &out->row;
+    struct mfu_price price;
+    struct mfu_reading reading;
+
+    mfu_price_kernel(&out->machine, k, 0, 0, NULL, &price);
+    if (k->kind == MFU_GEMM)
+        mfu_price_throttle(&out->machine, k, price.compute_s / (price.compute_s + SETTLING_S), &price);
+    mfu_read_kernel(s->gpu, &out->machine, k, &price, &reading);
+    mfu_metrics_add(&out->metrics, &reading, price.time_s, out->machine.c[MFU_C_DRAM_POINTWISE]);
+    out->compute_s += price.compute_s;
+    out->memory_s += price.memory_s;
+    out->overhead_s += price.overhead_s;
+    if (row->count <= 0 || price.time_s > row->price.time_s) { /* the longest speaks for all */
+        price.blocks = reading.grid.blocks;
+        price.waves = reading.waves;
+        row->kernel = *k;
+        row->price = price;
+        row->reading = reading;
+    }
+    row->count += k->launches;
+    row->flops += k->flops;
+    row->bytes += k->read_bytes + k->write_bytes;
+    row->time_s += price.time_s;
+}
+
+static void finish(const struct study *s, double power_w, struct mfu_single_kernel *out)
+{
+    struct mfu_kernel_row *row = &out->row;
+    double peak = s->gpu->peak_flops[peaks[s->dtype]];
+    bool product = row->kind == MFU_GEMM || row->kind == MFU_FUSED_ATTENTION;
+
+    mfu_metrics_settle(&out->metrics, row->time_s, power_w);
+    row->share = 1;
+    row->intensity = row->bytes > 0 ? row->flops / row->bytes : 0;
+    row->flops_per_s = row->flops / row->time_s;
+    row->bytes_per_s = row->bytes / row->time_s;
+    row->sm_active = out->metrics.sm_active;
+    row->occupancy = out->metrics.sm_occupancy;
+    row->tensor_active = out->metrics.tensor_active;
+    row->dram_active = out->metrics.dram_active;
+    out->metrics.mfu = product ? s->model_flops / row->time_s / peak : 0;
+    out->metrics.hfu = product ? row->flops / row->time_s / peak : 0;
+    out->metrics.memory_used_fill =
+        (s->kernel[0].read_bytes + s->kernel[0].write_bytes + out->machine.c[MFU_C_CONTEXT_BYTES])
+        / mfu_capacity(s->gpu, NULL);
+}
+
+static int study_blocks(const struct study *s, double power_w, struct mfu_single_kernel *out, struct mfu_error *err)
+{
+    const struct mfu_study_request *r = s->r;
+    struct mfu_grid grid = mfu_grid_plain(r->size[0], option(r, MFU_SK_THREADS, 128));
+    struct mfu_kernel_row *row = &out->row;
+    struct mfu_occupancy fit;
+    bool counted = r->given[MFU_SK_REGISTERS] || r->given[MFU_SK_SHARED];
+    double resident;
+
+    grid.registers = option(r, MFU_SK_REGISTERS, 0);
+    grid.shared_bytes = option(r, MFU_SK_SHARED, 0);
+    mfu_occupancy(s->gpu, &grid, &fit);
+    if (fit.resident < 1)
+        return mfu_fail(err, MFU_EINPUT, "a block of this size does not fit on an SM of %s: %s", s->gpu->name,
+                        fit.limit);
+    resident = option(r, MFU_SK_RESIDENT, counted ? fit.resident : 1);
+    if (resident > fit.resident)
+        return mfu_fail(err, MFU_EINPUT, "resident: an SM of %s holds %.0f such blocks (%s)", s->gpu->name,
+                        fit.resident, fit.limit);
+    mfu_read_blocks(s->gpu, &grid, resident, out->machine.sms, &row->reading);
+    *row = (struct mfu_kernel_row){
+        .kind = MFU_POINTWISE,
+        .reading = row->reading,
+        .count = 1,
+        .share = 1,
+        .time_s = r->size[1],
+        .price = {
+            .time_s = r->size[1], .bound = MFU_BOUND_LATENCY, .blocks = grid.blocks, .waves = row->reading.waves}};
+    row->reading.limit.resident = resident;
+    row->reading.limit.theoretical = resident * fit.warps / fit.most_warps;
+    mfu_metrics_add(&out->metrics, &row->reading, row->time_s, 1);
+    mfu_metrics_settle(&out->metrics, row->time_s, power_w);
+    row->sm_active = out->metrics.sm_active;
+    row->occupancy = out->metrics.sm_occupancy;
+    out->metrics.memory_used_fill = out->machine.c[MFU_C_CONTEXT_BYTES] / mfu_capacity(s->gpu, NULL);
+    snprintf(out->title, sizeof out->title, "%.0f block%s of %.0f threads", grid.blocks, grid.blocks > 1 ? "s" : "",
+             grid.threads);
+    snprintf(row->name, sizeof row->name, "blocks");
+    return 0;
+}
+
+/* The part of a config that a machine is made of. */
+static void make_machine(const struct mfu_scenario *s, struct mfu_machine *m)
+{
+    struct mfu_config config = {.gpu = s->gpu, .scenario = s};
+
+    for (int i = 0; i < MFU_SETTING_COUNT; i++)
+        config.setting[i] = s->setting_given[i] ? s->setting[i] : mfu_settings[i].initial;
+    mfu_machine_make(&config, m);
+}
+
+int mfu_single_kernel(const struct mfu_scenario *scenario, const struct mfu_study_request *r,
+                      struct mfu_single_kernel *out, struct mfu_error *err)
+{
+    struct study s = {.r = r, .gpu = scenario->gpu, .backward = option(r, MFU_SK_PASS, 0) > 0};
+    double power_w = board_w(scenario);
+
+    *out = (struct mfu_single_kernel){.study = r->study, .gpu = scenario->gpu};
+    s.dtype = r->given[MFU_SK_DTYPE] ? (int)r->value[MFU_SK_DTYPE] : default_dtype(scenario);
+    out->dtype = peaks[s.dtype];
+    make_machine(scenario, &out->machine);
+    if (r->study == MFU_STUDY_BLOCKS)
+        return study_blocks(&s, power_w, out, err);
+    if ((r->study == MFU_STUDY_GEMM || r->study == MFU_STUDY_ATTENTION) && check_dtype(&s, err) < 0)
+        return -1;
+    if (r->study == MFU_STUDY_ATTENTION && attention(&s, err) < 0)
+        return -1;
+    if (r->study == MFU_STUDY_GEMM)
+        gemm(&s);
+    else if (r->study == MFU_STUDY_SOFTMAX)
+        softmax(&s);
+    else if (r->study == MFU_STUDY_NORM)
+        norm(&s);
+    else if (r->study == MFU_STUDY_COPY)
+        copy(&s);
+    out->kernels = s.n;
+    out->row.kind = s.kernel[0].kind;
+    out->row.phase = s.backward ? MFU_BACKWARD : MFU_FORWARD;
+    name(&s, out);
+    for (int i = 0; i < s.n; i++)
+        add(&s, &s.kernel[i], out);
+    finish(&s, power_w, out);
+    return 0;
+}

@@ -1,0 +1,114 @@
+/*
+ * train.c - tokens to days, kilowatt-hours and money.
+ */
+#include "plan/train.h"
+
+#include <math.h>
+#include <stddef.h>
+
+#include "base/error.h"
+
+#define AT(field) offsetof(struct mfu_train_options, field)
+#define YEAR_S (365.25 * 86400) /* Julian */
+
+// clang-format off
+const struct mfu_train_option mfu_train_options[] = {
+    {"price",        MFU_COUNT,   0, 1e6,            NAN, AT(price),        "of one GPU-hour, in any currency"},
+    {"energy_price", MFU_COUNT,   0, 1e6,            NAN, AT(energy_price), "of one kWh"},
+    {"pad_fraction", MFU_RATIO,   0, 0.999,          0,   AT(pad_fraction), "share of the tokens that is padding"},
+    {"acceptance",   MFU_RATIO,   0, 1,              1,   AT(acceptance),   "share of the others that is used in the end"},
+    {"mtbf",         MFU_SECONDS, 1, 1000 * YEAR_S,  NAN, AT(mtbf_s),       "time between two failures of one GPU"},
+    {"checkpoint",   MFU_SECONDS, 0, 86400,          60,  AT(checkpoint_s), "time to write a checkpoint, while training waits"},
+    {"interval",     MFU_SECONDS, 1, YEAR_S,         NAN, AT(interval_s),   "time between checkpoints (the best one)"},
+    {"restart",      MFU_SECONDS, 0, 30 * 86400,     600, AT(restart_s),    "time from a failure to the next step"},
+};
+// clang-format on
+const size_t mfu_train_option_count = sizeof mfu_train_options / sizeof mfu_train_options[0];
+
+struct mfu_train_options mfu_train_defaults(void)
+{
+    struct mfu_train_options o;
+
+    for (size_t i = 0; i < mfu_train_option_count; i++)
+        *(double *)((char *)&o + mfu_train_options[i].offset) = mfu_train_options[i].initial;
+    return o;
+}
+
+#define OF(field) offsetof(struct mfu_training, field)
+const struct mfu_train_figure mfu_train_figures[] = {
+    {"tokens", MFU_TOKENS, OF(tokens)},
+    {"useful_tokens", MFU_TOKENS, OF(useful_tokens)},
+    {"seconds", MFU_SECONDS, OF(seconds)},
+    {"goodput", MFU_RATIO, OF(goodput)},
+    {"gpu_hours", MFU_COUNT, OF(gpu_hours)},
+    {"cost", MFU_COUNT, OF(cost)},
+    {"energy_cost", MFU_COUNT, OF(energy_cost)},
+    {"energy_j", MFU_COUNT, OF(energy_j)},
+    {"useful_tokens_per_s", MFU_COUNT, OF(useful_tokens_per_s)},
+    {"useful_per_gpu_hour", MFU_COUNT, OF(useful_per_gpu_hour)},
+    {"useful_mfu", MFU_RATIO, OF(useful_mfu)},
+};
+const size_t mfu_train_figure_count = sizeof mfu_train_figures / sizeof mfu_train_figures[0];
+
+double mfu_train_figure(const struct mfu_training *t, const struct mfu_train_figure *figure)
+{
+    return *(const double *)((const char *)t + figure->offset);
+}
+
+/* Share of the time that trains: checkpoints every `interval`, and for every
+ * failure half an interval lost and a restart (Young 1974, Daly 2006). */
+static int settle_goodput(struct mfu_training *t, struct mfu_error *err)
+{
+    const struct mfu_train_options *o = &t->options;
+    double mtbf_s = o->mtbf_s / t->gpus, lost;
+
+    t->goodput = 1;
+    t->interval_s = o->interval_s;
+    if (isnan(o->mtbf_s) && isnan(o->interval_s))
+        return 0;
+    if (isnan(t->interval_s)) /* the best: sqrt(2 checkpoint mtbf) */
+        t->interval_s = fmax(1, sqrt(2 * o->checkpoint_s * mtbf_s));
+    t->goodput = t->interval_s / (t->interval_s + o->checkpoint_s);
+    if (isnan(o->mtbf_s))
+        return 0;
+    lost = ((t->interval_s + o->checkpoint_s) / 2 + o->restart_s) / mtbf_s;
+    if (!(lost < 1))
+        return mfu_fail(err, MFU_EINPUT, "mtbf: with a failure every %.3g s (GPUs: %.0f) nothing is left to train with",
+                        mtbf_s, t->gpus);
+    t->goodput *= 1 - lost;
+    return 0;
+}
+
+int mfu_train(const struct mfu_plan *p, double tokens, const struct mfu_train_options *options, struct mfu_training *t,
+              struct mfu_error *err)
+{
+    struct mfu_metrics m;
+    double scale;
+
+    *t = (struct mfu_training){.options = *options,
+                               .tokens = tokens,
+                               .gpus = p->config.ranks,
+                               .useful_fraction = (1 - options->pad_fraction) * options->acceptance};
+    if (settle_goodput(t, err) < 0)
+        return -1;
+    mfu_metrics_of_plan(p, &m);
+    t->steps = ceil(tokens / p->step.tokens);
+    t->training_s = t->steps * p->step.time_s;
+    t->seconds = t->training_s / t->goodput;
+    scale = t->seconds / p->step.time_s;
+    t->low_s = scale * p->step.low_s;
+    t->high_s = scale * p->step.high_s;
+    t->failures = isnan(options->mtbf_s) ? 0 : t->seconds * t->gpus / options->mtbf_s;
+    t->gpu_hours = t->seconds / 3600 * t->gpus;
+    t->cost = t->gpu_hours * options->price;
+    /* While it waits for a checkpoint or a restart a card idles. */
+    t->power_w = m.power_w * t->gpus;
+    t->energy_j = t->gpus * (m.power_w * t->training_s + m.idle_w * (t->seconds - t->training_s));
+    t->energy_cost = t->energy_j / 3.6e6 * options->energy_price;
+    t->useful_tokens = tokens * t->useful_fraction;
+    t->tokens_per_s = tokens / t->seconds;
+    t->useful_tokens_per_s = t->useful_tokens / t->seconds;
+    t->useful_per_gpu_hour = t->useful_tokens / t->gpu_hours;
+    t->useful_mfu = p->mfu.mfu * t->goodput * t->useful_fraction;
+    return 0;
+}

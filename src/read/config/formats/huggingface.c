@@ -1,0 +1,280 @@
+/*
+ * huggingface.c - TrainingArguments of Hugging Face's Trainer, as JSON or YAML, and
+ * the YAML of two programs around it: axolotl (base_model, micro_batch_size) and
+ * LLaMA-Factory (finetuning_type).
+ */
+#include <math.h>
+#include <string.h>
+
+#include "read/config/import.h"
+
+static bool recognise(const char *path, const char *text)
+{
+    (void)path;
+    return strstr(text, "per_device_train_batch_size") || strstr(text, "gradient_checkpointing")
+        || strstr(text, "per_gpu_train_batch_size")
+        || (strstr(text, "base_model:") && strstr(text, "micro_batch_size:"));
+}
+
+static const char training[] = "concerns what is learnt, not how fast", files[] = "files and logging";
+static const char evaluation[] = "evaluation is not part of a step", loading[] = "the loader: set dataloader_ms";
+static const char liger[] = "Liger's fused kernels: set loss_chunks for its loss",
+                  fsdp[] = "how FSDP wraps and fetches";
+static const char adapters[] = "adapters: only part of the weights is trained", quantised[] = "quantised weights";
+static const char fill[] = "how full sequences are: pad_fraction of `train`";
+static const char unknown[] = "no model of this name is known: choose one";
+
+#define OPTIMIZERS                                                                                                     \
+    "adamw_torch=adamw-foreach adamw_torch_fused=adamw adamw_apex_fused=adamw "                                        \
+    "adamw_hf=adamw-loop adamw_bnb_8bit=adam8bit adamw_8bit=adam8bit paged_adamw_8bit=adam8bit "                       \
+    "adamw_torch_8bit=adam8bit "                                                                                       \
+    "adafactor=adafactor sgd=sgd lion=lion lion_32bit=lion muon=muon"
+
+// clang-format off
+static const struct mfu_import_row rows[] = {
+    {"per_device_train_batch_size", "batch", NULL, NULL, false},
+    {"per_gpu_train_batch_size", "batch", NULL, NULL, false},
+    {"micro_batch_size", "batch", NULL, NULL, false},
+    {"gradient_accumulation_steps", "accum", NULL, NULL, false},
+    {"max_seq_length", "seq", NULL, NULL, false},
+    {"max_length", "seq", NULL, NULL, false},
+    {"block_size", "seq", NULL, NULL, false},
+    {"cutoff_len", "seq", NULL, NULL, false},
+    {"sequence_len", "seq", NULL, NULL, false},
+    {"model_max_length", "seq", NULL, NULL, false},
+    {"bf16", "precision", "true=bf16 auto=bf16 full=bf16 false=-", "off", false},
+    {"fp16", "precision", "true=fp16 false=-", "off", false},
+    {"tf32", "precision", "true=tf32 false=-", "off", false},
+    {"pure_bf16", "precision", "true=bf16-pure false=-", "off", false},
+    {"torch_dtype", "precision", "auto=- float32=- bfloat16=bf16-pure", NULL, false},
+    {"bf16_full_eval", NULL, NULL, evaluation, false}, {"fp16_full_eval", NULL, NULL, evaluation, false},
+    {"fp16_opt_level", NULL, NULL, "apex's level", false}, {"fp16_backend", NULL, NULL, "autocast is planned", false},
+    {"half_precision_backend", NULL, "auto=- cuda_amp=-", "autocast is planned", true},
+    {"torch_compile", "runtime", "true=compile false=eager auto=-", NULL, false},
+    {"torch_compile_backend", NULL, "inductor=-", "details of the compiler", true},
+    {"torch_compile_*", NULL, NULL, "details of the compiler", true},
+    {"gradient_checkpointing", "checkpoint", "true=full false=none", NULL, false},
+    {"disable_gradient_checkpointing", "checkpoint", "true=none false=full", NULL, false},
+    {"gradient_checkpointing_kwargs.use_reentrant", NULL, NULL, "the same memory, about the same time", false},
+    {"gradient_checkpointing_kwargs*", NULL, NULL, "details of checkpointing", true},
+    {"max_grad_norm", "grad_clip", NULL, NULL, false},
+    {"optim", "optimizer", OPTIMIZERS, NULL, false},
+    {"optimizer", "optimizer", OPTIMIZERS, NULL, false},
+    {"adafactor", "optimizer", "true=adafactor false=-", "off", false},
+    {"optim_args", NULL, NULL, "arguments of the optimizer", true},
+    {"optim_target_modules*", NULL, NULL, "GaLore", true},
+    {"attn_implementation", "attention", "flash_attention_2=flash sdpa=flash eager=math flash_attention_3=flash3",
+     NULL, false},
+    {"flash_attn", "attention", "auto=- fa2=flash sdpa=flash disabled=math", NULL, false},
+    {"flash_attention", "attention", "true=flash false=-", "off", false},
+    {"sdp_attention", "attention", "true=flash false=-", "off", false},
+    {"xformers_attention", "attention", "true=memeff false=-", "off", false},
+    {"use_liger_kernel", NULL, NULL, liger, true}, {"enable_liger_kernel", NULL, NULL, liger, true},
+    {"liger_*", NULL, NULL, liger, true},
+    {"plugins*", NULL, NULL, "plugins", true},
+    {"deepspeed", NULL, NULL, "import that file, too", true},
+    {"deepspeed.zero_optimization.stage", "zero", NULL, NULL, false},
+    {"deepspeed.*", NULL, NULL, "import it as a file of its own, too", true},
+    {"fsdp", NULL, "=-", "taken apart below", true}, {"fsdp[*", NULL, "auto_wrap=-", "taken apart below", true},
+    {"fsdp_config.activation_checkpointing", "checkpoint", "true=full false=-", "off", false},
+    {"fsdp_config.fsdp_activation_checkpointing", "checkpoint", "true=full false=-", "off", false},
+    {"fsdp_config.offload_params", NULL, NULL, "offloading to the CPU", true},
+    {"fsdp_config.fsdp_offload_params", NULL, NULL, "offloading to the CPU", true},
+    {"fsdp_config*", NULL, NULL, fsdp, false}, {"fsdp_transformer_layer_cls_to_wrap", NULL, NULL, fsdp, false},
+    {"fsdp_min_num_params", NULL, NULL, fsdp, false},
+    {"fsdp_*", NULL, NULL, "details of FSDP", true},
+    {"ddp_timeout", NULL, NULL, "timeouts", false}, {"ddp_backend", NULL, "nccl=-", "how ranks talk", true},
+    {"ddp_*", NULL, NULL, "details of DDP", true},
+    {"adapter", NULL, NULL, adapters, true}, {"finetuning_type", NULL, "full=-", adapters, true},
+    {"lora*", NULL, NULL, "details of the adapters", false}, {"peft*", NULL, NULL, "details of the adapters", false},
+    {"freeze_*", NULL, NULL, "only part of the weights is trained", true},
+    {"load_in_*", NULL, NULL, quantised, true}, {"quantization_bit", NULL, NULL, quantised, true},
+    {"quantization_method", NULL, NULL, quantised, false}, {"bnb_*", NULL, NULL, quantised, false},
+    {"use_peft", NULL, NULL, adapters, true},
+    {"packing", NULL, NULL, fill, true}, {"sample_packing", NULL, NULL, fill, true},
+    {"pad_to_sequence_len", NULL, NULL, fill, false},
+    {"neat_packing", NULL, NULL, fill, true}, {"eval_sample_packing", NULL, NULL, evaluation, false},
+    {"group_by_length", NULL, NULL, fill, true},
+    {"auto_find_batch_size", NULL, NULL, "halves the batch until it fits: `solve batch`", true},
+    {"neftune_noise_alpha", NULL, NULL, training, false},
+    {"model_name_or_path", NULL, NULL, unknown, true}, {"base_model", NULL, NULL, unknown, true},
+    {"model_name", NULL, NULL, unknown, true}, {"model_type", NULL, NULL, "the model's name says it", false},
+    {"base_model_config", NULL, NULL, files, false}, {"model_revision", NULL, NULL, files, false},
+    {"use_cpu", NULL, NULL, "training on the CPU", true}, {"no_cuda", NULL, NULL, "training on the CPU", true},
+    {"torch_empty_cache_steps", NULL, NULL, "empties the allocator's cache", true},
+    {"dataloader_*", NULL, NULL, loading, false}, {"dataset*", NULL, NULL, loading, false},
+    {"train_file", NULL, NULL, loading, false}, {"test_datasets*", NULL, NULL, loading, false},
+    {"val_set_size", NULL, NULL, evaluation, false},
+    {"val_size", NULL, NULL, evaluation, false}, {"template", NULL, NULL, loading, false},
+    {"chat_template*", NULL, NULL, loading, false},
+    {"max_samples", NULL, NULL, loading, false}, {"overwrite_cache", NULL, NULL, loading, false},
+    {"train_on_inputs", NULL, NULL, training, false},
+    {"special_tokens*", NULL, NULL, loading, false}, {"tokens[*", NULL, NULL, loading, false},
+    {"tokenizer*", NULL, NULL, loading, false},
+    {"trust_remote_code", NULL, NULL, files, false}, {"accelerator_config*", NULL, NULL, loading, false},
+    {"split_batches", NULL, NULL, loading, false}, {"length_column_name", NULL, NULL, loading, false},
+    {"preprocessing_num_workers", NULL, NULL, loading, false}, {"remove_unused_columns", NULL, NULL, loading, false},
+    {"per_device_eval_batch_size", NULL, NULL, evaluation, false},
+    {"per_gpu_eval_batch_size", NULL, NULL, evaluation, false}, {"eval*", NULL, NULL, evaluation, false},
+    {"do_*", NULL, NULL, evaluation, false}, {"prediction_loss_only", NULL, NULL, evaluation, false},
+    {"load_best_model_at_end", NULL, NULL, evaluation, false}, {"metric_for_best_model", NULL, NULL, evaluation, false},
+    {"greater_is_better", NULL, NULL, evaluation, false}, {"batch_eval_metrics", NULL, NULL, evaluation, false},
+    {"learning_rate", NULL, NULL, training, false}, {"weight_decay", NULL, NULL, training, false},
+    {"adam_*", NULL, NULL, training, false}, {"lr_scheduler*", NULL, NULL, training, false},
+    {"warmup_*", NULL, NULL, training, false}, {"num_train_epochs", NULL, NULL, training, false},
+    {"max_steps", NULL, NULL, training, false}, {"seed", NULL, NULL, training, false},
+    {"data_seed", NULL, NULL, training, false}, {"label_*", NULL, NULL, training, false},
+    {"stage", NULL, "sft=- pt=-", "another kind of training", true}, {"num_epochs", NULL, NULL, training, false},
+    {"early_stopping_patience", NULL, NULL, training, false}, {"loss_watchdog_*", NULL, NULL, training, false},
+    {"strict", NULL, NULL, files, false}, {"debug", NULL, NULL, files, false}, {"wandb_*", NULL, NULL, files, false},
+    {"saves_per_epoch", NULL, NULL, files, false}, {"evals_per_epoch", NULL, NULL, evaluation, false},
+    {"plot_loss", NULL, NULL, files, false}, {"past_index", NULL, NULL, training, false},
+    {"full_determinism", NULL, NULL, "deterministic kernels", true},
+    {"local_rank", NULL, NULL, files, false}, {"skip_memory_metrics", NULL, NULL, files, false},
+    {"ray_*", NULL, NULL, files, false},
+    {"include_*", NULL, NULL, files, false}, {"ignore_data_skip", NULL, NULL, files, false},
+    {"restore_callback_*", NULL, NULL, files, false},
+    {"jit_mode_eval", NULL, NULL, evaluation, false}, {"use_legacy_prediction_loop", NULL, NULL, evaluation, false},
+    {"average_tokens_across_devices", NULL, NULL, training, false},
+    {"mp_parameters", NULL, "=-", "SageMaker's model parallelism", true},
+    {"use_ipex", NULL, NULL, "another device", true}, {"use_mps_device", NULL, NULL, "another device", true},
+    {"tpu_*", NULL, NULL, "another device", false}, {"torchdynamo", NULL, NULL, "details of the compiler", true},
+    {"output_dir", NULL, NULL, files, false}, {"overwrite_output_dir", NULL, NULL, files, false},
+    {"logging*", NULL, NULL, files, false}, {"log_*", NULL, NULL, files, false}, {"save*", NULL, NULL, files, false},
+    {"report_to", NULL, NULL, files, false}, {"report_to[*", NULL, NULL, files, false},
+    {"run_name", NULL, NULL, files, false},
+    {"push_to_hub*", NULL, NULL, files, false}, {"hub_*", NULL, NULL, files, false},
+    {"disable_tqdm", NULL, NULL, files, false}, {"resume_from_checkpoint", NULL, NULL, files, false},
+    {NULL, NULL, NULL, NULL, false},
+};
+
+static const char *const defaults[] = {
+    "per_device_train_batch_size per_gpu_train_batch_size micro_batch_size", "8", "gradient_accumulation_steps", "1",
+    "optim optimizer", "adamw_torch", "max_grad_norm", "1.0",
+    "gradient_checkpointing disable_gradient_checkpointing", "false", "torch_compile", "false", NULL};
+// clang-format on
+
+static bool is_set(struct mfu_import *m, const char *name)
+{
+    struct mfu_entry *e = mfu_import_find(m, name);
+
+    return e && e->set;
+}
+
+/* The catalog's GPT-2 is nanoGPT's; Hugging Face's is OpenAI's checkpoint. */
+static void find_model(struct mfu_import *m)
+{
+    static const char *const names[] = {"model_name_or_path", "base_model", "model_name"};
+    const struct mfu_model *model;
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        struct mfu_entry *e = mfu_import_find(m, names[i]);
+
+        if (!e || !mfu_import_model(m, e))
+            continue;
+        if (!(model = mfu_catalog_model(m->catalog, e->set, NULL)) || strcmp(model->family, "gpt2") != 0)
+            return;
+        mfu_import_assume(m, "bias", "1", "of the checkpoint");
+        mfu_import_assume(m, "vocab_size", "50257", "of the checkpoint");
+        mfu_import_assume(m, "dropout", "0.1", "of the checkpoint");
+        mfu_import_assume(m, "upcast_logits", "1", "as transformers computes the loss");
+        return;
+    }
+}
+
+/* Weights in bf16 leave nothing to autocast; beside 16 bits tf32 has little to do. */
+static void find_precision(struct mfu_import *m)
+{
+    static const char *const wider[] = {"bf16", "fp16", "tf32"};
+    struct mfu_entry *bf16 = mfu_import_find(m, "bf16");
+    bool half = is_set(m, "bf16") || is_set(m, "fp16"), pure = is_set(m, "torch_dtype") || is_set(m, "pure_bf16");
+
+    if (is_set(m, "bf16") && mfu_import_find(m, "base_model")) {
+        mfu_import_set(m, bf16, "precision", "axolotl loads the weights in bf16", "bf16-pure");
+        pure = false;
+    }
+    for (size_t i = 0; i < 3; i++)
+        if (is_set(m, wider[i]) && (pure || (half && i == 2)))
+            mfu_import_leave(mfu_import_find(m, wider[i]), MFU_IGNORED,
+                             pure ? "the weights are in bf16" : "beside 16-bit autocast nothing large is left in fp32");
+    if (!half && !pure && !is_set(m, "tf32"))
+        mfu_import_assume(m, "precision", "fp32", "no 16-bit precision is switched on");
+}
+
+static bool mentions(const struct mfu_entry *e, const char *word)
+{
+    return strstr(e->value, word) != NULL;
+}
+
+/* "full_shard auto_wrap", or a list of such words. */
+static void take_sharding(struct mfu_import *m, struct mfu_entry *e)
+{
+    const char *note =
+        mfu_import_gpus(m) > 1 ? "FSDP over all GPUs" : "FSDP over all GPUs: set gpus to how many there are";
+
+    if (mentions(e, "full_shard"))
+        mfu_import_set(m, e, "zero", note, "3");
+    else if (mentions(e, "shard_grad_op"))
+        mfu_import_set(m, e, "zero", note, "2");
+    else if (mentions(e, "no_shard") || strcmp(e->value, "true") == 0)
+        mfu_import_leave(e, MFU_IGNORED, "nothing is sharded by it");
+    else if (mentions(e, "hybrid_shard"))
+        mfu_import_leave(e, MFU_UNMODELLED, "shards within a node, replicas between nodes: set zero 3");
+    if (mentions(e, "offload"))
+        mfu_import_lack(m, "fsdp", "offload", "offloading to the CPU");
+}
+
+static void find_sharding(struct mfu_import *m)
+{
+    bool on = false;
+    int n = m->n;
+
+    for (int i = 0; i < n; i++) {
+        struct mfu_entry *e = &m->entries[i];
+
+        if (e->fate != MFU_UNMODELLED || (strcmp(e->name, "fsdp") != 0 && strncmp(e->name, "fsdp[", 5) != 0))
+            continue;
+        on = true;
+        take_sharding(m, e);
+    }
+    if (!on && mfu_import_find(m, "fsdp_version")) { /* axolotl: no list, FSDP2 */
+        mfu_import_set(m, mfu_import_find(m, "fsdp_version"), "zero", "FSDP over all GPUs", "3");
+        on = true;
+    }
+    for (int i = 0; i < n && !on; i++)
+        if (strncmp(m->entries[i].name, "fsdp_", 5) == 0)
+            mfu_import_leave(&m->entries[i], MFU_IGNORED, "FSDP is off");
+    if (!on && !mfu_import_find(m, "deepspeed") && !mfu_import_find(m, "deepspeed.zero_optimization.stage"))
+        mfu_import_assume(m, "zero", "0", "neither FSDP nor DeepSpeed");
+}
+
+/* TrainingArguments do not know: the tokenizer cut the sequences. */
+static void find_length(struct mfu_import *m)
+{
+    for (int i = 0; i < m->n; i++)
+        if (m->entries[i].set && strcmp(m->entries[i].key, "seq") == 0)
+            return;
+    mfu_import_lack(m, "seq", "", "how long sequences are is not in the file: set seq");
+}
+
+static void finish(struct mfu_import *m)
+{
+    struct mfu_entry *checkpoint = mfu_import_find(m, "gradient_checkpointing");
+
+    find_model(m);
+    find_precision(m);
+    find_sharding(m);
+    find_length(m);
+    if (mfu_import_find(m, "finetuning_type") && checkpoint && checkpoint->fate == MFU_ASSUMED)
+        mfu_import_set(m, checkpoint, "checkpoint", "LLaMA-Factory switches it on", "full");
+}
+
+const struct mfu_import_format mfu_import_format_huggingface = {
+    .name = "huggingface",
+    .title = "Hugging Face TrainingArguments",
+    .recognise = recognise,
+    .take_apart = mfu_import_tree,
+    .rows = rows,
+    .defaults = defaults,
+    .finish = finish,
+};

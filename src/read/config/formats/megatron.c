@@ -1,0 +1,394 @@
+/*
+ * megatron.c - arguments of NVIDIA/Megatron-LM's pretraining, in a command line or
+ * the usual script around it.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "read/config/import.h"
+
+static bool recognise(const char *path, const char *text)
+{
+    (void)path;
+    return (strstr(text, "--num-layers") || strstr(text, "--tensor-model-parallel-size"))
+        && (strstr(text, "--micro-batch-size") || strstr(text, "--hidden-size"));
+}
+
+static const char training[] = "concerns what is learnt, not how fast", files[] = "files and logging";
+static const char launcher[] = "how processes find each other", assumed[] = "assumed";
+static const char offload[] = "offloading to the CPU", states[] = "types of the optimizer's states: fp32 is planned";
+
+// clang-format off
+static const struct mfu_import_row rows[] = {
+    {"--micro-batch-size", "batch", NULL, NULL, false},
+    {"--global-batch-size", NULL, NULL, "follows from the batch and the ranks", false},
+    {"--seq-length", "seq", NULL, NULL, false},
+    {"--max-position-embeddings", NULL, NULL, "the table of positions is taken as long as a sequence", false},
+    {"--num-layers", "n_layer", NULL, NULL, false},
+    {"--hidden-size", "n_embd", NULL, NULL, false},
+    {"--ffn-hidden-size", "d_ff", NULL, NULL, false},
+    {"--num-attention-heads", "n_head", NULL, NULL, false},
+    {"--num-query-groups", "n_kv_head", NULL, NULL, false},
+    {"--kv-channels", "head_dim", NULL, NULL, false},
+    {"--group-query-attention", NULL, NULL, "taken with the number of groups", false},
+    {"--vocab-size", "vocab_size", NULL, NULL, false},
+    {"--num-experts", "n_experts", NULL, NULL, false},
+    {"--moe-router-topk", "top_k", NULL, NULL, false},
+    {"--moe-ffn-hidden-size", "d_ff", NULL, NULL, false},
+    {"--moe-*", NULL, NULL, "details of the routing", true},
+    {"--hidden-dropout", "dropout", NULL, NULL, false},
+    {"--attention-dropout", NULL, NULL, "taken with the dropout of the hidden layers", false},
+    {"--disable-bias-linear", "bias", "=0 true=0", NULL, false},
+    {"--add-qkv-bias", NULL, NULL, "biases of q, k and v: set bias 1", true},
+    {"--untie-embeddings-and-output-weights", "tied", "=0 true=0", NULL, false},
+    {"--bf16", "precision", "=bf16 true=bf16", NULL, false},
+    {"--fp16", "precision", "=fp16 true=fp16", NULL, false},
+    {"--fp8-format", "precision", "hybrid=fp8 e4m3=fp8", NULL, false},
+    {"--fp8-*", NULL, NULL, "details of fp8", true},
+    {"--clip-grad", "grad_clip", NULL, NULL, false},
+    {"--optimizer", "optimizer", "adam=adamw sgd=sgd-momentum muon=muon", NULL, false},
+    {"--tensor-model-parallel-size", "tp", NULL, NULL, false},
+    {"--pipeline-model-parallel-size", "pp", NULL, NULL, false},
+    {"--num-layers-per-virtual-pipeline-stage", NULL, NULL, "taken with the layers and stages", false},
+    {"--num-virtual-stages-per-pipeline-rank", "vpp", NULL, NULL, false},
+    {"--context-parallel-size", "cp", NULL, NULL, false},
+    {"--expert-model-parallel-size", "ep", NULL, NULL, false},
+    {"--sequence-parallel", "sp", "=on true=on", NULL, false},
+    {"--use-distributed-optimizer", "zero", "=1 true=1", NULL, false},
+    {"--use-torch-fsdp2", "zero", "=3 true=3", NULL, false},
+    {"--data-parallel-sharding-strategy", "zero", "no_shard=0 optim=1 optim_grads=2 optim_grads_params=3", NULL, false},
+    {"--use-custom-fsdp", NULL, NULL, "taken with the sharding strategy", false},
+    {"--use-megatron-fsdp", NULL, NULL, "taken with the sharding strategy", false},
+    {"--grad-reduce-in-bf16", NULL, NULL, "gradients summed in bf16", true},
+    {"--use-precision-aware-optimizer", NULL, NULL, states, true}, {"--main-grads-dtype", NULL, "fp32=-", states, true},
+    {"--main-params-dtype", NULL, "fp32=-", states, true}, {"--exp-avg-dtype", NULL, "fp32=-", states, true},
+    {"--exp-avg-sq-dtype", NULL, "fp32=-", states, true},
+    {"--optimizer-cpu-offload", NULL, NULL, offload, true}, {"--cpu-offloading*", NULL, NULL, offload, true},
+    {"--enable-cuda-graph", "cuda_graphs", "=on true=on", NULL, false},
+    {"--recompute-activations", "checkpoint", "=selective true=selective", NULL, false},
+    {"--recompute-granularity", "checkpoint", "selective=selective full=full", NULL, false},
+    {"--recompute-method", NULL, "uniform=-", "all layers are recomputed", true},
+    {"--recompute-num-layers", NULL, "1=-", "each layer is recomputed by itself", true},
+    {"--recompute-modules", NULL, "core_attn=-", "attention alone is recomputed", true},
+    {"--use-flash-attn", "attention", "=flash true=flash", NULL, false},
+    {"--attention-backend", "attention", "auto=- flash=flash fused=cudnn unfused=math local=math", NULL, false},
+    {"--overlap-*", NULL, NULL, "overlap is assumed", false},
+    {"--no-load-*", NULL, NULL, files, false}, {"--no-save-*", NULL, NULL, files, false},
+    {"--no-create-attention-mask-in-dataloader", NULL, NULL, files, false},
+    {"--no-mmap-bin-files", NULL, NULL, files, false},
+    {"--no-query-key-layer-scaling", NULL, NULL, assumed, false},
+    {"--no-*", NULL, NULL, "switches off what is assumed", true},
+    {"--swiglu", NULL, NULL, "the model is chosen by it", false},
+    {"--normalization", NULL, NULL, "the model is chosen by it", false},
+    {"--position-embedding-type", NULL, NULL, "the model is chosen by it", false},
+    {"--use-rotary-position-embeddings", NULL, NULL, "the model is chosen by it", false},
+    {"--rotary-*", NULL, NULL, "no influence on time or memory", false},
+    {"--norm-epsilon", NULL, NULL, "no influence on time or memory", false},
+    {"--transformer-impl", "runtime", "transformer_engine=fused local=fused", NULL, false},
+    {"--use-mcore-models", NULL, NULL, assumed, false}, {"--attention-softmax-in-fp32", NULL, NULL, assumed, false},
+    {"--accumulate-allreduce-grads-in-fp32", NULL, NULL, assumed, false},
+    {"--apply-layernorm-1p", NULL, NULL, training, false},
+    {"--cross-entropy-*", NULL, NULL, "kernels of the loss", true},
+    {"--empty-unused-memory-level", NULL, "0=-", "empties the allocator's cache", true},
+    {"--make-vocab-size-divisible-by", NULL, NULL, "taken with the vocabulary", false},
+    {"--nproc_per_node", NULL, NULL, "taken with the nodes", false},
+    {"--nproc-per-node", NULL, NULL, "taken with the nodes", false},
+    {"--nnodes", "nodes", NULL, NULL, false},
+    {"--num-workers", NULL, NULL, "the loader: set dataloader_ms", false},
+    {"--node_rank", NULL, NULL, launcher, false}, {"--node-rank", NULL, NULL, launcher, false},
+    {"--master_addr", NULL, NULL, launcher, false}, {"--master_port", NULL, NULL, launcher, false},
+    {"--master-addr", NULL, NULL, launcher, false}, {"--master-port", NULL, NULL, launcher, false},
+    {"--rdzv*", NULL, NULL, launcher, false}, {"--distributed-*", NULL, NULL, launcher, false},
+    {"--lr*", NULL, NULL, training, false}, {"--decoupled-*", NULL, NULL, training, false},
+    {"--min-lr", NULL, NULL, training, false}, {"--weight-decay", NULL, NULL, training, false},
+    {"--adam-*", NULL, NULL, training, false}, {"--train-*", NULL, NULL, training, false},
+    {"--init-method-std", NULL, NULL, training, false},
+    {"--seed", NULL, NULL, training, false}, {"--sgd-*", NULL, NULL, training, false},
+    {"--loss-scale*", NULL, NULL, training, false}, {"--initial-loss-scale", NULL, NULL, training, false},
+    {"--min-loss-scale", NULL, NULL, training, false}, {"--hysteresis", NULL, NULL, training, false},
+    {"--override-opt_param-scheduler", NULL, NULL, training, false},
+    {"--start-weight-decay", NULL, NULL, training, false},
+    {"--end-weight-decay", NULL, NULL, training, false}, {"--weight-decay-incr-style", NULL, NULL, training, false},
+    {"--calculate-per-token-loss", NULL, NULL, training, false},
+    {"--use-cpu-initialization", NULL, NULL, training, false},
+    {"--manual-gc*", NULL, NULL, "Python's garbage collection", false}, {"--exit-*", NULL, NULL, files, false},
+    {"--use-checkpoint-*", NULL, NULL, files, false}, {"--tiktoken-*", NULL, NULL, files, false},
+    {"--rampup-batch-size", NULL, NULL, "the batch while it grows", true},
+    {"--data-*", NULL, NULL, files, false}, {"--dataloader-type", NULL, NULL, files, false},
+    {"--vocab-file", NULL, NULL, files, false}, {"--merge-file", NULL, NULL, files, false},
+    {"--tokenizer-*", NULL, NULL, files, false}, {"--split", NULL, NULL, files, false},
+    {"--mock-data", NULL, NULL, files, false},
+    {"--save*", NULL, NULL, files, false}, {"--load*", NULL, NULL, files, false}, {"--log-*", NULL, NULL, files, false},
+    {"--tensorboard-*", NULL, NULL, files, false}, {"--wandb-*", NULL, NULL, files, false},
+    {"--ckpt-*", NULL, NULL, files, false},
+    {"--eval-*", NULL, NULL, "evaluation is not part of a step", false},
+    {"--profile*", NULL, NULL, "profiling is not part of a step", false},
+    {NULL, NULL, NULL, NULL, false},
+};
+// clang-format on
+
+/* arguments.py's own. */
+static const char *const defaults[] = {"--clip-grad", "1.0", "--optimizer", "adam", NULL};
+
+static bool has(struct mfu_import *m, const char *name)
+{
+    return mfu_import_find(m, name) != NULL;
+}
+
+static bool is_given(struct mfu_import *m, const char *name)
+{
+    struct mfu_entry *e = mfu_import_find(m, name);
+
+    return e && e->set;
+}
+
+static bool is(struct mfu_import *m, const char *name, const char *value)
+{
+    struct mfu_entry *e = mfu_import_find(m, name);
+
+    return e && strcmp(e->value, value) == 0;
+}
+
+static double at_least_one(double n)
+{
+    return n >= 1 ? n : 1;
+}
+
+static bool has_experts(struct mfu_import *m)
+{
+    return mfu_import_number(m, "--num-experts") > 1;
+}
+
+/* Whether the graph is Llama's (or Mixtral's), which has neither dropout nor
+ * biases beyond q, k and v. */
+static bool is_llama(struct mfu_import *m)
+{
+    return has(m, "--swiglu") || has_experts(m);
+}
+
+/* How its MLP looks decides which of ours is meant. */
+static void find_model(struct mfu_import *m)
+{
+    struct mfu_entry *experts = mfu_import_find(m, "--num-experts");
+
+    if (has_experts(m))
+        mfu_import_assume(m, "model", "mixtral-8x7b", "for its experts; the shape is in the file");
+    else if (has(m, "--swiglu"))
+        mfu_import_assume(m, "model", "llama-2-7b", "for its SwiGLU; the shape is in the file");
+    else
+        mfu_import_assume(m, "model", "gpt2", "for its layers; the shape is in the file");
+    if (experts && !has_experts(m))
+        mfu_import_leave(experts, MFU_IGNORED, "one expert is a plain MLP");
+    if (has_experts(m) && !has(m, "--swiglu"))
+        mfu_import_lack(m, "--swiglu", "absent", "experts are planned with SwiGLU");
+}
+
+/* What of the block the chosen graph has otherwise. */
+static void compare_layers(struct mfu_import *m)
+{
+    bool rope = has(m, "--use-rotary-position-embeddings") || is(m, "--position-embedding-type", "rope");
+    bool rms = is(m, "--normalization", "RMSNorm");
+
+    if (is_llama(m) && !rms)
+        mfu_import_lack(m, "--normalization", "LayerNorm", "planned as RMSNorm");
+    else if (!is_llama(m) && rms)
+        mfu_import_leave(mfu_import_find(m, "--normalization"), MFU_UNMODELLED, "planned as LayerNorm");
+    if (is_llama(m) && !rope)
+        mfu_import_lack(m, "--position-embedding-type", "learned_absolute", "planned as rotary embeddings");
+    else if (!is_llama(m) && rope)
+        mfu_import_leave(mfu_import_find(m,
+                                         has(m, "--position-embedding-type") ? "--position-embedding-type"
+                                                                             : "--use-rotary-position-embeddings"),
+                         MFU_UNMODELLED, "planned as a table of positions");
+}
+
+/* 0.1 of both is the default; GPT-2's graph alone has layers for it. */
+static void find_dropout(struct mfu_import *m)
+{
+    static const char *const names[] = {"--hidden-dropout", "--attention-dropout"};
+    double p[2];
+
+    for (int i = 0; i < 2; i++) {
+        struct mfu_entry *e = mfu_import_find(m, names[i]);
+
+        p[i] = e ? mfu_import_number(m, names[i]) : 0.1;
+        if (!is_llama(m) || !(p[i] > 0)) {
+            if (e && is_llama(m))
+                mfu_import_leave(e, MFU_IGNORED, "off");
+            continue;
+        }
+        if (e)
+            mfu_import_leave(e, MFU_UNMODELLED, "the graph has no dropout");
+        else
+            mfu_import_lack(m, names[i], "0.1", "Megatron's default, of which the graph has none");
+    }
+    if (!is_llama(m) && !has(m, names[0]))
+        mfu_import_assume_number(m, "dropout", p[0], "Megatron's default");
+    if (!is_llama(m) && p[0] != p[1]) {
+        if (has(m, names[1]))
+            mfu_import_leave(mfu_import_find(m, names[1]), MFU_UNMODELLED, "taken as that of the hidden layers");
+        else
+            mfu_import_lack(m, names[1], "0.1", "Megatron's default; taken as that of the hidden layers");
+    }
+}
+
+/* Tokens of the tokenizer, or NAN, if it is none that always has as many. */
+static double tokenizer_size(struct mfu_import *m)
+{
+    if (is(m, "--tokenizer-type", "Llama2Tokenizer"))
+        return 32000;
+    return is(m, "--tokenizer-type", "GPT2BPETokenizer") || (!has(m, "--tokenizer-type") && has(m, "--merge-file"))
+        ? 50257
+        : NAN;
+}
+
+/* Padded so that each tensor-parallel rank has a multiple of 128. */
+static void find_vocabulary(struct mfu_import *m)
+{
+    struct mfu_entry *given = mfu_import_find(m, "--vocab-size");
+    double divisor = mfu_import_number(m, "--make-vocab-size-divisible-by"), tokens = tokenizer_size(m);
+
+    divisor = (divisor >= 1 ? divisor : 128) * at_least_one(mfu_import_number(m, "--tensor-model-parallel-size"));
+    if (given && given->set) {
+        tokens = mfu_import_number(m, "--vocab-size") + is(m, "--tokenizer-type", "NullTokenizer");
+        mfu_import_set(m, given, "vocab_size", "padded as Megatron pads it", "%.0f", ceil(tokens / divisor) * divisor);
+    } else if (isfinite(tokens))
+        mfu_import_assume_number(m, "vocab_size", ceil(tokens / divisor) * divisor, "the tokenizer's, padded");
+    else
+        mfu_import_assume_number(m, "vocab_size", ceil((is_llama(m) ? 32000 : 50257) / divisor) * divisor,
+                                 "a guess: the tokenizer's size is not in the file");
+}
+
+/* Dims that Megatron derives in other ways than our model files do. */
+static void find_shape(struct mfu_import *m)
+{
+    struct mfu_entry *ffn = mfu_import_find(m, "--ffn-hidden-size"), *groups = mfu_import_find(m, "--num-query-groups");
+    double width = mfu_import_number(m, "--hidden-size"), heads = mfu_import_number(m, "--num-attention-heads");
+
+    if (ffn && has_experts(m) && has(m, "--moe-ffn-hidden-size"))
+        mfu_import_leave(ffn, MFU_IGNORED, "that of the experts counts");
+    else if (!ffn && !has(m, "--moe-ffn-hidden-size") && width > 0)
+        mfu_import_assume_number(m, "d_ff", has(m, "--swiglu") ? floor(8 * width / 3 / 64) * 64 : 4 * width,
+                                 "Megatron's default");
+    if (groups && !has(m, "--group-query-attention"))
+        mfu_import_leave(groups, MFU_IGNORED, "only with --group-query-attention");
+    if (has(m, "--group-query-attention") ? !groups : heads >= 1)
+        mfu_import_assume_number(m, "n_kv_head", has(m, "--group-query-attention") ? 1 : heads, "Megatron's default");
+    if (!has(m, "--disable-bias-linear") && has_experts(m))
+        mfu_import_lack(m, "--disable-bias-linear", "absent", "the graph has no biases");
+    else if (!has(m, "--disable-bias-linear"))
+        mfu_import_assume(m, "bias", "1",
+                          is_llama(m) ? "Megatron's default; of q, k and v alone here" : "Megatron's default");
+    if (!has(m, "--untie-embeddings-and-output-weights"))
+        mfu_import_assume(m, "tied", "1", "Megatron's default");
+    if (has_experts(m) && !has(m, "--moe-router-topk"))
+        mfu_import_assume(m, "top_k", "2", "Megatron's default");
+    find_vocabulary(m);
+    find_dropout(m);
+}
+
+/* The GPUs of the file, or of the scenario: those that split the batch, as they
+ * are planned. */
+static double data_parallel_ranks(struct mfu_import *m)
+{
+    struct mfu_entry *each = mfu_import_find(m, has(m, "--nproc_per_node") ? "--nproc_per_node" : "--nproc-per-node");
+    double nodes = at_least_one(mfu_import_number(m, "--nnodes"));
+    double gpus = each ? nodes * mfu_import_number(m, each->name) : mfu_import_gpus(m);
+    double split = at_least_one(mfu_import_number(m, "--tensor-model-parallel-size"))
+        * at_least_one(mfu_import_number(m, "--pipeline-model-parallel-size"))
+        * at_least_one(mfu_import_number(m, "--context-parallel-size"));
+    double ranks;
+
+    if (each && isfinite(gpus))
+        mfu_import_set(m, each, "gpus", "times the nodes", "%.0f", gpus);
+    else if (each) {
+        mfu_import_leave(each, MFU_UNMODELLED, "its value is no number: those of the scenario are taken");
+        gpus = mfu_import_gpus(m);
+    }
+    ranks = gpus / split;
+    if (ranks < 1 || ranks != floor(ranks))
+        return NAN;
+    if (each || split > 1)
+        mfu_import_assume_number(m, "dp", ranks, "the GPUs over tp, pp and cp");
+    return mfu_import_planned_ranks(m, gpus, ranks);
+}
+
+static void find_ranks(struct mfu_import *m)
+{
+    struct mfu_entry *all = mfu_import_find(m, "--global-batch-size");
+    struct mfu_entry *stage = mfu_import_find(m, "--num-layers-per-virtual-pipeline-stage");
+    double ranks = data_parallel_ranks(m), batch = mfu_import_number(m, "--micro-batch-size");
+    double steps = mfu_import_number(m, "--global-batch-size") / (batch * ranks);
+    double virtual_stages = stage ? mfu_import_number(m, "--num-layers") / mfu_import_number(m, stage->name)
+            / at_least_one(mfu_import_number(m, "--pipeline-model-parallel-size"))
+                                  : NAN;
+
+    if (isfinite(virtual_stages))
+        mfu_import_set(m, stage, "vpp", "of the stages' layers", "%.10g", virtual_stages);
+    if (!all)
+        mfu_import_assume(m, "accum", "1", "without a global batch");
+    else if (steps >= 1 && steps == floor(steps))
+        mfu_import_set(m, all, "accum", "over the micro-batch and the data-parallel ranks", "%.0f", steps);
+    else
+        mfu_import_leave(all, MFU_UNMODELLED,
+                         isnan(ranks) ? "tp, pp and cp do not fit the GPUs"
+                                      : "is no multiple of the micro-batch and the data-parallel ranks");
+}
+
+/* fp8 is what bf16 becomes; sharding beyond ZeRO 1 includes it. */
+static void settle_doubles(struct mfu_import *m)
+{
+    struct mfu_entry *optimizer = mfu_import_find(m, "--use-distributed-optimizer");
+
+    if (is_given(m, "--fp8-format") && has(m, "--bf16"))
+        mfu_import_leave(mfu_import_find(m, "--bf16"), MFU_IGNORED, "what is not fp8");
+    if (optimizer && (has(m, "--use-torch-fsdp2") || is_given(m, "--data-parallel-sharding-strategy")))
+        mfu_import_leave(optimizer, MFU_IGNORED, "taken with the sharding strategy");
+    if (has(m, "--recompute-activations") && has(m, "--recompute-granularity"))
+        mfu_import_leave(mfu_import_find(m, "--recompute-activations"), MFU_IGNORED, "the granularity says it");
+}
+
+static void find_rest(struct mfu_import *m)
+{
+    if (!has(m, "--transformer-impl"))
+        mfu_import_assume(m, "runtime", "fused", "Megatron's kernels");
+    if (!has(m, "--bf16") && !has(m, "--fp16") && !has(m, "--fp8-format"))
+        mfu_import_assume(m, "precision", "fp32", "no 16-bit precision is switched on");
+    if (!has(m, "--recompute-granularity") && !has(m, "--recompute-activations"))
+        mfu_import_assume(m, "checkpoint", "none", "Megatron's default");
+    if (!has(m, "--use-distributed-optimizer") && !has(m, "--use-torch-fsdp2")
+        && !has(m, "--data-parallel-sharding-strategy"))
+        mfu_import_assume(m, "zero", "0", "Megatron's default");
+    if (is(m, "--transformer-impl", "local") && !has(m, "--use-flash-attn") && !has(m, "--attention-backend"))
+        mfu_import_assume(m, "attention", "math", "local layers without --use-flash-attn");
+}
+
+/* All of Megatron's have two dashes: `mkdir -p` has not. */
+static void leave_others(struct mfu_import *m)
+{
+    for (int i = 0; i < m->n; i++)
+        if (m->entries[i].name[0] == '-' && m->entries[i].name[1] != '-')
+            mfu_import_leave(&m->entries[i], MFU_IGNORED, "another command's");
+}
+
+static void finish(struct mfu_import *m)
+{
+    leave_others(m);
+    find_model(m);
+    compare_layers(m);
+    find_shape(m);
+    find_ranks(m);
+    settle_doubles(m);
+    find_rest(m);
+}
+
+const struct mfu_import_format mfu_import_format_megatron = {
+    .name = "megatron",
+    .title = "Megatron-LM arguments",
+    .recognise = recognise,
+    .take_apart = mfu_import_arguments,
+    .rows = rows,
+    .defaults = defaults,
+    .finish = finish,
+};

@@ -1,0 +1,253 @@
+/*
+ * torchtitan.c - a job of pytorch/torchtitan: TOML, sections of name = value.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "read/config/import.h"
+
+static bool recognise(const char *path, const char *text)
+{
+    size_t n = strlen(path);
+
+    return n > 5 && strcmp(path + n - 5, ".toml") == 0 && strstr(text, "[training]")
+        && (strstr(text, "[model]") || strstr(text, "[parallelism]") || strstr(text, "[job]"));
+}
+
+static const char training[] = "concerns what is learnt, not how fast", files[] = "files and logging";
+static const char schedule[] = "how stages are scheduled", fsdp[] = "FSDP over the ranks that split the batch";
+static const char float8[] = "details of float8", timeouts[] = "timeouts", step[] = "not part of a step";
+
+// clang-format off
+static const struct mfu_import_row rows[] = {
+    {"training.local_batch_size", "batch", NULL, NULL, false},
+    {"training.batch_size", "batch", NULL, NULL, false},
+    {"training.seq_len", "seq", NULL, NULL, false},
+    {"training.global_batch_size", NULL, NULL, "follows from the batch and the ranks", false},
+    {"training.mixed_precision_param", "precision", "bfloat16=bf16 float16=fp16 float32=tf32", NULL, false},
+    {"training.mixed_precision_reduce", NULL, "float32=-", "gradients are summed in fp32", true},
+    {"training.dtype", "precision", "float32=- bfloat16=bf16-pure", NULL, false},
+    {"training.compile", "runtime", "true=compile false=eager", NULL, false},
+    {"compile.enable", "runtime", "true=compile false=eager", NULL, false},
+    {"compile.*", NULL, NULL, "all of the model is taken", false},
+    {"training.max_norm", "grad_clip", NULL, NULL, false},
+    {"training.enable_cpu_offload", NULL, NULL, "offloading to the CPU", true},
+    {"training.gc_*", NULL, NULL, "Python's garbage collection", false},
+    {"training.enable_fp8_linear", NULL, "=-", float8, true}, {"training.fp8_linear", NULL, "=-", float8, true},
+    {"training.data_parallel_degree", NULL, NULL, fsdp, false},
+    {"training.data_parallel_shard_degree", NULL, NULL, fsdp, false},
+    {"training.data_parallel_replicate_degree", NULL, NULL, "taken with the shards", false},
+    {"training.tensor_parallel_degree", "tp", NULL, NULL, false},
+    {"training.pipeline_parallel_degree", "pp", NULL, NULL, false},
+    {"training.steps", NULL, NULL, training, false}, {"training.warmup_steps", NULL, NULL, training, false},
+    {"training.dataset*", NULL, NULL, training, false}, {"training.seed", NULL, NULL, training, false},
+    {"training.deterministic", NULL, NULL, "deterministic kernels", true},
+    {"parallelism.data_parallel_shard_degree", NULL, NULL, fsdp, false},
+    {"parallelism.data_parallel_replicate_degree", NULL, NULL, "taken with the shards", false},
+    {"parallelism.tensor_parallel_degree", "tp", NULL, NULL, false},
+    {"parallelism.pipeline_parallel_degree", "pp", NULL, NULL, false},
+    {"parallelism.context_parallel_degree", "cp", NULL, NULL, false},
+    {"parallelism.expert_parallel_degree", "ep", NULL, NULL, false},
+    {"parallelism.expert_tensor_parallel_degree", NULL, "1=-", "how experts are split", true},
+    {"parallelism.pipeline_parallel_*", NULL, NULL, schedule, false},
+    {"parallelism.context_parallel_*", NULL, NULL, schedule, false},
+    {"parallelism.fsdp_reshard_after_forward", NULL, "default=- always=-", "weights stay gathered until backward",
+     true},
+    {"parallelism.enable_async_tensor_parallel", NULL, NULL, "overlap of tensor parallelism", true},
+    {"parallelism.enable_compiled_autograd", NULL, NULL, "compiled autograd", true},
+    {"parallelism.*", NULL, NULL, "how ranks are arranged", true},
+    {"experimental.pipeline_parallel_degree", "pp", NULL, NULL, false},
+    {"experimental.context_parallel_degree", "cp", NULL, NULL, false},
+    {"experimental.pipeline_parallel_*", NULL, NULL, schedule, false},
+    {"experimental.enable_async_tensor_parallel", NULL, NULL, "overlap of tensor parallelism", true},
+    {"experimental.enable_compiled_autograd", NULL, NULL, "compiled autograd", true},
+    {"experimental.custom_import", NULL, "=-", "another program's parts", true},
+    {"experimental.custom_args_module", NULL, "=-", "another program's parts", true},
+    {"activation_checkpoint.mode", "checkpoint", "none=none selective=selective full=full", NULL, false},
+    {"activation_checkpoint.selective_ac_option", NULL, "op=-",
+     "layers of which every so manieth is recomputed whole", true},
+    {"activation_checkpoint.per_op_sac_force_recompute_mm_shapes_by_fqns*", NULL, NULL, "routers of experts", false},
+    {"activation_checkpoint.*", NULL, NULL, "details of checkpointing", true},
+    {"memory_estimation.*", NULL, NULL, step, false},
+    {"optimizer.name", "optimizer", "AdamW=adamw Adam=adamw", NULL, false},
+    {"optimizer.implementation", NULL, NULL, "taken with the name", false},
+    {"optimizer.fused", NULL, NULL, "taken with the name", false},
+    {"optimizer.early_step_in_backward", NULL, NULL, "the optimizer's steps within backward", true},
+    {"optimizer.*", NULL, NULL, training, false},
+    {"lr_scheduler.*", NULL, NULL, training, false},
+    {"float8.*", NULL, NULL, float8, true},
+    {"quantize.*", NULL, NULL, float8, true},
+    {"model.converters", NULL, "=-", "layers that are replaced", true},
+    {"model.name", NULL, NULL, "taken with the flavor", false},
+    {"model.flavor", NULL, NULL, "no model of this name is known: choose one", true},
+    {"model.norm_type", NULL, "rmsnorm=- fused_rmsnorm=- compiled_rmsnorm=-", "another norm", true},
+    {"model.*", NULL, NULL, files, false}, {"job.*", NULL, NULL, files, false}, {"metrics.*", NULL, NULL, files, false},
+    {"checkpoint.*", NULL, NULL, "checkpoints are not part of a step", false},
+    {"profiling.*", NULL, NULL, "profiling is not part of a step", false},
+    {"validation.*", NULL, NULL, "evaluation is not part of a step", false},
+    {"comm.*", NULL, NULL, timeouts, false}, {"debug.*", NULL, NULL, step, false},
+    {"fault_tolerance.*", NULL, NULL, step, false},
+    {NULL, NULL, NULL, NULL, false},
+};
+
+/* The program's own; behind a name those that it had in 2024. */
+static const char *const defaults[] = {
+    "training.local_batch_size training.batch_size", "8", "training.seq_len", "2048",
+    "training.mixed_precision_param", "bfloat16", "activation_checkpoint.mode", "selective",
+    "compile.enable training.compile", "false", "training.max_norm", "1.0", "optimizer.name", "AdamW",
+    "parallelism.data_parallel_shard_degree training.data_parallel_shard_degree training.data_parallel_degree", "-1",
+    NULL};
+// clang-format on
+
+/* The one of these names, of this year or 2024, that the file has. */
+static struct mfu_entry *either(struct mfu_import *m, const char *name, const char *older)
+{
+    struct mfu_entry *e = mfu_import_find(m, name);
+
+    return e ? e : mfu_import_find(m, older);
+}
+
+static double degree(struct mfu_import *m, const char *name)
+{
+    static const char *const sections[] = {"parallelism", "training", "experimental"};
+
+    for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
+        char full[100];
+
+        snprintf(full, sizeof full, "%s.%s", sections[i], name);
+        if (mfu_import_find(m, full))
+            return mfu_import_number(m, full);
+    }
+    return 1;
+}
+
+static void find_model(struct mfu_import *m)
+{
+    // clang-format off
+    static const struct { const char *name, *flavor, *ours; } models[] = {
+        {"llama3", "8B", "llama-3-8b"}, {"llama3", "70B", "llama-3-70b"}, {"llama2", "7B", "llama-2-7b"},
+        {"llama2", "13B", "llama-2-13b"}, {"llama2", "70B", "llama-2-70b"}, {"qwen3", "8B", "qwen3-8b"}};
+    // clang-format on
+    struct mfu_entry *name = mfu_import_find(m, "model.name"), *flavor = mfu_import_find(m, "model.flavor");
+
+    for (size_t i = 0; name && flavor && i < sizeof models / sizeof models[0]; i++)
+        if (strcmp(name->value, models[i].name) == 0 && strcmp(flavor->value, models[i].flavor) == 0)
+            mfu_import_set(m, flavor, "model", "", "%s", models[i].ours);
+}
+
+/* foreach unless it was asked for in 2024, fused since. */
+static void find_optimizer(struct mfu_import *m)
+{
+    struct mfu_entry *e = mfu_import_find(m, "optimizer.name"), *how = mfu_import_find(m, "optimizer.implementation");
+    struct mfu_entry *fused = mfu_import_find(m, "optimizer.fused");
+    bool older = either(m, "training.data_parallel_shard_degree", "training.data_parallel_degree") != NULL;
+
+    if (!e->set)
+        return;
+    if (how && strcmp(how->value, "for-loop") == 0)
+        mfu_import_set(m, e, "optimizer", "a loop, not fused", "adamw-loop");
+    else if (how ? strcmp(how->value, "foreach") == 0 : fused ? strcmp(fused->value, "true") != 0 : older)
+        mfu_import_set(m, e, "optimizer", "foreach, not fused", "adamw-foreach");
+}
+
+/* The ranks that split the batch, as they are planned; says how they share the
+ * weights. */
+static double find_ranks(struct mfu_import *m)
+{
+    struct mfu_entry *e = either(m, "parallelism.data_parallel_shard_degree", "training.data_parallel_shard_degree");
+    struct mfu_entry *copies =
+        either(m, "parallelism.data_parallel_replicate_degree", "training.data_parallel_replicate_degree");
+    double replicas = degree(m, "data_parallel_replicate_degree"), shards, gpus = mfu_import_gpus(m), ranks;
+    double split = degree(m, "tensor_parallel_degree") * degree(m, "pipeline_parallel_degree")
+        * degree(m, "context_parallel_degree");
+    bool all;
+
+    e = e ? e : mfu_import_find(m, "training.data_parallel_degree");
+    shards = mfu_import_number(m, e->name);
+    all = shards < 0 || isnan(shards);
+    ranks = all ? gpus / split : replicas * shards;
+    if (!all && ranks * split > 1) {
+        mfu_import_assume_number(m, "gpus", ranks * split, "all degrees together");
+        mfu_import_assume_number(m, "dp", ranks, "shards times replicas");
+    } else if (all && split > 1 && ranks >= 1)
+        mfu_import_assume_number(m, "dp", ranks, "the GPUs over tp, pp and cp");
+    if (shards == 1 || (all && gpus == 1 && m->start->setting_given[MFU_S_GPUS]))
+        mfu_import_set(m, e, "zero", "one shard: nothing is split", "0");
+    else
+        mfu_import_set(m, e, "zero", all && gpus == 1 ? "FSDP over all ranks: set gpus to how many there are" : fsdp,
+                       "3");
+    if (copies && replicas > 1 && shards != 1)
+        mfu_import_leave(copies, MFU_UNMODELLED, "replicas of what is sharded: planned as FSDP over all ranks");
+    return mfu_import_planned_ranks(m, all ? gpus : ranks * split, ranks);
+}
+
+static void find_accumulation(struct mfu_import *m)
+{
+    struct mfu_entry *all = mfu_import_find(m, "training.global_batch_size");
+    double global = mfu_import_number(m, "training.global_batch_size"), ranks = find_ranks(m);
+    double local = mfu_import_number(m, either(m, "training.local_batch_size", "training.batch_size")->name);
+    double steps = global / (local * ranks);
+
+    if (!all || global < 0)
+        mfu_import_assume(m, "accum", "1", "without a global batch");
+    else if (steps >= 1 && steps == floor(steps))
+        mfu_import_set(m, all, "accum", "over the local batch and the ranks that split it", "%.0f", steps);
+    else
+        mfu_import_leave(all, MFU_UNMODELLED, "is no multiple of the local batch and the ranks that split it");
+}
+
+/* float8 of all linears but the head is what precision fp8 means here. */
+static void find_precision(struct mfu_import *m)
+{
+    struct mfu_entry *converters = mfu_import_find(m, "model.converters"), *pure = mfu_import_find(m, "training.dtype");
+    struct mfu_entry *older = mfu_import_find(m, "float8.enable_float8_linear");
+    struct mfu_entry *mixed = mfu_import_find(m, "training.mixed_precision_param"), *e = NULL;
+
+    if (converters && strstr(converters->value, "float8"))
+        e = converters;
+    else if (older && strcmp(older->value, "true") == 0)
+        e = older;
+    for (int i = 0; !e && i < m->n; i++)
+        if (strncmp(m->entries[i].name, "float8.", 7) == 0 || strncmp(m->entries[i].name, "quantize.", 9) == 0)
+            mfu_import_leave(&m->entries[i], MFU_IGNORED, "float8 is not switched on");
+    if (e) {
+        mfu_import_set(m, e, "precision", "all linears but the head", "fp8");
+        mfu_import_leave(mixed, MFU_IGNORED, "what is not float8");
+    } else if (pure && pure->set)
+        mfu_import_leave(mixed, MFU_IGNORED, "the weights are so already");
+}
+
+static void find_checkpointing(struct mfu_import *m)
+{
+    struct mfu_entry *mode = mfu_import_find(m, "activation_checkpoint.mode");
+    struct mfu_entry *option = mfu_import_find(m, "activation_checkpoint.selective_ac_option");
+
+    if (strcmp(mode->value, "selective") != 0) {
+        if (option)
+            mfu_import_leave(option, MFU_IGNORED, "not with this mode");
+    } else if (!option)
+        mfu_import_lack(m, "activation_checkpoint.selective_ac_option", "2",
+                        "the default: every second layer whole; planned by operators");
+    else if (strcmp(option->value, "1") == 0)
+        mfu_import_set(m, mode, "checkpoint", "every layer", "full");
+}
+
+static void finish(struct mfu_import *m)
+{
+    find_model(m);
+    find_optimizer(m);
+    find_accumulation(m);
+    find_precision(m);
+    find_checkpointing(m);
+}
+
+const struct mfu_import_format mfu_import_format_torchtitan = {
+    .name = "torchtitan",
+    .title = "torchtitan job",
+    .recognise = recognise,
+    .take_apart = mfu_import_assignments,
+    .rows = rows,
+    .defaults = defaults,
+    .finish = finish,
+};

@@ -1,0 +1,481 @@
+/*
+ * import.c - from a file of another program to settings of this one.
+ */
+#include "read/config/import.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/error.h"
+#include "base/expression.h"
+#include "base/suggest.h"
+
+#define LARGEST (1 << 20) /* bytes of a file */
+
+/* ---- entries ------------------------------------------------------------- */
+
+struct mfu_entry *mfu_import_add(struct mfu_import *m, const char *name, size_t length, const char *value, size_t size,
+                                 int line)
+{
+    struct mfu_entry *e = &m->entries[m->n];
+
+    if (m->n == MFU_ENTRIES) {
+        m->failed = true;
+        return NULL;
+    }
+    *e = (struct mfu_entry){.line = line, .fate = MFU_UNMODELLED, .note = ""};
+    e->name = mfu_arena_copy(&m->arena, name, length);
+    e->value = mfu_arena_copy(&m->arena, value, size);
+    if (!e->name || !e->value) {
+        m->failed = true;
+        return NULL;
+    }
+    m->n++;
+    return e;
+}
+
+struct mfu_entry *mfu_import_find(struct mfu_import *m, const char *name)
+{
+    for (int i = m->n - 1; i >= 0; i--)
+        if (strcmp(m->entries[i].name, name) == 0)
+            return &m->entries[i];
+    return NULL;
+}
+
+static int no_names(void *context, const char *name, struct mfu_error *err)
+{
+    (void)context;
+    return mfu_fail(err, MFU_EINPUT, "'%.40s' is not a number", name);
+}
+
+/* 8, 5 * 8, 1e-3; NAN. */
+static double number(struct mfu_import *m, const char *text)
+{
+    struct mfu_expression *x = *text ? mfu_expression_compile(&m->arena, text, MFU_COUNT, no_names, NULL, NULL) : NULL;
+
+    return x ? mfu_expression_eval(x, NULL) : NAN;
+}
+
+double mfu_import_number(struct mfu_import *m, const char *name)
+{
+    struct mfu_entry *e = mfu_import_find(m, name);
+
+    return e ? number(m, e->value) : NAN;
+}
+
+void mfu_import_set(struct mfu_import *m, struct mfu_entry *e, const char *key, const char *note, const char *format,
+                    ...)
+{
+    char text[128];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    e->set = mfu_arena_copy(&m->arena, text, strlen(text));
+    e->key = key;
+    e->note = note;
+    if (e->fate != MFU_ASSUMED)
+        e->fate = MFU_UNDERSTOOD;
+    if (!e->set)
+        m->failed = true;
+}
+
+void mfu_import_leave(struct mfu_entry *e, enum mfu_fate fate, const char *note)
+{
+    e->fate = fate;
+    e->key = e->set = NULL;
+    e->note = note;
+}
+
+void mfu_import_assume(struct mfu_import *m, const char *key, const char *value, const char *note)
+{
+    struct mfu_entry *e = mfu_import_add(m, key, strlen(key), value, strlen(value), 0);
+
+    if (!e)
+        return;
+    e->fate = MFU_ASSUMED;
+    mfu_import_set(m, e, key, note, "%s", value);
+}
+
+static bool is_one_of(const char *value, const char *const *words)
+{
+    for (; *words; words++)
+        if (strcasecmp(value, *words) == 0)
+            return true;
+    return false;
+}
+
+double mfu_import_gpus(const struct mfu_import *m)
+{
+    const struct mfu_scenario *s = m->start;
+
+    return s->setting[s->setting_given[MFU_S_GPUS] || !s->setting_given[MFU_S_DP] ? MFU_S_GPUS : MFU_S_DP];
+}
+
+/* Whether `gpus` GPUs of which `ranks` split the batch can be planned at all. */
+static bool is_planned(const struct mfu_import *m, double gpus, double ranks)
+{
+    struct mfu_scenario s = mfu_scenario_start(mfu_catalog_model(m->catalog, "gpt2", NULL), m->start->gpu);
+    const struct {
+        enum mfu_setting_id id;
+        double value;
+    } given[] = {{MFU_S_GPUS, gpus}, {MFU_S_DP, ranks}, {MFU_S_TP, gpus / ranks}};
+    struct mfu_config config;
+
+    for (size_t i = 0; i < sizeof given / sizeof given[0]; i++) {
+        if (!(given[i].value >= 1) || given[i].value != floor(given[i].value))
+            return false;
+        s.setting[given[i].id] = given[i].value;
+        s.setting_given[given[i].id] = true;
+    }
+    return mfu_scenario_resolve(&s, &config, NULL) == 0;
+}
+
+double mfu_import_planned_ranks(const struct mfu_import *m, double gpus, double ranks)
+{
+    return !m->start->gpu || is_planned(m, gpus, ranks) ? ranks : is_planned(m, gpus, gpus) ? gpus : mfu_import_gpus(m);
+}
+
+void mfu_import_assume_number(struct mfu_import *m, const char *key, double value, const char *note)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%.10g", value);
+    mfu_import_assume(m, key, text, note);
+}
+
+void mfu_import_lack(struct mfu_import *m, const char *name, const char *value, const char *note)
+{
+    mfu_import_add(m, name, strlen(name), value, strlen(value), 0);
+    if (!m->failed)
+        mfu_import_leave(&m->entries[m->n - 1], MFU_UNMODELLED, note);
+}
+
+bool mfu_import_model(struct mfu_import *m, struct mfu_entry *e)
+{
+    static const char *const tuned[] = {"hf", "base", "pt", "instruct", "it", "chat", NULL};
+    const char *slash = strrchr(e->value, '/');
+    const struct mfu_model *model;
+    char name[100], *end;
+
+    snprintf(name, sizeof name, "%s", slash ? slash + 1 : e->value);
+    for (;;) {
+        if (m->catalog && *name && (model = mfu_catalog_model(m->catalog, name, NULL))) {
+            mfu_import_set(m, e, "model", "", "%s", model->slug);
+            return true;
+        }
+        if (!(end = strrchr(name, '-')) || !is_one_of(end + 1, tuned))
+            return false;
+        *end = '\0'; /* fine-tuning leaves the shape */
+    }
+}
+
+/* ---- what names mean ----------------------------------------------------- */
+
+static bool matches(const char *pattern, const char *name)
+{
+    size_t n = strlen(pattern);
+
+    return n > 0 && pattern[n - 1] == '*' ? strncmp(pattern, name, n - 1) == 0 : mfu_same_name(pattern, name);
+}
+
+/* Finds `value` among "theirs=ours ..."; copies ours.  Case does not matter. */
+static bool translate(const char *values, const char *value, char *ours, size_t size)
+{
+    for (const char *p = values; *p; p += strspn(p, " ")) {
+        size_t n = strcspn(p, "="), whole = strcspn(p, " ");
+
+        if (n < whole && strlen(value) == n && strncasecmp(p, value, n) == 0) {
+            snprintf(ours, size, "%.*s", (int)(whole - n - 1), p + n + 1);
+            return true;
+        }
+        p += whole;
+    }
+    return false;
+}
+
+/* As if the name were not in the file; "none" is a value. */
+static bool is_unset(const char *value)
+{
+    return strcmp(value, "null") == 0 || strcmp(value, "None") == 0 || strcmp(value, "~") == 0;
+}
+
+static bool is_off(const char *value)
+{
+    static const char *const words[] = {"false", "no", "off", "[]", "{}", NULL};
+
+    return is_one_of(value, words);
+}
+
+/* An entry that sets nothing by itself. */
+static void judge_keyless(struct mfu_entry *e, const struct mfu_import_row *row)
+{
+    char ours[64];
+
+    if (row->unmodelled && is_off(e->value))
+        mfu_import_leave(e, MFU_IGNORED, "off");
+    else if (row->values && translate(row->values, e->value, ours, sizeof ours))
+        mfu_import_leave(e, MFU_IGNORED, "as it is planned");
+    else
+        mfu_import_leave(e, row->unmodelled ? MFU_UNMODELLED : MFU_IGNORED, row->note ? row->note : "");
+}
+
+static void judge(struct mfu_import *m, struct mfu_entry *e)
+{
+    const struct mfu_import_row *row = m->format->rows;
+    bool assumed = e->fate == MFU_ASSUMED;
+    char ours[64];
+
+    while (row->name && !matches(row->name, e->name))
+        row++;
+    if (!row->name) {
+        mfu_import_leave(e, MFU_UNMODELLED, "not known here");
+        return;
+    }
+    if (is_unset(e->value) && !(row->values && translate(row->values, e->value, ours, sizeof ours))) {
+        mfu_import_leave(e, MFU_IGNORED, "not set");
+        return;
+    }
+    if (!row->key) {
+        judge_keyless(e, row);
+        return;
+    }
+    if (!row->values && !isfinite(number(m, e->value))) {
+        mfu_import_leave(e, MFU_UNMODELLED, "its value is no number");
+        return;
+    }
+    if (!row->values)
+        snprintf(ours, sizeof ours, "%.10g", number(m, e->value));
+    else if (!translate(row->values, e->value, ours, sizeof ours)) {
+        mfu_import_leave(e, MFU_UNMODELLED, "nothing here is like this value");
+        return;
+    }
+    if (strcmp(ours, "-") == 0) {
+        mfu_import_leave(e, MFU_IGNORED, row->note ? row->note : "as it is here");
+        return;
+    }
+    /* Where a value sets nothing, the note is about that one. */
+    mfu_import_set(m, e, row->key, row->note && !(row->values && strstr(row->values, "=-")) ? row->note : "", "%s",
+                   ours);
+    if (assumed)
+        e->fate = MFU_ASSUMED;
+}
+
+/* Whether the file gives a value to one of these names, separated by blanks. */
+static bool is_given(struct mfu_import *m, const char *names)
+{
+    for (const char *p = names; *p; p += strspn(p, " ")) {
+        size_t n = strcspn(p, " ");
+
+        for (int i = 0; i < m->n; i++)
+            if (strlen(m->entries[i].name) == n && strncmp(m->entries[i].name, p, n) == 0
+                && !is_unset(m->entries[i].value))
+                return true;
+        p += n;
+    }
+    return false;
+}
+
+/* What the program does where its file says nothing. */
+static void add_defaults(struct mfu_import *m)
+{
+    for (const char *const *d = m->format->defaults; d && d[0]; d += 2) {
+        struct mfu_entry *e =
+            is_given(m, d[0]) ? NULL : mfu_import_add(m, d[0], strcspn(d[0], " "), d[1], strlen(d[1]), 0);
+
+        if (e)
+            e->fate = MFU_ASSUMED;
+    }
+}
+
+/* ---- reading ------------------------------------------------------------- */
+
+static char *read_text(struct mfu_arena *arena, const char *path, struct mfu_error *err)
+{
+    FILE *in = fopen(path, "re");
+    char *text = mfu_arena_alloc(arena, LARGEST + 2, 1);
+    size_t n = in && text ? fread(text, 1, LARGEST + 1, in) : 0;
+    bool failed = !in || ferror(in);
+
+    if (in)
+        fclose(in);
+    if (!text)
+        mfu_fail(err, MFU_ENOMEM, "out of memory");
+    else if (failed)
+        mfu_fail(err, MFU_EIO, "cannot be read: %s", strerror(errno));
+    else if (n > LARGEST)
+        mfu_fail(err, MFU_EINPUT, "is larger than 1 MiB");
+    else if (memchr(text, '\0', n))
+        mfu_fail(err, MFU_EINPUT, "a byte 0: this is not a text file");
+    else
+        return text;
+    mfu_error_at(err, path, 0, 0);
+    return NULL;
+}
+
+static int find_format(struct mfu_import *m, const char *path, const char *text, const char *name,
+                       struct mfu_error *err)
+{
+    const char *names[32], *best;
+    size_t n = 0;
+
+    for (; n < mfu_import_format_count && n < sizeof names / sizeof names[0]; n++) {
+        const struct mfu_import_format *f = mfu_import_formats[n];
+
+        names[n] = f->name;
+        if (name ? mfu_same_name(f->name, name) : f->recognise(path, text)) {
+            m->format = f;
+            return 0;
+        }
+    }
+    if (!name) {
+        mfu_fail(err, MFU_EINPUT, "no known program writes such a file; `help import` lists them");
+        return mfu_error_at(err, path, 0, 0);
+    }
+    mfu_fail(err, MFU_EINPUT, "no format is called '%.40s'", name);
+    if (mfu_suggest(name, names, n, &best, 1))
+        mfu_error_suggest(err, best);
+    return -1;
+}
+
+/* Many files leave the model to others: what is planned then is said. */
+static void name_model(struct mfu_import *m)
+{
+    for (int i = 0; i < m->n; i++)
+        if (m->entries[i].set && strcmp(m->entries[i].key, "model") == 0)
+            return;
+    if (!m->start->model_given)
+        mfu_import_lack(m, "model", m->start->model ? m->start->model->slug : "",
+                        "no model that is known is in the file: choose one");
+}
+
+int mfu_import_read(struct mfu_import *m, const char *path, const char *format, struct mfu_error *err)
+{
+    char *text = read_text(&m->arena, path, err);
+
+    m->n = 0;
+    m->failed = false;
+    if (!text || find_format(m, path, text, format, err) < 0 || m->format->take_apart(m, path, text, err) < 0)
+        return -1;
+    add_defaults(m);
+    for (int i = 0; i < m->n; i++)
+        judge(m, &m->entries[i]);
+    for (int i = 0; i < m->n; i++) /* the last of a name counts */
+        if (mfu_import_find(m, m->entries[i].name) != &m->entries[i] && !is_unset(m->entries[i].value))
+            mfu_import_leave(&m->entries[i], MFU_IGNORED, "is set again below");
+    if (m->format->finish)
+        m->format->finish(m);
+    name_model(m);
+    if (m->failed)
+        return mfu_fail(err, MFU_EINPUT, "%s: more than %d entries", path, MFU_ENTRIES);
+    return 0;
+}
+
+void mfu_import_release(struct mfu_import *m)
+{
+    mfu_arena_free(&m->arena);
+}
+
+/* ---- applying ------------------------------------------------------------ */
+
+static int set_one(struct mfu_import *m, struct mfu_scenario *next, const struct mfu_entry *e, struct mfu_error *err)
+{
+    const struct mfu_model *model;
+    const struct mfu_gpu *gpu;
+
+    if (strcmp(e->key, "model") == 0) {
+        if (!(model = mfu_catalog_model(m->catalog, e->set, err)))
+            return -1;
+        mfu_scenario_model(next, model);
+        next->model_given = true;
+        return 0;
+    }
+    if (strcmp(e->key, "gpu") == 0) {
+        if (!(gpu = mfu_catalog_gpu(m->catalog, e->set, err)))
+            return -1;
+        next->gpu = gpu;
+        next->gpu_given = true;
+        return 0;
+    }
+    return mfu_scenario_set(next, e->key, e->set, err);
+}
+
+/* Tries on a copy: whether the scenario with it can still be planned. */
+static bool try_one(struct mfu_import *m, struct mfu_scenario *next, const struct mfu_entry *e, struct mfu_error *err)
+{
+    struct mfu_scenario copy = *next;
+    struct mfu_config config;
+
+    if (set_one(m, &copy, e, err) < 0 || mfu_scenario_resolve(&copy, &config, err) < 0)
+        return false;
+    *next = copy;
+    return true;
+}
+
+/* All that belong to a group at once (heads and width, GPUs and ranks), from a
+ * scenario that may be contradictory in between. */
+static bool try_all(struct mfu_import *m, struct mfu_scenario *next, const bool *waiting)
+{
+    struct mfu_scenario copy = *next;
+    struct mfu_config config;
+
+    for (int i = 0; i < m->n; i++)
+        if (waiting[i] && set_one(m, &copy, &m->entries[i], NULL) < 0)
+            return false;
+    if (mfu_scenario_resolve(&copy, &config, NULL) < 0)
+        return false;
+    *next = copy;
+    return true;
+}
+
+static bool sets(const struct mfu_entry *e, const char *key)
+{
+    return e->key && e->set && (!key || strcmp(e->key, key) == 0);
+}
+
+int mfu_import_apply(struct mfu_import *m, struct mfu_scenario *next, struct mfu_error *err)
+{
+    bool waiting[MFU_ENTRIES] = {false};
+    int left = 0, before;
+    struct mfu_error problem = {0};
+
+    for (int pass = 0; pass < 2; pass++) /* what dims belong to comes first */
+        for (int i = 0; i < m->n; i++) {
+            struct mfu_entry *e = &m->entries[i];
+
+            if (pass == 0 && (sets(e, "model") || sets(e, "gpu")) && set_one(m, next, e, &problem) < 0) {
+                mfu_import_leave(e, MFU_UNMODELLED, mfu_arena_copy(&m->arena, problem.text, strlen(problem.text)));
+                mfu_error_clear(&problem);
+            } else if (pass == 1 && sets(e, NULL) && !sets(e, "model") && !sets(e, "gpu"))
+                left += waiting[i] = true;
+        }
+    if (left > 0 && try_all(m, next, waiting))
+        return 0;
+    do { /* one needs another: until nothing moves */
+        before = left;
+        for (int i = 0; i < m->n; i++)
+            if (waiting[i] && try_one(m, next, &m->entries[i], NULL)) {
+                waiting[i] = false;
+                left--;
+            }
+    } while (left > 0 && left < before && !try_all(m, next, waiting));
+    for (int i = 0; i < m->n && left > 0; i++) {
+        const char *why;
+
+        if (!waiting[i])
+            continue;
+        mfu_error_clear(&problem);
+        if (try_one(m, next, &m->entries[i], &problem))
+            continue;
+        if (!(why = mfu_arena_copy(&m->arena, problem.text, strlen(problem.text))))
+            return mfu_fail(err, MFU_ENOMEM, "out of memory");
+        mfu_import_leave(&m->entries[i], MFU_UNMODELLED, why);
+    }
+    return 0;
+}

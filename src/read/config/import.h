@@ -1,0 +1,131 @@
+/*
+ * import.h - the configuration of another program's run as a scenario.
+ *
+ * A format is one file in import/ that exports one constant named after it; the
+ * build collects them.  It says how its files are taken apart into entries
+ * (name and value) and what each name means here: a table.  Every entry has a
+ * fate, and none is passed over in silence: it sets something, it has no
+ * influence on time and memory, or it has and this program does not model it.
+ */
+#ifndef MFU_IMPORT_H
+#define MFU_IMPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "descriptor/catalog.h"
+#include "scenario/scenario.h"
+
+struct mfu_error;
+
+enum mfu_fate {
+    MFU_UNDERSTOOD, /* sets `key` */
+    MFU_ASSUMED,    /* the same; the program's default or a guess, not in the file */
+    MFU_IGNORED,    /* no influence on time or memory, or empty */
+    MFU_UNMODELLED, /* it may matter, and is left out */
+    MFU_FATE_COUNT
+};
+
+/* One entry of the file. */
+struct mfu_entry {
+    const char *name, *value; /* as they stand there, without quotes */
+    int line;                 /* 0: not in the file */
+    enum mfu_fate fate;
+    const char *key, *set; /* ours: "batch", "8"; NULL: sets nothing */
+    const char *note;      /* why, or how it was taken; "" */
+};
+
+#define MFU_ENTRIES 600 /* of one file */
+
+struct mfu_import {
+    const struct mfu_import_format *format;
+    const struct mfu_scenario *start; /* what it is imported into */
+    struct mfu_catalog *catalog;
+    struct mfu_arena arena; /* of all texts */
+    struct mfu_entry entries[MFU_ENTRIES];
+    int n;
+    bool failed; /* out of memory, or too many entries */
+};
+
+/* What a name means.  Tables end with a name NULL. */
+struct mfu_import_row {
+    const char *name;   /* "batch_size"; "wandb_*" are all that begin so */
+    const char *key;    /* ours; NULL: ignored or, with `unmodelled`, not modelled */
+    const char *values; /* "True=compile False=eager"; NULL: a number, as it is;
+                                   a value "-" is one that sets nothing */
+    const char *note;
+    bool unmodelled; /* unless its value is "off", or one of `values` */
+};
+
+struct mfu_import_format {
+    const char *name;  /* "nanogpt" */
+    const char *title; /* "nanoGPT configuration" */
+    bool (*recognise)(const char *path, const char *text);
+    int (*take_apart)(struct mfu_import *, const char *path, const char *text, struct mfu_error *);
+    const struct mfu_import_row *rows;
+    const char *const *defaults;         /* names, value, ..., NULL: where the file gives no value
+                                           to the name, nor to older ones behind it */
+    void (*finish)(struct mfu_import *); /* what takes several entries; NULL */
+};
+
+extern const struct mfu_import_format *const mfu_import_formats[];
+extern const size_t mfu_import_format_count;
+
+/* Reads a file of at most 1 MiB.  `format` is a name, or NULL: found out. */
+int mfu_import_read(struct mfu_import *, const char *path, const char *format, struct mfu_error *err);
+
+/* Sets in `next` what was understood; what the scenario refuses becomes
+ * unmodelled, with the reason.  Fails only when out of memory. */
+int mfu_import_apply(struct mfu_import *, struct mfu_scenario *next, struct mfu_error *err);
+
+void mfu_import_release(struct mfu_import *);
+
+/* ---- for formats: taking apart ------------------------------------------- */
+
+/* Lines `name = value` (Python, TOML); below [section] the name is
+ * section.name.  What is no assignment is an entry without a value. */
+int mfu_import_assignments(struct mfu_import *, const char *path, const char *text, struct mfu_error *);
+
+/* A command line or a shell script: --name value, --name=value, -n value, --flag;
+ * variables that were set before are put in. */
+int mfu_import_arguments(struct mfu_import *, const char *path, const char *text, struct mfu_error *);
+
+/* JSON and YAML: names of a tree with points, zero_optimization.stage. */
+int mfu_import_tree(struct mfu_import *, const char *path, const char *text, struct mfu_error *);
+
+struct mfu_entry *mfu_import_add(struct mfu_import *, const char *name, size_t length, const char *value, size_t size,
+                                 int line);
+
+/* ---- for formats: finishing ---------------------------------------------- */
+
+/* The last entry of that name, or NULL; and its number, NAN without. */
+struct mfu_entry *mfu_import_find(struct mfu_import *, const char *name);
+double mfu_import_number(struct mfu_import *, const char *name);
+
+/* Lets an entry set something, or not. */
+void mfu_import_set(struct mfu_import *, struct mfu_entry *, const char *key, const char *note, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+void mfu_import_leave(struct mfu_entry *, enum mfu_fate, const char *note);
+
+/* An entry of ours: what follows without being said. */
+void mfu_import_assume(struct mfu_import *, const char *key, const char *value, const char *note);
+void mfu_import_assume_number(struct mfu_import *, const char *key, double value, const char *note);
+
+/* An entry of ours for what the program does unasked and this one does not model. */
+void mfu_import_lack(struct mfu_import *, const char *name, const char *value, const char *note);
+
+/* Takes a name of Hugging Face's hub ("meta-llama/Llama-2-7b-hf") for a model, if
+ * the catalog has it. */
+bool mfu_import_model(struct mfu_import *, struct mfu_entry *);
+
+/* The GPUs of the scenario that it is imported into, for files that do not know
+ * how many there are. */
+double mfu_import_gpus(const struct mfu_import *);
+
+/* The ranks that split the batch when this is planned, of a file whose `ranks`
+ * are those of `gpus` GPUs.  A way to split anything else, or more GPUs than a
+ * node has, may be refused: then each GPU is such a rank, or the scenario's are. */
+double mfu_import_planned_ranks(const struct mfu_import *, double gpus, double ranks);
+
+#endif

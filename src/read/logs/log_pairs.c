@@ -1,0 +1,402 @@
+/*
+ * log_pairs.c - figures and settings as people write them down by hand: their
+ * names and units, and the walk through a line of them.
+ */
+#include "read/logs/log_format.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/suggest.h"
+#include "scenario/scenario.h"
+
+enum fact { FACT_FIGURE, FACT_PARAMS, FACT_TOKENS, FACT_SAMPLES, FACT_PEAK, FACT_GPU, FACT_MODEL, FACT_IGNORED };
+
+// clang-format off
+static const struct pair_row {
+    const char *key;            /* lower case, words joined by _ */
+    enum fact fact;
+    int figure;
+    enum mfu_dim dim;
+} pair_rows[] = {
+    {"step", FACT_FIGURE, MFU_FIGURE_STEP, MFU_COUNT}, {"iter", FACT_FIGURE, MFU_FIGURE_STEP, MFU_COUNT},
+    {"iteration", FACT_FIGURE, MFU_FIGURE_STEP, MFU_COUNT},
+    {"step_time", FACT_FIGURE, MFU_FIGURE_TIME, MFU_SECONDS}, {"time", FACT_FIGURE, MFU_FIGURE_TIME, MFU_SECONDS},
+    {"iter_time", FACT_FIGURE, MFU_FIGURE_TIME, MFU_SECONDS}, {"time_per_step", FACT_FIGURE, MFU_FIGURE_TIME, MFU_SECONDS},
+    {"time_per_iter", FACT_FIGURE, MFU_FIGURE_TIME, MFU_SECONDS}, {"iteration_time", FACT_FIGURE, MFU_FIGURE_TIME, MFU_SECONDS},
+    {"dt", FACT_FIGURE, MFU_FIGURE_TIME, MFU_SECONDS}, {"step_ms", FACT_FIGURE, MFU_FIGURE_TIME, MFU_SECONDS},
+    {"step_s", FACT_FIGURE, MFU_FIGURE_TIME, MFU_SECONDS}, {"ms", FACT_FIGURE, MFU_FIGURE_TIME, MFU_SECONDS},
+    {"ms_per_step", FACT_FIGURE, MFU_FIGURE_TIME, MFU_SECONDS}, {"iter_ms", FACT_FIGURE, MFU_FIGURE_TIME, MFU_SECONDS},
+    {"tokens_per_s", FACT_FIGURE, MFU_FIGURE_TOKENS_PER_S, MFU_COUNT}, {"tokens_per_sec", FACT_FIGURE, MFU_FIGURE_TOKENS_PER_S, MFU_COUNT},
+    {"tokens_per_second", FACT_FIGURE, MFU_FIGURE_TOKENS_PER_S, MFU_COUNT}, {"tokens_s", FACT_FIGURE, MFU_FIGURE_TOKENS_PER_S, MFU_COUNT},
+    {"tokens_sec", FACT_FIGURE, MFU_FIGURE_TOKENS_PER_S, MFU_COUNT}, {"tok_s", FACT_FIGURE, MFU_FIGURE_TOKENS_PER_S, MFU_COUNT},
+    {"tok_sec", FACT_FIGURE, MFU_FIGURE_TOKENS_PER_S, MFU_COUNT}, {"tok_per_s", FACT_FIGURE, MFU_FIGURE_TOKENS_PER_S, MFU_COUNT},
+    {"tok_per_sec", FACT_FIGURE, MFU_FIGURE_TOKENS_PER_S, MFU_COUNT}, {"tps", FACT_FIGURE, MFU_FIGURE_TOKENS_PER_S, MFU_COUNT},
+    {"throughput", FACT_FIGURE, MFU_FIGURE_TOKENS_PER_S, MFU_COUNT},
+    {"mfu", FACT_FIGURE, MFU_FIGURE_MFU, MFU_RATIO}, {"mfu_logged", FACT_FIGURE, MFU_FIGURE_MFU, MFU_RATIO},
+    {"flops_per_s", FACT_FIGURE, MFU_FIGURE_FLOPS, MFU_FLOP_PER_S}, {"tflops", FACT_FIGURE, MFU_FIGURE_FLOPS, MFU_FLOP_PER_S},
+    {"tflop_s", FACT_FIGURE, MFU_FIGURE_FLOPS, MFU_FLOP_PER_S},
+    {"loss", FACT_FIGURE, MFU_FIGURE_LOSS, MFU_COUNT}, {"train_loss", FACT_FIGURE, MFU_FIGURE_LOSS, MFU_COUNT},
+    {"memory_allocated", FACT_FIGURE, MFU_FIGURE_ALLOCATED, MFU_BYTES}, {"mem_allocated", FACT_FIGURE, MFU_FIGURE_ALLOCATED, MFU_BYTES},
+    {"max_memory_allocated", FACT_FIGURE, MFU_FIGURE_ALLOCATED, MFU_BYTES}, {"allocated", FACT_FIGURE, MFU_FIGURE_ALLOCATED, MFU_BYTES},
+    {"peak_allocated", FACT_FIGURE, MFU_FIGURE_ALLOCATED, MFU_BYTES},
+    {"memory_reserved", FACT_FIGURE, MFU_FIGURE_RESERVED, MFU_BYTES}, {"mem_reserved", FACT_FIGURE, MFU_FIGURE_RESERVED, MFU_BYTES},
+    {"max_memory_reserved", FACT_FIGURE, MFU_FIGURE_RESERVED, MFU_BYTES}, {"reserved", FACT_FIGURE, MFU_FIGURE_RESERVED, MFU_BYTES},
+    {"peak_reserved", FACT_FIGURE, MFU_FIGURE_RESERVED, MFU_BYTES},
+    {"memory_used", FACT_FIGURE, MFU_FIGURE_SMI_USED, MFU_BYTES}, {"smi_used", FACT_FIGURE, MFU_FIGURE_SMI_USED, MFU_BYTES},
+    {"nvidia_smi_used", FACT_FIGURE, MFU_FIGURE_SMI_USED, MFU_BYTES}, {"vram_used", FACT_FIGURE, MFU_FIGURE_SMI_USED, MFU_BYTES},
+    {"vram", FACT_FIGURE, MFU_FIGURE_SMI_USED, MFU_BYTES}, {"memory", FACT_FIGURE, MFU_FIGURE_SMI_USED, MFU_BYTES},
+    {"utilization", FACT_FIGURE, MFU_FIGURE_UTILIZATION, MFU_RATIO}, {"utilisation", FACT_FIGURE, MFU_FIGURE_UTILIZATION, MFU_RATIO},
+    {"gpu_utilization", FACT_FIGURE, MFU_FIGURE_UTILIZATION, MFU_RATIO}, {"gpu_utilisation", FACT_FIGURE, MFU_FIGURE_UTILIZATION, MFU_RATIO},
+    {"gpu_util", FACT_FIGURE, MFU_FIGURE_UTILIZATION, MFU_RATIO}, {"util", FACT_FIGURE, MFU_FIGURE_UTILIZATION, MFU_RATIO},
+    {"sm_active", FACT_FIGURE, MFU_FIGURE_SM_ACTIVE, MFU_RATIO}, {"sm_activity", FACT_FIGURE, MFU_FIGURE_SM_ACTIVE, MFU_RATIO},
+    {"sm", FACT_FIGURE, MFU_FIGURE_SM_ACTIVE, MFU_RATIO},
+    {"tensor_active", FACT_FIGURE, MFU_FIGURE_TENSOR_ACTIVE, MFU_RATIO}, {"tensor_activity", FACT_FIGURE, MFU_FIGURE_TENSOR_ACTIVE, MFU_RATIO},
+    {"tensor", FACT_FIGURE, MFU_FIGURE_TENSOR_ACTIVE, MFU_RATIO}, {"tensor_pipe", FACT_FIGURE, MFU_FIGURE_TENSOR_ACTIVE, MFU_RATIO},
+    {"dram_active", FACT_FIGURE, MFU_FIGURE_DRAM_ACTIVE, MFU_RATIO}, {"dram_activity", FACT_FIGURE, MFU_FIGURE_DRAM_ACTIVE, MFU_RATIO},
+    {"dram", FACT_FIGURE, MFU_FIGURE_DRAM_ACTIVE, MFU_RATIO},
+    {"power", FACT_FIGURE, MFU_FIGURE_POWER, MFU_WATTS}, {"board_power", FACT_FIGURE, MFU_FIGURE_POWER, MFU_WATTS},
+    {"communication", FACT_FIGURE, MFU_FIGURE_COMMUNICATION, MFU_SECONDS}, {"communication_wait", FACT_FIGURE, MFU_FIGURE_COMMUNICATION, MFU_SECONDS},
+    {"comm", FACT_FIGURE, MFU_FIGURE_COMMUNICATION, MFU_SECONDS}, {"comm_wait", FACT_FIGURE, MFU_FIGURE_COMMUNICATION, MFU_SECONDS},
+    {"comm_time", FACT_FIGURE, MFU_FIGURE_COMMUNICATION, MFU_SECONDS}, {"communication_time", FACT_FIGURE, MFU_FIGURE_COMMUNICATION, MFU_SECONDS},
+    {"loader", FACT_FIGURE, MFU_FIGURE_LOADER, MFU_SECONDS}, {"loader_wait", FACT_FIGURE, MFU_FIGURE_LOADER, MFU_SECONDS},
+    {"loader_time", FACT_FIGURE, MFU_FIGURE_LOADER, MFU_SECONDS}, {"data_wait", FACT_FIGURE, MFU_FIGURE_LOADER, MFU_SECONDS},
+    {"data_time", FACT_FIGURE, MFU_FIGURE_LOADER, MFU_SECONDS}, {"dataloader_wait", FACT_FIGURE, MFU_FIGURE_LOADER, MFU_SECONDS},
+    {"input_wait", FACT_FIGURE, MFU_FIGURE_LOADER, MFU_SECONDS},
+    {"params", FACT_PARAMS, -1, MFU_PARAMS}, {"parameters", FACT_PARAMS, -1, MFU_PARAMS}, {"n_params", FACT_PARAMS, -1, MFU_PARAMS},
+    {"num_params", FACT_PARAMS, -1, MFU_PARAMS}, {"model_size", FACT_PARAMS, -1, MFU_PARAMS}, {"size", FACT_PARAMS, -1, MFU_PARAMS},
+    {"tokens_per_step", FACT_TOKENS, -1, MFU_TOKENS}, {"tokens_per_iter", FACT_TOKENS, -1, MFU_TOKENS},
+    {"tokens_per_iteration", FACT_TOKENS, -1, MFU_TOKENS},
+    {"global_batch", FACT_SAMPLES, -1, MFU_COUNT}, {"global_batch_size", FACT_SAMPLES, -1, MFU_COUNT},
+    {"peak_flops", FACT_PEAK, -1, MFU_FLOP_PER_S}, {"peak_tflops", FACT_PEAK, -1, MFU_FLOP_PER_S}, {"mfu_peak", FACT_PEAK, -1, MFU_FLOP_PER_S},
+    {"gpu", FACT_GPU, -1, MFU_COUNT}, {"model", FACT_MODEL, -1, MFU_COUNT},
+    {"lr", FACT_IGNORED, -1, MFU_COUNT}, {"learning_rate", FACT_IGNORED, -1, MFU_COUNT}, {"epoch", FACT_IGNORED, -1, MFU_COUNT},
+    {"grad_norm", FACT_IGNORED, -1, MFU_COUNT}, {"norm", FACT_IGNORED, -1, MFU_COUNT}, {"val_loss", FACT_IGNORED, -1, MFU_COUNT},
+};
+static const struct unit { const char *suffix; double factor; enum mfu_dim dim; } units[] = {
+    {"_ms", 1e-3, MFU_SECONDS}, {"_us", 1e-6, MFU_SECONDS}, {"_sec", 1, MFU_SECONDS}, {"_s", 1, MFU_SECONDS},
+    {"_gib", 0x1p30, MFU_BYTES}, {"_mib", 0x1p20, MFU_BYTES}, {"_gb", 1e9, MFU_BYTES}, {"_mb", 1e6, MFU_BYTES},
+    {"_bytes", 1, MFU_BYTES}, {"_pct", 0.01, MFU_RATIO}, {"_percent", 0.01, MFU_RATIO}, {"_tflops", 1e12, MFU_FLOP_PER_S},
+    {"_m", 1e6, MFU_PARAMS}, {"_b", 1e9, MFU_PARAMS}, {"_w", 1, MFU_WATTS}};
+// clang-format on
+
+/* "tokens/s", "Step-Time" as tokens_s, step_time. */
+static void canonical(char *to, size_t size, const char *key)
+{
+    size_t n = 0;
+
+    for (; *key && n + 1 < size; key++)
+        if (isalnum((unsigned char)*key))
+            to[n++] = (char)tolower((unsigned char)*key);
+        else if (n > 0 && to[n - 1] != '_')
+            to[n++] = '_';
+    while (n > 0 && to[n - 1] == '_')
+        n--;
+    to[n] = '\0';
+}
+
+static const struct pair_row *row_of(const char *key)
+{
+    for (size_t i = 0; i < sizeof pair_rows / sizeof pair_rows[0]; i++)
+        if (strcmp(pair_rows[i].key, key) == 0)
+            return &pair_rows[i];
+    return NULL;
+}
+
+/* The row of a key, and the factor of a unit in its name (0: none). */
+static const struct pair_row *find_pair(const char *typed, double *factor)
+{
+    char key[40];
+    const struct pair_row *row;
+
+    canonical(key, sizeof key, typed);
+    *factor = strcmp(key, "step_s") == 0 ? 1
+        : strcmp(key, "step_ms") == 0 || strcmp(key, "ms") == 0 || strcmp(key, "ms_per_step") == 0
+            || strcmp(key, "iter_ms") == 0
+        ? 1e-3
+        : strcmp(key, "tflops") == 0 || strcmp(key, "tflop_s") == 0 || strcmp(key, "peak_tflops") == 0 ? 1e12
+                                                                                                       : 0;
+    if ((row = row_of(key)))
+        return row;
+    if (mfu_setting_find(key) >= 0)
+        return NULL;
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        size_t n = strlen(key), m = strlen(units[i].suffix);
+
+        if (n <= m || strcmp(key + n - m, units[i].suffix) != 0)
+            continue;
+        key[n - m] = '\0';
+        if ((row = row_of(key)) && row->dim == units[i].dim) {
+            *factor = units[i].factor;
+            return row;
+        }
+        key[n - m] = '_';
+    }
+    return NULL;
+}
+
+bool mfu_log_key(const char *key)
+{
+    double factor;
+
+    return find_pair(key, &factor) != NULL;
+}
+
+/* What a time without a unit is worth, by how large the first one of a log is: a
+ * step of 1000 s would be as odd as one of 9 ms (chosen).  NAN: it may be either. */
+static double bare_time(struct mfu_log *log, double value)
+{
+    if (log->bare_time_unit == 0) {
+        log->bare_time_unit = value < 10 ? 1 : value >= 1000 ? 1e-3 : (double)NAN;
+        snprintf(log->note, sizeof log->note,
+                 isnan(log->bare_time_unit) ? "times without a unit, such as %g, may be seconds or milliseconds"
+                     : value < 10           ? "times without a unit, such as %g, are taken for seconds"
+                                            : "times without a unit, such as %g, are taken for milliseconds",
+                 value);
+    }
+    return value * log->bare_time_unit;
+}
+
+/* The value of a pair in base units; NAN when it is none. */
+static double pair_value(struct mfu_log *log, const struct pair_row *row, double factor, const char *text)
+{
+    char plain[64];
+    const char *end;
+    double value = mfu_number_at(text, &end);
+    bool bare;
+
+    if (end == text)
+        return NAN;
+    snprintf(plain, sizeof plain, "%.15g%.24s", value, end);
+    bare = *end == '\0';
+    if (bare && factor > 0)
+        return value * factor;
+    if (row->dim == MFU_RATIO && bare)
+        return value > 1 ? value / 100 : value;
+    if (row->dim == MFU_BYTES && bare && value < 1e6)
+        return NAN; /* 7.4 of what? */
+    if (row->figure == MFU_FIGURE_TIME && bare)
+        return bare_time(log, value);
+    return mfu_quantity_parse(plain, row->dim, &value, NULL) == 0 ? value : NAN;
+}
+
+/* Puts one pair down, figures into the loose record. */
+static int put_pair(struct mfu_log *log, const char *key, const char *value, struct mfu_error *err)
+{
+    double factor, number;
+    const struct pair_row *row = find_pair(key, &factor);
+
+    if (!row) {
+        char name[40];
+
+        canonical(name, sizeof name, key);
+        mfu_log_set(log, strchr(key, '.') ? key : name, value);
+        return 0;
+    }
+    if (row->fact == FACT_IGNORED)
+        return 0;
+    if (row->fact == FACT_GPU || row->fact == FACT_MODEL) {
+        mfu_copy_until(row->fact == FACT_GPU ? log->gpu : log->model,
+                       row->fact == FACT_GPU ? sizeof log->gpu : sizeof log->model, value, "");
+        return 0;
+    }
+    number = pair_value(log, row, factor, value);
+    if (!(number >= 0) && row->figure == MFU_FIGURE_TIME && isnan(log->bare_time_unit))
+        return mfu_fail(err, MFU_EINPUT, "%.40s: is '%.40s' in seconds or milliseconds? Write 0.35s or 350ms", key,
+                        value);
+    if (!(number >= 0))
+        return mfu_fail(err, MFU_EINPUT, "%.40s: '%.40s': expected %s", key, value,
+                        row->dim == MFU_RATIO ? "a share such as 15.4%" : mfu_dim_help(row->dim));
+    switch (row->fact) {
+    case FACT_FIGURE:
+        if (!isnan(log->loose.figure[row->figure]))
+            mfu_log_pairs_end(log);
+        mfu_log_figure(log->loose.figure, (enum mfu_figure)row->figure, number);
+        if (isnan(log->loose.figure[row->figure]))
+            return mfu_fail(err, MFU_EINPUT, "%.40s: '%.40s' is out of range", key, value);
+        if (row->figure == MFU_FIGURE_MFU)
+            log->mfu_digit =
+                fmax(log->mfu_digit, number / fmax(mfu_number_at(value, NULL), 1e-30) * mfu_digit_at(value));
+        if (!log->loose.line)
+            log->loose.line = log->line ? log->line : 1;
+        break;
+    case FACT_PARAMS:
+        log->params = number;
+        log->params_digit = mfu_digit_at(value) * number / fmax(mfu_number_at(value, NULL), 1e-30);
+        break;
+    case FACT_TOKENS: log->tokens_per_step = number; break;
+    case FACT_SAMPLES: log->samples_per_step = number; break;
+    default: log->peak_flops = number;
+    }
+    return 0;
+}
+
+void mfu_log_pairs_end(struct mfu_log *log)
+{
+    struct mfu_log_record *r;
+    int line = log->line;
+
+    if (!log->loose.line)
+        return;
+    log->line = log->loose.line;
+    if ((r = mfu_log_step(log)))
+        memcpy(r->figure, log->loose.figure, sizeof r->figure);
+    log->line = line;
+    log->loose.line = 0;
+    mfu_log_clear(log->loose.figure);
+}
+
+static const char *const dim_names[] = {"n_layer",    "n_head", "n_kv_head", "head_dim", "n_embd",     "d_ff",
+                                        "vocab_size", "vocab",  "seq",       "seq_len",  "block_size", "ctx",
+                                        "n_experts",  "top_k",  "dropout",   "bias",     "tied"};
+
+/* Whether a key is known at all; dims of any architecture are. */
+static bool known_key(const char *key)
+{
+    if (mfu_log_key(key) || mfu_setting_find(key) >= 0)
+        return true;
+    for (size_t i = 0; i < sizeof dim_names / sizeof dim_names[0]; i++)
+        if (mfu_same_name(dim_names[i], key))
+            return true;
+    return strchr(key, '.') && mfu_coefficient_find(key, NULL) >= 0;
+}
+
+/* A large file is mostly words that are no keys.  A bit per hash of a key says
+ * so quickly. */
+static unsigned hash(const char *key)
+{
+    unsigned h = 2166136261u;
+
+    for (; *key; key++)
+        if (isalnum((unsigned char)*key)) /* as mfu_same_name() compares */
+            h = (h ^ (unsigned)tolower((unsigned char)*key)) * 16777619u;
+    return (h ^ h >> 13) % (8 * sizeof((struct mfu_log *)0)->known);
+}
+
+static void remember(struct mfu_log *log, const char *key)
+{
+    unsigned h = hash(key);
+
+    log->known[h / 8] |= (unsigned char)(1u << h % 8);
+}
+
+static void fill_known(struct mfu_log *log)
+{
+    char text[512];
+
+    for (size_t i = 0; i < sizeof pair_rows / sizeof pair_rows[0]; i++) {
+        remember(log, pair_rows[i].key);
+        for (size_t k = 0; k < sizeof units / sizeof units[0]; k++)
+            if (units[k].dim == pair_rows[i].dim) {
+                snprintf(text, sizeof text, "%s%s", pair_rows[i].key, units[k].suffix);
+                remember(log, text);
+            }
+    }
+    for (size_t i = 0; i < sizeof dim_names / sizeof dim_names[0]; i++)
+        remember(log, dim_names[i]);
+    for (int i = 0; i < MFU_SETTING_COUNT; i++) {
+        char *save = NULL;
+
+        remember(log, mfu_settings[i].key);
+        snprintf(text, sizeof text, "%s", mfu_settings[i].aliases);
+        for (char *p = strtok_r(text, " ", &save); p; p = strtok_r(NULL, " ", &save))
+            remember(log, p);
+    }
+    log->known_filled = true;
+}
+
+static bool may_be_key(const struct mfu_log *log, const char *key)
+{
+    unsigned h = hash(key);
+
+    return strchr(key, '.') || log->known[h / 8] & 1u << h % 8;
+}
+
+static int not_known(const char *word, struct mfu_error *err)
+{
+    const char *names[sizeof pair_rows / sizeof pair_rows[0] + MFU_SETTING_COUNT], *best;
+    size_t n = 0;
+
+    for (size_t i = 0; i < sizeof pair_rows / sizeof pair_rows[0]; i++)
+        names[n++] = pair_rows[i].key;
+    for (int i = 0; i < MFU_SETTING_COUNT; i++)
+        names[n++] = mfu_settings[i].key;
+    mfu_fail(err, MFU_EINPUT, "'%.40s' is neither a figure (step_ms, tokens_per_s, mfu ...) nor a setting", word);
+    if (mfu_suggest(word, names, n, &best, 1))
+        mfu_error_suggest(err, best);
+    return -1;
+}
+
+#define WORD 64 /* characters that are looked at */
+#define WORDS 3 /* of a key: "GPU utilisation", "memory allocated" */
+
+/* The next word, cut at blanks and at `,` `;` `|` that end it, and at the `=`
+ * or `:` between key and value. */
+static const char *next_word(const char *p, char *word, size_t *n)
+{
+    size_t i = 0;
+
+    p += strspn(p, " \t,;|=:");
+    while (*p && !strchr(" \t;|=", *p) && !(strchr(",:", *p) && !(isdigit((unsigned char)p[1]) && i > 0))) {
+        if (i + 1 < WORD)
+            word[i++] = *p;
+        p++;
+    }
+    word[i] = '\0';
+    *n = i;
+    return p;
+}
+
+int mfu_log_pairs(struct mfu_log *log, const char *line, bool strict, struct mfu_error *err)
+{
+    if (!log->known_filled)
+        fill_known(log);
+    while (*line) {
+        char words[WORDS][WORD], key[WORDS * WORD], value[WORD], unit[WORD];
+        const char *after[WORDS];
+        size_t n, taken = 0;
+
+        for (int i = 0; i < WORDS; i++) /* the longest key wins */
+            after[i] = next_word(i ? after[i - 1] : line, words[i], &n);
+        if (!words[0][0])
+            return 0;
+        for (int i = WORDS; i > 0 && !taken; i--) {
+            snprintf(key, sizeof key, "%s%s%s%s%s", words[0], i > 1 ? "_" : "", i > 1 ? words[1] : "", i > 2 ? "_" : "",
+                     i > 2 ? words[2] : "");
+            if (isalpha((unsigned char)words[i - 1][0]) && isalpha((unsigned char)key[0]) && may_be_key(log, key)
+                && known_key(key))
+                taken = (size_t)i;
+        }
+        if (!taken) {
+            if (strict)
+                return not_known(words[0], err);
+            line = after[0];
+            continue;
+        }
+        line = next_word(after[taken - 1], value, &n);
+        if (n == 0)
+            return strict ? mfu_fail(err, MFU_EINPUT, "%.40s: a value is missing", key) : 0;
+        if (isdigit((unsigned char)value[n - 1])) { /* 9.34 s, 15.4 % */
+            const char *behind = next_word(line, unit, &n);
+
+            if (n > 0 && n < 12 && !isdigit((unsigned char)unit[0]) && !known_key(unit)
+                && (strcmp(unit, "%") == 0 || mfu_log_key(key))) {
+                double number, ignored;
+                char both[WORD];
+
+                if (snprintf(both, sizeof both, "%s%.11s", value, unit) >= WORD)
+                    return strict ? mfu_fail(err, MFU_EINPUT, "%.40s: '%.40s' is no number", key, value) : 0;
+                if (strcmp(unit, "%") == 0 || mfu_quantity_scan(both, MFU_COUNT, &ignored, NULL) == (int)strlen(both)
+                    || (number = pair_value(log, find_pair(key, &ignored), 0, both), number >= 0)) {
+                    memcpy(value, both, strlen(both) + 1);
+                    line = behind;
+                }
+            }
+        }
+        if (put_pair(log, key, value, strict ? err : NULL) < 0 && strict)
+            return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,51 @@
+/*
+ * measured_reading.h - a row of a table of runs while it is read; for
+ * measured_*.c.
+ */
+#ifndef MFU_MEASURED_READING_H
+#define MFU_MEASURED_READING_H
+
+#include "read/runs/measured_run.h"
+#include "base/error.h"
+
+struct mfu_row {
+    struct mfu_catalog *catalog;
+    const struct mfu_csv *csv;
+    size_t row;
+    struct mfu_measured_run *run;
+};
+
+/* The cell as it stands; "" where there is none. */
+const char *mfu_cell(const struct mfu_row *, const char *column);
+
+/* The number that is the whole cell; NAN where nothing is stated ("", "-",
+ * "N/A" and the like) or what is stated is no number. */
+double mfu_cell_number(const struct mfu_row *, const char *column);
+
+/* Whether the cell states nothing. */
+bool mfu_cell_empty(const struct mfu_row *, const char *column);
+
+/* Whether the cell is this word, whatever its capitals, blanks and dashes. */
+bool mfu_cell_is(const struct mfu_row *, const char *column, const char *word);
+
+/* The same of two words. */
+bool mfu_same_letters(const char *, const char *);
+
+/* Adds to what was filled in, mapped or left unused. */
+void mfu_row_assume(struct mfu_row *, const char *format, ...) MFU_PRINTF(2, 3);
+
+/* Says why the row cannot be modelled; the first reason stays.  Returns false. */
+bool mfu_row_skip(struct mfu_row *, const char *format, ...) MFU_PRINTF(2, 3);
+
+/* Whether every number that the model needs is one, and in its range; else the
+ * row is skipped.  Those that are only compared are noted and not used. */
+bool mfu_row_check_numbers(struct mfu_row *);
+
+/* Compares what the row says of blocks, links and memory with what its scenario
+ * is; false: it is skipped, since the two are different machines. */
+bool mfu_row_check_words(struct mfu_row *);
+
+/* Notes what the row states twice and differently. */
+void mfu_row_check_twice(struct mfu_row *);
+
+#endif

@@ -1,0 +1,449 @@
+/*
+ * measured_run.c - maps the columns of published runs to settings.
+ *
+ * The maps below translate other people's words into ours.  A word without an
+ * exact counterpart is mapped to the nearest one and the row says so.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "read/runs/measured_reading.h"
+#include "base/error.h"
+#include "descriptor/catalog.h"
+
+struct word {
+    const char *theirs, *ours; /* ours NULL: cannot be modelled */
+    const char *note;          /* what is assumed, or why it cannot */
+};
+
+// clang-format off
+static const struct word runtimes[] = {
+    {"eager", "eager", NULL}, {"torch.compile", "compile", NULL}, {"compile", "compile", NULL},
+    {"inductor", "compile", NULL}, {"fused", "fused", NULL}, {"megatron", "fused", NULL},
+    {"te", "fused", NULL}, {"llm.c", "llmc", NULL},
+    {"megatron+te", "fused", "runtime=fused for megatron+te"},
+    {"megatron-deepspeed", "fused", "runtime=fused for megatron-deepspeed"},
+    {"llmq", "llmc", "runtime=llmc for llmq"},
+    {"", "eager", "runtime=eager"}, {NULL, NULL, NULL}};
+static const struct word precisions[] = {
+    {"fp32", "fp32", NULL}, {"tf32", "tf32", NULL}, {"fp16-amp", "fp16", NULL}, {"bf16-amp", "bf16", NULL},
+    {"bf16-pure", "bf16-pure", NULL}, {"fp8", "fp8", NULL}, {"float32", "fp32", NULL},
+    {"fp16", "fp16", "precision=fp16, mixed, for fp16"}, {"float16", "fp16", "precision=fp16, mixed, for float16"},
+    {"bf16", "bf16", "precision=bf16, mixed, for bf16"}, {"bfloat16", "bf16", "precision=bf16, mixed, for bfloat16"},
+    {"fp16-amp-o2", "fp16", "half_weights=on for fp16-amp-o2"},
+    {"bf16-fsdp", "bf16", "precision=bf16 for bf16-fsdp"},
+    {"mxfp8", "fp8", "precision=fp8 for mxfp8"},
+    {"nvfp4", NULL, "precision nvfp4 is not modelled"},
+    {"", "", "precision"}, {NULL, NULL, NULL}};
+static const struct word attentions[] = {
+    {"math", "math", NULL}, {"flash2", "flash", NULL}, {"flash", "flash", NULL}, {"flash1", "flash1", NULL},
+    {"flash3", "flash3", NULL}, {"memeff", "memeff", NULL}, {"cudnn", "cudnn", NULL},
+    {"flash-attn", "flash", NULL}, {"flash-attention", "flash", NULL}, {"flash-attention-2", "flash", NULL},
+    {"flash-attention-3", "flash3", NULL}, {"xformers", "memeff", "attention=memeff for xformers"},
+    {"te-flash", "flash", "attention=flash for te-flash"},
+    {"triton", "triton", NULL},
+    {"sdpa", "", "attention: PyTorch's choice for sdpa"},
+    {"llm.c", "math", "attention=math for llm.c"},
+    {"thunderkittens", "cudnn", "attention=cudnn for thunderkittens"},
+    {"", "", "attention"}, {NULL, NULL, NULL}};
+static const struct word optimizers[] = {
+    {"adamw-fused", "adamw", NULL}, {"fusedadam", "adamw", NULL}, {"decoupled_adamw", "adamw-foreach", "optimizer=adamw-foreach for decoupled_adamw"},
+    {"adamw-foreach", "adamw-foreach", NULL}, {"adamw-loop", "adamw-loop", NULL}, {"adamw_torch_fused", "adamw", NULL},
+    {"adamw8bit", "adam8bit", NULL}, {"adamw_bnb_8bit", "adam8bit", NULL}, {"bertadam", "bertadam", NULL},
+    {"adafactor", "adafactor", NULL}, {"adam8bit", "adam8bit", NULL}, {"muon", "muon", NULL}, {"lion", "lion", NULL},
+    {"sgd-momentum", "sgd-momentum", NULL}, {"sgd", "sgd", NULL},
+    {"adamw-bf16-states", "adamw", "optimizer=adamw for adamw-bf16-states"},
+    {"", "", "optimizer"}, {NULL, NULL, NULL}};
+static const struct word checkpoints[] = {
+    {"none", "none", NULL}, {"full", "full", NULL}, {"selective", "selective", NULL}, {"", "none", "checkpoint=none"}, {NULL, NULL, NULL}};
+/* A graph for each family that the columns can describe. */
+static const struct word families[] = {
+    {"gpt2", "gpt2", NULL}, {"gpt3", "gpt2", "graph of gpt2 for gpt3"}, {"gpt-mcore", "gpt2", "graph of gpt2 for gpt-mcore"},
+    {"mpt", "mpt-125m", NULL}, {"llama", "llama-2-7b", NULL}, {"mistral", "llama-2-7b", NULL},
+    {"qwen2.5", "qwen2.5-7b", NULL}, {"qwen1.5", "qwen2.5-7b", "graph of qwen2.5 for qwen1.5"}, {"qwen2", "qwen2.5-7b", NULL},
+    {"qwen3", "qwen3-8b", NULL}, {"gemma", "gemma-2b", NULL}, {"gemma2", "gemma-2-2b", NULL},
+    {"bert", "bert-base", NULL}, {"mixtral", "mixtral-8x7b", NULL},
+    {"transformer-xl", NULL, "family transformer-xl: segment recurrence and adaptive softmax are not modelled"},
+    {NULL, NULL, NULL}};
+static const struct { const char *column, *dim; } dims[] = {
+    {"n_layer", "n_layer"}, {"n_embd", "n_embd"}, {"n_head", "n_head"}, {"n_kv_head", "n_kv_head"},
+    {"head_dim", "head_dim"}, {"d_ff", "d_ff"}, {"vocab", "vocab_size"}, {"seq_len", "seq"},
+    {"dropout", "dropout"}, {"bias", "bias"}, {"tied", "tied"}, {"n_experts", "n_experts"}, {"experts_active", "top_k"}};
+// clang-format on
+
+static bool set(struct mfu_row *r, const char *key, const char *value)
+{
+    struct mfu_error err = {0};
+
+    if (mfu_scenario_set(&r->run->scenario, key, value, &err) < 0)
+        return mfu_row_skip(r, "%s", err.text);
+    return true;
+}
+
+/* Looks a word up and sets the key to ours ("" leaves the default). */
+static bool translate(struct mfu_row *r, const char *column, const char *key, const struct word *words)
+{
+    const char *text = mfu_cell(r, column);
+
+    for (const struct word *w = words; w->theirs; w++)
+        if (mfu_same_letters(w->theirs, text)) {
+            if (!w->ours)
+                return mfu_row_skip(r, "%s", w->note);
+            if (w->note && *w->ours == '\0' && *text == '\0')
+                mfu_row_assume(r, "%s: default", w->note);
+            else if (w->note)
+                mfu_row_assume(r, "%s", w->note);
+            return *w->ours == '\0' || set(r, key, w->ours);
+        }
+    return mfu_row_skip(r, "%s '%s' is not known", column, text);
+}
+
+static bool choose_gpu(struct mfu_row *r)
+{
+    const char *name = mfu_cell(r, "gpu"), *slug = name;
+    struct mfu_error err = {0};
+    double memory_gib = fmax(mfu_cell_number(r, "mem_allocated_gib"), mfu_cell_number(r, "mem_reserved_gib"));
+
+    if (*slug == '\0')
+        return mfu_row_skip(r, "the GPU is not stated");
+    if (strcasecmp(slug, "cpu") == 0)
+        return mfu_row_skip(r, "measured on a CPU");
+    if (strcasecmp(slug, "a100") == 0 && memory_gib > 40)
+        slug = "a100-80gb-sxm";
+    r->run->scenario.gpu = mfu_catalog_gpu(r->catalog, slug, &err);
+    if (!r->run->scenario.gpu)
+        return mfu_row_skip(r, "%s", err.text);
+    if (!mfu_same_letters(r->run->scenario.gpu->slug, name))
+        mfu_row_assume(r, "gpu=%s for %s", r->run->scenario.gpu->slug, name);
+    return true;
+}
+
+/* The graph of the stated family; NULL and the reason. */
+static const struct mfu_model *graph_of_family(struct mfu_row *r, const char *family)
+{
+    const struct mfu_model *model = NULL;
+
+    for (const struct word *w = families; w->theirs && !model; w++)
+        if (mfu_same_letters(w->theirs, family)) {
+            if (w->note && w->ours)
+                mfu_row_assume(r, "%s", w->note);
+            else if (w->note)
+                mfu_row_skip(r, "%s", w->note);
+            if (w->ours)
+                model = mfu_catalog_model(r->catalog, w->ours, NULL);
+        }
+    if (!model)
+        mfu_row_skip(r, "family '%s' is not modelled", family);
+    return model;
+}
+
+/* "owner/model" of a hub without the owner; "" for what is a file. */
+static const char *catalog_name(const char *name)
+{
+    const char *slash = strchr(name, '/');
+
+    if (!slash)
+        return name;
+    return slash == name || strchr("./~", *name) || strchr(slash + 1, '/') || strstr(slash, ".yaml") ? "" : slash + 1;
+}
+
+/* The graph of the family; the catalog's model of that name for what else the row
+ * leaves empty. */
+static bool choose_model(struct mfu_row *r)
+{
+    const char *family = mfu_cell(r, "family"), *name = mfu_cell(r, "model");
+    const struct mfu_model *model = NULL, *named = NULL;
+    bool sized = !mfu_cell_empty(r, "n_layer") && !mfu_cell_empty(r, "n_embd");
+
+    if (strstr(name, "LoRA"))
+        return mfu_row_skip(r, "LoRA is not modelled");
+    if (*family && !(model = graph_of_family(r, family)))
+        return false;
+    if (*name && *catalog_name(name) && (!model || !sized))
+        named = mfu_catalog_model(r->catalog, catalog_name(name), NULL);
+    if (named && model && strcmp(named->family, model->family) != 0)
+        named = NULL;
+    if (!model && !named)
+        return mfu_row_skip(r, "neither a family nor a model that is known is stated");
+    if (!sized && !named)
+        return mfu_row_skip(r, "the model's size is not stated");
+    if (!model)
+        mfu_row_assume(r, "family=%s", named->family);
+    mfu_scenario_model(&r->run->scenario, named ? named : model);
+    return true;
+}
+
+/* What stands for an empty cell, where it is not the model's own. */
+static bool leave_dim(struct mfu_row *r, const char *dim)
+{
+    if (strcmp(dim, "dropout") == 0) {
+        mfu_row_assume(r, "dropout=0");
+        return set(r, "dropout", "0");
+    }
+    if (strcmp(dim, "head_dim") != 0 && strcmp(dim, "n_kv_head") != 0) /* these follow */
+        mfu_row_assume(r, "%s: the model's", dim);
+    return true;
+}
+
+static bool is_one_of(const char *text, const char *const *words)
+{
+    while (*words && strcasecmp(*words, text) != 0)
+        words++;
+    return *words != NULL;
+}
+
+static bool set_dims(struct mfu_row *r)
+{
+    static const char *const yes[] = {"yes", "true", NULL}, *const no[] = {"no", "false", NULL};
+    const struct mfu_model *m = r->run->scenario.model;
+
+    for (size_t i = 0; i < sizeof dims / sizeof dims[0]; i++) {
+        const char *text = mfu_cell(r, dims[i].column);
+
+        if (mfu_model_dim_find(m, dims[i].dim, NULL) < 0)
+            continue;
+        if (mfu_cell_empty(r, dims[i].column)) {
+            if (!leave_dim(r, dims[i].dim))
+                return false;
+            continue;
+        }
+        if (strcmp(dims[i].column, "head_dim") == 0) /* follows, or is the model's own */
+            if (mfu_cell_number(r, "n_embd") / mfu_cell_number(r, "n_head") == mfu_cell_number(r, "head_dim"))
+                continue;
+        if (!set(r, dims[i].dim, is_one_of(text, yes) ? "1" : is_one_of(text, no) ? "0" : text))
+            return false;
+    }
+    if (strcmp(m->family, "bert") == 0 && strcmp(mfu_cell(r, "model"), "") != 0) {
+        mfu_row_assume(r, "n_labels=2: fine-tuning head");
+        if (!set(r, "n_labels", "2"))
+            return false;
+    }
+    if (strcmp(m->family, "gpt2") == 0 && mfu_cell_is(r, "compile", "eager") && strstr(mfu_cell(r, "source"), "HF "))
+        return set(r, "upcast_logits", "1");
+    return true;
+}
+
+/* Who holds what, where there are several GPUs. */
+static bool set_sharding(struct mfu_row *r, double gpus)
+{
+    static const struct {
+        const char *name, *stage;
+    } stages[] = {{"ddp", "0"},
+                  {"none", "0"},
+                  {"", "0"},
+                  {"zero1", "1"},
+                  {"zero2", "2"},
+                  {"zero3", "3"},
+                  {"fsdp-shard-grad-op", "2"},
+                  {"fsdp-full", "3"},
+                  {"fsdp", "3"}};
+
+    if (mfu_cell_empty(r, "sharding") && strcasecmp(mfu_cell(r, "sharding"), "none") != 0)
+        mfu_row_assume(r, "sharding=ddp");
+    if (mfu_cell_is(r, "sharding", "fsdp"))
+        mfu_row_assume(r, "sharding=fsdp-full for fsdp");
+    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++)
+        if (mfu_cell_is(r, "sharding", stages[i].name))
+            return set(r, "zero", stages[i].stage);
+    return mfu_row_skip(r, "%.0f GPUs with sharding '%s': not modelled yet", gpus, mfu_cell(r, "sharding"));
+}
+
+/* How many GPUs, in what arrangement. */
+static bool set_gpus(struct mfu_row *r, double gpus)
+{
+    static const char *const parallel[] = {"tp", "pp", "cp", "ep"};
+    double node = mfu_cell_number(r, "gpus_per_node");
+    char text[32];
+
+    for (int i = 0; i < 4; i++)
+        if (mfu_cell_number(r, parallel[i]) > 1)
+            return mfu_row_skip(r, "tp %s pp %s cp %s ep %s: model parallelism is not modelled yet", mfu_cell(r, "tp"),
+                                mfu_cell(r, "pp"), mfu_cell(r, "cp"), mfu_cell(r, "ep"));
+    if (gpus > 1 && !set_sharding(r, gpus))
+        return false;
+    if (gpus > (node > 0 ? node : 8))
+        return mfu_row_skip(r, "%.0f GPUs on several nodes: not modelled yet", gpus);
+    snprintf(text, sizeof text, "%.0f", gpus);
+    return set(r, "gpus", text);
+}
+
+/* Micro-steps by the tokens of a step; 1 where those are not stated. */
+static double accum_of_tokens(const struct mfu_row *r, double micro, double gpus)
+{
+    double tokens = mfu_cell_number(r, "tokens_per_s") * mfu_cell_number(r, "step_time_ms") * 1e-3;
+    double accum = round(tokens / (gpus * micro * mfu_cell_number(r, "seq_len")));
+
+    return accum >= 1 ? accum : 1;
+}
+
+static bool set_batch(struct mfu_row *r)
+{
+    double micro = mfu_cell_number(r, "micro_batch"), accum = mfu_cell_number(r, "grad_accum");
+    double global = mfu_cell_number(r, "global_batch"), gpus = mfu_cell_number(r, "n_gpus");
+    char text[32];
+
+    if (isnan(gpus)) {
+        mfu_row_assume(r, "gpus=1");
+        gpus = 1;
+    }
+    if (!set_gpus(r, gpus))
+        return false;
+    if (isnan(micro))
+        micro = global / accum / gpus;
+    if (isnan(micro)) /* no default is near what fitted that card */
+        return mfu_row_skip(r, "the micro-batch is not stated");
+    if (micro != floor(micro))
+        return mfu_row_skip(r, "global_batch %.0f over grad_accum and n_gpus: no whole micro-batch", global);
+    if (isnan(accum) && global > 0)
+        accum = fmax(1, round(global / micro / gpus));
+    if (isnan(accum)) {
+        accum = accum_of_tokens(r, micro, gpus);
+        mfu_row_assume(r, "accum=%.0f", accum);
+    }
+    snprintf(text, sizeof text, "%.0f", micro);
+    if (!set(r, "batch", text))
+        return false;
+    snprintf(text, sizeof text, "%.0f", accum);
+    return set(r, "accum", text);
+}
+
+/* Composer's own optimizer: a loop over (flattened) parameters, and its trainer
+ * around it, with callbacks, streaming data and two metrics of the logits. */
+static bool set_composer(struct mfu_row *r)
+{
+    mfu_row_assume(r, "train_metrics=2 and step.constant=40ms for Composer's trainer");
+    return set(r, "train_metrics", "2") && set(r, "step.constant", "40ms");
+}
+
+/* "adamw" alone is what the framework makes of it: PyTorch's multi-tensor
+ * loop, elsewhere a fused kernel. */
+static bool set_optimizer(struct mfu_row *r)
+{
+    const char *text = mfu_cell(r, "optimizer");
+
+    if (strstr(text, "CPU offload"))
+        return mfu_row_skip(r, "optimizer states on the CPU are not modelled");
+    if (strstr(text, "in backward"))
+        return mfu_row_skip(r, "an optimizer that runs within backward is not modelled");
+    if (strstr(text, "DeepSpeed") && !set(r, "zero", "3"))
+        return false;
+    if (strncasecmp(text, "adamw (", 7) == 0) {
+        mfu_row_assume(r, "optimizer=adamw for %s", text);
+        return set(r, "optimizer", "adamw");
+    }
+    if (mfu_same_letters(text, "adamw") || mfu_same_letters(text, "adamw_torch")) {
+        double runtime = r->run->scenario.setting[MFU_S_RUNTIME];
+        bool torch = *mfu_cell(r, "compile") && (runtime == MFU_EAGER || runtime == MFU_COMPILE);
+
+        if (torch)
+            mfu_row_assume(r, "optimizer=adamw-foreach, PyTorch's default");
+        return set(r, "optimizer", torch ? "adamw-foreach" : "adamw");
+    }
+    if (mfu_same_letters(text, "decoupled_adamw") && !set_composer(r))
+        return false;
+    return translate(r, "optimizer", "optimizer", optimizers);
+}
+
+static bool set_runtime(struct mfu_row *r)
+{
+    const char *stack = mfu_cell(r, "compile"), *notes = mfu_cell(r, "notes");
+
+    if (mfu_cell_number(r, "act_offload") > 0)
+        return mfu_row_skip(r, "activations on the CPU are not modelled");
+    if (strstr(notes, "--offload") || strstr(notes, "CPU offload"))
+        return mfu_row_skip(r, "states on the CPU (offload, in the notes) are not modelled");
+    if (mfu_same_letters(stack, "xla-te") || mfu_same_letters(stack, "jax"))
+        return mfu_row_skip(r, "runtime '%s' is not modelled", stack);
+    if (mfu_same_letters(stack, "llmq") && mfu_cell_is(r, "act_ckpt", "full"))
+        return mfu_row_skip(r, "llmq's recomputation of whole blocks is not modelled: runtime llmc has llm.c's -r");
+    if (!translate(r, "compile", "runtime", runtimes) || !translate(r, "precision", "precision", precisions)
+        || !translate(r, "attention", "attention", attentions) || !translate(r, "act_ckpt", "checkpoint", checkpoints)
+        || !set_optimizer(r))
+        return false;
+    if (mfu_cell_is(r, "precision", "fp16-amp-o2") && !set(r, "half_weights", "on"))
+        return false;
+    /* What only the notes say. */
+    if ((mfu_cell_is(r, "precision", "fp32") || mfu_cell_is(r, "precision", "float32")) && strstr(notes, "uses TF32")) {
+        mfu_row_assume(r, "precision=tf32, by the notes");
+        if (!set(r, "precision", "tf32"))
+            return false;
+    }
+    if (mfu_same_letters(stack, "eager") && strstr(notes, "fused ops")) {
+        mfu_row_assume(r, "runtime=fused for eager with fused ops, by the notes");
+        return set(r, "runtime", "fused");
+    }
+    return true;
+}
+
+/* As stated, or the model's own. */
+static double sequence(const struct mfu_row *r)
+{
+    const struct mfu_model *m = r->run->scenario.model;
+    double stated = mfu_cell_number(r, "seq_len"), values[MFU_MAX_DIMS];
+    int dim = m ? mfu_model_dim_find(m, "seq", NULL) : -1;
+
+    if (!isnan(stated) || dim < 0)
+        return stated;
+    mfu_model_dim_values(m, values);
+    return values[dim];
+}
+
+static void read_time(struct mfu_row *r)
+{
+    struct mfu_measured_run *run = r->run;
+    const double *set = run->scenario.setting;
+    double rate = mfu_cell_number(r, "tokens_per_s");
+
+    if (isnan(rate))
+        rate = mfu_cell_number(r, "tokens_per_s_gpu") * set[MFU_S_GPUS];
+    run->seq = sequence(r);
+    run->step_s = mfu_cell_number(r, "step_time_ms") * 1e-3;
+    if (isnan(run->step_s) && rate > 0)
+        run->step_s = set[MFU_S_BATCH] * set[MFU_S_ACCUM] * set[MFU_S_GPUS] * run->seq / rate;
+    run->mfu = mfu_cell_number(r, "mfu_pct") / 100;
+    run->hfu = mfu_cell_number(r, "hfu_pct") / 100;
+    run->mfu_peak_flops = mfu_cell_number(r, "mfu_peak_tflops") * 1e12;
+    snprintf(run->mfu_convention, sizeof run->mfu_convention, "%s", mfu_cell(r, "mfu_convention"));
+}
+
+static void read_memory(struct mfu_row *r)
+{
+    struct mfu_measured_run *run = r->run;
+    const char *notes = mfu_cell(r, "notes"), *outcome = mfu_cell(r, "outcome");
+
+    run->allocated_bytes = mfu_cell_number(r, "mem_allocated_gib") * 0x1p30;
+    run->reserved_bytes = mfu_cell_number(r, "mem_reserved_gib") * 0x1p30;
+    run->params_m = mfu_cell_number(r, "params_m");
+    run->ran = strcasecmp(outcome, "ran") == 0 ? 1 : strcasecmp(outcome, "oom") == 0 ? 0 : -1;
+    run->reserved_is_smi = strstr(notes, "nvidia-smi") || strstr(notes, "NVML") || strstr(notes, "device memory usage");
+    if (mfu_cell_is(r, "compile", "llmq")) { /* llm.c's layout is not its */
+        run->allocated_bytes = run->reserved_bytes = NAN;
+        run->ran = -1;
+        mfu_row_assume(r, "memory of llmq is not modelled: not compared");
+        return;
+    }
+    if (strstr(notes, "upper bound")) {
+        run->allocated_bytes = run->reserved_bytes = NAN;
+        mfu_row_assume(r, "memory is an upper bound: not compared");
+    }
+}
+
+void mfu_measured_run(struct mfu_catalog *catalog, const struct mfu_csv *csv, size_t row, struct mfu_measured_run *run)
+{
+    struct mfu_row r = {catalog, csv, row, run};
+
+    memset(run, 0, sizeof *run);
+    run->scenario = mfu_scenario_start(NULL, NULL);
+    run->step_s = run->mfu = run->hfu = run->mfu_peak_flops = run->allocated_bytes = run->reserved_bytes = NAN;
+    run->params_m = run->seq = NAN;
+    run->ran = -1;
+    if (mfu_row_check_numbers(&r) && set_batch(&r) && choose_gpu(&r) && choose_model(&r) && set_dims(&r)
+        && set_runtime(&r))
+        mfu_row_check_words(&r);
+    read_time(&r);
+    read_memory(&r);
+    if (!run->skipped[0])
+        mfu_row_check_twice(&r);
+}

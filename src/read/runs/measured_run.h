@@ -1,0 +1,43 @@
+/*
+ * measured_run.h - one row of a table of measured runs, as a scenario.
+ */
+#ifndef MFU_MEASURED_RUN_H
+#define MFU_MEASURED_RUN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/csv.h"
+#include "scenario/scenario.h"
+
+struct mfu_catalog;
+struct mfu_error;
+struct mfu_plan;
+
+struct mfu_measured_run {
+    struct mfu_scenario scenario;
+    double step_s;                   /* NAN: not stated and does not follow */
+    double mfu, hfu, mfu_peak_flops; /* NAN: not stated */
+    double params_m, seq;            /* millions, NAN: not stated; tokens of a sequence */
+    char mfu_convention[64];
+    double allocated_bytes, reserved_bytes;
+    bool reserved_is_smi; /* the figure is nvidia-smi's */
+    int ran;              /* 1, 0 (out of memory), -1: not stated */
+    char assumed[640];    /* what was filled in or mapped */
+    char skipped[200];    /* why it cannot be modelled, or "" */
+};
+
+/* Refuses a table that has no column of a run: another separator, another table. */
+int mfu_measured_columns(const struct mfu_csv *, const char *path, struct mfu_error *err);
+
+/* Reads row `row`.  Never fails: what cannot be expressed is in `skipped`. */
+void mfu_measured_run(struct mfu_catalog *, const struct mfu_csv *, size_t row, struct mfu_measured_run *);
+
+/* Notes where the planned model has another size than the row says. */
+void mfu_measured_check_size(struct mfu_measured_run *, double params);
+
+/* The step time behind the stated MFU; `why` says which peak was taken, or, with
+ * NAN, why none follows ("": no MFU is stated). */
+double mfu_step_from_mfu(const struct mfu_plan *, const struct mfu_measured_run *, char *why, size_t size);
+
+#endif

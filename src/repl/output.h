@@ -1,0 +1,40 @@
+/*
+ * output.h - what commands say: answers to stdout, everything else to stderr.
+ */
+#ifndef MFU_TALK_H
+#define MFU_TALK_H
+
+#include <jansson.h>
+
+#include "repl/session.h"
+
+/* A line that confirms what was understood; silent with --json and -q. */
+void mfu_print_note(struct mfu_session *, const char *format, ...) MFU_PRINTF(2, 3);
+
+/* One JSON object on one line; takes the reference.  NULL: memory was out. */
+int mfu_answer(struct mfu_session *, json_t *object, struct mfu_error *err);
+
+/* Tells the user what failed, on session->errors, and with --json on stdout, too. */
+void mfu_complain(struct mfu_session *, const struct mfu_error *err);
+
+/* Something that will fail later, while the command has succeeded. */
+void mfu_warn(struct mfu_session *, const struct mfu_error *err);
+
+/* Says which word of the command that runs is meant; a column that `err` has
+ * already is one within that word.  Errors in files keep their place.
+ * Returns -1. */
+int mfu_error_caret(struct mfu_session *, struct mfu_error *err, int word);
+
+/* A copy that a terminal and JSON can take: control characters and bytes that
+ * are not UTF-8 become '?'.  Returns `buf`. */
+const char *mfu_printable(char *buf, size_t size, const char *text);
+json_t *mfu_json_text(const char *text);
+
+/* Writes words, broken where the window ends and continued `indent` cells from
+ * its left; `used` cells of the line are taken already.  Ends the line. */
+void mfu_wrap(FILE *, const struct mfu_term *, int used, int indent, const char *text);
+
+/* How many cells wide a text is. */
+int mfu_width(const char *text, size_t bytes);
+
+#endif

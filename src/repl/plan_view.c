@@ -1,0 +1,24 @@
+/*
+ * plan_view.c - commands that plan and show one side of the plan.
+ */
+#include "repl/plan_view.h"
+
+#include "repl/pager.h"
+#include "repl/output.h"
+
+int mfu_view(struct mfu_session *s, const struct mfu_view_of *view, struct mfu_error *err)
+{
+    int status = 0;
+
+    if (mfu_session_plan(s, err) < 0)
+        return -1;
+    if (s->json)
+        return mfu_answer(s, view->json(&s->plan), err);
+    mfu_pager_begin(s);
+    if (view->text)
+        view->text(s->out, &s->term, &s->plan);
+    else if (view->table(s->out, &s->term, &s->plan) < 0)
+        status = mfu_fail(err, MFU_ENOMEM, "out of memory");
+    mfu_pager_end(s);
+    return status;
+}

@@ -1,0 +1,25 @@
+/*
+ * prompt.c - Readline once more, as line.c has set it up.
+ */
+#include "repl/prompt.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <readline/readline.h>
+
+char *mfu_ask(const char *prompt)
+{
+    char *line = readline(prompt);
+    size_t n = line ? strlen(line) : 0, blank = 0;
+
+    while (n > 0 && isspace((unsigned char)line[n - 1]))
+        line[--n] = '\0';
+    while (isspace((unsigned char)(line ? line[blank] : '\0')))
+        blank++;
+    if (blank > 0)
+        memmove(line, line + blank, n - blank + 1);
+    return line;
+}

@@ -1,0 +1,31 @@
+/*
+ * html.h - a plan as a page: one file, with everything in it.
+ *
+ * No script, nothing from the network; light and dark, on a telephone and on
+ * paper.  Figures are SVG within the page, drawn twice, for wide and for narrow
+ * screens.  Elements <data> hold the exact figures under their names in the
+ * JSON answers; the page is well-formed XML, too.
+ */
+#ifndef MFU_HTML_H
+#define MFU_HTML_H
+
+struct mfu_advice;
+struct mfu_error;
+struct mfu_plan;
+struct mfu_simulation;
+
+struct mfu_html_page {
+    const struct mfu_plan *plan;
+    const struct mfu_simulation *simulation; /* of the plan; it recorded */
+    const struct mfu_advice *advice;         /* for the plan's scenario */
+    const char *commands;                    /* a script that makes the scenario again */
+    const char *version;                     /* of the program */
+};
+
+/* The sections in their order; ends with NULL. */
+extern const char *const mfu_html_sections[];
+
+/* The file appears when it is complete. */
+int mfu_html_write(const char *path, const struct mfu_html_page *, struct mfu_error *);
+
+#endif

@@ -1,0 +1,231 @@
+/*
+ * gnuplot.c - runs gnuplot.
+ *
+ * Script and complaints go through temporary files without a name: no pipe can
+ * fill up, and none breaks when gnuplot stops half-way.
+ */
+#include "report/plot/gnuplot.h"
+
+#include <errno.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "graph/program.h"
+
+extern char **environ;
+
+const char *const mfu_part_colors[] = {
+    [MFU_PART_WEIGHTS] = "#332288",      [MFU_PART_GRADIENTS] = "#88ccee",     [MFU_PART_OPTIMIZER] = "#44aa99",
+    [MFU_PART_WEIGHT_CASTS] = "#117733", [MFU_PART_ACTIVATIONS] = "#ddcc77",   [MFU_PART_LOGITS_LOSS] = "#cc6677",
+    [MFU_PART_WORKSPACE] = "#999933",    [MFU_PART_COMMUNICATION] = "#aa4499", [MFU_PART_OTHER] = "#882255",
+};
+
+const char *mfu_part_title(int part)
+{
+    return part == MFU_PART_WEIGHT_CASTS ? "weight casts"
+        : part == MFU_PART_LOGITS_LOSS   ? "logits, loss"
+                                         : mfu_part_names[part];
+}
+
+#define STRING(x) #x
+#define VALUE(x) STRING(x)
+#define FONT "font 'DejaVu Sans," VALUE(MFU_PICTURE_FONT) "'"
+
+/* gnuplot takes a point of a PNG for 4/3 pixels, and one of an SVG for one. */
+static const struct {
+    const char *ending, *terminal;
+} forms[] = {
+    {".svg",
+     "svg size " VALUE(MFU_PICTURE_WIDTH) "," VALUE(MFU_PICTURE_HEIGHT) " dynamic " FONT
+                                                                        " background '#ffffff' noenhanced"},
+    {".png",
+     "pngcairo size 2*" VALUE(MFU_PICTURE_WIDTH) ",2*" VALUE(
+         MFU_PICTURE_HEIGHT) " " FONT " fontscale 1.5 linewidth 2 pointscale 2 background '#ffffff' noenhanced"},
+    {".pdf",
+     "pdfcairo size " VALUE(MFU_PICTURE_WIDTH) "./72," VALUE(MFU_PICTURE_HEIGHT) "./72 " FONT
+                                                                                 " background '#ffffff' noenhanced"},
+};
+
+void mfu_gnuplot_text(FILE *out, const char *text)
+{
+    putc('\'', out);
+    for (; *text; text++)
+        if (*text == '\'')
+            fputs("''", out);
+        else if ((unsigned char)*text >= ' ')
+            putc(*text, out);
+    putc('\'', out);
+}
+
+static const char *terminal_of(const char *file)
+{
+    const char *end = strrchr(file, '.');
+
+    for (size_t i = 0; end && i < sizeof forms / sizeof forms[0]; i++)
+        if (strcasecmp(end, forms[i].ending) == 0)
+            return forms[i].terminal;
+    return NULL;
+}
+
+static void common_style(FILE *out)
+{
+    fputs("set encoding utf8\n"
+          "set border 3 linecolor '" MFU_INK_FAINT "' linewidth 1\n"
+          "set tics nomirror out scale 0.6 textcolor '" MFU_INK "'\n"
+          "set grid linecolor '" MFU_GRID "' linetype 1 linewidth 1\n"
+          "set key textcolor '" MFU_INK "'\n"
+          "set style fill solid 1 noborder\n",
+          out);
+}
+
+int mfu_gnuplot_begin(struct mfu_gnuplot *g, const char *file, const char *keep, struct mfu_error *err)
+{
+    memset(g, 0, sizeof *g);
+    g->keep = keep;
+    if (!(g->terminal = terminal_of(file)))
+        return mfu_fail(err, MFU_EINPUT, "'%.300s': expected a name that ends in .svg, .png or .pdf", file);
+    if (mfu_atomic_file_place(&g->picture, file, err) < 0)
+        return -1;
+    if (!(g->script = open_memstream(&g->text, &g->size))) {
+        mfu_gnuplot_drop(g);
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
+    }
+    common_style(g->script);
+    return 0;
+}
+
+void mfu_gnuplot_drop(struct mfu_gnuplot *g)
+{
+    if (g->script)
+        fclose(g->script);
+    free(g->text);
+    g->script = NULL;
+    g->text = NULL;
+    mfu_atomic_file_drop(&g->picture);
+}
+
+/* A file name within single quotes: nothing but the quote is special. */
+static void put_name(FILE *out, const char *name)
+{
+    putc('\'', out);
+    for (; *name; name++)
+        fputs(*name == '\'' ? "''" : (char[]){*name, '\0'}, out);
+    putc('\'', out);
+}
+
+static void put_script(const struct mfu_gnuplot *g, FILE *out, const char *picture)
+{
+    fprintf(out, "set terminal %s\nset output ", g->terminal);
+    put_name(out, picture);
+    putc('\n', out);
+    fwrite(g->text, 1, g->size, out);
+    fputs("unset output\n", out);
+}
+
+static int keep_script(const struct mfu_gnuplot *g, struct mfu_error *err)
+{
+    struct mfu_atomic_file f;
+
+    if (mfu_atomic_file_open(&f, g->keep, err) < 0)
+        return -1;
+    fprintf(f.out, "# Written by mfuplan; draw it with: gnuplot FILE\n");
+    put_script(g, f.out, g->picture.path);
+    return mfu_atomic_file_close(&f, err);
+}
+
+/* The exit status of gnuplot, or -1 with errno. */
+static int run(FILE *script, FILE *complaints)
+{
+    char *argv[] = {"gnuplot", "-d", "-", NULL}; /* -d: nobody's own settings */
+    posix_spawn_file_actions_t actions;
+    int status = -1, failed;
+    pid_t pid;
+
+    rewind(script);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, fileno(script), 0);
+    posix_spawn_file_actions_adddup2(&actions, fileno(complaints), 1);
+    posix_spawn_file_actions_adddup2(&actions, fileno(complaints), 2);
+    failed = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (failed) {
+        errno = failed;
+        return -1;
+    }
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+
+/* The line of gnuplot's complaints that says what is wrong: its last. */
+static void last_words(FILE *complaints, char *buf, size_t size)
+{
+    char line[256];
+
+    snprintf(buf, size, "no reason given");
+    rewind(complaints);
+    while (fgets(line, sizeof line, complaints)) {
+        char *text = line + strspn(line, " \t^");
+
+        text[strcspn(text, "\r\n")] = '\0';
+        if (*text)
+            snprintf(buf, size, "%.200s", text);
+    }
+}
+
+static int draw(struct mfu_gnuplot *g, FILE *script, FILE *complaints, struct mfu_error *err)
+{
+    const char *target = g->picture.half[0] ? g->picture.half : g->picture.real;
+    struct stat info;
+    char why[256];
+    int status;
+
+    put_script(g, script, target);
+    if (fflush(script) != 0)
+        return mfu_fail(err, MFU_EIO, "the script for gnuplot cannot be written: %s", strerror(errno));
+    status = run(script, complaints);
+    if (status == 127 || (status < 0 && errno == ENOENT))
+        return mfu_fail(err, MFU_EIO,
+                        "gnuplot draws the pictures, and is not installed (Debian: "
+                        "apt install gnuplot-nox)%s",
+                        g->keep ? "; the script is kept" : "; --gnuplot FILE keeps the script");
+    if (status < 0)
+        return mfu_fail(err, MFU_EIO, "gnuplot cannot be run: %s", strerror(errno));
+    last_words(complaints, why, sizeof why);
+    if (status > 0)
+        return mfu_fail(err, MFU_EIO, "gnuplot failed: %s", why);
+    if (g->picture.half[0] && (stat(target, &info) < 0 || info.st_size == 0))
+        return mfu_fail(err, MFU_EIO, "gnuplot has drawn nothing: %s", why);
+    return 0;
+}
+
+int mfu_gnuplot_end(struct mfu_gnuplot *g, struct mfu_error *err)
+{
+    FILE *script = NULL, *complaints = NULL;
+    int status = fclose(g->script);
+
+    g->script = NULL;
+    if (status != 0)
+        mfu_fail(err, MFU_ENOMEM, "out of memory");
+    else if (g->keep && keep_script(g, err) < 0)
+        status = -1;
+    else if (!(script = tmpfile()) || !(complaints = tmpfile()))
+        status = mfu_fail(err, MFU_EIO, "no temporary file: %s", strerror(errno));
+    else
+        status = draw(g, script, complaints, err);
+    if (script)
+        fclose(script);
+    if (complaints)
+        fclose(complaints);
+    if (status == 0)
+        status = mfu_atomic_file_close(&g->picture, err);
+    mfu_gnuplot_drop(g);
+    return status;
+}

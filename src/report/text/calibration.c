@@ -1,0 +1,174 @@
+/*
+ * calibration.c - what a calibration found, and those that are kept.
+ */
+#include <math.h>
+
+#include "answer/fit/calibrate.h"
+#include "report/report.h"
+#include "report/text/text.h"
+
+#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
+
+static void percent(struct mfu_table *table, double share, bool sign)
+{
+    if (isfinite(share))
+        mfu_table_cell(table, sign ? "%+.1f %%" : "%.1f %%", 100 * share);
+    else
+        mfu_table_cell(table, "%s", "-");
+}
+
+static void coefficients(FILE *out, const struct mfu_term *t, const struct mfu_calibrated *c)
+{
+    static const struct mfu_column columns[] = {{"coefficient", .left = true},
+                                                {"value", .rank = 0},
+                                                {"std error", .rank = 1},
+                                                {"prior", .rank = 2},
+                                                {"moved", .rank = 3}};
+    struct mfu_table table = MFU_TABLE(columns);
+
+    for (int i = 0; i < c->fit.n_rows; i++) {
+        const struct mfu_fit_row *r = &c->fit.rows[i];
+        enum mfu_dim dim = mfu_coefficient_rows[r->id].dim;
+
+        if (!r->kept)
+            continue;
+        mfu_table_cell(&table, "%s", mfu_coefficient_rows[r->id].name);
+        mfu_table_cell(&table, "%s", Q(r->value, dim));
+        mfu_table_cell(&table, "%.2g %%", 100 * r->sigma);
+        mfu_table_cell(&table, "%s", Q(r->prior, dim));
+        percent(&table, r->value / r->prior - 1, true);
+    }
+    if (c->fit.n_kept > 0)
+        mfu_table_print(out, t, &table, 0);
+    mfu_table_free(&table);
+}
+
+static void left_alone(FILE *out, const struct mfu_term *t, const struct mfu_calibrated *c)
+{
+    struct mfu_flow f = mfu_flow_start(out, t, "", 0);
+
+    if (c->fit.n_rows == c->fit.n_kept)
+        return;
+    mfu_flow_words(&f, MFU_PLAIN, "Left at their priors, since the measurements do not carry them:");
+    for (int i = 0; i < c->fit.n_rows; i++)
+        if (!c->fit.rows[i].kept)
+            mfu_flow_words(&f, MFU_PLAIN, "%s", mfu_coefficient_rows[c->fit.rows[i].id].name);
+    mfu_flow_end(&f);
+}
+
+static void residual(struct mfu_table *table, const struct mfu_fit_residuals *r)
+{
+    mfu_table_cell(table, "%s", r->name);
+    mfu_table_cell(table, "%zu", r->n);
+    percent(table, r->before, false);
+    percent(table, r->mape, false);
+    percent(table, r->median, false);
+    percent(table, r->bias, true);
+}
+
+static void residuals(FILE *out, const struct mfu_term *t, const struct mfu_calibrated *c)
+{
+    static const struct mfu_column columns[] = {{"errors", .left = true}, {"n", .rank = 1},      {"before", .rank = 0},
+                                                {"after", .rank = 0},     {"median", .rank = 2}, {"bias", .rank = 3}};
+    struct mfu_table table = MFU_TABLE(columns);
+
+    for (int i = 0; i < c->fit.n_classes; i++)
+        residual(&table, &c->fit.classes[i]);
+    if (c->fit.n_classes > 1) {
+        mfu_table_rule(&table);
+        residual(&table, &c->fit.all);
+    }
+    fputc('\n', out);
+    mfu_table_print(out, t, &table, 0);
+    mfu_table_free(&table);
+}
+
+/* What becomes of the calibration that there was. */
+static void earlier(FILE *out, const struct mfu_term *t, const struct mfu_calibrated *c)
+{
+    const struct mfu_calibration_base *base = &c->file.base;
+    struct mfu_flow f = mfu_flow_start(out, t, "", 0);
+
+    if (base->from[0])
+        mfu_flow_words(&f, MFU_PLAIN,
+                       "Started from the calibration of %s (%s, %.0f measurements): what these do not move "
+                       "stays as that has it.",
+                       base->date, base->from, base->samples);
+    if (c->replaces[0])
+        mfu_flow_words(&f, MFU_PLAIN,
+                       "The calibration of %s is replaced (%s): give its files too, to keep what it knew.",
+                       c->replaces_date, c->replaces);
+    mfu_flow_end(&f);
+}
+
+/* Doubt of the priors that is worth a word, and the median error beyond which a
+ * class stays unexplained (chosen). */
+#define CONTRADICTED 1.3
+#define UNEXPLAINED 0.25
+
+/* What a reader should not believe without a second look. */
+static void doubts(FILE *out, const struct mfu_term *t, const struct mfu_calibrated *c)
+{
+    struct mfu_flow f = mfu_flow_start(out, t, "", 0);
+
+    if (c->fit.doubt > CONTRADICTED)
+        mfu_flow_words(&f, MFU_PLAIN,
+                       "These measurements contradict what was known of this GPU, by up to %.0f of its "
+                       "standard errors; they were believed.  Was it limited, shared, or another one?",
+                       MFU_FIT_SURE * c->fit.doubt);
+    for (int i = 0; i < c->fit.n_classes; i++)
+        if (c->fit.classes[i].median > UNEXPLAINED)
+            mfu_flow_words(&f, MFU_PLAIN, "%s stays %.0f %% off: no coefficient explains these measurements.",
+                           c->fit.classes[i].name, 100 * c->fit.classes[i].median);
+    mfu_flow_end(&f);
+}
+
+void mfu_text_calibrated(FILE *out, const struct mfu_term *t, const struct mfu_calibrated *c)
+{
+    struct mfu_flow f = mfu_flow_start(out, t, "", 0);
+
+    mfu_flow_words(&f, MFU_PLAIN, "%s, from", c->gpu->name);
+    if (c->n_samples > 0)
+        mfu_flow_words(&f, MFU_PLAIN, "%zu samples%s", c->n_samples, c->n_runs > 0 ? " and" : "");
+    if (c->n_runs > 0)
+        mfu_flow_words(&f, MFU_PLAIN, "%zu run%s", c->n_runs, c->n_runs == 1 ? "" : "s");
+    if (c->n_left_out > 0)
+        mfu_flow_words(&f, MFU_PLAIN, "(%zu left out%s%s)", c->n_left_out, c->why[0] ? "; the last: " : "", c->why);
+    mfu_flow_end(&f);
+    earlier(out, t, c);
+    fputc('\n', out);
+    coefficients(out, t, c);
+    left_alone(out, t, c);
+    residuals(out, t, c);
+    doubts(out, t, c);
+    if (isfinite(c->fit.mape_held_out)) {
+        f = mfu_flow_start(out, t, "", 0);
+        mfu_flow_words(&f, MFU_PLAIN, "On measurements that the fit had not seen the mean error is %.1f %%.",
+                       100 * c->fit.mape_held_out);
+        mfu_flow_end(&f);
+    }
+}
+
+void mfu_text_calibrations(FILE *out, const struct mfu_term *t, const struct mfu_calibration *list, size_t n)
+{
+    static const struct mfu_column columns[] = {{"calibration", .left = true},
+                                                {"gpu", .left = true, .rank = 1},
+                                                {"from", .left = true, .rank = 2},
+                                                {"date", .left = true, .rank = 1},
+                                                {"n", .rank = 3},
+                                                {"error", .rank = 2},
+                                                {"software", .left = true, .rank = 4}};
+    struct mfu_table table = MFU_TABLE(columns);
+
+    for (size_t i = 0; i < n; i++) {
+        mfu_table_cell(&table, "%s", list[i].name);
+        mfu_table_cell(&table, "%s", list[i].gpu);
+        mfu_table_cell(&table, "%s", list[i].from);
+        mfu_table_cell(&table, "%s", list[i].date);
+        mfu_table_cell(&table, "%.0f", list[i].samples);
+        percent(&table, isfinite(list[i].mape_held_out) ? list[i].mape_held_out : list[i].mape, false);
+        mfu_table_cell(&table, "%s", list[i].software);
+    }
+    mfu_table_print(out, t, &table, 0);
+    mfu_table_free(&table);
+}

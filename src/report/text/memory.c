@@ -1,0 +1,127 @@
+/*
+ * memory.c - what the memory is for, and whether there is enough.
+ */
+#include <math.h>
+
+#include "report/report.h"
+#include "report/tensors.h"
+#include "report/text/text.h"
+
+#define TENSORS 10
+#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
+#define P(share) mfu_text_percent((char[16]){0}, share)
+
+static void parts(FILE *out, const struct mfu_term *t, const struct mfu_memory_answer *m)
+{
+    static const struct mfu_column columns[] = {{"part", .left = true},
+                                                {"bytes", .rank = 0},
+                                                {"share", .rank = 1},
+                                                {"", .bar = true, .rank = 3},
+                                                {"what it is", .left = true, .rank = 2}};
+    struct mfu_table table = MFU_TABLE(columns);
+
+    for (int i = 0; i < MFU_PART_COUNT; i++) {
+        if (m->peak.parts[i] < 0.5)
+            continue;
+        mfu_table_cell(&table, "%s", mfu_part_names[i]);
+        mfu_table_cell(&table, "%s", Q(m->peak.parts[i], MFU_BYTES));
+        mfu_table_cell(&table, "%s", P(m->peak.parts[i] / m->peak.bytes));
+        mfu_table_bar(&table, m->peak.parts[i] / m->peak.bytes);
+        mfu_table_cell(&table, "%s", mfu_part_meanings[i]);
+    }
+    mfu_table_print(out, t, &table, 0);
+    mfu_table_free(&table);
+}
+
+static void line(struct mfu_table *table, const char *name, double bytes, const char *what)
+{
+    mfu_table_cell(table, "%s", name);
+    mfu_table_cell(table, "%s", Q(bytes, MFU_BYTES));
+    mfu_table_cell(table, "%s", what);
+}
+
+static void levels(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
+{
+    static const struct mfu_column columns[] = {{"", .left = true}, {"", .rank = 0}, {"", .left = true, .rank = 1}};
+    const struct mfu_memory_answer *m = &p->memory;
+    struct mfu_table table = MFU_TABLE(columns);
+    double others = p->config.setting[MFU_S_VRAM_RESERVED];
+
+    line(&table, "allocated", m->peak.bytes, "torch.cuda.max_memory_allocated()");
+    line(&table, "+ cached", m->reserved_bytes - m->peak.bytes, "free blocks that the allocator keeps");
+    line(&table, "= reserved", m->reserved_bytes, "torch.cuda.max_memory_reserved()");
+    line(&table, "+ context", m->context_bytes, "CUDA context, loaded kernels, libraries");
+    line(&table, "= nvidia-smi", m->smi_bytes, "in use by the process");
+    if (others > 0)
+        line(&table, "+ others", others, "desktop and other processes (vram_reserved)");
+    line(&table, "of capacity", m->capacity_bytes,
+         m->capacity_assumed ? "offered to a process (estimated for this card)" : "offered to a process by this card");
+    mfu_table_print(out, t, &table, 0);
+    mfu_table_free(&table);
+}
+
+static void verdict(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
+{
+    const struct mfu_memory_answer *m = &p->memory;
+    struct mfu_flow f = mfu_flow_start(out, t, "", 0);
+
+    if (!m->fits && m->missing_bytes > 0)
+        mfu_flow_words(&f, MFU_BAD, "Does not fit: allocated, context and others together need %s more than there is.",
+                       Q(m->missing_bytes, MFU_BYTES));
+    else if (!m->fits) {
+        mfu_flow_words(&f, MFU_BAD,
+                       "Does not fit: %s would be left in sum, but in pieces; the allocator runs out of memory in %s.",
+                       Q(-m->missing_bytes, MFU_BYTES), m->failed_in);
+        mfu_flow_words(&f, MFU_PLAIN, "PyTorch would print:");
+        mfu_flow_break(&f);
+        mfu_flow_words(&f, MFU_FAINT, "%s", m->message);
+    } else if (m->fill > 1)
+        mfu_flow_words(&f, MFU_WARN, "Fits only when the allocator gives back what it caches: %s are left for that.",
+                       Q(-m->missing_bytes, MFU_BYTES));
+    else
+        mfu_flow_words(&f, MFU_GOOD, "Fits: %s full, %s free.", P(m->fill),
+                       Q((1 - m->fill) * m->capacity_bytes, MFU_BYTES));
+    mfu_flow_end(&f);
+}
+
+static void tensors(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
+{
+    static const struct mfu_column columns[] = {{"largest tensors then", .left = true},
+                                                {"bytes", .rank = 0},
+                                                {"copies", .rank = 1},
+                                                {"each", .rank = 2},
+                                                {"part", .left = true, .rank = 3},
+                                                {"made in", .left = true, .rank = 4}};
+    struct mfu_alive alive[TENSORS];
+    size_t n = mfu_report_tensors(p, alive, TENSORS);
+    struct mfu_table table = MFU_TABLE(columns);
+
+    if (n == 0) /* one arena, or nothing but constants */
+        return;
+    for (size_t i = 0; i < n; i++) {
+        char name[96];
+
+        mfu_table_cell(&table, "%s", mfu_report_tensor_name(&alive[i], name, sizeof name));
+        mfu_table_cell(&table, "%s", Q(alive[i].bytes * alive[i].copies, MFU_BYTES));
+        mfu_table_cell(&table, "%s", Q(alive[i].copies, MFU_COUNT));
+        mfu_table_cell(&table, "%s", Q(alive[i].bytes, MFU_BYTES));
+        mfu_table_cell(&table, "%s", mfu_part_names[alive[i].part]);
+        mfu_table_cell(&table, "%s", mfu_phase_names[alive[i].phase]);
+    }
+    fputc('\n', out);
+    mfu_table_print(out, t, &table, 0);
+    mfu_table_free(&table);
+}
+
+void mfu_text_memory(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
+{
+    struct mfu_flow f = mfu_flow_start(out, t, "", 0);
+
+    mfu_flow_words(&f, MFU_STRONG, "Memory at its highest moment: %s", p->memory.peak_at);
+    mfu_flow_end(&f);
+    parts(out, t, &p->memory);
+    fputc('\n', out);
+    levels(out, t, p);
+    verdict(out, t, p);
+    tensors(out, t, p);
+}

@@ -1,0 +1,286 @@
+/*
+ * plan.c - the whole answer on one screen.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/conventions.h"
+#include "plan/kernels.h"
+#include "report/report.h"
+#include "report/text/text.h"
+
+#define INDENT 7
+#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
+#define P(share) mfu_text_percent((char[16]){0}, share)
+
+/* ---- what is planned ---------------------------------------------------- */
+
+/* "gpt2 with n_layer 6, n_embd 384": the name alone would mislead. */
+static void model_name(char *text, size_t size, const struct mfu_config *c)
+{
+    size_t n = (size_t)snprintf(text, size, "%s", c->model->slug);
+    double file[MFU_MAX_DIMS];
+    int given = 0;
+
+    mfu_model_dim_values(c->model, file);
+    for (int i = 0; i < c->model->n_dims && n < size; i++)
+        if (c->dim_origin[i] == MFU_ORIGIN_USER && c->dim[i] != file[i]) {
+            if (given == 4) {
+                snprintf(text + n, size - n, ", %s", "more");
+                return;
+            }
+            n += (size_t)snprintf(text + n, size - n, "%s %s %s", given ? "," : " with", c->model->dims[i].name,
+                                  Q(c->dim[i], MFU_COUNT));
+            given++;
+        }
+}
+
+static void headline(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
+{
+    const struct mfu_config *c = &p->config;
+    const char *times = mfu_text_times(t);
+    struct mfu_flow f = mfu_flow_start(out, t, "", 0);
+    char name[160];
+
+    f.between = t->utf8 ? " \u00b7 " : " - ";
+    model_name(name, sizeof name, c);
+    mfu_flow_piece(&f, MFU_STRONG, "%s", name);
+    mfu_flow_piece(&f, MFU_PLAIN, "%s parameters", Q(p->program.params, MFU_PARAMS));
+    mfu_flow_piece(&f, MFU_STRONG, "%s, %.0f GB", c->gpu->name, c->gpu->size_bytes / 1e9);
+    mfu_flow_break(&f);
+    mfu_flow_piece(&f, MFU_PLAIN, "%s", mfu_precision_names[c->precision]);
+    mfu_flow_piece(&f, MFU_PLAIN, "%s", mfu_runtime_names[c->runtime]);
+    mfu_flow_piece(&f, MFU_PLAIN, "%s attention", mfu_attention_names[c->attention]);
+    if (c->optimizer != MFU_ADAMW)
+        mfu_flow_piece(&f, MFU_PLAIN, "%s", mfu_optimizer_names[c->optimizer]);
+    if (c->checkpoint != MFU_NONE)
+        mfu_flow_piece(&f, MFU_PLAIN, "checkpoint %s", mfu_checkpoint_names[c->checkpoint]);
+    if (c->setting[MFU_S_CUDA_GRAPHS] > 0)
+        mfu_flow_piece(&f, MFU_PLAIN, "cuda_graphs");
+    if (c->setting[MFU_S_LOSS_CHUNKS] > 1)
+        mfu_flow_piece(&f, MFU_PLAIN, "loss_chunks %.0f", c->setting[MFU_S_LOSS_CHUNKS]);
+    mfu_flow_piece(&f, MFU_PLAIN, "%s %s %s %s %s = %s tokens/step", Q(c->batch, MFU_COUNT), times,
+                   Q(c->seq, MFU_COUNT), times, Q(c->accum, MFU_COUNT), Q(p->step.tokens, MFU_TOKENS));
+    mfu_flow_end(&f);
+}
+
+/* ---- memory ------------------------------------------------------------- */
+
+/* What the bar shows: the parts, then what is not PyTorch's tensors. */
+enum { CACHED = MFU_PART_COUNT, CONTEXT, OTHERS, SLICES };
+static const char *const slice_names[SLICES] = {"weights",     "gradients",   "optimizer", "casts",
+                                                "activations", "logits+loss", "workspace", "communication",
+                                                "other",       "cached",      "context",   "other processes"};
+
+static int slices(const struct mfu_plan *p, double *bytes)
+{
+    const struct mfu_memory_answer *m = &p->memory;
+
+    for (int i = 0; i < MFU_PART_COUNT; i++)
+        bytes[i] = m->peak.parts[i];
+    bytes[CACHED] = fmax(0, m->reserved_bytes - m->peak.bytes);
+    bytes[CONTEXT] = m->context_bytes;
+    bytes[OTHERS] = p->config.setting[MFU_S_VRAM_RESERVED];
+    return SLICES;
+}
+
+static void verdict(struct mfu_flow *f, const struct mfu_plan *p)
+{
+    const struct mfu_memory_answer *m = &p->memory;
+
+    if (!m->fits && m->missing_bytes > 0)
+        mfu_flow_piece(f, MFU_BAD, "does not fit: %s too much", Q(m->missing_bytes, MFU_BYTES));
+    else if (!m->fits)
+        mfu_flow_piece(f, MFU_BAD, "does not fit: fragmented");
+    else if (m->fill > 1)
+        mfu_flow_piece(f, MFU_WARN, "fits only when cached memory is given back");
+    else
+        mfu_flow_piece(f, m->fill > 0.95 ? MFU_WARN : MFU_GOOD, m->fill > 0.95 ? "fits, just" : "fits");
+}
+
+static void memory(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
+{
+    const struct mfu_memory_answer *m = &p->memory;
+    double bytes[SLICES], used = m->fill * m->capacity_bytes, whole = fmax(used, m->capacity_bytes);
+    int n = slices(p, bytes), cells = mfu_text_columns(t) - INDENT;
+    struct mfu_flow f = mfu_flow_start(out, t, "VRAM", INDENT);
+    int shown = 0;
+
+    mfu_flow_piece(&f, MFU_STRONG, "%s of %s", Q(used, MFU_BYTES), Q(m->capacity_bytes, MFU_BYTES));
+    mfu_flow_piece(&f, MFU_PLAIN, "%s", P(m->fill));
+    verdict(&f, p);
+    mfu_flow_break(&f);
+    if (cells >= 50) {
+        /* The i-th that is shown has the i-th mark. */
+        double big[SLICES];
+
+        for (int i = 0; i < n; i++)
+            if (bytes[i] >= 0x1p20)
+                big[shown++] = bytes[i];
+        mfu_text_stack(out, t, big, shown, whole, m->capacity_bytes, cells);
+        f.empty = false;
+        mfu_flow_break(&f);
+    }
+    shown = 0;
+    for (int i = 0; i < n; i++)
+        if (bytes[i] >= 0x1p20) {
+            if (cells >= 50)
+                mfu_flow_marked(&f, shown++, "%s %s", slice_names[i], Q(bytes[i], MFU_BYTES));
+            else
+                mfu_flow_piece(&f, MFU_PLAIN, "%s %s", slice_names[i], Q(bytes[i], MFU_BYTES));
+        }
+    mfu_flow_break(&f);
+    mfu_flow_piece(&f, MFU_PLAIN, m->peak.launch < 0 ? "allocated %s %s" : "allocated %s at the peak, %s",
+                   Q(m->peak.bytes, MFU_BYTES), m->peak_at);
+    mfu_flow_piece(&f, MFU_PLAIN, "reserved %s", Q(m->reserved_bytes, MFU_BYTES));
+    mfu_flow_piece(&f, MFU_PLAIN, "nvidia-smi %s", Q(m->smi_bytes, MFU_BYTES));
+    mfu_flow_end(&f);
+}
+
+/* ---- time, use ---------------------------------------------------------- */
+
+static void step(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
+{
+    const struct mfu_step_answer *s = &p->step;
+    const struct {
+        const char *name;
+        double s;
+    } parts[] = {{"forward", s->forward_s},
+                 {"backward", s->backward_s},
+                 {"optimizer", s->optimizer_s},
+                 {"communication", s->communication_exposed_s},
+                 {"idle", s->idle_s}};
+    struct mfu_flow f = mfu_flow_start(out, t, "step", INDENT);
+
+    mfu_flow_piece(&f, MFU_STRONG, "%s", Q(s->time_s, MFU_SECONDS));
+    if (isfinite(s->low_s))
+        mfu_flow_piece(&f, MFU_PLAIN, "90 %%: %s to %s", Q(s->low_s, MFU_SECONDS), Q(s->high_s, MFU_SECONDS));
+    mfu_flow_piece(&f, MFU_PLAIN, "%s tokens/s", Q(s->tokens_per_s, MFU_COUNT));
+    mfu_flow_break(&f);
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (parts[i].s / s->time_s >= 0.0005)
+            mfu_flow_piece(&f, MFU_PLAIN, "%s %s", parts[i].name, P(parts[i].s / s->time_s));
+    mfu_flow_end(&f);
+}
+
+static void use(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
+{
+    const struct mfu_mfu_answer *a = &p->mfu;
+    struct mfu_convention all[MFU_CONVENTIONS_MAX];
+    struct mfu_flow f = mfu_flow_start(out, t, "MFU", INDENT);
+    size_t n = mfu_conventions(p, all);
+
+    mfu_flow_words(&f, MFU_STRONG, "%s", P(a->mfu));
+    mfu_flow_words(&f, MFU_PLAIN, "of this card's own peak, %s (%s, dense)", Q(a->peak_flops, MFU_FLOP_PER_S),
+                   mfu_peak_names[a->peak]);
+    mfu_flow_break(&f);
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(all[i].name, "nanogpt") == 0) {
+            mfu_flow_words(&f, MFU_STRONG, "%s", P(all[i].mfu));
+            mfu_flow_words(&f, MFU_PLAIN, "as nanoGPT prints it: of %s, an A100's, on any card",
+                           Q(all[i].peak_flops, MFU_FLOP_PER_S));
+        }
+    mfu_flow_end(&f);
+}
+
+/* ---- what bounds it ----------------------------------------------------- */
+
+/* Share of the step in matmuls that compute, and the largest other thing. */
+static bool look(const struct mfu_plan *p, double *matmul, struct mfu_kernel_row *next)
+{
+    double share[MFU_KIND_COUNT][4] = {{0}};
+    struct mfu_kernel_row *rows;
+    int n = mfu_kernel_rows(p, &rows, NULL);
+
+    *matmul = 0;
+    *next = (struct mfu_kernel_row){0};
+    for (int i = 0; i < n; i++) {
+        enum mfu_bound b = rows[i].price.bound;
+        bool product = rows[i].kind == MFU_GEMM || rows[i].kind == MFU_FUSED_ATTENTION;
+
+        if (product && b == MFU_BOUND_COMPUTE)
+            *matmul += rows[i].share;
+        else if ((share[rows[i].kind][b] += rows[i].share) > next->share)
+            *next = (struct mfu_kernel_row){.kind = rows[i].kind, .price.bound = b, .share = share[rows[i].kind][b]};
+    }
+    free(rows);
+    return n > 0;
+}
+
+static const char *plural(enum mfu_kind kind)
+{
+    static const char *const names[MFU_KIND_COUNT] = {[MFU_GEMM] = "matrix products",
+                                                      [MFU_FUSED_ATTENTION] = "attention",
+                                                      [MFU_NORM] = "norms",
+                                                      [MFU_POINTWISE] = "pointwise kernels",
+                                                      [MFU_REDUCTION] = "reductions",
+                                                      [MFU_EMBEDDING] = "embeddings",
+                                                      [MFU_LOSS] = "the loss",
+                                                      [MFU_OPTIMIZER_STEP] = "the optimizer",
+                                                      [MFU_CAST] = "casts",
+                                                      [MFU_COPY] = "copies",
+                                                      [MFU_COLLECTIVE] = "collectives"};
+
+    return names[kind];
+}
+
+static void bound(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
+{
+    struct mfu_flow f = mfu_flow_start(out, t, "bound", INDENT);
+    struct mfu_kernel_row next;
+    double matmul;
+    bool known = look(p, &matmul, &next);
+
+    mfu_flow_words(&f, MFU_STRONG, "%s:", mfu_limit_names[p->limit]);
+    if (p->limit == MFU_LIMIT_LAUNCH)
+        mfu_flow_words(&f, MFU_PLAIN, "the CPU takes %s to launch %s kernels that run for %s.",
+                       Q(p->step.host_s, MFU_SECONDS), Q(round(p->step.kernels), MFU_COUNT),
+                       Q(p->step.busy_s, MFU_SECONDS));
+    if (p->limit == MFU_LIMIT_INPUT)
+        mfu_flow_words(&f, MFU_PLAIN, "the loader takes %s per micro-batch, %s per step.",
+                       Q(p->config.setting[MFU_S_DATALOADER_MS] * 1e-3, MFU_SECONDS),
+                       Q(p->config.setting[MFU_S_DATALOADER_MS] * 1e-3 * p->program.accum, MFU_SECONDS));
+    if (known)
+        mfu_flow_words(&f, MFU_PLAIN,
+                       "%s of the step in matrix products and attention at full rate; next: %s, %s-bound, %s",
+                       P(matmul), plural(next.kind), mfu_bound_names[next.price.bound], P(next.share));
+    mfu_flow_end(&f);
+}
+
+static void notes(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
+{
+    const struct mfu_scenario *s = &p->scenario;
+    struct mfu_flow f;
+
+    if (!s->gpu_given || !s->model_given || p->memory.capacity_assumed || !p->memory.fits) {
+        f = mfu_flow_start(out, t, "note", INDENT);
+        if (!s->gpu_given)
+            mfu_flow_piece(&f, MFU_WARN, "no GPU chosen (gpu NAME): %s", p->config.gpu->slug);
+        if (!s->model_given)
+            mfu_flow_piece(&f, MFU_WARN, "no model chosen (model NAME): %s", p->config.model->slug);
+        if (p->memory.capacity_assumed)
+            mfu_flow_piece(&f, MFU_WARN, "capacity estimated: no report of this card is known");
+        if (!p->memory.fits)
+            mfu_flow_piece(&f, MFU_WARN, "times are those of a card that it would fit on");
+        mfu_flow_end(&f);
+    }
+    f = mfu_flow_start(out, t, "next", INDENT);
+    mfu_flow_piece(&f, MFU_FAINT, "memory: what takes the space");
+    mfu_flow_piece(&f, MFU_FAINT, "kernels, step, roofline: the time");
+    mfu_flow_piece(&f, MFU_FAINT, "mfu: other conventions");
+    mfu_flow_piece(&f, MFU_FAINT, "why: what eats the rest");
+    mfu_flow_piece(&f, MFU_FAINT, "advise: what to change");
+    mfu_flow_end(&f);
+}
+
+void mfu_text_plan(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
+{
+    headline(out, t, p);
+    fputc('\n', out);
+    memory(out, t, p);
+    step(out, t, p);
+    use(out, t, p);
+    bound(out, t, p);
+    notes(out, t, p);
+}

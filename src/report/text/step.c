@@ -1,0 +1,113 @@
+/*
+ * step.c - where the time of a step goes: by phase, by kind of kernel.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "plan/kernels.h"
+#include "report/report.h"
+#include "report/text/text.h"
+
+#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
+#define P(share) mfu_text_percent((char[16]){0}, share)
+
+static void share_row(struct mfu_table *t, const char *name, double s, double whole)
+{
+    mfu_table_cell(t, "%s", name);
+    mfu_table_cell(t, "%s", Q(s, MFU_SECONDS));
+    mfu_table_cell(t, "%s", P(s / whole));
+    mfu_table_bar(t, s / whole);
+}
+
+static void phases(FILE *out, const struct mfu_term *t, const struct mfu_step_answer *s)
+{
+    static const struct mfu_column columns[] = {
+        {"phase", .left = true}, {"time", .rank = 0}, {"share", .rank = 0}, {"", .bar = true, .rank = 1}};
+    struct mfu_table table = MFU_TABLE(columns);
+
+    share_row(&table, "forward", s->forward_s, s->time_s);
+    share_row(&table, "backward", s->backward_s, s->time_s);
+    share_row(&table, "optimizer", s->optimizer_s, s->time_s);
+    if (s->communication_exposed_s > 0)
+        share_row(&table, "communication", s->communication_exposed_s, s->time_s);
+    share_row(&table, "idle", s->idle_s, s->time_s);
+    mfu_table_print(out, t, &table, 0);
+    mfu_table_free(&table);
+}
+
+/* Time per kind and phase, and what the readings are meanwhile. */
+static int kinds(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
+{
+    static const struct mfu_column columns[] = {
+        {"kernels", .left = true}, {"count", .rank = 4},        {"forward", .rank = 5}, {"backward", .rank = 5},
+        {"optimizer", .rank = 6},  {"time", .rank = 0},         {"share", .rank = 0},   {"tensor", .rank = 2},
+        {"DRAM", .rank = 2},       {"", .bar = true, .rank = 3}};
+    struct mfu_table table = MFU_TABLE(columns);
+    struct mfu_kernel_row *rows;
+    int n = mfu_kernel_kinds(p, &rows, NULL);
+    bool done[MFU_KIND_COUNT] = {false};
+
+    if (n < 0)
+        return -1;
+    for (;;) { /* the kind that takes longest */
+        double best_s = 0, time[MFU_PHASE_COUNT] = {0}, count = 0, tensor = 0, dram = 0;
+        int best = -1;
+
+        for (int kind = 0; kind < MFU_KIND_COUNT; kind++) {
+            double sum = 0;
+
+            for (int i = 0; i < n; i++)
+                sum += (int)rows[i].kind == kind ? rows[i].time_s : 0;
+            if (!done[kind] && sum > best_s) {
+                best_s = sum;
+                best = kind;
+            }
+        }
+        if (best < 0)
+            break;
+        done[best] = true;
+        for (int i = 0; i < n; i++)
+            if ((int)rows[i].kind == best) {
+                time[rows[i].phase] += rows[i].time_s;
+                count += rows[i].count;
+                tensor += rows[i].time_s / best_s * rows[i].tensor_active;
+                dram += rows[i].time_s / best_s * rows[i].dram_active;
+            }
+        mfu_table_cell(&table, "%s", mfu_kind_names[best]);
+        mfu_table_cell(&table, "%s", Q(round(count), MFU_COUNT));
+        for (int i = 0; i < MFU_PHASE_COUNT; i++)
+            mfu_table_cell(&table, "%s", time[i] > 0 ? Q(time[i], MFU_SECONDS) : "");
+        mfu_table_cell(&table, "%s", Q(best_s, MFU_SECONDS));
+        mfu_table_cell(&table, "%s", P(best_s / p->step.time_s));
+        mfu_table_cell(&table, "%.0f %%", 100 * tensor);
+        mfu_table_cell(&table, "%.0f %%", 100 * dram);
+        mfu_table_bar(&table, best_s / p->step.time_s);
+    }
+    free(rows);
+    fputc('\n', out);
+    mfu_table_print(out, t, &table, 0);
+    mfu_table_free(&table);
+    return 0;
+}
+
+void mfu_text_step(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
+{
+    const struct mfu_step_answer *s = &p->step;
+    struct mfu_flow f = mfu_flow_start(out, t, "", 0);
+
+    mfu_flow_words(&f, MFU_STRONG, "One optimizer step takes %s", Q(s->time_s, MFU_SECONDS));
+    if (isfinite(s->low_s))
+        mfu_flow_words(&f, MFU_PLAIN, "(90 %%: %s to %s)", Q(s->low_s, MFU_SECONDS), Q(s->high_s, MFU_SECONDS));
+    mfu_flow_words(&f, MFU_PLAIN, "for %s tokens: %s tokens/s, %s samples/s.", Q(s->tokens, MFU_TOKENS),
+                   Q(s->tokens_per_s, MFU_COUNT), Q(s->samples_per_s, MFU_COUNT));
+    mfu_flow_end(&f);
+    phases(out, t, s);
+    kinds(out, t, p);
+    f = mfu_flow_start(out, t, "", 0);
+    mfu_flow_words(
+        &f, MFU_FAINT,
+        "%s kernels; the CPU takes %s to launch them, %s. tensor, DRAM: shares of the peaks while these kernels run.",
+        Q(round(s->kernels), MFU_COUNT), Q(s->host_s, MFU_SECONDS),
+        p->limit == MFU_LIMIT_LAUNCH ? "longer than they run" : "while the GPU works");
+    mfu_flow_end(&f);
+}

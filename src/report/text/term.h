@@ -1,0 +1,21 @@
+/*
+ * term.h - what the output can show; decided once, at start-up.
+ */
+#ifndef MFU_TERM_H
+#define MFU_TERM_H
+
+#include <stdbool.h>
+
+struct mfu_term {
+    bool tty; /* someone is watching: prompt, page, colour */
+    bool color;
+    bool utf8;         /* box drawing and block characters are safe */
+    int width, height; /* 80 x 24 when nobody knows */
+};
+
+enum mfu_when { MFU_AUTO, MFU_ALWAYS, MFU_SWITCHED_OFF };
+
+/* Looks at the descriptor, COLUMNS, TERM, NO_COLOR and the locale. */
+struct mfu_term mfu_terminal_probe(int fd, enum mfu_when color, bool ascii);
+
+#endif

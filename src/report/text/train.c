@@ -1,0 +1,70 @@
+/*
+ * train.c - a whole run: time, money, energy, and what comes of it.
+ */
+#include <math.h>
+
+#include "plan/train.h"
+#include "report/report.h"
+#include "report/text/text.h"
+
+#define INDENT 9
+#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
+#define P(share) mfu_text_percent((char[16]){0}, share)
+
+static void usefulness(FILE *out, const struct mfu_term *t, const struct mfu_training *r)
+{
+    struct mfu_flow f = mfu_flow_start(out, t, "useful", INDENT);
+
+    mfu_flow_piece(&f, MFU_STRONG, "%s tokens", Q(r->useful_tokens, MFU_PARAMS));
+    if (r->useful_fraction < 1)
+        mfu_flow_piece(&f, MFU_PLAIN, "%s: %s padding, %s of the rest used", P(r->useful_fraction),
+                       P(r->options.pad_fraction), P(r->options.acceptance));
+    mfu_flow_piece(&f, MFU_PLAIN, "%s per GPU-hour", Q(r->useful_per_gpu_hour, MFU_PARAMS));
+    mfu_flow_piece(&f, MFU_PLAIN, "%s/s", Q(r->useful_tokens_per_s, MFU_COUNT));
+    mfu_flow_piece(&f, MFU_PLAIN, "MFU that counts: %s", P(r->useful_mfu));
+    mfu_flow_end(&f);
+}
+
+static void goodput(FILE *out, const struct mfu_term *t, const struct mfu_training *r)
+{
+    struct mfu_flow f;
+
+    if (r->goodput == 1)
+        return;
+    f = mfu_flow_start(out, t, "goodput", INDENT);
+    mfu_flow_piece(&f, MFU_STRONG, "%s", P(r->goodput));
+    mfu_flow_piece(&f, MFU_PLAIN, "a checkpoint every %s", Q(r->interval_s, MFU_SECONDS));
+    if (r->failures > 0)
+        mfu_flow_piece(&f, MFU_PLAIN, "%.1f failures expected", r->failures);
+    mfu_flow_end(&f);
+}
+
+void mfu_text_training(FILE *out, const struct mfu_term *t, const struct mfu_plan *p, const struct mfu_training *r)
+{
+    struct mfu_flow f = mfu_flow_start(out, t, "time", INDENT);
+
+    mfu_flow_piece(&f, MFU_STRONG, "%s", Q(r->seconds, MFU_SECONDS));
+    mfu_flow_piece(&f, MFU_PLAIN, "90 %%: %s to %s", Q(r->low_s, MFU_SECONDS), Q(r->high_s, MFU_SECONDS));
+    mfu_flow_piece(&f, MFU_PLAIN, "%s steps of %s for %s tokens", Q(r->steps, MFU_COUNT),
+                   Q(p->step.time_s, MFU_SECONDS), Q(r->tokens, MFU_PARAMS));
+    if (!p->memory.fits)
+        mfu_flow_piece(&f, MFU_BAD, "does not fit the card");
+    mfu_flow_end(&f);
+    goodput(out, t, r);
+    f = mfu_flow_start(out, t, "cost", INDENT);
+    mfu_flow_piece(&f, MFU_STRONG, "%s GPU-hours", Q(r->gpu_hours, MFU_COUNT));
+    if (!isnan(r->cost)) {
+        mfu_flow_piece(&f, MFU_STRONG, "%.2f", r->cost);
+        mfu_flow_piece(&f, MFU_PLAIN, "%.4g per million useful tokens", r->cost / r->useful_tokens * 1e6);
+    } else
+        mfu_flow_piece(&f, MFU_FAINT, "train TOKENS price 2.50 for money");
+    mfu_flow_end(&f);
+    f = mfu_flow_start(out, t, "energy", INDENT);
+    mfu_flow_piece(&f, MFU_STRONG, "%.4g kWh", r->energy_j / 3.6e6);
+    mfu_flow_piece(&f, MFU_PLAIN, "at about %s", Q(r->power_w, MFU_WATTS));
+    if (!isnan(r->energy_cost))
+        mfu_flow_piece(&f, MFU_PLAIN, "%.2f for it", r->energy_cost);
+    mfu_flow_piece(&f, MFU_FAINT, "GPUs only");
+    mfu_flow_end(&f);
+    usefulness(out, t, r);
+}

@@ -1,0 +1,266 @@
+/*
+ * validation.c - how far predictions are from other people's runs.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "answer/validate/validate.h"
+#include "report/report.h"
+#include "report/text/text.h"
+
+#define WORST 8
+#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
+
+static void ratio(struct mfu_table *table, double value, bool sign)
+{
+    if (isfinite(value))
+        mfu_table_cell(table, sign ? "%+.1f %%" : "%.1f %%", 100 * value);
+    else
+        mfu_table_cell(table, "%s", "-");
+}
+
+static void row(struct mfu_table *table, const char *name, const struct mfu_errors_summary *s)
+{
+    mfu_table_cell(table, "%s", name);
+    mfu_table_cell(table, "%zu", s->n);
+    ratio(table, s->n ? s->mape : NAN, false);
+    ratio(table, s->n ? s->median : NAN, false);
+    ratio(table, s->n ? s->bias : NAN, true);
+    ratio(table, s->n ? s->p90 : NAN, false);
+    ratio(table, s->n ? s->coverage90 : NAN, false);
+    mfu_table_cell(table, "%s", s->n ? s->worst_id : "");
+}
+
+#define COLUMNS(what)                                                                                                  \
+    {what, .left = true}, {"runs", .rank = 0}, {"MAPE", .rank = 0}, {"median", .rank = 2}, {"bias", .rank = 1},        \
+        {"p90", .rank = 3}, {"in 90 %", .rank = 4},                                                                    \
+    {                                                                                                                  \
+        "worst", .left = true, .rank = 5                                                                               \
+    }
+
+static void overall(FILE *out, const struct mfu_term *t, const struct mfu_validation *v)
+{
+    static const struct mfu_column columns[] = {COLUMNS("all rows")};
+    struct mfu_table table = MFU_TABLE(columns);
+
+    row(&table, "step time", &v->step);
+    row(&table, "memory allocated", &v->allocated);
+    row(&table, "memory reserved", &v->reserved);
+    mfu_table_rule(&table);
+    row(&table, "step, one MFU per GPU", &v->baseline);
+    mfu_table_print(out, t, &table, 0);
+    mfu_table_free(&table);
+}
+
+/* One group of one table. */
+struct group {
+    const char *name;
+    const struct mfu_errors_summary *summary;
+};
+
+static int more_runs(const void *a, const void *b)
+{
+    size_t x = ((const struct group *)a)->summary->n, y = ((const struct group *)b)->summary->n;
+
+    return (x < y) - (x > y);
+}
+
+/* The groups of one kind, those with the most runs first. */
+static void one_kind(FILE *out, const struct mfu_term *t, const struct mfu_validation *v, const char *what,
+                     const char *by, bool memory, struct group *list)
+{
+    char title[48];
+    struct mfu_column columns[] = {COLUMNS(title)};
+    struct mfu_table table = MFU_TABLE(columns);
+    size_t n = 0;
+
+    snprintf(title, sizeof title, "%s by %s", what, by);
+    for (size_t i = 0; i < v->n_groups; i++) {
+        const struct mfu_errors_summary *s = memory ? &v->groups[i].allocated : &v->groups[i].step;
+
+        if (s->n > 0 && strcmp(v->groups[i].by, by) == 0)
+            list[n++] = (struct group){v->groups[i].value, s};
+    }
+    if (n == 0)
+        return;
+    qsort(list, n, sizeof *list, more_runs);
+    for (size_t i = 0; i < n; i++)
+        row(&table, list[i].name, list[i].summary);
+    fputc('\n', out);
+    mfu_table_print(out, t, &table, 0);
+    mfu_table_free(&table);
+}
+
+static void groups(FILE *out, const struct mfu_term *t, const struct mfu_validation *v)
+{
+    struct group *list = malloc((v->n_groups + 1) * sizeof *list);
+
+    if (!list)
+        return;
+    for (int memory = 0; memory < 2; memory++)
+        for (size_t i = 0; i < v->n_groups; i++) {
+            bool seen = false;
+
+            for (size_t k = 0; k < i; k++)
+                seen |= strcmp(v->groups[k].by, v->groups[i].by) == 0;
+            if (!seen)
+                one_kind(out, t, v, memory ? "memory" : "step time", v->groups[i].by, memory, list);
+        }
+    free(list);
+}
+
+static void fits(FILE *out, const struct mfu_term *t, const struct mfu_validation *v)
+{
+    struct mfu_flow f = mfu_flow_start(out, t, "", 0);
+
+    if (v->ran + v->oom > 0) {
+        mfu_flow_words(&f, MFU_PLAIN,
+                       "Fits or not: %zu of %zu runs that ran were called so, %zu of %zu that ran out of memory.",
+                       v->ran_called_fit, v->ran, v->oom_called_oom, v->oom);
+        mfu_flow_end(&f);
+    }
+    if (v->n_calibrated > 0) {
+        mfu_flow_words(&f, MFU_PLAIN,
+                       "Your own calibration was used for %zu of the runs (%s): if it was fitted to "
+                       "them, their errors say little.",
+                       v->n_calibrated, v->calibrated_gpu);
+        mfu_flow_end(&f);
+    }
+}
+
+/* Rows with the largest error of the step time. */
+static int worse(const void *a, const void *b)
+{
+    double x = fabs((*(const struct mfu_validated *const *)a)->error);
+    double y = fabs((*(const struct mfu_validated *const *)b)->error);
+
+    return (x < y) - (x > y);
+}
+
+static void worst(FILE *out, const struct mfu_term *t, const struct mfu_validation *v)
+{
+    static const struct mfu_column columns[] = {{"worst rows", .left = true},
+                                                {"gpu", .left = true, .rank = 2},
+                                                {"runtime", .left = true, .rank = 3},
+                                                {"sharding", .left = true, .rank = 4},
+                                                {"measured", .rank = 1},
+                                                {"predicted", .rank = 1},
+                                                {"error", .rank = 0}};
+    const struct mfu_validated **list = malloc((v->n_rows + 1) * sizeof *list);
+    struct mfu_table table = MFU_TABLE(columns);
+    size_t n = 0;
+
+    if (!list)
+        return;
+    for (size_t i = 0; i < v->n_rows; i++)
+        if (!v->rows[i].skipped[0] && isfinite(v->rows[i].error))
+            list[n++] = &v->rows[i];
+    qsort(list, n, sizeof *list, worse);
+    for (size_t i = 0; i < n && i < WORST; i++) {
+        mfu_table_cell(&table, "%s", list[i]->id);
+        mfu_table_cell(&table, "%s", list[i]->gpu);
+        mfu_table_cell(&table, "%s", list[i]->runtime);
+        mfu_table_cell(&table, "%s", list[i]->sharding);
+        mfu_table_cell(&table, "%s", Q(list[i]->measured_step_s, MFU_SECONDS));
+        mfu_table_cell(&table, "%s", Q(list[i]->predicted_step_s, MFU_SECONDS));
+        mfu_table_cell(&table, "%+.0f %%", 100 * list[i]->error);
+    }
+    if (n) {
+        fputc('\n', out);
+        mfu_table_print(out, t, &table, 0);
+    }
+    mfu_table_free(&table);
+    free(list);
+}
+
+/* Whether two reasons differ in their numbers only. */
+static bool same_reason(const char *a, const char *b)
+{
+    while (*a && *b) {
+        size_t x = strspn(a, "0123456789"), y = strspn(b, "0123456789");
+
+        if ((x > 0) != (y > 0) || (x == 0 && *a != *b))
+            return false;
+        a += x ? x : 1;
+        b += y ? y : 1;
+    }
+    return *a == *b;
+}
+
+/* "8 GPUs: ..." and "64 GPUs: ..." as "N GPUs: ...". */
+static void generalise(char *to, size_t size, const char *reason)
+{
+    size_t n = 0;
+
+    while (*reason && n + 1 < size) {
+        size_t digits = strspn(reason, "0123456789");
+
+        to[n++] = digits ? 'N' : *reason;
+        reason += digits ? digits : 1;
+    }
+    to[n] = '\0';
+}
+
+/* How many rows were skipped for each reason, the commonest first. */
+static void skipped(FILE *out, const struct mfu_term *t, const struct mfu_validation *v)
+{
+    static const struct mfu_column columns[] = {{"skipped because", .left = true}, {"rows", .rank = 0}};
+    struct {
+        const char *reason;
+        size_t n;
+        bool several;
+    } *all = calloc(v->n_rows + 1, sizeof *all);
+    struct mfu_table table = MFU_TABLE(columns);
+    size_t n = 0;
+
+    if (!all)
+        return;
+    for (size_t i = 0; i < v->n_rows; i++) {
+        size_t k = 0;
+
+        if (!v->rows[i].skipped[0])
+            continue;
+        while (k < n && !same_reason(all[k].reason, v->rows[i].skipped))
+            k++;
+        all[k].several |= all[k].reason && strcmp(all[k].reason, v->rows[i].skipped) != 0;
+        all[k].reason = v->rows[i].skipped;
+        all[k].n++;
+        n += k == n;
+    }
+    for (size_t done = 0; done < n; done++) {
+        char text[sizeof v->rows->skipped];
+        size_t best = 0;
+
+        for (size_t k = 0; k < n; k++)
+            if (all[k].n > all[best].n)
+                best = k;
+        generalise(text, sizeof text, all[best].reason);
+        mfu_table_cell(&table, "%s", all[best].several ? text : all[best].reason);
+        mfu_table_cell(&table, "%zu", all[best].n);
+        all[best].n = 0;
+    }
+    if (n) {
+        fputc('\n', out);
+        mfu_table_print(out, t, &table, 0);
+    }
+    mfu_table_free(&table);
+    free(all);
+}
+
+void mfu_text_validation(FILE *out, const struct mfu_term *t, const struct mfu_validation *v)
+{
+    struct mfu_flow f = mfu_flow_start(out, t, "", 0);
+
+    mfu_flow_words(&f, MFU_STRONG, "%zu rows: %zu predicted, %zu skipped.", v->n_rows, v->n_rows - v->n_skipped,
+                   v->n_skipped);
+    mfu_flow_words(&f, MFU_PLAIN,
+                   "Errors are relative to what was measured; bias: + is predicted too long or too large.");
+    mfu_flow_end(&f);
+    fputc('\n', out);
+    overall(out, t, v);
+    fits(out, t, v);
+    groups(out, t, v);
+    worst(out, t, v);
+    skipped(out, t, v);
+}

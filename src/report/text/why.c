@@ -1,0 +1,109 @@
+/*
+ * why.c - an explanation: the parts of the whole, then what they mean.
+ */
+#include <math.h>
+
+#include "answer/why/why.h"
+#include "base/translation.h"
+#include "report/report.h"
+#include "report/text/text.h"
+
+#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
+#define P(share) mfu_text_percent((char[16]){0}, share)
+
+/* Parts below this share of the whole are left out. */
+#define SHOWN 0.0005
+
+static void paragraph(FILE *out, const struct mfu_term *t, int style, const char *text)
+{
+    struct mfu_flow f = mfu_flow_start(out, t, "", 0);
+
+    mfu_flow_words(&f, style, "%s", text);
+    mfu_flow_end(&f);
+}
+
+static void parts(FILE *out, const struct mfu_term *t, const struct mfu_why *w)
+{
+    const struct mfu_column columns[] = {{mfu_tr("part"), .left = true},
+                                         {mfu_tr("share"), .rank = 0},
+                                         {"", .rank = 1},
+                                         {"", .bar = true, .rank = 5},
+                                         {mfu_tr("what it is"), .left = true, .rank = 3},
+                                         {mfu_tr("see"), .left = true, .rank = 2}};
+    struct mfu_table table = MFU_TABLE(columns);
+    double sum = 0, amount = 0;
+
+    for (int i = 0; i < w->n_parts; i++) {
+        const struct mfu_why_part *p = &w->parts[i];
+
+        sum += p->leaf ? 0 : p->fraction;
+        amount += p->leaf ? 0 : p->amount;
+        if (fabs(p->fraction) < SHOWN && i > 0)
+            continue;
+        mfu_table_cell(&table, "%s%s", p->leaf ? "  " : "", mfu_tr(p->name));
+        mfu_table_cell(&table, "%s", P(p->fraction));
+        mfu_table_cell(&table, "%s%s", p->amount < 0 ? "-" : "", Q(fabs(p->amount), w->dim));
+        mfu_table_bar(&table, p->leaf ? 0 : fmax(0, p->fraction));
+        mfu_table_cell(&table, "%s", mfu_tr(p->says));
+        mfu_table_cell(&table, "%s", p->command);
+    }
+    mfu_table_rule(&table);
+    mfu_table_cell(&table, "%s", mfu_tr(w->whole));
+    mfu_table_cell(&table, "%s", P(sum));
+    mfu_table_cell(&table, "%s", Q(amount, w->dim));
+    mfu_table_bar(&table, 0);
+    mfu_table_cell(&table, "%s", "");
+    mfu_table_cell(&table, "%s", "");
+    mfu_table_print(out, t, &table, 0);
+    mfu_table_free(&table);
+}
+
+static void rows(FILE *out, const struct mfu_term *t, const struct mfu_why *w)
+{
+    const struct mfu_column columns[] = {
+        {mfu_tr("batch"), .rank = 0},  {"accum", .rank = 2},         {mfu_tr("step"), .rank = 3},
+        {"tokens/s", .rank = 1},       {"MFU", .rank = 0},           {"", .bar = true, .rank = 5},
+        {mfu_tr("memory"), .rank = 0}, {"", .left = true, .rank = 0}};
+    struct mfu_table table = MFU_TABLE(columns);
+
+    for (int i = 0; i < w->n_rows; i++) {
+        const struct mfu_why_row *r = &w->rows[i];
+
+        mfu_table_cell(&table, "%s", Q(r->batch, MFU_COUNT));
+        mfu_table_cell(&table, "%s", Q(r->accum, MFU_COUNT));
+        mfu_table_cell(&table, "%s", Q(r->step_s, MFU_SECONDS));
+        mfu_table_cell(&table, "%s", Q(r->tokens_per_s, MFU_COUNT));
+        mfu_table_cell(&table, "%s", P(r->mfu));
+        mfu_table_bar(&table, r->mfu);
+        mfu_table_cell(&table, "%s", Q(r->memory_bytes, MFU_BYTES));
+        mfu_table_cell(&table, "%s%s", r->fits ? mfu_tr("fits") : mfu_tr("does not fit"),
+                       r->now ? mfu_tr(", now") : "");
+    }
+    mfu_table_print(out, t, &table, 0);
+    mfu_table_free(&table);
+    fputc('\n', out);
+}
+
+void mfu_text_why(FILE *out, const struct mfu_term *t, const struct mfu_why *w)
+{
+    if (w->n_lines > 0)
+        paragraph(out, t, MFU_STRONG, w->lines[0]);
+    fputc('\n', out);
+    if (w->n_rows > 0)
+        rows(out, t, w);
+    parts(out, t, w);
+    for (int i = 1; i < w->n_lines; i++) {
+        if (i == 1)
+            fputc('\n', out);
+        paragraph(out, t, MFU_PLAIN, w->lines[i]);
+    }
+    if (w->n_symptoms > 0)
+        fputc('\n', out);
+    for (int i = 0; i < w->n_symptoms; i++) {
+        struct mfu_flow f = mfu_flow_start(out, t, "", 4);
+
+        mfu_flow_words(&f, MFU_WARN, "%s:", w->symptoms[i].code);
+        mfu_flow_words(&f, MFU_PLAIN, "%s", w->symptoms[i].text);
+        mfu_flow_end(&f);
+    }
+}
