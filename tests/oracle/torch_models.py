@@ -174,7 +174,7 @@ def cases():
     yield row("gpt2-fp16", "gpt2", batch=4, seq=512, precision="fp16")
     yield row("gpt2-accum", "gpt2", batch=4, seq=1024, accum=3)
     yield row("gpt2-sgd", "gpt2", batch=4, seq=512, optimizer="sgd")
-    yield row("gpt2-foreach", "gpt2", batch=1, seq=128, optimizer="adamw_foreach")
+    yield row("gpt2-foreach", "gpt2", batch=1, seq=128, optimizer="adamw-foreach")
     yield row("gpt2-odd", "gpt2-odd", batch=3, seq=333)
     yield row("gpt2-odd-eager", "gpt2-odd", batch=3, seq=333, **eager)
     yield row("gpt2-untied", "gpt2-untied", batch=2, seq=512)
@@ -189,9 +189,9 @@ def cases():
     yield row("llama-headdim-pure", "llama-headdim", seq=768, **pure)
     yield row("llama-untied-small", "llama-untied", batch=1, seq=256, **pure)
     yield row("llama-tied-sgd", "llama-gqa", batch=1, seq=512, optimizer="sgd", **pure)
-    yield row("llama-tied-momentum", "llama-gqa", batch=1, seq=512, optimizer="sgd_momentum")
+    yield row("llama-tied-momentum", "llama-gqa", batch=1, seq=512, optimizer="sgd-momentum")
     yield row("llama-tied-accum", "llama-gqa", batch=1, seq=512, accum=4, **pure)
-    yield row("llama-tied-foreach", "llama-gqa", batch=1, seq=512, optimizer="adamw_foreach", **pure)
+    yield row("llama-tied-foreach", "llama-gqa", batch=1, seq=512, optimizer="adamw-foreach", **pure)
     yield row("llama-fp32", "llama", seq=512, precision="fp32")
     yield row("llama-gqa-fp32", "llama-gqa", batch=1, seq=512, precision="fp32")
     yield row("llama-fp16", "llama-gqa", seq=1024, precision="fp16")
@@ -338,9 +338,9 @@ def get_batch(c, model):
 
 def make_optimizer(c, params):
     kinds = {"adamw": lambda: torch.optim.AdamW(params, fused=True),
-             "adamw_foreach": lambda: torch.optim.AdamW(params, foreach=True),
+             "adamw-foreach": lambda: torch.optim.AdamW(params, foreach=True),
              "sgd": lambda: torch.optim.SGD(params, lr=0.1),
-             "sgd_momentum": lambda: torch.optim.SGD(params, lr=0.1, momentum=0.9)}
+             "sgd-momentum": lambda: torch.optim.SGD(params, lr=0.1, momentum=0.9)}
     return kinds[c["optimizer"]]()
 
 
