@@ -147,7 +147,41 @@ static bool is_number(const char *text)
     return *end == '\0';
 }
 
-/* What config.json says about one dim; a boolean counts as 1 or 0. */
+/* The number of a choice that dims make in this model's operations ("gelu_new"), or -1. */
+static int find_word(const struct mfu_model *m, const char *word)
+{
+    double value;
+
+    for (int i = 0; i < m->n_ops; i++)
+        for (int a = 0; m->ops[i].primitive->attributes[a].name; a++) {
+            const char *const *choices = m->ops[i].primitive->attributes[a].choices;
+
+            for (int k = 0; choices && choices[k]; k++)
+                if (strcmp(choices[k], word) == 0 && !mfu_expression_constant(m->ops[i].attribute[a], &value))
+                    return k;
+        }
+    return -1;
+}
+
+/* A word of theirs: the table may say what we call it. */
+static int take_word(struct reader *r, struct mfu_model *m, int dim, struct mfu_node *node)
+{
+    struct mfu_node *words = mfu_node_find(mfu_node_find(mfu_yaml_root(r->yaml), "huggingface"), "words");
+    const char *text = mfu_node_text(r->config, node);
+    struct mfu_node *ours = words && text ? mfu_node_find(words, text) : NULL;
+    int choice = text ? find_word(m, ours ? mfu_node_text(r->yaml, ours) : text) : -1;
+    char number[16];
+
+    if (choice < 0) {
+        mfu_fail(r->err, MFU_EINPUT, "'%.80s' is not known for %s", text ? text : "", m->dims[dim].name);
+        return mfu_node_error(r->config, node, r->err);
+    }
+    snprintf(number, sizeof number, "%d", choice);
+    return set_dim(r, m, dim, number);
+}
+
+/* What config.json says about one dim; a boolean counts as 1 or 0, a mapping as
+ * what it has entries (id2label). */
 static int take(struct reader *r, struct mfu_model *m, int dim, struct mfu_node *node)
 {
     const char *text = mfu_node_text(r->config, node);
@@ -156,6 +190,14 @@ static int take(struct reader *r, struct mfu_model *m, int dim, struct mfu_node 
 
     if (yes >= 0)
         return set_dim(r, m, dim, yes ? "1" : "0");
+    if (mfu_node_type(node) == MFU_MAPPING) {
+        char number[24];
+
+        snprintf(number, sizeof number, "%zu", mfu_node_count(node));
+        return set_dim(r, m, dim, number);
+    }
+    if (text && isalpha((unsigned char)*text))
+        return take_word(r, m, dim, node);
     if (!mfu_node_plain(node) || !is_number(text))
         mfu_fail(r->err, MFU_EINPUT, "expected a number, true, false or null");
     else if (mfu_quantity_parse(text, MFU_COUNT, &value, r->err) == 0) {
@@ -195,6 +237,35 @@ static int check_absent(struct reader *r, const struct mfu_model *m, int dim, st
     return mfu_error_at(r->err, mfu_yaml_name(r->config), 0, 0);
 }
 
+/* Fills dims from a mapping of the model file: {tied: 0}. */
+static int assume(struct reader *r, struct mfu_model *m, struct mfu_node *values)
+{
+    struct mfu_node *node;
+
+    for (size_t i = 0; values && (node = mfu_node_value(values, i)); i++) {
+        const char *text = mfu_node_text(r->yaml, node);
+        int yes = mfu_node_bool(node);
+
+        if (yes >= 0)
+            text = yes ? "1" : "0";
+        if (set_dim(r, m, mfu_model_dim_find(m, mfu_node_key(r->yaml, values, i), NULL), text) < 0)
+            return mfu_node_error(r->yaml, node, r->err);
+    }
+    return 0;
+}
+
+/* What the class that is trained has beside the body: `architectures` names it. */
+static int assume_architecture(struct reader *r, struct mfu_model *m, struct mfu_node *known)
+{
+    struct mfu_node *theirs = mfu_node_find(mfu_yaml_root(r->config), "architectures"), *each;
+    const char *name;
+
+    for (size_t i = 0; known && theirs && (each = mfu_node_each(theirs, i)); i++)
+        if ((name = mfu_node_text(r->config, each)) && mfu_node_find(known, name))
+            return assume(r, m, mfu_node_find(known, name));
+    return 0;
+}
+
 /* What config.json says wins over what its class assumes, and that over what
  * the model file says of another model. */
 static int fill(struct reader *r, struct mfu_model *m)
@@ -203,16 +274,8 @@ static int fill(struct reader *r, struct mfu_model *m)
     struct mfu_node *dims = mfu_node_find(table, "dims"), *node;
     struct mfu_node *defaults = mfu_node_find(table, "defaults");
 
-    for (size_t i = 0; defaults && (node = mfu_node_value(defaults, i)); i++) {
-        const char *name = mfu_node_key(r->yaml, defaults, i);
-        const char *text = mfu_node_text(r->yaml, node);
-        int yes = mfu_node_bool(node);
-
-        if (yes >= 0)
-            text = yes ? "1" : "0";
-        if (set_dim(r, m, mfu_model_dim_find(m, name, NULL), text) < 0)
-            return mfu_node_error(r->yaml, node, r->err);
-    }
+    if (assume(r, m, defaults) < 0 || assume_architecture(r, m, mfu_node_find(table, "architectures")) < 0)
+        return -1;
     for (size_t i = 0; (node = mfu_node_value(dims, i)); i++) {
         const char *name = mfu_node_key(r->yaml, dims, i), *key = NULL;
         int dim = mfu_model_dim_find(m, name, NULL);

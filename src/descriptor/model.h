@@ -112,6 +112,9 @@ void mfu_model_free(struct mfu_model *);
  *         n_layer: num_hidden_layers
  *         n_kv_head: [num_key_value_heads, num_attention_heads]
  *       defaults: {tied: 0}            # what the configuration class assumes
+ *       architectures:                 # what the class that is trained has beside the body
+ *         LlamaForSequenceClassification: {n_labels: classes}
+ *       words: {swish: silu}           # what their names of our choices are
  *
  * A key that is null counts as absent.  What neither config.json nor the
  * defaults give stays as the file has it if that is an expression over dims
