@@ -517,7 +517,7 @@ int mfu_graph_build(const struct mfu_config *c, bool unrolled, struct mfu_progra
     s->n_kept = 0;
     s->recomputing = s->failed = false;
     s->node = -1;
-    s->old_logits = MFU_NO_VIEW;
+    s->old_logits = s->fp32_outputs = MFU_NO_VIEW;
     s->logits_section = NULL;
     s->logits_width = -1;
     s->program = p;
@@ -546,7 +546,7 @@ int mfu_graph_build(const struct mfu_config *c, bool unrolled, struct mfu_progra
         run_forward(s, &stretches[k]);
         if (k == n - 1) {
             hold_locals(s, stretches, n);
-            mfu_tensor_extend(s, s->old_logits);
+            mfu_return_outputs(s);
         }
         close_segment(s);
     }

@@ -450,13 +450,15 @@ def measure_compiled(c):
     from torch._functorch.partitioners import min_cut_rematerialization_partition
     from torch._inductor.decomposition import select_decomp_table
     from torch._inductor.fx_passes.joint_graph import joint_graph_passes
+    from torch._inductor.virtualized import V
 
     inductor.shape_padding = False              # measures kernels
     inductor.joint_graph_constant_folding = False
     found = {}
 
     def partition(joint, inputs, *, num_fwd_outputs, **kwargs):
-        joint_graph_passes(joint, torch.device("cuda"))
+        with V.set_fake_mode(mode):
+            joint_graph_passes(joint, torch.device("cuda"))
         kwargs.pop("static_lifetime_input_indices", None)
         forward, backward = min_cut_rematerialization_partition(
             joint, inputs, num_fwd_outputs=num_fwd_outputs, compiler="inductor", static_lifetime_input_indices=[],
@@ -480,7 +482,7 @@ def measure_compiled(c):
         found["flops"] = [graph_flops(g) for g in (forward, backward)]
         raise Done
 
-    with FakeTensorMode():
+    with FakeTensorMode() as mode:
         model = build(c)
         params = {**dict(model.named_parameters()), **dict(model.named_buffers())}
         batch = get_batch(c, model)
