@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 
-#define MFU_ATTRIBUTES 8 /* the most */
+#define MFU_ATTRIBUTES 10 /* the most */
 #define MFU_INPUTS 4     /* the most */
 
 struct mfu_attribute {

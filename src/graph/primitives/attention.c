@@ -11,9 +11,12 @@
 
 #include "graph/builder.h"
 
-enum { HEADS, KV_HEADS, HEAD_DIM, CAUSAL, WINDOW, DROPOUT, SOFTCAP, PADDING };
+enum { HEADS, KV_HEADS, HEAD_DIM, CAUSAL, WINDOW, DROPOUT, SOFTCAP, MASKING, SOFTMAX };
+enum { FILLED, ADDED };
+enum { AS_GIVEN, FP32 };
+static const char *const maskings[] = {"fill", "add", NULL}, *const softmaxes[] = {"as_given", "fp32", NULL};
 enum { Q, K, V, OUT, LSE };                                   /* saved by fused kernels */
-enum { MATH_Q, MATH_K, MATH_V, PROBABILITIES, FACTOR, MASK }; /* saved by the parts */
+enum { MATH_Q, MATH_K, MATH_V, PROBABILITIES, FACTOR, MASK, CAPPED }; /* saved by the parts */
 
 static double shape(const struct mfu_operation *op)
 {
@@ -143,12 +146,18 @@ static int per_head(struct mfu_builder *s, const struct mfu_attention *a, const 
     return out;
 }
 
+/* Whether the scores are made fp32 for softmax: autocast does that, or the model's code. */
+static bool upcasts(const struct mfu_builder *s, const struct mfu_node *n)
+{
+    return s->numerics.compute != MFU_F32 && (s->numerics.autocast || n->op->attribute[SOFTMAX] == FP32);
+}
+
 static void math_forward(struct mfu_builder *s, struct mfu_node *n)
 {
     struct mfu_attention a = describe(s, n);
     bool one_kernel = s->runtime->whole_norms; /* scale, mask, softmax fused */
     double pairs = a.sequences * a.heads * a.seq * a.seq;
-    int qkv[3], scores, probabilities, factor, mask = MFU_NO_VIEW, y;
+    int qkv[3], scores, probabilities, factor, mask = MFU_NO_VIEW, capped = MFU_NO_VIEW, y;
 
     inputs(s, n, qkv);
     for (int i = 0; i < 3; i++)
@@ -157,18 +166,20 @@ static void math_forward(struct mfu_builder *s, struct mfu_node *n)
     if (!one_kernel) {
         scores = mfu_emit_pointwise(s, "scale", s->numerics.compute, 1, scores, MFU_NO_VIEW, MFU_NO_VIEW);
         if (n->op->attribute[SOFTCAP] > 0)
-            for (int i = 0; i < 3; i++) /* divide, tanh, multiply */
+            for (int i = 0; i < 3; i++) { /* divide, tanh (saved), multiply */
                 scores = mfu_emit_pointwise(s, "softcap", s->numerics.compute, i == 1 ? 6 : 1, scores, MFU_NO_VIEW,
                                             MFU_NO_VIEW);
-        if (a.causal || a.window > 0)
+                capped = i == 1 ? scores : capped;
+            }
+        if (n->op->attribute[MASKING] == ADDED) /* -inf or 0; its gradient passes through */
+            scores = mfu_emit_pointwise(s, "mask", s->numerics.compute, 1, scores, MFU_NO_VIEW, MFU_NO_VIEW);
+        else if (a.causal || a.window > 0)
             scores = mfu_emit_broadcast(s, "mask", s->numerics.compute, 1, scores, MFU_NO_VIEW);
-        if (n->op->attribute[PADDING] > 0) /* -inf or 0 is added; its gradient passes through */
-            scores = mfu_emit_pointwise(s, "padding", s->numerics.compute, 1, scores, MFU_NO_VIEW, MFU_NO_VIEW);
-        if (s->numerics.autocast && s->config->precision != MFU_FP16)
+        if (upcasts(s, n) && s->config->precision != MFU_FP16)
             scores = mfu_emit_cast(s, scores, MFU_F32); /* fp16 softmax reads halves itself */
     }
     probabilities = mfu_tensor_new(s, mfu_view_rows(s, scores), mfu_view_columns(s, scores),
-                                   s->numerics.autocast ? MFU_F32 : s->numerics.compute, MFU_PART_ACTIVATIONS);
+                                   upcasts(s, n) ? MFU_F32 : s->numerics.compute, MFU_PART_ACTIVATIONS);
     mfu_emit(s,
              &(struct mfu_emission){.suffix = "softmax",
                                     .kind = MFU_REDUCTION,
@@ -176,7 +187,7 @@ static void math_forward(struct mfu_builder *s, struct mfu_node *n)
                                     .fusion = MFU_ROW,
                                     .flops = 5 * pairs},
              1, &scores, 1, &probabilities);
-    factor = probabilities;
+    factor = n->op->attribute[SOFTMAX] == FP32 ? mfu_emit_cast(s, probabilities, s->numerics.compute) : probabilities;
     if (n->op->attribute[DROPOUT] > 0) {
         int out[2];
 
@@ -206,6 +217,7 @@ static void math_forward(struct mfu_builder *s, struct mfu_node *n)
     mfu_node_save(s, n, probabilities);
     mfu_node_save(s, n, factor);
     mfu_node_save(s, n, mask);
+    mfu_node_save(s, n, capped);
 }
 
 static void math_backward(struct mfu_builder *s, struct mfu_node *n)
@@ -233,13 +245,13 @@ static void math_backward(struct mfu_builder *s, struct mfu_node *n)
                                     .flops = 5 * pairs},
              2, in, 1, &dscores);
     if (!one_kernel) {
-        dscores = mfu_autocast(s, dscores);
-        if (a.causal || a.window > 0)
+        dscores = mfu_emit_cast(s, dscores, s->numerics.compute);
+        if (n->op->attribute[MASKING] == FILLED && (a.causal || a.window > 0))
             dscores = mfu_emit_broadcast(s, "dmask", mfu_view_type(s, dscores), 1, dscores, MFU_NO_VIEW);
         if (n->op->attribute[SOFTCAP] > 0)
             for (int i = 0; i < 3; i++)
-                dscores =
-                    mfu_emit_pointwise(s, "dsoftcap", mfu_view_type(s, dscores), 3, dscores, MFU_NO_VIEW, MFU_NO_VIEW);
+                dscores = mfu_emit_pointwise(s, "dsoftcap", mfu_view_type(s, dscores), 3, dscores,
+                                             i == 1 ? n->saved[CAPPED] : MFU_NO_VIEW, MFU_NO_VIEW);
         dscores = mfu_emit_pointwise(s, "dscale", mfu_view_type(s, dscores), 1, dscores, MFU_NO_VIEW, MFU_NO_VIEW);
     }
     d[0] = product(s, &a, "dq", a.head_dim, a.seq, dscores, n->saved[MATH_K]);
@@ -287,7 +299,8 @@ const struct mfu_primitive mfu_primitive_attention = {
             [WINDOW] = {"window", "0", NULL, "tokens that a query sees; 0: all"},
             [DROPOUT] = {"dropout", "0", NULL, "dropout of the probabilities (math only)"},
             [SOFTCAP] = {"softcap", "0", NULL, "whether scores are capped by tanh"},
-            [PADDING] = {"padding", "0", NULL, "whether a mask of absent tokens is added to the scores (math only)"},
+            [MASKING] = {"masking", "fill", maskings, "whether a mask is filled in or added (math only)"},
+            [SOFTMAX] = {"softmax", "as_given", softmaxes, "whether the code makes scores fp32 itself (math only)"},
         },
     .least_inputs = 1,
     .most_inputs = 3,
