@@ -446,6 +446,16 @@ static struct mfu_numerics choose_numerics(const struct mfu_config *c, const str
     };
 }
 
+/* Whether a launch from `first` on reads the tensor. */
+static bool read_later(const struct mfu_program *p, int tensor, int first)
+{
+    for (int i = first; i < p->n_launches; i++)
+        for (int k = 0; k < p->launches[i].n_in; k++)
+            if (p->views[p->launches[i].in[k]].tensor == tensor)
+                return true;
+    return false;
+}
+
 /* What forward leaves for backward: born in forward, needed later. */
 static double saved_for_backward(const struct mfu_program *p)
 {
@@ -461,7 +471,7 @@ static double saved_for_backward(const struct mfu_program *p)
 
         for (int t = 1; t < p->n_tensors; t++)
             if (p->tensors[t].born >= seg->first && p->tensors[t].born < seg->first + seg->count
-                && p->tensors[t].last >= end && p->tensors[t].last != MFU_FOREVER)
+                && p->tensors[t].last >= end && (p->tensors[t].last != MFU_FOREVER || read_later(p, t, end)))
                 own += p->tensors[t].bytes;
         bytes += seg->repeat * own;
     }
