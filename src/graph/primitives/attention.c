@@ -152,6 +152,29 @@ static bool upcasts(const struct mfu_builder *s, const struct mfu_node *n)
     return s->numerics.compute != MFU_F32 && (s->numerics.autocast || n->op->attribute[SOFTMAX] == FP32);
 }
 
+/* A mask that is added has the type of the embeddings, which makes the scores
+ * fp32 under autocast; its gradient passes through.  Inductor's partitioner
+ * saves what is masked, since the mask is far away. */
+static int masked(struct mfu_builder *s, const struct mfu_node *n, const struct mfu_attention *a, int scores)
+{
+    bool added = n->op->attribute[MASKING] == ADDED;
+    enum mfu_type type = added && s->numerics.residual == MFU_F32 ? MFU_F32 : s->numerics.compute;
+    int out;
+
+    if (!added && !a->causal && !(a->window > 0))
+        return scores;
+    out = mfu_tensor_new(s, mfu_view_rows(s, scores), mfu_view_columns(s, scores), type, MFU_PART_ACTIVATIONS);
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "mask",
+                                    .kind = MFU_POINTWISE,
+                                    .traffic = added ? MFU_C_DRAM_POINTWISE : MFU_C_DRAM_IRREGULAR,
+                                    .fusion = MFU_MAP,
+                                    .random = true,
+                                    .flops = mfu_view_rows(s, scores) * mfu_view_columns(s, scores)},
+             1, &scores, 1, &out);
+    return out;
+}
+
 static void math_forward(struct mfu_builder *s, struct mfu_node *n)
 {
     struct mfu_attention a = describe(s, n);
@@ -171,11 +194,8 @@ static void math_forward(struct mfu_builder *s, struct mfu_node *n)
                                             MFU_NO_VIEW);
                 capped = i == 1 ? scores : capped;
             }
-        if (n->op->attribute[MASKING] == ADDED) /* -inf or 0; its gradient passes through */
-            scores = mfu_emit_pointwise(s, "mask", s->numerics.compute, 1, scores, MFU_NO_VIEW, MFU_NO_VIEW);
-        else if (a.causal || a.window > 0)
-            scores = mfu_emit_broadcast(s, "mask", s->numerics.compute, 1, scores, MFU_NO_VIEW);
-        if (upcasts(s, n) && s->config->precision != MFU_FP16)
+        scores = masked(s, n, &a, scores);
+        if (upcasts(s, n) && (s->config->precision != MFU_FP16 || mfu_view_type(s, scores) == MFU_F32))
             scores = mfu_emit_cast(s, scores, MFU_F32); /* fp16 softmax reads halves itself */
     }
     probabilities = mfu_tensor_new(s, mfu_view_rows(s, scores), mfu_view_columns(s, scores),
