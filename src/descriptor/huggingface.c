@@ -222,6 +222,17 @@ static struct mfu_node *look_up(struct reader *r, struct mfu_node *theirs, const
     return NULL;
 }
 
+/* Whether one of their keys is there, and null, and the table says what that means. */
+static struct mfu_node *means_null(struct reader *r, struct mfu_node *table, struct mfu_node *theirs, const char *name)
+{
+    struct mfu_node *nulls = mfu_node_find(table, "nulls"), *each;
+
+    for (size_t i = 0; nulls && (each = mfu_node_each(theirs, i)); i++)
+        if (mfu_node_find(mfu_yaml_root(r->config), mfu_node_text(r->yaml, each)))
+            return mfu_node_find(nulls, name);
+    return NULL;
+}
+
 /* A dim that config.json does not give, and for which the table assumes
  * nothing, is as the model file has it when that is worked out from other dims,
  * or a yes or no.  A size would be that of another model. */
@@ -280,10 +291,13 @@ static int fill(struct reader *r, struct mfu_model *m)
         const char *name = mfu_node_key(r->yaml, dims, i), *key = NULL;
         int dim = mfu_model_dim_find(m, name, NULL);
         struct mfu_node *found = look_up(r, node, &key);
+        struct mfu_node *null = found ? NULL : means_null(r, table, node, name);
 
+        if (null && set_dim(r, m, dim, mfu_node_text(r->yaml, null)) < 0)
+            return mfu_node_error(r->yaml, null, r->err);
         if (found && take(r, m, dim, found) < 0)
             return mfu_within(r->err, "%s", key);
-        if (!found && !(defaults && mfu_node_find(defaults, name)) && check_absent(r, m, dim, node) < 0)
+        if (!found && !null && !(defaults && mfu_node_find(defaults, name)) && check_absent(r, m, dim, node) < 0)
             return -1;
     }
     return 0;

@@ -447,7 +447,7 @@ static int check_mapping(struct mfu_builder *b, struct mfu_yaml *yaml, struct mf
 static int check_huggingface(struct mfu_builder *b)
 {
     static const struct mfu_field none[] = {{.key = NULL}};
-    static const char *const keys[] = {"model_type", "dims", "defaults", "architectures", "words", NULL};
+    static const char *const keys[] = {"model_type", "dims", "defaults", "architectures", "nulls", "words", NULL};
     struct mfu_yaml *yaml = b->chain[0].yaml;
     struct mfu_node *node = mfu_node_find(mfu_yaml_root(yaml), "huggingface");
     struct mfu_node *type, *dims, *defaults, *architectures, *each;
@@ -469,6 +469,8 @@ static int check_huggingface(struct mfu_builder *b)
         return mfu_within(b->err, "huggingface: dims");
     if (defaults && check_mapping(b, yaml, defaults, true) < 0)
         return mfu_within(b->err, "huggingface: defaults");
+    if ((each = mfu_node_find(node, "nulls")) && check_mapping(b, yaml, each, true) < 0)
+        return mfu_within(b->err, "huggingface: nulls");
     architectures = mfu_node_find(node, "architectures");
     for (size_t i = 0; architectures && (each = mfu_node_value(architectures, i)); i++)
         if (check_mapping(b, yaml, each, true) < 0)

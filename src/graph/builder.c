@@ -205,12 +205,20 @@ static void run_forward(struct mfu_builder *s, const struct layer_instance *st)
     }
 }
 
+/* Whether the next operation takes over the variable: x = act(x). */
+static bool rebound(const struct mfu_builder *s, int node, int end)
+{
+    return node + 1 < end && s->nodes[node + 1].in[0] == node
+           && strcmp(s->nodes[node + 1].op->primitive->name, "activation") == 0;
+}
+
 /* Local variables of the model's own forward(): embeddings, head. */
 static void hold_locals(struct mfu_builder *s, const struct layer_instance *stretches, int n)
 {
     for (int k = 0; k < n && s->runtime->scopes; k++)
         for (int i = stretches[k].first_node; i < stretches[k].first_node + stretches[k].n_nodes; i++)
             if (!stretches[k].section->repeat
+                && !rebound(s, i, stretches[k].first_node + stretches[k].n_nodes)
                 && (k == n - 1 || strcmp(s->nodes[i].op->primitive->name, "embedding") == 0))
                 mfu_tensor_extend(s, s->nodes[i].out);
 }

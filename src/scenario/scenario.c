@@ -476,6 +476,8 @@ static const char *attention_refusal(const struct mfu_config *c, enum mfu_attent
         return NULL;
     if (mfu_config_dim(c, "attn_softcap") > 0)
         return "this model caps its attention scores, which only math attention does";
+    if (mfu_config_dim(c, "math_attention") > 0)
+        return "this model's code computes attention by its parts (set math_attention 0 where it does not)";
     if (c->runtime == MFU_LLMC && kind != MFU_CUDNN)
         return "llm.c has its own kernels (math) or cuDNN's";
     if (kind == MFU_MEMEFF)
