@@ -83,19 +83,44 @@ static void give_inputs(struct mfu_builder *s, struct mfu_node *n, const int d[3
 
 /* ---- fused kernels ------------------------------------------------------ */
 
+/* Heads that FlashAttention is given are multiples of 8 wide: SDPA pads q, k and v with zeros. */
+static double padded(const struct mfu_builder *s, const struct mfu_attention *a)
+{
+    return a->kind == MFU_FLASH && s->config->runtime != MFU_LLMC ? ceil(a->head_dim / 8) * 8 : a->head_dim;
+}
+
+/* A copy whose heads are `to` wide instead of `from`; the view itself if that is the same. */
+static int resize_heads(struct mfu_builder *s, const char *suffix, int view, double from, double to)
+{
+    int out;
+
+    if (from == to || view == MFU_NO_VIEW)
+        return view;
+    out = mfu_tensor_new(s, mfu_view_rows(s, view), mfu_view_columns(s, view) / from * to, mfu_view_type(s, view),
+                         MFU_PART_ACTIVATIONS);
+    mfu_emit(
+        s,
+        &(struct mfu_emission){.suffix = suffix, .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP},
+        1, &view, 1, &out);
+    return out;
+}
+
 static void fused_forward(struct mfu_builder *s, struct mfu_node *n)
 {
     struct mfu_attention a = describe(s, n);
-    struct mfu_kernel kernel = mfu_kernel_attention(&a, false);
+    double head_dim = a.head_dim, wide = padded(s, &a), rows = s->config->tokens;
+    struct mfu_kernel kernel;
     int qkv[3], out[2];
-    double rows = s->config->tokens;
 
     inputs(s, n, qkv);
-    if ((n->out = mfu_kept_result(s)) != MFU_NO_VIEW) {
-        out[0] = n->out;
+    for (int i = 0; i < 3; i++)
+        qkv[i] = resize_heads(s, "pad", qkv[i], head_dim, wide);
+    a.head_dim = wide;
+    kernel = mfu_kernel_attention(&a, false);
+    if ((out[0] = mfu_kept_result(s)) != MFU_NO_VIEW) {
         out[1] = mfu_kept_result(s);
     } else {
-        out[0] = n->out = mfu_tensor_new(s, rows, a.heads * a.head_dim, s->numerics.compute, MFU_PART_ACTIVATIONS);
+        out[0] = mfu_tensor_new(s, rows, a.heads * wide, s->numerics.compute, MFU_PART_ACTIVATIONS);
         out[1] = mfu_tensor_new(s, rows, a.heads, MFU_F32, MFU_PART_ACTIVATIONS);
         mfu_emit_kernel(s, &kernel, "", 0, 3, qkv, 2, out);
         mfu_offer_result(s, out[0], false);
@@ -105,19 +130,26 @@ static void fused_forward(struct mfu_builder *s, struct mfu_node *n)
         mfu_node_save(s, n, qkv[i]);
     mfu_node_save(s, n, out[0]);
     mfu_node_save(s, n, out[1]);
+    n->out = resize_heads(s, "slice", out[0], wide, head_dim);
 }
 
 static void fused_backward(struct mfu_builder *s, struct mfu_node *n)
 {
     struct mfu_attention a = describe(s, n);
-    struct mfu_kernel kernel = mfu_kernel_attention(&a, true);
+    double head_dim = a.head_dim, wide = padded(s, &a);
     int in[] = {mfu_autocast(s, n->gradient), n->saved[Q], n->saved[K], n->saved[V], n->saved[OUT], n->saved[LSE]};
+    struct mfu_kernel kernel;
     int d[3];
 
+    in[0] = resize_heads(s, "pad", in[0], head_dim, wide);
+    a.head_dim = wide;
+    kernel = mfu_kernel_attention(&a, true);
     for (int i = 0; i < 3; i++)
         d[i] = mfu_tensor_new(s, mfu_view_rows(s, in[1 + i]), mfu_view_columns(s, in[1 + i]), s->numerics.compute,
                               MFU_PART_ACTIVATIONS);
     mfu_emit_kernel(s, &kernel, "grad", mfu_attention_backward_bytes(&a), 6, in, 3, d);
+    for (int i = 0; i < 3; i++)
+        d[i] = resize_heads(s, "slice", d[i], wide, head_dim);
     give_inputs(s, n, d);
 }
 

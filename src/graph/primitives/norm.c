@@ -129,7 +129,7 @@ static void chain_forward(struct mfu_builder *s, struct mfu_node *n)
 static void chain_backward(struct mfu_builder *s, struct mfu_node *n)
 {
     int x = n->saved[SAVED_X], rstd = n->saved[SAVED_STATISTICS], normalised = n->saved[SAVED_NORMALISED];
-    int g = mfu_emit_cast(s, n->gradient, mfu_view_type(s, normalised)), dn = g, product, drstd, dsum, dx, square, dmean;
+    int g = mfu_emit_cast(s, n->gradient, mfu_view_type(s, normalised)), dn = g, product, drstd, dsum, dx, square, power, dmean;
     double rows = mfu_view_rows(s, x), columns = mfu_view_columns(s, x);
 
     if (n->op->attribute[WEIGHT] > 0) {
@@ -160,9 +160,11 @@ static void chain_backward(struct mfu_builder *s, struct mfu_node *n)
                                     .launches = 4}, /* and rsqrt', mean' */
              1, &product, 1, &drstd);
     dmean = mfu_emit_broadcast(s, "dmean", MFU_F32, 1, x, drstd);
-    square = mfu_emit_pointwise(s, "dpow", MFU_F32, 1, x, MFU_NO_VIEW, MFU_NO_VIEW);
-    square = mfu_emit_pointwise(s, "dpow", MFU_F32, 1, square, MFU_NO_VIEW, MFU_NO_VIEW);
+    power = mfu_emit_pointwise(s, "dpow", MFU_F32, 1, x, MFU_NO_VIEW, MFU_NO_VIEW);
+    square = mfu_emit_pointwise(s, "dpow", MFU_F32, 1, power, MFU_NO_VIEW, MFU_NO_VIEW);
     square = mfu_emit_pointwise(s, "dpow", MFU_F32, 1, square, dmean, MFU_NO_VIEW);
+    mfu_tensor_extend(s, x); /* one expression in one function of autograd */
+    mfu_tensor_extend(s, power);
     dx = mfu_view_slice(s, dsum, rows, columns);
     mfu_emit(s,
              &(struct mfu_emission){.suffix = "add",
