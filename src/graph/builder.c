@@ -209,7 +209,7 @@ static void run_forward(struct mfu_builder *s, const struct layer_instance *st)
 static bool rebound(const struct mfu_builder *s, int node, int end)
 {
     return node + 1 < end && s->nodes[node + 1].in[0] == node
-           && strcmp(s->nodes[node + 1].op->primitive->name, "activation") == 0;
+        && strcmp(s->nodes[node + 1].op->primitive->name, "activation") == 0;
 }
 
 /* Local variables of the model's own forward(): embeddings, head. */
@@ -217,8 +217,7 @@ static void hold_locals(struct mfu_builder *s, const struct layer_instance *stre
 {
     for (int k = 0; k < n && s->runtime->scopes; k++)
         for (int i = stretches[k].first_node; i < stretches[k].first_node + stretches[k].n_nodes; i++)
-            if (!stretches[k].section->repeat
-                && !rebound(s, i, stretches[k].first_node + stretches[k].n_nodes)
+            if (!stretches[k].section->repeat && !rebound(s, i, stretches[k].first_node + stretches[k].n_nodes)
                 && (k == n - 1 || strcmp(s->nodes[i].op->primitive->name, "embedding") == 0))
                 mfu_tensor_extend(s, s->nodes[i].out);
 }
@@ -412,7 +411,7 @@ static void constant_memory(struct mfu_builder *s)
     double weight = mfu_type_bytes[s->numerics.weight], gradient = mfu_type_bytes[s->numerics.gradient];
     bool gradients_stay = c->accum > 1 || s->runtime->gemm_accumulates || mfu_gradients_sharded(c);
     /* Token indices and targets, int64, of this micro-batch and the next. */
-    double inputs = 2 * 2 * mfu_type_bytes[MFU_I64] * c->tokens;
+    double inputs = 2 * 2 * mfu_type_bytes[MFU_I64] * c->tokens + s->loaded_bytes;
     double workspace = mfu_config_coefficient(c, MFU_C_CUBLAS_WORKSPACE);
     bool masters = s->numerics.weight == MFU_F16 && c->precision != MFU_BF16_PURE;
 
@@ -536,6 +535,7 @@ int mfu_graph_build(const struct mfu_config *c, bool unrolled, struct mfu_progra
     s->recomputing = s->failed = false;
     s->node = -1;
     s->old_logits = s->fp32_outputs = MFU_NO_VIEW;
+    s->loaded_bytes = 0;
     s->logits_section = NULL;
     s->logits_width = -1;
     s->program = p;
@@ -562,10 +562,8 @@ int mfu_graph_build(const struct mfu_config *c, bool unrolled, struct mfu_progra
         s->n_gemms = 0;
         s->selective = c->checkpoint == MFU_SELECTIVE && recomputed(s, &stretches[k]);
         run_forward(s, &stretches[k]);
-        if (k == n - 1) {
+        if (k == n - 1)
             hold_locals(s, stretches, n);
-            mfu_return_outputs(s);
-        }
         close_segment(s);
     }
     if (s->runtime->scopes && s->numerics.autocast && c->checkpoint == MFU_FULL)
@@ -574,6 +572,14 @@ int mfu_graph_build(const struct mfu_config *c, bool unrolled, struct mfu_progra
             end_of_scope(s, &stretches[k]);
             close_segment(s);
         }
+    if (s->fp32_outputs != MFU_NO_VIEW) { /* after autocast's end */
+        open_segment(s, s->stretches[n - 1].section->name, MFU_FORWARD, 1);
+        s->node = s->n_nodes - 1;
+        mfu_return_outputs(s);
+        close_segment(s);
+    } else {
+        mfu_return_outputs(s);
+    }
     for (int k = n - 1; k >= 0; k--)
         trace_backward(s, &stretches[k]);
     list_weights(s);

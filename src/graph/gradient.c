@@ -80,9 +80,9 @@ void mfu_keep_logits(struct mfu_builder *s, int logits)
         return; /* these trainers return the loss only */
     if (s->fp32_outputs == MFU_NO_VIEW)
         mfu_tensor_retain(s, logits);
-    s->old_logits = mfu_tensor_new(s, mfu_view_rows(s, logits), mfu_view_columns(s, logits),
-                                   s->fp32_outputs == MFU_NO_VIEW ? mfu_view_type(s, logits) : MFU_F32,
-                                   MFU_PART_LOGITS_LOSS);
+    s->old_logits =
+        mfu_tensor_new(s, mfu_view_rows(s, logits), mfu_view_columns(s, logits),
+                       s->fp32_outputs == MFU_NO_VIEW ? mfu_view_type(s, logits) : MFU_F32, MFU_PART_LOGITS_LOSS);
     mfu_tensor_of(s, s->old_logits)->born = MFU_NEVER;
 }
 
@@ -216,8 +216,8 @@ void mfu_param_grad_add(struct mfu_builder *s, struct mfu_node *n, int which, in
          * product of a linear; autocast's cast has made that a tensor of its own. */
         bool in_place = s->numerics.autocast || s->runtime->fuse;
         int sum = in_place ? mfu_view_slice(s, p->gradient, mfu_view_rows(s, view), mfu_view_columns(s, view))
-                           : mfu_tensor_new(s, mfu_view_rows(s, view), mfu_view_columns(s, view),
-                                            s->numerics.gradient, MFU_PART_GRADIENTS);
+                           : mfu_tensor_new(s, mfu_view_rows(s, view), mfu_view_columns(s, view), s->numerics.gradient,
+                                            MFU_PART_GRADIENTS);
 
         mfu_tensor_of(s, p->gradient)->last = 0;
         mfu_emit(s,

@@ -129,8 +129,8 @@ static void flops_are_pytorchs(void **state)
         if (fabs(oracle_flops(&f->plan, MFU_FORWARD) / number(f, row, "flops_forward") - 1) > 1e-9
             || fabs(oracle_flops(&f->plan, MFU_BACKWARD) / number(f, row, "flops_backward") - 1) > 1e-9)
             fail_msg("%s: forward %.0f, not %.0f; backward %.0f, not %.0f", mfu_csv_get(&f->csv, row, "id"),
-                     oracle_flops(&f->plan, MFU_FORWARD), number(f, row, "flops_forward"), oracle_flops(&f->plan, MFU_BACKWARD),
-                     number(f, row, "flops_backward"));
+                     oracle_flops(&f->plan, MFU_FORWARD), number(f, row, "flops_forward"),
+                     oracle_flops(&f->plan, MFU_BACKWARD), number(f, row, "flops_backward"));
     }
 }
 

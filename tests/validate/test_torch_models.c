@@ -78,9 +78,9 @@ static const struct mfu_model *model_of(struct fixture *f, size_t row)
 
     snprintf(path, sizeof path, MFUPLAN_SOURCE_DIR "/tests/oracle/configs/%s.json", name);
     m = mfu_catalog_model(f->catalog,
-                          strcmp(name, "nanogpt") == 0           ? "gpt2"
-                          : strcmp(name, "torchvision-vit") == 0 ? "vit-b-16"
-                                                                 : path,
+                          strcmp(name, "nanogpt") == 0               ? "gpt2"
+                              : strcmp(name, "torchvision-vit") == 0 ? "torchvision-vit-b-16"
+                                                                     : path,
                           &err);
     if (!m)
         fail_msg("%s: %s", text(f, row, "id"), err.text);

@@ -1,7 +1,7 @@
 /*
  * activation - a function of each element: y = f(x).
  *
- * Backward needs the input (of tanh and ReLU: the output; of scaling: nothing).
+ * Backward needs the input (of tanh and ReLU: the output; of scaling and copying: nothing).
  * gelu_new is GELU as OpenAI's and Google's first code wrote it, operation by
  * operation: 0.5 x (1 + tanh(c (x + 0.044715 x^3))).  PyTorch then keeps 0.5 x,
  * x for the power, the tanh and 1 + tanh; autocast computes powers in fp32, and
@@ -12,10 +12,10 @@
 #include "graph/builder.h"
 
 enum { KIND };
-enum { GELU, GELU_TANH, SILU, RELU, TANH, SCALE, GELU_NEW };
+enum { GELU, GELU_TANH, SILU, RELU, TANH, SCALE, GELU_NEW, COPY };
 enum { SAVED_HALF, SAVED_X, SAVED_TANH, SAVED_FACTOR }; /* of gelu_new */
-static const char *const kinds[] = {"gelu", "gelu_tanh", "silu", "relu", "tanh", "scale", "gelu_new", NULL};
-static const double forward_flops[] = {10, 12, 5, 1, 6, 1}, backward_flops[] = {20, 24, 9, 1, 3, 1};
+static const char *const kinds[] = {"gelu", "gelu_tanh", "silu", "relu", "tanh", "scale", "gelu_new", "copy", NULL};
+static const double forward_flops[] = {10, 12, 5, 1, 6, 1, 14, 0}, backward_flops[] = {20, 24, 9, 1, 3, 1, 12, 0};
 
 static double shape(const struct mfu_operation *op)
 {
@@ -75,7 +75,7 @@ static void forward(struct mfu_builder *s, int index)
         return;
     }
     n->out = mfu_emit_pointwise(s, "", mfu_view_type(s, x), forward_flops[kind], x, MFU_NO_VIEW, MFU_NO_VIEW);
-    if (kind != SCALE)
+    if (kind != SCALE && kind != COPY)
         mfu_node_save(s, n, kind == TANH || kind == RELU ? n->out : x);
 }
 
@@ -97,8 +97,9 @@ static void backward(struct mfu_builder *s, int index)
 const struct mfu_primitive mfu_primitive_activation = {
     .name = "activation",
     .summary = "a function of each element",
-    .attributes = {[KIND] = {"kind", NULL, kinds,
-                             "gelu, gelu_tanh, silu, relu, tanh, scale (by a constant) or gelu_new"}},
+    .attributes =
+        {[KIND] = {"kind", NULL, kinds,
+                   "gelu, gelu_tanh, silu, relu, tanh, scale (by a constant), gelu_new or copy (to another layout)"}},
     .least_inputs = 1,
     .most_inputs = 1,
     .shape = shape,

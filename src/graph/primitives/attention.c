@@ -15,7 +15,7 @@ enum { HEADS, KV_HEADS, HEAD_DIM, CAUSAL, WINDOW, DROPOUT, SOFTCAP, MASKING, SOF
 enum { FILLED, ADDED };
 enum { AS_GIVEN, FP32 };
 static const char *const maskings[] = {"fill", "add", NULL}, *const softmaxes[] = {"as_given", "fp32", NULL};
-enum { Q, K, V, OUT, LSE };                                   /* saved by fused kernels */
+enum { Q, K, V, OUT, LSE };                                           /* saved by fused kernels */
 enum { MATH_Q, MATH_K, MATH_V, PROBABILITIES, FACTOR, MASK, CAPPED }; /* saved by the parts */
 
 static double shape(const struct mfu_operation *op)

@@ -206,7 +206,7 @@ const struct mfu_primitive mfu_primitive_loss = {
             [KEEP_LOGITS] = {"keep_logits", "0", NULL,
                              "whether the caller keeps the logits until the next forward pass"},
             [FP32_OUTPUTS] = {"fp32_outputs", "0", NULL, "whether 16-bit outputs leave autocast as fp32 (accelerate)"},
-        [KIND] = {"kind", "cross_entropy", kinds, "of what"},
+            [KIND] = {"kind", "cross_entropy", kinds, "of what"},
         },
     .least_inputs = 1,
     .most_inputs = 1,

@@ -129,7 +129,8 @@ static void chain_forward(struct mfu_builder *s, struct mfu_node *n)
 static void chain_backward(struct mfu_builder *s, struct mfu_node *n)
 {
     int x = n->saved[SAVED_X], rstd = n->saved[SAVED_STATISTICS], normalised = n->saved[SAVED_NORMALISED];
-    int g = mfu_emit_cast(s, n->gradient, mfu_view_type(s, normalised)), dn = g, product, drstd, dsum, dx, square, power, dmean;
+    int g = mfu_emit_cast(s, n->gradient, mfu_view_type(s, normalised)), dn = g, product, drstd, dsum, dx, square,
+        power, dmean;
     double rows = mfu_view_rows(s, x), columns = mfu_view_columns(s, x);
 
     if (n->op->attribute[WEIGHT] > 0) {
