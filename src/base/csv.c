@@ -3,29 +3,32 @@
  */
 #include "base/csv.h"
 
-#include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/input_file.h"
+#include "base/printable.h"
 
 #define LARGEST (64L << 20) /* bytes of a file */
 #define MOST_COLUMNS 1024   /* of a file */
+#define MOST_ROWS 100000
 
 static char *slurp(const char *path, struct mfu_arena *arena, struct mfu_error *err)
 {
-    FILE *in = fopen(path, "rb");
+    FILE *in = mfu_input_open(path, err);
     struct stat st;
     char *text = NULL;
 
-    if (!in || fstat(fileno(in), &st) < 0) {
-        mfu_fail(err, MFU_EIO, "%s: %s", path, strerror(errno));
-    } else if (!S_ISREG(st.st_mode)) {
-        mfu_fail(err, MFU_EIO, "%s: not a regular file", path);
+    if (!in)
+        return NULL;
+    if (fstat(fileno(in), &st) < 0 || !S_ISREG(st.st_mode)) {
+        mfu_fail(err, MFU_EIO, "cannot be read: not a regular file");
     } else if (st.st_size > LARGEST) {
-        mfu_fail(err, MFU_EINPUT, "%s: larger than 64 MiB", path);
+        mfu_fail(err, MFU_EINPUT, "larger than 64 MiB");
     } else if (!(text = mfu_arena_alloc(arena, (size_t)st.st_size + 1, 1))) {
         mfu_fail(err, MFU_ENOMEM, "out of memory");
     } else {
@@ -33,12 +36,11 @@ static char *slurp(const char *path, struct mfu_arena *arena, struct mfu_error *
 
         text[n] = '\0';
         if (strlen(text) != n) {
-            mfu_fail(err, MFU_EINPUT, "%s: not a text file", path);
+            mfu_fail(err, MFU_EINPUT, "not a text file");
             text = NULL;
         }
     }
-    if (in)
-        fclose(in);
+    fclose(in);
     return text;
 }
 
@@ -97,17 +99,65 @@ static int cut(char **at, char **fields, int max, int *line)
     return n;
 }
 
+/* Room for all rows and fields that the text can have: a field ends with a
+ * comma or a line, and empty lines are no rows. */
+static int make_room(struct mfu_csv *csv, const char *text, struct mfu_arena *arena, struct mfu_error *err)
+{
+    size_t fields = 1, rows = 1;
+
+    for (const char *p = text; *p; p++) {
+        bool ends = (*p == '\n' || *p == '\r') && p > text && p[-1] != '\n' && p[-1] != '\r';
+
+        fields += *p == ',' || ends;
+        rows += ends;
+    }
+    if (rows > MOST_ROWS + 1)
+        rows = MOST_ROWS + 1;
+    csv->header = mfu_arena_alloc(arena, csv->n_columns, sizeof *csv->header);
+    csv->cells = mfu_arena_alloc(arena, fields, sizeof *csv->cells);
+    csv->first = mfu_arena_alloc(arena, rows + 1, sizeof *csv->first);
+    csv->lines = mfu_arena_alloc(arena, rows, sizeof *csv->lines);
+    return csv->header && csv->cells && csv->first && csv->lines ? 0 : mfu_fail(err, MFU_ENOMEM, "out of memory");
+}
+
+/* A cell is shown on one line of a terminal. */
+static char *clean(char *cell)
+{
+    for (char *p = cell; *p; p++)
+        if (*p == '\n' || *p == '\r')
+            *p = ' ';
+    return mfu_printable_in_place(cell);
+}
+
+/* One record, unless it is an empty line. */
+static int read_row(struct mfu_csv *csv, char **text, char **fields, int *line, struct mfu_error *err)
+{
+    int n = cut(text, fields, MOST_COLUMNS, line);
+
+    if (n < 0)
+        return mfu_fail(err, MFU_EINPUT, "a quoted field does not end");
+    if (n > (int)csv->n_columns)
+        return mfu_fail(err, MFU_EINPUT, "%d fields, where the header has %zu", n, csv->n_columns);
+    if (n == 1 && fields[0][0] == '\0')
+        return 0;
+    if (csv->n_rows == MOST_ROWS)
+        return mfu_fail(err, MFU_EINPUT, "more than %d rows", MOST_ROWS);
+    for (int i = 0; i < n; i++)
+        clean(fields[i]);
+    memcpy(csv->cells + csv->first[csv->n_rows], fields, (size_t)n * sizeof *fields);
+    csv->first[csv->n_rows + 1] = csv->first[csv->n_rows] + (size_t)n;
+    csv->n_rows++;
+    return 0;
+}
+
 int mfu_csv_read(const char *path, struct mfu_arena *arena, struct mfu_csv *csv, struct mfu_error *err)
 {
     char *text = slurp(path, arena, err), *fields[MOST_COLUMNS];
-    size_t most = 1;
     int line = 1, n;
 
     *csv = (struct mfu_csv){0};
     if (!text)
-        return -1;
-    for (const char *p = text; *p; p++)
-        most += *p == '\n' || *p == '\r'; /* either ends a record */
+        return mfu_error_at(err, path, 0, 0);
     if (strncmp(text, "\xef\xbb\xbf", 3) == 0)
         text += 3;
     n = *text ? cut(&text, fields, MOST_COLUMNS, &line) : 0;
@@ -116,37 +166,33 @@ int mfu_csv_read(const char *path, struct mfu_arena *arena, struct mfu_csv *csv,
         return mfu_error_at(err, path, 1, 1);
     }
     csv->n_columns = (size_t)n;
-    csv->header = mfu_arena_alloc(arena, csv->n_columns, sizeof *csv->header);
-    csv->cells = mfu_arena_alloc(arena, most * csv->n_columns, sizeof *csv->cells);
-    csv->lines = mfu_arena_alloc(arena, most, sizeof *csv->lines);
-    if (!csv->header || !csv->cells || !csv->lines)
-        return mfu_fail(err, MFU_ENOMEM, "out of memory");
-    memcpy(csv->header, fields, csv->n_columns * sizeof *fields);
+    if (make_room(csv, text, arena, err) < 0)
+        return -1;
+    for (int i = 0; i < n; i++)
+        csv->header[i] = clean(fields[i]);
     while (*text) {
         int first = line;
-        char **row = csv->cells + csv->n_rows * csv->n_columns;
+        size_t row = csv->n_rows;
 
-        n = cut(&text, fields, MOST_COLUMNS, &line);
-        if (n < 0 || n > (int)csv->n_columns) {
-            if (n < 0)
-                mfu_fail(err, MFU_EINPUT, "a quoted field does not end");
-            else
-                mfu_fail(err, MFU_EINPUT, "%d fields, where the header has %zu", n, csv->n_columns);
+        if (read_row(csv, &text, fields, &line, err) < 0)
             return mfu_error_at(err, path, first, 1);
-        }
-        if (n == 1 && fields[0][0] == '\0')
-            continue; /* an empty line */
-        for (size_t i = 0; i < csv->n_columns; i++)
-            row[i] = i < (size_t)n ? fields[i] : "";
-        csv->lines[csv->n_rows++] = first;
+        if (csv->n_rows > row)
+            csv->lines[row] = first;
     }
     return 0;
+}
+
+const char *mfu_csv_cell(const struct mfu_csv *csv, size_t row, size_t i)
+{
+    size_t at = csv->first[row] + i;
+
+    return at < csv->first[row + 1] ? csv->cells[at] : "";
 }
 
 const char *mfu_csv_get(const struct mfu_csv *csv, size_t row, const char *column)
 {
     for (size_t i = 0; i < csv->n_columns; i++)
         if (strcmp(csv->header[i], column) == 0)
-            return csv->cells[row * csv->n_columns + i];
+            return mfu_csv_cell(csv, row, i);
     return "";
 }

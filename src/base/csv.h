@@ -14,13 +14,19 @@ struct mfu_error;
 struct mfu_csv {
     size_t n_columns, n_rows;
     char **header; /* n_columns names */
-    char **cells;  /* n_rows * n_columns texts, never NULL */
+    char **cells;  /* the fields that are there, row after row */
+    size_t *first; /* of each row in `cells`; one more behind the last */
     int *lines;    /* of each row in the file */
 };
 
-/* Reads a file of at most 64 MiB into `arena`.  A row with more fields than the
- * header is an error with its line; missing ones are empty. */
+/* Reads a file of at most 64 MiB and 100,000 rows into `arena`; that takes memory
+ * in proportion to its size.  A row with more fields than the header is an error
+ * with its line; missing ones are empty.  Control characters and bytes that are
+ * not UTF-8 become '?'. */
 int mfu_csv_read(const char *path, struct mfu_arena *arena, struct mfu_csv *csv, struct mfu_error *err);
+
+/* The text of the i-th column in a row, never NULL. */
+const char *mfu_csv_cell(const struct mfu_csv *, size_t row, size_t i);
 
 /* The text of a column in a row; "" when there is no such column. */
 const char *mfu_csv_get(const struct mfu_csv *, size_t row, const char *column);

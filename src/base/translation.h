@@ -7,10 +7,7 @@
 #ifndef MFU_TRANSLATION_H
 #define MFU_TRANSLATION_H
 
-/* From now on in `language` ("de"), where there is a catalogue of it: in the
- * folder `locale` beside the program (where it is built) or in
- * ../share/locale (where it is installed). */
-void mfu_translate_into(const char *language);
+#define MFU_TRANSLATION_DOMAIN "mfuplan"
 
 /* The translation of a text or format, or itself.  Never NULL; not to be freed. */
 const char *mfu_tr(const char *english) __attribute__((format_arg(1)));

@@ -6,7 +6,10 @@
 
 #include <gsl/gsl_matrix.h>
 
-#include "cost/fit.h"
+#include "descriptor/coefficient.h"
+
+struct mfu_fit;
+struct mfu_fit_input;
 
 #define MFU_FIT_OF_MEDIAN 1.4826 /* a normal spread over the median of absolute residuals */
 

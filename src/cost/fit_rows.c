@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "cost/fit.h"
 #include "cost/fit_problem.h"
 
 bool mfu_fit_can_vary(double value)

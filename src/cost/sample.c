@@ -87,10 +87,10 @@ struct entry {
     double x[NUMBERS]; /* NAN: not given */
 };
 
-static int read_text(struct mfu_yaml *yaml, struct mfu_node *from, const char *key, char *text, size_t size,
+static int read_text(struct mfu_yaml *yaml, struct mfu_yaml_node *from, const char *key, char *text, size_t size,
                      struct mfu_error *err)
 {
-    struct mfu_node *node = mfu_node_find(from, key);
+    struct mfu_yaml_node *node = mfu_node_find(from, key);
     const char *said = node ? mfu_node_text(yaml, node) : "";
 
     if (!said || strlen(said) >= size) {
@@ -101,10 +101,10 @@ static int read_text(struct mfu_yaml *yaml, struct mfu_node *from, const char *k
     return 0;
 }
 
-static int read_number(struct mfu_yaml *yaml, struct mfu_node *from, const char *key, enum mfu_dim dim, double least,
-                       double most, double *x, struct mfu_error *err)
+static int read_number(struct mfu_yaml *yaml, struct mfu_yaml_node *from, const char *key, enum mfu_dim dim,
+                       double least, double most, double *x, struct mfu_error *err)
 {
-    struct mfu_node *node = mfu_node_find(from, key);
+    struct mfu_yaml_node *node = mfu_node_find(from, key);
 
     if (!node || mfu_node_absent(node))
         return 0;
@@ -116,7 +116,7 @@ static int read_number(struct mfu_yaml *yaml, struct mfu_node *from, const char 
     return mfu_node_error(yaml, node, err);
 }
 
-static int read_entry(struct mfu_yaml *yaml, struct mfu_node *node, struct entry *e, struct mfu_error *err)
+static int read_entry(struct mfu_yaml *yaml, struct mfu_yaml_node *node, struct entry *e, struct mfu_error *err)
 {
     memset(e, 0, sizeof *e);
     if (mfu_node_type(node) != MFU_MAPPING) {
@@ -336,9 +336,9 @@ static bool take(struct mfu_samples *s, const struct entry *e, struct mfu_sample
 
 /* ---- the file ------------------------------------------------------------ */
 
-static int read_head(struct mfu_yaml *yaml, struct mfu_node *root, struct mfu_samples *s, struct mfu_error *err)
+static int read_head(struct mfu_yaml *yaml, struct mfu_yaml_node *root, struct mfu_samples *s, struct mfu_error *err)
 {
-    struct mfu_node *gpu = mfu_node_find(root, "gpu"), *format = mfu_node_find(root, "mfuplan_samples");
+    struct mfu_yaml_node *gpu = mfu_node_find(root, "gpu"), *format = mfu_node_find(root, "mfuplan_samples");
     double version = NAN;
 
     s->compute_capability = s->sms = s->memory_bytes = NAN;
@@ -380,7 +380,7 @@ static void leave_out(struct mfu_samples *s, const struct entry *e)
 
 static int read_rows(struct mfu_yaml *yaml, struct mfu_samples *s, struct mfu_error *err)
 {
-    struct mfu_node *root = mfu_yaml_root(yaml), *list = mfu_node_find(root, "samples"), *node;
+    struct mfu_yaml_node *root = mfu_yaml_root(yaml), *list = mfu_node_find(root, "samples"), *node;
 
     if (!list || mfu_node_type(list) != MFU_SEQUENCE) {
         mfu_fail(err, MFU_EINPUT, "'samples' is missing: a list of what was measured");

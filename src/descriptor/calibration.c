@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/atomic_file.h"
 #include "base/error.h"
+#include "base/printable.h"
 #include "descriptor/yaml.h"
 
 bool mfu_calibration_folder(char folder[MFU_PATH_MAX])
@@ -58,10 +60,10 @@ static int path_of(char path[MFU_PATH_MAX], const char *name, struct mfu_error *
 
 /* ---- reading ------------------------------------------------------------- */
 
-static int parse_coefficients(struct mfu_yaml *yaml, struct mfu_node *node, struct mfu_coefficients *to,
+static int parse_coefficients(struct mfu_yaml *yaml, struct mfu_yaml_node *node, struct mfu_coefficients *to,
                               struct mfu_error *err)
 {
-    struct mfu_node *mapping = mfu_node_find(node, "coefficients");
+    struct mfu_yaml_node *mapping = mfu_node_find(node, "coefficients");
 
     if (mapping)
         return mfu_coefficients_read(yaml, mapping, MFU_FROM_CALIBRATION, to, err);
@@ -69,7 +71,7 @@ static int parse_coefficients(struct mfu_yaml *yaml, struct mfu_node *node, stru
     return mfu_node_error(yaml, node, err);
 }
 
-static int parse_base(struct mfu_yaml *yaml, struct mfu_node *node, struct mfu_calibration_base *base,
+static int parse_base(struct mfu_yaml *yaml, struct mfu_yaml_node *node, struct mfu_calibration_base *base,
                       struct mfu_error *err)
 {
 #define AT(name) .offset = offsetof(struct mfu_calibration_base, name)
@@ -106,7 +108,7 @@ static int parse(struct mfu_yaml *yaml, struct mfu_calibration *c, struct mfu_er
         {"samples", .dim = MFU_COUNT, .offset = offsetof(struct mfu_calibration, samples), .least = 0, .most = 1e9},
         {.key = NULL}};
     static const char *const others[] = {"coefficients", "base", NULL};
-    struct mfu_node *root = mfu_yaml_root(yaml);
+    struct mfu_yaml_node *root = mfu_yaml_root(yaml);
 
     if (mfu_node_fields(yaml, root, fields, others, c, err) < 0)
         return -1;
@@ -190,12 +192,14 @@ static int make_folder(char *path)
 /* In double quotes, in which a backslash escapes. */
 static void put_text(FILE *out, const char *text)
 {
+    char safe[512];
+
     putc('"', out);
-    for (; *text; text++)
+    for (text = mfu_printable(safe, sizeof safe, text); *text; text++)
         if (*text == '"' || *text == '\\')
             fprintf(out, "\\%c", *text);
         else
-            putc((unsigned char)*text < ' ' ? ' ' : *text, out);
+            putc(*text, out);
     putc('"', out);
 }
 
@@ -254,26 +258,18 @@ static void put_file(FILE *out, const struct mfu_calibration *c)
 
 int mfu_calibration_write(const struct mfu_calibration *c, struct mfu_error *err)
 {
-    char path[MFU_PATH_MAX], half[MFU_PATH_MAX + 8], folder[MFU_PATH_MAX];
-    FILE *out;
-    int failed;
+    char path[MFU_PATH_MAX], folder[MFU_PATH_MAX];
+    struct mfu_atomic_file f;
 
     if (path_of(path, c->name, err) < 0)
         return -1;
     mfu_calibration_folder(folder);
     if (make_folder(folder) < 0)
         return mfu_fail(err, MFU_EIO, "%.200s cannot be made: %s", folder, strerror(errno));
-    snprintf(half, sizeof half, "%s.tmp", path);
-    if (!(out = fopen(half, "we")))
-        return mfu_fail(err, MFU_EIO, "%.200s cannot be written: %s", half, strerror(errno));
-    put_file(out, c);
-    failed = fflush(out) != 0 || ferror(out);
-    if (fclose(out) != 0 || failed || rename(half, path) < 0) {
-        mfu_fail(err, MFU_EIO, "%.200s cannot be written: %s", path, strerror(errno));
-        unlink(half);
+    if (mfu_atomic_file_open(&f, path, err) < 0)
         return -1;
-    }
-    return 0;
+    put_file(f.out, c);
+    return mfu_atomic_file_close(&f, err);
 }
 
 int mfu_calibration_forget(const char *name, struct mfu_error *err)

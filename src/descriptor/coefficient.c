@@ -59,7 +59,7 @@ struct entry {
 };
 
 /* The row of the table decides what the value may be. */
-static int read_entry(struct mfu_yaml *yaml, struct mfu_node *node, const struct mfu_coefficient_row *row,
+static int read_entry(struct mfu_yaml *yaml, struct mfu_yaml_node *node, const struct mfu_coefficient_row *row,
                       struct entry *e, struct mfu_error *err)
 {
     const struct mfu_field fields[] = {
@@ -73,7 +73,7 @@ static int read_entry(struct mfu_yaml *yaml, struct mfu_node *node, const struct
     return mfu_node_fields(yaml, node, fields, NULL, e, err);
 }
 
-int mfu_coefficients_read(struct mfu_yaml *yaml, struct mfu_node *mapping, enum mfu_coefficient_origin origin,
+int mfu_coefficients_read(struct mfu_yaml *yaml, struct mfu_yaml_node *mapping, enum mfu_coefficient_origin origin,
                           struct mfu_coefficients *c, struct mfu_error *err)
 {
     if (mfu_node_type(mapping) != MFU_MAPPING) {

@@ -12,7 +12,7 @@
 #include "base/quantity.h"
 
 struct mfu_error;
-struct mfu_node;
+struct mfu_yaml_node;
 struct mfu_yaml;
 
 /* X(identifier, name, dimension, least, most, meaning) */
@@ -184,7 +184,7 @@ void mfu_coefficients_clear(struct mfu_coefficients *);
 
 /* Reads a mapping NAME: {value: 0.8, sigma: 10%, source: text} over what is
  * there already.  All three must be given. */
-int mfu_coefficients_read(struct mfu_yaml *, struct mfu_node *mapping, enum mfu_coefficient_origin,
+int mfu_coefficients_read(struct mfu_yaml *, struct mfu_yaml_node *mapping, enum mfu_coefficient_origin,
                           struct mfu_coefficients *, struct mfu_error *err);
 
 /* 1 if every coefficient has a value, else 0 and the first that has none.

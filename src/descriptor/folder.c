@@ -6,7 +6,6 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,8 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/input_file.h"
+#include "base/printable.h"
 #include "base/suggest.h"
 
 #define MOST_FILES 4096 /* of one folder; more are not looked at */
@@ -58,12 +59,10 @@ void mfu_folder_slug(char *slug, size_t size, const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     const char *dot = suffix_of(name);
-    size_t n = dot ? (size_t)(dot - name) : strlen(name);
+    char bare[MFU_PATH_MAX];
 
-    if (n >= size)
-        n = size - 1;
-    memcpy(slug, name, n);
-    slug[n] = '\0';
+    snprintf(bare, sizeof bare, "%.*s", (int)(dot ? dot - name : (long)strlen(name)), name);
+    mfu_printable(slug, size, bare); /* a file's name may hold anything but '/' */
 }
 
 int mfu_folder_name_ok(const char *name)
@@ -130,7 +129,7 @@ int mfu_folder_names(struct mfu_arena *arena, const char *folder, const char *co
 
 void mfu_folder_peek(const char *path, char *text, size_t size)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = mfu_input_descriptor(path, NULL);
     size_t used = 0;
     ssize_t n = 0;
 

@@ -159,16 +159,16 @@ static void forget(struct mfu_gpu *gpu)
 /* A file while it is being checked. */
 struct check {
     struct mfu_yaml *yaml;
-    struct mfu_node *root;
+    struct mfu_yaml_node *root;
     const struct mfu_gpu *gpu;
     struct mfu_error *err;
 };
 
 /* The node of GROUP.KEY, or the nearest one that is written. */
-static struct mfu_node *place(const struct check *c, const char *group, const char *key)
+static struct mfu_yaml_node *place(const struct check *c, const char *group, const char *key)
 {
-    struct mfu_node *g = mfu_node_find(c->root, group);
-    struct mfu_node *node = g ? mfu_node_find(g, key) : NULL;
+    struct mfu_yaml_node *g = mfu_node_find(c->root, group);
+    struct mfu_yaml_node *node = g ? mfu_node_find(g, key) : NULL;
 
     return node ? node : g ? g : c->root;
 }
@@ -264,7 +264,7 @@ static int check_rest(const struct check *c)
 }
 
 /* One entry of `sources:` that must say something. */
-static int check_source(const struct check *c, struct mfu_node *sources, const char *key)
+static int check_source(const struct check *c, struct mfu_yaml_node *sources, const char *key)
 {
     if (mfu_node_find(sources, key))
         return 0;
@@ -278,7 +278,7 @@ static int check_source(const struct check *c, struct mfu_node *sources, const c
 /* Numbers without a source are rumours. */
 static int check_sources(const struct check *c)
 {
-    struct mfu_node *sources = mfu_node_find(c->root, "sources");
+    struct mfu_yaml_node *sources = mfu_node_find(c->root, "sources");
     size_t n = sources ? mfu_node_count(sources) : 0;
 
     if (!sources || mfu_node_type(sources) != MFU_MAPPING) {
@@ -288,7 +288,7 @@ static int check_sources(const struct check *c)
         return mfu_node_error(c->yaml, sources ? sources : c->root, c->err);
     }
     for (size_t i = 0; i < n; i++) {
-        struct mfu_node *node = mfu_node_value(sources, i);
+        struct mfu_yaml_node *node = mfu_node_value(sources, i);
 
         if (mfu_node_type(node) == MFU_SCALAR && !mfu_node_absent(node))
             continue;
@@ -306,7 +306,7 @@ static int check_sources(const struct check *c)
 
 static int check_aliases(const struct check *c)
 {
-    struct mfu_node *aliases = mfu_node_find(c->root, "aliases");
+    struct mfu_yaml_node *aliases = mfu_node_find(c->root, "aliases");
 
     if (!aliases || mfu_node_check_texts(c->yaml, aliases, "names such as [a, b]", c->err) == 0)
         return 0;
@@ -329,7 +329,7 @@ static int read_family(const char *families, const char *name, int depth, struct
         END};
     char path[MFU_PATH_MAX];
     struct mfu_yaml *yaml;
-    struct mfu_node *root, *mapping;
+    struct mfu_yaml_node *root, *mapping;
     int result = -1;
 
     if (!mfu_folder_name_ok(name) || depth > DEEPEST_FAMILY)
@@ -364,9 +364,9 @@ done:
 /* Family first, then own; afterwards none may be missing. */
 static int read_coefficients(struct mfu_yaml *yaml, const char *families, struct mfu_gpu *gpu, struct mfu_error *err)
 {
-    struct mfu_node *root = mfu_yaml_root(yaml);
-    struct mfu_node *family = mfu_node_find(root, "family");
-    struct mfu_node *own = mfu_node_find(root, "coefficients");
+    struct mfu_yaml_node *root = mfu_yaml_root(yaml);
+    struct mfu_yaml_node *family = mfu_node_find(root, "family");
+    struct mfu_yaml_node *own = mfu_node_find(root, "coefficients");
     int missing;
 
     if (families && read_family(families, gpu->family, 1, &gpu->coefficients, err) < 0) {
@@ -391,10 +391,10 @@ static int read_coefficients(struct mfu_yaml *yaml, const char *families, struct
 
 static int read_groups(struct mfu_yaml *yaml, struct mfu_gpu *gpu, struct mfu_error *err)
 {
-    struct mfu_node *root = mfu_yaml_root(yaml);
+    struct mfu_yaml_node *root = mfu_yaml_root(yaml);
 
     for (size_t g = 0; g < GROUPS; g++) {
-        struct mfu_node *node = mfu_node_find(root, groups[g].key);
+        struct mfu_yaml_node *node = mfu_node_find(root, groups[g].key);
 
         if (!node && groups[g].required) {
             mfu_fail(err, MFU_EINPUT, "'%s' is missing", groups[g].key);
@@ -408,7 +408,7 @@ static int read_groups(struct mfu_yaml *yaml, struct mfu_gpu *gpu, struct mfu_er
 
 int mfu_gpu_parse(struct mfu_yaml *yaml, const char *families, struct mfu_gpu *gpu, struct mfu_error *err)
 {
-    struct mfu_node *root = mfu_yaml_root(yaml);
+    struct mfu_yaml_node *root = mfu_yaml_root(yaml);
     const struct check c = {yaml, root, gpu, err};
 
     forget(gpu);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/printable.h"
 #include "base/suggest.h"
 #include "descriptor/folder.h"
 #include "descriptor/yaml.h"
@@ -56,9 +57,9 @@ static bool has_table(const char *path)
 /* Whether this model file knows the type; notes those that it knows. */
 static bool knows(struct reader *r, struct mfu_yaml *yaml, struct known *known)
 {
-    struct mfu_node *table = mfu_node_find(mfu_yaml_root(yaml), "huggingface");
-    struct mfu_node *types = table ? mfu_node_find(table, "model_type") : NULL;
-    struct mfu_node *each;
+    struct mfu_yaml_node *table = mfu_node_find(mfu_yaml_root(yaml), "huggingface");
+    struct mfu_yaml_node *types = table ? mfu_node_find(table, "model_type") : NULL;
+    struct mfu_yaml_node *each;
 
     for (size_t i = 0; types && (each = mfu_node_each(types, i)); i++) {
         const char *type = mfu_node_text(yaml, each);
@@ -75,7 +76,7 @@ static bool knows(struct reader *r, struct mfu_yaml *yaml, struct known *known)
 
 static int fail_type(struct reader *r, const struct known *known)
 {
-    struct mfu_node *root = mfu_yaml_root(r->config);
+    struct mfu_yaml_node *root = mfu_yaml_root(r->config);
     char list[400] = "none";
     const char *best;
     size_t used = 0;
@@ -164,11 +165,11 @@ static int find_word(const struct mfu_model *m, const char *word)
 }
 
 /* A word of theirs: the table may say what we call it. */
-static int take_word(struct reader *r, struct mfu_model *m, int dim, struct mfu_node *node)
+static int take_word(struct reader *r, struct mfu_model *m, int dim, struct mfu_yaml_node *node)
 {
-    struct mfu_node *words = mfu_node_find(mfu_node_find(mfu_yaml_root(r->yaml), "huggingface"), "words");
+    struct mfu_yaml_node *words = mfu_node_find(mfu_node_find(mfu_yaml_root(r->yaml), "huggingface"), "words");
     const char *text = mfu_node_text(r->config, node);
-    struct mfu_node *ours = words && text ? mfu_node_find(words, text) : NULL;
+    struct mfu_yaml_node *ours = words && text ? mfu_node_find(words, text) : NULL;
     int choice = text ? find_word(m, ours ? mfu_node_text(r->yaml, ours) : text) : -1;
     char number[16];
 
@@ -182,7 +183,7 @@ static int take_word(struct reader *r, struct mfu_model *m, int dim, struct mfu_
 
 /* What config.json says about one dim; a boolean counts as 1 or 0, a mapping as
  * what it has entries (id2label). */
-static int take(struct reader *r, struct mfu_model *m, int dim, struct mfu_node *node)
+static int take(struct reader *r, struct mfu_model *m, int dim, struct mfu_yaml_node *node)
 {
     const char *text = mfu_node_text(r->config, node);
     int yes = mfu_node_bool(node);
@@ -209,9 +210,9 @@ static int take(struct reader *r, struct mfu_model *m, int dim, struct mfu_node 
 }
 
 /* The first of their keys that is there and not null, or NULL. */
-static struct mfu_node *look_up(struct reader *r, struct mfu_node *theirs, const char **key)
+static struct mfu_yaml_node *look_up(struct reader *r, struct mfu_yaml_node *theirs, const char **key)
 {
-    struct mfu_node *each, *found;
+    struct mfu_yaml_node *each, *found;
 
     for (size_t i = 0; (each = mfu_node_each(theirs, i)); i++) {
         *key = mfu_node_text(r->yaml, each);
@@ -223,9 +224,10 @@ static struct mfu_node *look_up(struct reader *r, struct mfu_node *theirs, const
 }
 
 /* Whether one of their keys is there, and null, and the table says what that means. */
-static struct mfu_node *means_null(struct reader *r, struct mfu_node *table, struct mfu_node *theirs, const char *name)
+static struct mfu_yaml_node *means_null(struct reader *r, struct mfu_yaml_node *table, struct mfu_yaml_node *theirs,
+                                        const char *name)
 {
-    struct mfu_node *nulls = mfu_node_find(table, "nulls"), *each;
+    struct mfu_yaml_node *nulls = mfu_node_find(table, "nulls"), *each;
 
     for (size_t i = 0; nulls && (each = mfu_node_each(theirs, i)); i++)
         if (mfu_node_find(mfu_yaml_root(r->config), mfu_node_text(r->yaml, each)))
@@ -236,9 +238,9 @@ static struct mfu_node *means_null(struct reader *r, struct mfu_node *table, str
 /* A dim that config.json does not give, and for which the table assumes
  * nothing, is as the model file has it when that is worked out from other dims,
  * or a yes or no.  A size would be that of another model. */
-static int check_absent(struct reader *r, const struct mfu_model *m, int dim, struct mfu_node *theirs)
+static int check_absent(struct reader *r, const struct mfu_model *m, int dim, struct mfu_yaml_node *theirs)
 {
-    struct mfu_node *each = mfu_node_each(theirs, 0);
+    struct mfu_yaml_node *each = mfu_node_each(theirs, 0);
     double value;
 
     if (!mfu_expression_constant(m->dims[dim].value, &value) || value <= 1)
@@ -249,9 +251,9 @@ static int check_absent(struct reader *r, const struct mfu_model *m, int dim, st
 }
 
 /* Fills dims from a mapping of the model file: {tied: 0}. */
-static int assume(struct reader *r, struct mfu_model *m, struct mfu_node *values)
+static int assume(struct reader *r, struct mfu_model *m, struct mfu_yaml_node *values)
 {
-    struct mfu_node *node;
+    struct mfu_yaml_node *node;
 
     for (size_t i = 0; values && (node = mfu_node_value(values, i)); i++) {
         const char *text = mfu_node_text(r->yaml, node);
@@ -266,9 +268,9 @@ static int assume(struct reader *r, struct mfu_model *m, struct mfu_node *values
 }
 
 /* What the class that is trained has beside the body: `architectures` names it. */
-static int assume_architecture(struct reader *r, struct mfu_model *m, struct mfu_node *known)
+static int assume_architecture(struct reader *r, struct mfu_model *m, struct mfu_yaml_node *known)
 {
-    struct mfu_node *theirs = mfu_node_find(mfu_yaml_root(r->config), "architectures"), *each;
+    struct mfu_yaml_node *theirs = mfu_node_find(mfu_yaml_root(r->config), "architectures"), *each;
     const char *name;
 
     for (size_t i = 0; known && theirs && (each = mfu_node_each(theirs, i)); i++)
@@ -281,17 +283,17 @@ static int assume_architecture(struct reader *r, struct mfu_model *m, struct mfu
  * the model file says of another model. */
 static int fill(struct reader *r, struct mfu_model *m)
 {
-    struct mfu_node *table = mfu_node_find(mfu_yaml_root(r->yaml), "huggingface");
-    struct mfu_node *dims = mfu_node_find(table, "dims"), *node;
-    struct mfu_node *defaults = mfu_node_find(table, "defaults");
+    struct mfu_yaml_node *table = mfu_node_find(mfu_yaml_root(r->yaml), "huggingface");
+    struct mfu_yaml_node *dims = mfu_node_find(table, "dims"), *node;
+    struct mfu_yaml_node *defaults = mfu_node_find(table, "defaults");
 
     if (assume(r, m, defaults) < 0 || assume_architecture(r, m, mfu_node_find(table, "architectures")) < 0)
         return -1;
     for (size_t i = 0; (node = mfu_node_value(dims, i)); i++) {
         const char *name = mfu_node_key(r->yaml, dims, i), *key = NULL;
         int dim = mfu_model_dim_find(m, name, NULL);
-        struct mfu_node *found = look_up(r, node, &key);
-        struct mfu_node *null = found ? NULL : means_null(r, table, node, name);
+        struct mfu_yaml_node *found = look_up(r, node, &key);
+        struct mfu_yaml_node *null = found ? NULL : means_null(r, table, node, name);
 
         if (null && set_dim(r, m, dim, mfu_node_text(r->yaml, null)) < 0)
             return mfu_node_error(r->yaml, null, r->err);
@@ -342,14 +344,14 @@ static void name_slug(struct mfu_model *m, const char *path, const char *type)
 /* What the file of another model says about itself does not hold here. */
 static void name_model(struct reader *r, struct mfu_model *m, const char *path)
 {
-    struct mfu_node *root = mfu_yaml_root(r->config);
-    struct mfu_node *node = mfu_node_find(root, "_name_or_path");
+    struct mfu_yaml_node *root = mfu_yaml_root(r->config);
+    struct mfu_yaml_node *node = mfu_node_find(root, "_name_or_path");
     const char *name = node && !mfu_node_absent(node) ? mfu_node_text(r->config, node) : NULL;
     char known_by[sizeof m->slug];
 
     memcpy(known_by, m->slug, sizeof known_by);
     name_slug(m, path, r->type);
-    snprintf(m->name, sizeof m->name, "%s", name && *name ? name : m->slug);
+    mfu_printable(m->name, sizeof m->name, name && *name ? name : m->slug);
     snprintf(m->path, sizeof m->path, "%s", path);
     snprintf(m->source, sizeof m->source, "config.json, model_type %.40s, read as %s", r->type, known_by);
     m->note[0] = '\0';
@@ -359,8 +361,8 @@ static void name_model(struct reader *r, struct mfu_model *m, const char *path)
 /* Reads what the config says it is. */
 static int read_type(struct reader *r)
 {
-    struct mfu_node *root = mfu_yaml_root(r->config);
-    struct mfu_node *type = mfu_node_find(root, "model_type");
+    struct mfu_yaml_node *root = mfu_yaml_root(r->config);
+    struct mfu_yaml_node *type = mfu_node_find(root, "model_type");
 
     r->type = type ? mfu_node_text(r->config, type) : NULL;
     if (r->type && r->type[0])

@@ -20,6 +20,8 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/input_file.h"
+#include "base/printable.h"
 #include "base/suggest.h"
 
 #define LARGEST_TEXT (1u << 20) /* bytes; a real descriptor has 3000 */
@@ -29,7 +31,7 @@
 
 enum style { PLAIN, QUOTED, BLOCK }; /* word, 'word' or "word", | or > */
 
-struct mfu_node {
+struct mfu_yaml_node {
     enum mfu_node_type type;
     enum style style; /* of a scalar */
     int line, column; /* of the node itself; from one */
@@ -38,37 +40,22 @@ struct mfu_node {
     const char *key;  /* in a mapping, else NULL */
     const char *text; /* of a scalar, else NULL */
     size_t count;
-    struct mfu_node **members;
-    struct mfu_node *next; /* in the list from which `members` is made */
+    struct mfu_yaml_node **members;
+    struct mfu_yaml_node *next; /* in the list from which `members` is made */
 };
 
 struct mfu_yaml {
     const char *name;
-    struct mfu_node *root;
+    struct mfu_yaml_node *root;
     struct mfu_arena arena;
 };
 
 /* The bytes, before libfyaml sees them ----------------------------------- */
 
-/* The length of the UTF-8 character at `s`, or 0 if it is none. */
-static size_t utf8_length(const unsigned char *s, size_t left)
+/* What must not stand in a file: all that terminals obey but line ends and tabs. */
+static bool is_control(uint32_t code)
 {
-    size_t n = s[0] < 0x80 ? 1 : s[0] < 0xC2 ? 0 : s[0] < 0xE0 ? 2 : s[0] < 0xF0 ? 3 : s[0] < 0xF5 ? 4 : 0;
-
-    if (n > left)
-        return 0;
-    for (size_t i = 1; i < n; i++)
-        if ((s[i] & 0xC0) != 0x80)
-            return 0;
-    if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) || (s[0] == 0xF0 && s[1] < 0x90)
-        || (s[0] == 0xF4 && s[1] > 0x8F))
-        return 0; /* overlong, surrogate, too large */
-    return n;
-}
-
-static bool is_control(unsigned char c)
-{
-    return (c < 0x20 && c != '\n' && c != '\t' && c != '\r') || c == 0x7F;
+    return mfu_is_control(code) && code != '\n' && code != '\t' && code != '\r';
 }
 
 static bool is_blank(const char *text, size_t length)
@@ -90,18 +77,23 @@ static int check_bytes(const char *name, const char *text, size_t length, struct
     const unsigned char *s = (const unsigned char *)text;
     int line = 1, column = 1;
     bool margin = true;
+    uint32_t code = 0;
 
     if (length > LARGEST_TEXT) {
         mfu_fail(err, MFU_EINPUT, "larger than 1 MiB, which no descriptor is");
         return mfu_error_at(err, name, 0, 0);
     }
     for (size_t i = 0, n; i < length; i += n) {
-        n = utf8_length(s + i, length - i);
-        if (n == 0 || is_control(s[i])) {
+        n = mfu_utf8_character(text + i, length - i, &code);
+        if (n == 0 || (code < 0x80 && is_control(code))) {
             mfu_fail(err, MFU_EINPUT,
                      "byte 0x%02X is not text; is this a "
                      "YAML or JSON file?",
                      s[i]);
+            return mfu_error_at(err, name, line, column);
+        }
+        if (is_control(code)) {
+            mfu_fail(err, MFU_EINPUT, "U+%04X is a control character, which no text needs", (unsigned)code);
             return mfu_error_at(err, name, line, column);
         }
         if (s[i] == '%' && column == 1) {
@@ -205,7 +197,7 @@ static int refuse_extras(struct reader *r, struct fy_event *event)
     return 0;
 }
 
-static int take_text(struct reader *r, struct fy_event *event, struct mfu_node *node)
+static int take_text(struct reader *r, struct fy_event *event, struct mfu_yaml_node *node)
 {
     struct fy_token *token = event->scalar.value;
     enum fy_scalar_style style = fy_token_scalar_style(token);
@@ -214,9 +206,13 @@ static int take_text(struct reader *r, struct fy_event *event, struct mfu_node *
 
     if (!text)
         return fail_as_told(r);
-    for (size_t i = 0; i < length; i++)
-        if (is_control((unsigned char)text[i]))
+    for (size_t i = 0, n; i < length; i += n) { /* "\x9b" is one only now */
+        uint32_t code = 0;
+
+        n = mfu_utf8_character(text + i, length - i, &code);
+        if (n == 0 || is_control(code) || code == '\r')
             return fail_at(r, fy_event_start_mark(event), "a text must not contain control characters");
+    }
     node->style = !token || style == FYSS_PLAIN                      ? PLAIN
         : style == FYSS_SINGLE_QUOTED || style == FYSS_DOUBLE_QUOTED ? QUOTED
                                                                      : BLOCK;
@@ -227,10 +223,10 @@ static int take_text(struct reader *r, struct fy_event *event, struct mfu_node *
 }
 
 /* The node that begins with `event`, its members still to be read. */
-static struct mfu_node *begin_node(struct reader *r, struct fy_event *event, int depth)
+static struct mfu_yaml_node *begin_node(struct reader *r, struct fy_event *event, int depth)
 {
     const struct fy_mark *mark = fy_event_start_mark(event);
-    struct mfu_node *node;
+    struct mfu_yaml_node *node;
 
     if (refuse_extras(r, event) < 0)
         return NULL;
@@ -262,7 +258,7 @@ static struct mfu_node *begin_node(struct reader *r, struct fy_event *event, int
 }
 
 /* Makes the list of members an array. */
-static int finish_members(struct reader *r, struct mfu_node *node, struct mfu_node *first)
+static int finish_members(struct reader *r, struct mfu_yaml_node *node, struct mfu_yaml_node *first)
 {
     if (node->count == 0)
         return 0;
@@ -274,9 +270,9 @@ static int finish_members(struct reader *r, struct mfu_node *node, struct mfu_no
     return 0;
 }
 
-static int refuse_duplicates(struct reader *r, struct mfu_node *mapping)
+static int refuse_duplicates(struct reader *r, struct mfu_yaml_node *mapping)
 {
-    struct mfu_node **m = mapping->members;
+    struct mfu_yaml_node **m = mapping->members;
 
     for (size_t i = 1; i < mapping->count; i++)
         for (size_t j = 0; j < i; j++)
@@ -290,12 +286,12 @@ static int refuse_duplicates(struct reader *r, struct mfu_node *mapping)
     return 0;
 }
 
-static struct mfu_node *read_node(struct reader *, struct fy_event *, int depth);
+static struct mfu_yaml_node *read_node(struct reader *, struct fy_event *, int depth);
 
 /* A member of a mapping, from the event of its key. */
-static struct mfu_node *read_pair(struct reader *r, struct fy_event *event, int depth)
+static struct mfu_yaml_node *read_pair(struct reader *r, struct fy_event *event, int depth)
 {
-    struct mfu_node *key = read_node(r, event, depth), *value;
+    struct mfu_yaml_node *key = read_node(r, event, depth), *value;
 
     if (!key)
         return NULL;
@@ -316,16 +312,16 @@ static struct mfu_node *read_pair(struct reader *r, struct fy_event *event, int 
 }
 
 /* Reads the node that begins with `event`, which it releases. */
-static struct mfu_node *read_node(struct reader *r, struct fy_event *event, int depth)
+static struct mfu_yaml_node *read_node(struct reader *r, struct fy_event *event, int depth)
 {
-    struct mfu_node *node = begin_node(r, event, depth);
-    struct mfu_node *first = NULL, **end = &first;
+    struct mfu_yaml_node *node = begin_node(r, event, depth);
+    struct mfu_yaml_node *first = NULL, **end = &first;
 
     fy_parser_event_free(r->parser, event);
     if (!node || node->type == MFU_SCALAR)
         return node;
     for (;;) {
-        struct mfu_node *member;
+        struct mfu_yaml_node *member;
 
         event = next_event(r);
         if (!event)
@@ -456,19 +452,11 @@ struct mfu_yaml *mfu_yaml_parse(const char *name, const char *text, size_t lengt
 /* The contents of a file, at most one byte more than we read. */
 static char *read_file(const char *path, size_t *length, struct mfu_error *err)
 {
-    FILE *f = fopen(path, "rb");
-    struct stat info;
+    FILE *f = mfu_input_open(path, err);
     char *text;
 
-    if (!f) {
-        mfu_fail(err, MFU_EIO, "cannot be read: %s", strerror(errno));
+    if (!f)
         return NULL;
-    }
-    if (fstat(fileno(f), &info) == 0 && S_ISDIR(info.st_mode)) {
-        mfu_fail(err, MFU_EIO, "this is a folder, not a file");
-        fclose(f);
-        return NULL;
-    }
     text = malloc(LARGEST_TEXT + 2);
     if (!text) {
         mfu_fail(err, MFU_ENOMEM, "out of memory");
@@ -514,40 +502,40 @@ const char *mfu_yaml_name(const struct mfu_yaml *yaml)
     return yaml->name;
 }
 
-struct mfu_node *mfu_yaml_root(const struct mfu_yaml *yaml)
+struct mfu_yaml_node *mfu_yaml_root(const struct mfu_yaml *yaml)
 {
     return yaml->root;
 }
 
 /* Nodes ------------------------------------------------------------------ */
 
-enum mfu_node_type mfu_node_type(struct mfu_node *node)
+enum mfu_node_type mfu_node_type(struct mfu_yaml_node *node)
 {
     return node->type;
 }
 
-size_t mfu_node_count(struct mfu_node *node)
+size_t mfu_node_count(struct mfu_yaml_node *node)
 {
     return node->count;
 }
 
-struct mfu_node *mfu_node_item(struct mfu_node *sequence, size_t i)
+struct mfu_yaml_node *mfu_node_item(struct mfu_yaml_node *sequence, size_t i)
 {
     return i < sequence->count ? sequence->members[i] : NULL;
 }
 
-struct mfu_node *mfu_node_value(struct mfu_node *mapping, size_t i)
+struct mfu_yaml_node *mfu_node_value(struct mfu_yaml_node *mapping, size_t i)
 {
     return mfu_node_item(mapping, i);
 }
 
-const char *mfu_node_key(struct mfu_yaml *yaml, struct mfu_node *mapping, size_t i)
+const char *mfu_node_key(struct mfu_yaml *yaml, struct mfu_yaml_node *mapping, size_t i)
 {
     (void)yaml;
     return i < mapping->count ? mapping->members[i]->key : NULL;
 }
 
-struct mfu_node *mfu_node_find(struct mfu_node *mapping, const char *key)
+struct mfu_yaml_node *mfu_node_find(struct mfu_yaml_node *mapping, const char *key)
 {
     if (mapping->type != MFU_MAPPING)
         return NULL;
@@ -557,40 +545,40 @@ struct mfu_node *mfu_node_find(struct mfu_node *mapping, const char *key)
     return NULL;
 }
 
-const char *mfu_node_text(struct mfu_yaml *yaml, struct mfu_node *node)
+const char *mfu_node_text(struct mfu_yaml *yaml, struct mfu_yaml_node *node)
 {
     (void)yaml;
     return node->text;
 }
 
-int mfu_node_plain(struct mfu_node *node)
+int mfu_node_plain(struct mfu_yaml_node *node)
 {
     return node->type == MFU_SCALAR && node->style == PLAIN;
 }
 
-int mfu_node_absent(struct mfu_node *node)
+int mfu_node_absent(struct mfu_yaml_node *node)
 {
     return mfu_node_plain(node)
         && (strcmp(node->text, "") == 0 || strcmp(node->text, "null") == 0 || strcmp(node->text, "~") == 0);
 }
 
-int mfu_node_bool(struct mfu_node *node)
+int mfu_node_bool(struct mfu_yaml_node *node)
 {
     if (!mfu_node_plain(node))
         return -1;
     return strcmp(node->text, "true") == 0 ? 1 : strcmp(node->text, "false") == 0 ? 0 : -1;
 }
 
-struct mfu_node *mfu_node_each(struct mfu_node *node, size_t i)
+struct mfu_yaml_node *mfu_node_each(struct mfu_yaml_node *node, size_t i)
 {
     if (node->type == MFU_SCALAR)
         return i == 0 ? node : NULL;
     return node->type == MFU_SEQUENCE ? mfu_node_item(node, i) : NULL;
 }
 
-int mfu_node_check_texts(struct mfu_yaml *yaml, struct mfu_node *node, const char *what, struct mfu_error *err)
+int mfu_node_check_texts(struct mfu_yaml *yaml, struct mfu_yaml_node *node, const char *what, struct mfu_error *err)
 {
-    struct mfu_node *each;
+    struct mfu_yaml_node *each;
 
     if (node->type != MFU_MAPPING && mfu_node_each(node, 0)) {
         for (size_t i = 0; (each = mfu_node_each(node, i)); i++)
@@ -605,7 +593,7 @@ int mfu_node_check_texts(struct mfu_yaml *yaml, struct mfu_node *node, const cha
     return mfu_node_error(yaml, node, err);
 }
 
-int mfu_node_error(struct mfu_yaml *yaml, struct mfu_node *node, struct mfu_error *err)
+int mfu_node_error(struct mfu_yaml *yaml, struct mfu_yaml_node *node, struct mfu_error *err)
 {
     bool block = node->type == MFU_SCALAR && node->style == BLOCK;
 
@@ -618,14 +606,14 @@ int mfu_node_error(struct mfu_yaml *yaml, struct mfu_node *node, struct mfu_erro
     return mfu_error_at(err, yaml->name, node->line, node->column);
 }
 
-int mfu_key_error(struct mfu_yaml *yaml, struct mfu_node *mapping, size_t i, struct mfu_error *err)
+int mfu_key_error(struct mfu_yaml *yaml, struct mfu_yaml_node *mapping, size_t i, struct mfu_error *err)
 {
     if (i >= mapping->count)
         return mfu_node_error(yaml, mapping, err);
     return mfu_error_at(err, yaml->name, mapping->members[i]->key_line, mapping->members[i]->key_column);
 }
 
-int mfu_node_quantity(struct mfu_yaml *yaml, struct mfu_node *node, enum mfu_dim dim, double *value,
+int mfu_node_quantity(struct mfu_yaml *yaml, struct mfu_yaml_node *node, enum mfu_dim dim, double *value,
                       struct mfu_error *err)
 {
     if (node->type != MFU_SCALAR || mfu_node_absent(node)) {
@@ -662,7 +650,7 @@ static int check_range(const struct mfu_field *f, const char *text, double value
                     mfu_quantity_format(most, f->most, f->dim));
 }
 
-static int fill_quantity(struct mfu_yaml *yaml, const struct mfu_field *f, struct mfu_node *node, void *into,
+static int fill_quantity(struct mfu_yaml *yaml, const struct mfu_field *f, struct mfu_yaml_node *node, void *into,
                          struct mfu_error *err)
 {
     double value;
@@ -675,7 +663,7 @@ static int fill_quantity(struct mfu_yaml *yaml, const struct mfu_field *f, struc
     return 0;
 }
 
-static int fill_text(struct mfu_yaml *yaml, const struct mfu_field *f, struct mfu_node *node, void *into,
+static int fill_text(struct mfu_yaml *yaml, const struct mfu_field *f, struct mfu_yaml_node *node, void *into,
                      struct mfu_error *err)
 {
     size_t length = node->type == MFU_SCALAR ? strlen(node->text) : 0;
@@ -686,6 +674,10 @@ static int fill_text(struct mfu_yaml *yaml, const struct mfu_field *f, struct mf
     }
     while (length > 0 && node->text[length - 1] == '\n')
         length--; /* what a block scalar ends with */
+    if (memchr(node->text, '\n', length)) {
+        mfu_fail(err, MFU_EINPUT, "expected a text of one line");
+        return mfu_node_error(yaml, node, err);
+    }
     if (length >= f->size) {
         mfu_fail(err, MFU_EINPUT, "a text of %zu bytes, where %zu fit", length, f->size - 1);
         return mfu_node_error(yaml, node, err);
@@ -695,7 +687,7 @@ static int fill_text(struct mfu_yaml *yaml, const struct mfu_field *f, struct mf
     return 0;
 }
 
-int mfu_key_unknown(struct mfu_yaml *yaml, struct mfu_node *mapping, size_t i, const char *what,
+int mfu_key_unknown(struct mfu_yaml *yaml, struct mfu_yaml_node *mapping, size_t i, const char *what,
                     const char *const *names, size_t n, struct mfu_error *err)
 {
     const char *key = mapping->members[i]->key, *best;
@@ -706,7 +698,7 @@ int mfu_key_unknown(struct mfu_yaml *yaml, struct mfu_node *mapping, size_t i, c
     return mfu_key_error(yaml, mapping, i, err);
 }
 
-static int refuse_key(struct mfu_yaml *yaml, struct mfu_node *mapping, size_t i, const struct mfu_field *fields,
+static int refuse_key(struct mfu_yaml *yaml, struct mfu_yaml_node *mapping, size_t i, const struct mfu_field *fields,
                       const char *const *others, struct mfu_error *err)
 {
     const char *names[MOST_KEYS];
@@ -727,7 +719,7 @@ static bool is_in(const char *const *names, const char *name)
     return false;
 }
 
-int mfu_node_fields(struct mfu_yaml *yaml, struct mfu_node *mapping, const struct mfu_field *fields,
+int mfu_node_fields(struct mfu_yaml *yaml, struct mfu_yaml_node *mapping, const struct mfu_field *fields,
                     const char *const *others, void *into, struct mfu_error *err)
 {
     if (mapping->type != MFU_MAPPING) {
@@ -735,7 +727,7 @@ int mfu_node_fields(struct mfu_yaml *yaml, struct mfu_node *mapping, const struc
         return mfu_node_error(yaml, mapping, err);
     }
     for (size_t i = 0; i < mapping->count; i++) {
-        struct mfu_node *node = mapping->members[i];
+        struct mfu_yaml_node *node = mapping->members[i];
         const struct mfu_field *f = find_field(fields, node->key);
 
         if (!f && is_in(others, node->key))

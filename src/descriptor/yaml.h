@@ -9,7 +9,7 @@
  * config.json is read by the same functions.
  *
  *     struct mfu_yaml *yaml = mfu_yaml_read("gpus/rtx4070.yaml", &err);
- *     struct mfu_node *sms = mfu_node_find(mfu_yaml_root(yaml), "sms");
+ *     struct mfu_yaml_node *sms = mfu_node_find(mfu_yaml_root(yaml), "sms");
  *     double n;
  *
  *     if (sms && mfu_node_quantity(yaml, sms, MFU_COUNT, &n, &err) < 0)
@@ -23,62 +23,62 @@
 #include "base/quantity.h"
 
 struct mfu_error;
-struct mfu_yaml; /* a document; owns its nodes and texts */
-struct mfu_node; /* a place in it, lent by the document */
+struct mfu_yaml;      /* a document; owns its nodes and texts */
+struct mfu_yaml_node; /* a place in it, lent by the document */
 
 /* NULL with `err` (missing file, directory, binary, too large, not YAML...). */
 struct mfu_yaml *mfu_yaml_read(const char *path, struct mfu_error *err);
 struct mfu_yaml *mfu_yaml_parse(const char *name, const char *text, size_t length, struct mfu_error *err);
 void mfu_yaml_free(struct mfu_yaml *);
 
-struct mfu_node *mfu_yaml_root(const struct mfu_yaml *);
+struct mfu_yaml_node *mfu_yaml_root(const struct mfu_yaml *);
 
 /* The path or name it was read under. */
 const char *mfu_yaml_name(const struct mfu_yaml *);
 
 /* What a node is. */
 enum mfu_node_type { MFU_SCALAR, MFU_SEQUENCE, MFU_MAPPING };
-enum mfu_node_type mfu_node_type(struct mfu_node *);
+enum mfu_node_type mfu_node_type(struct mfu_yaml_node *);
 
 /* Members, in the order of the file. The pointer is NULL past the end. */
-size_t mfu_node_count(struct mfu_node *);
-struct mfu_node *mfu_node_item(struct mfu_node *sequence, size_t i);
-struct mfu_node *mfu_node_value(struct mfu_node *mapping, size_t i);
-const char *mfu_node_key(struct mfu_yaml *, struct mfu_node *mapping, size_t i);
+size_t mfu_node_count(struct mfu_yaml_node *);
+struct mfu_yaml_node *mfu_node_item(struct mfu_yaml_node *sequence, size_t i);
+struct mfu_yaml_node *mfu_node_value(struct mfu_yaml_node *mapping, size_t i);
+const char *mfu_node_key(struct mfu_yaml *, struct mfu_yaml_node *mapping, size_t i);
 
 /* The value of `key` in a mapping, or NULL. */
-struct mfu_node *mfu_node_find(struct mfu_node *mapping, const char *key);
+struct mfu_yaml_node *mfu_node_find(struct mfu_yaml_node *mapping, const char *key);
 
 /* The text of a scalar; lives as long as the document. NULL if not a scalar. */
-const char *mfu_node_text(struct mfu_yaml *, struct mfu_node *);
+const char *mfu_node_text(struct mfu_yaml *, struct mfu_yaml_node *);
 
 /* Whether nothing is said: `key:`, `key: null` or `key: ~`. */
-int mfu_node_absent(struct mfu_node *);
+int mfu_node_absent(struct mfu_yaml_node *);
 
 /* 1 for `true`, 0 for `false` (not in quotes), -1 for anything else. */
-int mfu_node_bool(struct mfu_node *);
+int mfu_node_bool(struct mfu_yaml_node *);
 
 /* Whether it is a scalar that stands there as it is, in no kind of quotes. */
-int mfu_node_plain(struct mfu_node *);
+int mfu_node_plain(struct mfu_yaml_node *);
 
 /* One text or a list of texts: the i-th (a text is a list of one), or NULL past
  * the end.  _check_texts refuses anything else, naming `what` was expected. */
-struct mfu_node *mfu_node_each(struct mfu_node *, size_t i);
-int mfu_node_check_texts(struct mfu_yaml *, struct mfu_node *, const char *what, struct mfu_error *err);
+struct mfu_yaml_node *mfu_node_each(struct mfu_yaml_node *, size_t i);
+int mfu_node_check_texts(struct mfu_yaml *, struct mfu_yaml_node *, const char *what, struct mfu_error *err);
 
 /* Puts "FILE:LINE:COLUMN" of this node (or of the i-th key of a mapping) into
  * `err`, unless a line is known already.  A column that is known without a
  * line is one within the text of the node. Returns -1. */
-int mfu_node_error(struct mfu_yaml *, struct mfu_node *, struct mfu_error *err);
-int mfu_key_error(struct mfu_yaml *, struct mfu_node *mapping, size_t i, struct mfu_error *err);
+int mfu_node_error(struct mfu_yaml *, struct mfu_yaml_node *, struct mfu_error *err);
+int mfu_key_error(struct mfu_yaml *, struct mfu_yaml_node *mapping, size_t i, struct mfu_error *err);
 
 /* Refuses the i-th key of a mapping: "unknown WHAT 'KEY'", with the nearest of
  * the `n` names that it could have been. Returns -1. */
-int mfu_key_unknown(struct mfu_yaml *, struct mfu_node *mapping, size_t i, const char *what, const char *const *names,
-                    size_t n, struct mfu_error *err);
+int mfu_key_unknown(struct mfu_yaml *, struct mfu_yaml_node *mapping, size_t i, const char *what,
+                    const char *const *names, size_t n, struct mfu_error *err);
 
 /* A scalar as a quantity; the error names the place and what was expected. */
-int mfu_node_quantity(struct mfu_yaml *, struct mfu_node *, enum mfu_dim, double *value, struct mfu_error *err);
+int mfu_node_quantity(struct mfu_yaml *, struct mfu_yaml_node *, enum mfu_dim, double *value, struct mfu_error *err);
 
 /* One key of a mapping that fills a field of a struct. */
 struct mfu_field {
@@ -95,7 +95,7 @@ struct mfu_field {
  * NULL-terminated `others` are refused with the nearest known key; a missing
  * required one is refused by name.  Quantities that are absent are left as
  * they are (set them to NAN before: unknown). */
-int mfu_node_fields(struct mfu_yaml *, struct mfu_node *mapping, const struct mfu_field *fields,
+int mfu_node_fields(struct mfu_yaml *, struct mfu_yaml_node *mapping, const struct mfu_field *fields,
                     const char *const *others, void *into, struct mfu_error *err);
 
 #endif

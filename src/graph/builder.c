@@ -31,7 +31,7 @@ struct layer_instance {
  * grow with them). */
 #define MOST_UNROLLED 1000
 
-static void open_segment(struct mfu_builder *s, const char *section, enum mfu_phase phase, double repeat)
+void mfu_segment_open(struct mfu_builder *s, const char *section, enum mfu_phase phase, double repeat)
 {
     struct mfu_program *p = s->program;
 
@@ -43,7 +43,7 @@ static void open_segment(struct mfu_builder *s, const char *section, enum mfu_ph
         (struct mfu_segment){.section = section, .phase = phase, .first = p->n_launches, .repeat = repeat};
 }
 
-static void close_segment(struct mfu_builder *s)
+void mfu_segment_close(struct mfu_builder *s)
 {
     struct mfu_program *p = s->program;
 
@@ -322,7 +322,7 @@ static void end_of_scope(struct mfu_builder *s, const struct layer_instance *st)
 
 static void trace_backward(struct mfu_builder *s, struct layer_instance *st)
 {
-    open_segment(s, st->section->name, MFU_BACKWARD, st->repeat);
+    mfu_segment_open(s, st->section->name, MFU_BACKWARD, st->repeat);
     s->selective = s->config->checkpoint == MFU_SELECTIVE && recomputed(s, st);
     if (recomputed(s, st)) {
         s->last_saver = last_saver(s, st);
@@ -344,7 +344,7 @@ static void trace_backward(struct mfu_builder *s, struct layer_instance *st)
         s->node = i;
         n->op->primitive->backward(s, i);
     }
-    close_segment(s);
+    mfu_segment_close(s);
 }
 
 /* Compiled backward graphs return their gradients together; only then does
@@ -354,13 +354,13 @@ static void trace_deferred(struct mfu_builder *s, const struct layer_instance *s
     for (int k = n - 1; k >= 0; k--) {
         const struct layer_instance *st = &stretches[k];
 
-        open_segment(s, st->section->name, MFU_BACKWARD, st->repeat);
+        mfu_segment_open(s, st->section->name, MFU_BACKWARD, st->repeat);
         for (int i = 0; i < s->n_deferred; i++)
             if (s->deferred[i].node >= st->first_node && s->deferred[i].node < st->first_node + st->n_nodes) {
                 s->node = s->deferred[i].node;
                 mfu_accumulate(s, s->deferred[i].view);
             }
-        close_segment(s);
+        mfu_segment_close(s);
     }
 }
 
@@ -557,26 +557,26 @@ int mfu_graph_build(const struct mfu_config *c, bool unrolled, struct mfu_progra
         goto done;
     stretches = s->stretches;
     for (int k = 0; k < n; k++) {
-        open_segment(s, stretches[k].section->name, MFU_FORWARD, stretches[k].repeat);
+        mfu_segment_open(s, stretches[k].section->name, MFU_FORWARD, stretches[k].repeat);
         stretches[k].first_kept = s->n_kept;
         s->n_gemms = 0;
         s->selective = c->checkpoint == MFU_SELECTIVE && recomputed(s, &stretches[k]);
         run_forward(s, &stretches[k]);
         if (k == n - 1)
             hold_locals(s, stretches, n);
-        close_segment(s);
+        mfu_segment_close(s);
     }
     if (s->runtime->scopes && s->numerics.autocast && c->checkpoint == MFU_FULL)
         for (int k = 0; k < n; k++) { /* autocast's cache ends with forward */
-            open_segment(s, stretches[k].section->name, MFU_FORWARD, stretches[k].repeat);
+            mfu_segment_open(s, stretches[k].section->name, MFU_FORWARD, stretches[k].repeat);
             end_of_scope(s, &stretches[k]);
-            close_segment(s);
+            mfu_segment_close(s);
         }
     if (s->fp32_outputs != MFU_NO_VIEW) { /* after autocast's end */
-        open_segment(s, s->stretches[n - 1].section->name, MFU_FORWARD, 1);
+        mfu_segment_open(s, s->stretches[n - 1].section->name, MFU_FORWARD, 1);
         s->node = s->n_nodes - 1;
         mfu_return_outputs(s);
-        close_segment(s);
+        mfu_segment_close(s);
     } else {
         mfu_return_outputs(s);
     }
@@ -589,9 +589,9 @@ int mfu_graph_build(const struct mfu_config *c, bool unrolled, struct mfu_progra
     if (s->runtime->fuse && mfu_fuse(s) < 0)
         s->failed = true;
     p->saved_bytes = saved_for_backward(p);
-    open_segment(s, "", MFU_OPTIMIZER_PHASE, 1);
+    mfu_segment_open(s, "", MFU_OPTIMIZER_PHASE, 1);
     mfu_optimizer_emit(s);
-    close_segment(s);
+    mfu_segment_close(s);
     constant_memory(s);
     if (s->runtime->one_arena && !s->failed)
         mfu_preallocate(s);

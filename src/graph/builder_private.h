@@ -10,6 +10,10 @@
 bool mfu_grow(void **list, int n, int *cap, size_t size);
 #define ROOM(s, list, n, cap) (mfu_grow((void **)&(list), (n), &(cap), sizeof *(list)) || ((s)->failed = true, false))
 
+/* A stretch of launches that happens `repeat` times; all launches are in one. */
+void mfu_segment_open(struct mfu_builder *, const char *section, enum mfu_phase, double repeat);
+void mfu_segment_close(struct mfu_builder *);
+
 /* A new look at a tensor. */
 int mfu_new_view(struct mfu_builder *, int tensor, double rows, double columns, enum mfu_type);
 struct mfu_tensor *mfu_tensor_of(struct mfu_builder *, int view);

@@ -13,6 +13,7 @@
 #include <math.h>
 
 #include "graph/builder.h"
+#include "graph/builder_private.h"
 
 /* In elements per parameter; a state of `state_bytes` is 0 for "as the
  * parameter". */
@@ -71,30 +72,37 @@ static void stream(struct mfu_builder *s, const char *name, double flops, double
 }
 
 /* Five Newton-Schulz steps on every hidden matrix: three products each, of
- * about width^3 (min m^2 n): 5 (4 m^2 n + 2 m^3) FLOP. */
+ * about width^3 (min m^2 n): 5 (4 m^2 n + 2 m^3) FLOP.  The matrices of a layer
+ * stand in a segment that is repeated as the layer is: thread blocks of different
+ * layers never run together. */
 static void newton_schulz(struct mfu_builder *s)
 {
     const struct mfu_program *p = s->program;
+    int n_segments = p->n_segments;
 
-    for (int i = 0; i < p->n_segments; i++)
-        for (int k = 0; k < p->segments[i].count; k++) {
-            const struct mfu_launch *l = &p->launches[p->segments[i].first + k];
-            double m, n, times = p->segments[i].repeat;
+    mfu_segment_close(s);
+    for (int i = 0; i < n_segments && !s->failed; i++) {
+        const struct mfu_segment seg = p->segments[i];
+
+        if (seg.phase != MFU_BACKWARD || seg.repeat < 1)
+            continue;
+        mfu_segment_open(s, "", MFU_OPTIMIZER_PHASE, seg.repeat);
+        for (int k = seg.first; k < seg.first + seg.count && !s->failed; k++) {
+            const struct mfu_launch *l = &p->launches[k];
+            double m = fmin(l->kernel.m, l->kernel.n), n = fmax(l->kernel.m, l->kernel.n);
             struct mfu_kernel g;
 
-            if (l->phase != MFU_BACKWARD || l->kernel.kind != MFU_GEMM || times < 1 || l->suffix[0] != 'w')
+            if (l->kernel.kind != MFU_GEMM || l->suffix[0] != 'w' || n > 20 * m) /* the head is Adam's */
                 continue;
-            m = fmin(l->kernel.m, l->kernel.n);
-            n = fmax(l->kernel.m, l->kernel.n);
-            if (n > 20 * m)
-                continue; /* the head is Adam's */
             /* In bf16 where the products are, which not every GPU has. */
-            g = mfu_kernel_gemm(s->numerics.math == MFU_PEAK_TF32 ? MFU_PEAK_BF16 : s->numerics.math, m, m, n,
-                                5 * times * 2, 2, 2, false);
-            g.launches = 15 * times;
+            g = mfu_kernel_gemm(s->numerics.math == MFU_PEAK_TF32 ? MFU_PEAK_BF16 : s->numerics.math, m, m, n, 5 * 2, 2,
+                                2, false);
+            g.launches = 15;
             mfu_emit_kernel(s, &g, "newton_schulz", 2 * (3 * m * n + 2 * m * m), 0, 0, 0, 0);
-            p = s->program;
         }
+        mfu_segment_close(s);
+    }
+    mfu_segment_open(s, "", MFU_OPTIMIZER_PHASE, 1);
 }
 
 void mfu_optimizer_emit(struct mfu_builder *s)

@@ -8,9 +8,11 @@
 #include "plan/conventions.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/expression.h"
+#include "base/quantity.h"
 
 /* FLOP/s, dense bf16 (data sheet of the A100): nanoGPT's constant, and what
  * torchtitan takes for cards that it does not know. */
@@ -214,4 +216,49 @@ double mfu_convention_flops_per_token(const struct mfu_plan *p, const char *name
         if (strcmp(rows[i].name, name) == 0)
             return rows[i].flops_per_token(&counts);
     return NAN;
+}
+
+/* ---- above 100 % --------------------------------------------------------- */
+
+/* Of the FLOP that MFU counts, those that a causal mask or a window leaves to be
+ * computed. */
+static double computed_share(const struct mfu_plan *p)
+{
+    struct counts n = count(p);
+
+    return causal(&n) / megatron_2021(&n);
+}
+
+/* The most that a product sustains of the arithmetic that the MFU is divided by. */
+static double sustained(const struct mfu_plan *p)
+{
+    return fmax(p->machine.gemm_flops[p->mfu.peak], p->mfu.peak_flops * p->machine.attention_flops);
+}
+
+double mfu_use_of_sustained_peak(const struct mfu_plan *p)
+{
+    return p->mfu.hfu * computed_share(p) * p->mfu.peak_flops / sustained(p);
+}
+
+const char *mfu_above_one(const struct mfu_plan *p, char *buf, size_t size)
+{
+    const struct mfu_mfu_answer *a = &p->mfu;
+    double highest = fmax(a->mfu, a->hfu), clock = sustained(p) / a->peak_flops, share = computed_share(p);
+    char rate[MFU_QUANTITY_MAX];
+    int n;
+
+    buf[0] = '\0';
+    if (!(highest > 1))
+        return buf;
+    n = snprintf(buf, size, "%s is above 100 %%:", a->mfu > 1 ? "MFU" : "HFU");
+    if (share < 0.999 && n < (int)size)
+        n += snprintf(buf + n, size - (size_t)n,
+                      " it counts attention in full, and the mask leaves part of it out (%.1f %% of the counted FLOP "
+                      "are computed)%s",
+                      100 * share, clock > 1.001 ? ", and" : "");
+    if (clock > 1.001 && n < (int)size)
+        snprintf(buf + n, size - (size_t)n,
+                 " the clock is above the rated one (the best product sustains %s, %.0f %% of the rated peak)",
+                 mfu_quantity_format(rate, sustained(p), MFU_FLOP_PER_S), 100 * clock);
+    return buf;
 }

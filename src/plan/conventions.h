@@ -5,6 +5,8 @@
 #ifndef MFU_CONVENTIONS_H
 #define MFU_CONVENTIONS_H
 
+#include <stddef.h>
+
 #include "plan/plan.h"
 
 struct mfu_convention {
@@ -26,5 +28,13 @@ size_t mfu_conventions(const struct mfu_plan *, struct mfu_convention *);
 /* Parameter counts and FLOPs per token of the resolved model as a convention
  * needs them; also used to turn a logged MFU back into time. */
 double mfu_convention_flops_per_token(const struct mfu_plan *, const char *name);
+
+/* What is really computed, without the pairs that a causal mask leaves out, over
+ * the peak at the clock that the card keeps under a large GEMM: never above 1. */
+double mfu_use_of_sustained_peak(const struct mfu_plan *);
+
+/* Why the MFU or the HFU is above 100 %: a mask that it counts in full, a clock
+ * above the rated one.  "" where neither is.  Returns `buf`; 320 bytes do. */
+const char *mfu_above_one(const struct mfu_plan *, char *buf, size_t size);
 
 #endif

@@ -211,6 +211,7 @@ static void add_up_memory(struct mfu_plan *p)
     /* The caching allocator gives back what it only caches before it fails. */
     m->missing_bytes = m->peak.bytes + m->context_bytes + others - m->capacity_bytes;
     m->fits = m->missing_bytes <= 0;
+    m->fragmented = false;
     m->failed_in[0] = m->message[0] = '\0';
     name_moment(p);
 }

@@ -24,11 +24,13 @@ struct mfu_memory_answer {
     double context_bytes;        /* CUDA context, kernels, libraries */
     double smi_bytes;            /* nvidia-smi's figure for the process */
     double fill;                 /* of the capacity, other processes included */
-    bool fits;
-    char peak_at[96];     /* "backward of lm_head" */
-    double missing_bytes; /* for tensors, context and other processes, however they lie; negative: left */
-    char failed_in[96];   /* of the simulated allocator: "backward of lm_head, step 2"; "": it did not */
-    char message[768];    /* then, what PyTorch would print */
+    bool fits;                   /* missing_bytes <= 0 */
+    bool fragmented;             /* it would fit, if what is free lay in one piece */
+    char peak_at[96];            /* "backward of lm_head" */
+    double missing_bytes;        /* for tensors, context and other processes; what is fragmented: for the segment that
+                             the allocator finds no room for; negative: left */
+    char failed_in[96];          /* of the simulated allocator: "backward of lm_head, step 2"; "": it did not */
+    char message[768];           /* then, what PyTorch would print */
 };
 
 struct mfu_step_answer {

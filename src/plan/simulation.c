@@ -102,18 +102,112 @@ static void take_blocks(struct mfu_peak_memory *peak, double allocated_bytes)
     peak->bytes = allocated_bytes;
 }
 
+/* The number of segments of the unrolled program that `seg` stands for, from
+ * `at` on; 0 where they do not match. */
+static int copies_of(const struct mfu_segment *seg, const struct mfu_program *unrolled, int at)
+{
+    double times = 0;
+    int n = 0;
+
+    for (; times < seg->repeat && at + n < unrolled->n_segments; n++) {
+        const struct mfu_segment *copy = &unrolled->segments[at + n];
+
+        if (copy->phase != seg->phase || copy->count != seg->count)
+            return 0;
+        times += copy->repeat;
+    }
+    return times == seg->repeat ? n : 0;
+}
+
+/* The price of a launch that stands for many is their mean: what L2 still holds
+ * differs between layers that are otherwise the same.  So that tables of kernels,
+ * phases and the simulated step are one sum. */
+static void take_prices(struct mfu_plan *plan, const struct mfu_simulation *s)
+{
+    const struct mfu_program *g = &plan->program, *unrolled = mfu_simulation_program(s);
+    int at = 0, n;
+
+    for (int k = 0; k < g->n_segments; k++, at += n)
+        if ((n = copies_of(&g->segments[k], unrolled, at)) == 0)
+            return; /* the two programs differ: each keeps its own */
+    at = 0;
+    for (int k = 0; k < g->n_segments; k++, at += n) {
+        const struct mfu_segment *seg = &g->segments[k];
+
+        n = copies_of(seg, unrolled, at);
+        for (int i = 0; i < seg->count; i++) {
+            struct mfu_price *mean = &plan->pricing.prices[seg->first + i];
+            double time_s = 0, compute_s = 0, memory_s = 0;
+
+            for (int c = at; c < at + n; c++) {
+                const struct mfu_price *one = &s->pricing.prices[unrolled->segments[c].first + i];
+                double share = unrolled->segments[c].repeat / seg->repeat;
+
+                time_s += share * one->time_s;
+                compute_s += share * one->compute_s;
+                memory_s += share * one->memory_s;
+            }
+            mean->time_s = time_s;
+            mean->compute_s = compute_s;
+            mean->memory_s = memory_s;
+        }
+    }
+}
+
+/* The phases of the step as the simulation priced them; what is neither they nor
+ * communication is idleness. */
+static void add_up_phases(struct mfu_plan *plan, const struct mfu_timeline *t)
+{
+    const struct mfu_program *g = &plan->program;
+    struct mfu_step_answer *s = &plan->step;
+    double phase_s[MFU_PHASE_COUNT] = {0};
+
+    for (int k = 0; k < g->n_segments; k++)
+        for (int i = 0; i < g->segments[k].count; i++)
+            phase_s[g->segments[k].phase] +=
+                mfu_plan_times(plan, &g->segments[k]) * plan->pricing.prices[g->segments[k].first + i].time_s;
+    s->forward_s = phase_s[MFU_FORWARD];
+    s->backward_s = phase_s[MFU_BACKWARD];
+    s->optimizer_s = phase_s[MFU_OPTIMIZER_PHASE];
+    s->busy_s = s->forward_s + s->backward_s + s->optimizer_s;
+    s->contention_s = t->contention_s;
+    s->communication_exposed_s = fmax(fmin(t->communication_exposed_s + t->contention_s, s->time_s - s->busy_s), 0);
+    s->idle_s = s->time_s - s->busy_s - s->communication_exposed_s;
+}
+
+/* Where the allocator fails, it needs what it holds and the segment that it finds no
+ * room for: the numbers say that it does not fit, as the verdict does. */
+static void take_memory(struct mfu_plan *plan, const struct mfu_replay *r)
+{
+    struct mfu_memory_answer *m = &plan->memory;
+    double others = plan->config.setting[MFU_S_VRAM_RESERVED], sum_bytes;
+
+    if (r->out_of_memory) {
+        snprintf(m->failed_in, sizeof m->failed_in, "%s", r->failed_in);
+        snprintf(m->message, sizeof m->message, "%s", r->message);
+        m->reserved_bytes = fmax(m->reserved_bytes, (double)r->wanted_bytes);
+    } else {
+        take_blocks(&m->peak, (double)r->steady.peak_allocated_bytes);
+        m->reserved_bytes = (double)r->steady.peak_reserved_bytes;
+    }
+    sum_bytes = m->peak.bytes + m->context_bytes + others;
+    m->smi_bytes = m->reserved_bytes + m->context_bytes;
+    m->fill = (m->smi_bytes + others) / m->capacity_bytes;
+    m->fits = !r->out_of_memory;
+    m->fragmented = !m->fits && sum_bytes <= m->capacity_bytes;
+    m->missing_bytes = (m->fragmented ? m->smi_bytes + others : sum_bytes) - m->capacity_bytes;
+}
+
 /* What the simulation knows better than the analytic path. */
 static void put_into_plan(struct mfu_plan *plan, const struct mfu_simulation *s, bool replayed)
 {
-    struct mfu_memory_answer *m = &plan->memory;
     double step_s = s->timeline.step_s, scale = step_s / plan->step.time_s;
 
     plan->step.time_s = step_s;
     plan->step.low_s *= scale;
     plan->step.high_s *= scale;
-    plan->step.contention_s = s->timeline.contention_s;
-    plan->step.communication_exposed_s = s->timeline.communication_exposed_s + s->timeline.contention_s;
-    plan->step.idle_s = fmax(s->timeline.idle_s - plan->step.communication_exposed_s, 0);
+    take_prices(plan, s);
+    add_up_phases(plan, &s->timeline);
     plan->step.tokens_per_s /= scale;
     plan->step.samples_per_s /= scale;
     plan->mfu.achieved_flops /= scale;
@@ -123,19 +217,8 @@ static void put_into_plan(struct mfu_plan *plan, const struct mfu_simulation *s,
         plan->limit = MFU_LIMIT_INPUT;
     else if (s->timeline.host_bound_s > 0.5 * s->timeline.step_s)
         plan->limit = MFU_LIMIT_LAUNCH;
-    if (!replayed)
-        return;
-    if (s->replay.out_of_memory) {
-        m->fits = false;
-        snprintf(m->failed_in, sizeof m->failed_in, "%s", s->replay.failed_in);
-        snprintf(m->message, sizeof m->message, "%s", s->replay.message);
-        return;
-    }
-    take_blocks(&m->peak, (double)s->replay.steady.peak_allocated_bytes);
-    m->reserved_bytes = (double)s->replay.steady.peak_reserved_bytes;
-    m->smi_bytes = m->reserved_bytes + m->context_bytes;
-    m->fill = (m->smi_bytes + plan->config.setting[MFU_S_VRAM_RESERVED]) / m->capacity_bytes;
-    m->fits = true;
+    if (replayed)
+        take_memory(plan, &s->replay);
 }
 
 /* Whether every layer is there: beyond a thousand they are only counted, and

@@ -11,7 +11,7 @@
 #include "base/suggest.h"
 #include "repl/describe.h"
 #include "repl/output.h"
-#include "repl/values.h"
+#include "scenario/keys.h"
 
 /* ---- telling what changed ------------------------------------------------ */
 
@@ -112,7 +112,7 @@ int mfu_choose_gpu(struct mfu_session *s, struct mfu_scenario *next, const char 
 
     if (!gpu)
         return -1;
-    mfu_session_warn(s);
+    mfu_warn_calibration(s);
     next->gpu = gpu;
     next->gpu_given = true;
     return 0;

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "repl/values.h"
+#include "scenario/keys.h"
 
 /* ---- what differs -------------------------------------------------------- */
 

@@ -66,7 +66,8 @@ static void add_files(struct list *l, const char *stem)
     snprintf(folder, sizeof folder, "%.*s", (int)(begin - stem), stem);
     dir = opendir(*folder ? folder : ".");
     while (dir && (entry = readdir(dir))) {
-        if (strncmp(entry->d_name, begin, strlen(begin)) != 0 || (entry->d_name[0] == '.' && *begin != '.'))
+        if (strncmp(entry->d_name, begin, strlen(begin)) != 0 || (entry->d_name[0] == '.' && *begin != '.')
+            || mfu_has_control(entry->d_name))
             continue;
         snprintf(path, sizeof path, "%s%.255s", folder, entry->d_name);
         if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))

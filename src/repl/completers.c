@@ -11,7 +11,7 @@
 #include "repl/expr_scope.h"
 #include "repl/session.h"
 #include "repl/topics.h"
-#include "repl/values.h"
+#include "scenario/keys.h"
 
 const char *mfu_offer_commands(struct mfu_session *s, size_t i)
 {

@@ -9,7 +9,7 @@
 #include "descriptor/yaml.h"
 #include "report/report.h"
 #include "repl/output.h"
-#include "repl/values.h"
+#include "scenario/keys.h"
 
 /* ---- one line ------------------------------------------------------------ */
 
@@ -103,7 +103,7 @@ static void put(struct mfu_session *s, const char *label, double value, enum mfu
 static void put_sources(struct mfu_session *s, const char *path)
 {
     struct mfu_yaml *yaml = mfu_yaml_read(path, NULL);
-    struct mfu_node *root = yaml ? mfu_yaml_root(yaml) : NULL, *node = NULL;
+    struct mfu_yaml_node *root = yaml ? mfu_yaml_root(yaml) : NULL, *node = NULL;
 
     if (root && mfu_node_type(root) == MFU_MAPPING)
         node = mfu_node_find(root, "sources");

@@ -8,9 +8,10 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/arena.h"
+#include "base/input_file.h"
 #include "repl/assign.h"
 #include "repl/command.h"
 #include "repl/command_lookup.h"
@@ -37,7 +38,7 @@ static int check_arguments(const struct mfu_command *c, int argc, struct mfu_err
 /* A full disk is an error of the command whose answer is lost. */
 static int check_output(struct mfu_session *s, struct mfu_error *err)
 {
-    struct pollfd reader = {.fd = fileno(s->out), .events = POLLOUT};
+    struct pollfd reader = {.fd = STDOUT_FILENO, .events = POLLOUT};
 
     errno = 0;
     if (fflush(s->out) == 0 && !ferror(s->out))
@@ -177,15 +178,12 @@ static int run_lines(struct mfu_session *s, const char *name, FILE *in, struct m
 int mfu_run_file(struct mfu_session *s, const char *path, struct mfu_error *err)
 {
     bool standard = strcmp(path, "-") == 0;
-    struct stat info;
-    FILE *in = standard ? stdin : fopen(path, "re");
+    FILE *in = standard ? stdin : mfu_input_open(path, err);
     int status;
 
-    if (!in || (fstat(fileno(in), &info) == 0 && S_ISDIR(info.st_mode))) {
-        mfu_fail(err, MFU_EIO, "cannot be read: %s", strerror(in ? EISDIR : errno));
-        mfu_error_at(err, path, 0, 0);
-        status = -1;
-    } else
+    if (!in)
+        status = mfu_error_at(err, path, 0, 0);
+    else
         status = run_lines(s, standard ? "stdin" : path, in, err);
     if (in && !standard)
         fclose(in);

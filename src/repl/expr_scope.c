@@ -12,7 +12,7 @@
 #include "base/expression.h"
 #include "base/suggest.h"
 #include "repl/session.h"
-#include "repl/values.h"
+#include "scenario/keys.h"
 
 /* ---- names in expressions ------------------------------------------------ */
 

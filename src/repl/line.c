@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,16 +21,14 @@
 #include <readline/readline.h>
 
 #include "repl/session.h"
-#include "repl/output.h"
 
 #define PROMPT "mfuplan> "
 #define HISTORY_LINES 2000
 
 /* Readline calls back without a context. */
 static struct mfu_session *session;
-static volatile sig_atomic_t interrupted;
+static volatile sig_atomic_t interrupted, ending; /* ending: by which signal */
 static char history_path[PATH_MAX];
-static int lines_added;
 static char *last_line;
 
 static void on_interrupt(int sig)
@@ -51,6 +50,19 @@ bool mfu_line_interrupted(void)
     return was;
 }
 
+/* The terminal is gone, or somebody ends the program: the conversation ends as at
+ * its last line.  A second signal does what signals do. */
+static void on_end(int sig)
+{
+    ending = sig;
+    interrupted = 1;
+}
+
+int mfu_line_ending(void)
+{
+    return ending;
+}
+
 /* Drops the line and shows a fresh prompt.  Runs when a signal cut Readline's
  * read() short, and ten times a second for the one that came just before it. */
 static int after_signal(void)
@@ -61,6 +73,10 @@ static int after_signal(void)
         rl_crlf();
         rl_on_new_line();
         rl_redisplay();
+    }
+    if (ending) {
+        rl_replace_line("", 0);
+        rl_done = 1;
     }
     return 0;
 }
@@ -135,6 +151,54 @@ static bool find_history(char *path, size_t size)
     return strlen(path) + 1 < size && make_folders(path);
 }
 
+/* The file of all conversations, for us alone; -1.  A FIFO is none. */
+static int open_history(void)
+{
+    int fd = open(history_path, O_CREAT | O_RDWR | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0600);
+    struct stat info;
+
+    if (fd >= 0 && (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode) || flock(fd, LOCK_EX) < 0)) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+/* At once, so that no way out of the program loses it. */
+static void append(const char *line)
+{
+    int fd = *history_path ? open_history() : -1;
+
+    if (fd < 0)
+        return;
+    if (dprintf(fd, "%s\n", line) < 0)
+        history_path[0] = '\0'; /* a full disk: said by whatever else is written */
+    close(fd);
+}
+
+/* Shortens the file to its last lines. */
+static void shorten(void)
+{
+    int fd = open_history();
+    struct stat info;
+    char *text = NULL, *from;
+    ssize_t n = -1;
+
+    if (fd < 0)
+        return;
+    if (fstat(fd, &info) == 0 && (text = malloc((size_t)info.st_size + 1)))
+        n = pread(fd, text, (size_t)info.st_size, 0);
+    from = n > 0 ? text + n : NULL;
+    for (int lines = 0; from && from > text && lines <= HISTORY_LINES; from--)
+        lines += from[-1] == '\n';
+    if (from && from > text && ftruncate(fd, 0) == 0) {
+        from += 2; /* behind the line end that was one too many */
+        n = write(fd, from, (size_t)(text + n - from));
+    }
+    free(text);
+    close(fd);
+}
+
 static void remember(const char *line)
 {
     HIST_ENTRY *last = history_length ? history_get(history_base + history_length - 1) : NULL;
@@ -142,7 +206,7 @@ static void remember(const char *line)
     if (*line == '\0' || *line == ' ' || (last && strcmp(last->line, line) == 0))
         return;
     add_history(line);
-    lines_added++;
+    append(line);
 }
 
 /* ---- the conversation ---------------------------------------------------- */
@@ -153,6 +217,9 @@ void mfu_line_open(struct mfu_session *s)
 
     session = s;
     sigaction(SIGINT, &act, NULL);
+    act = (struct sigaction){.sa_handler = on_end, .sa_flags = (int)SA_RESETHAND};
+    sigaction(SIGTERM, &act, NULL);
+    sigaction(SIGHUP, &act, NULL);
     rl_readline_name = "mfuplan"; /* lets ~/.inputrc say `$if mfuplan` */
     rl_attempted_completion_function = complete;
     rl_basic_word_break_characters = " \t\n;=";
@@ -165,16 +232,25 @@ void mfu_line_open(struct mfu_session *s)
     rl_variable_bind("enable-bracketed-paste", "off");
     using_history();
     stifle_history(HISTORY_LINES);
-    if (find_history(history_path, sizeof history_path))
+    if (find_history(history_path, sizeof history_path)) {
+        shorten();
         read_history(history_path);
-    else
+    } else
         history_path[0] = '\0';
 }
 
 char *mfu_line_read(void)
 {
-    char *line = readline(PROMPT);
+    char *line;
 
+    if (ending)
+        return NULL;
+    fflush(NULL);
+    line = readline(PROMPT);
+    if (ending) {
+        free(line);
+        line = NULL;
+    }
     free(last_line);
     last_line = line ? strdup(line) : NULL;
     interrupted = 0;
@@ -185,21 +261,8 @@ char *mfu_line_read(void)
 
 void mfu_line_close(void)
 {
-    mode_t mask;
-    int fd;
-
     free(last_line);
     last_line = NULL;
-    if (!history_path[0] || lines_added == 0)
-        return;
-    fd = open(history_path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return;
-    close(fd);
-    mask = umask(077);                         /* also for the file that replaces it */
-    append_history(lines_added, history_path); /* keeps other sessions' lines */
-    history_truncate_file(history_path, HISTORY_LINES);
-    umask(mask);
 }
 
 void mfu_line_point(struct mfu_session *s, int column)

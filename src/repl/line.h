@@ -15,7 +15,7 @@ void mfu_line_open(struct mfu_session *);
 /* The next line without its end, for free(); NULL at Ctrl-D. */
 char *mfu_line_read(void);
 
-/* Writes the history, readable by its owner alone. */
+/* Ends it; every line is in the history by now, readable by its owner alone. */
 void mfu_line_close(void);
 
 /* Whether Ctrl-C was pressed since the last call. */
@@ -26,5 +26,8 @@ bool mfu_line_stopping(void);
 /* Marks a column of the line that was read last, on stderr, if it is still
  * seen right above. */
 void mfu_line_point(struct mfu_session *, int column);
+
+/* The signal that ends the conversation, or 0. */
+int mfu_line_ending(void);
 
 #endif

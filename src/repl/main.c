@@ -5,6 +5,7 @@
  *     mfuplan FILE ...            scripts
  *     mfuplan -e 'CMD; CMD' ...   commands
  */
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <locale.h>
@@ -14,8 +15,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/printable.h"
 #include "base/suggest.h"
-#include "base/translation.h"
+#include "repl/language.h"
 #include "repl/line.h"
 #include "repl/session.h"
 #include "repl/output.h"
@@ -82,13 +84,14 @@ static const char usage[] = "Usage: mfuplan [OPTION]... [FILE]...\n"
 static int refuse(char **argv, int c)
 {
     const char *names[sizeof long_options / sizeof long_options[0]], *best;
-    const char *word = argv[optind - 1];
+    char safe[256];
+    const char *word = mfu_printable(safe, sizeof safe, argv[optind - 1]);
     size_t n = 0;
 
     if (c == ':')
         fprintf(stderr, "mfuplan: option '%s' needs an argument\n", word);
     else if (optopt > 0 && optopt < 256)
-        fprintf(stderr, "mfuplan: there is no option '-%c'\n", optopt);
+        fprintf(stderr, "mfuplan: there is no option '-%c'\n", isprint(optopt) ? optopt : '?');
     else if (optopt)
         fprintf(stderr, "mfuplan: option '%s' takes no argument\n", word);
     else {
@@ -170,6 +173,28 @@ static void greet(struct mfu_session *s)
     fprintf(s->out, "plan to begin, lesson to learn, help for more, Ctrl-D to leave\n");
 }
 
+/* What the terminal can show, and so what may be written to it. */
+static void look_at_terminal(struct mfu_session *s, const struct options *o)
+{
+    s->term = mfu_terminal_probe(STDOUT_FILENO, o->no_color ? MFU_SWITCHED_OFF : MFU_AUTO, o->ascii);
+    s->safe = o->json ? MFU_SAFE_JSON : s->term.color ? MFU_SAFE_COLOURS : MFU_SAFE_TEXT;
+}
+
+/* Names, paths and cells of tables come from elsewhere: nothing that a terminal
+ * obeys reaches it, whichever command prints it. */
+static int open_streams(struct mfu_session *s)
+{
+    static const enum mfu_safe text = MFU_SAFE_TEXT;
+
+    s->out = mfu_safe_stream(stdout, &s->safe);
+    s->errors = mfu_safe_stream(stderr, &text);
+    if (!s->out || !s->errors)
+        return -1;
+    setvbuf(s->out, NULL, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF, BUFSIZ);
+    setvbuf(s->errors, NULL, _IONBF, 0);
+    return 0;
+}
+
 /* Errors do not end a conversation, and do not fail it. */
 static int converse(struct mfu_session *s, const struct options *o)
 {
@@ -179,7 +204,7 @@ static int converse(struct mfu_session *s, const struct options *o)
     greet(s);
     mfu_line_open(s);
     while (!s->quit && (line = mfu_line_read())) {
-        s->term = mfu_terminal_probe(STDOUT_FILENO, o->no_color ? MFU_SWITCHED_OFF : MFU_AUTO, o->ascii);
+        look_at_terminal(s, o);
         if (mfu_eval(s, line, &err) < 0)
             mfu_complain(s, &err);
         free(line);
@@ -187,6 +212,10 @@ static int converse(struct mfu_session *s, const struct options *o)
     if (!s->quit)
         fputc('\n', isatty(STDOUT_FILENO) ? stdout : stderr); /* Ctrl-D stays at the prompt */
     mfu_line_close();
+    if (mfu_line_ending()) {
+        signal(mfu_line_ending(), SIG_DFL);
+        raise(mfu_line_ending());
+    }
     return WELL;
 }
 
@@ -221,18 +250,22 @@ int main(int argc, char **argv)
     }
     if ((status = read_options(argc, argv, &o)) >= 0)
         goto done;
-    s->out = stdout;
-    s->errors = stderr;
     s->json = o.json;
     if (!o.json)
         mfu_translate_into(mfu_page_language((char[3]){0}));
     s->quiet = o.quiet;
-    s->term = mfu_terminal_probe(STDOUT_FILENO, o.no_color ? MFU_SWITCHED_OFF : MFU_AUTO, o.ascii);
+    look_at_terminal(s, &o);
+    if (open_streams(s) < 0) {
+        fprintf(stderr, "mfuplan: out of memory\n");
+        status = FAILED;
+        goto done;
+    }
     if (mfu_session_open(s, o.data_dir, &err) < 0) {
         mfu_complain(s, &err);
         status = FAILED;
         goto done;
     }
+    mfu_warn_calibration(s);
     if (o.transcript) {
         if ((status = mfu_transcript(s, o.transcript, &err) < 0 ? FAILED : WELL))
             mfu_complain(s, &err);
@@ -246,6 +279,10 @@ int main(int argc, char **argv)
 done:
     if (s)
         mfu_session_close(s);
+    if (s && s->out)
+        fclose(s->out);
+    if (s && s->errors)
+        fclose(s->errors);
     free(s);
     free(o.jobs);
     return status;

@@ -3,12 +3,12 @@
  */
 #include "repl/output.h"
 
-#include <ctype.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wchar.h>
 
+#include "base/printable.h"
 #include "repl/line.h"
 
 void mfu_print_note(struct mfu_session *s, const char *format, ...)
@@ -54,51 +54,6 @@ int mfu_error_caret(struct mfu_session *s, struct mfu_error *err, int word)
 
 /* ---- text that others wrote ---------------------------------------------- */
 
-/* The length of the UTF-8 character at `p`, 0 when it is none. */
-static size_t character(const char *p)
-{
-    static const struct {
-        unsigned char mask, lead;
-        unsigned least;
-    } forms[] = {{0x80, 0x00, 0}, {0xE0, 0xC0, 0x80}, {0xF0, 0xE0, 0x800}, {0xF8, 0xF0, 0x10000}};
-    const unsigned char *u = (const unsigned char *)p;
-
-    for (size_t n = 1; n <= 4; n++) {
-        unsigned code = u[0] & (unsigned char)~forms[n - 1].mask;
-
-        if ((u[0] & forms[n - 1].mask) != forms[n - 1].lead)
-            continue;
-        for (size_t i = 1; i < n; i++) {
-            if ((u[i] & 0xC0) != 0x80)
-                return 0;
-            code = code << 6 | (u[i] & 0x3F);
-        }
-        return code < forms[n - 1].least || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)
-                || (code >= 0x80 && code < 0xA0)
-            ? 0
-            : n;
-    }
-    return 0;
-}
-
-const char *mfu_printable(char *buf, size_t size, const char *text)
-{
-    size_t n = 0;
-
-    while (*text && n + 5 <= size) {
-        size_t length = character(text);
-
-        if (length == 0 || (length == 1 && iscntrl((unsigned char)*text) && *text != '\t')) {
-            buf[n++] = '?';
-            text++;
-        } else
-            for (; length > 0; length--)
-                buf[n++] = *text++;
-    }
-    buf[n] = '\0';
-    return buf;
-}
-
 json_t *mfu_json_text(const char *text)
 {
     size_t size = strlen(text) + 8;
@@ -107,28 +62,6 @@ json_t *mfu_json_text(const char *text)
 
     free(buf);
     return json;
-}
-
-int mfu_width(const char *text, size_t bytes)
-{
-    mbstate_t state = {0};
-    int width = 0;
-
-    for (size_t i = 0; i < bytes && text[i];) {
-        wchar_t wide;
-        size_t n = mbrtowc(&wide, text + i, bytes - i, &state);
-        int cells;
-
-        if (n == 0 || n > bytes) {
-            memset(&state, 0, sizeof state);
-            n = 1;
-            cells = 1;
-        } else
-            cells = wcwidth(wide);
-        width += cells > 0 ? cells : 0;
-        i += n;
-    }
-    return width;
 }
 
 void mfu_wrap(FILE *out, const struct mfu_term *term, int used, int indent, const char *text)
@@ -239,4 +172,18 @@ void mfu_warn(struct mfu_session *s, const struct mfu_error *err)
     fprintf(s->errors, "mfuplan: warning: %s\n", mfu_printable(safe, sizeof safe, err->text));
     if (err->suggestion[0])
         fprintf(s->errors, "hint: did you mean '%s'?\n", mfu_printable(safe, sizeof safe, err->suggestion));
+}
+
+void mfu_warn_calibration(struct mfu_session *s)
+{
+    struct mfu_error warning;
+
+    if (!mfu_catalog_warning(s->catalog, &warning))
+        return;
+    if (warning.line > 0)
+        mfu_within(&warning, "%s:%d", warning.file, warning.line);
+    else if (warning.file[0])
+        mfu_within(&warning, "%s", warning.file);
+    mfu_within(&warning, "a calibration is left out");
+    mfu_warn(s, &warning);
 }

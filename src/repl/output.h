@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 
+#include "base/printable.h"
 #include "repl/session.h"
 
 /* A line that confirms what was understood; silent with --json and -q. */
@@ -20,21 +21,19 @@ void mfu_complain(struct mfu_session *, const struct mfu_error *err);
 /* Something that will fail later, while the command has succeeded. */
 void mfu_warn(struct mfu_session *, const struct mfu_error *err);
 
+/* Tells of a calibration that the catalog could not read. */
+void mfu_warn_calibration(struct mfu_session *);
+
 /* Says which word of the command that runs is meant; a column that `err` has
  * already is one within that word.  Errors in files keep their place.
  * Returns -1. */
 int mfu_error_caret(struct mfu_session *, struct mfu_error *err, int word);
 
-/* A copy that a terminal and JSON can take: control characters and bytes that
- * are not UTF-8 become '?'.  Returns `buf`. */
-const char *mfu_printable(char *buf, size_t size, const char *text);
+/* A string of JSON from any text (base/printable.h). */
 json_t *mfu_json_text(const char *text);
 
 /* Writes words, broken where the window ends and continued `indent` cells from
  * its left; `used` cells of the line are taken already.  Ends the line. */
 void mfu_wrap(FILE *, const struct mfu_term *, int used, int indent, const char *text);
-
-/* How many cells wide a text is. */
-int mfu_width(const char *text, size_t bytes);
 
 #endif

@@ -49,18 +49,21 @@ static int lines_of(const char *text)
     return n;
 }
 
-/* Shows it, or reports that it could not. */
-static bool show(const char *text, size_t size)
+/* Shows what is safe of it, or reports that it could not. */
+static bool show(struct mfu_session *s, const char *text, size_t size)
 {
     void (*old)(int) = signal(SIGINT, SIG_IGN); /* Ctrl-C is the pager's */
-    FILE *to;
+    FILE *to, *safe = NULL;
     int status;
 
     setenv("LESS", "FRX", 0);
-    fflush(stdout);
+    fflush(s->out);
     to = popen(program(), "w");
     if (to) {
-        fwrite(text, 1, size, to);
+        if ((safe = mfu_safe_stream(to, &s->safe))) {
+            fwrite(text, 1, size, safe);
+            fclose(safe);
+        }
         status = pclose(to);
     } else
         status = -1;
@@ -75,7 +78,7 @@ void mfu_pager_end(struct mfu_session *s)
     fclose(s->out);
     s->out = pager.out;
     pager.out = NULL;
-    if (lines_of(pager.text) < s->term.height || !show(pager.text, pager.size))
+    if (lines_of(pager.text) < s->term.height || !show(s, pager.text, pager.size))
         fwrite(pager.text, 1, pager.size, s->out);
     free(pager.text);
     pager.text = NULL;

@@ -12,7 +12,7 @@
 
 char *mfu_ask(const char *prompt)
 {
-    char *line = readline(prompt);
+    char *line = (fflush(NULL), readline(prompt));
     size_t n = line ? strlen(line) : 0, blank = 0;
 
     while (n > 0 && isspace((unsigned char)line[n - 1]))

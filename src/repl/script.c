@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "repl/session.h"
-#include "repl/values.h"
+#include "scenario/keys.h"
 
 /* A word as the evaluator reads it back. */
 static void put_word(FILE *out, const char *word)
@@ -41,6 +41,22 @@ static void put_thing(FILE *out, struct mfu_session *s, const char *command, con
         free(real);
     }
     putc('\n', out);
+}
+
+/* Whether the file's whole path can stand in a line. */
+static int check_path(const char *path, struct mfu_error *err)
+{
+    char *real = realpath(path, NULL);
+    bool fine = !mfu_has_control(real ? real : path);
+
+    free(real);
+    return fine ? 0
+                : mfu_fail(err, MFU_EINPUT, "a script cannot name '%.200s': a control character is in its path", path);
+}
+
+int mfu_script_check(struct mfu_session *s, struct mfu_error *err)
+{
+    return check_path(s->memory.now.gpu->path, err) < 0 ? -1 : check_path(s->memory.now.model->path, err);
 }
 
 /* A line for each group: what depends on each other is set together. */

@@ -6,9 +6,13 @@
 
 #include <stdio.h>
 
+struct mfu_error;
 struct mfu_session;
 
 /* Writes the commands, one a line, for `source` and `mfuplan FILE`. */
 void mfu_script_put(FILE *, struct mfu_session *);
+
+/* Whether a script can name the files of the scenario; -1 with `err`. */
+int mfu_script_check(struct mfu_session *, struct mfu_error *err);
 
 #endif

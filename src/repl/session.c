@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/suggest.h"
-#include "repl/output.h"
 
 #define FIRST_MODEL "gpt2"
 #define FIRST_GPU "rtx4070"
@@ -42,24 +41,9 @@ int mfu_session_open(struct mfu_session *s, const char *data_dir, struct mfu_err
     gpu = model ? mfu_catalog_gpu(s->catalog, first_name(FIRST_GPU, names, n), err) : NULL;
     if (!gpu)
         return mfu_within(err, "the scenario to start with");
-    mfu_session_warn(s);
     s->start = mfu_scenario_start(model, gpu);
     s->memory.now = s->start;
     return 0;
-}
-
-void mfu_session_warn(struct mfu_session *s)
-{
-    struct mfu_error warning;
-
-    if (!mfu_catalog_warning(s->catalog, &warning))
-        return;
-    if (warning.line > 0)
-        mfu_within(&warning, "%s:%d", warning.file, warning.line);
-    else if (warning.file[0])
-        mfu_within(&warning, "%s", warning.file);
-    mfu_within(&warning, "a calibration is left out");
-    mfu_warn(s, &warning);
 }
 
 void mfu_session_close(struct mfu_session *s)

@@ -12,6 +12,7 @@
 #include "plan/single_kernel.h"
 #include "plan/train.h"
 #include "base/error.h"
+#include "base/printable.h"
 #include "descriptor/catalog.h"
 #include "report/text/term.h"
 #include "scenario/scenario.h"
@@ -60,7 +61,8 @@ struct mfu_session {
     int n_noted;          /* train.cost ...: of answers that take words */
     char offered[128];    /* to Tab, just now */
     struct mfu_term term; /* of stdout */
-    FILE *out, *errors;   /* stdout, stderr */
+    FILE *out, *errors;   /* stdout, stderr; or streams that write to them what is safe */
+    enum mfu_safe safe;   /* what `out` lets through */
     bool json, quiet, interactive, quit;
     bool broken;        /* stdout takes no more; nobody is told twice */
     int depth;          /* of `source` in `source` */
@@ -79,9 +81,6 @@ struct mfu_session {
  * and `errors` may be set, and are standard output and error otherwise. */
 int mfu_session_open(struct mfu_session *, const char *data_dir, struct mfu_error *err);
 void mfu_session_close(struct mfu_session *);
-
-/* Tells of a calibration that the catalog could not read. */
-void mfu_session_warn(struct mfu_session *);
 
 /* Runs one line: several commands separated by `;`, `#` starts a comment.
  * Returns 0, or -1 with `err`; the scenario is then as it was before the

@@ -166,11 +166,11 @@ static void tell(void *context, double done, double total)
 int mfu_sweep_words_run(struct mfu_session *session, struct mfu_sweep_words *w, struct mfu_sweep_result *r,
                         struct mfu_error *err)
 {
-    struct progress p = {.out = session->errors, .begin_s = now_s()};
+    struct progress p = {.out = stderr, .begin_s = now_s()};
     int status;
 
     w->sweep.stopped = session->interactive ? mfu_line_stopping : NULL;
-    if (isatty(fileno(session->errors)) && !session->quiet && !session->json) {
+    if (isatty(STDERR_FILENO) && !session->quiet && !session->json) {
         w->sweep.tell = tell;
         w->sweep.context = &p;
     }

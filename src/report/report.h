@@ -72,6 +72,9 @@ json_t *mfu_json_advice(const struct mfu_advice *);
 void mfu_text_training(FILE *, const struct mfu_term *, const struct mfu_plan *, const struct mfu_training *);
 json_t *mfu_json_training(const struct mfu_training *);
 
+/* The value of a key: a choice by its name, else a number. */
+json_t *mfu_key_json(struct mfu_key, double value);
+
 /* A number as JSON: an integer when it is whole and below 2^53, null when it
  * is not finite. */
 json_t *mfu_json_number(double);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "simulate/allocator.h"
 #include "base/error.h"
 #include "simulate/allocator_state.h"
 
@@ -437,6 +438,11 @@ static struct bytes_text text_of(uint64_t bytes)
     else
         snprintf(t.text, sizeof t.text, "%.2f GiB", (double)bytes / (double)GIB);
     return t;
+}
+
+uint64_t mfu_allocator_wanted_bytes(const struct mfu_allocator *a)
+{
+    return a->failure.tried ? a->failure.reserved + a->failure.tried : 0;
 }
 
 const char *mfu_allocator_oom_message(const struct mfu_allocator *a, char *buf, size_t size)

@@ -16,36 +16,10 @@
 #ifndef MFU_ALLOCATOR_H
 #define MFU_ALLOCATOR_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "simulate/allocator_options.h"
 
 struct mfu_allocator;
 struct mfu_error;
-
-/* PYTORCH_CUDA_ALLOC_CONF, and the card. Zeros are PyTorch's defaults. */
-struct mfu_allocator_options {
-    uint64_t capacity_bytes; /* that cudaMalloc can hand out; 0: no limit (1 PiB) */
-    bool expandable_segments;
-    uint64_t max_split_size_bytes; /* 0: unlimited; else at least 20 MiB */
-    int roundup_power2_divisions;  /* 0: off; else a power of two */
-    /* 0: off; else below 1: a fraction of the capacity, which then counts as set by
-     * set_per_process_memory_fraction(); without that PyTorch ignores it. */
-    double garbage_collection_threshold;
-};
-
-/* Counters as torch.cuda.memory_stats() names them: mallocs and frees are
- * allocation.all.allocated and .freed, cuda_mallocs and cuda_frees
- * num_device_alloc and num_device_free (expandable segments: maps and unmaps),
- * blocks is active.all.current. As there, pages of expandable segments are
- * neither segments nor inactive_split. */
-struct mfu_allocator_stats {
-    uint64_t allocated_bytes, active_bytes, reserved_bytes, requested_bytes;
-    uint64_t peak_allocated_bytes, peak_active_bytes, peak_reserved_bytes, peak_requested_bytes;
-    uint64_t inactive_split_bytes; /* free pieces of segments that are in use */
-    long segments, blocks;
-    long mallocs, frees, cuda_mallocs, cuda_frees, retries, ooms;
-};
 
 /* NULL: out of memory, or an option is none PyTorch takes. */
 struct mfu_allocator *mfu_allocator_new(const struct mfu_allocator_options *, struct mfu_error *err);
@@ -75,6 +49,10 @@ const struct mfu_allocator_stats *mfu_allocator_stats(const struct mfu_allocator
 /* What the last failed malloc would print: "CUDA out of memory. Tried to
  * allocate 20.00 MiB. GPU 0 has a total capacity of ..." into buf; "" if none
  * failed.  As in PyTorch the size named is that of the segment. 768 bytes do. */
+/* What it would have had to reserve for the request that failed: what it held then,
+ * and the segment that there was no room for; 0: none has failed. */
+uint64_t mfu_allocator_wanted_bytes(const struct mfu_allocator *);
+
 const char *mfu_allocator_oom_message(const struct mfu_allocator *, char *buf, size_t size);
 
 /* For the message only: memory of the whole card, and what this process takes

@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "simulate/allocator.h"
 #include "simulate/allocator_state.h"
 
 #define LAST_ADDRESS ((uint64_t)1 << 63)

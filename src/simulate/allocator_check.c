@@ -2,6 +2,7 @@
  * allocator_check.c - the allocator's blocks, shown and checked against all that
  * must hold of them.
  */
+#include "simulate/allocator.h"
 #include "simulate/allocator_state.h"
 
 void mfu_allocator_each(const struct mfu_allocator *a, mfu_block_fn *fn, void *context)

@@ -3,6 +3,7 @@
  * gives back to it: whole segments (cudaMalloc, cudaFree) or, where segments are
  * expandable, pages.
  */
+#include "simulate/allocator.h"
 #include "simulate/allocator_state.h"
 
 /* ---- Giving memory back to the driver ----------------------------------- */

@@ -12,7 +12,7 @@
 #ifndef MFU_ALLOCATOR_STATE_H
 #define MFU_ALLOCATOR_STATE_H
 
-#include "simulate/allocator.h"
+#include "simulate/allocator_options.h"
 #include "simulate/block_set.h"
 
 #define MIB ((uint64_t)1 << 20)

@@ -107,6 +107,7 @@ static void fail_here(struct replayer *p, const char *what)
         return;
     p->failed = true;
     out->out_of_memory = true;
+    out->wanted_bytes = mfu_allocator_wanted_bytes(p->a);
     mfu_allocator_oom_message(p->a, out->message, sizeof out->message);
     if (p->launch >= 0) {
         const struct mfu_launch *l = &p->program->launches[p->launch];

@@ -50,6 +50,7 @@ struct mfu_replay {
     uint64_t first_step_reserved_bytes;
     double fragmentation; /* reserved but not allocated at the peak, of reserved */
     bool out_of_memory;
+    uint64_t wanted_bytes;             /* then, that it would have had to reserve */
     char message[768];                 /* as PyTorch would print it */
     char failed_in[96];                /* "backward of lm_head, step 2" */
     int steps;                         /* replayed until nothing changed */

@@ -269,9 +269,10 @@ static int run_step(struct sim_state *c)
     wait_for_link(c);
     for (int k = 0; k < p->n_segments; k++)
         if (p->segments[k].phase == MFU_OPTIMIZER_PHASE)
-            for (int i = p->segments[k].first; i < p->segments[k].first + p->segments[k].count; i++)
-                if (run_launch(c, i, -1) < 0)
-                    return -1;
+            for (int r = 0; r < (int)p->segments[k].repeat; r++)
+                for (int i = p->segments[k].first; i < p->segments[k].first + p->segments[k].count; i++)
+                    if (run_launch(c, i, -1) < 0)
+                        return -1;
     for (size_t i = 0; i < in->n_collectives; i++)
         if (in->collectives[i].when == MFU_AFTER_OPTIMIZER)
             run_collective(c, &in->collectives[i], -1);

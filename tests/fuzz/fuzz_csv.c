@@ -33,13 +33,13 @@ static uint8_t *write_table(const struct mfu_csv *csv, size_t *size)
     for (size_t i = 0; i < csv->n_columns; i++)
         most += 2 * strlen(csv->header[i]) + 3;
     for (size_t i = 0; i < cells; i++)
-        most += 2 * strlen(csv->cells[i]) + 3;
+        most += 2 * strlen(mfu_csv_cell(csv, i / csv->n_columns, i % csv->n_columns)) + 3;
     text = at = malloc(most);
     REQUIRE(text);
     for (size_t i = 0; i < csv->n_columns; i++)
         at = put(at, csv->header[i], i + 1 < csv->n_columns ? ',' : '\n');
     for (size_t i = 0; i < cells; i++)
-        at = put(at, csv->cells[i], (i + 1) % csv->n_columns ? ',' : '\n');
+        at = put(at, mfu_csv_cell(csv, i / csv->n_columns, i % csv->n_columns), (i + 1) % csv->n_columns ? ',' : '\n');
     *size = (size_t)(at - text);
     return text;
 }
@@ -51,8 +51,8 @@ static void check(const struct mfu_csv *csv, size_t size)
         REQUIRE(csv->lines[row] >= (row ? csv->lines[row - 1] + 1 : 2));
         REQUIRE((size_t)csv->lines[row] <= size + 1);
         for (size_t i = 0; i < csv->n_columns; i++)
-            REQUIRE(csv->cells[row * csv->n_columns + i]);
-        REQUIRE(mfu_csv_get(csv, row, csv->header[0]) == csv->cells[row * csv->n_columns]);
+            REQUIRE(mfu_csv_cell(csv, row, i));
+        REQUIRE(mfu_csv_get(csv, row, csv->header[0]) == mfu_csv_cell(csv, row, 0));
     }
 }
 
@@ -61,8 +61,9 @@ static void check_same(const struct mfu_csv *a, const struct mfu_csv *b)
     REQUIRE(a->n_columns == b->n_columns && a->n_rows == b->n_rows);
     for (size_t i = 0; i < a->n_columns; i++)
         REQUIRE(strcmp(a->header[i], b->header[i]) == 0);
-    for (size_t i = 0; i < a->n_columns * a->n_rows; i++)
-        REQUIRE(strcmp(a->cells[i], b->cells[i]) == 0);
+    for (size_t row = 0; row < a->n_rows; row++)
+        for (size_t i = 0; i < a->n_columns; i++)
+            REQUIRE(strcmp(mfu_csv_cell(a, row, i), mfu_csv_cell(b, row, i)) == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "plan/conventions.h"
 #include "plan/kernels.h"
 #include "plan/plan.h"
 #include "plan/simulation.h"
@@ -196,36 +197,60 @@ static bool positive(double x)
     return x > 0 && isfinite(x);
 }
 
+static void check_parts(const struct mfu_plan *plan)
+{
+    struct mfu_kernel_row *rows;
+    double parts = 0, busy = 0, total;
+    const struct mfu_plan p = *plan;
+    int n;
+
+    for (int k = 0; k < MFU_PART_COUNT; k++) {
+        HOLDS(p.memory.peak.parts[k] >= 0);
+        parts += p.memory.peak.parts[k];
+    }
+    HOLDS_NEAR(parts, p.memory.peak.bytes, EXACT);
+    n = mfu_kernel_rows(&p, &rows, &total);
+    for (int k = 0; k < n; k++) {
+        HOLDS(positive(rows[k].time_s) && positive(rows[k].count));
+        HOLDS(rows[k].flops >= 0 && rows[k].bytes >= 0 && rows[k].flops + rows[k].bytes > 0);
+        busy += rows[k].time_s;
+    }
+    free(rows);
+    HOLDS_NEAR(busy, p.step.busy_s, EXACT);
+    HOLDS_NEAR(total, busy, EXACT);
+    HOLDS_NEAR(p.step.forward_s + p.step.backward_s + p.step.optimizer_s, busy, EXACT);
+    HOLDS_NEAR(busy + p.step.idle_s + p.step.communication_exposed_s, p.step.time_s, EXACT);
+    HOLDS(p.step.idle_s >= -EXACT * p.step.time_s);
+}
+
+/* Before and after the step is simulated. */
 static void parts_add_up(void **unused)
 {
+    static struct mfu_simulation simulation;
     static struct mfu_plan p;
     struct mfu_scenario s;
 
     (void)unused;
     for (int i = 0; i < SCENARIOS; i++) {
-        struct mfu_kernel_row *rows;
-        double parts = 0, busy = 0, total;
-        int n;
+        struct mfu_error err = {0};
 
         next(&s, &p);
-        for (int k = 0; k < MFU_PART_COUNT; k++) {
-            HOLDS(p.memory.peak.parts[k] >= 0);
-            parts += p.memory.peak.parts[k];
-        }
-        HOLDS_NEAR(parts, p.memory.peak.bytes, EXACT);
-        n = mfu_kernel_rows(&p, &rows, &total);
-        for (int k = 0; k < n; k++) {
-            HOLDS(positive(rows[k].time_s) && positive(rows[k].count));
-            HOLDS(rows[k].flops >= 0 && rows[k].bytes >= 0 && rows[k].flops + rows[k].bytes > 0);
-            busy += rows[k].time_s;
-        }
-        free(rows);
-        HOLDS_NEAR(busy, p.step.busy_s, EXACT);
-        HOLDS_NEAR(total, busy, EXACT);
-        HOLDS_NEAR(p.step.forward_s + p.step.backward_s + p.step.optimizer_s, busy, EXACT);
-        HOLDS_NEAR(busy + p.step.idle_s + p.step.communication_exposed_s, p.step.time_s, EXACT);
-        HOLDS(p.step.idle_s >= -EXACT * p.step.time_s);
+        check_parts(&p);
+        if (i % 4)
+            continue; /* simulated layer by layer, which takes longer */
+        if (mfu_simulate(&p, false, &simulation, &err) < 0)
+            fail_msg("%s\n  in: %s", err.text, told);
+        check_parts(&p);
+        /* A condition on memory and the verdict say the same. */
+        HOLDS(p.memory.fits == (p.memory.missing_bytes <= 0));
+        HOLDS(p.memory.fits || p.memory.fill > 1 || !p.memory.fragmented);
+        HOLDS(!p.memory.fits || p.memory.peak.bytes + p.memory.context_bytes <= p.memory.capacity_bytes);
+        HOLDS_NEAR(simulation.timeline.busy_s, p.step.busy_s, 1e-6);
+        HOLDS(p.step.low_s <= p.step.time_s && p.step.time_s <= p.step.high_s && positive(p.step.low_s));
+        HOLDS_NEAR(p.step.tokens_per_s * p.step.time_s, p.step.tokens, EXACT);
+        HOLDS_NEAR(p.mfu.achieved_flops * p.step.time_s * p.config.ranks, p.mfu.model_flops, EXACT);
     }
+    mfu_simulation_release(&simulation);
     mfu_plan_release(&p);
 }
 
@@ -301,6 +326,29 @@ static void a_plan_remembers_nothing(void **unused)
             mfu_plan_release(&fresh);
         }
     }
+    mfu_plan_release(&p);
+}
+
+/* A share above 100 % is explained, and none is of what the card sustains. */
+static void no_share_of_the_sustained_peak_is_above_one(void **unused)
+{
+    static struct mfu_simulation simulation;
+    static struct mfu_plan p;
+    struct mfu_scenario s;
+
+    (void)unused;
+    for (int i = 0; i < SCENARIOS; i++) {
+        char why[320];
+
+        next(&s, &p);
+        if (i % 8 == 0 && mfu_simulate(&p, false, &simulation, NULL) < 0)
+            continue;
+        if (!(mfu_use_of_sustained_peak(&p) <= 1 + EXACT))
+            fail_msg("%.9g of the sustained peak\n  in: %s", mfu_use_of_sustained_peak(&p), told);
+        HOLDS((fmax(p.mfu.mfu, p.mfu.hfu) > 1) == (*mfu_above_one(&p, why, sizeof why) != '\0'));
+        HOLDS(!*why || strlen(why) > 30); /* a reason, not only the fact */
+    }
+    mfu_simulation_release(&simulation);
     mfu_plan_release(&p);
 }
 
@@ -754,6 +802,7 @@ int main(void)
         cmocka_unit_test(parts_add_up),
         cmocka_unit_test(results_are_positive_and_in_order),
         cmocka_unit_test(a_plan_remembers_nothing),
+        cmocka_unit_test(no_share_of_the_sustained_peak_is_above_one),
         cmocka_unit_test(nothing_runs_above_its_peak),
         cmocka_unit_test(more_tokens_never_need_less_memory),
         cmocka_unit_test(larger_micro_batches_save_optimizer_time),

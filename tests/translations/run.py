@@ -27,7 +27,7 @@ def text(po, field):
 
 def wanted():
     """What the sources hand to gettext as a literal."""
-    files = glob.glob(source + "/src/answer/why*.c") + [source + "/src/report/text_why.c"]
+    files = glob.glob(source + "/src/answer/why/*.c") + [source + "/src/report/text/why.c"]
     return text(subprocess.run(["xgettext", "--from-code=UTF-8", "-k", "-kmfu_tr", "-kmfu_why_say:2", "-kfound:3", "-o", "-", *files],
                                check=True, capture_output=True, text=True).stdout, "msgid")
 

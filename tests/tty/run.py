@@ -2,7 +2,7 @@
 """Conversations over a pseudo-terminal: run.py PROGRAM DATA_DIR [FILE.tty ...]
 
 Lines of a conversation: `$ OPTIONS`, `> TEXT` waits for it, `< KEYS` types them
-(^M Enter, ^I Tab, ^C, ^D ...), `= N` is the exit status, `h LINE` a line of the
+(^M Enter, ^I Tab, ^C, ^D ...), `k NAME` sends a signal, `= N` is the exit status, `h LINE` a line of the
 history, in order.  Keys are typed when what was awaited has come.
 """
 import glob, os, pty, re, select, signal, stat, sys, tempfile, time
@@ -66,6 +66,8 @@ def run(program, data, path):
                         c.wait(line[2:])
                     elif line.startswith("< "):
                         c.type(line[2:])
+                    elif line.startswith("k "):
+                        os.kill(c.pid, getattr(signal, line[2:]))
                     elif line.startswith("= "):
                         assert (got := c.status()) == int(line[2:]), f"exit status {got}"
                         if os.path.exists(c.history):

@@ -256,7 +256,7 @@ static void check_names(struct mfu_catalog *c, const char *kind, const char *nam
                         const char *(*slug)(struct mfu_catalog *, const char *))
 {
     struct mfu_error err = {0};
-    struct mfu_node *aliases, *each;
+    struct mfu_yaml_node *aliases, *each;
     struct mfu_yaml *yaml;
     char path[512];
 

@@ -33,7 +33,7 @@ static void a_document_is_a_tree_in_the_order_of_the_file(void **state)
                                      "list: [1, two, 'three']\n"
                                      "map: {x: 1, y: null}\n"
                                      "long: >-\n  one\n  two\n");
-    struct mfu_node *root = mfu_yaml_root(yaml), *list, *map;
+    struct mfu_yaml_node *root = mfu_yaml_root(yaml), *list, *map;
 
     (void)state;
     assert_int_equal(mfu_node_type(root), MFU_MAPPING);
@@ -61,7 +61,7 @@ static void json_is_read_as_well(void **state)
 {
     struct mfu_yaml *yaml = accepted("{\n\t\"a\": null, \"b\": [1e-5, true],\n"
                                      "\"s\": \"x\\/y\", \"c\": {\"d\": -1}\n}\n");
-    struct mfu_node *root = mfu_yaml_root(yaml), *b = mfu_node_find(root, "b");
+    struct mfu_yaml_node *root = mfu_yaml_root(yaml), *b = mfu_node_find(root, "b");
     double value;
 
     (void)state;
@@ -163,7 +163,7 @@ static void quantities_say_what_was_expected(void **state)
 {
     struct mfu_yaml *yaml = accepted("size: 12GB\nodd: eighty\nnone:\nlist: [1]\n"
                                      "quoted: 'x'\n");
-    struct mfu_node *root = mfu_yaml_root(yaml);
+    struct mfu_yaml_node *root = mfu_yaml_root(yaml);
     struct mfu_error err = {0};
     double value = 0;
 
@@ -268,7 +268,7 @@ static void files_that_are_none_are_refused(void **state)
     (void)state;
     assert_non_null(mkdtemp(folder));
     assert_null(mfu_yaml_read(folder, &err));
-    assert_string_equal(err.text, "this is a folder, not a file");
+    assert_string_equal(err.text, "cannot be read: this is a folder, not a file");
     assert_string_equal(err.file, folder);
     snprintf(path, sizeof path, "%s/a.yaml", folder);
     assert_null(mfu_yaml_read(path, &err));

@@ -6,6 +6,7 @@
  * first.  A calibration remembers its base, so that new measurements of the same
  * kind start from there again and nothing counts twice.
  */
+#include "answer/fit/calibrated.h"
 #include "answer/fit/calibrate_base.h"
 
 #include <math.h>

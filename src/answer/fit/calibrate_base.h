@@ -4,7 +4,8 @@
 #ifndef MFU_CALIBRATE_BASE_H
 #define MFU_CALIBRATE_BASE_H
 
-#include "answer/fit/calibrate.h"
+struct mfu_calibrated;
+struct mfu_coefficients;
 
 /* Chooses the base among what is stored for the GPU, and puts it over `prior`. */
 void mfu_calibrate_start(struct mfu_calibrated *, struct mfu_coefficients *prior);

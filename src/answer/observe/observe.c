@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "answer/observe/observe.h"
 #include "answer/observe/observe_reading.h"
 #include "base/error.h"
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "answer/observe/observe.h"
 #include "answer/observe/observe_reading.h"
 #include "base/error.h"
 #include "descriptor/catalog.h"

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "answer/observe/observe.h"
 #include "plan/conventions.h"
 #include "answer/observe/observe_reading.h"
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "answer/observe/observe.h"
 #include "plan/metrics.h"
 #include "answer/observe/observe_reading.h"
 #include "base/error.h"

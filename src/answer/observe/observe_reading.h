@@ -5,7 +5,16 @@
 #ifndef MFU_OBSERVE_READING_H
 #define MFU_OBSERVE_READING_H
 
-#include "answer/observe/observe.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "read/logs/log_format.h"
+#include "scenario/scenario.h"
+
+struct mfu_catalog;
+struct mfu_error;
+struct mfu_observation;
+struct mfu_observe_request;
 
 /* All that is read in one go. */
 struct mfu_observing {

@@ -7,14 +7,14 @@
 #include "answer/search/resimulate.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "plan/simulation.h"
+#include "answer/search/combinations.h"
 #include "base/error.h"
+#include "base/workers.h"
 
 /* Chosen.  The two paths differ by less than SLACK in time, or EXCHANGE_SLACK
  * where GPUs wait for each other: a row so much behind
@@ -44,16 +44,8 @@ struct confirmer {
         struct confirmer *of;
         struct mfu_plan plan;
         struct mfu_simulation simulation;
-        pthread_t thread;
-    } * hands;
+    } * workers;
 };
-
-int mfu_sweep_threads(const struct mfu_sweep *s)
-{
-    long cores = s->threads > 0 ? s->threads : sysconf(_SC_NPROCESSORS_ONLN);
-
-    return cores < 1 ? 1 : cores > MFU_SWEEP_THREADS ? MFU_SWEEP_THREADS : (int)cores;
-}
 
 bool mfu_sweep_take(const struct mfu_sweep *s, const struct mfu_plan *plan, struct mfu_sweep_row *row, size_t columns)
 {
@@ -83,15 +75,13 @@ static bool simulate(struct worker *h, struct mfu_sweep_row *row)
     return mfu_sweep_take(s, &h->plan, row, s->n_columns);
 }
 
-static void *work(void *context)
+static void work(void *context, int number)
 {
-    struct worker *h = context;
-    struct confirmer *c = h->of;
+    struct confirmer *c = context;
     size_t i;
 
     while ((i = atomic_fetch_add(&c->next, 1)) < c->n_batch)
-        c->good[i] = simulate(h, c->batch[i]);
-    return NULL;
+        c->good[i] = simulate(&c->workers[number], c->batch[i]);
 }
 
 /* Whoever stops a search sees the best so far: one batch is always simulated. */
@@ -105,18 +95,11 @@ static bool stopped(struct confirmer *c)
     return true;
 }
 
-/* Simulates what is in the batch; a hand without a thread is done without. */
+/* Simulates the rows of the batch. */
 static void run(struct confirmer *c)
 {
-    int started = 1;
-
     c->next = 0;
-    for (; started < c->threads && (size_t)started < c->n_batch; started++)
-        if (pthread_create(&c->hands[started].thread, NULL, work, &c->hands[started]) != 0)
-            break;
-    work(&c->hands[0]);
-    for (int t = 1; t < started; t++)
-        pthread_join(c->hands[t].thread, NULL);
+    mfu_workers_run((size_t)c->threads < c->n_batch ? c->threads : (int)c->n_batch, work, c);
     c->result->tried += c->n_batch;
     for (size_t i = 0; i < c->n_batch; i++)
         c->result->dropped += !c->good[i];
@@ -249,27 +232,27 @@ int mfu_confirm(const struct mfu_sweep *s, struct mfu_kept *k, struct mfu_sweep_
 {
     struct confirmer c = {.sweep = s,
                           .result = r,
-                          .threads = mfu_sweep_threads(s),
+                          .threads = mfu_workers_count(s->threads),
                           .exchange = s->scenario->setting[MFU_S_GPUS] > 1 || mfu_sweep_varies(s, MFU_S_GPUS)};
     struct mfu_sweep_row *rows = malloc((k->n + 1) * sizeof *rows);
     size_t n = 0;
 
-    c.hands = calloc((size_t)c.threads, sizeof *c.hands);
-    for (int t = 0; c.hands && t < c.threads; t++)
-        c.hands[t].of = &c;
-    if (rows && c.hands)
+    c.workers = calloc((size_t)c.threads, sizeof *c.workers);
+    for (int t = 0; c.workers && t < c.threads; t++)
+        c.workers[t].of = &c;
+    if (rows && c.workers)
         (s->pareto ? confirm_front : s->keep ? confirm_best : confirm_all)(&c, k, rows, &n);
-    for (int t = 0; c.hands && t < c.threads; t++) {
-        mfu_simulation_release(&c.hands[t].simulation);
-        mfu_plan_release(&c.hands[t].plan);
+    for (int t = 0; c.workers && t < c.threads; t++) {
+        mfu_simulation_release(&c.workers[t].simulation);
+        mfu_plan_release(&c.workers[t].plan);
     }
     mfu_keep_sort(s, rows, rows ? n : 0);
-    if (!rows || !c.hands || c.failed) {
+    if (!rows || !c.workers || c.failed) {
         free(rows);
-        free(c.hands);
+        free(c.workers);
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     }
-    free(c.hands);
+    free(c.workers);
     free(k->rows);
     *k = (struct mfu_kept){0};
     r->rows = rows;

@@ -6,9 +6,8 @@
 
 #include "answer/search/topk_pareto.h"
 
-/* The most threads of a sweep, and how many it takes. */
-#define MFU_SWEEP_THREADS 64
-int mfu_sweep_threads(const struct mfu_sweep *);
+struct mfu_error;
+struct mfu_plan;
 
 /* Whether a row that was planned is excluded; if not, its columns. */
 bool mfu_sweep_take(const struct mfu_sweep *, const struct mfu_plan *, struct mfu_sweep_row *, size_t columns);

@@ -1,9 +1,9 @@
 /*
  * sweep.c - combinations over threads.
  */
+#include "answer/search/topk_pareto.h"
 #include "answer/search/sweep.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,87 +11,11 @@
 #include "answer/search/resimulate.h"
 #include "plan/simulation.h"
 #include "base/error.h"
-#include "graph/builder.h"
+#include "base/workers.h"
 
 /* Chosen. */
-#define MOST_COMBINATIONS 1e12 /* nobody waits for more */
-#define MOST_ROWS 4e6          /* that are kept */
-#define CHUNK 64               /* combinations that a thread takes at once */
-
-/* ---- combinations ------------------------------------------------------- */
-
-double mfu_sweep_size(const struct mfu_sweep *s)
-{
-    double n = 1;
-
-    for (size_t i = 0; i < s->n_axes; i++)
-        n *= (double)s->axes[i].n;
-    return n <= MOST_COMBINATIONS ? n : 0;
-}
-
-bool mfu_sweep_varies(const struct mfu_sweep *s, enum mfu_setting_id id)
-{
-    for (size_t i = 0; i < s->n_axes; i++)
-        if (s->axes[i].key.kind == MFU_KEY_SETTING && s->axes[i].key.id == (int)id)
-            return true;
-    return false;
-}
-
-int mfu_sweep_make(const struct mfu_sweep *s, size_t combination, struct mfu_scenario *x, struct mfu_error *err)
-{
-    size_t at[MFU_AXES];
-
-    for (size_t i = s->n_axes; i-- > 0;) {
-        at[i] = combination % s->axes[i].n;
-        combination /= s->axes[i].n;
-    }
-    *x = *s->scenario;
-    if (mfu_axes_apply(s->axes, s->n_axes, at, x, err) < 0)
-        return -1;
-    if (mfu_sweep_varies(s, MFU_S_BATCH) && !mfu_sweep_varies(s, MFU_S_DATALOADER_MS))
-        mfu_scenario_keep_loader(x, s->scenario->setting[MFU_S_BATCH]);
-    return 0;
-}
-
-struct mfu_scenario mfu_sweep_scenario(const struct mfu_sweep *s, size_t combination)
-{
-    struct mfu_scenario x;
-
-    mfu_sweep_make(s, combination, &x, NULL);
-    return x;
-}
-
-double mfu_sweep_value(const struct mfu_sweep *s, size_t combination, size_t axis)
-{
-    struct mfu_scenario x = mfu_sweep_scenario(s, combination);
-
-    return mfu_axis_value(&s->axes[axis], &x);
-}
-
-/* Whether a step along this axis leaves the graph of the plan before. */
-static bool is_cheap(const struct mfu_axis *a)
-{
-    return a->key.kind == MFU_KEY_COEFFICIENT
-        || (a->key.kind == MFU_KEY_SETTING && mfu_setting_keeps_graph((enum mfu_setting_id)a->key.id));
-}
-
-/* The combination that is planned as number i: cheap axes vary fastest, so that
- * most plans find their graph built; rows are told by combination, whatever
- * the order. */
-static size_t in_order(const struct mfu_sweep *s, size_t i)
-{
-    size_t at[MFU_AXES] = {0}, combination = 0;
-
-    for (int cheap = 1; cheap >= 0; cheap--)
-        for (size_t k = s->n_axes; k-- > 0;)
-            if (is_cheap(&s->axes[k]) == cheap) {
-                at[k] = i % s->axes[k].n;
-                i /= s->axes[k].n;
-            }
-    for (size_t k = 0; k < s->n_axes; k++)
-        combination = combination * s->axes[k].n + at[k];
-    return combination;
-}
+#define MOST_ROWS 4e6 /* that are kept */
+#define CHUNK 64      /* combinations that a thread takes at once */
 
 /* ---- threads ------------------------------------------------------------ */
 
@@ -105,7 +29,6 @@ struct worker {
     struct mfu_kept kept;
     size_t evaluated, refused, excluded;
     bool failed;
-    pthread_t thread;
 };
 
 /* Every row is simulated where that was asked for, or takes no time. */
@@ -142,9 +65,9 @@ static void plan_one(struct worker *w, size_t combination)
         w->excluded++;
 }
 
-static void *work(void *context)
+static void work(void *workers, int number)
 {
-    struct worker *w = context;
+    struct worker *w = &((struct worker *)workers)[number];
     const struct mfu_sweep *s = w->sweep;
     size_t chunk = w->simulated ? 1 : CHUNK;
 
@@ -156,11 +79,10 @@ static void *work(void *context)
         if (w->tells)
             s->tell(s->context, (double)from, (double)w->end);
         for (size_t i = from; i < to; i++)
-            plan_one(w, in_order(s, i));
+            plan_one(w, mfu_sweep_in_order(s, i));
     }
     mfu_simulation_release(&w->simulation);
     mfu_plan_release(&w->plan);
-    return NULL;
 }
 
 /* The rows of all workers, each the best of its own. */
@@ -181,18 +103,12 @@ static int plan_all(const struct mfu_sweep *s, struct worker *workers, int n, st
     size_t size = (size_t)mfu_sweep_size(s);
     atomic_size_t next = 0;
     bool failed = false;
-    int started = 0;
+    int started;
 
-    for (int t = 0; t < n; t++) {
+    for (int t = 0; t < n; t++)
         workers[t] = (struct worker){
             .sweep = s, .next = &next, .end = size, .simulated = simulates(s), .tells = t == 0 && s->tell};
-        if (t > 0 && pthread_create(&workers[t].thread, NULL, work, &workers[t]) != 0)
-            break;
-        started++;
-    }
-    work(&workers[0]);
-    for (int t = 1; t < started; t++)
-        pthread_join(workers[t].thread, NULL);
+    started = mfu_workers_run(n, work, workers);
     for (int t = 0; t < started; t++) {
         r->evaluated += workers[t].evaluated;
         r->refused += workers[t].refused;
@@ -224,13 +140,13 @@ static int hand_back(const struct mfu_sweep *s, struct mfu_kept *all, struct mfu
 int mfu_sweep_run(const struct mfu_sweep *s, struct mfu_sweep_result *r, struct mfu_error *err)
 {
     double size = mfu_sweep_size(s);
-    int n = mfu_sweep_threads(s), status;
+    int n = mfu_workers_count(s->threads), status;
     struct worker *workers;
     struct mfu_kept all = {0};
 
     memset(r, 0, sizeof *r);
     if (size <= 0)
-        return mfu_fail(err, MFU_EINPUT, "more than %g combinations", MOST_COMBINATIONS);
+        return mfu_fail(err, MFU_EINPUT, "too many combinations: more than 10^12");
     if (!s->keep && !s->pareto && size > MOST_ROWS)
         return mfu_fail(err, MFU_EINPUT, "%.0f combinations are more rows than can be kept; search keeps the best",
                         size);

@@ -4,7 +4,7 @@
 #ifndef MFU_KEEP_H
 #define MFU_KEEP_H
 
-#include "answer/search/sweep.h"
+#include "answer/search/search.h"
 
 struct mfu_kept {
     struct mfu_sweep_row *rows;

@@ -12,6 +12,7 @@
 #include <strings.h>
 
 #include "base/error.h"
+#include "base/input_file.h"
 #include "base/expression.h"
 #include "base/suggest.h"
 
@@ -298,14 +299,16 @@ static void add_defaults(struct mfu_import *m)
 
 static char *read_text(struct mfu_arena *arena, const char *path, struct mfu_error *err)
 {
-    FILE *in = fopen(path, "re");
-    char *text = mfu_arena_alloc(arena, LARGEST + 2, 1);
-    size_t n = in && text ? fread(text, 1, LARGEST + 1, in) : 0;
-    bool failed = !in || ferror(in);
+    FILE *in = mfu_input_open(path, err);
+    char *text = in ? mfu_arena_alloc(arena, LARGEST + 2, 1) : NULL;
+    size_t n = text ? fread(text, 1, LARGEST + 1, in) : 0;
+    bool failed = in && ferror(in);
 
     if (in)
         fclose(in);
-    if (!text)
+    if (!in)
+        ; /* the reason is known */
+    else if (!text)
         mfu_fail(err, MFU_ENOMEM, "out of memory");
     else if (failed)
         mfu_fail(err, MFU_EIO, "cannot be read: %s", strerror(errno));

@@ -152,9 +152,11 @@ static const char *append_variable(struct mfu_import *m, const char *p, struct w
     const struct mfu_entry *v;
     size_t n = 0;
 
+    if (*p != '$') /* first: what follows is looked at once, not from each of its characters */
+        return NULL;
     while (isalnum((unsigned char)name[n]) || name[n] == '_')
         n++;
-    if (*p != '$' || n == 0)
+    if (n == 0)
         return NULL;
     v = variable(m, name, n);
     end = name + n;
@@ -309,7 +311,8 @@ int mfu_import_arguments(struct mfu_import *m, const char *path, const char *tex
 
 #define DEEPEST 16 /* levels of a tree (chosen) */
 
-static void add_node(struct mfu_import *m, struct mfu_yaml *yaml, struct mfu_node *node, const char *name, int depth)
+static void add_node(struct mfu_import *m, struct mfu_yaml *yaml, struct mfu_yaml_node *node, const char *name,
+                     int depth)
 {
     struct mfu_error place = {0};
     char longer[256];

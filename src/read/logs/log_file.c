@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
+#include "base/input_file.h"
 
 #define LARGEST (256L << 20)        /* bytes that are read */
 #define LONGEST 65536               /* of a line */
@@ -86,22 +87,13 @@ static const char *next_line(struct lines *l)
 
 static int open_lines(struct lines *l, const char *path, struct mfu_error *err)
 {
-    struct stat st;
-
     *l = (struct lines){.most = LARGEST};
-    if (stat(path, &st) < 0) /* before open: a FIFO would block */
-        return mfu_fail(err, MFU_EIO, "%.200s: %s", path, strerror(errno));
-    if (!S_ISREG(st.st_mode))
-        return mfu_fail(err, MFU_EIO, "%.200s: not a regular file", path);
-    l->in = fopen(path, "rb");
-    l->text = malloc(LONGEST);
-    if (l->in && l->text)
+    if (!(l->in = mfu_input_open(path, err)))
+        return mfu_within(err, "%.200s", path);
+    if ((l->text = malloc(LONGEST)))
         return 0;
-    mfu_fail(err, l->in ? MFU_ENOMEM : MFU_EIO, "%.200s: %s", path, l->in ? "out of memory" : strerror(errno));
-    if (l->in)
-        fclose(l->in);
-    free(l->text);
-    return -1;
+    fclose(l->in);
+    return mfu_fail(err, MFU_ENOMEM, "out of memory");
 }
 
 static void close_lines(struct lines *l)

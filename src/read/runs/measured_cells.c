@@ -12,6 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "read/runs/measured_run.h"
 #include "read/runs/measured_reading.h"
 
 enum need { NEEDED, COMPARED };

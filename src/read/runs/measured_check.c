@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "read/runs/measured_run.h"
 #include "read/runs/measured_reading.h"
 #include "cost/collective.h"
 #include "cost/sample.h"

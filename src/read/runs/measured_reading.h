@@ -5,8 +5,14 @@
 #ifndef MFU_MEASURED_READING_H
 #define MFU_MEASURED_READING_H
 
-#include "read/runs/measured_run.h"
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "base/error.h"
+
+struct mfu_catalog;
+struct mfu_csv;
+struct mfu_measured_run;
 
 struct mfu_row {
     struct mfu_catalog *catalog;

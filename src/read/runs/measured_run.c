@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "read/runs/measured_run.h"
 #include "read/runs/measured_reading.h"
 #include "base/error.h"
 #include "descriptor/catalog.h"

@@ -29,7 +29,7 @@ static int take_over(struct mfu_session *s, const struct mfu_gpu *old, struct mf
     gpu = mfu_catalog_gpu(s->catalog, old->path, err);
     if (!gpu)
         return -1;
-    mfu_session_warn(s);
+    mfu_warn_calibration(s);
     exchange(&m->now, old->slug, gpu);
     exchange(&s->start, old->slug, gpu);
     for (int i = 0; i < m->n_past; i++)

@@ -6,7 +6,7 @@
 #include "repl/completers.h"
 #include "repl/expr_scope.h"
 #include "repl/output.h"
-#include "repl/values.h"
+#include "scenario/keys.h"
 #include "report/report.h"
 
 #define MOST 8 /* scenarios side by side */

@@ -9,7 +9,7 @@
 #include "repl/pager.h"
 #include "repl/output.h"
 #include "repl/topics.h"
-#include "repl/values.h"
+#include "scenario/keys.h"
 
 static const char *const groups[] = {"describe", "plan", "look closer", "session"};
 #define N_GROUPS (sizeof groups / sizeof groups[0])

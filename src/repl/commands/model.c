@@ -3,7 +3,7 @@
 #include "repl/describe.h"
 #include "repl/completers.h"
 #include "repl/output.h"
-#include "repl/values.h"
+#include "scenario/keys.h"
 
 static int list(struct mfu_session *s, struct mfu_error *err)
 {

@@ -10,7 +10,7 @@ static int save(struct mfu_session *s, const char *path, struct mfu_error *err)
 {
     struct mfu_atomic_file f;
 
-    if (mfu_atomic_file_open(&f, path, err) < 0)
+    if (mfu_script_check(s, err) < 0 || mfu_atomic_file_open(&f, path, err) < 0)
         return -1;
     fputs("# A scenario of mfuplan: mfuplan FILE, or `source FILE`.\n", f.out);
     mfu_script_put(f.out, s);

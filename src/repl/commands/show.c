@@ -6,7 +6,7 @@
 #include "repl/completers.h"
 #include "repl/pager.h"
 #include "repl/output.h"
-#include "repl/values.h"
+#include "scenario/keys.h"
 #include "report/report.h"
 
 /* ---- settings ------------------------------------------------------------ */

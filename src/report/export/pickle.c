@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#include "base/printable.h"
+
 #define BATCH 1000
 
 enum {
@@ -70,13 +72,18 @@ static void between(struct mfu_writer *e)
     }
 }
 
+/* Python refuses a text that is not UTF-8. */
 static void text(struct mfu_writer *e, const char *s)
 {
-    size_t n = strlen(s);
+    size_t size = strlen(s);
 
     op(e, BINUNICODE);
-    little_endian(e, n, 4);
-    fwrite(s, 1, n, e->out);
+    little_endian(e, size, 4);
+    for (size_t n; size > 0; s += n, size -= n)
+        if ((n = mfu_utf8_character(s, size, NULL)) > 0)
+            fwrite(s, 1, n, e->out);
+        else
+            n = (size_t)(putc('?', e->out), 1);
 }
 
 static void key(struct mfu_writer *e, const char *s)

@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/printable.h"
+
 /* ---- the walk ----------------------------------------------------------- */
 
 static void before_value(struct mfu_writer *e, const char *key)
@@ -113,17 +115,24 @@ static void json_close(struct mfu_writer *e, bool object)
     fputs(object ? "}" : "]", e->out);
 }
 
-/* Bytes above 127 pass: names come from files that were read as UTF-8. */
+/* As RFC 8259 wants it, whatever the text is: bytes that are not UTF-8 become
+ * U+FFFD. */
 static void json_text(struct mfu_writer *e, const char *text)
 {
     putc('"', e->out);
-    for (; *text; text++)
-        if (*text == '"' || *text == '\\')
-            fprintf(e->out, "\\%c", *text);
-        else if ((unsigned char)*text < ' ')
-            fprintf(e->out, "\\u%04x", (unsigned)(unsigned char)*text);
+    for (size_t n; *text; text += n > 0 ? n : 1) {
+        uint32_t code = 0;
+
+        n = mfu_utf8_character(text, strnlen(text, 4), &code);
+        if (n == 0)
+            fputs("\\ufffd", e->out);
+        else if (mfu_is_control(code))
+            fprintf(e->out, "\\u%04x", (unsigned)code);
+        else if (code == '"' || code == '\\')
+            fprintf(e->out, "\\%c", (int)code);
         else
-            putc(*text, e->out);
+            fwrite(text, 1, n, e->out);
+    }
     putc('"', e->out);
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/html/html.h"
 #include "report/html/section.h"
 #include "report/html/svg.h"
 #include "base/atomic_file.h"

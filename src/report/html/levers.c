@@ -1,6 +1,7 @@
 /*
  * levers.c - what could be changed, and what that would gain.
  */
+#include "report/html/html.h"
 #include "answer/advise/advise.h"
 #include "report/html/section.h"
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/html/html.h"
 #include "plan/simulation.h"
 #include "plan/memory_timeline.h"
 #include "report/plot/gnuplot.h"

@@ -4,6 +4,7 @@
  */
 #include <math.h>
 
+#include "report/html/html.h"
 #include "plan/conventions.h"
 #include "plan/metrics.h"
 #include "report/html/section.h"

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "report/html/html.h"
 #include "plan/conventions.h"
 #include "report/html/section.h"
 
@@ -11,7 +12,7 @@ static void verdict(FILE *out, const struct mfu_plan *p)
 {
     const struct mfu_memory_answer *m = &p->memory;
 
-    if (!m->fits && m->missing_bytes > 0)
+    if (!m->fits && !m->fragmented)
         mfu_html_say(out, "does not fit: %s too much", MFU_Q(m->missing_bytes, MFU_BYTES));
     else if (!m->fits)
         mfu_html_say(out, "does not fit: fragmented");

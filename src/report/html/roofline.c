@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/html/html.h"
 #include "plan/kernels.h"
 #include "plan/gpu_activity.h"
 #include "report/html/section.h"

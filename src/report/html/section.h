@@ -9,8 +9,9 @@
 
 #include "plan/plan.h"
 #include "base/error.h"
-#include "report/html/html.h"
 #include "report/words/markup.h"
+
+struct mfu_html_page;
 
 /* Each writes the inside of one section. */
 int mfu_html_plan(FILE *, const struct mfu_html_page *, struct mfu_error *);

@@ -5,6 +5,7 @@
  * Colours of parts and sorts can be told apart without red and green (Paul
  * Tol's, lighter by night); `on` is the ink of labels upon them.
  */
+#include "report/html/html.h"
 #include "report/html/section.h"
 
 static const struct {

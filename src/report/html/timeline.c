@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "report/html/html.h"
 #include "plan/kernels.h"
 #include "plan/gpu_activity.h"
 #include "report/html/section.h"

@@ -1,6 +1,7 @@
 /*
  * json.c - building JSON objects without a check on every line.
  */
+#include "scenario/keys.h"
 #include "report/json/json.h"
 
 #include <math.h>
@@ -66,4 +67,13 @@ json_t *mfu_json_command(const char *command, json_t *body)
     }
     json_decref(body);
     return answer;
+}
+
+json_t *mfu_key_json(struct mfu_key k, double value)
+{
+    const char *const *choices = mfu_key_choices(k);
+
+    if (choices)
+        return json_string(choices[(int)value]);
+    return mfu_json_number(value);
 }

@@ -69,6 +69,8 @@ json_t *mfu_json_memory_body(const struct mfu_plan *p)
     mfu_json_put_number(&o, "context_bytes", round(m->context_bytes));
     mfu_json_put_number(&o, "smi_used_bytes", round(m->smi_bytes));
     mfu_json_put_number(&o, "fill", m->fill);
+    mfu_json_put_number(&o, "missing_bytes", round(m->missing_bytes));
+    mfu_json_put(&o, "fragmented", json_boolean(m->fragmented));
     mfu_json_put_text(&o, "peak_at", m->peak_at);
     mfu_json_put(&o, "peak_tensors", tensors(p));
     return o;

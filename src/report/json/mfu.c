@@ -29,6 +29,7 @@ json_t *mfu_json_mfu_body(const struct mfu_plan *p)
 {
     const struct mfu_mfu_answer *a = &p->mfu;
     json_t *o = json_object();
+    char why[320];
 
     mfu_json_put_number(&o, "mfu", a->mfu);
     mfu_json_put_number(&o, "hfu", a->hfu);
@@ -37,6 +38,9 @@ json_t *mfu_json_mfu_body(const struct mfu_plan *p)
     mfu_json_put_number(&o, "model_flops_per_step", a->model_flops);
     mfu_json_put_number(&o, "hardware_flops_per_step", a->hardware_flops);
     mfu_json_put_number(&o, "achieved_flops", a->achieved_flops);
+    mfu_json_put_number(&o, "use_of_sustained_peak", mfu_use_of_sustained_peak(p));
+    if (*mfu_above_one(p, why, sizeof why))
+        mfu_json_put_text(&o, "above_one", why);
     mfu_json_put(&o, "conventions", conventions(p));
     return o;
 }

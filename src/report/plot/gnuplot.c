@@ -2,7 +2,9 @@
  * gnuplot.c - runs gnuplot.
  *
  * Script and complaints go through temporary files without a name: no pipe can
- * fill up, and none breaks when gnuplot stops half-way.
+ * fill up, and none breaks when gnuplot stops half-way.  The picture is gnuplot's
+ * standard output, so that no file's name is in the script that runs: what
+ * gnuplot reads may begin a command, and a command a shell.
  */
 #include "report/plot/gnuplot.h"
 
@@ -16,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/printable.h"
 #include "graph/program.h"
 
 extern char **environ;
@@ -54,12 +57,11 @@ static const struct {
 
 void mfu_gnuplot_text(FILE *out, const char *text)
 {
+    char safe[1024];
+
     putc('\'', out);
-    for (; *text; text++)
-        if (*text == '\'')
-            fputs("''", out);
-        else if ((unsigned char)*text >= ' ')
-            putc(*text, out);
+    for (text = mfu_printable(safe, sizeof safe, text); *text; text++)
+        fputs(*text == '\'' ? "''" : (char[]){*text, '\0'}, out);
     putc('\'', out);
 }
 
@@ -90,7 +92,7 @@ int mfu_gnuplot_begin(struct mfu_gnuplot *g, const char *file, const char *keep,
     g->keep = keep;
     if (!(g->terminal = terminal_of(file)))
         return mfu_fail(err, MFU_EINPUT, "'%.300s': expected a name that ends in .svg, .png or .pdf", file);
-    if (mfu_atomic_file_place(&g->picture, file, err) < 0)
+    if (mfu_atomic_file_open(&g->picture, file, err) < 0)
         return -1;
     if (!(g->script = open_memstream(&g->text, &g->size))) {
         mfu_gnuplot_drop(g);
@@ -110,10 +112,11 @@ void mfu_gnuplot_drop(struct mfu_gnuplot *g)
     mfu_atomic_file_drop(&g->picture);
 }
 
-/* A file name within single quotes: nothing but the quote is special. */
-static void put_name(FILE *out, const char *name)
+/* A file name within single quotes, where nothing but the quote is special; it
+ * holds no control characters (mfu_atomic_file_open). */
+static void put_name(FILE *out, const char *folder, const char *name)
 {
-    putc('\'', out);
+    fprintf(out, "'%s", folder);
     for (; *name; name++)
         fputs(*name == '\'' ? "''" : (char[]){*name, '\0'}, out);
     putc('\'', out);
@@ -121,9 +124,12 @@ static void put_name(FILE *out, const char *name)
 
 static void put_script(const struct mfu_gnuplot *g, FILE *out, const char *picture)
 {
-    fprintf(out, "set terminal %s\nset output ", g->terminal);
-    put_name(out, picture);
-    putc('\n', out);
+    fprintf(out, "set terminal %s\n", g->terminal);
+    if (picture) { /* "./": a leading | would be a command */
+        fputs("set output ", out);
+        put_name(out, *picture == '/' ? "" : "./", picture);
+        putc('\n', out);
+    }
     fwrite(g->text, 1, g->size, out);
     fputs("unset output\n", out);
 }
@@ -140,7 +146,7 @@ static int keep_script(const struct mfu_gnuplot *g, struct mfu_error *err)
 }
 
 /* The exit status of gnuplot, or -1 with errno. */
-static int run(FILE *script, FILE *complaints)
+static int run(FILE *script, FILE *picture, FILE *complaints)
 {
     char *argv[] = {"gnuplot", "-d", "-", NULL}; /* -d: nobody's own settings */
     posix_spawn_file_actions_t actions;
@@ -150,7 +156,7 @@ static int run(FILE *script, FILE *complaints)
     rewind(script);
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, fileno(script), 0);
-    posix_spawn_file_actions_adddup2(&actions, fileno(complaints), 1);
+    posix_spawn_file_actions_adddup2(&actions, fileno(picture), 1);
     posix_spawn_file_actions_adddup2(&actions, fileno(complaints), 2);
     failed = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&actions);
@@ -182,15 +188,14 @@ static void last_words(FILE *complaints, char *buf, size_t size)
 
 static int draw(struct mfu_gnuplot *g, FILE *script, FILE *complaints, struct mfu_error *err)
 {
-    const char *target = g->picture.half[0] ? g->picture.half : g->picture.real;
     struct stat info;
     char why[256];
     int status;
 
-    put_script(g, script, target);
+    put_script(g, script, NULL);
     if (fflush(script) != 0)
         return mfu_fail(err, MFU_EIO, "the script for gnuplot cannot be written: %s", strerror(errno));
-    status = run(script, complaints);
+    status = run(script, g->picture.out, complaints);
     if (status == 127 || (status < 0 && errno == ENOENT))
         return mfu_fail(err, MFU_EIO,
                         "gnuplot draws the pictures, and is not installed (Debian: "
@@ -201,7 +206,7 @@ static int draw(struct mfu_gnuplot *g, FILE *script, FILE *complaints, struct mf
     last_words(complaints, why, sizeof why);
     if (status > 0)
         return mfu_fail(err, MFU_EIO, "gnuplot failed: %s", why);
-    if (g->picture.half[0] && (stat(target, &info) < 0 || info.st_size == 0))
+    if (!g->picture.direct && (fstat(fileno(g->picture.out), &info) < 0 || info.st_size == 0))
         return mfu_fail(err, MFU_EIO, "gnuplot has drawn nothing: %s", why);
     return 0;
 }

@@ -65,13 +65,16 @@ static void verdict(FILE *out, const struct mfu_term *t, const struct mfu_plan *
     const struct mfu_memory_answer *m = &p->memory;
     struct mfu_flow f = mfu_flow_start(out, t, "", 0);
 
-    if (!m->fits && m->missing_bytes > 0)
+    double left = m->capacity_bytes - m->context_bytes - m->peak.bytes - p->config.setting[MFU_S_VRAM_RESERVED];
+
+    if (!m->fits && !m->fragmented)
         mfu_flow_words(&f, MFU_BAD, "Does not fit: allocated, context and others together need %s more than there is.",
                        Q(m->missing_bytes, MFU_BYTES));
     else if (!m->fits) {
         mfu_flow_words(&f, MFU_BAD,
-                       "Does not fit: %s would be left in sum, but in pieces; the allocator runs out of memory in %s.",
-                       Q(-m->missing_bytes, MFU_BYTES), m->failed_in);
+                       "Does not fit: %s would be left in sum, but in pieces; the allocator runs out of memory in %s, "
+                       "where it would need %s more.",
+                       Q(left, MFU_BYTES), m->failed_in, Q(m->missing_bytes, MFU_BYTES));
         mfu_flow_words(&f, MFU_PLAIN, "PyTorch would print:");
         mfu_flow_break(&f);
         mfu_flow_words(&f, MFU_FAINT, "%s", m->message);

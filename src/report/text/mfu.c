@@ -45,6 +45,7 @@ void mfu_text_mfu(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
     struct mfu_convention all[MFU_CONVENTIONS_MAX];
     size_t n = mfu_conventions(p, all);
     struct mfu_flow f = mfu_flow_start(out, t, "", 0);
+    char why[320];
 
     mfu_flow_words(&f, MFU_STRONG, "MFU %s", P(a->mfu));
     mfu_flow_words(&f, MFU_PLAIN,
@@ -52,6 +53,8 @@ void mfu_text_mfu(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
                    "what is really computed: %s.",
                    mfu_peak_names[a->peak], Q(a->peak_flops, MFU_FLOP_PER_S), Q(a->achieved_flops, MFU_FLOP_PER_S),
                    Q(p->step.tokens_per_s, MFU_COUNT), P(a->hfu));
+    if (*mfu_above_one(p, why, sizeof why))
+        mfu_flow_words(&f, MFU_WARN, "%s.", why);
     mfu_flow_end(&f);
     peak(out, t, p);
     fputc('\n', out);

@@ -89,7 +89,7 @@ static void verdict(struct mfu_flow *f, const struct mfu_plan *p)
 {
     const struct mfu_memory_answer *m = &p->memory;
 
-    if (!m->fits && m->missing_bytes > 0)
+    if (!m->fits && !m->fragmented)
         mfu_flow_piece(f, MFU_BAD, "does not fit: %s too much", Q(m->missing_bytes, MFU_BYTES));
     else if (!m->fits)
         mfu_flow_piece(f, MFU_BAD, "does not fit: fragmented");
@@ -252,7 +252,10 @@ static void notes(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
 {
     const struct mfu_scenario *s = &p->scenario;
     struct mfu_flow f;
+    double highest_hz = fmax(p->config.gpu->boost_hz, p->config.gpu->max_observed_hz);
+    char above[320];
 
+    mfu_above_one(p, above, sizeof above);
     if (!s->gpu_given || !s->model_given || p->memory.capacity_assumed || !p->memory.fits) {
         f = mfu_flow_start(out, t, "note", INDENT);
         if (!s->gpu_given)
@@ -263,6 +266,17 @@ static void notes(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
             mfu_flow_piece(&f, MFU_WARN, "capacity estimated: no report of this card is known");
         if (!p->memory.fits)
             mfu_flow_piece(&f, MFU_WARN, "times are those of a card that it would fit on");
+        mfu_flow_end(&f);
+    }
+    if (*above) {
+        f = mfu_flow_start(out, t, "note", INDENT);
+        mfu_flow_words(&f, MFU_WARN, "%s", above);
+        mfu_flow_end(&f);
+    }
+    if (p->config.setting[MFU_S_CLOCK_MHZ] * 1e6 > 1.1 * highest_hz) {
+        f = mfu_flow_start(out, t, "note", INDENT);
+        mfu_flow_words(&f, MFU_WARN, "clock_mhz is above what this card is known to reach, %s",
+                       Q(highest_hz, MFU_HERTZ));
         mfu_flow_end(&f);
     }
     f = mfu_flow_start(out, t, "next", INDENT);

@@ -6,6 +6,7 @@
 #include <langinfo.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -38,4 +39,26 @@ struct mfu_term mfu_terminal_probe(int fd, enum mfu_when color, bool ascii)
     if (color != MFU_AUTO)
         t.color = color == MFU_ALWAYS;
     return t;
+}
+
+int mfu_width(const char *text, size_t bytes)
+{
+    mbstate_t state = {0};
+    int width = 0;
+
+    for (size_t i = 0; i < bytes && text[i];) {
+        wchar_t wide;
+        size_t n = mbrtowc(&wide, text + i, bytes - i, &state);
+        int cells;
+
+        if (n == 0 || n > bytes) {
+            memset(&state, 0, sizeof state);
+            n = 1;
+            cells = 1;
+        } else
+            cells = wcwidth(wide);
+        width += cells > 0 ? cells : 0;
+        i += n;
+    }
+    return width;
 }

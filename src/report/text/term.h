@@ -5,6 +5,7 @@
 #define MFU_TERM_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct mfu_term {
     bool tty; /* someone is watching: prompt, page, colour */
@@ -17,5 +18,8 @@ enum mfu_when { MFU_AUTO, MFU_ALWAYS, MFU_SWITCHED_OFF };
 
 /* Looks at the descriptor, COLUMNS, TERM, NO_COLOR and the locale. */
 struct mfu_term mfu_terminal_probe(int fd, enum mfu_when color, bool ascii);
+
+/* How many cells wide the first `bytes` bytes of a text are, in the locale's encoding. */
+int mfu_width(const char *text, size_t bytes);
 
 #endif

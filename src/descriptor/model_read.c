@@ -1,5 +1,5 @@
 /*
- * model.c - an architecture as data.
+ * model_read.c - an architecture as data.
  *
  * A file and what it extends are read first (the chain); then dims are gathered
  * from the far end of the chain to the near one, compiled and put in order; the
@@ -19,11 +19,11 @@
 
 #include "base/error.h"
 #include "base/suggest.h"
-#include "descriptor/builder.h"
+#include "descriptor/model_builder.h"
 #include "descriptor/folder.h"
 #include "descriptor/yaml.h"
 
-int mfu_build_no_memory(struct mfu_builder *b)
+int mfu_build_no_memory(struct mfu_model_builder *b)
 {
     return mfu_fail(b->err, MFU_ENOMEM, "out of memory");
 }
@@ -89,7 +89,7 @@ int mfu_model_dim_resolve(void *model, const char *name, struct mfu_error *err)
 /* Expressions ------------------------------------------------------------ */
 
 /* The scalar at `node` as an expression over the dims. */
-struct mfu_expression *mfu_build_compile(struct mfu_builder *b, struct mfu_yaml *yaml, struct mfu_node *node,
+struct mfu_expression *mfu_build_compile(struct mfu_model_builder *b, struct mfu_yaml *yaml, struct mfu_yaml_node *node,
                                          enum mfu_dim dim)
 {
     const char *text = mfu_node_text(yaml, node);
@@ -126,10 +126,10 @@ static const struct mfu_field head_fields[] = {
 #undef AT
 };
 
-static int read_head(struct mfu_builder *b, struct mfu_model_file *f)
+static int read_head(struct mfu_model_builder *b, struct mfu_model_file *f)
 {
     static const char *const others[] = {"aliases", "dims", "graph", "huggingface", NULL};
-    struct mfu_node *root = mfu_yaml_root(f->yaml), *node;
+    struct mfu_yaml_node *root = mfu_yaml_root(f->yaml), *node;
 
     f->head = (struct mfu_model_head){.published_params = NAN};
     if (mfu_node_fields(f->yaml, root, head_fields, others, &f->head, b->err) < 0)
@@ -145,7 +145,7 @@ static int read_head(struct mfu_builder *b, struct mfu_model_file *f)
 }
 
 /* The path of the file that `f` extends. */
-static int find_parent(struct mfu_builder *b, const struct mfu_model_file *f, const char *folder,
+static int find_parent(struct mfu_model_builder *b, const struct mfu_model_file *f, const char *folder,
                        char path[MFU_PATH_MAX])
 {
     char beside[MFU_PATH_MAX];
@@ -170,10 +170,10 @@ static int find_parent(struct mfu_builder *b, const struct mfu_model_file *f, co
 
 /* Reads what the last file of the chain extends; 0 when it extends nothing, 1
  * when the chain has grown. */
-static int read_parent(struct mfu_builder *b, const char *folder)
+static int read_parent(struct mfu_model_builder *b, const char *folder)
 {
     struct mfu_model_file *f = &b->chain[b->n_files - 1], *parent = f + 1;
-    struct mfu_node *node = mfu_node_find(mfu_yaml_root(f->yaml), "extends");
+    struct mfu_yaml_node *node = mfu_node_find(mfu_yaml_root(f->yaml), "extends");
     char path[MFU_PATH_MAX];
     int found;
 
@@ -197,7 +197,7 @@ static int read_parent(struct mfu_builder *b, const char *folder)
     return read_head(b, parent) < 0 ? -1 : 1;
 }
 
-static int read_chain(struct mfu_builder *b, const char *folder)
+static int read_chain(struct mfu_model_builder *b, const char *folder)
 {
     struct mfu_model *m = b->model;
     const struct mfu_model_head *own = &b->chain[0].head;
@@ -222,16 +222,16 @@ static int read_chain(struct mfu_builder *b, const char *folder)
 /* Dims ------------------------------------------------------------------- */
 
 /* Where the name of `dims[i]` is written, in the words of its file. */
-static int dim_error(struct mfu_builder *b, int i)
+static int dim_error(struct mfu_model_builder *b, int i)
 {
     mfu_within(b->err, "%s", b->model->dims[i].name);
     return mfu_node_error(b->dims[i].yaml, b->dims[i].node, b->err);
 }
 
 /* One file's dims over those of the files that it extends. */
-static int gather_dims(struct mfu_builder *b, struct mfu_yaml *yaml)
+static int gather_dims(struct mfu_model_builder *b, struct mfu_yaml *yaml)
 {
-    struct mfu_node *mapping = mfu_node_find(mfu_yaml_root(yaml), "dims");
+    struct mfu_yaml_node *mapping = mfu_node_find(mfu_yaml_root(yaml), "dims");
     struct mfu_model *m = b->model;
 
     if (!mapping)
@@ -274,7 +274,7 @@ enum mfu_dim mfu_model_dim_kind(const char *name)
     return strstr(name, "seq") || strstr(name, "window") ? MFU_TOKENS : MFU_COUNT;
 }
 
-static int compile_dims(struct mfu_builder *b)
+static int compile_dims(struct mfu_model_builder *b)
 {
     struct mfu_model *m = b->model;
 
@@ -370,7 +370,7 @@ void mfu_model_dim_values(const struct mfu_model *m, double *values)
 }
 
 /* As the file stands, every dim must have a value. */
-static int check_dims(struct mfu_builder *b)
+static int check_dims(struct mfu_model_builder *b)
 {
     struct mfu_model *m = b->model;
     double values[MFU_MAX_DIMS];
@@ -389,7 +389,7 @@ static int check_dims(struct mfu_builder *b)
 
 /* Of the dims of a circle, the one that the nearest file gives: the others were
  * there before and did no harm. */
-static int nearest_of(const struct mfu_builder *b, uint64_t circle)
+static int nearest_of(const struct mfu_model_builder *b, uint64_t circle)
 {
     for (int f = 0; f < b->n_files; f++)
         for (int i = 0; i < b->model->n_dims; i++)
@@ -398,7 +398,7 @@ static int nearest_of(const struct mfu_builder *b, uint64_t circle)
     return first_of(circle);
 }
 
-static int read_dims(struct mfu_builder *b)
+static int read_dims(struct mfu_model_builder *b)
 {
     uint64_t circle;
 
@@ -419,7 +419,7 @@ static int read_dims(struct mfu_builder *b)
 /* The table for config.json ---------------------------------------------- */
 
 /* OURS: THEIRS or OURS: [THEIRS, ...], where each of ours is a dim. */
-static int check_mapping(struct mfu_builder *b, struct mfu_yaml *yaml, struct mfu_node *mapping, bool values)
+static int check_mapping(struct mfu_model_builder *b, struct mfu_yaml *yaml, struct mfu_yaml_node *mapping, bool values)
 {
     static const char one_or_more[] = "a key of config.json, or several";
     const char *names[MFU_MAX_DIMS];
@@ -433,7 +433,7 @@ static int check_mapping(struct mfu_builder *b, struct mfu_yaml *yaml, struct mf
         names[i] = b->model->dims[i].name;
     for (size_t i = 0; i < mfu_node_count(mapping); i++) {
         const char *name = mfu_node_key(yaml, mapping, i);
-        struct mfu_node *node = mfu_node_value(mapping, i);
+        struct mfu_yaml_node *node = mfu_node_value(mapping, i);
 
         if (look_up_dim(b->model, name) < 0)
             return mfu_key_unknown(yaml, mapping, i, "dim", names, (size_t)b->model->n_dims, b->err);
@@ -444,13 +444,13 @@ static int check_mapping(struct mfu_builder *b, struct mfu_yaml *yaml, struct mf
     return 0;
 }
 
-static int check_huggingface(struct mfu_builder *b)
+static int check_huggingface(struct mfu_model_builder *b)
 {
     static const struct mfu_field none[] = {{.key = NULL}};
     static const char *const keys[] = {"model_type", "dims", "defaults", "architectures", "nulls", "words", NULL};
     struct mfu_yaml *yaml = b->chain[0].yaml;
-    struct mfu_node *node = mfu_node_find(mfu_yaml_root(yaml), "huggingface");
-    struct mfu_node *type, *dims, *defaults, *architectures, *each;
+    struct mfu_yaml_node *node = mfu_node_find(mfu_yaml_root(yaml), "huggingface");
+    struct mfu_yaml_node *type, *dims, *defaults, *architectures, *each;
 
     if (!node)
         return 0;
@@ -483,7 +483,7 @@ static int check_huggingface(struct mfu_builder *b)
 struct mfu_model *mfu_model_parse(struct mfu_yaml *yaml, const char *folder, struct mfu_error *err)
 {
     struct mfu_model *m = calloc(1, sizeof *m);
-    struct mfu_builder b = {
+    struct mfu_model_builder b = {
         .model = m,
         .chain = {{.yaml = yaml}},
         .n_files = 1,

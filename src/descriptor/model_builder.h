@@ -1,14 +1,15 @@
 /*
- * builder.h - a model while it is being made; for model.c and operations.c.
+ * model_builder.h - a model while it is being made; for model_read.c and
+ * model_graph.c.
  */
-#ifndef MFU_BUILDER_H
-#define MFU_BUILDER_H
+#ifndef MFU_MODEL_BUILDER_H
+#define MFU_MODEL_BUILDER_H
 
 #include <stdbool.h>
 
 #include "descriptor/model.h"
 
-struct mfu_node;
+struct mfu_yaml_node;
 struct mfu_yaml;
 
 #define MFU_CHAIN_MAX 5 /* a file and four that it extends in turn */
@@ -26,28 +27,29 @@ struct mfu_model_file {
 };
 
 /* A model while it is being made. */
-struct mfu_builder {
+struct mfu_model_builder {
     struct mfu_model *model;
     struct mfu_model_file chain[MFU_CHAIN_MAX];
     int n_files;
     struct { /* where the dim of that number is written */
         struct mfu_yaml *yaml;
-        struct mfu_node *node;
+        struct mfu_yaml_node *node;
     } dims[MFU_MAX_DIMS];
     struct mfu_yaml *yaml; /* of the graph */
     struct mfu_error *err;
 };
 
 /* Fails because out of memory. */
-int mfu_build_no_memory(struct mfu_builder *);
+int mfu_build_no_memory(struct mfu_model_builder *);
 
 /* Letters, digits and _, beginning with a letter; what `more` allows, too. */
 bool mfu_build_is_name(const char *text, const char *more);
 
 /* The scalar at `node` as an expression over the dims. */
-struct mfu_expression *mfu_build_compile(struct mfu_builder *, struct mfu_yaml *, struct mfu_node *, enum mfu_dim);
+struct mfu_expression *mfu_build_compile(struct mfu_model_builder *, struct mfu_yaml *, struct mfu_yaml_node *,
+                                         enum mfu_dim);
 
 /* The nearest graph of the chain as sections and ops; dims are known. */
-int mfu_build_graph(struct mfu_builder *);
+int mfu_build_graph(struct mfu_model_builder *);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * operations.c - the graph of a model file as sections and ops.
+ * model_graph.c - the graph of a model file as sections and ops.
  *
  * A section is read in two passes: first what each op is and what it is called,
  * then what it reads, so that a reference to a later op can be told from one to
@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/suggest.h"
-#include "descriptor/builder.h"
+#include "descriptor/model_builder.h"
 #include "descriptor/yaml.h"
 
 #define MOST_PRIMITIVES 64 /* that one message can choose from */
@@ -21,7 +21,7 @@
 static const char *const op_keys[] = {"op", "name", "in", "when", "shares"};
 #define OP_KEYS (sizeof op_keys / sizeof op_keys[0])
 
-static const struct mfu_primitive *find_primitive(struct mfu_builder *b, struct mfu_node *node)
+static const struct mfu_primitive *find_primitive(struct mfu_model_builder *b, struct mfu_yaml_node *node)
 {
     const char *name = mfu_node_text(b->yaml, node);
     const char *names[MOST_PRIMITIVES], *best;
@@ -40,7 +40,7 @@ static const struct mfu_primitive *find_primitive(struct mfu_builder *b, struct 
 }
 
 /* Refuses keys that this primitive does not have. */
-static int check_op_keys(struct mfu_builder *b, struct mfu_node *node, const struct mfu_primitive *primitive)
+static int check_op_keys(struct mfu_model_builder *b, struct mfu_yaml_node *node, const struct mfu_primitive *primitive)
 {
     const char *names[OP_KEYS + MFU_ATTRIBUTES];
     size_t n = 0;
@@ -70,7 +70,7 @@ static int find_choice(const struct mfu_attribute *a, const char *text)
     return -1;
 }
 
-static struct mfu_expression *constant(struct mfu_builder *b, int value)
+static struct mfu_expression *constant(struct mfu_model_builder *b, int value)
 {
     char text[16];
 
@@ -78,7 +78,7 @@ static struct mfu_expression *constant(struct mfu_builder *b, int value)
     return mfu_expression_compile(&b->model->arena, text, MFU_COUNT, mfu_model_dim_resolve, b->model, b->err);
 }
 
-static int fail_choice(struct mfu_builder *b, const struct mfu_attribute *a, const char *text)
+static int fail_choice(struct mfu_model_builder *b, const struct mfu_attribute *a, const char *text)
 {
     char list[300] = "";
     const char *best;
@@ -94,7 +94,8 @@ static int fail_choice(struct mfu_builder *b, const struct mfu_attribute *a, con
 }
 
 /* What is written: a choice, or an expression that yields its number. */
-static struct mfu_expression *read_choice(struct mfu_builder *b, const struct mfu_attribute *a, struct mfu_node *node)
+static struct mfu_expression *read_choice(struct mfu_model_builder *b, const struct mfu_attribute *a,
+                                          struct mfu_yaml_node *node)
 {
     const char *text = mfu_node_text(b->yaml, node);
     struct mfu_expression *e = NULL;
@@ -113,7 +114,8 @@ static struct mfu_expression *read_choice(struct mfu_builder *b, const struct mf
 }
 
 /* What the primitive assumes when nothing is written. */
-static struct mfu_expression *read_initial(struct mfu_builder *b, const struct mfu_attribute *a, struct mfu_node *op)
+static struct mfu_expression *read_initial(struct mfu_model_builder *b, const struct mfu_attribute *a,
+                                           struct mfu_yaml_node *op)
 {
     int choice = find_choice(a, a->initial);
     struct mfu_expression *e;
@@ -130,10 +132,10 @@ static struct mfu_expression *read_initial(struct mfu_builder *b, const struct m
     return e;
 }
 
-static int read_attribute(struct mfu_builder *b, const struct mfu_attribute *a, struct mfu_node *op,
+static int read_attribute(struct mfu_model_builder *b, const struct mfu_attribute *a, struct mfu_yaml_node *op,
                           struct mfu_expression **into)
 {
-    struct mfu_node *node = mfu_node_find(op, a->name);
+    struct mfu_yaml_node *node = mfu_node_find(op, a->name);
 
     if (!node && !a->initial) {
         mfu_fail(b->err, MFU_EINPUT, "'%s' is missing (%s)", a->name, a->help);
@@ -157,7 +159,7 @@ static int find_in(const struct mfu_model *m, const struct mfu_model_section *s,
 }
 
 /* Fails because nothing that op `op` can see is called `name`. */
-static int fail_reference(struct mfu_builder *b, int op, const char *name)
+static int fail_reference(struct mfu_model_builder *b, int op, const char *name)
 {
     struct mfu_model *m = b->model;
     const struct mfu_model_section *now = &m->sections[m->n_sections - 1];
@@ -191,7 +193,7 @@ static int fail_reference(struct mfu_builder *b, int op, const char *name)
 
 /* The op that `name` means for op `op`: of its own section, else the nearest
  * earlier one that is not repeated. -1 with `err` when there is none. */
-static int find_op(struct mfu_builder *b, int op, const char *name)
+static int find_op(struct mfu_model_builder *b, int op, const char *name)
 {
     struct mfu_model *m = b->model;
 
@@ -206,7 +208,7 @@ static int find_op(struct mfu_builder *b, int op, const char *name)
 }
 
 /* "linear reads 1 input, not 2". */
-static int fail_inputs(struct mfu_builder *b, const struct mfu_primitive *p, int n)
+static int fail_inputs(struct mfu_model_builder *b, const struct mfu_primitive *p, int n)
 {
     char range[32];
 
@@ -218,10 +220,10 @@ static int fail_inputs(struct mfu_builder *b, const struct mfu_primitive *p, int
 }
 
 /* `in: [input, mlp.proj]`. */
-static int read_inputs(struct mfu_builder *b, struct mfu_node *in, int op)
+static int read_inputs(struct mfu_model_builder *b, struct mfu_yaml_node *in, int op)
 {
     struct mfu_model_op *o = &b->model->ops[op];
-    struct mfu_node *each;
+    struct mfu_yaml_node *each;
 
     if (mfu_node_check_texts(b->yaml, in,
                              "names of operations such as "
@@ -257,12 +259,12 @@ static int read_inputs(struct mfu_builder *b, struct mfu_node *in, int op)
 }
 
 /* The one before it, unless others are named. */
-static int connect(struct mfu_builder *b, struct mfu_node *node, int op)
+static int connect(struct mfu_model_builder *b, struct mfu_yaml_node *node, int op)
 {
     struct mfu_model *m = b->model;
     struct mfu_model_op *o = &m->ops[op];
     const struct mfu_primitive *p = o->primitive;
-    struct mfu_node *in = mfu_node_find(node, "in");
+    struct mfu_yaml_node *in = mfu_node_find(node, "in");
     bool first = op == m->sections[m->n_sections - 1].first;
 
     if (in && read_inputs(b, in, op) < 0)
@@ -285,10 +287,10 @@ static int connect(struct mfu_builder *b, struct mfu_node *node, int op)
     return mfu_node_error(b->yaml, in ? in : node, b->err);
 }
 
-static int read_shares(struct mfu_builder *b, struct mfu_node *node, int op)
+static int read_shares(struct mfu_model_builder *b, struct mfu_yaml_node *node, int op)
 {
     struct mfu_model_op *ops = b->model->ops;
-    struct mfu_node *shares = mfu_node_find(node, "shares");
+    struct mfu_yaml_node *shares = mfu_node_find(node, "shares");
     const char *name = shares ? mfu_node_text(b->yaml, shares) : NULL;
     int target;
 
@@ -313,7 +315,7 @@ static int read_shares(struct mfu_builder *b, struct mfu_node *node, int op)
 }
 
 /* Names that are not given: "add", "add2", "add3" ... */
-static int make_name(struct mfu_builder *b, int op)
+static int make_name(struct mfu_model_builder *b, int op)
 {
     struct mfu_model *m = b->model;
     const struct mfu_model_section *s = &m->sections[m->n_sections - 1];
@@ -328,12 +330,12 @@ static int make_name(struct mfu_builder *b, int op)
 }
 
 /* The name that is given, if one is. */
-static int read_name(struct mfu_builder *b, struct mfu_node *node, int op)
+static int read_name(struct mfu_model_builder *b, struct mfu_yaml_node *node, int op)
 {
     struct mfu_model *m = b->model;
     struct mfu_model_op *o = &m->ops[op];
     const struct mfu_model_section *s = &m->sections[m->n_sections - 1];
-    struct mfu_node *given = mfu_node_find(node, "name");
+    struct mfu_yaml_node *given = mfu_node_find(node, "name");
     const char *name = given ? mfu_node_text(b->yaml, given) : NULL, *dot;
 
     if (!given)
@@ -357,9 +359,9 @@ static int read_name(struct mfu_builder *b, struct mfu_node *node, int op)
 /* Ops and sections ------------------------------------------------------- */
 
 /* What an op is and what it is called, before anything refers to it. */
-static int begin_op(struct mfu_builder *b, struct mfu_node *node, int op)
+static int begin_op(struct mfu_model_builder *b, struct mfu_yaml_node *node, int op)
 {
-    struct mfu_node *kind = mfu_node_find(node, "op");
+    struct mfu_yaml_node *kind = mfu_node_find(node, "op");
 
     if (!kind) {
         mfu_fail(b->err, MFU_EINPUT,
@@ -373,11 +375,11 @@ static int begin_op(struct mfu_builder *b, struct mfu_node *node, int op)
     return read_name(b, node, op);
 }
 
-static int finish_op(struct mfu_builder *b, struct mfu_node *node, int op)
+static int finish_op(struct mfu_model_builder *b, struct mfu_yaml_node *node, int op)
 {
     struct mfu_model_op *o = &b->model->ops[op];
     const struct mfu_attribute *attributes = o->primitive->attributes;
-    struct mfu_node *when = mfu_node_find(node, "when");
+    struct mfu_yaml_node *when = mfu_node_find(node, "when");
 
     if (check_op_keys(b, node, o->primitive) < 0 || connect(b, node, op) < 0 || read_shares(b, node, op) < 0)
         return -1;
@@ -392,7 +394,7 @@ static int finish_op(struct mfu_builder *b, struct mfu_node *node, int op)
     return 0;
 }
 
-static int read_ops(struct mfu_builder *b, struct mfu_node *list)
+static int read_ops(struct mfu_model_builder *b, struct mfu_yaml_node *list)
 {
     struct mfu_model *m = b->model;
     struct mfu_model_section *s = &m->sections[m->n_sections - 1];
@@ -424,7 +426,7 @@ static int read_ops(struct mfu_builder *b, struct mfu_node *list)
     return 0;
 }
 
-static int read_section(struct mfu_builder *b, struct mfu_node *node)
+static int read_section(struct mfu_model_builder *b, struct mfu_yaml_node *node)
 {
     static const char *const others[] = {"repeat", "ops", NULL};
     struct mfu_model *m = b->model;
@@ -434,7 +436,7 @@ static int read_section(struct mfu_builder *b, struct mfu_node *node)
         {"name", MFU_FIELD_TEXT, .size = sizeof name, .required = 1},
         {.key = NULL},
     };
-    struct mfu_node *repeat, *ops;
+    struct mfu_yaml_node *repeat, *ops;
 
     if (mfu_node_fields(b->yaml, node, fields, others, name, b->err) < 0)
         return -1;
@@ -462,9 +464,9 @@ static int read_section(struct mfu_builder *b, struct mfu_node *node)
     return read_ops(b, ops);
 }
 
-int mfu_build_graph(struct mfu_builder *b)
+int mfu_build_graph(struct mfu_model_builder *b)
 {
-    struct mfu_node *graph = NULL, *node;
+    struct mfu_yaml_node *graph = NULL, *node;
 
     for (int i = 0; i < b->n_files && !graph; i++) {
         b->yaml = b->chain[i].yaml;

@@ -1,13 +1,13 @@
 /*
- * values.c - keys and their values as text and as JSON.
+ * keys.c - all keys of a scenario as one list.
  */
-#include "repl/values.h"
+#include "scenario/keys.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "report/report.h"
+#include "base/quantity.h"
 
 struct mfu_key mfu_key_at(const struct mfu_scenario *s, int i)
 {
@@ -135,13 +135,4 @@ const char *mfu_key_exact(char buf[MFU_QUANTITY_MAX], const struct mfu_scenario 
             *to++ = *from;
     *to = '\0';
     return buf;
-}
-
-json_t *mfu_key_json(struct mfu_key k, double value)
-{
-    const char *const *choices = mfu_key_choices(k);
-
-    if (choices)
-        return json_string(choices[(int)value]);
-    return mfu_json_number(value);
 }

@@ -1,14 +1,11 @@
 /*
- * values.h - keys and their values as text and as JSON.
- *
- * Settings, dims of the model and coefficients are three tables; for `show`,
- * `save`, `help` and Tab they are one list of keys.
+ * keys.h - settings, dims of the model and coefficients as one list of keys, and
+ * their values as text.
  */
-#ifndef MFU_VALUES_H
-#define MFU_VALUES_H
+#ifndef MFU_KEYS_H
+#define MFU_KEYS_H
 
-#include <jansson.h>
-
+#include "base/quantity.h"
 #include "scenario/scenario.h"
 
 /* The i-th key: dims of the model first, then settings, then coefficients.
@@ -32,7 +29,5 @@ const char *mfu_key_format(char buf[MFU_QUANTITY_MAX], const struct mfu_scenario
 
 /* Writes it so that `set` reads back exactly the same: for scripts. */
 const char *mfu_key_exact(char buf[MFU_QUANTITY_MAX], const struct mfu_scenario *, struct mfu_key, double value);
-
-json_t *mfu_key_json(struct mfu_key, double value);
 
 #endif

@@ -1,0 +1,79 @@
+/*
+ * combinations.c - from the number of a combination to its scenario.
+ */
+#include "answer/search/combinations.h"
+
+#include "base/error.h"
+#include "graph/builder.h"
+
+#define MOST_COMBINATIONS 1e12 /* nobody waits for more (chosen) */
+
+double mfu_sweep_size(const struct mfu_sweep *s)
+{
+    double n = 1;
+
+    for (size_t i = 0; i < s->n_axes; i++)
+        n *= (double)s->axes[i].n;
+    return n <= MOST_COMBINATIONS ? n : 0;
+}
+
+bool mfu_sweep_varies(const struct mfu_sweep *s, enum mfu_setting_id id)
+{
+    for (size_t i = 0; i < s->n_axes; i++)
+        if (s->axes[i].key.kind == MFU_KEY_SETTING && s->axes[i].key.id == (int)id)
+            return true;
+    return false;
+}
+
+int mfu_sweep_make(const struct mfu_sweep *s, size_t combination, struct mfu_scenario *x, struct mfu_error *err)
+{
+    size_t at[MFU_AXES];
+
+    for (size_t i = s->n_axes; i-- > 0;) {
+        at[i] = combination % s->axes[i].n;
+        combination /= s->axes[i].n;
+    }
+    *x = *s->scenario;
+    if (mfu_axes_apply(s->axes, s->n_axes, at, x, err) < 0)
+        return -1;
+    if (mfu_sweep_varies(s, MFU_S_BATCH) && !mfu_sweep_varies(s, MFU_S_DATALOADER_MS))
+        mfu_scenario_keep_loader(x, s->scenario->setting[MFU_S_BATCH]);
+    return 0;
+}
+
+struct mfu_scenario mfu_sweep_scenario(const struct mfu_sweep *s, size_t combination)
+{
+    struct mfu_scenario x;
+
+    mfu_sweep_make(s, combination, &x, NULL);
+    return x;
+}
+
+double mfu_sweep_value(const struct mfu_sweep *s, size_t combination, size_t axis)
+{
+    struct mfu_scenario x = mfu_sweep_scenario(s, combination);
+
+    return mfu_axis_value(&s->axes[axis], &x);
+}
+
+/* Whether a step along this axis leaves the graph of the plan before. */
+static bool is_cheap(const struct mfu_axis *a)
+{
+    return a->key.kind == MFU_KEY_COEFFICIENT
+        || (a->key.kind == MFU_KEY_SETTING && mfu_setting_keeps_graph((enum mfu_setting_id)a->key.id));
+}
+
+size_t mfu_sweep_in_order(const struct mfu_sweep *s, size_t i)
+{
+    size_t at[MFU_AXES] = {0}, combination = 0;
+
+    for (int cheap = 1; cheap >= 0; cheap--)
+        for (size_t k = s->n_axes; k-- > 0;)
+            if (is_cheap(&s->axes[k]) == cheap) {
+                at[k] = i % s->axes[k].n;
+                i /= s->axes[k].n;
+            }
+    for (size_t k = 0; k < s->n_axes; k++)
+        combination = combination * s->axes[k].n + at[k];
+    return combination;
+}

@@ -1,0 +1,29 @@
+/*
+ * combinations.h - the combinations of a search's axes, by number: the first axis varies slowest.
+ */
+#ifndef MFU_COMBINATIONS_H
+#define MFU_COMBINATIONS_H
+
+#include "answer/search/search.h"
+
+struct mfu_error;
+
+/* Number of combinations; 0 when there are more than 10^12. */
+double mfu_sweep_size(const struct mfu_sweep *);
+
+/* The value of an axis in a combination. */
+double mfu_sweep_value(const struct mfu_sweep *, size_t combination, size_t axis);
+
+/* The scenario of a combination, and the same where values may not exist:
+ * accum=512/batch at batch 3. */
+struct mfu_scenario mfu_sweep_scenario(const struct mfu_sweep *, size_t combination);
+int mfu_sweep_make(const struct mfu_sweep *, size_t combination, struct mfu_scenario *, struct mfu_error *);
+
+/* Whether a setting is one of the keys. */
+bool mfu_sweep_varies(const struct mfu_sweep *, enum mfu_setting_id);
+
+/* The combination that is planned as number i: axes that leave the graph as it is vary fastest, so
+ * that most plans find their graph built. */
+size_t mfu_sweep_in_order(const struct mfu_sweep *, size_t i);
+
+#endif

@@ -1,0 +1,123 @@
+/* test_printable.c - no control character gets through, however a text is cut. */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/printable.h"
+
+static size_t encode(uint32_t c, char out[5])
+{
+    size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    static const unsigned char lead[] = {0, 0, 0xC0, 0xE0, 0xF0};
+
+    for (size_t i = n - 1; i > 0; i--, c >>= 6)
+        out[i] = (char)(0x80 | (c & 0x3F));
+    out[0] = (char)(lead[n] | c);
+    out[n] = '\0';
+    return n;
+}
+
+/* What the stream makes of a text that is written in two pieces. */
+static char *filtered(enum mfu_safe how, const char *text, size_t size, size_t cut)
+{
+    char *result = NULL;
+    size_t n = 0;
+    FILE *to = open_memstream(&result, &n), *safe = mfu_safe_stream(to, &how);
+
+    assert_non_null(safe);
+    fwrite(text, 1, cut, safe);
+    fflush(safe);
+    fwrite(text + cut, 1, size - cut, safe);
+    fclose(safe);
+    fclose(to);
+    return result;
+}
+
+static void every_character_passes_or_is_replaced(void **state)
+{
+    (void)state;
+    for (uint32_t c = 1; c <= 0x10FFFF; c += c < 0x3000 ? 1 : 977) {
+        char text[5], buf[16], *stream;
+        size_t n = c >= 0xD800 && c < 0xE000 ? 0 : encode(c, text);
+        uint32_t code = 0;
+
+        if (n == 0)
+            continue;
+        assert_int_equal(mfu_utf8_character(text, n, &code), n);
+        assert_int_equal(code, c);
+        assert_string_equal(mfu_printable(buf, sizeof buf, text), mfu_is_control(c) && c != '\t' ? "?" : text);
+        stream = filtered(MFU_SAFE_TEXT, text, n, n / 2);
+        assert_string_equal(stream, mfu_is_control(c) && c != '\t' && c != '\n' ? "?" : text);
+        free(stream);
+    }
+}
+
+/* U+009B is a control character in two bytes, and in one byte no UTF-8. */
+static void known_attacks_are_harmless(void **state)
+{
+    static const struct {
+        const char *text, *shown, *coloured, *json;
+    } rows[] = {
+        {"\033[31mred\033[0m", "?[31mred?[0m", "\033[31mred\033[0m", "\\u001b[31mred\\u001b[0m"},
+        {"\033[2J", "?[2J", "?[2J", "\\u001b[2J"},
+        {"\033]0;title\a", "?]0;title?", "?]0;title?", "\\u001b]0;title\\u0007"},
+        {"\xc2\x9b"
+         "31m",
+         "?31m", "?31m", "\\u009b31m"},
+        {"\x9b"
+         "31m",
+         "?31m", "?31m", "\\ufffd31m"},
+        {"a\rb", "a?b", "a?b", "a\\u000db"},
+        {"a\xe2\x80\xae", "a?", "a?", "a\\u202e"},
+        {"\xe2\x80", "??", "??", "\\ufffd\\ufffd"},
+        {"\xc0\xaf\xf8", "???", "???", "\\ufffd\\ufffd\\ufffd"},
+        {"\033[", "?[", "?[", "\\u001b["},
+        {"\033[1;1;1;1;1;1;1;1;1;1;1;1;1;1m", "?[1;1;1;1;1;1;1;1;1;1;1;1;1;1m", "?[1;1;1;1;1;1;1;1;1;1;1;1;1;1m",
+         "\\u001b[1;1;1;1;1;1;1;1;1;1;1;1;1;1m"},
+        {"gr\xc3\xbcn\t\n", "gr\xc3\xbcn\t\n", "gr\xc3\xbcn\t\n", "gr\xc3\xbcn\t\n"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        for (size_t cut = 0; cut <= strlen(rows[i].text); cut++) {
+            const char *expected[] = {rows[i].shown, rows[i].coloured, rows[i].json};
+
+            for (enum mfu_safe how = MFU_SAFE_TEXT; how <= MFU_SAFE_JSON; how++) {
+                char *got = filtered(how, rows[i].text, strlen(rows[i].text), cut);
+
+                assert_string_equal(got, expected[how]);
+                free(got);
+            }
+        }
+}
+
+static void a_copy_fits_and_is_utf_8(void **state)
+{
+    static const char text[] = "a\xc3\xbc\x01\xf0\x9f\x98\x80z\xff";
+
+    (void)state;
+    for (size_t size = 1; size < sizeof text + 2; size++) {
+        char buf[sizeof text + 2];
+
+        memset(buf, 'x', sizeof buf);
+        mfu_printable(buf, size, text);
+        assert_true(strlen(buf) < size);
+        for (size_t n, i = 0; buf[i]; i += n)
+            assert_true((n = mfu_utf8_character(buf + i, strlen(buf + i), NULL)) > 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_character_passes_or_is_replaced),
+        cmocka_unit_test(known_attacks_are_harmless),
+        cmocka_unit_test(a_copy_fits_and_is_utf_8),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
