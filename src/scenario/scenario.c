@@ -498,7 +498,11 @@ static const char *attention_refusal(const struct mfu_config *c, enum mfu_attent
 static enum mfu_attention_kind default_attention(const struct mfu_config *c)
 {
     static const enum mfu_attention_kind order[] = {MFU_FLASH, MFU_CUDNN, MFU_MEMEFF};
+    bool full = c->precision == MFU_FP32 || c->precision == MFU_TF32;
 
+    /* SDPA's kernel for fp32 knows no grouped heads: it then computes the parts. */
+    if (full && mfu_config_dim(c, "n_kv_head") < mfu_config_dim(c, "n_head"))
+        return MFU_MATH;
     for (size_t i = 0; i < sizeof order / sizeof order[0]; i++)
         if (!attention_refusal(c, order[i]))
             return order[i];

@@ -15,7 +15,7 @@ enum { HEADS, KV_HEADS, HEAD_DIM, CAUSAL, WINDOW, DROPOUT, SOFTCAP, MASKING, SOF
 enum { FILLED, ADDED };
 enum { AS_GIVEN, FP32 };
 static const char *const maskings[] = {"fill", "add", NULL}, *const softmaxes[] = {"as_given", "fp32", NULL};
-enum { Q, K, V, OUT, LSE };                                           /* saved by fused kernels */
+enum { Q, K, V, OUT, LSE, BIAS };                                     /* saved by fused kernels */
 enum { MATH_Q, MATH_K, MATH_V, PROBABILITIES, FACTOR, MASK, CAPPED }; /* saved by the parts */
 
 static double shape(const struct mfu_operation *op)
@@ -23,20 +23,30 @@ static double shape(const struct mfu_operation *op)
     return op->attribute[HEADS] * op->attribute[HEAD_DIM];
 }
 
-static struct mfu_attention describe(struct mfu_builder *s, const struct mfu_node *n)
+/* Whether a window reaches the kernel as a mask, as in transformers' call of SDPA, which knows none. */
+static bool window_is_mask(const struct mfu_builder *s, const struct mfu_node *n)
 {
     const double *a = n->op->attribute;
 
+    return a[MASKING] == ADDED && a[WINDOW] > 0 && s->config->seq >= a[WINDOW];
+}
+
+/* With a mask SDPA chooses the memory-efficient kernel, which computes all pairs and knows no grouped heads. */
+static struct mfu_attention describe(struct mfu_builder *s, const struct mfu_node *n)
+{
+    const double *a = n->op->attribute;
+    bool mask = s->config->attention != MFU_MATH && window_is_mask(s, n);
+
     return (struct mfu_attention){
-        .kind = s->config->attention,
+        .kind = mask ? MFU_MEMEFF : s->config->attention,
         .math = s->numerics.math,
         .sequences = s->config->batch,
         .seq = s->config->seq,
         .heads = a[HEADS],
-        .kv_heads = a[KV_HEADS],
+        .kv_heads = mask ? a[HEADS] : a[KV_HEADS],
         .head_dim = a[HEAD_DIM],
-        .window = a[WINDOW],
-        .causal = a[CAUSAL] > 0,
+        .window = mask ? 0 : a[WINDOW],
+        .causal = a[CAUSAL] > 0 && !mask,
         .element_bytes = mfu_type_bytes[s->numerics.compute],
     };
 }
@@ -110,11 +120,20 @@ static void fused_forward(struct mfu_builder *s, struct mfu_node *n)
     struct mfu_attention a = describe(s, n);
     double head_dim = a.head_dim, wide = padded(s, &a), rows = s->config->tokens;
     struct mfu_kernel kernel;
-    int qkv[3], out[2];
+    int qkv[3], out[2], bias = MFU_NO_VIEW;
 
     inputs(s, n, qkv);
     for (int i = 0; i < 3; i++)
         qkv[i] = resize_heads(s, "pad", qkv[i], head_dim, wide);
+    for (int i = 1; i < 3; i++)
+        qkv[i] = resize_heads(s, "repeat", qkv[i], n->op->attribute[KV_HEADS], a.kv_heads);
+    if (window_is_mask(s, n)) {
+        bias = mfu_tensor_new(s, a.seq, a.seq, s->numerics.compute, MFU_PART_ACTIVATIONS);
+        mfu_emit(s,
+                 &(struct mfu_emission){
+                     .suffix = "mask", .kind = MFU_POINTWISE, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_ALONE},
+                 0, NULL, 1, &bias);
+    }
     a.head_dim = wide;
     kernel = mfu_kernel_attention(&a, false);
     if ((out[0] = mfu_kept_result(s)) != MFU_NO_VIEW) {
@@ -130,6 +149,7 @@ static void fused_forward(struct mfu_builder *s, struct mfu_node *n)
         mfu_node_save(s, n, qkv[i]);
     mfu_node_save(s, n, out[0]);
     mfu_node_save(s, n, out[1]);
+    mfu_node_save(s, n, bias);
     n->out = resize_heads(s, "slice", out[0], wide, head_dim);
 }
 
@@ -137,7 +157,13 @@ static void fused_backward(struct mfu_builder *s, struct mfu_node *n)
 {
     struct mfu_attention a = describe(s, n);
     double head_dim = a.head_dim, wide = padded(s, &a);
-    int in[] = {mfu_autocast(s, n->gradient), n->saved[Q], n->saved[K], n->saved[V], n->saved[OUT], n->saved[LSE]};
+    int in[] = {mfu_autocast(s, n->gradient),
+                n->saved[Q],
+                n->saved[K],
+                n->saved[V],
+                n->saved[OUT],
+                n->saved[LSE],
+                n->saved[BIAS]};
     struct mfu_kernel kernel;
     int d[3];
 
@@ -147,9 +173,11 @@ static void fused_backward(struct mfu_builder *s, struct mfu_node *n)
     for (int i = 0; i < 3; i++)
         d[i] = mfu_tensor_new(s, mfu_view_rows(s, in[1 + i]), mfu_view_columns(s, in[1 + i]), s->numerics.compute,
                               MFU_PART_ACTIVATIONS);
-    mfu_emit_kernel(s, &kernel, "grad", mfu_attention_backward_bytes(&a), 6, in, 3, d);
+    mfu_emit_kernel(s, &kernel, "grad", mfu_attention_backward_bytes(&a), 7, in, 3, d);
     for (int i = 0; i < 3; i++)
         d[i] = resize_heads(s, "slice", d[i], wide, head_dim);
+    for (int i = 1; i < 3; i++)
+        d[i] = resize_heads(s, "sum_heads", d[i], a.kv_heads, n->op->attribute[KV_HEADS]);
     give_inputs(s, n, d);
 }
 
