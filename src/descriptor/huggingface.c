@@ -181,8 +181,7 @@ static int take_word(struct reader *r, struct mfu_model *m, int dim, struct mfu_
     return set_dim(r, m, dim, number);
 }
 
-/* What config.json says about one dim; a boolean counts as 1 or 0, a mapping as
- * what it has entries (id2label). */
+/* What config.json says about one dim; a boolean counts as 1 or 0. */
 static int take(struct reader *r, struct mfu_model *m, int dim, struct mfu_yaml_node *node)
 {
     const char *text = mfu_node_text(r->config, node);
@@ -191,13 +190,8 @@ static int take(struct reader *r, struct mfu_model *m, int dim, struct mfu_yaml_
 
     if (yes >= 0)
         return set_dim(r, m, dim, yes ? "1" : "0");
-    if (mfu_node_type(node) == MFU_MAPPING) {
-        char number[24];
-
-        snprintf(number, sizeof number, "%zu", mfu_node_count(node));
-        return set_dim(r, m, dim, number);
-    }
-    if (text && isalpha((unsigned char)*text))
+    if (text && isalpha((unsigned char)*text)
+        && mfu_node_find(mfu_node_find(mfu_yaml_root(r->yaml), "huggingface"), "words"))
         return take_word(r, m, dim, node);
     if (!mfu_node_plain(node) || !is_number(text))
         mfu_fail(r->err, MFU_EINPUT, "expected a number, true, false or null");
@@ -279,6 +273,23 @@ static int assume_architecture(struct reader *r, struct mfu_model *m, struct mfu
     return 0;
 }
 
+/* Dims that are numbers of entries: of labels, for one. */
+static int count_entries(struct reader *r, struct mfu_model *m, struct mfu_yaml_node *counts)
+{
+    struct mfu_yaml_node *node, *found;
+    char number[24];
+
+    for (size_t i = 0; counts && (node = mfu_node_value(counts, i)); i++) {
+        found = mfu_node_find(mfu_yaml_root(r->config), mfu_node_text(r->yaml, node));
+        if (!found || mfu_node_type(found) != MFU_MAPPING)
+            continue;
+        snprintf(number, sizeof number, "%zu", mfu_node_count(found));
+        if (set_dim(r, m, mfu_model_dim_find(m, mfu_node_key(r->yaml, counts, i), NULL), number) < 0)
+            return mfu_node_error(r->config, found, r->err);
+    }
+    return 0;
+}
+
 /* What config.json says wins over what its class assumes, and that over what
  * the model file says of another model. */
 static int fill(struct reader *r, struct mfu_model *m)
@@ -287,7 +298,8 @@ static int fill(struct reader *r, struct mfu_model *m)
     struct mfu_yaml_node *dims = mfu_node_find(table, "dims"), *node;
     struct mfu_yaml_node *defaults = mfu_node_find(table, "defaults");
 
-    if (assume(r, m, defaults) < 0 || assume_architecture(r, m, mfu_node_find(table, "architectures")) < 0)
+    if (assume(r, m, defaults) < 0 || assume_architecture(r, m, mfu_node_find(table, "architectures")) < 0
+        || count_entries(r, m, mfu_node_find(table, "counts")) < 0)
         return -1;
     for (size_t i = 0; (node = mfu_node_value(dims, i)); i++) {
         const char *name = mfu_node_key(r->yaml, dims, i), *key = NULL;

@@ -114,6 +114,7 @@ void mfu_model_free(struct mfu_model *);
  *       defaults: {tied: 0}            # what the configuration class assumes
  *       architectures:                 # what the class that is trained has beside the body
  *         LlamaForSequenceClassification: {n_labels: classes}
+ *       counts: {classes: id2label}    # dims that are numbers of entries
  *       nulls: {window: 0}             # what a null means that is not "as assumed"
  *       words: {swish: silu}           # what their names of our choices are
  *

@@ -231,6 +231,37 @@ def cases():
     yield row("bert-long", "bert-long", batch=4, seq=1024)
     yield row("bert-mlm-fp32", "bert-mlm", batch=8, seq=128, precision="fp32")
     yield row("bert-dropouts-eager", "bert-dropouts", batch=4, seq=256, **eager)
+    # ---- models of their real depth
+    yield row("gpt2-12-amp", "gpt2-12", batch=8, seq=1024)
+    yield row("gpt2-12-pure-sgd", "gpt2-12", batch=6, seq=640, optimizer="sgd", **pure)
+    yield row("gpt2-12-compile", "gpt2-12", batch=8, seq=1024, **comp)
+    yield row("gpt2-12-ckpt-accum", "gpt2-12", batch=8, seq=1024, accum=2, **ckpt)
+    yield row("bert-12-amp", "bert-12", batch=16, seq=512)
+    yield row("bert-12-compile", "bert-12", batch=16, seq=512, **comp)
+    yield row("llama-1b-amp", "llama-1b", batch=1, seq=2048)
+    yield row("llama-1b-pure", "llama-1b", batch=2, seq=2048, **pure)
+    yield row("llama-1b-pure-ckpt", "llama-1b", batch=4, seq=2048, **pure, **ckpt)
+    yield row("llama-1b-compile", "llama-1b", batch=2, seq=2048, **comp)
+    yield row("llama-1b-pure-eager", "llama-1b", batch=1, seq=1024, **pure, **eager)
+    yield row("qwen2-05b-amp", "qwen2-05b", batch=1, seq=1536)
+    yield row("qwen2-05b-fp16-eager", "qwen2-05b", batch=1, seq=512, precision="fp16", **eager)
+    yield row("qwen3-06b-pure", "qwen3-06b", batch=1, seq=1024, accum=2, **pure)
+    yield row("qwen3-06b-amp-eager", "qwen3-06b", batch=1, seq=768, **eager)
+    yield row("gemma2-8-pure", "gemma2-8", batch=1, seq=1024, **pure)
+    yield row("gemma2-8-amp-momentum", "gemma2-8", batch=1, seq=640, optimizer="sgd-momentum")
+    yield row("gemma2-8-compile", "gemma2-8", batch=1, seq=1024, **comp)
+    yield row("mixtral-6-pure-ckpt", "mixtral-6", batch=2, seq=768, **pure, **ckpt)
+    yield row("mistral-6-window-pure", "mistral-6", batch=2, seq=1536, **pure)
+    yield row("mistral-6-window-amp-ckpt", "mistral-6", batch=2, seq=1536, **ckpt)
+    yield row("gpt2-seqcls", "gpt2-seqcls", batch=8, seq=256)
+    yield row("gemma-seqcls", "gemma-seqcls", batch=4, seq=256, **pure)
+    yield row("qwen3-seqcls", "qwen3-seqcls", batch=4, seq=256)
+    yield row("bert-qa", "bert-qa", batch=8, seq=384)
+    yield row("vit-12-amp", "torchvision-vit", batch=32, seq=197, loop="own")
+    yield row("vit-12-pure", "torchvision-vit", batch=64, seq=197, loop="own", **pure)
+    yield row("nanogpt-12-amp", "nanogpt", batch=12, seq=1024, accum=5, **dict(loop="keep"))
+    yield row("nanogpt-medium-pure", "nanogpt", batch=4, seq=1024, dims="n_layer=24 n_head=16 n_embd=1024",
+              **dict(loop="keep"), **pure)
     # ---- torchvision
     small = "n_layer=6"
     for b, more in ((32, {}), (16, pure), (32, ckpt), (8, dict(precision="fp32")), (32, comp),
@@ -330,6 +361,8 @@ def get_batch(c, model):
     name = type(model).__name__
     if name.endswith("SequenceClassification"):
         return dict(input_ids=long(b, t), labels=long(b))
+    if name.endswith("QuestionAnswering"):
+        return dict(input_ids=long(b, t), start_positions=long(b), end_positions=long(b))
     batch = dict(input_ids=long(b, t), labels=long(b, t))
     if name == "BertForPreTraining":
         batch["next_sentence_label"] = long(b)
