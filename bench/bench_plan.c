@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "scenario/setting.h"
 #include "plan/plan.h"
 #include "base/error.h"
 #include "descriptor/catalog.h"

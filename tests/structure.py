@@ -11,7 +11,7 @@ import pathlib
 import re
 import sys
 
-ROOMS = "base descriptor scenario parallel kernel graph cost simulate plan read answer report repl".split()
+ROOMS = "base descriptor kernel scenario parallel graph cost simulate plan read answer report repl".split()
 ONE_OF_A_KIND = {"repl/commands", "graph/primitives", "simulate/schedules", "read/config/formats", "read/logs/formats"}
 MOST_FILES = 30     # .c files of a folder, those of one kind of thing aside
 MOST_SHARE = 0.15   # of all lines
@@ -75,6 +75,17 @@ for folder in lines:
         faults.append(f"{folder} holds {lines[folder]} of {sum(lines.values())} lines")
     if sources[folder] > MOST_FILES and folder not in ONE_OF_A_KIND:
         faults.append(f"{folder} holds {sources[folder]} sources")
+
+# A reader of a table of kinds asks a property of the row, never which row it is.
+TABLES = {"kernel/kind.h": r"X\(argument, (\w+), \"", "descriptor/attention_kinds.h": r"X\(argument, (\w+), \"",
+          "scenario/precision.h": r"X\((\w+), \"", "scenario/runtime.h": r"X\((\w+), \"",
+          "scenario/checkpoint.h": r"X\((\w+), \"", "scenario/optimizer.h": r"X\((\w+), \""}
+rows = {row for table, pattern in TABLES.items() for row in re.findall(pattern, files.get(table, ""))}
+compared = re.compile(r"(?:[=!]=|\bcase)\s*MFU_(" + "|".join(sorted(rows)) + r")\b|\bMFU_(" + "|".join(sorted(rows)) + r")\s*[=!]=")
+for path, text in files.items():
+    for number, line in enumerate(text.split("\n"), 1):
+        if rows and compared.search(line):
+            faults.append(f"src/{path}:{number}: compares with a row of a table: {line.strip()}")
 
 print("\n".join(faults) or f"{len(files)} files, {sum(lines.values())} lines in {len(lines)} folders")
 sys.exit(bool(faults))

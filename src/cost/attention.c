@@ -11,48 +11,44 @@
 
 #include "cost/cost.h"
 
-static const struct {
-    enum mfu_coefficient d64, d128, half, backward;
-} of_kind[MFU_ATTENTION_COUNT] = {
-    [MFU_FLASH1] = {MFU_C_FLASH1_D64, MFU_C_FLASH1_D128, MFU_C_FLASH1_HALF, MFU_C_FLASH1_BACKWARD},
-    [MFU_TRITON] = {MFU_C_TRITON_D64, MFU_C_TRITON_D128, MFU_C_TRITON_HALF, MFU_C_TRITON_BACKWARD},
-    [MFU_FLASH] = {MFU_C_FLASH_D64, MFU_C_FLASH_D128, MFU_C_FLASH_HALF, MFU_C_FLASH_BACKWARD},
-    [MFU_FLASH3] = {MFU_C_FLASH3_D64, MFU_C_FLASH3_D128, MFU_C_FLASH3_HALF, MFU_C_FLASH3_BACKWARD},
-    [MFU_CUDNN] = {MFU_C_CUDNN_D64, MFU_C_CUDNN_D128, MFU_C_CUDNN_HALF, MFU_C_CUDNN_BACKWARD},
-    [MFU_MEMEFF] = {MFU_C_MEMEFF_D64, MFU_C_MEMEFF_D128, MFU_C_MEMEFF_HALF, MFU_C_MEMEFF_BACKWARD},
-};
-
 /* Rows of queries that one block works on (FlashAttention 2 launch templates). */
 #define BLOCK 128.
 
-/* Kernels are compiled for head sizes 32, 64, 96, 128, 192, 256: others pad. */
-static double padded_head(double d)
-{
-    return d <= 32 ? 32 : d <= 64 ? 64 : d <= 96 ? 96 : d <= 128 ? 128 : d <= 192 ? 192 : 256;
-}
-
 enum mfu_coefficient mfu_attention_rule(enum mfu_attention_kind kind, double head_dim)
 {
-    return padded_head(head_dim) > 96 ? of_kind[kind].d128 : of_kind[kind].d64;
+    return mfu_attention_padded_head(head_dim) > 96 ? mfu_attentions[kind].d128 : mfu_attentions[kind].d64;
+}
+
+/* The fraction of the peak at a (padded) head size.
+ *
+ * Each pair of tokens costs its products, in proportion to d, and a softmax that
+ * does not depend on d: e(d) is proportional to d/(d + d0), through the points
+ * e64 and e128; beyond 128 the softmax is negligible.  Two cannot be: e128 below
+ * e64 (d0 would be negative; then the rate is e128 at every size), and e128
+ * above 2 e64 (the larger head would take less time than the smaller one; then
+ * it takes as much). */
+static double fraction(double e64, double e128, double d)
+{
+    double a = fmin(e64, e128), b = fmin(e128, 2 * a);
+
+    return d >= 128 ? b : a * b * d / (a * (2 * d - 128) + b * (128 - d));
 }
 
 double mfu_attention_seconds(const struct mfu_machine *m, const struct mfu_kernel *k, struct mfu_price *p)
 {
-    double d64 = m->c[of_kind[k->attention].d64], d128 = m->c[of_kind[k->attention].d128];
-    double padded = padded_head(k->k), e, d0, blocks, waves, causal;
+    const struct mfu_attention_row *row = &mfu_attentions[k->attention];
+    double padded = mfu_attention_padded_head(k->k), e = fraction(m->c[row->d64], m->c[row->d128], padded);
+    /* In blocks' worth of work: one that is filled in part takes its part. */
+    double waves = k->batch * k->n * fmax(1, k->m / BLOCK) / m->sms;
+    /* What counts is how many keys a query has on average; the half length is
+     * of causal attention, without a mask it is a quarter. */
+    double pairs = k->flops / (k->backward ? 10 : 4) / (k->k * k->n * k->batch);
+    double keys = fmin(pairs / k->m, k->causal ? k->m / 2 : k->m);
 
-    /* Each pair costs its products, in proportion to d, and a softmax that does
-     * not depend on d: e(d) = e d/(d + d0), through the two measured points. */
-    d0 = d128 > d64 ? 128 * (d128 - d64) / (2 * d64 - d128) : 0;
-    e = padded >= 128 ? d128 : d128 * (128 + d0) / 128 * padded / (padded + d0);
-    /* The half length is of causal attention; without a mask it is a quarter. */
-    causal = k->flops / (k->backward ? 10 : 4) / (k->k * k->n * k->batch * k->m * k->m);
-    e *= k->m / (k->m + m->c[of_kind[k->attention].half] * (causal > 0.9 ? 0.25 : 1));
+    e *= keys / (keys + m->c[row->half] * (k->causal ? 0.5 : 0.25));
     if (k->backward)
-        e *= m->c[of_kind[k->attention].backward];
-    blocks = k->batch * k->n * ceil(k->m / BLOCK);
-    waves = blocks / m->sms;
-    p->blocks = blocks;
-    p->waves = waves;
+        e *= m->c[row->backward];
+    p->blocks = k->batch * k->n * ceil(k->m / BLOCK);
+    p->waves = p->blocks / m->sms;
     return k->flops * (padded / k->k) / (m->attention_flops * m->peak_flops[k->math] * e * sqrt(waves / ceil(waves)));
 }

@@ -4,6 +4,8 @@
 #include "cost/collective.h"
 
 #include <math.h>
+
+#include "descriptor/gpu.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -18,6 +18,7 @@ struct mfu_machine {
     double gemm_flops[MFU_PEAK_COUNT];      /* of a large GEMM while clocks hold */
     double sustained_flops[MFU_PEAK_COUNT]; /* the same at full tensor load */
     double throttle;                        /* slowdown at full tensor load: time (1 + throttle) */
+    double roof_flops[MFU_PEAK_COUNT];      /* peak at the highest clock: nothing is faster; NAN unknown */
     double attention_flops;                 /* peak that attention's fractions refer to */
     double bandwidth_bytes_s;               /* theoretical, DRAM */
     double l2_bytes;                        /* 0 when unknown */

@@ -6,6 +6,9 @@
 
 #include <math.h>
 
+#include "cost/law.h"
+#include "descriptor/gpu.h"
+
 #define WARP 32.           /* threads */
 #define KIB 1024.          /* bytes */
 #define PARTITIONS 4.      /* of an SM, each with its own registers (cuda_occupancy.h) */
@@ -103,26 +106,6 @@ struct mfu_waves mfu_waves(double blocks, double sms, double resident)
 
 /* ---- what counters read -------------------------------------------------- */
 
-static bool is_product(const struct mfu_kernel *k)
-{
-    return k->kind == MFU_GEMM || k->kind == MFU_FUSED_ATTENTION;
-}
-
-static struct mfu_grid grid_of(const struct mfu_gpu *g, const struct mfu_machine *m, const struct mfu_kernel *k,
-                               struct mfu_tiling *t)
-{
-    bool persistent = g->compute_capability >= 9.0 && g->compute_capability < 12.0 && k->math != MFU_PEAK_FP32;
-
-    if (k->kind == MFU_FUSED_ATTENTION)
-        return mfu_grid_attention(k, g->shared_block_bytes);
-    if (k->kind != MFU_GEMM)
-        return mfu_grid_stream(k);
-    *t = mfu_gemm_tiling(m, k);
-    if (t->tile_m <= 0) /* a machine without rates */
-        return (struct mfu_grid){.blocks = 1, .threads = 128, .padded_flops = k->flops};
-    return mfu_grid_gemm(k, t->tile_m, t->tile_n, t->split, persistent);
-}
-
 /* Traffic that L2 does not keep, from the time that the memory takes: the rest
  * of the bytes comes at L2's speed. */
 static double dram_bytes(const struct mfu_machine *m, const struct mfu_kernel *k, const struct mfu_price *p)
@@ -167,14 +150,15 @@ static void fill_sms(struct mfu_reading *r, double resident, double sms, bool pr
 void mfu_read_kernel(const struct mfu_gpu *g, const struct mfu_machine *m, const struct mfu_kernel *k,
                      const struct mfu_price *p, struct mfu_reading *r)
 {
+    const struct mfu_law_row *law = mfu_law_of(k);
     double running = p->time_s > 0 ? fmax(0, p->time_s - p->overhead_s) / p->time_s : 0;
 
-    *r = (struct mfu_reading){.tensor = is_product(k) && k->math != MFU_PEAK_FP32 && g->tensor_cores != 0};
-    r->grid = grid_of(g, m, k, &r->tiling);
-    if (p->blocks > 0 && k->kind == MFU_GEMM)
+    *r = (struct mfu_reading){.tensor = law->tensor && k->math != MFU_PEAK_FP32 && g->tensor_cores != 0};
+    r->grid = law->grid(g, m, k, &r->tiling);
+    if (p->blocks > 0 && law->tells_blocks)
         r->grid.blocks = p->blocks;
     mfu_occupancy(g, &r->grid, &r->limit);
-    fill_sms(r, r->limit.resident, m->sms, is_product(k));
+    fill_sms(r, r->limit.resident, m->sms, mfu_kind_is_product(k->kind));
     r->sm_active *= running; /* between two kernels SMs are empty */
     r->sm_occupancy *= running;
     r->dram_bytes = dram_bytes(m, k, p);

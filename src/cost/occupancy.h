@@ -12,6 +12,8 @@
 #include "cost/cost.h"
 #include "kernel/grid.h"
 
+struct mfu_gpu;
+
 struct mfu_occupancy {
     double by_warps, by_blocks, by_registers, by_shared; /* blocks per SM */
     double resident;                                     /* the least of them; 0: a block does not fit, NAN:

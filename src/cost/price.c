@@ -4,12 +4,9 @@
 #include <math.h>
 
 #include "cost/cost.h"
+#include "cost/law.h"
 
 const char *const mfu_bound_names[] = {"compute", "memory", "launch", "latency"};
-
-/* Arithmetic on the CUDA cores next to memory traffic: half of the fp32 peak,
- * since most of it is not multiply-adds (chosen; few kernels depend on it). */
-#define VECTOR_SHARE 0.5
 
 /* Below this many rounds of thread blocks a GEMM waits for latencies (chosen;
  * it names the bound, seconds do not depend on it). */
@@ -28,35 +25,15 @@ static double larger(double a, double b)
     return r < 0.01 ? x : x * sqrt(sqrt(1 + r * r * r * r)); /* 2.5e-9 and less */
 }
 
-static struct mfu_tiling tiling_of(const struct mfu_machine *m, const struct mfu_kernel *k, struct mfu_tilings *list)
-{
-    struct mfu_tiling t;
-
-    for (unsigned i = 0; list && i < list->n && i < MFU_TILINGS; i++)
-        if (list->known[i].m == k->m && list->known[i].n == k->n && list->known[i].k == k->k
-            && list->known[i].batch == k->batch && list->known[i].math == k->math
-            && list->known[i].aligned == k->aligned)
-            return list->known[i].tiling;
-    t = mfu_gemm_tiling(m, k);
-    if (list) {
-        unsigned i = list->n++ % MFU_TILINGS; /* in place of the oldest */
-
-        list->known[i].m = k->m, list->known[i].n = k->n, list->known[i].k = k->k;
-        list->known[i].batch = k->batch, list->known[i].math = k->math, list->known[i].aligned = k->aligned;
-        list->known[i].tiling = t;
-    }
-    return t;
-}
-
 static void settle(const struct mfu_kernel *k, struct mfu_price *p)
 {
     double busy = larger(p->compute_s, p->memory_s);
 
     p->time_s = busy + p->overhead_s;
-    p->bound = busy < p->overhead_s                       ? MFU_BOUND_LAUNCH
-        : p->compute_s < p->memory_s                      ? MFU_BOUND_MEMORY
-        : k->kind == MFU_GEMM && p->waves < LATENCY_WAVES ? MFU_BOUND_LATENCY
-                                                          : MFU_BOUND_COMPUTE;
+    p->bound = busy < p->overhead_s                             ? MFU_BOUND_LAUNCH
+        : p->compute_s < p->memory_s                            ? MFU_BOUND_MEMORY
+        : mfu_kind_is_gemm(k->kind) && p->waves < LATENCY_WAVES ? MFU_BOUND_LATENCY
+                                                                : MFU_BOUND_COMPUTE;
 }
 
 /* What a kernel of this class draws from DRAM; loads of four elements leave
@@ -65,7 +42,7 @@ static double dram_bytes_s(const struct mfu_machine *m, const struct mfu_kernel 
 {
     double slower = k->half_share > 0 ? 1 + k->half_share * (1 / m->c[MFU_C_DRAM_HALF] - 1) : 1;
 
-    return m->c[k->traffic] * m->bandwidth_bytes_s / slower;
+    return fmin(m->c[k->traffic] * m->bandwidth_bytes_s / slower, m->l2_bytes_s);
 }
 
 /* Later passes over a row find it in L2 if the rows in flight fit there: two
@@ -87,18 +64,9 @@ void mfu_price_kernel(const struct mfu_machine *m, const struct mfu_kernel *k, d
     *p = (struct mfu_price){.overhead_s = k->launches * m->c[MFU_C_KERNEL_OVERHEAD]};
     if (k->launches <= 0)
         return;
-    if (k->kind == MFU_GEMM) {
-        struct mfu_tiling t = tiling_of(m, k, tilings);
-
-        p->compute_s = t.compute_s;
-        p->blocks = t.blocks;
-        p->waves = t.waves;
-    } else {
-        if (k->kind == MFU_FUSED_ATTENTION)
-            p->compute_s = mfu_attention_seconds(m, k, p);
-        else
-            p->compute_s = k->flops / (VECTOR_SHARE * m->peak_flops[MFU_PEAK_FP32]);
-    }
+    p->compute_s = mfu_law_of(k)->compute_s(m, k, tilings, p);
+    if (k->flops > 0 && m->roof_flops[k->math] > 0)
+        p->compute_s = fmax(p->compute_s, k->flops / m->roof_flops[k->math]);
     p->memory_s = fmax(k->read_bytes + k->write_bytes - inside_bytes, 0) / dram_bytes_s(m, k)
         + inside_bytes / m->l2_bytes_s + reread_seconds(m, k);
     settle(k, p);

@@ -17,6 +17,7 @@
 #include "cost/collective.h"
 #include "descriptor/yaml.h"
 #include "scenario/scenario.h"
+#include "cost/law.h"
 
 /* Seconds of arithmetic after which half of the throttling shows in a sample
  * that was not repeated until the clock had settled (estimated). */
@@ -232,9 +233,9 @@ static bool take_stream(struct mfu_samples *s, const struct entry *e, struct mfu
     if (!row || !(or_else(e->x[READ_BYTES], 0) + or_else(e->x[WRITE_BYTES], 0) > 0))
         return false;
     /* Fused optimizers and losses of one pass are what PyTorch has, too. */
-    to->kernel = mfu_kernel_stream(row->kind, fused && row->kind != MFU_OPTIMIZER_STEP ? MFU_C_DRAM_FUSED : row->plain,
-                                   rows, columns, row->flops * rows * columns, or_else(e->x[READ_BYTES], 0),
-                                   or_else(e->x[WRITE_BYTES], 0));
+    to->kernel = mfu_kernel_stream(
+        row->kind, fused && mfu_kinds[row->kind].group != MFU_GROUP_UPDATES ? MFU_C_DRAM_FUSED : row->plain, rows,
+        columns, row->flops * rows * columns, or_else(e->x[READ_BYTES], 0), or_else(e->x[WRITE_BYTES], 0));
     to->kernel.launches = or_else(e->x[LAUNCHES], 1);
     snprintf(name, sizeof name, "%.20s%s%.16s%s", e->probe, e->pass[0] ? " " : "", e->pass, fused ? " fused" : "");
     to->kind = class_of(s, name, 0.08, 0.15);
@@ -253,25 +254,23 @@ static bool take_copy(struct mfu_samples *s, const struct entry *e, struct mfu_s
     return true;
 }
 
+/* Systematic errors of the law: that of math attention, several kernels with a
+ * law of their own each, is coarse (estimated). */
+#define FUSED_SYSTEMATIC 0.02
+#define MATH_SYSTEMATIC 0.3
+
 static bool take_attention(struct mfu_samples *s, const struct entry *e, struct mfu_sample *to)
 {
-    static const struct {
-        const char *name;
-        enum mfu_attention_kind kind;
-        double systematic;
-    } kinds[] = {{"cudnn", MFU_CUDNN, 0.02},   {"flash", MFU_FLASH, 0.02},   {"flash1", MFU_FLASH1, 0.02},
-                 {"triton", MFU_TRITON, 0.02}, {"flash3", MFU_FLASH3, 0.02}, {"memeff", MFU_MEMEFF, 0.02},
-                 {"math", MFU_MATH, 0.3}}; /* several kernels, each with a law of its own */
     int d = dtype_of(e->dtype);
     struct mfu_attention a;
     char name[64];
-    size_t i = 0;
+    int i = 0;
 
-    while (i < sizeof kinds / sizeof kinds[0] && !is(kinds[i].name, e->kind))
+    while (i < MFU_ATTENTION_COUNT && !is(mfu_attentions[i].name, e->kind))
         i++;
-    if (d < 0 || i == sizeof kinds / sizeof kinds[0] || !(e->x[SEQ] > 0 && e->x[HEADS] > 0 && e->x[HEAD_DIM] > 0))
+    if (d < 0 || i == MFU_ATTENTION_COUNT || !(e->x[SEQ] > 0 && e->x[HEADS] > 0 && e->x[HEAD_DIM] > 0))
         return false;
-    a = (struct mfu_attention){.kind = kinds[i].kind,
+    a = (struct mfu_attention){.kind = (enum mfu_attention_kind)i,
                                .math = dtypes[d].math,
                                .sequences = or_else(e->x[BATCH], 1),
                                .seq = e->x[SEQ],
@@ -281,10 +280,10 @@ static bool take_attention(struct mfu_samples *s, const struct entry *e, struct 
                                .causal = e->x[CAUSAL] > 0,
                                .element_bytes = dtypes[d].in_bytes};
     to->kernel = mfu_kernel_attention(&a, is(e->pass, "backward"));
-    if (kinds[i].kind == MFU_MATH)
+    if (!mfu_attentions[i].fused)
         to->form = MFU_SAMPLE_MATH_ATTENTION;
     snprintf(name, sizeof name, "attention %.16s%s%.16s", e->kind, e->pass[0] ? " " : "", e->pass);
-    to->kind = class_of(s, name, 0.08, kinds[i].systematic);
+    to->kind = class_of(s, name, 0.08, mfu_attentions[i].fused ? FUSED_SYSTEMATIC : MATH_SYSTEMATIC);
     return true;
 }
 
@@ -446,7 +445,7 @@ static double kernel_seconds(const struct mfu_machine *m, const struct mfu_kerne
     bool inside = warm && k->read_bytes + k->write_bytes <= mfu_l2_reach(m);
 
     mfu_price_kernel(m, k, inside ? k->read_bytes : 0, inside ? k->write_bytes : 0, NULL, &p);
-    if (k->kind == MFU_GEMM)
+    if (mfu_law_of(k)->throttles)
         mfu_price_throttle(m, k, sustained ? 1 : p.compute_s / (p.compute_s + SETTLING_S), &p);
     return p.time_s;
 }

@@ -10,6 +10,7 @@
 #define MFU_COEFFICIENT_H
 
 #include "base/quantity.h"
+#include "descriptor/attention_kinds.h"
 
 struct mfu_error;
 struct mfu_yaml_node;
@@ -17,6 +18,15 @@ struct mfu_yaml;
 
 /* X(identifier, name, dimension, least, most, meaning) */
 /* clang-format off: a table */
+/* The four of a fused attention kind. */
+#define MFU_ATTENTION_COEFFICIENTS(X, id, name, title, ...)                                                            \
+    X(id##_D64, "attention." name ".d64", MFU_RATIO, 0.01, 2,                                                          \
+      title ", forward, head_dim 64, long sequence: fraction of the peak of its precision")                            \
+    X(id##_D128, "attention." name ".d128", MFU_RATIO, 0.01, 2, "the same, head_dim 128")                              \
+    X(id##_HALF, "attention." name ".half", MFU_TOKENS, 0, 1e5,                                                        \
+      "sequence length at which " title " runs at half speed")                                                         \
+    X(id##_BACKWARD, "attention." name ".backward", MFU_RATIO, 0.01, 2,                                                \
+      "FLOP rate of the backward pass relative to forward")
 #define MFU_COEFFICIENTS(X)                                                                                            \
     X(GEMM_EFFICIENCY, "gemm.efficiency", MFU_RATIO, 0.01, 2,                                                          \
       "fraction of the dense tensor peak that a large 16-bit GEMM reaches while clocks hold (256x128 tile, long K)")   \
@@ -35,48 +45,7 @@ struct mfu_yaml;
       "speed of a 16-bit GEMM whose rows are not multiples of 16 bytes")                                               \
     X(GEMM_POWER, "gemm.power", MFU_FLOP_PER_S, 1e9, 1e14,                                                             \
       "16-bit tensor FLOP/s that one watt of board power sustains when they are busy all the time")                    \
-    X(FLASH1_D64, "attention.flash1.d64", MFU_RATIO, 0.01, 2,                                                          \
-      "FlashAttention 1 forward, head_dim 64, long sequence: fraction of the 16-bit peak")                             \
-    X(FLASH1_D128, "attention.flash1.d128", MFU_RATIO, 0.01, 2, "the same, head_dim 128")                              \
-    X(FLASH1_HALF, "attention.flash1.half", MFU_TOKENS, 0, 1e5,                                                        \
-      "sequence length at which FlashAttention 1 runs at half speed")                                                  \
-    X(FLASH1_BACKWARD, "attention.flash1.backward", MFU_RATIO, 0.01, 2,                                                \
-      "FLOP rate of the backward pass relative to forward")                                                            \
-    X(TRITON_D64, "attention.triton.d64", MFU_RATIO, 0.01, 2,                                                          \
-      "attention written in Triton (FlashAttention 1's algorithm) forward, head_dim 64, long sequence: fraction of "   \
-      "the 16-bit peak")                                                                                               \
-    X(TRITON_D128, "attention.triton.d128", MFU_RATIO, 0.01, 2, "the same, head_dim 128")                              \
-    X(TRITON_HALF, "attention.triton.half", MFU_TOKENS, 0, 1e5, "sequence length at which it runs at half speed")      \
-    X(TRITON_BACKWARD, "attention.triton.backward", MFU_RATIO, 0.01, 2,                                                \
-      "FLOP rate of the backward pass relative to forward")                                                            \
-    X(FLASH_D64, "attention.flash.d64", MFU_RATIO, 0.01, 2,                                                            \
-      "FlashAttention 2 forward, head_dim 64, long sequence: fraction of the 16-bit peak")                             \
-    X(FLASH_D128, "attention.flash.d128", MFU_RATIO, 0.01, 2, "the same, head_dim 128")                                \
-    X(FLASH_HALF, "attention.flash.half", MFU_TOKENS, 0, 1e5,                                                          \
-      "sequence length at which FlashAttention 2 runs at half speed")                                                  \
-    X(FLASH_BACKWARD, "attention.flash.backward", MFU_RATIO, 0.01, 2,                                                  \
-      "FLOP rate of the backward pass relative to forward")                                                            \
-    X(FLASH3_D64, "attention.flash3.d64", MFU_RATIO, 0.01, 2,                                                          \
-      "FlashAttention 3 forward, head_dim 64, long sequence: fraction of the 16-bit peak")                             \
-    X(FLASH3_D128, "attention.flash3.d128", MFU_RATIO, 0.01, 2, "the same, head_dim 128")                              \
-    X(FLASH3_HALF, "attention.flash3.half", MFU_TOKENS, 0, 1e5,                                                        \
-      "sequence length at which FlashAttention 3 runs at half speed")                                                  \
-    X(FLASH3_BACKWARD, "attention.flash3.backward", MFU_RATIO, 0.01, 2,                                                \
-      "FLOP rate of the backward pass relative to forward")                                                            \
-    X(CUDNN_D64, "attention.cudnn.d64", MFU_RATIO, 0.01, 2,                                                            \
-      "cuDNN fused attention forward, head_dim 64, long sequence: fraction of the 16-bit peak")                        \
-    X(CUDNN_D128, "attention.cudnn.d128", MFU_RATIO, 0.01, 2, "the same, head_dim 128")                                \
-    X(CUDNN_HALF, "attention.cudnn.half", MFU_TOKENS, 0, 1e5,                                                          \
-      "sequence length at which cuDNN's attention runs at half speed")                                                 \
-    X(CUDNN_BACKWARD, "attention.cudnn.backward", MFU_RATIO, 0.01, 2,                                                  \
-      "FLOP rate of the backward pass relative to forward")                                                            \
-    X(MEMEFF_D64, "attention.memeff.d64", MFU_RATIO, 0.01, 2,                                                          \
-      "memory-efficient attention (CUTLASS) forward, head_dim 64: fraction of the peak of its precision")              \
-    X(MEMEFF_D128, "attention.memeff.d128", MFU_RATIO, 0.01, 2, "the same, head_dim 128")                              \
-    X(MEMEFF_HALF, "attention.memeff.half", MFU_TOKENS, 0, 1e5,                                                        \
-      "sequence length at which memory-efficient attention runs at half speed")                                        \
-    X(MEMEFF_BACKWARD, "attention.memeff.backward", MFU_RATIO, 0.01, 2,                                                \
-      "FLOP rate of the backward pass relative to forward")                                                            \
+    MFU_FUSED_ATTENTION_KINDS(MFU_ATTENTION_COEFFICIENTS, X)                                                           \
     X(DRAM_POINTWISE, "dram.pointwise", MFU_RATIO, 0.01, 1,                                                            \
       "fraction of the DRAM bandwidth that pointwise kernels, casts and copies reach")                                 \
     X(DRAM_IRREGULAR, "dram.irregular", MFU_RATIO, 0.01, 1,                                                            \

@@ -24,11 +24,9 @@
 #define NODE_GPUS 8         /* HGX boards, and the most PCIe slots that servers have */
 
 const char *const mfu_peak_names[MFU_PEAK_COUNT] = {
-    [MFU_PEAK_FP32] = "fp32",           [MFU_PEAK_TF32] = "tf32",
-    [MFU_PEAK_FP16] = "fp16",           [MFU_PEAK_FP16_ACC16] = "fp16_acc16",
-    [MFU_PEAK_BF16] = "bf16",           [MFU_PEAK_FP8] = "fp8",
-    [MFU_PEAK_FP8_ACC16] = "fp8_acc16", [MFU_PEAK_INT8] = "int8",
-    [MFU_PEAK_NVFP4] = "nvfp4",
+#define X(id, name) [MFU_PEAK_##id] = name,
+    MFU_PEAKS(X)
+#undef X
 };
 
 /* The keys --------------------------------------------------------------- */

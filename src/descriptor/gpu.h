@@ -7,27 +7,12 @@
 #define MFU_GPU_H
 
 #include "descriptor/coefficient.h"
+#include "descriptor/peak.h"
 
 struct mfu_error;
 struct mfu_yaml;
 
-/* Dense peaks and FMA rates are kept per kind of arithmetic.  FP16, BF16 and
- * FP8 accumulate in fp32, as training does; *_ACC16 is what GeForce cards
- * reach with fp16 accumulation, shown but never used for training. */
-enum mfu_peak {
-    MFU_PEAK_FP32,
-    MFU_PEAK_TF32,
-    MFU_PEAK_FP16,
-    MFU_PEAK_FP16_ACC16,
-    MFU_PEAK_BF16,
-    MFU_PEAK_FP8,
-    MFU_PEAK_FP8_ACC16,
-    MFU_PEAK_INT8,
-    MFU_PEAK_NVFP4,
-    MFU_PEAK_COUNT
-};
-extern const char *const mfu_peak_names[MFU_PEAK_COUNT]; /* "fp32" ... */
-
+/* Peaks and FMA rates are dense, one per kind of arithmetic. */
 struct mfu_gpu {
     char slug[48]; /* "rtx4070": the file's name */
     char path[256];
@@ -59,7 +44,8 @@ struct mfu_gpu {
     double measured_bf16_flops, measured_fp16_flops, measured_copy_bytes_s;
     char confidence[4];
     char note[480];
-    struct mfu_coefficients coefficients; /* family, then own */
+    struct mfu_coefficients coefficients;      /* family, then own */
+    char calibrated[24], calibrated_with[160]; /* date of the calibration that is in force, "": none; its software */
 };
 
 /* Reads gpus/NAME.yaml; `families` is the folder of the family files, whose

@@ -51,8 +51,9 @@ static int any_slot(void *context, const char *name, struct mfu_error *err)
 static bool is_operand(const char *name)
 {
     struct mfu_arena arena = {0};
-    struct mfu_expression *e = mfu_expression_compile(&arena, name, MFU_COUNT, any_slot, NULL, NULL);
-    bool result = e && mfu_expression_slots(e, NULL, 0) == 1;
+    struct mfu_error err = {0};
+    struct mfu_expression *e = mfu_expression_compile(&arena, name, MFU_COUNT, any_slot, NULL, &err);
+    bool result = e ? mfu_expression_slots(e, NULL, 0) == 1 : err.code == MFU_ENOMEM; /* no fault of the name */
 
     mfu_arena_free(&arena);
     return result;

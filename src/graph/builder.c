@@ -16,6 +16,7 @@
 #include "graph/preallocated.h"
 #include "graph/builder_private.h"
 #include "graph/optimizer.h"
+#include "scenario/setting.h"
 
 /* ---- tracing ------------------------------------------------------------ */
 
@@ -225,13 +226,14 @@ static void hold_locals(struct mfu_builder *s, const struct layer_instance *stre
 /* Whether checkpoint names single operations of a layer here. */
 static bool recomputes_operations(const struct mfu_builder *s)
 {
-    return s->runtime->recompute_ops || (s->runtime->recompute_attention && s->config->checkpoint == MFU_SELECTIVE);
+    return s->runtime->recompute_ops
+        || (s->runtime->recompute_attention && mfu_checkpoints[s->config->checkpoint].keeps_products);
 }
 
 /* Whether backward runs a stretch again as a whole, but for what was kept. */
 static bool recomputed(const struct mfu_builder *s, const struct layer_instance *st)
 {
-    return st->section->repeat && s->config->checkpoint != MFU_NONE && !recomputes_operations(s);
+    return st->section->repeat && mfu_checkpoints[s->config->checkpoint].recomputes && !recomputes_operations(s);
 }
 
 /* llm.c's -r 1 (selective) computes the activation again, -r 2 (full) the norms
@@ -240,12 +242,13 @@ static bool recomputed_alone(const struct mfu_builder *s, const struct layer_ins
 {
     const char *what = n->op->primitive->name;
 
-    if (!st->section->repeat || n->again || s->config->checkpoint == MFU_NONE || !recomputes_operations(s))
+    if (!st->section->repeat || n->again || !mfu_checkpoints[s->config->checkpoint].recomputes
+        || !recomputes_operations(s))
         return false;
     if (s->runtime->recompute_attention)
         return strcmp(what, "attention") == 0;
     return strcmp(what, "activation") == 0 || strcmp(what, "multiply") == 0
-        || (strcmp(what, "norm") == 0 && s->config->checkpoint == MFU_FULL);
+        || (strcmp(what, "norm") == 0 && mfu_checkpoints[s->config->checkpoint].recomputes_all);
 }
 
 /* In llm.c by a kernel of its own; whoever saved the old result reads the new one. */
@@ -323,7 +326,7 @@ static void end_of_scope(struct mfu_builder *s, const struct layer_instance *st)
 static void trace_backward(struct mfu_builder *s, struct layer_instance *st)
 {
     mfu_segment_open(s, st->section->name, MFU_BACKWARD, st->repeat);
-    s->selective = s->config->checkpoint == MFU_SELECTIVE && recomputed(s, st);
+    s->selective = mfu_checkpoints[s->config->checkpoint].keeps_products && recomputed(s, st);
     if (recomputed(s, st)) {
         s->last_saver = last_saver(s, st);
         s->recomputing = true;
@@ -382,8 +385,8 @@ bool mfu_gradients_sharded(const struct mfu_config *c)
 
 bool mfu_half_engine(const struct mfu_config *c)
 {
-    return c->setting[MFU_S_HALF_WEIGHTS] > 0 && (c->precision == MFU_FP16 || c->precision == MFU_BF16)
-        && c->runtime != MFU_LLMC;
+    return c->setting[MFU_S_HALF_WEIGHTS] > 0 && !mfu_precisions[c->precision].no_half_weights
+        && !mfu_runtimes[c->runtime].c_program;
 }
 
 /* Buffers for what passes between ranks (or is gathered for itself by one). */
@@ -413,7 +416,7 @@ static void constant_memory(struct mfu_builder *s)
     /* Token indices and targets, int64, of this micro-batch and the next. */
     double inputs = 2 * 2 * mfu_type_bytes[MFU_I64] * c->tokens + s->loaded_bytes;
     double workspace = mfu_config_coefficient(c, MFU_C_CUBLAS_WORKSPACE);
-    bool masters = s->numerics.weight == MFU_F16 && c->precision != MFU_BF16_PURE;
+    bool masters = s->numerics.weight == MFU_F16 && !mfu_precisions[c->precision].pure;
 
     memset(p->constant_bytes, 0, sizeof p->constant_bytes);
     if (masters && mfu_fully_sharded(c)) { /* the shards of the weights are the masters */
@@ -434,11 +437,8 @@ static void constant_memory(struct mfu_builder *s)
 
 static struct mfu_numerics choose_numerics(const struct mfu_config *c, const struct mfu_runtime *r)
 {
-    static const enum mfu_peak math[MFU_PRECISION_COUNT] = {
-        [MFU_FP32] = MFU_PEAK_FP32, [MFU_TF32] = MFU_PEAK_TF32,      [MFU_FP16] = MFU_PEAK_FP16,
-        [MFU_BF16] = MFU_PEAK_BF16, [MFU_BF16_PURE] = MFU_PEAK_BF16, [MFU_FP8] = MFU_PEAK_BF16};
-    bool full = c->precision == MFU_FP32 || c->precision == MFU_TF32;
-    bool pure = c->precision == MFU_BF16_PURE;
+    const struct mfu_precision_row *row = &mfu_precisions[c->precision];
+    bool full = !row->half, pure = row->pure;
     bool half = pure || r->half_weights || mfu_half_engine(c);
     enum mfu_type weight = full || !half ? MFU_F32 : MFU_F16;
 
@@ -448,8 +448,8 @@ static struct mfu_numerics choose_numerics(const struct mfu_config *c, const str
         .gradient = r->gradient == MFU_GRADIENT_FP32 && !pure ? MFU_F32 : weight,
         .residual = weight,
         .autocast = !full && weight == MFU_F32,
-        .math = math[c->precision],
-        .linear_math = c->precision == MFU_FP8 ? MFU_PEAK_FP8 : math[c->precision],
+        .math = row->math,
+        .linear_math = row->linear_math,
     };
 }
 
@@ -497,27 +497,13 @@ static void list_weights(struct mfu_builder *s)
             p->weights[p->n_weights++] = s->parameters[i].elements;
 }
 
-bool mfu_setting_keeps_graph(enum mfu_setting_id setting)
-{
-    switch (setting) {
-    case MFU_S_ACCUM:
-    case MFU_S_CUDA_GRAPHS:
-    case MFU_S_EXPANDABLE_SEGMENTS:
-    case MFU_S_VRAM_RESERVED:
-    case MFU_S_DATALOADER_MS:
-    case MFU_S_CLOCK_MHZ:
-    case MFU_S_POWER_W: return true;
-    default: return false;
-    }
-}
-
 bool mfu_graph_same(const struct mfu_config *a, const struct mfu_config *b)
 {
     if (a->model != b->model || a->gpu != b->gpu || (a->accum > 1) != (b->accum > 1)
         || mfu_config_coefficient(a, MFU_C_CUBLAS_WORKSPACE) != mfu_config_coefficient(b, MFU_C_CUBLAS_WORKSPACE))
         return false;
     for (int i = 0; i < MFU_SETTING_COUNT; i++)
-        if (a->setting[i] != b->setting[i] && !mfu_setting_keeps_graph((enum mfu_setting_id)i))
+        if (a->setting[i] != b->setting[i] && !mfu_settings[i].keeps_graph)
             return false;
     return memcmp(a->dim, b->dim, (size_t)a->model->n_dims * sizeof *a->dim) == 0;
 }
@@ -560,13 +546,13 @@ int mfu_graph_build(const struct mfu_config *c, bool unrolled, struct mfu_progra
         mfu_segment_open(s, stretches[k].section->name, MFU_FORWARD, stretches[k].repeat);
         stretches[k].first_kept = s->n_kept;
         s->n_gemms = 0;
-        s->selective = c->checkpoint == MFU_SELECTIVE && recomputed(s, &stretches[k]);
+        s->selective = mfu_checkpoints[c->checkpoint].keeps_products && recomputed(s, &stretches[k]);
         run_forward(s, &stretches[k]);
         if (k == n - 1)
             hold_locals(s, stretches, n);
         mfu_segment_close(s);
     }
-    if (s->runtime->scopes && s->numerics.autocast && c->checkpoint == MFU_FULL)
+    if (s->runtime->scopes && s->numerics.autocast && mfu_checkpoints[c->checkpoint].recomputes_all)
         for (int k = 0; k < n; k++) { /* autocast's cache ends with forward */
             mfu_segment_open(s, stretches[k].section->name, MFU_FORWARD, stretches[k].repeat);
             end_of_scope(s, &stretches[k]);

@@ -187,9 +187,6 @@ bool mfu_gradients_sharded(const struct mfu_config *);
 /* `unrolled` traces every layer by itself, for simulations that follow each
  * allocation and launch; else repeated layers are counted. */
 int mfu_graph_build(const struct mfu_config *, bool unrolled, struct mfu_program *, struct mfu_error *);
-/* Whether no operation and no tensor depends on a setting: it changes how long
- * things take or how much room there is. */
-bool mfu_setting_keeps_graph(enum mfu_setting_id);
 /* Whether both configurations have the same graph, but for the number of
  * micro-steps (one, or several): then mfu_program_accumulate() is all that a change takes. */
 bool mfu_graph_same(const struct mfu_config *, const struct mfu_config *);

@@ -172,7 +172,7 @@ void mfu_emit(struct mfu_builder *s, const struct mfu_emission *e, int n_in, con
     l->kernel.half_share = half > 0 ? half / (read + write) : 0;
     l->kernel.reread_bytes = times * e->reread_bytes;
     l->kernel.launches = times * (e->launches > 0 ? e->launches : 1);
-    l->kernel.cold = e->fusion == MFU_PARAMETER || e->kind == MFU_EMBEDDING;
+    l->kernel.cold = e->fusion == MFU_PARAMETER || mfu_kinds[e->kind].cold;
     l->fusion = e->fusion;
     l->random = e->random;
     l->cast = e->cast;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "graph/builder_private.h"
+#include "scenario/setting.h"
 
 /* ---- nodes -------------------------------------------------------------- */
 

@@ -4,6 +4,7 @@
 #include "graph/lifetime.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,16 +54,17 @@ static double copies(const struct mfu_program *p, const int *segment_of, int ten
         - (t->last == MFU_FOREVER ? 0 : times(p, segment_of, t->last, m, false));
 }
 
-void mfu_lifetime_peak(const struct mfu_program *p, struct mfu_peak_memory *m)
+int mfu_lifetime_peak(const struct mfu_program *p, struct mfu_peak_memory *m)
 {
-    int n = p->n_launches;
-    double *up = calloc((size_t)n + 1, 2 * sizeof *up + sizeof(int)), *down = up + n;
-    int *segment_of = (int *)(down + n);
+    int n = p->n_launches, *segment_of;
+    double *up = calloc((size_t)n + 1, 2 * sizeof *up + sizeof *segment_of), *down;
     double level = constant(p);
 
     *m = (struct mfu_peak_memory){.segment = 0, .launch = -1};
     if (!up)
-        return;
+        return -1;
+    down = up + n;
+    segment_of = (int *)(down + n);
     m->bytes = level;
     for (int t = 0; t < p->n_tensors; t++) {
         const struct mfu_tensor *x = &p->tensors[t];
@@ -110,6 +112,7 @@ void mfu_lifetime_peak(const struct mfu_program *p, struct mfu_peak_memory *m)
     if (m->launch >= 0)
         m->parts[MFU_PART_WORKSPACE] += p->launches[m->launch].temporary_bytes;
     free(up);
+    return 0;
 }
 
 static int larger(const void *a, const void *b)
@@ -120,14 +123,15 @@ static int larger(const void *a, const void *b)
     return d > 0 ? 1 : d < 0 ? -1 : 0;
 }
 
-size_t mfu_lifetime_alive(const struct mfu_program *p, const struct mfu_peak_memory *m, struct mfu_alive *alive,
-                          size_t max)
+int mfu_lifetime_alive(const struct mfu_program *p, const struct mfu_peak_memory *m, struct mfu_alive *alive,
+                       size_t max)
 {
     int *segment_of = calloc((size_t)p->n_launches + 1, sizeof *segment_of);
     struct mfu_alive *all = calloc((size_t)p->n_tensors + 1, sizeof *all);
+    bool failed = !segment_of || !all;
     size_t n = 0;
 
-    if (segment_of && all) {
+    if (!failed) {
         number_segments(p, segment_of);
         for (int t = 1; t < p->n_tensors; t++) {
             const struct mfu_tensor *x = &p->tensors[t];
@@ -151,5 +155,5 @@ size_t mfu_lifetime_alive(const struct mfu_program *p, const struct mfu_peak_mem
     }
     free(all);
     free(segment_of);
-    return n;
+    return failed ? -1 : (int)n;
 }

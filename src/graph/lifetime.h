@@ -20,8 +20,9 @@ struct mfu_peak_memory {
     double end_bytes;             /* level after the micro-step */
 };
 
-/* The highest moment of a steady micro-step or optimizer step. */
-void mfu_lifetime_peak(const struct mfu_program *, struct mfu_peak_memory *);
+/* The highest moment of a steady micro-step or optimizer step.  0, or -1 when out of
+ * memory. */
+int mfu_lifetime_peak(const struct mfu_program *, struct mfu_peak_memory *);
 
 /* One tensor (or several equal ones) alive at that moment. */
 struct mfu_alive {
@@ -31,7 +32,8 @@ struct mfu_alive {
     double bytes, copies;
 };
 
-/* The largest tensors alive at the peak, at most `max`; returns how many. */
-size_t mfu_lifetime_alive(const struct mfu_program *, const struct mfu_peak_memory *, struct mfu_alive *, size_t max);
+/* The largest tensors alive at the peak, at most `max`; returns how many, -1 when out
+ * of memory. */
+int mfu_lifetime_alive(const struct mfu_program *, const struct mfu_peak_memory *, struct mfu_alive *, size_t max);
 
 #endif

@@ -1,81 +1,76 @@
 /*
- * optimizer.c - the optimizers, a row each: what they keep, what they move.
- *
- * Traffic counts reads and writes of parameter p, gradient g and states, each
- * in its own type; passes of multi-tensor (foreach) and per-tensor (loop)
- * implementations follow torch/optim/adamw.py operation by operation, those of
- * the early BERT repositories NVIDIA's optimization.py (temporaries count as p).
- * Sources: torch.optim, bitsandbytes (8-bit states in blocks of 256 with two
- * fp32 maxima), Shazeer 2018 (Adafactor), Chen 2023 (Lion), Jordan 2024 (Muon).
+ * optimizer.c - what one optimizer step launches and keeps, by the optimizer's
+ * row (scenario/optimizer.h).
  */
 #include "graph/optimizer.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "graph/builder.h"
 #include "graph/builder_private.h"
-
-/* In elements per parameter; a state of `state_bytes` is 0 for "as the
- * parameter". */
-static const struct row {
-    const char *name;
-    double states;              /* tensors of state per parameter */
-    double state_bytes;         /* of one element; 0: the parameter's own */
-    double p, g, s;             /* reads + writes of each kind, in elements */
-    double scratch;             /* temporary elements per parameter */
-    double launches_per_tensor; /* 0: a few for all (multi-tensor) */
-    double passes;              /* launches of a multi-tensor pass */
-    double flops;
-} rows[MFU_OPTIMIZER_COUNT] = {
-    [MFU_ADAMW] = {"adamw", 2, 0, 2, 1, 4, 0, 0, 1, 15},
-    /* mul p, lerp m, mul v, addcmul v, sqrt, div, add eps, addcdiv: 8 passes. */
-    [MFU_ADAMW_FOREACH] = {"adamw", 2, 0, 5, 2, 9, 1, 0, 10, 15},
-    [MFU_ADAMW_LOOP] = {"adamw", 2, 0, 5, 2, 9, 0, 12, 0, 15},
-    /* A tensor at a time: norm, stack, norm, add, invert, scale, clamp, clip g;
-     * m twice, v twice, sqrt, add eps, div; scale p, add; scale, negate, add to p. */
-    [MFU_BERTADAM] = {"bertadam", 2, 0, 17, 5, 10, 2, 20, 0, 20},
-    [MFU_ADAM8BIT] = {"adam8bit", 2, 1 + 4. / 256, 2, 1, 4, 0, 1, 0, 30},
-    /* A row and a column per matrix: 0.002 of its elements (of 1000 x 1000). */
-    [MFU_ADAFACTOR] = {"adafactor", 0.002, 4, 4, 6, 0, 1, 14, 0, 20},
-    [MFU_LION] = {"lion", 1, 0, 2, 1, 2, 0, 6, 0, 8},
-    [MFU_SGD] = {"sgd", 0, 0, 2, 1, 0, 0, 0, 1, 2},
-    [MFU_SGD_MOMENTUM] = {"sgd", 1, 0, 2, 1, 2, 0, 0, 2, 4},
-    [MFU_MUON] = {"muon", 1, 0, 2, 1, 2, 0, 1, 0, 4},
-};
+#include "scenario/setting.h"
 
 /* Bytes of the parameters that the optimizer updates: the masters. */
-static double master_bytes(const struct mfu_builder *s)
+static double master_bytes(const struct mfu_config *c)
 {
-    return s->config->precision == MFU_BF16_PURE ? 2 : 4;
+    return mfu_precisions[c->precision].pure ? 2 : 4;
 }
 
-double mfu_optimizer_state_bytes(const struct mfu_config *c, const struct mfu_program *p)
+static double state_bytes(const struct mfu_optimizer_row *r, double own)
 {
-    const struct row *r = &rows[c->optimizer];
-    double own = c->precision == MFU_BF16_PURE ? 2 : 4;
-    /* Muon keeps Adam's second moment for embeddings, head and vectors. */
-    double more = c->optimizer == MFU_MUON ? own * (p->params - p->non_embedding_params) : 0;
-
-    return r->states * (r->state_bytes > 0 ? r->state_bytes : own) * p->params + more;
+    return r->state_bytes > 0 ? r->state_bytes : own;
 }
 
-static void stream(struct mfu_builder *s, const char *name, double flops, double read, double write, double launches,
-                   double temporary_bytes)
-{
-    double n = s->program->params * mfu_config_share(s->config, 1); /* its shard */
-    struct mfu_kernel k =
-        mfu_kernel_stream(MFU_OPTIMIZER_STEP, MFU_C_DRAM_OPTIMIZER, 1, n, flops * n, read * n, write * n);
+/* ---- hidden matrices ----------------------------------------------------- */
 
-    k.launches = launches;
-    k.cold = true;
-    mfu_emit_kernel(s, &k, name, temporary_bytes, 0, 0, 0, 0);
+static bool is_repeated(const struct mfu_model *m, const char *section)
+{
+    for (int i = 0; i < m->n_sections; i++)
+        if (strcmp(m->sections[i].name, section) == 0)
+            return m->sections[i].repeat != NULL;
+    return false;
 }
 
-/* Five Newton-Schulz steps on every hidden matrix: three products each, of
- * about width^3 (min m^2 n): 5 (4 m^2 n + 2 m^3) FLOP.  The matrices of a layer
- * stand in a segment that is repeated as the layer is: thread blocks of different
- * layers never run together. */
-static void newton_schulz(struct mfu_builder *s)
+/* Whether the launch is the gradient of a hidden matrix: a weight of the layers,
+ * which embeddings and head are not.  Experts are one product in a batch. */
+static bool is_hidden(const struct mfu_config *c, const struct mfu_launch *l)
+{
+    return l->phase == MFU_BACKWARD && mfu_kind_is_gemm(l->kernel.kind) && strstr(l->suffix, "wgrad")
+        && is_repeated(c->model, l->section);
+}
+
+/* Parameters in hidden matrices. */
+static double hidden_params(const struct mfu_config *c, const struct mfu_program *p)
+{
+    double params = 0;
+
+    for (int i = 0; i < p->n_segments; i++)
+        for (int k = p->segments[i].first; k < p->segments[i].first + p->segments[i].count; k++) {
+            const struct mfu_kernel *g = &p->launches[k].kernel;
+
+            if (is_hidden(c, &p->launches[k]))
+                params += p->segments[i].repeat * g->batch * g->m * g->n;
+        }
+    return params;
+}
+
+static void product(struct mfu_builder *s, const char *name, double m, double n, double k, double count,
+                    double temporary_bytes)
+{
+    /* In bf16 where the products are, which not every GPU has. */
+    enum mfu_peak math = s->numerics.math == MFU_PEAK_TF32 ? MFU_PEAK_BF16 : s->numerics.math;
+    struct mfu_kernel g = mfu_kernel_gemm(math, m, n, k, count, 2, 2, false);
+
+    g.launches = count;
+    mfu_emit_kernel(s, &g, name, temporary_bytes, 0, 0, 0, 0);
+}
+
+/* Newton-Schulz steps X <- aX + (bA + cAA) X with A = X X^T of every hidden m x n
+ * matrix: 4 m^2 n + 2 m^3 FLOP each, m <= n (Jordan 2024).  The matrices of a
+ * layer stand in a segment that is repeated as the layer is: thread blocks of
+ * different layers never run together. */
+static void newton_schulz(struct mfu_builder *s, double steps)
 {
     const struct mfu_program *p = s->program;
     int n_segments = p->n_segments;
@@ -88,56 +83,87 @@ static void newton_schulz(struct mfu_builder *s)
             continue;
         mfu_segment_open(s, "", MFU_OPTIMIZER_PHASE, seg.repeat);
         for (int k = seg.first; k < seg.first + seg.count && !s->failed; k++) {
-            const struct mfu_launch *l = &p->launches[k];
-            double m = fmin(l->kernel.m, l->kernel.n), n = fmax(l->kernel.m, l->kernel.n);
-            struct mfu_kernel g;
+            const struct mfu_kernel g = p->launches[k].kernel;
+            double m = fmin(g.m, g.n), n = fmax(g.m, g.n), temporary_bytes = 2 * (3 * m * n + 2 * m * m);
 
-            if (l->kernel.kind != MFU_GEMM || l->suffix[0] != 'w' || n > 20 * m) /* the head is Adam's */
+            if (!is_hidden(s->config, &p->launches[k]))
                 continue;
-            /* In bf16 where the products are, which not every GPU has. */
-            g = mfu_kernel_gemm(s->numerics.math == MFU_PEAK_TF32 ? MFU_PEAK_BF16 : s->numerics.math, m, m, n, 5 * 2, 2,
-                                2, false);
-            g.launches = 15;
-            mfu_emit_kernel(s, &g, "newton_schulz", 2 * (3 * m * n + 2 * m * m), 0, 0, 0, 0);
+            product(s, "newton_schulz_gram", m, m, n, steps * g.batch, temporary_bytes);
+            product(s, "newton_schulz_square", m, m, m, steps * g.batch, temporary_bytes);
+            product(s, "newton_schulz_apply", m, n, m, steps * g.batch, temporary_bytes);
         }
         mfu_segment_close(s);
     }
     mfu_segment_open(s, "", MFU_OPTIMIZER_PHASE, 1);
 }
 
+double mfu_optimizer_state_bytes(const struct mfu_config *c, const struct mfu_program *p)
+{
+    const struct mfu_optimizer_row *r = &mfu_optimizers[c->optimizer], *others = &mfu_optimizers[r->others];
+    double own = master_bytes(c), hidden;
+
+    if (r->newton_schulz_steps <= 0)
+        return r->states * state_bytes(r, own) * p->params;
+    hidden = hidden_params(c, p);
+    return r->states * state_bytes(r, own) * hidden + others->states * state_bytes(others, own) * (p->params - hidden);
+}
+
+/* ---- the step ------------------------------------------------------------ */
+
+/* One pass over `n` parameters; FLOP and bytes of each. */
+static void stream(struct mfu_builder *s, const char *name, double n, double flops, double read, double write,
+                   double launches, double temporary_bytes)
+{
+    struct mfu_kernel k =
+        mfu_kernel_stream(MFU_OPTIMIZER_STEP, MFU_C_DRAM_OPTIMIZER, 1, n, flops * n, read * n, write * n);
+
+    k.launches = launches;
+    k.cold = true;
+    mfu_emit_kernel(s, &k, name, temporary_bytes, 0, 0, 0, 0);
+}
+
+/* The update of `n` parameters of `all`, with gradients of `g` bytes. */
+static void update(struct mfu_builder *s, const struct mfu_optimizer_row *r, double n, double all, double g,
+                   double temporary_bytes)
+{
+    double p = master_bytes(s->config), moved = r->p * p + r->g * g + r->s * state_bytes(r, p);
+    double tensors = s->program->weight_tensors * n / all;
+    /* The 16-bit copy that forward reads is written beside the master. */
+    double copy = s->numerics.weight == MFU_F16 && !mfu_precisions[s->config->precision].pure ? 2 : 0;
+    double launches = r->launches_per_tensor > 0
+        ? r->launches_per_tensor * tensors
+        : r->passes * (1 + ceil(n / (320 * 65536))); /* chunks of multi_tensor_apply */
+
+    /* Of parameters, gradients and states more is read than written: 4 of 7
+     * tensors in AdamW; 0.6 for all of them (chosen; only the sum takes time). */
+    stream(s, r->kernel, n, r->flops, moved * 0.6, moved * 0.4 + copy, launches, r->scratch * p * n + temporary_bytes);
+}
+
 void mfu_optimizer_emit(struct mfu_builder *s)
 {
     const struct mfu_config *c = s->config;
-    const struct row *r = &rows[c->optimizer];
-    double params = s->program->params * mfu_config_share(c, 1);
-    double g = mfu_type_bytes[s->numerics.gradient], p = master_bytes(s);
-    double state = r->state_bytes > 0 ? r->state_bytes : p;
-    double tensors = s->program->weight_tensors;
-    /* The 16-bit copy that forward reads is written beside the master. */
-    double copy = s->numerics.weight == MFU_F16 && c->precision != MFU_BF16_PURE ? 2 : 0;
-    double moved;
+    const struct mfu_optimizer_row *r = &mfu_optimizers[c->optimizer];
+    double share = mfu_config_share(c, 1), params = s->program->params * share, hidden = 0;
+    double g = mfu_type_bytes[s->numerics.gradient];
     bool engine = mfu_half_engine(c) && !mfu_fully_sharded(c); /* copies gradients to fp32 */
-    double launches = r->launches_per_tensor > 0
-        ? r->launches_per_tensor * tensors
-        : r->passes * (1 + ceil(params / (320 * 65536))); /* chunks of multi_tensor_apply */
 
     s->node = -1;
     if (engine) { /* an fp32 copy of the gradients for the masters */
-        stream(s, "fp32_gradients", 1, g, 4, 2, 4 * params);
+        stream(s, "fp32_gradients", params, 1, g, 4, 2, 4 * params);
         g = 4;
     }
-    if (c->precision == MFU_FP16) /* GradScaler looks for infinities */
-        stream(s, "unscale", 1, g, g, 2, 0);
+    if (mfu_precisions[c->precision].scaler) /* GradScaler looks for infinities */
+        stream(s, "unscale", params, 1, g, g, 2, 0);
     if (c->setting[MFU_S_GRAD_CLIP] > 0) {
-        stream(s, "grad_norm", 2, g, 0, 8, 0);
+        stream(s, "grad_norm", params, 2, g, 0, 8, 0);
         if (!s->runtime->half_weights)
-            stream(s, "clip", 1, g, g, 2, 0);
+            stream(s, "clip", params, 1, g, g, 2, 0);
     }
-    moved = r->p * p + r->g * g + r->s * state;
-    if (c->optimizer == MFU_MUON)
-        newton_schulz(s);
-    /* Of parameters, gradients and states more is read than written: 4 of 7
-     * tensors in AdamW; 0.6 for all of them (chosen; only the sum takes time). */
-    stream(s, r->name, r->flops, moved * 0.6, moved * 0.4 + copy, launches,
-           r->scratch * p * params + (engine ? 4 * params : 0));
+    if (r->newton_schulz_steps > 0) {
+        newton_schulz(s, r->newton_schulz_steps);
+        hidden = share * hidden_params(c, s->program);
+        if (params > hidden)
+            update(s, &mfu_optimizers[r->others], params - hidden, params, g, 0);
+    }
+    update(s, r, hidden > 0 ? hidden : params, params, g, engine ? 4 * params : 0);
 }

@@ -56,7 +56,7 @@ void mfu_preallocate(struct mfu_builder *s)
     const struct mfu_config *c = s->config;
     const struct mfu_model *m = c->model;
     double e = mfu_type_bytes[s->numerics.compute], n = c->tokens;
-    bool fused = c->attention != MFU_MATH;
+    bool fused = mfu_attentions[c->attention].fused;
     double per_token = 0, widest = 0, hidden = 0, shared = 0, embedded = 0, residual = 0;
 
     for (int k = 0; k < m->n_sections; k++) {
@@ -74,7 +74,7 @@ void mfu_preallocate(struct mfu_builder *s)
                 embedded = e * op->out_width;
                 residual = op->out_width;
             } else if (is(op, "norm")) {
-                own += 8 + (recomputable && c->checkpoint == MFU_FULL ? 0 : e * op->out_width);
+                own += 8 + (recomputable && mfu_checkpoints[c->checkpoint].recomputes_all ? 0 : e * op->out_width);
             } else if (is(op, "linear") && sec->name == s->logits_section && op->out_width == s->logits_width) {
                 widest = fmax(widest, op->out_width);
             } else if (is(op, "linear")) { /* rotary works in place */
@@ -84,7 +84,7 @@ void mfu_preallocate(struct mfu_builder *s)
                 continue; /* one kernel with the gate's product */
             } else if (is(op, "activation") || is(op, "multiply")) {
                 hidden = fmax(hidden, op->out_width);
-                if (recomputable && c->checkpoint != MFU_NONE)
+                if (recomputable && mfu_checkpoints[c->checkpoint].recomputes)
                     shared = fmax(shared, e * op->out_width);
                 else
                     own += e * op->out_width;

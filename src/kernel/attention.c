@@ -8,9 +8,9 @@
  * the half-empty blocks on the diagonal are part of the kernels' efficiency).  Per token forward reads q, k, v and writes out and the
  * logsumexp; backward reads q, k, v, out, d out and writes dq, dk, dv.
  */
-#include <math.h>
-
 #include "kernel/kernel.h"
+
+#include <math.h>
 
 #define BLOCK 128 /* query rows of one thread block, FlashAttention 2 */
 
@@ -34,6 +34,11 @@ double mfu_attention_backward_bytes(const struct mfu_attention *a)
     return rows * (4 * rounded_d + 4) + expanded;
 }
 
+double mfu_kernel_counted_flops(const struct mfu_kernel *k)
+{
+    return mfu_kind_is_attention(k->kind) ? 4 * k->batch * k->n * k->k * k->m * k->m : k->flops;
+}
+
 struct mfu_kernel mfu_kernel_attention(const struct mfu_attention *a, bool backward)
 {
     double tokens = a->sequences * a->seq, e = a->element_bytes;
@@ -47,6 +52,7 @@ struct mfu_kernel mfu_kernel_attention(const struct mfu_attention *a, bool backw
         .traffic = MFU_C_DRAM_FUSED,
         .attention = a->kind,
         .backward = backward,
+        .causal = a->causal,
         .m = a->seq,
         .n = a->heads,
         .k = a->head_dim,

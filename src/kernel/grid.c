@@ -73,11 +73,12 @@ static const struct tile memeff_any[] = {
 
 static const struct tile *tile_of(const struct mfu_kernel *k, double most_shared_bytes, bool *hopper)
 {
+    enum mfu_tiles tiles = mfu_attentions[k->attention].tiles;
     bool small = most_shared_bytes < LARGE_SHARED; /* false for unknown */
     const struct tile *t;
 
-    *hopper = k->attention == MFU_FLASH3 || (k->attention == MFU_CUDNN && most_shared_bytes > HOPPER_SHARED);
-    if (k->attention == MFU_MEMEFF)
+    *hopper = tiles == MFU_TILES_HOPPER || (tiles == MFU_TILES_FLASH_OR_HOPPER && most_shared_bytes > HOPPER_SHARED);
+    if (tiles == MFU_TILES_MEMEFF)
         t = memeff_any;
     else if (*hopper)
         t = k->backward ? hopper_backward : hopper_forward;
@@ -105,12 +106,12 @@ struct mfu_grid mfu_grid_attention(const struct mfu_kernel *k, double most_share
     bool hopper;
     const struct tile *t = tile_of(k, most_shared_bytes, &hopper);
     double head = ceil(k->k / 32) * 32, shared = (t->rows + 2 * t->columns) * head * 2;
-    double threads = t->warps * WARP;
+    double threads = t->warps * WARP, registers = mfu_attentions[k->attention].registers;
 
     return (struct mfu_grid){
         .blocks = k->batch * k->n * ceil(k->m / t->rows),
         .threads = threads,
-        .registers = k->attention == MFU_MEMEFF ? 128 : fmin(255, floor(65536 / threads / 8) * 8),
+        .registers = registers > 0 ? registers : fmin(255, floor(65536 / threads / 8) * 8),
         .shared_bytes = t->shared_kib > 0 ? t->shared_kib * KIB : shared,
         .padded_flops = k->flops * whole_blocks(k, t) * head / k->k,
         .persistent = hopper,
@@ -145,17 +146,18 @@ static struct shape shape_of(const struct mfu_kernel *k)
 {
     static const struct shape elementwise = {128, 32, 512}, triton = {128, 32, 1024}, chunk = {512, 64, 65536};
     static const struct shape norm = {128, 40, 0}, reduction = {256, 32, 16 * 256};
+    enum mfu_blocks blocks = mfu_kinds[k->kind].blocks;
     bool rows = k->n > 1 && k->m > 1;
 
-    if (k->kind == MFU_OPTIMIZER_STEP)
+    if (blocks == MFU_BLOCKS_CHUNKS)
         return chunk;
-    if (k->traffic == MFU_C_DRAM_SOFTMAX || (k->kind == MFU_LOSS && rows))
+    if (k->traffic == MFU_C_DRAM_SOFTMAX || (blocks == MFU_BLOCKS_SOFTMAX && rows))
         return softmax(k);
     if ((k->traffic == MFU_C_DRAM_NORM || k->traffic == MFU_C_DRAM_NORM_BACKWARD) && rows)
         return norm;
     if (k->traffic == MFU_C_DRAM_REDUCTION)
         return reduction;
-    if (k->kind == MFU_NORM && rows)
+    if (blocks == MFU_BLOCKS_NORM && rows)
         return (struct shape){256, 40, 0}; /* compiled: one row, 8 warps */
     return k->traffic == MFU_C_DRAM_FUSED ? triton : elementwise;
 }
@@ -166,7 +168,7 @@ struct mfu_grid mfu_grid_stream(const struct mfu_kernel *k)
     double elements = k->m * k->n * k->batch / fmax(1, k->launches);
     double of_block = s.elements > 0 ? s.elements : k->n;
 
-    if (k->kind == MFU_COLLECTIVE) /* NCCL: 8 to 32 channels, a block each */
+    if (mfu_kinds[k->kind].blocks == MFU_BLOCKS_CHANNELS) /* NCCL: 8 to 32 channels, a block each */
         return (struct mfu_grid){.blocks = 16, .threads = 512, .registers = 96, .shared_bytes = 80 * KIB};
     return (struct mfu_grid){
         .blocks = fmax(1, ceil(elements / fmax(1, of_block))),

@@ -4,7 +4,7 @@
  * A kernel is described by its arithmetic (FLOP, kind of math), its least
  * traffic (each operand read once, each result written once) and the shape
  * that decides how well it can run.  Seconds are the business of cost/.
- * Each kind of kernel is one file here, with the constructors for it.
+ * Each kind is a row of kind.h; the constructors are in a file per law.
  */
 #ifndef MFU_KERNEL_H
 #define MFU_KERNEL_H
@@ -12,31 +12,16 @@
 #include <stdbool.h>
 
 #include "descriptor/coefficient.h"
-#include "descriptor/gpu.h"
-#include "scenario/setting.h"
-
-enum mfu_kind {
-    MFU_GEMM,
-    MFU_FUSED_ATTENTION,
-    MFU_NORM,
-    MFU_POINTWISE,
-    MFU_REDUCTION,
-    MFU_EMBEDDING,
-    MFU_LOSS,
-    MFU_OPTIMIZER_STEP,
-    MFU_CAST,
-    MFU_COPY,
-    MFU_COLLECTIVE,
-    MFU_KIND_COUNT
-};
-extern const char *const mfu_kind_names[MFU_KIND_COUNT]; /* "gemm" ... */
+#include "descriptor/peak.h"
+#include "kernel/attention_kind.h"
+#include "kernel/kind.h"
 
 struct mfu_kernel {
     enum mfu_kind kind;
     enum mfu_peak math;                /* arithmetic whose peak bounds it */
     enum mfu_coefficient traffic;      /* the DRAM efficiency of its class */
     enum mfu_attention_kind attention; /* of a fused attention */
-    bool backward;                     /* of a fused attention */
+    bool backward, causal;             /* of a fused attention */
     bool cold;                         /* its input cannot be in L2: not touched lately */
     bool aligned;                      /* of a GEMM: rows are multiples of 16 bytes */
     double m, n, k, batch;             /* GEMM: `batch` products C[m,n] = A[m,k] B[k,n];
@@ -64,6 +49,10 @@ struct mfu_attention {
     double element_bytes;
 };
 struct mfu_kernel mfu_kernel_attention(const struct mfu_attention *, bool backward);
+
+/* FLOP as MFU counts them: attention over all pairs of tokens, masked or not
+ * (12 L d T per token, forward and backward). */
+double mfu_kernel_counted_flops(const struct mfu_kernel *);
 
 /* Pairs of query and key that are computed for one head of one sequence, of
  * seq^2: (seq + 1)/2 of every row when causal. */

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "cost/collective.h"
+#include "scenario/setting.h"
 
 /* Share of a backward pass under which sums of gradients can hide: the first
  * come after the head, the last with the embedding (chosen; the simulation

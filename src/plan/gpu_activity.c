@@ -18,14 +18,14 @@ const char *const mfu_sort_titles[MFU_SORT_COUNT] = {
 
 enum mfu_sort mfu_sort_of(enum mfu_kind kind)
 {
-    switch (kind) {
-    case MFU_GEMM: return MFU_SORT_PRODUCTS;
-    case MFU_FUSED_ATTENTION: return MFU_SORT_ATTENTION;
-    case MFU_LOSS:
-    case MFU_EMBEDDING: return MFU_SORT_LOSS;
-    case MFU_OPTIMIZER_STEP: return MFU_SORT_UPDATES;
-    default: return MFU_SORT_STREAMS;
-    }
+    static const enum mfu_sort sorts[] = {
+        [MFU_GROUP_PRODUCTS] = MFU_SORT_PRODUCTS, [MFU_GROUP_ATTENTION] = MFU_SORT_ATTENTION,
+        [MFU_GROUP_ROWS] = MFU_SORT_STREAMS,      [MFU_GROUP_STREAMS] = MFU_SORT_STREAMS,
+        [MFU_GROUP_LOSS] = MFU_SORT_LOSS,         [MFU_GROUP_UPDATES] = MFU_SORT_UPDATES,
+    };
+    _Static_assert(sizeof sorts / sizeof sorts[0] == MFU_GROUP_COUNT, "a group without a sort");
+
+    return sorts[mfu_kinds[kind].group];
 }
 
 /* The part of an event that lies in each slice. */
@@ -52,7 +52,7 @@ static void spread(struct mfu_gpu_activity *a, const struct mfu_program *program
             s->busy_s[mfu_sort_of(k->kind)] += inside;
             a->busy_s[mfu_sort_of(k->kind)] += inside;
             s->bytes += share * (k->read_bytes + k->write_bytes);
-            if (k->kind == MFU_GEMM || k->kind == MFU_FUSED_ATTENTION)
+            if (mfu_kind_is_product(k->kind))
                 s->flops += share * k->flops;
         }
     }

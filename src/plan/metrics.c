@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "cost/collective.h"
+#include "scenario/setting.h"
 
 /* Seconds: between queued kernels a driver's sampling sees no pause that is
  * shorter (estimated). */

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/quantity.h"
+#include "scenario/setting.h"
 
 struct strip {
     const struct mfu_plan *plan;

@@ -13,6 +13,8 @@
 #include "cost/collective.h"
 #include "graph/runtime.h"
 #include "graph/builder.h"
+#include "cost/law.h"
+#include "scenario/setting.h"
 
 const char *const mfu_limit_names[] = {"compute", "memory", "launch", "communication", "input"};
 
@@ -30,9 +32,9 @@ static double launch_s(const struct mfu_plan *p, enum mfu_phase phase)
 
     if (p->config.setting[MFU_S_CUDA_GRAPHS] > 0 && phase != MFU_OPTIMIZER_PHASE)
         return p->machine.c[MFU_C_DISPATCH_GRAPH];
-    return p->machine.c[phase == MFU_BACKWARD                                               ? r->dispatch_backward
-                            : phase == MFU_OPTIMIZER_PHASE && p->config.runtime != MFU_LLMC ? MFU_C_DISPATCH_EAGER
-                                                                                            : r->dispatch_forward];
+    return p->machine.c[phase == MFU_BACKWARD              ? r->dispatch_backward
+                            : phase == MFU_OPTIMIZER_PHASE ? r->dispatch_optimizer
+                                                           : r->dispatch_forward];
 }
 
 /* Host time per launch of every phase.  ZeRO 3 gathers and releases each
@@ -106,23 +108,6 @@ static void add_up_time(struct mfu_plan *p)
 
 /* ---- use of the GPU ----------------------------------------------------- */
 
-/* The precision whose peak the model FLOPs are divided by. */
-static enum mfu_peak peak_of(enum mfu_precision precision)
-{
-    static const enum mfu_peak peaks[MFU_PRECISION_COUNT] = {
-        [MFU_FP32] = MFU_PEAK_FP32, [MFU_TF32] = MFU_PEAK_TF32,      [MFU_FP16] = MFU_PEAK_FP16,
-        [MFU_BF16] = MFU_PEAK_BF16, [MFU_BF16_PURE] = MFU_PEAK_BF16, [MFU_FP8] = MFU_PEAK_FP8};
-
-    return peaks[precision];
-}
-
-/* FLOPs of a product as MFU counts them: attention over all pairs of tokens,
- * masked or not (12 L d T per token, forward and backward). */
-static double counted_flops(const struct mfu_kernel *k)
-{
-    return k->kind == MFU_FUSED_ATTENTION ? 4 * k->batch * k->n * k->k * k->m * k->m : k->flops;
-}
-
 /* Model FLOPs: three times the products of forward.  Hardware FLOPs: and those
  * that checkpointing runs again. */
 static void add_up_flops(struct mfu_plan *p)
@@ -144,12 +129,12 @@ static void add_up_flops(struct mfu_plan *p)
                 continue;
             p->matmul_seconds += times * p->pricing.prices[i].time_s;
             if (seg->phase == MFU_FORWARD)
-                forward += times * counted_flops(&l->kernel);
+                forward += times * mfu_kernel_counted_flops(&l->kernel);
             else if (l->recomputed)
-                again += times * counted_flops(&l->kernel);
+                again += times * mfu_kernel_counted_flops(&l->kernel);
         }
     }
-    a->peak = peak_of(c->precision);
+    a->peak = mfu_precisions[c->precision].linear_math;
     a->peak_flops = c->gpu->peak_flops[a->peak];
     a->model_flops = 3 * forward * c->ranks;
     a->hardware_flops = (3 * forward + again) * c->ranks;
@@ -194,14 +179,15 @@ static void name_moment(struct mfu_plan *p)
     snprintf(text, sizeof p->memory.peak_at, "%s of %s", mfu_phase_names[l->phase], name);
 }
 
-static void add_up_memory(struct mfu_plan *p)
+static int add_up_memory(struct mfu_plan *p)
 {
     struct mfu_memory_answer *m = &p->memory;
     const struct mfu_runtime *r = &mfu_runtimes[p->config.runtime];
     double factor = r->reserved < MFU_COEFFICIENT_COUNT ? p->machine.c[r->reserved] : r->reserved_always;
     double others = p->config.setting[MFU_S_VRAM_RESERVED];
 
-    mfu_lifetime_peak(&p->program, &m->peak);
+    if (mfu_lifetime_peak(&p->program, &m->peak) < 0)
+        return -1;
     m->capacity_bytes = mfu_capacity(p->config.gpu, &m->capacity_assumed);
     m->reserved_bytes = ceil(m->peak.bytes * factor / (2 * 0x1p20)) * 2 * 0x1p20;
     m->context_bytes = p->machine.c[MFU_C_CONTEXT_BYTES] + p->machine.c[MFU_C_MODULE_BYTES]
@@ -214,6 +200,7 @@ static void add_up_memory(struct mfu_plan *p)
     m->fragmented = false;
     m->failed_in[0] = m->message[0] = '\0';
     name_moment(p);
+    return 0;
 }
 
 /* ---- how sure ----------------------------------------------------------- */
@@ -232,7 +219,7 @@ static double spread_of_ranks(const struct mfu_plan *p, double *excess)
 
     if (p->config.ranks <= 1)
         return 0;
-    if (p->config.setting[MFU_S_ZERO] == 0 && p->config.runtime != MFU_LLMC)
+    if (p->config.setting[MFU_S_ZERO] == 0 && !mfu_runtimes[p->config.runtime].c_program)
         waits = 1 / p->program.accum;
     *excess += waits * c[MFU_C_MODEL_EXCESS_DDP];
     return share * share * (pow(c[MFU_C_MODEL_SIGMA_RANKS], 2) + link * link)
@@ -249,31 +236,26 @@ static void interval(struct mfu_plan *p)
     const struct mfu_program *g = &p->program;
     const struct mfu_coefficients *known = &p->config.gpu->coefficients;
     double share[MFU_COEFFICIENT_COUNT] = {0}, variance, excess, total = p->step.time_s;
-    bool eager = p->config.runtime == MFU_EAGER;
+    const struct mfu_runtime *runtime = &mfu_runtimes[p->config.runtime];
 
     for (int k = 0; k < g->n_segments; k++)
         for (int i = g->segments[k].first; i < g->segments[k].first + g->segments[k].count; i++) {
             const struct mfu_kernel *kernel = &g->launches[i].kernel;
             double busy =
                 mfu_plan_times(p, &g->segments[k]) * (p->pricing.prices[i].time_s - p->pricing.prices[i].overhead_s);
-            enum mfu_coefficient which = kernel->traffic;
 
-            if (kernel->kind == MFU_GEMM && p->pricing.prices[i].compute_s > p->pricing.prices[i].memory_s)
-                which = MFU_C_GEMM_EFFICIENCY;
-            else if (kernel->kind == MFU_FUSED_ATTENTION)
-                which = mfu_attention_rule(kernel->attention, kernel->k);
-            share[which] += busy / total;
+            share[mfu_law_of(kernel)->rule(kernel, &p->pricing.prices[i])] += busy / total;
         }
     share[MFU_C_DISPATCH_EAGER] = p->limit == MFU_LIMIT_LAUNCH ? 1 : p->step.idle_s / total;
-    variance = pow(p->machine.c[eager ? MFU_C_MODEL_SIGMA_EAGER : MFU_C_MODEL_SIGMA], 2);
-    excess = p->machine.c[eager ? MFU_C_MODEL_EXCESS_EAGER : MFU_C_MODEL_EXCESS];
+    variance = pow(p->machine.c[runtime->sigma], 2);
+    excess = p->machine.c[runtime->excess];
     variance += spread_of_ranks(p, &excess);
     for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++)
         if (share[i] > 0 && known->sigma[i] > 0)
             variance += pow(share[i] * known->sigma[i], 2);
     p->step.low_s = total * exp(fmin(excess - SIGMAS * sqrt(variance), 0));
-    p->step.high_s = total * exp(excess + SIGMAS * sqrt(variance))
-        + (p->config.runtime == MFU_LLMC ? 0 : p->machine.c[MFU_C_MODEL_UNSEEN]);
+    p->step.high_s =
+        total * exp(excess + SIGMAS * sqrt(variance)) + (runtime->c_program ? 0 : p->machine.c[MFU_C_MODEL_UNSEEN]);
 }
 
 void mfu_plan_refresh(struct mfu_plan *p)
@@ -313,7 +295,8 @@ int mfu_plan_make(struct mfu_plan *p, const struct mfu_scenario *scenario, struc
     find_dispatch(p);
     add_up_time(p);
     add_up_flops(p);
-    add_up_memory(p);
+    if (add_up_memory(p) < 0)
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
     interval(p);
     return 0;
 }

@@ -2,6 +2,7 @@
  * pricing.c - every launch of a program in seconds.
  */
 #include "plan/pricing.h"
+#include "cost/law.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@ double mfu_segment_times(const struct mfu_program *g, const struct mfu_segment *
 
 bool mfu_is_product(const struct mfu_launch *l)
 {
-    return l->kernel.kind == MFU_GEMM || l->kernel.kind == MFU_FUSED_ATTENTION;
+    return mfu_kind_is_product(l->kernel.kind);
 }
 
 /* The share of the time in which tensor cores draw their full power decides
@@ -27,7 +28,7 @@ static void settle_clocks(const struct mfu_machine *m, const struct mfu_program 
         return;
     for (int k = 0; k < g->n_segments; k++)
         for (int i = g->segments[k].first; i < g->segments[k].first + g->segments[k].count; i++) {
-            bool tensor = g->launches[i].kernel.kind == MFU_GEMM && prices[i].compute_s > prices[i].memory_s;
+            bool tensor = mfu_law_of(&g->launches[i].kernel)->throttles && prices[i].compute_s > prices[i].memory_s;
 
             *(tensor ? &tensor_s : &other_s) += mfu_segment_times(g, &g->segments[k]) * prices[i].time_s;
         }
@@ -37,7 +38,7 @@ static void settle_clocks(const struct mfu_machine *m, const struct mfu_program 
         duty = tensor_s * slowdown / (tensor_s * slowdown + other_s + 1e-30);
     }
     for (int i = 0; i < g->n_launches; i++)
-        if (g->launches[i].kernel.kind == MFU_GEMM)
+        if (mfu_law_of(&g->launches[i].kernel)->throttles)
             mfu_price_throttle(m, &g->launches[i].kernel, duty, &prices[i]);
 }
 

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "graph/runtime.h"
 #include "graph/builder.h"
+#include "scenario/setting.h"
 
 /* CUDA's launch queue (pending launches of a stream). */
 #define QUEUE_DEPTH 1024

@@ -13,6 +13,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cost/law.h"
+#include "scenario/setting.h"
 
 /* Seconds of arithmetic after which half of the throttling has set in: a kernel
  * that runs alone starts at the full clock (estimated). */
@@ -23,9 +25,16 @@ static const enum mfu_peak peaks[] = {MFU_PEAK_FP32, MFU_PEAK_TF32, MFU_PEAK_FP1
 static const double element_bytes[] = {4, 4, 2, 2, 1};
 static const char *const passes[] = {"forward", "backward", NULL};
 /* Fused kinds: math is several kernels. */
-static const char *const attentions[] = {"flash1", "triton", "flash", "flash3", "memeff", "cudnn", NULL};
-static const enum mfu_attention_kind attention_kinds[] = {MFU_FLASH1, MFU_TRITON, MFU_FLASH,
-                                                          MFU_FLASH3, MFU_MEMEFF, MFU_CUDNN};
+static const char *const attentions[] = {
+#define X(argument, id, name, ...) name,
+    MFU_FUSED_ATTENTION_KINDS(X, )
+#undef X
+        NULL};
+static const enum mfu_attention_kind attention_kinds[] = {
+#define X(argument, id, ...) MFU_##id,
+    MFU_FUSED_ATTENTION_KINDS(X, )
+#undef X
+};
 
 const struct mfu_study_row mfu_studies[MFU_STUDY_COUNT] = {
     [MFU_STUDY_GEMM] =
@@ -90,11 +99,10 @@ static bool has(const struct mfu_gpu *g, int dtype)
 
 static int default_dtype(const struct mfu_scenario *s)
 {
-    static const int of_precision[] = {
-        [MFU_FP32] = 0, [MFU_TF32] = 1, [MFU_FP16] = 2, [MFU_BF16] = 3, [MFU_BF16_PURE] = 3, [MFU_FP8] = 4};
-
     if (s->setting_given[MFU_S_PRECISION])
-        return of_precision[(int)s->setting[MFU_S_PRECISION]];
+        for (int i = 0; dtypes[i]; i++)
+            if (peaks[i] == mfu_precisions[(int)s->setting[MFU_S_PRECISION]].linear_math)
+                return i;
     return has(s->gpu, 3) ? 3 : has(s->gpu, 2) ? 2 : 0;
 }
 
@@ -146,27 +154,16 @@ static void norm(struct study *s)
     s->n = s->backward ? 2 : 1;
 }
 
-static const char *refusal(const struct study *s, enum mfu_attention_kind kind)
+static struct mfu_attention_needs needs_of(const struct study *s)
 {
-    double cc = s->gpu->compute_capability;
-
-    if (kind == MFU_MEMEFF)
-        return NULL;
-    if (s->dtype < 2)
-        return "it needs 16 bits (memeff runs in fp32)";
-    if (s->r->size[3] > 256)
-        return "it needs HEAD_DIM <= 256";
-    if (cc < (kind == MFU_FLASH1 || kind == MFU_TRITON ? 7.5 : 8.0))
-        return kind == MFU_FLASH1 || kind == MFU_TRITON ? "it needs compute capability 7.5"
-                                                        : "it needs compute capability 8.0 (Ampere)";
-    if (kind == MFU_FLASH3 && (cc < 9.0 || cc >= 10.0))
-        return "it is written for Hopper (compute capability 9.0)";
-    return NULL;
+    return (struct mfu_attention_needs){
+        .half = element_bytes[s->dtype] <= 2, .head_dim = s->r->size[3], .capability = s->gpu->compute_capability};
 }
 
 static int attention(struct study *s, struct mfu_error *err)
 {
     const struct mfu_study_request *r = s->r;
+    struct mfu_attention_needs needs = needs_of(s);
     struct mfu_attention a = {.math = peaks[s->dtype],
                               .sequences = r->size[0],
                               .heads = r->size[1],
@@ -176,16 +173,14 @@ static int attention(struct study *s, struct mfu_error *err)
                               .window = option(r, MFU_SK_WINDOW, 0),
                               .causal = option(r, MFU_SK_CAUSAL, 1) > 0,
                               .element_bytes = element_bytes[s->dtype],
-                              .kind = MFU_FLASH};
+                              .kind = mfu_attention_default(&needs)};
     const char *why;
 
     if (r->given[MFU_SK_KIND])
         a.kind = attention_kinds[(int)r->value[MFU_SK_KIND]];
-    else if (refusal(s, MFU_FLASH))
-        a.kind = MFU_MEMEFF;
-    if ((why = refusal(s, a.kind)) != NULL) {
+    if ((why = mfu_attention_refusal(a.kind, &needs)) != NULL) {
         mfu_fail(err, MFU_EINPUT, "kind: %s is not possible here: %s", mfu_attention_names[a.kind], why);
-        return mfu_error_suggest(err, refusal(s, MFU_FLASH) ? "memeff" : "flash");
+        return mfu_error_suggest(err, mfu_attention_names[mfu_attention_default(&needs)]);
     }
     if (fmod(a.heads, a.kv_heads) != 0)
         return mfu_fail(err, MFU_EINPUT, "kv_heads: %.0f does not divide HEADS (%.0f)", a.kv_heads, a.heads);
@@ -247,7 +242,7 @@ static void add(const struct study *s, const struct mfu_kernel *k, struct mfu_si
     struct mfu_reading reading;
 
     mfu_price_kernel(&out->machine, k, 0, 0, NULL, &price);
-    if (k->kind == MFU_GEMM)
+    if (mfu_law_of(k)->throttles)
         mfu_price_throttle(&out->machine, k, price.compute_s / (price.compute_s + SETTLING_S), &price);
     mfu_read_kernel(s->gpu, &out->machine, k, &price, &reading);
     mfu_metrics_add(&out->metrics, &reading, price.time_s, out->machine.c[MFU_C_DRAM_POINTWISE]);
@@ -271,7 +266,7 @@ static void finish(const struct study *s, double power_w, struct mfu_single_kern
 {
     struct mfu_kernel_row *row = &out->row;
     double peak = s->gpu->peak_flops[peaks[s->dtype]];
-    bool product = row->kind == MFU_GEMM || row->kind == MFU_FUSED_ATTENTION;
+    bool product = mfu_kind_is_product(row->kind);
 
     mfu_metrics_settle(&out->metrics, row->time_s, power_w);
     row->share = 1;

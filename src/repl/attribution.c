@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "scenario/keys.h"
+#include "scenario/setting.h"
 
 /* ---- what differs -------------------------------------------------------- */
 

@@ -38,6 +38,7 @@ void mfu_say_model(struct mfu_session *s, const struct mfu_model *m)
     if (s->json || s->quiet)
         return;
     if (mfu_session_plan(s, &problem) < 0) {
+        s->lost |= problem.code == MFU_ENOMEM;
         mfu_print_note(s, "%s: parameters cannot be counted yet", m->name);
         return;
     }
@@ -66,13 +67,16 @@ json_t *mfu_gpu_json(const struct mfu_gpu *g)
 json_t *mfu_model_json(struct mfu_session *s, const struct mfu_model *m)
 {
     json_t *dims = json_object(), *params = NULL;
+    struct mfu_error problem = {0};
     struct mfu_config config;
 
     mfu_scenario_resolve(&s->memory.now, &config, NULL);
     for (int i = 0; i < m->n_dims; i++)
         json_object_set_new(dims, m->dims[i].name, mfu_json_number(config.dim[i]));
-    if (mfu_session_plan(s, NULL) == 0)
+    if (mfu_session_plan(s, &problem) == 0)
         params = mfu_json_number(s->plan.program.params);
+    else if (problem.code == MFU_ENOMEM)
+        s->lost = true;
     return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "model", mfu_json_text(m->slug), "name",
                      mfu_json_text(m->name), "family", mfu_json_text(m->family), "params",
                      params ? params : json_null(), "dims", dims, "source", mfu_json_text(m->source), "path",
@@ -122,6 +126,8 @@ void mfu_show_gpu(struct mfu_session *s, const struct mfu_gpu *g)
 {
     put_text(s, "gpu", g->slug);
     put_text(s, "name", g->name);
+    if (g->calibrated[0])
+        put_text(s, "calibrated on", g->calibrated);
     fprintf(s->out, "%-20s%s %s, family %s, compute capability %.1f\n", "architecture", g->architecture,
             *g->chip ? g->chip : "(chip unknown)", g->family, g->compute_capability);
     put(s, "sms", g->sms, MFU_COUNT);

@@ -40,6 +40,8 @@ static int check_output(struct mfu_session *s, struct mfu_error *err)
 {
     struct pollfd reader = {.fd = STDOUT_FILENO, .events = POLLOUT};
 
+    if (s->lost)
+        return mfu_fail(err, MFU_ENOMEM, "out of memory: the answer is not complete");
     errno = 0;
     if (fflush(s->out) == 0 && !ferror(s->out))
         return 0;
@@ -66,6 +68,7 @@ static int run(struct mfu_session *s, struct mfu_words *w, struct mfu_error *err
         c = mfu_command_find(w->argv[0]);
     s->columns = w->columns;
     s->n_columns = w->argc;
+    s->lost = false;
     if (!c) {
         s->place.command[0] = '\0';
         mfu_command_unknown(s, w->argv[0], err);

@@ -13,6 +13,7 @@
 #include "base/suggest.h"
 #include "repl/session.h"
 #include "scenario/keys.h"
+#include "scenario/setting.h"
 
 /* ---- names in expressions ------------------------------------------------ */
 

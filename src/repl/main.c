@@ -41,11 +41,12 @@ struct options {
     int n_jobs;
 };
 
-enum { JSON = 256, NO_COLOR, ASCII, DATA_DIR, TRANSCRIPT, VERSION };
+enum { JSON = 256, NO_CALIBRATION, NO_COLOR, ASCII, DATA_DIR, TRANSCRIPT, VERSION };
 
 static const struct option long_options[] = {
     {"json", no_argument, NULL, JSON},
     {"quiet", no_argument, NULL, 'q'},
+    {"no-calibration", no_argument, NULL, NO_CALIBRATION},
     {"no-color", no_argument, NULL, NO_COLOR},
     {"ascii", no_argument, NULL, ASCII},
     {"data-dir", required_argument, NULL, DATA_DIR},
@@ -66,6 +67,7 @@ static const char usage[] = "Usage: mfuplan [OPTION]... [FILE]...\n"
                             "  -e, --eval COMMANDS   run these commands (may be repeated)\n"
                             "      --json            answers are JSON, one object on a line\n"
                             "  -q, --quiet           no banner, no confirmations\n"
+                            "      --no-calibration  as if nothing were measured on this computer\n"
                             "      --no-color        no colours (as NO_COLOR in the environment)\n"
                             "      --ascii           no characters beyond ASCII\n"
                             "      --data-dir DIR    folder with models/ and gpus/ (also MFUPLAN_DATA_DIR)\n"
@@ -134,6 +136,7 @@ static int read_options(int argc, char **argv, struct options *o)
         case 'q': o->quiet = true; break;
         case JSON: o->json = true; break;
         case ASCII: o->ascii = true; break;
+        case NO_CALIBRATION: setenv("MFUPLAN_CALIBRATIONS", "", 1); break;
         case NO_COLOR: o->no_color = true; break;
         case DATA_DIR: o->data_dir = optarg; break;
         case TRANSCRIPT: o->transcript = optarg; break;
@@ -177,6 +180,7 @@ static void greet(struct mfu_session *s)
 static void look_at_terminal(struct mfu_session *s, const struct options *o)
 {
     s->term = mfu_terminal_probe(STDOUT_FILENO, o->no_color ? MFU_SWITCHED_OFF : MFU_AUTO, o->ascii);
+    s->term.lost = &s->lost;
     s->safe = o->json ? MFU_SAFE_JSON : s->term.color ? MFU_SAFE_COLOURS : MFU_SAFE_TEXT;
 }
 
@@ -262,7 +266,7 @@ int main(int argc, char **argv)
     }
     if (mfu_session_open(s, o.data_dir, &err) < 0) {
         mfu_complain(s, &err);
-        status = FAILED;
+        status = o.data_dir && err.code == MFU_EIO ? MISUSED : FAILED; /* --data-dir names no such folder */
         goto done;
     }
     mfu_warn_calibration(s);

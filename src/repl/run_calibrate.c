@@ -120,7 +120,8 @@ static int choose_output(char *path, size_t size, struct mfu_error *err)
 
 static bool same_shape(const struct mfu_kernel *a, const struct mfu_kernel *b)
 {
-    return b->kind == MFU_GEMM && b->batch == 1 && a->m == b->m && a->n == b->n && a->k == b->k && a->math == b->math;
+    return mfu_kind_is_gemm(b->kind) && b->batch == 1 && a->m == b->m && a->n == b->n && a->k == b->k
+        && a->math == b->math;
 }
 
 /* The different matrix products of a step, a line "m n k dtype" each. */
@@ -134,7 +135,7 @@ static int write_shapes(const char *path, const struct mfu_program *p, struct mf
 
         while (!same_shape(k, &p->launches[first].kernel) && first < i)
             first++;
-        if (first == i && k->kind == MFU_GEMM && k->batch == 1)
+        if (first == i && mfu_kind_is_gemm(k->kind) && k->batch == 1)
             fprintf(f, "%.0f %.0f %.0f %s\n", k->m, k->n, k->k, mfu_peak_names[k->math]);
     }
     if (!f || fclose(f) != 0)

@@ -64,6 +64,7 @@ struct mfu_session {
     FILE *out, *errors;   /* stdout, stderr; or streams that write to them what is safe */
     enum mfu_safe safe;   /* what `out` lets through */
     bool json, quiet, interactive, quit;
+    bool lost;          /* the answer lacks something: out of memory */
     bool broken;        /* stdout takes no more; nobody is told twice */
     int depth;          /* of `source` in `source` */
     const int *columns; /* of the words of the command that runs */

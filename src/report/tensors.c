@@ -26,12 +26,15 @@ static int larger(const void *a, const void *b)
     return d > 0 ? 1 : d < 0 ? -1 : 0;
 }
 
-size_t mfu_report_tensors(const struct mfu_plan *p, struct mfu_alive *list, size_t max)
+int mfu_report_tensors(const struct mfu_plan *p, struct mfu_alive *list, size_t max)
 {
     struct mfu_alive all[ALIVE_MAX];
-    size_t n = mfu_lifetime_alive(&p->program, &p->memory.peak, all, ALIVE_MAX), merged = 0;
+    int n = mfu_lifetime_alive(&p->program, &p->memory.peak, all, ALIVE_MAX);
+    size_t merged = 0;
 
-    for (size_t i = 0; i < n; i++) {
+    if (n < 0)
+        return -1;
+    for (int i = 0; i < n; i++) {
         size_t k = 0;
 
         while (k < merged && !same(&all[k], &all[i]))
@@ -45,7 +48,7 @@ size_t mfu_report_tensors(const struct mfu_plan *p, struct mfu_alive *list, size
     if (merged > max)
         merged = max;
     memcpy(list, all, merged * sizeof all[0]);
-    return merged;
+    return (int)merged;
 }
 
 const char *mfu_report_tensor_name(const struct mfu_alive *a, char *buf, size_t size)

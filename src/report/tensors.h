@@ -10,8 +10,9 @@
 struct mfu_alive;
 struct mfu_plan;
 
-/* Fills up to `max` entries, the largest first; returns how many. */
-size_t mfu_report_tensors(const struct mfu_plan *, struct mfu_alive *, size_t max);
+/* Fills up to `max` entries, the largest first; returns how many, -1 when out
+ * of memory. */
+int mfu_report_tensors(const struct mfu_plan *, struct mfu_alive *, size_t max);
 
 /* "h.attn.qkv": the launch that made it, into buf; returns buf. */
 const char *mfu_report_tensor_name(const struct mfu_alive *, char *buf, size_t size);

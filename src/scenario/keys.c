@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "scenario/setting.h"
 #include "base/quantity.h"
 
 struct mfu_key mfu_key_at(const struct mfu_scenario *s, int i)

@@ -11,6 +11,9 @@
 #include "base/error.h"
 #include "base/expression.h"
 #include "base/suggest.h"
+#include "scenario/setting.h"
+
+_Static_assert(MFU_SETTING_COUNT <= MFU_MAX_SETTINGS, "more settings than a scenario has room for");
 
 const char *const mfu_origin_names[] = {"default", "model", "gpu", "derived", "user"};
 
@@ -62,9 +65,7 @@ struct mfu_range mfu_scenario_range(const struct mfu_scenario *s, struct mfu_key
     const struct meaning *m = key.kind == MFU_KEY_DIM ? meaning_of(s->model->dims[key.id].name) : NULL;
 
     if (row)
-        return (struct mfu_range){row->least, row->most,
-                                  row->dim == MFU_COUNT && key.id != MFU_S_GRAD_CLIP && key.id != MFU_S_DATALOADER_MS
-                                      && key.id != MFU_S_CLOCK_MHZ && key.id != MFU_S_POWER_W};
+        return (struct mfu_range){row->least, row->most, row->dim == MFU_COUNT && !row->fractional};
     return m ? (struct mfu_range){m->least, m->most, m->whole} : (struct mfu_range){0, 1e12, false};
 }
 
@@ -280,15 +281,16 @@ int mfu_scenario_set(struct mfu_scenario *s, const char *name, const char *text,
         if (row->choices ? choice_of(row, text, &value, err) < 0 : 0)
             return -1;
         if (!row->choices) {
-            if (key.id == MFU_S_POWER_W && mfu_quantity_parse(text, MFU_WATTS, &value, NULL) == 0)
-                dim = MFU_WATTS; /* 320W */
+            if (row->unit != MFU_COUNT && mfu_quantity_parse(text, row->unit, &value, NULL) == 0)
+                dim = row->unit; /* 320W */
             else if (number_of(s, row->key, text, dim, &value, err) < 0)
                 return -1;
         }
         if (check_range(row->key, value, row->least, row->most, mfu_scenario_range(s, key).whole, dim, err) < 0)
             return -1;
-        if ((key.id == MFU_S_CLOCK_MHZ || key.id == MFU_S_POWER_W) && value > 0 && value < 1)
-            return mfu_fail(err, MFU_EINPUT, "%s: %g is less than 1; 0 leaves it to the GPU", row->key, value);
+        if (value > 0 && value < row->least_but_0)
+            return mfu_fail(err, MFU_EINPUT, "%s: %g is less than %g; 0 leaves it to the GPU", row->key, value,
+                            row->least_but_0);
         s->setting[key.id] = value;
         s->setting_given[key.id] = true;
         return 0;
@@ -347,15 +349,9 @@ void mfu_scenario_keep_loader(struct mfu_scenario *s, double batch)
     *loader_ms = fmin(*loader_ms * s->setting[MFU_S_BATCH] / batch, mfu_settings[MFU_S_DATALOADER_MS].most);
 }
 
-const char *mfu_setting_format(char *buf, enum mfu_setting_id id, double value)
+double mfu_config_share(const struct mfu_config *c, int stage)
 {
-    const struct mfu_setting *row = &mfu_settings[id];
-
-    if (row->choices) {
-        snprintf(buf, MFU_QUANTITY_MAX, "%s", row->choices[(int)value]);
-        return buf;
-    }
-    return mfu_quantity_format(buf, value, row->dim);
+    return c->setting[MFU_S_ZERO] >= stage ? 1 / c->ranks : 1;
 }
 
 double mfu_config_coefficient(const struct mfu_config *c, enum mfu_coefficient id)
@@ -411,7 +407,7 @@ static int check_dims(const struct mfu_scenario *s, struct mfu_config *c, struct
     double n_kv = mfu_config_dim(c, "n_kv_head"), head_dim = mfu_config_dim(c, "head_dim");
     double n_experts = mfu_config_dim(c, "n_experts"), top_k = mfu_config_dim(c, "top_k");
 
-    if (n_embd > 0 && n_head > 0 && head_dim != floor(head_dim))
+    if (n_embd > 0 && n_head > 0 && isfinite(head_dim) && head_dim != floor(head_dim)) /* NAN: the model has none */
         return not_divisible("n_embd", n_embd, "n_head", n_head, err);
     if (n_head > 0 && n_kv > 0 && (n_kv != floor(n_kv) || fmod(n_head, n_kv) != 0))
         return mfu_fail(err, MFU_EINPUT, "n_kv_head: %g does not divide n_head (%.0f)", n_kv, n_head);
@@ -442,81 +438,46 @@ static bool has_peak(const struct mfu_gpu *g, enum mfu_peak p)
 
 static enum mfu_precision default_precision(const struct mfu_gpu *g)
 {
-    return !g || has_peak(g, MFU_PEAK_BF16) ? MFU_BF16 : has_peak(g, MFU_PEAK_FP16) ? MFU_FP16 : MFU_FP32;
+    enum mfu_precision best = MFU_FP32;
+
+    for (int i = 0; i < MFU_PRECISION_COUNT; i++)
+        if (mfu_precisions[i].preference > mfu_precisions[best].preference
+            && (!g || has_peak(g, mfu_precisions[i].linear_math)))
+            best = (enum mfu_precision)i;
+    return best;
 }
 
 static int check_precision(const struct mfu_gpu *g, enum mfu_precision p, struct mfu_error *err)
 {
-    static const struct {
-        enum mfu_peak peak;
-        const char *instead;
-    } needs[MFU_PRECISION_COUNT] = {
-        [MFU_FP32] = {MFU_PEAK_FP32, "fp32"},      [MFU_TF32] = {MFU_PEAK_TF32, "fp32"},
-        [MFU_FP16] = {MFU_PEAK_FP16, "fp32"},      [MFU_BF16] = {MFU_PEAK_BF16, "fp16"},
-        [MFU_BF16_PURE] = {MFU_PEAK_BF16, "fp16"}, [MFU_FP8] = {MFU_PEAK_FP8, "bf16"},
-    };
-
-    if (has_peak(g, needs[p].peak))
+    if (has_peak(g, mfu_precisions[p].linear_math))
         return 0;
     mfu_fail(err, MFU_EINPUT, "precision: %s has no %s tensor cores (%s, compute capability %.1f)", g->name,
-             mfu_precision_names[p], g->architecture, g->compute_capability);
-    return mfu_error_suggest(err, needs[p].instead);
+             mfu_precisions[p].name, g->architecture, g->compute_capability);
+    return mfu_error_suggest(err, mfu_precisions[p].instead);
 }
 
-/* Whether a kind of attention exists for this card, precision and head size;
- * NULL if so, else the reason. Source: PyTorch's sdp_utils.cpp, FlashAttention
- * and cuDNN release notes. */
-static const char *attention_refusal(const struct mfu_config *c, enum mfu_attention_kind kind)
+static struct mfu_attention_needs attention_needs(const struct mfu_config *c)
 {
-    bool half = c->precision != MFU_FP32 && c->precision != MFU_TF32;
-    double cc = c->gpu ? c->gpu->compute_capability : 8.0;
-    double head_dim = mfu_config_dim(c, "head_dim");
-
-    if (kind == MFU_MATH || isnan(head_dim))
-        return NULL;
-    if (mfu_config_dim(c, "attn_softcap") > 0)
-        return "this model caps its attention scores, which only math attention does";
-    if (mfu_config_dim(c, "math_attention") > 0)
-        return "this model's code computes attention by its parts (set math_attention 0 where it does not)";
-    if (c->runtime == MFU_LLMC && kind != MFU_CUDNN)
-        return "llm.c has its own kernels (math) or cuDNN's";
-    if (kind == MFU_MEMEFF)
-        return NULL;
-    if (!half)
-        return "fused attention needs a 16-bit precision (memeff runs in fp32)";
-    if (head_dim > 256)
-        return "fused attention needs head_dim <= 256";
-    if (kind == MFU_FLASH1 || kind == MFU_TRITON)
-        return cc >= 7.5 ? NULL : "FlashAttention needs compute capability 7.5";
-    if (cc < 8.0)
-        return "it needs compute capability 8.0 (Ampere)";
-    if (kind == MFU_FLASH3 && (cc < 9.0 || cc >= 10.0))
-        return "FlashAttention 3 is written for Hopper (compute capability 9.0)";
-    return NULL;
-}
-
-static enum mfu_attention_kind default_attention(const struct mfu_config *c)
-{
-    static const enum mfu_attention_kind order[] = {MFU_FLASH, MFU_CUDNN, MFU_MEMEFF};
-    bool full = c->precision == MFU_FP32 || c->precision == MFU_TF32;
-
-    /* SDPA's kernel for fp32 knows no grouped heads: it then computes the parts. */
-    if (full && mfu_config_dim(c, "n_kv_head") < mfu_config_dim(c, "n_head"))
-        return MFU_MATH;
-    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++)
-        if (!attention_refusal(c, order[i]))
-            return order[i];
-    return MFU_MATH;
+    return (struct mfu_attention_needs){
+        .half = mfu_precisions[c->precision].half,
+        .head_dim = mfu_config_dim(c, "head_dim"),
+        .capability = c->gpu ? c->gpu->compute_capability : 8.0,
+        .softcap = mfu_config_dim(c, "attn_softcap") > 0,
+        .parts_only = mfu_config_dim(c, "math_attention") > 0,
+        .grouped = mfu_config_dim(c, "n_kv_head") < mfu_config_dim(c, "n_head"),
+        .c_program = mfu_runtimes[c->runtime].c_program,
+    };
 }
 
 static int check_attention(struct mfu_config *c, struct mfu_error *err)
 {
-    const char *why = attention_refusal(c, c->attention);
+    struct mfu_attention_needs needs = attention_needs(c);
+    const char *why = mfu_attention_refusal(c->attention, &needs);
 
     if (!why)
         return 0;
     mfu_fail(err, MFU_EINPUT, "attention: %s is not possible here: %s", mfu_attention_names[c->attention], why);
-    return mfu_error_suggest(err, mfu_attention_names[default_attention(c)]);
+    return mfu_error_suggest(err, mfu_attention_names[mfu_attention_default(&needs)]);
 }
 
 static void derive(struct mfu_config *c, enum mfu_setting_id id, double value)
@@ -539,40 +500,39 @@ static int check_runtime(const struct mfu_config *c, struct mfu_error *err)
     } llmc[] = {
         {MFU_S_CUDA_GRAPHS, 0, "llm.c launches its kernels one by one", "off"},
         {MFU_S_LOSS_CHUNKS, 1, "llm.c computes the loss in one piece, in place", "1"},
-        {MFU_S_OPTIMIZER, MFU_ADAMW, "llm.c has AdamW only", "adamw"},
         {MFU_S_EXPANDABLE_SEGMENTS, 0, "llm.c has no caching allocator", "off"},
         {MFU_S_ZERO, 1, "llm.c shards the optimizer only", "1"},
         {MFU_S_HALF_WEIGHTS, 0, "llm.c's weights have 16 bits anyway", "off"},
     };
+    const struct mfu_runtime *r = &mfu_runtimes[c->runtime];
 
-    if (c->runtime == MFU_COMPILE && c->gpu->compute_capability < 7.0) {
-        mfu_fail(err, MFU_EINPUT,
-                 "runtime: compile is not possible on %s: Triton needs compute capability 7.0, it has %.1f",
-                 c->gpu->name, c->gpu->compute_capability);
+    if (c->gpu->compute_capability < r->least_capability) {
+        mfu_fail(err, MFU_EINPUT, "runtime: %s is not possible on %s: %s, it has %.1f", r->name, c->gpu->name,
+                 r->lacking, c->gpu->compute_capability);
         return mfu_error_suggest(err, "eager");
     }
-    for (size_t i = 0; c->runtime == MFU_LLMC && i < sizeof llmc / sizeof llmc[0]; i++)
+    if (!r->c_program)
+        return 0;
+    for (size_t i = 0; i < sizeof llmc / sizeof llmc[0]; i++)
         if (c->setting[llmc[i].id] > llmc[i].most) {
-            mfu_fail(err, MFU_EINPUT, "%s: not possible with runtime llmc: %s", mfu_settings[llmc[i].id].key,
+            mfu_fail(err, MFU_EINPUT, "%s: not possible with runtime %s: %s", mfu_settings[llmc[i].id].key, r->name,
                      llmc[i].why);
             return mfu_error_suggest(err, llmc[i].instead);
         }
-    return 0;
+    if (mfu_optimizers[c->optimizer].in_c_programs)
+        return 0;
+    mfu_fail(err, MFU_EINPUT, "optimizer: not possible with runtime %s: llm.c has AdamW only", r->name);
+    return mfu_error_suggest(err, "adamw");
 }
 
 /* 16-bit weights with fp32 masters are a way to compute in fp16 or bf16. */
 static int check_half_weights(const struct mfu_config *c, struct mfu_error *err)
 {
-    static const char *const why[MFU_PRECISION_COUNT] = {
-        [MFU_FP32] = "nothing has 16 bits",
-        [MFU_TF32] = "nothing has 16 bits",
-        [MFU_BF16_PURE] = "the weights have 16 bits anyway, without masters",
-        [MFU_FP8] = "its weights are planned in fp32, unless the runtime is fused"};
+    const struct mfu_precision_row *row = &mfu_precisions[c->precision];
 
-    if (c->setting[MFU_S_HALF_WEIGHTS] == 0 || !why[c->precision])
+    if (c->setting[MFU_S_HALF_WEIGHTS] == 0 || !row->no_half_weights)
         return 0;
-    mfu_fail(err, MFU_EINPUT, "half_weights: not possible with precision %s: %s", mfu_precision_names[c->precision],
-             why[c->precision]);
+    mfu_fail(err, MFU_EINPUT, "half_weights: not possible with precision %s: %s", row->name, row->no_half_weights);
     return mfu_error_suggest(err, "off");
 }
 
@@ -580,8 +540,8 @@ static int check_half_weights(const struct mfu_config *c, struct mfu_error *err)
  * what is sharded are fp32 masters, and 16-bit weights and gradients compute. */
 static bool sharding_halves(const struct mfu_config *c)
 {
-    return c->setting[MFU_S_ZERO] > 0 && (c->precision == MFU_FP16 || c->precision == MFU_BF16)
-        && c->runtime != MFU_LLMC;
+    return c->setting[MFU_S_ZERO] > 0 && !mfu_precisions[c->precision].no_half_weights
+        && !mfu_runtimes[c->runtime].c_program;
 }
 
 /* Data parallelism inside one node is what can be planned so far. */
@@ -605,6 +565,8 @@ static int check_parallel(const struct mfu_config *c, struct mfu_error *err)
 
 int mfu_scenario_resolve(const struct mfu_scenario *s, struct mfu_config *c, struct mfu_error *err)
 {
+    struct mfu_attention_needs needs;
+
     c->gpu = s->gpu;
     c->model = s->model;
     c->scenario = s;
@@ -624,7 +586,8 @@ int mfu_scenario_resolve(const struct mfu_scenario *s, struct mfu_config *c, str
         derive(c, MFU_S_GPUS, c->setting[MFU_S_DP]);
     c->precision = (enum mfu_precision)c->setting[MFU_S_PRECISION];
     c->runtime = (enum mfu_runtime_kind)c->setting[MFU_S_RUNTIME];
-    derive(c, MFU_S_ATTENTION, default_attention(c));
+    needs = attention_needs(c);
+    derive(c, MFU_S_ATTENTION, mfu_attention_default(&needs));
     c->attention = (enum mfu_attention_kind)c->setting[MFU_S_ATTENTION];
     c->checkpoint = (enum mfu_checkpoint)c->setting[MFU_S_CHECKPOINT];
     c->optimizer = (enum mfu_optimizer_kind)c->setting[MFU_S_OPTIMIZER];

@@ -15,9 +15,16 @@
 #include <stdbool.h>
 #include "descriptor/gpu.h"
 #include "descriptor/model.h"
-#include "scenario/setting.h"
+#include "kernel/attention_kind.h"
+#include "scenario/checkpoint.h"
+#include "scenario/optimizer.h"
+#include "scenario/precision.h"
+#include "scenario/runtime.h"
 
 struct mfu_error;
+
+/* Room for the rows of scenario/setting.h, which few need to see. */
+#define MFU_MAX_SETTINGS 64
 
 /* Where a value came from. */
 enum mfu_origin { MFU_ORIGIN_DEFAULT, MFU_ORIGIN_MODEL, MFU_ORIGIN_GPU, MFU_ORIGIN_DERIVED, MFU_ORIGIN_USER };
@@ -27,8 +34,8 @@ struct mfu_scenario {
     const struct mfu_gpu *gpu;
     const struct mfu_model *model;
     bool gpu_given, model_given; /* chosen by the user */
-    double setting[MFU_SETTING_COUNT];
-    bool setting_given[MFU_SETTING_COUNT];
+    double setting[MFU_MAX_SETTINGS];
+    bool setting_given[MFU_MAX_SETTINGS];
     double dim[MFU_MAX_DIMS];
     bool dim_given[MFU_MAX_DIMS];
     double coefficient[MFU_COEFFICIENT_COUNT];
@@ -43,8 +50,8 @@ struct mfu_config {
 
     double dim[MFU_MAX_DIMS]; /* by the model's dim numbers */
     unsigned char dim_origin[MFU_MAX_DIMS];
-    double setting[MFU_SETTING_COUNT];
-    unsigned char setting_origin[MFU_SETTING_COUNT];
+    double setting[MFU_MAX_SETTINGS];
+    unsigned char setting_origin[MFU_MAX_SETTINGS];
 
     /* The same, by name. */
     enum mfu_precision precision;
@@ -59,10 +66,7 @@ struct mfu_config {
 
 /* The share of something that one rank holds when ZeRO `stage` and above shard
  * it: 1 optimizer states, 2 gradients, 3 weights. */
-static inline double mfu_config_share(const struct mfu_config *c, int stage)
-{
-    return c->setting[MFU_S_ZERO] >= stage ? 1 / c->ranks : 1;
-}
+double mfu_config_share(const struct mfu_config *, int stage);
 
 /* What a key names. */
 enum mfu_key_kind { MFU_KEY_NONE, MFU_KEY_SETTING, MFU_KEY_DIM, MFU_KEY_COEFFICIENT };
@@ -109,10 +113,6 @@ double mfu_config_dim(const struct mfu_config *, const char *name);
 
 /* A coefficient as this scenario sees it, and its origin. */
 double mfu_config_coefficient(const struct mfu_config *, enum mfu_coefficient);
-
-/* Writes a value of a key as `set` would read it back ("bf16", "8", "2 GiB").
- * `buf` has room for MFU_QUANTITY_MAX. */
-const char *mfu_setting_format(char *buf, enum mfu_setting_id, double value);
 
 /* Known dims of architectures in general: what a dim called `name` means, for
  * help and show; NULL when it is the model's own. */

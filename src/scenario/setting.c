@@ -3,16 +3,17 @@
  */
 #include "scenario/setting.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/suggest.h"
+#include "kernel/attention_kind.h"
+#include "scenario/checkpoint.h"
+#include "scenario/optimizer.h"
+#include "scenario/precision.h"
+#include "scenario/runtime.h"
 
 // clang-format off
-const char *const mfu_precision_names[] = {"fp32", "tf32", "fp16", "bf16", "bf16-pure", "fp8", NULL};
-const char *const mfu_runtime_names[] = {"eager", "compile", "fused", "llmc", NULL};
-const char *const mfu_attention_names[] = {"math", "flash1", "triton", "flash", "flash3", "memeff", "cudnn", NULL};
-const char *const mfu_checkpoint_names[] = {"none", "selective", "full", NULL};
-const char *const mfu_optimizer_names[] = {"adamw", "adamw-foreach", "adamw-loop", "adam8bit", "adafactor", "lion", "sgd", "sgd-momentum", "muon", "bertadam", NULL};
 const char *const mfu_switch_names[] = {"off", "on", NULL};
 
 const struct mfu_setting mfu_settings[MFU_SETTING_COUNT] = {
@@ -50,4 +51,15 @@ int mfu_setting_find(const char *key)
         if (mfu_same_name(mfu_settings[i].key, key) || is_alias(mfu_settings[i].aliases, key))
             return i;
     return -1;
+}
+
+const char *mfu_setting_format(char *buf, enum mfu_setting_id id, double value)
+{
+    const struct mfu_setting *row = &mfu_settings[id];
+
+    if (row->choices) {
+        snprintf(buf, MFU_QUANTITY_MAX, "%s", row->choices[(int)value]);
+        return buf;
+    }
+    return mfu_quantity_format(buf, value, row->dim);
 }

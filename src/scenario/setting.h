@@ -2,7 +2,7 @@
  * setting.h - one row per key that a user can set.
  *
  * `set`, `show`, `unset`, Tab, help, JSON and `save` all read this table: a new
- * key is a new row (and one identifier) and nothing else.  The dimensions of
+ * key is a new row and nothing else.  The dimensions of
  * an architecture are not here: they belong to the model file; coefficients
  * are in descriptor/coefficient.h.
  */
@@ -10,61 +10,37 @@
 #define MFU_SETTING_H
 
 #include <stddef.h>
+#include <stdbool.h>
 #include "base/quantity.h"
 
 struct mfu_error;
 
-enum mfu_precision { MFU_FP32, MFU_TF32, MFU_FP16, MFU_BF16, MFU_BF16_PURE, MFU_FP8, MFU_PRECISION_COUNT };
-enum mfu_runtime_kind { MFU_EAGER, MFU_COMPILE, MFU_FUSED, MFU_LLMC, MFU_RUNTIME_COUNT };
-enum mfu_attention_kind {
-    MFU_MATH,
-    MFU_FLASH1,
-    MFU_TRITON,
-    MFU_FLASH,
-    MFU_FLASH3,
-    MFU_MEMEFF,
-    MFU_CUDNN,
-    MFU_ATTENTION_COUNT
-};
-enum mfu_checkpoint { MFU_NONE, MFU_SELECTIVE, MFU_FULL };
-enum mfu_optimizer_kind {
-    MFU_ADAMW,
-    MFU_ADAMW_FOREACH,
-    MFU_ADAMW_LOOP,
-    MFU_ADAM8BIT,
-    MFU_ADAFACTOR,
-    MFU_LION,
-    MFU_SGD,
-    MFU_SGD_MOMENTUM,
-    MFU_MUON,
-    MFU_BERTADAM,
-    MFU_OPTIMIZER_COUNT
-};
-
-/* X(identifier, key, aliases, dimension, least, most, initial, choices, group, help) */
+/* X(identifier, key, aliases, dimension, least, most, initial, choices, group, help,
+ *   fields of struct mfu_setting that differ from 0) */
 #define MFU_COUNT_OF_GPUS MFU_COUNT, 1, 65536, 1, NULL, "parallel"
 /* clang-format off: a table */
 #define MFU_SETTINGS(X)                                                                                                \
     X(BATCH, "batch", "batch_size micro_batch", MFU_COUNT, 1, 1e6, 1, NULL, "batch",                                   \
       "sequences per GPU in one forward pass (micro-batch)")                                                           \
     X(ACCUM, "accum", "gradient_accumulation_steps grad_accum", MFU_COUNT, 1, 1e6, 1, NULL, "batch",                   \
-      "micro-steps per optimizer step on each data-parallel rank")                                                     \
-    X(PRECISION, "precision", "dtype", MFU_COUNT, 0, 5, MFU_BF16, mfu_precision_names, "numerics",                     \
-      "arithmetic of the matrix products (fp16, bf16: autocast with fp32 weights)")                                    \
-    X(RUNTIME, "runtime", "", MFU_COUNT, 0, 3, MFU_EAGER, mfu_runtime_names, "runtime", "software that runs the step") \
+      "micro-steps per optimizer step on each data-parallel rank", .keeps_graph = true)                                \
+    X(PRECISION, "precision", "dtype", MFU_COUNT, 0, MFU_PRECISION_COUNT - 1, MFU_BF16, mfu_precision_names,           \
+      "numerics", "arithmetic of the matrix products (fp16, bf16: autocast with fp32 weights)")                        \
+    X(RUNTIME, "runtime", "", MFU_COUNT, 0, MFU_RUNTIME_COUNT - 1, MFU_EAGER, mfu_runtime_names, "runtime",            \
+      "software that runs the step")                                                                                   \
     X(ATTENTION, "attention", "", MFU_COUNT, 0, MFU_ATTENTION_COUNT - 1, MFU_FLASH, mfu_attention_names, "runtime",    \
       "kernel that computes attention")                                                                                \
-    X(CHECKPOINT, "checkpoint", "act_ckpt", MFU_COUNT, 0, 2, MFU_NONE, mfu_checkpoint_names, "runtime",                \
-      "activations that are computed again in backward")                                                               \
+    X(CHECKPOINT, "checkpoint", "act_ckpt", MFU_COUNT, 0, MFU_CHECKPOINT_COUNT - 1, MFU_NONE, mfu_checkpoint_names,    \
+      "runtime", "activations that are computed again in backward")                                                    \
     X(OPTIMIZER, "optimizer", "", MFU_COUNT, 0, MFU_OPTIMIZER_COUNT - 1, MFU_ADAMW, mfu_optimizer_names, "runtime",    \
       "optimizer and its implementation")                                                                              \
     X(GRAD_CLIP, "grad_clip", "", MFU_COUNT, 0, 1e9, 1, NULL, "runtime",                                               \
-      "largest gradient norm; 0 switches clipping off")                                                                \
+      "largest gradient norm; 0 switches clipping off", .fractional = true)                                            \
     X(HALF_WEIGHTS, "half_weights", "", MFU_COUNT, 0, 1, 0, mfu_switch_names, "numerics",                              \
       "16-bit weights and gradients with fp32 masters in the optimizer (apex O2, DeepSpeed); what ZeRO takes unless "  \
       "it is set to off")                                                                                              \
     X(CUDA_GRAPHS, "cuda_graphs", "", MFU_COUNT, 0, 1, 0, mfu_switch_names, "runtime",                                 \
-      "replay of the step as CUDA graphs")                                                                             \
+      "replay of the step as CUDA graphs", .keeps_graph = true)                                                        \
     X(LOSS_CHUNKS, "loss_chunks", "", MFU_COUNT, 1, 4096, 1, NULL, "runtime",                                          \
       "pieces in which head and loss are computed (1: at once)")                                                       \
     X(TRAIN_METRICS, "train_metrics", "", MFU_COUNT, 0, 16, 0, NULL, "runtime",                                        \
@@ -83,16 +59,19 @@ enum mfu_optimizer_kind {
     X(ZERO, "zero", "", MFU_COUNT, 0, 3, 0, NULL, "parallel",                                                          \
       "ZeRO stage: 0 none, 1 optimizer, 2 gradients, 3 weights (FSDP); of 16-bit weights, see half_weights")           \
     X(EXPANDABLE_SEGMENTS, "expandable_segments", "", MFU_COUNT, 0, 1, 0, mfu_switch_names, "environment",             \
-      "the allocator's expandable segments (PYTORCH_CUDA_ALLOC_CONF)")                                                 \
+      "the allocator's expandable segments (PYTORCH_CUDA_ALLOC_CONF)", .keeps_graph = true)                            \
     X(VRAM_RESERVED, "vram_reserved", "", MFU_BYTES, 0, 1e13, 0, NULL, "environment",                                  \
-      "memory that the desktop and other processes hold")                                                              \
+      "memory that the desktop and other processes hold", .keeps_graph = true)                                         \
     X(DATALOADER_MS, "dataloader_ms", "", MFU_COUNT, 0, 1e7, 0, NULL, "environment",                                   \
       "milliseconds that the loader takes for one micro-batch; what changes the batch for you (levers, sweep, "        \
-      "search, solve) keeps the time per sequence")                                                                    \
+      "search, solve) keeps the time per sequence",                                                                    \
+      .keeps_graph = true, .fractional = true)                                                                         \
     X(CLOCK_MHZ, "clock_mhz", "", MFU_COUNT, 0, 10000, 0, NULL, "environment",                                         \
-      "SM clock under load in MHz; 0: what the coefficients sustain")                                                  \
+      "SM clock under load in MHz; 0: what the coefficients sustain", .keeps_graph = true, .fractional = true,         \
+      .least_but_0 = 1)                                                                                                \
     X(POWER_W, "power_w", "", MFU_COUNT, 0, 100000, 0, NULL, "environment",                                            \
-      "board power limit in watts; 0: the GPU's own")
+      "board power limit in watts; 0: the GPU's own", .keeps_graph = true, .fractional = true, .least_but_0 = 1,       \
+      .unit = MFU_WATTS)
 /* clang-format on */
 
 enum mfu_setting_id {
@@ -109,14 +88,20 @@ struct mfu_setting {
     double least, most, initial;
     const char *const *choices; /* NULL-terminated; NULL if it is a number */
     const char *group;
-    const char *help; /* completes the sentence "KEY is the ..." */
+    const char *help;   /* completes the sentence "KEY is the ..." */
+    bool keeps_graph;   /* no operation and no tensor depends on it: it changes how long things take
+                            or how much room there is */
+    bool fractional;    /* a count that need not be a whole number */
+    double least_but_0; /* 0 leaves it open; other values are not below this */
+    enum mfu_dim unit;  /* that a value may carry, too (320W); MFU_COUNT: none */
 };
 
 extern const struct mfu_setting mfu_settings[MFU_SETTING_COUNT];
-extern const char *const mfu_precision_names[], *const mfu_runtime_names[], *const mfu_attention_names[],
-                                                                                *const mfu_checkpoint_names[],
-                                                                                    *const mfu_optimizer_names[],
-                                                                                        *const mfu_switch_names[];
+extern const char *const mfu_switch_names[]; /* "off", "on", NULL */
+
+/* Writes a value as `set` would read it back ("bf16", "8", "2 GiB").  `buf` has
+ * room for MFU_QUANTITY_MAX. */
+const char *mfu_setting_format(char *buf, enum mfu_setting_id, double value);
 
 /* The setting of that key or alias, or -1. */
 int mfu_setting_find(const char *key);

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "descriptor/catalog.h"
 #include "fixture.h"
+#include "scenario/setting.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -20,6 +20,7 @@
 #include "descriptor/catalog.h"
 #include "graph/builder.h"
 #include "report/report.h"
+#include "scenario/setting.h"
 
 #define SCENARIOS 400    /* that are planned, of each test below */
 #define CONVERSATIONS 25 /* that need a process each */

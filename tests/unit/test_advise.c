@@ -7,6 +7,7 @@
 #include "answer/advise/advise.h"
 #include "answer/search/sweep.h"
 #include "scenarios.h"
+#include "scenario/setting.h"
 
 static struct mfu_plan plan, other;
 static struct mfu_simulation simulation, other_simulation;

@@ -201,6 +201,47 @@ static void tensors_alive_at_the_peak_make_up_its_parts(void **state)
             assert_near(parts[i], plan_made.memory.peak.parts[i], 1e-9);
 }
 
+/* Newton-Schulz of every hidden matrix, experts one by one: five steps of
+ * 4 m^2 n + 2 m^3 FLOP; one momentum for them, Adam's two for the rest. */
+static void muon_counts_every_matrix(void **state)
+{
+    static const struct {
+        const char *model;
+        double flops, hidden; /* worked out from the published sizes */
+    } rows[] = {
+        /* per layer: q, o 4096 x 4096; k, v 1024 x 4096; gate, up, down 14336 x 4096 */
+        {"llama-3-8b",
+         5 * 32
+             * (2 * (6 * 4096. * 4096 * 4096) + 2 * (4 * 1024. * 1024 * 4096 + 2 * 1024. * 1024 * 1024)
+                + 3 * (4 * 4096. * 4096 * 14336 + 2 * 4096. * 4096 * 4096)),
+         32 * (2 * 4096. * 4096 + 2 * 1024. * 4096 + 3 * 14336. * 4096)},
+        /* the same with eight experts, and a router of 8 x 4096 */
+        {"mixtral-8x7b",
+         5 * 32
+             * (2 * (6 * 4096. * 4096 * 4096) + 2 * (4 * 1024. * 1024 * 4096 + 2 * 1024. * 1024 * 1024)
+                + 8 * 3 * (4 * 4096. * 4096 * 14336 + 2 * 4096. * 4096 * 4096) + 4 * 8. * 8 * 4096 + 2 * 8. * 8 * 8),
+         32 * (2 * 4096. * 4096 + 2 * 1024. * 4096 + 8 * 3 * 14336. * 4096 + 8 * 4096.)},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        const char *const settings[] = {"optimizer", "muon", NULL};
+        double flops = 0;
+
+        plan(&plan_made, "h100-sxm", rows[i].model, settings);
+        for (int k = 0; k < plan_made.program.n_segments; k++) {
+            const struct mfu_segment *seg = &plan_made.program.segments[k];
+
+            for (int l = seg->first; l < seg->first + seg->count; l++)
+                if (strncmp(plan_made.program.launches[l].suffix, "newton_schulz", 13) == 0)
+                    flops += seg->repeat * plan_made.program.launches[l].kernel.flops;
+        }
+        assert_near(flops, rows[i].flops, 1e-9);
+        assert_near(plan_made.program.constant_bytes[MFU_PART_OPTIMIZER],
+                    4 * (rows[i].hidden + 2 * (plan_made.program.params - rows[i].hidden)), 1e-9);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,6 +252,7 @@ int main(void)
         cmocka_unit_test(llmc_computes_no_product_again),
         cmocka_unit_test(megatron_computes_attention_again),
         cmocka_unit_test(states_take_sixteen_bytes_per_parameter),
+        cmocka_unit_test(muon_counts_every_matrix),
         cmocka_unit_test(tensors_alive_at_the_peak_make_up_its_parts),
     };
 

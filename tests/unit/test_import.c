@@ -7,6 +7,7 @@
 #include "read/config/import.h"
 #include "base/error.h"
 #include "scratch.h"
+#include "scenario/setting.h"
 
 #define DATA MFUPLAN_SOURCE_DIR "/tests/data/import/"
 

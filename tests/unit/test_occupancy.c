@@ -1,4 +1,5 @@
 /* test_occupancy.c - blocks on SMs: CUDA's occupancy calculation, waves, grids. */
+#include "descriptor/gpu.h"
 #include "catalog.h"
 
 #include <string.h>

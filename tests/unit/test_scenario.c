@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "scenario/scenario.h"
+#include "scenario/setting.h"
 
 static struct mfu_scenario start(const char *model, const char *gpu)
 {

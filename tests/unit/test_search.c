@@ -7,6 +7,7 @@
 #include "answer/advise/advise.h"
 #include "scenarios.h"
 #include "sweeps.h"
+#include "scenario/setting.h"
 
 static struct mfu_plan plan;
 static struct mfu_simulation simulation;

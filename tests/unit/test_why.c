@@ -3,6 +3,7 @@
 
 #include "answer/why/why.h"
 #include "scenarios.h"
+#include "scenario/setting.h"
 
 static struct mfu_plan plan;
 static struct mfu_simulation simulation;

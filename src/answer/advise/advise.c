@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "scenario/setting.h"
 
 #define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
 
@@ -41,7 +42,7 @@ int mfu_outcome_of(const struct mfu_scenario *scenario, struct mfu_plan *p, stru
                               .cached_bytes = fmax(0, p->memory.reserved_bytes - p->memory.peak.bytes),
                               .weight_bytes = p->program.weight_bytes,
                               .gradient_bytes = p->program.gradient_bytes,
-                              .masters = p->program.weight_bytes < 4 && p->config.precision != MFU_BF16_PURE};
+                              .masters = p->program.weight_bytes < 4 && !mfu_precisions[p->config.precision].pure};
     memcpy(o->group_s, split.group_s, sizeof o->group_s);
     memcpy(o->parts, p->memory.peak.parts, sizeof o->parts);
     return 0;
@@ -220,10 +221,11 @@ static int apply(const struct mfu_scenario *base, const struct mfu_lever_row *ro
     return 0;
 }
 
-bool mfu_lever_row_holds(const struct mfu_lever_row *row, const struct mfu_plan *p)
+int mfu_lever_row_holds(const struct mfu_lever_row *row, const struct mfu_plan *p)
 {
-    struct mfu_question *q = row->when ? mfu_question_compile(&p->scenario, row->when, NULL) : NULL;
-    bool yes = !row->when || (q && mfu_question_ask(q, p) > 0);
+    struct mfu_error err = {0};
+    struct mfu_question *q = row->when ? mfu_question_compile(&p->scenario, row->when, &err) : NULL;
+    int yes = err.code == MFU_ENOMEM ? -1 : !row->when || (q && mfu_question_ask(q, p) > 0);
 
     mfu_question_free(q);
     return yes;
@@ -361,7 +363,11 @@ static int pull_all(const struct mfu_scenario *base, struct mfu_plan *p, struct 
 
     for (size_t i = 0; i < mfu_lever_row_count && i < 128; i++) /* while `p` is the base's */
         if (applies_to_model(base, &mfu_lever_rows[i])) {
-            apply_here[i] = mfu_lever_row_holds(&mfu_lever_rows[i], p);
+            int holds = mfu_lever_row_holds(&mfu_lever_rows[i], p);
+
+            if (holds < 0)
+                return mfu_fail(err, MFU_ENOMEM, "out of memory");
+            apply_here[i] = holds;
             if (!apply_here[i] && mfu_lever_rows[i].unless)
                 refuse(a, mfu_lever_rows[i].name, mfu_lever_rows[i].unless);
         }

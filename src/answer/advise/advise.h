@@ -34,9 +34,9 @@ struct mfu_lever_row {
 extern const struct mfu_lever_row mfu_lever_rows[];
 extern const size_t mfu_lever_row_count;
 
-/* Whether the condition of a row holds for the plan; false, too, where the model
- * has no such dim. */
-bool mfu_lever_row_holds(const struct mfu_lever_row *, const struct mfu_plan *);
+/* Whether the condition of a row holds for the plan (1 or 0); 0, too, where the model
+ * has no such dim.  -1: out of memory. */
+int mfu_lever_row_holds(const struct mfu_lever_row *, const struct mfu_plan *);
 
 /* A scenario's figures, simulated. */
 struct mfu_outcome {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "answer/advise/advise.h"
+#include "scenario/setting.h"
 
 #define WORTH MFU_LEVER_WORTH
 #define SAVES MFU_LEVER_SAVES

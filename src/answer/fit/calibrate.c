@@ -185,7 +185,9 @@ static int add_run(struct work *w, const struct mfu_measured_run *measured, stru
     }
     w->out->n_runs++;
     return add_point(w,
-                     (struct mfu_fit_point){measured_s, 0, class_of(w, run_kinds[r->plan.config.runtime != MFU_EAGER])},
+                     (struct mfu_fit_point){
+                         measured_s, 0,
+                         class_of(w, run_kinds[mfu_runtimes[r->plan.config.runtime].sigma != MFU_C_MODEL_SIGMA_EAGER])},
                      (struct point){.run = r}, err);
 }
 
@@ -379,9 +381,9 @@ static int parameters_of_runs(struct work *w, bool constant, struct mfu_fit_para
 
         used[c->attention] = true;
         several |= c->ranks > 1;
-        eager |= c->runtime == MFU_EAGER || c->runtime == MFU_FUSED;
-        compiled |= c->runtime == MFU_COMPILE || c->runtime == MFU_LLMC;
-        fp32 |= c->precision == MFU_FP32;
+        eager |= !mfu_runtimes[c->runtime].compiled;
+        compiled |= mfu_runtimes[c->runtime].compiled;
+        fp32 |= mfu_precisions[c->precision].linear_math == MFU_PEAK_FP32;
     }
     p = one(list, &n, 0.10);
     tie(p, MFU_C_GEMM_EFFICIENCY);
@@ -389,7 +391,7 @@ static int parameters_of_runs(struct work *w, bool constant, struct mfu_fit_para
     if (fp32)
         tie(p, MFU_C_GEMM_FP32);
     for (int k = 0; k < MFU_ATTENTION_COUNT; k++)
-        if (used[k] && k != MFU_MATH) {
+        if (used[k] && mfu_attentions[k].fused) {
             p = one(list, &n, 0.12);
             tie(p, mfu_attention_rule((enum mfu_attention_kind)k, 64));
             tie(p, mfu_attention_rule((enum mfu_attention_kind)k, 128));

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/expression.h"
 #include "base/suggest.h"
+#include "scenario/setting.h"
 
 /* What the meters read over a step is worked out only if it is asked for. */
 static struct mfu_metrics meters(const struct mfu_plan *p)
@@ -53,6 +54,7 @@ static double kind_s(const struct mfu_plan *p, enum mfu_kind kind)
  * row. */
 // clang-format off
 /* clang-format off: a table */
+#define KIND_RESULT(X, id, name, result, ...) X(result, MFU_SECONDS, kind_s(p, MFU_##id), "kernels of kind " name)
 #define RESULTS(X) \
     X(step_time_s,          MFU_SECONDS,    p->step.time_s,         "one optimizer step") \
     X(step_time_low_s,      MFU_SECONDS,    p->step.low_s,          "lower end of its 90 % interval") \
@@ -97,16 +99,7 @@ static double kind_s(const struct mfu_plan *p, enum mfu_kind kind)
     X(params,               MFU_PARAMS,     p->program.params,      "parameters of the model") \
     X(non_embedding_params, MFU_PARAMS,     p->program.non_embedding_params, "parameters without embeddings") \
     X(active_params,        MFU_PARAMS,     p->program.active_params, "parameters that one token uses") \
-    X(gemm_s,               MFU_SECONDS,    kind_s(p, MFU_GEMM), "kernels of kind gemm") \
-    X(attention_s,          MFU_SECONDS,    kind_s(p, MFU_FUSED_ATTENTION), "kernels of kind attention") \
-    X(norm_s,               MFU_SECONDS,    kind_s(p, MFU_NORM), "kernels of kind norm") \
-    X(pointwise_s,          MFU_SECONDS,    kind_s(p, MFU_POINTWISE), "kernels of kind pointwise") \
-    X(reduction_s,          MFU_SECONDS,    kind_s(p, MFU_REDUCTION), "kernels of kind reduction") \
-    X(embedding_s,          MFU_SECONDS,    kind_s(p, MFU_EMBEDDING), "kernels of kind embedding") \
-    X(loss_s,               MFU_SECONDS,    kind_s(p, MFU_LOSS), "kernels of kind loss") \
-    X(cast_s,               MFU_SECONDS,    kind_s(p, MFU_CAST), "kernels of kind cast") \
-    X(copy_s,               MFU_SECONDS,    kind_s(p, MFU_COPY), "kernels of kind copy") \
-    X(collective_s,         MFU_SECONDS,    kind_s(p, MFU_COLLECTIVE), "kernels of kind collective") \
+    MFU_KERNEL_KINDS(KIND_RESULT, X) \
     X(gpu_utilization,      MFU_RATIO,      meters(p).gpu_utilization, "nvidia-smi: time with a kernel running") \
     X(sm_efficiency,        MFU_RATIO,      meters(p).sm_efficiency, "PyTorch profiler: blocks per SM, at most 1") \
     X(sm_active,            MFU_RATIO,      meters(p).sm_active, "DCGM SM_ACTIVE") \

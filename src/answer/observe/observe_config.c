@@ -11,6 +11,7 @@
 #include "answer/observe/observe_reading.h"
 #include "base/error.h"
 #include "descriptor/catalog.h"
+#include "scenario/setting.h"
 
 /* ---- settings ------------------------------------------------------------ */
 

@@ -9,6 +9,7 @@
 
 #include "plan/conventions.h"
 #include "answer/observe/observe.h"
+#include "scenario/setting.h"
 
 #define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
 

@@ -9,6 +9,7 @@
 
 #include "answer/observe/observe.h"
 #include "base/error.h"
+#include "scenario/setting.h"
 
 /* Both chosen. */
 #define SMALLEST 0.15 /* share of the gap worth telling */

@@ -9,6 +9,7 @@
 #include "answer/observe/observe.h"
 #include "plan/conventions.h"
 #include "answer/observe/observe_reading.h"
+#include "scenario/setting.h"
 
 #define CONTRADICTS 0.04 /* relative difference of sizes that rounding does not explain (chosen) */
 #define UNLIKE 0.3       /* so far from every formula that it is none of them (chosen) */
@@ -250,7 +251,8 @@ static void judge(struct mfu_observation *o)
     if (!o->predicted)
         return;
     if (s->contradicts && (by_formula || !(fabs(log(s->factor)) <= UNLIKE)))
-        snprintf(o->why_not, sizeof o->why_not, "step time and MFU contradict this configuration on this GPU");
+        snprintf(o->why_not, sizeof o->why_not,
+                 "the time and the MFU of the log cannot belong to this configuration on this GPU");
     else if (!mfu_observe_tokens_known(o) && fabs(log(s->factor)) > s->rounding)
         snprintf(o->why_not, sizeof o->why_not,
                  "nobody states batch and accum: step time and MFU imply %.4g tokens per step for this model, "

@@ -9,6 +9,7 @@
 #include "plan/metrics.h"
 #include "answer/observe/observe_reading.h"
 #include "base/error.h"
+#include "scenario/setting.h"
 
 /* ---- prediction ----------------------------------------------------------- */
 

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/expression.h"
 #include "base/suggest.h"
+#include "scenario/setting.h"
 
 /* Chosen. */
 #define MOST_VALUES 100000 /* of one axis */

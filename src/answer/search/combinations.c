@@ -4,7 +4,7 @@
 #include "answer/search/combinations.h"
 
 #include "base/error.h"
-#include "graph/builder.h"
+#include "scenario/setting.h"
 
 #define MOST_COMBINATIONS 1e12 /* nobody waits for more (chosen) */
 
@@ -17,10 +17,10 @@ double mfu_sweep_size(const struct mfu_sweep *s)
     return n <= MOST_COMBINATIONS ? n : 0;
 }
 
-bool mfu_sweep_varies(const struct mfu_sweep *s, enum mfu_setting_id id)
+bool mfu_sweep_varies(const struct mfu_sweep *s, int setting)
 {
     for (size_t i = 0; i < s->n_axes; i++)
-        if (s->axes[i].key.kind == MFU_KEY_SETTING && s->axes[i].key.id == (int)id)
+        if (s->axes[i].key.kind == MFU_KEY_SETTING && s->axes[i].key.id == setting)
             return true;
     return false;
 }
@@ -60,7 +60,7 @@ double mfu_sweep_value(const struct mfu_sweep *s, size_t combination, size_t axi
 static bool is_cheap(const struct mfu_axis *a)
 {
     return a->key.kind == MFU_KEY_COEFFICIENT
-        || (a->key.kind == MFU_KEY_SETTING && mfu_setting_keeps_graph((enum mfu_setting_id)a->key.id));
+        || (a->key.kind == MFU_KEY_SETTING && mfu_settings[a->key.id].keeps_graph);
 }
 
 size_t mfu_sweep_in_order(const struct mfu_sweep *s, size_t i)

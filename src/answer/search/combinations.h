@@ -20,7 +20,7 @@ struct mfu_scenario mfu_sweep_scenario(const struct mfu_sweep *, size_t combinat
 int mfu_sweep_make(const struct mfu_sweep *, size_t combination, struct mfu_scenario *, struct mfu_error *);
 
 /* Whether a setting is one of the keys. */
-bool mfu_sweep_varies(const struct mfu_sweep *, enum mfu_setting_id);
+bool mfu_sweep_varies(const struct mfu_sweep *, int setting);
 
 /* The combination that is planned as number i: axes that leave the graph as it is vary fastest, so
  * that most plans find their graph built. */

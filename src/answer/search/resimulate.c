@@ -14,6 +14,7 @@
 #include "plan/simulation.h"
 #include "answer/search/combinations.h"
 #include "base/error.h"
+#include "scenario/setting.h"
 #include "base/workers.h"
 
 /* Chosen.  The two paths differ by less than SLACK in time, or EXCHANGE_SLACK

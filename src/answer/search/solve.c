@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "scenario/setting.h"
 
 /* Chosen. */
 #define OCTAVE 4         /* values of the grid from 1 to 2, 2 to 4 ... */
@@ -29,6 +30,7 @@ struct solver {
     struct mfu_plan *plan;
     struct mfu_simulation *simulation;
     struct mfu_error refusal; /* of the last value that was refused */
+    bool no_memory;           /* for a value that was asked for */
     double grid[MOST_VALUES];
     int n;
 };
@@ -69,17 +71,24 @@ static bool holds(const struct solver *q)
     return q->where ? mfu_question_ask(q->where, q->plan) > 0 : q->plan->memory.fits;
 }
 
+/* Running out of memory ourselves says nothing about the value. */
+static enum verdict refused(struct solver *q)
+{
+    q->no_memory |= q->refusal.code == MFU_ENOMEM;
+    return REFUSED;
+}
+
 /* What is too large by the analytic path is too large, and it knows in no time. */
 static enum verdict ask(struct solver *q, double steps)
 {
     struct mfu_scenario s = with(q, steps);
 
     if (mfu_plan_make(q->plan, &s, &q->refusal) < 0)
-        return REFUSED;
+        return refused(q);
     if (!q->plan->memory.fits && !holds(q) && why_it_fails(q)[0] == 'm')
         return FAILS;
     if (mfu_simulate(q->plan, false, q->simulation, &q->refusal) < 0)
-        return REFUSED;
+        return refused(q);
     return holds(q) ? HOLDS : FAILS;
 }
 
@@ -89,7 +98,7 @@ static enum verdict ask_roughly(struct solver *q, double steps)
     struct mfu_scenario s = with(q, steps);
 
     if (mfu_plan_make(q->plan, &s, &q->refusal) < 0)
-        return REFUSED;
+        return refused(q);
     return holds(q) ? ask(q, steps) : FAILS;
 }
 
@@ -286,17 +295,21 @@ int mfu_solve(const struct mfu_scenario *scenario, struct mfu_key key, double st
                        .simulation = simulation,
                        .largest = largest};
     struct failure f = {.low = NAN, .high = NAN, .refused = NAN};
-    double good, end;
+    double good = NAN, end;
+    enum verdict last;
 
     q.most = key.kind == MFU_KEY_SETTING ? floor(mfu_settings[key.id].most / step) : floor(1e9 / step);
     q.least = least_of(&q);
     if (!scan(&q, OCTAVE, &good, &end, &f) && !scan(&q, FINER, &good, &end, &f))
-        return fail(&q, &f, err);
+        return q.no_memory ? mfu_fail(err, MFU_ENOMEM, "out of memory") : fail(&q, &f, err);
     if (end >= q.least && end <= q.most)
         find_edge(&q, &good, end);
     *solution = (struct mfu_solution){.value = good * step};
     give_reason(&q, good, solution);
-    if (ask(&q, good) != HOLDS) /* leaves its plan */
+    last = ask(&q, good); /* leaves its plan */
+    if (q.no_memory)
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
+    if (last != HOLDS)
         return mfu_fail(err, MFU_EINPUT, "%g does not hold twice", good * step);
     mfu_error_clear(err);
     return 0;

@@ -3,6 +3,7 @@
  */
 #include "answer/search/topk_pareto.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* Chosen. */
@@ -37,6 +38,8 @@ bool mfu_keep_dominates(const struct mfu_sweep *s, const struct mfu_sweep_row *a
 
         if (i == 0 && s->maximize)
             x = -x, y = -y;
+        x = isnan(x) ? INFINITY : x; /* what is not known is no better than anything */
+        y = isnan(y) ? INFINITY : y;
         if (x > y)
             return false;
         strictly |= x < y;

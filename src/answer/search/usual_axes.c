@@ -11,6 +11,7 @@
 #include "answer/advise/advise.h"
 #include "answer/search/sweep.h"
 #include "base/error.h"
+#include "scenario/setting.h"
 
 #define MOST_POWER 512   /* batch and accum: 1, 2, 4 ... (chosen) */
 #define MOST_DIVISORS 32 /* of the sequences of a step (chosen) */
@@ -106,11 +107,13 @@ static int add_all(struct mfu_sweep *s, const struct mfu_plan *p, struct mfu_err
         return -1;
     for (size_t i = 0; i < mfu_lever_row_count; i++) {
         const struct mfu_lever_row *row = &mfu_lever_rows[i];
+        int holds;
 
         if (!(row->flags & (MFU_LEVER_MATHEMATICS | MFU_LEVER_HARDWARE | MFU_LEVER_ENVIRONMENT))
             && !moves_tokens(s->scenario, row)
-            && mfu_scenario_key(s->scenario, row->set[0].key, NULL).kind != MFU_KEY_NONE && mfu_lever_row_holds(row, p)
-            && add_lever(s, p, row, err) < 0)
+            && mfu_scenario_key(s->scenario, row->set[0].key, NULL).kind != MFU_KEY_NONE
+            && (holds = mfu_lever_row_holds(row, p)) != 0
+            && (holds < 0 ? mfu_fail(err, MFU_ENOMEM, "out of memory") : add_lever(s, p, row, err)) < 0)
             return -1;
     }
     return 0;

@@ -71,14 +71,6 @@ static void walk_gemm(const struct mfu_machine *machine, double peak_flops, cons
     add_walk(part_s, t, parts, sizeof parts / sizeof parts[0]);
 }
 
-/* Head sizes that fused attention is compiled for (cost/attention.c). */
-static double padded_head(double d)
-{
-    double x = ceil(d / 32) * 32;
-
-    return x <= 128 ? x : ceil(x / 64) * 64;
-}
-
 static double attention_s(const struct mfu_machine *m, const struct mfu_kernel *k)
 {
     struct mfu_price scratch = {0};
@@ -92,8 +84,6 @@ static void walk_attention(const struct mfu_machine *machine, double peak_flops,
 {
     static const enum mfu_breakdown_part parts[] = {MFU_P_A_PRECISION, MFU_P_A_RATE,  MFU_P_A_HEAD,
                                                     MFU_P_A_LENGTH,    MFU_P_A_WAVES, MFU_P_A_ROOF};
-    static const enum mfu_coefficient halves[] = {MFU_C_FLASH1_HALF, MFU_C_TRITON_HALF, MFU_C_FLASH_HALF,
-                                                  MFU_C_FLASH3_HALF, MFU_C_CUDNN_HALF,  MFU_C_MEMEFF_HALF};
     struct mfu_machine m = *machine;
     struct mfu_kernel k = *kernel;
     double t[7];
@@ -101,9 +91,8 @@ static void walk_attention(const struct mfu_machine *machine, double peak_flops,
     t[0] = k.flops / peak_flops;
     t[1] = k.flops / m.peak_flops[k.math];
     m.sms = 1;
-    for (size_t i = 0; i < sizeof halves / sizeof halves[0]; i++)
-        m.c[halves[i]] = 0;
-    k.k = fmax(k.k, padded_head(k.k));
+    m.c[mfu_attentions[k.attention].half] = 0;
+    k.k = mfu_attention_padded_head(k.k);
     t[2] = attention_s(&m, &k);
     k.k = kernel->k;
     t[3] = attention_s(&m, &k);
@@ -131,19 +120,12 @@ static const char *primitive_of(const struct mfu_plan *p, const struct mfu_launc
     return "";
 }
 
-static enum mfu_breakdown_part by_kind(enum mfu_kind kind)
-{
-    switch (kind) {
-    case MFU_NORM: return MFU_P_NORM;
-    case MFU_REDUCTION: return MFU_P_REDUCTION;
-    case MFU_EMBEDDING: return MFU_P_EMBEDDING;
-    case MFU_LOSS: return MFU_P_LOSS;
-    case MFU_OPTIMIZER_STEP: return MFU_P_UPDATE;
-    case MFU_CAST: return MFU_P_CAST;
-    case MFU_COPY: return MFU_P_COPY;
-    default: return MFU_P_POINTWISE;
-    }
-}
+/* Where the time of a kernel that streams goes. */
+static const enum mfu_breakdown_part part_of[MFU_KIND_COUNT] = {
+#define X(argument, id, ...) [MFU_##id] = MFU_P_##id,
+    MFU_STREAM_KINDS(X, )
+#undef X
+};
 
 /* FLOP of a fused attention over all pairs of tokens, as MFU counts them. */
 static double all_pairs(const struct mfu_kernel *k)
@@ -176,20 +158,20 @@ void mfu_breakdown_launch(const struct mfu_plan *p, const struct mfu_launch *l, 
     attention = l->phase != MFU_OPTIMIZER_PHASE && strcmp(primitive_of(p, l), "attention") == 0;
     if (l->recomputed)
         part_s[mfu_is_product(l) ? MFU_P_PRODUCTS_AGAIN : MFU_P_OTHERS_AGAIN] += busy_s;
-    else if (k->kind == MFU_FUSED_ATTENTION)
+    else if (mfu_kind_is_attention(k->kind))
         add_attention(p, k, price, part_s);
-    else if (k->kind == MFU_GEMM && attention) {
+    else if (mfu_kind_is_gemm(k->kind) && attention) {
         part_s[MFU_P_PEAK] += k->flops / p->mfu.peak_flops;
         part_s[MFU_P_A_PRODUCTS] += busy_s - k->flops / p->mfu.peak_flops;
-    } else if (k->kind == MFU_GEMM) {
+    } else if (mfu_kind_is_gemm(k->kind)) {
         part_s[MFU_P_PEAK] += k->flops / p->mfu.peak_flops;
         walk_gemm(&p->machine, p->mfu.peak_flops, k, price, part_s);
     } else if (l->phase == MFU_OPTIMIZER_PHASE)
-        part_s[k->kind == MFU_OPTIMIZER_STEP ? MFU_P_UPDATE : MFU_P_CLIPPING] += busy_s;
-    else if (attention && p->config.attention == MFU_MATH)
+        part_s[mfu_kinds[k->kind].group == MFU_GROUP_UPDATES ? part_of[k->kind] : MFU_P_CLIPPING] += busy_s;
+    else if (attention && !mfu_attentions[p->config.attention].fused)
         part_s[MFU_P_A_SCORES] += busy_s;
     else
-        part_s[by_kind(k->kind)] += busy_s;
+        part_s[part_of[k->kind]] += busy_s;
 }
 
 /* ---- who adds the most --------------------------------------------------- */

@@ -37,8 +37,10 @@ struct mfu_breakdown_group_row {
 };
 extern const struct mfu_breakdown_group_row mfu_breakdown_groups[MFU_G_COUNT];
 
-/* X(identifier, group, name, what it is) */
+/* X(identifier, group, name, what it is); kinds of kernels that stream have
+ * their parts in their own rows (kernel/kind.h). */
 /* clang-format off: a table */
+#define MFU_KIND_PART(X, id, name, result, plural, of, part, meaning, ...) X(id, of, part, meaning)
 #define MFU_BREAKDOWN_PARTS(X)                                                                                         \
     X(PEAK, MFU, "model FLOP at peak", "what MFU counts")                                                              \
     X(MASK, MASK, "causal mask", "counted, not computed")                                                              \
@@ -61,14 +63,7 @@ extern const struct mfu_breakdown_group_row mfu_breakdown_groups[MFU_G_COUNT];
     X(A_ROOF, ATTENTION, "memory traffic", "operands wait for DRAM")                                                   \
     X(A_SCORES, ATTENTION, "scores in memory", "softmax, mask, dropout")                                               \
     X(A_PRODUCTS, ATTENTION, "unfused products", "GEMMs of math attention")                                            \
-    X(POINTWISE, MEMORY, "pointwise", "activations, residuals")                                                        \
-    X(NORM, MEMORY, "norms", "rows through memory")                                                                    \
-    X(REDUCTION, MEMORY, "reductions", "gradients of vectors")                                                         \
-    X(EMBEDDING, MEMORY, "embeddings", "gathers and scatters")                                                         \
-    X(CAST, MEMORY, "casts", "change of the type")                                                                     \
-    X(COPY, MEMORY, "copies", "change of the layout")                                                                  \
-    X(LOSS, LOSS, "loss", "over the vocabulary")                                                                       \
-    X(UPDATE, OPTIMIZER, "update", "states through memory")                                                            \
+    MFU_STREAM_KINDS(MFU_KIND_PART, X)                                                                                 \
     X(CLIPPING, OPTIMIZER, "clipping and rest", "norm of all gradients")                                               \
     X(PRODUCTS_AGAIN, RECOMPUTE, "products again", "counted by HFU only")                                              \
     X(OTHERS_AGAIN, RECOMPUTE, "other kernels again", "of forward, in backward")                                       \

@@ -6,6 +6,7 @@
 
 #include "answer/advise/advise.h"
 #include "answer/why/why.h"
+#include "scenario/setting.h"
 
 #define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
 

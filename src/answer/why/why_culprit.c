@@ -98,9 +98,9 @@ void mfu_why_culprit(const struct mfu_plan *p, enum mfu_breakdown_part part, con
         return;
     if (part == MFU_P_GAPS)
         snprintf(text, size, mfu_tr("%s per kernel"), Q(p->machine.c[MFU_C_KERNEL_OVERHEAD], MFU_SECONDS));
-    else if (k->kind == MFU_GEMM)
+    else if (mfu_kind_is_gemm(k->kind))
         gemm(p, part, c, text, size);
-    else if (k->kind == MFU_FUSED_ATTENTION)
+    else if (mfu_kind_is_attention(k->kind))
         attention(p, part, c, text, size);
     else
         snprintf(text, size, mfu_tr("%s each, %s, %.1f FLOP per byte"), Q(k->read_bytes + k->write_bytes, MFU_BYTES),

@@ -11,6 +11,7 @@
 #include "answer/why/why.h"
 #include "base/error.h"
 #include "base/translation.h"
+#include "scenario/setting.h"
 
 #define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
 

@@ -12,6 +12,7 @@
 
 #include "answer/why/why.h"
 #include "base/translation.h"
+#include "scenario/setting.h"
 
 #define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
 /* What makes a symptom worth a sentence is chosen, here and where shares are
@@ -94,7 +95,7 @@ static bool no_tensor_cores(const struct evidence *e)
         fmax(fmax(g->peak_flops[MFU_PEAK_BF16], g->peak_flops[MFU_PEAK_FP16]), g->peak_flops[MFU_PEAK_TF32]);
     double share = e->s->products_s / e->s->step_s;
 
-    if (e->p->config.precision != MFU_FP32 || !(faster > 0) || share < 0.2)
+    if (mfu_precisions[e->p->config.precision].math != MFU_PEAK_FP32 || !(faster > 0) || share < 0.2)
         return false;
     return found(e, share,
                  "Matrix products take %.0f %% of the step and none runs on tensor cores: fp32 peaks at %s, TF32 at "

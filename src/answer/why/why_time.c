@@ -256,7 +256,7 @@ int mfu_why_slow(struct mfu_plan *p, struct mfu_simulation *sim, struct mfu_why 
     if (p->config.accum > 1)
         mfu_why_say(w,
                     "Accumulation shares the optimizer among %.0f micro-steps: without it the optimizer would take %s "
-                    "of each step. It makes nothing else faster.",
+                    "of each step. What the host does between steps is shared, too.",
                     p->config.accum, P(optimizer_s / ((a->time_s - optimizer_s) / p->config.accum + optimizer_s)));
     tell_groups(p, &s, w);
     mfu_why_symptoms(p, sim, &s, &m, w);

@@ -255,7 +255,7 @@ static void math_forward(struct mfu_builder *s, struct mfu_node *n)
                 capped = i == 1 ? scores : capped;
             }
         scores = masked(s, n, &a, scores);
-        if (upcasts(s, n) && (s->config->precision != MFU_FP16 || mfu_view_type(s, scores) == MFU_F32))
+        if (upcasts(s, n) && (!mfu_precisions[s->config->precision].scaler || mfu_view_type(s, scores) == MFU_F32))
             scores = mfu_emit_cast(s, scores, MFU_F32); /* fp16 softmax reads halves itself */
     }
     probabilities = mfu_tensor_new(s, mfu_view_rows(s, scores), mfu_view_columns(s, scores),
@@ -359,12 +359,12 @@ static void math_backward(struct mfu_builder *s, struct mfu_node *n)
 
 static void forward(struct mfu_builder *s, int index)
 {
-    (s->config->attention == MFU_MATH ? math_forward : fused_forward)(s, mfu_node_at(s, index));
+    (!mfu_attentions[s->config->attention].fused ? math_forward : fused_forward)(s, mfu_node_at(s, index));
 }
 
 static void backward(struct mfu_builder *s, int index)
 {
-    (s->config->attention == MFU_MATH ? math_backward : fused_backward)(s, mfu_node_at(s, index));
+    (!mfu_attentions[s->config->attention].fused ? math_backward : fused_backward)(s, mfu_node_at(s, index));
 }
 
 const struct mfu_primitive mfu_primitive_attention = {

@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "graph/builder.h"
+#include "scenario/setting.h"
 
 enum { UPCAST, KEEP_LOGITS, KIND, FP32_OUTPUTS };
 enum { CROSS_ENTROPY, MSE };

@@ -15,10 +15,17 @@
 #include "base/input_file.h"
 #include "base/expression.h"
 #include "base/suggest.h"
+#include "scenario/setting.h"
 
 #define LARGEST (1 << 20) /* bytes of a file */
 
 /* ---- entries ------------------------------------------------------------- */
+
+int mfu_import_fail(const struct mfu_import *m, const char *path, struct mfu_error *err)
+{
+    return m->n == MFU_ENTRIES ? mfu_fail(err, MFU_EINPUT, "%s: more than %d entries", path, MFU_ENTRIES)
+                               : mfu_fail(err, MFU_ENOMEM, "out of memory");
+}
 
 struct mfu_entry *mfu_import_add(struct mfu_import *m, const char *name, size_t length, const char *value, size_t size,
                                  int line)
@@ -57,8 +64,10 @@ static int no_names(void *context, const char *name, struct mfu_error *err)
 /* 8, 5 * 8, 1e-3; NAN. */
 static double number(struct mfu_import *m, const char *text)
 {
-    struct mfu_expression *x = *text ? mfu_expression_compile(&m->arena, text, MFU_COUNT, no_names, NULL, NULL) : NULL;
+    struct mfu_error err = {0};
+    struct mfu_expression *x = *text ? mfu_expression_compile(&m->arena, text, MFU_COUNT, no_names, NULL, &err) : NULL;
 
+    m->failed |= err.code == MFU_ENOMEM;
     return x ? mfu_expression_eval(x, NULL) : NAN;
 }
 
@@ -163,14 +172,16 @@ bool mfu_import_model(struct mfu_import *m, struct mfu_entry *e)
     static const char *const tuned[] = {"hf", "base", "pt", "instruct", "it", "chat", NULL};
     const char *slash = strrchr(e->value, '/');
     const struct mfu_model *model;
+    struct mfu_error err = {0};
     char name[100], *end;
 
     snprintf(name, sizeof name, "%s", slash ? slash + 1 : e->value);
     for (;;) {
-        if (m->catalog && *name && (model = mfu_catalog_model(m->catalog, name, NULL))) {
+        if (m->catalog && *name && (model = mfu_catalog_model(m->catalog, name, &err))) {
             mfu_import_set(m, e, "model", "", "%s", model->slug);
             return true;
         }
+        m->failed |= err.code == MFU_ENOMEM;
         if (!(end = strrchr(name, '-')) || !is_one_of(end + 1, tuned))
             return false;
         *end = '\0'; /* fine-tuning leaves the shape */
@@ -375,9 +386,7 @@ int mfu_import_read(struct mfu_import *m, const char *path, const char *format, 
     if (m->format->finish)
         m->format->finish(m);
     name_model(m);
-    if (m->failed)
-        return mfu_fail(err, MFU_EINPUT, "%s: more than %d entries", path, MFU_ENTRIES);
-    return 0;
+    return m->failed ? mfu_import_fail(m, path, err) : 0;
 }
 
 void mfu_import_release(struct mfu_import *m)
@@ -387,7 +396,7 @@ void mfu_import_release(struct mfu_import *m)
 
 /* ---- applying ------------------------------------------------------------ */
 
-static int set_one(struct mfu_import *m, struct mfu_scenario *next, const struct mfu_entry *e, struct mfu_error *err)
+static int set_it(struct mfu_import *m, struct mfu_scenario *next, const struct mfu_entry *e, struct mfu_error *err)
 {
     const struct mfu_model *model;
     const struct mfu_gpu *gpu;
@@ -407,6 +416,19 @@ static int set_one(struct mfu_import *m, struct mfu_scenario *next, const struct
         return 0;
     }
     return mfu_scenario_set(next, e->key, e->set, err);
+}
+
+/* Out of memory is no property of the entry. */
+static int set_one(struct mfu_import *m, struct mfu_scenario *next, const struct mfu_entry *e, struct mfu_error *err)
+{
+    struct mfu_error problem = {0};
+
+    if (set_it(m, next, e, &problem) == 0)
+        return 0;
+    m->failed |= problem.code == MFU_ENOMEM;
+    if (err)
+        *err = problem;
+    return -1;
 }
 
 /* Tries on a copy: whether the scenario with it can still be planned. */
@@ -459,6 +481,10 @@ int mfu_import_apply(struct mfu_import *m, struct mfu_scenario *next, struct mfu
                 left += waiting[i] = true;
         }
     if (left > 0 && try_all(m, next, waiting))
+        left = 0;
+    if (m->failed)
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
+    if (left == 0)
         return 0;
     do { /* one needs another: until nothing moves */
         before = left;
@@ -480,5 +506,5 @@ int mfu_import_apply(struct mfu_import *m, struct mfu_scenario *next, struct mfu
             return mfu_fail(err, MFU_ENOMEM, "out of memory");
         mfu_import_leave(&m->entries[i], MFU_UNMODELLED, why);
     }
-    return 0;
+    return m->failed ? mfu_fail(err, MFU_ENOMEM, "out of memory") : 0;
 }

@@ -99,6 +99,9 @@ struct mfu_entry *mfu_import_add(struct mfu_import *, const char *name, size_t l
 
 /* ---- for formats: finishing ---------------------------------------------- */
 
+/* Why an import failed: too many entries, or out of memory.  Returns -1. */
+int mfu_import_fail(const struct mfu_import *, const char *path, struct mfu_error *err);
+
 /* The last entry of that name, or NULL; and its number, NAN without. */
 struct mfu_entry *mfu_import_find(struct mfu_import *, const char *name);
 double mfu_import_number(struct mfu_import *, const char *name);

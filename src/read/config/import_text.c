@@ -115,7 +115,7 @@ int mfu_import_assignments(struct mfu_import *m, const char *path, const char *t
         line += *next == '\n';
         next += *next == '\n';
     }
-    return m->failed ? mfu_fail(err, MFU_EINPUT, "%s: more than %d entries", path, MFU_ENTRIES) : 0;
+    return m->failed ? mfu_import_fail(m, path, err) : 0;
 }
 
 /* ---- command lines ------------------------------------------------------- */
@@ -304,7 +304,7 @@ static void take_words(struct mfu_import *m, const char *text, int line, int dep
 int mfu_import_arguments(struct mfu_import *m, const char *path, const char *text, struct mfu_error *err)
 {
     take_words(m, text, 1, 0);
-    return m->failed ? mfu_fail(err, MFU_EINPUT, "%s: more than %d entries", path, MFU_ENTRIES) : 0;
+    return m->failed ? mfu_import_fail(m, path, err) : 0;
 }
 
 /* ---- trees --------------------------------------------------------------- */
@@ -353,7 +353,7 @@ int mfu_import_tree(struct mfu_import *m, const char *path, const char *text, st
         add_node(m, yaml, mfu_yaml_root(yaml), "", 0);
     if (mfu_node_type(mfu_yaml_root(yaml)) != MFU_MAPPING || m->failed) {
         if (m->failed)
-            mfu_fail(err, MFU_EINPUT, "%s: more than %d entries", path, MFU_ENTRIES);
+            mfu_import_fail(m, path, err);
         mfu_yaml_free(yaml);
         return -1;
     }

@@ -11,6 +11,7 @@
 #include "cost/sample.h"
 #include "descriptor/gpu.h"
 #include "descriptor/model.h"
+#include "scenario/setting.h"
 
 #define ABOUT 0.05     /* relative: figures that are rounded agree (chosen) */
 #define SAME_SIZE 0.03 /* the same of parameters, whose counts differ by conventions */

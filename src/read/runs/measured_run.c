@@ -13,6 +13,7 @@
 #include "read/runs/measured_reading.h"
 #include "base/error.h"
 #include "descriptor/catalog.h"
+#include "scenario/setting.h"
 
 struct word {
     const char *theirs, *ours; /* ours NULL: cannot be modelled */
@@ -335,8 +336,8 @@ static bool set_optimizer(struct mfu_row *r)
         return set(r, "optimizer", "adamw");
     }
     if (mfu_same_letters(text, "adamw") || mfu_same_letters(text, "adamw_torch")) {
-        double runtime = r->run->scenario.setting[MFU_S_RUNTIME];
-        bool torch = *mfu_cell(r, "compile") && (runtime == MFU_EAGER || runtime == MFU_COMPILE);
+        int runtime = (int)r->run->scenario.setting[MFU_S_RUNTIME];
+        bool torch = *mfu_cell(r, "compile") && mfu_runtimes[runtime].torch_default_optimizer;
 
         if (torch)
             mfu_row_assume(r, "optimizer=adamw-foreach, PyTorch's default");

@@ -32,7 +32,11 @@ static int check(struct mfu_session *s, const char *text, struct mfu_error *err)
 
     if (mfu_evaluate(s, text, &e, err) < 0)
         return mfu_error_caret(s, err, 1);
-    satisfied = e.value < 0 || e.value > 0; /* nan is not */
+    list_names(s, &e, names, sizeof names);
+    if (isnan(e.value)) /* no plain "no" to `check ... && sbatch` */
+        return mfu_fail(err, MFU_EINPUT, "'%.160s' is not a number%s%s%s, so it is neither satisfied nor not", text,
+                        *names ? " (" : "", names, *names ? ")" : "");
+    satisfied = e.value != 0;
     if (s->json
         && mfu_answer(s,
                       json_pack("{s:s, s:i, s:o, s:b}", "command", "check", "schema", 1, "expression",
@@ -40,7 +44,6 @@ static int check(struct mfu_session *s, const char *text, struct mfu_error *err)
                       err)
             < 0)
         return -1;
-    list_names(s, &e, names, sizeof names);
     if (!satisfied)
         return mfu_fail(err, MFU_EUNMET, "not satisfied: %.160s%s%s%s", text, *names ? " (" : "", names,
                         *names ? ")" : "");
@@ -66,7 +69,8 @@ const struct mfu_command mfu_command_check = {
     .help = "Fails unless the expression is true.  A script that stops here leaves with exit\n"
             "status 3, so that `mfuplan plan.mfu && sbatch ...` submits only what fits.\n"
             "Choices are compared by name; `help results` lists the results, and before.mfu is\n"
-            "one of what was kept as `before`.  What is not known satisfies nothing.\n"
+            "one of what was kept as `before`.  A comparison with an unknown value is\n"
+            "false; a condition that is itself unknown is an error.\n"
             "\n"
             "    check fits and mfu > 10%\n"
             "    check runtime == eager\n"

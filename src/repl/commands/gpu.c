@@ -1,3 +1,6 @@
+#include <stdio.h>
+
+#include "report/json/json.h"
 #include "repl/assign.h"
 #include "repl/command.h"
 #include "repl/describe.h"
@@ -14,23 +17,28 @@ static int list(struct mfu_session *s, struct mfu_error *err)
 
 static int answer(struct mfu_session *s, struct mfu_error *err)
 {
-    json_t *facts = mfu_gpu_json(s->memory.now.gpu);
-    json_t *object = json_pack("{s:s, s:i}", "command", "gpu", "schema", 1);
+    return mfu_answer(s, mfu_json_command("gpu", mfu_gpu_json(s->memory.now.gpu)), err);
+}
 
-    if (object && facts)
-        json_object_update(object, facts);
-    json_decref(facts);
-    return mfu_answer(s, object, err);
+/* nvidia-smi's names have blanks: gpu NVIDIA GeForce RTX 4070. */
+static void join(char *name, size_t size, int argc, char **argv)
+{
+    size_t n = 0;
+
+    for (int i = 1; i < argc && n < size; i++)
+        n += (size_t)snprintf(name + n, size - n, "%s%s", i > 1 ? " " : "", argv[i]);
 }
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
     struct mfu_scenario next = s->memory.now;
     const struct mfu_gpu *old = next.gpu;
+    char name[1024];
 
     if (argc == 1)
         return list(s, err);
-    if (mfu_choose_gpu(s, &next, argv[1], err) < 0)
+    join(name, sizeof name, argc, argv);
+    if (mfu_choose_gpu(s, &next, name, err) < 0)
         return mfu_error_caret(s, err, 1);
     if (next.gpu == old)
         mfu_say_gpu(s, old); /* else it is told as a change */
@@ -48,8 +56,9 @@ const struct mfu_command mfu_command_gpu = {
             "chosen one marked.  Case, - and _ do not matter.  `show gpu` tells all about it.\n"
             "\n"
             "    gpu\n"
-            "    gpu h100-sxm",
-    .most_args = 1,
+            "    gpu h100-sxm\n"
+            "    gpu NVIDIA GeForce RTX 4070",
+    .most_args = 16,
     .offer = {mfu_offer_gpus},
     .run = run,
 };

@@ -10,6 +10,7 @@
 #include "repl/output.h"
 #include "repl/topics.h"
 #include "scenario/keys.h"
+#include "scenario/setting.h"
 
 static const char *const groups[] = {"describe", "plan", "look closer", "session"};
 #define N_GROUPS (sizeof groups / sizeof groups[0])

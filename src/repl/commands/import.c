@@ -79,6 +79,7 @@ static void list_reasons(struct mfu_session *s, const struct mfu_import *m, enum
 {
     char *done = calloc((size_t)m->n + 1, 1), safe[256];
 
+    s->lost |= !done;
     for (int i = 0; done && i < m->n; i++) {
         char *line = NULL;
         size_t size = 0;

@@ -9,6 +9,7 @@
 #include "repl/expr_scope.h"
 #include "repl/output.h"
 #include "report/report.h"
+#include "scenario/setting.h"
 
 #define LARGEST 0x1p40 /* of a size; more is a slip of the finger */
 #define LONGEST_S 1e9

@@ -1,3 +1,4 @@
+#include "report/json/json.h"
 #include "repl/assign.h"
 #include "repl/command.h"
 #include "repl/describe.h"
@@ -15,13 +16,7 @@ static int list(struct mfu_session *s, struct mfu_error *err)
 
 static int answer(struct mfu_session *s, struct mfu_error *err)
 {
-    json_t *facts = mfu_model_json(s, s->memory.now.model);
-    json_t *object = json_pack("{s:s, s:i}", "command", "model", "schema", 1);
-
-    if (object && facts)
-        json_object_update(object, facts);
-    json_decref(facts);
-    return mfu_answer(s, object, err);
+    return mfu_answer(s, mfu_json_command("model", mfu_model_json(s, s->memory.now.model)), err);
 }
 
 /* Dimensions belong to the model: what was set for the old one is gone. */

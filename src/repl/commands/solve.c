@@ -7,6 +7,7 @@
 #include "repl/output.h"
 #include "report/json/json.h"
 #include "report/report.h"
+#include "scenario/setting.h"
 
 /* A byte more or less is nobody's concern; widths of tensors come in multiples
  * that heads and tensor cores like. */

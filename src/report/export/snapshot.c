@@ -18,6 +18,7 @@
 #include "report/export/stream_writer.h"
 #include "report/export/pickle.h"
 #include "base/atomic_file.h"
+#include "scenario/setting.h"
 
 /* The page's viewer fails unless one category has this name. */
 #define NO_CATEGORY "unknown"

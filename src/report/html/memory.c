@@ -12,6 +12,7 @@
 #include "report/plot/gnuplot.h"
 #include "report/html/section.h"
 #include "report/html/svg.h"
+#include "scenario/setting.h"
 
 #define GIB 0x1p30
 #define MOST_POINTS 400

@@ -136,7 +136,7 @@ static int keys(FILE *out, const struct chart *c, struct mfu_error *err)
     if (n < 0)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     for (int i = 0; i < n; i++)
-        if (rows[i].kind != MFU_COLLECTIVE)
+        if (!mfu_kinds[rows[i].kind].beside)
             share[mfu_sort_of(rows[i].kind)] += rows[i].share;
     free(rows);
     fputs("<ul class=\"keys\">\n", out);

@@ -31,10 +31,10 @@ static json_t *parts(const struct mfu_peak_memory *peak)
 static json_t *tensors(const struct mfu_plan *p)
 {
     struct mfu_alive alive[TENSORS];
-    size_t n = mfu_report_tensors(p, alive, TENSORS);
-    json_t *list = json_array();
+    int n = mfu_report_tensors(p, alive, TENSORS);
+    json_t *list = n < 0 ? NULL : json_array();
 
-    for (size_t i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++) {
         char name[96];
         json_t *o = json_object();
 

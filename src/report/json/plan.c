@@ -3,6 +3,7 @@
  */
 #include "report/json/json.h"
 #include "report/report.h"
+#include "scenario/setting.h"
 
 /* Every setting and dim as it was resolved; choices by their names. */
 json_t *mfu_json_scenario(const struct mfu_config *c)
@@ -35,6 +36,19 @@ static json_t *params(const struct mfu_program *g)
     return o;
 }
 
+/* The calibration that the answer rests on, or null. */
+static json_t *calibrated(const struct mfu_gpu *g)
+{
+    json_t *o = g->calibrated[0] ? json_object() : NULL;
+
+    if (!o)
+        return json_null();
+    mfu_json_put_text(&o, "date", g->calibrated);
+    mfu_json_put_text(&o, "device", g->slug);
+    mfu_json_put_text(&o, "driver", g->calibrated_with);
+    return o;
+}
+
 /* What nobody said: a reader should know. */
 static json_t *assumed(const struct mfu_plan *p)
 {
@@ -61,5 +75,6 @@ json_t *mfu_json_plan(const struct mfu_plan *p)
     mfu_json_put_text(&o, "bound", mfu_limit_names[p->limit]);
     mfu_json_put(&o, "fits", json_boolean(p->memory.fits));
     mfu_json_put(&o, "assumed", assumed(p));
+    mfu_json_put(&o, "calibrated", calibrated(p->config.gpu));
     return o;
 }

@@ -3,6 +3,7 @@
  */
 #include "report/json/json.h"
 #include "report/report.h"
+#include "scenario/setting.h"
 
 static json_t *axis_value(const struct mfu_axis *a, double value)
 {

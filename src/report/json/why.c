@@ -9,6 +9,7 @@
 #include "answer/why/why.h"
 #include "report/json/json.h"
 #include "report/report.h"
+#include "scenario/setting.h"
 
 /* ---- why ----------------------------------------------------------------- */
 

@@ -10,6 +10,7 @@
 #include "plan/memory_timeline.h"
 #include "report/plot/gnuplot.h"
 #include "report/plot/plot.h"
+#include "scenario/setting.h"
 
 #define MOST 700 /* points */
 #define GIB 0x1p30

@@ -8,6 +8,7 @@
 #include "plan/plan.h"
 #include "base/quantity.h"
 #include "report/plot/gnuplot.h"
+#include "scenario/setting.h"
 
 const struct mfu_plot *const mfu_plots[] = {&mfu_plot_memory, &mfu_plot_roofline, &mfu_plot_split, &mfu_plot_timeline,
                                             NULL};

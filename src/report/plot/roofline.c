@@ -54,30 +54,6 @@ struct roofline {
 
 /* ---- kinds --------------------------------------------------------------- */
 
-enum group { PRODUCTS, ATTENTION, ROWS, STREAMS, LOSS, UPDATES, GROUPS };
-
-static const struct {
-    const char *name, *color;
-} groups[GROUPS] = {
-    [PRODUCTS] = {"matrix products", "#4477aa"}, [ATTENTION] = {"attention", "#aa3377"},
-    [ROWS] = {"norms, reductions", "#66ccee"},   [STREAMS] = {"pointwise, casts, copies", "#ccbb44"},
-    [LOSS] = {"loss, embedding", "#ee6677"},     [UPDATES] = {"optimizer", "#228833"},
-};
-
-static enum group group_of(enum mfu_kind kind)
-{
-    switch (kind) {
-    case MFU_GEMM: return PRODUCTS;
-    case MFU_FUSED_ATTENTION: return ATTENTION;
-    case MFU_NORM:
-    case MFU_REDUCTION: return ROWS;
-    case MFU_LOSS:
-    case MFU_EMBEDDING: return LOSS;
-    case MFU_OPTIMIZER_STEP: return UPDATES;
-    default: return STREAMS;
-    }
-}
-
 /* ---- where things are ---------------------------------------------------- */
 
 static double px(const struct roofline *g, double intensity)
@@ -264,7 +240,7 @@ static void make_heaps(struct roofline *g)
         d->heap = i;
         for (int k = 0; k < i; k++)
             if (g->discs[k].heap == k && hypot(g->discs[k].x - d->x, g->discs[k].y - d->y) < TOGETHER
-                && group_of(g->discs[k].row->kind) == group_of(d->row->kind)) {
+                && mfu_kinds[g->discs[k].row->kind].group == mfu_kinds[d->row->kind].group) {
                 d->heap = k;
                 break;
             }
@@ -432,19 +408,19 @@ static void slopes(FILE *out, struct roofline *g)
 static void legend(FILE *out, struct roofline *g)
 {
     double y = high - 16, x = left + 20;
-    bool there[GROUPS] = {false};
+    bool there[MFU_GROUP_COUNT] = {false};
 
     for (int i = 0; i < g->n; i++)
-        there[group_of(g->discs[i].row->kind)] = true;
-    for (int k = 0; k < GROUPS; k++) {
+        there[mfu_kinds[g->discs[i].row->kind].group] = true;
+    for (int k = 0; k < MFU_GROUP_COUNT; k++) {
         if (!there[k])
             continue;
         fprintf(out,
                 "set object circle at screen %.5f,%.5f size screen 0.0065 fillcolor rgb '%s' fillstyle solid 0.8 "
                 "noborder\n",
-                x / MFU_PICTURE_WIDTH, y / MFU_PICTURE_HEIGHT, groups[k].color);
-        fprintf(out, "set label '%s' at screen %.5f,%.5f left font ',12' textcolor '" MFU_INK "'\n", groups[k].name,
-                (x + 16) / MFU_PICTURE_WIDTH, y / MFU_PICTURE_HEIGHT);
+                x / MFU_PICTURE_WIDTH, y / MFU_PICTURE_HEIGHT, mfu_kind_groups[k].color);
+        fprintf(out, "set label '%s' at screen %.5f,%.5f left font ',12' textcolor '" MFU_INK "'\n",
+                mfu_kind_groups[k].name, (x + 16) / MFU_PICTURE_WIDTH, y / MFU_PICTURE_HEIGHT);
         y -= 22;
     }
     fprintf(out,
@@ -468,7 +444,7 @@ static void put_discs(FILE *out, const struct roofline *g)
                 "0.75 "
                 "border linecolor rgb '#ffffff' linewidth 1\n",
                 d->x / MFU_PICTURE_WIDTH, d->y / MFU_PICTURE_HEIGHT, d->r / MFU_PICTURE_WIDTH,
-                groups[group_of(d->row->kind)].color);
+                mfu_kind_groups[mfu_kinds[d->row->kind].group].color);
     }
 }
 

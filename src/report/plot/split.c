@@ -9,6 +9,7 @@
 #include "base/quantity.h"
 #include "report/plot/gnuplot.h"
 #include "report/plot/plot.h"
+#include "scenario/setting.h"
 
 #define GIB 0x1p30
 #define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)

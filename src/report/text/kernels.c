@@ -25,11 +25,11 @@ static void shape(char *text, size_t size, const struct mfu_term *t, const struc
 {
     const char *x = mfu_text_times(t);
 
-    if (k->kind == MFU_FUSED_ATTENTION)
+    if (mfu_kind_is_attention(k->kind))
         snprintf(text, size, "%.0f%s%.0f heads, %.0f%s%.0f", k->batch, x, k->n, k->m, x, k->k);
-    else if (k->kind == MFU_GEMM && k->batch != 1)
+    else if (mfu_kind_is_gemm(k->kind) && k->batch != 1)
         snprintf(text, size, "%.0f%s %.0f%s%.0f%s%.0f", k->batch, x, k->m, x, k->n, x, k->k);
-    else if (k->kind == MFU_GEMM)
+    else if (mfu_kind_is_gemm(k->kind))
         snprintf(text, size, "%.0f%s%.0f%s%.0f", k->m, x, k->n, x, k->k);
     else
         snprintf(text, size, "%.0f%s%.0f", k->m, x, k->n);

@@ -6,6 +6,7 @@
 #include "report/report.h"
 #include "report/tensors.h"
 #include "report/text/text.h"
+#include "scenario/setting.h"
 
 #define TENSORS 10
 #define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
@@ -96,12 +97,14 @@ static void tensors(FILE *out, const struct mfu_term *t, const struct mfu_plan *
                                                 {"part", .left = true, .rank = 3},
                                                 {"made in", .left = true, .rank = 4}};
     struct mfu_alive alive[TENSORS];
-    size_t n = mfu_report_tensors(p, alive, TENSORS);
+    int n = mfu_report_tensors(p, alive, TENSORS);
     struct mfu_table table = MFU_TABLE(columns);
 
-    if (n == 0) /* one arena, or nothing but constants */
+    if (n < 0)
+        mfu_term_lose(t);
+    if (n <= 0) /* one arena, or nothing but constants */
         return;
-    for (size_t i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++) {
         char name[96];
 
         mfu_table_cell(&table, "%s", mfu_report_tensor_name(&alive[i], name, sizeof name));

@@ -170,7 +170,7 @@ void mfu_text_single_kernel(FILE *out, const struct mfu_term *t, const struct mf
     mfu_flow_words(&f, MFU_STRONG, "%s on %s: %s", k->title, k->gpu->name, Q(row->time_s, MFU_SECONDS));
     if (k->study == MFU_STUDY_BLOCKS)
         mfu_flow_words(&f, MFU_PLAIN, "in which nothing is computed.");
-    else if (row->kind == MFU_GEMM || row->kind == MFU_FUSED_ATTENTION)
+    else if (mfu_kind_is_product(row->kind))
         mfu_flow_words(&f, MFU_PLAIN, "(%s, %s of the %s peak): bound by %s.", Q(row->flops_per_s, MFU_FLOP_PER_S),
                        P(k->metrics.hfu), mfu_peak_names[k->dtype], mfu_bound_names[row->price.bound]);
     else

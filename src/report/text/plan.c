@@ -9,6 +9,7 @@
 #include "plan/kernels.h"
 #include "report/report.h"
 #include "report/text/text.h"
+#include "scenario/setting.h"
 
 #define INDENT 7
 #define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
@@ -52,9 +53,9 @@ static void headline(FILE *out, const struct mfu_term *t, const struct mfu_plan 
     mfu_flow_piece(&f, MFU_PLAIN, "%s", mfu_precision_names[c->precision]);
     mfu_flow_piece(&f, MFU_PLAIN, "%s", mfu_runtime_names[c->runtime]);
     mfu_flow_piece(&f, MFU_PLAIN, "%s attention", mfu_attention_names[c->attention]);
-    if (c->optimizer != MFU_ADAMW)
+    if ((int)c->optimizer != (int)mfu_settings[MFU_S_OPTIMIZER].initial)
         mfu_flow_piece(&f, MFU_PLAIN, "%s", mfu_optimizer_names[c->optimizer]);
-    if (c->checkpoint != MFU_NONE)
+    if (mfu_checkpoints[c->checkpoint].recomputes)
         mfu_flow_piece(&f, MFU_PLAIN, "checkpoint %s", mfu_checkpoint_names[c->checkpoint]);
     if (c->setting[MFU_S_CUDA_GRAPHS] > 0)
         mfu_flow_piece(&f, MFU_PLAIN, "cuda_graphs");
@@ -187,7 +188,7 @@ static void use(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
 /* ---- what bounds it ----------------------------------------------------- */
 
 /* Share of the step in matmuls that compute, and the largest other thing. */
-static bool look(const struct mfu_plan *p, double *matmul, struct mfu_kernel_row *next)
+static bool look(const struct mfu_term *t, const struct mfu_plan *p, double *matmul, struct mfu_kernel_row *next)
 {
     double share[MFU_KIND_COUNT][4] = {{0}};
     struct mfu_kernel_row *rows;
@@ -195,9 +196,11 @@ static bool look(const struct mfu_plan *p, double *matmul, struct mfu_kernel_row
 
     *matmul = 0;
     *next = (struct mfu_kernel_row){0};
+    if (n < 0)
+        mfu_term_lose(t);
     for (int i = 0; i < n; i++) {
         enum mfu_bound b = rows[i].price.bound;
-        bool product = rows[i].kind == MFU_GEMM || rows[i].kind == MFU_FUSED_ATTENTION;
+        bool product = mfu_kind_is_product(rows[i].kind);
 
         if (product && b == MFU_BOUND_COMPUTE)
             *matmul += rows[i].share;
@@ -208,29 +211,12 @@ static bool look(const struct mfu_plan *p, double *matmul, struct mfu_kernel_row
     return n > 0;
 }
 
-static const char *plural(enum mfu_kind kind)
-{
-    static const char *const names[MFU_KIND_COUNT] = {[MFU_GEMM] = "matrix products",
-                                                      [MFU_FUSED_ATTENTION] = "attention",
-                                                      [MFU_NORM] = "norms",
-                                                      [MFU_POINTWISE] = "pointwise kernels",
-                                                      [MFU_REDUCTION] = "reductions",
-                                                      [MFU_EMBEDDING] = "embeddings",
-                                                      [MFU_LOSS] = "the loss",
-                                                      [MFU_OPTIMIZER_STEP] = "the optimizer",
-                                                      [MFU_CAST] = "casts",
-                                                      [MFU_COPY] = "copies",
-                                                      [MFU_COLLECTIVE] = "collectives"};
-
-    return names[kind];
-}
-
 static void bound(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
 {
     struct mfu_flow f = mfu_flow_start(out, t, "bound", INDENT);
     struct mfu_kernel_row next;
     double matmul;
-    bool known = look(p, &matmul, &next);
+    bool known = look(t, p, &matmul, &next);
 
     mfu_flow_words(&f, MFU_STRONG, "%s:", mfu_limit_names[p->limit]);
     if (p->limit == MFU_LIMIT_LAUNCH)
@@ -244,7 +230,7 @@ static void bound(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
     if (known)
         mfu_flow_words(&f, MFU_PLAIN,
                        "%s of the step in matrix products and attention at full rate; next: %s, %s-bound, %s",
-                       P(matmul), plural(next.kind), mfu_bound_names[next.price.bound], P(next.share));
+                       P(matmul), mfu_kinds[next.kind].plural, mfu_bound_names[next.price.bound], P(next.share));
     mfu_flow_end(&f);
 }
 
@@ -266,6 +252,12 @@ static void notes(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
             mfu_flow_piece(&f, MFU_WARN, "capacity estimated: no report of this card is known");
         if (!p->memory.fits)
             mfu_flow_piece(&f, MFU_WARN, "times are those of a card that it would fit on");
+        mfu_flow_end(&f);
+    }
+    if (p->config.gpu->calibrated[0]) {
+        f = mfu_flow_start(out, t, "note", INDENT);
+        mfu_flow_words(&f, MFU_PLAIN, "calibrated on %s by measurements of this user; --no-calibration leaves them out",
+                       p->config.gpu->calibrated);
         mfu_flow_end(&f);
     }
     if (*above) {

@@ -47,8 +47,10 @@ static int kinds(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
     int n = mfu_kernel_kinds(p, &rows, NULL);
     bool done[MFU_KIND_COUNT] = {false};
 
-    if (n < 0)
+    if (n < 0) {
+        mfu_term_lose(t);
         return -1;
+    }
     for (;;) { /* the kind that takes longest */
         double best_s = 0, time[MFU_PHASE_COUNT] = {0}, count = 0, tensor = 0, dram = 0;
         int best = -1;

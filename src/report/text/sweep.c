@@ -8,6 +8,7 @@
 
 #include "report/report.h"
 #include "report/text/text.h"
+#include "scenario/setting.h"
 
 /* More keys than this, and those that are the same in all rows leave the table. */
 #define MOST_AXES 6

@@ -20,6 +20,12 @@ static const char *env(const char *name)
     return value ? value : "";
 }
 
+void mfu_term_lose(const struct mfu_term *t)
+{
+    if (t->lost)
+        *t->lost = true;
+}
+
 struct mfu_term mfu_terminal_probe(int fd, enum mfu_when color, bool ascii)
 {
     struct mfu_term t = {.tty = isatty(fd), .width = 80, .height = 24};

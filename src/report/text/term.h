@@ -12,7 +12,11 @@ struct mfu_term {
     bool color;
     bool utf8;         /* box drawing and block characters are safe */
     int width, height; /* 80 x 24 when nobody knows */
+    bool *lost;        /* set where a text lacks something for want of memory; may be NULL */
 };
+
+/* Says that the text written last is not complete: out of memory. */
+void mfu_term_lose(const struct mfu_term *);
 
 enum mfu_when { MFU_AUTO, MFU_ALWAYS, MFU_SWITCHED_OFF };
 

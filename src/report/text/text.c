@@ -411,6 +411,8 @@ void mfu_table_print(FILE *out, const struct mfu_term *term, const struct mfu_ta
     int widths[MFU_TABLE_COLUMNS] = {0}, sum = -COLUMN_GAP;
     bool titles = false;
 
+    if (t->failed)
+        mfu_term_lose(term);
     choose_widths(t, mfu_text_columns(term) - indent, widths);
     for (int c = 0; c < t->n_columns; c++) {
         titles |= t->columns[c].title[0] != '\0';

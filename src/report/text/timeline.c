@@ -12,6 +12,7 @@
 #include "plan/memory_timeline.h"
 #include "report/text/text.h"
 #include "report/timeline.h"
+#include "scenario/setting.h"
 
 #define ROWS 15
 #define MOST_COLUMNS 112

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "read/config/import.h"
+#include "scenario/setting.h"
 
 static bool recognise(const char *path, const char *text)
 {

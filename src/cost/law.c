@@ -1,0 +1,116 @@
+/*
+ * law.c - the laws of arithmetic, a row each.
+ */
+#include "cost/law.h"
+
+#include <math.h>
+
+#include "descriptor/gpu.h"
+
+/* ---- products ------------------------------------------------------------ */
+
+/* Its tiling; one that was found before is in the list. */
+static struct mfu_tiling tiling_of(const struct mfu_machine *m, const struct mfu_kernel *k, struct mfu_tilings *list)
+{
+    struct mfu_tiling t;
+
+    for (unsigned i = 0; list && i < list->n && i < MFU_TILINGS; i++)
+        if (list->known[i].m == k->m && list->known[i].n == k->n && list->known[i].k == k->k
+            && list->known[i].batch == k->batch && list->known[i].math == k->math
+            && list->known[i].aligned == k->aligned)
+            return list->known[i].tiling;
+    t = mfu_gemm_tiling(m, k);
+    if (list) {
+        unsigned i = list->n++ % MFU_TILINGS; /* in place of the oldest */
+
+        list->known[i].m = k->m, list->known[i].n = k->n, list->known[i].k = k->k;
+        list->known[i].batch = k->batch, list->known[i].math = k->math, list->known[i].aligned = k->aligned;
+        list->known[i].tiling = t;
+    }
+    return t;
+}
+
+static double product_s(const struct mfu_machine *m, const struct mfu_kernel *k, struct mfu_tilings *tilings,
+                        struct mfu_price *p)
+{
+    struct mfu_tiling t = tiling_of(m, k, tilings);
+
+    p->blocks = t.blocks;
+    p->waves = t.waves;
+    return t.compute_s;
+}
+
+/* cuBLAS's kernels are persistent on Hopper and data-centre Blackwell. */
+static struct mfu_grid product_grid(const struct mfu_gpu *g, const struct mfu_machine *m, const struct mfu_kernel *k,
+                                    struct mfu_tiling *t)
+{
+    bool persistent = g->compute_capability >= 9.0 && g->compute_capability < 12.0 && k->math != MFU_PEAK_FP32;
+
+    *t = mfu_gemm_tiling(m, k);
+    if (t->tile_m <= 0) /* a machine without rates */
+        return (struct mfu_grid){.blocks = 1, .threads = 128, .padded_flops = k->flops};
+    return mfu_grid_gemm(k, t->tile_m, t->tile_n, t->split, persistent);
+}
+
+static enum mfu_coefficient product_rule(const struct mfu_kernel *k, const struct mfu_price *p)
+{
+    return p->compute_s > p->memory_s ? MFU_C_GEMM_EFFICIENCY : k->traffic;
+}
+
+/* ---- attention ----------------------------------------------------------- */
+
+static double attention_s(const struct mfu_machine *m, const struct mfu_kernel *k, struct mfu_tilings *tilings,
+                          struct mfu_price *p)
+{
+    (void)tilings;
+    return mfu_attention_seconds(m, k, p);
+}
+
+static struct mfu_grid attention_grid(const struct mfu_gpu *g, const struct mfu_machine *m, const struct mfu_kernel *k,
+                                      struct mfu_tiling *t)
+{
+    (void)m, (void)t;
+    return mfu_grid_attention(k, g->shared_block_bytes);
+}
+
+static enum mfu_coefficient attention_rule(const struct mfu_kernel *k, const struct mfu_price *p)
+{
+    (void)p;
+    return mfu_attention_rule(k->attention, k->k);
+}
+
+/* ---- streams ------------------------------------------------------------- */
+
+/* Arithmetic on the CUDA cores next to memory traffic: half of the fp32 peak,
+ * since most of it is not multiply-adds (chosen; few kernels depend on it). */
+#define VECTOR_SHARE 0.5
+
+static double stream_s(const struct mfu_machine *m, const struct mfu_kernel *k, struct mfu_tilings *tilings,
+                       struct mfu_price *p)
+{
+    (void)tilings, (void)p;
+    return k->flops / (VECTOR_SHARE * m->peak_flops[MFU_PEAK_FP32]);
+}
+
+static struct mfu_grid stream_grid(const struct mfu_gpu *g, const struct mfu_machine *m, const struct mfu_kernel *k,
+                                   struct mfu_tiling *t)
+{
+    (void)g, (void)m, (void)t;
+    return mfu_grid_stream(k);
+}
+
+static enum mfu_coefficient stream_rule(const struct mfu_kernel *k, const struct mfu_price *p)
+{
+    (void)p;
+    return k->traffic;
+}
+
+/* -------------------------------------------------------------------------- */
+
+const struct mfu_law_row mfu_laws[] = {
+    [MFU_LAW_STREAM] = {stream_s, stream_grid, stream_rule},
+    [MFU_LAW_PRODUCT] = {product_s, product_grid, product_rule, .tells_blocks = true, .throttles = true,
+                         .tensor = true},
+    [MFU_LAW_ATTENTION] = {attention_s, attention_grid, attention_rule, .tensor = true},
+};
+_Static_assert(sizeof mfu_laws / sizeof mfu_laws[0] == MFU_LAW_COUNT, "a law without a row");

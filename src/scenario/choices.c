@@ -1,0 +1,25 @@
+/*
+ * choices.c - the tables of what settings choose from.
+ */
+#include <stddef.h>
+
+#include "scenario/checkpoint.h"
+#include "scenario/optimizer.h"
+#include "scenario/precision.h"
+#include "scenario/runtime.h"
+
+#define NAME(id, label, ...) [MFU_##id] = label,
+#define ROW(id, label, ...) [MFU_##id] = {.name = label, __VA_ARGS__},
+#define OPTIMIZER_ROW(id, label, update, ...) [MFU_##id] = {.name = label, .kernel = update, __VA_ARGS__},
+
+const struct mfu_precision_row mfu_precisions[MFU_PRECISION_COUNT] = {MFU_PRECISIONS(ROW)};
+const char *const mfu_precision_names[MFU_PRECISION_COUNT + 1] = {MFU_PRECISIONS(NAME)};
+
+const struct mfu_checkpoint_row mfu_checkpoints[MFU_CHECKPOINT_COUNT] = {MFU_CHECKPOINTS(ROW)};
+const char *const mfu_checkpoint_names[MFU_CHECKPOINT_COUNT + 1] = {MFU_CHECKPOINTS(NAME)};
+
+const struct mfu_runtime mfu_runtimes[MFU_RUNTIME_COUNT] = {MFU_RUNTIMES(ROW)};
+const char *const mfu_runtime_names[MFU_RUNTIME_COUNT + 1] = {MFU_RUNTIMES(NAME)};
+
+const struct mfu_optimizer_row mfu_optimizers[MFU_OPTIMIZER_COUNT] = {MFU_OPTIMIZERS(OPTIMIZER_ROW)};
+const char *const mfu_optimizer_names[MFU_OPTIMIZER_COUNT + 1] = {MFU_OPTIMIZERS(NAME)};

@@ -1,0 +1,70 @@
+/*
+ * optimizer.h - the optimizers, a row each: what they keep, what they move.
+ *
+ * Traffic counts reads and writes of parameter p, gradient g and states s, each
+ * in its own type; passes of multi-tensor (foreach) and per-tensor (loop)
+ * implementations follow torch/optim/adamw.py operation by operation, those of
+ * the early BERT repositories NVIDIA's optimization.py (temporaries count as p).
+ * Sources: torch.optim, bitsandbytes (8-bit states in blocks of 256 with two
+ * fp32 maxima), Shazeer 2018 (Adafactor), Chen 2023 (Lion), Jordan 2024 (Muon).
+ */
+#ifndef MFU_SCENARIO_OPTIMIZER_H
+#define MFU_SCENARIO_OPTIMIZER_H
+
+#include <stdbool.h>
+
+/* X(identifier, name, the kernel's name, fields)
+ *
+ * adamw-foreach: mul p, lerp m, mul v, addcmul v, sqrt, div, add eps, addcdiv: 8
+ * passes.  bertadam, a tensor at a time: norm, stack, norm, add, invert, scale,
+ * clamp, clip g; m twice, v twice, sqrt, add eps, div; scale p, add; scale,
+ * negate, add to p.  adafactor: a row and a column per matrix, 0.002 of its
+ * elements (of 1000 x 1000). */
+/* clang-format off: a table */
+#define MFU_OPTIMIZERS(X)                                                                                              \
+    X(ADAMW, "adamw", "adamw", .states = 2, .p = 2, .g = 1, .s = 4, .passes = 1, .flops = 15,                          \
+      .aliases = "adamw-fused fusedadam adamw_torch_fused", .stands_for = "adamw-bf16-states", .in_c_programs = true)  \
+    X(ADAMW_FOREACH, "adamw-foreach", "adamw", .states = 2, .p = 5, .g = 2, .s = 9, .scratch = 1, .passes = 10,        \
+      .flops = 15, .stands_for = "decoupled_adamw")                                                                    \
+    X(ADAMW_LOOP, "adamw-loop", "adamw", .states = 2, .p = 5, .g = 2, .s = 9, .launches_per_tensor = 12, .flops = 15)  \
+    X(ADAM8BIT, "adam8bit", "adam8bit", .states = 2, .state_bytes = 1 + 4. / 256, .p = 2, .g = 1, .s = 4,              \
+      .launches_per_tensor = 1, .flops = 30, .aliases = "adamw8bit adamw_bnb_8bit")                                    \
+    X(ADAFACTOR, "adafactor", "adafactor", .states = 0.002, .state_bytes = 4, .p = 4, .g = 6, .scratch = 1,            \
+      .launches_per_tensor = 14, .flops = 20)                                                                          \
+    X(LION, "lion", "lion", .states = 1, .p = 2, .g = 1, .s = 2, .launches_per_tensor = 6, .flops = 8)                 \
+    X(SGD, "sgd", "sgd", .p = 2, .g = 1, .passes = 1, .flops = 2)                                                      \
+    X(SGD_MOMENTUM, "sgd-momentum", "sgd", .states = 1, .p = 2, .g = 1, .s = 2, .passes = 2, .flops = 4)               \
+    X(MUON, "muon", "muon", .states = 1, .p = 2, .g = 1, .s = 2, .launches_per_tensor = 1, .flops = 4,                 \
+      .newton_schulz_steps = 5, .others = MFU_ADAMW)                                                                   \
+    X(BERTADAM, "bertadam", "bertadam", .states = 2, .p = 17, .g = 5, .s = 10, .scratch = 2,                           \
+      .launches_per_tensor = 20, .flops = 20)
+/* clang-format on */
+
+enum mfu_optimizer_kind {
+#define X(id, ...) MFU_##id,
+    MFU_OPTIMIZERS(X)
+#undef X
+        MFU_OPTIMIZER_COUNT
+};
+
+/* In elements per parameter. */
+struct mfu_optimizer_row {
+    const char *name;           /* as `set optimizer` takes it */
+    const char *kernel;         /* of its update, in tables of kernels */
+    const char *aliases;        /* of other programs, the same; separated by blanks, NULL: none */
+    const char *stands_for;     /* others that are planned as this one; as aliases */
+    double states;              /* tensors of state per parameter */
+    double state_bytes;         /* of one element; 0: the parameter's own */
+    double p, g, s;             /* reads + writes of each kind */
+    double scratch;             /* temporary elements */
+    double launches_per_tensor; /* 0: a few for all (multi-tensor) */
+    double passes;              /* launches of a multi-tensor pass */
+    double flops;
+    double newton_schulz_steps;     /* that orthogonalize the update of every hidden matrix; 0: none. */
+    enum mfu_optimizer_kind others; /* What is no hidden matrix (embeddings, head, vectors) has this one then. */
+    bool in_c_programs;             /* llm.c has it */
+};
+extern const struct mfu_optimizer_row mfu_optimizers[MFU_OPTIMIZER_COUNT];
+extern const char *const mfu_optimizer_names[MFU_OPTIMIZER_COUNT + 1]; /* and NULL */
+
+#endif

@@ -1,0 +1,83 @@
+/*
+ * runtime.h - what distinguishes the software that runs a step, a row each.
+ *
+ * The operations are the same everywhere; a runtime decides in which types
+ * weights and gradients are kept, which small kernels become one, what is
+ * computed again in backward, and how gradients are accumulated.
+ *
+ * Sources: PyTorch's autocast and autograd (eager), AOTAutograd's min-cut
+ * partitioner and Inductor's fusion (compile), Megatron-LM and
+ * TransformerEngine (fused), llm.c train_gpt2.cu (llmc).
+ */
+#ifndef MFU_SCENARIO_RUNTIME_H
+#define MFU_SCENARIO_RUNTIME_H
+
+#include <stdbool.h>
+
+#include "descriptor/coefficient.h"
+
+/* X(identifier, name, fields of struct mfu_runtime) */
+/* clang-format off: a table */
+#define MFU_RUNTIMES(X)                                                                                                \
+    X(EAGER, "eager", .scopes = true, .narrow_loads = true, .gradient = MFU_GRADIENT_AS_WEIGHT,                        \
+      .dispatch_forward = MFU_C_DISPATCH_EAGER, .dispatch_backward = MFU_C_DISPATCH_BACKWARD,                          \
+      .reserved = MFU_C_RESERVED_EAGER, .sigma = MFU_C_MODEL_SIGMA_EAGER, .excess = MFU_C_MODEL_EXCESS_EAGER,          \
+      .torch_default_optimizer = true, .dispatch_optimizer = MFU_C_DISPATCH_EAGER)                                     \
+    X(COMPILE, "compile", .fuse = true, .fuse_rows = true, .recompute = true, .one_cast = true,                        \
+      .gradients_at_end = true, .pads_matmuls = true, .gradient = MFU_GRADIENT_AS_WEIGHT,                              \
+      .dispatch_forward = MFU_C_DISPATCH_COMPILE, .dispatch_backward = MFU_C_DISPATCH_COMPILE,                         \
+      .reserved = MFU_C_RESERVED_COMPILE, .compiled = true, .torch_default_optimizer = true,                           \
+      .sigma = MFU_C_MODEL_SIGMA, .excess = MFU_C_MODEL_EXCESS, .least_capability = 7.0,                               \
+      .lacking = "Triton needs compute capability 7.0", .dispatch_optimizer = MFU_C_DISPATCH_EAGER)                    \
+    X(FUSED, "fused", .fuse = true, .whole_norms = true, .recompute = true, .one_cast = true, .half_weights = true,    \
+      .gemm_accumulates = true, .recompute_attention = true, .gradient = MFU_GRADIENT_FP32,                            \
+      .dispatch_forward = MFU_C_DISPATCH_EAGER, .dispatch_backward = MFU_C_DISPATCH_BACKWARD,                          \
+      .reserved = MFU_C_RESERVED_EAGER, .sigma = MFU_C_MODEL_SIGMA, .excess = MFU_C_MODEL_EXCESS,                      \
+      .dispatch_optimizer = MFU_C_DISPATCH_EAGER)                                                                      \
+    X(LLMC, "llmc", .fuse = true, .fuse_rows = true, .whole_norms = true, .one_cast = true, .half_weights = true,      \
+      .gemm_accumulates = true, .one_arena = true, .fused_loss = true, .recompute_ops = true,                          \
+      .gradient = MFU_GRADIENT_AS_WEIGHT, .dispatch_forward = MFU_C_DISPATCH_C, .dispatch_backward = MFU_C_DISPATCH_C, \
+      .reserved = MFU_COEFFICIENT_COUNT, .reserved_always = 1, .c_program = true, .compiled = true,                    \
+      .sigma = MFU_C_MODEL_SIGMA, .excess = MFU_C_MODEL_EXCESS, .dispatch_optimizer = MFU_C_DISPATCH_C)
+/* clang-format on */
+
+enum mfu_runtime_kind {
+#define X(id, ...) MFU_##id,
+    MFU_RUNTIMES(X)
+#undef X
+        MFU_RUNTIME_COUNT
+};
+
+struct mfu_runtime {
+    const char *name;
+    bool c_program;               /* no Python: launches in C, kernels of its own, no caching allocator */
+    bool compiled;                /* its steps vary as those of compiled or hand-written loops do */
+    bool torch_default_optimizer; /* "AdamW" means PyTorch's own, a multi-tensor loop */
+    bool fuse;                    /* neighbouring pointwise kernels become one */
+    bool fuse_rows;               /* norms and softmax join them */
+    bool recompute;               /* backward recomputes what is cheap (min-cut) */
+    bool narrow_loads;            /* four elements at a time, whatever their size */
+    bool whole_norms;             /* RMSNorm and rotary are single kernels */
+    bool one_cast;                /* equal casts of one tensor are made once */
+    bool half_weights;            /* 16-bit weights, fp32 master in the optimizer */
+    bool gemm_accumulates;        /* wgrad adds into the gradient buffer itself */
+    bool gradients_at_end;        /* backward returns all new gradients at once */
+    bool pads_matmuls;            /* misaligned operands are copied to aligned ones */
+    bool scopes;                  /* Python variables keep arguments alive */
+    bool one_arena;               /* all memory is laid out before the first step */
+    bool fused_loss;              /* loss and d logits in place (llm.c) */
+    bool recompute_ops;           /* checkpoint means single operations (llm.c's -r), not layers */
+    bool recompute_attention;     /* checkpoint selective is attention alone (Megatron) */
+    enum mfu_type_of_gradient { MFU_GRADIENT_AS_WEIGHT, MFU_GRADIENT_FP32 } gradient;
+    enum mfu_coefficient dispatch_forward, dispatch_backward, dispatch_optimizer;
+    enum mfu_coefficient sigma, excess; /* of its measured runs */
+    double least_capability;            /* compute capability that it needs; 0: any */
+    const char *lacking;                /* why, where a GPU has less */
+    enum mfu_coefficient reserved;      /* reserved over allocated */
+    double reserved_always;             /* when there is no such coefficient */
+};
+
+extern const struct mfu_runtime mfu_runtimes[MFU_RUNTIME_COUNT];
+extern const char *const mfu_runtime_names[MFU_RUNTIME_COUNT + 1]; /* and NULL */
+
+#endif

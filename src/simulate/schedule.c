@@ -1,0 +1,114 @@
+/* schedule.c - names of schedules, what they ask for, and orders as blocks. */
+#include "simulate/schedule.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/suggest.h"
+
+#define MOST_NAMES 128 /* offered as suggestions */
+
+const struct mfu_schedule *mfu_schedule_named(const char *name, struct mfu_error *err)
+{
+    const char *names[MOST_NAMES], *best;
+    size_t n = 0;
+
+    for (size_t i = 0; i < mfu_schedule_count; i++) {
+        const struct mfu_schedule *s = mfu_schedules[i];
+
+        for (const char *const *alias = s->aliases; *alias; alias++) {
+            if (mfu_same_name(*alias, name))
+                return s;
+            if (n < MOST_NAMES)
+                names[n++] = *alias;
+        }
+        if (mfu_same_name(s->name, name))
+            return s;
+        if (n < MOST_NAMES)
+            names[n++] = s->name;
+    }
+    mfu_fail(err, MFU_EINPUT, "no schedule is called '%s'", name);
+    if (mfu_suggest(name, names, n, &best, 1))
+        mfu_error_suggest(err, best);
+    return NULL;
+}
+
+int mfu_pipeline_check(const struct mfu_pipeline_layout *l, struct mfu_error *err)
+{
+    const struct mfu_schedule *s = l->schedule;
+
+    if (l->pp < 1 || l->microbatches < 1 || l->vpp < 1 || l->group < 0)
+        return mfu_fail(err, MFU_EINPUT, "pp %d, vpp %d, %d microbatches: each must be 1 or more", l->pp, l->vpp,
+                        l->microbatches);
+    if (l->vpp > MFU_MOST_CHUNKS || l->pp > MFU_MOST_STAGES / l->vpp || l->microbatches > MFU_MOST_PASSES / l->vpp)
+        return mfu_fail(err, MFU_EINPUT,
+                        "pp %d, vpp %d, %d microbatches: at most %d stages and %d microbatches times vpp", l->pp,
+                        l->vpp, l->microbatches, MFU_MOST_STAGES, MFU_MOST_PASSES);
+    if (l->vpp < s->least_vpp && s->least_vpp == s->most_vpp)
+        return mfu_fail(err, MFU_EINPUT, "schedule %s gives each rank %d chunks of the model: vpp %d", s->name,
+                        s->least_vpp, s->least_vpp);
+    if (l->vpp < s->least_vpp)
+        return mfu_fail(err, MFU_EINPUT,
+                        "schedule %s needs at least %d chunks of the model per rank: vpp %d or more, or "
+                        "schedule 1f1b",
+                        s->name, s->least_vpp, s->least_vpp);
+    if (l->vpp > s->most_vpp)
+        return mfu_fail(err, MFU_EINPUT,
+                        "schedule %s gives each rank %d chunk%s of the model, not %d: vpp %d, or schedule "
+                        "interleaved",
+                        s->name, s->most_vpp, s->most_vpp > 1 ? "s" : "", l->vpp, s->most_vpp);
+    return s->check ? s->check(l, err) : 0;
+}
+
+int mfu_pipeline_stage(const struct mfu_pipeline_layout *l, int rank, int chunk)
+{
+    if (l->schedule->placement == MFU_PLACE_LOOP)
+        return chunk * l->pp + rank;
+    return chunk == 0 ? rank : mfu_pipeline_stages(l) - 1 - rank;
+}
+
+/* Room for `more` after `used`; false when out of memory. */
+static bool reserve(void **array, int *room, int used, int more, size_t size)
+{
+    int wanted = *room ? *room : 64;
+    void *bigger;
+
+    while (wanted < used + more)
+        wanted *= 2;
+    if (wanted == *room)
+        return true;
+    bigger = realloc(*array, (size_t)wanted * size);
+    if (!bigger)
+        return false;
+    *array = bigger;
+    *room = wanted;
+    return true;
+}
+
+void mfu_order_lengthen(struct mfu_order *o, const uint16_t *body, int length)
+{
+    if (!o->failed && !reserve((void **)&o->actions, &o->room_actions, o->n_actions, length, sizeof *o->actions))
+        o->failed = true;
+    if (o->failed)
+        return;
+    memcpy(o->actions + o->n_actions, body, (size_t)length * sizeof *body);
+    o->n_actions += length;
+    o->blocks[o->n_blocks - 1].length += length;
+}
+
+void mfu_order_add(struct mfu_order *o, int repeat, bool steady, const uint16_t *body, int length)
+{
+    struct mfu_block *last = o->n_blocks > o->rank_block ? &o->blocks[o->n_blocks - 1] : NULL;
+
+    if ((repeat <= 0 || length == 0) && !steady)
+        return;
+    if (!last || last->repeat != 1 || last->phase || repeat != 1 || steady) {
+        o->failed |= !reserve((void **)&o->blocks, &o->room_blocks, o->n_blocks, 1, sizeof *o->blocks);
+        if (o->failed)
+            return;
+        o->blocks[o->n_blocks++] = (struct mfu_block){
+            .first = o->n_actions, .repeat = repeat > 0 ? repeat : 0, .phase = steady ? ++o->phases : 0};
+    }
+    mfu_order_lengthen(o, body, length);
+}

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""Dimensions are the model file's own: run.py PROGRAM DATA_DIR
+
+No dimension has to be there by name.  Of each model one dimension after the other is
+taken away, and its value written where it was used: what is planned stays the same.
+"""
+import glob, json, os, re, subprocess, sys, tempfile
+
+PROGRAM, DATA = (os.path.abspath(p) for p in sys.argv[1:3])
+ATTENTION = {"heads": "n_head", "kv_heads": "n_kv_head", "head_dim": "head_dim"}
+# Still known by name: which attention there is, is chosen by them (scenario/scenario.c).
+BY_NAME = ("seq", "head_dim", "attn_softcap")
+failures = []
+
+
+def ask(model):
+    r = subprocess.run([PROGRAM, "--json", "--data-dir", DATA, "-e", f"gpu h100-sxm; model {model}; set batch 2 runtime compile; plan"],
+                       capture_output=True, text=True, env=dict(os.environ, MFUPLAN_CALIBRATIONS=""))
+    if r.returncode:
+        return None, r.stderr.strip()
+    answers = [json.loads(line) for line in r.stdout.splitlines()]
+    plan = answers[-1]
+    return answers[1]["dims"], {"params": plan["params"], "memory": plan["memory"]["peak_allocated_bytes"],
+                                "step": plan["step"]["step_time_s"], "flops": plan["mfu"]["model_flops_per_step"]}
+
+
+with tempfile.TemporaryDirectory() as folder:
+    path = os.path.join(folder, "m.yaml")
+    for file in sorted(glob.glob(os.path.join(DATA, "models", "*.yaml"))):
+        text = open(file).read()
+        if re.search(r"(?m)^extends:", text):
+            continue
+        text = re.sub(r"(?ms)^huggingface:.*?(?=^\S|\Z)", "", text)
+        text = re.sub(r"(?m)^params:.*\n", "", text)
+
+        def explicit(match):                        # what attention takes when it is not told
+            op = match[0]
+            for attribute, dim in ATTENTION.items():
+                if not re.search(rf"\b{attribute}:", op):
+                    op = op[:-1] + f", {attribute}: {dim}" + "}"
+            return op
+        text = re.sub(r"\{op: attention[^}]*\}", explicit, text)
+        text = re.sub(r"(\{op: dropout(?![^}]*\bp:)[^}]*)\}", r"\1, p: dropout}", text)
+        with open(path, "w") as f:
+            f.write(text)
+        dims, before = ask(path)
+        if dims is None:
+            failures.append(f"{file}: {before}")
+            continue
+        begin, end = re.search(r"(?m)^dims:\n", text).end(), text.index("\ngraph:")
+        for name, value in dims.items():
+            own, rest = text[:end], text[end:]
+            own = re.sub(rf"(?m)^  {name}:.*\n?", "", own + "\n")
+            number = "%.17g" % value
+            inline = lambda part: re.sub(rf"(?<![\w.-])(?<!op: )(?<!name: )(?<!kind: ){name}(?![\w:.-])", number, part)
+            with open(path, "w") as f:
+                f.write(own[:begin] + inline(own[begin:]) + "".join(
+                    line if re.search(rf"in: *\[?[^\]}}]*\b{name}\b", line) else inline(line) for line in rest.splitlines(True)))
+            _, after = ask(path)
+            if after != before and name not in BY_NAME:
+                failures.append(f"{os.path.basename(file)} without {name} (= {number}): {after}, not {before}")
+
+for failure in failures:
+    print(failure)
+print(f"{len(failures)} failures")
+sys.exit(len(failures) > 0)

@@ -1,0 +1,225 @@
+/*
+ * Any kernel on any GPU, under any coefficients that `set` accepts: nothing is
+ * faster than its roof, and more work takes no less time.  The seed is printed;
+ * MFUPLAN_SEED repeats a run.
+ */
+#include "near.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cost/cost.h"
+#include "descriptor/catalog.h"
+#include "scenario/scenario.h"
+
+#define KERNELS 20000 /* of each test */
+#define EXACT 1e-9    /* relative: rounding */
+
+static uint64_t seed, state;
+static struct mfu_catalog *catalog;
+static const char *const *gpus;
+static size_t n_gpus;
+
+static uint64_t any(uint64_t below)
+{
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (state >> 24) % below;
+}
+
+/* Between the two, evenly by magnitude where both are positive. */
+static double between(double least, double most)
+{
+    double share = any(1u << 20) / (double)((1u << 20) - 1);
+
+    return least > 0 ? least * pow(most / least, share) : least + (most - least) * share;
+}
+
+static double whole(double least, double most)
+{
+    return floor(between(least, most) + 0.5);
+}
+
+/* Some GPU; every coefficient is its own, or any that it may be. */
+static const struct mfu_gpu *some_machine(struct mfu_machine *m)
+{
+    static struct mfu_scenario s; /* the config points at it */
+    const struct mfu_gpu *g = mfu_catalog_gpu(catalog, gpus[any(n_gpus)], NULL);
+    struct mfu_config c = {.gpu = g, .scenario = &s};
+
+    assert_non_null(g);
+    s = mfu_scenario_start(NULL, g);
+    for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++)
+        if (any(2)) {
+            const struct mfu_coefficient_row *row = &mfu_coefficient_rows[i];
+
+            s.coefficient_given[i] = true;
+            s.coefficient[i] = any(4) ? between(row->least, row->most) : any(2) ? row->least : row->most;
+        }
+    mfu_machine_make(&c, m);
+    return g;
+}
+
+static struct mfu_attention some_attention(void)
+{
+    static const enum mfu_peak half[] = {MFU_PEAK_FP16, MFU_PEAK_BF16};
+    struct mfu_attention a = {.math = half[any(2)],
+                              .sequences = whole(1, 256),
+                              .seq = whole(1, 65536),
+                              .kv_heads = whole(1, 16),
+                              .head_dim = whole(8, 1024),
+                              .causal = any(2),
+                              .element_bytes = 2};
+
+    do
+        a.kind = (enum mfu_attention_kind)any(MFU_ATTENTION_COUNT);
+    while (!mfu_attentions[a.kind].fused);
+    a.heads = a.kv_heads * whole(1, 8);
+    a.window = any(4) ? 0 : whole(1, 8192);
+    return a;
+}
+
+/* A kernel of any kind, and of any class of traffic that streams. */
+static struct mfu_kernel some_kernel(void)
+{
+    static const enum mfu_peak maths[] = {MFU_PEAK_FP32, MFU_PEAK_TF32, MFU_PEAK_FP16, MFU_PEAK_BF16, MFU_PEAK_FP8};
+    enum mfu_kind kind = (enum mfu_kind)any(MFU_KIND_COUNT);
+    struct mfu_attention a = some_attention();
+    struct mfu_kernel k;
+
+    if (mfu_kind_is_attention(kind))
+        k = mfu_kernel_attention(&a, any(2));
+    else if (mfu_kind_is_gemm(kind))
+        k = mfu_kernel_gemm(maths[any(LENGTH(maths))], whole(1, 65536), whole(1, 65536), whole(1, 65536), whole(1, 64),
+                            2, 2, any(2));
+    else {
+        double rows = whole(1, 1e6), columns = whole(1, 1e5);
+
+        k = mfu_kernel_stream(kind, (enum mfu_coefficient)(MFU_C_DRAM_POINTWISE + any(9)), rows, columns,
+                              between(0, 100) * rows * columns, between(0, 8) * rows * columns,
+                              between(0, 8) * rows * columns);
+        k.half_share = any(2);
+    }
+    k.kind = kind;
+    return k;
+}
+
+/* The dense peak is printed for the tensor clock, or for boost. */
+static double highest_peak(const struct mfu_gpu *g, enum mfu_peak math)
+{
+    double rated = g->tensor_hz > 0 ? g->tensor_hz : g->boost_hz;
+    double most = g->max_observed_hz > 0 ? g->max_observed_hz : 1.3 * g->boost_hz;
+
+    return g->peak_flops[math] * fmax(1, most / rated);
+}
+
+/* FLOP/s at the highest clock; bytes at the speed of L2, which lies above DRAM's. */
+static void nothing_is_faster_than_its_roof(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < KERNELS; i++) {
+        struct mfu_machine m;
+        const struct mfu_gpu *g = some_machine(&m);
+        struct mfu_kernel k = some_kernel();
+        struct mfu_price p;
+        double peak = highest_peak(g, k.math), bytes = k.read_bytes + k.write_bytes;
+
+        mfu_price_kernel(&m, &k, 0, 0, NULL, &p);
+        if (peak > 0 && !(k.flops / p.time_s <= peak * (1 + EXACT)))
+            fail_msg("%s, %s %g x %g x %g x %g: %g FLOP/s of %g", g->slug, mfu_kind_names[k.kind], k.batch, k.m, k.n,
+                     k.k, k.flops / p.time_s, peak);
+        if (!(bytes / p.time_s <= m.bandwidth_bytes_s * m.c[MFU_C_L2_SPEED] * (1 + EXACT)))
+            fail_msg("%s, %s: %g B/s of %g", g->slug, mfu_kind_names[k.kind], bytes / p.time_s, m.bandwidth_bytes_s);
+    }
+}
+
+static double attention_s(const struct mfu_machine *m, const struct mfu_attention *a, bool backward)
+{
+    struct mfu_kernel k = mfu_kernel_attention(a, backward);
+    struct mfu_price p;
+
+    mfu_price_kernel(m, &k, 0, 0, NULL, &p);
+    return p.time_s;
+}
+
+/* One size grows, the others stay. */
+static void a_larger_attention_takes_no_less_time(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < KERNELS; i++) {
+        struct mfu_machine m;
+        const struct mfu_gpu *g = some_machine(&m);
+        struct mfu_attention a = some_attention(), b = a;
+        double *size[] = {&b.head_dim, &b.seq, &b.sequences, &b.heads};
+        const char *const name[] = {"head_dim", "seq", "batch", "heads"};
+        size_t which = any(LENGTH(size));
+        bool backward = any(2);
+        double before, after;
+
+        if (!(g->peak_flops[a.math] > 0))
+            continue;
+        *size[which] += which == 3 ? a.kv_heads * whole(1, 4) : whole(1, any(2) ? 4 : 4096);
+        before = attention_s(&m, &a, backward);
+        after = attention_s(&m, &b, backward);
+        if (!(after >= before * (1 - EXACT)))
+            fail_msg("%s, %s%s, batch %g, heads %g, seq %g, head_dim %g: %s %g takes %g s, %g s before", g->slug,
+                     mfu_attentions[a.kind].name, backward ? " backward" : "", a.sequences, a.heads, a.seq, a.head_dim,
+                     name[which], *size[which], after, before);
+    }
+}
+
+/* The curve of head sizes has no pole: one per cent of a coefficient is three of
+ * the time at most (at head size 32, which the two sizes are extrapolated to). */
+static void a_little_more_of_a_coefficient_changes_little(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < KERNELS; i++) {
+        struct mfu_machine m;
+        const struct mfu_gpu *g = some_machine(&m);
+        struct mfu_attention a = some_attention();
+        const struct mfu_attention_row *row = &mfu_attentions[a.kind];
+        double before, after;
+
+        if (!(g->peak_flops[a.math] > 0))
+            continue;
+        if (any(2)) /* where the pole was */
+            m.c[row->d128] = 2 * m.c[row->d64] * (1 + between(-1e-6, 1e-6));
+        before = attention_s(&m, &a, false);
+        m.c[any(2) ? row->d64 : row->d128] *= 1.01;
+        after = attention_s(&m, &a, false);
+        if (!(fabs(after / before - 1) < 0.031))
+            fail_msg("%s, %s, head_dim %g: %g s becomes %g s", g->slug, row->name, a.head_dim, before, after);
+    }
+}
+
+static int start(void **unused)
+{
+    const char *given = getenv("MFUPLAN_SEED");
+
+    (void)unused;
+    seed = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL);
+    state = seed;
+    printf("MFUPLAN_SEED=%llu\n", (unsigned long long)seed);
+    catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, NULL);
+    gpus = catalog ? mfu_catalog_gpus(catalog, &n_gpus) : NULL;
+    return catalog && n_gpus > 0 ? 0 : -1;
+}
+
+static int stop(void **unused)
+{
+    (void)unused;
+    mfu_catalog_free(catalog);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_is_faster_than_its_roof),
+        cmocka_unit_test(a_larger_attention_takes_no_less_time),
+        cmocka_unit_test(a_little_more_of_a_coefficient_changes_little),
+    };
+
+    return cmocka_run_group_tests(tests, start, stop);
+}

@@ -1,0 +1,31 @@
+/*
+ * orders.h - the order of a rank, written out action by action.
+ */
+#ifndef MFU_ORDERS_H
+#define MFU_ORDERS_H
+
+#include <stdlib.h>
+
+#include "simulate/schedule.h"
+
+/* Codes of all actions of a rank, which the caller frees; `n` of them. */
+static inline uint16_t *mfu_written_out(const struct mfu_pipeline_layout *layout, int rank, int *n)
+{
+    struct mfu_order order = {0};
+    uint16_t *all;
+    int at = 0;
+
+    layout->schedule->order(layout, rank, &order);
+    *n = 0;
+    for (int b = 0; b < order.n_blocks; b++)
+        *n += order.blocks[b].length * order.blocks[b].repeat;
+    all = malloc((size_t)*n * sizeof *all + 1);
+    for (int b = 0; b < order.n_blocks; b++)
+        for (int i = 0; i < order.blocks[b].length * order.blocks[b].repeat; i++)
+            all[at++] = order.actions[order.blocks[b].first + i % order.blocks[b].length];
+    free(order.actions);
+    free(order.blocks);
+    return all;
+}
+
+#endif
