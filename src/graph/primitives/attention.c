@@ -35,7 +35,7 @@ static bool window_is_mask(const struct mfu_builder *s, const struct mfu_node *n
 static struct mfu_attention describe(struct mfu_builder *s, const struct mfu_node *n)
 {
     const double *a = n->op->attribute;
-    bool mask = s->config->attention != MFU_MATH && window_is_mask(s, n);
+    bool mask = mfu_attentions[s->config->attention].fused && window_is_mask(s, n);
 
     return (struct mfu_attention){
         .kind = mask ? MFU_MEMEFF : s->config->attention,
@@ -93,10 +93,12 @@ static void give_inputs(struct mfu_builder *s, struct mfu_node *n, const int d[3
 
 /* ---- fused kernels ------------------------------------------------------ */
 
-/* Heads that FlashAttention is given are multiples of 8 wide: SDPA pads q, k and v with zeros. */
-static double padded(const struct mfu_builder *s, const struct mfu_attention *a)
+/* The width of a head that the kernel is given: SDPA pads q, k and v with zeros. */
+static double padded(const struct mfu_attention *a)
 {
-    return a->kind == MFU_FLASH && s->config->runtime != MFU_LLMC ? ceil(a->head_dim / 8) * 8 : a->head_dim;
+    double step = mfu_attentions[a->kind].head_step;
+
+    return step > 0 ? ceil(a->head_dim / step) * step : a->head_dim;
 }
 
 /* A copy whose heads are `to` wide instead of `from`; the view itself if that is the same. */
@@ -118,7 +120,7 @@ static int resize_heads(struct mfu_builder *s, const char *suffix, int view, dou
 static void fused_forward(struct mfu_builder *s, struct mfu_node *n)
 {
     struct mfu_attention a = describe(s, n);
-    double head_dim = a.head_dim, wide = padded(s, &a), rows = s->config->tokens;
+    double head_dim = a.head_dim, wide = padded(&a), rows = s->config->tokens;
     struct mfu_kernel kernel;
     int qkv[3], out[2], bias = MFU_NO_VIEW;
 
@@ -156,7 +158,7 @@ static void fused_forward(struct mfu_builder *s, struct mfu_node *n)
 static void fused_backward(struct mfu_builder *s, struct mfu_node *n)
 {
     struct mfu_attention a = describe(s, n);
-    double head_dim = a.head_dim, wide = padded(s, &a);
+    double head_dim = a.head_dim, wide = padded(&a);
     int in[] = {mfu_autocast(s, n->gradient),
                 n->saved[Q],
                 n->saved[K],
