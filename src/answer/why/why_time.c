@@ -10,19 +10,11 @@
 #include "answer/why/why.h"
 #include "base/error.h"
 #include "base/translation.h"
-
-#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
+#include "base/short.h"
 
 /* Parts below this share of the step are not worth a line; nor a sentence (chosen). */
 #define SHOWN 0.0005
 #define TOLD 0.01
-
-static const char *percent(char buf[16], double share)
-{
-    snprintf(buf, 16, "%.1f %%", 100 * share);
-    return buf;
-}
-#define P(share) percent((char[16]){0}, share)
 
 /* ---- parts --------------------------------------------------------------- */
 

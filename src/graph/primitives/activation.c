@@ -102,6 +102,7 @@ const struct mfu_primitive mfu_primitive_activation = {
                    "gelu, gelu_tanh, silu, relu, tanh, scale (by a constant), gelu_new or copy (to another layout)"}},
     .least_inputs = 1,
     .most_inputs = 1,
+    .traits = MFU_ELEMENTWISE | MFU_CHEAP,
     .shape = shape,
     .forward = forward,
     .backward = backward,

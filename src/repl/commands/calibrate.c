@@ -10,6 +10,7 @@
 #include "repl/run_calibrate.h"
 #include "repl/output.h"
 #include "report/report.h"
+#include "answer/fields/fields.h"
 
 /* ---- what the session knows of the GPU ----------------------------------- */
 
@@ -69,7 +70,7 @@ static int fit(struct mfu_session *s, const char *const *paths, int n, bool anyw
     else if (mfu_calibration_write(&c->file, err) == 0 && take_over(s, c->gpu, err) == 0) {
         status = 0;
         if (s->json)
-            status = mfu_answer(s, mfu_json_calibrated(c), err);
+            status = mfu_answer(s, &mfu_record_calibrate, c, err);
         else {
             mfu_pager_begin(s);
             mfu_text_calibrated(s->out, &s->term, c);
@@ -114,7 +115,7 @@ static int list(struct mfu_session *s, struct mfu_error *err)
             mfu_warn(s, &problem);
     }
     if (status == 0 && s->json)
-        status = mfu_answer(s, mfu_json_calibrations(all, kept), err);
+        status = mfu_answer(s, &mfu_record_calibrations, &(struct mfu_calibrations_answer){all, kept}, err);
     else if (status == 0 && kept == 0)
         mfu_print_note(s, "no GPU is calibrated");
     else if (status == 0)
@@ -123,15 +124,19 @@ static int list(struct mfu_session *s, struct mfu_error *err)
     return status;
 }
 
+// clang-format off
+/* clang-format off: a table */
+#define FORGOTTEN(X) X(TEXT, forgotten, 0, name, "the calibration that was removed")
+MFU_FIELDS(forgotten, const char *name, FORGOTTEN)
+static const struct mfu_record forgotten_record = MFU_RECORD(forgotten, .command = "calibrate");
+// clang-format on
+
 static int forget(struct mfu_session *s, const char *name, struct mfu_error *err)
 {
     if (mfu_calibration_forget(name, err) < 0 || take_over(s, s->memory.now.gpu, err) < 0)
         return -1;
     mfu_print_note(s, "%s is forgotten", name);
-    return s->json
-        ? mfu_answer(
-            s, json_pack("{s:s, s:i, s:o}", "command", "calibrate", "schema", 1, "forgotten", mfu_json_text(name)), err)
-        : 0;
+    return s->json ? mfu_answer(s, &forgotten_record, name, err) : 0;
 }
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
@@ -195,5 +200,6 @@ const struct mfu_command mfu_command_calibrate = {
             "    calibrate forget rtx4070",
     .most_args = -1,
     .offer = {forms, mfu_offer_files},
+    .answers = MFU_ANSWERS(&mfu_record_calibrate, &mfu_record_calibrations, &forgotten_record),
     .run = run,
 };

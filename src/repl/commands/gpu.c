@@ -9,15 +9,10 @@
 
 static int list(struct mfu_session *s, struct mfu_error *err)
 {
-    size_t n;
-    const char *const *names = mfu_catalog_gpus(s->catalog, &n);
+    struct mfu_name_list list;
 
-    return mfu_list_names(s, "gpu", "gpus", names, n, s->memory.now.gpu->slug, err);
-}
-
-static int answer(struct mfu_session *s, struct mfu_error *err)
-{
-    return mfu_answer(s, mfu_json_command("gpu", mfu_gpu_json(s->memory.now.gpu)), err);
+    list.names = mfu_catalog_gpus(s->catalog, &list.n);
+    return mfu_list_names(s, &mfu_record_gpus, &list, s->memory.now.gpu->slug, err);
 }
 
 /* nvidia-smi's names have blanks: gpu NVIDIA GeForce RTX 4070. */
@@ -44,7 +39,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
         mfu_say_gpu(s, old); /* else it is told as a change */
     if (mfu_install(s, &next, true, err) < 0)
         return -1;
-    return s->json ? answer(s, err) : 0;
+    return s->json && !s->csv ? mfu_answer(s, &mfu_record_gpu, s->memory.now.gpu, err) : 0;
 }
 
 const struct mfu_command mfu_command_gpu = {
@@ -60,5 +55,6 @@ const struct mfu_command mfu_command_gpu = {
             "    gpu NVIDIA GeForce RTX 4070",
     .most_args = 16,
     .offer = {mfu_offer_gpus},
+    .answers = MFU_ANSWERS(&mfu_record_gpu, &mfu_record_gpus),
     .run = run,
 };

@@ -10,10 +10,9 @@
 #include "report/report.h"
 #include "report/text/text.h"
 #include "scenario/setting.h"
+#include "base/short.h"
 
 #define INDENT 7
-#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
-#define P(share) mfu_text_percent((char[16]){0}, share)
 
 /* ---- what is planned ---------------------------------------------------- */
 

@@ -8,9 +8,9 @@
 #include "answer/validate/validate.h"
 #include "report/report.h"
 #include "report/text/text.h"
+#include "base/short.h"
 
 #define WORST 8
-#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
 
 static void ratio(struct mfu_table *table, double value, bool sign)
 {
