@@ -100,13 +100,20 @@ static int next_reader(const struct fusion *f, int *at)
 
 /* ---- 1. what is saved, what is computed again --------------------------- */
 
-static bool available_in_backward(const struct fusion *f, int view)
+static void decide_saving(struct fusion *f, int launch, int slot);
+
+/* Whether backward has a value without saving it for this: what forward only used
+ * inside a kernel can be computed again if what that reads is there. */
+static bool available_in_backward(struct fusion *f, int view)
 {
-    int producer = f->p->views[view].producer;
+    int producer = f->p->views[view].producer, slot;
 
     if (producer < 0 || f->p->launches[producer].phase == MFU_BACKWARD)
         return true;
-    return f->fate[producer][slot_of(f, view)] >= WRITTEN;
+    slot = slot_of(f, view);
+    if (f->fate[producer][slot] == INSIDE && fusible(f, &f->p->launches[producer]))
+        decide_saving(f, producer, slot);
+    return f->fate[producer][slot] >= WRITTEN;
 }
 
 /* First mark what nobody can avoid: results of library calls that backward

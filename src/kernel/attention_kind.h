@@ -22,6 +22,7 @@ struct mfu_attention_row {
     bool any_scores;         /* scores pass through memory, where a model may cap them */
     bool in_c_programs;      /* llm.c has it */
     double most_head_dim;    /* 0: any */
+    double head_step;        /* PyTorch pads heads to multiples of this; 0: any width */
     double least_capability; /* compute capability of the GPU; 0: any */
     double below_capability; /* and less than this; 0: any */
     const char *lacking;     /* what a GPU outside them lacks, a sentence */
@@ -41,6 +42,8 @@ struct mfu_attention_needs {
     double head_dim;   /* NAN: the model has no heads */
     double capability; /* compute capability of the GPU */
     bool softcap;      /* the model caps its scores */
+    bool parts_only;   /* its code knows no fused attention */
+    bool grouped;      /* fewer key and value heads than query heads */
     bool c_program;    /* the runtime brings its own kernels (llm.c) */
 };
 

@@ -407,6 +407,25 @@ static void more_tokens_never_need_less_memory(void **unused)
     mfu_plan_release(&more);
 }
 
+/* What a compiled kernel only widens on its way is computed again in backward. */
+static void a_cast_inside_a_compiled_kernel_is_not_saved(void **unused)
+{
+    static struct mfu_plan p, narrow, wide;
+    struct mfu_scenario s;
+
+    (void)unused;
+    for (int i = 0; i < SCENARIOS; i++) {
+        next(&s, &p);
+        s.setting[MFU_S_RUNTIME] = MFU_COMPILE;
+        s.setting_given[MFU_S_RUNTIME] = true;
+        if (replan(&narrow, &s, "upcast_logits", 0) && replan(&wide, &s, "upcast_logits", 1))
+            HOLDS_NEAR(wide.program.saved_bytes, narrow.program.saved_bytes, EXACT);
+    }
+    mfu_plan_release(&p);
+    mfu_plan_release(&narrow);
+    mfu_plan_release(&wide);
+}
+
 /* The whole step may take longer all the same: a wave of thread blocks that is
  * just overfull costs a full one, and L2 holds less of a larger tensor. */
 static void larger_micro_batches_save_optimizer_time(void **unused)
@@ -883,6 +902,7 @@ int main(void)
         cmocka_unit_test(no_share_of_the_sustained_peak_is_above_one),
         cmocka_unit_test(nothing_runs_above_its_peak),
         cmocka_unit_test(more_tokens_never_need_less_memory),
+        cmocka_unit_test(a_cast_inside_a_compiled_kernel_is_not_saved),
         cmocka_unit_test(larger_micro_batches_save_optimizer_time),
         cmocka_unit_test(what_is_exchanged_grows_with_what_is_sharded),
         cmocka_unit_test(checkpointing_trades_memory_for_flops),

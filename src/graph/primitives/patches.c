@@ -43,6 +43,7 @@ static void forward(struct mfu_builder *s, int index)
     int x = mfu_autocast(s, mfu_tensor_new(s, rows(s, n), features, s->numerics.weight, MFU_PART_ACTIVATIONS));
     int w = mfu_node_weight(s, n, 0), all;
 
+    s->loaded_bytes += rows(s, n) * features * mfu_type_bytes[s->numerics.weight]; /* the next micro-batch */
     if (n->op->attribute[BIAS] > 0 || n->op->attribute[EXTRA] > 0)
         mfu_node_weight(s, n, 1);
     mfu_node_save(s, n, x);
