@@ -577,3 +577,13 @@ const char *mfu_figure_offer(size_t i, char name[MFU_FIGURE_NAME])
         return joined(name, "kernel", kernel_fields[i].name, NULL);
     return NULL;
 }
+
+size_t mfu_figure_offer_count(void)
+{
+    size_t symptoms = 0;
+
+    while (mfu_symptom_code(symptoms))
+        symptoms++;
+    return MFU_G_COUNT + MFU_BREAKDOWN_COUNT + 1 + symptoms + (mfu_lever_row_count + 1) * N_LEVER_FIELDS
+        + (MFU_KIND_COUNT + 1) * N_KERNEL_FIELDS;
+}

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/expression.h"
 #include "base/suggest.h"
+#include "scenario/keys.h"
 #include "scenario/setting.h"
 
 /* Chosen. */
@@ -48,10 +49,7 @@ int mfu_axis_add(struct mfu_axis *a, double value, struct mfu_error *err)
 void mfu_axis_start(struct mfu_axis *a, const struct mfu_scenario *s, struct mfu_key key)
 {
     *a = (struct mfu_axis){.key = key, .model = s->model};
-    snprintf(a->name, sizeof a->name, "%s",
-             key.kind == MFU_KEY_SETTING   ? mfu_settings[key.id].key
-                 : key.kind == MFU_KEY_DIM ? s->model->dims[key.id].name
-                                           : mfu_coefficient_rows[key.id].name);
+    snprintf(a->name, sizeof a->name, "%s", mfu_key_name(s, key));
 }
 
 static bool same_key(struct mfu_key a, struct mfu_key b)
