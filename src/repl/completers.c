@@ -79,12 +79,14 @@ static const char *either(struct mfu_session *s, size_t i, size_t n, mfu_offer_f
 
 static const char *results(struct mfu_session *s, size_t i)
 {
-    return i < mfu_result_count ? mfu_results[i].name : mfu_figure_offer(i - mfu_result_count, s->offered);
+    struct mfu_result r;
+
+    return mfu_result_at(i, &r) ? r.name : mfu_figure_offer(i - mfu_result_count(), s->offered);
 }
 
 const char *mfu_offer_results(struct mfu_session *s, size_t i)
 {
-    return either(s, i, mfu_result_count + mfu_figure_offer_count(), results, mfu_offer_keys);
+    return either(s, i, mfu_result_count() + mfu_figure_offer_count(), results, mfu_offer_keys);
 }
 
 static const char *const shown[] = {"coefficients", "gpu", "model"};

@@ -91,7 +91,12 @@ static int read_axis(struct mfu_session *session, struct mfu_sweep *s, const cha
         return mfu_axis_read_gpus(a, session->catalog, equals + 1, err);
     if (mfu_same_name(key, "model"))
         return mfu_axis_read_models(a, session->catalog, equals + 1, err);
-    return mfu_axis_read(a, s->scenario, key, equals + 1, err);
+    if (mfu_axis_read(a, s->scenario, key, equals + 1, err) < 0)
+        return -1;
+    for (const struct mfu_axis *b = s->axes; b < a; b++)
+        if (b->key.kind == a->key.kind && b->key.id == a->key.id)
+            return mfu_fail(err, MFU_EINPUT, "%s is given twice", a->name);
+    return 0;
 }
 
 int mfu_sweep_words_read(struct mfu_session *session, int from, int argc, char **argv, struct mfu_sweep_words *w,

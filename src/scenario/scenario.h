@@ -65,10 +65,6 @@ struct mfu_config {
     double ranks;  /* data-parallel, each a GPU */
 };
 
-/* The share of something that one rank holds when ZeRO `stage` and above shard
- * it: 1 optimizer states, 2 gradients, 3 weights. */
-double mfu_config_share(const struct mfu_config *, int stage);
-
 /* mfu_key_find() with the scenario's model. */
 struct mfu_key mfu_scenario_key(const struct mfu_scenario *, const char *name, struct mfu_error *err);
 

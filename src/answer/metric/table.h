@@ -1,27 +1,30 @@
 /*
  * table.h - the results of a plan by name, for expressions and tables.
  *
- * A row is a result; the names are those of the JSON answers.  Settings, dims
+ * A field of the plan's answers is a result: the names are those of the JSON answers.  Settings, dims
  * and coefficients are known by their keys and are not here.
  */
 #ifndef MFU_RESULTS_H
 #define MFU_RESULTS_H
 
+#include "base/field.h"
 #include "plan/plan.h"
 
 struct mfu_result {
-    const char *name;
+    const char *name, *meaning;
     enum mfu_dim dim;
-    double (*get)(const struct mfu_plan *);
-    const char *meaning;
+    const struct mfu_record *record; /* whose field it is */
+    size_t field;
 };
 
-#define MFU_RESULTS_MAX 96 /* no more than these */
-extern const struct mfu_result mfu_results[];
-extern const size_t mfu_result_count;
+#define MFU_RESULTS_MAX 128 /* no more than these */
 
-/* The result of that name, or NULL. */
-const struct mfu_result *mfu_result_find(const char *name);
+/* The i-th result, the result of that name, and the value in a plan; false: there
+ * is none. */
+bool mfu_result_at(size_t i, struct mfu_result *);
+size_t mfu_result_count(void);
+bool mfu_result_find(const char *name, struct mfu_result *);
+double mfu_result_value(const struct mfu_result *, const struct mfu_plan *);
 
 /* Fails: neither a result nor a key of the scenario has that name; with the nearest
  * that has.  Returns -1. */
