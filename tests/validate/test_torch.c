@@ -45,7 +45,7 @@ static int set_up(void **state)
         return -1;
     }
     remove(copy);
-    f->catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, &err);
+    f->catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, NULL, &err);
     *state = f;
     return f->catalog ? 0 : -1;
 }
