@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "answer/fields/fields.h"
+#include "answer/metric/path.h"
 #include "answer/metric/table.h"
 #include "answer/search/sweep.h"
 #include "base/error.h"
@@ -323,7 +324,7 @@ int mfuplan_ask(const mfuplan_plan *p, const char *expression, double *value, mf
 
     if (!p->made)
         return refuse(err, "%s", "nothing has been planned");
-    if (!(q = mfu_question_compile(&p->scenario, expression, &why)))
+    if (!(q = mfu_question_compile_for(&p->scenario, NULL, &mfu_figure_names, expression, &why)))
         return fail(err, &why);
     *value = mfu_question_ask(q, &p->plan);
     mfu_question_free(q);
@@ -398,7 +399,7 @@ int mfuplan_sweep_axis(mfuplan_sweep *s, const char *key, const char *values, mf
 int mfuplan_sweep_where(mfuplan_sweep *s, const char *expression, mfuplan_error *err)
 {
     struct mfu_error why = {0};
-    struct mfu_question *q = mfu_question_compile(&s->scenario, expression, &why);
+    struct mfu_question *q = mfu_question_compile_for(&s->scenario, NULL, &mfu_figure_names, expression, &why);
 
     if (!q)
         return fail(err, &why);
@@ -413,7 +414,8 @@ int mfuplan_sweep_column(mfuplan_sweep *s, const char *expression, mfuplan_error
 
     if (s->sweep.n_columns == MFU_COLUMNS)
         return refuse(err, "%s: too many columns", expression);
-    if (!(s->sweep.columns[s->sweep.n_columns] = mfu_question_compile(&s->scenario, expression, &why)))
+    if (!(s->sweep.columns[s->sweep.n_columns] =
+              mfu_question_compile_for(&s->scenario, NULL, &mfu_figure_names, expression, &why)))
         return fail(err, &why);
     snprintf(s->sweep.column_names[s->sweep.n_columns], sizeof s->sweep.column_names[0], "%s", expression);
     s->sweep.n_columns++;

@@ -8,6 +8,7 @@
  * the half-empty blocks on the diagonal are part of the kernels' efficiency).  Per token forward reads q, k, v and writes out and the
  * logsumexp; backward reads q, k, v, out, d out and writes dq, dk, dv.
  */
+#include "kernel/attention_kind.h"
 #include "kernel/kernel.h"
 
 #include <math.h>

@@ -3,6 +3,8 @@
  */
 #include "repl/sweeping.h"
 
+#include "answer/metric/path.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -19,7 +21,7 @@ int mfu_sweep_column(struct mfu_sweep *s, const char *text, struct mfu_error *er
             return 0;
     if (s->n_columns == MFU_COLUMNS)
         return mfu_fail(err, MFU_EINPUT, "more than %d columns", MFU_COLUMNS);
-    s->columns[s->n_columns] = mfu_question_compile_for(s->scenario, s->run, text, err);
+    s->columns[s->n_columns] = mfu_question_compile_for(s->scenario, s->run, &mfu_figure_names, text, err);
     if (!s->columns[s->n_columns])
         return mfu_within(err, "%s", text);
     snprintf(s->column_names[s->n_columns], sizeof s->column_names[0], "%s", text);
@@ -66,7 +68,7 @@ static int read_where(struct mfu_sweep *s, int *i, int argc, char **argv, struct
     --*i;
     if (used == 0 || used >= sizeof text)
         return mfu_fail(err, MFU_EINPUT, "where: expected a condition such as fits and mfu > 40%%");
-    s->where = mfu_question_compile_for(s->scenario, s->run, text, err);
+    s->where = mfu_question_compile_for(s->scenario, s->run, &mfu_figure_names, text, err);
     return s->where ? 0 : mfu_within(err, "where");
 }
 

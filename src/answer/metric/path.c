@@ -572,3 +572,17 @@ size_t mfu_figure_offer_count(void)
     return MFU_G_COUNT + MFU_BREAKDOWN_COUNT + 1 + symptoms + (mfu_lever_row_count + 1) * pulled.n
         + (MFU_KIND_COUNT + 1) * kernel_offers();
 }
+static double value_of(const struct mfu_plan *p, const char *name, enum mfu_dim *dim, struct mfu_error *err)
+{
+    struct mfu_figures figures = {.plan = p};
+    struct mfu_figure_value f = {.value = NAN, .dim = MFU_COUNT};
+
+    if (mfu_figure_find(&figures, name, &f, err) > 0 && f.word)
+        mfu_fail(err, MFU_EINPUT, "a word, no number: for print and check only");
+    mfu_figures_forget(&figures);
+    if (dim)
+        *dim = f.dim;
+    return f.value;
+}
+
+const struct mfu_figure_source mfu_figure_names = {mfu_figure_known, value_of};

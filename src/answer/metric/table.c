@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "answer/fields/fields.h"
-#include "answer/metric/path.h"
 #include "plan/metrics.h"
 #include "plan/train.h"
 
@@ -161,6 +160,7 @@ struct mfu_question {
     struct mfu_expression *expression;
     const struct mfu_scenario *scenario;
     const struct mfu_run *run;
+    const struct mfu_figure_source *figures;
     struct name names[MOST_NAMES];
     int n;
     enum mfu_dim dim; /* of the only name, else MFU_COUNT */
@@ -178,19 +178,6 @@ static bool find_choice(const char *name, double *value)
     return false;
 }
 
-static double figure(const struct mfu_plan *p, const char *name, enum mfu_dim *dim, struct mfu_error *err)
-{
-    struct mfu_figures figures = {.plan = p};
-    struct mfu_figure_value f = {.value = NAN, .dim = MFU_COUNT};
-
-    if (mfu_figure_find(&figures, name, &f, err) > 0 && f.word)
-        mfu_fail(err, MFU_EINPUT, "a word, no number: for print and check only");
-    mfu_figures_forget(&figures);
-    if (dim)
-        *dim = f.dim;
-    return f.value;
-}
-
 /* Of one plan of the scenario: whether there is such a figure, and its unit. */
 static int try_figure(struct mfu_question *q, const char *name, struct mfu_error *err)
 {
@@ -198,7 +185,7 @@ static int try_figure(struct mfu_question *q, const char *name, struct mfu_error
     struct mfu_plan p = {0};
 
     if (mfu_plan_make(&p, q->scenario, NULL) == 0)
-        figure(&p, name, &q->dim, &wrong);
+        q->figures->value(&p, name, &q->dim, &wrong);
     mfu_plan_release(&p);
     if (wrong.code)
         *err = wrong;
@@ -250,7 +237,7 @@ static int resolve(void *context, const char *name, struct mfu_error *err)
     q->dim = mfu_result_find(name, &n->result) ? n->result.dim : MFU_COUNT;
     if (n->result.name)
         return q->n++;
-    if (mfu_figure_known(name)) {
+    if (q->figures && q->figures->known(name)) {
         n->figure = mfu_arena_copy(&q->arena, name, strlen(name));
         if (!n->figure)
             return mfu_fail(err, MFU_ENOMEM, "out of memory");
@@ -267,11 +254,12 @@ static int resolve(void *context, const char *name, struct mfu_error *err)
 
 struct mfu_question *mfu_question_compile(const struct mfu_scenario *scenario, const char *text, struct mfu_error *err)
 {
-    return mfu_question_compile_for(scenario, NULL, text, err);
+    return mfu_question_compile_for(scenario, NULL, NULL, text, err);
 }
 
 struct mfu_question *mfu_question_compile_for(const struct mfu_scenario *scenario, const struct mfu_run *run,
-                                              const char *text, struct mfu_error *err)
+                                              const struct mfu_figure_source *figures, const char *text,
+                                              struct mfu_error *err)
 {
     struct mfu_question *q = calloc(1, sizeof *q);
 
@@ -281,6 +269,7 @@ struct mfu_question *mfu_question_compile_for(const struct mfu_scenario *scenari
     }
     q->scenario = scenario;
     q->run = run;
+    q->figures = figures;
     q->expression = mfu_expression_compile(&q->arena, text, MFU_COUNT, resolve, q, err);
     if (q->n != 1 || strpbrk(text, "<>=!+-*/"))
         q->dim = MFU_COUNT;
@@ -325,7 +314,7 @@ double mfu_question_ask(const struct mfu_question *q, const struct mfu_plan *p)
         const struct name *n = &q->names[i];
 
         slots[i] = n->result.name                ? mfu_result_value(&n->result, p)
-            : n->figure                          ? figure(p, n->figure, NULL, NULL)
+            : n->figure                          ? q->figures->value(p, n->figure, NULL, NULL)
             : n->trained >= 0                    ? trained(q, p, n->trained)
             : n->key.kind == MFU_KEY_SETTING     ? p->config.setting[n->key.id]
             : n->key.kind == MFU_KEY_DIM         ? dim_of(q, p, n)

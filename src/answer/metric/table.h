@@ -37,9 +37,16 @@ struct mfu_question;
 /* NULL with `err`; the names are those of this scenario's model.  Free with
  * mfu_question_free. */
 struct mfu_question *mfu_question_compile(const struct mfu_scenario *, const char *text, struct mfu_error *err);
-/* The same where train.seconds, train.cost ... are known: of so many tokens. */
+/* The same where more is known: train.seconds, train.cost ... of so many tokens, and names of another
+ * source (path.h); either may be NULL. */
 struct mfu_run;
-struct mfu_question *mfu_question_compile_for(const struct mfu_scenario *, const struct mfu_run *, const char *text,
+struct mfu_figure_source {
+    bool (*known)(const char *name);
+    /* The value of a name that is known, in a plan, and its unit; NAN with `err` where there is none. */
+    double (*value)(const struct mfu_plan *, const char *name, enum mfu_dim *dim, struct mfu_error *err);
+};
+struct mfu_question *mfu_question_compile_for(const struct mfu_scenario *, const struct mfu_run *,
+                                              const struct mfu_figure_source *, const char *text,
                                               struct mfu_error *err);
 void mfu_question_free(struct mfu_question *);
 
