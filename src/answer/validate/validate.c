@@ -151,7 +151,8 @@ static bool is_possible(const struct mfu_plan *p, struct mfu_validated *v)
 /* More FLOP/s than CUDA cores have: "fp32" was TF32, PyTorch's own word for both. */
 static bool was_tf32(const struct mfu_plan *p, const struct mfu_validated *v)
 {
-    return p->config.precision == MFU_FP32 && p->config.gpu->peak_flops[MFU_PEAK_TF32] > v->peak_flops
+    return mfu_precisions[p->config.precision].linear_math == MFU_PEAK_FP32
+        && p->config.gpu->peak_flops[MFU_PEAK_TF32] > v->peak_flops
         && CONTRADICTED * v->model_flops / v->measured_step_s > v->peak_flops;
 }
 
