@@ -37,7 +37,7 @@ int mfu_coefficient_find(const char *name, struct mfu_error *err)
     int i = look_up(name);
     const char *best;
 
-    if (i >= 0)
+    if (i >= 0 || !err)
         return i;
     mfu_fail(err, MFU_EINPUT, "no coefficient is called '%.80s'", name);
     if (mfu_suggest(name, names, MFU_COEFFICIENT_COUNT, &best, 1) > 0)

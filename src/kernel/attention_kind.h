@@ -28,6 +28,7 @@ struct mfu_attention_row {
     const char *lacking;     /* what a GPU outside them lacks, a sentence */
     int preference;          /* the highest that is possible is the default; 0: by name only */
     enum mfu_tiles tiles;
+    double launches_backward;                       /* of a fused one: dot(dO, O), the main kernel, dQ converted */
     double registers;                               /* of a thread; 0: all that fit */
     enum mfu_coefficient d64, d128, half, backward; /* of a fused one: see cost/attention.c */
 };

@@ -2,6 +2,7 @@
  * pricing.c - every launch of a program in seconds.
  */
 #include "plan/pricing.h"
+#include "base/list.h"
 #include "cost/law.h"
 
 #include <math.h>
@@ -86,22 +87,8 @@ static void write_back(struct l2_state *l2, const struct mfu_kernel *k, const st
 
 static int make_room(const struct mfu_program *g, struct mfu_pricing *p)
 {
-    struct mfu_price *prices;
-    double *touched;
-
-    if (g->n_launches > p->cap_prices) {
-        if (!(prices = realloc(p->prices, (size_t)g->cap_launches * sizeof *prices)))
-            return -1;
-        p->prices = prices;
-        p->cap_prices = g->cap_launches;
-    }
-    if (g->n_tensors > p->cap_touched) {
-        if (!(touched = realloc(p->touched, (size_t)g->cap_tensors * sizeof *touched)))
-            return -1;
-        p->touched = touched;
-        p->cap_touched = g->cap_tensors;
-    }
-    return 0;
+    return MFU_ROOM(p->prices, g->n_launches, p->cap_prices) && MFU_ROOM(p->touched, g->n_tensors, p->cap_touched) ? 0
+                                                                                                                   : -1;
 }
 
 void mfu_pricing_release(struct mfu_pricing *p)

@@ -152,7 +152,7 @@ int mfu_choose_model(struct mfu_session *s, struct mfu_scenario *next, const cha
 
 const char *mfu_assignment(const char *word)
 {
-    const char *p = word;
+    const char *p = word + strspn(word, "-"); /* --tensor-parallel-size=4 */
 
     if (!isalpha((unsigned char)*p))
         return NULL;
@@ -243,7 +243,7 @@ static int read_pair(struct reader *r, struct pair *p, struct mfu_error *err)
             }
         }
     }
-    if (!mfu_parse_subject(p->key) && mfu_scenario_key(r->next, p->key, err).kind == MFU_KEY_NONE)
+    if (!mfu_parse_subject(p->key) && mfu_key_find_set(r->next->model, p->key, err).kind == MFU_KEY_NONE)
         return mfu_error_caret(r->session, err, p->key_word);
     if (!value || !*value) {
         mfu_fail(err, MFU_EINPUT, "%s: a value is missing", p->key);
@@ -261,7 +261,7 @@ static int apply(struct reader *r, const struct pair *p, struct mfu_error *err)
                                                   : mfu_scenario_set(r->next, p->key, p->value, err);
 
     if (status == 0 && !mfu_parse_subject(p->key) && r->n_named < NAMED)
-        r->named[r->n_named++] = mfu_scenario_key(r->next, p->key, NULL);
+        r->named[r->n_named++] = mfu_key_find_set(r->next->model, p->key, NULL);
     if (status < 0 && !err->file[0]) {
         if (err->column == 0)
             err->column = 1;

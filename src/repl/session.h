@@ -82,7 +82,7 @@ struct mfu_session {
 /* The catalog, and a scenario that is chosen when nobody has chosen: marked as
  * a default, so that every answer can say so.  Zero the session before; `out`
  * and `errors` may be set, and are standard output and error otherwise. */
-int mfu_session_open(struct mfu_session *, const char *data_dir, struct mfu_error *err);
+int mfu_session_open(struct mfu_session *, const char *data_dir, const char *calibrations, struct mfu_error *err);
 void mfu_session_close(struct mfu_session *);
 
 /* Runs one line: several commands separated by `;`, `#` starts a comment.

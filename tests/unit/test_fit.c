@@ -19,8 +19,7 @@ static int set_up(void **state)
     struct mfu_error err = {0};
 
     (void)state;
-    setenv("MFUPLAN_CALIBRATIONS", "", 1);
-    catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, &err);
+    catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, NULL, &err);
     gpu = catalog ? mfu_catalog_gpu(catalog, "h100-sxm", &err) : NULL;
     return gpu ? 0 : -1;
 }
@@ -611,15 +610,14 @@ static void a_calibration_is_used_until_it_is_forgotten(void **state)
     (void)state;
     scratch_begin(&s);
     snprintf(folder, sizeof folder, "%s/a/b", s.folder);
-    setenv("MFUPLAN_CALIBRATIONS", folder, 1);
-    mine = mfu_catalog_open(MFUPLAN_SOURCE_DIR, &err);
+    mine = mfu_catalog_open(MFUPLAN_SOURCE_DIR, folder, &err);
     plain = mfu_catalog_gpu(mine, "h100-sxm", &err);
     assert_non_null(plain);
     mfu_coefficients_clear(&c.coefficients);
     c.coefficients.value[MFU_C_GEMM_EFFICIENCY] = 0.8;
     c.coefficients.sigma[MFU_C_GEMM_EFFICIENCY] = 0.01;
     snprintf(c.coefficients.source[MFU_C_GEMM_EFFICIENCY], 128, "runs of today");
-    if (mfu_calibration_write(&c, &err) < 0 || mfu_calibration_read("h100-sxm", &back, &err) < 0)
+    if (mfu_calibration_write(folder, &c, &err) < 0 || mfu_calibration_read(folder, "h100-sxm", &back, &err) < 0)
         fail_msg("%s:%d: %s", err.file, err.line, err.text);
     assert_string_equal(back.software, c.software);
     assert_true(back.samples == 3 && isnan(back.mape_held_out));
@@ -645,11 +643,11 @@ static void a_calibration_is_used_until_it_is_forgotten(void **state)
     assert_int_equal(warning.line, 2);
     assert_false(mfu_catalog_warning(mine, &warning));
 
-    assert_int_equal(mfu_calibration_forget("h100-sxn", &err), -1);
+    assert_int_equal(mfu_calibration_forget(folder, "h100-sxn", &err), -1);
     assert_string_equal(err.suggestion, "h100-sxm");
-    assert_int_equal(mfu_calibration_forget("../h100-sxm", &err), -1);
-    assert_int_equal(mfu_calibration_forget("h100-sxm", &err), 0);
-    assert_int_equal(mfu_calibration_forget("other", &err), 0);
+    assert_int_equal(mfu_calibration_forget(folder, "../h100-sxm", &err), -1);
+    assert_int_equal(mfu_calibration_forget(folder, "h100-sxm", &err), 0);
+    assert_int_equal(mfu_calibration_forget(folder, "other", &err), 0);
     mfu_catalog_refresh(mine);
     assert_int_equal(mfu_catalog_gpu(mine, "h100-sxm", &err)->coefficients.origin[MFU_C_GEMM_EFFICIENCY],
                      plain->coefficients.origin[MFU_C_GEMM_EFFICIENCY]);
@@ -658,8 +656,7 @@ static void a_calibration_is_used_until_it_is_forgotten(void **state)
     snprintf(folder, sizeof folder, "%s/a", s.folder);
     rmdir(folder);
     scratch_end(&s);
-    setenv("MFUPLAN_CALIBRATIONS", "", 1);
-    assert_int_equal(mfu_calibration_write(&c, &err), -1);
+    assert_int_equal(mfu_calibration_write(NULL, &c, &err), -1);
     assert_non_null(strstr(err.text, "switched off"));
 }
 

@@ -29,7 +29,7 @@ static int set_up(void **state)
 
     if (oracle_read(MFUPLAN_SOURCE_DIR "/tests/oracle/torch_models.csv", &f->arena, &f->csv) < 0)
         return -1;
-    f->catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, &err);
+    f->catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, NULL, &err);
     *state = f;
     return f->catalog ? 0 : -1;
 }

@@ -16,6 +16,7 @@
 #include "answer/observe/observe.h"
 #include "plan/simulation.h"
 #include "answer/validate/validate.h"
+#include "base/list.h"
 #include "base/csv.h"
 #include "base/error.h"
 #include "cost/sample.h"
@@ -101,20 +102,10 @@ static void leave_out(struct work *w, const char *why)
 
 static int add_point(struct work *w, struct mfu_fit_point point, struct point what, struct mfu_error *err)
 {
-    if (w->n == w->cap) {
-        size_t cap = w->cap ? 2 * w->cap : 256;
-        void *points = realloc(w->points, cap * sizeof *w->points);
-        void *whats;
+    size_t cap = w->cap;
 
-        if (points)
-            w->points = points;
-        whats = realloc(w->what, cap * sizeof *w->what);
-        if (whats)
-            w->what = whats;
-        if (!points || !whats)
-            return mfu_fail(err, MFU_ENOMEM, "out of memory");
-        w->cap = cap;
-    }
+    if (!MFU_ROOM(w->points, w->n + 1, cap) || !MFU_ROOM(w->what, w->n + 1, w->cap))
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
     w->points[w->n] = point;
     w->what[w->n++] = what;
     return 0;
@@ -651,7 +642,7 @@ static int fit(struct work *w, struct mfu_error *err)
     if (w->n == 0)
         return mfu_fail(err, MFU_EINPUT, "there is nothing to calibrate from");
     w->prior = *mfu_catalog_prior(w->in->catalog, w->out->gpu);
-    mfu_calibrate_start(w->out, &w->prior);
+    mfu_calibrate_start(w->out, mfu_catalog_calibrations(w->in->catalog), &w->prior);
     if (fit_with_or_without_constant(w, &in, parameters, err) < 0)
         return -1;
     if (refuse_what_explains_nothing(w, err) < 0)

@@ -96,6 +96,23 @@ static void put_allowed(struct mfu_session *s, struct mfu_key k)
     fprintf(s->out, "range      %s .. %s\n", least, most);
 }
 
+/* What other programs call it, as many to a line as 80 columns hold. */
+static void put_also(struct mfu_session *s, const char *names)
+{
+    size_t column = 0;
+
+    for (const char *p = names; *p; p += strspn(p, " ")) {
+        size_t n = strcspn(p, " ");
+        bool first = column == 0, fits = column + 1 + n <= 80;
+
+        fprintf(s->out, "%s%.*s", first ? "also       " : fits ? " " : "\n           ", (int)n, p);
+        column = (first || !fits ? 11 : column + 1) + n;
+        p += n;
+    }
+    if (column)
+        fputc('\n', s->out);
+}
+
 static int key_page(struct mfu_session *s, struct mfu_key k)
 {
     const struct mfu_scenario *now = &s->memory.now;
@@ -108,8 +125,7 @@ static int key_page(struct mfu_session *s, struct mfu_key k)
     fprintf(s->out, "%s - %s\n\n", name, mfu_key_meaning(now, k));
     fprintf(s->out, "value      %s (%s)\n", value, mfu_key_origin(&config, k));
     put_allowed(s, k);
-    if (k.kind == MFU_KEY_SETTING && *mfu_settings[k.id].aliases)
-        fprintf(s->out, "also       %s\n", mfu_settings[k.id].aliases);
+    put_also(s, mfu_key_aliases(now, k));
     if (k.kind == MFU_KEY_DIM)
         fprintf(s->out, "the model  %s\n", now->model->dims[k.id].text);
     if (choices)
@@ -145,7 +161,7 @@ static int show(struct mfu_session *s, int argc, char **argv, struct mfu_error *
             return topic_page(s, &mfu_topics[i]);
     if ((c = mfu_command_find(argv[1])))
         return command_page(s, c);
-    k = mfu_scenario_key(&s->memory.now, argv[1], NULL);
+    k = mfu_key_find_set(s->memory.now.model, argv[1], NULL);
     return k.kind != MFU_KEY_NONE ? key_page(s, k) : unknown(s, argv[1], err);
 }
 
