@@ -22,7 +22,11 @@ static double larger(double a, double b)
 {
     double x = fmax(a, b), r = x > 0 ? fmin(a, b) / x : 0;
 
-    return r < 0.01 ? x : x * sqrt(sqrt(1 + r * r * r * r)); /* 2.5e-9 and less */
+    double z = r * r * r * r;
+
+    if (z > 0.03)
+        return x * sqrt(sqrt(1 + z));
+    return x * (1 + z * (1. / 4 - z * (3. / 32 - z * (7. / 128 - z * (77. / 2048))))); /* its series: up to 1e-9 */
 }
 
 static void settle(const struct mfu_kernel *k, struct mfu_price *p)

@@ -44,7 +44,8 @@ struct mfu_gpu {
     double measured_bf16_flops, measured_fp16_flops, measured_copy_bytes_s;
     char confidence[4];
     char note[480];
-    struct mfu_coefficients coefficients; /* family, then own */
+    struct mfu_coefficients coefficients;      /* family, then own */
+    char calibrated[24], calibrated_with[160]; /* date of the calibration that is in force, "": none; its software */
 };
 
 /* Reads gpus/NAME.yaml; `families` is the folder of the family files, whose

@@ -10,6 +10,7 @@
 #ifndef MFU_PRIMITIVE_H
 #define MFU_PRIMITIVE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define MFU_ATTRIBUTES 8 /* the most */
@@ -40,15 +41,31 @@ struct mfu_weights {
 
 struct mfu_builder; /* graph/builder.h: the program being built */
 
+/* What an operation is, for whoever must not know it by name. */
+enum mfu_trait {
+    MFU_MULTIPLIES = 1 << 0,  /* its weight is a factor of a matrix product: contracts the columns of its input */
+    MFU_ELEMENTWISE = 1 << 1, /* keeps rows and columns: each element by itself */
+    MFU_BY_ROW = 1 << 2,      /* keeps rows and columns, but needs whole rows (a norm) */
+    MFU_MIXES_ROWS = 1 << 3,  /* keeps columns by heads, mixes the tokens of a sequence (attention) */
+    MFU_LOOKS_UP = 1 << 4,    /* its weight is a table, of which rows are read (an embedding) */
+    MFU_ENDS_IN_LOSS = 1 << 5,
+    MFU_CHEAP = 1 << 6, /* computed again rather than kept: activations and their products */
+    MFU_ROUTES = 1 << 7 /* rows leave in the order of experts */
+};
+
 struct mfu_primitive {
     const char *name, *summary;
     struct mfu_attribute attributes[MFU_ATTRIBUTES + 1];
     int least_inputs, most_inputs; /* embeddings take none */
+    unsigned traits;               /* of enum mfu_trait */
 
     /* Elements per row of the output. */
     double (*shape)(const struct mfu_operation *);
     /* Trainable parameters; NULL: none. */
     struct mfu_weights (*params)(const struct mfu_operation *);
+
+    /* Whether its weight belongs to positions, not to tokens; NULL: it does not. */
+    bool (*has_position)(const struct mfu_operation *);
 
     /* Appends the kernels and tensors of the forward or backward pass;
      * `index` is the operation's number within the step. */

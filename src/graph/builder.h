@@ -10,12 +10,13 @@
 #ifndef MFU_BUILDER_H
 #define MFU_BUILDER_H
 
+#include "graph/numerics.h"
 #include "graph/program.h"
 #include "graph/runtime.h"
 #include "scenario/scenario.h"
 
 struct mfu_error;
-struct layer_instance;
+struct mfu_layer;
 
 #define MFU_SAVED 12 /* results that one operation keeps for backward, at most */
 #define MFU_NO_VIEW (-1)
@@ -39,27 +40,22 @@ struct mfu_node {
 struct mfu_parameter {
     double elements;
     int cast;         /* its copy in the compute type, or MFU_NO_VIEW */
+    int quantised[2]; /* instead of it: as it is, and transposed */
     int gradient;     /* contribution that waits for others */
     int users, given; /* ops that use it; gradients received */
     bool borrowed;    /* a place that another op's weight fills (tied) */
 };
 
-/* Numbers of the scenario that primitives need. */
-struct mfu_numerics {
-    enum mfu_type weight;      /* type of the parameters */
-    enum mfu_type compute;     /* type that linears and attention work in */
-    enum mfu_type gradient;    /* type of .grad */
-    enum mfu_type residual;    /* type of embedding outputs */
-    bool autocast;             /* casts between them, as torch.autocast does */
-    enum mfu_peak math;        /* of GEMMs and attention */
-    enum mfu_peak linear_math; /* of linears (fp8 differs) */
-};
+/* What is kept of every parameter between micro-steps. */
+enum mfu_state { MFU_STATE_WEIGHT, MFU_STATE_GRADIENT, MFU_STATE_OPTIMIZER, MFU_STATE_COUNT };
 
 struct mfu_builder {
     struct mfu_program *program;
     const struct mfu_config *config;
     const struct mfu_runtime *runtime;
     struct mfu_numerics numerics;
+    struct mfu_mesh mesh;
+    struct mfu_layout state[MFU_STATE_COUNT]; /* of all parameters alike */
     struct mfu_operation operations[MFU_MAX_OPS];
     bool left_out[MFU_MAX_OPS]; /* `when` is 0 */
     struct mfu_node *nodes;
@@ -82,11 +78,13 @@ struct mfu_builder {
         int node, view;
     } * deferred; /* gradients added at the end */
     int n_deferred, cap_deferred;
-    struct layer_instance *stretches; /* of step.c: the traced layers and sections */
-    int cap_stretches;
-    struct mfu_launch *merged; /* fuse.c's new list */
+    const char *unit_section; /* whose layers are repeated most; NULL: none is */
+    struct mfu_layer *layers; /* that are traced (layers.h) */
+    int cap_layers;
+    struct mfu_launch *merged; /* the new list of a pass over all launches */
     int cap_merged;
-    bool failed; /* memory ran out */
+    int *moved, cap_moved; /* where such a pass puts each */
+    bool failed;           /* memory ran out */
 };
 
 /* ---- views ---- */
@@ -127,6 +125,9 @@ int mfu_emit_pointwise(struct mfu_builder *, const char *suffix, enum mfu_type, 
 int mfu_emit_broadcast(struct mfu_builder *, const char *suffix, enum mfu_type, double flops_per_element, int a, int b);
 /* The view in another type: itself, or a new one and a cast kernel. */
 int mfu_emit_cast(struct mfu_builder *, int view, enum mfu_type);
+/* fp8 multiplies quantised copies: each operand is read, and written once as it
+ * is and once transposed (TransformerEngine, Hopper); these are the copies. */
+void mfu_emit_quantise(struct mfu_builder *, const char *suffix, int view, int copies[2]);
 /* A matrix product; in selective recomputation its result may be a kept one.
  * Returns the view of the result. */
 int mfu_emit_matmul(struct mfu_builder *, const char *suffix, enum mfu_peak, double m, double n, double k, double batch,
@@ -136,6 +137,11 @@ int mfu_emit_matmul(struct mfu_builder *, const char *suffix, enum mfu_peak, dou
 void mfu_gemm_align(struct mfu_builder *, struct mfu_kernel *gemm);
 
 /* ---- nodes ---- */
+/* Whether the operation has a trait. */
+static inline bool mfu_is(const struct mfu_operation *op, enum mfu_trait trait)
+{
+    return (op->primitive->traits & trait) != 0;
+}
 struct mfu_node *mfu_node_at(struct mfu_builder *, int index);
 /* The view that the node's i-th input produced (token indices: MFU_NO_VIEW). */
 int mfu_node_input(struct mfu_builder *, const struct mfu_node *, int i);
@@ -164,32 +170,18 @@ bool mfu_last_recomputed(const struct mfu_builder *, int index);
 /* The node's weight in the compute type (autocast: a cast copy, made once per
  * forward and kept while it is needed). `which`: 0 weight, 1 bias. */
 int mfu_node_weight(struct mfu_builder *, struct mfu_node *, int which);
+/* The same for a product in fp8; Megatron quantises once for all micro-steps. */
+void mfu_node_weight_quantised(struct mfu_builder *, struct mfu_node *, int copies[2]);
 /* The weight in its own type, for reading by norms and embeddings. */
 void mfu_param_grad_add(struct mfu_builder *, struct mfu_node *, int which, int view);
 /* The kernel just appended added to the gradient buffer itself. */
 void mfu_gradient_in_place(struct mfu_builder *, struct mfu_node *);
 
-/* Whether an engine (DeepSpeed, apex O2) holds 16-bit weights and gradients and
- * updates fp32 masters, whatever the runtime does otherwise. */
-bool mfu_half_engine(const struct mfu_config *);
-
+/* The share of weights, gradients or optimizer states that this rank holds. */
+double mfu_state_share(const struct mfu_builder *, enum mfu_state);
 /* FSDP: each of several GPUs holds a part of every weight, in fp32. */
-bool mfu_fully_sharded(const struct mfu_config *);
-
+bool mfu_fully_sharded(const struct mfu_builder *);
 /* Whether a gradient leaves for its owner as soon as it is complete. */
-bool mfu_gradients_sharded(const struct mfu_config *);
-
-/* ---- the whole ---- */
-/* Builds the program of a scenario into `program` (zeroed, or used before).
- * The program's memory is reused; free it with mfu_program_free. */
-/* `unrolled` traces every layer by itself, for simulations that follow each
- * allocation and launch; else repeated layers are counted. */
-int mfu_graph_build(const struct mfu_config *, bool unrolled, struct mfu_program *, struct mfu_error *);
-/* Whether both configurations have the same graph, but for the number of
- * micro-steps (one, or several): then mfu_program_accumulate() is all that a change takes. */
-bool mfu_graph_same(const struct mfu_config *, const struct mfu_config *);
-/* The program for another number of micro-steps per optimizer step. */
-void mfu_program_accumulate(struct mfu_program *, double accum);
-void mfu_program_free(struct mfu_program *);
+bool mfu_gradients_leave(const struct mfu_builder *);
 
 #endif

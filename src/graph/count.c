@@ -39,7 +39,7 @@ int mfu_evaluate_operations(struct mfu_builder *s, struct mfu_error *err)
                 op->in_width[k] = from >= 0 ? s->operations[from].out_width : 0;
             }
             op->out_width = s->left_out[i] ? op->in_width[0] : op->primitive->shape(op);
-            if (!s->left_out[i] && strcmp(op->primitive->name, "loss") == 0) {
+            if (!s->left_out[i] && mfu_is(op, MFU_ENDS_IN_LOSS)) {
                 s->logits_section = sec->name;
                 s->logits_width = op->in_width[0];
             }
@@ -73,6 +73,7 @@ void mfu_count_parameters(struct mfu_builder *s)
 
     p->params = p->active_params = p->non_embedding_params = p->position_params = p->linear_params = 0;
     p->weight_tensors = p->block_params = p->blocks = 0;
+    s->unit_section = NULL;
     for (int section = 0; section < m->n_sections; section++) {
         const struct mfu_model_section *sec = &m->sections[section];
         double times = mfu_repeats(s, sec), before = p->params;
@@ -87,21 +88,21 @@ void mfu_count_parameters(struct mfu_builder *s)
             w = op->primitive->params(op);
             active = w.active;
             all = w.weight + w.bias;
-            if (strcmp(op->primitive->name, "linear") == 0 || strcmp(op->primitive->name, "route") == 0
-                || strcmp(op->primitive->name, "patches") == 0)
+            if (mfu_is(op, MFU_MULTIPLIES))
                 p->linear_params += times * (active - w.bias);
             if (mfu_shares_weight(s, i))
                 all = active = w.bias; /* the weight is another op's */
             p->weight_tensors += times * ((w.weight > 0 && !mfu_shares_weight(s, i)) + (w.bias > 0));
             p->params += times * all;
             p->active_params += times * active;
-            if (strcmp(op->primitive->name, "embedding") != 0)
+            if (!mfu_is(op, MFU_LOOKS_UP))
                 p->non_embedding_params += times * all;
-            else if (op->attribute[2] == 1) /* index: position */
+            else if (op->primitive->has_position && op->primitive->has_position(op))
                 p->position_params += times * all;
         }
         if (times > p->blocks && times > 1) {
             p->blocks = times;
+            s->unit_section = sec->name;
             p->block_params = (p->params - before) / times;
         }
     }

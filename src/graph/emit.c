@@ -23,6 +23,29 @@ bool mfu_grow(void **list, int n, int *cap, size_t size)
     return true;
 }
 
+/* ---- segments ---------------------------------------------------------- */
+
+void mfu_segment_open(struct mfu_builder *s, const char *section, enum mfu_phase phase, double repeat)
+{
+    struct mfu_program *p = s->program;
+
+    s->section = section;
+    s->phase = phase;
+    if (!ROOM(s, p->segments, p->n_segments, p->cap_segments))
+        return;
+    p->segments[p->n_segments++] =
+        (struct mfu_segment){.section = section, .phase = phase, .first = p->n_launches, .repeat = repeat};
+}
+
+void mfu_segment_close(struct mfu_builder *s)
+{
+    struct mfu_program *p = s->program;
+
+    if (!s->failed)
+        p->segments[p->n_segments - 1].count = p->n_launches - p->segments[p->n_segments - 1].first;
+    s->node = -1;
+}
+
 /* ---- views -------------------------------------------------------------- */
 
 int mfu_new_view(struct mfu_builder *s, int tensor, double rows, double columns, enum mfu_type type)
@@ -118,6 +141,7 @@ static struct mfu_launch *append(struct mfu_builder *s, const char *suffix, int 
     l->suffix = suffix;
     l->phase = s->phase;
     l->recomputed = s->recomputing;
+    l->wait_behind = -1;
     for (int i = 0; i < n_in && l->n_in < MFU_LAUNCH_IN; i++)
         if (in[i] != MFU_NO_VIEW) {
             struct mfu_tensor *t = mfu_tensor_of(s, in[i]);
@@ -167,7 +191,7 @@ void mfu_emit(struct mfu_builder *s, const struct mfu_emission *e, int n_in, con
         columns = mfu_view_columns(s, shape);
     }
     if (s->node >= 0 && s->phase != MFU_OPTIMIZER_PHASE && strcmp(l->op, "") != 0)
-        times = strcmp(s->nodes[s->node].op->primitive->name, "linear") ? mfu_logits_chunks(s, &s->nodes[s->node]) : 1;
+        times = mfu_is(s->nodes[s->node].op, MFU_MULTIPLIES) ? 1 : mfu_logits_chunks(s, &s->nodes[s->node]);
     l->kernel = mfu_kernel_stream(e->kind, e->traffic, rows, columns, times * e->flops, times * read, times * write);
     l->kernel.half_share = half > 0 ? half / (read + write) : 0;
     l->kernel.reread_bytes = times * e->reread_bytes;
@@ -262,6 +286,43 @@ int mfu_emit_cast(struct mfu_builder *s, int view, enum mfu_type type)
     return mfu_emit_cast_as(s, view, type, part_like(s, view), MFU_MAP);
 }
 
+static void quantise(struct mfu_builder *s, const char *suffix, int view, enum mfu_part part, enum mfu_fusion fusion,
+                     int copies[2])
+{
+    double rows = mfu_view_rows(s, view), columns = mfu_view_columns(s, view);
+
+    for (int i = 0; i < 2; i++)
+        copies[i] = mfu_tensor_new(s, rows, columns, MFU_F8, part);
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = suffix,
+                                    .kind = MFU_CAST,
+                                    .traffic = MFU_C_DRAM_POINTWISE,
+                                    .fusion = fusion,
+                                    .flops = rows * columns},
+             1, &view, 2, copies);
+}
+
+void mfu_emit_quantise(struct mfu_builder *s, const char *suffix, int view, int copies[2])
+{
+    quantise(s, suffix, view, MFU_PART_OTHER, MFU_ALONE, copies);
+}
+
+void mfu_node_weight_quantised(struct mfu_builder *s, struct mfu_node *n, int copies[2])
+{
+    struct mfu_parameter *p = &s->parameters[n->parameter[0]];
+    int weight;
+
+    if (p->cast == MFU_NO_VIEW) {
+        weight = mfu_new_view(s, 0, 1, p->elements, s->numerics.weight); /* tensor 0: all weights */
+        quantise(s, "quantise_weight", weight, MFU_PART_WEIGHT_CASTS, MFU_PARAMETER, p->quantised);
+        p->cast = p->quantised[0];
+        if (s->runtime->keeps_quantised && !s->failed)
+            mfu_launch_once(&s->program->launches[s->program->n_launches - 1], MFU_FIRST_MICRO_STEP, s->config->accum);
+    }
+    copies[0] = p->quantised[0];
+    copies[1] = p->quantised[1];
+}
+
 int mfu_autocast(struct mfu_builder *s, int view)
 {
     return mfu_emit_cast(s, view, s->numerics.compute);
@@ -283,8 +344,6 @@ int mfu_emit_matmul(struct mfu_builder *s, const char *suffix, enum mfu_peak mat
                                              mfu_type_bytes[mfu_view_type(s, out)], false);
     int in[] = {a, b};
 
-    if (math == MFU_PEAK_FP8)
-        gemm.read_bytes /= 2;
     mfu_gemm_align(s, &gemm);
     mfu_emit_kernel(s, &gemm, suffix, 0, 2, in, 1, &out);
     return out;

@@ -40,6 +40,7 @@ struct fusion {
     int *group_of; /* group number of a launch, -1: none yet */
     int *segment_of;
     struct group open;
+    bool too_many; /* sources, of the kernel being put together */
     int n_groups, n_merged;
     int *segment_first, *segment_count;
 };
@@ -184,7 +185,7 @@ static void decide(struct fusion *f)
 
 /* Adds a view to the sources that a kernel reads, or, if it was never written,
  * what it is computed from. */
-static void add_source(const struct fusion *f, int view, int group, int *sources, int *n, int depth)
+static void add_source(struct fusion *f, int view, int group, int *sources, int *n, int depth)
 {
     int producer = f->p->views[view].producer;
 
@@ -204,6 +205,8 @@ static void add_source(const struct fusion *f, int view, int group, int *sources
             return;
     if (*n < MAX_SOURCES)
         sources[(*n)++] = view;
+    else
+        f->too_many = true;
 }
 
 static void put(struct fusion *f, const struct mfu_launch *l, int segment)
@@ -237,16 +240,19 @@ static void put_alone(struct fusion *f, int index)
     if (l.fusion == MFU_COLUMN) {
         double was = 0, is = 0;
 
+        f->too_many = false;
         for (int k = 0; k < l.n_in; k++) {
             was += bytes_of(f, l.in[k]);
             add_source(f, l.in[k], -1, sources, &n, 0);
         }
-        for (int k = 0; k < n; k++) {
+        for (int k = 0; k < n && !f->too_many; k++) {
             l.in[k] = sources[k];
             is += bytes_of(f, sources[k]);
         }
-        l.n_in = n;
-        l.kernel.read_bytes += is - was;
+        if (!f->too_many) {
+            l.n_in = n;
+            l.kernel.read_bytes += is - was;
+        }
     }
     put(f, &l, f->segment_of[index]);
 }
@@ -270,71 +276,135 @@ static bool read_outside(const struct fusion *f, int launch, int slot, int group
     return false;
 }
 
+/* In-place sums: only the last view of a tensor is written. */
+static bool written_again(const struct fusion *f, const int *members, int n, int view)
+{
+    for (int j = 0; j < n; j++) {
+        const struct mfu_launch *later = &f->p->launches[members[j]];
+
+        for (int m = 0; m < later->n_out; m++)
+            if (f->p->views[later->out[m]].tensor == f->p->views[view].tensor)
+                return true;
+    }
+    return false;
+}
+
+/* What a group of launches reads and writes as one kernel; false if that is more
+ * than a launch can name. */
+static bool ends_of(struct fusion *f, const int *members, int n, int id, struct mfu_launch *merged)
+{
+    int n_sources = 0;
+
+    f->too_many = false;
+    merged->n_out = 0;
+    for (int i = 0; i < n; i++) {
+        const struct mfu_launch *l = &f->p->launches[members[i]];
+
+        for (int k = 0; k < l->n_in; k++)
+            add_source(f, l->in[k], id, merged->in, &n_sources, 0);
+        for (int k = 0; k < l->n_out; k++) {
+            if (written_again(f, members + i + 1, n - i - 1, l->out[k])
+                || !(f->fate[members[i]][k] == WRITTEN || read_outside(f, members[i], k, id)))
+                continue;
+            if (merged->n_out == MFU_LAUNCH_OUT)
+                return false;
+            merged->out[merged->n_out++] = l->out[k];
+        }
+    }
+    merged->n_in = n_sources;
+    if (f->too_many && n == 1) { /* it reads its inputs as they are */
+        merged->n_in = f->p->launches[members[0]].n_in;
+        memcpy(merged->in, f->p->launches[members[0]].in, (size_t)merged->n_in * sizeof *merged->in);
+        return true;
+    }
+    return !f->too_many;
+}
+
+/* The launch of a group whose kind and shape the kernel shows. */
+static const struct mfu_launch *main_of(const struct fusion *f, const int *members, int n)
+{
+    const struct mfu_launch *main = &f->p->launches[members[0]];
+
+    for (int i = 0; i < n; i++) {
+        const struct mfu_launch *l = &f->p->launches[members[i]];
+
+        if (l->fusion == MFU_ROW || (main->fusion != MFU_ROW && l->kernel.flops >= main->kernel.flops))
+            main = l;
+    }
+    return main;
+}
+
+/* Adds up what the members compute and read beside their inputs. */
+static void add_members(const struct fusion *f, const int *members, int n, int id, struct mfu_kernel *k,
+                        double *gradient_elements)
+{
+    for (int i = 0; i < n; i++) {
+        const struct mfu_launch *l = &f->p->launches[members[i]];
+        int producer = l->n_in > 0 ? f->p->views[l->in[0]].producer : -1;
+
+        if (producer < 0 || f->group_of[producer] != id) {
+            k->read_bytes += l->extra_read_bytes;
+            k->reread_bytes += l->kernel.reread_bytes / 2; /* maximum and sum in one pass */
+        }
+        k->flops += l->kernel.flops;
+        *gradient_elements += l->gradient_elements;
+    }
+}
+
+static void mark_written(struct fusion *f, const struct mfu_launch *merged)
+{
+    for (int k = 0; k < merged->n_out; k++)
+        f->fate[f->p->views[merged->out[k]].producer][slot_of(f, merged->out[k])] = WRITTEN;
+}
+
+/* Makes one kernel of the members, or two of a half each where they have more
+ * ends than one can name. */
+static void put_merged(struct fusion *f, const int *members, int n)
+{
+    const struct mfu_launch *main = main_of(f, members, n);
+    struct mfu_launch merged = f->p->launches[members[n - 1]];
+    int id = f->n_groups;
+
+    for (int i = 0; i < n; i++)
+        f->group_of[members[i]] = id;
+    if (!ends_of(f, members, n, id, &merged) && n > 1) {
+        for (int i = n / 2; i < n; i++)
+            f->group_of[members[i]] = -1;
+        put_merged(f, members, n / 2);
+        put_merged(f, members + n / 2, n - n / 2);
+        return;
+    }
+    f->n_groups++;
+    mark_written(f, &merged);
+    if (merged.n_out == 0)
+        return;
+    merged.kernel.flops = merged.kernel.reread_bytes = merged.gradient_elements = 0;
+    merged.kernel.launches = 1;
+    merged.temporary_bytes = merged.kernel.read_bytes = merged.kernel.write_bytes = 0;
+    add_members(f, members, n, id, &merged.kernel, &merged.gradient_elements);
+    for (int k = 0; k < merged.n_in; k++)
+        merged.kernel.read_bytes += bytes_of(f, merged.in[k]);
+    for (int k = 0; k < merged.n_out; k++)
+        merged.kernel.write_bytes += bytes_of(f, merged.out[k]);
+    merged.op = main->op;
+    merged.section = main->section;
+    merged.suffix = n > 1 ? (main->phase == MFU_BACKWARD ? "fused_grad" : "fused") : main->suffix;
+    merged.fusion = main->fusion;
+    merged.cast = n == 1 && main->cast;
+    merged.kernel.kind = main->kernel.kind;
+    merged.kernel.m = f->open.rows;
+    merged.kernel.n = main->kernel.n;
+    merged.kernel.traffic =
+        main->kernel.traffic == MFU_C_DRAM_EMBEDDING && n == 1 ? MFU_C_DRAM_EMBEDDING : MFU_C_DRAM_FUSED;
+    put(f, &merged, f->open.segment);
+}
+
 static void close_group(struct fusion *f)
 {
     struct group *g = &f->open;
-    struct mfu_launch merged;
-    int sources[MAX_SOURCES], n_sources = 0, id = f->n_groups, main = 0;
-    double read = 0, write = 0;
 
-    if (g->n == 0)
-        return;
-    f->n_groups++;
-    merged = f->p->launches[g->members[g->n - 1]];
-    merged.n_in = merged.n_out = 0;
-    merged.kernel.flops = merged.kernel.reread_bytes = merged.gradient_elements = 0;
-    merged.kernel.launches = 1;
-    merged.temporary_bytes = 0;
-    for (int i = 0; i < g->n; i++) {
-        const struct mfu_launch *l = &f->p->launches[g->members[i]];
-
-        for (int k = 0; k < l->n_in; k++)
-            add_source(f, l->in[k], id, sources, &n_sources, 0);
-        if (l->n_in == 0 || f->p->views[l->in[0]].producer < 0 || f->group_of[f->p->views[l->in[0]].producer] != id) {
-            read += l->extra_read_bytes;
-            merged.kernel.reread_bytes += l->kernel.reread_bytes / 2; /* maximum and sum in one pass */
-        }
-        merged.kernel.flops += l->kernel.flops;
-        merged.gradient_elements += l->gradient_elements;
-        if (l->fusion == MFU_ROW || f->p->launches[g->members[main]].fusion != MFU_ROW)
-            main = l->fusion == MFU_ROW || l->kernel.flops >= f->p->launches[g->members[main]].kernel.flops ? i : main;
-        for (int k = 0; k < l->n_out; k++) {
-            /* In-place sums: only the last view of a tensor is written. */
-            bool rewritten = false;
-
-            for (int j = i + 1; j < g->n; j++)
-                for (int m = 0; m < f->p->launches[g->members[j]].n_out; m++)
-                    rewritten |=
-                        f->p->views[f->p->launches[g->members[j]].out[m]].tensor == f->p->views[l->out[k]].tensor;
-            if (rewritten || !(f->fate[g->members[i]][k] == WRITTEN || read_outside(f, g->members[i], k, id)))
-                continue;
-            f->fate[g->members[i]][k] = WRITTEN;
-            write += bytes_of(f, l->out[k]);
-            if (merged.n_out < MFU_LAUNCH_OUT)
-                merged.out[merged.n_out++] = l->out[k];
-        }
-    }
-    for (int k = 0; k < n_sources; k++) {
-        read += bytes_of(f, sources[k]);
-        merged.in[merged.n_in++] = sources[k];
-    }
-    if (merged.n_out > 0) {
-        const struct mfu_launch *l = &f->p->launches[g->members[main]];
-
-        merged.op = l->op;
-        merged.section = l->section;
-        merged.suffix = g->n > 1 ? (l->phase == MFU_BACKWARD ? "fused_grad" : "fused") : l->suffix;
-        merged.fusion = l->fusion;
-        merged.cast = g->n == 1 && l->cast;
-        merged.kernel.kind = l->kernel.kind;
-        merged.kernel.m = g->rows;
-        merged.kernel.n = l->kernel.n;
-        merged.kernel.traffic =
-            l->kernel.traffic == MFU_C_DRAM_EMBEDDING && g->n == 1 ? MFU_C_DRAM_EMBEDDING : MFU_C_DRAM_FUSED;
-        merged.kernel.read_bytes = read;
-        merged.kernel.write_bytes = write;
-        put(f, &merged, g->segment);
-    }
+    if (g->n > 0)
+        put_merged(f, g->members, g->n);
     g->n = 0;
 }
 
@@ -396,6 +466,8 @@ static void new_lifetimes(struct fusion *f)
         for (int k = 0; k < l->n_in; k++) {
             struct mfu_tensor *t = &p->tensors[p->views[l->in[k]].tensor];
 
+            if (t->born == MFU_FOREVER && p->views[l->in[k]].producer < 0)
+                t->born = i; /* an input of the model: no launch writes it */
             if (t->last < i)
                 t->last = i;
         }

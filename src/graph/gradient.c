@@ -1,8 +1,6 @@
 /*
  * gradient.c - what flows back: gradients of nodes and of parameters.
  */
-#include <string.h>
-
 #include "graph/builder_private.h"
 #include "scenario/setting.h"
 
@@ -70,7 +68,7 @@ bool mfu_makes_logits(const struct mfu_builder *s, const struct mfu_node *n)
 
 double mfu_logits_chunks(const struct mfu_builder *s, const struct mfu_node *n)
 {
-    bool loss = strcmp(n->op->primitive->name, "loss") == 0;
+    bool loss = mfu_is(n->op, MFU_ENDS_IN_LOSS);
 
     return loss || mfu_makes_logits(s, n) ? s->config->setting[MFU_S_LOSS_CHUNKS] : 1;
 }
@@ -138,9 +136,12 @@ static void share_out(const struct mfu_program *p, struct mfu_launch *l, double 
 void mfu_program_accumulate(struct mfu_program *p, double accum)
 {
     p->accum = accum;
-    for (int i = 0; i < p->n_launches; i++)
+    for (int i = 0; i < p->n_launches; i++) {
         if (p->launches[i].accumulated_bytes > 0)
             share_out(p, &p->launches[i], accum);
+        if (p->launches[i].when != MFU_EVERY_MICRO_STEP)
+            mfu_launch_share(&p->launches[i], accum);
+    }
 }
 
 /* `.grad += new`, in place; in the first of the micro-steps it is a move. */
@@ -212,9 +213,9 @@ void mfu_param_grad_add(struct mfu_builder *s, struct mfu_node *n, int which, in
     }
     if (p->given == p->users)
         complete(s, p);
-    if (s->config->accum == 1 && !s->runtime->gemm_accumulates && !mfu_gradients_sharded(s->config)) {
+    if (s->config->accum == 1 && !s->runtime->gemm_accumulates && !mfu_gradients_leave(s)) {
         mfu_tensor_retain(s, view); /* becomes .grad */
-    } else if (s->runtime->gradients_at_end && !mfu_gradients_sharded(s->config)) {
+    } else if (s->runtime->gradients_at_end && !mfu_gradients_leave(s)) {
         if (ROOM(s, s->deferred, s->n_deferred, s->cap_deferred)) {
             s->deferred[s->n_deferred].node = s->node;
             s->deferred[s->n_deferred++].view = view;

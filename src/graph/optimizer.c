@@ -12,9 +12,9 @@
 #include "scenario/setting.h"
 
 /* Bytes of the parameters that the optimizer updates: the masters. */
-static double master_bytes(const struct mfu_config *c)
+static double master_bytes(const struct mfu_builder *s)
 {
-    return mfu_precisions[c->precision].pure ? 2 : 4;
+    return mfu_type_bytes[s->numerics.master];
 }
 
 static double state_bytes(const struct mfu_optimizer_row *r, double own)
@@ -97,10 +97,12 @@ static void newton_schulz(struct mfu_builder *s, double steps)
     mfu_segment_open(s, "", MFU_OPTIMIZER_PHASE, 1);
 }
 
-double mfu_optimizer_state_bytes(const struct mfu_config *c, const struct mfu_program *p)
+double mfu_optimizer_state_bytes(const struct mfu_builder *s)
 {
+    const struct mfu_config *c = s->config;
+    const struct mfu_program *p = s->program;
     const struct mfu_optimizer_row *r = &mfu_optimizers[c->optimizer], *others = &mfu_optimizers[r->others];
-    double own = master_bytes(c), hidden;
+    double own = mfu_type_bytes[s->numerics.moment], hidden;
 
     if (r->newton_schulz_steps <= 0)
         return r->states * state_bytes(r, own) * p->params;
@@ -126,10 +128,10 @@ static void stream(struct mfu_builder *s, const char *name, double n, double flo
 static void update(struct mfu_builder *s, const struct mfu_optimizer_row *r, double n, double all, double g,
                    double temporary_bytes)
 {
-    double p = master_bytes(s->config), moved = r->p * p + r->g * g + r->s * state_bytes(r, p);
+    double p = master_bytes(s), moved = r->p * p + r->g * g + r->s * state_bytes(r, p);
     double tensors = s->program->weight_tensors * n / all;
     /* The 16-bit copy that forward reads is written beside the master. */
-    double copy = s->numerics.weight == MFU_F16 && !mfu_precisions[s->config->precision].pure ? 2 : 0;
+    double copy = s->numerics.masters ? mfu_type_bytes[s->numerics.weight] : 0;
     double launches = r->launches_per_tensor > 0
         ? r->launches_per_tensor * tensors
         : r->passes * (1 + ceil(n / (320 * 65536))); /* chunks of multi_tensor_apply */
@@ -143,9 +145,9 @@ void mfu_optimizer_emit(struct mfu_builder *s)
 {
     const struct mfu_config *c = s->config;
     const struct mfu_optimizer_row *r = &mfu_optimizers[c->optimizer];
-    double share = mfu_config_share(c, 1), params = s->program->params * share, hidden = 0;
+    double share = mfu_state_share(s, MFU_STATE_OPTIMIZER), params = s->program->params * share, hidden = 0;
     double g = mfu_type_bytes[s->numerics.gradient];
-    bool engine = mfu_half_engine(c) && !mfu_fully_sharded(c); /* copies gradients to fp32 */
+    bool engine = mfu_half_engine(c) && !mfu_fully_sharded(s); /* copies gradients to fp32 */
 
     s->node = -1;
     if (engine) { /* an fp32 copy of the gradients for the masters */

@@ -4,12 +4,10 @@
 #ifndef MFU_OPTIMIZER_H
 #define MFU_OPTIMIZER_H
 
-struct mfu_config;
-struct mfu_program;
 struct mfu_builder;
 
 /* Bytes of the optimizer's state (momenta ...), without master weights. */
-double mfu_optimizer_state_bytes(const struct mfu_config *, const struct mfu_program *);
+double mfu_optimizer_state_bytes(const struct mfu_builder *);
 
 /* Appends the kernels of one optimizer step. */
 void mfu_optimizer_emit(struct mfu_builder *);

@@ -5,7 +5,12 @@
 
 #include <stdio.h>
 
-const char *const mfu_phase_names[MFU_PHASE_COUNT] = {"forward", "backward", "optimizer"};
+const char *const mfu_phase_names[MFU_PHASE_COUNT] = {"forward", "backward", "optimizer", "communication"};
+const char *const mfu_collective_names[MFU_COLLECTIVE_COUNT] = {
+    [MFU_NO_COLLECTIVE] = "",        [MFU_ALL_REDUCE] = "all_reduce",
+    [MFU_ALL_GATHER] = "all_gather", [MFU_REDUCE_SCATTER] = "reduce_scatter",
+    [MFU_ALL_TO_ALL] = "all_to_all", [MFU_SEND] = "send",
+};
 const char *const mfu_part_names[MFU_PART_COUNT] = {"weights",      "gradients",     "optimizer",
                                                     "weight_casts", "activations",   "logits_loss",
                                                     "workspace",    "communication", "other"};
@@ -21,6 +26,31 @@ const char *const mfu_part_meanings[MFU_PART_COUNT] = {
     [MFU_PART_OTHER] = "everything else",
 };
 const double mfu_type_bytes[MFU_TYPE_COUNT] = {[MFU_F32] = 4, [MFU_F16] = 2, [MFU_F8] = 1, [MFU_I64] = 8, [MFU_U8] = 1};
+
+enum mfu_phase mfu_launch_phase(const struct mfu_launch *l)
+{
+    return l->communicates ? MFU_COMMUNICATION : l->phase;
+}
+
+void mfu_launch_share(struct mfu_launch *l, double accum)
+{
+    l->kernel.flops = l->whole.flops / accum;
+    l->kernel.read_bytes = l->whole.read_bytes / accum;
+    l->kernel.write_bytes = l->whole.write_bytes / accum;
+    l->kernel.launches = l->whole.launches / accum;
+}
+
+void mfu_launch_once(struct mfu_launch *l, enum mfu_occurrence when, double accum)
+{
+    l->when = when;
+    l->whole = (struct mfu_amount){l->kernel.flops, l->kernel.read_bytes, l->kernel.write_bytes, l->kernel.launches};
+    mfu_launch_share(l, accum);
+}
+
+double mfu_launch_whole(const struct mfu_launch *l, double accum)
+{
+    return l->when == MFU_EVERY_MICRO_STEP ? 1 : accum;
+}
 
 const char *mfu_launch_name(const struct mfu_launch *l, char *buf, size_t size)
 {

@@ -12,10 +12,37 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include "graph/layout.h"
 #include "kernel/kernel.h"
 
-enum mfu_phase { MFU_FORWARD, MFU_BACKWARD, MFU_OPTIMIZER_PHASE, MFU_PHASE_COUNT };
+/* The passes of a step; communication goes on beside all of them. */
+enum mfu_phase { MFU_FORWARD, MFU_BACKWARD, MFU_OPTIMIZER_PHASE, MFU_COMMUNICATION, MFU_PHASE_COUNT };
 extern const char *const mfu_phase_names[MFU_PHASE_COUNT];
+
+/* The GPU's queues: kernels of one stream run one after the other. */
+enum mfu_stream { MFU_STREAM_COMPUTE, MFU_STREAM_COMMUNICATION, MFU_STREAM_COUNT };
+
+enum mfu_collective_kind {
+    MFU_NO_COLLECTIVE,
+    MFU_ALL_REDUCE,
+    MFU_ALL_GATHER,
+    MFU_REDUCE_SCATTER,
+    MFU_ALL_TO_ALL,
+    MFU_SEND, /* to one other rank */
+    MFU_COLLECTIVE_COUNT
+};
+extern const char *const mfu_collective_names[MFU_COLLECTIVE_COUNT]; /* "all_reduce" ... */
+
+/* What a launch asks of the other ranks of its group. */
+struct mfu_collective {
+    enum mfu_collective_kind kind;
+    enum mfu_mesh_axis axis; /* which ranks it runs over */
+    double bytes;            /* of the whole tensor (gathered, or not yet reduced), of one call */
+};
+
+/* In which micro-steps of a step a launch happens.  What does not happen in all
+ * of them counts as its mean over them; see mfu_launch_whole(). */
+enum mfu_occurrence { MFU_EVERY_MICRO_STEP, MFU_FIRST_MICRO_STEP, MFU_LAST_MICRO_STEP };
 
 /* What memory is for: the parts of the interface's partition. */
 enum mfu_part {
@@ -68,6 +95,11 @@ enum mfu_fusion {
 #define MFU_LAUNCH_IN 16 /* views that one launch reads, at most */
 #define MFU_LAUNCH_OUT 8 /* and writes */
 
+/* How much of a kernel there is. */
+struct mfu_amount {
+    double flops, read_bytes, write_bytes, launches;
+};
+
 struct mfu_launch {
     struct mfu_kernel kernel;
     const char *section, *op, *suffix; /* h, attn.qkv, dgrad ("" if none) */
@@ -79,8 +111,15 @@ struct mfu_launch {
     bool recomputed;          /* a part of forward, run again in backward */
     double accumulated_bytes; /* of the gradient that it adds to, in every micro-step but the first */
     int n_in, n_out;
-    double extra_read_bytes;                    /* beyond reading every input once */
-    double temporary_bytes;                     /* workspace while it runs */
+    double extra_read_bytes;     /* beyond reading every input once */
+    double temporary_bytes;      /* workspace while it runs */
+    bool communicates;           /* a collective, or a copy that is made for one */
+    enum mfu_stream stream;      /* where it runs */
+    enum mfu_stream wait_stream; /* it starts when what was issued there has ended, */
+    int wait_behind;             /* but for so many of the latest; -1: it does not wait */
+    enum mfu_occurrence when;
+    struct mfu_amount whole;                    /* of a launch that does not happen in every micro-step, when it does */
+    struct mfu_collective collective;           /* kind MFU_NO_COLLECTIVE for kernels */
     int in[MFU_LAUNCH_IN], out[MFU_LAUNCH_OUT]; /* views; the first n_in, n_out */
 };
 
@@ -89,6 +128,7 @@ struct mfu_segment {
     enum mfu_phase phase;
     int first, count; /* launches */
     double repeat;    /* per micro-step, or per step in the optimizer */
+    bool layer;       /* one pass through a layer of a repeated section */
 };
 
 struct mfu_program {
@@ -114,6 +154,17 @@ struct mfu_program {
     double saved_bytes;          /* kept for backward at the end of forward */
     double tokens;               /* of one micro-step */
 };
+
+/* The phase that a launch's time belongs to: its pass, or communication. */
+enum mfu_phase mfu_launch_phase(const struct mfu_launch *);
+
+/* The launch happens in one micro-step of `accum` only: its kernel becomes the mean. */
+void mfu_launch_once(struct mfu_launch *, enum mfu_occurrence, double accum);
+void mfu_launch_share(struct mfu_launch *, double accum); /* ... of another number */
+
+/* How much more of a launch there is each time that it happens than in the mean
+ * of `accum` micro-steps. */
+double mfu_launch_whole(const struct mfu_launch *, double accum);
 
 /* The full name of a launch, "h.attn.qkv", into buf; returns buf. */
 const char *mfu_launch_name(const struct mfu_launch *, char *buf, size_t size);

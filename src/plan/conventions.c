@@ -72,7 +72,7 @@ static struct counts count(const struct mfu_plan *p)
             if (op->when && !(mfu_expression_eval(op->when, c->dim) > 0))
                 continue;
             tied |= op->shares >= 0 && attribute(c, op, "tied", 1) > 0;
-            if (strcmp(op->primitive->name, "attention") != 0)
+            if (!(op->primitive->traits & MFU_MIXES_ROWS))
                 continue;
             width = times * attribute(c, op, "heads", 0) * attribute(c, op, "head_dim", 0);
             n.full += width * c->seq;

@@ -42,7 +42,7 @@ static void spread(struct mfu_gpu_activity *a, const struct mfu_program *program
 
         if (inside <= 0)
             continue;
-        if (e->launch < 0) {
+        if (program->launches[e->launch].communicates) {
             s->communication_s += inside;
             a->communication_s += inside;
         } else {
@@ -90,7 +90,7 @@ void mfu_gpu_activity_make(const struct mfu_simulation *s, int n_slices, struct 
         double from = mfu_elided_moment(&cut, e, e->start_s), to = mfu_elided_moment(&cut, e, e->end_s);
 
         spread(a, program, e, from, to);
-        if (e->launch >= 0)
+        if (e->stream == MFU_STREAM_COMPUTE)
             stretch(a, program->launches[e->launch].phase, e->micro_step, from, to);
     }
 }

@@ -19,6 +19,7 @@ static void derive(const struct mfu_plan *p, struct mfu_kernel_row *row)
     row->price.blocks = r->grid.blocks;
     row->price.waves = r->waves;
     row->intensity = row->bytes > 0 ? row->flops / row->bytes : 0;
+    row->ranks = row->collective.kind != MFU_NO_COLLECTIVE ? p->config.ranks : 1;
     row->share = p->step.time_s > 0 ? row->time_s / p->step.time_s : 0;
     row->flops_per_s = row->time_s > 0 ? row->flops / row->time_s : 0;
     row->bytes_per_s = row->time_s > 0 ? row->bytes / row->time_s : 0;
@@ -41,14 +42,14 @@ struct table {
 
 static bool same(const struct mfu_launch *a, const struct mfu_launch *b)
 {
-    return a->phase == b->phase && a->kernel.kind == b->kernel.kind && strcmp(a->op, b->op) == 0
+    return mfu_launch_phase(a) == mfu_launch_phase(b) && a->kernel.kind == b->kernel.kind && strcmp(a->op, b->op) == 0
         && strcmp(a->suffix, b->suffix) == 0 && strcmp(a->section, b->section) == 0;
 }
 
 static unsigned hash(const struct mfu_launch *l)
 {
     const char *const texts[] = {l->section, l->op, l->suffix};
-    unsigned h = 2166136261u ^ (unsigned)(l->phase * MFU_KIND_COUNT + l->kernel.kind);
+    unsigned h = 2166136261u ^ (unsigned)(mfu_launch_phase(l) * MFU_KIND_COUNT + l->kernel.kind);
 
     for (int i = 0; i < 3; i++)
         for (const char *c = texts[i]; *c; c++)
@@ -83,7 +84,7 @@ static void add(struct table *t, const struct mfu_launch *l, const struct mfu_pr
     row = &t->rows[i];
     if (i == t->n) {
         *slot = i + 1;
-        *row = (struct mfu_kernel_row){.phase = l->phase, .kind = l->kernel.kind};
+        *row = (struct mfu_kernel_row){.phase = mfu_launch_phase(l), .kind = l->kernel.kind};
         name_row(row, l);
         t->of[i] = l;
         t->largest_s[i] = -1;
@@ -97,6 +98,7 @@ static void add(struct table *t, const struct mfu_launch *l, const struct mfu_pr
         t->largest_s[i] = times * price->time_s;
         row->kernel = l->kernel;
         row->price = *price;
+        row->collective = l->collective;
     }
 }
 

@@ -12,19 +12,22 @@ struct mfu_kernel_row {
     char name[96]; /* "h.attn.qkv", "h.attn.qkv.wgrad" */
     enum mfu_phase phase;
     enum mfu_kind kind;
-    struct mfu_kernel kernel;    /* one of them: shape, math */
-    struct mfu_price price;      /* of that one */
-    struct mfu_reading reading;  /* of that one: grid, waves, counters */
-    double count;                /* CUDA kernels launched in one optimizer step */
-    double flops, bytes, time_s; /* totals over the step */
-    double intensity;            /* FLOP per byte */
-    double share;                /* of the step's time */
+    struct mfu_kernel kernel;         /* one of them: shape, math */
+    struct mfu_price price;           /* of that one */
+    struct mfu_reading reading;       /* of that one: grid, waves, counters */
+    struct mfu_collective collective; /* of that one; kind MFU_NO_COLLECTIVE for kernels */
+    double ranks;                     /* that take part in it */
+    double count;                     /* CUDA kernels launched in one optimizer step */
+    double flops, bytes, time_s;      /* totals over the step */
+    double intensity;                 /* FLOP per byte */
+    double share;                     /* of the step's time */
     double flops_per_s, bytes_per_s;
     double sm_active, occupancy, tensor_active, dram_active; /* 0..1, while it runs */
 };
 
 /* All rows, in the order of execution; the caller frees the list with free().
- * `total_s` (may be NULL) is the sum of their times: the busy time of the GPU.
+ * `total_s` (may be NULL) is the sum of their times: the busy time of the compute
+ * stream, and what communication takes, beside it or not.
  * Returns the number of rows, or -1 when out of memory. */
 int mfu_kernel_rows(const struct mfu_plan *, struct mfu_kernel_row **rows, double *total_s);
 

@@ -56,6 +56,8 @@ static int start_clock(struct clock *c, const struct mfu_simulation *s)
     c->first = phases_of(&s->first);
     for (int i = 0; i < p->n_launches; i++) {
         c->begin_s[i] = now;
+        if (p->launches[i].stream != MFU_STREAM_COMPUTE)
+            continue; /* beside the others */
         now += s->seconds[i];
         c->phase_s[p->launches[i].phase] += s->seconds[i];
     }

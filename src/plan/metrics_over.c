@@ -55,7 +55,8 @@ static void put(struct strip *s, const struct mfu_event *e, double start_s)
 {
     const struct mfu_launch *l = &s->program->launches[e->launch];
     double end_s = fmin(start_s + e->end_s - e->start_s, s->window_s);
-    double flops_per_s = l->recomputed ? 0 : l->kernel.flops * s->model_flops / (e->end_s - e->start_s);
+    double flops_per_s =
+        l->recomputed || l->communicates ? 0 : l->kernel.flops * s->model_flops / (e->end_s - e->start_s);
 
     for (int i = (int)fmax(start_s / s->slice_s, 0); i < s->n && i * s->slice_s < end_s; i++) {
         double overlap_s = fmin(end_s, (i + 1) * s->slice_s) - fmax(start_s, i * s->slice_s);
@@ -94,7 +95,7 @@ static void lay_out(struct strip *s, const struct mfu_timeline *t)
             const struct mfu_event *e = &t->events[i];
             double times = e->micro_step == again.micro_step ? again.times : 0;
 
-            if (e->stream != MFU_STREAM_COMPUTE || e->launch < 0 || !(e->end_s > e->start_s))
+            if (e->stream != MFU_STREAM_COMPUTE || !(e->end_s > e->start_s))
                 continue;
             for (double k = 0; k <= times && step_s + e->start_s + k * again.every_s < s->window_s; k++) {
                 put(s, e, step_s + e->start_s + k * again.every_s);
@@ -111,7 +112,7 @@ static int find_exchanges(struct strip *s, const struct mfu_timeline *t)
     if (!(s->exchanges = calloc(t->n_events + 1, sizeof *s->exchanges)))
         return -1;
     for (size_t i = 0; i < t->n_events; i++)
-        if (t->events[i].stream == MFU_STREAM_COMMUNICATION)
+        if (t->events[i].stream != MFU_STREAM_COMPUTE)
             s->exchanges[s->n_exchanges++] = &t->events[i];
     if (s->n_exchanges > 0)
         mfu_read_exchange(s->plan, &s->exchange);
@@ -135,7 +136,7 @@ static int read_launches(struct strip *s, const struct mfu_simulation *simulatio
                 continue;
             mfu_read_kernel(s->plan->config.gpu, &s->plan->machine, &l->kernel, &simulation->pricing.prices[i],
                             &s->readings[i]);
-            if (!l->recomputed)
+            if (!l->recomputed && !l->communicates)
                 flops += mfu_segment_times(s->program, seg) * l->kernel.flops;
         }
     }

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/exchange.h"
 #include "base/error.h"
 #include "cost/collective.h"
+#include "graph/graph.h"
 #include "graph/runtime.h"
-#include "graph/builder.h"
+#include "simulate/overlap.h"
 #include "cost/law.h"
 #include "scenario/setting.h"
 
@@ -46,36 +46,54 @@ static void find_dispatch(struct mfu_plan *p)
     double launches[MFU_PHASE_COUNT] = {0};
 
     for (int i = 0; i < MFU_PHASE_COUNT; i++)
-        p->dispatch_s[i] = launch_s(p, (enum mfu_phase)i);
+        p->dispatch_s[i] = i == MFU_COMMUNICATION ? 0 : launch_s(p, (enum mfu_phase)i);
     if (p->config.setting[MFU_S_ZERO] < 3)
         return;
     for (int k = 0; k < g->n_segments; k++)
         for (int i = g->segments[k].first; i < g->segments[k].first + g->segments[k].count; i++)
-            launches[g->segments[k].phase] += mfu_plan_times(p, &g->segments[k]) * g->launches[i].kernel.launches;
+            launches[mfu_launch_phase(&g->launches[i])] +=
+                mfu_plan_times(p, &g->segments[k]) * g->launches[i].kernel.launches;
     for (int i = 0; i < MFU_PHASE_COUNT; i++)
-        if (i != MFU_OPTIMIZER_PHASE && launches[i] > 0)
+        if ((i == MFU_FORWARD || i == MFU_BACKWARD) && launches[i] > 0)
             p->dispatch_s[i] += p->machine.c[MFU_C_DISPATCH_ZERO] * g->weight_tensors * g->accum / launches[i];
+}
+
+/* What communication adds; `stretch` is how much longer than its kernels each
+ * phase is where the host is late. */
+static double exposed_s(const struct mfu_plan *p, const double stretch[MFU_PHASE_COUNT])
+{
+    struct mfu_overlap_input in = {
+        .program = &p->program, .prices = p->pricing.prices, .contention = p->machine.c[MFU_C_LINK_CONTENTION]};
+
+    memcpy(in.stretch, stretch, sizeof in.stretch);
+    return mfu_overlap_exposed_s(&in);
 }
 
 static void add_up_time(struct mfu_plan *p)
 {
     const struct mfu_program *g = &p->program;
     struct mfu_step_answer *s = &p->step;
-    double phase_s[MFU_PHASE_COUNT] = {0}, phase_host_s[MFU_PHASE_COUNT] = {0}, span_s[MFU_PHASE_COUNT];
+    double phase_s[MFU_PHASE_COUNT] = {0}, phase_host_s[MFU_PHASE_COUNT] = {0}, stretch[MFU_PHASE_COUNT];
     double compute_s = 0, memory_s = 0;
     double loader_s = p->config.setting[MFU_S_DATALOADER_MS] * 1e-3 * g->accum, gpu_s;
 
-    s->kernels = 0;
+    s->kernels = s->communication_s = s->copies_s = 0;
     for (int k = 0; k < g->n_segments; k++) {
         const struct mfu_segment *seg = &g->segments[k];
         double times = mfu_plan_times(p, seg);
 
         for (int i = seg->first; i < seg->first + seg->count; i++) {
             const struct mfu_price *price = &p->pricing.prices[i];
+            enum mfu_phase phase = mfu_launch_phase(&g->launches[i]);
 
-            phase_s[seg->phase] += times * price->time_s;
-            phase_host_s[seg->phase] += times * g->launches[i].kernel.launches * p->dispatch_s[seg->phase];
             s->kernels += times * g->launches[i].kernel.launches;
+            if (phase == MFU_COMMUNICATION) {
+                *(g->launches[i].stream == MFU_STREAM_COMPUTE ? &s->copies_s : &s->communication_s) +=
+                    times * price->time_s;
+                continue;
+            }
+            phase_s[phase] += times * price->time_s;
+            phase_host_s[phase] += times * g->launches[i].kernel.launches * p->dispatch_s[phase];
             *(price->bound == MFU_BOUND_COMPUTE || price->bound == MFU_BOUND_LATENCY ? &compute_s : &memory_s) +=
                 times * price->time_s;
         }
@@ -88,10 +106,12 @@ static void add_up_time(struct mfu_plan *p)
     gpu_s = 0;
     for (int i = 0; i < MFU_PHASE_COUNT; i++) { /* the host runs ahead within a phase */
         s->host_s += phase_host_s[i];
-        span_s[i] = fmax(phase_s[i], phase_host_s[i]);
-        gpu_s += span_s[i];
+        double span_s = fmax(phase_s[i], phase_host_s[i]);
+
+        stretch[i] = phase_s[i] > 0 ? span_s / phase_s[i] : 1;
+        gpu_s += span_s;
     }
-    s->communication_exposed_s = mfu_exchange_exposed_s(p, span_s);
+    s->communication_exposed_s = s->communication_s > 0 ? exposed_s(p, stretch) : 0;
     s->contention_s = 0;
     gpu_s += s->communication_exposed_s + p->machine.c[MFU_C_STEP_CONSTANT];
     s->time_s = fmax(gpu_s, loader_s);
@@ -244,7 +264,8 @@ static void interval(struct mfu_plan *p)
             double busy =
                 mfu_plan_times(p, &g->segments[k]) * (p->pricing.prices[i].time_s - p->pricing.prices[i].overhead_s);
 
-            share[mfu_law_of(kernel)->rule(kernel, &p->pricing.prices[i])] += busy / total;
+            if (!g->launches[i].communicates) /* see spread_of_ranks() */
+                share[mfu_law_of(kernel)->rule(kernel, &p->pricing.prices[i])] += busy / total;
         }
     share[MFU_C_DISPATCH_EAGER] = p->limit == MFU_LIMIT_LAUNCH ? 1 : p->step.idle_s / total;
     variance = pow(p->machine.c[runtime->sigma], 2);
@@ -290,7 +311,7 @@ int mfu_plan_make(struct mfu_plan *p, const struct mfu_scenario *scenario, struc
     if (take_over(p, scenario, err) < 0)
         return -1;
     mfu_machine_make(&p->config, &p->machine);
-    if (mfu_price_program(&p->machine, &p->program, &p->pricing) < 0)
+    if (mfu_price_program(&p->config, &p->machine, &p->program, &p->pricing) < 0)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     find_dispatch(p);
     add_up_time(p);

@@ -37,7 +37,8 @@ struct mfu_step_answer {
     double time_s, low_s, high_s; /* 90 % interval */
     double forward_s, backward_s, optimizer_s, communication_exposed_s, idle_s;
     double contention_s;    /* of what is exposed: kernels slowed by collectives; 0 before simulation */
-    double communication_s; /* of the exchanges, hidden or not */
+    double communication_s; /* of the collectives, hidden or not */
+    double copies_s;        /* of the kernels that are made for them: a part of what is exposed */
     double busy_s;          /* sum of the kernels */
     double host_s;          /* that dispatching takes, hidden or not */
     double tokens, tokens_per_s, samples_per_s;
@@ -70,9 +71,6 @@ struct mfu_plan {
 /* Bytes that one process can have of a card.  `assumed` (may be NULL): no device
  * report of it is known, what the driver keeps for itself is an estimate. */
 double mfu_capacity(const struct mfu_gpu *, bool *assumed);
-
-/* torch DDP's bucket_cap_mb. */
-#define MFU_BUCKET_BYTES (25 * 0x1p20)
 
 /* Plans `scenario` into `plan`, which was zeroed or used before (its memory is
  * reused: sweeps make millions of plans in one).  Release it at the end. */

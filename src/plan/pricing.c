@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cost/collective.h"
+#include "scenario/scenario.h"
+
 double mfu_segment_times(const struct mfu_program *g, const struct mfu_segment *seg)
 {
     return seg->repeat * (seg->phase == MFU_OPTIMIZER_PHASE ? 1 : g->accum);
@@ -30,7 +33,8 @@ static void settle_clocks(const struct mfu_machine *m, const struct mfu_program 
         for (int i = g->segments[k].first; i < g->segments[k].first + g->segments[k].count; i++) {
             bool tensor = mfu_law_of(&g->launches[i].kernel)->throttles && prices[i].compute_s > prices[i].memory_s;
 
-            *(tensor ? &tensor_s : &other_s) += mfu_segment_times(g, &g->segments[k]) * prices[i].time_s;
+            if (!g->launches[i].communicates)
+                *(tensor ? &tensor_s : &other_s) += mfu_segment_times(g, &g->segments[k]) * prices[i].time_s;
         }
     duty = tensor_s / (tensor_s + other_s + 1e-30);
     for (int round = 0; round < 4; round++) {
@@ -106,8 +110,21 @@ void mfu_pricing_release(struct mfu_pricing *p)
     memset(p, 0, sizeof *p);
 }
 
+/* A collective by itself: `launches` calls, or a share of one. */
+static void price_collective(const struct mfu_config *c, const struct mfu_machine *m, const struct mfu_launch *l,
+                             struct mfu_price *price)
+{
+    struct mfu_link link = mfu_link_of(m, c->gpu, c->ranks);
+    double once_s = l->collective.kind == MFU_ALL_REDUCE ? mfu_all_reduce_s(&link, c->ranks, l->collective.bytes)
+                                                         : mfu_gather_s(&link, c->ranks, l->collective.bytes);
+
+    *price = (struct mfu_price){
+        .time_s = l->kernel.launches * once_s, .memory_s = l->kernel.launches * once_s, .bound = MFU_BOUND_MEMORY};
+}
+
 /* Prices the launches in order, with an eye on L2. */
-int mfu_price_program(const struct mfu_machine *m, const struct mfu_program *g, struct mfu_pricing *p)
+int mfu_price_program(const struct mfu_config *c, const struct mfu_machine *m, const struct mfu_program *g,
+                      struct mfu_pricing *p)
 {
     struct l2_state l2 = {.reach_bytes = mfu_l2_reach(m)};
 
@@ -121,7 +138,13 @@ int mfu_price_program(const struct mfu_machine *m, const struct mfu_program *g, 
         p->touched[t] = -INFINITY;
     for (int i = 0; i < g->n_launches; i++) {
         const struct mfu_launch *l = &g->launches[i];
-        double absorbed = l->kernel.cold ? 0 : fmin(l->kernel.write_bytes, l2.reach_bytes - l2.dirty_bytes);
+        double absorbed;
+
+        if (l->collective.kind != MFU_NO_COLLECTIVE) {
+            price_collective(c, m, l, &p->prices[i]);
+            continue;
+        }
+        absorbed = l->kernel.cold ? 0 : fmin(l->kernel.write_bytes, l2.reach_bytes - l2.dirty_bytes);
 
         mfu_price_kernel(m, &l->kernel, still_hot(g, p->touched, &l2, l), absorbed, &p->tilings, &p->prices[i]);
         write_back(&l2, &l->kernel, &p->prices[i], absorbed, m->bandwidth_bytes_s);

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "graph/runtime.h"
-#include "graph/builder.h"
+#include "graph/graph.h"
 #include "scenario/setting.h"
 
 /* CUDA's launch queue (pending launches of a stream). */
@@ -51,7 +51,7 @@ static int run_in_time(const struct mfu_plan *plan, bool record, struct mfu_simu
         .contention = plan->machine.c[MFU_C_LINK_CONTENTION],
     };
 
-    if (mfu_price_program(&plan->machine, program, &s->pricing) < 0)
+    if (mfu_price_program(&plan->config, &plan->machine, program, &s->pricing) < 0)
         return -1;
     if (program->n_launches > s->cap_seconds) {
         double *seconds = realloc(s->seconds, (size_t)program->cap_launches * sizeof *seconds);
@@ -64,10 +64,6 @@ static int run_in_time(const struct mfu_plan *plan, bool record, struct mfu_simu
     for (int i = 0; i < program->n_launches; i++)
         s->seconds[i] = s->pricing.prices[i].time_s;
     in.seconds = s->seconds;
-    if (mfu_exchange_list(plan, program, &s->exchange) < 0)
-        return -1;
-    in.collectives = s->exchange.collectives;
-    in.n_collectives = s->exchange.n;
     for (int i = 0; i < MFU_PHASE_COUNT; i++)
         in.dispatch_s[i] = plan->dispatch_s[i];
     return mfu_timeline_run(&in, &s->timeline);
@@ -103,21 +99,57 @@ static void take_blocks(struct mfu_peak_memory *peak, double allocated_bytes)
     peak->bytes = allocated_bytes;
 }
 
+/* The first launch from `i` on that does not communicate: buckets of gradients end
+ * elsewhere where layers are counted. */
+static int kernel_from(const struct mfu_program *p, int i)
+{
+    while (i < p->n_launches && p->launches[i].communicates)
+        i++;
+    return i;
+}
+
+static int kernels_in(const struct mfu_program *p, const struct mfu_segment *seg)
+{
+    int n = 0;
+
+    for (int i = kernel_from(p, seg->first); i < seg->first + seg->count; i = kernel_from(p, i + 1))
+        n++;
+    return n;
+}
+
 /* The number of segments of the unrolled program that `seg` stands for, from
  * `at` on; 0 where they do not match. */
-static int copies_of(const struct mfu_segment *seg, const struct mfu_program *unrolled, int at)
+static int copies_of(const struct mfu_program *counted, const struct mfu_segment *seg,
+                     const struct mfu_program *unrolled, int at)
 {
     double times = 0;
-    int n = 0;
+    int n = 0, kernels = kernels_in(counted, seg);
 
     for (; times < seg->repeat && at + n < unrolled->n_segments; n++) {
         const struct mfu_segment *copy = &unrolled->segments[at + n];
 
-        if (copy->phase != seg->phase || copy->count != seg->count)
+        if (copy->phase != seg->phase || kernels_in(unrolled, copy) != kernels)
             return 0;
         times += copy->repeat;
     }
     return times == seg->repeat ? n : 0;
+}
+
+static void add_prices(struct mfu_plan *plan, const struct mfu_segment *seg, const struct mfu_simulation *s,
+                       const struct mfu_segment *copy, bool first)
+{
+    const struct mfu_program *g = &plan->program, *unrolled = mfu_simulation_program(s);
+    double share = copy->repeat / seg->repeat;
+
+    for (int i = kernel_from(g, seg->first), k = kernel_from(unrolled, copy->first); i < seg->first + seg->count;
+         i = kernel_from(g, i + 1), k = kernel_from(unrolled, k + 1)) {
+        struct mfu_price *mean = &plan->pricing.prices[i];
+        const struct mfu_price *one = &s->pricing.prices[k];
+
+        mean->time_s = (first ? 0 : mean->time_s) + share * one->time_s;
+        mean->compute_s = (first ? 0 : mean->compute_s) + share * one->compute_s;
+        mean->memory_s = (first ? 0 : mean->memory_s) + share * one->memory_s;
+    }
 }
 
 /* The price of a launch that stands for many is their mean: what L2 still holds
@@ -129,29 +161,15 @@ static void take_prices(struct mfu_plan *plan, const struct mfu_simulation *s)
     int at = 0, n;
 
     for (int k = 0; k < g->n_segments; k++, at += n)
-        if ((n = copies_of(&g->segments[k], unrolled, at)) == 0)
+        if ((n = copies_of(g, &g->segments[k], unrolled, at)) == 0)
             return; /* the two programs differ: each keeps its own */
     at = 0;
     for (int k = 0; k < g->n_segments; k++, at += n) {
         const struct mfu_segment *seg = &g->segments[k];
 
-        n = copies_of(seg, unrolled, at);
-        for (int i = 0; i < seg->count; i++) {
-            struct mfu_price *mean = &plan->pricing.prices[seg->first + i];
-            double time_s = 0, compute_s = 0, memory_s = 0;
-
-            for (int c = at; c < at + n; c++) {
-                const struct mfu_price *one = &s->pricing.prices[unrolled->segments[c].first + i];
-                double share = unrolled->segments[c].repeat / seg->repeat;
-
-                time_s += share * one->time_s;
-                compute_s += share * one->compute_s;
-                memory_s += share * one->memory_s;
-            }
-            mean->time_s = time_s;
-            mean->compute_s = compute_s;
-            mean->memory_s = memory_s;
-        }
+        n = copies_of(g, seg, unrolled, at);
+        for (int c = at; c < at + n; c++)
+            add_prices(plan, seg, s, &unrolled->segments[c], c == at);
     }
 }
 
@@ -165,7 +183,7 @@ static void add_up_phases(struct mfu_plan *plan, const struct mfu_timeline *t)
 
     for (int k = 0; k < g->n_segments; k++)
         for (int i = 0; i < g->segments[k].count; i++)
-            phase_s[g->segments[k].phase] +=
+            phase_s[mfu_launch_phase(&g->launches[g->segments[k].first + i])] +=
                 mfu_plan_times(plan, &g->segments[k]) * plan->pricing.prices[g->segments[k].first + i].time_s;
     s->forward_s = phase_s[MFU_FORWARD];
     s->backward_s = phase_s[MFU_BACKWARD];
@@ -261,6 +279,5 @@ void mfu_simulation_release(struct mfu_simulation *s)
     mfu_timeline_release(&s->timeline);
     mfu_replay_release(&s->replay);
     free(s->seconds);
-    mfu_exchange_release(&s->exchange);
     memset(s, 0, sizeof *s);
 }

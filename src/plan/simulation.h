@@ -8,7 +8,6 @@
 #ifndef MFU_SIMULATION_H
 #define MFU_SIMULATION_H
 
-#include "plan/exchange.h"
 #include "plan/plan.h"
 #include "simulate/replay.h"
 #include "simulate/timeline.h"
@@ -20,7 +19,6 @@ struct mfu_simulation {
     int cap_seconds;
     struct mfu_timeline timeline;
     struct mfu_replay replay;
-    struct mfu_exchange exchange;
 };
 
 /* The program that `timeline.events` and steady samples refer to. */

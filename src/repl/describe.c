@@ -47,40 +47,68 @@ void mfu_say_model(struct mfu_session *s, const struct mfu_model *m)
                    mfu_config_dim(c, "n_layer"), mfu_config_dim(c, "n_embd"), c->seq);
 }
 
-/* ---- JSON ---------------------------------------------------------------- */
+/* ---- answers ------------------------------------------------------------- */
 
-json_t *mfu_gpu_json(const struct mfu_gpu *g)
+// clang-format off
+/* clang-format off: a table */
+static const char *peak_at(const void *gpu, size_t i, struct mfu_value *v)
 {
-    json_t *peaks = json_object();
-
-    for (int i = 0; i < MFU_PEAK_COUNT; i++)
-        json_object_set_new(peaks, mfu_peak_names[i], mfu_json_number(g->peak_flops[i]));
-    return json_pack("{s:o, s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "gpu", mfu_json_text(g->slug),
-                     "name", mfu_json_text(g->name), "architecture", g->architecture, "family", g->family,
-                     "compute_capability", mfu_json_number(g->compute_capability), "sms", mfu_json_number(g->sms),
-                     "size_bytes", mfu_json_number(g->size_bytes), "capacity_bytes", mfu_json_number(g->capacity_bytes),
-                     "bandwidth_bytes_s", mfu_json_number(g->bandwidth_bytes_s), "l2_bytes",
-                     mfu_json_number(g->l2_bytes), "power_w", mfu_json_number(g->power_w), "peak_flops", peaks, "path",
-                     mfu_json_text(g->path));
+    if (i >= MFU_PEAK_COUNT)
+        return NULL;
+    mfu_value_number(v, ((const struct mfu_gpu *)gpu)->peak_flops[i]);
+    return mfu_peak_names[i];
 }
 
-json_t *mfu_model_json(struct mfu_session *s, const struct mfu_model *m)
-{
-    json_t *dims = json_object(), *params = NULL;
-    struct mfu_error problem = {0};
-    struct mfu_config config;
+#define GPU(X) \
+    X(TEXT,   gpu,                0,               g->slug,               "as it is chosen") \
+    X(TEXT,   name,               0,               g->name,               "as it is sold") \
+    X(TEXT,   architecture,       0,               g->architecture,       "Ada, Hopper ...") \
+    X(TEXT,   family,             0,               g->family,             "the file of its coefficients") \
+    X(NUMBER, compute_capability, MFU_COUNT,       g->compute_capability, "of CUDA") \
+    X(NUMBER, sms,                MFU_COUNT,       g->sms,                "streaming multiprocessors") \
+    X(NUMBER, size_bytes,         MFU_BYTES,       g->size_bytes,         "memory as it is sold") \
+    X(NUMBER, capacity_bytes,     MFU_BYTES,       g->capacity_bytes,     "memory that it reports; null: not verified") \
+    X(NUMBER, bandwidth_bytes_s,  MFU_BYTES_PER_S, g->bandwidth_bytes_s,  "of its memory") \
+    X(NUMBER, l2_bytes,           MFU_BYTES,       g->l2_bytes,           "L2 cache") \
+    X(NUMBER, power_w,            MFU_WATTS,       g->power_w,            "of the board") \
+    X(MAP,    peak_flops,         0, (v->object = g, v->entry = peak_at), "dense peak by precision, FLOP/s") \
+    X(TEXT,   path,               0,               g->path,               "its file")
+MFU_FIELDS(gpu, const struct mfu_gpu *g, GPU)
+const struct mfu_record mfu_record_gpu = MFU_RECORD(gpu, .command = "gpu");
 
-    mfu_scenario_resolve(&s->memory.now, &config, NULL);
-    for (int i = 0; i < m->n_dims; i++)
-        json_object_set_new(dims, m->dims[i].name, mfu_json_number(config.dim[i]));
+static const char *dim_at(const void *answer, size_t i, struct mfu_value *v)
+{
+    const struct mfu_model_answer *a = answer;
+
+    if (i >= (size_t)a->model->n_dims)
+        return NULL;
+    mfu_value_number(v, a->config.dim[i]);
+    return a->model->dims[i].name;
+}
+
+#define MODEL(X) \
+    X(TEXT,   model,  0,          a->model->slug,   "as it is chosen") \
+    X(TEXT,   name,   0,          a->model->name,   "as it is published") \
+    X(TEXT,   family, 0,          a->model->family, "gpt2, llama ...") \
+    X(NUMBER, params, MFU_PARAMS, a->params,        "parameters; null: they cannot be counted yet") \
+    X(MAP,    dims,   0, (v->object = a, v->entry = dim_at), "dimensions as they are resolved") \
+    X(TEXT,   source, 0,          a->model->source, "of its dimensions") \
+    X(TEXT,   path,   0,          a->model->path,   "its file")
+MFU_FIELDS(model, const struct mfu_model_answer *a, MODEL)
+const struct mfu_record mfu_record_model = MFU_RECORD(model, .command = "model");
+// clang-format on
+
+struct mfu_model_answer mfu_model_answer(struct mfu_session *s)
+{
+    struct mfu_model_answer a = {.model = s->memory.now.model, .params = NAN};
+    struct mfu_error problem = {0};
+
+    mfu_scenario_resolve(&s->memory.now, &a.config, NULL);
     if (mfu_session_plan(s, &problem) == 0)
-        params = mfu_json_number(s->plan.program.params);
+        a.params = s->plan.program.params;
     else if (problem.code == MFU_ENOMEM)
         s->lost = true;
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "model", mfu_json_text(m->slug), "name",
-                     mfu_json_text(m->name), "family", mfu_json_text(m->family), "params",
-                     params ? params : json_null(), "dims", dims, "source", mfu_json_text(m->source), "path",
-                     mfu_json_text(m->path));
+    return a;
 }
 
 /* ---- everything ---------------------------------------------------------- */
@@ -126,6 +154,8 @@ void mfu_show_gpu(struct mfu_session *s, const struct mfu_gpu *g)
 {
     put_text(s, "gpu", g->slug);
     put_text(s, "name", g->name);
+    if (g->calibrated[0])
+        put_text(s, "calibrated on", g->calibrated);
     fprintf(s->out, "%-20s%s %s, family %s, compute capability %.1f\n", "architecture", g->architecture,
             *g->chip ? g->chip : "(chip unknown)", g->family, g->compute_capability);
     put(s, "sms", g->sms, MFU_COUNT);
@@ -237,16 +267,23 @@ static void put_columns(struct mfu_session *s, const char *const *names, size_t 
         }
 }
 
-int mfu_list_names(struct mfu_session *s, const char *command, const char *noun, const char *const *names, size_t n,
+// clang-format off
+/* clang-format off: a table */
+#define NAMES(X, noun, what) X(LIST, noun, &mfu_record_strings, (l->names, l->n), "names of all " what)
+#define GPUS(X) NAMES(X, gpus, "GPUs")
+MFU_FIELDS(gpus, const struct mfu_name_list *l, GPUS)
+const struct mfu_record mfu_record_gpus = MFU_RECORD(gpus, .command = "gpu", .rows = "gpus");
+
+#define MODELS(X) NAMES(X, models, "models")
+MFU_FIELDS(models, const struct mfu_name_list *l, MODELS)
+const struct mfu_record mfu_record_models = MFU_RECORD(models, .command = "model", .rows = "models");
+// clang-format on
+
+int mfu_list_names(struct mfu_session *s, const struct mfu_record *record, const struct mfu_name_list *list,
                    const char *chosen, struct mfu_error *err)
 {
-    if (s->json) {
-        json_t *list = json_array();
-
-        for (size_t i = 0; i < n; i++)
-            json_array_append_new(list, mfu_json_text(names[i]));
-        return mfu_answer(s, json_pack("{s:s, s:i, s:o}", "command", command, "schema", 1, noun, list), err);
-    }
-    put_columns(s, names, n, chosen);
+    if (s->json)
+        return mfu_answer(s, record, list, err);
+    put_columns(s, list->names, list->n, chosen);
     return 0;
 }

@@ -24,13 +24,13 @@
       .reserved = MFU_C_RESERVED_EAGER, .sigma = MFU_C_MODEL_SIGMA_EAGER, .excess = MFU_C_MODEL_EXCESS_EAGER,          \
       .torch_default_optimizer = true, .dispatch_optimizer = MFU_C_DISPATCH_EAGER)                                     \
     X(COMPILE, "compile", .fuse = true, .fuse_rows = true, .recompute = true, .one_cast = true,                        \
-      .gradients_at_end = true, .pads_matmuls = true, .gradient = MFU_GRADIENT_AS_WEIGHT,                              \
+      .gradients_at_end = true, .keeps_wide = true, .pads_matmuls = true, .gradient = MFU_GRADIENT_AS_WEIGHT,          \
       .dispatch_forward = MFU_C_DISPATCH_COMPILE, .dispatch_backward = MFU_C_DISPATCH_COMPILE,                         \
       .reserved = MFU_C_RESERVED_COMPILE, .compiled = true, .torch_default_optimizer = true,                           \
       .sigma = MFU_C_MODEL_SIGMA, .excess = MFU_C_MODEL_EXCESS, .least_capability = 7.0,                               \
       .lacking = "Triton needs compute capability 7.0", .dispatch_optimizer = MFU_C_DISPATCH_EAGER)                    \
     X(FUSED, "fused", .fuse = true, .whole_norms = true, .recompute = true, .one_cast = true, .half_weights = true,    \
-      .gemm_accumulates = true, .recompute_attention = true, .gradient = MFU_GRADIENT_FP32,                            \
+      .keeps_quantised = true, .gemm_accumulates = true, .recompute_attention = true, .gradient = MFU_GRADIENT_FP32,   \
       .dispatch_forward = MFU_C_DISPATCH_EAGER, .dispatch_backward = MFU_C_DISPATCH_BACKWARD,                          \
       .reserved = MFU_C_RESERVED_EAGER, .sigma = MFU_C_MODEL_SIGMA, .excess = MFU_C_MODEL_EXCESS,                      \
       .dispatch_optimizer = MFU_C_DISPATCH_EAGER)                                                                      \
@@ -60,6 +60,8 @@ struct mfu_runtime {
     bool whole_norms;             /* RMSNorm and rotary are single kernels */
     bool one_cast;                /* equal casts of one tensor are made once */
     bool half_weights;            /* 16-bit weights, fp32 master in the optimizer */
+    bool keeps_quantised;         /* fp8 weights serve all micro-steps of a step */
+    bool keeps_wide;              /* fp8 quantises again in backward (torchao) */
     bool gemm_accumulates;        /* wgrad adds into the gradient buffer itself */
     bool gradients_at_end;        /* backward returns all new gradients at once */
     bool pads_matmuls;            /* misaligned operands are copied to aligned ones */

@@ -349,11 +349,6 @@ void mfu_scenario_keep_loader(struct mfu_scenario *s, double batch)
     *loader_ms = fmin(*loader_ms * s->setting[MFU_S_BATCH] / batch, mfu_settings[MFU_S_DATALOADER_MS].most);
 }
 
-double mfu_config_share(const struct mfu_config *c, int stage)
-{
-    return c->setting[MFU_S_ZERO] >= stage ? 1 / c->ranks : 1;
-}
-
 double mfu_config_coefficient(const struct mfu_config *c, enum mfu_coefficient id)
 {
     if (c->scenario && c->scenario->coefficient_given[id])

@@ -64,10 +64,6 @@ struct mfu_config {
     double ranks;  /* data-parallel, each a GPU */
 };
 
-/* The share of something that one rank holds when ZeRO `stage` and above shard
- * it: 1 optimizer states, 2 gradients, 3 weights. */
-double mfu_config_share(const struct mfu_config *, int stage);
-
 /* What a key names. */
 enum mfu_key_kind { MFU_KEY_NONE, MFU_KEY_SETTING, MFU_KEY_DIM, MFU_KEY_COEFFICIENT };
 struct mfu_key {

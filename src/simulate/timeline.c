@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "simulate/streams.h"
+
 /* A micro-step is steady when it takes as long as the one before it, up to this
  * share; after so many the rest is counted in any case (both chosen). */
 #define STEADY 1e-6
@@ -15,15 +17,14 @@
 struct sim_state {
     const struct mfu_timeline_input *in;
     struct mfu_timeline *out;
-    double host_s;                  /* the host's clock */
-    double compute_s, link_s;       /* when the streams are free */
-    double loaded_s, consumed_s[2]; /* loader: batch ready, two batches ago */
-    double *ends, *issued;          /* of the launches in the queue: end, kernels so far */
-    int head, n;                    /* oldest still queued; all of this step */
+    double host_s;                             /* the host's clock */
+    double compute_s;                          /* when the compute stream is free */
+    struct mfu_queue queues[MFU_STREAM_COUNT]; /* the others */
+    double loaded_s, consumed_s[2];            /* loader: batch ready, two batches ago */
+    double *ends, *issued;                     /* of the launches in the queue: end, kernels so far */
+    int head, n;                               /* oldest still queued; all of this step */
     int cap;
-    double kernels;   /* issued so far */
-    double *needed_s; /* by launch: when what it waits for has come; or NULL */
-    double wanted_s;  /* the same, of launches without a kernel */
+    double kernels; /* issued so far */
     double micro_busy_s, micro_host_gap_s, micro_loader_s, micro_phase_s[MFU_PHASE_COUNT];
     double micro_communication_s, micro_exposed_s, micro_contention_s;
 };
@@ -72,43 +73,60 @@ static void wait_for_queue(struct sim_state *c)
     }
 }
 
-/* When what launch `i` needs from other GPUs is there. */
-static double needed(struct sim_state *c, int i)
+/* When what a launch needs from other GPUs is there. */
+static double needed(const struct sim_state *c, const struct mfu_launch *l)
 {
-    if (c->needed_s)
-        c->wanted_s = fmax(c->wanted_s, c->needed_s[i]);
-    return c->wanted_s;
+    return l->wait_behind >= 0 ? mfu_queue_ended_s(&c->queues[l->wait_stream], l->wait_behind) : -INFINITY;
 }
 
-static int run_launch(struct sim_state *c, int i, int micro)
+/* The host issues it when it has come this far. */
+static void run_collective(struct sim_state *c, int i, double seconds, int micro)
+{
+    const struct mfu_launch *l = &c->in->program->launches[i];
+    struct mfu_queue *q = &c->queues[l->stream];
+    double start_s = mfu_queue_issue(q, fmax(fmax(c->compute_s, c->host_s), needed(c, l)), seconds);
+    struct mfu_event *e;
+
+    c->micro_communication_s += seconds;
+    if ((e = record(c)))
+        *e = (struct mfu_event){.launch = i,
+                                .micro_step = micro,
+                                .stream = l->stream,
+                                .issue_s = c->host_s,
+                                .issued_s = c->host_s,
+                                .start_s = start_s,
+                                .end_s = q->free_s};
+}
+
+static int run_kernels(struct sim_state *c, int i, double whole, int micro)
 {
     const struct mfu_timeline_input *in = c->in;
     const struct mfu_launch *l = &in->program->launches[i];
-    double issue_s, ready_s, start_s, end_s, needed_s = needed(c, i);
+    double seconds = whole * in->seconds[i], kernels = whole * l->kernel.launches;
+    double issue_s, ready_s, start_s, end_s, needed_s = needed(c, l), free_s = mfu_queues_free_s(c->queues);
+    double dispatch_s = in->dispatch_s[mfu_launch_phase(l)];
     struct mfu_event *e;
 
-    if (l->kernel.launches <= 0)
-        return 0;
     if (!queue_room(c))
         return -1;
     wait_for_queue(c);
     issue_s = c->host_s;
-    c->host_s += l->kernel.launches * in->dispatch_s[l->phase];
-    c->kernels += l->kernel.launches;
-    ready_s = issue_s + in->dispatch_s[l->phase]; /* its first kernel is in the queue */
+    c->host_s += kernels * dispatch_s;
+    c->kernels += kernels;
+    ready_s = issue_s + dispatch_s; /* its first kernel is in the queue */
     start_s = fmax(c->compute_s, ready_s + (ready_s > c->compute_s ? in->latency_s : 0));
     c->micro_host_gap_s += start_s - c->compute_s;
     c->micro_exposed_s += fmax(needed_s - start_s, 0);
     start_s = fmax(start_s, needed_s);
     /* The kernels of one launch follow each other, or wait for the host. */
-    end_s = fmax(start_s + in->seconds[i], c->host_s);
-    if (c->link_s > start_s) {
-        double slower_s = in->contention * (fmin(end_s, c->link_s) - start_s);
+    end_s = fmax(start_s + seconds, c->host_s);
+    if (free_s > start_s) {
+        double slower_s = in->contention * (fmin(end_s, free_s) - start_s);
 
         c->micro_contention_s += slower_s;
         end_s += slower_s;
     }
-    c->micro_busy_s += in->seconds[i];
+    *(l->communicates ? &c->micro_exposed_s : &c->micro_busy_s) += seconds;
     c->micro_phase_s[l->phase] += end_s - c->compute_s;
     c->compute_s = end_s;
     c->ends[c->n] = end_s;
@@ -124,40 +142,19 @@ static int run_launch(struct sim_state *c, int i, int micro)
     return 0;
 }
 
-/* The host issues it when it has come this far. */
-static void run_collective(struct sim_state *c, const struct mfu_collective *x, int micro)
+/* `micro` is -1 in the optimizer. */
+static int run_launch(struct sim_state *c, int i, int micro, bool last)
 {
-    double start_s;
-    struct mfu_event *e;
+    const struct mfu_launch *l = &c->in->program->launches[i];
+    double whole = mfu_launch_whole(l, c->in->program->accum);
 
-    c->compute_s += x->copies_s;
-    start_s = fmax(c->link_s, fmax(c->compute_s, c->host_s));
-    c->link_s = start_s + x->seconds;
-    c->micro_communication_s += x->seconds;
-    c->micro_exposed_s += x->copies_s;
-    if (x->before_launch >= 0 && c->needed_s)
-        c->needed_s[x->before_launch] = c->link_s;
-    if ((e = record(c)))
-        *e = (struct mfu_event){.launch = -1,
-                                .micro_step = micro,
-                                .stream = MFU_STREAM_COMMUNICATION,
-                                .name = x->name,
-                                .bytes = x->bytes,
-                                .issue_s = c->host_s,
-                                .issued_s = c->host_s,
-                                .start_s = start_s,
-                                .end_s = c->link_s};
-}
-
-/* Those of a micro-step that may start now that launch `after` has ended. */
-static void run_collectives(struct sim_state *c, int after, size_t *next, int micro, bool last)
-{
-    for (; *next < c->in->n_collectives && c->in->collectives[*next].after_launch <= after; ++*next) {
-        enum mfu_collective_when when = c->in->collectives[*next].when;
-
-        if (when == MFU_EVERY_MICRO_STEP || (when == MFU_LAST_MICRO_STEP && last))
-            run_collective(c, &c->in->collectives[*next], micro);
-    }
+    if (l->kernel.launches <= 0 || (l->when == MFU_FIRST_MICRO_STEP && micro > 0)
+        || (l->when == MFU_LAST_MICRO_STEP && !last))
+        return 0;
+    if (l->stream == MFU_STREAM_COMPUTE)
+        return run_kernels(c, i, whole, micro);
+    run_collective(c, i, whole * c->in->seconds[i], micro);
+    return 0;
 }
 
 /* The loader works two batches ahead, beside the GPU. */
@@ -179,26 +176,21 @@ static void clear_micro(struct sim_state *c)
     c->micro_busy_s = c->micro_host_gap_s = c->micro_loader_s = 0;
     c->micro_communication_s = c->micro_exposed_s = c->micro_contention_s = 0;
     memset(c->micro_phase_s, 0, sizeof c->micro_phase_s);
-    c->wanted_s = 0;
 }
 
 static int run_micro_step(struct sim_state *c, int micro, bool last)
 {
     const struct mfu_program *p = c->in->program;
-    size_t next = 0;
 
     clear_micro(c);
     take_batch(c);
-    run_collectives(c, -1, &next, micro, last);
     for (int k = 0; k < p->n_segments; k++) {
         const struct mfu_segment *seg = &p->segments[k];
 
         for (int r = 0; seg->phase != MFU_OPTIMIZER_PHASE && r < (int)seg->repeat; r++)
-            for (int i = seg->first; i < seg->first + seg->count; i++) {
-                if (run_launch(c, i, micro) < 0)
+            for (int i = seg->first; i < seg->first + seg->count; i++)
+                if (run_launch(c, i, micro, last) < 0)
                     return -1;
-                run_collectives(c, i, &next, micro, last);
-            }
     }
     c->out->micro_steps_simulated++;
     return 0;
@@ -225,7 +217,8 @@ static void skip(struct sim_state *c, double times, double delta_s)
 
     c->host_s += jump;
     c->compute_s += jump;
-    c->link_s += jump;
+    for (int i = 0; i < MFU_STREAM_COUNT; i++)
+        mfu_queue_jump(&c->queues[i], jump);
     c->loaded_s += jump;
     c->consumed_s[0] += jump;
     c->consumed_s[1] += jump;
@@ -234,11 +227,13 @@ static void skip(struct sim_state *c, double times, double delta_s)
     add_micro(c, times);
 }
 
-/* The optimizer needs all sums; the next step all weights. */
-static void wait_for_link(struct sim_state *c)
+/* The next step needs all weights. */
+static void wait_for_others(struct sim_state *c)
 {
-    c->micro_exposed_s += fmax(c->link_s - c->compute_s, 0);
-    c->compute_s = fmax(c->compute_s, c->link_s);
+    double free_s = mfu_queues_free_s(c->queues);
+
+    c->micro_exposed_s += fmax(free_s - c->compute_s, 0);
+    c->compute_s = fmax(c->compute_s, free_s);
 }
 
 static int run_step(struct sim_state *c)
@@ -266,17 +261,13 @@ static int run_step(struct sim_state *c)
         }
     }
     clear_micro(c);
-    wait_for_link(c);
     for (int k = 0; k < p->n_segments; k++)
         if (p->segments[k].phase == MFU_OPTIMIZER_PHASE)
             for (int r = 0; r < (int)p->segments[k].repeat; r++)
                 for (int i = p->segments[k].first; i < p->segments[k].first + p->segments[k].count; i++)
-                    if (run_launch(c, i, -1) < 0)
+                    if (run_launch(c, i, -1, true) < 0)
                         return -1;
-    for (size_t i = 0; i < in->n_collectives; i++)
-        if (in->collectives[i].when == MFU_AFTER_OPTIMIZER)
-            run_collective(c, &in->collectives[i], -1);
-    wait_for_link(c);
+    wait_for_others(c);
     add_micro(c, 1);
     if (in->sync_each_step)
         c->host_s = fmax(c->host_s, c->compute_s);
@@ -302,25 +293,15 @@ static double dispatching(const struct mfu_timeline_input *in)
     for (int k = 0; k < p->n_segments; k++)
         for (int i = p->segments[k].first; i < p->segments[k].first + p->segments[k].count; i++)
             host += p->segments[k].repeat * (p->segments[k].phase == MFU_OPTIMIZER_PHASE ? 1 : p->accum)
-                * p->launches[i].kernel.launches * in->dispatch_s[p->segments[k].phase];
+                * p->launches[i].kernel.launches * in->dispatch_s[mfu_launch_phase(&p->launches[i])];
     return host;
-}
-
-/* Room for what launches wait for, where any does. */
-static int mark_needs(struct sim_state *c)
-{
-    for (size_t i = 0; i < c->in->n_collectives && !c->needed_s; i++)
-        if (c->in->collectives[i].before_launch >= 0
-            && !(c->needed_s = calloc((size_t)c->in->program->n_launches + 1, sizeof *c->needed_s)))
-            return -1;
-    return 0;
 }
 
 int mfu_timeline_run(const struct mfu_timeline_input *in, struct mfu_timeline *t)
 {
     struct sim_state c = {.in = in, .out = t};
     double begin_s = 0;
-    int status = mark_needs(&c);
+    int status = 0;
 
     /* The first step fills the loader's and the host's lead; the second is
      * like all that follow. */
@@ -342,7 +323,6 @@ int mfu_timeline_run(const struct mfu_timeline_input *in, struct mfu_timeline *t
     }
     free(c.ends);
     free(c.issued);
-    free(c.needed_s);
     return status;
 }
 

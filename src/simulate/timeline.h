@@ -5,9 +5,9 @@
  * A discrete-event simulation.  The host issues one launch after another, each
  * at its cost; it runs ahead of the GPU by at most the depth of the launch
  * queue and waits at synchronisation points.  The compute stream starts a
- * kernel when it was issued and the one before has ended; collectives run on a
- * stream of their own when their data is ready, and slow down what they run
- * beside.  Micro-steps are simulated until one takes as long as the one before
+ * kernel when it was issued and the one before has ended; collectives run on
+ * streams of their own when what stands before them in the program has ended, and
+ * slow down what they run beside.  Micro-steps are simulated until one takes as long as the one before
  * it; the rest are counted.
  */
 #ifndef MFU_TIMELINE_H
@@ -18,43 +18,26 @@
 
 #include "graph/program.h"
 
-enum mfu_stream { MFU_STREAM_COMPUTE, MFU_STREAM_COMMUNICATION, MFU_STREAM_COUNT };
-
-/* Something that ran: a launch of the program or a collective. */
+/* A launch that ran. */
 struct mfu_event {
-    int launch;     /* index into program.launches, or -1 */
+    int launch;     /* index into program.launches */
     int micro_step; /* from 0; -1: optimizer */
     enum mfu_stream stream;
-    const char *name;         /* of a collective ("all_reduce bucket"), else NULL */
-    double bytes;             /* of a collective */
     double issue_s, issued_s; /* host: begin and end of dispatching it */
     double start_s, end_s;    /* GPU */
 };
 
-enum mfu_collective_when { MFU_EVERY_MICRO_STEP, MFU_LAST_MICRO_STEP, MFU_AFTER_OPTIMIZER };
-
-struct mfu_collective {
-    const char *name;
-    double bytes, seconds;
-    double copies_s;   /* of the compute stream, when it is issued */
-    int after_launch;  /* it may start when this one has ended; -1: with the micro-step */
-    int before_launch; /* this one waits for it; -1: none does */
-    enum mfu_collective_when when;
-};
-
 struct mfu_timeline_input {
-    const struct mfu_program *program;        /* unrolled */
-    const double *seconds;                    /* busy time of every launch, overheads included */
-    double dispatch_s[MFU_PHASE_COUNT];       /* host time of one CUDA kernel */
-    double queue_depth;                       /* launches that the host may run ahead: 1024 */
-    double latency_s;                         /* from issue to start on an idle GPU */
-    double loader_s;                          /* to prepare one micro-batch, beside the GPU */
-    double step_constant_s;                   /* host work at the end of a step */
-    bool sync_each_step;                      /* loss.item(), logging: the host waits */
-    const struct mfu_collective *collectives; /* in the order of issue: by after_launch */
-    size_t n_collectives;
-    double contention; /* share of the overlap that compute loses */
-    bool record;       /* keep events (of the micro-steps simulated) */
+    const struct mfu_program *program;  /* unrolled */
+    const double *seconds;              /* busy time of every launch, overheads included */
+    double dispatch_s[MFU_PHASE_COUNT]; /* host time of one CUDA kernel */
+    double queue_depth;                 /* launches that the host may run ahead: 1024 */
+    double latency_s;                   /* from issue to start on an idle GPU */
+    double loader_s;                    /* to prepare one micro-batch, beside the GPU */
+    double step_constant_s;             /* host work at the end of a step */
+    bool sync_each_step;                /* loss.item(), logging: the host waits */
+    double contention;                  /* share of the overlap that compute loses */
+    bool record;                        /* keep events (of the micro-steps simulated) */
 };
 
 struct mfu_timeline {

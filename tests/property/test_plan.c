@@ -18,7 +18,10 @@
 #include "plan/simulation.h"
 #include "base/error.h"
 #include "descriptor/catalog.h"
-#include "graph/builder.h"
+#include "answer/fields/fields.h"
+#include "answer/metric/table.h"
+#include "report/json/json.h"
+#include "graph/graph.h"
 #include "report/report.h"
 #include "scenario/setting.h"
 
@@ -201,7 +204,7 @@ static bool positive(double x)
 static void check_parts(const struct mfu_plan *plan)
 {
     struct mfu_kernel_row *rows;
-    double parts = 0, busy = 0, total;
+    double parts = 0, busy = 0, between = 0, collectives = 0, total;
     const struct mfu_plan p = *plan;
     int n;
 
@@ -214,11 +217,15 @@ static void check_parts(const struct mfu_plan *plan)
     for (int k = 0; k < n; k++) {
         HOLDS(positive(rows[k].time_s) && positive(rows[k].count));
         HOLDS(rows[k].flops >= 0 && rows[k].bytes >= 0 && rows[k].flops + rows[k].bytes > 0);
-        busy += rows[k].time_s;
+        HOLDS(rows[k].phase == MFU_COMMUNICATION || rows[k].kind != MFU_COLLECTIVE);
+        *(rows[k].phase == MFU_COMMUNICATION ? &between : &busy) += rows[k].time_s;
+        collectives += rows[k].kind == MFU_COLLECTIVE ? rows[k].time_s : 0;
     }
     free(rows);
     HOLDS_NEAR(busy, p.step.busy_s, EXACT);
-    HOLDS_NEAR(total, busy, EXACT);
+    HOLDS_NEAR(collectives, p.step.communication_s, EXACT);
+    HOLDS_NEAR(between, p.step.communication_s + p.step.copies_s, EXACT);
+    HOLDS_NEAR(total, busy + between, EXACT);
     HOLDS_NEAR(p.step.forward_s + p.step.backward_s + p.step.optimizer_s, busy, EXACT);
     HOLDS_NEAR(busy + p.step.idle_s + p.step.communication_exposed_s, p.step.time_s, EXACT);
     HOLDS(p.step.idle_s >= -EXACT * p.step.time_s);
@@ -653,7 +660,8 @@ static void unrolled_is_repeated(void **unused)
                     flops[k] += g->segments[j].repeat * g->launches[l].kernel.flops;
                     bytes[k] +=
                         g->segments[j].repeat * (g->launches[l].kernel.read_bytes + g->launches[l].kernel.write_bytes);
-                    launches[k] += g->segments[j].repeat * g->launches[l].kernel.launches;
+                    if (!g->launches[l].communicates) /* buckets do not end with layers */
+                        launches[k] += g->segments[j].repeat * g->launches[l].kernel.launches;
                 }
         }
         HOLDS_NEAR(flops[1], flops[0], EXACT);
@@ -758,7 +766,7 @@ static void the_program_gives_the_same_plan(void **unused)
             fail_msg("as a script, another plan\n  in: %s", told);
         assert_int_equal(mfu_simulate(&p, false, &simulation, NULL), 0);
         said = json_loads(last_line(typed), 0, NULL);
-        ours = as_printed(mfu_json_plan(&p));
+        ours = as_printed(mfu_json(&mfu_record_plan, &p));
         HOLDS(json_equal(said, ours));
         json_decref(said);
         json_decref(ours);
@@ -768,6 +776,40 @@ static void the_program_gives_the_same_plan(void **unused)
     }
     remove(file);
     mfu_simulation_release(&simulation);
+    mfu_plan_release(&p);
+}
+
+/* ---- results ------------------------------------------------------------- */
+
+/* A result that is 0, or unknown, whatever is planned is none. */
+static void every_result_says_something(void **unused)
+{
+    static const char *const rare[] = {
+        "fragmented", /* of the simulated allocator, near the edge only */
+    };
+    bool says[MFU_RESULTS_MAX] = {false};
+    struct mfu_plan p = {0};
+    struct mfu_scenario s;
+    struct mfu_result r;
+
+    (void)unused;
+    for (int i = 0; i < SCENARIOS; i++) {
+        next(&s, &p);
+        for (size_t k = 0; mfu_result_at(k, &r); k++) {
+            double value = mfu_result_value(&r, &p);
+
+            says[k] = says[k] || (isfinite(value) && value != 0);
+        }
+    }
+    for (size_t k = 0; mfu_result_at(k, &r); k++) {
+        bool excused = false;
+
+        assert_true(k < MFU_RESULTS_MAX);
+        for (size_t i = 0; i < sizeof rare / sizeof rare[0]; i++)
+            excused = excused || strcmp(rare[i], r.name) == 0;
+        if (!says[k] && !excused)
+            fail_msg("%s is 0 or unknown in each of %d scenarios", r.name, SCENARIOS);
+    }
     mfu_plan_release(&p);
 }
 
@@ -814,6 +856,7 @@ int main(void)
         cmocka_unit_test(layers_add_up),
         cmocka_unit_test(unrolled_is_repeated),
         cmocka_unit_test(order_does_not_matter),
+        cmocka_unit_test(every_result_says_something),
         cmocka_unit_test(the_program_gives_the_same_plan),
     };
 

@@ -8,6 +8,7 @@
 
 #include "graph/lifetime.h"
 #include "graph/builder.h"
+#include "graph/graph.h"
 
 #define MIB 0x1p20
 

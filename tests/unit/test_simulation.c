@@ -167,7 +167,7 @@ static void what_is_exchanged_is_what_the_stage_says(void **state)
             simulate(&p, true, &s);
             for (size_t i = 0; i < s.timeline.n_events; i++)
                 if (s.timeline.events[i].start_s >= 0) /* the step before is there as well */
-                    bytes += s.timeline.events[i].bytes;
+                    bytes += mfu_simulation_program(&s)->launches[s.timeline.events[i].launch].collective.bytes;
             gradients = p.program.params * p.program.gradient_bytes;
             weights = p.program.params * p.program.weight_bytes;
             blocks = p.program.blocks * p.program.block_params * p.program.weight_bytes;
@@ -189,24 +189,29 @@ static void blocks_wait_for_their_weights(void **state)
 {
     struct mfu_plan p = {0};
     struct mfu_simulation s = {0};
+    int collectives = 0, waiting = 0;
 
     (void)state;
     plan(&p, "rtx4090", "gpt2-xl", "batch", "1", "gpus", "8", "zero", "3", "seq", "128", NULL);
     simulate(&p, true, &s);
-    assert_true(s.exchange.n >= 3 * 48 + 2);
     for (size_t i = 0; i < s.timeline.n_events; i++) {
         const struct mfu_event *kernel = &s.timeline.events[i];
+        const struct mfu_launch *l = &mfu_simulation_program(&s)->launches[kernel->launch];
+        int issued = 0, ended = 0;
 
-        for (size_t k = 0; kernel->launch >= 0 && k < s.exchange.n; k++)
-            if (s.exchange.collectives[k].before_launch == kernel->launch) {
-                size_t gathered = 0;
-
-                for (size_t j = 0; j < s.timeline.n_events; j++)
-                    gathered +=
-                        s.timeline.events[j].launch < 0 && s.timeline.events[j].end_s <= kernel->start_s * (1 + 1e-9);
-                assert_true(gathered > k); /* and all that were issued before it */
+        collectives += l->stream != MFU_STREAM_COMPUTE;
+        if (l->stream != MFU_STREAM_COMPUTE || l->wait_behind < 0)
+            continue;
+        for (size_t j = 0; j < i; j++)
+            if (s.timeline.events[j].stream == l->wait_stream) {
+                issued++;
+                ended += s.timeline.events[j].end_s <= kernel->start_s * (1 + 1e-9);
             }
+        assert_true(ended >= issued - l->wait_behind); /* its own weights and all that came before them */
+        waiting++;
     }
+    assert_int_equal(collectives, 3 * 48 + 2);
+    assert_int_equal(waiting, 2 * 48 + 2); /* every block in each pass, the root, the optimizer */
     assert_true(s.timeline.step_s >= s.timeline.communication_s);
     assert_true(s.timeline.step_s <= 1.3 * s.timeline.communication_s);
     assert_true(p.step.communication_exposed_s > 0.5 * p.step.time_s);

@@ -272,6 +272,8 @@ int mfu_breakdown_make(const struct mfu_plan *p, const struct mfu_simulation *si
             struct suspect *who =
                 culprits && l->kernel.launches > 0 ? suspect_of(&all, l, &sim->pricing.prices[i]) : NULL;
 
+            if (l->communicates) /* what is exposed of it, add_idle() knows */
+                continue;
             mfu_breakdown_launch(p, l, &sim->pricing.prices[i], one);
             split->kernels_s += times * (l->kernel.launches > 0 ? sim->pricing.prices[i].time_s : 0);
             split->products_s += mfu_is_product(l) ? times * sim->pricing.prices[i].time_s : 0;

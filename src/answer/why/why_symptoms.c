@@ -13,8 +13,8 @@
 #include "answer/why/why.h"
 #include "base/translation.h"
 #include "scenario/setting.h"
+#include "base/short.h"
 
-#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
 /* What makes a symptom worth a sentence is chosen, here and where shares are
  * compared below. */
 #define BUSY 0.9         /* utilisation that people call high */
@@ -76,6 +76,8 @@ static bool many_small_kernels(const struct evidence *e)
         for (int i = g->segments[k].first; i < g->segments[k].first + g->segments[k].count; i++) {
             double n = mfu_segment_times(g, &g->segments[k]) * g->launches[i].kernel.launches;
 
+            if (g->launches[i].communicates)
+                continue;
             all += n;
             products += mfu_is_product(&g->launches[i]) ? n : 0;
         }

@@ -44,6 +44,7 @@ const struct mfu_primitive mfu_primitive_activation = {
     .attributes = {[KIND] = {"kind", NULL, kinds, "gelu, gelu_tanh, silu, relu, tanh or scale (by a constant)"}},
     .least_inputs = 1,
     .most_inputs = 1,
+    .traits = MFU_ELEMENTWISE | MFU_CHEAP,
     .shape = shape,
     .forward = forward,
     .backward = backward,

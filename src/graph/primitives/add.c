@@ -36,6 +36,7 @@ const struct mfu_primitive mfu_primitive_add = {
     .summary = "sum of two tensors (residual connection)",
     .least_inputs = 2,
     .most_inputs = 2,
+    .traits = MFU_ELEMENTWISE,
     .shape = shape,
     .forward = forward,
     .backward = backward,

@@ -291,6 +291,7 @@ const struct mfu_primitive mfu_primitive_attention = {
         },
     .least_inputs = 1,
     .most_inputs = 3,
+    .traits = MFU_MIXES_ROWS,
     .shape = shape,
     .forward = forward,
     .backward = backward,

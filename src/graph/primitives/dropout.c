@@ -51,6 +51,7 @@ const struct mfu_primitive mfu_primitive_dropout = {
     .attributes = {[P] = {"p", "dropout", NULL, "probability of zeroing an element"}},
     .least_inputs = 1,
     .most_inputs = 1,
+    .traits = MFU_ELEMENTWISE,
     .shape = shape,
     .forward = forward,
     .backward = backward,

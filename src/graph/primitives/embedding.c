@@ -24,6 +24,11 @@ static struct mfu_weights params(const struct mfu_operation *op)
     return (struct mfu_weights){.weight = n, .active = n};
 }
 
+static bool has_position(const struct mfu_operation *op)
+{
+    return op->attribute[INDEX] == POSITION;
+}
+
 static void forward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
@@ -72,8 +77,10 @@ const struct mfu_primitive mfu_primitive_embedding = {
             [WIDTH] = {"width", NULL, NULL, "elements of an entry"},
             [INDEX] = {"index", "token", indices, "what selects the entry"},
         },
+    .traits = MFU_LOOKS_UP,
     .shape = shape,
     .params = params,
+    .has_position = has_position,
     .forward = forward,
     .backward = backward,
 };

@@ -35,92 +35,104 @@ static double experts_of(const struct mfu_node *n)
     return n->op->attribute[EXPERTS] > 0 ? n->op->attribute[EXPERTS] : 1;
 }
 
-/* fp8 multiplies quantised copies: each operand is read, and written once as
- * it is and once transposed (TransformerEngine, Hopper). */
-static void quantise(struct mfu_builder *s, int view)
-{
-    double n = mfu_view_rows(s, view) * mfu_view_columns(s, view);
-    int copy;
-
-    if (s->numerics.linear_math != MFU_PEAK_FP8)
-        return;
-    copy = mfu_tensor_new(s, mfu_view_rows(s, view), 2 * mfu_view_columns(s, view), MFU_F8, MFU_PART_OTHER);
-    mfu_emit(
-        s,
-        &(struct mfu_emission){
-            .suffix = "quantise", .kind = MFU_CAST, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_ALONE, .flops = n},
-        1, &view, 1, &copy);
-}
-
 static enum mfu_peak math_of(const struct mfu_builder *s, const struct mfu_node *n)
 {
     return mfu_makes_logits(s, n) ? s->numerics.math : s->numerics.linear_math;
+}
+
+/* The operands of forward: [0], [1] input and weight as they are multiplied, [2],
+ * [3] as backward wants them. */
+static void operands(struct mfu_builder *s, struct mfu_node *n, bool quantised, int out[4])
+{
+    int copies[2], x = mfu_autocast(s, mfu_node_input(s, n, 0));
+
+    if (!quantised) {
+        out[0] = out[2] = x;
+        out[1] = out[3] = mfu_node_weight(s, n, 0);
+        return;
+    }
+    mfu_emit_quantise(s, "quantise", x, copies);
+    out[0] = copies[0];
+    out[2] = s->numerics.activation == MFU_F8 ? copies[1] : x;
+    mfu_node_weight_quantised(s, n, copies);
+    out[1] = copies[0];
+    out[3] = copies[1];
 }
 
 static void forward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
     double experts = experts_of(n), in_width = n->op->in_width[0], width = n->op->attribute[WIDTH];
-    int x = mfu_autocast(s, mfu_node_input(s, n, 0)), w = mfu_node_weight(s, n, 0);
-    double rows = mfu_view_rows(s, x);
+    enum mfu_peak math = math_of(s, n);
+    int operand[4];
+    double rows;
     enum mfu_part part = mfu_makes_logits(s, n) ? MFU_PART_LOGITS_LOSS : MFU_PART_ACTIVATIONS;
 
+    operands(s, n, math == MFU_PEAK_FP8, operand);
+    rows = mfu_view_rows(s, operand[0]);
     if (n->op->attribute[BIAS] > 0)
         mfu_node_weight(s, n, 1);
-    mfu_node_save(s, n, x);
-    mfu_node_save(s, n, w);
+    mfu_node_save(s, n, operand[2]);
+    mfu_node_save(s, n, operand[3]);
     if (mfu_last_recomputed(s, index))
         return; /* only its input was needed */
     if ((n->out = mfu_kept_result(s)) != MFU_NO_VIEW)
         return;
-    if (math_of(s, n) == MFU_PEAK_FP8)
-        quantise(s, x);
     n->out = mfu_tensor_new(s, rows / mfu_logits_chunks(s, n), width, s->numerics.compute, part);
-    mfu_emit_matmul(s, "", math_of(s, n), rows / experts, width, in_width, experts, x, w, n->out);
+    mfu_emit_matmul(s, "", math, rows / experts, width, in_width, experts, operand[0], operand[1], n->out);
     mfu_offer_result(s, n->out, true);
+}
+
+static void bias_gradient(struct mfu_builder *s, struct mfu_node *n, int g, double rows)
+{
+    double width = n->op->attribute[WIDTH];
+    int db = mfu_tensor_new(s, 1, experts_of(n) * width, s->numerics.compute, MFU_PART_GRADIENTS);
+
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "bias_grad",
+                                    .kind = MFU_REDUCTION,
+                                    .traffic = MFU_C_DRAM_REDUCTION,
+                                    .fusion = MFU_COLUMN,
+                                    .flops = rows * width},
+             1, &g, 1, &db);
+    mfu_param_grad_add(s, n, 1, db);
 }
 
 static void backward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
     double experts = experts_of(n), in_width = n->op->in_width[0], width = n->op->attribute[WIDTH];
-    double elements = experts * in_width * width;
-    int x = n->saved[SAVED_INPUT], w = n->saved[SAVED_WEIGHT], g = n->gradient;
+    int x = n->saved[SAVED_INPUT], w = n->saved[SAVED_WEIGHT];
+    int g[2], dx, dw = MFU_NO_VIEW, in[2], again[2];
     double rows = mfu_view_rows(s, x);
     enum mfu_peak math = math_of(s, n);
+    enum mfu_type operand = math == MFU_PEAK_FP8 ? MFU_F8 : s->numerics.compute;
     struct mfu_kernel wgrad;
     bool into_buffer = s->runtime->gemm_accumulates;
-    int dx, dw = MFU_NO_VIEW, in[2];
 
-    g = mfu_autocast(s, g);
-    if (math == MFU_PEAK_FP8)
-        quantise(s, g);
-    if (n->op->attribute[BIAS] > 0) {
-        int db = mfu_tensor_new(s, 1, experts * width, s->numerics.compute, MFU_PART_GRADIENTS);
-
-        mfu_emit(s,
-                 &(struct mfu_emission){.suffix = "bias_grad",
-                                        .kind = MFU_REDUCTION,
-                                        .traffic = MFU_C_DRAM_REDUCTION,
-                                        .fusion = MFU_COLUMN,
-                                        .flops = rows * width},
-                 1, &g, 1, &db);
-        mfu_param_grad_add(s, n, 1, db);
+    g[0] = g[1] = mfu_autocast(s, n->gradient);
+    if (n->op->attribute[BIAS] > 0)
+        bias_gradient(s, n, g[0], rows);
+    if (math == MFU_PEAK_FP8) {
+        mfu_emit_quantise(s, "quantise_grad", g[0], g);
+        if (mfu_view_type(s, x) != MFU_F8) { /* it was kept as it is */
+            mfu_emit_quantise(s, "quantise", x, again);
+            x = again[1];
+        }
     }
     if (!into_buffer)
-        dw = mfu_tensor_new(s, 1, elements, s->numerics.compute, MFU_PART_GRADIENTS);
-    wgrad = mfu_kernel_gemm(math, width, in_width, rows / experts, experts, mfu_type_bytes[s->numerics.compute],
+        dw = mfu_tensor_new(s, 1, experts * in_width * width, s->numerics.compute, MFU_PART_GRADIENTS);
+    wgrad = mfu_kernel_gemm(math, width, in_width, rows / experts, experts, mfu_type_bytes[operand],
                             mfu_type_bytes[into_buffer ? s->numerics.gradient : s->numerics.compute], into_buffer);
     mfu_gemm_align(s, &wgrad);
-    in[0] = g, in[1] = x;
+    in[0] = g[1], in[1] = x;
     mfu_emit_kernel(s, &wgrad, "wgrad", 0, 2, in, 1, &dw);
     if (into_buffer)
         mfu_gradient_in_place(s, n);
     if (n->in[0] != MFU_TOKENS_IN) {
         dx = mfu_tensor_new(s, rows, in_width, s->numerics.compute, MFU_PART_ACTIVATIONS);
-        in[0] = g, in[1] = w;
-        mfu_emit_matmul(s, "dgrad", math, rows / experts, in_width, width, experts, g, w, dx);
-        mfu_tensor_extend(s, dw == MFU_NO_VIEW ? g : dw);
+        mfu_emit_matmul(s, "dgrad", math, rows / experts, in_width, width, experts, g[0], w, dx);
+        mfu_tensor_extend(s, dw == MFU_NO_VIEW ? g[0] : dw);
         mfu_grad_add(s, n, 0, dx);
     }
     if (dw != MFU_NO_VIEW)
@@ -140,6 +152,7 @@ const struct mfu_primitive mfu_primitive_linear = {
         },
     .least_inputs = 1,
     .most_inputs = 1,
+    .traits = MFU_MULTIPLIES,
     .shape = shape,
     .params = params,
     .forward = forward,

@@ -208,6 +208,7 @@ const struct mfu_primitive mfu_primitive_loss = {
         },
     .least_inputs = 1,
     .most_inputs = 1,
+    .traits = MFU_ENDS_IN_LOSS,
     .shape = shape,
     .forward = forward,
     .backward = backward,

@@ -64,6 +64,7 @@ const struct mfu_primitive mfu_primitive_modulate = {
     .attributes = {[KIND] = {"kind", "shift", kinds, "x (1 + scale) + shift, or x gate"}},
     .least_inputs = 2,
     .most_inputs = 2,
+    .traits = MFU_ELEMENTWISE,
     .shape = shape,
     .forward = forward,
     .backward = backward,

@@ -39,6 +39,7 @@ const struct mfu_primitive mfu_primitive_multiply = {
     .summary = "product of two tensors, element by element",
     .least_inputs = 2,
     .most_inputs = 2,
+    .traits = MFU_ELEMENTWISE | MFU_CHEAP,
     .shape = shape,
     .forward = forward,
     .backward = backward,

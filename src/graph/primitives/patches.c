@@ -98,6 +98,7 @@ const struct mfu_primitive mfu_primitive_patches = {
             [EXTRA] = {"extra", "0", NULL, "tokens of a sequence that have no patch (class token)"},
             [PER] = {"per", "token", rows_of, "what has a row: every token, or a sequence as a whole"},
         },
+    .traits = MFU_MULTIPLIES,
     .shape = shape,
     .params = params,
     .forward = forward,

@@ -58,6 +58,7 @@ const struct mfu_primitive mfu_primitive_rotary = {
     .summary = "rotary position embedding of queries or keys",
     .least_inputs = 1,
     .most_inputs = 1,
+    .traits = MFU_ELEMENTWISE,
     .shape = shape,
     .forward = forward,
     .backward = backward,

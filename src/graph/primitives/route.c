@@ -102,6 +102,7 @@ const struct mfu_primitive mfu_primitive_route = {
         },
     .least_inputs = 1,
     .most_inputs = 1,
+    .traits = MFU_MULTIPLIES | MFU_ROUTES,
     .shape = shape,
     .params = params,
     .forward = forward,

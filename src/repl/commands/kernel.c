@@ -9,6 +9,7 @@
 #include "repl/expr_scope.h"
 #include "repl/output.h"
 #include "report/report.h"
+#include "answer/fields/fields.h"
 #include "scenario/setting.h"
 
 #define LARGEST 0x1p40 /* of a size; more is a slip of the finger */
@@ -282,7 +283,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     s->studied = kernel;
     s->has_studied = true;
     if (s->json)
-        return mfu_answer(s, mfu_json_single_kernel(&kernel), err);
+        return mfu_answer(s, &mfu_record_single_kernel, &kernel, err);
     mfu_pager_begin(s);
     mfu_text_single_kernel(s->out, &s->term, &kernel);
     mfu_pager_end(s);
@@ -315,5 +316,6 @@ const struct mfu_command mfu_command_kernel = {
     .least_args = 1,
     .most_args = -1,
     .offer = {offer, offer},
+    .answers = MFU_ANSWERS(&mfu_record_single_kernel),
     .run = run,
 };

@@ -115,8 +115,6 @@ static void write_names(struct tracer *t)
 
 static const char *event_name(const struct tracer *t, const struct mfu_event *event, char *buf, size_t size)
 {
-    if (event->launch < 0)
-        return event->name ? event->name : "collective";
     mfu_launch_name(&t->program->launches[event->launch], buf, size);
     return buf + (buf[0] == '.');
 }
@@ -128,7 +126,7 @@ static void describe_kernel(struct tracer *t, const struct mfu_event *event)
     double bytes = k->read_bytes + k->write_bytes, seconds = event->end_s - event->start_s;
     struct mfu_writer *e = &t->e;
 
-    mfu_writer_text(e, "phase", mfu_phase_names[l->phase]);
+    mfu_writer_text(e, "phase", mfu_phase_names[mfu_launch_phase(l)]);
     mfu_writer_text(e, "kind", mfu_kind_names[k->kind]);
     mfu_writer_number(e, "m", k->m);
     mfu_writer_number(e, "n", k->n);
@@ -173,8 +171,7 @@ static void write_dispatch(struct tracer *t, const struct mfu_event *event, cons
 
 static void write_kernel(struct tracer *t, const struct mfu_event *event, const char *name)
 {
-    const char *category =
-        event->launch >= 0 ? mfu_kind_names[t->program->launches[event->launch].kernel.kind] : "collective";
+    const char *category = mfu_kind_names[t->program->launches[event->launch].kernel.kind];
     nanoseconds *ended = &t->ended[1 + event->stream];
     nanoseconds from = moment(t, event, event->start_s), to = moment(t, event, event->end_s);
     struct mfu_writer *e;
@@ -185,10 +182,7 @@ static void write_kernel(struct tracer *t, const struct mfu_event *event, const 
     e = begin_slice(t, category, name, GPU, STREAMS + (int)event->stream, from, to);
     t->facts->kernels++;
     mfu_writer_object(mfu_writer_key(e, "args"));
-    if (event->launch >= 0)
-        describe_kernel(t, event);
-    else
-        mfu_writer_number(e, "bytes", round(event->bytes));
+    describe_kernel(t, event);
     if (event->micro_step >= 0)
         mfu_writer_integer(e, "micro-step", event->micro_step);
     mfu_writer_close(e);
@@ -225,7 +219,7 @@ static void write_last_wait(struct tracer *t, const struct mfu_event *last)
     nanoseconds from = moment(t, last, last->end_s), until = from;
 
     for (size_t i = 0; i < line->n_events; i++)
-        if (line->events[i].stream == MFU_STREAM_COMMUNICATION && line->events[i].end_s > last->end_s)
+        if (line->events[i].stream != MFU_STREAM_COMPUTE && line->events[i].end_s > last->end_s)
             until = moment(t, last, line->events[i].end_s);
     write_wait(t, "communication", from, until);
     write_wait(t, "data or synchronisation", until, moment(t, last, line->step_s));
@@ -280,7 +274,7 @@ static void write_phases(struct tracer *t)
     for (size_t i = 0; i < line->n_events; i++) {
         const struct mfu_event *event = &line->events[i];
 
-        if (event->launch < 0 || event->stream != MFU_STREAM_COMPUTE)
+        if (event->stream != MFU_STREAM_COMPUTE)
             continue;
         if (first && (event->micro_step != first->micro_step || phase_of(t, event) != phase_of(t, first))) {
             write_phase(t, first, last);
@@ -412,7 +406,7 @@ static int write_memory(struct tracer *t)
         return -1;
     for (size_t i = 0; i < line->n_events; i++) {
         const struct mfu_event *event = &line->events[i];
-        const struct level *level = event->launch >= 0 ? level_of(t, &c, event) : NULL;
+        const struct level *level = level_of(t, &c, event);
         nanoseconds from = moment(t, event, event->issue_s);
         nanoseconds to = moment(t, event, event->issued_s);
 

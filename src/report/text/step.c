@@ -7,9 +7,7 @@
 #include "plan/kernels.h"
 #include "report/report.h"
 #include "report/text/text.h"
-
-#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
-#define P(share) mfu_text_percent((char[16]){0}, share)
+#include "base/short.h"
 
 static void share_row(struct mfu_table *t, const char *name, double s, double whole)
 {
@@ -39,9 +37,9 @@ static void phases(FILE *out, const struct mfu_term *t, const struct mfu_step_an
 static int kinds(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
 {
     static const struct mfu_column columns[] = {
-        {"kernels", .left = true}, {"count", .rank = 4},        {"forward", .rank = 5}, {"backward", .rank = 5},
-        {"optimizer", .rank = 6},  {"time", .rank = 0},         {"share", .rank = 0},   {"tensor", .rank = 2},
-        {"DRAM", .rank = 2},       {"", .bar = true, .rank = 3}};
+        {"kernels", .left = true}, {"count", .rank = 4},        {"forward", .rank = 5},      {"backward", .rank = 5},
+        {"optimizer", .rank = 6},  {"between GPUs", .rank = 6}, {"time", .rank = 0},         {"share", .rank = 0},
+        {"tensor", .rank = 2},     {"DRAM", .rank = 2},         {"", .bar = true, .rank = 3}};
     struct mfu_table table = MFU_TABLE(columns);
     struct mfu_kernel_row *rows;
     int n = mfu_kernel_kinds(p, &rows, NULL);

@@ -1,0 +1,245 @@
+/*
+ * graph.c - from a model's sections to a program: traces each kind of layer
+ * once, forward and backward, and lets the primitives append their kernels;
+ * then fuses, shards, and appends the optimizer.
+ */
+#include "graph/graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "graph/builder_private.h"
+#include "graph/layers.h"
+#include "graph/numerics.h"
+#include "graph/optimizer.h"
+#include "graph/preallocated.h"
+#include "graph/recompute.h"
+#include "graph/resident.h"
+#include "graph/shard.h"
+#include "scenario/setting.h"
+
+/* The segment just opened runs a layer of a repeated section. */
+static void mark_layer(struct mfu_builder *s, const struct mfu_layer *l)
+{
+    if (!s->failed)
+        s->program->segments[s->program->n_segments - 1].layer = l->section->repeat != NULL;
+}
+
+/* Python keeps the argument of a module alive until the module returns. */
+static void hold_arguments(struct mfu_builder *s, const struct mfu_layer *st, int node)
+{
+    const char *module = s->nodes[node].source->module;
+    int end = st->first_node + st->n_nodes;
+
+    if (!s->runtime->scopes || !module)
+        return;
+    if (node + 1 < end && s->nodes[node + 1].source->module && strcmp(s->nodes[node + 1].source->module, module) == 0)
+        return;
+    for (int i = node;
+         i >= st->first_node && s->nodes[i].source->module && strcmp(s->nodes[i].source->module, module) == 0; i--)
+        for (int k = 0; k < s->nodes[i].source->n_in; k++)
+            if (s->nodes[i].in[k] >= 0) {
+                const char *from = s->nodes[s->nodes[i].in[k]].source->module;
+
+                if (!from || strcmp(from, module) != 0)
+                    mfu_tensor_extend(s, s->nodes[s->nodes[i].in[k]].out);
+            }
+}
+
+static void run_forward(struct mfu_builder *s, const struct mfu_layer *st)
+{
+    for (int i = st->first_node; i < st->first_node + st->n_nodes && !s->failed; i++) {
+        s->node = i;
+        s->nodes[i].n_saved = 0;
+        if (s->recomputing && i > s->last_saver)
+            break;
+        s->nodes[i].op->primitive->forward(s, i);
+        hold_arguments(s, st, i);
+    }
+}
+
+/* Local variables of the model's own forward(): embeddings, head. */
+static void hold_locals(struct mfu_builder *s, const struct mfu_layer *layers, int n)
+{
+    for (int k = 0; k < n && s->runtime->scopes; k++)
+        for (int i = layers[k].first_node; i < layers[k].first_node + layers[k].n_nodes; i++)
+            if (!layers[k].section->repeat && (k == n - 1 || mfu_is(s->nodes[i].op, MFU_LOOKS_UP)))
+                mfu_tensor_extend(s, s->nodes[i].out);
+}
+
+static void forget_casts(struct mfu_builder *s)
+{
+    for (int i = 0; i < s->n_parameters; i++)
+        s->parameters[i].cast = MFU_NO_VIEW;
+}
+
+/* An empty launch, so that what it names lives until here. */
+static void end_of_scope(struct mfu_builder *s, const struct mfu_layer *st)
+{
+    for (int i = st->first_node; i < st->first_node + st->n_nodes; i++) {
+        int casts[2], n = 0;
+
+        for (int w = 0; w < 2; w++)
+            if (s->nodes[i].parameter[w] >= 0 && s->parameters[s->nodes[i].parameter[w]].cast != MFU_NO_VIEW)
+                casts[n++] = s->parameters[s->nodes[i].parameter[w]].cast;
+        s->node = i;
+        if (n)
+            mfu_emit_kernel(s, &(struct mfu_kernel){.kind = MFU_CAST}, "scope", 0, n, casts, 0, NULL);
+    }
+}
+
+static void trace_backward(struct mfu_builder *s, struct mfu_layer *st)
+{
+    mfu_segment_open(s, st->section->name, MFU_BACKWARD, st->repeat);
+    mark_layer(s, st);
+    s->selective = mfu_checkpoints[s->config->checkpoint].keeps_products && mfu_layer_recomputed(s, st);
+    if (mfu_layer_recomputed(s, st)) {
+        s->last_saver = mfu_last_saver(s, st);
+        s->recomputing = true;
+        s->next_kept = st->first_kept;
+        for (int i = st->first_node; i < st->first_node + st->n_nodes; i++)
+            for (int w = 0; w < 2; w++)
+                if (s->nodes[i].parameter[w] >= 0)
+                    s->parameters[s->nodes[i].parameter[w]].cast = MFU_NO_VIEW;
+        run_forward(s, st);
+        s->recomputing = false;
+    }
+    for (int i = st->first_node + st->n_nodes - 1; i >= st->first_node && !s->failed; i--) {
+        struct mfu_node *n = &s->nodes[i];
+
+        if (n->gradient == MFU_NO_VIEW && !mfu_is(n->op, MFU_ENDS_IN_LOSS))
+            continue;
+        mfu_compute_missing(s, st, i);
+        s->node = i;
+        n->op->primitive->backward(s, i);
+    }
+    mfu_segment_close(s);
+}
+
+/* Compiled backward graphs return their gradients together; only then does
+ * autograd add them to .grad. */
+static void trace_deferred(struct mfu_builder *s, const struct mfu_layer *layers, int n)
+{
+    for (int k = n - 1; k >= 0; k--) {
+        const struct mfu_layer *st = &layers[k];
+
+        mfu_segment_open(s, st->section->name, MFU_BACKWARD, st->repeat);
+        for (int i = 0; i < s->n_deferred; i++)
+            if (s->deferred[i].node >= st->first_node && s->deferred[i].node < st->first_node + st->n_nodes) {
+                s->node = s->deferred[i].node;
+                mfu_accumulate(s, s->deferred[i].view);
+            }
+        mfu_segment_close(s);
+    }
+}
+
+bool mfu_graph_same(const struct mfu_config *a, const struct mfu_config *b)
+{
+    if (a->model != b->model || a->gpu != b->gpu || (a->accum > 1) != (b->accum > 1)
+        || mfu_config_coefficient(a, MFU_C_CUBLAS_WORKSPACE) != mfu_config_coefficient(b, MFU_C_CUBLAS_WORKSPACE))
+        return false;
+    for (int i = 0; i < MFU_SETTING_COUNT; i++)
+        if (a->setting[i] != b->setting[i] && !mfu_settings[i].keeps_graph)
+            return false;
+    return memcmp(a->dim, b->dim, (size_t)a->model->n_dims * sizeof *a->dim) == 0;
+}
+
+int mfu_graph_build(const struct mfu_config *c, bool unrolled, struct mfu_program *p, struct mfu_error *err)
+{
+    struct mfu_layer *layers;
+    struct mfu_builder *s = p->workbench;
+    int n, status = -1;
+
+    if (!s && !(s = p->workbench = calloc(1, sizeof *s)))
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
+    s->n_nodes = s->n_parameters = s->n_deferred = 0;
+    s->n_kept = 0;
+    s->recomputing = s->failed = false;
+    s->node = -1;
+    s->old_logits = MFU_NO_VIEW;
+    s->logits_section = NULL;
+    s->logits_width = -1;
+    s->program = p;
+    s->config = c;
+    s->runtime = &mfu_runtimes[c->runtime];
+    s->numerics = mfu_numerics_choose(c, s->runtime);
+    mfu_shard_parameters(s);
+    p->n_launches = p->n_tensors = p->n_views = p->n_segments = 0;
+    p->accum = c->accum;
+    p->tokens = c->tokens;
+    mfu_tensor_new(s, 0, 0, MFU_F32, MFU_PART_WEIGHTS); /* tensor 0: the weights */
+    if (s->failed)
+        goto done;
+    p->tensors[0] = (struct mfu_tensor){.born = MFU_NEVER, .last = MFU_FOREVER, .part = MFU_PART_WEIGHTS};
+
+    if (mfu_evaluate_operations(s, err) < 0)
+        goto done;
+    mfu_count_parameters(s);
+    if ((n = mfu_layers_make(s, unrolled, err)) < 0)
+        goto done;
+    layers = s->layers;
+    for (int k = 0; k < n; k++) {
+        mfu_segment_open(s, layers[k].section->name, MFU_FORWARD, layers[k].repeat);
+        mark_layer(s, &layers[k]);
+        layers[k].first_kept = s->n_kept;
+        s->n_gemms = 0;
+        s->selective = mfu_checkpoints[c->checkpoint].keeps_products && mfu_layer_recomputed(s, &layers[k]);
+        run_forward(s, &layers[k]);
+        if (k == n - 1) {
+            hold_locals(s, layers, n);
+            mfu_tensor_extend(s, s->old_logits);
+        }
+        mfu_segment_close(s);
+    }
+    if (s->runtime->scopes && s->numerics.autocast && mfu_checkpoints[c->checkpoint].recomputes_all)
+        for (int k = 0; k < n; k++) { /* autocast's cache ends with forward */
+            mfu_segment_open(s, layers[k].section->name, MFU_FORWARD, layers[k].repeat);
+            end_of_scope(s, &layers[k]);
+            mfu_segment_close(s);
+        }
+    for (int k = n - 1; k >= 0; k--)
+        trace_backward(s, &layers[k]);
+    mfu_list_weights(s);
+    if (s->n_deferred)
+        trace_deferred(s, layers, n);
+    forget_casts(s);
+    if (s->runtime->fuse && mfu_fuse(s) < 0)
+        s->failed = true;
+    p->saved_bytes = mfu_saved_bytes(p);
+    mfu_segment_open(s, "", MFU_OPTIMIZER_PHASE, 1);
+    mfu_optimizer_emit(s);
+    mfu_segment_close(s);
+    mfu_resident_memory(s);
+    if (s->runtime->one_arena && !s->failed)
+        mfu_preallocate(s);
+    if (!s->failed && mfu_shard_program(s) < 0)
+        s->failed = true;
+    status = 0;
+done:
+    if (s->failed)
+        status = mfu_fail(err, MFU_ENOMEM, "out of memory");
+    return status;
+}
+
+void mfu_program_free(struct mfu_program *p)
+{
+    struct mfu_builder *s = p->workbench;
+
+    if (s) {
+        free(s->nodes);
+        free(s->parameters);
+        free(s->layers);
+        free(s->moved);
+        free(s->kept);
+        free(s->deferred);
+        free(s->merged);
+    }
+    free(s);
+    free(p->weights);
+    free(p->launches);
+    free(p->tensors);
+    free(p->views);
+    free(p->segments);
+    memset(p, 0, sizeof *p);
+}

@@ -1,0 +1,24 @@
+/*
+ * graph.h - the program of a scenario: one rank's step as launches and tensors.
+ */
+#ifndef MFU_GRAPH_H
+#define MFU_GRAPH_H
+
+#include "graph/program.h"
+#include "scenario/scenario.h"
+
+struct mfu_error;
+
+/* Builds the program of a scenario into `program` (zeroed, or used before).
+ * The program's memory is reused; free it with mfu_program_free. */
+/* `unrolled` traces every layer by itself, for simulations that follow each
+ * allocation and launch; else repeated layers are counted. */
+int mfu_graph_build(const struct mfu_config *, bool unrolled, struct mfu_program *, struct mfu_error *);
+/* Whether both configurations have the same graph, but for the number of
+ * micro-steps (one, or several): then mfu_program_accumulate() is all that a change takes. */
+bool mfu_graph_same(const struct mfu_config *, const struct mfu_config *);
+/* The program for another number of micro-steps per optimizer step. */
+void mfu_program_accumulate(struct mfu_program *, double accum);
+void mfu_program_free(struct mfu_program *);
+
+#endif

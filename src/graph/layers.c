@@ -1,0 +1,137 @@
+/*
+ * layers.c - the layers that are traced, and the operations in them as nodes.
+ *
+ * A repeated section is traced at most three times: its first, a middle and
+ * its last layer, since the neighbours of the first and last differ.  The
+ * middle one stands for all the others (`repeat` of its segment).
+ */
+#include "graph/layers.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "graph/builder_private.h"
+
+/* More layers than that are counted even when unrolling (chosen: time and room
+ * grow with them). */
+#define MOST_UNROLLED 1000
+
+#define WAITING (-2) /* in `at`: a node that its first reader makes */
+
+/* Whether a compiler would delay an op until somebody reads it: one that
+ * only changes elements, and whose reader does not come next.  (The SiLU of a
+ * SwiGLU, written before the second projection, then meets its product.) */
+static bool waits(const struct mfu_builder *s, const struct mfu_model_section *sec, int op)
+{
+    const struct mfu_model *m = s->config->model;
+
+    if (!s->runtime->fuse || s->left_out[op] || m->ops[op].n_in != 1 || m->ops[op].primitive->params)
+        return false;
+    for (int i = op + 1; i < sec->first + sec->count; i++)
+        for (int k = 0; k < m->ops[i].n_in; k++)
+            if (m->ops[i].in[k] == op)
+                return i > op + 1;
+    return false;
+}
+
+static void add_node(struct mfu_builder *s, const struct mfu_layer *st, int *at, int op);
+
+/* The node that makes input `k` of an op. */
+static int maker(struct mfu_builder *s, const struct mfu_layer *st, int *at, const struct mfu_model_op *source, int k)
+{
+    int op;
+
+    if (k >= source->n_in)
+        return MFU_TOKENS_IN;
+    if ((op = source->in[k]) == MFU_SECTION_INPUT)
+        return st->input;
+    if (at[op] == WAITING)
+        add_node(s, st, at, op);
+    return at[op];
+}
+
+static void add_node(struct mfu_builder *s, const struct mfu_layer *st, int *at, int op)
+{
+    const struct mfu_model_op *source = &s->config->model->ops[op];
+    struct mfu_node *n;
+    int in[MFU_INPUTS];
+
+    for (int k = 0; k < MFU_INPUTS; k++)
+        in[k] = maker(s, st, at, source, k);
+    if (s->left_out[op]) {
+        at[op] = in[0];
+        return;
+    }
+    if (!ROOM(s, s->nodes, s->n_nodes, s->cap_nodes))
+        return;
+    n = &s->nodes[s->n_nodes];
+    *n = (struct mfu_node){.op = &s->operations[op],
+                           .source = source,
+                           .section = st->section->name,
+                           .out = MFU_NO_VIEW,
+                           .gradient = MFU_NO_VIEW,
+                           .parameter = {-1, -1}};
+    memcpy(n->in, in, sizeof in);
+    if (n->op->primitive->params) {
+        struct mfu_weights w = n->op->primitive->params(n->op);
+        bool borrowed = mfu_shares_weight(s, op) && at[source->shares] >= 0;
+
+        for (int which = 0; which < 2; which++) {
+            if (!ROOM(s, s->parameters, s->n_parameters, s->cap_parameters))
+                return;
+            n->parameter[which] = s->n_parameters;
+            s->parameters[s->n_parameters++] = (struct mfu_parameter){
+                .elements = which ? w.bias : w.weight, .cast = MFU_NO_VIEW, .gradient = MFU_NO_VIEW, .users = 1};
+        }
+        if (borrowed) {
+            s->parameters[n->parameter[0]].borrowed = true;
+            n->parameter[0] = s->nodes[at[source->shares]].parameter[0];
+            s->parameters[n->parameter[0]].users++;
+        }
+    }
+    at[op] = s->n_nodes++;
+}
+
+/* Makes the nodes of one stretch; `at` maps model ops to nodes. */
+static void add_nodes(struct mfu_builder *s, struct mfu_layer *st, int *at)
+{
+    const struct mfu_model_section *sec = st->section;
+
+    st->first_node = s->n_nodes;
+    for (int i = sec->first; i < sec->first + sec->count; i++)
+        at[i] = WAITING;
+    for (int i = sec->first; i < sec->first + sec->count && !s->failed; i++)
+        if (at[i] == WAITING && !waits(s, sec, i))
+            add_node(s, st, at, i);
+    st->n_nodes = s->n_nodes - st->first_node;
+}
+
+/* The layers of the whole model, in order of execution. */
+int mfu_layers_make(struct mfu_builder *s, bool unrolled, struct mfu_error *err)
+{
+    const struct mfu_model *m = s->config->model;
+    int at[MFU_MAX_OPS], n = 0, before = MFU_TOKENS_IN;
+
+    for (int i = 0; i < m->n_sections; i++) {
+        const struct mfu_model_section *sec = &m->sections[i];
+        double times = mfu_repeats(s, sec);
+        int traced = times < 3 ? (int)times : unrolled ? (int)fmin(times, MOST_UNROLLED) : 3;
+
+        if (!(times >= 1) || times != floor(times))
+            return mfu_fail(err, MFU_EINPUT, "%s: section %s repeats %g times", m->slug, sec->name, times);
+        for (int k = 0; k < traced; k++) {
+            struct mfu_layer *st;
+
+            if (!ROOM(s, s->layers, n, s->cap_layers))
+                return n;
+            st = &s->layers[n++];
+
+            *st = (struct mfu_layer){
+                .section = sec, .input = before, .repeat = traced > 2 && k == traced - 2 ? times - traced + 1 : 1};
+            add_nodes(s, st, at);
+            before = at[sec->first + sec->count - 1];
+        }
+    }
+    return n;
+}

@@ -1,0 +1,22 @@
+/*
+ * layers.h - the layers that are traced: each kind of layer once, or all.
+ */
+#ifndef MFU_LAYERS_H
+#define MFU_LAYERS_H
+
+#include "graph/builder.h"
+
+/* A section, or one of the layers of a repeated one. */
+struct mfu_layer {
+    const struct mfu_model_section *section;
+    int first_node, n_nodes;
+    int input;      /* node that it reads, or MFU_TOKENS_IN */
+    double repeat;  /* layers that it stands for */
+    int first_kept; /* of its results in mfu_builder.kept */
+};
+
+/* The layers of the whole model in the order of execution, into s->layers, with
+ * their nodes.  `unrolled`: each layer by itself.  How many, or -1. */
+int mfu_layers_make(struct mfu_builder *, bool unrolled, struct mfu_error *);
+
+#endif

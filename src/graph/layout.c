@@ -1,0 +1,18 @@
+/*
+ * layout.c - names of axes and roles, and shares.
+ */
+#include "graph/layout.h"
+
+const char *const mfu_axis_names[MFU_AXIS_COUNT] = {"dp", "tp", "cp", "ep", "pp"};
+const char *const mfu_role_names[MFU_DIM_ROLE_COUNT] = {"",   "batch",      "sequence", "hidden", "heads",
+                                                        "ff", "vocabulary", "expert",   "element"};
+
+double mfu_layout_share(const struct mfu_layout *l, const struct mfu_mesh *mesh)
+{
+    double share = 1;
+
+    for (int i = 0; i < MFU_AXIS_COUNT; i++)
+        if (l->placement[i] == MFU_SHARDED)
+            share /= mesh->ranks[i];
+    return share;
+}

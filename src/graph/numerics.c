@@ -1,0 +1,71 @@
+/*
+ * numerics.c - the recipes, a row for each way to keep weights.
+ *
+ * Sources: torch.autocast (16-bit linears, fp32 weights, norms and losses),
+ * apex O2, DeepSpeed and Megatron (16-bit weights, fp32 masters),
+ * TransformerEngine on Hopper (fp8 linears; what backward multiplies is kept
+ * quantised).
+ */
+#include "graph/numerics.h"
+
+#include "graph/runtime.h"
+#include "scenario/scenario.h"
+#include "scenario/setting.h"
+
+/* Where weights are kept, and in which type things are computed. */
+enum form { FULL, AUTOCAST, HALVES, PURE, FORMS };
+
+/* Gradients are as the weights, unless the runtime adds them up in fp32. */
+static const struct mfu_numerics recipes[FORMS] = {
+    [FULL] = {.weight = MFU_F32,
+              .compute = MFU_F32,
+              .gradient = MFU_F32,
+              .residual = MFU_F32,
+              .master = MFU_F32,
+              .moment = MFU_F32,
+              .activation = MFU_F32},
+    [AUTOCAST] = {.weight = MFU_F32,
+                  .compute = MFU_F16,
+                  .gradient = MFU_F32,
+                  .residual = MFU_F32,
+                  .master = MFU_F32,
+                  .moment = MFU_F32,
+                  .activation = MFU_F16,
+                  .autocast = true},
+    [HALVES] = {.weight = MFU_F16,
+                .compute = MFU_F16,
+                .gradient = MFU_F16,
+                .residual = MFU_F16,
+                .master = MFU_F32,
+                .moment = MFU_F32,
+                .activation = MFU_F16,
+                .masters = true},
+    [PURE] = {.weight = MFU_F16,
+              .compute = MFU_F16,
+              .gradient = MFU_F16,
+              .residual = MFU_F16,
+              .master = MFU_F16,
+              .moment = MFU_F16,
+              .activation = MFU_F16},
+};
+
+bool mfu_half_engine(const struct mfu_config *c)
+{
+    return c->setting[MFU_S_HALF_WEIGHTS] > 0 && !mfu_precisions[c->precision].no_half_weights
+        && !mfu_runtimes[c->runtime].c_program;
+}
+
+struct mfu_numerics mfu_numerics_choose(const struct mfu_config *c, const struct mfu_runtime *r)
+{
+    const struct mfu_precision_row *row = &mfu_precisions[c->precision];
+    enum form form = !row->half ? FULL : row->pure ? PURE : r->half_weights || mfu_half_engine(c) ? HALVES : AUTOCAST;
+    struct mfu_numerics n = recipes[form];
+
+    n.math = row->math;
+    n.linear_math = row->linear_math;
+    if (r->gradient == MFU_GRADIENT_FP32 && form != PURE)
+        n.gradient = MFU_F32;
+    if (n.linear_math == MFU_PEAK_FP8 && !r->keeps_wide)
+        n.activation = MFU_F8;
+    return n;
+}

@@ -1,0 +1,36 @@
+/*
+ * numerics.h - in which types a step computes and keeps things: a recipe.
+ */
+#ifndef MFU_NUMERICS_H
+#define MFU_NUMERICS_H
+
+#include <stdbool.h>
+#include "descriptor/gpu.h"
+#include "graph/program.h"
+
+struct mfu_config;
+struct mfu_runtime;
+
+/* The type of everything by its role.  A precision is a row of such a table, or
+ * two: whether weights are kept in 16 bits (with masters) or cast as they are used. */
+struct mfu_numerics {
+    enum mfu_type weight;      /* parameters, as the model holds them */
+    enum mfu_type compute;     /* what linears and attention read and write */
+    enum mfu_type gradient;    /* .grad */
+    enum mfu_type residual;    /* embedding outputs */
+    enum mfu_type master;      /* what the optimizer updates */
+    enum mfu_type moment;      /* its states, unless they have a type of their own */
+    enum mfu_type activation;  /* inputs of linears as they are kept for backward */
+    bool masters;              /* beside the weights, in the optimizer */
+    bool autocast;             /* casts weight -> compute where they meet, as torch.autocast does */
+    enum mfu_peak math;        /* of GEMMs and attention */
+    enum mfu_peak linear_math; /* of linears but the head */
+};
+
+struct mfu_numerics mfu_numerics_choose(const struct mfu_config *, const struct mfu_runtime *);
+
+/* Whether an engine (DeepSpeed, apex O2) holds 16-bit weights and gradients and
+ * updates fp32 masters, whatever the runtime does otherwise. */
+bool mfu_half_engine(const struct mfu_config *);
+
+#endif

@@ -1,0 +1,71 @@
+/*
+ * resident.c - memory that is there all the time: weights, gradients, states.
+ */
+#include "graph/resident.h"
+
+#include <string.h>
+
+#include "graph/builder_private.h"
+#include "graph/optimizer.h"
+
+void mfu_resident_memory(struct mfu_builder *s)
+{
+    struct mfu_program *p = s->program;
+    const struct mfu_config *c = s->config;
+    double weight = mfu_type_bytes[s->numerics.weight], gradient = mfu_type_bytes[s->numerics.gradient];
+    bool gradients_stay = c->accum > 1 || s->runtime->gemm_accumulates || mfu_gradients_leave(s);
+    /* Token indices and targets, int64, of this micro-batch and the next. */
+    double inputs = 2 * 2 * mfu_type_bytes[MFU_I64] * c->tokens;
+    double workspace = mfu_config_coefficient(c, MFU_C_CUBLAS_WORKSPACE);
+    bool masters = s->numerics.masters;
+
+    memset(p->constant_bytes, 0, sizeof p->constant_bytes);
+    if (masters && mfu_fully_sharded(s)) { /* the shards of the weights are the masters */
+        weight = gradient = 4;
+        masters = false;
+    }
+    p->constant_bytes[MFU_PART_WEIGHTS] = mfu_state_share(s, MFU_STATE_WEIGHT) * weight * p->params;
+    p->constant_bytes[MFU_PART_GRADIENTS] =
+        gradients_stay ? mfu_state_share(s, MFU_STATE_GRADIENT) * gradient * p->params : 0;
+    p->constant_bytes[MFU_PART_OPTIMIZER] =
+        mfu_state_share(s, MFU_STATE_OPTIMIZER) * (mfu_optimizer_state_bytes(s) + (masters ? 4 * p->params : 0));
+    p->gradient_bytes = mfu_type_bytes[s->numerics.gradient];
+    p->weight_bytes = mfu_type_bytes[s->numerics.weight];
+    p->constant_bytes[MFU_PART_ACTIVATIONS] = inputs;
+    /* Handles belong to threads: forward's and the autograd engine's. */
+    p->constant_bytes[MFU_PART_WORKSPACE] = s->runtime->half_weights ? workspace : 2 * workspace;
+}
+
+/* What forward leaves for backward: born in forward, needed later. */
+double mfu_saved_bytes(const struct mfu_program *p)
+{
+    double bytes = 2 * mfu_type_bytes[MFU_I64] * p->tokens; /* indices and targets */
+    int end = 0;
+
+    for (int i = 0; i < p->n_segments; i++)
+        if (p->segments[i].phase == MFU_FORWARD)
+            end = p->segments[i].first + p->segments[i].count;
+    for (int i = 0; i < p->n_segments && p->segments[i].phase == MFU_FORWARD; i++) {
+        const struct mfu_segment *seg = &p->segments[i];
+        double own = 0;
+
+        for (int t = 1; t < p->n_tensors; t++)
+            if (p->tensors[t].born >= seg->first && p->tensors[t].born < seg->first + seg->count
+                && p->tensors[t].last >= end && p->tensors[t].last != MFU_FOREVER)
+                own += p->tensors[t].bytes;
+        bytes += seg->repeat * own;
+    }
+    return bytes;
+}
+
+/* The weights one by one, as a framework allocates them. */
+void mfu_list_weights(struct mfu_builder *s)
+{
+    struct mfu_program *p = s->program;
+
+    p->n_weights = 0;
+    for (int i = 0; i < s->n_parameters; i++)
+        if (s->parameters[i].elements > 0 && !s->parameters[i].borrowed
+            && ROOM(s, p->weights, p->n_weights, p->cap_weights))
+            p->weights[p->n_weights++] = s->parameters[i].elements;
+}

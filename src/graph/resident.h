@@ -1,0 +1,17 @@
+/*
+ * resident.h - memory that is there all the time.
+ */
+#ifndef MFU_RESIDENT_H
+#define MFU_RESIDENT_H
+
+#include "graph/builder.h"
+
+/* The program's constants: shards of weights, gradients and optimizer states,
+ * inputs, workspaces. */
+void mfu_resident_memory(struct mfu_builder *);
+/* Bytes that forward leaves for backward. */
+double mfu_saved_bytes(const struct mfu_program *);
+/* The weights one by one, as a framework allocates them. */
+void mfu_list_weights(struct mfu_builder *);
+
+#endif

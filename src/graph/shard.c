@@ -1,0 +1,437 @@
+/*
+ * shard.c - data parallelism, ZeRO and FSDP: layouts of the parameters, and one
+ * pass over the program that puts a collective wherever two layouts do not meet.
+ *
+ * A gradient is a partial sum of its rank; its state is replicated (all-reduce)
+ * or sharded (reduce-scatter).  A weight that is sharded is gathered before it is
+ * used: after the optimizer where every rank holds all of it, block by block, one
+ * block ahead, where it does not (FSDP).
+ *
+ * The pass writes the launches anew, in order.  A collective stands where the
+ * host issues it: it needs what stands before it.  What needs it says how many
+ * collectives, issued since, may still be under way; so that a layer that stands
+ * for several waits for its own weights in each of them.
+ */
+#include "graph/shard.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "graph/builder_private.h"
+#include "scenario/setting.h"
+
+/* What trainers do, by ZeRO stage. */
+static const struct rule {
+    enum mfu_state sharded;          /* this and what follows it; COUNT: none */
+    enum mfu_collective_kind reduce; /* of gradients */
+    enum mfu_occurrence when;
+    bool by_block; /* weights are gathered and gradients scattered block by block */
+} rules[] = {
+    {MFU_STATE_COUNT, MFU_ALL_REDUCE, MFU_LAST_MICRO_STEP, false},         /* DDP, with no_sync */
+    {MFU_STATE_OPTIMIZER, MFU_REDUCE_SCATTER, MFU_LAST_MICRO_STEP, false}, /* ZeRO 1 */
+    {MFU_STATE_GRADIENT, MFU_REDUCE_SCATTER, MFU_EVERY_MICRO_STEP, false}, /* ZeRO 2 */
+    {MFU_STATE_WEIGHT, MFU_REDUCE_SCATTER, MFU_EVERY_MICRO_STEP, true},    /* ZeRO 3, FSDP */
+};
+
+/* torch DDP's bucket_cap_mb; it starts early with a small one. */
+#define BUCKET_BYTES (25 * 0x1p20)
+#define FIRST_BUCKET_BYTES 0x1p20
+
+/* DeepSpeed's reduce_bucket_size, in elements; two buffers with overlap_comm
+ * (runtime/zero/config.py). */
+#define ENGINE_BUCKET 5e8
+
+#define SHARD_BYTES 4 /* of one element of FSDP's shards: masters */
+
+struct sharder {
+    struct mfu_builder *s;
+    struct mfu_program *p;
+    const struct rule *rule;
+    double ranks;
+    int n; /* launches written so far */
+    const struct mfu_segment *seg;
+    int issued;                      /* collectives */
+    int wanted;                      /* one of them that the next kernel waits for, or -1 */
+    int ahead;                       /* the gather of the next block */
+    double waiting, bucket;          /* gradient bytes for the next bucket, of this size */
+    double counted, counted_squares; /* of a layer that stands for several */
+    /* Tensors, or -1: weights in no block, of this block, of the next; gradients
+     * of this block, and of the one before, which are on their way. */
+    int root, block, next, gradients, leaving;
+};
+
+static const struct rule *rule_of(const struct mfu_builder *s)
+{
+    return &rules[(int)s->config->setting[MFU_S_ZERO]];
+}
+
+void mfu_shard_parameters(struct mfu_builder *s)
+{
+    s->mesh = (struct mfu_mesh){
+        {[MFU_AXIS_DP] = s->config->ranks, [MFU_AXIS_TP] = 1, [MFU_AXIS_CP] = 1, [MFU_AXIS_EP] = 1, [MFU_AXIS_PP] = 1}};
+    for (int i = 0; i < MFU_STATE_COUNT; i++) {
+        s->state[i] = (struct mfu_layout){{MFU_REPLICATED}, {MFU_DIM_NONE}};
+        if (i >= (int)rule_of(s)->sharded) {
+            s->state[i].placement[MFU_AXIS_DP] = MFU_SHARDED;
+            s->state[i].dim[MFU_AXIS_DP] = MFU_DIM_ELEMENT;
+        }
+    }
+}
+
+double mfu_state_share(const struct mfu_builder *s, enum mfu_state state)
+{
+    return mfu_layout_share(&s->state[state], &s->mesh);
+}
+
+bool mfu_fully_sharded(const struct mfu_builder *s)
+{
+    return mfu_state_share(s, MFU_STATE_WEIGHT) < 1;
+}
+
+bool mfu_gradients_leave(const struct mfu_builder *s)
+{
+    return mfu_state_share(s, MFU_STATE_GRADIENT) < 1;
+}
+
+/* ---- writing ------------------------------------------------------------- */
+
+static struct mfu_launch *put(struct sharder *x, const struct mfu_launch *l)
+{
+    struct mfu_builder *s = x->s;
+
+    if (!ROOM(s, s->merged, x->n, s->cap_merged))
+        return NULL;
+    s->merged[x->n] = *l;
+    return &s->merged[x->n++];
+}
+
+static struct mfu_launch blank(const struct sharder *x, const char *suffix)
+{
+    return (struct mfu_launch){.section = x->seg->section,
+                               .op = "",
+                               .suffix = suffix,
+                               .phase = x->seg->phase,
+                               .fusion = MFU_ALONE,
+                               .communicates = true,
+                               .wait_behind = -1};
+}
+
+/* `calls` collectives of `bytes` each; returns the number of the (last) one. */
+static int issue(struct sharder *x, enum mfu_collective_kind kind, double bytes, double calls, enum mfu_occurrence when)
+{
+    struct mfu_launch l = blank(x, mfu_collective_names[kind]);
+
+    l.kernel = mfu_kernel_stream(MFU_COLLECTIVE, MFU_C_DRAM_POINTWISE, 1, bytes, 0, bytes, 0);
+    l.collective = (struct mfu_collective){.kind = kind, .axis = MFU_AXIS_DP, .bytes = bytes};
+    l.stream = MFU_STREAM_COMMUNICATION;
+    l.kernel.read_bytes *= calls;
+    l.kernel.launches = calls;
+    if (when != MFU_EVERY_MICRO_STEP)
+        mfu_launch_once(&l, when, x->p->accum);
+    put(x, &l);
+    return x->issued++;
+}
+
+static void copy(struct sharder *x, const char *suffix, double read_bytes, double write_bytes)
+{
+    struct mfu_launch l = blank(x, suffix);
+
+    l.kernel = mfu_kernel_stream(MFU_COPY, MFU_C_DRAM_POINTWISE, 1, write_bytes, 0, read_bytes, write_bytes);
+    l.kernel.cold = true;
+    put(x, &l);
+}
+
+/* A buffer from the next launch on; its end follows. */
+static int buffer(struct sharder *x, double bytes)
+{
+    int view = mfu_tensor_new(x->s, 1, bytes, MFU_U8, MFU_PART_COMMUNICATION), tensor;
+
+    if (x->s->failed)
+        return -1;
+    tensor = x->p->views[view].tensor;
+    x->p->tensors[tensor].born = x->p->tensors[tensor].last = x->n;
+    return tensor;
+}
+
+/* It was last needed by the launch written last. */
+static void release(struct sharder *x, int tensor)
+{
+    if (tensor >= 0)
+        x->p->tensors[tensor].last = x->n - 1 > x->p->tensors[tensor].born ? x->n - 1 : x->p->tensors[tensor].born;
+}
+
+/* ---- buckets ------------------------------------------------------------- */
+
+static void flush(struct sharder *x)
+{
+    if (x->waiting > 0)
+        issue(x, x->rule->reduce, x->waiting, 1, x->rule->when);
+    x->waiting = 0;
+    x->bucket = BUCKET_BYTES;
+}
+
+/* Gradients leave in buckets as they become complete; those of layers that are
+ * counted in as many typical ones as they fill. */
+static void bucket(struct sharder *x, double elements, bool last)
+{
+    double bytes = elements * x->p->gradient_bytes;
+
+    if (x->seg->repeat > 1) {
+        x->counted += bytes;
+        x->counted_squares += bytes * bytes;
+    } else {
+        x->waiting += bytes;
+    }
+    if (x->waiting >= x->bucket || last)
+        flush(x);
+}
+
+static void bucket_counted(struct sharder *x)
+{
+    double typical;
+
+    if (x->counted <= 0)
+        return;
+    /* That of a typical byte: a tensor that is larger fills one by itself. */
+    typical = fmax(BUCKET_BYTES, x->counted_squares / x->counted);
+    issue(x, x->rule->reduce, typical, x->counted / typical, x->rule->when);
+    x->counted = x->counted_squares = 0;
+}
+
+/* ---- blocks -------------------------------------------------------------- */
+
+/* Each rank casts its shard before a gather. */
+static int gather(struct sharder *x, double params)
+{
+    double weight = x->p->weight_bytes;
+
+    if (weight < SHARD_BYTES)
+        copy(x, "cast_shard", params * SHARD_BYTES / x->ranks, params * weight / x->ranks);
+    return issue(x, MFU_ALL_GATHER, params * weight, 1, MFU_EVERY_MICRO_STEP);
+}
+
+/* Around a scatter: gradients are joined in one flat tensor, cast to the type of
+ * the sum and divided by the number of ranks (each in place of nothing: read and
+ * written), then the shard is added to what earlier micro-steps left.  Source:
+ * PyTorch, torch/distributed/fsdp/_runtime_utils.py (_reduce_grad,
+ * _div_if_needed). */
+static void scatter(struct sharder *x, double params)
+{
+    double weight = x->p->weight_bytes, sum = x->p->gradient_bytes;
+    double wider = sum > weight ? 1 : 0, shard = SHARD_BYTES / x->ranks;
+
+    copy(x, "flatten", params * (weight + wider * weight + sum + 2 * shard),
+         params * (weight + wider * sum + sum + shard));
+    issue(x, MFU_REDUCE_SCATTER, params * sum, 1, MFU_EVERY_MICRO_STEP);
+}
+
+static bool is_block(const struct sharder *x, int k)
+{
+    const struct mfu_segment *seg = &x->p->segments[k];
+
+    return seg->layer && seg->section == x->s->unit_section;
+}
+
+/* The block that the pass enters next, at segment k or after; -1: none. */
+static int next_block(const struct sharder *x, int k, enum mfu_phase phase)
+{
+    for (; k < x->p->n_segments && x->p->segments[k].phase == phase; k++)
+        if (is_block(x, k))
+            return k;
+    return -1;
+}
+
+static bool begins_pass(const struct sharder *x, int k)
+{
+    return k == 0 || x->p->segments[k - 1].phase != x->p->segments[k].phase;
+}
+
+static void gather_ahead(struct sharder *x)
+{
+    x->next = buffer(x, x->p->weight_bytes * x->p->block_params);
+    x->ahead = gather(x, x->p->block_params);
+}
+
+/* As a segment begins, the root is gathered with the micro-step, the first block
+ * with each pass, and in every block the next one. */
+static void begin_segment(struct sharder *x, int k)
+{
+    double params = x->p->block_params, sums = x->p->gradient_bytes * params;
+    enum mfu_phase phase = x->seg->phase;
+    int before = x->next;
+
+    if (k == 0) {
+        double root = x->p->params - x->p->blocks * params;
+
+        x->root = buffer(x, x->p->weight_bytes * root);
+        x->wanted = gather(x, root);
+    }
+    if (begins_pass(x, k) && next_block(x, k, phase) >= 0) {
+        gather_ahead(x);
+        before = x->next;
+    }
+    if (!is_block(x, k))
+        return;
+    x->block = buffer(x, x->p->weight_bytes * params);
+    release(x, before);
+    x->next = -1;
+    x->wanted = x->ahead;
+    if (phase == MFU_BACKWARD) {
+        if (x->gradients >= 0)
+            x->leaving = buffer(x, sums);
+        x->gradients = buffer(x, sums);
+    }
+    if (x->seg->repeat > 1 || next_block(x, k + 1, phase) >= 0)
+        gather_ahead(x);
+}
+
+/* As it ends, a block's gradients are scattered, and behind the pass the root's. */
+static void end_segment(struct sharder *x, int k)
+{
+    const struct mfu_program *p = x->p;
+
+    if (is_block(x, k)) {
+        if (x->seg->phase == MFU_BACKWARD)
+            scatter(x, p->block_params);
+        release(x, x->block);
+        release(x, x->gradients);
+        release(x, x->leaving);
+        x->leaving = -1;
+    }
+    if (x->seg->phase == MFU_BACKWARD && (k + 1 == p->n_segments || p->segments[k + 1].phase != MFU_BACKWARD)) {
+        scatter(x, p->params - p->blocks * p->block_params);
+        release(x, x->root);
+    }
+}
+
+/* ---- the pass ------------------------------------------------------------ */
+
+/* Buffers that are there all the time: DDP's buckets, an engine's. */
+static double standing_bytes(const struct mfu_builder *s)
+{
+    const struct mfu_program *p = s->program;
+    const struct rule *rule = rule_of(s);
+    double gradient = mfu_type_bytes[s->numerics.gradient];
+    bool several = s->config->ranks > 1, engine = mfu_half_engine(s->config);
+
+    if (rule->by_block && several)
+        return 0;
+    if (rule->when == MFU_LAST_MICRO_STEP)
+        return several && !s->runtime->half_weights ? gradient * p->params : 0;
+    if (!engine)
+        return several ? 2 * gradient * fmin(p->params, ENGINE_BUCKET) : 0;
+    return (rule->by_block ? 2 : 1) * mfu_type_bytes[s->numerics.weight] * fmin(p->params, ENGINE_BUCKET);
+}
+
+static int last_gradient(const struct mfu_program *p)
+{
+    int i = p->n_launches - 1;
+
+    while (i >= 0 && !(p->launches[i].gradient_elements > 0))
+        i--;
+    return i;
+}
+
+/* The launches of a segment, each to its new place. */
+static void move(struct sharder *x, int last)
+{
+    int *moved = x->s->moved;
+
+    for (int i = x->seg->first; i < x->seg->first + x->seg->count; i++) {
+        const struct mfu_launch *from = &x->p->launches[i];
+        struct mfu_launch *l = put(x, from);
+
+        if (!l)
+            return;
+        moved[i] = x->n - 1;
+        if (x->wanted >= 0 && l->kernel.launches > 0) {
+            l->wait_stream = MFU_STREAM_COMMUNICATION;
+            l->wait_behind = x->issued - 1 - x->wanted;
+            x->wanted = -1;
+        }
+        if (!x->rule->by_block && from->gradient_elements > 0)
+            bucket(x, from->gradient_elements, i == last);
+    }
+}
+
+/* Births and deaths of what was there before follow the new order. */
+static void follow(struct sharder *x, int n_tensors, int n_views, int n_launches)
+{
+    const int *moved = x->s->moved;
+
+    for (int t = 0; t < n_tensors; t++) {
+        struct mfu_tensor *tensor = &x->p->tensors[t];
+
+        if (tensor->born >= 0 && tensor->born < n_launches)
+            tensor->born = moved[tensor->born];
+        if (tensor->last >= 0 && tensor->last < n_launches)
+            tensor->last = moved[tensor->last];
+    }
+    for (int v = 0; v < n_views; v++)
+        if (x->p->views[v].producer >= 0)
+            x->p->views[v].producer = moved[x->p->views[v].producer];
+}
+
+static void swap_lists(struct sharder *x)
+{
+    struct mfu_launch *launches = x->p->launches;
+    int cap = x->p->cap_launches;
+
+    x->p->launches = x->s->merged;
+    x->p->cap_launches = x->s->cap_merged;
+    x->p->n_launches = x->n;
+    x->s->merged = launches;
+    x->s->cap_merged = cap;
+}
+
+static void write_segment(struct sharder *x, int k, int last)
+{
+    struct mfu_segment *seg = &x->p->segments[k];
+    int first = x->n;
+
+    x->seg = seg;
+    if (x->rule->by_block && seg->phase != MFU_OPTIMIZER_PHASE)
+        begin_segment(x, k);
+    if (seg->phase == MFU_OPTIMIZER_PHASE && begins_pass(x, k))
+        x->wanted = x->issued - 1; /* all sums */
+    move(x, last);
+    bucket_counted(x);
+    if (x->rule->by_block && seg->phase != MFU_OPTIMIZER_PHASE)
+        end_segment(x, k);
+    if (k == x->p->n_segments - 1 && !x->rule->by_block && x->rule->sharded != MFU_STATE_COUNT)
+        issue(x, MFU_ALL_GATHER, x->p->params * x->p->weight_bytes, 1, MFU_EVERY_MICRO_STEP); /* the new weights */
+    seg->first = first;
+    seg->count = x->n - first;
+}
+
+int mfu_shard_program(struct mfu_builder *s)
+{
+    struct mfu_program *p = s->program;
+    struct sharder x = {.s = s,
+                        .p = p,
+                        .rule = rule_of(s),
+                        .ranks = s->config->ranks,
+                        .wanted = -1,
+                        .ahead = -1,
+                        .bucket = FIRST_BUCKET_BYTES,
+                        .root = -1,
+                        .block = -1,
+                        .next = -1,
+                        .gradients = -1,
+                        .leaving = -1};
+    int n_tensors = p->n_tensors, n_views = p->n_views, n_launches = p->n_launches, last = last_gradient(p);
+
+    p->constant_bytes[MFU_PART_COMMUNICATION] = standing_bytes(s);
+    if (x.ranks <= 1)
+        return 0;
+    while (s->cap_moved < n_launches)
+        if (!mfu_grow((void **)&s->moved, s->cap_moved, &s->cap_moved, sizeof *s->moved))
+            return -1;
+    for (int k = 0; k < p->n_segments && !s->failed; k++)
+        write_segment(&x, k, last);
+    if (s->failed)
+        return -1;
+    follow(&x, n_tensors, n_views, n_launches);
+    swap_lists(&x);
+    return 0;
+}

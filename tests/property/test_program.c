@@ -1,0 +1,274 @@
+/*
+ * The program of a step: laws of its launches and tensors, over models,
+ * runtimes, checkpointing and sharding.
+ */
+#include "../unit/catalog.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "answer/metric/table.h"
+#include "base/error.h"
+#include "graph/graph.h"
+#include "graph/runtime.h"
+#include "plan/plan.h"
+#include "plan/simulation.h"
+
+#define EXACT 1e-9
+
+static struct mfu_plan plan;
+static struct mfu_program unrolled;
+
+/* Sets pairs of keys and values, ended by NULL; whether that is possible. */
+static bool set(struct mfu_scenario *s, const char *gpu, const char *model, const char *const *settings)
+{
+    *s = mfu_scenario_start(mfu_catalog_model(catalog, model, NULL), mfu_catalog_gpu(catalog, gpu, NULL));
+    for (; *settings; settings += 2)
+        if (mfu_scenario_set(s, settings[0], settings[1], NULL) < 0)
+            return false;
+    return true;
+}
+
+static bool make(struct mfu_plan *p, const char *gpu, const char *model, const char *const *settings)
+{
+    struct mfu_scenario s;
+
+    return set(&s, gpu, model, settings) && mfu_plan_make(p, &s, NULL) == 0;
+}
+
+/* Calls of one kind of collective in a step, and their bytes. */
+static double calls(const struct mfu_program *p, enum mfu_collective_kind kind, double *bytes)
+{
+    double n = 0;
+
+    *bytes = 0;
+    for (int k = 0; k < p->n_segments; k++)
+        for (int i = p->segments[k].first; i < p->segments[k].first + p->segments[k].count; i++) {
+            const struct mfu_launch *l = &p->launches[i];
+            double times = mfu_segment_times(p, &p->segments[k]) * l->kernel.launches;
+
+            if (l->collective.kind != kind)
+                continue;
+            n += times;
+            *bytes += times * l->collective.bytes;
+        }
+    return n;
+}
+
+/* However a layer is recomputed, its weights are gathered once for forward and
+ * once for backward, and its gradients leave once. */
+static void collectives_of_a_layer_do_not_depend_on_checkpointing(void **state)
+{
+    static const char *const runtimes[] = {"eager", "compile", "fused"};
+    static const char *const checkpoints[] = {"none", "selective", "full"};
+    static const char *const halves[] = {"on", "off"};
+    static const char *const stages[] = {"0", "1", "2", "3"};
+
+    (void)state;
+    for (int r = 0; r < 3; r++)
+        for (int c = 0; c < 3; c++)
+            for (int h = 0; h < 2; h++)
+                for (int z = 0; z < 4; z++) {
+                    const char *const settings[] = {
+                        "gpus",         "8",       "accum",     "3",          "zero",
+                        stages[z],      "runtime", runtimes[r], "checkpoint", checkpoints[c],
+                        "half_weights", halves[h], NULL};
+                    double layers, accum = 3, bytes, gradients, weights, block;
+                    double gathers, scatters, sums;
+
+                    assert_true(make(&plan, "a100-80gb-sxm", "llama-3.2-1b", settings));
+                    assert_int_equal(mfu_graph_build(&plan.config, true, &unrolled, NULL), 0);
+                    layers = mfu_config_dim(&plan.config, "n_layer");
+                    gradients = plan.program.params * plan.program.gradient_bytes;
+                    weights = plan.program.params * plan.program.weight_bytes;
+                    block = plan.program.block_params * plan.program.weight_bytes;
+                    for (int u = 0; u < 2; u++) {
+                        const struct mfu_program *p = u ? &unrolled : &plan.program;
+
+                        gathers = calls(p, MFU_ALL_GATHER, &bytes);
+                        assert_near(gathers, z == 3 ? accum * (2 * layers + 1) : z > 0, EXACT);
+                        assert_near(bytes, z == 3 ? accum * (weights + layers * block) : z > 0 ? weights : 0, EXACT);
+                        scatters = calls(p, MFU_REDUCE_SCATTER, &bytes);
+                        assert_near(bytes, z >= 2 ? accum * gradients : z == 1 ? gradients : 0, EXACT);
+                        if (z == 3)
+                            assert_near(scatters, accum * (layers + 1), EXACT);
+                        sums = calls(p, MFU_ALL_REDUCE, &bytes);
+                        assert_near(bytes, z == 0 ? gradients : 0, EXACT);
+                        assert_int_equal(sums > 0, z == 0);
+                    }
+                }
+}
+
+/* Gradients of all layers leave, however many there are; the layers of a model
+ * that is too deep to be unrolled are counted. */
+static void deep_models_exchange_as_much_as_they_have(void **state)
+{
+    static const char *const depths[] = {"900", "1800"};
+    double bytes[2], simulated_s[2];
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        const char *const settings[] = {"gpus",   "8",   "n_layer", depths[i], "seq", "64",
+                                        "n_embd", "256", "n_head",  "4",       NULL};
+        struct mfu_simulation s = {0};
+
+        assert_true(make(&plan, "h100-sxm", "gpt2", settings));
+        calls(&plan.program, MFU_ALL_REDUCE, &bytes[i]);
+        assert_near(bytes[i], plan.program.params * plan.program.gradient_bytes, EXACT);
+        assert_int_equal(mfu_simulate(&plan, false, &s, NULL), 0);
+        simulated_s[i] = s.timeline.communication_s;
+        assert_near(simulated_s[i], plan.step.communication_s, 0.1);
+        mfu_simulation_release(&s);
+    }
+    assert_true(bytes[1] > 1.7 * bytes[0] && simulated_s[1] > 1.7 * simulated_s[0]);
+}
+
+/* What a launch reads was written before; what was written lives at least until then. */
+static void check_reads(const struct mfu_program *p, const char *what)
+{
+    for (int i = 0; i < p->n_launches; i++) {
+        const struct mfu_launch *l = &p->launches[i];
+
+        for (int k = 0; k < l->n_in; k++) {
+            const struct mfu_tensor *t = &p->tensors[p->views[l->in[k]].tensor];
+
+            /* A gradient of a norm's weight may stand before the kernel that it was fused with. */
+            if (!((t->born <= i || (l->fusion == MFU_COLUMN && t->born != MFU_FOREVER)) && t->last >= i))
+                fail_msg("%s: %s.%s.%s reads a tensor that lives from %d to %d, at %d", what, l->section, l->op,
+                         l->suffix, t->born, t->last, i);
+        }
+    }
+}
+
+static void what_is_read_was_written(void **state)
+{
+    static const char *const models[] = {"gpt2", "llama-3.2-1b", "mixtral-8x7b", "gemma-2-2b", "bert-base", "vit-b-16"};
+    static const char *const checkpoints[] = {"none", "selective", "full"};
+
+    (void)state;
+    for (size_t m = 0; m < sizeof models / sizeof *models; m++)
+        for (int r = 0; r < MFU_RUNTIME_COUNT; r++)
+            for (int c = 0; c < 3; c++)
+                for (int z = 0; z < 4; z += 3) {
+                    const char *const settings[] = {"gpus",        z ? "4" : "1",  "zero",
+                                                    z ? "3" : "0", "runtime",      mfu_runtimes[r].name,
+                                                    "checkpoint",  checkpoints[c], NULL};
+
+                    if (make(&plan, "h100-sxm", models[m], settings))
+                        check_reads(&plan.program, models[m]);
+                }
+}
+
+/* A sum of twenty branches: more inputs than a launch can name. */
+static struct mfu_model *wide_model(int branches)
+{
+    char text[8192], *at = text, *end = text + sizeof text;
+    struct mfu_error err = {0};
+    struct mfu_model *m;
+    char path[64];
+    int fd;
+
+    at += snprintf(at, (size_t)(end - at),
+                   "name: wide\ndims: {vocab_size: 512, seq: 128, n_embd: 64, n_layer: 2, n_head: 1, n_kv_head: 1, "
+                   "head_dim: 64}\ngraph:\n- name: embed\n  ops:\n  - {op: embedding, name: wte, rows: vocab_size, "
+                   "width: n_embd}\n- name: h\n  repeat: n_layer\n  ops:\n");
+    for (int i = 0; i < branches; i++)
+        at += snprintf(at, (size_t)(end - at), "  - {op: linear, name: b%d, width: n_embd, in: [input]}\n", i);
+    at += snprintf(at, (size_t)(end - at), "  - {op: add, name: s1, in: [b0, b1]}\n");
+    for (int i = 2; i < branches; i++)
+        at += snprintf(at, (size_t)(end - at), "  - {op: add, name: s%d, in: [s%d, b%d]}\n", i, i - 1, i);
+    at += snprintf(at, (size_t)(end - at),
+                   "- name: head\n  ops:\n  - {op: linear, name: lm, width: vocab_size}\n  - {op: loss, name: loss}\n");
+    snprintf(path, sizeof path, "/tmp/mfuplan-wide-XXXXXX");
+    fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, (size_t)(at - text)), at - text);
+    close(fd);
+    m = mfu_model_read(path, NULL, &err);
+    unlink(path);
+    if (!m)
+        fail_msg("%s", err.text);
+    return m;
+}
+
+/* Fusing neither drops what is read nor what is written: the sums of the branches
+ * read every branch once, in as many kernels as it takes. */
+static void fusion_keeps_every_input(void **state)
+{
+    enum { BRANCHES = 40 };
+    struct mfu_model *m = wide_model(BRANCHES);
+    struct mfu_scenario s = mfu_scenario_start(m, mfu_catalog_gpu(catalog, "h100-sxm", NULL));
+    int kernels = 0, read = 0;
+
+    (void)state;
+    assert_int_equal(mfu_scenario_set(&s, "runtime", "compile", NULL), 0);
+    assert_int_equal(mfu_plan_make(&plan, &s, NULL), 0);
+    check_reads(&plan.program, "wide");
+    for (int i = plan.program.segments[1].first; i < plan.program.segments[1].first + plan.program.segments[1].count;
+         i++) {
+        const struct mfu_launch *l = &plan.program.launches[i];
+
+        if (l->kernel.kind != MFU_POINTWISE)
+            continue;
+        kernels++;
+        read += l->n_in;
+    }
+    assert_true(kernels >= 3 && kernels <= 6);
+    assert_int_equal(read, BRANCHES + kernels - 1); /* and each but the first what the one before wrote */
+    mfu_model_free(m);
+}
+
+/* In fp8 every operand of a linear is quantised: in forward the input and the
+ * weight, in backward the gradient; a matrix product never reads 16 bits. */
+static void products_in_fp8_read_fp8(void **state)
+{
+    static const char *const runtimes[] = {"eager", "compile", "fused"};
+
+    (void)state;
+    for (int r = 0; r < 3; r++) {
+        const char *const settings[] = {"precision", "fp8", "runtime", runtimes[r], "accum", "4", NULL};
+        double products = 0, weights = 0;
+
+        assert_true(make(&plan, "h100-sxm", "llama-3.2-1b", settings));
+        for (int k = 0; k < plan.program.n_segments; k++)
+            for (int i = 0; i < plan.program.segments[k].count; i++) {
+                const struct mfu_launch *l = &plan.program.launches[plan.program.segments[k].first + i];
+                double times = plan.program.segments[k].repeat;
+
+                if (strcmp(l->suffix, "quantise_weight") == 0)
+                    weights += times * l->kernel.launches;
+                if (l->kernel.kind != MFU_GEMM || l->kernel.math != MFU_PEAK_FP8)
+                    continue;
+                products += l->phase == MFU_FORWARD ? times : 0;
+                for (int in = 0; in < l->n_in; in++)
+                    assert_int_equal(plan.program.views[l->in[in]].type, MFU_F8);
+                if (l->suffix[0] != 'w') /* which may add to a gradient in fp32 */
+                    assert_near(l->kernel.read_bytes, l->kernel.batch * l->kernel.k * (l->kernel.m + l->kernel.n),
+                                EXACT);
+            }
+        assert_true(products > 0);
+        assert_near(weights, strcmp(runtimes[r], "fused") == 0 ? products / 4 : products, EXACT);
+    }
+}
+
+static int close_all(void **state)
+{
+    mfu_plan_release(&plan);
+    mfu_program_free(&unrolled);
+    return close_catalog(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(collectives_of_a_layer_do_not_depend_on_checkpointing),
+        cmocka_unit_test(deep_models_exchange_as_much_as_they_have),
+        cmocka_unit_test(what_is_read_was_written),
+        cmocka_unit_test(fusion_keeps_every_input),
+        cmocka_unit_test(products_in_fp8_read_fp8),
+    };
+
+    return cmocka_run_group_tests(tests, open_catalog, close_all);
+}
