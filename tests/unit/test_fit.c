@@ -571,6 +571,14 @@ static const struct {
     {MFU_C_FLASH_D128, 1.08},      {MFU_C_MEMEFF_D64, 0.9},      {MFU_C_CUDNN_D64, 0.9},
 };
 
+static const struct {
+    enum mfu_coefficient id;
+    double times;
+} of_the_host[] = {{MFU_C_DISPATCH_EAGER, 1.5},
+                   {MFU_C_DISPATCH_BACKWARD, 1.4},
+                   {MFU_C_DISPATCH_COMPILE, 1.3},
+                   {MFU_C_DISPATCH_GRAPH, 1.8}};
+
 struct file_of_samples {
     struct mfu_samples samples;
     const struct mfu_gpu *gpu;
@@ -622,8 +630,41 @@ static void kernels_of_pytorch_tell_each_class(void **state)
         if (fabs(log(f.value[differences[i].id] / truth)) > 0.05)
             fail_msg("%s: %g, not %g", mfu_coefficient_rows[differences[i].id].name, f.value[differences[i].id], truth);
     }
+    /* One measurement of its own each: it counts against the prior as both are known. */
+    for (size_t i = 0; i < LENGTH(of_the_host); i++) {
+        const struct mfu_fit_row *r = row_of(&f, of_the_host[i].id);
+        double truth = of_the_host[i].times * r->prior;
+
+        assert_true(r->kept && r->sigma < 0.5 * r->prior_sigma);
+        if (fabs(log(r->value / truth)) > 2 * r->sigma)
+            fail_msg("%s: %g, not %g", mfu_coefficient_rows[r->id].name, r->value, truth);
+    }
     mfu_samples_free(&file->samples);
     free(file);
+}
+
+/* A machine that is as its file says: what is known gets surer, and nothing is refused. */
+static void what_agrees_with_its_prior_is_confirmed(void **state)
+{
+    static const enum mfu_coefficient confirmed[] = {MFU_C_GEMM_EFFICIENCY, MFU_C_DRAM_POINTWISE, MFU_C_DRAM_NORM,
+                                                     MFU_C_DRAM_FUSED};
+    struct world *w = malloc(sizeof *w);
+    struct mfu_fit f;
+
+    (void)state;
+    begin(w, 21);
+    memcpy(w->truth, gpu->coefficients.value, sizeof w->truth);
+    add_gemms(w);
+    add_streams(w);
+    measure(w, 0.02, 0);
+    fit(w, &f);
+    for (size_t i = 0; i < LENGTH(confirmed); i++) {
+        const struct mfu_fit_row *r = row_of(&f, confirmed[i]);
+
+        assert_true(r->kept && r->sigma < 0.5 * r->prior_sigma);
+        assert_near(r->value, r->prior, fmax(4 * r->sigma, 0.005));
+    }
+    free(w);
 }
 
 static void broken_samples_are_refused_where_they_are_broken(void **state)
@@ -750,6 +791,7 @@ int main(void)
         cmocka_unit_test(values_stay_in_their_range),
         cmocka_unit_test(nonsense_is_refused_and_gsl_left_as_it_was),
         cmocka_unit_test(every_probe_is_read_and_predicted),
+        cmocka_unit_test(what_agrees_with_its_prior_is_confirmed),
         cmocka_unit_test(kernels_of_pytorch_tell_each_class),
         cmocka_unit_test(broken_samples_are_refused_where_they_are_broken),
         cmocka_unit_test(a_calibration_is_used_until_it_is_forgotten),
