@@ -88,8 +88,9 @@ static int find_program(char *path, size_t size, struct mfu_error *err)
     if (near_by(path, size) || in_path(path, size))
         return 0;
     return mfu_fail(err, MFU_EIO,
-                    PROGRAM " is not installed: it is built where the CUDA toolkit is found; "
-                            "`calibrate from FILE` takes what was measured elsewhere");
+                    PROGRAM
+                    " is not installed: it is built where the CUDA toolkit is found; "
+                    "torch_kernels.py measures with PyTorch alone, and `calibrate from FILE` takes what it wrote");
 }
 
 /* Where the samples go: beside the calibrations, one file a run. */

@@ -509,7 +509,8 @@ static void fill_file(struct work *w)
     else
         today(c->date, sizeof c->date);
     if (s && (s->cuda[0] || s->cublas[0] || s->driver[0]))
-        snprintf(c->software, sizeof c->software, "CUDA %s, cuBLAS %s, driver %s", s->cuda, s->cublas, s->driver);
+        snprintf(c->software, sizeof c->software, "CUDA %s, cuBLAS %s, driver %s%s%s", s->cuda, s->cublas, s->driver,
+                 s->torch[0] ? ", PyTorch " : "", s->torch);
     c->mape = out->fit.all.mape;
     c->mape_held_out = out->fit.mape_held_out;
     mfu_calibrate_keep_base(out);
