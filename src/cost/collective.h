@@ -1,32 +1,65 @@
 /*
- * collective.h - seconds of NCCL collectives inside one node.
+ * collective.h - seconds of NCCL collectives over a topology.
  *
- *     t = a + 2 (n - 1) (h + S/(n B)) + r sqrt(S)         all-reduce of S bytes over n
+ * NCCL knows several algorithms and, for some, three protocols, and takes whichever
+ * it expects to be the fastest.  So does this file:
  *
- * a: latency, h: that of a step around the ring, B: what the link sustains per direction, r: pipelining ramp.
- * Published curves of A100, H100, H200 and B200 nodes follow it within 3-10 %.
+ *     t = start + steps + S w / B + copy + ramp         the least of all that apply
+ *
+ *     start, steps: latency of the kernel, and of each hop that a byte makes, inside
+ *       a unit (link.step) and between two (the network's hop); LL128 and Simple take
+ *       longer over them than LL, which moves only link.ll of the rate
+ *     w: how often each byte of the message S passes the slowest link
+ *     copy: a rank's own part, from its input to its output
+ *     ramp: until the pipeline is full; over a network 2 sqrt(hops' latency x S w/B),
+ *       the optimum of cutting the message in pieces
+ *
+ *     algorithm    what moves                            steps              w
+ *     ring         a part each, from rank to rank        k (n-1)            k (n-1)/n
+ *     tree         up and down a tree of units           2 log2 units       1 (2 units), 2
+ *     NVLS         the switch adds up and sends out      -                  1 + 1/n
+ *     NVLS tree    NVLS in a unit, a tree of units       2 log2 units       1, 2
+ *     SHARP        NVLS in a unit, the network adds up   2                  1
+ *     pairs        each with each                        n - 1              (n-1)/n
+ *
+ * with k = 2 for an all-reduce, else 1.  Sources: NCCL's src/graph/tuning.cc for
+ * algorithms, protocols and their steps; rates and latencies are coefficients,
+ * fitted to published nccl-tests (gpus/families/).
  */
 #ifndef MFU_COLLECTIVE_H
 #define MFU_COLLECTIVE_H
 
 #include "cost/cost.h"
+#include "parallel/topology.h"
 
-struct mfu_gpu;
+enum mfu_algorithm { MFU_RING, MFU_TREE, MFU_NVLS, MFU_NVLS_TREE, MFU_SHARP, MFU_PAIRS, MFU_ALGORITHM_COUNT };
+enum mfu_protocol { MFU_LL, MFU_LL128, MFU_SIMPLE, MFU_PROTOCOL_COUNT };
+extern const char *const mfu_algorithm_names[MFU_ALGORITHM_COUNT + 1]; /* "ring" ...; then NULL */
+extern const char *const mfu_protocol_names[MFU_PROTOCOL_COUNT];       /* "LL" ... */
 
-/* How the GPUs of a node reach each other. */
-struct mfu_link {
-    const char *kind;         /* "NVLink", "PCIe peer to peer", "PCIe through the host" */
-    double bytes_s;           /* sustained, per GPU and direction */
-    double latency_s, step_s; /* a, h */
-    double ramp_s;            /* r, per square root of a byte */
-    double sigma;             /* of bytes_s, relative */
-    bool assumed;             /* the GPU's file does not say how peers reach each other */
+struct mfu_collective_price {
+    double time_s;    /* NAN: the group spans units and the cluster has no network */
+    double latency_s; /* of that: start and steps */
+    double wire_s;    /* S w / B */
+    enum mfu_algorithm algorithm;
+    enum mfu_protocol protocol;
+    struct mfu_road road;
 };
 
-struct mfu_link mfu_link_of(const struct mfu_machine *, const struct mfu_gpu *, double gpus);
-double mfu_all_reduce_s(const struct mfu_link *, double gpus, double bytes);
+/* One collective of `bytes` (as mfu_collective_op counts them) over one of the equal
+ * groups, all groups at once.  0 s for one rank or no bytes. */
+struct mfu_collective_price mfu_collective_price(const struct mfu_machine *, const struct mfu_group *,
+                                                 enum mfu_collective_op, double bytes);
 
-/* All-gather, or reduce-scatter, of `bytes` in all: half the way of the above. */
-double mfu_gather_s(const struct mfu_link *, double gpus, double bytes);
+/* The same with one algorithm alone (NCCL_ALGO); NAN where it does not apply. */
+struct mfu_collective_price mfu_collective_price_by(const struct mfu_machine *, const struct mfu_group *,
+                                                    enum mfu_collective_op, double bytes, enum mfu_algorithm);
+
+/* Its seconds. */
+double mfu_collective_s(const struct mfu_machine *, const struct mfu_group *, enum mfu_collective_op, double bytes);
+
+/* What nccl-tests print: bytes per second as the caller sees them, and as the
+ * links do (nccl-tests, doc/PERFORMANCE.md). */
+double mfu_bus_factor(enum mfu_collective_op, double ranks);
 
 #endif

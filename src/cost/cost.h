@@ -10,6 +10,7 @@
 #define MFU_COST_H
 
 #include "kernel/kernel.h"
+#include "parallel/topology.h"
 
 struct mfu_config;
 
@@ -25,6 +26,7 @@ struct mfu_machine {
     double l2_bytes_s;
     double sms;
     double c[MFU_COEFFICIENT_COUNT]; /* as this scenario sees them */
+    struct mfu_topology topology;    /* between its GPUs */
 };
 
 /* Needs a config that resolved without error. */

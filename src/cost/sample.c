@@ -430,7 +430,7 @@ void mfu_samples_free(struct mfu_samples *s)
 void mfu_machine_of(const struct mfu_gpu *gpu, const double value[MFU_COEFFICIENT_COUNT], struct mfu_machine *m)
 {
     struct mfu_scenario s = mfu_scenario_start(NULL, gpu);
-    struct mfu_config c = {.gpu = gpu, .scenario = &s};
+    struct mfu_config c = {.gpu = gpu, .cluster = gpu->usual, .scenario = &s};
 
     for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++) {
         s.coefficient[i] = value[i];
@@ -463,9 +463,9 @@ static double math_attention(const struct mfu_machine *m, const struct mfu_kerne
     return (k->backward ? 2 : 1) * products + kernel_seconds(m, &softmax, sustained, false);
 }
 
-double mfu_sample_seconds(const struct mfu_machine *m, const struct mfu_gpu *gpu, const struct mfu_sample *s)
+double mfu_sample_seconds(const struct mfu_machine *m, const struct mfu_sample *s)
 {
-    struct mfu_link link;
+    struct mfu_group group = mfu_group_of(s->gpus, m->topology.unit_gpus);
 
     switch (s->form) {
     case MFU_SAMPLE_KERNEL:
@@ -480,8 +480,8 @@ double mfu_sample_seconds(const struct mfu_machine *m, const struct mfu_gpu *gpu
         return fmax(m->c[MFU_C_KERNEL_OVERHEAD], m->c[MFU_C_DISPATCH_C]);
     case MFU_SAMPLE_GRAPH_LAUNCH: return m->c[MFU_C_DISPATCH_GRAPH];
     case MFU_SAMPLE_HOST_LAUNCH: return m->c[MFU_C_DISPATCH_C];
-    case MFU_SAMPLE_ALL_REDUCE: link = mfu_link_of(m, gpu, s->gpus); return mfu_all_reduce_s(&link, s->gpus, s->bytes);
-    case MFU_SAMPLE_GATHER: link = mfu_link_of(m, gpu, s->gpus); return mfu_gather_s(&link, s->gpus, s->bytes);
+    case MFU_SAMPLE_ALL_REDUCE: return mfu_collective_s(m, &group, MFU_ALL_REDUCE, s->bytes);
+    case MFU_SAMPLE_GATHER: return mfu_collective_s(m, &group, MFU_ALL_GATHER, s->bytes);
     }
     return NAN;
 }

@@ -63,6 +63,6 @@ void mfu_machine_of(const struct mfu_gpu *, const double value[MFU_COEFFICIENT_C
 
 /* The seconds that the cost model predicts; NAN where the GPU lacks what the
  * sample was measured with. */
-double mfu_sample_seconds(const struct mfu_machine *, const struct mfu_gpu *, const struct mfu_sample *);
+double mfu_sample_seconds(const struct mfu_machine *, const struct mfu_sample *);
 
 #endif

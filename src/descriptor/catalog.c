@@ -1,5 +1,5 @@
 /*
- * catalog.c - the models and GPUs that are known by name.
+ * catalog.c - the models, GPUs and clusters that are known by name.
  *
  * Names are file names, so listing a folder is enough to know them.  Aliases
  * are inside the files: the first name that is no file name makes the catalog
@@ -23,6 +23,7 @@
 #include "base/error.h"
 #include "base/suggest.h"
 #include "descriptor/calibration.h"
+#include "descriptor/cluster.h"
 #include "descriptor/folder.h"
 #include "descriptor/gpu.h"
 #include "descriptor/model.h"
@@ -31,11 +32,12 @@
 
 struct alias {
     const char *text;
+    bool usual;         /* a GPU that a cluster is usual for; else another name */
     const char *name;   /* of the file that says so */
     struct alias *next; /* in the order of the files */
 };
 
-/* One of the two folders. */
+/* One of the folders. */
 struct shelf {
     const char *what; /* "GPU" */
     char folder[MFU_PATH_MAX];
@@ -54,13 +56,14 @@ struct loaded {
     struct timespec calibrated; /* when the folder of calibrations changed */
     unsigned generation;
     struct mfu_coefficients *prior; /* of a GPU with calibrations: before them */
-    struct mfu_gpu *gpu;            /* one of the two */
+    struct mfu_gpu *gpu;            /* one of the three */
     struct mfu_model *model;
+    struct mfu_cluster *cluster;
 };
 
 struct mfu_catalog {
     char folder[MFU_PATH_MAX], families[MFU_PATH_MAX];
-    struct shelf gpus, models;
+    struct shelf gpus, models, clusters;
     struct loaded *loaded;
     unsigned generation;      /* of the calibrations, as mfu_catalog_refresh counts */
     struct mfu_error warning; /* a calibration that could not be read */
@@ -80,6 +83,7 @@ static int set_folder(struct mfu_catalog *c, const char *folder, struct mfu_erro
 {
     if (mfu_folder_path(c->gpus.folder, folder, "gpus", "", err) < 0
         || mfu_folder_path(c->models.folder, folder, "models", "", err) < 0
+        || mfu_folder_path(c->clusters.folder, c->gpus.folder, "clusters", "", err) < 0
         || mfu_folder_path(c->families, c->gpus.folder, "families", "", err) < 0)
         return -1;
     snprintf(c->folder, sizeof c->folder, "%s", folder);
@@ -145,6 +149,8 @@ struct mfu_catalog *mfu_catalog_open(const char *data_dir, struct mfu_error *err
     }
     c->gpus.what = "GPU";
     c->models.what = "model";
+    c->clusters.what = "cluster";
+    c->clusters.last = &c->clusters.aliases;
     c->gpus.last = &c->gpus.aliases;
     c->models.last = &c->models.aliases;
     if (find_folder(c, data_dir, err) < 0) {
@@ -163,6 +169,7 @@ void mfu_catalog_free(struct mfu_catalog *c)
 
         mfu_model_free(c->loaded->model);
         free(c->loaded->gpu);
+        free(c->loaded->cluster);
         free(c->loaded->prior);
         free(c->loaded->path);
         free(c->loaded);
@@ -189,9 +196,9 @@ static int list(struct mfu_catalog *c, struct shelf *s, struct mfu_error *err)
     return 0;
 }
 
-/* Notes text[0..length), without its quotes and blanks, as another name.  One
- * that memory has no room for is not known. */
-static void add_alias(struct mfu_catalog *c, struct shelf *s, const char *name, const char *text, size_t length)
+/* Notes text[0..length), without its quotes and blanks, as `like` but for the text.
+ * One that memory has no room for is not known. */
+static void add_alias(struct mfu_catalog *c, struct shelf *s, const struct alias *like, const char *text, size_t length)
 {
     struct alias *a;
 
@@ -202,7 +209,8 @@ static void add_alias(struct mfu_catalog *c, struct shelf *s, const char *name, 
     a = length > 0 ? mfu_arena_alloc(&c->arena, 1, sizeof *a) : NULL;
     if (!a)
         return;
-    a->name = name;
+    *a = *like;
+    a->next = NULL;
     a->text = mfu_arena_copy(&c->arena, text, length);
     if (!a->text)
         return;
@@ -224,7 +232,7 @@ static const char *find_line(const char *text, const char *key)
 }
 
 /* [a, "b", c], perhaps over several lines. */
-static void scan_brackets(struct mfu_catalog *c, struct shelf *s, const char *name, const char *at)
+static void scan_brackets(struct mfu_catalog *c, struct shelf *s, const struct alias *like, const char *at)
 {
     while (*at && *at != ']') {
         size_t n;
@@ -236,45 +244,62 @@ static void scan_brackets(struct mfu_catalog *c, struct shelf *s, const char *na
             n = end ? (size_t)(end - at) + 1 : strlen(at);
         } else
             n = strcspn(at, ",]\n");
-        add_alias(c, s, name, at, n);
+        add_alias(c, s, like, at, n);
         at += n;
     }
 }
 
 /* - a
  * - b */
-static void scan_dashes(struct mfu_catalog *c, struct shelf *s, const char *name, const char *at)
+static void scan_dashes(struct mfu_catalog *c, struct shelf *s, const struct alias *like, const char *at)
 {
     for (at += strcspn(at, "\n"); *at; at += strcspn(at, "\n")) {
         at += 1 + strspn(at + 1, " \t");
         if (*at != '-')
             break;
-        add_alias(c, s, name, at + 1, strcspn(at + 1, "\n#"));
+        add_alias(c, s, like, at + 1, strcspn(at + 1, "\n#"));
     }
+}
+
+/* Notes what stands after `key:`, one text or a list. */
+static void scan_key(struct mfu_catalog *c, struct shelf *s, const char *text, const char *key,
+                     const struct alias *like)
+{
+    const char *at = find_line(text, key);
+
+    if (!at)
+        return;
+    at += strspn(at, " \t");
+    if (*at == '[')
+        scan_brackets(c, s, like, at);
+    else if (strchr("\r\n#", *at))
+        scan_dashes(c, s, like, at);
+    else
+        add_alias(c, s, like, at, strcspn(at, "\n#"));
 }
 
 /* Looks at the head of one file. */
 static void scan_file(struct mfu_catalog *c, struct shelf *s, const char *name)
 {
     char path[MFU_PATH_MAX], text[HEAD];
-    const char *at;
 
     if (mfu_folder_path(path, s->folder, name, ".yaml", NULL) < 0)
         return;
     mfu_folder_peek(path, text, sizeof text);
-    at = find_line(text, "name");
-    if (at)
-        add_alias(c, s, name, at, strcspn(at, "\n#"));
-    at = find_line(text, "aliases");
-    if (!at)
-        return;
-    at += strspn(at, " \t");
-    if (*at == '[')
-        scan_brackets(c, s, name, at);
-    else if (strchr("\r\n#", *at))
-        scan_dashes(c, s, name, at);
-    else
-        add_alias(c, s, name, at, strcspn(at, "\n#"));
+    scan_key(c, s, text, "name", &(struct alias){.name = name});
+    scan_key(c, s, text, "aliases", &(struct alias){.name = name});
+    scan_key(c, s, text, "usual_for", &(struct alias){.name = name, .usual = true});
+}
+
+static const char *find_alias(struct mfu_catalog *c, struct shelf *s, const char *name, bool usual)
+{
+    for (size_t i = 0; !s->scanned && i < s->n; i++)
+        scan_file(c, s, s->names[i]);
+    s->scanned = true;
+    for (const struct alias *a = s->aliases; a; a = a->next)
+        if (a->usual == usual && mfu_same_name(a->text, name))
+            return a->name;
+    return NULL;
 }
 
 /* The file name that `name` means, or NULL. */
@@ -285,13 +310,7 @@ static const char *find_name(struct mfu_catalog *c, struct shelf *s, const char 
     for (size_t i = 0; i < s->n; i++)
         if (mfu_same_name(s->names[i], name))
             return s->names[i];
-    for (size_t i = 0; !s->scanned && i < s->n; i++)
-        scan_file(c, s, s->names[i]);
-    s->scanned = true;
-    for (const struct alias *a = s->aliases; a; a = a->next)
-        if (mfu_same_name(a->text, name))
-            return a->name;
-    return NULL;
+    return find_alias(c, s, name, false);
 }
 
 /* The nearest name, else the nearest alias. */
@@ -311,16 +330,19 @@ static void suggest(struct mfu_catalog *c, struct shelf *s, const char *name, st
         return;
     n = 0;
     for (const struct alias *a = s->aliases; a; a = a->next)
-        texts[n++] = a->text;
+        if (!a->usual)
+            texts[n++] = a->text;
     if (mfu_suggest(name, texts, n, &best, 1) > 0)
         mfu_error_suggest(err, best);
 }
 
-static int fail_unknown(struct mfu_catalog *c, struct shelf *s, struct shelf *other, const char *name,
-                        struct mfu_error *err)
+static int fail_unknown(struct mfu_catalog *c, struct shelf *s, const char *name, struct mfu_error *err)
 {
-    if (find_name(c, other, name))
-        return mfu_fail(err, MFU_EINPUT, "no %s is called '%.80s'; it is a %s", s->what, name, other->what);
+    struct shelf *const all[] = {&c->gpus, &c->models, &c->clusters};
+
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (all[i] != s && find_name(c, all[i], name))
+            return mfu_fail(err, MFU_EINPUT, "no %s is called '%.80s'; it is a %s", s->what, name, all[i]->what);
     mfu_fail(err, MFU_EINPUT, "no %s is called '%.80s'", s->what, name);
     suggest(c, s, name, err);
     return -1;
@@ -334,8 +356,8 @@ static bool ends_in(const char *text, const char *suffix)
 }
 
 /* The file that a name or path means. */
-static int find_path(struct mfu_catalog *c, struct shelf *s, struct shelf *other, const char *name,
-                     char path[MFU_PATH_MAX], struct mfu_error *err)
+static int find_path(struct mfu_catalog *c, struct shelf *s, const char *name, char path[MFU_PATH_MAX],
+                     struct mfu_error *err)
 {
     const char *found;
 
@@ -352,7 +374,7 @@ static int find_path(struct mfu_catalog *c, struct shelf *s, struct shelf *other
         return -1;
     found = find_name(c, s, name);
     if (!found)
-        return fail_unknown(c, s, other, name, err);
+        return fail_unknown(c, s, name, err);
     return mfu_folder_path(path, s->folder, found, ".yaml", err);
 }
 
@@ -403,8 +425,10 @@ static int calibrate(struct mfu_catalog *c, struct loaded *l, struct mfu_error *
         }
     }
     free(measured);
-    if (problem.text[0])
+    if (problem.text[0]) {
+        mfu_within(&problem, "a calibration is left out");
         c->warning = problem;
+    }
     return 0;
 }
 
@@ -430,6 +454,21 @@ bool mfu_catalog_warning(struct mfu_catalog *c, struct mfu_error *warning)
     return there;
 }
 
+/* The cluster that says it is usual for a GPU, or NULL; one that cannot be read is a
+ * warning. */
+static const struct mfu_cluster *usual_cluster(struct mfu_catalog *c, const char *gpu)
+{
+    const char *name = list(c, &c->clusters, NULL) < 0 ? NULL : find_alias(c, &c->clusters, gpu, true);
+    struct mfu_error problem = {0};
+    const struct mfu_cluster *cluster = name ? mfu_catalog_cluster(c, name, &problem) : NULL;
+
+    if (problem.text[0]) {
+        mfu_within(&problem, "the usual cluster of %s is left out", gpu);
+        c->warning = problem;
+    }
+    return cluster;
+}
+
 /* Reads a file as what its shelf holds. */
 static int read_into(struct mfu_catalog *c, const struct shelf *s, struct loaded *l, struct mfu_error *err)
 {
@@ -439,21 +478,25 @@ static int read_into(struct mfu_catalog *c, const struct shelf *s, struct loaded
             return mfu_fail(err, MFU_ENOMEM, "out of memory");
         if (mfu_gpu_read(l->path, c->families, l->gpu, err) < 0)
             return -1;
+        l->gpu->usual = usual_cluster(c, l->gpu->slug);
         return calibrate(c, l, err);
+    }
+    if (s == &c->clusters) {
+        l->cluster = malloc(sizeof *l->cluster);
+        return l->cluster ? mfu_cluster_read(l->path, l->cluster, err) : mfu_fail(err, MFU_ENOMEM, "out of memory");
     }
     l->model = ends_in(l->path, ".json") ? mfu_model_from_config(l->path, c->models.folder, err)
                                          : mfu_model_read(l->path, c->models.folder, err);
     return l->model ? 0 : -1;
 }
 
-static struct loaded *load(struct mfu_catalog *c, struct shelf *s, struct shelf *other, const char *name,
-                           struct mfu_error *err)
+static struct loaded *load(struct mfu_catalog *c, struct shelf *s, const char *name, struct mfu_error *err)
 {
     char path[MFU_PATH_MAX];
     struct stat info;
     struct loaded *l;
 
-    if (find_path(c, s, other, name, path, err) < 0)
+    if (find_path(c, s, name, path, err) < 0)
         return NULL;
     if (stat(path, &info) < 0) {
         mfu_fail(err, MFU_EIO, "cannot be read: %s", strerror(errno));
@@ -461,7 +504,7 @@ static struct loaded *load(struct mfu_catalog *c, struct shelf *s, struct shelf 
         return NULL;
     }
     l = recall(c, s, path, &info);
-    if (l && (s == &c->gpus ? l->gpu != NULL : l->model != NULL))
+    if (l && (s == &c->gpus ? l->gpu != NULL : s == &c->models ? l->model != NULL : l->cluster != NULL))
         return l;
     l = calloc(1, sizeof *l);
     if (l)
@@ -477,6 +520,7 @@ static struct loaded *load(struct mfu_catalog *c, struct shelf *s, struct shelf 
     l->generation = c->generation;
     if (read_into(c, s, l, err) < 0) {
         free(l->gpu);
+        free(l->cluster);
         free(l->prior);
         free(l->path);
         free(l);
@@ -489,16 +533,23 @@ static struct loaded *load(struct mfu_catalog *c, struct shelf *s, struct shelf 
 
 const struct mfu_gpu *mfu_catalog_gpu(struct mfu_catalog *c, const char *name, struct mfu_error *err)
 {
-    const struct loaded *l = load(c, &c->gpus, &c->models, name, err);
+    const struct loaded *l = load(c, &c->gpus, name, err);
 
     return l ? l->gpu : NULL;
 }
 
 const struct mfu_model *mfu_catalog_model(struct mfu_catalog *c, const char *name, struct mfu_error *err)
 {
-    const struct loaded *l = load(c, &c->models, &c->gpus, name, err);
+    const struct loaded *l = load(c, &c->models, name, err);
 
     return l ? l->model : NULL;
+}
+
+const struct mfu_cluster *mfu_catalog_cluster(struct mfu_catalog *c, const char *name, struct mfu_error *err)
+{
+    const struct loaded *l = load(c, &c->clusters, name, err);
+
+    return l ? l->cluster : NULL;
 }
 
 static const char *const *names(struct mfu_catalog *c, struct shelf *s, size_t *n)
@@ -521,4 +572,9 @@ const char *const *mfu_catalog_gpus(struct mfu_catalog *c, size_t *n)
 const char *const *mfu_catalog_models(struct mfu_catalog *c, size_t *n)
 {
     return names(c, &c->models, n);
+}
+
+const char *const *mfu_catalog_clusters(struct mfu_catalog *c, size_t *n)
+{
+    return names(c, &c->clusters, n);
 }

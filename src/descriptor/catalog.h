@@ -1,7 +1,7 @@
 /*
- * catalog.h - the models and GPUs that are known by name.
+ * catalog.h - the models, GPUs and clusters that are known by name.
  *
- * A thing is a file: models/NAME.yaml, gpus/NAME.yaml.  Nothing is read before
+ * A thing is a file: models/NAME.yaml, gpus/NAME.yaml, gpus/clusters/NAME.yaml.  Nothing is read before
  * it is asked for.  Names are found regardless of case, '-', '_' and blanks, by
  * file name first and then by `name:` and `aliases:` inside the files.
  */
@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 struct mfu_catalog;
+struct mfu_cluster;
 struct mfu_error;
 struct mfu_gpu;
 struct mfu_model;
@@ -28,8 +29,9 @@ void mfu_catalog_free(struct mfu_catalog *);
  * again, and what was lent before stays as it was. */
 const struct mfu_gpu *mfu_catalog_gpu(struct mfu_catalog *, const char *name, struct mfu_error *err);
 const struct mfu_model *mfu_catalog_model(struct mfu_catalog *, const char *name, struct mfu_error *err);
+const struct mfu_cluster *mfu_catalog_cluster(struct mfu_catalog *, const char *name, struct mfu_error *err);
 
-/* GPUs come with the user's calibrations (calibration.h) over their own
+/* A GPU comes with the cluster that is usual for it (gpu->usual), and with the user's calibrations (calibration.h) over their own
  * coefficients.  _refresh reads them again from now on; _warning tells of one
  * that could not be read since the last time it was asked; _prior is what a
  * GPU of the catalog had before. */
@@ -41,6 +43,7 @@ const struct mfu_coefficients *mfu_catalog_prior(const struct mfu_catalog *, con
 /* The names of all files, sorted; lent by the catalog. */
 const char *const *mfu_catalog_gpus(struct mfu_catalog *, size_t *n);
 const char *const *mfu_catalog_models(struct mfu_catalog *, size_t *n);
+const char *const *mfu_catalog_clusters(struct mfu_catalog *, size_t *n);
 
 /* The folder itself, for messages. */
 const char *mfu_catalog_folder(const struct mfu_catalog *);

@@ -80,16 +80,53 @@ struct mfu_yaml;
       "loader hand-over, host synchronisation and logging per optimizer step")                                         \
     X(LINK_NVLINK, "link.nvlink", MFU_RATIO, 0.01, 1,                                                                  \
       "fraction of NVLink's one-way bandwidth that ring collectives sustain")                                          \
-    X(LINK_NVLS, "link.nvls", MFU_RATIO, 0, 2,                                                                         \
-      "the same for all-reduce inside the switch (NVLS), from 5 GPUs on; 0: there is none")                            \
+    X(LINK_NVLS, "link.nvls", MFU_RATIO, 0, 1,                                                                         \
+      "the same where NVLink switches add up and send out (NVLS): each GPU moves 1 + 1/n of the message; 0: there is " \
+      "none")                                                                                                          \
     X(LINK_PCIE, "link.pcie", MFU_RATIO, 0.01, 1, "fraction of a PCIe slot's one-way bandwidth between two peers")     \
     X(LINK_HOST, "link.host", MFU_RATIO, 0.01, 1, "the same without peer access, through host memory")                 \
     X(LINK_SHARED, "link.shared", MFU_RATIO, 0.01, 1, "what more than two GPUs on one PCIe root keep of it")           \
-    X(LINK_LATENCY, "link.latency", MFU_SECONDS, 0, 1e-2, "fixed time of a collective")                                \
+    X(LINK_LATENCY, "link.latency", MFU_SECONDS, 0, 1e-2, "fixed time of a collective with protocol LL")               \
     X(LINK_STEP, "link.step", MFU_SECONDS, 0, 1e-2,                                                                    \
-      "time of one step around the ring: an all-reduce over n GPUs takes 2 (n - 1) of them")                           \
+      "time of one step around the ring with protocol LL: an all-reduce over n GPUs takes 2 (n - 1) of them")          \
     X(LINK_RAMP, "link.ramp", MFU_SECONDS, 0, 1e-3,                                                                    \
       "time per square root of a byte until a collective's pipeline is full")                                          \
+    X(LINK_LL, "link.ll", MFU_RATIO, 0.01, 1,                                                                          \
+      "fraction of the rate that protocol LL keeps, which sends a flag with every 4 bytes")                            \
+    X(LL128_START, "link.ll128.start", MFU_COUNT, 0, 100,                                                              \
+      "fixed time of a collective with protocol LL128, relative to link.latency")                                      \
+    X(LL128_STEP, "link.ll128.step", MFU_COUNT, 0, 100, "time of a step with protocol LL128, relative to link.step")   \
+    X(SIMPLE_START, "link.simple.start", MFU_COUNT, 0, 100, "the same of protocol Simple, relative to link.latency")   \
+    X(SIMPLE_STEP, "link.simple.step", MFU_COUNT, 0, 100, "the same of protocol Simple, relative to link.step")        \
+    X(NVLS_START, "link.nvls.start", MFU_COUNT, 0, 100,                                                                \
+      "fixed time of a collective inside the NVLink switches, relative to link.latency")                               \
+    X(LINK_COPY, "link.copy", MFU_RATIO, 0.01, 1,                                                                      \
+      "fraction of the DRAM bandwidth at which a collective copies a rank's own part to its output")                   \
+    X(LINK_TREE, "link.tree", MFU_RATIO, 0.01, 1,                                                                      \
+      "fraction of NVLink's one-way bandwidth that a tree's branches carry")                                           \
+    X(NET_INFINIBAND, "net.infiniband", MFU_RATIO, 0.01, 1,                                                            \
+      "fraction of an InfiniBand NIC's rate that collectives sustain between two nodes")                               \
+    X(NET_INFINIBAND_HOP, "net.infiniband.hop", MFU_SECONDS, 0, 1,                                                     \
+      "latency of a step from node to node over InfiniBand")                                                           \
+    X(NET_ROCE, "net.roce", MFU_RATIO, 0.01, 1, "the same fraction for RDMA over Ethernet")                            \
+    X(NET_ROCE_HOP, "net.roce.hop", MFU_SECONDS, 0, 1, "latency of a step over it")                                    \
+    X(NET_EFA, "net.efa", MFU_RATIO, 0.01, 1, "the same fraction for EFA")                                             \
+    X(NET_EFA_HOP, "net.efa.hop", MFU_SECONDS, 0, 1, "latency of a step over it")                                      \
+    X(NET_TCPX, "net.tcpx", MFU_RATIO, 0.01, 1, "the same fraction for GPUDirect-TCPX")                                \
+    X(NET_TCPX_HOP, "net.tcpx.hop", MFU_SECONDS, 0, 1, "latency of a step over it")                                    \
+    X(NET_ETHERNET, "net.ethernet", MFU_RATIO, 0.01, 1,                                                                \
+      "the same fraction for TCP sockets, as far as the host keeps up")                                                \
+    X(NET_ETHERNET_HOP, "net.ethernet.hop", MFU_SECONDS, 0, 1, "latency of a step over it")                            \
+    X(NET_SOCKETS, "net.sockets", MFU_BYTES_PER_S, 1e6, 1e12,                                                          \
+      "the most that the sockets of one NIC sustain, one direction")                                                   \
+    X(NET_SPREAD, "net.spread", MFU_RATIO, 0, 0.5,                                                                     \
+      "share of the rate that is lost with each doubling of nodes, where flows keep their paths (not EFA)")            \
+    X(NET_PIPELINE, "net.pipeline", MFU_COUNT, 0, 10,                                                                  \
+      "how far a pipeline over the network stays from the best way to cut a message into pieces; 1: none")             \
+    X(NET_TREE, "net.tree", MFU_RATIO, 0.01, 1,                                                                        \
+      "fraction of the rate that a tree of more than two nodes keeps, with NVLS in each")                              \
+    X(NET_SHARP, "net.sharp", MFU_RATIO, 0.01, 1,                                                                      \
+      "fraction of the rate that an all-reduce inside the switches of the network (SHARP) sustains")                   \
     X(LINK_CONTENTION, "link.contention", MFU_RATIO, 0, 1,                                                             \
       "share of the overlap that compute loses to a collective beside it")                                             \
     X(NCCL_BYTES, "memory.nccl", MFU_BYTES, 0, 1e11,                                                                   \

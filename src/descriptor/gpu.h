@@ -9,6 +9,7 @@
 #include "descriptor/coefficient.h"
 #include "descriptor/peak.h"
 
+struct mfu_cluster;
 struct mfu_error;
 struct mfu_yaml;
 
@@ -45,6 +46,7 @@ struct mfu_gpu {
     char confidence[4];
     char note[480];
     struct mfu_coefficients coefficients; /* family, then own */
+    const struct mfu_cluster *usual;      /* the cluster that it usually stands in; lent by the catalog, NULL without */
 };
 
 /* Reads gpus/NAME.yaml; `families` is the folder of the family files, whose

@@ -22,6 +22,14 @@ struct mfu_layer;
 #define MFU_NO_VIEW (-1)
 #define MFU_TOKENS_IN (-1) /* an embedding's input: token indices */
 
+/* How an operation is split over a tensor-parallel group. */
+enum mfu_split {
+    MFU_SPLIT_NONE,    /* every rank does all of it (or its tokens) */
+    MFU_SPLIT_COLUMNS, /* enters: reads a whole tensor, makes a part of the columns */
+    MFU_SPLIT_WITHIN,  /* works on the columns (heads) that it is given */
+    MFU_SPLIT_ROWS     /* leaves: reads a part, makes a partial sum */
+};
+
 /* One operation of the step: a model op, once per traced layer. */
 struct mfu_node {
     const struct mfu_operation *op;
@@ -31,9 +39,11 @@ struct mfu_node {
     int out;              /* view of the result */
     int saved[MFU_SAVED]; /* views that backward needs; free to use */
     int n_saved;
-    bool again;       /* out was computed a second time, for backward */
-    int gradient;     /* view of d loss / d out, or MFU_NO_VIEW */
-    int parameter[2]; /* its weight (maybe shared) and bias, or -1 */
+    bool again;                   /* out was computed a second time, for backward */
+    int gradient;                 /* view of d loss / d out, or MFU_NO_VIEW */
+    bool partial_gradient;        /* the sum of it over a group is to come */
+    int gathered, gathered_again; /* out with the tokens of all ranks, or MFU_NO_VIEW */
+    int parameter[2];             /* its weight (maybe shared) and bias, or -1 */
 };
 
 /* A weight (or bias): memory and gradient are shared by all that use it. */
@@ -54,10 +64,10 @@ struct mfu_builder {
     const struct mfu_config *config;
     const struct mfu_runtime *runtime;
     struct mfu_numerics numerics;
-    struct mfu_mesh mesh;
     struct mfu_layout state[MFU_STATE_COUNT]; /* of all parameters alike */
     struct mfu_operation operations[MFU_MAX_OPS];
     bool left_out[MFU_MAX_OPS]; /* `when` is 0 */
+    enum mfu_split split[MFU_MAX_OPS];
     struct mfu_node *nodes;
     struct mfu_parameter *parameters;
     int n_nodes, n_parameters, cap_nodes, cap_parameters;
@@ -116,6 +126,11 @@ void mfu_emit(struct mfu_builder *, const struct mfu_emission *, int n_in, const
 /* The same for a kernel that knows its own traffic. */
 void mfu_emit_kernel(struct mfu_builder *, const struct mfu_kernel *, const char *suffix, double temporary_bytes,
                      int n_in, const int *in, int n_out, const int *out);
+
+/* `calls` collectives of `bytes` each, which nothing runs beside: from one view to
+ * another (MFU_NO_VIEW: of no tensor of the graph). */
+void mfu_emit_collective(struct mfu_builder *, enum mfu_collective_op, unsigned axes, double bytes, double calls,
+                         int in, int out);
 
 /* A new view of the shape of `a` with one pointwise kernel over a (and b, c). */
 int mfu_emit_pointwise(struct mfu_builder *, const char *suffix, enum mfu_type, double flops_per_element, int a, int b,

@@ -66,17 +66,47 @@ bool mfu_shares_weight(const struct mfu_builder *s, int op)
     return true;
 }
 
+/* Parameters of an operation that are its own. */
+static double own_params(const struct mfu_builder *s, int i)
+{
+    struct mfu_weights w = s->operations[i].primitive->params(&s->operations[i]);
+
+    return mfu_shares_weight(s, i) ? w.bias : w.weight + w.bias;
+}
+
+void mfu_count_rank(struct mfu_builder *s)
+{
+    struct mfu_program *p = s->program;
+    const struct mfu_model *m = s->config->model;
+
+    p->rank_params = p->block_params = p->blocks = 0;
+    s->unit_section = NULL;
+    for (int section = 0; section < m->n_sections; section++) {
+        const struct mfu_model_section *sec = &m->sections[section];
+        double times = mfu_repeats(s, sec), params = 0;
+
+        for (int i = sec->first; i < sec->first + sec->count; i++)
+            if (!s->left_out[i] && s->operations[i].primitive->params)
+                params += own_params(s, i);
+        p->rank_params += times * params;
+        if (times > p->blocks && times > 1) {
+            p->blocks = times;
+            s->unit_section = sec->name;
+            p->block_params = params;
+        }
+    }
+}
+
 void mfu_count_parameters(struct mfu_builder *s)
 {
     struct mfu_program *p = s->program;
     const struct mfu_model *m = s->config->model;
 
     p->params = p->active_params = p->non_embedding_params = p->position_params = p->linear_params = 0;
-    p->weight_tensors = p->block_params = p->blocks = 0;
-    s->unit_section = NULL;
+    p->weight_tensors = 0;
     for (int section = 0; section < m->n_sections; section++) {
         const struct mfu_model_section *sec = &m->sections[section];
-        double times = mfu_repeats(s, sec), before = p->params;
+        double times = mfu_repeats(s, sec);
 
         for (int i = sec->first; i < sec->first + sec->count; i++) {
             const struct mfu_operation *op = &s->operations[i];
@@ -99,11 +129,6 @@ void mfu_count_parameters(struct mfu_builder *s)
                 p->non_embedding_params += times * all;
             else if (op->primitive->has_position && op->primitive->has_position(op))
                 p->position_params += times * all;
-        }
-        if (times > p->blocks && times > 1) {
-            p->blocks = times;
-            s->unit_section = sec->name;
-            p->block_params = (p->params - before) / times;
         }
     }
     p->trainable_params = p->params;

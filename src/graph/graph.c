@@ -17,6 +17,7 @@
 #include "graph/recompute.h"
 #include "graph/resident.h"
 #include "graph/shard.h"
+#include "graph/split.h"
 #include "scenario/setting.h"
 
 /* The segment just opened runs a layer of a repeated section. */
@@ -54,7 +55,9 @@ static void run_forward(struct mfu_builder *s, const struct mfu_layer *st)
         s->nodes[i].n_saved = 0;
         if (s->recomputing && i > s->last_saver)
             break;
+        mfu_split_before_forward(s, i);
         s->nodes[i].op->primitive->forward(s, i);
+        mfu_split_after_forward(s, i);
         hold_arguments(s, st, i);
     }
 }
@@ -112,7 +115,9 @@ static void trace_backward(struct mfu_builder *s, struct mfu_layer *st)
             continue;
         mfu_compute_missing(s, st, i);
         s->node = i;
+        mfu_split_before_backward(s, i);
         n->op->primitive->backward(s, i);
+        mfu_split_after_backward(s, i);
     }
     mfu_segment_close(s);
 }
@@ -176,6 +181,8 @@ int mfu_graph_build(const struct mfu_config *c, bool unrolled, struct mfu_progra
     if (mfu_evaluate_operations(s, err) < 0)
         goto done;
     mfu_count_parameters(s);
+    mfu_split_operations(s);
+    mfu_count_rank(s);
     if ((n = mfu_layers_make(s, unrolled, err)) < 0)
         goto done;
     layers = s->layers;

@@ -71,6 +71,8 @@ static void add_node(struct mfu_builder *s, const struct mfu_layer *st, int *at,
                            .section = st->section->name,
                            .out = MFU_NO_VIEW,
                            .gradient = MFU_NO_VIEW,
+                           .gathered = MFU_NO_VIEW,
+                           .gathered_again = MFU_NO_VIEW,
                            .parameter = {-1, -1}};
     memcpy(n->in, in, sizeof in);
     if (n->op->primitive->params) {

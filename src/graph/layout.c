@@ -3,7 +3,6 @@
  */
 #include "graph/layout.h"
 
-const char *const mfu_axis_names[MFU_AXIS_COUNT] = {"dp", "tp", "cp", "ep", "pp"};
 const char *const mfu_role_names[MFU_DIM_ROLE_COUNT] = {"",   "batch",      "sequence", "hidden", "heads",
                                                         "ff", "vocabulary", "expert",   "element"};
 
@@ -13,6 +12,6 @@ double mfu_layout_share(const struct mfu_layout *l, const struct mfu_mesh *mesh)
 
     for (int i = 0; i < MFU_AXIS_COUNT; i++)
         if (l->placement[i] == MFU_SHARDED)
-            share /= mesh->ranks[i];
+            share /= mesh->size[i];
     return share;
 }

@@ -8,16 +8,7 @@
 #ifndef MFU_LAYOUT_H
 #define MFU_LAYOUT_H
 
-/* The axes of the mesh: what the ranks along each of them split. */
-enum mfu_mesh_axis {
-    MFU_AXIS_DP, /* the batch */
-    MFU_AXIS_TP, /* hidden, heads, ff, vocabulary */
-    MFU_AXIS_CP, /* the sequence */
-    MFU_AXIS_EP, /* experts */
-    MFU_AXIS_PP, /* layers */
-    MFU_AXIS_COUNT
-};
-extern const char *const mfu_axis_names[MFU_AXIS_COUNT];
+#include "parallel/mesh.h"
 
 /* What a dimension counts. */
 enum mfu_role {
@@ -39,10 +30,6 @@ enum mfu_placement { MFU_REPLICATED, MFU_SHARDED, MFU_PARTIAL };
 struct mfu_layout {
     unsigned char placement[MFU_AXIS_COUNT]; /* enum mfu_placement */
     unsigned char dim[MFU_AXIS_COUNT];       /* enum mfu_role: of what is sharded */
-};
-
-struct mfu_mesh {
-    double ranks[MFU_AXIS_COUNT]; /* 1: the axis is not there */
 };
 
 /* The share of such a tensor that one rank holds. */

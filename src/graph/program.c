@@ -6,11 +6,6 @@
 #include <stdio.h>
 
 const char *const mfu_phase_names[MFU_PHASE_COUNT] = {"forward", "backward", "optimizer", "communication"};
-const char *const mfu_collective_names[MFU_COLLECTIVE_COUNT] = {
-    [MFU_NO_COLLECTIVE] = "",        [MFU_ALL_REDUCE] = "all_reduce",
-    [MFU_ALL_GATHER] = "all_gather", [MFU_REDUCE_SCATTER] = "reduce_scatter",
-    [MFU_ALL_TO_ALL] = "all_to_all", [MFU_SEND] = "send",
-};
 const char *const mfu_part_names[MFU_PART_COUNT] = {"weights",      "gradients",     "optimizer",
                                                     "weight_casts", "activations",   "logits_loss",
                                                     "workspace",    "communication", "other"};

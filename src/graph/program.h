@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include "graph/layout.h"
 #include "kernel/kernel.h"
+#include "parallel/topology.h"
 
 /* The passes of a step; communication goes on beside all of them. */
 enum mfu_phase { MFU_FORWARD, MFU_BACKWARD, MFU_OPTIMIZER_PHASE, MFU_COMMUNICATION, MFU_PHASE_COUNT };
@@ -22,22 +23,11 @@ extern const char *const mfu_phase_names[MFU_PHASE_COUNT];
 /* The GPU's queues: kernels of one stream run one after the other. */
 enum mfu_stream { MFU_STREAM_COMPUTE, MFU_STREAM_COMMUNICATION, MFU_STREAM_COUNT };
 
-enum mfu_collective_kind {
-    MFU_NO_COLLECTIVE,
-    MFU_ALL_REDUCE,
-    MFU_ALL_GATHER,
-    MFU_REDUCE_SCATTER,
-    MFU_ALL_TO_ALL,
-    MFU_SEND, /* to one other rank */
-    MFU_COLLECTIVE_COUNT
-};
-extern const char *const mfu_collective_names[MFU_COLLECTIVE_COUNT]; /* "all_reduce" ... */
-
 /* What a launch asks of the other ranks of its group. */
 struct mfu_collective {
-    enum mfu_collective_kind kind;
-    enum mfu_mesh_axis axis; /* which ranks it runs over */
-    double bytes;            /* of the whole tensor (gathered, or not yet reduced), of one call */
+    unsigned axes; /* of the mesh: over which ranks; 0: of a kernel, which asks nothing */
+    enum mfu_collective_op op;
+    double bytes; /* of one call, as `op` counts them */
 };
 
 /* In which micro-steps of a step a launch happens.  What does not happen in all
@@ -118,8 +108,8 @@ struct mfu_launch {
     enum mfu_stream wait_stream; /* it starts when what was issued there has ended, */
     int wait_behind;             /* but for so many of the latest; -1: it does not wait */
     enum mfu_occurrence when;
-    struct mfu_amount whole;                    /* of a launch that does not happen in every micro-step, when it does */
-    struct mfu_collective collective;           /* kind MFU_NO_COLLECTIVE for kernels */
+    struct mfu_amount whole; /* of a launch that does not happen in every micro-step, when it does */
+    struct mfu_collective collective;
     int in[MFU_LAUNCH_IN], out[MFU_LAUNCH_OUT]; /* views; the first n_in, n_out */
 };
 
@@ -139,6 +129,7 @@ struct mfu_program {
     int n_launches, n_tensors, n_views, n_segments;
     int cap_launches, cap_tensors, cap_views, cap_segments;
     void *workbench; /* of the builder (struct mfu_builder), reused */
+    struct mfu_mesh mesh;
 
     double *weights; /* elements of every weight tensor that was traced */
     int n_weights, cap_weights;
@@ -148,6 +139,7 @@ struct mfu_program {
 
     /* Facts of the model, for the conventions of MFU. */
     double params, trainable_params, active_params, non_embedding_params, position_params;
+    double rank_params;          /* that this rank holds where data parallelism shards none */
     double block_params, blocks; /* of the section that is repeated most: the units of FSDP */
     double weight_tensors;       /* weights and biases, each a tensor of its own */
     double linear_params;        /* that are multiplied with, per token (active) */

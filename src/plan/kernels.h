@@ -6,6 +6,7 @@
 #define MFU_KERNELS_H
 
 #include "plan/plan.h"
+#include "cost/collective.h"
 #include "cost/occupancy.h"
 
 struct mfu_kernel_row {
@@ -15,14 +16,20 @@ struct mfu_kernel_row {
     struct mfu_kernel kernel;         /* one of them: shape, math */
     struct mfu_price price;           /* of that one */
     struct mfu_reading reading;       /* of that one: grid, waves, counters */
-    struct mfu_collective collective; /* of that one; kind MFU_NO_COLLECTIVE for kernels */
-    double ranks;                     /* that take part in it */
+    struct mfu_collective collective; /* of that one; axes 0 for kernels */
     double count;                     /* CUDA kernels launched in one optimizer step */
     double flops, bytes, time_s;      /* totals over the step */
     double intensity;                 /* FLOP per byte */
     double share;                     /* of the step's time */
     double flops_per_s, bytes_per_s;
     double sm_active, occupancy, tensor_active, dram_active; /* 0..1, while it runs */
+
+    /* Of a collective: who takes part, how NCCL does it, and its rates as nccl-tests
+     * print them. */
+    struct mfu_group group;
+    enum mfu_algorithm algorithm;
+    enum mfu_protocol protocol;
+    double algbw, busbw; /* bytes per second */
 };
 
 /* All rows, in the order of execution; the caller frees the list with free().

@@ -140,9 +140,10 @@ static double short_gaps(const struct mfu_plan *p)
 
 void mfu_read_exchange(const struct mfu_plan *p, struct mfu_reading *r)
 {
-    struct mfu_link link = mfu_link_of(&p->machine, p->config.gpu, p->config.ranks);
-    struct mfu_kernel k =
-        mfu_kernel_stream(MFU_COLLECTIVE, MFU_C_DRAM_POINTWISE, 1, link.bytes_s, 0, link.bytes_s, link.bytes_s);
+    const struct mfu_topology *t = &p->machine.topology;
+    struct mfu_group all = mfu_group_of(p->config.ranks, t->unit_gpus);
+    double rate = mfu_road_of(t, &all).fabric_bytes_s;
+    struct mfu_kernel k = mfu_kernel_stream(MFU_COLLECTIVE, MFU_C_DRAM_POINTWISE, 1, rate, 0, rate, rate);
     struct mfu_price second = {.time_s = 1};
 
     mfu_read_kernel(p->config.gpu, &p->machine, &k, &second, r);

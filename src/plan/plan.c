@@ -88,8 +88,7 @@ static void add_up_time(struct mfu_plan *p)
 
             s->kernels += times * g->launches[i].kernel.launches;
             if (phase == MFU_COMMUNICATION) {
-                *(g->launches[i].stream == MFU_STREAM_COMPUTE ? &s->copies_s : &s->communication_s) +=
-                    times * price->time_s;
+                *(g->launches[i].collective.axes == 0 ? &s->copies_s : &s->communication_s) += times * price->time_s;
                 continue;
             }
             phase_s[phase] += times * price->time_s;
@@ -121,7 +120,7 @@ static void add_up_time(struct mfu_plan *p)
         : s->host_s > s->busy_s                    ? MFU_LIMIT_LAUNCH
         : compute_s >= memory_s                    ? MFU_LIMIT_COMPUTE
                                                    : MFU_LIMIT_MEMORY;
-    s->tokens = p->config.tokens * g->accum * p->config.ranks;
+    s->tokens = p->config.tokens * g->accum * p->config.replicas;
     s->tokens_per_s = s->tokens / s->time_s;
     s->samples_per_s = s->tokens_per_s / p->config.seq;
 }
@@ -235,7 +234,8 @@ static double spread_of_ranks(const struct mfu_plan *p, double *excess)
 {
     const double *c = p->machine.c;
     double share = p->step.communication_s / p->step.time_s, waits = 0;
-    double link = mfu_link_of(&p->machine, p->config.gpu, p->config.ranks).sigma;
+    struct mfu_group all = mfu_group_of(p->config.ranks, p->machine.topology.unit_gpus);
+    double link = mfu_road_of(&p->machine.topology, &all).sigma;
 
     if (p->config.ranks <= 1)
         return 0;
@@ -311,7 +311,7 @@ int mfu_plan_make(struct mfu_plan *p, const struct mfu_scenario *scenario, struc
     if (take_over(p, scenario, err) < 0)
         return -1;
     mfu_machine_make(&p->config, &p->machine);
-    if (mfu_price_program(&p->config, &p->machine, &p->program, &p->pricing) < 0)
+    if (mfu_price_program(&p->machine, &p->program, &p->pricing) < 0)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     find_dispatch(p);
     add_up_time(p);

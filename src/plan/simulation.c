@@ -51,7 +51,7 @@ static int run_in_time(const struct mfu_plan *plan, bool record, struct mfu_simu
         .contention = plan->machine.c[MFU_C_LINK_CONTENTION],
     };
 
-    if (mfu_price_program(&plan->config, &plan->machine, program, &s->pricing) < 0)
+    if (mfu_price_program(&plan->machine, program, &s->pricing) < 0)
         return -1;
     if (program->n_launches > s->cap_seconds) {
         double *seconds = realloc(s->seconds, (size_t)program->cap_launches * sizeof *seconds);
@@ -83,8 +83,8 @@ static int run_in_memory(const struct mfu_plan *plan, bool record, struct mfu_si
     };
 
     in.allocator.expandable_segments = plan->config.setting[MFU_S_EXPANDABLE_SEGMENTS] > 0;
-    in.weight_bytes = s->first.constant_bytes[MFU_PART_WEIGHTS] / s->first.params;
-    in.optimizer_state_elements_bytes = s->first.constant_bytes[MFU_PART_OPTIMIZER] / s->first.params;
+    in.weight_bytes = s->first.constant_bytes[MFU_PART_WEIGHTS] / s->first.rank_params;
+    in.optimizer_state_elements_bytes = s->first.constant_bytes[MFU_PART_OPTIMIZER] / s->first.rank_params;
     in.workspace_bytes = s->first.constant_bytes[MFU_PART_WORKSPACE] / in.workspaces;
     return mfu_replay_run(&in, &s->replay, err);
 }

@@ -36,6 +36,8 @@ static const enum mfu_attention_kind attention_kinds[] = {
 #undef X
 };
 
+#define COLLECTIVE(op, name, says) [MFU_STUDY_COLLECTIVE + (op)] = {name, "BYTES", 1, {"BYTES"}, {MFU_BYTES}, says}
+
 const struct mfu_study_row mfu_studies[MFU_STUDY_COUNT] = {
     [MFU_STUDY_GEMM] =
         {"gemm", "M N K", 3, {"M", "N", "K"}, {MFU_TOKENS, MFU_TOKENS, MFU_TOKENS}, "C[M,N] = A[M,K] B[K,N]"},
@@ -55,13 +57,20 @@ const struct mfu_study_row mfu_studies[MFU_STUDY_COUNT] = {
                           {"N", "T"},
                           {MFU_COUNT, MFU_SECONDS},
                           "N thread blocks, a whole SM each, that only stay"},
+    COLLECTIVE(MFU_ALL_REDUCE, "all_reduce", "sums of all ranks, to all"),
+    COLLECTIVE(MFU_ALL_GATHER, "all_gather", "the parts of all ranks, to all"),
+    COLLECTIVE(MFU_REDUCE_SCATTER, "reduce_scatter", "sums of all ranks, a part to each"),
+    COLLECTIVE(MFU_ALL_TO_ALL, "all_to_all", "a part from each rank to each"),
+    COLLECTIVE(MFU_BROADCAST, "broadcast", "from one rank to all"),
+    COLLECTIVE(MFU_SEND_RECV, "send_recv", "from each rank to the next"),
 };
 
 #define OF(study) (1u << MFU_STUDY_##study)
+#define COLLECTIVES (((1u << MFU_COLLECTIVE_OP_COUNT) - 1) << MFU_STUDY_COLLECTIVE)
 #define LARGEST 0x1p40 /* of a size; more is a slip of the finger */
 // clang-format off
 const struct mfu_study_key mfu_study_keys[MFU_SK_COUNT] = {
-    [MFU_SK_DTYPE] = {"dtype", ~OF(BLOCKS), MFU_COUNT, 0, 0, dtypes},
+    [MFU_SK_DTYPE] = {"dtype", ~(OF(BLOCKS) | COLLECTIVES), MFU_COUNT, 0, 0, dtypes},
     [MFU_SK_PASS] = {"pass", OF(GEMM) | OF(SOFTMAX) | OF(NORM) | OF(ATTENTION), MFU_COUNT, 0, 0, passes},
     [MFU_SK_BATCH] = {"batch", OF(GEMM), MFU_COUNT, 1, 1e9, NULL},
     [MFU_SK_CAUSAL] = {"causal", OF(ATTENTION), MFU_COUNT, 0, 0, NULL},
@@ -72,6 +81,8 @@ const struct mfu_study_key mfu_study_keys[MFU_SK_COUNT] = {
     [MFU_SK_REGISTERS] = {"registers", OF(BLOCKS), MFU_COUNT, 1, 255, NULL},
     [MFU_SK_SHARED] = {"shared", OF(BLOCKS), MFU_BYTES, 0, 1e6, NULL},
     [MFU_SK_RESIDENT] = {"resident", OF(BLOCKS), MFU_COUNT, 1, 64, NULL},
+    [MFU_SK_GPUS] = {"gpus", COLLECTIVES, MFU_COUNT, 2, 1e6, NULL},
+    [MFU_SK_NODES] = {"nodes", COLLECTIVES, MFU_COUNT, 1, 1e6, NULL},
 };
 // clang-format on
 
@@ -328,11 +339,79 @@ static int study_blocks(const struct study *s, double power_w, struct mfu_single
 /* The part of a config that a machine is made of. */
 static void make_machine(const struct mfu_scenario *s, struct mfu_machine *m)
 {
-    struct mfu_config config = {.gpu = s->gpu, .scenario = s};
+    struct mfu_config config = {.gpu = s->gpu, .cluster = mfu_scenario_cluster(s), .scenario = s};
 
     for (int i = 0; i < MFU_SETTING_COUNT; i++)
         config.setting[i] = s->setting_given[i] ? s->setting[i] : mfu_settings[i].initial;
     mfu_machine_make(&config, m);
+}
+
+/* ---- collectives --------------------------------------------------------- */
+
+/* GPUs in all and the machines that hold them: what is not said follows from the
+ * other, from the scenario, or is one full machine. */
+static int place(const struct mfu_scenario *s, const struct mfu_study_request *r, const struct mfu_cluster *k,
+                 double *gpus, double *nodes, struct mfu_error *err)
+{
+    double said = s->setting_given[MFU_S_GPUS] ? s->setting[MFU_S_GPUS] : 1;
+
+    *nodes = option(r, MFU_SK_NODES, 1);
+    *gpus = option(r, MFU_SK_GPUS, r->given[MFU_SK_NODES] ? *nodes * k->node_gpus : said > 1 ? said : k->node_gpus);
+    if (!r->given[MFU_SK_NODES])
+        *nodes = ceil(*gpus / k->node_gpus);
+    if (*gpus < 2)
+        return mfu_fail(err, MFU_EINPUT, "gpus: a collective needs at least two");
+    if (fmod(*gpus, *nodes) != 0 || *gpus / *nodes > k->node_gpus)
+        return mfu_fail(err, MFU_EINPUT, "gpus: %.0f do not spread evenly over %.0f nodes of %.0f GPUs", *gpus, *nodes,
+                        k->node_gpus);
+    return 0;
+}
+
+static int study_collective(const struct mfu_scenario *s, const struct mfu_study_request *r, double power_w,
+                            struct mfu_single_kernel *out, struct mfu_error *err)
+{
+    enum mfu_collective_op op = (enum mfu_collective_op)(r->study - MFU_STUDY_COLLECTIVE);
+    struct mfu_kernel_row *row = &out->row;
+    double bytes = r->size[0], gpus, size;
+    struct mfu_reading reading;
+    struct mfu_cluster k;
+    char text[MFU_QUANTITY_MAX];
+
+    out->cluster = mfu_scenario_cluster(s);
+    mfu_cluster_with(out->cluster, s->gpu, &k);
+    if (place(s, r, &k, &gpus, &out->nodes, err) < 0)
+        return -1;
+    row->group = mfu_group_on(gpus, out->nodes, k.node_gpus, k.domain_gpus);
+    out->price = mfu_collective_price(&out->machine, &row->group, op, bytes);
+    if (!(out->price.time_s > 0))
+        return mfu_fail(err, MFU_EINPUT,
+                        "nodes: the network between machines of %s is not known; choose a cluster (cluster NAME)",
+                        s->gpu->slug);
+    size = bytes * mfu_bus_factor(op, gpus);
+    row->kind = MFU_COLLECTIVE;
+    row->phase = MFU_FORWARD;
+    row->count = row->share = 1;
+    row->bytes = bytes;
+    row->time_s = row->price.time_s = out->price.time_s;
+    row->price.bound = out->price.wire_s > out->price.latency_s ? MFU_BOUND_MEMORY : MFU_BOUND_LATENCY;
+    row->bytes_per_s = row->algbw = bytes / row->time_s;
+    row->busbw = size / row->time_s;
+    row->algorithm = out->price.algorithm;
+    row->protocol = out->price.protocol;
+    row->kernel = mfu_kernel_stream(MFU_COLLECTIVE, MFU_C_DRAM_POINTWISE, 1, size, 0, size, size);
+    out->memory_s = out->price.wire_s;
+    out->overhead_s = out->price.latency_s;
+    mfu_read_kernel(s->gpu, &out->machine, &row->kernel, &row->price, &reading);
+    row->reading = reading;
+    mfu_metrics_add(&out->metrics, &reading, row->time_s, out->machine.c[MFU_C_DRAM_POINTWISE]);
+    mfu_metrics_settle(&out->metrics, row->time_s, power_w);
+    row->sm_active = out->metrics.sm_active;
+    row->occupancy = out->metrics.sm_occupancy;
+    row->dram_active = out->metrics.dram_active;
+    snprintf(row->name, sizeof row->name, "%s", mfu_collective_op_names[op]);
+    snprintf(out->title, sizeof out->title, "%s of %s, %.0f GPUs on %.0f node%s", row->name,
+             mfu_quantity_format(text, bytes, MFU_BYTES), gpus, out->nodes, out->nodes > 1 ? "s" : "");
+    return 0;
 }
 
 int mfu_single_kernel(const struct mfu_scenario *scenario, const struct mfu_study_request *r,
@@ -347,6 +426,8 @@ int mfu_single_kernel(const struct mfu_scenario *scenario, const struct mfu_stud
     make_machine(scenario, &out->machine);
     if (r->study == MFU_STUDY_BLOCKS)
         return study_blocks(&s, power_w, out, err);
+    if (r->study >= MFU_STUDY_COLLECTIVE)
+        return study_collective(scenario, r, power_w, out, err);
     if ((r->study == MFU_STUDY_GEMM || r->study == MFU_STUDY_ATTENTION) && check_dtype(&s, err) < 0)
         return -1;
     if (r->study == MFU_STUDY_ATTENTION && attention(&s, err) < 0)

@@ -20,7 +20,8 @@ enum mfu_study {
     MFU_STUDY_ATTENTION,
     MFU_STUDY_COPY,
     MFU_STUDY_BLOCKS,
-    MFU_STUDY_COUNT
+    MFU_STUDY_COLLECTIVE, /* the first of MFU_COLLECTIVE_OP_COUNT, in their order */
+    MFU_STUDY_COUNT = MFU_STUDY_COLLECTIVE + MFU_COLLECTIVE_OP_COUNT
 };
 #define MFU_STUDY_SIZES 4 /* of one kernel, at most */
 
@@ -47,6 +48,8 @@ enum mfu_study_key_id {
     MFU_SK_REGISTERS,
     MFU_SK_SHARED,
     MFU_SK_RESIDENT,
+    MFU_SK_GPUS,
+    MFU_SK_NODES,
     MFU_SK_COUNT
 };
 struct mfu_study_key {
@@ -75,6 +78,9 @@ struct mfu_single_kernel {
     struct mfu_kernel_row row;
     struct mfu_metrics metrics;
     double compute_s, memory_s, overhead_s;
+    const struct mfu_cluster *cluster; /* of a collective; NULL: one machine as the GPU says */
+    struct mfu_collective_price price; /* of a collective */
+    double nodes;
 };
 
 /* Refuses what the GPU cannot do, and sizes that make no kernel. */

@@ -76,6 +76,9 @@ void mfu_say_changes(struct mfu_session *s, const struct mfu_scenario *from, con
             if (given == user)
                 say_key(s, &old, &now, k);
         }
+    if (mfu_scenario_cluster(to) != mfu_scenario_cluster(from) ? from->cluster || to->cluster || now.ranks > 1
+                                                               : now.ranks > 1 && old.ranks <= 1)
+        mfu_say_cluster(s, to);
     say_tokens(s, &old, &now);
 }
 
@@ -103,7 +106,7 @@ int mfu_install(struct mfu_session *s, const struct mfu_scenario *next, bool kee
 
 char mfu_parse_subject(const char *word)
 {
-    return strcmp(word, "gpu") == 0 ? 'g' : strcmp(word, "model") == 0 ? 'm' : 0;
+    return strcmp(word, "gpu") == 0 ? 'g' : strcmp(word, "model") == 0 ? 'm' : strcmp(word, "cluster") == 0 ? 'c' : 0;
 }
 
 int mfu_choose_gpu(struct mfu_session *s, struct mfu_scenario *next, const char *name, struct mfu_error *err)
@@ -115,7 +118,23 @@ int mfu_choose_gpu(struct mfu_session *s, struct mfu_scenario *next, const char 
     mfu_warn_calibration(s);
     next->gpu = gpu;
     next->gpu_given = true;
+    if (next->cluster && !mfu_cluster_has(next->cluster, gpu))
+        next->cluster = NULL;
     return 0;
+}
+
+int mfu_choose_cluster(struct mfu_session *s, struct mfu_scenario *next, const char *name, struct mfu_error *err)
+{
+    const struct mfu_cluster *cluster;
+
+    if (strcmp(name, "usual") == 0) {
+        next->cluster = NULL;
+        return 0;
+    }
+    if (!(cluster = mfu_catalog_cluster(s->catalog, name, err)))
+        return -1;
+    next->cluster = cluster;
+    return mfu_cluster_has(cluster, next->gpu) ? 0 : mfu_choose_gpu(s, next, cluster->gpu[0], err);
 }
 
 int mfu_choose_model(struct mfu_session *s, struct mfu_scenario *next, const char *name, struct mfu_error *err)
@@ -238,6 +257,7 @@ static int apply(struct reader *r, const struct pair *p, struct mfu_error *err)
 {
     int status = mfu_parse_subject(p->key) == 'g' ? mfu_choose_gpu(r->session, r->next, p->value, err)
         : mfu_parse_subject(p->key) == 'm'        ? mfu_choose_model(r->session, r->next, p->value, err)
+        : mfu_parse_subject(p->key) == 'c'        ? mfu_choose_cluster(r->session, r->next, p->value, err)
                                                   : mfu_scenario_set(r->next, p->key, p->value, err);
 
     if (status == 0 && !mfu_parse_subject(p->key) && r->n_named < NAMED)

@@ -27,7 +27,10 @@ void mfu_say_changes(struct mfu_session *, const struct mfu_scenario *from, cons
 int mfu_choose_gpu(struct mfu_session *, struct mfu_scenario *, const char *name, struct mfu_error *err);
 int mfu_choose_model(struct mfu_session *, struct mfu_scenario *, const char *name, struct mfu_error *err);
 
-/* The names of a word that is `gpu` or `model`: 'g', 'm', or 0. */
+/* ... and the scenario's GPU, if the cluster is not built with it; "usual": none. */
+int mfu_choose_cluster(struct mfu_session *, struct mfu_scenario *, const char *name, struct mfu_error *err);
+
+/* The names of a word that is `gpu`, `model` or `cluster`: 'g', 'm', 'c', or 0. */
 char mfu_parse_subject(const char *word);
 
 #endif

@@ -27,6 +27,14 @@ const char *mfu_offer_gpus(struct mfu_session *s, size_t i)
     return i < n ? names[i] : NULL;
 }
 
+const char *mfu_offer_clusters(struct mfu_session *s, size_t i)
+{
+    size_t n;
+    const char *const *names = mfu_catalog_clusters(s->catalog, &n);
+
+    return i < n ? names[i] : i == n ? "usual" : NULL;
+}
+
 const char *mfu_offer_models(struct mfu_session *s, size_t i)
 {
     size_t n;
@@ -95,7 +103,7 @@ const char *mfu_offer_results(struct mfu_session *s, size_t i)
 
 static const char *wholes(struct mfu_session *s, size_t i)
 {
-    static const char *const names[] = {"coefficients", "gpu", "model"};
+    static const char *const names[] = {"cluster", "coefficients", "gpu", "model"};
 
     (void)s;
     return i < sizeof names / sizeof names[0] ? names[i] : NULL;

@@ -15,6 +15,7 @@ const char *mfu_offer_commands(struct mfu_session *, size_t i);
 const char *mfu_offer_keys(struct mfu_session *, size_t i);
 const char *mfu_offer_given_keys(struct mfu_session *, size_t i); /* that the user set */
 const char *mfu_offer_values(struct mfu_session *, size_t i);     /* of the key before */
+const char *mfu_offer_clusters(struct mfu_session *, size_t i);
 const char *mfu_offer_gpus(struct mfu_session *, size_t i);
 const char *mfu_offer_models(struct mfu_session *, size_t i);
 const char *mfu_offer_kept(struct mfu_session *, size_t i);

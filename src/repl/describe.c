@@ -11,6 +11,16 @@
 #include "repl/output.h"
 #include "scenario/keys.h"
 
+/* " 8 x 50 GB/s": the NICs of a node. */
+static const char *nics_of(char text[MFU_QUANTITY_MAX], const struct mfu_cluster *k)
+{
+    char rate[MFU_QUANTITY_MAX];
+
+    snprintf(text, MFU_QUANTITY_MAX, " %.0f x %.14s", k->nics,
+             mfu_quantity_format(rate, k->nic_bytes_s, MFU_BYTES_PER_S));
+    return text;
+}
+
 /* ---- one line ------------------------------------------------------------ */
 
 void mfu_say_gpu(struct mfu_session *s, const struct mfu_gpu *g)
@@ -27,6 +37,22 @@ void mfu_say_gpu(struct mfu_session *s, const struct mfu_gpu *g)
     mfu_quantity_format(peak, g->peak_flops[MFU_PEAK_BF16], MFU_FLOP_PER_S);
     mfu_print_note(s, "%s: %s %s, bandwidth %s, dense bf16 %s", g->name, memory, verified ? "for a process" : "in all",
                    bandwidth, g->peak_flops[MFU_PEAK_BF16] == 0 ? "none" : peak);
+}
+
+void mfu_say_cluster(struct mfu_session *s, const struct mfu_scenario *scenario)
+{
+    const struct mfu_cluster *cluster = mfu_scenario_cluster(scenario);
+    struct mfu_cluster k;
+    char rate[MFU_QUANTITY_MAX];
+
+    if (!scenario->gpu)
+        return;
+    mfu_cluster_with(cluster, scenario->gpu, &k);
+    mfu_print_note(s, "cluster %s%s%s: %.0f GPUs a node (%s)%s%s%s", cluster ? cluster->slug : "unknown",
+                   cluster && !scenario->cluster ? ", usual for " : "",
+                   cluster && !scenario->cluster ? scenario->gpu->slug : "", k.node_gpus, mfu_fabric_names[k.fabric],
+                   k.networked ? ", " : "", k.networked ? mfu_network_names[k.network] : "",
+                   k.networked ? nics_of(rate, &k) : "");
 }
 
 void mfu_say_model(struct mfu_session *s, const struct mfu_model *m)
@@ -62,6 +88,30 @@ json_t *mfu_gpu_json(const struct mfu_gpu *g)
                      "bandwidth_bytes_s", mfu_json_number(g->bandwidth_bytes_s), "l2_bytes",
                      mfu_json_number(g->l2_bytes), "power_w", mfu_json_number(g->power_w), "peak_flops", peaks, "path",
                      mfu_json_text(g->path));
+}
+
+json_t *mfu_cluster_json(const struct mfu_scenario *scenario)
+{
+    const struct mfu_cluster *cluster = mfu_scenario_cluster(scenario);
+    json_t *levels = json_array(), *gpus = json_array();
+    struct mfu_cluster k;
+
+    mfu_cluster_with(cluster, scenario->gpu, &k);
+    for (int i = 0; i < k.n_gpus; i++)
+        json_array_append_new(gpus, mfu_json_text(k.gpu[i]));
+    for (int i = 0; i < k.n_levels; i++)
+        json_array_append_new(
+            levels,
+            json_pack("{s:f, s:f}", "nodes", k.level[i].nodes, "oversubscription", k.level[i].oversubscription));
+    return json_pack("{s:o, s:o, s:b, s:o, s:o, s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o}",
+                     "name", mfu_json_text(k.slug), "title", mfu_json_text(k.name), "usual",
+                     cluster && !scenario->cluster, "gpus", gpus, "node_gpus", mfu_json_number(k.node_gpus),
+                     "domain_gpus", mfu_json_number(k.domain_gpus), "fabric", mfu_fabric_names[k.fabric], "network",
+                     k.networked ? mfu_network_names[k.network] : "none", "nics", mfu_json_number(k.nics),
+                     "nic_bytes_s", mfu_json_number(k.nic_bytes_s), "hop_s", mfu_json_number(k.hop_s),
+                     "host_memory_bytes", mfu_json_number(k.host_memory_bytes), "reduces", k.reduces, "levels", levels,
+                     "gpu_mtbf_s", mfu_json_number(k.gpu_mtbf_s), "write_bytes_s", mfu_json_number(k.write_bytes_s),
+                     "read_bytes_s", mfu_json_number(k.read_bytes_s), "path", mfu_json_text(k.path));
 }
 
 json_t *mfu_model_json(struct mfu_session *s, const struct mfu_model *m)
@@ -120,6 +170,56 @@ static void put_sources(struct mfu_session *s, const char *path)
             put_text(s, label, text);
     }
     mfu_yaml_free(yaml);
+}
+
+/* What is not known is left out: most files leave much open. */
+static void put_known(struct mfu_session *s, const char *label, double value, enum mfu_dim dim)
+{
+    if (isfinite(value))
+        put(s, label, value, dim);
+}
+
+void mfu_show_cluster(struct mfu_session *s, const struct mfu_scenario *scenario)
+{
+    const struct mfu_cluster *cluster = mfu_scenario_cluster(scenario);
+    char text[144], rate[MFU_QUANTITY_MAX];
+    struct mfu_cluster k;
+
+    mfu_cluster_with(cluster, scenario->gpu, &k);
+    snprintf(text, sizeof text, "%s%s%.48s", k.slug[0] ? k.slug : "none",
+             cluster && !scenario->cluster ? ", usual for " : "",
+             cluster && !scenario->cluster ? scenario->gpu->slug : "");
+    put_text(s, "cluster", text);
+    put_text(s, "name", k.name);
+    put(s, "GPUs of a node", k.node_gpus, MFU_COUNT);
+    if (k.domain_gpus > k.node_gpus)
+        put(s, "GPUs of the fabric", k.domain_gpus, MFU_COUNT);
+    put_text(s, "fabric", mfu_fabric_names[k.fabric]);
+    if (k.host[0])
+        put_text(s, "host", k.host);
+    put_known(s, "host memory", k.host_memory_bytes, MFU_BYTES);
+    put_known(s, "host bandwidth", k.host_bandwidth_bytes_s, MFU_BYTES_PER_S);
+    if (k.networked) {
+        snprintf(text, sizeof text, "%s%s a node%s", mfu_network_names[k.network], nics_of(rate, &k),
+                 k.reduces ? ", adds up in its switches" : "");
+        put_text(s, "network", text);
+    } else
+        put_text(s, "network", "unknown");
+    put_known(s, "latency of a hop", k.hop_s, MFU_SECONDS);
+    for (int i = 0; i < k.n_levels; i++) {
+        snprintf(text, sizeof text, "joins %.0f nodes, 1:%g above", k.level[i].nodes, k.level[i].oversubscription);
+        put_text(s, "switches", text);
+    }
+    if (isfinite(k.gpu_mtbf_s)) {
+        snprintf(text, sizeof text, "one GPU in %.0f days", k.gpu_mtbf_s / 86400);
+        put_text(s, "failures", text);
+    }
+    put_known(s, "storage, write", k.write_bytes_s, MFU_BYTES_PER_S);
+    put_known(s, "storage, read", k.read_bytes_s, MFU_BYTES_PER_S);
+    if (k.note[0])
+        put_text(s, "note", k.note);
+    if (cluster)
+        put_sources(s, k.path);
 }
 
 void mfu_show_gpu(struct mfu_session *s, const struct mfu_gpu *g)

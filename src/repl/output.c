@@ -184,6 +184,5 @@ void mfu_warn_calibration(struct mfu_session *s)
         mfu_within(&warning, "%s:%d", warning.file, warning.line);
     else if (warning.file[0])
         mfu_within(&warning, "%s", warning.file);
-    mfu_within(&warning, "a calibration is left out");
     mfu_warn(s, &warning);
 }

@@ -27,11 +27,12 @@ static void put_word(FILE *out, const char *word)
 }
 
 /* The name if the catalog has it, else where the file is. */
-static void put_thing(FILE *out, struct mfu_session *s, const char *command, const char *slug, const char *path)
+static void put_thing(FILE *out, struct mfu_session *s, const char *command, const char *folder, const char *slug,
+                      const char *path)
 {
     char known[PATH_MAX], *real;
 
-    snprintf(known, sizeof known, "%s/%ss/%s.yaml", mfu_catalog_folder(s->catalog), command, slug);
+    snprintf(known, sizeof known, "%s/%s/%s.yaml", mfu_catalog_folder(s->catalog), folder, slug);
     fprintf(out, "%s ", command);
     if (strcmp(known, path) == 0)
         put_word(out, slug);
@@ -85,7 +86,9 @@ void mfu_script_put(FILE *out, struct mfu_session *s)
     const struct mfu_scenario *now = &s->memory.now;
 
     fputs("reset\n", out);
-    put_thing(out, s, "gpu", now->gpu->slug, now->gpu->path);
-    put_thing(out, s, "model", now->model->slug, now->model->path);
+    put_thing(out, s, "gpu", "gpus", now->gpu->slug, now->gpu->path);
+    if (now->cluster)
+        put_thing(out, s, "cluster", "gpus/clusters", now->cluster->slug, now->cluster->path);
+    put_thing(out, s, "model", "models", now->model->slug, now->model->path);
     put_settings(out, now);
 }

@@ -38,6 +38,10 @@ struct mfu_single_kernel;
 void mfu_text_single_kernel(FILE *, const struct mfu_term *, const struct mfu_single_kernel *);
 json_t *mfu_json_single_kernel(const struct mfu_single_kernel *);
 
+/* The same collective at n >= 1 sizes, a row for each as nccl-tests print them. */
+void mfu_text_collectives(FILE *, const struct mfu_term *, const struct mfu_single_kernel *, size_t n);
+json_t *mfu_json_collectives(const struct mfu_single_kernel *, size_t n);
+
 /* A measured run beside its prediction. */
 struct mfu_observation;
 void mfu_text_observation(FILE *, const struct mfu_term *, const struct mfu_observation *);

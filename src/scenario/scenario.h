@@ -13,6 +13,7 @@
 #define MFU_SCENARIO_H
 
 #include <stdbool.h>
+#include "descriptor/cluster.h"
 #include "descriptor/gpu.h"
 #include "descriptor/model.h"
 #include "kernel/attention_kind.h"
@@ -33,7 +34,8 @@ extern const char *const mfu_origin_names[];
 struct mfu_scenario {
     const struct mfu_gpu *gpu;
     const struct mfu_model *model;
-    bool gpu_given, model_given; /* chosen by the user */
+    const struct mfu_cluster *cluster; /* NULL: the one that is usual for the GPU */
+    bool gpu_given, model_given;       /* chosen by the user */
     double setting[MFU_MAX_SETTINGS];
     bool setting_given[MFU_MAX_SETTINGS];
     double dim[MFU_MAX_DIMS];
@@ -45,6 +47,7 @@ struct mfu_scenario {
 /* A scenario with every value worked out: what the graph and the costs read. */
 struct mfu_config {
     const struct mfu_gpu *gpu;
+    const struct mfu_cluster *cluster; /* NULL: one machine as the GPU says */
     const struct mfu_model *model;
     const struct mfu_scenario *scenario; /* for coefficient overrides */
 
@@ -60,8 +63,9 @@ struct mfu_config {
     enum mfu_checkpoint checkpoint;
     enum mfu_optimizer_kind optimizer;
     double batch, accum, seq;
-    double tokens; /* of one micro-step: batch*seq */
-    double ranks;  /* data-parallel, each a GPU */
+    double tokens;   /* of one micro-step on one GPU: batch*seq, or its part of the sequence */
+    double ranks;    /* GPUs in all */
+    double replicas; /* of them, that hold the same weights and other tokens */
 };
 
 /* What a key names. */
@@ -100,6 +104,10 @@ int mfu_scenario_unset(struct mfu_scenario *, const char *key, struct mfu_error 
  * loader takes for a sequence stays.  Whoever varies the micro-batch, but for
  * the user, who says both, asks for this. */
 void mfu_scenario_keep_loader(struct mfu_scenario *, double batch);
+
+/* The cluster that counts: the chosen one where it is built with the scenario's GPU,
+ * else that GPU's usual one; NULL without. */
+const struct mfu_cluster *mfu_scenario_cluster(const struct mfu_scenario *);
 
 /* Works out and checks everything.  About a microsecond. */
 int mfu_scenario_resolve(const struct mfu_scenario *, struct mfu_config *, struct mfu_error *err);

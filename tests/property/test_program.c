@@ -39,7 +39,7 @@ static bool make(struct mfu_plan *p, const char *gpu, const char *model, const c
 }
 
 /* Calls of one kind of collective in a step, and their bytes. */
-static double calls(const struct mfu_program *p, enum mfu_collective_kind kind, double *bytes)
+static double calls(const struct mfu_program *p, enum mfu_collective_op op, double *bytes)
 {
     double n = 0;
 
@@ -49,7 +49,7 @@ static double calls(const struct mfu_program *p, enum mfu_collective_kind kind, 
             const struct mfu_launch *l = &p->launches[i];
             double times = mfu_segment_times(p, &p->segments[k]) * l->kernel.launches;
 
-            if (l->collective.kind != kind)
+            if (l->collective.axes == 0 || l->collective.op != op)
                 continue;
             n += times;
             *bytes += times * l->collective.bytes;

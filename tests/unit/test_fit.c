@@ -65,7 +65,7 @@ static double predict(void *context, size_t i, const double value[MFU_COEFFICIEN
     struct mfu_machine m;
 
     mfu_machine_of(gpu, value, &m);
-    return mfu_sample_seconds(&m, gpu, &w->samples[i]);
+    return mfu_sample_seconds(&m, &w->samples[i]);
 }
 
 static void add(struct world *w, struct mfu_kernel k, int kind, bool sustained)
@@ -541,7 +541,7 @@ static void every_probe_is_read_and_predicted(void **state)
     assert_string_equal(s.unknown, "no law of a network: 'all_reduce' over 2 nodes");
     mfu_machine_of(gpu, gpu->coefficients.value, &m);
     for (size_t i = 0; i < s.n; i++) {
-        double seconds = mfu_sample_seconds(&m, gpu, &s.rows[i]);
+        double seconds = mfu_sample_seconds(&m, &s.rows[i]);
 
         if (!(seconds > s.rows[i].seconds / 3 && seconds < s.rows[i].seconds * 3))
             fail_msg("%s: %g s for %g s", lines[i], seconds, s.rows[i].seconds);

@@ -73,7 +73,7 @@ static double predict(void *context, size_t i, const double value[MFU_COEFFICIEN
         mfu_machine_of(h->gpu, value, &h->machine);
         memcpy(h->machine_is_of, value, sizeof h->machine_is_of);
     }
-    return mfu_sample_seconds(&h->machine, h->gpu, &h->half[h->fitted][i]);
+    return mfu_sample_seconds(&h->machine, &h->half[h->fitted][i]);
 }
 
 static void read_table(struct halves *h, const char *file, const char *gpu)

@@ -81,7 +81,7 @@ static double predict(void *context, size_t i, const double value[MFU_COEFFICIEN
         mfu_machine_of(w->out->gpu, value, &w->machine);
         memcpy(w->machine_is_of, value, sizeof w->machine_is_of);
     }
-    return mfu_sample_seconds(&w->machine, w->out->gpu, w->what[i].sample);
+    return mfu_sample_seconds(&w->machine, w->what[i].sample);
 }
 
 static int interrupted(void *context)
@@ -143,7 +143,7 @@ static int add_samples(struct work *w, const struct mfu_samples *s, struct mfu_e
     for (size_t i = 0; i < s->n; i++) {
         const struct mfu_sample *row = &s->rows[i];
 
-        if (!isfinite(mfu_sample_seconds(&w->machine, w->out->gpu, row))) {
+        if (!isfinite(mfu_sample_seconds(&w->machine, row))) {
             leave_out(w, "what the GPU's file says it does not have was measured");
             continue;
         }

@@ -139,6 +139,8 @@ static const struct {
     {"occupancy", MFU_RATIO, AT(occupancy)},
     {"tensor_active", MFU_RATIO, AT(tensor_active)},
     {"dram_active", MFU_RATIO, AT(dram_active)},
+    {"algbw", MFU_BYTES_PER_S, AT(algbw)},
+    {"busbw", MFU_BYTES_PER_S, AT(busbw)},
 };
 #define N_KERNEL_FIELDS (sizeof kernel_fields / sizeof kernel_fields[0])
 

@@ -93,12 +93,14 @@ static bool check_link(struct mfu_row *r)
     const char *link = mfu_cell(r, "intra_link");
     double gpus = r->run->scenario.setting[MFU_S_GPUS];
     struct mfu_machine machine;
+    struct mfu_group group;
     bool nvlink;
 
     if (!(gpus > 1) || (!begins(link, "nvlink") && !begins(link, "pcie")))
         return true;
     mfu_machine_of(gpu, gpu->coefficients.value, &machine);
-    nvlink = strcmp(mfu_link_of(&machine, gpu, gpus).kind, "NVLink") == 0;
+    group = mfu_group_of(gpus, machine.topology.unit_gpus);
+    nvlink = mfu_road_of(&machine.topology, &group).nvlink;
     if (nvlink != begins(link, "nvlink"))
         return mfu_row_skip(r, "intra_link %.24s: %.0f GPUs of %s exchange over %s", link, gpus, gpu->slug,
                             nvlink ? "NVLink" : "PCIe");

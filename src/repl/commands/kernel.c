@@ -1,5 +1,6 @@
 #include <ctype.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "plan/single_kernel.h"
@@ -99,7 +100,7 @@ static int choice(const struct mfu_study_key *k, const char *text, double *value
         double value;
     } also[] = {{"1", 1}, {"true", 1}, {"yes", 1}, {"0", 0}, {"false", 0}, {"no", 0}};
     const char *const *names = choices_of(k);
-    char all[120];
+    char all[200];
 
     for (size_t i = 0; names[i]; i++)
         if (mfu_same_name(names[i], text)) {
@@ -173,7 +174,7 @@ static int read_sizes(struct mfu_session *s, const struct mfu_study_row *row, in
 static int no_such_key(enum mfu_study study, const char *typed, struct mfu_error *err)
 {
     const char *names[MFU_SK_COUNT + 1] = {NULL};
-    char all[120];
+    char all[200];
 
     for (size_t i = 0; key_of(study, i); i++)
         names[i] = key_of(study, i)->key;
@@ -210,7 +211,7 @@ static int read_request(struct mfu_session *s, int argc, char **argv, struct mfu
                         struct mfu_error *err)
 {
     const char *names[MFU_STUDY_COUNT + 1] = {NULL};
-    char all[120];
+    char all[200];
     int study = 0, at;
 
     for (int i = 0; i < MFU_STUDY_COUNT; i++)
@@ -272,11 +273,65 @@ static const char *offer(struct mfu_session *s, size_t i)
     return NULL;
 }
 
+/* ---- a range of sizes ---------------------------------------------------- */
+
+#define MOST_SIZES 64
+
+/* The collective of a request at every size from its own up to `last`, doubling. */
+static int sweep(struct mfu_session *s, struct mfu_study_request *r, double last, struct mfu_error *err)
+{
+    struct mfu_single_kernel *list = calloc(MOST_SIZES, sizeof *list);
+    size_t n = 0;
+    int status = list ? 0 : mfu_fail(err, MFU_ENOMEM, "out of memory");
+
+    for (; status == 0 && n < MOST_SIZES && r->size[0] <= last; r->size[0] *= 2, n++)
+        status = mfu_single_kernel(&s->memory.now, r, &list[n], err);
+    if (status == 0) {
+        s->studied = list[n - 1];
+        s->has_studied = true;
+        if (s->json) {
+            status = mfu_answer(s, mfu_json_collectives(list, n), err);
+        } else {
+            mfu_pager_begin(s);
+            mfu_text_collectives(s->out, &s->term, list, n);
+            mfu_pager_end(s);
+        }
+    }
+    free(list);
+    return status;
+}
+
+/* "8..8GiB": cuts the second size off, reads it into `last` and returns 1; 0 without. */
+static int cut_range(struct mfu_session *s, int argc, char **argv, double *last, struct mfu_error *err)
+{
+    char *dots = argc > 2 ? strstr(argv[2], "..") : NULL;
+    bool collective = false;
+
+    for (int i = 0; i < MFU_COLLECTIVE_OP_COUNT; i++)
+        collective |= mfu_same_name(mfu_collective_op_names[i], argv[1]);
+    if (!dots || !collective)
+        return 0;
+    if (number(s, dots + 2, MFU_BYTES, last, err) < 0 || in_range("BYTES", *last, MFU_BYTES, 1, LARGEST, err) < 0)
+        return mfu_error_caret(s, err, 2);
+    *dots = '\0';
+    return 1;
+}
+
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
     struct mfu_study_request request = {0};
     struct mfu_single_kernel kernel;
+    double last;
+    int range = cut_range(s, argc, argv, &last, err);
 
+    if (range < 0 || (range > 0 && read_request(s, argc, argv, &request, err) < 0))
+        return -1;
+    if (range > 0 && last < request.size[0]) {
+        mfu_fail(err, MFU_EINPUT, "BYTES: the range ends before it begins");
+        return mfu_error_caret(s, err, 2);
+    }
+    if (range > 0)
+        return sweep(s, &request, last, err);
     if (read_request(s, argc, argv, &request, err) < 0 || mfu_single_kernel(&s->memory.now, &request, &kernel, err) < 0)
         return -1;
     s->studied = kernel;
@@ -304,14 +359,20 @@ const struct mfu_command mfu_command_kernel = {
             "                                              window kind\n"
             "    kernel copy BYTES                         dtype\n"
             "    kernel blocks N time T                    threads registers shared resident\n"
+            "    kernel all_reduce BYTES                   gpus nodes\n"
             "\n"
             "dtype is fp32, tf32, fp16, bf16 or fp8, pass forward or backward.  `blocks`: N\n"
             "thread blocks that take an SM each and do nothing for T: 100 % utilization.\n"
+            "all_reduce, all_gather, reduce_scatter, all_to_all, broadcast and send_recv run\n"
+            "over the machines of the cluster (`cluster`), BYTES as nccl-tests count them; a\n"
+            "range of sizes is a table.\n"
             "Afterwards `print` and `check` know it as kernel.FIELD.\n"
             "\n"
             "    gpu h100-sxm; kernel blocks 1 time 10s\n"
             "    kernel gemm 8k 4096 4096 dtype fp8\n"
-            "    kernel attention 8 32 4k 128 pass backward",
+            "    kernel attention 8 32 4k 128 pass backward\n"
+            "    kernel all_reduce 1GiB gpus 64\n"
+            "    kernel all_gather 8..8GiB nodes 4",
     .least_args = 1,
     .most_args = -1,
     .offer = {offer, offer},

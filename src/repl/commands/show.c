@@ -1,6 +1,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "repl/assign.h"
 #include "repl/command.h"
 #include "repl/describe.h"
 #include "repl/completers.h"
@@ -54,8 +55,10 @@ static int show_json(struct mfu_session *s, const struct mfu_config *c, struct m
         if (is_shown(c, k))
             json_array_append_new(rows, row_json(c, k));
     return mfu_answer(s,
-                      json_pack("{s:s, s:i, s:o, s:o, s:o}", "command", "show", "schema", 1, "gpu",
-                                mfu_json_text(c->gpu->slug), "model", mfu_json_text(c->model->slug), "settings", rows),
+                      json_pack("{s:s, s:i, s:o, s:o, s:o, s:o}", "command", "show", "schema", 1, "gpu",
+                                mfu_json_text(c->gpu->slug), "cluster",
+                                c->cluster ? mfu_json_text(c->cluster->slug) : json_null(), "model",
+                                mfu_json_text(c->model->slug), "settings", rows),
                       err);
 }
 
@@ -67,6 +70,9 @@ static void show_text(struct mfu_session *s, const struct mfu_config *c)
 
     put_row(s, "gpu", now->gpu->slug, mfu_origin_names[now->gpu_given ? MFU_ORIGIN_USER : MFU_ORIGIN_DEFAULT],
             now->gpu->name);
+    put_row(s, "cluster", c->cluster ? c->cluster->slug : "none",
+            mfu_origin_names[now->cluster == c->cluster && c->cluster ? MFU_ORIGIN_USER : MFU_ORIGIN_GPU],
+            c->cluster ? c->cluster->name : "one machine as the GPU's file says");
     put_row(s, "model", now->model->slug, mfu_origin_names[now->model_given ? MFU_ORIGIN_USER : MFU_ORIGIN_DEFAULT],
             now->model->name);
     for (int i = 0; (k = mfu_key_at(now, i)).kind != MFU_KEY_NONE; i++) {
@@ -170,19 +176,23 @@ static int show_coefficients(struct mfu_session *s, const struct mfu_config *c, 
 
 /* ---- the command --------------------------------------------------------- */
 
-static int show_thing(struct mfu_session *s, const char *what, struct mfu_error *err)
+static int show_thing(struct mfu_session *s, char what, const char *name, struct mfu_error *err)
 {
-    bool gpu = strcmp(what, "gpu") == 0;
+    const struct mfu_scenario *now = &s->memory.now;
 
     if (s->json)
         return mfu_answer(s,
-                          json_pack("{s:s, s:i, s:o}", "command", "show", "schema", 1, what,
-                                    gpu ? mfu_gpu_json(s->memory.now.gpu) : mfu_model_json(s, s->memory.now.model)),
+                          json_pack("{s:s, s:i, s:o}", "command", "show", "schema", 1, name,
+                                    what == 'g'       ? mfu_gpu_json(now->gpu)
+                                        : what == 'm' ? mfu_model_json(s, now->model)
+                                                      : mfu_cluster_json(now)),
                           err);
-    if (gpu)
-        mfu_show_gpu(s, s->memory.now.gpu);
+    if (what == 'g')
+        mfu_show_gpu(s, now->gpu);
+    else if (what == 'm')
+        mfu_show_model(s, now->model);
     else
-        mfu_show_model(s, s->memory.now.model);
+        mfu_show_cluster(s, now);
     return 0;
 }
 
@@ -191,8 +201,8 @@ static int show(struct mfu_session *s, int argc, char **argv, struct mfu_error *
     struct mfu_config config;
     struct mfu_error problem = {0};
 
-    if (argc == 2 && (strcmp(argv[1], "gpu") == 0 || strcmp(argv[1], "model") == 0))
-        return show_thing(s, argv[1], err);
+    if (argc == 2 && mfu_parse_subject(argv[1]))
+        return show_thing(s, mfu_parse_subject(argv[1]), argv[1], err);
     if (mfu_scenario_resolve(&s->memory.now, &config, &problem) < 0 && argc == 1)
         mfu_warn(s, &problem); /* what contradicts itself is shown, too */
     if (argc == 2 && strcmp(argv[1], "coefficients") == 0)
@@ -217,13 +227,13 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
 
 const struct mfu_command mfu_command_show = {
     .name = "show",
-    .usage = "[KEY ... | gpu | model | coefficients]",
+    .usage = "[KEY ... | gpu | cluster | model | coefficients]",
     .group = "describe",
     .summary = "values and their origin",
     .help = "Prints settings with their value, where it comes from (default, model, gpu,\n"
             "derived from others, user) and what it means: all of them, or those named.\n"
-            "`show gpu` and `show model` print what is known about the chosen ones, with the\n"
-            "sources; `show coefficients` what a data sheet does not say: efficiencies and\n"
+            "`show gpu`, `show cluster` and `show model` print what is known about the chosen\n"
+            "ones, with the sources; `show coefficients` what a data sheet does not say: efficiencies and\n"
             "overheads with their uncertainty and source.\n"
             "\n"
             "    show batch seq\n"

@@ -7,19 +7,17 @@
 #include "report/json/json.h"
 #include "report/report.h"
 
-/* algbw: bytes of the whole tensor per second; busbw: what each link carries, as
- * nccl-tests count it. */
 static void put_collective(json_t **o, const struct mfu_kernel_row *row)
 {
-    double n = row->ranks, bus = (row->collective.kind == MFU_ALL_REDUCE ? 2 : 1) * (n - 1) / n;
+    json_t *group = json_object();
 
-    if (row->collective.kind == MFU_NO_COLLECTIVE)
-        return;
-    mfu_json_put_text(o, "collective", mfu_collective_names[row->collective.kind]);
-    mfu_json_put_text(o, "group", mfu_axis_names[row->collective.axis]);
-    mfu_json_put_number(o, "ranks", n);
-    mfu_json_put_number(o, "algbw", row->bytes_per_s);
-    mfu_json_put_number(o, "busbw", row->bytes_per_s * bus);
+    mfu_json_put_number(&group, "ranks", row->group.ranks);
+    mfu_json_put_number(&group, "units", row->group.units);
+    mfu_json_put(o, "group", group);
+    mfu_json_put_text(o, "algorithm", mfu_algorithm_names[row->algorithm]);
+    mfu_json_put_text(o, "protocol", mfu_protocol_names[row->protocol]);
+    mfu_json_put_number(o, "algbw", row->algbw);
+    mfu_json_put_number(o, "busbw", row->busbw);
 }
 
 json_t *mfu_json_kernel_row(const struct mfu_kernel_row *row)
@@ -28,7 +26,7 @@ json_t *mfu_json_kernel_row(const struct mfu_kernel_row *row)
     json_t *o = json_object();
 
     mfu_json_put_text(&o, "name", row->name);
-    mfu_json_put_text(&o, "phase", mfu_phase_names[row->phase]);
+    mfu_json_put_text(&o, "phase", row->kind == MFU_COLLECTIVE ? "communication" : mfu_phase_names[row->phase]);
     mfu_json_put_text(&o, "kind", mfu_kind_names[row->kind]);
     mfu_json_put_number(&o, "count", row->count);
     mfu_json_put_number(&o, "m", row->kernel.m);
@@ -54,7 +52,8 @@ json_t *mfu_json_kernel_row(const struct mfu_kernel_row *row)
     mfu_json_put_number(&o, "occupancy", row->occupancy);
     mfu_json_put_number(&o, "tensor_active", row->tensor_active);
     mfu_json_put_number(&o, "dram_active", row->dram_active);
-    put_collective(&o, row);
+    if (row->kind == MFU_COLLECTIVE && row->group.ranks > 1)
+        put_collective(&o, row);
     return o;
 }
 

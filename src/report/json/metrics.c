@@ -1,6 +1,7 @@
 /*
  * metrics.c - readings of a step, and of one kernel.
  */
+#include "descriptor/cluster.h"
 #include "plan/metrics.h"
 #include "plan/single_kernel.h"
 #include "report/json/json.h"
@@ -34,7 +35,26 @@ json_t *mfu_json_single_kernel(const struct mfu_single_kernel *k)
     json_t *o = mfu_json_answer("kernel");
 
     mfu_json_put_text(&o, "gpu", k->gpu->slug);
+    if (k->study >= MFU_STUDY_COLLECTIVE) {
+        mfu_json_put(&o, "cluster", k->cluster ? json_string(k->cluster->slug) : json_null());
+        mfu_json_put_number(&o, "gpus", k->row.group.ranks);
+        mfu_json_put_number(&o, "nodes", k->nodes);
+    }
     mfu_json_put(&o, "kernel", mfu_json_kernel_row(&k->row));
     mfu_json_put(&o, "metrics", body(&k->metrics));
+    return o;
+}
+
+json_t *mfu_json_collectives(const struct mfu_single_kernel *list, size_t n)
+{
+    json_t *o = mfu_json_single_kernel(&list[0]), *rows = json_array();
+
+    for (size_t i = 0; i < n; i++)
+        mfu_json_append(&rows, mfu_json_kernel_row(&list[i].row));
+    if (o) {
+        json_object_del(o, "kernel");
+        json_object_del(o, "metrics");
+    }
+    mfu_json_put(&o, "kernels", rows);
     return o;
 }

@@ -11,6 +11,7 @@ json_t *mfu_json_scenario(const struct mfu_config *c)
     json_t *o = json_object();
 
     mfu_json_put_text(&o, "gpu", c->gpu->slug);
+    mfu_json_put(&o, "cluster", c->cluster ? json_string(c->cluster->slug) : json_null());
     mfu_json_put_text(&o, "model", c->model->slug);
     for (int i = 0; i < MFU_SETTING_COUNT; i++) {
         const struct mfu_setting *row = &mfu_settings[i];

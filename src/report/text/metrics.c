@@ -165,8 +165,13 @@ static void grid(FILE *out, const struct mfu_term *t, const struct mfu_single_ke
 void mfu_text_single_kernel(FILE *out, const struct mfu_term *t, const struct mfu_single_kernel *k)
 {
     const struct mfu_kernel_row *row = &k->row;
-    struct mfu_flow f = mfu_flow_start(out, t, "", 0);
+    struct mfu_flow f;
 
+    if (k->study >= MFU_STUDY_COLLECTIVE) {
+        mfu_text_collective(out, t, k);
+        return;
+    }
+    f = mfu_flow_start(out, t, "", 0);
     mfu_flow_words(&f, MFU_STRONG, "%s on %s: %s", k->title, k->gpu->name, Q(row->time_s, MFU_SECONDS));
     if (k->study == MFU_STUDY_BLOCKS)
         mfu_flow_words(&f, MFU_PLAIN, "in which nothing is computed.");

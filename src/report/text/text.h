@@ -69,6 +69,10 @@ void mfu_flow_words(struct mfu_flow *, int style, const char *format, ...) __att
 void mfu_flow_break(struct mfu_flow *); /* go on in a new line */
 void mfu_flow_end(struct mfu_flow *);
 
+/* One collective by itself. */
+struct mfu_single_kernel;
+void mfu_text_collective(FILE *, const struct mfu_term *, const struct mfu_single_kernel *);
+
 /* ---- tables ------------------------------------------------------------- */
 
 #define MFU_TABLE_COLUMNS 12

@@ -1,0 +1,99 @@
+/*
+ * mesh.c - how ranks are laid out: axes of parallelism over the GPUs of a cluster.
+ */
+#include "parallel/mesh.h"
+
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+const char *const mfu_axis_names[MFU_AXIS_COUNT] = {
+    [MFU_AXIS_TP] = "tp", [MFU_AXIS_CP] = "cp", [MFU_AXIS_EP] = "ep", [MFU_AXIS_DP] = "dp", [MFU_AXIS_PP] = "pp",
+};
+
+struct mfu_mesh mfu_mesh_start(void)
+{
+    struct mfu_mesh m;
+
+    for (int i = 0; i < MFU_AXIS_COUNT; i++) {
+        m.size[i] = 1;
+        m.order[i] = (unsigned char)i;
+    }
+    return m;
+}
+
+double mfu_mesh_ranks(const struct mfu_mesh *m)
+{
+    double ranks = 1;
+
+    for (int i = 0; i < MFU_AXIS_COUNT; i++)
+        ranks *= m->size[i];
+    return ranks;
+}
+
+bool mfu_mesh_order(struct mfu_mesh *m, const char *text)
+{
+    unsigned char order[MFU_AXIS_COUNT];
+    unsigned seen = 0;
+    int n = 0;
+
+    for (const char *at = text; n < MFU_AXIS_COUNT; n++) {
+        int axis = 0;
+
+        while (axis < MFU_AXIS_COUNT && strncasecmp(at, mfu_axis_names[axis], 2) != 0)
+            axis++;
+        if (axis == MFU_AXIS_COUNT || (seen & MFU_AXIS_BIT(axis)) || at[2] != (n < MFU_AXIS_COUNT - 1 ? '-' : '\0'))
+            return false;
+        seen |= MFU_AXIS_BIT(axis);
+        order[n] = (unsigned char)axis;
+        at += 3;
+    }
+    memcpy(m->order, order, sizeof order);
+    return true;
+}
+
+/* Positions along an axis of this stride and size within a unit of GPUs: all, those
+ * that fit, or this rank alone. */
+static double within(double stride, double size, double unit_gpus)
+{
+    return fmin(size, fmax(1, floor(unit_gpus / stride)));
+}
+
+struct mfu_group mfu_mesh_group(const struct mfu_mesh *m, unsigned axes, double unit_gpus)
+{
+    struct mfu_group g = {.ranks = 1, .local = 1, .extent = 1};
+    double stride = 1, ranks = mfu_mesh_ranks(m);
+
+    for (int i = 0; i < MFU_AXIS_COUNT; i++) {
+        double size = m->size[m->order[i]];
+
+        if ((axes & MFU_AXIS_BIT(m->order[i])) && size > 1) {
+            if (g.ranks == 1)
+                g.stride = stride;
+            g.ranks *= size;
+            g.local *= within(stride, size, unit_gpus);
+            g.extent += (size - 1) * stride;
+        }
+        stride *= size;
+    }
+    g.stride = fmax(g.stride, 1);
+    g.units = g.ranks / g.local;
+    g.sharing = fmin(ranks, unit_gpus) / g.local;
+    return g;
+}
+
+struct mfu_group mfu_group_of(double ranks, double unit_gpus)
+{
+    double local = fmin(ranks, unit_gpus);
+
+    return (struct mfu_group){
+        .ranks = ranks, .stride = 1, .local = local, .units = ranks / local, .sharing = 1, .extent = ranks};
+}
+
+struct mfu_group mfu_group_on(double ranks, double nodes, double node_gpus, double unit_gpus)
+{
+    double units = ceil(nodes * node_gpus / unit_gpus);
+
+    return (struct mfu_group){
+        .ranks = ranks, .stride = 1, .local = ranks / units, .units = units, .sharing = 1, .extent = nodes * node_gpus};
+}

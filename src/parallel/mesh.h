@@ -1,0 +1,64 @@
+/*
+ * mesh.h - how ranks are laid out: axes of parallelism over the GPUs of a cluster.
+ *
+ * Ranks are numbered so that the first axis of the order varies fastest, and rank r
+ * runs on GPU r: neighbours along the first axis stand side by side in a machine,
+ * those along the last are machines apart.
+ */
+#ifndef MFU_MESH_H
+#define MFU_MESH_H
+
+#include <stdbool.h>
+
+enum mfu_mesh_axis {
+    MFU_AXIS_TP, /* tensor */
+    MFU_AXIS_CP, /* context */
+    MFU_AXIS_EP, /* experts: a part of the data-parallel ranks */
+    MFU_AXIS_DP, /* data: what is left of them */
+    MFU_AXIS_PP, /* pipeline */
+    MFU_AXIS_COUNT
+};
+extern const char *const mfu_axis_names[MFU_AXIS_COUNT]; /* "tp" ... */
+
+/* Sets of axes: ranks that hold the same weights are MFU_AXES_DATA, for instance. */
+#define MFU_AXIS_BIT(axis) (1u << (axis))
+#define MFU_AXES_DATA (MFU_AXIS_BIT(MFU_AXIS_CP) | MFU_AXIS_BIT(MFU_AXIS_EP) | MFU_AXIS_BIT(MFU_AXIS_DP))
+#define MFU_AXES_ALL ((1u << MFU_AXIS_COUNT) - 1)
+
+struct mfu_mesh {
+    double size[MFU_AXIS_COUNT];         /* whole, >= 1 */
+    unsigned char order[MFU_AXIS_COUNT]; /* axes, the one that varies fastest first */
+};
+
+/* All sizes 1, in Megatron's order tp-cp-ep-dp-pp (megatron/core/parallel_state.py). */
+struct mfu_mesh mfu_mesh_start(void);
+
+/* Ranks in all: the product of the sizes. */
+double mfu_mesh_ranks(const struct mfu_mesh *);
+
+/* Reads an order such as "tp-cp-ep-dp-pp" (each axis once) into the mesh; false if
+ * it is none. */
+bool mfu_mesh_order(struct mfu_mesh *, const char *text);
+
+/* Ranks that communicate with each other, one of the equal groups of a set of axes.
+ * Every rank of the cluster is in one such group, and all groups talk at once. */
+struct mfu_group {
+    double ranks;
+    double stride;  /* GPUs between neighbours; 1: side by side */
+    double local;   /* its ranks in one unit of GPUs that the fabric joins (a node) */
+    double units;   /* units that it spans: ranks / local */
+    double sharing; /* groups that have ranks in the same unit, and share its NICs */
+    double extent;  /* GPUs from its first rank to its last, both counted */
+};
+
+/* The groups along a set of axes, where the fabric joins unit_gpus GPUs. */
+struct mfu_group mfu_mesh_group(const struct mfu_mesh *, unsigned axes, double unit_gpus);
+
+/* `ranks` GPUs side by side, alone on their machines. */
+struct mfu_group mfu_group_of(double ranks, double unit_gpus);
+
+/* `ranks` GPUs, the same number on each of `nodes` machines of node_gpus, alone on
+ * those; the fabric joins unit_gpus, a machine or more. */
+struct mfu_group mfu_group_on(double ranks, double nodes, double node_gpus, double unit_gpus);
+
+#endif

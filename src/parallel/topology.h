@@ -1,0 +1,71 @@
+/*
+ * topology.h - what a collective meets on its way: fabric, NICs, levels of switches.
+ *
+ * Numbers only, made once per scenario from a cluster, a GPU and coefficients; the
+ * prices in cost/collective.h read nothing else.
+ */
+#ifndef MFU_TOPOLOGY_H
+#define MFU_TOPOLOGY_H
+
+#include "descriptor/cluster.h"
+#include "descriptor/coefficient.h"
+#include "parallel/mesh.h"
+
+struct mfu_gpu;
+
+enum mfu_collective_op {
+    MFU_ALL_REDUCE,
+    MFU_ALL_GATHER,     /* bytes: of the gathered result */
+    MFU_REDUCE_SCATTER, /* bytes: of what each rank brings */
+    MFU_ALL_TO_ALL,     /* bytes: of what each rank sends, its own part included */
+    MFU_BROADCAST,
+    MFU_SEND_RECV, /* bytes: that each rank sends to another and receives */
+    MFU_COLLECTIVE_OP_COUNT
+};
+extern const char *const mfu_collective_op_names[MFU_COLLECTIVE_OP_COUNT + 1]; /* "all_reduce" ...; then NULL */
+
+#define MFU_TOPOLOGY_LEVELS (MFU_SWITCH_LEVELS + 1)
+
+/* Rates are bytes per second of one direction; sigmas are relative. */
+struct mfu_topology {
+    enum mfu_fabric fabric;
+    double unit_gpus;          /* that the fabric joins */
+    double link_bytes_s;       /* of one GPU's NVLink, as the data sheet says; 0 without */
+    double peers;              /* of a mesh */
+    double nvlink, pcie, host; /* sustained by a GPU over each way */
+    double shared;             /* what more than two GPUs keep of pcie and host */
+    double sigma[3];           /* of nvlink, pcie, host */
+    bool pcie_known;           /* else a slot was assumed */
+
+    double nic_bytes_s; /* sustained by one NIC; 0 without a network */
+    double unit_nics;   /* of all GPUs that the fabric joins */
+    double gpu_nics;    /* of one GPU: less than one where GPUs share them */
+    double net_sigma;
+    double hop_s;  /* latency from one unit to another */
+    double spread; /* share of the rate lost with each doubling of units */
+    bool reduces;
+    int n_levels;
+    struct {
+        double gpus;  /* that it joins without its uplinks */
+        double share; /* of a NIC's rate that is left beyond it */
+    } level[MFU_TOPOLOGY_LEVELS];
+};
+
+/* `cluster` NULL: one machine as the GPU's file describes it. */
+void mfu_topology_make(const struct mfu_cluster *cluster, const struct mfu_gpu *, const double c[MFU_COEFFICIENT_COUNT],
+                       const double sigma[MFU_COEFFICIENT_COUNT], struct mfu_topology *);
+
+/* The road of a group. */
+struct mfu_road {
+    double fabric_bytes_s;  /* per GPU inside a unit; INFINITY where no two ranks share one */
+    double network_bytes_s; /* of all of the group's ranks in a unit together; 0: it does not leave the unit */
+    int level;              /* 0: inside the fabric; 1: NICs and the first switches; 2 ... beyond their uplinks */
+    bool nvlink;            /* inside a unit; else PCIe */
+    double sigma;           /* of the slower of the two */
+};
+struct mfu_road mfu_road_of(const struct mfu_topology *, const struct mfu_group *);
+
+/* What a road is called: "NVLink", "PCIe peer to peer", "PCIe through the host" ... */
+const char *mfu_road_name(const struct mfu_topology *, const struct mfu_road *);
+
+#endif

@@ -1,0 +1,72 @@
+#include <math.h>
+
+#include "repl/assign.h"
+#include "repl/command.h"
+#include "repl/completers.h"
+#include "repl/describe.h"
+#include "repl/output.h"
+#include "repl/pager.h"
+
+static int answer(struct mfu_session *s, struct mfu_error *err)
+{
+    size_t n;
+    const char *const *names = mfu_catalog_clusters(s->catalog, &n);
+    json_t *list = json_array(), *object;
+
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(list, mfu_json_text(names[i]));
+    object = json_pack("{s:s, s:i, s:o, s:o}", "command", "cluster", "schema", 1, "cluster",
+                       mfu_cluster_json(&s->memory.now), "clusters", list);
+    return mfu_answer(s, object, err);
+}
+
+static int show(struct mfu_session *s, struct mfu_error *err)
+{
+    size_t n;
+    const char *const *names = mfu_catalog_clusters(s->catalog, &n);
+    const struct mfu_cluster *now = mfu_scenario_cluster(&s->memory.now);
+    int status;
+
+    if (s->json)
+        return answer(s, err);
+    mfu_pager_begin(s);
+    mfu_show_cluster(s, &s->memory.now);
+    putc('\n', s->out);
+    status = mfu_list_names(s, "cluster", "clusters", names, n, now ? now->slug : "", err);
+    mfu_pager_end(s);
+    return status;
+}
+
+static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
+{
+    struct mfu_scenario next = s->memory.now;
+    const struct mfu_cluster *old = mfu_scenario_cluster(&next);
+
+    if (argc == 1)
+        return show(s, err);
+    if (mfu_choose_cluster(s, &next, argv[1], err) < 0)
+        return mfu_error_caret(s, err, 1);
+    if (mfu_scenario_cluster(&next) == old)
+        mfu_say_cluster(s, &next); /* else it is told as a change */
+    if (mfu_install(s, &next, true, err) < 0)
+        return -1;
+    return s->json ? answer(s, err) : 0;
+}
+
+const struct mfu_command mfu_command_cluster = {
+    .name = "cluster",
+    .usage = "[NAME|FILE|usual]",
+    .group = "describe",
+    .summary = "the machines and the network",
+    .help = "Chooses the machines that the GPUs stand in and the network between them, by\n"
+            "name, alias or file; the GPU becomes one that they hold.  Without a name tells\n"
+            "all about the present ones and lists the known ones.  Until then, and after\n"
+            "`cluster usual`, those count that are usual for the GPU.\n"
+            "\n"
+            "    cluster\n"
+            "    cluster dgx-h100; kernel all_reduce 1GiB nodes 4\n"
+            "    cluster usual",
+    .most_args = 1,
+    .offer = {mfu_offer_clusters},
+    .run = run,
+};

@@ -1,0 +1,215 @@
+/*
+ * Any mesh over any cluster, any collective: what must hold.  The seed is printed;
+ * MFUPLAN_SEED repeats a run.
+ */
+#include "near.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cost/collective.h"
+#include "cost/sample.h"
+#include "descriptor/catalog.h"
+#include "descriptor/gpu.h"
+
+#define TRIALS 4000
+#define EXACT 1e-9
+
+static uint64_t seed, dice;
+static struct mfu_catalog *catalog;
+
+static uint64_t any(uint64_t below)
+{
+    dice = dice * 6364136223846793005u + 1442695040888963407u;
+    return (dice >> 24) % below;
+}
+
+static struct mfu_mesh any_mesh(void)
+{
+    static const double sizes[] = {1, 1, 2, 2, 3, 4, 6, 8, 16};
+    struct mfu_mesh m = mfu_mesh_start();
+
+    for (int i = 0; i < MFU_AXIS_COUNT; i++) {
+        int k = (int)any(MFU_AXIS_COUNT);
+        unsigned char t = m.order[i];
+
+        m.size[i] = sizes[any(LENGTH(sizes))];
+        m.order[i] = m.order[k];
+        m.order[k] = t;
+    }
+    return m;
+}
+
+/* A machine of any cluster with the first of its GPUs. */
+static void any_machine(struct mfu_machine *m, struct mfu_cluster *k)
+{
+    size_t n, n_gpus;
+    const char *const *names = mfu_catalog_clusters(catalog, &n), *const *gpus = mfu_catalog_gpus(catalog, &n_gpus);
+    const struct mfu_cluster *c = mfu_catalog_cluster(catalog, names[any(n)], NULL);
+    const struct mfu_gpu *gpu;
+
+    assert_non_null(c);
+    gpu = mfu_catalog_gpu(catalog, c->n_gpus ? c->gpu[any((uint64_t)c->n_gpus)] : gpus[any(n_gpus)], NULL);
+    assert_non_null(gpu);
+    mfu_machine_of(gpu, gpu->coefficients.value, m);
+    mfu_topology_make(c, gpu, gpu->coefficients.value, gpu->coefficients.sigma, &m->topology);
+    mfu_cluster_with(c, gpu, k);
+}
+
+static bool aligned(const struct mfu_mesh *m)
+{
+    for (int i = 0; i < MFU_AXIS_COUNT; i++)
+        if (log2(m->size[i]) != floor(log2(m->size[i])))
+            return false;
+    return true;
+}
+
+/* Every rank is in one group of a set of axes, and groups share a unit without gaps. */
+static void groups_partition_the_ranks(void **state)
+{
+    (void)state;
+    for (int i = 0; i < TRIALS; i++) {
+        struct mfu_mesh m = any_mesh();
+        double unit = (double)(1u << any(5)), ranks = mfu_mesh_ranks(&m), product = 1;
+
+        for (int a = 0; a < MFU_AXIS_COUNT; a++) {
+            struct mfu_group g = mfu_mesh_group(&m, MFU_AXIS_BIT(a), unit);
+
+            product *= g.ranks;
+            assert_true(g.ranks == m.size[a] && g.local >= 1 && g.local <= unit && g.local <= g.ranks);
+            assert_near(g.local * g.units, g.ranks, EXACT);
+            assert_true(g.extent <= ranks && g.extent >= g.ranks);
+        }
+        assert_near(product, ranks, 0);
+        for (unsigned axes = 0; axes <= MFU_AXES_ALL; axes++) {
+            struct mfu_group g = mfu_mesh_group(&m, axes, unit), rest = mfu_mesh_group(&m, ~axes & MFU_AXES_ALL, unit);
+
+            assert_near(g.ranks * rest.ranks, ranks, 0);
+            assert_true(g.local <= unit);
+            if (aligned(&m)) /* as many groups in a unit as the other axes have positions there */
+                assert_near(g.sharing, rest.local, 0);
+        }
+    }
+}
+
+/* What all groups of a unit take of its NICs together is what it has, at most. */
+static void nics_are_shared_without_loss_or_gain(void **state)
+{
+    (void)state;
+    for (int i = 0; i < TRIALS; i++) {
+        struct mfu_machine m;
+        struct mfu_cluster k;
+        struct mfu_mesh mesh = any_mesh();
+        struct mfu_group g;
+        struct mfu_road r;
+        double all;
+
+        any_machine(&m, &k);
+        g = mfu_mesh_group(&mesh, (unsigned)any(MFU_AXES_ALL + 1), m.topology.unit_gpus);
+        r = mfu_road_of(&m.topology, &g);
+        all = m.topology.unit_nics * m.topology.nic_bytes_s;
+        if (g.units <= 1) {
+            assert_true(r.level == 0 && r.network_bytes_s == 0);
+            continue;
+        }
+        assert_true(r.network_bytes_s > 0 && r.network_bytes_s * g.sharing <= all * (1 + EXACT));
+        if (r.level == 1 && mfu_mesh_ranks(&mesh) >= m.topology.unit_gpus && m.topology.gpu_nics >= 1)
+            assert_near(r.network_bytes_s * g.sharing, all * fmax(0.2, 1 - m.topology.spread * log2(g.units)), EXACT);
+    }
+}
+
+static void time_grows_with_bytes_and_is_the_least_of_all_ways(void **state)
+{
+    (void)state;
+    for (int i = 0; i < TRIALS; i++) {
+        struct mfu_machine m;
+        struct mfu_cluster k;
+        struct mfu_mesh mesh = any_mesh();
+        enum mfu_collective_op op = (enum mfu_collective_op)any(MFU_COLLECTIVE_OP_COUNT);
+        double bytes = exp2((double)any(360) / 10);
+        struct mfu_collective_price p, more;
+        struct mfu_group g;
+
+        any_machine(&m, &k);
+        g = mfu_mesh_group(&mesh, (unsigned)any(MFU_AXES_ALL + 1), m.topology.unit_gpus);
+        p = mfu_collective_price(&m, &g, op, bytes);
+        if (g.ranks <= 1) {
+            assert_true(p.time_s == 0);
+            continue;
+        }
+        if (g.units > 1 && !k.networked) {
+            assert_true(isnan(p.time_s));
+            continue;
+        }
+        if (!(p.time_s > 0 && isfinite(p.time_s) && p.latency_s > 0
+              && p.latency_s + p.wire_s <= p.time_s * (1 + EXACT)))
+            fail_msg("seed %llu: %s of %g bytes over %g ranks of %s: %g s", (unsigned long long)seed,
+                     mfu_collective_op_names[op], bytes, g.ranks, k.slug, p.time_s);
+        more = mfu_collective_price(&m, &g, op, 2 * bytes);
+        assert_true(more.time_s > p.time_s && more.time_s < 2 * p.time_s * (1 + EXACT));
+        for (int a = 0; a < MFU_ALGORITHM_COUNT; a++) {
+            double alone = mfu_collective_price_by(&m, &g, op, bytes, (enum mfu_algorithm)a).time_s;
+
+            assert_true(isnan(alone) || alone >= p.time_s);
+        }
+        assert_true(mfu_collective_s(&m, &g, op, 0) == 0);
+    }
+}
+
+/* A slower network, a longer hop, a busier NIC: never sooner. */
+static void a_worse_network_is_never_faster(void **state)
+{
+    (void)state;
+    for (int i = 0; i < TRIALS; i++) {
+        struct mfu_machine m;
+        struct mfu_cluster k;
+        struct mfu_mesh mesh = any_mesh();
+        enum mfu_collective_op op = (enum mfu_collective_op)any(MFU_COLLECTIVE_OP_COUNT);
+        double bytes = exp2((double)any(360) / 10), time_s;
+        struct mfu_group g;
+
+        any_machine(&m, &k);
+        g = mfu_mesh_group(&mesh, (unsigned)any(MFU_AXES_ALL + 1), m.topology.unit_gpus);
+        time_s = mfu_collective_s(&m, &g, op, bytes);
+        if (!(time_s > 0))
+            continue;
+        switch (any(3)) {
+        case 0: m.topology.nic_bytes_s /= 2; break;
+        case 1: m.topology.hop_s *= 2; break;
+        default: g.sharing *= 2;
+        }
+        assert_true(mfu_collective_s(&m, &g, op, bytes) >= time_s * (1 - EXACT));
+    }
+}
+
+static int set_up(void **state)
+{
+    const char *text = getenv("MFUPLAN_SEED");
+
+    (void)state;
+    seed = dice = text ? strtoull(text, NULL, 10) : (uint64_t)time(NULL);
+    print_message("seed %llu\n", (unsigned long long)seed);
+    catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, NULL);
+    return catalog ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    mfu_catalog_free(catalog);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(groups_partition_the_ranks),
+        cmocka_unit_test(nics_are_shared_without_loss_or_gain),
+        cmocka_unit_test(time_grows_with_bytes_and_is_the_least_of_all_ways),
+        cmocka_unit_test(a_worse_network_is_never_faster),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

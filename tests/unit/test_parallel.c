@@ -1,0 +1,142 @@
+/* test_parallel.c - ranks over machines: groups, the roads between them, and what NCCL makes of those. */
+#include "catalog.h"
+#include "near.h"
+
+#include <string.h>
+
+#include "cost/collective.h"
+#include "cost/sample.h"
+#include "descriptor/gpu.h"
+
+static void megatron_s_order_puts_tensor_parallelism_into_a_machine(void **state)
+{
+    struct mfu_mesh m = mfu_mesh_start();
+    struct mfu_group g;
+
+    (void)state;
+    m.size[MFU_AXIS_TP] = 4;
+    m.size[MFU_AXIS_DP] = 8;
+    m.size[MFU_AXIS_PP] = 2;
+    assert_near(mfu_mesh_ranks(&m), 64, 0);
+    g = mfu_mesh_group(&m, MFU_AXIS_BIT(MFU_AXIS_TP), 8);
+    assert_true(g.ranks == 4 && g.stride == 1 && g.local == 4 && g.units == 1 && g.sharing == 2 && g.extent == 4);
+    g = mfu_mesh_group(&m, MFU_AXIS_BIT(MFU_AXIS_DP), 8);
+    assert_true(g.ranks == 8 && g.stride == 4 && g.local == 2 && g.units == 4 && g.sharing == 4 && g.extent == 29);
+    g = mfu_mesh_group(&m, MFU_AXIS_BIT(MFU_AXIS_PP), 8);
+    assert_true(g.ranks == 2 && g.stride == 32 && g.local == 1 && g.units == 2 && g.sharing == 8);
+}
+
+static void an_order_is_read_or_refused(void **state)
+{
+    struct mfu_mesh m = mfu_mesh_start();
+
+    (void)state;
+    assert_true(mfu_mesh_order(&m, "tp-pp-dp-ep-cp"));
+    assert_int_equal(m.order[1], MFU_AXIS_PP);
+    assert_false(mfu_mesh_order(&m, "tp-tp-dp-ep-cp"));
+    assert_false(mfu_mesh_order(&m, "tp-pp-dp-ep"));
+    assert_false(mfu_mesh_order(&m, "tp-pp-dp-ep-cp-tp"));
+    assert_false(mfu_mesh_order(&m, ""));
+    assert_int_equal(m.order[1], MFU_AXIS_PP);
+}
+
+static void topology_of(const char *gpu_name, const char *cluster, struct mfu_machine *m)
+{
+    const struct mfu_gpu *gpu = mfu_catalog_gpu(catalog, gpu_name, NULL);
+
+    assert_non_null(gpu);
+    mfu_machine_of(gpu, gpu->coefficients.value, m);
+    if (cluster)
+        mfu_topology_make(mfu_catalog_cluster(catalog, cluster, NULL), gpu, gpu->coefficients.value,
+                          gpu->coefficients.sigma, &m->topology);
+}
+
+static void uplinks_slow_those_who_cross_them(void **state)
+{
+    struct mfu_machine m;
+    struct mfu_group pod = mfu_group_of(3072, 8), two = mfu_group_of(6144, 8);
+    struct mfu_road a, b;
+
+    (void)state;
+    topology_of("h100-sxm", "meta-24k", &m);
+    a = mfu_road_of(&m.topology, &pod);
+    b = mfu_road_of(&m.topology, &two);
+    assert_int_equal(a.level, 1);
+    assert_int_equal(b.level, 2);
+    assert_true(b.network_bytes_s < a.network_bytes_s / 7);
+}
+
+static void a_bridge_joins_two_and_a_switch_all(void **state)
+{
+    struct mfu_machine bridged, plain, board;
+    struct mfu_group two = mfu_group_of(2, 2), eight = mfu_group_of(8, 8);
+
+    (void)state;
+    topology_of("rtx3090", "rtx3090-2-bridge", &bridged);
+    topology_of("rtx3090", "rtx3090-2", &plain);
+    topology_of("h100-sxm", NULL, &board);
+    assert_true(mfu_road_of(&bridged.topology, &two).nvlink);
+    assert_false(mfu_road_of(&plain.topology, &two).nvlink);
+    assert_true(mfu_road_of(&bridged.topology, &two).fabric_bytes_s
+                > 3 * mfu_road_of(&plain.topology, &two).fabric_bytes_s);
+    assert_string_equal(mfu_road_name(&plain.topology, &(struct mfu_road){0}), "PCIe through the host");
+    assert_true(mfu_road_of(&board.topology, &eight).nvlink);
+    assert_near(board.topology.gpu_nics, 1, 0);
+}
+
+static void a_rack_of_nvlink_is_one_unit(void **state)
+{
+    struct mfu_machine m;
+    struct mfu_group trays = mfu_group_on(72, 18, 4, 72), racks = mfu_group_on(144, 36, 4, 72);
+
+    (void)state;
+    topology_of("gb200", NULL, &m);
+    assert_true(trays.units == 1 && racks.units == 2 && racks.local == 72);
+    assert_int_equal(mfu_road_of(&m.topology, &trays).level, 0);
+    assert_true(mfu_collective_s(&m, &racks, MFU_ALL_GATHER, 1e9) > mfu_collective_s(&m, &trays, MFU_ALL_GATHER, 1e9));
+}
+
+/* Small messages take the way of least latency, large ones that of most bandwidth. */
+static void the_algorithm_follows_the_size(void **state)
+{
+    struct mfu_machine m;
+    struct mfu_group node = mfu_group_of(8, 8), four = mfu_group_of(4, 8), nodes = mfu_group_of(16, 8);
+    struct mfu_collective_price p;
+
+    (void)state;
+    topology_of("h100-sxm", NULL, &m);
+    p = mfu_collective_price(&m, &node, MFU_ALL_REDUCE, 1024);
+    assert_true(p.algorithm == MFU_RING && p.protocol == MFU_LL);
+    assert_int_equal(mfu_collective_price(&m, &node, MFU_ALL_REDUCE, 1e9).algorithm, MFU_NVLS);
+    assert_int_equal(mfu_collective_price(&m, &four, MFU_ALL_REDUCE, 1e9).algorithm, MFU_RING);
+    p = mfu_collective_price(&m, &nodes, MFU_ALL_REDUCE, 1024);
+    assert_true(p.algorithm == MFU_TREE && p.protocol == MFU_LL);
+    assert_int_equal(mfu_collective_price(&m, &nodes, MFU_ALL_REDUCE, 1e9).algorithm, MFU_NVLS_TREE);
+    assert_true(isnan(mfu_collective_price_by(&m, &node, MFU_ALL_GATHER, 1e6, MFU_TREE).time_s));
+    m.topology.reduces = true;
+    nodes = mfu_group_of(64, 8);
+    assert_int_equal(mfu_collective_price(&m, &nodes, MFU_ALL_REDUCE, 1e10).algorithm, MFU_SHARP);
+}
+
+static void bus_factors_are_those_of_nccl_tests(void **state)
+{
+    (void)state;
+    assert_near(mfu_bus_factor(MFU_ALL_REDUCE, 8), 1.75, 1e-12);
+    assert_near(mfu_bus_factor(MFU_ALL_GATHER, 8), 0.875, 1e-12);
+    assert_near(mfu_bus_factor(MFU_SEND_RECV, 8), 1, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(megatron_s_order_puts_tensor_parallelism_into_a_machine),
+        cmocka_unit_test(an_order_is_read_or_refused),
+        cmocka_unit_test(uplinks_slow_those_who_cross_them),
+        cmocka_unit_test(a_bridge_joins_two_and_a_switch_all),
+        cmocka_unit_test(a_rack_of_nvlink_is_one_unit),
+        cmocka_unit_test(the_algorithm_follows_the_size),
+        cmocka_unit_test(bus_factors_are_those_of_nccl_tests),
+    };
+
+    return cmocka_run_group_tests(tests, open_catalog, close_catalog);
+}
