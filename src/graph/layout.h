@@ -25,10 +25,10 @@ enum mfu_role {
 };
 extern const char *const mfu_role_names[MFU_DIM_ROLE_COUNT];
 
-enum mfu_placement { MFU_REPLICATED, MFU_SHARDED, MFU_PARTIAL };
+enum mfu_distribution { MFU_REPLICATED, MFU_SHARDED, MFU_PARTIAL };
 
 struct mfu_layout {
-    unsigned char placement[MFU_AXIS_COUNT]; /* enum mfu_placement */
+    unsigned char placement[MFU_AXIS_COUNT]; /* enum mfu_distribution */
     unsigned char dim[MFU_AXIS_COUNT];       /* enum mfu_role: of what is sharded */
 };
 
