@@ -18,6 +18,7 @@
 #include "cost/sample.h"
 #include "descriptor/catalog.h"
 #include "descriptor/cluster.h"
+#include "descriptor/gpu.h"
 
 static const char *table = MFUPLAN_SOURCE_DIR "/examples/measured/collectives.csv";
 

@@ -26,7 +26,7 @@ json_t *mfu_json_kernel_row(const struct mfu_kernel_row *row)
     json_t *o = json_object();
 
     mfu_json_put_text(&o, "name", row->name);
-    mfu_json_put_text(&o, "phase", row->kind == MFU_COLLECTIVE ? "communication" : mfu_phase_names[row->phase]);
+    mfu_json_put_text(&o, "phase", row->group.ranks > 1 ? "communication" : mfu_phase_names[row->phase]);
     mfu_json_put_text(&o, "kind", mfu_kind_names[row->kind]);
     mfu_json_put_number(&o, "count", row->count);
     mfu_json_put_number(&o, "m", row->kernel.m);
@@ -52,7 +52,7 @@ json_t *mfu_json_kernel_row(const struct mfu_kernel_row *row)
     mfu_json_put_number(&o, "occupancy", row->occupancy);
     mfu_json_put_number(&o, "tensor_active", row->tensor_active);
     mfu_json_put_number(&o, "dram_active", row->dram_active);
-    if (row->kind == MFU_COLLECTIVE && row->group.ranks > 1)
+    if (row->group.ranks > 1)
         put_collective(&o, row);
     return o;
 }
