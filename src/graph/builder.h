@@ -66,7 +66,9 @@ struct mfu_builder {
     struct mfu_numerics numerics;
     struct mfu_layout state[MFU_STATE_COUNT]; /* of all parameters alike */
     struct mfu_operation operations[MFU_MAX_OPS];
-    bool left_out[MFU_MAX_OPS]; /* `when` is 0 */
+    bool left_out[MFU_MAX_OPS];    /* `when` is 0 */
+    struct mfu_operation received; /* what a pipeline stage gets from the one before */
+    int stage, stages;             /* of the pipeline: this one, from 0; all */
     enum mfu_split split[MFU_MAX_OPS];
     struct mfu_node *nodes;
     struct mfu_parameter *parameters;
@@ -152,6 +154,11 @@ int mfu_emit_matmul(struct mfu_builder *, const char *suffix, enum mfu_peak, dou
 void mfu_gemm_align(struct mfu_builder *, struct mfu_kernel *gemm);
 
 /* ---- nodes ---- */
+/* How the node's operation is split. */
+static inline enum mfu_split mfu_node_split(const struct mfu_builder *s, const struct mfu_node *n)
+{
+    return n->op == &s->received ? MFU_SPLIT_NONE : s->split[n->op - s->operations];
+}
 /* Whether the operation has a trait. */
 static inline bool mfu_is(const struct mfu_operation *op, enum mfu_trait trait)
 {

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "graph/builder_private.h"
+#include "graph/stage.h"
 
 /* ---- operations and parameters of a scenario ---------------------------- */
 
@@ -66,12 +67,24 @@ bool mfu_shares_weight(const struct mfu_builder *s, int op)
     return true;
 }
 
+/* Whether the operation whose weight this one uses is in the same pipeline stage. */
+static bool shares_here(const struct mfu_builder *s, int i)
+{
+    const struct mfu_model *m = s->config->model;
+    int owner = m->ops[i].shares;
+
+    for (int k = 0; k < m->n_sections; k++)
+        if (owner >= m->sections[k].first && owner < m->sections[k].first + m->sections[k].count)
+            return mfu_stage_repeats(s, k) > 0;
+    return false;
+}
+
 /* Parameters of an operation that are its own. */
 static double own_params(const struct mfu_builder *s, int i)
 {
     struct mfu_weights w = s->operations[i].primitive->params(&s->operations[i]);
 
-    return mfu_shares_weight(s, i) ? w.bias : w.weight + w.bias;
+    return mfu_shares_weight(s, i) && shares_here(s, i) ? w.bias : w.weight + w.bias;
 }
 
 void mfu_count_rank(struct mfu_builder *s)
@@ -80,10 +93,11 @@ void mfu_count_rank(struct mfu_builder *s)
     const struct mfu_model *m = s->config->model;
 
     p->rank_params = p->block_params = p->blocks = 0;
+    p->layers = mfu_cut_layers(s);
     s->unit_section = NULL;
     for (int section = 0; section < m->n_sections; section++) {
         const struct mfu_model_section *sec = &m->sections[section];
-        double times = mfu_repeats(s, sec), params = 0;
+        double times = mfu_stage_repeats(s, section), params = 0;
 
         for (int i = sec->first; i < sec->first + sec->count; i++)
             if (!s->left_out[i] && s->operations[i].primitive->params)

@@ -17,8 +17,7 @@ int mfu_node_input(struct mfu_builder *s, const struct mfu_node *n, int i)
 
     if (!from)
         return MFU_NO_VIEW;
-    return s->split[n->op - s->operations] == MFU_SPLIT_COLUMNS && from->gathered != MFU_NO_VIEW ? from->gathered
-                                                                                                 : from->out;
+    return mfu_node_split(s, n) == MFU_SPLIT_COLUMNS && from->gathered != MFU_NO_VIEW ? from->gathered : from->out;
 }
 
 int mfu_node_save(struct mfu_builder *s, struct mfu_node *n, int view)
@@ -37,7 +36,7 @@ void mfu_grad_add(struct mfu_builder *s, struct mfu_node *n, int i, int view)
     if (n->in[i] == MFU_TOKENS_IN)
         return;
     target = &s->nodes[n->in[i]];
-    if (s->split[n->op - s->operations] == MFU_SPLIT_COLUMNS) { /* of all ranks' tokens, and to be summed */
+    if (mfu_node_split(s, n) == MFU_SPLIT_COLUMNS) { /* of all ranks' tokens, and to be summed */
         target->partial_gradient = true;
     } else if (mfu_view_rows(s, view) > mfu_view_rows(s, target->out)) { /* it was broadcast */
         int reduced = mfu_tensor_new(s, mfu_view_rows(s, target->out), mfu_view_columns(s, view),

@@ -18,6 +18,7 @@
 #include "graph/resident.h"
 #include "graph/shard.h"
 #include "graph/split.h"
+#include "graph/stage.h"
 #include "scenario/setting.h"
 
 /* The segment just opened runs a layer of a repeated section. */
@@ -92,7 +93,15 @@ static void end_of_scope(struct mfu_builder *s, const struct mfu_layer *st)
     }
 }
 
-static void trace_backward(struct mfu_builder *s, struct mfu_layer *st)
+/* What the stage after receives: the last layer's result. */
+static double sent_bytes(const struct mfu_builder *s, const struct mfu_layer *last)
+{
+    int view = s->nodes[last->first_node + last->n_nodes - 1].out;
+
+    return s->failed ? 0 : mfu_view_rows(s, view) * mfu_view_columns(s, view) * mfu_type_bytes[mfu_view_type(s, view)];
+}
+
+static void trace_backward(struct mfu_builder *s, struct mfu_layer *st, bool last)
 {
     mfu_segment_open(s, st->section->name, MFU_BACKWARD, st->repeat);
     mark_layer(s, st);
@@ -108,6 +117,8 @@ static void trace_backward(struct mfu_builder *s, struct mfu_layer *st)
         run_forward(s, st);
         s->recomputing = false;
     }
+    if (last && s->stage < s->stages - 1)
+        mfu_stage_receive_gradient(s, st->first_node + st->n_nodes - 1);
     for (int i = st->first_node + st->n_nodes - 1; i >= st->first_node && !s->failed; i--) {
         struct mfu_node *n = &s->nodes[i];
 
@@ -150,7 +161,8 @@ bool mfu_graph_same(const struct mfu_config *a, const struct mfu_config *b)
     return memcmp(a->dim, b->dim, (size_t)a->model->n_dims * sizeof *a->dim) == 0;
 }
 
-int mfu_graph_build(const struct mfu_config *c, bool unrolled, struct mfu_program *p, struct mfu_error *err)
+int mfu_graph_build_stage(const struct mfu_config *c, int stage, bool unrolled, struct mfu_program *p,
+                          struct mfu_error *err)
 {
     struct mfu_layer *layers;
     struct mfu_builder *s = p->workbench;
@@ -167,6 +179,8 @@ int mfu_graph_build(const struct mfu_config *c, bool unrolled, struct mfu_progra
     s->logits_width = -1;
     s->program = p;
     s->config = c;
+    s->stage = stage;
+    s->stages = (int)c->setting[MFU_S_PP];
     s->runtime = &mfu_runtimes[c->runtime];
     s->numerics = mfu_numerics_choose(c, s->runtime);
     mfu_shard_parameters(s);
@@ -189,6 +203,8 @@ int mfu_graph_build(const struct mfu_config *c, bool unrolled, struct mfu_progra
     for (int k = 0; k < n; k++) {
         mfu_segment_open(s, layers[k].section->name, MFU_FORWARD, layers[k].repeat);
         mark_layer(s, &layers[k]);
+        if (k == 0 && layers[k].first_node > 0) /* what the stage before sent */
+            s->nodes[0].op->primitive->forward(s, 0);
         layers[k].first_kept = s->n_kept;
         s->n_gemms = 0;
         s->selective = mfu_checkpoints[c->checkpoint].keeps_products && mfu_layer_recomputed(s, &layers[k]);
@@ -205,8 +221,9 @@ int mfu_graph_build(const struct mfu_config *c, bool unrolled, struct mfu_progra
             end_of_scope(s, &layers[k]);
             mfu_segment_close(s);
         }
+    p->boundary_bytes = s->stage < s->stages - 1 ? sent_bytes(s, &layers[n - 1]) : 0;
     for (int k = n - 1; k >= 0; k--)
-        trace_backward(s, &layers[k]);
+        trace_backward(s, &layers[k], k == n - 1);
     mfu_list_weights(s);
     if (s->n_deferred)
         trace_deferred(s, layers, n);
@@ -227,6 +244,11 @@ done:
     if (s->failed)
         status = mfu_fail(err, MFU_ENOMEM, "out of memory");
     return status;
+}
+
+int mfu_graph_build(const struct mfu_config *c, bool unrolled, struct mfu_program *p, struct mfu_error *err)
+{
+    return mfu_graph_build_stage(c, 0, unrolled, p, err);
 }
 
 void mfu_program_free(struct mfu_program *p)

@@ -139,6 +139,8 @@ struct mfu_program {
 
     /* Facts of the model, for the conventions of MFU. */
     double params, trainable_params, active_params, non_embedding_params, position_params;
+    double layers;               /* of the section that pipeline stages cut, of all stages */
+    double boundary_bytes;       /* that one microbatch sends to the next stage */
     double rank_params;          /* that this rank holds where data parallelism shards none */
     double block_params, blocks; /* of the section that is repeated most: the units of FSDP */
     double weight_tensors;       /* weights and biases, each a tensor of its own */

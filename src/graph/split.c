@@ -34,14 +34,9 @@ static double ranks_of(const struct mfu_builder *s, enum mfu_mesh_axis axis)
     return s->program->mesh.size[axis];
 }
 
-static int index_of(const struct mfu_builder *s, const struct mfu_node *n)
-{
-    return (int)(n->op - s->operations);
-}
-
 static enum mfu_split how(const struct mfu_builder *s, const struct mfu_node *n)
 {
-    return s->split[index_of(s, n)];
+    return mfu_node_split(s, n);
 }
 
 static bool sequence_parallel(const struct mfu_builder *s)
@@ -102,7 +97,7 @@ static void divide(struct mfu_operation *op, unsigned mask, double ranks)
 {
     for (int a = 0; a < MFU_ATTRIBUTES; a++)
         if (mask & 1u << a && op->attribute[a] > 0)
-            op->attribute[a] = fmax(1, op->attribute[a] / ranks);
+            op->attribute[a] = ceil(op->attribute[a] / ranks);
 }
 
 static double width_of_input(const struct mfu_builder *s, int section, int i, int k)

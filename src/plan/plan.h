@@ -64,6 +64,8 @@ struct mfu_plan {
     struct mfu_step_answer step;
     struct mfu_mfu_answer mfu;
     enum mfu_limit limit;
+    int shown_stage;                    /* of the pipeline, from 0: whose program this is, the busiest */
+    int worst_stage;                    /* that holds the most memory */
     double matmul_seconds;              /* of the step, in GEMMs and attention */
     double dispatch_s[MFU_PHASE_COUNT]; /* host time of one launch */
 };
@@ -76,6 +78,12 @@ double mfu_capacity(const struct mfu_gpu *, bool *assumed);
  * reused: sweeps make millions of plans in one).  Release it at the end. */
 int mfu_plan_make(struct mfu_plan *plan, const struct mfu_scenario *scenario, struct mfu_error *err);
 void mfu_plan_release(struct mfu_plan *);
+
+/* Prices the program at hand and adds it up: a rank's time, FLOP and memory. */
+int mfu_plan_read(struct mfu_plan *, struct mfu_error *);
+
+/* What follows from the time of the step and its FLOP: rates, MFU, the interval. */
+void mfu_plan_settle(struct mfu_plan *);
 
 /* Takes over coefficients of plan->scenario that have changed: into the machine
  * and the host times, not into the answers. */

@@ -29,10 +29,11 @@ static int unroll(const struct mfu_plan *plan, struct mfu_simulation *s, struct 
     struct mfu_config config;
 
     s->later.n_launches = 0;
-    if (plan->config.accum > 1 && mfu_graph_build(&plan->config, true, &s->later, err) < 0)
+    if (plan->config.accum > 1 && mfu_graph_build_stage(&plan->config, plan->shown_stage, true, &s->later, err) < 0)
         return -1;
     alone.setting[MFU_S_ACCUM] = 1;
-    if (mfu_scenario_resolve(&alone, &config, err) < 0 || mfu_graph_build(&config, true, &s->first, err) < 0)
+    if (mfu_scenario_resolve(&alone, &config, err) < 0
+        || mfu_graph_build_stage(&config, plan->shown_stage, true, &s->first, err) < 0)
         return -1;
     return 0;
 }
@@ -261,7 +262,8 @@ int mfu_simulate(struct mfu_plan *plan, bool record, struct mfu_simulation *s, s
     replayed = replayed && is_whole(&s->first);
     if (replayed && run_in_memory(plan, record, s, err) < 0)
         return -1;
-    put_into_plan(plan, s, replayed);
+    if (plan->config.setting[MFU_S_PP] <= 1) /* else it is one stage, without the waits of the schedule */
+        put_into_plan(plan, s, replayed);
     return 0;
 }
 

@@ -579,7 +579,7 @@ static int check_divides(const struct mfu_config *c, const char *dim, enum mfu_s
 
 static int check_tensor_parallel(const struct mfu_config *c, struct mfu_error *err)
 {
-    static const char *const dims[] = {"n_head", "n_kv_head", "d_ff", "vocab_size"};
+    static const char *const dims[] = {"n_head", "n_kv_head", "d_ff"};
 
     if (c->setting[MFU_S_TP] > 1 && mfu_runtimes[c->runtime].c_program)
         return mfu_fail(err, MFU_EINPUT, "tp: not possible with runtime %s: it splits no layers",
@@ -589,6 +589,20 @@ static int check_tensor_parallel(const struct mfu_config *c, struct mfu_error *e
             return -1;
     if (c->setting[MFU_S_SP] > 0 && fmod(c->tokens, c->setting[MFU_S_TP]) != 0)
         return mfu_fail(err, MFU_EINPUT, "sp: %.0f tokens do not divide by tp %.0f", c->tokens, c->setting[MFU_S_TP]);
+    return 0;
+}
+
+static int check_pipeline(const struct mfu_config *c, struct mfu_error *err)
+{
+    double pp = c->setting[MFU_S_PP], vpp = c->setting[MFU_S_VPP], layers = mfu_config_dim(c, "n_layer");
+
+    if (pp > 1 && mfu_runtimes[c->runtime].c_program)
+        return mfu_fail(err, MFU_EINPUT, "pp: not possible with runtime %s: it has no pipeline",
+                        mfu_runtimes[c->runtime].name);
+    if (pp * vpp > layers)
+        return mfu_fail(err, MFU_EINPUT, "pp: %.0f layers do not fill %.0f stages", layers, pp * vpp);
+    if (vpp > 1 && pp <= 1)
+        return mfu_fail(err, MFU_EINPUT, "vpp: %.0f: virtual stages need a pipeline (pp 2 or more)", vpp);
     return 0;
 }
 
@@ -619,13 +633,8 @@ static void derive_mesh(struct mfu_config *c)
 
 static int check_parallel(const struct mfu_config *c, struct mfu_error *err)
 {
-    static const enum mfu_setting_id one[] = {MFU_S_PP, MFU_S_VPP};
     double model = c->setting[MFU_S_TP] * c->setting[MFU_S_PP] * c->setting[MFU_S_CP], gpus = c->setting[MFU_S_GPUS];
 
-    for (size_t i = 0; i < sizeof one / sizeof one[0]; i++)
-        if (c->setting[one[i]] != 1)
-            return mfu_fail(err, MFU_EINPUT, "%s: %.0f: pipelines cannot be planned so far", mfu_settings[one[i]].key,
-                            c->setting[one[i]]);
     if (c->setting[MFU_S_DP] * model != gpus) {
         if (model == 1)
             return mfu_fail(err, MFU_EINPUT, "dp: %.0f ranks do not fill %.0f GPUs", c->setting[MFU_S_DP], gpus);
@@ -637,7 +646,8 @@ static int check_parallel(const struct mfu_config *c, struct mfu_error *err)
     }
     if (c->setting[MFU_S_NODES] > gpus)
         return mfu_fail(err, MFU_EINPUT, "nodes: %.0f hold more than %.0f GPUs", c->setting[MFU_S_NODES], gpus);
-    if (check_tensor_parallel(c, err) < 0 || check_divides(c, "seq", MFU_S_CP, err) < 0 || check_experts(c, err) < 0)
+    if (check_pipeline(c, err) < 0 || check_tensor_parallel(c, err) < 0 || check_divides(c, "seq", MFU_S_CP, err) < 0
+        || check_experts(c, err) < 0)
         return -1;
     return check_node(c, err);
 }
