@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/fields/fields.h"
+#include "answer/metric/path.h"
 #include "answer/metric/table.h"
 #include "answer/search/sweep.h"
 #include "base/error.h"
@@ -22,7 +24,7 @@
 #include "plan/plan.h"
 #include "plan/simulation.h"
 #include "read/config/import.h"
-#include "report/report.h"
+#include "report/json/json.h"
 #include "scenario/keys.h"
 
 struct mfuplan_catalog {
@@ -291,26 +293,28 @@ int mfuplan_import(mfuplan_scenario *s, const char *path, const char *format,
 
 int mfuplan_result(const mfuplan_plan *p, const char *name, double *value, mfuplan_error *err)
 {
-    const struct mfu_result *r = mfu_result_find(name);
+    struct mfu_result r;
     struct mfu_error why = {0};
 
     if (!p->made)
         return refuse(err, "%s", "nothing has been planned");
-    if (!r) {
+    if (!mfu_result_find(name, &r)) {
         mfu_result_unknown(&p->scenario, name, &why);
         return fail(err, &why);
     }
-    *value = r->get(&p->plan);
+    *value = mfu_result_value(&r, &p->plan);
     return 0;
 }
 
 const char *mfuplan_result_name(size_t i, const char **meaning)
 {
-    if (i >= mfu_result_count)
+    struct mfu_result r;
+
+    if (!mfu_result_at(i, &r))
         return NULL;
     if (meaning)
-        *meaning = mfu_results[i].meaning;
-    return mfu_results[i].name;
+        *meaning = r.meaning;
+    return r.name;
 }
 
 int mfuplan_ask(const mfuplan_plan *p, const char *expression, double *value, mfuplan_error *err)
@@ -320,7 +324,7 @@ int mfuplan_ask(const mfuplan_plan *p, const char *expression, double *value, mf
 
     if (!p->made)
         return refuse(err, "%s", "nothing has been planned");
-    if (!(q = mfu_question_compile(&p->scenario, expression, &why)))
+    if (!(q = mfu_question_compile_for(&p->scenario, NULL, &mfu_figure_names, expression, &why)))
         return fail(err, &why);
     *value = mfu_question_ask(q, &p->plan);
     mfu_question_free(q);
@@ -329,20 +333,17 @@ int mfuplan_ask(const mfuplan_plan *p, const char *expression, double *value, mf
 
 char *mfuplan_json(const mfuplan_plan *p, const char *answer, mfuplan_error *err)
 {
-    static const struct {
-        const char *name;
-        json_t *(*write)(const struct mfu_plan *);
-    } answers[] = {{"plan", mfu_json_plan},        {"memory", mfu_json_memory}, {"kernels", mfu_json_kernels},
-                   {"step", mfu_json_step},        {"mfu", mfu_json_mfu},       {"metrics", mfu_json_metrics},
-                   {"roofline", mfu_json_roofline}};
+    static const struct mfu_record *const answers[] = {&mfu_record_plan,    &mfu_record_memory, &mfu_record_kernels,
+                                                       &mfu_record_step,    &mfu_record_mfu,    &mfu_record_metrics,
+                                                       &mfu_record_roofline};
 
     if (!p->made) {
         refuse(err, "%s", "nothing has been planned");
         return NULL;
     }
     for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++)
-        if (strcmp(answers[i].name, answer) == 0) {
-            json_t *object = answers[i].write(&p->plan);
+        if (strcmp(answers[i]->command, answer) == 0) {
+            json_t *object = mfu_json(answers[i], &p->plan);
             char *text = object ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(15)) : NULL;
 
             json_decref(object);
@@ -398,7 +399,7 @@ int mfuplan_sweep_axis(mfuplan_sweep *s, const char *key, const char *values, mf
 int mfuplan_sweep_where(mfuplan_sweep *s, const char *expression, mfuplan_error *err)
 {
     struct mfu_error why = {0};
-    struct mfu_question *q = mfu_question_compile(&s->scenario, expression, &why);
+    struct mfu_question *q = mfu_question_compile_for(&s->scenario, NULL, &mfu_figure_names, expression, &why);
 
     if (!q)
         return fail(err, &why);
@@ -413,7 +414,8 @@ int mfuplan_sweep_column(mfuplan_sweep *s, const char *expression, mfuplan_error
 
     if (s->sweep.n_columns == MFU_COLUMNS)
         return refuse(err, "%s: too many columns", expression);
-    if (!(s->sweep.columns[s->sweep.n_columns] = mfu_question_compile(&s->scenario, expression, &why)))
+    if (!(s->sweep.columns[s->sweep.n_columns] =
+              mfu_question_compile_for(&s->scenario, NULL, &mfu_figure_names, expression, &why)))
         return fail(err, &why);
     snprintf(s->sweep.column_names[s->sweep.n_columns], sizeof s->sweep.column_names[0], "%s", expression);
     s->sweep.n_columns++;

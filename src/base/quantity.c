@@ -346,3 +346,12 @@ const char *mfu_dim_unit(enum mfu_dim dim)
 {
     return dims[dim].unit;
 }
+
+const char *mfu_percent_format(char buf[16], double share)
+{
+    if (isfinite(share) && fabs(share) < 1e6)
+        snprintf(buf, 16, "%.1f %%", 100 * share);
+    else
+        snprintf(buf, 16, "unknown");
+    return buf;
+}

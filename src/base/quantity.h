@@ -58,6 +58,9 @@ int mfu_quantity_scan(const char *text, enum mfu_dim dim, double *value, struct 
  * written can be read again, with the same `dim`.  Returns `buf`. */
 const char *mfu_quantity_format(char buf[MFU_QUANTITY_MAX], double value, enum mfu_dim dim);
 
+/* A share as "12.3 %": with one decimal, so that columns line up.  Returns `buf`. */
+const char *mfu_percent_format(char buf[16], double share);
+
 /* What a user may type for this dimension: "a size such as 80GiB or 512MB". */
 const char *mfu_dim_help(enum mfu_dim dim);
 

@@ -24,7 +24,7 @@ const char *const mfu_protocol_names[MFU_PROTOCOL_COUNT] = {
 #define PEER_NODES 5
 #define LEAST_PEER 0.34
 
-double mfu_bus_factor(enum mfu_collective_op op, double n)
+double mfu_bus_factor(enum mfu_collective_kind op, double n)
 {
     switch (op) {
     case MFU_ALL_REDUCE: return 2 * (n - 1) / n;
@@ -40,7 +40,7 @@ struct question {
     const struct mfu_machine *m;
     const struct mfu_topology *t;
     const struct mfu_group *g;
-    enum mfu_collective_op op;
+    enum mfu_collective_kind op;
     double bytes;
     double passes;       /* around the ring: 2 for an all-reduce */
     double copy_s;       /* of a rank's own part */
@@ -223,7 +223,7 @@ static void pairs(struct question *q)
                                     .wire_s = fmax(inside, outside),
                                     .ramp = 0.5,
                                     .copies = true});
-    } else if (q->op == MFU_SEND_RECV) {
+    } else if (q->op == MFU_SEND) {
         bool far = q->g->units > 1;
         double nic = fmin(q->out, q->t->nic_bytes_s * fmax(1, q->t->gpu_nics)) * keeps;
 
@@ -237,7 +237,7 @@ static void pairs(struct question *q)
 }
 
 static struct mfu_collective_price price(const struct mfu_machine *m, const struct mfu_group *g,
-                                         enum mfu_collective_op op, double bytes, unsigned algorithms)
+                                         enum mfu_collective_kind op, double bytes, unsigned algorithms)
 {
     static void (*const all[])(struct question *) = {ring, tree, nvls, sharp, pairs};
     struct question q = {.m = m,
@@ -264,19 +264,20 @@ static struct mfu_collective_price price(const struct mfu_machine *m, const stru
 }
 
 struct mfu_collective_price mfu_collective_price(const struct mfu_machine *m, const struct mfu_group *g,
-                                                 enum mfu_collective_op op, double bytes)
+                                                 enum mfu_collective_kind op, double bytes)
 {
     return price(m, g, op, bytes, ~0u);
 }
 
 struct mfu_collective_price mfu_collective_price_by(const struct mfu_machine *m, const struct mfu_group *g,
-                                                    enum mfu_collective_op op, double bytes,
+                                                    enum mfu_collective_kind op, double bytes,
                                                     enum mfu_algorithm algorithm)
 {
     return price(m, g, op, bytes, 1u << algorithm);
 }
 
-double mfu_collective_s(const struct mfu_machine *m, const struct mfu_group *g, enum mfu_collective_op op, double bytes)
+double mfu_collective_s(const struct mfu_machine *m, const struct mfu_group *g, enum mfu_collective_kind op,
+                        double bytes)
 {
     return mfu_collective_price(m, g, op, bytes).time_s;
 }

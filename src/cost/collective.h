@@ -46,20 +46,20 @@ struct mfu_collective_price {
     struct mfu_road road;
 };
 
-/* One collective of `bytes` (as mfu_collective_op counts them) over one of the equal
+/* One collective of `bytes` (as mfu_collective_kind counts them) over one of the equal
  * groups, all groups at once.  0 s for one rank or no bytes. */
 struct mfu_collective_price mfu_collective_price(const struct mfu_machine *, const struct mfu_group *,
-                                                 enum mfu_collective_op, double bytes);
+                                                 enum mfu_collective_kind, double bytes);
 
 /* The same with one algorithm alone (NCCL_ALGO); NAN where it does not apply. */
 struct mfu_collective_price mfu_collective_price_by(const struct mfu_machine *, const struct mfu_group *,
-                                                    enum mfu_collective_op, double bytes, enum mfu_algorithm);
+                                                    enum mfu_collective_kind, double bytes, enum mfu_algorithm);
 
 /* Its seconds. */
-double mfu_collective_s(const struct mfu_machine *, const struct mfu_group *, enum mfu_collective_op, double bytes);
+double mfu_collective_s(const struct mfu_machine *, const struct mfu_group *, enum mfu_collective_kind, double bytes);
 
 /* What nccl-tests print: bytes per second as the caller sees them, and as the
  * links do (nccl-tests, doc/PERFORMANCE.md). */
-double mfu_bus_factor(enum mfu_collective_op, double ranks);
+double mfu_bus_factor(enum mfu_collective_kind, double ranks);
 
 #endif

@@ -146,7 +146,8 @@ void mfu_calibration_put_over(const struct mfu_coefficients *from, struct mfu_co
         }
 }
 
-int mfu_calibration_apply(const char *gpu, struct mfu_coefficients *to, struct mfu_error *err)
+int mfu_calibration_apply(const char *gpu, struct mfu_coefficients *to, struct mfu_calibrated_when *last,
+                          struct mfu_error *err)
 {
     struct mfu_arena arena = {0};
     struct mfu_calibration *read = NULL;
@@ -168,6 +169,8 @@ int mfu_calibration_apply(const char *gpu, struct mfu_coefficients *to, struct m
             if (read[i].gpu[0] && (next == kept || strcmp(read[i].date, read[next].date) < 0))
                 next = i;
         mfu_calibration_put_over(&read[next].coefficients, to);
+        snprintf(last->date, sizeof last->date, "%s", read[next].date[0] ? read[next].date : "unknown");
+        snprintf(last->software, sizeof last->software, "%s", read[next].software);
         read[next].gpu[0] = '\0';
     }
 done:

@@ -48,6 +48,11 @@ struct mfu_calibration {
     struct mfu_calibration_base base;
 };
 
+/* The calibration in force of a GPU; date "": none. */
+struct mfu_calibrated_when {
+    char date[24], software[160]; /* of the newest */
+};
+
 /* The folder, which need not exist; false when calibrations are switched off or
  * nobody says where the user's data is. */
 bool mfu_calibration_folder(char folder[MFU_PATH_MAX]);
@@ -68,6 +73,7 @@ void mfu_calibration_put_over(const struct mfu_coefficients *from, struct mfu_co
 
 /* Puts the coefficients of every calibration of this GPU over `c`, the oldest
  * first.  Returns how many were applied; `err` is of the last that is broken. */
-int mfu_calibration_apply(const char *gpu, struct mfu_coefficients *c, struct mfu_error *err);
+int mfu_calibration_apply(const char *gpu, struct mfu_coefficients *c, struct mfu_calibrated_when *last,
+                          struct mfu_error *err);
 
 #endif

@@ -412,16 +412,19 @@ static struct loaded *recall(struct mfu_catalog *c, const struct shelf *s, const
 static int calibrate(struct mfu_catalog *c, struct loaded *l, struct mfu_error *err)
 {
     struct mfu_coefficients *measured = malloc(sizeof *measured);
+    struct mfu_calibrated_when last = {0};
     struct mfu_error problem = {0};
 
     if (!measured)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     *measured = l->gpu->coefficients;
-    if (mfu_calibration_apply(l->gpu->slug, measured, &problem) > 0) {
+    if (mfu_calibration_apply(l->gpu->slug, measured, &last, &problem) > 0) {
         l->prior = malloc(sizeof *l->prior);
         if (l->prior) {
             *l->prior = l->gpu->coefficients;
             l->gpu->coefficients = *measured;
+            snprintf(l->gpu->calibrated, sizeof l->gpu->calibrated, "%s", last.date);
+            snprintf(l->gpu->calibrated_with, sizeof l->gpu->calibrated_with, "%s", last.software);
         }
     }
     free(measured);

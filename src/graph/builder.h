@@ -131,7 +131,7 @@ void mfu_emit_kernel(struct mfu_builder *, const struct mfu_kernel *, const char
 
 /* `calls` collectives of `bytes` each, which nothing runs beside: from one view to
  * another (MFU_NO_VIEW: of no tensor of the graph). */
-void mfu_emit_collective(struct mfu_builder *, enum mfu_collective_op, unsigned axes, double bytes, double calls,
+void mfu_emit_collective(struct mfu_builder *, enum mfu_collective_kind, unsigned axes, double bytes, double calls,
                          int in, int out);
 
 /* A new view of the shape of `a` with one pointwise kernel over a (and b, c). */

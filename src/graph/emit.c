@@ -216,10 +216,10 @@ void mfu_emit_kernel(struct mfu_builder *s, const struct mfu_kernel *k, const ch
     l->temporary_bytes = temporary_bytes;
 }
 
-void mfu_emit_collective(struct mfu_builder *s, enum mfu_collective_op op, unsigned axes, double bytes, double calls,
+void mfu_emit_collective(struct mfu_builder *s, enum mfu_collective_kind op, unsigned axes, double bytes, double calls,
                          int in, int out)
 {
-    struct mfu_launch *l = append(s, mfu_collective_op_names[op], 1, &in, 1, &out);
+    struct mfu_launch *l = append(s, mfu_collective_names[op], 1, &in, 1, &out);
 
     if (!l)
         return;
@@ -227,7 +227,7 @@ void mfu_emit_collective(struct mfu_builder *s, enum mfu_collective_op op, unsig
     l->kernel.launches = calls;
     l->fusion = MFU_ALONE;
     l->communicates = true;
-    l->collective = (struct mfu_collective){.axes = axes, .op = op, .bytes = bytes};
+    l->collective = (struct mfu_collective){.axes = axes, .kind = op, .bytes = bytes};
 }
 
 static enum mfu_part part_like(struct mfu_builder *s, int view)

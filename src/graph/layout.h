@@ -32,6 +32,10 @@ struct mfu_layout {
     unsigned char dim[MFU_AXIS_COUNT];       /* enum mfu_role: of what is sharded */
 };
 
+/* What the ranks of a group split: the name of its axis; those that hold the same
+ * weights are "dp". */
+const char *mfu_group_name(unsigned axes);
+
 /* The share of such a tensor that one rank holds. */
 double mfu_layout_share(const struct mfu_layout *, const struct mfu_mesh *);
 

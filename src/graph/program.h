@@ -26,8 +26,8 @@ enum mfu_stream { MFU_STREAM_COMPUTE, MFU_STREAM_COMMUNICATION, MFU_STREAM_COUNT
 /* What a launch asks of the other ranks of its group. */
 struct mfu_collective {
     unsigned axes; /* of the mesh: over which ranks; 0: of a kernel, which asks nothing */
-    enum mfu_collective_op op;
-    double bytes; /* of one call, as `op` counts them */
+    enum mfu_collective_kind kind;
+    double bytes; /* of one call, as `kind` counts them */
 };
 
 /* In which micro-steps of a step a launch happens.  What does not happen in all

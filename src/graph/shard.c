@@ -22,8 +22,8 @@
 
 /* What trainers do, by ZeRO stage. */
 static const struct rule {
-    enum mfu_state sharded;        /* this and what follows it; COUNT: none */
-    enum mfu_collective_op reduce; /* of gradients */
+    enum mfu_state sharded;          /* this and what follows it; COUNT: none */
+    enum mfu_collective_kind reduce; /* of gradients */
     enum mfu_occurrence when;
     bool by_block; /* weights are gathered and gradients scattered block by block */
 } rules[] = {
@@ -77,11 +77,11 @@ void mfu_shard_parameters(struct mfu_builder *s)
     struct mfu_mesh *mesh = &s->program->mesh;
 
     *mesh = mfu_mesh_start();
-    mesh->size[MFU_AXIS_TP] = set[MFU_S_TP];
-    mesh->size[MFU_AXIS_CP] = set[MFU_S_CP];
-    mesh->size[MFU_AXIS_EP] = set[MFU_S_EP];
-    mesh->size[MFU_AXIS_DP] = set[MFU_S_DP] / set[MFU_S_EP];
-    mesh->size[MFU_AXIS_PP] = set[MFU_S_PP];
+    mesh->ranks[MFU_AXIS_TP] = set[MFU_S_TP];
+    mesh->ranks[MFU_AXIS_CP] = set[MFU_S_CP];
+    mesh->ranks[MFU_AXIS_EP] = set[MFU_S_EP];
+    mesh->ranks[MFU_AXIS_DP] = set[MFU_S_DP] / set[MFU_S_EP];
+    mesh->ranks[MFU_AXIS_PP] = set[MFU_S_PP];
     for (int i = 0; i < MFU_STATE_COUNT; i++) {
         s->state[i] = (struct mfu_layout){{MFU_REPLICATED}, {MFU_DIM_NONE}};
         if (i >= (int)rule_of(s)->sharded) {
@@ -133,12 +133,12 @@ static struct mfu_launch blank(const struct sharder *x, const char *suffix)
 }
 
 /* `calls` collectives of `bytes` each; returns the number of the (last) one. */
-static int issue(struct sharder *x, enum mfu_collective_op op, double bytes, double calls, enum mfu_occurrence when)
+static int issue(struct sharder *x, enum mfu_collective_kind op, double bytes, double calls, enum mfu_occurrence when)
 {
-    struct mfu_launch l = blank(x, mfu_collective_op_names[op]);
+    struct mfu_launch l = blank(x, mfu_collective_names[op]);
 
     l.kernel = mfu_kernel_stream(MFU_COLLECTIVE, MFU_C_DRAM_POINTWISE, 1, bytes, 0, bytes, 0);
-    l.collective = (struct mfu_collective){.op = op, .axes = MFU_AXES_DATA, .bytes = bytes};
+    l.collective = (struct mfu_collective){.kind = op, .axes = MFU_AXES_DATA, .bytes = bytes};
     l.stream = MFU_STREAM_COMMUNICATION;
     l.kernel.read_bytes *= calls;
     l.kernel.launches = calls;

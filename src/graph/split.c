@@ -31,7 +31,7 @@
 
 static double ranks_of(const struct mfu_builder *s, enum mfu_mesh_axis axis)
 {
-    return s->program->mesh.size[axis];
+    return s->program->mesh.ranks[axis];
 }
 
 static enum mfu_split how(const struct mfu_builder *s, const struct mfu_node *n)
@@ -153,7 +153,7 @@ static double bytes_of(const struct mfu_builder *s, int view)
 }
 
 /* In place. */
-static int over_ranks(struct mfu_builder *s, enum mfu_collective_op op, enum mfu_mesh_axis axis, int view)
+static int over_ranks(struct mfu_builder *s, enum mfu_collective_kind op, enum mfu_mesh_axis axis, int view)
 {
     int out = mfu_view_slice(s, view, mfu_view_rows(s, view), mfu_view_columns(s, view));
 
@@ -162,7 +162,7 @@ static int over_ranks(struct mfu_builder *s, enum mfu_collective_op op, enum mfu
 }
 
 /* To a part of the rows, or from a part to all. */
-static int over_rows(struct mfu_builder *s, enum mfu_collective_op op, int view)
+static int over_rows(struct mfu_builder *s, enum mfu_collective_kind op, int view)
 {
     double tp = ranks_of(s, MFU_AXIS_TP), rows = mfu_view_rows(s, view);
     int out = mfu_tensor_new(s, op == MFU_ALL_GATHER ? rows * tp : rows / tp, mfu_view_columns(s, view),

@@ -13,12 +13,10 @@ const char *const mfu_axis_names[MFU_AXIS_COUNT] = {
 
 struct mfu_mesh mfu_mesh_start(void)
 {
-    struct mfu_mesh m;
+    struct mfu_mesh m = {.order = {MFU_AXIS_TP, MFU_AXIS_CP, MFU_AXIS_EP, MFU_AXIS_DP, MFU_AXIS_PP}};
 
-    for (int i = 0; i < MFU_AXIS_COUNT; i++) {
-        m.size[i] = 1;
-        m.order[i] = (unsigned char)i;
-    }
+    for (int i = 0; i < MFU_AXIS_COUNT; i++)
+        m.ranks[i] = 1;
     return m;
 }
 
@@ -27,7 +25,7 @@ double mfu_mesh_ranks(const struct mfu_mesh *m)
     double ranks = 1;
 
     for (int i = 0; i < MFU_AXIS_COUNT; i++)
-        ranks *= m->size[i];
+        ranks *= m->ranks[i];
     return ranks;
 }
 
@@ -65,7 +63,7 @@ struct mfu_group mfu_mesh_group(const struct mfu_mesh *m, unsigned axes, double 
     double stride = 1, ranks = mfu_mesh_ranks(m);
 
     for (int i = 0; i < MFU_AXIS_COUNT; i++) {
-        double size = m->size[m->order[i]];
+        double size = m->ranks[m->order[i]];
 
         if ((axes & MFU_AXIS_BIT(m->order[i])) && size > 1) {
             if (g.ranks == 1)

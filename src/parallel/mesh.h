@@ -11,11 +11,11 @@
 #include <stdbool.h>
 
 enum mfu_mesh_axis {
-    MFU_AXIS_TP, /* tensor */
-    MFU_AXIS_CP, /* context */
+    MFU_AXIS_DP, /* the batch: data-parallel ranks, but for those of the experts */
+    MFU_AXIS_TP, /* hidden, heads, ff, vocabulary */
+    MFU_AXIS_CP, /* the sequence */
     MFU_AXIS_EP, /* experts: a part of the data-parallel ranks */
-    MFU_AXIS_DP, /* data: what is left of them */
-    MFU_AXIS_PP, /* pipeline */
+    MFU_AXIS_PP, /* layers */
     MFU_AXIS_COUNT
 };
 extern const char *const mfu_axis_names[MFU_AXIS_COUNT]; /* "tp" ... */
@@ -26,7 +26,7 @@ extern const char *const mfu_axis_names[MFU_AXIS_COUNT]; /* "tp" ... */
 #define MFU_AXES_ALL ((1u << MFU_AXIS_COUNT) - 1)
 
 struct mfu_mesh {
-    double size[MFU_AXIS_COUNT];         /* whole, >= 1 */
+    double ranks[MFU_AXIS_COUNT];        /* along each; 1: the axis is not there */
     unsigned char order[MFU_AXIS_COUNT]; /* axes, the one that varies fastest first */
 };
 

@@ -8,9 +8,14 @@
 
 #include "descriptor/gpu.h"
 
-const char *const mfu_collective_op_names[MFU_COLLECTIVE_OP_COUNT + 1] = {
-    [MFU_ALL_REDUCE] = "all_reduce", [MFU_ALL_GATHER] = "all_gather", [MFU_REDUCE_SCATTER] = "reduce_scatter",
-    [MFU_ALL_TO_ALL] = "all_to_all", [MFU_BROADCAST] = "broadcast",   [MFU_SEND_RECV] = "send_recv",
+const char *const mfu_collective_names[MFU_COLLECTIVE_COUNT] = {
+    [MFU_NO_COLLECTIVE] = "",
+    [MFU_ALL_REDUCE] = "all_reduce",
+    [MFU_ALL_GATHER] = "all_gather",
+    [MFU_REDUCE_SCATTER] = "reduce_scatter",
+    [MFU_ALL_TO_ALL] = "all_to_all",
+    [MFU_BROADCAST] = "broadcast",
+    [MFU_SEND] = "send",
 };
 
 enum way { NVLINK, PCIE, HOST };

@@ -13,16 +13,17 @@
 
 struct mfu_gpu;
 
-enum mfu_collective_op {
+enum mfu_collective_kind {
+    MFU_NO_COLLECTIVE,
     MFU_ALL_REDUCE,
     MFU_ALL_GATHER,     /* bytes: of the gathered result */
     MFU_REDUCE_SCATTER, /* bytes: of what each rank brings */
     MFU_ALL_TO_ALL,     /* bytes: of what each rank sends, its own part included */
     MFU_BROADCAST,
-    MFU_SEND_RECV, /* bytes: that each rank sends to another and receives */
-    MFU_COLLECTIVE_OP_COUNT
+    MFU_SEND, /* to one other rank; bytes: that each rank sends, and receives */
+    MFU_COLLECTIVE_COUNT
 };
-extern const char *const mfu_collective_op_names[MFU_COLLECTIVE_OP_COUNT + 1]; /* "all_reduce" ...; then NULL */
+extern const char *const mfu_collective_names[MFU_COLLECTIVE_COUNT]; /* "all_reduce" ... */
 
 #define MFU_TOPOLOGY_LEVELS (MFU_SWITCH_LEVELS + 1)
 

@@ -16,11 +16,10 @@ static void derive_collective(const struct mfu_plan *p, struct mfu_kernel_row *r
     struct mfu_collective_price price;
 
     row->group = mfu_mesh_group(&p->program.mesh, row->collective.axes, p->machine.topology.unit_gpus);
-    price = mfu_collective_price(&p->machine, &row->group, row->collective.op, row->collective.bytes);
+    price = mfu_collective_price(&p->machine, &row->group, row->collective.kind, row->collective.bytes);
     row->algorithm = price.algorithm;
     row->protocol = price.protocol;
-    row->algbw = row->time_s > 0 ? row->bytes / row->time_s : 0;
-    row->busbw = row->algbw * mfu_bus_factor(row->collective.op, row->group.ranks);
+    row->ranks = row->group.ranks;
 }
 
 static void derive(const struct mfu_plan *p, struct mfu_kernel_row *row)

@@ -115,7 +115,7 @@ static void price_collective(const struct mfu_machine *m, const struct mfu_progr
                              struct mfu_price *price)
 {
     struct mfu_group group = mfu_mesh_group(&g->mesh, l->collective.axes, m->topology.unit_gpus);
-    double once_s = mfu_collective_s(m, &group, l->collective.op, l->collective.bytes);
+    double once_s = mfu_collective_s(m, &group, l->collective.kind, l->collective.bytes);
 
     *price = (struct mfu_price){
         .time_s = l->kernel.launches * once_s, .memory_s = l->kernel.launches * once_s, .bound = MFU_BOUND_MEMORY};

@@ -36,7 +36,8 @@ static const enum mfu_attention_kind attention_kinds[] = {
 #undef X
 };
 
-#define COLLECTIVE(op, name, says) [MFU_STUDY_COLLECTIVE + (op)] = {name, "BYTES", 1, {"BYTES"}, {MFU_BYTES}, says}
+#define COLLECTIVE(op, name, says)                                                                                     \
+    [MFU_STUDY_COLLECTIVE + (op)-MFU_ALL_REDUCE] = {name, "BYTES", 1, {"BYTES"}, {MFU_BYTES}, says}
 
 const struct mfu_study_row mfu_studies[MFU_STUDY_COUNT] = {
     [MFU_STUDY_GEMM] =
@@ -62,11 +63,11 @@ const struct mfu_study_row mfu_studies[MFU_STUDY_COUNT] = {
     COLLECTIVE(MFU_REDUCE_SCATTER, "reduce_scatter", "sums of all ranks, a part to each"),
     COLLECTIVE(MFU_ALL_TO_ALL, "all_to_all", "a part from each rank to each"),
     COLLECTIVE(MFU_BROADCAST, "broadcast", "from one rank to all"),
-    COLLECTIVE(MFU_SEND_RECV, "send_recv", "from each rank to the next"),
+    COLLECTIVE(MFU_SEND, "send_recv", "from each rank to the next"),
 };
 
 #define OF(study) (1u << MFU_STUDY_##study)
-#define COLLECTIVES (((1u << MFU_COLLECTIVE_OP_COUNT) - 1) << MFU_STUDY_COLLECTIVE)
+#define COLLECTIVES (~0u << MFU_STUDY_COLLECTIVE)
 #define LARGEST 0x1p40 /* of a size; more is a slip of the finger */
 // clang-format off
 const struct mfu_study_key mfu_study_keys[MFU_SK_COUNT] = {
@@ -370,7 +371,7 @@ static int place(const struct mfu_scenario *s, const struct mfu_study_request *r
 static int study_collective(const struct mfu_scenario *s, const struct mfu_study_request *r, double power_w,
                             struct mfu_single_kernel *out, struct mfu_error *err)
 {
-    enum mfu_collective_op op = (enum mfu_collective_op)(r->study - MFU_STUDY_COLLECTIVE);
+    enum mfu_collective_kind op = (enum mfu_collective_kind)(r->study - MFU_STUDY_COLLECTIVE + MFU_ALL_REDUCE);
     struct mfu_kernel_row *row = &out->row;
     double bytes = r->size[0], gpus, size;
     struct mfu_reading reading;
@@ -389,13 +390,14 @@ static int study_collective(const struct mfu_scenario *s, const struct mfu_study
                         s->gpu->slug);
     size = bytes * mfu_bus_factor(op, gpus);
     row->kind = MFU_COLLECTIVE;
-    row->phase = MFU_FORWARD;
+    row->phase = MFU_COMMUNICATION;
     row->count = row->share = 1;
     row->bytes = bytes;
     row->time_s = row->price.time_s = out->price.time_s;
     row->price.bound = out->price.wire_s > out->price.latency_s ? MFU_BOUND_MEMORY : MFU_BOUND_LATENCY;
-    row->bytes_per_s = row->algbw = bytes / row->time_s;
-    row->busbw = size / row->time_s;
+    row->bytes_per_s = bytes / row->time_s;
+    row->collective = (struct mfu_collective){.kind = op, .axes = MFU_AXES_DATA, .bytes = bytes};
+    row->ranks = gpus;
     row->algorithm = out->price.algorithm;
     row->protocol = out->price.protocol;
     row->kernel = mfu_kernel_stream(MFU_COLLECTIVE, MFU_C_DRAM_POINTWISE, 1, size, 0, size, size);
@@ -408,7 +410,7 @@ static int study_collective(const struct mfu_scenario *s, const struct mfu_study
     row->sm_active = out->metrics.sm_active;
     row->occupancy = out->metrics.sm_occupancy;
     row->dram_active = out->metrics.dram_active;
-    snprintf(row->name, sizeof row->name, "%s", mfu_collective_op_names[op]);
+    snprintf(row->name, sizeof row->name, "%s", mfu_studies[r->study].name);
     snprintf(out->title, sizeof out->title, "%s of %s, %.0f GPUs on %.0f node%s", row->name,
              mfu_quantity_format(text, bytes, MFU_BYTES), gpus, out->nodes, out->nodes > 1 ? "s" : "");
     return 0;

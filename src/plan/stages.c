@@ -48,7 +48,7 @@ static void read_stage(const struct mfu_plan *p, struct mfu_stage *s)
     s->step = p->step;
     s->memory = p->memory;
     s->after_s = fmax(p->step.time_s - passes_s, 0);
-    s->send_s = mfu_collective_s(&p->machine, &group, MFU_SEND_RECV, p->program.boundary_bytes);
+    s->send_s = mfu_collective_s(&p->machine, &group, MFU_SEND, p->program.boundary_bytes);
     s->kept_bytes = p->program.saved_bytes;
     s->flops = p->mfu.model_flops;
     s->hardware_flops = p->mfu.hardware_flops;

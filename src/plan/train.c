@@ -34,27 +34,6 @@ struct mfu_train_options mfu_train_defaults(void)
     return o;
 }
 
-#define OF(field) offsetof(struct mfu_training, field)
-const struct mfu_train_figure mfu_train_figures[] = {
-    {"tokens", MFU_TOKENS, OF(tokens)},
-    {"useful_tokens", MFU_TOKENS, OF(useful_tokens)},
-    {"seconds", MFU_SECONDS, OF(seconds)},
-    {"goodput", MFU_RATIO, OF(goodput)},
-    {"gpu_hours", MFU_COUNT, OF(gpu_hours)},
-    {"cost", MFU_COUNT, OF(cost)},
-    {"energy_cost", MFU_COUNT, OF(energy_cost)},
-    {"energy_j", MFU_COUNT, OF(energy_j)},
-    {"useful_tokens_per_s", MFU_COUNT, OF(useful_tokens_per_s)},
-    {"useful_per_gpu_hour", MFU_COUNT, OF(useful_per_gpu_hour)},
-    {"useful_mfu", MFU_RATIO, OF(useful_mfu)},
-};
-const size_t mfu_train_figure_count = sizeof mfu_train_figures / sizeof mfu_train_figures[0];
-
-double mfu_train_figure(const struct mfu_training *t, const struct mfu_train_figure *figure)
-{
-    return *(const double *)((const char *)t + figure->offset);
-}
-
 /* Share of the time that trains: checkpoints every `interval`, and for every
  * failure half an interval lost and a restart (Young 1974, Daly 2006). */
 static int settle_goodput(struct mfu_training *t, struct mfu_error *err)

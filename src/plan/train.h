@@ -47,16 +47,6 @@ struct mfu_training {
     double tokens_per_s, useful_tokens_per_s, useful_per_gpu_hour, useful_mfu;
 };
 
-/* What conditions and `print` know of a training: train.seconds, train.cost. */
-struct mfu_train_figure {
-    const char *name;
-    enum mfu_dim dim;
-    size_t offset; /* in struct mfu_training */
-};
-extern const struct mfu_train_figure mfu_train_figures[];
-extern const size_t mfu_train_figure_count;
-double mfu_train_figure(const struct mfu_training *, const struct mfu_train_figure *);
-
 /* So many tokens, trained so: what the figures of any plan are about. */
 struct mfu_run {
     double tokens;

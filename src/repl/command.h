@@ -8,20 +8,23 @@
 #include <stddef.h>
 
 struct mfu_error;
+struct mfu_record;
 struct mfu_session;
 
 /* Candidates for an argument: the i-th, or NULL after the last. */
 typedef const char *mfu_offer_fn(struct mfu_session *, size_t i);
 
 struct mfu_command {
-    const char *name, *usage;  /* "set", "KEY VALUE ..." */
-    const char *group;         /* "describe", "plan", "look closer", "session" */
-    const char *summary;       /* one line, lower case, no full stop */
-    const char *help;          /* `help NAME`: text, then examples */
-    int least_args, most_args; /* -1: any number */
-    mfu_offer_fn *offer[2];    /* what Tab proposes for odd and even arguments */
+    const char *name, *usage;                /* "set", "KEY VALUE ..." */
+    const char *group;                       /* "describe", "plan", "look closer", "session" */
+    const char *summary;                     /* one line, lower case, no full stop */
+    const char *help;                        /* `help NAME`: text, then examples */
+    int least_args, most_args;               /* -1: any number */
+    mfu_offer_fn *offer[2];                  /* what Tab proposes for odd and even arguments */
+    const struct mfu_record *const *answers; /* to programs: a list that ends with NULL; NULL: none */
     int (*run)(struct mfu_session *, int argc, char **argv, struct mfu_error *);
 };
+#define MFU_ANSWERS(...) ((const struct mfu_record *const[]){__VA_ARGS__, NULL})
 
 extern const struct mfu_command *const mfu_commands[];
 extern const size_t mfu_command_count;

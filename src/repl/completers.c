@@ -93,7 +93,14 @@ static const char *either(struct mfu_session *s, size_t i, mfu_offer_fn *first, 
 
 static const char *results(struct mfu_session *s, size_t i)
 {
-    return i < mfu_result_count ? mfu_results[i].name : mfu_figure_offer(i - mfu_result_count, s->offered);
+    struct mfu_result r;
+    size_t n = 0;
+
+    if (mfu_result_at(i, &r))
+        return r.name;
+    while (mfu_result_at(n, &r))
+        n++;
+    return mfu_figure_offer(i - n, s->offered);
 }
 
 const char *mfu_offer_results(struct mfu_session *s, size_t i)

@@ -73,64 +73,106 @@ void mfu_say_model(struct mfu_session *s, const struct mfu_model *m)
                    mfu_config_dim(c, "n_layer"), mfu_config_dim(c, "n_embd"), c->seq);
 }
 
-/* ---- JSON ---------------------------------------------------------------- */
+/* ---- answers ------------------------------------------------------------- */
 
-json_t *mfu_gpu_json(const struct mfu_gpu *g)
+// clang-format off
+/* clang-format off: a table */
+static const char *peak_at(const void *gpu, size_t i, struct mfu_value *v)
 {
-    json_t *peaks = json_object();
-
-    for (int i = 0; i < MFU_PEAK_COUNT; i++)
-        json_object_set_new(peaks, mfu_peak_names[i], mfu_json_number(g->peak_flops[i]));
-    return json_pack("{s:o, s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "gpu", mfu_json_text(g->slug),
-                     "name", mfu_json_text(g->name), "architecture", g->architecture, "family", g->family,
-                     "compute_capability", mfu_json_number(g->compute_capability), "sms", mfu_json_number(g->sms),
-                     "size_bytes", mfu_json_number(g->size_bytes), "capacity_bytes", mfu_json_number(g->capacity_bytes),
-                     "bandwidth_bytes_s", mfu_json_number(g->bandwidth_bytes_s), "l2_bytes",
-                     mfu_json_number(g->l2_bytes), "power_w", mfu_json_number(g->power_w), "peak_flops", peaks, "path",
-                     mfu_json_text(g->path));
+    if (i >= MFU_PEAK_COUNT)
+        return NULL;
+    mfu_value_number(v, ((const struct mfu_gpu *)gpu)->peak_flops[i]);
+    return mfu_peak_names[i];
 }
 
-json_t *mfu_cluster_json(const struct mfu_scenario *scenario)
-{
-    const struct mfu_cluster *cluster = mfu_scenario_cluster(scenario);
-    json_t *levels = json_array(), *gpus = json_array();
-    struct mfu_cluster k;
+#define GPU(X) \
+    X(TEXT,   gpu,                0,               g->slug,               "as it is chosen") \
+    X(TEXT,   name,               0,               g->name,               "as it is sold") \
+    X(TEXT,   architecture,       0,               g->architecture,       "Ada, Hopper ...") \
+    X(TEXT,   family,             0,               g->family,             "the file of its coefficients") \
+    X(NUMBER, compute_capability, MFU_COUNT,       g->compute_capability, "of CUDA") \
+    X(NUMBER, sms,                MFU_COUNT,       g->sms,                "streaming multiprocessors") \
+    X(NUMBER, size_bytes,         MFU_BYTES,       g->size_bytes,         "memory as it is sold") \
+    X(NUMBER, capacity_bytes,     MFU_BYTES,       g->capacity_bytes,     "memory that it reports; null: not verified") \
+    X(NUMBER, bandwidth_bytes_s,  MFU_BYTES_PER_S, g->bandwidth_bytes_s,  "of its memory") \
+    X(NUMBER, l2_bytes,           MFU_BYTES,       g->l2_bytes,           "L2 cache") \
+    X(NUMBER, power_w,            MFU_WATTS,       g->power_w,            "of the board") \
+    X(MAP,    peak_flops,         0, (v->object = g, v->entry = peak_at), "dense peak by precision, FLOP/s") \
+    X(TEXT,   path,               0,               g->path,               "its file")
+MFU_FIELDS(gpu, const struct mfu_gpu *g, GPU)
+const struct mfu_record mfu_record_gpu = MFU_RECORD(gpu, .command = "gpu");
 
-    mfu_cluster_with(cluster, scenario->gpu, &k);
-    for (int i = 0; i < k.n_gpus; i++)
-        json_array_append_new(gpus, mfu_json_text(k.gpu[i]));
-    for (int i = 0; i < k.n_levels; i++)
-        json_array_append_new(
-            levels,
-            json_pack("{s:f, s:f}", "nodes", k.level[i].nodes, "oversubscription", k.level[i].oversubscription));
-    return json_pack("{s:o, s:o, s:b, s:o, s:o, s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o}",
-                     "name", mfu_json_text(k.slug), "title", mfu_json_text(k.name), "usual",
-                     cluster && !scenario->cluster, "gpus", gpus, "node_gpus", mfu_json_number(k.node_gpus),
-                     "domain_gpus", mfu_json_number(k.domain_gpus), "fabric", mfu_fabric_names[k.fabric], "network",
-                     k.networked ? mfu_network_names[k.network] : "none", "nics", mfu_json_number(k.nics),
-                     "nic_bytes_s", mfu_json_number(k.nic_bytes_s), "hop_s", mfu_json_number(k.hop_s),
-                     "host_memory_bytes", mfu_json_number(k.host_memory_bytes), "reduces", k.reduces, "levels", levels,
-                     "gpu_mtbf_s", mfu_json_number(k.gpu_mtbf_s), "write_bytes_s", mfu_json_number(k.write_bytes_s),
-                     "read_bytes_s", mfu_json_number(k.read_bytes_s), "path", mfu_json_text(k.path));
+static const char *dim_at(const void *answer, size_t i, struct mfu_value *v)
+{
+    const struct mfu_model_answer *a = answer;
+
+    if (i >= (size_t)a->model->n_dims)
+        return NULL;
+    mfu_value_number(v, a->config.dim[i]);
+    return a->model->dims[i].name;
 }
 
-json_t *mfu_model_json(struct mfu_session *s, const struct mfu_model *m)
+struct mfu_cluster_answer mfu_cluster_answer(const struct mfu_scenario *scenario)
 {
-    json_t *dims = json_object(), *params = NULL;
+    struct mfu_cluster_answer a = {.usual = mfu_scenario_cluster(scenario) && !scenario->cluster};
+
+    mfu_cluster_with(mfu_scenario_cluster(scenario), scenario->gpu, &a.cluster);
+    for (int i = 0; i < a.cluster.n_gpus; i++)
+        a.gpu[i] = a.cluster.gpu[i];
+    return a;
+}
+
+#define LEVEL(X) \
+    X(NUMBER, nodes,            MFU_COUNT, l->nodes,            "that it joins") \
+    X(NUMBER, oversubscription, MFU_COUNT, l->oversubscription, "of its uplinks")
+MFU_FIELDS(level, const struct mfu_switch_level *l, LEVEL)
+static const struct mfu_record level = MFU_RECORD(level, .rows = NULL);
+
+#define CLUSTER(X) \
+    X(TEXT,   cluster,           0, a->cluster.slug,                "as it is chosen") \
+    X(TEXT,   name,              0, a->cluster.name,                "as it is called") \
+    X(FLAG,   usual,             0, a->usual,                       "it was not chosen, but is usual for the GPU") \
+    X(LIST,   gpus,              &mfu_record_strings, (a->gpu, a->cluster.n_gpus), "that it is built with; none: any") \
+    X(NUMBER, node_gpus,         MFU_COUNT, a->cluster.node_gpus,   "of a machine") \
+    X(NUMBER, domain_gpus,       MFU_COUNT, a->cluster.domain_gpus, "that the fabric joins") \
+    X(TEXT,   fabric,            0, mfu_fabric_names[a->cluster.fabric], "how the GPUs of a machine reach each other") \
+    X(TEXT,   network,           0, a->cluster.networked ? mfu_network_names[a->cluster.network] : NULL, "between machines") \
+    X(NUMBER, nics,              MFU_COUNT, a->cluster.nics,        "of a machine") \
+    X(NUMBER, nic_bytes_s,       MFU_BYTES_PER_S, a->cluster.nic_bytes_s, "of one, one direction") \
+    X(NUMBER, hop_s,             MFU_SECONDS, a->cluster.hop_s,     "latency between machines; null: that of the technology") \
+    X(FLAG,   reduces,           0, a->cluster.reduces,             "switches of the network add up") \
+    X(LIST,   levels,            &level, (a->cluster.level, a->cluster.n_levels), "of switches") \
+    X(NUMBER, host_memory_bytes, MFU_BYTES, a->cluster.host_memory_bytes, "of a machine") \
+    X(NUMBER, gpu_mtbf_s,        MFU_SECONDS, a->cluster.gpu_mtbf_s, "mean time between failures of a GPU") \
+    X(NUMBER, write_bytes_s,     MFU_BYTES_PER_S, a->cluster.write_bytes_s, "of the storage, all writers together") \
+    X(NUMBER, read_bytes_s,      MFU_BYTES_PER_S, a->cluster.read_bytes_s, "of the storage, all readers together") \
+    X(TEXT,   path,              0, a->cluster.path,                "its file")
+MFU_FIELDS(cluster, const struct mfu_cluster_answer *a, CLUSTER)
+const struct mfu_record mfu_record_cluster = MFU_RECORD(cluster, .command = "cluster");
+
+#define MODEL(X) \
+    X(TEXT,   model,  0,          a->model->slug,   "as it is chosen") \
+    X(TEXT,   name,   0,          a->model->name,   "as it is published") \
+    X(TEXT,   family, 0,          a->model->family, "gpt2, llama ...") \
+    X(NUMBER, params, MFU_PARAMS, a->params,        "parameters; null: they cannot be counted yet") \
+    X(MAP,    dims,   0, (v->object = a, v->entry = dim_at), "dimensions as they are resolved") \
+    X(TEXT,   source, 0,          a->model->source, "of its dimensions") \
+    X(TEXT,   path,   0,          a->model->path,   "its file")
+MFU_FIELDS(model, const struct mfu_model_answer *a, MODEL)
+const struct mfu_record mfu_record_model = MFU_RECORD(model, .command = "model");
+// clang-format on
+
+struct mfu_model_answer mfu_model_answer(struct mfu_session *s)
+{
+    struct mfu_model_answer a = {.model = s->memory.now.model, .params = NAN};
     struct mfu_error problem = {0};
-    struct mfu_config config;
 
-    mfu_scenario_resolve(&s->memory.now, &config, NULL);
-    for (int i = 0; i < m->n_dims; i++)
-        json_object_set_new(dims, m->dims[i].name, mfu_json_number(config.dim[i]));
+    mfu_scenario_resolve(&s->memory.now, &a.config, NULL);
     if (mfu_session_plan(s, &problem) == 0)
-        params = mfu_json_number(s->plan.program.params);
+        a.params = s->plan.program.params;
     else if (problem.code == MFU_ENOMEM)
         s->lost = true;
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "model", mfu_json_text(m->slug), "name",
-                     mfu_json_text(m->name), "family", mfu_json_text(m->family), "params",
-                     params ? params : json_null(), "dims", dims, "source", mfu_json_text(m->source), "path",
-                     mfu_json_text(m->path));
+    return a;
 }
 
 /* ---- everything ---------------------------------------------------------- */
@@ -226,6 +268,8 @@ void mfu_show_gpu(struct mfu_session *s, const struct mfu_gpu *g)
 {
     put_text(s, "gpu", g->slug);
     put_text(s, "name", g->name);
+    if (g->calibrated[0])
+        put_text(s, "calibrated on", g->calibrated);
     fprintf(s->out, "%-20s%s %s, family %s, compute capability %.1f\n", "architecture", g->architecture,
             *g->chip ? g->chip : "(chip unknown)", g->family, g->compute_capability);
     put(s, "sms", g->sms, MFU_COUNT);
@@ -337,16 +381,27 @@ static void put_columns(struct mfu_session *s, const char *const *names, size_t 
         }
 }
 
-int mfu_list_names(struct mfu_session *s, const char *command, const char *noun, const char *const *names, size_t n,
+// clang-format off
+/* clang-format off: a table */
+#define NAMES(X, noun, what) X(LIST, noun, &mfu_record_strings, (l->names, l->n), "names of all " what)
+#define GPUS(X) NAMES(X, gpus, "GPUs")
+MFU_FIELDS(gpus, const struct mfu_name_list *l, GPUS)
+const struct mfu_record mfu_record_gpus = MFU_RECORD(gpus, .command = "gpu", .rows = "gpus");
+
+#define CLUSTERS(X) NAMES(X, clusters, "clusters")
+MFU_FIELDS(clusters, const struct mfu_name_list *l, CLUSTERS)
+const struct mfu_record mfu_record_clusters = MFU_RECORD(clusters, .command = "cluster", .rows = "clusters");
+
+#define MODELS(X) NAMES(X, models, "models")
+MFU_FIELDS(models, const struct mfu_name_list *l, MODELS)
+const struct mfu_record mfu_record_models = MFU_RECORD(models, .command = "model", .rows = "models");
+// clang-format on
+
+int mfu_list_names(struct mfu_session *s, const struct mfu_record *record, const struct mfu_name_list *list,
                    const char *chosen, struct mfu_error *err)
 {
-    if (s->json) {
-        json_t *list = json_array();
-
-        for (size_t i = 0; i < n; i++)
-            json_array_append_new(list, mfu_json_text(names[i]));
-        return mfu_answer(s, json_pack("{s:s, s:i, s:o}", "command", command, "schema", 1, noun, list), err);
-    }
-    put_columns(s, names, n, chosen);
+    if (s->json)
+        return mfu_answer(s, record, list, err);
+    put_columns(s, list->names, list->n, chosen);
     return 0;
 }

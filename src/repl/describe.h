@@ -4,8 +4,7 @@
 #ifndef MFU_FACTS_H
 #define MFU_FACTS_H
 
-#include <jansson.h>
-
+#include "base/field.h"
 #include "repl/session.h"
 
 /* One line about it; of a model, the session's scenario is planned for the
@@ -14,18 +13,34 @@ void mfu_say_gpu(struct mfu_session *, const struct mfu_gpu *);
 void mfu_say_cluster(struct mfu_session *, const struct mfu_scenario *);
 void mfu_say_model(struct mfu_session *, const struct mfu_model *);
 
-/* The main facts: members for the answers of `gpu`, `model` and `show`. */
-json_t *mfu_gpu_json(const struct mfu_gpu *);
-json_t *mfu_cluster_json(const struct mfu_scenario *);
-json_t *mfu_model_json(struct mfu_session *, const struct mfu_model *);
+/* The main facts, for the answers of `gpu`, `model` and `show`: of a struct mfu_gpu,
+ * and of the session's model. */
+struct mfu_model_answer {
+    const struct mfu_model *model;
+    struct mfu_config config;
+    double params; /* NAN: they cannot be counted yet */
+};
+struct mfu_model_answer mfu_model_answer(struct mfu_session *);
+struct mfu_cluster_answer {
+    struct mfu_cluster cluster;
+    const char *gpu[MFU_CLUSTER_GPUS];
+    bool usual;
+};
+struct mfu_cluster_answer mfu_cluster_answer(const struct mfu_scenario *);
+extern const struct mfu_record mfu_record_gpu, mfu_record_model, mfu_record_cluster;
 
 /* Everything that the file says, unknown cells included, and the sources. */
 void mfu_show_gpu(struct mfu_session *, const struct mfu_gpu *);
 void mfu_show_cluster(struct mfu_session *, const struct mfu_scenario *);
 void mfu_show_model(struct mfu_session *, const struct mfu_model *);
 
-/* Names in columns, the chosen one marked; or {"command":...,"NOUN":[...]}. */
-int mfu_list_names(struct mfu_session *, const char *command, const char *noun, const char *const *names, size_t n,
-                   const char *chosen, struct mfu_error *err);
+/* Names in columns, the chosen one marked; or the answer of that record. */
+struct mfu_name_list {
+    const char *const *names;
+    size_t n;
+};
+extern const struct mfu_record mfu_record_gpus, mfu_record_models, mfu_record_clusters;
+int mfu_list_names(struct mfu_session *, const struct mfu_record *, const struct mfu_name_list *, const char *chosen,
+                   struct mfu_error *err);
 
 #endif

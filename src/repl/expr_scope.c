@@ -72,15 +72,15 @@ static int plan_of(struct scope *scope, const struct mfu_scenario *scenario, str
 static int look_up_result(struct scope *scope, const struct mfu_scenario *scenario, const char *name,
                           struct mfu_named *n, struct mfu_error *err)
 {
-    const struct mfu_result *row = mfu_result_find(name);
+    struct mfu_result row;
     struct mfu_figure_value f;
     int found;
 
-    if (row) {
+    if (mfu_result_find(name, &row)) {
         if (plan_of(scope, scenario, err) < 0)
             return -1;
-        n->dim = row->dim;
-        n->value = row->get(&scope->session->plan);
+        n->dim = row.dim;
+        n->value = mfu_result_value(&row, &scope->session->plan);
         return 1;
     }
     if (!mfu_figure_known(name))

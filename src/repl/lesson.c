@@ -4,6 +4,7 @@
 #include "repl/lesson.h"
 
 #include <ctype.h>
+#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,6 +136,7 @@ static int run_json(struct lesson *l, const char *command, struct mfu_error *err
     FILE *out = s->out;
     char *text = NULL;
     size_t size = 0;
+    bool csv = s->csv;
     json_t *answer;
     int status;
 
@@ -142,7 +144,9 @@ static int run_json(struct lesson *l, const char *command, struct mfu_error *err
         s->out = out;
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     }
+    s->csv = false;
     status = evaluate(l, command, err);
+    s->csv = csv;
     fclose(s->out);
     s->out = out;
     answer = json_loads(text, JSON_DISABLE_EOF_CHECK, NULL);
@@ -456,16 +460,16 @@ static int do_lines(struct lesson *l, struct mfu_error *err)
     return status;
 }
 
-static int answer(struct lesson *l, struct mfu_error *err)
-{
-    char title[160];
-
-    return mfu_answer(l->session,
-                      json_pack("{s:s, s:i, s:s, s:s, s:s, s:O}", "command", "lesson", "schema", 1, "name",
-                                l->page->name, "language", l->page->language, "title",
-                                mfu_page_term(l->page, title, sizeof title), "steps", l->steps),
-                      err);
-}
+// clang-format off
+/* clang-format off: a table */
+#define LESSON(X) \
+    X(TEXT,      name,     0, l->page->name,                                   "as `lesson` takes it") \
+    X(TEXT,      language, 0, l->page->language,                               "of the text") \
+    X(MADE_TEXT, title,    0, mfu_page_term(l->page, v->buf, sizeof v->buf),   "as people write it") \
+    X(ANY,       steps,    0, l->steps,                                        "texts, commands with their answers, questions with their values")
+MFU_FIELDS(lesson, const struct lesson *l, LESSON)
+const struct mfu_record mfu_record_lesson = MFU_RECORD(lesson, .command = "lesson", .rows = "steps");
+// clang-format on
 
 int mfu_lesson(struct mfu_session *s, const struct mfu_page *page, struct mfu_error *err)
 {
@@ -488,7 +492,7 @@ int mfu_lesson(struct mfu_session *s, const struct mfu_page *page, struct mfu_er
     s->quiet = quiet;
     s->memory = l->before;
     if (status == 0 && s->json)
-        status = answer(l, err);
+        status = mfu_answer(s, &mfu_record_lesson, l, err);
     if (l->left) {
         mfu_print_note(s, "%s", phrase(l, "left"));
         status = status < 0 ? -1 : 1;

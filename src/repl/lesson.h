@@ -19,10 +19,13 @@
 #ifndef MFU_LESSON_H
 #define MFU_LESSON_H
 
+#include "base/field.h"
 #include "repl/session.h"
 #include "report/words/pages.h"
 
 /* 0 at its end, 1 when the reader has left it. */
 int mfu_lesson(struct mfu_session *, const struct mfu_page *, struct mfu_error *err);
+
+extern const struct mfu_record mfu_record_lesson;
 
 #endif

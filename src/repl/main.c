@@ -17,11 +17,13 @@
 
 #include "base/printable.h"
 #include "base/suggest.h"
+#include "repl/command.h"
 #include "repl/language.h"
 #include "repl/line.h"
 #include "repl/session.h"
 #include "repl/output.h"
 #include "repl/transcript.h"
+#include "report/json/json.h"
 #include "report/words/pages.h"
 
 /* 0: all well.  1: a command failed.  2: the call was wrong.  3: a `check` was
@@ -35,17 +37,20 @@ struct job {
 };
 
 struct options {
-    bool json, quiet, ascii, no_color;
+    bool json, csv, quiet, ascii, no_color;
     const char *data_dir, *transcript;
     struct job *jobs;
     int n_jobs;
 };
 
-enum { JSON = 256, NO_COLOR, ASCII, DATA_DIR, TRANSCRIPT, VERSION };
+enum { JSON = 256, CSV, SCHEMA, NO_CALIBRATION, NO_COLOR, ASCII, DATA_DIR, TRANSCRIPT, VERSION };
 
 static const struct option long_options[] = {
     {"json", no_argument, NULL, JSON},
+    {"csv", no_argument, NULL, CSV},
+    {"schema", no_argument, NULL, SCHEMA},
     {"quiet", no_argument, NULL, 'q'},
+    {"no-calibration", no_argument, NULL, NO_CALIBRATION},
     {"no-color", no_argument, NULL, NO_COLOR},
     {"ascii", no_argument, NULL, ASCII},
     {"data-dir", required_argument, NULL, DATA_DIR},
@@ -65,7 +70,10 @@ static const char usage[] = "Usage: mfuplan [OPTION]... [FILE]...\n"
                             "\n"
                             "  -e, --eval COMMANDS   run these commands (may be repeated)\n"
                             "      --json            answers are JSON, one object on a line\n"
+                            "      --csv             answers are tables (RFC 4180); what only confirms is silent\n"
+                            "      --schema          print the JSON Schema of all answers\n"
                             "  -q, --quiet           no banner, no confirmations\n"
+                            "      --no-calibration  as if nothing were measured on this computer\n"
                             "      --no-color        no colours (as NO_COLOR in the environment)\n"
                             "      --ascii           no characters beyond ASCII\n"
                             "      --data-dir DIR    folder with models/ and gpus/ (also MFUPLAN_DATA_DIR)\n"
@@ -121,6 +129,31 @@ static int tell(const char *text)
     return FAILED;
 }
 
+static int tell_schema(void)
+{
+    static const struct mfu_record *const failure[] = {&mfu_record_error, NULL};
+    const struct mfu_record *const **answers = calloc(mfu_command_count + 1, sizeof *answers);
+    json_t *schema;
+    char *text = NULL;
+    int status = FAILED;
+
+    for (size_t i = 0; answers && i < mfu_command_count; i++)
+        answers[i] = mfu_commands[i]->answers;
+    if (answers) {
+        answers[mfu_command_count] = failure;
+        schema = mfu_json_schema(answers, mfu_command_count + 1);
+        text = json_dumps(schema, JSON_INDENT(1));
+        json_decref(schema);
+    }
+    if (text)
+        status = tell(text);
+    else
+        fprintf(stderr, "mfuplan: out of memory\n");
+    free(text);
+    free(answers);
+    return status;
+}
+
 /* -1 to go on, else the exit status. */
 static int read_options(int argc, char **argv, struct options *o)
 {
@@ -133,7 +166,10 @@ static int read_options(int argc, char **argv, struct options *o)
         case 'e': add_job(o, true, optarg); break;
         case 'q': o->quiet = true; break;
         case JSON: o->json = true; break;
+        case CSV: o->json = o->csv = true; break;
+        case SCHEMA: return tell_schema();
         case ASCII: o->ascii = true; break;
+        case NO_CALIBRATION: setenv("MFUPLAN_CALIBRATIONS", "", 1); break;
         case NO_COLOR: o->no_color = true; break;
         case DATA_DIR: o->data_dir = optarg; break;
         case TRANSCRIPT: o->transcript = optarg; break;
@@ -178,7 +214,7 @@ static void look_at_terminal(struct mfu_session *s, const struct options *o)
 {
     s->term = mfu_terminal_probe(STDOUT_FILENO, o->no_color ? MFU_SWITCHED_OFF : MFU_AUTO, o->ascii);
     s->term.lost = &s->lost;
-    s->safe = o->json ? MFU_SAFE_JSON : s->term.color ? MFU_SAFE_COLOURS : MFU_SAFE_TEXT;
+    s->safe = o->json && !o->csv ? MFU_SAFE_JSON : s->term.color ? MFU_SAFE_COLOURS : MFU_SAFE_TEXT;
 }
 
 /* Names, paths and cells of tables come from elsewhere: nothing that a terminal
@@ -252,6 +288,7 @@ int main(int argc, char **argv)
     if ((status = read_options(argc, argv, &o)) >= 0)
         goto done;
     s->json = o.json;
+    s->csv = o.csv;
     if (!o.json)
         mfu_translate_into(mfu_page_language((char[3]){0}));
     s->quiet = o.quiet;
@@ -263,7 +300,7 @@ int main(int argc, char **argv)
     }
     if (mfu_session_open(s, o.data_dir, &err) < 0) {
         mfu_complain(s, &err);
-        status = FAILED;
+        status = o.data_dir && err.code == MFU_EIO ? MISUSED : FAILED; /* --data-dir names no such folder */
         goto done;
     }
     mfu_warn_calibration(s);

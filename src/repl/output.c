@@ -3,6 +3,7 @@
  */
 #include "repl/output.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,8 @@
 
 #include "base/printable.h"
 #include "repl/line.h"
+#include "report/csv/csv.h"
+#include "report/json/json.h"
 
 void mfu_print_note(struct mfu_session *s, const char *format, ...)
 {
@@ -33,16 +36,24 @@ void mfu_print_note(struct mfu_session *s, const char *format, ...)
         fprintf(s->out, "%s\n", text);
 }
 
-int mfu_answer(struct mfu_session *s, json_t *object, struct mfu_error *err)
+static int put_answer(struct mfu_session *s, const struct mfu_record *record, json_t *answer)
 {
     int status;
 
-    if (!object)
-        return mfu_fail(err, MFU_ENOMEM, "out of memory");
-    status = json_dumpf(object, s->out, JSON_COMPACT | JSON_REAL_PRECISION(15));
-    json_decref(object);
+    if (s->csv)
+        return mfu_csv_write(s->out, record, answer);
+    status = json_dumpf(answer, s->out, JSON_COMPACT | JSON_REAL_PRECISION(15));
     putc('\n', s->out);
-    return status < 0 && !ferror(s->out) ? mfu_fail(err, MFU_ENOMEM, "out of memory") : 0;
+    return ferror(s->out) ? 0 : status; /* what cannot be written is told at the end */
+}
+
+int mfu_answer(struct mfu_session *s, const struct mfu_record *record, const void *object, struct mfu_error *err)
+{
+    json_t *answer = mfu_json(record, object);
+    int status = answer ? put_answer(s, record, answer) : -1;
+
+    json_decref(answer);
+    return status < 0 ? mfu_fail(err, MFU_ENOMEM, "out of memory") : 0;
 }
 
 int mfu_error_caret(struct mfu_session *s, struct mfu_error *err, int word)
@@ -50,18 +61,6 @@ int mfu_error_caret(struct mfu_session *s, struct mfu_error *err, int word)
     if (!err || err->file[0] || err->line > 0 || word < 0 || word >= s->n_columns)
         return -1;
     return mfu_error_at(err, NULL, 0, s->columns[word]);
-}
-
-/* ---- text that others wrote ---------------------------------------------- */
-
-json_t *mfu_json_text(const char *text)
-{
-    size_t size = strlen(text) + 8;
-    char *buf = malloc(size);
-    json_t *json = buf ? json_string(mfu_printable(buf, size, text)) : NULL;
-
-    free(buf);
-    return json;
 }
 
 void mfu_wrap(FILE *out, const struct mfu_term *term, int used, int indent, const char *text)
@@ -131,23 +130,42 @@ static void put_error(const struct mfu_session *s, const struct mfu_error *err)
         fprintf(s->errors, "hint: did you mean '%s'?\n", mfu_printable(safe, sizeof safe, err->suggestion));
 }
 
+/* Where an answer was expected, and what is wrong. */
+struct problem {
+    const char *command, *message, *file, *suggestion;
+    double line, column;
+};
+// clang-format off
+/* clang-format off: a table */
+#define PROBLEM(X) \
+    X(TEXT,         command,    0,         p->command,    "that failed") \
+    X(TEXT,         message,    0,         p->message,    "what is wrong, and what was expected") \
+    X(MAYBE_TEXT,   file,       0,         p->file,       "where") \
+    X(MAYBE_NUMBER, line,       MFU_COUNT, p->line,       "of the file, from 1") \
+    X(MAYBE_NUMBER, column,     MFU_COUNT, p->column,     "of the line, from 1") \
+    X(MAYBE_TEXT,   suggestion, 0,         p->suggestion, "the nearest name that is known")
+MFU_FIELDS(problem, const struct problem *p, PROBLEM)
+static const struct mfu_record problem = MFU_RECORD(problem, .rows = NULL);
+
+#define FAILED(X) X(OBJECT, error, &problem, p, "the command failed")
+MFU_FIELDS(error, const struct problem *p, FAILED)
+const struct mfu_record mfu_record_error = MFU_RECORD(error, .rows = NULL);
+// clang-format on
+
 static void put_json(struct mfu_session *s, const struct mfu_error *err)
 {
-    const struct mfu_place *p = &s->place;
-    const char *file = err->file[0] ? err->file : p->script;
-    int line = err->file[0] ? err->line : p->line;
-    int column = err->file[0] || err->column > 0 ? err->column : p->column;
-    json_t *e = json_pack("{s:s, s:o}", "command", p->command, "message", mfu_json_text(err->text));
+    const struct mfu_place *at = &s->place;
+    const char *file = err->file[0] ? err->file : at->script;
+    int line = err->file[0] ? err->line : at->line;
+    int column = err->file[0] || err->column > 0 ? err->column : at->column;
+    struct problem p = {.command = at->command,
+                        .message = err->text,
+                        .file = file[0] ? file : NULL,
+                        .suggestion = err->suggestion[0] ? err->suggestion : NULL,
+                        .line = line > 0 ? line : (double)NAN,
+                        .column = column > 0 ? column : (double)NAN};
 
-    if (e && file[0])
-        json_object_set_new(e, "file", mfu_json_text(file));
-    if (e && line > 0)
-        json_object_set_new(e, "line", json_integer(line));
-    if (e && column > 0)
-        json_object_set_new(e, "column", json_integer(column));
-    if (e && err->suggestion[0])
-        json_object_set_new(e, "suggestion", mfu_json_text(err->suggestion));
-    mfu_answer(s, e ? json_pack("{s:o}", "error", e) : NULL, NULL);
+    mfu_answer(s, &mfu_record_error, &p, NULL);
     fflush(s->out);
 }
 
@@ -159,7 +177,7 @@ void mfu_complain(struct mfu_session *s, const struct mfu_error *err)
     if (s->interactive && !err->file[0] && err->line == 0)
         mfu_line_point(s, err->column);
     put_error(s, err);
-    if (s->json && err->code != MFU_EUNMET) /* `check` has answered */
+    if (s->json && !s->csv && err->code != MFU_EUNMET) /* `check` has answered */
         put_json(s, err);
     memset(&s->place, 0, sizeof s->place);
 }

@@ -4,16 +4,19 @@
 #ifndef MFU_TALK_H
 #define MFU_TALK_H
 
-#include <jansson.h>
-
+#include "base/field.h"
 #include "base/printable.h"
 #include "repl/session.h"
+#include "base/printable.h"
 
 /* A line that confirms what was understood; silent with --json and -q. */
 void mfu_print_note(struct mfu_session *, const char *format, ...) MFU_PRINTF(2, 3);
 
-/* One JSON object on one line; takes the reference.  NULL: memory was out. */
-int mfu_answer(struct mfu_session *, json_t *object, struct mfu_error *err);
+/* The answer of a command to a program: with --json one object on one line, with
+ * --csv a table. */
+int mfu_answer(struct mfu_session *, const struct mfu_record *, const void *object, struct mfu_error *err);
+
+extern const struct mfu_record mfu_record_error;
 
 /* Tells the user what failed, on session->errors, and with --json on stdout, too. */
 void mfu_complain(struct mfu_session *, const struct mfu_error *err);
@@ -28,9 +31,6 @@ void mfu_warn_calibration(struct mfu_session *);
  * already is one within that word.  Errors in files keep their place.
  * Returns -1. */
 int mfu_error_caret(struct mfu_session *, struct mfu_error *err, int word);
-
-/* A string of JSON from any text (base/printable.h). */
-json_t *mfu_json_text(const char *text);
 
 /* Writes words, broken where the window ends and continued `indent` cells from
  * its left; `used` cells of the line are taken already.  Ends the line. */

@@ -13,7 +13,7 @@ int mfu_view(struct mfu_session *s, const struct mfu_view_of *view, struct mfu_e
     if (mfu_session_plan(s, err) < 0)
         return -1;
     if (s->json)
-        return mfu_answer(s, view->json(&s->plan), err);
+        return mfu_answer(s, view->record, &s->plan, err);
     mfu_pager_begin(s);
     if (view->text)
         view->text(s->out, &s->term, &s->plan);

@@ -4,12 +4,13 @@
 #ifndef MFU_VIEW_H
 #define MFU_VIEW_H
 
+#include "answer/fields/fields.h"
 #include "report/report.h"
 #include "repl/session.h"
 
 /* A way to look at a plan: one of `text` and `table` (which may fail). */
 struct mfu_view_of {
-    json_t *(*json)(const struct mfu_plan *);
+    const struct mfu_record *record; /* of a struct mfu_plan */
     void (*text)(FILE *, const struct mfu_term *, const struct mfu_plan *);
     int (*table)(FILE *, const struct mfu_term *, const struct mfu_plan *);
 };

@@ -29,7 +29,7 @@ struct mfu_memory {
     struct mfu_scenario now;
     struct mfu_scenario past[MFU_UNDO], future[MFU_UNDO]; /* undo, redo */
     int n_past, n_future;
-    struct {
+    struct mfu_kept {
         char name[48];
         struct mfu_scenario scenario;
     } kept[MFU_KEPT];
@@ -63,7 +63,9 @@ struct mfu_session {
     struct mfu_term term; /* of stdout */
     FILE *out, *errors;   /* stdout, stderr; or streams that write to them what is safe */
     enum mfu_safe safe;   /* what `out` lets through */
-    bool json, quiet, interactive, quit;
+    bool json;            /* answers are for programs, */
+    bool csv;             /* and tables instead of objects */
+    bool quiet, interactive, quit;
     bool lost;          /* the answer lacks something: out of memory */
     bool broken;        /* stdout takes no more; nobody is told twice */
     int depth;          /* of `source` in `source` */

@@ -3,6 +3,8 @@
  */
 #include "repl/sweeping.h"
 
+#include "answer/metric/path.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -19,7 +21,7 @@ int mfu_sweep_column(struct mfu_sweep *s, const char *text, struct mfu_error *er
             return 0;
     if (s->n_columns == MFU_COLUMNS)
         return mfu_fail(err, MFU_EINPUT, "more than %d columns", MFU_COLUMNS);
-    s->columns[s->n_columns] = mfu_question_compile_for(s->scenario, s->run, text, err);
+    s->columns[s->n_columns] = mfu_question_compile_for(s->scenario, s->run, &mfu_figure_names, text, err);
     if (!s->columns[s->n_columns])
         return mfu_within(err, "%s", text);
     snprintf(s->column_names[s->n_columns], sizeof s->column_names[0], "%s", text);
@@ -66,7 +68,7 @@ static int read_where(struct mfu_sweep *s, int *i, int argc, char **argv, struct
     --*i;
     if (used == 0 || used >= sizeof text)
         return mfu_fail(err, MFU_EINPUT, "where: expected a condition such as fits and mfu > 40%%");
-    s->where = mfu_question_compile_for(s->scenario, s->run, text, err);
+    s->where = mfu_question_compile_for(s->scenario, s->run, &mfu_figure_names, text, err);
     return s->where ? 0 : mfu_within(err, "where");
 }
 
@@ -91,7 +93,12 @@ static int read_axis(struct mfu_session *session, struct mfu_sweep *s, const cha
         return mfu_axis_read_gpus(a, session->catalog, equals + 1, err);
     if (mfu_same_name(key, "model"))
         return mfu_axis_read_models(a, session->catalog, equals + 1, err);
-    return mfu_axis_read(a, s->scenario, key, equals + 1, err);
+    if (mfu_axis_read(a, s->scenario, key, equals + 1, err) < 0)
+        return -1;
+    for (const struct mfu_axis *b = s->axes; b < a; b++)
+        if (b->key.kind == a->key.kind && b->key.id == a->key.id)
+            return mfu_fail(err, MFU_EINPUT, "%s is given twice", a->name);
+    return 0;
 }
 
 int mfu_sweep_words_read(struct mfu_session *session, int from, int argc, char **argv, struct mfu_sweep_words *w,

@@ -12,12 +12,10 @@
 static void list_results(FILE *out)
 {
     const char *name, *meaning;
+    struct mfu_result r;
 
-    for (size_t i = 0; i < mfu_result_count; i++) {
-        const char *unit = mfu_dim_unit(mfu_results[i].dim);
-
-        fprintf(out, "%-24s %-7s %s\n", mfu_results[i].name, unit, mfu_results[i].meaning);
-    }
+    for (size_t i = 0; mfu_result_at(i, &r); i++)
+        fprintf(out, "%-24s %-7s %s\n", r.name, mfu_dim_unit(r.dim), r.meaning);
     fprintf(out, "\nOf one kernel, one part of the step, one lever (Tab completes them):\n\n");
     for (size_t i = 0; (name = mfu_figure_family(i, &meaning)); i++)
         fprintf(out, "%-24s %s\n", name, meaning);
@@ -81,7 +79,12 @@ const struct mfu_topic mfu_topics[] = {
      "only confirms (set, undo ...) is silent.  A command that fails prints\n"
      "{\"error\": {\"command\": ..., \"message\": ...}}, too.\n"
      "\n"
-     "    mfuplan --json -e 'gpu h100-sxm; set batch 8; plan' | jq .mfu.mfu\n",
+     "    mfuplan --json -e 'gpu h100-sxm; set batch 8; plan' | jq .mfu.mfu\n"
+     "\n"
+     "With --csv an answer is a table: a row for each element of its list, else one row.\n"
+     "`mfuplan --schema` prints the JSON Schema: every field, its unit and its meaning.\n"
+     "\n"
+     "    mfuplan --csv -e 'gpu h100-sxm; kernels' > kernels.csv\n",
      NULL},
     {"exit", "exit status",
      "0   all well; in a conversation always\n"

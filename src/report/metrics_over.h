@@ -1,10 +1,9 @@
 /*
- * metrics_over.h - the meters through the step, drawn and as JSON.
+ * metrics_over.h - the meters through the step, drawn.
  */
 #ifndef MFU_REPORT_METRICS_OVER_H
 #define MFU_REPORT_METRICS_OVER_H
 
-#include <jansson.h>
 #include <stdio.h>
 
 #include "plan/metrics_over.h"
@@ -14,6 +13,5 @@
 int mfu_text_metrics_slices(const struct mfu_term *);
 void mfu_text_metrics_over(FILE *, const struct mfu_term *, const struct mfu_plan *, double window_s,
                            const struct mfu_metrics_slice *, int n);
-json_t *mfu_json_metrics_over(const struct mfu_plan *, double window_s, const struct mfu_metrics_slice *, int n);
 
 #endif

@@ -11,6 +11,8 @@
 #include "base/error.h"
 #include "descriptor/catalog.h"
 #include "fixture.h"
+#include "answer/fields/fields.h"
+#include "report/json/json.h"
 #include "report/report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -37,7 +39,7 @@ static void print(const struct mfu_observation *o)
 {
     static const struct mfu_term term = {.width = 80, .height = 24};
     FILE *out = fopen("/dev/null", "w");
-    json_t *json = mfu_json_observation(o);
+    json_t *json = mfu_json(&mfu_record_observe, o);
 
     REQUIRE(out && json);
     mfu_text_observation(out, &term, o);

@@ -32,13 +32,16 @@ expect 0 '' --help
 expect 2 "did you mean '--json'" --jsn
 expect 2 "no option '-x'" -x
 expect 2 'needs an argument' -e
-expect 1 'is not a folder' --data-dir /nonexistent -e plan
+expect 2 'is not a folder' --data-dir /nonexistent -e plan
 expect 1 '^mfuplan: none.mfu: cannot be read: No such file' none.mfu
 expect 1 '^mfuplan: /: cannot be read' /
 expect 1 "^mfuplan: no command is called 'paln'" -e 'paln'
 expect 1 "^hint: did you mean 'plan'?" -e 'paln'
 expect 1 '^mfuplan: set: batch: ' -e 'set batch 0; check 0'
 expect 3 '^mfuplan: check: not satisfied: mfu > 40 (mfu = ' -e 'check mfu > 40'
+expect 1 "'0/0' is not a number" -e 'check 0/0'
+expect 1 'batch is given twice' -e 'sweep batch=1,2 micro_batch=3,4'
+expect 0 '' -e 'gpu NVIDIA GeForce RTX 4070'
 expect 0 '' -e 'check mfu > 0; quit; nonsense'
 expect 0 '' -e 'set batch 2' -e 'check batch == 2'
 

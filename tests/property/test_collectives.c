@@ -35,7 +35,7 @@ static struct mfu_mesh any_mesh(void)
         int k = (int)any(MFU_AXIS_COUNT);
         unsigned char t = m.order[i];
 
-        m.size[i] = sizes[any(LENGTH(sizes))];
+        m.ranks[i] = sizes[any(LENGTH(sizes))];
         m.order[i] = m.order[k];
         m.order[k] = t;
     }
@@ -61,7 +61,7 @@ static void any_machine(struct mfu_machine *m, struct mfu_cluster *k)
 static bool aligned(const struct mfu_mesh *m)
 {
     for (int i = 0; i < MFU_AXIS_COUNT; i++)
-        if (log2(m->size[i]) != floor(log2(m->size[i])))
+        if (log2(m->ranks[i]) != floor(log2(m->ranks[i])))
             return false;
     return true;
 }
@@ -78,7 +78,7 @@ static void groups_partition_the_ranks(void **state)
             struct mfu_group g = mfu_mesh_group(&m, MFU_AXIS_BIT(a), unit);
 
             product *= g.ranks;
-            assert_true(g.ranks == m.size[a] && g.local >= 1 && g.local <= unit && g.local <= g.ranks);
+            assert_true(g.ranks == m.ranks[a] && g.local >= 1 && g.local <= unit && g.local <= g.ranks);
             assert_near(g.local * g.units, g.ranks, EXACT);
             assert_true(g.extent <= ranks && g.extent >= g.ranks);
         }
@@ -127,7 +127,7 @@ static void time_grows_with_bytes_and_is_the_least_of_all_ways(void **state)
         struct mfu_machine m;
         struct mfu_cluster k;
         struct mfu_mesh mesh = any_mesh();
-        enum mfu_collective_op op = (enum mfu_collective_op)any(MFU_COLLECTIVE_OP_COUNT);
+        enum mfu_collective_kind op = (enum mfu_collective_kind)(1 + any(MFU_COLLECTIVE_COUNT - 1));
         double bytes = exp2((double)any(360) / 10);
         struct mfu_collective_price p, more;
         struct mfu_group g;
@@ -146,7 +146,7 @@ static void time_grows_with_bytes_and_is_the_least_of_all_ways(void **state)
         if (!(p.time_s > 0 && isfinite(p.time_s) && p.latency_s > 0
               && p.latency_s + p.wire_s <= p.time_s * (1 + EXACT)))
             fail_msg("seed %llu: %s of %g bytes over %g ranks of %s: %g s", (unsigned long long)seed,
-                     mfu_collective_op_names[op], bytes, g.ranks, k.slug, p.time_s);
+                     mfu_collective_names[op], bytes, g.ranks, k.slug, p.time_s);
         more = mfu_collective_price(&m, &g, op, 2 * bytes);
         assert_true(more.time_s > p.time_s && more.time_s < 2 * p.time_s * (1 + EXACT));
         for (int a = 0; a < MFU_ALGORITHM_COUNT; a++) {
@@ -166,7 +166,7 @@ static void a_worse_network_is_never_faster(void **state)
         struct mfu_machine m;
         struct mfu_cluster k;
         struct mfu_mesh mesh = any_mesh();
-        enum mfu_collective_op op = (enum mfu_collective_op)any(MFU_COLLECTIVE_OP_COUNT);
+        enum mfu_collective_kind op = (enum mfu_collective_kind)(1 + any(MFU_COLLECTIVE_COUNT - 1));
         double bytes = exp2((double)any(360) / 10), time_s;
         struct mfu_group g;
 

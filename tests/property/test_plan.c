@@ -18,6 +18,9 @@
 #include "plan/simulation.h"
 #include "base/error.h"
 #include "descriptor/catalog.h"
+#include "answer/fields/fields.h"
+#include "answer/metric/table.h"
+#include "report/json/json.h"
 #include "graph/graph.h"
 #include "report/report.h"
 #include "scenario/setting.h"
@@ -763,7 +766,7 @@ static void the_program_gives_the_same_plan(void **unused)
             fail_msg("as a script, another plan\n  in: %s", told);
         assert_int_equal(mfu_simulate(&p, false, &simulation, NULL), 0);
         said = json_loads(last_line(typed), 0, NULL);
-        ours = as_printed(mfu_json_plan(&p));
+        ours = as_printed(mfu_json(&mfu_record_plan, &p));
         HOLDS(json_equal(said, ours));
         json_decref(said);
         json_decref(ours);
@@ -773,6 +776,40 @@ static void the_program_gives_the_same_plan(void **unused)
     }
     remove(file);
     mfu_simulation_release(&simulation);
+    mfu_plan_release(&p);
+}
+
+/* ---- results ------------------------------------------------------------- */
+
+/* A result that is 0, or unknown, whatever is planned is none. */
+static void every_result_says_something(void **unused)
+{
+    static const char *const rare[] = {
+        "fragmented", /* of the simulated allocator, near the edge only */
+    };
+    bool says[MFU_RESULTS_MAX] = {false};
+    struct mfu_plan p = {0};
+    struct mfu_scenario s;
+    struct mfu_result r;
+
+    (void)unused;
+    for (int i = 0; i < SCENARIOS; i++) {
+        next(&s, &p);
+        for (size_t k = 0; mfu_result_at(k, &r); k++) {
+            double value = mfu_result_value(&r, &p);
+
+            says[k] = says[k] || (isfinite(value) && value != 0);
+        }
+    }
+    for (size_t k = 0; mfu_result_at(k, &r); k++) {
+        bool excused = false;
+
+        assert_true(k < MFU_RESULTS_MAX);
+        for (size_t i = 0; i < sizeof rare / sizeof rare[0]; i++)
+            excused = excused || strcmp(rare[i], r.name) == 0;
+        if (!says[k] && !excused)
+            fail_msg("%s is 0 or unknown in each of %d scenarios", r.name, SCENARIOS);
+    }
     mfu_plan_release(&p);
 }
 
@@ -819,6 +856,7 @@ int main(void)
         cmocka_unit_test(layers_add_up),
         cmocka_unit_test(unrolled_is_repeated),
         cmocka_unit_test(order_does_not_matter),
+        cmocka_unit_test(every_result_says_something),
         cmocka_unit_test(the_program_gives_the_same_plan),
     };
 

@@ -14,9 +14,9 @@ static void megatron_s_order_puts_tensor_parallelism_into_a_machine(void **state
     struct mfu_group g;
 
     (void)state;
-    m.size[MFU_AXIS_TP] = 4;
-    m.size[MFU_AXIS_DP] = 8;
-    m.size[MFU_AXIS_PP] = 2;
+    m.ranks[MFU_AXIS_TP] = 4;
+    m.ranks[MFU_AXIS_DP] = 8;
+    m.ranks[MFU_AXIS_PP] = 2;
     assert_near(mfu_mesh_ranks(&m), 64, 0);
     g = mfu_mesh_group(&m, MFU_AXIS_BIT(MFU_AXIS_TP), 8);
     assert_true(g.ranks == 4 && g.stride == 1 && g.local == 4 && g.units == 1 && g.sharing == 2 && g.extent == 4);
@@ -123,7 +123,7 @@ static void bus_factors_are_those_of_nccl_tests(void **state)
     (void)state;
     assert_near(mfu_bus_factor(MFU_ALL_REDUCE, 8), 1.75, 1e-12);
     assert_near(mfu_bus_factor(MFU_ALL_GATHER, 8), 0.875, 1e-12);
-    assert_near(mfu_bus_factor(MFU_SEND_RECV, 8), 1, 0);
+    assert_near(mfu_bus_factor(MFU_SEND, 8), 1, 0);
 }
 
 int main(void)

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "answer/validate/validate.h"
+#include "answer/fields/fields.h"
+#include "report/json/json.h"
 #include "report/report.h"
 #include "report/text/text.h"
 
@@ -282,7 +284,7 @@ static void plan_has_everything_that_the_interface_names(void **state)
 
     (void)state;
     plan(&p, runs[0].gpu, runs[0].model, runs[0].settings);
-    o = mfu_json_plan(&p);
+    o = mfu_json(&mfu_record_plan, &p);
     assert_keys(o, top);
     assert_keys(json_object_get(o, "scenario"), scenario);
     assert_keys(json_object_get(o, "params"), params);
@@ -308,7 +310,7 @@ static void parts_are_a_partition_in_whole_bytes(void **state)
         json_int_t sum = 0, peak;
 
         plan(&p, runs[r].gpu, runs[r].model, runs[r].settings);
-        o = mfu_json_memory(&p);
+        o = mfu_json(&mfu_record_memory, &p);
         assert_string_equal(json_string_value(json_object_get(o, "command")), "memory");
         parts = json_object_get(o, "parts");
         assert_int_equal(json_array_size(parts), LENGTH(names));
@@ -350,7 +352,7 @@ static void kernels_have_every_key_and_sum_up(void **state)
 
     (void)state;
     plan(&p, runs[0].gpu, runs[0].model, runs[0].settings);
-    o = mfu_json_kernels(&p);
+    o = mfu_json(&mfu_record_kernels, &p);
     json_array_foreach(json_object_get(o, "kernels"), i, row)
     {
         assert_keys(row, keys);
@@ -359,7 +361,7 @@ static void kernels_have_every_key_and_sum_up(void **state)
     assert_near(sum, json_number_value(json_object_get(o, "total_time_s")), 1e-12);
     json_decref(o);
 
-    o = mfu_json_roofline(&p);
+    o = mfu_json(&mfu_record_roofline, &p);
     assert_true(json_array_size(json_object_get(o, "ceilings")) >= 3);
     assert_near(json_number_value(json_object_get(o, "ridge")), 58.3e12 / 504e9, 1e-3);
     json_array_foreach(json_object_get(o, "kernels"), i, row) assert_keys(row, roof_keys);
@@ -374,11 +376,11 @@ static void step_and_mfu_stand_alone(void **state)
 
     (void)state;
     plan(&p, runs[0].gpu, runs[0].model, runs[0].settings);
-    o = mfu_json_step(&p);
+    o = mfu_json(&mfu_record_step, &p);
     assert_string_equal(json_string_value(json_object_get(o, "command")), "step");
     assert_near(json_number_value(json_object_get(o, "step_time_s")), p.step.time_s, 0);
     json_decref(o);
-    o = mfu_json_mfu(&p);
+    o = mfu_json(&mfu_record_mfu, &p);
     assert_string_equal(json_string_value(json_object_get(o, "command")), "mfu");
     assert_near(json_number_value(json_object_get(o, "mfu")), p.mfu.mfu, 0);
     json_decref(o);
@@ -438,7 +440,7 @@ static void validation_lists_every_row(void **state)
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
-    json_t *o = mfu_json_validation(&v), *summary, *row;
+    json_t *o = mfu_json(&mfu_record_validate, &v), *summary, *row;
 
     (void)state;
     row = json_array_get(json_object_get(o, "rows"), 0);
@@ -500,8 +502,8 @@ static void widths_count_characters(void **state)
     (void)state;
     assert_int_equal(mfu_text_width(""), 0);
     assert_int_equal(mfu_text_width("8 \u00d7 4"), 5);
-    assert_string_equal(mfu_text_percent(buf, 0.1234), "12.3 %");
-    assert_string_equal(mfu_text_percent(buf, NAN), "unknown");
+    assert_string_equal(mfu_percent_format(buf, 0.1234), "12.3 %");
+    assert_string_equal(mfu_percent_format(buf, NAN), "unknown");
 }
 
 int main(void)

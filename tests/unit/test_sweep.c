@@ -91,7 +91,7 @@ static void rows_are_plans(void **state)
         assert_int_equal(r.rows[i].combination, i);
         assert_int_equal(mfu_plan_make(&plan, &one, NULL), 0);
         assert_true(r.rows[i].columns[0] == plan.step.time_s / plan.step.tokens);
-        assert_true(r.rows[i].columns[1] == plan.memory.smi_bytes);
+        assert_true(r.rows[i].columns[1] == round(plan.memory.smi_bytes));
         mfu_plan_release(&plan);
     }
     mfu_sweep_result_free(&r);

@@ -41,12 +41,21 @@ static int find(const char *const *names, const char *text)
     return -1;
 }
 
+/* A pair's exchange is called send_recv by nccl-tests. */
+static int kind(const char *text)
+{
+    for (int i = MFU_ALL_REDUCE; i < MFU_COLLECTIVE_COUNT; i++)
+        if (mfu_same_name(mfu_collective_names[i], text) || (i == MFU_SEND && mfu_same_name(text, "send_recv")))
+            return i;
+    return -1;
+}
+
 static double predict(struct mfu_catalog *catalog, const struct mfu_csv *csv, size_t i)
 {
     struct mfu_error err = {0};
     const struct mfu_gpu *gpu = mfu_catalog_gpu(catalog, mfu_csv_get(csv, i, "gpu"), &err);
     const struct mfu_cluster *cluster = mfu_catalog_cluster(catalog, mfu_csv_get(csv, i, "cluster"), &err);
-    int op = find(mfu_collective_op_names, mfu_csv_get(csv, i, "op"));
+    int op = kind(mfu_csv_get(csv, i, "op"));
     int algorithm = find(mfu_algorithm_names, mfu_csv_get(csv, i, "algorithm"));
     struct mfu_machine *m = malloc(sizeof *m);
     struct mfu_cluster k;
@@ -60,8 +69,8 @@ static double predict(struct mfu_catalog *catalog, const struct mfu_csv *csv, si
     m->topology.reduces |= algorithm == MFU_SHARP;
     mfu_cluster_with(cluster, gpu, &k);
     g = mfu_group_on(number(csv, i, "gpus"), number(csv, i, "nodes"), k.node_gpus, k.domain_gpus);
-    time_s = algorithm < 0 ? mfu_collective_s(m, &g, (enum mfu_collective_op)op, number(csv, i, "bytes"))
-                           : mfu_collective_price_by(m, &g, (enum mfu_collective_op)op, number(csv, i, "bytes"),
+    time_s = algorithm < 0 ? mfu_collective_s(m, &g, (enum mfu_collective_kind)op, number(csv, i, "bytes"))
+                           : mfu_collective_price_by(m, &g, (enum mfu_collective_kind)op, number(csv, i, "bytes"),
                                                      (enum mfu_algorithm)algorithm)
                                  .time_s;
     free(m);

@@ -12,8 +12,7 @@
 
 #include "base/error.h"
 #include "scenario/setting.h"
-
-#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
+#include "base/short.h"
 
 #define WORTH MFU_LEVER_WORTH
 #define SAVES MFU_LEVER_SAVES

@@ -4,11 +4,11 @@
 #include "answer/metric/path.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/fields/fields.h"
 #include "base/error.h"
 #include "base/suggest.h"
 
@@ -114,53 +114,29 @@ static int find_convention(struct mfu_figures *g, const char *family, const char
 
 /* ---- kernels: kernels.NAME.FIELD ------------------------------------------ */
 
-#define AT(field) offsetof(struct mfu_kernel_row, field)
-#define BOUND ((size_t)-1)
-static const struct {
-    const char *name;
-    enum mfu_dim dim;
-    size_t at;
-} kernel_fields[] = {
-    {"count", MFU_COUNT, AT(count)},
-    {"m", MFU_COUNT, AT(kernel.m)},
-    {"n", MFU_COUNT, AT(kernel.n)},
-    {"k", MFU_COUNT, AT(kernel.k)},
-    {"batch", MFU_COUNT, AT(kernel.batch)},
-    {"flops", MFU_FLOP, AT(flops)},
-    {"bytes", MFU_BYTES, AT(bytes)},
-    {"intensity", MFU_COUNT, AT(intensity)},
-    {"bound", MFU_COUNT, BOUND},
-    {"time_s", MFU_SECONDS, AT(time_s)},
-    {"share", MFU_RATIO, AT(share)},
-    {"flops_per_s", MFU_FLOP_PER_S, AT(flops_per_s)},
-    {"bytes_per_s", MFU_BYTES_PER_S, AT(bytes_per_s)},
-    {"waves", MFU_COUNT, AT(price.waves)},
-    {"sm_active", MFU_RATIO, AT(sm_active)},
-    {"occupancy", MFU_RATIO, AT(occupancy)},
-    {"tensor_active", MFU_RATIO, AT(tensor_active)},
-    {"dram_active", MFU_RATIO, AT(dram_active)},
-    {"algbw", MFU_BYTES_PER_S, AT(algbw)},
-    {"busbw", MFU_BYTES_PER_S, AT(busbw)},
-};
-#define N_KERNEL_FIELDS (sizeof kernel_fields / sizeof kernel_fields[0])
+/* The number of that name in a record, or -1 with the nearest. */
+static int number_of(const struct mfu_record *record, const void *object, const char *family, const char *what,
+                     const char *name, struct mfu_figure_value *f, struct mfu_error *err)
+{
+    int i = mfu_field_find(record, name);
+    struct possible possible = {.n = 0};
+
+    if (i >= 0) {
+        *f = (struct mfu_figure_value){mfu_field_number(record, object, (size_t)i), record->fields[i].dim, NULL};
+        return 1;
+    }
+    for (size_t k = 0; k < record->n; k++)
+        may_be(&possible, record->fields[k].name);
+    return no_such(err, family, what, name, &possible);
+}
 
 static int kernel_field(const struct mfu_kernel_row *row, const char *family, const char *name,
                         struct mfu_figure_value *f, struct mfu_error *err)
 {
-    struct possible possible = {.n = 0};
-
-    for (size_t i = 0; i < N_KERNEL_FIELDS; i++) {
-        may_be(&possible, kernel_fields[i].name);
-        if (!mfu_same_name(kernel_fields[i].name, name))
-            continue;
-        if (kernel_fields[i].at == BOUND)
-            put_bound(f, mfu_bound_names[row->price.bound]);
-        else
-            *f = (struct mfu_figure_value){*(const double *)((const char *)row + kernel_fields[i].at),
-                                           kernel_fields[i].dim, NULL};
-        return 1;
-    }
-    return no_such(err, family, "figure of a kernel", name, &possible);
+    if (!mfu_same_name(name, "bound"))
+        return number_of(&mfu_record_kernel_row, row, family, "figure of a kernel", name, f, err);
+    put_bound(f, mfu_bound_names[row->price.bound]);
+    return 1;
 }
 
 /* Whether whole parts of the row's name are called so: core.softmax of
@@ -213,6 +189,7 @@ static void together(struct mfu_kernel_row *to, const struct mfu_kernel_row *fro
         *most_s = from->time_s;
         to->kernel = from->kernel;
         to->price = from->price;
+        to->reading = from->reading;
     }
     to->sm_active += share * (from->sm_active - to->sm_active);
     to->occupancy += share * (from->occupancy - to->occupancy);
@@ -264,11 +241,8 @@ static int find_studied(struct mfu_figures *g, const char *family, const char *n
 {
     if (!g->studied)
         return mfu_fail(err, MFU_EINPUT, "%s.%.40s: no kernel was studied yet (`kernel ...` does)", family, name);
-    for (size_t i = 0; i < mfu_meter_count; i++)
-        if (mfu_same_name(mfu_meters[i].key, name)) {
-            *f = (struct mfu_figure_value){mfu_meter_value(&mfu_meters[i], &g->studied->metrics), MFU_RATIO, NULL};
-            return 1;
-        }
+    if (mfu_field_find(&mfu_record_reading, name) >= 0)
+        return number_of(&mfu_record_reading, &g->studied->metrics, family, "", name, f, err);
     return kernel_field(&g->studied->row, family, name, f, err);
 }
 
@@ -373,33 +347,25 @@ struct pulled {
     bool offered; /* it fits, and gains time or memory */
 };
 
-static double of_lever(const struct pulled *l, const char *field, enum mfu_dim *dim)
+static double when(const struct pulled *l, double value)
 {
-    const struct mfu_outcome *o = l->after;
-
-    *dim = MFU_RATIO;
-    if (strcmp(field, "gain") == 0)
-        return o ? l->speedup - 1 : NAN;
-    if (strcmp(field, "mfu") == 0)
-        return o ? o->mfu : NAN;
-    *dim = MFU_BYTES;
-    if (strcmp(field, "memory_bytes") == 0)
-        return o ? o->memory_bytes : NAN;
-    if (strcmp(field, "saved_bytes") == 0)
-        return o ? l->before->memory_bytes - o->memory_bytes : NAN;
-    *dim = MFU_SECONDS;
-    if (strcmp(field, "step_time_s") == 0)
-        return o ? o->step_s : NAN;
-    *dim = MFU_COUNT;
-    if (strcmp(field, "speedup") == 0)
-        return o ? l->speedup : NAN;
-    if (strcmp(field, "fits") == 0)
-        return o ? o->fits : NAN;
-    return o && l->offered;
+    return l->after ? value : (double)NAN;
 }
-static const char *const lever_fields[] = {"gain",        "speedup", "saved_bytes", "memory_bytes",
-                                           "step_time_s", "mfu",     "fits",        "offered"};
-#define N_LEVER_FIELDS (sizeof lever_fields / sizeof lever_fields[0])
+
+// clang-format off
+/* clang-format off: a table */
+#define PULLED(X) \
+    X(NUMBER, gain,         MFU_RATIO,   when(l, l->speedup - 1), "speed gained") \
+    X(NUMBER, speedup,      MFU_COUNT,   when(l, l->speedup),     "time per token before over after") \
+    X(NUMBER, saved_bytes,  MFU_BYTES,   l->after ? l->before->memory_bytes - l->after->memory_bytes : (double)NAN, "memory saved") \
+    X(NUMBER, memory_bytes, MFU_BYTES,   l->after ? l->after->memory_bytes : (double)NAN, "as nvidia-smi shows it") \
+    X(NUMBER, step_time_s,  MFU_SECONDS, l->after ? l->after->step_s : (double)NAN,       "one optimizer step") \
+    X(NUMBER, mfu,          MFU_RATIO,   l->after ? l->after->mfu : (double)NAN,          "model FLOP over the dense peak") \
+    X(NUMBER, fits,         MFU_COUNT,   l->after ? l->after->fits : (double)NAN,         "1 if the memory suffices") \
+    X(FLAG,   offered,      0,           l->after && l->offered,                          "1 if it fits and gains time or memory")
+MFU_FIELDS(pulled, const struct pulled *l, PULLED)
+static const struct mfu_record pulled = MFU_RECORD(pulled, .rows = NULL);
+// clang-format on
 
 /* Whether a lever is called "batch.16", or just "batch". */
 static bool is_lever(const struct mfu_lever *l, const char *name)
@@ -456,24 +422,18 @@ static int find_lever(struct mfu_figures *g, const char *family, const char *res
 {
     char name[MFU_FIGURE_NAME];
     const char *field = last_of(rest, name);
-    struct possible fields = {.n = 0}, keys = {.n = 0};
-    struct pulled l;
+    struct possible keys = {.n = 0};
+    struct pulled l = {.after = NULL};
 
-    for (size_t i = 0; i < N_LEVER_FIELDS; i++) {
-        may_be(&fields, lever_fields[i]);
-        if (!mfu_same_name(lever_fields[i], field))
-            continue;
+    if (mfu_field_find(&pulled, field) >= 0) {
         if (look_advice(g, family, err) < 0)
             return -1;
         for (size_t k = 0; k < mfu_lever_row_count; k++)
             may_be(&keys, mfu_lever_rows[k].set[0].key);
         if (!pull(&g->advice, name, &l))
             return no_such(err, family, "lever", name, &keys);
-        *f = (struct mfu_figure_value){.word = NULL};
-        f->value = of_lever(&l, lever_fields[i], &f->dim);
-        return 1;
     }
-    return no_such(err, family, "figure of a lever", field, &fields);
+    return number_of(&pulled, &l, family, "figure of a lever", field, f, err);
 }
 
 /* ---- families ------------------------------------------------------------- */
@@ -552,8 +512,24 @@ static const char *joined(char name[MFU_FIGURE_NAME], const char *a, const char 
     return spell(name);
 }
 
+/* The numbers of a kernel, and what bounds it; NULL behind the last. */
+static const char *kernel_offer(size_t i)
+{
+    for (size_t k = 0; k < mfu_record_kernel_row.n; k++) {
+        const struct mfu_record_field *f = &mfu_record_kernel_row.fields[k];
+
+        if ((f->kind == MFU_IS_NUMBER || strcmp(f->name, "bound") == 0) && i-- == 0)
+            return f->name;
+    }
+    return NULL;
+}
+
 const char *mfu_figure_offer(size_t i, char name[MFU_FIGURE_NAME])
 {
+    size_t n_kernel = 0;
+
+    while (kernel_offer(n_kernel))
+        n_kernel++;
     if (i < MFU_G_COUNT)
         return joined(name, "why", mfu_breakdown_groups[i].name, NULL);
     i -= MFU_G_COUNT;
@@ -566,16 +542,31 @@ const char *mfu_figure_offer(size_t i, char name[MFU_FIGURE_NAME])
         if (--i == 0)
             return joined(name, "finds", mfu_symptom_code(k), NULL);
     i--;
-    if (i < mfu_lever_row_count * N_LEVER_FIELDS)
-        return joined(name, "advise", mfu_lever_rows[i / N_LEVER_FIELDS].set[0].key, lever_fields[i % N_LEVER_FIELDS]);
-    i -= mfu_lever_row_count * N_LEVER_FIELDS;
-    if (i < N_LEVER_FIELDS)
-        return joined(name, "advise", "best", lever_fields[i]);
-    i -= N_LEVER_FIELDS;
-    if (i < MFU_KIND_COUNT * N_KERNEL_FIELDS)
-        return joined(name, "kernels", mfu_kind_names[i / N_KERNEL_FIELDS], kernel_fields[i % N_KERNEL_FIELDS].name);
-    i -= MFU_KIND_COUNT * N_KERNEL_FIELDS;
-    if (i < N_KERNEL_FIELDS)
-        return joined(name, "kernel", kernel_fields[i].name, NULL);
+    if (i < mfu_lever_row_count * pulled.n)
+        return joined(name, "advise", mfu_lever_rows[i / pulled.n].set[0].key, pulled.fields[i % pulled.n].name);
+    i -= mfu_lever_row_count * pulled.n;
+    if (i < pulled.n)
+        return joined(name, "advise", "best", pulled.fields[i].name);
+    i -= pulled.n;
+    if (i < MFU_KIND_COUNT * n_kernel)
+        return joined(name, "kernels", mfu_kind_names[i / n_kernel], kernel_offer(i % n_kernel));
+    i -= MFU_KIND_COUNT * n_kernel;
+    if (i < n_kernel)
+        return joined(name, "kernel", kernel_offer(i), NULL);
     return NULL;
 }
+
+static double value_of(const struct mfu_plan *p, const char *name, enum mfu_dim *dim, struct mfu_error *err)
+{
+    struct mfu_figures figures = {.plan = p};
+    struct mfu_figure_value f = {.value = NAN, .dim = MFU_COUNT};
+
+    if (mfu_figure_find(&figures, name, &f, err) > 0 && f.word)
+        mfu_fail(err, MFU_EINPUT, "a word, no number: for print and check only");
+    mfu_figures_forget(&figures);
+    if (dim)
+        *dim = f.dim;
+    return f.value;
+}
+
+const struct mfu_figure_source mfu_figure_names = {mfu_figure_known, value_of};

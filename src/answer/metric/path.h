@@ -17,6 +17,7 @@
 #define MFU_FIGURES_H
 
 #include "answer/advise/advise.h"
+#include "answer/metric/table.h"
 #include "plan/conventions.h"
 #include "plan/kernels.h"
 #include "plan/single_kernel.h"
@@ -48,6 +49,9 @@ int mfu_figure_find(struct mfu_figures *, const char *name, struct mfu_figure_va
 
 /* Whether a family is called so: a plan is only needed if one is. */
 bool mfu_figure_known(const char *name);
+
+/* The figures as names of questions. */
+extern const struct mfu_figure_source mfu_figure_names;
 
 /* What was worked out belongs to another plan now. */
 void mfu_figures_forget(struct mfu_figures *);

@@ -1,27 +1,29 @@
 /*
  * table.h - the results of a plan by name, for expressions and tables.
  *
- * A row is a result; the names are those of the JSON answers.  Settings, dims
+ * A field of the plan's answers is a result: the names are those of the JSON answers.  Settings, dims
  * and coefficients are known by their keys and are not here.
  */
 #ifndef MFU_RESULTS_H
 #define MFU_RESULTS_H
 
+#include "base/field.h"
 #include "plan/plan.h"
 
 struct mfu_result {
-    const char *name;
+    const char *name, *meaning;
     enum mfu_dim dim;
-    double (*get)(const struct mfu_plan *);
-    const char *meaning;
+    const struct mfu_record *record; /* whose field it is */
+    size_t field;
 };
 
-#define MFU_RESULTS_MAX 96 /* no more than these */
-extern const struct mfu_result mfu_results[];
-extern const size_t mfu_result_count;
+#define MFU_RESULTS_MAX 128 /* no more than these */
 
-/* The result of that name, or NULL. */
-const struct mfu_result *mfu_result_find(const char *name);
+/* The i-th result, the result of that name, and the value in a plan; false: there
+ * is none. */
+bool mfu_result_at(size_t i, struct mfu_result *);
+bool mfu_result_find(const char *name, struct mfu_result *);
+double mfu_result_value(const struct mfu_result *, const struct mfu_plan *);
 
 /* Fails: neither a result nor a key of the scenario has that name; with the nearest
  * that has.  Returns -1. */
@@ -34,9 +36,16 @@ struct mfu_question;
 /* NULL with `err`; the names are those of this scenario's model.  Free with
  * mfu_question_free. */
 struct mfu_question *mfu_question_compile(const struct mfu_scenario *, const char *text, struct mfu_error *err);
-/* The same where train.seconds, train.cost ... are known: of so many tokens. */
+/* The same where more is known: train.seconds, train.cost ... of so many tokens, and names of another
+ * source (path.h); either may be NULL. */
 struct mfu_run;
-struct mfu_question *mfu_question_compile_for(const struct mfu_scenario *, const struct mfu_run *, const char *text,
+struct mfu_figure_source {
+    bool (*known)(const char *name);
+    /* The value of a name that is known, in a plan, and its unit; NAN with `err` where there is none. */
+    double (*value)(const struct mfu_plan *, const char *name, enum mfu_dim *dim, struct mfu_error *err);
+};
+struct mfu_question *mfu_question_compile_for(const struct mfu_scenario *, const struct mfu_run *,
+                                              const struct mfu_figure_source *, const char *text,
                                               struct mfu_error *err);
 void mfu_question_free(struct mfu_question *);
 

@@ -10,8 +10,7 @@
 #include "plan/conventions.h"
 #include "answer/observe/observe.h"
 #include "scenario/setting.h"
-
-#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
+#include "base/short.h"
 
 static struct mfu_finding *find(struct mfu_observation *o, const char *code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -251,7 +251,8 @@ static void judge(struct mfu_observation *o)
     if (!o->predicted)
         return;
     if (s->contradicts && (by_formula || !(fabs(log(s->factor)) <= UNLIKE)))
-        snprintf(o->why_not, sizeof o->why_not, "step time and MFU contradict this configuration on this GPU");
+        snprintf(o->why_not, sizeof o->why_not,
+                 "the time and the MFU of the log cannot belong to this configuration on this GPU");
     else if (!mfu_observe_tokens_known(o) && fabs(log(s->factor)) > s->rounding)
         snprintf(o->why_not, sizeof o->why_not,
                  "nobody states batch and accum: step time and MFU imply %.4g tokens per step for this model, "

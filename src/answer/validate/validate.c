@@ -22,6 +22,9 @@ double mfu_measured_step_s(const struct mfu_plan *p, const struct mfu_measured_r
     return isnan(run->step_s) ? mfu_step_from_mfu(p, run, why, sizeof why) : run->step_s;
 }
 
+/* Figures that contradict others by less are rounded or of another unit (chosen). */
+#define CONTRADICTED 0.97
+
 static void note(struct mfu_validated *v, const char *text)
 {
     size_t used = strlen(v->assumed);
@@ -45,19 +48,118 @@ static void take_measured(struct mfu_validated *v, const struct mfu_plan *p, con
     snprintf(v->skipped, sizeof v->skipped, "%s", why[0] ? why : "neither time, memory nor outcome is stated");
 }
 
-static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, struct mfu_measured_run *run,
-                    struct mfu_validated *v)
+/* ---- what is not stated -------------------------------------------------- */
+
+/* The step times of what the run may have been, where its row leaves something open. */
+struct possible {
+    double least_s, most_s; /* predicted */
+    double low_s, high_s;   /* all intervals together */
+    const char *widest;     /* the column that makes the most difference */
+};
+
+#define FAR_APART 3 /* possibilities that differ by more make no prediction (chosen) */
+
+static int plan(struct mfu_plan *p, struct mfu_simulation *simulation, const struct mfu_scenario *scenario,
+                struct mfu_error *err)
+{
+    return mfu_plan_make(p, scenario, err) < 0 || mfu_simulate(p, false, simulation, err) < 0 ? -1 : 0;
+}
+
+/* The scenario with another value of a key that was left open; false where that cannot be, or did not
+ * fit though the run ran. */
+static bool could_be(struct mfu_plan *p, struct mfu_simulation *simulation, const struct mfu_measured_run *run,
+                     const char *key, const char *value, struct mfu_scenario *other)
 {
     struct mfu_error err = {0};
 
-    if (mfu_plan_make(p, &run->scenario, &err) < 0 || mfu_simulate(p, false, simulation, &err) < 0) {
-        snprintf(v->skipped, sizeof v->skipped, "%.190s", err.text);
-        return;
+    *other = run->scenario;
+    return mfu_scenario_set(other, key, value, &err) == 0 && plan(p, simulation, other, &err) == 0
+        && (p->memory.fits || run->ran != 1);
+}
+
+/* Where the run ran and what is assumed for its empty cells does not fit: the first value that does. */
+static void assume_what_fits(struct mfu_plan *p, struct mfu_simulation *simulation, struct mfu_measured_run *run,
+                             struct mfu_validated *v)
+{
+    struct mfu_scenario other;
+    char text[120];
+
+    for (int i = 0; i < run->n_open; i++)
+        for (const char *const *value = run->open[i]->values; *value; value++)
+            if (could_be(p, simulation, run, run->open[i]->key, *value, &other)) {
+                snprintf(text, sizeof text, "%s=%s: not stated, and without it the run would not have fitted",
+                         run->open[i]->key, *value);
+                note(v, text);
+                run->scenario = other;
+                run->open[i] = run->open[--run->n_open];
+                return;
+            }
+}
+
+static struct possible look_around(struct mfu_plan *p, struct mfu_simulation *simulation,
+                                   const struct mfu_measured_run *run, const struct mfu_validated *v)
+{
+    struct possible all = {v->predicted_step_s, v->predicted_step_s, v->low_s, v->high_s, ""};
+    struct mfu_scenario other;
+    double most = 0;
+
+    for (int i = 0; i < run->n_open; i++)
+        for (const char *const *value = run->open[i]->values; *value; value++) {
+            double difference;
+
+            if (!could_be(p, simulation, run, run->open[i]->key, *value, &other))
+                continue;
+            difference = fabs(log(p->step.time_s / v->predicted_step_s));
+            if (difference > most) {
+                most = difference;
+                all.widest = run->open[i]->column;
+            }
+            all.least_s = fmin(all.least_s, p->step.time_s);
+            all.most_s = fmax(all.most_s, p->step.time_s);
+            all.low_s = fmin(all.low_s, p->step.low_s);
+            all.high_s = fmax(all.high_s, p->step.high_s);
+        }
+    return all;
+}
+
+/* ---- what contradicts itself --------------------------------------------- */
+
+/* A measured figure below what the stated run cannot do without, or above what its card can do; false
+ * with the reason in `skipped`. */
+static bool is_possible(const struct mfu_plan *p, struct mfu_validated *v)
+{
+    const double *constant = p->program.constant_bytes;
+    double states = constant[MFU_PART_WEIGHTS] + constant[MFU_PART_OPTIMIZER];
+    double measured = fmin(v->measured_allocated_bytes, v->measured_reserved_bytes); /* whichever is stated */
+    double rate = v->model_flops / v->measured_step_s;
+
+    if (measured < CONTRADICTED * states) {
+        snprintf(v->skipped, sizeof v->skipped,
+                 "contradicts itself: %.4g GiB measured, weights and optimizer states alone take %.4g GiB",
+                 measured / 0x1p30, states / 0x1p30);
+        return false;
     }
+    if (CONTRADICTED * rate > v->peak_flops) {
+        snprintf(v->skipped, sizeof v->skipped,
+                 "contradicts itself: %.4g TFLOP/s in %s, of which the card does %.4g at most", rate / 1e12,
+                 mfu_precision_names[p->config.precision], v->peak_flops / 1e12);
+        return false;
+    }
+    return true;
+}
+
+/* More FLOP/s than CUDA cores have: "fp32" was TF32, PyTorch's own word for both. */
+static bool was_tf32(const struct mfu_plan *p, const struct mfu_validated *v)
+{
+    return p->config.precision == MFU_FP32 && p->config.gpu->peak_flops[MFU_PEAK_TF32] > v->peak_flops
+        && CONTRADICTED * v->model_flops / v->measured_step_s > v->peak_flops;
+}
+
+/* ---- one row ------------------------------------------------------------- */
+
+static void take_predicted(struct mfu_validated *v, const struct mfu_plan *p, const struct mfu_measured_run *run)
+{
     snprintf(v->runtime, sizeof v->runtime, "%s", mfu_runtime_names[p->config.runtime]);
-    mfu_measured_check_size(run, p->program.params);
-    snprintf(v->assumed, sizeof v->assumed, "%s", run->assumed);
-    take_measured(v, p, run);
     v->predicted_step_s = p->step.time_s;
     v->low_s = p->step.low_s;
     v->high_s = p->step.high_s;
@@ -67,6 +169,42 @@ static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, struc
     v->predicted_allocated_bytes = p->memory.peak.bytes;
     v->predicted_reserved_bytes = run->reserved_is_smi ? p->memory.smi_bytes : p->memory.reserved_bytes;
     v->fits = p->memory.fits;
+}
+
+static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, struct mfu_measured_run *run,
+                    struct mfu_validated *v)
+{
+    struct mfu_error err = {0};
+    struct possible all;
+
+    if (plan(p, simulation, &run->scenario, &err) < 0) {
+        snprintf(v->skipped, sizeof v->skipped, "%.190s", err.text);
+        return;
+    }
+    mfu_measured_check_size(run, p->program.params);
+    snprintf(v->assumed, sizeof v->assumed, "%s", run->assumed);
+    take_measured(v, p, run);
+    if (v->skipped[0])
+        return;
+    if (run->ran == 1 && !p->memory.fits)
+        assume_what_fits(p, simulation, run, v);
+    if (plan(p, simulation, &run->scenario, &err) < 0)
+        return;
+    take_predicted(v, p, run);
+    if (was_tf32(p, v) && mfu_scenario_set(&run->scenario, "precision", "tf32", &err) == 0
+        && plan(p, simulation, &run->scenario, &err) == 0) {
+        note(v, "precision=tf32: fp32 is slower than what was measured");
+        take_predicted(v, p, run);
+    }
+    if (!is_possible(p, v) || run->n_open == 0)
+        return;
+    all = look_around(p, simulation, run, v);
+    v->low_s = all.low_s;
+    v->high_s = all.high_s;
+    if (all.most_s > FAR_APART * all.least_s)
+        snprintf(v->skipped, sizeof v->skipped,
+                 "not predictable: %s is not stated, and a step takes from %.3g to %.3g s", all.widest, all.least_s,
+                 all.most_s);
 }
 
 /* ---- summing up --------------------------------------------------------- */

@@ -33,16 +33,19 @@ struct mfu_errors_summary {
     double coverage90; /* of the intervals; NAN without */
 };
 
+/* The rows of one GPU, runtime or sharding. */
+struct mfu_validation_group {
+    const char *by;
+    char value[80];
+    struct mfu_errors_summary step, allocated, reserved;
+};
+
 struct mfu_validation {
     struct mfu_validated *rows;
     size_t n_rows, n_skipped;
     struct mfu_errors_summary step, allocated, reserved;
     struct mfu_errors_summary baseline; /* one MFU per GPU, leave-one-out */
-    struct {
-        const char *by;
-        char value[80];
-        struct mfu_errors_summary step, allocated, reserved;
-    } * groups;
+    struct mfu_validation_group *groups;
     size_t n_groups;
     size_t n_calibrated;     /* predicted with a calibration of this user: maybe fitted to */
     char calibrated_gpu[48]; /* the last such GPU */

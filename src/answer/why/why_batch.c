@@ -7,8 +7,7 @@
 #include "answer/advise/advise.h"
 #include "answer/why/why.h"
 #include "scenario/setting.h"
-
-#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
+#include "base/short.h"
 
 /* A doubling that brings less, of tokens per second, has stopped helping (chosen). */
 #define HELPS 0.02

@@ -6,8 +6,7 @@
 
 #include "answer/why/why.h"
 #include "base/translation.h"
-
-#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
+#include "base/short.h"
 
 /* Bytes over time without overhead, of the DRAM's peak. */
 static double of_bandwidth(const struct mfu_plan *p, const struct mfu_culprit *c)

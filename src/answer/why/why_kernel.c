@@ -11,8 +11,7 @@
 #include "base/error.h"
 #include "base/suggest.h"
 #include "base/translation.h"
-
-#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
+#include "base/short.h"
 
 /* Its name, or pieces of it between dots: h.attn, attn.qkv, lm_head. */
 static bool is_called(const struct mfu_launch *l, const char *name)

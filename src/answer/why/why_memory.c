@@ -12,8 +12,7 @@
 #include "base/error.h"
 #include "base/translation.h"
 #include "scenario/setting.h"
-
-#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
+#include "base/short.h"
 
 /* What one more sequence takes at the peak: from the tensors of this and of
  * twice the micro-batch (the ends of blocks follow no rule). */

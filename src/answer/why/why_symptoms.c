@@ -13,8 +13,8 @@
 #include "answer/why/why.h"
 #include "base/translation.h"
 #include "scenario/setting.h"
+#include "base/short.h"
 
-#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
 /* What makes a symptom worth a sentence is chosen, here and where shares are
  * compared below. */
 #define BUSY 0.9         /* utilisation that people call high */

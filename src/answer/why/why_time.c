@@ -10,19 +10,11 @@
 #include "answer/why/why.h"
 #include "base/error.h"
 #include "base/translation.h"
-
-#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
+#include "base/short.h"
 
 /* Parts below this share of the step are not worth a line; nor a sentence (chosen). */
 #define SHOWN 0.0005
 #define TOLD 0.01
-
-static const char *percent(char buf[16], double share)
-{
-    snprintf(buf, 16, "%.1f %%", 100 * share);
-    return buf;
-}
-#define P(share) percent((char[16]){0}, share)
 
 /* ---- parts --------------------------------------------------------------- */
 
@@ -256,7 +248,7 @@ int mfu_why_slow(struct mfu_plan *p, struct mfu_simulation *sim, struct mfu_why 
     if (p->config.accum > 1)
         mfu_why_say(w,
                     "Accumulation shares the optimizer among %.0f micro-steps: without it the optimizer would take %s "
-                    "of each step. It makes nothing else faster.",
+                    "of each step. What the host does between steps is shared, too.",
                     p->config.accum, P(optimizer_s / ((a->time_s - optimizer_s) / p->config.accum + optimizer_s)));
     tell_groups(p, &s, w);
     mfu_why_symptoms(p, sim, &s, &m, w);

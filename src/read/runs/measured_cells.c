@@ -176,7 +176,7 @@ bool mfu_row_check_numbers(struct mfu_row *r)
     return true;
 }
 
-static bool is_known(const char *name)
+bool mfu_measured_is_column(const char *name)
 {
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
         if (strcmp(columns[i].name, name) == 0)
@@ -192,7 +192,7 @@ int mfu_measured_columns(const struct mfu_csv *csv, const char *path, struct mfu
     const char *first = csv->n_columns ? csv->header[0] : "", *hint = "";
 
     for (size_t i = 0; i < csv->n_columns; i++)
-        if (is_known(csv->header[i]))
+        if (mfu_measured_is_column(csv->header[i]))
             return 0;
     if (strchr(first, ';'))
         hint = "; these seem to be separated by semicolons";

@@ -47,6 +47,9 @@ bool mfu_row_skip(struct mfu_row *, const char *format, ...) MFU_PRINTF(2, 3);
  * row is skipped.  Those that are only compared are noted and not used. */
 bool mfu_row_check_numbers(struct mfu_row *);
 
+/* Whether a table of runs has a column of this name. */
+bool mfu_measured_is_column(const char *name);
+
 /* Compares what the row says of blocks, links and memory with what its scenario
  * is; false: it is skipped, since the two are different machines. */
 bool mfu_row_check_words(struct mfu_row *);

@@ -4,6 +4,7 @@
  * The maps below translate other people's words into ours.  A word without an
  * exact counterpart is mapped to the nearest one and the row says so.
  */
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -74,6 +75,64 @@ static const struct { const char *column, *dim; } dims[] = {
     {"head_dim", "head_dim"}, {"d_ff", "d_ff"}, {"vocab", "vocab_size"}, {"seq_len", "seq"},
     {"dropout", "dropout"}, {"bias", "bias"}, {"tied", "tied"}, {"n_experts", "n_experts"}, {"experts_active", "top_k"}};
 // clang-format on
+
+/* What other columns and the notes say of a run in words: a property that is a setting here, or one that is
+ * not modelled.  A phrase counts where it stands as words of its own and nothing before it denies it. */
+// clang-format off
+static const struct said {
+    const char *phrase;
+    const char *key, *value; /* what it sets; key NULL: it cannot be modelled */
+    const char *what;        /* what is not modelled */
+} said[] = {
+    {"lora", NULL, NULL, "adapters (LoRA)"}, {"qlora", NULL, NULL, "adapters (QLoRA)"},
+    {"dora", NULL, NULL, "adapters (DoRA)"}, {"adapter", NULL, NULL, "adapters"}, {"adapters", NULL, NULL, "adapters"},
+    {"peft", NULL, NULL, "adapters"}, {"prefix tuning", NULL, NULL, "adapters"},
+    {"prompt tuning", NULL, NULL, "adapters"}, {"frozen", NULL, NULL, "frozen weights"},
+    {"offload", NULL, NULL, "offload to the CPU"}, {"offloading", NULL, NULL, "offload to the CPU"},
+    {"offloaded", NULL, NULL, "offload to the CPU"},
+    {"in backward", NULL, NULL, "an optimizer that runs within backward"},
+    {"optimizer_in_bwd", NULL, NULL, "an optimizer that runs within backward"},
+    {"keeps logits", "keep_logits", "1", NULL}, {"logits kept", "keep_logits", "1", NULL},
+    {"uses tf32", "precision", "tf32", NULL}, {"fused ops", "runtime", "fused", NULL},
+};
+// clang-format on
+
+static bool in_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Whether one of the three words before `at` denies what stands there: "no LoRA", "without CPU offload". */
+static bool denied(const char *text, const char *at)
+{
+    static const char *const denials[] = {"no", "not", "without", "non", "never"};
+
+    for (int words = 0; words < 3 && at > text; words++) {
+        const char *end = at;
+
+        while (end > text && !in_word(end[-1])) {
+            if (strchr(".;:,(", end[-1]))
+                return false;
+            end--;
+        }
+        for (at = end; at > text && in_word(at[-1]);)
+            at--;
+        for (size_t i = 0; i < sizeof denials / sizeof *denials; i++)
+            if ((size_t)(end - at) == strlen(denials[i]) && strncasecmp(at, denials[i], (size_t)(end - at)) == 0)
+                return true;
+    }
+    return false;
+}
+
+static bool says(const char *text, const char *phrase)
+{
+    size_t n = strlen(phrase);
+
+    for (const char *p = strcasestr(text, phrase); p; p = strcasestr(p + 1, phrase))
+        if ((p == text || !in_word(p[-1])) && !in_word(p[n]) && !denied(text, p))
+            return true;
+    return false;
+}
 
 static bool set(struct mfu_row *r, const char *key, const char *value)
 {
@@ -159,8 +218,6 @@ static bool choose_model(struct mfu_row *r)
     const struct mfu_model *model = NULL, *named = NULL;
     bool sized = !mfu_cell_empty(r, "n_layer") && !mfu_cell_empty(r, "n_embd");
 
-    if (strstr(name, "LoRA"))
-        return mfu_row_skip(r, "LoRA is not modelled");
     if (*family && !(model = graph_of_family(r, family)))
         return false;
     if (*name && *catalog_name(name) && (!model || !sized))
@@ -174,6 +231,30 @@ static bool choose_model(struct mfu_row *r)
     if (!model)
         mfu_row_assume(r, "family=%s", named->family);
     mfu_scenario_model(&r->run->scenario, named ? named : model);
+    return true;
+}
+
+/* What programs do that no other column says, by the program that the source or the notes name. */
+static const struct {
+    const char *program;
+    const char *key, *value; /* where the model has such a key */
+} programs[] = {
+    /* transformers' loss_utils.py and the models' forward before it: logits in fp32. */
+    {"hf", "upcast_logits", "1"},
+    {"hugging face", "upcast_logits", "1"},
+    {"huggingface transformers", "upcast_logits", "1"},
+    {"transformers trainer", "upcast_logits", "1"},
+};
+
+static bool set_program(struct mfu_row *r)
+{
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
+        if ((says(mfu_cell(r, "source"), programs[i].program) || says(mfu_cell(r, "notes"), programs[i].program))
+            && mfu_cell_is(r, "compile", "eager")
+            && mfu_scenario_key(&r->run->scenario, programs[i].key, NULL).kind != MFU_KEY_NONE) {
+            mfu_row_assume(r, "%s=%s, as %s does", programs[i].key, programs[i].value, programs[i].program);
+            return set(r, programs[i].key, programs[i].value);
+        }
     return true;
 }
 
@@ -222,8 +303,6 @@ static bool set_dims(struct mfu_row *r)
         if (!set(r, "n_labels", "2"))
             return false;
     }
-    if (strcmp(m->family, "gpt2") == 0 && mfu_cell_is(r, "compile", "eager") && strstr(mfu_cell(r, "source"), "HF "))
-        return set(r, "upcast_logits", "1");
     return true;
 }
 
@@ -325,10 +404,6 @@ static bool set_optimizer(struct mfu_row *r)
 {
     const char *text = mfu_cell(r, "optimizer");
 
-    if (strstr(text, "CPU offload"))
-        return mfu_row_skip(r, "optimizer states on the CPU are not modelled");
-    if (strstr(text, "in backward"))
-        return mfu_row_skip(r, "an optimizer that runs within backward is not modelled");
     if (strstr(text, "DeepSpeed") && !set(r, "zero", "3"))
         return false;
     if (strncasecmp(text, "adamw (", 7) == 0) {
@@ -348,14 +423,65 @@ static bool set_optimizer(struct mfu_row *r)
     return translate(r, "optimizer", "optimizer", optimizers);
 }
 
+/* Columns whose words can name a property. */
+static const char *const prose[] = {"model", "family", "method", "optimizer", "precision", "sharding", "notes"};
+
+static const char *where_said(const struct mfu_row *r, const char *phrase)
+{
+    for (size_t i = 0; i < sizeof prose / sizeof *prose; i++)
+        if (says(mfu_cell(r, prose[i]), phrase))
+            return prose[i];
+    return NULL;
+}
+
+static bool check_said(struct mfu_row *r)
+{
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+        const char *column = said[i].key ? NULL : where_said(r, said[i].phrase);
+
+        if (column)
+            return mfu_row_skip(r, "%s: not modelled (%s)", said[i].what, column);
+    }
+    if (mfu_cell_number(r, "lora_rank") > 0)
+        return mfu_row_skip(r, "adapters: not modelled (lora_rank)");
+    if (mfu_cell_number(r, "act_offload") > 0 || mfu_cell_number(r, "cpu_offload") > 0)
+        return mfu_row_skip(r, "offload to the CPU: not modelled");
+    return true;
+}
+
+static bool set_said(struct mfu_row *r)
+{
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+        const char *column = said[i].key ? where_said(r, said[i].phrase) : NULL;
+
+        if (!column || mfu_scenario_key(&r->run->scenario, said[i].key, NULL).kind == MFU_KEY_NONE)
+            continue;
+        mfu_row_assume(r, "%s=%s, by the %s", said[i].key, said[i].value, column);
+        if (!set(r, said[i].key, said[i].value))
+            return false;
+    }
+    return true;
+}
+
+/* A column that is called as a setting, dimension or coefficient and is not one of the table's own sets it. */
+static bool set_keys(struct mfu_row *r)
+{
+    for (size_t c = 0; c < r->csv->n_columns; c++) {
+        const char *name = r->csv->header[c];
+
+        if (mfu_measured_is_column(name) || mfu_cell_empty(r, name)
+            || mfu_scenario_key(&r->run->scenario, name, NULL).kind == MFU_KEY_NONE)
+            continue;
+        if (!set(r, name, mfu_cell(r, name)))
+            return false;
+    }
+    return true;
+}
+
 static bool set_runtime(struct mfu_row *r)
 {
-    const char *stack = mfu_cell(r, "compile"), *notes = mfu_cell(r, "notes");
+    const char *stack = mfu_cell(r, "compile");
 
-    if (mfu_cell_number(r, "act_offload") > 0)
-        return mfu_row_skip(r, "activations on the CPU are not modelled");
-    if (strstr(notes, "--offload") || strstr(notes, "CPU offload"))
-        return mfu_row_skip(r, "states on the CPU (offload, in the notes) are not modelled");
     if (mfu_same_letters(stack, "xla-te") || mfu_same_letters(stack, "jax"))
         return mfu_row_skip(r, "runtime '%s' is not modelled", stack);
     if (mfu_same_letters(stack, "llmq") && mfu_cell_is(r, "act_ckpt", "full"))
@@ -364,19 +490,25 @@ static bool set_runtime(struct mfu_row *r)
         || !translate(r, "attention", "attention", attentions) || !translate(r, "act_ckpt", "checkpoint", checkpoints)
         || !set_optimizer(r))
         return false;
-    if (mfu_cell_is(r, "precision", "fp16-amp-o2") && !set(r, "half_weights", "on"))
-        return false;
-    /* What only the notes say. */
-    if ((mfu_cell_is(r, "precision", "fp32") || mfu_cell_is(r, "precision", "float32")) && strstr(notes, "uses TF32")) {
-        mfu_row_assume(r, "precision=tf32, by the notes");
-        if (!set(r, "precision", "tf32"))
-            return false;
-    }
-    if (mfu_same_letters(stack, "eager") && strstr(notes, "fused ops")) {
-        mfu_row_assume(r, "runtime=fused for eager with fused ops, by the notes");
-        return set(r, "runtime", "fused");
-    }
-    return true;
+    return !mfu_cell_is(r, "precision", "fp16-amp-o2") || set(r, "half_weights", "on");
+}
+
+/* Cells that decide much and are often empty: what else the run may have been. */
+static const struct mfu_open opens[] = {
+    {"sharding", "zero", {"1", "2", "3"}},
+    {"act_ckpt", "checkpoint", {"full"}},
+    {"precision", "precision", {"bf16-pure", "fp16", "tf32"}},
+    {"compile", "runtime", {"compile"}},
+    {"attention", "attention", {"flash", "math"}},
+};
+_Static_assert(sizeof opens / sizeof *opens <= MFU_OPEN_KEYS, "a row has room for all that may be open");
+
+static void leave_open(struct mfu_row *r)
+{
+    for (size_t i = 0; i < sizeof opens / sizeof *opens; i++)
+        if (*mfu_cell(r, opens[i].column) == '\0'
+            && (strcmp(opens[i].column, "sharding") != 0 || r->run->scenario.setting[MFU_S_GPUS] > 1))
+            r->run->open[r->run->n_open++] = &opens[i];
 }
 
 /* As stated, or the model's own. */
@@ -419,14 +551,14 @@ static void read_memory(struct mfu_row *r)
     run->reserved_bytes = mfu_cell_number(r, "mem_reserved_gib") * 0x1p30;
     run->params_m = mfu_cell_number(r, "params_m");
     run->ran = strcasecmp(outcome, "ran") == 0 ? 1 : strcasecmp(outcome, "oom") == 0 ? 0 : -1;
-    run->reserved_is_smi = strstr(notes, "nvidia-smi") || strstr(notes, "NVML") || strstr(notes, "device memory usage");
+    run->reserved_is_smi = says(notes, "nvidia-smi") || says(notes, "nvml") || says(notes, "device memory usage");
     if (mfu_cell_is(r, "compile", "llmq")) { /* llm.c's layout is not its */
         run->allocated_bytes = run->reserved_bytes = NAN;
         run->ran = -1;
         mfu_row_assume(r, "memory of llmq is not modelled: not compared");
         return;
     }
-    if (strstr(notes, "upper bound")) {
+    if (says(notes, "upper bound")) {
         run->allocated_bytes = run->reserved_bytes = NAN;
         mfu_row_assume(r, "memory is an upper bound: not compared");
     }
@@ -441,11 +573,13 @@ void mfu_measured_run(struct mfu_catalog *catalog, const struct mfu_csv *csv, si
     run->step_s = run->mfu = run->hfu = run->mfu_peak_flops = run->allocated_bytes = run->reserved_bytes = NAN;
     run->params_m = run->seq = NAN;
     run->ran = -1;
-    if (mfu_row_check_numbers(&r) && set_batch(&r) && choose_gpu(&r) && choose_model(&r) && set_dims(&r)
-        && set_runtime(&r))
+    if (mfu_row_check_numbers(&r) && check_said(&r) && set_batch(&r) && choose_gpu(&r) && choose_model(&r)
+        && set_dims(&r) && set_program(&r) && set_runtime(&r) && set_said(&r) && set_keys(&r))
         mfu_row_check_words(&r);
     read_time(&r);
     read_memory(&r);
-    if (!run->skipped[0])
+    if (!run->skipped[0]) {
         mfu_row_check_twice(&r);
+        leave_open(&r);
+    }
 }

@@ -14,8 +14,18 @@ struct mfu_catalog;
 struct mfu_error;
 struct mfu_plan;
 
+/* What a row leaves open: a key, and the values beside the scenario's own that the run may have had. */
+#define MFU_OPEN_VALUES 4
+struct mfu_open {
+    const char *column, *key;
+    const char *values[MFU_OPEN_VALUES + 1]; /* ends with NULL */
+};
+#define MFU_OPEN_KEYS 5 /* the most of one row */
+
 struct mfu_measured_run {
     struct mfu_scenario scenario;
+    const struct mfu_open *open[MFU_OPEN_KEYS];
+    int n_open;
     double step_s;                   /* NAN: not stated and does not follow */
     double mfu, hfu, mfu_peak_flops; /* NAN: not stated */
     double params_m, seq;            /* millions, NAN: not stated; tokens of a sequence */

@@ -7,6 +7,7 @@
 #include "repl/pager.h"
 #include "repl/output.h"
 #include "report/report.h"
+#include "answer/fields/fields.h"
 
 /* Every GPU of the catalog that can be read. */
 static const struct mfu_gpu **all_gpus(struct mfu_session *s, size_t *n)
@@ -53,7 +54,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     if (advise(s, argc > 1, &a, err) < 0)
         return -1;
     if (s->json)
-        status = mfu_answer(s, mfu_json_advice(&a), err);
+        status = mfu_answer(s, &mfu_record_advise, &a, err);
     else {
         mfu_pager_begin(s);
         mfu_text_advice(s->out, &s->term, &a);
@@ -84,5 +85,6 @@ const struct mfu_command mfu_command_advise = {
             "    advise gpus",
     .most_args = 1,
     .offer = {offer},
+    .answers = MFU_ANSWERS(&mfu_record_advise),
     .run = run,
 };

@@ -10,6 +10,7 @@
 #include "repl/run_calibrate.h"
 #include "repl/output.h"
 #include "report/report.h"
+#include "answer/fields/fields.h"
 
 /* ---- what the session knows of the GPU ----------------------------------- */
 
@@ -43,7 +44,11 @@ static int take_over(struct mfu_session *s, const struct mfu_gpu *old, struct mf
 
 /* ---- the forms of the command -------------------------------------------- */
 
-static int fit(struct mfu_session *s, const char *const *paths, int n, struct mfu_error *err)
+/* Beyond this doubt of what is known (3 standard errors each), the measurements are
+ * more likely wrong, or of another GPU, than it (chosen). */
+#define INCREDIBLE 2
+
+static int fit(struct mfu_session *s, const char *const *paths, int n, bool anyway, struct mfu_error *err)
 {
     struct mfu_calibrate_input in = {
         .catalog = s->catalog, .gpu = s->memory.now.gpu, .scenario = &s->memory.now, .paths = paths, .n_paths = n};
@@ -56,10 +61,16 @@ static int fit(struct mfu_session *s, const char *const *paths, int n, struct mf
         status =
             mfu_fail(err, MFU_EINPUT, "nothing can be learnt from %zu measurement%s: all coefficients stay as they are",
                      c->n_samples + c->n_runs, c->n_samples + c->n_runs == 1 ? "" : "s");
+    else if (c->fit.doubt > INCREDIBLE && !anyway)
+        status =
+            mfu_fail(err, MFU_EINPUT,
+                     "these measurements contradict what is known of a %s by up to %.0f of its standard errors: was "
+                     "it limited, shared, or another one?  nothing was kept; --anyway at the end keeps it",
+                     c->gpu->slug, MFU_FIT_SURE * c->fit.doubt);
     else if (mfu_calibration_write(&c->file, err) == 0 && take_over(s, c->gpu, err) == 0) {
         status = 0;
         if (s->json)
-            status = mfu_answer(s, mfu_json_calibrated(c), err);
+            status = mfu_answer(s, &mfu_record_calibrate, c, err);
         else {
             mfu_pager_begin(s);
             mfu_text_calibrated(s->out, &s->term, c);
@@ -71,7 +82,7 @@ static int fit(struct mfu_session *s, const char *const *paths, int n, struct mf
     return status;
 }
 
-static int measure(struct mfu_session *s, int quick, struct mfu_error *err)
+static int measure(struct mfu_session *s, int quick, bool anyway, struct mfu_error *err)
 {
     char path[PATH_MAX];
     const char *paths[] = {path};
@@ -81,7 +92,7 @@ static int measure(struct mfu_session *s, int quick, struct mfu_error *err)
     if (mfu_probe_run(path, sizeof path, quick, planned ? &s->plan.program : NULL, err) < 0)
         return -1;
     mfu_print_note(s, "samples in %s", path);
-    return fit(s, paths, 1, err);
+    return fit(s, paths, 1, anyway, err);
 }
 
 static int list(struct mfu_session *s, struct mfu_error *err)
@@ -104,7 +115,7 @@ static int list(struct mfu_session *s, struct mfu_error *err)
             mfu_warn(s, &problem);
     }
     if (status == 0 && s->json)
-        status = mfu_answer(s, mfu_json_calibrations(all, kept), err);
+        status = mfu_answer(s, &mfu_record_calibrations, &(struct mfu_calibrations_answer){all, kept}, err);
     else if (status == 0 && kept == 0)
         mfu_print_note(s, "no GPU is calibrated");
     else if (status == 0)
@@ -113,25 +124,32 @@ static int list(struct mfu_session *s, struct mfu_error *err)
     return status;
 }
 
+// clang-format off
+/* clang-format off: a table */
+#define FORGOTTEN(X) X(TEXT, forgotten, 0, name, "the calibration that was removed")
+MFU_FIELDS(forgotten, const char *name, FORGOTTEN)
+static const struct mfu_record forgotten_record = MFU_RECORD(forgotten, .command = "calibrate");
+// clang-format on
+
 static int forget(struct mfu_session *s, const char *name, struct mfu_error *err)
 {
     if (mfu_calibration_forget(name, err) < 0 || take_over(s, s->memory.now.gpu, err) < 0)
         return -1;
     mfu_print_note(s, "%s is forgotten", name);
-    return s->json
-        ? mfu_answer(
-            s, json_pack("{s:s, s:i, s:o}", "command", "calibrate", "schema", 1, "forgotten", mfu_json_text(name)), err)
-        : 0;
+    return s->json ? mfu_answer(s, &forgotten_record, name, err) : 0;
 }
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
-    const char *word = argc > 1 ? argv[1] : "";
+    const char *word;
+    bool anyway = argc > 1 && strcmp(argv[argc - 1], "--anyway") == 0;
 
+    argc -= anyway;
+    word = argc > 1 ? argv[1] : "";
     if (argc == 1 || (argc == 2 && strcmp(word, "quick") == 0))
-        return measure(s, argc == 2, err);
+        return measure(s, argc == 2, anyway, err);
     if (strcmp(word, "from") == 0 && argc > 2)
-        return fit(s, (const char *const *)argv + 2, argc - 2, err);
+        return fit(s, (const char *const *)argv + 2, argc - 2, anyway, err);
     if (strcmp(word, "list") == 0 && argc == 2)
         return list(s, err);
     if (strcmp(word, "forget") == 0 && argc <= 3)
@@ -152,7 +170,7 @@ static const char *forms(struct mfu_session *s, size_t i)
 
 const struct mfu_command mfu_command_calibrate = {
     .name = "calibrate",
-    .usage = "[quick | from FILE ... | list | forget [NAME]]",
+    .usage = "[quick | from FILE ... | list | forget [NAME]] [--anyway]",
     .group = "look closer",
     .summary = "fit it to your GPU",
     .help = "Measures the GPU that is here with mfuplan-calibrate, the matrix products of the\n"
@@ -168,6 +186,9 @@ const struct mfu_command mfu_command_calibrate = {
             "Samples after runs, or runs after samples, start from what is there; the same\n"
             "kind again replaces it.\n"
             "\n"
+            "Measurements that contradict what is known of the GPU are refused, unless\n"
+            "--anyway ends the line.\n"
+            "\n"
             "The result is kept for this user and used for this GPU from then on.  `show\n"
             "coefficients` tells which numbers it moved, `calibrate list` what there is, and\n"
             "`calibrate forget` removes it.\n"
@@ -179,5 +200,6 @@ const struct mfu_command mfu_command_calibrate = {
             "    calibrate forget rtx4070",
     .most_args = -1,
     .offer = {forms, mfu_offer_files},
+    .answers = MFU_ANSWERS(&mfu_record_calibrate, &mfu_record_calibrations, &forgotten_record),
     .run = run,
 };

@@ -24,6 +24,19 @@ static void list_names(struct mfu_session *s, const struct mfu_evaluated *e, cha
     }
 }
 
+struct checked {
+    const char *expression;
+    bool satisfied;
+};
+// clang-format off
+/* clang-format off: a table */
+#define CHECKED(X) \
+    X(TEXT, expression, 0, c->expression, "as it was given") \
+    X(FLAG, satisfied,  0, c->satisfied,  "whether it is neither 0 nor unknown")
+MFU_FIELDS(check, const struct checked *c, CHECKED)
+static const struct mfu_record record = MFU_RECORD(check, .command = "check");
+// clang-format on
+
 static int check(struct mfu_session *s, const char *text, struct mfu_error *err)
 {
     struct mfu_evaluated e;
@@ -37,12 +50,7 @@ static int check(struct mfu_session *s, const char *text, struct mfu_error *err)
         return mfu_fail(err, MFU_EINPUT, "'%.160s' is not a number%s%s%s, so it is neither satisfied nor not", text,
                         *names ? " (" : "", names, *names ? ")" : "");
     satisfied = e.value != 0;
-    if (s->json
-        && mfu_answer(s,
-                      json_pack("{s:s, s:i, s:o, s:b}", "command", "check", "schema", 1, "expression",
-                                mfu_json_text(text), "satisfied", satisfied),
-                      err)
-            < 0)
+    if (s->json && mfu_answer(s, &record, &(struct checked){text, satisfied}, err) < 0)
         return -1;
     if (!satisfied)
         return mfu_fail(err, MFU_EUNMET, "not satisfied: %.160s%s%s%s", text, *names ? " (" : "", names,
@@ -69,7 +77,8 @@ const struct mfu_command mfu_command_check = {
     .help = "Fails unless the expression is true.  A script that stops here leaves with exit\n"
             "status 3, so that `mfuplan plan.mfu && sbatch ...` submits only what fits.\n"
             "Choices are compared by name; `help results` lists the results, and before.mfu is\n"
-            "one of what was kept as `before`.  What is not known satisfies nothing.\n"
+            "one of what was kept as `before`.  A comparison with an unknown value is\n"
+            "false; a condition that is itself unknown is an error.\n"
             "\n"
             "    check fits and mfu > 10%\n"
             "    check runtime == eager\n"
@@ -77,5 +86,6 @@ const struct mfu_command mfu_command_check = {
     .least_args = 1,
     .most_args = -1,
     .offer = {mfu_offer_results, mfu_offer_results},
+    .answers = MFU_ANSWERS(&record),
     .run = run,
 };

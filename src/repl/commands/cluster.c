@@ -1,5 +1,3 @@
-#include <math.h>
-
 #include "repl/assign.h"
 #include "repl/command.h"
 #include "repl/completers.h"
@@ -7,32 +5,19 @@
 #include "repl/output.h"
 #include "repl/pager.h"
 
-static int answer(struct mfu_session *s, struct mfu_error *err)
+static int list(struct mfu_session *s, struct mfu_error *err)
 {
-    size_t n;
-    const char *const *names = mfu_catalog_clusters(s->catalog, &n);
-    json_t *list = json_array(), *object;
-
-    for (size_t i = 0; i < n; i++)
-        json_array_append_new(list, mfu_json_text(names[i]));
-    object = json_pack("{s:s, s:i, s:o, s:o}", "command", "cluster", "schema", 1, "cluster",
-                       mfu_cluster_json(&s->memory.now), "clusters", list);
-    return mfu_answer(s, object, err);
-}
-
-static int show(struct mfu_session *s, struct mfu_error *err)
-{
-    size_t n;
-    const char *const *names = mfu_catalog_clusters(s->catalog, &n);
     const struct mfu_cluster *now = mfu_scenario_cluster(&s->memory.now);
+    struct mfu_name_list list;
     int status;
 
+    list.names = mfu_catalog_clusters(s->catalog, &list.n);
     if (s->json)
-        return answer(s, err);
+        return mfu_list_names(s, &mfu_record_clusters, &list, "", err);
     mfu_pager_begin(s);
     mfu_show_cluster(s, &s->memory.now);
     putc('\n', s->out);
-    status = mfu_list_names(s, "cluster", "clusters", names, n, now ? now->slug : "", err);
+    status = mfu_list_names(s, &mfu_record_clusters, &list, now ? now->slug : "", err);
     mfu_pager_end(s);
     return status;
 }
@@ -43,14 +28,19 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     const struct mfu_cluster *old = mfu_scenario_cluster(&next);
 
     if (argc == 1)
-        return show(s, err);
+        return list(s, err);
     if (mfu_choose_cluster(s, &next, argv[1], err) < 0)
         return mfu_error_caret(s, err, 1);
     if (mfu_scenario_cluster(&next) == old)
         mfu_say_cluster(s, &next); /* else it is told as a change */
     if (mfu_install(s, &next, true, err) < 0)
         return -1;
-    return s->json ? answer(s, err) : 0;
+    if (s->json) {
+        struct mfu_cluster_answer a = mfu_cluster_answer(&s->memory.now);
+
+        return mfu_answer(s, &mfu_record_cluster, &a, err);
+    }
+    return 0;
 }
 
 const struct mfu_command mfu_command_cluster = {
@@ -69,4 +59,5 @@ const struct mfu_command mfu_command_cluster = {
     .most_args = 1,
     .offer = {mfu_offer_clusters},
     .run = run,
+    .answers = MFU_ANSWERS(&mfu_record_cluster, &mfu_record_clusters),
 };

@@ -6,12 +6,13 @@
 #include "repl/completers.h"
 #include "repl/expr_scope.h"
 #include "repl/output.h"
+#include "answer/fields/fields.h"
 #include "scenario/keys.h"
-#include "report/report.h"
 
 #define MOST 8 /* scenarios side by side */
 
 struct comparison {
+    struct mfu_session *session;
     int n, n_differences, n_followers;
     const char *names[MOST];
     const struct mfu_scenario *scenarios[MOST];
@@ -20,75 +21,113 @@ struct comparison {
     struct mfu_attribution why; /* of two scenarios; else n is 0 */
 };
 
-/* ---- JSON ---------------------------------------------------------------- */
+/* ---- for programs -------------------------------------------------------- */
 
-static json_t *value_json(const struct mfu_scenario *s, const struct mfu_difference *d)
+struct differing {
+    const struct comparison *in;
+    const struct mfu_difference *of;
+};
+
+struct value {
+    const struct mfu_scenario *scenario;
+    const struct mfu_difference *of;
+};
+
+static void put_value(const struct value *x, struct mfu_value *v)
 {
+    struct mfu_key k = mfu_scenario_key(x->scenario, x->of->key, NULL);
     struct mfu_config config;
-    struct mfu_key k;
 
-    if (d->what == MFU_DIFFERENT_GPU)
-        return mfu_json_text(s->gpu->slug);
-    if (d->what == MFU_DIFFERENT_MODEL)
-        return mfu_json_text(s->model->slug);
-    k = mfu_scenario_key(s, d->key, NULL);
-    mfu_scenario_resolve(s, &config, NULL);
-    return k.kind == MFU_KEY_NONE ? json_null() : mfu_key_json(k, mfu_config_value(&config, k));
-}
-
-static json_t *differences_json(const struct comparison *c, const struct mfu_difference *d, int n)
-{
-    json_t *list = json_array();
-
-    for (int i = 0; i < n; i++) {
-        json_t *values = json_array();
-
-        for (int k = 0; k < c->n; k++)
-            json_array_append_new(values, value_json(c->scenarios[k], &d[i]));
-        json_array_append_new(list, json_pack("{s:s, s:o}", "key", d[i].key, "values", values));
+    if (x->of->what == MFU_DIFFERENT_GPU)
+        mfu_value_text(v, x->scenario->gpu->slug);
+    else if (x->of->what == MFU_DIFFERENT_MODEL)
+        mfu_value_text(v, x->scenario->model->slug);
+    else if (k.kind == MFU_KEY_NONE)
+        mfu_value_text(v, NULL);
+    else {
+        mfu_scenario_resolve(x->scenario, &config, NULL);
+        if (mfu_key_choices(k))
+            mfu_value_text(v, mfu_key_choices(k)[(int)mfu_config_value(&config, k)]);
+        else
+            mfu_value_number(v, mfu_config_value(&config, k));
     }
-    return list;
 }
 
-static json_t *added_json(struct mfu_added x)
+static void make_values(const struct differing *d, struct mfu_value *v)
 {
-    return json_pack("{s:o, s:o}", "step_time_s", mfu_json_number(x.step_s), "seconds_per_token",
-                     mfu_json_number(x.per_token_s));
+    struct value *list = mfu_value_own(v, (size_t)d->in->n, sizeof *list);
+
+    for (int i = 0; list && i < d->in->n; i++)
+        list[i] = (struct value){d->in->scenarios[i], d->of};
 }
 
-static json_t *attribution_json(const struct mfu_attribution *why)
+static void make_differences(const struct comparison *c, const struct mfu_difference *of, int n, struct mfu_value *v)
 {
-    json_t *list = json_array();
+    struct differing *list = mfu_value_own(v, (size_t)n, sizeof *list);
 
-    for (int i = 0; i < why->n; i++) {
-        const struct mfu_credit *x = &why->credits[i];
-
-        json_array_append_new(list,
-                              json_pack("{s:s, s:o, s:o, s:o, s:o}", "key", x->keys, "step_time_s",
-                                        mfu_json_number(x->forward.step_s), "seconds_per_token",
-                                        mfu_json_number(x->forward.per_token_s), "reverse", added_json(x->reverse),
-                                        "alone", added_json(x->alone)));
-    }
-    return list;
+    for (int i = 0; list && i < n; i++)
+        list[i] = (struct differing){c, &of[i]};
 }
 
-static int answer(struct mfu_session *s, const struct comparison *c, struct mfu_error *err)
+/* Each plan is made again when its turn comes: a session holds one. */
+struct planned {
+    struct mfu_session *session;
+    const struct mfu_scenario *scenario;
+};
+
+static void make_planned(const struct comparison *c, struct mfu_value *v)
 {
-    json_t *names = json_array(), *results = json_array(), *o;
+    struct planned *list = mfu_value_own(v, (size_t)c->n, sizeof *list);
 
-    for (int i = 0; i < c->n; i++) {
-        json_array_append_new(names, mfu_json_text(c->names[i]));
-        if (mfu_session_plan_of(s, c->scenarios[i], err) == 0) /* it was made before */
-            json_array_append_new(results, mfu_json_plan(&s->plan));
-    }
-    o = json_pack("{s:s, s:i, s:o, s:o, s:o, s:o, s:o}", "command", "compare", "schema", 1, "scenarios", names,
-                  "differences", differences_json(c, c->differences, c->n_differences), "follows",
-                  differences_json(c, c->followers, c->n_followers), "results", results, "attribution",
-                  attribution_json(&c->why));
-    if (o && c->why.n > 0)
-        json_object_set_new(o, "interaction", added_json(c->why.interaction));
-    return mfu_answer(s, o, err);
+    for (int i = 0; list && i < c->n; i++)
+        list[i] = (struct planned){c->session, c->scenarios[i]};
 }
+
+static const struct mfu_plan *plan_again(const struct planned *p)
+{
+    return mfu_session_plan_of(p->session, p->scenario, NULL) == 0 ? &p->session->plan : NULL;
+}
+
+// clang-format off
+/* clang-format off: a table */
+#define VALUE(X) X(SCALAR, _, 0, put_value(x, v), "of one scenario; null: it has no such key")
+MFU_FIELDS(compared_value, const struct value *x, VALUE)
+static const struct mfu_record compared_value = MFU_RECORD(compared_value, .rows = NULL);
+
+#define DIFFERING(X) \
+    X(TEXT,      key,    0,      d->of->key,        "gpu, model or a key") \
+    X(MADE_LIST, values, &compared_value, make_values(d, v), "in each scenario")
+MFU_FIELDS(difference, const struct differing *d, DIFFERING)
+static const struct mfu_record difference = MFU_RECORD(difference, .rows = NULL);
+
+#define ADDED(X) \
+    X(NUMBER, step_time_s,       MFU_SECONDS, a->step_s,      "added to a step") \
+    X(NUMBER, seconds_per_token, MFU_SECONDS, a->per_token_s, "added to each token")
+MFU_FIELDS(added, const struct mfu_added *a, ADDED)
+static const struct mfu_record added = MFU_RECORD(added, .rows = NULL);
+
+#define CREDIT(X) \
+    X(TEXT,    key,     0,      x->keys,     "one key, or several joined by +") \
+    X(MEMBERS, forward, &added, &x->forward, "changed in this order") \
+    X(OBJECT,  reverse, &added, &x->reverse, "changed in the reverse order") \
+    X(OBJECT,  alone,   &added, &x->alone,   "changed alone; null: not possible")
+MFU_FIELDS(credit, const struct mfu_credit *x, CREDIT)
+static const struct mfu_record credit = MFU_RECORD(credit, .rows = NULL);
+
+#define PLANNED(X) X(OBJECT, _, &mfu_record_plan_inside, plan_again(p), "a plan")
+MFU_FIELDS(compared_plan, const struct planned *p, PLANNED)
+static const struct mfu_record planned = MFU_RECORD(compared_plan, .rows = NULL);
+
+#define COMPARISON(X) \
+    X(LIST,      scenarios,   &mfu_record_strings, (c->names, c->n), "their names") \
+    X(MADE_LIST, differences, &difference, make_differences(c, c->differences, c->n_differences, v), "keys that differ") \
+    X(MADE_LIST, follows,     &difference, make_differences(c, c->followers, c->n_followers, v), "keys that differ since others do") \
+    X(MADE_LIST, results,     &planned,    make_planned(c, v), "the plan of each scenario") \
+    X(LIST,      attribution, &credit,     (c->why.credits, c->why.n), "of two scenarios: what each change adds") \
+    X(MAYBE_OBJECT, interaction, &added,   c->why.n > 0 ? &c->why.interaction : NULL, "what only all changes together do")
+MFU_FIELDS(compare, const struct comparison *c, COMPARISON)
+static const struct mfu_record record = MFU_RECORD(compare, .command = "compare", .rows = "results");
+// clang-format on
 
 /* ---- text ---------------------------------------------------------------- */
 
@@ -139,6 +178,7 @@ static bool all_equal(const double *x, int n)
 static int put_results(struct mfu_session *s, const struct comparison *c, struct mfu_error *err)
 {
     double values[N_SHOWN][MOST];
+    struct mfu_result r[N_SHOWN];
     bool fits[MOST];
     char text[MFU_QUANTITY_MAX];
 
@@ -146,13 +186,13 @@ static int put_results(struct mfu_session *s, const struct comparison *c, struct
         if (mfu_session_plan_of(s, c->scenarios[i], err) < 0)
             return -1;
         for (size_t k = 0; k < N_SHOWN; k++)
-            values[k][i] = mfu_result_find(shown[k])->get(&s->plan);
+            values[k][i] = mfu_result_find(shown[k], &r[k]) ? mfu_result_value(&r[k], &s->plan) : NAN;
         fits[i] = s->plan.memory.fits;
     }
     for (size_t k = all_equal(values[0], c->n); k < N_SHOWN; k++) {
         fprintf(s->out, "%-*s ", LABEL, labels[k]);
         for (int i = 0; i < c->n; i++)
-            put_cell(s, mfu_quantity_format(text, values[k][i], mfu_result_find(shown[k])->dim), i == c->n - 1);
+            put_cell(s, mfu_quantity_format(text, values[k][i], r[k].dim), i == c->n - 1);
     }
     fprintf(s->out, "%-*s ", LABEL, "fits");
     for (int i = 0; i < c->n; i++)
@@ -289,7 +329,7 @@ static int show(struct mfu_session *s, const struct comparison *c, struct mfu_er
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
     struct mfu_scenario now = s->memory.now;
-    struct comparison c = {0};
+    struct comparison c = {.session = s};
 
     for (int i = 1; i < argc; i++) {
         c.names[c.n] = argv[i];
@@ -309,7 +349,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     if (c.n == 2 && c.n_differences > 0
         && mfu_attribute(s, c.scenarios[0], c.scenarios[1], c.differences, c.n_differences, &c.why, err) < 0)
         return -1;
-    return s->json ? answer(s, &c, err) : show(s, &c, err);
+    return s->json ? mfu_answer(s, &record, &c, err) : show(s, &c, err);
 }
 
 const struct mfu_command mfu_command_compare = {
@@ -328,5 +368,6 @@ const struct mfu_command mfu_command_compare = {
     .least_args = 1,
     .most_args = MOST,
     .offer = {mfu_offer_kept, mfu_offer_kept},
+    .answers = MFU_ANSWERS(&record),
     .run = run,
 };

@@ -79,27 +79,52 @@ static int unknown(struct mfu_session *s, const char *language, const char *word
 
 /* ---- the list ------------------------------------------------------------ */
 
-static int list_json(struct mfu_session *s, const char *language, struct mfu_error *err)
+struct term {
+    const struct mfu_page *page;
+    const char *text; /* filled in; NULL in the list */
+};
+
+static void make_terms(const char *language, struct mfu_value *v)
 {
-    json_t *terms = json_array();
-    const struct mfu_page *p;
+    size_t n = 0;
+    struct term *list;
 
-    for (size_t i = 0; (p = mfu_page_at(KIND, language, i)); i++) {
-        char term[NAME], summary[160];
-
-        json_array_append_new(terms,
-                              json_pack("{s:s, s:s, s:s}", "name", p->name, "term", mfu_page_term(p, term, sizeof term),
-                                        "summary", mfu_page_summary(p, summary, sizeof summary)));
-    }
-    return mfu_answer(s, json_pack("{s:s, s:i, s:o}", "command", "explain", "schema", 1, "terms", terms), err);
+    while (mfu_page_at(KIND, language, n))
+        n++;
+    list = mfu_value_own(v, n, sizeof *list);
+    for (size_t i = 0; list && i < n; i++)
+        list[i].page = mfu_page_at(KIND, language, i);
 }
+
+// clang-format off
+/* clang-format off: a table */
+#define TERM(X) \
+    X(TEXT,      name,    0, t->page->name,                                       "as `explain` takes it") \
+    X(MADE_TEXT, term,    0, mfu_page_term(t->page, v->buf, sizeof v->buf),       "as people write it") \
+    X(MADE_TEXT, summary, 0, mfu_page_summary(t->page, v->buf, sizeof v->buf),    "in a line")
+MFU_FIELDS(term, const struct term *t, TERM)
+static const struct mfu_record term_record = MFU_RECORD(term, .rows = NULL);
+
+#define TERMS(X) X(MADE_LIST, terms, &term_record, make_terms(language, v), "all that can be explained")
+MFU_FIELDS(terms, const char *language, TERMS)
+static const struct mfu_record list_record = MFU_RECORD(terms, .command = "explain", .rows = "terms");
+
+#define PAGE(X) \
+    X(MADE_TEXT, term,     0, mfu_page_term(t->page, v->buf, sizeof v->buf),          "as people write it") \
+    X(TEXT,      language, 0, t->page->language,                                      "of the text") \
+    X(MADE_TEXT, summary,  0, mfu_page_summary(t->page, v->buf, sizeof v->buf),       "in a line") \
+    X(MADE_TEXT, see,      0, mfu_page_head(t->page, "see", v->buf, sizeof v->buf),   "what it refers to") \
+    X(TEXT,      text,     0, t->text,                                                "with the figures of the scenario")
+MFU_FIELDS(explanation, const struct term *t, PAGE)
+static const struct mfu_record page_record = MFU_RECORD(explanation, .command = "explain");
+// clang-format on
 
 static int list(struct mfu_session *s, const char *language, struct mfu_error *err)
 {
     const struct mfu_page *p;
 
     if (s->json)
-        return list_json(s, language, err);
+        return mfu_answer(s, &list_record, language, err);
     mfu_pager_begin(s);
     for (size_t i = 0; (p = mfu_page_at(KIND, language, i)); i++) {
         char term[NAME], summary[160];
@@ -127,11 +152,7 @@ static int put(struct mfu_session *s, const struct mfu_page *p, char *text, cons
     if (s->json)
         mfu_plain_blanks(text);
     if (s->json)
-        return mfu_answer(s,
-                          json_pack("{s:s, s:i, s:s, s:s, s:s, s:s, s:o}", "command", "explain", "schema", 1, "term",
-                                    term, "language", p->language, "summary", summary, "see", see, "text",
-                                    json_string(text)),
-                          err);
+        return mfu_answer(s, &page_record, &(struct term){p, text}, err);
     mfu_pager_begin(s);
     fprintf(s->out, "%s - ", term);
     mfu_wrap(s->out, &s->term, mfu_width(term, strlen(term)) + 3, 4, summary);
@@ -207,5 +228,6 @@ const struct mfu_command mfu_command_explain = {
             "    explain arithmetic intensity",
     .most_args = -1,
     .offer = {offer_terms},
+    .answers = MFU_ANSWERS(&page_record, &list_record),
     .run = run,
 };

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "report/json/json.h"
-#include "report/report.h"
+#include "answer/fields/fields.h"
 #include "base/atomic_file.h"
 #include "repl/command.h"
 #include "repl/completers.h"
@@ -17,10 +17,9 @@ static int put(FILE *out, const struct mfu_scenario *scenario, const char *name,
 
     if (mfu_scenario_resolve(scenario, &config, err) < 0)
         return -1;
-    o = mfu_json_scenario(&config);
-    if (*name)
-        mfu_json_put(&o, "id", mfu_json_text(name));
-    failed = !o || json_dumpf(o, out, JSON_COMPACT | JSON_REAL_PRECISION(15)) < 0 || fputc('\n', out) == EOF;
+    o = mfu_json(&mfu_record_scenario, &config);
+    failed = !o || (*name && json_object_set_new(o, "id", mfu_json_text(name)) < 0)
+        || json_dumpf(o, out, JSON_COMPACT | JSON_REAL_PRECISION(15)) < 0 || fputc('\n', out) == EOF;
     json_decref(o);
     return failed && !ferror(out) ? mfu_fail(err, MFU_ENOMEM, "out of memory") : 0;
 }
@@ -44,11 +43,23 @@ static int put_all(struct mfu_session *s, FILE *out, int *count, struct mfu_erro
     return put(out, &m->now, "", err);
 }
 
+struct exported {
+    const char *file;
+    int count;
+};
+// clang-format off
+/* clang-format off: a table */
+#define EXPORTED(X) \
+    X(TEXT,   file,      0,         x->file,  "that was written") \
+    X(NUMBER, scenarios, MFU_COUNT, x->count, "in it, one on a line")
+MFU_FIELDS(export, const struct exported *x, EXPORTED)
+static const struct mfu_record record = MFU_RECORD(export, .command = "export");
+// clang-format on
+
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
     struct mfu_atomic_file file;
     int count;
-    json_t *o;
 
     (void)argc;
     if (strcmp(argv[1], "scenarios") != 0) {
@@ -67,10 +78,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
         mfu_print_note(s, "wrote %s: %d scenario%s", argv[2], count, count == 1 ? "" : "s");
         return 0;
     }
-    o = mfu_json_answer("export");
-    mfu_json_put(&o, "file", mfu_json_text(argv[2]));
-    mfu_json_put_number(&o, "scenarios", count);
-    return mfu_answer(s, o, err);
+    return mfu_answer(s, &record, &(struct exported){argv[2], count}, err);
 }
 
 static const char *offer(struct mfu_session *s, size_t i)
@@ -92,5 +100,6 @@ const struct mfu_command mfu_command_export = {
     .least_args = 2,
     .most_args = 2,
     .offer = {offer, mfu_offer_files},
+    .answers = MFU_ANSWERS(&record),
     .run = run,
 };

@@ -1,3 +1,5 @@
+#include <stdio.h>
+
 #include "report/json/json.h"
 #include "repl/assign.h"
 #include "repl/command.h"
@@ -7,31 +9,37 @@
 
 static int list(struct mfu_session *s, struct mfu_error *err)
 {
-    size_t n;
-    const char *const *names = mfu_catalog_gpus(s->catalog, &n);
+    struct mfu_name_list list;
 
-    return mfu_list_names(s, "gpu", "gpus", names, n, s->memory.now.gpu->slug, err);
+    list.names = mfu_catalog_gpus(s->catalog, &list.n);
+    return mfu_list_names(s, &mfu_record_gpus, &list, s->memory.now.gpu->slug, err);
 }
 
-static int answer(struct mfu_session *s, struct mfu_error *err)
+/* nvidia-smi's names have blanks: gpu NVIDIA GeForce RTX 4070. */
+static void join(char *name, size_t size, int argc, char **argv)
 {
-    return mfu_answer(s, mfu_json_command("gpu", mfu_gpu_json(s->memory.now.gpu)), err);
+    size_t n = 0;
+
+    for (int i = 1; i < argc && n < size; i++)
+        n += (size_t)snprintf(name + n, size - n, "%s%s", i > 1 ? " " : "", argv[i]);
 }
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
     struct mfu_scenario next = s->memory.now;
     const struct mfu_gpu *old = next.gpu;
+    char name[1024];
 
     if (argc == 1)
         return list(s, err);
-    if (mfu_choose_gpu(s, &next, argv[1], err) < 0)
+    join(name, sizeof name, argc, argv);
+    if (mfu_choose_gpu(s, &next, name, err) < 0)
         return mfu_error_caret(s, err, 1);
     if (next.gpu == old)
         mfu_say_gpu(s, old); /* else it is told as a change */
     if (mfu_install(s, &next, true, err) < 0)
         return -1;
-    return s->json ? answer(s, err) : 0;
+    return s->json && !s->csv ? mfu_answer(s, &mfu_record_gpu, s->memory.now.gpu, err) : 0;
 }
 
 const struct mfu_command mfu_command_gpu = {
@@ -43,8 +51,10 @@ const struct mfu_command mfu_command_gpu = {
             "chosen one marked.  Case, - and _ do not matter.  `show gpu` tells all about it.\n"
             "\n"
             "    gpu\n"
-            "    gpu h100-sxm",
-    .most_args = 1,
+            "    gpu h100-sxm\n"
+            "    gpu NVIDIA GeForce RTX 4070",
+    .most_args = 16,
     .offer = {mfu_offer_gpus},
+    .answers = MFU_ANSWERS(&mfu_record_gpu, &mfu_record_gpus),
     .run = run,
 };

@@ -149,6 +149,13 @@ static int show(struct mfu_session *s, int argc, char **argv, struct mfu_error *
     return k.kind != MFU_KEY_NONE ? key_page(s, k) : unknown(s, argv[1], err);
 }
 
+// clang-format off
+/* clang-format off: a table */
+#define PAGE(X) X(TEXT, text, 0, text, "the page")
+MFU_FIELDS(help, const char *text, PAGE)
+static const struct mfu_record record = MFU_RECORD(help, .command = "help");
+// clang-format on
+
 /* With --json the page is a text in an object. */
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
@@ -171,7 +178,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     fclose(s->out);
     s->out = out;
     if (status == 0)
-        status = mfu_answer(s, json_pack("{s:s, s:i, s:s}", "command", "help", "schema", 1, "text", text), err);
+        status = mfu_answer(s, &record, text, err);
     free(text);
     return status;
 }
@@ -189,5 +196,6 @@ const struct mfu_command mfu_command_help = {
             "    help batch",
     .most_args = 1,
     .offer = {mfu_offer_topics},
+    .answers = MFU_ANSWERS(&record),
     .run = run,
 };

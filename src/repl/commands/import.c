@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,36 +10,38 @@
 
 /* ---- JSON ---------------------------------------------------------------- */
 
-static json_t *entry_json(const struct mfu_entry *e)
-{
-    json_t *o = json_pack("{s:o, s:o}", "name", mfu_json_text(e->name), "value", mfu_json_text(e->value));
+// clang-format off
+/* clang-format off: a table */
+#define ENTRY(X) \
+    X(TEXT,         name,  0,         e->name,                               "in the file") \
+    X(TEXT,         value, 0,         e->value,                              "in the file") \
+    X(MAYBE_NUMBER, line,  MFU_COUNT, e->line > 0 ? e->line : (double)NAN,   "of the file, from 1") \
+    X(MAYBE_TEXT,   key,   0,         e->key,                                "the setting that it became") \
+    X(MAYBE_TEXT,   set,   0,         e->key ? e->set : NULL,                "the setting's value") \
+    X(MAYBE_TEXT,   note,  0,         *e->note ? e->note : NULL,             "what to know of it")
+MFU_FIELDS(entry, const struct mfu_entry *e, ENTRY)
+static const struct mfu_record entry = MFU_RECORD(entry, .rows = NULL);
 
-    if (o && e->line > 0)
-        json_object_set_new(o, "line", json_integer(e->line));
-    if (o && e->key) {
-        json_object_set_new(o, "key", mfu_json_text(e->key));
-        json_object_set_new(o, "set", mfu_json_text(e->set));
-    }
-    if (o && *e->note)
-        json_object_set_new(o, "note", mfu_json_text(e->note));
-    return o;
+static void make_entries(const struct mfu_import *m, enum mfu_fate fate, struct mfu_value *v)
+{
+    struct mfu_entry *list = mfu_value_own(v, (size_t)m->n, sizeof *list);
+    size_t n = 0;
+
+    for (int i = 0; list && i < m->n; i++)
+        if (m->entries[i].fate == fate && m->entries[i].name[0] != '$')
+            list[n++] = m->entries[i];
+    v->n = n;
 }
 
-static int answer(struct mfu_session *s, const struct mfu_import *m, struct mfu_error *err)
-{
-    static const char *const names[MFU_FATE_COUNT] = {"understood", "assumed", "ignored", "not_modelled"};
-    json_t *object = json_pack("{s:s, s:i, s:s}", "command", "import", "schema", 1, "source", m->format->name);
-
-    for (int fate = 0; object && fate < MFU_FATE_COUNT; fate++) {
-        json_t *list = json_array();
-
-        for (int i = 0; i < m->n; i++)
-            if ((int)m->entries[i].fate == fate && m->entries[i].name[0] != '$')
-                json_array_append_new(list, entry_json(&m->entries[i]));
-        json_object_set_new(object, names[fate], list);
-    }
-    return mfu_answer(s, object, err);
-}
+#define IMPORTED(X) \
+    X(TEXT,      source,       0,      m->format->name,                     "whose configuration it is") \
+    X(MADE_LIST, understood,   &entry, make_entries(m, MFU_UNDERSTOOD, v), "became settings") \
+    X(MADE_LIST, assumed,      &entry, make_entries(m, MFU_ASSUMED, v), "became settings, although the file does not say so") \
+    X(MADE_LIST, ignored,      &entry, make_entries(m, MFU_IGNORED, v), "makes no difference here") \
+    X(MADE_LIST, not_modelled, &entry, make_entries(m, MFU_UNMODELLED, v), "makes a difference that is not predicted")
+MFU_FIELDS(import, const struct mfu_import *m, IMPORTED)
+static const struct mfu_record record = MFU_RECORD(import, .command = "import", .rows = "understood");
+// clang-format on
 
 /* ---- text ---------------------------------------------------------------- */
 
@@ -149,7 +152,7 @@ static int import(struct mfu_session *s, struct mfu_import *m, int argc, char **
     if (status < 0)
         return -1;
     if (s->json)
-        return answer(s, m, err);
+        return mfu_answer(s, &record, m, err);
     tell(s, m);
     return 0;
 }
@@ -197,5 +200,6 @@ const struct mfu_command mfu_command_import = {
     .least_args = 1,
     .most_args = 2,
     .offer = {mfu_offer_files, offer_formats},
+    .answers = MFU_ANSWERS(&record),
     .run = run,
 };

@@ -5,17 +5,23 @@
 #include "repl/completers.h"
 #include "repl/output.h"
 
+// clang-format off
+/* clang-format off: a table */
+#define NAME(X) X(TEXT, _, 0, k->name, "of a scenario")
+MFU_FIELDS(kept, const struct mfu_kept *k, NAME)
+static const struct mfu_record kept = MFU_RECORD(kept, .rows = NULL);
+
+#define KEPT(X) X(LIST, kept, &kept, (m->kept, m->n_kept), "names of scenarios")
+MFU_FIELDS(keep, const struct mfu_memory *m, KEPT)
+static const struct mfu_record record = MFU_RECORD(keep, .command = "keep", .rows = "kept");
+// clang-format on
+
 static int list(struct mfu_session *s, struct mfu_error *err)
 {
     const struct mfu_memory *m = &s->memory;
 
-    if (s->json) {
-        json_t *names = json_array();
-
-        for (int i = 0; i < m->n_kept; i++)
-            json_array_append_new(names, mfu_json_text(m->kept[i].name));
-        return mfu_answer(s, json_pack("{s:s, s:i, s:o}", "command", "keep", "schema", 1, "kept", names), err);
-    }
+    if (s->json)
+        return mfu_answer(s, &record, m, err);
     for (int i = 0; i < m->n_kept; i++)
         fprintf(s->out, "%-16s %s on %s\n", m->kept[i].name, m->kept[i].scenario.model->slug,
                 m->kept[i].scenario.gpu->slug);
@@ -67,5 +73,6 @@ const struct mfu_command mfu_command_keep = {
             "    set batch 8; keep small; set batch 16; use small",
     .most_args = 1,
     .offer = {mfu_offer_kept},
+    .answers = MFU_ANSWERS(&record),
     .run = run,
 };

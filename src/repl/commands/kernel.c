@@ -10,6 +10,7 @@
 #include "repl/expr_scope.h"
 #include "repl/output.h"
 #include "report/report.h"
+#include "answer/fields/fields.h"
 #include "scenario/setting.h"
 
 #define LARGEST 0x1p40 /* of a size; more is a slip of the finger */
@@ -290,7 +291,7 @@ static int sweep(struct mfu_session *s, struct mfu_study_request *r, double last
         s->studied = list[n - 1];
         s->has_studied = true;
         if (s->json) {
-            status = mfu_answer(s, mfu_json_collectives(list, n), err);
+            status = mfu_answer(s, &mfu_record_collectives, &(struct mfu_collectives){list, n}, err);
         } else {
             mfu_pager_begin(s);
             mfu_text_collectives(s->out, &s->term, list, n);
@@ -307,8 +308,8 @@ static int cut_range(struct mfu_session *s, int argc, char **argv, double *last,
     char *dots = argc > 2 ? strstr(argv[2], "..") : NULL;
     bool collective = false;
 
-    for (int i = 0; i < MFU_COLLECTIVE_OP_COUNT; i++)
-        collective |= mfu_same_name(mfu_collective_op_names[i], argv[1]);
+    for (int i = MFU_STUDY_COLLECTIVE; i < MFU_STUDY_COUNT; i++)
+        collective |= mfu_same_name(mfu_studies[i].name, argv[1]);
     if (!dots || !collective)
         return 0;
     if (number(s, dots + 2, MFU_BYTES, last, err) < 0 || in_range("BYTES", *last, MFU_BYTES, 1, LARGEST, err) < 0)
@@ -337,7 +338,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     s->studied = kernel;
     s->has_studied = true;
     if (s->json)
-        return mfu_answer(s, mfu_json_single_kernel(&kernel), err);
+        return mfu_answer(s, &mfu_record_single_kernel, &kernel, err);
     mfu_pager_begin(s);
     mfu_text_single_kernel(s->out, &s->term, &kernel);
     mfu_pager_end(s);
@@ -376,5 +377,6 @@ const struct mfu_command mfu_command_kernel = {
     .least_args = 1,
     .most_args = -1,
     .offer = {offer, offer},
+    .answers = MFU_ANSWERS(&mfu_record_single_kernel, &mfu_record_collectives),
     .run = run,
 };

@@ -12,8 +12,8 @@ static const char *offer(struct mfu_session *s, size_t i)
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
-    static const struct mfu_view_of view = {.json = mfu_json_kernels, .table = mfu_text_kernels};
-    static const struct mfu_view_of wide = {.json = mfu_json_kernels, .table = mfu_text_kernels_wide};
+    static const struct mfu_view_of view = {.record = &mfu_record_kernels, .table = mfu_text_kernels};
+    static const struct mfu_view_of wide = {.record = &mfu_record_kernels, .table = mfu_text_kernels_wide};
 
     if (argc > 1 && strcmp(argv[1], "--wide") != 0 && strcmp(argv[1], "wide") != 0) {
         mfu_fail(err, MFU_EINPUT, "'%.40s': expected '--wide' or nothing", argv[1]);
@@ -35,5 +35,6 @@ const struct mfu_command mfu_command_kernels = {
             "    kernels --wide",
     .most_args = 1,
     .offer = {offer},
+    .answers = MFU_ANSWERS(&mfu_record_kernels),
     .run = run,
 };

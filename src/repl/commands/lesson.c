@@ -10,34 +10,58 @@
 #define KIND "lessons"
 #define MOST 99
 
+struct entry {
+    const struct mfu_page *page;
+    double number;
+};
+
+static void make_entries(const char *language, struct mfu_value *v)
+{
+    struct entry *list = mfu_value_own(v, MOST, sizeof *list);
+    const struct mfu_page *p;
+    size_t n = 0;
+
+    for (; list && n < MOST && (p = mfu_page_at(KIND, language, n)); n++)
+        list[n] = (struct entry){p, (double)n + 1};
+    v->n = n;
+}
+
+// clang-format off
+/* clang-format off: a table */
+#define ENTRY(X) \
+    X(NUMBER,    lesson,  MFU_COUNT, e->number, "as `lesson` takes it") \
+    X(TEXT,      name,    0,         e->page->name, "its file") \
+    X(MADE_TEXT, title,   0,         mfu_page_term(e->page, v->buf, sizeof v->buf), "as people write it") \
+    X(MADE_TEXT, summary, 0,         mfu_page_summary(e->page, v->buf, sizeof v->buf), "in a line")
+MFU_FIELDS(lesson_entry, const struct entry *e, ENTRY)
+static const struct mfu_record entry = MFU_RECORD(lesson_entry, .rows = NULL);
+
+#define LESSONS(X) X(MADE_LIST, lessons, &entry, make_entries(language, v), "all of them")
+MFU_FIELDS(lessons, const char *language, LESSONS)
+static const struct mfu_record list_record = MFU_RECORD(lessons, .command = "lesson", .rows = "lessons");
+// clang-format on
+
 static int list(struct mfu_session *s, const char *language, struct mfu_error *err)
 {
-    json_t *lessons = s->json ? json_array() : NULL;
     char begin[200];
     const struct mfu_page *p;
 
+    if (s->json)
+        return mfu_answer(s, &list_record, language, err);
     for (size_t i = 0; (p = mfu_page_at(KIND, language, i)); i++) {
         char title[120], summary[200];
         int width;
 
         mfu_page_term(p, title, sizeof title);
         mfu_page_summary(p, summary, sizeof summary);
-        if (lessons) {
-            json_array_append_new(lessons,
-                                  json_pack("{s:i, s:s, s:s, s:s}", "lesson", (int)i + 1, "name", p->name, "title",
-                                            title, "summary", summary));
-            continue;
-        }
         width = mfu_width(title, strlen(title));
         fprintf(s->out, "%2zu  %s%*s", i + 1, title, width < 27 ? 27 - width : 1, "");
         mfu_wrap(s->out, &s->term, width < 27 ? 31 : width + 5, 31, summary);
     }
-    if (!lessons && s->interactive)
+    if (s->interactive)
         mfu_wrap(s->out, &s->term, 0, 0,
                  mfu_page_head(mfu_page_at("phrases", language, 0), "begin", begin, sizeof begin));
-    return lessons
-        ? mfu_answer(s, json_pack("{s:s, s:i, s:o}", "command", "lesson", "schema", 1, "lessons", lessons), err)
-        : 0;
+    return 0;
 }
 
 /* By number, file name (with or without its digits) or title. */
@@ -128,5 +152,6 @@ const struct mfu_command mfu_command_lesson = {
             "    lesson 1",
     .most_args = 1,
     .offer = {offer_lessons},
+    .answers = MFU_ANSWERS(&mfu_record_lesson, &list_record),
     .run = run,
 };

@@ -10,10 +10,11 @@
 #include "repl/pager.h"
 #include "repl/output.h"
 #include "repl/plan_view.h"
+#include "answer/fields/fields.h"
 
 static int whole(struct mfu_session *s, struct mfu_error *err)
 {
-    static const struct mfu_view_of view = {.json = mfu_json_memory, .text = mfu_text_memory};
+    static const struct mfu_view_of view = {.record = &mfu_record_memory, .text = mfu_text_memory};
 
     return mfu_view(s, &view, err);
 }
@@ -28,7 +29,7 @@ static int timeline(struct mfu_session *s, struct mfu_error *err)
     if (mfu_session_simulate(s, true, err) < 0 || mfu_memory_timeline_make(&s->simulation, &course, err) < 0)
         return -1;
     if (s->json)
-        status = mfu_answer(s, mfu_json_timeline(&s->plan, &course), err);
+        status = mfu_answer(s, &mfu_record_timeline, &(struct mfu_timeline_answer){&s->plan, &course}, err);
     else {
         mfu_pager_begin(s);
         mfu_text_timeline(s->out, &s->term, &s->plan, &course);
@@ -40,27 +41,35 @@ static int timeline(struct mfu_session *s, struct mfu_error *err)
 
 /* ---- memory --snapshot FILE ---------------------------------------------- */
 
+struct snapshot {
+    const char *file;
+    const struct mfu_snapshot_facts *facts;
+};
+// clang-format off
+/* clang-format off: a table */
+#define SNAPSHOT(X) \
+    X(TEXT,   view,            0,         "snapshot",                 "snapshot") \
+    X(TEXT,   file,            0,         x->file,                    "that was written") \
+    X(NUMBER, events,          MFU_COUNT, (double)x->facts->events,   "allocations and frees") \
+    X(NUMBER, segments,        MFU_COUNT, (double)x->facts->segments, "of the caching allocator") \
+    X(NUMBER, blocks,          MFU_COUNT, (double)x->facts->blocks,   "in them") \
+    X(NUMBER, reserved_bytes,  MFU_BYTES, x->facts->reserved_bytes,   "in segments") \
+    X(NUMBER, allocated_bytes, MFU_BYTES, x->facts->allocated_bytes,  "in blocks, at the end")
+MFU_FIELDS(memory_snapshot, const struct snapshot *x, SNAPSHOT)
+static const struct mfu_record snapshot_record = MFU_RECORD(memory_snapshot, .command = "memory");
+// clang-format on
+
 static int snapshot(struct mfu_session *s, const char *file, struct mfu_error *err)
 {
     struct mfu_snapshot_facts facts;
     char allocated[MFU_QUANTITY_MAX], reserved[MFU_QUANTITY_MAX];
-    json_t *o;
 
     if (mfu_session_simulate(s, true, err) < 0)
         return -1;
     if (mfu_snapshot_write(file, &s->plan, &s->simulation, &facts, err) < 0)
         return mfu_error_caret(s, err, 2);
-    if (s->json) {
-        o = mfu_json_answer("memory");
-        mfu_json_put_text(&o, "view", "snapshot");
-        mfu_json_put(&o, "file", mfu_json_text(file));
-        mfu_json_put_number(&o, "events", (double)facts.events);
-        mfu_json_put_number(&o, "segments", (double)facts.segments);
-        mfu_json_put_number(&o, "blocks", (double)facts.blocks);
-        mfu_json_put_number(&o, "reserved_bytes", facts.reserved_bytes);
-        mfu_json_put_number(&o, "allocated_bytes", facts.allocated_bytes);
-        return mfu_answer(s, o, err);
-    }
+    if (s->json)
+        return mfu_answer(s, &snapshot_record, &(struct snapshot){file, &facts}, err);
     mfu_print_note(s, "wrote %s: %ld events, %ld segments of %s, %s allocated at the end", file, facts.events,
                    facts.segments, mfu_quantity_format(reserved, facts.reserved_bytes, MFU_BYTES),
                    mfu_quantity_format(allocated, facts.allocated_bytes, MFU_BYTES));
@@ -118,5 +127,6 @@ const struct mfu_command mfu_command_memory = {
             "    memory --snapshot step.pickle",
     .most_args = 2,
     .offer = {offer},
+    .answers = MFU_ANSWERS(&mfu_record_memory, &mfu_record_timeline, &snapshot_record),
     .run = run,
 };

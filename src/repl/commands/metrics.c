@@ -7,6 +7,7 @@
 #include "repl/pager.h"
 #include "repl/output.h"
 #include "repl/plan_view.h"
+#include "answer/fields/fields.h"
 
 /* ---- metrics --over TIME -------------------------------------------------- */
 
@@ -27,7 +28,8 @@ static int over(struct mfu_session *s, const char *time, struct mfu_error *err)
     if (mfu_metrics_over(&s->plan, &s->simulation, window_s, slices, n, err) < 0)
         status = mfu_error_caret(s, err, 2);
     else if (s->json)
-        status = mfu_answer(s, mfu_json_metrics_over(&s->plan, window_s, slices, n), err);
+        status = mfu_answer(s, &mfu_record_metrics_over,
+                            &(struct mfu_metrics_over_answer){&s->plan, window_s, slices, n}, err);
     else {
         mfu_pager_begin(s);
         mfu_text_metrics_over(s->out, &s->term, &s->plan, window_s, slices, n);
@@ -40,7 +42,7 @@ static int over(struct mfu_session *s, const char *time, struct mfu_error *err)
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
-    static const struct mfu_view_of view = {.json = mfu_json_metrics, .text = mfu_text_metrics};
+    static const struct mfu_view_of view = {.record = &mfu_record_metrics, .text = mfu_text_metrics};
 
     if (argc == 1)
         return mfu_view(s, &view, err);
@@ -65,5 +67,6 @@ const struct mfu_command mfu_command_metrics = {
             "    set batch 8 runtime eager attention math; metrics\n"
             "    metrics --over 300ms",
     .most_args = 2,
+    .answers = MFU_ANSWERS(&mfu_record_metrics, &mfu_record_metrics_over),
     .run = run,
 };

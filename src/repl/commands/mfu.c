@@ -3,7 +3,7 @@
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
-    static const struct mfu_view_of view = {.json = mfu_json_mfu, .text = mfu_text_mfu};
+    static const struct mfu_view_of view = {.record = &mfu_record_mfu, .text = mfu_text_mfu};
 
     (void)argc, (void)argv;
     return mfu_view(s, &view, err);
@@ -19,5 +19,6 @@ const struct mfu_command mfu_command_mfu = {
             "print for the same run, since they count and divide differently.\n"
             "\n"
             "    set batch 8 accum 64 runtime compile; mfu",
+    .answers = MFU_ANSWERS(&mfu_record_mfu),
     .run = run,
 };

@@ -8,15 +8,10 @@
 
 static int list(struct mfu_session *s, struct mfu_error *err)
 {
-    size_t n;
-    const char *const *names = mfu_catalog_models(s->catalog, &n);
+    struct mfu_name_list list;
 
-    return mfu_list_names(s, "model", "models", names, n, s->memory.now.model->slug, err);
-}
-
-static int answer(struct mfu_session *s, struct mfu_error *err)
-{
-    return mfu_answer(s, mfu_json_command("model", mfu_model_json(s, s->memory.now.model)), err);
+    list.names = mfu_catalog_models(s->catalog, &list.n);
+    return mfu_list_names(s, &mfu_record_models, &list, s->memory.now.model->slug, err);
 }
 
 /* Dimensions belong to the model: what was set for the old one is gone. */
@@ -33,6 +28,7 @@ static void say_forgotten(struct mfu_session *s, const struct mfu_scenario *old)
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
     struct mfu_scenario old = s->memory.now, next = old;
+    struct mfu_model_answer answer;
 
     if (argc == 1)
         return list(s, err);
@@ -43,7 +39,8 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     if (next.model == old.model)
         mfu_say_model(s, old.model); /* else it was told as a change */
     say_forgotten(s, &old);
-    return s->json ? answer(s, err) : 0;
+    answer = mfu_model_answer(s);
+    return s->json && !s->csv ? mfu_answer(s, &mfu_record_model, &answer, err) : 0;
 }
 
 const struct mfu_command mfu_command_model = {
@@ -59,5 +56,6 @@ const struct mfu_command mfu_command_model = {
             "    model gpt2-xl",
     .most_args = 1,
     .offer = {mfu_offer_models},
+    .answers = MFU_ANSWERS(&mfu_record_model, &mfu_record_models),
     .run = run,
 };

@@ -10,6 +10,7 @@
 #include "repl/output.h"
 #include "repl/tokenize.h"
 #include "report/report.h"
+#include "answer/fields/fields.h"
 
 /* Whether a word is meant to be a file: one is there, or it looks like one. */
 static bool is_file(const char *word)
@@ -116,7 +117,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
         return -1;
     remember(s, o);
     if (s->json)
-        status = mfu_answer(s, mfu_json_observation(o), err);
+        status = mfu_answer(s, &mfu_record_observe, o, err);
     else {
         mfu_pager_begin(s);
         mfu_text_observation(s->out, &s->term, o);
@@ -147,5 +148,6 @@ const struct mfu_command mfu_command_observe = {
     .least_args = 1,
     .most_args = -1,
     .offer = {mfu_offer_files, mfu_offer_keys},
+    .answers = MFU_ANSWERS(&mfu_record_observe),
     .run = run,
 };

@@ -3,7 +3,7 @@
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
-    static const struct mfu_view_of view = {.json = mfu_json_plan, .text = mfu_text_plan};
+    static const struct mfu_view_of view = {.record = &mfu_record_plan, .text = mfu_text_plan};
 
     (void)argc, (void)argv;
     return mfu_view(s, &view, err);
@@ -18,5 +18,6 @@ const struct mfu_command mfu_command_plan = {
             "a step lasts, what use it makes of the GPU, and what limits it.\n"
             "\n"
             "    set batch 8 accum 64 runtime compile; plan",
+    .answers = MFU_ANSWERS(&mfu_record_plan),
     .run = run,
 };

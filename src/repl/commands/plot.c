@@ -2,7 +2,6 @@
 
 #include "base/suggest.h"
 #include "report/plot/gnuplot.h"
-#include "report/json/json.h"
 #include "report/plot/plot.h"
 #include "repl/command.h"
 #include "repl/completers.h"
@@ -76,10 +75,19 @@ static int draw(struct mfu_session *s, const struct request *r, struct mfu_error
     return mfu_gnuplot_end(&g, err);
 }
 
+// clang-format off
+/* clang-format off: a table */
+#define DRAWN(X) \
+    X(TEXT, plot,   0, r->plot->name, "the picture") \
+    X(TEXT, file,   0, r->file,       "that was written") \
+    X(TEXT, script, 0, r->keep,       "of gnuplot, if it was kept; else null")
+MFU_FIELDS(plot, const struct request *r, DRAWN)
+static const struct mfu_record record = MFU_RECORD(plot, .command = "plot");
+// clang-format on
+
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
     struct request r = {0};
-    json_t *o;
 
     if (parse(s, argc, argv, &r, err) < 0 || mfu_session_simulate(s, r.plot->simulated, err) < 0
         || draw(s, &r, err) < 0)
@@ -90,11 +98,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
             mfu_print_note(s, "its script is %s", r.keep);
         return 0;
     }
-    o = mfu_json_answer("plot");
-    mfu_json_put_text(&o, "plot", r.plot->name);
-    mfu_json_put(&o, "file", mfu_json_text(r.file));
-    mfu_json_put(&o, "script", r.keep ? mfu_json_text(r.keep) : json_null());
-    return mfu_answer(s, o, err);
+    return mfu_answer(s, &record, &r, err);
 }
 
 static const char *offer(struct mfu_session *s, size_t i)
@@ -126,5 +130,6 @@ const struct mfu_command mfu_command_plot = {
     .least_args = 1,
     .most_args = -1,
     .offer = {offer, mfu_offer_files},
+    .answers = MFU_ANSWERS(&record),
     .run = run,
 };

@@ -30,15 +30,32 @@ static void show(struct mfu_session *s, const struct mfu_evaluated *e)
         fprintf(s->out, "%s (%s)\n", readable, exact);
 }
 
+struct printed {
+    struct mfu_session *session;
+    const char *text;
+    const struct mfu_evaluated *e;
+};
+
 /* The name of a choice, else the number. */
-static json_t *value_of(struct mfu_session *s, const struct mfu_evaluated *e)
+static void put_value(const struct printed *p, struct mfu_value *v)
 {
-    char text[MFU_QUANTITY_MAX];
+    const struct mfu_evaluated *e = p->e;
 
     if (e->alone && (e->names[0].word || mfu_key_choices(e->names[0].key)))
-        return json_string(mfu_named_format(text, s, &e->names[0]));
-    return mfu_json_number(e->value);
+        mfu_value_text(v, mfu_named_format(v->buf, p->session, &e->names[0]));
+    else
+        mfu_value_number(v, e->value);
 }
+
+// clang-format off
+/* clang-format off: a table */
+#define PRINTED(X) \
+    X(TEXT,   expression, 0, p->text,         "as it was given") \
+    X(SCALAR, value,      0, put_value(p, v), "in the base unit; the name of a choice") \
+    X(TEXT,   unit,       0, p->e->alone ? mfu_dim_unit(p->e->names[0].dim) : "", "of a single name; empty: a number")
+MFU_FIELDS(print, const struct printed *p, PRINTED)
+static const struct mfu_record record = MFU_RECORD(print, .command = "print");
+// clang-format on
 
 static int print(struct mfu_session *s, const char *text, struct mfu_error *err)
 {
@@ -49,11 +66,7 @@ static int print(struct mfu_session *s, const char *text, struct mfu_error *err)
     if (!isfinite(e.value) && !e.alone)
         return mfu_fail(err, MFU_EINPUT, "'%.80s' has no finite value", text);
     if (s->json)
-        return mfu_answer(s,
-                          json_pack("{s:s, s:i, s:o, s:o, s:s}", "command", "print", "schema", 1, "expression",
-                                    mfu_json_text(text), "value", value_of(s, &e), "unit",
-                                    e.alone ? mfu_dim_unit(e.names[0].dim) : ""),
-                          err);
+        return mfu_answer(s, &record, &(struct printed){s, text, &e}, err);
     show(s, &e);
     return 0;
 }
@@ -82,5 +95,6 @@ const struct mfu_command mfu_command_print = {
     .least_args = 1,
     .most_args = -1,
     .offer = {mfu_offer_results, mfu_offer_results},
+    .answers = MFU_ANSWERS(&record),
     .run = run,
 };

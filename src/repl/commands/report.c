@@ -2,7 +2,6 @@
 
 #include "answer/advise/advise.h"
 #include "report/html/html.h"
-#include "report/json/json.h"
 #include "repl/command.h"
 #include "repl/completers.h"
 #include "repl/script.h"
@@ -24,16 +23,22 @@ static char *commands_of(struct mfu_session *s)
     return NULL;
 }
 
-static int answer(struct mfu_session *s, const char *file, struct mfu_error *err)
+// clang-format off
+/* clang-format off: a table */
+#define WRITTEN(X) \
+    X(TEXT, file,     0, file,                                       "that was written") \
+    X(LIST, sections, &mfu_record_strings, (mfu_html_sections, n_sections()), "of the page")
+static size_t n_sections(void)
 {
-    json_t *o = mfu_json_answer("report"), *list = json_array();
+    size_t n = 0;
 
-    for (size_t i = 0; mfu_html_sections[i]; i++)
-        mfu_json_append(&list, json_string(mfu_html_sections[i]));
-    mfu_json_put(&o, "file", mfu_json_text(file));
-    mfu_json_put(&o, "sections", list);
-    return mfu_answer(s, o, err);
+    while (mfu_html_sections[n])
+        n++;
+    return n;
 }
+MFU_FIELDS(report, const char *file, WRITTEN)
+static const struct mfu_record record = MFU_RECORD(report, .command = "report");
+// clang-format on
 
 /* Plans the levers, then the scenario itself, and writes the page. */
 static int write_page(struct mfu_session *s, const char *file, struct mfu_error *err)
@@ -68,7 +73,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     if (write_page(s, argv[1], err) < 0)
         return -1;
     if (s->json)
-        return answer(s, argv[1], err);
+        return mfu_answer(s, &record, argv[1], err);
     mfu_print_note(s, "wrote %s: open it in a browser", argv[1]);
     return 0;
 }
@@ -87,5 +92,6 @@ const struct mfu_command mfu_command_report = {
     .least_args = 1,
     .most_args = 1,
     .offer = {mfu_offer_files},
+    .answers = MFU_ANSWERS(&record),
     .run = run,
 };

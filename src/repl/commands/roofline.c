@@ -3,7 +3,7 @@
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
-    static const struct mfu_view_of view = {.json = mfu_json_roofline, .table = mfu_text_roofline};
+    static const struct mfu_view_of view = {.record = &mfu_record_roofline, .table = mfu_text_roofline};
 
     (void)argc, (void)argv;
     return mfu_view(s, &view, err);
@@ -18,5 +18,6 @@ const struct mfu_command mfu_command_roofline = {
             "GPU allows there: left of the ridge memory bounds them, right of it arithmetic.\n"
             "\n"
             "    set batch 8; roofline",
+    .answers = MFU_ANSWERS(&mfu_record_roofline),
     .run = run,
 };

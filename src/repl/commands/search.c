@@ -5,6 +5,7 @@
 #include "repl/sweeping.h"
 #include "repl/output.h"
 #include "report/report.h"
+#include "answer/fields/fields.h"
 
 #define BEST 10
 
@@ -65,7 +66,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     if (status == 0 && r.n_rows == 0 && !s->json)
         status = none(&r, err);
     if (status == 0 && s->json)
-        status = mfu_answer(s, mfu_json_sweep("search", &w.sweep, &r), err);
+        status = mfu_answer(s, &mfu_record_search, &(struct mfu_sweep_answer){&w.sweep, &r}, err);
     else if (status == 0)
         mfu_text_sweep(s->out, &s->term, &w.sweep, &r, w.sweep.pareto ? 60 : (size_t)w.top);
     mfu_sweep_result_free(&r);
@@ -91,5 +92,6 @@ const struct mfu_command mfu_command_search = {
     .least_args = 1,
     .most_args = -1,
     .offer = {mfu_offer_results, mfu_offer_keys},
+    .answers = MFU_ANSWERS(&mfu_record_search),
     .run = run,
 };

@@ -5,7 +5,7 @@
 #include "repl/completers.h"
 #include "repl/sweeping.h"
 #include "repl/output.h"
-#include "report/json/json.h"
+#include "answer/fields/fields.h"
 #include "report/report.h"
 #include "scenario/setting.h"
 
@@ -24,11 +24,26 @@ static double step_of(const struct mfu_scenario *s, struct mfu_key key, const ch
                                                                        : 1;
 }
 
+struct solved {
+    const struct mfu_plan *plan;
+    const char *key;
+    const struct mfu_solution *x;
+};
+// clang-format off
+/* clang-format off: a table */
+#define SOLVED(X) \
+    X(MEMBERS,    plan,       &mfu_record_plan, s->plan,  "at that value") \
+    X(TEXT,       key,        0,                s->key,   "that was looked for") \
+    X(NUMBER,     value,      MFU_COUNT,        s->x->value, "in the base unit") \
+    X(TEXT,       limited_by, 0,                s->x->limited_by, "memory, target or range") \
+    X(MAYBE_TEXT, reason,     0,                s->x->reason[0] ? s->x->reason : NULL, "what is in the way beyond")
+MFU_FIELDS(solve, const struct solved *s, SOLVED)
+static const struct mfu_record record = MFU_RECORD(solve, .command = "solve");
+// clang-format on
+
 static int answer(struct mfu_session *s, const char *key, enum mfu_dim dim, const struct mfu_solution *x,
                   struct mfu_error *err)
 {
-    json_t *object;
-
     if (!s->json) {
         char text[MFU_QUANTITY_MAX];
 
@@ -37,14 +52,7 @@ static int answer(struct mfu_session *s, const char *key, enum mfu_dim dim, cons
         mfu_text_plan(s->out, &s->term, &s->plan);
         return 0;
     }
-    object = mfu_json_plan(&s->plan);
-    mfu_json_put_text(&object, "command", "solve");
-    mfu_json_put_text(&object, "key", key);
-    mfu_json_put_number(&object, "value", x->value);
-    mfu_json_put_text(&object, "limited_by", x->limited_by);
-    if (x->reason[0])
-        mfu_json_put_text(&object, "reason", x->reason);
-    return mfu_answer(s, object, err);
+    return mfu_answer(s, &record, &(struct solved){&s->plan, key, x}, err);
 }
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
@@ -91,5 +99,6 @@ const struct mfu_command mfu_command_solve = {
     .least_args = 1,
     .most_args = -1,
     .offer = {mfu_offer_keys, mfu_offer_results},
+    .answers = MFU_ANSWERS(&record),
     .run = run,
 };

@@ -3,7 +3,7 @@
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
-    static const struct mfu_view_of view = {.json = mfu_json_step, .text = mfu_text_step};
+    static const struct mfu_view_of view = {.record = &mfu_record_step, .text = mfu_text_step};
 
     (void)argc, (void)argv;
     return mfu_view(s, &view, err);
@@ -18,5 +18,6 @@ const struct mfu_command mfu_command_step = {
             "backward, optimizer, exposed communication, idle.\n"
             "\n"
             "    set accum 64; step",
+    .answers = MFU_ANSWERS(&mfu_record_step),
     .run = run,
 };

@@ -5,6 +5,7 @@
 #include "repl/sweeping.h"
 #include "repl/output.h"
 #include "report/report.h"
+#include "answer/fields/fields.h"
 
 #define ROWS 60 /* that text shows */
 
@@ -23,7 +24,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     if (status == 0)
         status = mfu_sweep_words_run(s, &w, &r, err);
     if (status == 0 && s->json)
-        status = mfu_answer(s, mfu_json_sweep("sweep", &w.sweep, &r), err);
+        status = mfu_answer(s, &mfu_record_sweep, &(struct mfu_sweep_answer){&w.sweep, &r}, err);
     else if (status == 0)
         mfu_text_sweep(s->out, &s->term, &w.sweep, &r, (size_t)w.top);
     mfu_sweep_result_free(&r);
@@ -50,5 +51,6 @@ const struct mfu_command mfu_command_sweep = {
     .least_args = 1,
     .most_args = -1,
     .offer = {mfu_offer_keys, mfu_offer_keys},
+    .answers = MFU_ANSWERS(&mfu_record_sweep),
     .run = run,
 };

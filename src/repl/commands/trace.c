@@ -1,22 +1,26 @@
 #include "base/quantity.h"
-#include "report/json/json.h"
 #include "report/export/trace.h"
 #include "repl/command.h"
 #include "repl/completers.h"
 #include "repl/output.h"
 
-static int answer(struct mfu_session *s, const char *file, const struct mfu_trace_facts *facts, struct mfu_error *err)
-{
-    json_t *o = mfu_json_answer("trace");
-
-    mfu_json_put(&o, "file", mfu_json_text(file));
-    mfu_json_put_number(&o, "events", (double)facts->events);
-    mfu_json_put_number(&o, "kernels", (double)facts->kernels);
-    mfu_json_put_number(&o, "micro_steps_left_out", (double)facts->left_out);
-    mfu_json_put_number(&o, "span_s", facts->span_s);
-    mfu_json_put_number(&o, "step_time_s", s->plan.step.time_s);
-    return mfu_answer(s, o, err);
-}
+struct traced {
+    const char *file;
+    const struct mfu_trace_facts *facts;
+    const struct mfu_plan *plan;
+};
+// clang-format off
+/* clang-format off: a table */
+#define TRACED(X) \
+    X(TEXT,   file,                 0,           t->file,                    "that was written") \
+    X(NUMBER, events,               MFU_COUNT,   (double)t->facts->events,   "of all kinds") \
+    X(NUMBER, kernels,              MFU_COUNT,   (double)t->facts->kernels,  "among them") \
+    X(NUMBER, micro_steps_left_out, MFU_COUNT,   (double)t->facts->left_out, "equal to those that are shown") \
+    X(NUMBER, span_s,               MFU_SECONDS, t->facts->span_s,           "of all events") \
+    X(NUMBER, step_time_s,          MFU_SECONDS, t->plan->step.time_s,       "one optimizer step")
+MFU_FIELDS(trace, const struct traced *t, TRACED)
+static const struct mfu_record record = MFU_RECORD(trace, .command = "trace");
+// clang-format on
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
@@ -29,7 +33,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     if (mfu_trace_write(argv[1], &s->plan, &s->simulation, &facts, err) < 0)
         return mfu_error_caret(s, err, 1);
     if (s->json)
-        return answer(s, argv[1], &facts, err);
+        return mfu_answer(s, &record, &(struct traced){argv[1], &facts, &s->plan}, err);
     mfu_print_note(s, "wrote %s: %ld kernels, %ld events, %s", argv[1], facts.kernels, facts.events,
                    mfu_quantity_format(span, facts.span_s, MFU_SECONDS));
     if (facts.left_out > 0)
@@ -52,5 +56,6 @@ const struct mfu_command mfu_command_trace = {
     .least_args = 1,
     .most_args = 1,
     .offer = {mfu_offer_files},
+    .answers = MFU_ANSWERS(&record),
     .run = run,
 };

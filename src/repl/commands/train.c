@@ -6,6 +6,7 @@
 #include "repl/expr_scope.h"
 #include "repl/output.h"
 #include "report/report.h"
+#include "answer/fields/fields.h"
 
 /* A quantity, or an expression over settings and results. */
 static int number(struct mfu_session *s, const char *text, enum mfu_dim dim, double *value, struct mfu_error *err)
@@ -82,9 +83,9 @@ static void remember(struct mfu_session *s, const struct mfu_training *t)
     s->run = (struct mfu_run){.tokens = t->tokens, .options = t->options};
     s->has_run = true;
     mfu_session_forget(s, "train");
-    for (size_t i = 0; i < mfu_train_figure_count; i++)
-        mfu_session_note(s, "train", mfu_train_figures[i].name, mfu_train_figure(t, &mfu_train_figures[i]),
-                         mfu_train_figures[i].dim);
+    for (size_t i = 0; i < mfu_record_train.n; i++)
+        mfu_session_note(s, "train", mfu_record_train.fields[i].name, mfu_field_number(&mfu_record_train, t, i),
+                         mfu_record_train.fields[i].dim);
 }
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
@@ -104,7 +105,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
         return -1;
     remember(s, &t);
     if (s->json)
-        return mfu_answer(s, mfu_json_training(&t), err);
+        return mfu_answer(s, &mfu_record_train, &t, err);
     mfu_text_training(s->out, &s->term, &s->plan, &t);
     return 0;
 }
@@ -137,5 +138,6 @@ const struct mfu_command mfu_command_train = {
     .least_args = 1,
     .most_args = -1,
     .offer = {NULL, offer},
+    .answers = MFU_ANSWERS(&mfu_record_train),
     .run = run,
 };

@@ -7,6 +7,7 @@
 #include "repl/pager.h"
 #include "repl/output.h"
 #include "report/report.h"
+#include "answer/fields/fields.h"
 
 /* The table of published runs beside the descriptors. */
 #define PUBLISHED "examples/measured/published.csv"
@@ -23,7 +24,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     if (!v)
         return -1;
     if (s->json)
-        status = mfu_answer(s, mfu_json_validation(v), err);
+        status = mfu_answer(s, &mfu_record_validate, v, err);
     else {
         mfu_pager_begin(s);
         mfu_text_validation(s->out, &s->term, v);
@@ -47,5 +48,6 @@ const struct mfu_command mfu_command_validate = {
             "    validate runs.csv",
     .most_args = 1,
     .offer = {mfu_offer_files},
+    .answers = MFU_ANSWERS(&mfu_record_validate),
     .run = run,
 };

@@ -7,6 +7,7 @@
 #include "repl/pager.h"
 #include "repl/output.h"
 #include "report/report.h"
+#include "answer/fields/fields.h"
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
@@ -19,7 +20,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     if (status == 0 && mfu_why_make(&s->memory.now, argc > 1 ? argv[1] : NULL, &s->plan, &s->simulation, w, err) < 0)
         status = argc > 1 ? mfu_error_caret(s, err, 1) : -1;
     if (status == 0 && s->json)
-        status = mfu_answer(s, mfu_json_why(w), err);
+        status = mfu_answer(s, &mfu_record_why, w, err);
     else if (status == 0) {
         mfu_pager_begin(s);
         mfu_text_why(s->out, &s->term, w);
@@ -71,5 +72,6 @@ const struct mfu_command mfu_command_why = {
             "    why h.attn.qkv",
     .most_args = 1,
     .offer = {offer},
+    .answers = MFU_ANSWERS(&mfu_record_why),
     .run = run,
 };

@@ -30,7 +30,8 @@ enum {
     LONG1 = 0x8a,
     BINFLOAT = 'G',
     NEWTRUE = 0x88,
-    NEWFALSE = 0x89
+    NEWFALSE = 0x89,
+    NONE = 'N'
 };
 
 static void op(struct mfu_writer *e, int code)
@@ -134,6 +135,11 @@ static void number(struct mfu_writer *e, double value)
         putc((int)(bits >> shift & 0xff), e->out);
 }
 
+static void none(struct mfu_writer *e)
+{
+    op(e, NONE);
+}
+
 static void boolean(struct mfu_writer *e, bool value)
 {
     op(e, value ? NEWTRUE : NEWFALSE);
@@ -153,5 +159,6 @@ const struct mfu_writer_form mfu_writer_pickle = {
     .integer = integer,
     .number = number,
     .boolean = boolean,
+    .null = none,
     .end = end,
 };

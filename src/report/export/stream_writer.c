@@ -80,8 +80,8 @@ void mfu_writer_number(struct mfu_writer *e, const char *key, double value)
 {
     before_value(e, key);
     if (!isfinite(value))
-        value = 0;
-    if (value == floor(value) && fabs(value) < 0x1p53)
+        e->form->null(e);
+    else if (value == floor(value) && fabs(value) < 0x1p53)
         e->form->integer(e, (int64_t)value);
     else
         e->form->number(e, value);
@@ -154,6 +154,10 @@ static void json_boolean(struct mfu_writer *e, bool value)
 {
     fputs(value ? "true" : "false", e->out);
 }
+static void json_null_value(struct mfu_writer *e)
+{
+    fputs("null", e->out);
+}
 static void json_end(struct mfu_writer *e)
 {
     putc('\n', e->out);
@@ -169,5 +173,6 @@ const struct mfu_writer_form mfu_writer_json = {
     .integer = json_integer,
     .number = json_number,
     .boolean = json_boolean,
+    .null = json_null_value,
     .end = json_end,
 };

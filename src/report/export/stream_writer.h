@@ -39,6 +39,7 @@ struct mfu_writer_form {
     void (*integer)(struct mfu_writer *, int64_t);
     void (*number)(struct mfu_writer *, double);
     void (*boolean)(struct mfu_writer *, bool);
+    void (*null)(struct mfu_writer *);
     void (*end)(struct mfu_writer *);
 };
 
@@ -67,7 +68,7 @@ void mfu_writer_close(struct mfu_writer *); /* the innermost of them */
 struct mfu_writer *mfu_writer_key(struct mfu_writer *, const char *key);
 
 /* Members of an object, or with `key` NULL elements of an array.  A number that
- * is not finite is written as 0. */
+ * is not finite is null (None). */
 void mfu_writer_text(struct mfu_writer *, const char *key, const char *text);
 void mfu_writer_integer(struct mfu_writer *, const char *key, int64_t);
 void mfu_writer_number(struct mfu_writer *, const char *key, double);

@@ -11,6 +11,7 @@
 
 #include "report/html/html.h"
 #include "plan/kernels.h"
+#include "plan/roofline.h"
 #include "plan/gpu_activity.h"
 #include "report/html/section.h"
 #include "report/html/svg.h"
@@ -62,7 +63,7 @@ static double at_y(const struct roofline *g, double flops)
 /* Axes that hold the ridge and the kernels, within six decades each. */
 static void choose_axes(struct roofline *g, const struct mfu_kernel_row *rows, int n)
 {
-    double peak = g->plan->mfu.peak_flops, ridge = peak / g->plan->machine.bandwidth_bytes_s;
+    double peak = g->plan->mfu.peak_flops, ridge = mfu_ridge(&g->plan->machine, peak);
     double least = ridge / 30, most = ridge * 10, slowest = peak / 300;
 
     for (int i = 0; i < n; i++)
@@ -122,7 +123,7 @@ static double covers(const struct disc *d, const struct box *b)
 static bool on_a_roof(const struct roofline *g, const struct box *b)
 {
     const struct mfu_machine *m = &g->plan->machine;
-    const double slopes[] = {m->bandwidth_bytes_s, m->l2_bytes > 0 ? m->l2_bytes_s : 0};
+    const double slopes[] = {mfu_roof_dram(m), mfu_roof_l2(m)};
 
     for (int i = 0; i < 2; i++)
         for (double x = b->x0; slopes[i] > 0 && x <= b->x1; x += 3) {
@@ -277,9 +278,9 @@ static void roofs(FILE *out, struct roofline *g)
         snprintf(text, sizeof text, "L2 %s", MFU_Q(m->l2_bytes_s, MFU_BYTES_PER_S));
         slope_name(out, g, m->l2_bytes_s, text);
     }
-    roof(out, g, "roof", m->bandwidth_bytes_s, true);
-    snprintf(text, sizeof text, "DRAM %s", MFU_Q(m->bandwidth_bytes_s, MFU_BYTES_PER_S));
-    slope_name(out, g, m->bandwidth_bytes_s, text);
+    roof(out, g, "roof", mfu_roof_dram(m), true);
+    snprintf(text, sizeof text, "DRAM %s", MFU_Q(mfu_roof_dram(m), MFU_BYTES_PER_S));
+    slope_name(out, g, mfu_roof_dram(m), text);
 }
 
 /* Above the flat roof, as near to it as discs allow. */

@@ -11,11 +11,11 @@
 #include "report/plot/gnuplot.h"
 #include "report/plot/plot.h"
 #include "scenario/setting.h"
+#include "base/short.h"
 
 #define MOST 700 /* points */
 #define GIB 0x1p30
 #define FAR 2.0 /* a capacity beyond that many times what is used is only named */
-#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
 
 /* From below: what stands all the time first. */
 static const enum mfu_part order[MFU_PART_COUNT] = {MFU_PART_WEIGHTS,     MFU_PART_OPTIMIZER,    MFU_PART_COMMUNICATION,

@@ -10,10 +10,12 @@
 #include <string.h>
 
 #include "plan/kernels.h"
+#include "plan/roofline.h"
 #include "base/error.h"
 #include "base/quantity.h"
 #include "report/plot/gnuplot.h"
 #include "report/plot/plot.h"
+#include "base/short.h"
 
 #define NAMED 10
 #define LEAST_NAMED_SHARE 0.008
@@ -24,7 +26,6 @@
 #define LINE 16.
 #define TOGETHER 20. /* pixels: discs that share a name */
 #define PI 3.14159265358979
-#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
 
 /* Edges of the drawing in pixels, from the lower left. */
 static const double left = 120, right = MFU_PICTURE_WIDTH - 195, low = 74, high = MFU_PICTURE_HEIGHT - 86;
@@ -87,7 +88,7 @@ static double highest_roof(const struct mfu_plan *p)
 static void choose_axes(struct roofline *g, const struct mfu_kernel_row *rows, int n)
 {
     const struct mfu_plan *p = g->plan;
-    double ridge = p->mfu.peak_flops / p->machine.bandwidth_bytes_s;
+    double ridge = mfu_ridge(&p->machine, p->mfu.peak_flops);
     double least = ridge / 30, most = ridge * 30, slowest = p->mfu.peak_flops / 300;
 
     for (int i = 0; i < n; i++)
@@ -147,8 +148,7 @@ static void take(struct roofline *g, struct box b)
 static bool on_a_roof(const struct roofline *g, const struct box *b)
 {
     const double peak = g->plan->mfu.peak_flops;
-    const double slopes[] = {g->plan->machine.bandwidth_bytes_s,
-                             g->plan->machine.l2_bytes > 0 ? g->plan->machine.l2_bytes_s : 0};
+    const double slopes[] = {mfu_roof_dram(&g->plan->machine), mfu_roof_l2(&g->plan->machine)};
 
     for (int i = 0; i < 2; i++)
         for (double x = b->x0; slopes[i] > 0 && x <= b->x1; x += 4) {
@@ -345,7 +345,7 @@ static void along_slope(FILE *out, struct roofline *g, double bytes_s, double pe
 /* Named in the margin on the right. */
 static void flat_roof(FILE *out, struct roofline *g, double flops, const char *text, bool used)
 {
-    double bandwidth = g->plan->machine.l2_bytes > 0 ? g->plan->machine.l2_bytes_s : g->plan->machine.bandwidth_bytes_s;
+    double l2 = mfu_roof_l2(&g->plan->machine), bandwidth = l2 > 0 ? l2 : mfu_roof_dram(&g->plan->machine);
     double y = py(g, flops);
 
     segment(out, g, flops / bandwidth, flops, pow(10, g->most_x), flops,
@@ -396,10 +396,9 @@ static void slopes(FILE *out, struct roofline *g)
         snprintf(text, sizeof text, "L2 %s", Q(m->l2_bytes_s, MFU_BYTES_PER_S));
         along_slope(out, g, m->l2_bytes_s, peak, text);
     }
-    segment(out, g, 1e-9, 1e-9 * m->bandwidth_bytes_s, peak / m->bandwidth_bytes_s, peak,
-            "linecolor '" MFU_INK "' linewidth 2.5");
-    snprintf(text, sizeof text, "DRAM %s", Q(m->bandwidth_bytes_s, MFU_BYTES_PER_S));
-    along_slope(out, g, m->bandwidth_bytes_s, peak, text);
+    segment(out, g, 1e-9, 1e-9 * mfu_roof_dram(m), mfu_ridge(m, peak), peak, "linecolor '" MFU_INK "' linewidth 2.5");
+    snprintf(text, sizeof text, "DRAM %s", Q(mfu_roof_dram(m), MFU_BYTES_PER_S));
+    along_slope(out, g, mfu_roof_dram(m), peak, text);
 }
 
 /* ---- the rest ------------------------------------------------------------ */

@@ -10,9 +10,9 @@
 #include "report/plot/gnuplot.h"
 #include "report/plot/plot.h"
 #include "scenario/setting.h"
+#include "base/short.h"
 
 #define GIB 0x1p30
-#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
 
 enum { MOST = MFU_PART_COUNT + 4 };
 

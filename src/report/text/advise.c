@@ -6,9 +6,7 @@
 #include "answer/advise/advise.h"
 #include "report/report.h"
 #include "report/text/text.h"
-
-#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
-#define P(share) mfu_text_percent((char[16]){0}, share)
+#include "base/short.h"
 
 /* Levers that are explained below the table. */
 #define EXPLAINED 5

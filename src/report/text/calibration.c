@@ -6,8 +6,7 @@
 #include "answer/fit/calibrate.h"
 #include "report/report.h"
 #include "report/text/text.h"
-
-#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
+#include "base/short.h"
 
 static void percent(struct mfu_table *table, double share, bool sign)
 {

@@ -34,8 +34,8 @@ void mfu_text_collective(FILE *out, const struct mfu_term *t, const struct mfu_s
     struct mfu_flow f = mfu_flow_start(out, t, "", 0);
 
     mfu_flow_words(&f, MFU_STRONG, "%s of %s: %s", k->title, k->gpu->name, Q(row->time_s, MFU_SECONDS));
-    mfu_flow_words(&f, MFU_PLAIN, "(algbw %s, busbw %s): bound by %s.", Q(row->algbw, MFU_BYTES_PER_S),
-                   Q(row->busbw, MFU_BYTES_PER_S),
+    mfu_flow_words(&f, MFU_PLAIN, "(algbw %s, busbw %s): bound by %s.", Q(row->bytes_per_s, MFU_BYTES_PER_S),
+                   Q(row->bytes_per_s * mfu_bus_factor(row->collective.kind, row->ranks), MFU_BYTES_PER_S),
                    row->price.bound == MFU_BOUND_LATENCY ? "latency"
                                                          : mfu_road_name(&k->machine.topology, &k->price.road));
     mfu_flow_end(&f);
@@ -71,8 +71,9 @@ void mfu_text_collectives(FILE *out, const struct mfu_term *t, const struct mfu_
 
         mfu_table_cell(&table, "%.0f", row->bytes);
         mfu_table_cell(&table, "%s", Q(row->time_s, MFU_SECONDS));
-        mfu_table_cell(&table, "%s", Q(row->algbw, MFU_BYTES_PER_S));
-        mfu_table_cell(&table, "%s", Q(row->busbw, MFU_BYTES_PER_S));
+        mfu_table_cell(&table, "%s", Q(row->bytes_per_s, MFU_BYTES_PER_S));
+        mfu_table_cell(&table, "%s",
+                       Q(row->bytes_per_s * mfu_bus_factor(row->collective.kind, row->ranks), MFU_BYTES_PER_S));
         mfu_table_cell(&table, "%s", mfu_algorithm_names[row->algorithm]);
         mfu_table_cell(&table, "%s", mfu_protocol_names[row->protocol]);
     }

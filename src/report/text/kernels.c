@@ -8,10 +8,9 @@
 #include "plan/kernels.h"
 #include "report/report.h"
 #include "report/text/text.h"
+#include "base/short.h"
 
 #define SHOWN 20
-#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
-#define P(share) mfu_text_percent((char[16]){0}, share)
 
 static int longer(const void *a, const void *b)
 {

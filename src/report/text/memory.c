@@ -4,13 +4,12 @@
 #include <math.h>
 
 #include "report/report.h"
-#include "report/tensors.h"
+#include "plan/peak_tensors.h"
 #include "report/text/text.h"
 #include "scenario/setting.h"
+#include "base/short.h"
 
 #define TENSORS 10
-#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
-#define P(share) mfu_text_percent((char[16]){0}, share)
 
 static void parts(FILE *out, const struct mfu_term *t, const struct mfu_memory_answer *m)
 {
@@ -97,7 +96,7 @@ static void tensors(FILE *out, const struct mfu_term *t, const struct mfu_plan *
                                                 {"part", .left = true, .rank = 3},
                                                 {"made in", .left = true, .rank = 4}};
     struct mfu_alive alive[TENSORS];
-    int n = mfu_report_tensors(p, alive, TENSORS);
+    int n = mfu_peak_tensors(p, alive, TENSORS);
     struct mfu_table table = MFU_TABLE(columns);
 
     if (n < 0)
@@ -107,7 +106,7 @@ static void tensors(FILE *out, const struct mfu_term *t, const struct mfu_plan *
     for (int i = 0; i < n; i++) {
         char name[96];
 
-        mfu_table_cell(&table, "%s", mfu_report_tensor_name(&alive[i], name, sizeof name));
+        mfu_table_cell(&table, "%s", mfu_peak_tensor_name(&alive[i], name, sizeof name));
         mfu_table_cell(&table, "%s", Q(alive[i].bytes * alive[i].copies, MFU_BYTES));
         mfu_table_cell(&table, "%s", Q(alive[i].copies, MFU_COUNT));
         mfu_table_cell(&table, "%s", Q(alive[i].bytes, MFU_BYTES));

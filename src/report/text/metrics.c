@@ -5,15 +5,15 @@
 #include <string.h>
 
 #include "plan/metrics.h"
+#include "plan/roofline.h"
 #include "plan/single_kernel.h"
 #include "report/report.h"
 #include "report/text/text.h"
+#include "base/short.h"
 
 #define NAME 18
 #define NUMBER 8
 #define BAR 10
-#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
-#define P(share) mfu_text_percent((char[16]){0}, share)
 
 /* Small shares keep two digits: 0.76 %. */
 static const char *percent(char buf[16], double share)
@@ -21,7 +21,7 @@ static const char *percent(char buf[16], double share)
     if (share > 0 && share < 0.01)
         snprintf(buf, 16, share < 0.001 ? "%.3f %%" : "%.2f %%", 100 * share);
     else
-        mfu_text_percent(buf, share);
+        mfu_percent_format(buf, share);
     return buf;
 }
 
@@ -109,8 +109,8 @@ static void times(FILE *out, const struct mfu_term *t, const struct mfu_single_k
 static void roofline(FILE *out, const struct mfu_term *t, const struct mfu_single_kernel *k)
 {
     const struct mfu_kernel_row *row = &k->row;
-    double peak = k->machine.peak_flops[row->kernel.math], ridge = peak / k->machine.bandwidth_bytes_s;
-    double roof = fmin(peak, row->intensity * k->machine.bandwidth_bytes_s);
+    double peak = k->machine.peak_flops[row->kernel.math], ridge = mfu_ridge(&k->machine, peak);
+    double roof = mfu_roof_at(&k->machine, peak, row->intensity);
     struct mfu_flow f = mfu_flow_start(out, t, "roofline", 12);
 
     if (row->flops > 0) {
@@ -123,8 +123,8 @@ static void roofline(FILE *out, const struct mfu_term *t, const struct mfu_singl
                        P(row->flops_per_s / roof));
     } else
         mfu_flow_words(&f, MFU_PLAIN, "%s moved at %s of %s, no arithmetic.", Q(row->bytes, MFU_BYTES),
-                       P(row->bytes_per_s / k->machine.bandwidth_bytes_s),
-                       Q(k->machine.bandwidth_bytes_s, MFU_BYTES_PER_S));
+                       P(mfu_dram_share(&k->machine, row->bytes_per_s)),
+                       Q(mfu_roof_dram(&k->machine), MFU_BYTES_PER_S));
     mfu_flow_end(&f);
 }
 
@@ -180,7 +180,7 @@ void mfu_text_single_kernel(FILE *out, const struct mfu_term *t, const struct mf
                        P(k->metrics.hfu), mfu_peak_names[k->dtype], mfu_bound_names[row->price.bound]);
     else
         mfu_flow_words(&f, MFU_PLAIN, "(%s, %s of the bandwidth): bound by %s.", Q(row->bytes_per_s, MFU_BYTES_PER_S),
-                       P(row->bytes_per_s / k->machine.bandwidth_bytes_s), mfu_bound_names[row->price.bound]);
+                       P(mfu_dram_share(&k->machine, row->bytes_per_s)), mfu_bound_names[row->price.bound]);
     mfu_flow_end(&f);
     if (k->study != MFU_STUDY_BLOCKS) {
         times(out, t, k);

@@ -7,11 +7,10 @@
 #include "base/quantity.h"
 #include "report/metrics_over.h"
 #include "report/text/text.h"
+#include "base/short.h"
 
 #define NAME 17
 #define NUMBERS 18 /* on the right: mean and lowest */
-#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
-#define P(share) mfu_text_percent((char[16]){0}, share)
 
 static const struct {
     const char *name;

@@ -6,9 +6,7 @@
 #include "plan/conventions.h"
 #include "report/report.h"
 #include "report/text/text.h"
-
-#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
-#define P(share) mfu_text_percent((char[16]){0}, share)
+#include "base/short.h"
 
 /* Where the peak comes from, and that a faster clock would raise it. */
 static void peak(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)

@@ -7,8 +7,7 @@
 #include "answer/observe/observe.h"
 #include "report/report.h"
 #include "report/text/text.h"
-
-#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
+#include "base/short.h"
 
 /* What was read, and what of it was used. */
 static void source(FILE *out, const struct mfu_term *t, const struct mfu_observation *o)

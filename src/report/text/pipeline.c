@@ -8,10 +8,10 @@
 #include "base/quantity.h"
 #include "report/text/text.h"
 #include "simulate/pipeline.h"
+#include "base/short.h"
 
 #define MOST_COLUMNS 400
 #define LEAST_COLUMNS 4
-#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
 
 /* As PyTorch calls them: I is the input's part of B. */
 static const struct {
@@ -94,7 +94,7 @@ static void put_words(FILE *out, const struct mfu_term *t, const struct mfu_pipe
         mfu_flow_piece(&f, MFU_PLAIN, "small letters: odd chunks");
     mfu_flow_piece(&f, MFU_FAINT, "%s idle", t->utf8 ? "\u00b7" : ".");
     mfu_flow_piece(&f, MFU_PLAIN, "a column: %s", Q(cell_s, MFU_SECONDS));
-    mfu_flow_piece(&f, MFU_PLAIN, "bubble %s", mfu_text_percent((char[16]){0}, step->bubble));
+    mfu_flow_piece(&f, MFU_PLAIN, "bubble %s", mfu_percent_format((char[16]){0}, step->bubble));
     mfu_flow_end(&f);
 }
 

@@ -10,10 +10,9 @@
 #include "report/report.h"
 #include "report/text/text.h"
 #include "scenario/setting.h"
+#include "base/short.h"
 
 #define INDENT 7
-#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
-#define P(share) mfu_text_percent((char[16]){0}, share)
 
 /* ---- what is planned ---------------------------------------------------- */
 
@@ -252,6 +251,12 @@ static void notes(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
             mfu_flow_piece(&f, MFU_WARN, "capacity estimated: no report of this card is known");
         if (!p->memory.fits)
             mfu_flow_piece(&f, MFU_WARN, "times are those of a card that it would fit on");
+        mfu_flow_end(&f);
+    }
+    if (p->config.gpu->calibrated[0]) {
+        f = mfu_flow_start(out, t, "note", INDENT);
+        mfu_flow_words(&f, MFU_PLAIN, "calibrated on %s by measurements of this user; --no-calibration leaves them out",
+                       p->config.gpu->calibrated);
         mfu_flow_end(&f);
     }
     if (*above) {

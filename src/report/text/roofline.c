@@ -10,23 +10,16 @@
 #include <string.h>
 
 #include "plan/kernels.h"
+#include "plan/roofline.h"
 #include "report/report.h"
 #include "report/text/text.h"
+#include "base/short.h"
 
 #define LETTERS 16
 #define LARGE_SHARE 0.03
 #define ROWS 16
 #define MOST_COLUMNS 112
 #define MARGIN 13 /* of the labels on the left */
-#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
-#define P(share) mfu_text_percent((char[16]){0}, share)
-
-static int longer(const void *a, const void *b)
-{
-    const struct mfu_kernel_row *x = a, *y = b;
-
-    return (x->time_s < y->time_s) - (x->time_s > y->time_s);
-}
 
 struct plot {
     char at[ROWS][MOST_COLUMNS]; /* letters and roofs */
@@ -65,7 +58,7 @@ static double power_above(double x)
  * do are put on the edge. */
 static void choose_axes(struct plot *g, const struct mfu_plan *p, const struct mfu_kernel_row *rows, int n)
 {
-    double ridge = p->mfu.peak_flops / p->machine.bandwidth_bytes_s;
+    double ridge = mfu_ridge(&p->machine, p->mfu.peak_flops);
     double least = ridge, most = ridge, slowest = p->mfu.peak_flops;
 
     for (int i = 0; i < n; i++)
@@ -84,9 +77,9 @@ static void draw_roofs(struct plot *g, const struct mfu_plan *p)
 {
     for (int c = 0; c < g->columns; c++) {
         double intensity = pow(10, g->left + (g->right - g->left) * c / (g->columns - 1));
-        double dram = intensity * p->machine.bandwidth_bytes_s, l2 = intensity * p->machine.l2_bytes_s;
+        double dram = intensity * mfu_roof_dram(&p->machine), l2 = intensity * mfu_roof_l2(&p->machine);
 
-        if (p->machine.l2_bytes > 0 && l2 < p->mfu.peak_flops)
+        if (l2 > 0 && l2 < p->mfu.peak_flops)
             put(g, row_of(g, l2), c, L2_SLOPE);
         put(g, row_of(g, fmin(dram, p->mfu.peak_flops)), c, dram < p->mfu.peak_flops ? SLOPE : FLAT);
         if (l2 >= p->mfu.peak_flops && dram < p->mfu.peak_flops)
@@ -213,13 +206,13 @@ static void ridges(FILE *out, const struct mfu_term *t, const struct mfu_plan *p
     struct mfu_flow f = mfu_flow_start(out, t, "", 0);
 
     mfu_flow_words(&f, MFU_PLAIN, "Roofs: %s (%s, dense), DRAM %s%s.", Q(p->mfu.peak_flops, MFU_FLOP_PER_S),
-                   mfu_peak_names[p->mfu.peak], Q(m->bandwidth_bytes_s, MFU_BYTES_PER_S),
-                   m->l2_bytes > 0 ? (t->utf8 ? ", L2 dotted" : ", L2 as ':'") : "");
-    mfu_flow_words(&f, MFU_PLAIN, "Ridge: %.0f FLOP per byte from DRAM", p->mfu.peak_flops / m->bandwidth_bytes_s);
-    if (m->l2_bytes > 0)
-        mfu_flow_words(&f, MFU_PLAIN, "(%.0f from L2)", p->mfu.peak_flops / m->l2_bytes_s);
+                   mfu_peak_names[p->mfu.peak], Q(mfu_roof_dram(m), MFU_BYTES_PER_S),
+                   mfu_roof_l2(m) > 0 ? (t->utf8 ? ", L2 dotted" : ", L2 as ':'") : "");
+    mfu_flow_words(&f, MFU_PLAIN, "Ridge: %.0f FLOP per byte from DRAM", mfu_ridge(m, p->mfu.peak_flops));
+    if (mfu_roof_l2(m) > 0)
+        mfu_flow_words(&f, MFU_PLAIN, "(%.0f from L2)", mfu_ridge_l2(m, p->mfu.peak_flops));
     mfu_flow_words(&f, MFU_PLAIN, "for %s, %.0f for fp32: kernels to the left of it wait for memory.",
-                   mfu_peak_names[p->mfu.peak], m->peak_flops[MFU_PEAK_FP32] / m->bandwidth_bytes_s);
+                   mfu_peak_names[p->mfu.peak], mfu_ridge(m, m->peak_flops[MFU_PEAK_FP32]));
     mfu_flow_end(&f);
 }
 
@@ -228,21 +221,20 @@ int mfu_text_roofline(FILE *out, const struct mfu_term *t, const struct mfu_plan
     struct mfu_kernel_row *rows;
     struct plot g = {.columns = mfu_text_columns(t) - MARGIN - 1};
     int n = mfu_kernel_rows(p, &rows, NULL), shown = n < LETTERS ? n : LETTERS;
-    double without = 0;
+    double without;
 
     if (n < 0)
         return -1;
     if (g.columns > MOST_COLUMNS)
         g.columns = MOST_COLUMNS;
     memset(g.at, EMPTY, sizeof g.at);
-    qsort(rows, (size_t)n, sizeof *rows, longer);
+    mfu_kernels_by_time(rows, n);
     choose_axes(&g, p, rows, shown);
     draw_roofs(&g, p);
     draw_kernels(&g, rows, shown);
     print_plot(out, t, &g);
     legend(out, t, rows, shown);
-    for (int i = 0; i < shown; i++)
-        without += rows[i].flops > 0 ? 0 : rows[i].share;
+    without = mfu_roofline_without(rows, shown);
     ridges(out, t, p);
     if (without > 0.0005) {
         struct mfu_flow f = mfu_flow_start(out, t, "", 0);

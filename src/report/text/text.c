@@ -54,15 +54,6 @@ const char *mfu_text_times(const struct mfu_term *t)
     return t->utf8 ? "\u00d7" : "x";
 }
 
-const char *mfu_text_percent(char buf[16], double share)
-{
-    if (isfinite(share) && fabs(share) < 1e6)
-        snprintf(buf, 16, "%.1f %%", 100 * share);
-    else
-        snprintf(buf, 16, "unknown");
-    return buf;
-}
-
 void mfu_text_put(FILE *out, const struct mfu_term *t, int style, const char *text)
 {
     static const char *const codes[MFU_HUES] = {[MFU_PLAIN] = "",  [MFU_STRONG] = "1", [MFU_FAINT] = "2",

@@ -29,9 +29,6 @@ void mfu_text_put(FILE *, const struct mfu_term *, int style, const char *text);
 /* "×" or "x". */
 const char *mfu_text_times(const struct mfu_term *);
 
-/* A share as "12.3 %": with one decimal, so that columns line up. */
-const char *mfu_text_percent(char buf[16], double share);
-
 /* ---- bars --------------------------------------------------------------- */
 
 /* A bar of `share` (0..1) of `cells` columns; returns how many it took. */

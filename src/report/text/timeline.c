@@ -13,13 +13,13 @@
 #include "report/text/text.h"
 #include "report/timeline.h"
 #include "scenario/setting.h"
+#include "base/short.h"
 
 #define ROWS 15
 #define MOST_COLUMNS 112
 #define MARGIN 11 /* of the labels on the left, with the axis */
 #define FAR 2.0   /* a capacity beyond that many times what is used is only named */
 #define GIB 0x1p30
-#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
 
 struct chart {
     const struct mfu_memory_timeline *course;

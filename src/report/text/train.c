@@ -6,10 +6,9 @@
 #include "plan/train.h"
 #include "report/report.h"
 #include "report/text/text.h"
+#include "base/short.h"
 
 #define INDENT 9
-#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
-#define P(share) mfu_text_percent((char[16]){0}, share)
 
 static void usefulness(FILE *out, const struct mfu_term *t, const struct mfu_training *r)
 {

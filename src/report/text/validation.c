@@ -8,9 +8,9 @@
 #include "answer/validate/validate.h"
 #include "report/report.h"
 #include "report/text/text.h"
+#include "base/short.h"
 
 #define WORST 8
-#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
 
 static void ratio(struct mfu_table *table, double value, bool sign)
 {
@@ -115,9 +115,10 @@ static void fits(FILE *out, const struct mfu_term *t, const struct mfu_validatio
     struct mfu_flow f = mfu_flow_start(out, t, "", 0);
 
     if (v->ran + v->oom > 0) {
-        mfu_flow_words(&f, MFU_PLAIN,
-                       "Fits or not: %zu of %zu runs that ran were called so, %zu of %zu that ran out of memory.",
-                       v->ran_called_fit, v->ran, v->oom_called_oom, v->oom);
+        mfu_flow_words(
+            &f, MFU_PLAIN,
+            "Fits or not: %zu of %zu runs that fitted were predicted to fit, %zu of %zu that ran out of memory not to.",
+            v->ran_called_fit, v->ran, v->oom_called_oom, v->oom);
         mfu_flow_end(&f);
     }
     if (v->n_calibrated > 0) {

@@ -7,9 +7,7 @@
 #include "base/translation.h"
 #include "report/report.h"
 #include "report/text/text.h"
-
-#define Q(value, dim) mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, value, dim)
-#define P(share) mfu_text_percent((char[16]){0}, share)
+#include "base/short.h"
 
 /* Parts below this share of the whole are left out. */
 #define SHOWN 0.0005

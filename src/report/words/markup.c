@@ -50,7 +50,7 @@ const char *mfu_markup_share(char buf[16], double share)
     else if (share > 0 && share < 0.00995)
         snprintf(buf, 16, share < 0.001 ? "%.3f %%" : "%.2f %%", 100 * share);
     else
-        mfu_text_percent(buf, share);
+        mfu_percent_format(buf, share);
     return buf;
 }
 

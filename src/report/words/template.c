@@ -73,12 +73,12 @@ static bool find_note(const struct mfu_subject *s, const char *word, struct name
 
 static bool find_result(const struct mfu_subject *s, const char *word, struct name *n)
 {
-    const struct mfu_result *r = mfu_result_find(word);
+    struct mfu_result r;
 
-    if (!r)
+    if (!mfu_result_find(word, &r))
         return false;
-    n->dim = r->dim;
-    n->value = s->plan ? r->get(s->plan) : NAN;
+    n->dim = r.dim;
+    n->value = s->plan ? mfu_result_value(&r, s->plan) : NAN;
     return true;
 }
 

@@ -1,7 +1,7 @@
 /*
- * tensors.c - the largest tensors at the peak of memory.
+ * peak_tensors.c - the largest tensors at the peak of memory.
  */
-#include "report/tensors.h"
+#include "plan/peak_tensors.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static int larger(const void *a, const void *b)
     return d > 0 ? 1 : d < 0 ? -1 : 0;
 }
 
-int mfu_report_tensors(const struct mfu_plan *p, struct mfu_alive *list, size_t max)
+int mfu_peak_tensors(const struct mfu_plan *p, struct mfu_alive *list, size_t max)
 {
     struct mfu_alive all[ALIVE_MAX];
     int n = mfu_lifetime_alive(&p->program, &p->memory.peak, all, ALIVE_MAX);
@@ -51,7 +51,7 @@ int mfu_report_tensors(const struct mfu_plan *p, struct mfu_alive *list, size_t 
     return (int)merged;
 }
 
-const char *mfu_report_tensor_name(const struct mfu_alive *a, char *buf, size_t size)
+const char *mfu_peak_tensor_name(const struct mfu_alive *a, char *buf, size_t size)
 {
     struct mfu_launch l = {.section = a->name_section, .op = a->name_op, .suffix = a->name_suffix};
 

@@ -1,0 +1,142 @@
+/*
+ * memory.c - fields of the memory of a step: at its highest moment, and through the step.
+ */
+#include <math.h>
+
+#include "answer/fields/fields.h"
+#include "plan/memory_timeline.h"
+#include "plan/peak_tensors.h"
+
+#define TENSORS 12
+#define SAMPLES 500
+
+// clang-format off
+/* clang-format off: tables */
+
+struct part {
+    const char *name;
+    double bytes;
+};
+#define PART(X) \
+    X(TEXT,   name,  0,         x->name,  "weights, gradients, optimizer ...") \
+    X(NUMBER, bytes, MFU_BYTES, x->bytes, "of the peak")
+MFU_FIELDS(part, const struct part *x, PART)
+static const struct mfu_record part = MFU_RECORD(part, .rows = NULL);
+
+/* Whole bytes that sum to the rounded total: each part ends where the sum of
+ * the parts so far, rounded, ends. */
+static void make_parts(const struct mfu_peak_memory *peak, struct mfu_value *v)
+{
+    struct part *list = mfu_value_own(v, MFU_PART_COUNT, sizeof *list);
+    double before = 0, sum = 0;
+
+    for (int i = 0; list && i < MFU_PART_COUNT; i++, before = sum) {
+        sum += peak->parts[i];
+        list[i] = (struct part){mfu_part_names[i], round(sum) - round(before)};
+    }
+}
+
+#define TENSOR(X) \
+    X(MADE_TEXT, name, 0, mfu_peak_tensor_name(t, v->buf, sizeof v->buf), "the launch that made it") \
+    X(TEXT,   phase,  0,         mfu_phase_names[t->phase], "when it was made") \
+    X(TEXT,   part,   0,         mfu_part_names[t->part],   "the part that it belongs to") \
+    X(NUMBER, bytes,  MFU_BYTES, t->bytes,                  "of one of them") \
+    X(NUMBER, copies, MFU_COUNT, t->copies,                 "alive at the peak, in all layers")
+MFU_FIELDS(tensor, const struct mfu_alive *t, TENSOR)
+static const struct mfu_record tensor = MFU_RECORD(tensor, .rows = NULL);
+
+static void make_tensors(const struct mfu_plan *p, struct mfu_value *v)
+{
+    struct mfu_alive *list = mfu_value_own(v, TENSORS, sizeof *list);
+
+    int n = list ? mfu_peak_tensors(p, list, TENSORS) : -1;
+
+    v->failed = n < 0;
+    v->n = n < 0 ? 0 : (size_t)n;
+}
+
+#define FAILURE(X) \
+    X(TEXT, in,      0, m->failed_in, "the launch that gets no memory") \
+    X(TEXT, message, 0, m->message,   "what PyTorch would print")
+MFU_FIELDS(out_of_memory, const struct mfu_memory_answer *m, FAILURE)
+static const struct mfu_record out_of_memory = MFU_RECORD(out_of_memory, .rows = NULL);
+
+#define MEMORY(X) \
+    X(FLAG,   fits, 0, p->memory.fits, "1 if the memory suffices, else 0") \
+    X(MAYBE_OBJECT, out_of_memory, &out_of_memory, p->memory.failed_in[0] ? &p->memory : NULL, "where the simulated allocator fails") \
+    X(NUMBER, capacity_bytes,       MFU_BYTES, round(p->memory.capacity_bytes), "memory that the card offers to a process") \
+    X(FLAG,   capacity_assumed,     0,         p->memory.capacity_assumed,      "1 if that is estimated: no such card has reported it") \
+    X(MADE_LIST, parts,             &part,     make_parts(&p->memory.peak, v),  "a partition of peak_allocated_bytes at the moment of the peak") \
+    X(NUMBER, peak_allocated_bytes, MFU_BYTES, round(p->memory.peak.bytes),     "as torch.cuda.max_memory_allocated() says") \
+    X(NUMBER, peak_reserved_bytes,  MFU_BYTES, round(p->memory.reserved_bytes), "as torch.cuda.max_memory_reserved() says") \
+    X(NUMBER, context_bytes,        MFU_BYTES, round(p->memory.context_bytes),  "CUDA context, kernels and libraries") \
+    X(NUMBER, smi_used_bytes,       MFU_BYTES, round(p->memory.smi_bytes),      "what nvidia-smi shows for the process") \
+    X(NUMBER, fill,                 MFU_RATIO, p->memory.fill,                  "share of the capacity in use") \
+    X(NUMBER, cached_bytes,         MFU_BYTES, round(p->memory.reserved_bytes) - round(p->memory.peak.bytes), "reserved beyond allocated: free blocks kept") \
+    X(NUMBER, missing_bytes,        MFU_BYTES, round(p->memory.missing_bytes),  "that do not fit; negative: left over") \
+    X(FLAG,   fragmented,           0,         p->memory.fragmented,            "1 if it would fit, were what is free in one piece") \
+    X(TEXT,   peak_at,              0,         p->memory.peak_at,               "the moment of the peak") \
+    X(MADE_LIST, peak_tensors,      &tensor,   make_tensors(p, v),              "the largest tensors at the peak")
+MFU_FIELDS(memory, const struct mfu_plan *p, MEMORY)
+const struct mfu_record mfu_record_memory = MFU_RECORD(memory, .command = "memory", .rows = "parts");
+
+/* ---- through the step ------------------------------------------------------ */
+
+static void put_index(int i, struct mfu_value *v)
+{
+    mfu_value_number(v, i < 0 ? (double)NAN : i);
+}
+
+#define SPAN(X) \
+    X(TEXT,   phase,      0,           mfu_phase_names[s->phase],    "what runs") \
+    X(SCALAR, micro_step, 0,           put_index(s->micro_step, v),  "from 0; null: the optimizer") \
+    X(NUMBER, begin_s,    MFU_SECONDS, s->begin_s,                   "from the beginning of the step") \
+    X(NUMBER, end_s,      MFU_SECONDS, s->end_s,                     "from the beginning of the step")
+MFU_FIELDS(span, const struct mfu_memory_timeline_span *s, SPAN)
+static const struct mfu_record span = MFU_RECORD(span, .rows = NULL);
+
+static const char *part_at(const void *point, size_t i, struct mfu_value *v)
+{
+    const struct mfu_memory_timeline_point *x = point;
+
+    for (int k = 0; k < MFU_PART_COUNT; k++)
+        if (x->parts[k] > 0 && i-- == 0) {
+            mfu_value_number(v, trunc(x->parts[k]));
+            return mfu_part_names[k];
+        }
+    return NULL;
+}
+
+#define SAMPLE(X) \
+    X(NUMBER, time_s,          MFU_SECONDS, x->time_s,               "from the beginning of the step") \
+    X(SCALAR, launch,          0,           put_index(x->launch, v), "number of the kernel; null: none") \
+    X(TEXT,   phase,           0,           mfu_phase_names[x->phase], "what runs") \
+    X(NUMBER, allocated_bytes, MFU_BYTES,   x->allocated,            "in tensors") \
+    X(NUMBER, reserved_bytes,  MFU_BYTES,   x->reserved,             "by the caching allocator") \
+    X(MAP,    parts,           0,           (v->object = x, v->entry = part_at), "bytes of each part that holds any")
+MFU_FIELDS(sample, const struct mfu_memory_timeline_point *x, SAMPLE)
+static const struct mfu_record sample = MFU_RECORD(sample, .rows = NULL);
+
+static void make_samples(const struct mfu_memory_timeline *t, struct mfu_value *v)
+{
+    struct mfu_memory_timeline_point *list = mfu_value_own(v, SAMPLES, sizeof *list);
+    size_t chosen[SAMPLES];
+
+    if (list)
+        v->n = mfu_memory_timeline_thin(t, SAMPLES, chosen);
+    for (size_t i = 0; i < v->n; i++)
+        list[i] = t->points[chosen[i]];
+}
+
+#define TIMELINE(X) \
+    X(TEXT,   view,                 0,           "timeline",                     "timeline") \
+    X(NUMBER, capacity_bytes,       MFU_BYTES,   a->plan->memory.capacity_bytes, "memory that the card offers to a process") \
+    X(NUMBER, peak_allocated_bytes, MFU_BYTES,   a->timeline->highest_allocated, "most bytes in tensors") \
+    X(NUMBER, peak_reserved_bytes,  MFU_BYTES,   a->timeline->highest_reserved,  "most bytes of the caching allocator") \
+    X(NUMBER, seconds,              MFU_SECONDS, a->timeline->seconds,           "of all samples") \
+    X(LIST,   spans,                &span,       (a->timeline->spans, a->timeline->n_spans), "which phase runs when") \
+    X(NUMBER, samples_of,           MFU_COUNT,   (double)a->timeline->n,         "events from which the samples were chosen") \
+    X(MADE_LIST, samples,           &sample,     make_samples(a->timeline, v),   "at most 500, maxima kept")
+MFU_FIELDS(memory_timeline, const struct mfu_timeline_answer *a, TIMELINE)
+const struct mfu_record mfu_record_timeline = MFU_RECORD(memory_timeline, .command = "memory", .rows = "samples");
+// clang-format on

@@ -1,0 +1,160 @@
+/*
+ * plan.c - fields of the plan: scenario, parameters, time, use of the GPU.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "answer/fields/fields.h"
+#include "plan/conventions.h"
+#include "scenario/setting.h"
+
+// clang-format off
+/* clang-format off: tables */
+
+/* Settings and dims; choices by their names. */
+static const char *setting_at(const void *config, size_t i, struct mfu_value *v)
+{
+    const struct mfu_config *c = config;
+
+    if (i < 3) {
+        const char *const names[] = {c->gpu->slug, c->cluster ? c->cluster->slug : NULL, c->model->slug};
+        static const char *const keys[] = {"gpu", "cluster", "model"};
+
+        mfu_value_text(v, names[i]);
+        return keys[i];
+    }
+    i -= 3;
+    if (i < MFU_SETTING_COUNT) {
+        const struct mfu_setting *row = &mfu_settings[i];
+
+        if (row->choices)
+            mfu_value_text(v, row->choices[(int)c->setting[i]]);
+        else
+            mfu_value_number(v, c->setting[i]);
+        return row->key;
+    }
+    i -= MFU_SETTING_COUNT;
+    if (i >= (size_t)c->model->n_dims)
+        return NULL;
+    mfu_value_number(v, c->dim[i]);
+    return c->model->dims[i].name;
+}
+
+#define SCENARIO(X) X(MAP, _, 0, (v->object = c, v->entry = setting_at), "values by their keys")
+MFU_FIELDS(scenario, const struct mfu_config *c, SCENARIO)
+const struct mfu_record mfu_record_scenario = MFU_RECORD(scenario, .rows = NULL);
+
+#define PARAMS(X) \
+    X(NUMBER, total,         MFU_PARAMS, g->params,               "parameters of the model") \
+    X(NUMBER, trainable,     MFU_PARAMS, g->trainable_params,     "those that are trained") \
+    X(NUMBER, non_embedding, MFU_PARAMS, g->non_embedding_params, "those that are no embeddings") \
+    X(NUMBER, active,        MFU_PARAMS, g->active_params,        "those that one token uses")
+MFU_FIELDS(params, const struct mfu_program *g, PARAMS)
+static const struct mfu_record params = MFU_RECORD(params, .rows = NULL);
+
+#define STEP(X) \
+    X(NUMBER, step_time_s,      MFU_SECONDS, p->step.time_s,      "one optimizer step") \
+    X(NUMBER, step_time_low_s,  MFU_SECONDS, p->step.low_s,       "lower end of its 90 % interval") \
+    X(NUMBER, step_time_high_s, MFU_SECONDS, p->step.high_s,      "upper end of its 90 % interval") \
+    X(NUMBER, forward_s,        MFU_SECONDS, p->step.forward_s,   "kernels of the forward passes of a step") \
+    X(NUMBER, backward_s,       MFU_SECONDS, p->step.backward_s,  "kernels of the backward passes of a step") \
+    X(NUMBER, optimizer_s,      MFU_SECONDS, p->step.optimizer_s, "kernels of the optimizer") \
+    X(NUMBER, communication_exposed_s, MFU_SECONDS, p->step.communication_exposed_s, "what exchanges add to the step: unhidden, or slowing kernels beside them") \
+    X(NUMBER, idle_s,           MFU_SECONDS, p->step.idle_s,      "time in which no kernel runs") \
+    X(NUMBER, tokens_per_step,  MFU_TOKENS,  p->step.tokens,      "tokens of one optimizer step") \
+    X(NUMBER, tokens_per_s,     MFU_COUNT,   p->step.tokens_per_s, "tokens trained per second") \
+    X(NUMBER, samples_per_s,    MFU_COUNT,   p->step.samples_per_s, "sequences trained per second") \
+    X(NUMBER, kernels_per_step, MFU_COUNT,   p->step.kernels,     "CUDA kernels of one step") \
+    X(NUMBER, dispatch_s,       MFU_SECONDS, p->step.host_s,      "dispatching on the CPU, hidden or not") \
+    X(NUMBER, busy_s,           MFU_SECONDS, p->step.busy_s,      "sum of all kernels") \
+    X(NUMBER, communication_s,  MFU_SECONDS, p->step.communication_s, "exchanges, hidden or not") \
+    X(NUMBER, matmul_s,         MFU_SECONDS, p->matmul_seconds,   "matrix products and attention")
+MFU_FIELDS(step, const struct mfu_plan *p, STEP)
+const struct mfu_record mfu_record_step = MFU_RECORD(step, .command = "step");
+
+#define CONVENTION(X) \
+    X(TEXT,   name,            0,              c->name,            "who counts so") \
+    X(NUMBER, flops_per_token, MFU_FLOP,       c->flops_per_token, "FLOP that it counts for a token") \
+    X(NUMBER, peak_flops,      MFU_FLOP_PER_S, c->peak_flops,      "peak that it divides by") \
+    X(NUMBER, mfu,             MFU_RATIO,      c->mfu,             "MFU that it would print") \
+    X(TEXT,   counts,          0,              c->counts,          "what is counted") \
+    X(TEXT,   peak_of,         0,              c->peak_of,         "whose peak that is")
+MFU_FIELDS(convention, const struct mfu_convention *c, CONVENTION)
+static const struct mfu_record convention = MFU_RECORD(convention, .rows = NULL);
+
+static void make_conventions(const struct mfu_plan *p, struct mfu_value *v)
+{
+    struct mfu_convention *list = mfu_value_own(v, MFU_CONVENTIONS_MAX, sizeof *list);
+
+    if (list)
+        v->n = mfu_conventions(p, list);
+}
+
+/* Peaks are rated; cards may run faster. */
+static double observed_peak(const struct mfu_plan *p)
+{
+    const struct mfu_gpu *g = p->config.gpu;
+
+    return p->mfu.peak_flops * g->max_observed_hz / (g->tensor_hz > 0 ? g->tensor_hz : g->boost_hz);
+}
+
+#define MFU(X) \
+    X(NUMBER, mfu,                  MFU_RATIO,      p->mfu.mfu,            "model FLOPs over the dense peak of this GPU") \
+    X(NUMBER, hfu,                  MFU_RATIO,      p->mfu.hfu,            "the same with recomputed FLOPs") \
+    X(NUMBER, peak_flops,           MFU_FLOP_PER_S, p->mfu.peak_flops,     "dense peak that MFU divides by") \
+    X(TEXT,   peak,                 0,              mfu_peak_names[p->mfu.peak], "precision of that peak") \
+    X(NUMBER, observed_peak_flops,  MFU_FLOP_PER_S, observed_peak(p),      "the same at the highest clock seen of such cards") \
+    X(NUMBER, model_flops_per_step, MFU_FLOP,       p->mfu.model_flops,    "model FLOPs of one step") \
+    X(NUMBER, hardware_flops_per_step, MFU_FLOP,    p->mfu.hardware_flops, "FLOPs that one step really computes") \
+    X(NUMBER, achieved_flops,       MFU_FLOP_PER_S, p->mfu.achieved_flops, "model FLOPs per second") \
+    X(NUMBER, use_of_sustained_peak, MFU_RATIO,     mfu_use_of_sustained_peak(p),  "model FLOPs over what large matmuls sustain") \
+    X(MAYBE_MADE_TEXT, above_one,   0,              mfu_above_one(p, v->buf, sizeof v->buf), "why a share is above 100 %") \
+    X(MADE_LIST, conventions,       &convention,    make_conventions(p, v), "what other programs would print for the same run")
+MFU_FIELDS(mfu, const struct mfu_plan *p, MFU)
+const struct mfu_record mfu_record_mfu = MFU_RECORD(mfu, .command = "mfu", .rows = "conventions");
+
+/* What nobody said: a reader should know. */
+static void make_assumed(const struct mfu_plan *p, struct mfu_value *v)
+{
+    char (*list)[96] = mfu_value_own(v, 3, sizeof *list);
+    size_t n = 0;
+
+    if (!list)
+        return;
+    if (!p->scenario.gpu_given)
+        snprintf(list[n++], sizeof *list, "gpu=%s", p->config.gpu->slug);
+    if (!p->scenario.model_given)
+        snprintf(list[n++], sizeof *list, "model=%s", p->config.model->slug);
+    if (p->memory.capacity_assumed)
+        snprintf(list[n++], sizeof *list, "capacity_bytes=%.0f", p->memory.capacity_bytes);
+    v->n = n;
+}
+
+#define CALIBRATED(X) \
+    X(TEXT, date,   0, g->calibrated,      "when the calibration in force was made") \
+    X(TEXT, device, 0, g->slug,            "of which GPU") \
+    X(TEXT, driver, 0, g->calibrated_with, "with which driver")
+MFU_FIELDS(calibrated, const struct mfu_gpu *g, CALIBRATED)
+static const struct mfu_record calibrated = MFU_RECORD(calibrated, .rows = NULL);
+
+#define PLAN(X) \
+    X(OBJECT, scenario, &mfu_record_scenario, &p->config, "every setting and dimension as it was resolved") \
+    X(OBJECT, params,   &params, &p->program,           "parameters of the model") \
+    X(OBJECT, memory,   &mfu_record_memory, p,          "the memory of a step at its highest moment") \
+    X(OBJECT, step,     &mfu_record_step, p,            "the time of a step") \
+    X(OBJECT, mfu,      &mfu_record_mfu, p,             "use of the GPU") \
+    X(TEXT,   bound,    0, mfu_limit_names[p->limit],   "what limits the step: compute, memory, launch, communication or input") \
+    X(FLAG,   fits,     0, p->memory.fits,              "whether the memory suffices") \
+    X(MADE_LIST, assumed, &mfu_record_words, make_assumed(p, v), "what nobody said") \
+    X(OBJECT, calibrated, &calibrated, p->config.gpu->calibrated[0] ? p->config.gpu : NULL, "the calibration that the plan rests on")
+MFU_FIELDS(plan, const struct mfu_plan *p, PLAN)
+const struct mfu_record mfu_record_plan = MFU_RECORD(plan, .command = "plan");
+
+#define PLAN_INSIDE(X) \
+    X(TEXT,    command, 0,         "plan", "plan") \
+    X(NUMBER,  schema,  MFU_COUNT, 1,      "1") \
+    X(MEMBERS, plan,    &mfu_record_plan, p, "the plan")
+MFU_FIELDS(plan_inside, const struct mfu_plan *p, PLAN_INSIDE)
+const struct mfu_record mfu_record_plan_inside = MFU_RECORD(plan_inside, .rows = NULL);
+// clang-format on

@@ -1,0 +1,162 @@
+/*
+ * validate.c - fields of predictions beside measurements, and of calibrations.
+ */
+#include <math.h>
+
+#include "answer/fields/fields.h"
+#include "answer/fit/calibrate.h"
+#include "answer/validate/validate.h"
+
+// clang-format off
+/* clang-format off: tables */
+
+static void put_known(bool known, bool flag, struct mfu_value *v)
+{
+    if (known)
+        mfu_value_flag(v, flag);
+    else
+        mfu_value_text(v, NULL);
+}
+
+#define VALIDATED(X) \
+    X(TEXT,   id,       0, r->id,       "of the row") \
+    X(TEXT,   source,   0, r->source,   "who measured it") \
+    X(TEXT,   gpu,      0, r->gpu,      "as the row says it") \
+    X(TEXT,   runtime,  0, r->runtime,  "as it was planned") \
+    X(TEXT,   sharding, 0, r->sharding, "as the row says it") \
+    X(NUMBER, measured_step_s,  MFU_SECONDS, r->measured_step_s,  "stated, or from tokens/s or MFU") \
+    X(NUMBER, predicted_step_s, MFU_SECONDS, r->predicted_step_s, "one optimizer step") \
+    X(NUMBER, low_s,            MFU_SECONDS, r->low_s,            "lower end of the 90 % interval") \
+    X(NUMBER, high_s,           MFU_SECONDS, r->high_s,           "upper end of the 90 % interval") \
+    X(NUMBER, error,            MFU_RATIO,   r->error,            "predicted over measured, less 1") \
+    X(NUMBER, measured_allocated_bytes,  MFU_BYTES, r->measured_allocated_bytes,  "peak") \
+    X(NUMBER, predicted_allocated_bytes, MFU_BYTES, r->predicted_allocated_bytes, "peak") \
+    X(NUMBER, measured_reserved_bytes,   MFU_BYTES, r->measured_reserved_bytes,   "peak") \
+    X(NUMBER, predicted_reserved_bytes,  MFU_BYTES, r->predicted_reserved_bytes,  "peak") \
+    X(SCALAR, ran,  0, put_known(r->ran >= 0, r->ran, v),          "whether it ran; null: not stated") \
+    X(SCALAR, fits, 0, put_known(!r->skipped[0], r->fits, v),      "predicted; null: not planned") \
+    X(WORDS,  assumed, 0, r->assumed,                              "what the row leaves open") \
+    X(TEXT,   skipped, 0, r->skipped[0] ? r->skipped : NULL,       "why it was not planned; else null")
+MFU_FIELDS(validated, const struct mfu_validated *r, VALIDATED)
+static const struct mfu_record validated = MFU_RECORD(validated, .rows = NULL);
+
+#define ERRORS(X) \
+    X(NUMBER, n,          MFU_COUNT, (double)s->n,                         "rows") \
+    X(NUMBER, mape,       MFU_RATIO, s->n ? s->mape : (double)NAN,         "mean absolute error") \
+    X(NUMBER, median,     MFU_RATIO, s->n ? s->median : (double)NAN,       "median absolute error") \
+    X(NUMBER, bias,       MFU_RATIO, s->n ? s->bias : (double)NAN,         "mean signed error") \
+    X(NUMBER, p90,        MFU_RATIO, s->n ? s->p90 : (double)NAN,          "90th percentile of the absolute error") \
+    X(TEXT,   worst_id,   0,         s->n ? s->worst_id : NULL,            "row with the largest error") \
+    X(NUMBER, coverage90, MFU_RATIO, s->n ? s->coverage90 : (double)NAN,   "measured values inside of the 90 % interval")
+MFU_FIELDS(errors, const struct mfu_errors_summary *s, ERRORS)
+static const struct mfu_record errors = MFU_RECORD(errors, .rows = NULL);
+
+#define CALLS(X) \
+    X(NUMBER, ran,            MFU_COUNT, (double)v_->ran,            "runs that ran") \
+    X(NUMBER, ran_called_fit, MFU_COUNT, (double)v_->ran_called_fit, "of them, predicted to fit") \
+    X(NUMBER, oom,            MFU_COUNT, (double)v_->oom,            "runs out of memory") \
+    X(NUMBER, oom_called_oom, MFU_COUNT, (double)v_->oom_called_oom, "of them, predicted not to fit")
+MFU_FIELDS(calls, const struct mfu_validation *v_, CALLS)
+static const struct mfu_record calls = MFU_RECORD(calls, .rows = NULL);
+
+#define SUMMARY(X) \
+    X(OBJECT, step,             &errors, &a->step,      "step time") \
+    X(OBJECT, memory_allocated, &errors, &a->allocated, "peak allocated memory") \
+    X(OBJECT, memory_reserved,  &errors, &a->reserved,  "peak reserved memory") \
+    X(OBJECT, fits,             &calls,  a,             "right answers to `fits`") \
+    X(OBJECT, baseline_constant_mfu, &errors, &a->baseline, "step time, had one MFU per GPU been assumed") \
+    X(NUMBER, skipped,    MFU_COUNT, (double)a->n_skipped,    "rows that were not planned") \
+    X(NUMBER, calibrated, MFU_COUNT, (double)a->n_calibrated, "rows predicted with a calibration of this user")
+MFU_FIELDS(validation_summary, const struct mfu_validation *a, SUMMARY)
+static const struct mfu_record summary = MFU_RECORD(validation_summary, .rows = NULL);
+
+#define GROUP(X) \
+    X(TEXT,   by,    0, g->by,    "gpu, runtime or sharding") \
+    X(TEXT,   value, 0, g->value, "which") \
+    X(OBJECT, step,             &errors, &g->step,      "step time") \
+    X(OBJECT, memory_allocated, &errors, &g->allocated, "peak allocated memory") \
+    X(OBJECT, memory_reserved,  &errors, &g->reserved,  "peak reserved memory")
+MFU_FIELDS(validation_group, const struct mfu_validation_group *g, GROUP)
+static const struct mfu_record group = MFU_RECORD(validation_group, .rows = NULL);
+
+#define VALIDATE(X) \
+    X(LIST,   rows,    &validated, (a->rows, a->n_rows),     "every row of the file") \
+    X(OBJECT, summary, &summary,   a,                        "over all rows") \
+    X(LIST,   groups,  &group,     (a->groups, a->n_groups), "per GPU, runtime and sharding")
+MFU_FIELDS(validate, const struct mfu_validation *a, VALIDATE)
+const struct mfu_record mfu_record_validate = MFU_RECORD(validate, .command = "validate", .rows = "rows");
+
+/* ---- calibrate ------------------------------------------------------------- */
+
+struct fitted {
+    const struct mfu_calibrated *of;
+    const struct mfu_fit_row *row;
+};
+#define FITTED(X) \
+    X(TEXT,   name,   0,         mfu_coefficient_rows[f->row->id].name, "the coefficient") \
+    X(NUMBER, value,  MFU_COUNT, f->row->value,                         "in its unit") \
+    X(NUMBER, stderr, MFU_COUNT, f->row->value * f->row->sigma,         "standard error, in its unit") \
+    X(TEXT,   unit,   0,         mfu_dim_unit(mfu_coefficient_rows[f->row->id].dim), "unit; empty: a number") \
+    X(NUMBER, prior,  MFU_COUNT, f->row->prior,                         "before these measurements") \
+    X(TEXT,   source, 0,         mfu_calibrated_source(f->of, f->row),  "probe, runs or default")
+MFU_FIELDS(fitted, const struct fitted *f, FITTED)
+static const struct mfu_record fitted = MFU_RECORD(fitted, .rows = NULL);
+
+static void make_fitted(const struct mfu_calibrated *c, struct mfu_value *v)
+{
+    struct fitted *list = mfu_value_own(v, (size_t)c->fit.n_rows, sizeof *list);
+
+    for (int i = 0; list && i < c->fit.n_rows; i++)
+        list[i] = (struct fitted){c, &c->fit.rows[i]};
+}
+
+#define RESIDUALS(X) \
+    X(TEXT,   class,       0,         r->name,      "kind of measurement") \
+    X(NUMBER, n,           MFU_COUNT, (double)r->n, "measurements") \
+    X(NUMBER, mape_before, MFU_RATIO, r->before,    "mean absolute error of the priors") \
+    X(NUMBER, mape,        MFU_RATIO, r->mape,      "mean absolute error") \
+    X(NUMBER, median,      MFU_RATIO, r->median,    "median absolute error") \
+    X(NUMBER, bias,        MFU_RATIO, r->bias,      "mean signed error")
+MFU_FIELDS(residuals, const struct mfu_fit_residuals *r, RESIDUALS)
+static const struct mfu_record residuals = MFU_RECORD(residuals, .rows = NULL);
+
+#define BASE(X) \
+    X(TEXT,   from,    0,         b->from,    "kinds of measurements: probe, runs") \
+    X(TEXT,   date,    0,         b->date,    "of that calibration") \
+    X(NUMBER, samples, MFU_COUNT, b->samples, "of that calibration")
+MFU_FIELDS(calibration_base, const struct mfu_calibration_base *b, BASE)
+static const struct mfu_record base = MFU_RECORD(calibration_base, .rows = NULL);
+
+#define CALIBRATE(X) \
+    X(TEXT,      gpu,           0,          c->gpu->slug,          "whose coefficients these are") \
+    X(MADE_LIST, coefficients,  &fitted,    make_fitted(c, v),     "what could be fitted") \
+    X(NUMBER,    samples,       MFU_COUNT,  c->file.samples,       "measurements") \
+    X(NUMBER,    mape,          MFU_RATIO,  c->fit.all.mape,       "mean absolute error") \
+    X(NUMBER,    mape_before,   MFU_RATIO,  c->fit.all.before,     "the same with the priors") \
+    X(NUMBER,    mape_held_out, MFU_RATIO,  c->fit.mape_held_out,  "of measurements that the fit had not seen; null: not tried") \
+    X(LIST,      residuals,     &residuals, (c->fit.classes, c->fit.n_classes), "errors by kind of measurement") \
+    X(NUMBER,    left_out,      MFU_COUNT,  (double)c->n_left_out, "measurements of other GPUs, or that cannot be planned") \
+    X(OBJECT,    started_from,  &base,      c->file.base.from[0] ? &c->file.base : NULL, "the calibration whose values were the priors; else null") \
+    X(TEXT,      replaced,      0,          c->replaces[0] ? c->replaces : NULL, "kinds of an earlier calibration that is given up; else null") \
+    X(TEXT,      calibration,   0,          c->file.name,          "under which it is kept")
+MFU_FIELDS(calibrate, const struct mfu_calibrated *c, CALIBRATE)
+const struct mfu_record mfu_record_calibrate = MFU_RECORD(calibrate, .command = "calibrate", .rows = "coefficients");
+
+#define CALIBRATION(X) \
+    X(TEXT,   name,          0,         c->name,          "under which it is kept") \
+    X(TEXT,   gpu,           0,         c->gpu,           "whose it is") \
+    X(TEXT,   date,          0,         c->date,          "when it was made") \
+    X(TEXT,   software,      0,         c->software,      "CUDA, libraries, driver") \
+    X(TEXT,   from,          0,         c->from,          "kinds of measurements: probe, runs") \
+    X(OBJECT, started_from,  &base,     c->base.from[0] ? &c->base : NULL, "the calibration whose values were the priors; else null") \
+    X(NUMBER, samples,       MFU_COUNT, c->samples,       "measurements") \
+    X(NUMBER, mape,          MFU_RATIO, c->mape,          "mean absolute error") \
+    X(NUMBER, mape_held_out, MFU_RATIO, c->mape_held_out, "of measurements that the fit had not seen")
+MFU_FIELDS(calibration, const struct mfu_calibration *c, CALIBRATION)
+static const struct mfu_record calibration = MFU_RECORD(calibration, .rows = NULL);
+
+#define CALIBRATIONS(X) \
+    X(LIST, calibrations, &calibration, (a->list, a->n), "those that are kept for this user")
+MFU_FIELDS(calibrations, const struct mfu_calibrations_answer *a, CALIBRATIONS)
+const struct mfu_record mfu_record_calibrations = MFU_RECORD(calibrations, .command = "calibrate", .rows = "calibrations");
+// clang-format on

@@ -1,0 +1,255 @@
+/*
+ * why.c - fields of explanations, of levers, and of whole runs.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "answer/advise/advise.h"
+#include "answer/fields/fields.h"
+#include "answer/why/why.h"
+#include "plan/train.h"
+#include "scenario/setting.h"
+
+// clang-format off
+/* clang-format off: tables */
+
+/* ---- why ------------------------------------------------------------------- */
+
+/* A part with the parts that it consists of. */
+struct part {
+    const struct mfu_why_part *of;
+    enum mfu_dim dim;
+    int n; /* that follow it */
+};
+#define PART(X) \
+    X(TEXT,         name,     0,           p->of->name,                                       "what it is called") \
+    X(NUMBER,       fraction, MFU_RATIO,   p->of->fraction,                                   "of the whole; may be negative") \
+    X(MAYBE_NUMBER, bytes,    MFU_BYTES,   p->dim == MFU_BYTES ? p->of->amount : (double)NAN, "the same in bytes") \
+    X(MAYBE_NUMBER, seconds,  MFU_SECONDS, p->dim != MFU_BYTES ? p->of->amount : (double)NAN, "the same in seconds") \
+    X(TEXT,         says,     0,           p->of->says,                                       "what it is") \
+    X(MAYBE_TEXT,   command,  0,           p->of->command[0] ? p->of->command : NULL,         "that shows more")
+MFU_FIELDS(why_leaf, const struct part *p, PART)
+static const struct mfu_record leaf = MFU_RECORD(why_leaf, .rows = NULL);
+
+/* `n` parts, each with its leaves where they are wanted. */
+static void make_parts(const struct mfu_why_part *parts, int n, enum mfu_dim dim, bool leaves, struct mfu_value *v)
+{
+    struct part *list = mfu_value_own(v, (size_t)n, sizeof *list);
+
+    if (!list)
+        return;
+    v->n = 0;
+    for (int i = 0; i < n; i++)
+        if (leaves || !parts[i].leaf || i == 0)
+            list[v->n++] = (struct part){.of = &parts[i], .dim = dim};
+        else
+            list[v->n - 1].n++;
+}
+
+#define PART_WITH_LEAVES(X) \
+    PART(X) \
+    X(MAYBE_MADE_LIST, parts, &leaf, make_parts(p->of + 1, p->n, p->dim, true, v), "what it consists of")
+MFU_FIELDS(why_part, const struct part *p, PART_WITH_LEAVES)
+static const struct mfu_record part = MFU_RECORD(why_part, .rows = NULL);
+
+#define WHY_ROW(X) \
+    X(NUMBER, batch,        MFU_COUNT,   r->batch,        "micro-batch") \
+    X(NUMBER, accum,        MFU_COUNT,   r->accum,        "micro-steps of a step") \
+    X(NUMBER, step_time_s,  MFU_SECONDS, r->step_s,       "one optimizer step") \
+    X(NUMBER, tokens_per_s, MFU_COUNT,   r->tokens_per_s, "tokens trained per second") \
+    X(NUMBER, mfu,          MFU_RATIO,   r->mfu,          "model FLOP over the dense peak") \
+    X(NUMBER, memory_bytes, MFU_BYTES,   r->memory_bytes, "as nvidia-smi shows it") \
+    X(FLAG,   fits,         0,           r->fits,         "whether the memory suffices")
+MFU_FIELDS(why_row, const struct mfu_why_row *r, WHY_ROW)
+static const struct mfu_record why_row = MFU_RECORD(why_row, .rows = NULL);
+
+#define SYMPTOM(X) \
+    X(TEXT,   code,    0,         s->code,  "launch-bound ...") \
+    X(TEXT,   claim,   0,         s->claim, "number of the symptom in the documentation") \
+    X(TEXT,   message, 0,         s->text,  "what the figures show") \
+    X(NUMBER, share,   MFU_RATIO, s->share, "of the step that it concerns")
+MFU_FIELDS(symptom, const struct mfu_symptom *s, SYMPTOM)
+static const struct mfu_record symptom = MFU_RECORD(symptom, .rows = NULL);
+
+static bool of_mfu(const struct mfu_why *w)
+{
+    return strcmp(w->topic, "mfu") == 0;
+}
+
+static void put_flag(bool there, bool flag, struct mfu_value *v)
+{
+    if (there)
+        mfu_value_flag(v, flag);
+}
+
+#define WHY(X) \
+    X(TEXT,       topic, 0,         w->topic, "what was asked") \
+    X(NUMBER,     total, MFU_RATIO, w->total, "what the fractions of the parts add up to") \
+    X(TEXT,       whole, 0,         w->whole, "what is taken apart") \
+    X(MADE_LIST,  parts, &part,     make_parts(w->parts, w->n_parts, w->dim, false, v), "a partition of the whole") \
+    X(MAYBE_LIST, rows,  &why_row,  (w->n_rows ? w->rows : NULL, w->n_rows),           "the same with other micro-batches") \
+    X(LIST,       text,  &mfu_record_words, (w->lines, w->n_lines), "the explanation in sentences") \
+    X(LIST,       findings, &symptom, (w->symptoms, w->n_symptoms), "symptoms that the figures show") \
+    X(MAYBE_SCALAR, ceiling_mfu, 0, of_mfu(w) ? mfu_value_number(v, w->ceiling) : (void)0, "best MFU that levers reach; null: nothing fits") \
+    X(MAYBE_TEXT, ceiling_change, 0, of_mfu(w) ? w->ceiling_change : NULL, "the levers that reach it") \
+    X(MAYBE_SCALAR, ceiling_changes_mathematics, 0, put_flag(of_mfu(w), w->ceiling_mathematics, v), "whether they change rounding or the optimizer") \
+    X(MAYBE_SCALAR, ceiling_keeps_tokens_per_step, 0, put_flag(of_mfu(w), !w->ceiling_tokens, v), "whether they keep the tokens of a step")
+MFU_FIELDS(why, const struct mfu_why *w, WHY)
+const struct mfu_record mfu_record_why = MFU_RECORD(why, .command = "why", .rows = "parts");
+
+/* ---- advise ---------------------------------------------------------------- */
+
+static const char *put_key(const struct mfu_scenario *s, struct mfu_key key, double value, struct mfu_value *v)
+{
+    const char *const *choices = key.kind == MFU_KEY_DIM ? NULL : mfu_settings[key.id].choices;
+
+    if (choices == mfu_switch_names)
+        mfu_value_flag(v, value > 0);
+    else if (choices)
+        mfu_value_text(v, choices[(int)value]);
+    else
+        mfu_value_number(v, value);
+    return key.kind == MFU_KEY_DIM ? s->model->dims[key.id].name : mfu_settings[key.id].key;
+}
+
+#define OUTCOME(X) \
+    X(NUMBER, step_time_s,     MFU_SECONDS, o->step_s,       "one optimizer step") \
+    X(NUMBER, tokens_per_step, MFU_TOKENS,  o->tokens,       "tokens of one optimizer step") \
+    X(NUMBER, memory_bytes,    MFU_BYTES,   o->memory_bytes, "as nvidia-smi shows it") \
+    X(FLAG,   fits,            0,           o->fits,         "whether the memory suffices") \
+    X(NUMBER, mfu,             MFU_RATIO,   o->mfu,          "model FLOP over the dense peak") \
+    X(NUMBER, hfu,             MFU_RATIO,   o->hfu,          "the same with recomputed FLOP")
+MFU_FIELDS(outcome, const struct mfu_outcome *o, OUTCOME)
+static const struct mfu_record outcome = MFU_RECORD(outcome, .rows = NULL);
+
+#define NOW(X) \
+    X(MEMBERS, outcome, &outcome,  o, "as it is") \
+    X(NUMBER,  speedup, MFU_COUNT, 1, "1")
+MFU_FIELDS(now, const struct mfu_outcome *o, NOW)
+static const struct mfu_record now = MFU_RECORD(now, .rows = NULL);
+
+static const char *lever_key(const void *object, size_t i, struct mfu_value *v)
+{
+    const struct mfu_lever *l = object;
+
+    if (i < (size_t)l->n_set)
+        return put_key(&l->scenario, l->set[i].key, l->set[i].value, v);
+    if (l->row || i > (size_t)l->n_set)
+        return NULL;
+    mfu_value_text(v, l->scenario.gpu->slug);
+    return "gpu";
+}
+
+static const char *verdict(const struct mfu_lever *l)
+{
+    static const char *const words[] = {"faster", "smaller", "too large", "not worth it"};
+
+    return words[l->verdict];
+}
+
+#define LEVER(X) \
+    X(TEXT,    change,  0,         l->change,                              "what is set") \
+    X(TEXT,    name,    0,         l->row ? l->row->name : "another GPU",  "the lever") \
+    X(MAP,     keys,    0,         (v->object = l, v->entry = lever_key),  "the keys with their new values") \
+    X(MEMBERS, outcome, &outcome,  &l->outcome,                            "with it") \
+    X(NUMBER,  speedup, MFU_COUNT, l->speedup,                             "time per token before over after") \
+    X(FLAG,    keeps_tokens_per_step, 0, l->keeps_tokens_per_step,         "whether a step has the same tokens") \
+    X(FLAG,    changes_mathematics,   0, l->changes_mathematics,           "whether rounding, optimizer or model differ") \
+    X(FLAG,    needs_hardware,        0, l->hardware,                      "whether it needs what is not there yet") \
+    X(TEXT,    verdict, 0,         verdict(l),                             "faster, smaller, too large or not worth it") \
+    X(TEXT,    why,     0,         l->why,                                 "what the difference consists of") \
+    X(TEXT,    risk,    0,         l->row ? l->row->risk : "",             "what speaks against it")
+MFU_FIELDS(lever, const struct mfu_lever *l, LEVER)
+static const struct mfu_record lever = MFU_RECORD(lever, .rows = NULL);
+
+struct together {
+    const struct mfu_advice *advice;
+    const struct mfu_combination *of;
+};
+
+static void make_changes(const struct together *t, struct mfu_value *v)
+{
+    const char **list = mfu_value_own(v, (size_t)t->of->n, sizeof *list);
+
+    for (int i = 0; list && i < t->of->n; i++)
+        list[i] = t->advice->levers[t->of->levers[i]].change;
+}
+
+/* Values as they are together. */
+static const char *together_key(const void *object, size_t i, struct mfu_value *v)
+{
+    const struct together *t = object;
+
+    for (int k = 0; k < t->of->n; k++) {
+        const struct mfu_lever *l = &t->advice->levers[t->of->levers[k]];
+
+        if (i < (size_t)l->n_set)
+            return put_key(&t->of->scenario, l->set[i].key, mfu_scenario_value(&t->of->scenario, l->set[i].key), v);
+        i -= (size_t)l->n_set;
+    }
+    return NULL;
+}
+
+#define TOGETHER(X) \
+    X(MADE_LIST, changes, &mfu_record_strings, make_changes(t, v),           "what is set; empty: nothing helps") \
+    X(MAP,       keys,    0,         (v->object = t, v->entry = together_key), "the keys with their new values") \
+    X(MEMBERS,   outcome, &outcome,  &t->of->outcome,                        "with all of them") \
+    X(NUMBER,    speedup, MFU_COUNT, t->of->speedup,                         "time per token before over after") \
+    X(FLAG,      keeps_tokens_per_step, 0, t->of->keeps_tokens_per_step,     "whether a step has the same tokens") \
+    X(FLAG,      changes_mathematics,   0, t->of->changes_mathematics,       "whether rounding, optimizer or model differ") \
+    X(TEXT,      why,     0,         t->of->why,                             "what the difference consists of")
+MFU_FIELDS(combination, const struct together *t, TOGETHER)
+static const struct mfu_record combination = MFU_RECORD(combination, .rows = NULL);
+
+static void make_together(const struct mfu_advice *a, const struct mfu_combination *c, struct mfu_value *v)
+{
+    struct together *t = mfu_value_own(v, 1, sizeof *t);
+
+    if (t)
+        *t = (struct together){a, c};
+}
+
+#define REFUSAL(X) \
+    X(TEXT, change, 0, r->change, "what is not possible") \
+    X(TEXT, reason, 0, r->reason, "why not")
+MFU_FIELDS(refusal, const struct mfu_refusal *r, REFUSAL)
+static const struct mfu_record refusal = MFU_RECORD(refusal, .rows = NULL);
+
+#define ADVISE(X) \
+    X(OBJECT, now,    &now,   &a->base,                 "the scenario as it is") \
+    X(LIST,   levers, &lever, (a->levers, a->n_levers), "changes, each planned and simulated, the best first") \
+    X(MADE_OBJECT, best, &combination, make_together(a, &a->best, v), "together, with the same mathematics, tokens and hardware") \
+    X(MADE_OBJECT, best_with_other_mathematics, &combination, make_together(a, &a->best_any, v), "together; mathematics may change") \
+    X(MADE_OBJECT, highest_mfu, &combination, make_together(a, &a->highest, v), "together; mathematics and tokens of a step may change") \
+    X(LIST,   not_possible, &refusal, (a->refused, a->n_refused), "changes that do not apply") \
+    X(NUMBER, ceiling_mfu, MFU_RATIO, a->ceiling,       "MFU of highest_mfu; null: nothing fits") \
+    X(NUMBER, simulated,   MFU_COUNT, a->simulated,     "scenarios")
+MFU_FIELDS(advise, const struct mfu_advice *a, ADVISE)
+const struct mfu_record mfu_record_advise = MFU_RECORD(advise, .command = "advise", .rows = "levers");
+
+/* ---- train ----------------------------------------------------------------- */
+
+#define TRAIN(X) \
+    X(NUMBER, tokens,        MFU_TOKENS,  t->tokens,        "that go through the model") \
+    X(NUMBER, useful_tokens, MFU_TOKENS,  t->useful_tokens, "of them, without padding and what is discarded later") \
+    X(NUMBER, seconds,       MFU_SECONDS, t->seconds,       "with checkpoints and failures") \
+    X(NUMBER, seconds_low,   MFU_SECONDS, t->low_s,         "lower end of its 90 % interval") \
+    X(NUMBER, seconds_high,  MFU_SECONDS, t->high_s,        "upper end of its 90 % interval") \
+    X(NUMBER, gpu_hours,     MFU_COUNT,   t->gpu_hours,     "of all GPUs") \
+    X(NUMBER, cost,          MFU_COUNT,   t->cost,          "of the GPU-hours; null without a price") \
+    X(NUMBER, energy_j,      MFU_COUNT,   t->energy_j,      "of all GPUs") \
+    X(NUMBER, energy_cost,   MFU_COUNT,   t->energy_cost,   "null without a price") \
+    X(NUMBER, steps,         MFU_COUNT,   t->steps,         "optimizer steps") \
+    X(NUMBER, gpus,          MFU_COUNT,   t->gpus,          "in use") \
+    X(NUMBER, power_w,       MFU_WATTS,   t->power_w,       "of all GPUs") \
+    X(NUMBER, goodput,       MFU_RATIO,   t->goodput,       "time of the steps over time of the run") \
+    X(NUMBER, failures,      MFU_COUNT,   t->failures,      "expected") \
+    X(NUMBER, checkpoint_interval_s, MFU_SECONDS, t->interval_s, "between checkpoints") \
+    X(NUMBER, tokens_per_s,  MFU_COUNT,   t->tokens_per_s,  "over the whole run") \
+    X(NUMBER, useful_tokens_per_s, MFU_COUNT, t->useful_tokens_per_s, "over the whole run") \
+    X(NUMBER, useful_tokens_per_gpu_hour, MFU_COUNT, t->useful_per_gpu_hour, "over the whole run") \
+    X(NUMBER, useful_per_gpu_hour, MFU_COUNT, t->useful_per_gpu_hour, "the same") \
+    X(NUMBER, useful_mfu,    MFU_RATIO,   t->useful_mfu,    "MFU of useful tokens over the whole run")
+MFU_FIELDS(train, const struct mfu_training *t, TRAIN)
+const struct mfu_record mfu_record_train = MFU_RECORD(train, .command = "train");
+// clang-format on
