@@ -201,6 +201,8 @@ void mfu_gradient_in_place(struct mfu_builder *, struct mfu_node *);
 
 /* The share of weights, gradients or optimizer states that this rank holds. */
 double mfu_state_share(const struct mfu_builder *, enum mfu_state);
+/* Parameters of which this rank holds the state. */
+double mfu_state_params(const struct mfu_builder *, enum mfu_state);
 /* FSDP: each of several GPUs holds a part of every weight, in fp32. */
 bool mfu_fully_sharded(const struct mfu_builder *);
 /* Whether a gradient leaves for its owner as soon as it is complete. */

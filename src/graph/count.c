@@ -87,22 +87,33 @@ static double own_params(const struct mfu_builder *s, int i)
     return mfu_shares_weight(s, i) && shares_here(s, i) ? w.bias : w.weight + w.bias;
 }
 
+static bool of_experts(const struct mfu_operation *op)
+{
+    for (int a = 0; a < MFU_ATTRIBUTES; a++)
+        if (op->primitive->split_experts & 1u << a && op->attribute[a] > 0)
+            return true;
+    return false;
+}
+
 void mfu_count_rank(struct mfu_builder *s)
 {
     struct mfu_program *p = s->program;
     const struct mfu_model *m = s->config->model;
 
-    p->rank_params = p->block_params = p->blocks = 0;
+    p->rank_params = p->expert_params = p->block_params = p->blocks = 0;
     p->layers = mfu_cut_layers(s);
     s->unit_section = NULL;
     for (int section = 0; section < m->n_sections; section++) {
         const struct mfu_model_section *sec = &m->sections[section];
-        double times = mfu_stage_repeats(s, section), params = 0;
+        double times = mfu_stage_repeats(s, section), params = 0, experts = 0;
 
         for (int i = sec->first; i < sec->first + sec->count; i++)
-            if (!s->left_out[i] && s->operations[i].primitive->params)
+            if (!s->left_out[i] && s->operations[i].primitive->params) {
                 params += own_params(s, i);
+                experts += of_experts(&s->operations[i]) ? own_params(s, i) : 0;
+            }
         p->rank_params += times * params;
+        p->expert_params += times * experts;
         if (times > p->blocks && times > 1) {
             p->blocks = times;
             s->unit_section = sec->name;

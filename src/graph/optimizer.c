@@ -146,7 +146,7 @@ void mfu_optimizer_emit(struct mfu_builder *s)
 {
     const struct mfu_config *c = s->config;
     const struct mfu_optimizer_row *r = &mfu_optimizers[c->optimizer];
-    double share = mfu_state_share(s, MFU_STATE_OPTIMIZER), params = s->program->rank_params * share, hidden = 0;
+    double params = mfu_state_params(s, MFU_STATE_OPTIMIZER), share = params / s->program->rank_params, hidden = 0;
     double g = mfu_type_bytes[s->numerics.gradient];
     bool engine = mfu_half_engine(c) && !mfu_fully_sharded(s); /* copies gradients to fp32 */
 

@@ -142,6 +142,7 @@ struct mfu_program {
     double layers;               /* of the section that pipeline stages cut, of all stages */
     double boundary_bytes;       /* that one microbatch sends to the next stage */
     double rank_params;          /* that this rank holds where data parallelism shards none */
+    double expert_params;        /* of these, in experts */
     double block_params, blocks; /* of the section that is repeated most: the units of FSDP */
     double weight_tensors;       /* weights and biases, each a tensor of its own */
     double linear_params;        /* that are multiplied with, per token (active) */

@@ -99,6 +99,15 @@ double mfu_state_share(const struct mfu_builder *s, enum mfu_state state)
     return mfu_layout_share(&s->state[state], &s->program->mesh);
 }
 
+/* Experts have as many copies fewer as there are ranks to split them. */
+double mfu_state_params(const struct mfu_builder *s, enum mfu_state state)
+{
+    const struct mfu_program *p = s->program;
+    double share = mfu_state_share(s, state), ep = p->mesh.ranks[MFU_AXIS_EP];
+
+    return share * (p->rank_params - p->expert_params) + fmin(1, share * ep) * p->expert_params;
+}
+
 bool mfu_fully_sharded(const struct mfu_builder *s)
 {
     return mfu_state_share(s, MFU_STATE_WEIGHT) < 1;

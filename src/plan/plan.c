@@ -308,5 +308,6 @@ void mfu_plan_release(struct mfu_plan *p)
 {
     mfu_program_free(&p->program);
     mfu_pricing_release(&p->pricing);
+    free(p->stages);
     memset(p, 0, sizeof *p);
 }

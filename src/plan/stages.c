@@ -45,7 +45,6 @@ static void read_stage(const struct mfu_plan *p, struct mfu_stage *s)
     s->forward_s = pass_s(p, MFU_FORWARD);
     s->backward_s = pass_s(p, MFU_BACKWARD);
     passes_s = p->program.accum * (s->forward_s + s->backward_s);
-    s->step = p->step;
     s->memory = p->memory;
     s->after_s = fmax(p->step.time_s - passes_s, 0);
     s->send_s = mfu_collective_s(&p->machine, &group, MFU_SEND, p->program.boundary_bytes);
@@ -89,7 +88,7 @@ struct costs {
     double f[MFU_MOST_STAGES], b[MFU_MOST_STAGES], w[MFU_MOST_STAGES], send[MFU_MOST_STAGES];
 };
 
-static int run_schedule(const struct mfu_plan *p, struct mfu_stage *stages, int n, double *makespan_s, double *span_s,
+static int run_schedule(const struct mfu_plan *p, struct mfu_stage *stages, int n, double *makespan_s,
                         struct mfu_error *err)
 {
     int vpp = (int)p->config.setting[MFU_S_VPP];
@@ -117,7 +116,7 @@ static int run_schedule(const struct mfu_plan *p, struct mfu_stage *stages, int 
         goto done;
     for (int i = 0; i < n; i++) {
         stages[i].in_flight = (double)step.ranks[i].in_flight / vpp;
-        span_s[i] = step.ranks[i].send_s;
+        stages[i].waits_s = step.ranks[i].send_s;
     }
     *makespan_s = step.makespan_s;
     status = 0;
@@ -130,63 +129,63 @@ done:
 /* ---- the plan ------------------------------------------------------------- */
 
 /* Activations of the other microbatches that a stage holds. */
-static void hold(struct mfu_plan *p, const struct mfu_stage *s)
+static void hold(const struct mfu_plan *p, struct mfu_stage *s)
 {
-    double more = fmax(s->in_flight - 1, 0) * s->kept_bytes, factor;
+    struct mfu_memory_answer *m = &s->memory;
+    double more = fmax(s->in_flight - 1, 0) * s->kept_bytes, factor = m->reserved_bytes / m->peak.bytes;
 
-    factor = s->memory.peak.bytes > 0 ? s->memory.reserved_bytes / s->memory.peak.bytes : 1;
-    p->memory = s->memory;
-    p->memory.peak.bytes += more;
-    p->memory.peak.parts[MFU_PART_ACTIVATIONS] += more;
-    p->memory.reserved_bytes += factor * more;
-    p->memory.smi_bytes = p->memory.reserved_bytes + p->memory.context_bytes;
-    p->memory.fill = (p->memory.smi_bytes + p->config.setting[MFU_S_VRAM_RESERVED]) / p->memory.capacity_bytes;
-    p->memory.missing_bytes += more;
-    p->memory.fits = p->memory.missing_bytes <= 0;
+    m->peak.bytes += more;
+    m->peak.parts[MFU_PART_ACTIVATIONS] += more;
+    m->reserved_bytes += factor * more;
+    m->smi_bytes = m->reserved_bytes + m->context_bytes;
+    m->fill = (m->smi_bytes + p->config.setting[MFU_S_VRAM_RESERVED]) / m->capacity_bytes;
+    m->missing_bytes += more;
+    m->fits = m->missing_bytes <= 0;
 }
 
-static double total_bytes(const struct mfu_stage *s)
+static int make_room(struct mfu_plan *p, int n)
 {
-    return s->memory.peak.bytes + fmax(s->in_flight - 1, 0) * s->kept_bytes;
+    struct mfu_stage *more = realloc(p->stages, (size_t)n * sizeof *more);
+
+    if (!more)
+        return -1;
+    memset(more, 0, (size_t)n * sizeof *more);
+    p->stages = more;
+    p->n_stages = n;
+    return 0;
 }
 
 int mfu_stages_plan(struct mfu_plan *p, struct mfu_error *err)
 {
     int n = (int)p->config.setting[MFU_S_PP], busiest = 0, worst = 0;
-    struct mfu_stage *stages = calloc((size_t)n, sizeof *stages);
-    double *sends_s = calloc((size_t)n, sizeof *sends_s), makespan_s, after_s = 0, flops = 0, hardware = 0;
-    int status = -1;
+    double makespan_s, after_s = 0, flops = 0, hardware = 0;
+    struct mfu_stage *stages;
 
-    if (!stages || !sends_s) {
-        mfu_fail(err, MFU_ENOMEM, "out of memory");
-        goto done;
-    }
-    if (read_all(p, stages, n, err) < 0 || run_schedule(p, stages, n, &makespan_s, sends_s, err) < 0)
-        goto done;
+    if (make_room(p, n) < 0)
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
+    stages = p->stages;
+    if (read_all(p, stages, n, err) < 0 || run_schedule(p, stages, n, &makespan_s, err) < 0)
+        return -1;
     for (int i = 0; i < n; i++) {
+        hold(p, &stages[i]);
         if (stages[i].forward_s + stages[i].backward_s > stages[busiest].forward_s + stages[busiest].backward_s)
             busiest = i;
-        if (total_bytes(&stages[i]) > total_bytes(&stages[worst]))
+        if (stages[i].memory.peak.bytes > stages[worst].memory.peak.bytes)
             worst = i;
         after_s = fmax(after_s, stages[i].after_s);
         flops += stages[i].flops / n;
         hardware += stages[i].hardware_flops / n;
     }
     if (mfu_graph_build_stage(&p->config, busiest, false, &p->program, err) < 0 || mfu_plan_read(p, err) < 0)
-        goto done;
-    hold(p, &stages[worst]);
+        return -1;
+    p->memory = stages[worst].memory;
     p->shown_stage = busiest;
     p->worst_stage = worst;
     p->step.time_s = makespan_s + after_s;
-    p->step.communication_exposed_s += sends_s[busiest];
-    p->step.communication_s += 2 * (n > 1) * p->config.accum * stages[busiest].send_s;
+    p->step.communication_exposed_s += stages[busiest].waits_s;
     p->step.idle_s = p->step.time_s - p->step.busy_s - p->step.communication_exposed_s;
     p->mfu.model_flops = flops;
     p->mfu.hardware_flops = hardware;
     mfu_plan_settle(p);
-    status = 0;
-done:
-    free(stages);
-    free(sends_s);
-    return status;
+    return 0;
 }

@@ -629,6 +629,12 @@ static void derive_mesh(struct mfu_config *c)
         derive(c, MFU_S_DP, fmax(1, floor(c->setting[MFU_S_GPUS] / model)));
     else
         derive(c, MFU_S_GPUS, c->setting[MFU_S_DP] * model);
+    if (c->gpu) {
+        struct mfu_cluster k;
+
+        mfu_cluster_with(c->cluster, c->gpu, &k);
+        derive(c, MFU_S_NODES, ceil(c->setting[MFU_S_GPUS] / k.node_gpus));
+    }
 }
 
 static int check_parallel(const struct mfu_config *c, struct mfu_error *err)
