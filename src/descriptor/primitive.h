@@ -49,8 +49,9 @@ enum mfu_trait {
     MFU_MIXES_ROWS = 1 << 3,  /* keeps columns by heads, mixes the tokens of a sequence (attention) */
     MFU_LOOKS_UP = 1 << 4,    /* its weight is a table, of which rows are read (an embedding) */
     MFU_ENDS_IN_LOSS = 1 << 5,
-    MFU_CHEAP = 1 << 6, /* computed again rather than kept: activations and their products */
-    MFU_ROUTES = 1 << 7 /* rows leave in the order of experts */
+    MFU_CHEAP = 1 << 6,   /* computed again rather than kept: activations and their products */
+    MFU_ROUTES = 1 << 7,  /* rows leave in the order of experts */
+    MFU_COMBINES = 1 << 8 /* rows of experts become those of tokens again */
 };
 
 struct mfu_primitive {
@@ -58,6 +59,11 @@ struct mfu_primitive {
     struct mfu_attribute attributes[MFU_ATTRIBUTES + 1];
     int least_inputs, most_inputs; /* embeddings take none */
     unsigned traits;               /* of enum mfu_trait */
+
+    /* Bits of the attributes of which a rank has a part where the result is split by
+     * columns (or heads), where the weight is split by rows, where experts are split. */
+    unsigned split_columns, split_rows, split_experts;
+    double (*key_elements)(const struct mfu_operation *); /* of keys and values, per token: of what mixes rows */
 
     /* Elements per row of the output. */
     double (*shape)(const struct mfu_operation *);

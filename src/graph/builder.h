@@ -22,6 +22,14 @@ struct mfu_layer;
 #define MFU_NO_VIEW (-1)
 #define MFU_TOKENS_IN (-1) /* an embedding's input: token indices */
 
+/* How an operation is split over a tensor-parallel group. */
+enum mfu_split {
+    MFU_SPLIT_NONE,    /* every rank does all of it (or its tokens) */
+    MFU_SPLIT_COLUMNS, /* enters: reads a whole tensor, makes a part of the columns */
+    MFU_SPLIT_WITHIN,  /* works on the columns (heads) that it is given */
+    MFU_SPLIT_ROWS     /* leaves: reads a part, makes a partial sum */
+};
+
 /* One operation of the step: a model op, once per traced layer. */
 struct mfu_node {
     const struct mfu_operation *op;
@@ -31,9 +39,11 @@ struct mfu_node {
     int out;              /* view of the result */
     int saved[MFU_SAVED]; /* views that backward needs; free to use */
     int n_saved;
-    bool again;       /* out was computed a second time, for backward */
-    int gradient;     /* view of d loss / d out, or MFU_NO_VIEW */
-    int parameter[2]; /* its weight (maybe shared) and bias, or -1 */
+    bool again;                   /* out was computed a second time, for backward */
+    int gradient;                 /* view of d loss / d out, or MFU_NO_VIEW */
+    bool partial_gradient;        /* the sum of it over a group is to come */
+    int gathered, gathered_again; /* out with the tokens of all ranks, or MFU_NO_VIEW */
+    int parameter[2];             /* its weight (maybe shared) and bias, or -1 */
 };
 
 /* A weight (or bias): memory and gradient are shared by all that use it. */
@@ -54,10 +64,12 @@ struct mfu_builder {
     const struct mfu_config *config;
     const struct mfu_runtime *runtime;
     struct mfu_numerics numerics;
-    struct mfu_mesh mesh;
     struct mfu_layout state[MFU_STATE_COUNT]; /* of all parameters alike */
     struct mfu_operation operations[MFU_MAX_OPS];
-    bool left_out[MFU_MAX_OPS]; /* `when` is 0 */
+    bool left_out[MFU_MAX_OPS];    /* `when` is 0 */
+    struct mfu_operation received; /* what a pipeline stage gets from the one before */
+    int stage, stages;             /* of the pipeline: this one, from 0; all */
+    enum mfu_split split[MFU_MAX_OPS];
     struct mfu_node *nodes;
     struct mfu_parameter *parameters;
     int n_nodes, n_parameters, cap_nodes, cap_parameters;
@@ -119,6 +131,11 @@ void mfu_emit(struct mfu_builder *, const struct mfu_emission *, int n_in, const
 void mfu_emit_kernel(struct mfu_builder *, const struct mfu_kernel *, const char *suffix, double temporary_bytes,
                      int n_in, const int *in, int n_out, const int *out);
 
+/* `calls` collectives of `bytes` each, which nothing runs beside: from one view to
+ * another (MFU_NO_VIEW: of no tensor of the graph). */
+void mfu_emit_collective(struct mfu_builder *, enum mfu_collective_kind, unsigned axes, double bytes, double calls,
+                         int in, int out);
+
 /* A new view of the shape of `a` with one pointwise kernel over a (and b, c). */
 int mfu_emit_pointwise(struct mfu_builder *, const char *suffix, enum mfu_type, double flops_per_element, int a, int b,
                        int c);
@@ -139,6 +156,11 @@ int mfu_emit_matmul(struct mfu_builder *, const char *suffix, enum mfu_peak, dou
 void mfu_gemm_align(struct mfu_builder *, struct mfu_kernel *gemm);
 
 /* ---- nodes ---- */
+/* How the node's operation is split. */
+static inline enum mfu_split mfu_node_split(const struct mfu_builder *s, const struct mfu_node *n)
+{
+    return n->op == &s->received ? MFU_SPLIT_NONE : s->split[n->op - s->operations];
+}
 /* Whether the operation has a trait. */
 static inline bool mfu_is(const struct mfu_operation *op, enum mfu_trait trait)
 {
@@ -181,6 +203,8 @@ void mfu_gradient_in_place(struct mfu_builder *, struct mfu_node *);
 
 /* The share of weights, gradients or optimizer states that this rank holds. */
 double mfu_state_share(const struct mfu_builder *, enum mfu_state);
+/* Parameters of which this rank holds the state. */
+double mfu_state_params(const struct mfu_builder *, enum mfu_state);
 /* FSDP: each of several GPUs holds a part of every weight, in fp32. */
 bool mfu_fully_sharded(const struct mfu_builder *);
 /* Whether a gradient leaves for its owner as soon as it is complete. */

@@ -30,6 +30,7 @@ void mfu_accumulate(struct mfu_builder *, int view);
 /* Attributes, widths and parameter counts of all operations of the model. */
 int mfu_evaluate_operations(struct mfu_builder *, struct mfu_error *);
 void mfu_count_parameters(struct mfu_builder *);
+void mfu_count_rank(struct mfu_builder *); /* the same of one rank, once operations are split */
 /* How often a section is repeated; whether an op uses another's weight. */
 double mfu_repeats(const struct mfu_builder *, const struct mfu_model_section *);
 bool mfu_shares_weight(const struct mfu_builder *, int op);

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "graph/builder_private.h"
+#include "graph/stage.h"
 
 /* ---- operations and parameters of a scenario ---------------------------- */
 
@@ -66,17 +67,71 @@ bool mfu_shares_weight(const struct mfu_builder *s, int op)
     return true;
 }
 
+/* Whether the operation whose weight this one uses is in the same pipeline stage. */
+static bool shares_here(const struct mfu_builder *s, int i)
+{
+    const struct mfu_model *m = s->config->model;
+    int owner = m->ops[i].shares;
+
+    for (int k = 0; k < m->n_sections; k++)
+        if (owner >= m->sections[k].first && owner < m->sections[k].first + m->sections[k].count)
+            return mfu_stage_repeats(s, k) > 0;
+    return false;
+}
+
+/* Parameters of an operation that are its own. */
+static double own_params(const struct mfu_builder *s, int i)
+{
+    struct mfu_weights w = s->operations[i].primitive->params(&s->operations[i]);
+
+    return mfu_shares_weight(s, i) && shares_here(s, i) ? w.bias : w.weight + w.bias;
+}
+
+static bool of_experts(const struct mfu_operation *op)
+{
+    for (int a = 0; a < MFU_ATTRIBUTES; a++)
+        if (op->primitive->split_experts & 1u << a && op->attribute[a] > 0)
+            return true;
+    return false;
+}
+
+void mfu_count_rank(struct mfu_builder *s)
+{
+    struct mfu_program *p = s->program;
+    const struct mfu_model *m = s->config->model;
+
+    p->rank_params = p->expert_params = p->block_params = p->blocks = 0;
+    p->layers = mfu_cut_layers(s);
+    s->unit_section = NULL;
+    for (int section = 0; section < m->n_sections; section++) {
+        const struct mfu_model_section *sec = &m->sections[section];
+        double times = mfu_stage_repeats(s, section), params = 0, experts = 0;
+
+        for (int i = sec->first; i < sec->first + sec->count; i++)
+            if (!s->left_out[i] && s->operations[i].primitive->params) {
+                params += own_params(s, i);
+                experts += of_experts(&s->operations[i]) ? own_params(s, i) : 0;
+            }
+        p->rank_params += times * params;
+        p->expert_params += times * experts;
+        if (times > p->blocks && times > 1) {
+            p->blocks = times;
+            s->unit_section = sec->name;
+            p->block_params = params;
+        }
+    }
+}
+
 void mfu_count_parameters(struct mfu_builder *s)
 {
     struct mfu_program *p = s->program;
     const struct mfu_model *m = s->config->model;
 
     p->params = p->active_params = p->non_embedding_params = p->position_params = p->linear_params = 0;
-    p->weight_tensors = p->block_params = p->blocks = 0;
-    s->unit_section = NULL;
+    p->weight_tensors = 0;
     for (int section = 0; section < m->n_sections; section++) {
         const struct mfu_model_section *sec = &m->sections[section];
-        double times = mfu_repeats(s, sec), before = p->params;
+        double times = mfu_repeats(s, sec);
 
         for (int i = sec->first; i < sec->first + sec->count; i++) {
             const struct mfu_operation *op = &s->operations[i];
@@ -99,11 +154,6 @@ void mfu_count_parameters(struct mfu_builder *s)
                 p->non_embedding_params += times * all;
             else if (op->primitive->has_position && op->primitive->has_position(op))
                 p->position_params += times * all;
-        }
-        if (times > p->blocks && times > 1) {
-            p->blocks = times;
-            s->unit_section = sec->name;
-            p->block_params = (p->params - before) / times;
         }
     }
     p->trainable_params = p->params;

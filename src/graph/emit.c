@@ -216,6 +216,20 @@ void mfu_emit_kernel(struct mfu_builder *s, const struct mfu_kernel *k, const ch
     l->temporary_bytes = temporary_bytes;
 }
 
+void mfu_emit_collective(struct mfu_builder *s, enum mfu_collective_kind op, unsigned axes, double bytes, double calls,
+                         int in, int out)
+{
+    struct mfu_launch *l = append(s, mfu_collective_names[op], 1, &in, 1, &out);
+
+    if (!l)
+        return;
+    l->kernel = mfu_kernel_stream(MFU_COLLECTIVE, MFU_C_DRAM_POINTWISE, 1, bytes, 0, calls * bytes, 0);
+    l->kernel.launches = calls;
+    l->fusion = MFU_ALONE;
+    l->communicates = true;
+    l->collective = (struct mfu_collective){.axes = axes, .kind = op, .bytes = bytes};
+}
+
 static enum mfu_part part_like(struct mfu_builder *s, int view)
 {
     return mfu_tensor_of(s, view)->part;

@@ -13,7 +13,11 @@ struct mfu_node *mfu_node_at(struct mfu_builder *s, int index)
 
 int mfu_node_input(struct mfu_builder *s, const struct mfu_node *n, int i)
 {
-    return n->in[i] == MFU_TOKENS_IN ? MFU_NO_VIEW : s->nodes[n->in[i]].out;
+    const struct mfu_node *from = n->in[i] == MFU_TOKENS_IN ? NULL : &s->nodes[n->in[i]];
+
+    if (!from)
+        return MFU_NO_VIEW;
+    return mfu_node_split(s, n) == MFU_SPLIT_COLUMNS && from->gathered != MFU_NO_VIEW ? from->gathered : from->out;
 }
 
 int mfu_node_save(struct mfu_builder *s, struct mfu_node *n, int view)
@@ -32,7 +36,9 @@ void mfu_grad_add(struct mfu_builder *s, struct mfu_node *n, int i, int view)
     if (n->in[i] == MFU_TOKENS_IN)
         return;
     target = &s->nodes[n->in[i]];
-    if (mfu_view_rows(s, view) > mfu_view_rows(s, target->out)) { /* it was broadcast */
+    if (mfu_node_split(s, n) == MFU_SPLIT_COLUMNS) { /* of all ranks' tokens, and to be summed */
+        target->partial_gradient = true;
+    } else if (mfu_view_rows(s, view) > mfu_view_rows(s, target->out)) { /* it was broadcast */
         int reduced = mfu_tensor_new(s, mfu_view_rows(s, target->out), mfu_view_columns(s, view),
                                      mfu_view_type(s, view), MFU_PART_ACTIVATIONS);
 

@@ -17,6 +17,8 @@
 #include "graph/recompute.h"
 #include "graph/resident.h"
 #include "graph/shard.h"
+#include "graph/split.h"
+#include "graph/stage.h"
 #include "scenario/setting.h"
 
 /* The segment just opened runs a layer of a repeated section. */
@@ -54,7 +56,9 @@ static void run_forward(struct mfu_builder *s, const struct mfu_layer *st)
         s->nodes[i].n_saved = 0;
         if (s->recomputing && i > s->last_saver)
             break;
+        mfu_split_before_forward(s, i);
         s->nodes[i].op->primitive->forward(s, i);
+        mfu_split_after_forward(s, i);
         hold_arguments(s, st, i);
     }
 }
@@ -96,7 +100,15 @@ static void end_of_scope(struct mfu_builder *s, const struct mfu_layer *st)
     }
 }
 
-static void trace_backward(struct mfu_builder *s, struct mfu_layer *st)
+/* What the stage after receives: the last layer's result. */
+static double sent_bytes(const struct mfu_builder *s, const struct mfu_layer *last)
+{
+    int view = s->nodes[last->first_node + last->n_nodes - 1].out;
+
+    return s->failed ? 0 : mfu_view_rows(s, view) * mfu_view_columns(s, view) * mfu_type_bytes[mfu_view_type(s, view)];
+}
+
+static void trace_backward(struct mfu_builder *s, struct mfu_layer *st, bool last)
 {
     mfu_segment_open(s, st->section->name, MFU_BACKWARD, st->repeat);
     mark_layer(s, st);
@@ -112,6 +124,8 @@ static void trace_backward(struct mfu_builder *s, struct mfu_layer *st)
         run_forward(s, st);
         s->recomputing = false;
     }
+    if (last && s->stage < s->stages - 1)
+        mfu_stage_receive_gradient(s, st->first_node + st->n_nodes - 1);
     for (int i = st->first_node + st->n_nodes - 1; i >= st->first_node && !s->failed; i--) {
         struct mfu_node *n = &s->nodes[i];
 
@@ -119,7 +133,9 @@ static void trace_backward(struct mfu_builder *s, struct mfu_layer *st)
             continue;
         mfu_compute_missing(s, st, i);
         s->node = i;
+        mfu_split_before_backward(s, i);
         n->op->primitive->backward(s, i);
+        mfu_split_after_backward(s, i);
     }
     mfu_segment_close(s);
 }
@@ -152,7 +168,8 @@ bool mfu_graph_same(const struct mfu_config *a, const struct mfu_config *b)
     return memcmp(a->dim, b->dim, (size_t)a->model->n_dims * sizeof *a->dim) == 0;
 }
 
-int mfu_graph_build(const struct mfu_config *c, bool unrolled, struct mfu_program *p, struct mfu_error *err)
+int mfu_graph_build_stage(const struct mfu_config *c, int stage, bool unrolled, struct mfu_program *p,
+                          struct mfu_error *err)
 {
     struct mfu_layer *layers;
     struct mfu_builder *s = p->workbench;
@@ -170,6 +187,8 @@ int mfu_graph_build(const struct mfu_config *c, bool unrolled, struct mfu_progra
     s->logits_width = -1;
     s->program = p;
     s->config = c;
+    s->stage = stage;
+    s->stages = (int)c->setting[MFU_S_PP];
     s->runtime = &mfu_runtimes[c->runtime];
     s->numerics = mfu_numerics_choose(c, s->runtime);
     mfu_shard_parameters(s);
@@ -184,12 +203,16 @@ int mfu_graph_build(const struct mfu_config *c, bool unrolled, struct mfu_progra
     if (mfu_evaluate_operations(s, err) < 0)
         goto done;
     mfu_count_parameters(s);
+    mfu_split_operations(s);
+    mfu_count_rank(s);
     if ((n = mfu_layers_make(s, unrolled, err)) < 0)
         goto done;
     layers = s->layers;
     for (int k = 0; k < n; k++) {
         mfu_segment_open(s, layers[k].section->name, MFU_FORWARD, layers[k].repeat);
         mark_layer(s, &layers[k]);
+        if (k == 0 && layers[k].first_node > 0) /* what the stage before sent */
+            s->nodes[0].op->primitive->forward(s, 0);
         layers[k].first_kept = s->n_kept;
         s->n_gemms = 0;
         s->selective = mfu_checkpoints[c->checkpoint].keeps_products && mfu_layer_recomputed(s, &layers[k]);
@@ -212,8 +235,9 @@ int mfu_graph_build(const struct mfu_config *c, bool unrolled, struct mfu_progra
     } else {
         mfu_return_outputs(s);
     }
+    p->boundary_bytes = s->stage < s->stages - 1 ? sent_bytes(s, &layers[n - 1]) : 0;
     for (int k = n - 1; k >= 0; k--)
-        trace_backward(s, &layers[k]);
+        trace_backward(s, &layers[k], k == n - 1);
     mfu_list_weights(s);
     if (s->n_deferred)
         trace_deferred(s, layers, n);
@@ -234,6 +258,11 @@ done:
     if (s->failed)
         status = mfu_fail(err, MFU_ENOMEM, "out of memory");
     return status;
+}
+
+int mfu_graph_build(const struct mfu_config *c, bool unrolled, struct mfu_program *p, struct mfu_error *err)
+{
+    return mfu_graph_build_stage(c, 0, unrolled, p, err);
 }
 
 void mfu_program_free(struct mfu_program *p)

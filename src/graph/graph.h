@@ -14,6 +14,10 @@ struct mfu_error;
 /* `unrolled` traces every layer by itself, for simulations that follow each
  * allocation and launch; else repeated layers are counted. */
 int mfu_graph_build(const struct mfu_config *, bool unrolled, struct mfu_program *, struct mfu_error *);
+/* The same of one stage of the pipeline, from 0: its layers, what it receives
+ * instead of tokens, its part of the parameters. */
+int mfu_graph_build_stage(const struct mfu_config *, int stage, bool unrolled, struct mfu_program *,
+                          struct mfu_error *);
 /* Whether both configurations have the same graph, but for the number of
  * micro-steps (one, or several): then mfu_program_accumulate() is all that a change takes. */
 bool mfu_graph_same(const struct mfu_config *, const struct mfu_config *);

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "graph/builder_private.h"
+#include "graph/stage.h"
 
 /* More layers than that are counted even when unrolling (chosen: time and room
  * grow with them). */
@@ -71,6 +72,8 @@ static void add_node(struct mfu_builder *s, const struct mfu_layer *st, int *at,
                            .section = st->section->name,
                            .out = MFU_NO_VIEW,
                            .gradient = MFU_NO_VIEW,
+                           .gathered = MFU_NO_VIEW,
+                           .gathered_again = MFU_NO_VIEW,
                            .parameter = {-1, -1}};
     memcpy(n->in, in, sizeof in);
     if (n->op->primitive->params) {
@@ -113,13 +116,20 @@ int mfu_layers_make(struct mfu_builder *s, bool unrolled, struct mfu_error *err)
     const struct mfu_model *m = s->config->model;
     int at[MFU_MAX_OPS], n = 0, before = MFU_TOKENS_IN;
 
+    for (int i = 0; i < m->n_ops; i++)
+        at[i] = MFU_TOKENS_IN; /* of other stages */
+
     for (int i = 0; i < m->n_sections; i++) {
         const struct mfu_model_section *sec = &m->sections[i];
-        double times = mfu_repeats(s, sec);
+        double times = mfu_stage_repeats(s, i);
         int traced = times < 3 ? (int)times : unrolled ? (int)fmin(times, MOST_UNROLLED) : 3;
 
+        if (s->stages > 1 && times == 0)
+            continue; /* another stage's */
         if (!(times >= 1) || times != floor(times))
             return mfu_fail(err, MFU_EINPUT, "%s: section %s repeats %g times", m->slug, sec->name, times);
+        if (n == 0 && i > 0)
+            before = mfu_stage_receive(s, i);
         for (int k = 0; k < traced; k++) {
             struct mfu_layer *st;
 

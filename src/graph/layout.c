@@ -15,3 +15,13 @@ double mfu_layout_share(const struct mfu_layout *l, const struct mfu_mesh *mesh)
             share /= mesh->ranks[i];
     return share;
 }
+
+const char *mfu_group_name(unsigned axes)
+{
+    if (axes == MFU_AXES_DATA)
+        return mfu_axis_names[MFU_AXIS_DP];
+    for (int i = 0; i < MFU_AXIS_COUNT; i++)
+        if (axes & MFU_AXIS_BIT(i))
+            return mfu_axis_names[i];
+    return "";
+}

@@ -25,12 +25,16 @@ enum mfu_role {
 };
 extern const char *const mfu_role_names[MFU_DIM_ROLE_COUNT];
 
-enum mfu_placement { MFU_REPLICATED, MFU_SHARDED, MFU_PARTIAL };
+enum mfu_distribution { MFU_REPLICATED, MFU_SHARDED, MFU_PARTIAL };
 
 struct mfu_layout {
-    unsigned char placement[MFU_AXIS_COUNT]; /* enum mfu_placement */
+    unsigned char placement[MFU_AXIS_COUNT]; /* enum mfu_distribution */
     unsigned char dim[MFU_AXIS_COUNT];       /* enum mfu_role: of what is sharded */
 };
+
+/* What the ranks of a group split: the name of its axis; those that hold the same
+ * weights are "dp". */
+const char *mfu_group_name(unsigned axes);
 
 /* The share of such a tensor that one rank holds. */
 double mfu_layout_share(const struct mfu_layout *, const struct mfu_mesh *);

@@ -105,9 +105,10 @@ double mfu_optimizer_state_bytes(const struct mfu_builder *s)
     double own = mfu_type_bytes[s->numerics.moment], hidden;
 
     if (r->newton_schulz_steps <= 0)
-        return r->states * state_bytes(r, own) * p->params;
+        return r->states * state_bytes(r, own) * p->rank_params;
     hidden = hidden_params(c, p);
-    return r->states * state_bytes(r, own) * hidden + others->states * state_bytes(others, own) * (p->params - hidden);
+    return r->states * state_bytes(r, own) * hidden
+        + others->states * state_bytes(others, own) * (p->rank_params - hidden);
 }
 
 /* ---- the step ------------------------------------------------------------ */
@@ -145,7 +146,7 @@ void mfu_optimizer_emit(struct mfu_builder *s)
 {
     const struct mfu_config *c = s->config;
     const struct mfu_optimizer_row *r = &mfu_optimizers[c->optimizer];
-    double share = mfu_state_share(s, MFU_STATE_OPTIMIZER), params = s->program->params * share, hidden = 0;
+    double params = mfu_state_params(s, MFU_STATE_OPTIMIZER), share = params / s->program->rank_params, hidden = 0;
     double g = mfu_type_bytes[s->numerics.gradient];
     bool engine = mfu_half_engine(c) && !mfu_fully_sharded(s); /* copies gradients to fp32 */
 

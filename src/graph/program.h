@@ -25,9 +25,9 @@ enum mfu_stream { MFU_STREAM_COMPUTE, MFU_STREAM_COMMUNICATION, MFU_STREAM_COUNT
 
 /* What a launch asks of the other ranks of its group. */
 struct mfu_collective {
+    unsigned axes; /* of the mesh: over which ranks; 0: of a kernel, which asks nothing */
     enum mfu_collective_kind kind;
-    enum mfu_mesh_axis axis; /* which ranks it runs over */
-    double bytes;            /* of the whole tensor (gathered, or not yet reduced), of one call */
+    double bytes; /* of one call, as `kind` counts them */
 };
 
 /* In which micro-steps of a step a launch happens.  What does not happen in all
@@ -108,8 +108,8 @@ struct mfu_launch {
     enum mfu_stream wait_stream; /* it starts when what was issued there has ended, */
     int wait_behind;             /* but for so many of the latest; -1: it does not wait */
     enum mfu_occurrence when;
-    struct mfu_amount whole;                    /* of a launch that does not happen in every micro-step, when it does */
-    struct mfu_collective collective;           /* kind MFU_NO_COLLECTIVE for kernels */
+    struct mfu_amount whole; /* of a launch that does not happen in every micro-step, when it does */
+    struct mfu_collective collective;
     int in[MFU_LAUNCH_IN], out[MFU_LAUNCH_OUT]; /* views; the first n_in, n_out */
 };
 
@@ -129,6 +129,7 @@ struct mfu_program {
     int n_launches, n_tensors, n_views, n_segments;
     int cap_launches, cap_tensors, cap_views, cap_segments;
     void *workbench; /* of the builder (struct mfu_builder), reused */
+    struct mfu_mesh mesh;
 
     double *weights; /* elements of every weight tensor that was traced */
     int n_weights, cap_weights;
@@ -138,6 +139,10 @@ struct mfu_program {
 
     /* Facts of the model, for the conventions of MFU. */
     double params, trainable_params, active_params, non_embedding_params, position_params;
+    double layers;               /* of the section that pipeline stages cut, of all stages */
+    double boundary_bytes;       /* that one microbatch sends to the next stage */
+    double rank_params;          /* that this rank holds where data parallelism shards none */
+    double expert_params;        /* of these, in experts */
     double block_params, blocks; /* of the section that is repeated most: the units of FSDP */
     double weight_tensors;       /* weights and biases, each a tensor of its own */
     double linear_params;        /* that are multiplied with, per token (active) */

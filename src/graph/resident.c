@@ -24,11 +24,10 @@ void mfu_resident_memory(struct mfu_builder *s)
         weight = gradient = 4;
         masters = false;
     }
-    p->constant_bytes[MFU_PART_WEIGHTS] = mfu_state_share(s, MFU_STATE_WEIGHT) * weight * p->params;
-    p->constant_bytes[MFU_PART_GRADIENTS] =
-        gradients_stay ? mfu_state_share(s, MFU_STATE_GRADIENT) * gradient * p->params : 0;
-    p->constant_bytes[MFU_PART_OPTIMIZER] =
-        mfu_state_share(s, MFU_STATE_OPTIMIZER) * (mfu_optimizer_state_bytes(s) + (masters ? 4 * p->params : 0));
+    p->constant_bytes[MFU_PART_WEIGHTS] = weight * mfu_state_params(s, MFU_STATE_WEIGHT);
+    p->constant_bytes[MFU_PART_GRADIENTS] = gradients_stay ? gradient * mfu_state_params(s, MFU_STATE_GRADIENT) : 0;
+    p->constant_bytes[MFU_PART_OPTIMIZER] = mfu_state_params(s, MFU_STATE_OPTIMIZER) / p->rank_params
+        * (mfu_optimizer_state_bytes(s) + (masters ? mfu_type_bytes[s->numerics.master] * p->rank_params : 0));
     p->gradient_bytes = mfu_type_bytes[s->numerics.gradient];
     p->weight_bytes = mfu_type_bytes[s->numerics.weight];
     p->constant_bytes[MFU_PART_ACTIVATIONS] = inputs;

@@ -60,6 +60,12 @@ struct sharder {
     int root, block, next, gradients, leaving;
 };
 
+/* Ranks that hold the same weights. */
+static double data_ranks(const struct mfu_builder *s)
+{
+    return mfu_mesh_group(&s->program->mesh, MFU_AXES_DATA, 1).ranks;
+}
+
 static const struct rule *rule_of(const struct mfu_builder *s)
 {
     return &rules[(int)s->config->setting[MFU_S_ZERO]];
@@ -67,20 +73,39 @@ static const struct rule *rule_of(const struct mfu_builder *s)
 
 void mfu_shard_parameters(struct mfu_builder *s)
 {
-    s->mesh = mfu_mesh_start();
-    s->mesh.ranks[MFU_AXIS_DP] = s->config->ranks;
+    const double *set = s->config->setting;
+    struct mfu_mesh *mesh = &s->program->mesh;
+
+    *mesh = mfu_mesh_start();
+    mesh->ranks[MFU_AXIS_TP] = set[MFU_S_TP];
+    mesh->ranks[MFU_AXIS_CP] = set[MFU_S_CP];
+    mesh->ranks[MFU_AXIS_EP] = set[MFU_S_EP];
+    mesh->ranks[MFU_AXIS_DP] = set[MFU_S_DP] / set[MFU_S_EP];
+    mesh->ranks[MFU_AXIS_PP] = set[MFU_S_PP];
     for (int i = 0; i < MFU_STATE_COUNT; i++) {
         s->state[i] = (struct mfu_layout){{MFU_REPLICATED}, {MFU_DIM_NONE}};
         if (i >= (int)rule_of(s)->sharded) {
-            s->state[i].placement[MFU_AXIS_DP] = MFU_SHARDED;
-            s->state[i].dim[MFU_AXIS_DP] = MFU_DIM_ELEMENT;
+            for (int axis = 0; axis < MFU_AXIS_COUNT; axis++)
+                if (MFU_AXES_DATA & MFU_AXIS_BIT(axis)) {
+                    s->state[i].placement[axis] = MFU_SHARDED;
+                    s->state[i].dim[axis] = MFU_DIM_ELEMENT;
+                }
         }
     }
 }
 
 double mfu_state_share(const struct mfu_builder *s, enum mfu_state state)
 {
-    return mfu_layout_share(&s->state[state], &s->mesh);
+    return mfu_layout_share(&s->state[state], &s->program->mesh);
+}
+
+/* Experts have as many copies fewer as there are ranks to split them. */
+double mfu_state_params(const struct mfu_builder *s, enum mfu_state state)
+{
+    const struct mfu_program *p = s->program;
+    double share = mfu_state_share(s, state), ep = p->mesh.ranks[MFU_AXIS_EP];
+
+    return share * (p->rank_params - p->expert_params) + fmin(1, share * ep) * p->expert_params;
 }
 
 bool mfu_fully_sharded(const struct mfu_builder *s)
@@ -117,12 +142,12 @@ static struct mfu_launch blank(const struct sharder *x, const char *suffix)
 }
 
 /* `calls` collectives of `bytes` each; returns the number of the (last) one. */
-static int issue(struct sharder *x, enum mfu_collective_kind kind, double bytes, double calls, enum mfu_occurrence when)
+static int issue(struct sharder *x, enum mfu_collective_kind op, double bytes, double calls, enum mfu_occurrence when)
 {
-    struct mfu_launch l = blank(x, mfu_collective_names[kind]);
+    struct mfu_launch l = blank(x, mfu_collective_names[op]);
 
     l.kernel = mfu_kernel_stream(MFU_COLLECTIVE, MFU_C_DRAM_POINTWISE, 1, bytes, 0, bytes, 0);
-    l.collective = (struct mfu_collective){.kind = kind, .axis = MFU_AXIS_DP, .bytes = bytes};
+    l.collective = (struct mfu_collective){.kind = op, .axes = MFU_AXES_DATA, .bytes = bytes};
     l.stream = MFU_STREAM_COMMUNICATION;
     l.kernel.read_bytes *= calls;
     l.kernel.launches = calls;
@@ -261,7 +286,7 @@ static void begin_segment(struct sharder *x, int k)
     int before = x->next;
 
     if (k == 0) {
-        double root = x->p->params - x->p->blocks * params;
+        double root = x->p->rank_params - x->p->blocks * params;
 
         x->root = buffer(x, x->p->weight_bytes * root);
         x->wanted = gather(x, root);
@@ -299,7 +324,7 @@ static void end_segment(struct sharder *x, int k)
         x->leaving = -1;
     }
     if (x->seg->phase == MFU_BACKWARD && (k + 1 == p->n_segments || p->segments[k + 1].phase != MFU_BACKWARD)) {
-        scatter(x, p->params - p->blocks * p->block_params);
+        scatter(x, p->rank_params - p->blocks * p->block_params);
         release(x, x->root);
     }
 }
@@ -312,15 +337,15 @@ static double standing_bytes(const struct mfu_builder *s)
     const struct mfu_program *p = s->program;
     const struct rule *rule = rule_of(s);
     double gradient = mfu_type_bytes[s->numerics.gradient];
-    bool several = s->config->ranks > 1, engine = mfu_half_engine(s->config);
+    bool several = data_ranks(s) > 1, engine = mfu_half_engine(s->config);
 
     if (rule->by_block && several)
         return 0;
     if (rule->when == MFU_LAST_MICRO_STEP)
-        return several && !s->runtime->half_weights ? gradient * p->params : 0;
+        return several && !s->runtime->half_weights ? gradient * p->rank_params : 0;
     if (!engine)
-        return several ? 2 * gradient * fmin(p->params, ENGINE_BUCKET) : 0;
-    return (rule->by_block ? 2 : 1) * mfu_type_bytes[s->numerics.weight] * fmin(p->params, ENGINE_BUCKET);
+        return several ? 2 * gradient * fmin(p->rank_params, ENGINE_BUCKET) : 0;
+    return (rule->by_block ? 2 : 1) * mfu_type_bytes[s->numerics.weight] * fmin(p->rank_params, ENGINE_BUCKET);
 }
 
 static int last_gradient(const struct mfu_program *p)
@@ -399,7 +424,7 @@ static void write_segment(struct sharder *x, int k, int last)
     if (x->rule->by_block && seg->phase != MFU_OPTIMIZER_PHASE)
         end_segment(x, k);
     if (k == x->p->n_segments - 1 && !x->rule->by_block && x->rule->sharded != MFU_STATE_COUNT)
-        issue(x, MFU_ALL_GATHER, x->p->params * x->p->weight_bytes, 1, MFU_EVERY_MICRO_STEP); /* the new weights */
+        issue(x, MFU_ALL_GATHER, x->p->rank_params * x->p->weight_bytes, 1, MFU_EVERY_MICRO_STEP); /* the new weights */
     seg->first = first;
     seg->count = x->n - first;
 }
@@ -410,7 +435,7 @@ int mfu_shard_program(struct mfu_builder *s)
     struct sharder x = {.s = s,
                         .p = p,
                         .rule = rule_of(s),
-                        .ranks = s->config->ranks,
+                        .ranks = data_ranks(s),
                         .wanted = -1,
                         .ahead = -1,
                         .bucket = FIRST_BUCKET_BYTES,

@@ -11,6 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void derive_collective(const struct mfu_plan *p, struct mfu_kernel_row *row)
+{
+    struct mfu_collective_price price;
+
+    row->group = mfu_mesh_group(&p->program.mesh, row->collective.axes, p->machine.topology.unit_gpus);
+    price = mfu_collective_price(&p->machine, &row->group, row->collective.kind, row->collective.bytes);
+    row->algorithm = price.algorithm;
+    row->protocol = price.protocol;
+    row->ranks = row->group.ranks;
+}
+
 static void derive(const struct mfu_plan *p, struct mfu_kernel_row *row)
 {
     const struct mfu_reading *r = &row->reading;
@@ -19,7 +30,8 @@ static void derive(const struct mfu_plan *p, struct mfu_kernel_row *row)
     row->price.blocks = r->grid.blocks;
     row->price.waves = r->waves;
     row->intensity = row->bytes > 0 ? row->flops / row->bytes : 0;
-    row->ranks = row->collective.kind != MFU_NO_COLLECTIVE ? p->config.ranks : 1;
+    if (row->collective.axes != 0)
+        derive_collective(p, row);
     row->share = p->step.time_s > 0 ? row->time_s / p->step.time_s : 0;
     row->flops_per_s = row->time_s > 0 ? row->flops / row->time_s : 0;
     row->bytes_per_s = row->time_s > 0 ? row->bytes / row->time_s : 0;

@@ -17,7 +17,6 @@ struct mfu_kernel_row {
     struct mfu_price price;           /* of that one */
     struct mfu_reading reading;       /* of that one: grid, waves, counters */
     struct mfu_collective collective; /* of that one; kind MFU_NO_COLLECTIVE for kernels */
-    double ranks;                     /* that take part in it */
     double count;                     /* CUDA kernels launched in one optimizer step */
     double flops, bytes, time_s;      /* totals over the step */
     double intensity;                 /* FLOP per byte */
@@ -28,6 +27,7 @@ struct mfu_kernel_row {
     /* Of a collective: who takes part, how NCCL does it, and its rates as nccl-tests
      * print them. */
     struct mfu_group group;
+    double ranks;
     enum mfu_algorithm algorithm;
     enum mfu_protocol protocol;
 };

@@ -88,8 +88,7 @@ static void add_up_time(struct mfu_plan *p)
 
             s->kernels += times * g->launches[i].kernel.launches;
             if (phase == MFU_COMMUNICATION) {
-                *(g->launches[i].stream == MFU_STREAM_COMPUTE ? &s->copies_s : &s->communication_s) +=
-                    times * price->time_s;
+                *(g->launches[i].collective.axes == 0 ? &s->copies_s : &s->communication_s) += times * price->time_s;
                 continue;
             }
             phase_s[phase] += times * price->time_s;
@@ -121,9 +120,7 @@ static void add_up_time(struct mfu_plan *p)
         : s->host_s > s->busy_s                    ? MFU_LIMIT_LAUNCH
         : compute_s >= memory_s                    ? MFU_LIMIT_COMPUTE
                                                    : MFU_LIMIT_MEMORY;
-    s->tokens = p->config.tokens * g->accum * p->config.ranks;
-    s->tokens_per_s = s->tokens / s->time_s;
-    s->samples_per_s = s->tokens_per_s / p->config.seq;
+    s->tokens = p->config.tokens * g->accum * p->config.replicas;
 }
 
 /* ---- use of the GPU ----------------------------------------------------- */
@@ -158,9 +155,6 @@ static void add_up_flops(struct mfu_plan *p)
     a->peak_flops = c->gpu->peak_flops[a->peak];
     a->model_flops = 3 * forward * c->ranks;
     a->hardware_flops = (3 * forward + again) * c->ranks;
-    a->achieved_flops = a->model_flops / c->ranks / p->step.time_s;
-    a->mfu = a->achieved_flops / a->peak_flops;
-    a->hfu = a->hardware_flops / c->ranks / p->step.time_s / a->peak_flops;
 }
 
 /* ---- memory ------------------------------------------------------------- */
@@ -286,46 +280,34 @@ void mfu_plan_refresh(struct mfu_plan *p)
     find_dispatch(p);
 }
 
-/* The program of `scenario`: the one at hand if only its surroundings differ,
- * as in most sweeps. */
-static int take_over(struct mfu_plan *p, const struct mfu_scenario *scenario, struct mfu_error *err)
+int mfu_plan_read(struct mfu_plan *p, struct mfu_error *err)
 {
-    struct mfu_config next;
-    bool same;
-
-    if (mfu_scenario_resolve(scenario, &next, err) < 0)
-        return -1;
-    same = p->built && mfu_graph_same(&next, &p->config);
-    p->scenario = *scenario;
-    p->config = next;
-    p->config.scenario = &p->scenario;
-    if (same) {
-        mfu_program_accumulate(&p->program, p->config.accum);
-        return 0;
-    }
-    p->built = mfu_graph_build(&p->config, false, &p->program, err) == 0;
-    return p->built ? 0 : -1;
-}
-
-int mfu_plan_make(struct mfu_plan *p, const struct mfu_scenario *scenario, struct mfu_error *err)
-{
-    if (take_over(p, scenario, err) < 0)
-        return -1;
-    mfu_machine_make(&p->config, &p->machine);
-    if (mfu_price_program(&p->config, &p->machine, &p->program, &p->pricing) < 0)
+    if (mfu_price_program(&p->machine, &p->program, &p->pricing) < 0)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     find_dispatch(p);
     add_up_time(p);
     add_up_flops(p);
     if (add_up_memory(p) < 0)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
-    interval(p);
     return 0;
+}
+
+void mfu_plan_settle(struct mfu_plan *p)
+{
+    struct mfu_mfu_answer *a = &p->mfu;
+
+    p->step.tokens_per_s = p->step.tokens / p->step.time_s;
+    p->step.samples_per_s = p->step.tokens_per_s / p->config.seq;
+    a->achieved_flops = a->model_flops / p->config.ranks / p->step.time_s;
+    a->mfu = a->achieved_flops / a->peak_flops;
+    a->hfu = a->hardware_flops / p->config.ranks / p->step.time_s / a->peak_flops;
+    interval(p);
 }
 
 void mfu_plan_release(struct mfu_plan *p)
 {
     mfu_program_free(&p->program);
     mfu_pricing_release(&p->pricing);
+    free(p->stages);
     memset(p, 0, sizeof *p);
 }

@@ -53,6 +53,19 @@ struct mfu_mfu_answer {
     double mfu, hfu, achieved_flops; /* per GPU */
 };
 
+/* One rank's part of a pipeline. */
+struct mfu_stage {
+    double layers;
+    double forward_s, backward_s; /* of one microbatch, with the collectives in its way */
+    double send_s;                /* of one message to the next stage */
+    double waits_s;               /* for its own messages, in a step */
+    double after_s;               /* once a step: sums of gradients that do not hide, the optimizer */
+    double flops, hardware_flops; /* as MFU counts them, if all stages were like this one */
+    double in_flight;             /* microbatches whose activations it holds at most */
+    double kept_bytes;            /* of one of them */
+    struct mfu_memory_answer memory;
+};
+
 struct mfu_plan {
     struct mfu_scenario scenario; /* own copy; config points at it */
     struct mfu_config config;
@@ -64,6 +77,10 @@ struct mfu_plan {
     struct mfu_step_answer step;
     struct mfu_mfu_answer mfu;
     enum mfu_limit limit;
+    struct mfu_stage *stages;           /* of the pipeline, in order; owned */
+    int n_stages;                       /* 0 without a pipeline */
+    int shown_stage;                    /* of the pipeline, from 0: whose program this is, the busiest */
+    int worst_stage;                    /* that holds the most memory */
     double matmul_seconds;              /* of the step, in GEMMs and attention */
     double dispatch_s[MFU_PHASE_COUNT]; /* host time of one launch */
 };
@@ -76,6 +93,12 @@ double mfu_capacity(const struct mfu_gpu *, bool *assumed);
  * reused: sweeps make millions of plans in one).  Release it at the end. */
 int mfu_plan_make(struct mfu_plan *plan, const struct mfu_scenario *scenario, struct mfu_error *err);
 void mfu_plan_release(struct mfu_plan *);
+
+/* Prices the program at hand and adds it up: a rank's time, FLOP and memory. */
+int mfu_plan_read(struct mfu_plan *, struct mfu_error *);
+
+/* What follows from the time of the step and its FLOP: rates, MFU, the interval. */
+void mfu_plan_settle(struct mfu_plan *);
 
 /* Takes over coefficients of plan->scenario that have changed: into the machine
  * and the host times, not into the answers. */

@@ -99,19 +99,18 @@ void mfu_pricing_release(struct mfu_pricing *p)
 }
 
 /* A collective by itself: `launches` calls, or a share of one. */
-static void price_collective(const struct mfu_config *c, const struct mfu_machine *m, const struct mfu_launch *l,
+static void price_collective(const struct mfu_machine *m, const struct mfu_program *g, const struct mfu_launch *l,
                              struct mfu_price *price)
 {
-    struct mfu_group all = mfu_group_of(c->ranks, m->topology.unit_gpus);
-    double once_s = mfu_collective_s(m, &all, l->collective.kind, l->collective.bytes);
+    struct mfu_group group = mfu_mesh_group(&g->mesh, l->collective.axes, m->topology.unit_gpus);
+    double once_s = mfu_collective_s(m, &group, l->collective.kind, l->collective.bytes);
 
     *price = (struct mfu_price){
         .time_s = l->kernel.launches * once_s, .memory_s = l->kernel.launches * once_s, .bound = MFU_BOUND_MEMORY};
 }
 
 /* Prices the launches in order, with an eye on L2. */
-int mfu_price_program(const struct mfu_config *c, const struct mfu_machine *m, const struct mfu_program *g,
-                      struct mfu_pricing *p)
+int mfu_price_program(const struct mfu_machine *m, const struct mfu_program *g, struct mfu_pricing *p)
 {
     struct l2_state l2 = {.reach_bytes = mfu_l2_reach(m)};
 
@@ -127,8 +126,8 @@ int mfu_price_program(const struct mfu_config *c, const struct mfu_machine *m, c
         const struct mfu_launch *l = &g->launches[i];
         double absorbed;
 
-        if (l->collective.kind != MFU_NO_COLLECTIVE) {
-            price_collective(c, m, l, &p->prices[i]);
+        if (l->collective.axes != 0) {
+            price_collective(m, g, l, &p->prices[i]);
             continue;
         }
         absorbed = l->kernel.cold ? 0 : fmin(l->kernel.write_bytes, l2.reach_bytes - l2.dirty_bytes);

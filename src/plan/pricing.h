@@ -16,10 +16,8 @@ struct mfu_pricing {
     struct mfu_tilings tilings;
 };
 
-/* `pricing` was zeroed or used before; the config's mesh says how far collectives
- * reach.  0, or -1 when out of memory. */
-int mfu_price_program(const struct mfu_config *, const struct mfu_machine *, const struct mfu_program *,
-                      struct mfu_pricing *);
+/* `pricing` was zeroed or used before.  0, or -1 when out of memory. */
+int mfu_price_program(const struct mfu_machine *, const struct mfu_program *, struct mfu_pricing *);
 void mfu_pricing_release(struct mfu_pricing *);
 
 /* How often a launch of a segment happens in one optimizer step. */

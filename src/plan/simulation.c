@@ -30,10 +30,11 @@ static int unroll(const struct mfu_plan *plan, struct mfu_simulation *s, struct 
     struct mfu_config config;
 
     s->later.n_launches = 0;
-    if (plan->config.accum > 1 && mfu_graph_build(&plan->config, true, &s->later, err) < 0)
+    if (plan->config.accum > 1 && mfu_graph_build_stage(&plan->config, plan->shown_stage, true, &s->later, err) < 0)
         return -1;
     alone.setting[MFU_S_ACCUM] = 1;
-    if (mfu_scenario_resolve(&alone, &config, err) < 0 || mfu_graph_build(&config, true, &s->first, err) < 0)
+    if (mfu_scenario_resolve(&alone, &config, err) < 0
+        || mfu_graph_build_stage(&config, plan->shown_stage, true, &s->first, err) < 0)
         return -1;
     return 0;
 }
@@ -52,7 +53,7 @@ static int run_in_time(const struct mfu_plan *plan, bool record, struct mfu_simu
         .contention = plan->machine.c[MFU_C_LINK_CONTENTION],
     };
 
-    if (mfu_price_program(&plan->config, &plan->machine, program, &s->pricing) < 0)
+    if (mfu_price_program(&plan->machine, program, &s->pricing) < 0)
         return -1;
     if (!MFU_ROOM(s->seconds, program->n_launches, s->cap_seconds))
         return -1;
@@ -78,8 +79,8 @@ static int run_in_memory(const struct mfu_plan *plan, bool record, struct mfu_si
     };
 
     in.allocator.expandable_segments = plan->config.setting[MFU_S_EXPANDABLE_SEGMENTS] > 0;
-    in.weight_bytes = s->first.constant_bytes[MFU_PART_WEIGHTS] / s->first.params;
-    in.optimizer_state_elements_bytes = s->first.constant_bytes[MFU_PART_OPTIMIZER] / s->first.params;
+    in.weight_bytes = s->first.constant_bytes[MFU_PART_WEIGHTS] / s->first.rank_params;
+    in.optimizer_state_elements_bytes = s->first.constant_bytes[MFU_PART_OPTIMIZER] / s->first.rank_params;
     in.workspace_bytes = s->first.constant_bytes[MFU_PART_WORKSPACE] / in.workspaces;
     return mfu_replay_run(&in, &s->replay, err);
 }
@@ -256,7 +257,8 @@ int mfu_simulate(struct mfu_plan *plan, bool record, struct mfu_simulation *s, s
     replayed = replayed && is_whole(&s->first);
     if (replayed && run_in_memory(plan, record, s, err) < 0)
         return -1;
-    put_into_plan(plan, s, replayed);
+    if (plan->config.setting[MFU_S_PP] <= 1) /* else it is one stage, without the waits of the schedule */
+        put_into_plan(plan, s, replayed);
     return 0;
 }
 

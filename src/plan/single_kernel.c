@@ -393,7 +393,7 @@ static int study_collective(const struct mfu_scenario *s, const struct mfu_study
     row->time_s = row->price.time_s = out->price.time_s;
     row->price.bound = out->price.wire_s > out->price.latency_s ? MFU_BOUND_MEMORY : MFU_BOUND_LATENCY;
     row->bytes_per_s = bytes / row->time_s;
-    row->collective = (struct mfu_collective){.kind = op, .axis = MFU_AXIS_DP, .bytes = bytes};
+    row->collective = (struct mfu_collective){.kind = op, .axes = MFU_AXES_DATA, .bytes = bytes};
     row->ranks = gpus;
     row->algorithm = out->price.algorithm;
     row->protocol = out->price.protocol;

@@ -448,7 +448,7 @@ static bool sharding_halves(const struct mfu_config *c)
         && !mfu_runtimes[c->runtime].c_program;
 }
 
-/* The GPUs of one machine, or of machines that NVLink switches join. */
+/* Several machines need a network that the cluster's file describes. */
 static int check_node(const struct mfu_config *c, struct mfu_error *err)
 {
     struct mfu_cluster k;
@@ -456,25 +456,116 @@ static int check_node(const struct mfu_config *c, struct mfu_error *err)
     if (c->setting[MFU_S_GPUS] <= 1)
         return 0;
     mfu_cluster_with(c->cluster, c->gpu, &k);
-    if (c->setting[MFU_S_GPUS] > k.domain_gpus)
+    if (c->setting[MFU_S_GPUS] > k.domain_gpus && !k.networked)
         return mfu_fail(err, MFU_EINPUT,
-                        "gpus: %.0f do not fit one node, which holds %.0f; several nodes cannot be planned so far",
+                        "gpus: %.0f do not fit one node, which holds %.0f; choose the cluster that joins several "
+                        "(cluster NAME)",
                         c->setting[MFU_S_GPUS], k.domain_gpus);
     return 0;
 }
 
-/* Data parallelism inside one node is what can be planned so far. */
+/* The numbers up to `most` that divide `what`, as text: "1, 2, 4, 8". */
+static const char *divisors(double what, double most, char *buf, size_t size)
+{
+    size_t n = 0;
+
+    buf[0] = '\0';
+    for (double d = 1; d <= most && n + 16 < size; d++)
+        if (fmod(what, d) == 0)
+            n += (size_t)snprintf(buf + n, size - n, "%s%.0f", n ? ", " : "", d);
+    return buf;
+}
+
+/* What is split over a group has to come in equal parts. */
+static int check_divides(const struct mfu_config *c, const char *dim, enum mfu_setting_id by, struct mfu_error *err)
+{
+    double n = mfu_config_dim(c, dim), ranks = c->setting[by];
+    char which[160];
+
+    if (!(n >= 1) || fmod(n, ranks) == 0)
+        return 0;
+    return mfu_fail(err, MFU_EINPUT, "%s: %s %.0f does not divide by %s %.0f; %s do", mfu_settings[by].key, dim, n,
+                    mfu_settings[by].key, ranks, divisors(n, fmin(n, 64), which, sizeof which));
+}
+
+static int check_tensor_parallel(const struct mfu_config *c, struct mfu_error *err)
+{
+    static const char *const dims[] = {"n_head", "n_kv_head", "d_ff"};
+
+    if (c->setting[MFU_S_TP] > 1 && mfu_runtimes[c->runtime].c_program)
+        return mfu_fail(err, MFU_EINPUT, "tp: not possible with runtime %s: it splits no layers",
+                        mfu_runtimes[c->runtime].name);
+    for (size_t i = 0; i < sizeof dims / sizeof *dims; i++)
+        if (check_divides(c, dims[i], MFU_S_TP, err) < 0)
+            return -1;
+    if (c->setting[MFU_S_SP] > 0 && fmod(c->tokens, c->setting[MFU_S_TP]) != 0)
+        return mfu_fail(err, MFU_EINPUT, "sp: %.0f tokens do not divide by tp %.0f", c->tokens, c->setting[MFU_S_TP]);
+    return 0;
+}
+
+static int check_pipeline(const struct mfu_config *c, struct mfu_error *err)
+{
+    double pp = c->setting[MFU_S_PP], vpp = c->setting[MFU_S_VPP], layers = mfu_config_dim(c, "n_layer");
+
+    if (pp > 1 && mfu_runtimes[c->runtime].c_program)
+        return mfu_fail(err, MFU_EINPUT, "pp: not possible with runtime %s: it has no pipeline",
+                        mfu_runtimes[c->runtime].name);
+    if (pp * vpp > layers)
+        return mfu_fail(err, MFU_EINPUT, "pp: %.0f layers do not fill %.0f stages", layers, pp * vpp);
+    if (vpp > 1 && pp <= 1)
+        return mfu_fail(err, MFU_EINPUT, "vpp: %.0f: virtual stages need a pipeline (pp 2 or more)", vpp);
+    return 0;
+}
+
+static int check_experts(const struct mfu_config *c, struct mfu_error *err)
+{
+    double ep = c->setting[MFU_S_EP], experts = mfu_config_dim(c, "n_experts");
+
+    if (ep <= 1)
+        return 0;
+    if (!(experts > 1))
+        return mfu_fail(err, MFU_EINPUT, "ep: %.0f: the model has no experts", ep);
+    if (fmod(c->setting[MFU_S_DP], ep) != 0)
+        return mfu_fail(err, MFU_EINPUT, "ep: %.0f does not divide dp %.0f, whose ranks share the experts", ep,
+                        c->setting[MFU_S_DP]);
+    return check_divides(c, "n_experts", MFU_S_EP, err);
+}
+
+/* GPUs in all, and the ranks of each axis: what is not said follows. */
+static void derive_mesh(struct mfu_config *c)
+{
+    double model = c->setting[MFU_S_TP] * c->setting[MFU_S_PP] * c->setting[MFU_S_CP];
+
+    if (c->setting_origin[MFU_S_GPUS] == MFU_ORIGIN_USER)
+        derive(c, MFU_S_DP, fmax(1, floor(c->setting[MFU_S_GPUS] / model)));
+    else
+        derive(c, MFU_S_GPUS, c->setting[MFU_S_DP] * model);
+    if (c->gpu) {
+        struct mfu_cluster k;
+
+        mfu_cluster_with(c->cluster, c->gpu, &k);
+        derive(c, MFU_S_NODES, ceil(c->setting[MFU_S_GPUS] / k.node_gpus));
+    }
+}
+
 static int check_parallel(const struct mfu_config *c, struct mfu_error *err)
 {
-    static const enum mfu_setting_id one[] = {MFU_S_NODES, MFU_S_TP, MFU_S_PP, MFU_S_VPP, MFU_S_CP, MFU_S_EP};
+    double model = c->setting[MFU_S_TP] * c->setting[MFU_S_PP] * c->setting[MFU_S_CP], gpus = c->setting[MFU_S_GPUS];
 
-    for (size_t i = 0; i < sizeof one / sizeof one[0]; i++)
-        if (c->setting[one[i]] != 1)
-            return mfu_fail(err, MFU_EINPUT, "%s: %.0f: only data parallelism inside one node can be planned so far",
-                            mfu_settings[one[i]].key, c->setting[one[i]]);
-    if (c->setting[MFU_S_DP] != c->setting[MFU_S_GPUS])
-        return mfu_fail(err, MFU_EINPUT, "dp: %.0f ranks do not fill %.0f GPUs", c->setting[MFU_S_DP],
-                        c->setting[MFU_S_GPUS]);
+    if (c->setting[MFU_S_DP] * model != gpus) {
+        if (model == 1)
+            return mfu_fail(err, MFU_EINPUT, "dp: %.0f ranks do not fill %.0f GPUs", c->setting[MFU_S_DP], gpus);
+        return mfu_fail(err, MFU_EINPUT,
+                        "gpus: %.0f do not divide into groups of %.0f (tp %.0f x cp %.0f x pp %.0f) "
+                        "for dp %.0f; %.0f do",
+                        gpus, model, c->setting[MFU_S_TP], c->setting[MFU_S_CP], c->setting[MFU_S_PP],
+                        c->setting[MFU_S_DP], c->setting[MFU_S_DP] * model);
+    }
+    if (c->setting[MFU_S_NODES] > gpus)
+        return mfu_fail(err, MFU_EINPUT, "nodes: %.0f hold more than %.0f GPUs", c->setting[MFU_S_NODES], gpus);
+    if (check_pipeline(c, err) < 0 || check_tensor_parallel(c, err) < 0 || check_divides(c, "seq", MFU_S_CP, err) < 0
+        || check_experts(c, err) < 0)
+        return -1;
     return check_node(c, err);
 }
 
@@ -503,10 +594,7 @@ int mfu_scenario_resolve(const struct mfu_scenario *s, struct mfu_config *c, str
         c->setting[MFU_S_PRECISION] = default_precision(s->gpu);
         c->setting_origin[MFU_S_PRECISION] = MFU_ORIGIN_GPU;
     }
-    if (c->setting_origin[MFU_S_GPUS] == MFU_ORIGIN_USER)
-        derive(c, MFU_S_DP, c->setting[MFU_S_GPUS]);
-    else if (c->setting_origin[MFU_S_DP] == MFU_ORIGIN_USER)
-        derive(c, MFU_S_GPUS, c->setting[MFU_S_DP]);
+    derive_mesh(c);
     c->precision = (enum mfu_precision)c->setting[MFU_S_PRECISION];
     c->runtime = (enum mfu_runtime_kind)c->setting[MFU_S_RUNTIME];
     needs = attention_needs(c);
@@ -519,8 +607,9 @@ int mfu_scenario_resolve(const struct mfu_scenario *s, struct mfu_config *c, str
     c->batch = c->setting[MFU_S_BATCH];
     c->accum = c->setting[MFU_S_ACCUM];
     c->seq = mfu_config_dim(c, "seq");
-    c->tokens = c->batch * c->seq;
-    c->ranks = c->setting[MFU_S_DP];
+    c->tokens = c->batch * c->seq / c->setting[MFU_S_CP];
+    c->ranks = c->setting[MFU_S_GPUS];
+    c->replicas = c->setting[MFU_S_DP] * c->setting[MFU_S_CP];
 
     if (!s->model)
         return mfu_fail(err, MFU_EINPUT, "no model is chosen (model gpt2, for instance)");

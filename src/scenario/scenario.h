@@ -64,8 +64,9 @@ struct mfu_config {
     enum mfu_checkpoint checkpoint;
     enum mfu_optimizer_kind optimizer;
     double batch, accum, seq;
-    double tokens; /* of one micro-step: batch*seq */
-    double ranks;  /* data-parallel, each a GPU */
+    double tokens;   /* of one micro-step on one GPU: batch*seq, or its part of the sequence */
+    double ranks;    /* GPUs in all */
+    double replicas; /* of them, that hold the same weights and other tokens */
 };
 
 /* mfu_key_find() with the scenario's model. */

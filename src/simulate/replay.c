@@ -281,7 +281,7 @@ static void run_optimizer(struct replayer *p, const struct mfu_program *program)
             /* Multi-tensor temporaries are one tensor for each weight. */
             for (int w = 0; program->launches[i].temporary_bytes > 0 && w < program->n_weights && !p->failed; w++) {
                 int handle =
-                    allocate(p, program->launches[i].temporary_bytes / program->params * program->weights[w], "");
+                    allocate(p, program->launches[i].temporary_bytes / program->rank_params * program->weights[w], "");
 
                 if (handle >= 0)
                     keep(p, &scratch, handle);
@@ -313,7 +313,7 @@ static void set_up(struct replayer *p)
 {
     const struct mfu_program *program = p->in->first;
     double tokens_bytes = mfu_type_bytes[MFU_I64] * program->tokens;
-    double standing = program->constant_bytes[MFU_PART_GRADIENTS] / program->params;
+    double standing = program->constant_bytes[MFU_PART_GRADIENTS] / program->rank_params;
 
     p->launch = -1;
     for (int i = 0; i < program->n_weights && !p->failed; i++)

@@ -58,7 +58,7 @@ struct mfu_pipeline_layout {
 
 /* The largest pipelines: chunks of a rank; stages; microbatches times chunks. */
 #define MFU_MOST_CHUNKS 4096
-#define MFU_MOST_STAGES 4096
+#define MFU_MOST_STAGES 1024
 #define MFU_MOST_PASSES (1 << 24)
 
 struct mfu_block {

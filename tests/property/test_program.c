@@ -15,6 +15,7 @@
 #include "graph/runtime.h"
 #include "plan/plan.h"
 #include "plan/simulation.h"
+#include "scenario/setting.h"
 
 #define EXACT 1e-9
 
@@ -39,7 +40,7 @@ static bool make(struct mfu_plan *p, const char *gpu, const char *model, const c
 }
 
 /* Calls of one kind of collective in a step, and their bytes. */
-static double calls(const struct mfu_program *p, enum mfu_collective_kind kind, double *bytes)
+static double calls(const struct mfu_program *p, enum mfu_collective_kind op, double *bytes)
 {
     double n = 0;
 
@@ -49,7 +50,7 @@ static double calls(const struct mfu_program *p, enum mfu_collective_kind kind, 
             const struct mfu_launch *l = &p->launches[i];
             double times = mfu_segment_times(p, &p->segments[k]) * l->kernel.launches;
 
-            if (l->collective.kind != kind)
+            if (l->collective.axes == 0 || l->collective.kind != op)
                 continue;
             n += times;
             *bytes += times * l->collective.bytes;
@@ -253,6 +254,94 @@ static void products_in_fp8_read_fp8(void **state)
     }
 }
 
+/* However a model is split, its parameters and its FLOP are those of the model, and
+ * what is in the way of a layer comes as often as the split says. */
+static void splitting_keeps_the_model(void **state)
+{
+    static const char *const models[] = {"llama-3-8b", "gpt2", "gemma-2-2b", "mpt-7b"};
+    static const char *const checkpoints[] = {"none", "full"};
+    static const struct {
+        const char *tp, *cp, *sp;
+        double sums, gathers, scatters; /* of a layer: in a forward pass */
+        double back_sums, back_gathers, back_scatters;
+    } splits[] = {
+        {"2", "1", "off", 2, 0, 0, 2, 0, 0}, {"4", "1", "off", 2, 0, 0, 2, 0, 0},
+        {"2", "1", "on", 0, 2, 2, 0, 4, 2},  {"1", "2", "off", 0, 1, 0, 0, 1, 0}, /* keys and values */
+        {"2", "2", "off", 2, 1, 0, 2, 1, 0},
+    };
+
+    (void)state;
+    for (size_t m = 0; m < sizeof models / sizeof *models; m++)
+        for (int c = 0; c < 2; c++)
+            for (size_t k = 0; k < sizeof splits / sizeof *splits; k++) {
+                const char *const one[] = {"runtime", "fused", "checkpoint", checkpoints[c], NULL};
+                const char *const settings[] = {"runtime", "fused",      "checkpoint", checkpoints[c],
+                                                "tp",      splits[k].tp, "cp",         splits[k].cp,
+                                                "sp",      splits[k].sp, NULL};
+                double params, flops, layers, per_layer[MFU_COLLECTIVE_COUNT] = {0}, again = c ? 1 : 0, group;
+
+                assert_true(make(&plan, "h100-sxm", models[m], one));
+                params = plan.program.params;
+                flops = plan.mfu.model_flops / plan.step.tokens;
+                if (!make(&plan, "h100-sxm", models[m], settings))
+                    continue; /* heads that do not divide */
+                group = plan.config.setting[MFU_S_TP];
+                layers = mfu_config_dim(&plan.config, "n_layer");
+                assert_near(plan.program.params, params, EXACT);
+                assert_true(plan.program.rank_params >= params / group * (1 - EXACT));
+                assert_true(plan.program.rank_params <= params / group * 1.02);
+                assert_near(plan.mfu.model_flops / plan.step.tokens, flops, 1e-3);
+                for (int i = 0; i < plan.program.n_segments; i++)
+                    for (int l = 0; l < plan.program.segments[i].count; l++) {
+                        const struct mfu_launch *x = &plan.program.launches[plan.program.segments[i].first + l];
+
+                        if (plan.program.segments[i].layer && x->collective.kind != MFU_NO_COLLECTIVE
+                            && x->collective.axes != MFU_AXES_DATA)
+                            per_layer[x->collective.kind] += plan.program.segments[i].repeat / layers;
+                    }
+                assert_near(per_layer[MFU_ALL_REDUCE], (1 + again) * splits[k].sums + splits[k].back_sums, EXACT);
+                assert_near(per_layer[MFU_REDUCE_SCATTER], (1 + again) * splits[k].scatters + splits[k].back_scatters,
+                            EXACT);
+                assert_near(per_layer[MFU_ALL_GATHER], (1 + again) * splits[k].gathers + splits[k].back_gathers, EXACT);
+            }
+}
+
+/* Stages hold all of the model between them, compute all of it, and a step of the
+ * pipeline is as long as its parts; with many microbatches the bubble goes. */
+static void stages_make_up_the_model(void **state)
+{
+    static const char *const depths[] = {"2", "3", "4", "8"};
+    static const char *const accums[] = {"8", "256"};
+
+    (void)state;
+    for (int d = 0; d < 4; d++) {
+        double alone_flops, idle[2];
+
+        for (int a = 0; a < 2; a++) {
+            const char *const one[] = {"runtime", "fused", "accum", accums[a], NULL};
+            const char *const settings[] = {"runtime", "fused", "accum", accums[a], "pp", depths[d], NULL};
+            double layers = 0;
+
+            assert_true(make(&plan, "h100-sxm", "llama-3-8b", one));
+            alone_flops = plan.mfu.model_flops;
+            assert_int_equal(plan.n_stages, 0);
+            assert_true(make(&plan, "h100-sxm", "llama-3-8b", settings));
+            assert_int_equal(plan.n_stages, (int)strtod(depths[d], NULL));
+            for (int i = 0; i < plan.n_stages; i++) {
+                layers += plan.stages[i].layers;
+                assert_near(plan.stages[i].in_flight, plan.n_stages - i, EXACT); /* 1F1B */
+                assert_true(plan.stages[i].memory.peak.bytes <= plan.memory.peak.bytes);
+            }
+            assert_near(layers, 32, EXACT);
+            assert_near(plan.mfu.model_flops, alone_flops, 1e-6);
+            assert_near(plan.step.busy_s + plan.step.communication_exposed_s + plan.step.idle_s, plan.step.time_s,
+                        EXACT);
+            idle[a] = plan.step.idle_s / plan.step.time_s;
+        }
+        assert_true(idle[0] > 0.05 && idle[1] < 0.05);
+    }
+}
+
 static int close_all(void **state)
 {
     mfu_plan_release(&plan);
@@ -268,6 +357,8 @@ int main(void)
         cmocka_unit_test(what_is_read_was_written),
         cmocka_unit_test(fusion_keeps_every_input),
         cmocka_unit_test(products_in_fp8_read_fp8),
+        cmocka_unit_test(splitting_keeps_the_model),
+        cmocka_unit_test(stages_make_up_the_model),
     };
 
     return cmocka_run_group_tests(tests, open_catalog, close_all);

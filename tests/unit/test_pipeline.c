@@ -376,9 +376,9 @@ static void a_refusal_names_what_would_work(void **state)
         {"zb-h2", 4, 1, 6, "7 microbatches"},
         {"1f1b", 0, 1, 8, "1 or more"},
         {"1f1b", 4, 1, 0, "1 or more"},
-        {"1f1b", 1 << 20, 1, 8, "at most 4096 stages"},
-        {"gpipe", 4, 1, 1 << 30, "at most 4096 stages"},
-        {"interleaved", 1 << 16, 1 << 12, 1 << 16, "at most 4096 stages"},
+        {"1f1b", 1 << 20, 1, 8, "at most 1024 stages"},
+        {"gpipe", 4, 1, 1 << 30, "at most 1024 stages"},
+        {"interleaved", 1 << 16, 1 << 12, 1 << 16, "at most 1024 stages"},
     };
 
     (void)state;

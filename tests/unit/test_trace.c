@@ -315,7 +315,7 @@ static void make_step(struct mfu_plan *p, struct mfu_simulation *s)
                                       .phase = MFU_BACKWARD,
                                       .communicates = true,
                                       .stream = MFU_STREAM_COMMUNICATION,
-                                      .collective = {.kind = MFU_ALL_REDUCE, .bytes = 1e6},
+                                      .collective = {.axes = MFU_AXES_DATA, .kind = MFU_ALL_REDUCE, .bytes = 1e6},
                                       .kernel = {.kind = MFU_COLLECTIVE, .read_bytes = 1e6, .launches = 1}};
     p->config.gpu = &gpu;
     p->config.model = &model;

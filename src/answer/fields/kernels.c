@@ -52,7 +52,7 @@ static bool communicates(const struct mfu_kernel_row *r)
     X(NUMBER, tensor_active, MFU_RATIO,     r->tensor_active,                "DCGM PIPE_TENSOR_ACTIVE while it runs") \
     X(NUMBER, dram_active, MFU_RATIO,       r->dram_active,                  "DCGM DRAM_ACTIVE while it runs") \
     X(MAYBE_TEXT,   collective, 0, communicates(r) ? mfu_collective_names[r->collective.kind] : NULL, "which collective it is") \
-    X(MAYBE_TEXT,   group,  0, communicates(r) ? mfu_axis_names[r->collective.axis] : NULL, "the axis of the mesh that it runs over") \
+    X(MAYBE_TEXT,   group,  0, communicates(r) ? mfu_group_name(r->collective.axes) : NULL, "the axis of the mesh that it runs over") \
     X(MAYBE_TEXT,   algorithm, 0, r->group.ranks > 1 ? mfu_algorithm_names[r->algorithm] : NULL, "NCCL's, the fastest of those that apply") \
     X(MAYBE_TEXT,   protocol, 0, r->group.ranks > 1 ? mfu_protocol_names[r->protocol] : NULL, "NCCL's") \
     X(MAYBE_NUMBER, ranks,  MFU_COUNT,       communicates(r) ? r->ranks : NAN, "that take part") \

@@ -138,12 +138,74 @@ static void make_assumed(const struct mfu_plan *p, struct mfu_value *v)
 MFU_FIELDS(calibrated, const struct mfu_gpu *g, CALIBRATED)
 static const struct mfu_record calibrated = MFU_RECORD(calibrated, .rows = NULL);
 
+/* What of the layout the figures leave out. */
+static void make_not_modelled(const struct mfu_plan *p, struct mfu_value *v)
+{
+    static const struct {
+        enum mfu_setting_id id;
+        const char *what;
+    } left_out[] = {
+        {MFU_S_TP, "tp: collectives that run beside products (async TP, user buffers)"},
+        {MFU_S_CP, "cp: how much of the ring hides; it is taken to be half"},
+        {MFU_S_EP, "ep: experts that get more tokens than others"},
+        {MFU_S_PP, "pp: the host's waits between microbatches; memory block by block"},
+        {MFU_S_VPP, "vpp: chunks of unequal length"},
+    };
+    char (*list)[96] = mfu_value_own(v, sizeof left_out / sizeof *left_out, sizeof *list);
+    size_t n = 0;
+
+    for (size_t i = 0; list && i < sizeof left_out / sizeof *left_out; i++)
+        if (p->config.setting[left_out[i].id] > 1)
+            snprintf(list[n++], sizeof *list, "%s", left_out[i].what);
+    v->n = n;
+}
+
+#define LAYOUT(X) \
+    X(NUMBER, tp,   MFU_COUNT, c->setting[MFU_S_TP],   "ranks that split each layer") \
+    X(NUMBER, cp,   MFU_COUNT, c->setting[MFU_S_CP],   "ranks that split the sequence") \
+    X(NUMBER, ep,   MFU_COUNT, c->setting[MFU_S_EP],   "ranks that split the experts") \
+    X(NUMBER, dp,   MFU_COUNT, c->setting[MFU_S_DP],   "ranks that split the batch") \
+    X(NUMBER, dp_shard, MFU_COUNT, c->setting[MFU_S_ZERO] > 0 ? c->replicas : 1, "ranks over which ZeRO shards") \
+    X(NUMBER, pp,   MFU_COUNT, c->setting[MFU_S_PP],   "ranks that split the layers") \
+    X(NUMBER, vpp,  MFU_COUNT, c->setting[MFU_S_VPP],  "virtual stages of each") \
+    X(NUMBER, zero, MFU_COUNT, c->setting[MFU_S_ZERO], "what is sharded over dp: 0 nothing to 3 the weights")
+MFU_FIELDS(layout, const struct mfu_config *c, LAYOUT)
+static const struct mfu_record layout = MFU_RECORD(layout, .rows = NULL);
+
+#define STAGE(X) \
+    X(NUMBER, layers,     MFU_COUNT,   s->layers,     "of the model's layers") \
+    X(NUMBER, forward_s,  MFU_SECONDS, s->forward_s,  "of one microbatch") \
+    X(NUMBER, backward_s, MFU_SECONDS, s->backward_s, "of one microbatch") \
+    X(NUMBER, in_flight,  MFU_COUNT,   s->in_flight,  "microbatches whose activations it holds") \
+    X(NUMBER, peak_allocated_bytes, MFU_BYTES, s->memory.peak.bytes, "at the highest moment") \
+    X(FLAG,   fits,       0,           s->memory.fits, "whether its memory suffices")
+MFU_FIELDS(stage, const struct mfu_stage *s, STAGE)
+static const struct mfu_record stage = MFU_RECORD(stage, .rows = NULL);
+
+static void make_stages(const struct mfu_plan *p, struct mfu_value *v)
+{
+    struct mfu_stage *list = mfu_value_own(v, (size_t)p->n_stages + 1, sizeof *list);
+
+    if (!list)
+        return;
+    for (int i = 0; i < p->n_stages; i++)
+        list[i] = p->stages[i];
+    v->n = (size_t)p->n_stages;
+}
+
 #define PLAN(X) \
     X(OBJECT, scenario, &mfu_record_scenario, &p->config, "every setting and dimension as it was resolved") \
     X(OBJECT, params,   &params, &p->program,           "parameters of the model") \
     X(OBJECT, memory,   &mfu_record_memory, p,          "the memory of a step at its highest moment") \
     X(OBJECT, step,     &mfu_record_step, p,            "the time of a step") \
     X(OBJECT, mfu,      &mfu_record_mfu, p,             "use of the GPU") \
+    X(NUMBER, gpus,     MFU_COUNT, p->config.ranks,     "GPUs in all") \
+    X(NUMBER, nodes,    MFU_COUNT, p->config.setting[MFU_S_NODES], "machines that hold them") \
+    X(OBJECT, layout,   &layout, &p->config,            "how they share the work") \
+    X(NUMBER, tokens_per_s_gpu, MFU_COUNT, p->step.tokens_per_s / p->config.ranks, "tokens trained per second and GPU") \
+    X(MAYBE_NUMBER, worst_stage, MFU_COUNT, p->n_stages > 0 ? p->worst_stage : NAN, "of the pipeline, from 0: that holds the most memory") \
+    X(MADE_LIST, stages, &stage, make_stages(p, v),     "of the pipeline") \
+    X(MADE_LIST, not_modelled, &mfu_record_words, make_not_modelled(p, v), "what the layout does and the figures leave out") \
     X(TEXT,   bound,    0, mfu_limit_names[p->limit],   "what limits the step: compute, memory, launch, communication or input") \
     X(FLAG,   fits,     0, p->memory.fits,              "whether the memory suffices") \
     X(MADE_LIST, assumed, &mfu_record_words, make_assumed(p, v), "what nobody said") \

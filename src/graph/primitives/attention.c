@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "graph/builder.h"
+#include "scenario/setting.h"
 
 enum { HEADS, KV_HEADS, HEAD_DIM, CAUSAL, WINDOW, DROPOUT, SOFTCAP, MASKING, SOFTMAX };
 enum { FILLED, ADDED };
@@ -21,6 +22,11 @@ enum { MATH_Q, MATH_K, MATH_V, PROBABILITIES, FACTOR, MASK, CAPPED }; /* saved b
 static double shape(const struct mfu_operation *op)
 {
     return op->attribute[HEADS] * op->attribute[HEAD_DIM];
+}
+
+static double key_elements(const struct mfu_operation *op)
+{
+    return 2 * op->attribute[KV_HEADS] * op->attribute[HEAD_DIM];
 }
 
 /* Whether a window reaches the kernel as a mask, as in transformers' call of SDPA, which knows none. */
@@ -40,8 +46,9 @@ static struct mfu_attention describe(struct mfu_builder *s, const struct mfu_nod
     return (struct mfu_attention){
         .kind = mask ? MFU_MEMEFF : s->config->attention,
         .math = s->numerics.math,
-        .sequences = s->config->batch,
-        .seq = s->config->seq,
+        /* Along a context group each rank meets the keys of all, a part at a time. */
+        .sequences = s->config->batch * s->config->setting[MFU_S_CP],
+        .seq = s->config->seq / s->config->setting[MFU_S_CP],
         .heads = a[HEADS],
         .kv_heads = mask ? a[HEADS] : a[KV_HEADS],
         .head_dim = a[HEAD_DIM],
@@ -388,6 +395,8 @@ const struct mfu_primitive mfu_primitive_attention = {
     .least_inputs = 1,
     .most_inputs = 3,
     .traits = MFU_MIXES_ROWS,
+    .split_columns = 1u << HEADS | 1u << KV_HEADS,
+    .key_elements = key_elements,
     .shape = shape,
     .forward = forward,
     .backward = backward,

@@ -53,6 +53,7 @@ const struct mfu_primitive mfu_primitive_combine = {
     .attributes = {[TOP_K] = {"top_k", "top_k", NULL, "rows that become one"}},
     .least_inputs = 1,
     .most_inputs = 1,
+    .traits = MFU_COMBINES,
     .shape = shape,
     .forward = forward,
     .backward = backward,

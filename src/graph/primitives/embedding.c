@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "graph/builder.h"
+#include "scenario/setting.h"
 
 enum { ROWS, WIDTH, INDEX };
 enum { TOKEN, POSITION, SEQUENCE };
@@ -32,7 +33,7 @@ static bool has_position(const struct mfu_operation *op)
 static void forward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
-    double rows = n->op->attribute[INDEX] == POSITION ? s->config->seq
+    double rows = n->op->attribute[INDEX] == POSITION ? s->config->seq / s->config->setting[MFU_S_CP]
         : n->op->attribute[INDEX] == SEQUENCE         ? s->config->batch
                                                       : s->config->tokens;
     double width = n->op->attribute[WIDTH], bytes = mfu_type_bytes[s->numerics.weight];
@@ -78,6 +79,7 @@ const struct mfu_primitive mfu_primitive_embedding = {
             [INDEX] = {"index", "token", indices, "what selects the entry"},
         },
     .traits = MFU_LOOKS_UP,
+    .split_rows = 1u << ROWS,
     .shape = shape,
     .params = params,
     .has_position = has_position,

@@ -209,6 +209,7 @@ const struct mfu_primitive mfu_primitive_norm = {
     .least_inputs = 1,
     .most_inputs = 1,
     .traits = MFU_BY_ROW,
+    .split_columns = 1u << GROUPS,
     .shape = shape,
     .params = params,
     .forward = forward,

@@ -131,15 +131,21 @@ static bool differ(double a, double b, double by)
     return fabs(a / b - 1) > by; /* false when one is not stated */
 }
 
+double mfu_row_replicas(const double *set)
+{
+    return set[MFU_S_GPUS] / (set[MFU_S_TP] * set[MFU_S_PP] * set[MFU_S_CP]);
+}
+
 void mfu_row_check_twice(struct mfu_row *r)
 {
     const double *set = r->run->scenario.setting;
-    double batch = set[MFU_S_BATCH] * set[MFU_S_ACCUM] * set[MFU_S_GPUS], global = mfu_cell_number(r, "global_batch");
+    double batch = set[MFU_S_BATCH] * set[MFU_S_ACCUM] * mfu_row_replicas(set),
+           global = mfu_cell_number(r, "global_batch");
     double step = mfu_cell_number(r, "step_time_ms") * 1e-3, rate = mfu_cell_number(r, "tokens_per_s");
     double own = mfu_cell_number(r, "tokens_per_s_gpu") * set[MFU_S_GPUS], tokens = batch * r->run->seq;
 
     if (differ(batch, global, 1e-9))
-        mfu_row_assume(r, "global_batch %.0f is not used: micro_batch * grad_accum * n_gpus is %.0f", global, batch);
+        mfu_row_assume(r, "global_batch %.0f is not used: micro_batch * grad_accum * replicas is %.0f", global, batch);
     if (differ(tokens / step, rate, ABOUT))
         mfu_row_assume(r, "tokens_per_s %.6g is not used: by step_time_ms it is %.6g", rate, tokens / step);
     else if (isnan(rate) && differ(tokens / step, own, ABOUT))

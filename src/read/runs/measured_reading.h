@@ -54,6 +54,9 @@ bool mfu_measured_is_column(const char *name);
  * is; false: it is skipped, since the two are different machines. */
 bool mfu_row_check_words(struct mfu_row *);
 
+/* Groups of GPUs that train on sequences of their own, by these settings. */
+double mfu_row_replicas(const double *setting);
+
 /* Notes what the row states twice and differently. */
 void mfu_row_check_twice(struct mfu_row *);
 

@@ -313,20 +313,18 @@ static bool set_sharding(struct mfu_row *r, double gpus)
 /* How many GPUs, in what arrangement. */
 static bool set_gpus(struct mfu_row *r, double gpus)
 {
-    static const char *const parallel[] = {"tp", "pp", "cp", "ep"};
-    double node = mfu_cell_number(r, "gpus_per_node");
+    static const char *const axes[] = {"tp", "pp", "vpp", "cp", "ep"};
     char text[32];
 
-    for (int i = 0; i < 4; i++)
-        if (mfu_cell_number(r, parallel[i]) > 1)
-            return mfu_row_skip(r, "tp %s pp %s cp %s ep %s: model parallelism is not modelled yet", mfu_cell(r, "tp"),
-                                mfu_cell(r, "pp"), mfu_cell(r, "cp"), mfu_cell(r, "ep"));
     if (gpus > 1 && !set_sharding(r, gpus))
         return false;
-    if (gpus > (node > 0 ? node : 8))
-        return mfu_row_skip(r, "%.0f GPUs on several nodes: not modelled yet", gpus);
     snprintf(text, sizeof text, "%.0f", gpus);
-    return set(r, "gpus", text);
+    if (!set(r, "gpus", text))
+        return false;
+    for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
+        if (mfu_cell_number(r, axes[i]) > 1 && !set(r, axes[i], mfu_cell(r, axes[i])))
+            return false;
+    return mfu_cell_number(r, "tp") > 1 && mfu_cell_number(r, "sp") > 0 ? set(r, "sp", "on") : true;
 }
 
 /* Micro-steps by the tokens of a step; 1 where those are not stated. */
@@ -350,6 +348,7 @@ static bool set_batch(struct mfu_row *r)
     }
     if (!set_gpus(r, gpus))
         return false;
+    gpus = mfu_row_replicas(r->run->scenario.setting); /* those that get sequences of their own */
     if (isnan(micro))
         micro = global / accum / gpus;
     if (isnan(micro)) /* no default is near what fitted that card */
@@ -516,7 +515,7 @@ static void read_time(struct mfu_row *r)
     run->seq = sequence(r);
     run->step_s = mfu_cell_number(r, "step_time_ms") * 1e-3;
     if (isnan(run->step_s) && rate > 0)
-        run->step_s = set[MFU_S_BATCH] * set[MFU_S_ACCUM] * set[MFU_S_GPUS] * run->seq / rate;
+        run->step_s = set[MFU_S_BATCH] * set[MFU_S_ACCUM] * mfu_row_replicas(set) * run->seq / rate;
     run->mfu = mfu_cell_number(r, "mfu_pct") / 100;
     run->hfu = mfu_cell_number(r, "hfu_pct") / 100;
     run->mfu_peak_flops = mfu_cell_number(r, "mfu_peak_tflops") * 1e12;

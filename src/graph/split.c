@@ -1,0 +1,270 @@
+/*
+ * split.c - the usual way to split a model, from what its operations are.
+ *
+ * The first product after a replicated tensor is split by columns if its result
+ * reaches another product, or the loss, through operations that work on each
+ * column (or head) by itself; the product that is reached is split by rows, and its
+ * result is a partial sum.  An embedding is split by rows of its table, the head
+ * by its classes.  Norms and residuals stay whole, or, with sequence parallelism,
+ * hold a part of the tokens each.  (Shoeybi 2019, Korthikanti 2022.)
+ *
+ * Where a partial sum meets a whole tensor stands an all-reduce, or, with sequence
+ * parallelism, a reduce-scatter, and an all-gather before the next product.  The
+ * gradient goes the opposite way.  All of them are in the way of what follows:
+ * they stand in the compute stream.
+ */
+#include "graph/split.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "graph/builder_private.h"
+#include "scenario/setting.h"
+
+/* A ring passes keys and values on while attention works on those at hand: half of
+ * it hides (as measured runs have it). */
+#define RING_EXPOSED 0.5
+
+/* Of a loss over a split vocabulary: maximum, predicted logit, sum (Megatron-LM,
+ * tensor_parallel/cross_entropy.py). */
+#define LOSS_SUMS 3
+
+static double ranks_of(const struct mfu_builder *s, enum mfu_mesh_axis axis)
+{
+    return s->program->mesh.ranks[axis];
+}
+
+static enum mfu_split how(const struct mfu_builder *s, const struct mfu_node *n)
+{
+    return mfu_node_split(s, n);
+}
+
+static bool sequence_parallel(const struct mfu_builder *s)
+{
+    return ranks_of(s, MFU_AXIS_TP) > 1 && s->config->setting[MFU_S_SP] > 0;
+}
+
+/* ---- layouts of operations ------------------------------------------------ */
+
+/* Whether all that read an operation's result in its section take it by columns,
+ * until a product or the loss. */
+static bool reaches_product(const struct mfu_builder *s, const struct mfu_model_section *sec, int op)
+{
+    const struct mfu_model *m = s->config->model;
+    bool reached = false;
+
+    for (int i = op + 1; i < sec->first + sec->count; i++)
+        for (int k = 0; k < m->ops[i].n_in; k++) {
+            const struct mfu_operation *reader = &s->operations[i];
+            bool whole;
+
+            if (m->ops[i].in[k] != op)
+                continue;
+            whole = s->left_out[i]
+                || (mfu_is(reader, MFU_ELEMENTWISE) && (m->ops[i].n_in == 1 || mfu_is(reader, MFU_CHEAP)))
+                || (mfu_is(reader, MFU_BY_ROW) && reader->primitive->split_columns);
+            if (whole ? !reaches_product(s, sec, i)
+                      : !(mfu_is(reader, MFU_MIXES_ROWS) || mfu_is(reader, MFU_MULTIPLIES)
+                          || mfu_is(reader, MFU_ENDS_IN_LOSS)))
+                return false;
+            reached = true;
+        }
+    return reached;
+}
+
+static bool is_split(enum mfu_split how)
+{
+    return how == MFU_SPLIT_COLUMNS || how == MFU_SPLIT_WITHIN;
+}
+
+static enum mfu_split choose(const struct mfu_builder *s, const struct mfu_model_section *sec, int i, bool split_input)
+{
+    const struct mfu_operation *op = &s->operations[i];
+
+    if (mfu_is(op, MFU_ROUTES))
+        return MFU_SPLIT_NONE;
+    if (mfu_is(op, MFU_LOOKS_UP))
+        return op->primitive->split_rows && !op->primitive->has_position(op) ? MFU_SPLIT_ROWS : MFU_SPLIT_NONE;
+    if (split_input)
+        return mfu_is(op, MFU_MULTIPLIES) ? MFU_SPLIT_ROWS : MFU_SPLIT_WITHIN;
+    if (mfu_is(op, MFU_MULTIPLIES) && reaches_product(s, sec, i))
+        return MFU_SPLIT_COLUMNS;
+    return MFU_SPLIT_NONE;
+}
+
+/* One rank's part of every attribute in the mask; at least one of each. */
+static void divide(struct mfu_operation *op, unsigned mask, double ranks)
+{
+    for (int a = 0; a < MFU_ATTRIBUTES; a++)
+        if (mask & 1u << a && op->attribute[a] > 0)
+            op->attribute[a] = ceil(op->attribute[a] / ranks);
+}
+
+static double width_of_input(const struct mfu_builder *s, int section, int i, int k)
+{
+    const struct mfu_model *m = s->config->model;
+    int from = m->ops[i].in[k];
+
+    if (from == MFU_SECTION_INPUT)
+        from = section > 0 ? m->sections[section - 1].first + m->sections[section - 1].count - 1 : -1;
+    return from >= 0 ? s->operations[from].out_width : 0;
+}
+
+static void split_operation(struct mfu_builder *s, int section, int i)
+{
+    const struct mfu_model_section *sec = &s->config->model->sections[section];
+    const struct mfu_model_op *source = &s->config->model->ops[i];
+    struct mfu_operation *op = &s->operations[i];
+    double tp = ranks_of(s, MFU_AXIS_TP);
+    bool split_input = false;
+
+    for (int k = 0; k < source->n_in; k++)
+        split_input |= source->in[k] >= sec->first && is_split(s->split[source->in[k]]);
+    s->split[i] = s->left_out[i] ? (split_input ? MFU_SPLIT_WITHIN : MFU_SPLIT_NONE) : choose(s, sec, i, split_input);
+    if (is_split(s->split[i]))
+        divide(op, op->primitive->split_columns, tp);
+    if (s->split[i] == MFU_SPLIT_ROWS)
+        divide(op, op->primitive->split_rows, tp);
+    divide(op, op->primitive->split_experts, ranks_of(s, MFU_AXIS_EP));
+    for (int k = 0; k < source->n_in; k++)
+        op->in_width[k] = width_of_input(s, section, i, k);
+    op->out_width = s->left_out[i] ? op->in_width[0] : op->primitive->shape(op);
+    if (!s->left_out[i] && mfu_is(op, MFU_ENDS_IN_LOSS))
+        s->logits_width = op->in_width[0];
+}
+
+void mfu_split_operations(struct mfu_builder *s)
+{
+    const struct mfu_model *m = s->config->model;
+
+    memset(s->split, 0, sizeof s->split);
+    if (ranks_of(s, MFU_AXIS_TP) <= 1 && ranks_of(s, MFU_AXIS_EP) <= 1)
+        return;
+    for (int section = 0; section < m->n_sections; section++)
+        for (int i = m->sections[section].first; i < m->sections[section].first + m->sections[section].count; i++)
+            split_operation(s, section, i);
+}
+
+/* ---- collectives ---------------------------------------------------------- */
+
+static double bytes_of(const struct mfu_builder *s, int view)
+{
+    return mfu_view_rows(s, view) * mfu_view_columns(s, view) * mfu_type_bytes[mfu_view_type(s, view)];
+}
+
+/* In place. */
+static int over_ranks(struct mfu_builder *s, enum mfu_collective_kind op, enum mfu_mesh_axis axis, int view)
+{
+    int out = mfu_view_slice(s, view, mfu_view_rows(s, view), mfu_view_columns(s, view));
+
+    mfu_emit_collective(s, op, MFU_AXIS_BIT(axis), bytes_of(s, view), 1, view, out);
+    return out;
+}
+
+/* To a part of the rows, or from a part to all. */
+static int over_rows(struct mfu_builder *s, enum mfu_collective_kind op, int view)
+{
+    double tp = ranks_of(s, MFU_AXIS_TP), rows = mfu_view_rows(s, view);
+    int out = mfu_tensor_new(s, op == MFU_ALL_GATHER ? rows * tp : rows / tp, mfu_view_columns(s, view),
+                             mfu_view_type(s, view), MFU_PART_ACTIVATIONS);
+
+    mfu_emit_collective(s, op, MFU_AXIS_BIT(MFU_AXIS_TP), bytes_of(s, op == MFU_ALL_GATHER ? out : view), 1, view, out);
+    return out;
+}
+
+/* A partial sum becomes a whole tensor, or this rank's tokens of it. */
+static int sum(struct mfu_builder *s, int view)
+{
+    return sequence_parallel(s) ? over_rows(s, MFU_REDUCE_SCATTER, view)
+                                : over_ranks(s, MFU_ALL_REDUCE, MFU_AXIS_TP, view);
+}
+
+/* Keys and values of all ranks of the context group. */
+static void pass_keys(struct mfu_builder *s, const struct mfu_node *n, double times)
+{
+    double cp = ranks_of(s, MFU_AXIS_CP), elements = n->op->primitive->key_elements(n->op) * s->config->tokens * cp;
+
+    if (cp > 1)
+        mfu_emit_collective(s, MFU_ALL_GATHER, MFU_AXIS_BIT(MFU_AXIS_CP),
+                            RING_EXPOSED * times * elements * mfu_type_bytes[s->numerics.compute], 1, MFU_NO_VIEW,
+                            MFU_NO_VIEW);
+}
+
+/* With sequence parallelism a product that enters a split reads the tokens of all
+ * ranks: gathered once for all that read them. */
+static void enter(struct mfu_builder *s, const struct mfu_node *n)
+{
+    struct mfu_node *from = n->in[0] == MFU_TOKENS_IN ? NULL : &s->nodes[n->in[0]];
+
+    if (from && sequence_parallel(s) && how(s, n) == MFU_SPLIT_COLUMNS && from->gathered == MFU_NO_VIEW)
+        from->gathered = over_rows(s, MFU_ALL_GATHER, from->out);
+}
+
+void mfu_split_before_forward(struct mfu_builder *s, int node)
+{
+    const struct mfu_node *n = &s->nodes[node];
+
+    s->nodes[node].gathered = MFU_NO_VIEW;
+    enter(s, n);
+    if (mfu_is(n->op, MFU_MIXES_ROWS))
+        pass_keys(s, n, 1);
+    if (mfu_is(n->op, MFU_COMBINES) && ranks_of(s, MFU_AXIS_EP) > 1)
+        s->nodes[n->in[0]].out = over_ranks(s, MFU_ALL_TO_ALL, MFU_AXIS_EP, s->nodes[n->in[0]].out);
+}
+
+/* What backward needs of gathered tokens is gathered again. */
+static void keep_part(struct mfu_builder *s, struct mfu_node *n)
+{
+    const struct mfu_node *from = n->in[0] == MFU_TOKENS_IN ? NULL : &s->nodes[n->in[0]];
+
+    for (int k = 0; from && k < n->n_saved; k++)
+        if (from->gathered != MFU_NO_VIEW && n->saved[k] == from->gathered)
+            n->saved[k] = from->out;
+}
+
+void mfu_split_after_forward(struct mfu_builder *s, int node)
+{
+    struct mfu_node *n = &s->nodes[node];
+
+    keep_part(s, n);
+    if (n->out == MFU_NO_VIEW || (s->recomputing && mfu_last_recomputed(s, node)))
+        return;
+    if (how(s, n) == MFU_SPLIT_ROWS)
+        n->out = sum(s, n->out);
+    if (how(s, n) == MFU_SPLIT_WITHIN && mfu_is(n->op, MFU_ENDS_IN_LOSS))
+        mfu_emit_collective(s, MFU_ALL_REDUCE, MFU_AXIS_BIT(MFU_AXIS_TP), mfu_type_bytes[MFU_F32] * s->config->tokens,
+                            LOSS_SUMS, MFU_NO_VIEW, MFU_NO_VIEW);
+    if (mfu_is(n->op, MFU_ROUTES) && ranks_of(s, MFU_AXIS_EP) > 1)
+        n->out = over_ranks(s, MFU_ALL_TO_ALL, MFU_AXIS_EP, n->out);
+}
+
+void mfu_split_before_backward(struct mfu_builder *s, int node)
+{
+    struct mfu_node *n = &s->nodes[node];
+    struct mfu_node *from = n->in[0] == MFU_TOKENS_IN ? NULL : &s->nodes[n->in[0]];
+
+    if (n->partial_gradient && n->gradient != MFU_NO_VIEW)
+        n->gradient = sum(s, n->gradient);
+    if (how(s, n) == MFU_SPLIT_ROWS && sequence_parallel(s) && n->gradient != MFU_NO_VIEW)
+        n->gradient = over_rows(s, MFU_ALL_GATHER, n->gradient);
+    if (mfu_is(n->op, MFU_ROUTES) && ranks_of(s, MFU_AXIS_EP) > 1)
+        n->gradient = over_ranks(s, MFU_ALL_TO_ALL, MFU_AXIS_EP, n->gradient);
+    if (mfu_is(n->op, MFU_MIXES_ROWS))
+        pass_keys(s, n, 2);
+    if (!from || how(s, n) != MFU_SPLIT_COLUMNS || !sequence_parallel(s))
+        return;
+    for (int k = 0; k < n->n_saved; k++)
+        if (n->saved[k] == from->out) {
+            if (from->gathered_again == MFU_NO_VIEW)
+                from->gathered_again = over_rows(s, MFU_ALL_GATHER, from->out);
+            n->saved[k] = from->gathered_again;
+        }
+}
+
+void mfu_split_after_backward(struct mfu_builder *s, int node)
+{
+    const struct mfu_node *n = &s->nodes[node];
+
+    if (mfu_is(n->op, MFU_COMBINES) && ranks_of(s, MFU_AXIS_EP) > 1 && n->in[0] >= 0)
+        s->nodes[n->in[0]].gradient = over_ranks(s, MFU_ALL_TO_ALL, MFU_AXIS_EP, s->nodes[n->in[0]].gradient);
+}

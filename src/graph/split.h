@@ -1,0 +1,20 @@
+/*
+ * split.h - tensor, sequence, context and expert parallelism: which operations are
+ * split over the ranks of a group, and the collectives that follow.
+ */
+#ifndef MFU_SPLIT_H
+#define MFU_SPLIT_H
+
+#include "graph/builder.h"
+
+/* After all operations were evaluated as one GPU would run them: lays them out over
+ * the mesh; attributes, widths and parameters become those of one rank. */
+void mfu_split_operations(struct mfu_builder *);
+
+/* Collectives around one node: call them before and after its primitive's pass. */
+void mfu_split_before_forward(struct mfu_builder *, int node);
+void mfu_split_after_forward(struct mfu_builder *, int node);
+void mfu_split_before_backward(struct mfu_builder *, int node);
+void mfu_split_after_backward(struct mfu_builder *, int node);
+
+#endif

@@ -1,0 +1,102 @@
+/*
+ * stage.c - a stage's share of the layers.
+ */
+#include "graph/stage.h"
+
+#include <math.h>
+
+#include "graph/builder_private.h"
+#include "scenario/setting.h"
+
+/* The section that is cut. */
+static int cut_section(const struct mfu_builder *s)
+{
+    const struct mfu_model *m = s->config->model;
+    double most = 1;
+    int cut = 0;
+
+    for (int i = 0; i < m->n_sections; i++)
+        if (mfu_repeats(s, &m->sections[i]) > most) {
+            most = mfu_repeats(s, &m->sections[i]);
+            cut = i;
+        }
+    return cut;
+}
+
+/* Equal parts; what is left over goes to the first stages, since the last has the
+ * head. */
+double mfu_stage_layers(double layers, double stages, double stage)
+{
+    double least = floor(layers / stages);
+
+    return least + (stage < layers - stages * least);
+}
+
+double mfu_cut_layers(const struct mfu_builder *s)
+{
+    return mfu_repeats(s, &s->config->model->sections[cut_section(s)]);
+}
+
+double mfu_stage_repeats(const struct mfu_builder *s, int section)
+{
+    double times = mfu_repeats(s, &s->config->model->sections[section]);
+    int cut;
+
+    if (s->stages <= 1)
+        return times;
+    cut = cut_section(s);
+    if (section < cut)
+        return s->stage == 0 ? times : 0;
+    if (section > cut)
+        return s->stage == s->stages - 1 ? times : 0;
+    return mfu_stage_layers(times, s->stages, s->stage);
+}
+
+/* ---- what comes from the neighbours -------------------------------------- */
+
+static void receive(struct mfu_builder *s, int index)
+{
+    struct mfu_node *n = mfu_node_at(s, index);
+    bool parts = s->config->setting[MFU_S_SP] > 0;
+    double rows = s->config->tokens / (parts ? s->config->setting[MFU_S_TP] : 1);
+
+    n->out = mfu_tensor_new(s, rows, n->op->out_width, s->numerics.residual, MFU_PART_ACTIVATIONS);
+}
+
+static void send_gradient(struct mfu_builder *s, int index)
+{
+    (void)s;
+    (void)index;
+}
+
+static const struct mfu_primitive receives = {.name = "receive", .forward = receive, .backward = send_gradient};
+static const struct mfu_model_op receiving = {.primitive = &receives, .name = "receive", .shares = -1};
+
+int mfu_stage_receive(struct mfu_builder *s, int section)
+{
+    const struct mfu_model_section *sec = &s->config->model->sections[section];
+
+    if (!ROOM(s, s->nodes, s->n_nodes, s->cap_nodes))
+        return MFU_TOKENS_IN;
+    s->received = (struct mfu_operation){
+        .primitive = &receives, .name = "receive", .out_width = s->operations[sec->first + sec->count - 1].out_width};
+    s->nodes[s->n_nodes] = (struct mfu_node){.op = &s->received,
+                                             .source = &receiving,
+                                             .section = sec->name,
+                                             .in = {MFU_TOKENS_IN, MFU_TOKENS_IN, MFU_TOKENS_IN, MFU_TOKENS_IN},
+                                             .out = MFU_NO_VIEW,
+                                             .gradient = MFU_NO_VIEW,
+                                             .gathered = MFU_NO_VIEW,
+                                             .gathered_again = MFU_NO_VIEW,
+                                             .parameter = {-1, -1}};
+    return s->n_nodes++;
+}
+
+void mfu_stage_receive_gradient(struct mfu_builder *s, int node)
+{
+    struct mfu_node *n = &s->nodes[node];
+
+    if (n->gradient == MFU_NO_VIEW)
+        n->gradient = mfu_tensor_new(s, mfu_view_rows(s, n->out), mfu_view_columns(s, n->out), mfu_view_type(s, n->out),
+                                     MFU_PART_ACTIVATIONS);
+}

@@ -1,0 +1,47 @@
+/*
+ * make.c - the whole path, once: scenario, program, prices, lifetimes; or stage by
+ * stage, where a pipeline has several.
+ */
+#include "base/error.h"
+#include "graph/graph.h"
+#include "plan/stages.h"
+#include "scenario/setting.h"
+
+/* The program of `scenario`: the one at hand if only its surroundings differ,
+ * as in most sweeps. */
+static int take_over(struct mfu_plan *p, const struct mfu_scenario *scenario, struct mfu_error *err)
+{
+    struct mfu_config next;
+    bool same;
+
+    if (mfu_scenario_resolve(scenario, &next, err) < 0)
+        return -1;
+    same = p->built && next.setting[MFU_S_PP] <= 1 && mfu_graph_same(&next, &p->config);
+    p->scenario = *scenario;
+    p->config = next;
+    p->config.scenario = &p->scenario;
+    if (next.setting[MFU_S_PP] > 1) { /* stage by stage, in mfu_stages_plan() */
+        p->built = false;
+        return 0;
+    }
+    if (same) {
+        mfu_program_accumulate(&p->program, p->config.accum);
+        return 0;
+    }
+    p->built = mfu_graph_build(&p->config, false, &p->program, err) == 0;
+    return p->built ? 0 : -1;
+}
+
+int mfu_plan_make(struct mfu_plan *p, const struct mfu_scenario *scenario, struct mfu_error *err)
+{
+    if (take_over(p, scenario, err) < 0)
+        return -1;
+    mfu_machine_make(&p->config, &p->machine);
+    if (p->config.setting[MFU_S_PP] > 1)
+        return mfu_stages_plan(p, err);
+    p->n_stages = p->shown_stage = p->worst_stage = 0;
+    if (mfu_plan_read(p, err) < 0)
+        return -1;
+    mfu_plan_settle(p);
+    return 0;
+}
