@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "cost/cost.h"
+#include "scenario/key_names.h"
 #include "scenario/scenario.h"
 #include "scenario/setting.h"
 
@@ -17,8 +18,11 @@ static struct mfu_machine machine_with(const char *gpu, const char *key, double 
 
     s = mfu_scenario_start(mfu_catalog_model(catalog, "gpt2", NULL), mfu_catalog_gpu(catalog, gpu, NULL));
     if (*key) {
-        s.setting[mfu_setting_find(key)] = value;
-        s.setting_given[mfu_setting_find(key)] = true;
+        struct mfu_key k = mfu_key_find(NULL, key, NULL);
+
+        assert_int_equal(k.kind, MFU_KEY_SETTING);
+        s.setting[k.id] = value;
+        s.setting_given[k.id] = true;
     }
     assert_int_equal(mfu_scenario_resolve(&s, &c, NULL), 0);
     mfu_machine_make(&c, &m);

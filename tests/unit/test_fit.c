@@ -590,7 +590,7 @@ static double predict_file(void *context, size_t i, const double value[MFU_COEFF
     struct mfu_machine m;
 
     mfu_machine_of(f->gpu, value, &m);
-    return mfu_sample_seconds(&m, f->gpu, &f->samples.rows[i]);
+    return mfu_sample_seconds(&m, &f->samples.rows[i]);
 }
 
 static void kernels_of_pytorch_tell_each_class(void **state)
