@@ -12,7 +12,6 @@
 #define MFU_ATTENTION_KINDS_H
 
 /* X(argument, identifier, name, title, fields) */
-/* clang-format off: a table */
 #define MFU_FUSED_ATTENTION_KINDS(X, argument)                                                                         \
     X(argument, FLASH1, "flash1", "FlashAttention 1", .tiles = MFU_TILES_FLASH, .launches_backward = 3,                \
       .most_head_dim = 256, .least_capability = 7.5, .lacking = "FlashAttention needs compute capability 7.5")         \
@@ -41,7 +40,6 @@
 #define MFU_ATTENTION_KINDS(X, argument)                                                                               \
     MFU_UNFUSED_ATTENTION_KINDS(X, argument)                                                                           \
     MFU_FUSED_ATTENTION_KINDS(X, argument)
-/* clang-format on */
 
 enum mfu_attention_kind {
 #define X(argument, id, ...) MFU_##id,

@@ -17,7 +17,6 @@ struct mfu_yaml_node;
 struct mfu_yaml;
 
 /* X(identifier, name, dimension, least, most, meaning) */
-/* clang-format off: a table */
 /* The four of a fused attention kind. */
 #define MFU_ATTENTION_COEFFICIENTS(X, id, name, title, ...)                                                            \
     X(id##_D64, "attention." name ".d64", MFU_RATIO, 0.01, 2,                                                          \
@@ -181,7 +180,6 @@ struct mfu_yaml;
     X(MODEL_UNSEEN, "model.unseen", MFU_SECONDS, 0, 100,                                                               \
       "host time of a step that no list of kernels holds, at worst: synchronisation, logging, loss scaling, Python "   \
       "between steps")
-/* clang-format on */
 
 enum mfu_coefficient {
 #define X(id, ...) MFU_C_##id,

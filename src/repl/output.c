@@ -136,7 +136,6 @@ struct problem {
     double line, column;
 };
 // clang-format off
-/* clang-format off: a table */
 #define PROBLEM(X) \
     X(TEXT,         command,    0,         p->command,    "that failed") \
     X(TEXT,         message,    0,         p->message,    "what is wrong, and what was expected") \

@@ -7,12 +7,10 @@
 #include <stdbool.h>
 
 /* X(identifier, name, fields) */
-/* clang-format off: a table */
 #define MFU_CHECKPOINTS(X)                                                                                             \
     X(NONE, "none", .recomputes = false)                                                                               \
     X(SELECTIVE, "selective", .recomputes = true, .keeps_products = true)                                              \
     X(FULL, "full", .recomputes = true, .recomputes_all = true)
-/* clang-format on */
 
 enum mfu_checkpoint {
 #define X(id, ...) MFU_##id,

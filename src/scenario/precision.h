@@ -9,7 +9,6 @@
 #include "descriptor/peak.h"
 
 /* X(identifier, name, fields) */
-/* clang-format off: a table */
 #define MFU_PRECISIONS(X)                                                                                              \
     X(FP32, "fp32", .math = MFU_PEAK_FP32, .linear_math = MFU_PEAK_FP32, .instead = "fp32",                            \
       .no_half_weights = "nothing has 16 bits", .aliases = "float32 32-true")                                          \
@@ -23,7 +22,6 @@
       .pure = true, .no_half_weights = "the weights have 16 bits anyway, without masters", .aliases = "bf16-true")     \
     X(FP8, "fp8", .math = MFU_PEAK_BF16, .linear_math = MFU_PEAK_FP8, .instead = "bf16", .half = true,                 \
       .no_half_weights = "its weights are planned in fp32, unless the runtime is fused", .stands_for = "mxfp8")
-/* clang-format on */
 
 enum mfu_precision {
 #define X(id, ...) MFU_##id,

@@ -17,7 +17,6 @@
 #include "descriptor/coefficient.h"
 
 /* X(identifier, name, fields of struct mfu_runtime) */
-/* clang-format off: a table */
 #define MFU_RUNTIMES(X)                                                                                                \
     X(EAGER, "eager", .scopes = true, .narrow_loads = true, .gradient = MFU_GRADIENT_AS_WEIGHT,                        \
       .dispatch_forward = MFU_C_DISPATCH_EAGER, .dispatch_backward = MFU_C_DISPATCH_BACKWARD,                          \
@@ -42,7 +41,6 @@
       .reserved = MFU_COEFFICIENT_COUNT, .reserved_always = 1, .c_program = true, .compiled = true,                    \
       .sigma = MFU_C_MODEL_SIGMA, .excess = MFU_C_MODEL_EXCESS, .dispatch_optimizer = MFU_C_DISPATCH_C,                \
       .aliases = "llm.c", .stands_for = "llmq")
-/* clang-format on */
 
 enum mfu_runtime_kind {
 #define X(id, ...) MFU_##id,

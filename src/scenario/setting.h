@@ -18,7 +18,6 @@ struct mfu_error;
 /* X(identifier, key, aliases, dimension, least, most, initial, choices, group, help,
  *   fields of struct mfu_setting that differ from 0) */
 #define MFU_COUNT_OF_GPUS MFU_COUNT, 1, 65536, 1, NULL, "parallel"
-/* clang-format off: a table */
 #define MFU_SETTINGS(X)                                                                                                \
     X(BATCH, "batch",                                                                                                  \
       "batch_size micro_batch micro_batch_size per_device_train_batch_size train_micro_batch_size_per_gpu "            \
@@ -83,7 +82,6 @@ struct mfu_error;
     X(POWER_W, "power_w", "", MFU_COUNT, 0, 100000, 0, NULL, "environment",                                            \
       "board power limit in watts; 0: the GPU's own", .keeps_graph = true, .fractional = true, .least_but_0 = 1,       \
       .unit = MFU_WATTS)
-/* clang-format on */
 
 enum mfu_setting_id {
 #define X(id, ...) MFU_S_##id,

@@ -8,7 +8,6 @@
 #include "answer/validate/validate.h"
 
 // clang-format off
-/* clang-format off: tables */
 
 static void put_known(bool known, bool flag, struct mfu_value *v)
 {

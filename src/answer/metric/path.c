@@ -353,7 +353,6 @@ static double when(const struct pulled *l, double value)
 }
 
 // clang-format off
-/* clang-format off: a table */
 #define PULLED(X) \
     X(NUMBER, gain,         MFU_RATIO,   when(l, l->speedup - 1), "speed gained") \
     X(NUMBER, speedup,      MFU_COUNT,   when(l, l->speedup),     "time per token before over after") \

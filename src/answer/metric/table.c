@@ -41,7 +41,6 @@ static double kind_s(const struct mfu_plan *p, enum mfu_kind kind)
 }
 
 // clang-format off
-/* clang-format off: a table */
 
 #define KIND_RESULT(X, id, name, result, ...) \
     X(NUMBER, result, MFU_SECONDS, kind_s(p, MFU_##id), "kernels of kind " name)

@@ -324,9 +324,10 @@ static void math_backward(struct mfu_builder *s, struct mfu_node *n)
     if (!one_kernel)
         dp = mfu_emit_cast(s, dp, mfu_view_type(s, p));
     in[0] = dp, in[1] = p;
-    dscores = mfu_tensor_new(s, mfu_view_rows(s, p), mfu_view_columns(s, p),
-                             one_kernel || s->config->precision == MFU_FP16 ? s->numerics.compute : mfu_view_type(s, p),
-                             MFU_PART_ACTIVATIONS); /* fp16 softmax writes halves itself */
+    dscores =
+        mfu_tensor_new(s, mfu_view_rows(s, p), mfu_view_columns(s, p),
+                       one_kernel || s->numerics.math == MFU_PEAK_FP16 ? s->numerics.compute : mfu_view_type(s, p),
+                       MFU_PART_ACTIVATIONS); /* fp16 softmax writes halves itself */
     mfu_emit(s,
              &(struct mfu_emission){.suffix = "dsoftmax",
                                     .kind = MFU_REDUCTION,

@@ -129,7 +129,6 @@ static int list(struct mfu_session *s, struct mfu_error *err)
 }
 
 // clang-format off
-/* clang-format off: a table */
 #define FORGOTTEN(X) X(TEXT, forgotten, 0, name, "the calibration that was removed")
 MFU_FIELDS(forgotten, const char *name, FORGOTTEN)
 static const struct mfu_record forgotten_record = MFU_RECORD(forgotten, .command = "calibrate");

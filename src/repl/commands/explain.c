@@ -98,7 +98,6 @@ static void make_terms(const char *language, struct mfu_value *v)
 }
 
 // clang-format off
-/* clang-format off: a table */
 #define TERM(X) \
     X(TEXT,      name,    0, t->page->name,                                       "as `explain` takes it") \
     X(MADE_TEXT, term,    0, mfu_page_term(t->page, v->buf, sizeof v->buf),       "as people write it") \

@@ -166,7 +166,6 @@ static int show(struct mfu_session *s, int argc, char **argv, struct mfu_error *
 }
 
 // clang-format off
-/* clang-format off: a table */
 #define PAGE(X) X(TEXT, text, 0, text, "the page")
 MFU_FIELDS(help, const char *text, PAGE)
 static const struct mfu_record record = MFU_RECORD(help, .command = "help");

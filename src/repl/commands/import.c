@@ -11,7 +11,6 @@
 /* ---- JSON ---------------------------------------------------------------- */
 
 // clang-format off
-/* clang-format off: a table */
 #define ENTRY(X) \
     X(TEXT,         name,  0,         e->name,                               "in the file") \
     X(TEXT,         value, 0,         e->value,                              "in the file") \

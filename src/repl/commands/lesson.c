@@ -28,7 +28,6 @@ static void make_entries(const char *language, struct mfu_value *v)
 }
 
 // clang-format off
-/* clang-format off: a table */
 #define ENTRY(X) \
     X(NUMBER,    lesson,  MFU_COUNT, e->number, "as `lesson` takes it") \
     X(TEXT,      name,    0,         e->page->name, "its file") \

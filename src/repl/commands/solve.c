@@ -30,7 +30,6 @@ struct solved {
     const struct mfu_solution *x;
 };
 // clang-format off
-/* clang-format off: a table */
 #define SOLVED(X) \
     X(MEMBERS,    plan,       &mfu_record_plan, s->plan,  "at that value") \
     X(TEXT,       key,        0,                s->key,   "that was looked for") \
