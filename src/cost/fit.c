@@ -1,7 +1,7 @@
 /*
  * fit.c - robust nonlinear least squares with GSL.
  *
- * Parameter: t = log(coefficient / prior), kept within the coefficient's range
+ * Parameter: t = log(coefficient / prior), both plus one where none is possible, kept within the coefficient's range
  * by t = lo + (hi - lo) / (1 + exp(-u)).  With r = log(predicted / measured) / s,
  *
  *     minimize  sum  c^2 log(1 + (r/c)^2)  +  sum  (t / sigma)^2
@@ -30,6 +30,7 @@
 
 #define CAUCHY 2.385 /* spreads; 95 % efficient on normal residuals (the textbook's) */
 #define STEP 1e-4    /* of t, for derivatives */
+#define EDGE 1e-3    /* of t, left on either side of a prior */
 /* The rest is chosen. */
 #define ROUNDS 3           /* of the spreads */
 #define ITERATIONS 60      /* of one least-squares fit, at most */
@@ -56,19 +57,21 @@ static bool find_range(struct mfu_fit_problem *q, int k)
     for (int i = 0; i < a->n_members; i++) {
         const struct mfu_coefficient_row *row = &mfu_coefficient_rows[a->member[i]];
         double value = prior->value[a->member[i]];
+        double offset = mfu_fit_offset(a->member[i]), least = row->least + offset;
 
-        if (!mfu_fit_can_vary(value))
+        if (!mfu_fit_can_vary(a->member[i], value))
             continue;
         n++;
-        if (row->least > 0)
-            q->lo[k] = fmax(q->lo[k], log(row->least / value));
-        q->hi[k] = fmin(q->hi[k], log(row->most / value));
+        value += offset;
+        if (least > 0)
+            q->lo[k] = fmax(q->lo[k], log(least / value));
+        q->hi[k] = fmin(q->hi[k], log((row->most + offset) / value));
         if (i == 0 && a->most > 0)
-            q->hi[k] = fmin(q->hi[k], log(a->most / value));
+            q->hi[k] = fmin(q->hi[k], log((a->most + offset) / value));
     }
-    q->lo[k] = fmin(q->lo[k], -1e-3); /* a prior at the edge of its range */
-    q->hi[k] = fmax(q->hi[k], 1e-3);
-    q->sigma[k] = a->sigma > 0 ? a->sigma : n > 0 ? prior->sigma[a->member[0]] : 0;
+    q->lo[k] = fmin(q->lo[k], -EDGE); /* a prior at the edge of its range */
+    q->hi[k] = fmax(q->hi[k], EDGE);
+    q->sigma[k] = a->sigma > 0 ? a->sigma : n > 0 ? mfu_fit_prior_sigma(prior, a->member[0]) : 0;
     return n > 0 && q->sigma[k] > 0;
 }
 
@@ -98,9 +101,10 @@ static void scale(const struct mfu_fit_input *in, int k, double t, double *value
 
     for (int i = 0; i < a->n_members; i++) {
         int id = a->member[i];
+        double offset = mfu_fit_offset(id);
 
-        if (mfu_fit_can_vary(in->prior->value[id]))
-            value[id] = fmin(fmax(in->prior->value[id] * exp(t), mfu_coefficient_rows[id].least),
+        if (mfu_fit_can_vary(id, in->prior->value[id]))
+            value[id] = fmin(fmax((in->prior->value[id] + offset) * exp(t) - offset, mfu_coefficient_rows[id].least),
                              mfu_coefficient_rows[id].most);
     }
 }
@@ -557,9 +561,12 @@ int mfu_fit_candidates(const struct mfu_fit_input *in, struct mfu_fit_parameter 
         bool matters = false;
 
         memcpy(value, in->prior->value, sizeof value);
-        if (!mfu_fit_can_vary(value[id]) || !(in->prior->sigma[id] > 0) || another_says_it((enum mfu_coefficient)id))
+        double with = value[id] + mfu_fit_offset(id);
+
+        if (!mfu_fit_can_vary(id, value[id]) || !(mfu_fit_prior_sigma(in->prior, id) > 0)
+            || another_says_it((enum mfu_coefficient)id))
             continue;
-        value[id] *= value[id] * 1.2 <= mfu_coefficient_rows[id].most ? 1.2 : 0.8;
+        value[id] += (with * 1.2 - with + value[id] <= mfu_coefficient_rows[id].most ? 0.2 : -0.2) * with;
         for (size_t i = 0; i < in->n_points && !matters; i++)
             matters = in->predict(in->context, i, value) != in->predict(in->context, i, in->prior->value);
         if (matters)

@@ -465,12 +465,22 @@ void mfu_machine_of(const struct mfu_gpu *gpu, const double value[MFU_COEFFICIEN
     m->element_clock_hz = 0; /* the probes' kernels load wide */
 }
 
+/* What L2 still holds of a working set that is gone through again and again: all of it
+ * while it is small, next to nothing when it is twice the reach.  A step would be the
+ * same but for where it lies, which no derivative would find (the power is chosen). */
+static double hits(const struct mfu_machine *m, double bytes)
+{
+    double reach = mfu_l2_reach(m);
+
+    return reach > 0 ? 1 / (1 + pow(bytes / reach, 8)) : 0;
+}
+
 static double kernel_seconds(const struct mfu_machine *m, const struct mfu_kernel *k, bool sustained, bool warm)
 {
     struct mfu_price p;
-    bool inside = warm && k->read_bytes + k->write_bytes <= mfu_l2_reach(m);
+    double hit = warm ? hits(m, k->read_bytes + k->write_bytes) : 0;
 
-    mfu_price_kernel(m, k, inside ? k->read_bytes : 0, inside ? k->write_bytes : 0, NULL, &p);
+    mfu_price_kernel(m, k, hit * k->read_bytes, hit * k->write_bytes, NULL, &p);
     if (mfu_law_of(k)->throttles)
         mfu_price_throttle(m, k, sustained ? 1 : p.compute_s / (p.compute_s + m->c[MFU_C_GEMM_SETTLING]), &p);
     return p.time_s;

@@ -141,7 +141,7 @@ assert all(k["value"] == k["prior"] for k in c["coefficients"] if k["source"] ==
 expect 0 '' --json -e 'gpu a100-80gb-sxm; show coefficients'
 grep -q '"source":"runs"' out || { echo 'a calibration is not shown'; failed=1; }
 echo 'gpu: [' >calibrations/broken.yaml
-expect 0 'warning: a calibration is left out: .*broken.yaml:' -q -e 'calibrate list'
+expect 0 'warning: .*broken.yaml:2: a calibration is left out: ' -q -e 'calibrate list'
 rm calibrations/broken.yaml
 expect 0 '' -e 'calibrate forget a100-80gb-sxm; calibrate list'
 expect 1 'no calibration is called' -e 'calibrate forget'

@@ -593,14 +593,11 @@ static double predict_file(void *context, size_t i, const double value[MFU_COEFF
     return mfu_sample_seconds(&m, &f->samples.rows[i]);
 }
 
-static void kernels_of_pytorch_tell_each_class(void **state)
+static struct file_of_samples *read_file(void)
 {
     struct file_of_samples *file = calloc(1, sizeof *file);
-    struct mfu_fit_parameter parameters[MFU_COEFFICIENT_COUNT];
     struct mfu_error err = {0};
-    struct mfu_fit f;
 
-    (void)state;
     assert_non_null(file);
     file->gpu = mfu_catalog_gpu(catalog, "rtx4070", &err);
     assert_non_null(file->gpu);
@@ -611,6 +608,25 @@ static void kernels_of_pytorch_tell_each_class(void **state)
     for (size_t i = 0; i < file->samples.n; i++)
         file->points[i] = (struct mfu_fit_point){file->samples.rows[i].seconds, file->samples.rows[i].spread,
                                                  file->samples.rows[i].kind};
+    return file;
+}
+
+/* The seconds of another machine in place of those of the file. */
+static void measure_file(struct file_of_samples *file, const double *truth, double noise)
+{
+    struct world *w = calloc(1, sizeof *w);
+
+    assert_non_null(w);
+    w->state = 77;
+    for (size_t i = 0; i < file->samples.n; i++)
+        file->points[i].seconds = predict_file(file, i, truth) * exp(noise * normal(w));
+    free(w);
+}
+
+static void fit_file(struct file_of_samples *file, struct mfu_fit *f)
+{
+    struct mfu_fit_parameter parameters[MFU_COEFFICIENT_COUNT];
+    struct mfu_error err = {0};
     struct mfu_fit_input in = {.points = file->points,
                                .n_points = file->samples.n,
                                .classes = file->samples.classes,
@@ -620,9 +636,25 @@ static void kernels_of_pytorch_tell_each_class(void **state)
                                .predict = predict_file,
                                .context = file,
                                .without_held_out = true};
+
     in.n_parameters = mfu_fit_candidates(&in, parameters);
-    if (mfu_fit_coefficients(&in, &f, &err) < 0)
+    if (mfu_fit_coefficients(&in, f, &err) < 0)
         fail_msg("%s", err.text);
+}
+
+static void free_file(struct file_of_samples *file)
+{
+    mfu_samples_free(&file->samples);
+    free(file);
+}
+
+static void kernels_of_pytorch_tell_each_class(void **state)
+{
+    struct file_of_samples *file = read_file();
+    struct mfu_fit f;
+
+    (void)state;
+    fit_file(file, &f);
     for (size_t i = 0; i < LENGTH(differences); i++) {
         double truth = differences[i].times * file->gpu->coefficients.value[differences[i].id];
 
@@ -638,8 +670,63 @@ static void kernels_of_pytorch_tell_each_class(void **state)
         if (fabs(log(r->value / truth)) > 2 * r->sigma)
             fail_msg("%s: %g, not %g", mfu_coefficient_rows[r->id].name, r->value, truth);
     }
-    mfu_samples_free(&file->samples);
-    free(file);
+    free_file(file);
+}
+
+/* A card whose GEMMs slow down, which its file says none of its kind does; and one which
+ * does not. */
+static void what_is_none_by_the_file_can_be_learnt(void **state)
+{
+    static const double throttles[] = {0.15, 0};
+    struct file_of_samples *file = read_file();
+    double truth[MFU_COEFFICIENT_COUNT];
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(throttles); i++) {
+        const struct mfu_fit_row *r;
+        struct mfu_fit f;
+
+        memcpy(truth, file->gpu->coefficients.value, sizeof truth);
+        assert_true(truth[MFU_C_GEMM_THROTTLE] == 0);
+        truth[MFU_C_GEMM_THROTTLE] = throttles[i];
+        measure_file(file, truth, 0.02);
+        fit_file(file, &f);
+        r = row_of(&f, MFU_C_GEMM_THROTTLE);
+        assert_true(r->kept);
+        if (fabs(r->value - throttles[i]) > 0.03)
+            fail_msg("gemm.throttle: %g, not %g", r->value, throttles[i]);
+        r = row_of(&f, MFU_C_GEMM_EFFICIENCY);
+        if (fabs(log(r->value / truth[r->id])) > fmax(3 * r->sigma, 0.02))
+            fail_msg("gemm.efficiency: %g, not %g", r->value, truth[r->id]);
+    }
+    free_file(file);
+}
+
+/* How much of L2 a working set may fill is where copies on one buffer become slow. */
+static void the_reach_of_l2_is_found(void **state)
+{
+    static const double times[] = {0.7, 1.4};
+    struct world *w = malloc(sizeof *w);
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(times); i++) {
+        const struct mfu_fit_row *r;
+        struct mfu_fit f;
+
+        begin(w, 30 + (unsigned)i);
+        memcpy(w->truth, gpu->coefficients.value, sizeof w->truth);
+        w->truth[MFU_C_L2_SHARE] *= times[i];
+        for (double bytes = 1e6; bytes < 4e9; bytes *= 1.4) {
+            add(w, mfu_kernel_stream(MFU_COPY, MFU_C_DRAM_POINTWISE, 1, bytes, 0, bytes / 2, bytes / 2), 1, false);
+            w->samples[w->n - 1].warm = true;
+        }
+        measure(w, 0.02, 0);
+        fit(w, &f);
+        r = row_of(&f, MFU_C_L2_SHARE);
+        assert_true(r->kept && r->sigma < r->prior_sigma);
+        assert_near(r->value, w->truth[MFU_C_L2_SHARE], 0.1);
+    }
+    free(w);
 }
 
 /* A machine that is as its file says: what is known gets surer, and nothing is refused. */
@@ -788,8 +875,10 @@ int main(void)
         cmocka_unit_test(values_stay_in_their_range),
         cmocka_unit_test(nonsense_is_refused_and_gsl_left_as_it_was),
         cmocka_unit_test(every_probe_is_read_and_predicted),
+        cmocka_unit_test(the_reach_of_l2_is_found),
         cmocka_unit_test(what_agrees_with_its_prior_is_confirmed),
         cmocka_unit_test(kernels_of_pytorch_tell_each_class),
+        cmocka_unit_test(what_is_none_by_the_file_can_be_learnt),
         cmocka_unit_test(broken_samples_are_refused_where_they_are_broken),
         cmocka_unit_test(a_calibration_is_used_until_it_is_forgotten),
     };

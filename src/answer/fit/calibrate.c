@@ -410,6 +410,16 @@ static int parameters_of_runs(struct work *w, bool constant, struct mfu_fit_para
     return n;
 }
 
+/* Whether a GEMM was repeated until clocks had settled: without one, a card that slows down
+ * and one that is slow look the same. */
+static bool settled(const struct work *w)
+{
+    for (size_t i = 0; i < w->n; i++)
+        if (w->what[i].sample && w->what[i].sample->sustained)
+            return true;
+    return false;
+}
+
 static int choose_parameters(struct work *w, const struct mfu_fit_input *in, bool constant,
                              struct mfu_fit_parameter *list)
 {
@@ -422,6 +432,8 @@ static int choose_parameters(struct work *w, const struct mfu_fit_input *in, boo
         bool is_constant = list[i].member[0] == MFU_C_STEP_CONSTANT;
 
         if (!is_time(list[i].member[0]) || (is_constant && !constant))
+            continue;
+        if (list[i].member[0] == MFU_C_GEMM_THROTTLE && !(w->prior.value[MFU_C_GEMM_THROTTLE] > 0) && !settled(w))
             continue;
         if (is_constant)
             list[i].most = LONGEST_HAND_OVER;
