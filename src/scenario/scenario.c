@@ -36,6 +36,13 @@ static const struct meaning {
     {"dropout",    "probability with which activations are dropped", 0, 0.99, false},
     {"bias",       "whether linears and norms carry a bias", 0, 1, true},
     {"tied",       "whether the head shares the embedding's weight", 0, 1, true},
+    {"keep_logits", "whether the logits live until the end of backward, as where a model returns them", 0, 1, true},
+    {"upcast_logits", "whether the loss copies the logits to fp32 first", 0, 1, true},
+    {"image",      "pixels along the edge of an image", 1, 65536, true},
+    {"patch",      "pixels along the edge of a patch, one token", 1, 65536, true},
+    {"channels",   "channels of an image", 1, 65536, true},
+    {"n_classes",  "classes that the head tells apart", 1, 1e9, true},
+    {"window",     "tokens that a query sees; 0: all", 0, 1e9, true},
 };
 
 /* Other names of dims that people and logs use. */

@@ -57,7 +57,7 @@ expect 1 "^mfuplan: a.mfu:3:15: \|b.mfu:1" b.mfu
 
 # Files that a script names, beside it and from anywhere; the working directory comes first.
 mkdir -p beside/inner
-printf 'model own.yaml\nimport job.py\nsource inner/d.mfu\ncheck batch == 4 and accum == 5 and n_layer == 3\n' >beside/a.mfu
+printf 'import job.py\nmodel own.yaml\nsource inner/d.mfu\ncheck batch == 4 and accum == 5 and n_layer == 3\n' >beside/a.mfu
 printf 'name: Own\nextends: gpt2\ndims: {n_layer: 3}\n' >beside/own.yaml
 printf 'batch_size = 3\ngradient_accumulation_steps = 5\n' >beside/job.py
 echo 'source e.mfu' >beside/inner/d.mfu
