@@ -327,7 +327,9 @@ static bool ends_of(struct fusion *f, const int *members, int n, int id, struct 
     return !f->too_many;
 }
 
-/* The launch of a group whose kind and shape the kernel shows. */
+/* The launch of a group whose kind and shape the kernel has: the one that works on
+ * the longest rows (the softmax of a loss, not the sum of its results), or without rows
+ * the one that computes most. */
 static const struct mfu_launch *main_of(const struct fusion *f, const int *members, int n)
 {
     const struct mfu_launch *main = &f->p->launches[members[0]];
@@ -335,7 +337,8 @@ static const struct mfu_launch *main_of(const struct fusion *f, const int *membe
     for (int i = 0; i < n; i++) {
         const struct mfu_launch *l = &f->p->launches[members[i]];
 
-        if (l->fusion == MFU_ROW || (main->fusion != MFU_ROW && l->kernel.flops >= main->kernel.flops))
+        if (l->fusion == MFU_ROW ? main->fusion != MFU_ROW || l->kernel.n >= main->kernel.n
+                                 : main->fusion != MFU_ROW && l->kernel.flops >= main->kernel.flops)
             main = l;
     }
     return main;

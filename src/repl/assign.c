@@ -109,9 +109,16 @@ char mfu_parse_subject(const char *word)
     return strcmp(word, "gpu") == 0 ? 'g' : strcmp(word, "model") == 0 ? 'm' : strcmp(word, "cluster") == 0 ? 'c' : 0;
 }
 
+/* The name of a GPU or model, or the path of its file, which may lie beside the script. */
+static const char *subject_path(const struct mfu_session *s, const char *name, char path[MFU_PATH_MAX])
+{
+    return strpbrk(name, "/.") ? mfu_session_path(s, name, path) : name;
+}
+
 int mfu_choose_gpu(struct mfu_session *s, struct mfu_scenario *next, const char *name, struct mfu_error *err)
 {
-    const struct mfu_gpu *gpu = mfu_catalog_gpu(s->catalog, name, err);
+    char path[MFU_PATH_MAX];
+    const struct mfu_gpu *gpu = mfu_catalog_gpu(s->catalog, subject_path(s, name, path), err);
 
     if (!gpu)
         return -1;
@@ -139,7 +146,8 @@ int mfu_choose_cluster(struct mfu_session *s, struct mfu_scenario *next, const c
 
 int mfu_choose_model(struct mfu_session *s, struct mfu_scenario *next, const char *name, struct mfu_error *err)
 {
-    const struct mfu_model *model = mfu_catalog_model(s->catalog, name, err);
+    char path[MFU_PATH_MAX];
+    const struct mfu_model *model = mfu_catalog_model(s->catalog, subject_path(s, name, path), err);
 
     if (!model)
         return -1;

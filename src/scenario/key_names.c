@@ -28,6 +28,13 @@ static const struct mfu_dim_row dims[] = {
     {"dropout",    "", "probability with which activations are dropped", 0, 0.99, false},
     {"bias",       "", "whether linears and norms carry a bias", 0, 1, true},
     {"tied",       "tie_word_embeddings", "whether the head shares the embedding's weight", 0, 1, true},
+    {"keep_logits", "", "whether the logits live until the end of backward, as where a model returns them", 0, 1, true},
+    {"upcast_logits", "", "whether the loss copies the logits to fp32 first", 0, 1, true},
+    {"image",      "image_size", "pixels along the edge of an image", 1, 65536, true},
+    {"patch",      "patch_size", "pixels along the edge of a patch, one token", 1, 65536, true},
+    {"channels",   "num_channels", "channels of an image", 1, 65536, true},
+    {"n_classes",  "num_labels", "classes that the head tells apart", 1, 1e9, true},
+    {"window",     "sliding_window", "tokens that a query sees; 0: all", 0, 1e9, true},
 };
 
 /* What other programs switch by a name of its own: their values, and ours.  Behind

@@ -29,6 +29,8 @@ struct mfu_range mfu_scenario_range(const struct mfu_scenario *s, struct mfu_key
     const struct mfu_setting *row = key.kind == MFU_KEY_SETTING ? &mfu_settings[key.id] : NULL;
     const struct mfu_dim_row *m = key.kind == MFU_KEY_DIM ? mfu_dim_row(s->model->dims[key.id].name) : NULL;
 
+    if (key.kind == MFU_KEY_COEFFICIENT)
+        return (struct mfu_range){mfu_coefficient_rows[key.id].least, mfu_coefficient_rows[key.id].most, false};
     if (row)
         return (struct mfu_range){row->least, row->most, row->dim == MFU_COUNT && !row->fractional};
     return m ? (struct mfu_range){m->least, m->most, m->whole} : (struct mfu_range){0, 1e12, false};

@@ -112,7 +112,7 @@ double mfu_config_coefficient(const struct mfu_config *, enum mfu_coefficient);
  * help and show; NULL when it is the model's own. */
 const char *mfu_dim_meaning(const char *name);
 
-/* The values that a setting or a dim may have. */
+/* The values that a key may have, whatever the other keys are. */
 struct mfu_range {
     double least, most;
     bool whole;

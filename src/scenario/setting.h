@@ -40,8 +40,8 @@ struct mfu_error;
     X(GRAD_CLIP, "grad_clip", "clip_grad max_grad_norm gradient_clipping gradient_clip_val", MFU_COUNT, 0, 1e9, 1,     \
       NULL, "runtime", "largest gradient norm; 0 switches clipping off", .fractional = true)                           \
     X(HALF_WEIGHTS, "half_weights", "", MFU_COUNT, 0, 1, 0, mfu_switch_names, "numerics",                              \
-      "16-bit weights and gradients with fp32 masters in the optimizer (apex O2, DeepSpeed); what ZeRO takes unless "  \
-      "it is set to off")                                                                                              \
+      "16-bit weights and gradients with fp32 masters in the optimizer (apex O2, DeepSpeed); ZeRO uses this unless "   \
+      "you set it to off")                                                                                             \
     X(CUDA_GRAPHS, "cuda_graphs", "", MFU_COUNT, 0, 1, 0, mfu_switch_names, "runtime",                                 \
       "replay of the step as CUDA graphs", .keeps_graph = true)                                                        \
     X(LOSS_CHUNKS, "loss_chunks", "", MFU_COUNT, 1, 4096, 1, NULL, "runtime",                                          \
@@ -73,8 +73,7 @@ struct mfu_error;
     X(VRAM_RESERVED, "vram_reserved", "", MFU_BYTES, 0, 1e13, 0, NULL, "environment",                                  \
       "memory that the desktop and other processes hold", .keeps_graph = true)                                         \
     X(DATALOADER_MS, "dataloader_ms", "", MFU_COUNT, 0, 1e7, 0, NULL, "environment",                                   \
-      "milliseconds that the loader takes for one micro-batch; what changes the batch for you (levers, sweep, "        \
-      "search, solve) keeps the time per sequence",                                                                    \
+      "loading time per micro-batch, in ms; levers, sweep, search and solve scale it with the batch",                  \
       .keeps_graph = true, .fractional = true)                                                                         \
     X(CLOCK_MHZ, "clock_mhz", "", MFU_COUNT, 0, 10000, 0, NULL, "environment",                                         \
       "SM clock under load in MHz; 0: what the coefficients sustain", .keeps_graph = true, .fractional = true,         \

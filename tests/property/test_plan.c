@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "mfuplan.h"
 #include "plan/conventions.h"
 #include "plan/kernels.h"
 #include "plan/plan.h"
@@ -557,6 +558,8 @@ static void a_faster_gpu_is_never_slower(void **unused)
         struct mfu_gpu gpu, other;
 
         next(&s, &p);
+        if (p.config.ranks > 1) /* what overlaps with collectives moves */
+            within = fmax(within, 0.001);
         gpu = arithmetic && bandwidth ? *s.gpu : with_steady_clocks(s.gpu);
         other = faster_than(&gpu, arithmetic ? factor : 1, bandwidth ? factor : 1);
         s.gpu = &gpu;
@@ -605,6 +608,151 @@ static void gradients_of_weights_do_not_mind_odd_tokens(void **unused)
             last_s = wgrad_s;
         }
     }
+    mfu_plan_release(&p);
+}
+
+/* A card with more memory, all else equal, holds whatever a smaller one holds. */
+static void more_memory_never_fits_less(void **unused)
+{
+    static struct mfu_simulation simulation;
+    static struct mfu_plan p, roomier;
+    struct mfu_scenario s;
+    int held = 0;
+
+    (void)unused;
+    for (int i = 0; i < SCENARIOS; i++) {
+        double factor = 1 + (double)(1 + any(300)) / 100;
+        bool simulated = i % 4 == 0;
+        struct mfu_gpu other;
+
+        next(&s, &p);
+        other = *s.gpu;
+        other.size_bytes *= factor;
+        other.capacity_bytes *= factor;
+        other.smi_total_bytes *= factor;
+        if (simulated && mfu_simulate(&p, false, &simulation, NULL) < 0)
+            continue;
+        s.gpu = &other;
+        assert_int_equal(mfu_plan_make(&roomier, &s, NULL), 0);
+        if (simulated && mfu_simulate(&roomier, false, &simulation, NULL) < 0)
+            continue;
+        HOLDS(!p.memory.fits || roomier.memory.fits);
+        HOLDS(roomier.memory.capacity_bytes > p.memory.capacity_bytes);
+        if (!simulated) /* the allocator frees its cache where memory is short */
+            HOLDS_NEAR(roomier.memory.peak.bytes, p.memory.peak.bytes, 0);
+        held += p.memory.fits;
+    }
+    assert_true(held > 0 && held < SCENARIOS);
+    mfu_simulation_release(&simulation);
+    mfu_plan_release(&p);
+    mfu_plan_release(&roomier);
+}
+
+/* Twice the sequences, tokens, layers or micro-steps take no less time.  (A few tokens
+ * more may: products whose rows are multiples of 16 bytes and whose tiles are full run
+ * faster than somewhat smaller ones; they leave 1 % of a doubled one where the host
+ * or the links take the time.) */
+static void more_work_takes_no_less_time(void **unused)
+{
+    static const char *const keys[] = {"batch", "seq", "n_layer", "accum"};
+    static struct mfu_plan p, more;
+    struct mfu_scenario s;
+
+    (void)unused;
+    for (int i = 0; i < SCENARIOS; i++) {
+        next(&s, &p);
+        for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
+            double now = k == 0 ? p.config.batch
+                : k == 1        ? p.config.seq
+                : k == 2        ? mfu_config_dim(&p.config, "n_layer")
+                                : p.config.accum;
+
+            if (k < 2 && fmod(p.config.tokens, 64) != 0)
+                continue;
+            if (replan(&more, &s, keys[k], 2 * now) && more.step.time_s < p.step.time_s * (1 - (k < 2 ? 0.01 : EXACT)))
+                fail_msg("%s %g takes %.9g s, %g %.9g s\n  in: %s", keys[k], now, p.step.time_s, 2 * now,
+                         more.step.time_s, told);
+        }
+    }
+    mfu_plan_release(&p);
+    mfu_plan_release(&more);
+}
+
+/* Of blocks that leave SMs empty, each moves at most what an SM can: several times
+ * its even share of the bandwidth, not all of it.  Of compiled kernels, whose grid
+ * follows from the rows they work on. */
+static void few_blocks_do_not_saturate_memory(void **unused)
+{
+    static struct mfu_plan p;
+    struct mfu_scenario s;
+
+    (void)unused;
+    for (int i = 0; i < SCENARIOS; i++) {
+        struct mfu_kernel_row *rows;
+        int n;
+
+        next(&s, &p);
+        n = mfu_kernel_rows(&p, &rows, NULL);
+        for (int k = 0; k < n; k++)
+            if (rows[k].reading.grid.blocks > 0 && rows[k].kernel.traffic == MFU_C_DRAM_FUSED
+                && !mfu_kinds[rows[k].kind].beside
+                && rows[k].dram_active > 8 * rows[k].reading.grid.blocks / p.config.gpu->sms)
+                fail_msg("%s: %g blocks, %.3g of the bandwidth\n  in: %s", rows[k].name, rows[k].reading.grid.blocks,
+                         rows[k].dram_active, told);
+        free(rows);
+    }
+    mfu_plan_release(&p);
+}
+
+/* A row of a sweep, the plan of its scenario, and the library's say the same, of
+ * every result. */
+static void sweep_plan_and_library_agree(void **unused)
+{
+    static struct mfu_simulation simulation;
+    static struct mfu_plan p;
+    mfuplan_catalog *library = mfuplan_open(MFUPLAN_SOURCE_DIR, NULL);
+    mfuplan_plan *theirs = mfuplan_plan_new();
+    struct mfu_scenario s;
+    struct mfu_result r;
+
+    (void)unused;
+    assert_true(library && theirs);
+    for (int i = 0; i < CONVERSATIONS; i++) {
+        struct pairs pairs = next(&s, &p);
+        mfuplan_scenario *same = mfuplan_scenario_new(library, pairs.model, pairs.gpu, NULL);
+        mfuplan_sweep *sweep;
+        char batch[40];
+        size_t column = 0;
+
+        for (int k = 0; k < pairs.n; k++)
+            HOLDS(mfuplan_set(same, pairs.key[k], pairs.value[k], NULL) == 0);
+        HOLDS(mfu_simulate(&p, false, &simulation, NULL) == 0);
+        HOLDS(mfuplan_run(theirs, same, MFUPLAN_SIMULATED, NULL) == 0);
+        sweep = mfuplan_sweep_new(same);
+        snprintf(batch, sizeof batch, "%.0f,%.0f", p.config.batch, p.config.batch + 1);
+        HOLDS(mfuplan_sweep_axis(sweep, "batch", batch, NULL) == 0);
+        for (size_t k = (size_t)i % 8; mfu_result_at(k, &r) && column < 16; k += 8, column++)
+            HOLDS(mfuplan_sweep_column(sweep, r.name, NULL) == 0);
+        HOLDS(mfuplan_sweep_run(sweep, MFUPLAN_SIMULATED, 1, NULL) == 0);
+        column = 0;
+        for (size_t k = 0; mfu_result_at(k, &r); k++) {
+            double ours = mfu_result_value(&r, &p), value;
+
+            HOLDS(mfuplan_result(theirs, r.name, &value, NULL) == 0);
+            if (!(value == ours || (isnan(value) && isnan(ours))))
+                fail_msg("%s: %.17g in the library, %.17g in the plan\n  in: %s", r.name, value, ours, told);
+            if (k % 8 != (size_t)i % 8 || column == 16)
+                continue;
+            value = mfuplan_sweep_get(sweep, 0, column++);
+            if (!(value == ours || (isnan(value) && isnan(ours))))
+                fail_msg("%s: %.17g in the sweep, %.17g in the plan\n  in: %s", r.name, value, ours, told);
+        }
+        mfuplan_sweep_free(sweep);
+        mfuplan_scenario_free(same);
+    }
+    mfuplan_plan_free(theirs);
+    mfuplan_close(library);
+    mfu_simulation_release(&simulation);
     mfu_plan_release(&p);
 }
 
@@ -908,6 +1056,10 @@ int main(void)
         cmocka_unit_test(checkpointing_trades_memory_for_flops),
         cmocka_unit_test(a_faster_gpu_is_never_slower),
         cmocka_unit_test(gradients_of_weights_do_not_mind_odd_tokens),
+        cmocka_unit_test(more_memory_never_fits_less),
+        cmocka_unit_test(more_work_takes_no_less_time),
+        cmocka_unit_test(few_blocks_do_not_saturate_memory),
+        cmocka_unit_test(sweep_plan_and_library_agree),
         cmocka_unit_test(model_flops_are_six_n_and_attention),
         cmocka_unit_test(layers_add_up),
         cmocka_unit_test(unrolled_is_repeated),

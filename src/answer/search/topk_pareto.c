@@ -26,7 +26,10 @@ bool mfu_keep_better(const struct mfu_sweep *s, const struct mfu_sweep_row *a, c
 {
     double x = a->columns[0], y = b->columns[0];
 
-    if (x != y)
+    if (isnan(x) || isnan(y)) { /* an unknown value is worse than any */
+        if (isnan(x) != isnan(y))
+            return isnan(y);
+    } else if (x != y)
         return s->maximize ? x > y : x < y;
     return a->combination < b->combination;
 }

@@ -73,11 +73,46 @@ static int topic_page(struct mfu_session *s, const struct mfu_topic *t)
     return 0;
 }
 
+/* Whether the scenario can be planned with this value. */
+static bool is_possible(const struct mfu_scenario *now, struct mfu_key k, double value, struct mfu_error *err)
+{
+    struct mfu_scenario tried = *now;
+    struct mfu_config config;
+
+    tried.setting[k.id] = value;
+    tried.setting_given[k.id] = true;
+    return mfu_scenario_resolve(&tried, &config, err) == 0;
+}
+
+/* Other settings may leave less of a range: the largest value that goes with them,
+ * by bisection from the present one, and why the next does not. */
+static void put_limit_here(struct mfu_session *s, struct mfu_key k, const struct mfu_range *range)
+{
+    struct mfu_error why = {0};
+    struct mfu_config config;
+    char text[MFU_QUANTITY_MAX];
+    double good, bad = range->most;
+
+    if (k.kind != MFU_KEY_SETTING || !range->whole || mfu_scenario_resolve(&s->memory.now, &config, NULL) < 0
+        || is_possible(&s->memory.now, k, bad, &why))
+        return;
+    for (good = mfu_config_value(&config, k); bad - good > 1;) {
+        double middle = floor((good + bad) / 2);
+
+        *(is_possible(&s->memory.now, k, middle, NULL) ? &good : &bad) = middle;
+    }
+    is_possible(&s->memory.now, k, bad, &why);
+    fprintf(s->out, "here       up to %s (%s)\n", mfu_quantity_format(text, good, mfu_key_dim(&s->memory.now, k)),
+            why.text);
+}
+
 /* Choices, or the range that is allowed. */
 static void put_allowed(struct mfu_session *s, struct mfu_key k)
 {
     const char *const *choices = mfu_key_choices(k);
     char least[MFU_QUANTITY_MAX], most[MFU_QUANTITY_MAX];
+    enum mfu_dim dim = mfu_key_dim(&s->memory.now, k);
+    struct mfu_range range;
 
     if (choices) {
         fprintf(s->out, "one of     ");
@@ -86,14 +121,13 @@ static void put_allowed(struct mfu_session *s, struct mfu_key k)
         fprintf(s->out, "\n");
         return;
     }
-    fprintf(s->out, "takes      %s\n", mfu_dim_help(mfu_key_dim(&s->memory.now, k)));
-    if (k.kind == MFU_KEY_DIM)
-        return;
-    mfu_quantity_format(least, k.kind == MFU_KEY_SETTING ? mfu_settings[k.id].least : mfu_coefficient_rows[k.id].least,
-                        mfu_key_dim(&s->memory.now, k));
-    mfu_quantity_format(most, k.kind == MFU_KEY_SETTING ? mfu_settings[k.id].most : mfu_coefficient_rows[k.id].most,
-                        mfu_key_dim(&s->memory.now, k));
-    fprintf(s->out, "range      %s .. %s\n", least, most);
+    fprintf(s->out, "takes      %s\n", mfu_dim_help(dim));
+    range = mfu_scenario_range(&s->memory.now, k);
+    if (k.kind == MFU_KEY_DIM && !mfu_dim_meaning(mfu_key_name(&s->memory.now, k)))
+        return; /* of this model alone: no bounds are stated */
+    fprintf(s->out, "range      %s .. %s\n", mfu_quantity_format(least, range.least, dim),
+            mfu_quantity_format(most, range.most, dim));
+    put_limit_here(s, k, &range);
 }
 
 /* What other programs call it, as many to a line as 80 columns hold. */
