@@ -710,7 +710,7 @@ static void sweep_plan_and_library_agree(void **unused)
 {
     static struct mfu_simulation simulation;
     static struct mfu_plan p;
-    mfuplan_catalog *library = mfuplan_open(MFUPLAN_SOURCE_DIR, NULL);
+    mfuplan_catalog *library = mfuplan_open(MFUPLAN_SOURCE_DIR, NULL, NULL);
     mfuplan_plan *theirs = mfuplan_plan_new();
     struct mfu_scenario s;
     struct mfu_result r;

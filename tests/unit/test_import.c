@@ -392,7 +392,7 @@ static void the_global_batch_is_that_of_the_file(void **state)
         {"a.toml", "torchtitan", "data_parallel_shard_degree = -1\ntensor_parallel_degree = 2\n"},
         {"a.toml", "torchtitan", "data_parallel_shard_degree = 4\ntensor_parallel_degree = 2\n"},
         {"a.toml", "torchtitan", "data_parallel_shard_degree = 2\npipeline_parallel_degree = 2\n"},
-        {"a.toml", "torchtitan", "data_parallel_shard_degree = 64\n"},
+        {"a.toml", "torchtitan", "data_parallel_shard_degree = 16\n"},
         {"a.toml", "torchtitan", "data_parallel_shard_degree = -1\n"},
         {"a.sh", "megatron", "--tensor-model-parallel-size 2"},
         {"a.sh", "megatron", "--nproc_per_node 8 --nnodes 4 --pipeline-model-parallel-size 2"},
@@ -410,8 +410,8 @@ static void the_global_batch_is_that_of_the_file(void **state)
                      "global_batch_size = 64\n[parallelism]\n%s",
                      rows[i].text);
         read_as(rows[i].name, text, rows[i].format, "8");
-        if (config.batch * config.accum * config.ranks != 64)
-            fail_msg("%s: %g x %g x %g", rows[i].text, config.batch, config.accum, config.ranks);
+        if (config.batch * config.accum * config.replicas != 64)
+            fail_msg("%s: %g x %g x %g", rows[i].text, config.batch, config.accum, config.replicas);
         done();
     }
 }

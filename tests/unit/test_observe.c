@@ -251,8 +251,7 @@ static void parallel_runs_keep_their_figures(void **state)
     struct mfu_observation *o = observe(NULL, "step_ms 1300 mfu 40 batch 8 accum 8 gpus 64 nodes 8 tp 2");
 
     (void)state;
-    assert_false(o->predicted);
-    assert_true(o->why_not[0] != '\0');
+    assert_true(o->predicted);
     assert_near(o->figure[MFU_FIGURE_TIME], 1.3, 1e-9);
     mfu_observation_free(o);
 }

@@ -117,7 +117,7 @@ static void other_scenarios_are_planned(void **state)
     assert_int_equal(f.dim, MFU_SECONDS);
     comes_out_as("{batch with batch=7} {batch} {accum}", "7 2 4");
     comes_out_as("{batch with accum=if(accum>1,accum,8)}", "2");
-    comes_out_as("{step_time_s with gpus=64}", "unknown"); /* which cannot be planned */
+    comes_out_as("{step_time_s with tp=7}", "unknown"); /* which cannot be planned */
     assert_int_equal(mfu_subject_figure(&subject, "mfu with nothing=2", &f, &err), -1);
     assert_int_equal(mfu_subject_figure(&subject, "mfu with batch", &f, &err), -1);
 }

@@ -152,7 +152,9 @@ static void contradictions_are_refused_when_planning(void **state)
         {"gpt2", "rtx4070", {"precision", "fp32", "attention", "flash"}, "needs a 16-bit precision", "memeff"},
         {"mixtral-8x7b", "h100-sxm", {"top_k", "9"}, "top_k: 9 is more than n_experts (8)", ""},
         {"gpt2", "rtx4070", {"batch", "1e6", "seq", "1e8"}, "more than 1e12 tokens", ""},
-        {"gpt2", "rtx4070", {"tp", "2"}, "tp: 2", ""},
+        {"gpt2", "rtx4070", {"tp", "5"}, "n_head 12 does not divide by tp 5; 1, 2, 3, 4, 6, 12 do", ""},
+        {"llama-3-8b", "h100-sxm", {"tp", "16"}, "n_kv_head 8 does not divide by tp 16; 1, 2, 4, 8 do", ""},
+        {"gpt2", "h100-sxm", {"pp", "16"}, "12 layers do not fill 16 stages", ""},
     };
 
     (void)state;
@@ -182,7 +184,7 @@ static void what_no_software_does_is_refused(void **state)
         {"a100-80gb-sxm", "expandable_segments", "on", "llmc", "expandable_segments: not possible with runtime llmc"},
         {"a100-80gb-sxm", "zero", "2", "llmc", "zero: not possible with runtime llmc: llm.c shards the optimizer only"},
         {"a100-80gb-sxm", "zero", "3", "llmc", "zero: not possible with runtime llmc"},
-        {"a100-80gb-sxm", "gpus", "16", "eager", "do not fit one node, which holds 8"},
+        {"a100-80gb-sxm", "tp", "2", "llmc", "tp: not possible with runtime llmc"},
     };
 
     (void)state;

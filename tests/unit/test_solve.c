@@ -154,8 +154,6 @@ static void reasons_are_true(void **state)
         double value;
         const char *limited_by, *reason;
     } rows[] = {
-        {"gpus", 8, "range", "do not fit one node"},
-        {"tp", 1, "range", "only data parallelism"},
         {"n_kv_head", 12, "range", "does not divide"},
         {"zero", 3, "range", ""},
         {"batch", 8, "memory", ""},
