@@ -540,7 +540,7 @@ static void derive_mesh(struct mfu_config *c)
 
     if (c->setting_origin[MFU_S_GPUS] == MFU_ORIGIN_USER)
         derive(c, MFU_S_DP, fmax(1, floor(c->setting[MFU_S_GPUS] / model)));
-    else
+    else if (c->setting_origin[MFU_S_DP] == MFU_ORIGIN_USER || model > 1)
         derive(c, MFU_S_GPUS, c->setting[MFU_S_DP] * model);
     if (c->gpu) {
         struct mfu_cluster k;
