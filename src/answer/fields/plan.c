@@ -137,26 +137,17 @@ static void make_assumed(const struct mfu_plan *p, struct mfu_value *v)
 MFU_FIELDS(calibrated, const struct mfu_gpu *g, CALIBRATED)
 static const struct mfu_record calibrated = MFU_RECORD(calibrated, .rows = NULL);
 
-/* What of the layout the figures leave out. */
 static void make_not_modelled(const struct mfu_plan *p, struct mfu_value *v)
 {
-    static const struct {
-        enum mfu_setting_id id;
-        const char *what;
-    } left_out[] = {
-        {MFU_S_TP, "tp: collectives that run beside products (async TP, user buffers)"},
-        {MFU_S_CP, "cp: how much of the ring hides; it is taken to be half"},
-        {MFU_S_EP, "ep: experts that get more tokens than others"},
-        {MFU_S_PP, "pp: the host's waits between microbatches; memory block by block"},
-        {MFU_S_VPP, "vpp: chunks of unequal length"},
-    };
-    char (*list)[96] = mfu_value_own(v, sizeof left_out / sizeof *left_out, sizeof *list);
-    size_t n = 0;
+    const char *what;
 
-    for (size_t i = 0; list && i < sizeof left_out / sizeof *left_out; i++)
-        if (p->config.setting[left_out[i].id] > 1)
-            snprintf(list[n++], sizeof *list, "%s", left_out[i].what);
-    v->n = n;
+    for (; (what = mfu_plan_left_out(p, v->n)); v->n++)
+        ;
+    v->stride = sizeof what;
+    if (v->n == 0 || !(v->object = mfu_value_own(v, v->n, sizeof what)))
+        return;
+    for (size_t i = 0; i < v->n; i++)
+        ((const char **)v->own)[i] = mfu_plan_left_out(p, i);
 }
 
 #define LAYOUT(X) \
@@ -204,7 +195,7 @@ static void make_stages(const struct mfu_plan *p, struct mfu_value *v)
     X(NUMBER, tokens_per_s_gpu, MFU_COUNT, p->step.tokens_per_s / p->config.ranks, "tokens trained per second and GPU") \
     X(MAYBE_NUMBER, worst_stage, MFU_COUNT, p->n_stages > 0 ? p->worst_stage : NAN, "of the pipeline, from 0: that holds the most memory") \
     X(MADE_LIST, stages, &stage, make_stages(p, v),     "of the pipeline") \
-    X(MADE_LIST, not_modelled, &mfu_record_words, make_not_modelled(p, v), "what the layout does and the figures leave out") \
+    X(MADE_LIST, not_modelled, &mfu_record_strings, make_not_modelled(p, v), "what the layout does and the figures leave out") \
     X(TEXT,   bound,    0, mfu_limit_names[p->limit],   "what limits the step: compute, memory, launch, communication or input") \
     X(FLAG,   fits,     0, p->memory.fits,              "whether the memory suffices") \
     X(MADE_LIST, assumed, &mfu_record_words, make_assumed(p, v), "what nobody said") \
