@@ -54,7 +54,7 @@ struct mfu_calibrated_when {
 };
 
 /* The folder, which need not exist; false when calibrations are switched off or
- * nobody says where the user's data is. */
+ * no environment variable names the user's data folder. */
 bool mfu_calibration_folder(char folder[MFU_PATH_MAX]);
 
 /* The names of all files, sorted; they live in `arena`. */
@@ -68,7 +68,7 @@ int mfu_calibration_write(const struct mfu_calibration *, struct mfu_error *err)
 /* Removes NAME.yaml; fails with the nearest name if there is none. */
 int mfu_calibration_forget(const char *name, struct mfu_error *err);
 
-/* What `from` knows over what `to` does. */
+/* Values of `from` replace those of `to`. */
 void mfu_calibration_put_over(const struct mfu_coefficients *from, struct mfu_coefficients *to);
 
 /* Puts the coefficients of every calibration of this GPU over `c`, the oldest
