@@ -113,7 +113,7 @@ static double observed_peak(const struct mfu_plan *p)
 MFU_FIELDS(mfu, const struct mfu_plan *p, MFU)
 const struct mfu_record mfu_record_mfu = MFU_RECORD(mfu, .command = "mfu", .rows = "conventions");
 
-/* What nobody said: a reader should know. */
+/* Defaults that a reader should see. */
 static void make_assumed(const struct mfu_plan *p, struct mfu_value *v)
 {
     char (*list)[96] = mfu_value_own(v, 3, sizeof *list);
