@@ -55,7 +55,7 @@ int main(int argc, char **argv)
     static const char *const models[] = {"gpt2", "gpt2-xl", "llama-3-8b", "mixtral-8x7b"};
     static const char *const runtimes[] = {"eager", "compile", "fused", "llmc"};
     struct mfu_error err;
-    struct mfu_catalog *catalog = mfu_catalog_open(argc > 1 ? argv[1] : NULL, &err);
+    struct mfu_catalog *catalog = mfu_catalog_open(argc > 1 ? argv[1] : NULL, NULL, &err);
     double per = bench("yardstick: sorting 1000 numbers", yardstick, 0);
 
     for (size_t m = 0; catalog && m < sizeof models / sizeof models[0]; m++)

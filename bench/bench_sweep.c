@@ -57,7 +57,7 @@ static int measure(const struct mfu_scenario *s, const char *batch, int threads,
 int main(int argc, char **argv)
 {
     struct mfu_error err;
-    struct mfu_catalog *catalog = mfu_catalog_open(argc > 1 ? argv[1] : NULL, &err);
+    struct mfu_catalog *catalog = mfu_catalog_open(argc > 1 ? argv[1] : NULL, NULL, &err);
     struct mfu_scenario s =
         mfu_scenario_start(mfu_catalog_model(catalog, "gpt2", &err), mfu_catalog_gpu(catalog, "h100-sxm", &err));
     int failed = 0;

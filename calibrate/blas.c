@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "library.h"
+
 #define WORKSPACE ((size_t)64 << 20) /* twice what NVIDIA recommends for Hopper */
 
 #define TEXT2(x) #x
@@ -26,8 +28,7 @@ const char *const mfu_layout_names[] = {"TN", "NN", "NT"};
     X(set_stream, cublasSetStream)                                                                                     \
     X(set_workspace, cublasSetWorkspace)                                                                               \
     X(get_property, cublasGetProperty)                                                                                 \
-    X(gemm_ex, cublasGemmEx)                                                                                           \
-    X(gemm_strided_batched_ex, cublasGemmStridedBatchedEx)
+    X(gemm_ex, cublasGemmEx)
 /* clang-format on */
 /* clang-format off: a table */
 #define LT_FUNCTIONS(X)                                                                                                \
@@ -57,7 +58,7 @@ struct plan {
 };
 
 struct mfu_blas {
-    void *library, *lt_library;
+    struct mfu_cublas library;
     cublasHandle_t handle;
     cublasLtHandle_t lt;
     void *workspace;
@@ -70,16 +71,6 @@ struct mfu_blas {
     } f;
 };
 
-static void *open_library(const char *name, const char *major)
-{
-    char versioned[64];
-    void *library;
-
-    snprintf(versioned, sizeof versioned, "lib%s.so.%s", name, major);
-    library = dlopen(versioned, RTLD_NOW);
-    return library;
-}
-
 /* Looks up all functions; returns the name of one that is missing, or NULL. */
 static const char *find_functions(struct mfu_blas *b)
 {
@@ -89,8 +80,8 @@ static const char *find_functions(struct mfu_blas *b)
     *(void **)&b->f.member = dlsym(library, name);                                                                     \
     if (!b->f.member)                                                                                                  \
         missing = name;
-#define FIND_BLAS(member, function) FIND(member, TEXT(function), b->library)
-#define FIND_LT(member, function) FIND(member, TEXT(function), b->lt_library)
+#define FIND_BLAS(member, function) FIND(member, TEXT(function), b->library.blas)
+#define FIND_LT(member, function) FIND(member, TEXT(function), b->library.lt)
     BLAS_FUNCTIONS(FIND_BLAS)
     LT_FUNCTIONS(FIND_LT)
     return missing;
@@ -107,13 +98,10 @@ struct mfu_blas *mfu_blas_open(cudaStream_t stream, char *why, size_t size)
         snprintf(why, size, "out of memory");
         return NULL;
     }
-    b->lt_library = open_library("cublasLt", TEXT(CUBLAS_VER_MAJOR));
-    b->library = open_library("cublas", TEXT(CUBLAS_VER_MAJOR));
-    if (!b->library || !b->lt_library) {
+    if (mfu_cublas_find(&b->library) < 0) {
         snprintf(why, size,
-                 "libcublas%s.so." TEXT(CUBLAS_VER_MAJOR) " of the CUDA toolkit was not found"
-                                                          " (is its folder in LD_LIBRARY_PATH?)",
-                 b->library ? "Lt" : "");
+                 "cuBLAS 12 or 13 was not found, neither in Python's packages nor in a CUDA toolkit "
+                 "(is its folder in LD_LIBRARY_PATH?)");
         goto failed;
     }
     missing = find_functions(b);
@@ -170,10 +158,10 @@ void mfu_blas_close(struct mfu_blas *b)
         b->f.destroy(b->handle);
     cudaFree(b->workspace);
     cudaFree(b->one);
-    if (b->library)
-        dlclose(b->library);
-    if (b->lt_library)
-        dlclose(b->lt_library);
+    if (b->library.blas) {
+        dlclose(b->library.blas);
+        dlclose(b->library.lt);
+    }
     free(b);
 }
 
@@ -255,8 +243,8 @@ static int gemm_fp8(struct mfu_bench *bench, const struct mfu_gemm *g)
     struct mfu_blas *b = bench->blas;
     cublasStatus_t status;
 
-    if (g->layout != MFU_TN || g->batch > 1)
-        return mfu_bench_fail(bench, "fp8 products are measured as TN, one at a time");
+    if (g->layout != MFU_TN)
+        return mfu_bench_fail(bench, "fp8 products are measured as TN");
     if (plan_fp8(bench, g) < 0)
         return -1;
     status = b->f.lt_matmul(b->lt, b->plan.operation, &alpha, g->b, b->plan.a, g->a, b->plan.b, &beta, g->c, b->plan.c,
@@ -285,14 +273,8 @@ int mfu_blas_gemm(struct mfu_bench *bench, const struct mfu_gemm *g)
 
     if (g->dtype == MFU_FP8)
         return gemm_fp8(bench, g);
-    if (g->batch > 1)
-        status =
-            b->f.gemm_strided_batched_ex(b->handle, op_b, op_a, g->n, g->m, g->k, &alpha, g->b, type, row_b,
-                                         (long long)g->n * g->k, g->a, type, row_a, (long long)g->m * g->k, &beta, g->c,
-                                         result, g->n, (long long)g->m * g->n, g->batch, compute, CUBLAS_GEMM_DEFAULT);
-    else
-        status = b->f.gemm_ex(b->handle, op_b, op_a, g->n, g->m, g->k, &alpha, g->b, type, row_b, g->a, type, row_a,
-                              &beta, g->c, result, g->n, compute, CUBLAS_GEMM_DEFAULT);
+    status = b->f.gemm_ex(b->handle, op_b, op_a, g->n, g->m, g->k, &alpha, g->b, type, row_b, g->a, type, row_a, &beta,
+                          g->c, result, g->n, compute, CUBLAS_GEMM_DEFAULT);
     if (status != CUBLAS_STATUS_SUCCESS)
         return mfu_bench_fail(bench, "cuBLAS: status %d at %d x %d x %d %s", (int)status, g->m, g->n, g->k,
                               mfu_dtype_names[g->dtype]);

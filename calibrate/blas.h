@@ -24,7 +24,7 @@ enum mfu_layout {
 extern const char *const mfu_layout_names[];
 
 struct mfu_gemm {
-    int m, n, k, batch; /* batch: strided, each matrix after the last */
+    int m, n, k;
     enum mfu_layout layout;
     enum mfu_dtype dtype; /* of a and b; sums are fp32 */
     bool fp32_result;     /* c is fp32 instead of dtype (bf16 for fp8) */

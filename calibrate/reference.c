@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define SQRT_2_OVER_PI 0.7978845608028654
@@ -87,6 +86,15 @@ void mfu_ref_norm_back(bool centred, const float *x, const float *gamma, const f
     }
 }
 
+double mfu_ref_sum_of_squares(const float *x, size_t n)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < n; i++)
+        sum += (double)x[i] * x[i];
+    return sum;
+}
+
 /* log of the sum of exponentials of n > 0 values */
 static double log_sum_exp(const float *x, size_t n)
 {
@@ -132,119 +140,6 @@ void mfu_ref_cross_entropy(const float *x, const int *target, float *loss, float
         for (size_t i = 0; i < columns; i++)
             dx[i] = (float)((exp(x[i] - total) - ((int)i == target[row])) * scale);
     }
-}
-
-void mfu_ref_rotary(const float *x, const float *cos, const float *sin, float *y, size_t tokens, size_t heads,
-                    size_t dim)
-{
-    size_t half = dim / 2;
-
-    for (size_t t = 0; t < tokens; t++)
-        for (size_t h = 0; h < heads; h++)
-            for (size_t i = 0; i < half; i++) {
-                size_t at = (t * heads + h) * dim + i;
-                double c = cos[t * half + i];
-                double s = sin[t * half + i];
-                double left = x[at];
-                double right = x[at + half];
-
-                y[at] = (float)(left * c - right * s);
-                y[at + half] = (float)(right * c + left * s);
-            }
-}
-
-void mfu_ref_adamw(const struct mfu_adamw *a, float *p, const float *g, float *m, float *v, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        double mean = (double)a->beta1 * m[i] + (1 - (double)a->beta1) * g[i];
-        double square = (double)a->beta2 * v[i] + (1 - (double)a->beta2) * g[i] * g[i];
-        double step = mean / a->correction1 / (sqrt(square / a->correction2) + a->epsilon);
-
-        m[i] = (float)mean;
-        v[i] = (float)square;
-        p[i] = (float)(p[i] * (1 - (double)a->rate * a->decay) - a->rate * step);
-    }
-}
-
-double mfu_ref_sum_of_squares(const float *x, size_t n)
-{
-    double sum = 0;
-
-    for (size_t i = 0; i < n; i++)
-        sum += (double)x[i] * x[i];
-    return sum;
-}
-
-/* Probabilities of query i over the keys it sees; returns how many. */
-static size_t attend(const float *q, const float *k, size_t i, size_t seq, size_t dim, bool causal, float *p)
-{
-    size_t seen = causal ? i + 1 : seq;
-
-    for (size_t j = 0; j < seen; j++) {
-        double dot = 0;
-
-        for (size_t d = 0; d < dim; d++)
-            dot += (double)q[i * dim + d] * k[j * dim + d];
-        p[j] = (float)(dot / sqrt((double)dim));
-    }
-    mfu_ref_softmax(p, p, 1, seen);
-    return seen;
-}
-
-void mfu_ref_attention(const float *q, const float *k, const float *v, float *o, size_t seq, size_t dim, bool causal)
-{
-    float *p = malloc(seq * sizeof *p);
-
-    if (!p)
-        abort();
-    for (size_t i = 0; i < seq; i++) {
-        size_t seen = attend(q, k, i, seq, dim, causal, p);
-
-        for (size_t d = 0; d < dim; d++) {
-            double sum = 0;
-
-            for (size_t j = 0; j < seen; j++)
-                sum += (double)p[j] * v[j * dim + d];
-            o[i * dim + d] = (float)sum;
-        }
-    }
-    free(p);
-}
-
-void mfu_ref_attention_back(const float *q, const float *k, const float *v, const float *d_o, float *dq, float *dk,
-                            float *dv, size_t seq, size_t dim, bool causal)
-{
-    float *p = malloc(3 * seq * sizeof *p);
-    float *dp = p + seq;
-    float *ds = p + 2 * seq;
-
-    if (!p)
-        abort();
-    memset(dq, 0, seq * dim * sizeof *dq);
-    memset(dk, 0, seq * dim * sizeof *dk);
-    memset(dv, 0, seq * dim * sizeof *dv);
-    for (size_t i = 0; i < seq; i++) {
-        size_t seen = attend(q, k, i, seq, dim, causal, p);
-
-        for (size_t j = 0; j < seen; j++) {
-            double dot = 0;
-
-            for (size_t d = 0; d < dim; d++) {
-                dot += (double)d_o[i * dim + d] * v[j * dim + d];
-                dv[j * dim + d] += p[j] * d_o[i * dim + d];
-            }
-            dp[j] = (float)dot;
-        }
-        mfu_ref_softmax_back(p, dp, ds, 1, seen);
-        for (size_t j = 0; j < seen; j++)
-            for (size_t d = 0; d < dim; d++) {
-                double scaled = ds[j] / sqrt((double)dim);
-
-                dq[i * dim + d] += (float)(scaled * k[j * dim + d]);
-                dk[j * dim + d] += (float)(scaled * q[i * dim + d]);
-            }
-    }
-    free(p);
 }
 
 void mfu_ref_gemm(int layout, const float *a, const float *b, float *c, int m, int n, int k, bool accumulate)

@@ -36,24 +36,7 @@ void mfu_ref_softmax_back(const float *y, const float *dy, float *dx, size_t row
 void mfu_ref_cross_entropy(const float *x, const int *target, float *loss, float *dx, float scale, size_t rows,
                            size_t columns);
 
-/* Rotates the halves of each head: x is tokens x heads x dim, cos and sin are
- * tokens x dim/2. */
-void mfu_ref_rotary(const float *x, const float *cos, const float *sin, float *y, size_t tokens, size_t heads,
-                    size_t dim);
-
-struct mfu_adamw {
-    float rate, beta1, beta2, epsilon, decay;
-    float correction1, correction2; /* 1 - beta^step */
-};
-
-void mfu_ref_adamw(const struct mfu_adamw *, float *p, const float *g, float *m, float *v, size_t n);
-
 double mfu_ref_sum_of_squares(const float *x, size_t n);
-
-/* One head: q, k, v, o are seq x dim; scale is 1/sqrt(dim). */
-void mfu_ref_attention(const float *q, const float *k, const float *v, float *o, size_t seq, size_t dim, bool causal);
-void mfu_ref_attention_back(const float *q, const float *k, const float *v, const float *d_o, float *dq, float *dk,
-                            float *dv, size_t seq, size_t dim, bool causal);
 
 /* layout: 0 TN, 1 NN, 2 NT as in blas.h. */
 void mfu_ref_gemm(int layout, const float *a, const float *b, float *c, int m, int n, int k, bool accumulate);

@@ -130,8 +130,8 @@ int mfu_rows_run(struct mfu_bench *b, const struct mfu_rows_table *t, size_t poi
     if (mfu_bench_measure(b, &work, &timing) < 0)
         return -1;
     return mfu_bench_record(b, &timing,
-                            "probe: %s, kind: %s, pass: %s, fused: %d, rows: %d, columns: %d, dtype: bf16, "
+                            "probe: %s, kind: %s, pass: %s, fused: 1, rows: %d, columns: %d, dtype: bf16, "
                             "read_bytes: %.0f, write_bytes: %.0f, launches: %d",
-                            c->probe ? c->probe : t->probe, c->kind, c->pass, c->fused, size[s].rows, size[s].columns,
-                            elements * c->read, elements * c->written, c->launches);
+                            t->probe, c->kind, c->pass, size[s].rows, size[s].columns, elements * c->read,
+                            elements * c->written, c->launches);
 }

@@ -3,8 +3,8 @@
  *
  * Such a probe is a table of cases: what is launched, which arrays it needs,
  * and how many bytes it reads and writes for each element.  Points are all
- * cases at all sizes; unfused cases launch several kernels and count the bytes
- * of all of them.
+ * cases at all sizes.  These are fused kernels, as C programs have them;
+ * PyTorch's own are timed by torch_kernels.py.
  */
 #ifndef MFU_ROWS_H
 #define MFU_ROWS_H
@@ -31,12 +31,10 @@ struct mfu_rows {
 
 struct mfu_rows_case {
     const char *kind, *pass;
-    int fused;
     int (*launch)(struct mfu_bench *, const struct mfu_rows *);
     int size[MFU_ROWS_ARRAYS]; /* bytes of an element of each array, 0: unused */
     double read, written;      /* bytes for each element */
     int launches;              /* kernels */
-    const char *probe;         /* NULL: the table's */
 };
 
 struct mfu_rows_size {

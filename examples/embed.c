@@ -5,6 +5,7 @@
  */
 #include <mfuplan.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static int say(const mfuplan_error *e)
 {
@@ -62,7 +63,7 @@ static int plan_many(const mfuplan_scenario *s, mfuplan_error *err)
 int main(void)
 {
     mfuplan_error err = {0};
-    mfuplan_catalog *catalog = mfuplan_open(NULL, &err);
+    mfuplan_catalog *catalog = mfuplan_open(getenv("MFUPLAN_DATA_DIR"), NULL, &err);
     mfuplan_scenario *s = catalog ? mfuplan_scenario_new(catalog, "gpt2", "rtx4070", &err) : NULL;
     int failed = !s || mfuplan_set(s, "runtime", "compile", &err) < 0 || mfuplan_set(s, "batch", "8", &err) < 0
         || mfuplan_set(s, "accum", "64", &err) < 0 || plan_once(s, &err) < 0 || plan_many(s, &err) < 0;

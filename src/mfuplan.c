@@ -122,14 +122,14 @@ const char *mfuplan_version(void)
     return MFUPLAN_VERSION;
 }
 
-mfuplan_catalog *mfuplan_open(const char *data_dir, mfuplan_error *err)
+mfuplan_catalog *mfuplan_open(const char *data_dir, const char *calibrations, mfuplan_error *err)
 {
     mfuplan_catalog *c = calloc(1, sizeof *c);
     struct mfu_error why = {0};
 
     if (!c)
         return no_memory(err);
-    if (!(c->catalog = mfu_catalog_open(data_dir, &why))) {
+    if (!(c->catalog = mfu_catalog_open(data_dir, calibrations, &why))) {
         fail(err, &why);
         free(c);
         return NULL;

@@ -5,7 +5,7 @@
  * a scenario with the keys that `set` takes, and asks for plans:
  *
  *     mfuplan_error err;
- *     mfuplan_catalog *catalog = mfuplan_open(NULL, &err);
+ *     mfuplan_catalog *catalog = mfuplan_open(NULL, NULL, &err);
  *     mfuplan_scenario *s = mfuplan_scenario_new(catalog, "gpt2", "rtx4070", &err);
  *     mfuplan_plan *plan = mfuplan_plan_new();
  *     double step_s;
@@ -63,10 +63,12 @@ const char *mfuplan_version(void);
 
 /* ---- the catalog -------------------------------------------------------- */
 
-/* Opens the folder that holds models/ and gpus/.  NULL: the folder named by the environment
- * variable MFUPLAN_DATA_DIR, else the installed one.  Files are read when they are asked for.
- * Close it after everything that was made with it. */
-mfuplan_catalog *mfuplan_open(const char *data_dir, mfuplan_error *err);
+/* Opens the folder that holds models/ and gpus/; NULL: the installed one.  `calibrations` is the
+ * folder of coefficients that were measured on this user's GPUs (`mfuplan -e calibrate` writes
+ * ~/.local/share/mfuplan/calibrations); it need not exist, and NULL takes none.  No environment
+ * variable is read.  Files are read when they are asked for.  Close it after everything that was
+ * made with it. */
+mfuplan_catalog *mfuplan_open(const char *data_dir, const char *calibrations, mfuplan_error *err);
 void mfuplan_close(mfuplan_catalog *);
 
 /* The names of all models, or of all GPUs, sorted; `n` may be NULL.  The list ends with NULL and

@@ -4,7 +4,7 @@
     structure.py SRC
 
 A room includes only itself and the rooms before it in the list; no units (a header and the source of the same name) include
-each other in a circle; no folder outgrows the others.
+each other in a circle; no folder outgrows the others.  Only the program (repl) asks for or changes what belongs to the process.
 """
 import collections
 import pathlib
@@ -75,6 +75,13 @@ for folder in lines:
         faults.append(f"{folder} holds {lines[folder]} of {sum(lines.values())} lines")
     if sources[folder] > MOST_FILES and folder not in ONE_OF_A_KIND:
         faults.append(f"{folder} holds {sources[folder]} sources")
+
+# The environment, the locale, the terminal and the like are the program's business.
+process = re.compile(r"\b(getenv|secure_getenv|setenv|putenv|setlocale|isatty|umask|signal|sigaction|chdir|exit)\s*\(")
+for path, text in files.items():
+    for number, line in enumerate(text.split("\n"), 1):
+        if not path.startswith("repl/") and not line.lstrip().startswith(("*", "/*")) and process.search(line):
+            faults.append(f"src/{path}:{number}: state of the process: {line.strip()}")
 
 # A reader of a table of kinds asks a property of the row, never which row it is.
 TABLES = {"kernel/kind.h": r"X\(argument, (\w+), \"", "descriptor/attention_kinds.h": r"X\(argument, (\w+), \"",

@@ -1,9 +1,7 @@
 /*
- * norm.cu - residual + LayerNorm or RMSNorm, forward and backward.
- *
- * Fused: one kernel adds the residual and normalises; one kernel backward
- * makes dx, adds the residual's gradient and sums dgamma and dbeta.  Unfused:
- * a kernel for each of these.
+ * norm.cu - residual + LayerNorm or RMSNorm: one kernel adds the residual and
+ * normalises; backward one makes dx, adds the residual's gradient and sums
+ * dgamma and dbeta.
  */
 #include "check.h"
 #include "device.cuh"
@@ -21,7 +19,7 @@ enum { GAMMA, BETA, DGAMMA, DBETA }; /* a number per column */
 enum { MEAN, SCALE };                /* a number per row */
 
 /* One block per row, kept in registers between the passes. */
-template <int CHUNKS, bool CENTRED, bool ADD>
+template <int CHUNKS, bool CENTRED>
 __global__ void __launch_bounds__(MOST_THREADS)
     forward(const bf16 *x, const bf16 *residual, const float *gamma, const float *beta, bf16 *sum, bf16 *y,
             float *means, float *scales, int columns)
@@ -40,12 +38,10 @@ __global__ void __launch_bounds__(MOST_THREADS)
         if (column >= columns)
             continue;
         in = *(const wide<bf16> *)(x + row + column);
-        if (ADD) {
-            other = *(const wide<bf16> *)(residual + row + column);
-            for (int j = 0; j < 8; j++)
-                in.at[j] = as<bf16>(number(in.at[j]) + number(other.at[j]));
-            *(wide<bf16> *)(sum + row + column) = in;
-        }
+        other = *(const wide<bf16> *)(residual + row + column);
+        for (int j = 0; j < 8; j++)
+            in.at[j] = as<bf16>(number(in.at[j]) + number(other.at[j]));
+        *(wide<bf16> *)(sum + row + column) = in;
         for (int j = 0; j < 8; j++) {
             value[c][j] = number(in.at[j]);
             total += value[c][j];
@@ -74,9 +70,9 @@ __global__ void __launch_bounds__(MOST_THREADS)
     }
 }
 
-/* Each block walks over rows.  DX: makes dx, plus the residual's gradient where
- * ADD.  PARAMETERS: adds up dgamma and dbeta of its rows, for sum_partials. */
-template <int CHUNKS, bool CENTRED, bool DX_TOO, bool PARAMETERS, bool ADD>
+/* Each block walks over rows: makes dx plus the residual's gradient, and adds up
+ * dgamma and dbeta of its rows for sum_partials. */
+template <int CHUNKS, bool CENTRED>
 __global__ void __launch_bounds__(MOST_THREADS)
     backward(const bf16 *x, const bf16 *dy, const bf16 *dresidual, const float *gamma, const float *means,
              const float *scales, bf16 *dx, float *partial, int rows, int columns)
@@ -110,8 +106,6 @@ __global__ void __launch_bounds__(MOST_THREADS)
                 dbeta[c][j] += number(gradient.at[j]);
             }
         }
-        if (!DX_TOO)
-            continue;
         sum = CENTRED ? block_sum(sum) / columns : 0;
         product = block_sum(product) / columns;
         for (int c = 0; c < CHUNKS; c++) {
@@ -120,15 +114,13 @@ __global__ void __launch_bounds__(MOST_THREADS)
 
             if (column >= columns)
                 continue;
-            if (ADD)
-                other = *(const wide<bf16> *)(dresidual + row + column);
+            other = *(const wide<bf16> *)(dresidual + row + column);
             for (int j = 0; j < 8; j++)
-                out.at[j] =
-                    as<bf16>(scale * (slope[c][j] - sum - hat[c][j] * product) + (ADD ? number(other.at[j]) : 0));
+                out.at[j] = as<bf16>(scale * (slope[c][j] - sum - hat[c][j] * product) + number(other.at[j]));
             *(wide<bf16> *)(dx + row + column) = out;
         }
     }
-    for (int c = 0; PARAMETERS && c < CHUNKS; c++) {
+    for (int c = 0; c < CHUNKS; c++) {
         const int column = (c * blockDim.x + threadIdx.x) * 8;
 
         for (int j = 0; j < 8 && column < columns; j++) {
@@ -159,20 +151,6 @@ __global__ static void sum_partials(const float *partial, float *dgamma, float *
     (blockIdx.y == 0 ? dgamma : dbeta)[column] = sum;
 }
 
-__global__ static void add(const bf16 *x, const bf16 *y, bf16 *out, size_t n)
-{
-    const size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
-    wide<bf16> a, b;
-
-    if (i >= n / 8)
-        return;
-    a = ((const wide<bf16> *)x)[i];
-    b = ((const wide<bf16> *)y)[i];
-    for (int j = 0; j < 8; j++)
-        a.at[j] = as<bf16>(number(a.at[j]) + number(b.at[j]));
-    ((wide<bf16> *)out)[i] = a;
-}
-
 static bf16 *array(const struct mfu_rows *r, int which)
 {
     return (bf16 *)r->array[which];
@@ -186,76 +164,38 @@ static int threads_for(int columns)
     return threads < MOST_THREADS ? threads : MOST_THREADS;
 }
 
-static int run_add(struct mfu_bench *b, const struct mfu_rows *r, int x, int y, int out)
-{
-    const size_t n = (size_t)r->rows * r->columns;
-
-    return mfu_launch(b, add, dim3(wide_blocks<bf16>((double)n, 256)), 256, array(r, x), array(r, y), array(r, out), n);
-}
-
-template <bool CENTRED, bool ADD> static int run_forward(struct mfu_bench *b, const struct mfu_rows *r, int from)
+template <bool CENTRED> static int run_forward(struct mfu_bench *b, const struct mfu_rows *r)
 {
     const int threads = threads_for(r->columns);
     const int chunks = (r->columns + threads * 8 - 1) / (threads * 8);
 
-    return mfu_launch(b, chunks == 1 ? forward<1, CENTRED, ADD> : forward<2, CENTRED, ADD>, dim3(r->rows), threads,
-                      array(r, from), array(r, RESIDUAL), r->column[GAMMA], r->column[BETA], array(r, SUM), array(r, Y),
-                      r->row[MEAN], r->row[SCALE], r->columns);
+    return mfu_launch(b, chunks == 1 ? forward<1, CENTRED> : forward<2, CENTRED>, dim3(r->rows), threads, array(r, X),
+                      array(r, RESIDUAL), r->column[GAMMA], r->column[BETA], array(r, SUM), array(r, Y), r->row[MEAN],
+                      r->row[SCALE], r->columns);
 }
 
-template <bool CENTRED, bool DX_TOO, bool PARAMETERS, bool ADD>
-static int run_backward(struct mfu_bench *b, const struct mfu_rows *r)
+template <bool CENTRED> static int run_backward(struct mfu_bench *b, const struct mfu_rows *r)
 {
     const int threads = threads_for(r->columns);
     const int chunks = (r->columns + threads * 8 - 1) / (threads * 8);
-    const int blocks = PARAMETERS ? MFU_ROWS_PARTIALS : r->rows;
+    const int blocks = MFU_ROWS_PARTIALS;
 
-    if (mfu_launch(b,
-                   chunks == 1 ? backward<1, CENTRED, DX_TOO, PARAMETERS, ADD>
-                               : backward<2, CENTRED, DX_TOO, PARAMETERS, ADD>,
-                   dim3(blocks), threads, array(r, SUM), array(r, DY), array(r, DRESIDUAL), r->column[GAMMA],
-                   r->row[MEAN], r->row[SCALE], array(r, DX), r->partial, r->rows, r->columns)
+    if (mfu_launch(b, chunks == 1 ? backward<1, CENTRED> : backward<2, CENTRED>, dim3(blocks), threads, array(r, SUM),
+                   array(r, DY), array(r, DRESIDUAL), r->column[GAMMA], r->row[MEAN], r->row[SCALE], array(r, DX),
+                   r->partial, r->rows, r->columns)
         < 0)
         return -1;
-    if (!PARAMETERS)
-        return 0;
     return mfu_launch(b, sum_partials, dim3((r->columns + 31) / 32, CENTRED ? 2 : 1), 256, r->partial,
                       r->column[DGAMMA], r->column[DBETA], blocks, r->columns);
 }
 
-template <bool CENTRED> static int forward_fused(struct mfu_bench *b, const struct mfu_rows *r)
-{
-    return run_forward<CENTRED, true>(b, r, X);
-}
-
-template <bool CENTRED> static int forward_unfused(struct mfu_bench *b, const struct mfu_rows *r)
-{
-    return run_add(b, r, X, RESIDUAL, SUM) < 0 ? -1 : run_forward<CENTRED, false>(b, r, SUM);
-}
-
-template <bool CENTRED> static int backward_fused(struct mfu_bench *b, const struct mfu_rows *r)
-{
-    return run_backward<CENTRED, true, true, true>(b, r);
-}
-
-template <bool CENTRED> static int backward_unfused(struct mfu_bench *b, const struct mfu_rows *r)
-{
-    if (run_backward<CENTRED, true, false, false>(b, r) < 0 || run_backward<CENTRED, false, true, false>(b, r) < 0)
-        return -1;
-    return run_add(b, r, DX, DRESIDUAL, DX);
-}
-
 // clang-format off
 static const struct mfu_rows_case cases[] = {
-    /* kind, pass, fused, launch, arrays X RESIDUAL SUM Y DY DRESIDUAL DX, bytes read, written, kernels, probe */
-    {"layer", "forward",  1, forward_fused<true>,     {2, 2, 2, 2, 0, 0, 0},  4, 4, 1, NULL},
-    {"layer", "forward",  0, forward_unfused<true>,   {2, 2, 2, 2, 0, 0, 0},  6, 4, 2, NULL},
-    {"layer", "backward", 1, backward_fused<true>,    {0, 0, 2, 0, 2, 2, 2},  6, 2, 2, NULL},
-    {"layer", "backward", 0, backward_unfused<true>,  {0, 0, 2, 0, 2, 2, 2}, 12, 4, 4, NULL},
-    {"rms",   "forward",  1, forward_fused<false>,    {2, 2, 2, 2, 0, 0, 0},  4, 4, 1, NULL},
-    {"rms",   "forward",  0, forward_unfused<false>,  {2, 2, 2, 2, 0, 0, 0},  6, 4, 2, NULL},
-    {"rms",   "backward", 1, backward_fused<false>,   {0, 0, 2, 0, 2, 2, 2},  6, 2, 2, NULL},
-    {"rms",   "backward", 0, backward_unfused<false>, {0, 0, 2, 0, 2, 2, 2}, 12, 4, 4, NULL},
+    /* kind, pass, launch, arrays X RESIDUAL SUM Y DY DRESIDUAL DX, bytes read, written, kernels */
+    {"layer", "forward",  run_forward<true>,   {2, 2, 2, 2, 0, 0, 0}, 4, 4, 1},
+    {"layer", "backward", run_backward<true>,  {0, 0, 2, 0, 2, 2, 2}, 6, 2, 2},
+    {"rms",   "forward",  run_forward<false>,  {2, 2, 2, 2, 0, 0, 0}, 4, 4, 1},
+    {"rms",   "backward", run_backward<false>, {0, 0, 2, 0, 2, 2, 2}, 6, 2, 2},
 };
 // clang-format on
 
@@ -266,27 +206,6 @@ struct expected {
     float *x, *residual, *sum, *y, *dy, *dresidual, *dx, *gamma, *beta, *dgamma, *dbeta;
 };
 
-static int check_forward(struct mfu_bench *b, const struct mfu_rows *r, const struct expected *e,
-                         int (*launch)(struct mfu_bench *, const struct mfu_rows *), const char *what)
-{
-    const size_t n = (size_t)r->rows * r->columns;
-
-    if (launch(b, r) < 0 || mfu_check_same(b, what, r->array[SUM], MFU_BF16, e->sum, n, MFU_BF16_TOLERANCE) < 0)
-        return -1;
-    return mfu_check_same(b, what, r->array[Y], MFU_BF16, e->y, n, MFU_BF16_TOLERANCE);
-}
-
-static int check_backward(struct mfu_bench *b, const struct mfu_rows *r, const struct expected *e, bool centred,
-                          int (*launch)(struct mfu_bench *, const struct mfu_rows *), const char *what)
-{
-    const size_t n = (size_t)r->rows * r->columns;
-
-    if (launch(b, r) < 0 || mfu_check_same(b, what, r->array[DX], MFU_BF16, e->dx, n, 2 * MFU_BF16_TOLERANCE) < 0
-        || mfu_check_same(b, what, r->column[DGAMMA], MFU_FP32, e->dgamma, r->columns, 1e-3) < 0)
-        return -1;
-    return centred ? mfu_check_same(b, what, r->column[DBETA], MFU_FP32, e->dbeta, r->columns, 1e-3) : 0;
-}
-
 template <bool CENTRED>
 static int check_kind(struct mfu_bench *b, const struct mfu_rows *r, const struct expected *e, const char *what)
 {
@@ -296,11 +215,14 @@ static int check_kind(struct mfu_bench *b, const struct mfu_rows *r, const struc
     mfu_ref_norm_back(CENTRED, e->sum, e->gamma, e->dy, e->dx, e->dgamma, e->dbeta, r->rows, r->columns);
     for (size_t i = 0; i < n; i++)
         e->dx[i] += e->dresidual[i];
-    if (check_forward(b, r, e, forward_unfused<CENTRED>, what) < 0
-        || check_forward(b, r, e, forward_fused<CENTRED>, what) < 0
-        || check_backward(b, r, e, CENTRED, backward_unfused<CENTRED>, what) < 0)
+    if (run_forward<CENTRED>(b, r) < 0
+        || mfu_check_same(b, what, r->array[SUM], MFU_BF16, e->sum, n, MFU_BF16_TOLERANCE) < 0
+        || mfu_check_same(b, what, r->array[Y], MFU_BF16, e->y, n, MFU_BF16_TOLERANCE) < 0
+        || run_backward<CENTRED>(b, r) < 0
+        || mfu_check_same(b, what, r->array[DX], MFU_BF16, e->dx, n, 2 * MFU_BF16_TOLERANCE) < 0
+        || mfu_check_same(b, what, r->column[DGAMMA], MFU_FP32, e->dgamma, r->columns, 1e-3) < 0)
         return -1;
-    return check_backward(b, r, e, CENTRED, backward_fused<CENTRED>, what);
+    return CENTRED ? mfu_check_same(b, what, r->column[DBETA], MFU_FP32, e->dbeta, r->columns, 1e-3) : 0;
 }
 
 static_assert(MOST_COLUMNS == 2 * 8 * MOST_THREADS, "kernels have one or two wide loads for each thread");
@@ -360,4 +282,4 @@ static int run(struct mfu_bench *b, size_t point)
     return mfu_rows_run(b, &table, point);
 }
 
-MFU_PROBE(norm) = {"norm", "residual + LayerNorm and RMSNorm, fused and not", NULL, points, check, run};
+MFU_PROBE(norm) = {"norm", "residual + LayerNorm and RMSNorm, forward and backward", NULL, points, check, run};

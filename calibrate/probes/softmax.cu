@@ -1,6 +1,6 @@
 /*
- * softmax.cu - in one kernel that keeps the row in registers, and naively as
- * maximum, sum, division; the gradient likewise.
+ * softmax.cu - in one kernel that keeps the row in registers; the gradient
+ * likewise.
  */
 #include "check.h"
 #include "device.cuh"
@@ -13,7 +13,6 @@
 #define MOST_CHUNKS 4 /* 16384 columns */
 
 enum { X, Y, DY, DX };
-enum { MOST, TOTAL, DOT }; /* a number per row */
 
 /* A thread's wide load number c of its row; false past the end. */
 __device__ static bool load(const bf16 *x, int c, int columns, wide<bf16> *in)
@@ -55,46 +54,6 @@ template <int CHUNKS> __global__ void __launch_bounds__(MOST_THREADS) fused(cons
     }
 }
 
-__global__ static void row_max(const bf16 *x, float *mosts, int columns)
-{
-    float most = -INFINITY;
-    wide<bf16> in;
-
-    for (int c = 0; load(x, c, columns, &in); c++)
-        for (int j = 0; j < 8; j++)
-            most = fmaxf(most, number(in.at[j]));
-    most = block_max(most);
-    if (threadIdx.x == 0)
-        mosts[blockIdx.x] = most;
-}
-
-__global__ static void row_total(const bf16 *x, const float *mosts, float *totals, int columns)
-{
-    const float most = mosts[blockIdx.x];
-    float total = 0;
-    wide<bf16> in;
-
-    for (int c = 0; load(x, c, columns, &in); c++)
-        for (int j = 0; j < 8; j++)
-            total += __expf(number(in.at[j]) - most);
-    total = block_sum(total);
-    if (threadIdx.x == 0)
-        totals[blockIdx.x] = total;
-}
-
-__global__ static void divide(const bf16 *x, const float *mosts, const float *totals, bf16 *y, int columns)
-{
-    const float most = mosts[blockIdx.x];
-    const float factor = 1 / totals[blockIdx.x];
-    wide<bf16> in;
-
-    for (int c = 0; load(x, c, columns, &in); c++) {
-        for (int j = 0; j < 8; j++)
-            in.at[j] = as<bf16>(__expf(number(in.at[j]) - most) * factor);
-        store(y, c, columns, in);
-    }
-}
-
 template <int CHUNKS>
 __global__ void __launch_bounds__(MOST_THREADS) fused_back(const bf16 *y, const bf16 *dy, bf16 *dx, int columns)
 {
@@ -112,31 +71,6 @@ __global__ void __launch_bounds__(MOST_THREADS) fused_back(const bf16 *y, const 
         for (int j = 0; j < 8; j++)
             p[c].at[j] = as<bf16>(number(p[c].at[j]) * (number(g[c].at[j]) - dot));
         store(dx, c, columns, p[c]);
-    }
-}
-
-__global__ static void row_dot(const bf16 *y, const bf16 *dy, float *dots, int columns)
-{
-    float dot = 0;
-    wide<bf16> p, g;
-
-    for (int c = 0; load(y, c, columns, &p) && load(dy, c, columns, &g); c++)
-        for (int j = 0; j < 8; j++)
-            dot += number(p.at[j]) * number(g.at[j]);
-    dot = block_sum(dot);
-    if (threadIdx.x == 0)
-        dots[blockIdx.x] = dot;
-}
-
-__global__ static void apply_dot(const bf16 *y, const bf16 *dy, const float *dots, bf16 *dx, int columns)
-{
-    const float dot = dots[blockIdx.x];
-    wide<bf16> p, g;
-
-    for (int c = 0; load(y, c, columns, &p) && load(dy, c, columns, &g); c++) {
-        for (int j = 0; j < 8; j++)
-            p.at[j] = as<bf16>(number(p.at[j]) * (number(g.at[j]) - dot));
-        store(dx, c, columns, p);
     }
 }
 
@@ -168,17 +102,6 @@ static int forward_fused(struct mfu_bench *b, const struct mfu_rows *r)
                       dim3(r->rows), threads_for(r->columns), array(r, X), array(r, Y), r->columns);
 }
 
-static int forward_naive(struct mfu_bench *b, const struct mfu_rows *r)
-{
-    const int threads = threads_for(r->columns);
-
-    if (mfu_launch(b, row_max, dim3(r->rows), threads, array(r, X), r->row[MOST], r->columns) < 0
-        || mfu_launch(b, row_total, dim3(r->rows), threads, array(r, X), r->row[MOST], r->row[TOTAL], r->columns) < 0)
-        return -1;
-    return mfu_launch(b, divide, dim3(r->rows), threads, array(r, X), r->row[MOST], r->row[TOTAL], array(r, Y),
-                      r->columns);
-}
-
 static int backward_fused(struct mfu_bench *b, const struct mfu_rows *r)
 {
     const int chunks = chunks_for(r->columns);
@@ -190,23 +113,11 @@ static int backward_fused(struct mfu_bench *b, const struct mfu_rows *r)
                       dim3(r->rows), threads_for(r->columns), array(r, Y), array(r, DY), array(r, DX), r->columns);
 }
 
-static int backward_naive(struct mfu_bench *b, const struct mfu_rows *r)
-{
-    const int threads = threads_for(r->columns);
-
-    if (mfu_launch(b, row_dot, dim3(r->rows), threads, array(r, Y), array(r, DY), r->row[DOT], r->columns) < 0)
-        return -1;
-    return mfu_launch(b, apply_dot, dim3(r->rows), threads, array(r, Y), array(r, DY), r->row[DOT], array(r, DX),
-                      r->columns);
-}
-
 // clang-format off
 static const struct mfu_rows_case cases[] = {
-    /* kind, pass, fused, launch, arrays X Y DY DX, bytes read, written, kernels, probe */
-    {"rows", "forward",  1, forward_fused,  {2, 2, 0, 0}, 2, 2, 1, NULL},
-    {"rows", "forward",  0, forward_naive,  {2, 2, 0, 0}, 6, 2, 3, NULL},
-    {"rows", "backward", 1, backward_fused, {0, 2, 2, 2}, 4, 2, 1, NULL},
-    {"rows", "backward", 0, backward_naive, {0, 2, 2, 2}, 8, 2, 2, NULL},
+    /* kind, pass, launch, arrays X Y DY DX, bytes read, written, kernels */
+    {"rows", "forward", forward_fused,  {2, 2, 0, 0}, 2, 2, 1},
+    {"rows", "backward", backward_fused, {0, 2, 2, 2}, 4, 2, 1},
 };
 
 /* Attention scores of a batch, from many short rows to few long ones. */
@@ -236,19 +147,15 @@ static int check_size(struct mfu_bench *b, int rows, int columns)
     r.array[DY] = mfu_check_put(b, dy, n, MFU_BF16);
     mfu_ref_softmax(x, y, rows, columns);
     if (!r.array[X] || !r.array[DY] || forward_fused(b, &r) < 0
-        || mfu_check_same(b, "softmax in one kernel", r.array[Y], MFU_BF16, y, n, MFU_BF16_TOLERANCE) < 0
-        || mfu_bench_zero(b, r.array[Y], n * 2) < 0 || forward_naive(b, &r) < 0
-        || mfu_check_same(b, "softmax in three kernels", r.array[Y], MFU_BF16, y, n, MFU_BF16_TOLERANCE) < 0)
+        || mfu_check_same(b, "softmax", r.array[Y], MFU_BF16, y, n, MFU_BF16_TOLERANCE) < 0)
         goto done;
     for (size_t i = 0; i < n; i++)
         y[i] = mfu_ref_round_bf16(y[i]);
     r.array[Y] = mfu_check_put(b, y, n, MFU_BF16);
     mfu_ref_softmax_back(y, dy, dx, rows, columns);
-    if (!r.array[Y] || backward_fused(b, &r) < 0
-        || mfu_check_same(b, "softmax backward in one kernel", r.array[DX], MFU_BF16, dx, n, MFU_BF16_TOLERANCE) < 0
-        || mfu_bench_zero(b, r.array[DX], n * 2) < 0 || backward_naive(b, &r) < 0)
+    if (!r.array[Y] || backward_fused(b, &r) < 0)
         goto done;
-    status = mfu_check_same(b, "softmax backward in two kernels", r.array[DX], MFU_BF16, dx, n, MFU_BF16_TOLERANCE);
+    status = mfu_check_same(b, "softmax backward", r.array[DX], MFU_BF16, dx, n, MFU_BF16_TOLERANCE);
 done:
     free(x);
     free(dy);
@@ -272,4 +179,4 @@ static int run(struct mfu_bench *b, size_t point)
     return mfu_rows_run(b, &table, point);
 }
 
-MFU_PROBE(softmax) = {"softmax", "softmax of rows in one kernel and in three", NULL, points, check, run};
+MFU_PROBE(softmax) = {"softmax", "softmax of rows in one kernel", NULL, points, check, run};

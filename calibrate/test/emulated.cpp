@@ -228,19 +228,16 @@ extern "C" int mfu_blas_gemm(struct mfu_bench *, const struct mfu_gemm *g)
     const size_t n_b = (size_t)g->n * g->k;
     const size_t n_c = (size_t)g->m * g->n;
 
-    for (int i = 0; i < g->batch; i++) {
-        char *to = (char *)g->c + i * n_c * mfu_dtype_size(result);
-        std::vector<float> a = numbers((const char *)g->a + i * n_a * mfu_dtype_size(g->dtype), n_a, g->dtype);
-        std::vector<float> b = numbers((const char *)g->b + i * n_b * mfu_dtype_size(g->dtype), n_b, g->dtype);
-        std::vector<float> c = numbers(to, n_c, result);
+    std::vector<float> a = numbers(g->a, n_a, g->dtype);
+    std::vector<float> b = numbers(g->b, n_b, g->dtype);
+    std::vector<float> c = numbers(g->c, n_c, result);
 
-        mfu_ref_gemm(g->layout, a.data(), b.data(), c.data(), g->m, g->n, g->k, g->accumulate);
-        for (size_t j = 0; j < n_c; j++)
-            if (result == MFU_BF16)
-                ((unsigned short *)to)[j] = mfu_ref_to_bf16(c[j]);
-            else
-                ((float *)to)[j] = c[j];
-    }
+    mfu_ref_gemm(g->layout, a.data(), b.data(), c.data(), g->m, g->n, g->k, g->accumulate);
+    for (size_t j = 0; j < n_c; j++)
+        if (result == MFU_BF16)
+            ((unsigned short *)g->c)[j] = mfu_ref_to_bf16(c[j]);
+        else
+            ((float *)g->c)[j] = c[j];
     return 0;
 }
 

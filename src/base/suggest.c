@@ -50,32 +50,39 @@ static int least(int a, int b)
 }
 
 /*
- * The distance between a[0..m) and b[0..n).  A cell of the usual table needs
- * only the three rows that end here:
+ * The distance between a[0..m) and b[0..n), or more than `limit` when it is more.
+ * A cell of the usual table needs only the three rows that end here:
  *
  *     above[j-2]                      swap: a[i-2] a[i-1] = b[j-1] b[j-2]
  *                 over[j-1] over[j]   replace (or keep), leave out
  *                 row[j-1]  row[j]    put in
+ *
+ * Cells further than `limit` from the diagonal are beyond it: they are not
+ * worked out.
  */
-static int distance(const char *a, int m, const char *b, int n)
+static int distance(const char *a, int m, const char *b, int n, int limit)
 {
-    int rows[3][LONGEST + 1];
+    int rows[3][LONGEST + 2];
     int *above = rows[0], *over = rows[1], *row = rows[2];
 
     for (int j = 0; j <= n; j++)
         over[j] = above[j] = j;
     for (int i = 1; i <= m; i++) {
-        int *spare = above;
+        int first = i - limit > 1 ? i - limit : 1, last = least(i + limit, n);
+        int *spare = above, nearest = row[first - 1] = first == 1 ? i : limit + 1;
 
-        row[0] = i;
-        for (int j = 1; j <= n; j++) {
+        for (int j = first; j <= last; j++) {
             int d = over[j - 1] + (a[i - 1] != b[j - 1]);
 
             d = least(d, least(over[j], row[j - 1]) + 1);
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
                 d = least(d, above[j - 2] + 1);
             row[j] = d;
+            nearest = least(nearest, d);
         }
+        row[last + 1] = limit + 1; /* the next row looks one further */
+        if (nearest > limit)
+            return limit + 1;
         above = over;
         over = row;
         row = spare;
@@ -94,7 +101,7 @@ static int rank(const char *word, int length, const char *name, int limit)
         return n > length;
     if (abs(n - length) > limit) /* also spares the table */
         return limit + 2;
-    return 1 + distance(word, length, folded, n);
+    return 1 + distance(word, length, folded, n, limit);
 }
 
 size_t mfu_suggest(const char *typed, const char *const *names, size_t n, const char **best, size_t max)
@@ -102,15 +109,31 @@ size_t mfu_suggest(const char *typed, const char *const *names, size_t n, const 
     char word[LONGEST];
     int length = fold(word, typed);
     int limit = 1 + length / 4; /* a slip per four letters, and one */
+    int ranks[LONGEST];
     size_t found = 0;
 
     if (length == 0 || length == LONGEST)
         return 0;
     if (limit >= length)
         limit = length - 1; /* something must have been right */
-    for (int r = 0; r <= 1 + limit && found < max; r++)
-        for (size_t i = 0; i < n && found < max; i++)
-            if (rank(word, length, names[i], limit) == r)
-                best[found++] = names[i];
+    max = max < LONGEST ? max : LONGEST;
+    for (size_t i = 0; i < n && max > 0; i++) {
+        int r = rank(word, length, names[i], found < max ? limit : least(limit, ranks[found - 1] - 1)), k;
+        size_t at = found;
+
+        if (r > 1 + limit || (found == max && r >= ranks[found - 1]))
+            continue;
+        for (; at > 0 && ranks[at - 1] > r; at--)
+            ;
+        found += found < max;
+        for (k = (int)found - 1; k > (int)at; k--) {
+            ranks[k] = ranks[k - 1];
+            best[k] = best[k - 1];
+        }
+        ranks[at] = r;
+        best[at] = names[i];
+        if (max == 1 && r == 0)
+            break;
+    }
     return found;
 }

@@ -25,6 +25,8 @@ struct mfu_machine {
     double l2_bytes;                        /* 0 when unknown */
     double l2_bytes_s;
     double sms;
+    double element_clock_hz; /* SM clocks per second of eager PyTorch; 0: of other runtimes, whose loads are wide */
+    double loads;            /* elements in flight relative to the kernels of 2024 (wider loads since) */
     double c[MFU_COEFFICIENT_COUNT]; /* as this scenario sees them */
     struct mfu_topology topology;    /* between its GPUs */
 };
@@ -76,6 +78,9 @@ void mfu_price_kernel(const struct mfu_machine *, const struct mfu_kernel *, dou
 /* The same kernel when the tensor cores are busy for `duty` (0..1) of the time:
  * power and clocks settle in proportion. */
 void mfu_price_throttle(const struct mfu_machine *, const struct mfu_kernel *, double duty, struct mfu_price *);
+
+/* What kernels of this class draw from DRAM while nothing else bounds them. */
+double mfu_dram_bytes_s(const struct mfu_machine *, enum mfu_coefficient of_class);
 
 /* How much data can pass through L2 before older data is gone. */
 double mfu_l2_reach(const struct mfu_machine *);

@@ -1,7 +1,7 @@
 /*
  * fit.c - robust nonlinear least squares with GSL.
  *
- * Parameter: t = log(coefficient / prior), kept within the coefficient's range
+ * Parameter: t = log(coefficient / prior), both plus one where none is possible, kept within the coefficient's range
  * by t = lo + (hi - lo) / (1 + exp(-u)).  With r = log(predicted / measured) / s,
  *
  *     minimize  sum  c^2 log(1 + (r/c)^2)  +  sum  (t / sigma)^2
@@ -12,9 +12,8 @@
  * begins where it cuts off none but a few of a class and narrows from there, and
  * the sigmas of the priors widen where the measurements leave them far behind.
  * s is the spread of the class, found from the residuals and what was expected
- * together.  Afterwards every coefficient has to earn its place: one that the
- * measurements hardly move, or without which unseen measurements would be
- * predicted as well (residuals over 1 - leverage), goes back to its prior.
+ * together.  A coefficient of which the measurements say nothing (its error is its
+ * prior's) goes back to its prior; one that they confirm keeps its smaller error.
  */
 #include "cost/fit.h"
 
@@ -31,6 +30,7 @@
 
 #define CAUCHY 2.385 /* spreads; 95 % efficient on normal residuals (the textbook's) */
 #define STEP 1e-4    /* of t, for derivatives */
+#define EDGE 1e-3    /* of t, left on either side of a prior */
 /* The rest is chosen. */
 #define ROUNDS 3           /* of the spreads */
 #define ITERATIONS 60      /* of one least-squares fit, at most */
@@ -40,7 +40,6 @@
 #define NARROWER 4         /* from one cut to the next */
 #define LEAST_SPREAD 0.002 /* relative; no class is trusted beyond that */
 #define HARDLY 0.98        /* of the prior's sigma is left: nothing was learnt */
-#define GAIN 1.0           /* in the loss of unseen points, to be worth a number */
 #define FOLDS 5            /* of the cross-validation */
 #define FAR 60.            /* residual of what cannot be predicted */
 
@@ -58,19 +57,21 @@ static bool find_range(struct mfu_fit_problem *q, int k)
     for (int i = 0; i < a->n_members; i++) {
         const struct mfu_coefficient_row *row = &mfu_coefficient_rows[a->member[i]];
         double value = prior->value[a->member[i]];
+        double offset = mfu_fit_offset(a->member[i]), least = row->least + offset;
 
-        if (!mfu_fit_can_vary(value))
+        if (!mfu_fit_can_vary(a->member[i], value))
             continue;
         n++;
-        if (row->least > 0)
-            q->lo[k] = fmax(q->lo[k], log(row->least / value));
-        q->hi[k] = fmin(q->hi[k], log(row->most / value));
+        value += offset;
+        if (least > 0)
+            q->lo[k] = fmax(q->lo[k], log(least / value));
+        q->hi[k] = fmin(q->hi[k], log((row->most + offset) / value));
         if (i == 0 && a->most > 0)
-            q->hi[k] = fmin(q->hi[k], log(a->most / value));
+            q->hi[k] = fmin(q->hi[k], log((a->most + offset) / value));
     }
-    q->lo[k] = fmin(q->lo[k], -1e-3); /* a prior at the edge of its range */
-    q->hi[k] = fmax(q->hi[k], 1e-3);
-    q->sigma[k] = a->sigma > 0 ? a->sigma : n > 0 ? prior->sigma[a->member[0]] : 0;
+    q->lo[k] = fmin(q->lo[k], -EDGE); /* a prior at the edge of its range */
+    q->hi[k] = fmax(q->hi[k], EDGE);
+    q->sigma[k] = a->sigma > 0 ? a->sigma : n > 0 ? mfu_fit_prior_sigma(prior, a->member[0]) : 0;
     return n > 0 && q->sigma[k] > 0;
 }
 
@@ -100,9 +101,10 @@ static void scale(const struct mfu_fit_input *in, int k, double t, double *value
 
     for (int i = 0; i < a->n_members; i++) {
         int id = a->member[i];
+        double offset = mfu_fit_offset(id);
 
-        if (mfu_fit_can_vary(in->prior->value[id]))
-            value[id] = fmin(fmax(in->prior->value[id] * exp(t), mfu_coefficient_rows[id].least),
+        if (mfu_fit_can_vary(id, in->prior->value[id]))
+            value[id] = fmin(fmax((in->prior->value[id] + offset) * exp(t) - offset, mfu_coefficient_rows[id].least),
                              mfu_coefficient_rows[id].most);
     }
 }
@@ -305,9 +307,8 @@ static double weight(const struct mfu_fit_problem *q, size_t i)
     return is_hidden(q, i) ? 0 : q->a[i] * q->a[i] / (1 + r * r / (CAUCHY * CAUCHY)) / (q->s[i] * q->s[i]);
 }
 
-/* The inverse of J' W J + 1/sigma^2, over the parameters that are not `without`
- * (their rows stay zero).  -1 when out of memory or it has none. */
-static int covariance(const struct mfu_fit_problem *q, int without, gsl_matrix *out)
+/* The inverse of J' W J + 1/sigma^2.  -1 when it has none. */
+static int covariance(const struct mfu_fit_problem *q, gsl_matrix *out)
 {
     gsl_matrix_set_zero(out);
     for (size_t i = 0; i < q->n; i++) {
@@ -320,70 +321,18 @@ static int covariance(const struct mfu_fit_problem *q, int without, gsl_matrix *
     }
     for (int a = 0; a < q->p; a++)
         *gsl_matrix_ptr(out, (size_t)a, (size_t)a) += 1 / (wide(q, a) * wide(q, a));
-    if (without >= 0)
-        for (int b = 0; b < q->p; b++) {
-            gsl_matrix_set(out, (size_t)without, (size_t)b, 0);
-            gsl_matrix_set(out, (size_t)b, (size_t)without, 0);
-            gsl_matrix_set(out, (size_t)without, (size_t)without, 1);
-        }
     if (gsl_linalg_cholesky_decomp1(out) != GSL_SUCCESS || gsl_linalg_cholesky_invert(out) != GSL_SUCCESS)
         return -1;
-    if (without >= 0)
-        gsl_matrix_set(out, (size_t)without, (size_t)without, 0);
     return 0;
 }
 
-/* What the loss would be on points that the fit had not seen, without one of
- * the parameters (-1: with all), by the linear model around the solution. */
-static double unseen_loss(const struct mfu_fit_problem *q, int without, gsl_matrix *cov)
+/* The parameter about which the measurements say least, if that is nothing; or -1.  No
+ * more is asked of one: where measurements agree with a prior, it is confirmed. */
+static int useless(const struct mfu_fit_problem *q)
 {
-    double dt[MFU_COEFFICIENT_COUNT] = {0}, pull[MFU_COEFFICIENT_COUNT], sum = 0;
-
-    if (covariance(q, without, cov) < 0)
-        return INFINITY;
-    if (without >= 0) {
-        double back = -q->t[q->use[without]];
-
-        for (int a = 0; a < q->p; a++) /* the gradient where it has gone back */
-            pull[a] = q->t[q->use[a]] / (wide(q, a) * wide(q, a));
-        for (size_t i = 0; i < q->n; i++) {
-            const double *row = q->j + i * (size_t)q->p;
-            double r = q->r[i] + row[without] * back;
-
-            for (int a = 0; a < q->p; a++)
-                pull[a] += weight(q, i) * row[a] * r;
-        }
-        for (int a = 0; a < q->p; a++)
-            for (int b = 0; b < q->p; b++)
-                dt[a] -= gsl_matrix_get(cov, (size_t)a, (size_t)b) * pull[b];
-        dt[without] = back;
-    }
-    for (size_t i = 0; i < q->n; i++) {
-        const double *row = q->j + i * (size_t)q->p;
-        double r = q->r[i], leverage = 0, w = weight(q, i);
-
-        if (is_hidden(q, i))
-            continue;
-        for (int a = 0; a < q->p; a++) {
-            r += row[a] * dt[a];
-            for (int b = 0; row[a] != 0 && b < q->p; b++)
-                leverage += w * row[a] * row[b] * gsl_matrix_get(cov, (size_t)a, (size_t)b);
-        }
-        r /= q->s[i] * (1 - fmin(leverage, 0.99));
-        sum += q->a[i] * q->a[i] * CAUCHY * CAUCHY * log1p(r * r / (CAUCHY * CAUCHY));
-    }
-    return sum;
-}
-
-/* The parameter that the measurements cannot carry, or -1. */
-static int useless(struct mfu_fit_problem *q)
-{
-    gsl_matrix *scratch = gsl_matrix_alloc((size_t)q->p, (size_t)q->p);
-    double most = HARDLY, all, least = INFINITY;
+    double most = HARDLY;
     int worst = -1;
 
-    if (!scratch)
-        return -1;
     for (int a = 0; a < q->p; a++) {
         double left = sqrt(gsl_matrix_get(q->cov, (size_t)a, (size_t)a)) / wide(q, a);
 
@@ -392,20 +341,6 @@ static int useless(struct mfu_fit_problem *q)
             worst = a;
         }
     }
-    if (worst < 0 && q->n >= 2 * (size_t)q->p + 2) {
-        all = unseen_loss(q, -1, scratch);
-        for (int a = 0; a < q->p; a++) {
-            double without = unseen_loss(q, a, scratch);
-
-            if (without < least) {
-                least = without;
-                worst = a;
-            }
-        }
-        if (!(least < all + GAIN))
-            worst = -1;
-    }
-    gsl_matrix_free(scratch);
     return worst;
 }
 
@@ -501,7 +436,7 @@ static int settle(struct mfu_fit_problem *q, int rounds, double *scratch)
     if (q->p > 0 && status == GSL_SUCCESS) {
         if (!(q->cov = gsl_matrix_alloc((size_t)q->p, (size_t)q->p)))
             return GSL_ENOMEM;
-        if (covariance(q, -1, q->cov) < 0)
+        if (covariance(q, q->cov) < 0)
             return GSL_ESING;
     }
     return status;
@@ -609,6 +544,14 @@ int mfu_fit_coefficients(const struct mfu_fit_input *in, struct mfu_fit *fit, st
     return status == GSL_SUCCESS ? 0 : fail(in, status, err);
 }
 
+/* Coefficients that others multiply, of which samples tell the product, and how
+ * fast a board reacts, which samples that have settled do not tell. */
+static bool another_says_it(enum mfu_coefficient id)
+{
+    return id == MFU_C_DRAM_ATTAIN || id == MFU_C_GEMM_CLOCK || id == MFU_C_GEMM_POWER_CLOCK
+        || id == MFU_C_GEMM_SETTLING;
+}
+
 int mfu_fit_candidates(const struct mfu_fit_input *in, struct mfu_fit_parameter *parameters)
 {
     double value[MFU_COEFFICIENT_COUNT];
@@ -618,9 +561,12 @@ int mfu_fit_candidates(const struct mfu_fit_input *in, struct mfu_fit_parameter 
         bool matters = false;
 
         memcpy(value, in->prior->value, sizeof value);
-        if (!mfu_fit_can_vary(value[id]) || !(in->prior->sigma[id] > 0))
+        double with = value[id] + mfu_fit_offset(id);
+
+        if (!mfu_fit_can_vary(id, value[id]) || !(mfu_fit_prior_sigma(in->prior, id) > 0)
+            || another_says_it((enum mfu_coefficient)id))
             continue;
-        value[id] *= value[id] * 1.2 <= mfu_coefficient_rows[id].most ? 1.2 : 0.8;
+        value[id] += (with * 1.2 - with + value[id] <= mfu_coefficient_rows[id].most ? 0.2 : -0.2) * with;
         for (size_t i = 0; i < in->n_points && !matters; i++)
             matters = in->predict(in->context, i, value) != in->predict(in->context, i, in->prior->value);
         if (matters)

@@ -27,7 +27,7 @@
 
 struct mfu_error;
 
-#define MFU_FIT_CLASSES 40 /* the most */
+#define MFU_FIT_CLASSES 64 /* the most */
 #define MFU_FIT_SURE 3     /* standard errors from its prior that a coefficient may be (chosen) */
 
 struct mfu_fit_point {

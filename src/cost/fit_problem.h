@@ -30,8 +30,15 @@ struct mfu_fit_problem {
     double *r;                       /* log(predicted / measured) at the solution */
 };
 
-/* Whether a coefficient of this value can be fitted: it scales. */
-bool mfu_fit_can_vary(double value);
+/* What is fitted is the logarithm of a coefficient plus this: 0, or 1 for a share by which
+ * something gets slower, which may be none. */
+double mfu_fit_offset(int id);
+
+/* Whether a coefficient of this value can be fitted: with its offset it scales. */
+bool mfu_fit_can_vary(int id, double value);
+
+/* The sigma of that logarithm by a prior's relative one. */
+double mfu_fit_prior_sigma(const struct mfu_coefficients *, int id);
 
 /* For qsort. */
 int mfu_fit_ascending(const void *, const void *);

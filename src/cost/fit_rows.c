@@ -7,9 +7,38 @@
 #include "cost/fit.h"
 #include "cost/fit_problem.h"
 
-bool mfu_fit_can_vary(double value)
+/* How far the slowing of GEMMs may be from what a card's file says: a lower power limit or a
+ * laptop's cooler costs some 5 to 15 % (chosen), and where the file says none, nothing is
+ * known of it: cards differ by 9 % (standard deviation over gpus/). */
+#define SLOWER_SIGMA 0.05
+#define UNKNOWN_SIGMA 0.1
+
+double mfu_fit_offset(int id)
 {
-    return isfinite(value) && value > 0;
+    return id == MFU_C_GEMM_THROTTLE ? 1 : 0;
+}
+
+bool mfu_fit_can_vary(int id, double value)
+{
+    return isfinite(value) && value + mfu_fit_offset(id) > 0;
+}
+
+double mfu_fit_prior_sigma(const struct mfu_coefficients *c, int id)
+{
+    double offset = mfu_fit_offset(id), share = c->value[id] / (c->value[id] + offset);
+
+    if (!(offset > 0))
+        return c->sigma[id];
+    return fmax(c->sigma[id] * share, share > 0 ? SLOWER_SIGMA : UNKNOWN_SIGMA);
+}
+
+/* The relative error of a value that is known with the offset to `sigma`; no more than
+ * that of the value's own size where it is next to nothing. */
+static double relative(int id, double value, double sigma)
+{
+    double offset = mfu_fit_offset(id);
+
+    return offset > 0 ? fmin(sigma * (value + offset) / fmax(value, 1e-9), 1) : sigma;
 }
 
 int mfu_fit_ascending(const void *a, const void *b)
@@ -31,12 +60,12 @@ static int add_row(struct mfu_fit *fit, const struct mfu_fit_problem *q, int par
 {
     const struct mfu_coefficients *prior = q->in->prior;
 
-    if (!mfu_fit_can_vary(prior->value[id]))
+    if (!mfu_fit_can_vary(id, prior->value[id]))
         return 0;
     fit->rows[fit->n_rows++] = (struct mfu_fit_row){
         .id = (enum mfu_coefficient)id,
         .value = fit->value[id],
-        .sigma = kept ? sigma : prior->sigma[id],
+        .sigma = kept ? relative(id, fit->value[id], sigma) : prior->sigma[id],
         .prior = prior->value[id],
         .prior_sigma = q->in->parameters[parameter].sigma > 0 ? q->in->parameters[parameter].sigma : prior->sigma[id],
         .kept = kept};

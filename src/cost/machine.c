@@ -7,9 +7,18 @@
 #include "scenario/scenario.h"
 #include "scenario/setting.h"
 
-/* Compute-bound speed falls with about the 0.4th power of the power limit
- * (dynamic power grows with f^2.5; measured on RTX 5090 and 4090). */
-#define POWER_EXPONENT 0.4
+/* Compute-bound speed of a board that its limit does not hold back falls with
+ * about the 0.4th power of a lower limit (measured on RTX 5090 and 4090). */
+#define UNLIMITED_EXPONENT 0.4
+
+/* The clock of a board whose limit decides: power grows with f^1.7 near the
+ * lowest voltage (GEMM tables of cards of one chip: .585 GH100, .64 AD10x). */
+#define LIMITED_EXPONENT 0.6
+
+/* The last year of libraries that gemm.software holds for, and the first whose
+ * eager kernels load twice as many elements at once. */
+#define OLD_GEMMS 2023
+#define WIDE_LOADS 2025
 
 /* Where no device log shows the highest clock of a card: that of the known ones
  * is 1 to 1.30 of the boost clock (RTX 5090). */
@@ -18,6 +27,25 @@
 static double positive(double x, double otherwise)
 {
     return x > 0 ? x : otherwise;
+}
+
+/* Clocks relative to that of the printed peaks. */
+struct clocks {
+    double pipe;    /* share of the tensor pipe that a large GEMM fills */
+    double running; /* the clock while power allows it */
+    double limit;   /* that power allows */
+};
+
+static struct clocks clocks_of(const struct mfu_machine *m, const struct mfu_gpu *g, double limit_w)
+{
+    double rated = positive(g->tensor_hz, positive(g->boost_hz, 0));
+    struct clocks k = {m->c[MFU_C_GEMM_EFFICIENCY], 1, INFINITY};
+
+    if (rated > 0 && m->c[MFU_C_GEMM_CLOCK] > 0)
+        k.running = m->c[MFU_C_GEMM_CLOCK] / rated;
+    if (rated > 0 && m->c[MFU_C_GEMM_POWER_CLOCK] > 0 && limit_w > 0 && g->sms > 0)
+        k.limit = m->c[MFU_C_GEMM_POWER_CLOCK] * pow(limit_w / g->sms, LIMITED_EXPONENT) / rated;
+    return k;
 }
 
 /* The SM clock that no card of this kind exceeds. */
@@ -30,8 +58,8 @@ void mfu_machine_make(const struct mfu_config *c, struct mfu_machine *m)
 {
     const struct mfu_gpu *g = c->gpu;
     double clock_hz = c->setting[MFU_S_CLOCK_MHZ] * 1e6, power_w = c->setting[MFU_S_POWER_W];
-    double limit_w = power_w > 0 ? power_w : g->power_w;
-    double efficiency, scale = 1, cap;
+    double rated_hz = positive(g->tensor_hz, g->boost_hz), year = c->setting[MFU_S_SOFTWARE], share, scale = 1;
+    struct clocks k;
 
     for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++)
         m->c[i] = mfu_config_coefficient(c, (enum mfu_coefficient)i);
@@ -42,26 +70,40 @@ void mfu_machine_make(const struct mfu_config *c, struct mfu_machine *m)
     m->l2_bytes = positive(g->l2_bytes, 0);
     m->l2_bytes_s = m->bandwidth_bytes_s * m->c[MFU_C_L2_SPEED];
     m->sms = g->sms;
+    m->element_clock_hz = mfu_runtimes[c->runtime].narrow_loads ? m->sms * positive(g->boost_hz, 0) : 0;
+    m->loads = year > 0 && year < WIDE_LOADS ? 1 : 2;
 
-    efficiency = m->c[MFU_C_GEMM_EFFICIENCY];
-    if (clock_hz > 0 && g->boost_hz > 0) {
-        scale = clock_hz / g->boost_hz;
-        efficiency = fmin(efficiency, MFU_PIPE_CEILING);
-    } else if (power_w > 0 && power_w < g->power_w) {
-        scale = pow(power_w / g->power_w, POWER_EXPONENT);
+    k = clocks_of(m, g, power_w > 0 ? power_w : g->power_w);
+    m->attention_flops = m->c[MFU_C_GEMM_CLOCK] > 0 ? fmin(k.running, k.limit) : 1;
+    if (clock_hz > 0 && rated_hz > 0) {
+        scale = m->attention_flops = clock_hz / rated_hz;
+        share = fmin(k.pipe, MFU_PIPE_CEILING);
+    } else {
+        share = k.pipe * fmin(k.running, k.limit);
+        if (power_w > 0 && power_w < g->power_w) {
+            double at_home = k.pipe * fmin(k.running, clocks_of(m, g, g->power_w).limit);
+
+            scale = isinf(k.limit) ? pow(power_w / g->power_w, UNLIMITED_EXPONENT) : 1;
+            m->attention_flops *= scale * share / at_home;
+        }
     }
-    m->attention_flops = scale;
     for (int i = 0; i < MFU_PEAK_COUNT; i++)
-        m->gemm_flops[i] = m->peak_flops[i] * efficiency * scale;
+        m->gemm_flops[i] = m->peak_flops[i] * share * scale;
+    if (year > 0 && year <= OLD_GEMMS) {
+        m->gemm_flops[MFU_PEAK_FP16] /= m->c[MFU_C_GEMM_SOFTWARE];
+        m->gemm_flops[MFU_PEAK_BF16] /= m->c[MFU_C_GEMM_SOFTWARE];
+    }
     m->gemm_flops[MFU_PEAK_FP32] = m->peak_flops[MFU_PEAK_FP32] * m->c[MFU_C_GEMM_FP32] * scale;
     m->gemm_flops[MFU_PEAK_TF32] *= m->c[MFU_C_GEMM_TF32];
     m->gemm_flops[MFU_PEAK_FP8] *= m->c[MFU_C_GEMM_FP8];
     for (int i = 0; i < MFU_PEAK_COUNT; i++)
         m->roof_flops[i] = m->peak_flops[i] * fmax(scale, highest_clock(g) / positive(g->tensor_hz, g->boost_hz));
     m->throttle = m->c[MFU_C_GEMM_THROTTLE];
-    cap = m->c[MFU_C_GEMM_POWER] * limit_w; /* NAN where unknown */
-    if (cap > 0 && m->gemm_flops[MFU_PEAK_FP16] / cap - 1 > m->throttle)
-        m->throttle = m->gemm_flops[MFU_PEAK_FP16] / cap - 1;
     for (int i = 0; i < MFU_PEAK_COUNT; i++)
-        m->sustained_flops[i] = m->gemm_flops[i] / (1 + m->throttle);
+        m->sustained_flops[i] = m->gemm_flops[i] / (i == MFU_PEAK_FP32 ? 1 : 1 + m->throttle);
+}
+
+double mfu_dram_bytes_s(const struct mfu_machine *m, enum mfu_coefficient of_class)
+{
+    return m->c[of_class] * m->bandwidth_bytes_s * (of_class == MFU_C_GEMM_BANDWIDTH ? 1 : m->c[MFU_C_DRAM_ATTAIN]);
 }

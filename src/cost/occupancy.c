@@ -111,7 +111,7 @@ struct mfu_waves mfu_waves(double blocks, double sms, double resident)
 static double dram_bytes(const struct mfu_machine *m, const struct mfu_kernel *k, const struct mfu_price *p)
 {
     double bytes = k->read_bytes + k->write_bytes;
-    double dram = 1 / (m->c[k->traffic] * m->bandwidth_bytes_s), saved = dram - 1 / m->l2_bytes_s;
+    double dram = 1 / mfu_dram_bytes_s(m, k->traffic), saved = dram - 1 / m->l2_bytes_s;
 
     if (!(p->memory_s > 0) || !(saved > 0) || !isfinite(saved))
         return bytes;

@@ -40,13 +40,48 @@ static void settle(const struct mfu_kernel *k, struct mfu_price *p)
                                                                 : MFU_BOUND_COMPUTE;
 }
 
-/* What a kernel of this class draws from DRAM; loads of four elements leave
- * too few bytes in flight when these are 16-bit ones. */
+/* Rows up to which softmax keeps them in registers, and up to which a norm finds
+ * them in L1 when it reads them for the second time (PyTorch's kernels). */
+#define SOFTMAX_SHORT 1024
+#define NORM_SHORT 2048
+
+static enum mfu_coefficient class_of(const struct mfu_kernel *k)
+{
+    return k->traffic == MFU_C_DRAM_NORM && k->n > NORM_SHORT       ? MFU_C_DRAM_NORM_LONG
+        : k->traffic == MFU_C_DRAM_SOFTMAX && k->n <= SOFTMAX_SHORT ? MFU_C_DRAM_SOFTMAX_SHORT
+                                                                    : k->traffic;
+}
+
+/* Elements per clock and SM that this kernel keeps in flight; 0: its loads are
+ * wide, or no law is known. */
+static double elements_per_clock(const struct mfu_machine *m, const struct mfu_kernel *k)
+{
+    switch (m->element_clock_hz > 0 ? k->traffic : MFU_COEFFICIENT_COUNT) {
+    case MFU_C_DRAM_POINTWISE: return m->c[MFU_C_RATE_POINTWISE] * m->loads;
+    case MFU_C_DRAM_IRREGULAR: return m->c[MFU_C_RATE_STRIDED];
+    case MFU_C_DRAM_NORM: return m->c[MFU_C_RATE_NORM] * m->loads;
+    default: return 0;
+    }
+}
+
+/* Eager PyTorch keeps so many elements in flight per SM, whatever their size
+ * (Little's law): seconds of a kernel at that rate. */
+static double element_seconds(const struct mfu_machine *m, const struct mfu_kernel *k)
+{
+    double rate = elements_per_clock(m, k) * m->element_clock_hz;
+
+    return rate > 0 ? k->m * k->n * k->batch / rate : 0;
+}
+
+/* What a kernel of this class draws from DRAM.  Loads of four elements leave too
+ * few bytes in flight when these are 16-bit ones; where the law of elements in
+ * flight is known, it says so itself. */
 static double dram_bytes_s(const struct mfu_machine *m, const struct mfu_kernel *k)
 {
-    double slower = k->half_share > 0 ? 1 + k->half_share * (1 / m->c[MFU_C_DRAM_HALF] - 1) : 1;
+    bool known = elements_per_clock(m, k) > 0;
+    double slower = k->half_share > 0 && !known ? 1 + k->half_share * (1 / m->c[MFU_C_DRAM_HALF] - 1) : 1;
 
-    return fmin(m->c[k->traffic] * m->bandwidth_bytes_s / slower, m->l2_bytes_s);
+    return fmin(mfu_dram_bytes_s(m, class_of(k)) / slower, m->l2_bytes_s);
 }
 
 /* Later passes over a row find it in L2 if the rows in flight fit there: two
@@ -63,7 +98,7 @@ static double reread_seconds(const struct mfu_machine *m, const struct mfu_kerne
 void mfu_price_kernel(const struct mfu_machine *m, const struct mfu_kernel *k, double hot_bytes, double absorbed_bytes,
                       struct mfu_tilings *tilings, struct mfu_price *p)
 {
-    double inside_bytes = hot_bytes + absorbed_bytes;
+    double inside_bytes = hot_bytes + absorbed_bytes, bytes = k->read_bytes + k->write_bytes;
 
     *p = (struct mfu_price){.overhead_s = k->launches * m->c[MFU_C_KERNEL_OVERHEAD]};
     if (k->launches <= 0)
@@ -71,14 +106,17 @@ void mfu_price_kernel(const struct mfu_machine *m, const struct mfu_kernel *k, d
     p->compute_s = mfu_law_of(k)->compute_s(m, k, tilings, p);
     if (k->flops > 0 && m->roof_flops[k->math] > 0)
         p->compute_s = fmax(p->compute_s, k->flops / m->roof_flops[k->math]);
-    p->memory_s = fmax(k->read_bytes + k->write_bytes - inside_bytes, 0) / dram_bytes_s(m, k)
-        + inside_bytes / m->l2_bytes_s + reread_seconds(m, k);
+    p->memory_s =
+        fmax(bytes - inside_bytes, 0) / dram_bytes_s(m, k) + inside_bytes / m->l2_bytes_s + reread_seconds(m, k);
+    p->memory_s = larger(p->memory_s, element_seconds(m, k));
+    if (!mfu_kind_is_gemm(k->kind) && bytes > inside_bytes)
+        p->overhead_s += k->launches * m->c[MFU_C_KERNEL_RAMP] * (1 - inside_bytes / bytes);
     settle(k, p);
 }
 
 void mfu_price_throttle(const struct mfu_machine *m, const struct mfu_kernel *k, double duty, struct mfu_price *p)
 {
-    if (!(p->compute_s * m->throttle * duty > 0))
+    if (k->math == MFU_PEAK_FP32 || !(p->compute_s * m->throttle * duty > 0))
         return;
     p->compute_s *= 1 + m->throttle * duty;
     settle(k, p);

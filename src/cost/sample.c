@@ -1,11 +1,12 @@
 /*
  * sample.c - what mfuplan-calibrate writes, as kernels of the cost model.
  *
- * GEMMs that run longer meet the power limit: clocks fall with t/(t + 2 ms),
+ * GEMMs that run longer meet the power limit: clocks fall with
+ * t/(t + gemm.settling),
  * about the form fitted to published sweeps (docs/cost-model.md);
- * sustained ones have settled.  The probes' own kernels stand for those of PyTorch and
- * Triton that do the same, which run somewhat faster or slower: their classes
- * carry a systematic error, cuBLAS's do not.
+ * sustained ones have settled.  The kernels of mfuplan-calibrate stand for those of
+ * Triton and C programs that do the same, which run somewhat faster or slower: their
+ * classes carry a systematic error, which PyTorch's own and cuBLAS's hardly do.
  */
 #include "cost/sample.h"
 
@@ -18,10 +19,6 @@
 #include "descriptor/yaml.h"
 #include "scenario/scenario.h"
 #include "cost/law.h"
-
-/* Seconds of arithmetic after which half of the throttling shows in a sample
- * that was not repeated until the clock had settled (estimated). */
-#define SETTLING_S 2e-3
 
 /* ---- one entry ----------------------------------------------------------- */
 
@@ -42,6 +39,8 @@ enum number {
     COLUMNS,
     READ_BYTES,
     WRITE_BYTES,
+    REREAD_BYTES,
+    HALF_SHARE,
     LAUNCHES,
     HEADS,
     KV_HEADS,
@@ -73,6 +72,8 @@ static const struct {
     [COLUMNS] = {"columns", MFU_COUNT, 1, 1e12},
     [READ_BYTES] = {"read_bytes", MFU_BYTES, 0, 1e13},
     [WRITE_BYTES] = {"write_bytes", MFU_BYTES, 0, 1e13},
+    [REREAD_BYTES] = {"reread_bytes", MFU_BYTES, 0, 1e13},
+    [HALF_SHARE] = {"half_share", MFU_RATIO, 0, 1},
     [LAUNCHES] = {"launches", MFU_COUNT, 1, 1e6},
     [HEADS] = {"heads", MFU_COUNT, 1, 1e6},
     [KV_HEADS] = {"kv_heads", MFU_COUNT, 1, 1e6},
@@ -84,8 +85,8 @@ static const struct {
 };
 
 struct entry {
-    char probe[48], kind[48], pass[48], dtype[48];
-    double x[NUMBERS]; /* NAN: not given */
+    char probe[48], kind[48], pass[48], dtype[48], by[48]; /* by: "torch", or "": our own */
+    double x[NUMBERS];                                     /* NAN: not given */
 };
 
 static int read_text(struct mfu_yaml *yaml, struct mfu_yaml_node *from, const char *key, char *text, size_t size,
@@ -127,7 +128,8 @@ static int read_entry(struct mfu_yaml *yaml, struct mfu_yaml_node *node, struct 
     if (read_text(yaml, node, "probe", e->probe, sizeof e->probe, err) < 0
         || read_text(yaml, node, "kind", e->kind, sizeof e->kind, err) < 0
         || read_text(yaml, node, "pass", e->pass, sizeof e->pass, err) < 0
-        || read_text(yaml, node, "dtype", e->dtype, sizeof e->dtype, err) < 0)
+        || read_text(yaml, node, "dtype", e->dtype, sizeof e->dtype, err) < 0
+        || read_text(yaml, node, "by", e->by, sizeof e->by, err) < 0)
         return -1;
     for (int i = 0; i < NUMBERS; i++) {
         e->x[i] = NAN;
@@ -212,20 +214,26 @@ static const struct stream {
 } streams[] = {{"norm", "backward", MFU_NORM, MFU_C_DRAM_NORM_BACKWARD, 14},
                {"norm", "", MFU_NORM, MFU_C_DRAM_NORM, 8},
                {"softmax", "", MFU_REDUCTION, MFU_C_DRAM_SOFTMAX, 5},
-               {"cross_entropy", "", MFU_LOSS, MFU_C_DRAM_SOFTMAX, 5},
+               {"cross_entropy", "", MFU_LOSS, MFU_C_DRAM_POINTWISE, 5},
                {"gelu", "", MFU_POINTWISE, MFU_C_DRAM_POINTWISE, 10},
-               {"rotary", "", MFU_POINTWISE, MFU_C_DRAM_IRREGULAR, 6},
                {"pointwise", "", MFU_POINTWISE, MFU_C_DRAM_POINTWISE, 1},
+               {"irregular", "", MFU_POINTWISE, MFU_C_DRAM_IRREGULAR, 1},
+               {"reduction", "", MFU_REDUCTION, MFU_C_DRAM_REDUCTION, 1},
+               {"compiled", "", MFU_POINTWISE, MFU_C_DRAM_FUSED, 10},
                {"adamw", "", MFU_OPTIMIZER_STEP, MFU_C_DRAM_OPTIMIZER, 12},
-               {"grad_norm", "", MFU_OPTIMIZER_STEP, MFU_C_DRAM_OPTIMIZER, 2},
                {"embedding", "", MFU_EMBEDDING, MFU_C_DRAM_EMBEDDING, 0}};
+
+/* Relative, that all samples of a class share: of kernels that stand for others, of the
+ * kernels that will run (estimated). */
+#define STANDS_FOR_OTHERS 0.15
+#define IS_THE_SAME 0.02
 
 static bool take_stream(struct mfu_samples *s, const struct entry *e, struct mfu_sample *to)
 {
     double rows = or_else(e->x[ROWS], 1), columns = or_else(e->x[COLUMNS], 1);
     const struct stream *row = NULL;
-    bool fused = e->x[FUSED] > 0;
-    char name[64];
+    bool fused = e->x[FUSED] > 0, torch = is(e->by, "torch");
+    char name[96];
 
     for (size_t i = 0; i < sizeof streams / sizeof streams[0] && !row; i++)
         if (is(streams[i].probe, e->probe) && (!streams[i].pass[0] || is(streams[i].pass, e->pass)))
@@ -237,8 +245,11 @@ static bool take_stream(struct mfu_samples *s, const struct entry *e, struct mfu
         row->kind, fused && mfu_kinds[row->kind].group != MFU_GROUP_UPDATES ? MFU_C_DRAM_FUSED : row->plain, rows,
         columns, row->flops * rows * columns, or_else(e->x[READ_BYTES], 0), or_else(e->x[WRITE_BYTES], 0));
     to->kernel.launches = or_else(e->x[LAUNCHES], 1);
-    snprintf(name, sizeof name, "%.20s%s%.16s%s", e->probe, e->pass[0] ? " " : "", e->pass, fused ? " fused" : "");
-    to->kind = class_of(s, name, 0.08, 0.15);
+    to->kernel.half_share = or_else(e->x[HALF_SHARE], 0);
+    to->kernel.reread_bytes = or_else(e->x[REREAD_BYTES], 0);
+    snprintf(name, sizeof name, "%s%.20s%s%.20s%s%.16s%s", torch ? "torch " : "", e->probe, torch ? " " : "",
+             torch ? e->kind : "", e->pass[0] ? " " : "", e->pass, fused ? " fused" : "");
+    to->kind = class_of(s, name, 0.08, torch ? IS_THE_SAME : STANDS_FOR_OTHERS);
     return true;
 }
 
@@ -287,17 +298,30 @@ static bool take_attention(struct mfu_samples *s, const struct entry *e, struct 
     return true;
 }
 
+/* What one kernel costs the host, or a graph between two. */
+static const struct {
+    const char *kind;
+    enum mfu_coefficient coefficient;
+} dispatches[] = {{"host", MFU_C_DISPATCH_C},
+                  {"eager", MFU_C_DISPATCH_EAGER},
+                  {"backward", MFU_C_DISPATCH_BACKWARD},
+                  {"compile", MFU_C_DISPATCH_COMPILE},
+                  {"graph", MFU_C_DISPATCH_GRAPH}};
+
 static bool take_launch(struct mfu_samples *s, const struct entry *e, struct mfu_sample *to)
 {
-    if (is(e->kind, "stream"))
-        to->form = MFU_SAMPLE_STREAM_LAUNCH;
-    else if (is(e->kind, "graph"))
-        to->form = MFU_SAMPLE_GRAPH_LAUNCH;
-    else if (is(e->kind, "host"))
-        to->form = MFU_SAMPLE_HOST_LAUNCH;
-    else
+    char name[64];
+
+    to->form = MFU_SAMPLE_STREAM_LAUNCH;
+    for (size_t i = 0; i < sizeof dispatches / sizeof dispatches[0]; i++)
+        if (is(e->kind, dispatches[i].kind)) {
+            to->form = MFU_SAMPLE_DISPATCH;
+            to->dispatch = dispatches[i].coefficient;
+        }
+    if (to->form == MFU_SAMPLE_STREAM_LAUNCH && !is(e->kind, "stream"))
         return false;
-    to->kind = class_of(s, "launch", 0.1, 0.1);
+    snprintf(name, sizeof name, "launch %.32s", e->kind);
+    to->kind = class_of(s, name, 0.1, 0.1);
     return true;
 }
 
@@ -357,7 +381,8 @@ static int read_head(struct mfu_yaml *yaml, struct mfu_yaml_node *root, struct m
         return mfu_within(err, "gpu");
     if (read_text(yaml, root, "driver", s->driver, sizeof s->driver, err) < 0
         || read_text(yaml, root, "cuda", s->cuda, sizeof s->cuda, err) < 0
-        || read_text(yaml, root, "cublas", s->cublas, sizeof s->cublas, err) < 0)
+        || read_text(yaml, root, "cublas", s->cublas, sizeof s->cublas, err) < 0
+        || read_text(yaml, root, "torch", s->torch, sizeof s->torch, err) < 0)
         return -1;
     return read_text(yaml, root, "date", s->date, sizeof s->date, err);
 }
@@ -437,16 +462,27 @@ void mfu_machine_of(const struct mfu_gpu *gpu, const double value[MFU_COEFFICIEN
         s.coefficient_given[i] = true;
     }
     mfu_machine_make(&c, m);
+    m->element_clock_hz = 0; /* the probes' kernels load wide */
+}
+
+/* What L2 still holds of a working set that is gone through again and again: all of it
+ * while it is small, next to nothing when it is twice the reach.  A step would be the
+ * same but for where it lies, which no derivative would find (the power is chosen). */
+static double hits(const struct mfu_machine *m, double bytes)
+{
+    double reach = mfu_l2_reach(m);
+
+    return reach > 0 ? 1 / (1 + pow(bytes / reach, 8)) : 0;
 }
 
 static double kernel_seconds(const struct mfu_machine *m, const struct mfu_kernel *k, bool sustained, bool warm)
 {
     struct mfu_price p;
-    bool inside = warm && k->read_bytes + k->write_bytes <= mfu_l2_reach(m);
+    double hit = warm ? hits(m, k->read_bytes + k->write_bytes) : 0;
 
-    mfu_price_kernel(m, k, inside ? k->read_bytes : 0, inside ? k->write_bytes : 0, NULL, &p);
+    mfu_price_kernel(m, k, hit * k->read_bytes, hit * k->write_bytes, NULL, &p);
     if (mfu_law_of(k)->throttles)
-        mfu_price_throttle(m, k, sustained ? 1 : p.compute_s / (p.compute_s + SETTLING_S), &p);
+        mfu_price_throttle(m, k, sustained ? 1 : p.compute_s / (p.compute_s + m->c[MFU_C_GEMM_SETTLING]), &p);
     return p.time_s;
 }
 
@@ -478,8 +514,7 @@ double mfu_sample_seconds(const struct mfu_machine *m, const struct mfu_sample *
         return math_attention(m, &s->kernel, s->sustained);
     case MFU_SAMPLE_STREAM_LAUNCH: /* whichever of the two is slower */
         return fmax(m->c[MFU_C_KERNEL_OVERHEAD], m->c[MFU_C_DISPATCH_C]);
-    case MFU_SAMPLE_GRAPH_LAUNCH: return m->c[MFU_C_DISPATCH_GRAPH];
-    case MFU_SAMPLE_HOST_LAUNCH: return m->c[MFU_C_DISPATCH_C];
+    case MFU_SAMPLE_DISPATCH: return m->c[s->dispatch];
     case MFU_SAMPLE_ALL_REDUCE: return mfu_collective_s(m, &group, MFU_ALL_REDUCE, s->bytes);
     case MFU_SAMPLE_GATHER: return mfu_collective_s(m, &group, MFU_ALL_GATHER, s->bytes);
     }

@@ -1,5 +1,5 @@
 /*
- * sample.h - timings of single kernels: what mfuplan-calibrate writes.
+ * sample.h - timings of single kernels: what mfuplan-calibrate and torch_kernels.py write.
  *
  * A sample says what was run and how long one run took; the cost model
  * predicts the same, so that a fit can compare the two (fit.h).
@@ -21,8 +21,7 @@ enum mfu_sample_form {
     MFU_SAMPLE_KERNEL,         /* one of kernel/kernel.h */
     MFU_SAMPLE_MATH_ATTENTION, /* products and softmax on their own */
     MFU_SAMPLE_STREAM_LAUNCH,
-    MFU_SAMPLE_GRAPH_LAUNCH,
-    MFU_SAMPLE_HOST_LAUNCH,
+    MFU_SAMPLE_DISPATCH, /* the host's time per kernel, or a CUDA graph's */
     MFU_SAMPLE_ALL_REDUCE,
     MFU_SAMPLE_GATHER, /* all-gather or reduce-scatter */
 };
@@ -30,6 +29,7 @@ enum mfu_sample_form {
 struct mfu_sample {
     enum mfu_sample_form form;
     struct mfu_kernel kernel;
+    enum mfu_coefficient dispatch;
     double gpus, bytes;     /* of a collective */
     double seconds, spread; /* relative; 0: not known */
     bool sustained;         /* measured after power and clocks had settled */
@@ -40,7 +40,7 @@ struct mfu_sample {
 struct mfu_samples {
     char gpu[80];                                 /* as the file names it */
     double compute_capability, sms, memory_bytes; /* NAN: not stated */
-    char uuid_hash[72], driver[24], cuda[24], cublas[24], date[24];
+    char uuid_hash[72], driver[24], cuda[24], cublas[24], torch[40], date[24];
     struct mfu_sample *rows;
     size_t n, n_unknown; /* n_unknown: of what the cost model has no law for */
     char unknown[96];    /* the last of those */
@@ -49,7 +49,7 @@ struct mfu_samples {
     struct mfu_arena arena;
 };
 
-/* Reads a file of mfuplan-calibrate (YAML).  Free what was read. */
+/* Reads a file of mfuplan-calibrate or torch_kernels.py (YAML).  Free what was read. */
 int mfu_samples_read(const char *path, struct mfu_samples *, struct mfu_error *err);
 
 /* Reads a table of published kernel timings (CSV): GEMMs (m n k), collectives

@@ -12,25 +12,25 @@
 #define MFU_ATTENTION_KINDS_H
 
 /* X(argument, identifier, name, title, fields) */
-/* clang-format off: a table */
 #define MFU_FUSED_ATTENTION_KINDS(X, argument)                                                                         \
-    X(argument, FLASH1, "flash1", "FlashAttention 1", .tiles = MFU_TILES_FLASH, .most_head_dim = 256,                  \
-      .least_capability = 7.5, .lacking = "FlashAttention needs compute capability 7.5")                               \
+    X(argument, FLASH1, "flash1", "FlashAttention 1", .tiles = MFU_TILES_FLASH, .launches_backward = 3,                \
+      .most_head_dim = 256, .least_capability = 7.5, .lacking = "FlashAttention needs compute capability 7.5")         \
     X(argument, TRITON, "triton", "attention written in Triton (FlashAttention 1's algorithm)",                        \
-      .tiles = MFU_TILES_FLASH, .most_head_dim = 256, .least_capability = 7.5,                                         \
+      .tiles = MFU_TILES_FLASH, .launches_backward = 3, .most_head_dim = 256, .least_capability = 7.5,                 \
       .lacking = "FlashAttention needs compute capability 7.5")                                                        \
-    X(argument, FLASH, "flash", "FlashAttention 2", .tiles = MFU_TILES_FLASH, .most_head_dim = 256,                    \
-      .least_capability = 8.0, .lacking = "it needs compute capability 8.0 (Ampere)", .preference = 3,                 \
+    X(argument, FLASH, "flash", "FlashAttention 2", .tiles = MFU_TILES_FLASH, .launches_backward = 3,                  \
+      .most_head_dim = 256, .head_step = 8, .least_capability = 8.0,                                                   \
+      .lacking = "it needs compute capability 8.0 (Ampere)", .preference = 3,                                          \
       .aliases = "flash2 flash-attn flash-attention flash-attention-2 flash_attention_2", .stands_for = "te-flash")    \
-    X(argument, FLASH3, "flash3", "FlashAttention 3", .tiles = MFU_TILES_HOPPER, .most_head_dim = 256,                 \
-      .least_capability = 9.0, .below_capability = 10.0,                                                               \
+    X(argument, FLASH3, "flash3", "FlashAttention 3", .tiles = MFU_TILES_HOPPER, .launches_backward = 3,               \
+      .most_head_dim = 256, .least_capability = 9.0, .below_capability = 10.0,                                         \
       .lacking = "FlashAttention 3 is written for Hopper (compute capability 9.0)",                                    \
       .aliases = "flash-attention-3 flash_attention_3")                                                                \
-    X(argument, MEMEFF, "memeff", "memory-efficient attention (CUTLASS)", .tiles = MFU_TILES_MEMEFF, .registers = 128, \
-      .any_precision = true, .preference = 1, .stands_for = "xformers")                                                \
-    X(argument, CUDNN, "cudnn", "cuDNN's fused attention", .tiles = MFU_TILES_FLASH_OR_HOPPER, .most_head_dim = 256,   \
-      .least_capability = 8.0, .lacking = "it needs compute capability 8.0 (Ampere)", .preference = 2,                 \
-      .in_c_programs = true, .stands_for = "thunderkittens")
+    X(argument, MEMEFF, "memeff", "memory-efficient attention (CUTLASS)", .tiles = MFU_TILES_MEMEFF,                   \
+      .launches_backward = 3, .registers = 128, .any_precision = true, .preference = 1, .stands_for = "xformers")      \
+    X(argument, CUDNN, "cudnn", "cuDNN's fused attention", .tiles = MFU_TILES_FLASH_OR_HOPPER, .launches_backward = 3, \
+      .most_head_dim = 256, .least_capability = 8.0, .lacking = "it needs compute capability 8.0 (Ampere)",            \
+      .preference = 2, .in_c_programs = true, .stands_for = "thunderkittens")
 
 /* Math attention writes the scores to memory: two products and a softmax. */
 #define MFU_UNFUSED_ATTENTION_KINDS(X, argument)                                                                       \
@@ -40,7 +40,6 @@
 #define MFU_ATTENTION_KINDS(X, argument)                                                                               \
     MFU_UNFUSED_ATTENTION_KINDS(X, argument)                                                                           \
     MFU_FUSED_ATTENTION_KINDS(X, argument)
-/* clang-format on */
 
 enum mfu_attention_kind {
 #define X(argument, id, ...) MFU_##id,

@@ -1,5 +1,5 @@
 /*
- * calibration.c - files of coefficients in the user's data directory.
+ * calibration.c - files of coefficients in a folder of the user's.
  */
 #include "descriptor/calibration.h"
 
@@ -17,39 +17,19 @@
 #include "base/printable.h"
 #include "descriptor/yaml.h"
 
-bool mfu_calibration_folder(char folder[MFU_PATH_MAX])
-{
-    const char *named = getenv("MFUPLAN_CALIBRATIONS"), *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
-    int n;
-
-    if (named)
-        n = snprintf(folder, MFU_PATH_MAX, "%s", named);
-    else if (data && *data == '/') /* a relative one is to be ignored */
-        n = snprintf(folder, MFU_PATH_MAX, "%s/mfuplan/calibrations", data);
-    else if (home && *home)
-        n = snprintf(folder, MFU_PATH_MAX, "%s/.local/share/mfuplan/calibrations", home);
-    else
-        n = 0;
-    return n > 0 && n < MFU_PATH_MAX;
-}
-
-int mfu_calibration_names(struct mfu_arena *arena, const char *const **names, size_t *n, struct mfu_error *err)
+int mfu_calibration_names(const char *folder, struct mfu_arena *arena, const char *const **names, size_t *n,
+                          struct mfu_error *err)
 {
     static const char *const none[] = {NULL};
-    char folder[MFU_PATH_MAX];
 
     *names = none;
     *n = 0;
-    if (!mfu_calibration_folder(folder))
-        return 0;
-    return mfu_folder_names(arena, folder, names, n, err);
+    return folder ? mfu_folder_names(arena, folder, names, n, err) : 0;
 }
 
-static int path_of(char path[MFU_PATH_MAX], const char *name, struct mfu_error *err)
+static int path_of(char path[MFU_PATH_MAX], const char *folder, const char *name, struct mfu_error *err)
 {
-    char folder[MFU_PATH_MAX];
-
-    if (!mfu_calibration_folder(folder))
+    if (!folder)
         return mfu_fail(err, MFU_EINPUT,
                         "calibrations are switched off (MFUPLAN_CALIBRATIONS is empty, "
                         "or neither XDG_DATA_HOME nor HOME is set)");
@@ -117,7 +97,7 @@ static int parse(struct mfu_yaml *yaml, struct mfu_calibration *c, struct mfu_er
     return parse_base(yaml, mfu_node_find(root, "base"), &c->base, err);
 }
 
-int mfu_calibration_read(const char *name, struct mfu_calibration *c, struct mfu_error *err)
+int mfu_calibration_read(const char *folder, const char *name, struct mfu_calibration *c, struct mfu_error *err)
 {
     char path[MFU_PATH_MAX];
     struct mfu_yaml *yaml;
@@ -127,7 +107,7 @@ int mfu_calibration_read(const char *name, struct mfu_calibration *c, struct mfu
     c->samples = c->mape = c->mape_held_out = c->base.samples = NAN;
     mfu_coefficients_clear(&c->coefficients);
     mfu_coefficients_clear(&c->base.coefficients);
-    if (path_of(path, name, err) < 0 || !(yaml = mfu_yaml_read(path, err)))
+    if (path_of(path, folder, name, err) < 0 || !(yaml = mfu_yaml_read(path, err)))
         return -1;
     status = parse(yaml, c, err);
     mfu_yaml_free(yaml);
@@ -146,8 +126,8 @@ void mfu_calibration_put_over(const struct mfu_coefficients *from, struct mfu_co
         }
 }
 
-int mfu_calibration_apply(const char *gpu, struct mfu_coefficients *to, struct mfu_calibrated_when *last,
-                          struct mfu_error *err)
+int mfu_calibration_apply(const char *folder, const char *gpu, struct mfu_coefficients *to,
+                          struct mfu_calibrated_when *last, struct mfu_error *err)
 {
     struct mfu_arena arena = {0};
     struct mfu_calibration *read = NULL;
@@ -155,12 +135,12 @@ int mfu_calibration_apply(const char *gpu, struct mfu_coefficients *to, struct m
     size_t n, kept = 0;
     int status = 0;
 
-    if (mfu_calibration_names(&arena, &names, &n, err) < 0 || n == 0)
+    if (mfu_calibration_names(folder, &arena, &names, &n, err) < 0 || n == 0)
         goto done;
     if (!(read = mfu_arena_alloc(&arena, n, sizeof *read)))
         goto done;
     for (size_t i = 0; i < n; i++)
-        if (mfu_calibration_read(names[i], &read[kept], err) == 0 && strcmp(read[kept].gpu, gpu) == 0)
+        if (mfu_calibration_read(folder, names[i], &read[kept], err) == 0 && strcmp(read[kept].gpu, gpu) == 0)
             kept++;
     for (status = 0; (size_t)status < kept; status++) { /* by date, then by name */
         size_t next = kept;
@@ -259,15 +239,15 @@ static void put_file(FILE *out, const struct mfu_calibration *c)
     put_base(out, &c->base);
 }
 
-int mfu_calibration_write(const struct mfu_calibration *c, struct mfu_error *err)
+int mfu_calibration_write(const char *folder, const struct mfu_calibration *c, struct mfu_error *err)
 {
-    char path[MFU_PATH_MAX], folder[MFU_PATH_MAX];
+    char path[MFU_PATH_MAX], made[MFU_PATH_MAX];
     struct mfu_atomic_file f;
 
-    if (path_of(path, c->name, err) < 0)
+    if (path_of(path, folder, c->name, err) < 0)
         return -1;
-    mfu_calibration_folder(folder);
-    if (make_folder(folder) < 0)
+    snprintf(made, sizeof made, "%s", folder);
+    if (make_folder(made) < 0)
         return mfu_fail(err, MFU_EIO, "%.200s cannot be made: %s", folder, strerror(errno));
     if (mfu_atomic_file_open(&f, path, err) < 0)
         return -1;
@@ -275,15 +255,14 @@ int mfu_calibration_write(const struct mfu_calibration *c, struct mfu_error *err
     return mfu_atomic_file_close(&f, err);
 }
 
-int mfu_calibration_forget(const char *name, struct mfu_error *err)
+int mfu_calibration_forget(const char *folder, const char *name, struct mfu_error *err)
 {
-    char path[MFU_PATH_MAX], folder[MFU_PATH_MAX];
+    char path[MFU_PATH_MAX];
 
-    if (path_of(path, name, err) < 0)
+    if (path_of(path, folder, name, err) < 0)
         return -1;
     if (unlink(path) == 0)
         return 0;
-    mfu_calibration_folder(folder);
     if (errno == ENOENT)
         return mfu_folder_unknown(folder, "calibration", name, err);
     return mfu_fail(err, MFU_EIO, "%.200s cannot be removed: %s", path, strerror(errno));

@@ -1,10 +1,8 @@
 /*
  * calibration.h - coefficients that were measured on the user's machine.
  *
- * A file NAME.yaml of the user's data directory,
- * $XDG_DATA_HOME/mfuplan/calibrations or ~/.local/share/mfuplan/calibrations;
- * MFUPLAN_CALIBRATIONS names another folder, and switches calibrations off
- * when it is empty.
+ * A file NAME.yaml of a folder that the program names (repl/environment.h);
+ * NULL instead of a folder: there are none, and none can be written.
  *
  *     gpu: rtx4070
  *     date: 2026-11-20
@@ -53,27 +51,24 @@ struct mfu_calibrated_when {
     char date[24], software[160]; /* of the newest */
 };
 
-/* The folder, which need not exist; false when calibrations are switched off or
- * nobody says where the user's data is. */
-bool mfu_calibration_folder(char folder[MFU_PATH_MAX]);
+/* The names of all files, sorted; they live in `arena`.  The folder need not exist. */
+int mfu_calibration_names(const char *folder, struct mfu_arena *, const char *const **names, size_t *n,
+                          struct mfu_error *err);
 
-/* The names of all files, sorted; they live in `arena`. */
-int mfu_calibration_names(struct mfu_arena *, const char *const **names, size_t *n, struct mfu_error *err);
-
-int mfu_calibration_read(const char *name, struct mfu_calibration *, struct mfu_error *err);
+int mfu_calibration_read(const char *folder, const char *name, struct mfu_calibration *, struct mfu_error *err);
 
 /* Writes NAME.yaml, replacing an older one as a whole; makes the folder. */
-int mfu_calibration_write(const struct mfu_calibration *, struct mfu_error *err);
+int mfu_calibration_write(const char *folder, const struct mfu_calibration *, struct mfu_error *err);
 
 /* Removes NAME.yaml; fails with the nearest name if there is none. */
-int mfu_calibration_forget(const char *name, struct mfu_error *err);
+int mfu_calibration_forget(const char *folder, const char *name, struct mfu_error *err);
 
 /* What `from` knows over what `to` does. */
 void mfu_calibration_put_over(const struct mfu_coefficients *from, struct mfu_coefficients *to);
 
 /* Puts the coefficients of every calibration of this GPU over `c`, the oldest
  * first.  Returns how many were applied; `err` is of the last that is broken. */
-int mfu_calibration_apply(const char *gpu, struct mfu_coefficients *c, struct mfu_calibrated_when *last,
-                          struct mfu_error *err);
+int mfu_calibration_apply(const char *folder, const char *gpu, struct mfu_coefficients *c,
+                          struct mfu_calibrated_when *last, struct mfu_error *err);
 
 #endif

@@ -63,6 +63,7 @@ struct loaded {
 
 struct mfu_catalog {
     char folder[MFU_PATH_MAX], families[MFU_PATH_MAX];
+    char calibrations[MFU_PATH_MAX]; /* "": none */
     struct shelf gpus, models, clusters;
     struct loaded *loaded;
     unsigned generation;      /* of the calibrations, as mfu_catalog_refresh counts */
@@ -113,16 +114,10 @@ static bool beside_program(char *path, size_t size)
 
 static int find_folder(struct mfu_catalog *c, const char *data_dir, struct mfu_error *err)
 {
-    const char *named = getenv("MFUPLAN_DATA_DIR");
     char beside[PATH_MAX];
 
     if (data_dir)
         return set_folder(c, data_dir, err);
-    if (named && *named) {
-        if (set_folder(c, named, err) < 0)
-            return mfu_within(err, "MFUPLAN_DATA_DIR");
-        return 0;
-    }
     if (beside_program(beside, sizeof beside))
         return set_folder(c, beside, err);
 #ifdef MFUPLAN_SOURCE_DIR
@@ -139,7 +134,7 @@ static int find_folder(struct mfu_catalog *c, const char *data_dir, struct mfu_e
                     "MFUPLAN_DATA_DIR");
 }
 
-struct mfu_catalog *mfu_catalog_open(const char *data_dir, struct mfu_error *err)
+struct mfu_catalog *mfu_catalog_open(const char *data_dir, const char *calibrations, struct mfu_error *err)
 {
     struct mfu_catalog *c = calloc(1, sizeof *c);
 
@@ -153,6 +148,12 @@ struct mfu_catalog *mfu_catalog_open(const char *data_dir, struct mfu_error *err
     c->clusters.last = &c->clusters.aliases;
     c->gpus.last = &c->gpus.aliases;
     c->models.last = &c->models.aliases;
+    if (calibrations && strlen(calibrations) >= sizeof c->calibrations) {
+        mfu_fail(err, MFU_EINPUT, "the path of the calibrations is longer than %zu bytes", sizeof c->calibrations - 1);
+        free(c);
+        return NULL;
+    }
+    snprintf(c->calibrations, sizeof c->calibrations, "%s", calibrations ? calibrations : "");
     if (find_folder(c, data_dir, err) < 0) {
         free(c);
         return NULL;
@@ -182,6 +183,11 @@ void mfu_catalog_free(struct mfu_catalog *c)
 const char *mfu_catalog_folder(const struct mfu_catalog *c)
 {
     return c->folder;
+}
+
+const char *mfu_catalog_calibrations(const struct mfu_catalog *c)
+{
+    return c->calibrations[0] ? c->calibrations : NULL;
 }
 
 /* Names and aliases ------------------------------------------------------ */
@@ -386,12 +392,11 @@ static bool same_time(struct timespec a, struct timespec b)
 }
 
 /* When calibrations came or went; zero without any. */
-static struct timespec calibrations_changed(void)
+static struct timespec calibrations_changed(const struct mfu_catalog *c)
 {
-    char folder[MFU_PATH_MAX];
     struct stat info;
 
-    if (mfu_calibration_folder(folder) && stat(folder, &info) == 0)
+    if (c->calibrations[0] && stat(c->calibrations, &info) == 0)
         return info.st_mtim;
     return (struct timespec){0};
 }
@@ -399,7 +404,7 @@ static struct timespec calibrations_changed(void)
 /* What was read from this path, if the file is still the same. */
 static struct loaded *recall(struct mfu_catalog *c, const struct shelf *s, const char *path, const struct stat *now)
 {
-    struct timespec calibrated = calibrations_changed();
+    struct timespec calibrated = calibrations_changed(c);
 
     for (struct loaded *l = c->loaded; l; l = l->older)
         if (strcmp(l->path, path) == 0 && l->size == now->st_size && same_time(l->changed, now->st_mtim)
@@ -418,7 +423,7 @@ static int calibrate(struct mfu_catalog *c, struct loaded *l, struct mfu_error *
     if (!measured)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     *measured = l->gpu->coefficients;
-    if (mfu_calibration_apply(l->gpu->slug, measured, &last, &problem) > 0) {
+    if (mfu_calibration_apply(mfu_catalog_calibrations(c), l->gpu->slug, measured, &last, &problem) > 0) {
         l->prior = malloc(sizeof *l->prior);
         if (l->prior) {
             *l->prior = l->gpu->coefficients;
@@ -519,7 +524,7 @@ static struct loaded *load(struct mfu_catalog *c, struct shelf *s, const char *n
     }
     l->changed = info.st_mtim;
     l->size = info.st_size;
-    l->calibrated = calibrations_changed();
+    l->calibrated = calibrations_changed(c);
     l->generation = c->generation;
     if (read_into(c, s, l, err) < 0) {
         free(l->gpu);

@@ -17,10 +17,11 @@ struct mfu_error;
 struct mfu_gpu;
 struct mfu_model;
 
-/* `data_dir` holds models/ and gpus/; NULL: $MFUPLAN_DATA_DIR, else the
- * installed one (the macro MFUPLAN_INSTALL_DATADIR), else the source tree's
- * (MFUPLAN_SOURCE_DIR).  One that is named must be there. */
-struct mfu_catalog *mfu_catalog_open(const char *data_dir, struct mfu_error *err);
+/* `data_dir` holds models/ and gpus/; NULL: the one beside the program, else the
+ * source tree's (MFUPLAN_SOURCE_DIR), else the installed one (the macro
+ * MFUPLAN_INSTALL_DATADIR).  One that is named must be there.  `calibrations` is
+ * the folder of the user's calibrations, which need not be there; NULL: none. */
+struct mfu_catalog *mfu_catalog_open(const char *data_dir, const char *calibrations, struct mfu_error *err);
 void mfu_catalog_free(struct mfu_catalog *);
 
 /* By name, alias, or path of a file (anything with a '/' or ending in .yaml,
@@ -47,5 +48,8 @@ const char *const *mfu_catalog_clusters(struct mfu_catalog *, size_t *n);
 
 /* The folder itself, for messages. */
 const char *mfu_catalog_folder(const struct mfu_catalog *);
+
+/* The folder of calibrations that it was opened with; NULL: none. */
+const char *mfu_catalog_calibrations(const struct mfu_catalog *);
 
 #endif

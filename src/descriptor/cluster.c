@@ -41,7 +41,6 @@ const char *const mfu_network_names[MFU_NETWORK_COUNT + 1] = {
     {                                                                                                                  \
         .key = NULL                                                                                                    \
     }
-/* clang-format off: tables */
 static const struct mfu_field top_fields[] = {{"name", TEXT(name), .required = 1}, {"note", TEXT(note)}, END};
 static const char *const top_others[] = {"aliases",  "gpu",     "usual_for", "node", "network",
                                          "failures", "storage", "sources",   NULL};
@@ -90,7 +89,6 @@ static const struct mfu_field level_fields[] = {
     {"nodes", .dim = MFU_COUNT, LEVEL(nodes), RANGE(1, 1e6), .required = 1},
     {"oversubscription", .dim = MFU_COUNT, LEVEL(oversubscription), RANGE(1, 1000)},
     END};
-/* clang-format on */
 
 static void forget(struct mfu_cluster *c)
 {

@@ -37,7 +37,7 @@ int mfu_coefficient_find(const char *name, struct mfu_error *err)
     int i = look_up(name);
     const char *best;
 
-    if (i >= 0)
+    if (i >= 0 || !err)
         return i;
     mfu_fail(err, MFU_EINPUT, "no coefficient is called '%.80s'", name);
     if (mfu_suggest(name, names, MFU_COEFFICIENT_COUNT, &best, 1) > 0)
@@ -102,7 +102,7 @@ int mfu_coefficients_read(struct mfu_yaml *yaml, struct mfu_yaml_node *mapping, 
 int mfu_coefficients_complete(const struct mfu_coefficients *c, int *missing)
 {
     for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++)
-        if (isnan(c->value[i]) && i != MFU_C_GEMM_POWER) {
+        if (isnan(c->value[i])) {
             *missing = i;
             return 0;
         }

@@ -17,7 +17,6 @@ struct mfu_yaml_node;
 struct mfu_yaml;
 
 /* X(identifier, name, dimension, least, most, meaning) */
-/* clang-format off: a table */
 /* The four of a fused attention kind. */
 #define MFU_ATTENTION_COEFFICIENTS(X, id, name, title, ...)                                                            \
     X(id##_D64, "attention." name ".d64", MFU_RATIO, 0.01, 2,                                                          \
@@ -32,6 +31,9 @@ struct mfu_yaml;
       "fraction of the dense tensor peak that a large 16-bit GEMM reaches while clocks hold (256x128 tile, long K)")   \
     X(GEMM_THROTTLE, "gemm.throttle", MFU_RATIO, 0, 5,                                                                 \
       "how much slower GEMMs get when the tensor cores are busy all the time and power settles")                       \
+    X(GEMM_SETTLING, "gemm.settling", MFU_SECONDS, 0, 1e4,                                                             \
+      "length of a GEMM that runs by itself at which half of gemm.throttle shows: how fast the board's power control " \
+      "reacts")                                                                                                        \
     X(GEMM_TF32, "gemm.tf32", MFU_RATIO, 0.01, 2, "the same for TF32, relative to gemm.efficiency")                    \
     X(GEMM_FP32, "gemm.fp32", MFU_RATIO, 0.01, 2,                                                                      \
       "fraction of the fp32 peak that a large GEMM on the CUDA cores sustains")                                        \
@@ -43,30 +45,54 @@ struct mfu_yaml;
       "fraction of the DRAM bandwidth that a memory-bound GEMM reaches; above 1 where L2 serves some")                 \
     X(GEMM_MISALIGNED, "gemm.misaligned", MFU_RATIO, 0.01, 1,                                                          \
       "speed of a 16-bit GEMM whose rows are not multiples of 16 bytes")                                               \
-    X(GEMM_POWER, "gemm.power", MFU_FLOP_PER_S, 1e9, 1e14,                                                             \
-      "16-bit tensor FLOP/s that one watt of board power sustains when they are busy all the time")                    \
+    X(GEMM_CLOCK, "gemm.clock", MFU_HERTZ, 0, 1e10,                                                                    \
+      "clock that large tensor GEMMs run at while power allows it, where that is not the clock of the printed "        \
+      "peak; 0: it is")                                                                                                \
+    X(GEMM_POWER_CLOCK, "gemm.power_clock", MFU_HERTZ, 0, 1e11,                                                        \
+      "clock that one watt of board power per SM feeds in large tensor GEMMs; it grows with the 0.6th power of the "   \
+      "watts; 0: power is no limit")                                                                                   \
+    X(GEMM_SOFTWARE, "gemm.software", MFU_RATIO, 0.5, 3,                                                               \
+      "time of 16-bit GEMMs with the libraries of 2023 and before (CUDA 12.1, torch 2.1) relative to those of "        \
+      "2025")                                                                                                          \
     MFU_FUSED_ATTENTION_KINDS(MFU_ATTENTION_COEFFICIENTS, X)                                                           \
-    X(DRAM_POINTWISE, "dram.pointwise", MFU_RATIO, 0.01, 1,                                                            \
-      "fraction of the DRAM bandwidth that pointwise kernels, casts and copies reach")                                 \
-    X(DRAM_IRREGULAR, "dram.irregular", MFU_RATIO, 0.01, 1,                                                            \
+    X(DRAM_ATTAIN, "dram.attain", MFU_RATIO, 0.01, 1,                                                                  \
+      "fraction of the data sheet's DRAM bandwidth that the memory attains in a plain copy of large tensors; the "     \
+      "classes below are relative to it")                                                                              \
+    X(DRAM_POINTWISE, "dram.pointwise", MFU_RATIO, 0.01, 1.2,                                                          \
+      "fraction of what the memory attains that pointwise kernels, casts and copies reach")                            \
+    X(DRAM_IRREGULAR, "dram.irregular", MFU_RATIO, 0.01, 1.2,                                                          \
       "fraction that kernels without wide loads reach: casts between types, broadcast masks and scales, transposing "  \
       "copies")                                                                                                        \
-    X(DRAM_FUSED, "dram.fused", MFU_RATIO, 0.01, 1,                                                                    \
+    X(DRAM_FUSED, "dram.fused", MFU_RATIO, 0.01, 1.2,                                                                  \
       "fraction that compiled pointwise and row-reduction kernels reach")                                              \
-    X(DRAM_NORM, "dram.norm", MFU_RATIO, 0.01, 1, "fraction that eager LayerNorm/RMSNorm forward reaches")             \
-    X(DRAM_NORM_BACKWARD, "dram.norm_backward", MFU_RATIO, 0.01, 1,                                                    \
+    X(DRAM_NORM, "dram.norm", MFU_RATIO, 0.01, 1.2,                                                                    \
+      "fraction that eager LayerNorm/RMSNorm forward reaches, rows of at most 2048")                                   \
+    X(DRAM_NORM_LONG, "dram.norm_long", MFU_RATIO, 0.01, 1.2, "the same of longer rows, which are read twice")         \
+    X(DRAM_NORM_BACKWARD, "dram.norm_backward", MFU_RATIO, 0.01, 1.2,                                                  \
       "fraction that norm backward (input gradient) reaches")                                                          \
-    X(DRAM_SOFTMAX, "dram.softmax", MFU_RATIO, 0.01, 1, "fraction that softmax and log-softmax reach")                 \
-    X(DRAM_REDUCTION, "dram.reduction", MFU_RATIO, 0.01, 1,                                                            \
+    X(DRAM_SOFTMAX, "dram.softmax", MFU_RATIO, 0.01, 1.2,                                                              \
+      "fraction that softmax and log-softmax reach, rows of more than 1024")                                           \
+    X(DRAM_SOFTMAX_SHORT, "dram.softmax_short", MFU_RATIO, 0.01, 1.2,                                                  \
+      "the same of shorter rows, which one block keeps in registers")                                                  \
+    X(DRAM_REDUCTION, "dram.reduction", MFU_RATIO, 0.01, 1.2,                                                          \
       "fraction that column reductions (bias, gamma and beta gradients) reach")                                        \
-    X(DRAM_EMBEDDING, "dram.embedding", MFU_RATIO, 0.01, 1, "fraction that embedding gathers and scatters reach")      \
-    X(DRAM_OPTIMIZER, "dram.optimizer", MFU_RATIO, 0.01, 1, "fraction that fused optimizer kernels reach")             \
+    X(DRAM_EMBEDDING, "dram.embedding", MFU_RATIO, 0.01, 1.2, "fraction that embedding gathers and scatters reach")    \
+    X(DRAM_OPTIMIZER, "dram.optimizer", MFU_RATIO, 0.01, 1.2, "fraction that fused optimizer kernels reach")           \
     X(DRAM_HALF, "dram.half", MFU_RATIO, 0.1, 1,                                                                       \
       "bandwidth of eager kernels on 16-bit elements relative to fp32: loads of four elements move half the bytes")    \
+    X(RATE_POINTWISE, "rate.pointwise", MFU_COUNT, 0, 1000,                                                            \
+      "elements per clock and SM that eager PyTorch's pointwise kernels keep in flight, of whatever size; 0: no "      \
+      "limit")                                                                                                         \
+    X(RATE_STRIDED, "rate.strided", MFU_COUNT, 0, 1000,                                                                \
+      "the same of kernels without wide loads: casts, broadcasts, transposing copies")                                 \
+    X(RATE_NORM, "rate.norm", MFU_COUNT, 0, 1000, "the same of LayerNorm and RMSNorm")                                 \
     X(L2_SPEED, "l2.speed", MFU_RATIO, 1, 20, "L2 bandwidth relative to DRAM bandwidth")                               \
     X(L2_SHARE, "l2.share", MFU_RATIO, 0, 1, "share of L2 within which a kernel's working set is served from L2")      \
     X(KERNEL_OVERHEAD, "kernel.overhead", MFU_SECONDS, 0, 1e-3,                                                        \
       "time between two dependent kernels of a stream: drain, launch, fill")                                           \
+    X(KERNEL_RAMP, "kernel.ramp", MFU_SECONDS, 0, 1e-3,                                                                \
+      "what a kernel that is no GEMM takes besides, as far as it reads and writes DRAM: until the first loads arrive " \
+      "and after the last")                                                                                            \
     X(DISPATCH_EAGER, "dispatch.eager", MFU_SECONDS, 0, 1e-2,                                                          \
       "host time to dispatch one forward or optimizer kernel in eager PyTorch")                                        \
     X(DISPATCH_BACKWARD, "dispatch.backward", MFU_SECONDS, 0, 1e-2,                                                    \
@@ -154,7 +180,6 @@ struct mfu_yaml;
     X(MODEL_UNSEEN, "model.unseen", MFU_SECONDS, 0, 100,                                                               \
       "host time of a step that no list of kernels holds, at worst: synchronisation, logging, loss scaling, Python "   \
       "between steps")
-/* clang-format on */
 
 enum mfu_coefficient {
 #define X(id, ...) MFU_C_##id,
@@ -193,8 +218,7 @@ void mfu_coefficients_clear(struct mfu_coefficients *);
 int mfu_coefficients_read(struct mfu_yaml *, struct mfu_yaml_node *mapping, enum mfu_coefficient_origin,
                           struct mfu_coefficients *, struct mfu_error *err);
 
-/* 1 if every coefficient has a value, else 0 and the first that has none.
- * Only gemm.power may stay unknown: a GPU whose clocks do not depend on it. */
+/* 1 if every coefficient has a value, else 0 and the first that has none. */
 int mfu_coefficients_complete(const struct mfu_coefficients *, int *missing);
 
 #endif

@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,7 +99,8 @@ int mfu_folder_names(struct mfu_arena *arena, const char *folder, const char *co
                      struct mfu_error *err)
 {
     const char *found[MOST_FILES], **kept;
-    struct dirent *entry;
+    struct dirent *entry = NULL;
+    bool failed = false;
     DIR *dir = opendir(folder);
 
     *names = NULL;
@@ -117,8 +119,10 @@ int mfu_folder_names(struct mfu_arena *arena, const char *folder, const char *co
             break;
         ++*n;
     }
+    if (entry && *n < MOST_FILES)
+        failed = true;
     closedir(dir);
-    kept = mfu_arena_alloc(arena, *n + 1, sizeof *kept);
+    kept = failed ? NULL : mfu_arena_alloc(arena, *n + 1, sizeof *kept);
     if (!kept)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     memcpy(kept, found, *n * sizeof *kept);

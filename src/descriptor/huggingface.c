@@ -148,6 +148,39 @@ static bool is_number(const char *text)
     return *end == '\0';
 }
 
+/* The number of a choice that dims make in this model's operations ("gelu_new"), or -1. */
+static int find_word(const struct mfu_model *m, const char *word)
+{
+    double value;
+
+    for (int i = 0; i < m->n_ops; i++)
+        for (int a = 0; m->ops[i].primitive->attributes[a].name; a++) {
+            const char *const *choices = m->ops[i].primitive->attributes[a].choices;
+
+            for (int k = 0; choices && choices[k]; k++)
+                if (strcmp(choices[k], word) == 0 && !mfu_expression_constant(m->ops[i].attribute[a], &value))
+                    return k;
+        }
+    return -1;
+}
+
+/* A word of theirs: the table may say what we call it. */
+static int take_word(struct reader *r, struct mfu_model *m, int dim, struct mfu_yaml_node *node)
+{
+    struct mfu_yaml_node *words = mfu_node_find(mfu_node_find(mfu_yaml_root(r->yaml), "huggingface"), "words");
+    const char *text = mfu_node_text(r->config, node);
+    struct mfu_yaml_node *ours = words && text ? mfu_node_find(words, text) : NULL;
+    int choice = text ? find_word(m, ours ? mfu_node_text(r->yaml, ours) : text) : -1;
+    char number[16];
+
+    if (choice < 0) {
+        mfu_fail(r->err, MFU_EINPUT, "'%.80s' is not known for %s", text ? text : "", m->dims[dim].name);
+        return mfu_node_error(r->config, node, r->err);
+    }
+    snprintf(number, sizeof number, "%d", choice);
+    return set_dim(r, m, dim, number);
+}
+
 /* What config.json says about one dim; a boolean counts as 1 or 0. */
 static int take(struct reader *r, struct mfu_model *m, int dim, struct mfu_yaml_node *node)
 {
@@ -157,6 +190,9 @@ static int take(struct reader *r, struct mfu_model *m, int dim, struct mfu_yaml_
 
     if (yes >= 0)
         return set_dim(r, m, dim, yes ? "1" : "0");
+    if (text && isalpha((unsigned char)*text)
+        && mfu_node_find(mfu_node_find(mfu_yaml_root(r->yaml), "huggingface"), "words"))
+        return take_word(r, m, dim, node);
     if (!mfu_node_plain(node) || !is_number(text))
         mfu_fail(r->err, MFU_EINPUT, "expected a number, true, false or null");
     else if (mfu_quantity_parse(text, MFU_COUNT, &value, r->err) == 0) {
@@ -181,6 +217,18 @@ static struct mfu_yaml_node *look_up(struct reader *r, struct mfu_yaml_node *the
     return NULL;
 }
 
+/* Whether one of their keys is there, and null, and the table says what that means. */
+static struct mfu_yaml_node *means_null(struct reader *r, struct mfu_yaml_node *table, struct mfu_yaml_node *theirs,
+                                        const char *name)
+{
+    struct mfu_yaml_node *nulls = mfu_node_find(table, "nulls"), *each;
+
+    for (size_t i = 0; nulls && (each = mfu_node_each(theirs, i)); i++)
+        if (mfu_node_find(mfu_yaml_root(r->config), mfu_node_text(r->yaml, each)))
+            return mfu_node_find(nulls, name);
+    return NULL;
+}
+
 /* A dim that config.json does not give, and for which the table assumes
  * nothing, is as the model file has it when that is worked out from other dims,
  * or a yes or no.  A size would be that of another model. */
@@ -196,6 +244,52 @@ static int check_absent(struct reader *r, const struct mfu_model *m, int dim, st
     return mfu_error_at(r->err, mfu_yaml_name(r->config), 0, 0);
 }
 
+/* Fills dims from a mapping of the model file: {tied: 0}. */
+static int assume(struct reader *r, struct mfu_model *m, struct mfu_yaml_node *values)
+{
+    struct mfu_yaml_node *node;
+
+    for (size_t i = 0; values && (node = mfu_node_value(values, i)); i++) {
+        const char *text = mfu_node_text(r->yaml, node);
+        int yes = mfu_node_bool(node);
+
+        if (yes >= 0)
+            text = yes ? "1" : "0";
+        if (set_dim(r, m, mfu_model_dim_find(m, mfu_node_key(r->yaml, values, i), NULL), text) < 0)
+            return mfu_node_error(r->yaml, node, r->err);
+    }
+    return 0;
+}
+
+/* What the class that is trained has beside the body: `architectures` names it. */
+static int assume_architecture(struct reader *r, struct mfu_model *m, struct mfu_yaml_node *known)
+{
+    struct mfu_yaml_node *theirs = mfu_node_find(mfu_yaml_root(r->config), "architectures"), *each;
+    const char *name;
+
+    for (size_t i = 0; known && theirs && (each = mfu_node_each(theirs, i)); i++)
+        if ((name = mfu_node_text(r->config, each)) && mfu_node_find(known, name))
+            return assume(r, m, mfu_node_find(known, name));
+    return 0;
+}
+
+/* Dims that are numbers of entries: of labels, for one. */
+static int count_entries(struct reader *r, struct mfu_model *m, struct mfu_yaml_node *counts)
+{
+    struct mfu_yaml_node *node, *found;
+    char number[24];
+
+    for (size_t i = 0; counts && (node = mfu_node_value(counts, i)); i++) {
+        found = mfu_node_find(mfu_yaml_root(r->config), mfu_node_text(r->yaml, node));
+        if (!found || mfu_node_type(found) != MFU_MAPPING)
+            continue;
+        snprintf(number, sizeof number, "%zu", mfu_node_count(found));
+        if (set_dim(r, m, mfu_model_dim_find(m, mfu_node_key(r->yaml, counts, i), NULL), number) < 0)
+            return mfu_node_error(r->config, found, r->err);
+    }
+    return 0;
+}
+
 /* What config.json says wins over what its class assumes, and that over what
  * the model file says of another model. */
 static int fill(struct reader *r, struct mfu_model *m)
@@ -204,24 +298,20 @@ static int fill(struct reader *r, struct mfu_model *m)
     struct mfu_yaml_node *dims = mfu_node_find(table, "dims"), *node;
     struct mfu_yaml_node *defaults = mfu_node_find(table, "defaults");
 
-    for (size_t i = 0; defaults && (node = mfu_node_value(defaults, i)); i++) {
-        const char *name = mfu_node_key(r->yaml, defaults, i);
-        const char *text = mfu_node_text(r->yaml, node);
-        int yes = mfu_node_bool(node);
-
-        if (yes >= 0)
-            text = yes ? "1" : "0";
-        if (set_dim(r, m, mfu_model_dim_find(m, name, NULL), text) < 0)
-            return mfu_node_error(r->yaml, node, r->err);
-    }
+    if (assume(r, m, defaults) < 0 || assume_architecture(r, m, mfu_node_find(table, "architectures")) < 0
+        || count_entries(r, m, mfu_node_find(table, "counts")) < 0)
+        return -1;
     for (size_t i = 0; (node = mfu_node_value(dims, i)); i++) {
         const char *name = mfu_node_key(r->yaml, dims, i), *key = NULL;
         int dim = mfu_model_dim_find(m, name, NULL);
         struct mfu_yaml_node *found = look_up(r, node, &key);
+        struct mfu_yaml_node *null = found ? NULL : means_null(r, table, node, name);
 
+        if (null && set_dim(r, m, dim, mfu_node_text(r->yaml, null)) < 0)
+            return mfu_node_error(r->yaml, null, r->err);
         if (found && take(r, m, dim, found) < 0)
             return mfu_within(r->err, "%s", key);
-        if (!found && !(defaults && mfu_node_find(defaults, name)) && check_absent(r, m, dim, node) < 0)
+        if (!found && !null && !(defaults && mfu_node_find(defaults, name)) && check_absent(r, m, dim, node) < 0)
             return -1;
     }
     return 0;

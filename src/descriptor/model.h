@@ -112,6 +112,11 @@ void mfu_model_free(struct mfu_model *);
  *         n_layer: num_hidden_layers
  *         n_kv_head: [num_key_value_heads, num_attention_heads]
  *       defaults: {tied: 0}            # what the configuration class assumes
+ *       architectures:                 # what the class that is trained has beside the body
+ *         LlamaForSequenceClassification: {n_labels: classes}
+ *       counts: {classes: id2label}    # dims that are numbers of entries
+ *       nulls: {window: 0}             # what a null means that is not "as assumed"
+ *       words: {swish: silu}           # what their names of our choices are
  *
  * A key that is null counts as absent.  What neither config.json nor the
  * defaults give stays as the file has it if that is an expression over dims

@@ -448,10 +448,11 @@ static int check_mapping(struct mfu_model_builder *b, struct mfu_yaml *yaml, str
 static int check_huggingface(struct mfu_model_builder *b)
 {
     static const struct mfu_field none[] = {{.key = NULL}};
-    static const char *const keys[] = {"model_type", "dims", "defaults", NULL};
+    static const char *const keys[] = {"model_type", "dims",  "defaults", "architectures",
+                                       "counts",     "nulls", "words",    NULL};
     struct mfu_yaml *yaml = b->chain[0].yaml;
     struct mfu_yaml_node *node = mfu_node_find(mfu_yaml_root(yaml), "huggingface");
-    struct mfu_yaml_node *type, *dims, *defaults;
+    struct mfu_yaml_node *type, *dims, *defaults, *architectures, *each;
 
     if (!node)
         return 0;
@@ -470,6 +471,14 @@ static int check_huggingface(struct mfu_model_builder *b)
         return mfu_within(b->err, "huggingface: dims");
     if (defaults && check_mapping(b, yaml, defaults, true) < 0)
         return mfu_within(b->err, "huggingface: defaults");
+    if ((each = mfu_node_find(node, "nulls")) && check_mapping(b, yaml, each, true) < 0)
+        return mfu_within(b->err, "huggingface: nulls");
+    if ((each = mfu_node_find(node, "counts")) && check_mapping(b, yaml, each, false) < 0)
+        return mfu_within(b->err, "huggingface: counts");
+    architectures = mfu_node_find(node, "architectures");
+    for (size_t i = 0; architectures && (each = mfu_node_value(architectures, i)); i++)
+        if (check_mapping(b, yaml, each, true) < 0)
+            return mfu_within(b->err, "huggingface: architectures: %s", mfu_node_key(yaml, architectures, i));
     return 0;
 }
 

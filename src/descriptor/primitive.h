@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define MFU_ATTRIBUTES 8 /* the most */
-#define MFU_INPUTS 4     /* the most */
+#define MFU_ATTRIBUTES 10 /* the most */
+#define MFU_INPUTS 4      /* the most */
 
 struct mfu_attribute {
     const char *name;           /* "width"; NULL ends the list */

@@ -85,6 +85,8 @@ struct mfu_builder {
     const char *logits_section; /* where the loss is, */
     double logits_width;        /* and what it reads */
     int old_logits;             /* of the micro-step before, or MFU_NO_VIEW */
+    double loaded_bytes;        /* of a micro-batch of raw input: images, features */
+    int fp32_outputs;           /* logits that are made fp32 when the model has returned, or MFU_NO_VIEW */
 
     struct {
         int node, view;

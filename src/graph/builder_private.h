@@ -21,6 +21,9 @@ struct mfu_tensor *mfu_tensor_of(struct mfu_builder *, int view);
 /* A copy of a view in another type, as part of `part`. */
 int mfu_emit_cast_as(struct mfu_builder *, int view, enum mfu_type, enum mfu_part, enum mfu_fusion);
 
+/* When the model has returned: its logits made fp32 if the caller wants that, the old ones freed. */
+void mfu_return_outputs(struct mfu_builder *);
+
 /* `.grad += new` at the end of a backward pass that returns all at once. */
 void mfu_accumulate(struct mfu_builder *, int view);
 

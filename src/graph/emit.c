@@ -187,6 +187,10 @@ void mfu_emit(struct mfu_builder *s, const struct mfu_emission *e, int n_in, con
     if (l->n_out || l->n_in) {
         int shape = l->n_in && (e->fusion == MFU_COLUMN || !l->n_out) ? l->in[0] : l->out[0];
 
+        /* A row that is reduced to a number is as long as it is read. */
+        if (e->fusion == MFU_ROW && l->n_in && mfu_view_columns(s, l->in[0]) > mfu_view_columns(s, shape))
+            shape = l->in[0];
+
         rows = mfu_view_rows(s, shape);
         columns = mfu_view_columns(s, shape);
     }

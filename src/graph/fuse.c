@@ -100,13 +100,20 @@ static int next_reader(const struct fusion *f, int *at)
 
 /* ---- 1. what is saved, what is computed again --------------------------- */
 
-static bool available_in_backward(const struct fusion *f, int view)
+static void decide_saving(struct fusion *f, int launch, int slot);
+
+/* Whether backward has a value without saving it for this: what forward only used
+ * inside a kernel can be computed again if what that reads is there. */
+static bool available_in_backward(struct fusion *f, int view)
 {
-    int producer = f->p->views[view].producer;
+    int producer = f->p->views[view].producer, slot;
 
     if (producer < 0 || f->p->launches[producer].phase == MFU_BACKWARD)
         return true;
-    return f->fate[producer][slot_of(f, view)] >= WRITTEN;
+    slot = slot_of(f, view);
+    if (f->fate[producer][slot] == INSIDE && fusible(f, &f->p->launches[producer]))
+        decide_saving(f, producer, slot);
+    return f->fate[producer][slot] >= WRITTEN;
 }
 
 /* First mark what nobody can avoid: results of library calls that backward
@@ -320,7 +327,9 @@ static bool ends_of(struct fusion *f, const int *members, int n, int id, struct 
     return !f->too_many;
 }
 
-/* The launch of a group whose kind and shape the kernel shows. */
+/* The launch of a group whose kind and shape the kernel has: the one that works on
+ * the longest rows (the softmax of a loss, not the sum of its results), or without rows
+ * the one that computes most. */
 static const struct mfu_launch *main_of(const struct fusion *f, const int *members, int n)
 {
     const struct mfu_launch *main = &f->p->launches[members[0]];
@@ -328,7 +337,8 @@ static const struct mfu_launch *main_of(const struct fusion *f, const int *membe
     for (int i = 0; i < n; i++) {
         const struct mfu_launch *l = &f->p->launches[members[i]];
 
-        if (l->fusion == MFU_ROW || (main->fusion != MFU_ROW && l->kernel.flops >= main->kernel.flops))
+        if (l->fusion == MFU_ROW ? main->fusion != MFU_ROW || l->kernel.n >= main->kernel.n
+                                 : main->fusion != MFU_ROW && l->kernel.flops >= main->kernel.flops)
             main = l;
     }
     return main;

@@ -83,10 +83,25 @@ void mfu_keep_logits(struct mfu_builder *s, int logits)
 {
     if (s->runtime->half_weights || s->config->setting[MFU_S_LOSS_CHUNKS] > 1)
         return; /* these trainers return the loss only */
-    mfu_tensor_retain(s, logits);
-    s->old_logits = mfu_tensor_new(s, mfu_view_rows(s, logits), mfu_view_columns(s, logits), mfu_view_type(s, logits),
-                                   MFU_PART_LOGITS_LOSS);
+    if (s->fp32_outputs == MFU_NO_VIEW)
+        mfu_tensor_retain(s, logits);
+    s->old_logits =
+        mfu_tensor_new(s, mfu_view_rows(s, logits), mfu_view_columns(s, logits),
+                       s->fp32_outputs == MFU_NO_VIEW ? mfu_view_type(s, logits) : MFU_F32, MFU_PART_LOGITS_LOSS);
     mfu_tensor_of(s, s->old_logits)->born = MFU_NEVER;
+}
+
+void mfu_return_outputs(struct mfu_builder *s)
+{
+    int copy;
+
+    if (s->fp32_outputs != MFU_NO_VIEW) {
+        copy = mfu_emit_cast(s, s->fp32_outputs, MFU_F32);
+        if (s->old_logits != MFU_NO_VIEW)
+            mfu_tensor_retain(s, copy);
+    }
+    if (s->old_logits != MFU_NO_VIEW)
+        mfu_tensor_of(s, s->old_logits)->last = s->program->n_launches - 1;
 }
 
 int mfu_kept_result(struct mfu_builder *s)
@@ -205,7 +220,12 @@ void mfu_param_grad_add(struct mfu_builder *s, struct mfu_node *n, int which, in
         return;
     }
     if (p->gradient != MFU_NO_VIEW) {
-        int sum = mfu_view_slice(s, p->gradient, mfu_view_rows(s, view), mfu_view_columns(s, view));
+        /* Eager autograd adds in place, but not into a view, such as the transposed
+         * product of a linear; autocast's cast has made that a tensor of its own. */
+        bool in_place = s->numerics.autocast || s->runtime->fuse;
+        int sum = in_place ? mfu_view_slice(s, p->gradient, mfu_view_rows(s, view), mfu_view_columns(s, view))
+                           : mfu_tensor_new(s, mfu_view_rows(s, view), mfu_view_columns(s, view), s->numerics.gradient,
+                                            MFU_PART_GRADIENTS);
 
         mfu_tensor_of(s, p->gradient)->last = 0;
         mfu_emit(s,

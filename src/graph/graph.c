@@ -63,12 +63,19 @@ static void run_forward(struct mfu_builder *s, const struct mfu_layer *st)
     }
 }
 
+/* Whether the next operation takes over the variable: x = act(x). */
+static bool rebound(const struct mfu_builder *s, int node, int end)
+{
+    return node + 1 < end && s->nodes[node + 1].in[0] == node && mfu_is(s->nodes[node + 1].op, MFU_CHEAP);
+}
+
 /* Local variables of the model's own forward(): embeddings, head. */
 static void hold_locals(struct mfu_builder *s, const struct mfu_layer *layers, int n)
 {
     for (int k = 0; k < n && s->runtime->scopes; k++)
         for (int i = layers[k].first_node; i < layers[k].first_node + layers[k].n_nodes; i++)
-            if (!layers[k].section->repeat && (k == n - 1 || mfu_is(s->nodes[i].op, MFU_LOOKS_UP)))
+            if (!layers[k].section->repeat && !rebound(s, i, layers[k].first_node + layers[k].n_nodes)
+                && (k == n - 1 || mfu_is(s->nodes[i].op, MFU_LOOKS_UP)))
                 mfu_tensor_extend(s, s->nodes[i].out);
 }
 
@@ -174,7 +181,8 @@ int mfu_graph_build_stage(const struct mfu_config *c, int stage, bool unrolled, 
     s->n_kept = 0;
     s->recomputing = s->failed = false;
     s->node = -1;
-    s->old_logits = MFU_NO_VIEW;
+    s->old_logits = s->fp32_outputs = MFU_NO_VIEW;
+    s->loaded_bytes = 0;
     s->logits_section = NULL;
     s->logits_width = -1;
     s->program = p;
@@ -209,10 +217,8 @@ int mfu_graph_build_stage(const struct mfu_config *c, int stage, bool unrolled, 
         s->n_gemms = 0;
         s->selective = mfu_checkpoints[c->checkpoint].keeps_products && mfu_layer_recomputed(s, &layers[k]);
         run_forward(s, &layers[k]);
-        if (k == n - 1) {
+        if (k == n - 1)
             hold_locals(s, layers, n);
-            mfu_tensor_extend(s, s->old_logits);
-        }
         mfu_segment_close(s);
     }
     if (s->runtime->scopes && s->numerics.autocast && mfu_checkpoints[c->checkpoint].recomputes_all)
@@ -221,6 +227,14 @@ int mfu_graph_build_stage(const struct mfu_config *c, int stage, bool unrolled, 
             end_of_scope(s, &layers[k]);
             mfu_segment_close(s);
         }
+    if (s->fp32_outputs != MFU_NO_VIEW) { /* after autocast's end */
+        mfu_segment_open(s, layers[n - 1].section->name, MFU_FORWARD, 1);
+        s->node = s->n_nodes - 1;
+        mfu_return_outputs(s);
+        mfu_segment_close(s);
+    } else {
+        mfu_return_outputs(s);
+    }
     p->boundary_bytes = s->stage < s->stages - 1 ? sent_bytes(s, &layers[n - 1]) : 0;
     for (int k = n - 1; k >= 0; k--)
         trace_backward(s, &layers[k], k == n - 1);

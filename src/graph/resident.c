@@ -15,7 +15,7 @@ void mfu_resident_memory(struct mfu_builder *s)
     double weight = mfu_type_bytes[s->numerics.weight], gradient = mfu_type_bytes[s->numerics.gradient];
     bool gradients_stay = c->accum > 1 || s->runtime->gemm_accumulates || mfu_gradients_leave(s);
     /* Token indices and targets, int64, of this micro-batch and the next. */
-    double inputs = 2 * 2 * mfu_type_bytes[MFU_I64] * c->tokens;
+    double inputs = 2 * 2 * mfu_type_bytes[MFU_I64] * c->tokens + s->loaded_bytes;
     double workspace = mfu_config_coefficient(c, MFU_C_CUBLAS_WORKSPACE);
     bool masters = s->numerics.masters;
 
@@ -35,6 +35,16 @@ void mfu_resident_memory(struct mfu_builder *s)
     p->constant_bytes[MFU_PART_WORKSPACE] = s->runtime->half_weights ? workspace : 2 * workspace;
 }
 
+/* Whether a launch from `first` on reads the tensor. */
+static bool read_later(const struct mfu_program *p, int tensor, int first)
+{
+    for (int i = first; i < p->n_launches; i++)
+        for (int k = 0; k < p->launches[i].n_in; k++)
+            if (p->views[p->launches[i].in[k]].tensor == tensor)
+                return true;
+    return false;
+}
+
 /* What forward leaves for backward: born in forward, needed later. */
 double mfu_saved_bytes(const struct mfu_program *p)
 {
@@ -50,7 +60,7 @@ double mfu_saved_bytes(const struct mfu_program *p)
 
         for (int t = 1; t < p->n_tensors; t++)
             if (p->tensors[t].born >= seg->first && p->tensors[t].born < seg->first + seg->count
-                && p->tensors[t].last >= end && p->tensors[t].last != MFU_FOREVER)
+                && p->tensors[t].last >= end && (p->tensors[t].last != MFU_FOREVER || read_later(p, t, end)))
                 own += p->tensors[t].bytes;
         bytes += seg->repeat * own;
     }

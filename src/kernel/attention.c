@@ -8,6 +8,7 @@
  * the half-empty blocks on the diagonal are part of the kernels' efficiency).  Per token forward reads q, k, v and writes out and the
  * logsumexp; backward reads q, k, v, out, d out and writes dq, dk, dv.
  */
+#include "kernel/attention_kind.h"
 #include "kernel/kernel.h"
 
 #include <math.h>
@@ -60,6 +61,6 @@ struct mfu_kernel mfu_kernel_attention(const struct mfu_attention *a, bool backw
         .flops = backward ? 2.5 * flops : flops,
         .read_bytes = backward ? tokens * e * (3 * q + 2 * kv) + 2 * lse + 4 * tokens * q : tokens * e * (q + 2 * kv),
         .write_bytes = backward ? tokens * e * (q + 2 * kv) + 4 * tokens * q : tokens * e * q + lse,
-        .launches = backward ? 3 : 1, /* dot(dO, O), main, convert dQ */
+        .launches = backward ? mfu_attentions[a->kind].launches_backward : 1,
     };
 }

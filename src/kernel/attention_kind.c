@@ -38,6 +38,8 @@ const char *mfu_attention_refusal(enum mfu_attention_kind kind, const struct mfu
         return NULL;
     if (n->softcap && !row->any_scores)
         return "this model caps its attention scores, which only math attention does";
+    if (n->parts_only && !row->any_scores)
+        return "this model's code computes attention by its parts (set math_attention 0 where it does not)";
     if (n->c_program && !row->in_c_programs)
         return "llm.c has its own kernels (math) or cuDNN's";
     if (!n->half && !row->any_precision)
@@ -53,6 +55,9 @@ enum mfu_attention_kind mfu_attention_default(const struct mfu_attention_needs *
 {
     enum mfu_attention_kind best = MFU_MATH;
 
+    /* SDPA's kernel for fp32 knows no grouped heads: it then computes the parts. */
+    if (!n->half && n->grouped)
+        return MFU_MATH;
     for (int i = 0; i < MFU_ATTENTION_COUNT; i++)
         if (mfu_attentions[i].preference > mfu_attentions[best].preference
             && !mfu_attention_refusal((enum mfu_attention_kind)i, n))

@@ -22,11 +22,13 @@ struct mfu_attention_row {
     bool any_scores;         /* scores pass through memory, where a model may cap them */
     bool in_c_programs;      /* llm.c has it */
     double most_head_dim;    /* 0: any */
+    double head_step;        /* PyTorch pads heads to multiples of this; 0: any width */
     double least_capability; /* compute capability of the GPU; 0: any */
     double below_capability; /* and less than this; 0: any */
     const char *lacking;     /* what a GPU outside them lacks, a sentence */
     int preference;          /* the highest that is possible is the default; 0: by name only */
     enum mfu_tiles tiles;
+    double launches_backward;                       /* of a fused one: dot(dO, O), the main kernel, dQ converted */
     double registers;                               /* of a thread; 0: all that fit */
     enum mfu_coefficient d64, d128, half, backward; /* of a fused one: see cost/attention.c */
 };
@@ -41,6 +43,8 @@ struct mfu_attention_needs {
     double head_dim;   /* NAN: the model has no heads */
     double capability; /* compute capability of the GPU */
     bool softcap;      /* the model caps its scores */
+    bool parts_only;   /* its code knows no fused attention */
+    bool grouped;      /* fewer key and value heads than query heads */
     bool c_program;    /* the runtime brings its own kernels (llm.c) */
 };
 

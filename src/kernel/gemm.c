@@ -6,13 +6,14 @@
  * Traffic counts each operand once, the least that can cross the memory bus.
  * Tensor cores want rows that are multiples of 16 bytes (NVIDIA DU-09799,
  * "Matrix Multiplication Background"): m is a number of rows and is free, n and
- * k are row lengths of C, A and B in one of the layouts of training.
+ * k are row lengths of C, A and B.  A gradient of weights has A stored as [k,m]:
+ * there k, the tokens, is a number of rows, and m is a row length.
  */
 #include <math.h>
 
 #include "kernel/kernel.h"
 
-static bool multiple_of_16_bytes(double n, double element_bytes)
+bool mfu_rows_of_16_bytes(double n, double element_bytes)
 {
     return fmod(n * element_bytes, 16) == 0;
 }
@@ -30,7 +31,7 @@ struct mfu_kernel mfu_kernel_gemm(enum mfu_peak math, double m, double n, double
         .n = n,
         .k = k,
         .batch = batch,
-        .aligned = multiple_of_16_bytes(n, in_bytes) && multiple_of_16_bytes(k, in_bytes),
+        .aligned = mfu_rows_of_16_bytes(n, in_bytes) && mfu_rows_of_16_bytes(k, in_bytes),
         .flops = 2 * mn * k,
         .read_bytes = batch * (m * k + k * n) * in_bytes + (accumulate ? mn * out_bytes : 0),
         .write_bytes = mn * out_bytes,

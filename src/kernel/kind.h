@@ -42,7 +42,6 @@ enum mfu_blocks {
 /* X(argument, identifier, name, result, plural, group, part, meaning, fields): `result` is
  * the name under which its seconds are printed; group, part and meaning are its
  * line in the breakdown of a step (answer/why/breakdown.h), of kinds that stream. */
-/* clang-format off: a table */
 #define MFU_PRODUCT_KINDS(X, argument)                                                                                 \
     X(argument, GEMM, "gemm", gemm_s, "matrix products", GEMM, "", "", .law = MFU_LAW_PRODUCT,                         \
       .group = MFU_GROUP_PRODUCTS)                                                                                     \
@@ -68,7 +67,6 @@ enum mfu_blocks {
       .group = MFU_GROUP_STREAMS, .blocks = MFU_BLOCKS_CHANNELS, .beside = true)
 
 #define MFU_KERNEL_KINDS(X, argument) MFU_PRODUCT_KINDS(X, argument) MFU_STREAM_KINDS(X, argument)
-/* clang-format on */
 
 enum mfu_kind {
 #define X(argument, id, ...) MFU_##id,

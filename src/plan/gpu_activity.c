@@ -4,9 +4,11 @@
 #include "plan/gpu_activity.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "plan/elided_steps.h"
+#include "plan/kernels.h"
 
 const char *const mfu_sort_titles[MFU_SORT_COUNT] = {
     [MFU_SORT_PRODUCTS] = "matrix products",
@@ -26,6 +28,22 @@ enum mfu_sort mfu_sort_of(enum mfu_kind kind)
     _Static_assert(sizeof sorts / sizeof sorts[0] == MFU_GROUP_COUNT, "a group without a sort");
 
     return sorts[mfu_kinds[kind].group];
+}
+
+int mfu_sort_shares(const struct mfu_plan *plan, double share[MFU_SORT_COUNT])
+{
+    struct mfu_kernel_row *rows;
+    int n = mfu_kernel_rows(plan, &rows, NULL);
+
+    if (n < 0)
+        return -1;
+    for (int k = 0; k < MFU_SORT_COUNT; k++)
+        share[k] = 0;
+    for (int i = 0; i < n; i++)
+        if (!mfu_kinds[rows[i].kind].beside)
+            share[mfu_sort_of(rows[i].kind)] += rows[i].share;
+    free(rows);
+    return 0;
 }
 
 /* The part of an event that lies in each slice. */

@@ -19,6 +19,10 @@ enum mfu_sort {
 extern const char *const mfu_sort_titles[MFU_SORT_COUNT]; /* "matrix products" */
 enum mfu_sort mfu_sort_of(enum mfu_kind);
 
+/* Shares of the time of a step in which kernels of each sort run, kernels beside
+ * others left out; all micro-steps count.  -1: out of memory. */
+int mfu_sort_shares(const struct mfu_plan *, double share[MFU_SORT_COUNT]);
+
 #define MFU_SLICES 300   /* the most */
 #define MFU_STRETCHES 64 /* the most; the simulation follows fewer */
 

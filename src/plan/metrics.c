@@ -166,7 +166,7 @@ static void add_exchange(const struct mfu_plan *p, struct mfu_metrics *m)
     m->tensor_kernels *= longer;
     m->memory_utilization *= longer;
     mfu_read_exchange(p, &r);
-    mfu_metrics_add(m, &r, p->step.communication_exposed_s - p->step.contention_s, p->machine.c[MFU_C_DRAM_POINTWISE]);
+    mfu_metrics_add(m, &r, p->step.communication_exposed_s - p->step.contention_s, p->machine.c[MFU_C_DRAM_ATTAIN]);
 }
 
 void mfu_metrics_of_plan(const struct mfu_plan *p, struct mfu_metrics *m)
@@ -185,7 +185,7 @@ void mfu_metrics_of_plan(const struct mfu_plan *p, struct mfu_metrics *m)
                 continue;
             mfu_read_kernel(p->config.gpu, &p->machine, &g->launches[i].kernel, &p->pricing.prices[i], &r);
             mfu_metrics_add(m, &r, mfu_plan_times(p, seg) * p->pricing.prices[i].time_s,
-                            p->machine.c[MFU_C_DRAM_POINTWISE]);
+                            p->machine.c[MFU_C_DRAM_ATTAIN]);
         }
     }
     add_exchange(p, m);

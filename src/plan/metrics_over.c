@@ -63,8 +63,7 @@ static void put(struct strip *s, const struct mfu_event *e, double start_s)
 
         if (!(overlap_s > 0))
             continue;
-        mfu_metrics_add(&s->slices[i].read, &s->readings[e->launch], overlap_s,
-                        s->plan->machine.c[MFU_C_DRAM_POINTWISE]);
+        mfu_metrics_add(&s->slices[i].read, &s->readings[e->launch], overlap_s, s->plan->machine.c[MFU_C_DRAM_ATTAIN]);
         s->slices[i].read.mfu += overlap_s * flops_per_s;
         s->phase_s[i][l->phase] += overlap_s;
     }
@@ -80,7 +79,7 @@ static void put_alone(struct strip *s, double from_s, double to_s, double shift_
         for (int k = (int)fmax(start_s / s->slice_s, 0); k < s->n && fmax(start_s, k * s->slice_s) < end_s; k++)
             mfu_metrics_add(&s->slices[k].read, &s->exchange,
                             fmin(end_s, (k + 1) * s->slice_s) - fmax(start_s, k * s->slice_s),
-                            s->plan->machine.c[MFU_C_DRAM_POINTWISE]);
+                            s->plan->machine.c[MFU_C_DRAM_ATTAIN]);
     }
 }
 

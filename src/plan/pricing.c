@@ -2,6 +2,7 @@
  * pricing.c - every launch of a program in seconds.
  */
 #include "plan/pricing.h"
+#include "base/list.h"
 #include "cost/law.h"
 
 #include <math.h>
@@ -31,7 +32,8 @@ static void settle_clocks(const struct mfu_machine *m, const struct mfu_program 
         return;
     for (int k = 0; k < g->n_segments; k++)
         for (int i = g->segments[k].first; i < g->segments[k].first + g->segments[k].count; i++) {
-            bool tensor = mfu_law_of(&g->launches[i].kernel)->throttles && prices[i].compute_s > prices[i].memory_s;
+            bool tensor = mfu_law_of(&g->launches[i].kernel)->throttles && g->launches[i].kernel.math != MFU_PEAK_FP32
+                && prices[i].compute_s > prices[i].memory_s;
 
             if (!g->launches[i].communicates)
                 *(tensor ? &tensor_s : &other_s) += mfu_segment_times(g, &g->segments[k]) * prices[i].time_s;
@@ -85,22 +87,8 @@ static void write_back(struct l2_state *l2, const struct mfu_kernel *k, const st
 
 static int make_room(const struct mfu_program *g, struct mfu_pricing *p)
 {
-    struct mfu_price *prices;
-    double *touched;
-
-    if (g->n_launches > p->cap_prices) {
-        if (!(prices = realloc(p->prices, (size_t)g->cap_launches * sizeof *prices)))
-            return -1;
-        p->prices = prices;
-        p->cap_prices = g->cap_launches;
-    }
-    if (g->n_tensors > p->cap_touched) {
-        if (!(touched = realloc(p->touched, (size_t)g->cap_tensors * sizeof *touched)))
-            return -1;
-        p->touched = touched;
-        p->cap_touched = g->cap_tensors;
-    }
-    return 0;
+    return MFU_ROOM(p->prices, g->n_launches, p->cap_prices) && MFU_ROOM(p->touched, g->n_tensors, p->cap_touched) ? 0
+                                                                                                                   : -1;
 }
 
 void mfu_pricing_release(struct mfu_pricing *p)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/error.h"
 #include "graph/runtime.h"
 #include "graph/graph.h"
@@ -54,14 +55,8 @@ static int run_in_time(const struct mfu_plan *plan, bool record, struct mfu_simu
 
     if (mfu_price_program(&plan->machine, program, &s->pricing) < 0)
         return -1;
-    if (program->n_launches > s->cap_seconds) {
-        double *seconds = realloc(s->seconds, (size_t)program->cap_launches * sizeof *seconds);
-
-        if (!seconds)
-            return -1;
-        s->seconds = seconds;
-        s->cap_seconds = program->cap_launches;
-    }
+    if (!MFU_ROOM(s->seconds, program->n_launches, s->cap_seconds))
+        return -1;
     for (int i = 0; i < program->n_launches; i++)
         s->seconds[i] = s->pricing.prices[i].time_s;
     in.seconds = s->seconds;

@@ -3,7 +3,7 @@
  *
  * FLOP and bytes are those of the step's kernels (graph/primitives); everything
  * is read from DRAM, as in a benchmark that changes its buffers.  GEMMs that run
- * longer meet the power limit: their clocks fall with t/(t + 1 ms), the form
+ * longer meet the power limit: their clocks fall with t/(t + gemm.settling), the form
  * fitted to published sweeps (docs/cost-model.md).
  */
 #include "plan/single_kernel.h"
@@ -16,25 +16,10 @@
 #include "cost/law.h"
 #include "scenario/setting.h"
 
-/* Seconds of arithmetic after which half of the throttling has set in: a kernel
- * that runs alone starts at the full clock (estimated). */
-#define SETTLING_S 1e-3
-
 static const char *const dtypes[] = {"fp32", "tf32", "fp16", "bf16", "fp8", NULL};
 static const enum mfu_peak peaks[] = {MFU_PEAK_FP32, MFU_PEAK_TF32, MFU_PEAK_FP16, MFU_PEAK_BF16, MFU_PEAK_FP8};
 static const double element_bytes[] = {4, 4, 2, 2, 1};
 static const char *const passes[] = {"forward", "backward", NULL};
-/* Fused kinds: math is several kernels. */
-static const char *const attentions[] = {
-#define X(argument, id, name, ...) name,
-    MFU_FUSED_ATTENTION_KINDS(X, )
-#undef X
-        NULL};
-static const enum mfu_attention_kind attention_kinds[] = {
-#define X(argument, id, ...) MFU_##id,
-    MFU_FUSED_ATTENTION_KINDS(X, )
-#undef X
-};
 
 #define COLLECTIVE(op, name, says)                                                                                     \
     [MFU_STUDY_COLLECTIVE + (op)-MFU_ALL_REDUCE] = {name, "BYTES", 1, {"BYTES"}, {MFU_BYTES}, says}
@@ -50,7 +35,7 @@ const struct mfu_study_row mfu_studies[MFU_STUDY_COUNT] = {
                              4,
                              {"BATCH", "HEADS", "SEQ", "HEAD_DIM"},
                              {MFU_COUNT, MFU_COUNT, MFU_TOKENS, MFU_COUNT},
-                             "fused attention"},
+                             "softmax(Q K^T) V; kind math: kernel by kernel"},
     [MFU_STUDY_COPY] = {"copy", "BYTES", 1, {"BYTES"}, {MFU_BYTES}, "a copy within the card"},
     [MFU_STUDY_BLOCKS] = {"blocks",
                           "N time T",
@@ -77,7 +62,7 @@ const struct mfu_study_key mfu_study_keys[MFU_SK_COUNT] = {
     [MFU_SK_CAUSAL] = {"causal", OF(ATTENTION), MFU_COUNT, 0, 0, NULL},
     [MFU_SK_KV_HEADS] = {"kv_heads", OF(ATTENTION), MFU_COUNT, 1, 1e6, NULL},
     [MFU_SK_WINDOW] = {"window", OF(ATTENTION), MFU_TOKENS, 0, LARGEST, NULL},
-    [MFU_SK_KIND] = {"kind", OF(ATTENTION), MFU_COUNT, 0, 0, attentions},
+    [MFU_SK_KIND] = {"kind", OF(ATTENTION), MFU_COUNT, 0, 0, mfu_attention_names},
     [MFU_SK_THREADS] = {"threads", OF(BLOCKS), MFU_COUNT, 1, 1024, NULL},
     [MFU_SK_REGISTERS] = {"registers", OF(BLOCKS), MFU_COUNT, 1, 255, NULL},
     [MFU_SK_SHARED] = {"shared", OF(BLOCKS), MFU_BYTES, 0, 1e6, NULL},
@@ -89,13 +74,16 @@ const struct mfu_study_key mfu_study_keys[MFU_SK_COUNT] = {
 
 /* ---- the kernels --------------------------------------------------------- */
 
+#define MOST_KERNELS 8 /* of one study */
+
 struct study {
     const struct mfu_study_request *r;
     const struct mfu_gpu *gpu;
     int dtype;
     bool backward;
     double model_flops; /* needed: nothing recomputed */
-    struct mfu_kernel kernel[2];
+    enum mfu_attention_kind attention;
+    struct mfu_kernel kernel[MOST_KERNELS];
     int n;
 };
 
@@ -172,6 +160,53 @@ static struct mfu_attention_needs needs_of(const struct study *s)
         .half = element_bytes[s->dtype] <= 2, .head_dim = s->r->size[3], .capability = s->gpu->compute_capability};
 }
 
+static void then(struct study *s, struct mfu_kernel k)
+{
+    s->kernel[s->n++] = k;
+}
+
+/* A product per head, rows of the scores in C or in A: C[m,n] = A[m,k] B[k,n]. */
+static void then_product(struct study *s, const struct mfu_attention *a, double n, double k)
+{
+    then(s,
+         mfu_kernel_gemm(a->math, a->seq, n, k, a->sequences * a->heads, a->element_bytes, fmax(2, a->element_bytes),
+                         false));
+}
+
+/* A pass over the scores, which reads `reads` of them for one that it writes. */
+static void then_pass(struct study *s, const struct mfu_attention *a, enum mfu_kind kind, enum mfu_coefficient traffic,
+                      double flops_each, double reads)
+{
+    double rows = a->sequences * a->heads * a->seq, scores = rows * a->seq, bytes = scores * fmax(2, a->element_bytes);
+
+    then(s, mfu_kernel_stream(kind, traffic, rows, a->seq, flops_each * scores, reads * bytes, bytes));
+}
+
+/* Every score of every pair passes through memory, masked or not: scores, scale,
+ * mask, softmax, values; K and V lie there for every query head. */
+static void unfused(struct study *s, const struct mfu_attention *a)
+{
+    bool mask = a->causal || a->window > 0;
+
+    if (!s->backward) {
+        then_product(s, a, a->seq, a->head_dim);
+        then_pass(s, a, MFU_POINTWISE, MFU_C_DRAM_POINTWISE, 1, 1);
+        if (mask)
+            then_pass(s, a, MFU_POINTWISE, MFU_C_DRAM_POINTWISE, 1, 1);
+        then_pass(s, a, MFU_REDUCTION, MFU_C_DRAM_SOFTMAX, 5, 1);
+        then_product(s, a, a->head_dim, a->seq);
+        return;
+    }
+    then_product(s, a, a->head_dim, a->seq); /* dV */
+    then_product(s, a, a->seq, a->head_dim); /* d probabilities */
+    then_pass(s, a, MFU_REDUCTION, MFU_C_DRAM_SOFTMAX, 5, 2);
+    if (mask)
+        then_pass(s, a, MFU_POINTWISE, MFU_C_DRAM_POINTWISE, 1, 1);
+    then_pass(s, a, MFU_POINTWISE, MFU_C_DRAM_POINTWISE, 1, 1);
+    then_product(s, a, a->head_dim, a->seq); /* dQ */
+    then_product(s, a, a->head_dim, a->seq); /* dK */
+}
+
 static int attention(struct study *s, struct mfu_error *err)
 {
     const struct mfu_study_request *r = s->r;
@@ -189,16 +224,21 @@ static int attention(struct study *s, struct mfu_error *err)
     const char *why;
 
     if (r->given[MFU_SK_KIND])
-        a.kind = attention_kinds[(int)r->value[MFU_SK_KIND]];
+        a.kind = (enum mfu_attention_kind)r->value[MFU_SK_KIND];
     if ((why = mfu_attention_refusal(a.kind, &needs)) != NULL) {
         mfu_fail(err, MFU_EINPUT, "kind: %s is not possible here: %s", mfu_attention_names[a.kind], why);
         return mfu_error_suggest(err, mfu_attention_names[mfu_attention_default(&needs)]);
     }
+    s->attention = a.kind;
     if (fmod(a.heads, a.kv_heads) != 0)
         return mfu_fail(err, MFU_EINPUT, "kv_heads: %.0f does not divide HEADS (%.0f)", a.kv_heads, a.heads);
-    s->kernel[0] = mfu_kernel_attention(&a, s->backward);
-    s->n = 1;
-    s->model_flops = s->backward ? 0.8 * s->kernel[0].flops : s->kernel[0].flops; /* 8 of 10 */
+    if (!mfu_attentions[a.kind].fused)
+        unfused(s, &a);
+    else {
+        s->kernel[0] = mfu_kernel_attention(&a, s->backward);
+        s->n = 1;
+    }
+    s->model_flops = (s->backward ? 8 : 4) * a.sequences * a.heads * a.head_dim * mfu_attention_pairs(&a);
     return 0;
 }
 
@@ -229,7 +269,7 @@ static void name(const struct study *s, struct mfu_single_kernel *out)
         break;
     case MFU_STUDY_ATTENTION:
         snprintf(text, sizeof text, "%.0f x %.0f heads, %.0f tokens, head size %.0f, %s%s", z[0], z[1], z[2], z[3],
-                 mfu_attention_names[s->kernel[0].attention], option(r, MFU_SK_CAUSAL, 1) > 0 ? ", causal" : "");
+                 mfu_attention_names[s->attention], option(r, MFU_SK_CAUSAL, 1) > 0 ? ", causal" : "");
         break;
     case MFU_STUDY_COPY: snprintf(text, sizeof text, "%.0f bytes", z[0]); break;
     default: snprintf(text, sizeof text, "%.0f x %.0f", z[0], z[1]);
@@ -255,9 +295,10 @@ static void add(const struct study *s, const struct mfu_kernel *k, struct mfu_si
 
     mfu_price_kernel(&out->machine, k, 0, 0, NULL, &price);
     if (mfu_law_of(k)->throttles)
-        mfu_price_throttle(&out->machine, k, price.compute_s / (price.compute_s + SETTLING_S), &price);
+        mfu_price_throttle(&out->machine, k, price.compute_s / (price.compute_s + out->machine.c[MFU_C_GEMM_SETTLING]),
+                           &price);
     mfu_read_kernel(s->gpu, &out->machine, k, &price, &reading);
-    mfu_metrics_add(&out->metrics, &reading, price.time_s, out->machine.c[MFU_C_DRAM_POINTWISE]);
+    mfu_metrics_add(&out->metrics, &reading, price.time_s, out->machine.c[MFU_C_DRAM_ATTAIN]);
     out->compute_s += price.compute_s;
     out->memory_s += price.memory_s;
     out->overhead_s += price.overhead_s;
@@ -277,7 +318,7 @@ static void add(const struct study *s, const struct mfu_kernel *k, struct mfu_si
 static void finish(const struct study *s, double power_w, struct mfu_single_kernel *out)
 {
     struct mfu_kernel_row *row = &out->row;
-    double peak = s->gpu->peak_flops[peaks[s->dtype]];
+    double peak = s->gpu->peak_flops[peaks[s->dtype]], most_bytes = 0;
     bool product = mfu_kind_is_product(row->kind);
 
     mfu_metrics_settle(&out->metrics, row->time_s, power_w);
@@ -291,9 +332,9 @@ static void finish(const struct study *s, double power_w, struct mfu_single_kern
     row->dram_active = out->metrics.dram_active;
     out->metrics.mfu = product ? s->model_flops / row->time_s / peak : 0;
     out->metrics.hfu = product ? row->flops / row->time_s / peak : 0;
-    out->metrics.memory_used_fill =
-        (s->kernel[0].read_bytes + s->kernel[0].write_bytes + out->machine.c[MFU_C_CONTEXT_BYTES])
-        / mfu_capacity(s->gpu, NULL);
+    for (int i = 0; i < s->n; i++)
+        most_bytes = fmax(most_bytes, s->kernel[i].read_bytes + s->kernel[i].write_bytes);
+    out->metrics.memory_used_fill = (most_bytes + out->machine.c[MFU_C_CONTEXT_BYTES]) / mfu_capacity(s->gpu, NULL);
 }
 
 static int study_blocks(const struct study *s, double power_w, struct mfu_single_kernel *out, struct mfu_error *err)

@@ -74,7 +74,7 @@ struct mfu_single_kernel {
     struct mfu_machine machine;
     char title[160]; /* "gemm 8192 x 2304 x 768, bf16" */
     enum mfu_peak dtype;
-    int kernels; /* that it consists of: backward passes have two */
+    int kernels; /* that it consists of: backward passes and unfused attention have several */
     struct mfu_kernel_row row;
     struct mfu_metrics metrics;
     double compute_s, memory_s, overhead_s;

@@ -109,9 +109,16 @@ char mfu_parse_subject(const char *word)
     return strcmp(word, "gpu") == 0 ? 'g' : strcmp(word, "model") == 0 ? 'm' : strcmp(word, "cluster") == 0 ? 'c' : 0;
 }
 
+/* The name of a GPU or model, or the path of its file, which may lie beside the script. */
+static const char *subject_path(const struct mfu_session *s, const char *name, char path[MFU_PATH_MAX])
+{
+    return strpbrk(name, "/.") ? mfu_session_path(s, name, path) : name;
+}
+
 int mfu_choose_gpu(struct mfu_session *s, struct mfu_scenario *next, const char *name, struct mfu_error *err)
 {
-    const struct mfu_gpu *gpu = mfu_catalog_gpu(s->catalog, name, err);
+    char path[MFU_PATH_MAX];
+    const struct mfu_gpu *gpu = mfu_catalog_gpu(s->catalog, subject_path(s, name, path), err);
 
     if (!gpu)
         return -1;
@@ -139,7 +146,8 @@ int mfu_choose_cluster(struct mfu_session *s, struct mfu_scenario *next, const c
 
 int mfu_choose_model(struct mfu_session *s, struct mfu_scenario *next, const char *name, struct mfu_error *err)
 {
-    const struct mfu_model *model = mfu_catalog_model(s->catalog, name, err);
+    char path[MFU_PATH_MAX];
+    const struct mfu_model *model = mfu_catalog_model(s->catalog, subject_path(s, name, path), err);
 
     if (!model)
         return -1;
@@ -152,7 +160,7 @@ int mfu_choose_model(struct mfu_session *s, struct mfu_scenario *next, const cha
 
 const char *mfu_assignment(const char *word)
 {
-    const char *p = word;
+    const char *p = word + strspn(word, "-"); /* --tensor-parallel-size=4 */
 
     if (!isalpha((unsigned char)*p))
         return NULL;
@@ -243,7 +251,7 @@ static int read_pair(struct reader *r, struct pair *p, struct mfu_error *err)
             }
         }
     }
-    if (!mfu_parse_subject(p->key) && mfu_scenario_key(r->next, p->key, err).kind == MFU_KEY_NONE)
+    if (!mfu_parse_subject(p->key) && mfu_key_find_set(r->next->model, p->key, err).kind == MFU_KEY_NONE)
         return mfu_error_caret(r->session, err, p->key_word);
     if (!value || !*value) {
         mfu_fail(err, MFU_EINPUT, "%s: a value is missing", p->key);
@@ -261,7 +269,7 @@ static int apply(struct reader *r, const struct pair *p, struct mfu_error *err)
                                                   : mfu_scenario_set(r->next, p->key, p->value, err);
 
     if (status == 0 && !mfu_parse_subject(p->key) && r->n_named < NAMED)
-        r->named[r->n_named++] = mfu_scenario_key(r->next, p->key, NULL);
+        r->named[r->n_named++] = mfu_key_find_set(r->next->model, p->key, NULL);
     if (status < 0 && !err->file[0]) {
         if (err->column == 0)
             err->column = 1;

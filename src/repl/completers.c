@@ -72,53 +72,42 @@ const char *mfu_offer_values(struct mfu_session *s, size_t i)
 
     if (mfu_parse_subject(key))
         return mfu_parse_subject(key) == 'g' ? mfu_offer_gpus(s, i) : mfu_offer_models(s, i);
-    choices = mfu_key_choices(mfu_scenario_key(&s->memory.now, key, NULL));
+    choices = mfu_key_choices(mfu_key_find_set(s->memory.now.model, key, NULL));
     for (size_t n = 0; choices && choices[n]; n++)
         if (n == i)
             return choices[n];
     return NULL;
 }
 
-/* One list behind the other: where `i` is behind the first, what remains. */
-static const char *either(struct mfu_session *s, size_t i, mfu_offer_fn *first, mfu_offer_fn *second)
+/* One list behind the other: where `i` is behind the `n` of the first, what remains. */
+static const char *either(struct mfu_session *s, size_t i, size_t n, mfu_offer_fn *first, mfu_offer_fn *second)
 {
-    size_t n = 0;
-    const char *word;
-
-    for (; (word = first(s, n)); n++)
-        if (n == i)
-            return word;
-    return second(s, i - n);
+    return i < n ? first(s, i) : second(s, i - n);
 }
 
 static const char *results(struct mfu_session *s, size_t i)
 {
     struct mfu_result r;
-    size_t n = 0;
 
-    if (mfu_result_at(i, &r))
-        return r.name;
-    while (mfu_result_at(n, &r))
-        n++;
-    return mfu_figure_offer(i - n, s->offered);
+    return mfu_result_at(i, &r) ? r.name : mfu_figure_offer(i - mfu_result_count(), s->offered);
 }
 
 const char *mfu_offer_results(struct mfu_session *s, size_t i)
 {
-    return either(s, i, results, mfu_offer_keys);
+    return either(s, i, mfu_result_count() + mfu_figure_offer_count(), results, mfu_offer_keys);
 }
+
+static const char *const shown[] = {"cluster", "coefficients", "gpu", "model"};
 
 static const char *wholes(struct mfu_session *s, size_t i)
 {
-    static const char *const names[] = {"cluster", "coefficients", "gpu", "model"};
-
     (void)s;
-    return i < sizeof names / sizeof names[0] ? names[i] : NULL;
+    return shown[i];
 }
 
 const char *mfu_offer_shown(struct mfu_session *s, size_t i)
 {
-    return either(s, i, wholes, mfu_offer_keys);
+    return either(s, i, sizeof shown / sizeof shown[0], wholes, mfu_offer_keys);
 }
 
 static const char *topics(struct mfu_session *s, size_t i)
@@ -129,12 +118,12 @@ static const char *topics(struct mfu_session *s, size_t i)
 
 static const char *commands_and_keys(struct mfu_session *s, size_t i)
 {
-    return either(s, i, mfu_offer_commands, mfu_offer_keys);
+    return either(s, i, mfu_command_count, mfu_offer_commands, mfu_offer_keys);
 }
 
 const char *mfu_offer_topics(struct mfu_session *s, size_t i)
 {
-    return either(s, i, topics, commands_and_keys);
+    return either(s, i, mfu_topic_count, topics, commands_and_keys);
 }
 
 /* A mark for complete.c, which knows what is typed and looks into the folder. */

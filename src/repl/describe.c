@@ -76,7 +76,6 @@ void mfu_say_model(struct mfu_session *s, const struct mfu_model *m)
 /* ---- answers ------------------------------------------------------------- */
 
 // clang-format off
-/* clang-format off: a table */
 static const char *peak_at(const void *gpu, size_t i, struct mfu_value *v)
 {
     if (i >= MFU_PEAK_COUNT)
@@ -382,7 +381,6 @@ static void put_columns(struct mfu_session *s, const char *const *names, size_t 
 }
 
 // clang-format off
-/* clang-format off: a table */
 #define NAMES(X, noun, what) X(LIST, noun, &mfu_record_strings, (l->names, l->n), "names of all " what)
 #define GPUS(X) NAMES(X, gpus, "GPUs")
 MFU_FIELDS(gpus, const struct mfu_name_list *l, GPUS)

@@ -97,8 +97,10 @@ int mfu_eval(struct mfu_session *s, const char *line, struct mfu_error *err)
     int status = 0, more;
 
     mfu_error_clear(err);
-    if (s->depth == 0)
+    if (s->depth == 0) {
         memset(&s->place, 0, sizeof s->place);
+        s->sourced = 0;
+    }
     if (strlen(line) >= MFU_LINE_MAX)
         return mfu_fail(err, MFU_EINPUT, "the line is longer than %d bytes", MFU_LINE_MAX - 1);
     while (status == 0 && !s->quit) {
@@ -178,16 +180,29 @@ static int run_lines(struct mfu_session *s, const char *name, FILE *in, struct m
     return status;
 }
 
+const char *mfu_session_path(const struct mfu_session *s, const char *name, char *path)
+{
+    const char *slash = s->script ? strrchr(s->script, '/') : NULL;
+
+    if (!slash || name[0] == '/' || access(name, F_OK) == 0
+        || snprintf(path, MFU_PATH_MAX, "%.*s%s", (int)(slash + 1 - s->script), s->script, name) >= MFU_PATH_MAX)
+        return name;
+    return access(path, F_OK) == 0 ? path : name;
+}
+
 int mfu_run_file(struct mfu_session *s, const char *path, struct mfu_error *err)
 {
     bool standard = strcmp(path, "-") == 0;
     FILE *in = standard ? stdin : mfu_input_open(path, err);
+    const char *outer = s->script;
     int status;
 
+    s->script = standard ? NULL : path;
     if (!in)
         status = mfu_error_at(err, path, 0, 0);
     else
         status = run_lines(s, standard ? "stdin" : path, in, err);
+    s->script = outer;
     if (in && !standard)
         fclose(in);
     return status;

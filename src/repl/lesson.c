@@ -461,7 +461,6 @@ static int do_lines(struct lesson *l, struct mfu_error *err)
 }
 
 // clang-format off
-/* clang-format off: a table */
 #define LESSON(X) \
     X(TEXT,      name,     0, l->page->name,                                   "as `lesson` takes it") \
     X(TEXT,      language, 0, l->page->language,                               "of the text") \

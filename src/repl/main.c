@@ -18,6 +18,7 @@
 #include "base/printable.h"
 #include "base/suggest.h"
 #include "repl/command.h"
+#include "repl/environment.h"
 #include "repl/language.h"
 #include "repl/line.h"
 #include "repl/session.h"
@@ -37,7 +38,7 @@ struct job {
 };
 
 struct options {
-    bool json, csv, quiet, ascii, no_color;
+    bool json, csv, quiet, ascii, no_color, no_calibration;
     const char *data_dir, *transcript;
     struct job *jobs;
     int n_jobs;
@@ -169,7 +170,7 @@ static int read_options(int argc, char **argv, struct options *o)
         case CSV: o->json = o->csv = true; break;
         case SCHEMA: return tell_schema();
         case ASCII: o->ascii = true; break;
-        case NO_CALIBRATION: setenv("MFUPLAN_CALIBRATIONS", "", 1); break;
+        case NO_CALIBRATION: o->no_calibration = true; break;
         case NO_COLOR: o->no_color = true; break;
         case DATA_DIR: o->data_dir = optarg; break;
         case TRANSCRIPT: o->transcript = optarg; break;
@@ -212,7 +213,7 @@ static void greet(struct mfu_session *s)
 /* What the terminal can show, and so what may be written to it. */
 static void look_at_terminal(struct mfu_session *s, const struct options *o)
 {
-    s->term = mfu_terminal_probe(STDOUT_FILENO, o->no_color ? MFU_SWITCHED_OFF : MFU_AUTO, o->ascii);
+    s->term = mfu_environment_terminal(STDOUT_FILENO, o->no_color, o->ascii);
     s->term.lost = &s->lost;
     s->safe = o->json && !o->csv ? MFU_SAFE_JSON : s->term.color ? MFU_SAFE_COLOURS : MFU_SAFE_TEXT;
 }
@@ -230,6 +231,17 @@ static int open_streams(struct mfu_session *s)
     setvbuf(s->out, NULL, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF, BUFSIZ);
     setvbuf(s->errors, NULL, _IONBF, 0);
     return 0;
+}
+
+static int open_session(struct mfu_session *s, const struct options *o, struct mfu_error *err)
+{
+    const char *named = o->data_dir ? NULL : mfu_environment_data_dir();
+    char folder[MFU_PATH_MAX];
+    const char *calibrations = o->no_calibration ? NULL : mfu_environment_calibrations(folder);
+
+    if (mfu_session_open(s, named ? named : o->data_dir, calibrations, err) == 0)
+        return 0;
+    return named && err->code == MFU_EIO ? mfu_within(err, "MFUPLAN_DATA_DIR") : -1;
 }
 
 /* Errors do not end a conversation, and do not fail it. */
@@ -290,7 +302,7 @@ int main(int argc, char **argv)
     s->json = o.json;
     s->csv = o.csv;
     if (!o.json)
-        mfu_translate_into(mfu_page_language((char[3]){0}));
+        mfu_translate_into(mfu_page_language(mfu_environment_locale(), (char[3]){0}));
     s->quiet = o.quiet;
     look_at_terminal(s, &o);
     if (open_streams(s) < 0) {
@@ -298,7 +310,7 @@ int main(int argc, char **argv)
         status = FAILED;
         goto done;
     }
-    if (mfu_session_open(s, o.data_dir, &err) < 0) {
+    if (open_session(s, &o, &err) < 0) {
         mfu_complain(s, &err);
         status = o.data_dir && err.code == MFU_EIO ? MISUSED : FAILED; /* --data-dir names no such folder */
         goto done;

@@ -136,7 +136,6 @@ struct problem {
     double line, column;
 };
 // clang-format off
-/* clang-format off: a table */
 #define PROBLEM(X) \
     X(TEXT,         command,    0,         p->command,    "that failed") \
     X(TEXT,         message,    0,         p->message,    "what is wrong, and what was expected") \
@@ -184,10 +183,15 @@ void mfu_complain(struct mfu_session *s, const struct mfu_error *err)
 
 void mfu_warn(struct mfu_session *s, const struct mfu_error *err)
 {
+    struct mfu_error placed = *err;
     char safe[MFU_ERROR_TEXT];
 
+    if (err->line > 0)
+        mfu_within(&placed, "%s:%d", err->file, err->line);
+    else if (err->file[0])
+        mfu_within(&placed, "%s", err->file);
     fflush(s->out);
-    fprintf(s->errors, "mfuplan: warning: %s\n", mfu_printable(safe, sizeof safe, err->text));
+    fprintf(s->errors, "mfuplan: warning: %s\n", mfu_printable(safe, sizeof safe, placed.text));
     if (err->suggestion[0])
         fprintf(s->errors, "hint: did you mean '%s'?\n", mfu_printable(safe, sizeof safe, err->suggestion));
 }
@@ -196,11 +200,6 @@ void mfu_warn_calibration(struct mfu_session *s)
 {
     struct mfu_error warning;
 
-    if (!mfu_catalog_warning(s->catalog, &warning))
-        return;
-    if (warning.line > 0)
-        mfu_within(&warning, "%s:%d", warning.file, warning.line);
-    else if (warning.file[0])
-        mfu_within(&warning, "%s", warning.file);
-    mfu_warn(s, &warning);
+    if (mfu_catalog_warning(s->catalog, &warning))
+        mfu_warn(s, &warning);
 }

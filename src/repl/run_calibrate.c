@@ -88,19 +88,21 @@ static int find_program(char *path, size_t size, struct mfu_error *err)
     if (near_by(path, size) || in_path(path, size))
         return 0;
     return mfu_fail(err, MFU_EIO,
-                    PROGRAM " is not installed: it is built where the CUDA toolkit is found; "
-                            "`calibrate from FILE` takes what was measured elsewhere");
+                    PROGRAM
+                    " is not installed: it is built where the CUDA toolkit is found; "
+                    "torch_kernels.py measures with PyTorch alone, and `calibrate from FILE` takes what it wrote");
 }
 
 /* Where the samples go: beside the calibrations, one file a run. */
-static int choose_output(char *path, size_t size, struct mfu_error *err)
+static int choose_output(const char *calibrations, char *path, size_t size, struct mfu_error *err)
 {
     char folder[MFU_PATH_MAX], stamp[32] = "now";
     time_t now = time(NULL);
     struct tm tm;
 
-    if (!mfu_calibration_folder(folder))
+    if (!calibrations)
         return mfu_fail(err, MFU_EINPUT, "calibrations are switched off (MFUPLAN_CALIBRATIONS is empty)");
+    snprintf(folder, sizeof folder, "%s", calibrations);
     if (gmtime_r(&now, &tm))
         strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &tm);
     for (char *p = folder + 1; (p = strchr(p, '/')); p++) {
@@ -177,13 +179,14 @@ static int run(const char *program, const char *output, const char *shapes, int 
     return status;
 }
 
-int mfu_probe_run(char *path, size_t size, int quick, const struct mfu_program *step, struct mfu_error *err)
+int mfu_probe_run(const char *calibrations, char *path, size_t size, int quick, const struct mfu_program *step,
+                  struct mfu_error *err)
 {
     char program[PATH_MAX], shapes[PATH_MAX + 8] = "";
     struct stat info;
     int status;
 
-    if (find_program(program, sizeof program, err) < 0 || choose_output(path, size, err) < 0)
+    if (find_program(program, sizeof program, err) < 0 || choose_output(calibrations, path, size, err) < 0)
         return -1;
     if (step) {
         snprintf(shapes, sizeof shapes, "%s.shapes", path);

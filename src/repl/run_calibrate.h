@@ -14,6 +14,7 @@ struct mfu_program;
  * the path of its samples into `path`.  Ctrl-C ends the measuring; what was
  * measured by then counts.  `quick`: the short form; `program`: whose matrix
  * products are measured beside the general ones, or NULL. */
-int mfu_probe_run(char *path, size_t size, int quick, const struct mfu_program *program, struct mfu_error *err);
+int mfu_probe_run(const char *calibrations, char *path, size_t size, int quick, const struct mfu_program *program,
+                  struct mfu_error *err);
 
 #endif

@@ -22,7 +22,7 @@ static const char *first_name(const char *usual, const char *const *names, size_
     return n > 0 ? names[0] : usual;
 }
 
-int mfu_session_open(struct mfu_session *s, const char *data_dir, struct mfu_error *err)
+int mfu_session_open(struct mfu_session *s, const char *data_dir, const char *calibrations, struct mfu_error *err)
 {
     const struct mfu_model *model;
     const struct mfu_gpu *gpu;
@@ -33,7 +33,7 @@ int mfu_session_open(struct mfu_session *s, const char *data_dir, struct mfu_err
         s->out = stdout;
     if (!s->errors)
         s->errors = stderr;
-    if (!(s->catalog = mfu_catalog_open(data_dir, err)))
+    if (!(s->catalog = mfu_catalog_open(data_dir, calibrations, err)))
         return -1;
     names = mfu_catalog_models(s->catalog, &n);
     model = mfu_catalog_model(s->catalog, first_name(FIRST_MODEL, names, n), err);

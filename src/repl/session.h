@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/printable.h"
 #include "descriptor/catalog.h"
+#include "descriptor/folder.h"
 #include "report/text/term.h"
 #include "scenario/scenario.h"
 
@@ -22,6 +23,7 @@
 #define MFU_KEPT 32
 #define MFU_LINE_MAX 65536 /* bytes of a line, with its '\0' */
 #define MFU_DEEPEST 16     /* scripts that source scripts */
+#define MFU_SOURCED 1000   /* scripts that one line of the user may run */
 
 /* What `undo` and `use` know: a plain value, so that a failing script is taken
  * back by copying it. */
@@ -69,6 +71,8 @@ struct mfu_session {
     bool lost;          /* the answer lacks something: out of memory */
     bool broken;        /* stdout takes no more; nobody is told twice */
     int depth;          /* of `source` in `source` */
+    int sourced;        /* scripts that the line at depth 0 has run */
+    const char *script; /* the file whose lines run; NULL: none */
     const int *columns; /* of the words of the command that runs */
     int n_columns;
     struct mfu_place place; /* of the last error */
@@ -82,7 +86,7 @@ struct mfu_session {
 /* The catalog, and a scenario that is chosen when nobody has chosen: marked as
  * a default, so that every answer can say so.  Zero the session before; `out`
  * and `errors` may be set, and are standard output and error otherwise. */
-int mfu_session_open(struct mfu_session *, const char *data_dir, struct mfu_error *err);
+int mfu_session_open(struct mfu_session *, const char *data_dir, const char *calibrations, struct mfu_error *err);
 void mfu_session_close(struct mfu_session *);
 
 /* Runs one line: several commands separated by `;`, `#` starts a comment.
@@ -93,6 +97,11 @@ int mfu_eval(struct mfu_session *, const char *line, struct mfu_error *err);
 /* Runs a script ("-": standard input); stops at the first error and says
  * where. */
 int mfu_run_file(struct mfu_session *, const char *path, struct mfu_error *err);
+
+/* The path of a file that a command reads: `name`, or if no such file exists and a
+ * script runs, the file of that name in the folder of the script, where one exists.
+ * `path` has room for MFU_PATH_MAX bytes; the result is `name` or `path`. */
+const char *mfu_session_path(const struct mfu_session *, const char *name, char *path);
 
 /* Replaces the scenario, remembering the old one for undo. */
 void mfu_session_change(struct mfu_session *, const struct mfu_scenario *);

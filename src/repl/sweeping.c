@@ -89,14 +89,13 @@ static int read_axis(struct mfu_session *session, struct mfu_sweep *s, const cha
         return mfu_fail(err, MFU_EINPUT, "more than %d keys", MFU_AXES);
     s->n_axes++;
     snprintf(key, sizeof key, "%.*s", (int)(equals - word), word);
-    if (mfu_same_name(key, "gpu"))
-        return mfu_axis_read_gpus(a, session->catalog, equals + 1, err);
-    if (mfu_same_name(key, "model"))
-        return mfu_axis_read_models(a, session->catalog, equals + 1, err);
-    if (mfu_axis_read(a, s->scenario, key, equals + 1, err) < 0)
+    if ((mfu_same_name(key, "gpu")         ? mfu_axis_read_gpus(a, session->catalog, equals + 1, err)
+             : mfu_same_name(key, "model") ? mfu_axis_read_models(a, session->catalog, equals + 1, err)
+                                           : mfu_axis_read(a, s->scenario, key, equals + 1, err))
+        < 0)
         return -1;
     for (const struct mfu_axis *b = s->axes; b < a; b++)
-        if (b->key.kind == a->key.kind && b->key.id == a->key.id)
+        if (strcmp(b->name, a->name) == 0) /* canonical: aliases have the name of their key */
             return mfu_fail(err, MFU_EINPUT, "%s is given twice", a->name);
     return 0;
 }
@@ -141,10 +140,12 @@ int mfu_sweep_words_read(struct mfu_session *session, int from, int argc, char *
 /* Before this nobody wonders, and nobody reads faster (seconds, chosen). */
 #define PATIENCE_S 1
 #define REFRESH_S 0.25
+#define LINES_S 10 /* between lines, off a terminal */
 
 struct progress {
     FILE *out;
     double begin_s, shown_s; /* 0: nothing shown */
+    bool terminal;           /* one line is rewritten; else every report is a line */
 };
 
 static double now_s(void)
@@ -161,11 +162,14 @@ static void tell(void *context, double done, double total)
     double at_s = now_s(), spent_s = at_s - p->begin_s;
     char n[MFU_QUANTITY_MAX], left[MFU_QUANTITY_MAX];
 
-    if (spent_s < PATIENCE_S || at_s < p->shown_s + REFRESH_S || done <= 0)
+    if (spent_s < (p->terminal ? PATIENCE_S : LINES_S) || at_s < p->shown_s + (p->terminal ? REFRESH_S : LINES_S)
+        || done <= 0)
         return;
     p->shown_s = at_s;
-    fprintf(p->out, "\r%.0f %% of %s configurations, %s left \033[K", 100 * done / total,
-            mfu_quantity_format(n, total, MFU_COUNT),
+    fprintf(p->out,
+            p->terminal ? "\r%.0f %% of %s configurations, %s left \033[K"
+                        : "mfuplan: %.0f %% of %s configurations, %s left\n",
+            100 * done / total, mfu_quantity_format(n, total, MFU_COUNT),
             mfu_quantity_format(left, spent_s * (total - done) / done, MFU_SECONDS));
     fflush(p->out);
 }
@@ -173,16 +177,16 @@ static void tell(void *context, double done, double total)
 int mfu_sweep_words_run(struct mfu_session *session, struct mfu_sweep_words *w, struct mfu_sweep_result *r,
                         struct mfu_error *err)
 {
-    struct progress p = {.out = stderr, .begin_s = now_s()};
+    struct progress p = {.out = stderr, .begin_s = now_s(), .terminal = isatty(STDERR_FILENO)};
     int status;
 
     w->sweep.stopped = session->interactive ? mfu_line_stopping : NULL;
-    if (isatty(STDERR_FILENO) && !session->quiet && !session->json) {
+    if (!session->quiet && !(p.terminal && session->json)) {
         w->sweep.tell = tell;
         w->sweep.context = &p;
     }
     status = mfu_sweep_run(&w->sweep, r, err);
-    if (p.shown_s > 0)
+    if (p.shown_s > 0 && p.terminal)
         fputs("\r\033[K", p.out);
     return status;
 }

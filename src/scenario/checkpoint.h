@@ -7,12 +7,10 @@
 #include <stdbool.h>
 
 /* X(identifier, name, fields) */
-/* clang-format off: a table */
 #define MFU_CHECKPOINTS(X)                                                                                             \
     X(NONE, "none", .recomputes = false)                                                                               \
     X(SELECTIVE, "selective", .recomputes = true, .keeps_products = true)                                              \
     X(FULL, "full", .recomputes = true, .recomputes_all = true)
-/* clang-format on */
 
 enum mfu_checkpoint {
 #define X(id, ...) MFU_##id,
@@ -23,9 +21,11 @@ enum mfu_checkpoint {
 
 struct mfu_checkpoint_row {
     const char *name;
-    bool recomputes;     /* runs a part of forward again in backward */
-    bool keeps_products; /* but not every library call */
-    bool recomputes_all; /* all of a layer */
+    const char *aliases;    /* of other programs, the same; separated by blanks, NULL: none */
+    const char *stands_for; /* others that are planned as this one; as aliases */
+    bool recomputes;        /* runs a part of forward again in backward */
+    bool keeps_products;    /* but not every library call */
+    bool recomputes_all;    /* all of a layer */
 };
 extern const struct mfu_checkpoint_row mfu_checkpoints[MFU_CHECKPOINT_COUNT];
 extern const char *const mfu_checkpoint_names[MFU_CHECKPOINT_COUNT + 1]; /* and NULL */

@@ -1,8 +1,11 @@
 /*
  * choices.c - the tables of what settings choose from.
  */
+#include "scenario/choices.h"
+
 #include <stddef.h>
 
+#include "kernel/attention_kind.h"
 #include "scenario/checkpoint.h"
 #include "scenario/optimizer.h"
 #include "scenario/precision.h"
@@ -23,3 +26,15 @@ const char *const mfu_runtime_names[MFU_RUNTIME_COUNT + 1] = {MFU_RUNTIMES(NAME)
 
 const struct mfu_optimizer_row mfu_optimizers[MFU_OPTIMIZER_COUNT] = {MFU_OPTIMIZERS(OPTIMIZER_ROW)};
 const char *const mfu_optimizer_names[MFU_OPTIMIZER_COUNT + 1] = {MFU_OPTIMIZERS(NAME)};
+
+#define OTHERS(rows, i) ((struct mfu_other_names){(rows)[i].aliases, (rows)[i].stands_for})
+
+struct mfu_other_names mfu_choice_other_names(const char *const *names, int i)
+{
+    return names == mfu_precision_names ? OTHERS(mfu_precisions, i)
+        : names == mfu_runtime_names    ? OTHERS(mfu_runtimes, i)
+        : names == mfu_attention_names  ? OTHERS(mfu_attentions, i)
+        : names == mfu_checkpoint_names ? OTHERS(mfu_checkpoints, i)
+        : names == mfu_optimizer_names  ? OTHERS(mfu_optimizers, i)
+                                        : (struct mfu_other_names){NULL, NULL};
+}

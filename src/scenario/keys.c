@@ -60,6 +60,13 @@ const char *mfu_key_meaning(const struct mfu_scenario *s, struct mfu_key k)
     return "";
 }
 
+const char *mfu_key_aliases(const struct mfu_scenario *s, struct mfu_key k)
+{
+    const struct mfu_dim_row *row = k.kind == MFU_KEY_DIM ? mfu_dim_row(s->model->dims[k.id].name) : NULL;
+
+    return k.kind == MFU_KEY_SETTING ? mfu_settings[k.id].aliases : row ? row->aliases : "";
+}
+
 enum mfu_dim mfu_key_dim(const struct mfu_scenario *s, struct mfu_key k)
 {
     switch (k.kind) {

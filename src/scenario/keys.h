@@ -15,6 +15,8 @@ struct mfu_key mfu_key_at(const struct mfu_scenario *, int i);
 const char *mfu_key_name(const struct mfu_scenario *, struct mfu_key);
 const char *mfu_key_group(struct mfu_key);
 const char *mfu_key_meaning(const struct mfu_scenario *, struct mfu_key);
+/* What other programs call it, separated by blanks; "". */
+const char *mfu_key_aliases(const struct mfu_scenario *, struct mfu_key);
 enum mfu_dim mfu_key_dim(const struct mfu_scenario *, struct mfu_key);
 
 /* Names that may be chosen, NULL-terminated; NULL if it is a number. */

@@ -20,7 +20,6 @@
  * clamp, clip g; m twice, v twice, sqrt, add eps, div; scale p, add; scale,
  * negate, add to p.  adafactor: a row and a column per matrix, 0.002 of its
  * elements (of 1000 x 1000). */
-/* clang-format off: a table */
 #define MFU_OPTIMIZERS(X)                                                                                              \
     X(ADAMW, "adamw", "adamw", .states = 2, .p = 2, .g = 1, .s = 4, .passes = 1, .flops = 15,                          \
       .aliases = "adamw-fused fusedadam adamw_torch_fused", .stands_for = "adamw-bf16-states", .in_c_programs = true)  \
@@ -38,7 +37,6 @@
       .newton_schulz_steps = 5, .others = MFU_ADAMW)                                                                   \
     X(BERTADAM, "bertadam", "bertadam", .states = 2, .p = 17, .g = 5, .s = 10, .scratch = 2,                           \
       .launches_per_tensor = 20, .flops = 20)
-/* clang-format on */
 
 enum mfu_optimizer_kind {
 #define X(id, ...) MFU_##id,

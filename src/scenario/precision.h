@@ -9,21 +9,19 @@
 #include "descriptor/peak.h"
 
 /* X(identifier, name, fields) */
-/* clang-format off: a table */
 #define MFU_PRECISIONS(X)                                                                                              \
     X(FP32, "fp32", .math = MFU_PEAK_FP32, .linear_math = MFU_PEAK_FP32, .instead = "fp32",                            \
-      .no_half_weights = "nothing has 16 bits")                                                                        \
+      .no_half_weights = "nothing has 16 bits", .aliases = "float32 32-true")                                          \
     X(TF32, "tf32", .math = MFU_PEAK_TF32, .linear_math = MFU_PEAK_TF32, .instead = "fp32",                            \
       .no_half_weights = "nothing has 16 bits")                                                                        \
     X(FP16, "fp16", .math = MFU_PEAK_FP16, .linear_math = MFU_PEAK_FP16, .instead = "fp32", .half = true,              \
-      .scaler = true, .preference = 1)                                                                                 \
+      .scaler = true, .preference = 1, .aliases = "float16 fp16-amp 16-mixed fp16-mixed")                              \
     X(BF16, "bf16", .math = MFU_PEAK_BF16, .linear_math = MFU_PEAK_BF16, .instead = "fp16", .half = true,              \
-      .preference = 2)                                                                                                 \
+      .preference = 2, .aliases = "bfloat16 bf16-amp bf16-mixed", .stands_for = "bf16-fsdp")                           \
     X(BF16_PURE, "bf16-pure", .math = MFU_PEAK_BF16, .linear_math = MFU_PEAK_BF16, .instead = "fp16", .half = true,    \
-      .pure = true, .no_half_weights = "the weights have 16 bits anyway, without masters")                             \
+      .pure = true, .no_half_weights = "the weights have 16 bits anyway, without masters", .aliases = "bf16-true")     \
     X(FP8, "fp8", .math = MFU_PEAK_BF16, .linear_math = MFU_PEAK_FP8, .instead = "bf16", .half = true,                 \
-      .no_half_weights = "its weights are planned in fp32, unless the runtime is fused")
-/* clang-format on */
+      .no_half_weights = "its weights are planned in fp32, unless the runtime is fused", .stands_for = "mxfp8")
 
 enum mfu_precision {
 #define X(id, ...) MFU_##id,
@@ -34,6 +32,8 @@ enum mfu_precision {
 
 struct mfu_precision_row {
     const char *name;
+    const char *aliases;         /* of other programs, the same; separated by blanks, NULL: none */
+    const char *stands_for;      /* others that are planned as this one; as aliases */
     enum mfu_peak math;          /* of attention */
     enum mfu_peak linear_math;   /* of linears; what the GPU must have and MFU is a fraction of */
     const char *instead;         /* the next precision down */

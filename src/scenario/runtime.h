@@ -17,7 +17,6 @@
 #include "descriptor/coefficient.h"
 
 /* X(identifier, name, fields of struct mfu_runtime) */
-/* clang-format off: a table */
 #define MFU_RUNTIMES(X)                                                                                                \
     X(EAGER, "eager", .scopes = true, .narrow_loads = true, .gradient = MFU_GRADIENT_AS_WEIGHT,                        \
       .dispatch_forward = MFU_C_DISPATCH_EAGER, .dispatch_backward = MFU_C_DISPATCH_BACKWARD,                          \
@@ -28,18 +27,20 @@
       .dispatch_forward = MFU_C_DISPATCH_COMPILE, .dispatch_backward = MFU_C_DISPATCH_COMPILE,                         \
       .reserved = MFU_C_RESERVED_COMPILE, .compiled = true, .torch_default_optimizer = true,                           \
       .sigma = MFU_C_MODEL_SIGMA, .excess = MFU_C_MODEL_EXCESS, .least_capability = 7.0,                               \
-      .lacking = "Triton needs compute capability 7.0", .dispatch_optimizer = MFU_C_DISPATCH_EAGER)                    \
+      .lacking = "Triton needs compute capability 7.0", .dispatch_optimizer = MFU_C_DISPATCH_EAGER,                    \
+      .aliases = "torch.compile inductor")                                                                             \
     X(FUSED, "fused", .fuse = true, .whole_norms = true, .recompute = true, .one_cast = true, .half_weights = true,    \
       .keeps_quantised = true, .gemm_accumulates = true, .recompute_attention = true, .gradient = MFU_GRADIENT_FP32,   \
       .dispatch_forward = MFU_C_DISPATCH_EAGER, .dispatch_backward = MFU_C_DISPATCH_BACKWARD,                          \
       .reserved = MFU_C_RESERVED_EAGER, .sigma = MFU_C_MODEL_SIGMA, .excess = MFU_C_MODEL_EXCESS,                      \
-      .dispatch_optimizer = MFU_C_DISPATCH_EAGER)                                                                      \
+      .dispatch_optimizer = MFU_C_DISPATCH_EAGER, .aliases = "megatron te transformer-engine",                         \
+      .stands_for = "megatron+te megatron-deepspeed")                                                                  \
     X(LLMC, "llmc", .fuse = true, .fuse_rows = true, .whole_norms = true, .one_cast = true, .half_weights = true,      \
       .gemm_accumulates = true, .one_arena = true, .fused_loss = true, .recompute_ops = true,                          \
       .gradient = MFU_GRADIENT_AS_WEIGHT, .dispatch_forward = MFU_C_DISPATCH_C, .dispatch_backward = MFU_C_DISPATCH_C, \
       .reserved = MFU_COEFFICIENT_COUNT, .reserved_always = 1, .c_program = true, .compiled = true,                    \
-      .sigma = MFU_C_MODEL_SIGMA, .excess = MFU_C_MODEL_EXCESS, .dispatch_optimizer = MFU_C_DISPATCH_C)
-/* clang-format on */
+      .sigma = MFU_C_MODEL_SIGMA, .excess = MFU_C_MODEL_EXCESS, .dispatch_optimizer = MFU_C_DISPATCH_C,                \
+      .aliases = "llm.c", .stands_for = "llmq")
 
 enum mfu_runtime_kind {
 #define X(id, ...) MFU_##id,
@@ -50,6 +51,8 @@ enum mfu_runtime_kind {
 
 struct mfu_runtime {
     const char *name;
+    const char *aliases;          /* of other programs, the same; separated by blanks, NULL: none */
+    const char *stands_for;       /* others that are planned as this one; as aliases */
     bool c_program;               /* no Python: launches in C, kernels of its own, no caching allocator */
     bool compiled;                /* its steps vary as those of compiled or hand-written loops do */
     bool torch_default_optimizer; /* "AdamW" means PyTorch's own, a multi-tensor loop */

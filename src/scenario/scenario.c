@@ -17,115 +17,28 @@ _Static_assert(MFU_SETTING_COUNT <= MFU_MAX_SETTINGS, "more settings than a scen
 
 const char *const mfu_origin_names[] = {"default", "model", "gpu", "derived", "user"};
 
-// clang-format off
-static const struct meaning {
-    const char *name, *text;
-    double least, most;
-    bool whole;
-} meanings[] = {
-    {"n_layer",    "transformer blocks", 1, 10000, true},
-    {"n_head",     "query heads of an attention", 1, 65536, true},
-    {"n_kv_head",  "key/value heads of an attention", 1, 65536, true},
-    {"head_dim",   "width of one head", 1, 65536, true},
-    {"n_embd",     "width of the residual stream", 1, 1e7, true},
-    {"d_ff",       "width of the MLP (of one expert)", 1, 1e8, true},
-    {"vocab_size", "entries of the vocabulary", 1, 1e9, true},
-    {"seq",        "tokens per sequence", 1, 1e9, true},
-    {"n_experts",  "experts of an MoE layer", 1, 1e6, true},
-    {"top_k",      "experts that one token visits", 1, 1e6, true},
-    {"dropout",    "probability with which activations are dropped", 0, 0.99, false},
-    {"bias",       "whether linears and norms carry a bias", 0, 1, true},
-    {"tied",       "whether the head shares the embedding's weight", 0, 1, true},
-};
-
-/* Other names of dims that people and logs use. */
-static const char *const dim_aliases[][2] = {
-    {"vocab", "vocab_size"}, {"block_size", "seq"}, {"seq_len", "seq"}, {"ctx", "seq"},
-};
-// clang-format on
-
-static const struct meaning *meaning_of(const char *name)
-{
-    for (size_t i = 0; i < sizeof meanings / sizeof meanings[0]; i++)
-        if (strcmp(meanings[i].name, name) == 0)
-            return &meanings[i];
-    return NULL;
-}
-
 const char *mfu_dim_meaning(const char *name)
 {
-    const struct meaning *m = meaning_of(name);
+    const struct mfu_dim_row *row = mfu_dim_row(name);
 
-    return m ? m->text : NULL;
+    return row ? row->meaning : NULL;
 }
 
 struct mfu_range mfu_scenario_range(const struct mfu_scenario *s, struct mfu_key key)
 {
     const struct mfu_setting *row = key.kind == MFU_KEY_SETTING ? &mfu_settings[key.id] : NULL;
-    const struct meaning *m = key.kind == MFU_KEY_DIM ? meaning_of(s->model->dims[key.id].name) : NULL;
+    const struct mfu_dim_row *m = key.kind == MFU_KEY_DIM ? mfu_dim_row(s->model->dims[key.id].name) : NULL;
 
+    if (key.kind == MFU_KEY_COEFFICIENT)
+        return (struct mfu_range){mfu_coefficient_rows[key.id].least, mfu_coefficient_rows[key.id].most, false};
     if (row)
         return (struct mfu_range){row->least, row->most, row->dim == MFU_COUNT && !row->fractional};
     return m ? (struct mfu_range){m->least, m->most, m->whole} : (struct mfu_range){0, 1e12, false};
 }
 
-static int find_dim(const struct mfu_model *model, const char *name)
-{
-    if (!model)
-        return -1;
-    for (size_t i = 0; i < sizeof dim_aliases / sizeof dim_aliases[0]; i++)
-        if (mfu_same_name(dim_aliases[i][0], name))
-            name = dim_aliases[i][1];
-    for (int i = 0; i < model->n_dims; i++)
-        if (strcmp(model->dims[i].name, name) == 0)
-            return i;
-    for (int i = 0; i < model->n_dims; i++)
-        if (mfu_same_name(model->dims[i].name, name))
-            return i;
-    return -1;
-}
-
-/* The nearest of everything that can be set. */
-static void suggest_key(const struct mfu_scenario *s, const char *name, struct mfu_error *err)
-{
-    const char *names[MFU_SETTING_COUNT + MFU_MAX_DIMS + MFU_COEFFICIENT_COUNT], *best;
-    size_t n = 0;
-
-    for (int i = 0; i < MFU_SETTING_COUNT; i++)
-        names[n++] = mfu_settings[i].key;
-    for (int i = 0; s->model && i < s->model->n_dims; i++)
-        names[n++] = s->model->dims[i].name;
-    for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++)
-        names[n++] = mfu_coefficient_rows[i].name;
-    if (mfu_suggest(name, names, n, &best, 1))
-        mfu_error_suggest(err, best);
-}
-
 struct mfu_key mfu_scenario_key(const struct mfu_scenario *s, const char *name, struct mfu_error *err)
 {
-    struct mfu_key key = {MFU_KEY_NONE, -1};
-
-    if ((key.id = mfu_setting_find(name)) >= 0)
-        key.kind = MFU_KEY_SETTING;
-    else if ((key.id = find_dim(s->model, name)) >= 0)
-        key.kind = MFU_KEY_DIM;
-    else if ((key.id = mfu_coefficient_find(name, NULL)) >= 0)
-        key.kind = MFU_KEY_COEFFICIENT;
-    else if (meaning_of(name)) {
-        if (s->model)
-            mfu_fail(err, MFU_EINPUT, "%s: the model %s has no such dimension", name, s->model->slug);
-        else
-            mfu_fail(err, MFU_EINPUT, "%s: choose a model first (model gpt2, for instance)", name);
-    } else {
-        mfu_fail(err, MFU_EINPUT, "no setting is called '%.60s'", name);
-        suggest_key(s, name, err);
-    }
-    return key;
-}
-
-bool mfu_dim_known(const char *name)
-{
-    return meaning_of(name) != NULL;
+    return mfu_key_find(s->model, name, err);
 }
 
 struct mfu_scenario mfu_scenario_start(const struct mfu_model *model, const struct mfu_gpu *gpu)
@@ -187,26 +100,21 @@ static int resolve_name(void *context, const char *name, struct mfu_error *err)
     return names->n++;
 }
 
-static int choice_of(const struct mfu_setting *row, const char *text, double *value, struct mfu_error *err)
+static int choice_of(enum mfu_setting_id id, const char *text, double *value, struct mfu_error *err)
 {
+    const struct mfu_setting *row = &mfu_settings[id];
+    int choice = mfu_setting_choice(id, text, NULL);
     char list[256] = "";
     size_t n = 0, used = 0;
     const char *best;
 
+    *value = choice;
+    if (choice >= 0)
+        return 0;
+    if (!err)
+        return -1;
     for (; row->choices[n]; n++)
-        if (mfu_same_name(row->choices[n], text)) {
-            *value = (double)n;
-            return 0;
-        }
-    if (row->choices == mfu_switch_names) {
-        static const char *const yes[] = {"1", "true", "yes"}, *const no[] = {"0", "false", "no"};
-
-        for (size_t i = 0; i < 3; i++)
-            if (mfu_same_name(text, yes[i]) || mfu_same_name(text, no[i])) {
-                *value = mfu_same_name(text, yes[i]);
-                return 0;
-            }
-    }
+        ;
     for (size_t i = 0; i < n && used < sizeof list; i++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s",
                                  i == 0           ? ""
@@ -269,16 +177,19 @@ static enum mfu_dim dim_of_dim(const char *name)
 
 int mfu_scenario_set(struct mfu_scenario *s, const char *name, const char *text, struct mfu_error *err)
 {
-    struct mfu_key key = mfu_scenario_key(s, name, err);
+    struct mfu_key key = mfu_key_find_set(s->model, name, err);
+    char ours[MFU_KEY_NAME];
     double value;
 
+    if (key.kind != MFU_KEY_NONE && !(text = mfu_key_value(name, text, ours, err)))
+        return -1;
     switch (key.kind) {
     case MFU_KEY_NONE: return -1;
     case MFU_KEY_SETTING: {
         const struct mfu_setting *row = &mfu_settings[key.id];
         enum mfu_dim dim = row->dim;
 
-        if (row->choices ? choice_of(row, text, &value, err) < 0 : 0)
+        if (row->choices ? choice_of((enum mfu_setting_id)key.id, text, &value, err) < 0 : 0)
             return -1;
         if (!row->choices) {
             if (row->unit != MFU_COUNT && mfu_quantity_parse(text, row->unit, &value, NULL) == 0)
@@ -409,7 +320,7 @@ static int check_dims(const struct mfu_scenario *s, struct mfu_config *c, struct
     if (n_experts > 0 && top_k > n_experts)
         return mfu_fail(err, MFU_EINPUT, "top_k: %.0f is more than n_experts (%.0f)", top_k, n_experts);
     for (int i = 0; i < m->n_dims; i++) {
-        const struct meaning *known = meaning_of(m->dims[i].name);
+        const struct mfu_dim_row *known = mfu_dim_row(m->dims[i].name);
         double value = c->dim[i];
 
         if (!isfinite(value))
@@ -458,6 +369,8 @@ static struct mfu_attention_needs attention_needs(const struct mfu_config *c)
         .head_dim = mfu_config_dim(c, "head_dim"),
         .capability = c->gpu ? c->gpu->compute_capability : 8.0,
         .softcap = mfu_config_dim(c, "attn_softcap") > 0,
+        .parts_only = mfu_config_dim(c, "math_attention") > 0,
+        .grouped = mfu_config_dim(c, "n_kv_head") < mfu_config_dim(c, "n_head"),
         .c_program = mfu_runtimes[c->runtime].c_program,
     };
 }

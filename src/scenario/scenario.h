@@ -18,6 +18,7 @@
 #include "descriptor/model.h"
 #include "kernel/attention_kind.h"
 #include "scenario/checkpoint.h"
+#include "scenario/key_names.h"
 #include "scenario/optimizer.h"
 #include "scenario/precision.h"
 #include "scenario/runtime.h"
@@ -68,24 +69,13 @@ struct mfu_config {
     double replicas; /* of them, that hold the same weights and other tokens */
 };
 
-/* What a key names. */
-enum mfu_key_kind { MFU_KEY_NONE, MFU_KEY_SETTING, MFU_KEY_DIM, MFU_KEY_COEFFICIENT };
-struct mfu_key {
-    enum mfu_key_kind kind;
-    int id;
-};
-
-/* Finds a setting, a dim of the scenario's model or a coefficient, aliases
- * included.  On failure `err` names the nearest. */
+/* mfu_key_find() with the scenario's model. */
 struct mfu_key mfu_scenario_key(const struct mfu_scenario *, const char *name, struct mfu_error *err);
 
 /* What a key is: as it was set, resolved or not; and as it was worked out.  NAN for
  * a key that names nothing. */
 double mfu_scenario_value(const struct mfu_scenario *, struct mfu_key);
 double mfu_config_value(const struct mfu_config *, struct mfu_key);
-
-/* Whether some model may have a dim of this name. */
-bool mfu_dim_known(const char *name);
 
 /* An empty scenario of this model and GPU (either may be NULL). */
 struct mfu_scenario mfu_scenario_start(const struct mfu_model *, const struct mfu_gpu *);
@@ -122,7 +112,7 @@ double mfu_config_coefficient(const struct mfu_config *, enum mfu_coefficient);
  * help and show; NULL when it is the model's own. */
 const char *mfu_dim_meaning(const char *name);
 
-/* The values that a setting or a dim may have. */
+/* The values that a key may have, whatever the other keys are. */
 struct mfu_range {
     double least, most;
     bool whole;

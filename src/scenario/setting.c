@@ -9,6 +9,7 @@
 #include "base/suggest.h"
 #include "kernel/attention_kind.h"
 #include "scenario/checkpoint.h"
+#include "scenario/choices.h"
 #include "scenario/optimizer.h"
 #include "scenario/precision.h"
 #include "scenario/runtime.h"
@@ -23,33 +24,42 @@ const struct mfu_setting mfu_settings[MFU_SETTING_COUNT] = {
 };
 // clang-format on
 
-/* Whether `key` is one of the blank-separated words of `aliases`. */
-static int is_alias(const char *aliases, const char *key)
+/* Whether `text` is one of the blank-separated words (NULL: none). */
+static bool is_among(const char *words, const char *text)
 {
     char word[64];
 
-    for (const char *p = aliases; *p;) {
+    for (const char *p = words ? words : ""; *p; p += strspn(p, " ")) {
         size_t n = strcspn(p, " ");
 
-        if (n < sizeof word) {
-            memcpy(word, p, n);
-            word[n] = '\0';
-            if (mfu_same_name(word, key))
-                return 1;
-        }
-        p += n + strspn(p + n, " ");
+        snprintf(word, sizeof word, "%.*s", (int)n, p);
+        if (mfu_same_name(word, text))
+            return true;
+        p += n;
     }
-    return 0;
+    return false;
 }
 
-int mfu_setting_find(const char *key)
+int mfu_setting_choice(enum mfu_setting_id id, const char *text, bool *stands_for)
 {
-    for (int i = 0; i < MFU_SETTING_COUNT; i++)
-        if (strcmp(mfu_settings[i].key, key) == 0)
+    const char *const *choices = mfu_settings[id].choices;
+    bool other;
+
+    if (!stands_for)
+        stands_for = &other;
+    *stands_for = false;
+    for (int i = 0; choices && choices[i]; i++)
+        if (mfu_same_name(choices[i], text))
             return i;
-    for (int i = 0; i < MFU_SETTING_COUNT; i++)
-        if (mfu_same_name(mfu_settings[i].key, key) || is_alias(mfu_settings[i].aliases, key))
+    if (choices == mfu_switch_names)
+        return is_among("1 true yes", text) ? 1 : is_among("0 false no", text) ? 0 : -1;
+    for (int i = 0; choices && choices[i]; i++) {
+        struct mfu_other_names names = mfu_choice_other_names(choices, i);
+
+        *stands_for = is_among(names.stands_for, text);
+        if (*stands_for || is_among(names.aliases, text))
             return i;
+    }
     return -1;
 }
 

@@ -18,12 +18,15 @@ struct mfu_error;
 /* X(identifier, key, aliases, dimension, least, most, initial, choices, group, help,
  *   fields of struct mfu_setting that differ from 0) */
 #define MFU_COUNT_OF_GPUS MFU_COUNT, 1, 65536, 1, NULL, "parallel"
-/* clang-format off: a table */
 #define MFU_SETTINGS(X)                                                                                                \
-    X(BATCH, "batch", "batch_size micro_batch", MFU_COUNT, 1, 1e6, 1, NULL, "batch",                                   \
-      "sequences per GPU in one forward pass (micro-batch)")                                                           \
-    X(ACCUM, "accum", "gradient_accumulation_steps grad_accum", MFU_COUNT, 1, 1e6, 1, NULL, "batch",                   \
-      "micro-steps per optimizer step on each data-parallel rank", .keeps_graph = true)                                \
+    X(BATCH, "batch",                                                                                                  \
+      "batch_size micro_batch micro_batch_size per_device_train_batch_size train_micro_batch_size_per_gpu "            \
+      "device_batch_size mbs",                                                                                         \
+      MFU_COUNT, 1, 1e6, 1, NULL, "batch", "sequences per GPU in one forward pass (micro-batch)")                      \
+    X(ACCUM, "accum",                                                                                                  \
+      "gradient_accumulation_steps grad_accum grad_accum_steps gradient_accumulation accumulate_grad_batches",         \
+      MFU_COUNT, 1, 1e6, 1, NULL, "batch", "micro-steps per optimizer step on each data-parallel rank",                \
+      .keeps_graph = true)                                                                                             \
     X(PRECISION, "precision", "dtype", MFU_COUNT, 0, MFU_PRECISION_COUNT - 1, MFU_BF16, mfu_precision_names,           \
       "numerics", "arithmetic of the matrix products (fp16, bf16: autocast with fp32 weights)")                        \
     X(RUNTIME, "runtime", "", MFU_COUNT, 0, MFU_RUNTIME_COUNT - 1, MFU_EAGER, mfu_runtime_names, "runtime",            \
@@ -34,11 +37,11 @@ struct mfu_error;
       "runtime", "activations that are computed again in backward")                                                    \
     X(OPTIMIZER, "optimizer", "", MFU_COUNT, 0, MFU_OPTIMIZER_COUNT - 1, MFU_ADAMW, mfu_optimizer_names, "runtime",    \
       "optimizer and its implementation")                                                                              \
-    X(GRAD_CLIP, "grad_clip", "", MFU_COUNT, 0, 1e9, 1, NULL, "runtime",                                               \
-      "largest gradient norm; 0 switches clipping off", .fractional = true)                                            \
+    X(GRAD_CLIP, "grad_clip", "clip_grad max_grad_norm gradient_clipping gradient_clip_val", MFU_COUNT, 0, 1e9, 1,     \
+      NULL, "runtime", "largest gradient norm; 0 switches clipping off", .fractional = true)                           \
     X(HALF_WEIGHTS, "half_weights", "", MFU_COUNT, 0, 1, 0, mfu_switch_names, "numerics",                              \
-      "16-bit weights and gradients with fp32 masters in the optimizer (apex O2, DeepSpeed); what ZeRO takes unless "  \
-      "it is set to off")                                                                                              \
+      "16-bit weights and gradients with fp32 masters in the optimizer (apex O2, DeepSpeed); ZeRO uses this unless "   \
+      "you set it to off")                                                                                             \
     X(CUDA_GRAPHS, "cuda_graphs", "", MFU_COUNT, 0, 1, 0, mfu_switch_names, "runtime",                                 \
       "replay of the step as CUDA graphs", .keeps_graph = true)                                                        \
     X(LOSS_CHUNKS, "loss_chunks", "", MFU_COUNT, 1, 4096, 1, NULL, "runtime",                                          \
@@ -46,25 +49,31 @@ struct mfu_error;
     X(TRAIN_METRICS, "train_metrics", "", MFU_COUNT, 0, 16, 0, NULL, "runtime",                                        \
       "metrics that the trainer computes from the logits of every micro-step (cross-entropy, perplexity: each reads "  \
       "them all again)")                                                                                               \
-    X(GPUS, "gpus", "n_gpus", MFU_COUNT_OF_GPUS, "GPUs in all")                                                        \
-    X(NODES, "nodes", "", MFU_COUNT_OF_GPUS, "machines that hold the GPUs")                                            \
-    X(DP, "dp", "", MFU_COUNT_OF_GPUS, "GPUs that split the batch (data parallel)")                                    \
-    X(TP, "tp", "", MFU_COUNT_OF_GPUS, "GPUs that split each layer (tensor parallel)")                                 \
-    X(PP, "pp", "", MFU_COUNT_OF_GPUS, "GPUs that split the layers (pipeline parallel)")                               \
-    X(VPP, "vpp", "", MFU_COUNT_OF_GPUS, "virtual pipeline stages per GPU")                                            \
-    X(CP, "cp", "", MFU_COUNT_OF_GPUS, "GPUs that split the sequence (context parallel)")                              \
-    X(EP, "ep", "", MFU_COUNT_OF_GPUS, "GPUs that split the experts (expert parallel)")                                \
-    X(SP, "sp", "", MFU_COUNT, 0, 1, 0, mfu_switch_names, "parallel",                                                  \
+    X(GPUS, "gpus", "n_gpus num_gpus world_size", MFU_COUNT_OF_GPUS, "GPUs in all")                                    \
+    X(NODES, "nodes", "nnodes num_nodes num_machines", MFU_COUNT_OF_GPUS, "machines that hold the GPUs")               \
+    X(DP, "dp", "data_parallel_size data_parallel_degree", MFU_COUNT_OF_GPUS,                                          \
+      "GPUs that split the batch (data parallel)")                                                                     \
+    X(TP, "tp", "tensor_parallel_size tensor_parallel_degree tensor_model_parallel_size", MFU_COUNT_OF_GPUS,           \
+      "GPUs that split each layer (tensor parallel)")                                                                  \
+    X(PP, "pp", "pipeline_parallel_size pipeline_parallel_degree pipeline_model_parallel_size", MFU_COUNT_OF_GPUS,     \
+      "GPUs that split the layers (pipeline parallel)")                                                                \
+    X(VPP, "vpp", "virtual_pipeline_model_parallel_size", MFU_COUNT_OF_GPUS, "virtual pipeline stages per GPU")        \
+    X(CP, "cp", "context_parallel_size context_parallel_degree", MFU_COUNT_OF_GPUS,                                    \
+      "GPUs that split the sequence (context parallel)")                                                               \
+    X(EP, "ep", "expert_parallel_size expert_parallel_degree expert_model_parallel_size", MFU_COUNT_OF_GPUS,           \
+      "GPUs that split the experts (expert parallel)")                                                                 \
+    X(SP, "sp", "sequence_parallel", MFU_COUNT, 0, 1, 0, mfu_switch_names, "parallel",                                 \
       "sequence parallelism beside tensor parallelism")                                                                \
-    X(ZERO, "zero", "", MFU_COUNT, 0, 3, 0, NULL, "parallel",                                                          \
+    X(ZERO, "zero", "zero_stage", MFU_COUNT, 0, 3, 0, NULL, "parallel",                                                \
       "ZeRO stage: 0 none, 1 optimizer, 2 gradients, 3 weights (FSDP); of 16-bit weights, see half_weights")           \
+    X(SOFTWARE, "software", "", MFU_COUNT, 0, 2100, 0, NULL, "environment",                                            \
+      "year of the libraries (CUDA, cuBLAS, PyTorch); 0: today's", .keeps_graph = true, .least_but_0 = 2015)           \
     X(EXPANDABLE_SEGMENTS, "expandable_segments", "", MFU_COUNT, 0, 1, 0, mfu_switch_names, "environment",             \
       "the allocator's expandable segments (PYTORCH_CUDA_ALLOC_CONF)", .keeps_graph = true)                            \
     X(VRAM_RESERVED, "vram_reserved", "", MFU_BYTES, 0, 1e13, 0, NULL, "environment",                                  \
       "memory that the desktop and other processes hold", .keeps_graph = true)                                         \
     X(DATALOADER_MS, "dataloader_ms", "", MFU_COUNT, 0, 1e7, 0, NULL, "environment",                                   \
-      "milliseconds that the loader takes for one micro-batch; what changes the batch for you (levers, sweep, "        \
-      "search, solve) keeps the time per sequence",                                                                    \
+      "loading time per micro-batch, in ms; levers, sweep, search and solve scale it with the batch",                  \
       .keeps_graph = true, .fractional = true)                                                                         \
     X(CLOCK_MHZ, "clock_mhz", "", MFU_COUNT, 0, 10000, 0, NULL, "environment",                                         \
       "SM clock under load in MHz; 0: what the coefficients sustain", .keeps_graph = true, .fractional = true,         \
@@ -72,7 +81,6 @@ struct mfu_error;
     X(POWER_W, "power_w", "", MFU_COUNT, 0, 100000, 0, NULL, "environment",                                            \
       "board power limit in watts; 0: the GPU's own", .keeps_graph = true, .fractional = true, .least_but_0 = 1,       \
       .unit = MFU_WATTS)
-/* clang-format on */
 
 enum mfu_setting_id {
 #define X(id, ...) MFU_S_##id,
@@ -103,7 +111,8 @@ extern const char *const mfu_switch_names[]; /* "off", "on", NULL */
  * room for MFU_QUANTITY_MAX. */
 const char *mfu_setting_format(char *buf, enum mfu_setting_id, double value);
 
-/* The setting of that key or alias, or -1. */
-int mfu_setting_find(const char *key);
+/* The choice that `text` names, by its own name or one of other programs; -1: none.
+ * In *stands_for (NULL: not wanted) whether that is only planned as the choice. */
+int mfu_setting_choice(enum mfu_setting_id, const char *text, bool *stands_for);
 
 #endif

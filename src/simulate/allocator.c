@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "simulate/allocator.h"
+#include "base/list.h"
 #include "base/error.h"
 #include "simulate/allocator_state.h"
 
@@ -307,18 +308,12 @@ void mfu_allocator_record_stream(struct mfu_allocator *a, int handle, int stream
             return;
     /* Room for its event too, so that free() cannot fail. */
     if (a->n_uses + a->n_events >= a->room_uses) {
-        size_t room = a->room_uses ? 2 * a->room_uses : 16;
-        struct use *uses = realloc(a->uses, room * sizeof *uses);
-        struct use *events;
+        size_t wanted = a->n_uses + a->n_events + 1;
 
-        a->uses = uses ? uses : a->uses;
-        events = realloc(a->events, room * sizeof *events);
-        a->events = events ? events : a->events;
-        if (!uses || !events) {
+        if (!MFU_ROOM(a->uses, wanted, a->room_uses) || !MFU_ROOM(a->events, wanted, a->room_events)) {
             a->broken = true;
             return;
         }
-        a->room_uses = room;
     }
     a->uses[a->n_uses++] = (struct use){handle, stream};
     a->blocks[handle].uses++;

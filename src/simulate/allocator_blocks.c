@@ -5,40 +5,23 @@
 #include <stdlib.h>
 
 #include "simulate/allocator.h"
+#include "base/list.h"
 #include "simulate/allocator_state.h"
 
 #define LAST_ADDRESS ((uint64_t)1 << 63)
 
-/* The array with room for one more; NULL, and the allocator broken, when memory
- * is out. */
-static void *grown(struct mfu_allocator *a, void *array, int n, int *room, size_t size)
-{
-    int wanted = *room ? 2 * *room : 16;
-    void *more;
-
-    if (n < *room)
-        return array;
-    more = wanted < INT32_MAX / 4 ? realloc(array, (size_t)wanted * size) : NULL;
-    if (more)
-        *room = wanted;
-    else
-        a->broken = true;
-    return more;
-}
-
 int mfu_block_new(struct mfu_allocator *a)
 {
     int b = a->unused_block;
-    struct block *blocks;
 
     if (b) {
         a->unused_block = a->blocks[b].next;
         return b;
     }
-    blocks = grown(a, a->blocks, a->n_blocks, &a->room_blocks, sizeof *blocks);
-    if (!blocks)
+    if (!MFU_ROOM(a->blocks, a->n_blocks + 1, a->room_blocks)) {
+        a->broken = true;
         return 0;
-    a->blocks = blocks;
+    }
     return a->n_blocks++;
 }
 
@@ -55,11 +38,10 @@ int mfu_segment_new(struct mfu_allocator *a, int pool, uint64_t size, uint64_t p
     if (size > LAST_ADDRESS - a->next_address)
         return 0;
     if (s < 0) {
-        struct segment *segments = grown(a, a->segments, a->n_segments, &a->room_segments, sizeof *segments);
-
-        if (!segments)
+        if (!MFU_ROOM(a->segments, a->n_segments + 1, a->room_segments)) {
+            a->broken = true;
             return 0;
-        a->segments = segments;
+        }
         s = a->n_segments++;
     } else {
         a->unused_segment = a->segments[s].next;
@@ -105,11 +87,10 @@ int mfu_pool_of(struct mfu_allocator *a, int stream, bool small)
     while (p < a->n_pools && a->pools[p].stream != stream)
         p += 2;
     if (p == a->n_pools) {
-        struct pool *pools = grown(a, a->pools, p + 1, &a->room_pools, sizeof *pools);
-
-        if (!pools)
+        if (!MFU_ROOM(a->pools, p + 2, a->room_pools)) {
+            a->broken = true;
             return -1;
-        a->pools = pools;
+        }
         a->pools[p] = (struct pool){.stream = stream};
         a->pools[p + 1] = (struct pool){.stream = stream, .small = true};
         a->n_pools += 2;

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
+
 #define CHUNK 32             /* entries: 768 bytes, moved by half on average */
 #define FEW (CHUNK / 4)      /* below this a chunk looks for a neighbour ... */
 #define MANY (CHUNK * 3 / 4) /* ... with which it holds at most this many */
@@ -76,24 +78,13 @@ void mfu_block_set_release(struct mfu_block_set *s)
 static int open_chunk(struct mfu_block_set *s, size_t at)
 {
     struct mfu_block_chunk *c = s->spare ? s->spare : malloc(sizeof *c);
+    size_t room = s->room;
 
     s->spare = c;
     if (!c)
         return -1;
-    if (s->n_chunks == s->room) {
-        size_t room = s->room ? 2 * s->room : 8;
-        struct mfu_block_chunk **chunks = realloc(s->chunks, room * sizeof *chunks);
-        struct mfu_block_key *least;
-
-        if (!chunks)
-            return -1;
-        s->chunks = chunks;
-        least = realloc(s->least, room * sizeof *least);
-        if (!least)
-            return -1;
-        s->least = least;
-        s->room = room;
-    }
+    if (!MFU_ROOM(s->chunks, s->n_chunks + 1, room) || !MFU_ROOM(s->least, s->n_chunks + 1, s->room))
+        return -1;
     memmove(&s->chunks[at + 1], &s->chunks[at], (s->n_chunks - at) * sizeof s->chunks[0]);
     memmove(&s->least[at + 1], &s->least[at], (s->n_chunks - at) * sizeof s->least[0]);
     c->n = 0;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/error.h"
 
 /* Optimizer steps until the reserved memory has to have settled (chosen). */
@@ -45,16 +46,9 @@ struct replayer {
 
 static bool keep(struct replayer *p, struct handles *h, int handle)
 {
-    if (h->n == h->cap) {
-        int want = h->cap ? 2 * h->cap : 256;
-        int *more = realloc(h->list, (size_t)want * sizeof *more);
-
-        if (!more) {
-            p->broken = true;
-            return false;
-        }
-        h->list = more;
-        h->cap = want;
+    if (!MFU_ROOM(h->list, h->n + 1, h->cap)) {
+        p->broken = true;
+        return false;
     }
     h->list[h->n++] = handle;
     return true;
@@ -75,16 +69,9 @@ static void sample(struct replayer *p)
 
     if (!p->recording)
         return;
-    if (out->n_samples == out->cap_samples) {
-        size_t want = out->cap_samples ? 2 * out->cap_samples : 4096;
-        struct mfu_memory_sample *more = realloc(out->samples, want * sizeof *more);
-
-        if (!more) {
-            p->broken = true;
-            return;
-        }
-        out->samples = more;
-        out->cap_samples = want;
+    if (!MFU_ROOM(out->samples, out->n_samples + 1, out->cap_samples)) {
+        p->broken = true;
+        return;
     }
     x = &out->samples[out->n_samples];
     *x = (struct mfu_memory_sample){.launch = p->launch,
@@ -188,16 +175,9 @@ static void remember(struct replayer *p, struct schedule *s, int tensor)
     s->life[tensor] = -1;
     if (!p->recording)
         return;
-    if (out->n_lives == out->cap_lives) {
-        size_t want = out->cap_lives ? 2 * out->cap_lives : 4096;
-        struct mfu_block_life *more = realloc(out->lives, want * sizeof *more);
-
-        if (!more) {
-            p->broken = true;
-            return;
-        }
-        out->lives = more;
-        out->cap_lives = want;
+    if (!MFU_ROOM(out->lives, out->n_lives + 1, out->cap_lives)) {
+        p->broken = true;
+        return;
     }
     s->life[tensor] = (int)out->n_lives;
     out->lives[out->n_lives++] =
@@ -353,16 +333,9 @@ static void note_block(void *context, const struct mfu_block_view *view)
     struct replayer *p = context;
     struct mfu_replay *out = p->out;
 
-    if (out->n_blocks == out->cap_blocks) {
-        size_t want = out->cap_blocks ? 2 * out->cap_blocks : 1024;
-        struct mfu_block_view *more = realloc(out->blocks, want * sizeof *more);
-
-        if (!more) {
-            p->broken = true;
-            return;
-        }
-        out->blocks = more;
-        out->cap_blocks = want;
+    if (!MFU_ROOM(out->blocks, out->n_blocks + 1, out->cap_blocks)) {
+        p->broken = true;
+        return;
     }
     out->blocks[out->n_blocks++] = *view;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/error.h"
 #include "base/suggest.h"
 
@@ -68,28 +69,9 @@ int mfu_pipeline_stage(const struct mfu_pipeline_layout *l, int rank, int chunk)
     return chunk == 0 ? rank : mfu_pipeline_stages(l) - 1 - rank;
 }
 
-/* Room for `more` after `used`; false when out of memory. */
-static bool reserve(void **array, int *room, int used, int more, size_t size)
-{
-    int wanted = *room ? *room : 64;
-    void *bigger;
-
-    while (wanted < used + more)
-        wanted *= 2;
-    if (wanted == *room)
-        return true;
-    bigger = realloc(*array, (size_t)wanted * size);
-    if (!bigger)
-        return false;
-    *array = bigger;
-    *room = wanted;
-    return true;
-}
-
 void mfu_order_lengthen(struct mfu_order *o, const uint16_t *body, int length)
 {
-    if (!o->failed && !reserve((void **)&o->actions, &o->room_actions, o->n_actions, length, sizeof *o->actions))
-        o->failed = true;
+    o->failed |= !MFU_ROOM(o->actions, o->n_actions + length, o->room_actions);
     if (o->failed)
         return;
     memcpy(o->actions + o->n_actions, body, (size_t)length * sizeof *body);
@@ -104,7 +86,7 @@ void mfu_order_add(struct mfu_order *o, int repeat, bool steady, const uint16_t 
     if ((repeat <= 0 || length == 0) && !steady)
         return;
     if (!last || last->repeat != 1 || last->phase || repeat != 1 || steady) {
-        o->failed |= !reserve((void **)&o->blocks, &o->room_blocks, o->n_blocks, 1, sizeof *o->blocks);
+        o->failed |= !MFU_ROOM(o->blocks, o->n_blocks + 1, o->room_blocks);
         if (o->failed)
             return;
         o->blocks[o->n_blocks++] = (struct mfu_block){

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "simulate/streams.h"
 
 /* A micro-step is steady when it takes as long as the one before it, up to this
@@ -31,19 +32,11 @@ struct sim_state {
 
 static bool queue_room(struct sim_state *c)
 {
-    int want = c->cap ? 2 * c->cap : 4096;
-    double *ends, *issued;
+    int cap = c->cap;
 
-    if (c->n < c->cap)
-        return true;
-    if (!(ends = realloc(c->ends, (size_t)want * sizeof *ends)))
+    if (!MFU_ROOM(c->issued, c->n + 1, cap))
         return false;
-    c->ends = ends;
-    if (!(issued = realloc(c->issued, (size_t)want * sizeof *issued)))
-        return false;
-    c->issued = issued;
-    c->cap = want;
-    return true;
+    return MFU_ROOM(c->ends, c->n + 1, c->cap);
 }
 
 static struct mfu_event *record(struct sim_state *c)
@@ -52,16 +45,7 @@ static struct mfu_event *record(struct sim_state *c)
 
     if (!c->in->record)
         return NULL;
-    if (t->n_events == t->cap_events) {
-        size_t want = t->cap_events ? 2 * t->cap_events : 4096;
-        struct mfu_event *more = realloc(t->events, want * sizeof *more);
-
-        if (!more)
-            return NULL;
-        t->events = more;
-        t->cap_events = want;
-    }
-    return &t->events[t->n_events++];
+    return MFU_ROOM(t->events, t->n_events + 1, t->cap_events) ? &t->events[t->n_events++] : NULL;
 }
 
 /* The host may be `queue_depth` kernels ahead of the GPU. */

@@ -9,7 +9,9 @@ import glob, json, os, re, subprocess, sys, tempfile
 PROGRAM, DATA = (os.path.abspath(p) for p in sys.argv[1:3])
 ATTENTION = {"heads": "n_head", "kv_heads": "n_kv_head", "head_dim": "head_dim"}
 # Still known by name: which attention there is, is chosen by them (scenario/scenario.c).
-BY_NAME = ("seq", "head_dim", "attn_softcap")
+BY_NAME = ("seq", "head_dim", "attn_softcap", "math_attention")
+# Those that choose: an attribute has a word in their place.
+WORDS = {"activation": ("gelu", "gelu_tanh", "silu", "relu", "tanh", "scale", "gelu_new"), "added_mask": ("fill", "add")}
 failures = []
 
 
@@ -51,8 +53,9 @@ with tempfile.TemporaryDirectory() as folder:
         for name, value in dims.items():
             own, rest = text[:end], text[end:]
             own = re.sub(rf"(?m)^  {name}:.*\n?", "", own + "\n")
-            number = "%.17g" % value
-            inline = lambda part: re.sub(rf"(?<![\w.-])(?<!op: )(?<!name: )(?<!kind: ){name}(?![\w:.-])", number, part)
+            number = WORDS[name][int(value)] if name in WORDS else "%.17g" % value
+            kinds = "" if name in WORDS else "(?<!kind: )"
+            inline = lambda part: re.sub(rf"(?<![\w.-])(?<!op: )(?<!name: ){kinds}{name}(?![\w:.-])", number, part)
             with open(path, "w") as f:
                 f.write(own[:begin] + inline(own[begin:]) + "".join(
                     line if re.search(rf"in: *\[?[^\]}}]*\b{name}\b", line) else inline(line) for line in rest.splitlines(True)))

@@ -83,7 +83,7 @@ static struct mfu_session *open_session(void)
     struct mfu_session *s = calloc(1, sizeof *s);
     struct mfu_error err = {0};
 
-    REQUIRE(s && mfu_session_open(s, fixture_catalog(), &err) == 0);
+    REQUIRE(s && mfu_session_open(s, fixture_catalog(), NULL, &err) == 0);
     s->out = s->errors = fopen("/dev/null", "we");
     REQUIRE(s->out);
     s->term = (struct mfu_term){.width = 80, .height = 24};

@@ -58,7 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (size == 0)
         return 0;
-    REQUIRE(catalog || (catalog = mfu_catalog_open(fixture_catalog(), NULL)));
+    REQUIRE(catalog || (catalog = mfu_catalog_open(fixture_catalog(), NULL, NULL)));
     REQUIRE((text = malloc(size)));
     memcpy(text, data + 1, size - 1);
     text[size - 1] = '\0';

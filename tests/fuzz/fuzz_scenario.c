@@ -28,7 +28,7 @@ static void open_catalog(void)
     const char *const *names;
     size_t n;
 
-    REQUIRE((catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, NULL)));
+    REQUIRE((catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, NULL, NULL)));
     names = mfu_catalog_models(catalog, &n);
     for (; n_models < n && n_models < 64; n_models++)
         REQUIRE((models[n_models] = mfu_catalog_model(catalog, names[n_models], NULL)));

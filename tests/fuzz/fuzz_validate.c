@@ -64,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct mfu_validation *all;
     struct mfu_error err = {0};
 
-    REQUIRE(text && (catalog || (catalog = mfu_catalog_open(fixture_catalog(), NULL))));
+    REQUIRE(text && (catalog || (catalog = mfu_catalog_open(fixture_catalog(), NULL, NULL))));
     memcpy(text, header, first);
     if (size)
         memcpy(text + first, data + 1, size - 1);

@@ -41,6 +41,8 @@ expect 1 '^mfuplan: set: batch: ' -e 'set batch 0; check 0'
 expect 3 '^mfuplan: check: not satisfied: mfu > 40 (mfu = ' -e 'check mfu > 40'
 expect 1 "'0/0' is not a number" -e 'check 0/0'
 expect 1 'batch is given twice' -e 'sweep batch=1,2 micro_batch=3,4'
+expect 1 'gpu is given twice' -e 'sweep gpu=rtx4070 gpu=h100-sxm'
+expect 1 'model is given twice' -e 'sweep model=gpt2 batch=1,2 model=gpt2-xl'
 expect 0 '' -e 'gpu NVIDIA GeForce RTX 4070'
 expect 0 '' -e 'check mfu > 0; quit; nonsense'
 expect 0 '' -e 'set batch 2' -e 'check batch == 2'
@@ -52,6 +54,30 @@ printf '%b' "$input" >a.mfu
 expect 1 "^mfuplan: a.mfu:3:15: " a.mfu
 echo 'source a.mfu' >b.mfu
 expect 1 "^mfuplan: a.mfu:3:15: \|b.mfu:1" b.mfu
+
+# Files that a script names, beside it and from anywhere; the working directory comes first.
+mkdir -p beside/inner
+printf 'import job.py\nmodel own.yaml\nsource inner/d.mfu\ncheck batch == 4 and accum == 5 and n_layer == 3\n' >beside/a.mfu
+printf 'name: Own\nextends: gpt2\ndims: {n_layer: 3}\n' >beside/own.yaml
+printf 'batch_size = 3\ngradient_accumulation_steps = 5\n' >beside/job.py
+echo 'source e.mfu' >beside/inner/d.mfu
+echo 'set batch 4' >beside/inner/e.mfu
+expect 0 '' beside/a.mfu
+expect 0 '' -e 'source beside/a.mfu'
+expect 0 '' "$PWD/beside/a.mfu"
+expect 1 'job.py: cannot be read' -e 'import job.py'
+echo 'set batch 9' >e.mfu
+expect 3 'not satisfied' beside/a.mfu
+rm e.mfu
+
+# Scripts that source others many times have a budget.
+for i in 1 2 3 4; do
+    for _ in 1 2 3 4 5 6 7 8 9 10; do echo "source bomb$((i - 1)).mfu"; done >bomb$i.mfu
+done
+echo '# nothing' >bomb0.mfu
+expect 1 'more than 1000 scripts' bomb4.mfu
+expect 0 '' bomb2.mfu
+
 echo 'source c.mfu' >c.mfu
 expect 1 'more than 16 deep' c.mfu
 input='\357\273\277set batch 8\r\nprint batch\r\n'
@@ -141,7 +167,7 @@ assert all(k["value"] == k["prior"] for k in c["coefficients"] if k["source"] ==
 expect 0 '' --json -e 'gpu a100-80gb-sxm; show coefficients'
 grep -q '"source":"runs"' out || { echo 'a calibration is not shown'; failed=1; }
 echo 'gpu: [' >calibrations/broken.yaml
-expect 0 'warning: a calibration is left out: .*broken.yaml:' -q -e 'calibrate list'
+expect 0 'warning: .*broken.yaml:2: a calibration is left out: ' -q -e 'calibrate list'
 rm calibrations/broken.yaml
 expect 0 '' -e 'calibrate forget a100-80gb-sxm; calibrate list'
 expect 1 'no calibration is called' -e 'calibrate forget'
@@ -194,6 +220,23 @@ start='gpu rtx4070; model gpt2; set runtime compile'
 expect 3 'not satisfied' -q -e "$start; $other; check step_time_s > 3.8 and step_time_s < 4.05"
 expect 0 '' -q -e "$start; calibrate from '$logs/nanogpt-train1.log'; $other; check step_time_s > 3.8 and step_time_s < 4.05"
 expect 0 '' -q -e 'calibrate forget rtx4070'
+
+# Samples that contradict what is known of the card: refused, unless the user insists.
+samples() {
+    printf 'mfuplan_samples: 1\ngpu: {name: rtx4070}\nsamples:\n'
+    awk -v rate="$1" 'BEGIN { for (n = 1024; n <= 8192; n *= 2) for (k = 1024; k <= 4096; k *= 2)
+        printf "  - {probe: gemm, m: %d, n: %d, k: %d, dtype: bf16, seconds: %.6g}\n", n, n, k, 2*n*n*k/rate }'
+}
+samples 2e12 >slow.yaml
+expect 1 'contradict what is known of a rtx4070' -e "$start; calibrate from slow.yaml"
+expect 0 '' -q -e 'calibrate list'
+[ -z "$(cat out)" ] || { echo 'refused samples were kept'; failed=1; }
+expect 0 '' -q -e "$start; calibrate from slow.yaml --anyway"
+expect 0 '' -q -e 'calibrate forget rtx4070'
+samples 52e12 >usual.yaml
+expect 0 '' -q -e "$start; calibrate from usual.yaml"
+expect 0 '' -q -e 'calibrate forget rtx4070'
+
 expect 1 'tokens per step' -e "$start; calibrate from '$logs/nanogpt-contradictory.log'"
 expect 1 'no line is a training step' -e "$start; calibrate from '$logs/../import/nanogpt-train2.py'"
 expect 1 'No such file' -e "$start; calibrate from none.log"

@@ -191,7 +191,7 @@ static int set_up(void **state)
     (void)state;
     seed = dice = text ? strtoull(text, NULL, 10) : (uint64_t)time(NULL);
     print_message("seed %llu\n", (unsigned long long)seed);
-    catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, NULL);
+    catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, NULL, NULL);
     return catalog ? 0 : -1;
 }
 

@@ -201,7 +201,7 @@ static int start(void **unused)
     seed = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL);
     state = seed;
     printf("MFUPLAN_SEED=%llu\n", (unsigned long long)seed);
-    catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, NULL);
+    catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, NULL, NULL);
     gpus = catalog ? mfu_catalog_gpus(catalog, &n_gpus) : NULL;
     return catalog && n_gpus > 0 ? 0 : -1;
 }

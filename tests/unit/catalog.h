@@ -14,7 +14,7 @@ static struct mfu_catalog *catalog;
 static inline int open_catalog(void **state)
 {
     (void)state;
-    catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, NULL);
+    catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, NULL, NULL);
     return catalog ? 0 : -1;
 }
 

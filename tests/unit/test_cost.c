@@ -5,18 +5,33 @@
 
 #include "base/error.h"
 #include "cost/cost.h"
+#include "scenario/key_names.h"
 #include "scenario/scenario.h"
+#include "scenario/setting.h"
 
-static struct mfu_machine machine_of(const char *gpu)
+/* The GPU in a scenario of which one more setting is given; "": none. */
+static struct mfu_machine machine_with(const char *gpu, const char *key, double value)
 {
     static struct mfu_scenario s; /* the config points at it */
     struct mfu_machine m;
     struct mfu_config c;
 
     s = mfu_scenario_start(mfu_catalog_model(catalog, "gpt2", NULL), mfu_catalog_gpu(catalog, gpu, NULL));
+    if (*key) {
+        struct mfu_key k = mfu_key_find(NULL, key, NULL);
+
+        assert_int_equal(k.kind, MFU_KEY_SETTING);
+        s.setting[k.id] = value;
+        s.setting_given[k.id] = true;
+    }
     assert_int_equal(mfu_scenario_resolve(&s, &c, NULL), 0);
     mfu_machine_make(&c, &m);
     return m;
+}
+
+static struct mfu_machine machine_of(const char *gpu)
+{
+    return machine_with(gpu, "", 0);
 }
 
 /* Tensor cores are busy for that share of the step that was measured. */
@@ -137,7 +152,110 @@ static void l2_spares_traffic(void **state)
     mfu_price_kernel(&m, &k, 8e6, 8e6, NULL, &hot);
     assert_true(cold.memory_s > warm.memory_s && warm.memory_s > hot.memory_s);
     assert_near(hot.memory_s, 16e6 / m.l2_bytes_s, 1e-12);
-    assert_near(cold.memory_s, 16e6 / (m.c[MFU_C_DRAM_POINTWISE] * 504e9), 1e-9);
+    m.element_clock_hz = 0; /* wide loads */
+    mfu_price_kernel(&m, &k, 0, 0, NULL, &cold);
+    assert_near(cold.memory_s, 16e6 / (m.c[MFU_C_DRAM_ATTAIN] * m.c[MFU_C_DRAM_POINTWISE] * 504e9), 1e-9);
+}
+
+/* Watts buy clocks where power is what limits, to the 0.6th power and no more
+ * than the pipe takes; boards that it does not limit lose less. */
+static void power_is_a_limit(void **state)
+{
+    static const char *const gpus[] = {"h100-pcie", "l4", "a100-40gb-pcie", "rtx4080-laptop", "rtx4090", "h100-sxm"};
+    double last, home;
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(gpus); i++) {
+        double board_w = mfu_catalog_gpu(catalog, gpus[i], NULL)->power_w;
+        struct mfu_machine m = machine_of(gpus[i]);
+
+        last = 0;
+        home = m.gemm_flops[MFU_PEAK_FP16];
+        for (double share = 0.4; share < 1.5; share += 0.1) {
+            double flops;
+
+            m = machine_with(gpus[i], "power_w", share * board_w);
+            flops = m.gemm_flops[MFU_PEAK_FP16];
+            assert_true(flops >= last);
+            assert_true(flops <= m.peak_flops[MFU_PEAK_FP16] * 1.25);
+            if (share < 0.95)
+                assert_true(flops <= home && flops >= home * pow(share, 0.6) * 0.999);
+            last = flops;
+        }
+    }
+    last = machine_of("h100-pcie").gemm_flops[MFU_PEAK_BF16];
+    assert_near(machine_with("h100-pcie", "power_w", 175).gemm_flops[MFU_PEAK_BF16] / last, pow(0.5, 0.6), 1e-9);
+}
+
+/* Busy tensor cores draw the power that lowers clocks; products on the CUDA
+ * cores are no part of it. */
+static void only_tensor_products_are_throttled(void **state)
+{
+    struct mfu_machine m = machine_of("h100-sxm");
+    struct mfu_kernel half = mfu_kernel_gemm(MFU_PEAK_BF16, 8192, 8192, 8192, 1, 2, 2, false);
+    struct mfu_kernel single = mfu_kernel_gemm(MFU_PEAK_FP32, 8192, 8192, 8192, 1, 4, 4, false);
+    struct mfu_price p, q;
+
+    (void)state;
+    mfu_price_kernel(&m, &half, 0, 0, NULL, &p);
+    mfu_price_kernel(&m, &single, 0, 0, NULL, &q);
+    double half_s = p.compute_s, single_s = q.compute_s;
+
+    mfu_price_throttle(&m, &half, 1, &p);
+    mfu_price_throttle(&m, &single, 1, &q);
+    assert_near(p.compute_s, half_s * (1 + m.throttle), 1e-12);
+    assert_near(q.compute_s, single_s, 0);
+    assert_near(m.sustained_flops[MFU_PEAK_FP32], m.gemm_flops[MFU_PEAK_FP32], 0);
+}
+
+/* Eager PyTorch keeps elements in flight, not bytes: with a memory as fast as
+ * one likes, 16-bit and fp32 kernels take the same time, and with a slow one
+ * half; compiled kernels load wide and always take half. */
+static void elements_in_flight_bound_eager_kernels(void **state)
+{
+    struct mfu_kernel full =
+        mfu_kernel_stream(MFU_POINTWISE, MFU_C_DRAM_POINTWISE, 8192, 8192, 0, 4 * 0x1p26, 4 * 0x1p26);
+    struct mfu_kernel half =
+        mfu_kernel_stream(MFU_POINTWISE, MFU_C_DRAM_POINTWISE, 8192, 8192, 0, 2 * 0x1p26, 2 * 0x1p26);
+    double last = 0;
+
+    (void)state;
+    half.half_share = 1;
+    for (double bandwidth = 0.01; bandwidth < 1000; bandwidth *= 3) {
+        struct mfu_machine eager = machine_of("b200"), compiled = machine_with("b200", "runtime", MFU_COMPILE);
+        struct mfu_price p, q;
+
+        eager.bandwidth_bytes_s *= bandwidth, eager.l2_bytes_s *= bandwidth;
+        compiled.bandwidth_bytes_s *= bandwidth, compiled.l2_bytes_s *= bandwidth;
+        mfu_price_kernel(&eager, &full, 0, 0, NULL, &p);
+        mfu_price_kernel(&eager, &half, 0, 0, NULL, &q);
+        assert_true(q.memory_s / p.memory_s >= last && q.memory_s / p.memory_s > 0.4999
+                    && q.memory_s / p.memory_s <= 1);
+        last = q.memory_s / p.memory_s;
+        mfu_price_kernel(&compiled, &full, 0, 0, NULL, &p);
+        assert_true(p.memory_s * 0.999 <= full.read_bytes * 2 / mfu_dram_bytes_s(&compiled, MFU_C_DRAM_POINTWISE));
+    }
+    assert_true(last > 0.99);
+}
+
+/* Libraries of 2023 and before were no faster, for 16-bit products alone; the
+ * year of today's is the same as none. */
+static void older_libraries_are_not_faster(void **state)
+{
+    static const char *const gpus[] = {"a100-80gb-sxm", "h100-sxm", "rtx4090"};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(gpus); i++) {
+        struct mfu_machine now = machine_of(gpus[i]), then = machine_with(gpus[i], "software", 2022);
+        struct mfu_machine year = machine_with(gpus[i], "software", 2026);
+
+        assert_near(then.gemm_flops[MFU_PEAK_BF16] * now.c[MFU_C_GEMM_SOFTWARE], now.gemm_flops[MFU_PEAK_BF16], 1);
+        assert_true(now.c[MFU_C_GEMM_SOFTWARE] >= 1);
+        assert_near(then.gemm_flops[MFU_PEAK_TF32], now.gemm_flops[MFU_PEAK_TF32], 0);
+        assert_near(year.gemm_flops[MFU_PEAK_BF16], now.gemm_flops[MFU_PEAK_BF16], 0);
+        assert_near(year.loads, now.loads, 0);
+        assert_true(then.loads < now.loads);
+    }
 }
 
 int main(void)
@@ -148,6 +266,10 @@ int main(void)
         cmocka_unit_test(tiles_cover_the_product),
         cmocka_unit_test(misaligned_products_are_slower),
         cmocka_unit_test(l2_spares_traffic),
+        cmocka_unit_test(power_is_a_limit),
+        cmocka_unit_test(only_tensor_products_are_throttled),
+        cmocka_unit_test(elements_in_flight_bound_eager_kernels),
+        cmocka_unit_test(older_libraries_are_not_faster),
     };
 
     return cmocka_run_group_tests(tests, open_catalog, close_catalog);

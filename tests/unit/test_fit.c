@@ -19,8 +19,7 @@ static int set_up(void **state)
     struct mfu_error err = {0};
 
     (void)state;
-    setenv("MFUPLAN_CALIBRATIONS", "", 1);
-    catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, &err);
+    catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, NULL, &err);
     gpu = catalog ? mfu_catalog_gpu(catalog, "h100-sxm", &err) : NULL;
     return gpu ? 0 : -1;
 }
@@ -115,7 +114,7 @@ static void begin(struct world *w, unsigned seed)
     w->truth[MFU_C_GEMM_THROTTLE] *= 1.3;
     w->truth[MFU_C_GEMM_K0] *= 1.25;
     w->truth[MFU_C_DRAM_POINTWISE] *= 0.95;
-    w->truth[MFU_C_DRAM_NORM] *= 1.2;
+    w->truth[MFU_C_DRAM_NORM_LONG] *= 1.2;
     w->truth[MFU_C_DRAM_FUSED] *= 1.07;
     w->truth[MFU_C_KERNEL_OVERHEAD] *= 1.4;
 }
@@ -149,8 +148,8 @@ static const struct mfu_fit_row *row_of(const struct mfu_fit *f, enum mfu_coeffi
     return NULL;
 }
 
-static const enum mfu_coefficient moved[] = {MFU_C_GEMM_EFFICIENCY, MFU_C_GEMM_THROTTLE, MFU_C_GEMM_K0,
-                                             MFU_C_DRAM_POINTWISE,  MFU_C_DRAM_NORM,     MFU_C_DRAM_FUSED,
+static const enum mfu_coefficient moved[] = {MFU_C_GEMM_EFFICIENCY, MFU_C_GEMM_THROTTLE,  MFU_C_GEMM_K0,
+                                             MFU_C_DRAM_POINTWISE,  MFU_C_DRAM_NORM_LONG, MFU_C_DRAM_FUSED,
                                              MFU_C_KERNEL_OVERHEAD};
 
 /* ---- tests --------------------------------------------------------------- */
@@ -243,14 +242,14 @@ static void measurements_that_agree_win_however_far(void **state)
             begin(w, 200 + seed);
             w->truth[MFU_C_GEMM_EFFICIENCY] *= factors[k];
             w->truth[MFU_C_DRAM_POINTWISE] *= factors[k];
-            w->truth[MFU_C_DRAM_NORM] *= factors[k];
+            w->truth[MFU_C_DRAM_NORM_LONG] *= factors[k];
             add_gemms(w);
             add_streams(w);
             measure(w, 0.02, 0.05);
             fit(w, &f);
             for (size_t i = 0; i < 1 + 2 * (factors[k] > 0.2); i++) {
                 enum mfu_coefficient id =
-                    (enum mfu_coefficient[]){MFU_C_GEMM_EFFICIENCY, MFU_C_DRAM_POINTWISE, MFU_C_DRAM_NORM}[i];
+                    (enum mfu_coefficient[]){MFU_C_GEMM_EFFICIENCY, MFU_C_DRAM_POINTWISE, MFU_C_DRAM_NORM_LONG}[i];
                 const struct mfu_fit_row *r = row_of(&f, id);
 
                 assert_true(r->kept);
@@ -366,7 +365,7 @@ static void one_point_moves_but_does_not_decide(void **state)
 static void tied_coefficients_scale_together(void **state)
 {
     struct mfu_fit_parameter tied = {
-        .member = {MFU_C_DRAM_POINTWISE, MFU_C_DRAM_NORM, MFU_C_DRAM_FUSED}, .n_members = 3, .sigma = 0.5};
+        .member = {MFU_C_DRAM_POINTWISE, MFU_C_DRAM_NORM_LONG, MFU_C_DRAM_FUSED}, .n_members = 3, .sigma = 0.5};
     struct world *w = malloc(sizeof *w);
     struct mfu_fit_input in;
     struct mfu_fit f;
@@ -502,9 +501,10 @@ static void every_probe_is_read_and_predicted(void **state)
         "8e-5}",
         "{probe: cross_entropy, fused: 1, rows: 8192, columns: 50304, read_bytes: 8e8, write_bytes: 0, seconds: 3e-4}",
         "{probe: gelu, read_bytes: 1e8, write_bytes: 1e8, seconds: 8e-5}",
-        "{probe: rotary, read_bytes: 1e8, write_bytes: 1e8, seconds: 8e-5}",
+        "{probe: irregular, kind: broadcast, by: torch, half_share: 1, read_bytes: 1e8, write_bytes: 1e8, seconds: "
+        "1.2e-4}",
         "{probe: adamw, fused: 1, read_bytes: 2e9, write_bytes: 1.4e9, seconds: 1.3e-3}",
-        "{probe: grad_norm, read_bytes: 1e9, write_bytes: 0, seconds: 4e-4}",
+        "{probe: reduction, kind: column_sum, by: torch, read_bytes: 1e9, write_bytes: 0, seconds: 4e-4}",
         "{probe: attention, kind: flash, batch: 8, heads: 12, kv_heads: 12, seq: 1024, head_dim: 64, causal: 1, "
         "pass: forward, dtype: bf16, seconds: 6e-5}",
         "{probe: attention, kind: cudnn, batch: 8, heads: 12, kv_heads: 4, seq: 1024, head_dim: 128, causal: 1, "
@@ -514,6 +514,9 @@ static void every_probe_is_read_and_predicted(void **state)
         "{probe: launch, kind: stream, kernels: 1000, seconds: 2.6e-6}",
         "{probe: launch, kind: graph, kernels: 1000, seconds: 1.2e-6}",
         "{probe: launch, kind: host, kernels: 1000, seconds: 2e-6}",
+        "{probe: launch, kind: eager, kernels: 120, by: torch, seconds: 9e-6}",
+        "{probe: launch, kind: backward, kernels: 200, by: torch, seconds: 6e-6}",
+        "{probe: launch, kind: compile, kernels: 96, by: torch, seconds: 4e-6}",
         "{probe: all_reduce, gpus: 8, nodes: 1, bytes: 1e8, seconds: 6e-4}",
         "{probe: all_gather, gpus: 8, nodes: 1, bytes: 1e8, seconds: 3e-4}",
         "{probe: reduce_scatter, gpus: 8, bytes: 1e8, seconds: 3e-4}",
@@ -551,6 +554,203 @@ static void every_probe_is_read_and_predicted(void **state)
     assert_true(s.rows[3].kernel.traffic == MFU_C_DRAM_FUSED && s.rows[4].kernel.traffic == MFU_C_DRAM_SOFTMAX);
     assert_true(s.rows[11].kernel.backward && s.rows[11].kernel.attention == MFU_CUDNN);
     mfu_samples_free(&s);
+}
+
+/* ---- a file of torch_kernels.py ------------------------------------------ */
+
+/* How that machine differs from an RTX 4070 (tests/data/torch_kernels.yaml). */
+static const struct {
+    enum mfu_coefficient id;
+    double times;
+} differences[] = {
+    {MFU_C_GEMM_EFFICIENCY, 0.95}, {MFU_C_DRAM_POINTWISE, 0.93}, {MFU_C_DRAM_IRREGULAR, 0.75},
+    {MFU_C_DRAM_FUSED, 1.06},      {MFU_C_DRAM_NORM, 0.7},       {MFU_C_DRAM_NORM_BACKWARD, 1.2},
+    {MFU_C_DRAM_SOFTMAX, 0.9},     {MFU_C_DRAM_REDUCTION, 0.8},  {MFU_C_DRAM_EMBEDDING, 0.7},
+    {MFU_C_DRAM_OPTIMIZER, 0.92},  {MFU_C_DRAM_HALF, 0.92},      {MFU_C_FLASH_D64, 1.1},
+    {MFU_C_FLASH_D128, 1.08},      {MFU_C_MEMEFF_D64, 0.9},      {MFU_C_CUDNN_D64, 0.9},
+};
+
+static const struct {
+    enum mfu_coefficient id;
+    double times;
+} of_the_host[] = {{MFU_C_DISPATCH_EAGER, 1.5},
+                   {MFU_C_DISPATCH_BACKWARD, 1.4},
+                   {MFU_C_DISPATCH_COMPILE, 1.3},
+                   {MFU_C_DISPATCH_GRAPH, 1.8}};
+
+struct file_of_samples {
+    struct mfu_samples samples;
+    const struct mfu_gpu *gpu;
+    struct mfu_fit_point points[MOST];
+};
+
+static double predict_file(void *context, size_t i, const double value[MFU_COEFFICIENT_COUNT])
+{
+    struct file_of_samples *f = context;
+    struct mfu_machine m;
+
+    mfu_machine_of(f->gpu, value, &m);
+    return mfu_sample_seconds(&m, &f->samples.rows[i]);
+}
+
+static struct file_of_samples *read_file(void)
+{
+    struct file_of_samples *file = calloc(1, sizeof *file);
+    struct mfu_error err = {0};
+
+    assert_non_null(file);
+    file->gpu = mfu_catalog_gpu(catalog, "rtx4070", &err);
+    assert_non_null(file->gpu);
+    if (mfu_samples_read(MFUPLAN_SOURCE_DIR "/tests/data/torch_kernels.yaml", &file->samples, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(file->samples.n_unknown, 0);
+    assert_true(file->samples.n > 200 && file->samples.n < MOST);
+    for (size_t i = 0; i < file->samples.n; i++)
+        file->points[i] = (struct mfu_fit_point){file->samples.rows[i].seconds, file->samples.rows[i].spread,
+                                                 file->samples.rows[i].kind};
+    return file;
+}
+
+/* The seconds of another machine in place of those of the file. */
+static void measure_file(struct file_of_samples *file, const double *truth, double noise)
+{
+    struct world *w = calloc(1, sizeof *w);
+
+    assert_non_null(w);
+    w->state = 77;
+    for (size_t i = 0; i < file->samples.n; i++)
+        file->points[i].seconds = predict_file(file, i, truth) * exp(noise * normal(w));
+    free(w);
+}
+
+static void fit_file(struct file_of_samples *file, struct mfu_fit *f)
+{
+    struct mfu_fit_parameter parameters[MFU_COEFFICIENT_COUNT];
+    struct mfu_error err = {0};
+    struct mfu_fit_input in = {.points = file->points,
+                               .n_points = file->samples.n,
+                               .classes = file->samples.classes,
+                               .n_classes = file->samples.n_classes,
+                               .parameters = parameters,
+                               .prior = &file->gpu->coefficients,
+                               .predict = predict_file,
+                               .context = file,
+                               .without_held_out = true};
+
+    in.n_parameters = mfu_fit_candidates(&in, parameters);
+    if (mfu_fit_coefficients(&in, f, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static void free_file(struct file_of_samples *file)
+{
+    mfu_samples_free(&file->samples);
+    free(file);
+}
+
+static void kernels_of_pytorch_tell_each_class(void **state)
+{
+    struct file_of_samples *file = read_file();
+    struct mfu_fit f;
+
+    (void)state;
+    fit_file(file, &f);
+    for (size_t i = 0; i < LENGTH(differences); i++) {
+        double truth = differences[i].times * file->gpu->coefficients.value[differences[i].id];
+
+        if (fabs(log(f.value[differences[i].id] / truth)) > 0.05)
+            fail_msg("%s: %g, not %g", mfu_coefficient_rows[differences[i].id].name, f.value[differences[i].id], truth);
+    }
+    /* One measurement of its own each: it counts against the prior as both are known. */
+    for (size_t i = 0; i < LENGTH(of_the_host); i++) {
+        const struct mfu_fit_row *r = row_of(&f, of_the_host[i].id);
+        double truth = of_the_host[i].times * r->prior;
+
+        assert_true(r->kept && r->sigma < 0.5 * r->prior_sigma);
+        if (fabs(log(r->value / truth)) > 2 * r->sigma)
+            fail_msg("%s: %g, not %g", mfu_coefficient_rows[r->id].name, r->value, truth);
+    }
+    free_file(file);
+}
+
+/* A card whose GEMMs slow down, which its file says none of its kind does; and one which
+ * does not. */
+static void what_is_none_by_the_file_can_be_learnt(void **state)
+{
+    static const double throttles[] = {0.15, 0};
+    struct file_of_samples *file = read_file();
+    double truth[MFU_COEFFICIENT_COUNT];
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(throttles); i++) {
+        const struct mfu_fit_row *r;
+        struct mfu_fit f;
+
+        memcpy(truth, file->gpu->coefficients.value, sizeof truth);
+        assert_true(truth[MFU_C_GEMM_THROTTLE] == 0);
+        truth[MFU_C_GEMM_THROTTLE] = throttles[i];
+        measure_file(file, truth, 0.02);
+        fit_file(file, &f);
+        r = row_of(&f, MFU_C_GEMM_THROTTLE);
+        assert_true(r->kept);
+        if (fabs(r->value - throttles[i]) > 0.03)
+            fail_msg("gemm.throttle: %g, not %g", r->value, throttles[i]);
+        r = row_of(&f, MFU_C_GEMM_EFFICIENCY);
+        if (fabs(log(r->value / truth[r->id])) > fmax(3 * r->sigma, 0.02))
+            fail_msg("gemm.efficiency: %g, not %g", r->value, truth[r->id]);
+    }
+    free_file(file);
+}
+
+/* How much of L2 a working set may fill is where copies on one buffer become slow. */
+static void the_reach_of_l2_is_found(void **state)
+{
+    static const double times[] = {0.7, 1.4};
+    struct world *w = malloc(sizeof *w);
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(times); i++) {
+        const struct mfu_fit_row *r;
+        struct mfu_fit f;
+
+        begin(w, 30 + (unsigned)i);
+        memcpy(w->truth, gpu->coefficients.value, sizeof w->truth);
+        w->truth[MFU_C_L2_SHARE] *= times[i];
+        for (double bytes = 1e6; bytes < 4e9; bytes *= 1.4) {
+            add(w, mfu_kernel_stream(MFU_COPY, MFU_C_DRAM_POINTWISE, 1, bytes, 0, bytes / 2, bytes / 2), 1, false);
+            w->samples[w->n - 1].warm = true;
+        }
+        measure(w, 0.02, 0);
+        fit(w, &f);
+        r = row_of(&f, MFU_C_L2_SHARE);
+        assert_true(r->kept && r->sigma < r->prior_sigma);
+        assert_near(r->value, w->truth[MFU_C_L2_SHARE], 0.1);
+    }
+    free(w);
+}
+
+/* A machine that is as its file says: what is known gets surer, and nothing is refused. */
+static void what_agrees_with_its_prior_is_confirmed(void **state)
+{
+    static const enum mfu_coefficient confirmed[] = {MFU_C_GEMM_EFFICIENCY, MFU_C_DRAM_POINTWISE, MFU_C_DRAM_NORM,
+                                                     MFU_C_DRAM_FUSED};
+    struct world *w = malloc(sizeof *w);
+    struct mfu_fit f;
+
+    (void)state;
+    begin(w, 21);
+    memcpy(w->truth, gpu->coefficients.value, sizeof w->truth);
+    add_gemms(w);
+    add_streams(w);
+    measure(w, 0.02, 0);
+    fit(w, &f);
+    for (size_t i = 0; i < LENGTH(confirmed); i++) {
+        const struct mfu_fit_row *r = row_of(&f, confirmed[i]);
+
+        assert_true(r->kept && r->sigma < 0.5 * r->prior_sigma);
+        assert_near(r->value, r->prior, fmax(4 * r->sigma, 0.005));
+    }
+    free(w);
 }
 
 static void broken_samples_are_refused_where_they_are_broken(void **state)
@@ -611,15 +811,14 @@ static void a_calibration_is_used_until_it_is_forgotten(void **state)
     (void)state;
     scratch_begin(&s);
     snprintf(folder, sizeof folder, "%s/a/b", s.folder);
-    setenv("MFUPLAN_CALIBRATIONS", folder, 1);
-    mine = mfu_catalog_open(MFUPLAN_SOURCE_DIR, &err);
+    mine = mfu_catalog_open(MFUPLAN_SOURCE_DIR, folder, &err);
     plain = mfu_catalog_gpu(mine, "h100-sxm", &err);
     assert_non_null(plain);
     mfu_coefficients_clear(&c.coefficients);
     c.coefficients.value[MFU_C_GEMM_EFFICIENCY] = 0.8;
     c.coefficients.sigma[MFU_C_GEMM_EFFICIENCY] = 0.01;
     snprintf(c.coefficients.source[MFU_C_GEMM_EFFICIENCY], 128, "runs of today");
-    if (mfu_calibration_write(&c, &err) < 0 || mfu_calibration_read("h100-sxm", &back, &err) < 0)
+    if (mfu_calibration_write(folder, &c, &err) < 0 || mfu_calibration_read(folder, "h100-sxm", &back, &err) < 0)
         fail_msg("%s:%d: %s", err.file, err.line, err.text);
     assert_string_equal(back.software, c.software);
     assert_true(back.samples == 3 && isnan(back.mape_held_out));
@@ -645,11 +844,11 @@ static void a_calibration_is_used_until_it_is_forgotten(void **state)
     assert_int_equal(warning.line, 2);
     assert_false(mfu_catalog_warning(mine, &warning));
 
-    assert_int_equal(mfu_calibration_forget("h100-sxn", &err), -1);
+    assert_int_equal(mfu_calibration_forget(folder, "h100-sxn", &err), -1);
     assert_string_equal(err.suggestion, "h100-sxm");
-    assert_int_equal(mfu_calibration_forget("../h100-sxm", &err), -1);
-    assert_int_equal(mfu_calibration_forget("h100-sxm", &err), 0);
-    assert_int_equal(mfu_calibration_forget("other", &err), 0);
+    assert_int_equal(mfu_calibration_forget(folder, "../h100-sxm", &err), -1);
+    assert_int_equal(mfu_calibration_forget(folder, "h100-sxm", &err), 0);
+    assert_int_equal(mfu_calibration_forget(folder, "other", &err), 0);
     mfu_catalog_refresh(mine);
     assert_int_equal(mfu_catalog_gpu(mine, "h100-sxm", &err)->coefficients.origin[MFU_C_GEMM_EFFICIENCY],
                      plain->coefficients.origin[MFU_C_GEMM_EFFICIENCY]);
@@ -658,8 +857,7 @@ static void a_calibration_is_used_until_it_is_forgotten(void **state)
     snprintf(folder, sizeof folder, "%s/a", s.folder);
     rmdir(folder);
     scratch_end(&s);
-    setenv("MFUPLAN_CALIBRATIONS", "", 1);
-    assert_int_equal(mfu_calibration_write(&c, &err), -1);
+    assert_int_equal(mfu_calibration_write(NULL, &c, &err), -1);
     assert_non_null(strstr(err.text, "switched off"));
 }
 
@@ -677,6 +875,10 @@ int main(void)
         cmocka_unit_test(values_stay_in_their_range),
         cmocka_unit_test(nonsense_is_refused_and_gsl_left_as_it_was),
         cmocka_unit_test(every_probe_is_read_and_predicted),
+        cmocka_unit_test(the_reach_of_l2_is_found),
+        cmocka_unit_test(what_agrees_with_its_prior_is_confirmed),
+        cmocka_unit_test(kernels_of_pytorch_tell_each_class),
+        cmocka_unit_test(what_is_none_by_the_file_can_be_learnt),
         cmocka_unit_test(broken_samples_are_refused_where_they_are_broken),
         cmocka_unit_test(a_calibration_is_used_until_it_is_forgotten),
     };

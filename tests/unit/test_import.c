@@ -19,7 +19,7 @@ static struct mfu_config config;
 static int set_up(void **state)
 {
     (void)state;
-    catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, NULL);
+    catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, NULL, NULL);
     start = mfu_scenario_start(mfu_catalog_model(catalog, "gpt2", NULL), mfu_catalog_gpu(catalog, "h100-sxm", NULL));
     return catalog ? 0 : -1;
 }

@@ -14,8 +14,7 @@ static int set_up(void **state)
     struct mfu_error err = {0};
 
     (void)state;
-    setenv("MFUPLAN_CALIBRATIONS", "", 1);
-    catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, &err);
+    catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, NULL, &err);
     return catalog ? 0 : -1;
 }
 

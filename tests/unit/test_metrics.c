@@ -167,7 +167,7 @@ static void attention_counts_what_it_computes(void **state)
     refused("h100-sxm", &r, "does not divide");
     r.given[MFU_SK_KV_HEADS] = false;
     r.given[MFU_SK_KIND] = true;
-    r.value[MFU_SK_KIND] = 3;
+    r.value[MFU_SK_KIND] = MFU_FLASH3;
     refused("a100-40gb-sxm", &r, "written for Hopper");
     r.given[MFU_SK_KIND] = false;
     r.size[3] = 512;
@@ -248,6 +248,37 @@ static void naive_attention_starves_the_tensor_cores(void **state)
     mfu_plan_release(&p);
 }
 
+/* Studied alone: kernel by kernel, the whole square of scores through memory. */
+static void naive_attention_can_be_studied_alone(void **state)
+{
+    static const double sizes[][4] = {{8, 12, 1024, 64}, {1, 32, 4096, 128}, {2, 16, 512, 80}};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(sizes); i++)
+        for (int backward = 0; backward < 2; backward++)
+            for (int causal = 0; causal < 2; causal++) {
+                const double *z = sizes[i];
+                struct mfu_study_request r = {.study = MFU_STUDY_ATTENTION};
+                struct mfu_single_kernel naive, fused;
+                double scores = z[0] * z[1] * z[2] * z[2], products = (backward ? 8 : 4) * scores * z[3];
+
+                memcpy(r.size, z, sizeof r.size);
+                r.given[MFU_SK_PASS] = r.given[MFU_SK_CAUSAL] = r.given[MFU_SK_KIND] = true;
+                r.value[MFU_SK_PASS] = backward;
+                r.value[MFU_SK_CAUSAL] = causal;
+                r.value[MFU_SK_KIND] = MFU_FLASH;
+                fused = study("h100-sxm", &r);
+                r.value[MFU_SK_KIND] = MFU_MATH;
+                naive = study("h100-sxm", &r);
+                assert_int_equal(naive.kernels, (backward ? 6 : 4) + causal);
+                assert_true(naive.row.flops > products && naive.row.flops < 1.2 * products); /* nothing is skipped */
+                assert_true(naive.row.bytes > (backward ? 14 : 12) * scores);
+                assert_true(naive.row.time_s > 1.5 * fused.row.time_s);
+                assert_true(naive.metrics.mfu < fused.metrics.mfu);
+                assert_near(naive.metrics.mfu * naive.row.time_s, fused.metrics.mfu * fused.row.time_s, 1e-9);
+            }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,6 +293,7 @@ int main(void)
         cmocka_unit_test(blocks_that_do_not_fit_are_refused),
         cmocka_unit_test(readings_are_shares_in_their_order),
         cmocka_unit_test(naive_attention_starves_the_tensor_cores),
+        cmocka_unit_test(naive_attention_can_be_studied_alone),
     };
 
     return cmocka_run_group_tests(tests, open_catalog, close_catalog);

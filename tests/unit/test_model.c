@@ -403,6 +403,63 @@ static void a_config_fills_the_dims_by_the_table(void **state)
     scratch_end(&s);
 }
 
+static const char worded[] = "name: W\n"
+                             "family: w\n"
+                             "dims: {n: 8, act: 0, heads: 0, window: 5, classes: 2}\n"
+                             "graph:\n"
+                             "  - name: a\n"
+                             "    ops:\n"
+                             "      - {op: embedding, name: e, rows: n, width: n}\n"
+                             "      - {op: activation, name: f, kind: act}\n"
+                             "huggingface:\n"
+                             "  model_type: [w]\n"
+                             "  dims: {act: hidden_act, window: sliding_window}\n"
+                             "  defaults: {window: 4, act: 1}\n"
+                             "  architectures: {WForLabels: {heads: classes}}\n"
+                             "  counts: {classes: id2label}\n"
+                             "  nulls: {window: 0}\n"
+                             "  words: {swish: silu}\n";
+
+/* Words, heads, numbers of entries, and null where it does not mean "as assumed". */
+static void a_config_is_read_whole(void **state)
+{
+    static const struct {
+        const char *text;
+        double act, window, heads;
+    } rows[] = {
+        {"{\"model_type\": \"w\"}", 1, 4, 0},
+        {"{\"model_type\": \"w\", \"hidden_act\": \"relu\", \"sliding_window\": 7}", 3, 7, 0},
+        {"{\"model_type\": \"w\", \"hidden_act\": \"swish\", \"sliding_window\": null}", 2, 0, 0},
+        {"{\"model_type\": \"w\", \"architectures\": [\"WForLabels\"]}", 1, 4, 2},
+        {"{\"model_type\": \"w\", \"architectures\": [\"WModel\"], \"id2label\": {\"0\": \"a\"}}", 1, 4, 0},
+        {"{\"model_type\": \"w\", \"architectures\": [\"WForLabels\"], \"id2label\": {\"0\": \"a\", \"1\": \"b\", "
+         "\"2\": "
+         "\"c\"}}",
+         1, 4, 3},
+    };
+    struct mfu_error err = {0};
+    struct scratch s;
+
+    (void)state;
+    scratch_begin(&s);
+    scratch_file(&s, "w.yaml", worded);
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_model *m = mfu_model_from_config(scratch_file(&s, "config.json", rows[i].text), s.folder, &err);
+
+        if (!m)
+            fail_msg("%s: %s", rows[i].text, err.text);
+        assert_near(value_of(m, "act"), rows[i].act, 0);
+        assert_near(value_of(m, "window"), rows[i].window, 0);
+        assert_near(value_of(m, "heads"), rows[i].heads, 0);
+        mfu_model_free(m);
+    }
+    assert_null(mfu_model_from_config(
+        scratch_file(&s, "config.json", "{\"model_type\": \"w\",\n\"hidden_act\": \"snake\"}"), s.folder, &err));
+    assert_string_equal(err.text, "hidden_act: 'snake' is not known for act");
+    assert_int_equal(err.line, 2);
+    scratch_end(&s);
+}
+
 static void configs_that_are_odd_are_refused(void **state)
 {
     // clang-format off
@@ -452,6 +509,7 @@ int main(void)
         cmocka_unit_test(a_child_replaces_dims_and_keeps_the_rest),
         cmocka_unit_test(chains_end),
         cmocka_unit_test(a_config_fills_the_dims_by_the_table),
+        cmocka_unit_test(a_config_is_read_whole),
         cmocka_unit_test(configs_that_are_odd_are_refused),
     };
 

@@ -61,7 +61,7 @@ static void rows_are_plans(const struct mfu_sweep *sweep, const struct mfu_sweep
 
         plan_of(&s, &plan, &simulation);
         assert_true(r->rows[i].columns[0] == plan.step.tokens_per_s);
-        assert_true(r->rows[i].columns[1] == round(plan.memory.smi_bytes));
+        assert_true(r->rows[i].columns[1] == rint(plan.memory.smi_bytes)); /* answers have whole bytes */
         assert_true(r->rows[i].columns[2] == plan.memory.fits);
     }
 }

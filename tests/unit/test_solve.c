@@ -94,6 +94,21 @@ static void what_is_found_fits(void **state)
     }
 }
 
+/* Where the edge lies beyond the first window of values that are looked at. */
+static void a_long_edge_is_followed(void **state)
+{
+    struct mfu_scenario s =
+        scenario_of("rtx4070-gddr6", "gpt2-medium",
+                    "precision fp16 runtime fused optimizer bertadam loss_chunks 128 seq 16 n_layer 1");
+    struct mfu_solution x = solve(&s, "batch", 1, true, NULL);
+
+    (void)state;
+    assert_string_equal(x.limited_by, "memory");
+    assert_true(fits_at(&s, "batch", x.value));
+    for (int more = 1; more <= 16; more++)
+        assert_false(fits_at(&s, "batch", x.value + more));
+}
+
 /* Fragments make fitting anything but monotone: against every value. */
 static void the_largest_batch_is_the_largest(void **state)
 {
@@ -193,11 +208,9 @@ static void the_smallest_may_be_0(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_found_fits),
-        cmocka_unit_test(the_largest_batch_is_the_largest),
-        cmocka_unit_test(both_ends_of_an_interval_are_found),
-        cmocka_unit_test(reasons_are_true),
-        cmocka_unit_test(the_smallest_may_be_0),
+        cmocka_unit_test(what_is_found_fits),      cmocka_unit_test(the_largest_batch_is_the_largest),
+        cmocka_unit_test(a_long_edge_is_followed), cmocka_unit_test(both_ends_of_an_interval_are_found),
+        cmocka_unit_test(reasons_are_true),        cmocka_unit_test(the_smallest_may_be_0),
     };
 
     return cmocka_run_group_tests(tests, open_catalog, release);

@@ -102,6 +102,69 @@ static void every_single_slip_is_found(void **state)
     }
 }
 
+/* The whole table of Damerau and Levenshtein, every cell. */
+static int distance(const char *a, int m, const char *b, int n)
+{
+    int d[16][16];
+
+    for (int i = 0; i <= m; i++)
+        for (int j = 0; j <= n; j++) {
+            int best = i == 0 ? j : j == 0 ? i : d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+
+            if (i > 0 && j > 0) {
+                best = d[i - 1][j] + 1 < best ? d[i - 1][j] + 1 : best;
+                best = d[i][j - 1] + 1 < best ? d[i][j - 1] + 1 : best;
+            }
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && d[i - 2][j - 2] + 1 < best)
+                best = d[i - 2][j - 2] + 1;
+            d[i][j] = best;
+        }
+    return d[m][n];
+}
+
+/* 0 the word itself, 1 one that it begins, 1 + d at distance d, 99 too far. */
+static int rank(const char *typed, const char *name)
+{
+    int m = (int)strlen(typed), n = (int)strlen(name), limit = 1 + m / 4, d;
+
+    if (n >= m && strncmp(name, typed, (size_t)m) == 0)
+        return n > m;
+    d = distance(typed, m, name, n);
+    return d <= (limit < m ? limit : m - 1) ? 1 + d : 99;
+}
+
+/* Whatever is spared on the way: the result is that of all names, each compared in
+ * full, sorted by rank and then by place. */
+static void nothing_nearer_is_left_out(void **state)
+{
+    unsigned random = 1;
+
+    (void)state;
+    for (int round = 0; round < 3000; round++) {
+        char words[9][16], *typed = words[8];
+        const char *list[8], *best[8];
+        size_t n, want = (size_t)round % 4 + 1, expected = 0;
+
+        for (int i = 0; i < 9; i++) {
+            int length = 1 + (int)((random = random * 1103515245 + 12345) >> 16) % 12;
+
+            for (int k = 0; k < length; k++)
+                words[i][k] = (char)('a' + ((random = random * 1103515245 + 12345) >> 16) % 3);
+            words[i][length] = '\0';
+        }
+        for (int i = 0; i < 8; i++)
+            list[i] = words[i];
+        n = mfu_suggest(typed, list, 8, best, want);
+        for (int r = 0; r < 99 && expected < want; r++)
+            for (int i = 0; i < 8 && expected < want; i++)
+                if (rank(typed, list[i]) == r) {
+                    assert_true(expected < n);
+                    assert_ptr_equal(best[expected++], list[i]);
+                }
+        assert_int_equal(n, expected);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -110,6 +173,7 @@ int main(void)
         cmocka_unit_test(the_word_itself_then_unfinished_words_then_slips),
         cmocka_unit_test(case_dashes_and_blanks_do_not_matter),
         cmocka_unit_test(every_single_slip_is_found),
+        cmocka_unit_test(nothing_nearer_is_left_out),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

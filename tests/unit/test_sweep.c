@@ -1,8 +1,10 @@
 /*
  * Sweeps: axes, and rows that do not depend on threads or order.
  */
+#include "answer/search/topk_pareto.h"
 #include "sweeps.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static struct mfu_scenario start(void)
@@ -176,6 +178,41 @@ static void the_best_are_the_best(void **state)
     mfu_sweep_clear(&front);
 }
 
+/* Rows as they come, and the rows kept by hand: an unknown value is worse than any,
+ * a row of unknown values is beaten by every other. */
+static void unknown_values_are_the_worst(void **state)
+{
+    static const struct mfu_sweep_row rows[] = {
+        {.combination = 0, .columns = {NAN, 1}}, {.combination = 1, .columns = {5, NAN}},
+        {.combination = 2, .columns = {5, 2}},   {.combination = 3, .columns = {NAN, NAN}},
+        {.combination = 4, .columns = {4, 1}},   {.combination = 5, .columns = {NAN, 3}},
+    };
+
+    (void)state;
+    for (int maximize = 0; maximize < 2; maximize++) {
+        struct mfu_sweep front = {.pareto = true, .n_columns = 2, .maximize = maximize};
+        struct mfu_sweep best = {.keep = 3, .n_columns = 2, .maximize = maximize};
+        struct mfu_kept unbeaten = {0}, top = {0};
+
+        for (size_t i = 0; i < LENGTH(rows); i++) {
+            assert_true(mfu_keep_row(&front, &unbeaten, &rows[i]));
+            assert_true(mfu_keep_row(&best, &top, &rows[i]));
+        }
+        for (size_t i = 0; i < LENGTH(rows); i++)
+            for (size_t k = 0; k < LENGTH(rows); k++)
+                assert_true(
+                    i == k || mfu_keep_better(&best, &rows[i], &rows[k]) != mfu_keep_better(&best, &rows[k], &rows[i]));
+        for (size_t i = 0; i < top.n; i++)
+            assert_false(isnan(top.rows[i].columns[0]));
+        assert_int_equal(top.n, 3);
+        assert_int_equal(unbeaten.n, maximize ? 2 : 1); /* 5 for 2 and 4 for 1; 4 for 1 is both smaller */
+        for (size_t i = 0; i < unbeaten.n; i++)
+            assert_false(isnan(unbeaten.rows[i].columns[0]) || isnan(unbeaten.rows[i].columns[1]));
+        free(unbeaten.rows);
+        free(top.rows);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -183,6 +220,7 @@ int main(void)
         cmocka_unit_test(rows_are_plans),
         cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(the_best_are_the_best),
+        cmocka_unit_test(unknown_values_are_the_worst),
     };
 
     return cmocka_run_group_tests(tests, open_catalog, close_catalog);

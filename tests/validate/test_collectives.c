@@ -115,7 +115,7 @@ static void measured_collectives_are_predicted(void **state)
 
     (void)state;
     setenv("MFUPLAN_CALIBRATIONS", "", 1);
-    assert_non_null(catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, NULL));
+    assert_non_null(catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, NULL, NULL));
     assert_int_equal(mfu_csv_read(table, &arena, &csv, NULL), 0);
     assert_non_null(rows = calloc(csv.n_rows, sizeof *rows));
     for (size_t i = 0; i < csv.n_rows; i++) {

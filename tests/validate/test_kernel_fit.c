@@ -32,8 +32,7 @@ static struct mfu_catalog *catalog;
 static int set_up(void **state)
 {
     (void)state;
-    setenv("MFUPLAN_CALIBRATIONS", "", 1);
-    catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, NULL);
+    catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, NULL, NULL);
     return catalog ? 0 : -1;
 }
 

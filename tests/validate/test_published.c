@@ -20,7 +20,7 @@ static int set_up(void **state)
     struct mfu_error err = {0};
 
     (void)state;
-    catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, &err);
+    catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, NULL, &err);
     all = catalog ? mfu_validate(catalog, MFUPLAN_SOURCE_DIR "/examples/measured/published.csv", &err) : NULL;
     if (!all)
         fprintf(stderr, "%s\n", err.text);

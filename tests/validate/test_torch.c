@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "descriptor/catalog.h"
 #include "near.h"
+#include "oracle.h"
 
 #define CLAIMED 0.02 /* relative error of every memory figure */
 
@@ -24,28 +25,14 @@ struct fixture {
     struct mfu_plan plan;
 };
 
-/* The table begins with a line of comment: skip it in a copy. */
 static int set_up(void **state)
 {
     struct fixture *f = calloc(1, sizeof *f);
     struct mfu_error err = {0};
-    char copy[] = "/tmp/mfuplan-oracle-XXXXXX";
-    FILE *in = fopen(MFUPLAN_SOURCE_DIR "/tests/oracle/torch_oracle.csv", "r");
-    int fd = mkstemp(copy), c = 0;
-    FILE *out = fdopen(fd, "w");
 
-    while (in && c != '\n' && c != EOF)
-        c = getc(in);
-    while (in && (c = getc(in)) != EOF)
-        putc(c, out);
-    fclose(in);
-    fclose(out);
-    if (mfu_csv_read(copy, &f->arena, &f->csv, &err) < 0) {
-        fprintf(stderr, "%s\n", err.text);
+    if (oracle_read(MFUPLAN_SOURCE_DIR "/tests/oracle/torch_oracle.csv", &f->arena, &f->csv) < 0)
         return -1;
-    }
-    remove(copy);
-    f->catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, &err);
+    f->catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, NULL, &err);
     *state = f;
     return f->catalog ? 0 : -1;
 }
@@ -99,26 +86,6 @@ static void plan_row(struct fixture *f, size_t row)
         fail_msg("%s: %s", mfu_csv_get(&f->csv, row, "id"), err.text);
 }
 
-/* FLOPs of a phase; attention counted in full, as FlopCounterMode does. */
-static double flops(const struct mfu_plan *p, enum mfu_phase phase)
-{
-    double sum = 0;
-
-    for (int k = 0; k < p->program.n_segments; k++) {
-        const struct mfu_segment *seg = &p->program.segments[k];
-
-        for (int i = seg->first; seg->phase == phase && i < seg->first + seg->count; i++) {
-            const struct mfu_kernel *l = &p->program.launches[i].kernel;
-
-            if (l->kind == MFU_GEMM)
-                sum += seg->repeat * l->flops;
-            else if (l->kind == MFU_FUSED_ATTENTION)
-                sum += seg->repeat * (l->backward ? 10 : 4) * l->batch * l->n * l->k * l->m * l->m;
-        }
-    }
-    return sum;
-}
-
 static void report(const char *id, const char *what, double is, double should, double *worst, int *failures)
 {
     double e = is / should - 1;
@@ -159,11 +126,11 @@ static void flops_are_pytorchs(void **state)
 
     for (size_t row = 0; row < f->csv.n_rows; row++) {
         plan_row(f, row);
-        if (fabs(flops(&f->plan, MFU_FORWARD) / number(f, row, "flops_forward") - 1) > 1e-9
-            || fabs(flops(&f->plan, MFU_BACKWARD) / number(f, row, "flops_backward") - 1) > 1e-9)
+        if (fabs(oracle_flops(&f->plan, MFU_FORWARD) / number(f, row, "flops_forward") - 1) > 1e-9
+            || fabs(oracle_flops(&f->plan, MFU_BACKWARD) / number(f, row, "flops_backward") - 1) > 1e-9)
             fail_msg("%s: forward %.0f, not %.0f; backward %.0f, not %.0f", mfu_csv_get(&f->csv, row, "id"),
-                     flops(&f->plan, MFU_FORWARD), number(f, row, "flops_forward"), flops(&f->plan, MFU_BACKWARD),
-                     number(f, row, "flops_backward"));
+                     oracle_flops(&f->plan, MFU_FORWARD), number(f, row, "flops_forward"),
+                     oracle_flops(&f->plan, MFU_BACKWARD), number(f, row, "flops_backward"));
     }
 }
 

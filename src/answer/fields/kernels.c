@@ -10,7 +10,6 @@
 #include "plan/single_kernel.h"
 
 // clang-format off
-/* clang-format off: tables */
 
 /* nccl-tests' busbw over its algbw: what a link carries of each byte of the tensor. */
 static double of_the_bus(const struct mfu_kernel_row *r)

@@ -11,7 +11,6 @@
 #define SAMPLES 500
 
 // clang-format off
-/* clang-format off: tables */
 
 struct part {
     const char *name;

@@ -8,7 +8,6 @@
 #include "answer/observe/observe.h"
 
 // clang-format off
-/* clang-format off: tables */
 
 struct dropped {
     const char *reason;

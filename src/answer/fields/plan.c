@@ -10,7 +10,6 @@
 #include "scenario/setting.h"
 
 // clang-format off
-/* clang-format off: tables */
 
 /* Settings and dims; choices by their names. */
 static const char *setting_at(const void *config, size_t i, struct mfu_value *v)

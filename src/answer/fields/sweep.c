@@ -6,7 +6,6 @@
 #include "scenario/setting.h"
 
 // clang-format off
-/* clang-format off: tables */
 
 static void make_columns(const struct mfu_sweep *s, struct mfu_value *v)
 {

@@ -8,7 +8,6 @@
 #include "answer/validate/validate.h"
 
 // clang-format off
-/* clang-format off: tables */
 
 static void put_known(bool known, bool flag, struct mfu_value *v)
 {
@@ -36,7 +35,8 @@ static void put_known(bool known, bool flag, struct mfu_value *v)
     X(SCALAR, ran,  0, put_known(r->ran >= 0, r->ran, v),          "whether it ran; null: not stated") \
     X(SCALAR, fits, 0, put_known(!r->skipped[0], r->fits, v),      "predicted; null: not planned") \
     X(WORDS,  assumed, 0, r->assumed,                              "what the row leaves open") \
-    X(TEXT,   skipped, 0, r->skipped[0] ? r->skipped : NULL,       "why it was not planned; else null")
+    X(TEXT,   skipped, 0, r->skipped[0] ? r->skipped : NULL,       "why it was not planned; else null") \
+    X(TEXT,   refused, 0, r->skipped[0] ? r->skipped : NULL,       "the same")
 MFU_FIELDS(validated, const struct mfu_validated *r, VALIDATED)
 static const struct mfu_record validated = MFU_RECORD(validated, .rows = NULL);
 
@@ -65,7 +65,10 @@ static const struct mfu_record calls = MFU_RECORD(calls, .rows = NULL);
     X(OBJECT, memory_reserved,  &errors, &a->reserved,  "peak reserved memory") \
     X(OBJECT, fits,             &calls,  a,             "right answers to `fits`") \
     X(OBJECT, baseline_constant_mfu, &errors, &a->baseline, "step time, had one MFU per GPU been assumed") \
-    X(NUMBER, skipped,    MFU_COUNT, (double)a->n_skipped,    "rows that were not planned") \
+    X(NUMBER, planned,    MFU_COUNT, (double)(a->n_rows - a->n_skipped), "rows that were planned") \
+    X(NUMBER, assumed,    MFU_COUNT, (double)a->n_assumed,    "of them, those that leave something open") \
+    X(NUMBER, refused,    MFU_COUNT, (double)a->n_skipped,    "rows that were not planned") \
+    X(NUMBER, skipped,    MFU_COUNT, (double)a->n_skipped,    "the same") \
     X(NUMBER, calibrated, MFU_COUNT, (double)a->n_calibrated, "rows predicted with a calibration of this user")
 MFU_FIELDS(validation_summary, const struct mfu_validation *a, SUMMARY)
 static const struct mfu_record summary = MFU_RECORD(validation_summary, .rows = NULL);

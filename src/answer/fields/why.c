@@ -11,7 +11,6 @@
 #include "scenario/setting.h"
 
 // clang-format off
-/* clang-format off: tables */
 
 /* ---- why ------------------------------------------------------------------- */
 

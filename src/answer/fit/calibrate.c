@@ -16,6 +16,7 @@
 #include "answer/observe/observe.h"
 #include "plan/simulation.h"
 #include "answer/validate/validate.h"
+#include "base/list.h"
 #include "base/csv.h"
 #include "base/error.h"
 #include "cost/sample.h"
@@ -101,20 +102,10 @@ static void leave_out(struct work *w, const char *why)
 
 static int add_point(struct work *w, struct mfu_fit_point point, struct point what, struct mfu_error *err)
 {
-    if (w->n == w->cap) {
-        size_t cap = w->cap ? 2 * w->cap : 256;
-        void *points = realloc(w->points, cap * sizeof *w->points);
-        void *whats;
+    size_t cap = w->cap;
 
-        if (points)
-            w->points = points;
-        whats = realloc(w->what, cap * sizeof *w->what);
-        if (whats)
-            w->what = whats;
-        if (!points || !whats)
-            return mfu_fail(err, MFU_ENOMEM, "out of memory");
-        w->cap = cap;
-    }
+    if (!MFU_ROOM(w->points, w->n + 1, cap) || !MFU_ROOM(w->what, w->n + 1, w->cap))
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
     w->points[w->n] = point;
     w->what[w->n++] = what;
     return 0;
@@ -387,7 +378,6 @@ static int parameters_of_runs(struct work *w, bool constant, struct mfu_fit_para
     }
     p = one(list, &n, 0.10);
     tie(p, MFU_C_GEMM_EFFICIENCY);
-    tie(p, MFU_C_GEMM_POWER);
     if (fp32)
         tie(p, MFU_C_GEMM_FP32);
     for (int k = 0; k < MFU_ATTENTION_COUNT; k++)
@@ -420,6 +410,16 @@ static int parameters_of_runs(struct work *w, bool constant, struct mfu_fit_para
     return n;
 }
 
+/* Whether a GEMM was repeated until clocks had settled: without one, a card that slows down
+ * and one that is slow look the same. */
+static bool settled(const struct work *w)
+{
+    for (size_t i = 0; i < w->n; i++)
+        if (w->what[i].sample && w->what[i].sample->sustained)
+            return true;
+    return false;
+}
+
 static int choose_parameters(struct work *w, const struct mfu_fit_input *in, bool constant,
                              struct mfu_fit_parameter *list)
 {
@@ -432,6 +432,8 @@ static int choose_parameters(struct work *w, const struct mfu_fit_input *in, boo
         bool is_constant = list[i].member[0] == MFU_C_STEP_CONSTANT;
 
         if (!is_time(list[i].member[0]) || (is_constant && !constant))
+            continue;
+        if (list[i].member[0] == MFU_C_GEMM_THROTTLE && !(w->prior.value[MFU_C_GEMM_THROTTLE] > 0) && !settled(w))
             continue;
         if (is_constant)
             list[i].most = LONGEST_HAND_OVER;
@@ -519,7 +521,8 @@ static void fill_file(struct work *w)
     else
         today(c->date, sizeof c->date);
     if (s && (s->cuda[0] || s->cublas[0] || s->driver[0]))
-        snprintf(c->software, sizeof c->software, "CUDA %s, cuBLAS %s, driver %s", s->cuda, s->cublas, s->driver);
+        snprintf(c->software, sizeof c->software, "CUDA %s, cuBLAS %s, driver %s%s%s", s->cuda, s->cublas, s->driver,
+                 s->torch[0] ? ", PyTorch " : "", s->torch);
     c->mape = out->fit.all.mape;
     c->mape_held_out = out->fit.mape_held_out;
     mfu_calibrate_keep_base(out);
@@ -652,7 +655,7 @@ static int fit(struct work *w, struct mfu_error *err)
     if (w->n == 0)
         return mfu_fail(err, MFU_EINPUT, "there is nothing to calibrate from");
     w->prior = *mfu_catalog_prior(w->in->catalog, w->out->gpu);
-    mfu_calibrate_start(w->out, &w->prior);
+    mfu_calibrate_start(w->out, mfu_catalog_calibrations(w->in->catalog), &w->prior);
     if (fit_with_or_without_constant(w, &in, parameters, err) < 0)
         return -1;
     if (refuse_what_explains_nothing(w, err) < 0)

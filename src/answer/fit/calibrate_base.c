@@ -39,14 +39,14 @@ static void start_from(struct mfu_calibrated *c, const struct mfu_calibration_ba
     mfu_calibration_put_over(&base->coefficients, prior);
 }
 
-void mfu_calibrate_start(struct mfu_calibrated *c, struct mfu_coefficients *prior)
+void mfu_calibrate_start(struct mfu_calibrated *c, const char *folder, struct mfu_coefficients *prior)
 {
     struct mfu_calibration stored;
     struct mfu_calibration_base all = {.samples = NAN};
     int here = kinds_here(c), lost;
 
     /* None, or a broken one, of which the catalog has warned. */
-    if (mfu_calibration_read(c->gpu->slug, &stored, NULL) < 0 || strcmp(stored.gpu, c->gpu->slug) != 0)
+    if (mfu_calibration_read(folder, c->gpu->slug, &stored, NULL) < 0 || strcmp(stored.gpu, c->gpu->slug) != 0)
         return;
     memcpy(all.date, stored.date, sizeof all.date);
     memcpy(all.from, stored.from, sizeof all.from);

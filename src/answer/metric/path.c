@@ -353,7 +353,6 @@ static double when(const struct pulled *l, double value)
 }
 
 // clang-format off
-/* clang-format off: a table */
 #define PULLED(X) \
     X(NUMBER, gain,         MFU_RATIO,   when(l, l->speedup - 1), "speed gained") \
     X(NUMBER, speedup,      MFU_COUNT,   when(l, l->speedup),     "time per token before over after") \
@@ -524,12 +523,19 @@ static const char *kernel_offer(size_t i)
     return NULL;
 }
 
+static size_t kernel_offers(void)
+{
+    size_t n = 0;
+
+    while (kernel_offer(n))
+        n++;
+    return n;
+}
+
 const char *mfu_figure_offer(size_t i, char name[MFU_FIGURE_NAME])
 {
-    size_t n_kernel = 0;
+    size_t n_kernel = kernel_offers();
 
-    while (kernel_offer(n_kernel))
-        n_kernel++;
     if (i < MFU_G_COUNT)
         return joined(name, "why", mfu_breakdown_groups[i].name, NULL);
     i -= MFU_G_COUNT;
@@ -556,6 +562,15 @@ const char *mfu_figure_offer(size_t i, char name[MFU_FIGURE_NAME])
     return NULL;
 }
 
+size_t mfu_figure_offer_count(void)
+{
+    size_t symptoms = 0;
+
+    while (mfu_symptom_code(symptoms))
+        symptoms++;
+    return MFU_G_COUNT + MFU_BREAKDOWN_COUNT + 1 + symptoms + (mfu_lever_row_count + 1) * pulled.n
+        + (MFU_KIND_COUNT + 1) * kernel_offers();
+}
 static double value_of(const struct mfu_plan *p, const char *name, enum mfu_dim *dim, struct mfu_error *err)
 {
     struct mfu_figures figures = {.plan = p};

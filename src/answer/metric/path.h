@@ -66,5 +66,6 @@ const char *mfu_figure_family(size_t i, const char **meaning);
 
 /* Names that can be told without a plan, for Tab; NULL behind the last. */
 const char *mfu_figure_offer(size_t i, char name[MFU_FIGURE_NAME]);
+size_t mfu_figure_offer_count(void);
 
 #endif

@@ -41,7 +41,6 @@ static double kind_s(const struct mfu_plan *p, enum mfu_kind kind)
 }
 
 // clang-format off
-/* clang-format off: a table */
 
 #define KIND_RESULT(X, id, name, result, ...) \
     X(NUMBER, result, MFU_SECONDS, kind_s(p, MFU_##id), "kernels of kind " name)
@@ -110,6 +109,16 @@ bool mfu_result_at(size_t i, struct mfu_result *r)
             if (is_result(group, field) && i-- == 0)
                 return put(group, field, r);
     return false;
+}
+
+size_t mfu_result_count(void)
+{
+    size_t n = 0;
+
+    for (size_t group = 0; group < N_GROUPS; group++)
+        for (size_t field = 0; field < groups[group]->n; field++)
+            n += is_result(group, field);
+    return n;
 }
 
 bool mfu_result_find(const char *name, struct mfu_result *r)
@@ -205,18 +214,13 @@ static int find_trained(struct mfu_question *q, const char *name, struct name *n
 
 int mfu_result_unknown(const struct mfu_scenario *s, const char *name, struct mfu_error *err)
 {
-    const char *names[MFU_RESULTS_MAX + MFU_SETTING_COUNT + MFU_MAX_DIMS], *best;
+    const char *names[MFU_RESULTS_MAX];
     size_t n = 0;
 
     for (struct mfu_result r; n < MFU_RESULTS_MAX && mfu_result_at(n, &r); n++)
         names[n] = r.name;
-    for (int i = 0; i < MFU_SETTING_COUNT; i++)
-        names[n++] = mfu_settings[i].key;
-    for (int i = 0; s->model && i < s->model->n_dims; i++)
-        names[n++] = s->model->dims[i].name;
     mfu_fail(err, MFU_EINPUT, "no setting or result is called '%.60s'", name);
-    if (mfu_suggest(name, names, n, &best, 1))
-        mfu_error_suggest(err, best);
+    mfu_key_suggest(s->model, name, names, n, err);
     return -1;
 }
 
@@ -240,10 +244,11 @@ static int resolve(void *context, const char *name, struct mfu_error *err)
     }
     if ((found = find_trained(q, name, n, err)) != 0)
         return found < 0 ? -1 : q->n++;
-    n->key = mfu_scenario_key(q->scenario, name, err);
+    n->key = mfu_scenario_key(q->scenario, name, NULL);
     if (n->key.kind != MFU_KEY_NONE || find_choice(name, &n->choice))
         return q->n++;
-    return mfu_dim_known(name) ? -1 : mfu_result_unknown(q->scenario, name, err);
+    mfu_scenario_key(q->scenario, name, err); /* why a known name is none here */
+    return mfu_key_known(name) ? -1 : mfu_result_unknown(q->scenario, name, err);
 }
 
 struct mfu_question *mfu_question_compile(const struct mfu_scenario *scenario, const char *text, struct mfu_error *err)

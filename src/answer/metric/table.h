@@ -22,6 +22,7 @@ struct mfu_result {
 /* The i-th result, the result of that name, and the value in a plan; false: there
  * is none. */
 bool mfu_result_at(size_t i, struct mfu_result *);
+size_t mfu_result_count(void);
 bool mfu_result_find(const char *name, struct mfu_result *);
 double mfu_result_value(const struct mfu_result *, const struct mfu_plan *);
 

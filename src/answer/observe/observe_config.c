@@ -11,6 +11,7 @@
 #include "answer/observe/observe_reading.h"
 #include "base/error.h"
 #include "descriptor/catalog.h"
+#include "scenario/keys.h"
 #include "scenario/setting.h"
 
 /* ---- settings ------------------------------------------------------------ */
@@ -114,7 +115,8 @@ static bool stated(struct mfu_observation *o, const char *key)
 /* Whether somebody says it, the scenario included, and not only the program. */
 static bool known(const struct mfu_observing *r, const char *key)
 {
-    return find_understood(r->o, key) ? stated(r->o, key) : r->scenario.setting_given[mfu_setting_find(key)];
+    return find_understood(r->o, key) ? stated(r->o, key)
+                                      : mfu_key_given(&r->scenario, mfu_scenario_key(&r->scenario, key, NULL));
 }
 
 /* Reads the value back from the scenario and puts it down as understood. */
@@ -122,9 +124,7 @@ static void understand(struct mfu_observing *r, const char *name, const char *or
 {
     struct mfu_observation *o = r->o;
     struct mfu_key key = mfu_scenario_key(&r->scenario, name, NULL);
-    const char *own = key.kind == MFU_KEY_SETTING ? mfu_settings[key.id].key
-        : key.kind == MFU_KEY_DIM                 ? r->scenario.model->dims[key.id].name
-                                                  : mfu_coefficient_rows[key.id].name;
+    const char *own = mfu_key_name(&r->scenario, key);
     struct mfu_understood *u = find_understood(o, own);
 
     if (!u && o->n_understood < (int)(sizeof o->understood / sizeof o->understood[0]))
@@ -167,7 +167,7 @@ static int apply(struct mfu_observing *r, const struct mfu_log_setting *s, const
     }
     if (mfu_scenario_set(&r->scenario, s->key, s->value, err) < 0)
         return command ? -1 : mfu_error_at(err, from->path, s->line, 0);
-    before = find_understood(r->o, key.kind == MFU_KEY_SETTING ? mfu_settings[key.id].key : s->key);
+    before = find_understood(r->o, mfu_key_name(&r->scenario, key));
     if (command && before && strcmp(before->origin, "log") == 0 && old != value_of(r, s->key))
         return mfu_fail(err, MFU_EINPUT, "%s: %s here, but the log says %g in line %d", s->key, s->value, old,
                         before->line);

@@ -144,6 +144,7 @@ static void time(struct mfu_observation *o)
     const struct mfu_step_answer *s = &o->plan.step;
     double measured = o->figure[MFU_FIGURE_TIME];
     bool slower = measured > s->high_s;
+    char how[48];
 
     if (o->mfu > 1.05)
         mfu_observe_note(o, "%.0f %% of the peak of the %s cannot be: %s", percent(o->mfu), o->plan.config.gpu->name,
@@ -151,10 +152,13 @@ static void time(struct mfu_observation *o)
                                                 : "the run was on another GPU (name it: gpu NAME)");
     if (!o->predicted || isnan(measured) || (measured >= s->low_s && measured <= s->high_s))
         return;
+    if (slower && measured > 2 * s->time_s)
+        snprintf(how, sizeof how, "%.3g times as long", measured / s->time_s);
+    else
+        snprintf(how, sizeof how, "%.0f %% %s", fabs(percent(measured / s->time_s - 1)), slower ? "slower" : "faster");
     find(o, slower ? "slower-than-predicted" : "faster-than-predicted",
-         "a step takes %s, predicted %s (90 %%: %s to %s): %.0f %% %s", Q(measured, MFU_SECONDS),
-         Q(s->time_s, MFU_SECONDS), Q(s->low_s, MFU_SECONDS), Q(s->high_s, MFU_SECONDS),
-         fabs(percent(measured / s->time_s - 1)), slower ? "slower" : "faster");
+         "a step takes %s, predicted %s (90 %%: %s to %s): %s", Q(measured, MFU_SECONDS), Q(s->time_s, MFU_SECONDS),
+         Q(s->low_s, MFU_SECONDS), Q(s->high_s, MFU_SECONDS), how);
     mfu_observe_gap(o);
 }
 

@@ -17,25 +17,26 @@
 
 // clang-format off
 static const struct change {
-    const char *key, *value;
+    enum mfu_setting_id id;
+    const char *value;
     int faster;                 /* worth a try when the run is faster: 1, slower: -1, both: 0 */
     const char *confirm;
 } changes[] = {
-    {"runtime", "eager", -1, "TORCH_LOGS=recompiles,graph_breaks; a profile shows unfused pointwise kernels"},
-    {"runtime", "compile", 1, "a profile shows triton_ kernels"},
-    {"runtime", "fused", 1, "a profile shows fused norm, bias and GELU kernels"},
-    {"attention", "math", -1, "a profile shows softmax kernels between two products"},
-    {"attention", "memeff", -1, "a profile shows fmha_cutlass kernels"},
-    {"attention", "flash", 1, "a profile shows flash_fwd and flash_bwd kernels"},
-    {"precision", "fp32", -1, "a profile shows sgemm kernels; is TF32 allowed, autocast on?"},
-    {"precision", "tf32", -1, "a profile shows tf32 kernels; is autocast on?"},
-    {"precision", "bf16", 1, "a profile shows bf16 kernels"},
-    {"precision", "bf16-pure", 1, "print(next(model.parameters()).dtype)"},
-    {"checkpoint", "full", -1, "a profile shows forward kernels again in backward"},
-    {"checkpoint", "none", 1, "is checkpointing switched on in the model itself?"},
-    {"optimizer", "adamw-loop", -1, "AdamW(..., foreach=False, fused=False)?"},
-    {"cuda_graphs", "on", 1, "a profile shows cudaGraphLaunch"},
-    {"expandable_segments", "on", 0, "PYTORCH_CUDA_ALLOC_CONF"},
+    {MFU_S_RUNTIME, "eager", -1, "TORCH_LOGS=recompiles,graph_breaks; a profile shows unfused pointwise kernels"},
+    {MFU_S_RUNTIME, "compile", 1, "a profile shows triton_ kernels"},
+    {MFU_S_RUNTIME, "fused", 1, "a profile shows fused norm, bias and GELU kernels"},
+    {MFU_S_ATTENTION, "math", -1, "a profile shows softmax kernels between two products"},
+    {MFU_S_ATTENTION, "memeff", -1, "a profile shows fmha_cutlass kernels"},
+    {MFU_S_ATTENTION, "flash", 1, "a profile shows flash_fwd and flash_bwd kernels"},
+    {MFU_S_PRECISION, "fp32", -1, "a profile shows sgemm kernels; is TF32 allowed, autocast on?"},
+    {MFU_S_PRECISION, "tf32", -1, "a profile shows tf32 kernels; is autocast on?"},
+    {MFU_S_PRECISION, "bf16", 1, "a profile shows bf16 kernels"},
+    {MFU_S_PRECISION, "bf16-pure", 1, "print(next(model.parameters()).dtype)"},
+    {MFU_S_CHECKPOINT, "full", -1, "a profile shows forward kernels again in backward"},
+    {MFU_S_CHECKPOINT, "none", 1, "is checkpointing switched on in the model itself?"},
+    {MFU_S_OPTIMIZER, "adamw-loop", -1, "AdamW(..., foreach=False, fused=False)?"},
+    {MFU_S_CUDA_GRAPHS, "on", 1, "a profile shows cudaGraphLaunch"},
+    {MFU_S_EXPANDABLE_SEGMENTS, "on", 0, "PYTORCH_CUDA_ALLOC_CONF"},
 };
 // clang-format on
 
@@ -78,17 +79,18 @@ static void try_settings(struct search *s)
 
     for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
         struct mfu_scenario other = p->scenario;
-        int id = mfu_setting_find(changes[i].key);
+        enum mfu_setting_id id = changes[i].id;
+        const char *key = mfu_settings[id].key;
         char text[96];
         double time_s, was = p->config.setting[id];
 
         if ((changes[i].faster > 0 && s->gap_s > 0) || (changes[i].faster < 0 && s->gap_s < 0)
-            || mfu_scenario_set(&other, changes[i].key, changes[i].value, NULL) < 0 || other.setting[id] == was)
+            || mfu_scenario_set(&other, key, changes[i].value, NULL) < 0 || other.setting[id] == was)
             continue;
         time_s = time_with(s, &other);
         if (isnan(time_s))
             continue;
-        snprintf(text, sizeof text, "%s %s, not %s", changes[i].key, changes[i].value,
+        snprintf(text, sizeof text, "%s %s, not %s", key, changes[i].value,
                  mfu_settings[id].choices ? mfu_settings[id].choices[(int)was] : "off");
         add(s, time_s, (time_s - s->predicted_s) / s->gap_s, changes[i].confirm, text);
     }

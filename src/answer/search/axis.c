@@ -11,7 +11,9 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/expression.h"
+#include "base/list.h"
 #include "base/suggest.h"
+#include "scenario/keys.h"
 #include "scenario/setting.h"
 
 /* Chosen. */
@@ -24,15 +26,10 @@
 
 static int append(struct mfu_axis *a, double value, struct mfu_error *err)
 {
-    double *more;
-
     if (a->n == MOST_VALUES)
         return mfu_fail(err, MFU_EINPUT, "%s: more than %d values", a->name, MOST_VALUES);
-    if ((a->n & (a->n + 1)) == 0 || a->n < 8) { /* room for 8, 15, 31 ... */
-        if (!(more = realloc(a->values, (2 * a->n + 8) * sizeof *more)))
-            return mfu_fail(err, MFU_ENOMEM, "out of memory");
-        a->values = more;
-    }
+    if (!MFU_ROOM(a->values, a->n + 1, a->cap))
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
     a->values[a->n++] = value;
     return 0;
 }
@@ -48,10 +45,7 @@ int mfu_axis_add(struct mfu_axis *a, double value, struct mfu_error *err)
 void mfu_axis_start(struct mfu_axis *a, const struct mfu_scenario *s, struct mfu_key key)
 {
     *a = (struct mfu_axis){.key = key, .model = s->model};
-    snprintf(a->name, sizeof a->name, "%s",
-             key.kind == MFU_KEY_SETTING   ? mfu_settings[key.id].key
-                 : key.kind == MFU_KEY_DIM ? s->model->dims[key.id].name
-                                           : mfu_coefficient_rows[key.id].name);
+    snprintf(a->name, sizeof a->name, "%s", mfu_key_name(s, key));
 }
 
 static bool same_key(struct mfu_key a, struct mfu_key b)
@@ -98,13 +92,12 @@ static struct mentioned mentioned_in(const struct mfu_axis *a, const struct mfu_
 
 static int append_text(struct mfu_axis *a, const char *text, struct mfu_error *err)
 {
-    char **more = realloc(a->texts, (a->n + 1) * sizeof *more);
+    bool first = !a->texts;
 
-    if (!more)
+    if (!MFU_ROOM(a->texts, a->n + 1, a->cap_texts))
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
-    for (size_t i = 0; !a->texts && i < a->n; i++)
-        more[i] = NULL;
-    a->texts = more;
+    for (size_t i = 0; first && i < a->n; i++)
+        a->texts[i] = NULL;
     if (!(a->texts[a->n] = text ? strdup(text) : NULL) && text)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     if (append(a, NAN, err) == 0)

@@ -23,7 +23,7 @@ struct mfu_axis {
     char name[48];
     double *values; /* owned; choices by their number; NAN where there is a text */
     char **texts;   /* expressions over other keys, NULL where there is a value; NULL: no such */
-    size_t n;
+    size_t n, cap, cap_texts;
     struct mfu_key bounds[8]; /* keys that the ends of ranges mention */
     size_t n_bounds;
 };

@@ -15,7 +15,7 @@
 #define FINER 16         /* the same when nothing was found */
 #define DENSE 32         /* below this every value is of the grid */
 #define WINDOW 48        /* values that are looked at around an edge, at a time */
-#define MOST_MOVES 8     /* of an edge */
+#define MOST_MOVES 64    /* of an edge */
 #define MOST_VALUES 1024 /* of a grid */
 #define MOST_DIVIDED 1e6 /* dimensions whose divisors are of the grid */
 
@@ -78,7 +78,8 @@ static enum verdict refused(struct solver *q)
     return REFUSED;
 }
 
-/* What is too large by the analytic path is too large, and it knows in no time. */
+/* A value that is too large by the analytic path is too large; that path takes
+ * microseconds, the simulation up to a millisecond. */
 static enum verdict ask(struct solver *q, double steps)
 {
     struct mfu_scenario s = with(q, steps);
@@ -161,35 +162,43 @@ static void bisect(struct solver *q, double *good, double *bad)
     }
 }
 
-/* Beyond an edge other values may hold: fragments of memory come and go.  Looks at
- * some on the way to `end`, from the far end, and follows the first that holds. */
+/* Beyond an edge other values may hold: fragments of memory come and go.  Tries
+ * at most WINDOW values on the way to `end`, from the far end, and follows the first
+ * that holds. */
 static bool look_beyond(struct solver *q, double *good, double end)
 {
     double stride = fmax(1, ceil(fabs(end - *good) / WINDOW)), way = end > *good ? 1 : -1;
 
-    for (double x = end - way * stride; way * (x - *good) > 1; x -= way * stride)
-        if (ask(q, x) == HOLDS) {
-            double bad = x + way * stride;
+    for (double x = end; way * (x - *good) >= 1; x -= way * stride)
+        if (x >= q->least && x <= q->most && ask(q, x) == HOLDS) {
+            double bad = x + way * stride; /* asked before, or beyond `end` */
 
             *good = x;
-            bisect(q, good, &bad);
+            if (x != end)
+                bisect(q, good, &bad);
             return true;
         }
     return false;
 }
 
-/* First the neighbour of the grid, then what is within an eighth, then closely
- * while that moves the edge. */
+/* First the neighbour on the grid, then what is within an eighth, then windows that
+ * double while they move the edge.  At the end the next value does not hold. */
 static void find_edge(struct solver *q, double *good, double end)
 {
-    double way = end > *good ? 1 : -1, bad = end, far;
+    double way = end > *good ? 1 : -1, bad = end, far, window = WINDOW;
 
     bisect(q, good, &bad);
     far = way > 0 ? fmax(end, ceil(*good * 1.125)) : fmin(end, floor(*good / 1.125));
     look_beyond(q, good, fmin(fmax(far, q->least - 1), q->most + 1));
-    for (int i = 0; i < MOST_MOVES; i++)
-        if (!look_beyond(q, good, fmin(fmax(*good + way * WINDOW, q->least - 1), q->most + 1)))
+    for (int i = 0; i < MOST_MOVES; i++) {
+        bool moved = look_beyond(q, good, fmin(fmax(*good + way * window, q->least - 1), q->most + 1));
+
+        if (!moved && window == WINDOW)
             break;
+        window = moved ? 2 * window : WINDOW;
+    }
+    while (*good + way >= q->least && *good + way <= q->most && ask(q, *good + way) == HOLDS)
+        *good += way;
 }
 
 /* What is in the way beyond a value: the nearest that is planned and fails, or

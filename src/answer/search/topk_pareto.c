@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/list.h"
+
 /* Chosen. */
 #define MOST_ROWS 4000000 /* that are kept: 600 MB */
 #define DEPTH 64          /* rows that may beat one of a front that is simulated */
@@ -24,7 +26,10 @@ bool mfu_keep_better(const struct mfu_sweep *s, const struct mfu_sweep_row *a, c
 {
     double x = a->columns[0], y = b->columns[0];
 
-    if (x != y)
+    if (isnan(x) || isnan(y)) { /* an unknown value is worse than any */
+        if (isnan(x) != isnan(y))
+            return isnan(y);
+    } else if (x != y)
         return s->maximize ? x > y : x < y;
     return a->combination < b->combination;
 }
@@ -49,15 +54,8 @@ bool mfu_keep_dominates(const struct mfu_sweep *s, const struct mfu_sweep_row *a
 
 static bool append(struct mfu_kept *k, const struct mfu_sweep_row *row)
 {
-    if (k->n == k->cap) {
-        size_t want = k->cap ? 2 * k->cap : 256;
-        struct mfu_sweep_row *more = k->n >= MOST_ROWS ? NULL : realloc(k->rows, want * sizeof *more);
-
-        if (!more)
-            return false;
-        k->rows = more;
-        k->cap = want;
-    }
+    if (k->n >= MOST_ROWS || !MFU_ROOM(k->rows, k->n + 1, k->cap))
+        return false;
     k->rows[k->n++] = *row;
     return true;
 }

@@ -151,7 +151,7 @@ static bool is_possible(const struct mfu_plan *p, struct mfu_validated *v)
 /* More FLOP/s than CUDA cores have: "fp32" was TF32, PyTorch's own word for both. */
 static bool was_tf32(const struct mfu_plan *p, const struct mfu_validated *v)
 {
-    return p->config.precision == MFU_FP32 && p->config.gpu->peak_flops[MFU_PEAK_TF32] > v->peak_flops
+    return p->mfu.peak == MFU_PEAK_FP32 && p->config.gpu->peak_flops[MFU_PEAK_TF32] > v->peak_flops
         && CONTRADICTED * v->model_flops / v->measured_step_s > v->peak_flops;
 }
 
@@ -367,6 +367,7 @@ static int summarize(struct mfu_validation *all)
             all->n_skipped++;
             continue;
         }
+        all->n_assumed += v->assumed[0] != '\0';
         all->ran += v->ran == 1;
         all->ran_called_fit += v->ran == 1 && v->fits;
         all->oom += v->ran == 0;

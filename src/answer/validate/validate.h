@@ -43,6 +43,7 @@ struct mfu_validation_group {
 struct mfu_validation {
     struct mfu_validated *rows;
     size_t n_rows, n_skipped;
+    size_t n_assumed; /* planned, though the row leaves something open */
     struct mfu_errors_summary step, allocated, reserved;
     struct mfu_errors_summary baseline; /* one MFU per GPU, leave-one-out */
     struct mfu_validation_group *groups;

@@ -39,7 +39,6 @@ extern const struct mfu_breakdown_group_row mfu_breakdown_groups[MFU_G_COUNT];
 
 /* X(identifier, group, name, what it is); kinds of kernels that stream have
  * their parts in their own rows (kernel/kind.h). */
-/* clang-format off: a table */
 #define MFU_KIND_PART(X, id, name, result, plural, of, part, meaning, ...) X(id, of, part, meaning)
 #define MFU_BREAKDOWN_PARTS(X)                                                                                         \
     X(PEAK, MFU, "model FLOP at peak", "what MFU counts")                                                              \
@@ -73,7 +72,6 @@ extern const struct mfu_breakdown_group_row mfu_breakdown_groups[MFU_G_COUNT];
     X(LOADER, INPUT, "data loader", "the GPU waits for it")                                                            \
     X(EXPOSED, COMMUNICATION, "exposed", "nothing hides it")                                                           \
     X(CONTENTION, COMMUNICATION, "contention", "slows kernels beside it")
-/* clang-format on */
 
 enum mfu_breakdown_part {
 #define X(id, ...) MFU_P_##id,

@@ -168,7 +168,10 @@ static void tell(struct mfu_why *w)
         if (!stop && i + 1 < w->n_rows && doubling(&w->rows[i], &w->rows[i + 1]) < HELPS)
             stop = &w->rows[i];
     }
-    if (stop)
+    if (stop && stop[1].tokens_per_s < stop->tokens_per_s)
+        mfu_why_say(w, "From micro-batch %.0f on, a doubling brings nothing: %.0f is %.1f %% slower.", stop->batch,
+                    stop[1].batch, 100 * (1 - stop[1].tokens_per_s / stop->tokens_per_s));
+    else if (stop)
         mfu_why_say(w, "From micro-batch %.0f on, a doubling brings less than %.0f %%: %.0f gives %+.1f %%.",
                     stop->batch, 100 * HELPS, stop[1].batch, 100 * (stop[1].tokens_per_s / stop->tokens_per_s - 1));
     else

@@ -45,8 +45,8 @@ static void gemm(const struct mfu_plan *p, enum mfu_breakdown_part part, const s
         break;
     case MFU_P_TILES: snprintf(text, size, mfu_tr("tiles of %d x %d instead of 256 x 128"), t.tile_m, t.tile_n); break;
     case MFU_P_RAMP:
-        snprintf(text, size, mfu_tr("each tile starts and ends like %.0f more of its K, %.0f"), m->c[MFU_C_GEMM_K0],
-                 k->k);
+        snprintf(text, size, mfu_tr("starting and ending a tile costs as much as %.0f extra steps along K (%.0f)"),
+                 m->c[MFU_C_GEMM_K0], k->k);
         break;
     case MFU_P_WAVES:
         if (t.waves / ceil(t.waves) > 0.98) /* smaller tiles that come out even */

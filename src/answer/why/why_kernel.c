@@ -94,7 +94,8 @@ static void walk_bytes(const struct mfu_machine *m, const struct mfu_kernel *k, 
                        double stage_s[STAGES])
 {
     double bytes = k->read_bytes + k->write_bytes;
-    double peak_s = bytes / m->bandwidth_bytes_s, reached_s = peak_s / m->c[k->traffic];
+    double peak_s = bytes / m->bandwidth_bytes_s;
+    double reached_s = fmax(bytes / mfu_dram_bytes_s(m, k->traffic), p->memory_s); /* narrow loads are a pattern, too */
 
     stage_s[MOVED] += times * peak_s;
     stage_s[PATTERN] += times * (reached_s - peak_s);

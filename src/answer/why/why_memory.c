@@ -104,8 +104,8 @@ static void tell_levels(const struct mfu_plan *p, const struct mfu_simulation *s
                     "would ask for it again. That memory looks used and is only cached.",
                     Q(between, MFU_BYTES), Q(m->reserved_bytes - between, MFU_BYTES));
     if (wanted > 0)
-        mfu_why_say(w, "For the card to look 90 %% full, other processes would have to hold %s%s.",
-                    Q(wanted + others, MFU_BYTES), others > 0 ? mfu_tr(" in all") : "");
+        mfu_why_say(w, "To reach 90 %%, other processes would have to use %s%s.", Q(wanted + others, MFU_BYTES),
+                    others > 0 ? mfu_tr(" in all") : "");
 }
 
 /* What expandable segments would change. */

@@ -213,13 +213,13 @@ static bool memory_pressure(const struct evidence *e)
         return false;
     if (!m->fits)
         return found(e, 1,
-                     "It does not fit: %s wanted, %s there; the peak is in %s, with %s of logits and loss. Loss in "
-                     "pieces, checkpointing, smaller micro-batch.",
+                     "It does not fit: %s wanted, %s there; the peak is in %s, with %s of logits and loss. Set "
+                     "loss_chunks, checkpointing, smaller micro-batch.",
                      Q(m->smi_bytes, MFU_BYTES), Q(m->capacity_bytes, MFU_BYTES), m->peak_at,
                      Q(m->peak.parts[MFU_PART_LOGITS_LOSS], MFU_BYTES));
     return found(e, fmin(1, m->fill),
                  "Memory is %.0f %% full, with %ld allocator retries: the peak is in %s, with %s of logits "
-                 "and loss. Loss in pieces, expandable segments, checkpointing, smaller micro-batch.",
+                 "and loss. Set loss_chunks, expandable segments, checkpointing, smaller micro-batch.",
                  100 * m->fill, a->retries, m->peak_at, Q(m->peak.parts[MFU_PART_LOGITS_LOSS], MFU_BYTES));
 }
 

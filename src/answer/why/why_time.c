@@ -235,8 +235,11 @@ int mfu_why_slow(struct mfu_plan *p, struct mfu_simulation *sim, struct mfu_why 
         return -1;
     optimizer_s = a->optimizer_s;
     mfu_why_say(w,
-                "A step takes %s: %.0f micro-steps of %s with %s tokens each, then the optimizer, %s (%s). Kernels "
-                "run for %s of it, %.0f of them.",
+                p->config.accum > 1
+                    ? "A step takes %s: %.0f micro-steps of %s with %s tokens each, then the optimizer, %s (%s). "
+                      "Kernels run for %s of it, %.0f of them."
+                    : "A step takes %s: %.0f micro-step of %s with %s tokens, then the optimizer, %s (%s). Kernels run "
+                      "for %s of it, %.0f of them.",
                 Q(a->time_s, MFU_SECONDS), p->config.accum, Q((a->time_s - optimizer_s) / p->config.accum, MFU_SECONDS),
                 Q(p->config.tokens, MFU_TOKENS), Q(optimizer_s, MFU_SECONDS), P(optimizer_s / a->time_s),
                 P(s.kernels_s / a->time_s), a->kernels);
@@ -271,7 +274,8 @@ int mfu_why_utilisation(struct mfu_plan *p, struct mfu_simulation *sim, struct m
     mfu_why_add(w, "tensor cores idle", m.sm_active - m.tensor_active, (m.sm_active - m.tensor_active) * s.step_s,
                 false, "SMs do other things", "kernels");
     mfu_why_add(w, "tensor pipe not MFU", m.tensor_active - m.mfu, (m.tensor_active - m.mfu) * s.step_s, false,
-                m.tensor_active >= m.mfu ? "padding, recomputing" : "mask; clock above rated", "why mfu");
+                m.tensor_active >= m.mfu ? "padding, recomputing" : "correction: causal mask, clock above rated",
+                "why mfu");
     mfu_why_add(w, "mfu", m.mfu, m.mfu * s.step_s, false, "model FLOP at the rated peak", "mfu");
     mfu_why_say(w,
                 "nvidia-smi would say %s: that is the time with any kernel running. SMs hold work for %s, the tensor "

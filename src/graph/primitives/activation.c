@@ -1,20 +1,68 @@
 /*
  * activation - a function of each element: y = f(x).
  *
- * Backward needs the input (of tanh: the output; of scaling: nothing).
+ * Backward needs the input (of tanh and ReLU: the output; of scaling and copying: nothing).
+ * gelu_new is GELU as OpenAI's and Google's first code wrote it, operation by
+ * operation: 0.5 x (1 + tanh(c (x + 0.044715 x^3))).  PyTorch then keeps 0.5 x,
+ * x for the power, the tanh and 1 + tanh; autocast computes powers in fp32, and
+ * with it all that follows.
  */
 #include <stddef.h>
 
 #include "graph/builder.h"
 
 enum { KIND };
-enum { GELU, GELU_TANH, SILU, RELU, TANH, SCALE };
-static const char *const kinds[] = {"gelu", "gelu_tanh", "silu", "relu", "tanh", "scale", NULL};
-static const double forward_flops[] = {10, 12, 5, 1, 6, 1}, backward_flops[] = {20, 24, 9, 1, 3, 1};
+enum { GELU, GELU_TANH, SILU, RELU, TANH, SCALE, GELU_NEW, COPY };
+enum { SAVED_HALF, SAVED_X, SAVED_TANH, SAVED_FACTOR }; /* of gelu_new */
+static const char *const kinds[] = {"gelu", "gelu_tanh", "silu", "relu", "tanh", "scale", "gelu_new", "copy", NULL};
+static const double forward_flops[] = {10, 12, 5, 1, 6, 1, 14, 0}, backward_flops[] = {20, 24, 9, 1, 3, 1, 12, 0};
 
 static double shape(const struct mfu_operation *op)
 {
     return op->in_width[0];
+}
+
+static int map(struct mfu_builder *s, const char *suffix, double flops, int a, int b)
+{
+    bool wide = mfu_view_type(s, a) == MFU_F32 || (b != MFU_NO_VIEW && mfu_view_type(s, b) == MFU_F32);
+
+    return mfu_emit_pointwise(s, suffix, wide ? MFU_F32 : mfu_view_type(s, a), flops, a, b, MFU_NO_VIEW);
+}
+
+static void gelu_new_forward(struct mfu_builder *s, struct mfu_node *n, int x)
+{
+    int half = map(s, "half", 1, x, MFU_NO_VIEW), inner, factor;
+    int base = s->numerics.autocast ? mfu_emit_cast(s, x, MFU_F32) : x;
+
+    inner = map(s, "pow", 2, base, MFU_NO_VIEW);
+    inner = map(s, "mul", 1, inner, MFU_NO_VIEW);
+    inner = map(s, "add", 1, inner, x);
+    inner = map(s, "mul", 1, inner, MFU_NO_VIEW);
+    inner = map(s, "tanh", 6, inner, MFU_NO_VIEW);
+    factor = map(s, "add", 1, inner, MFU_NO_VIEW);
+    mfu_node_save(s, n, half);
+    mfu_node_save(s, n, base);
+    mfu_node_save(s, n, inner);
+    mfu_node_save(s, n, factor);
+    n->out = map(s, "", 1, factor, half);
+}
+
+static void gelu_new_backward(struct mfu_builder *s, struct mfu_node *n)
+{
+    int g = n->gradient, x = n->saved[SAVED_X], d, square;
+    int dhalf = map(s, "dhalf", 1, g, n->saved[SAVED_FACTOR]);
+    enum mfu_type type = mfu_view_type(s, n->saved[SAVED_HALF]);
+
+    d = map(s, "dfactor", 1, g, n->saved[SAVED_HALF]);
+    dhalf = mfu_emit_cast(s, dhalf, type);
+    d = map(s, "dtanh", 3, d, n->saved[SAVED_TANH]);
+    d = map(s, "dmul", 1, d, MFU_NO_VIEW);
+    mfu_grad_add(s, n, 0, mfu_emit_cast(s, d, type));
+    d = map(s, "dmul", 1, d, MFU_NO_VIEW);
+    square = map(s, "pow", 1, x, MFU_NO_VIEW);
+    square = map(s, "mul", 1, square, MFU_NO_VIEW);
+    mfu_grad_add(s, n, 0, mfu_emit_cast(s, map(s, "dpow", 1, d, square), type));
+    mfu_grad_add(s, n, 0, map(s, "mul", 1, dhalf, MFU_NO_VIEW));
 }
 
 static void forward(struct mfu_builder *s, int index)
@@ -22,8 +70,12 @@ static void forward(struct mfu_builder *s, int index)
     struct mfu_node *n = mfu_node_at(s, index);
     int kind = (int)n->op->attribute[KIND], x = mfu_node_input(s, n, 0);
 
+    if (kind == GELU_NEW) {
+        gelu_new_forward(s, n, x);
+        return;
+    }
     n->out = mfu_emit_pointwise(s, "", mfu_view_type(s, x), forward_flops[kind], x, MFU_NO_VIEW, MFU_NO_VIEW);
-    if (kind != SCALE)
+    if (kind != SCALE && kind != COPY)
         mfu_node_save(s, n, kind == TANH || kind == RELU ? n->out : x);
 }
 
@@ -33,6 +85,10 @@ static void backward(struct mfu_builder *s, int index)
     int kind = (int)n->op->attribute[KIND];
     int saved = n->n_saved ? n->saved[0] : MFU_NO_VIEW;
 
+    if (kind == GELU_NEW) {
+        gelu_new_backward(s, n);
+        return;
+    }
     mfu_grad_add(s, n, 0,
                  mfu_emit_pointwise(s, "grad", mfu_view_type(s, n->gradient), backward_flops[kind], n->gradient, saved,
                                     MFU_NO_VIEW));
@@ -41,7 +97,9 @@ static void backward(struct mfu_builder *s, int index)
 const struct mfu_primitive mfu_primitive_activation = {
     .name = "activation",
     .summary = "a function of each element",
-    .attributes = {[KIND] = {"kind", NULL, kinds, "gelu, gelu_tanh, silu, relu, tanh or scale (by a constant)"}},
+    .attributes =
+        {[KIND] = {"kind", NULL, kinds,
+                   "gelu, gelu_tanh, silu, relu, tanh, scale (by a constant), gelu_new or copy (to another layout)"}},
     .least_inputs = 1,
     .most_inputs = 1,
     .traits = MFU_ELEMENTWISE | MFU_CHEAP,

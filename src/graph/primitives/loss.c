@@ -13,7 +13,7 @@
 #include "graph/builder.h"
 #include "scenario/setting.h"
 
-enum { UPCAST, KEEP_LOGITS, KIND };
+enum { UPCAST, KEEP_LOGITS, KIND, FP32_OUTPUTS };
 enum { CROSS_ENTROPY, MSE };
 static const char *const kinds[] = {"cross_entropy", "mse", NULL};
 enum { SAVED_LOG_PROBABILITIES, SAVED_NLL_INPUT };
@@ -130,9 +130,11 @@ static void forward(struct mfu_builder *s, int index)
         row_kernel(s, "mean", 1, 1, 1, 1, &logits, n->out);
         return;
     }
+    forward_loss(s, n, logits);
+    if (n->op->attribute[FP32_OUTPUTS] > 0 && s->numerics.autocast && s->runtime->scopes)
+        s->fp32_outputs = logits;
     if (n->op->attribute[KEEP_LOGITS] > 0)
         mfu_keep_logits(s, logits);
-    forward_loss(s, n, logits);
     metrics(s, logits);
 }
 
@@ -204,6 +206,7 @@ const struct mfu_primitive mfu_primitive_loss = {
             [UPCAST] = {"upcast", "0", NULL, "whether the logits are made fp32 first"},
             [KEEP_LOGITS] = {"keep_logits", "0", NULL,
                              "whether the caller keeps the logits until the next forward pass"},
+            [FP32_OUTPUTS] = {"fp32_outputs", "0", NULL, "whether 16-bit outputs leave autocast as fp32 (accelerate)"},
             [KIND] = {"kind", "cross_entropy", kinds, "of what"},
         },
     .least_inputs = 1,

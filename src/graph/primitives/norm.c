@@ -5,15 +5,16 @@
  * reduction for gamma and beta), and saves its input, mean and rstd.  Under
  * autocast it runs in fp32.  RMSNorm in eager PyTorch, as Hugging Face writes
  * it, is a chain of small kernels that saves an fp32 copy of its input and the
- * normalised row; a runtime with whole norms runs it as one kernel.
+ * normalised row; a runtime with whole norms runs it as one kernel.  rms_fp32
+ * is Gemma's: the weight, too, is multiplied with in fp32.
  */
 #include <stddef.h>
 
 #include "graph/builder.h"
 
 enum { KIND, BIAS, WEIGHT, GROUPS };
-enum { LAYER, RMS };
-static const char *const kinds[] = {"layer", "rms", NULL};
+enum { LAYER, RMS, RMS_FP32 };
+static const char *const kinds[] = {"layer", "rms", "rms_fp32", NULL};
 enum { SAVED_X, SAVED_STATISTICS, SAVED_NORMALISED };
 
 static double shape(const struct mfu_operation *op)
@@ -115,18 +116,21 @@ static void chain_forward(struct mfu_builder *s, struct mfu_node *n)
                                     .launches = 2},
              1, &mean, 1, &rstd);
     normalised = mfu_emit_broadcast(s, "mul", MFU_F32, 1, x, rstd);
-    normalised = mfu_emit_cast(s, normalised, type);
+    if (n->op->attribute[KIND] != RMS_FP32)
+        normalised = mfu_emit_cast(s, normalised, type);
     mfu_node_save(s, n, x);
     mfu_node_save(s, n, rstd);
     mfu_node_save(s, n, normalised);
-    n->out =
-        n->op->attribute[WEIGHT] > 0 ? mfu_emit_broadcast(s, "weight", type, 1, normalised, MFU_NO_VIEW) : normalised;
+    if (n->op->attribute[WEIGHT] > 0)
+        normalised = mfu_emit_broadcast(s, "weight", mfu_view_type(s, normalised), 1, normalised, MFU_NO_VIEW);
+    n->out = mfu_emit_cast(s, normalised, type);
 }
 
 static void chain_backward(struct mfu_builder *s, struct mfu_node *n)
 {
     int x = n->saved[SAVED_X], rstd = n->saved[SAVED_STATISTICS], normalised = n->saved[SAVED_NORMALISED];
-    int g = n->gradient, dn = g, product, drstd, dsum, dx, square;
+    int g = mfu_emit_cast(s, n->gradient, mfu_view_type(s, normalised)), dn = g, product, drstd, dsum, dx, square,
+        power, dmean;
     double rows = mfu_view_rows(s, x), columns = mfu_view_columns(s, x);
 
     if (n->op->attribute[WEIGHT] > 0) {
@@ -156,8 +160,12 @@ static void chain_backward(struct mfu_builder *s, struct mfu_node *n)
                                     .flops = rows * columns,
                                     .launches = 4}, /* and rsqrt', mean' */
              1, &product, 1, &drstd);
-    square = mfu_emit_pointwise(s, "dpow", MFU_F32, 2, x, MFU_NO_VIEW, MFU_NO_VIEW);
-    square = mfu_emit_pointwise(s, "dpow", MFU_F32, 2, square, drstd, MFU_NO_VIEW);
+    dmean = mfu_emit_broadcast(s, "dmean", MFU_F32, 1, x, drstd);
+    power = mfu_emit_pointwise(s, "dpow", MFU_F32, 1, x, MFU_NO_VIEW, MFU_NO_VIEW);
+    square = mfu_emit_pointwise(s, "dpow", MFU_F32, 1, power, MFU_NO_VIEW, MFU_NO_VIEW);
+    square = mfu_emit_pointwise(s, "dpow", MFU_F32, 1, square, dmean, MFU_NO_VIEW);
+    mfu_tensor_extend(s, x); /* one expression in one function of autograd */
+    mfu_tensor_extend(s, power);
     dx = mfu_view_slice(s, dsum, rows, columns);
     mfu_emit(s,
              &(struct mfu_emission){.suffix = "add",
@@ -193,7 +201,7 @@ const struct mfu_primitive mfu_primitive_norm = {
     .summary = "LayerNorm or RMSNorm over a row",
     .attributes =
         {
-            [KIND] = {"kind", "layer", kinds, "layer or rms"},
+            [KIND] = {"kind", "layer", kinds, "layer, rms or rms_fp32 (its weight applied in fp32, as in Gemma)"},
             [BIAS] = {"bias", "0", NULL, "whether it has a bias (beta)"},
             [WEIGHT] = {"weight", "1", NULL, "whether it has a weight (gamma)"},
             [GROUPS] = {"groups", "1", NULL, "equal parts of a row that are normalised by themselves (heads)"},

@@ -43,6 +43,7 @@ static void forward(struct mfu_builder *s, int index)
     int x = mfu_autocast(s, mfu_tensor_new(s, rows(s, n), features, s->numerics.weight, MFU_PART_ACTIVATIONS));
     int w = mfu_node_weight(s, n, 0), all;
 
+    s->loaded_bytes += rows(s, n) * features * mfu_type_bytes[s->numerics.weight]; /* the next micro-batch */
     if (n->op->attribute[BIAS] > 0 || n->op->attribute[EXTRA] > 0)
         mfu_node_weight(s, n, 1);
     mfu_node_save(s, n, x);
@@ -80,6 +81,8 @@ static void backward(struct mfu_builder *s, int index)
                  1, &g, 1, &db);
         mfu_param_grad_add(s, n, 1, db);
     }
+    wgrad.aligned = mfu_rows_of_16_bytes(width, mfu_type_bytes[s->numerics.compute])
+        && mfu_rows_of_16_bytes(features, mfu_type_bytes[s->numerics.compute]);
     dw = mfu_tensor_new(s, 1, features * width, s->numerics.compute, MFU_PART_GRADIENTS);
     mfu_gemm_align(s, &wgrad);
     in[0] = g, in[1] = x;

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
+
 const struct mfu_figure_row mfu_figure_rows[MFU_FIGURE_COUNT] = {
 #define X(id, key, dim, most, name) {key, dim, most, name},
     MFU_FIGURES(X)
@@ -51,16 +53,9 @@ struct mfu_log_record *mfu_log_step(struct mfu_log *log)
         log->too_many++;
         return NULL;
     }
-    if (log->n_records == log->cap_records) {
-        size_t cap = log->cap_records ? 2 * log->cap_records : 64;
-        void *more = realloc(log->records, cap * sizeof *log->records);
-
-        if (!more) {
-            log->failed = true;
-            return NULL;
-        }
-        log->records = more;
-        log->cap_records = cap;
+    if (!MFU_ROOM(log->records, log->n_records + 1, log->cap_records)) {
+        log->failed = true;
+        return NULL;
     }
     r = &log->records[log->n_records++];
     *r = (struct mfu_log_record){.line = log->line, .event = log->event};

@@ -20,7 +20,6 @@ struct mfu_error;
 
 /* X(identifier, key, dimension, smaller than zero or more than `most` is
  * nonsense, what it is) */
-/* clang-format off: a table */
 #define MFU_FIGURES(X)                                                                                                 \
     X(STEP, "step", MFU_COUNT, 1e12, "step")                                                                           \
     X(TIME, "step_time_s", MFU_SECONDS, 1e7, "step time")                                                              \
@@ -38,7 +37,6 @@ struct mfu_error;
     X(POWER, "power_w", MFU_WATTS, 1e5, "board power")                                                                 \
     X(COMMUNICATION, "communication_s", MFU_SECONDS, 1e7, "communication wait")                                        \
     X(LOADER, "loader_s", MFU_SECONDS, 1e7, "loader wait")
-/* clang-format on */
 
 enum mfu_figure {
 #define X(id, ...) MFU_FIGURE_##id,

@@ -121,7 +121,7 @@ static const struct pair_row *find_pair(const char *typed, double *factor)
                                                                                                        : 0;
     if ((row = row_of(key)))
         return row;
-    if (mfu_setting_find(key) >= 0)
+    if (mfu_key_known(key))
         return NULL;
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
         size_t n = strlen(key), m = strlen(units[i].suffix);
@@ -249,19 +249,10 @@ void mfu_log_pairs_end(struct mfu_log *log)
     mfu_log_clear(log->loose.figure);
 }
 
-static const char *const dim_names[] = {"n_layer",    "n_head", "n_kv_head", "head_dim", "n_embd",     "d_ff",
-                                        "vocab_size", "vocab",  "seq",       "seq_len",  "block_size", "ctx",
-                                        "n_experts",  "top_k",  "dropout",   "bias",     "tied"};
-
 /* Whether a key is known at all; dims of any architecture are. */
 static bool known_key(const char *key)
 {
-    if (mfu_log_key(key) || mfu_setting_find(key) >= 0)
-        return true;
-    for (size_t i = 0; i < sizeof dim_names / sizeof dim_names[0]; i++)
-        if (mfu_same_name(dim_names[i], key))
-            return true;
-    return strchr(key, '.') && mfu_coefficient_find(key, NULL) >= 0;
+    return mfu_log_key(key) || mfu_key_known(key);
 }
 
 /* A large file is mostly words that are no keys.  A bit per hash of a key says
@@ -285,7 +276,8 @@ static void remember(struct mfu_log *log, const char *key)
 
 static void fill_known(struct mfu_log *log)
 {
-    char text[512];
+    char text[MFU_KEY_NAME];
+    const char *key;
 
     for (size_t i = 0; i < sizeof pair_rows / sizeof pair_rows[0]; i++) {
         remember(log, pair_rows[i].key);
@@ -295,16 +287,8 @@ static void fill_known(struct mfu_log *log)
                 remember(log, text);
             }
     }
-    for (size_t i = 0; i < sizeof dim_names / sizeof dim_names[0]; i++)
-        remember(log, dim_names[i]);
-    for (int i = 0; i < MFU_SETTING_COUNT; i++) {
-        char *save = NULL;
-
-        remember(log, mfu_settings[i].key);
-        snprintf(text, sizeof text, "%s", mfu_settings[i].aliases);
-        for (char *p = strtok_r(text, " ", &save); p; p = strtok_r(NULL, " ", &save))
-            remember(log, p);
-    }
+    for (size_t i = 0; (key = mfu_key_spelling(i, text)); i++)
+        remember(log, key);
     log->known_filled = true;
 }
 
@@ -317,16 +301,13 @@ static bool may_be_key(const struct mfu_log *log, const char *key)
 
 static int not_known(const char *word, struct mfu_error *err)
 {
-    const char *names[sizeof pair_rows / sizeof pair_rows[0] + MFU_SETTING_COUNT], *best;
+    const char *names[sizeof pair_rows / sizeof pair_rows[0]];
     size_t n = 0;
 
-    for (size_t i = 0; i < sizeof pair_rows / sizeof pair_rows[0]; i++)
-        names[n++] = pair_rows[i].key;
-    for (int i = 0; i < MFU_SETTING_COUNT; i++)
-        names[n++] = mfu_settings[i].key;
+    for (; n < sizeof names / sizeof names[0]; n++)
+        names[n] = pair_rows[n].key;
     mfu_fail(err, MFU_EINPUT, "'%.40s' is neither a figure (step_ms, tokens_per_s, mfu ...) nor a setting", word);
-    if (mfu_suggest(word, names, n, &best, 1))
-        mfu_error_suggest(err, best);
+    mfu_key_suggest(NULL, word, names, n, err);
     return -1;
 }
 

@@ -1,8 +1,9 @@
 /*
  * measured_run.c - maps the columns of published runs to settings.
  *
- * The maps below translate other people's words into ours.  A word without an
- * exact counterpart is mapped to the nearest one and the row says so.
+ * The maps below translate what other people's words mean in this table alone; what
+ * runtimes, optimizers ... are called elsewhere stands in their rows.  A word without
+ * an exact counterpart is mapped to the nearest one and the row says so.
  */
 #include <ctype.h>
 #include <math.h>
@@ -22,45 +23,16 @@ struct word {
 };
 
 // clang-format off
-static const struct word runtimes[] = {
-    {"eager", "eager", NULL}, {"torch.compile", "compile", NULL}, {"compile", "compile", NULL},
-    {"inductor", "compile", NULL}, {"fused", "fused", NULL}, {"megatron", "fused", NULL},
-    {"te", "fused", NULL}, {"llm.c", "llmc", NULL},
-    {"megatron+te", "fused", "runtime=fused for megatron+te"},
-    {"megatron-deepspeed", "fused", "runtime=fused for megatron-deepspeed"},
-    {"llmq", "llmc", "runtime=llmc for llmq"},
-    {"", "eager", "runtime=eager"}, {NULL, NULL, NULL}};
+static const struct word runtimes[] = {{"", "eager", "runtime=eager"}, {NULL, NULL, NULL}};
 static const struct word precisions[] = {
-    {"fp32", "fp32", NULL}, {"tf32", "tf32", NULL}, {"fp16-amp", "fp16", NULL}, {"bf16-amp", "bf16", NULL},
-    {"bf16-pure", "bf16-pure", NULL}, {"fp8", "fp8", NULL}, {"float32", "fp32", NULL},
     {"fp16", "fp16", "precision=fp16, mixed, for fp16"}, {"float16", "fp16", "precision=fp16, mixed, for float16"},
     {"bf16", "bf16", "precision=bf16, mixed, for bf16"}, {"bfloat16", "bf16", "precision=bf16, mixed, for bfloat16"},
-    {"fp16-amp-o2", "fp16", "half_weights=on for fp16-amp-o2"},
-    {"bf16-fsdp", "bf16", "precision=bf16 for bf16-fsdp"},
-    {"mxfp8", "fp8", "precision=fp8 for mxfp8"},
-    {"nvfp4", NULL, "precision nvfp4 is not modelled"},
+    {"fp16-amp-o2", "fp16", "half_weights=on for fp16-amp-o2"}, {"nvfp4", NULL, "precision nvfp4 is not modelled"},
     {"", "", "precision"}, {NULL, NULL, NULL}};
 static const struct word attentions[] = {
-    {"math", "math", NULL}, {"flash2", "flash", NULL}, {"flash", "flash", NULL}, {"flash1", "flash1", NULL},
-    {"flash3", "flash3", NULL}, {"memeff", "memeff", NULL}, {"cudnn", "cudnn", NULL},
-    {"flash-attn", "flash", NULL}, {"flash-attention", "flash", NULL}, {"flash-attention-2", "flash", NULL},
-    {"flash-attention-3", "flash3", NULL}, {"xformers", "memeff", "attention=memeff for xformers"},
-    {"te-flash", "flash", "attention=flash for te-flash"},
-    {"triton", "triton", NULL},
-    {"sdpa", "", "attention: PyTorch's choice for sdpa"},
-    {"llm.c", "math", "attention=math for llm.c"},
-    {"thunderkittens", "cudnn", "attention=cudnn for thunderkittens"},
-    {"", "", "attention"}, {NULL, NULL, NULL}};
-static const struct word optimizers[] = {
-    {"adamw-fused", "adamw", NULL}, {"fusedadam", "adamw", NULL}, {"decoupled_adamw", "adamw-foreach", "optimizer=adamw-foreach for decoupled_adamw"},
-    {"adamw-foreach", "adamw-foreach", NULL}, {"adamw-loop", "adamw-loop", NULL}, {"adamw_torch_fused", "adamw", NULL},
-    {"adamw8bit", "adam8bit", NULL}, {"adamw_bnb_8bit", "adam8bit", NULL}, {"bertadam", "bertadam", NULL},
-    {"adafactor", "adafactor", NULL}, {"adam8bit", "adam8bit", NULL}, {"muon", "muon", NULL}, {"lion", "lion", NULL},
-    {"sgd-momentum", "sgd-momentum", NULL}, {"sgd", "sgd", NULL},
-    {"adamw-bf16-states", "adamw", "optimizer=adamw for adamw-bf16-states"},
-    {"", "", "optimizer"}, {NULL, NULL, NULL}};
-static const struct word checkpoints[] = {
-    {"none", "none", NULL}, {"full", "full", NULL}, {"selective", "selective", NULL}, {"", "none", "checkpoint=none"}, {NULL, NULL, NULL}};
+    {"sdpa", "", "attention: PyTorch's choice for sdpa"}, {"", "", "attention"}, {NULL, NULL, NULL}};
+static const struct word optimizers[] = {{"", "", "optimizer"}, {NULL, NULL, NULL}};
+static const struct word checkpoints[] = {{"", "none", "checkpoint=none"}, {NULL, NULL, NULL}};
 /* A graph for each family that the columns can describe. */
 static const struct word families[] = {
     {"gpt2", "gpt2", NULL}, {"gpt3", "gpt2", "graph of gpt2 for gpt3"}, {"gpt-mcore", "gpt2", "graph of gpt2 for gpt-mcore"},
@@ -143,10 +115,13 @@ static bool set(struct mfu_row *r, const char *key, const char *value)
     return true;
 }
 
-/* Looks a word up and sets the key to ours ("" leaves the default). */
-static bool translate(struct mfu_row *r, const char *column, const char *key, const struct word *words)
+/* Sets a key to what the word of a column means: by the maps above ("" leaves the default),
+ * else by the names that the choices of the key have elsewhere. */
+static bool translate(struct mfu_row *r, const char *column, enum mfu_setting_id id, const struct word *words)
 {
-    const char *text = mfu_cell(r, column);
+    const char *text = mfu_cell(r, column), *key = mfu_settings[id].key;
+    bool stands_for;
+    int choice;
 
     for (const struct word *w = words; w->theirs; w++)
         if (mfu_same_letters(w->theirs, text)) {
@@ -158,7 +133,11 @@ static bool translate(struct mfu_row *r, const char *column, const char *key, co
                 mfu_row_assume(r, "%s", w->note);
             return *w->ours == '\0' || set(r, key, w->ours);
         }
-    return mfu_row_skip(r, "%s '%s' is not known", column, text);
+    if ((choice = mfu_setting_choice(id, text, &stands_for)) < 0)
+        return mfu_row_skip(r, "%s '%s' is not known", column, text);
+    if (stands_for)
+        mfu_row_assume(r, "%s=%s for %s", key, mfu_settings[id].choices[choice], text);
+    return set(r, key, mfu_settings[id].choices[choice]);
 }
 
 static bool choose_gpu(struct mfu_row *r)
@@ -419,7 +398,7 @@ static bool set_optimizer(struct mfu_row *r)
     }
     if (mfu_same_letters(text, "decoupled_adamw") && !set_composer(r))
         return false;
-    return translate(r, "optimizer", "optimizer", optimizers);
+    return translate(r, "optimizer", MFU_S_OPTIMIZER, optimizers);
 }
 
 /* Columns whose words can name a property. */
@@ -485,9 +464,11 @@ static bool set_runtime(struct mfu_row *r)
         return mfu_row_skip(r, "runtime '%s' is not modelled", stack);
     if (mfu_same_letters(stack, "llmq") && mfu_cell_is(r, "act_ckpt", "full"))
         return mfu_row_skip(r, "llmq's recomputation of whole blocks is not modelled: runtime llmc has llm.c's -r");
-    if (!translate(r, "compile", "runtime", runtimes) || !translate(r, "precision", "precision", precisions)
-        || !translate(r, "attention", "attention", attentions) || !translate(r, "act_ckpt", "checkpoint", checkpoints)
-        || !set_optimizer(r))
+    if (!translate(r, "compile", MFU_S_RUNTIME, runtimes) || !translate(r, "precision", MFU_S_PRECISION, precisions)
+        || !translate(r, "attention", MFU_S_ATTENTION, attentions)
+        || !translate(r, "act_ckpt", MFU_S_CHECKPOINT, checkpoints) || !set_optimizer(r))
+        return false;
+    if (!mfu_cell_empty(r, "software") && !set(r, "software", mfu_cell(r, "software")))
         return false;
     return !mfu_cell_is(r, "precision", "fp16-amp-o2") || set(r, "half_weights", "on");
 }

@@ -67,7 +67,8 @@ static int fit(struct mfu_session *s, const char *const *paths, int n, bool anyw
                      "these measurements contradict what is known of a %s by up to %.0f of its standard errors: was "
                      "it limited, shared, or another one?  nothing was kept; --anyway at the end keeps it",
                      c->gpu->slug, MFU_FIT_SURE * c->fit.doubt);
-    else if (mfu_calibration_write(&c->file, err) == 0 && take_over(s, c->gpu, err) == 0) {
+    else if (mfu_calibration_write(mfu_catalog_calibrations(s->catalog), &c->file, err) == 0
+             && take_over(s, c->gpu, err) == 0) {
         status = 0;
         if (s->json)
             status = mfu_answer(s, &mfu_record_calibrate, c, err);
@@ -89,7 +90,9 @@ static int measure(struct mfu_session *s, int quick, bool anyway, struct mfu_err
     /* Any scenario has products of its own; one that cannot be planned has none. */
     bool planned = mfu_plan_make(&s->plan, &s->memory.now, NULL) == 0;
 
-    if (mfu_probe_run(path, sizeof path, quick, planned ? &s->plan.program : NULL, err) < 0)
+    if (mfu_probe_run(mfu_catalog_calibrations(s->catalog), path, sizeof path, quick, planned ? &s->plan.program : NULL,
+                      err)
+        < 0)
         return -1;
     mfu_print_note(s, "samples in %s", path);
     return fit(s, paths, 1, anyway, err);
@@ -97,11 +100,12 @@ static int measure(struct mfu_session *s, int quick, bool anyway, struct mfu_err
 
 static int list(struct mfu_session *s, struct mfu_error *err)
 {
+    const char *folder = mfu_catalog_calibrations(s->catalog);
     struct mfu_arena arena = {0};
     struct mfu_calibration *all;
     const char *const *names;
     size_t n, kept = 0;
-    int status = mfu_calibration_names(&arena, &names, &n, err);
+    int status = mfu_calibration_names(folder, &arena, &names, &n, err);
 
     all = status == 0 ? mfu_arena_alloc(&arena, n + 1, sizeof *all) : NULL;
     if (status == 0 && !all)
@@ -109,7 +113,7 @@ static int list(struct mfu_session *s, struct mfu_error *err)
     for (size_t i = 0; status == 0 && i < n; i++) {
         struct mfu_error problem = {0};
 
-        if (mfu_calibration_read(names[i], &all[kept], &problem) == 0)
+        if (mfu_calibration_read(folder, names[i], &all[kept], &problem) == 0)
             kept++;
         else
             mfu_warn(s, &problem);
@@ -125,7 +129,6 @@ static int list(struct mfu_session *s, struct mfu_error *err)
 }
 
 // clang-format off
-/* clang-format off: a table */
 #define FORGOTTEN(X) X(TEXT, forgotten, 0, name, "the calibration that was removed")
 MFU_FIELDS(forgotten, const char *name, FORGOTTEN)
 static const struct mfu_record forgotten_record = MFU_RECORD(forgotten, .command = "calibrate");
@@ -133,7 +136,8 @@ static const struct mfu_record forgotten_record = MFU_RECORD(forgotten, .command
 
 static int forget(struct mfu_session *s, const char *name, struct mfu_error *err)
 {
-    if (mfu_calibration_forget(name, err) < 0 || take_over(s, s->memory.now.gpu, err) < 0)
+    if (mfu_calibration_forget(mfu_catalog_calibrations(s->catalog), name, err) < 0
+        || take_over(s, s->memory.now.gpu, err) < 0)
         return -1;
     mfu_print_note(s, "%s is forgotten", name);
     return s->json ? mfu_answer(s, &forgotten_record, name, err) : 0;
@@ -176,8 +180,8 @@ const struct mfu_command mfu_command_calibrate = {
     .help = "Measures the GPU that is here with mfuplan-calibrate, the matrix products of the\n"
             "current scenario among others, and fits the coefficients of its cost model;\n"
             "Ctrl-C ends the measuring, and what was measured counts.\n"
-            "`calibrate from` fits to files: samples that mfuplan-calibrate wrote (.yaml) and\n"
-            "torch_attention.py, which times FlashAttention and cuDNN as PyTorch has them;\n"
+            "`calibrate from` fits to files: samples (.yaml) of torch_kernels.py, which times\n"
+            "what PyTorch runs, kernel by kernel, or of mfuplan-calibrate;\n"
             "runs of the current GPU as `validate` reads them (.csv); or training logs as\n"
             "`observe` reads them, for which the current scenario is what they do not state.\n"
             "Two or three measured runs of any configuration improve the prediction of all\n"
@@ -194,7 +198,7 @@ const struct mfu_command mfu_command_calibrate = {
             "`calibrate forget` removes it.\n"
             "\n"
             "    calibrate\n"
-            "    calibrate from samples.yaml attention.yaml\n"
+            "    calibrate from samples.yaml\n"
             "    calibrate from runs.csv\n"
             "    calibrate from train1.log train2.log\n"
             "    calibrate forget rtx4070",

@@ -29,7 +29,6 @@ struct checked {
     bool satisfied;
 };
 // clang-format off
-/* clang-format off: a table */
 #define CHECKED(X) \
     X(TEXT, expression, 0, c->expression, "as it was given") \
     X(FLAG, satisfied,  0, c->satisfied,  "whether it is neither 0 nor unknown")

@@ -89,7 +89,6 @@ static const struct mfu_plan *plan_again(const struct planned *p)
 }
 
 // clang-format off
-/* clang-format off: a table */
 #define VALUE(X) X(SCALAR, _, 0, put_value(x, v), "of one scenario; null: it has no such key")
 MFU_FIELDS(compared_value, const struct value *x, VALUE)
 static const struct mfu_record compared_value = MFU_RECORD(compared_value, .rows = NULL);

@@ -24,7 +24,6 @@ static void make_candidates(const struct completion *c, struct mfu_value *v)
 }
 
 // clang-format off
-/* clang-format off: a table */
 #define COMPLETION(X) X(MADE_LIST, candidates, &mfu_record_words, make_candidates(c, v), "what the Tab key would offer")
 MFU_FIELDS(complete, const struct completion *c, COMPLETION)
 static const struct mfu_record record = MFU_RECORD(complete, .command = "complete", .rows = "candidates");

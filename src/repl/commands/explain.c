@@ -3,6 +3,7 @@
 
 #include "base/suggest.h"
 #include "repl/command.h"
+#include "repl/environment.h"
 #include "repl/show_page.h"
 #include "repl/pager.h"
 #include "repl/output.h"
@@ -97,7 +98,6 @@ static void make_terms(const char *language, struct mfu_value *v)
 }
 
 // clang-format off
-/* clang-format off: a table */
 #define TERM(X) \
     X(TEXT,      name,    0, t->page->name,                                       "as `explain` takes it") \
     X(MADE_TEXT, term,    0, mfu_page_term(t->page, v->buf, sizeof v->buf),       "as people write it") \
@@ -197,7 +197,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     char language[3], word[256];
     size_t n = 0;
 
-    mfu_page_language(language);
+    mfu_page_language(mfu_environment_locale(), language);
     if (argc == 1)
         return list(s, language, err);
     for (int i = 1; i < argc && n < sizeof word; i++)

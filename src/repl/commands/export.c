@@ -48,7 +48,6 @@ struct exported {
     int count;
 };
 // clang-format off
-/* clang-format off: a table */
 #define EXPORTED(X) \
     X(TEXT,   file,      0,         x->file,  "that was written") \
     X(NUMBER, scenarios, MFU_COUNT, x->count, "in it, one on a line")

@@ -73,11 +73,46 @@ static int topic_page(struct mfu_session *s, const struct mfu_topic *t)
     return 0;
 }
 
+/* Whether the scenario can be planned with this value. */
+static bool is_possible(const struct mfu_scenario *now, struct mfu_key k, double value, struct mfu_error *err)
+{
+    struct mfu_scenario tried = *now;
+    struct mfu_config config;
+
+    tried.setting[k.id] = value;
+    tried.setting_given[k.id] = true;
+    return mfu_scenario_resolve(&tried, &config, err) == 0;
+}
+
+/* Other settings may leave less of a range: the largest value that goes with them,
+ * by bisection from the present one, and why the next does not. */
+static void put_limit_here(struct mfu_session *s, struct mfu_key k, const struct mfu_range *range)
+{
+    struct mfu_error why = {0};
+    struct mfu_config config;
+    char text[MFU_QUANTITY_MAX];
+    double good, bad = range->most;
+
+    if (k.kind != MFU_KEY_SETTING || !range->whole || mfu_scenario_resolve(&s->memory.now, &config, NULL) < 0
+        || is_possible(&s->memory.now, k, bad, &why))
+        return;
+    for (good = mfu_config_value(&config, k); bad - good > 1;) {
+        double middle = floor((good + bad) / 2);
+
+        *(is_possible(&s->memory.now, k, middle, NULL) ? &good : &bad) = middle;
+    }
+    is_possible(&s->memory.now, k, bad, &why);
+    fprintf(s->out, "here       up to %s (%s)\n", mfu_quantity_format(text, good, mfu_key_dim(&s->memory.now, k)),
+            why.text);
+}
+
 /* Choices, or the range that is allowed. */
 static void put_allowed(struct mfu_session *s, struct mfu_key k)
 {
     const char *const *choices = mfu_key_choices(k);
     char least[MFU_QUANTITY_MAX], most[MFU_QUANTITY_MAX];
+    enum mfu_dim dim = mfu_key_dim(&s->memory.now, k);
+    struct mfu_range range;
 
     if (choices) {
         fprintf(s->out, "one of     ");
@@ -86,14 +121,30 @@ static void put_allowed(struct mfu_session *s, struct mfu_key k)
         fprintf(s->out, "\n");
         return;
     }
-    fprintf(s->out, "takes      %s\n", mfu_dim_help(mfu_key_dim(&s->memory.now, k)));
-    if (k.kind == MFU_KEY_DIM)
-        return;
-    mfu_quantity_format(least, k.kind == MFU_KEY_SETTING ? mfu_settings[k.id].least : mfu_coefficient_rows[k.id].least,
-                        mfu_key_dim(&s->memory.now, k));
-    mfu_quantity_format(most, k.kind == MFU_KEY_SETTING ? mfu_settings[k.id].most : mfu_coefficient_rows[k.id].most,
-                        mfu_key_dim(&s->memory.now, k));
-    fprintf(s->out, "range      %s .. %s\n", least, most);
+    fprintf(s->out, "takes      %s\n", mfu_dim_help(dim));
+    range = mfu_scenario_range(&s->memory.now, k);
+    if (k.kind == MFU_KEY_DIM && !mfu_dim_meaning(mfu_key_name(&s->memory.now, k)))
+        return; /* of this model alone: no bounds are stated */
+    fprintf(s->out, "range      %s .. %s\n", mfu_quantity_format(least, range.least, dim),
+            mfu_quantity_format(most, range.most, dim));
+    put_limit_here(s, k, &range);
+}
+
+/* What other programs call it, as many to a line as 80 columns hold. */
+static void put_also(struct mfu_session *s, const char *names)
+{
+    size_t column = 0;
+
+    for (const char *p = names; *p; p += strspn(p, " ")) {
+        size_t n = strcspn(p, " ");
+        bool first = column == 0, fits = column + 1 + n <= 80;
+
+        fprintf(s->out, "%s%.*s", first ? "also       " : fits ? " " : "\n           ", (int)n, p);
+        column = (first || !fits ? 11 : column + 1) + n;
+        p += n;
+    }
+    if (column)
+        fputc('\n', s->out);
 }
 
 static int key_page(struct mfu_session *s, struct mfu_key k)
@@ -108,8 +159,7 @@ static int key_page(struct mfu_session *s, struct mfu_key k)
     fprintf(s->out, "%s - %s\n\n", name, mfu_key_meaning(now, k));
     fprintf(s->out, "value      %s (%s)\n", value, mfu_key_origin(&config, k));
     put_allowed(s, k);
-    if (k.kind == MFU_KEY_SETTING && *mfu_settings[k.id].aliases)
-        fprintf(s->out, "also       %s\n", mfu_settings[k.id].aliases);
+    put_also(s, mfu_key_aliases(now, k));
     if (k.kind == MFU_KEY_DIM)
         fprintf(s->out, "the model  %s\n", now->model->dims[k.id].text);
     if (choices)
@@ -145,12 +195,11 @@ static int show(struct mfu_session *s, int argc, char **argv, struct mfu_error *
             return topic_page(s, &mfu_topics[i]);
     if ((c = mfu_command_find(argv[1])))
         return command_page(s, c);
-    k = mfu_scenario_key(&s->memory.now, argv[1], NULL);
+    k = mfu_key_find_set(s->memory.now.model, argv[1], NULL);
     return k.kind != MFU_KEY_NONE ? key_page(s, k) : unknown(s, argv[1], err);
 }
 
 // clang-format off
-/* clang-format off: a table */
 #define PAGE(X) X(TEXT, text, 0, text, "the page")
 MFU_FIELDS(help, const char *text, PAGE)
 static const struct mfu_record record = MFU_RECORD(help, .command = "help");

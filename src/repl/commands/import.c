@@ -11,7 +11,6 @@
 /* ---- JSON ---------------------------------------------------------------- */
 
 // clang-format off
-/* clang-format off: a table */
 #define ENTRY(X) \
     X(TEXT,         name,  0,         e->name,                               "in the file") \
     X(TEXT,         value, 0,         e->value,                              "in the file") \
@@ -138,11 +137,12 @@ static int import(struct mfu_session *s, struct mfu_import *m, int argc, char **
 {
     struct mfu_scenario now = s->memory.now, next = now;
     bool quiet = s->quiet;
+    char path[MFU_PATH_MAX];
     int status;
 
     m->catalog = s->catalog;
     m->start = &now;
-    if (mfu_import_read(m, argv[1], argc > 2 ? argv[2] : NULL, err) < 0)
+    if (mfu_import_read(m, mfu_session_path(s, argv[1], path), argc > 2 ? argv[2] : NULL, err) < 0)
         return mfu_error_caret(s, err, argc > 2 ? 2 : 1);
     if (mfu_import_apply(m, &next, err) < 0)
         return -1;

@@ -6,7 +6,6 @@
 #include "repl/output.h"
 
 // clang-format off
-/* clang-format off: a table */
 #define NAME(X) X(TEXT, _, 0, k->name, "of a scenario")
 MFU_FIELDS(kept, const struct mfu_kept *k, NAME)
 static const struct mfu_record kept = MFU_RECORD(kept, .rows = NULL);

@@ -4,6 +4,7 @@
 
 #include "base/suggest.h"
 #include "repl/command.h"
+#include "repl/environment.h"
 #include "repl/lesson.h"
 #include "repl/output.h"
 
@@ -27,7 +28,6 @@ static void make_entries(const char *language, struct mfu_value *v)
 }
 
 // clang-format off
-/* clang-format off: a table */
 #define ENTRY(X) \
     X(NUMBER,    lesson,  MFU_COUNT, e->number, "as `lesson` takes it") \
     X(TEXT,      name,    0,         e->page->name, "its file") \
@@ -123,7 +123,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     char language[3];
     size_t number;
 
-    mfu_page_language(language);
+    mfu_page_language(mfu_environment_locale(), language);
     if (argc == 1)
         return list(s, language, err);
     p = find(language, argv[1], &number);

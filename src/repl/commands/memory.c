@@ -46,7 +46,6 @@ struct snapshot {
     const struct mfu_snapshot_facts *facts;
 };
 // clang-format off
-/* clang-format off: a table */
 #define SNAPSHOT(X) \
     X(TEXT,   view,            0,         "snapshot",                 "snapshot") \
     X(TEXT,   file,            0,         x->file,                    "that was written") \

@@ -13,12 +13,14 @@
 #include "answer/fields/fields.h"
 
 /* Whether a word is meant to be a file: one is there, or it looks like one. */
-static bool is_file(const char *word)
+static bool is_file(const struct mfu_session *s, const char *word)
 {
     struct stat st;
+    char path[MFU_PATH_MAX];
 
     return strcmp(word, "-") != 0 && !mfu_log_key(word)
-        && (stat(word, &st) == 0 || (strchr(word, '=') == NULL && strpbrk(word, "/.") && !mfu_log_key(word)));
+        && (stat(mfu_session_path(s, word, path), &st) == 0
+            || (strchr(word, '=') == NULL && strpbrk(word, "/.") && !mfu_log_key(word)));
 }
 
 /* Takes `--config FILE` out of the words; the index of the file's, 0: none, -1:
@@ -101,15 +103,16 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     struct mfu_observe_request request = {0};
     struct mfu_arena arena = {0};
     struct mfu_observation *o;
+    char log_path[MFU_PATH_MAX], config_path[MFU_PATH_MAX];
     int config = take_config(&argc, argv), first = 1, status = 0;
 
     if (config < 0) {
         mfu_fail(err, MFU_EINPUT, "--config: a file is missing");
         return mfu_error_caret(s, err, argc - 1);
     }
-    request.config = config ? argv[config] : NULL;
-    if (strcmp(argv[1], "--config") != 0 && is_file(argv[1]))
-        request.log = argv[first++];
+    request.config = config ? mfu_session_path(s, argv[config], config_path) : NULL;
+    if (strcmp(argv[1], "--config") != 0 && is_file(s, argv[1]))
+        request.log = mfu_session_path(s, argv[first++], log_path);
     request.figures = join(&arena, argc, argv, first, config);
     o = mfu_observe(s->catalog, &s->memory.now, &request, err);
     mfu_arena_free(&arena);

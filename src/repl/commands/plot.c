@@ -76,7 +76,6 @@ static int draw(struct mfu_session *s, const struct request *r, struct mfu_error
 }
 
 // clang-format off
-/* clang-format off: a table */
 #define DRAWN(X) \
     X(TEXT, plot,   0, r->plot->name, "the picture") \
     X(TEXT, file,   0, r->file,       "that was written") \

@@ -48,7 +48,6 @@ static void put_value(const struct printed *p, struct mfu_value *v)
 }
 
 // clang-format off
-/* clang-format off: a table */
 #define PRINTED(X) \
     X(TEXT,   expression, 0, p->text,         "as it was given") \
     X(SCALAR, value,      0, put_value(p, v), "in the base unit; the name of a choice") \

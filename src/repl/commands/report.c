@@ -24,7 +24,6 @@ static char *commands_of(struct mfu_session *s)
 }
 
 // clang-format off
-/* clang-format off: a table */
 #define WRITTEN(X) \
     X(TEXT, file,     0, file,                                       "that was written") \
     X(LIST, sections, &mfu_record_strings, (mfu_html_sections, n_sections()), "of the page")

@@ -80,9 +80,8 @@ const struct mfu_command mfu_command_search = {
     .group = "plan",
     .summary = "find the best settings",
     .help = "Plans every combination of some keys' values and shows the best, simulated as\n"
-            "`plan` does.  Without KEY=VALUES it varies micro-batch, accumulation and all that\n"
-            "`advise` would change but for mathematics, hardware and environment, and shows\n"
-            "what comes to the same once.\n"
+            "`plan` does.  Without KEY=VALUES it varies everything `advise` may change\n"
+            "except numerics, hardware and environment; equal results are shown once.\n"
             "`where EXPR` is `fits` unless given; `pareto` shows what nothing beats in both\n"
             "speed and memory.\n"
             "\n"

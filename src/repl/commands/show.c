@@ -79,7 +79,6 @@ static void make_keys(const struct shown *s, struct mfu_value *v)
 }
 
 // clang-format off
-/* clang-format off: a table */
 #define SHOWN_KEY(X) \
     X(TEXT,   key,    0, mfu_key_name(s->config->scenario, s->key),    "as it is set") \
     X(SCALAR, value,  0, put_value(s, v),                              "in the base unit; the name of a choice") \
@@ -185,7 +184,6 @@ static void make_coefficients(const struct coefficient *any, struct mfu_value *v
 }
 
 // clang-format off
-/* clang-format off: a table */
 #define COEFFICIENT(X) \
     X(TEXT,   name,     0,         mfu_coefficient_rows[c->id].name,                                  "as it is set") \
     X(NUMBER, value,    MFU_COUNT, value_of(c),                                                       "in its unit") \

@@ -30,25 +30,29 @@ struct solved {
     const struct mfu_solution *x;
 };
 // clang-format off
-/* clang-format off: a table */
 #define SOLVED(X) \
     X(MEMBERS,    plan,       &mfu_record_plan, s->plan,  "at that value") \
     X(TEXT,       key,        0,                s->key,   "that was looked for") \
     X(NUMBER,     value,      MFU_COUNT,        s->x->value, "in the base unit") \
     X(TEXT,       limited_by, 0,                s->x->limited_by, "memory, target or range") \
-    X(MAYBE_TEXT, reason,     0,                s->x->reason[0] ? s->x->reason : NULL, "what is in the way beyond")
+    X(MAYBE_TEXT, reason,     0,                s->x->reason[0] ? s->x->reason : NULL, "the rule that refuses the next value")
 MFU_FIELDS(solve, const struct solved *s, SOLVED)
 static const struct mfu_record record = MFU_RECORD(solve, .command = "solve");
 // clang-format on
 
-static int answer(struct mfu_session *s, const char *key, enum mfu_dim dim, const struct mfu_solution *x,
+static int answer(struct mfu_session *s, const char *key, enum mfu_dim dim, const struct mfu_solution *x, bool smallest,
                   struct mfu_error *err)
 {
     if (!s->json) {
         char text[MFU_QUANTITY_MAX];
 
-        fprintf(s->out, "%s = %s, limited by %s%s%s\n\n", key, mfu_quantity_format(text, x->value, dim), x->limited_by,
-                x->reason[0] ? ": " : "", x->reason);
+        fprintf(s->out, "%s = %s, ", key, mfu_quantity_format(text, x->value, dim));
+        if (strcmp(x->limited_by, "memory") == 0)
+            fprintf(s->out, "limited by memory");
+        else
+            fprintf(s->out, "the %s value that %s", smallest ? "smallest" : "largest",
+                    strcmp(x->limited_by, "target") == 0 ? "meets the condition" : "is allowed");
+        fprintf(s->out, "%s%s\n\n", x->reason[0] ? ": " : "", x->reason);
         mfu_text_plan(s->out, &s->term, &s->plan);
         return 0;
     }
@@ -81,7 +85,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
         return -1;
     mfu_session_forget(s, "solve");
     mfu_session_note(s, "solve", name, x.value, dim);
-    return answer(s, name, dim, &x, err);
+    return answer(s, name, dim, &x, smallest, err);
 }
 
 const struct mfu_command mfu_command_solve = {
@@ -90,8 +94,8 @@ const struct mfu_command mfu_command_solve = {
     .group = "plan",
     .summary = "the value that suffices",
     .help = "Finds the largest value of a key that fits the card, or the largest (smallest)\n"
-            "for which a condition holds, simulated as `plan` does; and what is in the way\n"
-            "beyond: memory, the condition, or a rule.\n"
+            "for which a condition holds, simulated as `plan` does; and says what stops the\n"
+            "next value: memory, the condition, or a rule.\n"
             "\n"
             "    solve batch\n"
             "    solve accum smallest where tokens_per_step >= 500000\n"

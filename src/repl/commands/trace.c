@@ -10,7 +10,6 @@ struct traced {
     const struct mfu_plan *plan;
 };
 // clang-format off
-/* clang-format off: a table */
 #define TRACED(X) \
     X(TEXT,   file,                 0,           t->file,                    "that was written") \
     X(NUMBER, events,               MFU_COUNT,   (double)t->facts->events,   "of all kinds") \

@@ -14,13 +14,16 @@
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
-    char published[4096];
+    char path[4096];
+    const char *file = path;
     struct mfu_validation *v;
     int status = 0;
 
     if (argc == 1)
-        snprintf(published, sizeof published, "%s/" PUBLISHED, mfu_catalog_folder(s->catalog));
-    v = mfu_validate(s->catalog, argc == 1 ? published : argv[1], err);
+        snprintf(path, sizeof path, "%s/" PUBLISHED, mfu_catalog_folder(s->catalog));
+    else
+        file = mfu_session_path(s, argv[1], path);
+    v = mfu_validate(s->catalog, file, err);
     if (!v)
         return -1;
     if (s->json)

@@ -129,16 +129,10 @@ static void chart(FILE *out, struct chart *c, const struct mfu_html_frame *frame
 /* Shares of the whole step, also of what the drawing leaves out. */
 static int keys(FILE *out, const struct chart *c, struct mfu_error *err)
 {
-    double share[MFU_SORT_COUNT] = {0};
-    struct mfu_kernel_row *rows;
-    int n = mfu_kernel_rows(c->plan, &rows, NULL);
+    double share[MFU_SORT_COUNT];
 
-    if (n < 0)
+    if (mfu_sort_shares(c->plan, share) < 0)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
-    for (int i = 0; i < n; i++)
-        if (!mfu_kinds[rows[i].kind].beside)
-            share[mfu_sort_of(rows[i].kind)] += rows[i].share;
-    free(rows);
     fputs("<ul class=\"keys\">\n", out);
     for (int k = 0; k < MFU_SORT_COUNT; k++)
         if (share[k] > 0)

@@ -25,7 +25,8 @@ static const char *const sort_color[MFU_SORT_COUNT] = {[MFU_SORT_PRODUCTS] = "#4
 struct picture {
     const struct mfu_plan *plan;
     struct mfu_gpu_activity activity;
-    double width, unit; /* of a slice, in seconds; what one unit of the axis is */
+    double width, unit;           /* of a slice, in seconds; what one unit of the axis is */
+    double share[MFU_SORT_COUNT]; /* of the time of the whole step, also of what the drawing leaves out */
 };
 
 /* Time, sums of the sorts, rates: in percent. */
@@ -112,42 +113,26 @@ static void put_strip(FILE *out, const struct picture *g)
                     (i * g->width + fmin(g->activity.slices[i].communication_s, g->width)) / g->unit);
 }
 
-/* Seconds in which the links are busy and no other kernel runs, to a slice. */
-static double alone_s(const struct picture *g)
-{
-    double sum = 0;
-
-    for (int i = 0; i < SLICES; i++) {
-        double free_s = g->width;
-
-        for (int k = 0; k < MFU_SORT_COUNT; k++)
-            free_s -= g->activity.slices[i].busy_s[k];
-        sum += fmin(g->activity.slices[i].communication_s, fmax(free_s, 0));
-    }
-    return sum;
-}
-
 static void upper(FILE *out, const struct picture *g)
 {
-    const double *busy_s = g->activity.busy_s;
-    double y = 0.80, sum = alone_s(g);
+    const struct mfu_step_answer *step = &g->plan->step;
+    double y = 0.80;
     char text[96];
 
-    snprintf(text, sizeof text, "strip: exchange, alone %.0f %%", 100 * sum / g->activity.seconds);
-    for (int k = 0; k < MFU_SORT_COUNT; k++)
-        sum += busy_s[k];
+    snprintf(text, sizeof text, "strip: communication, exposed %.0f %%",
+             100 * step->communication_exposed_s / step->time_s);
     if (g->activity.communication_s > 0) {
         put_legend(out, text, LINK_COLOR, y, false);
         put_strip(out, g);
         y -= 0.055;
     }
     for (int k = MFU_SORT_COUNT - 1; k >= 0; k--)
-        if (busy_s[k] > 0) {
-            snprintf(text, sizeof text, "%s %.0f %%", mfu_sort_titles[k], 100 * busy_s[k] / g->activity.seconds);
+        if (g->share[k] > 0) {
+            snprintf(text, sizeof text, "%s %.0f %%", mfu_sort_titles[k], 100 * g->share[k]);
             put_legend(out, text, sort_color[k], y, false);
             y -= 0.055;
         }
-    snprintf(text, sizeof text, "idle %.1f %%", 100 * fmax(1 - sum / g->activity.seconds, 0));
+    snprintf(text, sizeof text, "idle %.1f %%", 100 * step->idle_s / step->time_s);
     fputs("set label ", out);
     mfu_gnuplot_text(out, text);
     fprintf(out, " at screen 0.787,%g left textcolor '" MFU_INK_FAINT "'\n", y);
@@ -192,8 +177,10 @@ static int script(FILE *out, const struct mfu_plan *p, const struct mfu_simulati
 {
     struct picture *g = calloc(1, sizeof *g);
 
-    if (!g)
+    if (!g || mfu_sort_shares(p, g->share) < 0) {
+        free(g);
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
+    }
     g->plan = p;
     mfu_gpu_activity_make(s, SLICES, &g->activity);
     g->width = g->activity.seconds / SLICES;

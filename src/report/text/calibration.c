@@ -33,7 +33,7 @@ static void coefficients(FILE *out, const struct mfu_term *t, const struct mfu_c
             continue;
         mfu_table_cell(&table, "%s", mfu_coefficient_rows[r->id].name);
         mfu_table_cell(&table, "%s", Q(r->value, dim));
-        mfu_table_cell(&table, "%.2g %%", 100 * r->sigma);
+        mfu_table_cell(&table, r->sigma < 0.1 ? "%.2g %%" : "%.0f %%", 100 * r->sigma);
         mfu_table_cell(&table, "%s", Q(r->prior, dim));
         percent(&table, r->value / r->prior - 1, true);
     }

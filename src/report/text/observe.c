@@ -149,8 +149,8 @@ static void candidates(FILE *out, const struct mfu_term *t, const struct mfu_obs
 
     if (o->n_candidates == 0) {
         mfu_flow_words(&f, MFU_PLAIN,
-                       "No single setting or clock explains it; calibrate on this card, and compare "
-                       "`kernels` with a profile.");
+                       "No single setting or clock accounts for the difference; calibrate on this card, and "
+                       "compare `kernels` with a profile.");
         mfu_flow_end(&f);
         return;
     }

@@ -178,7 +178,7 @@ static void use(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
     for (size_t i = 0; i < n; i++)
         if (strcmp(all[i].name, "nanogpt") == 0) {
             mfu_flow_words(&f, MFU_STRONG, "%s", P(all[i].mfu));
-            mfu_flow_words(&f, MFU_PLAIN, "as nanoGPT prints it: of %s, an A100's, on any card",
+            mfu_flow_words(&f, MFU_PLAIN, "as nanoGPT prints it: it always divides by %s, an A100's peak",
                            Q(all[i].peak_flops, MFU_FLOP_PER_S));
         }
     mfu_flow_end(&f);
@@ -274,7 +274,7 @@ static void notes(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
     mfu_flow_piece(&f, MFU_FAINT, "memory: what takes the space");
     mfu_flow_piece(&f, MFU_FAINT, "kernels, step, roofline: the time");
     mfu_flow_piece(&f, MFU_FAINT, "mfu: other conventions");
-    mfu_flow_piece(&f, MFU_FAINT, "why: what eats the rest");
+    mfu_flow_piece(&f, MFU_FAINT, "why: where the rest goes");
     mfu_flow_piece(&f, MFU_FAINT, "advise: what to change");
     mfu_flow_end(&f);
 }

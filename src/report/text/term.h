@@ -1,5 +1,5 @@
 /*
- * term.h - what the output can show; decided once, at start-up.
+ * term.h - what the output can show; the program decides.
  */
 #ifndef MFU_TERM_H
 #define MFU_TERM_H
@@ -17,11 +17,6 @@ struct mfu_term {
 
 /* Says that the text written last is not complete: out of memory. */
 void mfu_term_lose(const struct mfu_term *);
-
-enum mfu_when { MFU_AUTO, MFU_ALWAYS, MFU_SWITCHED_OFF };
-
-/* Looks at the descriptor, COLUMNS, TERM, NO_COLOR and the locale. */
-struct mfu_term mfu_terminal_probe(int fd, enum mfu_when color, bool ascii);
 
 /* How many cells wide the first `bytes` bytes of a text are, in the locale's encoding. */
 int mfu_width(const char *text, size_t bytes);

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <wchar.h>
 
+#include "base/list.h"
+
 #define NARROWEST 40
 #define WIDEST 120
 #define COLUMN_GAP 2
@@ -249,16 +251,13 @@ static struct mfu_table_row *row_to_fill(struct mfu_table *t)
     if (t->failed)
         return NULL;
     if (t->n_rows == t->cap) {
-        int cap = t->cap ? 2 * t->cap : 32;
-        struct mfu_table_row *more = realloc(t->rows, (size_t)cap * sizeof *more);
+        int cap = t->cap;
 
-        if (!more) {
+        if (!MFU_ROOM(t->rows, t->n_rows + 1, t->cap)) {
             t->failed = true;
             return NULL;
         }
-        memset(more + t->cap, 0, (size_t)(cap - t->cap) * sizeof *more);
-        t->rows = more;
-        t->cap = cap;
+        memset(t->rows + cap, 0, (size_t)(t->cap - cap) * sizeof *t->rows);
     }
     return &t->rows[t->n_rows];
 }

@@ -20,7 +20,7 @@ static void usefulness(FILE *out, const struct mfu_term *t, const struct mfu_tra
                        P(r->options.pad_fraction), P(r->options.acceptance));
     mfu_flow_piece(&f, MFU_PLAIN, "%s per GPU-hour", Q(r->useful_per_gpu_hour, MFU_PARAMS));
     mfu_flow_piece(&f, MFU_PLAIN, "%s/s", Q(r->useful_tokens_per_s, MFU_COUNT));
-    mfu_flow_piece(&f, MFU_PLAIN, "MFU that counts: %s", P(r->useful_mfu));
+    mfu_flow_piece(&f, MFU_PLAIN, "MFU of the useful tokens: %s", P(r->useful_mfu));
     mfu_flow_end(&f);
 }
 

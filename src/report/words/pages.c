@@ -4,21 +4,16 @@
 #include "report/words/pages.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-const char *mfu_page_language(char language[3])
+const char *mfu_page_language(const char *locale, char language[3])
 {
-    static const char *const names[] = {"LC_ALL", "LC_MESSAGES", "LANG"};
-    const char *value = NULL;
+    bool named =
+        islower((unsigned char)locale[0]) && islower((unsigned char)locale[1]) && !isalpha((unsigned char)locale[2]);
 
-    for (size_t i = 0; i < sizeof names / sizeof names[0] && (!value || !*value); i++)
-        value = getenv(names[i]);
-    if (!value || !islower((unsigned char)value[0]) || !islower((unsigned char)value[1])
-        || isalpha((unsigned char)value[2]))
-        value = "en"; /* C, POSIX, or nothing */
-    snprintf(language, 3, "%.2s", value);
+    snprintf(language, 3, "%.2s", named ? locale : "en"); /* C, POSIX, or nothing */
     return language;
 }
 

@@ -29,8 +29,8 @@ struct mfu_page {
 extern const struct mfu_page mfu_pages[];
 extern const size_t mfu_page_count;
 
-/* Two letters from LC_ALL, LC_MESSAGES or LANG; "en" when they say nothing. */
-const char *mfu_page_language(char language[3]);
+/* The two letters of a locale such as de_AT.UTF-8; "en" of C and the like. */
+const char *mfu_page_language(const char *locale, char language[3]);
 
 /* The i-th page of a kind, in the order of their names, in this language or else
  * in English; NULL behind the last. */

@@ -1,0 +1,301 @@
+/*
+ * key_names.c - one table of names: who is called so, and who is nearest.
+ */
+#include "scenario/key_names.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/suggest.h"
+#include "descriptor/coefficient.h"
+#include "descriptor/model.h"
+#include "scenario/setting.h"
+
+// clang-format off
+static const struct mfu_dim_row dims[] = {
+    {"n_layer",    "num_layers num_hidden_layers n_layers", "transformer blocks", 1, 10000, true},
+    {"n_head",     "num_attention_heads num_heads n_heads", "query heads of an attention", 1, 65536, true},
+    {"n_kv_head",  "num_key_value_heads num_query_groups n_kv_heads", "key/value heads of an attention", 1, 65536, true},
+    {"head_dim",   "kv_channels", "width of one head", 1, 65536, true},
+    {"n_embd",     "hidden_size d_model", "width of the residual stream", 1, 1e7, true},
+    {"d_ff",       "intermediate_size ffn_hidden_size", "width of the MLP (of one expert)", 1, 1e8, true},
+    {"vocab_size", "vocab", "entries of the vocabulary", 1, 1e9, true},
+    {"seq",        "block_size seq_len ctx seq_length sequence_length max_seq_len max_seq_length context_length",
+                   "tokens per sequence", 1, 1e9, true},
+    {"n_experts",  "num_experts num_local_experts", "experts of an MoE layer", 1, 1e6, true},
+    {"top_k",      "num_experts_per_tok moe_router_topk", "experts that one token visits", 1, 1e6, true},
+    {"dropout",    "", "probability with which activations are dropped", 0, 0.99, false},
+    {"bias",       "", "whether linears and norms carry a bias", 0, 1, true},
+    {"tied",       "tie_word_embeddings", "whether the head shares the embedding's weight", 0, 1, true},
+    {"keep_logits", "", "whether the logits live until the end of backward, as where a model returns them", 0, 1, true},
+    {"upcast_logits", "", "whether the loss copies the logits to fp32 first", 0, 1, true},
+    {"image",      "image_size", "pixels along the edge of an image", 1, 65536, true},
+    {"patch",      "patch_size", "pixels along the edge of a patch, one token", 1, 65536, true},
+    {"channels",   "num_channels", "channels of an image", 1, 65536, true},
+    {"n_classes",  "num_labels", "classes that the head tells apart", 1, 1e9, true},
+    {"window",     "sliding_window", "tokens that a query sees; 0: all", 0, 1e9, true},
+};
+
+/* What other programs switch by a name of its own: their values, and ours.  Behind
+ * a name with `any` the key's own values do, too. */
+static const struct synonym {
+    const char *name, *key, *values;
+    bool any;
+} synonyms[] = {
+    {"fsdp", "zero", "on=3 true=3 1=3 full_shard=3 shard_grad_op=2 no_shard=0 off=0 false=0 0=0", false},
+    {"sharding", "zero", "none=0 ddp=0 zero1=1 zero2=2 zero3=3 full_shard=3 shard_grad_op=2 no_shard=0", false},
+    {"compile", "runtime", "on=compile true=compile 1=compile off=eager false=eager 0=eager", false},
+    {"torch_compile", "runtime", "on=compile true=compile 1=compile off=eager false=eager 0=eager", false},
+    {"flash", "attention", "on=flash true=flash 1=flash off=math false=math 0=math", false},
+    {"flash_attention", "attention", "on=flash true=flash 1=flash off=math false=math 0=math", false},
+    {"use_flash_attn", "attention", "on=flash true=flash 1=flash off=math false=math 0=math", false},
+    {"attn_implementation", "attention", "eager=math flash_attention_2=flash flash_attention_3=flash3", true},
+    {"gradient_checkpointing", "checkpoint", "on=full true=full 1=full off=none false=none 0=none", true},
+    {"activation_checkpointing", "checkpoint", "on=full true=full 1=full off=none false=none 0=none", true},
+    {"recompute_granularity", "checkpoint", "", true},
+    {"mixed_precision", "precision", "no=fp32 off=fp32 false=fp32 0=fp32", true},
+    {"bf16", "precision", "on=bf16 true=bf16 1=bf16 off=fp32 false=fp32 0=fp32", false},
+    {"fp16", "precision", "on=fp16 true=fp16 1=fp16 off=fp32 false=fp32 0=fp32", false},
+    {"tf32", "precision", "on=tf32 true=tf32 1=tf32 off=fp32 false=fp32 0=fp32", false},
+    {"fp8", "precision", "on=fp8 true=fp8 1=fp8 off=bf16 false=bf16 0=bf16", false},
+    {"optim", "optimizer", "", true},
+};
+// clang-format on
+
+#define N_DIMS (sizeof dims / sizeof dims[0])
+#define N_SYNONYMS (sizeof synonyms / sizeof synonyms[0])
+
+/* ---- words --------------------------------------------------------------- */
+
+/* The next of words separated by blanks; false behind the last. */
+static bool next_word(const char **words, char word[MFU_KEY_NAME])
+{
+    size_t n = strcspn(*words, " ");
+
+    if (n == 0)
+        return false;
+    snprintf(word, MFU_KEY_NAME, "%.*s", (int)n, *words);
+    *words += n + strspn(*words + n, " ");
+    return true;
+}
+
+static bool is_alias(const char *aliases, const char *name)
+{
+    char word[MFU_KEY_NAME];
+
+    while (next_word(&aliases, word))
+        if (mfu_same_name(word, name))
+            return true;
+    return false;
+}
+
+/* ---- finding ------------------------------------------------------------- */
+
+static int find_setting(const char *name)
+{
+    for (int i = 0; i < MFU_SETTING_COUNT; i++)
+        if (strcmp(mfu_settings[i].key, name) == 0)
+            return i;
+    for (int i = 0; i < MFU_SETTING_COUNT; i++)
+        if (mfu_same_name(mfu_settings[i].key, name) || is_alias(mfu_settings[i].aliases, name))
+            return i;
+    return -1;
+}
+
+const struct mfu_dim_row *mfu_dim_row(const char *name)
+{
+    for (size_t i = 0; i < N_DIMS; i++)
+        if (strcmp(dims[i].name, name) == 0)
+            return &dims[i];
+    return NULL;
+}
+
+/* The row of a dim by any of its names. */
+static const struct mfu_dim_row *dim_called(const char *name)
+{
+    for (size_t i = 0; i < N_DIMS; i++)
+        if (mfu_same_name(dims[i].name, name) || is_alias(dims[i].aliases, name))
+            return &dims[i];
+    return NULL;
+}
+
+static int dim_of_model(const struct mfu_model *model, const char *name)
+{
+    for (int i = 0; i < model->n_dims; i++)
+        if (strcmp(model->dims[i].name, name) == 0)
+            return i;
+    for (int i = 0; i < model->n_dims; i++)
+        if (mfu_same_name(model->dims[i].name, name))
+            return i;
+    return -1;
+}
+
+static int find_dim(const struct mfu_model *model, const char *name)
+{
+    const struct mfu_dim_row *row;
+    int i = model ? dim_of_model(model, name) : -1;
+
+    if (i < 0 && model && (row = dim_called(name)))
+        i = dim_of_model(model, row->name);
+    return i;
+}
+
+static const struct synonym *find_synonym(const char *name)
+{
+    for (size_t i = 0; i < N_SYNONYMS; i++)
+        if (mfu_same_name(synonyms[i].name, name))
+            return &synonyms[i];
+    return NULL;
+}
+
+struct mfu_key mfu_key_find(const struct mfu_model *model, const char *name, struct mfu_error *err)
+{
+    struct mfu_key key = {MFU_KEY_NONE, -1};
+    const struct synonym *other;
+
+    if ((key.id = find_setting(name)) >= 0)
+        key.kind = MFU_KEY_SETTING;
+    else if ((key.id = find_dim(model, name)) >= 0)
+        key.kind = MFU_KEY_DIM;
+    else if ((key.id = mfu_coefficient_find(name, NULL)) >= 0)
+        key.kind = MFU_KEY_COEFFICIENT;
+    else if (err && dim_called(name)) {
+        if (model)
+            mfu_fail(err, MFU_EINPUT, "%s: the model %s has no such dimension", name, model->slug);
+        else
+            mfu_fail(err, MFU_EINPUT, "%s: choose a model first (model gpt2, for instance)", name);
+    } else if (err && (other = find_synonym(name))) {
+        mfu_fail(err, MFU_EINPUT, "'%.60s' is a way to set %s", name, other->key);
+        mfu_error_suggest(err, other->key);
+    } else if (err) {
+        mfu_fail(err, MFU_EINPUT, "no setting is called '%.60s'", name);
+        mfu_key_suggest(model, name, NULL, 0, err);
+    }
+    return key;
+}
+
+struct mfu_key mfu_key_find_set(const struct mfu_model *model, const char *name, struct mfu_error *err)
+{
+    struct mfu_key key = mfu_key_find(model, name, NULL);
+    const struct synonym *other = key.kind == MFU_KEY_NONE ? find_synonym(name) : NULL;
+
+    return key.kind != MFU_KEY_NONE ? key : mfu_key_find(model, other ? other->key : name, err);
+}
+
+/* Ours of "theirs=ours ..."; NULL if there is none.  Points into `values`, where a
+ * blank or the end follows it. */
+static const char *translate(const char *values, const char *theirs)
+{
+    char word[MFU_KEY_NAME];
+
+    for (const char *at = values, *begin = at; next_word(&at, word); begin = at) {
+        char *equals = strchr(word, '=');
+
+        *equals = '\0';
+        if (mfu_same_name(word, theirs))
+            return begin + (equals + 1 - word);
+    }
+    return NULL;
+}
+
+const char *mfu_key_value(const char *name, const char *value, char ours[MFU_KEY_NAME], struct mfu_error *err)
+{
+    const struct synonym *other = find_setting(name) < 0 ? find_synonym(name) : NULL;
+    const char *word = other ? translate(other->values, value) : NULL;
+    char list[256] = "", one[MFU_KEY_NAME];
+    size_t n = 0;
+
+    if (!other || (!word && other->any))
+        return value;
+    if (word && next_word(&word, ours))
+        return ours;
+    for (const char *at = other->values; next_word(&at, one) && n < sizeof list;)
+        n += (size_t)snprintf(list + n, sizeof list - n, "%s%.*s", n ? ", " : "", (int)strcspn(one, "="), one);
+    mfu_fail(err, MFU_EINPUT, "%s: '%.40s': expected one of %s", name, value, list);
+    return NULL;
+}
+
+/* ---- all of them --------------------------------------------------------- */
+
+bool mfu_key_known(const char *name)
+{
+    return find_setting(name) >= 0 || dim_called(name) || mfu_coefficient_find(name, NULL) >= 0;
+}
+
+static const char *name_or_alias(const char *name, const char *aliases, size_t *i, char to[MFU_KEY_NAME])
+{
+    if ((*i)-- == 0)
+        return name;
+    while (next_word(&aliases, to))
+        if ((*i)-- == 0)
+            return to;
+    return NULL;
+}
+
+const char *mfu_key_spelling(size_t i, char to[MFU_KEY_NAME])
+{
+    const char *name = NULL;
+
+    for (int k = 0; k < MFU_SETTING_COUNT && !name; k++)
+        name = name_or_alias(mfu_settings[k].key, mfu_settings[k].aliases, &i, to);
+    for (size_t k = 0; k < N_DIMS && !name; k++)
+        name = name_or_alias(dims[k].name, dims[k].aliases, &i, to);
+    return name;
+}
+
+#define MOST_NAMES 512
+#define MOST_LETTERS 8192
+
+/* Names of one sort; aliases are copied out of their lists. */
+struct candidates {
+    const char *names[MOST_NAMES];
+    size_t n, used;
+    char letters[MOST_LETTERS];
+};
+
+static void may_be(struct candidates *c, const char *name)
+{
+    if (name && c->n < MOST_NAMES)
+        c->names[c->n++] = name;
+}
+
+static void may_be_alias(struct candidates *c, const char *aliases)
+{
+    char word[MFU_KEY_NAME];
+
+    while (next_word(&aliases, word) && c->used + sizeof word <= sizeof c->letters) {
+        may_be(c, strcpy(c->letters + c->used, word));
+        c->used += strlen(word) + 1;
+    }
+}
+
+void mfu_key_suggest(const struct mfu_model *model, const char *typed, const char *const *others, size_t n,
+                     struct mfu_error *err)
+{
+    struct candidates own = {.n = 0}, elsewhere = {.n = 0};
+    const char *best;
+
+    if (!err)
+        return;
+    for (size_t i = 0; i < n; i++)
+        may_be(&own, others[i]);
+    for (int i = 0; i < MFU_SETTING_COUNT; i++) {
+        may_be(&own, mfu_settings[i].key);
+        may_be_alias(&elsewhere, mfu_settings[i].aliases);
+    }
+    for (int i = 0; model && i < model->n_dims; i++) {
+        const struct mfu_dim_row *row = mfu_dim_row(model->dims[i].name);
+
+        may_be(&own, model->dims[i].name);
+        may_be_alias(&elsewhere, row ? row->aliases : "");
+    }
+    may_be(&own, "gpu");
+    may_be(&own, "model");
+    for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++)
+        may_be(&own, mfu_coefficient_rows[i].name);
+    for (size_t i = 0; i < N_SYNONYMS; i++)
+        may_be(&elsewhere, synonyms[i].name);
+    if (mfu_suggest(typed, own.names, own.n, &best, 1) || mfu_suggest(typed, elsewhere.names, elsewhere.n, &best, 1))
+        mfu_error_suggest(err, best);
+}

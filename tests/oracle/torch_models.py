@@ -1,0 +1,602 @@
+"""Ground truth for mfuplan: what real model code keeps in memory during one training step.
+
+Where torch_oracle.py has models of its own, this runs the classes that people train: those of
+transformers (from the config.json files in configs/), torchvision's VisionTransformer and nanoGPT's
+GPT.  Nothing is computed and no GPU is needed; how that works is told in torch_oracle.py and README.md.
+
+    python torch_models.py                    # all configurations -> torch_models.csv
+    python torch_models.py TEXT               # only ids that contain TEXT, to standard output
+    python torch_models.py --part I/N FILE    # every N-th configuration from the I-th on, to FILE
+"""
+
+import contextlib
+import csv
+import gc
+import json
+import logging
+import os
+import sys
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+
+import accelerate
+import torchvision
+import transformers
+from accelerate.utils.operations import convert_outputs_to_fp32
+from transformers import masking_utils
+
+import torch_oracle
+from torch_oracle import Tracker, aten, autocast_args, flash_temporaries, pretend_cuda, round_up
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+logging.disable(logging.WARNING)
+
+
+# ---------------------------------------------------------------- what CUDA would choose
+
+def sdpa(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
+    """F.scaled_dot_product_attention as sdp_utils.cpp selects its kernel: flash in 16 bits without a
+    mask, memory-efficient in fp32 or with one, the parts where neither can (fp32 with fewer heads)."""
+    query, key, value = autocast_args(query, key, value)
+    half = query.dtype in (torch.float16, torch.bfloat16)
+    d = query.size(-1)
+    if half and attn_mask is None and d <= 256:
+        if scale is None:
+            scale = d ** -0.5
+        pad = -d % 8
+        if pad:
+            query, key, value = (F.pad(t, (0, pad)) for t in (query, key, value))
+        out = aten._scaled_dot_product_flash_attention(query, key, value, dropout_p, is_causal, scale=scale)[0]
+        return out[..., :d] if pad else out
+    if enable_gqa:
+        return aten._scaled_dot_product_attention_math(
+            query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=True)[0]
+    if attn_mask is not None:
+        if attn_mask.dtype == torch.bool:
+            attn_mask = torch.where(attn_mask, 0.0, float("-inf")).to(query.dtype)
+        elif attn_mask.dtype != query.dtype:
+            attn_mask = attn_mask.to(query.dtype)
+        pad = -attn_mask.size(-1) % 16
+        if pad:
+            attn_mask = F.pad(attn_mask, (0, pad))[..., :attn_mask.size(-1)]
+        attn_mask = attn_mask.expand(query.size(0), query.size(1), query.size(2), key.size(2))
+    return aten._scaled_dot_product_efficient_attention(
+        query, key, value, attn_mask, True, dropout_p, is_causal, scale=scale)[0]
+
+
+class GroupedMM(torch.autograd.Function):
+    """torch._grouped_mm and its backward, of which fake tensors know only the forward."""
+
+    @staticmethod
+    def forward(ctx, x, w, offs):
+        ctx.save_for_backward(x, w, offs)
+        return grouped(x, w, offs)
+
+    @staticmethod
+    def backward(ctx, g):
+        x, w, offs = ctx.saved_tensors
+        return grouped(g, w.transpose(-2, -1), offs), grouped_wgrad(x, g, w), None
+
+
+@torch.library.custom_op("mfuplan::grouped", mutates_args=())
+def grouped(x: torch.Tensor, w: torch.Tensor, offs: torch.Tensor) -> torch.Tensor:
+    raise NotImplementedError
+
+
+@grouped.register_fake
+def _(x, w, offs):
+    return x.new_empty(x.size(0), w.size(-1))
+
+
+@torch.library.custom_op("mfuplan::grouped_wgrad", mutates_args=())
+def grouped_wgrad(x: torch.Tensor, g: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+    raise NotImplementedError
+
+
+@grouped_wgrad.register_fake
+def _(x, g, w):
+    return torch.empty_like(w)
+
+
+def grouped_flops(x, w, *args, **kwargs):
+    """Rows times both sides of one expert's weight: the second operand of a wgrad has as many rows."""
+    return 2 * x.size(0) * x.size(1) * w.size(-1)
+
+
+def patch():
+    """What reads values, or asks for a device, is answered as a batch without padding would."""
+    F.scaled_dot_product_attention = sdpa
+    torch.nn.functional.scaled_dot_product_attention = sdpa
+    masking_utils.find_packed_sequence_indices = lambda position_ids: None
+    masking_utils.fast_all = lambda tensor: True
+    nn.init.trunc_normal_ = lambda tensor, *args, **kwargs: tensor
+    F.grouped_mm = lambda x, w, offs=None: GroupedMM.apply(x, w, offs)
+    from transformers.integrations import moe
+    moe._can_use_grouped_mm = lambda *args: True
+    torch.utils.flop_counter.flop_registry[torch.ops.mfuplan.grouped] = grouped_flops
+    torch.utils.flop_counter.flop_registry[torch.ops.mfuplan.grouped_wgrad] = \
+        lambda x, g, w, **kwargs: 2 * x.size(0) * x.size(1) * g.size(1)
+
+
+# ---------------------------------------------------------------- configurations
+
+DEFAULTS = dict(batch=2, seq=512, precision="bf16", attention="sdpa", checkpoint="none", optimizer="adamw",
+                accum=1, runtime="eager", loop="trainer", dims="")
+
+
+def row(id, model, **fields):
+    return dict(id=id, model=model, **{**DEFAULTS, **fields})
+
+
+def cases():
+    """model: the name of a file in configs/, or nanogpt or torchvision-vit with `dims`."""
+    pure, ckpt, eager, comp = (dict(precision="bf16-pure"), dict(checkpoint="full"), dict(attention="eager"),
+                               dict(runtime="compile"))
+    # ---- every decoder: the ways to train it
+    decoders = ["gpt2", "llama", "llama-gqa", "mistral", "qwen2", "qwen3", "gemma"]
+    for m in decoders:
+        b = dict(batch=4 if m == "gpt2" else 2, seq=1024 if m != "gemma" else 512)
+        yield row(f"{m}-amp", m, **b)
+        yield row(f"{m}-pure", m, **b, **pure)
+        yield row(f"{m}-amp-eager", m, **{**b, "seq": 512}, **eager)
+        yield row(f"{m}-pure-eager", m, **{**b, "seq": 512}, **pure, **eager)
+        yield row(f"{m}-amp-ckpt", m, **b, **ckpt)
+        yield row(f"{m}-pure-ckpt", m, **b, **pure, **ckpt)
+        yield row(f"{m}-amp-compile", m, **b, **comp)
+        yield row(f"{m}-pure-compile", m, **b, **pure, **comp)
+        yield row(f"{m}-pure-small", m, batch=1, seq=256, **pure)
+    for m in ("gemma2", "gemma2-nocap"):
+        yield row(f"{m}-amp", m)
+        yield row(f"{m}-pure", m, **pure)
+        yield row(f"{m}-pure-ckpt", m, **pure, **ckpt)
+        yield row(f"{m}-amp-compile", m, **comp)
+    yield row("gemma2-pure-compile", "gemma2", **pure, **comp)
+    yield row("gemma2-amp-ckpt", "gemma2", **ckpt)
+    yield row("gemma2-pure-small", "gemma2", batch=1, seq=256, **pure)
+    yield row("mixtral-pure", "mixtral", **pure)
+    yield row("mixtral-pure-ckpt", "mixtral", **pure, **ckpt)
+    yield row("mixtral-pure-eager", "mixtral", **pure, **eager)
+    yield row("mixtral-small", "mixtral", batch=1, seq=256, **pure)
+
+    # ---- GPT-2's keys
+    yield row("gpt2-gelu-amp", "gpt2-gelu", batch=8, seq=512)
+    yield row("gpt2-nodrop-amp", "gpt2-nodrop", batch=4, seq=1024)
+    yield row("gpt2-nodrop-compile", "gpt2-nodrop", batch=4, seq=1024, **comp)
+    yield row("gpt2-dropouts-amp-eager", "gpt2-dropouts", batch=4, seq=512, **eager)
+    yield row("gpt2-dropouts-amp", "gpt2-dropouts", batch=4, seq=512)
+    yield row("gpt2-short", "gpt2", batch=8, seq=384)
+    yield row("gpt2-keep", "gpt2", batch=4, seq=1024, loop="keep")
+    yield row("gpt2-fp32", "gpt2-nodrop", batch=4, seq=512, precision="fp32")
+    yield row("gpt2-fp16", "gpt2", batch=4, seq=512, precision="fp16")
+    yield row("gpt2-accum", "gpt2", batch=4, seq=1024, accum=3)
+    yield row("gpt2-sgd", "gpt2", batch=4, seq=512, optimizer="sgd")
+    yield row("gpt2-foreach", "gpt2", batch=1, seq=128, optimizer="adamw-foreach")
+    yield row("gpt2-odd", "gpt2-odd", batch=3, seq=333)
+    yield row("gpt2-odd-eager", "gpt2-odd", batch=3, seq=333, **eager)
+    yield row("gpt2-untied", "gpt2-untied", batch=2, seq=512)
+
+    # ---- Llama's keys
+    yield row("llama-bias-pure", "llama-bias", seq=1024, **pure)
+    yield row("llama-relu-pure", "llama-relu", seq=1024, **pure)
+    yield row("llama-gelutanh-amp", "llama-gelutanh", seq=1024)
+    yield row("llama-gelunew-pure", "llama-gelunew", seq=1024, **pure)
+    yield row("llama-drop-pure-eager", "llama-drop", **pure, **eager)
+    yield row("llama-drop-pure", "llama-drop", **pure)
+    yield row("llama-headdim-pure", "llama-headdim", seq=768, **pure)
+    yield row("llama-untied-small", "llama-untied", batch=1, seq=256, **pure)
+    yield row("llama-tied-sgd", "llama-gqa", batch=1, seq=512, optimizer="sgd", **pure)
+    yield row("llama-tied-momentum", "llama-gqa", batch=1, seq=512, optimizer="sgd-momentum")
+    yield row("llama-tied-accum", "llama-gqa", batch=1, seq=512, accum=4, **pure)
+    yield row("llama-tied-foreach", "llama-gqa", batch=1, seq=512, optimizer="adamw-foreach", **pure)
+    yield row("llama-fp32", "llama", seq=512, precision="fp32")
+    yield row("llama-gqa-fp32", "llama-gqa", batch=1, seq=512, precision="fp32")
+    yield row("llama-fp16", "llama-gqa", seq=1024, precision="fp16")
+    yield row("llama-keep", "llama-gqa", seq=1024, loop="keep", **pure)
+    yield row("llama-long", "llama", batch=1, seq=4096, **pure)
+    yield row("llama-odd", "llama-odd", batch=3, seq=777, **pure)
+    yield row("llama-odd-amp", "llama-odd", batch=3, seq=777)
+    yield row("llama-fp32-compile", "llama", seq=512, precision="fp32", **comp)
+    yield row("llama-amp-eager-compile", "llama", **eager, **comp)
+    yield row("llama-gqa-pure-eager-compile", "llama-gqa", **pure, **eager, **comp)
+    yield row("llama-relu-compile", "llama-relu", seq=1024, **pure, **comp)
+    yield row("llama-seqcls", "llama-seqcls", batch=4, seq=512, **pure)
+    # ---- the others'
+    yield row("mistral-window-pure", "mistral-window", batch=1, seq=1024, **pure)
+    yield row("mistral-window-amp", "mistral-window", batch=1, seq=1024)
+    yield row("mistral-window-eager", "mistral-window", batch=1, seq=512, **pure, **eager)
+    yield row("qwen2-tied-small", "qwen2", batch=1, seq=128, accum=2, **pure)
+    yield row("qwen2-untied", "qwen2-untied", seq=1024)
+    yield row("qwen3-bias", "qwen3-bias", seq=1024, **pure)
+    yield row("qwen3-fp16", "qwen3", seq=512, precision="fp16")
+    yield row("gemma-bias", "gemma-bias", **pure)
+    yield row("gemma-fp32", "gemma-bias", batch=1, seq=256, precision="fp32")
+    # ---- BERT
+    for m in ("bert-mlm", "bert-cls", "bert-token", "bert-base", "bert-pretraining"):
+        if m != "bert-base":
+            yield row(f"{m}-amp", m, batch=16, seq=128)
+            yield row(f"{m}-pure", m, batch=8, seq=256, **pure)
+    yield row("bert-mlm-amp-eager", "bert-mlm", batch=4, seq=512, **eager)
+    yield row("bert-mlm-pure-eager", "bert-mlm", batch=4, seq=512, **pure, **eager)
+    yield row("bert-mlm-nodrop", "bert-mlm-nodrop", batch=8, seq=512)
+    yield row("bert-mlm-nodrop-compile", "bert-mlm-nodrop", batch=8, seq=512, **comp)
+    yield row("bert-mlm-compile", "bert-mlm", batch=16, seq=128, **comp)
+    yield row("bert-mlm-pure-compile", "bert-mlm", batch=16, seq=128, **pure, **comp)
+    yield row("bert-cls-compile", "bert-cls", batch=16, seq=128, **comp)
+    yield row("bert-mlm-ckpt", "bert-mlm", batch=16, seq=256, **ckpt)
+    yield row("bert-gelunew", "bert-gelunew", batch=8, seq=256)
+    yield row("bert-long", "bert-long", batch=4, seq=1024)
+    yield row("bert-mlm-fp32", "bert-mlm", batch=8, seq=128, precision="fp32")
+    yield row("bert-dropouts-eager", "bert-dropouts", batch=4, seq=256, **eager)
+    # ---- models of their real depth
+    yield row("gpt2-12-amp", "gpt2-12", batch=8, seq=1024)
+    yield row("gpt2-12-pure-sgd", "gpt2-12", batch=6, seq=640, optimizer="sgd", **pure)
+    yield row("gpt2-12-compile", "gpt2-12", batch=8, seq=1024, **comp)
+    yield row("gpt2-12-ckpt-accum", "gpt2-12", batch=8, seq=1024, accum=2, **ckpt)
+    yield row("bert-12-amp", "bert-12", batch=16, seq=512)
+    yield row("bert-12-compile", "bert-12", batch=16, seq=512, **comp)
+    yield row("llama-1b-amp", "llama-1b", batch=1, seq=2048)
+    yield row("llama-1b-pure", "llama-1b", batch=2, seq=2048, **pure)
+    yield row("llama-1b-pure-ckpt", "llama-1b", batch=4, seq=2048, **pure, **ckpt)
+    yield row("llama-1b-compile", "llama-1b", batch=2, seq=2048, **comp)
+    yield row("llama-1b-pure-eager", "llama-1b", batch=1, seq=1024, **pure, **eager)
+    yield row("qwen2-05b-amp", "qwen2-05b", batch=1, seq=1536)
+    yield row("qwen2-05b-fp16-eager", "qwen2-05b", batch=1, seq=512, precision="fp16", **eager)
+    yield row("qwen3-06b-pure", "qwen3-06b", batch=1, seq=1024, accum=2, **pure)
+    yield row("qwen3-06b-amp-eager", "qwen3-06b", batch=1, seq=768, **eager)
+    yield row("gemma2-8-pure", "gemma2-8", batch=1, seq=1024, **pure)
+    yield row("gemma2-8-amp-momentum", "gemma2-8", batch=1, seq=640, optimizer="sgd-momentum")
+    yield row("gemma2-8-compile", "gemma2-8", batch=1, seq=1024, **comp)
+    yield row("mixtral-6-pure-ckpt", "mixtral-6", batch=2, seq=768, **pure, **ckpt)
+    yield row("mistral-6-window-pure", "mistral-6", batch=2, seq=1536, **pure)
+    yield row("mistral-6-window-amp-ckpt", "mistral-6", batch=2, seq=1536, **ckpt)
+    yield row("gpt2-seqcls", "gpt2-seqcls", batch=8, seq=256)
+    yield row("gemma-seqcls", "gemma-seqcls", batch=4, seq=256, **pure)
+    yield row("qwen3-seqcls", "qwen3-seqcls", batch=4, seq=256)
+    yield row("bert-qa", "bert-qa", batch=8, seq=384)
+    yield row("vit-12-amp", "torchvision-vit", batch=32, seq=197, loop="own")
+    yield row("vit-12-pure", "torchvision-vit", batch=64, seq=197, loop="own", **pure)
+    yield row("nanogpt-12-amp", "nanogpt", batch=12, seq=1024, accum=5, **dict(loop="keep"))
+    yield row("nanogpt-medium-pure", "nanogpt", batch=4, seq=1024, dims="n_layer=24 n_head=16 n_embd=1024",
+              **dict(loop="keep"), **pure)
+    # ---- torchvision
+    small = "n_layer=6"
+    for b, more in ((32, {}), (16, pure), (32, ckpt), (8, dict(precision="fp32")), (32, comp),
+                    (16, dict(**pure, **comp))):
+        name = "-".join(["vit", more.get("precision", "amp"), *(k for k in ("ckpt", "compile")
+                                                                if k == "ckpt" and more.get("checkpoint") == "full"
+                                                                or k == "compile" and "runtime" in more)])
+        yield row(name, "torchvision-vit", batch=b, seq=197, dims=small, loop="own", **more)
+    yield row("vit-l-amp", "torchvision-vit", batch=8, seq=197, dims="n_layer=4 n_embd=1024 n_head=16", loop="own")
+    yield row("vit-b-384", "torchvision-vit", batch=4, seq=577, dims="n_layer=4 image=384", loop="own")
+    yield row("vit-b-32", "torchvision-vit", batch=32, seq=50, dims="n_layer=4 patch=32", loop="own")
+    # ---- nanoGPT
+    nano = dict(loop="keep")
+    yield row("nanogpt-amp", "nanogpt", batch=8, seq=1024, dims="n_layer=6", **nano)
+    yield row("nanogpt-accum", "nanogpt", batch=8, seq=1024, accum=3, dims="n_layer=6", **nano)
+    yield row("nanogpt-dropout", "nanogpt", batch=8, seq=512, dims="n_layer=6 dropout=0.2", **nano)
+    yield row("nanogpt-bias-fp16", "nanogpt", batch=8, seq=512, precision="fp16", dims="n_layer=6 bias=1", **nano)
+    yield row("nanogpt-math", "nanogpt", batch=4, seq=512, attention="eager", dims="n_layer=6", **nano)
+    yield row("nanogpt-char", "nanogpt", batch=64, seq=256, dims="n_layer=6 n_head=6 n_embd=384 vocab_size=65 dropout=0.2", **nano)
+    yield row("nanogpt-fp32", "nanogpt", batch=4, seq=512, precision="fp32", dims="n_layer=6", **nano)
+    yield row("nanogpt-sgd-small", "nanogpt", batch=1, seq=128, optimizer="sgd", dims="n_layer=6", **nano)
+    yield row("nanogpt-compile", "nanogpt", batch=8, seq=1024, dims="n_layer=4", **nano, **comp)
+    yield row("nanogpt-bias-compile", "nanogpt", batch=6, seq=1024, dims="n_layer=4 bias=1", **nano, **comp)
+    yield row("nanogpt-dropout-compile", "nanogpt", batch=16, seq=512, dims="n_layer=4 dropout=0.2", **nano, **comp)
+    yield row("nanogpt-math-compile", "nanogpt", batch=5, seq=768, attention="eager", dims="n_layer=4 bias=1", **nano, **comp)
+    yield row("nanogpt-ckpt", "nanogpt", batch=16, seq=1024, dims="n_layer=6", **nano, **ckpt)
+
+
+# ---------------------------------------------------------------- models
+
+class NanoGPT(nn.Module):
+    def __init__(self, c):
+        super().__init__()
+        dims = dict(n_layer=12, n_head=12, n_embd=768, vocab_size=50304, bias=0, dropout=0.0)
+        dims.update({k: float(v) if "." in v else int(v) for k, v in (d.split("=") for d in c["dims"].split())})
+        self.gpt = torch_oracle.GPT(torch_oracle.Config(
+            n_layer=dims["n_layer"], n_head=dims["n_head"], n_embd=dims["n_embd"], d_ff=4 * dims["n_embd"],
+            vocab=dims["vocab_size"], seq=c["seq"], bias=bool(dims["bias"]), dropout=dims["dropout"],
+            attention="math" if c["attention"] == "eager" else "memeff" if c["precision"] == "fp32" else "flash",
+            checkpoint=c["checkpoint"]))
+
+    def forward(self, input_ids, labels):
+        logits, loss = self.gpt(input_ids, labels)
+        return loss, logits
+
+
+class ViT(nn.Module):
+    """torchvision's, and the loss of its reference script."""
+
+    def __init__(self, c):
+        super().__init__()
+        dims = dict(n_layer=12, n_head=12, n_embd=768, image=224, patch=16, **{})
+        dims.update({k: int(v) for k, v in (d.split("=") for d in c["dims"].split())})
+        self.image = dims["image"]
+        self.vit = torchvision.models.vision_transformer.VisionTransformer(
+            dims["image"], dims["patch"], dims["n_layer"], dims["n_head"], dims["n_embd"], 4 * dims["n_embd"])
+        if c["checkpoint"] == "full":
+            for layer in self.vit.encoder.layers:
+                layer.forward = torch_oracle.functools.partial(torch_oracle.run_block, "full", layer.forward)
+
+    def forward(self, input_ids, labels):
+        logits = self.vit(input_ids)
+        return F.cross_entropy(logits, labels), logits
+
+
+def build(c):
+    dtype = torch.bfloat16 if c["precision"] == "bf16-pure" else torch.float32
+    torch.set_default_dtype(dtype)
+    try:
+        with torch.device("cuda"):
+            if c["model"] in ("nanogpt", "torchvision-vit"):
+                return (NanoGPT if c["model"] == "nanogpt" else ViT)(c)
+            with open(os.path.join(HERE, "configs", c["model"] + ".json")) as f:
+                keys = json.load(f)
+            config = transformers.CONFIG_MAPPING[keys["model_type"]].from_dict(keys)
+            config.use_cache = False                    # as Trainer has it
+            if c["attention"] == "eager":
+                config._attn_implementation = "eager"
+            if keys["model_type"] == "mixtral":
+                config._experts_implementation = "grouped_mm"
+            model = getattr(transformers, keys["architectures"][0])._from_config(config, dtype=dtype)
+            model.train()
+            if c["checkpoint"] == "full":
+                model.activation_checkpointing_enable(dict(use_reentrant=False, preserve_rng_state=False))
+            return model
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+def get_batch(c, model):
+    """What the loader brings: token indices and labels, an image and its class ..."""
+    b, t = c["batch"], c["seq"]
+    long = lambda *shape: torch.zeros(*shape, dtype=torch.long, device="cuda")
+    if isinstance(model, ViT):
+        dtype = torch.bfloat16 if c["precision"] == "bf16-pure" else torch.float32
+        return dict(input_ids=torch.zeros(b, 3, model.image, model.image, dtype=dtype, device="cuda"), labels=long(b))
+    name = type(model).__name__
+    if name.endswith("SequenceClassification"):
+        return dict(input_ids=long(b, t), labels=long(b))
+    if name.endswith("QuestionAnswering"):
+        return dict(input_ids=long(b, t), start_positions=long(b), end_positions=long(b))
+    batch = dict(input_ids=long(b, t), labels=long(b, t))
+    if name == "BertForPreTraining":
+        batch["next_sentence_label"] = long(b)
+    return batch
+
+
+def make_optimizer(c, params):
+    kinds = {"adamw": lambda: torch.optim.AdamW(params, fused=True),
+             "adamw-foreach": lambda: torch.optim.AdamW(params, foreach=True),
+             "sgd": lambda: torch.optim.SGD(params, lr=0.1),
+             "sgd-momentum": lambda: torch.optim.SGD(params, lr=0.1, momentum=0.9)}
+    return kinds[c["optimizer"]]()
+
+
+def autocast(c):
+    if c["precision"] in ("bf16", "fp16"):
+        return torch.autocast("cuda", dtype=torch.bfloat16 if c["precision"] == "bf16" else torch.float16)
+    return contextlib.nullcontext()
+
+
+def as_accelerate_prepares(c, model):
+    """accelerate's prepare_model: forward under autocast, 16-bit outputs made fp32."""
+    if c["loop"] == "own" or c["model"] == "nanogpt":
+        def forward(**batch):
+            with autocast(c):
+                return model(**batch)
+        return forward
+    if c["precision"] in ("bf16", "fp16"):
+        return convert_outputs_to_fp32(lambda **batch: run(autocast(c), model, batch))
+    return model
+
+
+def run(context, model, batch):
+    with context:
+        return model(**batch)
+
+
+# ---------------------------------------------------------------- one configuration, eager
+
+def saved_for_backward(c, model, forward, tracker):
+    saved = {}
+
+    def pack(tensor):
+        if isinstance(tensor, FakeTensor) and tensor.fake_device.type == "cuda":
+            serial = tracker.entry(tensor)[0][0]
+            if serial not in tracker.weights:
+                saved[serial] = tensor.untyped_storage().nbytes()
+        with torch.no_grad():
+            return tensor.detach()
+
+    batch = get_batch(c, model)
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        out = forward(**batch)
+    return sum(saved.values())
+
+
+def measure_eager(c, trace=None):
+    with FakeTensorMode(), Tracker(trace is not None) as tracker:
+        model = build(c)
+        params = list(dict.fromkeys(model.parameters()))
+        tracker.weights = {tracker.entry(p)[0][0] for p in params}
+        optimizer = make_optimizer(c, params)
+        scale = torch.ones((), device="cuda") if c["precision"] == "fp16" else None
+        forward = as_accelerate_prepares(c, model)
+        saved = saved_for_backward(c, model, forward, tracker) if c["checkpoint"] == "none" else 0
+        gc.collect()
+        batch, outputs = get_batch(c, model), None
+        for step in (1, 2):
+            for micro in range(c["accum"]):
+                gc.collect()
+                if trace is not None and (step, micro) == (2, c["accum"] - 1):
+                    tracker.lines.clear()
+                    tracker.lines.append(f"# live {tracker.live}")
+                tracker.start("forward")
+                if c["loop"] == "keep":
+                    outputs = forward(**batch)
+                    loss = outputs[0] / c["accum"]
+                else:
+                    loss = forward(**batch)[0] / c["accum"]
+                batch = get_batch(c, model)
+                gc.collect()
+                tracker.settle()
+                phases = {"forward": vars(tracker).copy()}
+                tracker.start("backward")
+                (loss if scale is None else loss * scale).backward()
+                tracker.settle()
+                phases["backward"] = vars(tracker).copy()
+                del loss
+            tracker.start("optimizer")
+            torch.nn.utils.clip_grad_norm_(params, 1.0)
+            optimizer.step()
+            phases["optimizer"] = vars(tracker).copy()
+            optimizer.zero_grad(set_to_none=True)
+        peak = {name: p["peak_flash"] for name, p in phases.items()}
+        phase = max(peak, key=peak.get)
+        buffers = sum(tracker.entry(b)[0][1] for b in {id(b): b for b in model.buffers()}.values())
+        if trace is not None:
+            trace += tracker.lines
+        return dict(
+            params=sum(p.numel() for p in params), buffer_bytes=buffers,
+            flops_forward=phases["forward"]["flops"], flops_backward=phases["backward"]["flops"],
+            saved_bytes=saved, forward_peak_bytes=peak["forward"], backward_peak_bytes=peak["backward"],
+            optimizer_peak_bytes=peak["optimizer"], peak_bytes=peak[phase], peak_phase=phase,
+            peak_op=phases[phase]["peak_flash_op"])
+
+
+# ---------------------------------------------------------------- one configuration, compiled
+
+class Done(Exception):
+    pass
+
+
+def measure_compiled(c):
+    """What the graph that torch.compile makes of forward leaves for the one of backward: AOTAutograd, the
+    passes of inductor over the joint graph, its partitioner."""
+    import torch._inductor.config as inductor
+    from torch._functorch.aot_autograd import aot_function
+    from torch._functorch.partitioners import min_cut_rematerialization_partition
+    from torch._inductor.decomposition import select_decomp_table
+    from torch._inductor.fx_passes.joint_graph import joint_graph_passes
+    from torch._inductor.virtualized import V
+
+    inductor.shape_padding = False              # measures kernels
+    inductor.joint_graph_constant_folding = False
+    found = {}
+
+    def partition(joint, inputs, *, num_fwd_outputs, **kwargs):
+        with V.set_fake_mode(mode):
+            joint_graph_passes(joint, torch.device("cuda"))
+        kwargs.pop("static_lifetime_input_indices", None)
+        forward, backward = min_cut_rematerialization_partition(
+            joint, inputs, num_fwd_outputs=num_fwd_outputs, compiler="inductor", static_lifetime_input_indices=[],
+            **kwargs)
+        values = [n for g in (forward,) for n in g.graph.nodes]
+        outputs = next(n for n in values if n.op == "output").args[0]
+        storages, listing = {}, []
+        inputs_of = {n.meta["val"].untyped_storage()._cdata for n in values
+                     if n.op == "placeholder" and isinstance(n.meta.get("val"), torch.Tensor)
+                     and n.meta["val"].is_floating_point()}
+        users = {n.meta["val"].untyped_storage()._cdata for n in outputs[:num_fwd_outputs]
+                 if n is not None and isinstance(n.meta.get("val"), torch.Tensor)}
+        for n in outputs[num_fwd_outputs:]:
+            v = n.meta.get("val")
+            if isinstance(v, torch.Tensor):
+                s = v.untyped_storage()
+                if s._cdata not in inputs_of:
+                    storages[s._cdata] = s.nbytes()
+                    listing.append((str(n), str(v.dtype), list(v.shape), s.nbytes(), s._cdata in users))
+        found.update(saved=sum(storages.values()), listing=listing)
+        found["flops"] = [graph_flops(g) for g in (forward, backward)]
+        raise Done
+
+    with FakeTensorMode() as mode:
+        model = build(c)
+        params = {**dict(model.named_parameters()), **dict(model.named_buffers())}
+        batch = get_batch(c, model)
+        names = list(params)
+
+        def forward(weights, batch):
+            out = torch.func.functional_call(model, dict(zip(names, weights)), (), batch)
+            if isinstance(out, tuple):
+                return out
+            out = (out.loss, out.logits)
+            return tuple(convert(o) for o in out) if c["loop"] == "trainer" and c["precision"] in ("bf16", "fp16") \
+                else out
+
+        convert = lambda t: t.float() if t.dtype in (torch.bfloat16, torch.float16) else t
+        compiled = aot_function(forward, fw_compiler=lambda g, _: g, partition_fn=partition,
+                                decompositions=select_decomp_table(), num_params_buffers=len(names))
+        try:
+            with autocast(c):
+                compiled([params[n] for n in names], batch)
+        except Done:
+            pass
+        if os.environ.get("LISTING"):
+            for line in found["listing"]:
+                print(*line, file=sys.stderr)
+        unique = list(dict.fromkeys(model.parameters()))
+        return dict(params=sum(p.numel() for p in unique), flops_forward=found["flops"][0],
+                    flops_backward=found["flops"][1], saved_bytes=found["saved"])
+
+
+def graph_flops(graph):
+    total = 0
+    for n in graph.graph.nodes:
+        packet = getattr(n.target, "_overloadpacket", None)
+        if packet in torch.utils.flop_counter.flop_registry:
+            value = lambda a: a.meta["val"] if isinstance(a, torch.fx.Node) else a
+            args, kwargs = torch.fx.node.map_arg((n.args, n.kwargs), value)
+            total += torch.utils.flop_counter.flop_registry[packet](*args, **kwargs, out_val=n.meta.get("val"))
+    return total
+
+
+# ---------------------------------------------------------------- command line
+
+COLUMNS = ["id", "model", *DEFAULTS, "params", "buffer_bytes", "flops_forward", "flops_backward", "saved_bytes",
+           "forward_peak_bytes", "backward_peak_bytes", "optimizer_peak_bytes", "peak_bytes", "peak_phase", "peak_op"]
+
+
+def write_rows(out, wanted):
+    writer = csv.DictWriter(out, COLUMNS, restval="", lineterminator="\n")
+    out.write(f"# torch {torch.__version__}, transformers {transformers.__version__}, accelerate "
+              f"{accelerate.__version__}, torchvision {torchvision.__version__}; fake CUDA tensors; see README.md\n")
+    writer.writeheader()
+    for c in wanted:
+        try:
+            figures = measure_compiled(c) if c["runtime"] == "compile" else measure_eager(c)
+        except Exception as e:
+            if os.environ.get("RAISE"):
+                raise
+            print(c["id"], type(e).__name__, str(e)[:300], file=sys.stderr)
+            continue
+        writer.writerow({**c, **figures})
+        out.flush()
+
+
+if __name__ == "__main__":
+    pretend_cuda()
+    patch()
+    everything = list(cases())
+    if sys.argv[1:2] == ["--part"]:
+        part, n = map(int, sys.argv[2].split("/"))
+        with open(sys.argv[3], "w") as out:
+            write_rows(out, everything[part::n])
+    elif sys.argv[1:2] == ["--trace"]:
+        for c in everything:
+            if c["id"] == sys.argv[2]:
+                lines = []
+                print(measure_eager(c, lines))
+                print(*lines, sep="\n")
+    elif len(sys.argv) > 1:
+        write_rows(sys.stdout, [c for c in everything if sys.argv[1] in c["id"]])
+    else:
+        with open(os.path.join(HERE, "torch_models.csv"), "w") as out:
+            write_rows(out, everything)
+    sys.stdout.flush()
+    os._exit(0)     # the engine's device thread does not survive a normal exit without a GPU

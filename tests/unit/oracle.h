@@ -1,0 +1,55 @@
+/* oracle.h - tables measured with PyTorch, and what FlopCounterMode would count of a plan. */
+#ifndef MFU_TEST_ORACLE_H
+#define MFU_TEST_ORACLE_H
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/csv.h"
+#include "base/error.h"
+#include "plan/plan.h"
+
+/* Reads a table that begins with a line of comment, from a copy without it. */
+static inline int oracle_read(const char *path, struct mfu_arena *arena, struct mfu_csv *csv)
+{
+    struct mfu_error err = {0};
+    char copy[] = "/tmp/mfuplan-oracle-XXXXXX";
+    FILE *in = fopen(path, "r");
+    int fd = mkstemp(copy), c = 0, status;
+    FILE *out = fdopen(fd, "w");
+
+    while (in && c != '\n' && c != EOF)
+        c = getc(in);
+    while (in && (c = getc(in)) != EOF)
+        putc(c, out);
+    if (in)
+        fclose(in);
+    fclose(out);
+    status = mfu_csv_read(copy, arena, csv, &err);
+    if (status < 0)
+        fprintf(stderr, "%s\n", err.text);
+    remove(copy);
+    return status;
+}
+
+/* FLOPs of a phase; attention counted in full, as FlopCounterMode does. */
+static inline double oracle_flops(const struct mfu_plan *p, enum mfu_phase phase)
+{
+    double sum = 0;
+
+    for (int k = 0; k < p->program.n_segments; k++) {
+        const struct mfu_segment *seg = &p->program.segments[k];
+
+        for (int i = seg->first; seg->phase == phase && i < seg->first + seg->count; i++) {
+            const struct mfu_kernel *l = &p->program.launches[i].kernel;
+
+            if (l->kind == MFU_GEMM)
+                sum += seg->repeat * l->flops;
+            else if (l->kind == MFU_FUSED_ATTENTION)
+                sum += seg->repeat * (l->backward ? 10 : 4) * l->batch * l->n * l->k * l->m * l->m;
+        }
+    }
+    return sum;
+}
+
+#endif
