@@ -311,3 +311,22 @@ void mfu_plan_release(struct mfu_plan *p)
     free(p->stages);
     memset(p, 0, sizeof *p);
 }
+
+const char *mfu_plan_left_out(const struct mfu_plan *p, size_t i)
+{
+    static const struct {
+        enum mfu_setting_id id;
+        const char *what;
+    } rows[] = {
+        {MFU_S_TP, "tp: collectives that run beside products (async TP, user buffers)"},
+        {MFU_S_CP, "cp: how much of the ring hides; it is taken to be half"},
+        {MFU_S_EP, "ep: experts that get more tokens than others"},
+        {MFU_S_PP, "pp: the host's waits between microbatches; memory block by block"},
+        {MFU_S_VPP, "vpp: chunks of unequal length"},
+    };
+
+    for (size_t row = 0; row < sizeof rows / sizeof *rows; row++)
+        if (p->config.setting[rows[row].id] > 1 && i-- == 0)
+            return rows[row].what;
+    return NULL;
+}

@@ -4,6 +4,8 @@
 #ifndef MFU_PLAN_H
 #define MFU_PLAN_H
 
+#include <stddef.h>
+
 #include "plan/pricing.h"
 #include "cost/cost.h"
 #include "graph/lifetime.h"
@@ -103,6 +105,10 @@ void mfu_plan_settle(struct mfu_plan *);
 /* Takes over coefficients of plan->scenario that have changed: into the machine
  * and the host times, not into the answers. */
 void mfu_plan_refresh(struct mfu_plan *);
+
+/* What the layout does and the figures leave out: the i-th sentence, from 0, without
+ * ownership; NULL after the last. */
+const char *mfu_plan_left_out(const struct mfu_plan *, size_t i);
 
 /* How often a launch of a segment happens in one optimizer step. */
 double mfu_plan_times(const struct mfu_plan *, const struct mfu_segment *);

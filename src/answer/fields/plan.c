@@ -137,26 +137,18 @@ static void make_assumed(const struct mfu_plan *p, struct mfu_value *v)
 MFU_FIELDS(calibrated, const struct mfu_gpu *g, CALIBRATED)
 static const struct mfu_record calibrated = MFU_RECORD(calibrated, .rows = NULL);
 
-/* What of the layout the figures leave out. */
 static void make_not_modelled(const struct mfu_plan *p, struct mfu_value *v)
 {
-    static const struct {
-        enum mfu_setting_id id;
-        const char *what;
-    } left_out[] = {
-        {MFU_S_TP, "tp: collectives that run beside products (async TP, user buffers)"},
-        {MFU_S_CP, "cp: how much of the ring hides; it is taken to be half"},
-        {MFU_S_EP, "ep: experts that get more tokens than others"},
-        {MFU_S_PP, "pp: the host's waits between microbatches; memory block by block"},
-        {MFU_S_VPP, "vpp: chunks of unequal length"},
-    };
-    char (*list)[96] = mfu_value_own(v, sizeof left_out / sizeof *left_out, sizeof *list);
+    const char *what;
     size_t n = 0;
 
-    for (size_t i = 0; list && i < sizeof left_out / sizeof *left_out; i++)
-        if (p->config.setting[left_out[i].id] > 1)
-            snprintf(list[n++], sizeof *list, "%s", left_out[i].what);
-    v->n = n;
+    while (mfu_plan_left_out(p, n))
+        n++;
+    char (*list)[96] = mfu_value_own(v, n + 1, sizeof *list);
+
+    for (n = 0; list && (what = mfu_plan_left_out(p, n)); n++)
+        snprintf(list[n], sizeof *list, "%s", what);
+    v->n = list ? n : 0;
 }
 
 #define LAYOUT(X) \

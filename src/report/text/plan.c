@@ -36,6 +36,21 @@ static void model_name(char *text, size_t size, const struct mfu_config *c)
         }
 }
 
+/* How the GPUs share the work: the axes that are there. */
+static void layout(struct mfu_flow *f, const struct mfu_config *c)
+{
+    static const enum mfu_setting_id axes[] = {MFU_S_DP, MFU_S_ZERO, MFU_S_TP, MFU_S_CP, MFU_S_EP, MFU_S_PP, MFU_S_VPP};
+
+    mfu_flow_break(f);
+    mfu_flow_piece(f, MFU_STRONG, "%s GPUs on %s node%s", Q(c->ranks, MFU_COUNT), Q(c->setting[MFU_S_NODES], MFU_COUNT),
+                   c->setting[MFU_S_NODES] > 1 ? "s" : "");
+    for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
+        if (c->setting[axes[i]] > (axes[i] == MFU_S_ZERO ? 0 : 1))
+            mfu_flow_piece(f, MFU_PLAIN, "%s %s", mfu_settings[axes[i]].key, Q(c->setting[axes[i]], MFU_COUNT));
+    if (c->setting[MFU_S_SP] > 0)
+        mfu_flow_piece(f, MFU_PLAIN, "%s", mfu_settings[MFU_S_SP].key);
+}
+
 static void headline(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
 {
     const struct mfu_config *c = &p->config;
@@ -60,8 +75,12 @@ static void headline(FILE *out, const struct mfu_term *t, const struct mfu_plan 
         mfu_flow_piece(&f, MFU_PLAIN, "cuda_graphs");
     if (c->setting[MFU_S_LOSS_CHUNKS] > 1)
         mfu_flow_piece(&f, MFU_PLAIN, "loss_chunks %.0f", c->setting[MFU_S_LOSS_CHUNKS]);
-    mfu_flow_piece(&f, MFU_PLAIN, "%s %s %s %s %s = %s tokens/step", Q(c->batch, MFU_COUNT), times,
-                   Q(c->seq, MFU_COUNT), times, Q(c->accum, MFU_COUNT), Q(p->step.tokens, MFU_TOKENS));
+    snprintf(name, sizeof name, " %s %s", times, Q(c->setting[MFU_S_DP], MFU_COUNT));
+    mfu_flow_piece(&f, MFU_PLAIN, "%s %s %s %s %s%s = %s tokens/step", Q(c->batch, MFU_COUNT), times,
+                   Q(c->seq, MFU_COUNT), times, Q(c->accum, MFU_COUNT), c->setting[MFU_S_DP] > 1 ? name : "",
+                   Q(p->step.tokens, MFU_TOKENS));
+    if (c->ranks > 1)
+        layout(&f, c);
     mfu_flow_end(&f);
 }
 
@@ -135,6 +154,8 @@ static void memory(FILE *out, const struct mfu_term *t, const struct mfu_plan *p
                    Q(m->peak.bytes, MFU_BYTES), m->peak_at);
     mfu_flow_piece(&f, MFU_PLAIN, "reserved %s", Q(m->reserved_bytes, MFU_BYTES));
     mfu_flow_piece(&f, MFU_PLAIN, "nvidia-smi %s", Q(m->smi_bytes, MFU_BYTES));
+    if (p->n_stages > 0)
+        mfu_flow_piece(&f, MFU_PLAIN, "on stage %d of 0..%d, the fullest", p->worst_stage, p->n_stages - 1);
     mfu_flow_end(&f);
 }
 
@@ -157,10 +178,14 @@ static void step(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
     if (isfinite(s->low_s))
         mfu_flow_piece(&f, MFU_PLAIN, "90 %%: %s to %s", Q(s->low_s, MFU_SECONDS), Q(s->high_s, MFU_SECONDS));
     mfu_flow_piece(&f, MFU_PLAIN, "%s tokens/s", Q(s->tokens_per_s, MFU_COUNT));
+    if (p->config.ranks > 1)
+        mfu_flow_piece(&f, MFU_PLAIN, "%s per GPU", Q(s->tokens_per_s / p->config.ranks, MFU_COUNT));
     mfu_flow_break(&f);
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (parts[i].s / s->time_s >= 0.0005)
             mfu_flow_piece(&f, MFU_PLAIN, "%s %s", parts[i].name, P(parts[i].s / s->time_s));
+    if (p->n_stages > 0)
+        mfu_flow_piece(&f, MFU_PLAIN, "on stage %d, the slowest", p->shown_stage);
     mfu_flow_end(&f);
 }
 
@@ -257,6 +282,11 @@ static void notes(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
         f = mfu_flow_start(out, t, "note", INDENT);
         mfu_flow_words(&f, MFU_PLAIN, "calibrated on %s by measurements of this user; --no-calibration leaves them out",
                        p->config.gpu->calibrated);
+        mfu_flow_end(&f);
+    }
+    for (size_t i = 0; mfu_plan_left_out(p, i); i++) {
+        f = mfu_flow_start(out, t, i == 0 ? "not in" : "", INDENT);
+        mfu_flow_words(&f, MFU_PLAIN, "%s", mfu_plan_left_out(p, i));
         mfu_flow_end(&f);
     }
     if (*above) {
