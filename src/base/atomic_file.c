@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "base/printable.h"
 
-#define ATTEMPTS 100 /* at a name that nobody has */
+#define ATTEMPTS 100 /* at an unused name */
 
 static int refuse(const struct mfu_atomic_file *f, int why, struct mfu_error *err)
 {

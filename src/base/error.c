@@ -1,7 +1,7 @@
 /*
  * error.c - errors that explain themselves.
  *
- * The text is a buffer of fixed size: whoever reports that out of memory needs
+ * The text is a buffer of fixed size: reporting that memory is out allocates
  * none.  What does not fit is cut at the end, where the detail is.
  */
 #include "base/error.h"

@@ -362,7 +362,7 @@ static int hyphenated(struct parser *p, char name[LONGEST_NAME], const char *beg
     return slot;
 }
 
-/* A name is a function when '(' follows, else the caller knows it. */
+/* A name is a function when '(' follows, else the caller resolves it. */
 static int named(struct parser *p, size_t length)
 {
     const char *begin = p->at;

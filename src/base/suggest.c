@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LONGEST 96 /* letters; nobody retypes more than that */
+#define LONGEST 96 /* letters; longer words get no suggestion */
 
 /* The next letter that matters, folded; '\0' at the end. */
 static int next_letter(const char **name)

@@ -1,5 +1,5 @@
 /*
- * translation.c - the catalogue of GNU gettext; whoever runs the program chooses the language.
+ * translation.c - the catalogue of GNU gettext; the user's environment chooses the language.
  */
 #include "base/translation.h"
 

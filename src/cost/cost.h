@@ -1,5 +1,5 @@
 /*
- * cost.h - seconds per kernel; knows no architecture.
+ * cost.h - seconds per kernel, of any architecture.
  *
  * A machine is a GPU as a scenario runs it: rates that it sustains, with the
  * coefficients of its family, its own file, and the user applied.  A kernel's

@@ -20,7 +20,7 @@ struct mfu_law_row {
                             struct mfu_tiling *);
     /* The coefficient that most of its time hangs on, at this price. */
     enum mfu_coefficient (*rule)(const struct mfu_kernel *, const struct mfu_price *);
-    bool tells_blocks; /* compute_s knows them better than grid */
+    bool tells_blocks; /* compute_s sets them, not grid */
     bool throttles;    /* keeps the tensor cores so busy that clocks fall */
     bool tensor;       /* runs on tensor cores where the GPU has them for its arithmetic */
 };

@@ -337,7 +337,7 @@ static bool take_collective(struct mfu_samples *s, const struct entry *e, struct
     return true;
 }
 
-/* Whether something here knows what was measured. */
+/* Reads an entry of any probe into `to`; false: no such probe, or values are missing. */
 static bool take(struct mfu_samples *s, const struct entry *e, struct mfu_sample *to)
 {
     *to = (struct mfu_sample){.seconds = e->x[SECONDS],

@@ -63,7 +63,7 @@ int mfu_calibration_write(const char *folder, const struct mfu_calibration *, st
 /* Removes NAME.yaml; fails with the nearest name if there is none. */
 int mfu_calibration_forget(const char *folder, const char *name, struct mfu_error *err);
 
-/* What `from` knows over what `to` does. */
+/* Values of `from` replace those of `to`. */
 void mfu_calibration_put_over(const struct mfu_coefficients *from, struct mfu_coefficients *to);
 
 /* Puts the coefficients of every calibration of this GPU over `c`, the oldest

@@ -32,8 +32,8 @@ int mfu_folder_name_ok(const char *name);
 int mfu_folder_names(struct mfu_arena *arena, const char *folder, const char *const **names, size_t *n,
                      struct mfu_error *err);
 
-/* The beginning of a file as text, at most size - 1 bytes: for whoever looks
- * for one line in many files.  Empty if it cannot be read. */
+/* The beginning of a file as text, at most size - 1 bytes: to
+ * look for one line in many files.  Empty if it cannot be read. */
 void mfu_folder_peek(const char *path, char *text, size_t size);
 
 /* Fails with "no WHAT is called 'NAME'" and the nearest name of the folder. */

@@ -1,7 +1,7 @@
 /*
  * gpu.h - one GPU as its data sheet describes it, and what it cannot say.
  *
- * NAN means unknown, and whoever needs the number says so; zero means zero.
+ * NAN means unknown, and code that needs the number reports that; zero means zero.
  */
 #ifndef MFU_GPU_H
 #define MFU_GPU_H

@@ -26,7 +26,7 @@
 struct reader {
     struct mfu_yaml *config;
     const char *type;      /* its model_type */
-    struct mfu_yaml *yaml; /* the model file that knows it */
+    struct mfu_yaml *yaml; /* the model file that describes the type */
     struct mfu_error *err;
 };
 
@@ -54,7 +54,7 @@ static bool has_table(const char *path)
     return result;
 }
 
-/* Whether this model file knows the type; notes those that it knows. */
+/* Whether this model file describes the type; notes the types that it describes. */
 static bool knows(struct reader *r, struct mfu_yaml *yaml, struct known *known)
 {
     struct mfu_yaml_node *table = mfu_node_find(mfu_yaml_root(yaml), "huggingface");
@@ -92,7 +92,7 @@ static int fail_type(struct reader *r, const struct known *known)
     return mfu_node_error(r->config, mfu_node_find(root, "model_type"), r->err);
 }
 
-/* Opens the first model file of the folder that knows the type. */
+/* Opens the first model file of the folder that describes the type. */
 static int find_model(struct reader *r, const char *folder)
 {
     struct known known = {.n = 0};

@@ -41,7 +41,7 @@ struct mfu_weights {
 
 struct mfu_builder; /* graph/builder.h: the program being built */
 
-/* What an operation is, for whoever must not know it by name. */
+/* Traits of an operation, for code that must not test its name. */
 enum mfu_trait {
     MFU_MULTIPLIES = 1 << 0,  /* its weight is a factor of a matrix product: contracts the columns of its input */
     MFU_ELEMENTWISE = 1 << 1, /* keeps rows and columns: each element by itself */

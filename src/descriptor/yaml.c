@@ -4,7 +4,7 @@
  * The text is checked byte by byte, then libfyaml turns it into events, and
  * the events become a tree of our own in an arena.  Events rather than
  * libfyaml's documents: nothing is built beyond our limits, what we refuse is
- * refused where it stands, and every node knows its line and column.
+ * refused where it stands, and every node has its line and column.
  */
 #include "descriptor/yaml.h"
 

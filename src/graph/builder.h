@@ -127,7 +127,7 @@ struct mfu_emission {
 };
 /* Reads `in` and writes `out` (MFU_NO_VIEW entries are passed over). */
 void mfu_emit(struct mfu_builder *, const struct mfu_emission *, int n_in, const int *in, int n_out, const int *out);
-/* The same for a kernel that knows its own traffic. */
+/* The same for a kernel whose traffic is given. */
 void mfu_emit_kernel(struct mfu_builder *, const struct mfu_kernel *, const char *suffix, double temporary_bytes,
                      int n_in, const int *in, int n_out, const int *out);
 

@@ -116,7 +116,7 @@ static bool available_in_backward(struct fusion *f, int view)
     return f->fate[producer][slot] >= WRITTEN;
 }
 
-/* First mark what nobody can avoid: results of library calls that backward
+/* First mark what cannot be avoided: results of library calls that backward
  * reads, and what library calls in backward read. */
 static void mark_needs(struct fusion *f)
 {

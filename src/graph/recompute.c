@@ -35,7 +35,7 @@ static bool recomputed_alone(const struct mfu_builder *s, const struct mfu_layer
         || ((what & MFU_BY_ROW) != 0 && mfu_checkpoints[s->config->checkpoint].recomputes_all);
 }
 
-/* In llm.c by a kernel of its own; whoever saved the old result reads the new one. */
+/* In llm.c by a kernel of its own; operations that saved the old result read the new one. */
 static void compute_again(struct mfu_builder *s, const struct mfu_layer *st, int node)
 {
     struct mfu_node *n = &s->nodes[node];

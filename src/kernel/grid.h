@@ -1,9 +1,9 @@
 /*
- * grid.h - the thread blocks that a kernel is launched with; knows no GPU.
+ * grid.h - the thread blocks that a kernel is launched with, on any GPU.
  *
  * What a scheduler needs to know: how many blocks, how many threads in each,
  * and what a block takes of an SM.  Shapes and tiles are those of the sources
- * named in grid.c; registers, where nobody prints them, are typical ones.
+ * named in grid.c; registers that no source states are typical ones.
  */
 #ifndef MFU_GRID_H
 #define MFU_GRID_H

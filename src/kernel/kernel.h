@@ -1,5 +1,5 @@
 /*
- * kernel.h - what one GPU kernel computes and moves; knows no GPU.
+ * kernel.h - what one GPU kernel computes and moves, on any GPU.
  *
  * A kernel is described by its arithmetic (FLOP, kind of math), its least
  * traffic (each operand read once, each result written once) and the shape

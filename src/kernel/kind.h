@@ -2,8 +2,8 @@
  * kind.h - the kinds of GPU kernels, a row each.
  *
  * A row is all that makes a kind: tables, pictures, `print norm_s`, `print
- * kernels.norm.time_s` and the breakdown of a step follow from it.  Whoever
- * treats kernels differently asks a property of the row, not which kind it is.
+ * kernels.norm.time_s` and the breakdown of a step follow from it.  Code
+ * that treats kernels differently tests a property of the row, not its kind.
  */
 #ifndef MFU_KIND_H
 #define MFU_KIND_H

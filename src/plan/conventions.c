@@ -15,7 +15,7 @@
 #include "base/quantity.h"
 
 /* FLOP/s, dense bf16 (data sheet of the A100): nanoGPT's constant, and what
- * torchtitan takes for cards that it does not know. */
+ * torchtitan takes for cards that are not in its table. */
 #define A100_FLOPS 312e12
 
 /* What formulas are made of. */
@@ -154,7 +154,7 @@ static double llmc_peak(const struct mfu_plan *p)
 }
 
 /* torchtitan/tools/utils.py, get_peak_flops(): bf16 whatever the precision, and
- * an A100 for every card that it does not know. */
+ * an A100 for every card that is not in its table. */
 static double torchtitan_peak(const struct mfu_plan *p)
 {
     static const struct {

@@ -16,7 +16,7 @@
  * shorter (estimated). */
 #define SHORT_GAP_S 10e-6
 
-/* Idle power as a share of the board's limit, where nobody has measured it
+/* Idle power as a share of the board's limit, where no measurement exists
  * (estimated: 20 of 200 W, 40 of 400, 70 of 700). */
 #define IDLE_SHARE 0.10
 

@@ -304,20 +304,12 @@ void mfu_plan_settle(struct mfu_plan *p)
     interval(p);
 }
 
-void mfu_plan_release(struct mfu_plan *p)
-{
-    mfu_program_free(&p->program);
-    mfu_pricing_release(&p->pricing);
-    free(p->stages);
-    memset(p, 0, sizeof *p);
-}
-
 const char *mfu_plan_left_out(const struct mfu_plan *p, size_t i)
 {
     static const struct {
         enum mfu_setting_id id;
         const char *what;
-    } rows[] = {
+    } all[] = {
         {MFU_S_TP, "tp: collectives that run beside products (async TP, user buffers)"},
         {MFU_S_CP, "cp: how much of the ring hides; it is taken to be half"},
         {MFU_S_EP, "ep: experts that get more tokens than others"},
@@ -325,8 +317,16 @@ const char *mfu_plan_left_out(const struct mfu_plan *p, size_t i)
         {MFU_S_VPP, "vpp: chunks of unequal length"},
     };
 
-    for (size_t row = 0; row < sizeof rows / sizeof *rows; row++)
-        if (p->config.setting[rows[row].id] > 1 && i-- == 0)
-            return rows[row].what;
+    for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
+        if (p->config.setting[all[k].id] > 1 && i-- == 0)
+            return all[k].what;
     return NULL;
+}
+
+void mfu_plan_release(struct mfu_plan *p)
+{
+    mfu_program_free(&p->program);
+    mfu_pricing_release(&p->pricing);
+    free(p->stages);
+    memset(p, 0, sizeof *p);
 }

@@ -4,8 +4,6 @@
 #ifndef MFU_PLAN_H
 #define MFU_PLAN_H
 
-#include <stddef.h>
-
 #include "plan/pricing.h"
 #include "cost/cost.h"
 #include "graph/lifetime.h"
@@ -94,6 +92,9 @@ double mfu_capacity(const struct mfu_gpu *, bool *assumed);
 /* Plans `scenario` into `plan`, which was zeroed or used before (its memory is
  * reused: sweeps make millions of plans in one).  Release it at the end. */
 int mfu_plan_make(struct mfu_plan *plan, const struct mfu_scenario *scenario, struct mfu_error *err);
+/* What of the layout the figures leave out, in words, one by one; NULL behind the last. */
+const char *mfu_plan_left_out(const struct mfu_plan *, size_t i);
+
 void mfu_plan_release(struct mfu_plan *);
 
 /* Prices the program at hand and adds it up: a rank's time, FLOP and memory. */
@@ -105,10 +106,6 @@ void mfu_plan_settle(struct mfu_plan *);
 /* Takes over coefficients of plan->scenario that have changed: into the machine
  * and the host times, not into the answers. */
 void mfu_plan_refresh(struct mfu_plan *);
-
-/* What the layout does and the figures leave out: the i-th sentence, from 0, without
- * ownership; NULL after the last. */
-const char *mfu_plan_left_out(const struct mfu_plan *, size_t i);
 
 /* How often a launch of a segment happens in one optimizer step. */
 double mfu_plan_times(const struct mfu_plan *, const struct mfu_segment *);

@@ -213,7 +213,7 @@ static void take_memory(struct mfu_plan *plan, const struct mfu_replay *r)
     m->missing_bytes = (m->fragmented ? m->smi_bytes + others : sum_bytes) - m->capacity_bytes;
 }
 
-/* What the simulation knows better than the analytic path. */
+/* Results of the simulation replace those of the analytic path. */
 static void put_into_plan(struct mfu_plan *plan, const struct mfu_simulation *s, bool replayed)
 {
     double step_s = s->timeline.step_s, scale = step_s / plan->step.time_s;

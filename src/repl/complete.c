@@ -117,7 +117,7 @@ static void collect(struct list *l, struct mfu_session *s)
     at = command;
     length = strlen(command);
     if (mfu_words_next(&l->arena, command, &at, &w, NULL) < 0)
-        return; /* inside a quote nobody knows */
+        return; /* inside a quote anything may follow */
     if (w.argc > 0 && length > 0 && !strchr(" \t", command[length - 1]))
         stem = w.argv[--w.argc];
     s->typing.argc = w.argc;

@@ -126,7 +126,7 @@ const char *mfu_offer_topics(struct mfu_session *s, size_t i)
     return either(s, i, mfu_topic_count, topics, commands_and_keys);
 }
 
-/* A mark for complete.c, which knows what is typed and looks into the folder. */
+/* A mark for complete.c, which completes the typed path from its folder. */
 const char *mfu_offer_files(struct mfu_session *s, size_t i)
 {
     (void)s, (void)i;

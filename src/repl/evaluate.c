@@ -144,7 +144,7 @@ static int read_line(FILE *in, char line[MFU_LINE_MAX], struct mfu_error *err)
     return c != EOF || n > 0;
 }
 
-/* Says where, if the error does not know a better place. */
+/* Adds the place, unless the error has a more exact one. */
 static void locate(struct mfu_session *s, const char *name, int line, struct mfu_error *err)
 {
     if (!s->place.script[0]) {

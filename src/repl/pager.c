@@ -31,7 +31,7 @@ void mfu_pager_begin(struct mfu_session *s)
 
     if (!s->interactive || !s->term.tty || s->depth > 0 || !*name || strcmp(name, "cat") == 0 || !type
         || strcmp(type, "dumb") == 0 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_row == 0)
-        return; /* a window that nobody knows is no window */
+        return; /* without a window size there is no page */
     pager.out = s->out;
     s->out = open_memstream(&pager.text, &pager.size);
     if (!s->out) {

@@ -1,5 +1,5 @@
 /*
- * prompt.h - a question to whoever sits at the keyboard, in the middle of a command.
+ * prompt.h - a question to the user, in the middle of a command.
  */
 #ifndef MFU_ASK_H
 #define MFU_ASK_H

@@ -38,7 +38,7 @@ struct mfu_memory {
     int n_kept;
 };
 
-/* Where an error came up, beyond what the error itself knows. */
+/* Where an error came up: command and script, beside the error's own place. */
 struct mfu_place {
     char command[32]; /* "set", or "" */
     char script[256]; /* the innermost one, or "" */
@@ -69,7 +69,7 @@ struct mfu_session {
     bool csv;             /* and tables instead of objects */
     bool quiet, interactive, quit;
     bool lost;          /* the answer lacks something: out of memory */
-    bool broken;        /* stdout takes no more; nobody is told twice */
+    bool broken;        /* stdout takes no more; reported once */
     int depth;          /* of `source` in `source` */
     int sourced;        /* scripts that the line at depth 0 has run */
     const char *script; /* the file whose lines run; NULL: none */
@@ -83,7 +83,7 @@ struct mfu_session {
                                                    is being completed */
 };
 
-/* The catalog, and a scenario that is chosen when nobody has chosen: marked as
+/* The catalog, and the scenario that a session starts with, marked as
  * a default, so that every answer can say so.  Zero the session before; `out`
  * and `errors` may be set, and are standard output and error otherwise. */
 int mfu_session_open(struct mfu_session *, const char *data_dir, const char *calibrations, struct mfu_error *err);

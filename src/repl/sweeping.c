@@ -137,7 +137,7 @@ int mfu_sweep_words_read(struct mfu_session *session, int from, int argc, char *
 
 /* ---- how far ------------------------------------------------------------- */
 
-/* Before this nobody wonders, and nobody reads faster (seconds, chosen). */
+/* Progress is shown after this, and no more often than that (seconds, chosen). */
 #define PATIENCE_S 1
 #define REFRESH_S 0.25
 #define LINES_S 10 /* between lines, off a terminal */

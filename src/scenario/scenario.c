@@ -395,7 +395,7 @@ static void derive(struct mfu_config *c, enum mfu_setting_id id, double value)
 }
 
 /* What a runtime cannot do whatever it costs: planned all the same, it would be
- * advice that nobody can follow.  Source: PyTorch's Inductor (Triton's least
+ * advice that cannot be followed.  Source: PyTorch's Inductor (Triton's least
  * compute capability), llm.c's train_gpt2.cu. */
 static int check_runtime(const struct mfu_config *c, struct mfu_error *err)
 {

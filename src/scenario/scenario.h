@@ -90,9 +90,9 @@ int mfu_scenario_set(struct mfu_scenario *, const char *key, const char *text, s
 int mfu_scenario_unset(struct mfu_scenario *, const char *key, struct mfu_error *err);
 
 /* After the micro-batch was changed from `batch` sequences: dataloader_ms, the
- * loader's time for one micro-batch, becomes that of the new one.  What the
- * loader takes for a sequence stays.  Whoever varies the micro-batch, but for
- * the user, who says both, asks for this. */
+ * loader's time for one micro-batch, becomes that of the new one.  The
+ * time per sequence stays.  Commands that vary the micro-batch call this; `set`
+ * does not, since the user gives both values. */
 void mfu_scenario_keep_loader(struct mfu_scenario *, double batch);
 
 /* The cluster that counts: the chosen one where it is built with the scenario's GPU,

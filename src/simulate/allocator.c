@@ -146,7 +146,7 @@ static void now_allocated(struct mfu_allocator *a, int b, uint64_t bytes)
         s->peak_requested_bytes = s->requested_bytes;
 }
 
-/* Puts a block that nobody uses any more into the cache, in the place of a
+/* Puts a block that is no longer used into the cache, in the place of a
  * free neighbour if it has one. */
 static void free_block(struct mfu_allocator *a, int b)
 {

@@ -22,7 +22,7 @@ struct mfu_block_chunk {
 };
 
 /* A key as one number.  Comparisons of it become masks instead of branches,
- * which nobody could predict. */
+ * which cannot be predicted. */
 __extension__ typedef unsigned __int128 wide;
 
 static inline wide key(uint64_t size, uint64_t address)

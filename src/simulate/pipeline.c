@@ -7,8 +7,8 @@
  * is compared with an earlier one.  Max-plus systems become periodic: when all
  * of it equals the earlier state but for a shift, the rounds between repeat, and
  * so the phase can be ended by adding up.  The shift may differ between ranks
- * where messages go one way only (all forward, all backward): there whoever
- * follows, first the link, then the receiver, must be slower and not have waited.
+ * where messages go one way only (all forward, all backward): there the
+ * follower, first the link, then the receiver, must be slower and not have waited.
  */
 #include "simulate/pipeline.h"
 

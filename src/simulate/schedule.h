@@ -5,7 +5,7 @@
  * them, its chunks.  A step sends every microbatch forward through all stages
  * and back.  A schedule says which chunk each rank runs next: a file of
  * simulate/schedules/ that exports `const struct mfu_schedule
- * mfu_schedule_NAME`.  It knows no times; those belong to simulate/pipeline.h.
+ * mfu_schedule_NAME`.  It contains no times; those belong to simulate/pipeline.h.
  *
  * Microbatches pass every chunk in their order, forward and backward, so an
  * order names passes and chunks only.  It is written as blocks that repeat:

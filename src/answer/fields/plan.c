@@ -113,7 +113,7 @@ static double observed_peak(const struct mfu_plan *p)
 MFU_FIELDS(mfu, const struct mfu_plan *p, MFU)
 const struct mfu_record mfu_record_mfu = MFU_RECORD(mfu, .command = "mfu", .rows = "conventions");
 
-/* What nobody said: a reader should know. */
+/* Defaults that a reader should see. */
 static void make_assumed(const struct mfu_plan *p, struct mfu_value *v)
 {
     char (*list)[96] = mfu_value_own(v, 3, sizeof *list);
@@ -140,15 +140,14 @@ static const struct mfu_record calibrated = MFU_RECORD(calibrated, .rows = NULL)
 static void make_not_modelled(const struct mfu_plan *p, struct mfu_value *v)
 {
     const char *what;
-    size_t n = 0;
 
-    while (mfu_plan_left_out(p, n))
-        n++;
-    char (*list)[96] = mfu_value_own(v, n + 1, sizeof *list);
-
-    for (n = 0; list && (what = mfu_plan_left_out(p, n)); n++)
-        snprintf(list[n], sizeof *list, "%s", what);
-    v->n = list ? n : 0;
+    for (; (what = mfu_plan_left_out(p, v->n)); v->n++)
+        ;
+    v->stride = sizeof what;
+    if (v->n == 0 || !(v->object = mfu_value_own(v, v->n, sizeof what)))
+        return;
+    for (size_t i = 0; i < v->n; i++)
+        ((const char **)v->own)[i] = mfu_plan_left_out(p, i);
 }
 
 #define LAYOUT(X) \
@@ -196,7 +195,7 @@ static void make_stages(const struct mfu_plan *p, struct mfu_value *v)
     X(NUMBER, tokens_per_s_gpu, MFU_COUNT, p->step.tokens_per_s / p->config.ranks, "tokens trained per second and GPU") \
     X(MAYBE_NUMBER, worst_stage, MFU_COUNT, p->n_stages > 0 ? p->worst_stage : NAN, "of the pipeline, from 0: that holds the most memory") \
     X(MADE_LIST, stages, &stage, make_stages(p, v),     "of the pipeline") \
-    X(MADE_LIST, not_modelled, &mfu_record_words, make_not_modelled(p, v), "what the layout does and the figures leave out") \
+    X(MADE_LIST, not_modelled, &mfu_record_strings, make_not_modelled(p, v), "what the layout does and the figures leave out") \
     X(TEXT,   bound,    0, mfu_limit_names[p->limit],   "what limits the step: compute, memory, launch, communication or input") \
     X(FLAG,   fits,     0, p->memory.fits,              "whether the memory suffices") \
     X(MADE_LIST, assumed, &mfu_record_words, make_assumed(p, v), "what nobody said") \

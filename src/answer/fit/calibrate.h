@@ -28,7 +28,7 @@ struct mfu_calibrate_input {
     const struct mfu_scenario *scenario; /* fills what a log does not state; NULL: no logs */
     const char *const *paths;            /* .yaml and .csv files, training logs */
     int n_paths;
-    int (*interrupted)(void *); /* NULL, or asked now and then */
+    int (*interrupted)(void *); /* NULL, or called between measurements: not 0 ends the fit */
     void *context;
 };
 

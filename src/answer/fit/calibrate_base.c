@@ -2,8 +2,8 @@
  * calibrate_base.c - samples of kernels and whole runs of one GPU, one after the
  * other.
  *
- * Each kind knows what the other hardly does, so the second starts from the
- * first.  A calibration remembers its base, so that new measurements of the same
+ * Each kind measures what the other hardly does, so the second starts from the
+ * first.  A calibration records its base, so that new measurements of the same
  * kind start from there again and nothing counts twice.
  */
 #include "answer/fit/calibrated.h"

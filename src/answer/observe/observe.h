@@ -67,7 +67,7 @@ struct mfu_implied {
     double params, configured;       /* N as the convention counts it: implied, and planned */
     double free_params, free_n_embd; /* implied, if the width is what differs */
     double rounding;                 /* relative difference that means nothing */
-    bool contradicts;                /* the configuration, whoever states it */
+    bool contradicts;                /* the configuration, from log or user */
 };
 
 struct mfu_observation {
@@ -94,7 +94,7 @@ struct mfu_observation {
     double stalls, stalled;          /* share of steps that are slow again and again, of the time lost; 0 */
     double tokens_per_step;
     bool tokens_stated;     /* by themselves, and the settings give them */
-    bool batch_guessed;     /* so many tokens a step, and nobody says how many at once */
+    bool batch_guessed;     /* tokens per step are stated, the micro-batch is not */
     bool batch_open;        /* nor does a program: therefore it is not predicted */
     double params;          /* stated, or NAN */
     double params_digit;    /* what its last digit is worth */

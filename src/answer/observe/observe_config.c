@@ -183,7 +183,7 @@ static int apply_all(struct mfu_observing *r, const struct mfu_log *from, struct
     return 0;
 }
 
-/* What the program does when nobody says otherwise, and the user has not. */
+/* Defaults of the program, for keys that neither the log nor the user states. */
 static int apply_defaults(struct mfu_observing *r, struct mfu_error *err)
 {
     const struct mfu_log_format *f = r->o->format;
@@ -268,7 +268,7 @@ static double ranks_of(const struct mfu_scenario *s)
     return s->setting[MFU_S_GPUS] / fmax(1, s->setting[MFU_S_TP] * s->setting[MFU_S_PP] * s->setting[MFU_S_CP]);
 }
 
-/* The setting that nobody states and that makes them agree; false: there is none. */
+/* The unstated setting with which they agree; false: there is none. */
 static bool derive_tokens(struct mfu_observing *r, const struct mfu_config *c, double tokens, bool exact)
 {
     struct mfu_observation *o = r->o;

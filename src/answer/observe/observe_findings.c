@@ -162,7 +162,7 @@ static void time(struct mfu_observation *o)
     mfu_observe_gap(o);
 }
 
-/* What a batch that nobody states would be, by the time. */
+/* The batch, where it is not stated, estimated from the step time. */
 static void unstated_batch(struct mfu_observation *o)
 {
     const struct mfu_config *c = &o->plan.config;

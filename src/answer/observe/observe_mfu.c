@@ -16,7 +16,7 @@
 
 /* ---- the convention of a logged MFU -------------------------------------- */
 
-/* The peak that somebody says an MFU is divided by; not above 0: nobody does. */
+/* The stated peak that an MFU is divided by; not above 0: none is stated. */
 static double stated_peak_of(const struct mfu_observing *r)
 {
     return r->command.peak_flops > 0 ? r->command.peak_flops : r->log.peak_flops;
@@ -182,7 +182,7 @@ static void take_peak(struct mfu_observing *r)
 }
 
 /* A whole number of GPUs that share accum explains MFU, time and the stated size
- * together, and nobody says how many there were. */
+ * together, and their number is not stated. */
 static bool take_gpus(struct mfu_observing *r)
 {
     struct mfu_observation *o = r->o;

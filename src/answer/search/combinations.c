@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "scenario/setting.h"
 
-#define MOST_COMBINATIONS 1e12 /* nobody waits for more (chosen) */
+#define MOST_COMBINATIONS 1e12 /* more would take days (chosen) */
 
 double mfu_sweep_size(const struct mfu_sweep *s)
 {

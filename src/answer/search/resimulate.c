@@ -85,7 +85,7 @@ static void work(void *context, int number)
         c->good[i] = simulate(&c->workers[number], c->batch[i]);
 }
 
-/* Whoever stops a search sees the best so far: one batch is always simulated. */
+/* A stopped search shows the best so far: one batch is always simulated. */
 static bool stopped(struct confirmer *c)
 {
     const struct mfu_sweep *s = c->sweep;
@@ -119,7 +119,7 @@ static bool promising(const struct confirmer *c, const struct mfu_sweep_row *row
     return mfu_keep_better(c->sweep, &hoped, than);
 }
 
-/* Whether nobody would see a difference. */
+/* Whether two rows print the same. */
 static bool same_figures(const struct mfu_sweep *s, const struct mfu_sweep_row *a, const struct mfu_sweep_row *b)
 {
     for (size_t c = 0; c < s->n_columns; c++)

@@ -37,8 +37,8 @@ struct mfu_sweep {
     bool confirmed;        /* the rows handed back, where they are few */
     bool distinct;         /* of rows with the same figures only the best */
     bool pareto;           /* keep what no other row beats in every column */
-    bool (*stopped)(void); /* asked now and then: end early; may be NULL */
-    void (*tell)(void *context, double done, double total); /* now and then; may be NULL */
+    bool (*stopped)(void); /* called between batches: true ends the run; may be NULL */
+    void (*tell)(void *context, double done, double total); /* progress, between batches; may be NULL */
     void *context;
 };
 

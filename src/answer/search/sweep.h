@@ -10,7 +10,7 @@
 #include "answer/search/combinations.h"
 #include "answer/search/search.h"
 
-/* What `search` varies when nobody says what: micro-batch and accumulation, and
+/* What `search` varies without KEY=VALUES: micro-batch and accumulation, and
  * all that the levers change which keep the mathematics and the hardware. */
 int mfu_sweep_usual(struct mfu_sweep *, struct mfu_error *);
 

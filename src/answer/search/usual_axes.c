@@ -1,5 +1,5 @@
 /*
- * usual_axes.c - what a search varies when nobody says what.
+ * usual_axes.c - what a search varies without KEY=VALUES.
  *
  * The keys and values are those of the levers that keep the mathematics and the
  * hardware, so that a search sees every combination of what `advise` proposes.

@@ -129,7 +129,7 @@ static void add(const struct mfu_plan *p, const struct mfu_launch *l, const stru
         struct mfu_launch fresh = *l;
         double one[MFU_BREAKDOWN_COUNT] = {0};
 
-        fresh.recomputed = false; /* its own walk, whoever counts it */
+        fresh.recomputed = false; /* its own walk, counted once */
         mfu_breakdown_launch(p, &fresh, price, one);
         one[MFU_P_GAPS] = 0;
         for (int i = 0; i < MFU_BREAKDOWN_COUNT; i++)

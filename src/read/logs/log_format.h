@@ -2,7 +2,7 @@
  * log_format.h - a format of training logs is one file in logs/ that exports
  * one constant named after it; the build collects them.
  *
- * A format knows one program's lines: which are steps, which state settings,
+ * A format reads one program's lines: which are steps, which state settings,
  * which say that something else than training took the time.  It is given the
  * lines one by one and puts down what it understands; what follows from that is
  * answer/observe/observe.h's.  Lines come without colours and line ends.

@@ -12,7 +12,7 @@
 #include "report/report.h"
 #include "answer/fields/fields.h"
 
-/* ---- what the session knows of the GPU ----------------------------------- */
+/* ---- the GPU's calibration in this session -------------------------------- */
 
 static void exchange(struct mfu_scenario *s, const char *slug, const struct mfu_gpu *gpu)
 {

@@ -9,7 +9,7 @@
 #include "report/report.h"
 #include "scenario/setting.h"
 
-/* A byte more or less is nobody's concern; widths of tensors come in multiples
+/* Single bytes do not matter; widths of tensors come in multiples
  * that heads and tensor cores like. */
 static double step_of(const struct mfu_scenario *s, struct mfu_key key, const char *name)
 {

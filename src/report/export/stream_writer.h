@@ -15,7 +15,7 @@
  *     mfu_writer_end(&e);
  *
  * Keys are string constants: a form may remember them by their address.
- * Errors of the stream stay in the stream, for whoever closes it.
+ * Errors of the stream stay in the stream, and are reported by the caller that closes it.
  */
 #ifndef MFU_WRITER_H
 #define MFU_WRITER_H

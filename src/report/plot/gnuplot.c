@@ -148,7 +148,7 @@ static int keep_script(const struct mfu_gnuplot *g, struct mfu_error *err)
 /* The exit status of gnuplot, or -1 with errno. */
 static int run(FILE *script, FILE *picture, FILE *complaints)
 {
-    char *argv[] = {"gnuplot", "-d", "-", NULL}; /* -d: nobody's own settings */
+    char *argv[] = {"gnuplot", "-d", "-", NULL}; /* -d: no settings of the user */
     posix_spawn_file_actions_t actions;
     int status = -1, failed;
     pid_t pid;

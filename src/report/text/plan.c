@@ -36,19 +36,22 @@ static void model_name(char *text, size_t size, const struct mfu_config *c)
         }
 }
 
-/* How the GPUs share the work: the axes that are there. */
+/* Where the GPUs are, and how they share the work. */
 static void layout(struct mfu_flow *f, const struct mfu_config *c)
 {
-    static const enum mfu_setting_id axes[] = {MFU_S_DP, MFU_S_ZERO, MFU_S_TP, MFU_S_CP, MFU_S_EP, MFU_S_PP, MFU_S_VPP};
+    static const enum mfu_setting_id axes[] = {MFU_S_TP, MFU_S_CP, MFU_S_EP, MFU_S_PP, MFU_S_VPP, MFU_S_DP};
 
-    mfu_flow_break(f);
-    mfu_flow_piece(f, MFU_STRONG, "%s GPUs on %s node%s", Q(c->ranks, MFU_COUNT), Q(c->setting[MFU_S_NODES], MFU_COUNT),
-                   c->setting[MFU_S_NODES] > 1 ? "s" : "");
-    for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
-        if (c->setting[axes[i]] > (axes[i] == MFU_S_ZERO ? 0 : 1))
-            mfu_flow_piece(f, MFU_PLAIN, "%s %s", mfu_settings[axes[i]].key, Q(c->setting[axes[i]], MFU_COUNT));
+    if (c->cluster)
+        mfu_flow_piece(f, MFU_PLAIN, "%s", c->cluster->name);
+    if (c->setting[MFU_S_NODES] > 1)
+        mfu_flow_piece(f, MFU_PLAIN, "%.0f nodes", c->setting[MFU_S_NODES]);
+    for (size_t i = 0; i < sizeof axes / sizeof axes[0]; i++)
+        if (c->setting[axes[i]] > 1)
+            mfu_flow_piece(f, MFU_PLAIN, "%s %.0f", mfu_settings[axes[i]].key, c->setting[axes[i]]);
     if (c->setting[MFU_S_SP] > 0)
-        mfu_flow_piece(f, MFU_PLAIN, "%s", mfu_settings[MFU_S_SP].key);
+        mfu_flow_piece(f, MFU_PLAIN, "sp");
+    if (c->setting[MFU_S_ZERO] > 0)
+        mfu_flow_piece(f, MFU_PLAIN, "zero %.0f", c->setting[MFU_S_ZERO]);
 }
 
 static void headline(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
@@ -56,14 +59,22 @@ static void headline(FILE *out, const struct mfu_term *t, const struct mfu_plan 
     const struct mfu_config *c = &p->config;
     const char *times = mfu_text_times(t);
     struct mfu_flow f = mfu_flow_start(out, t, "", 0);
+    double gpus = c->setting[MFU_S_GPUS];
     char name[160];
 
     f.between = t->utf8 ? " \u00b7 " : " - ";
     model_name(name, sizeof name, c);
     mfu_flow_piece(&f, MFU_STRONG, "%s", name);
     mfu_flow_piece(&f, MFU_PLAIN, "%s parameters", Q(p->program.params, MFU_PARAMS));
-    mfu_flow_piece(&f, MFU_STRONG, "%s, %.0f GB", c->gpu->name, c->gpu->size_bytes / 1e9);
+    if (gpus > 1)
+        mfu_flow_piece(&f, MFU_STRONG, "%.0f %s %s, %.0f GB", gpus, times, c->gpu->name, c->gpu->size_bytes / 1e9);
+    else
+        mfu_flow_piece(&f, MFU_STRONG, "%s, %.0f GB", c->gpu->name, c->gpu->size_bytes / 1e9);
     mfu_flow_break(&f);
+    if (gpus > 1) {
+        layout(&f, c);
+        mfu_flow_break(&f);
+    }
     mfu_flow_piece(&f, MFU_PLAIN, "%s", mfu_precision_names[c->precision]);
     mfu_flow_piece(&f, MFU_PLAIN, "%s", mfu_runtime_names[c->runtime]);
     mfu_flow_piece(&f, MFU_PLAIN, "%s attention", mfu_attention_names[c->attention]);
@@ -75,12 +86,13 @@ static void headline(FILE *out, const struct mfu_term *t, const struct mfu_plan 
         mfu_flow_piece(&f, MFU_PLAIN, "cuda_graphs");
     if (c->setting[MFU_S_LOSS_CHUNKS] > 1)
         mfu_flow_piece(&f, MFU_PLAIN, "loss_chunks %.0f", c->setting[MFU_S_LOSS_CHUNKS]);
-    snprintf(name, sizeof name, " %s %s", times, Q(c->setting[MFU_S_DP], MFU_COUNT));
-    mfu_flow_piece(&f, MFU_PLAIN, "%s %s %s %s %s%s = %s tokens/step", Q(c->batch, MFU_COUNT), times,
-                   Q(c->seq, MFU_COUNT), times, Q(c->accum, MFU_COUNT), c->setting[MFU_S_DP] > 1 ? name : "",
-                   Q(p->step.tokens, MFU_TOKENS));
-    if (c->ranks > 1)
-        layout(&f, c);
+    if (c->setting[MFU_S_DP] > 1)
+        mfu_flow_piece(&f, MFU_PLAIN, "%s %s %s %s %s %s dp %.0f = %s tokens/step", Q(c->batch, MFU_COUNT), times,
+                       Q(c->seq, MFU_COUNT), times, Q(c->accum, MFU_COUNT), times, c->setting[MFU_S_DP],
+                       Q(p->step.tokens, MFU_TOKENS));
+    else
+        mfu_flow_piece(&f, MFU_PLAIN, "%s %s %s %s %s = %s tokens/step", Q(c->batch, MFU_COUNT), times,
+                       Q(c->seq, MFU_COUNT), times, Q(c->accum, MFU_COUNT), Q(p->step.tokens, MFU_TOKENS));
     mfu_flow_end(&f);
 }
 
@@ -155,7 +167,7 @@ static void memory(FILE *out, const struct mfu_term *t, const struct mfu_plan *p
     mfu_flow_piece(&f, MFU_PLAIN, "reserved %s", Q(m->reserved_bytes, MFU_BYTES));
     mfu_flow_piece(&f, MFU_PLAIN, "nvidia-smi %s", Q(m->smi_bytes, MFU_BYTES));
     if (p->n_stages > 0)
-        mfu_flow_piece(&f, MFU_PLAIN, "on stage %d of 0..%d, the fullest", p->worst_stage, p->n_stages - 1);
+        mfu_flow_piece(&f, MFU_PLAIN, "of stage %d of %d, which holds the most", p->worst_stage + 1, p->n_stages);
     mfu_flow_end(&f);
 }
 
@@ -178,14 +190,12 @@ static void step(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
     if (isfinite(s->low_s))
         mfu_flow_piece(&f, MFU_PLAIN, "90 %%: %s to %s", Q(s->low_s, MFU_SECONDS), Q(s->high_s, MFU_SECONDS));
     mfu_flow_piece(&f, MFU_PLAIN, "%s tokens/s", Q(s->tokens_per_s, MFU_COUNT));
-    if (p->config.ranks > 1)
-        mfu_flow_piece(&f, MFU_PLAIN, "%s per GPU", Q(s->tokens_per_s / p->config.ranks, MFU_COUNT));
+    if (p->config.setting[MFU_S_GPUS] > 1)
+        mfu_flow_piece(&f, MFU_PLAIN, "%s per GPU", Q(s->tokens_per_s / p->config.setting[MFU_S_GPUS], MFU_COUNT));
     mfu_flow_break(&f);
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (parts[i].s / s->time_s >= 0.0005)
             mfu_flow_piece(&f, MFU_PLAIN, "%s %s", parts[i].name, P(parts[i].s / s->time_s));
-    if (p->n_stages > 0)
-        mfu_flow_piece(&f, MFU_PLAIN, "on stage %d, the slowest", p->shown_stage);
     mfu_flow_end(&f);
 }
 
@@ -266,6 +276,13 @@ static void notes(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
     char above[320];
 
     mfu_above_one(p, above, sizeof above);
+    if (mfu_plan_left_out(p, 0)) {
+        f = mfu_flow_start(out, t, "note", INDENT);
+        mfu_flow_words(&f, MFU_PLAIN, "not modelled:");
+        for (size_t i = 0; mfu_plan_left_out(p, i); i++)
+            mfu_flow_words(&f, MFU_PLAIN, "%s%s", mfu_plan_left_out(p, i), mfu_plan_left_out(p, i + 1) ? ";" : "");
+        mfu_flow_end(&f);
+    }
     if (!s->gpu_given || !s->model_given || p->memory.capacity_assumed || !p->memory.fits) {
         f = mfu_flow_start(out, t, "note", INDENT);
         if (!s->gpu_given)
@@ -282,11 +299,6 @@ static void notes(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
         f = mfu_flow_start(out, t, "note", INDENT);
         mfu_flow_words(&f, MFU_PLAIN, "calibrated on %s by measurements of this user; --no-calibration leaves them out",
                        p->config.gpu->calibrated);
-        mfu_flow_end(&f);
-    }
-    for (size_t i = 0; mfu_plan_left_out(p, i); i++) {
-        f = mfu_flow_start(out, t, i == 0 ? "not in" : "", INDENT);
-        mfu_flow_words(&f, MFU_PLAIN, "%s", mfu_plan_left_out(p, i));
         mfu_flow_end(&f);
     }
     if (*above) {

@@ -11,7 +11,7 @@ struct mfu_term {
     bool tty; /* someone is watching: prompt, page, colour */
     bool color;
     bool utf8;         /* box drawing and block characters are safe */
-    int width, height; /* 80 x 24 when nobody knows */
+    int width, height; /* 80 x 24 where it is unknown */
     bool *lost;        /* set where a text lacks something for want of memory; may be NULL */
 };
 

@@ -5,7 +5,7 @@
  *     {fits ? It fits. : {smi_used_bytes - capacity_bytes|B} are missing.}
  *
  * Between braces stands an expression over results, settings and dims, and over
- * what else a plan knows by name: what the meters read (sm_active ...), parts of
+ * other named values of a plan: what the meters read (sm_active ...), parts of
  * the memory (weights_bytes ...), the time of each kind of kernel (gemm_s ...),
  * conventions and kernels (mfu.nanogpt, kernels.gemm.share: figures.h) and what the text itself has noted
  * before.  {gpu}, {model}, {bound} and {peak_at} are words.

@@ -4,8 +4,8 @@
  *
  * Rank i starts with 2 (pp - i) - 1 forwards, so that its first B arrives when
  * they end; at the end it puts 2 i weight gradients off, so that B goes up the
- * ranks without a gap.  Ranks begin and end one after another: whoever wants
- * the whole gain starts the next step without waiting for all of them (Qi et
+ * ranks without a gap.  Ranks begin and end one after another: the whole
+ * gain needs a next step that starts without waiting for all of them (Qi et
  * al., arXiv 2401.10241, figure 3 and section 4).  sail-sg's zb.py (39f2c186)
  * finds such orders by search, with a limit of 2 pp microbatches.
  */
