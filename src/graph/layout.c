@@ -1,10 +1,7 @@
 /*
- * layout.c - names of axes and roles, and shares.
+ * layout.c - shares of tensors.
  */
 #include "graph/layout.h"
-
-const char *const mfu_role_names[MFU_DIM_ROLE_COUNT] = {"",   "batch",      "sequence", "hidden", "heads",
-                                                        "ff", "vocabulary", "expert",   "element"};
 
 double mfu_layout_share(const struct mfu_layout *l, const struct mfu_mesh *mesh)
 {

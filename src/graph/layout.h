@@ -23,7 +23,6 @@ enum mfu_role {
     MFU_DIM_ELEMENT, /* of a parameter, whatever its shape */
     MFU_DIM_ROLE_COUNT
 };
-extern const char *const mfu_role_names[MFU_DIM_ROLE_COUNT];
 
 enum mfu_distribution { MFU_REPLICATED, MFU_SHARDED, MFU_PARTIAL };
 

@@ -42,10 +42,10 @@ static void say_key(struct mfu_session *s, const struct mfu_config *old, const s
 
 static void say_tokens(struct mfu_session *s, const struct mfu_config *old, const struct mfu_config *now)
 {
-    double a = old->tokens * old->accum * old->ranks, b = now->tokens * now->accum * now->ranks;
+    double a = old->tokens * old->accum * old->replicas, b = now->tokens * now->accum * now->replicas;
 
     if (same(old->batch, now->batch) && same(old->accum, now->accum) && same(old->seq, now->seq)
-        && same(old->ranks, now->ranks))
+        && same(old->replicas, now->replicas))
         return;
     if (same(a, b))
         mfu_print_note(s, "tokens per step: %.0f as before", b);

@@ -450,6 +450,26 @@ static bool sharding_halves(const struct mfu_config *c)
         && !mfu_runtimes[c->runtime].c_program;
 }
 
+double mfu_config_unit_gpus(const struct mfu_config *c)
+{
+    struct mfu_cluster k;
+
+    mfu_cluster_with(c->cluster, c->gpu, &k);
+    if (c->setting_origin[MFU_S_NODES] != MFU_ORIGIN_USER)
+        return k.domain_gpus;
+    return fmin(k.domain_gpus, c->ranks / c->setting[MFU_S_NODES] * (k.domain_gpus / k.node_gpus));
+}
+
+/* The fewest nodes over which GPUs spread evenly. */
+static double even_nodes(double gpus, double node_gpus)
+{
+    double nodes = ceil(gpus / node_gpus);
+
+    while (fmod(gpus, nodes) != 0)
+        nodes++;
+    return nodes;
+}
+
 /* Several machines need a network that the cluster's file describes. */
 static int check_node(const struct mfu_config *c, struct mfu_error *err)
 {
@@ -458,7 +478,11 @@ static int check_node(const struct mfu_config *c, struct mfu_error *err)
     if (c->setting[MFU_S_GPUS] <= 1)
         return 0;
     mfu_cluster_with(c->cluster, c->gpu, &k);
-    if (c->setting[MFU_S_GPUS] > k.domain_gpus && !k.networked)
+    if (c->setting_origin[MFU_S_NODES] == MFU_ORIGIN_USER
+        && (fmod(c->ranks, c->setting[MFU_S_NODES]) != 0 || c->ranks > c->setting[MFU_S_NODES] * k.node_gpus))
+        return mfu_fail(err, MFU_EINPUT, "nodes: %.0f GPUs do not spread evenly over %.0f nodes of %.0f; %.0f would do",
+                        c->ranks, c->setting[MFU_S_NODES], k.node_gpus, even_nodes(c->ranks, k.node_gpus));
+    if (mfu_config_unit_gpus(c) < c->ranks && !k.networked)
         return mfu_fail(err, MFU_EINPUT,
                         "gpus: %.0f do not fit one node, which holds %.0f; choose the cluster that joins several "
                         "(cluster NAME)",

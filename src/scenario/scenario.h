@@ -105,6 +105,10 @@ int mfu_scenario_resolve(const struct mfu_scenario *, struct mfu_config *, struc
 /* A dim of the resolved model by name, or NAN when the model has none. */
 double mfu_config_dim(const struct mfu_config *, const char *name);
 
+/* GPUs that the fabric joins: as many as the cluster says, fewer where the user
+ * spreads the GPUs over more nodes than they need. */
+double mfu_config_unit_gpus(const struct mfu_config *);
+
 /* A coefficient as this scenario sees it, and its origin. */
 double mfu_config_coefficient(const struct mfu_config *, enum mfu_coefficient);
 

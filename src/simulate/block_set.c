@@ -169,17 +169,6 @@ bool mfu_block_set_next(const struct mfu_block_set *s, struct mfu_block_place *p
     return true;
 }
 
-bool mfu_block_set_previous(const struct mfu_block_set *s, struct mfu_block_place *place)
-{
-    if (place->slot > 0)
-        place->slot--;
-    else if (place->chunk > 0)
-        *place = (struct mfu_block_place){place->chunk - 1, s->chunks[place->chunk - 1]->n - 1};
-    else
-        return false;
-    return true;
-}
-
 bool mfu_block_set_last(const struct mfu_block_set *s, struct mfu_block_place *place)
 {
     if (s->count == 0)

@@ -52,9 +52,8 @@ int mfu_block_set_insert(struct mfu_block_set *, uint64_t size, uint64_t address
 /* The first entry with a key of at least (size, address); false if none. */
 bool mfu_block_set_seek(const struct mfu_block_set *, uint64_t size, uint64_t address, struct mfu_block_place *);
 
-/* The entry after, and before, a place; false (place unchanged) if none. */
+/* The entry after a place; false (place unchanged) if none. */
 bool mfu_block_set_next(const struct mfu_block_set *, struct mfu_block_place *);
-bool mfu_block_set_previous(const struct mfu_block_set *, struct mfu_block_place *);
 
 /* The last entry; false if the set is empty. */
 bool mfu_block_set_last(const struct mfu_block_set *, struct mfu_block_place *);

@@ -101,6 +101,11 @@ const struct mfu_lever_row mfu_lever_rows[] = {
     {"FSDP, fp32 weights", {KEY("zero", "3"), KEY("half_weights", "0")}, WHOLE_WEIGHTS " and zero != 3", NULL, 0,
      "weights are gathered in every micro-step, in fp32"},
     {"no sharding", {KEY("zero", "0")}, "zero != 0", NULL, 0, ""},
+    {"sequence parallelism", {KEY("sp", "1")}, "tp > 1 and sp == 0 and runtime != llmc", NULL, 0, ""},
+    {"narrower tensor parallelism", {KEY("tp", "tp/2"), KEY("accum", "accum/2")}, "tp % 2 == 0 and accum % 2 == 0", NULL, 0, ""},
+    {"fewer stages", {KEY("pp", "pp/2"), KEY("accum", "accum/2")}, "pp % 2 == 0 and vpp == 1 and accum % 2 == 0", NULL, 0, ""},
+    {"interleaved stages", {KEY("vpp", "2")}, "pp > 1 and vpp == 1 and accum % pp == 0 and n_layer >= 2*pp", NULL, 0,
+     "twice the messages between stages"},
 
     /* Shapes that tensor cores like. */
     {"padded vocabulary", {KEY("vocab_size", "multiple(vocab_size, 64)")}, "vocab_size % 64 != 0",

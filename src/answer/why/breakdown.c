@@ -23,6 +23,7 @@ const struct mfu_breakdown_group_row mfu_breakdown_groups[MFU_G_COUNT] = {
     [MFU_G_HOST] = {"host", "the CPU is late", "trace"},
     [MFU_G_INPUT] = {"input", "the loader is late", "step"},
     [MFU_G_COMMUNICATION] = {"communication", "between GPUs", "trace"},
+    [MFU_G_PIPELINE] = {"pipeline", "its stages fill and drain", "plan"},
 };
 
 const struct mfu_breakdown_row mfu_breakdown_rows[MFU_BREAKDOWN_COUNT] = {
@@ -224,8 +225,9 @@ static void accuse(const struct suspects *all, struct mfu_breakdown *split)
 
 /* ---- the step ------------------------------------------------------------ */
 
-/* What no kernel fills: what is known by name, and the rest, which is the
- * slowdown beside collectives, or the host between kernels of one launch. */
+/* What no kernel fills: what is known by name, and the rest, which is the wait for
+ * other stages, the slowdown beside collectives, or the host between kernels of one
+ * launch. */
 static void add_idle(const struct mfu_plan *p, const struct mfu_timeline *t, struct mfu_breakdown *s)
 {
     double step_s = fmin(p->machine.c[MFU_C_STEP_CONSTANT], t->host_bound_s), rest_s;
@@ -237,7 +239,7 @@ static void add_idle(const struct mfu_plan *p, const struct mfu_timeline *t, str
     rest_s = s->step_s;
     for (int i = 0; i < MFU_BREAKDOWN_COUNT; i++)
         rest_s -= s->part_s[i];
-    s->part_s[p->config.ranks > 1 ? MFU_P_CONTENTION : MFU_P_DISPATCH] += rest_s;
+    s->part_s[p->n_stages > 0 ? MFU_P_BUBBLE : p->config.ranks > 1 ? MFU_P_CONTENTION : MFU_P_DISPATCH] += rest_s;
 }
 
 static void add_up(const struct mfu_plan *p, const struct mfu_timeline *t, struct mfu_breakdown *s)

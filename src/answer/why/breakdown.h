@@ -27,6 +27,7 @@ enum mfu_breakdown_group {
     MFU_G_HOST,
     MFU_G_INPUT,
     MFU_G_COMMUNICATION,
+    MFU_G_PIPELINE,
     MFU_G_COUNT
 };
 
@@ -71,7 +72,8 @@ extern const struct mfu_breakdown_group_row mfu_breakdown_groups[MFU_G_COUNT];
     X(STEP, HOST, "per step", "hand-over, logging")                                                                    \
     X(LOADER, INPUT, "data loader", "the GPU waits for it")                                                            \
     X(EXPOSED, COMMUNICATION, "exposed", "nothing hides it")                                                           \
-    X(CONTENTION, COMMUNICATION, "contention", "slows kernels beside it")
+    X(CONTENTION, COMMUNICATION, "contention", "slows kernels beside it")                                              \
+    X(BUBBLE, PIPELINE, "bubble", "a stage waits for others")
 
 enum mfu_breakdown_part {
 #define X(id, ...) MFU_P_##id,

@@ -180,15 +180,18 @@ static bool small_experts(const struct evidence *e)
 static bool communication_bound(const struct evidence *e)
 {
     double share = group(e, MFU_G_COMMUNICATION);
+    const struct mfu_config *c = &e->p->config;
 
-    if (share < 0.05)
+    if (share < 0.05 || c->replicas <= 1)
         return false;
-    return found(e, share,
-                 "Communication takes %.0f %% of the step: %.0f GPUs sum %s of gradients%s; %s are unhidden, %s slow "
-                 "kernels beside it. More accumulation, other sharding (zero), a faster link.",
-                 100 * share, e->p->config.ranks, Q(e->p->program.gradient_bytes * e->p->program.params, MFU_BYTES),
-                 e->p->config.setting[MFU_S_ZERO] > 0 ? mfu_tr(" and gather weights") : "",
-                 Q(e->s->part_s[MFU_P_EXPOSED], MFU_SECONDS), Q(e->s->part_s[MFU_P_CONTENTION], MFU_SECONDS));
+    return found(
+        e, share,
+        "Communication takes %.0f %% of the step: %.0f GPUs sum %s of gradients%s; %s are unhidden, %s slow "
+        "kernels beside it. More accumulation, other sharding (zero), a faster link.",
+        100 * share, e->p->config.replicas,
+        Q(e->p->program.gradient_bytes * e->p->program.params / c->setting[MFU_S_TP] / c->setting[MFU_S_PP], MFU_BYTES),
+        e->p->config.setting[MFU_S_ZERO] > 0 ? mfu_tr(" and gather weights") : "",
+        Q(e->s->part_s[MFU_P_EXPOSED], MFU_SECONDS), Q(e->s->part_s[MFU_P_CONTENTION], MFU_SECONDS));
 }
 
 static bool input_bound(const struct evidence *e)

@@ -281,11 +281,3 @@ bool mfu_log_assignment(struct mfu_log *log, const char *line)
     }
     return false;
 }
-
-const struct mfu_log_format *mfu_log_format_find(const char *name)
-{
-    for (size_t i = 0; i < mfu_log_format_count; i++)
-        if (strcmp(mfu_log_formats[i]->name, name) == 0)
-            return mfu_log_formats[i];
-    return NULL;
-}

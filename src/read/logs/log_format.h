@@ -191,9 +191,6 @@ int mfu_log_read(struct mfu_log *, const char *path, const struct mfu_log_format
  * with such lines), over nothing. */
 int mfu_log_read_config(struct mfu_log *, const char *path, struct mfu_error *err);
 
-/* The format of that name among all, for figures given by hand. */
-const struct mfu_log_format *mfu_log_format_find(const char *name);
-
 /* ---- pairs by hand ------------------------------------------------------- */
 
 /* Pairs as people write them, `step_ms 9340 mfu 15.4%, batch = 8`: figures go

@@ -7,6 +7,7 @@
 #include "report/html/html.h"
 #include "plan/conventions.h"
 #include "report/html/section.h"
+#include "scenario/setting.h"
 
 static void verdict(FILE *out, const struct mfu_plan *p)
 {
@@ -89,6 +90,11 @@ static void model(FILE *out, const struct mfu_plan *p)
     snprintf(text, sizeof text, "%s sequence%s of %s tokens, %s micro-step%s%s", MFU_Q(c->batch, MFU_COUNT),
              c->batch == 1 ? "" : "s", MFU_Q(c->seq, MFU_COUNT), MFU_Q(c->accum, MFU_COUNT), c->accum == 1 ? "" : "s",
              c->ranks > 1 ? ", on every GPU" : "");
+    if (c->ranks > 1)
+        snprintf(text + strlen(text), sizeof text - strlen(text),
+                 "; dp %.0f, zero %.0f, tp %.0f, cp %.0f, ep %.0f, pp %.0f", c->setting[MFU_S_DP],
+                 c->setting[MFU_S_ZERO], c->setting[MFU_S_TP], c->setting[MFU_S_CP], c->setting[MFU_S_EP],
+                 c->setting[MFU_S_PP]);
     row(out, "tokens per step", "step.tokens_per_step", p->step.tokens, MFU_COUNT, text);
     snprintf(text, sizeof text, "%s, %s, %s attention, %s, checkpoint %s", mfu_precision_names[c->precision],
              mfu_runtime_names[c->runtime], mfu_attention_names[c->attention], mfu_optimizer_names[c->optimizer],

@@ -158,12 +158,3 @@ json_t *mfu_json(const struct mfu_record *record, const void *object)
         return inner(record, object);
     return filled(json_pack("{s:s, s:i}", "command", record->command, "schema", 1), record, object);
 }
-
-json_t *mfu_key_json(struct mfu_key k, double value)
-{
-    const char *const *choices = mfu_key_choices(k);
-
-    if (choices)
-        return json_string(choices[(int)value]);
-    return mfu_json_number(value);
-}

@@ -29,13 +29,11 @@ static int check(const struct mfu_pipeline_layout *l, struct mfu_error *err)
         return 0;
     if (down == 0)
         return mfu_fail(err, MFU_EINPUT,
-                        "schedule interleaved needs a multiple of %d microbatches, not %d: %d, or schedule "
-                        "1f1b",
-                        group, l->microbatches, group);
+                        "schedule interleaved needs a multiple of %d microbatches, not %d: %d, or vpp 1", group,
+                        l->microbatches, group);
     return mfu_fail(err, MFU_EINPUT,
-                    "schedule interleaved needs a multiple of %d microbatches, not %d: %d or %d, or schedule "
-                    "1f1b",
-                    group, l->microbatches, down, down + group);
+                    "schedule interleaved needs a multiple of %d microbatches, not %d: %d or %d, or vpp 1", group,
+                    l->microbatches, down, down + group);
 }
 
 /* The chunk of the k-th forward. */
