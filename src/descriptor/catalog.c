@@ -42,6 +42,7 @@ struct shelf {
     const char *what; /* "GPU" */
     char folder[MFU_PATH_MAX];
     bool listed, scanned;
+    bool lost; /* names that memory had no room for */
     const char *const *names;
     size_t n;
     struct alias *aliases, **last;
@@ -203,7 +204,7 @@ static int list(struct mfu_catalog *c, struct shelf *s, struct mfu_error *err)
 }
 
 /* Notes text[0..length), without its quotes and blanks, as `like` but for the text.
- * One that memory has no room for is not known. */
+ * One that memory has no room for is not known, and the shelf says so. */
 static void add_alias(struct mfu_catalog *c, struct shelf *s, const struct alias *like, const char *text, size_t length)
 {
     struct alias *a;
@@ -212,14 +213,18 @@ static void add_alias(struct mfu_catalog *c, struct shelf *s, const struct alias
         text++, length--;
     while (length > 0 && strchr(" \t\r\n\"'", text[length - 1]))
         length--;
-    a = length > 0 ? mfu_arena_alloc(&c->arena, 1, sizeof *a) : NULL;
-    if (!a)
+    if (length == 0)
         return;
-    *a = *like;
-    a->next = NULL;
-    a->text = mfu_arena_copy(&c->arena, text, length);
-    if (!a->text)
+    a = mfu_arena_alloc(&c->arena, 1, sizeof *a);
+    if (a) {
+        *a = *like;
+        a->next = NULL;
+        a->text = mfu_arena_copy(&c->arena, text, length);
+    }
+    if (!a || !a->text) {
+        s->lost = true;
         return;
+    }
     *s->last = a;
     s->last = &a->next;
 }
@@ -463,18 +468,25 @@ bool mfu_catalog_warning(struct mfu_catalog *c, struct mfu_error *warning)
 }
 
 /* The cluster that says it is usual for a GPU, or NULL; one that cannot be read is a
- * warning. */
-static const struct mfu_cluster *usual_cluster(struct mfu_catalog *c, const char *gpu)
+ * warning.  -1 when out of memory. */
+static int find_usual(struct mfu_catalog *c, struct mfu_gpu *gpu, struct mfu_error *err)
 {
-    const char *name = list(c, &c->clusters, NULL) < 0 ? NULL : find_alias(c, &c->clusters, gpu, true);
     struct mfu_error problem = {0};
-    const struct mfu_cluster *cluster = name ? mfu_catalog_cluster(c, name, &problem) : NULL;
+    const char *name;
 
-    if (problem.text[0]) {
-        mfu_within(&problem, "the usual cluster of %s is left out", gpu);
+    gpu->usual = NULL;
+    if (list(c, &c->clusters, err) < 0)
+        return err && err->code == MFU_ENOMEM ? -1 : 0;
+    name = find_alias(c, &c->clusters, gpu->slug, true);
+    if (c->clusters.lost)
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
+    if (name && !(gpu->usual = mfu_catalog_cluster(c, name, &problem))) {
+        if (problem.code == MFU_ENOMEM)
+            return mfu_fail(err, MFU_ENOMEM, "out of memory");
+        mfu_within(&problem, "the usual cluster of %s is left out", gpu->slug);
         c->warning = problem;
     }
-    return cluster;
+    return 0;
 }
 
 /* Reads a file as what its shelf holds. */
@@ -486,8 +498,7 @@ static int read_into(struct mfu_catalog *c, const struct shelf *s, struct loaded
             return mfu_fail(err, MFU_ENOMEM, "out of memory");
         if (mfu_gpu_read(l->path, c->families, l->gpu, err) < 0)
             return -1;
-        l->gpu->usual = usual_cluster(c, l->gpu->slug);
-        return calibrate(c, l, err);
+        return find_usual(c, l->gpu, err) < 0 ? -1 : calibrate(c, l, err);
     }
     if (s == &c->clusters) {
         l->cluster = malloc(sizeof *l->cluster);

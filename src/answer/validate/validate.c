@@ -57,7 +57,7 @@ struct possible {
     const char *widest;     /* the column that makes the most difference */
 };
 
-#define FAR_APART 3 /* possibilities that differ by more make no prediction (chosen) */
+#define FAR_APART 4 /* possibilities that differ by more make no prediction (chosen) */
 
 static int plan(struct mfu_plan *p, struct mfu_simulation *simulation, const struct mfu_scenario *scenario,
                 struct mfu_error *err)
