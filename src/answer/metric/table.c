@@ -63,7 +63,6 @@ static double kind_s(const struct mfu_plan *p, enum mfu_kind kind)
     X(NUMBER, active_params,        MFU_PARAMS,     p->program.active_params, "parameters that one token uses") \
     MFU_KERNEL_KINDS(KIND_RESULT, X) \
     X(NUMBER, tokens_per_s_gpu,     MFU_COUNT,      p->step.tokens_per_s / p->config.ranks, "tokens trained per second and GPU") \
-    X(NUMBER, worst_stage,          MFU_COUNT,      p->worst_stage,         "of a pipeline, from 0: that holds the most memory") \
     X(NUMBER, kernels,              MFU_COUNT,      p->step.kernels,        "CUDA kernels of one step") \
     X(NUMBER, bandwidth,            MFU_BYTES_PER_S, p->config.gpu->bandwidth_bytes_s, "memory bandwidth of the GPU") \
     X(NUMBER, sms,                  MFU_COUNT,      p->config.gpu->sms,     "streaming multiprocessors of the GPU") \
