@@ -342,6 +342,35 @@ static void stages_make_up_the_model(void **state)
     }
 }
 
+/* The same GPUs on more machines: more of each collective goes over the network, the
+ * work and the memory stay.  Machines that are not filled evenly are refused. */
+static void spreading_over_nodes_costs_time(void **state)
+{
+    static const char *const layouts[][8] = {{"tp", "8", "sp", "on"}, {"tp", "4", "pp", "2"}, {"zero", "3"}};
+    static const char *const nodes[] = {"2", "4", "16"};
+
+    (void)state;
+    for (size_t l = 0; l < sizeof layouts / sizeof *layouts; l++) {
+        const char *settings[16] = {"gpus", "16", "accum", "4", "runtime", "fused"};
+        double before_s = 0, bytes = 0;
+        int n = 6;
+
+        for (int i = 0; layouts[l][i]; i++)
+            settings[n++] = layouts[l][i];
+        settings[n] = "nodes";
+        for (size_t k = 0; k < sizeof nodes / sizeof *nodes; k++) {
+            settings[n + 1] = nodes[k];
+            assert_true(make(&plan, "h100-sxm", "llama-3-8b", settings));
+            assert_true(k == 0 || plan.step.time_s > before_s);
+            assert_true(k == 0 || plan.memory.peak.bytes == bytes);
+            before_s = plan.step.time_s;
+            bytes = plan.memory.peak.bytes;
+        }
+        settings[n + 1] = "3";
+        assert_false(make(&plan, "h100-sxm", "llama-3-8b", settings));
+    }
+}
+
 static int close_all(void **state)
 {
     mfu_plan_release(&plan);
@@ -359,6 +388,7 @@ int main(void)
         cmocka_unit_test(products_in_fp8_read_fp8),
         cmocka_unit_test(splitting_keeps_the_model),
         cmocka_unit_test(stages_make_up_the_model),
+        cmocka_unit_test(spreading_over_nodes_costs_time),
     };
 
     return cmocka_run_group_tests(tests, open_catalog, close_all);

@@ -3,8 +3,8 @@
  * of them, tried on the other half; and runs of a few configurations, tried on
  * the others of their source and GPU.
  *
- * The kernel timings are not part of the repository: without the folder
- * ../shared/data/kernels beside it those tests are skipped.
+ * The kernel timings are not part of the repository: the environment's
+ * MFUPLAN_KERNEL_TIMINGS names their folder, or those tests are skipped.
  */
 #include "near.h"
 
@@ -24,10 +24,17 @@
 #include "cost/sample.h"
 #include "descriptor/catalog.h"
 
-#define KERNELS MFUPLAN_SOURCE_DIR "/../shared/data/kernels"
 #define RUNS MFUPLAN_SOURCE_DIR "/examples/measured/published.csv"
 
 static struct mfu_catalog *catalog;
+
+/* The folder of the timings; "" if none is named. */
+static const char *timings(void)
+{
+    const char *folder = getenv("MFUPLAN_KERNEL_TIMINGS");
+
+    return folder ? folder : "";
+}
 
 static int set_up(void **state)
 {
@@ -45,9 +52,9 @@ static int tear_down(void **state)
 
 static void need_kernels(void)
 {
-    if (access(KERNELS, R_OK) == 0)
+    if (access(timings(), R_OK) == 0)
         return;
-    print_message("skipped: no folder %s\n", KERNELS);
+    print_message("skipped: no folder of kernel timings is named: \"%s\"\n", timings());
     skip();
 }
 
@@ -81,7 +88,7 @@ static void read_table(struct halves *h, const char *file, const char *gpu)
     char path[512];
 
     memset(h, 0, sizeof *h);
-    snprintf(path, sizeof path, "%s/%s", KERNELS, file);
+    snprintf(path, sizeof path, "%s/%s", timings(), file);
     h->gpu = mfu_catalog_gpu(catalog, gpu, &err);
     if (!h->gpu || mfu_samples_read_csv(path, gpu, &h->all, &err) < 0)
         fail_msg("%s: %s", gpu, err.text);
