@@ -699,7 +699,7 @@ static void what_is_none_by_the_file_can_be_learnt(void **state)
         measure_file(file, truth, 0.02);
         fit_file(file, &f);
         r = row_of(&f, MFU_C_GEMM_THROTTLE);
-        assert_true(r->kept);
+        assert_true(r->kept || throttles[i] == r->prior); /* that it is as its file says may be no news */
         if (fabs(r->value - throttles[i]) > fmax(0.03, r->sigma * r->value)) /* one standard error */
             fail_msg("gemm.throttle: %g +- %g (prior %g), not %g", r->value, r->sigma, r->prior, throttles[i]);
         r = row_of(&f, MFU_C_GEMM_EFFICIENCY);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "answer/advise/advise.h"
+#include "base/error.h"
 #include "scenario/setting.h"
 
 #define WORTH MFU_LEVER_WORTH
@@ -53,6 +54,7 @@ struct search {
     struct aim aim;
     struct mfu_plan *p;
     struct mfu_simulation *sim;
+    bool *lost; /* a set could not be planned for lack of memory */
 };
 
 /* A set of levers: indices of mfu_advice.levers. */
@@ -169,9 +171,12 @@ static bool estimate(const struct search *s, struct candidate *c)
 {
     struct mfu_scenario all = combine(s, &c->set);
     struct mfu_plan *p = s->p;
+    struct mfu_error err = {0};
 
-    if (mfu_plan_make(p, &all, NULL) < 0)
+    if (mfu_plan_make(p, &all, &err) < 0) {
+        *s->lost |= err.code == MFU_ENOMEM;
         return false;
+    }
     c->cost = s->aim.mfu ? 1 / p->mfu.mfu : p->step.time_s / p->step.tokens;
     c->bytes = p->memory.smi_bytes;
     c->fits = p->memory.fits;
@@ -321,10 +326,13 @@ int mfu_advise_together(const struct mfu_scenario *base, struct mfu_advice *a, s
     };
 
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
-        const struct search s = {base, a, wanted[i].aim, p, sim};
+        bool lost = false;
+        const struct search s = {base, a, wanted[i].aim, p, sim, &lost};
 
         if (look_for_best(&s, wanted[i].best, err) < 0)
             return -1;
+        if (lost)
+            return mfu_fail(err, MFU_ENOMEM, "out of memory");
     }
     lift(&a->best_any, &a->best, &wanted[1].aim);
     lift(&a->highest, &a->best_any, &wanted[2].aim);
