@@ -70,7 +70,7 @@ struct mfu_view {
     int tensor;
     enum mfu_type type;
     double rows, columns;
-    int producer; /* launch that wrote it, or -1 */
+    int producer; /* launch that writes it, or -1; before fusion: launches are numbered anew then */
 };
 
 /* How a launch may be merged with its neighbours by a compiler. */

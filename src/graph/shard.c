@@ -380,7 +380,7 @@ static void move(struct sharder *x, int last)
 }
 
 /* Births and deaths of what was there before follow the new order. */
-static void follow(struct sharder *x, int n_tensors, int n_views, int n_launches)
+static void follow(struct sharder *x, int n_tensors, int n_launches)
 {
     const int *moved = x->s->moved;
 
@@ -392,9 +392,6 @@ static void follow(struct sharder *x, int n_tensors, int n_views, int n_launches
         if (tensor->last >= 0 && tensor->last < n_launches)
             tensor->last = moved[tensor->last];
     }
-    for (int v = 0; v < n_views; v++)
-        if (x->p->views[v].producer >= 0)
-            x->p->views[v].producer = moved[x->p->views[v].producer];
 }
 
 static void swap_lists(struct sharder *x)
@@ -444,7 +441,7 @@ int mfu_shard_program(struct mfu_builder *s)
                         .next = -1,
                         .gradients = -1,
                         .leaving = -1};
-    int n_tensors = p->n_tensors, n_views = p->n_views, n_launches = p->n_launches, last = last_gradient(p);
+    int n_tensors = p->n_tensors, n_launches = p->n_launches, last = last_gradient(p);
 
     p->constant_bytes[MFU_PART_COMMUNICATION] = standing_bytes(s);
     if (x.ranks <= 1)
@@ -456,7 +453,7 @@ int mfu_shard_program(struct mfu_builder *s)
         write_segment(&x, k, last);
     if (s->failed)
         return -1;
-    follow(&x, n_tensors, n_views, n_launches);
+    follow(&x, n_tensors, n_launches);
     swap_lists(&x);
     return 0;
 }
