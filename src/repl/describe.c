@@ -116,8 +116,6 @@ struct mfu_cluster_answer mfu_cluster_answer(const struct mfu_scenario *scenario
     struct mfu_cluster_answer a = {.usual = mfu_scenario_cluster(scenario) && !scenario->cluster};
 
     mfu_cluster_with(mfu_scenario_cluster(scenario), scenario->gpu, &a.cluster);
-    for (int i = 0; i < a.cluster.n_gpus; i++)
-        a.gpu[i] = a.cluster.gpu[i];
     return a;
 }
 
@@ -131,7 +129,7 @@ static const struct mfu_record level = MFU_RECORD(level, .rows = NULL);
     X(TEXT,   cluster,           0, a->cluster.slug,                "as it is chosen") \
     X(TEXT,   name,              0, a->cluster.name,                "as it is called") \
     X(FLAG,   usual,             0, a->usual,                       "it was not chosen, but is usual for the GPU") \
-    X(LIST,   gpus,              &mfu_record_strings, (a->gpu, a->cluster.n_gpus), "that it is built with; none: any") \
+    X(LIST,   gpus,              &mfu_record_words, (a->cluster.gpu, a->cluster.n_gpus), "that it is built with; none: any") \
     X(NUMBER, node_gpus,         MFU_COUNT, a->cluster.node_gpus,   "of a machine") \
     X(NUMBER, domain_gpus,       MFU_COUNT, a->cluster.domain_gpus, "that the fabric joins") \
     X(TEXT,   fabric,            0, mfu_fabric_names[a->cluster.fabric], "how the GPUs of a machine reach each other") \

@@ -23,7 +23,6 @@ struct mfu_model_answer {
 struct mfu_model_answer mfu_model_answer(struct mfu_session *);
 struct mfu_cluster_answer {
     struct mfu_cluster cluster;
-    const char *gpu[MFU_CLUSTER_GPUS];
     bool usual;
 };
 struct mfu_cluster_answer mfu_cluster_answer(const struct mfu_scenario *);
