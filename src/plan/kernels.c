@@ -156,11 +156,16 @@ done:
 
 /* ---- one row per kind and phase ----------------------------------------- */
 
-/* Adds `from` to the row `to`; readings are averaged over time. */
-static void merge(struct mfu_kernel_row *to, const struct mfu_kernel_row *from)
+void mfu_kernel_row_add(struct mfu_kernel_row *to, const struct mfu_kernel_row *from, double *largest_s)
 {
     double time = to->time_s + from->time_s, share = time > 0 ? from->time_s / time : 0;
 
+    if (from->time_s > *largest_s) {
+        *largest_s = from->time_s;
+        to->kernel = from->kernel;
+        to->price = from->price;
+        to->reading = from->reading;
+    }
     to->sm_active += share * (from->sm_active - to->sm_active);
     to->occupancy += share * (from->occupancy - to->occupancy);
     to->tensor_active += share * (from->tensor_active - to->tensor_active);
@@ -194,13 +199,7 @@ int mfu_kernel_kinds(const struct mfu_plan *p, struct mfu_kernel_row **kinds, do
             largest_s[k] = row.time_s;
             continue;
         }
-        merge(&rows[k], &row);
-        if (row.time_s > largest_s[k]) {
-            largest_s[k] = row.time_s;
-            rows[k].kernel = row.kernel;
-            rows[k].price = row.price;
-            rows[k].reading = row.reading;
-        }
+        mfu_kernel_row_add(&rows[k], &row, &largest_s[k]);
     }
     return n < 0 ? n : n_kinds;
 }

@@ -38,6 +38,10 @@ struct mfu_kernel_row {
  * Returns the number of rows, or -1 when out of memory. */
 int mfu_kernel_rows(const struct mfu_plan *, struct mfu_kernel_row **rows, double *total_s);
 
+/* Adds `from` to the row `to`; readings are averaged over time.  Shape, price and grid are those of the
+ * kernel that takes the most, *largest_s so far. */
+void mfu_kernel_row_add(struct mfu_kernel_row *to, const struct mfu_kernel_row *from, double *largest_s);
+
 /* One row per kind and phase instead, for an overview. */
 int mfu_kernel_kinds(const struct mfu_plan *, struct mfu_kernel_row **rows, double *total_s);
 

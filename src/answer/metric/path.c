@@ -179,32 +179,6 @@ static struct wanted want(const char *name)
     return w;
 }
 
-/* Several rows together: sums, and averages over the time; shapes and bounds of
- * the one that takes the most. */
-static void together(struct mfu_kernel_row *to, const struct mfu_kernel_row *from, double *most_s)
-{
-    double time = to->time_s + from->time_s, share = time > 0 ? from->time_s / time : 0;
-
-    if (from->time_s > *most_s) {
-        *most_s = from->time_s;
-        to->kernel = from->kernel;
-        to->price = from->price;
-        to->reading = from->reading;
-    }
-    to->sm_active += share * (from->sm_active - to->sm_active);
-    to->occupancy += share * (from->occupancy - to->occupancy);
-    to->tensor_active += share * (from->tensor_active - to->tensor_active);
-    to->dram_active += share * (from->dram_active - to->dram_active);
-    to->count += from->count;
-    to->flops += from->flops;
-    to->bytes += from->bytes;
-    to->share += from->share;
-    to->time_s = time;
-    to->intensity = to->bytes > 0 ? to->flops / to->bytes : 0;
-    to->flops_per_s = time > 0 ? to->flops / time : 0;
-    to->bytes_per_s = time > 0 ? to->bytes / time : 0;
-}
-
 static int find_kernels(struct mfu_figures *g, const char *family, const char *rest, struct mfu_figure_value *f,
                         struct mfu_error *err)
 {
@@ -226,7 +200,7 @@ static int find_kernels(struct mfu_figures *g, const char *family, const char *r
         may_be(&possible, strrchr(row->name, '.') ? strrchr(row->name, '.') + 1 : row->name);
         if ((w.phase < 0 || (int)row->phase == w.phase) && (w.kind < 0 || (int)row->kind == w.kind)
             && (!*w.name || is_in(row->name, w.name)))
-            together(&sum, row, &most_s);
+            mfu_kernel_row_add(&sum, row, &most_s);
     }
     /* Of a phase or kind that does not occur there is none; a name is an error. */
     if (most_s < 0 && *w.name)
