@@ -119,8 +119,7 @@ static void upper(FILE *out, const struct picture *g)
     double y = 0.80;
     char text[96];
 
-    snprintf(text, sizeof text, "strip: communication, exposed %.0f %%",
-             100 * step->communication_exposed_s / step->time_s);
+    snprintf(text, sizeof text, "links (strip), exposed %.0f %%", 100 * step->communication_exposed_s / step->time_s);
     if (g->activity.communication_s > 0) {
         put_legend(out, text, LINK_COLOR, y, false);
         put_strip(out, g);
