@@ -52,10 +52,6 @@ struct mfu_samples {
 /* Reads a file of mfuplan-calibrate or torch_kernels.py (YAML).  Free what was read. */
 int mfu_samples_read(const char *path, struct mfu_samples *, struct mfu_error *err);
 
-/* Reads a table of published kernel timings (CSV): GEMMs (m n k), collectives
- * (op n_gpus bytes) and kernels that stream (bytes).  Only rows of this GPU's
- * slug ("": of any).  */
-int mfu_samples_read_csv(const char *path, const char *gpu, struct mfu_samples *, struct mfu_error *err);
 void mfu_samples_free(struct mfu_samples *);
 
 /* The GPU with these coefficients instead of its own. */

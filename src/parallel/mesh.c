@@ -4,8 +4,6 @@
 #include "parallel/mesh.h"
 
 #include <math.h>
-#include <string.h>
-#include <strings.h>
 
 const char *const mfu_axis_names[MFU_AXIS_COUNT] = {
     [MFU_AXIS_TP] = "tp", [MFU_AXIS_CP] = "cp", [MFU_AXIS_EP] = "ep", [MFU_AXIS_DP] = "dp", [MFU_AXIS_PP] = "pp",
@@ -27,27 +25,6 @@ double mfu_mesh_ranks(const struct mfu_mesh *m)
     for (int i = 0; i < MFU_AXIS_COUNT; i++)
         ranks *= m->ranks[i];
     return ranks;
-}
-
-bool mfu_mesh_order(struct mfu_mesh *m, const char *text)
-{
-    unsigned char order[MFU_AXIS_COUNT];
-    unsigned seen = 0;
-    int n = 0;
-
-    for (const char *at = text; n < MFU_AXIS_COUNT; n++) {
-        int axis = 0;
-
-        while (axis < MFU_AXIS_COUNT && strncasecmp(at, mfu_axis_names[axis], 2) != 0)
-            axis++;
-        if (axis == MFU_AXIS_COUNT || (seen & MFU_AXIS_BIT(axis)) || at[2] != (n < MFU_AXIS_COUNT - 1 ? '-' : '\0'))
-            return false;
-        seen |= MFU_AXIS_BIT(axis);
-        order[n] = (unsigned char)axis;
-        at += 3;
-    }
-    memcpy(m->order, order, sizeof order);
-    return true;
 }
 
 /* Positions along an axis of this stride and size within a unit of GPUs: all, those

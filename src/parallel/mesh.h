@@ -36,10 +36,6 @@ struct mfu_mesh mfu_mesh_start(void);
 /* Ranks in all: the product of the sizes. */
 double mfu_mesh_ranks(const struct mfu_mesh *);
 
-/* Reads an order such as "tp-cp-ep-dp-pp" (each axis once) into the mesh; false if
- * it is none. */
-bool mfu_mesh_order(struct mfu_mesh *, const char *text);
-
 /* Ranks that communicate with each other, one of the equal groups of a set of axes.
  * Every rank of the cluster is in one such group, and all groups talk at once. */
 struct mfu_group {

@@ -70,9 +70,4 @@ struct mfu_block_view {
 typedef void mfu_block_fn(void *context, const struct mfu_block_view *);
 void mfu_allocator_each(const struct mfu_allocator *, mfu_block_fn *, void *context);
 
-/* Checks every invariant (blocks tile their segments, no overlap, reserved >=
- * active >= allocated, counters equal sums, free blocks are merged); NULL if
- * all hold, else what does not.  For tests. */
-const char *mfu_allocator_check(const struct mfu_allocator *);
-
 #endif

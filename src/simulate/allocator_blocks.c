@@ -195,3 +195,39 @@ void mfu_block_merge(struct mfu_allocator *a, int b, int neighbour)
         mfu_block_take_hole(a, neighbour);
     mfu_block_absorb(a, b, neighbour);
 }
+
+void mfu_allocator_each(const struct mfu_allocator *a, mfu_block_fn *fn, void *context)
+{
+    int number = 0;
+
+    for (int s = a->first_segment; s >= 0; s = a->segments[s].next)
+        for (int b = a->segments[s].first; b;) {
+            uint64_t bytes = 0;
+            int end = b;
+
+            /* One run of mapped blocks: all of a segment, or what lies between holes. */
+            for (; end && a->blocks[end].mapped; end = a->blocks[end].next)
+                bytes += a->blocks[end].size;
+            if (end == b) {
+                b = a->blocks[b].next;
+                continue;
+            }
+            for (; b != end; b = a->blocks[b].next) {
+                const struct block *block = &a->blocks[b];
+
+                fn(context,
+                   &(struct mfu_block_view){
+                       .segment = number,
+                       .segment_bytes = bytes,
+                       .address = block->address,
+                       .size = block->size,
+                       .requested = block->requested,
+                       .stream = a->pools[block->pool].stream,
+                       .handle = block->allocated ? b : -1,
+                       .active = block->allocated || block->events > 0,
+                       .small = a->pools[block->pool].small,
+                   });
+            }
+            number++;
+        }
+}

@@ -6,6 +6,7 @@
 #include "near.h"
 
 #include "base/error.h"
+#include "allocator_check.h"
 #include "simulate/allocator.h"
 
 #define KIB ((uint64_t)1 << 10)
@@ -24,7 +25,7 @@ static struct mfu_allocator *start(struct mfu_allocator_options options)
 
 static void finish(struct mfu_allocator *a)
 {
-    const char *wrong = mfu_allocator_check(a);
+    const char *wrong = allocator_check(a);
 
     if (wrong)
         print_error("%s\n", wrong);
@@ -209,7 +210,7 @@ static void free_neighbours_are_merged(void **state)
     for (size_t i = 0; i < LENGTH(rows); i++) {
         mfu_allocator_free(a, x[rows[i].which]);
         assert_int_equal(stats(a).inactive_split_bytes, rows[i].inactive * MIB);
-        assert_null(mfu_allocator_check(a));
+        assert_null(allocator_check(a));
     }
     take(a, 20 * MIB);
     assert_int_equal(stats(a).segments, 1);

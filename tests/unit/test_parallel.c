@@ -26,20 +26,6 @@ static void megatron_s_order_puts_tensor_parallelism_into_a_machine(void **state
     assert_true(g.ranks == 2 && g.stride == 32 && g.local == 1 && g.units == 2 && g.sharing == 8);
 }
 
-static void an_order_is_read_or_refused(void **state)
-{
-    struct mfu_mesh m = mfu_mesh_start();
-
-    (void)state;
-    assert_true(mfu_mesh_order(&m, "tp-pp-dp-ep-cp"));
-    assert_int_equal(m.order[1], MFU_AXIS_PP);
-    assert_false(mfu_mesh_order(&m, "tp-tp-dp-ep-cp"));
-    assert_false(mfu_mesh_order(&m, "tp-pp-dp-ep"));
-    assert_false(mfu_mesh_order(&m, "tp-pp-dp-ep-cp-tp"));
-    assert_false(mfu_mesh_order(&m, ""));
-    assert_int_equal(m.order[1], MFU_AXIS_PP);
-}
-
 static void topology_of(const char *gpu_name, const char *cluster, struct mfu_machine *m)
 {
     const struct mfu_gpu *gpu = mfu_catalog_gpu(catalog, gpu_name, NULL);
@@ -130,7 +116,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(megatron_s_order_puts_tensor_parallelism_into_a_machine),
-        cmocka_unit_test(an_order_is_read_or_refused),
         cmocka_unit_test(uplinks_slow_those_who_cross_them),
         cmocka_unit_test(a_bridge_joins_two_and_a_switch_all),
         cmocka_unit_test(a_rack_of_nvlink_is_one_unit),

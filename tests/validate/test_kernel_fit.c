@@ -7,6 +7,7 @@
  * MFUPLAN_KERNEL_TIMINGS names their folder, or those tests are skipped.
  */
 #include "near.h"
+#include "published_timings.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,7 +91,7 @@ static void read_table(struct halves *h, const char *file, const char *gpu)
     memset(h, 0, sizeof *h);
     snprintf(path, sizeof path, "%s/%s", timings(), file);
     h->gpu = mfu_catalog_gpu(catalog, gpu, &err);
-    if (!h->gpu || mfu_samples_read_csv(path, gpu, &h->all, &err) < 0)
+    if (!h->gpu || read_published_timings(path, gpu, &h->all, &err) < 0)
         fail_msg("%s: %s", gpu, err.text);
     for (int k = 0; k < 2; k++)
         assert_non_null(h->half[k] = calloc(h->all.n + 1, sizeof *h->half[k]));

@@ -1,45 +1,10 @@
-/*
- * allocator_check.c - the allocator's blocks, shown and checked against all that
- * must hold of them.
- */
+/* allocator_check.h - every invariant of the allocator's blocks: they tile their segments, reserved >= active >=
+ * allocated, counters equal sums, free blocks are merged. */
+#ifndef MFU_TEST_ALLOCATOR_CHECK_H
+#define MFU_TEST_ALLOCATOR_CHECK_H
+
 #include "simulate/allocator.h"
 #include "simulate/allocator_state.h"
-
-void mfu_allocator_each(const struct mfu_allocator *a, mfu_block_fn *fn, void *context)
-{
-    int number = 0;
-
-    for (int s = a->first_segment; s >= 0; s = a->segments[s].next)
-        for (int b = a->segments[s].first; b;) {
-            uint64_t bytes = 0;
-            int end = b;
-
-            /* One run of mapped blocks: all of a segment, or what lies between holes. */
-            for (; end && a->blocks[end].mapped; end = a->blocks[end].next)
-                bytes += a->blocks[end].size;
-            if (end == b) {
-                b = a->blocks[b].next;
-                continue;
-            }
-            for (; b != end; b = a->blocks[b].next) {
-                const struct block *block = &a->blocks[b];
-
-                fn(context,
-                   &(struct mfu_block_view){
-                       .segment = number,
-                       .segment_bytes = bytes,
-                       .address = block->address,
-                       .size = block->size,
-                       .requested = block->requested,
-                       .stream = a->pools[block->pool].stream,
-                       .handle = block->allocated ? b : -1,
-                       .active = block->allocated || block->events > 0,
-                       .small = a->pools[block->pool].small,
-                   });
-            }
-            number++;
-        }
-}
 
 /* What the blocks add up to. */
 struct sums {
@@ -138,7 +103,8 @@ static const char *check_order(const struct mfu_block_set *set)
     return n == set->count ? NULL : "a pool does not hold as many blocks as it says";
 }
 
-const char *mfu_allocator_check(const struct mfu_allocator *a)
+/* NULL if all of them hold, else what does not. */
+static const char *allocator_check(const struct mfu_allocator *a)
 {
     const struct mfu_allocator_stats *s = &a->stats;
     struct sums sum = {0};
@@ -183,3 +149,5 @@ const char *mfu_allocator_check(const struct mfu_allocator *a)
         return "more is reserved than the card has";
     return NULL;
 }
+
+#endif

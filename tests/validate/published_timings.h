@@ -1,7 +1,8 @@
-/*
- * sample_csv.c - published kernel timings, treated as if a probe had written
- * them.  The header says which kind of table it is.
- */
+/* published_timings.h - published kernel timings (CSV), treated as if a probe had written them: GEMMs (m n k),
+ * collectives (op n_gpus bytes) and kernels that stream (bytes).  The header says which kind of table it is. */
+#ifndef MFU_TEST_PUBLISHED_TIMINGS_H
+#define MFU_TEST_PUBLISHED_TIMINGS_H
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,7 +109,8 @@ static bool read_stream(const struct mfu_csv *csv, size_t row, struct mfu_sample
     return true;
 }
 
-int mfu_samples_read_csv(const char *path, const char *gpu, struct mfu_samples *s, struct mfu_error *err)
+/* Only rows of this GPU's slug ("": of any). */
+static int read_published_timings(const char *path, const char *gpu, struct mfu_samples *s, struct mfu_error *err)
 {
     struct mfu_csv csv;
     bool gemm = false, collective = false;
@@ -143,3 +145,5 @@ int mfu_samples_read_csv(const char *path, const char *gpu, struct mfu_samples *
     }
     return 0;
 }
+
+#endif
