@@ -12,7 +12,7 @@ import re
 import sys
 
 ROOMS = "base descriptor kernel scenario parallel graph cost simulate plan read answer report repl".split()
-ONE_OF_A_KIND = {"repl/commands", "graph/primitives", "simulate/schedules", "read/config/formats", "read/logs/formats"}
+ONE_OF_A_KIND = {"repl/commands", "graph/primitives", "scenario/schedules", "read/config/formats", "read/logs/formats"}
 MOST_FILES = 30     # .c files of a folder, those of one kind of thing aside
 MOST_SHARE = 0.15   # of all lines
 

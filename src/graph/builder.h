@@ -68,7 +68,7 @@ struct mfu_builder {
     struct mfu_operation operations[MFU_MAX_OPS];
     bool left_out[MFU_MAX_OPS];    /* `when` is 0 */
     struct mfu_operation received; /* what a pipeline stage gets from the one before */
-    int stage, stages;             /* of the pipeline: this one, from 0; all */
+    int stage, stages;             /* ranks of the pipeline: this one, from 0; all */
     enum mfu_split split[MFU_MAX_OPS];
     struct mfu_node *nodes;
     struct mfu_parameter *parameters;

@@ -5,6 +5,7 @@
  */
 #include "graph/graph.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,12 +101,18 @@ static void end_of_scope(struct mfu_builder *s, const struct mfu_layer *st)
     }
 }
 
-/* What the stage after receives: the last layer's result. */
-static double sent_bytes(const struct mfu_builder *s, const struct mfu_layer *last)
+/* What the stage after receives: the result of the last of the layers that are cut. */
+static double sent_bytes(const struct mfu_builder *s, const struct mfu_layer *layers, int n)
 {
-    int view = s->nodes[last->first_node + last->n_nodes - 1].out;
+    const struct mfu_layer *last = &layers[n - 1];
+    int view;
 
-    return s->failed ? 0 : mfu_view_rows(s, view) * mfu_view_columns(s, view) * mfu_type_bytes[mfu_view_type(s, view)];
+    while (last > layers && mfu_is_behind_cut(s, last->section))
+        last--;
+    view = s->nodes[last->first_node + last->n_nodes - 1].out;
+    return s->failed || s->stages <= 1
+        ? 0
+        : mfu_view_rows(s, view) * mfu_view_columns(s, view) * mfu_type_bytes[mfu_view_type(s, view)];
 }
 
 static void trace_backward(struct mfu_builder *s, struct mfu_layer *st, bool last)
@@ -124,7 +131,7 @@ static void trace_backward(struct mfu_builder *s, struct mfu_layer *st, bool las
         run_forward(s, st);
         s->recomputing = false;
     }
-    if (last && s->stage < s->stages - 1)
+    if (last && !mfu_stage_is_last(s))
         mfu_stage_receive_gradient(s, st->first_node + st->n_nodes - 1);
     for (int i = st->first_node + st->n_nodes - 1; i >= st->first_node && !s->failed; i--) {
         struct mfu_node *n = &s->nodes[i];
@@ -193,7 +200,7 @@ int mfu_graph_build_stage(const struct mfu_config *c, int stage, bool unrolled, 
     s->numerics = mfu_numerics_choose(c, s->runtime);
     mfu_shard_parameters(s);
     p->n_launches = p->n_tensors = p->n_views = p->n_segments = 0;
-    p->accum = c->accum;
+    p->accum = fmax(1, c->accum * c->pipeline.vpp / mfu_pipeline_chunks(&c->pipeline));
     p->tokens = c->tokens;
     mfu_tensor_new(s, 0, 0, MFU_F32, MFU_PART_WEIGHTS); /* tensor 0: the weights */
     if (s->failed)
@@ -235,7 +242,7 @@ int mfu_graph_build_stage(const struct mfu_config *c, int stage, bool unrolled, 
     } else {
         mfu_return_outputs(s);
     }
-    p->boundary_bytes = s->stage < s->stages - 1 ? sent_bytes(s, &layers[n - 1]) : 0;
+    p->boundary_bytes = sent_bytes(s, layers, n);
     for (int k = n - 1; k >= 0; k--)
         trace_backward(s, &layers[k], k == n - 1);
     mfu_list_weights(s);

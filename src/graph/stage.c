@@ -1,5 +1,5 @@
 /*
- * stage.c - a stage's share of the layers.
+ * stage.c - a rank's share of the layers.
  */
 #include "graph/stage.h"
 
@@ -23,13 +23,41 @@ static int cut_section(const struct mfu_builder *s)
     return cut;
 }
 
-/* Equal parts; what is left over goes to the first stages, since the last has the
- * head. */
-double mfu_stage_layers(double layers, double stages, double stage)
+/* Equal parts, but for what the ends have less; what is left over goes to the first
+ * stages, since the last has the head. */
+double mfu_stage_layers(const struct mfu_config *c, double layers, int stage)
 {
-    double least = floor(layers / stages);
+    double first = c->setting[MFU_S_FIRST_STAGE_LESS], last = c->setting[MFU_S_LAST_STAGE_LESS];
+    double stages = mfu_pipeline_stages(&c->pipeline), parts = layers + first + last, least = floor(parts / stages);
 
-    return least + (stage < layers - stages * least);
+    return least + (stage < parts - stages * least) - (stage == 0 ? first : 0) - (stage == stages - 1 ? last : 0);
+}
+
+bool mfu_rank_holds(const struct mfu_config *c, int rank, int stage)
+{
+    for (int chunk = 0; chunk < mfu_pipeline_chunks(&c->pipeline); chunk++)
+        if (mfu_pipeline_stage(&c->pipeline, rank, chunk) == stage)
+            return true;
+    return false;
+}
+
+bool mfu_stage_is_last(const struct mfu_builder *s)
+{
+    return s->stages <= 1 || mfu_rank_holds(s->config, s->stage, mfu_pipeline_stages(&s->config->pipeline) - 1);
+}
+
+double mfu_rank_layers(const struct mfu_config *c, double layers, int rank)
+{
+    double sum = 0;
+
+    for (int chunk = 0; chunk < mfu_pipeline_chunks(&c->pipeline); chunk++)
+        sum += mfu_stage_layers(c, layers, mfu_pipeline_stage(&c->pipeline, rank, chunk));
+    return sum;
+}
+
+bool mfu_is_behind_cut(const struct mfu_builder *s, const struct mfu_model_section *section)
+{
+    return section > &s->config->model->sections[cut_section(s)];
 }
 
 double mfu_cut_layers(const struct mfu_builder *s)
@@ -46,10 +74,10 @@ double mfu_stage_repeats(const struct mfu_builder *s, int section)
         return times;
     cut = cut_section(s);
     if (section < cut)
-        return s->stage == 0 ? times : 0;
+        return mfu_rank_holds(s->config, s->stage, 0) ? times : 0;
     if (section > cut)
-        return s->stage == s->stages - 1 ? times : 0;
-    return mfu_stage_layers(times, s->stages, s->stage);
+        return mfu_stage_is_last(s) ? times : 0;
+    return mfu_rank_layers(s->config, times, s->stage);
 }
 
 /* ---- what comes from the neighbours -------------------------------------- */

@@ -1,19 +1,30 @@
 /*
- * stage.h - which layers a pipeline stage holds, and what it receives.
+ * stage.h - which layers a rank of a pipeline holds, and what it receives.
  *
- * The repeated section with the most layers is cut; what stands before it belongs
- * to the first stage, what follows to the last.
+ * The repeated section with the most layers is cut into stages; what stands before it
+ * belongs to the first stage, what follows to the last.  A rank holds the stages that
+ * its schedule places there: one or more chunks of the model.
  */
 #ifndef MFU_STAGE_H
 #define MFU_STAGE_H
 
 #include "graph/builder.h"
 
-/* How often this stage runs a section: 0 when another one does. */
+/* How often this rank runs a section: 0 when others do. */
 double mfu_stage_repeats(const struct mfu_builder *, int section);
 
-/* Layers of stage `stage` of `stages`, from 0. */
-double mfu_stage_layers(double layers, double stages, double stage);
+/* Of that many layers, those of a stage of the model, from 0; of a rank, in all its chunks. */
+double mfu_stage_layers(const struct mfu_config *, double layers, int stage);
+double mfu_rank_layers(const struct mfu_config *, double layers, int rank);
+
+/* Whether a rank holds a stage of the model. */
+bool mfu_rank_holds(const struct mfu_config *, int rank, int stage);
+
+/* Whether the rank at hand holds the end of the model, where the loss is. */
+bool mfu_stage_is_last(const struct mfu_builder *);
+
+/* Whether a section follows the one that is cut. */
+bool mfu_is_behind_cut(const struct mfu_builder *, const struct mfu_model_section *);
 
 /* Of all stages. */
 double mfu_cut_layers(const struct mfu_builder *);

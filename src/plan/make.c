@@ -40,6 +40,7 @@ int mfu_plan_make(struct mfu_plan *p, const struct mfu_scenario *scenario, struc
     if (p->config.setting[MFU_S_PP] > 1)
         return mfu_stages_plan(p, err);
     p->n_stages = p->shown_stage = p->worst_stage = 0;
+    p->bubble = 0;
     if (mfu_plan_read(p, err) < 0)
         return -1;
     mfu_plan_settle(p);

@@ -120,7 +120,7 @@ static void add_up_time(struct mfu_plan *p)
         : s->host_s > s->busy_s                    ? MFU_LIMIT_LAUNCH
         : compute_s >= memory_s                    ? MFU_LIMIT_COMPUTE
                                                    : MFU_LIMIT_MEMORY;
-    s->tokens = p->config.tokens * g->accum * p->config.replicas;
+    s->tokens = p->config.tokens * p->config.accum * p->config.replicas;
 }
 
 /* ---- use of the GPU ----------------------------------------------------- */

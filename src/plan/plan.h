@@ -53,12 +53,20 @@ struct mfu_mfu_answer {
     double mfu, hfu, achieved_flops; /* per GPU */
 };
 
+/* Seconds of one microbatch: in the layers of a rank, and in what stands before and
+ * behind all layers of the model, where the rank holds that. */
+struct mfu_pass_s {
+    double layers, before, behind;
+};
+
 /* One rank's part of a pipeline. */
 struct mfu_stage {
     double layers;
     double forward_s, backward_s; /* of one microbatch, with the collectives in its way */
+    struct mfu_pass_s f, b, w;    /* of these: forward, gradient of the input, gradients of the weights */
     double send_s;                /* of one message to the next stage */
     double waits_s;               /* for its own messages, in a step */
+    double idle_s;                /* for the messages of others, in a step */
     double after_s;               /* once a step: sums of gradients that do not hide, the optimizer */
     double flops, hardware_flops; /* as MFU counts them, if all stages were like this one */
     double in_flight;             /* microbatches whose activations it holds at most */
@@ -81,6 +89,7 @@ struct mfu_plan {
     int n_stages;                       /* 0 without a pipeline */
     int shown_stage;                    /* of the pipeline, from 0: whose program this is, the busiest */
     int worst_stage;                    /* that holds the most memory */
+    double bubble;                      /* share of the ranks' time in which they wait for each other */
     double matmul_seconds;              /* of the step, in GEMMs and attention */
     double dispatch_s[MFU_PHASE_COUNT]; /* host time of one launch */
 };

@@ -26,17 +26,13 @@ const struct mfu_program *mfu_simulation_program(const struct mfu_simulation *s)
  * others, where they exist. */
 static int unroll(const struct mfu_plan *plan, struct mfu_simulation *s, struct mfu_error *err)
 {
-    struct mfu_scenario alone = plan->scenario;
-    struct mfu_config config;
+    struct mfu_config alone = plan->config;
 
     s->later.n_launches = 0;
     if (plan->config.accum > 1 && mfu_graph_build_stage(&plan->config, plan->shown_stage, true, &s->later, err) < 0)
         return -1;
-    alone.setting[MFU_S_ACCUM] = 1;
-    if (mfu_scenario_resolve(&alone, &config, err) < 0
-        || mfu_graph_build_stage(&config, plan->shown_stage, true, &s->first, err) < 0)
-        return -1;
-    return 0;
+    alone.accum = alone.setting[MFU_S_ACCUM] = 1;
+    return mfu_graph_build_stage(&alone, plan->shown_stage, true, &s->first, err);
 }
 
 static int run_in_time(const struct mfu_plan *plan, bool record, struct mfu_simulation *s)

@@ -1,8 +1,8 @@
 /*
- * stages.c - the stages of a pipeline, one after the other, and their schedule.
+ * stages.c - the ranks of a pipeline, one after the other, and their schedule.
  *
- * Stages with the same layers are one program.  The first holds the embedding, the
- * last the head; those between differ by a layer where the layers do not divide.
+ * Ranks with the same layers and the same ends of the model are one program.  A rank's
+ * program runs all its chunks once; the schedule runs them apart.
  */
 #include "plan/stages.h"
 
@@ -15,35 +15,73 @@
 #include "graph/graph.h"
 #include "graph/stage.h"
 #include "scenario/setting.h"
-#include "simulate/pipeline.h"
 
-/* Seconds of one microbatch in a pass: kernels and what is in their way, or the host. */
-static double pass_s(const struct mfu_plan *p, enum mfu_phase phase)
+/* Gradients of weights alone, or sums into buffers that stay: what zero-bubble schedules put off. */
+static bool makes_weight_gradients(const struct mfu_program *g, const struct mfu_launch *l)
+{
+    for (int i = 0; i < l->n_out; i++)
+        if (g->tensors[g->views[l->out[i]].tensor].part != MFU_PART_GRADIENTS)
+            return false;
+    return l->collective.axes == 0;
+}
+
+/* Adds the seconds of a pass to `all` and, of weight gradients, to `w`: kernels and what
+ * is in their way, or the host.  What comes before the first layer in forward comes
+ * behind the last in backward. */
+static void add_pass(const struct mfu_plan *p, enum mfu_phase phase, struct mfu_pass_s *all, struct mfu_pass_s *w)
 {
     const struct mfu_program *g = &p->program;
-    double gpu_s = 0, host_s = 0, beside_s = 0;
+    double gpu_s = 0, host_s = 0, stretch;
+    bool met = false;
 
     for (int k = 0; k < g->n_segments; k++)
         for (int i = g->segments[k].first; i < g->segments[k].first + g->segments[k].count; i++) {
             const struct mfu_launch *l = &g->launches[i];
             double times = mfu_plan_times(p, &g->segments[k]) / g->accum;
 
-            if (g->segments[k].phase != phase || l->stream != MFU_STREAM_COMPUTE)
-                continue;
-            *(l->communicates ? &beside_s : &gpu_s) += times * p->pricing.prices[i].time_s;
-            host_s += times * l->kernel.launches * p->dispatch_s[mfu_launch_phase(l)];
+            if (g->segments[k].phase == phase && l->stream == MFU_STREAM_COMPUTE) {
+                gpu_s += l->communicates ? 0 : times * p->pricing.prices[i].time_s;
+                host_s += times * l->kernel.launches * p->dispatch_s[mfu_launch_phase(l)];
+            }
         }
-    return fmax(gpu_s, host_s) + beside_s;
+    stretch = gpu_s > 0 ? fmax(host_s / gpu_s, 1) : 1;
+    for (int k = 0; k < g->n_segments; k++) {
+        const struct mfu_segment *seg = &g->segments[k];
+        double times = mfu_plan_times(p, seg) / g->accum, seconds = 0, w_s = 0;
+
+        if (seg->phase != phase)
+            continue;
+        for (int i = seg->first; i < seg->first + seg->count; i++)
+            if (g->launches[i].stream == MFU_STREAM_COMPUTE) {
+                double s = times * p->pricing.prices[i].time_s * (g->launches[i].communicates ? 1 : stretch);
+
+                seconds += s;
+                w_s += makes_weight_gradients(g, &g->launches[i]) ? s : 0;
+            }
+        met |= seg->layer;
+        *(seg->layer ? &all->layers : met == (phase == MFU_BACKWARD) ? &all->before : &all->behind) += seconds;
+        *(seg->layer ? &w->layers : met == (phase == MFU_BACKWARD) ? &w->before : &w->behind) += w_s;
+    }
 }
 
-/* What the program at hand says about its stage. */
+static double sum_of(const struct mfu_pass_s *x)
+{
+    return x->layers + x->before + x->behind;
+}
+
+/* What the program at hand says about its rank. */
 static void read_stage(const struct mfu_plan *p, struct mfu_stage *s)
 {
     struct mfu_group group = mfu_mesh_group(&p->program.mesh, MFU_AXIS_BIT(MFU_AXIS_PP), p->machine.topology.unit_gpus);
     double passes_s;
 
-    s->forward_s = pass_s(p, MFU_FORWARD);
-    s->backward_s = pass_s(p, MFU_BACKWARD);
+    s->f = s->b = s->w = (struct mfu_pass_s){0};
+    add_pass(p, MFU_FORWARD, &s->f, &s->w);
+    s->w = (struct mfu_pass_s){0};
+    add_pass(p, MFU_BACKWARD, &s->b, &s->w);
+    s->forward_s = sum_of(&s->f);
+    s->backward_s = sum_of(&s->b);
+    s->b = (struct mfu_pass_s){s->b.layers - s->w.layers, s->b.before - s->w.before, s->b.behind - s->w.behind};
     passes_s = p->program.accum * (s->forward_s + s->backward_s);
     s->memory = p->memory;
     s->after_s = fmax(p->step.time_s - passes_s, 0);
@@ -53,12 +91,14 @@ static void read_stage(const struct mfu_plan *p, struct mfu_stage *s)
     s->hardware_flops = p->mfu.hardware_flops;
 }
 
-/* The stage of the same program as `i`: the first, the last, one between with as many
- * layers, which comes first of its kind. */
-static int like(const struct mfu_stage *stages, int n, int i)
+/* The first rank with the same program as `i`: as many layers, and the same ends. */
+static int like(const struct mfu_config *c, const struct mfu_stage *stages, int i)
 {
-    for (int k = 1; k < i && i < n - 1; k++)
-        if (stages[k].layers == stages[i].layers)
+    int last = mfu_pipeline_stages(&c->pipeline) - 1;
+
+    for (int k = 0; k < i; k++)
+        if (stages[k].layers == stages[i].layers && mfu_rank_holds(c, k, 0) == mfu_rank_holds(c, i, 0)
+            && mfu_rank_holds(c, k, last) == mfu_rank_holds(c, i, last))
             return k;
     return i;
 }
@@ -68,15 +108,15 @@ static int read_all(struct mfu_plan *p, struct mfu_stage *stages, int n, struct 
     for (int i = 0; i < n; i++) {
         int same;
 
-        stages[i].layers = i > 0 ? mfu_stage_layers(p->program.layers, n, i) : 0;
-        same = like(stages, n, i);
+        stages[i].layers = i > 0 ? mfu_rank_layers(&p->config, p->program.layers, i) : 0;
+        same = like(&p->config, stages, i);
         if (same < i) {
             stages[i] = stages[same];
             continue;
         }
         if (mfu_graph_build_stage(&p->config, i, false, &p->program, err) < 0 || mfu_plan_read(p, err) < 0)
             return -1;
-        stages[i].layers = mfu_stage_layers(p->program.layers, n, i);
+        stages[i].layers = mfu_rank_layers(&p->config, p->program.layers, i);
         read_stage(p, &stages[i]);
     }
     return 0;
@@ -85,43 +125,73 @@ static int read_all(struct mfu_plan *p, struct mfu_stage *stages, int n, struct 
 /* ---- the schedule --------------------------------------------------------- */
 
 struct costs {
-    double f[MFU_MOST_STAGES], b[MFU_MOST_STAGES], w[MFU_MOST_STAGES], send[MFU_MOST_STAGES];
+    double f[MFU_MOST_STAGES], b[MFU_MOST_STAGES], w[MFU_MOST_STAGES], send[MFU_MOST_STAGES], kept[MFU_MOST_STAGES];
 };
 
-static int run_schedule(const struct mfu_plan *p, struct mfu_stage *stages, int n, double *makespan_s,
-                        struct mfu_error *err)
+/* A stage's part of its rank's seconds. */
+static double part_of(const struct mfu_pass_s *x, double share, bool first, bool last)
 {
-    int vpp = (int)p->config.setting[MFU_S_VPP];
-    struct mfu_pipeline_layout layout = {.schedule = mfu_schedule_named(vpp > 1 ? "interleaved" : "1f1b", err),
-                                         .pp = n,
-                                         .vpp = vpp,
-                                         .microbatches = (int)fmin(p->config.accum, 1e6)};
+    return share * x->layers + (first ? x->before : 0) + (last ? x->behind : 0);
+}
+
+/* A rank's seconds and bytes go to its stages by their layers. */
+static void divide(const struct mfu_plan *p, struct costs *c)
+{
+    const struct mfu_pipeline_layout *l = &p->config.pipeline;
+    int stages = mfu_pipeline_stages(l);
+
+    for (int rank = 0; rank < l->pp; rank++)
+        for (int chunk = 0; chunk < mfu_pipeline_chunks(l); chunk++) {
+            const struct mfu_stage *r = &p->stages[rank];
+            int s = mfu_pipeline_stage(l, rank, chunk);
+            double share = mfu_stage_layers(&p->config, p->program.layers, s) / fmax(r->layers, 1);
+
+            c->f[s] = part_of(&r->f, share, s == 0, s == stages - 1);
+            c->b[s] = part_of(&r->b, share, s == 0, s == stages - 1);
+            c->w[s] = part_of(&r->w, share, s == 0, s == stages - 1);
+            c->kept[s] = share * r->kept_bytes;
+            c->send[s] = r->send_s;
+        }
+}
+
+int mfu_stages_run(const struct mfu_plan *p, struct mfu_pipeline *pipeline, enum mfu_pipeline_mode mode,
+                   struct mfu_pipeline_step *step, struct mfu_error *err)
+{
     struct costs *c = calloc(1, sizeof *c);
+    int status;
+
+    if (!c)
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
+    divide(p, c);
+    status = mfu_pipeline_run(pipeline, &p->config.pipeline,
+                              &(struct mfu_pipeline_costs){.f_s = c->f,
+                                                           .b_s = c->b,
+                                                           .w_s = c->w,
+                                                           .send_s = c->send,
+                                                           .kept_bytes = c->kept,
+                                                           .sends_overlap = p->config.pipeline.schedule->sends_beside},
+                              mode, step, err);
+    free(c);
+    return status;
+}
+
+static int run_schedule(struct mfu_plan *p, double *schedule_s, struct mfu_error *err)
+{
     struct mfu_pipeline *pipeline = mfu_pipeline_new(err);
     struct mfu_pipeline_step step;
-    int status = -1;
+    int status = pipeline ? mfu_stages_run(p, pipeline, MFU_PIPELINE_COUNT, &step, err) : -1;
 
-    if (!c || !pipeline || !layout.schedule)
-        goto done;
-    for (int i = 0; i < n * vpp; i++) { /* a rank's layers in equal chunks */
-        c->f[i] = stages[i % n].forward_s / vpp;
-        c->b[i] = stages[i % n].backward_s / vpp;
-        c->send[i] = stages[i % n].send_s;
+    for (int i = 0; status == 0 && i < p->n_stages; i++) {
+        struct mfu_stage *s = &p->stages[i];
+
+        s->in_flight = s->kept_bytes > 0 ? step.ranks[i].peak_bytes / s->kept_bytes : step.ranks[i].in_flight;
+        s->waits_s = step.ranks[i].send_s;
+        s->idle_s = step.ranks[i].idle_s;
     }
-    if (mfu_pipeline_run(pipeline, &layout,
-                         &(struct mfu_pipeline_costs){
-                             .f_s = c->f, .b_s = c->b, .w_s = c->w, .send_s = c->send, .sends_overlap = vpp > 1},
-                         MFU_PIPELINE_COUNT, &step, err)
-        < 0)
-        goto done;
-    for (int i = 0; i < n; i++) {
-        stages[i].in_flight = (double)step.ranks[i].in_flight / vpp;
-        stages[i].waits_s = step.ranks[i].send_s;
+    if (status == 0) {
+        *schedule_s = p->config.pipeline.schedule->norm_later ? step.span_s : step.makespan_s;
+        p->bubble = step.bubble;
     }
-    *makespan_s = step.makespan_s;
-    status = 0;
-done:
-    free(c);
     mfu_pipeline_free(pipeline);
     return status;
 }
@@ -158,13 +228,13 @@ static int make_room(struct mfu_plan *p, int n)
 int mfu_stages_plan(struct mfu_plan *p, struct mfu_error *err)
 {
     int n = (int)p->config.setting[MFU_S_PP], busiest = 0, worst = 0;
-    double makespan_s, after_s = 0, flops = 0, hardware = 0;
+    double schedule_s = 0, after_s = 0, flops = 0, hardware = 0;
     struct mfu_stage *stages;
 
     if (make_room(p, n) < 0)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     stages = p->stages;
-    if (read_all(p, stages, n, err) < 0 || run_schedule(p, stages, n, &makespan_s, err) < 0)
+    if (read_all(p, stages, n, err) < 0 || run_schedule(p, &schedule_s, err) < 0)
         return -1;
     for (int i = 0; i < n; i++) {
         hold(p, &stages[i]);
@@ -181,7 +251,7 @@ int mfu_stages_plan(struct mfu_plan *p, struct mfu_error *err)
     p->memory = stages[worst].memory;
     p->shown_stage = busiest;
     p->worst_stage = worst;
-    p->step.time_s = makespan_s + after_s;
+    p->step.time_s = schedule_s + after_s;
     p->step.communication_exposed_s += stages[busiest].waits_s;
     p->step.idle_s = p->step.time_s - p->step.busy_s - p->step.communication_exposed_s;
     p->mfu.model_flops = flops;

@@ -6,10 +6,16 @@
 #define MFU_STAGES_H
 
 #include "plan/plan.h"
+#include "simulate/pipeline.h"
 
 /* Plans a configuration with pp > 1: builds and reads the distinct stages, runs the
  * schedule, and leaves the busiest stage's program, the step's time and the memory
  * of the worst stage in the plan. */
 int mfu_stages_plan(struct mfu_plan *, struct mfu_error *);
+
+/* Runs the schedule of a plan with pp > 1 once more, for its figures or, recorded, for
+ * pictures; as mfu_pipeline_run(). */
+int mfu_stages_run(const struct mfu_plan *, struct mfu_pipeline *, enum mfu_pipeline_mode, struct mfu_pipeline_step *,
+                   struct mfu_error *);
 
 #endif

@@ -10,6 +10,7 @@
 #include "scenario/optimizer.h"
 #include "scenario/precision.h"
 #include "scenario/runtime.h"
+#include "scenario/schedule.h"
 
 #define NAME(id, label, ...) [MFU_##id] = label,
 #define ROW(id, label, ...) [MFU_##id] = {.name = label, __VA_ARGS__},
@@ -36,5 +37,7 @@ struct mfu_other_names mfu_choice_other_names(const char *const *names, int i)
         : names == mfu_attention_names  ? OTHERS(mfu_attentions, i)
         : names == mfu_checkpoint_names ? OTHERS(mfu_checkpoints, i)
         : names == mfu_optimizer_names  ? OTHERS(mfu_optimizers, i)
-                                        : (struct mfu_other_names){NULL, NULL};
+        : names == mfu_schedule_names
+        ? (struct mfu_other_names){mfu_schedules[i]->aliases, mfu_schedules[i]->stands_for}
+        : (struct mfu_other_names){NULL, NULL};
 }

@@ -532,15 +532,45 @@ static int check_tensor_parallel(const struct mfu_config *c, struct mfu_error *e
 static int check_pipeline(const struct mfu_config *c, struct mfu_error *err)
 {
     double pp = c->setting[MFU_S_PP], vpp = c->setting[MFU_S_VPP], layers = mfu_config_dim(c, "n_layer");
+    double first = c->setting[MFU_S_FIRST_STAGE_LESS], last = c->setting[MFU_S_LAST_STAGE_LESS];
 
     if (pp > 1 && mfu_runtimes[c->runtime].c_program)
         return mfu_fail(err, MFU_EINPUT, "pp: not possible with runtime %s: it has no pipeline",
                         mfu_runtimes[c->runtime].name);
-    if (pp * vpp > layers)
-        return mfu_fail(err, MFU_EINPUT, "pp: %.0f layers do not fill %.0f stages", layers, pp * vpp);
     if (vpp > 1 && pp <= 1)
         return mfu_fail(err, MFU_EINPUT, "vpp: %.0f: virtual stages need a pipeline (pp 2 or more)", vpp);
-    return 0;
+    if (pp <= 1)
+        return 0;
+    if (pp * vpp > layers + first + last)
+        return mfu_fail(err, MFU_EINPUT, "pp: %.0f layers do not fill %.0f stages", layers, pp * vpp);
+    if (floor((layers + first + last) / (pp * vpp)) < fmax(first, last))
+        return mfu_fail(err, MFU_EINPUT, "%s_stage_less: the %.0f layers of a stage are fewer than %.0f",
+                        first > last ? "first" : "last", floor((layers + first + last) / (pp * vpp)),
+                        fmax(first, last));
+    return mfu_pipeline_check(&c->pipeline, err);
+}
+
+/* Schedule and chunks follow from each other.  Where the layers do not divide, but
+ * do with embedding and head as a layer each, these count so. */
+static void derive_pipeline(struct mfu_config *c)
+{
+    double pp = c->setting[MFU_S_PP], layers = mfu_config_dim(c, "n_layer");
+    const struct mfu_schedule *schedule;
+
+    if (pp > 1) {
+        if (c->setting_origin[MFU_S_SCHEDULE] == MFU_ORIGIN_USER)
+            derive(c, MFU_S_VPP, mfu_schedules[(int)c->setting[MFU_S_SCHEDULE]]->least_vpp);
+        derive(c, MFU_S_SCHEDULE, mfu_schedule_usual((int)c->setting[MFU_S_VPP]));
+        if (fmod(layers, pp * c->setting[MFU_S_VPP]) != 0 && fmod(layers + 2, pp * c->setting[MFU_S_VPP]) == 0) {
+            derive(c, MFU_S_FIRST_STAGE_LESS, 1);
+            derive(c, MFU_S_LAST_STAGE_LESS, 1);
+        }
+    }
+    schedule = mfu_schedules[(int)c->setting[MFU_S_SCHEDULE]];
+    c->pipeline = (struct mfu_pipeline_layout){.schedule = schedule,
+                                               .pp = (int)pp,
+                                               .vpp = (int)c->setting[MFU_S_VPP],
+                                               .microbatches = (int)c->setting[MFU_S_ACCUM]};
 }
 
 static int check_experts(const struct mfu_config *c, struct mfu_error *err)
@@ -621,6 +651,7 @@ int mfu_scenario_resolve(const struct mfu_scenario *s, struct mfu_config *c, str
         c->setting_origin[MFU_S_PRECISION] = MFU_ORIGIN_GPU;
     }
     derive_mesh(c);
+    derive_pipeline(c);
     c->precision = (enum mfu_precision)c->setting[MFU_S_PRECISION];
     c->runtime = (enum mfu_runtime_kind)c->setting[MFU_S_RUNTIME];
     needs = attention_needs(c);

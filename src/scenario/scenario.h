@@ -22,6 +22,7 @@
 #include "scenario/optimizer.h"
 #include "scenario/precision.h"
 #include "scenario/runtime.h"
+#include "scenario/schedule.h"
 
 struct mfu_error;
 
@@ -63,6 +64,7 @@ struct mfu_config {
     enum mfu_attention_kind attention;
     enum mfu_checkpoint checkpoint;
     enum mfu_optimizer_kind optimizer;
+    struct mfu_pipeline_layout pipeline; /* schedule, ranks, chunks and microbatches */
     double batch, accum, seq;
     double tokens;   /* of one micro-step on one GPU: batch*seq, or its part of the sequence */
     double ranks;    /* GPUs in all */

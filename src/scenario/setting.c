@@ -13,6 +13,7 @@
 #include "scenario/optimizer.h"
 #include "scenario/precision.h"
 #include "scenario/runtime.h"
+#include "scenario/schedule.h"
 
 // clang-format off
 const char *const mfu_switch_names[] = {"off", "on", NULL};

@@ -24,7 +24,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "simulate/schedule.h"
+#include "scenario/schedule.h"
 
 struct mfu_error;
 struct mfu_pipeline;

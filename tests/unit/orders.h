@@ -6,7 +6,16 @@
 
 #include <stdlib.h>
 
-#include "simulate/schedule.h"
+#include "scenario/schedule.h"
+#include "scenario/setting.h"
+
+/* The schedule of a name or alias; NULL: none. */
+static inline const struct mfu_schedule *schedule_named(const char *name)
+{
+    int i = mfu_setting_choice(MFU_S_SCHEDULE, name, NULL);
+
+    return i < 0 ? NULL : mfu_schedules[i];
+}
 
 /* Codes of all actions of a rank, which the caller frees; `n` of them. */
 static inline uint16_t *mfu_written_out(const struct mfu_pipeline_layout *layout, int rank, int *n)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "orders.h"
 #include "simulate/pipeline.h"
 
 #define STAGES 64
@@ -17,8 +18,7 @@ static struct mfu_pipeline *pipeline;
 
 static struct mfu_pipeline_layout layout_of(const char *schedule, int pp, int vpp, int microbatches)
 {
-    struct mfu_error err = {0};
-    struct mfu_pipeline_layout l = {mfu_schedule_named(schedule, &err), pp, vpp, microbatches, 0};
+    struct mfu_pipeline_layout l = {schedule_named(schedule), pp, vpp, microbatches, 0};
 
     assert_non_null(l.schedule);
     return l;
@@ -343,17 +343,18 @@ static void names_and_aliases(void **state)
                                            {"LoopedBFS", "looped-bfs"},
                                            {"zb_2p", "zb-h2"},
                                            {"dualpipe", "dualpipe"}};
-    struct mfu_error err = {0};
 
     (void)state;
     for (size_t i = 0; i < LENGTH(pairs); i++) {
-        const struct mfu_schedule *s = mfu_schedule_named(pairs[i][0], &err);
+        const struct mfu_schedule *s = schedule_named(pairs[i][0]);
 
         assert_non_null(s);
         assert_string_equal(s->name, pairs[i][1]);
     }
-    assert_null(mfu_schedule_named("interleafed", &err));
-    assert_string_equal(err.suggestion, "interleaved");
+    assert_null(schedule_named("interleafed"));
+    for (size_t i = 0; i < mfu_schedule_count; i++)
+        assert_string_equal(mfu_schedule_names[i], mfu_schedules[i]->name);
+    assert_null(mfu_schedule_names[mfu_schedule_count]);
 }
 
 static void a_refusal_names_what_would_work(void **state)

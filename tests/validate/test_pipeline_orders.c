@@ -40,7 +40,7 @@ static void every_order_is_the_trainers(void **state)
     assert_true(csv.n_rows > 200);
     for (size_t i = 0; i < csv.n_rows; i++) {
         char *const *cell = csv.cells + i * csv.n_columns;
-        struct mfu_pipeline_layout layout = {.schedule = mfu_schedule_named(cell[1], &err),
+        struct mfu_pipeline_layout layout = {.schedule = schedule_named(cell[1]),
                                              .pp = atoi(cell[2]),
                                              .vpp = atoi(cell[3]),
                                              .microbatches = atoi(cell[4])};

@@ -10,7 +10,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "plans.h"
+
 #include "base/error.h"
+#include "orders.h"
 #include "simulate/pipeline.h"
 
 static const struct row {
@@ -54,7 +57,7 @@ static struct judged judge(const struct row *r)
     double layers[128], seconds[128];
     struct mfu_error err = {0};
     struct mfu_pipeline *pipeline = mfu_pipeline_new(&err);
-    struct mfu_pipeline_layout l = {mfu_schedule_named(r->schedule, &err), r->pp, r->vpp, r->microbatches, 0};
+    struct mfu_pipeline_layout l = {schedule_named(r->schedule), r->pp, r->vpp, r->microbatches, 0};
     struct mfu_pipeline_costs c = {.f_s = seconds, .b_s = seconds, .w_s = seconds, .kept_bytes = layers};
     struct mfu_pipeline_step step;
     struct judged j = {0};
@@ -122,12 +125,87 @@ static void memory_follows_from_two_rows(void **state)
     print_message("%d rows, at most %.1f %% off\n", judged, 100 * worst);
 }
 
+/* Heads, width and sequences per microbatch of a row; stated beside the table. */
+static struct shape {
+    const char *model, *n_layer, *n_head, *n_embd, *batch;
+} shapes[] = {
+    {"1.5B", "22", "24", "2304", "6"},
+    {"6.2B", "30", "32", "4096", "3"},
+    {"14.6B", "46", "40", "5120", "1"},
+    {"28.3B", "62", "48", "6144", "1"},
+};
+
+static struct judged plan_row(struct mfu_plan *p, const struct row *r)
+{
+    char pp[16], vpp[16], accum[16];
+    struct shape *s = shapes;
+
+    while (strcmp(s->model, r->model) != 0)
+        s++;
+    snprintf(pp, sizeof pp, "%d", r->pp);
+    snprintf(vpp, sizeof vpp, "%d", r->vpp);
+    snprintf(accum, sizeof accum, "%d", r->microbatches);
+    plan(p, "a100-80gb-sxm", "gpt2",
+         (const char *const[]){"n_layer",
+                               s->n_layer,
+                               "n_head",
+                               s->n_head,
+                               "n_embd",
+                               s->n_embd,
+                               "batch",
+                               s->batch,
+                               "accum",
+                               accum,
+                               "pp",
+                               pp,
+                               "vpp",
+                               vpp,
+                               "schedule",
+                               r->schedule,
+                               "runtime",
+                               "fused",
+                               "attention",
+                               "math",
+                               "half_weights",
+                               "on",
+                               "precision",
+                               "fp16",
+                               "vocab_size",
+                               /* as the parameters have it */ "32000",
+                               NULL});
+    return (struct judged){p->step.time_s, p->memory.peak.bytes};
+}
+
+/* The same of whole plans, with nothing taken from the table: which schedule is faster,
+ * which needs more memory, and by how much. */
+static void plans_have_the_measured_order(void **state)
+{
+    struct judged is[LENGTH(rows)];
+    struct mfu_plan p = {0};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++)
+        is[i] = plan_row(&p, &rows[i]);
+    for (size_t i = 0; i < LENGTH(rows); i++)
+        for (size_t k = 0; k < i; k++) {
+            if (strcmp(rows[i].model, rows[k].model) != 0)
+                continue;
+            assert_near(is[i].step / is[k].step, rows[i].step_s / rows[k].step_s, 0.09);
+            if (rows[i].microbatches == rows[k].microbatches)
+                assert_true((is[i].step > is[k].step) == (rows[i].step_s > rows[k].step_s));
+            if (fabs(rows[i].memory_gb / rows[k].memory_gb - 1) > 0.1) /* closer ones are a matter of buffers */
+                assert_true((is[i].layers > is[k].layers) == (rows[i].memory_gb > rows[k].memory_gb));
+        }
+    mfu_plan_release(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_have_the_measured_ratios),
         cmocka_unit_test(memory_follows_from_two_rows),
+        cmocka_unit_test(plans_have_the_measured_order),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, open_catalog, close_catalog);
 }

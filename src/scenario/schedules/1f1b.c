@@ -5,9 +5,7 @@
  * forward_backward_pipelining_without_interleaving; PyTorch's Schedule1F1B and
  * DeepSpeed's TrainSchedule run the same order.
  */
-#include "simulate/schedule.h"
-
-static const char *const aliases[] = {"one-forward-one-backward", "pipedream-flush", NULL};
+#include "scenario/schedule.h"
 
 static void order(const struct mfu_pipeline_layout *l, int rank, struct mfu_order *o)
 {
@@ -21,7 +19,8 @@ static void order(const struct mfu_pipeline_layout *l, int rank, struct mfu_orde
 const struct mfu_schedule mfu_schedule_1f1b = {
     .name = "1f1b",
     .summary = "one forward, one backward: rank i keeps at most pp - i microbatches",
-    .aliases = aliases,
+    .aliases = "one-forward-one-backward pipedream-flush",
+    .usual = true,
     .placement = MFU_PLACE_LOOP,
     .least_vpp = 1,
     .most_vpp = 1,

@@ -6,10 +6,8 @@
  * (torch/distributed/pipelining/schedules.py, 00722e64).
  */
 #include "base/error.h"
-#include "simulate/schedule.h"
-#include "simulate/schedules/dualpipe.h"
-
-static const char *const aliases[] = {"dual-pipe-v", NULL};
+#include "scenario/schedule.h"
+#include "scenario/schedules/dualpipe.h"
 
 static int check(const struct mfu_pipeline_layout *l, struct mfu_error *err)
 {
@@ -28,11 +26,12 @@ static void order(const struct mfu_pipeline_layout *l, int rank, struct mfu_orde
 const struct mfu_schedule mfu_schedule_dualpipev = {
     .name = "dualpipev",
     .summary = "dualpipe folded in a V: two chunks per rank, forward merged with backward",
-    .aliases = aliases,
+    .aliases = "dual-pipe-v",
     .placement = MFU_PLACE_V,
     .least_vpp = 2,
     .most_vpp = 2,
     .splits_backward = true,
+    .sends_beside = true,
     .check = check,
     .order = order,
 };

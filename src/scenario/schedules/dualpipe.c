@@ -5,12 +5,10 @@
  * DeepSeek's dualpipe/dualpipe.py (3da1bbea), DeepSeek-V3 Technical Report
  * (arXiv 2412.19437).  Each rank holds two stages, hence twice the parameters.
  */
-#include "simulate/schedules/dualpipe.h"
+#include "scenario/schedules/dualpipe.h"
 
 #include "base/error.h"
-#include "simulate/schedule.h"
-
-static const char *const aliases[] = {"dual-pipe", NULL};
+#include "scenario/schedule.h"
 
 void mfu_dualpipe_order(struct mfu_order *o, int half, int place, int near, int passes)
 {
@@ -63,11 +61,12 @@ static void order(const struct mfu_pipeline_layout *l, int rank, struct mfu_orde
 const struct mfu_schedule mfu_schedule_dualpipe = {
     .name = "dualpipe",
     .summary = "microbatches from both ends, forward merged with backward: parameters twice on every rank",
-    .aliases = aliases,
+    .aliases = "dual-pipe",
     .placement = MFU_PLACE_DUAL,
     .least_vpp = 1,
     .most_vpp = 1,
     .splits_backward = true,
+    .sends_beside = true,
     .check = check,
     .order = order,
 };

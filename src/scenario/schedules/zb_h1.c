@@ -6,10 +6,7 @@
  * rank (torch/distributed/pipelining/schedules.py, 00722e64: ZB1P); Qi et al.,
  * Zero Bubble Pipeline Parallelism (arXiv 2401.10241).
  */
-#include "simulate/schedule.h"
-
-static const char *const aliases[] = {
-    "zb1p", "zb-1p", "zero-bubble", "zero-bubble-h1", "zerobubble", "interleaved-zero-bubble", NULL};
+#include "scenario/schedule.h"
 
 static int least(int a, int b)
 {
@@ -32,10 +29,12 @@ static void order(const struct mfu_pipeline_layout *l, int rank, struct mfu_orde
 const struct mfu_schedule mfu_schedule_zb_h1 = {
     .name = "zb-h1",
     .summary = "1f1b with weight gradients put off into the bubble: a third of it remains, same memory",
-    .aliases = aliases,
+    .aliases = "zb1p zb-1p zero-bubble zero-bubble-h1 zerobubble interleaved-zero-bubble",
     .placement = MFU_PLACE_LOOP,
     .least_vpp = 1,
     .most_vpp = 1,
     .splits_backward = true,
+    .sends_beside = true,
+    .norm_later = true,
     .order = order,
 };

@@ -10,9 +10,7 @@
  * finds such orders by search, with a limit of 2 pp microbatches.
  */
 #include "base/error.h"
-#include "simulate/schedule.h"
-
-static const char *const aliases[] = {"zb2p", "zb-2p", "zero-bubble-h2", NULL};
+#include "scenario/schedule.h"
 
 static int check(const struct mfu_pipeline_layout *l, struct mfu_error *err)
 {
@@ -37,11 +35,13 @@ static void order(const struct mfu_pipeline_layout *l, int rank, struct mfu_orde
 const struct mfu_schedule mfu_schedule_zb_h2 = {
     .name = "zb-h2",
     .summary = "weight gradients fill the bubble wholly, for twice the activations of 1f1b",
-    .aliases = aliases,
+    .aliases = "zb2p zb-2p zero-bubble-h2",
     .placement = MFU_PLACE_LOOP,
     .least_vpp = 1,
     .most_vpp = 1,
     .splits_backward = true,
+    .sends_beside = true,
+    .norm_later = true,
     .check = check,
     .order = order,
 };

@@ -7,9 +7,7 @@
  * and W.  With fewer than 2 pp - 1 microbatches it is the order of 2 pp - 1
  * without those that do not exist.
  */
-#include "simulate/schedule.h"
-
-static const char *const aliases[] = {"zbv", "zbv-zero-bubble", "zero-bubble-v", NULL};
+#include "scenario/schedule.h"
 
 struct clipped {
     struct mfu_order *order;
@@ -53,10 +51,12 @@ static void order(const struct mfu_pipeline_layout *l, int rank, struct mfu_orde
 const struct mfu_schedule mfu_schedule_zb_v = {
     .name = "zb-v",
     .summary = "zero bubble with two chunks per rank in a V: no bubble if F = B = W, 1f1b's memory on all ranks",
-    .aliases = aliases,
+    .aliases = "zbv zbv-zero-bubble zero-bubble-v",
     .placement = MFU_PLACE_V,
     .least_vpp = 2,
     .most_vpp = 2,
     .splits_backward = true,
+    .sends_beside = true,
+    .norm_later = true,
     .order = order,
 };

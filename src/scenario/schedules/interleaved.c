@@ -8,9 +8,7 @@
  * / max(1, m / pp) microbatches, so that pp need not divide m.
  */
 #include "base/error.h"
-#include "simulate/schedule.h"
-
-static const char *const aliases[] = {"interleaved-1f1b", "1f1b-interleaved", "1f1b-i", "vpp", NULL};
+#include "scenario/schedule.h"
 
 static int group_of(const struct mfu_pipeline_layout *l)
 {
@@ -73,10 +71,12 @@ static void order(const struct mfu_pipeline_layout *l, int rank, struct mfu_orde
 const struct mfu_schedule mfu_schedule_interleaved = {
     .name = "interleaved",
     .summary = "1f1b over vpp chunks per rank: the bubble shrinks vpp-fold, messages grow vpp-fold",
-    .aliases = aliases,
+    .aliases = "interleaved-1f1b 1f1b-interleaved 1f1b-i vpp",
+    .usual = true,
     .placement = MFU_PLACE_LOOP,
     .least_vpp = 2,
     .most_vpp = MFU_MOST_CHUNKS,
+    .sends_beside = true,
     .check = check,
     .order = order,
 };

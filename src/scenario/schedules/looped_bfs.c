@@ -7,9 +7,7 @@
  * 2211.05953).  PyTorch runs the backwards of a chunk from the last microbatch
  * to the first: the same times, other numbers.
  */
-#include "simulate/schedule.h"
-
-static const char *const aliases[] = {"breadth-first", NULL};
+#include "scenario/schedule.h"
 
 static void order(const struct mfu_pipeline_layout *l, int rank, struct mfu_order *o)
 {
@@ -23,9 +21,10 @@ static void order(const struct mfu_pipeline_layout *l, int rank, struct mfu_orde
 const struct mfu_schedule mfu_schedule_looped_bfs = {
     .name = "looped-bfs",
     .summary = "gpipe over vpp chunks per rank: every activation is kept",
-    .aliases = aliases,
+    .aliases = "breadth-first",
     .placement = MFU_PLACE_LOOP,
     .least_vpp = 1,
     .most_vpp = MFU_MOST_CHUNKS,
+    .sends_beside = true,
     .order = order,
 };

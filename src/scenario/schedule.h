@@ -4,7 +4,7 @@
  * A model is cut into stages; each rank of the pipeline holds one or more of
  * them, its chunks.  A step sends every microbatch forward through all stages
  * and back.  A schedule says which chunk each rank runs next: a file of
- * simulate/schedules/ that exports `const struct mfu_schedule
+ * scenario/schedules/ that exports `const struct mfu_schedule
  * mfu_schedule_NAME`.  It contains no times; those belong to simulate/pipeline.h.
  *
  * Microbatches pass every chunk in their order, forward and backward, so an
@@ -94,10 +94,16 @@ void mfu_order_lengthen(struct mfu_order *, const uint16_t *body, int length);
 
 struct mfu_schedule {
     const char *name, *summary;
-    const char *const *aliases; /* NULL-terminated, as trainers call it */
+    const char *aliases;    /* as trainers call it, separated by blanks */
+    const char *stands_for; /* others that are planned as this one; as aliases, or NULL */
+    bool usual;             /* what trainers run where nothing is said */
     enum mfu_placement placement;
     int least_vpp, most_vpp;
     bool splits_backward; /* W is run apart from B: the trainer must be able to */
+    bool sends_beside;    /* messages travel while the sender computes */
+    /* The norm of the gradients is checked after the optimizer: ranks begin the next
+     * step one after another, as they ended this one (sail-sg's post-validation). */
+    bool norm_later;
     /* Refuses a layout with a sentence that names one that would work; NULL:
      * whatever pp, vpp and microbatches are. */
     int (*check)(const struct mfu_pipeline_layout *, struct mfu_error *);
@@ -107,9 +113,10 @@ struct mfu_schedule {
 
 extern const struct mfu_schedule *const mfu_schedules[];
 extern const size_t mfu_schedule_count;
+extern const char *const mfu_schedule_names[]; /* in the same order, and NULL */
 
-/* The schedule of this name or alias; NULL with `err` and the nearest name. */
-const struct mfu_schedule *mfu_schedule_named(const char *name, struct mfu_error *err);
+/* The number of the usual schedule of ranks with so many chunks. */
+int mfu_schedule_usual(int vpp);
 
 /* 0, or -1 when the schedule cannot run in this layout; `err` says what could. */
 int mfu_pipeline_check(const struct mfu_pipeline_layout *, struct mfu_error *err);

@@ -1,38 +1,18 @@
 /* schedule.c - names of schedules, what they ask for, and orders as blocks. */
-#include "simulate/schedule.h"
+#include "scenario/schedule.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/list.h"
 #include "base/error.h"
-#include "base/suggest.h"
 
-#define MOST_NAMES 128 /* offered as suggestions */
-
-const struct mfu_schedule *mfu_schedule_named(const char *name, struct mfu_error *err)
+int mfu_schedule_usual(int vpp)
 {
-    const char *names[MOST_NAMES], *best;
-    size_t n = 0;
-
-    for (size_t i = 0; i < mfu_schedule_count; i++) {
-        const struct mfu_schedule *s = mfu_schedules[i];
-
-        for (const char *const *alias = s->aliases; *alias; alias++) {
-            if (mfu_same_name(*alias, name))
-                return s;
-            if (n < MOST_NAMES)
-                names[n++] = *alias;
-        }
-        if (mfu_same_name(s->name, name))
-            return s;
-        if (n < MOST_NAMES)
-            names[n++] = s->name;
-    }
-    mfu_fail(err, MFU_EINPUT, "no schedule is called '%s'", name);
-    if (mfu_suggest(name, names, n, &best, 1))
-        mfu_error_suggest(err, best);
-    return NULL;
+    for (size_t i = 0; i < mfu_schedule_count; i++)
+        if (mfu_schedules[i]->usual && vpp >= mfu_schedules[i]->least_vpp && vpp <= mfu_schedules[i]->most_vpp)
+            return (int)i;
+    return 0;
 }
 
 int mfu_pipeline_check(const struct mfu_pipeline_layout *l, struct mfu_error *err)

@@ -4,9 +4,7 @@
  * nanotron's default engine (pipeline_parallel/engine.py, 2411b022) and
  * PyTorch's ScheduleGPipe (torch/distributed/pipelining/schedules.py, 00722e64).
  */
-#include "simulate/schedule.h"
-
-static const char *const aliases[] = {"afab", "all-forward-all-backward", NULL};
+#include "scenario/schedule.h"
 
 static void order(const struct mfu_pipeline_layout *l, int rank, struct mfu_order *o)
 {
@@ -18,7 +16,7 @@ static void order(const struct mfu_pipeline_layout *l, int rank, struct mfu_orde
 const struct mfu_schedule mfu_schedule_gpipe = {
     .name = "gpipe",
     .summary = "all microbatches forward, then all backward: every activation is kept",
-    .aliases = aliases,
+    .aliases = "afab all-forward-all-backward",
     .placement = MFU_PLACE_LOOP,
     .least_vpp = 1,
     .most_vpp = 1,

@@ -1,0 +1,97 @@
+/*
+ * Laws of plans under every schedule: no layer is lost, a step takes at least the work
+ * of its busiest rank, schedules differ in bubbles and memory and in nothing else.
+ */
+#include "near.h"
+
+#include <stdio.h>
+
+#include "plans.h"
+#include "scenario/setting.h"
+
+static struct mfu_plan one;
+
+static void plan_with(const char *schedule, const char *accum, const char *layers)
+{
+    plan(&one, "a100-80gb-sxm", "gpt2-medium",
+         (const char *const[]){"pp", "4", "schedule", schedule, "accum", accum, "n_layer", layers, "runtime", "fused",
+                               NULL});
+}
+
+static void every_schedule_plans_every_layer(void **state)
+{
+    double flops = 0;
+
+    (void)state;
+    for (size_t i = 0; i < mfu_schedule_count; i++) {
+        const struct mfu_schedule *s = mfu_schedules[i];
+        double layers = 0, copies = s->placement == MFU_PLACE_DUAL ? 2 : 1;
+
+        plan_with(s->name, "16", "24");
+        for (int k = 0; k < one.n_stages; k++) {
+            layers += one.stages[k].layers;
+            assert_true(one.step.time_s
+                        >= one.config.accum / copies * (one.stages[k].forward_s + one.stages[k].backward_s));
+            assert_true(one.stages[k].memory.peak.bytes <= one.memory.peak.bytes);
+        }
+        assert_int_equal(one.n_stages, 4);
+        assert_near(layers, 24 * copies, 1e-12);
+        assert_true(one.bubble >= 0 && one.bubble < 0.5);
+        if (i > 0)
+            assert_near(one.mfu.model_flops, flops, 1e-9);
+        flops = one.mfu.model_flops;
+        assert_near(one.step.tokens, 16 * 1024, 1e-12);
+    }
+}
+
+static double bubble_of(const char *schedule)
+{
+    plan_with(schedule, "16", "24");
+    return one.bubble;
+}
+
+static double memory_of(const char *schedule)
+{
+    plan_with(schedule, "16", "24");
+    return one.memory.peak.bytes;
+}
+
+static void zero_bubble_trades_memory_for_time(void **state)
+{
+    (void)state;
+    assert_true(bubble_of("zb-h1") < bubble_of("1f1b"));
+    assert_true(bubble_of("interleaved") < bubble_of("1f1b"));
+    assert_true(bubble_of("zb-v") < bubble_of("1f1b"));
+    assert_near(bubble_of("gpipe"), bubble_of("1f1b"), 0.05);
+    assert_true(memory_of("gpipe") > memory_of("zb-h2"));
+    assert_true(memory_of("zb-h2") > memory_of("1f1b"));
+    assert_true(memory_of("interleaved") > memory_of("1f1b"));
+    assert_true(memory_of("dualpipe") > memory_of("dualpipev")); /* parameters twice */
+}
+
+/* Where layers do not divide but do with two more, embedding and head count as one each. */
+static void ends_count_as_layers(void **state)
+{
+    (void)state;
+    plan_with("1f1b", "16", "22");
+    assert_near(one.stages[0].layers, 5, 1e-12);
+    assert_near(one.stages[1].layers, 6, 1e-12);
+    assert_near(one.stages[3].layers, 5, 1e-12);
+    plan_with("1f1b", "16", "23"); /* what is left over goes to the first */
+    assert_near(one.stages[0].layers, 6, 1e-12);
+    assert_near(one.stages[3].layers, 5, 1e-12);
+    assert_true(one.config.setting[MFU_S_FIRST_STAGE_LESS] == 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_schedule_plans_every_layer),
+        cmocka_unit_test(zero_bubble_trades_memory_for_time),
+        cmocka_unit_test(ends_count_as_layers),
+    };
+    int failed = cmocka_run_group_tests(tests, open_catalog, close_catalog);
+
+    mfu_plan_release(&one);
+    return failed;
+}
