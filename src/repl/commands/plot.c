@@ -1,8 +1,8 @@
 #include <string.h>
 
 #include "base/suggest.h"
+#include "report/draw/canvas.h"
 #include "report/plot/gnuplot.h"
-#include "report/plot/plot.h"
 #include "repl/command.h"
 #include "repl/completers.h"
 #include "repl/output.h"
@@ -10,7 +10,7 @@
 #define MOST_PLOTS 16
 
 struct request {
-    const struct mfu_plot *plot;
+    const struct mfu_figure *plot;
     const char *file, *keep; /* keep: for the script, or NULL */
     int file_word, keep_word;
 };
@@ -21,12 +21,12 @@ static int unknown(struct mfu_session *s, const char *name, struct mfu_error *er
     char list[160] = "";
     size_t n = 0;
 
-    for (; mfu_plots[n] && n < MOST_PLOTS; n++) {
-        names[n] = mfu_plots[n]->name;
+    for (; mfu_figures[n] && n < MOST_PLOTS; n++) {
+        names[n] = mfu_figures[n]->name;
         snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s",
-                 n == 0                 ? ""
-                     : mfu_plots[n + 1] ? ", "
-                                        : " or ",
+                 n == 0                   ? ""
+                     : mfu_figures[n + 1] ? ", "
+                                          : " or ",
                  names[n]);
     }
     mfu_fail(err, MFU_EINPUT, "there is no picture called '%.60s': expected %s", name, list);
@@ -37,9 +37,9 @@ static int unknown(struct mfu_session *s, const char *name, struct mfu_error *er
 
 static int parse(struct mfu_session *s, int argc, char **argv, struct request *r, struct mfu_error *err)
 {
-    for (size_t i = 0; mfu_plots[i]; i++)
-        if (mfu_same_name(argv[1], mfu_plots[i]->name))
-            r->plot = mfu_plots[i];
+    for (size_t i = 0; mfu_figures[i]; i++)
+        if (mfu_same_name(argv[1], mfu_figures[i]->name))
+            r->plot = mfu_figures[i];
     if (!r->plot)
         return unknown(s, argv[1], err);
     for (int i = 2; i < argc; i++)
@@ -68,7 +68,7 @@ static int draw(struct mfu_session *s, const struct request *r, struct mfu_error
 
     if (mfu_gnuplot_begin(&g, r->file, r->keep, err) < 0)
         return mfu_error_caret(s, err, r->file_word);
-    if (r->plot->script(g.script, &s->plan, &s->simulation, err) < 0) {
+    if (mfu_figure_picture(g.script, r->plot, &s->plan, &s->simulation, err) < 0) {
         mfu_gnuplot_drop(&g);
         return -1;
     }
@@ -105,9 +105,9 @@ static const char *offer(struct mfu_session *s, size_t i)
     size_t n = 0;
 
     (void)s;
-    while (mfu_plots[n] && n < i)
+    while (mfu_figures[n] && n < i)
         n++;
-    return mfu_plots[n] ? mfu_plots[n]->name : NULL;
+    return mfu_figures[n] ? mfu_figures[n]->name : NULL;
 }
 
 const struct mfu_command mfu_command_plot = {
@@ -122,7 +122,7 @@ const struct mfu_command mfu_command_plot = {
             "    split     the memory of the card as one bar\n"
             "    timeline  what the GPU does over one step\n"
             "\n"
-            "--gnuplot keeps the script, with its data inside, to be changed by hand.\n"
+            "--gnuplot keeps the script, with all that it draws inside, to be changed by hand.\n"
             "\n"
             "    set batch 8; plot roofline roofline.svg\n"
             "    plot memory memory.png --gnuplot memory.gp",

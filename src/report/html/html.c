@@ -5,25 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/draw/canvas.h"
 #include "report/html/html.h"
 #include "report/html/section.h"
-#include "report/html/svg.h"
 #include "base/atomic_file.h"
 
 /* ---- what sections share --------------------------------------------------- */
-
-const struct mfu_html_frame mfu_html_frames[MFU_HTML_FRAMES] = {{"wide", 720}, {"narrow", 340}};
-
-/* From below: what stands all the time first. */
-const enum mfu_part mfu_html_parts[MFU_PART_COUNT] = {
-    MFU_PART_WEIGHTS,     MFU_PART_OPTIMIZER,   MFU_PART_COMMUNICATION, MFU_PART_GRADIENTS, MFU_PART_WEIGHT_CASTS,
-    MFU_PART_ACTIVATIONS, MFU_PART_LOGITS_LOSS, MFU_PART_OTHER,         MFU_PART_WORKSPACE};
-
-const char *const mfu_html_part_class[MFU_PART_COUNT] = {
-    [MFU_PART_WEIGHTS] = "weights",     [MFU_PART_GRADIENTS] = "gradients",         [MFU_PART_OPTIMIZER] = "optimizer",
-    [MFU_PART_WEIGHT_CASTS] = "casts",  [MFU_PART_ACTIVATIONS] = "activations",     [MFU_PART_LOGITS_LOSS] = "logits",
-    [MFU_PART_WORKSPACE] = "workspace", [MFU_PART_COMMUNICATION] = "communication", [MFU_PART_OTHER] = "other",
-};
 
 void mfu_html_say(FILE *out, const char *format, ...)
 {
@@ -34,53 +21,6 @@ void mfu_html_say(FILE *out, const char *format, ...)
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     mfu_markup_text(out, text);
-}
-
-/* The longest name that fits: "backward 2", "bwd 2", "bwd". */
-static void phase_name(char *buf, size_t size, const struct mfu_html_phase *p)
-{
-    static const char *const brief[MFU_PHASE_COUNT] = {
-        [MFU_FORWARD] = "fwd", [MFU_BACKWARD] = "bwd", [MFU_OPTIMIZER_PHASE] = "opt"};
-    bool number = p->micro_step >= 0 && p->phase != MFU_OPTIMIZER_PHASE;
-    double room = p->x1 - p->x0 - 4;
-
-    for (int i = 0; i < 4; i++) {
-        snprintf(buf, size, "%s", i % 2 == 0 && i < 2 ? mfu_phase_names[p->phase] : brief[p->phase]);
-        if (i < 2 && number)
-            snprintf(buf, size, "%s %d", i == 0 ? mfu_phase_names[p->phase] : brief[p->phase], p->micro_step + 1);
-        if (mfu_svg_width(buf) <= room)
-            return;
-    }
-    *buf = '\0';
-}
-
-void mfu_html_phases(FILE *out, const struct mfu_html_phase *phases, int n, double y0, double y1)
-{
-    char name[48];
-
-    for (int i = 0; i < n; i++) {
-        if (i > 0)
-            mfu_svg_line(out, "phase", phases[i].x0, y0, phases[i].x0, y1);
-        phase_name(name, sizeof name, &phases[i]);
-        if (*name)
-            mfu_svg_text(out, "", (phases[i].x0 + phases[i].x1) / 2, y0 + 10, MFU_SVG_MIDDLE, name);
-    }
-}
-
-void mfu_html_time_axis(FILE *out, double x0, double x1, double y, double seconds, const char *what)
-{
-    double unit = seconds < 2 ? 1e-3 : 1, step = mfu_svg_tick(seconds / unit, x1 - x0 > 400 ? 8 : 4);
-    char text[64];
-
-    for (int i = 0; i * step <= seconds / unit * 1.0001; i++) {
-        double x = x0 + i * step * unit / seconds * (x1 - x0);
-
-        snprintf(text, sizeof text, "%g", i * step);
-        mfu_svg_line(out, "axis", x, y, x, y + 4);
-        mfu_svg_text(out, "faint", x, y + 17, MFU_SVG_MIDDLE, text);
-    }
-    snprintf(text, sizeof text, "%s, %s", what, unit < 1 ? "ms" : "s");
-    mfu_svg_text(out, "faint", (x0 + x1) / 2, y + 34, MFU_SVG_MIDDLE, text);
 }
 
 /* ---- the page ---------------------------------------------------------------- */
@@ -100,6 +40,13 @@ static const struct section {
 
 const char *const mfu_html_sections[] = {"plan",   "memory", "timeline", "roofline",
                                          "meters", "levers", "scenario", NULL};
+
+int mfu_html_timeline(FILE *out, const struct mfu_html_page *page, struct mfu_error *err)
+{
+    struct mfu_canvas c = mfu_canvas_page(out);
+
+    return mfu_figure_timeline.draw(&c, page->plan, page->simulation, err);
+}
 
 int mfu_html_scenario(FILE *out, const struct mfu_html_page *page, struct mfu_error *err)
 {

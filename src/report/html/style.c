@@ -1,26 +1,10 @@
 /*
  * style.c - how the page looks: colours by day and by night, on narrow
  * screens and on paper.
- *
- * Colours of parts and sorts can be told apart without red and green (Paul
- * Tol's, lighter by night); `on` is the ink of labels upon them.
  */
+#include "report/draw/canvas.h"
 #include "report/html/html.h"
 #include "report/html/section.h"
-
-static const struct {
-    const char *class, *day, *on_day, *night;
-} fills[] = {
-    {"weights", "#332288", "#fff", "#9a8ee8"},        {"gradients", "#88ccee", "#1c2126", "#88ccee"},
-    {"optimizer", "#44aa99", "#1c2126", "#44aa99"},   {"casts", "#117733", "#fff", "#4dab6c"},
-    {"activations", "#ddcc77", "#1c2126", "#ddcc77"}, {"logits", "#cc6677", "#1c2126", "#e0838f"},
-    {"workspace", "#999933", "#1c2126", "#b3b34a"},   {"communication", "#aa4499", "#fff", "#cf7cc2"},
-    {"other", "#882255", "#fff", "#c9719a"},          {"cached", "#b9bec4", "#1c2126", "#868e97"},
-    {"context", "#6b7178", "#fff", "#aeb6be"},        {"processes", "#444a50", "#fff", "#d0d6dc"},
-    {"sort0", "#4477aa", "#fff", "#6fa3d8"},          {"sort1", "#aa3377", "#fff", "#d76ba7"},
-    {"sort2", "#ccbb44", "#1c2126", "#d4c55e"},       {"sort3", "#ee6677", "#1c2126", "#f07f8d"},
-    {"sort4", "#228833", "#fff", "#57b567"},
-};
 
 static const char *const day = "--paper:#fff;--panel:#f4f6f8;--ink:#1c2126;--faint:#59626b;--rule:#d5dade;--link:#"
                                "1b5faa;--good:#17703f;--warn:#8a5a00;--alarm:#b3202c;\n"
@@ -112,7 +96,8 @@ static const char *const media = "footer{margin-top:2.5rem;font-size:.85rem;colo
 
 void mfu_html_style(FILE *out)
 {
-    const int n = sizeof fills / sizeof fills[0];
+    const struct mfu_fill *fills = mfu_fills;
+    const int n = mfu_fill_count;
 
     fprintf(out, ":root{%s", day);
     for (int i = 0; i < n; i++)

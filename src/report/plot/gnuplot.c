@@ -19,22 +19,8 @@
 
 #include "base/error.h"
 #include "base/printable.h"
-#include "graph/program.h"
 
 extern char **environ;
-
-const char *const mfu_part_colors[] = {
-    [MFU_PART_WEIGHTS] = "#332288",      [MFU_PART_GRADIENTS] = "#88ccee",     [MFU_PART_OPTIMIZER] = "#44aa99",
-    [MFU_PART_WEIGHT_CASTS] = "#117733", [MFU_PART_ACTIVATIONS] = "#ddcc77",   [MFU_PART_LOGITS_LOSS] = "#cc6677",
-    [MFU_PART_WORKSPACE] = "#999933",    [MFU_PART_COMMUNICATION] = "#aa4499", [MFU_PART_OTHER] = "#882255",
-};
-
-const char *mfu_part_title(int part)
-{
-    return part == MFU_PART_WEIGHT_CASTS ? "weight casts"
-        : part == MFU_PART_LOGITS_LOSS   ? "logits, loss"
-                                         : mfu_part_names[part];
-}
 
 #define STRING(x) #x
 #define VALUE(x) STRING(x)
@@ -75,17 +61,6 @@ static const char *terminal_of(const char *file)
     return NULL;
 }
 
-static void common_style(FILE *out)
-{
-    fputs("set encoding utf8\n"
-          "set border 3 linecolor '" MFU_INK_FAINT "' linewidth 1\n"
-          "set tics nomirror out scale 0.6 textcolor '" MFU_INK "'\n"
-          "set grid linecolor '" MFU_GRID "' linetype 1 linewidth 1\n"
-          "set key textcolor '" MFU_INK "'\n"
-          "set style fill solid 1 noborder\n",
-          out);
-}
-
 int mfu_gnuplot_begin(struct mfu_gnuplot *g, const char *file, const char *keep, struct mfu_error *err)
 {
     memset(g, 0, sizeof *g);
@@ -98,7 +73,7 @@ int mfu_gnuplot_begin(struct mfu_gnuplot *g, const char *file, const char *keep,
         mfu_gnuplot_drop(g);
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     }
-    common_style(g->script);
+    fputs("set encoding utf8\n", g->script);
     return 0;
 }
 

@@ -1,8 +1,8 @@
 /*
  * gnuplot.h - pictures, drawn by the program gnuplot.
  *
- * A picture is a gnuplot script with its data inside, so that it can be kept
- * and changed.  The script is collected, then gnuplot runs once; the picture
+ * A picture is a gnuplot script with all that it draws inside, so that it can be
+ * kept and changed.  The script is collected, then gnuplot runs once; the picture
  * appears when it is complete.
  *
  *     struct mfu_gnuplot g;
@@ -39,15 +39,5 @@ void mfu_gnuplot_drop(struct mfu_gnuplot *);
 
 /* Text within single quotes of a script; labels know no markup. */
 void mfu_gnuplot_text(FILE *, const char *text);
-
-/* A part's name for people: "logits, loss". */
-const char *mfu_part_title(int part);
-
-/* Colours that can be told apart without red and green (Paul Tol's). */
-extern const char *const mfu_part_colors[]; /* by enum mfu_part */
-#define MFU_INK "#333333"
-#define MFU_INK_FAINT "#767676"
-#define MFU_GRID "#e3e3e3"
-#define MFU_ALARM "#bb2233"
 
 #endif
