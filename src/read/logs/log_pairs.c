@@ -15,66 +15,54 @@
 
 enum fact { FACT_FIGURE, FACT_PARAMS, FACT_TOKENS, FACT_SAMPLES, FACT_PEAK, FACT_GPU, FACT_MODEL, FACT_IGNORED };
 
+#define F(key, id)                                                                                                     \
+    {                                                                                                                  \
+        key, FACT_FIGURE, MFU_FIGURE_##id, MFU_COUNT                                                                   \
+    }
+#define NO_FIGURE -1
+
 // clang-format off
 static const struct pair_row {
     const char *key;            /* lower case, words joined by _ */
     enum fact fact;
     int figure;
-    enum mfu_dim dim;
+    enum mfu_dim dim;           /* of a fact; a figure has its own */
 } pair_rows[] = {
-    {"step", FACT_FIGURE, MFU_FIGURE_STEP, MFU_COUNT}, {"iter", FACT_FIGURE, MFU_FIGURE_STEP, MFU_COUNT},
-    {"iteration", FACT_FIGURE, MFU_FIGURE_STEP, MFU_COUNT},
-    {"step_time", FACT_FIGURE, MFU_FIGURE_TIME, MFU_SECONDS}, {"time", FACT_FIGURE, MFU_FIGURE_TIME, MFU_SECONDS},
-    {"iter_time", FACT_FIGURE, MFU_FIGURE_TIME, MFU_SECONDS}, {"time_per_step", FACT_FIGURE, MFU_FIGURE_TIME, MFU_SECONDS},
-    {"time_per_iter", FACT_FIGURE, MFU_FIGURE_TIME, MFU_SECONDS}, {"iteration_time", FACT_FIGURE, MFU_FIGURE_TIME, MFU_SECONDS},
-    {"dt", FACT_FIGURE, MFU_FIGURE_TIME, MFU_SECONDS}, {"step_ms", FACT_FIGURE, MFU_FIGURE_TIME, MFU_SECONDS},
-    {"step_s", FACT_FIGURE, MFU_FIGURE_TIME, MFU_SECONDS}, {"ms", FACT_FIGURE, MFU_FIGURE_TIME, MFU_SECONDS},
-    {"ms_per_step", FACT_FIGURE, MFU_FIGURE_TIME, MFU_SECONDS}, {"iter_ms", FACT_FIGURE, MFU_FIGURE_TIME, MFU_SECONDS},
-    {"tokens_per_s", FACT_FIGURE, MFU_FIGURE_TOKENS_PER_S, MFU_COUNT}, {"tokens_per_sec", FACT_FIGURE, MFU_FIGURE_TOKENS_PER_S, MFU_COUNT},
-    {"tokens_per_second", FACT_FIGURE, MFU_FIGURE_TOKENS_PER_S, MFU_COUNT}, {"tokens_s", FACT_FIGURE, MFU_FIGURE_TOKENS_PER_S, MFU_COUNT},
-    {"tokens_sec", FACT_FIGURE, MFU_FIGURE_TOKENS_PER_S, MFU_COUNT}, {"tok_s", FACT_FIGURE, MFU_FIGURE_TOKENS_PER_S, MFU_COUNT},
-    {"tok_sec", FACT_FIGURE, MFU_FIGURE_TOKENS_PER_S, MFU_COUNT}, {"tok_per_s", FACT_FIGURE, MFU_FIGURE_TOKENS_PER_S, MFU_COUNT},
-    {"tok_per_sec", FACT_FIGURE, MFU_FIGURE_TOKENS_PER_S, MFU_COUNT}, {"tps", FACT_FIGURE, MFU_FIGURE_TOKENS_PER_S, MFU_COUNT},
-    {"throughput", FACT_FIGURE, MFU_FIGURE_TOKENS_PER_S, MFU_COUNT},
-    {"mfu", FACT_FIGURE, MFU_FIGURE_MFU, MFU_RATIO}, {"mfu_logged", FACT_FIGURE, MFU_FIGURE_MFU, MFU_RATIO},
-    {"flops_per_s", FACT_FIGURE, MFU_FIGURE_FLOPS, MFU_FLOP_PER_S}, {"tflops", FACT_FIGURE, MFU_FIGURE_FLOPS, MFU_FLOP_PER_S},
-    {"tflop_s", FACT_FIGURE, MFU_FIGURE_FLOPS, MFU_FLOP_PER_S},
-    {"loss", FACT_FIGURE, MFU_FIGURE_LOSS, MFU_COUNT}, {"train_loss", FACT_FIGURE, MFU_FIGURE_LOSS, MFU_COUNT},
-    {"memory_allocated", FACT_FIGURE, MFU_FIGURE_ALLOCATED, MFU_BYTES}, {"mem_allocated", FACT_FIGURE, MFU_FIGURE_ALLOCATED, MFU_BYTES},
-    {"max_memory_allocated", FACT_FIGURE, MFU_FIGURE_ALLOCATED, MFU_BYTES}, {"allocated", FACT_FIGURE, MFU_FIGURE_ALLOCATED, MFU_BYTES},
-    {"peak_allocated", FACT_FIGURE, MFU_FIGURE_ALLOCATED, MFU_BYTES},
-    {"memory_reserved", FACT_FIGURE, MFU_FIGURE_RESERVED, MFU_BYTES}, {"mem_reserved", FACT_FIGURE, MFU_FIGURE_RESERVED, MFU_BYTES},
-    {"max_memory_reserved", FACT_FIGURE, MFU_FIGURE_RESERVED, MFU_BYTES}, {"reserved", FACT_FIGURE, MFU_FIGURE_RESERVED, MFU_BYTES},
-    {"peak_reserved", FACT_FIGURE, MFU_FIGURE_RESERVED, MFU_BYTES},
-    {"memory_used", FACT_FIGURE, MFU_FIGURE_SMI_USED, MFU_BYTES}, {"smi_used", FACT_FIGURE, MFU_FIGURE_SMI_USED, MFU_BYTES},
-    {"nvidia_smi_used", FACT_FIGURE, MFU_FIGURE_SMI_USED, MFU_BYTES}, {"vram_used", FACT_FIGURE, MFU_FIGURE_SMI_USED, MFU_BYTES},
-    {"vram", FACT_FIGURE, MFU_FIGURE_SMI_USED, MFU_BYTES}, {"memory", FACT_FIGURE, MFU_FIGURE_SMI_USED, MFU_BYTES},
-    {"utilization", FACT_FIGURE, MFU_FIGURE_UTILIZATION, MFU_RATIO}, {"utilisation", FACT_FIGURE, MFU_FIGURE_UTILIZATION, MFU_RATIO},
-    {"gpu_utilization", FACT_FIGURE, MFU_FIGURE_UTILIZATION, MFU_RATIO}, {"gpu_utilisation", FACT_FIGURE, MFU_FIGURE_UTILIZATION, MFU_RATIO},
-    {"gpu_util", FACT_FIGURE, MFU_FIGURE_UTILIZATION, MFU_RATIO}, {"util", FACT_FIGURE, MFU_FIGURE_UTILIZATION, MFU_RATIO},
-    {"sm_active", FACT_FIGURE, MFU_FIGURE_SM_ACTIVE, MFU_RATIO}, {"sm_activity", FACT_FIGURE, MFU_FIGURE_SM_ACTIVE, MFU_RATIO},
-    {"sm", FACT_FIGURE, MFU_FIGURE_SM_ACTIVE, MFU_RATIO},
-    {"tensor_active", FACT_FIGURE, MFU_FIGURE_TENSOR_ACTIVE, MFU_RATIO}, {"tensor_activity", FACT_FIGURE, MFU_FIGURE_TENSOR_ACTIVE, MFU_RATIO},
-    {"tensor", FACT_FIGURE, MFU_FIGURE_TENSOR_ACTIVE, MFU_RATIO}, {"tensor_pipe", FACT_FIGURE, MFU_FIGURE_TENSOR_ACTIVE, MFU_RATIO},
-    {"dram_active", FACT_FIGURE, MFU_FIGURE_DRAM_ACTIVE, MFU_RATIO}, {"dram_activity", FACT_FIGURE, MFU_FIGURE_DRAM_ACTIVE, MFU_RATIO},
-    {"dram", FACT_FIGURE, MFU_FIGURE_DRAM_ACTIVE, MFU_RATIO},
-    {"power", FACT_FIGURE, MFU_FIGURE_POWER, MFU_WATTS}, {"board_power", FACT_FIGURE, MFU_FIGURE_POWER, MFU_WATTS},
-    {"communication", FACT_FIGURE, MFU_FIGURE_COMMUNICATION, MFU_SECONDS}, {"communication_wait", FACT_FIGURE, MFU_FIGURE_COMMUNICATION, MFU_SECONDS},
-    {"comm", FACT_FIGURE, MFU_FIGURE_COMMUNICATION, MFU_SECONDS}, {"comm_wait", FACT_FIGURE, MFU_FIGURE_COMMUNICATION, MFU_SECONDS},
-    {"comm_time", FACT_FIGURE, MFU_FIGURE_COMMUNICATION, MFU_SECONDS}, {"communication_time", FACT_FIGURE, MFU_FIGURE_COMMUNICATION, MFU_SECONDS},
-    {"loader", FACT_FIGURE, MFU_FIGURE_LOADER, MFU_SECONDS}, {"loader_wait", FACT_FIGURE, MFU_FIGURE_LOADER, MFU_SECONDS},
-    {"loader_time", FACT_FIGURE, MFU_FIGURE_LOADER, MFU_SECONDS}, {"data_wait", FACT_FIGURE, MFU_FIGURE_LOADER, MFU_SECONDS},
-    {"data_time", FACT_FIGURE, MFU_FIGURE_LOADER, MFU_SECONDS}, {"dataloader_wait", FACT_FIGURE, MFU_FIGURE_LOADER, MFU_SECONDS},
-    {"input_wait", FACT_FIGURE, MFU_FIGURE_LOADER, MFU_SECONDS},
-    {"params", FACT_PARAMS, -1, MFU_PARAMS}, {"parameters", FACT_PARAMS, -1, MFU_PARAMS}, {"n_params", FACT_PARAMS, -1, MFU_PARAMS},
-    {"num_params", FACT_PARAMS, -1, MFU_PARAMS}, {"model_size", FACT_PARAMS, -1, MFU_PARAMS}, {"size", FACT_PARAMS, -1, MFU_PARAMS},
-    {"tokens_per_step", FACT_TOKENS, -1, MFU_TOKENS}, {"tokens_per_iter", FACT_TOKENS, -1, MFU_TOKENS},
-    {"tokens_per_iteration", FACT_TOKENS, -1, MFU_TOKENS},
-    {"global_batch", FACT_SAMPLES, -1, MFU_COUNT}, {"global_batch_size", FACT_SAMPLES, -1, MFU_COUNT},
-    {"peak_flops", FACT_PEAK, -1, MFU_FLOP_PER_S}, {"peak_tflops", FACT_PEAK, -1, MFU_FLOP_PER_S}, {"mfu_peak", FACT_PEAK, -1, MFU_FLOP_PER_S},
-    {"gpu", FACT_GPU, -1, MFU_COUNT}, {"model", FACT_MODEL, -1, MFU_COUNT},
-    {"lr", FACT_IGNORED, -1, MFU_COUNT}, {"learning_rate", FACT_IGNORED, -1, MFU_COUNT}, {"epoch", FACT_IGNORED, -1, MFU_COUNT},
-    {"grad_norm", FACT_IGNORED, -1, MFU_COUNT}, {"norm", FACT_IGNORED, -1, MFU_COUNT}, {"val_loss", FACT_IGNORED, -1, MFU_COUNT},
+    F("step", STEP), F("iter", STEP), F("iteration", STEP), F("step_time", TIME), F("time", TIME),
+    F("iter_time", TIME), F("time_per_step", TIME), F("time_per_iter", TIME), F("iteration_time", TIME),
+    F("dt", TIME), F("step_ms", TIME), F("step_s", TIME), F("ms", TIME), F("ms_per_step", TIME), F("iter_ms", TIME),
+    F("tokens_per_s", TOKENS_PER_S), F("tokens_per_sec", TOKENS_PER_S), F("tokens_per_second", TOKENS_PER_S),
+    F("tokens_s", TOKENS_PER_S), F("tokens_sec", TOKENS_PER_S), F("tok_s", TOKENS_PER_S), F("tok_sec", TOKENS_PER_S),
+    F("tok_per_s", TOKENS_PER_S), F("tok_per_sec", TOKENS_PER_S), F("tps", TOKENS_PER_S),
+    F("throughput", TOKENS_PER_S), F("mfu", MFU), F("mfu_logged", MFU), F("flops_per_s", FLOPS), F("tflops", FLOPS),
+    F("tflop_s", FLOPS), F("loss", LOSS), F("train_loss", LOSS), F("memory_allocated", ALLOCATED),
+    F("mem_allocated", ALLOCATED), F("max_memory_allocated", ALLOCATED), F("allocated", ALLOCATED),
+    F("peak_allocated", ALLOCATED), F("memory_reserved", RESERVED), F("mem_reserved", RESERVED),
+    F("max_memory_reserved", RESERVED), F("reserved", RESERVED), F("peak_reserved", RESERVED),
+    F("memory_used", SMI_USED), F("smi_used", SMI_USED), F("nvidia_smi_used", SMI_USED), F("vram_used", SMI_USED),
+    F("vram", SMI_USED), F("memory", SMI_USED), F("utilization", UTILIZATION), F("utilisation", UTILIZATION),
+    F("gpu_utilization", UTILIZATION), F("gpu_utilisation", UTILIZATION), F("gpu_util", UTILIZATION),
+    F("util", UTILIZATION), F("sm_active", SM_ACTIVE), F("sm_activity", SM_ACTIVE), F("sm", SM_ACTIVE),
+    F("tensor_active", TENSOR_ACTIVE), F("tensor_activity", TENSOR_ACTIVE), F("tensor", TENSOR_ACTIVE),
+    F("tensor_pipe", TENSOR_ACTIVE), F("dram_active", DRAM_ACTIVE), F("dram_activity", DRAM_ACTIVE),
+    F("dram", DRAM_ACTIVE), F("power", POWER), F("board_power", POWER), F("communication", COMMUNICATION),
+    F("communication_wait", COMMUNICATION), F("comm", COMMUNICATION), F("comm_wait", COMMUNICATION),
+    F("comm_time", COMMUNICATION), F("communication_time", COMMUNICATION), F("loader", LOADER),
+    F("loader_wait", LOADER), F("loader_time", LOADER), F("data_wait", LOADER), F("data_time", LOADER),
+    F("dataloader_wait", LOADER), F("input_wait", LOADER),
+    {"params", FACT_PARAMS, NO_FIGURE, MFU_PARAMS}, {"parameters", FACT_PARAMS, NO_FIGURE, MFU_PARAMS},
+    {"n_params", FACT_PARAMS, NO_FIGURE, MFU_PARAMS}, {"num_params", FACT_PARAMS, NO_FIGURE, MFU_PARAMS},
+    {"model_size", FACT_PARAMS, NO_FIGURE, MFU_PARAMS}, {"size", FACT_PARAMS, NO_FIGURE, MFU_PARAMS},
+    {"tokens_per_step", FACT_TOKENS, NO_FIGURE, MFU_TOKENS}, {"tokens_per_iter", FACT_TOKENS, NO_FIGURE, MFU_TOKENS},
+    {"tokens_per_iteration", FACT_TOKENS, NO_FIGURE, MFU_TOKENS},
+    {"global_batch", FACT_SAMPLES, NO_FIGURE, MFU_COUNT}, {"global_batch_size", FACT_SAMPLES, NO_FIGURE, MFU_COUNT},
+    {"peak_flops", FACT_PEAK, NO_FIGURE, MFU_FLOP_PER_S}, {"peak_tflops", FACT_PEAK, NO_FIGURE, MFU_FLOP_PER_S},
+    {"mfu_peak", FACT_PEAK, NO_FIGURE, MFU_FLOP_PER_S},
+    {"gpu", FACT_GPU, NO_FIGURE, MFU_COUNT},
+    {"model", FACT_MODEL, NO_FIGURE, MFU_COUNT},
+    {"lr", FACT_IGNORED, NO_FIGURE, MFU_COUNT}, {"learning_rate", FACT_IGNORED, NO_FIGURE, MFU_COUNT},
+    {"epoch", FACT_IGNORED, NO_FIGURE, MFU_COUNT}, {"grad_norm", FACT_IGNORED, NO_FIGURE, MFU_COUNT},
+    {"norm", FACT_IGNORED, NO_FIGURE, MFU_COUNT}, {"val_loss", FACT_IGNORED, NO_FIGURE, MFU_COUNT},
 };
 static const struct unit { const char *suffix; double factor; enum mfu_dim dim; } units[] = {
     {"_ms", 1e-3, MFU_SECONDS}, {"_us", 1e-6, MFU_SECONDS}, {"_sec", 1, MFU_SECONDS}, {"_s", 1, MFU_SECONDS},
@@ -106,6 +94,11 @@ static const struct pair_row *row_of(const char *key)
     return NULL;
 }
 
+static enum mfu_dim dim_of(const struct pair_row *row)
+{
+    return row->fact == FACT_FIGURE ? mfu_figure_rows[row->figure].dim : row->dim;
+}
+
 /* The row of a key, and the factor of a unit in its name (0: none). */
 static const struct pair_row *find_pair(const char *typed, double *factor)
 {
@@ -129,7 +122,7 @@ static const struct pair_row *find_pair(const char *typed, double *factor)
         if (n <= m || strcmp(key + n - m, units[i].suffix) != 0)
             continue;
         key[n - m] = '\0';
-        if ((row = row_of(key)) && row->dim == units[i].dim) {
+        if ((row = row_of(key)) && dim_of(row) == units[i].dim) {
             *factor = units[i].factor;
             return row;
         }
@@ -174,13 +167,13 @@ static double pair_value(struct mfu_log *log, const struct pair_row *row, double
     bare = *end == '\0';
     if (bare && factor > 0)
         return value * factor;
-    if (row->dim == MFU_RATIO && bare)
+    if (dim_of(row) == MFU_RATIO && bare)
         return value > 1 ? value / 100 : value;
-    if (row->dim == MFU_BYTES && bare && value < 1e6)
+    if (dim_of(row) == MFU_BYTES && bare && value < 1e6)
         return NAN; /* 7.4 of what? */
     if (row->figure == MFU_FIGURE_TIME && bare)
         return bare_time(log, value);
-    return mfu_quantity_parse(plain, row->dim, &value, NULL) == 0 ? value : NAN;
+    return mfu_quantity_parse(plain, dim_of(row), &value, NULL) == 0 ? value : NAN;
 }
 
 /* Puts one pair down, figures into the loose record. */
@@ -209,7 +202,7 @@ static int put_pair(struct mfu_log *log, const char *key, const char *value, str
                         value);
     if (!(number >= 0))
         return mfu_fail(err, MFU_EINPUT, "%.40s: '%.40s': expected %s", key, value,
-                        row->dim == MFU_RATIO ? "a share such as 15.4%" : mfu_dim_help(row->dim));
+                        dim_of(row) == MFU_RATIO ? "a share such as 15.4%" : mfu_dim_help(dim_of(row)));
     switch (row->fact) {
     case FACT_FIGURE:
         if (!isnan(log->loose.figure[row->figure]))
@@ -282,7 +275,7 @@ static void fill_known(struct mfu_log *log)
     for (size_t i = 0; i < sizeof pair_rows / sizeof pair_rows[0]; i++) {
         remember(log, pair_rows[i].key);
         for (size_t k = 0; k < sizeof units / sizeof units[0]; k++)
-            if (units[k].dim == pair_rows[i].dim) {
+            if (units[k].dim == dim_of(&pair_rows[i])) {
                 snprintf(text, sizeof text, "%s%s", pair_rows[i].key, units[k].suffix);
                 remember(log, text);
             }

@@ -49,12 +49,9 @@ static void add_rows(struct mfu_table *tab, const struct mfu_term *t, const stru
         if (l->verdict == MFU_LEVER_USELESS || l->aside || l->hardware != hardware)
             continue;
         notes(l, note, sizeof note);
-        mfu_table_cell(tab, "%s", l->change);
-        mfu_table_cell(tab, "%s", gain(buf, t, l->speedup));
-        mfu_table_cell(tab, "%s", Q(l->outcome.step_s, MFU_SECONDS));
-        mfu_table_cell(tab, "%s", P(l->outcome.mfu));
-        mfu_table_cell(tab, "%s", Q(l->outcome.memory_bytes, MFU_BYTES));
-        mfu_table_cell(tab, "%s", note);
+        mfu_table_cells(tab, "%s\t%s\t%s\t%s\t%s\t%s", l->change, gain(buf, t, l->speedup),
+                        Q(l->outcome.step_s, MFU_SECONDS), P(l->outcome.mfu), Q(l->outcome.memory_bytes, MFU_BYTES),
+                        note);
     }
 }
 
@@ -72,10 +69,9 @@ static void table(FILE *out, const struct mfu_term *t, const struct mfu_advice *
     add_rows(&tab, t, a, true);
     if (own > 0 && own < tab.n_rows)
         tab.rows[own].rule = true;
-    mfu_table_print(out, t, &tab, 0);
     if (tab.n_rows == 0)
         fputs("No lever gains 0.5 % here, or saves memory at little cost.\n", out);
-    mfu_table_free(&tab);
+    mfu_table_print(out, t, &tab, 0);
 }
 
 static void explain(FILE *out, const struct mfu_term *t, const struct mfu_advice *a)

@@ -8,13 +8,7 @@
 #include "report/text/text.h"
 #include "base/short.h"
 
-static void percent(struct mfu_table *table, double share, bool sign)
-{
-    if (isfinite(share))
-        mfu_table_cell(table, sign ? "%+.1f %%" : "%.1f %%", 100 * share);
-    else
-        mfu_table_cell(table, "%s", "-");
-}
+#define PERCENT(share, sign) mfu_text_percent((char[16]){0}, share, sign)
 
 static void coefficients(FILE *out, const struct mfu_term *t, const struct mfu_calibrated *c)
 {
@@ -31,15 +25,11 @@ static void coefficients(FILE *out, const struct mfu_term *t, const struct mfu_c
 
         if (!r->kept)
             continue;
-        mfu_table_cell(&table, "%s", mfu_coefficient_rows[r->id].name);
-        mfu_table_cell(&table, "%s", Q(r->value, dim));
-        mfu_table_cell(&table, r->sigma < 0.1 ? "%.2g %%" : "%.0f %%", 100 * r->sigma);
-        mfu_table_cell(&table, "%s", Q(r->prior, dim));
-        percent(&table, r->value / r->prior - 1, true);
+        mfu_table_cells(&table, "%s\t%s", mfu_coefficient_rows[r->id].name, Q(r->value, dim));
+        mfu_table_cells(&table, r->sigma < 0.1 ? "%.2g %%" : "%.0f %%", 100 * r->sigma);
+        mfu_table_cells(&table, "%s\t%s", Q(r->prior, dim), PERCENT(r->value / r->prior - 1, true));
     }
-    if (c->fit.n_kept > 0)
-        mfu_table_print(out, t, &table, 0);
-    mfu_table_free(&table);
+    mfu_table_print(out, t, &table, 0);
 }
 
 static void left_alone(FILE *out, const struct mfu_term *t, const struct mfu_calibrated *c)
@@ -57,12 +47,8 @@ static void left_alone(FILE *out, const struct mfu_term *t, const struct mfu_cal
 
 static void residual(struct mfu_table *table, const struct mfu_fit_residuals *r)
 {
-    mfu_table_cell(table, "%s", r->name);
-    mfu_table_cell(table, "%zu", r->n);
-    percent(table, r->before, false);
-    percent(table, r->mape, false);
-    percent(table, r->median, false);
-    percent(table, r->bias, true);
+    mfu_table_cells(table, "%s\t%zu\t%s\t%s\t%s\t%s", r->name, r->n, PERCENT(r->before, false), PERCENT(r->mape, false),
+                    PERCENT(r->median, false), PERCENT(r->bias, true));
 }
 
 static void residuals(FILE *out, const struct mfu_term *t, const struct mfu_calibrated *c)
@@ -79,7 +65,6 @@ static void residuals(FILE *out, const struct mfu_term *t, const struct mfu_cali
     }
     fputc('\n', out);
     mfu_table_print(out, t, &table, 0);
-    mfu_table_free(&table);
 }
 
 /* What becomes of the calibration that there was. */
@@ -160,14 +145,10 @@ void mfu_text_calibrations(FILE *out, const struct mfu_term *t, const struct mfu
     struct mfu_table table = MFU_TABLE(columns);
 
     for (size_t i = 0; i < n; i++) {
-        mfu_table_cell(&table, "%s", list[i].name);
-        mfu_table_cell(&table, "%s", list[i].gpu);
-        mfu_table_cell(&table, "%s", list[i].from);
-        mfu_table_cell(&table, "%s", list[i].date);
-        mfu_table_cell(&table, "%.0f", list[i].samples);
-        percent(&table, isfinite(list[i].mape_held_out) ? list[i].mape_held_out : list[i].mape, false);
-        mfu_table_cell(&table, "%s", list[i].software);
+        mfu_table_cells(&table, "%s\t%s\t%s\t%s\t%.0f\t%s\t%s", list[i].name, list[i].gpu, list[i].from, list[i].date,
+                        list[i].samples,
+                        PERCENT(isfinite(list[i].mape_held_out) ? list[i].mape_held_out : list[i].mape, false),
+                        list[i].software);
     }
     mfu_table_print(out, t, &table, 0);
-    mfu_table_free(&table);
 }

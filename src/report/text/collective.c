@@ -69,14 +69,10 @@ void mfu_text_collectives(FILE *out, const struct mfu_term *t, const struct mfu_
     for (size_t i = 0; i < n; i++) {
         const struct mfu_kernel_row *row = &list[i].row;
 
-        mfu_table_cell(&table, "%.0f", row->bytes);
-        mfu_table_cell(&table, "%s", Q(row->time_s, MFU_SECONDS));
-        mfu_table_cell(&table, "%s", Q(row->bytes_per_s, MFU_BYTES_PER_S));
-        mfu_table_cell(&table, "%s",
-                       Q(row->bytes_per_s * mfu_bus_factor(row->collective.kind, row->ranks), MFU_BYTES_PER_S));
-        mfu_table_cell(&table, "%s", mfu_algorithm_names[row->algorithm]);
-        mfu_table_cell(&table, "%s", mfu_protocol_names[row->protocol]);
+        mfu_table_cells(&table, "%.0f\t%s\t%s\t%s\t%s\t%s", row->bytes, Q(row->time_s, MFU_SECONDS),
+                        Q(row->bytes_per_s, MFU_BYTES_PER_S),
+                        Q(row->bytes_per_s * mfu_bus_factor(row->collective.kind, row->ranks), MFU_BYTES_PER_S),
+                        mfu_algorithm_names[row->algorithm], mfu_protocol_names[row->protocol]);
     }
     mfu_table_print(out, t, &table, 0);
-    mfu_table_free(&table);
 }

@@ -3,21 +3,13 @@
  */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "plan/kernels.h"
+#include "plan/roofline.h"
 #include "report/report.h"
 #include "report/text/text.h"
 #include "base/short.h"
 
 #define SHOWN 20
-
-static int longer(const void *a, const void *b)
-{
-    const struct mfu_kernel_row *x = a, *y = b;
-
-    return (x->time_s < y->time_s) - (x->time_s > y->time_s);
-}
 
 /* "8192x2304x768", "96x 1024x64x1024". */
 static void shape(char *text, size_t size, const struct mfu_term *t, const struct mfu_kernel *k)
@@ -34,20 +26,20 @@ static void shape(char *text, size_t size, const struct mfu_term *t, const struc
         snprintf(text, size, "%.0f%s%.0f", k->m, x, k->n);
 }
 
-static void figures(struct mfu_table *table, const struct mfu_kernel_row *row)
+/* FLOP per byte; "" where no bytes move. */
+static const char *intensity(char buf[16], const struct mfu_kernel_row *row)
 {
-    mfu_table_cell(table, "%s", Q(row->flops, MFU_FLOP));
-    mfu_table_cell(table, "%s", Q(row->bytes, MFU_BYTES));
-    if (row->bytes > 0)
-        mfu_table_cell(table, row->intensity < 9.95 ? "%.1f" : "%.0f", row->intensity);
-    else
-        mfu_table_cell(table, "%s", "");
+    snprintf(buf, 16, row->bytes <= 0 ? "" : row->intensity < 9.95 ? "%.1f" : "%.0f", row->intensity);
+    return buf;
 }
 
-static void times(struct mfu_table *table, double time_s, double share)
+/* A kernel, or several together: without phase, shape and bound. */
+static void put_row(struct mfu_table *table, const struct mfu_kernel_row *row, const char *phase, const char *shape,
+                    const char *bound)
 {
-    mfu_table_cell(table, "%s", Q(time_s, MFU_SECONDS));
-    mfu_table_cell(table, "%s", P(share));
+    mfu_table_cells(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", row->name, phase, Q(round(row->count), MFU_COUNT),
+                    shape, Q(row->flops, MFU_FLOP), Q(row->bytes, MFU_BYTES), intensity((char[16]){0}, row), bound,
+                    Q(row->time_s, MFU_SECONDS), P(row->share));
 }
 
 static void one(struct mfu_table *table, const struct mfu_term *t, const struct mfu_kernel_row *row)
@@ -55,13 +47,7 @@ static void one(struct mfu_table *table, const struct mfu_term *t, const struct 
     char text[64];
 
     shape(text, sizeof text, t, &row->kernel);
-    mfu_table_cell(table, "%s", row->name);
-    mfu_table_cell(table, "%s", mfu_phase_names[row->phase]);
-    mfu_table_cell(table, "%s", Q(round(row->count), MFU_COUNT));
-    mfu_table_cell(table, "%s", text);
-    figures(table, row);
-    mfu_table_cell(table, "%s", mfu_bound_names[row->price.bound]);
-    times(table, row->time_s, row->share);
+    put_row(table, row, mfu_phase_names[row->phase], text, mfu_bound_names[row->price.bound]);
 }
 
 static void several(struct mfu_table *table, const char *name, const struct mfu_kernel_row *rows, int n)
@@ -76,13 +62,8 @@ static void several(struct mfu_table *table, const char *name, const struct mfu_
         sum.share += rows[i].share;
     }
     sum.intensity = sum.bytes > 0 ? sum.flops / sum.bytes : 0;
-    mfu_table_cell(table, "%s", name);
-    mfu_table_cell(table, "%s", "");
-    mfu_table_cell(table, "%s", Q(round(sum.count), MFU_COUNT));
-    mfu_table_cell(table, "%s", "");
-    figures(table, &sum);
-    mfu_table_cell(table, "%s", "");
-    times(table, sum.time_s, sum.share);
+    snprintf(sum.name, sizeof sum.name, "%s", name);
+    put_row(table, &sum, "", "", "");
 }
 
 int mfu_text_kernels(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
@@ -100,7 +81,7 @@ int mfu_text_kernels(FILE *out, const struct mfu_term *t, const struct mfu_plan 
 
     if (n < 0)
         return -1;
-    qsort(rows, (size_t)n, sizeof *rows, longer);
+    mfu_kernels_by_time(rows, n);
     for (int i = 0; i < shown; i++)
         one(&table, t, &rows[i]);
     if (n > shown) {
@@ -110,7 +91,6 @@ int mfu_text_kernels(FILE *out, const struct mfu_term *t, const struct mfu_plan 
     mfu_table_rule(&table);
     several(&table, "all: GPU busy", rows, n);
     mfu_table_print(out, t, &table, 0);
-    mfu_table_free(&table);
     free(rows);
     f = mfu_flow_start(out, t, "", 0);
     mfu_flow_words(
@@ -137,26 +117,22 @@ int mfu_text_kernels_wide(FILE *out, const struct mfu_term *t, const struct mfu_
 
     if (n < 0)
         return -1;
-    qsort(rows, (size_t)n, sizeof *rows, longer);
+    mfu_kernels_by_time(rows, n);
     for (int i = 0; i < n; i++) {
         const struct mfu_reading *r = &rows[i].reading;
         bool known = isfinite(r->limit.resident);
 
-        mfu_table_cell(&table, "%s", rows[i].name);
-        mfu_table_cell(&table, "%s", mfu_phase_names[rows[i].phase]);
-        mfu_table_cell(&table, "%s", Q(rows[i].time_s, MFU_SECONDS));
-        mfu_table_cell(&table, "%.0f", r->grid.blocks);
-        mfu_table_cell(&table, "%.0f", r->grid.threads);
-        mfu_table_cell(&table, r->waves < 9.95 ? "%.2f" : "%.0f", r->waves);
-        mfu_table_cell(&table, known ? "%.0f" : "?", r->limit.resident);
-        mfu_table_cell(&table, "%s", known ? r->limit.limit : "unknown");
-        mfu_table_cell(&table, known ? "%.0f %%" : "?", 100 * rows[i].occupancy);
-        mfu_table_cell(&table, "%.0f %%", 100 * rows[i].sm_active);
-        mfu_table_cell(&table, "%.0f %%", 100 * rows[i].tensor_active);
-        mfu_table_cell(&table, "%.0f %%", 100 * rows[i].dram_active);
+        char waves[16], resident[16], occupancy[16];
+
+        snprintf(waves, sizeof waves, r->waves < 9.95 ? "%.2f" : "%.0f", r->waves);
+        snprintf(resident, sizeof resident, known ? "%.0f" : "?", r->limit.resident);
+        snprintf(occupancy, sizeof occupancy, known ? "%.0f %%" : "?", 100 * rows[i].occupancy);
+        mfu_table_cells(&table, "%s\t%s\t%s\t%.0f\t%.0f\t%s\t%s\t%s\t%s\t%.0f %%\t%.0f %%\t%.0f %%", rows[i].name,
+                        mfu_phase_names[rows[i].phase], Q(rows[i].time_s, MFU_SECONDS), r->grid.blocks, r->grid.threads,
+                        waves, resident, known ? r->limit.limit : "unknown", occupancy, 100 * rows[i].sm_active,
+                        100 * rows[i].tensor_active, 100 * rows[i].dram_active);
     }
     mfu_table_print(out, t, &table, 0);
-    mfu_table_free(&table);
     free(rows);
     f = mfu_flow_start(out, t, "", 0);
     mfu_flow_words(

@@ -23,21 +23,15 @@ static void parts(FILE *out, const struct mfu_term *t, const struct mfu_memory_a
     for (int i = 0; i < MFU_PART_COUNT; i++) {
         if (m->peak.parts[i] < 0.5)
             continue;
-        mfu_table_cell(&table, "%s", mfu_part_names[i]);
-        mfu_table_cell(&table, "%s", Q(m->peak.parts[i], MFU_BYTES));
-        mfu_table_cell(&table, "%s", P(m->peak.parts[i] / m->peak.bytes));
-        mfu_table_bar(&table, m->peak.parts[i] / m->peak.bytes);
-        mfu_table_cell(&table, "%s", mfu_part_meanings[i]);
+        mfu_table_cells(&table, "%s\t%s\t%s\t%g\t%s", mfu_part_names[i], Q(m->peak.parts[i], MFU_BYTES),
+                        P(m->peak.parts[i] / m->peak.bytes), m->peak.parts[i] / m->peak.bytes, mfu_part_meanings[i]);
     }
     mfu_table_print(out, t, &table, 0);
-    mfu_table_free(&table);
 }
 
 static void line(struct mfu_table *table, const char *name, double bytes, const char *what)
 {
-    mfu_table_cell(table, "%s", name);
-    mfu_table_cell(table, "%s", Q(bytes, MFU_BYTES));
-    mfu_table_cell(table, "%s", what);
+    mfu_table_cells(table, "%s\t%s\t%s", name, Q(bytes, MFU_BYTES), what);
 }
 
 static void levels(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
@@ -57,7 +51,6 @@ static void levels(FILE *out, const struct mfu_term *t, const struct mfu_plan *p
     line(&table, "of capacity", m->capacity_bytes,
          m->capacity_assumed ? "offered to a process (estimated for this card)" : "offered to a process by this card");
     mfu_table_print(out, t, &table, 0);
-    mfu_table_free(&table);
 }
 
 static void verdict(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
@@ -106,16 +99,12 @@ static void tensors(FILE *out, const struct mfu_term *t, const struct mfu_plan *
     for (int i = 0; i < n; i++) {
         char name[96];
 
-        mfu_table_cell(&table, "%s", mfu_peak_tensor_name(&alive[i], name, sizeof name));
-        mfu_table_cell(&table, "%s", Q(alive[i].bytes * alive[i].copies, MFU_BYTES));
-        mfu_table_cell(&table, "%s", Q(alive[i].copies, MFU_COUNT));
-        mfu_table_cell(&table, "%s", Q(alive[i].bytes, MFU_BYTES));
-        mfu_table_cell(&table, "%s", mfu_part_names[alive[i].part]);
-        mfu_table_cell(&table, "%s", mfu_phase_names[alive[i].phase]);
+        mfu_table_cells(&table, "%s\t%s\t%s\t%s\t%s\t%s", mfu_peak_tensor_name(&alive[i], name, sizeof name),
+                        Q(alive[i].bytes * alive[i].copies, MFU_BYTES), Q(alive[i].copies, MFU_COUNT),
+                        Q(alive[i].bytes, MFU_BYTES), mfu_part_names[alive[i].part], mfu_phase_names[alive[i].phase]);
     }
     fputc('\n', out);
     mfu_table_print(out, t, &table, 0);
-    mfu_table_free(&table);
 }
 
 void mfu_text_memory(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)

@@ -57,16 +57,10 @@ void mfu_text_mfu(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
     peak(out, t, p);
     fputc('\n', out);
     for (size_t i = 0; i < n; i++) {
-        mfu_table_cell(&table, "%s", all[i].name);
-        mfu_table_cell(&table, "%s", Q(all[i].flops_per_token, MFU_FLOP));
-        mfu_table_cell(&table, "%s", Q(all[i].peak_flops, MFU_FLOP_PER_S));
-        mfu_table_cell(&table, "%s", P(all[i].mfu));
-        mfu_table_bar(&table, all[i].mfu);
-        mfu_table_cell(&table, "%s", all[i].counts);
-        mfu_table_cell(&table, "%s", all[i].peak_of);
+        mfu_table_cells(&table, "%s\t%s\t%s\t%s\t%g\t%s\t%s", all[i].name, Q(all[i].flops_per_token, MFU_FLOP),
+                        Q(all[i].peak_flops, MFU_FLOP_PER_S), P(all[i].mfu), all[i].mfu, all[i].counts, all[i].peak_of);
     }
     mfu_table_print(out, t, &table, 0);
-    mfu_table_free(&table);
     f = mfu_flow_start(out, t, "", 0);
     mfu_flow_words(&f, MFU_FAINT,
                    "N: parameters that a token uses; products: those that are multiplied with; L: layers; d: width of "

@@ -95,7 +95,7 @@ static void cell(struct mfu_table *table, double x, enum mfu_dim dim)
 {
     char buf[MFU_QUANTITY_MAX];
 
-    mfu_table_cell(table, "%s", isfinite(x) ? value(buf, x, dim) : "-");
+    mfu_table_cells(table, "%s", isfinite(x) ? value(buf, x, dim) : "-");
 }
 
 static void figures(FILE *out, const struct mfu_term *t, const struct mfu_observation *o)
@@ -111,23 +111,22 @@ static void figures(FILE *out, const struct mfu_term *t, const struct mfu_observ
         const struct mfu_compared *c = &o->compared[i];
         char low[MFU_QUANTITY_MAX], high[MFU_QUANTITY_MAX];
 
-        mfu_table_cell(&table, "%s", c->name);
+        mfu_table_cells(&table, "%s", c->name);
         cell(&table, c->measured, c->dim);
         cell(&table, c->predicted, c->dim);
         if (isfinite(c->low))
-            mfu_table_cell(&table, "%s to %s", value(low, c->low, c->dim), value(high, c->high, c->dim));
+            mfu_table_cells(&table, "%s to %s", value(low, c->low, c->dim), value(high, c->high, c->dim));
         else
-            mfu_table_cell(&table, "%s", "");
+            mfu_table_cells(&table, "%s", "");
         if (isfinite(c->low))
-            mfu_table_cell(&table, "%s", c->measured < c->low ? "below" : c->measured > c->high ? "above" : "within");
+            mfu_table_cells(&table, "%s", c->measured < c->low ? "below" : c->measured > c->high ? "above" : "within");
         else if (c->predicted > 0 && c->dim != MFU_RATIO)
-            mfu_table_cell(&table, "%+.0f %%", 100 * (c->measured / c->predicted - 1));
+            mfu_table_cells(&table, "%+.0f %%", 100 * (c->measured / c->predicted - 1));
         else
-            mfu_table_cell(&table, "%s", "");
+            mfu_table_cells(&table, "%s", "");
     }
     fputc('\n', out);
     mfu_table_print(out, t, &table, 0);
-    mfu_table_free(&table);
     if (o->spread > 0) {
         struct mfu_flow f = mfu_flow_start(out, t, "", 0);
 

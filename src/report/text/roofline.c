@@ -188,16 +188,12 @@ static void legend(FILE *out, const struct mfu_term *t, const struct mfu_kernel_
     struct mfu_table table = MFU_TABLE(columns);
 
     for (int i = 0; i < n; i++) {
-        mfu_table_cell(&table, "%c", letter(rows, i));
-        mfu_table_cell(&table, "%s", rows[i].name);
-        mfu_table_cell(&table, "%s", mfu_phase_names[rows[i].phase]);
-        mfu_table_cell(&table, rows[i].intensity < 9.95 ? "%.1f" : "%.0f", rows[i].intensity);
-        mfu_table_cell(&table, "%s", Q(rows[i].flops_per_s, MFU_FLOP_PER_S));
-        mfu_table_cell(&table, "%s", P(rows[i].share));
-        mfu_table_cell(&table, "%s", mfu_bound_names[rows[i].price.bound]);
+        mfu_table_cells(&table, "%c\t%s\t%s", letter(rows, i), rows[i].name, mfu_phase_names[rows[i].phase]);
+        mfu_table_cells(&table, rows[i].intensity < 9.95 ? "%.1f" : "%.0f", rows[i].intensity);
+        mfu_table_cells(&table, "%s\t%s\t%s", Q(rows[i].flops_per_s, MFU_FLOP_PER_S), P(rows[i].share),
+                        mfu_bound_names[rows[i].price.bound]);
     }
     mfu_table_print(out, t, &table, 0);
-    mfu_table_free(&table);
 }
 
 static void ridges(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)

@@ -11,10 +11,7 @@
 
 static void share_row(struct mfu_table *t, const char *name, double s, double whole)
 {
-    mfu_table_cell(t, "%s", name);
-    mfu_table_cell(t, "%s", Q(s, MFU_SECONDS));
-    mfu_table_cell(t, "%s", P(s / whole));
-    mfu_table_bar(t, s / whole);
+    mfu_table_cells(t, "%s\t%s\t%s\t%g", name, Q(s, MFU_SECONDS), P(s / whole), s / whole);
 }
 
 static void phases(FILE *out, const struct mfu_term *t, const struct mfu_step_answer *s)
@@ -30,7 +27,6 @@ static void phases(FILE *out, const struct mfu_term *t, const struct mfu_step_an
         share_row(&table, "communication", s->communication_exposed_s, s->time_s);
     share_row(&table, "idle", s->idle_s, s->time_s);
     mfu_table_print(out, t, &table, 0);
-    mfu_table_free(&table);
 }
 
 /* Time per kind and phase, and what the readings are meanwhile. */
@@ -73,20 +69,15 @@ static int kinds(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
                 tensor += rows[i].time_s / best_s * rows[i].tensor_active;
                 dram += rows[i].time_s / best_s * rows[i].dram_active;
             }
-        mfu_table_cell(&table, "%s", mfu_kind_names[best]);
-        mfu_table_cell(&table, "%s", Q(round(count), MFU_COUNT));
+        mfu_table_cells(&table, "%s\t%s", mfu_kind_names[best], Q(round(count), MFU_COUNT));
         for (int i = 0; i < MFU_PHASE_COUNT; i++)
-            mfu_table_cell(&table, "%s", time[i] > 0 ? Q(time[i], MFU_SECONDS) : "");
-        mfu_table_cell(&table, "%s", Q(best_s, MFU_SECONDS));
-        mfu_table_cell(&table, "%s", P(best_s / p->step.time_s));
-        mfu_table_cell(&table, "%.0f %%", 100 * tensor);
-        mfu_table_cell(&table, "%.0f %%", 100 * dram);
-        mfu_table_bar(&table, best_s / p->step.time_s);
+            mfu_table_cells(&table, "%s", time[i] > 0 ? Q(time[i], MFU_SECONDS) : "");
+        mfu_table_cells(&table, "%s\t%s\t%.0f %%\t%.0f %%\t%g", Q(best_s, MFU_SECONDS), P(best_s / p->step.time_s),
+                        100 * tensor, 100 * dram, best_s / p->step.time_s);
     }
     free(rows);
     fputc('\n', out);
     mfu_table_print(out, t, &table, 0);
-    mfu_table_free(&table);
     return 0;
 }
 

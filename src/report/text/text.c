@@ -245,6 +245,15 @@ void mfu_flow_words(struct mfu_flow *f, int style, const char *format, ...)
 
 /* ---- tables ------------------------------------------------------------- */
 
+const char *mfu_text_percent(char buf[16], double share, bool sign)
+{
+    if (isfinite(share))
+        snprintf(buf, 16, sign ? "%+.1f %%" : "%.1f %%", 100 * share);
+    else
+        snprintf(buf, 16, "-");
+    return buf;
+}
+
 /* The row that is being filled, or NULL when out of memory. */
 static struct mfu_table_row *row_to_fill(struct mfu_table *t)
 {
@@ -262,35 +271,28 @@ static struct mfu_table_row *row_to_fill(struct mfu_table *t)
     return &t->rows[t->n_rows];
 }
 
-static void next_cell(struct mfu_table *t)
+void mfu_table_cells(struct mfu_table *t, const char *format, ...)
 {
-    if (++t->next == t->n_columns) {
-        t->next = 0;
-        t->n_rows++;
-    }
-}
-
-void mfu_table_cell(struct mfu_table *t, const char *format, ...)
-{
-    struct mfu_table_row *row = row_to_fill(t);
+    char text[MFU_TABLE_COLUMNS * MFU_CELL], *rest = text;
     va_list args;
 
-    if (!row)
-        return;
     va_start(args, format);
-    vsnprintf(row->cell[t->next], MFU_CELL, format, args);
+    vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    next_cell(t);
-}
+    for (char *cell; (cell = strsep(&rest, "\t"));) {
+        struct mfu_table_row *row = row_to_fill(t);
 
-void mfu_table_bar(struct mfu_table *t, double share)
-{
-    struct mfu_table_row *row = row_to_fill(t);
-
-    if (!row)
-        return;
-    row->share = share;
-    next_cell(t);
+        if (!row)
+            return;
+        if (t->columns[t->next].bar)
+            row->share = strtod(cell, NULL);
+        else
+            snprintf(row->cell[t->next], MFU_CELL, "%s", cell);
+        if (++t->next == t->n_columns) {
+            t->next = 0;
+            t->n_rows++;
+        }
+    }
 }
 
 void mfu_table_rule(struct mfu_table *t)
@@ -396,7 +398,7 @@ static void print_row(FILE *out, const struct mfu_term *term, const struct mfu_t
     fputc('\n', out);
 }
 
-void mfu_table_print(FILE *out, const struct mfu_term *term, const struct mfu_table *t, int indent)
+void mfu_table_print(FILE *out, const struct mfu_term *term, struct mfu_table *t, int indent)
 {
     int widths[MFU_TABLE_COLUMNS] = {0}, sum = -COLUMN_GAP;
     bool titles = false;
@@ -408,7 +410,7 @@ void mfu_table_print(FILE *out, const struct mfu_term *term, const struct mfu_ta
         titles |= t->columns[c].title[0] != '\0';
         sum += widths[c] ? widths[c] + COLUMN_GAP : 0;
     }
-    if (titles)
+    if (titles && t->n_rows > 0)
         print_row(out, term, t, NULL, widths, indent);
     for (int i = 0; i < t->n_rows; i++) {
         if (t->rows[i].rule) {
@@ -418,10 +420,6 @@ void mfu_table_print(FILE *out, const struct mfu_term *term, const struct mfu_ta
         }
         print_row(out, term, t, &t->rows[i], widths, indent);
     }
-}
-
-void mfu_table_free(struct mfu_table *t)
-{
     free(t->rows);
     t->rows = NULL;
     t->n_rows = t->cap = t->next = 0;

@@ -98,11 +98,15 @@ struct mfu_table {
         .columns = (c), .n_columns = (int)(sizeof(c) / sizeof(c)[0])                                                   \
     }
 
-/* Cells are filled from left to right; a full row begins the next. */
-void mfu_table_cell(struct mfu_table *, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void mfu_table_bar(struct mfu_table *, double share);
+/* Cells, parted by tabs in the format, are filled from left to right; a full row begins the next.  That of
+ * a bar is a share. */
+void mfu_table_cells(struct mfu_table *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void mfu_table_rule(struct mfu_table *); /* above the row to come */
-void mfu_table_print(FILE *, const struct mfu_term *, const struct mfu_table *, int indent);
-void mfu_table_free(struct mfu_table *);
+
+/* "12.3 %", with a sign if that matters; "-" where it is unknown.  Returns buf. */
+const char *mfu_text_percent(char buf[16], double share, bool sign);
+
+/* Prints a table that has rows, and gives its memory back. */
+void mfu_table_print(FILE *, const struct mfu_term *, struct mfu_table *, int indent);
 
 #endif

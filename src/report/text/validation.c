@@ -12,24 +12,14 @@
 
 #define WORST 8
 
-static void ratio(struct mfu_table *table, double value, bool sign)
-{
-    if (isfinite(value))
-        mfu_table_cell(table, sign ? "%+.1f %%" : "%.1f %%", 100 * value);
-    else
-        mfu_table_cell(table, "%s", "-");
-}
+#define PERCENT(share, sign) mfu_text_percent((char[16]){0}, share, sign)
 
 static void row(struct mfu_table *table, const char *name, const struct mfu_errors_summary *s)
 {
-    mfu_table_cell(table, "%s", name);
-    mfu_table_cell(table, "%zu", s->n);
-    ratio(table, s->n ? s->mape : NAN, false);
-    ratio(table, s->n ? s->median : NAN, false);
-    ratio(table, s->n ? s->bias : NAN, true);
-    ratio(table, s->n ? s->p90 : NAN, false);
-    ratio(table, s->n ? s->coverage90 : NAN, false);
-    mfu_table_cell(table, "%s", s->n ? s->worst_id : "");
+    mfu_table_cells(table, "%s\t%zu\t%s\t%s\t%s\t%s\t%s\t%s", name, s->n, PERCENT(s->n ? s->mape : NAN, false),
+                    PERCENT(s->n ? s->median : NAN, false), PERCENT(s->n ? s->bias : NAN, true),
+                    PERCENT(s->n ? s->p90 : NAN, false), PERCENT(s->n ? s->coverage90 : NAN, false),
+                    s->n ? s->worst_id : "");
 }
 
 #define COLUMNS(what)                                                                                                  \
@@ -50,7 +40,6 @@ static void overall(FILE *out, const struct mfu_term *t, const struct mfu_valida
     mfu_table_rule(&table);
     row(&table, "step, one MFU per GPU", &v->baseline);
     mfu_table_print(out, t, &table, 0);
-    mfu_table_free(&table);
 }
 
 /* One group of one table. */
@@ -89,7 +78,6 @@ static void one_kind(FILE *out, const struct mfu_term *t, const struct mfu_valid
         row(&table, list[i].name, list[i].summary);
     fputc('\n', out);
     mfu_table_print(out, t, &table, 0);
-    mfu_table_free(&table);
 }
 
 static void groups(FILE *out, const struct mfu_term *t, const struct mfu_validation *v)
@@ -159,19 +147,13 @@ static void worst(FILE *out, const struct mfu_term *t, const struct mfu_validati
             list[n++] = &v->rows[i];
     qsort(list, n, sizeof *list, worse);
     for (size_t i = 0; i < n && i < WORST; i++) {
-        mfu_table_cell(&table, "%s", list[i]->id);
-        mfu_table_cell(&table, "%s", list[i]->gpu);
-        mfu_table_cell(&table, "%s", list[i]->runtime);
-        mfu_table_cell(&table, "%s", list[i]->sharding);
-        mfu_table_cell(&table, "%s", Q(list[i]->measured_step_s, MFU_SECONDS));
-        mfu_table_cell(&table, "%s", Q(list[i]->predicted_step_s, MFU_SECONDS));
-        mfu_table_cell(&table, "%+.0f %%", 100 * list[i]->error);
+        mfu_table_cells(&table, "%s\t%s\t%s\t%s\t%s\t%s\t%+.0f %%", list[i]->id, list[i]->gpu, list[i]->runtime,
+                        list[i]->sharding, Q(list[i]->measured_step_s, MFU_SECONDS),
+                        Q(list[i]->predicted_step_s, MFU_SECONDS), 100 * list[i]->error);
     }
-    if (n) {
+    if (n)
         fputc('\n', out);
-        mfu_table_print(out, t, &table, 0);
-    }
-    mfu_table_free(&table);
+    mfu_table_print(out, t, &table, 0);
     free(list);
 }
 
@@ -237,15 +219,12 @@ static void skipped(FILE *out, const struct mfu_term *t, const struct mfu_valida
             if (all[k].n > all[best].n)
                 best = k;
         generalise(text, sizeof text, all[best].reason);
-        mfu_table_cell(&table, "%s", all[best].several ? text : all[best].reason);
-        mfu_table_cell(&table, "%zu", all[best].n);
+        mfu_table_cells(&table, "%s\t%zu", all[best].several ? text : all[best].reason, all[best].n);
         all[best].n = 0;
     }
-    if (n) {
+    if (n)
         fputc('\n', out);
-        mfu_table_print(out, t, &table, 0);
-    }
-    mfu_table_free(&table);
+    mfu_table_print(out, t, &table, 0);
     free(all);
 }
 

@@ -38,22 +38,13 @@ static void parts(FILE *out, const struct mfu_term *t, const struct mfu_why *w)
         amount += p->leaf ? 0 : p->amount;
         if (fabs(p->fraction) < SHOWN && i > 0)
             continue;
-        mfu_table_cell(&table, "%s%s", p->leaf ? "  " : "", mfu_tr(p->name));
-        mfu_table_cell(&table, "%s", P(p->fraction));
-        mfu_table_cell(&table, "%s%s", p->amount < 0 ? "-" : "", Q(fabs(p->amount), w->dim));
-        mfu_table_bar(&table, p->leaf ? 0 : fmax(0, p->fraction));
-        mfu_table_cell(&table, "%s", mfu_tr(p->says));
-        mfu_table_cell(&table, "%s", p->command);
+        mfu_table_cells(&table, "%s%s\t%s\t%s%s\t%g\t%s\t%s", p->leaf ? "  " : "", mfu_tr(p->name), P(p->fraction),
+                        p->amount < 0 ? "-" : "", Q(fabs(p->amount), w->dim), p->leaf ? 0. : fmax(0, p->fraction),
+                        mfu_tr(p->says), p->command);
     }
     mfu_table_rule(&table);
-    mfu_table_cell(&table, "%s", mfu_tr(w->whole));
-    mfu_table_cell(&table, "%s", P(sum));
-    mfu_table_cell(&table, "%s", Q(amount, w->dim));
-    mfu_table_bar(&table, 0);
-    mfu_table_cell(&table, "%s", "");
-    mfu_table_cell(&table, "%s", "");
+    mfu_table_cells(&table, "%s\t%s\t%s\t0\t\t", mfu_tr(w->whole), P(sum), Q(amount, w->dim));
     mfu_table_print(out, t, &table, 0);
-    mfu_table_free(&table);
 }
 
 static void rows(FILE *out, const struct mfu_term *t, const struct mfu_why *w)
@@ -67,18 +58,12 @@ static void rows(FILE *out, const struct mfu_term *t, const struct mfu_why *w)
     for (int i = 0; i < w->n_rows; i++) {
         const struct mfu_why_row *r = &w->rows[i];
 
-        mfu_table_cell(&table, "%s", Q(r->batch, MFU_COUNT));
-        mfu_table_cell(&table, "%s", Q(r->accum, MFU_COUNT));
-        mfu_table_cell(&table, "%s", Q(r->step_s, MFU_SECONDS));
-        mfu_table_cell(&table, "%s", Q(r->tokens_per_s, MFU_COUNT));
-        mfu_table_cell(&table, "%s", P(r->mfu));
-        mfu_table_bar(&table, r->mfu);
-        mfu_table_cell(&table, "%s", Q(r->memory_bytes, MFU_BYTES));
-        mfu_table_cell(&table, "%s%s", r->fits ? mfu_tr("fits") : mfu_tr("does not fit"),
-                       r->now ? mfu_tr(", now") : "");
+        mfu_table_cells(&table, "%s\t%s\t%s\t%s\t%s\t%g\t%s\t%s%s", Q(r->batch, MFU_COUNT), Q(r->accum, MFU_COUNT),
+                        Q(r->step_s, MFU_SECONDS), Q(r->tokens_per_s, MFU_COUNT), P(r->mfu), r->mfu,
+                        Q(r->memory_bytes, MFU_BYTES), r->fits ? mfu_tr("fits") : mfu_tr("does not fit"),
+                        r->now ? mfu_tr(", now") : "");
     }
     mfu_table_print(out, t, &table, 0);
-    mfu_table_free(&table);
     fputc('\n', out);
 }
 
