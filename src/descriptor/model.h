@@ -68,6 +68,7 @@ struct mfu_model_section {
 struct mfu_model {
     char slug[48], path[256], name[80], family[32], source[200], note[320];
     double published_params; /* NAN: none published */
+    uint64_t read_dims;      /* bit i: an expression reads dim i */
     int n_dims, n_sections, n_ops;
     struct mfu_model_dim dims[MFU_MAX_DIMS];
     short dim_order[MFU_MAX_DIMS]; /* each after the ones it depends on */

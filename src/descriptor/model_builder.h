@@ -34,6 +34,7 @@ struct mfu_model_builder {
     struct { /* where the dim of that number is written */
         struct mfu_yaml *yaml;
         struct mfu_yaml_node *node;
+        bool added; /* to those of the file that it extends */
     } dims[MFU_MAX_DIMS];
     struct mfu_yaml *yaml; /* of the graph */
     struct mfu_error *err;

@@ -84,7 +84,11 @@ int mfu_model_dim_find(const struct mfu_model *m, const char *name, struct mfu_e
 
 int mfu_model_dim_resolve(void *model, const char *name, struct mfu_error *err)
 {
-    return mfu_model_dim_find(model, name, err);
+    int i = mfu_model_dim_find(model, name, err);
+
+    if (i >= 0)
+        ((struct mfu_model *)model)->read_dims |= UINT64_C(1) << i;
+    return i;
 }
 
 /* Expressions ------------------------------------------------------------ */
@@ -230,7 +234,7 @@ static int dim_error(struct mfu_model_builder *b, int i)
 }
 
 /* One file's dims over those of the files that it extends. */
-static int gather_dims(struct mfu_model_builder *b, struct mfu_yaml *yaml)
+static int gather_dims(struct mfu_model_builder *b, struct mfu_yaml *yaml, bool extends)
 {
     struct mfu_yaml_node *mapping = mfu_node_find(mfu_yaml_root(yaml), "dims");
     struct mfu_model *m = b->model;
@@ -263,6 +267,7 @@ static int gather_dims(struct mfu_model_builder *b, struct mfu_yaml *yaml)
             m->dims[d].name = mfu_arena_copy(&m->arena, name, strlen(name));
             if (!m->dims[d].name)
                 return mfu_build_no_memory(b);
+            b->dims[d].added = extends;
         }
         b->dims[d].yaml = yaml;
         b->dims[d].node = mfu_node_value(mapping, i);
@@ -404,7 +409,7 @@ static int read_dims(struct mfu_model_builder *b)
     uint64_t circle;
 
     for (int i = b->n_files - 1; i >= 0; i--)
-        if (gather_dims(b, b->chain[i].yaml) < 0)
+        if (gather_dims(b, b->chain[i].yaml, i < b->n_files - 1) < 0)
             return -1;
     if (b->model->n_dims == 0) {
         mfu_fail(b->err, MFU_EINPUT, "'dims' is missing");
@@ -415,6 +420,27 @@ static int read_dims(struct mfu_model_builder *b)
     if (mfu_model_order_dims(b->model, &circle, b->err) < 0)
         return dim_error(b, nearest_of(b, circle));
     return check_dims(b);
+}
+
+/* A dim that a file adds to those that it extends is one that something reads: else its
+ * name is a slip, and the size that was meant has not changed. */
+static int check_added(struct mfu_model_builder *b)
+{
+    const char *names[MFU_MAX_DIMS], *best;
+    size_t n = 0;
+
+    for (int i = 0; i < b->model->n_dims; i++)
+        if (!b->dims[i].added)
+            names[n++] = b->model->dims[i].name;
+    for (int i = 0; i < b->model->n_dims; i++) {
+        if (!b->dims[i].added || b->model->read_dims >> i & 1)
+            continue;
+        mfu_fail(b->err, MFU_EINPUT, "nothing reads the dim '%.60s'", b->model->dims[i].name);
+        if (mfu_suggest(b->model->dims[i].name, names, n, &best, 1))
+            mfu_error_suggest(b->err, best);
+        return mfu_node_error(b->dims[i].yaml, b->dims[i].node, b->err);
+    }
+    return 0;
 }
 
 /* The table for config.json ---------------------------------------------- */
@@ -500,7 +526,8 @@ struct mfu_model *mfu_model_parse(struct mfu_yaml *yaml, const char *folder, str
     }
     mfu_folder_slug(m->slug, sizeof m->slug, mfu_yaml_name(yaml));
     snprintf(m->path, sizeof m->path, "%s", mfu_yaml_name(yaml));
-    if (read_chain(&b, folder) < 0 || read_dims(&b) < 0 || mfu_build_graph(&b) < 0 || check_huggingface(&b) < 0) {
+    if (read_chain(&b, folder) < 0 || read_dims(&b) < 0 || mfu_build_graph(&b) < 0 || check_added(&b) < 0
+        || check_huggingface(&b) < 0) {
         mfu_model_free(m);
         m = NULL;
     }

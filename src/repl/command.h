@@ -5,6 +5,7 @@
 #ifndef MFU_COMMAND_H
 #define MFU_COMMAND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct mfu_error;
@@ -20,6 +21,8 @@ struct mfu_command {
     const char *summary;                     /* one line, lower case, no full stop */
     const char *help;                        /* `help NAME`: text, then examples */
     int least_args, most_args;               /* -1: any number */
+    bool writes;                             /* a file, so that it takes --force */
+    const char *compares;                    /* `>` is no redirection: "always", or behind this word; or NULL */
     mfu_offer_fn *offer[2];                  /* what Tab proposes for odd and even arguments */
     const struct mfu_record *const *answers; /* to programs: a list that ends with NULL; NULL: none */
     int (*run)(struct mfu_session *, int argc, char **argv, struct mfu_error *);

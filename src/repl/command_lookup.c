@@ -4,6 +4,7 @@
 #include "repl/command_lookup.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "base/suggest.h"
 #include "repl/command.h"
@@ -17,11 +18,69 @@ const struct mfu_command *mfu_command_find(const char *name)
     return NULL;
 }
 
+/* What people type by habit, from psql, sqlite, gdb, vi and shells. */
+static const struct {
+    const char *habit, *name;
+} habits[] = {{"?", "help"}, {"h", "help"}, {"q", "quit"}, {"exit", "quit"}, {"bye", "quit"}, {"man", "help"}};
+
+static const struct mfu_command *find_habit(const char *name)
+{
+    name += strchr("\\.:", name[0]) && name[1]; /* \q, .help, :q */
+    for (size_t i = 0; i < sizeof habits / sizeof habits[0]; i++)
+        if (strcasecmp(habits[i].habit, name) == 0)
+            return mfu_command_find(habits[i].name);
+    for (size_t i = 0; i < mfu_command_count; i++)
+        if (strcasecmp(mfu_commands[i]->name, name) == 0)
+            return mfu_commands[i];
+    return NULL;
+}
+
+/* The command that alone begins so; else how many do in *n. */
+static const struct mfu_command *find_prefix(const char *name, size_t *n)
+{
+    const struct mfu_command *found = NULL;
+
+    *n = 0;
+    for (size_t i = 0; *name && i < mfu_command_count; i++)
+        if (strncasecmp(mfu_commands[i]->name, name, strlen(name)) == 0) {
+            found = mfu_commands[i];
+            ++*n;
+        }
+    return *n == 1 ? found : NULL;
+}
+
+const struct mfu_command *mfu_command_meant(const char *word)
+{
+    const struct mfu_command *c = mfu_command_find(word);
+    size_t n;
+
+    if (!c)
+        c = find_habit(word);
+    return c ? c : find_prefix(word, &n);
+}
+
+/* "plan, plot or print" */
+static void list_prefixed(const char *name, char *text, size_t size, size_t n)
+{
+    size_t length = 0;
+
+    for (size_t i = 0; i < mfu_command_count && length < size; i++)
+        if (strncasecmp(mfu_commands[i]->name, name, strlen(name)) == 0)
+            length += (size_t)snprintf(text + length, size - length, "%s%s", mfu_commands[i]->name,
+                                       --n > 1 ? ", " : n == 1 ? " or " : "");
+}
+
 int mfu_command_unknown(struct mfu_session *s, const char *name, struct mfu_error *err)
 {
     const char *names[128], *best;
+    char could[200];
     size_t n = 0;
 
+    if (!find_prefix(name, &n) && n > 1) {
+        list_prefixed(name, could, sizeof could, n);
+        return mfu_fail(err, MFU_EINPUT, "'%.60s' could be %s", name, could);
+    }
+    n = 0;
     mfu_fail(err, MFU_EINPUT, "no command is called '%.60s'", name);
     if (mfu_key_find_set(s->memory.now.model, name, NULL).kind != MFU_KEY_NONE) {
         char hint[96];

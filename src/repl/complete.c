@@ -126,7 +126,9 @@ static void collect(struct list *l, struct mfu_session *s)
         add_offer(l, s, mfu_offer_commands, stem);
         if (l->n == 0)
             add_offer(l, s, mfu_offer_keys, stem);
-    } else if ((c = mfu_command_find(w.argv[0]))) {
+    } else if (w.shell)
+        add_files(l, stem);
+    else if ((c = mfu_command_meant(w.argv[0]))) {
         if (c->most_args < 0 || w.argc <= c->most_args)
             add_offer(l, s, c->offer[(w.argc - 1) % 2], stem);
     } else if (assignment && (c = mfu_command_find("set")))

@@ -18,6 +18,7 @@
 #include "repl/line.h"
 #include "repl/session.h"
 #include "repl/output.h"
+#include "repl/shell.h"
 #include "repl/tokenize.h"
 
 /* KEY=VALUE, KEY = VALUE: a command without `set`. */
@@ -25,14 +26,82 @@ static bool is_assignment(const struct mfu_words *w)
 {
     const char *equals = mfu_assignment(w->argv[0]);
 
-    return equals || (w->argc > 1 && w->argv[1][0] == '=' && w->argv[1][1] != '=');
+    return  equals || (w->argc > 1 && w->argv[1][0] == '=' && w->argv[1][1] != '=');
 }
 
-static int check_arguments(const struct mfu_command *c, int argc, struct mfu_error *err)
+/* Names the word that is too much. */
+static int check_arguments(struct mfu_session *s, const struct mfu_command *c, int argc, char **argv,
+                           struct mfu_error *err)
 {
     if (argc - 1 >= c->least_args && (c->most_args < 0 || argc - 1 <= c->most_args))
         return 0;
-    return mfu_fail(err, MFU_EINPUT, "expected '%s%s%s'", c->name, *c->usage ? " " : "", c->usage);
+    if (argc - 1 < c->least_args)
+        return mfu_fail(err, MFU_EINPUT, "expected '%s%s%s'", c->name, *c->usage ? " " : "", c->usage);
+    mfu_fail(err, MFU_EINPUT, "'%.60s' is one word too many: expected '%s%s%s'", argv[c->most_args + 1], c->name,
+             *c->usage ? " " : "", c->usage);
+    return mfu_error_caret(s, err, c->most_args + 1);
+}
+
+/* The word of a redirection, > FILE or >FILE, at the end of a command; 0: there is none.
+ * Where a condition may stand a `>` compares. */
+static int find_redirection(const struct mfu_command *c, const struct mfu_words *w)
+{
+    int at = w->argc > 2 && w->argv[w->argc - 2][0] == '>' ? w->argc - 2 : w->argc - 1;
+    const char *word = w->argv[at];
+
+    if (at < 1 || word[0] != '>' || word[1] == '=')
+        return 0;
+    for (int i = 1; c->compares && i < at; i++)
+        if (strcmp(c->compares, "always") == 0 || strcmp(w->argv[i], c->compares) == 0)
+            return 0;
+    return at;
+}
+
+/* Sends the answer where the end of the line says, and takes those words away.  1 if it
+ * does, else 0; -1 with `err`. */
+static int redirect(struct mfu_session *s, const struct mfu_command *c, struct mfu_words *w, struct mfu_diversion *d,
+                    struct mfu_error *err)
+{
+    int at = find_redirection(c, w);
+    const char *word = at ? w->argv[at] : "", *file;
+    size_t n = strspn(word, ">");
+    char how[3] = "";
+
+    if (w->shell)
+        return mfu_divert_to_program(s, w->shell, d, err) < 0 ? -1 : 1;
+    if (!at)
+        return 0;
+    n += n == 1 && word[1] == '!';
+    file = word[n] ? word + n : at + 1 < w->argc ? w->argv[at + 1] : "";
+    if (n > 2 || !*file) {
+        mfu_fail(err, MFU_EINPUT, "expected '> FILE', '>> FILE' or '>! FILE'");
+        return mfu_error_caret(s, err, at);
+    }
+    snprintf(how, sizeof how, "%.*s", (int)n, word);
+    w->argc = at;
+    if (mfu_divert_to_file(s, how, file, d, err) < 0)
+        return mfu_error_caret(s, err, at + !word[n]);
+    w->argv[at] = NULL;
+    return 1;
+}
+
+/* Runs a command whose answer may go elsewhere. */
+static int run_command(struct mfu_session *s, const struct mfu_command *c, struct mfu_words *w, struct mfu_error *err)
+{
+    struct mfu_diversion diversion;
+    bool force = s->force;
+    int status, diverted;
+
+    s->force = (c->writes && mfu_take_force(&w->argc, w->argv)) || force;
+    diverted = status = redirect(s, c, w, &diversion, err);
+    if (status >= 0)
+        status = check_arguments(s, c, w->argc, w->argv, err);
+    if (status == 0)
+        status = c->run(s, w->argc, w->argv, err);
+    if (diverted > 0)
+        status = mfu_divert_end(s, &diversion, status, err);
+    s->force = force;
+    return status;
 }
 
 /* A full disk is an error of the command whose answer is lost. */
@@ -61,11 +130,15 @@ static int run(struct mfu_session *s, struct mfu_words *w, struct mfu_error *err
     const int *columns = s->columns;
     int n_columns = s->n_columns, first = 0, status;
 
+    if (w->argc == 0) { /* a line of the shell alone */
+        snprintf(s->place.command, sizeof s->place.command, "!");
+        return mfu_shell_run(s, w->shell, err);
+    }
     if (is_assignment(w) && !mfu_command_find(w->argv[0])) {
         c = mfu_command_find("set");
         first = -1; /* the name is not in the line */
     } else
-        c = mfu_command_find(w->argv[0]);
+        c = mfu_command_meant(w->argv[0]);
     s->columns = w->columns;
     s->n_columns = w->argc;
     s->lost = false;
@@ -76,10 +149,8 @@ static int run(struct mfu_session *s, struct mfu_words *w, struct mfu_error *err
         status = -1;
     } else if (first < 0)
         status = mfu_assign(s, w->argc, w->argv, 0, err);
-    else if (check_arguments(c, w->argc, err) < 0)
-        status = -1;
     else
-        status = c->run(s, w->argc, w->argv, err);
+        status = run_command(s, c, w, err);
     if (status == 0)
         status = check_output(s, err);
     if (c && status < 0 && !s->place.command[0])
@@ -122,14 +193,20 @@ int mfu_eval(struct mfu_session *s, const char *line, struct mfu_error *err)
 
 /* ---- scripts ------------------------------------------------------------- */
 
-/* Reads a line without its end into `line`.  1, 0 at the end of the file, or
- * -1 with `err`. */
-static int read_line(FILE *in, char line[MFU_LINE_MAX], struct mfu_error *err)
+/* Reads a line without its end into `line`, and those that it is continued on: a `\\` at
+ * the end stands for a blank.  Adds how many to *number.  1, 0 at the end of the file,
+ * or -1 with `err`. */
+static int read_line(FILE *in, char line[MFU_LINE_MAX], int *number, struct mfu_error *err)
 {
     size_t n = 0;
     int c;
 
-    while ((c = getc(in)) != EOF && c != '\n') {
+    for (++*number; (c = getc(in)) != EOF && (c != '\n' || (n > 0 && line[n - 1] == '\\'));) {
+        if (c == '\n') {
+            line[n - 1] = ' ';
+            ++*number;
+            continue;
+        }
         if (c == '\0') {
             mfu_fail(err, MFU_EINPUT, "a byte 0: this is not a text file");
             return mfu_error_at(err, NULL, 0, (int)n + 1);
@@ -159,22 +236,22 @@ static void locate(struct mfu_session *s, const char *name, int line, struct mfu
 static int run_lines(struct mfu_session *s, const char *name, FILE *in, struct mfu_error *err)
 {
     char *line = malloc(MFU_LINE_MAX);
-    int number = 0, status = 0, more;
+    int first, number = 0, status = 0, more;
 
     if (!line)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     while (status == 0 && !s->quit) {
         char *text = line;
 
-        more = read_line(in, line, err);
+        first = number + 1;
+        more = read_line(in, line, &number, err);
         if (more == 0)
             break;
-        number++;
-        if (number == 1 && strncmp(text, "\xEF\xBB\xBF", 3) == 0)
+        if (first == 1 && strncmp(text, "\xEF\xBB\xBF", 3) == 0)
             text += 3; /* a byte order mark */
         status = more < 0 ? -1 : mfu_eval(s, text, err);
         if (status < 0)
-            locate(s, name, number, err);
+            locate(s, name, first, err);
     }
     free(line);
     return status;

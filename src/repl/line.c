@@ -23,6 +23,7 @@
 #include "repl/session.h"
 
 #define PROMPT "mfuplan> "
+#define CONTINUED "    ...> "
 #define HISTORY_LINES 2000
 
 /* Readline calls back without a context. */
@@ -239,6 +240,22 @@ void mfu_line_open(struct mfu_session *s)
         history_path[0] = '\0';
 }
 
+/* A line, and those that it is continued on: a `\\` at the end stands for a blank. */
+static char *read_whole(void)
+{
+    char *line = readline(PROMPT), *more, *both;
+    size_t n;
+
+    while (line && !ending && (n = strlen(line)) > 0 && line[n - 1] == '\\' && (more = readline(CONTINUED))) {
+        line[n - 1] = ' ';
+        both = realloc(line, n + strlen(more) + 1);
+        if (both)
+            strcpy((line = both) + n, more);
+        free(more);
+    }
+    return line;
+}
+
 char *mfu_line_read(void)
 {
     char *line;
@@ -246,7 +263,7 @@ char *mfu_line_read(void)
     if (ending)
         return NULL;
     fflush(NULL);
-    line = readline(PROMPT);
+    line = read_whole();
     if (ending) {
         free(line);
         line = NULL;

@@ -38,13 +38,13 @@ struct job {
 };
 
 struct options {
-    bool json, csv, quiet, ascii, no_color, no_calibration;
+    bool json, csv, quiet, ascii, no_color, no_calibration, shell, force;
     const char *data_dir, *transcript;
     struct job *jobs;
     int n_jobs;
 };
 
-enum { JSON = 256, CSV, SCHEMA, NO_CALIBRATION, NO_COLOR, ASCII, DATA_DIR, TRANSCRIPT, VERSION };
+enum { JSON = 256, CSV, SCHEMA, NO_CALIBRATION, NO_COLOR, ASCII, SHELL, FORCE, DATA_DIR, TRANSCRIPT, VERSION };
 
 static const struct option long_options[] = {
     {"json", no_argument, NULL, JSON},
@@ -52,6 +52,8 @@ static const struct option long_options[] = {
     {"schema", no_argument, NULL, SCHEMA},
     {"quiet", no_argument, NULL, 'q'},
     {"no-calibration", no_argument, NULL, NO_CALIBRATION},
+    {"shell", no_argument, NULL, SHELL},
+    {"force", no_argument, NULL, FORCE},
     {"no-color", no_argument, NULL, NO_COLOR},
     {"ascii", no_argument, NULL, ASCII},
     {"data-dir", required_argument, NULL, DATA_DIR},
@@ -75,6 +77,8 @@ static const char usage[] = "Usage: mfuplan [OPTION]... [FILE]...\n"
                             "      --schema          print the JSON Schema of all answers\n"
                             "  -q, --quiet           no banner, no confirmations\n"
                             "      --no-calibration  as if nothing were measured on this computer\n"
+                            "      --force           replace files that mfuplan did not write\n"
+                            "      --shell           scripts may start programs: !COMMAND, | COMMAND\n"
                             "      --no-color        no colours (as NO_COLOR in the environment)\n"
                             "      --ascii           no characters beyond ASCII\n"
                             "      --data-dir DIR    folder with models/ and gpus/ (also MFUPLAN_DATA_DIR)\n"
@@ -171,6 +175,8 @@ static int read_options(int argc, char **argv, struct options *o)
         case SCHEMA: return tell_schema();
         case ASCII: o->ascii = true; break;
         case NO_CALIBRATION: o->no_calibration = true; break;
+        case SHELL: o->shell = true; break;
+        case FORCE: o->force = true; break;
         case NO_COLOR: o->no_color = true; break;
         case DATA_DIR: o->data_dir = optarg; break;
         case TRANSCRIPT: o->transcript = optarg; break;
@@ -301,6 +307,8 @@ int main(int argc, char **argv)
         goto done;
     s->json = o.json;
     s->csv = o.csv;
+    s->shell = o.shell;
+    s->force = o.force;
     if (!o.json)
         mfu_translate_into(mfu_page_language(mfu_environment_locale(), (char[3]){0}));
     s->quiet = o.quiet;

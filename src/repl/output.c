@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <wchar.h>
 
 #include "base/printable.h"
@@ -86,6 +87,45 @@ void mfu_wrap(FILE *out, const struct mfu_term *term, int used, int indent, cons
         p += strspn(p, " ");
     }
     putc('\n', out);
+}
+
+/* ---- files of the user ---------------------------------------------------- */
+
+#define LOOKED_AT 8192 /* bytes at either end of a file */
+
+static bool names_us(FILE *in, long from, int whence)
+{
+    static char text[LOOKED_AT];
+    size_t n = fseek(in, from, whence) == 0 ? fread(text, 1, sizeof text, in) : 0;
+
+    return memmem(text, n, "mfuplan", 7) != NULL;
+}
+
+int mfu_may_replace(const struct mfu_session *s, const char *path, bool force, const char *instead,
+                    struct mfu_error *err)
+{
+    struct stat info;
+    FILE *in;
+    bool ours;
+
+    if (force || s->force || stat(path, &info) < 0 || !S_ISREG(info.st_mode) || info.st_size == 0)
+        return 0;
+    in = fopen(path, "re");
+    ours = in && (names_us(in, 0, SEEK_SET) || names_us(in, info.st_size > LOOKED_AT ? -LOOKED_AT : 0, SEEK_END));
+    if (in)
+        fclose(in);
+    return ours ? 0 : mfu_fail(err, MFU_EINPUT, "'%.300s' exists, and mfuplan did not write it: %s", path, instead);
+}
+
+bool mfu_take_force(int *argc, char **argv)
+{
+    for (int i = 1; i < *argc; i++)
+        if (strcmp(argv[i], "--force") == 0) {
+            memmove(argv + i, argv + i + 1, (size_t)(*argc - i) * sizeof *argv);
+            --*argc;
+            return true;
+        }
+    return false;
 }
 
 /* ---- errors -------------------------------------------------------------- */

@@ -16,6 +16,17 @@ void mfu_print_note(struct mfu_session *, const char *format, ...) MFU_PRINTF(2,
  * --csv a table. */
 int mfu_answer(struct mfu_session *, const struct mfu_record *, const void *object, struct mfu_error *err);
 
+/* Whether a command may write this file: it does not exist, is no regular file, or mfuplan
+ * wrote it (it says so near its beginning or its end), or the user said --force.  -1 with
+ * `err`, which ends with `instead`: what else to type. */
+int mfu_may_replace(const struct mfu_session *, const char *path, bool force, const char *instead,
+                    struct mfu_error *err);
+
+#define MFU_FORCE "--force replaces it"
+
+/* Takes the word --force, if it is there, out of the words of a command. */
+bool mfu_take_force(int *argc, char **argv);
+
 extern const struct mfu_record mfu_record_error;
 
 /* Tells the user what failed, on session->errors, and with --json on stdout, too. */

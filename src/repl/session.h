@@ -68,6 +68,8 @@ struct mfu_session {
     bool json;            /* answers are for programs, */
     bool csv;             /* and tables instead of objects */
     bool quiet, interactive, quit;
+    bool shell; /* scripts may start programs, too: --shell */
+    bool force; /* files of others may be replaced: --force, of the command that runs or of all */
     bool lost;          /* the answer lacks something: out of memory */
     bool broken;        /* stdout takes no more; reported once */
     int depth;          /* of `source` in `source` */

@@ -5,7 +5,9 @@
 
 #include "answer/metric/path.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -29,6 +31,7 @@ int mfu_sweep_column(struct mfu_sweep *s, const char *text, struct mfu_error *er
     return 0;
 }
 
+/* The names of one word, between commas. */
 static int read_columns(struct mfu_sweep *s, const char *text, struct mfu_error *err)
 {
     char name[48];
@@ -48,7 +51,7 @@ static int read_columns(struct mfu_sweep *s, const char *text, struct mfu_error 
 
 static bool is_word(const char *text)
 {
-    static const char *const words[] = {"where", "columns", "top", "threads", "over", "simulated"};
+    static const char *const words[] = {"where", "columns", "sort", "top", "threads", "over", "simulated"};
     bool is = false;
 
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
@@ -72,10 +75,81 @@ static int read_where(struct mfu_sweep *s, int *i, int argc, char **argv, struct
     return s->where ? 0 : mfu_within(err, "where");
 }
 
+/* columns A,B or A, B or A B: words go on while they name results, or behind a comma. */
+static int read_column_words(struct mfu_sweep *s, int *i, int argc, char **argv, struct mfu_error *err)
+{
+    bool more = true;
+
+    while (*i + 1 < argc && !is_word(argv[*i + 1]) && (more || !strchr(argv[*i + 1], '='))) {
+        struct mfu_result r;
+        const char *word = argv[*i + 1];
+
+        if (!more && !mfu_result_find(word, &r) && !strchr(word, ','))
+            break;
+        if (read_columns(s, word, err) < 0)
+            return -1;
+        more = word[strlen(word) - 1] == ',';
+        ++*i;
+    }
+    return 0;
+}
+
+/* Less is better of times, bytes and what is spent; more of rates and shares. */
+static bool less_is_better(enum mfu_dim dim)
+{
+    return dim == MFU_SECONDS || dim == MFU_BYTES || dim == MFU_WATTS;
+}
+
+/* sort RESULT, sort -RESULT, top N by RESULT. */
+static int read_sort(struct mfu_sweep_words *w, const char *word, bool best, struct mfu_error *err)
+{
+    const char *name = word + (word[0] == '-');
+
+    if (mfu_sweep_column(&w->sweep, name, err) < 0)
+        return -1;
+    for (size_t i = 0; i < w->sweep.n_columns; i++)
+        if (strcmp(w->sweep.column_names[i], name) == 0)
+            w->sort = (int)i;
+    w->descending = best != (word[0] == '-');
+    if (best && less_is_better(mfu_question_dim(w->sweep.columns[w->sort])))
+        w->descending = !w->descending;
+    w->cut = best;
+    return 0;
+}
+
+static int by_column(const void *a, const void *b, void *words)
+{
+    const struct mfu_sweep_words *w = words;
+    const struct mfu_sweep_row *x = a, *y = b;
+    double p = x->columns[w->sort], q = y->columns[w->sort];
+
+    if (isnan(p) || isnan(q) || p == q)
+        return isnan(p) != isnan(q) ? isnan(p) - isnan(q)
+                                    : (x->combination > y->combination) - (x->combination < y->combination);
+    return (p > q) == w->descending ? -1 : 1;
+}
+
+void mfu_sweep_words_sort(const struct mfu_sweep_words *w, struct mfu_sweep_result *r)
+{
+    if (w->sort < 0)
+        return;
+    if (r->n_rows)
+        qsort_r(r->rows, r->n_rows, sizeof *r->rows, by_column, (void *)w);
+    if (w->cut && r->n_rows > (size_t)w->top)
+        r->n_rows = (size_t)w->top;
+}
+
 void mfu_sweep_words_begin(struct mfu_session *session, struct mfu_sweep_words *w)
 {
+    w->sort = -1;
     w->sweep.scenario = &session->memory.now;
     w->sweep.run = session->has_run ? &session->run : NULL;
+}
+
+static bool is_key(const struct mfu_scenario *s, const char *word)
+{
+    return mfu_same_name(word, "gpu") || mfu_same_name(word, "model")
+        || mfu_scenario_key(s, word, NULL).kind != MFU_KEY_NONE;
 }
 
 /* KEY=VALUES; whole GPUs and models come from the catalog. */
@@ -113,13 +187,22 @@ int mfu_sweep_words_read(struct mfu_session *session, int from, int argc, char *
             if (read_where(s, &i, argc, argv, err) < 0)
                 return -1;
         } else if (strcmp(argv[i], "columns") == 0 && i + 1 < argc) {
-            if (read_columns(s, argv[++i], err) < 0)
+            if (read_column_words(s, &i, argc, argv, err) < 0)
+                return -1;
+        } else if (strcmp(argv[i], "sort") == 0 && i + 1 < argc) {
+            i += strcmp(argv[i + 1], "by") == 0 && i + 2 < argc;
+            if (read_sort(w, argv[++i], false, err) < 0)
                 return -1;
         } else if ((strcmp(argv[i], "top") == 0 || strcmp(argv[i], "threads") == 0) && i + 1 < argc) {
             double *into = argv[i][1] == 'o' ? &w->top : &w->threads;
 
             if (mfu_quantity_parse(argv[++i], MFU_COUNT, into, err) < 0 || *into < 1 || *into > 1e6)
                 return mfu_fail(err, MFU_EINPUT, "%s: '%.40s': expected a number such as 20", argv[i - 1], argv[i]);
+            if (i + 2 < argc && strcmp(argv[i + 1], "by") == 0) {
+                if (read_sort(w, argv[i + 2], true, err) < 0)
+                    return -1;
+                i += 2;
+            }
         } else if (strcmp(argv[i], "simulated") == 0) {
             s->simulated = true;
         } else if (strcmp(argv[i], "over") == 0) {
@@ -127,8 +210,18 @@ int mfu_sweep_words_read(struct mfu_session *session, int from, int argc, char *
         } else if (equals && equals > argv[i]) {
             if (read_axis(session, s, argv[i], equals, err) < 0)
                 return -1;
+        } else if (i + 1 < argc && !is_word(argv[i + 1]) && is_key(s->scenario, argv[i])) { /* KEY VALUES */
+            char pair[2048];
+            int n = snprintf(pair, sizeof pair, "%s=%s", argv[i], argv[i + 1]);
+
+            if ((size_t)n >= sizeof pair)
+                return mfu_fail(err, MFU_EINPUT, "'%.40s': the list is longer than %zu letters", argv[i], sizeof pair);
+            if (read_axis(session, s, pair, pair + strlen(argv[i]), err) < 0)
+                return -1;
+            i++;
         } else {
-            return mfu_fail(err, MFU_EINPUT, "'%.40s': expected KEY=VALUES, where, columns, simulated or top", argv[i]);
+            return mfu_fail(err, MFU_EINPUT, "'%.40s': expected KEY=VALUES, where, columns, sort, top or simulated",
+                            argv[i]);
         }
     }
     s->threads = (int)w->threads;

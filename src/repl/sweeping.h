@@ -1,7 +1,10 @@
 /*
  * sweeping.h - the words that `sweep`, `search` and `solve` share.
  *
- *     KEY=VALUES ...  where EXPR  columns NAME,NAME  top N  threads N  simulated
+ *     KEY=VALUES ...  where EXPR  columns NAME,NAME  sort RESULT  top N [by RESULT]
+ *     threads N  simulated
+ *
+ * KEY VALUES and `columns NAME NAME` are understood, too.
  */
 #ifndef MFU_SWEEPING_H
 #define MFU_SWEEPING_H
@@ -12,6 +15,8 @@
 struct mfu_sweep_words {
     struct mfu_sweep sweep;
     double top, threads;
+    int sort; /* rows by this column; -1: as they come */
+    bool descending, cut; /* the most first; only the first `top` rows are an answer */
 };
 
 /* What columns and conditions are about; the words begin so by themselves. */
@@ -21,6 +26,9 @@ void mfu_sweep_words_begin(struct mfu_session *, struct mfu_sweep_words *);
  * Words that are none of these are refused. */
 int mfu_sweep_words_read(struct mfu_session *, int from, int argc, char **argv, struct mfu_sweep_words *,
                          struct mfu_error *err);
+
+/* Sorts the rows as the words say; equal ones stay as they are, unknown ones come last. */
+void mfu_sweep_words_sort(const struct mfu_sweep_words *, struct mfu_sweep_result *);
 
 /* Runs a sweep that shows on a terminal how far it is, and that Ctrl-C ends; frees
  * nothing. */

@@ -19,6 +19,12 @@ static bool ends_command(char c)
     return c == '\0' || c == ';' || c == '\n';
 }
 
+/* A single `|`; `||` is an operator. */
+static bool is_pipe(const char *p)
+{
+    return p[0] == '|' && p[1] != '|';
+}
+
 /* Behind blanks and a comment. */
 static const char *skip(const char *p)
 {
@@ -49,7 +55,9 @@ static const char *read_quote(const char *p, char **to)
  * not closed in *open. */
 static const char *read_word(const char *p, char **to, const char **open)
 {
-    while (!is_blank(*p) && !ends_command(*p)) {
+    while (!is_blank(*p) && !ends_command(*p) && !is_pipe(p)) {
+        if (*p == '|')
+            *(*to)++ = *p++; /* both of `||` */
         if (*p == '"' || *p == '\'') {
             *open = p;
             if (!(p = read_quote(p, to)))
@@ -73,13 +81,18 @@ int mfu_words_next(struct mfu_arena *arena, const char *line, const char **at, s
     *at = p;
     if (*p == '\0')
         return 0;
+    w->shell = *p == '!' ? p + 1 : NULL;
     most = strlen(p) / 2 + 1; /* every word needs a blank */
     to = mfu_arena_alloc(arena, 2 * most + 1, 1);
     w->argv = mfu_arena_alloc(arena, most + 1, sizeof *w->argv);
     w->columns = mfu_arena_alloc(arena, most + 1, sizeof *w->columns);
     if (!to || !w->argv || !w->columns)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
-    for (w->argc = 0; !ends_command(*p); p = skip(p)) {
+    for (w->argc = 0; !w->shell && !ends_command(*p); p = skip(p)) {
+        if (is_pipe(p)) {
+            w->shell = p + 1;
+            break;
+        }
         w->argv[w->argc] = to;
         w->columns[w->argc] = (int)(p - line) + 1 + (*p == '"' || *p == '\'');
         w->argc++;
@@ -89,7 +102,7 @@ int mfu_words_next(struct mfu_arena *arena, const char *line, const char **at, s
         }
     }
     w->argv[w->argc] = NULL;
-    *at = p;
+    *at = w->shell ? w->shell + strcspn(w->shell, "\n") : p;
     return 1;
 }
 
@@ -128,7 +141,7 @@ const char *mfu_words_last(const char *line)
             quote = *p == quote ? '\0' : quote;
         else if (*p == '"' || *p == '\'')
             quote = *p;
-        else if (*p == ';' || *p == '\n')
+        else if (*p == ';' || *p == '\n' || (*p == '|' && p[1] != '|' && (p == line || p[-1] != '|')))
             begin = p + 1;
     }
     return begin;

@@ -82,6 +82,7 @@ const struct mfu_command mfu_command_check = {
             "    check fits and mfu > 10%\n"
             "    check runtime == eager\n"
             "    check advise.runtime.compile.gain > 10% and kernels.loss.share < 5%",
+    .compares = "always",
     .least_args = 1,
     .most_args = -1,
     .offer = {mfu_offer_results, mfu_offer_results},

@@ -19,6 +19,7 @@ static int put(FILE *out, const struct mfu_scenario *scenario, const char *name,
         return -1;
     o = mfu_json(&mfu_record_scenario, &config);
     failed = !o || (*name && json_object_set_new(o, "id", mfu_json_text(name)) < 0)
+        || json_object_set_new(o, "written_by", json_string("mfuplan")) < 0
         || json_dumpf(o, out, JSON_COMPACT | JSON_REAL_PRECISION(15)) < 0 || fputc('\n', out) == EOF;
     json_decref(o);
     return failed && !ferror(out) ? mfu_fail(err, MFU_ENOMEM, "out of memory") : 0;
@@ -65,7 +66,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
         mfu_fail(err, MFU_EINPUT, "'%s': expected scenarios", argv[1]);
         return mfu_error_caret(s, err, 1);
     }
-    if (mfu_atomic_file_open(&file, argv[2], err) < 0)
+    if (mfu_may_replace(s, argv[2], false, MFU_FORCE, err) < 0 || mfu_atomic_file_open(&file, argv[2], err) < 0)
         return mfu_error_caret(s, err, 2);
     if (put_all(s, file.out, &count, err) < 0) {
         mfu_atomic_file_drop(&file);
@@ -88,7 +89,7 @@ static const char *offer(struct mfu_session *s, size_t i)
 
 const struct mfu_command mfu_command_export = {
     .name = "export",
-    .usage = "scenarios FILE",
+    .usage = "scenarios FILE [--force]",
     .group = "session",
     .summary = "scenarios, to be measured",
     .help = "Writes the scenario and all that are kept, a JSON object of every setting on each\n"
@@ -96,6 +97,7 @@ const struct mfu_command mfu_command_export = {
             "table that `validate` and `calibrate from` read.\n"
             "\n"
             "    keep small; set batch 16; keep large; export scenarios runs.jsonl",
+    .writes = true,
     .least_args = 2,
     .most_args = 2,
     .offer = {offer, mfu_offer_files},

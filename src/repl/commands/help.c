@@ -193,7 +193,7 @@ static int show(struct mfu_session *s, int argc, char **argv, struct mfu_error *
     for (size_t i = 0; i < mfu_topic_count; i++)
         if (strcmp(mfu_topics[i].name, argv[1]) == 0)
             return topic_page(s, &mfu_topics[i]);
-    if ((c = mfu_command_find(argv[1])))
+    if ((c = mfu_command_meant(argv[1])))
         return command_page(s, c);
     k = mfu_key_find_set(s->memory.now.model, argv[1], NULL);
     return k.kind != MFU_KEY_NONE ? key_page(s, k) : unknown(s, argv[1], err);

@@ -63,6 +63,8 @@ static int snapshot(struct mfu_session *s, const char *file, struct mfu_error *e
     struct mfu_snapshot_facts facts;
     char allocated[MFU_QUANTITY_MAX], reserved[MFU_QUANTITY_MAX];
 
+    if (mfu_may_replace(s, file, false, MFU_FORCE, err) < 0)
+        return mfu_error_caret(s, err, 2);
     if (mfu_session_simulate(s, true, err) < 0)
         return -1;
     if (mfu_snapshot_write(file, &s->plan, &s->simulation, &facts, err) < 0)
@@ -111,7 +113,8 @@ static const char *offer(struct mfu_session *s, size_t i)
 
 const struct mfu_command mfu_command_memory = {
     .name = "memory",
-    .usage = "[timeline | --snapshot FILE]",
+    .usage = "[timeline | --snapshot FILE [--force]]",
+    .writes = true,
     .group = "plan",
     .summary = "where the memory goes",
     .help = "The parts of the memory at the moment of the peak, and the three figures that\n"

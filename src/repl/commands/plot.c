@@ -66,6 +66,10 @@ static int draw(struct mfu_session *s, const struct request *r, struct mfu_error
 {
     struct mfu_gnuplot g;
 
+    if (mfu_may_replace(s, r->file, false, MFU_FORCE, err) < 0)
+        return mfu_error_caret(s, err, r->file_word);
+    if (r->keep && mfu_may_replace(s, r->keep, false, MFU_FORCE, err) < 0)
+        return mfu_error_caret(s, err, r->keep_word);
     if (mfu_gnuplot_begin(&g, r->file, r->keep, err) < 0)
         return mfu_error_caret(s, err, r->file_word);
     if (mfu_figure_picture(g.script, r->plot, &s->plan, &s->simulation, err) < 0) {
@@ -112,7 +116,7 @@ static const char *offer(struct mfu_session *s, size_t i)
 
 const struct mfu_command mfu_command_plot = {
     .name = "plot",
-    .usage = "PICTURE FILE.svg|png [--gnuplot SCRIPT]",
+    .usage = "PICTURE FILE.svg|png [--gnuplot SCRIPT] [--force]",
     .group = "look closer",
     .summary = "a picture of the plan",
     .help = "Draws a picture with gnuplot into FILE.svg, .png or .pdf:\n"
@@ -126,6 +130,7 @@ const struct mfu_command mfu_command_plot = {
             "\n"
             "    set batch 8; plot roofline roofline.svg\n"
             "    plot memory memory.png --gnuplot memory.gp",
+    .writes = true,
     .least_args = 1,
     .most_args = -1,
     .offer = {offer, mfu_offer_files},

@@ -1,4 +1,5 @@
 #include <math.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/suggest.h"
@@ -56,25 +57,38 @@ MFU_FIELDS(print, const struct printed *p, PRINTED)
 static const struct mfu_record record = MFU_RECORD(print, .command = "print");
 // clang-format on
 
-static int print(struct mfu_session *s, const char *text, struct mfu_error *err)
+/* A number alone, or the name of a choice: for `$(mfuplan -q -e 'print -r mfu')`. */
+static void show_raw(struct mfu_session *s, const struct mfu_evaluated *e)
+{
+    char word[MFU_QUANTITY_MAX];
+    bool choice = e->alone && (e->names[0].word || mfu_key_choices(e->names[0].key));
+
+    if (choice)
+        fprintf(s->out, "%s\n", mfu_named_format(word, s, &e->names[0]));
+    else
+        fprintf(s->out, "%.15g\n", e->value);
+}
+
+static int print(struct mfu_session *s, const char *text, bool raw, struct mfu_error *err)
 {
     struct mfu_evaluated e;
 
     if (mfu_evaluate(s, text, &e, err) < 0)
-        return mfu_error_caret(s, err, 1);
+        return mfu_error_caret(s, err, 1 + raw);
     if (!isfinite(e.value) && !e.alone)
         return mfu_fail(err, MFU_EINPUT, "'%.80s' has no finite value", text);
     if (s->json)
         return mfu_answer(s, &record, &(struct printed){s, text, &e}, err);
-    show(s, &e);
+    (raw ? show_raw : show)(s, &e);
     return 0;
 }
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
     struct mfu_arena arena = {0};
-    char *text = mfu_words_join(&arena, argc, argv, s->columns, 1);
-    int status = text ? print(s, text, err) : mfu_fail(err, MFU_ENOMEM, "out of memory");
+    bool raw = argc > 2 && strcmp(argv[1], "-r") == 0;
+    char *text = mfu_words_join(&arena, argc, argv, s->columns, 1 + raw);
+    int status = text ? print(s, text, raw, err) : mfu_fail(err, MFU_ENOMEM, "out of memory");
 
     mfu_arena_free(&arena);
     return status;
@@ -82,15 +96,17 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
 
 const struct mfu_command mfu_command_print = {
     .name = "print",
-    .usage = "EXPR",
+    .usage = "[-r] EXPR",
     .group = "look closer",
     .summary = "compute an expression",
     .help = "Computes an expression over all settings, dimensions and results; `help results`\n"
             "lists the results by name, `help units` what numbers may look like; before.mfu is\n"
-            "a result of what was kept as `before`.\n"
+            "a result of what was kept as `before`.  -r prints a number alone, for a script.\n"
             "\n"
             "    print tokens_per_s*86400/1e9\n"
-            "    print step_time_s",
+            "    print step_time_s\n"
+            "    print -r mfu",
+    .compares = "always",
     .least_args = 1,
     .most_args = -1,
     .offer = {mfu_offer_results, mfu_offer_results},

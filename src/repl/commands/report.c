@@ -48,6 +48,8 @@ static int write_page(struct mfu_session *s, const char *file, struct mfu_error 
     char *commands = NULL;
     int status = -1;
 
+    if (mfu_may_replace(s, file, false, MFU_FORCE, err) < 0)
+        return mfu_error_caret(s, err, 1);
     if (mfu_advise(&s->memory.now, &s->plan, &s->simulation, &advice, err) < 0)
         return -1;
     if (mfu_session_simulate(s, true, err) < 0)
@@ -79,15 +81,17 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
 
 const struct mfu_command mfu_command_report = {
     .name = "report",
-    .usage = "FILE.html",
+    .usage = "FILE.html [--force]",
     .group = "look closer",
     .summary = "the plan as a page",
     .help = "Writes the plan as one page: memory, a step, the roofline, the meters, what\n"
             "could be changed, and the commands that make the scenario again.  Everything is\n"
             "in the file: no script, nothing from the network.  It reads well by day and by\n"
-            "night, on a telephone and on paper.  An existing file is replaced.\n"
+            "night, on a telephone and on paper.  A file that mfuplan did not write is replaced\n"
+            "with --force only.\n"
             "\n"
             "    set batch 8; report plan.html",
+    .writes = true,
     .least_args = 1,
     .most_args = 1,
     .offer = {mfu_offer_files},

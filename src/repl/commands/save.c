@@ -10,7 +10,8 @@ static int save(struct mfu_session *s, const char *path, struct mfu_error *err)
 {
     struct mfu_atomic_file f;
 
-    if (mfu_script_check(s, err) < 0 || mfu_atomic_file_open(&f, path, err) < 0)
+    if (mfu_script_check(s, err) < 0 || mfu_may_replace(s, path, false, MFU_FORCE, err) < 0
+        || mfu_atomic_file_open(&f, path, err) < 0)
         return -1;
     fputs("# A scenario of mfuplan: mfuplan FILE, or `source FILE`.\n", f.out);
     mfu_script_put(f.out, s);
@@ -30,13 +31,15 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
 
 const struct mfu_command mfu_command_save = {
     .name = "save",
-    .usage = "FILE",
+    .usage = "FILE [--force]",
     .group = "session",
     .summary = "write it as a script",
     .help = "Writes a script that makes this scenario again, for `source FILE` here or\n"
-            "`mfuplan FILE` later; edit it as you like.  An existing file is replaced.\n"
+            "`mfuplan FILE` later; edit it as you like.  A file that mfuplan did not write is replaced with\n"
+            "--force only.\n"
             "\n"
             "    set batch 8; save run.mfu; source run.mfu",
+    .writes = true,
     .least_args = 1,
     .most_args = 1,
     .offer = {mfu_offer_files},

@@ -2,6 +2,7 @@
 
 #include "repl/command.h"
 #include "repl/completers.h"
+#include "repl/pager.h"
 #include "repl/sweeping.h"
 #include "repl/output.h"
 #include "report/report.h"
@@ -65,10 +66,15 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
         status = mfu_sweep_words_run(s, &w, &r, err);
     if (status == 0 && r.n_rows == 0 && !s->json)
         status = none(&r, err);
+    if (status == 0)
+        mfu_sweep_words_sort(&w, &r);
     if (status == 0 && s->json)
         status = mfu_answer(s, &mfu_record_search, &(struct mfu_sweep_answer){&w.sweep, &r}, err);
-    else if (status == 0)
+    else if (status == 0) {
+        mfu_pager_begin(s);
         mfu_text_sweep(s->out, &s->term, &w.sweep, &r, w.sweep.pareto ? 60 : (size_t)w.top);
+        mfu_pager_end(s);
+    }
     mfu_sweep_result_free(&r);
     mfu_sweep_clear(&w.sweep);
     return status;
@@ -88,6 +94,7 @@ const struct mfu_command mfu_command_search = {
             "    search maximize tokens_per_s where fits and tokens_per_step == 524288\n"
             "    search minimize step_time_s over batch=1..64 accum=1..64 where batch*accum == 512\n"
             "    search pareto batch=1..64*2 checkpoint=all",
+    .compares = "where",
     .least_args = 1,
     .most_args = -1,
     .offer = {mfu_offer_results, mfu_offer_keys},

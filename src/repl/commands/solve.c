@@ -100,6 +100,7 @@ const struct mfu_command mfu_command_solve = {
             "    solve batch\n"
             "    solve accum smallest where tokens_per_step >= 500000\n"
             "    solve n_embd smallest where mfu > 50%",
+    .compares = "where",
     .least_args = 1,
     .most_args = -1,
     .offer = {mfu_offer_keys, mfu_offer_results},

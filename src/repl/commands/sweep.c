@@ -2,6 +2,7 @@
 
 #include "repl/command.h"
 #include "repl/completers.h"
+#include "repl/pager.h"
 #include "repl/sweeping.h"
 #include "repl/output.h"
 #include "report/report.h"
@@ -23,10 +24,15 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     w.sweep.confirmed = true;
     if (status == 0)
         status = mfu_sweep_words_run(s, &w, &r, err);
+    if (status == 0)
+        mfu_sweep_words_sort(&w, &r);
     if (status == 0 && s->json)
         status = mfu_answer(s, &mfu_record_sweep, &(struct mfu_sweep_answer){&w.sweep, &r}, err);
-    else if (status == 0)
+    else if (status == 0) {
+        mfu_pager_begin(s);
         mfu_text_sweep(s->out, &s->term, &w.sweep, &r, (size_t)w.top);
+        mfu_pager_end(s);
+    }
     mfu_sweep_result_free(&r);
     mfu_sweep_clear(&w.sweep);
     return status;
@@ -41,13 +47,16 @@ const struct mfu_command mfu_command_sweep = {
             "list (1,2,4), a range (1..8), a range by factors (1..64*2) or steps (0..1+0.25),\n"
             "choices (eager,compile), `all`, or follow from other keys (accum=512/batch); GPUs\n"
             "and models vary, too.  `where EXPR` leaves rows out, `columns A,B` chooses\n"
-            "results, `top N` how many rows are shown, `threads N` the cores.\n"
+            "results, `sort RESULT` (or -RESULT) the order, `top N by RESULT` the best few,\n"
+            "`top N` how many rows are shown, `threads N` the cores.\n"
             "Up to four thousand rows are simulated, as `plan` does.  Beyond that the analytic\n"
             "path is taken (a hundred thousand a second) unless you say `simulated`.\n"
             "\n"
             "    sweep batch=1..32*2 runtime=eager,compile\n"
             "    sweep batch=1..64 accum=512/batch where fits columns tokens_per_s,mfu\n"
+            "    sweep batch 1..64 checkpoint all top 5 by tokens_per_s where fits\n"
             "    sweep gpu=rtx4090,h100-sxm batch=8,16",
+    .compares = "where",
     .least_args = 1,
     .most_args = -1,
     .offer = {mfu_offer_keys, mfu_offer_keys},

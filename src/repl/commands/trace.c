@@ -27,6 +27,8 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     char span[MFU_QUANTITY_MAX];
 
     (void)argc;
+    if (mfu_may_replace(s, argv[1], false, MFU_FORCE, err) < 0)
+        return mfu_error_caret(s, err, 1);
     if (mfu_session_simulate(s, true, err) < 0)
         return -1;
     if (mfu_trace_write(argv[1], &s->plan, &s->simulation, &facts, err) < 0)
@@ -43,7 +45,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
 
 const struct mfu_command mfu_command_trace = {
     .name = "trace",
-    .usage = "FILE.json",
+    .usage = "FILE.json [--force]",
     .group = "look closer",
     .summary = "a step, for Perfetto",
     .help = "Writes one simulated optimizer step as a trace: what the host dispatches, what\n"
@@ -52,6 +54,7 @@ const struct mfu_command mfu_command_trace = {
             "https://ui.perfetto.dev or chrome://tracing, beside one of torch.profiler.\n"
             "\n"
             "    set batch 8; trace step.json",
+    .writes = true,
     .least_args = 1,
     .most_args = 1,
     .offer = {mfu_offer_files},

@@ -368,6 +368,7 @@ int mfu_snapshot_write(const char *path, const struct mfu_plan *plan, const stru
     else if (mfu_atomic_file_open(&file, path, err) == 0) {
         mfu_writer_begin(&s.e, file.out, form);
         mfu_writer_object(&s.e);
+        mfu_writer_text(&s.e, "written_by", "mfuplan");
         write_segments(&s);
         write_trace(&s);
         mfu_writer_close(&s.e);

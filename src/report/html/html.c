@@ -62,6 +62,7 @@ int mfu_html_scenario(FILE *out, const struct mfu_html_page *page, struct mfu_er
 static void head(FILE *out, const struct mfu_config *c)
 {
     fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
+          "<meta name=\"generator\" content=\"mfuplan\"/>\n"
           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
           "<meta name=\"color-scheme\" content=\"light dark\"/>\n"
           "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "

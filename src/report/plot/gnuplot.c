@@ -161,6 +161,23 @@ static void last_words(FILE *complaints, char *buf, size_t size)
     }
 }
 
+/* Says in the picture's own format who made it, behind what it shows. */
+static int sign(const struct mfu_gnuplot *g)
+{
+    /* A tEXt chunk `Software: mfuplan` in front of the end chunk of a PNG, which is always
+     * the same 12 bytes (PNG specification, 11.3.4.3 and 11.2.5). */
+    static const char png[] = "\0\0\0\x10tEXtSoftware\0mfuplan\114\356\223\242\0\0\0\0IEND\xAE\x42\x60\x82";
+    int fd = fileno(g->picture.out);
+    const char *ending = strrchr(g->picture.path, '.');
+    off_t end = lseek(fd, 0, SEEK_END);
+
+    if (g->picture.direct || end < 12)
+        return 0;
+    if (strcasecmp(ending, ".png") == 0)
+        return pwrite(fd, png, sizeof png - 1, end - 12) == (ssize_t)sizeof png - 1 ? 0 : -1;
+    return dprintf(fd, strcasecmp(ending, ".svg") == 0 ? "<!-- mfuplan -->\n" : "%%mfuplan\n") < 0 ? -1 : 0;
+}
+
 static int draw(struct mfu_gnuplot *g, FILE *script, FILE *complaints, struct mfu_error *err)
 {
     struct stat info;
@@ -183,7 +200,7 @@ static int draw(struct mfu_gnuplot *g, FILE *script, FILE *complaints, struct mf
         return mfu_fail(err, MFU_EIO, "gnuplot failed: %s", why);
     if (!g->picture.direct && (fstat(fileno(g->picture.out), &info) < 0 || info.st_size == 0))
         return mfu_fail(err, MFU_EIO, "gnuplot has drawn nothing: %s", why);
-    return 0;
+    return sign(g) == 0 ? 0 : mfu_fail(err, MFU_EIO, "the picture cannot be written: %s", strerror(errno));
 }
 
 int mfu_gnuplot_end(struct mfu_gnuplot *g, struct mfu_error *err)
