@@ -10,6 +10,7 @@
 
 #include <ctype.h>
 #include <stdlib.h>
+#include <stdbool.h>
 #include <string.h>
 
 #define LONGEST 96 /* letters; longer words get no suggestion */
@@ -104,6 +105,13 @@ static int rank(const char *word, int length, const char *name, int limit)
     return 1 + distance(word, length, folded, n, limit);
 }
 
+/* Of names that begin with the word the shortest is the nearest: it says least that was
+ * not typed. */
+static bool is_nearer(int r, const char *name, int rank_of, const char *than)
+{
+    return r < rank_of || (r == rank_of && r <= 1 && strlen(name) < strlen(than));
+}
+
 size_t mfu_suggest(const char *typed, const char *const *names, size_t n, const char **best, size_t max)
 {
     char word[LONGEST];
@@ -121,9 +129,9 @@ size_t mfu_suggest(const char *typed, const char *const *names, size_t n, const 
         int r = rank(word, length, names[i], found < max ? limit : least(limit, ranks[found - 1] - 1)), k;
         size_t at = found;
 
-        if (r > 1 + limit || (found == max && r >= ranks[found - 1]))
+        if (r > 1 + limit || (found == max && !is_nearer(r, names[i], ranks[found - 1], best[found - 1])))
             continue;
-        for (; at > 0 && ranks[at - 1] > r; at--)
+        for (; at > 0 && is_nearer(r, names[i], ranks[at - 1], best[at - 1]); at--)
             ;
         found += found < max;
         for (k = (int)found - 1; k > (int)at; k--) {

@@ -564,6 +564,30 @@ const struct mfu_model *mfu_catalog_model(struct mfu_catalog *c, const char *nam
     return l ? l->model : NULL;
 }
 
+const struct mfu_model *mfu_catalog_hub_model(struct mfu_catalog *c, const char *name, struct mfu_error *err)
+{
+    static const char *const tuned[] = {"hf", "base", "pt", "instruct", "it", "chat"};
+    const char *slash = strrchr(name, '/');
+    const struct mfu_model *model;
+    bool cut = true;
+    char shape[100], *end;
+
+    snprintf(shape, sizeof shape, "%s", slash ? slash + 1 : name);
+    if (!*shape || strchr(shape, '.') == shape)
+        cut = false;
+    while (cut) {
+        mfu_error_clear(err);
+        if ((model = mfu_catalog_model(c, shape, err)) || (err && err->code == MFU_ENOMEM))
+            return model;
+        cut = false;
+        for (size_t i = 0; (end = strrchr(shape, '-')) && !cut && i < sizeof tuned / sizeof tuned[0]; i++)
+            cut = mfu_same_name(end + 1, tuned[i]);
+        if (cut)
+            *end = '\0'; /* fine-tuning leaves the shape */
+    }
+    return NULL;
+}
+
 const struct mfu_cluster *mfu_catalog_cluster(struct mfu_catalog *c, const char *name, struct mfu_error *err)
 {
     const struct loaded *l = load(c, &c->clusters, name, err);

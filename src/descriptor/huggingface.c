@@ -385,6 +385,21 @@ static int read_type(struct reader *r)
     return mfu_node_error(r->config, type ? type : root, r->err);
 }
 
+/* The longest sequence that a model takes is not the one that it is trained on: beyond
+ * this, `seq` is a guess that the plan speaks of.  Chosen. */
+#define USUAL_SEQ "8192"
+
+static int shorten_seq(struct reader *r, struct mfu_model *m)
+{
+    int seq = mfu_model_dim_find(m, "seq", NULL);
+    double value;
+
+    if (seq < 0 || !mfu_expression_constant(m->dims[seq].value, &value) || value <= strtod(USUAL_SEQ, NULL))
+        return 0;
+    m->longest_seq = value;
+    return set_dim(r, m, seq, USUAL_SEQ);
+}
+
 struct mfu_model *mfu_model_from_config(const char *path, const char *folder, struct mfu_error *err)
 {
     struct reader r = {.config = mfu_yaml_read(path, err), .err = err};
@@ -392,7 +407,7 @@ struct mfu_model *mfu_model_from_config(const char *path, const char *folder, st
 
     if (r.config && read_type(&r) == 0 && find_model(&r, folder) == 0)
         m = mfu_model_parse(r.yaml, folder, err);
-    if (m && (fill(&r, m) < 0 || check(&r, m) < 0)) {
+    if (m && (fill(&r, m) < 0 || shorten_seq(&r, m) < 0 || check(&r, m) < 0)) {
         mfu_model_free(m);
         m = NULL;
     }

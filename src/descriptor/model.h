@@ -68,6 +68,7 @@ struct mfu_model_section {
 struct mfu_model {
     char slug[48], path[256], name[80], family[32], source[200], note[320];
     double published_params; /* NAN: none published */
+    double longest_seq;      /* of a config.json, that `seq` stops short of; 0: it does not */
     uint64_t read_dims;      /* bit i: an expression reads dim i */
     int n_dims, n_sections, n_ops;
     struct mfu_model_dim dims[MFU_MAX_DIMS];
@@ -79,6 +80,9 @@ struct mfu_model {
 
 /* Finds a dim by name, or -1 with a suggestion (`err` may be NULL). */
 int mfu_model_dim_find(const struct mfu_model *, const char *name, struct mfu_error *err);
+
+/* Whether its samples are images, so that nobody counts their tokens. */
+bool mfu_model_has_images(const struct mfu_model *);
 
 /* The same as an mfu_resolve_fn, whose context is the model: for expressions
  * over its dims. */

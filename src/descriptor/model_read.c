@@ -82,6 +82,11 @@ int mfu_model_dim_find(const struct mfu_model *m, const char *name, struct mfu_e
     return -1;
 }
 
+bool mfu_model_has_images(const struct mfu_model *m)
+{
+    return look_up_dim(m, "image") >= 0;
+}
+
 int mfu_model_dim_resolve(void *model, const char *name, struct mfu_error *err)
 {
     int i = mfu_model_dim_find(model, name, err);

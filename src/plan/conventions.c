@@ -176,16 +176,17 @@ static const struct row {
     const char *name, *counts, *peak_of;
     double (*flops_per_token)(const struct counts *);
     double (*peak)(const struct mfu_plan *);
+    const char *family; /* of models whose trainer prints it */
 } rows[] = {
-    {"nanogpt", "6 N + 12 L d T, no positions", "always an A100", nanogpt, a100_peak},
-    {"palm", "6 N + 12 L d T", "this card", palm, own_peak},
-    {"causal", "products, half attention", "this card", causal, own_peak},
-    {"llm.c", "6 N + 6 L d T", "its table: this card in bf16", llmc, llmc_peak},
-    {"megatron", "as causal (since 2025)", "prints FLOP/s; this card", causal, own_peak},
-    {"megatron-2021", "products, full attention", "prints FLOP/s; this card", megatron_2021, own_peak},
-    {"torchtitan", "6 N + 12 L d T, no embedding", "its table: unknown is an A100", torchtitan, torchtitan_peak},
-    {"6n", "6 N", "this card", six_n, own_peak},
-    {"hfu", "what is really computed", "this card", hardware, own_peak},
+    {"nanogpt", "6 N + 12 L d T, no positions", "always an A100", nanogpt, a100_peak, "gpt2"},
+    {"palm", "6 N + 12 L d T", "this card", palm, own_peak, NULL},
+    {"causal", "products, half attention", "this card", causal, own_peak, NULL},
+    {"llm.c", "6 N + 6 L d T", "its table: this card in bf16", llmc, llmc_peak, NULL},
+    {"megatron", "as causal (since 2025)", "prints FLOP/s; this card", causal, own_peak, NULL},
+    {"megatron-2021", "products, full attention", "prints FLOP/s; this card", megatron_2021, own_peak, NULL},
+    {"torchtitan", "6 N + 12 L d T, no embedding", "its table: unknown is an A100", torchtitan, torchtitan_peak, NULL},
+    {"6n", "6 N", "this card", six_n, own_peak, NULL},
+    {"hfu", "what is really computed", "this card", hardware, own_peak, NULL},
 };
 // clang-format on
 _Static_assert(sizeof rows / sizeof rows[0] <= MFU_CONVENTIONS_MAX, "conventions.h: too many conventions");
@@ -198,12 +199,14 @@ size_t mfu_conventions(const struct mfu_plan *p, struct mfu_convention *all)
     for (size_t i = 0; i < n; i++) {
         double flops = rows[i].flops_per_token(&counts), peak = rows[i].peak(p);
 
-        all[i] = (struct mfu_convention){.name = rows[i].name,
-                                         .counts = rows[i].counts,
-                                         .peak_of = rows[i].peak_of,
-                                         .flops_per_token = flops,
-                                         .peak_flops = peak,
-                                         .mfu = flops * p->step.tokens_per_s / p->config.ranks / peak};
+        all[i] =
+            (struct mfu_convention){.name = rows[i].name,
+                                    .counts = rows[i].counts,
+                                    .peak_of = rows[i].peak_of,
+                                    .printed = rows[i].family && strcmp(rows[i].family, p->config.model->family) == 0,
+                                    .flops_per_token = flops,
+                                    .peak_flops = peak,
+                                    .mfu = flops * p->step.tokens_per_s / p->config.ranks / peak};
     }
     return n;
 }

@@ -16,6 +16,7 @@ struct mfu_convention {
     double flops_per_token;
     double peak_flops;
     double mfu;
+    bool printed; /* a trainer of this model prints it */
 };
 
 #define MFU_CONVENTIONS_MAX 12 /* no plan has more */

@@ -6,10 +6,13 @@
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/suggest.h"
 #include "repl/describe.h"
+#include "repl/environment.h"
+#include "repl/local_gpu.h"
 #include "repl/output.h"
 #include "scenario/keys.h"
 
@@ -130,6 +133,17 @@ int mfu_choose_gpu(struct mfu_session *s, struct mfu_scenario *next, const char 
     return 0;
 }
 
+int mfu_choose_local_gpu(struct mfu_session *s, struct mfu_scenario *next, int *n, struct mfu_error *err)
+{
+    const char *library = mfu_environment_nvml();
+    char name[128];
+
+    *n = library && !*library ? 0 : mfu_local_gpus(library, name, sizeof name);
+    if (*n == 0)
+        return mfu_fail(err, MFU_EINPUT, "no driver of NVIDIA's answers on this computer");
+    return mfu_choose_gpu(s, next, name, err) == 0 ? 0 : mfu_within(err, "the GPU of this computer");
+}
+
 int mfu_choose_cluster(struct mfu_session *s, struct mfu_scenario *next, const char *name, struct mfu_error *err)
 {
     const struct mfu_cluster *cluster;
@@ -146,9 +160,12 @@ int mfu_choose_cluster(struct mfu_session *s, struct mfu_scenario *next, const c
 
 int mfu_choose_model(struct mfu_session *s, struct mfu_scenario *next, const char *name, struct mfu_error *err)
 {
-    char path[MFU_PATH_MAX];
+    char path[MFU_PATH_MAX] = "";
+    struct mfu_error other;
     const struct mfu_model *model = mfu_catalog_model(s->catalog, subject_path(s, name, path), err);
 
+    if (!model && access(path, F_OK) < 0 && !strstr(name, ".json") && !strstr(name, ".y"))
+        model = mfu_catalog_hub_model(s->catalog, name, &other); /* not a file: a name of the hub? */
     if (!model)
         return -1;
     mfu_scenario_model(next, model);

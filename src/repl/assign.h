@@ -27,6 +27,10 @@ void mfu_say_changes(struct mfu_session *, const struct mfu_scenario *from, cons
 int mfu_choose_gpu(struct mfu_session *, struct mfu_scenario *, const char *name, struct mfu_error *err);
 int mfu_choose_model(struct mfu_session *, struct mfu_scenario *, const char *name, struct mfu_error *err);
 
+/* The GPU of this computer, as its driver names it, and how many of them there are in *n;
+ * -1 with `err` if there is none, or none that a file describes. */
+int mfu_choose_local_gpu(struct mfu_session *, struct mfu_scenario *, int *n, struct mfu_error *err);
+
 /* ... and the scenario's GPU, if the cluster is not built with it; "usual": none. */
 int mfu_choose_cluster(struct mfu_session *, struct mfu_scenario *, const char *name, struct mfu_error *err);
 

@@ -67,7 +67,9 @@ static void list_prefixed(const char *name, char *text, size_t size, size_t n)
     for (size_t i = 0; i < mfu_command_count && length < size; i++)
         if (strncasecmp(mfu_commands[i]->name, name, strlen(name)) == 0)
             length += (size_t)snprintf(text + length, size - length, "%s%s", mfu_commands[i]->name,
-                                       --n > 1 ? ", " : n == 1 ? " or " : "");
+                                       --n > 1      ? ", "
+                                           : n == 1 ? " or "
+                                                    : "");
 }
 
 int mfu_command_unknown(struct mfu_session *s, const char *name, struct mfu_error *err)

@@ -3,11 +3,13 @@
  */
 #include "repl/environment.h"
 
+#include <errno.h>
 #include <langinfo.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define NARROWEST 20 /* below that, COLUMNS is a slip */
@@ -25,18 +27,52 @@ const char *mfu_environment_data_dir(void)
     return *env("MFUPLAN_DATA_DIR") ? env("MFUPLAN_DATA_DIR") : NULL;
 }
 
-const char *mfu_environment_calibrations(char folder[MFU_PATH_MAX])
+/* $OWN, else $BASE/mfuplan/NAME, else ~/USUAL/mfuplan/NAME. */
+static bool find_place(char path[MFU_PATH_MAX], const char *own, const char *base, const char *usual, const char *name)
 {
-    const char *named = getenv("MFUPLAN_CALIBRATIONS"), *data = env("XDG_DATA_HOME"), *home = env("HOME");
+    const char *named = getenv(own), *folder = env(base), *home = env("HOME");
     int n = 0;
 
     if (named)
-        n = snprintf(folder, MFU_PATH_MAX, "%s", named);
-    else if (*data == '/') /* a relative one is to be ignored */
-        n = snprintf(folder, MFU_PATH_MAX, "%s/mfuplan/calibrations", data);
-    else if (*home)
-        n = snprintf(folder, MFU_PATH_MAX, "%s/.local/share/mfuplan/calibrations", home);
-    return n > 0 && n < MFU_PATH_MAX ? folder : NULL;
+        n = snprintf(path, MFU_PATH_MAX, "%s", named);
+    else if (*folder == '/') /* a relative one is to be ignored */
+        n = snprintf(path, MFU_PATH_MAX, "%s/mfuplan/%s", folder, name);
+    else if (*home == '/')
+        n = snprintf(path, MFU_PATH_MAX, "%s/%s/mfuplan/%s", home, usual, name);
+    return n > 0 && n < MFU_PATH_MAX;
+}
+
+/* Makes the folders of `path`; what comes behind the last '/' is a file. */
+static bool make_folders(char *path)
+{
+    bool made = true;
+
+    for (char *slash = strchr(path + 1, '/'); made && slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        made = mkdir(path, 0700) == 0 || errno == EEXIST;
+        *slash = '/';
+    }
+    return made;
+}
+
+const char *mfu_environment_calibrations(char folder[MFU_PATH_MAX])
+{
+    return find_place(folder, "MFUPLAN_CALIBRATIONS", "XDG_DATA_HOME", ".local/share", "calibrations") ? folder : NULL;
+}
+
+bool mfu_environment_state(char path[MFU_PATH_MAX], const char *own, const char *name)
+{
+    return find_place(path, own, "XDG_STATE_HOME", ".local/state", name) && (getenv(own) || make_folders(path));
+}
+
+bool mfu_environment_rc(char path[MFU_PATH_MAX])
+{
+    return find_place(path, "MFUPLAN_RC", "XDG_CONFIG_HOME", ".config", "rc") && access(path, F_OK) == 0;
+}
+
+const char *mfu_environment_nvml(void)
+{
+    return getenv("MFUPLAN_NVML");
 }
 
 const char *mfu_environment_locale(void)

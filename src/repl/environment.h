@@ -19,6 +19,19 @@ const char *mfu_environment_data_dir(void);
  * when it is empty, or when nobody says where the user's data is. */
 const char *mfu_environment_calibrations(char folder[MFU_PATH_MAX]);
 
+/* Where the user's state of that name is: the variable `own`, else $XDG_STATE_HOME/mfuplan/NAME,
+ * else ~/.local/state/mfuplan/NAME, whose folders are made.  False: nowhere, as an empty
+ * variable says. */
+bool mfu_environment_state(char path[MFU_PATH_MAX], const char *own, const char *name);
+
+/* The commands of the user for every conversation: $MFUPLAN_RC, else
+ * $XDG_CONFIG_HOME/mfuplan/rc, else ~/.config/mfuplan/rc.  False: there is no such file. */
+bool mfu_environment_rc(char path[MFU_PATH_MAX]);
+
+/* The library that knows the GPUs of this computer: $MFUPLAN_NVML, else NULL for the driver's
+ * own; "" when nobody is to be asked. */
+const char *mfu_environment_nvml(void);
+
 /* The locale of messages: LC_ALL, LC_MESSAGES or LANG; "" when none is set. */
 const char *mfu_environment_locale(void);
 

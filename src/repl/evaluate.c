@@ -26,7 +26,7 @@ static bool is_assignment(const struct mfu_words *w)
 {
     const char *equals = mfu_assignment(w->argv[0]);
 
-    return  equals || (w->argc > 1 && w->argv[1][0] == '=' && w->argv[1][1] != '=');
+    return equals || (w->argc > 1 && w->argv[1][0] == '=' && w->argv[1][1] != '=');
 }
 
 /* Names the word that is too much. */

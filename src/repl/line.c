@@ -20,6 +20,7 @@
 #include <readline/history.h>
 #include <readline/readline.h>
 
+#include "repl/environment.h"
 #include "repl/session.h"
 
 #define PROMPT "mfuplan> "
@@ -29,7 +30,7 @@
 /* Readline calls back without a context. */
 static struct mfu_session *session;
 static volatile sig_atomic_t interrupted, ending; /* ending: by which signal */
-static char history_path[PATH_MAX];
+static char history_path[MFU_PATH_MAX];
 static char *last_line;
 
 static void on_interrupt(int sig)
@@ -119,39 +120,6 @@ static char **complete(const char *text, int start, int end)
 
 /* ---- history ------------------------------------------------------------- */
 
-/* Makes the folders of `path`; what comes behind the last '/' is a file. */
-static bool make_folders(char *path)
-{
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        if (mkdir(path, 0700) < 0 && errno != EEXIST) {
-            *slash = '/';
-            return false;
-        }
-        *slash = '/';
-    }
-    return true;
-}
-
-/* $MFUPLAN_HISTORY, else $XDG_STATE_HOME/mfuplan/history, else
- * ~/.local/state/mfuplan/history.  Empty means: keep none. */
-static bool find_history(char *path, size_t size)
-{
-    const char *own = getenv("MFUPLAN_HISTORY");
-    const char *state = getenv("XDG_STATE_HOME");
-    const char *home = getenv("HOME");
-
-    if (own)
-        return *own && (size_t)snprintf(path, size, "%s", own) < size;
-    if (state && *state == '/')
-        snprintf(path, size, "%s/mfuplan/history", state);
-    else if (home && *home == '/')
-        snprintf(path, size, "%s/.local/state/mfuplan/history", home);
-    else
-        return false;
-    return strlen(path) + 1 < size && make_folders(path);
-}
-
 /* The file of all conversations, for us alone; -1.  A FIFO is none. */
 static int open_history(void)
 {
@@ -233,7 +201,7 @@ void mfu_line_open(struct mfu_session *s)
     rl_variable_bind("enable-bracketed-paste", "off");
     using_history();
     stifle_history(HISTORY_LINES);
-    if (find_history(history_path, sizeof history_path)) {
+    if (mfu_environment_state(history_path, "MFUPLAN_HISTORY", "history")) {
         shorten();
         read_history(history_path);
     } else

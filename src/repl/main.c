@@ -18,7 +18,9 @@
 #include "base/printable.h"
 #include "base/suggest.h"
 #include "repl/command.h"
+#include "repl/assign.h"
 #include "repl/environment.h"
+#include "repl/kept.h"
 #include "repl/language.h"
 #include "repl/line.h"
 #include "repl/session.h"
@@ -211,8 +213,13 @@ static void greet(struct mfu_session *s)
 {
     if (s->quiet || s->json)
         return;
-    fprintf(s->out, "mfuplan %s: %s on %s, since nothing else is chosen (model, gpu)\n", MFUPLAN_VERSION,
-            s->memory.now.model->slug, s->memory.now.gpu->slug);
+    fprintf(s->out, "mfuplan %s: %s on %s", MFUPLAN_VERSION, s->memory.now.model->slug, s->memory.now.gpu->slug);
+    if (*s->local)
+        fprintf(s->out, "; this computer has %s\n", s->local);
+    else
+        fprintf(s->out, "%s\n",
+                s->memory.now.model_given || s->memory.now.gpu_given ? ""
+                                                                     : ", since nothing else is chosen (model, gpu)");
     fprintf(s->out, "plan to begin, lesson to learn, help for more, Ctrl-D to leave\n");
 }
 
@@ -250,12 +257,41 @@ static int open_session(struct mfu_session *s, const struct options *o, struct m
     return named && err->code == MFU_EIO ? mfu_within(err, "MFUPLAN_DATA_DIR") : -1;
 }
 
+/* What a conversation begins with: the GPU of this computer, what was kept, and the user's
+ * own commands.  None of it is needed, and scripts have nothing of it. */
+static void open_home(struct mfu_session *s)
+{
+    char path[MFU_PATH_MAX];
+    struct mfu_error err = {0};
+    bool quiet = s->quiet;
+    int local;
+
+    if (mfu_choose_local_gpu(s, &s->memory.now, &local, &err) == 0)
+        snprintf(s->local, sizeof s->local, "%d x %s", local, s->memory.now.gpu->slug);
+    else if (local > 0)
+        mfu_warn(s, &err);
+    mfu_error_clear(&err);
+    if (mfu_environment_state(path, "MFUPLAN_KEPT", "kept"))
+        mfu_kept_open(s, path);
+    if (mfu_environment_rc(path)) {
+        s->quiet = true;
+        s->depth++;
+        if (mfu_run_file(s, path, &err) < 0)
+            mfu_complain(s, &err);
+        s->depth--;
+        s->quiet = quiet;
+    }
+    s->start = s->memory.now; /* what `reset` goes back to */
+    s->memory.n_past = s->memory.n_future = 0;
+}
+
 /* Errors do not end a conversation, and do not fail it. */
 static int converse(struct mfu_session *s, const struct options *o)
 {
     struct mfu_error err = {0};
     char *line;
 
+    open_home(s);
     greet(s);
     mfu_line_open(s);
     while (!s->quit && (line = mfu_line_read())) {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/atomic_file.h"
 #include "repl/session.h"
 #include "scenario/keys.h"
 
@@ -79,6 +80,17 @@ static void put_settings(FILE *out, const struct mfu_scenario *now)
     }
     if (*group)
         putc('\n', out);
+}
+
+int mfu_script_save(struct mfu_session *s, const char *path, struct mfu_error *err)
+{
+    struct mfu_atomic_file f;
+
+    if (mfu_script_check(s, err) < 0 || mfu_atomic_file_open(&f, path, err) < 0)
+        return -1;
+    fputs("# A scenario of mfuplan: mfuplan FILE, or `source FILE`.\n", f.out);
+    mfu_script_put(f.out, s);
+    return mfu_atomic_file_close(&f, err);
 }
 
 void mfu_script_put(FILE *out, struct mfu_session *s)

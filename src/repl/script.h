@@ -12,6 +12,9 @@ struct mfu_session;
 /* Writes the commands, one a line, for `source` and `mfuplan FILE`. */
 void mfu_script_put(FILE *, struct mfu_session *);
 
+/* The same as a file, which is whole or not there. */
+int mfu_script_save(struct mfu_session *, const char *path, struct mfu_error *err);
+
 /* Whether a script can name the files of the scenario; -1 with `err`. */
 int mfu_script_check(struct mfu_session *, struct mfu_error *err);
 

@@ -60,16 +60,18 @@ struct mfu_session {
         double value;
         enum mfu_dim dim;
     } noted[MFU_NOTED];
-    int n_noted;          /* train.cost ...: of answers that take words */
-    char offered[128];    /* to Tab, just now */
-    struct mfu_term term; /* of stdout */
-    FILE *out, *errors;   /* stdout, stderr; or streams that write to them what is safe */
-    enum mfu_safe safe;   /* what `out` lets through */
-    bool json;            /* answers are for programs, */
-    bool csv;             /* and tables instead of objects */
+    int n_noted;                    /* train.cost ...: of answers that take words */
+    char offered[128];              /* to Tab, just now */
+    struct mfu_term term;           /* of stdout */
+    char local[160];                /* GPUs of this computer: "8 x h100-sxm"; "": none is known */
+    char kept_folder[MFU_PATH_MAX]; /* of scenarios that outlast the conversation; "": none do */
+    FILE *out, *errors;             /* stdout, stderr; or streams that write to them what is safe */
+    enum mfu_safe safe;             /* what `out` lets through */
+    bool json;                      /* answers are for programs, */
+    bool csv;                       /* and tables instead of objects */
     bool quiet, interactive, quit;
-    bool shell; /* scripts may start programs, too: --shell */
-    bool force; /* files of others may be replaced: --force, of the command that runs or of all */
+    bool shell;         /* scripts may start programs, too: --shell */
+    bool force;         /* files of others may be replaced: --force, of the command that runs or of all */
     bool lost;          /* the answer lacks something: out of memory */
     bool broken;        /* stdout takes no more; reported once */
     int depth;          /* of `source` in `source` */

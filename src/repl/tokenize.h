@@ -17,8 +17,8 @@ struct mfu_error;
 
 struct mfu_words {
     int argc;
-    char **argv;  /* argc of them and NULL; in the arena */
-    int *columns; /* where each begins in the line, from one */
+    char **argv;       /* argc of them and NULL; in the arena */
+    int *columns;      /* where each begins in the line, from one */
     const char *shell; /* what is behind `|` or `!`, up to the end of the line; NULL: neither */
 };
 

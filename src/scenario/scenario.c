@@ -306,6 +306,33 @@ static int not_divisible(const char *what, double n, const char *by, double of, 
     return mfu_error_suggest(err, hint);
 }
 
+/* The whole numbers on either side of `n` that divide `whole`. */
+static int not_divisor(const char *what, double n, const char *of, double whole, struct mfu_error *err)
+{
+    double low = floor(n), high = ceil(n);
+    char hint[64];
+
+    while (low > 1 && fmod(whole, low) != 0)
+        low--;
+    while (high < whole && fmod(whole, high) != 0)
+        high++;
+    snprintf(hint, sizeof hint, "%.0f", high - n <= n - low ? high : low);
+    mfu_fail(err, MFU_EINPUT, "%s: %.0f does not divide %s (%.0f); %.0f and %.0f do", what, n, of, whole, low, high);
+    return mfu_error_suggest(err, hint);
+}
+
+static bool is_given(const struct mfu_scenario *s, const char *dim)
+{
+    int i = mfu_model_dim_find(s->model, dim, NULL);
+
+    return i >= 0 && s->dim_given[i];
+}
+
+bool mfu_config_guesses_seq(const struct mfu_config *c)
+{
+    return c->model->longest_seq > 0 && !is_given(c->scenario, "seq");
+}
+
 static int check_dims(const struct mfu_scenario *s, struct mfu_config *c, struct mfu_error *err)
 {
     const struct mfu_model *m = s->model;
@@ -314,7 +341,8 @@ static int check_dims(const struct mfu_scenario *s, struct mfu_config *c, struct
     double n_experts = mfu_config_dim(c, "n_experts"), top_k = mfu_config_dim(c, "top_k");
 
     if (n_embd > 0 && n_head > 0 && isfinite(head_dim) && head_dim != floor(head_dim)) /* NAN: the model has none */
-        return not_divisible("n_embd", n_embd, "n_head", n_head, err);
+        return is_given(s, "n_head") && !is_given(s, "n_embd") ? not_divisor("n_head", n_head, "n_embd", n_embd, err)
+                                                               : not_divisible("n_embd", n_embd, "n_head", n_head, err);
     if (n_head > 0 && n_kv > 0 && (n_kv != floor(n_kv) || fmod(n_head, n_kv) != 0))
         return mfu_fail(err, MFU_EINPUT, "n_kv_head: %g does not divide n_head (%.0f)", n_kv, n_head);
     if (n_experts > 0 && top_k > n_experts)

@@ -104,6 +104,10 @@ const struct mfu_cluster *mfu_scenario_cluster(const struct mfu_scenario *);
 /* Works out and checks everything.  About a microsecond. */
 int mfu_scenario_resolve(const struct mfu_scenario *, struct mfu_config *, struct mfu_error *err);
 
+/* Whether nobody said how long sequences are: the model is a config.json that only says
+ * how long they may be (model->longest_seq). */
+bool mfu_config_guesses_seq(const struct mfu_config *);
+
 /* A dim of the resolved model by name, or NAN when the model has none. */
 double mfu_config_dim(const struct mfu_config *, const char *name);
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Conversations over a pseudo-terminal: run.py PROGRAM DATA_DIR [FILE.tty ...]
+"""Conversations over a pseudo-terminal: run.py PROGRAM DATA_DIR FAKE_NVML [FILE.tty ...]
 
-Lines of a conversation: `$ OPTIONS`, `> TEXT` waits for it, `< KEYS` types them
+Lines of a conversation: `$ OPTIONS`, `gpus` a driver with GPUs, `rc COMMANDS` the user's own file,
+`again` ends one conversation and begins the next, `> TEXT` waits for it, `< KEYS` types them
 (^M Enter, ^I Tab, ^C, ^D ...), `k NAME` sends a signal, `= N` is the exit status, `h LINE` a line of the
 history, in order.  Keys are typed when what was awaited has come.
 """
@@ -11,10 +12,15 @@ PATIENCE_S = 10
 
 
 class Conversation:
-    def __init__(self, program, data, options, folder):
+    def __init__(self, program, data, options, folder, nvml, rc):
         self.history = os.path.join(folder, "history")
+        if rc:
+            os.makedirs(os.path.join(folder, "mfuplan"), exist_ok=True)
+            with open(os.path.join(folder, "mfuplan", "rc"), "w") as out:
+                out.write(rc + "\n")
         environment = dict(os.environ, TERM="dumb", INPUTRC="/dev/null", COLUMNS="80", LC_ALL="C",
-                           MFUPLAN_HISTORY=self.history, MFUPLAN_PAGER="cat")
+                           MFUPLAN_HISTORY=self.history, MFUPLAN_PAGER="cat", MFUPLAN_NVML=nvml,
+                           XDG_STATE_HOME=folder, XDG_CONFIG_HOME=folder)
         self.seen = ""
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
@@ -54,11 +60,13 @@ class Conversation:
         return os.waitstatus_to_exitcode(status)    # negative: died by a signal
 
 
-def run(program, data, path):
+def run(program, data, nvml, path):
     lines = open(path).read().splitlines()
     options = [word for line in lines if line.startswith("$ ") for word in line[2:].split()]
+    rc = "\n".join(line[3:] for line in lines if line.startswith("rc "))
+    nvml = nvml if "gpus" in lines else ""
     with tempfile.TemporaryDirectory() as folder:
-        c = Conversation(program, data, options, folder)
+        c = Conversation(program, data, options, folder, nvml, rc)
         try:
             for number, line in enumerate(lines, 1):
                 try:
@@ -66,6 +74,11 @@ def run(program, data, path):
                         c.wait(line[2:])
                     elif line.startswith("< "):
                         c.type(line[2:])
+                    elif line == "again":
+                        c.type("^D")
+                        assert (got := c.status()) == 0, f"exit status {got}"
+                        os.close(c.fd)
+                        c = Conversation(program, data, options, folder, nvml, rc)
                     elif line.startswith("k "):
                         os.kill(c.pid, getattr(signal, line[2:]))
                     elif line.startswith("= "):
@@ -88,13 +101,14 @@ def run(program, data, path):
 
 if __name__ == "__main__":
     program, data = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
-    files = sys.argv[3:] or sorted(glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)), "*.tty")))
+    nvml = os.path.abspath(sys.argv[3])
+    files = sys.argv[4:] or sorted(glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)), "*.tty")))
     try:
         for fd in pty.openpty():
             os.close(fd)
     except OSError as e:
         print(f"skipped: no pseudo-terminal can be opened here ({e.strerror})")
         sys.exit(77)
-    problems = [problem for path in files if (problem := run(program, data, path))]
+    problems = [problem for path in files if (problem := run(program, data, nvml, path))]
     print(*problems, sep="\n", end="\n" if problems else "")
     sys.exit(1 if problems else 0)

@@ -116,7 +116,7 @@ const struct mfu_record mfu_record_mfu = MFU_RECORD(mfu, .command = "mfu", .rows
 /* Defaults that a reader should see. */
 static void make_assumed(const struct mfu_plan *p, struct mfu_value *v)
 {
-    char (*list)[96] = mfu_value_own(v, 3, sizeof *list);
+    char (*list)[96] = mfu_value_own(v, 4, sizeof *list);
     size_t n = 0;
 
     if (!list)
@@ -125,6 +125,8 @@ static void make_assumed(const struct mfu_plan *p, struct mfu_value *v)
         snprintf(list[n++], sizeof *list, "gpu=%s", p->config.gpu->slug);
     if (!p->scenario.model_given)
         snprintf(list[n++], sizeof *list, "model=%s", p->config.model->slug);
+    if (mfu_config_guesses_seq(&p->config))
+        snprintf(list[n++], sizeof *list, "seq=%.0f", p->config.seq);
     if (p->memory.capacity_assumed)
         snprintf(list[n++], sizeof *list, "capacity_bytes=%.0f", p->memory.capacity_bytes);
     v->n = n;

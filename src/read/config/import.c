@@ -169,23 +169,13 @@ void mfu_import_lack(struct mfu_import *m, const char *name, const char *value, 
 
 bool mfu_import_model(struct mfu_import *m, struct mfu_entry *e)
 {
-    static const char *const tuned[] = {"hf", "base", "pt", "instruct", "it", "chat", NULL};
-    const char *slash = strrchr(e->value, '/');
-    const struct mfu_model *model;
     struct mfu_error err = {0};
-    char name[100], *end;
+    const struct mfu_model *model = m->catalog ? mfu_catalog_hub_model(m->catalog, e->value, &err) : NULL;
 
-    snprintf(name, sizeof name, "%s", slash ? slash + 1 : e->value);
-    for (;;) {
-        if (m->catalog && *name && (model = mfu_catalog_model(m->catalog, name, &err))) {
-            mfu_import_set(m, e, "model", "", "%s", model->slug);
-            return true;
-        }
-        m->failed |= err.code == MFU_ENOMEM;
-        if (!(end = strrchr(name, '-')) || !is_one_of(end + 1, tuned))
-            return false;
-        *end = '\0'; /* fine-tuning leaves the shape */
-    }
+    if (model)
+        mfu_import_set(m, e, "model", "", "%s", model->slug);
+    m->failed |= err.code == MFU_ENOMEM;
+    return model != NULL;
 }
 
 /* ---- what names mean ----------------------------------------------------- */

@@ -166,6 +166,36 @@ static int put(struct mfu_session *s, const struct mfu_page *p, char *text, cons
     return 0;
 }
 
+/* The page in the figures of the scenario; of one with another model where the present
+ * one lacks what the page speaks of: an image model has no vocabulary. */
+static int fill(struct mfu_session *s, const struct mfu_page *p, struct mfu_subject *subject, FILE *out,
+                struct mfu_error *err)
+{
+    struct mfu_scenario other = s->memory.now;
+    struct mfu_error missing = {0}, unplanned;
+    char *text = NULL;
+    size_t size;
+    FILE *tried = open_memstream(&text, &size);
+    int status;
+
+    if (!tried)
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
+    status = mfu_page_fill(subject, mfu_page_body(p), tried, &missing);
+    fclose(tried);
+    if (status == 0)
+        fputs(text, out);
+    free(text);
+    if (status == 0 || missing.code != MFU_EINPUT || other.model == s->start.model) {
+        *err = missing;
+        return status;
+    }
+    mfu_scenario_model(&other, s->start.model);
+    mfu_subject_change(subject, &other, mfu_session_plan_of(s, &other, &unplanned) == 0 ? &s->plan : NULL);
+    fprintf(out, "(The figures are those of %s: %s has none of them.)\n\n", other.model->slug,
+            s->memory.now.model->slug);
+    return mfu_page_fill(subject, mfu_page_body(p), out, err);
+}
+
 static int show(struct mfu_session *s, const struct mfu_page *p, struct mfu_error *err)
 {
     struct mfu_subject *subject = calloc(1, sizeof *subject);
@@ -180,7 +210,7 @@ static int show(struct mfu_session *s, const struct mfu_page *p, struct mfu_erro
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     }
     mfu_subject_of_session(s, subject, &problem);
-    status = mfu_page_fill(subject, mfu_page_body(p), out, err);
+    status = fill(s, p, subject, out, err);
     fclose(out);
     if (status < 0)
         mfu_within(err, "page %s/%s", p->language, p->name);

@@ -1,4 +1,5 @@
 #include <stdio.h>
+#include <string.h>
 
 #include "report/json/json.h"
 #include "repl/assign.h"
@@ -29,11 +30,13 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     struct mfu_scenario next = s->memory.now;
     const struct mfu_gpu *old = next.gpu;
     char name[1024];
+    int n;
 
     if (argc == 1)
         return list(s, err);
     join(name, sizeof name, argc, argv);
-    if (mfu_choose_gpu(s, &next, name, err) < 0)
+    if ((strcmp(name, "local") == 0 ? mfu_choose_local_gpu(s, &next, &n, err) : mfu_choose_gpu(s, &next, name, err))
+        < 0)
         return mfu_error_caret(s, err, 1);
     if (next.gpu == old)
         mfu_say_gpu(s, old); /* else it is told as a change */
@@ -48,7 +51,8 @@ const struct mfu_command mfu_command_gpu = {
     .group = "describe",
     .summary = "choose or list GPUs",
     .help = "Chooses a GPU by name, alias or file; without a name lists the known ones, the\n"
-            "chosen one marked.  Case, - and _ do not matter.  `show gpu` tells all about it.\n"
+            "chosen one marked; `local` is the one in this computer, with which a conversation\n"
+            "begins.  Case, - and _ do not matter.  `show gpu` tells all about it.\n"
             "\n"
             "    gpu\n"
             "    gpu h100-sxm\n"

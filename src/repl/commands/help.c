@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/metric/table.h"
 #include "base/suggest.h"
 #include "repl/command.h"
 #include "repl/command_lookup.h"
@@ -170,6 +171,21 @@ static int key_page(struct mfu_session *s, struct mfu_key k)
     return 0;
 }
 
+static int result_page(struct mfu_session *s, const struct mfu_result *r, struct mfu_error *err)
+{
+    char value[MFU_QUANTITY_MAX] = "unknown";
+
+    fprintf(s->out, "%s - %s\n\n", r->name, r->meaning);
+    if (mfu_session_plan(s, err) < 0)
+        return -1;
+    if (r->dim == MFU_COUNT && !isfinite(mfu_result_value(r, &s->plan)))
+        fprintf(s->out, "value      %s\n", value);
+    else
+        fprintf(s->out, "value      %s\n", mfu_quantity_format(value, mfu_result_value(r, &s->plan), r->dim));
+    fprintf(s->out, "\n    print %s\n    check %s > 0\n", r->name, r->name);
+    return 0;
+}
+
 static int unknown(struct mfu_session *s, const char *word, struct mfu_error *err)
 {
     const char *names[512], *best;
@@ -186,6 +202,7 @@ static int unknown(struct mfu_session *s, const char *word, struct mfu_error *er
 static int show(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
     const struct mfu_command *c;
+    struct mfu_result r;
     struct mfu_key k;
 
     if (argc == 1)
@@ -196,6 +213,8 @@ static int show(struct mfu_session *s, int argc, char **argv, struct mfu_error *
     if ((c = mfu_command_meant(argv[1])))
         return command_page(s, c);
     k = mfu_key_find_set(s->memory.now.model, argv[1], NULL);
+    if (k.kind == MFU_KEY_NONE && mfu_result_find(argv[1], &r))
+        return result_page(s, &r, err);
     return k.kind != MFU_KEY_NONE ? key_page(s, k) : unknown(s, argv[1], err);
 }
 
@@ -238,8 +257,8 @@ const struct mfu_command mfu_command_help = {
     .group = "session",
     .summary = "this, or about one word",
     .help = "Without a word, all commands by task; with one, what it does and how to use it.\n"
-            "The word may be a command, a setting, or one of the topics units, settings,\n"
-            "results, json, exit, editing.\n"
+            "The word may be a command, a setting, a result, or one of the topics units,\n"
+            "settings, results, json, exit, editing.\n"
             "\n"
             "    help set\n"
             "    help batch",

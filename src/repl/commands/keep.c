@@ -3,6 +3,7 @@
 
 #include "repl/command.h"
 #include "repl/completers.h"
+#include "repl/kept.h"
 #include "repl/output.h"
 
 // clang-format off
@@ -42,35 +43,39 @@ static int check_name(const char *name, struct mfu_error *err)
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
-    struct mfu_memory *m = &s->memory;
-    int i = 0;
+    int before = s->memory.n_kept;
 
     if (argc == 1)
         return list(s, err);
+    if (argc == 3) {
+        if (strcmp(argv[1], "--forget") != 0)
+            return mfu_fail(err, MFU_EINPUT, "'%.60s' is one word too many: expected keep NAME, or keep --forget NAME",
+                            argv[2]);
+        if (mfu_kept_forget(s, argv[2], err) < 0)
+            return mfu_error_caret(s, err, 2);
+        mfu_print_note(s, "%s forgotten", argv[2]);
+        return 0;
+    }
     if (check_name(argv[1], err) < 0)
         return mfu_error_caret(s, err, 1);
-    while (i < m->n_kept && strcmp(m->kept[i].name, argv[1]) != 0)
-        i++;
-    if (i == MFU_KEPT)
-        return mfu_fail(err, MFU_EINPUT, "%d scenarios are kept; keep under one of their names", MFU_KEPT);
-    mfu_print_note(s, i < m->n_kept ? "%s replaced" : "kept as %s", argv[1]);
-    if (i == m->n_kept)
-        m->n_kept++;
-    snprintf(m->kept[i].name, sizeof m->kept[i].name, "%s", argv[1]);
-    m->kept[i].scenario = m->now;
+    if (mfu_kept_add(s, argv[1], err) < 0)
+        return -1;
+    mfu_print_note(s, s->memory.n_kept == before ? "%s replaced" : "kept as %s", argv[1]);
     return 0;
 }
 
 const struct mfu_command mfu_command_keep = {
     .name = "keep",
-    .usage = "[NAME]",
+    .usage = "[NAME | --forget NAME]",
     .group = "session",
     .summary = "name this scenario",
     .help = "Remembers the scenario under a name, for `use`; without a name lists what is\n"
-            "kept.  It is forgotten when the session ends: `save` writes a file.\n"
+            "kept.  In a conversation it outlasts the session, as a script in\n"
+            "$XDG_STATE_HOME/mfuplan/kept (MFUPLAN_KEPT names another folder, empty none);\n"
+            "--forget removes it.\n"
             "\n"
             "    set batch 8; keep small; set batch 16; use small",
-    .most_args = 1,
+    .most_args = 2,
     .offer = {mfu_offer_kept},
     .answers = MFU_ANSWERS(&record),
     .run = run,

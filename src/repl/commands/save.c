@@ -1,21 +1,11 @@
-#include <stdio.h>
-
 #include "repl/command.h"
 #include "repl/completers.h"
 #include "repl/script.h"
 #include "repl/output.h"
-#include "base/atomic_file.h"
 
 static int save(struct mfu_session *s, const char *path, struct mfu_error *err)
 {
-    struct mfu_atomic_file f;
-
-    if (mfu_script_check(s, err) < 0 || mfu_may_replace(s, path, false, MFU_FORCE, err) < 0
-        || mfu_atomic_file_open(&f, path, err) < 0)
-        return -1;
-    fputs("# A scenario of mfuplan: mfuplan FILE, or `source FILE`.\n", f.out);
-    mfu_script_put(f.out, s);
-    return mfu_atomic_file_close(&f, err);
+    return mfu_may_replace(s, path, false, MFU_FORCE, err) < 0 ? -1 : mfu_script_save(s, path, err);
 }
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)

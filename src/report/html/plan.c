@@ -51,8 +51,11 @@ static void tiles(FILE *out, const struct mfu_plan *p)
     fputs("</span></div>\n<div class=\"tile\"><span>bound by</span><b>", out);
     mfu_html_say(out, "%s", mfu_limit_names[p->limit]);
     fputs("</b><span>", out);
-    mfu_markup_figure(out, "step.tokens_per_s", s->tokens_per_s, MFU_COUNT);
-    fputs(" tokens/s</span></div>\n</div>\n", out);
+    if (mfu_model_has_images(p->config.model))
+        mfu_markup_figure(out, "step.samples_per_s", s->samples_per_s, MFU_COUNT);
+    else
+        mfu_markup_figure(out, "step.tokens_per_s", s->tokens_per_s, MFU_COUNT);
+    fprintf(out, " %s/s</span></div>\n</div>\n", mfu_model_has_images(p->config.model) ? "images" : "tokens");
 }
 
 static void notes(FILE *out, const struct mfu_plan *p)
@@ -129,7 +132,7 @@ static void nanogpt(FILE *out, const struct mfu_plan *p)
     size_t n = mfu_conventions(p, all);
 
     for (size_t i = 0; i < n; i++)
-        if (strcmp(all[i].name, "nanogpt") == 0) {
+        if (all[i].printed) {
             char key[64], text[128];
 
             snprintf(key, sizeof key, "mfu.conventions.%zu.mfu", i);

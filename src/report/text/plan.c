@@ -60,7 +60,7 @@ static void headline(FILE *out, const struct mfu_term *t, const struct mfu_plan 
     const char *times = mfu_text_times(t);
     struct mfu_flow f = mfu_flow_start(out, t, "", 0);
     double gpus = c->setting[MFU_S_GPUS];
-    char name[160];
+    char name[160], ranks[32] = "";
 
     f.between = t->utf8 ? " \u00b7 " : " - ";
     model_name(name, sizeof name, c);
@@ -87,12 +87,13 @@ static void headline(FILE *out, const struct mfu_term *t, const struct mfu_plan 
     if (c->setting[MFU_S_LOSS_CHUNKS] > 1)
         mfu_flow_piece(&f, MFU_PLAIN, "loss_chunks %.0f", c->setting[MFU_S_LOSS_CHUNKS]);
     if (c->setting[MFU_S_DP] > 1)
-        mfu_flow_piece(&f, MFU_PLAIN, "%s %s %s %s %s %s dp %.0f = %s tokens/step", Q(c->batch, MFU_COUNT), times,
-                       Q(c->seq, MFU_COUNT), times, Q(c->accum, MFU_COUNT), times, c->setting[MFU_S_DP],
-                       Q(p->step.tokens, MFU_TOKENS));
+        snprintf(ranks, sizeof ranks, " %s dp %.0f", times, c->setting[MFU_S_DP]);
+    if (mfu_model_has_images(c->model))
+        mfu_flow_piece(&f, MFU_PLAIN, "%s %s %s%s = %s images/step", Q(c->batch, MFU_COUNT), times,
+                       Q(c->accum, MFU_COUNT), ranks, Q(p->step.tokens / c->seq, MFU_COUNT));
     else
-        mfu_flow_piece(&f, MFU_PLAIN, "%s %s %s %s %s = %s tokens/step", Q(c->batch, MFU_COUNT), times,
-                       Q(c->seq, MFU_COUNT), times, Q(c->accum, MFU_COUNT), Q(p->step.tokens, MFU_TOKENS));
+        mfu_flow_piece(&f, MFU_PLAIN, "%s %s %s %s %s%s = %s tokens/step", Q(c->batch, MFU_COUNT), times,
+                       Q(c->seq, MFU_COUNT), times, Q(c->accum, MFU_COUNT), ranks, Q(p->step.tokens, MFU_TOKENS));
     mfu_flow_end(&f);
 }
 
@@ -184,14 +185,16 @@ static void step(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
                  {"optimizer", s->optimizer_s},
                  {"communication", s->communication_exposed_s},
                  {"idle", s->idle_s}};
+    bool images = mfu_model_has_images(p->config.model);
+    double rate = images ? s->samples_per_s : s->tokens_per_s;
     struct mfu_flow f = mfu_flow_start(out, t, "step", INDENT);
 
     mfu_flow_piece(&f, MFU_STRONG, "%s", Q(s->time_s, MFU_SECONDS));
     if (isfinite(s->low_s))
         mfu_flow_piece(&f, MFU_PLAIN, "90 %%: %s to %s", Q(s->low_s, MFU_SECONDS), Q(s->high_s, MFU_SECONDS));
-    mfu_flow_piece(&f, MFU_PLAIN, "%s tokens/s", Q(s->tokens_per_s, MFU_COUNT));
+    mfu_flow_piece(&f, MFU_PLAIN, "%s %s/s", Q(rate, MFU_COUNT), images ? "images" : "tokens");
     if (p->config.setting[MFU_S_GPUS] > 1)
-        mfu_flow_piece(&f, MFU_PLAIN, "%s per GPU", Q(s->tokens_per_s / p->config.setting[MFU_S_GPUS], MFU_COUNT));
+        mfu_flow_piece(&f, MFU_PLAIN, "%s per GPU", Q(rate / p->config.setting[MFU_S_GPUS], MFU_COUNT));
     mfu_flow_break(&f);
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (parts[i].s / s->time_s >= 0.0005)
@@ -209,9 +212,9 @@ static void use(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
     mfu_flow_words(&f, MFU_STRONG, "%s", P(a->mfu));
     mfu_flow_words(&f, MFU_PLAIN, "of this card's own peak, %s (%s, dense)", Q(a->peak_flops, MFU_FLOP_PER_S),
                    mfu_peak_names[a->peak]);
-    mfu_flow_break(&f);
     for (size_t i = 0; i < n; i++)
-        if (strcmp(all[i].name, "nanogpt") == 0) {
+        if (all[i].printed) {
+            mfu_flow_break(&f);
             mfu_flow_words(&f, MFU_STRONG, "%s", P(all[i].mfu));
             mfu_flow_words(&f, MFU_PLAIN, "as nanoGPT prints it: it always divides by %s, an A100's peak",
                            Q(all[i].peak_flops, MFU_FLOP_PER_S));
@@ -293,6 +296,14 @@ static void notes(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
             mfu_flow_piece(&f, MFU_WARN, "capacity estimated: no report of this card is known");
         if (!p->memory.fits)
             mfu_flow_piece(&f, MFU_WARN, "times are those of a card that it would fit on");
+        mfu_flow_end(&f);
+    }
+    if (mfu_config_guesses_seq(&p->config)) {
+        f = mfu_flow_start(out, t, "note", INDENT);
+        mfu_flow_words(&f, MFU_WARN,
+                       "config.json does not say how long the training's sequences are, only that %s are the "
+                       "most: seq %s is assumed (set seq N)",
+                       Q(p->config.model->longest_seq, MFU_TOKENS), Q(p->config.seq, MFU_TOKENS));
         mfu_flow_end(&f);
     }
     if (p->config.gpu->calibrated[0]) {
