@@ -1,4 +1,6 @@
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 
 #include "answer/advise/advise.h"
 #include "report/html/html.h"
@@ -45,9 +47,14 @@ static int write_page(struct mfu_session *s, const char *file, struct mfu_error 
     struct mfu_advice advice;
     struct mfu_html_page page = {
         .plan = &s->plan, .simulation = &s->simulation, .advice = &advice, .version = MFUPLAN_VERSION};
+    const char *ending = strrchr(file, '.');
     char *commands = NULL;
     int status = -1;
 
+    if (ending && !strchr(ending, '/') && strcasecmp(ending, ".html") != 0 && strcasecmp(ending, ".htm") != 0) {
+        mfu_fail(err, MFU_EINPUT, "'%.300s': a page is a file such as plan.html", file);
+        return mfu_error_caret(s, err, 1);
+    }
     if (mfu_may_replace(s, file, false, MFU_FORCE, err) < 0)
         return mfu_error_caret(s, err, 1);
     if (mfu_advise(&s->memory.now, &s->plan, &s->simulation, &advice, err) < 0)
