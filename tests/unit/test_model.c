@@ -296,7 +296,7 @@ static void a_child_replaces_dims_and_keeps_the_rest(void **state)
     scratch_file(&s, "small.yaml", "name: Small\nextends: tiny\ndims: {n_layer: 24}\n");
     path = scratch_file(&s, "large.yaml",
                         "name: Large\nextends: small\n"
-                        "dims: {n_embd: 1024, n_head: 16, window: 4k}\n");
+                        "dims: {n_embd: window/4, n_head: 16, window: 4k}\n");
     m = mfu_model_read(path, s.folder, &err);
     if (!m)
         fail_msg("%s:%d: %s", err.file, err.line, err.text);
@@ -336,6 +336,7 @@ static void chains_end(void **state)
         {"name: A\ndims: {a: 1}\n", "'graph' is missing, and so is 'extends'", "", "/a.yaml"},
         {"name: A\n", "'dims' is missing", "", "/a.yaml"},
         {"name: A\nextends: tiny\ndims: {n_embd: d_ff}\n", "n_embd: depends on itself: d_ff -> n_embd -> d_ff", "", "/a.yaml"},
+        {"name: A\nextends: tiny\ndims: {n_layers: 2}\n", "nothing reads the dim 'n_layers'", "n_layer", "/a.yaml"},
         {"name: A\nextends: tiny\ndims: {n_layer: 0}\n", "ok", "", ""},
         {"name: A\nextends: tiny\ndims: {n_head: 0}\n", "head_dim: 'n_embd/n_head' is not a number", "", "/tiny.yaml"},
     };
