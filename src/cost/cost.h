@@ -56,24 +56,15 @@ struct mfu_tiling mfu_gemm_tiling(const struct mfu_machine *, const struct mfu_k
  * best published GEMMs over SMs x FMA x 2 x running clock). */
 #define MFU_PIPE_CEILING 0.97
 
-/* The last few of one machine: neighbouring layers multiply the same shapes.
- * n counts all that were ever found (start at 0). */
-#define MFU_TILINGS 32
-struct mfu_tilings {
-    unsigned n;
-    struct {
-        double m, n, k, batch;
-        enum mfu_peak math;
-        bool aligned;
-        struct mfu_tiling tiling;
-    } known[MFU_TILINGS];
-};
-
 /* `hot_bytes` of what it reads are still in L2 since an earlier kernel;
- * `absorbed_bytes` of what it writes stay there until a later one.  Tilings
- * that were found before are taken from the list, which may be NULL. */
+ * `absorbed_bytes` of what it writes stay there until a later one. */
 void mfu_price_kernel(const struct mfu_machine *, const struct mfu_kernel *, double hot_bytes, double absorbed_bytes,
-                      struct mfu_tilings *, struct mfu_price *);
+                      struct mfu_price *);
+
+/* The same in two steps: what does not depend on L2, and then what does, of which
+ * `inside_bytes` of the traffic stay there (hot or absorbed). */
+void mfu_price_arithmetic(const struct mfu_machine *, const struct mfu_kernel *, struct mfu_price *);
+void mfu_price_traffic(const struct mfu_machine *, const struct mfu_kernel *, double inside_bytes, struct mfu_price *);
 
 /* The same kernel when the tensor cores are busy for `duty` (0..1) of the time:
  * power and clocks settle in proportion. */

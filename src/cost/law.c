@@ -9,31 +9,9 @@
 
 /* ---- products ------------------------------------------------------------ */
 
-/* Its tiling; one that was found before is in the list. */
-static struct mfu_tiling tiling_of(const struct mfu_machine *m, const struct mfu_kernel *k, struct mfu_tilings *list)
+static double product_s(const struct mfu_machine *m, const struct mfu_kernel *k, struct mfu_price *p)
 {
-    struct mfu_tiling t;
-
-    for (unsigned i = 0; list && i < list->n && i < MFU_TILINGS; i++)
-        if (list->known[i].m == k->m && list->known[i].n == k->n && list->known[i].k == k->k
-            && list->known[i].batch == k->batch && list->known[i].math == k->math
-            && list->known[i].aligned == k->aligned)
-            return list->known[i].tiling;
-    t = mfu_gemm_tiling(m, k);
-    if (list) {
-        unsigned i = list->n++ % MFU_TILINGS; /* in place of the oldest */
-
-        list->known[i].m = k->m, list->known[i].n = k->n, list->known[i].k = k->k;
-        list->known[i].batch = k->batch, list->known[i].math = k->math, list->known[i].aligned = k->aligned;
-        list->known[i].tiling = t;
-    }
-    return t;
-}
-
-static double product_s(const struct mfu_machine *m, const struct mfu_kernel *k, struct mfu_tilings *tilings,
-                        struct mfu_price *p)
-{
-    struct mfu_tiling t = tiling_of(m, k, tilings);
+    struct mfu_tiling t = mfu_gemm_tiling(m, k);
 
     p->blocks = t.blocks;
     p->waves = t.waves;
@@ -59,13 +37,6 @@ static enum mfu_coefficient product_rule(const struct mfu_kernel *k, const struc
 
 /* ---- attention ----------------------------------------------------------- */
 
-static double attention_s(const struct mfu_machine *m, const struct mfu_kernel *k, struct mfu_tilings *tilings,
-                          struct mfu_price *p)
-{
-    (void)tilings;
-    return mfu_attention_seconds(m, k, p);
-}
-
 static struct mfu_grid attention_grid(const struct mfu_gpu *g, const struct mfu_machine *m, const struct mfu_kernel *k,
                                       struct mfu_tiling *t)
 {
@@ -85,10 +56,9 @@ static enum mfu_coefficient attention_rule(const struct mfu_kernel *k, const str
  * since most of it is not multiply-adds (chosen; few kernels depend on it). */
 #define VECTOR_SHARE 0.5
 
-static double stream_s(const struct mfu_machine *m, const struct mfu_kernel *k, struct mfu_tilings *tilings,
-                       struct mfu_price *p)
+static double stream_s(const struct mfu_machine *m, const struct mfu_kernel *k, struct mfu_price *p)
 {
-    (void)tilings, (void)p;
+    (void)p;
     return k->flops / (VECTOR_SHARE * m->peak_flops[MFU_PEAK_FP32]);
 }
 
@@ -111,6 +81,6 @@ const struct mfu_law_row mfu_laws[] = {
     [MFU_LAW_STREAM] = {stream_s, stream_grid, stream_rule},
     [MFU_LAW_PRODUCT] = {product_s, product_grid, product_rule, .tells_blocks = true, .throttles = true,
                          .tensor = true},
-    [MFU_LAW_ATTENTION] = {attention_s, attention_grid, attention_rule, .tensor = true},
+    [MFU_LAW_ATTENTION] = {mfu_attention_seconds, attention_grid, attention_rule, .tensor = true},
 };
 _Static_assert(sizeof mfu_laws / sizeof mfu_laws[0] == MFU_LAW_COUNT, "a law without a row");

@@ -12,9 +12,8 @@ struct mfu_gpu;
 
 struct mfu_law_row {
     /* Seconds of its arithmetic; `blocks` and `waves` of the price where the law
-     * works them out.  `tilings` may be NULL. */
-    double (*compute_s)(const struct mfu_machine *, const struct mfu_kernel *, struct mfu_tilings *tilings,
-                        struct mfu_price *);
+     * works them out. */
+    double (*compute_s)(const struct mfu_machine *, const struct mfu_kernel *, struct mfu_price *);
     /* Its thread blocks; the tiling, of a product. */
     struct mfu_grid (*grid)(const struct mfu_gpu *, const struct mfu_machine *, const struct mfu_kernel *,
                             struct mfu_tiling *);

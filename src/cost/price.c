@@ -17,10 +17,20 @@ double mfu_l2_reach(const struct mfu_machine *m)
     return m->c[MFU_C_L2_SHARE] * m->l2_bytes;
 }
 
+static double most(double a, double b)
+{
+    return a > b ? a : b; /* b, where a is unknown */
+}
+
+static double least(double a, double b)
+{
+    return a < b ? a : b;
+}
+
 /* A smooth larger-of-two: p-norm with p = 4. */
 static double larger(double a, double b)
 {
-    double x = fmax(a, b), r = x > 0 ? fmin(a, b) / x : 0;
+    double x = most(a, b), r = x > 0 ? least(a, b) / x : 0;
 
     double z = r * r * r * r;
 
@@ -81,37 +91,51 @@ static double dram_bytes_s(const struct mfu_machine *m, const struct mfu_kernel 
     bool known = elements_per_clock(m, k) > 0;
     double slower = k->half_share > 0 && !known ? 1 + k->half_share * (1 / m->c[MFU_C_DRAM_HALF] - 1) : 1;
 
-    return fmin(mfu_dram_bytes_s(m, class_of(k)) / slower, m->l2_bytes_s);
+    return least(mfu_dram_bytes_s(m, class_of(k)) / slower, m->l2_bytes_s);
 }
 
 /* Later passes over a row find it in L2 if the rows in flight fit there: two
  * blocks of 1024 threads on every SM, a row each. */
 static double reread_seconds(const struct mfu_machine *m, const struct mfu_kernel *k)
 {
-    double row_bytes = k->read_bytes / fmax(k->m, 1);
+    double row_bytes = k->read_bytes / most(k->m, 1);
 
     if (k->reread_bytes <= 0)
         return 0;
     return k->reread_bytes / (2 * m->sms * row_bytes <= m->l2_bytes ? m->l2_bytes_s : dram_bytes_s(m, k));
 }
 
-void mfu_price_kernel(const struct mfu_machine *m, const struct mfu_kernel *k, double hot_bytes, double absorbed_bytes,
-                      struct mfu_tilings *tilings, struct mfu_price *p)
+void mfu_price_arithmetic(const struct mfu_machine *m, const struct mfu_kernel *k, struct mfu_price *p)
 {
-    double inside_bytes = hot_bytes + absorbed_bytes, bytes = k->read_bytes + k->write_bytes;
-
-    *p = (struct mfu_price){.overhead_s = k->launches * m->c[MFU_C_KERNEL_OVERHEAD]};
+    *p = (struct mfu_price){0};
     if (k->launches <= 0)
         return;
-    p->compute_s = mfu_law_of(k)->compute_s(m, k, tilings, p);
+    p->compute_s = mfu_law_of(k)->compute_s(m, k, p);
     if (k->flops > 0 && m->roof_flops[k->math] > 0)
-        p->compute_s = fmax(p->compute_s, k->flops / m->roof_flops[k->math]);
+        p->compute_s = most(p->compute_s, k->flops / m->roof_flops[k->math]);
+}
+
+void mfu_price_traffic(const struct mfu_machine *m, const struct mfu_kernel *k, double inside_bytes,
+                       struct mfu_price *p)
+{
+    double bytes = k->read_bytes + k->write_bytes;
+
+    p->overhead_s = k->launches * m->c[MFU_C_KERNEL_OVERHEAD];
+    if (k->launches <= 0)
+        return;
     p->memory_s =
-        fmax(bytes - inside_bytes, 0) / dram_bytes_s(m, k) + inside_bytes / m->l2_bytes_s + reread_seconds(m, k);
+        most(bytes - inside_bytes, 0) / dram_bytes_s(m, k) + inside_bytes / m->l2_bytes_s + reread_seconds(m, k);
     p->memory_s = larger(p->memory_s, element_seconds(m, k));
     if (!mfu_kind_is_gemm(k->kind) && bytes > inside_bytes)
         p->overhead_s += k->launches * m->c[MFU_C_KERNEL_RAMP] * (1 - inside_bytes / bytes);
     settle(k, p);
+}
+
+void mfu_price_kernel(const struct mfu_machine *m, const struct mfu_kernel *k, double hot_bytes, double absorbed_bytes,
+                      struct mfu_price *p)
+{
+    mfu_price_arithmetic(m, k, p);
+    mfu_price_traffic(m, k, hot_bytes + absorbed_bytes, p);
 }
 
 void mfu_price_throttle(const struct mfu_machine *m, const struct mfu_kernel *k, double duty, struct mfu_price *p)

@@ -480,7 +480,7 @@ static double kernel_seconds(const struct mfu_machine *m, const struct mfu_kerne
     struct mfu_price p;
     double hit = warm ? hits(m, k->read_bytes + k->write_bytes) : 0;
 
-    mfu_price_kernel(m, k, hit * k->read_bytes, hit * k->write_bytes, NULL, &p);
+    mfu_price_kernel(m, k, hit * k->read_bytes, hit * k->write_bytes, &p);
     if (mfu_law_of(k)->throttles)
         mfu_price_throttle(m, k, sustained ? 1 : p.compute_s / (p.compute_s + m->c[MFU_C_GEMM_SETTLING]), &p);
     return p.time_s;

@@ -62,7 +62,7 @@ static bool is_operand(const char *name)
 static int look_up_dim(const struct mfu_model *m, const char *name)
 {
     for (int i = 0; i < m->n_dims; i++)
-        if (strcmp(m->dims[i].name, name) == 0)
+        if (m->dims[i].name[0] == name[0] && strcmp(m->dims[i].name, name) == 0)
             return i;
     return -1;
 }

@@ -92,8 +92,9 @@ struct mfu_builder {
         int node, view;
     } * deferred; /* gradients added at the end */
     int n_deferred, cap_deferred;
-    const char *unit_section; /* whose layers are repeated most; NULL: none is */
-    struct mfu_layer *layers; /* that are traced (layers.h) */
+    const char *unit_section;                /* whose layers are repeated most; NULL: none is */
+    const struct mfu_model_op *out_of_reach; /* of another stage, that a layer of this one reads; NULL: none */
+    struct mfu_layer *layers;                /* that are traced (layers.h) */
     int cap_layers;
     struct mfu_launch *merged; /* the new list of a pass over all launches */
     int cap_merged;

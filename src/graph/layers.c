@@ -18,7 +18,8 @@
  * grow with them). */
 #define MOST_UNROLLED 1000
 
-#define WAITING (-2) /* in `at`: a node that its first reader makes */
+#define WAITING (-2)   /* in `at`: a node that its first reader makes */
+#define ELSEWHERE (-3) /* of another stage */
 
 /* Whether a compiler would delay an op until somebody reads it: one that
  * only changes elements, and whose reader does not come next.  (The SiLU of a
@@ -49,6 +50,10 @@ static int maker(struct mfu_builder *s, const struct mfu_layer *st, int *at, con
         return st->input;
     if (at[op] == WAITING)
         add_node(s, st, at, op);
+    if (at[op] == ELSEWHERE) {
+        s->out_of_reach = &s->config->model->ops[op];
+        return MFU_TOKENS_IN;
+    }
     return at[op];
 }
 
@@ -117,8 +122,8 @@ int mfu_layers_make(struct mfu_builder *s, bool unrolled, struct mfu_error *err)
     int at[MFU_MAX_OPS], n = 0, before = MFU_TOKENS_IN;
 
     for (int i = 0; i < m->n_ops; i++)
-        at[i] = MFU_TOKENS_IN; /* of other stages */
-
+        at[i] = ELSEWHERE;
+    s->out_of_reach = NULL;
     for (int i = 0; i < m->n_sections; i++) {
         const struct mfu_model_section *sec = &m->sections[i];
         double times = mfu_stage_repeats(s, i);
@@ -143,5 +148,9 @@ int mfu_layers_make(struct mfu_builder *s, bool unrolled, struct mfu_error *err)
             before = at[sec->first + sec->count - 1];
         }
     }
+    if (s->out_of_reach)
+        return mfu_fail(err, MFU_EINPUT,
+                        "pp: %s: layers of every stage read %s of the first, and no pipeline that sends it is modelled",
+                        m->slug, s->out_of_reach->name);
     return n;
 }

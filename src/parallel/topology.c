@@ -4,7 +4,7 @@
 #include "parallel/topology.h"
 
 #include <math.h>
-#include <stdio.h>
+#include <stdlib.h>
 
 #include "descriptor/gpu.h"
 
@@ -28,11 +28,10 @@ static double pcie_bytes_s(const char *text)
 {
     /* Of one lane, by generation, after its line code (PCI-SIG). */
     static const double lane[] = {0, 0.25e9, 0.5e9, 0.985e9, 1.969e9, 3.938e9, 7.563e9};
-    int generation, lanes;
+    char *end;
+    long generation = strtol(text, &end, 10);
 
-    if (sscanf(text, "%dx%d", &generation, &lanes) != 2 || generation < 1 || generation > 6)
-        return 0;
-    return lane[generation] * lanes;
+    return generation < 1 || generation > 6 || *end != 'x' ? 0 : lane[generation] * (double)strtol(end + 1, NULL, 10);
 }
 
 /* What rules the NICs of each technology. */

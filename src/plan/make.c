@@ -17,6 +17,7 @@ static int take_over(struct mfu_plan *p, const struct mfu_scenario *scenario, st
     if (mfu_scenario_resolve(scenario, &next, err) < 0)
         return -1;
     same = p->built && next.setting[MFU_S_PP] <= 1 && mfu_graph_same(&next, &p->config);
+    p->peak_known &= same;
     p->scenario = *scenario;
     p->config = next;
     p->config.scenario = &p->scenario;

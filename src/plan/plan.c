@@ -200,8 +200,9 @@ static int add_up_memory(struct mfu_plan *p)
     double factor = r->reserved < MFU_COEFFICIENT_COUNT ? p->machine.c[r->reserved] : r->reserved_always;
     double others = p->config.setting[MFU_S_VRAM_RESERVED];
 
-    if (mfu_lifetime_peak(&p->program, &m->peak) < 0)
+    if (!p->peak_known && mfu_lifetime_peak(&p->program, &m->peak) < 0)
         return -1;
+    p->peak_known = p->built;
     m->capacity_bytes = mfu_capacity(p->config.gpu, &m->capacity_assumed);
     m->reserved_bytes = ceil(m->peak.bytes * factor / (2 * 0x1p20)) * 2 * 0x1p20;
     m->context_bytes = p->machine.c[MFU_C_CONTEXT_BYTES] + p->machine.c[MFU_C_MODULE_BYTES]

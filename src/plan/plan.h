@@ -79,7 +79,8 @@ struct mfu_plan {
     struct mfu_config config;
     struct mfu_machine machine;
     struct mfu_program program;
-    bool built;                 /* program is that of config */
+    bool built;                 /* program is that of config, */
+    bool peak_known;            /* and memory.peak is its peak */
     struct mfu_pricing pricing; /* prices of program.launches */
     struct mfu_memory_answer memory;
     struct mfu_step_answer step;

@@ -8,12 +8,21 @@
 #include "cost/cost.h"
 #include "graph/program.h"
 
+/* A kernel that was priced before: layers, and neighbouring plans, run the same. */
+struct mfu_known_price {
+    struct mfu_kernel kernel;
+    double inside_bytes; /* of its traffic, in L2 */
+    struct mfu_price price;
+    unsigned of; /* the machine's number */
+};
+
 struct mfu_pricing {
     struct mfu_price *prices; /* of the program's launches; owned */
     double *touched;          /* scratch: when each tensor was last in L2 */
+    struct mfu_known_price *known;
     int cap_prices, cap_touched;
-    struct mfu_machine machine; /* that the tilings were found for */
-    struct mfu_tilings tilings;
+    struct mfu_machine machine; /* that `known` holds for, where `of` is `number` */
+    unsigned number;
 };
 
 /* `pricing` was zeroed or used before.  0, or -1 when out of memory. */

@@ -293,7 +293,7 @@ static void add(const struct study *s, const struct mfu_kernel *k, struct mfu_si
     struct mfu_price price;
     struct mfu_reading reading;
 
-    mfu_price_kernel(&out->machine, k, 0, 0, NULL, &price);
+    mfu_price_kernel(&out->machine, k, 0, 0, &price);
     if (mfu_law_of(k)->throttles)
         mfu_price_throttle(&out->machine, k, price.compute_s / (price.compute_s + out->machine.c[MFU_C_GEMM_SETTLING]),
                            &price);

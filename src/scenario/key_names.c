@@ -106,7 +106,7 @@ static int find_setting(const char *name)
 const struct mfu_dim_row *mfu_dim_row(const char *name)
 {
     for (size_t i = 0; i < N_DIMS; i++)
-        if (strcmp(dims[i].name, name) == 0)
+        if (dims[i].name[0] == name[0] && strcmp(dims[i].name, name) == 0)
             return &dims[i];
     return NULL;
 }

@@ -125,7 +125,7 @@ static void nothing_is_faster_than_its_roof(void **unused)
         struct mfu_price p;
         double peak = highest_peak(g, k.math), bytes = k.read_bytes + k.write_bytes;
 
-        mfu_price_kernel(&m, &k, 0, 0, NULL, &p);
+        mfu_price_kernel(&m, &k, 0, 0, &p);
         if (peak > 0 && !(k.flops / p.time_s <= peak * (1 + EXACT)))
             fail_msg("%s, %s %g x %g x %g x %g: %g FLOP/s of %g", g->slug, mfu_kind_names[k.kind], k.batch, k.m, k.n,
                      k.k, k.flops / p.time_s, peak);
@@ -139,7 +139,7 @@ static double attention_s(const struct mfu_machine *m, const struct mfu_attentio
     struct mfu_kernel k = mfu_kernel_attention(a, backward);
     struct mfu_price p;
 
-    mfu_price_kernel(m, &k, 0, 0, NULL, &p);
+    mfu_price_kernel(m, &k, 0, 0, &p);
     return p.time_s;
 }
 

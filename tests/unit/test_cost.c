@@ -61,7 +61,7 @@ static void products_take_as_long_as_measured(void **state)
         struct mfu_kernel k = mfu_kernel_gemm(MFU_PEAK_BF16, rows[i].m, rows[i].n, rows[i].k, 1, 2, 2, false);
         struct mfu_price p;
 
-        mfu_price_kernel(&m, &k, 0, 0, NULL, &p);
+        mfu_price_kernel(&m, &k, 0, 0, &p);
         mfu_price_throttle(&m, &k, DUTY, &p);
         if (fabs((p.time_s - p.overhead_s) * 1e6 / rows[i].measured_us - 1) > rows[i].within)
             fail_msg("%s: %.4g us, measured %g us", rows[i].name, (p.time_s - p.overhead_s) * 1e6, rows[i].measured_us);
@@ -96,7 +96,7 @@ static void streams_take_as_long_as_measured(void **state)
             mfu_kernel_stream(MFU_POINTWISE, rows[i].traffic, 1, 1, 0, rows[i].bytes / 2, rows[i].bytes / 2);
         struct mfu_price p;
 
-        mfu_price_kernel(&m, &k, 0, 0, NULL, &p);
+        mfu_price_kernel(&m, &k, 0, 0, &p);
         if (fabs(p.memory_s * 1e6 / rows[i].measured_us - 1) > rows[i].within)
             fail_msg("%s: %.4g us, measured %g us", rows[i].name, p.memory_s * 1e6, rows[i].measured_us);
         assert_int_equal(p.bound, MFU_BOUND_MEMORY);
@@ -134,8 +134,8 @@ static void misaligned_products_are_slower(void **state)
 
     (void)state;
     assert_true(even.aligned && !odd.aligned);
-    mfu_price_kernel(&m, &even, 0, 0, NULL, &p);
-    mfu_price_kernel(&m, &odd, 0, 0, NULL, &q);
+    mfu_price_kernel(&m, &even, 0, 0, &p);
+    mfu_price_kernel(&m, &odd, 0, 0, &q);
     assert_true(q.time_s > 1.2 * p.time_s);
 }
 
@@ -147,13 +147,13 @@ static void l2_spares_traffic(void **state)
     struct mfu_price cold, warm, hot;
 
     (void)state;
-    mfu_price_kernel(&m, &k, 0, 0, NULL, &cold);
-    mfu_price_kernel(&m, &k, 8e6, 0, NULL, &warm);
-    mfu_price_kernel(&m, &k, 8e6, 8e6, NULL, &hot);
+    mfu_price_kernel(&m, &k, 0, 0, &cold);
+    mfu_price_kernel(&m, &k, 8e6, 0, &warm);
+    mfu_price_kernel(&m, &k, 8e6, 8e6, &hot);
     assert_true(cold.memory_s > warm.memory_s && warm.memory_s > hot.memory_s);
     assert_near(hot.memory_s, 16e6 / m.l2_bytes_s, 1e-12);
     m.element_clock_hz = 0; /* wide loads */
-    mfu_price_kernel(&m, &k, 0, 0, NULL, &cold);
+    mfu_price_kernel(&m, &k, 0, 0, &cold);
     assert_near(cold.memory_s, 16e6 / (m.c[MFU_C_DRAM_ATTAIN] * m.c[MFU_C_DRAM_POINTWISE] * 504e9), 1e-9);
 }
 
@@ -197,8 +197,8 @@ static void only_tensor_products_are_throttled(void **state)
     struct mfu_price p, q;
 
     (void)state;
-    mfu_price_kernel(&m, &half, 0, 0, NULL, &p);
-    mfu_price_kernel(&m, &single, 0, 0, NULL, &q);
+    mfu_price_kernel(&m, &half, 0, 0, &p);
+    mfu_price_kernel(&m, &single, 0, 0, &q);
     double half_s = p.compute_s, single_s = q.compute_s;
 
     mfu_price_throttle(&m, &half, 1, &p);
@@ -227,12 +227,12 @@ static void elements_in_flight_bound_eager_kernels(void **state)
 
         eager.bandwidth_bytes_s *= bandwidth, eager.l2_bytes_s *= bandwidth;
         compiled.bandwidth_bytes_s *= bandwidth, compiled.l2_bytes_s *= bandwidth;
-        mfu_price_kernel(&eager, &full, 0, 0, NULL, &p);
-        mfu_price_kernel(&eager, &half, 0, 0, NULL, &q);
+        mfu_price_kernel(&eager, &full, 0, 0, &p);
+        mfu_price_kernel(&eager, &half, 0, 0, &q);
         assert_true(q.memory_s / p.memory_s >= last && q.memory_s / p.memory_s > 0.4999
                     && q.memory_s / p.memory_s <= 1);
         last = q.memory_s / p.memory_s;
-        mfu_price_kernel(&compiled, &full, 0, 0, NULL, &p);
+        mfu_price_kernel(&compiled, &full, 0, 0, &p);
         assert_true(p.memory_s * 0.999 <= full.read_bytes * 2 / mfu_dram_bytes_s(&compiled, MFU_C_DRAM_POINTWISE));
     }
     assert_true(last > 0.99);

@@ -57,7 +57,7 @@ static double best_square(const struct mfu_gpu *gpu, enum mfu_peak math, double 
             mfu_kernel_gemm(math, sizes[i], sizes[i], sizes[i], 1, element_bytes, element_bytes, false);
         struct mfu_price p;
 
-        mfu_price_kernel(&m, &k, 0, 0, NULL, &p);
+        mfu_price_kernel(&m, &k, 0, 0, &p);
         mfu_price_throttle(&m, &k, p.compute_s / (p.compute_s + m.c[MFU_C_GEMM_SETTLING]), &p);
         best = fmax(best, k.flops / p.time_s);
     }
