@@ -108,6 +108,9 @@ int mfu_view_slice(struct mfu_builder *, int view, double rows, double columns);
 enum mfu_type mfu_view_type(const struct mfu_builder *, int view);
 double mfu_view_rows(const struct mfu_builder *, int view);
 double mfu_view_columns(const struct mfu_builder *, int view);
+/* The sign of a - b.  Whoever decides something by sizes asks here: the difference is
+ * noted, since another batch may have another (scale.h). */
+int mfu_compare(struct mfu_builder *, double a, double b);
 
 /* The view needs to stay until here. */
 void mfu_tensor_extend(struct mfu_builder *, int view);

@@ -46,6 +46,15 @@ void mfu_segment_close(struct mfu_builder *s)
     s->node = -1;
 }
 
+int mfu_compare(struct mfu_builder *s, double a, double b)
+{
+    struct mfu_program *p = s->program;
+
+    if (ROOM(s, p->compared, p->n_compared, p->cap_compared))
+        p->compared[p->n_compared++] = a - b;
+    return (a > b) - (a < b);
+}
+
 /* ---- views -------------------------------------------------------------- */
 
 int mfu_new_view(struct mfu_builder *s, int tensor, double rows, double columns, enum mfu_type type)
@@ -65,10 +74,11 @@ int mfu_tensor_new(struct mfu_builder *s, double rows, double columns, enum mfu_
 
     if (!ROOM(s, p->tensors, p->n_tensors, p->cap_tensors))
         return 0;
-    p->tensors[p->n_tensors] = (struct mfu_tensor){.bytes = ceil(rows * columns * mfu_type_bytes[type] / 512) * 512,
+    p->tensors[p->n_tensors] = (struct mfu_tensor){.bytes = mfu_block_bytes(rows * columns * mfu_type_bytes[type]),
                                                    .born = p->n_launches,
                                                    .last = p->n_launches,
-                                                   .part = part};
+                                                   .part = part,
+                                                   .view = p->n_views};
     return mfu_new_view(s, p->n_tensors++, rows, columns, type);
 }
 
@@ -188,7 +198,8 @@ void mfu_emit(struct mfu_builder *s, const struct mfu_emission *e, int n_in, con
         int shape = l->n_in && (e->fusion == MFU_COLUMN || !l->n_out) ? l->in[0] : l->out[0];
 
         /* A row that is reduced to a number is as long as it is read. */
-        if (e->fusion == MFU_ROW && l->n_in && mfu_view_columns(s, l->in[0]) > mfu_view_columns(s, shape))
+        if (e->fusion == MFU_ROW && l->n_in
+            && mfu_compare(s, mfu_view_columns(s, l->in[0]), mfu_view_columns(s, shape)) > 0)
             shape = l->in[0];
 
         rows = mfu_view_rows(s, shape);
@@ -198,6 +209,8 @@ void mfu_emit(struct mfu_builder *s, const struct mfu_emission *e, int n_in, con
         times = mfu_is(s->nodes[s->node].op, MFU_MULTIPLIES) ? 1 : mfu_logits_chunks(s, &s->nodes[s->node]);
     l->kernel = mfu_kernel_stream(e->kind, e->traffic, rows, columns, times * e->flops, times * read, times * write);
     l->kernel.half_share = half > 0 ? half / (read + write) : 0;
+    l->half_bytes = half;
+    l->half_of_bytes = read + write;
     l->kernel.reread_bytes = times * e->reread_bytes;
     l->kernel.launches = times * (e->launches > 0 ? e->launches : 1);
     l->kernel.cold = e->fusion == MFU_PARAMETER || mfu_kinds[e->kind].cold;
@@ -351,7 +364,8 @@ void mfu_gemm_align(struct mfu_builder *s, struct mfu_kernel *gemm)
     if (gemm->aligned || !s->runtime->pads_matmuls)
         return;
     gemm->aligned = true; /* one more copy of the smaller operands */
-    gemm->read_bytes += 2 * fmin(gemm->read_bytes, gemm->write_bytes);
+    gemm->read_bytes +=
+        2 * (mfu_compare(s, gemm->read_bytes, gemm->write_bytes) < 0 ? gemm->read_bytes : gemm->write_bytes);
     gemm->launches += 1;
 }
 

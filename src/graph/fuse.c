@@ -12,7 +12,6 @@
  *     kernel, which reads what comes from outside and writes only what somebody
  *     outside needs.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -157,9 +156,10 @@ static void decide_saving(struct fusion *f, int launch, int slot)
         again = again && available_in_backward(f, l->in[k]);
         in_bytes += bytes_of(f, l->in[k]);
     }
-    if (4 * bytes_of(f, out) <= in_bytes && l->n_in > 0)
+    if (l->n_in > 0 && mfu_compare(f->s, 4 * bytes_of(f, out), in_bytes) <= 0)
         again = false; /* a mean, an rstd: cheap to keep */
-    if (!again && l->cast && f->s->runtime->recompute && bytes_of(f, l->in[0]) <= bytes_of(f, out)) {
+    if (!again && l->cast && f->s->runtime->recompute
+        && mfu_compare(f->s, bytes_of(f, l->in[0]), bytes_of(f, out)) <= 0) {
         int producer = f->p->views[l->in[0]].producer;
 
         if (producer >= 0)
@@ -337,8 +337,9 @@ static const struct mfu_launch *main_of(const struct fusion *f, const int *membe
     for (int i = 0; i < n; i++) {
         const struct mfu_launch *l = &f->p->launches[members[i]];
 
-        if (l->fusion == MFU_ROW ? main->fusion != MFU_ROW || l->kernel.n >= main->kernel.n
-                                 : main->fusion != MFU_ROW && l->kernel.flops >= main->kernel.flops)
+        if (l->fusion == MFU_ROW
+                ? main->fusion != MFU_ROW || mfu_compare(f->s, l->kernel.n, main->kernel.n) >= 0
+                : main->fusion != MFU_ROW && mfu_compare(f->s, l->kernel.flops, main->kernel.flops) >= 0)
             main = l;
     }
     return main;
@@ -418,6 +419,11 @@ static void close_group(struct fusion *f)
     g->n = 0;
 }
 
+static double larger(const struct fusion *f, double a, double b)
+{
+    return mfu_compare(f->s, a, b) > 0 ? a : b;
+}
+
 static void join(struct fusion *f, int index)
 {
     struct group *g = &f->open;
@@ -425,10 +431,12 @@ static void join(struct fusion *f, int index)
     double rows = 0;
 
     for (int k = 0; k < l->n_in; k++)
-        rows = fmax(rows, f->p->views[l->in[k]].rows);
+        rows = larger(f, rows, f->p->views[l->in[k]].rows);
     for (int k = 0; k < l->n_out; k++)
-        rows = fmax(rows, f->p->views[l->out[k]].rows);
-    if (g->n > 0 && (g->rows != rows || g->n == MAX_MEMBERS || f->p->launches[g->members[0]].phase != l->phase))
+        rows = larger(f, rows, f->p->views[l->out[k]].rows);
+    if (g->n > 0
+        && (mfu_compare(f->s, g->rows, rows) != 0 || g->n == MAX_MEMBERS
+            || f->p->launches[g->members[0]].phase != l->phase))
         close_group(f);
     if (g->n == 0)
         g->rows = rows;

@@ -164,15 +164,25 @@ static void trace_deferred(struct mfu_builder *s, const struct mfu_layer *layers
     }
 }
 
-bool mfu_graph_same(const struct mfu_config *a, const struct mfu_config *b)
+static bool same_but_for(const struct mfu_config *a, const struct mfu_config *b, int setting)
 {
     if (a->model != b->model || a->gpu != b->gpu || (a->accum > 1) != (b->accum > 1)
         || mfu_config_coefficient(a, MFU_C_CUBLAS_WORKSPACE) != mfu_config_coefficient(b, MFU_C_CUBLAS_WORKSPACE))
         return false;
     for (int i = 0; i < MFU_SETTING_COUNT; i++)
-        if (a->setting[i] != b->setting[i] && !mfu_settings[i].keeps_graph)
+        if (a->setting[i] != b->setting[i] && !mfu_settings[i].keeps_graph && i != setting)
             return false;
     return memcmp(a->dim, b->dim, (size_t)a->model->n_dims * sizeof *a->dim) == 0;
+}
+
+bool mfu_graph_same(const struct mfu_config *a, const struct mfu_config *b)
+{
+    return same_but_for(a, b, MFU_SETTING_COUNT);
+}
+
+bool mfu_graph_scales(const struct mfu_config *a, const struct mfu_config *b)
+{
+    return same_but_for(a, b, MFU_S_BATCH);
 }
 
 int mfu_graph_build_stage(const struct mfu_config *c, int stage, bool unrolled, struct mfu_program *p,
@@ -199,7 +209,7 @@ int mfu_graph_build_stage(const struct mfu_config *c, int stage, bool unrolled, 
     s->runtime = &mfu_runtimes[c->runtime];
     s->numerics = mfu_numerics_choose(c, s->runtime);
     mfu_shard_parameters(s);
-    p->n_launches = p->n_tensors = p->n_views = p->n_segments = 0;
+    p->n_launches = p->n_tensors = p->n_views = p->n_segments = p->n_compared = 0;
     p->accum = fmax(1, c->accum * c->pipeline.vpp / mfu_pipeline_chunks(&c->pipeline));
     p->tokens = c->tokens;
     mfu_tensor_new(s, 0, 0, MFU_F32, MFU_PART_WEIGHTS); /* tensor 0: the weights */
@@ -251,7 +261,6 @@ int mfu_graph_build_stage(const struct mfu_config *c, int stage, bool unrolled, 
     forget_casts(s);
     if (s->runtime->fuse && mfu_fuse(s) < 0)
         s->failed = true;
-    p->saved_bytes = mfu_saved_bytes(p);
     mfu_segment_open(s, "", MFU_OPTIMIZER_PHASE, 1);
     mfu_optimizer_emit(s);
     mfu_segment_close(s);
@@ -287,6 +296,7 @@ void mfu_program_free(struct mfu_program *p)
     }
     free(s);
     free(p->weights);
+    free(p->compared);
     free(p->launches);
     free(p->tensors);
     free(p->views);

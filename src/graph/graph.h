@@ -21,6 +21,8 @@ int mfu_graph_build_stage(const struct mfu_config *, int stage, bool unrolled, s
 /* Whether both configurations have the same graph, but for the number of
  * micro-steps (one, or several): then mfu_program_accumulate() is all that a change takes. */
 bool mfu_graph_same(const struct mfu_config *, const struct mfu_config *);
+/* The same, but for the number of sequences in a micro-batch: scale.h. */
+bool mfu_graph_scales(const struct mfu_config *, const struct mfu_config *);
 /* The program for another number of micro-steps per optimizer step. */
 void mfu_program_accumulate(struct mfu_program *, double accum);
 void mfu_program_free(struct mfu_program *);

@@ -157,3 +157,35 @@ int mfu_lifetime_alive(const struct mfu_program *p, const struct mfu_peak_memory
     free(segment_of);
     return failed ? -1 : (int)n;
 }
+
+/* Whether a launch from `first` on reads the tensor. */
+static bool read_later(const struct mfu_program *p, int tensor, int first)
+{
+    for (int i = first; i < p->n_launches; i++)
+        for (int k = 0; k < p->launches[i].n_in; k++)
+            if (p->views[p->launches[i].in[k]].tensor == tensor)
+                return true;
+    return false;
+}
+
+double mfu_saved_bytes(const struct mfu_program *p)
+{
+    double bytes = 2 * mfu_type_bytes[MFU_I64] * p->tokens; /* indices and targets */
+    int end = 0;
+
+    for (int i = 0; i < p->n_segments; i++)
+        if (p->segments[i].phase == MFU_FORWARD)
+            end = p->segments[i].first + p->segments[i].count;
+    for (int i = 0; i < p->n_segments && p->segments[i].phase == MFU_FORWARD; i++) {
+        const struct mfu_segment *seg = &p->segments[i];
+        double own = 0;
+
+        for (int t = 1; t < p->n_tensors; t++)
+            if (p->tensors[t].part != MFU_PART_COMMUNICATION && p->tensors[t].born >= seg->first
+                && p->tensors[t].born < seg->first + seg->count && p->tensors[t].last >= end
+                && (p->tensors[t].last != MFU_FOREVER || read_later(p, t, end)))
+                own += p->tensors[t].bytes;
+        bytes += seg->repeat * own;
+    }
+    return bytes;
+}

@@ -36,4 +36,8 @@ struct mfu_alive {
  * of memory. */
 int mfu_lifetime_alive(const struct mfu_program *, const struct mfu_peak_memory *, struct mfu_alive *, size_t max);
 
+/* Bytes that forward leaves for backward: born in forward, needed later; without
+ * buffers of collectives. */
+double mfu_saved_bytes(const struct mfu_program *);
+
 #endif

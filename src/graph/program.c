@@ -3,6 +3,7 @@
  */
 #include "graph/program.h"
 
+#include <math.h>
 #include <stdio.h>
 
 const char *const mfu_phase_names[MFU_PHASE_COUNT] = {"forward", "backward", "optimizer", "communication"};
@@ -21,6 +22,11 @@ const char *const mfu_part_meanings[MFU_PART_COUNT] = {
     [MFU_PART_OTHER] = "everything else",
 };
 const double mfu_type_bytes[MFU_TYPE_COUNT] = {[MFU_F32] = 4, [MFU_F16] = 2, [MFU_F8] = 1, [MFU_I64] = 8, [MFU_U8] = 1};
+
+double mfu_block_bytes(double bytes)
+{
+    return ceil(bytes / 512) * 512;
+}
 
 enum mfu_phase mfu_launch_phase(const struct mfu_launch *l)
 {

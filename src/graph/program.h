@@ -63,6 +63,7 @@ struct mfu_tensor {
     int born; /* launch that allocates it, or MFU_NEVER */
     int last; /* last launch that needs it, or MFU_FOREVER */
     enum mfu_part part;
+    int view; /* that it was made with */
 };
 
 /* How a tensor is looked at: shape and type of (part of) its memory. */
@@ -102,6 +103,8 @@ struct mfu_launch {
     double accumulated_bytes; /* of the gradient that it adds to, in every micro-step but the first */
     int n_in, n_out;
     double extra_read_bytes;     /* beyond reading every input once */
+    double half_bytes;           /* that kernel.half_share is the share of, */
+    double half_of_bytes;        /* and of which */
     double temporary_bytes;      /* workspace while it runs */
     bool communicates;           /* a collective, or a copy that is made for one */
     enum mfu_stream stream;      /* where it runs */
@@ -131,8 +134,9 @@ struct mfu_program {
     void *workbench; /* of the builder (struct mfu_builder), reused */
     struct mfu_mesh mesh;
 
-    double *weights; /* elements of every weight tensor that was traced */
-    int n_weights, cap_weights;
+    double *weights;  /* elements of every weight tensor that was traced */
+    double *compared; /* differences of sizes whose sign decided something (scale.h) */
+    int n_weights, cap_weights, n_compared, cap_compared;
     double constant_bytes[MFU_PART_COUNT]; /* there all the time */
     double accum;                          /* micro-steps per optimizer step */
     double gradient_bytes, weight_bytes;   /* of one element of .grad; of a weight that is used */
@@ -146,9 +150,11 @@ struct mfu_program {
     double block_params, blocks; /* of the section that is repeated most: the units of FSDP */
     double weight_tensors;       /* weights and biases, each a tensor of its own */
     double linear_params;        /* that are multiplied with, per token (active) */
-    double saved_bytes;          /* kept for backward at the end of forward */
     double tokens;               /* of one micro-step */
 };
+
+/* What the allocator makes of so many bytes. */
+double mfu_block_bytes(double bytes);
 
 /* The phase that a launch's time belongs to: its pass, or communication. */
 enum mfu_phase mfu_launch_phase(const struct mfu_launch *);

@@ -35,38 +35,6 @@ void mfu_resident_memory(struct mfu_builder *s)
     p->constant_bytes[MFU_PART_WORKSPACE] = s->runtime->half_weights ? workspace : 2 * workspace;
 }
 
-/* Whether a launch from `first` on reads the tensor. */
-static bool read_later(const struct mfu_program *p, int tensor, int first)
-{
-    for (int i = first; i < p->n_launches; i++)
-        for (int k = 0; k < p->launches[i].n_in; k++)
-            if (p->views[p->launches[i].in[k]].tensor == tensor)
-                return true;
-    return false;
-}
-
-/* What forward leaves for backward: born in forward, needed later. */
-double mfu_saved_bytes(const struct mfu_program *p)
-{
-    double bytes = 2 * mfu_type_bytes[MFU_I64] * p->tokens; /* indices and targets */
-    int end = 0;
-
-    for (int i = 0; i < p->n_segments; i++)
-        if (p->segments[i].phase == MFU_FORWARD)
-            end = p->segments[i].first + p->segments[i].count;
-    for (int i = 0; i < p->n_segments && p->segments[i].phase == MFU_FORWARD; i++) {
-        const struct mfu_segment *seg = &p->segments[i];
-        double own = 0;
-
-        for (int t = 1; t < p->n_tensors; t++)
-            if (p->tensors[t].born >= seg->first && p->tensors[t].born < seg->first + seg->count
-                && p->tensors[t].last >= end && (p->tensors[t].last != MFU_FOREVER || read_later(p, t, end)))
-                own += p->tensors[t].bytes;
-        bytes += seg->repeat * own;
-    }
-    return bytes;
-}
-
 /* The weights one by one, as a framework allocates them. */
 void mfu_list_weights(struct mfu_builder *s)
 {

@@ -9,8 +9,6 @@
 /* The program's constants: shards of weights, gradients and optimizer states,
  * inputs, workspaces. */
 void mfu_resident_memory(struct mfu_builder *);
-/* Bytes that forward leaves for backward. */
-double mfu_saved_bytes(const struct mfu_program *);
 /* The weights one by one, as a framework allocates them. */
 void mfu_list_weights(struct mfu_builder *);
 

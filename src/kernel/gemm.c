@@ -38,3 +38,12 @@ struct mfu_kernel mfu_kernel_gemm(enum mfu_peak math, double m, double n, double
         .launches = 1,
     };
 }
+
+struct mfu_kernel mfu_kernel_weight_gradient(enum mfu_peak math, double m, double n, double k, double batch,
+                                             double in_bytes, double out_bytes, bool accumulate)
+{
+    struct mfu_kernel g = mfu_kernel_gemm(math, m, n, k, batch, in_bytes, out_bytes, accumulate);
+
+    g.aligned = mfu_rows_of_16_bytes(m, in_bytes) && mfu_rows_of_16_bytes(n, in_bytes);
+    return g;
+}

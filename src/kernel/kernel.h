@@ -39,6 +39,10 @@ struct mfu_kernel {
 struct mfu_kernel mfu_kernel_gemm(enum mfu_peak math, double m, double n, double k, double batch, double in_bytes,
                                   double out_bytes, bool accumulate);
 
+/* The same where k counts the tokens of both operands, whose rows have m and n elements. */
+struct mfu_kernel mfu_kernel_weight_gradient(enum mfu_peak math, double m, double n, double k, double batch,
+                                             double in_bytes, double out_bytes, bool accumulate);
+
 /* Whether rows of n elements are multiples of 16 bytes, which tensor cores want
  * of every contiguous dimension of A, B and C. */
 bool mfu_rows_of_16_bytes(double n, double element_bytes);

@@ -7,30 +7,41 @@
 #include "plan/stages.h"
 #include "scenario/setting.h"
 
-/* The program of `scenario`: the one at hand if only its surroundings differ,
- * as in most sweeps. */
-static int take_over(struct mfu_plan *p, const struct mfu_scenario *scenario, struct mfu_error *err)
+/* The program of the config: the one at hand if only its surroundings differ, as in
+ * most sweeps; scaled, if its batch does, too. */
+static int take_program(struct mfu_plan *p, bool same, bool scales, struct mfu_error *err)
 {
-    struct mfu_config next;
-    bool same;
+    bool scaled = !same && scales && mfu_scale_to(&p->scale, &p->program, p->config.batch);
 
-    if (mfu_scenario_resolve(scenario, &next, err) < 0)
-        return -1;
-    same = p->built && next.setting[MFU_S_PP] <= 1 && mfu_graph_same(&next, &p->config);
-    p->peak_known &= same;
-    p->scenario = *scenario;
-    p->config = next;
-    p->config.scenario = &p->scenario;
-    if (next.setting[MFU_S_PP] > 1) { /* stage by stage, in mfu_stages_plan() */
-        p->built = false;
-        return 0;
-    }
-    if (same) {
+    if (same || scaled) {
         mfu_program_accumulate(&p->program, p->config.accum);
         return 0;
     }
     p->built = mfu_graph_build(&p->config, false, &p->program, err) == 0;
-    return p->built ? 0 : -1;
+    if (!p->built)
+        return -1;
+    if (scales)
+        mfu_scale_learn(&p->scale, &p->program, p->config.batch);
+    else
+        mfu_scale_start(&p->scale, p->config.batch);
+    return 0;
+}
+
+static int take_over(struct mfu_plan *p, const struct mfu_scenario *scenario, struct mfu_error *err)
+{
+    struct mfu_config next;
+    bool same, scales;
+
+    if (mfu_scenario_resolve(scenario, &next, err) < 0)
+        return -1;
+    p->built &= next.setting[MFU_S_PP] <= 1; /* else stage by stage, in mfu_stages_plan() */
+    same = p->built && mfu_graph_same(&next, &p->config);
+    scales = p->built && mfu_graph_scales(&next, &p->config);
+    p->peak_known &= same;
+    p->scenario = *scenario;
+    p->config = next;
+    p->config.scenario = &p->scenario;
+    return next.setting[MFU_S_PP] > 1 ? 0 : take_program(p, same, scales, err);
 }
 
 int mfu_plan_make(struct mfu_plan *p, const struct mfu_scenario *scenario, struct mfu_error *err)

@@ -327,6 +327,7 @@ const char *mfu_plan_left_out(const struct mfu_plan *p, size_t i)
 void mfu_plan_release(struct mfu_plan *p)
 {
     mfu_program_free(&p->program);
+    mfu_scale_release(&p->scale);
     mfu_pricing_release(&p->pricing);
     free(p->stages);
     memset(p, 0, sizeof *p);

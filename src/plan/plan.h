@@ -8,6 +8,7 @@
 #include "cost/cost.h"
 #include "graph/lifetime.h"
 #include "graph/program.h"
+#include "graph/scale.h"
 #include "scenario/scenario.h"
 
 struct mfu_error;
@@ -81,6 +82,7 @@ struct mfu_plan {
     struct mfu_program program;
     bool built;                 /* program is that of config, */
     bool peak_known;            /* and memory.peak is its peak */
+    struct mfu_scale scale;     /* from program to that of another batch */
     struct mfu_pricing pricing; /* prices of program.launches */
     struct mfu_memory_answer memory;
     struct mfu_step_answer step;

@@ -86,7 +86,7 @@ static void read_stage(const struct mfu_plan *p, struct mfu_stage *s)
     s->memory = p->memory;
     s->after_s = fmax(p->step.time_s - passes_s, 0);
     s->send_s = mfu_collective_s(&p->machine, &group, MFU_SEND, p->program.boundary_bytes);
-    s->kept_bytes = p->program.saved_bytes;
+    s->kept_bytes = mfu_saved_bytes(&p->program);
     s->flops = p->mfu.model_flops;
     s->hardware_flops = p->mfu.hardware_flops;
 }

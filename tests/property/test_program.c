@@ -371,6 +371,106 @@ static void spreading_over_nodes_costs_time(void **state)
     }
 }
 
+/* ---- sizes as functions of the batch --------------------------------------- */
+
+#define WALKS 500 /* scenarios, each with neighbours */
+#define STEPS 8   /* neighbours of one */
+
+static uint64_t seed = 20;
+
+static unsigned any(unsigned below)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(seed >> 33) % below;
+}
+
+static struct mfu_scenario any_scenario(const char *const *models, size_t n)
+{
+    static const char *const keys[][8] = {
+        {"runtime", "eager", "compile", "fused", "llmc"},
+        {"checkpoint", "none", "selective", "full"},
+        {"precision", "bf16", "bf16-pure", "fp16", "fp32", "fp8"},
+        {"gpus", "2", "8", "16"},
+        {"zero", "0", "1", "2", "3"},
+        {"tp", "2", "4"},
+        {"sp", "on", "off"},
+        {"cp", "2"},
+        {"ep", "2", "4"},
+        {"pp", "2", "4"},
+        {"attention", "math", "memeff", "flash"},
+        {"optimizer", "adamw", "adamw-loop", "muon", "sgd"},
+        {"loss_chunks", "2", "7"},
+        {"half_weights", "on", "off"},
+        {"seq", "100", "1000", "2048"},
+        {"vocab_size", "50257", "32768"},
+        {"accum", "2", "5", "64"},
+    };
+    struct mfu_scenario s = mfu_scenario_start(mfu_catalog_model(catalog, models[any((unsigned)n)], NULL),
+                                               mfu_catalog_gpu(catalog, any(2) ? "h100-sxm" : "rtx4090", NULL));
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        unsigned choices = 1;
+
+        while (choices < 8 && keys[i][choices])
+            choices++;
+        if (any(3) == 0)
+            mfu_scenario_set(&s, keys[i][0], keys[i][1 + any(choices - 1)], NULL);
+    }
+    return s;
+}
+
+static void assert_same_plan(const struct mfu_plan *a, const struct mfu_plan *b)
+{
+    assert_int_equal(a->program.n_launches, b->program.n_launches);
+    assert_int_equal(a->program.n_tensors, b->program.n_tensors);
+    for (int i = 0; i < a->program.n_launches; i++) {
+        const struct mfu_kernel *x = &a->program.launches[i].kernel, *y = &b->program.launches[i].kernel;
+
+        assert_true(x->m == y->m && x->n == y->n && x->k == y->k && x->batch == y->batch && x->flops == y->flops);
+        assert_true(x->read_bytes == y->read_bytes && x->write_bytes == y->write_bytes);
+        assert_true(x->half_share == y->half_share && x->launches == y->launches && x->aligned == y->aligned);
+        assert_true(a->pricing.prices[i].time_s == b->pricing.prices[i].time_s);
+        assert_true(a->program.launches[i].temporary_bytes == b->program.launches[i].temporary_bytes);
+    }
+    for (int i = 0; i < a->program.n_tensors; i++)
+        assert_true(a->program.tensors[i].bytes == b->program.tensors[i].bytes);
+    assert_true(a->step.time_s == b->step.time_s && a->step.low_s == b->step.low_s && a->step.high_s == b->step.high_s);
+    assert_true(a->memory.peak.bytes == b->memory.peak.bytes && a->mfu.mfu == b->mfu.mfu);
+    assert_memory_equal(a->memory.peak.parts, b->memory.peak.parts, sizeof a->memory.peak.parts);
+    assert_string_equal(a->memory.peak_at, b->memory.peak_at);
+}
+
+/* A plan that is made of its neighbour's is, to the last bit, the one that is made from
+ * nothing. */
+static void neighbours_are_what_they_are_alone(void **state)
+{
+    size_t n;
+    const char *const *models = mfu_catalog_models(catalog, &n);
+    int scaled = 0;
+
+    (void)state;
+    for (int i = 0; i < WALKS; i++) {
+        struct mfu_scenario s = any_scenario(models, n);
+
+        for (int k = 0; k < STEPS; k++) {
+            struct mfu_plan alone = {0};
+
+            if (any(4) == 0)
+                s.setting[MFU_S_ACCUM] = 1 + any(3);
+            else
+                s.setting[MFU_S_BATCH] = 1 + any(any(2) ? 6 : 300);
+            if (mfu_plan_make(&plan, &s, NULL) < 0)
+                break;
+            scaled += plan.scale.state == MFU_SCALE_HOLDS && !plan.scale.away;
+            assert_int_equal(mfu_plan_make(&alone, &s, NULL), 0);
+            assert_same_plan(&plan, &alone);
+            mfu_plan_release(&alone);
+        }
+    }
+    print_message("%d plans were scaled\n", scaled);
+    assert_true(scaled > WALKS);
+}
+
 static int close_all(void **state)
 {
     mfu_plan_release(&plan);
@@ -389,6 +489,7 @@ int main(void)
         cmocka_unit_test(splitting_keeps_the_model),
         cmocka_unit_test(stages_make_up_the_model),
         cmocka_unit_test(spreading_over_nodes_costs_time),
+        cmocka_unit_test(neighbours_are_what_they_are_alone),
     };
 
     return cmocka_run_group_tests(tests, open_catalog, close_all);

@@ -108,7 +108,7 @@ static void live_memory_is_pytorchs(void **state)
         double buffers = number(f, row, "buffer_bytes");
 
         plan_row(f, row);
-        report(id, "saved", f->plan.program.saved_bytes, number(f, row, "saved_bytes"), &saved, &failures);
+        report(id, "saved", mfu_saved_bytes(&f->plan.program), number(f, row, "saved_bytes"), &saved, &failures);
         report(id, "peak", f->plan.memory.peak.bytes + buffers, number(f, row, "peak_flash_bytes"), &peak, &failures);
         report(id, "forward peak", f->plan.memory.peak.forward_peak_bytes + buffers,
                number(f, row, "forward_peak_bytes"), &forward, &failures);

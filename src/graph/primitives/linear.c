@@ -122,10 +122,9 @@ static void backward(struct mfu_builder *s, int index)
     }
     if (!into_buffer)
         dw = mfu_tensor_new(s, 1, experts * in_width * width, s->numerics.compute, MFU_PART_GRADIENTS);
-    wgrad = mfu_kernel_gemm(math, width, in_width, rows / experts, experts, mfu_type_bytes[operand],
-                            mfu_type_bytes[into_buffer ? s->numerics.gradient : s->numerics.compute], into_buffer);
-    wgrad.aligned =
-        mfu_rows_of_16_bytes(width, mfu_type_bytes[operand]) && mfu_rows_of_16_bytes(in_width, mfu_type_bytes[operand]);
+    wgrad = mfu_kernel_weight_gradient(math, width, in_width, rows / experts, experts, mfu_type_bytes[operand],
+                                       mfu_type_bytes[into_buffer ? s->numerics.gradient : s->numerics.compute],
+                                       into_buffer);
     mfu_gemm_align(s, &wgrad);
     in[0] = g[1], in[1] = x;
     mfu_emit_kernel(s, &wgrad, "wgrad", 0, 2, in, 1, &dw);

@@ -65,8 +65,8 @@ static void backward(struct mfu_builder *s, int index)
     double features = n->op->attribute[FEATURES], width = n->op->attribute[WIDTH];
     int x = n->saved[SAVED_INPUT], g = mfu_autocast(s, n->gradient), in[2], dw;
     struct mfu_kernel wgrad =
-        mfu_kernel_gemm(s->numerics.math, width, features, mfu_view_rows(s, x), 1, mfu_type_bytes[s->numerics.compute],
-                        mfu_type_bytes[s->numerics.compute], false);
+        mfu_kernel_weight_gradient(s->numerics.math, width, features, mfu_view_rows(s, x), 1,
+                                   mfu_type_bytes[s->numerics.compute], mfu_type_bytes[s->numerics.compute], false);
 
     if (n->op->attribute[BIAS] > 0 || n->op->attribute[EXTRA] > 0) {
         int db = mfu_tensor_new(s, 1, ((n->op->attribute[BIAS] > 0) + n->op->attribute[EXTRA]) * width,
@@ -81,8 +81,6 @@ static void backward(struct mfu_builder *s, int index)
                  1, &g, 1, &db);
         mfu_param_grad_add(s, n, 1, db);
     }
-    wgrad.aligned = mfu_rows_of_16_bytes(width, mfu_type_bytes[s->numerics.compute])
-        && mfu_rows_of_16_bytes(features, mfu_type_bytes[s->numerics.compute]);
     dw = mfu_tensor_new(s, 1, features * width, s->numerics.compute, MFU_PART_GRADIENTS);
     mfu_gemm_align(s, &wgrad);
     in[0] = g, in[1] = x;

@@ -65,6 +65,7 @@ static void backward(struct mfu_builder *s, int index)
     double rows = mfu_view_rows(s, x);
     int dx = mfu_tensor_new(s, rows, width, mfu_view_type(s, g), MFU_PART_ACTIVATIONS);
     int dlogits = mfu_tensor_new(s, rows, experts, s->numerics.compute, MFU_PART_ACTIVATIONS);
+    struct mfu_kernel wgrad;
     int drouter, dw;
 
     mfu_emit(s,
@@ -83,7 +84,11 @@ static void backward(struct mfu_builder *s, int index)
                                     .launches = 6},
              1, &n->saved[SAVED_SCORES], 1, &dlogits);
     dw = mfu_tensor_new(s, 1, width * experts, s->numerics.compute, MFU_PART_GRADIENTS);
-    mfu_emit_matmul(s, "router.wgrad", s->numerics.math, experts, width, rows, 1, dlogits, x, dw);
+    wgrad =
+        mfu_kernel_weight_gradient(s->numerics.math, experts, width, rows, 1, mfu_type_bytes[mfu_view_type(s, dlogits)],
+                                   mfu_type_bytes[s->numerics.compute], false);
+    mfu_gemm_align(s, &wgrad);
+    mfu_emit_kernel(s, &wgrad, "router.wgrad", 0, 2, (int[]){dlogits, x}, 1, &dw);
     drouter = mfu_tensor_new(s, rows, width, s->numerics.compute, MFU_PART_ACTIVATIONS);
     mfu_emit_matmul(s, "router.dgrad", s->numerics.math, rows, width, experts, 1, dlogits, n->saved[SAVED_WEIGHT],
                     drouter);
