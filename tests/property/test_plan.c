@@ -507,9 +507,9 @@ static void checkpointing_trades_memory_for_flops(void **unused)
         if (!replan_as(&none, &s, "checkpoint", "none") || !replan_as(&selective, &s, "checkpoint", "selective")
             || !replan_as(&full, &s, "checkpoint", "full"))
             continue;
-        HOLDS(full.program.saved_bytes <= none.program.saved_bytes);
-        HOLDS(selective.program.saved_bytes <= none.program.saved_bytes);
-        HOLDS(full.program.saved_bytes <= selective.program.saved_bytes);
+        HOLDS(mfu_saved_bytes(&full.program) <= mfu_saved_bytes(&none.program));
+        HOLDS(mfu_saved_bytes(&selective.program) <= mfu_saved_bytes(&none.program));
+        HOLDS(mfu_saved_bytes(&full.program) <= mfu_saved_bytes(&selective.program));
         HOLDS(full.mfu.hardware_flops >= selective.mfu.hardware_flops * (1 - EXACT));
         HOLDS(selective.mfu.hardware_flops >= none.mfu.hardware_flops * (1 - EXACT));
         HOLDS_NEAR(full.mfu.model_flops, none.mfu.model_flops, EXACT);
