@@ -2,6 +2,9 @@
  * wrongly: what is understood of them, and when nothing is predicted. */
 #include "observing.h"
 
+#include "read/config/import.h"
+#include "scenario/setting.h"
+
 /* ---- Hugging Face ------------------------------------------------------------ */
 
 static void rounded_rates_of_slow_steps(void **state)
@@ -345,6 +348,58 @@ static void checkpointing_in_newer_words(void **state)
         assert_string_equal(mfu_observe_understood(o, "checkpoint")->choice, rows[i].choice);
         mfu_observation_free(o);
     }
+}
+
+/* --config reads what `import` reads: every setting of the file, the same values. */
+static void a_config_is_read_as_import_does(void **state)
+{
+    static const char toml[] =
+        "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nlocal_batch_size = 2\nseq_len = "
+        "4096\ncompile = true\n[parallelism]\ndata_parallel_shard_degree = -1\n"
+        "[activation_checkpoint]\nmode = \"full\"\n";
+    struct mfu_import *import = calloc(1, sizeof *import);
+    struct mfu_scenario scenario = on("h100-sxm"), start = scenario;
+    struct mfu_error err = {0};
+    struct mfu_observation *o;
+    struct lines l = {0};
+    struct scratch s;
+    const char *config;
+
+    (void)state;
+    assert_non_null(import);
+    scratch_begin(&s);
+    config = scratch_file(&s, "run.toml", toml);
+    import->catalog = catalog;
+    import->start = &start;
+    assert_int_equal(mfu_import_read(import, config, NULL, &err), 0);
+    assert_int_equal(mfu_import_apply(import, &scenario, &err), 0);
+    titan_steps(&l, 7000);
+    o = observe_on("h100-sxm", scratch_file(&s, "run.log", l.text), config, NULL);
+    assert_string_equal(o->plan.config.model->slug, "llama-3-8b");
+    for (int i = 0; i < MFU_SETTING_COUNT; i++)
+        if (scenario.setting_given[i] && i != MFU_S_GPUS && o->plan.scenario.setting[i] != scenario.setting[i])
+            fail_msg("%s: observe %g, import %g", mfu_settings[i].key, o->plan.scenario.setting[i],
+                     scenario.setting[i]);
+    mfu_observation_free(o);
+    mfu_import_release(import);
+    free(import);
+    scratch_end(&s);
+}
+
+/* A wide interval of time does not hide that the memory is another's. */
+static void memory_that_is_of_another_configuration(void **state)
+{
+    struct mfu_observation *o;
+    struct lines l = {0};
+
+    (void)state;
+    titan_steps(&l, 7000);
+    o = observe_lines("h100-sxm", &l, "batch 2 seq 8192 runtime compile gpus 8");
+    assert_true(o->predicted);
+    assert_false(o->plan.memory.fits);
+    assert_non_null(found(o, "memory-contradiction"));
+    assert_non_null(strstr(found(o, "memory-contradiction")->message, "does not fit"));
+    mfu_observation_free(o);
 }
 
 static void layers_in_float8(void **state)
@@ -753,6 +808,8 @@ int main(void)
         cmocka_unit_test(a_mesh_in_newer_words),
         cmocka_unit_test(checkpointing_in_newer_words),
         cmocka_unit_test(layers_in_float8),
+        cmocka_unit_test(a_config_is_read_as_import_does),
+        cmocka_unit_test(memory_that_is_of_another_configuration),
         cmocka_unit_test(two_runs_of_torchtitan),
         cmocka_unit_test(only_the_last_batch_of_a_ramp_up),
         cmocka_unit_test(two_runs_of_megatron),

@@ -13,6 +13,7 @@
 #include "answer/observe/observe.h"
 #include "answer/observe/observe_reading.h"
 #include "base/error.h"
+#include "read/config/import.h"
 
 void mfu_observe_note(struct mfu_observation *o, const char *format, ...)
 {
@@ -85,6 +86,53 @@ static bool find_config(const struct mfu_observing *r, char *to, size_t size)
     return only_config(to, size, path);
 }
 
+/* What `import` makes of the file: settings, model and GPU, and what is not modelled as notes.
+ * 1, or 0 if no format is recognised; -1 with `err`. */
+static int take_import(struct mfu_observing *r, const char *path, struct mfu_error *err)
+{
+    struct mfu_import *m = calloc(1, sizeof *m);
+    struct mfu_error unknown;
+    int status = 1;
+
+    if (!m)
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
+    m->catalog = r->catalog;
+    m->start = r->current;
+    if (mfu_import_read(m, path, NULL, &unknown) < 0)
+        status = unknown.code == MFU_ENOMEM ? mfu_fail(err, MFU_ENOMEM, "out of memory") : 0;
+    for (int i = 0; status > 0 && i < m->n; i++) {
+        const struct mfu_entry *e = &m->entries[i];
+        struct mfu_log *c = &r->config;
+
+        c->line = e->line;
+        if (e->fate == MFU_UNMODELLED)
+            mfu_observe_note(r->o, "not modelled: %.60s %.60s", e->name, e->value);
+        else if (e->fate == MFU_IGNORED || !e->key)
+            continue;
+        else if (strcmp(e->key, "model") == 0)
+            snprintf(c->model, sizeof c->model, "%s", e->set);
+        else if (strcmp(e->key, "gpu") == 0)
+            snprintf(c->gpu, sizeof c->gpu, "%s", e->set);
+        else
+            mfu_log_set(c, e->key, e->set);
+    }
+    mfu_import_release(m);
+    free(m);
+    return status;
+}
+
+/* A file that `import` reads, or any lines NAME = VALUE. */
+static int read_config(struct mfu_observing *r, const char *path, struct mfu_error *err)
+{
+    int status = take_import(r, path, err);
+
+    if (status == 0)
+        status = mfu_log_read_config(&r->config, path, err);
+    for (int i = 0; i < r->config.n_settings; i++)
+        r->config.settings[i].origin = "config";
+    return status < 0 ? -1 : 0;
+}
+
 static int read_sources(struct mfu_observing *r, struct mfu_error *err)
 {
     const struct mfu_observe_request *q = r->request;
@@ -104,10 +152,10 @@ static int read_sources(struct mfu_observing *r, struct mfu_error *err)
     if (r->command.contradiction[0])
         return mfu_fail(err, MFU_EINPUT, "%s", r->command.contradiction);
     if (q->config) {
-        if (mfu_log_read_config(&r->config, q->config, err) < 0)
+        if (read_config(r, q->config, err) < 0)
             return -1;
     } else if (find_config(r, beside, sizeof beside)) {
-        if (mfu_log_read_config(&r->config, beside, NULL) == 0)
+        if (read_config(r, beside, NULL) == 0)
             mfu_observe_note(o, "configuration file beside the log: %.200s", beside);
     }
     return 0;

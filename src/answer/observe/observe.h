@@ -136,6 +136,10 @@ bool mfu_observe_tokens_known(const struct mfu_observation *);
 /* A setting or dimension that was understood, or NULL. */
 const struct mfu_understood *mfu_observe_understood(const struct mfu_observation *, const char *key);
 
+/* The setting that alone comes nearest to a measured figure of memory, at least half of
+ * the way: "checkpoint full, not none"; "" if none does. */
+void mfu_observe_memory_gap(struct mfu_observation *, double measured, double predicted, char *text, size_t size);
+
 /* What could explain a step time outside of the interval. */
 void mfu_observe_gap(struct mfu_observation *);
 

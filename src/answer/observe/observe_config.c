@@ -67,6 +67,8 @@ static int choose_model(struct mfu_observing *r, struct mfu_error *err)
             return -1;
     } else if (r->log.model[0] && !strchr(r->log.model, '/'))
         model = mfu_catalog_model(r->catalog, r->log.model, NULL);
+    if (!model && r->config.model[0])
+        model = mfu_catalog_model(r->catalog, r->config.model, NULL);
     if (!model && f && strcmp(f->name, "huggingface-log") == 0) {
         mfu_observe_folder(beside, sizeof beside - 16, r->request->log);
         strcat(beside, "config.json");
@@ -293,6 +295,14 @@ static bool derive_tokens(struct mfu_observing *r, const struct mfu_config *c, d
     return true;
 }
 
+/* Whether `import` gave the value, which is that of one rank. */
+static bool imported(struct mfu_observing *r, const char *key)
+{
+    const struct mfu_understood *u = find_understood(r->o, key);
+
+    return u && strcmp(u->origin, "config") == 0;
+}
+
 /* Makes batch, accum, GPUs and tokens per step agree, or says that they cannot:
  * what was measured is then no measurement of this plan. */
 static int settle_tokens(struct mfu_observing *r, struct mfu_error *err)
@@ -304,7 +314,7 @@ static int settle_tokens(struct mfu_observing *r, struct mfu_error *err)
     bool exact, settled;
 
     mfu_scenario_resolve(s, &c, NULL);
-    if (o->format && o->format->accum_of_all && ranks > 1 && stated(o, "accum")
+    if (o->format && o->format->accum_of_all && ranks > 1 && stated(o, "accum") && !imported(r, "accum")
         && fmod(s->setting[MFU_S_ACCUM], ranks) == 0)
         mfu_observe_derive(r, "accum", s->setting[MFU_S_ACCUM] / ranks);
     accum = s->setting[MFU_S_ACCUM];

@@ -244,6 +244,36 @@ static void memory(struct mfu_observation *o)
              Q(m->smi_bytes, MFU_BYTES), Q(m->capacity_bytes, MFU_BYTES), percent(m->fill));
 }
 
+/* Twice or half the bytes are those of another configuration, whatever the time says.
+ * The bound is chosen: three times what `memory` is wrong by (docs/accuracy.md). */
+#define OTHER_MEMORY 1.3
+
+static void memory_contradicts(struct mfu_observation *o)
+{
+    const struct mfu_memory_answer *m = &o->plan.memory;
+    const struct {
+        const char *name;
+        double measured, predicted;
+    } figures[] = {{"reserved", o->figure[MFU_FIGURE_RESERVED], m->reserved_bytes},
+                   {"allocated", o->figure[MFU_FIGURE_ALLOCATED], m->peak.bytes},
+                   {"in use by nvidia-smi", o->figure[MFU_FIGURE_SMI_USED], m->smi_bytes}};
+    char other[96];
+
+    if (!o->predicted || (o->format && o->format->approximated))
+        return;
+    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
+        double ratio = figures[i].measured / figures[i].predicted;
+
+        if (!(ratio > OTHER_MEMORY || ratio < 1 / OTHER_MEMORY))
+            continue;
+        mfu_observe_memory_gap(o, figures[i].measured, figures[i].predicted, other, sizeof other);
+        find(o, "memory-contradiction", "%s %s, predicted %s%s: a setting is another%s%s",
+             Q(figures[i].measured, MFU_BYTES), figures[i].name, Q(figures[i].predicted, MFU_BYTES),
+             m->fits ? "" : ", which does not fit", *other ? "; the nearest: " : "", other);
+        return;
+    }
+}
+
 void mfu_observe_explain(struct mfu_observation *o)
 {
     convention(o);
@@ -253,4 +283,5 @@ void mfu_observe_explain(struct mfu_observation *o)
     unstated_batch(o);
     bounds(o);
     memory(o);
+    memory_contradicts(o);
 }

@@ -33,8 +33,11 @@ static const struct change {
     {MFU_S_PRECISION, "bf16", 1, "a profile shows bf16 kernels"},
     {MFU_S_PRECISION, "bf16-pure", 1, "print(next(model.parameters()).dtype)"},
     {MFU_S_CHECKPOINT, "full", -1, "a profile shows forward kernels again in backward"},
+    {MFU_S_CHECKPOINT, "selective", -1, "does the program recompute by itself?"},
     {MFU_S_CHECKPOINT, "none", 1, "is checkpointing switched on in the model itself?"},
     {MFU_S_OPTIMIZER, "adamw-loop", -1, "AdamW(..., foreach=False, fused=False)?"},
+    {MFU_S_ZERO, "3", -1, "is the model wrapped by FSDP or DeepSpeed?"},
+    {MFU_S_ZERO, "0", 1, "is the model wrapped by DDP only?"},
     {MFU_S_CUDA_GRAPHS, "on", 1, "a profile shows cudaGraphLaunch"},
     {MFU_S_EXPANDABLE_SEGMENTS, "on", 0, "PYTORCH_CUDA_ALLOC_CONF"},
 };
@@ -73,6 +76,59 @@ static double time_with(struct search *s, const struct mfu_scenario *scenario)
     return s->plan.step.time_s;
 }
 
+static struct search *start(struct mfu_observation *o)
+{
+    struct search *s = calloc(1, sizeof *s);
+
+    if (s) {
+        s->o = o;
+        s->predicted_s = o->plan.step.time_s;
+        s->gap_s = o->figure[MFU_FIGURE_TIME] - s->predicted_s;
+    }
+    return s;
+}
+
+static void end(struct search *s)
+{
+    mfu_plan_release(&s->plan);
+    mfu_simulation_release(&s->simulation);
+    free(s);
+}
+
+/* "checkpoint full, not none" */
+static void name_change(char *text, size_t size, const struct change *c, double was)
+{
+    const struct mfu_setting *setting = &mfu_settings[c->id];
+    char number[24];
+
+    snprintf(number, sizeof number, "%g", was);
+    snprintf(text, size, "%s %s, not %s", setting->key, c->value,
+             setting->choices ? setting->choices[(int)was] : number);
+}
+
+void mfu_observe_memory_gap(struct mfu_observation *o, double measured, double predicted, char *text, size_t size)
+{
+    struct search *s = start(o);
+    double nearest = 0.5 * fabs(log(measured / predicted));
+
+    *text = '\0';
+    for (size_t i = 0; s && i < sizeof changes / sizeof changes[0]; i++) {
+        struct mfu_scenario other = o->plan.scenario;
+        double was = o->plan.config.setting[changes[i].id], off;
+
+        if (mfu_scenario_set(&other, mfu_settings[changes[i].id].key, changes[i].value, NULL) < 0
+            || other.setting[changes[i].id] == was || isnan(time_with(s, &other)))
+            continue;
+        off = fabs(log(measured / (predicted * s->plan.memory.reserved_bytes / o->plan.memory.reserved_bytes)));
+        if (off < nearest) {
+            nearest = off;
+            name_change(text, size, &changes[i], was);
+        }
+    }
+    if (s)
+        end(s);
+}
+
 static void try_settings(struct search *s)
 {
     const struct mfu_plan *p = &s->o->plan;
@@ -90,8 +146,7 @@ static void try_settings(struct search *s)
         time_s = time_with(s, &other);
         if (isnan(time_s))
             continue;
-        snprintf(text, sizeof text, "%s %s, not %s", key, changes[i].value,
-                 mfu_settings[id].choices ? mfu_settings[id].choices[(int)was] : "off");
+        name_change(text, sizeof text, &changes[i], was);
         add(s, time_s, (time_s - s->predicted_s) / s->gap_s, changes[i].confirm, text);
     }
 }
@@ -182,25 +237,6 @@ static void try_waits(struct search *s)
                  mfu_quantity_format(time, comm, MFU_SECONDS));
         add(s, s->predicted_s + comm, comm / s->gap_s, "nccl-tests on the same GPUs; a step without no_sync()", text);
     }
-}
-
-static struct search *start(struct mfu_observation *o)
-{
-    struct search *s = calloc(1, sizeof *s);
-
-    if (s) {
-        s->o = o;
-        s->predicted_s = o->plan.step.time_s;
-        s->gap_s = o->figure[MFU_FIGURE_TIME] - s->predicted_s;
-    }
-    return s;
-}
-
-static void end(struct search *s)
-{
-    mfu_plan_release(&s->plan);
-    mfu_simulation_release(&s->simulation);
-    free(s);
 }
 
 void mfu_observe_gap_of_batch(struct mfu_observation *o)

@@ -199,8 +199,6 @@ int mfu_log_read_config(struct mfu_log *log, const char *path, struct mfu_error 
         status = mfu_fail(err, MFU_EINPUT, "%.200s: not a text file", path);
     else if (log->n_settings == 0)
         status = mfu_fail(err, MFU_EINPUT, "%.200s: no setting such as 'batch_size = 12' stands in it", path);
-    for (int i = 0; i < log->n_settings; i++)
-        log->settings[i].origin = "config";
     close_lines(&l);
     return status;
 }

@@ -151,6 +151,16 @@ static void read_mesh(struct mfu_log *log, const char *names)
         mfu_log_set_number(log, "gpus", all);
 }
 
+/* "NVIDIA H100 80GB HBM3 (0) with 79.10GiB memory"; older ones lack the "(0)". */
+static void read_gpu(struct mfu_log *log, const char *p)
+{
+    char *with;
+
+    mfu_copy_until(log->gpu, sizeof log->gpu, p, "(");
+    if ((with = strstr(log->gpu, " with ")))
+        *with = '\0';
+}
+
 static void read_batch(struct mfu_log *log, const char *p)
 {
     mfu_log_set_number(log, "batch", mfu_number_at(p, NULL));
@@ -168,7 +178,7 @@ static void read_header(struct mfu_log *log, const char *line)
     if ((p = mfu_after(line, "Building ")) && strstr(p, " with ") && strstr(p, "Args("))
         read_model(log, p);
     else if ((p = mfu_after(line, "CUDA capacity: ")) || (p = mfu_after(line, "GPU capacity: ")))
-        mfu_copy_until(log->gpu, sizeof log->gpu, p, "(");
+        read_gpu(log, p);
     else if ((p = mfu_after(line, "Peak FLOPS used for computing MFU: ")))
         log->peak_flops = mfu_number_at(p, NULL);
     else if ((p = mfu_after(line, " size: ")) && strstr(p, "total parameters")) {
