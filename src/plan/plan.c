@@ -315,7 +315,6 @@ const char *mfu_plan_left_out(const struct mfu_plan *p, size_t i)
         {MFU_S_CP, "cp: how much of the ring hides; it is taken to be half"},
         {MFU_S_EP, "ep: experts that get more tokens than others"},
         {MFU_S_PP, "pp: the host's waits between microbatches; memory block by block"},
-        {MFU_S_VPP, "vpp: chunks of unequal length"},
     };
 
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)

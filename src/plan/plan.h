@@ -62,6 +62,7 @@ struct mfu_pass_s {
 
 /* One rank's part of a pipeline. */
 struct mfu_stage {
+    int number; /* from 0 */
     double layers;
     double forward_s, backward_s; /* of one microbatch, with the collectives in its way */
     struct mfu_pass_s f, b, w;    /* of these: forward, gradient of the input, gradients of the weights */

@@ -112,11 +112,13 @@ static int read_all(struct mfu_plan *p, struct mfu_stage *stages, int n, struct 
         same = like(&p->config, stages, i);
         if (same < i) {
             stages[i] = stages[same];
+            stages[i].number = i;
             continue;
         }
         if (mfu_graph_build_stage(&p->config, i, false, &p->program, err) < 0 || mfu_plan_read(p, err) < 0)
             return -1;
         stages[i].layers = mfu_rank_layers(&p->config, p->program.layers, i);
+        stages[i].number = i;
         read_stage(p, &stages[i]);
     }
     return 0;
@@ -157,10 +159,12 @@ static void divide(const struct mfu_plan *p, struct costs *c)
 int mfu_stages_run(const struct mfu_plan *p, struct mfu_pipeline *pipeline, enum mfu_pipeline_mode mode,
                    struct mfu_pipeline_step *step, struct mfu_error *err)
 {
-    struct costs *c = calloc(1, sizeof *c);
+    struct costs *c;
     int status;
 
-    if (!c)
+    if (p->n_stages == 0)
+        return mfu_fail(err, MFU_EINPUT, "there is no pipeline (set pp 4 accum 16, for instance)");
+    if (!(c = calloc(1, sizeof *c)))
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     divide(p, c);
     status = mfu_pipeline_run(pipeline, &p->config.pipeline,
@@ -257,5 +261,23 @@ int mfu_stages_plan(struct mfu_plan *p, struct mfu_error *err)
     p->mfu.model_flops = flops;
     p->mfu.hardware_flops = hardware;
     mfu_plan_settle(p);
+    return 0;
+}
+
+int mfu_stages_show(struct mfu_plan *p, int stage, struct mfu_error *err)
+{
+    struct mfu_step_answer step = p->step;
+    struct mfu_mfu_answer mfu = p->mfu;
+    enum mfu_limit limit = p->limit;
+
+    if (p->n_stages == 0 || stage == p->shown_stage)
+        return 0;
+    if (mfu_graph_build_stage(&p->config, stage, false, &p->program, err) < 0 || mfu_plan_read(p, err) < 0)
+        return -1;
+    p->memory = p->stages[p->worst_stage].memory;
+    p->step = step;
+    p->mfu = mfu;
+    p->limit = limit;
+    p->shown_stage = stage;
     return 0;
 }

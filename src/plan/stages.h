@@ -13,6 +13,10 @@
  * of the worst stage in the plan. */
 int mfu_stages_plan(struct mfu_plan *, struct mfu_error *);
 
+/* Puts another rank's program into a plan with pp > 1, which answers as before; nothing
+ * without a pipeline. */
+int mfu_stages_show(struct mfu_plan *, int stage, struct mfu_error *);
+
 /* Runs the schedule of a plan with pp > 1 once more, for its figures or, recorded, for
  * pictures; as mfu_pipeline_run(). */
 int mfu_stages_run(const struct mfu_plan *, struct mfu_pipeline *, enum mfu_pipeline_mode, struct mfu_pipeline_step *,

@@ -10,7 +10,7 @@ int mfu_view(struct mfu_session *s, const struct mfu_view_of *view, struct mfu_e
 {
     int status = 0;
 
-    if (mfu_session_plan(s, err) < 0)
+    if ((view->worst ? mfu_session_simulate_worst(s, false, err) : mfu_session_plan(s, err)) < 0)
         return -1;
     if (s->json)
         return mfu_answer(s, view->record, &s->plan, err);

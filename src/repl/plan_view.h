@@ -13,6 +13,7 @@ struct mfu_view_of {
     const struct mfu_record *record; /* of a struct mfu_plan */
     void (*text)(FILE *, const struct mfu_term *, const struct mfu_plan *);
     int (*table)(FILE *, const struct mfu_term *, const struct mfu_plan *);
+    bool worst; /* of a pipeline: the rank that holds the most memory; else the busiest */
 };
 
 int mfu_view(struct mfu_session *, const struct mfu_view_of *, struct mfu_error *err);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/stages.h"
 #include "base/suggest.h"
 
 #define FIRST_MODEL "gpt2"
@@ -158,6 +159,13 @@ int mfu_session_plan_of(struct mfu_session *s, const struct mfu_scenario *scenar
 int mfu_session_simulate(struct mfu_session *s, bool record, struct mfu_error *err)
 {
     if (mfu_plan_make(&s->plan, &s->memory.now, err) < 0)
+        return -1;
+    return mfu_simulate(&s->plan, record, &s->simulation, err);
+}
+
+int mfu_session_simulate_worst(struct mfu_session *s, bool record, struct mfu_error *err)
+{
+    if (mfu_plan_make(&s->plan, &s->memory.now, err) < 0 || mfu_stages_show(&s->plan, s->plan.worst_stage, err) < 0)
         return -1;
     return mfu_simulate(&s->plan, record, &s->simulation, err);
 }

@@ -127,6 +127,8 @@ const struct mfu_scenario *mfu_session_kept(struct mfu_session *, const char *na
  * session->simulation keeps events and samples if they are asked for. */
 int mfu_session_plan(struct mfu_session *, struct mfu_error *err);
 int mfu_session_simulate(struct mfu_session *, bool record, struct mfu_error *err);
+/* The same of the rank of a pipeline that holds the most memory. */
+int mfu_session_simulate_worst(struct mfu_session *, bool record, struct mfu_error *err);
 /* The same for another scenario than the current one. */
 int mfu_session_plan_of(struct mfu_session *, const struct mfu_scenario *, struct mfu_error *err);
 

@@ -17,6 +17,7 @@ void mfu_text_memory(FILE *, const struct mfu_term *, const struct mfu_plan *);
 int mfu_text_kernels(FILE *, const struct mfu_term *, const struct mfu_plan *);
 int mfu_text_kernels_wide(FILE *, const struct mfu_term *, const struct mfu_plan *);
 int mfu_text_roofline(FILE *, const struct mfu_term *, const struct mfu_plan *);
+void mfu_text_stages(FILE *, const struct mfu_term *, const struct mfu_plan *); /* memory of each rank */
 void mfu_text_step(FILE *, const struct mfu_term *, const struct mfu_plan *);
 void mfu_text_mfu(FILE *, const struct mfu_term *, const struct mfu_plan *);
 void mfu_text_metrics(FILE *, const struct mfu_term *, const struct mfu_plan *);

@@ -15,7 +15,7 @@ struct mfu_sweep_result;
 
 /* Of a struct mfu_plan. */
 extern const struct mfu_record mfu_record_plan, mfu_record_memory, mfu_record_step, mfu_record_mfu, mfu_record_kernels,
-    mfu_record_metrics, mfu_record_roofline;
+    mfu_record_metrics, mfu_record_roofline, mfu_record_stages;
 extern const struct mfu_record mfu_record_plan_inside; /* the plan as part of an answer, with "command" */
 
 /* Of a struct mfu_config: every setting and dim as it was resolved. */
@@ -48,6 +48,9 @@ struct mfu_metrics_over_answer {
     int n;
 };
 extern const struct mfu_record mfu_record_metrics_over;
+
+/* Of a struct mfu_stage. */
+extern const struct mfu_record mfu_record_stage;
 
 /* The same of `sweep` and `search`. */
 struct mfu_sweep_answer {

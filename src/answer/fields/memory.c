@@ -79,6 +79,27 @@ static const struct mfu_record out_of_memory = MFU_RECORD(out_of_memory, .rows =
 MFU_FIELDS(memory, const struct mfu_plan *p, MEMORY)
 const struct mfu_record mfu_record_memory = MFU_RECORD(memory, .command = "memory", .rows = "parts");
 
+/* ---- of a pipeline --------------------------------------------------------- */
+
+#define STAGE(X) \
+    X(NUMBER, stage,      MFU_COUNT,   s->number,     "from 0") \
+    X(NUMBER, layers,     MFU_COUNT,   s->layers,     "of the model's layers") \
+    X(NUMBER, forward_s,  MFU_SECONDS, s->forward_s,  "of one microbatch") \
+    X(NUMBER, backward_s, MFU_SECONDS, s->backward_s, "of one microbatch") \
+    X(NUMBER, idle_s,     MFU_SECONDS, s->idle_s,     "of a step, in which it waits for other stages") \
+    X(NUMBER, in_flight,  MFU_COUNT,   s->in_flight,  "microbatches whose activations it holds") \
+    X(MADE_LIST, parts,   &part,       make_parts(&s->memory.peak, v), "a partition of peak_allocated_bytes") \
+    X(NUMBER, peak_allocated_bytes, MFU_BYTES, round(s->memory.peak.bytes), "at the highest moment") \
+    X(FLAG,   fits,       0,           s->memory.fits, "whether its memory suffices")
+MFU_FIELDS(stage, const struct mfu_stage *s, STAGE)
+const struct mfu_record mfu_record_stage = MFU_RECORD(stage, .rows = NULL);
+
+#define STAGES(X) \
+    X(TEXT, view, 0, "stages", "stages") \
+    X(LIST, stages, &mfu_record_stage, (p->stages, p->n_stages), "of the pipeline; none without one")
+MFU_FIELDS(memory_stages, const struct mfu_plan *p, STAGES)
+const struct mfu_record mfu_record_stages = MFU_RECORD(memory_stages, .command = "memory", .rows = "stages");
+
 /* ---- through the step ------------------------------------------------------ */
 
 static void put_index(int i, struct mfu_value *v)

@@ -160,30 +160,10 @@ static void make_not_modelled(const struct mfu_plan *p, struct mfu_value *v)
     X(NUMBER, dp_shard, MFU_COUNT, c->setting[MFU_S_ZERO] > 0 ? c->replicas : 1, "ranks over which ZeRO shards") \
     X(NUMBER, pp,   MFU_COUNT, c->setting[MFU_S_PP],   "ranks that split the layers") \
     X(NUMBER, vpp,  MFU_COUNT, c->setting[MFU_S_VPP],  "virtual stages of each") \
+    X(TEXT,   schedule, 0, c->pipeline.schedule->name, "order in which the stages run") \
     X(NUMBER, zero, MFU_COUNT, c->setting[MFU_S_ZERO], "what is sharded over dp: 0 nothing to 3 the weights")
 MFU_FIELDS(layout, const struct mfu_config *c, LAYOUT)
 static const struct mfu_record layout = MFU_RECORD(layout, .rows = NULL);
-
-#define STAGE(X) \
-    X(NUMBER, layers,     MFU_COUNT,   s->layers,     "of the model's layers") \
-    X(NUMBER, forward_s,  MFU_SECONDS, s->forward_s,  "of one microbatch") \
-    X(NUMBER, backward_s, MFU_SECONDS, s->backward_s, "of one microbatch") \
-    X(NUMBER, in_flight,  MFU_COUNT,   s->in_flight,  "microbatches whose activations it holds") \
-    X(NUMBER, peak_allocated_bytes, MFU_BYTES, s->memory.peak.bytes, "at the highest moment") \
-    X(FLAG,   fits,       0,           s->memory.fits, "whether its memory suffices")
-MFU_FIELDS(stage, const struct mfu_stage *s, STAGE)
-static const struct mfu_record stage = MFU_RECORD(stage, .rows = NULL);
-
-static void make_stages(const struct mfu_plan *p, struct mfu_value *v)
-{
-    struct mfu_stage *list = mfu_value_own(v, (size_t)p->n_stages + 1, sizeof *list);
-
-    if (!list)
-        return;
-    for (int i = 0; i < p->n_stages; i++)
-        list[i] = p->stages[i];
-    v->n = (size_t)p->n_stages;
-}
 
 #define PLAN(X) \
     X(OBJECT, scenario, &mfu_record_scenario, &p->config, "every setting and dimension as it was resolved") \
@@ -195,8 +175,9 @@ static void make_stages(const struct mfu_plan *p, struct mfu_value *v)
     X(NUMBER, nodes,    MFU_COUNT, p->config.setting[MFU_S_NODES], "machines that hold them") \
     X(OBJECT, layout,   &layout, &p->config,            "how they share the work") \
     X(NUMBER, tokens_per_s_gpu, MFU_COUNT, p->step.tokens_per_s / p->config.ranks, "tokens trained per second and GPU") \
+    X(NUMBER, bubble, MFU_RATIO, p->bubble, "share of the pipeline's time in which its stages wait for each other") \
     X(MAYBE_NUMBER, worst_stage, MFU_COUNT, p->n_stages > 0 ? p->worst_stage : NAN, "of the pipeline, from 0: that holds the most memory") \
-    X(MADE_LIST, stages, &stage, make_stages(p, v),     "of the pipeline") \
+    X(LIST, stages, &mfu_record_stage, (p->stages, p->n_stages),     "of the pipeline") \
     X(MADE_LIST, not_modelled, &mfu_record_strings, make_not_modelled(p, v), "what the layout does and the figures leave out") \
     X(TEXT,   bound,    0, mfu_limit_names[p->limit],   "what limits the step: compute, memory, launch, communication or input") \
     X(FLAG,   fits,     0, p->memory.fits,              "whether the memory suffices") \

@@ -14,7 +14,14 @@
 
 static int whole(struct mfu_session *s, struct mfu_error *err)
 {
-    static const struct mfu_view_of view = {.record = &mfu_record_memory, .text = mfu_text_memory};
+    static const struct mfu_view_of view = {.record = &mfu_record_memory, .text = mfu_text_memory, .worst = true};
+
+    return mfu_view(s, &view, err);
+}
+
+static int stages(struct mfu_session *s, struct mfu_error *err)
+{
+    static const struct mfu_view_of view = {.record = &mfu_record_stages, .text = mfu_text_stages};
 
     return mfu_view(s, &view, err);
 }
@@ -26,7 +33,7 @@ static int timeline(struct mfu_session *s, struct mfu_error *err)
     struct mfu_memory_timeline course;
     int status = 0;
 
-    if (mfu_session_simulate(s, true, err) < 0 || mfu_memory_timeline_make(&s->simulation, &course, err) < 0)
+    if (mfu_session_simulate_worst(s, true, err) < 0 || mfu_memory_timeline_make(&s->simulation, &course, err) < 0)
         return -1;
     if (s->json)
         status = mfu_answer(s, &mfu_record_timeline, &(struct mfu_timeline_answer){&s->plan, &course}, err);
@@ -65,7 +72,7 @@ static int snapshot(struct mfu_session *s, const char *file, struct mfu_error *e
 
     if (mfu_may_replace(s, file, false, MFU_FORCE, err) < 0)
         return mfu_error_caret(s, err, 2);
-    if (mfu_session_simulate(s, true, err) < 0)
+    if (mfu_session_simulate_worst(s, true, err) < 0)
         return -1;
     if (mfu_snapshot_write(file, &s->plan, &s->simulation, &facts, err) < 0)
         return mfu_error_caret(s, err, 2);
@@ -81,23 +88,25 @@ static int snapshot(struct mfu_session *s, const char *file, struct mfu_error *e
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
-    static const char *const views[] = {"timeline", "--snapshot"};
+    static const char *const views[] = {"stages", "timeline", "--snapshot"};
     const char *best;
 
     if (argc == 1)
         return whole(s, err);
     if (strcmp(argv[1], "timeline") == 0 && argc == 2)
         return timeline(s, err);
+    if (strcmp(argv[1], "stages") == 0 && argc == 2)
+        return stages(s, err);
     if (strcmp(argv[1], "--snapshot") == 0 && argc == 3)
         return snapshot(s, argv[2], err);
     if (strcmp(argv[1], "--snapshot") == 0)
         mfu_fail(err, MFU_EINPUT, "--snapshot needs a file, such as step.pickle");
-    else if (strcmp(argv[1], "timeline") == 0) {
-        mfu_fail(err, MFU_EINPUT, "'%.60s': nothing was expected after timeline", argv[2]);
+    else if (strcmp(argv[1], "timeline") == 0 || strcmp(argv[1], "stages") == 0) {
+        mfu_fail(err, MFU_EINPUT, "'%.60s': nothing was expected after %s", argv[2], argv[1]);
         return mfu_error_caret(s, err, 2);
     } else {
-        mfu_fail(err, MFU_EINPUT, "'%.60s': expected nothing, timeline, or --snapshot FILE", argv[1]);
-        if (mfu_suggest(argv[1], views, 2, &best, 1))
+        mfu_fail(err, MFU_EINPUT, "'%.60s': expected nothing, stages, timeline, or --snapshot FILE", argv[1]);
+        if (mfu_suggest(argv[1], views, 3, &best, 1))
             mfu_error_suggest(err, best);
     }
     return mfu_error_caret(s, err, 1);
@@ -105,15 +114,15 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
 
 static const char *offer(struct mfu_session *s, size_t i)
 {
-    static const char *const views[] = {"timeline", "--snapshot"};
+    static const char *const views[] = {"stages", "timeline", "--snapshot"};
 
     (void)s;
-    return i < 2 ? views[i] : NULL;
+    return i < 3 ? views[i] : NULL;
 }
 
 const struct mfu_command mfu_command_memory = {
     .name = "memory",
-    .usage = "[timeline | --snapshot FILE [--force]]",
+    .usage = "[stages | timeline | --snapshot FILE [--force]]",
     .writes = true,
     .group = "plan",
     .summary = "where the memory goes",
@@ -121,14 +130,16 @@ const struct mfu_command mfu_command_memory = {
             "people mean by \"memory\": allocated by tensors, reserved by PyTorch, and used as\n"
             "nvidia-smi shows it.\n"
             "\n"
+            "Of a pipeline it shows the stage that holds the most; stages shows all.\n"
             "timeline draws memory over one step.  --snapshot writes every allocation of the\n"
             "step for the page https://pytorch.org/memory_viz (FILE.pickle), or as FILE.json.\n"
             "\n"
             "    set batch 8; memory\n"
+            "    set pp 4 accum 16; memory stages\n"
             "    memory timeline\n"
             "    memory --snapshot step.pickle",
     .most_args = 2,
     .offer = {offer},
-    .answers = MFU_ANSWERS(&mfu_record_memory, &mfu_record_timeline, &snapshot_record),
+    .answers = MFU_ANSWERS(&mfu_record_memory, &mfu_record_stages, &mfu_record_timeline, &snapshot_record),
     .run = run,
 };

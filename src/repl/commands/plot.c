@@ -57,7 +57,7 @@ static int parse(struct mfu_session *s, int argc, char **argv, struct request *r
             r->file = argv[i];
             r->file_word = i;
         }
-    if (!r->file)
+    if (!r->file && !r->plot->text)
         return mfu_fail(err, MFU_EINPUT, "a file for the picture is missing, such as %s.svg", r->plot->name);
     return 0;
 }
@@ -92,8 +92,13 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
 {
     struct request r = {0};
 
-    if (parse(s, argc, argv, &r, err) < 0 || mfu_session_simulate(s, r.plot->simulated, err) < 0
-        || draw(s, &r, err) < 0)
+    if (parse(s, argc, argv, &r, err) < 0 || mfu_session_simulate(s, r.plot->simulated, err) < 0)
+        return -1;
+    if (!r.file && s->json)
+        return mfu_fail(err, MFU_EINPUT, "a file for the picture is missing, such as %s.svg", r.plot->name);
+    if (!r.file)
+        return r.plot->text(s->out, &s->term, &s->plan, err);
+    if (draw(s, &r, err) < 0)
         return -1;
     if (!s->json) {
         mfu_print_note(s, "drew %s", r.file);
@@ -116,12 +121,13 @@ static const char *offer(struct mfu_session *s, size_t i)
 
 const struct mfu_command mfu_command_plot = {
     .name = "plot",
-    .usage = "PICTURE FILE.svg|png [--gnuplot SCRIPT] [--force]",
+    .usage = "PICTURE [FILE.svg|png] [--gnuplot SCRIPT] [--force]",
     .group = "look closer",
     .summary = "a picture of the plan",
     .help = "Draws a picture with gnuplot into FILE.svg, .png or .pdf:\n"
             "\n"
             "    memory    memory over one step, by part\n"
+            "    pipeline  the stages of a pipeline over one step; without FILE in characters\n"
             "    roofline  kernels below the roofs of the GPU\n"
             "    split     the memory of the card as one bar\n"
             "    timeline  what the GPU does over one step\n"

@@ -27,17 +27,21 @@ static char *commands_of(struct mfu_session *s)
 
 // clang-format off
 #define WRITTEN(X) \
-    X(TEXT, file,     0, file,                                       "that was written") \
-    X(LIST, sections, &mfu_record_strings, (mfu_html_sections, n_sections()), "of the page")
-static size_t n_sections(void)
+    X(TEXT,      file,     0,                   w->file,                  "that was written") \
+    X(MADE_LIST, sections, &mfu_record_strings, make_sections(w->plan, v), "of the page")
+struct written {
+    const char *file;
+    const struct mfu_plan *plan;
+};
+static void make_sections(const struct mfu_plan *p, struct mfu_value *v)
 {
-    size_t n = 0;
+    const char **list = mfu_value_own(v, 16, sizeof *list);
 
-    while (mfu_html_sections[n])
-        n++;
-    return n;
+    v->n = 0;
+    while (list && v->n < 16 && (list[v->n] = mfu_html_section(p, v->n)))
+        v->n++;
 }
-MFU_FIELDS(report, const char *file, WRITTEN)
+MFU_FIELDS(report, const struct written *w, WRITTEN)
 static const struct mfu_record record = MFU_RECORD(report, .command = "report");
 // clang-format on
 
@@ -81,7 +85,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     if (write_page(s, argv[1], err) < 0)
         return -1;
     if (s->json)
-        return mfu_answer(s, &record, argv[1], err);
+        return mfu_answer(s, &record, &(struct written){argv[1], &s->plan}, err);
     mfu_print_note(s, "wrote %s: open it in a browser", argv[1]);
     return 0;
 }

@@ -24,6 +24,7 @@
 struct mfu_error;
 struct mfu_plan;
 struct mfu_simulation;
+struct mfu_term;
 
 #define MFU_CANVAS_FONT 12.
 #define MFU_CANVAS_PATHS 24 /* of a picture, the most */
@@ -101,8 +102,11 @@ struct mfu_figure {
     const char *title;
     bool simulated; /* needs a simulation that recorded */
     int (*draw)(struct mfu_canvas *, const struct mfu_plan *, const struct mfu_simulation *, struct mfu_error *);
+    /* In characters, where no file is named; NULL: it needs one. */
+    int (*text)(FILE *, const struct mfu_term *, const struct mfu_plan *, struct mfu_error *);
 };
-extern const struct mfu_figure mfu_figure_memory, mfu_figure_roofline, mfu_figure_split, mfu_figure_timeline;
+extern const struct mfu_figure mfu_figure_memory, mfu_figure_pipeline, mfu_figure_roofline, mfu_figure_split,
+    mfu_figure_timeline;
 extern const struct mfu_figure *const mfu_figures[]; /* ends with NULL */
 
 /* The figure with a title, as a script of gnuplot (report/plot/gnuplot.h runs it). */

@@ -9,8 +9,8 @@
 #include "report/plot/gnuplot.h"
 #include "scenario/setting.h"
 
-const struct mfu_figure *const mfu_figures[] = {&mfu_figure_memory, &mfu_figure_roofline, &mfu_figure_split,
-                                                &mfu_figure_timeline, NULL};
+const struct mfu_figure *const mfu_figures[] = {&mfu_figure_memory, &mfu_figure_pipeline, &mfu_figure_roofline,
+                                                &mfu_figure_split,  &mfu_figure_timeline, NULL};
 
 static void headline(FILE *out, const struct mfu_plan *p, const char *title)
 {

@@ -28,18 +28,30 @@ void mfu_html_say(FILE *out, const char *format, ...)
 static const struct section {
     const char *id, *title;
     int (*write)(FILE *, const struct mfu_html_page *, struct mfu_error *);
+    bool of_pipeline; /* left out where there is none */
 } sections[] = {
-    {"plan", "The plan", mfu_html_plan},
-    {"memory", "Memory", mfu_html_memory},
-    {"timeline", "One step", mfu_html_timeline},
-    {"roofline", "Roofline", mfu_html_roofline},
-    {"meters", "What the meters say", mfu_html_meters},
-    {"levers", "What could be changed", mfu_html_levers},
-    {"scenario", "The scenario", mfu_html_scenario},
+    {"plan", "The plan", mfu_html_plan, false},
+    {"memory", "Memory", mfu_html_memory, false},
+    {"pipeline", "The pipeline", mfu_html_pipeline, true},
+    {"timeline", "One step", mfu_html_timeline, false},
+    {"roofline", "Roofline", mfu_html_roofline, false},
+    {"meters", "What the meters say", mfu_html_meters, false},
+    {"levers", "What could be changed", mfu_html_levers, false},
+    {"scenario", "The scenario", mfu_html_scenario, false},
 };
 
-const char *const mfu_html_sections[] = {"plan",   "memory", "timeline", "roofline",
-                                         "meters", "levers", "scenario", NULL};
+static bool is_there(size_t section, const struct mfu_plan *p)
+{
+    return !sections[section].of_pipeline || p->n_stages > 0;
+}
+
+const char *mfu_html_section(const struct mfu_plan *p, size_t i)
+{
+    for (size_t k = 0; k < sizeof sections / sizeof sections[0]; k++)
+        if (is_there(k, p) && i-- == 0)
+            return sections[k].id;
+    return NULL;
+}
 
 int mfu_html_timeline(FILE *out, const struct mfu_html_page *page, struct mfu_error *err)
 {
@@ -75,15 +87,18 @@ static void head(FILE *out, const struct mfu_config *c)
     fputs("</style>\n</head>\n", out);
 }
 
-static void header(FILE *out, const struct mfu_config *c)
+static void header(FILE *out, const struct mfu_plan *p)
 {
+    const struct mfu_config *c = &p->config;
+
     fputs("<header>\n<h1>", out);
     mfu_html_say(out, "%s on %s%s", c->model->name, c->ranks > 1 ? MFU_Q(c->ranks, MFU_COUNT) : "",
                  c->ranks > 1 ? " × " : "");
     mfu_markup_text(out, c->gpu->name);
     fputs("</h1>\n<nav>", out);
     for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++)
-        fprintf(out, "<a href=\"#%s\">%s</a> ", sections[i].id, sections[i].title);
+        if (is_there(i, p))
+            fprintf(out, "<a href=\"#%s\">%s</a> ", sections[i].id, sections[i].title);
     fputs("</nav>\n</header>\n", out);
 }
 
@@ -91,9 +106,11 @@ static int write_page(FILE *out, const struct mfu_html_page *page, struct mfu_er
 {
     head(out, &page->plan->config);
     fputs("<body>\n", out);
-    header(out, &page->plan->config);
+    header(out, page->plan);
     fputs("<main>\n", out);
     for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
+        if (!is_there(i, page->plan))
+            continue;
         fprintf(out, "<section id=\"%s\">\n<h2>%s</h2>\n", sections[i].id, sections[i].title);
         if (sections[i].write(out, page, err) < 0)
             return -1;

@@ -9,6 +9,8 @@
 #ifndef MFU_HTML_H
 #define MFU_HTML_H
 
+#include <stddef.h>
+
 struct mfu_advice;
 struct mfu_error;
 struct mfu_plan;
@@ -22,8 +24,8 @@ struct mfu_html_page {
     const char *version;                     /* of the program */
 };
 
-/* The sections in their order; ends with NULL. */
-extern const char *const mfu_html_sections[];
+/* The name of the i-th section of this plan's page; NULL behind the last. */
+const char *mfu_html_section(const struct mfu_plan *, size_t i);
 
 /* The file appears when it is complete. */
 int mfu_html_write(const char *path, const struct mfu_html_page *, struct mfu_error *);

@@ -16,6 +16,7 @@ struct mfu_html_page;
 /* Each writes the inside of one section. */
 int mfu_html_plan(FILE *, const struct mfu_html_page *, struct mfu_error *);
 int mfu_html_memory(FILE *, const struct mfu_html_page *, struct mfu_error *);
+int mfu_html_pipeline(FILE *, const struct mfu_html_page *, struct mfu_error *);
 int mfu_html_timeline(FILE *, const struct mfu_html_page *, struct mfu_error *);
 int mfu_html_roofline(FILE *, const struct mfu_html_page *, struct mfu_error *);
 int mfu_html_meters(FILE *, const struct mfu_html_page *, struct mfu_error *);

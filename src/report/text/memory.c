@@ -107,11 +107,50 @@ static void tensors(FILE *out, const struct mfu_term *t, const struct mfu_plan *
     mfu_table_print(out, t, &table, 0);
 }
 
+void mfu_text_stages(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
+{
+    static const struct mfu_column columns[] = {{"stage", .rank = 0},         {"layers", .rank = 0},
+                                                {"in flight", .rank = 1},     {"weights", .rank = 4},
+                                                {"optimizer", .rank = 3},     {"gradients", .rank = 3},
+                                                {"activations", .rank = 2},   {"allocated", .rank = 0},
+                                                {"", .bar = true, .rank = 5}, {"", .left = true, .rank = 0}};
+    static const enum mfu_part shown[] = {MFU_PART_WEIGHTS, MFU_PART_OPTIMIZER, MFU_PART_GRADIENTS,
+                                          MFU_PART_ACTIVATIONS};
+    struct mfu_table table = MFU_TABLE(columns);
+    struct mfu_flow f = mfu_flow_start(out, t, "", 0);
+
+    if (p->n_stages == 0) {
+        mfu_flow_words(&f, MFU_PLAIN, "There is one stage: all layers are on every rank (set pp 4 makes four).");
+        mfu_flow_end(&f);
+        return;
+    }
+    for (int i = 0; i < p->n_stages; i++) {
+        const struct mfu_stage *s = &p->stages[i];
+
+        mfu_table_cells(&table, "%d\t%s\t%.3g", i + 1, Q(s->layers, MFU_COUNT), s->in_flight);
+        for (size_t k = 0; k < sizeof shown / sizeof shown[0]; k++)
+            mfu_table_cells(&table, "%s", Q(s->memory.peak.parts[shown[k]], MFU_BYTES));
+        mfu_table_cells(&table, "%s\t%g\t%s", Q(s->memory.peak.bytes, MFU_BYTES),
+                        s->memory.peak.bytes / s->memory.capacity_bytes,
+                        !s->memory.fits           ? "does not fit"
+                            : i == p->worst_stage ? "the most"
+                                                  : "");
+    }
+    mfu_table_print(out, t, &table, 0);
+    mfu_flow_words(&f, MFU_FAINT, "In flight: microbatches whose activations a stage holds (schedule %s). Bars: of %s.",
+                   p->config.pipeline.schedule->name, Q(p->memory.capacity_bytes, MFU_BYTES));
+    mfu_flow_end(&f);
+}
+
 void mfu_text_memory(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
 {
     struct mfu_flow f = mfu_flow_start(out, t, "", 0);
 
-    mfu_flow_words(&f, MFU_STRONG, "Memory at its highest moment: %s", p->memory.peak_at);
+    if (p->n_stages > 0)
+        mfu_flow_words(&f, MFU_STRONG, "Memory of stage %d of %d, which holds the most, at its highest moment: %s",
+                       p->worst_stage + 1, p->n_stages, p->memory.peak_at);
+    else
+        mfu_flow_words(&f, MFU_STRONG, "Memory at its highest moment: %s", p->memory.peak_at);
     mfu_flow_end(&f);
     parts(out, t, &p->memory);
     fputc('\n', out);

@@ -48,6 +48,8 @@ static void layout(struct mfu_flow *f, const struct mfu_config *c)
     for (size_t i = 0; i < sizeof axes / sizeof axes[0]; i++)
         if (c->setting[axes[i]] > 1)
             mfu_flow_piece(f, MFU_PLAIN, "%s %.0f", mfu_settings[axes[i]].key, c->setting[axes[i]]);
+    if (c->setting[MFU_S_PP] > 1)
+        mfu_flow_piece(f, MFU_PLAIN, "%s", c->pipeline.schedule->name);
     if (c->setting[MFU_S_SP] > 0)
         mfu_flow_piece(f, MFU_PLAIN, "sp");
     if (c->setting[MFU_S_ZERO] > 0)
