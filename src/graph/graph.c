@@ -185,15 +185,15 @@ bool mfu_graph_scales(const struct mfu_config *a, const struct mfu_config *b)
     return same_but_for(a, b, MFU_S_BATCH);
 }
 
-int mfu_graph_build_stage(const struct mfu_config *c, int stage, bool unrolled, struct mfu_program *p,
-                          struct mfu_error *err)
+/* The builder, with every operation as one rank of stage `stage` has it; NULL with `err`. */
+static struct mfu_builder *begin(const struct mfu_config *c, int stage, struct mfu_program *p, struct mfu_error *err)
 {
-    struct mfu_layer *layers;
     struct mfu_builder *s = p->workbench;
-    int n, status = -1;
 
-    if (!s && !(s = p->workbench = calloc(1, sizeof *s)))
-        return mfu_fail(err, MFU_ENOMEM, "out of memory");
+    if (!s && !(s = p->workbench = calloc(1, sizeof *s))) {
+        mfu_fail(err, MFU_ENOMEM, "out of memory");
+        return NULL;
+    }
     s->n_nodes = s->n_parameters = s->n_deferred = 0;
     s->n_kept = 0;
     s->recomputing = s->failed = false;
@@ -210,18 +210,45 @@ int mfu_graph_build_stage(const struct mfu_config *c, int stage, bool unrolled, 
     s->numerics = mfu_numerics_choose(c, s->runtime);
     mfu_shard_parameters(s);
     p->n_launches = p->n_tensors = p->n_views = p->n_segments = p->n_compared = 0;
-    p->accum = fmax(1, c->accum * c->pipeline.vpp / mfu_pipeline_chunks(&c->pipeline));
+    p->accum = c->accum;
+    if (s->stages > 1) /* what runs in both directions shares the microbatches */
+        p->accum = fmax(1, c->accum * c->pipeline.vpp / mfu_pipeline_chunks(&c->pipeline));
     p->tokens = c->tokens;
     mfu_tensor_new(s, 0, 0, MFU_F32, MFU_PART_WEIGHTS); /* tensor 0: the weights */
     if (s->failed)
-        goto done;
+        return s;
     p->tensors[0] = (struct mfu_tensor){.born = MFU_NEVER, .last = MFU_FOREVER, .part = MFU_PART_WEIGHTS};
 
     if (mfu_evaluate_operations(s, err) < 0)
-        goto done;
+        return NULL;
     mfu_count_parameters(s);
     mfu_split_operations(s);
     mfu_count_rank(s);
+    return s;
+}
+
+double mfu_graph_state_bytes(const struct mfu_config *c, struct mfu_program *p)
+{
+    struct mfu_builder *s = begin(c, 0, p, NULL);
+
+    if (!s || s->failed)
+        return 0;
+    mfu_resident_memory(s);
+    return p->constant_bytes[MFU_PART_WEIGHTS] + p->constant_bytes[MFU_PART_GRADIENTS]
+        + (mfu_optimizers[c->optimizer].newton_schulz_steps > 0 ? 0 : p->constant_bytes[MFU_PART_OPTIMIZER]);
+}
+
+int mfu_graph_build_stage(const struct mfu_config *c, int stage, bool unrolled, struct mfu_program *p,
+                          struct mfu_error *err)
+{
+    struct mfu_layer *layers;
+    struct mfu_builder *s = begin(c, stage, p, err);
+    int n, status = -1;
+
+    if (!s)
+        return -1;
+    if (s->failed)
+        goto done;
     if ((n = mfu_layers_make(s, unrolled, err)) < 0)
         goto done;
     layers = s->layers;

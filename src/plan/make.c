@@ -38,6 +38,7 @@ static int take_over(struct mfu_plan *p, const struct mfu_scenario *scenario, st
     same = p->built && mfu_graph_same(&next, &p->config);
     scales = p->built && mfu_graph_scales(&next, &p->config);
     p->peak_known &= same;
+    p->read = next.setting[MFU_S_PP] > 1 && mfu_stages_same(p, &next, scenario);
     p->scenario = *scenario;
     p->config = next;
     p->config.scenario = &p->scenario;
@@ -52,6 +53,7 @@ int mfu_plan_make(struct mfu_plan *p, const struct mfu_scenario *scenario, struc
     if (p->config.setting[MFU_S_PP] > 1)
         return mfu_stages_plan(p, err);
     p->n_stages = p->shown_stage = p->worst_stage = 0;
+    p->read = false;
     p->bubble = 0;
     if (mfu_plan_read(p, err) < 0)
         return -1;

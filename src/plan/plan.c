@@ -13,6 +13,7 @@
 #include "graph/graph.h"
 #include "graph/runtime.h"
 #include "simulate/overlap.h"
+#include "simulate/pipeline.h"
 #include "cost/law.h"
 #include "scenario/setting.h"
 
@@ -329,5 +330,6 @@ void mfu_plan_release(struct mfu_plan *p)
     mfu_scale_release(&p->scale);
     mfu_pricing_release(&p->pricing);
     free(p->stages);
+    mfu_pipeline_free(p->pipeline);
     memset(p, 0, sizeof *p);
 }

@@ -12,6 +12,7 @@
 #include "scenario/scenario.h"
 
 struct mfu_error;
+struct mfu_pipeline;
 
 /* What limits the step as a whole. */
 enum mfu_limit { MFU_LIMIT_COMPUTE, MFU_LIMIT_MEMORY, MFU_LIMIT_LAUNCH, MFU_LIMIT_COMMUNICATION, MFU_LIMIT_INPUT };
@@ -64,16 +65,18 @@ struct mfu_pass_s {
 struct mfu_stage {
     int number; /* from 0 */
     double layers;
-    double forward_s, backward_s; /* of one microbatch, with the collectives in its way */
-    struct mfu_pass_s f, b, w;    /* of these: forward, gradient of the input, gradients of the weights */
-    double send_s;                /* of one message to the next stage */
-    double waits_s;               /* for its own messages, in a step */
-    double idle_s;                /* for the messages of others, in a step */
-    double after_s;               /* once a step: sums of gradients that do not hide, the optimizer */
-    double flops, hardware_flops; /* as MFU counts them, if all stages were like this one */
-    double in_flight;             /* microbatches whose activations it holds at most */
-    double kept_bytes;            /* of one of them */
-    struct mfu_memory_answer memory;
+    double forward_s, backward_s;    /* of one microbatch, with the collectives in its way */
+    struct mfu_pass_s f, b, w;       /* of these: forward, gradient of the input, gradients of the weights */
+    double send_s;                   /* of one message to the next stage */
+    double waits_s;                  /* for its own messages, in a step */
+    double idle_s;                   /* for the messages of others, in a step */
+    double after_s;                  /* once a step: sums of gradients that do not hide, the optimizer */
+    double flops, hardware_flops;    /* as MFU counts them, if all stages were like this one */
+    double in_flight;                /* microbatches whose activations it holds at most */
+    double kept_bytes;               /* of one of them */
+    struct mfu_step_answer step;     /* of a step without others */
+    struct mfu_memory_answer alone;  /* with one microbatch, */
+    struct mfu_memory_answer memory; /* with all that are in flight */
 };
 
 struct mfu_plan {
@@ -89,8 +92,10 @@ struct mfu_plan {
     struct mfu_step_answer step;
     struct mfu_mfu_answer mfu;
     enum mfu_limit limit;
+    struct mfu_pipeline *pipeline;      /* a workspace; owned */
     struct mfu_stage *stages;           /* of the pipeline, in order; owned */
     int n_stages;                       /* 0 without a pipeline */
+    bool read;                          /* the stages are those of config, whatever the schedule */
     int shown_stage;                    /* of the pipeline, from 0: whose program this is, the busiest */
     int worst_stage;                    /* that holds the most memory */
     double bubble;                      /* share of the ranks' time in which they wait for each other */

@@ -83,7 +83,8 @@ static void read_stage(const struct mfu_plan *p, struct mfu_stage *s)
     s->backward_s = sum_of(&s->b);
     s->b = (struct mfu_pass_s){s->b.layers - s->w.layers, s->b.before - s->w.before, s->b.behind - s->w.behind};
     passes_s = p->program.accum * (s->forward_s + s->backward_s);
-    s->memory = p->memory;
+    s->alone = p->memory;
+    s->step = p->step;
     s->after_s = fmax(p->step.time_s - passes_s, 0);
     s->send_s = mfu_collective_s(&p->machine, &group, MFU_SEND, p->program.boundary_bytes);
     s->kept_bytes = mfu_saved_bytes(&p->program);
@@ -119,6 +120,7 @@ static int read_all(struct mfu_plan *p, struct mfu_stage *stages, int n, struct 
             return -1;
         stages[i].layers = mfu_rank_layers(&p->config, p->program.layers, i);
         stages[i].number = i;
+        p->shown_stage = i;
         read_stage(p, &stages[i]);
     }
     return 0;
@@ -181,9 +183,12 @@ int mfu_stages_run(const struct mfu_plan *p, struct mfu_pipeline *pipeline, enum
 
 static int run_schedule(struct mfu_plan *p, double *schedule_s, struct mfu_error *err)
 {
-    struct mfu_pipeline *pipeline = mfu_pipeline_new(err);
     struct mfu_pipeline_step step;
-    int status = pipeline ? mfu_stages_run(p, pipeline, MFU_PIPELINE_COUNT, &step, err) : -1;
+    int status;
+
+    if (!p->pipeline && !(p->pipeline = mfu_pipeline_new(err)))
+        return -1;
+    status = mfu_stages_run(p, p->pipeline, MFU_PIPELINE_COUNT, &step, err);
 
     for (int i = 0; status == 0 && i < p->n_stages; i++) {
         struct mfu_stage *s = &p->stages[i];
@@ -196,7 +201,6 @@ static int run_schedule(struct mfu_plan *p, double *schedule_s, struct mfu_error
         *schedule_s = p->config.pipeline.schedule->norm_later ? step.span_s : step.makespan_s;
         p->bubble = step.bubble;
     }
-    mfu_pipeline_free(pipeline);
     return status;
 }
 
@@ -206,8 +210,9 @@ static int run_schedule(struct mfu_plan *p, double *schedule_s, struct mfu_error
 static void hold(const struct mfu_plan *p, struct mfu_stage *s)
 {
     struct mfu_memory_answer *m = &s->memory;
-    double more = fmax(s->in_flight - 1, 0) * s->kept_bytes, factor = m->reserved_bytes / m->peak.bytes;
+    double more = fmax(s->in_flight - 1, 0) * s->kept_bytes, factor = s->alone.reserved_bytes / s->alone.peak.bytes;
 
+    *m = s->alone;
     m->peak.bytes += more;
     m->peak.parts[MFU_PART_ACTIVATIONS] += more;
     m->reserved_bytes += factor * more;
@@ -235,10 +240,13 @@ int mfu_stages_plan(struct mfu_plan *p, struct mfu_error *err)
     double schedule_s = 0, after_s = 0, flops = 0, hardware = 0;
     struct mfu_stage *stages;
 
-    if (make_room(p, n) < 0)
+    if (!p->read && make_room(p, n) < 0)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     stages = p->stages;
-    if (read_all(p, stages, n, err) < 0 || run_schedule(p, &schedule_s, err) < 0)
+    if (!p->read && read_all(p, stages, n, err) < 0)
+        return -1;
+    p->read = false; /* until all is well */
+    if (run_schedule(p, &schedule_s, err) < 0)
         return -1;
     for (int i = 0; i < n; i++) {
         hold(p, &stages[i]);
@@ -250,8 +258,10 @@ int mfu_stages_plan(struct mfu_plan *p, struct mfu_error *err)
         flops += stages[i].flops / n;
         hardware += stages[i].hardware_flops / n;
     }
-    if (mfu_graph_build_stage(&p->config, busiest, false, &p->program, err) < 0 || mfu_plan_read(p, err) < 0)
+    if (p->shown_stage != busiest
+        && (mfu_graph_build_stage(&p->config, busiest, false, &p->program, err) < 0 || mfu_plan_read(p, err) < 0))
         return -1;
+    p->step = stages[busiest].step;
     p->memory = stages[worst].memory;
     p->shown_stage = busiest;
     p->worst_stage = worst;
@@ -261,7 +271,30 @@ int mfu_stages_plan(struct mfu_plan *p, struct mfu_error *err)
     p->mfu.model_flops = flops;
     p->mfu.hardware_flops = hardware;
     mfu_plan_settle(p);
+    p->read = true;
     return 0;
+}
+
+bool mfu_stages_same(const struct mfu_plan *p, const struct mfu_config *next, const struct mfu_scenario *scenario)
+{
+    const struct mfu_config *now = &p->config;
+    int last[2] = {mfu_pipeline_stages(&now->pipeline) - 1, mfu_pipeline_stages(&next->pipeline) - 1};
+
+    if (!p->read || next->model != now->model || next->gpu != now->gpu || next->cluster != now->cluster
+        || memcmp(scenario->coefficient, p->scenario.coefficient, sizeof scenario->coefficient) != 0
+        || memcmp(scenario->coefficient_given, p->scenario.coefficient_given, sizeof scenario->coefficient_given) != 0
+        || memcmp(next->dim, now->dim, (size_t)now->model->n_dims * sizeof *now->dim) != 0)
+        return false;
+    for (int i = 0; i < MFU_SETTING_COUNT; i++)
+        if (next->setting[i] != now->setting[i] && i != MFU_S_VPP && i != MFU_S_SCHEDULE)
+            return false;
+    for (int i = 0; i < p->n_stages; i++)
+        if (mfu_rank_layers(next, p->program.layers, i) != p->stages[i].layers
+            || mfu_rank_holds(next, i, 0) != mfu_rank_holds(now, i, 0)
+            || mfu_rank_holds(next, i, last[1]) != mfu_rank_holds(now, i, last[0]))
+            return false;
+    return mfu_pipeline_chunks(&next->pipeline) * now->pipeline.vpp
+        == mfu_pipeline_chunks(&now->pipeline) * next->pipeline.vpp;
 }
 
 int mfu_stages_show(struct mfu_plan *p, int stage, struct mfu_error *err)

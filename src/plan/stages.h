@@ -13,6 +13,10 @@
  * of the worst stage in the plan. */
 int mfu_stages_plan(struct mfu_plan *, struct mfu_error *);
 
+/* Whether the ranks of a plan's pipeline have the same programs at the same prices in
+ * another configuration: only the schedule differs. */
+bool mfu_stages_same(const struct mfu_plan *, const struct mfu_config *next, const struct mfu_scenario *);
+
 /* Puts another rank's program into a plan with pp > 1, which answers as before; nothing
  * without a pipeline. */
 int mfu_stages_show(struct mfu_plan *, int stage, struct mfu_error *);

@@ -71,6 +71,7 @@ static int read_where(struct mfu_sweep *s, int *i, int argc, char **argv, struct
     --*i;
     if (used == 0 || used >= sizeof text)
         return mfu_fail(err, MFU_EINPUT, "where: expected a condition such as fits and mfu > 40%%");
+    s->room_first = strcmp(text, "fits") == 0;
     s->where = mfu_question_compile_for(s->scenario, s->run, &mfu_figure_names, text, err);
     return s->where ? 0 : mfu_within(err, "where");
 }

@@ -14,6 +14,7 @@
 
 struct mfu_sweep_words {
     struct mfu_sweep sweep;
+    struct mfu_scenario layouts; /* the scenario of `search layout` */
     double top, threads;
     int sort;             /* rows by this column; -1: as they come */
     bool descending, cut; /* the most first; only the first `top` rows are an answer */

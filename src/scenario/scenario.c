@@ -31,6 +31,13 @@ struct mfu_range mfu_scenario_range(const struct mfu_scenario *s, struct mfu_key
 
     if (key.kind == MFU_KEY_COEFFICIENT)
         return (struct mfu_range){mfu_coefficient_rows[key.id].least, mfu_coefficient_rows[key.id].most, false};
+    if (row && row->choices) { /* as many as there are */
+        int n = 0;
+
+        while (row->choices[n])
+            n++;
+        return (struct mfu_range){0, n - 1, true};
+    }
     if (row)
         return (struct mfu_range){row->least, row->most, row->dim == MFU_COUNT && !row->fractional};
     return m ? (struct mfu_range){m->least, m->most, m->whole} : (struct mfu_range){0, 1e12, false};

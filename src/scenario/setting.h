@@ -58,9 +58,9 @@ struct mfu_error;
     X(PP, "pp", "pipeline_parallel_size pipeline_parallel_degree pipeline_model_parallel_size", MFU_COUNT_OF_GPUS,     \
       "GPUs that split the layers (pipeline parallel)")                                                                \
     X(VPP, "vpp", "virtual_pipeline_model_parallel_size num_virtual_stages_per_pipeline_rank", MFU_COUNT_OF_GPUS,      \
-      "virtual pipeline stages per GPU")                                                                               \
+      "virtual pipeline stages per GPU", .keeps_graph = true)                                                          \
     X(SCHEDULE, "schedule", "pipeline_parallel_schedule pp_engine pp_schedule", MFU_COUNT, 0, 255, 0,                  \
-      mfu_schedule_names, "parallel", "order in which pipeline stages run forward and backward")                       \
+      mfu_schedule_names, "parallel", "order in which pipeline stages run forward and backward", .keeps_graph = true)  \
     X(FIRST_STAGE_LESS, "first_stage_less", "first_stage_less_layers account_for_embedding_in_pipeline_split",         \
       MFU_COUNT, 0, 1000, 0, NULL, "parallel",                                                                         \
       "layers that the first pipeline stage has less than others, since it holds the embedding")                       \

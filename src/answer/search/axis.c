@@ -90,7 +90,7 @@ static struct mentioned mentioned_in(const struct mfu_axis *a, const struct mfu_
     return m;
 }
 
-static int append_text(struct mfu_axis *a, const char *text, struct mfu_error *err)
+int mfu_axis_add_text(struct mfu_axis *a, const char *text, struct mfu_error *err)
 {
     bool first = !a->texts;
 
@@ -111,7 +111,7 @@ static int append_value(struct mfu_axis *a, double value, struct mfu_error *err)
 {
     if (!a->texts)
         return append(a, value, err);
-    if (append_text(a, NULL, err) < 0)
+    if (mfu_axis_add_text(a, NULL, err) < 0)
         return -1;
     a->values[a->n - 1] = value;
     return 0;
@@ -179,7 +179,7 @@ static int read_word(struct mfu_axis *a, const struct mfu_scenario *s, const cha
     if (dots)
         return read_range(a, s, word, dots, err);
     if (mentioned_in(a, s, word).n > 0)
-        return append_text(a, word, err);
+        return mfu_axis_add_text(a, word, err);
     return read_value(a, s, word, &value, err) < 0 ? -1 : append_value(a, value, err);
 }
 

@@ -40,6 +40,7 @@ int mfu_axis_read_models(struct mfu_axis *, struct mfu_catalog *, const char *na
 /* An axis of a key without values, and one more value unless it is there. */
 void mfu_axis_start(struct mfu_axis *, const struct mfu_scenario *, struct mfu_key);
 int mfu_axis_add(struct mfu_axis *, double value, struct mfu_error *err);
+int mfu_axis_add_text(struct mfu_axis *, const char *text, struct mfu_error *err); /* worked out in every row */
 
 /* Refuses what no order of evaluation makes sense of: a value that depends on a
  * key of which a later axis works out the values, a range that depends on another. */

@@ -33,6 +33,7 @@ struct mfu_sweep {
     int threads;           /* 0: all cores */
     size_t keep;           /* 0: every row; else the best `keep` */
     bool maximize;         /* the first column, when keep > 0 */
+    bool room_first;       /* `where` asks that it fits: what states alone overfill is not planned */
     bool simulated;        /* every row, launch queue and allocator too, as `plan` does: slower */
     bool confirmed;        /* the rows handed back, where they are few */
     bool distinct;         /* of rows with the same figures only the best */

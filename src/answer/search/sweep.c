@@ -11,6 +11,8 @@
 #include "answer/search/resimulate.h"
 #include "plan/simulation.h"
 #include "base/error.h"
+#include "graph/graph.h"
+#include "scenario/setting.h"
 #include "base/workers.h"
 
 /* Chosen. */
@@ -25,6 +27,7 @@ struct worker {
     size_t end;
     bool simulated, tells;
     struct mfu_plan plan;
+    struct mfu_program scratch;
     struct mfu_simulation simulation;
     struct mfu_kept kept;
     size_t evaluated, refused, excluded;
@@ -45,6 +48,18 @@ static size_t columns_needed(const struct worker *w)
     return !w->simulated && s->confirmed && s->keep && s->keep <= MFU_SWEEP_FEW ? 1 : s->n_columns;
 }
 
+/* Whether the states of the parameters alone are more than the card has: nobody needs to plan that. */
+static bool overfull(struct worker *w, const struct mfu_scenario *scenario)
+{
+    struct mfu_config c;
+    double bytes;
+
+    if (mfu_scenario_resolve(scenario, &c, NULL) < 0)
+        return false;
+    bytes = mfu_graph_state_bytes(&c, &w->scratch);
+    return bytes + c.setting[MFU_S_VRAM_RESERVED] > mfu_capacity(c.gpu, NULL);
+}
+
 static void plan_one(struct worker *w, size_t combination)
 {
     const struct mfu_sweep *s = w->sweep;
@@ -52,6 +67,11 @@ static void plan_one(struct worker *w, size_t combination)
     struct mfu_scenario scenario;
     struct mfu_error err = {0};
 
+    if (s->room_first && mfu_sweep_make(s, combination, &scenario, &err) == 0 && overfull(w, &scenario)) {
+        w->evaluated++;
+        w->excluded++;
+        return;
+    }
     if (mfu_sweep_make(s, combination, &scenario, &err) < 0 || mfu_plan_make(&w->plan, &scenario, &err) < 0
         || (w->simulated && mfu_simulate(&w->plan, false, &w->simulation, &err) < 0)) {
         w->failed |= err.code == MFU_ENOMEM;
@@ -83,6 +103,7 @@ static void work(void *workers, int number)
     }
     mfu_simulation_release(&w->simulation);
     mfu_plan_release(&w->plan);
+    mfu_program_free(&w->scratch);
 }
 
 /* The rows of all workers, each the best of its own. */

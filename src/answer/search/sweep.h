@@ -14,6 +14,10 @@
  * all that the levers change which keep the mathematics and the hardware. */
 int mfu_sweep_usual(struct mfu_sweep *, struct mfu_error *);
 
+/* What `search layout` varies; `own` becomes the scenario, with its GPUs and none of the
+ * keys that vary, and lives as long as the sweep. */
+int mfu_sweep_layouts(struct mfu_sweep *, struct mfu_scenario *own, struct mfu_error *);
+
 int mfu_sweep_run(const struct mfu_sweep *, struct mfu_sweep_result *, struct mfu_error *);
 void mfu_sweep_result_free(struct mfu_sweep_result *);
 void mfu_sweep_clear(struct mfu_sweep *); /* axes and questions */

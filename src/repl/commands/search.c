@@ -47,14 +47,25 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     static const char *const usual[] = {"step_time_s", "tokens_per_s", "mfu", "smi_used_bytes"};
     struct mfu_sweep_words w = {.top = BEST};
     struct mfu_sweep_result r = {0};
-    int from, status = read_goal(s, argc, argv, &w, &from, err);
+    bool layout = argc > 2 && strcmp(argv[1], "layout") == 0;
+    int from, status;
+
+    argv += layout;
+    argc -= layout;
+    status = read_goal(s, argc, argv, &w, &from, err);
 
     if (status == 0)
         status = mfu_sweep_words_read(s, from, argc, argv, &w, err);
-    if (status == 0 && w.sweep.n_axes == 0) {
+    if (status == 0 && layout && w.sweep.n_axes > 0)
+        status = mfu_fail(err, MFU_EINPUT, "search layout varies what it needs: no KEY=VALUES here");
+    if (status == 0 && layout) {
+        w.sweep.distinct = true;
+        status = mfu_sweep_layouts(&w.sweep, &w.layouts, err);
+    } else if (status == 0 && w.sweep.n_axes == 0) {
         w.sweep.distinct = true;
         status = mfu_sweep_usual(&w.sweep, err);
     }
+    w.sweep.room_first |= !w.sweep.where;
     if (status == 0 && !w.sweep.where)
         status = (w.sweep.where = mfu_question_compile(w.sweep.scenario, "fits", err)) ? 0 : -1;
     for (size_t i = 0; status == 0 && !w.sweep.pareto && i < sizeof usual / sizeof usual[0]; i++)
@@ -82,7 +93,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
 
 const struct mfu_command mfu_command_search = {
     .name = "search",
-    .usage = "maximize RESULT ...",
+    .usage = "[layout] maximize RESULT ...",
     .group = "plan",
     .summary = "find the best settings",
     .help = "Plans every combination of some keys' values and shows the best, simulated as\n"
@@ -91,6 +102,10 @@ const struct mfu_command mfu_command_search = {
             "`where EXPR` is `fits` unless given; `pareto` shows what nothing beats in both\n"
             "speed and memory.\n"
             "\n"
+            "layout varies how the GPUs share the work: tp, pp, vpp, cp, ep, zero, micro-batch and\n"
+            "checkpointing; dp and accum follow, GPUs and tokens per step stay.\n"
+            "\n"
+            "    set gpus 64 accum 16; search layout maximize tokens_per_s where fits\n"
             "    search maximize tokens_per_s where fits and tokens_per_step == 524288\n"
             "    search minimize step_time_s over batch=1..64 accum=1..64 where batch*accum == 512\n"
             "    search pareto batch=1..64*2 checkpoint=all",

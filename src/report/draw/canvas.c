@@ -14,13 +14,13 @@
 #include "report/words/markup.h"
 
 const struct mfu_fill mfu_fills[] = {
-    {"weights", "#332288", "#ffffff", "#9a8ee8"},        {"gradients", "#88ccee", "#1c2126", "#88ccee"},
+    {"weights", "#332288", "#ffffff", "#9a8ee8"},     {"gradients", "#88ccee", "#1c2126", "#88ccee"},
     {"optimizer", "#44aa99", "#1c2126", "#44aa99"},   {"casts", "#117733", "#ffffff", "#4dab6c"},
     {"activations", "#ddcc77", "#1c2126", "#ddcc77"}, {"logits", "#cc6677", "#1c2126", "#e0838f"},
     {"workspace", "#999933", "#1c2126", "#b3b34a"},   {"communication", "#aa4499", "#ffffff", "#cf7cc2"},
-    {"other", "#882255", "#ffffff", "#c9719a"},          {"cached", "#b9bec4", "#1c2126", "#868e97"},
-    {"context", "#6b7178", "#ffffff", "#aeb6be"},        {"processes", "#444a50", "#ffffff", "#d0d6dc"},
-    {"sort0", "#4477aa", "#ffffff", "#6fa3d8"},          {"sort1", "#aa3377", "#ffffff", "#d76ba7"},
+    {"other", "#882255", "#ffffff", "#c9719a"},       {"cached", "#b9bec4", "#1c2126", "#868e97"},
+    {"context", "#6b7178", "#ffffff", "#aeb6be"},     {"processes", "#444a50", "#ffffff", "#d0d6dc"},
+    {"sort0", "#4477aa", "#ffffff", "#6fa3d8"},       {"sort1", "#aa3377", "#ffffff", "#d76ba7"},
     {"sort2", "#ccbb44", "#1c2126", "#d4c55e"},       {"sort3", "#ee6677", "#1c2126", "#f07f8d"},
     {"sort4", "#228833", "#ffffff", "#57b567"},
 };
