@@ -9,6 +9,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "answer/metric/table.h"
 #include "base/arena.h"
 #include "repl/assign.h"
 #include "repl/command.h"
@@ -16,6 +17,7 @@
 #include "repl/completers.h"
 #include "repl/session.h"
 #include "repl/tokenize.h"
+#include "scenario/keys.h"
 
 /* All candidates of one line, sorted as they were offered. */
 struct list {
@@ -80,15 +82,30 @@ static void add_files(struct list *l, const char *stem)
         qsort(l->words + first, l->n - first, sizeof *l->words, by_name);
 }
 
+/* A name with dots is completed part by part, as paths are: kernels. and then those of
+ * kernels. */
+static void add_part(struct list *l, const char *word, const char *stem)
+{
+    const char *dot = strchr(word + strlen(stem), '.');
+    char part[128];
+
+    if (dot && (size_t)(dot - word) + 1 < sizeof part) {
+        snprintf(part, sizeof part, "%.*s", (int)(dot - word) + 1, word);
+        add(l, part);
+    } else
+        add(l, word);
+}
+
 static void add_offer(struct list *l, struct mfu_session *s, mfu_offer_fn *offer, const char *stem)
 {
+    bool described = offer == mfu_offer_gpus || offer == mfu_offer_models || offer == mfu_offer_clusters;
     const char *word;
 
-    if (offer == mfu_offer_files)
-        add_files(l, stem);
+    if (offer == mfu_offer_files || (described && strpbrk(stem, "/.")))
+        add_files(l, stem); /* a GPU or a model may be a file, too */
     for (size_t i = 0; offer && (word = offer(s, i)); i++)
         if (strncasecmp(word, stem, strlen(stem)) == 0)
-            add(l, word);
+            described ? add(l, word) : add_part(l, word, stem);
 }
 
 /* KEY=VALUE is two words, as far as completing is concerned. */
@@ -134,6 +151,56 @@ static void collect(struct list *l, struct mfu_session *s)
     } else if (assignment && (c = mfu_command_find("set")))
         add_offer(l, s, c->offer[w.argc % 2], stem);
     s->typing.argc = 0;
+}
+
+/* What the word would be that the line waits for. */
+static struct mfu_key awaited(struct mfu_session *s, struct mfu_arena *arena, const char *line)
+{
+    char *last = mfu_arena_copy(arena, line, strlen(line));
+    struct mfu_words w = {0};
+    const char *at;
+
+    if (!last)
+        return (struct mfu_key){MFU_KEY_NONE, 0};
+    at = last = last + (mfu_words_last(last) - last);
+    split_assignments(last);
+    if (mfu_words_next(arena, last, &at, &w, NULL) < 0 || w.argc == 0)
+        return (struct mfu_key){MFU_KEY_NONE, 0};
+    return mfu_key_find_set(s->memory.now.model, w.argv[w.argc - 1], NULL);
+}
+
+bool mfu_complete_hint(struct mfu_session *s, const char *line, char *text, size_t size)
+{
+    const struct mfu_scenario *now = &s->memory.now;
+    char least[MFU_QUANTITY_MAX], most[MFU_QUANTITY_MAX], value[MFU_QUANTITY_MAX];
+    struct mfu_arena arena = {0};
+    struct mfu_key k = awaited(s, &arena, line);
+    struct mfu_config config;
+    struct mfu_range range;
+    enum mfu_dim dim;
+
+    mfu_arena_free(&arena);
+    if (k.kind == MFU_KEY_NONE || mfu_key_choices(k))
+        return false;
+    dim = mfu_key_dim(now, k);
+    range = mfu_scenario_range(now, k);
+    mfu_scenario_resolve(now, &config, NULL);
+    snprintf(text, size, "%s: %s; %s to %s, now %s (%s)", mfu_key_name(now, k), mfu_key_meaning(now, k),
+             mfu_quantity_format(least, range.least, dim), mfu_quantity_format(most, range.most, dim),
+             mfu_key_format(value, now, k, mfu_config_value(&config, k)), mfu_key_origin(&config, k));
+    return true;
+}
+
+const char *mfu_complete_meaning(struct mfu_session *s, const char *word)
+{
+    const struct mfu_command *c = mfu_command_find(word);
+    struct mfu_result r;
+    struct mfu_key k;
+
+    if (c)
+        return c->summary;
+    k = mfu_key_find_set(s->memory.now.model, word, NULL);
+    return k.kind != MFU_KEY_NONE ? mfu_key_meaning(&s->memory.now, k) : mfu_result_find(word, &r) ? r.meaning : "";
 }
 
 const char *mfu_complete(struct mfu_session *s, const char *line, size_t i)

@@ -21,6 +21,7 @@
 #include <readline/readline.h>
 
 #include "repl/environment.h"
+#include "repl/output.h"
 #include "repl/session.h"
 
 #define PROMPT "mfuplan> "
@@ -106,16 +107,54 @@ static char *next_match(const char *text, int state)
         snprintf(line, sizeof line, "%.*s", rl_point, rl_line_buffer);
     }
     word = mfu_complete(session, line, i++);
-    if (word && *word && word[strlen(word) - 1] == '/')
-        rl_completion_suppress_append = 1; /* there is more in a folder */
+    if (word && *word && strchr("/.", word[strlen(word) - 1]))
+        rl_completion_suppress_append = 1; /* there is more in a folder, or behind a dot */
     return word ? strdup(word) : NULL;
+}
+
+/* Where there is nothing to complete: what the number is, and its range. */
+static void show_hint(void)
+{
+    char line[4096], text[400];
+
+    snprintf(line, sizeof line, "%.*s", rl_point, rl_line_buffer);
+    if (!mfu_complete_hint(session, line, text, sizeof text))
+        return;
+    fputc('\n', rl_outstream);
+    mfu_wrap(rl_outstream, &session->term, 0, 2, text);
+    rl_on_new_line();
 }
 
 static char **complete(const char *text, int start, int end)
 {
-    (void)start, (void)end;
+    char **matches;
+
+    (void)end;
     rl_attempted_completion_over = 1; /* never fall back to file names */
-    return rl_completion_matches(text, next_match);
+    matches = rl_completion_matches(text, next_match);
+    if (!matches && *text == '\0' && start > 0)
+        show_hint();
+    return matches;
+}
+
+#define DESCRIBED 40 /* candidates: more are shown side by side, without a word of what they are */
+
+/* A candidate a line, with what it is. */
+static void show_matches(char **matches, int n, int longest)
+{
+    bool any = false;
+
+    for (int i = 1; i <= n && !any; i++)
+        any = *mfu_complete_meaning(session, matches[i]) != '\0';
+    if (!any || n > DESCRIBED) {
+        rl_display_match_list(matches, n, longest);
+        rl_forced_update_display();
+        return;
+    }
+    fputc('\n', rl_outstream);
+    for (int i = 1; i <= n; i++)
+        fprintf(rl_outstream, "%-*s  %s\n", longest, matches[i], mfu_complete_meaning(session, matches[i]));
+    rl_forced_update_display();
 }
 
 /* ---- history ------------------------------------------------------------- */
@@ -191,6 +230,8 @@ void mfu_line_open(struct mfu_session *s)
     sigaction(SIGHUP, &act, NULL);
     rl_readline_name = "mfuplan"; /* lets ~/.inputrc say `$if mfuplan` */
     rl_attempted_completion_function = complete;
+    rl_completion_display_matches_hook = show_matches;
+    rl_variable_bind("show-all-if-ambiguous", "on"); /* one Tab is enough */
     rl_basic_word_break_characters = " \t\n;=";
     rl_completer_word_break_characters = " \t\n;=";
     rl_completer_quote_characters = "\"'";

@@ -136,4 +136,11 @@ int mfu_session_plan_of(struct mfu_session *, const struct mfu_scenario *, struc
  * the next call. */
 const char *mfu_complete(struct mfu_session *, const char *line, size_t i);
 
+/* Where a number is awaited that nothing can complete: what it means, its range and its
+ * present value.  False: something else is awaited. */
+bool mfu_complete_hint(struct mfu_session *, const char *line, char *text, size_t size);
+
+/* What a candidate is: of a command, a key, a result; "" of others. */
+const char *mfu_complete_meaning(struct mfu_session *, const char *word);
+
 #endif
