@@ -456,6 +456,60 @@ static bool set_keys(struct mfu_row *r)
     return true;
 }
 
+/* The year of a release of PyTorch (its release notes); its minor versions are the last of their year. */
+static const struct {
+    int major, minor, year;
+} releases[] = {{1, 0, 2018}, {1, 3, 2019}, {1, 7, 2020}, {1, 10, 2021}, {1, 13, 2022},
+                {2, 1, 2023}, {2, 5, 2024}, {2, 9, 2025}, {2, 99, 2026}};
+
+/* The year of the PyTorch that the text names ("torch 2.1", "PyTorch 1.13.0a0", "torch==2.4"); 0: none. */
+static int torch_year(const char *text)
+{
+    for (const char *p = strcasestr(text, "torch"); p; p = strcasestr(p + 1, "torch")) {
+        const char *version = p + 5 + strspn(p + 5, " =-v");
+        int major, minor;
+
+        if (!isdigit((unsigned char)*version) || sscanf(version, "%d.%d", &major, &minor) != 2)
+            continue;
+        for (size_t i = 0; i < sizeof releases / sizeof *releases; i++)
+            if (major == releases[i].major && minor <= releases[i].minor)
+                return releases[i].year;
+    }
+    return 0;
+}
+
+/* The last year of this century that the text names; 0: none. */
+static int last_year(const char *text)
+{
+    int year = 0, found;
+
+    for (const char *p = strstr(text, "20"); p; p = strstr(p + 1, "20"))
+        if ((p == text || !isdigit((unsigned char)p[-1])) && isdigit((unsigned char)p[2])
+            && isdigit((unsigned char)p[3]) && (found = 2000 + 10 * (p[2] - '0') + p[3] - '0') >= 2015 && found < 2100)
+            year = found;
+    return year;
+}
+
+/* The year of the libraries: as stated, else of the PyTorch that is named, else the last that the source names. */
+static bool set_software(struct mfu_row *r)
+{
+    const char *by = "the PyTorch that is named";
+    char text[12];
+    int year;
+
+    if (!mfu_cell_empty(r, "software"))
+        return set(r, "software", mfu_cell(r, "software"));
+    if (!(year = torch_year(mfu_cell(r, "notes"))) && !(year = torch_year(mfu_cell(r, "source")))) {
+        by = "the last year that the source names";
+        year = last_year(mfu_cell(r, "source"));
+    }
+    if (!year)
+        return true;
+    mfu_row_assume(r, "software=%d: %s", year, by);
+    snprintf(text, sizeof text, "%d", year);
+    return set(r, "software", text);
+}
+
 static bool set_runtime(struct mfu_row *r)
 {
     const char *stack = mfu_cell(r, "compile");
@@ -468,9 +522,7 @@ static bool set_runtime(struct mfu_row *r)
         || !translate(r, "attention", MFU_S_ATTENTION, attentions)
         || !translate(r, "act_ckpt", MFU_S_CHECKPOINT, checkpoints) || !set_optimizer(r))
         return false;
-    if (!mfu_cell_empty(r, "software") && !set(r, "software", mfu_cell(r, "software")))
-        return false;
-    return !mfu_cell_is(r, "precision", "fp16-amp-o2") || set(r, "half_weights", "on");
+    return set_software(r) && (!mfu_cell_is(r, "precision", "fp16-amp-o2") || set(r, "half_weights", "on"));
 }
 
 /* Cells that decide much and are often empty: what else the run may have been. */
