@@ -40,7 +40,7 @@
       .gradient = MFU_GRADIENT_AS_WEIGHT, .dispatch_forward = MFU_C_DISPATCH_C, .dispatch_backward = MFU_C_DISPATCH_C, \
       .reserved = MFU_COEFFICIENT_COUNT, .reserved_always = 1, .c_program = true, .compiled = true,                    \
       .sigma = MFU_C_MODEL_SIGMA, .excess = MFU_C_MODEL_EXCESS, .dispatch_optimizer = MFU_C_DISPATCH_C,                \
-      .aliases = "llm.c", .stands_for = "llmq")
+      .since = "2024-06", .aliases = "llm.c", .stands_for = "llmq")
 
 enum mfu_runtime_kind {
 #define X(id, ...) MFU_##id,
@@ -53,6 +53,7 @@ struct mfu_runtime {
     const char *name;
     const char *aliases;          /* of other programs, the same; separated by blanks, NULL: none */
     const char *stands_for;       /* others that are planned as this one; as aliases */
+    const char *since;            /* month from which the program runs the kernels that are modelled; NULL: always */
     bool c_program;               /* no Python: launches in C, kernels of its own, no caching allocator */
     bool compiled;                /* its steps vary as those of compiled or hand-written loops do */
     bool torch_default_optimizer; /* "AdamW" means PyTorch's own, a multi-tensor loop */

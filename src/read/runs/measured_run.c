@@ -39,13 +39,14 @@ static const struct word families[] = {
     {"mpt", "mpt-125m", NULL}, {"llama", "llama-2-7b", NULL}, {"mistral", "llama-2-7b", NULL},
     {"qwen2.5", "qwen2.5-7b", NULL}, {"qwen1.5", "qwen2.5-7b", "graph of qwen2.5 for qwen1.5"}, {"qwen2", "qwen2.5-7b", NULL},
     {"qwen3", "qwen3-8b", NULL}, {"gemma", "gemma-2b", NULL}, {"gemma2", "gemma-2-2b", NULL},
-    {"bert", "bert-base", NULL}, {"mixtral", "mixtral-8x7b", NULL},
+    {"bert", "bert-base", NULL}, {"vit", "vit-b-16", NULL}, {"deit", "vit-b-16", "graph of vit for deit"}, {"mixtral", "mixtral-8x7b", NULL},
     {"transformer-xl", NULL, "family transformer-xl: segment recurrence and adaptive softmax are not modelled"},
     {NULL, NULL, NULL}};
 static const struct { const char *column, *dim; } dims[] = {
     {"n_layer", "n_layer"}, {"n_embd", "n_embd"}, {"n_head", "n_head"}, {"n_kv_head", "n_kv_head"},
     {"head_dim", "head_dim"}, {"d_ff", "d_ff"}, {"vocab", "vocab_size"}, {"seq_len", "seq"},
-    {"dropout", "dropout"}, {"bias", "bias"}, {"tied", "tied"}, {"n_experts", "n_experts"}, {"experts_active", "top_k"}};
+    {"dropout", "dropout"}, {"bias", "bias"}, {"tied", "tied"}, {"n_experts", "n_experts"}, {"experts_active", "top_k"},
+    {"img_size", "image"}, {"patch", "patch"}};
 // clang-format on
 
 /* What other columns and the notes say of a run in words: a property that is a setting here, or one that is
@@ -189,6 +190,32 @@ static const char *catalog_name(const char *name)
     return slash == name || strchr("./~", *name) || strchr(slash + 1, '/') || strstr(slash, ".yaml") ? "" : slash + 1;
 }
 
+/* Vision transformers by the size in their names (Dosovitskiy et al. 2020, table 1; Touvron et al. 2021 for the two
+ * smallest). */
+static const struct {
+    const char *size, *n_layer, *n_embd, *n_head;
+} image_sizes[] = {{"tiny", "12", "192", "3"},
+                   {"small", "12", "384", "6"},
+                   {"base", "12", "768", "12"},
+                   {"large", "24", "1024", "16"},
+                   {"huge", "32", "1280", "16"}};
+
+/* Sets what a name such as vit_small_patch32_384 says, and nothing else does; false: it is no such name. */
+static bool set_named_size(struct mfu_row *r, const char *name)
+{
+    char size[16], patch[8], image[8];
+    int end = 0;
+
+    if (sscanf(name, "%*[A-Za-z]%*1[-_]%15[a-z]%*1[-_]patch%7[0-9]%*1[-_]%7[0-9]%n", size, patch, image, &end) != 3
+        || name[end])
+        return false;
+    for (size_t i = 0; i < sizeof image_sizes / sizeof *image_sizes; i++)
+        if (strcmp(size, image_sizes[i].size) == 0)
+            return set(r, "n_layer", image_sizes[i].n_layer) && set(r, "n_embd", image_sizes[i].n_embd)
+                && set(r, "n_head", image_sizes[i].n_head) && set(r, "patch", patch) && set(r, "image", image);
+    return false;
+}
+
 /* The graph of the family; the catalog's model of that name for what else the row
  * leaves empty. */
 static bool choose_model(struct mfu_row *r)
@@ -203,6 +230,11 @@ static bool choose_model(struct mfu_row *r)
         named = mfu_catalog_model(r->catalog, catalog_name(name), NULL);
     if (named && model && strcmp(named->family, model->family) != 0)
         named = NULL;
+    if (!named && model && !sized && mfu_model_dim_find(model, "image", NULL) >= 0) {
+        mfu_scenario_model(&r->run->scenario, model);
+        if (set_named_size(r, name))
+            return true;
+    }
     if (!model && !named)
         return mfu_row_skip(r, "neither a family nor a model that is known is stated");
     if (!sized && !named)
@@ -490,16 +522,42 @@ static int last_year(const char *text)
     return year;
 }
 
+/* The first month ("2024-05") that the text names; NULL: none. */
+static const char *first_month(const char *text)
+{
+    int end = 0;
+
+    for (; *text; text++)
+        if (sscanf(text, "20%*1[0-9]%*1[0-9]-%*1[01]%*1[0-9]%n", &end) == 0 && end == 7)
+            return text;
+    return NULL;
+}
+
+/* Whether the source is of a time when the program ran other kernels than those of its runtime. */
+static bool check_program(struct mfu_row *r)
+{
+    const struct mfu_runtime *runtime = &mfu_runtimes[(int)r->run->scenario.setting[MFU_S_RUNTIME]];
+    const char *month = runtime->since ? first_month(mfu_cell(r, "source")) : NULL;
+
+    if (!month || strncmp(month, runtime->since, 7) >= 0)
+        return true;
+    return mfu_row_skip(r, "%s of %.7s: runtime %s models its kernels from %s on", mfu_cell(r, "compile"), month,
+                        runtime->name, runtime->since);
+}
+
 /* The year of the libraries: as stated, else of the PyTorch that is named, else the last that the source names. */
 static bool set_software(struct mfu_row *r)
 {
+    static const char *const named[] = {"framework", "notes", "source"};
     const char *by = "the PyTorch that is named";
     char text[12];
-    int year;
+    int year = 0;
 
     if (!mfu_cell_empty(r, "software"))
         return set(r, "software", mfu_cell(r, "software"));
-    if (!(year = torch_year(mfu_cell(r, "notes"))) && !(year = torch_year(mfu_cell(r, "source")))) {
+    for (size_t i = 0; i < sizeof named / sizeof *named && !year; i++)
+        year = torch_year(mfu_cell(r, named[i]));
+    if (!year) {
         by = "the last year that the source names";
         year = last_year(mfu_cell(r, "source"));
     }
@@ -522,7 +580,8 @@ static bool set_runtime(struct mfu_row *r)
         || !translate(r, "attention", MFU_S_ATTENTION, attentions)
         || !translate(r, "act_ckpt", MFU_S_CHECKPOINT, checkpoints) || !set_optimizer(r))
         return false;
-    return set_software(r) && (!mfu_cell_is(r, "precision", "fp16-amp-o2") || set(r, "half_weights", "on"));
+    return check_program(r) && set_software(r)
+        && (!mfu_cell_is(r, "precision", "fp16-amp-o2") || set(r, "half_weights", "on"));
 }
 
 /* Cells that decide much and are often empty: what else the run may have been. */
@@ -568,6 +627,8 @@ static void read_time(struct mfu_row *r)
     run->step_s = mfu_cell_number(r, "step_time_ms") * 1e-3;
     if (isnan(run->step_s) && rate > 0)
         run->step_s = set[MFU_S_BATCH] * set[MFU_S_ACCUM] * mfu_row_replicas(set) * run->seq / rate;
+    if (isnan(run->step_s)) /* 0 would be refused: a rate is above it */
+        run->step_s = set[MFU_S_BATCH] * set[MFU_S_ACCUM] * mfu_row_replicas(set) / mfu_cell_number(r, "samples_per_s");
     run->mfu = mfu_cell_number(r, "mfu_pct") / 100;
     run->hfu = mfu_cell_number(r, "hfu_pct") / 100;
     run->mfu_peak_flops = mfu_cell_number(r, "mfu_peak_tflops") * 1e12;
