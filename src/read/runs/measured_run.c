@@ -408,8 +408,19 @@ static bool set_composer(struct mfu_row *r)
     return set(r, "train_metrics", "2") && set(r, "step.constant", "40ms");
 }
 
-/* "adamw" alone is what the framework makes of it: PyTorch's multi-tensor
- * loop, elsewhere a fused kernel. */
+/* "adamw" alone is what the framework makes of it: PyTorch's multi-tensor loop, its default since 2.0, and a loop over
+ * tensors before (torch/optim/adamw.py); elsewhere a fused kernel. */
+#define FIRST_MULTI_TENSOR 2023
+
+static const char *default_adamw(const struct mfu_row *r)
+{
+    const double *set = r->run->scenario.setting;
+
+    if (!*mfu_cell(r, "compile") || !mfu_runtimes[(int)set[MFU_S_RUNTIME]].torch_default_optimizer)
+        return "adamw";
+    return set[MFU_S_SOFTWARE] > 0 && set[MFU_S_SOFTWARE] < FIRST_MULTI_TENSOR ? "adamw-loop" : "adamw-foreach";
+}
+
 static bool set_optimizer(struct mfu_row *r)
 {
     const char *text = mfu_cell(r, "optimizer");
@@ -421,12 +432,11 @@ static bool set_optimizer(struct mfu_row *r)
         return set(r, "optimizer", "adamw");
     }
     if (mfu_same_letters(text, "adamw") || mfu_same_letters(text, "adamw_torch")) {
-        int runtime = (int)r->run->scenario.setting[MFU_S_RUNTIME];
-        bool torch = *mfu_cell(r, "compile") && mfu_runtimes[runtime].torch_default_optimizer;
+        const char *name = default_adamw(r);
 
-        if (torch)
-            mfu_row_assume(r, "optimizer=adamw-foreach, PyTorch's default");
-        return set(r, "optimizer", torch ? "adamw-foreach" : "adamw");
+        if (strcmp(name, "adamw") != 0)
+            mfu_row_assume(r, "optimizer=%s, PyTorch's default", name);
+        return set(r, "optimizer", name);
     }
     if (mfu_same_letters(text, "decoupled_adamw") && !set_composer(r))
         return false;
@@ -578,9 +588,9 @@ static bool set_runtime(struct mfu_row *r)
         return mfu_row_skip(r, "llmq's recomputation of whole blocks is not modelled: runtime llmc has llm.c's -r");
     if (!translate(r, "compile", MFU_S_RUNTIME, runtimes) || !translate(r, "precision", MFU_S_PRECISION, precisions)
         || !translate(r, "attention", MFU_S_ATTENTION, attentions)
-        || !translate(r, "act_ckpt", MFU_S_CHECKPOINT, checkpoints) || !set_optimizer(r))
+        || !translate(r, "act_ckpt", MFU_S_CHECKPOINT, checkpoints))
         return false;
-    return check_program(r) && set_software(r)
+    return check_program(r) && set_software(r) && set_optimizer(r)
         && (!mfu_cell_is(r, "precision", "fp16-amp-o2") || set(r, "half_weights", "on"));
 }
 
