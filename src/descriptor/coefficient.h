@@ -159,10 +159,16 @@ struct mfu_yaml;
       "buffers of NCCL communicators, outside the framework's allocator")                                              \
     X(CONTEXT_BYTES, "memory.context", MFU_BYTES, 0, 1e11, "CUDA context of a process, before any kernel is loaded")   \
     X(MODULE_BYTES, "memory.modules", MFU_BYTES, 0, 1e11, "kernels and library state that a training step loads")      \
+    X(MODULES_AT_ONCE, "memory.modules_at_once", MFU_BYTES, 0, 1e11,                                                   \
+      "the same where all kernels of the libraries are loaded at the start: before CUDA's lazy loading")               \
     X(CUBLAS_WORKSPACE, "memory.cublas_workspace", MFU_BYTES, 0, 1e10, "cuBLAS workspace of one handle and stream")    \
     X(RESERVED_EAGER, "memory.reserved_eager", MFU_RATIO, 1, 3,                                                        \
       "reserved over peak allocated of the caching allocator, eager")                                                  \
     X(RESERVED_COMPILE, "memory.reserved_compile", MFU_RATIO, 1, 3, "the same, compiled")                              \
+    X(MEMORY_SIGMA, "memory.sigma", MFU_RATIO, 0, 1,                                                                   \
+      "spread of the peak of live memory of real loops around that of the graph")                                      \
+    X(MEMORY_SIGMA_COMPILE, "memory.sigma_compile", MFU_RATIO, 0, 1,                                                   \
+      "the same, compiled: buffers of the compiler's own choosing")                                                    \
     X(MODEL_SIGMA, "model.sigma", MFU_RATIO, 0, 2,                                                                     \
       "spread of measured over predicted step times that the coefficients do not explain, compiled or hand-written "   \
       "runtimes")                                                                                                      \

@@ -194,6 +194,17 @@ static void name_moment(struct mfu_plan *p)
     snprintf(text, sizeof p->memory.peak_at, "%s of %s", mfu_phase_names[l->phase], name);
 }
 
+/* The first year whose PyTorch loads kernels when they are first launched (CUDA 11.7, lazy by default in 2.0). */
+#define LAZY_LOADING 2023
+
+static enum mfu_coefficient modules_of(const struct mfu_plan *p)
+{
+    double year = p->config.setting[MFU_S_SOFTWARE];
+
+    return year > 0 && year < LAZY_LOADING && !mfu_runtimes[p->config.runtime].c_program ? MFU_C_MODULES_AT_ONCE
+                                                                                         : MFU_C_MODULE_BYTES;
+}
+
 static int add_up_memory(struct mfu_plan *p)
 {
     struct mfu_memory_answer *m = &p->memory;
@@ -206,7 +217,7 @@ static int add_up_memory(struct mfu_plan *p)
     p->peak_known = p->built;
     m->capacity_bytes = mfu_capacity(p->config.gpu, &m->capacity_assumed);
     m->reserved_bytes = ceil(m->peak.bytes * factor / (2 * 0x1p20)) * 2 * 0x1p20;
-    m->context_bytes = p->machine.c[MFU_C_CONTEXT_BYTES] + p->machine.c[MFU_C_MODULE_BYTES]
+    m->context_bytes = p->machine.c[MFU_C_CONTEXT_BYTES] + p->machine.c[modules_of(p)]
         + (p->config.ranks > 1 ? p->machine.c[MFU_C_NCCL_BYTES] : 0);
     m->smi_bytes = m->reserved_bytes + m->context_bytes;
     m->fill = (m->smi_bytes + others) / m->capacity_bytes;
@@ -276,6 +287,37 @@ static void interval(struct mfu_plan *p)
         total * exp(excess + SIGMAS * sqrt(variance)) + (runtime->c_program ? 0 : p->machine.c[MFU_C_MODEL_UNSEEN]);
 }
 
+/* Cards of a size differ by this much in what they offer, where none of the kind has reported it (DRIVER_SHARE,
+ * OF_THE_BOX: chosen between .93 and 1). */
+#define CAPACITY_SIGMA 0.02
+
+void mfu_plan_memory_spread(struct mfu_plan *p)
+{
+    const enum mfu_coefficient outside[] = {MFU_C_CONTEXT_BYTES, modules_of(p), MFU_C_NCCL_BYTES};
+    const struct mfu_runtime *r = &mfu_runtimes[p->config.runtime];
+    const double *sigma = p->config.gpu->coefficients.sigma, *c = p->machine.c;
+    struct mfu_memory_answer *m = &p->memory;
+    double variance = 0, live = m->peak.bytes * c[r->live], cached = 0, missing = m->missing_bytes;
+
+    for (int i = 0; i < (p->config.ranks > 1 ? 3 : 2); i++)
+        variance += pow(c[outside[i]] * sigma[outside[i]], 2);
+    m->smi_low_bytes = fmax(m->smi_bytes - SIGMAS * sqrt(variance + live * live), m->context_bytes);
+    m->smi_high_bytes = m->smi_bytes;
+    if (r->reserved < MFU_COEFFICIENT_COUNT) { /* longer runs keep more than two steps do */
+        cached = m->peak.bytes * c[r->reserved] * sigma[r->reserved];
+        m->smi_high_bytes = fmax(m->smi_bytes, m->context_bytes + m->peak.bytes * c[r->reserved]);
+    }
+    m->smi_high_bytes += SIGMAS * sqrt(variance + live * live + cached * cached);
+    if (m->fits) /* what is cached is given back before the card is full */
+        m->smi_high_bytes = fmax(fmin(m->smi_high_bytes, m->capacity_bytes), m->smi_bytes);
+    if (m->fragmented) { /* between nothing and the whole segment is missing, nobody knows where */
+        missing = m->missing_bytes / 2;
+        variance += missing * missing / 3;
+    }
+    variance += live * live + pow(m->capacity_assumed ? CAPACITY_SIGMA * m->capacity_bytes : 0, 2);
+    m->fits_probability = 0.5 * erfc(missing / sqrt(2 * variance));
+}
+
 void mfu_plan_refresh(struct mfu_plan *p)
 {
     mfu_machine_make(&p->config, &p->machine);
@@ -304,6 +346,7 @@ void mfu_plan_settle(struct mfu_plan *p)
     a->mfu = a->achieved_flops / a->peak_flops;
     a->hfu = a->hardware_flops / p->config.ranks / p->step.time_s / a->peak_flops;
     interval(p);
+    mfu_plan_memory_spread(p);
 }
 
 const char *mfu_plan_left_out(const struct mfu_plan *p, size_t i)

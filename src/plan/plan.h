@@ -19,20 +19,22 @@ enum mfu_limit { MFU_LIMIT_COMPUTE, MFU_LIMIT_MEMORY, MFU_LIMIT_LAUNCH, MFU_LIMI
 extern const char *const mfu_limit_names[];
 
 struct mfu_memory_answer {
-    struct mfu_peak_memory peak; /* allocated, as a partition */
-    double capacity_bytes;       /* what the card offers to a process */
-    bool capacity_assumed;       /* not verified for this card: estimated */
-    double reserved_bytes;       /* of the caching allocator */
-    double context_bytes;        /* CUDA context, kernels, libraries */
-    double smi_bytes;            /* nvidia-smi's figure for the process */
-    double fill;                 /* of the capacity, other processes included */
-    bool fits;                   /* missing_bytes <= 0 */
-    bool fragmented;             /* it would fit, if what is free lay in one piece */
-    char peak_at[96];            /* "backward of lm_head" */
-    double missing_bytes;        /* for tensors, context and other processes; what is fragmented: for the segment that
+    struct mfu_peak_memory peak;          /* allocated, as a partition */
+    double capacity_bytes;                /* what the card offers to a process */
+    bool capacity_assumed;                /* not verified for this card: estimated */
+    double reserved_bytes;                /* of the caching allocator */
+    double context_bytes;                 /* CUDA context, kernels, libraries */
+    double smi_bytes;                     /* nvidia-smi's figure for the process */
+    double smi_low_bytes, smi_high_bytes; /* 90 % interval of it */
+    double fits_probability;              /* of the runs that this may be, those that fit */
+    double fill;                          /* of the capacity, other processes included */
+    bool fits;                            /* missing_bytes <= 0 */
+    bool fragmented;                      /* it would fit, if what is free lay in one piece */
+    char peak_at[96];                     /* "backward of lm_head" */
+    double missing_bytes; /* for tensors, context and other processes; what is fragmented: for the segment that
                              the allocator finds no room for; negative: left */
-    char failed_in[96];          /* of the simulated allocator: "backward of lm_head, step 2"; "": it did not */
-    char message[768];           /* then, what PyTorch would print */
+    char failed_in[96];   /* of the simulated allocator: "backward of lm_head, step 2"; "": it did not */
+    char message[768];    /* then, what PyTorch would print */
 };
 
 struct mfu_step_answer {
@@ -117,6 +119,10 @@ void mfu_plan_release(struct mfu_plan *);
 
 /* Prices the program at hand and adds it up: a rank's time, FLOP and memory. */
 int mfu_plan_read(struct mfu_plan *, struct mfu_error *);
+
+/* How far memory may be off, and how likely it is to suffice: from the spread of live memory, of what the allocator
+ * keeps beside it, of contexts, and of an estimated capacity. */
+void mfu_plan_memory_spread(struct mfu_plan *);
 
 /* What follows from the time of the step and its FLOP: rates, MFU, the interval. */
 void mfu_plan_settle(struct mfu_plan *);

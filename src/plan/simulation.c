@@ -230,6 +230,7 @@ static void put_into_plan(struct mfu_plan *plan, const struct mfu_simulation *s,
         plan->limit = MFU_LIMIT_LAUNCH;
     if (replayed)
         take_memory(plan, &s->replay);
+    mfu_plan_memory_spread(plan);
 }
 
 /* Whether every layer is there: beyond a thousand they are only counted, and

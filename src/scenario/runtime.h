@@ -20,27 +20,27 @@
 #define MFU_RUNTIMES(X)                                                                                                \
     X(EAGER, "eager", .scopes = true, .narrow_loads = true, .gradient = MFU_GRADIENT_AS_WEIGHT,                        \
       .dispatch_forward = MFU_C_DISPATCH_EAGER, .dispatch_backward = MFU_C_DISPATCH_BACKWARD,                          \
-      .reserved = MFU_C_RESERVED_EAGER, .sigma = MFU_C_MODEL_SIGMA_EAGER, .excess = MFU_C_MODEL_EXCESS_EAGER,          \
-      .torch_default_optimizer = true, .dispatch_optimizer = MFU_C_DISPATCH_EAGER)                                     \
+      .reserved = MFU_C_RESERVED_EAGER, .live = MFU_C_MEMORY_SIGMA, .sigma = MFU_C_MODEL_SIGMA_EAGER,                  \
+      .excess = MFU_C_MODEL_EXCESS_EAGER, .torch_default_optimizer = true, .dispatch_optimizer = MFU_C_DISPATCH_EAGER) \
     X(COMPILE, "compile", .fuse = true, .fuse_rows = true, .recompute = true, .one_cast = true,                        \
       .gradients_at_end = true, .keeps_wide = true, .pads_matmuls = true, .gradient = MFU_GRADIENT_AS_WEIGHT,          \
       .dispatch_forward = MFU_C_DISPATCH_COMPILE, .dispatch_backward = MFU_C_DISPATCH_COMPILE,                         \
-      .reserved = MFU_C_RESERVED_COMPILE, .compiled = true, .torch_default_optimizer = true,                           \
-      .sigma = MFU_C_MODEL_SIGMA, .excess = MFU_C_MODEL_EXCESS, .least_capability = 7.0,                               \
-      .lacking = "Triton needs compute capability 7.0", .dispatch_optimizer = MFU_C_DISPATCH_EAGER,                    \
-      .aliases = "torch.compile inductor")                                                                             \
+      .reserved = MFU_C_RESERVED_COMPILE, .live = MFU_C_MEMORY_SIGMA_COMPILE, .compiled = true,                        \
+      .torch_default_optimizer = true, .sigma = MFU_C_MODEL_SIGMA, .excess = MFU_C_MODEL_EXCESS,                       \
+      .least_capability = 7.0, .lacking = "Triton needs compute capability 7.0",                                       \
+      .dispatch_optimizer = MFU_C_DISPATCH_EAGER, .aliases = "torch.compile inductor")                                 \
     X(FUSED, "fused", .fuse = true, .whole_norms = true, .recompute = true, .one_cast = true, .half_weights = true,    \
       .keeps_quantised = true, .gemm_accumulates = true, .recompute_attention = true, .gradient = MFU_GRADIENT_FP32,   \
       .dispatch_forward = MFU_C_DISPATCH_EAGER, .dispatch_backward = MFU_C_DISPATCH_BACKWARD,                          \
-      .reserved = MFU_C_RESERVED_EAGER, .sigma = MFU_C_MODEL_SIGMA, .excess = MFU_C_MODEL_EXCESS,                      \
-      .dispatch_optimizer = MFU_C_DISPATCH_EAGER, .aliases = "megatron te transformer-engine",                         \
-      .stands_for = "megatron+te megatron-deepspeed")                                                                  \
+      .reserved = MFU_C_RESERVED_EAGER, .live = MFU_C_MEMORY_SIGMA_COMPILE, .sigma = MFU_C_MODEL_SIGMA,                \
+      .excess = MFU_C_MODEL_EXCESS, .dispatch_optimizer = MFU_C_DISPATCH_EAGER,                                        \
+      .aliases = "megatron te transformer-engine", .stands_for = "megatron+te megatron-deepspeed")                     \
     X(LLMC, "llmc", .fuse = true, .fuse_rows = true, .whole_norms = true, .one_cast = true, .half_weights = true,      \
       .gemm_accumulates = true, .one_arena = true, .fused_loss = true, .recompute_ops = true,                          \
       .gradient = MFU_GRADIENT_AS_WEIGHT, .dispatch_forward = MFU_C_DISPATCH_C, .dispatch_backward = MFU_C_DISPATCH_C, \
-      .reserved = MFU_COEFFICIENT_COUNT, .reserved_always = 1, .c_program = true, .compiled = true,                    \
-      .sigma = MFU_C_MODEL_SIGMA, .excess = MFU_C_MODEL_EXCESS, .dispatch_optimizer = MFU_C_DISPATCH_C,                \
-      .since = "2024-06", .aliases = "llm.c", .stands_for = "llmq")
+      .reserved = MFU_COEFFICIENT_COUNT, .reserved_always = 1, .live = MFU_C_MEMORY_SIGMA, .c_program = true,          \
+      .compiled = true, .sigma = MFU_C_MODEL_SIGMA, .excess = MFU_C_MODEL_EXCESS,                                      \
+      .dispatch_optimizer = MFU_C_DISPATCH_C, .since = "2024-06", .aliases = "llm.c", .stands_for = "llmq")
 
 enum mfu_runtime_kind {
 #define X(id, ...) MFU_##id,
@@ -80,6 +80,7 @@ struct mfu_runtime {
     double least_capability;            /* compute capability that it needs; 0: any */
     const char *lacking;                /* why, where a GPU has less */
     enum mfu_coefficient reserved;      /* reserved over allocated */
+    enum mfu_coefficient live;          /* spread of its live memory */
     double reserved_always;             /* when there is no such coefficient */
 };
 

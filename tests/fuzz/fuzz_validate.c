@@ -46,7 +46,7 @@ static void check(const struct mfu_validation *all)
         check_row(&all->rows[i]);
         skipped += all->rows[i].skipped[0] != '\0';
     }
-    REQUIRE(skipped == all->n_skipped && all->n_groups <= 4 * (all->n_rows - skipped));
+    REQUIRE(skipped == all->n_skipped && all->n_groups <= 5 * (all->n_rows - skipped));
     check_sum(&all->step, all->n_rows - skipped);
     check_sum(&all->allocated, all->n_rows - skipped);
     check_sum(&all->reserved, all->n_rows - skipped);

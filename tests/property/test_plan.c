@@ -274,6 +274,8 @@ static void results_are_positive_and_in_order(void **unused)
         HOLDS(positive(p.step.time_s) && positive(p.step.tokens_per_s) && positive(p.memory.peak.bytes));
         HOLDS(p.step.low_s <= p.step.time_s && p.step.time_s <= p.step.high_s && positive(p.step.low_s));
         HOLDS(p.memory.peak.bytes <= p.memory.reserved_bytes && p.memory.reserved_bytes < p.memory.smi_bytes);
+        HOLDS(p.memory.smi_low_bytes <= p.memory.smi_bytes && p.memory.smi_bytes <= p.memory.smi_high_bytes);
+        HOLDS(p.memory.fits == (p.memory.fits_probability >= 0.5) && p.memory.fits_probability <= 1);
         HOLDS(p.memory.peak.forward_peak_bytes <= p.memory.peak.bytes * (1 + EXACT));
         HOLDS(positive(p.program.params) && p.program.active_params <= p.program.params);
         HOLDS(p.program.non_embedding_params <= p.program.params);
@@ -638,6 +640,7 @@ static void more_memory_never_fits_less(void **unused)
             continue;
         HOLDS(!p.memory.fits || roomier.memory.fits);
         HOLDS(roomier.memory.capacity_bytes > p.memory.capacity_bytes);
+        HOLDS(simulated || roomier.memory.fits_probability >= p.memory.fits_probability);
         if (!simulated) /* the allocator frees its cache where memory is short */
             HOLDS_NEAR(roomier.memory.peak.bytes, p.memory.peak.bytes, 0);
         held += p.memory.fits;

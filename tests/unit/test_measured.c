@@ -240,6 +240,76 @@ static void words_name_what_is_not_modelled(void **state)
     }
 }
 
+/* The libraries are those of the PyTorch that is named, else of the source's last year; nothing else has one. */
+static void the_year_of_the_libraries_is_read(void **state)
+{
+    static const struct {
+        const char *column, *cell, *assumed; /* NULL: none */
+    } rows[] = {
+        {"notes", "torch 2.1.0 cu121 image of 2025", "software=2023: the PyTorch"},
+        {"notes", "PyTorch 1.13.0a0+d0d6b1f", "software=2022: the PyTorch"},
+        {"notes", "torch==2.6", "software=2025: the PyTorch"},
+        {"framework", "pytorch 1.4", "software=2020: the PyTorch"},
+        {"source", "somebody's blog (2022-2024)", "software=2024: the last year"},
+        {"source", "file 1020233 of 120 GiB", NULL},
+        {"notes", "torchrun --nproc 8", NULL},
+        {"software", "2019", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_validation *all = one(rows[i].column, rows[i].cell);
+        const char *found = strstr(all->rows[0].assumed, "software=");
+
+        if (rows[i].assumed ? !found || strncmp(found, rows[i].assumed, strlen(rows[i].assumed)) != 0 : found != NULL)
+            fail_msg("%s: '%s'", rows[i].cell, all->rows[0].assumed);
+        mfu_validation_free(all);
+    }
+}
+
+/* Image models by the size in their names; samples are steps by the batch. */
+static void image_models_are_read(void **state)
+{
+    static const char text[] = "gpu,model,family,img_size,patch,micro_batch,precision,compile,optimizer,samples_per_s\n"
+                               "rtx3090,vit_small_patch32_384,vit,384,32,64,fp16-amp,eager,sgd,1280\n"
+                               "rtx3090,deit-tiny-patch16-224,deit,,,64,fp16-amp,eager,sgd,1280\n"
+                               "rtx3090,vit_small_r26_s32_224,vit,224,32,64,fp16-amp,eager,sgd,1280\n"
+                               "rtx3090,vit_base_patch16_plus_240,vit,240,16,64,fp16-amp,eager,sgd,1280\n";
+    struct mfu_error err = {0};
+    struct mfu_validation *all = validate(text, &err);
+
+    (void)state;
+    assert_non_null(all);
+    for (size_t i = 0; i < 2; i++) {
+        assert_string_equal(all->rows[i].skipped, "");
+        assert_near(all->rows[i].measured_step_s, 64. / 1280, 1e-9);
+    }
+    /* 22.9 M parameters on 145 tokens against 5.7 M on 197: 3 forwards of 2 FLOP each. */
+    assert_near(all->rows[0].model_flops / all->rows[1].model_flops, 22.4 * 145 / (5.7 * 197), 0.1);
+    assert_string_equal(all->rows[2].skipped, "the model's size is not stated");
+    assert_string_equal(all->rows[3].skipped, "the model's size is not stated");
+    mfu_validation_free(all);
+}
+
+/* A program that ran other kernels then is another program. */
+static void older_programs_are_refused(void **state)
+{
+    static const char text[] = "gpu,model,micro_batch,compile,source,step_time_ms\n"
+                               "a100-80gb-sxm,gpt2,4,llm.c,somebody (2024-04-20),77\n"
+                               "a100-80gb-sxm,gpt2,4,llm.c,somebody (2024-10),77\n"
+                               "a100-80gb-sxm,gpt2,4,llm.c,somebody (2024),77\n"
+                               "a100-80gb-sxm,gpt2,4,eager,somebody (2023-01),77\n";
+    struct mfu_error err = {0};
+    struct mfu_validation *all = validate(text, &err);
+
+    (void)state;
+    assert_non_null(all);
+    assert_string_equal(all->rows[0].skipped, "llm.c of 2024-04: runtime llmc models its kernels from 2024-06 on");
+    for (size_t i = 1; i < 4; i++)
+        assert_string_equal(all->rows[i].skipped, "");
+    mfu_validation_free(all);
+}
+
 /* What the stated run cannot be is refused, or read as what it must have been. */
 static void contradictions_are_refused(void **state)
 {
@@ -395,6 +465,9 @@ int main(void)
         cmocka_unit_test(empty_cells_take_defaults),
         cmocka_unit_test(what_is_another_machine_is_left_out),
         cmocka_unit_test(words_name_what_is_not_modelled),
+        cmocka_unit_test(the_year_of_the_libraries_is_read),
+        cmocka_unit_test(image_models_are_read),
+        cmocka_unit_test(older_programs_are_refused),
         cmocka_unit_test(contradictions_are_refused),
         cmocka_unit_test(what_is_open_widens_the_interval),
         cmocka_unit_test(spellings_are_understood),

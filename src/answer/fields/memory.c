@@ -62,6 +62,7 @@ static const struct mfu_record out_of_memory = MFU_RECORD(out_of_memory, .rows =
 
 #define MEMORY(X) \
     X(FLAG,   fits, 0, p->memory.fits, "1 if the memory suffices, else 0") \
+    X(NUMBER, fits_probability,     MFU_RATIO, p->memory.fits_probability, "share of what the run may need that fits") \
     X(MAYBE_OBJECT, out_of_memory, &out_of_memory, p->memory.failed_in[0] ? &p->memory : NULL, "where the simulated allocator fails") \
     X(NUMBER, capacity_bytes,       MFU_BYTES, round(p->memory.capacity_bytes), "memory that the card offers to a process") \
     X(FLAG,   capacity_assumed,     0,         p->memory.capacity_assumed,      "1 if that is estimated: no such card has reported it") \
@@ -70,6 +71,8 @@ static const struct mfu_record out_of_memory = MFU_RECORD(out_of_memory, .rows =
     X(NUMBER, peak_reserved_bytes,  MFU_BYTES, round(p->memory.reserved_bytes), "as torch.cuda.max_memory_reserved() says") \
     X(NUMBER, context_bytes,        MFU_BYTES, round(p->memory.context_bytes),  "CUDA context, kernels and libraries") \
     X(NUMBER, smi_used_bytes,       MFU_BYTES, round(p->memory.smi_bytes),      "what nvidia-smi shows for the process") \
+    X(NUMBER, smi_low_bytes,        MFU_BYTES, round(p->memory.smi_low_bytes),  "lower end of its 90 % interval") \
+    X(NUMBER, smi_high_bytes,       MFU_BYTES, round(p->memory.smi_high_bytes), "upper end of its 90 % interval") \
     X(NUMBER, fill,                 MFU_RATIO, p->memory.fill,                  "share of the capacity in use") \
     X(NUMBER, cached_bytes,         MFU_BYTES, round(p->memory.reserved_bytes) - round(p->memory.peak.bytes), "reserved beyond allocated: free blocks kept") \
     X(NUMBER, missing_bytes,        MFU_BYTES, round(p->memory.missing_bytes),  "that do not fit; negative: left over") \

@@ -32,7 +32,10 @@ static void put_known(bool known, bool flag, struct mfu_value *v)
     X(NUMBER, predicted_allocated_bytes, MFU_BYTES, r->predicted_allocated_bytes, "peak") \
     X(NUMBER, measured_reserved_bytes,   MFU_BYTES, r->measured_reserved_bytes,   "peak") \
     X(NUMBER, predicted_reserved_bytes,  MFU_BYTES, r->predicted_reserved_bytes,  "peak") \
+    X(NUMBER, reserved_low_bytes,        MFU_BYTES, r->reserved_low_bytes,        "lower end of its 90 % interval") \
+    X(NUMBER, reserved_high_bytes,       MFU_BYTES, r->reserved_high_bytes,       "upper end of its 90 % interval") \
     X(SCALAR, ran,  0, put_known(r->ran >= 0, r->ran, v),          "whether it ran; null: not stated") \
+    X(NUMBER, fits_probability, MFU_RATIO, r->fits_probability, "share of what the run may need that fits") \
     X(SCALAR, fits, 0, put_known(!r->skipped[0], r->fits, v),      "predicted; null: not planned") \
     X(WORDS,  assumed, 0, r->assumed,                              "what the row leaves open") \
     X(TEXT,   skipped, 0, r->skipped[0] ? r->skipped : NULL,       "why it was not planned; else null") \

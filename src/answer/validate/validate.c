@@ -52,9 +52,10 @@ static void take_measured(struct mfu_validated *v, const struct mfu_plan *p, con
 
 /* The step times of what the run may have been, where its row leaves something open. */
 struct possible {
-    double least_s, most_s; /* predicted */
-    double low_s, high_s;   /* all intervals together */
-    const char *widest;     /* the column that makes the most difference */
+    double least_s, most_s;       /* predicted */
+    double low_s, high_s;         /* all intervals together */
+    double low_bytes, high_bytes; /* reserved, likewise */
+    const char *widest;           /* the column that makes the most difference */
 };
 
 #define FAR_APART 4 /* possibilities that differ by more make no prediction (chosen) */
@@ -96,16 +97,26 @@ static void assume_what_fits(struct mfu_plan *p, struct mfu_simulation *simulati
             }
 }
 
+/* The 90 % interval of what the row has measured: with the context or without. */
+static void reserved_interval(const struct mfu_plan *p, const struct mfu_measured_run *run, double *low, double *high)
+{
+    double context = run->reserved_is_smi ? 0 : p->memory.context_bytes;
+
+    *low = p->memory.smi_low_bytes - context;
+    *high = p->memory.smi_high_bytes - context;
+}
+
 static struct possible look_around(struct mfu_plan *p, struct mfu_simulation *simulation,
                                    const struct mfu_measured_run *run, const struct mfu_validated *v)
 {
-    struct possible all = {v->predicted_step_s, v->predicted_step_s, v->low_s, v->high_s, ""};
+    struct possible all = {v->predicted_step_s,   v->predicted_step_s,    v->low_s, v->high_s,
+                           v->reserved_low_bytes, v->reserved_high_bytes, ""};
     struct mfu_scenario other;
     double most = 0;
 
     for (int i = 0; i < run->n_open; i++)
         for (const char *const *value = run->open[i]->values; *value; value++) {
-            double difference;
+            double difference, low_bytes, high_bytes;
 
             if (!could_be(p, simulation, run, run->open[i]->key, *value, &other))
                 continue;
@@ -118,6 +129,9 @@ static struct possible look_around(struct mfu_plan *p, struct mfu_simulation *si
             all.most_s = fmax(all.most_s, p->step.time_s);
             all.low_s = fmin(all.low_s, p->step.low_s);
             all.high_s = fmax(all.high_s, p->step.high_s);
+            reserved_interval(p, run, &low_bytes, &high_bytes);
+            all.low_bytes = fmin(all.low_bytes, low_bytes);
+            all.high_bytes = fmax(all.high_bytes, high_bytes);
         }
     return all;
 }
@@ -160,6 +174,10 @@ static bool was_tf32(const struct mfu_plan *p, const struct mfu_validated *v)
 static void take_predicted(struct mfu_validated *v, const struct mfu_plan *p, const struct mfu_measured_run *run)
 {
     snprintf(v->runtime, sizeof v->runtime, "%s", mfu_runtime_names[p->config.runtime]);
+    snprintf(v->spread, sizeof v->spread, "%s",
+             p->config.ranks <= 1                                      ? "one GPU"
+                 : p->config.ranks <= mfu_config_unit_gpus(&p->config) ? "one node"
+                                                                       : "several nodes");
     v->predicted_step_s = p->step.time_s;
     v->low_s = p->step.low_s;
     v->high_s = p->step.high_s;
@@ -168,7 +186,9 @@ static void take_predicted(struct mfu_validated *v, const struct mfu_plan *p, co
     v->peak_flops = p->mfu.peak_flops;
     v->predicted_allocated_bytes = p->memory.peak.bytes;
     v->predicted_reserved_bytes = run->reserved_is_smi ? p->memory.smi_bytes : p->memory.reserved_bytes;
+    reserved_interval(p, run, &v->reserved_low_bytes, &v->reserved_high_bytes);
     v->fits = p->memory.fits;
+    v->fits_probability = p->memory.fits_probability;
 }
 
 static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, struct mfu_measured_run *run,
@@ -201,6 +221,8 @@ static void predict(struct mfu_plan *p, struct mfu_simulation *simulation, struc
     all = look_around(p, simulation, run, v);
     v->low_s = all.low_s;
     v->high_s = all.high_s;
+    v->reserved_low_bytes = all.low_bytes;
+    v->reserved_high_bytes = all.high_bytes;
     if (all.most_s > FAR_APART * all.least_s)
         snprintf(v->skipped, sizeof v->skipped,
                  "not predictable: %s is not stated, and a step takes from %.3g to %.3g s", all.widest, all.least_s,
@@ -245,6 +267,10 @@ static const char *sharding_of(const struct mfu_validated *v)
 {
     return v->sharding;
 }
+static const char *spread_of(const struct mfu_validated *v)
+{
+    return v->spread;
+}
 static const char *source_of(const struct mfu_validated *v)
 {
     return v->source;
@@ -272,7 +298,9 @@ static struct mfu_errors_summary sum_up(const struct mfu_validation *all, error_
             worst = fabs(e);
             snprintf(s.worst_id, sizeof s.worst_id, "%s", v->id);
         }
-        inside += v->measured_step_s >= v->low_s && v->measured_step_s <= v->high_s;
+        inside += error == reserved_error ? v->measured_reserved_bytes >= v->reserved_low_bytes
+                && v->measured_reserved_bytes <= v->reserved_high_bytes
+                                          : v->measured_step_s >= v->low_s && v->measured_step_s <= v->high_s;
     }
     if (s.n == 0) {
         s.mape = s.median = s.bias = s.p90 = NAN;
@@ -283,7 +311,7 @@ static struct mfu_errors_summary sum_up(const struct mfu_validation *all, error_
     s.bias = bias / (double)s.n;
     s.median = s.n % 2 ? errors[s.n / 2] : (errors[s.n / 2 - 1] + errors[s.n / 2]) / 2;
     s.p90 = errors[(size_t)ceil(0.9 * (double)s.n) - 1];
-    if (error == step_error)
+    if (error != allocated_error)
         s.coverage90 = inside / (double)s.n;
     return s;
 }
@@ -378,7 +406,7 @@ static int summarize(struct mfu_validation *all)
     all->reserved = sum_up(all, reserved_error, NULL, NULL, scratch);
     all->baseline = baseline(all, scratch);
     if (group_by(all, "gpu", gpu_of, scratch) == 0 && group_by(all, "runtime", runtime_of, scratch) == 0
-        && group_by(all, "sharding", sharding_of, scratch) == 0)
+        && group_by(all, "sharding", sharding_of, scratch) == 0 && group_by(all, "gpus", spread_of, scratch) == 0)
         status = group_by(all, "source", source_of, scratch);
     free(scratch);
     return status;
@@ -417,6 +445,7 @@ struct mfu_validation *mfu_validate(struct mfu_catalog *catalog, const char *pat
         v->measured_step_s = v->predicted_step_s = v->low_s = v->high_s = v->error = NAN;
         v->measured_allocated_bytes = v->predicted_allocated_bytes = NAN;
         v->measured_reserved_bytes = v->predicted_reserved_bytes = NAN;
+        v->reserved_low_bytes = v->reserved_high_bytes = v->fits_probability = NAN;
         mfu_measured_run(catalog, &csv, i, &run);
         snprintf(v->assumed, sizeof v->assumed, "%s", run.assumed);
         snprintf(v->skipped, sizeof v->skipped, "%s", run.skipped);

@@ -15,10 +15,13 @@ struct mfu_error;
 
 struct mfu_validated {
     char id[64], source[80], gpu[48], runtime[16], sharding[24];
+    char spread[16];                                         /* "one GPU", "one node", "several nodes" */
     double measured_step_s, predicted_step_s, low_s, high_s; /* NAN: none */
     double error;                                            /* predicted / measured - 1 */
     double measured_allocated_bytes, predicted_allocated_bytes;
     double measured_reserved_bytes, predicted_reserved_bytes;
+    double reserved_low_bytes, reserved_high_bytes;
+    double fits_probability;
     double model_flops, peak_flops; /* for the constant-MFU baseline */
     int ran;                        /* 1: it ran, 0: out of memory, -1: not stated */
     int fits;                       /* predicted */

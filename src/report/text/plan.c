@@ -131,6 +131,9 @@ static void verdict(struct mfu_flow *f, const struct mfu_plan *p)
         mfu_flow_piece(f, MFU_WARN, "fits only when cached memory is given back");
     else
         mfu_flow_piece(f, m->fill > 0.95 ? MFU_WARN : MFU_GOOD, m->fill > 0.95 ? "fits, just" : "fits");
+    if (m->fits_probability > 0.02 && m->fits_probability < 0.98)
+        mfu_flow_piece(f, MFU_WARN, "(%s in %s of what is possible)", m->fits ? "it does" : "it would",
+                       P(m->fits_probability));
 }
 
 static void memory(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
