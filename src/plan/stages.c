@@ -308,6 +308,7 @@ int mfu_stages_show(struct mfu_plan *p, int stage, struct mfu_error *err)
     if (mfu_graph_build_stage(&p->config, stage, false, &p->program, err) < 0 || mfu_plan_read(p, err) < 0)
         return -1;
     p->memory = p->stages[p->worst_stage].memory;
+    mfu_plan_memory_spread(p);
     p->step = step;
     p->mfu = mfu;
     p->limit = limit;
