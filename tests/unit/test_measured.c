@@ -319,6 +319,14 @@ static void contradictions_are_refused(void **state)
     (void)state;
     assert_non_null(strstr(all->rows[0].skipped, "contradicts itself: 1.2 GiB measured"));
     mfu_validation_free(all);
+    all = one("mem_reserved_gib,mem_allocated_gib", "7.1,3.1"); /* allocated between steps */
+    assert_string_equal(all->rows[0].skipped, "");
+    assert_true(isnan(all->rows[0].measured_allocated_bytes) && all->rows[0].measured_reserved_bytes > 0);
+    assert_non_null(strstr(all->rows[0].assumed, "mem_allocated_gib 3.1 is not used"));
+    mfu_validation_free(all);
+    all = one("mem_reserved_gib,mem_allocated_gib", "7.1,6.1");
+    assert_false(isnan(all->rows[0].measured_allocated_bytes));
+    mfu_validation_free(all);
     all = one("step_time_ms", "4000"); /* 136 TFLOP/s of 58.3 */
     assert_non_null(strstr(all->rows[0].skipped, "contradicts itself: "));
     assert_non_null(strstr(all->rows[0].skipped, "in bf16"));

@@ -645,6 +645,9 @@ static void read_time(struct mfu_row *r)
     snprintf(run->mfu_convention, sizeof run->mfu_convention, "%s", mfu_cell(r, "mfu_convention"));
 }
 
+/* The allocator reserves at most this many times the peak of a step (emulated 1.08-1.26, DeepSpeed's loops 1.31). */
+#define MOST_RESERVED 1.5
+
 static void read_memory(struct mfu_row *r)
 {
     struct mfu_measured_run *run = r->run;
@@ -655,6 +658,11 @@ static void read_memory(struct mfu_row *r)
     run->params_m = mfu_cell_number(r, "params_m");
     run->ran = strcasecmp(outcome, "ran") == 0 ? 1 : strcasecmp(outcome, "oom") == 0 ? 0 : -1;
     run->reserved_is_smi = says(notes, "nvidia-smi") || says(notes, "nvml") || says(notes, "device memory usage");
+    if (!run->reserved_is_smi && run->reserved_bytes > MOST_RESERVED * run->allocated_bytes) {
+        mfu_row_assume(r, "mem_allocated_gib %s is not used: no peak of a step, %s are reserved",
+                       mfu_cell(r, "mem_allocated_gib"), mfu_cell(r, "mem_reserved_gib"));
+        run->allocated_bytes = NAN;
+    }
     if (mfu_cell_is(r, "compile", "llmq")) { /* llm.c's layout is not its */
         run->allocated_bytes = run->reserved_bytes = NAN;
         run->ran = -1;
