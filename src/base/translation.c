@@ -5,7 +5,7 @@
 
 #include <libintl.h>
 
-const char *mfu_tr(const char *english)
+const char *mfu_translate(const char *english)
 {
     return *english ? dgettext(MFU_TRANSLATION_DOMAIN, english) : english;
 }

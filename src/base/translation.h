@@ -10,6 +10,6 @@
 #define MFU_TRANSLATION_DOMAIN "mfuplan"
 
 /* The translation of a text or format, or itself.  Never NULL; not to be freed. */
-const char *mfu_tr(const char *english) __attribute__((format_arg(1)));
+const char *mfu_translate(const char *english) __attribute__((format_arg(1)));
 
 #endif

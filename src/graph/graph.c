@@ -292,7 +292,7 @@ int mfu_graph_build_stage(const struct mfu_config *c, int stage, bool unrolled, 
     mfu_optimizer_emit(s);
     mfu_segment_close(s);
     mfu_resident_memory(s);
-    if (s->runtime->one_arena && !s->failed)
+    if (s->runtime->preallocates && !s->failed)
         mfu_preallocate(s);
     if (!s->failed && mfu_shard_program(s) < 0)
         s->failed = true;

@@ -257,7 +257,8 @@ int mfu_memory_timeline_make(const struct mfu_simulation *s, struct mfu_memory_t
         return mfu_fail(err, MFU_EINPUT, "the step runs out of memory in %s: there is no steady step to show",
                         r->failed_in);
     if (r->n_samples == 0)
-        return mfu_fail(err, MFU_EINPUT, "memory does not change over a step of this runtime: it is one arena");
+        return mfu_fail(err, MFU_EINPUT,
+                        "memory does not change over a step of this runtime: it is allocated once, before the first");
     c->n = r->n_samples;
     c->points = calloc(c->n, sizeof *c->points);
     c->died = malloc((r->n_lives + 1) * sizeof *c->died);

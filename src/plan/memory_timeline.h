@@ -42,7 +42,7 @@ struct mfu_memory_timeline {
     double highest_allocated, highest_reserved;
 };
 
-/* Fails when nothing was recorded (llm.c allocates one arena, once). */
+/* Fails when nothing was recorded (llm.c allocates once). */
 int mfu_memory_timeline_make(const struct mfu_simulation *, struct mfu_memory_timeline *, struct mfu_error *);
 void mfu_memory_timeline_release(struct mfu_memory_timeline *);
 

@@ -245,7 +245,7 @@ static bool is_whole(const struct mfu_program *p)
 
 int mfu_simulate(struct mfu_plan *plan, bool record, struct mfu_simulation *s, struct mfu_error *err)
 {
-    bool replayed = !mfu_runtimes[plan->config.runtime].one_arena;
+    bool replayed = !mfu_runtimes[plan->config.runtime].preallocates;
 
     if (unroll(plan, s, err) < 0)
         return -1;

@@ -9,6 +9,7 @@
 #include "descriptor/yaml.h"
 #include "report/report.h"
 #include "repl/output.h"
+#include "report/text/text.h"
 #include "scenario/keys.h"
 
 /* " 8 x 50 GB/s": the NICs of a node. */
@@ -182,7 +183,7 @@ static void put_text(struct mfu_session *s, const char *label, const char *text)
     char safe[512];
 
     fprintf(s->out, "%-*s", INDENT, label);
-    mfu_wrap(s->out, &s->term, INDENT, INDENT, mfu_printable(safe, sizeof safe, text));
+    mfu_print_wrapped(s->out, &s->term, INDENT, INDENT, mfu_printable(safe, sizeof safe, text));
 }
 
 static void put(struct mfu_session *s, const char *label, double value, enum mfu_dim dim)

@@ -13,6 +13,7 @@
 #include "repl/prompt.h"
 #include "repl/show_page.h"
 #include "repl/output.h"
+#include "report/text/text.h"
 
 struct lesson {
     struct mfu_session *session;
@@ -370,7 +371,7 @@ static int question(struct lesson *l, const char *line, struct mfu_error *err)
     }
     fputs("? ", s->out);
     l->blank = false;
-    mfu_wrap(s->out, &s->term, 2, 2, asked);
+    mfu_print_wrapped(s->out, &s->term, 2, 2, asked);
     if (s->interactive)
         ask_reader(l, &f, tolerance);
     else

@@ -21,8 +21,8 @@
 #include <readline/readline.h>
 
 #include "repl/environment.h"
-#include "repl/output.h"
 #include "repl/session.h"
+#include "report/text/text.h"
 
 #define PROMPT "mfuplan> "
 #define CONTINUED "    ...> "
@@ -121,7 +121,7 @@ static void show_hint(void)
     if (!mfu_complete_hint(session, line, text, sizeof text))
         return;
     fputc('\n', rl_outstream);
-    mfu_wrap(rl_outstream, &session->term, 0, 2, text);
+    mfu_print_wrapped(rl_outstream, &session->term, 0, 2, text);
     rl_on_new_line();
 }
 

@@ -2,6 +2,7 @@
  * output.c - what commands say: answers to stdout, everything else to stderr.
  */
 #include "repl/output.h"
+#include "report/text/text.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -32,7 +33,7 @@ void mfu_print_note(struct mfu_session *s, const char *format, ...)
         va_end(args);
         putc('\n', s->out);
     } else if (s->interactive && mfu_width(text, strlen(text)) >= s->term.width && !strchr(text, '\n'))
-        mfu_wrap(s->out, &s->term, 0, 2, text);
+        mfu_print_wrapped(s->out, &s->term, 0, 2, text);
     else
         fprintf(s->out, "%s\n", text);
 }
@@ -62,31 +63,6 @@ int mfu_error_caret(struct mfu_session *s, struct mfu_error *err, int word)
     if (!err || err->file[0] || err->line > 0 || word < 0 || word >= s->n_columns)
         return -1;
     return mfu_error_at(err, NULL, 0, s->columns[word]);
-}
-
-void mfu_wrap(FILE *out, const struct mfu_term *term, int used, int indent, const char *text)
-{
-    int at = used;
-    bool fresh = true; /* nothing stands in this line yet */
-
-    for (const char *p = text; *p;) {
-        size_t n = strcspn(p, " ");
-        int width = mfu_width(p, n);
-
-        if (!fresh && at + 1 + width >= term->width) {
-            fprintf(out, "\n%*s", indent, "");
-            at = indent;
-            fresh = true;
-        }
-        at += width + !fresh;
-        if (!fresh)
-            putc(' ', out);
-        fwrite(p, 1, n, out);
-        fresh = false;
-        p += n;
-        p += strspn(p, " ");
-    }
-    putc('\n', out);
 }
 
 /* ---- files of the user ---------------------------------------------------- */
@@ -163,7 +139,7 @@ static void put_error(const struct mfu_session *s, const struct mfu_error *err)
     fputs(head, s->errors);
     mfu_printable(safe, sizeof safe, err->text);
     if (s->interactive)
-        mfu_wrap(s->errors, &s->term, mfu_width(head, strlen(head)), 2, safe);
+        mfu_print_wrapped(s->errors, &s->term, mfu_width(head, strlen(head)), 2, safe);
     else
         fprintf(s->errors, "%s\n", safe);
     if (err->suggestion[0])

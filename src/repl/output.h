@@ -43,8 +43,4 @@ void mfu_warn_calibration(struct mfu_session *);
  * Returns -1. */
 int mfu_error_caret(struct mfu_session *, struct mfu_error *err, int word);
 
-/* Writes words, broken where the window ends and continued `indent` cells from
- * its left; `used` cells of the line are taken already.  Ends the line. */
-void mfu_wrap(FILE *, const struct mfu_term *, int used, int indent, const char *text);
-
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "repl/output.h"
+#include "report/text/text.h"
 
 #define WIDEST 88 /* cells: longer lines are hard to read */
 
@@ -71,7 +72,7 @@ static void put(FILE *out, const struct mfu_term *term, const char *text)
         }
         if (!(joined = paragraph(&text)))
             return;
-        mfu_wrap(out, term, 0, strncmp(joined, "- ", 2) == 0 ? 2 : 0, joined);
+        mfu_print_wrapped(out, term, 0, strncmp(joined, "- ", 2) == 0 ? 2 : 0, joined);
         free(joined);
     }
 }

@@ -36,7 +36,7 @@
       .excess = MFU_C_MODEL_EXCESS, .dispatch_optimizer = MFU_C_DISPATCH_EAGER,                                        \
       .aliases = "megatron te transformer-engine", .stands_for = "megatron+te megatron-deepspeed")                     \
     X(LLMC, "llmc", .fuse = true, .fuse_rows = true, .whole_norms = true, .one_cast = true, .half_weights = true,      \
-      .gemm_accumulates = true, .one_arena = true, .fused_loss = true, .recompute_ops = true,                          \
+      .gemm_accumulates = true, .preallocates = true, .fused_loss = true, .recompute_ops = true,                       \
       .gradient = MFU_GRADIENT_AS_WEIGHT, .dispatch_forward = MFU_C_DISPATCH_C, .dispatch_backward = MFU_C_DISPATCH_C, \
       .reserved = MFU_COEFFICIENT_COUNT, .reserved_always = 1, .live = MFU_C_MEMORY_SIGMA, .c_program = true,          \
       .compiled = true, .sigma = MFU_C_MODEL_SIGMA, .excess = MFU_C_MODEL_EXCESS,                                      \
@@ -70,7 +70,7 @@ struct mfu_runtime {
     bool gradients_at_end;        /* backward returns all new gradients at once */
     bool pads_matmuls;            /* misaligned operands are copied to aligned ones */
     bool scopes;                  /* Python variables keep arguments alive */
-    bool one_arena;               /* all memory is laid out before the first step */
+    bool preallocates;            /* all memory is laid out before the first step */
     bool fused_loss;              /* loss and d logits in place (llm.c) */
     bool recompute_ops;           /* checkpoint means single operations (llm.c's -r), not layers */
     bool recompute_attention;     /* checkpoint selective is attention alone (Megatron) */

@@ -30,7 +30,7 @@ void mfu_why_say(struct mfu_why *w, const char *format, ...)
     if (w->n_lines == MFU_WHY_LINES)
         return;
     va_start(arguments, format);
-    vsnprintf(w->lines[w->n_lines++], MFU_WHY_LINE, mfu_tr(format), arguments);
+    vsnprintf(w->lines[w->n_lines++], MFU_WHY_LINE, mfu_translate(format), arguments);
     va_end(arguments);
 }
 

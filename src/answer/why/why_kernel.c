@@ -171,7 +171,7 @@ static void tell(const struct mfu_plan *p, const struct sum *sum, struct mfu_why
 
         snprintf(c.name, sizeof c.name, "%s", name);
         mfu_why_culprit(p, (enum mfu_breakdown_part)worst, &c, what, sizeof what);
-        mfu_why_say(w, "Most is lost to %s, %.1f %%: %s.", mfu_tr(mfu_breakdown_rows[worst].name),
+        mfu_why_say(w, "Most is lost to %s, %.1f %%: %s.", mfu_translate(mfu_breakdown_rows[worst].name),
                     100 * sum->part_s[worst] / sum->seconds, what);
     } else
         mfu_why_say(
@@ -179,7 +179,7 @@ static void tell(const struct mfu_plan *p, const struct sum *sum, struct mfu_why
             "It moves %s with %.1f FLOP per byte%s; DRAM's peak is %s. Only moving less makes it faster: fusing it "
             "with its neighbours, or a narrower type.",
             Q(sum->bytes / sum->seconds, MFU_BYTES_PER_S), sum->flops / sum->bytes,
-            sum->stage_s[CACHE] < -0.05 * sum->seconds ? mfu_tr(", some of it from L2") : "",
+            sum->stage_s[CACHE] < -0.05 * sum->seconds ? mfu_translate(", some of it from L2") : "",
             Q(p->machine.bandwidth_bytes_s, MFU_BYTES_PER_S));
     mfu_why_say(w, "Were it free, the step would be %.3f times as fast.",
                 p->step.time_s / (p->step.time_s - sum->seconds));

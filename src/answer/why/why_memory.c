@@ -49,9 +49,9 @@ static void add_parts(const struct mfu_plan *p, const struct mfu_peak_memory *gr
         if (m->peak.parts[i] < 0.5)
             continue;
         if (fabs(each) * batch > 0.01 * m->peak.parts[i])
-            snprintf(text, sizeof text, mfu_tr("grows: %s per sequence"), Q(each, MFU_BYTES));
+            snprintf(text, sizeof text, mfu_translate("grows: %s per sequence"), Q(each, MFU_BYTES));
         else
-            snprintf(text, sizeof text, mfu_tr("static, %.2g bytes per parameter"),
+            snprintf(text, sizeof text, mfu_translate("static, %.2g bytes per parameter"),
                      m->peak.parts[i] / p->program.params);
         mfu_why_add(w, mfu_part_names[i], m->peak.parts[i] / used, m->peak.parts[i], false, text, "memory");
     }
@@ -97,7 +97,7 @@ static void tell_levels(const struct mfu_plan *p, const struct mfu_simulation *s
         "of the %s that the card offers%s.",
         Q(m->peak.bytes, MFU_BYTES), Q(m->reserved_bytes, MFU_BYTES), Q(m->smi_bytes, MFU_BYTES),
         100 * m->smi_bytes / m->capacity_bytes, Q(m->capacity_bytes, MFU_BYTES),
-        others > 0 ? mfu_tr("; the rest is other processes") : "");
+        others > 0 ? mfu_translate("; the rest is other processes") : "");
     if (r->steps > 0 && !r->out_of_memory)
         mfu_why_say(w,
                     "Between two steps only %s are allocated: empty_cache() would then give back %s, and the next step "
@@ -105,7 +105,7 @@ static void tell_levels(const struct mfu_plan *p, const struct mfu_simulation *s
                     Q(between, MFU_BYTES), Q(m->reserved_bytes - between, MFU_BYTES));
     if (wanted > 0)
         mfu_why_say(w, "To reach 90 %%, other processes would have to use %s%s.", Q(wanted + others, MFU_BYTES),
-                    others > 0 ? mfu_tr(" in all") : "");
+                    others > 0 ? mfu_translate(" in all") : "");
 }
 
 /* What expandable segments would change. */
@@ -128,7 +128,8 @@ static int tell_segments(const struct mfu_plan *p, struct mfu_why *w, struct mfu
     if (status == 0)
         mfu_why_say(w, "Expandable segments would make it %s instead of %s: fragments are %s here.",
                     Q(o.memory_bytes, MFU_BYTES), Q(p->memory.smi_bytes, MFU_BYTES),
-                    o.memory_bytes < 0.99 * p->memory.smi_bytes ? mfu_tr("worth avoiding") : mfu_tr("not the problem"));
+                    o.memory_bytes < 0.99 * p->memory.smi_bytes ? mfu_translate("worth avoiding")
+                                                                : mfu_translate("not the problem"));
     mfu_simulation_release(&sim);
     mfu_plan_release(&other);
     return status;

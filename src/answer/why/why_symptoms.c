@@ -35,7 +35,7 @@ __attribute__((format(printf, 3, 4))) static bool found(const struct evidence *e
     va_list arguments;
 
     va_start(arguments, format);
-    vsnprintf(e->found->text, sizeof e->found->text, mfu_tr(format), arguments);
+    vsnprintf(e->found->text, sizeof e->found->text, mfu_translate(format), arguments);
     va_end(arguments);
     e->found->share = share;
     return true;
@@ -122,7 +122,7 @@ static bool small_products(const struct evidence *e)
     return found(e, lost,
                  "Products are too small or of odd shape: %.0f %% of their time is lost to %s and the like, most in "
                  "%s. Larger micro-batch, sizes padded to multiples of 64.",
-                 100 * lost / products, mfu_tr(mfu_breakdown_rows[parts[worst]].name),
+                 100 * lost / products, mfu_translate(mfu_breakdown_rows[parts[worst]].name),
                  e->s->culprits[parts[worst]].name);
 }
 
@@ -161,7 +161,7 @@ static bool beyond_forward(const struct evidence *e)
     return found(e, most,
                  "Forward is not the problem: it takes %.0f %% of the step. Beside it and its backward, %s dominates "
                  "with %.0f %%.",
-                 100 * a->forward_s / a->time_s, mfu_tr(name), 100 * most);
+                 100 * a->forward_s / a->time_s, mfu_translate(name), 100 * most);
 }
 
 static bool small_experts(const struct evidence *e)
@@ -190,7 +190,7 @@ static bool communication_bound(const struct evidence *e)
         "kernels beside it. More accumulation, other sharding (zero), a faster link.",
         100 * share, e->p->config.replicas,
         Q(e->p->program.gradient_bytes * e->p->program.params / c->setting[MFU_S_TP] / c->setting[MFU_S_PP], MFU_BYTES),
-        e->p->config.setting[MFU_S_ZERO] > 0 ? mfu_tr(" and gather weights") : "",
+        e->p->config.setting[MFU_S_ZERO] > 0 ? mfu_translate(" and gather weights") : "",
         Q(e->s->part_s[MFU_P_EXPOSED], MFU_SECONDS), Q(e->s->part_s[MFU_P_CONTENTION], MFU_SECONDS));
 }
 

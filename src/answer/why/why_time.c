@@ -69,17 +69,17 @@ static void tell_group(const struct mfu_plan *p, const struct mfu_breakdown *s, 
         mfu_why_culprit(p, (enum mfu_breakdown_part)i, c, what, sizeof what);
         if (s->part_s[i] == s->group_s[group]) /* the whole group */
             used += (size_t)snprintf(line + used, sizeof line - used, "%s",
-                                     c->name[0] ? "" : mfu_tr(mfu_breakdown_rows[i].says));
+                                     c->name[0] ? "" : mfu_translate(mfu_breakdown_rows[i].says));
         else
-            used +=
-                (size_t)snprintf(line + used, sizeof line - used, "%s%s %s%s", n ? "; " : "",
-                                 mfu_tr(mfu_breakdown_rows[i].name), P(s->part_s[i] / s->step_s), what[0] ? ", " : "");
+            used += (size_t)snprintf(line + used, sizeof line - used, "%s%s %s%s", n ? "; " : "",
+                                     mfu_translate(mfu_breakdown_rows[i].name), P(s->part_s[i] / s->step_s),
+                                     what[0] ? ", " : "");
         if (what[0] && used < sizeof line)
-            used += (size_t)snprintf(line + used, sizeof line - used, mfu_tr("most in %s (%s)"), c->name, what);
+            used += (size_t)snprintf(line + used, sizeof line - used, mfu_translate("most in %s (%s)"), c->name, what);
         if (used >= sizeof line)
             break;
     }
-    mfu_why_say(w, "%s, %s: %s.", mfu_tr(row->name), P(s->group_s[group] / s->step_s), line);
+    mfu_why_say(w, "%s, %s: %s.", mfu_translate(row->name), P(s->group_s[group] / s->step_s), line);
 }
 
 static void tell_groups(const struct mfu_plan *p, const struct mfu_breakdown *s, struct mfu_why *w)
@@ -152,10 +152,10 @@ static void name_changes(const struct mfu_advice *a, const struct mfu_combinatio
 /* Numbers may be compared only if it is said what else changes. */
 static const char *also_changes(const struct mfu_combination *c)
 {
-    return c->changes_mathematics && !c->keeps_tokens_per_step ? mfu_tr("other numerics, other tokens per step")
-        : c->changes_mathematics                               ? mfu_tr("other numerics")
-        : !c->keeps_tokens_per_step                            ? mfu_tr("other tokens per step")
-                                                               : mfu_tr("same numerics, same tokens per step");
+    return c->changes_mathematics && !c->keeps_tokens_per_step ? mfu_translate("other numerics, other tokens per step")
+        : c->changes_mathematics                               ? mfu_translate("other numerics")
+        : !c->keeps_tokens_per_step                            ? mfu_translate("other tokens per step")
+                                                               : mfu_translate("same numerics, same tokens per step");
 }
 
 static int add_ceiling(struct mfu_plan *p, struct mfu_simulation *sim, struct mfu_why *w, struct mfu_error *err)

@@ -143,7 +143,7 @@ void mfu_log_changed(struct mfu_log *log, const char *name, const char *here, co
 
 /* ---- reading ------------------------------------------------------------- */
 
-const char *mfu_after(const char *line, const char *label)
+const char *mfu_log_after(const char *line, const char *label)
 {
     const char *p = strstr(line, label);
 
@@ -189,7 +189,7 @@ double mfu_number_at(const char *text, const char **end)
 
 double mfu_number_after(const char *line, const char *label)
 {
-    const char *p = mfu_after(line, label);
+    const char *p = mfu_log_after(line, label);
 
     return p ? mfu_number_at(p, NULL) : NAN;
 }

@@ -162,7 +162,7 @@ bool mfu_log_assignment(struct mfu_log *, const char *line);
 /* ---- for formats: reading ----------------------------------------------- */
 
 /* Behind `label` and blanks, or NULL when the line does not have it. */
-const char *mfu_after(const char *line, const char *label);
+const char *mfu_log_after(const char *line, const char *label);
 
 /* The number there, NAN when there is none; 524,288 and 9.34e+3 are read, nan
  * and inf are NAN.  `end` may be NULL. */

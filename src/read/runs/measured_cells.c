@@ -63,7 +63,7 @@ static const char *const words[] = {
     "bias", "precision",      "attention",        "compile", "optimizer", "act_ckpt", "sharding", "vpp",
     "sp",   "mfu_convention", "model_tflops_gpu", "outcome"};
 
-const char *mfu_cell(const struct mfu_row *r, const char *column)
+const char *mfu_row_cell(const struct mfu_row *r, const char *column)
 {
     return mfu_csv_get(r->csv, r->row, column);
 }
@@ -80,7 +80,7 @@ static bool is_nothing(const char *text)
 
 bool mfu_cell_empty(const struct mfu_row *r, const char *column)
 {
-    return is_nothing(mfu_cell(r, column));
+    return is_nothing(mfu_row_cell(r, column));
 }
 
 /* Whether two names differ in capitals, blanks and dashes only. */
@@ -100,7 +100,7 @@ bool mfu_same_letters(const char *a, const char *b)
 
 bool mfu_cell_is(const struct mfu_row *r, const char *column, const char *word)
 {
-    return mfu_same_letters(mfu_cell(r, column), word);
+    return mfu_same_letters(mfu_row_cell(r, column), word);
 }
 
 /* The whole text as a decimal number; no "inf", no "0x10". */
@@ -114,7 +114,7 @@ static double plain(const char *text)
 
 double mfu_cell_number(const struct mfu_row *r, const char *column)
 {
-    return plain(mfu_cell(r, column));
+    return plain(mfu_row_cell(r, column));
 }
 
 void mfu_row_assume(struct mfu_row *r, const char *format, ...)
@@ -166,7 +166,7 @@ bool mfu_row_check_numbers(struct mfu_row *r)
 {
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
         const struct column *c = &columns[i];
-        const char *text = mfu_cell(r, c->name);
+        const char *text = mfu_row_cell(r, c->name);
         char expected[96];
 
         if (is_nothing(text) || in_range(c, plain(text)))

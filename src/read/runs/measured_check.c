@@ -72,7 +72,7 @@ static bool is_its_norm(const struct mfu_model *m, const char *norm)
 static bool check_blocks(struct mfu_row *r)
 {
     const struct mfu_model *m = r->run->scenario.model;
-    const char *mlp = mfu_cell(r, "mlp"), *norm = mfu_cell(r, "norm"), *pos = mfu_cell(r, "pos");
+    const char *mlp = mfu_row_cell(r, "mlp"), *norm = mfu_row_cell(r, "norm"), *pos = mfu_row_cell(r, "pos");
 
     if (*mlp && is_gated(mlp) != has(m, "multiply"))
         return mfu_row_skip(r, "mlp %.24s: the graph of %s has %s", mlp, m->slug,
@@ -90,7 +90,7 @@ static bool check_blocks(struct mfu_row *r)
 static bool check_link(struct mfu_row *r)
 {
     const struct mfu_gpu *gpu = r->run->scenario.gpu;
-    const char *link = mfu_cell(r, "intra_link");
+    const char *link = mfu_row_cell(r, "intra_link");
     double gpus = r->run->scenario.setting[MFU_S_GPUS];
     struct mfu_machine machine;
     struct mfu_group group;
@@ -116,7 +116,7 @@ static bool check_memory(struct mfu_row *r)
 
     for (int i = 0; i < 2; i++)
         if (mfu_cell_number(r, columns[i]) > most)
-            return mfu_row_skip(r, "%s %s: a %s has %.0f GiB", columns[i], mfu_cell(r, columns[i]), gpu->slug,
+            return mfu_row_skip(r, "%s %s: a %s has %.0f GiB", columns[i], mfu_row_cell(r, columns[i]), gpu->slug,
                                 gpu->size_bytes / 1e9);
     return true;
 }

@@ -22,7 +22,7 @@ struct mfu_row {
 };
 
 /* The cell as it stands; "" where there is none. */
-const char *mfu_cell(const struct mfu_row *, const char *column);
+const char *mfu_row_cell(const struct mfu_row *, const char *column);
 
 /* The number that is the whole cell; NAN where nothing is stated ("", "-",
  * "N/A" and the like) or what is stated is no number. */

@@ -120,7 +120,7 @@ static bool set(struct mfu_row *r, const char *key, const char *value)
  * else by the names that the choices of the key have elsewhere. */
 static bool translate(struct mfu_row *r, const char *column, enum mfu_setting_id id, const struct word *words)
 {
-    const char *text = mfu_cell(r, column), *key = mfu_settings[id].key;
+    const char *text = mfu_row_cell(r, column), *key = mfu_settings[id].key;
     bool stands_for;
     int choice;
 
@@ -143,7 +143,7 @@ static bool translate(struct mfu_row *r, const char *column, enum mfu_setting_id
 
 static bool choose_gpu(struct mfu_row *r)
 {
-    const char *name = mfu_cell(r, "gpu"), *slug = name;
+    const char *name = mfu_row_cell(r, "gpu"), *slug = name;
     struct mfu_error err = {0};
     double memory_gib = fmax(mfu_cell_number(r, "mem_allocated_gib"), mfu_cell_number(r, "mem_reserved_gib"));
 
@@ -220,7 +220,7 @@ static bool set_named_size(struct mfu_row *r, const char *name)
  * leaves empty. */
 static bool choose_model(struct mfu_row *r)
 {
-    const char *family = mfu_cell(r, "family"), *name = mfu_cell(r, "model");
+    const char *family = mfu_row_cell(r, "family"), *name = mfu_row_cell(r, "model");
     const struct mfu_model *model = NULL, *named = NULL;
     bool sized = !mfu_cell_empty(r, "n_layer") && !mfu_cell_empty(r, "n_embd");
 
@@ -260,7 +260,8 @@ static const struct {
 static bool set_program(struct mfu_row *r)
 {
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
-        if ((says(mfu_cell(r, "source"), programs[i].program) || says(mfu_cell(r, "notes"), programs[i].program))
+        if ((says(mfu_row_cell(r, "source"), programs[i].program)
+             || says(mfu_row_cell(r, "notes"), programs[i].program))
             && mfu_cell_is(r, "compile", "eager")
             && mfu_scenario_key(&r->run->scenario, programs[i].key, NULL).kind != MFU_KEY_NONE) {
             mfu_row_assume(r, "%s=%s, as %s does", programs[i].key, programs[i].value, programs[i].program);
@@ -294,7 +295,7 @@ static bool set_dims(struct mfu_row *r)
     const struct mfu_model *m = r->run->scenario.model;
 
     for (size_t i = 0; i < sizeof dims / sizeof dims[0]; i++) {
-        const char *text = mfu_cell(r, dims[i].column);
+        const char *text = mfu_row_cell(r, dims[i].column);
 
         if (mfu_model_dim_find(m, dims[i].dim, NULL) < 0)
             continue;
@@ -309,7 +310,7 @@ static bool set_dims(struct mfu_row *r)
         if (!set(r, dims[i].dim, is_one_of(text, yes) ? "1" : is_one_of(text, no) ? "0" : text))
             return false;
     }
-    if (strcmp(m->family, "bert") == 0 && strcmp(mfu_cell(r, "model"), "") != 0) {
+    if (strcmp(m->family, "bert") == 0 && strcmp(mfu_row_cell(r, "model"), "") != 0) {
         mfu_row_assume(r, "n_labels=2: fine-tuning head");
         if (!set(r, "n_labels", "2"))
             return false;
@@ -332,14 +333,14 @@ static bool set_sharding(struct mfu_row *r, double gpus)
                   {"fsdp-full", "3"},
                   {"fsdp", "3"}};
 
-    if (mfu_cell_empty(r, "sharding") && strcasecmp(mfu_cell(r, "sharding"), "none") != 0)
+    if (mfu_cell_empty(r, "sharding") && strcasecmp(mfu_row_cell(r, "sharding"), "none") != 0)
         mfu_row_assume(r, "sharding=ddp");
     if (mfu_cell_is(r, "sharding", "fsdp"))
         mfu_row_assume(r, "sharding=fsdp-full for fsdp");
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++)
         if (mfu_cell_is(r, "sharding", stages[i].name))
             return set(r, "zero", stages[i].stage);
-    return mfu_row_skip(r, "%.0f GPUs with sharding '%s': not modelled yet", gpus, mfu_cell(r, "sharding"));
+    return mfu_row_skip(r, "%.0f GPUs with sharding '%s': not modelled yet", gpus, mfu_row_cell(r, "sharding"));
 }
 
 /* How many GPUs, in what arrangement. */
@@ -354,7 +355,7 @@ static bool set_gpus(struct mfu_row *r, double gpus)
     if (!set(r, "gpus", text))
         return false;
     for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
-        if (mfu_cell_number(r, axes[i]) > 1 && !set(r, axes[i], mfu_cell(r, axes[i])))
+        if (mfu_cell_number(r, axes[i]) > 1 && !set(r, axes[i], mfu_row_cell(r, axes[i])))
             return false;
     return mfu_cell_number(r, "tp") > 1 && mfu_cell_number(r, "sp") > 0 ? set(r, "sp", "on") : true;
 }
@@ -416,14 +417,14 @@ static const char *default_adamw(const struct mfu_row *r)
 {
     const double *set = r->run->scenario.setting;
 
-    if (!*mfu_cell(r, "compile") || !mfu_runtimes[(int)set[MFU_S_RUNTIME]].torch_default_optimizer)
+    if (!*mfu_row_cell(r, "compile") || !mfu_runtimes[(int)set[MFU_S_RUNTIME]].torch_default_optimizer)
         return "adamw";
     return set[MFU_S_SOFTWARE] > 0 && set[MFU_S_SOFTWARE] < FIRST_MULTI_TENSOR ? "adamw-loop" : "adamw-foreach";
 }
 
 static bool set_optimizer(struct mfu_row *r)
 {
-    const char *text = mfu_cell(r, "optimizer");
+    const char *text = mfu_row_cell(r, "optimizer");
 
     if (strstr(text, "DeepSpeed") && !set(r, "zero", "3"))
         return false;
@@ -449,7 +450,7 @@ static const char *const prose[] = {"model", "family", "method", "optimizer", "p
 static const char *where_said(const struct mfu_row *r, const char *phrase)
 {
     for (size_t i = 0; i < sizeof prose / sizeof *prose; i++)
-        if (says(mfu_cell(r, prose[i]), phrase))
+        if (says(mfu_row_cell(r, prose[i]), phrase))
             return prose[i];
     return NULL;
 }
@@ -492,7 +493,7 @@ static bool set_keys(struct mfu_row *r)
         if (mfu_measured_is_column(name) || mfu_cell_empty(r, name)
             || mfu_scenario_key(&r->run->scenario, name, NULL).kind == MFU_KEY_NONE)
             continue;
-        if (!set(r, name, mfu_cell(r, name)))
+        if (!set(r, name, mfu_row_cell(r, name)))
             return false;
     }
     return true;
@@ -547,11 +548,11 @@ static const char *first_month(const char *text)
 static bool check_program(struct mfu_row *r)
 {
     const struct mfu_runtime *runtime = &mfu_runtimes[(int)r->run->scenario.setting[MFU_S_RUNTIME]];
-    const char *month = runtime->since ? first_month(mfu_cell(r, "source")) : NULL;
+    const char *month = runtime->since ? first_month(mfu_row_cell(r, "source")) : NULL;
 
     if (!month || strncmp(month, runtime->since, 7) >= 0)
         return true;
-    return mfu_row_skip(r, "%s of %.7s: runtime %s models its kernels from %s on", mfu_cell(r, "compile"), month,
+    return mfu_row_skip(r, "%s of %.7s: runtime %s models its kernels from %s on", mfu_row_cell(r, "compile"), month,
                         runtime->name, runtime->since);
 }
 
@@ -564,12 +565,12 @@ static bool set_software(struct mfu_row *r)
     int year = 0;
 
     if (!mfu_cell_empty(r, "software"))
-        return set(r, "software", mfu_cell(r, "software"));
+        return set(r, "software", mfu_row_cell(r, "software"));
     for (size_t i = 0; i < sizeof named / sizeof *named && !year; i++)
-        year = torch_year(mfu_cell(r, named[i]));
+        year = torch_year(mfu_row_cell(r, named[i]));
     if (!year) {
         by = "the last year that the source names";
-        year = last_year(mfu_cell(r, "source"));
+        year = last_year(mfu_row_cell(r, "source"));
     }
     if (!year)
         return true;
@@ -580,7 +581,7 @@ static bool set_software(struct mfu_row *r)
 
 static bool set_runtime(struct mfu_row *r)
 {
-    const char *stack = mfu_cell(r, "compile");
+    const char *stack = mfu_row_cell(r, "compile");
 
     if (mfu_same_letters(stack, "xla-te") || mfu_same_letters(stack, "jax"))
         return mfu_row_skip(r, "runtime '%s' is not modelled", stack);
@@ -607,7 +608,7 @@ _Static_assert(sizeof opens / sizeof *opens <= MFU_OPEN_KEYS, "a row has room fo
 static void leave_open(struct mfu_row *r)
 {
     for (size_t i = 0; i < sizeof opens / sizeof *opens; i++)
-        if (*mfu_cell(r, opens[i].column) == '\0'
+        if (*mfu_row_cell(r, opens[i].column) == '\0'
             && (strcmp(opens[i].column, "sharding") != 0 || r->run->scenario.setting[MFU_S_GPUS] > 1))
             r->run->open[r->run->n_open++] = &opens[i];
 }
@@ -642,7 +643,7 @@ static void read_time(struct mfu_row *r)
     run->mfu = mfu_cell_number(r, "mfu_pct") / 100;
     run->hfu = mfu_cell_number(r, "hfu_pct") / 100;
     run->mfu_peak_flops = mfu_cell_number(r, "mfu_peak_tflops") * 1e12;
-    snprintf(run->mfu_convention, sizeof run->mfu_convention, "%s", mfu_cell(r, "mfu_convention"));
+    snprintf(run->mfu_convention, sizeof run->mfu_convention, "%s", mfu_row_cell(r, "mfu_convention"));
 }
 
 /* The allocator reserves at most this many times the peak of a step (emulated 1.08-1.26, DeepSpeed's loops 1.31). */
@@ -651,7 +652,7 @@ static void read_time(struct mfu_row *r)
 static void read_memory(struct mfu_row *r)
 {
     struct mfu_measured_run *run = r->run;
-    const char *notes = mfu_cell(r, "notes"), *outcome = mfu_cell(r, "outcome");
+    const char *notes = mfu_row_cell(r, "notes"), *outcome = mfu_row_cell(r, "outcome");
 
     run->allocated_bytes = mfu_cell_number(r, "mem_allocated_gib") * 0x1p30;
     run->reserved_bytes = mfu_cell_number(r, "mem_reserved_gib") * 0x1p30;

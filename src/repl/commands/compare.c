@@ -6,6 +6,7 @@
 #include "repl/completers.h"
 #include "repl/expr_scope.h"
 #include "repl/output.h"
+#include "report/text/text.h"
 #include "answer/fields/fields.h"
 #include "scenario/keys.h"
 
@@ -223,7 +224,7 @@ static void name_followers(const struct comparison *c, char *text, size_t size)
 static void put_paragraph(struct mfu_session *s, const char *text)
 {
     fputc('\n', s->out);
-    mfu_wrap(s->out, &s->term, 0, 0, text);
+    mfu_print_wrapped(s->out, &s->term, 0, 0, text);
 }
 
 /* The only step of the way. */

@@ -7,6 +7,7 @@
 #include "repl/show_page.h"
 #include "repl/pager.h"
 #include "repl/output.h"
+#include "report/text/text.h"
 #include "report/words/pages.h"
 
 #define KIND "terms"
@@ -133,7 +134,8 @@ static int list(struct mfu_session *s, const char *language, struct mfu_error *e
         mfu_page_term(p, term, sizeof term);
         width = mfu_width(term, strlen(term));
         fprintf(s->out, "%s%*s", term, width < 24 ? 24 - width : 1, "");
-        mfu_wrap(s->out, &s->term, width < 24 ? 24 : width + 1, 24, mfu_page_summary(p, summary, sizeof summary));
+        mfu_print_wrapped(s->out, &s->term, width < 24 ? 24 : width + 1, 24,
+                          mfu_page_summary(p, summary, sizeof summary));
     }
     mfu_pager_end(s);
     return 0;
@@ -155,7 +157,7 @@ static int put(struct mfu_session *s, const struct mfu_page *p, char *text, cons
         return mfu_answer(s, &page_record, &(struct term){p, text}, err);
     mfu_pager_begin(s);
     fprintf(s->out, "%s - ", term);
-    mfu_wrap(s->out, &s->term, mfu_width(term, strlen(term)) + 3, 4, summary);
+    mfu_print_wrapped(s->out, &s->term, mfu_width(term, strlen(term)) + 3, 4, summary);
     fputc('\n', s->out);
     mfu_put_page(s->out, &s->term, text);
     if (*see)

@@ -7,6 +7,7 @@
 #include "repl/command.h"
 #include "repl/completers.h"
 #include "repl/output.h"
+#include "report/text/text.h"
 
 /* ---- JSON ---------------------------------------------------------------- */
 
@@ -70,7 +71,7 @@ static void list_set(struct mfu_session *s, const struct mfu_import *m, enum mfu
         used = fprintf(s->out, "  %-38s %s %s", safe, e->key, e->set);
         if (*e->note) {
             fputs("  ", s->out);
-            mfu_wrap(s->out, &s->term, used + 2, 41, e->note);
+            mfu_print_wrapped(s->out, &s->term, used + 2, 41, e->note);
         } else
             fputc('\n', s->out);
     }
@@ -105,7 +106,7 @@ static void list_reasons(struct mfu_session *s, const struct mfu_import *m, enum
         }
         fclose(out);
         fputs("  ", s->out);
-        mfu_wrap(s->out, &s->term, 2, 4, line);
+        mfu_print_wrapped(s->out, &s->term, 2, 4, line);
         free(line);
     }
     free(done);

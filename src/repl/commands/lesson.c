@@ -7,6 +7,7 @@
 #include "repl/environment.h"
 #include "repl/lesson.h"
 #include "repl/output.h"
+#include "report/text/text.h"
 
 #define KIND "lessons"
 #define MOST 99
@@ -56,11 +57,11 @@ static int list(struct mfu_session *s, const char *language, struct mfu_error *e
         mfu_page_summary(p, summary, sizeof summary);
         width = mfu_width(title, strlen(title));
         fprintf(s->out, "%2zu  %s%*s", i + 1, title, width < 27 ? 27 - width : 1, "");
-        mfu_wrap(s->out, &s->term, width < 27 ? 31 : width + 5, 31, summary);
+        mfu_print_wrapped(s->out, &s->term, width < 27 ? 31 : width + 5, 31, summary);
     }
     if (s->interactive)
-        mfu_wrap(s->out, &s->term, 0, 0,
-                 mfu_page_head(mfu_page_at("phrases", language, 0), "begin", begin, sizeof begin));
+        mfu_print_wrapped(s->out, &s->term, 0, 0,
+                          mfu_page_head(mfu_page_at("phrases", language, 0), "begin", begin, sizeof begin));
     return 0;
 }
 
@@ -104,8 +105,8 @@ static int give(struct mfu_session *s, const struct mfu_page *p, size_t number, 
 
     if (!s->json) {
         fprintf(s->out, "%zu. %s - ", number, mfu_page_term(p, title, sizeof title));
-        mfu_wrap(s->out, &s->term, mfu_width(title, strlen(title)) + 6, 4,
-                 mfu_page_summary(p, summary, sizeof summary));
+        mfu_print_wrapped(s->out, &s->term, mfu_width(title, strlen(title)) + 6, 4,
+                          mfu_page_summary(p, summary, sizeof summary));
         fputc('\n', s->out);
     }
     if ((status = mfu_lesson(s, p, err)) < 0)

@@ -49,7 +49,7 @@ static const struct mfu_record record = MFU_RECORD(report, .command = "report");
 static int write_page(struct mfu_session *s, const char *file, struct mfu_error *err)
 {
     struct mfu_advice advice;
-    struct mfu_html_page page = {
+    struct mfu_html_report page = {
         .plan = &s->plan, .simulation = &s->simulation, .advice = &advice, .version = MFUPLAN_VERSION};
     const char *ending = strrchr(file, '.');
     char *commands = NULL;

@@ -7,6 +7,7 @@
 #include "repl/completers.h"
 #include "repl/pager.h"
 #include "repl/output.h"
+#include "report/text/text.h"
 #include "scenario/keys.h"
 #include "scenario/setting.h"
 #include "report/report.h"
@@ -23,7 +24,7 @@ static void put_row(struct mfu_session *s, const char *name, const char *value, 
 
     if (narrow)
         used = fprintf(s->out, "\n    ") - 1;
-    mfu_wrap(s->out, &s->term, used, narrow ? 4 : MEANINGS, meaning);
+    mfu_print_wrapped(s->out, &s->term, used, narrow ? 4 : MEANINGS, meaning);
 }
 
 static void put_key(struct mfu_session *s, const struct mfu_config *c, struct mfu_key k)
@@ -232,7 +233,7 @@ static void put_coefficient(struct mfu_session *s, const struct mfu_config *c, i
     mfu_printable(safe, sizeof safe, source);
     if (*safe && s->term.width < WIDE)
         used = fprintf(s->out, "\n    ") - 1;
-    mfu_wrap(s->out, &s->term, used, s->term.width < WIDE ? 4 : 59, safe);
+    mfu_print_wrapped(s->out, &s->term, used, s->term.width < WIDE ? 4 : 59, safe);
 }
 
 static int show_coefficients(struct mfu_session *s, const struct mfu_config *c, struct mfu_error *err)

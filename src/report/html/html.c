@@ -27,7 +27,7 @@ void mfu_html_say(FILE *out, const char *format, ...)
 
 static const struct section {
     const char *id, *title;
-    int (*write)(FILE *, const struct mfu_html_page *, struct mfu_error *);
+    int (*write)(FILE *, const struct mfu_html_report *, struct mfu_error *);
     bool of_pipeline; /* left out where there is none */
 } sections[] = {
     {"plan", "The plan", mfu_html_plan, false},
@@ -53,14 +53,14 @@ const char *mfu_html_section(const struct mfu_plan *p, size_t i)
     return NULL;
 }
 
-int mfu_html_timeline(FILE *out, const struct mfu_html_page *page, struct mfu_error *err)
+int mfu_html_timeline(FILE *out, const struct mfu_html_report *page, struct mfu_error *err)
 {
     struct mfu_canvas c = mfu_canvas_page(out);
 
     return mfu_figure_timeline.draw(&c, page->plan, page->simulation, err);
 }
 
-int mfu_html_scenario(FILE *out, const struct mfu_html_page *page, struct mfu_error *err)
+int mfu_html_scenario(FILE *out, const struct mfu_html_report *page, struct mfu_error *err)
 {
     (void)err;
     fputs("<p>These commands make it again; <code>mfuplan FILE</code> runs them from a file, and "
@@ -102,7 +102,7 @@ static void header(FILE *out, const struct mfu_plan *p)
     fputs("</nav>\n</header>\n", out);
 }
 
-static int write_page(FILE *out, const struct mfu_html_page *page, struct mfu_error *err)
+static int write_page(FILE *out, const struct mfu_html_report *page, struct mfu_error *err)
 {
     head(out, &page->plan->config);
     fputs("<body>\n", out);
@@ -122,7 +122,7 @@ static int write_page(FILE *out, const struct mfu_html_page *page, struct mfu_er
     return 0;
 }
 
-int mfu_html_write(const char *path, const struct mfu_html_page *page, struct mfu_error *err)
+int mfu_html_write(const char *path, const struct mfu_html_report *page, struct mfu_error *err)
 {
     struct mfu_atomic_file f;
 

@@ -16,7 +16,7 @@ struct mfu_error;
 struct mfu_plan;
 struct mfu_simulation;
 
-struct mfu_html_page {
+struct mfu_html_report {
     const struct mfu_plan *plan;
     const struct mfu_simulation *simulation; /* of the plan; it recorded */
     const struct mfu_advice *advice;         /* for the plan's scenario */
@@ -28,6 +28,6 @@ struct mfu_html_page {
 const char *mfu_html_section(const struct mfu_plan *, size_t i);
 
 /* The file appears when it is complete. */
-int mfu_html_write(const char *path, const struct mfu_html_page *, struct mfu_error *);
+int mfu_html_write(const char *path, const struct mfu_html_report *, struct mfu_error *);
 
 #endif

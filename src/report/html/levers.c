@@ -41,7 +41,7 @@ static void together(FILE *out, const struct mfu_advice *a, const struct mfu_com
     fputs("</p>\n", out);
 }
 
-int mfu_html_levers(FILE *out, const struct mfu_html_page *page, struct mfu_error *err)
+int mfu_html_levers(FILE *out, const struct mfu_html_report *page, struct mfu_error *err)
 {
     const struct mfu_advice *a = page->advice;
     int shown = 0;

@@ -54,7 +54,7 @@ static void table(FILE *out, const struct mfu_plan *p)
     fputs("</table></div>\n", out);
 }
 
-static int over_time(FILE *out, const struct mfu_html_page *page, struct mfu_error *err)
+static int over_time(FILE *out, const struct mfu_html_report *page, struct mfu_error *err)
 {
     struct mfu_canvas c = mfu_canvas_page(out);
     struct mfu_error why = {0};
@@ -70,7 +70,7 @@ static int over_time(FILE *out, const struct mfu_html_page *page, struct mfu_err
     return 0;
 }
 
-int mfu_html_memory(FILE *out, const struct mfu_html_page *page, struct mfu_error *err)
+int mfu_html_memory(FILE *out, const struct mfu_html_report *page, struct mfu_error *err)
 {
     struct mfu_canvas c = mfu_canvas_page(out);
 

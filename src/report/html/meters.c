@@ -69,7 +69,7 @@ static void conventions(FILE *out, const struct mfu_plan *p)
     fputs("</table></div>\n", out);
 }
 
-int mfu_html_meters(FILE *out, const struct mfu_html_page *page, struct mfu_error *err)
+int mfu_html_meters(FILE *out, const struct mfu_html_report *page, struct mfu_error *err)
 {
     struct mfu_metrics m;
 

@@ -6,7 +6,7 @@
 #include "report/html/html.h"
 #include "report/html/section.h"
 
-int mfu_html_pipeline(FILE *out, const struct mfu_html_page *page, struct mfu_error *err)
+int mfu_html_pipeline(FILE *out, const struct mfu_html_report *page, struct mfu_error *err)
 {
     const struct mfu_plan *p = page->plan;
     struct mfu_canvas c = mfu_canvas_page(out);

@@ -142,7 +142,7 @@ static void nanogpt(FILE *out, const struct mfu_plan *p)
         }
 }
 
-int mfu_html_plan(FILE *out, const struct mfu_html_page *page, struct mfu_error *err)
+int mfu_html_plan(FILE *out, const struct mfu_html_report *page, struct mfu_error *err)
 {
     const struct mfu_plan *p = page->plan;
 

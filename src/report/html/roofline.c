@@ -49,7 +49,7 @@ static void table(FILE *out, const struct mfu_kernel_row *rows, int n)
     fputs("</table></div>\n", out);
 }
 
-int mfu_html_roofline(FILE *out, const struct mfu_html_page *page, struct mfu_error *err)
+int mfu_html_roofline(FILE *out, const struct mfu_html_report *page, struct mfu_error *err)
 {
     struct mfu_canvas c = mfu_canvas_page(out);
     struct mfu_kernel_row *rows;

@@ -11,17 +11,17 @@
 #include "base/error.h"
 #include "report/words/markup.h"
 
-struct mfu_html_page;
+struct mfu_html_report;
 
 /* Each writes the inside of one section. */
-int mfu_html_plan(FILE *, const struct mfu_html_page *, struct mfu_error *);
-int mfu_html_memory(FILE *, const struct mfu_html_page *, struct mfu_error *);
-int mfu_html_pipeline(FILE *, const struct mfu_html_page *, struct mfu_error *);
-int mfu_html_timeline(FILE *, const struct mfu_html_page *, struct mfu_error *);
-int mfu_html_roofline(FILE *, const struct mfu_html_page *, struct mfu_error *);
-int mfu_html_meters(FILE *, const struct mfu_html_page *, struct mfu_error *);
-int mfu_html_levers(FILE *, const struct mfu_html_page *, struct mfu_error *);
-int mfu_html_scenario(FILE *, const struct mfu_html_page *, struct mfu_error *);
+int mfu_html_plan(FILE *, const struct mfu_html_report *, struct mfu_error *);
+int mfu_html_memory(FILE *, const struct mfu_html_report *, struct mfu_error *);
+int mfu_html_pipeline(FILE *, const struct mfu_html_report *, struct mfu_error *);
+int mfu_html_timeline(FILE *, const struct mfu_html_report *, struct mfu_error *);
+int mfu_html_roofline(FILE *, const struct mfu_html_report *, struct mfu_error *);
+int mfu_html_meters(FILE *, const struct mfu_html_report *, struct mfu_error *);
+int mfu_html_levers(FILE *, const struct mfu_html_report *, struct mfu_error *);
+int mfu_html_scenario(FILE *, const struct mfu_html_report *, struct mfu_error *);
 
 /* The style sheet. */
 void mfu_html_style(FILE *);

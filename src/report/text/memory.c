@@ -98,7 +98,7 @@ static void tensors(FILE *out, const struct mfu_term *t, const struct mfu_plan *
 
     if (n < 0)
         mfu_term_lose(t);
-    if (n <= 0) /* one arena, or nothing but constants */
+    if (n <= 0) /* allocated once, or nothing but constants */
         return;
     for (int i = 0; i < n; i++) {
         char name[96];

@@ -51,6 +51,31 @@ int mfu_text_width(const char *text)
     return n;
 }
 
+void mfu_print_wrapped(FILE *out, const struct mfu_term *term, int used, int indent, const char *text)
+{
+    int at = used;
+    bool fresh = true; /* nothing stands in this line yet */
+
+    for (const char *p = text; *p;) {
+        size_t n = strcspn(p, " ");
+        int width = mfu_width(p, n);
+
+        if (!fresh && at + 1 + width >= term->width) {
+            fprintf(out, "\n%*s", indent, "");
+            at = indent;
+            fresh = true;
+        }
+        at += width + !fresh;
+        if (!fresh)
+            putc(' ', out);
+        fwrite(p, 1, n, out);
+        fresh = false;
+        p += n;
+        p += strspn(p, " ");
+    }
+    putc('\n', out);
+}
+
 const char *mfu_text_times(const struct mfu_term *t)
 {
     return t->utf8 ? "\u00d7" : "x";

@@ -20,6 +20,10 @@ int mfu_text_columns(const struct mfu_term *);
 /* Columns that a UTF-8 text takes. */
 int mfu_text_width(const char *);
 
+/* Writes words, broken where the window ends and continued `indent` cells from
+ * its left; `used` cells of the line are taken already.  Ends the line. */
+void mfu_print_wrapped(FILE *, const struct mfu_term *, int used, int indent, const char *text);
+
 enum mfu_style { MFU_PLAIN, MFU_STRONG, MFU_FAINT, MFU_GOOD, MFU_BAD, MFU_WARN, MFU_HUES };
 
 /* Writes text in a style. MFU_HUES + i: one of some colours to tell things

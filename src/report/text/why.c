@@ -22,12 +22,12 @@ static void paragraph(FILE *out, const struct mfu_term *t, int style, const char
 
 static void parts(FILE *out, const struct mfu_term *t, const struct mfu_why *w)
 {
-    const struct mfu_column columns[] = {{mfu_tr("part"), .left = true},
-                                         {mfu_tr("share"), .rank = 0},
+    const struct mfu_column columns[] = {{mfu_translate("part"), .left = true},
+                                         {mfu_translate("share"), .rank = 0},
                                          {"", .rank = 1},
                                          {"", .bar = true, .rank = 5},
-                                         {mfu_tr("what it is"), .left = true, .rank = 3},
-                                         {mfu_tr("see"), .left = true, .rank = 2}};
+                                         {mfu_translate("what it is"), .left = true, .rank = 3},
+                                         {mfu_translate("see"), .left = true, .rank = 2}};
     struct mfu_table table = MFU_TABLE(columns);
     double sum = 0, amount = 0;
 
@@ -38,21 +38,25 @@ static void parts(FILE *out, const struct mfu_term *t, const struct mfu_why *w)
         amount += p->leaf ? 0 : p->amount;
         if (fabs(p->fraction) < SHOWN && i > 0)
             continue;
-        mfu_table_cells(&table, "%s%s\t%s\t%s%s\t%g\t%s\t%s", p->leaf ? "  " : "", mfu_tr(p->name), P(p->fraction),
-                        p->amount < 0 ? "-" : "", Q(fabs(p->amount), w->dim), p->leaf ? 0. : fmax(0, p->fraction),
-                        mfu_tr(p->says), p->command);
+        mfu_table_cells(&table, "%s%s\t%s\t%s%s\t%g\t%s\t%s", p->leaf ? "  " : "", mfu_translate(p->name),
+                        P(p->fraction), p->amount < 0 ? "-" : "", Q(fabs(p->amount), w->dim),
+                        p->leaf ? 0. : fmax(0, p->fraction), mfu_translate(p->says), p->command);
     }
     mfu_table_rule(&table);
-    mfu_table_cells(&table, "%s\t%s\t%s\t0\t\t", mfu_tr(w->whole), P(sum), Q(amount, w->dim));
+    mfu_table_cells(&table, "%s\t%s\t%s\t0\t\t", mfu_translate(w->whole), P(sum), Q(amount, w->dim));
     mfu_table_print(out, t, &table, 0);
 }
 
 static void rows(FILE *out, const struct mfu_term *t, const struct mfu_why *w)
 {
-    const struct mfu_column columns[] = {
-        {mfu_tr("batch"), .rank = 0},  {"accum", .rank = 2},         {mfu_tr("step"), .rank = 3},
-        {"tokens/s", .rank = 1},       {"MFU", .rank = 0},           {"", .bar = true, .rank = 5},
-        {mfu_tr("memory"), .rank = 0}, {"", .left = true, .rank = 0}};
+    const struct mfu_column columns[] = {{mfu_translate("batch"), .rank = 0},
+                                         {"accum", .rank = 2},
+                                         {mfu_translate("step"), .rank = 3},
+                                         {"tokens/s", .rank = 1},
+                                         {"MFU", .rank = 0},
+                                         {"", .bar = true, .rank = 5},
+                                         {mfu_translate("memory"), .rank = 0},
+                                         {"", .left = true, .rank = 0}};
     struct mfu_table table = MFU_TABLE(columns);
 
     for (int i = 0; i < w->n_rows; i++) {
@@ -60,8 +64,8 @@ static void rows(FILE *out, const struct mfu_term *t, const struct mfu_why *w)
 
         mfu_table_cells(&table, "%s\t%s\t%s\t%s\t%s\t%g\t%s\t%s%s", Q(r->batch, MFU_COUNT), Q(r->accum, MFU_COUNT),
                         Q(r->step_s, MFU_SECONDS), Q(r->tokens_per_s, MFU_COUNT), P(r->mfu), r->mfu,
-                        Q(r->memory_bytes, MFU_BYTES), r->fits ? mfu_tr("fits") : mfu_tr("does not fit"),
-                        r->now ? mfu_tr(", now") : "");
+                        Q(r->memory_bytes, MFU_BYTES), r->fits ? mfu_translate("fits") : mfu_translate("does not fit"),
+                        r->now ? mfu_translate(", now") : "");
     }
     mfu_table_print(out, t, &table, 0);
     fputc('\n', out);

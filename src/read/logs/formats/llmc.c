@@ -15,7 +15,7 @@
 
 static bool recognise(const char *line)
 {
-    const char *p = mfu_after(line, "step ");
+    const char *p = mfu_log_after(line, "step ");
 
     return p && strchr(p, '/') && strstr(p, " ms |") && strstr(p, "tok/s");
 }
@@ -92,7 +92,7 @@ static void read(struct mfu_log *log, const char *line)
         read_step(log, line);
     else if (line[0] == '|')
         read_row(log, line);
-    else if ((p = mfu_after(line, "device memory usage: ")))
+    else if ((p = mfu_log_after(line, "device memory usage: ")))
         mfu_log_figure(log->stated, MFU_FIGURE_SMI_USED, 0x1p20 * mfu_number_at(p, NULL));
     else if (strncmp(line, "val loss ", 9) == 0 || strncmp(line, "HellaSwag:", 10) == 0)
         mfu_log_happened(log, MFU_EVENT_EVALUATION);

@@ -20,7 +20,7 @@
 /* build-nanogpt's lines look alike, but have neither a total nor lrm. */
 static bool recognise(const char *line)
 {
-    const char *p = mfu_after(line, "step ");
+    const char *p = mfu_log_after(line, "step ");
 
     return p && strstr(p, "| dt: ") && strstr(p, "| tok/sec: ")
         && (p[strspn(p, "0123456789")] == '/' || strstr(p, "| lrm: "));
@@ -29,7 +29,7 @@ static bool recognise(const char *line)
 static void read_step(struct mfu_log *log, const char *line)
 {
     struct mfu_log_record *r = mfu_log_step(log);
-    const char *mfu = mfu_after(line, "mfu: ");
+    const char *mfu = mfu_log_after(line, "mfu: ");
 
     if (!r)
         return;
@@ -74,21 +74,21 @@ static void read(struct mfu_log *log, const char *line)
     else if (strstr(line, "Saved model") || strstr(line, "Saved optimizer"))
         mfu_log_happened(log, MFU_EVENT_CHECKPOINT);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        if ((p = mfu_after(line, rows[i].label)))
+        if ((p = mfu_log_after(line, rows[i].label)))
             mfu_log_set_number(log, rows[i].key, mfu_number_at(p, NULL));
-    if ((p = mfu_after(line, "Total batch size ")))
+    if ((p = mfu_log_after(line, "Total batch size ")))
         mfu_log_fact(log, &log->tokens_per_step, "total batch size", mfu_number_at(p, NULL));
-    if ((p = mfu_after(line, "Estimated FLOPs per token: ")))
+    if ((p = mfu_log_after(line, "Estimated FLOPs per token: ")))
         mfu_log_fact(log, &log->flops_per_token, "FLOP per token", mfu_number_at(p, NULL));
-    if ((p = mfu_after(line, "Tokens / micro-batch / rank: ")))
+    if ((p = mfu_log_after(line, "Tokens / micro-batch / rank: ")))
         read_batch(log, p);
-    else if ((p = mfu_after(line, "Tokens / micro-batch: ")) && log->sum[0] > 0)
+    else if ((p = mfu_log_after(line, "Tokens / micro-batch: ")) && log->sum[0] > 0)
         mfu_log_set_number(log, "gpus", round(mfu_number_at(p, NULL) / log->sum[0]));
-    if ((p = mfu_after(line, "Number of parameters: "))) {
+    if ((p = mfu_log_after(line, "Number of parameters: "))) {
         log->params = mfu_number_at(p, NULL);
         log->params_digit = 1;
     }
-    if ((p = mfu_after(line, "GPU: ")) && strstr(p, "| Peak FLOPS (BF16): ")) {
+    if ((p = mfu_log_after(line, "GPU: ")) && strstr(p, "| Peak FLOPS (BF16): ")) {
         mfu_copy_until(log->gpu, sizeof log->gpu, p, "|");
         log->peak_flops = mfu_number_after(p, "Peak FLOPS (BF16): ");
     }

@@ -24,7 +24,7 @@ enum { LAST_MFU }; /* the running average of the line before; 0: none */
 
 static const char *iteration(const char *line)
 {
-    const char *p = mfu_after(line, "iter ");
+    const char *p = mfu_log_after(line, "iter ");
 
     return p && isdigit((unsigned char)*p) && strstr(p, ": loss ") && strstr(p, ", time ") ? p : NULL;
 }
@@ -46,7 +46,7 @@ static double own_mfu(struct mfu_log *log, const char *p)
 static void read_step(struct mfu_log *log, const char *p)
 {
     struct mfu_log_record *r = mfu_log_step(log);
-    const char *mfu = mfu_after(p, ", mfu ");
+    const char *mfu = mfu_log_after(p, ", mfu ");
 
     if (!r)
         return;
@@ -79,23 +79,23 @@ static void read(struct mfu_log *log, const char *line)
         mfu_log_happened(log, MFU_EVENT_EVALUATION);
     else if (strstr(line, "saving checkpoint to"))
         mfu_log_happened(log, MFU_EVENT_CHECKPOINT);
-    else if ((p = mfu_after(line, "Overriding config with ")))
+    else if ((p = mfu_log_after(line, "Overriding config with ")))
         mfu_copy_until(log->config_file, sizeof log->config_file, p, ":");
-    else if ((p = mfu_after(line, "Overriding: ")))
+    else if ((p = mfu_log_after(line, "Overriding: ")))
         mfu_log_assignment(log, p);
-    else if ((p = mfu_after(line, "tokens per iteration will be:")))
+    else if ((p = mfu_log_after(line, "tokens per iteration will be:")))
         mfu_log_fact(log, &log->tokens_per_step, "tokens per iteration", mfu_number_at(p, NULL));
-    else if ((p = mfu_after(line, "Initializing from OpenAI GPT-2 weights: ")))
+    else if ((p = mfu_log_after(line, "Initializing from OpenAI GPT-2 weights: ")))
         read_pretrained(log, p);
-    else if ((p = mfu_after(line, "number of parameters: "))) {
+    else if ((p = mfu_log_after(line, "number of parameters: "))) {
         log->params = 1e6 * mfu_number_at(p, NULL);
         log->params_digit = 1e6 * mfu_digit_at(p);
-    } else if ((p = mfu_after(line, "using fused AdamW: ")))
+    } else if ((p = mfu_log_after(line, "using fused AdamW: ")))
         mfu_log_set(log, "optimizer", strncmp(p, "True", 4) == 0 ? "adamw" : "adamw-foreach");
     else if (strstr(line, "compiling the model"))
         mfu_log_set(log, "runtime", "compile");
-    else if ((p = mfu_after(line, "found vocab_size = "))
-             || (p = mfu_after(line, "defaulting to vocab_size of GPT-2 to ")))
+    else if ((p = mfu_log_after(line, "found vocab_size = "))
+             || (p = mfu_log_after(line, "defaulting to vocab_size of GPT-2 to ")))
         mfu_log_set_number(log, "vocab_size", mfu_number_at(p, NULL));
     else if (log->n_records == 0)
         mfu_log_assignment(log, line); /* the configuration file, as it is printed */

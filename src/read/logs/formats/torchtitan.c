@@ -21,7 +21,7 @@
 
 static bool recognise(const char *line)
 {
-    const char *p = mfu_after(line, "step: ");
+    const char *p = mfu_log_after(line, "step: ");
 
     return p && strstr(p, "loss: ") && (strstr(p, "tps: ") || strstr(p, "wps: "));
 }
@@ -29,7 +29,7 @@ static bool recognise(const char *line)
 static void read_step(struct mfu_log *log, const char *line)
 {
     struct mfu_log_record *r = mfu_log_step(log);
-    const char *mfu = mfu_after(line, "mfu: ");
+    const char *mfu = mfu_log_after(line, "mfu: ");
 
     if (!r)
         return;
@@ -175,16 +175,16 @@ static void read_header(struct mfu_log *log, const char *line)
 {
     const char *p;
 
-    if ((p = mfu_after(line, "Building ")) && strstr(p, " with ") && strstr(p, "Args("))
+    if ((p = mfu_log_after(line, "Building ")) && strstr(p, " with ") && strstr(p, "Args("))
         read_model(log, p);
-    else if ((p = mfu_after(line, "CUDA capacity: ")) || (p = mfu_after(line, "GPU capacity: ")))
+    else if ((p = mfu_log_after(line, "CUDA capacity: ")) || (p = mfu_log_after(line, "GPU capacity: ")))
         read_gpu(log, p);
-    else if ((p = mfu_after(line, "Peak FLOPS used for computing MFU: ")))
+    else if ((p = mfu_log_after(line, "Peak FLOPS used for computing MFU: ")))
         log->peak_flops = mfu_number_at(p, NULL);
-    else if ((p = mfu_after(line, " size: ")) && strstr(p, "total parameters")) {
+    else if ((p = mfu_log_after(line, " size: ")) && strstr(p, "total parameters")) {
         log->params = mfu_number_at(p, NULL);
         log->params_digit = 1;
-    } else if ((p = mfu_after(line, "local batch size ")))
+    } else if ((p = mfu_log_after(line, "local batch size ")))
         read_batch(log, p);
     else if (strstr(line, "Applied full activation checkpointing") || strstr(line, "Applied FullAC "))
         mfu_log_set(log, "checkpoint", "full");
@@ -198,9 +198,9 @@ static void read_header(struct mfu_log *log, const char *line)
         mfu_log_set(log, "precision", "fp8");
     else if (strstr(line, "MXLinear"))
         snprintf(log->unplanned, sizeof log->unplanned, "the log trains in MXFP8, which is not planned");
-    else if ((p = mfu_after(line, "device mesh with parallelism: ")))
+    else if ((p = mfu_log_after(line, "device mesh with parallelism: ")))
         read_parallelism(log, p);
-    else if ((p = mfu_after(line, "device mesh with ")))
+    else if ((p = mfu_log_after(line, "device mesh with ")))
         read_mesh(log, p);
 }
 
