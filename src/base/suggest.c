@@ -8,9 +8,12 @@
  */
 #include "base/suggest.h"
 
+#include "base/error.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #define LONGEST 96 /* letters; longer words get no suggestion */
@@ -144,4 +147,32 @@ size_t mfu_suggest(const char *typed, const char *const *names, size_t n, const 
             break;
     }
     return found;
+}
+
+int mfu_error_nearest(struct mfu_error *err, const char *typed, const char *const *names, size_t n)
+{
+    const char *best;
+
+    if (err && mfu_suggest(typed, names, n, &best, 1) > 0)
+        mfu_error_suggest(err, best);
+    return -1;
+}
+
+const char *mfu_names_list(char *text, size_t size, const char *const *names, size_t n)
+{
+    size_t used = 0;
+
+    *text = '\0';
+    for (size_t i = 0; i < n && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i == 0 ? "" : i + 1 == n ? " or " : ", ", names[i]);
+    return text;
+}
+
+size_t mfu_names_count(const char *const *names)
+{
+    size_t n = 0;
+
+    while (names[n])
+        n++;
+    return n;
 }

@@ -10,9 +10,20 @@
 
 #include <stddef.h>
 
+struct mfu_error;
+
 /* Fills `best` with up to `max` of the `n` names, nearest first; returns how
  * many.  Case, '-', '_' and blanks do not matter. */
 size_t mfu_suggest(const char *typed, const char *const *names, size_t n, const char **best, size_t max);
+
+/* Puts the nearest of the names into the error, if one is near.  Returns -1. */
+int mfu_error_nearest(struct mfu_error *, const char *typed, const char *const *names, size_t n);
+
+/* "fp32, bf16 or fp8" into `text`, which is returned. */
+const char *mfu_names_list(char *text, size_t size, const char *const *names, size_t n);
+
+/* How many names stand before the NULL. */
+size_t mfu_names_count(const char *const *names);
 
 /* Whether two names are the same but for case, '-', '_' and blanks. */
 int mfu_same_name(const char *a, const char *b);

@@ -343,8 +343,7 @@ static void suggest(struct mfu_catalog *c, struct shelf *s, const char *name, st
     for (const struct alias *a = s->aliases; a; a = a->next)
         if (!a->usual)
             texts[n++] = a->text;
-    if (mfu_suggest(name, texts, n, &best, 1) > 0)
-        mfu_error_suggest(err, best);
+    mfu_error_nearest(err, name, texts, n);
 }
 
 static int fail_unknown(struct mfu_catalog *c, struct shelf *s, const char *name, struct mfu_error *err)

@@ -35,14 +35,11 @@ static int look_up(const char *name)
 int mfu_coefficient_find(const char *name, struct mfu_error *err)
 {
     int i = look_up(name);
-    const char *best;
 
     if (i >= 0 || !err)
         return i;
     mfu_fail(err, MFU_EINPUT, "no coefficient is called '%.80s'", name);
-    if (mfu_suggest(name, names, MFU_COEFFICIENT_COUNT, &best, 1) > 0)
-        mfu_error_suggest(err, best);
-    return -1;
+    return mfu_error_nearest(err, name, names, MFU_COEFFICIENT_COUNT);
 }
 
 void mfu_coefficients_clear(struct mfu_coefficients *c)

@@ -147,13 +147,12 @@ void mfu_folder_peek(const char *path, char *text, size_t size)
 int mfu_folder_unknown(const char *folder, const char *what, const char *name, struct mfu_error *err)
 {
     struct mfu_arena arena = {0};
-    const char *const *names, *best;
+    const char *const *names;
     size_t n;
 
     if (mfu_folder_names(&arena, folder, &names, &n, err) == 0) {
         mfu_fail(err, MFU_EINPUT, "no %s is called '%.80s' in %.160s", what, name, folder);
-        if (mfu_suggest(name, names, n, &best, 1) > 0)
-            mfu_error_suggest(err, best);
+        mfu_error_nearest(err, name, names, n);
     }
     mfu_arena_free(&arena);
     return -1;

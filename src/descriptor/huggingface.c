@@ -78,7 +78,6 @@ static int fail_type(struct reader *r, const struct known *known)
 {
     struct mfu_yaml_node *root = mfu_yaml_root(r->config);
     char list[400] = "none";
-    const char *best;
     size_t used = 0;
 
     for (size_t i = 0; i < known->n && used < sizeof list - 1; i++)
@@ -87,8 +86,7 @@ static int fail_type(struct reader *r, const struct known *known)
              "no model file knows the model_type '%.80s'; "
              "known are: %s",
              r->type, list);
-    if (mfu_suggest(r->type, known->types, known->n, &best, 1) > 0)
-        mfu_error_suggest(r->err, best);
+    mfu_error_nearest(r->err, r->type, known->types, known->n);
     return mfu_node_error(r->config, mfu_node_find(root, "model_type"), r->err);
 }
 

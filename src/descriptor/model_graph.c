@@ -24,7 +24,7 @@ static const char *const op_keys[] = {"op", "name", "in", "when", "shares"};
 static const struct mfu_primitive *find_primitive(struct mfu_model_builder *b, struct mfu_yaml_node *node)
 {
     const char *name = mfu_node_text(b->yaml, node);
-    const char *names[MOST_PRIMITIVES], *best;
+    const char *names[MOST_PRIMITIVES];
     size_t n = 0;
 
     for (size_t i = 0; name && i < mfu_primitive_count; i++)
@@ -33,8 +33,8 @@ static const struct mfu_primitive *find_primitive(struct mfu_model_builder *b, s
     for (; n < mfu_primitive_count && n < MOST_PRIMITIVES; n++)
         names[n] = mfu_primitives[n]->name;
     mfu_fail(b->err, MFU_EINPUT, "no primitive is called '%.80s'", name ? name : "");
-    if (name && mfu_suggest(name, names, n, &best, 1) > 0)
-        mfu_error_suggest(b->err, best);
+    if (name)
+        mfu_error_nearest(b->err, name, names, n);
     mfu_node_error(b->yaml, node, b->err);
     return NULL;
 }
@@ -80,17 +80,11 @@ static struct mfu_expression *constant(struct mfu_model_builder *b, int value)
 
 static int fail_choice(struct mfu_model_builder *b, const struct mfu_attribute *a, const char *text)
 {
-    char list[300] = "";
-    const char *best;
-    size_t n = 0, used = 0;
+    size_t n = mfu_names_count(a->choices);
+    char list[300];
 
-    for (; a->choices[n]; n++)
-        if (used < sizeof list - 1)
-            used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", n ? ", " : "", a->choices[n]);
-    mfu_fail(b->err, MFU_EINPUT, "'%.80s' is none of %s", text, list);
-    if (mfu_suggest(text, a->choices, n, &best, 1) > 0)
-        mfu_error_suggest(b->err, best);
-    return -1;
+    mfu_fail(b->err, MFU_EINPUT, "'%.80s' is none of %s", text, mfu_names_list(list, sizeof list, a->choices, n));
+    return mfu_error_nearest(b->err, text, a->choices, n);
 }
 
 /* What is written: a choice, or an expression that yields its number. */
@@ -163,7 +157,7 @@ static int fail_reference(struct mfu_model_builder *b, int op, const char *name)
 {
     struct mfu_model *m = b->model;
     const struct mfu_model_section *now = &m->sections[m->n_sections - 1];
-    const char *names[MFU_MAX_OPS + 1], *best;
+    const char *names[MFU_MAX_OPS + 1];
     size_t n = 0;
 
     for (int i = m->n_sections - 1; i >= 0; i--) {
@@ -186,9 +180,7 @@ static int fail_reference(struct mfu_model_builder *b, int op, const char *name)
     }
     names[n++] = "input";
     mfu_fail(b->err, MFU_EINPUT, "no operation above is called '%.80s'", name);
-    if (mfu_suggest(name, names, n, &best, 1) > 0)
-        mfu_error_suggest(b->err, best);
-    return -1;
+    return mfu_error_nearest(b->err, name, names, n);
 }
 
 /* The op that `name` means for op `op`: of its own section, else the nearest

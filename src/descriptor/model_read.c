@@ -70,16 +70,14 @@ static int look_up_dim(const struct mfu_model *m, const char *name)
 int mfu_model_dim_find(const struct mfu_model *m, const char *name, struct mfu_error *err)
 {
     int i = look_up_dim(m, name);
-    const char *names[MFU_MAX_DIMS], *best;
+    const char *names[MFU_MAX_DIMS];
 
     if (i >= 0 || !err)
         return i;
     for (int k = 0; k < m->n_dims; k++)
         names[k] = m->dims[k].name;
     mfu_fail(err, MFU_EINPUT, "no dim is called '%.80s'", name);
-    if (mfu_suggest(name, names, (size_t)m->n_dims, &best, 1) > 0)
-        mfu_error_suggest(err, best);
-    return -1;
+    return mfu_error_nearest(err, name, names, (size_t)m->n_dims);
 }
 
 bool mfu_model_has_images(const struct mfu_model *m)

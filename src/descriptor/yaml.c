@@ -690,11 +690,10 @@ static int fill_text(struct mfu_yaml *yaml, const struct mfu_field *f, struct mf
 int mfu_key_unknown(struct mfu_yaml *yaml, struct mfu_yaml_node *mapping, size_t i, const char *what,
                     const char *const *names, size_t n, struct mfu_error *err)
 {
-    const char *key = mapping->members[i]->key, *best;
+    const char *key = mapping->members[i]->key;
 
     mfu_fail(err, MFU_EINPUT, "unknown %s '%.80s'", what, key);
-    if (mfu_suggest(key, names, n, &best, 1) > 0)
-        mfu_error_suggest(err, best);
+    mfu_error_nearest(err, key, names, n);
     return mfu_key_error(yaml, mapping, i, err);
 }
 

@@ -59,28 +59,18 @@ const struct mfu_command *mfu_command_meant(const char *word)
     return c ? c : find_prefix(word, &n);
 }
 
-/* "plan, plot or print" */
-static void list_prefixed(const char *name, char *text, size_t size, size_t n)
-{
-    size_t length = 0;
-
-    for (size_t i = 0; i < mfu_command_count && length < size; i++)
-        if (strncasecmp(mfu_commands[i]->name, name, strlen(name)) == 0)
-            length += (size_t)snprintf(text + length, size - length, "%s%s", mfu_commands[i]->name,
-                                       --n > 1      ? ", "
-                                           : n == 1 ? " or "
-                                                    : "");
-}
-
 int mfu_command_unknown(struct mfu_session *s, const char *name, struct mfu_error *err)
 {
-    const char *names[128], *best;
+    const char *names[128];
     char could[200];
     size_t n = 0;
 
     if (!find_prefix(name, &n) && n > 1) {
-        list_prefixed(name, could, sizeof could, n);
-        return mfu_fail(err, MFU_EINPUT, "'%.60s' could be %s", name, could);
+        n = 0;
+        for (size_t i = 0; i < mfu_command_count && n < sizeof names / sizeof names[0]; i++)
+            if (strncasecmp(mfu_commands[i]->name, name, strlen(name)) == 0)
+                names[n++] = mfu_commands[i]->name;
+        return mfu_fail(err, MFU_EINPUT, "'%.60s' could be %s", name, mfu_names_list(could, sizeof could, names, n));
     }
     n = 0;
     mfu_fail(err, MFU_EINPUT, "no command is called '%.60s'", name);
@@ -92,7 +82,5 @@ int mfu_command_unknown(struct mfu_session *s, const char *name, struct mfu_erro
     }
     for (; n < mfu_command_count && n < sizeof names / sizeof names[0]; n++)
         names[n] = mfu_commands[n]->name;
-    if (mfu_suggest(name, names, n, &best, 1))
-        mfu_error_suggest(err, best);
-    return -1;
+    return mfu_error_nearest(err, name, names, n);
 }

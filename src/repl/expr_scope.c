@@ -142,7 +142,7 @@ static int look_up_noted(struct scope *scope, const char *name, struct mfu_named
 {
     static const char *const commands[] = {"observe.", "train.", "solve."};
     const struct mfu_session *s = scope->session;
-    const char *names[MFU_NOTED], *best;
+    const char *names[MFU_NOTED];
     bool is_one = false;
 
     for (int i = 0; i < s->n_noted; i++) {
@@ -158,9 +158,7 @@ static int look_up_noted(struct scope *scope, const char *name, struct mfu_named
     if (!is_one)
         return 0;
     mfu_fail(err, MFU_EINPUT, "no `%.*s` has answered '%.60s' yet", (int)strcspn(name, "."), name, name);
-    if (mfu_suggest(name, names, (size_t)s->n_noted, &best, 1))
-        mfu_error_suggest(err, best);
-    return -1;
+    return mfu_error_nearest(err, name, names, (size_t)s->n_noted);
 }
 
 static int resolve(void *context, const char *name, struct mfu_error *err)

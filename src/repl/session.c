@@ -127,7 +127,7 @@ int mfu_session_redo(struct mfu_session *s, struct mfu_error *err)
 
 const struct mfu_scenario *mfu_session_kept(struct mfu_session *s, const char *name, struct mfu_error *err)
 {
-    const char *names[MFU_KEPT], *best;
+    const char *names[MFU_KEPT];
     int n = s->memory.n_kept;
 
     for (int i = 0; i < n; i++) {
@@ -139,8 +139,7 @@ const struct mfu_scenario *mfu_session_kept(struct mfu_session *s, const char *n
         mfu_fail(err, MFU_EINPUT, "nothing is kept yet (keep %.40s does)", name);
     else
         mfu_fail(err, MFU_EINPUT, "nothing is kept as '%.60s'", name);
-    if (mfu_suggest(name, names, (size_t)n, &best, 1))
-        mfu_error_suggest(err, best);
+    mfu_error_nearest(err, name, names, (size_t)n);
     return NULL;
 }
 

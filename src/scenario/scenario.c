@@ -110,28 +110,15 @@ static int resolve_name(void *context, const char *name, struct mfu_error *err)
 static int choice_of(enum mfu_setting_id id, const char *text, double *value, struct mfu_error *err)
 {
     const struct mfu_setting *row = &mfu_settings[id];
-    int choice = mfu_setting_choice(id, text, NULL);
-    char list[256] = "";
-    size_t n = 0, used = 0;
-    const char *best;
+    size_t n = mfu_names_count(row->choices);
+    char list[256];
 
-    *value = choice;
-    if (choice >= 0)
+    *value = mfu_setting_choice(id, text, NULL);
+    if (*value >= 0)
         return 0;
-    if (!err)
-        return -1;
-    for (; row->choices[n]; n++)
-        ;
-    for (size_t i = 0; i < n && used < sizeof list; i++)
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s",
-                                 i == 0           ? ""
-                                     : i + 1 == n ? " or "
-                                                  : ", ",
-                                 row->choices[i]);
-    mfu_fail(err, MFU_EINPUT, "%s: '%.40s': expected %s", row->key, text, list);
-    if (mfu_suggest(text, row->choices, n, &best, 1))
-        mfu_error_suggest(err, best);
-    return -1;
+    mfu_fail(err, MFU_EINPUT, "%s: '%.40s': expected %s", row->key, text,
+             mfu_names_list(list, sizeof list, row->choices, n));
+    return mfu_error_nearest(err, text, row->choices, n);
 }
 
 /* A number with a unit, or else an expression over the current values. */

@@ -195,7 +195,7 @@ static int try_figure(struct mfu_question *q, const char *name, struct mfu_error
 /* 1 with train.seconds and the like, 0 if the name is another. */
 static int find_trained(struct mfu_question *q, const char *name, struct name *n, struct mfu_error *err)
 {
-    const char *names[32], *best;
+    const char *names[32];
 
     if (strncmp(name, "train.", 6) != 0)
         return 0;
@@ -208,9 +208,7 @@ static int find_trained(struct mfu_question *q, const char *name, struct name *n
     for (size_t i = 0; i < mfu_record_train.n; i++)
         names[i] = mfu_record_train.fields[i].name;
     mfu_fail(err, MFU_EINPUT, "train: no figure is called '%.60s'", name + 6);
-    if (mfu_suggest(name + 6, names, mfu_record_train.n, &best, 1))
-        mfu_error_suggest(err, best);
-    return -1;
+    return mfu_error_nearest(err, name + 6, names, mfu_record_train.n);
 }
 
 int mfu_result_unknown(const struct mfu_scenario *s, const char *name, struct mfu_error *err)

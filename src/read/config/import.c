@@ -326,7 +326,7 @@ static char *read_text(struct mfu_arena *arena, const char *path, struct mfu_err
 static int find_format(struct mfu_import *m, const char *path, const char *text, const char *name,
                        struct mfu_error *err)
 {
-    const char *names[32], *best;
+    const char *names[32];
     size_t n = 0;
 
     for (; n < mfu_import_format_count && n < sizeof names / sizeof names[0]; n++) {
@@ -343,9 +343,7 @@ static int find_format(struct mfu_import *m, const char *path, const char *text,
         return mfu_error_at(err, path, 0, 0);
     }
     mfu_fail(err, MFU_EINPUT, "no format is called '%.40s'", name);
-    if (mfu_suggest(name, names, n, &best, 1))
-        mfu_error_suggest(err, best);
-    return -1;
+    return mfu_error_nearest(err, name, names, n);
 }
 
 /* Many files leave the model to others: what is planned then is said. */

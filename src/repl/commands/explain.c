@@ -58,7 +58,7 @@ static const struct mfu_page *find(const char *language, const char *word)
 static int unknown(struct mfu_session *s, const char *language, const char *word, struct mfu_error *err)
 {
     static char names[400][NAME]; /* lasts: the error may name one */
-    const char *list[400], *best;
+    const char *list[400];
     const struct mfu_page *p;
     size_t n = 0;
 
@@ -74,8 +74,7 @@ static int unknown(struct mfu_session *s, const char *language, const char *word
         }
     }
     mfu_fail(err, MFU_EINPUT, "no term is called '%.60s'; `explain` lists them", word);
-    if (mfu_suggest(word, list, n, &best, 1))
-        mfu_error_suggest(err, best);
+    mfu_error_nearest(err, word, list, n);
     return mfu_error_caret(s, err, 1);
 }
 

@@ -188,14 +188,13 @@ static int result_page(struct mfu_session *s, const struct mfu_result *r, struct
 
 static int unknown(struct mfu_session *s, const char *word, struct mfu_error *err)
 {
-    const char *names[512], *best;
+    const char *names[512];
     size_t n = 0;
 
     for (; n < sizeof names / sizeof names[0] && (names[n] = mfu_offer_topics(s, n)); n++)
         ;
     mfu_fail(err, MFU_EINPUT, "no command, topic or setting is called '%.60s'", word);
-    if (mfu_suggest(word, names, n, &best, 1))
-        mfu_error_suggest(err, best);
+    mfu_error_nearest(err, word, names, n);
     return mfu_error_caret(s, err, 1);
 }
 

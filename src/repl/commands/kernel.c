@@ -31,37 +31,14 @@ static const char *const *choices_of(const struct mfu_study_key *k)
 
 /* ---- reading ------------------------------------------------------------- */
 
-/* "fp32, tf32, fp16, bf16 or fp8" */
-static const char *list(char *text, size_t size, const char *const *names)
+/* "expected fp32, tf32 or bf16", and the nearest of them. */
+static int unknown(const char *said, const char *typed, const char *const *names, struct mfu_error *err)
 {
-    size_t used = 0;
+    size_t n = mfu_names_count(names);
+    char list[200];
 
-    *text = '\0';
-    for (size_t i = 0; names[i] && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s%s",
-                                 i == 0             ? ""
-                                     : names[i + 1] ? ", "
-                                                    : " or ",
-                                 names[i]);
-    return text;
-}
-
-static size_t length(const char *const *names)
-{
-    size_t n = 0;
-
-    while (names[n])
-        n++;
-    return n;
-}
-
-static int unknown(const char *typed, const char *const *names, struct mfu_error *err)
-{
-    const char *best;
-
-    if (mfu_suggest(typed, names, length(names), &best, 1))
-        mfu_error_suggest(err, best);
-    return -1;
+    mfu_fail(err, MFU_EINPUT, "%s %s", said, mfu_names_list(list, sizeof list, names, n));
+    return mfu_error_nearest(err, typed, names, n);
 }
 
 /* A number with a unit, or an expression over settings and results. */
@@ -101,7 +78,7 @@ static int choice(const struct mfu_study_key *k, const char *text, double *value
         double value;
     } also[] = {{"1", 1}, {"true", 1}, {"yes", 1}, {"0", 0}, {"false", 0}, {"no", 0}};
     const char *const *names = choices_of(k);
-    char all[200];
+    char said[120];
 
     for (size_t i = 0; names[i]; i++)
         if (mfu_same_name(names[i], text)) {
@@ -113,8 +90,8 @@ static int choice(const struct mfu_study_key *k, const char *text, double *value
             *value = also[i].value;
             return 0;
         }
-    mfu_fail(err, MFU_EINPUT, "%s: '%.40s': expected %s", k->key, text, list(all, sizeof all, names));
-    return unknown(text, names, err);
+    snprintf(said, sizeof said, "%s: '%.40s': expected", k->key, text);
+    return unknown(said, text, names, err);
 }
 
 static int size(struct mfu_session *s, const struct mfu_study_row *row, int i, const char *text, double *value,
@@ -175,13 +152,12 @@ static int read_sizes(struct mfu_session *s, const struct mfu_study_row *row, in
 static int no_such_key(enum mfu_study study, const char *typed, struct mfu_error *err)
 {
     const char *names[MFU_SK_COUNT + 1] = {NULL};
-    char all[200];
+    char said[120];
 
     for (size_t i = 0; key_of(study, i); i++)
         names[i] = key_of(study, i)->key;
-    mfu_fail(err, MFU_EINPUT, "%s takes no '%.40s'; it takes %s", mfu_studies[study].name, typed,
-             list(all, sizeof all, names));
-    return unknown(typed, names, err);
+    snprintf(said, sizeof said, "%s takes no '%.40s'; it takes", mfu_studies[study].name, typed);
+    return unknown(said, typed, names, err);
 }
 
 static int read_pair(struct mfu_session *s, enum mfu_study study, const char *name, const char *text,
@@ -212,7 +188,7 @@ static int read_request(struct mfu_session *s, int argc, char **argv, struct mfu
                         struct mfu_error *err)
 {
     const char *names[MFU_STUDY_COUNT + 1] = {NULL};
-    char all[200];
+    char said[120];
     int study = 0, at;
 
     for (int i = 0; i < MFU_STUDY_COUNT; i++)
@@ -220,9 +196,8 @@ static int read_request(struct mfu_session *s, int argc, char **argv, struct mfu
     while (names[study] && !mfu_same_name(names[study], argv[1]))
         study++;
     if (!names[study]) {
-        mfu_fail(err, MFU_EINPUT, "no kind of kernel is called '%.40s': expected %s", argv[1],
-                 list(all, sizeof all, names));
-        unknown(argv[1], names, err);
+        snprintf(said, sizeof said, "no kind of kernel is called '%.40s': expected", argv[1]);
+        unknown(said, argv[1], names, err);
         return mfu_error_caret(s, err, 1);
     }
     r->study = (enum mfu_study)study;
@@ -269,7 +244,7 @@ static const char *offer(struct mfu_session *s, size_t i)
     if ((argc - first) % 2 == 0)
         return (k = key_of((enum mfu_study)study, i)) ? k->key : NULL;
     for (size_t n = 0; (k = key_of((enum mfu_study)study, n)) != NULL; n++)
-        if (mfu_same_name(k->key, argv[argc - 1]) && choices_of(k) && i < length(choices_of(k)))
+        if (mfu_same_name(k->key, argv[argc - 1]) && choices_of(k) && i < mfu_names_count(choices_of(k)))
             return choices_of(k)[i];
     return NULL;
 }

@@ -85,15 +85,14 @@ static const struct mfu_page *find(const char *language, const char *word, size_
 
 static int unknown(struct mfu_session *s, const char *language, const char *word, struct mfu_error *err)
 {
-    const char *names[MOST], *best;
+    const char *names[MOST];
     const struct mfu_page *p;
     size_t n = 0;
 
     for (; n < MOST && (p = mfu_page_at(KIND, language, n)); n++)
         names[n] = p->name + strspn(p->name, "0123456789-");
     mfu_fail(err, MFU_EINPUT, "no lesson is called '%.60s'; there are 1 to %zu, and `lesson` lists them", word, n);
-    if (mfu_suggest(word, names, n, &best, 1))
-        mfu_error_suggest(err, best);
+    mfu_error_nearest(err, word, names, n);
     return mfu_error_caret(s, err, 1);
 }
 

@@ -89,7 +89,6 @@ static int snapshot(struct mfu_session *s, const char *file, struct mfu_error *e
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
     static const char *const views[] = {"stages", "timeline", "--snapshot"};
-    const char *best;
 
     if (argc == 1)
         return whole(s, err);
@@ -106,8 +105,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
         return mfu_error_caret(s, err, 2);
     } else {
         mfu_fail(err, MFU_EINPUT, "'%.60s': expected nothing, stages, timeline, or --snapshot FILE", argv[1]);
-        if (mfu_suggest(argv[1], views, 3, &best, 1))
-            mfu_error_suggest(err, best);
+        mfu_error_nearest(err, argv[1], views, 3);
     }
     return mfu_error_caret(s, err, 1);
 }

@@ -17,21 +17,15 @@ struct request {
 
 static int unknown(struct mfu_session *s, const char *name, struct mfu_error *err)
 {
-    const char *names[MOST_PLOTS], *best;
-    char list[160] = "";
+    const char *names[MOST_PLOTS];
+    char list[160];
     size_t n = 0;
 
-    for (; mfu_figures[n] && n < MOST_PLOTS; n++) {
+    for (; mfu_figures[n] && n < MOST_PLOTS; n++)
         names[n] = mfu_figures[n]->name;
-        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s",
-                 n == 0                   ? ""
-                     : mfu_figures[n + 1] ? ", "
-                                          : " or ",
-                 names[n]);
-    }
-    mfu_fail(err, MFU_EINPUT, "there is no picture called '%.60s': expected %s", name, list);
-    if (mfu_suggest(name, names, n, &best, 1))
-        mfu_error_suggest(err, best);
+    mfu_fail(err, MFU_EINPUT, "there is no picture called '%.60s': expected %s", name,
+             mfu_names_list(list, sizeof list, names, n));
+    mfu_error_nearest(err, name, names, n);
     return mfu_error_caret(s, err, 1);
 }
 

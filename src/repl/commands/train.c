@@ -25,15 +25,13 @@ static int number(struct mfu_session *s, const char *text, enum mfu_dim dim, dou
 
 static int unknown(const char *name, struct mfu_error *err)
 {
-    const char *names[16], *best;
+    const char *names[16];
     size_t n = mfu_train_option_count;
 
     for (size_t i = 0; i < n; i++)
         names[i] = mfu_train_options[i].name;
     mfu_fail(err, MFU_EINPUT, "no option is called '%.40s'", name);
-    if (mfu_suggest(name, names, n, &best, 1))
-        mfu_error_suggest(err, best);
-    return -1;
+    return mfu_error_nearest(err, name, names, n);
 }
 
 static int read_option(struct mfu_session *s, const char *name, const char *text, struct mfu_train_options *o,
