@@ -178,25 +178,8 @@ static void free_block(struct mfu_allocator *a, int b)
         s->inactive_split_bytes += mfu_block_is_split(block) ? own : own - block->size;
 }
 
-/* Work on `stream`, or on all (any), is done. */
-static void finish_events(struct mfu_allocator *a, int stream, bool any)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < a->n_events; i++) {
-        int b = a->events[i].block;
-
-        if (!any && a->events[i].stream != stream)
-            a->events[kept++] = a->events[i];
-        else if (--a->blocks[b].events == 0)
-            free_block(a, b);
-    }
-    a->n_events = kept;
-}
-
 static void release_cached(struct mfu_allocator *a)
 {
-    finish_events(a, 0, true);
     for (int p = 0; p < a->n_pools && !a->broken; p++)
         mfu_driver_release_pool(a, &a->pools[p]);
 }
@@ -278,51 +261,12 @@ void mfu_allocator_free(struct mfu_allocator *a, int handle)
     block->allocated = false;
     a->stats.frees++;
     a->stats.allocated_bytes -= block->size;
-    if (block->uses) {
-        size_t kept = 0;
-
-        block->events = block->uses;
-        block->uses = 0;
-        for (size_t i = 0; i < a->n_uses; i++)
-            if (a->uses[i].block == handle)
-                a->events[a->n_events++] = a->uses[i];
-            else
-                a->uses[kept++] = a->uses[i];
-        a->n_uses = kept;
-    } else {
-        free_block(a, handle);
-    }
+    free_block(a, handle);
 }
 
 uint64_t mfu_allocator_address(const struct mfu_allocator *a, int handle)
 {
     return allocated(a, handle) ? a->blocks[handle].address : 0;
-}
-
-void mfu_allocator_record_stream(struct mfu_allocator *a, int handle, int stream)
-{
-    if (!allocated(a, handle) || a->pools[a->blocks[handle].pool].stream == stream)
-        return;
-    for (size_t i = 0; a->blocks[handle].uses && i < a->n_uses; i++)
-        if (a->uses[i].block == handle && a->uses[i].stream == stream)
-            return;
-    /* Room for its event too, so that free() cannot fail. */
-    if (a->n_uses + a->n_events >= a->room_uses) {
-        size_t wanted = a->n_uses + a->n_events + 1;
-
-        if (!MFU_ROOM(a->uses, wanted, a->room_uses) || !MFU_ROOM(a->events, wanted, a->room_events)) {
-            a->broken = true;
-            return;
-        }
-    }
-    a->uses[a->n_uses++] = (struct use){handle, stream};
-    a->blocks[handle].uses++;
-}
-
-void mfu_allocator_event(struct mfu_allocator *a, int stream)
-{
-    if (!a->broken)
-        finish_events(a, stream, false);
 }
 
 void mfu_allocator_empty_cache(struct mfu_allocator *a)
@@ -387,8 +331,6 @@ void mfu_allocator_release(struct mfu_allocator *a)
     free(a->pools);
     free(a->segments);
     free(a->blocks);
-    free(a->uses);
-    free(a->events);
     free(a);
 }
 

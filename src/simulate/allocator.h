@@ -35,13 +35,6 @@ void mfu_allocator_free(struct mfu_allocator *, int handle);
 /* Where a live block lies in the simulated address space; 0 if it has none. */
 uint64_t mfu_allocator_address(const struct mfu_allocator *, int handle);
 
-/* record_stream: the block was also used on `stream`; freed while such uses are
- * pending it stays active until mfu_allocator_event says that all work queued on
- * the stream so far is done.  PyTorch notices at the next malloc, we at once.
- * Running out of memory and empty_cache wait for all streams. */
-void mfu_allocator_record_stream(struct mfu_allocator *, int handle, int stream);
-void mfu_allocator_event(struct mfu_allocator *, int stream);
-
 void mfu_allocator_empty_cache(struct mfu_allocator *);
 void mfu_allocator_reset_peaks(struct mfu_allocator *);
 const struct mfu_allocator_stats *mfu_allocator_stats(const struct mfu_allocator *);
@@ -64,8 +57,8 @@ void mfu_allocator_describe_card(struct mfu_allocator *, uint64_t card_bytes, ui
 struct mfu_block_view {
     int segment;                                      /* counted from 0 by address */
     uint64_t segment_bytes, address, size, requested; /* requested 0: free */
-    int stream, handle;                               /* handle -1: free, or freed and waiting */
-    bool active, small;                               /* active: allocated, or waiting for an event */
+    int stream, handle;                               /* handle -1: free */
+    bool active, small;                               /* active: allocated */
 };
 typedef void mfu_block_fn(void *context, const struct mfu_block_view *);
 void mfu_allocator_each(const struct mfu_allocator *, mfu_block_fn *, void *context);

@@ -224,7 +224,7 @@ void mfu_allocator_each(const struct mfu_allocator *a, mfu_block_fn *fn, void *c
                        .requested = block->requested,
                        .stream = a->pools[block->pool].stream,
                        .handle = block->allocated ? b : -1,
-                       .active = block->allocated || block->events > 0,
+                       .active = block->allocated,
                        .small = a->pools[block->pool].small,
                    });
             }

@@ -29,8 +29,6 @@ struct block {
     uint64_t born;      /* searches of its pool when it was freed (its age, for collection) */
     int previous, next; /* neighbours in the segment, by address; 0: none */
     int segment, pool;
-    int uses;   /* other streams that use it while it is allocated */
-    int events; /* those whose work is not done though it is freed */
     bool allocated;
     bool mapped; /* false: a hole in an expandable segment */
 };
@@ -51,10 +49,6 @@ struct pool {
     struct mfu_block_set holes; /* of expandable segments; all of size 0, so by address */
 };
 
-struct use {
-    int block, stream;
-};
-
 struct mfu_allocator {
     struct mfu_allocator_options options;
     uint64_t capacity, unsplittable; /* options with their defaults put in */
@@ -73,11 +67,6 @@ struct mfu_allocator {
     int n_pools, room_pools;
     uint64_t searches[2]; /* of the large and the small pools */
 
-    struct use *uses; /* of allocated blocks by other streams */
-    size_t n_uses, room_uses;
-    struct use *events; /* of freed ones, oldest first */
-    size_t n_events, room_events;
-
     struct mfu_allocator_stats stats;
     uint64_t card_bytes, process_bytes; /* for the message only */
     struct {
@@ -95,10 +84,10 @@ static inline bool mfu_block_is_split(const struct block *block)
     return block->previous || block->next;
 }
 
-/* Free, or a hole; not waiting for an event. */
+/* Free, or a hole. */
 static inline bool mfu_block_idle(const struct mfu_allocator *a, int b)
 {
-    return b && !a->blocks[b].allocated && a->blocks[b].events == 0;
+    return b && !a->blocks[b].allocated;
 }
 
 /* ---- allocator_blocks.c: blocks, their neighbours, and where free ones are -- */

@@ -115,10 +115,6 @@ static void one_operation(struct mfu_allocator *a, int streams, int wanted)
     } else if (what < 12) { /* the end of a step: much goes at once */
         for (int n = (int)any(1500); n > 0 && n_live; n--)
             drop(a, (int)any((uint64_t)n_live));
-    } else if (what < 100) {
-        mfu_allocator_event(a, (int)any((uint64_t)streams));
-    } else if (what < 350 && n_live) {
-        mfu_allocator_record_stream(a, live[any((uint64_t)n_live)].handle, (int)any((uint64_t)streams));
     } else if (n_live < wanted && what < 6000) {
         struct live x = {.bytes = any_size(), .stream = (int)any((uint64_t)streams)};
         long ooms = mfu_allocator_stats(a)->ooms;

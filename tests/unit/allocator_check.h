@@ -10,7 +10,7 @@
 struct sums {
     uint64_t reserved, allocated, active, requested, inactive_split;
     long segments, blocks;
-    size_t free, holes, uses, events;
+    size_t free, holes;
 };
 
 static bool in_set(const struct mfu_block_set *set, uint64_t size, uint64_t address, int b)
@@ -26,7 +26,7 @@ static const char *check_block(const struct mfu_allocator *a, int b, struct sums
     const struct block *block = &a->blocks[b];
     const struct segment *segment = &a->segments[block->segment];
     const struct pool *pool = &a->pools[block->pool];
-    bool active = block->allocated || block->events > 0;
+    bool active = block->allocated;
 
     if (block->size == 0 || block->size % BLOCK_STEP || block->address % BLOCK_STEP)
         return "a block is not a multiple of 512 bytes";
@@ -39,8 +39,6 @@ static const char *check_block(const struct mfu_allocator *a, int b, struct sums
         return "a block is smaller than what was requested";
     if (!active && block->requested)
         return "a free block is requested";
-    if (block->uses && !block->allocated)
-        return "a free block has stream uses";
     if (!active && mfu_block_idle(a, block->next) && a->blocks[block->next].mapped == block->mapped)
         return "two free neighbours are not merged";
     if (!active && block->mapped && !in_set(&pool->free, block->size, block->address, b))
@@ -48,8 +46,6 @@ static const char *check_block(const struct mfu_allocator *a, int b, struct sums
     if (!block->mapped && !in_set(&pool->holes, 0, block->address, b))
         return "a hole is not in its pool";
 
-    sum->uses += (size_t)block->uses;
-    sum->events += (size_t)block->events;
     sum->blocks += active;
     sum->free += block->mapped && !active;
     sum->holes += !block->mapped;
@@ -133,8 +129,6 @@ static const char *allocator_check(const struct mfu_allocator *a)
     }
     if (n_free != sum.free || n_holes != sum.holes)
         return "a pool holds something that is not a free block";
-    if (sum.uses != a->n_uses || sum.events != a->n_events)
-        return "stream uses or events are lost";
     if (sum.reserved != s->reserved_bytes || sum.allocated != s->allocated_bytes || sum.active != s->active_bytes
         || sum.requested != s->requested_bytes || sum.inactive_split != s->inactive_split_bytes
         || sum.segments != s->segments || sum.blocks != s->blocks)
