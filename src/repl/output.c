@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <wchar.h>
 
 #include "base/printable.h"
 #include "repl/line.h"

@@ -42,12 +42,12 @@ static size_t first_character(const char *text, int *columns)
     return 1;
 }
 
-int mfu_text_width(const char *text)
+int mfu_width(const char *text, size_t bytes)
 {
     int n = 0, columns;
 
-    for (; *text; n += columns)
-        text += first_character(text, &columns);
+    for (size_t i = 0; i < bytes && text[i]; n += columns)
+        i += first_character(text + i, &columns);
     return n;
 }
 
@@ -74,6 +74,17 @@ void mfu_print_wrapped(FILE *out, const struct mfu_term *term, int used, int ind
         p += strspn(p, " ");
     }
     putc('\n', out);
+}
+
+int mfu_text_width(const char *text)
+{
+    return mfu_width(text, strlen(text));
+}
+
+void mfu_term_lose(const struct mfu_term *t)
+{
+    if (t->lost)
+        *t->lost = true;
 }
 
 const char *mfu_text_times(const struct mfu_term *t)
