@@ -1,6 +1,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/short.h"
 #include "repl/attribution.h"
 #include "repl/command.h"
 #include "repl/completers.h"
@@ -8,6 +9,7 @@
 #include "repl/output.h"
 #include "report/text/text.h"
 #include "answer/fields/fields.h"
+#include "report/text/text.h"
 #include "scenario/keys.h"
 
 #define MOST 8 /* scenarios side by side */
@@ -131,72 +133,70 @@ static const struct mfu_record record = MFU_RECORD(compare, .command = "compare"
 
 /* ---- text ---------------------------------------------------------------- */
 
-#define LABEL 16
-#define CELL 16
+static const struct {
+    const char *label, *result;
+} shown[] = {{"tokens per step", "tokens_per_step"},
+             {"step", "step_time_s"},
+             {"tokens/s", "tokens_per_s"},
+             {"model FLOP/s", "achieved_flops"},
+             {"MFU", "mfu"},
+             {"nvidia-smi", "smi_used_bytes"},
+             {"fill", "fill"}};
+enum { N_SHOWN = sizeof shown / sizeof shown[0] };
 
-static const char *const shown[] = {"tokens_per_step", "step_time_s", "tokens_per_s", "achieved_flops", "mfu",
-                                    "smi_used_bytes",  "fill"};
-static const char *const labels[] = {"tokens per step", "step", "tokens/s", "model FLOP/s", "MFU",
-                                     "nvidia-smi",      "fill"};
-#define N_SHOWN (sizeof shown / sizeof shown[0])
-
-static void put_cell(struct mfu_session *s, const char *text, bool last)
+/* What is set and chosen in the i-th scenario under a key. */
+static const char *value_text(char text[MFU_QUANTITY_MAX], const struct comparison *c, const struct mfu_difference *d,
+                              int i)
 {
-    fprintf(s->out, "%-*s%s", last ? 0 : CELL, text, last ? "\n" : " ");
-}
-
-static void put_difference(struct mfu_session *s, const struct comparison *c, const struct mfu_difference *d)
-{
-    char text[MFU_QUANTITY_MAX];
+    const struct mfu_scenario *it = c->scenarios[i];
+    struct mfu_key k = mfu_scenario_key(it, d->key, NULL);
     struct mfu_config config;
 
-    fprintf(s->out, "%-*s ", LABEL, d->key);
-    for (int i = 0; i < c->n; i++) {
-        const struct mfu_scenario *it = c->scenarios[i];
-        struct mfu_key k = mfu_scenario_key(it, d->key, NULL);
-
-        mfu_scenario_resolve(it, &config, NULL);
-        put_cell(s,
-                 d->what == MFU_DIFFERENT_GPU         ? it->gpu->slug
-                     : d->what == MFU_DIFFERENT_MODEL ? it->model->slug
-                     : k.kind == MFU_KEY_NONE         ? "-"
-                                                      : mfu_key_format(text, it, k, mfu_config_value(&config, k)),
-                 i == c->n - 1);
-    }
+    mfu_scenario_resolve(it, &config, NULL);
+    return d->what == MFU_DIFFERENT_GPU  ? it->gpu->slug
+        : d->what == MFU_DIFFERENT_MODEL ? it->model->slug
+        : k.kind == MFU_KEY_NONE         ? "-"
+                                         : mfu_key_format(text, it, k, mfu_config_value(&config, k));
 }
 
-static bool all_equal(const double *x, int n)
+/* Keys that differ and the results, a column for each scenario, which is planned once.  Tokens per step
+ * only where they differ: then steps cannot be compared. */
+static int put_table(struct mfu_session *s, const struct comparison *c, struct mfu_error *err)
 {
-    for (int i = 1; i < n; i++)
-        if (x[i] != x[0])
-            return false;
-    return true;
-}
-
-/* One figure of every scenario; planned once, a column each.  Tokens per step only
- * where they differ: then steps cannot be compared. */
-static int put_results(struct mfu_session *s, const struct comparison *c, struct mfu_error *err)
-{
+    struct mfu_column columns[1 + MOST] = {{"", .left = true}};
+    struct mfu_table table = {.columns = columns, .n_columns = 1 + c->n};
     double values[N_SHOWN][MOST];
     struct mfu_result r[N_SHOWN];
-    bool fits[MOST];
+    bool fits[MOST], same_tokens = true;
     char text[MFU_QUANTITY_MAX];
 
     for (int i = 0; i < c->n; i++) {
+        columns[1 + i] = (struct mfu_column){c->names[i], .left = true};
         if (mfu_session_plan_of(s, c->scenarios[i], err) < 0)
             return -1;
-        for (size_t k = 0; k < N_SHOWN; k++)
-            values[k][i] = mfu_result_find(shown[k], &r[k]) ? mfu_result_value(&r[k], &s->plan) : NAN;
+        for (int k = 0; k < N_SHOWN; k++)
+            values[k][i] = mfu_result_find(shown[k].result, &r[k]) ? mfu_result_value(&r[k], &s->plan) : NAN;
+        same_tokens &= values[0][i] == values[0][0];
         fits[i] = s->plan.memory.fits;
     }
-    for (size_t k = all_equal(values[0], c->n); k < N_SHOWN; k++) {
-        fprintf(s->out, "%-*s ", LABEL, labels[k]);
+    for (int d = 0; d < c->n_differences; d++) {
+        mfu_table_cells(&table, "%s", c->differences[d].key);
         for (int i = 0; i < c->n; i++)
-            put_cell(s, mfu_quantity_format(text, values[k][i], r[k].dim), i == c->n - 1);
+            mfu_table_cells(&table, "%s", value_text(text, c, &c->differences[d], i));
     }
-    fprintf(s->out, "%-*s ", LABEL, "fits");
+    if (c->n_differences == 0)
+        fprintf(s->out, "no key differs\n");
+    else
+        mfu_table_rule(&table);
+    for (int k = same_tokens; k < N_SHOWN; k++) {
+        mfu_table_cells(&table, "%s", shown[k].label);
+        for (int i = 0; i < c->n; i++)
+            mfu_table_cells(&table, "%s", mfu_quantity_format(text, values[k][i], r[k].dim));
+    }
+    mfu_table_cells(&table, "fits");
     for (int i = 0; i < c->n; i++)
-        put_cell(s, fits[i] ? "yes" : "no", i == c->n - 1);
+        mfu_table_cells(&table, "%s", fits[i] ? "yes" : "no");
+    mfu_table_print(s->out, &s->term, &table, 0);
     return 0;
 }
 
@@ -208,15 +208,9 @@ static void name_followers(const struct comparison *c, char *text, size_t size)
     text[0] = '\0';
     for (int i = 0; i < c->n_followers && used < size; i++) {
         used += (size_t)snprintf(text + used, size - used, "%s%s (", i ? ", " : "", c->followers[i].key);
-        for (int k = 0; k < c->n && used < size; k++) {
-            struct mfu_key key = mfu_scenario_key(c->scenarios[k], c->followers[i].key, NULL);
-            struct mfu_config config;
-            char value[MFU_QUANTITY_MAX];
-
-            mfu_scenario_resolve(c->scenarios[k], &config, NULL);
+        for (int k = 0; k < c->n && used < size; k++)
             used += (size_t)snprintf(text + used, size - used, "%s%s", k ? ", " : "",
-                                     mfu_key_format(value, c->scenarios[k], key, mfu_config_value(&config, key)));
-        }
+                                     value_text((char[MFU_QUANTITY_MAX]){0}, c, &c->followers[i], k));
         used += used < size ? (size_t)snprintf(text + used, size - used, ")") : 0;
     }
 }
@@ -249,25 +243,26 @@ static void put_whole(struct mfu_session *s, const struct comparison *c, const c
     put_paragraph(s, text);
 }
 
-/* Seconds for the tokens of the first one's step. */
-static void put_seconds(struct mfu_session *s, double seconds, bool last)
+/* What is added to the time of so many tokens: "+3 ms". */
+static const char *added_text(char text[MFU_QUANTITY_MAX + 1], double seconds)
 {
-    char text[MFU_QUANTITY_MAX], number[MFU_QUANTITY_MAX];
-
-    if (isnan(seconds))
-        snprintf(text, sizeof text, "-");
-    else
-        snprintf(text, sizeof text, "%s%s", seconds < 0 ? "-" : "+",
-                 mfu_quantity_format(number, fabs(seconds), MFU_SECONDS));
-    put_cell(s, text, last);
+    snprintf(text, MFU_QUANTITY_MAX + 1,
+             isnan(seconds)    ? "-"
+                 : seconds < 0 ? "-%s"
+                               : "+%s",
+             Q(fabs(seconds), MFU_SECONDS));
+    return text;
 }
+#define ADDED_TEXT(seconds) added_text((char[MFU_QUANTITY_MAX + 1]){0}, seconds)
 
 /* A gain belongs to a key only if that key alone was changed. */
 static void put_credits(struct mfu_session *s, const struct comparison *c)
 {
     const struct mfu_attribution *why = &c->why;
-    double tokens = why->tokens[0];
-    int label = LABEL;
+    static const struct mfu_column columns[] = {
+        {"", .left = true}, {"in order", .rank = 0}, {"reverse", .rank = 0}, {"alone", .rank = 0}};
+    struct mfu_table table = MFU_TABLE(columns);
+    double tokens = why->tokens[0], whole_s = tokens * why->whole.per_token_s;
     char follows[256], text[1024], number[MFU_QUANTITY_MAX];
 
     name_followers(c, follows, sizeof follows);
@@ -282,42 +277,23 @@ static void put_credits(struct mfu_session *s, const struct comparison *c)
              why->tokens[0] == why->tokens[1] ? "a step has" : "steps have other tokens, so this is the time of",
              mfu_quantity_format(number, tokens, MFU_TOKENS));
     put_paragraph(s, text);
-    for (int i = 0; i < why->n; i++)
-        label = (int)strlen(why->credits[i].keys) > label ? (int)strlen(why->credits[i].keys) : label;
-    fprintf(s->out, "%-*s ", label, "");
-    put_cell(s, "in order", false);
-    put_cell(s, "reverse", false);
-    put_cell(s, "alone", true);
     for (int i = 0; i < why->n; i++) {
         const struct mfu_credit *x = &why->credits[i];
 
-        fprintf(s->out, "%-*s ", label, x->keys);
-        put_seconds(s, tokens * x->forward.per_token_s, false);
-        put_seconds(s, tokens * x->reverse.per_token_s, false);
-        put_seconds(s, tokens * x->alone.per_token_s, true);
+        mfu_table_cells(&table, "%s\t%s\t%s\t%s", x->keys, ADDED_TEXT(tokens * x->forward.per_token_s),
+                        ADDED_TEXT(tokens * x->reverse.per_token_s), ADDED_TEXT(tokens * x->alone.per_token_s));
     }
-    fprintf(s->out, "%-*s ", label, "interaction");
-    put_cell(s, "", false);
-    put_cell(s, "", false);
-    put_seconds(s, tokens * why->interaction.per_token_s, true);
-    fprintf(s->out, "%-*s ", label, "together");
-    for (int i = 0; i < 3; i++)
-        put_seconds(s, tokens * why->whole.per_token_s, i == 2);
+    mfu_table_cells(&table, "interaction\t\t\t%s", ADDED_TEXT(tokens * why->interaction.per_token_s));
+    mfu_table_rule(&table);
+    mfu_table_cells(&table, "together\t%s\t%s\t%s", ADDED_TEXT(whole_s), ADDED_TEXT(whole_s), ADDED_TEXT(whole_s));
+    mfu_table_print(s->out, &s->term, &table, 0);
     if (*follows)
         fprintf(s->out, "%s: follows from what differs.\n", follows);
 }
 
 static int show(struct mfu_session *s, const struct comparison *c, struct mfu_error *err)
 {
-    fprintf(s->out, "%-*s ", LABEL, "");
-    for (int i = 0; i < c->n; i++)
-        put_cell(s, c->names[i], i == c->n - 1);
-    for (int i = 0; i < c->n_differences; i++)
-        put_difference(s, c, &c->differences[i]);
-    if (c->n_differences == 0)
-        fprintf(s->out, "no key differs\n");
-    fprintf(s->out, "\n");
-    if (put_results(s, c, err) < 0)
+    if (put_table(s, c, err) < 0)
         return -1;
     if (c->why.n > 0)
         put_credits(s, c);
