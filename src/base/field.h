@@ -127,6 +127,11 @@ extern const struct mfu_record mfu_record_words, mfu_record_strings;
         __VA_ARGS__                                                                                                    \
     }
 
+/* The record of a part of an answer, which has no name outside its file. */
+#define MFU_PART_RECORD(id, declaration, LIST)                                                                         \
+    MFU_FIELDS(id, declaration, LIST)                                                                                  \
+    static const struct mfu_record id = MFU_RECORD(id, .rows = NULL);
+
 /* ---- how the rows are read ------------------------------------------------- */
 
 #define MFU_FIELD_GET(kind_, name_, unit_, value_, meaning_)                                                           \

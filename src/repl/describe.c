@@ -123,8 +123,7 @@ struct mfu_cluster_answer mfu_cluster_answer(const struct mfu_scenario *scenario
 #define LEVEL(X) \
     X(NUMBER, nodes,            MFU_COUNT, l->nodes,            "that it joins") \
     X(NUMBER, oversubscription, MFU_COUNT, l->oversubscription, "of its uplinks")
-MFU_FIELDS(level, const struct mfu_switch_level *l, LEVEL)
-static const struct mfu_record level = MFU_RECORD(level, .rows = NULL);
+MFU_PART_RECORD(level, const struct mfu_switch_level *l, LEVEL)
 
 #define CLUSTER(X) \
     X(TEXT,   cluster,           0, a->cluster.slug,                "as it is chosen") \

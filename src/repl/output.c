@@ -158,8 +158,7 @@ struct problem {
     X(MAYBE_NUMBER, line,       MFU_COUNT, p->line,       "of the file, from 1") \
     X(MAYBE_NUMBER, column,     MFU_COUNT, p->column,     "of the line, from 1") \
     X(MAYBE_TEXT,   suggestion, 0,         p->suggestion, "the nearest name that is known")
-MFU_FIELDS(problem, const struct problem *p, PROBLEM)
-static const struct mfu_record problem = MFU_RECORD(problem, .rows = NULL);
+MFU_PART_RECORD(problem, const struct problem *p, PROBLEM)
 
 #define FAILED(X) X(OBJECT, error, &problem, p, "the command failed")
 MFU_FIELDS(error, const struct problem *p, FAILED)

@@ -85,8 +85,7 @@ const struct mfu_record mfu_record_kernels = MFU_RECORD(kernels, .command = "ker
     X(TEXT,         name,        0,               r->name,        "what limits there") \
     X(MAYBE_NUMBER, flops_per_s, MFU_FLOP_PER_S,  r->flops_per_s, "of a flat roof") \
     X(MAYBE_NUMBER, bytes_per_s, MFU_BYTES_PER_S, r->bytes_per_s, "of a slope")
-MFU_FIELDS(roof, const struct mfu_roof *r, ROOF)
-static const struct mfu_record roof = MFU_RECORD(roof, .rows = NULL);
+MFU_PART_RECORD(roof, const struct mfu_roof *r, ROOF)
 
 static void make_roofs(const struct mfu_plan *p, struct mfu_value *v)
 {
@@ -103,13 +102,12 @@ static void make_roofs(const struct mfu_plan *p, struct mfu_value *v)
     X(NUMBER, flops_per_s, MFU_FLOP_PER_S, r->flops_per_s,                  "while it runs") \
     X(NUMBER, share,       MFU_RATIO,      r->share,                        "of the step's time") \
     X(TEXT,   bound,       0,              mfu_bound_names[r->price.bound], "compute, memory, launch or latency")
-MFU_FIELDS(roofline_kernel, const struct mfu_kernel_row *r, POINT)
-static const struct mfu_record point = MFU_RECORD(roofline_kernel, .rows = NULL);
+MFU_PART_RECORD(roofline_kernel, const struct mfu_kernel_row *r, POINT)
 
 #define ROOFLINE(X) \
     X(MADE_LIST, ceilings, &roof,     make_roofs(p, v), "roofs of the GPU") \
     X(NUMBER,    ridge,    MFU_COUNT, mfu_ridge(&p->machine, p->mfu.peak_flops), "FLOP per byte where DRAM and the dense peak meet") \
-    X(MADE_LIST, kernels,  &point,    make_rows(p, v),  "kernels below the roofs")
+    X(MADE_LIST, kernels,  &roofline_kernel,    make_rows(p, v),  "kernels below the roofs")
 MFU_FIELDS(roofline, const struct mfu_plan *p, ROOFLINE)
 const struct mfu_record mfu_record_roofline = MFU_RECORD(roofline, .command = "roofline", .rows = "kernels");
 
@@ -188,8 +186,7 @@ struct slice {
     X(NUMBER, dram_active,     MFU_RATIO,   s->of->read.dram_active,     "DCGM DRAM_ACTIVE") \
     X(NUMBER, mfu,             MFU_RATIO,   s->of->read.mfu,             "model FLOP over the dense peak") \
     X(NUMBER, power_w,         MFU_WATTS,   s->of->read.power_w,         "board power, predicted")
-MFU_FIELDS(slice, const struct slice *s, SLICE)
-static const struct mfu_record slice = MFU_RECORD(slice, .rows = NULL);
+MFU_PART_RECORD(slice, const struct slice *s, SLICE)
 
 static void make_slices(const struct mfu_metrics_over_answer *a, struct mfu_value *v)
 {

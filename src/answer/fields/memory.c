@@ -19,8 +19,7 @@ struct part {
 #define PART(X) \
     X(TEXT,   name,  0,         x->name,  "weights, gradients, optimizer ...") \
     X(NUMBER, bytes, MFU_BYTES, x->bytes, "of the peak")
-MFU_FIELDS(part, const struct part *x, PART)
-static const struct mfu_record part = MFU_RECORD(part, .rows = NULL);
+MFU_PART_RECORD(part, const struct part *x, PART)
 
 /* Whole bytes that sum to the rounded total: each part ends where the sum of
  * the parts so far, rounded, ends. */
@@ -41,8 +40,7 @@ static void make_parts(const struct mfu_peak_memory *peak, struct mfu_value *v)
     X(TEXT,   part,   0,         mfu_part_names[t->part],   "the part that it belongs to") \
     X(NUMBER, bytes,  MFU_BYTES, t->bytes,                  "of one of them") \
     X(NUMBER, copies, MFU_COUNT, t->copies,                 "alive at the peak, in all layers")
-MFU_FIELDS(tensor, const struct mfu_alive *t, TENSOR)
-static const struct mfu_record tensor = MFU_RECORD(tensor, .rows = NULL);
+MFU_PART_RECORD(tensor, const struct mfu_alive *t, TENSOR)
 
 static void make_tensors(const struct mfu_plan *p, struct mfu_value *v)
 {
@@ -57,8 +55,7 @@ static void make_tensors(const struct mfu_plan *p, struct mfu_value *v)
 #define FAILURE(X) \
     X(TEXT, in,      0, m->failed_in, "the launch that gets no memory") \
     X(TEXT, message, 0, m->message,   "what PyTorch would print")
-MFU_FIELDS(out_of_memory, const struct mfu_memory_answer *m, FAILURE)
-static const struct mfu_record out_of_memory = MFU_RECORD(out_of_memory, .rows = NULL);
+MFU_PART_RECORD(out_of_memory, const struct mfu_memory_answer *m, FAILURE)
 
 #define MEMORY(X) \
     X(FLAG,   fits, 0, p->memory.fits, "1 if the memory suffices, else 0") \
@@ -115,8 +112,7 @@ static void put_index(int i, struct mfu_value *v)
     X(SCALAR, micro_step, 0,           put_index(s->micro_step, v),  "from 0; null: the optimizer") \
     X(NUMBER, begin_s,    MFU_SECONDS, s->begin_s,                   "from the beginning of the step") \
     X(NUMBER, end_s,      MFU_SECONDS, s->end_s,                     "from the beginning of the step")
-MFU_FIELDS(span, const struct mfu_memory_timeline_span *s, SPAN)
-static const struct mfu_record span = MFU_RECORD(span, .rows = NULL);
+MFU_PART_RECORD(span, const struct mfu_memory_timeline_span *s, SPAN)
 
 static const char *part_at(const void *point, size_t i, struct mfu_value *v)
 {
@@ -137,8 +133,7 @@ static const char *part_at(const void *point, size_t i, struct mfu_value *v)
     X(NUMBER, allocated_bytes, MFU_BYTES,   x->allocated,            "in tensors") \
     X(NUMBER, reserved_bytes,  MFU_BYTES,   x->reserved,             "by the caching allocator") \
     X(MAP,    parts,           0,           (v->object = x, v->entry = part_at), "bytes of each part that holds any")
-MFU_FIELDS(sample, const struct mfu_memory_timeline_point *x, SAMPLE)
-static const struct mfu_record sample = MFU_RECORD(sample, .rows = NULL);
+MFU_PART_RECORD(sample, const struct mfu_memory_timeline_point *x, SAMPLE)
 
 static void make_samples(const struct mfu_memory_timeline *t, struct mfu_value *v)
 {

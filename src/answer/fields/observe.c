@@ -16,8 +16,7 @@ struct dropped {
 #define DROPPED(X) \
     X(TEXT,   reason, 0,         d->reason, "warm-up, evaluation or checkpoint ...") \
     X(NUMBER, count,  MFU_COUNT, d->count,  "lines")
-MFU_FIELDS(dropped, const struct dropped *d, DROPPED)
-static const struct mfu_record dropped = MFU_RECORD(dropped, .rows = NULL);
+MFU_PART_RECORD(dropped, const struct dropped *d, DROPPED)
 
 static void make_dropped(const struct mfu_observation *r, struct mfu_value *v)
 {
@@ -80,8 +79,7 @@ static const char *origin(const void *object, size_t i, struct mfu_value *v)
     X(MAYBE_TEXT,   mfu_convention,         0,              r->convention,         "of the logged MFU") \
     X(MAYBE_SCALAR, mfu_convention_assumed, 0, r->convention ? mfu_value_flag(v, r->convention_assumed) : (void)0, "whether nobody says which") \
     X(MAYBE_SCALAR, mfu_peak_flops,         0, r->convention ? mfu_value_number(v, r->peak_flops) : (void)0, "that the logged MFU is divided by")
-MFU_FIELDS(measured, const struct mfu_observation *r, MEASURED)
-static const struct mfu_record measured = MFU_RECORD(measured, .rows = NULL);
+MFU_PART_RECORD(measured, const struct mfu_observation *r, MEASURED)
 
 #define COMPARED(X) \
     X(TEXT,   figure,    0,         c->name,      "what is compared") \
@@ -89,16 +87,14 @@ static const struct mfu_record measured = MFU_RECORD(measured, .rows = NULL);
     X(NUMBER, predicted, MFU_COUNT, c->predicted, "in base units") \
     X(NUMBER, low,       MFU_COUNT, c->low,       "lower end of the 90 % interval") \
     X(NUMBER, high,      MFU_COUNT, c->high,      "upper end of the 90 % interval")
-MFU_FIELDS(compared, const struct mfu_compared *c, COMPARED)
-static const struct mfu_record compared = MFU_RECORD(compared, .rows = NULL);
+MFU_PART_RECORD(compared, const struct mfu_compared *c, COMPARED)
 
 #define CANDIDATE(X) \
     X(TEXT,   change,       0,           c->change,      "what could be different") \
     X(NUMBER, step_time_s,  MFU_SECONDS, c->step_time_s, "predicted with it") \
     X(NUMBER, share_of_gap, MFU_RATIO,   c->share,       "of what is between measurement and prediction") \
     X(TEXT,   confirm,      0,           c->confirm,     "what would show it")
-MFU_FIELDS(candidate, const struct mfu_candidate *c, CANDIDATE)
-static const struct mfu_record candidate = MFU_RECORD(candidate, .rows = NULL);
+MFU_PART_RECORD(candidate, const struct mfu_candidate *c, CANDIDATE)
 
 struct found {
     const struct mfu_finding *of;
@@ -133,8 +129,7 @@ static void make_candidates(const struct found *f, struct mfu_value *v)
     X(MAYBE_SCALAR, stated_params,  0, put_size(f->of, f->of->stated_params, v),  "parameters of the configuration") \
     X(MAYBE_SCALAR, implied_n_embd, 0, put_size(f->of, f->of->implied_n_embd, v), "width that they imply") \
     X(MAYBE_MADE_LIST, candidates, &candidate, make_candidates(f, v),             "what could explain the gap")
-MFU_FIELDS(finding, const struct found *f, FOUND)
-static const struct mfu_record finding = MFU_RECORD(finding, .rows = NULL);
+MFU_PART_RECORD(finding, const struct found *f, FOUND)
 
 static void make_findings(const struct mfu_observation *r, struct mfu_value *v)
 {

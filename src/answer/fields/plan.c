@@ -49,8 +49,7 @@ const struct mfu_record mfu_record_scenario = MFU_RECORD(scenario, .rows = NULL)
     X(NUMBER, trainable,     MFU_PARAMS, g->trainable_params,     "those that are trained") \
     X(NUMBER, non_embedding, MFU_PARAMS, g->non_embedding_params, "those that are no embeddings") \
     X(NUMBER, active,        MFU_PARAMS, g->active_params,        "those that one token uses")
-MFU_FIELDS(params, const struct mfu_program *g, PARAMS)
-static const struct mfu_record params = MFU_RECORD(params, .rows = NULL);
+MFU_PART_RECORD(params, const struct mfu_program *g, PARAMS)
 
 #define STEP(X) \
     X(NUMBER, step_time_s,      MFU_SECONDS, p->step.time_s,      "one optimizer step") \
@@ -79,8 +78,7 @@ const struct mfu_record mfu_record_step = MFU_RECORD(step, .command = "step");
     X(NUMBER, mfu,             MFU_RATIO,      c->mfu,             "MFU that it would print") \
     X(TEXT,   counts,          0,              c->counts,          "what is counted") \
     X(TEXT,   peak_of,         0,              c->peak_of,         "whose peak that is")
-MFU_FIELDS(convention, const struct mfu_convention *c, CONVENTION)
-static const struct mfu_record convention = MFU_RECORD(convention, .rows = NULL);
+MFU_PART_RECORD(convention, const struct mfu_convention *c, CONVENTION)
 
 static void make_conventions(const struct mfu_plan *p, struct mfu_value *v)
 {
@@ -136,8 +134,7 @@ static void make_assumed(const struct mfu_plan *p, struct mfu_value *v)
     X(TEXT, date,   0, g->calibrated,      "when the calibration in force was made") \
     X(TEXT, device, 0, g->slug,            "of which GPU") \
     X(TEXT, driver, 0, g->calibrated_with, "with which driver")
-MFU_FIELDS(calibrated, const struct mfu_gpu *g, CALIBRATED)
-static const struct mfu_record calibrated = MFU_RECORD(calibrated, .rows = NULL);
+MFU_PART_RECORD(calibrated, const struct mfu_gpu *g, CALIBRATED)
 
 static void make_not_modelled(const struct mfu_plan *p, struct mfu_value *v)
 {
@@ -162,8 +159,7 @@ static void make_not_modelled(const struct mfu_plan *p, struct mfu_value *v)
     X(NUMBER, vpp,  MFU_COUNT, c->setting[MFU_S_VPP],  "virtual stages of each") \
     X(TEXT,   schedule, 0, c->pipeline.schedule->name, "order in which the stages run") \
     X(NUMBER, zero, MFU_COUNT, c->setting[MFU_S_ZERO], "what is sharded over dp: 0 nothing to 3 the weights")
-MFU_FIELDS(layout, const struct mfu_config *c, LAYOUT)
-static const struct mfu_record layout = MFU_RECORD(layout, .rows = NULL);
+MFU_PART_RECORD(layout, const struct mfu_config *c, LAYOUT)
 
 #define PLAN(X) \
     X(OBJECT, scenario, &mfu_record_scenario, &p->config, "every setting and dimension as it was resolved") \

@@ -33,8 +33,7 @@ static void put_cell(const struct cell *c, struct mfu_value *v)
 }
 
 #define CELL(X) X(SCALAR, _, 0, put_cell(c, v), "a setting's value, or a result")
-MFU_FIELDS(cell, const struct cell *c, CELL)
-static const struct mfu_record cell = MFU_RECORD(cell, .rows = NULL);
+MFU_PART_RECORD(cell, const struct cell *c, CELL)
 
 struct row {
     const struct mfu_sweep *sweep;
@@ -53,8 +52,7 @@ static void make_cells(const struct row *r, struct mfu_value *v)
 }
 
 #define ROW(X) X(MADE_LIST, _, &cell, make_cells(r, v), "one value for each of `columns`")
-MFU_FIELDS(sweep_row, const struct row *r, ROW)
-static const struct mfu_record row = MFU_RECORD(sweep_row, .rows = NULL);
+MFU_PART_RECORD(sweep_row, const struct row *r, ROW)
 
 static void make_rows(const struct mfu_sweep_answer *a, struct mfu_value *v)
 {
@@ -66,7 +64,7 @@ static void make_rows(const struct mfu_sweep_answer *a, struct mfu_value *v)
 
 #define SWEEP(X) \
     X(MADE_LIST, columns, &mfu_record_strings, make_columns(a->sweep, v), "keys that vary, then results") \
-    X(MADE_LIST, rows,    &row,      make_rows(a, v),               "one list of values per combination") \
+    X(MADE_LIST, rows,    &sweep_row,      make_rows(a, v),               "one list of values per combination") \
     X(NUMBER,    evaluated, MFU_COUNT, (double)a->result->evaluated, "combinations that were planned") \
     X(NUMBER,    refused,   MFU_COUNT, (double)a->result->refused,   "that contradict themselves") \
     X(NUMBER,    excluded,  MFU_COUNT, (double)a->result->excluded,  "that the condition excludes") \

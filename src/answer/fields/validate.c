@@ -40,8 +40,7 @@ static void put_known(bool known, bool flag, struct mfu_value *v)
     X(WORDS,  assumed, 0, r->assumed,                              "what the row leaves open") \
     X(TEXT,   skipped, 0, r->skipped[0] ? r->skipped : NULL,       "why it was not planned; else null") \
     X(TEXT,   refused, 0, r->skipped[0] ? r->skipped : NULL,       "the same")
-MFU_FIELDS(validated, const struct mfu_validated *r, VALIDATED)
-static const struct mfu_record validated = MFU_RECORD(validated, .rows = NULL);
+MFU_PART_RECORD(validated, const struct mfu_validated *r, VALIDATED)
 
 #define ERRORS(X) \
     X(NUMBER, n,          MFU_COUNT, (double)s->n,                         "rows") \
@@ -51,16 +50,14 @@ static const struct mfu_record validated = MFU_RECORD(validated, .rows = NULL);
     X(NUMBER, p90,        MFU_RATIO, s->n ? s->p90 : (double)NAN,          "90th percentile of the absolute error") \
     X(TEXT,   worst_id,   0,         s->n ? s->worst_id : NULL,            "row with the largest error") \
     X(NUMBER, coverage90, MFU_RATIO, s->n ? s->coverage90 : (double)NAN,   "measured values inside of the 90 % interval")
-MFU_FIELDS(errors, const struct mfu_errors_summary *s, ERRORS)
-static const struct mfu_record errors = MFU_RECORD(errors, .rows = NULL);
+MFU_PART_RECORD(errors, const struct mfu_errors_summary *s, ERRORS)
 
 #define CALLS(X) \
     X(NUMBER, ran,            MFU_COUNT, (double)v_->ran,            "runs that ran") \
     X(NUMBER, ran_called_fit, MFU_COUNT, (double)v_->ran_called_fit, "of them, predicted to fit") \
     X(NUMBER, oom,            MFU_COUNT, (double)v_->oom,            "runs out of memory") \
     X(NUMBER, oom_called_oom, MFU_COUNT, (double)v_->oom_called_oom, "of them, predicted not to fit")
-MFU_FIELDS(calls, const struct mfu_validation *v_, CALLS)
-static const struct mfu_record calls = MFU_RECORD(calls, .rows = NULL);
+MFU_PART_RECORD(calls, const struct mfu_validation *v_, CALLS)
 
 #define SUMMARY(X) \
     X(OBJECT, step,             &errors, &a->step,      "step time") \
@@ -73,8 +70,7 @@ static const struct mfu_record calls = MFU_RECORD(calls, .rows = NULL);
     X(NUMBER, refused,    MFU_COUNT, (double)a->n_skipped,    "rows that were not planned") \
     X(NUMBER, skipped,    MFU_COUNT, (double)a->n_skipped,    "the same") \
     X(NUMBER, calibrated, MFU_COUNT, (double)a->n_calibrated, "rows predicted with a calibration of this user")
-MFU_FIELDS(validation_summary, const struct mfu_validation *a, SUMMARY)
-static const struct mfu_record summary = MFU_RECORD(validation_summary, .rows = NULL);
+MFU_PART_RECORD(validation_summary, const struct mfu_validation *a, SUMMARY)
 
 #define GROUP(X) \
     X(TEXT,   by,    0, g->by,    "gpu, runtime or sharding") \
@@ -82,13 +78,12 @@ static const struct mfu_record summary = MFU_RECORD(validation_summary, .rows = 
     X(OBJECT, step,             &errors, &g->step,      "step time") \
     X(OBJECT, memory_allocated, &errors, &g->allocated, "peak allocated memory") \
     X(OBJECT, memory_reserved,  &errors, &g->reserved,  "peak reserved memory")
-MFU_FIELDS(validation_group, const struct mfu_validation_group *g, GROUP)
-static const struct mfu_record group = MFU_RECORD(validation_group, .rows = NULL);
+MFU_PART_RECORD(validation_group, const struct mfu_validation_group *g, GROUP)
 
 #define VALIDATE(X) \
     X(LIST,   rows,    &validated, (a->rows, a->n_rows),     "every row of the file") \
-    X(OBJECT, summary, &summary,   a,                        "over all rows") \
-    X(LIST,   groups,  &group,     (a->groups, a->n_groups), "per GPU, runtime and sharding")
+    X(OBJECT, summary, &validation_summary,   a,                        "over all rows") \
+    X(LIST,   groups,  &validation_group,     (a->groups, a->n_groups), "per GPU, runtime and sharding")
 MFU_FIELDS(validate, const struct mfu_validation *a, VALIDATE)
 const struct mfu_record mfu_record_validate = MFU_RECORD(validate, .command = "validate", .rows = "rows");
 
@@ -105,8 +100,7 @@ struct fitted {
     X(TEXT,   unit,   0,         mfu_dim_unit(mfu_coefficient_rows[f->row->id].dim), "unit; empty: a number") \
     X(NUMBER, prior,  MFU_COUNT, f->row->prior,                         "before these measurements") \
     X(TEXT,   source, 0,         mfu_calibrated_source(f->of, f->row),  "probe, runs or default")
-MFU_FIELDS(fitted, const struct fitted *f, FITTED)
-static const struct mfu_record fitted = MFU_RECORD(fitted, .rows = NULL);
+MFU_PART_RECORD(fitted, const struct fitted *f, FITTED)
 
 static void make_fitted(const struct mfu_calibrated *c, struct mfu_value *v)
 {
@@ -123,15 +117,13 @@ static void make_fitted(const struct mfu_calibrated *c, struct mfu_value *v)
     X(NUMBER, mape,        MFU_RATIO, r->mape,      "mean absolute error") \
     X(NUMBER, median,      MFU_RATIO, r->median,    "median absolute error") \
     X(NUMBER, bias,        MFU_RATIO, r->bias,      "mean signed error")
-MFU_FIELDS(residuals, const struct mfu_fit_residuals *r, RESIDUALS)
-static const struct mfu_record residuals = MFU_RECORD(residuals, .rows = NULL);
+MFU_PART_RECORD(residuals, const struct mfu_fit_residuals *r, RESIDUALS)
 
 #define BASE(X) \
     X(TEXT,   from,    0,         b->from,    "kinds of measurements: probe, runs") \
     X(TEXT,   date,    0,         b->date,    "of that calibration") \
     X(NUMBER, samples, MFU_COUNT, b->samples, "of that calibration")
-MFU_FIELDS(calibration_base, const struct mfu_calibration_base *b, BASE)
-static const struct mfu_record base = MFU_RECORD(calibration_base, .rows = NULL);
+MFU_PART_RECORD(calibration_base, const struct mfu_calibration_base *b, BASE)
 
 #define CALIBRATE(X) \
     X(TEXT,      gpu,           0,          c->gpu->slug,          "whose coefficients these are") \
@@ -142,7 +134,7 @@ static const struct mfu_record base = MFU_RECORD(calibration_base, .rows = NULL)
     X(NUMBER,    mape_held_out, MFU_RATIO,  c->fit.mape_held_out,  "of measurements that the fit had not seen; null: not tried") \
     X(LIST,      residuals,     &residuals, (c->fit.classes, c->fit.n_classes), "errors by kind of measurement") \
     X(NUMBER,    left_out,      MFU_COUNT,  (double)c->n_left_out, "measurements of other GPUs, or that cannot be planned") \
-    X(OBJECT,    started_from,  &base,      c->file.base.from[0] ? &c->file.base : NULL, "the calibration whose values were the priors; else null") \
+    X(OBJECT,    started_from,  &calibration_base,      c->file.base.from[0] ? &c->file.base : NULL, "the calibration whose values were the priors; else null") \
     X(TEXT,      replaced,      0,          c->replaces[0] ? c->replaces : NULL, "kinds of an earlier calibration that is given up; else null") \
     X(TEXT,      calibration,   0,          c->file.name,          "under which it is kept")
 MFU_FIELDS(calibrate, const struct mfu_calibrated *c, CALIBRATE)
@@ -154,12 +146,11 @@ const struct mfu_record mfu_record_calibrate = MFU_RECORD(calibrate, .command = 
     X(TEXT,   date,          0,         c->date,          "when it was made") \
     X(TEXT,   software,      0,         c->software,      "CUDA, libraries, driver") \
     X(TEXT,   from,          0,         c->from,          "kinds of measurements: probe, runs") \
-    X(OBJECT, started_from,  &base,     c->base.from[0] ? &c->base : NULL, "the calibration whose values were the priors; else null") \
+    X(OBJECT, started_from,  &calibration_base,     c->base.from[0] ? &c->base : NULL, "the calibration whose values were the priors; else null") \
     X(NUMBER, samples,       MFU_COUNT, c->samples,       "measurements") \
     X(NUMBER, mape,          MFU_RATIO, c->mape,          "mean absolute error") \
     X(NUMBER, mape_held_out, MFU_RATIO, c->mape_held_out, "of measurements that the fit had not seen")
-MFU_FIELDS(calibration, const struct mfu_calibration *c, CALIBRATION)
-static const struct mfu_record calibration = MFU_RECORD(calibration, .rows = NULL);
+MFU_PART_RECORD(calibration, const struct mfu_calibration *c, CALIBRATION)
 
 #define CALIBRATIONS(X) \
     X(LIST, calibrations, &calibration, (a->list, a->n), "those that are kept for this user")

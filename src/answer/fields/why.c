@@ -27,8 +27,7 @@ struct part {
     X(MAYBE_NUMBER, seconds,  MFU_SECONDS, p->dim != MFU_BYTES ? p->of->amount : (double)NAN, "the same in seconds") \
     X(TEXT,         says,     0,           p->of->says,                                       "what it is") \
     X(MAYBE_TEXT,   command,  0,           p->of->command[0] ? p->of->command : NULL,         "that shows more")
-MFU_FIELDS(why_leaf, const struct part *p, PART)
-static const struct mfu_record leaf = MFU_RECORD(why_leaf, .rows = NULL);
+MFU_PART_RECORD(why_leaf, const struct part *p, PART)
 
 /* `n` parts, each with its leaves where they are wanted. */
 static void make_parts(const struct mfu_why_part *parts, int n, enum mfu_dim dim, bool leaves, struct mfu_value *v)
@@ -47,9 +46,8 @@ static void make_parts(const struct mfu_why_part *parts, int n, enum mfu_dim dim
 
 #define PART_WITH_LEAVES(X) \
     PART(X) \
-    X(MAYBE_MADE_LIST, parts, &leaf, make_parts(p->of + 1, p->n, p->dim, true, v), "what it consists of")
-MFU_FIELDS(why_part, const struct part *p, PART_WITH_LEAVES)
-static const struct mfu_record part = MFU_RECORD(why_part, .rows = NULL);
+    X(MAYBE_MADE_LIST, parts, &why_leaf, make_parts(p->of + 1, p->n, p->dim, true, v), "what it consists of")
+MFU_PART_RECORD(why_part, const struct part *p, PART_WITH_LEAVES)
 
 #define WHY_ROW(X) \
     X(NUMBER, batch,        MFU_COUNT,   r->batch,        "micro-batch") \
@@ -59,16 +57,14 @@ static const struct mfu_record part = MFU_RECORD(why_part, .rows = NULL);
     X(NUMBER, mfu,          MFU_RATIO,   r->mfu,          "model FLOP over the dense peak") \
     X(NUMBER, memory_bytes, MFU_BYTES,   r->memory_bytes, "as nvidia-smi shows it") \
     X(FLAG,   fits,         0,           r->fits,         "whether the memory suffices")
-MFU_FIELDS(why_row, const struct mfu_why_row *r, WHY_ROW)
-static const struct mfu_record why_row = MFU_RECORD(why_row, .rows = NULL);
+MFU_PART_RECORD(why_row, const struct mfu_why_row *r, WHY_ROW)
 
 #define SYMPTOM(X) \
     X(TEXT,   code,    0,         s->code,  "launch-bound ...") \
     X(TEXT,   claim,   0,         s->claim, "number of the symptom in the documentation") \
     X(TEXT,   message, 0,         s->text,  "what the figures show") \
     X(NUMBER, share,   MFU_RATIO, s->share, "of the step that it concerns")
-MFU_FIELDS(symptom, const struct mfu_symptom *s, SYMPTOM)
-static const struct mfu_record symptom = MFU_RECORD(symptom, .rows = NULL);
+MFU_PART_RECORD(symptom, const struct mfu_symptom *s, SYMPTOM)
 
 static bool of_mfu(const struct mfu_why *w)
 {
@@ -85,7 +81,7 @@ static void put_flag(bool there, bool flag, struct mfu_value *v)
     X(TEXT,       topic, 0,         w->topic, "what was asked") \
     X(NUMBER,     total, MFU_RATIO, w->total, "what the fractions of the parts add up to") \
     X(TEXT,       whole, 0,         w->whole, "what is taken apart") \
-    X(MADE_LIST,  parts, &part,     make_parts(w->parts, w->n_parts, w->dim, false, v), "a partition of the whole") \
+    X(MADE_LIST,  parts, &why_part,     make_parts(w->parts, w->n_parts, w->dim, false, v), "a partition of the whole") \
     X(MAYBE_LIST, rows,  &why_row,  (w->n_rows ? w->rows : NULL, w->n_rows),           "the same with other micro-batches") \
     X(LIST,       text,  &mfu_record_words, (w->lines, w->n_lines), "the explanation in sentences") \
     X(LIST,       findings, &symptom, (w->symptoms, w->n_symptoms), "symptoms that the figures show") \
@@ -118,14 +114,12 @@ static const char *put_key(const struct mfu_scenario *s, struct mfu_key key, dou
     X(FLAG,   fits,            0,           o->fits,         "whether the memory suffices") \
     X(NUMBER, mfu,             MFU_RATIO,   o->mfu,          "model FLOP over the dense peak") \
     X(NUMBER, hfu,             MFU_RATIO,   o->hfu,          "the same with recomputed FLOP")
-MFU_FIELDS(outcome, const struct mfu_outcome *o, OUTCOME)
-static const struct mfu_record outcome = MFU_RECORD(outcome, .rows = NULL);
+MFU_PART_RECORD(outcome, const struct mfu_outcome *o, OUTCOME)
 
 #define NOW(X) \
     X(MEMBERS, outcome, &outcome,  o, "as it is") \
     X(NUMBER,  speedup, MFU_COUNT, 1, "1")
-MFU_FIELDS(now, const struct mfu_outcome *o, NOW)
-static const struct mfu_record now = MFU_RECORD(now, .rows = NULL);
+MFU_PART_RECORD(now, const struct mfu_outcome *o, NOW)
 
 static const char *lever_key(const void *object, size_t i, struct mfu_value *v)
 {
@@ -158,8 +152,7 @@ static const char *verdict(const struct mfu_lever *l)
     X(TEXT,    verdict, 0,         verdict(l),                             "faster, smaller, too large or not worth it") \
     X(TEXT,    why,     0,         l->why,                                 "what the difference consists of") \
     X(TEXT,    risk,    0,         l->row ? l->row->risk : "",             "what speaks against it")
-MFU_FIELDS(lever, const struct mfu_lever *l, LEVER)
-static const struct mfu_record lever = MFU_RECORD(lever, .rows = NULL);
+MFU_PART_RECORD(lever, const struct mfu_lever *l, LEVER)
 
 struct together {
     const struct mfu_advice *advice;
@@ -197,8 +190,7 @@ static const char *together_key(const void *object, size_t i, struct mfu_value *
     X(FLAG,      keeps_tokens_per_step, 0, t->of->keeps_tokens_per_step,     "whether a step has the same tokens") \
     X(FLAG,      changes_mathematics,   0, t->of->changes_mathematics,       "whether rounding, optimizer or model differ") \
     X(TEXT,      why,     0,         t->of->why,                             "what the difference consists of")
-MFU_FIELDS(combination, const struct together *t, TOGETHER)
-static const struct mfu_record combination = MFU_RECORD(combination, .rows = NULL);
+MFU_PART_RECORD(combination, const struct together *t, TOGETHER)
 
 static void make_together(const struct mfu_advice *a, const struct mfu_combination *c, struct mfu_value *v)
 {
@@ -211,8 +203,7 @@ static void make_together(const struct mfu_advice *a, const struct mfu_combinati
 #define REFUSAL(X) \
     X(TEXT, change, 0, r->change, "what is not possible") \
     X(TEXT, reason, 0, r->reason, "why not")
-MFU_FIELDS(refusal, const struct mfu_refusal *r, REFUSAL)
-static const struct mfu_record refusal = MFU_RECORD(refusal, .rows = NULL);
+MFU_PART_RECORD(refusal, const struct mfu_refusal *r, REFUSAL)
 
 #define ADVISE(X) \
     X(OBJECT, now,    &now,   &a->base,                 "the scenario as it is") \

@@ -336,8 +336,7 @@ static double when(const struct pulled *l, double value)
     X(NUMBER, mfu,          MFU_RATIO,   l->after ? l->after->mfu : (double)NAN,          "model FLOP over the dense peak") \
     X(NUMBER, fits,         MFU_COUNT,   l->after ? l->after->fits : (double)NAN,         "1 if the memory suffices") \
     X(FLAG,   offered,      0,           l->after && l->offered,                          "1 if it fits and gains time or memory")
-MFU_FIELDS(pulled, const struct pulled *l, PULLED)
-static const struct mfu_record pulled = MFU_RECORD(pulled, .rows = NULL);
+MFU_PART_RECORD(pulled, const struct pulled *l, PULLED)
 // clang-format on
 
 /* Whether a lever is called "batch.16", or just "batch". */

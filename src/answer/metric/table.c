@@ -67,8 +67,7 @@ static double kind_s(const struct mfu_plan *p, enum mfu_kind kind)
     X(NUMBER, bandwidth,            MFU_BYTES_PER_S, p->config.gpu->bandwidth_bytes_s, "memory bandwidth of the GPU") \
     X(NUMBER, sms,                  MFU_COUNT,      p->config.gpu->sms,     "streaming multiprocessors of the GPU") \
     X(NUMBER, l2_bytes,             MFU_BYTES,      p->config.gpu->l2_bytes, "L2 cache of the GPU")
-MFU_FIELDS(more, const struct mfu_plan *p, MORE)
-static const struct mfu_record more = MFU_RECORD(more, .rows = NULL);
+MFU_PART_RECORD(more, const struct mfu_plan *p, MORE)
 // clang-format on
 
 /* All but the last are of a plan. */

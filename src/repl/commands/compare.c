@@ -93,38 +93,33 @@ static const struct mfu_plan *plan_again(const struct planned *p)
 
 // clang-format off
 #define VALUE(X) X(SCALAR, _, 0, put_value(x, v), "of one scenario; null: it has no such key")
-MFU_FIELDS(compared_value, const struct value *x, VALUE)
-static const struct mfu_record compared_value = MFU_RECORD(compared_value, .rows = NULL);
+MFU_PART_RECORD(compared_value, const struct value *x, VALUE)
 
 #define DIFFERING(X) \
     X(TEXT,      key,    0,      d->of->key,        "gpu, model or a key") \
     X(MADE_LIST, values, &compared_value, make_values(d, v), "in each scenario")
-MFU_FIELDS(difference, const struct differing *d, DIFFERING)
-static const struct mfu_record difference = MFU_RECORD(difference, .rows = NULL);
+MFU_PART_RECORD(difference, const struct differing *d, DIFFERING)
 
 #define ADDED(X) \
     X(NUMBER, step_time_s,       MFU_SECONDS, a->step_s,      "added to a step") \
     X(NUMBER, seconds_per_token, MFU_SECONDS, a->per_token_s, "added to each token")
-MFU_FIELDS(added, const struct mfu_added *a, ADDED)
-static const struct mfu_record added = MFU_RECORD(added, .rows = NULL);
+MFU_PART_RECORD(added, const struct mfu_added *a, ADDED)
 
 #define CREDIT(X) \
     X(TEXT,    key,     0,      x->keys,     "one key, or several joined by +") \
     X(MEMBERS, forward, &added, &x->forward, "changed in this order") \
     X(OBJECT,  reverse, &added, &x->reverse, "changed in the reverse order") \
     X(OBJECT,  alone,   &added, &x->alone,   "changed alone; null: not possible")
-MFU_FIELDS(credit, const struct mfu_credit *x, CREDIT)
-static const struct mfu_record credit = MFU_RECORD(credit, .rows = NULL);
+MFU_PART_RECORD(credit, const struct mfu_credit *x, CREDIT)
 
 #define PLANNED(X) X(OBJECT, _, &mfu_record_plan_inside, plan_again(p), "a plan")
-MFU_FIELDS(compared_plan, const struct planned *p, PLANNED)
-static const struct mfu_record planned = MFU_RECORD(compared_plan, .rows = NULL);
+MFU_PART_RECORD(compared_plan, const struct planned *p, PLANNED)
 
 #define COMPARISON(X) \
     X(LIST,      scenarios,   &mfu_record_strings, (c->names, c->n), "their names") \
     X(MADE_LIST, differences, &difference, make_differences(c, c->differences, c->n_differences, v), "keys that differ") \
     X(MADE_LIST, follows,     &difference, make_differences(c, c->followers, c->n_followers, v), "keys that differ since others do") \
-    X(MADE_LIST, results,     &planned,    make_planned(c, v), "the plan of each scenario") \
+    X(MADE_LIST, results,     &compared_plan,    make_planned(c, v), "the plan of each scenario") \
     X(LIST,      attribution, &credit,     (c->why.credits, c->why.n), "of two scenarios: what each change adds") \
     X(MAYBE_OBJECT, interaction, &added,   c->why.n > 0 ? &c->why.interaction : NULL, "what only all changes together do")
 MFU_FIELDS(compare, const struct comparison *c, COMPARISON)

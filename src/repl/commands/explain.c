@@ -102,10 +102,9 @@ static void make_terms(const char *language, struct mfu_value *v)
     X(TEXT,      name,    0, t->page->name,                                       "as `explain` takes it") \
     X(MADE_TEXT, term,    0, mfu_page_term(t->page, v->buf, sizeof v->buf),       "as people write it") \
     X(MADE_TEXT, summary, 0, mfu_page_summary(t->page, v->buf, sizeof v->buf),    "in a line")
-MFU_FIELDS(term, const struct term *t, TERM)
-static const struct mfu_record term_record = MFU_RECORD(term, .rows = NULL);
+MFU_PART_RECORD(term, const struct term *t, TERM)
 
-#define TERMS(X) X(MADE_LIST, terms, &term_record, make_terms(language, v), "all that can be explained")
+#define TERMS(X) X(MADE_LIST, terms, &term, make_terms(language, v), "all that can be explained")
 MFU_FIELDS(terms, const char *language, TERMS)
 static const struct mfu_record list_record = MFU_RECORD(terms, .command = "explain", .rows = "terms");
 
@@ -127,12 +126,12 @@ static int list(struct mfu_session *s, const char *language, struct mfu_error *e
         return mfu_answer(s, &list_record, language, err);
     mfu_pager_begin(s);
     for (size_t i = 0; (p = mfu_page_at(KIND, language, i)); i++) {
-        char term[NAME], summary[160];
+        char title[NAME], summary[160];
         int width;
 
-        mfu_page_term(p, term, sizeof term);
-        width = mfu_width(term, strlen(term));
-        fprintf(s->out, "%s%*s", term, width < 24 ? 24 - width : 1, "");
+        mfu_page_term(p, title, sizeof title);
+        width = mfu_width(title, strlen(title));
+        fprintf(s->out, "%s%*s", title, width < 24 ? 24 - width : 1, "");
         mfu_print_wrapped(s->out, &s->term, width < 24 ? 24 : width + 1, 24,
                           mfu_page_summary(p, summary, sizeof summary));
     }
@@ -145,9 +144,9 @@ static int list(struct mfu_session *s, const char *language, struct mfu_error *e
 static int put(struct mfu_session *s, const struct mfu_page *p, char *text, const struct mfu_error *problem,
                struct mfu_error *err)
 {
-    char term[NAME], summary[160], see[256];
+    char title[NAME], summary[160], see[256];
 
-    mfu_page_term(p, term, sizeof term);
+    mfu_page_term(p, title, sizeof title);
     mfu_page_summary(p, summary, sizeof summary);
     mfu_page_head(p, "see", see, sizeof see);
     if (s->json)
@@ -155,8 +154,8 @@ static int put(struct mfu_session *s, const struct mfu_page *p, char *text, cons
     if (s->json)
         return mfu_answer(s, &page_record, &(struct term){p, text}, err);
     mfu_pager_begin(s);
-    fprintf(s->out, "%s - ", term);
-    mfu_print_wrapped(s->out, &s->term, mfu_width(term, strlen(term)) + 3, 4, summary);
+    fprintf(s->out, "%s - ", title);
+    mfu_print_wrapped(s->out, &s->term, mfu_width(title, strlen(title)) + 3, 4, summary);
     fputc('\n', s->out);
     mfu_put_page(s->out, &s->term, text);
     if (*see)

@@ -19,8 +19,7 @@
     X(MAYBE_TEXT,   key,   0,         e->key,                                "the setting that it became") \
     X(MAYBE_TEXT,   set,   0,         e->key ? e->set : NULL,                "the setting's value") \
     X(MAYBE_TEXT,   note,  0,         *e->note ? e->note : NULL,             "what to know of it")
-MFU_FIELDS(entry, const struct mfu_entry *e, ENTRY)
-static const struct mfu_record entry = MFU_RECORD(entry, .rows = NULL);
+MFU_PART_RECORD(entry, const struct mfu_entry *e, ENTRY)
 
 static void make_entries(const struct mfu_import *m, enum mfu_fate fate, struct mfu_value *v)
 {

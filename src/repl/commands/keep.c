@@ -8,8 +8,7 @@
 
 // clang-format off
 #define NAME(X) X(TEXT, _, 0, k->name, "of a scenario")
-MFU_FIELDS(kept, const struct mfu_kept *k, NAME)
-static const struct mfu_record kept = MFU_RECORD(kept, .rows = NULL);
+MFU_PART_RECORD(kept, const struct mfu_kept *k, NAME)
 
 #define KEPT(X) X(LIST, kept, &kept, (m->kept, m->n_kept), "names of scenarios")
 MFU_FIELDS(keep, const struct mfu_memory *m, KEPT)

@@ -34,10 +34,9 @@ static void make_entries(const char *language, struct mfu_value *v)
     X(TEXT,      name,    0,         e->page->name, "its file") \
     X(MADE_TEXT, title,   0,         mfu_page_term(e->page, v->buf, sizeof v->buf), "as people write it") \
     X(MADE_TEXT, summary, 0,         mfu_page_summary(e->page, v->buf, sizeof v->buf), "in a line")
-MFU_FIELDS(lesson_entry, const struct entry *e, ENTRY)
-static const struct mfu_record entry = MFU_RECORD(lesson_entry, .rows = NULL);
+MFU_PART_RECORD(lesson_entry, const struct entry *e, ENTRY)
 
-#define LESSONS(X) X(MADE_LIST, lessons, &entry, make_entries(language, v), "all of them")
+#define LESSONS(X) X(MADE_LIST, lessons, &lesson_entry, make_entries(language, v), "all of them")
 MFU_FIELDS(lessons, const char *language, LESSONS)
 static const struct mfu_record list_record = MFU_RECORD(lessons, .command = "lesson", .rows = "lessons");
 // clang-format on

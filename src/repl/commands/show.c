@@ -86,8 +86,7 @@ static void make_keys(const struct shown *s, struct mfu_value *v)
     X(TEXT,   origin, 0, mfu_key_origin(s->config, s->key),            "default, model, gpu, derived, user ...") \
     X(TEXT,   group,  0, mfu_key_group(s->key),                        "architecture, batch, numerics ...") \
     X(TEXT,   help,   0, mfu_key_meaning(s->config->scenario, s->key), "what it means")
-MFU_FIELDS(setting, const struct shown_key *s, SHOWN_KEY)
-static const struct mfu_record setting = MFU_RECORD(setting, .rows = NULL);
+MFU_PART_RECORD(setting, const struct shown_key *s, SHOWN_KEY)
 
 #define SHOWN(X) \
     X(MAYBE_TEXT, gpu,      0,        s->names ? NULL : s->config->gpu->slug,   "the chosen one") \
@@ -196,8 +195,7 @@ static void make_coefficients(const struct coefficient *any, struct mfu_value *v
     X(TEXT,   origin,   0,         origin_of(c),                                                      "family, gpu, calibration or user") \
     X(TEXT,   citation, 0,         c->given ? "" : c->known->source[c->id],                           "where its value is from") \
     X(TEXT,   meaning,  0,         mfu_coefficient_rows[c->id].meaning,                               "what it is")
-MFU_FIELDS(coefficient, const struct coefficient *c, COEFFICIENT)
-static const struct mfu_record coefficient = MFU_RECORD(coefficient, .rows = NULL);
+MFU_PART_RECORD(coefficient, const struct coefficient *c, COEFFICIENT)
 
 #define COEFFICIENTS(X) \
     X(TEXT,      gpu,          0,            c->config->gpu->slug,    "the chosen one") \
