@@ -125,12 +125,9 @@ void mfu_text_calibrated(FILE *out, const struct mfu_term *t, const struct mfu_c
     left_alone(out, t, c);
     residuals(out, t, c);
     doubts(out, t, c);
-    if (isfinite(c->fit.mape_held_out)) {
-        f = mfu_flow_start(out, t, "", 0);
-        mfu_flow_words(&f, MFU_PLAIN, "On measurements that the fit had not seen the mean error is %.1f %%.",
-                       100 * c->fit.mape_held_out);
-        mfu_flow_end(&f);
-    }
+    if (isfinite(c->fit.mape_held_out))
+        mfu_paragraph(out, t, "", 0, MFU_PLAIN, "On measurements that the fit had not seen the mean error is %.1f %%.",
+                      100 * c->fit.mape_held_out);
 }
 
 void mfu_text_calibrations(FILE *out, const struct mfu_term *t, const struct mfu_calibration *list, size_t n)

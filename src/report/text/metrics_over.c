@@ -78,9 +78,7 @@ void mfu_text_metrics_over(FILE *out, const struct mfu_term *t, const struct mfu
     for (int i = 0; i < n; i++)
         fputc(slices[i].idle ? ' ' : "FBO"[slices[i].phase], out);
     fputs("\n\n", out);
-    f = mfu_flow_start(out, t, "", 0);
-    mfu_flow_words(&f, MFU_FAINT,
-                   "F forward, B backward, O optimizer, by what takes most of a slice. Full height is 100 %%. "
-                   "nvidia-smi samples the first line and averages it over a sixth of a second to a second.");
-    mfu_flow_end(&f);
+    mfu_paragraph(out, t, "", 0, MFU_FAINT,
+                  "F forward, B backward, O optimizer, by what takes most of a slice. Full height is 100 %%. "
+                  "nvidia-smi samples the first line and averages it over a sixth of a second to a second.");
 }

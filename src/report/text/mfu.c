@@ -61,15 +61,11 @@ void mfu_text_mfu(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
                         Q(all[i].peak_flops, MFU_FLOP_PER_S), P(all[i].mfu), all[i].mfu, all[i].counts, all[i].peak_of);
     }
     mfu_table_print(out, t, &table, 0);
-    f = mfu_flow_start(out, t, "", 0);
-    mfu_flow_words(&f, MFU_FAINT,
-                   "N: parameters that a token uses; products: those that are multiplied with; L: layers; d: width of "
-                   "all heads; T: tokens of a sequence.");
-    mfu_flow_end(&f);
-    f = mfu_flow_start(out, t, "", 0);
-    mfu_flow_words(&f, MFU_PLAIN,
-                   "Quote %s with its peak (%s %s, dense) and say that attention is counted in full; compare figures "
-                   "of two programs only after this table.",
-                   P(a->mfu), Q(a->peak_flops, MFU_FLOP_PER_S), mfu_peak_names[a->peak]);
-    mfu_flow_end(&f);
+    mfu_paragraph(out, t, "", 0, MFU_FAINT,
+                  "N: parameters that a token uses; products: those that are multiplied with; L: layers; d: width of "
+                  "all heads; T: tokens of a sequence.");
+    mfu_paragraph(out, t, "", 0, MFU_PLAIN,
+                  "Quote %s with its peak (%s %s, dense) and say that attention is counted in full; compare figures "
+                  "of two programs only after this table.",
+                  P(a->mfu), Q(a->peak_flops, MFU_FLOP_PER_S), mfu_peak_names[a->peak]);
 }

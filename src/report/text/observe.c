@@ -127,18 +127,11 @@ static void figures(FILE *out, const struct mfu_term *t, const struct mfu_observ
     }
     fputc('\n', out);
     mfu_table_print(out, t, &table, 0);
-    if (o->spread > 0) {
-        struct mfu_flow f = mfu_flow_start(out, t, "", 0);
-
-        mfu_flow_words(&f, MFU_FAINT, "Measured: %s of the steps used; the step time varies by %.2g %%.",
-                       o->stalled > 0 ? "means" : "medians", 100 * o->spread);
-        mfu_flow_end(&f);
-    }
+    if (o->spread > 0)
+        mfu_paragraph(out, t, "", 0, MFU_FAINT, "Measured: %s of the steps used; the step time varies by %.2g %%.",
+                      o->stalled > 0 ? "means" : "medians", 100 * o->spread);
     if (!o->predicted) {
-        struct mfu_flow f = mfu_flow_start(out, t, "", 0);
-
-        mfu_flow_words(&f, MFU_WARN, "Not predicted: %s.", o->why_not);
-        mfu_flow_end(&f);
+        mfu_paragraph(out, t, "", 0, MFU_WARN, "Not predicted: %s.", o->why_not);
     }
 }
 
@@ -184,12 +177,8 @@ static void findings(FILE *out, const struct mfu_term *t, const struct mfu_obser
     }
     for (int i = 0; i < o->n_compared; i++)
         outside |= o->compared[i].measured < o->compared[i].low || o->compared[i].measured > o->compared[i].high;
-    if (o->n_findings == 0 && o->predicted && !outside) {
-        struct mfu_flow f = mfu_flow_start(out, t, "", 0);
-
-        mfu_flow_words(&f, MFU_GOOD, "Nothing stands out: the run does what is predicted.");
-        mfu_flow_end(&f);
-    }
+    if (o->n_findings == 0 && o->predicted && !outside)
+        mfu_paragraph(out, t, "", 0, MFU_GOOD, "Nothing stands out: the run does what is predicted.");
 }
 
 void mfu_text_observation(FILE *out, const struct mfu_term *t, const struct mfu_observation *o)
@@ -200,10 +189,6 @@ void mfu_text_observation(FILE *out, const struct mfu_term *t, const struct mfu_
     findings(out, t, o);
     if (o->n_notes)
         fputc('\n', out);
-    for (int i = 0; i < o->n_notes; i++) {
-        struct mfu_flow f = mfu_flow_start(out, t, "", 2);
-
-        mfu_flow_words(&f, MFU_FAINT, "Note: %s.", o->notes[i]);
-        mfu_flow_end(&f);
-    }
+    for (int i = 0; i < o->n_notes; i++)
+        mfu_paragraph(out, t, "", 2, MFU_FAINT, "Note: %s.", o->notes[i]);
 }

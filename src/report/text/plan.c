@@ -303,31 +303,20 @@ static void notes(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
             mfu_flow_piece(&f, MFU_WARN, "times are those of a card that it would fit on");
         mfu_flow_end(&f);
     }
-    if (mfu_config_guesses_seq(&p->config)) {
-        f = mfu_flow_start(out, t, "note", INDENT);
-        mfu_flow_words(&f, MFU_WARN,
-                       "config.json does not say how long the training's sequences are, only that %s are the "
-                       "most: seq %s is assumed (set seq N)",
-                       Q(p->config.model->longest_seq, MFU_TOKENS), Q(p->config.seq, MFU_TOKENS));
-        mfu_flow_end(&f);
-    }
-    if (p->config.gpu->calibrated[0]) {
-        f = mfu_flow_start(out, t, "note", INDENT);
-        mfu_flow_words(&f, MFU_PLAIN, "calibrated on %s by measurements of this user; --no-calibration leaves them out",
-                       p->config.gpu->calibrated);
-        mfu_flow_end(&f);
-    }
-    if (*above) {
-        f = mfu_flow_start(out, t, "note", INDENT);
-        mfu_flow_words(&f, MFU_WARN, "%s", above);
-        mfu_flow_end(&f);
-    }
-    if (p->config.setting[MFU_S_CLOCK_MHZ] * 1e6 > 1.1 * highest_hz) {
-        f = mfu_flow_start(out, t, "note", INDENT);
-        mfu_flow_words(&f, MFU_WARN, "clock_mhz is above what this card is known to reach, %s",
-                       Q(highest_hz, MFU_HERTZ));
-        mfu_flow_end(&f);
-    }
+    if (mfu_config_guesses_seq(&p->config))
+        mfu_paragraph(out, t, "note", INDENT, MFU_WARN,
+                      "config.json does not say how long the training's sequences are, only that %s are the "
+                      "most: seq %s is assumed (set seq N)",
+                      Q(p->config.model->longest_seq, MFU_TOKENS), Q(p->config.seq, MFU_TOKENS));
+    if (p->config.gpu->calibrated[0])
+        mfu_paragraph(out, t, "note", INDENT, MFU_PLAIN,
+                      "calibrated on %s by measurements of this user; --no-calibration leaves them out",
+                      p->config.gpu->calibrated);
+    if (*above)
+        mfu_paragraph(out, t, "note", INDENT, MFU_WARN, "%s", above);
+    if (p->config.setting[MFU_S_CLOCK_MHZ] * 1e6 > 1.1 * highest_hz)
+        mfu_paragraph(out, t, "note", INDENT, MFU_WARN, "clock_mhz is above what this card is known to reach, %s",
+                      Q(highest_hz, MFU_HERTZ));
     f = mfu_flow_start(out, t, "next", INDENT);
     mfu_flow_piece(&f, MFU_FAINT, "memory: what takes the space");
     mfu_flow_piece(&f, MFU_FAINT, "kernels, step, roofline: the time");

@@ -232,12 +232,8 @@ int mfu_text_roofline(FILE *out, const struct mfu_term *t, const struct mfu_plan
     legend(out, t, rows, shown);
     without = mfu_roofline_without(rows, shown);
     ridges(out, t, p);
-    if (without > 0.0005) {
-        struct mfu_flow f = mfu_flow_start(out, t, "", 0);
-
-        mfu_flow_words(&f, MFU_FAINT, "Not drawn: kernels that only move data, %s of the step.", P(without));
-        mfu_flow_end(&f);
-    }
+    if (without > 0.0005)
+        mfu_paragraph(out, t, "", 0, MFU_FAINT, "Not drawn: kernels that only move data, %s of the step.", P(without));
     free(rows);
     return 0;
 }

@@ -284,6 +284,20 @@ void mfu_flow_words(struct mfu_flow *f, int style, const char *format, ...)
     words(f, style, text, " ");
 }
 
+void mfu_paragraph(FILE *out, const struct mfu_term *t, const char *label, int indent, int style, const char *format,
+                   ...)
+{
+    struct mfu_flow f = mfu_flow_start(out, t, label, indent);
+    char text[1024];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    words(&f, style, text, " ");
+    mfu_flow_end(&f);
+}
+
 /* ---- tables ------------------------------------------------------------- */
 
 const char *mfu_text_percent(char buf[16], double share, bool sign)

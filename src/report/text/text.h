@@ -67,6 +67,10 @@ void mfu_flow_marked(struct mfu_flow *, int i, const char *format, ...) __attrib
 /* Words, each of which may begin a line. */
 void mfu_flow_words(struct mfu_flow *, int style, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
+/* Words of one style that stand alone, behind a label in a column of `indent`. */
+void mfu_paragraph(FILE *, const struct mfu_term *, const char *label, int indent, int style, const char *format, ...)
+    __attribute__((format(printf, 6, 7)));
+
 void mfu_flow_break(struct mfu_flow *); /* go on in a new line */
 void mfu_flow_end(struct mfu_flow *);
 

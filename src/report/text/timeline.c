@@ -229,12 +229,10 @@ static void print_words(FILE *out, const struct mfu_term *t, const struct mfu_pl
     mfu_flow_piece(&f, MFU_PLAIN, "%s room for it %s%s", t->utf8 ? "\u2501" : "=", Q(room, MFU_BYTES),
                    c->capacity > 0 ? "" : " (above the drawing)");
     mfu_flow_end(&f);
-    f = mfu_flow_start(out, t, "", 0);
-    mfu_flow_words(&f, MFU_FAINT, "Across: %s of work on the GPU%s.", Q(course->seconds, MFU_SECONDS),
-                   p->config.accum > 1 ? ", the first micro-steps and the optimizer step; micro-steps after the second "
-                                         "are all alike"
-                                       : "");
-    mfu_flow_end(&f);
+    mfu_paragraph(out, t, "", 0, MFU_FAINT, "Across: %s of work on the GPU%s.", Q(course->seconds, MFU_SECONDS),
+                  p->config.accum > 1 ? ", the first micro-steps and the optimizer step; micro-steps after the second "
+                                        "are all alike"
+                                      : "");
 }
 
 void mfu_text_timeline(FILE *out, const struct mfu_term *t, const struct mfu_plan *p,

@@ -12,14 +12,6 @@
 /* Parts below this share of the whole are left out. */
 #define SHOWN 0.0005
 
-static void paragraph(FILE *out, const struct mfu_term *t, int style, const char *text)
-{
-    struct mfu_flow f = mfu_flow_start(out, t, "", 0);
-
-    mfu_flow_words(&f, style, "%s", text);
-    mfu_flow_end(&f);
-}
-
 static void parts(FILE *out, const struct mfu_term *t, const struct mfu_why *w)
 {
     const struct mfu_column columns[] = {{mfu_translate("part"), .left = true},
@@ -74,7 +66,7 @@ static void rows(FILE *out, const struct mfu_term *t, const struct mfu_why *w)
 void mfu_text_why(FILE *out, const struct mfu_term *t, const struct mfu_why *w)
 {
     if (w->n_lines > 0)
-        paragraph(out, t, MFU_STRONG, w->lines[0]);
+        mfu_paragraph(out, t, "", 0, MFU_STRONG, "%s", w->lines[0]);
     fputc('\n', out);
     if (w->n_rows > 0)
         rows(out, t, w);
@@ -82,7 +74,7 @@ void mfu_text_why(FILE *out, const struct mfu_term *t, const struct mfu_why *w)
     for (int i = 1; i < w->n_lines; i++) {
         if (i == 1)
             fputc('\n', out);
-        paragraph(out, t, MFU_PLAIN, w->lines[i]);
+        mfu_paragraph(out, t, "", 0, MFU_PLAIN, "%s", w->lines[i]);
     }
     if (w->n_symptoms > 0)
         fputc('\n', out);
