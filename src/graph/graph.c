@@ -104,15 +104,16 @@ static void end_of_scope(struct mfu_builder *s, const struct mfu_layer *st)
 /* What the stage after receives: the result of the last of the layers that are cut. */
 static double sent_bytes(const struct mfu_builder *s, const struct mfu_layer *layers, int n)
 {
-    const struct mfu_layer *last = &layers[n - 1];
+    const struct mfu_layer *last;
     int view;
 
+    if (s->failed || s->stages <= 1)
+        return 0;
+    last = &layers[n - 1];
     while (last > layers && mfu_is_behind_cut(s, last->section))
         last--;
     view = s->nodes[last->first_node + last->n_nodes - 1].out;
-    return s->failed || s->stages <= 1
-        ? 0
-        : mfu_view_rows(s, view) * mfu_view_columns(s, view) * mfu_type_bytes[mfu_view_type(s, view)];
+    return mfu_view_rows(s, view) * mfu_view_columns(s, view) * mfu_type_bytes[mfu_view_type(s, view)];
 }
 
 static void trace_backward(struct mfu_builder *s, struct mfu_layer *st, bool last)
