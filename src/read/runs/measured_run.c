@@ -661,7 +661,7 @@ static void read_memory(struct mfu_row *r)
     run->reserved_is_smi = says(notes, "nvidia-smi") || says(notes, "nvml") || says(notes, "device memory usage");
     if (!run->reserved_is_smi && run->reserved_bytes > MOST_RESERVED * run->allocated_bytes) {
         mfu_row_assume(r, "mem_allocated_gib %s is not used: no peak of a step, %s are reserved",
-                       mfu_cell(r, "mem_allocated_gib"), mfu_cell(r, "mem_reserved_gib"));
+                       mfu_row_cell(r, "mem_allocated_gib"), mfu_row_cell(r, "mem_reserved_gib"));
         run->allocated_bytes = NAN;
     }
     if (mfu_cell_is(r, "compile", "llmq")) { /* llm.c's layout is not its */
