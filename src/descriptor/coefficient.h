@@ -78,6 +78,8 @@ struct mfu_yaml;
       "fraction that column reductions (bias, gamma and beta gradients) reach")                                        \
     X(DRAM_EMBEDDING, "dram.embedding", MFU_RATIO, 0.01, 1.2, "fraction that embedding gathers and scatters reach")    \
     X(DRAM_OPTIMIZER, "dram.optimizer", MFU_RATIO, 0.01, 1.2, "fraction that fused optimizer kernels reach")           \
+    X(DRAM_DEQUANTISE, "dram.dequantise", MFU_RATIO, 0.01, 1.2,                                                        \
+      "fraction that kernels reach which make 16-bit weights of 4- and 8-bit ones")                                    \
     X(DRAM_HALF, "dram.half", MFU_RATIO, 0.1, 1,                                                                       \
       "bandwidth of eager kernels on 16-bit elements relative to fp32: loads of four elements move half the bytes")    \
     X(RATE_POINTWISE, "rate.pointwise", MFU_COUNT, 0, 1000,                                                            \

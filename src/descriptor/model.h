@@ -55,6 +55,7 @@ struct mfu_model_op {
     const char *module;          /* "attn", or NULL */
     int n_in, in[MFU_INPUTS];    /* op numbers, or MFU_SECTION_INPUT */
     int shares;                  /* op number, or -1 */
+    int module_kind;             /* what its weight is for: enum mfu_module_kind */
     struct mfu_expression *when; /* or NULL: always */
     struct mfu_expression *attribute[MFU_ATTRIBUTES];
 };

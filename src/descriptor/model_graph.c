@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/suggest.h"
+#include "descriptor/module_kinds.h"
 #include "descriptor/model_builder.h"
 #include "descriptor/yaml.h"
 
@@ -480,5 +481,7 @@ int mfu_build_graph(struct mfu_model_builder *b)
         if (read_section(b, node) < 0)
             return -1;
     }
+    for (int i = 0; i < b->model->n_ops; i++)
+        b->model->ops[i].module_kind = mfu_module_kind(&b->model->ops[i]);
     return 0;
 }

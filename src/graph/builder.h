@@ -16,6 +16,7 @@
 #include "scenario/scenario.h"
 
 struct mfu_error;
+struct mfu_base_row;
 struct mfu_layer;
 
 #define MFU_SAVED 12 /* results that one operation keeps for backward, at most */
@@ -41,6 +42,7 @@ struct mfu_node {
     int n_saved;
     bool again;                   /* out was computed a second time, for backward */
     int gradient;                 /* view of d loss / d out, or MFU_NO_VIEW */
+    bool requires_gradient;       /* something before it trains */
     bool partial_gradient;        /* the sum of it over a group is to come */
     int gathered, gathered_again; /* out with the tokens of all ranks, or MFU_NO_VIEW */
     int parameter[2];             /* its weight (maybe shared) and bias, or -1 */
@@ -53,7 +55,10 @@ struct mfu_parameter {
     int quantised[2]; /* instead of it: as it is, and transposed */
     int gradient;     /* contribution that waits for others */
     int users, given; /* ops that use it; gradients received */
-    bool borrowed;    /* a place that another op's weight fills (tied) */
+    enum mfu_type type;
+    const struct mfu_base_row *packed; /* how it is held; NULL: as its type says */
+    bool trains;
+    bool borrowed; /* a place that another op's weight fills (tied) */
 };
 
 /* What is kept of every parameter between micro-steps. */
@@ -64,11 +69,13 @@ struct mfu_builder {
     const struct mfu_config *config;
     const struct mfu_runtime *runtime;
     struct mfu_numerics numerics;
-    struct mfu_layout state[MFU_STATE_COUNT]; /* of all parameters alike */
-    struct mfu_operation operations[MFU_MAX_OPS];
-    bool left_out[MFU_MAX_OPS];    /* `when` is 0 */
-    struct mfu_operation received; /* what a pipeline stage gets from the one before */
-    int stage, stages;             /* ranks of the pipeline: this one, from 0; all */
+    struct mfu_layout state[MFU_STATE_COUNT];         /* of all parameters alike */
+    struct mfu_operation operations[2 * MFU_MAX_OPS]; /* of the model, then their adapters */
+    bool frozen_parts;                                /* not all of the model trains */
+    double trained_bytes;                             /* of a trained parameter, in the mean */
+    bool left_out[MFU_MAX_OPS];                       /* `when` is 0 */
+    struct mfu_operation received;                    /* what a pipeline stage gets from the one before */
+    int stage, stages;                                /* ranks of the pipeline: this one, from 0; all */
     enum mfu_split split[MFU_MAX_OPS];
     struct mfu_node *nodes;
     struct mfu_parameter *parameters;
@@ -104,6 +111,8 @@ struct mfu_builder {
 
 /* ---- views ---- */
 int mfu_tensor_new(struct mfu_builder *, double rows, double columns, enum mfu_type, enum mfu_part);
+/* A look at (part of) a tensor. */
+int mfu_view_as(struct mfu_builder *, int tensor, double rows, double columns, enum mfu_type);
 int mfu_view_slice(struct mfu_builder *, int view, double rows, double columns);
 enum mfu_type mfu_view_type(const struct mfu_builder *, int view);
 double mfu_view_rows(const struct mfu_builder *, int view);
@@ -163,7 +172,8 @@ void mfu_gemm_align(struct mfu_builder *, struct mfu_kernel *gemm);
 /* How the node's operation is split. */
 static inline enum mfu_split mfu_node_split(const struct mfu_builder *s, const struct mfu_node *n)
 {
-    return n->op == &s->received ? MFU_SPLIT_NONE : s->split[n->op - s->operations];
+    return n->op == &s->received || n->op >= s->operations + MFU_MAX_OPS ? MFU_SPLIT_NONE
+                                                                         : s->split[n->op - s->operations];
 }
 /* Whether the operation has a trait. */
 static inline bool mfu_is(const struct mfu_operation *op, enum mfu_trait trait)
@@ -176,6 +186,12 @@ int mfu_node_input(struct mfu_builder *, const struct mfu_node *, int i);
 int mfu_node_save(struct mfu_builder *, struct mfu_node *, int view); /* returns view */
 /* Type that autocast gives to a matmul's input: a cast, or the view itself. */
 int mfu_autocast(struct mfu_builder *, int view);
+/* Whether something that the i-th input is made of trains; whether the node's weight
+ * (0) or bias (1) does. */
+bool mfu_wants_gradient(const struct mfu_builder *, const struct mfu_node *, int i);
+bool mfu_trains(const struct mfu_builder *, const struct mfu_node *, int which);
+/* The type of adapters' weights. */
+enum mfu_type mfu_adapter_type(const struct mfu_builder *);
 /* Adds to the gradient of the node's i-th input, cast to the input's type. */
 void mfu_grad_add(struct mfu_builder *, struct mfu_node *, int i, int view);
 
@@ -196,8 +212,11 @@ bool mfu_last_recomputed(const struct mfu_builder *, int index);
 
 /* ---- parameters ---- */
 /* The node's weight in the compute type (autocast: a cast copy, made once per
- * forward and kept while it is needed). `which`: 0 weight, 1 bias. */
+ * forward and kept while it is needed; quantised: made each time). `which`: 0 weight,
+ * 1 bias. */
 int mfu_node_weight(struct mfu_builder *, struct mfu_node *, int which);
+/* In backward: the view that forward saved, or, of a quantised weight, a new one. */
+int mfu_node_weight_again(struct mfu_builder *, struct mfu_node *, int saved);
 /* The same for a product in fp8; Megatron quantises once for all micro-steps. */
 void mfu_node_weight_quantised(struct mfu_builder *, struct mfu_node *, int copies[2]);
 /* The weight in its own type, for reading by norms and embeddings. */
@@ -209,6 +228,10 @@ void mfu_gradient_in_place(struct mfu_builder *, struct mfu_node *);
 double mfu_state_share(const struct mfu_builder *, enum mfu_state);
 /* Parameters of which this rank holds the state. */
 double mfu_state_params(const struct mfu_builder *, enum mfu_state);
+/* Bytes of the weights that this rank holds; bytes of a trained parameter, in the mean
+ * (of `type` where all train). */
+double mfu_state_bytes(const struct mfu_builder *, enum mfu_state);
+double mfu_trained_bytes(const struct mfu_builder *, enum mfu_type);
 /* FSDP: each of several GPUs holds a part of every weight, in fp32. */
 bool mfu_fully_sharded(const struct mfu_builder *);
 /* Whether a gradient leaves for its owner as soon as it is complete. */

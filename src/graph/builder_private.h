@@ -14,8 +14,8 @@ bool mfu_grow(void **list, int n, int *cap, size_t size);
 void mfu_segment_open(struct mfu_builder *, const char *section, enum mfu_phase, double repeat);
 void mfu_segment_close(struct mfu_builder *);
 
-/* A new look at a tensor. */
-int mfu_new_view(struct mfu_builder *, int tensor, double rows, double columns, enum mfu_type);
+extern const struct mfu_primitive mfu_primitive_adapter;
+
 struct mfu_tensor *mfu_tensor_of(struct mfu_builder *, int view);
 
 /* A copy of a view in another type, as part of `part`. */

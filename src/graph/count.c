@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "graph/builder_private.h"
+#include "graph/frozen.h"
 #include "graph/stage.h"
 
 /* ---- operations and parameters of a scenario ---------------------------- */
@@ -46,7 +47,7 @@ int mfu_evaluate_operations(struct mfu_builder *s, struct mfu_error *err)
             }
         }
     }
-    return 0;
+    return mfu_evaluate_adapters(s, err);
 }
 
 double mfu_repeats(const struct mfu_builder *s, const struct mfu_model_section *sec)
@@ -79,14 +80,6 @@ static bool shares_here(const struct mfu_builder *s, int i)
     return false;
 }
 
-/* Parameters of an operation that are its own. */
-static double own_params(const struct mfu_builder *s, int i)
-{
-    struct mfu_weights w = s->operations[i].primitive->params(&s->operations[i]);
-
-    return mfu_shares_weight(s, i) && shares_here(s, i) ? w.bias : w.weight + w.bias;
-}
-
 static bool of_experts(const struct mfu_operation *op)
 {
     for (int a = 0; a < MFU_ATTRIBUTES; a++)
@@ -95,31 +88,57 @@ static bool of_experts(const struct mfu_operation *op)
     return false;
 }
 
+/* The section that is repeated most: its layers are the units of FSDP. */
+static void find_unit(struct mfu_builder *s)
+{
+    const struct mfu_model *m = s->config->model;
+
+    s->unit_section = NULL;
+    s->program->blocks = 0;
+    for (int section = 0; section < m->n_sections; section++) {
+        double times = mfu_stage_repeats(s, section);
+
+        if (times > s->program->blocks && times > 1) {
+            s->program->blocks = times;
+            s->unit_section = m->sections[section].name;
+        }
+    }
+}
+
 void mfu_count_rank(struct mfu_builder *s)
 {
     struct mfu_program *p = s->program;
     const struct mfu_model *m = s->config->model;
+    double trained_bytes = 0;
 
-    p->rank_params = p->expert_params = p->block_params = p->blocks = 0;
+    p->rank_params = p->rank_trained = p->rank_bytes = p->expert_params = p->expert_trained = p->expert_bytes = 0;
+    p->block_params = p->block_trained = p->trained_tensors = 0;
     p->layers = mfu_cut_layers(s);
-    s->unit_section = NULL;
+    find_unit(s);
     for (int section = 0; section < m->n_sections; section++) {
         const struct mfu_model_section *sec = &m->sections[section];
-        double times = mfu_stage_repeats(s, section), params = 0, experts = 0;
+        double all = mfu_stage_repeats(s, section), still = mfu_frozen_layers(s, sec->name, all);
+        bool unit = s->unit_section == sec->name;
 
         for (int i = sec->first; i < sec->first + sec->count; i++)
-            if (!s->left_out[i] && s->operations[i].primitive->params) {
-                params += own_params(s, i);
-                experts += of_experts(&s->operations[i]) ? own_params(s, i) : 0;
+            for (int frozen = 0; frozen < 2 && !s->left_out[i] && s->operations[i].primitive->params; frozen++) {
+                struct mfu_op_size z = mfu_op_size(s, i, mfu_shares_weight(s, i) && shares_here(s, i), frozen > 0);
+                double times = frozen ? still : all - still;
+                bool experts = of_experts(&s->operations[i]);
+
+                p->rank_params += times * z.params;
+                p->rank_trained += times * z.trained;
+                p->rank_bytes += times * z.bytes;
+                p->expert_params += experts ? times * z.params : 0;
+                p->expert_trained += experts ? times * z.trained : 0;
+                p->expert_bytes += experts ? times * z.bytes : 0;
+                p->trained_tensors += times * z.trained_tensors;
+                trained_bytes += times * z.trained_bytes;
+                p->block_params += unit && !frozen ? z.params : 0;
+                p->block_trained += unit && !frozen ? z.trained : 0;
             }
-        p->rank_params += times * params;
-        p->expert_params += times * experts;
-        if (times > p->blocks && times > 1) {
-            p->blocks = times;
-            s->unit_section = sec->name;
-            p->block_params = params;
-        }
     }
+    s->trained_bytes = p->rank_trained > 0 ? trained_bytes / p->rank_trained : 0;
 }
 
 void mfu_count_parameters(struct mfu_builder *s)
@@ -128,13 +147,15 @@ void mfu_count_parameters(struct mfu_builder *s)
     const struct mfu_model *m = s->config->model;
 
     p->params = p->active_params = p->non_embedding_params = p->position_params = p->linear_params = 0;
-    p->weight_tensors = 0;
+    p->weight_tensors = p->trainable_params = 0;
+    find_unit(s);
     for (int section = 0; section < m->n_sections; section++) {
         const struct mfu_model_section *sec = &m->sections[section];
-        double times = mfu_repeats(s, sec);
+        double times = mfu_repeats(s, sec), still = mfu_frozen_layers(s, sec->name, times);
 
         for (int i = sec->first; i < sec->first + sec->count; i++) {
             const struct mfu_operation *op = &s->operations[i];
+            struct mfu_op_size z, frozen;
             struct mfu_weights w;
             double active, all;
 
@@ -147,8 +168,11 @@ void mfu_count_parameters(struct mfu_builder *s)
                 p->linear_params += times * (active - w.bias);
             if (mfu_shares_weight(s, i))
                 all = active = w.bias; /* the weight is another op's */
-            p->weight_tensors += times * ((w.weight > 0 && !mfu_shares_weight(s, i)) + (w.bias > 0));
-            p->params += times * all;
+            z = mfu_op_size(s, i, mfu_shares_weight(s, i), false);
+            frozen = mfu_op_size(s, i, mfu_shares_weight(s, i), true);
+            p->weight_tensors += (times - still) * z.tensors + still * frozen.tensors;
+            p->trainable_params += (times - still) * z.trained + still * frozen.trained;
+            p->params += (times - still) * z.params + still * frozen.params;
             p->active_params += times * active;
             if (!mfu_is(op, MFU_LOOKS_UP))
                 p->non_embedding_params += times * all;
@@ -156,5 +180,4 @@ void mfu_count_parameters(struct mfu_builder *s)
                 p->position_params += times * all;
         }
     }
-    p->trainable_params = p->params;
 }

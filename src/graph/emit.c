@@ -57,7 +57,7 @@ int mfu_compare(struct mfu_builder *s, double a, double b)
 
 /* ---- views -------------------------------------------------------------- */
 
-int mfu_new_view(struct mfu_builder *s, int tensor, double rows, double columns, enum mfu_type type)
+int mfu_view_as(struct mfu_builder *s, int tensor, double rows, double columns, enum mfu_type type)
 {
     struct mfu_program *p = s->program;
 
@@ -79,13 +79,13 @@ int mfu_tensor_new(struct mfu_builder *s, double rows, double columns, enum mfu_
                                                    .last = p->n_launches,
                                                    .part = part,
                                                    .view = p->n_views};
-    return mfu_new_view(s, p->n_tensors++, rows, columns, type);
+    return mfu_view_as(s, p->n_tensors++, rows, columns, type);
 }
 
 int mfu_view_slice(struct mfu_builder *s, int view, double rows, double columns)
 {
     struct mfu_view v = s->program->views[view];
-    int part = mfu_new_view(s, v.tensor, rows, columns, v.type);
+    int part = mfu_view_as(s, v.tensor, rows, columns, v.type);
 
     s->program->views[part].producer = v.producer;
     return part;
@@ -344,7 +344,7 @@ void mfu_node_weight_quantised(struct mfu_builder *s, struct mfu_node *n, int co
     int weight;
 
     if (p->cast == MFU_NO_VIEW) {
-        weight = mfu_new_view(s, 0, 1, p->elements, s->numerics.weight); /* tensor 0: all weights */
+        weight = mfu_view_as(s, 0, 1, p->elements, s->numerics.weight); /* tensor 0: all weights */
         quantise(s, "quantise_weight", weight, MFU_PART_WEIGHT_CASTS, MFU_PARAMETER, p->quantised);
         p->cast = p->quantised[0];
         if (s->runtime->keeps_quantised && !s->failed)

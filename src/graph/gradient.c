@@ -2,6 +2,7 @@
  * gradient.c - what flows back: gradients of nodes and of parameters.
  */
 #include "graph/builder_private.h"
+#include "scenario/adapter.h"
 #include "scenario/setting.h"
 
 /* ---- nodes -------------------------------------------------------------- */
@@ -28,12 +29,22 @@ int mfu_node_save(struct mfu_builder *s, struct mfu_node *n, int view)
     return view;
 }
 
+bool mfu_wants_gradient(const struct mfu_builder *s, const struct mfu_node *n, int i)
+{
+    return n->in[i] != MFU_TOKENS_IN && s->nodes[n->in[i]].requires_gradient;
+}
+
+bool mfu_trains(const struct mfu_builder *s, const struct mfu_node *n, int which)
+{
+    return n->parameter[which] >= 0 && s->parameters[n->parameter[which]].trains;
+}
+
 void mfu_grad_add(struct mfu_builder *s, struct mfu_node *n, int i, int view)
 {
     struct mfu_node *target;
     int sum;
 
-    if (n->in[i] == MFU_TOKENS_IN)
+    if (!mfu_wants_gradient(s, n, i))
         return;
     target = &s->nodes[n->in[i]];
     if (mfu_node_split(s, n) == MFU_SPLIT_COLUMNS) { /* of all ranks' tokens, and to be summed */
@@ -127,18 +138,52 @@ bool mfu_last_recomputed(const struct mfu_builder *s, int index)
 
 /* ---- parameters --------------------------------------------------------- */
 
+/* The quantised weight as the product reads it. */
+static int dequantise(struct mfu_builder *s, const struct mfu_parameter *p)
+{
+    const struct mfu_base_row *base = p->packed;
+    enum mfu_coefficient traffic = base->unpacks ? MFU_C_DRAM_IRREGULAR : MFU_C_DRAM_DEQUANTISE;
+    int out = mfu_tensor_new(s, 1, p->elements, s->numerics.compute, MFU_PART_WEIGHT_CASTS);
+
+    mfu_emit(
+        s,
+        &(struct mfu_emission){.suffix = "dequantise",
+                               .kind = MFU_CAST,
+                               .traffic = traffic,
+                               .fusion = MFU_ALONE,
+                               .extra_read_bytes = p->elements * (base->traffic - mfu_type_bytes[s->numerics.compute]),
+                               .launches = base->kernels},
+        0, NULL, 1, &out);
+    return out;
+}
+
 int mfu_node_weight(struct mfu_builder *s, struct mfu_node *n, int which)
 {
-    struct mfu_parameter *p;
-    int weight;
+    struct mfu_parameter *p = n->parameter[which] < 0 ? NULL : &s->parameters[n->parameter[which]];
+    int weight, cast;
 
-    if (n->parameter[which] < 0 || !s->numerics.autocast)
+    if (p && p->packed)
+        return dequantise(s, p);
+    if (!p || !s->numerics.autocast || p->type == s->numerics.compute)
         return MFU_NO_VIEW; /* used where it lies, already counted */
-    p = &s->parameters[n->parameter[which]];
     if (p->cast != MFU_NO_VIEW)
         return p->cast;
-    weight = mfu_new_view(s, 0, 1, p->elements, s->numerics.weight); /* tensor 0: all weights */
-    return p->cast = mfu_emit_cast_as(s, weight, s->numerics.compute, MFU_PART_WEIGHT_CASTS, MFU_PARAMETER);
+    weight = mfu_view_as(s, 0, 1, p->elements, p->type); /* tensor 0: all weights */
+    cast = mfu_emit_cast_as(s, weight, s->numerics.compute, MFU_PART_WEIGHT_CASTS, MFU_PARAMETER);
+    if (p->trains) /* autocast's cache is for leaves that need gradients */
+        p->cast = cast;
+    return cast;
+}
+
+int mfu_node_weight_again(struct mfu_builder *s, struct mfu_node *n, int saved)
+{
+    return n->parameter[0] >= 0 && s->parameters[n->parameter[0]].packed ? mfu_node_weight(s, n, 0) : saved;
+}
+
+/* The type of .grad. */
+static enum mfu_type gradient_type(const struct mfu_builder *s, const struct mfu_parameter *p)
+{
+    return p->type == s->numerics.weight ? s->numerics.gradient : p->type;
 }
 
 /* Traffic and arithmetic of an accumulation in the mean of `accum` micro-steps,
@@ -169,7 +214,7 @@ void mfu_program_accumulate(struct mfu_program *p, double accum)
 void mfu_accumulate(struct mfu_builder *s, int view)
 {
     double elements = mfu_view_columns(s, view) * mfu_view_rows(s, view);
-    double bytes = elements * mfu_type_bytes[s->numerics.gradient];
+    double bytes = elements * mfu_type_bytes[mfu_view_type(s, view)];
     struct mfu_launch *l;
 
     mfu_emit(s,
@@ -209,9 +254,9 @@ void mfu_param_grad_add(struct mfu_builder *s, struct mfu_node *n, int which, in
 {
     struct mfu_parameter *p = &s->parameters[n->parameter[which]];
 
-    view = mfu_view_type(s, view) == s->numerics.gradient
-        ? view
-        : mfu_emit_cast_as(s, view, s->numerics.gradient, MFU_PART_GRADIENTS, MFU_PARAMETER);
+    enum mfu_type type = gradient_type(s, p);
+
+    view = mfu_view_type(s, view) == type ? view : mfu_emit_cast_as(s, view, type, MFU_PART_GRADIENTS, MFU_PARAMETER);
     mfu_tensor_of(s, view)->part = MFU_PART_GRADIENTS;
     p->given++;
     if (p->given < p->users && !s->runtime->gemm_accumulates) {
@@ -223,9 +268,9 @@ void mfu_param_grad_add(struct mfu_builder *s, struct mfu_node *n, int which, in
         /* Eager autograd adds in place, but not into a view, such as the transposed
          * product of a linear; autocast's cast has made that a tensor of its own. */
         bool in_place = s->numerics.autocast || s->runtime->fuse;
-        int sum = in_place ? mfu_view_slice(s, p->gradient, mfu_view_rows(s, view), mfu_view_columns(s, view))
-                           : mfu_tensor_new(s, mfu_view_rows(s, view), mfu_view_columns(s, view), s->numerics.gradient,
-                                            MFU_PART_GRADIENTS);
+        int sum = in_place
+            ? mfu_view_slice(s, p->gradient, mfu_view_rows(s, view), mfu_view_columns(s, view))
+            : mfu_tensor_new(s, mfu_view_rows(s, view), mfu_view_columns(s, view), type, MFU_PART_GRADIENTS);
 
         mfu_tensor_of(s, p->gradient)->last = 0;
         mfu_emit(s,

@@ -116,12 +116,18 @@ static double sent_bytes(const struct mfu_builder *s, const struct mfu_layer *la
     return mfu_view_rows(s, view) * mfu_view_columns(s, view) * mfu_type_bytes[mfu_view_type(s, view)];
 }
 
+/* Whether anything in or before a stretch trains. */
+static bool has_backward(const struct mfu_builder *s, const struct mfu_layer *st)
+{
+    return s->nodes[st->first_node + st->n_nodes - 1].requires_gradient;
+}
+
 static void trace_backward(struct mfu_builder *s, struct mfu_layer *st, bool last)
 {
     mfu_segment_open(s, st->section->name, MFU_BACKWARD, st->repeat);
     mark_layer(s, st);
     s->selective = mfu_checkpoints[s->config->checkpoint].keeps_products && mfu_layer_recomputed(s, st);
-    if (mfu_layer_recomputed(s, st)) {
+    if (mfu_layer_recomputed(s, st) && has_backward(s, st)) {
         s->last_saver = mfu_last_saver(s, st);
         s->recomputing = true;
         s->next_kept = st->first_kept;
@@ -225,6 +231,7 @@ static struct mfu_builder *begin(const struct mfu_config *c, int stage, struct m
     mfu_count_parameters(s);
     mfu_split_operations(s);
     mfu_count_rank(s);
+    s->frozen_parts = p->rank_trained < p->rank_params;
     return s;
 }
 

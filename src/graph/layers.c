@@ -12,7 +12,9 @@
 
 #include "base/error.h"
 #include "graph/builder_private.h"
+#include "graph/frozen.h"
 #include "graph/stage.h"
+#include "scenario/setting.h"
 
 /* More layers than that are counted even when unrolling (chosen: time and room
  * grow with them). */
@@ -57,6 +59,55 @@ static int maker(struct mfu_builder *s, const struct mfu_layer *st, int *at, con
     return at[op];
 }
 
+static void add_parameter(struct mfu_builder *s, struct mfu_node *n, int which, struct mfu_held held)
+{
+    struct mfu_weights w = n->op->primitive->params(n->op);
+
+    if (!ROOM(s, s->parameters, s->n_parameters, s->cap_parameters))
+        return;
+    n->parameter[which] = s->n_parameters;
+    s->parameters[s->n_parameters++] = (struct mfu_parameter){.elements = which ? w.bias : w.weight,
+                                                              .cast = MFU_NO_VIEW,
+                                                              .gradient = MFU_NO_VIEW,
+                                                              .users = 1,
+                                                              .type = held.type,
+                                                              .packed = held.packed,
+                                                              .trains = held.trains};
+}
+
+/* Whether its result needs a gradient: checkpointing asks for that of the embeddings
+ * (transformers' enable_input_require_grads). */
+static void find_whether_it_trains(const struct mfu_builder *s, struct mfu_node *n)
+{
+    bool asked = mfu_checkpoints[s->config->checkpoint].recomputes && mfu_is(n->op, MFU_LOOKS_UP);
+
+    n->requires_gradient = asked || mfu_is(n->op, MFU_ENDS_IN_LOSS);
+    for (int which = 0; which < 2; which++)
+        if (mfu_trains(s, n, which) && s->parameters[n->parameter[which]].elements > 0)
+            n->requires_gradient = true;
+    for (int k = 0; k < MFU_INPUTS; k++)
+        if (mfu_wants_gradient(s, n, k))
+            n->requires_gradient = true;
+}
+
+/* The adapter beside a product. */
+static int add_adapter(struct mfu_builder *s, int op, int input, int base)
+{
+    struct mfu_node *n;
+
+    if (!ROOM(s, s->nodes, s->n_nodes, s->cap_nodes))
+        return base;
+    n = &s->nodes[s->n_nodes];
+    *n = s->nodes[base];
+    n->op = &s->operations[MFU_MAX_OPS + op];
+    for (int k = 0; k < MFU_INPUTS; k++)
+        n->in[k] = k == 0 ? input : k == 1 ? base : MFU_TOKENS_IN;
+    for (int which = 0; which < 2; which++)
+        add_parameter(s, n, which, (struct mfu_held){.type = mfu_adapter_type(s), .trains = true});
+    n->requires_gradient = true;
+    return s->n_nodes++;
+}
+
 static void add_node(struct mfu_builder *s, const struct mfu_layer *st, int *at, int op)
 {
     const struct mfu_model_op *source = &s->config->model->ops[op];
@@ -82,23 +133,22 @@ static void add_node(struct mfu_builder *s, const struct mfu_layer *st, int *at,
                            .parameter = {-1, -1}};
     memcpy(n->in, in, sizeof in);
     if (n->op->primitive->params) {
-        struct mfu_weights w = n->op->primitive->params(n->op);
         bool borrowed = mfu_shares_weight(s, op) && at[source->shares] >= 0;
 
-        for (int which = 0; which < 2; which++) {
-            if (!ROOM(s, s->parameters, s->n_parameters, s->cap_parameters))
-                return;
-            n->parameter[which] = s->n_parameters;
-            s->parameters[s->n_parameters++] = (struct mfu_parameter){
-                .elements = which ? w.bias : w.weight, .cast = MFU_NO_VIEW, .gradient = MFU_NO_VIEW, .users = 1};
-        }
+        for (int which = 0; which < 2; which++)
+            add_parameter(s, n, which, mfu_held(s, op, which, st->frozen));
+        if (s->failed)
+            return;
         if (borrowed) {
             s->parameters[n->parameter[0]].borrowed = true;
             n->parameter[0] = s->nodes[at[source->shares]].parameter[0];
             s->parameters[n->parameter[0]].users++;
         }
     }
+    find_whether_it_trains(s, n);
     at[op] = s->n_nodes++;
+    if (mfu_adapted(s, op, st->frozen))
+        at[op] = add_adapter(s, op, in[0], at[op]);
 }
 
 /* Makes the nodes of one stretch; `at` maps model ops to nodes. */
@@ -115,6 +165,28 @@ static void add_nodes(struct mfu_builder *s, struct mfu_layer *st, int *at)
     st->n_nodes = s->n_nodes - st->first_node;
 }
 
+/* Layers that are alike: behind the n layers that there are; returns how many then. */
+static int add_layers(struct mfu_builder *s, int n, const struct mfu_model_section *sec, double times, bool frozen,
+                      bool unrolled, int *at, int *before)
+{
+    int traced = times < 3 ? (int)times : unrolled ? (int)fmin(times, MOST_UNROLLED) : 3;
+
+    for (int k = 0; k < traced; k++) {
+        struct mfu_layer *st;
+
+        if (!ROOM(s, s->layers, n, s->cap_layers))
+            return n;
+        st = &s->layers[n++];
+        *st = (struct mfu_layer){.section = sec,
+                                 .input = *before,
+                                 .repeat = traced > 2 && k == traced - 2 ? times - traced + 1 : 1,
+                                 .frozen = frozen};
+        add_nodes(s, st, at);
+        *before = at[sec->first + sec->count - 1];
+    }
+    return n;
+}
+
 /* The layers of the whole model, in order of execution. */
 int mfu_layers_make(struct mfu_builder *s, bool unrolled, struct mfu_error *err)
 {
@@ -126,8 +198,7 @@ int mfu_layers_make(struct mfu_builder *s, bool unrolled, struct mfu_error *err)
     s->out_of_reach = NULL;
     for (int i = 0; i < m->n_sections; i++) {
         const struct mfu_model_section *sec = &m->sections[i];
-        double times = mfu_stage_repeats(s, i);
-        int traced = times < 3 ? (int)times : unrolled ? (int)fmin(times, MOST_UNROLLED) : 3;
+        double times = mfu_stage_repeats(s, i), frozen = mfu_frozen_layers(s, sec->name, times);
 
         if (s->stages > 1 && times == 0)
             continue; /* another stage's */
@@ -135,18 +206,8 @@ int mfu_layers_make(struct mfu_builder *s, bool unrolled, struct mfu_error *err)
             return mfu_fail(err, MFU_EINPUT, "%s: section %s repeats %g times", m->slug, sec->name, times);
         if (n == 0 && i > 0)
             before = mfu_stage_receive(s, i);
-        for (int k = 0; k < traced; k++) {
-            struct mfu_layer *st;
-
-            if (!ROOM(s, s->layers, n, s->cap_layers))
-                return n;
-            st = &s->layers[n++];
-
-            *st = (struct mfu_layer){
-                .section = sec, .input = before, .repeat = traced > 2 && k == traced - 2 ? times - traced + 1 : 1};
-            add_nodes(s, st, at);
-            before = at[sec->first + sec->count - 1];
-        }
+        n = add_layers(s, n, sec, frozen, true, unrolled, at, &before);
+        n = add_layers(s, n, sec, times - frozen, false, unrolled, at, &before);
     }
     if (s->out_of_reach)
         return mfu_fail(err, MFU_EINPUT,

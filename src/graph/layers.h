@@ -11,6 +11,7 @@ struct mfu_layer {
     const struct mfu_model_section *section;
     int first_node, n_nodes;
     int input;      /* node that it reads, or MFU_TOKENS_IN */
+    bool frozen;    /* none of its weights trains */
     double repeat;  /* layers that it stands for */
     int first_kept; /* of its results in mfu_builder.kept */
 };

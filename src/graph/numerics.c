@@ -10,6 +10,7 @@
 
 #include "graph/runtime.h"
 #include "scenario/scenario.h"
+#include "scenario/adapter.h"
 #include "scenario/setting.h"
 
 /* Where weights are kept, and in which type things are computed. */
@@ -61,6 +62,10 @@ struct mfu_numerics mfu_numerics_choose(const struct mfu_config *c, const struct
     enum form form = !row->half ? FULL : row->pure ? PURE : r->half_weights || mfu_half_engine(c) ? HALVES : AUTOCAST;
     struct mfu_numerics n = recipes[form];
 
+    if (mfu_bases[(int)c->setting[MFU_S_BASE]].half) { /* loaded in 16 bits, whatever autocast does */
+        n.weight = MFU_F16;
+        n.residual = c->setting[MFU_S_FP32_REST] > 0 ? MFU_F32 : MFU_F16;
+    }
     n.math = row->math;
     n.linear_math = row->linear_math;
     if (r->gradient == MFU_GRADIENT_FP32 && form != PURE)

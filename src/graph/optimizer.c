@@ -14,7 +14,7 @@
 /* Bytes of the parameters that the optimizer updates: the masters. */
 static double master_bytes(const struct mfu_builder *s)
 {
-    return mfu_type_bytes[s->numerics.master];
+    return mfu_trained_bytes(s, s->numerics.master);
 }
 
 static double state_bytes(const struct mfu_optimizer_row *r, double own)
@@ -102,13 +102,13 @@ double mfu_optimizer_state_bytes(const struct mfu_builder *s)
     const struct mfu_config *c = s->config;
     const struct mfu_program *p = s->program;
     const struct mfu_optimizer_row *r = &mfu_optimizers[c->optimizer], *others = &mfu_optimizers[r->others];
-    double own = mfu_type_bytes[s->numerics.moment], hidden;
+    double own = mfu_trained_bytes(s, s->numerics.moment), hidden;
 
     if (r->newton_schulz_steps <= 0)
-        return r->states * state_bytes(r, own) * p->rank_params;
+        return r->states * state_bytes(r, own) * p->rank_trained;
     hidden = hidden_params(c, p);
     return r->states * state_bytes(r, own) * hidden
-        + others->states * state_bytes(others, own) * (p->rank_params - hidden);
+        + others->states * state_bytes(others, own) * (p->rank_trained - hidden);
 }
 
 /* ---- the step ------------------------------------------------------------ */
@@ -130,7 +130,7 @@ static void update(struct mfu_builder *s, const struct mfu_optimizer_row *r, dou
                    double temporary_bytes)
 {
     double p = master_bytes(s), moved = r->p * p + r->g * g + r->s * state_bytes(r, p);
-    double tensors = s->program->weight_tensors * n / all;
+    double tensors = s->program->trained_tensors * n / all;
     /* The 16-bit copy that forward reads is written beside the master. */
     double copy = s->numerics.masters ? mfu_type_bytes[s->numerics.weight] : 0;
     double launches = r->launches_per_tensor > 0
@@ -146,8 +146,8 @@ void mfu_optimizer_emit(struct mfu_builder *s)
 {
     const struct mfu_config *c = s->config;
     const struct mfu_optimizer_row *r = &mfu_optimizers[c->optimizer];
-    double params = mfu_state_params(s, MFU_STATE_OPTIMIZER), share = params / s->program->rank_params, hidden = 0;
-    double g = mfu_type_bytes[s->numerics.gradient];
+    double params = mfu_state_params(s, MFU_STATE_OPTIMIZER), share = params / s->program->rank_trained, hidden = 0;
+    double g = mfu_trained_bytes(s, s->numerics.gradient);
     bool engine = mfu_half_engine(c) && !mfu_fully_sharded(s); /* copies gradients to fp32 */
 
     s->node = -1;

@@ -134,7 +134,10 @@ struct mfu_program {
     void *workbench; /* of the builder (struct mfu_builder), reused */
     struct mfu_mesh mesh;
 
-    double *weights;  /* elements of every weight tensor that was traced */
+    struct mfu_weight_tensor {
+        double elements, bytes;
+        bool trains;
+    } * weights;      /* that were traced */
     double *compared; /* differences of sizes whose sign decided something (scale.h) */
     int n_weights, cap_weights, n_compared, cap_compared;
     double constant_bytes[MFU_PART_COUNT]; /* there all the time */
@@ -143,8 +146,11 @@ struct mfu_program {
 
     /* Facts of the model, for the conventions of MFU. */
     double params, trainable_params, active_params, non_embedding_params, position_params;
-    double layers;               /* of the section that pipeline stages cut, of all stages */
-    double boundary_bytes;       /* that one microbatch sends to the next stage */
+    double layers;                   /* of the section that pipeline stages cut, of all stages */
+    double boundary_bytes;           /* that one microbatch sends to the next stage */
+    double rank_trained, rank_bytes; /* those of a rank that train; the bytes of all */
+    double expert_trained, expert_bytes, block_trained;
+    double trained_tensors;
     double rank_params;          /* that this rank holds where data parallelism shards none */
     double expert_params;        /* of these, in experts */
     double block_params, blocks; /* of the section that is repeated most: the units of FSDP */

@@ -7,12 +7,13 @@
 
 #include "graph/builder_private.h"
 #include "graph/optimizer.h"
+#include "scenario/adapter.h"
 
 void mfu_resident_memory(struct mfu_builder *s)
 {
     struct mfu_program *p = s->program;
     const struct mfu_config *c = s->config;
-    double weight = mfu_type_bytes[s->numerics.weight], gradient = mfu_type_bytes[s->numerics.gradient];
+    double weights = mfu_state_bytes(s, MFU_STATE_WEIGHT), gradient = mfu_trained_bytes(s, s->numerics.gradient);
     bool gradients_stay = c->accum > 1 || s->runtime->gemm_accumulates || mfu_gradients_leave(s);
     /* Token indices and targets, int64, of this micro-batch and the next. */
     double inputs = 2 * 2 * mfu_type_bytes[MFU_I64] * c->tokens + s->loaded_bytes;
@@ -21,18 +22,25 @@ void mfu_resident_memory(struct mfu_builder *s)
 
     memset(p->constant_bytes, 0, sizeof p->constant_bytes);
     if (masters && mfu_fully_sharded(s)) { /* the shards of the weights are the masters */
-        weight = gradient = 4;
+        weights = 4 * mfu_state_params(s, MFU_STATE_WEIGHT);
+        gradient = 4;
         masters = false;
     }
-    p->constant_bytes[MFU_PART_WEIGHTS] = weight * mfu_state_params(s, MFU_STATE_WEIGHT);
+    p->constant_bytes[MFU_PART_WEIGHTS] = weights;
     p->constant_bytes[MFU_PART_GRADIENTS] = gradients_stay ? gradient * mfu_state_params(s, MFU_STATE_GRADIENT) : 0;
-    p->constant_bytes[MFU_PART_OPTIMIZER] = mfu_state_params(s, MFU_STATE_OPTIMIZER) / p->rank_params
-        * (mfu_optimizer_state_bytes(s) + (masters ? mfu_type_bytes[s->numerics.master] * p->rank_params : 0));
-    p->gradient_bytes = mfu_type_bytes[s->numerics.gradient];
-    p->weight_bytes = mfu_type_bytes[s->numerics.weight];
+    p->constant_bytes[MFU_PART_OPTIMIZER] = mfu_state_params(s, MFU_STATE_OPTIMIZER) / p->rank_trained
+        * (mfu_optimizer_state_bytes(s) + (masters ? mfu_type_bytes[s->numerics.master] * p->rank_trained : 0));
+    p->gradient_bytes = gradient == 4 && s->numerics.masters ? mfu_type_bytes[s->numerics.gradient] : gradient;
+    p->weight_bytes = s->frozen_parts ? p->rank_bytes / p->rank_params : mfu_type_bytes[s->numerics.weight];
     p->constant_bytes[MFU_PART_ACTIVATIONS] = inputs;
     /* Handles belong to threads: forward's and the autograd engine's. */
     p->constant_bytes[MFU_PART_WORKSPACE] = s->runtime->half_weights ? workspace : 2 * workspace;
+}
+
+static struct mfu_weight_tensor weight_tensor(const struct mfu_parameter *w)
+{
+    return (struct mfu_weight_tensor){
+        w->elements, w->elements * (w->packed ? w->packed->bytes : mfu_type_bytes[w->type]), w->trains};
 }
 
 /* The weights one by one, as a framework allocates them. */
@@ -44,5 +52,5 @@ void mfu_list_weights(struct mfu_builder *s)
     for (int i = 0; i < s->n_parameters; i++)
         if (s->parameters[i].elements > 0 && !s->parameters[i].borrowed
             && ROOM(s, p->weights, p->n_weights, p->cap_weights))
-            p->weights[p->n_weights++] = s->parameters[i].elements;
+            p->weights[p->n_weights++] = weight_tensor(&s->parameters[i]);
 }

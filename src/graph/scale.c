@@ -76,7 +76,7 @@ static bool same_form(const struct mfu_program *a, const struct mfu_program *b)
             && a->segments[i].first == b->segments[i].first && a->segments[i].count == b->segments[i].count
             && a->segments[i].repeat == b->segments[i].repeat && a->segments[i].layer == b->segments[i].layer;
     for (int i = 0; same && i < a->n_weights; i++)
-        same = a->weights[i] == b->weights[i];
+        same = a->weights[i].elements == b->weights[i].elements;
     for (int i = 0; same && i < a->n_compared; i++)
         same = (a->compared[i] > 0) == (b->compared[i] > 0) && (a->compared[i] < 0) == (b->compared[i] < 0);
     return same;

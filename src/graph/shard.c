@@ -104,8 +104,24 @@ double mfu_state_params(const struct mfu_builder *s, enum mfu_state state)
 {
     const struct mfu_program *p = s->program;
     double share = mfu_state_share(s, state), ep = p->mesh.ranks[MFU_AXIS_EP];
+    bool weights = state == MFU_STATE_WEIGHT;
+    double params = weights ? p->rank_params : p->rank_trained,
+           experts = weights ? p->expert_params : p->expert_trained;
 
-    return share * (p->rank_params - p->expert_params) + fmin(1, share * ep) * p->expert_params;
+    return share * (params - experts) + fmin(1, share * ep) * experts;
+}
+
+double mfu_state_bytes(const struct mfu_builder *s, enum mfu_state state)
+{
+    const struct mfu_program *p = s->program;
+    double share = mfu_state_share(s, state), ep = p->mesh.ranks[MFU_AXIS_EP];
+
+    return share * (p->rank_bytes - p->expert_bytes) + fmin(1, share * ep) * p->expert_bytes;
+}
+
+double mfu_trained_bytes(const struct mfu_builder *s, enum mfu_type type)
+{
+    return s->frozen_parts ? s->trained_bytes : mfu_type_bytes[type];
 }
 
 bool mfu_fully_sharded(const struct mfu_builder *s)
@@ -230,7 +246,7 @@ static int gather(struct sharder *x, double params)
 {
     double weight = x->p->weight_bytes;
 
-    if (weight < SHARD_BYTES)
+    if (weight < SHARD_BYTES && !x->s->frozen_parts)
         copy(x, "cast_shard", params * SHARD_BYTES / x->ranks, params * weight / x->ranks);
     return issue(x, MFU_ALL_GATHER, params * weight, 1, MFU_EVERY_MICRO_STEP);
 }
@@ -281,7 +297,7 @@ static void gather_ahead(struct sharder *x)
  * with each pass, and in every block the next one. */
 static void begin_segment(struct sharder *x, int k)
 {
-    double params = x->p->block_params, sums = x->p->gradient_bytes * params;
+    double params = x->p->block_params, sums = x->p->gradient_bytes * x->p->block_trained;
     enum mfu_phase phase = x->seg->phase;
     int before = x->next;
 
@@ -317,14 +333,14 @@ static void end_segment(struct sharder *x, int k)
 
     if (is_block(x, k)) {
         if (x->seg->phase == MFU_BACKWARD)
-            scatter(x, p->block_params);
+            scatter(x, p->block_trained);
         release(x, x->block);
         release(x, x->gradients);
         release(x, x->leaving);
         x->leaving = -1;
     }
     if (x->seg->phase == MFU_BACKWARD && (k + 1 == p->n_segments || p->segments[k + 1].phase != MFU_BACKWARD)) {
-        scatter(x, p->rank_params - p->blocks * p->block_params);
+        scatter(x, fmax(p->rank_trained - p->blocks * p->block_trained, 0));
         release(x, x->root);
     }
 }
@@ -336,16 +352,16 @@ static double standing_bytes(const struct mfu_builder *s)
 {
     const struct mfu_program *p = s->program;
     const struct rule *rule = rule_of(s);
-    double gradient = mfu_type_bytes[s->numerics.gradient];
+    double gradient = mfu_trained_bytes(s, s->numerics.gradient);
     bool several = data_ranks(s) > 1, engine = mfu_half_engine(s->config);
 
     if (rule->by_block && several)
         return 0;
     if (rule->when == MFU_LAST_MICRO_STEP)
-        return several && !s->runtime->half_weights ? gradient * p->rank_params : 0;
+        return several && !s->runtime->half_weights ? gradient * p->rank_trained : 0;
     if (!engine)
-        return several ? 2 * gradient * fmin(p->rank_params, ENGINE_BUCKET) : 0;
-    return (rule->by_block ? 2 : 1) * mfu_type_bytes[s->numerics.weight] * fmin(p->rank_params, ENGINE_BUCKET);
+        return several ? 2 * gradient * fmin(p->rank_trained, ENGINE_BUCKET) : 0;
+    return (rule->by_block ? 2 : 1) * mfu_type_bytes[s->numerics.weight] * fmin(p->rank_trained, ENGINE_BUCKET);
 }
 
 static int last_gradient(const struct mfu_program *p)
@@ -421,7 +437,8 @@ static void write_segment(struct sharder *x, int k, int last)
     if (x->rule->by_block && seg->phase != MFU_OPTIMIZER_PHASE)
         end_segment(x, k);
     if (k == x->p->n_segments - 1 && !x->rule->by_block && x->rule->sharded != MFU_STATE_COUNT)
-        issue(x, MFU_ALL_GATHER, x->p->rank_params * x->p->weight_bytes, 1, MFU_EVERY_MICRO_STEP); /* the new weights */
+        issue(x, MFU_ALL_GATHER, x->p->rank_trained * mfu_trained_bytes(x->s, x->s->numerics.weight), 1,
+              MFU_EVERY_MICRO_STEP); /* the new weights */
     seg->first = first;
     seg->count = x->n - first;
 }

@@ -126,14 +126,15 @@ static void add_up_time(struct mfu_plan *p)
 
 /* ---- use of the GPU ----------------------------------------------------- */
 
-/* Model FLOPs: three times the products of forward.  Hardware FLOPs: and those
- * that checkpointing runs again. */
+/* Model FLOPs: the products of forward and backward, three times those of forward
+ * where all weights train (a frozen weight has no gradient: two times, 4 N).  Hardware
+ * FLOPs: and those that checkpointing runs again. */
 static void add_up_flops(struct mfu_plan *p)
 {
     const struct mfu_program *g = &p->program;
     const struct mfu_config *c = &p->config;
     struct mfu_mfu_answer *a = &p->mfu;
-    double forward = 0, again = 0;
+    double forward = 0, backward = 0, again = 0;
 
     p->matmul_seconds = 0;
     for (int k = 0; k < g->n_segments; k++) {
@@ -150,12 +151,16 @@ static void add_up_flops(struct mfu_plan *p)
                 forward += times * mfu_kernel_counted_flops(&l->kernel);
             else if (l->recomputed)
                 again += times * mfu_kernel_counted_flops(&l->kernel);
+            else
+                backward += times * mfu_kernel_counted_flops(&l->kernel) * (l->kernel.backward ? 2 : 1);
         }
     }
     a->peak = mfu_precisions[c->precision].linear_math;
     a->peak_flops = c->gpu->peak_flops[a->peak];
-    a->model_flops = 3 * forward * c->ranks;
-    a->hardware_flops = (3 * forward + again) * c->ranks;
+    if (g->trainable_params == g->params)
+        backward = 2 * forward; /* as conventions have it, whatever fused kernels compute again */
+    a->model_flops = (forward + backward) * c->ranks;
+    a->hardware_flops = (forward + backward + again) * c->ranks;
 }
 
 /* ---- memory ------------------------------------------------------------- */

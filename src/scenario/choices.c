@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "kernel/attention_kind.h"
+#include "scenario/adapter.h"
 #include "scenario/checkpoint.h"
 #include "scenario/optimizer.h"
 #include "scenario/precision.h"
@@ -28,6 +29,13 @@ const char *const mfu_runtime_names[MFU_RUNTIME_COUNT + 1] = {MFU_RUNTIMES(NAME)
 const struct mfu_optimizer_row mfu_optimizers[MFU_OPTIMIZER_COUNT] = {MFU_OPTIMIZERS(OPTIMIZER_ROW)};
 const char *const mfu_optimizer_names[MFU_OPTIMIZER_COUNT + 1] = {MFU_OPTIMIZERS(NAME)};
 
+const struct mfu_base_row mfu_bases[MFU_BASE_COUNT] = {MFU_BASES(ROW)};
+const char *const mfu_base_names[MFU_BASE_COUNT + 1] = {MFU_BASES(NAME)};
+
+const struct mfu_adapter_row mfu_adapters[MFU_ADAPTER_KIND_COUNT] = {MFU_ADAPTER_KERNELS(ROW)};
+const char *const mfu_adapter_names[MFU_ADAPTER_KIND_COUNT + 1] = {MFU_ADAPTER_KERNELS(NAME)};
+const char *const mfu_adapter_types[] = {"fp32", "16bit", NULL};
+
 #define OTHERS(rows, i) ((struct mfu_other_names){(rows)[i].aliases, (rows)[i].stands_for})
 
 struct mfu_other_names mfu_choice_other_names(const char *const *names, int i)
@@ -36,6 +44,8 @@ struct mfu_other_names mfu_choice_other_names(const char *const *names, int i)
         : names == mfu_runtime_names    ? OTHERS(mfu_runtimes, i)
         : names == mfu_attention_names  ? OTHERS(mfu_attentions, i)
         : names == mfu_checkpoint_names ? OTHERS(mfu_checkpoints, i)
+        : names == mfu_base_names       ? OTHERS(mfu_bases, i)
+        : names == mfu_adapter_names    ? OTHERS(mfu_adapters, i)
         : names == mfu_optimizer_names  ? OTHERS(mfu_optimizers, i)
         : names == mfu_schedule_names
         ? (struct mfu_other_names){mfu_schedules[i]->aliases, mfu_schedules[i]->stands_for}

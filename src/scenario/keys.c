@@ -83,6 +83,11 @@ const char *const *mfu_key_choices(struct mfu_key k)
     return k.kind == MFU_KEY_SETTING ? mfu_settings[k.id].choices : NULL;
 }
 
+const char *mfu_key_word(char buf[MFU_QUANTITY_MAX], struct mfu_key k, double value)
+{
+    return k.kind == MFU_KEY_SETTING ? mfu_setting_word(buf, (enum mfu_setting_id)k.id, value) : NULL;
+}
+
 bool mfu_key_given(const struct mfu_scenario *s, struct mfu_key k)
 {
     switch (k.kind) {
@@ -131,7 +136,7 @@ const char *mfu_key_exact(char buf[MFU_QUANTITY_MAX], const struct mfu_scenario 
     double back;
 
     mfu_key_format(buf, s, k, value);
-    if (mfu_key_choices(k))
+    if (mfu_key_word((char[MFU_QUANTITY_MAX]){0}, k, value))
         return buf;
     if (mfu_quantity_parse(buf, mfu_key_dim(s, k), &back, NULL) < 0 || back != value) {
         snprintf(buf, MFU_QUANTITY_MAX, "%.15g", value);

@@ -21,6 +21,8 @@ enum mfu_dim mfu_key_dim(const struct mfu_scenario *, struct mfu_key);
 
 /* Names that may be chosen, NULL-terminated; NULL if it is a number. */
 const char *const *mfu_key_choices(struct mfu_key);
+/* A value that is a word (mfu_setting_word()); NULL: it is a number. */
+const char *mfu_key_word(char buf[MFU_QUANTITY_MAX], struct mfu_key, double value);
 
 /* Whether the user gave it, and where its resolved value is from. */
 bool mfu_key_given(const struct mfu_scenario *, struct mfu_key);

@@ -11,6 +11,8 @@
 #include "base/error.h"
 #include "base/expression.h"
 #include "base/suggest.h"
+#include "descriptor/module_kinds.h"
+#include "scenario/adapter.h"
 #include "scenario/setting.h"
 
 _Static_assert(MFU_SETTING_COUNT <= MFU_MAX_SETTINGS, "more settings than a scenario has room for");
@@ -121,6 +123,27 @@ static int choice_of(enum mfu_setting_id id, const char *text, double *value, st
     return mfu_error_nearest(err, text, row->choices, n);
 }
 
+/* A set of kinds of weights, by their names. */
+static int modules_of(const char *key, const char *text, double *value, struct mfu_error *err)
+{
+    const char *words[48], *best;
+    char unknown[48];
+    unsigned set;
+    size_t n = 0;
+
+    if (mfu_modules_parse(text, &set, unknown, sizeof unknown) == 0) {
+        *value = set;
+        return 0;
+    }
+    while (n < sizeof words / sizeof words[0] && (words[n] = mfu_modules_word(n)))
+        n++;
+    mfu_fail(err, MFU_EINPUT, "%s: '%s': expected kinds of weights: all-linear, attention, mlp, norms, ...", key,
+             unknown);
+    if (mfu_suggest(unknown, words, n, &best, 1))
+        mfu_error_suggest(err, best);
+    return -1;
+}
+
 /* A number with a unit, or else an expression over the current values. */
 static int number_of(const struct mfu_scenario *s, const char *key, const char *text, enum mfu_dim dim, double *value,
                      struct mfu_error *err)
@@ -185,7 +208,9 @@ int mfu_scenario_set(struct mfu_scenario *s, const char *name, const char *text,
 
         if (row->choices ? choice_of((enum mfu_setting_id)key.id, text, &value, err) < 0 : 0)
             return -1;
-        if (!row->choices) {
+        if (row->modules && modules_of(row->key, text, &value, err) < 0)
+            return -1;
+        if (!row->choices && !row->modules) {
             if (row->unit != MFU_COUNT && mfu_quantity_parse(text, row->unit, &value, NULL) == 0)
                 dim = row->unit; /* 320W */
             else if (number_of(s, row->key, text, dim, &value, err) < 0)
@@ -468,8 +493,61 @@ static int check_half_weights(const struct mfu_config *c, struct mfu_error *err)
  * what is sharded are fp32 masters, and 16-bit weights and gradients compute. */
 static bool sharding_halves(const struct mfu_config *c)
 {
-    return c->setting[MFU_S_ZERO] > 0 && !mfu_precisions[c->precision].no_half_weights
+    return c->setting[MFU_S_ZERO] > 0 && c->setting[MFU_S_LORA] == 0 && !mfu_precisions[c->precision].no_half_weights
         && !mfu_runtimes[c->runtime].c_program;
+}
+
+/* Adapters leave the model's weights frozen, in 16 bits where products have them, and
+ * have the type that their code gives them. */
+static void derive_training(struct mfu_config *c)
+{
+    const struct mfu_adapter_row *code;
+
+    if (c->setting[MFU_S_LORA] == 0)
+        return;
+    derive(c, MFU_S_TRAINABLE, 0);
+    if (mfu_runtimes[c->runtime].whole_norms) /* hand-fused kernels */
+        derive(c, MFU_S_LORA_KERNELS, MFU_ADAPTER_FUSED);
+    code = &mfu_adapters[(int)c->setting[MFU_S_LORA_KERNELS]];
+    derive(c, MFU_S_LORA_DTYPE, code->half_adapters && mfu_precisions[c->precision].half);
+    if (mfu_precisions[c->precision].half)
+        derive(c, MFU_S_BASE, MFU_BASE_16BIT);
+    derive(c, MFU_S_FP32_REST, code->casts && mfu_bases[(int)c->setting[MFU_S_BASE]].kbit);
+}
+
+/* What the graph of adapters and frozen weights does not hold. */
+static int check_training(const struct mfu_config *c, struct mfu_error *err)
+{
+    static const enum mfu_setting_id whole[] = {MFU_S_TP, MFU_S_PP, MFU_S_CP, MFU_S_EP};
+    const struct mfu_base_row *base = &mfu_bases[(int)c->setting[MFU_S_BASE]];
+    bool adapters = c->setting[MFU_S_LORA] > 0;
+    bool part = adapters || c->setting[MFU_S_TRAINABLE] != MFU_MODULES_ALL || c->setting[MFU_S_TRAINABLE_LAYERS] > 0;
+
+    if (c->setting[MFU_S_DORA] > 0 && !adapters)
+        return mfu_fail(err, MFU_EINPUT, "dora: not possible without adapters (set lora 16)");
+    if (base->quantised && !adapters)
+        return mfu_fail(err, MFU_EINPUT, "base_precision: %s weights cannot train: they need adapters (set lora 16)",
+                        base->name);
+    if (base->half && !mfu_precisions[c->precision].half)
+        return mfu_fail(err, MFU_EINPUT, "base_precision: %s weights with precision %s are not modelled", base->name,
+                        mfu_precisions[c->precision].name);
+    if (!part)
+        return 0;
+    if (c->setting[MFU_S_TRAINABLE] == 0 && !adapters)
+        return mfu_fail(err, MFU_EINPUT, "trainable: nothing trains (set lora 16, or name weights that train)");
+    if (mfu_runtimes[c->runtime].c_program)
+        return mfu_fail(err, MFU_EINPUT, "%s: not possible with runtime %s: all its weights train",
+                        adapters ? "lora" : "trainable", mfu_runtimes[c->runtime].name);
+    for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++)
+        if (c->setting[whole[i]] > 1)
+            return mfu_fail(err, MFU_EINPUT, "%s: frozen weights and adapters split by %s are not modelled",
+                            mfu_settings[whole[i]].key, mfu_settings[whole[i]].key);
+    if (c->setting[MFU_S_HALF_WEIGHTS] > 0)
+        return mfu_fail(err, MFU_EINPUT, "half_weights: fp32 masters of frozen weights and adapters are not modelled");
+    if (mfu_precisions[c->precision].linear_math != mfu_precisions[c->precision].math)
+        return mfu_fail(err, MFU_EINPUT, "precision: frozen weights and adapters in %s are not modelled",
+                        mfu_precisions[c->precision].name);
+    return 0;
 }
 
 double mfu_config_unit_gpus(const struct mfu_config *c)
@@ -681,6 +759,7 @@ int mfu_scenario_resolve(const struct mfu_scenario *s, struct mfu_config *c, str
     c->attention = (enum mfu_attention_kind)c->setting[MFU_S_ATTENTION];
     c->checkpoint = (enum mfu_checkpoint)c->setting[MFU_S_CHECKPOINT];
     c->optimizer = (enum mfu_optimizer_kind)c->setting[MFU_S_OPTIMIZER];
+    derive_training(c);
     if (sharding_halves(c))
         derive(c, MFU_S_HALF_WEIGHTS, 1);
     c->batch = c->setting[MFU_S_BATCH];
@@ -695,7 +774,8 @@ int mfu_scenario_resolve(const struct mfu_scenario *s, struct mfu_config *c, str
     if (!s->gpu)
         return mfu_fail(err, MFU_EINPUT, "no GPU is chosen (gpu rtx4070, for instance)");
     if (check_dims(s, c, err) < 0 || check_precision(s->gpu, c->precision, err) < 0 || check_runtime(c, err) < 0
-        || check_half_weights(c, err) < 0 || check_attention(c, err) < 0 || check_parallel(c, err) < 0)
+        || check_half_weights(c, err) < 0 || check_training(c, err) < 0 || check_attention(c, err) < 0
+        || check_parallel(c, err) < 0)
         return -1;
     if (c->tokens > 1e12)
         return mfu_fail(err, MFU_EINPUT, "batch: %g sequences of %g tokens are more than 1e12 tokens", c->batch,

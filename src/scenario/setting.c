@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "base/suggest.h"
+#include "descriptor/module_kinds.h"
 #include "kernel/attention_kind.h"
+#include "scenario/adapter.h"
 #include "scenario/checkpoint.h"
 #include "scenario/choices.h"
 #include "scenario/optimizer.h"
@@ -64,13 +66,22 @@ int mfu_setting_choice(enum mfu_setting_id id, const char *text, bool *stands_fo
     return -1;
 }
 
-const char *mfu_setting_format(char *buf, enum mfu_setting_id id, double value)
+const char *mfu_setting_word(char buf[MFU_QUANTITY_MAX], enum mfu_setting_id id, double value)
 {
     const struct mfu_setting *row = &mfu_settings[id];
 
-    if (row->choices) {
-        snprintf(buf, MFU_QUANTITY_MAX, "%s", row->choices[(int)value]);
-        return buf;
-    }
-    return mfu_quantity_format(buf, value, row->dim);
+    if (row->modules)
+        return mfu_modules_format(buf, MFU_QUANTITY_MAX, (unsigned)value);
+    return row->choices ? row->choices[(int)value] : NULL;
+}
+
+const char *mfu_setting_format(char *buf, enum mfu_setting_id id, double value)
+{
+    char text[MFU_QUANTITY_MAX];
+    const char *word = mfu_setting_word(text, id, value);
+
+    if (!word)
+        return mfu_quantity_format(buf, value, mfu_settings[id].dim);
+    snprintf(buf, MFU_QUANTITY_MAX, "%s", word);
+    return buf;
 }

@@ -37,6 +37,28 @@ struct mfu_error;
       "runtime", "activations that are computed again in backward")                                                    \
     X(OPTIMIZER, "optimizer", "", MFU_COUNT, 0, MFU_OPTIMIZER_COUNT - 1, MFU_ADAMW, mfu_optimizer_names, "runtime",    \
       "optimizer and its implementation")                                                                              \
+    X(LORA, "lora", "lora_r lora_rank adapter_rank", MFU_COUNT, 0, 65536, 0, NULL, "training",                         \
+      "rank of the adapters (LoRA) that train beside frozen weights; 0: none")                                         \
+    X(LORA_TARGETS, "lora_targets", "lora_target_modules target_modules lora_target", MFU_COUNT, 0, MFU_MODULES_ALL,   \
+      MFU_MODULE_ALL_LINEAR, NULL, "training",                                                                         \
+      "linears that have adapters: all-linear, attention, mlp, q_proj,v_proj", .modules = true)                        \
+    X(LORA_DROPOUT, "lora_dropout", "", MFU_COUNT, 0, 0.99, 0, NULL, "training",                                       \
+      "probability of zeroing an element of an adapter's input", .fractional = true)                                   \
+    X(LORA_KERNELS, "lora_kernels", "", MFU_COUNT, 0, MFU_ADAPTER_KIND_COUNT - 1, MFU_ADAPTER_PEFT, mfu_adapter_names, \
+      "training", "code that computes adapters: peft's modules, plain ones in the model's type, fused kernels")        \
+    X(LORA_DTYPE, "lora_dtype", "adapter_dtype", MFU_COUNT, 0, 1, 0, mfu_adapter_types, "training",                    \
+      "type of the adapters' weights (peft: fp32)")                                                                    \
+    X(DORA, "dora", "use_dora peft_use_dora", MFU_COUNT, 0, 1, 0, mfu_switch_names, "training",                        \
+      "DoRA: adapters with a trained magnitude of each output")                                                        \
+    X(TRAINABLE, "trainable", "", MFU_COUNT, 0, MFU_MODULES_ALL, MFU_MODULES_ALL, NULL, "training",                    \
+      "weights of the model that train: all, none, or kinds of them (norms,biases,embeddings,head,attention,mlp)",     \
+      .modules = true)                                                                                                 \
+    X(TRAINABLE_LAYERS, "trainable_layers", "freeze_trainable_layers", MFU_COUNT, 0, 10000, 0, NULL, "training",       \
+      "number of last layers that train, with all before them and around them frozen; 0: all layers")                  \
+    X(BASE, "base_precision", "base", MFU_COUNT, 0, MFU_BASE_COUNT - 1, MFU_BASE_AS_TRAINED, mfu_base_names,           \
+      "training", "form in which frozen weights are held")                                                             \
+    X(FP32_REST, "fp32_rest", "prepare_kbit", MFU_COUNT, 0, 1, 0, mfu_switch_names, "training",                        \
+      "embeddings, norms and head in fp32 beside a quantised base (peft's prepare_model_for_kbit_training)")           \
     X(GRAD_CLIP, "grad_clip", "clip_grad max_grad_norm gradient_clipping gradient_clip_val", MFU_COUNT, 0, 1e9, 1,     \
       NULL, "runtime", "largest gradient norm; 0 switches clipping off", .fractional = true)                           \
     X(HALF_WEIGHTS, "half_weights", "", MFU_COUNT, 0, 1, 0, mfu_switch_names, "numerics",                              \
@@ -107,6 +129,7 @@ struct mfu_setting {
     const char *help;   /* completes the sentence "KEY is the ..." */
     bool keeps_graph;   /* no operation and no tensor depends on it: it changes how long things take
                             or how much room there is */
+    bool modules;       /* a set of kinds of weights (descriptor/module_kinds.h), a bit each */
     bool fractional;    /* a count that need not be a whole number */
     double least_but_0; /* 0 leaves it open; other values are not below this */
     enum mfu_dim unit;  /* that a value may carry, too (320W); MFU_COUNT: none */
@@ -118,6 +141,9 @@ extern const char *const mfu_switch_names[]; /* "off", "on", NULL */
 /* Writes a value as `set` would read it back ("bf16", "8", "2 GiB").  `buf` has
  * room for MFU_QUANTITY_MAX. */
 const char *mfu_setting_format(char *buf, enum mfu_setting_id, double value);
+
+/* A value that is a word: a choice, or a set of kinds of weights; NULL: it is a number. */
+const char *mfu_setting_word(char buf[MFU_QUANTITY_MAX], enum mfu_setting_id, double value);
 
 /* The choice that `text` names, by its own name or one of other programs; -1: none.
  * In *stands_for (NULL: not wanted) whether that is only planned as the choice. */

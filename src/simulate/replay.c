@@ -264,7 +264,9 @@ static void run_optimizer(struct replayer *p, const struct mfu_program *program)
         p->launch = -1;
         for (int i = 0; i < program->n_weights && !p->failed; i++)
             for (int k = 0; k < 2 && !p->failed; k++) {
-                int handle = allocate(p, per_tensor * program->weights[i], "creation of the optimizer's state");
+                int handle = program->weights[i].trains
+                    ? allocate(p, per_tensor * program->weights[i].elements, "creation of the optimizer's state")
+                    : -1;
 
                 if (handle >= 0)
                     keep(p, &p->state, handle);
@@ -280,8 +282,10 @@ static void run_optimizer(struct replayer *p, const struct mfu_program *program)
             p->launch = i;
             /* Multi-tensor temporaries are one tensor for each weight. */
             for (int w = 0; program->launches[i].temporary_bytes > 0 && w < program->n_weights && !p->failed; w++) {
-                int handle =
-                    allocate(p, program->launches[i].temporary_bytes / program->rank_params * program->weights[w], "");
+                const struct mfu_weight_tensor *t = &program->weights[w];
+                int handle = t->trains
+                    ? allocate(p, program->launches[i].temporary_bytes / program->rank_trained * t->elements, "")
+                    : -1;
 
                 if (handle >= 0)
                     keep(p, &scratch, handle);
@@ -313,13 +317,14 @@ static void set_up(struct replayer *p)
 {
     const struct mfu_program *program = p->in->first;
     double tokens_bytes = mfu_type_bytes[MFU_I64] * program->tokens;
-    double standing = program->constant_bytes[MFU_PART_GRADIENTS] / program->rank_params;
+    double standing = program->constant_bytes[MFU_PART_GRADIENTS] / program->rank_trained;
 
     p->launch = -1;
     for (int i = 0; i < program->n_weights && !p->failed; i++)
-        allocate(p, p->in->weight_bytes * program->weights[i], "loading the weights");
+        allocate(p, p->in->weight_share * program->weights[i].bytes, "loading the weights");
     for (int i = 0; i < program->n_weights && standing > 0 && !p->failed; i++)
-        allocate(p, standing * program->weights[i], "gradient buffers");
+        if (program->weights[i].trains)
+            allocate(p, standing * program->weights[i].elements, "gradient buffers");
     if (program->constant_bytes[MFU_PART_COMMUNICATION] > 0)
         allocate(p, program->constant_bytes[MFU_PART_COMMUNICATION], "communication buckets");
     for (int k = 0; k < 2; k++)

@@ -22,7 +22,7 @@ struct mfu_replay_input {
     struct mfu_allocator_options allocator;
     uint64_t card_bytes, context_bytes;    /* for the message when memory runs out */
     double optimizer_state_elements_bytes; /* bytes of state per parameter */
-    double weight_bytes;                   /* per parameter */
+    double weight_share;                   /* of every weight that this rank holds */
     double workspace_bytes;                /* of one cuBLAS handle */
     int workspaces;                        /* handles: forward's, autograd's */
     bool record;                           /* keep samples and blocks of the last step */

@@ -24,6 +24,7 @@ import torch.nn.functional as F
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
 import accelerate
+import peft
 import torchvision
 import transformers
 from accelerate.utils.operations import convert_outputs_to_fp32
@@ -125,7 +126,7 @@ def patch():
 # ---------------------------------------------------------------- configurations
 
 DEFAULTS = dict(batch=2, seq=512, precision="bf16", attention="sdpa", checkpoint="none", optimizer="adamw",
-                accum=1, runtime="eager", loop="trainer", dims="")
+                accum=1, runtime="eager", loop="trainer", dims="", base="", adapter="", trainable="")
 
 
 def row(id, model, **fields):
@@ -288,6 +289,49 @@ def cases():
     yield row("nanogpt-dropout-compile", "nanogpt", batch=16, seq=512, dims="n_layer=4 dropout=0.2", **nano, **comp)
     yield row("nanogpt-math-compile", "nanogpt", batch=5, seq=768, attention="eager", dims="n_layer=4 bias=1", **nano, **comp)
     yield row("nanogpt-ckpt", "nanogpt", batch=16, seq=1024, dims="n_layer=6", **nano, **ckpt)
+    yield from adapter_cases()
+
+
+def adapter_cases():
+    """adapter: settings of peft's LoraConfig as `lora` has them; base: the type in which the frozen weights
+    were loaded; trainable: what trains without adapters."""
+    pure, ckpt, drop = dict(precision="bf16-pure"), dict(checkpoint="full"), " lora_dropout=0.05"
+    qv, every, mlp = ("lora=16 lora_targets=" + t for t in ("q_proj,v_proj", "all-linear", "mlp"))
+    half = dict(base="bf16", batch=2, seq=1024)
+    yield row("lora-llama-qv", "llama", adapter=qv, **half)
+    yield row("lora-llama-all", "llama", adapter=every, **half)
+    yield row("lora-llama-all-dropout", "llama", adapter=every + drop, **half)
+    yield row("lora-llama-all-ckpt", "llama", adapter=every, **half, **ckpt)
+    yield row("lora-llama-all-dropout-ckpt", "llama", adapter=every + drop, **half, **ckpt)
+    yield row("lora-llama-fp32base", "llama", adapter=every, batch=2, seq=1024, base="fp32")
+    yield row("lora-llama-fp32base-ckpt", "llama", adapter=every, batch=2, seq=1024, base="fp32", **ckpt)
+    yield row("lora-llama-pure-qv", "llama", adapter=qv, **pure, **half)
+    yield row("lora-llama-pure-all", "llama", adapter=every, **pure, **half)
+    yield row("lora-llama-pure-mlp", "llama", adapter=mlp, **pure, **half)
+    yield row("lora-llama-pure-dropout", "llama", adapter=every + drop, **pure, **half)
+    yield row("lora-llama-pure-ckpt", "llama", adapter=every, **pure, **half, **ckpt)
+    yield row("lora-llama-pure16", "llama", adapter=every + " lora_dtype=16bit", **pure, **half)
+    yield row("lora-llama-pure16-dropout-ckpt", "llama", adapter=every + drop + " lora_dtype=16bit", **pure, **half, **ckpt)
+    yield row("lora-llama-accum", "llama", adapter=every, accum=2, **half)
+    yield row("lora-llama-small", "llama", adapter=qv, base="bf16", batch=1, seq=128)
+    yield row("lora-llama-eager", "llama", adapter=qv, attention="eager", base="bf16", batch=2, seq=512)
+    yield row("lora-gqa-all", "llama-gqa", adapter=every, **half)
+    yield row("lora-qwen2-all-ckpt", "qwen2", adapter=every + drop, **half, **ckpt)
+    yield row("lora-qwen2-attention", "qwen2", adapter="lora=64 lora_targets=attention", **half)
+    yield row("lora-qwen3-all", "qwen3", adapter=every, **half)
+    yield row("lora-gemma-all", "gemma", adapter=every, base="bf16", batch=2, seq=512)
+    yield row("lora-gemma-pure-ckpt", "gemma", adapter=every, **pure, base="bf16", batch=2, seq=512, **ckpt)
+    yield row("lora-mistral-qv-ckpt", "mistral", adapter=qv + drop, **half, **ckpt)
+    yield row("lora-gemma2-all", "gemma2", adapter=every, base="bf16", batch=2, seq=512)
+    yield row("dora-llama-all", "llama", adapter=every + " dora=on", **half)
+    yield row("dora-llama-qv-pure-ckpt", "llama", adapter=qv + " dora=on", **pure, **half, **ckpt)
+    yield row("freeze-llama-norms", "llama", trainable="trainable=norms", batch=2, seq=1024)
+    yield row("freeze-llama-norms-pure", "llama", trainable="trainable=norms", batch=2, seq=1024, **pure)
+    yield row("freeze-llama-embeddings", "llama", trainable="trainable=embeddings", batch=2, seq=1024)
+    yield row("freeze-llama-head-pure", "llama-untied", trainable="trainable=head", batch=2, seq=512, **pure)
+    yield row("freeze-qwen2-biases-pure", "qwen2", trainable="trainable=biases", batch=2, seq=1024, **pure)
+    yield row("freeze-llama-layers", "llama", trainable="trainable_layers=2", batch=2, seq=1024)
+    yield row("freeze-llama-layers-ckpt", "llama", trainable="trainable_layers=1", batch=2, seq=1024, **ckpt)
 
 
 # ---------------------------------------------------------------- models
@@ -328,7 +372,7 @@ class ViT(nn.Module):
 
 
 def build(c):
-    dtype = torch.bfloat16 if c["precision"] == "bf16-pure" else torch.float32
+    dtype = torch.bfloat16 if c["precision"] == "bf16-pure" or c["base"] == "bf16" else torch.float32
     torch.set_default_dtype(dtype)
     try:
         with torch.device("cuda"):
@@ -346,9 +390,42 @@ def build(c):
             model.train()
             if c["checkpoint"] == "full":
                 model.activation_checkpointing_enable(dict(use_reentrant=False, preserve_rng_state=False))
-            return model
+            return with_adapters(c, model)
     finally:
         torch.set_default_dtype(torch.float32)
+
+
+MODULES = {
+    "attention": ["q_proj", "k_proj", "v_proj", "o_proj"], "mlp": ["gate_proj", "up_proj", "down_proj"],
+    "norms": ["norm"], "embeddings": ["embed_tokens"], "head": ["lm_head"], "biases": [".bias"]}
+
+
+def with_adapters(c, model):
+    """The model as peft wraps it, or with the rest of its parameters frozen."""
+    keys = dict(word.split("=") for word in c["adapter"].split())
+    if keys:
+        targets = keys["lora_targets"]
+        # Adapters are made where and as the model is; fake weights cannot be converted in place.
+        nn.Module.to, to = lambda module, *args, **kwargs: module, nn.Module.to
+        wrapped = peft.get_peft_model(model, peft.LoraConfig(
+            r=int(keys["lora"]), lora_alpha=16, lora_dropout=float(keys.get("lora_dropout", 0)),
+            use_dora="dora" in keys, task_type="CAUSAL_LM",
+            target_modules=MODULES.get(targets) or (targets if targets == "all-linear" else targets.split(","))),
+            autocast_adapter_dtype=False)
+        nn.Module.to = to
+        for module in wrapped.modules():
+            for name, p in module.named_parameters(recurse=False):
+                if p.requires_grad and keys.get("lora_dtype") != "16bit":       # cast_adapter_dtype()
+                    setattr(module, name, nn.Parameter(p.detach().float()))
+        return wrapped
+    keys = dict(word.split("=") for word in c["trainable"].split())
+    wanted = [part for word in keys.get("trainable", "").split(",") if word for part in MODULES[word]]
+    if "trainable_layers" in keys:
+        layers = model.config.num_hidden_layers
+        wanted = [f"layers.{i}." for i in range(layers - int(keys["trainable_layers"]), layers)]
+    for name, p in model.named_parameters():
+        p.requires_grad_(not keys or any(part in name for part in wanted))
+    return model
 
 
 def get_batch(c, model):
@@ -424,7 +501,8 @@ def measure_eager(c, trace=None):
         model = build(c)
         params = list(dict.fromkeys(model.parameters()))
         tracker.weights = {tracker.entry(p)[0][0] for p in params}
-        optimizer = make_optimizer(c, params)
+        trained = [p for p in params if p.requires_grad]
+        optimizer = make_optimizer(c, trained)
         scale = torch.ones((), device="cuda") if c["precision"] == "fp16" else None
         forward = as_accelerate_prepares(c, model)
         saved = saved_for_backward(c, model, forward, tracker) if c["checkpoint"] == "none" else 0
@@ -452,7 +530,7 @@ def measure_eager(c, trace=None):
                 phases["backward"] = vars(tracker).copy()
                 del loss
             tracker.start("optimizer")
-            torch.nn.utils.clip_grad_norm_(params, 1.0)
+            torch.nn.utils.clip_grad_norm_(trained, 1.0)
             optimizer.step()
             phases["optimizer"] = vars(tracker).copy()
             optimizer.zero_grad(set_to_none=True)
@@ -462,7 +540,7 @@ def measure_eager(c, trace=None):
         if trace is not None:
             trace += tracker.lines
         return dict(
-            params=sum(p.numel() for p in params), buffer_bytes=buffers,
+            params=sum(p.numel() for p in params), trained=sum(p.numel() for p in trained), buffer_bytes=buffers,
             flops_forward=phases["forward"]["flops"], flops_backward=phases["backward"]["flops"],
             saved_bytes=saved, forward_peak_bytes=peak["forward"], backward_peak_bytes=peak["backward"],
             optimizer_peak_bytes=peak["optimizer"], peak_bytes=peak[phase], peak_phase=phase,
@@ -541,7 +619,7 @@ def measure_compiled(c):
             for line in found["listing"]:
                 print(*line, file=sys.stderr)
         unique = list(dict.fromkeys(model.parameters()))
-        return dict(params=sum(p.numel() for p in unique), flops_forward=found["flops"][0],
+        return dict(params=sum(p.numel() for p in unique), trained=sum(p.numel() for p in unique), flops_forward=found["flops"][0],
                     flops_backward=found["flops"][1], saved_bytes=found["saved"])
 
 
@@ -558,14 +636,14 @@ def graph_flops(graph):
 
 # ---------------------------------------------------------------- command line
 
-COLUMNS = ["id", "model", *DEFAULTS, "params", "buffer_bytes", "flops_forward", "flops_backward", "saved_bytes",
+COLUMNS = ["id", "model", *DEFAULTS, "params", "trained", "buffer_bytes", "flops_forward", "flops_backward", "saved_bytes",
            "forward_peak_bytes", "backward_peak_bytes", "optimizer_peak_bytes", "peak_bytes", "peak_phase", "peak_op"]
 
 
 def write_rows(out, wanted):
     writer = csv.DictWriter(out, COLUMNS, restval="", lineterminator="\n")
     out.write(f"# torch {torch.__version__}, transformers {transformers.__version__}, accelerate "
-              f"{accelerate.__version__}, torchvision {torchvision.__version__}; fake CUDA tensors; see README.md\n")
+              f"{accelerate.__version__}, peft {peft.__version__}, torchvision {torchvision.__version__}; fake CUDA tensors; see README.md\n")
     writer.writeheader()
     for c in wanted:
         try:

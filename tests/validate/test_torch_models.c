@@ -103,7 +103,9 @@ static void plan_row(struct fixture *f, size_t row)
         set(f, row, &s, "attention", "math");
     if (is(f, row, "loop", "keep"))
         set(f, row, &s, "keep_logits", "1");
-    snprintf(dims, sizeof dims, "%s", text(f, row, "dims"));
+    if (*text(f, row, "base"))
+        set(f, row, &s, "base_precision", text(f, row, "base"));
+    snprintf(dims, sizeof dims, "%s %s %s", text(f, row, "dims"), text(f, row, "adapter"), text(f, row, "trainable"));
     while ((each = strtok_r(rest, " ", &rest))) {
         char *value = strchr(each, '=');
 
@@ -156,7 +158,7 @@ static void memory_is_that_of_real_models(void **state)
 {
     struct fixture *f = *state;
     struct errors saved = {"saved", {0}, 0}, compiled = {"saved, compiled", {0}, 0}, peak = {"peak", {0}, 0};
-    struct errors forward = {"forward peak", {0}, 0};
+    struct errors forward = {"forward peak", {0}, 0}, partly = {"adapters", {0}, 0};
 
     for (size_t row = 0; row < f->csv.n_rows; row++) {
         const char *id = text(f, row, "id");
@@ -170,12 +172,18 @@ static void memory_is_that_of_real_models(void **state)
         if (number(f, row, "saved_bytes") > 0)
             add(&saved, id, mfu_saved_bytes(&f->plan.program), number(f, row, "saved_bytes"), 0.01);
         add(&forward, id, f->plan.memory.peak.forward_peak_bytes + buffers, number(f, row, "forward_peak_bytes"), 0.02);
+        if (*text(f, row, "adapter") || *text(f, row, "trainable"))
+            add(&partly, id, f->plan.memory.peak.bytes + buffers, number(f, row, "peak_bytes"), 0.005);
         add(&peak, id, f->plan.memory.peak.bytes + buffers, number(f, row, "peak_bytes"), 0.01);
     }
     say(&saved);
     say(&compiled);
     say(&forward);
     say(&peak);
+    say(&partly);
+    assert_true(partly.n >= 30);
+    assert_true(quantile(&partly, 0.5) <= 0.001);
+    assert_true(quantile(&partly, 1) <= 0.01);
     assert_true(peak.n + compiled.n >= 120);
     assert_true(quantile(&peak, 0.5) <= 0.0005);
     assert_true(quantile(&peak, 0.95) <= 0.01);
@@ -193,14 +201,15 @@ static void flops_and_parameters_are_those_of_real_models(void **state)
         const struct {
             const char *what;
             double is;
-        } each[] = {{"params", 0}, {"flops_forward", 0}, {"flops_backward", 0}};
-        double is[3];
+        } each[] = {{"params", 0}, {"trained", 0}, {"flops_forward", 0}, {"flops_backward", 0}};
+        double is[4];
 
         plan_row(f, row);
         is[0] = f->plan.program.params;
-        is[1] = oracle_flops(&f->plan, MFU_FORWARD);
-        is[2] = oracle_flops(&f->plan, MFU_BACKWARD);
-        for (int i = 0; i < 3; i++) {
+        is[1] = f->plan.program.trainable_params;
+        is[2] = oracle_flops(&f->plan, MFU_FORWARD);
+        is[3] = oracle_flops(&f->plan, MFU_BACKWARD);
+        for (int i = 0; i < 4; i++) {
             double should = number(f, row, each[i].what);
 
             if (fabs(is[i] / should - 1) > 1e-9) {

@@ -27,8 +27,10 @@ static const char *setting_at(const void *config, size_t i, struct mfu_value *v)
     if (i < MFU_SETTING_COUNT) {
         const struct mfu_setting *row = &mfu_settings[i];
 
-        if (row->choices)
-            mfu_value_text(v, row->choices[(int)c->setting[i]]);
+        const char *word = mfu_setting_word(v->buf, (enum mfu_setting_id)i, c->setting[i]);
+
+        if (word)
+            mfu_value_text(v, word);
         else
             mfu_value_number(v, c->setting[i]);
         return row->key;

@@ -8,6 +8,7 @@
 #include "answer/fields/fields.h"
 #include "answer/why/why.h"
 #include "plan/train.h"
+#include "scenario/keys.h"
 #include "scenario/setting.h"
 
 // clang-format off
@@ -100,8 +101,8 @@ static const char *put_key(const struct mfu_scenario *s, struct mfu_key key, dou
 
     if (choices == mfu_switch_names)
         mfu_value_flag(v, value > 0);
-    else if (choices)
-        mfu_value_text(v, choices[(int)value]);
+    else if (mfu_key_word(v->buf, key, value))
+        mfu_value_text(v, mfu_key_word(v->buf, key, value));
     else
         mfu_value_number(v, value);
     return key.kind == MFU_KEY_DIM ? s->model->dims[key.id].name : mfu_settings[key.id].key;

@@ -77,6 +77,12 @@ static void inputs(struct mfu_builder *s, struct mfu_node *n, int qkv[3])
     }
 }
 
+/* Whether q (0), k (1) or v (2) needs a gradient. */
+static bool wants(const struct mfu_builder *s, const struct mfu_node *n, int i)
+{
+    return mfu_wants_gradient(s, n, n->source->n_in == 3 ? i : 0);
+}
+
 /* Gives dq, dk, dv to where they came from; packed inputs need one more copy. */
 static void give_inputs(struct mfu_builder *s, struct mfu_node *n, const int d[3])
 {
@@ -314,10 +320,12 @@ static void math_backward(struct mfu_builder *s, struct mfu_node *n)
     struct mfu_attention a = describe(s, n);
     bool one_kernel = s->runtime->whole_norms;
     double pairs = a.sequences * a.heads * a.seq * a.seq;
-    int p = n->saved[PROBABILITIES], g = mfu_autocast(s, n->gradient), dp, dscores, in[2], d[3];
+    int p = n->saved[PROBABILITIES], g = mfu_autocast(s, n->gradient), dp, dscores, in[2];
+    int d[3] = {MFU_NO_VIEW, MFU_NO_VIEW, MFU_NO_VIEW};
     double rows = a.sequences * a.seq;
 
-    d[2] = product(s, &a, "dvalues", a.head_dim, a.seq, n->saved[FACTOR], g);
+    if (wants(s, n, 2))
+        d[2] = product(s, &a, "dvalues", a.head_dim, a.seq, n->saved[FACTOR], g);
     dp = product(s, &a, "dprobabilities", a.seq, a.head_dim, g, n->saved[MATH_V]);
     if (n->saved[MASK] != MFU_NO_VIEW)
         dp = mfu_emit_pointwise(s, "ddropout", mfu_view_type(s, dp), 2, dp, n->saved[MASK], MFU_NO_VIEW);
@@ -345,11 +353,14 @@ static void math_backward(struct mfu_builder *s, struct mfu_node *n)
                                              i == 1 ? n->saved[CAPPED] : MFU_NO_VIEW, MFU_NO_VIEW);
         dscores = mfu_emit_pointwise(s, "dscale", mfu_view_type(s, dscores), 1, dscores, MFU_NO_VIEW, MFU_NO_VIEW);
     }
-    d[0] = product(s, &a, "dq", a.head_dim, a.seq, dscores, n->saved[MATH_K]);
-    d[1] = product(s, &a, "dk", a.head_dim, a.seq, dscores, n->saved[MATH_Q]);
+    for (int i = 0; i < 2; i++)
+        if (wants(s, n, i))
+            d[i] = product(s, &a, i ? "dk" : "dq", a.head_dim, a.seq, dscores, n->saved[i ? MATH_Q : MATH_K]);
     for (int i = 0; i < 3; i++) {
         double columns = (i ? a.kv_heads : a.heads) * a.head_dim;
 
+        if (d[i] == MFU_NO_VIEW)
+            continue;
         if (i && a.kv_heads < a.heads) { /* sum over the repeated heads */
             int sum = mfu_tensor_new(s, rows, columns, mfu_view_type(s, d[i]), MFU_PART_ACTIVATIONS);
 

@@ -52,11 +52,13 @@ static void forward(struct mfu_builder *s, int index)
 static void backward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
-    int table =
-        mfu_tensor_new(s, n->op->attribute[ROWS], n->op->attribute[WIDTH], s->numerics.weight, MFU_PART_GRADIENTS);
     /* Sorted indices and their segments, four int64 per token. */
     double scratch = 4 * mfu_type_bytes[MFU_I64] * mfu_view_rows(s, n->gradient);
+    int table;
 
+    if (!mfu_trains(s, n, 0))
+        return; /* checkpointing wants a gradient of its result */
+    table = mfu_tensor_new(s, n->op->attribute[ROWS], n->op->attribute[WIDTH], s->numerics.weight, MFU_PART_GRADIENTS);
     mfu_emit(s,
              &(struct mfu_emission){.suffix = "grad",
                                     .kind = MFU_EMBEDDING,

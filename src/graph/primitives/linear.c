@@ -108,10 +108,10 @@ static void backward(struct mfu_builder *s, int index)
     enum mfu_peak math = math_of(s, n);
     enum mfu_type operand = math == MFU_PEAK_FP8 ? MFU_F8 : s->numerics.compute;
     struct mfu_kernel wgrad;
-    bool into_buffer = s->runtime->gemm_accumulates;
+    bool into_buffer = s->runtime->gemm_accumulates, trains = mfu_trains(s, n, 0);
 
     g[0] = g[1] = mfu_autocast(s, n->gradient);
-    if (n->op->attribute[BIAS] > 0)
+    if (n->op->attribute[BIAS] > 0 && mfu_trains(s, n, 1))
         bias_gradient(s, n, g[0], rows);
     if (math == MFU_PEAK_FP8) {
         mfu_emit_quantise(s, "quantise_grad", g[0], g);
@@ -120,17 +120,20 @@ static void backward(struct mfu_builder *s, int index)
             x = again[1];
         }
     }
-    if (!into_buffer)
+    if (trains && !into_buffer)
         dw = mfu_tensor_new(s, 1, experts * in_width * width, s->numerics.compute, MFU_PART_GRADIENTS);
-    wgrad = mfu_kernel_weight_gradient(math, width, in_width, rows / experts, experts, mfu_type_bytes[operand],
-                                       mfu_type_bytes[into_buffer ? s->numerics.gradient : s->numerics.compute],
-                                       into_buffer);
-    mfu_gemm_align(s, &wgrad);
-    in[0] = g[1], in[1] = x;
-    mfu_emit_kernel(s, &wgrad, "wgrad", 0, 2, in, 1, &dw);
-    if (into_buffer)
-        mfu_gradient_in_place(s, n);
-    if (n->in[0] != MFU_TOKENS_IN) {
+    if (trains) {
+        wgrad = mfu_kernel_weight_gradient(math, width, in_width, rows / experts, experts, mfu_type_bytes[operand],
+                                           mfu_type_bytes[into_buffer ? s->numerics.gradient : s->numerics.compute],
+                                           into_buffer);
+        mfu_gemm_align(s, &wgrad);
+        in[0] = g[1], in[1] = x;
+        mfu_emit_kernel(s, &wgrad, "wgrad", 0, 2, in, 1, &dw);
+        if (into_buffer)
+            mfu_gradient_in_place(s, n);
+    }
+    if (mfu_wants_gradient(s, n, 0)) {
+        w = mfu_node_weight_again(s, n, w);
         dx = mfu_tensor_new(s, rows, in_width, s->numerics.compute, MFU_PART_ACTIVATIONS);
         mfu_emit_matmul(s, "dgrad", math, rows / experts, in_width, width, experts, g[0], w, dx);
         mfu_tensor_extend(s, dw == MFU_NO_VIEW ? g[0] : dw);

@@ -26,12 +26,14 @@ static void backward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
     enum mfu_type type = mfu_view_type(s, n->gradient);
-    int da = mfu_emit_pointwise(s, "grad_a", type, 1, n->gradient, n->saved[1], MFU_NO_VIEW);
-    int db = mfu_emit_pointwise(s, "grad_b", type, 1, n->gradient, n->saved[0], MFU_NO_VIEW);
+    int d[2] = {MFU_NO_VIEW, MFU_NO_VIEW};
 
-    mfu_tensor_extend(s, da);
-    mfu_grad_add(s, n, 1, db);
-    mfu_grad_add(s, n, 0, da);
+    for (int i = 0; i < 2; i++)
+        if (mfu_wants_gradient(s, n, i))
+            d[i] = mfu_emit_pointwise(s, i ? "grad_b" : "grad_a", type, 1, n->gradient, n->saved[1 - i], MFU_NO_VIEW);
+    mfu_tensor_extend(s, d[0]);
+    for (int i = 1; i >= 0; i--)
+        mfu_grad_add(s, n, i, d[i]);
 }
 
 const struct mfu_primitive mfu_primitive_multiply = {

@@ -73,7 +73,7 @@ static void whole_backward(struct mfu_builder *s, struct mfu_node *n)
                                     .fusion = MFU_ROW,
                                     .flops = 14 * elements},
              3, in, 1, &dx);
-    if (n->op->attribute[WEIGHT] > 0) {
+    if (n->op->attribute[WEIGHT] > 0 && mfu_trains(s, n, 0)) {
         bool beta = n->op->attribute[BIAS] > 0;
 
         dgamma = mfu_tensor_new(s, 1, (beta ? 2 : 1) * mfu_view_columns(s, x), s->numerics.weight, MFU_PART_GRADIENTS);
@@ -134,20 +134,27 @@ static void chain_backward(struct mfu_builder *s, struct mfu_node *n)
     double rows = mfu_view_rows(s, x), columns = mfu_view_columns(s, x);
 
     if (n->op->attribute[WEIGHT] > 0) {
-        int dw = mfu_tensor_new(s, 1, columns, s->numerics.weight, MFU_PART_GRADIENTS);
+        int dw = MFU_NO_VIEW;
 
-        product = mfu_emit_pointwise(s, "dweight", mfu_view_type(s, g), 1, g, normalised, MFU_NO_VIEW);
-        mfu_emit(s,
-                 &(struct mfu_emission){.suffix = "wgrad",
-                                        .kind = MFU_REDUCTION,
-                                        .traffic = MFU_C_DRAM_REDUCTION,
-                                        .fusion = MFU_COLUMN,
-                                        .flops = rows * columns},
-                 1, &product, 1, &dw);
-        dn = mfu_emit_broadcast(s, "dmul", mfu_view_type(s, g), 1, g, MFU_NO_VIEW);
+        if (mfu_trains(s, n, 0)) {
+            dw = mfu_tensor_new(s, 1, columns, s->numerics.weight, MFU_PART_GRADIENTS);
+            product = mfu_emit_pointwise(s, "dweight", mfu_view_type(s, g), 1, g, normalised, MFU_NO_VIEW);
+            mfu_emit(s,
+                     &(struct mfu_emission){.suffix = "wgrad",
+                                            .kind = MFU_REDUCTION,
+                                            .traffic = MFU_C_DRAM_REDUCTION,
+                                            .fusion = MFU_COLUMN,
+                                            .flops = rows * columns},
+                     1, &product, 1, &dw);
+        }
+        if (mfu_wants_gradient(s, n, 0))
+            dn = mfu_emit_broadcast(s, "dmul", mfu_view_type(s, g), 1, g, MFU_NO_VIEW);
         mfu_tensor_extend(s, dw);
-        mfu_param_grad_add(s, n, 0, dw);
+        if (dw != MFU_NO_VIEW)
+            mfu_param_grad_add(s, n, 0, dw);
     }
+    if (!mfu_wants_gradient(s, n, 0))
+        return;
     dn = mfu_emit_cast(s, dn, MFU_F32);
     product = mfu_emit_pointwise(s, "dmul", MFU_F32, 1, dn, x, MFU_NO_VIEW);
     drstd = row_statistics(s, n, x, 1);

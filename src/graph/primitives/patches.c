@@ -68,7 +68,7 @@ static void backward(struct mfu_builder *s, int index)
         mfu_kernel_weight_gradient(s->numerics.math, width, features, mfu_view_rows(s, x), 1,
                                    mfu_type_bytes[s->numerics.compute], mfu_type_bytes[s->numerics.compute], false);
 
-    if (n->op->attribute[BIAS] > 0 || n->op->attribute[EXTRA] > 0) {
+    if (mfu_trains(s, n, 1) && (n->op->attribute[BIAS] > 0 || n->op->attribute[EXTRA] > 0)) {
         int db = mfu_tensor_new(s, 1, ((n->op->attribute[BIAS] > 0) + n->op->attribute[EXTRA]) * width,
                                 s->numerics.compute, MFU_PART_GRADIENTS);
 
@@ -81,6 +81,8 @@ static void backward(struct mfu_builder *s, int index)
                  1, &g, 1, &db);
         mfu_param_grad_add(s, n, 1, db);
     }
+    if (!mfu_trains(s, n, 0))
+        return;
     dw = mfu_tensor_new(s, 1, features * width, s->numerics.compute, MFU_PART_GRADIENTS);
     mfu_gemm_align(s, &wgrad);
     in[0] = g, in[1] = x;

@@ -66,7 +66,7 @@ static void backward(struct mfu_builder *s, int index)
     int dx = mfu_tensor_new(s, rows, width, mfu_view_type(s, g), MFU_PART_ACTIVATIONS);
     int dlogits = mfu_tensor_new(s, rows, experts, s->numerics.compute, MFU_PART_ACTIVATIONS);
     struct mfu_kernel wgrad;
-    int drouter, dw;
+    int drouter, dw = MFU_NO_VIEW;
 
     mfu_emit(s,
              &(struct mfu_emission){.suffix = "unpermute",
@@ -83,16 +83,19 @@ static void backward(struct mfu_builder *s, int index)
                                     .flops = 8 * rows * experts,
                                     .launches = 6},
              1, &n->saved[SAVED_SCORES], 1, &dlogits);
-    dw = mfu_tensor_new(s, 1, width * experts, s->numerics.compute, MFU_PART_GRADIENTS);
-    wgrad =
-        mfu_kernel_weight_gradient(s->numerics.math, experts, width, rows, 1, mfu_type_bytes[mfu_view_type(s, dlogits)],
-                                   mfu_type_bytes[s->numerics.compute], false);
-    mfu_gemm_align(s, &wgrad);
-    mfu_emit_kernel(s, &wgrad, "router.wgrad", 0, 2, (int[]){dlogits, x}, 1, &dw);
+    if (mfu_trains(s, n, 0)) {
+        dw = mfu_tensor_new(s, 1, width * experts, s->numerics.compute, MFU_PART_GRADIENTS);
+        wgrad =
+            mfu_kernel_weight_gradient(s->numerics.math, experts, width, rows, 1, mfu_type_bytes[mfu_view_type(s, dlogits)],
+                                       mfu_type_bytes[s->numerics.compute], false);
+        mfu_gemm_align(s, &wgrad);
+        mfu_emit_kernel(s, &wgrad, "router.wgrad", 0, 2, (int[]){dlogits, x}, 1, &dw);
+    }
     drouter = mfu_tensor_new(s, rows, width, s->numerics.compute, MFU_PART_ACTIVATIONS);
     mfu_emit_matmul(s, "router.dgrad", s->numerics.math, rows, width, experts, 1, dlogits, n->saved[SAVED_WEIGHT],
                     drouter);
-    mfu_param_grad_add(s, n, 0, dw);
+    if (dw != MFU_NO_VIEW)
+        mfu_param_grad_add(s, n, 0, dw);
     mfu_grad_add(s, n, 0, dx);
     mfu_grad_add(s, n, 0, drouter);
 }

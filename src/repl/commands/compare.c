@@ -48,9 +48,11 @@ static void put_value(const struct value *x, struct mfu_value *v)
     else if (k.kind == MFU_KEY_NONE)
         mfu_value_text(v, NULL);
     else {
+        const char *word;
+
         mfu_scenario_resolve(x->scenario, &config, NULL);
-        if (mfu_key_choices(k))
-            mfu_value_text(v, mfu_key_choices(k)[(int)mfu_config_value(&config, k)]);
+        if ((word = mfu_key_word(v->buf, k, mfu_config_value(&config, k))))
+            mfu_value_text(v, word);
         else
             mfu_value_number(v, mfu_config_value(&config, k));
     }

@@ -55,11 +55,11 @@ struct shown_key {
 
 static void put_value(const struct shown_key *s, struct mfu_value *v)
 {
-    const char *const *choices = mfu_key_choices(s->key);
     double value = mfu_config_value(s->config, s->key);
+    const char *word = mfu_key_word(v->buf, s->key, value);
 
-    if (choices)
-        mfu_value_text(v, choices[(int)value]);
+    if (word)
+        mfu_value_text(v, word);
     else
         mfu_value_number(v, value);
 }

@@ -50,7 +50,7 @@ static void tell_the_same(FILE *out, const struct mfu_term *t, const struct mfu_
 
     for (size_t a = 0; a < s->n_axes; a++)
         if (!column[a]) {
-            char text[48];
+            char text[MFU_QUANTITY_MAX];
 
             axis_value(&s->axes[a], mfu_sweep_value(s, r->rows[0].combination, a), text, sizeof text);
             if (!any)
@@ -139,7 +139,7 @@ void mfu_text_sweep(FILE *out, const struct mfu_term *t, const struct mfu_sweep 
     for (size_t c = 0; c < s->n_columns && table.n_columns < MFU_TABLE_COLUMNS; c++)
         columns[table.n_columns++] = (struct mfu_column){.title = s->column_names[c], .rank = s->pareto ? 0 : (int)c};
     for (size_t i = 0; i < shown; i++) {
-        char text[48];
+        char text[MFU_QUANTITY_MAX];
 
         for (size_t a = 0; a < s->n_axes; a++)
             if (column[a]) {

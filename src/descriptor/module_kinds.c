@@ -1,0 +1,127 @@
+/*
+ * module_kinds.c - sets of weights by what they are for.
+ */
+#include "descriptor/module_kinds.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/suggest.h"
+#include "descriptor/model.h"
+
+static const struct row {
+    const char *name, *aliases, *operations;
+} rows[] = {
+#define X(id, name, aliases, operations) [MFU_MODULE_##id] = {name, aliases, operations},
+    MFU_MODULE_KINDS(X)
+#undef X
+};
+
+#define B(id) MFU_MODULE_BIT(id)
+static const struct group {
+    const char *name, *aliases;
+    unsigned set;
+} groups[] = {
+    {"all", "true on", MFU_MODULES_ALL},
+    {"none", "false off", 0},
+    {"all-linear", "linear lora_target_linear", MFU_MODULE_ALL_LINEAR},
+    {"attention", "attn self_attn", B(QUERY) | B(KEY) | B(VALUE) | B(QKV) | B(OUT)},
+    {"mlp", "ffn feed_forward", B(GATE) | B(UP) | B(DOWN)},
+};
+#define N_GROUPS (sizeof groups / sizeof groups[0])
+
+/* Whether `text` of n characters is one of the blank-separated words. */
+static bool among(const char *words, const char *text, size_t n)
+{
+    char one[40], other[40];
+
+    snprintf(one, sizeof one, "%.*s", (int)n, text);
+    for (const char *p = words; *p; p += strspn(p, " ")) {
+        size_t length = strcspn(p, " ");
+
+        snprintf(other, sizeof other, "%.*s", (int)length, p);
+        if (mfu_same_name(one, other))
+            return true;
+        p += length;
+    }
+    return false;
+}
+
+/* Whether a name ends with one of the words, where a part of it begins. */
+static bool ends(const char *words, const char *name)
+{
+    size_t all = strlen(name);
+
+    for (const char *p = words; *p; p += strspn(p, " ")) {
+        size_t n = strcspn(p, " ");
+
+        if (n <= all && strncmp(name + all - n, p, n) == 0 && (n == all || strchr("._", name[all - n - 1])))
+            return true;
+        p += n;
+    }
+    return false;
+}
+
+enum mfu_module_kind mfu_module_kind(const struct mfu_model_op *op)
+{
+    unsigned traits = op->primitive->traits;
+
+    if (traits & MFU_LOOKS_UP)
+        return MFU_MODULE_EMBEDDINGS;
+    if (traits & MFU_BY_ROW)
+        return MFU_MODULE_NORMS;
+    for (int i = 0; op->primitive->params && i < MFU_MODULE_COUNT; i++)
+        if (ends(rows[i].operations, op->name))
+            return (enum mfu_module_kind)i;
+    return MFU_MODULE_OTHERS;
+}
+
+int mfu_modules_parse(const char *text, unsigned *set, char *unknown, size_t size)
+{
+    *set = 0;
+    for (const char *p = text + strspn(text, ",+|[]'\" "); *p; p += strspn(p, ",+|[]'\" ")) {
+        size_t n = strcspn(p, ",+|[]'\" ");
+        bool known = false;
+
+        for (size_t i = 0; i < N_GROUPS; i++)
+            if (among(groups[i].name, p, n) || among(groups[i].aliases, p, n)) {
+                *set |= groups[i].set;
+                known = true;
+            }
+        for (int i = 0; i < MFU_MODULE_COUNT; i++)
+            if (among(rows[i].name, p, n) || among(rows[i].aliases, p, n)) {
+                *set |= 1u << i;
+                known = true;
+            }
+        if (!known) {
+            snprintf(unknown, size, "%.*s", (int)n, p);
+            return -1;
+        }
+        p += n;
+    }
+    return 0;
+}
+
+const char *mfu_modules_format(char *buf, size_t size, unsigned set)
+{
+    unsigned left = set;
+    size_t n = 0;
+
+    buf[0] = '\0';
+    if (set == 0)
+        snprintf(buf, size, "none");
+    for (size_t i = 0; i < N_GROUPS; i++)
+        if (groups[i].set && (left & groups[i].set) == groups[i].set && n < size) {
+            n += (size_t)snprintf(buf + n, size - n, "%s%s", n ? "," : "", groups[i].name);
+            left &= ~groups[i].set;
+        }
+    for (int i = 0; i < MFU_MODULE_COUNT; i++)
+        if (left & 1u << i && n < size)
+            n += (size_t)snprintf(buf + n, size - n, "%s%s", n ? "," : "", rows[i].name);
+    return buf;
+}
+
+const char *mfu_modules_word(size_t i)
+{
+    return i < N_GROUPS ? groups[i].name : i - N_GROUPS < MFU_MODULE_COUNT ? rows[i - N_GROUPS].name : NULL;
+}

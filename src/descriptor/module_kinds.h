@@ -1,0 +1,57 @@
+/*
+ * module_kinds.h - what a weight is for, a row each: by these names people say
+ * which weights train and which get adapters.
+ *
+ * `aliases` are names of modules in other programs; `operations` ends of the names
+ * that model files give to operations, tried from the first row on.
+ */
+#ifndef MFU_MODULE_KINDS_H
+#define MFU_MODULE_KINDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct mfu_model_op;
+
+/* X(identifier, name, aliases, operations) */
+#define MFU_MODULE_KINDS(X)                                                                                            \
+    X(QUERY, "q", "q_proj query wq", "q")                                                                              \
+    X(KEY, "k", "k_proj key wk", "k")                                                                                  \
+    X(VALUE, "v", "v_proj value wv", "v")                                                                              \
+    X(QKV, "qkv", "c_attn query_key_value wqkv qkv_proj in_proj", "qkv")                                               \
+    X(OUT, "o", "o_proj out_proj wo output_proj c_proj", "attn.o attn.out attn.proj")                                  \
+    X(GATE, "gate", "gate_proj w1", "mlp.gate")                                                                        \
+    X(UP, "up", "up_proj w3 w2_in c_fc fc1 fc_in dense_h_to_4h", "mlp.up mlp.fc mlp.fc1 ffn.up")                       \
+    X(DOWN, "down", "down_proj w2 c_proj fc2 fc_out dense_4h_to_h", "mlp.down mlp.proj mlp.fc2 ffn.down")              \
+    X(EXPERTS, "experts", "moe", "moe.gate moe.up moe.down")                                                           \
+    X(HEAD, "head", "lm_head output embed_out", "lm_head head decoder score classifier")                               \
+    X(EMBEDDINGS, "embeddings", "embedding embed_tokens wte word_embeddings tok_embeddings", "")                       \
+    X(NORMS, "norms", "norm layernorm rmsnorm", "")                                                                    \
+    X(BIASES, "biases", "bias", "")                                                                                    \
+    X(OTHERS, "others", "", "")
+
+enum mfu_module_kind {
+#define X(id, ...) MFU_MODULE_##id,
+    MFU_MODULE_KINDS(X)
+#undef X
+        MFU_MODULE_COUNT
+};
+#define MFU_MODULE_BIT(id) (1u << MFU_MODULE_##id)
+#define MFU_MODULES_ALL ((1u << MFU_MODULE_COUNT) - 1)
+/* The linears of layers. */
+#define MFU_MODULE_ALL_LINEAR                                                                                          \
+    (MFU_MODULE_BIT(QUERY) | MFU_MODULE_BIT(KEY) | MFU_MODULE_BIT(VALUE) | MFU_MODULE_BIT(QKV) | MFU_MODULE_BIT(OUT)   \
+     | MFU_MODULE_BIT(GATE) | MFU_MODULE_BIT(UP) | MFU_MODULE_BIT(DOWN))
+
+/* The kind that an operation's weight is of. */
+enum mfu_module_kind mfu_module_kind(const struct mfu_model_op *);
+
+/* A set of kinds from "q_proj,v_proj", "all-linear", "norms,biases"; 0: none.  On
+ * failure -1, with the word that is not known in `unknown`. */
+int mfu_modules_parse(const char *text, unsigned *set, char *unknown, size_t size);
+/* The same back, in the fewest words; returns buf. */
+const char *mfu_modules_format(char *buf, size_t size, unsigned set);
+/* The i-th word that a set may be made of; NULL behind the last. */
+const char *mfu_modules_word(size_t i);
+
+#endif

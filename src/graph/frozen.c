@@ -1,0 +1,136 @@
+/*
+ * frozen.c - which weights train, and how the others are held: by what they are for
+ * (descriptor/module_kinds.h) and by the row of the base (scenario/adapter.h).
+ */
+#include "graph/frozen.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "descriptor/module_kinds.h"
+#include "graph/builder_private.h"
+#include "scenario/adapter.h"
+#include "scenario/setting.h"
+
+static unsigned set_of(const struct mfu_builder *s, enum mfu_setting_id id)
+{
+    return (unsigned)s->config->setting[id];
+}
+
+static bool in_layers(const struct mfu_builder *s, int op)
+{
+    const struct mfu_model *m = s->config->model;
+
+    for (int i = 0; i < m->n_sections; i++)
+        if (op >= m->sections[i].first && op < m->sections[i].first + m->sections[i].count)
+            return m->sections[i].repeat != NULL;
+    return false;
+}
+
+double mfu_frozen_layers(const struct mfu_builder *s, const char *section, double times)
+{
+    double train = s->config->setting[MFU_S_TRAINABLE_LAYERS];
+
+    return train > 0 && s->unit_section && strcmp(section, s->unit_section) == 0 ? fmax(times - train, 0) : 0;
+}
+
+/* What is around layers of which only the last train does so where it is named. */
+static bool trains(const struct mfu_builder *s, int op, int which, bool frozen)
+{
+    const struct mfu_config *c = s->config;
+    unsigned bits = 1u << c->model->ops[op].module_kind | (which ? MFU_MODULE_BIT(BIASES) : 0);
+
+    if (frozen
+        || (c->setting[MFU_S_TRAINABLE_LAYERS] > 0 && c->setting_origin[MFU_S_TRAINABLE] != MFU_ORIGIN_USER
+            && !in_layers(s, op)))
+        return false;
+    return (set_of(s, MFU_S_TRAINABLE) & bits) != 0;
+}
+
+struct mfu_held mfu_held(const struct mfu_builder *s, int op, int which, bool frozen)
+{
+    const struct mfu_base_row *base = &mfu_bases[(int)s->config->setting[MFU_S_BASE]];
+    struct mfu_held h = {.type = s->numerics.weight, .trains = trains(s, op, which, frozen)};
+    bool linear = 1u << s->config->model->ops[op].module_kind & (MFU_MODULE_ALL_LINEAR | MFU_MODULE_BIT(EXPERTS));
+
+    if (base->quantised && !h.trains && which == 0 && linear)
+        h.packed = base;
+    else if (s->config->setting[MFU_S_FP32_REST] > 0)
+        h.type = MFU_F32;
+    return h;
+}
+
+bool mfu_adapted(const struct mfu_builder *s, int op, bool frozen)
+{
+    return s->config->setting[MFU_S_LORA] > 0 && !frozen && !s->left_out[op]
+        && mfu_is(&s->operations[op], MFU_MULTIPLIES)
+        && (set_of(s, MFU_S_LORA_TARGETS) & 1u << s->config->model->ops[op].module_kind) != 0;
+}
+
+int mfu_evaluate_adapters(struct mfu_builder *s, struct mfu_error *err)
+{
+    const struct mfu_model *m = s->config->model;
+    char targets[MFU_QUANTITY_MAX];
+    int n = 0;
+
+    if (s->config->setting[MFU_S_LORA] == 0)
+        return 0;
+    if (set_of(s, MFU_S_LORA_TARGETS) & (MFU_MODULE_BIT(EXPERTS) | MFU_MODULE_BIT(HEAD)))
+        return mfu_fail(err, MFU_EINPUT, "lora_targets: adapters of experts and of the head are not modelled");
+    for (int i = 0; i < m->n_ops; i++)
+        if (mfu_adapted(s, i, false)) {
+            const struct mfu_operation *op = &s->operations[i];
+
+            s->operations[MFU_MAX_OPS + i] = (struct mfu_operation){
+                .primitive = &mfu_primitive_adapter,
+                .name = op->name,
+                .attribute = {s->config->setting[MFU_S_LORA], op->out_width, s->config->setting[MFU_S_DORA]},
+                .in_width = {op->in_width[0], op->out_width},
+                .out_width = op->out_width};
+            n++;
+        }
+    if (n > 0)
+        return 0;
+    return mfu_fail(err, MFU_EINPUT, "lora_targets: %s has no linear of the kinds %s", m->slug,
+                    mfu_modules_format(targets, sizeof targets, set_of(s, MFU_S_LORA_TARGETS)));
+}
+
+/* Adds one tensor. */
+static void hold(struct mfu_op_size *z, double elements, double bytes, bool trained)
+{
+    z->params += elements;
+    z->bytes += elements * bytes;
+    z->tensors += elements > 0;
+    if (!trained)
+        return;
+    z->trained += elements;
+    z->trained_bytes += elements * bytes;
+    z->trained_tensors += elements > 0;
+}
+
+struct mfu_op_size mfu_op_size(const struct mfu_builder *s, int op, bool shares, bool frozen)
+{
+    struct mfu_weights w = s->operations[op].primitive->params(&s->operations[op]);
+    struct mfu_op_size z = {0};
+
+    for (int which = 0; which < 2; which++) {
+        struct mfu_held h = mfu_held(s, op, which, frozen);
+        double elements = which ? w.bias : shares ? 0 : w.weight;
+
+        hold(&z, elements, h.packed ? h.packed->bytes : mfu_type_bytes[h.type], h.trains);
+        /* peft's modules_to_save trains a copy and keeps what it copied. */
+        if (h.trains && s->config->setting[MFU_S_LORA] > 0)
+            hold(&z, elements, mfu_type_bytes[h.type], false);
+    }
+    if (mfu_adapted(s, op, frozen)) {
+        const struct mfu_operation *a = &s->operations[MFU_MAX_OPS + op];
+        double bytes = mfu_type_bytes[mfu_adapter_type(s)];
+
+        w = a->primitive->params(a);
+        hold(&z, w.weight, bytes, true);
+        hold(&z, w.bias, bytes, true);
+        z.tensors += 1, z.trained_tensors += 1; /* A and B stand in one place */
+    }
+    return z;
+}

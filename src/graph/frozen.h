@@ -1,0 +1,36 @@
+/*
+ * frozen.h - which weights train, in which form the others are held, and which
+ * operations have adapters.
+ */
+#ifndef MFU_FROZEN_H
+#define MFU_FROZEN_H
+
+#include "graph/builder.h"
+
+/* How a weight (0) or bias (1) of a model's operation is held; `frozen`: in a layer
+ * that does not train. */
+struct mfu_held {
+    enum mfu_type type;                /* as it is used, unless it is quantised */
+    const struct mfu_base_row *packed; /* NULL: it is not */
+    bool trains;
+};
+struct mfu_held mfu_held(const struct mfu_builder *, int op, int which, bool frozen);
+
+/* Whether an adapter stands beside the operation. */
+bool mfu_adapted(const struct mfu_builder *, int op, bool frozen);
+/* Works out the adapters' operations; fails where none of the targets exists. */
+int mfu_evaluate_adapters(struct mfu_builder *, struct mfu_error *);
+
+/* Layers of the repeated section, of `times`, that do not train; whether all of a section is frozen. */
+double mfu_frozen_layers(const struct mfu_builder *, const char *section, double times);
+
+/* Parameters of an operation that are its own, with its adapter. */
+struct mfu_op_size {
+    double params, trained;
+    double bytes;         /* of them as they are held */
+    double trained_bytes; /* of those that train */
+    double tensors, trained_tensors;
+};
+struct mfu_op_size mfu_op_size(const struct mfu_builder *, int op, bool shares, bool frozen);
+
+#endif

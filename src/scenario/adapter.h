@@ -1,0 +1,83 @@
+/*
+ * adapter.h - frozen weights: in which form they are held, and what trains beside
+ * them; a row each.
+ *
+ * Sources: peft 0.21 tuners/lora/layer.py and dora.py (kernel by kernel);
+ * bitsandbytes 0.50 functional.py (blocks of 64 with an fp32 maximum, nested:
+ * int8 maxima in blocks of 256) and autograd/_functions.py (MatMul4Bit: the weight
+ * is dequantised in forward and again in backward, the input is not kept);
+ * torchtune modules/peft/lora.py; unsloth kernels/fast_lora.py.
+ */
+#ifndef MFU_ADAPTER_H
+#define MFU_ADAPTER_H
+
+#include <stdbool.h>
+
+/* X(identifier, name, fields).  Bytes per weight of the linears in the layers; what
+ * is not quantised has 16 bits.  A dequantisation moves `traffic` bytes per weight
+ * at the rate of its kind, in `kernels` launches. */
+#define MFU_BASES(X)                                                                                                   \
+    X(BASE_AS_TRAINED, "as-trained", .aliases = "none same")                                                           \
+    X(BASE_FP32, "fp32", .wide = true, .bytes = 4, .aliases = "float32")                                               \
+    X(BASE_16BIT, "bf16", .half = true, .bytes = 2, .aliases = "fp16 16bit bfloat16 float16")                          \
+    X(BASE_INT8, "int8", .half = true, .quantised = true, .bytes = 1 + 4. / 4096, .traffic = 3, .kernels = 1,          \
+      .kbit = true, .aliases = "8bit bnb8 load_in_8bit")                                                               \
+    X(BASE_NF4, "nf4", .half = true, .quantised = true, .bytes = 0.5 + 4. / 64, .traffic = 2.5625, .kernels = 1,       \
+      .kbit = true, .four_bit = true, .aliases = "4bit bnb4 load_in_4bit")                                             \
+    X(BASE_NF4_DOUBLE, "nf4-double", .half = true, .quantised = true, .bytes = 0.5 + 1. / 64 + 4. / (64 * 256),        \
+      .traffic = 2.5159, .kernels = 3, .kbit = true, .four_bit = true, .aliases = "nf4-dq bnb.nf4-dq")                 \
+    X(BASE_FP4, "fp4", .half = true, .quantised = true, .bytes = 0.5 + 4. / 64, .traffic = 2.5625, .kernels = 1,       \
+      .kbit = true, .four_bit = true)                                                                                  \
+    X(BASE_TORCHAO_NF4, "torchao-nf4", .half = true, .quantised = true, .bytes = 0.5 + 1. / 64 + 2. / (64 * 256),      \
+      .traffic = 2.5157, .kernels = 3, .four_bit = true)                                                               \
+    X(BASE_INT4, "int4", .half = true, .quantised = true, .bytes = 0.52, .traffic = 25, .kernels = 8, .unpacks = true, \
+      .four_bit = true, .aliases = "gptq awq gptq-int4")
+
+enum mfu_base {
+#define X(id, ...) MFU_##id,
+    MFU_BASES(X)
+#undef X
+        MFU_BASE_COUNT
+};
+
+struct mfu_base_row {
+    const char *name;
+    const char *aliases, *stands_for; /* as of mfu_precisions */
+    bool half;                        /* what is not quantised has 16 bits */
+    bool wide;                        /* all has 32 */
+    bool quantised;                   /* dequantised for each product */
+    bool four_bit;
+    bool kbit;      /* bitsandbytes: peft's prepare_model_for_kbit_training makes the rest fp32 */
+    bool unpacks;   /* by PyTorch's own pointwise kernels, not by one of its own */
+    double bytes;   /* of one weight of a linear */
+    double traffic; /* of one dequantisation, per weight */
+    double kernels; /* that it launches */
+};
+extern const struct mfu_base_row mfu_bases[MFU_BASE_COUNT];
+extern const char *const mfu_base_names[MFU_BASE_COUNT + 1]; /* and NULL */
+
+/* X(identifier, name, fields) */
+#define MFU_ADAPTER_KERNELS(X)                                                                                         \
+    X(ADAPTER_PEFT, "peft", .casts = true, .aliases = "hf trl")                                                        \
+    X(ADAPTER_PLAIN, "plain", .half_adapters = true, .aliases = "torchtune litgpt")                                    \
+    X(ADAPTER_FUSED, "fused", .half_adapters = true, .fused = true, .aliases = "unsloth automodel triton")
+
+enum mfu_adapter_kind {
+#define X(id, ...) MFU_##id,
+    MFU_ADAPTER_KERNELS(X)
+#undef X
+        MFU_ADAPTER_KIND_COUNT
+};
+
+struct mfu_adapter_row {
+    const char *name;
+    const char *aliases, *stands_for;
+    bool casts;         /* the input becomes what the adapter is, the sum what the base's result is */
+    bool half_adapters; /* adapters have 16 bits unless they are told otherwise */
+    bool fused;         /* one kernel adds the scaled product; products that share an input keep one */
+};
+extern const struct mfu_adapter_row mfu_adapters[MFU_ADAPTER_KIND_COUNT];
+extern const char *const mfu_adapter_names[MFU_ADAPTER_KIND_COUNT + 1]; /* and NULL */
+extern const char *const mfu_adapter_types[];                           /* fp32, 16bit, NULL */
+
+#endif
