@@ -35,7 +35,7 @@ enum mfu_dim {
 };
 
 /* Room for any text mfu_quantity_format() writes, with its final '\0'. */
-#define MFU_QUANTITY_MAX 64
+#define MFU_QUANTITY_MAX 56
 
 /* Reads all of `text` (blanks between number and unit allowed); on success
  * stores the value in base units.  Refuses nan, inf, an unknown unit, anything

@@ -129,7 +129,7 @@ static void sharding_is_explained_from_plans(void **state)
 
     (void)state;
     for (int zero = 0; zero <= 3; zero++) {
-        char *text, line[64], figure[MFU_QUANTITY_MAX], stage[2] = {(char)('0' + zero), '\0'};
+        char *text, line[MFU_QUANTITY_MAX + 32], figure[MFU_QUANTITY_MAX], stage[2] = {(char)('0' + zero), '\0'};
         const char *own[LENGTH(pairs)];
         const double *parts = plan.memory.peak.parts;
 
