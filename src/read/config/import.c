@@ -167,6 +167,34 @@ void mfu_import_lack(struct mfu_import *m, const char *name, const char *value, 
         mfu_import_leave(&m->entries[m->n - 1], MFU_UNMODELLED, note);
 }
 
+static bool is_unset(const char *value);
+
+bool mfu_import_list(struct mfu_import *m, const char *name, const char *key, const char *note)
+{
+    size_t n = strlen(name), used = 0;
+    struct mfu_entry *first = NULL;
+    char words[256];
+
+    for (int i = 0; i < m->n; i++) {
+        struct mfu_entry *e = &m->entries[i];
+
+        if (strncmp(e->name, name, n) != 0 || (e->name[n] && e->name[n] != '[') || is_unset(e->value) || !*e->value)
+            continue;
+        used += (size_t)snprintf(words + used, sizeof words - used, "%s%s", first ? "," : "", e->value);
+        if (used >= sizeof words) {
+            mfu_import_leave(e, MFU_UNMODELLED, "a long list");
+            return false;
+        }
+        if (first)
+            mfu_import_leave(e, MFU_IGNORED, "see the first of the list");
+        else
+            first = e;
+    }
+    if (first)
+        mfu_import_set(m, first, key, note, "%s", words);
+    return first != NULL;
+}
+
 bool mfu_import_model(struct mfu_import *m, struct mfu_entry *e)
 {
     struct mfu_error err = {0};

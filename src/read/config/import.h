@@ -106,6 +106,10 @@ int mfu_import_fail(const struct mfu_import *, const char *path, struct mfu_erro
 struct mfu_entry *mfu_import_find(struct mfu_import *, const char *name);
 double mfu_import_number(struct mfu_import *, const char *name);
 
+/* Lets a list (entries name[0], name[1] ... or one of that name) set a key to its
+ * words, joined by commas; false: it is empty or not there. */
+bool mfu_import_list(struct mfu_import *, const char *name, const char *key, const char *note);
+
 /* Lets an entry set something, or not. */
 void mfu_import_set(struct mfu_import *, struct mfu_entry *, const char *key, const char *note, const char *format, ...)
     __attribute__((format(printf, 5, 6)));

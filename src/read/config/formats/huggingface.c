@@ -5,6 +5,7 @@
  */
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 #include "read/config/import.h"
 
@@ -20,13 +21,14 @@ static const char training[] = "concerns what is learnt, not how fast", files[] 
 static const char evaluation[] = "evaluation is not part of a step", loading[] = "the loader: set dataloader_ms";
 static const char liger[] = "Liger's fused kernels: set loss_chunks for its loss",
                   fsdp[] = "how FSDP wraps and fetches";
-static const char adapters[] = "adapters: only part of the weights is trained", quantised[] = "quantised weights";
+static const char adapters[] = "adapters of another kind", quantised[] = "how the base is quantised",
+                  targets[] = "which modules";
 static const char fill[] = "how full sequences are: pad_fraction of `train`";
 static const char unknown[] = "no model of this name is known: choose one";
 
 #define OPTIMIZERS                                                                                                     \
     "adamw_torch=adamw-foreach adamw_torch_fused=adamw adamw_apex_fused=adamw "                                        \
-    "adamw_hf=adamw-loop adamw_bnb_8bit=adam8bit adamw_8bit=adam8bit paged_adamw_8bit=adam8bit "                       \
+    "adamw_hf=adamw-loop adamw_bnb_8bit=adam8bit adamw_8bit=adam8bit paged_adamw_8bit=adam8bit paged_adamw_32bit=adamw paged_adamw=adamw "                       \
     "adamw_torch_8bit=adam8bit "                                                                                       \
     "adafactor=adafactor sgd=sgd lion=lion lion_32bit=lion muon=muon"
 
@@ -85,12 +87,36 @@ static const struct mfu_import_row rows[] = {
     {"fsdp_*", NULL, NULL, "details of FSDP", true},
     {"ddp_timeout", NULL, NULL, "timeouts", false}, {"ddp_backend", NULL, "nccl=-", "how ranks talk", true},
     {"ddp_*", NULL, NULL, "details of DDP", true},
-    {"adapter", NULL, NULL, adapters, true}, {"finetuning_type", NULL, "full=-", adapters, true},
-    {"lora*", NULL, NULL, "details of the adapters", false}, {"peft*", NULL, NULL, "details of the adapters", false},
+    {"adapter", NULL, "lora=- qlora=-", adapters, true},
+    {"finetuning_type", NULL, "full=- lora=- freeze=-", adapters, true}, {"use_peft", NULL, "true=-", adapters, true},
+    {"lora_r", "lora", NULL, NULL, false}, {"lora_rank", "lora", NULL, NULL, false},
+    {"lora_dropout", "lora_dropout", NULL, NULL, false},
+    {"use_dora", "dora", "true=on false=off", NULL, false}, {"peft_use_dora", "dora", "true=on false=off", NULL, false},
+    {"lora_target*", NULL, NULL, targets, true}, {"lora_modules_to_save*", NULL, NULL, targets, true},
+    {"additional_target*", NULL, NULL, targets, true},
+    {"lora_mlp_kernel", "lora_kernels", "true=fused false=-", "off", false},
+    {"lora_qkv_kernel", "lora_kernels", "true=fused false=-", "off", false},
+    {"lora_o_kernel", "lora_kernels", "true=fused false=-", "off", false},
+    {"lora_alpha", NULL, NULL, training, false}, {"lora_model_dir", NULL, NULL, files, false},
+    {"lora_fan_in_fan_out", NULL, NULL, files, false}, {"lora_task_type", NULL, NULL, files, false},
+    {"use_rslora", NULL, NULL, training, false}, {"pissa_*", NULL, NULL, training, false},
+    {"loraplus_*", NULL, NULL, training, false}, {"lora_bias", NULL, "none=-", "biases that train", true},
+    {"lora_layers_to_transform*", NULL, NULL, "adapters in some layers only", true},
+    {"use_unsloth*", NULL, NULL, "unsloth's kernels and offload: set lora_kernels fused", true},
+    {"lora*", NULL, NULL, "adapters of another kind", true}, {"peft*", NULL, NULL, "adapters of another kind", true},
+    {"freeze_trainable_layers", "trainable_layers", NULL, NULL, false},
+    {"freeze_trainable_modules", NULL, "all=-", "parts of layers", true},
     {"freeze_*", NULL, NULL, "only part of the weights is trained", true},
-    {"load_in_*", NULL, NULL, quantised, true}, {"quantization_bit", NULL, NULL, quantised, true},
-    {"quantization_method", NULL, NULL, quantised, false}, {"bnb_*", NULL, NULL, quantised, false},
-    {"use_peft", NULL, NULL, adapters, true},
+    {"unfrozen_parameters*", NULL, NULL, "only part of the weights is trained: set trainable", true},
+    {"load_in_8bit", "base_precision", "true=int8 false=-", "off", false},
+    {"load_in_4bit", "base_precision", "true=nf4 false=-", "off", false},
+    {"quantization_bit", "base_precision", "4=nf4-double 8=int8", NULL, false},
+    {"quantization_method", NULL, "bitsandbytes=- bnb=-", quantised, true},
+    {"quantization_type", NULL, "nf4=-", quantised, true}, {"double_quantization", NULL, NULL, quantised, false},
+    {"bnb_4bit_use_double_quant", NULL, NULL, quantised, false}, {"use_bnb_nested_quant", NULL, NULL, quantised, false},
+    {"bnb_4bit_quant_type", NULL, "nf4=- fp4=-", quantised, true}, {"bnb_*", NULL, NULL, quantised, false},
+    {"upcast_*", NULL, "false=-", "types of single layers", true},
+    {"gptq", NULL, "false=-", quantised, true},
     {"packing", NULL, NULL, fill, true}, {"sample_packing", NULL, NULL, fill, true},
     {"pad_to_sequence_len", NULL, NULL, fill, false},
     {"neat_packing", NULL, NULL, fill, true}, {"eval_sample_packing", NULL, NULL, evaluation, false},
@@ -182,6 +208,14 @@ static void find_model(struct mfu_import *m)
     }
 }
 
+/* Adapters of fp32 train under autocast beside weights that were loaded in bf16. */
+static bool adapted(struct mfu_import *m)
+{
+    struct mfu_entry *e = mfu_import_find(m, "adapter");
+
+    return e && (strcmp(e->value, "lora") == 0 || strcmp(e->value, "qlora") == 0);
+}
+
 /* Weights in bf16 leave nothing to autocast; beside 16 bits tf32 has little to do. */
 static void find_precision(struct mfu_import *m)
 {
@@ -189,7 +223,7 @@ static void find_precision(struct mfu_import *m)
     struct mfu_entry *bf16 = mfu_import_find(m, "bf16");
     bool half = is_set(m, "bf16") || is_set(m, "fp16"), pure = is_set(m, "torch_dtype") || is_set(m, "pure_bf16");
 
-    if (is_set(m, "bf16") && mfu_import_find(m, "base_model")) {
+    if (is_set(m, "bf16") && mfu_import_find(m, "base_model") && !adapted(m)) {
         mfu_import_set(m, bf16, "precision", "axolotl loads the weights in bf16", "bf16-pure");
         pure = false;
     }
@@ -199,6 +233,64 @@ static void find_precision(struct mfu_import *m)
                              pure ? "the weights are in bf16" : "beside 16-bit autocast nothing large is left in fp32");
     if (!half && !pure && !is_set(m, "tf32"))
         mfu_import_assume(m, "precision", "fp32", "no 16-bit precision is switched on");
+}
+
+static bool is(struct mfu_import *m, const char *name, const char *value)
+{
+    struct mfu_entry *e = mfu_import_find(m, name);
+
+    return e && strcasecmp(e->value, value) == 0;
+}
+
+/* What adapters need that are off, or of another method, stays in the file. */
+static void forget(struct mfu_import *m, const char *const *names, const char *note)
+{
+    for (; *names; names++)
+        for (int i = 0; i < m->n; i++)
+            if (strncmp(m->entries[i].name, *names, strlen(*names)) == 0)
+                mfu_import_leave(&m->entries[i], MFU_IGNORED, note);
+}
+
+/* axolotl (adapter: qlora), LLaMA-Factory (finetuning_type: lora) and TRL (use_peft). */
+static void find_adapters(struct mfu_import *m)
+{
+    static const char *const of_adapters[] = {"lora", "use_dora", "peft_use", "load_in", "bnb_", "quantization", "double_q",
+                                              "additional_target", NULL};
+    static const char *const of_freezing[] = {"freeze_", NULL};
+    struct mfu_entry *base = mfu_import_find(m, "load_in_4bit"), *optimizer = mfu_import_find(m, "optim");
+    bool axolotl = mfu_import_find(m, "base_model") != NULL, factory = mfu_import_find(m, "finetuning_type") != NULL;
+    bool lora = is(m, "adapter", "lora") || is(m, "adapter", "qlora") || is(m, "finetuning_type", "lora")
+        || is(m, "use_peft", "true");
+
+    if (!is(m, "finetuning_type", "freeze"))
+        forget(m, of_freezing, "all layers train");
+    else if (!is_set(m, "freeze_trainable_layers"))
+        mfu_import_assume(m, "trainable_layers", "2", "LLaMA-Factory's default");
+    if (!lora) {
+        forget(m, of_adapters, "there are no adapters");
+        return;
+    }
+    if (!is_set(m, "lora_r") && !is_set(m, "lora_rank"))
+        mfu_import_assume(m, "lora", factory || axolotl ? "8" : "16", "the program's default");
+    if (is(m, "lora_target_linear", "true")) {
+        mfu_import_set(m, mfu_import_find(m, "lora_target_linear"), "lora_targets", "", "all-linear");
+    } else if (is(m, "lora_target", "all") || is(m, "lora_target_modules", "all-linear")) {
+        mfu_import_set(m, mfu_import_find(m, is(m, "lora_target", "all") ? "lora_target" : "lora_target_modules"),
+                       "lora_targets", "", "all-linear");
+    } else if (!mfu_import_list(m, "lora_target_modules", "lora_targets", "")
+               && !mfu_import_list(m, "lora_target", "lora_targets", "")) {
+        mfu_import_assume(m, "lora_targets", factory ? "all-linear" : "q_proj,v_proj", "the program's default");
+    }
+    if (!mfu_import_list(m, "lora_modules_to_save", "trainable", "train beside the adapters, as copies"))
+        mfu_import_list(m, "additional_target", "trainable", "train beside the adapters, as copies");
+    if (base && base->set && (axolotl || is(m, "bnb_4bit_use_double_quant", "true") || is(m, "use_bnb_nested_quant", "true")))
+        mfu_import_set(m, base, "base_precision", "with double quantisation", "nf4-double");
+    if (is(m, "double_quantization", "false") && is(m, "quantization_bit", "4"))
+        mfu_import_set(m, mfu_import_find(m, "quantization_bit"), "base_precision", "", "nf4");
+    if (is_set(m, "pure_bf16"))
+        mfu_import_assume(m, "lora_dtype", "16bit", "of a model in bf16");
+    if (optimizer && strstr(optimizer->value, "paged"))
+        optimizer->note = "pages move to the host only when the GPU is full";
 }
 
 static bool mentions(const struct mfu_entry *e, const char *word)
@@ -262,6 +354,7 @@ static void finish(struct mfu_import *m)
     struct mfu_entry *checkpoint = mfu_import_find(m, "gradient_checkpointing");
 
     find_model(m);
+    find_adapters(m);
     find_precision(m);
     find_sharding(m);
     find_length(m);
