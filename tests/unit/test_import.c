@@ -546,6 +546,47 @@ static void what_is_off_is_ignored(void **state)
     done();
 }
 
+/* Whatever program a file is of: rank, targets, base and checkpointing as its own code would have them. */
+static void adapters_are_understood(void **state)
+{
+    static const struct {
+        const char *file, *text, *format;
+        double rank;
+        const char *targets, *base, *precision, *dtype;
+    } all[] = {
+        {"a.yml",
+         "base_model: NousResearch/Llama-3.2-1B\nadapter: qlora\nload_in_4bit: true\nlora_r: 32\nlora_dropout: 0.05\n"
+         "lora_target_modules:\n  - q_proj\n  - v_proj\nsequence_len: 2048\nmicro_batch_size: 2\nbf16: auto\n"
+         "gradient_checkpointing: true\n",
+         "huggingface", 32, "q,v", "nf4-double", "bf16", "fp32"},
+        {"b.yaml",
+         "model_name_or_path: Qwen/Qwen2.5-7B-Instruct\nfinetuning_type: lora\nlora_target: all\nquantization_bit: 8\n"
+         "cutoff_len: 1024\nper_device_train_batch_size: 1\nbf16: true\n",
+         "huggingface", 8, "all-linear", "int8", "bf16", "fp32"},
+        {"adapter_config.json",
+         "{\"peft_type\": \"LORA\", \"r\": 64, \"target_modules\": \"all-linear\", \"lora_dropout\": 0.1, "
+         "\"base_model_name_or_path\": \"meta-llama/Llama-2-7b-hf\"}",
+         "peft", 64, "all-linear", "bf16", "bf16", "fp32"},
+        {"t.yaml",
+         "model:\n  _component_: torchtune.models.llama3_1.qlora_llama3_1_8b\n  lora_attn_modules: [q_proj, v_proj]\n"
+         "  apply_lora_to_mlp: True\n  lora_rank: 8\ntokenizer:\n  max_seq_len: 2048\ndtype: bf16\n",
+         "torchtune", 8, "mlp,q,v", "torchao-nf4", "bf16-pure", "16bit"},
+    };
+    char buf[MFU_QUANTITY_MAX];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        read_as(all[i].file, all[i].text, all[i].format, NULL);
+        assert_near(setting(MFU_S_LORA), all[i].rank, 0);
+        assert_string_equal(mfu_setting_word(buf, MFU_S_LORA_TARGETS, setting(MFU_S_LORA_TARGETS)), all[i].targets);
+        assert_string_equal(mfu_setting_word(buf, MFU_S_BASE, setting(MFU_S_BASE)), all[i].base);
+        assert_string_equal(mfu_setting_word(buf, MFU_S_PRECISION, setting(MFU_S_PRECISION)), all[i].precision);
+        assert_string_equal(mfu_setting_word(buf, MFU_S_LORA_DTYPE, setting(MFU_S_LORA_DTYPE)), all[i].dtype);
+        assert_near(setting(MFU_S_TRAINABLE), 0, 0);
+        done();
+    }
+}
+
 static void axolotl_and_llama_factory_are_understood(void **state)
 {
     (void)state;
@@ -723,6 +764,7 @@ int main(void)
         cmocka_unit_test(models_of_the_hub_are_known),
         cmocka_unit_test(gpt2_of_the_hub_is_the_checkpoint),
         cmocka_unit_test(what_is_off_is_ignored),
+        cmocka_unit_test(adapters_are_understood),
         cmocka_unit_test(axolotl_and_llama_factory_are_understood),
         cmocka_unit_test(accelerate_is_understood),
         cmocka_unit_test(nanogpt_takes_the_data_sets_vocabulary),

@@ -28,7 +28,8 @@ static const char unknown[] = "no model of this name is known: choose one";
 
 #define OPTIMIZERS                                                                                                     \
     "adamw_torch=adamw-foreach adamw_torch_fused=adamw adamw_apex_fused=adamw "                                        \
-    "adamw_hf=adamw-loop adamw_bnb_8bit=adam8bit adamw_8bit=adam8bit paged_adamw_8bit=adam8bit paged_adamw_32bit=adamw paged_adamw=adamw "                       \
+    "adamw_hf=adamw-loop adamw_bnb_8bit=adam8bit adamw_8bit=adam8bit paged_adamw_8bit=adam8bit "                       \
+    "paged_adamw_32bit=adamw paged_adamw=adamw "                                                                       \
     "adamw_torch_8bit=adam8bit "                                                                                       \
     "adafactor=adafactor sgd=sgd lion=lion lion_32bit=lion muon=muon"
 
@@ -254,8 +255,8 @@ static void forget(struct mfu_import *m, const char *const *names, const char *n
 /* axolotl (adapter: qlora), LLaMA-Factory (finetuning_type: lora) and TRL (use_peft). */
 static void find_adapters(struct mfu_import *m)
 {
-    static const char *const of_adapters[] = {"lora", "use_dora", "peft_use", "load_in", "bnb_", "quantization", "double_q",
-                                              "additional_target", NULL};
+    static const char *const of_adapters[] = {"lora",         "use_dora", "peft_use",          "load_in", "bnb_",
+                                              "quantization", "double_q", "additional_target", NULL};
     static const char *const of_freezing[] = {"freeze_", NULL};
     struct mfu_entry *base = mfu_import_find(m, "load_in_4bit"), *optimizer = mfu_import_find(m, "optim");
     bool axolotl = mfu_import_find(m, "base_model") != NULL, factory = mfu_import_find(m, "finetuning_type") != NULL;
@@ -283,7 +284,8 @@ static void find_adapters(struct mfu_import *m)
     }
     if (!mfu_import_list(m, "lora_modules_to_save", "trainable", "train beside the adapters, as copies"))
         mfu_import_list(m, "additional_target", "trainable", "train beside the adapters, as copies");
-    if (base && base->set && (axolotl || is(m, "bnb_4bit_use_double_quant", "true") || is(m, "use_bnb_nested_quant", "true")))
+    if (base && base->set
+        && (axolotl || is(m, "bnb_4bit_use_double_quant", "true") || is(m, "use_bnb_nested_quant", "true")))
         mfu_import_set(m, base, "base_precision", "with double quantisation", "nf4-double");
     if (is(m, "double_quantization", "false") && is(m, "quantization_bit", "4"))
         mfu_import_set(m, mfu_import_find(m, "quantization_bit"), "base_precision", "", "nf4");

@@ -3,7 +3,7 @@
  * whether it has adapters (lora_, qlora_).
  *
  * torchtune computes in the model's own type (dtype: bf16), with plain adapters;
- * qlora_ builders hold torchao's NF4.  Sources: torchtune recipes/configs/*, modules/peft/lora.py.
+ * qlora_ builders hold torchao's NF4.  Sources: torchtune recipes/configs, modules/peft/lora.py.
  */
 #include <stdio.h>
 #include <string.h>
