@@ -85,9 +85,9 @@ static void backward(struct mfu_builder *s, int index)
              1, &n->saved[SAVED_SCORES], 1, &dlogits);
     if (mfu_trains(s, n, 0)) {
         dw = mfu_tensor_new(s, 1, width * experts, s->numerics.compute, MFU_PART_GRADIENTS);
-        wgrad =
-            mfu_kernel_weight_gradient(s->numerics.math, experts, width, rows, 1, mfu_type_bytes[mfu_view_type(s, dlogits)],
-                                       mfu_type_bytes[s->numerics.compute], false);
+        wgrad = mfu_kernel_weight_gradient(s->numerics.math, experts, width, rows, 1,
+                                           mfu_type_bytes[mfu_view_type(s, dlogits)],
+                                           mfu_type_bytes[s->numerics.compute], false);
         mfu_gemm_align(s, &wgrad);
         mfu_emit_kernel(s, &wgrad, "router.wgrad", 0, 2, (int[]){dlogits, x}, 1, &dw);
     }
