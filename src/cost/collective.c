@@ -214,7 +214,7 @@ static void pairs(struct question *q)
     double keeps = fmax(LEAST_PEER, fmin(1, PEER_NODES / q->g->units)), inside = q->bytes * (local - 1) / n / q->in;
 
     if (q->op == MFU_ALL_TO_ALL) {
-        double outside = q->g->units > 1 ? local * q->bytes * (n - local) / n / (q->out * keeps) : 0;
+        double outside = q->g->units > 1 ? local * q->bytes * (n - local) / n / (q->best.road.far_bytes_s * keeps) : 0;
 
         with_protocols(q,
                        (struct way){.algorithm = MFU_PAIRS,
@@ -225,7 +225,7 @@ static void pairs(struct question *q)
                                     .copies = true});
     } else if (q->op == MFU_SEND) {
         bool far = q->g->units > 1;
-        double nic = fmin(q->out, q->t->nic_bytes_s * fmax(1, q->t->gpu_nics)) * keeps;
+        double nic = fmin(q->out, q->t->nic_bytes_s * fmax(1, q->t->gpu_nics)); /* one peer: no incast */
 
         with_protocols(q,
                        (struct way){.algorithm = MFU_PAIRS,

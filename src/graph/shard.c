@@ -77,6 +77,10 @@ void mfu_shard_parameters(struct mfu_builder *s)
     struct mfu_mesh *mesh = &s->program->mesh;
 
     *mesh = mfu_mesh_start();
+    if (set[MFU_S_RANK_ORDER] > 0) { /* the pipeline before the replicas of it */
+        mesh->order[MFU_AXIS_COUNT - 2] = MFU_AXIS_PP;
+        mesh->order[MFU_AXIS_COUNT - 1] = MFU_AXIS_DP;
+    }
     mesh->ranks[MFU_AXIS_TP] = set[MFU_S_TP];
     mesh->ranks[MFU_AXIS_CP] = set[MFU_S_CP];
     mesh->ranks[MFU_AXIS_EP] = set[MFU_S_EP];

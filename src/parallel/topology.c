@@ -113,15 +113,20 @@ static double fabric_bytes_s(const struct mfu_topology *t, const struct mfu_grou
 }
 
 /* The rate of a group's NICs in one unit: its part of those, and no less than one of
- * them where nobody else needs it; what the uplinks of the switches leave. */
-static double network_bytes_s(const struct mfu_topology *t, const struct mfu_group *g, int *level)
+ * them where nobody else needs it; what the uplinks of the switches leave.  Below a switch
+ * that is left, only the last of neighbours sends upwards; where all send to all, all do. */
+static double network_bytes_s(const struct mfu_topology *t, const struct mfu_group *g, int *level, double *far_bytes_s)
 {
     double nics = fmin(t->unit_nics / g->sharing, fmax(1, t->gpu_nics * g->local));
     double rate = t->nic_bytes_s * nics * fmax(0.2, 1 - t->spread * log2(g->units));
 
     for (*level = 1; *level <= t->n_levels && g->extent > t->level[*level - 1].gpus;)
         ++*level;
-    return *level > 1 ? rate * t->level[*level - 2].share : rate;
+    *far_bytes_s = rate;
+    if (*level <= 1)
+        return rate;
+    *far_bytes_s = rate * t->level[*level - 2].share;
+    return fmin(rate, *far_bytes_s * fmax(1, floor(t->level[*level - 2].gpus * (g->ranks - 1) / (g->extent - 1))));
 }
 
 struct mfu_road mfu_road_of(const struct mfu_topology *t, const struct mfu_group *g)
@@ -130,7 +135,7 @@ struct mfu_road mfu_road_of(const struct mfu_topology *t, const struct mfu_group
 
     r.fabric_bytes_s = fabric_bytes_s(t, g, &r);
     if (g->units > 1) {
-        r.network_bytes_s = network_bytes_s(t, g, &r.level);
+        r.network_bytes_s = network_bytes_s(t, g, &r.level, &r.far_bytes_s);
         if (r.network_bytes_s < r.fabric_bytes_s)
             r.sigma = t->net_sigma;
     }

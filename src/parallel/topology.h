@@ -60,6 +60,7 @@ void mfu_topology_make(const struct mfu_cluster *cluster, const struct mfu_gpu *
 struct mfu_road {
     double fabric_bytes_s;  /* per GPU inside a unit; INFINITY where no two ranks share one */
     double network_bytes_s; /* of all of the group's ranks in a unit together; 0: it does not leave the unit */
+    double far_bytes_s;     /* the same where all of them send beyond the highest switch that is passed */
     int level;              /* 0: inside the fabric; 1: NICs and the first switches; 2 ... beyond their uplinks */
     bool nvlink;            /* inside a unit; else PCIe */
     double sigma;           /* of the slower of the two */

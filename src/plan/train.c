@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "scenario/setting.h"
 
 #define AT(field) offsetof(struct mfu_train_options, field)
 #define YEAR_S (365.25 * 86400) /* Julian */
@@ -17,8 +18,8 @@ const struct mfu_train_option mfu_train_options[] = {
     {"energy_price", MFU_COUNT,   0, 1e6,            NAN, AT(energy_price), "of one kWh"},
     {"pad_fraction", MFU_RATIO,   0, 0.999,          0,   AT(pad_fraction), "share of the tokens that is padding"},
     {"acceptance",   MFU_RATIO,   0, 1,              1,   AT(acceptance),   "share of the others that is used in the end"},
-    {"mtbf",         MFU_SECONDS, 1, 1000 * YEAR_S,  NAN, AT(mtbf_s),       "time between two failures of one GPU"},
-    {"checkpoint",   MFU_SECONDS, 0, 86400,          60,  AT(checkpoint_s), "time to write a checkpoint, while training waits"},
+    {"mtbf",         MFU_SECONDS, 1, 1000 * YEAR_S,  NAN, AT(mtbf_s),       "time between two failures of one GPU (of several machines: the cluster's)"},
+    {"checkpoint",   MFU_SECONDS, 0, 86400,          NAN, AT(checkpoint_s), "time to write a checkpoint, while training waits (by the cluster's storage, else 60 s)"},
     {"interval",     MFU_SECONDS, 1, YEAR_S,         NAN, AT(interval_s),   "time between checkpoints (the best one)"},
     {"restart",      MFU_SECONDS, 0, 30 * 86400,     600, AT(restart_s),    "time from a failure to the next step"},
 };
@@ -32,6 +33,21 @@ struct mfu_train_options mfu_train_defaults(void)
     for (size_t i = 0; i < mfu_train_option_count; i++)
         *(double *)((char *)&o + mfu_train_options[i].offset) = mfu_train_options[i].initial;
     return o;
+}
+
+#define CHECKPOINT_S 60 /* where no storage is known (chosen) */
+
+/* What nobody said, of the machines: how often they fail, and how fast they write fp32
+ * weights and the optimizer's states. */
+static void ask_cluster(const struct mfu_plan *p, struct mfu_train_options *o)
+{
+    const struct mfu_cluster *k = p->config.cluster;
+    double bytes = 4 * (1 + mfu_optimizers[p->config.optimizer].states) * p->program.params;
+
+    if (k && isnan(o->mtbf_s) && p->config.setting[MFU_S_NODES] > 1 && k->gpu_mtbf_s > 0)
+        o->mtbf_s = k->gpu_mtbf_s;
+    if (isnan(o->checkpoint_s))
+        o->checkpoint_s = k && k->write_bytes_s > 0 ? bytes / k->write_bytes_s : CHECKPOINT_S;
 }
 
 /* Share of the time that trains: checkpoints every `interval`, and for every
@@ -68,6 +84,7 @@ int mfu_train(const struct mfu_plan *p, double tokens, const struct mfu_train_op
                                .tokens = tokens,
                                .gpus = p->config.ranks,
                                .useful_fraction = (1 - options->pad_fraction) * options->acceptance};
+    ask_cluster(p, &t->options);
     if (settle_goodput(t, err) < 0)
         return -1;
     mfu_metrics_of_plan(p, &m);
@@ -77,7 +94,7 @@ int mfu_train(const struct mfu_plan *p, double tokens, const struct mfu_train_op
     scale = t->seconds / p->step.time_s;
     t->low_s = scale * p->step.low_s;
     t->high_s = scale * p->step.high_s;
-    t->failures = isnan(options->mtbf_s) ? 0 : t->seconds * t->gpus / options->mtbf_s;
+    t->failures = isnan(t->options.mtbf_s) ? 0 : t->seconds * t->gpus / t->options.mtbf_s;
     t->gpu_hours = t->seconds / 3600 * t->gpus;
     t->cost = t->gpu_hours * options->price;
     /* While it waits for a checkpoint or a restart a card idles. */

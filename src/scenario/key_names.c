@@ -60,6 +60,7 @@ static const struct synonym {
     {"tf32", "precision", "on=tf32 true=tf32 1=tf32 off=fp32 false=fp32 0=fp32", false},
     {"fp8", "precision", "on=fp8 true=fp8 1=fp8 off=bf16 false=bf16 0=bf16", false},
     {"optim", "optimizer", "", true},
+    {"use_tp_pp_dp_mapping", "rank_order", "on=tp-cp-ep-pp-dp true=tp-cp-ep-pp-dp 1=tp-cp-ep-pp-dp off=tp-cp-ep-dp-pp false=tp-cp-ep-dp-pp 0=tp-cp-ep-dp-pp", false},
 };
 // clang-format on
 

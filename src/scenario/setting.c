@@ -19,6 +19,7 @@
 
 // clang-format off
 const char *const mfu_switch_names[] = {"off", "on", NULL};
+const char *const mfu_rank_order_names[] = {"tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp", NULL};
 
 const struct mfu_setting mfu_settings[MFU_SETTING_COUNT] = {
 #define X(id, ...) [MFU_S_##id] = {__VA_ARGS__},

@@ -92,6 +92,8 @@ struct mfu_error;
       "GPUs that split the sequence (context parallel)")                                                               \
     X(EP, "ep", "expert_parallel_size expert_parallel_degree expert_model_parallel_size", MFU_COUNT_OF_GPUS,           \
       "GPUs that split the experts (expert parallel)")                                                                 \
+    X(RANK_ORDER, "rank_order", "", MFU_COUNT, 0, 1, 0, mfu_rank_order_names, "parallel",                              \
+      "axes of parallelism from neighbours to ranks far apart: pp before dp keeps a pipeline together")                \
     X(SP, "sp", "sequence_parallel", MFU_COUNT, 0, 1, 0, mfu_switch_names, "parallel",                                 \
       "sequence parallelism beside tensor parallelism")                                                                \
     X(ZERO, "zero", "zero_stage", MFU_COUNT, 0, 3, 0, NULL, "parallel",                                                \
@@ -137,6 +139,9 @@ struct mfu_setting {
 
 extern const struct mfu_setting mfu_settings[MFU_SETTING_COUNT];
 extern const char *const mfu_switch_names[]; /* "off", "on", NULL */
+
+/* Megatron-LM's usual order, and that of --use-tp-pp-dp-mapping and of Llama 3 (3.3.2). */
+extern const char *const mfu_rank_order_names[];
 
 /* Writes a value as `set` would read it back ("bf16", "8", "2 GiB").  `buf` has
  * room for MFU_QUANTITY_MAX. */

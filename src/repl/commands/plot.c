@@ -76,7 +76,7 @@ static int draw(struct mfu_session *s, const struct request *r, struct mfu_error
 // clang-format off
 #define DRAWN(X) \
     X(TEXT, plot,   0, r->plot->name, "the picture") \
-    X(TEXT, file,   0, r->file,       "that was written") \
+    X(TEXT, file,   0, r->file,       "that was written; null: in characters") \
     X(TEXT, script, 0, r->keep,       "of gnuplot, if it was kept; else null")
 MFU_FIELDS(plot, const struct request *r, DRAWN)
 static const struct mfu_record record = MFU_RECORD(plot, .command = "plot");
@@ -88,11 +88,9 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
 
     if (parse(s, argc, argv, &r, err) < 0 || mfu_session_simulate(s, r.plot->simulated, err) < 0)
         return -1;
-    if (!r.file && s->json)
-        return mfu_fail(err, MFU_EINPUT, "a file for the picture is missing, such as %s.svg", r.plot->name);
-    if (!r.file)
+    if (!r.file && !s->json)
         return r.plot->text(s->out, &s->term, &s->plan, err);
-    if (draw(s, &r, err) < 0)
+    if (r.file && draw(s, &r, err) < 0)
         return -1;
     if (!s->json) {
         mfu_print_note(s, "drew %s", r.file);

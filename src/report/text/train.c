@@ -33,8 +33,12 @@ static void goodput(FILE *out, const struct mfu_term *t, const struct mfu_traini
     f = mfu_flow_start(out, t, "goodput", INDENT);
     mfu_flow_piece(&f, MFU_STRONG, "%s", P(r->goodput));
     mfu_flow_piece(&f, MFU_PLAIN, "a checkpoint every %s", Q(r->interval_s, MFU_SECONDS));
-    if (r->failures > 0)
+    mfu_flow_piece(&f, MFU_PLAIN, "%s to write it", Q(r->options.checkpoint_s, MFU_SECONDS));
+    if (r->failures > 0) {
         mfu_flow_piece(&f, MFU_PLAIN, "%.1f failures expected", r->failures);
+        mfu_flow_piece(&f, MFU_PLAIN, "one every %s", Q(r->seconds / r->failures, MFU_SECONDS));
+        mfu_flow_piece(&f, MFU_FAINT, "one GPU in %s", Q(r->options.mtbf_s, MFU_SECONDS));
+    }
     mfu_flow_end(&f);
 }
 
