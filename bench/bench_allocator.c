@@ -6,7 +6,6 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/error.h"
 #include "simulate/allocator.h"
@@ -17,18 +16,10 @@
 static struct mfu_allocator *allocator;
 static int n_live; /* blocks alive in the benchmark in any order */
 
-static double now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); /* not what others take */
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-/* Prints median and spread, per piece of work. */
+/* Prints the least and the spread, per piece of work. */
 static double bench(const char *name, double (*work)(long rounds), double pieces, double per)
 {
-    double spread, ns = measure(now_ns, work, &spread) / pieces;
+    double spread, ns = measure(work, &spread) / pieces;
 
     printf("{\"name\": \"%s\", \"ns\": %.4g, \"spread\": %.2g, \"yardsticks\": %.3g}\n", name, ns, spread,
            per > 0 ? ns / per : 1);

@@ -6,7 +6,6 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/error.h"
 #include "measure.h"
@@ -19,14 +18,6 @@ static struct mfu_pipeline_layout layout;
 static double f_s[MOST_STAGES], b_s[MOST_STAGES], w_s[MOST_STAGES], send_s[MOST_STAGES];
 static int other; /* microbatches of every second layout; 0: as many */
 static enum mfu_pipeline_mode mode;
-
-static double now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); /* not what others take */
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 static double simulate(long rounds)
 {
@@ -52,7 +43,7 @@ static double simulate(long rounds)
 
 static void bench(const char *what, double per)
 {
-    double spread, ns = measure(now_ns, simulate, &spread);
+    double spread, ns = measure(simulate, &spread);
 
     printf("{\"name\": \"%s, pp %d, vpp %d, %d microbatches, %s\", \"ns\": %.4g, \"spread\": %.2g, "
            "\"yardsticks\": %.3g}\n",
@@ -61,7 +52,7 @@ static void bench(const char *what, double per)
 
 int main(void)
 {
-    double spread, per = measure(now_ns, yardstick, &spread);
+    double spread, per = measure(yardstick, &spread);
     struct mfu_error err;
 
     pipeline = mfu_pipeline_new(&err);

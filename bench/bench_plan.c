@@ -5,7 +5,6 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "scenario/setting.h"
 #include "plan/plan.h"
@@ -14,23 +13,28 @@
 #include "measure.h"
 
 static struct mfu_scenario scenario;
+static struct mfu_key seq;
 static struct mfu_plan plan;
 
-static double now_ns(void)
-{
-    struct timespec t;
+enum { BATCH, ACCUM, SEQ, GRAPH };
+static const char *const changes[] = {"batch", "accum", "seq", "graph"};
+static int change;
 
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); /* others may work beside */
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
+/* Plans, never the same twice: one thing differs from the plan before. */
 static double evaluate(long rounds)
 {
     struct mfu_error err;
     double sum = 0;
 
     for (long i = 0; i < rounds; i++) {
-        scenario.setting[MFU_S_BATCH] = (double)(1 + i % 8); /* never the same twice */
+        if (change == BATCH)
+            scenario.setting[MFU_S_BATCH] = (double)(2 + i % 8);
+        else if (change == ACCUM)
+            scenario.setting[MFU_S_ACCUM] = (double)(2 + i % 8);
+        else if (change == SEQ)
+            scenario.dim[seq.id] = (double)(512 * (1 + i % 8)), scenario.dim_given[seq.id] = true;
+        else
+            scenario.setting[MFU_S_GRAD_CLIP] = (double)(i % 2);
         if (mfu_plan_make(&plan, &scenario, &err) < 0) {
             fprintf(stderr, "bench_plan: %s\n", err.text);
             exit(1);
@@ -40,10 +44,10 @@ static double evaluate(long rounds)
     return sum;
 }
 
-/* Prints median and spread. */
+/* Prints the least and the spread. */
 static double bench(const char *name, double (*work)(long rounds), double per)
 {
-    double spread, ns = measure(now_ns, work, &spread);
+    double spread, ns = measure(work, &spread);
 
     printf("{\"name\": \"%s\", \"us\": %.4g, \"spread\": %.2g, \"yardsticks\": %.3g}\n", name, ns / 1e3, spread,
            per > 0 ? ns / per : 1);
@@ -68,8 +72,11 @@ int main(int argc, char **argv)
                 break;
             scenario = mfu_scenario_start(model, gpu);
             mfu_scenario_set(&scenario, "runtime", runtimes[r], &err);
-            snprintf(name, sizeof name, "plan %s %s", models[m], runtimes[r]);
-            bench(name, evaluate, per);
+            seq = mfu_scenario_key(&scenario, "seq", &err);
+            for (change = BATCH; change <= GRAPH; change++) {
+                snprintf(name, sizeof name, "plan %s %s, another %s", models[m], runtimes[r], changes[change]);
+                bench(name, evaluate, per);
+            }
         }
     mfu_plan_release(&plan);
     mfu_catalog_free(catalog);

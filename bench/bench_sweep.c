@@ -1,26 +1,18 @@
 /*
- * bench_sweep - configurations per second over all cores: by the analytic path,
+ * bench_sweep - configurations per second of CPU time: by the analytic path,
  * the same with the best simulated at the end as `search` does, and with every
  * one simulated.
  */
 #include <stdio.h>
-#include <time.h>
 
 #include "answer/search/sweep.h"
 #include "base/error.h"
 #include "descriptor/catalog.h"
-
-static double now_s(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
+#include "measure.h"
 
 enum way { ANALYTIC, CONFIRMED, SIMULATED };
 
-static int measure(const struct mfu_scenario *s, const char *batch, int threads, enum way way)
+static int bench(const struct mfu_scenario *s, const char *batch, int threads, enum way way)
 {
     static const char *const names[] = {"", " confirmed", " simulated"};
     struct mfu_sweep sweep = {.scenario = s,
@@ -41,13 +33,13 @@ static int measure(const struct mfu_scenario *s, const char *batch, int threads,
     sweep.columns[0] = mfu_question_compile(s, "tokens_per_s", &err);
     sweep.where = mfu_question_compile(s, "fits", &err);
     sweep.n_columns = 1;
-    begin = now_s();
+    begin = now_ns();
     if (mfu_sweep_run(&sweep, &r, &err) < 0) {
         fprintf(stderr, "bench_sweep: %s\n", err.text);
         return 1;
     }
-    printf("{\"name\": \"search gpt2%s\", \"threads\": %d, \"evaluated\": %zu, \"per_s\": %.0f, \"best\": %.6g}\n",
-           names[way], threads, r.evaluated, (double)(r.evaluated + r.refused) / (now_s() - begin),
+    printf("{\"name\": \"search gpt2%s\", \"threads\": %d, \"evaluated\": %zu, \"per_cpu_s\": %.0f, \"best\": %.6g}\n",
+           names[way], threads, r.evaluated, (double)(r.evaluated + r.refused) / ((now_ns() - begin) * 1e-9),
            r.rows[0].columns[0]);
     mfu_sweep_result_free(&r);
     mfu_sweep_clear(&sweep);
@@ -63,11 +55,11 @@ int main(int argc, char **argv)
     int failed = 0;
 
     for (int threads = 1; threads <= 4; threads *= 2)
-        failed |= measure(&s, "1..64", threads, ANALYTIC);
+        failed |= bench(&s, "1..64", threads, ANALYTIC);
     for (int threads = 1; threads <= 2; threads *= 2)
-        failed |= measure(&s, "1..64", threads, CONFIRMED);
+        failed |= bench(&s, "1..64", threads, CONFIRMED);
     for (int threads = 1; threads <= 2; threads *= 2)
-        failed |= measure(&s, "1..64*4", threads, SIMULATED);
+        failed |= bench(&s, "1..64*4", threads, SIMULATED);
     mfu_catalog_free(catalog);
     return failed;
 }

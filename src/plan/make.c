@@ -45,18 +45,32 @@ static int take_over(struct mfu_plan *p, const struct mfu_scenario *scenario, st
     return next.setting[MFU_S_PP] > 1 ? 0 : take_program(p, same, scales, err);
 }
 
-int mfu_plan_make(struct mfu_plan *p, const struct mfu_scenario *scenario, struct mfu_error *err)
+static int make(struct mfu_plan *p, const struct mfu_scenario *scenario, bool fitting, struct mfu_error *err)
 {
     if (take_over(p, scenario, err) < 0)
         return -1;
     mfu_machine_make(&p->config, &p->machine);
     if (p->config.setting[MFU_S_PP] > 1)
-        return mfu_stages_plan(p, err);
+        return mfu_stages_plan(p, err) < 0 ? -1 : fitting && !p->memory.fits;
     p->n_stages = p->shown_stage = p->worst_stage = 0;
     p->read = false;
     p->bubble = 0;
+    if (fitting && mfu_plan_weigh(p, err) < 0)
+        return -1;
+    if (fitting && !p->memory.fits)
+        return 1;
     if (mfu_plan_read(p, err) < 0)
         return -1;
     mfu_plan_settle(p);
     return 0;
+}
+
+int mfu_plan_make(struct mfu_plan *p, const struct mfu_scenario *scenario, struct mfu_error *err)
+{
+    return make(p, scenario, false, err);
+}
+
+int mfu_plan_make_fitting(struct mfu_plan *p, const struct mfu_scenario *scenario, struct mfu_error *err)
+{
+    return make(p, scenario, true, err);
 }

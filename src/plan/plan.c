@@ -210,15 +210,18 @@ static enum mfu_coefficient modules_of(const struct mfu_plan *p)
                                                                                          : MFU_C_MODULE_BYTES;
 }
 
-static int add_up_memory(struct mfu_plan *p)
+int mfu_plan_weigh(struct mfu_plan *p, struct mfu_error *err)
 {
     struct mfu_memory_answer *m = &p->memory;
     const struct mfu_runtime *r = &mfu_runtimes[p->config.runtime];
     double factor = r->reserved < MFU_COEFFICIENT_COUNT ? p->machine.c[r->reserved] : r->reserved_always;
     double others = p->config.setting[MFU_S_VRAM_RESERVED];
 
-    if (!p->peak_known && mfu_lifetime_peak(&p->program, &m->peak) < 0)
-        return -1;
+    if (!p->peak_known) {
+        if (mfu_lifetime_peak(&p->program, &m->peak) < 0)
+            return mfu_fail(err, MFU_ENOMEM, "out of memory");
+        name_moment(p);
+    }
     p->peak_known = p->built;
     m->capacity_bytes = mfu_capacity(p->config.gpu, &m->capacity_assumed);
     m->reserved_bytes = ceil(m->peak.bytes * factor / (2 * 0x1p20)) * 2 * 0x1p20;
@@ -231,7 +234,6 @@ static int add_up_memory(struct mfu_plan *p)
     m->fits = m->missing_bytes <= 0;
     m->fragmented = false;
     m->failed_in[0] = m->message[0] = '\0';
-    name_moment(p);
     return 0;
 }
 
@@ -336,9 +338,7 @@ int mfu_plan_read(struct mfu_plan *p, struct mfu_error *err)
     find_dispatch(p);
     add_up_time(p);
     add_up_flops(p);
-    if (add_up_memory(p) < 0)
-        return mfu_fail(err, MFU_ENOMEM, "out of memory");
-    return 0;
+    return mfu_plan_weigh(p, err);
 }
 
 void mfu_plan_settle(struct mfu_plan *p)

@@ -112,12 +112,16 @@ double mfu_capacity(const struct mfu_gpu *, bool *assumed);
 /* Plans `scenario` into `plan`, which was zeroed or used before (its memory is
  * reused: sweeps make millions of plans in one).  Release it at the end. */
 int mfu_plan_make(struct mfu_plan *plan, const struct mfu_scenario *scenario, struct mfu_error *err);
+/* The same unless it does not fit: then 1, and only its memory is known. */
+int mfu_plan_make_fitting(struct mfu_plan *plan, const struct mfu_scenario *scenario, struct mfu_error *err);
 /* What of the layout the figures leave out, in words, one by one; NULL behind the last. */
 const char *mfu_plan_left_out(const struct mfu_plan *, size_t i);
 
 void mfu_plan_release(struct mfu_plan *);
 
-/* Prices the program at hand and adds it up: a rank's time, FLOP and memory. */
+/* Adds up the memory of the program at hand; or prices it and adds up a rank's time, FLOP
+ * and memory. */
+int mfu_plan_weigh(struct mfu_plan *, struct mfu_error *);
 int mfu_plan_read(struct mfu_plan *, struct mfu_error *);
 
 /* How far memory may be off, and how likely it is to suffice: from the spread of live memory, of what the allocator

@@ -93,6 +93,7 @@ static void write_back(struct l2_state *l2, const struct mfu_kernel *k, const st
 
 /* Kernels that are remembered: a power of two, more than a program has different ones. */
 #define KNOWN_BITS 10
+#define WAYS 4 /* of one hash */
 
 static int make_room(const struct mfu_program *g, struct mfu_pricing *p)
 {
@@ -111,29 +112,35 @@ static uint64_t bits(double x)
     return u;
 }
 
-static bool knows(const struct mfu_pricing *p, const struct mfu_known_price *known, const struct mfu_kernel *k)
-{
-    return known->of == p->number && memcmp(&known->kernel, k, sizeof *k) == 0;
-}
-
-/* The price of a kernel: the one that is known, or else in place of one of two that are. */
+/* The price of a kernel: one that is known; else in place of another of its hash, with the
+ * arithmetic of the same kernel where that is known. */
 static const struct mfu_price *price_of(struct mfu_pricing *p, const struct mfu_kernel *k, double inside_bytes)
 {
     uint64_t mixed = (bits(k->read_bytes) * 3 + bits(k->write_bytes) * 5 + bits(k->n) * 7 + bits(k->flops) + k->traffic)
         * 0x9e3779b97f4a7c15;
-    struct mfu_known_price *known = &p->known[mixed >> (64 - KNOWN_BITS)], *other = &p->known[(known - p->known) ^ 1];
+    struct mfu_known_price *set = &p->known[mixed >> (64 - KNOWN_BITS) & ~(uint64_t)(WAYS - 1)], *known = NULL,
+                           *same = NULL;
 
-    if (!knows(p, known, k))
-        known = knows(p, other, k) || (known->of == p->number && other->of != p->number) ? other : known;
-    if (!knows(p, known, k)) {
-        known->of = p->number;
-        known->kernel = *k;
-        mfu_price_arithmetic(&p->machine, k, &known->price);
-    } else if (known->inside_bytes == inside_bytes) {
-        return &known->price;
+    for (int i = 0; i < WAYS; i++) {
+        if (set[i].of != p->number)
+            known = &set[i];
+        else if (set[i].hash == mixed && set[i].inside_bytes == inside_bytes
+                 && memcmp(&set[i].kernel, k, sizeof *k) == 0)
+            return &set[i].price;
+        else if (set[i].hash == mixed)
+            same = &set[i];
     }
-    known->inside_bytes = inside_bytes;
+    if (!known)
+        known = &set[p->turn++ % WAYS];
+    if (same && memcmp(&same->kernel, k, sizeof *k) == 0)
+        known->price = same->price;
+    else
+        mfu_price_arithmetic(&p->machine, k, &known->price);
     mfu_price_traffic(&p->machine, k, inside_bytes, &known->price);
+    known->kernel = *k;
+    known->inside_bytes = inside_bytes;
+    known->hash = mixed;
+    known->of = p->number;
     return &known->price;
 }
 

@@ -5,6 +5,8 @@
 #ifndef MFU_PRICING_H
 #define MFU_PRICING_H
 
+#include <stdint.h>
+
 #include "cost/cost.h"
 #include "graph/program.h"
 
@@ -13,6 +15,7 @@ struct mfu_known_price {
     struct mfu_kernel kernel;
     double inside_bytes; /* of its traffic, in L2 */
     struct mfu_price price;
+    uint64_t hash;
     unsigned of; /* the machine's number */
 };
 
@@ -22,7 +25,7 @@ struct mfu_pricing {
     struct mfu_known_price *known;
     int cap_prices, cap_touched;
     struct mfu_machine machine; /* that `known` holds for, where `of` is `number` */
-    unsigned number;
+    unsigned number, turn;
 };
 
 /* `pricing` was zeroed or used before.  0, or -1 when out of memory. */

@@ -64,7 +64,7 @@ void mfu_say_model(struct mfu_session *s, const struct mfu_model *m)
 
     if (s->json || s->quiet)
         return;
-    if (mfu_session_plan(s, &problem) < 0) {
+    if (mfu_plan_make(&s->plan, &s->memory.now, &problem) < 0) { /* nobody asked for its time */
         s->lost |= problem.code == MFU_ENOMEM;
         mfu_print_note(s, "%s: parameters cannot be counted yet", m->name);
         return;
@@ -165,7 +165,7 @@ struct mfu_model_answer mfu_model_answer(struct mfu_session *s)
     struct mfu_error problem = {0};
 
     mfu_scenario_resolve(&s->memory.now, &a.config, NULL);
-    if (mfu_session_plan(s, &problem) == 0)
+    if (mfu_plan_make(&s->plan, &s->memory.now, &problem) == 0)
         a.params = s->plan.program.params;
     else if (problem.code == MFU_ENOMEM)
         s->lost = true;
@@ -326,7 +326,7 @@ void mfu_show_model(struct mfu_session *s, const struct mfu_model *m)
     put_text(s, "model", m->slug);
     put_text(s, "name", m->name);
     put_text(s, "family", *m->family ? m->family : "unknown");
-    if (mfu_session_plan(s, NULL) == 0)
+    if (mfu_plan_make(&s->plan, &s->memory.now, NULL) == 0)
         fprintf(s->out, "%-20s%.0f\n", "parameters", s->plan.program.params);
     if (isfinite(m->published_params))
         fprintf(s->out, "%-20s%.0f as the file stands\n", "published", m->published_params);

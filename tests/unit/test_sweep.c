@@ -213,9 +213,57 @@ static void unknown_values_are_the_worst(void **state)
     }
 }
 
+/* A condition that wants `fits` has rows excluded before they are priced; the same
+ * condition in other words does not. */
+static void what_does_not_fit_is_excluded_early(void **state)
+{
+    static const struct {
+        const char *early, *late;
+    } conditions[] = {{"fits", "fits > 0"},
+                      {"fits and mfu > 20%", "(fits) and mfu > 20%"},
+                      {"mfu > 20% and fits", "mfu > 20% and fits > 0"},
+                      {"batch > 2 && fits", "batch > 2 && fits > 0"}};
+    static const char *const others[] = {"fits or mfu > 20%", "not fits", "not fits and mfu > 20%", "fits > 0", "mfu"};
+    struct mfu_scenario s = start();
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(conditions); i++) {
+        struct mfu_sweep_result r[2];
+
+        for (int k = 0; k < 2; k++) {
+            struct mfu_sweep sweep = {.scenario = &s, .n_columns = 1};
+
+            sweep.n_axes = 2;
+            assert_int_equal(mfu_axis_read(&sweep.axes[0], &s, "batch", "1..64*2", NULL), 0);
+            assert_int_equal(mfu_axis_read(&sweep.axes[1], &s, "accum", "1,8", NULL), 0);
+            sweep.columns[0] = mfu_question_compile(&s, "step_time_s", NULL);
+            sweep.where = mfu_question_compile(&s, k ? conditions[i].late : conditions[i].early, NULL);
+            assert_int_equal(mfu_question_wants_fit(sweep.where), !k);
+            r[k] = run(&sweep);
+            mfu_sweep_clear(&sweep);
+        }
+        assert_true(r[0].excluded > 0 && r[0].n_rows > 0);
+        assert_int_equal(r[0].excluded, r[1].excluded);
+        assert_int_equal(r[0].n_rows, r[1].n_rows);
+        for (size_t k = 0; k < r[0].n_rows; k++)
+            assert_true(r[0].rows[k].combination == r[1].rows[k].combination
+                        && r[0].rows[k].columns[0] == r[1].rows[k].columns[0]);
+        mfu_sweep_result_free(&r[0]);
+        mfu_sweep_result_free(&r[1]);
+    }
+    for (size_t i = 0; i < LENGTH(others); i++) {
+        struct mfu_question *q = mfu_question_compile(&s, others[i], NULL);
+
+        assert_non_null(q);
+        assert_false(mfu_question_wants_fit(q));
+        mfu_question_free(q);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_does_not_fit_is_excluded_early),
         cmocka_unit_test(values_are_read),
         cmocka_unit_test(rows_are_plans),
         cmocka_unit_test(threads_do_not_matter),

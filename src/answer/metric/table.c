@@ -163,7 +163,30 @@ struct mfu_question {
     struct name names[MOST_NAMES];
     int n;
     enum mfu_dim dim; /* of the only name, else MFU_COUNT */
+    bool wants_fit;
 };
+
+/* Whether `fits` is one of the terms that `and` joins; none of them is in brackets. */
+static bool wants_fit(const char *text)
+{
+    bool wants = false, begins = true, was_fits = false;
+    size_t length;
+
+    if (strpbrk(text, "(|"))
+        return false;
+    for (text += strspn(text, " "); *text; text += length + strspn(text + length, " ")) {
+        bool joins;
+
+        length = strcspn(text, " ");
+        joins = (length == 3 && strncmp(text, "and", 3) == 0) || (length == 2 && strncmp(text, "&&", 2) == 0);
+        if (length == 2 && strncmp(text, "or", 2) == 0)
+            return false;
+        wants |= joins && was_fits;
+        was_fits = begins && length == 4 && strncmp(text, "fits", 4) == 0;
+        begins = joins;
+    }
+    return wants || was_fits;
+}
 
 /* The right side of `runtime == compile`; settings keep choices as numbers. */
 static bool find_choice(const char *name, double *value)
@@ -267,6 +290,7 @@ struct mfu_question *mfu_question_compile_for(const struct mfu_scenario *scenari
     q->scenario = scenario;
     q->run = run;
     q->figures = figures;
+    q->wants_fit = wants_fit(text);
     q->expression = mfu_expression_compile(&q->arena, text, MFU_COUNT, resolve, q, err);
     if (q->n != 1 || strpbrk(text, "<>=!+-*/"))
         q->dim = MFU_COUNT;
@@ -324,4 +348,9 @@ double mfu_question_ask(const struct mfu_question *q, const struct mfu_plan *p)
 enum mfu_dim mfu_question_dim(const struct mfu_question *q)
 {
     return q->dim;
+}
+
+bool mfu_question_wants_fit(const struct mfu_question *q)
+{
+    return q->wants_fit;
 }

@@ -56,20 +56,24 @@ double mfu_sweep_value(const struct mfu_sweep *s, size_t combination, size_t axi
     return mfu_axis_value(&s->axes[axis], &x);
 }
 
-/* Whether a step along this axis leaves the graph of the plan before. */
-static bool is_cheap(const struct mfu_axis *a)
+/* What a step along this axis leaves of the plan before: its graph; its graph, scaled;
+ * or nothing. */
+enum step { KEEPS, SCALES, TRACES };
+
+static enum step step_of(const struct mfu_axis *a)
 {
-    return a->key.kind == MFU_KEY_COEFFICIENT
-        || (a->key.kind == MFU_KEY_SETTING && mfu_settings[a->key.id].keeps_graph);
+    if (a->key.kind == MFU_KEY_COEFFICIENT || (a->key.kind == MFU_KEY_SETTING && mfu_settings[a->key.id].keeps_graph))
+        return KEEPS;
+    return a->key.kind == MFU_KEY_SETTING && a->key.id == MFU_S_BATCH ? SCALES : TRACES;
 }
 
 size_t mfu_sweep_in_order(const struct mfu_sweep *s, size_t i)
 {
     size_t at[MFU_AXES] = {0}, combination = 0;
 
-    for (int cheap = 1; cheap >= 0; cheap--)
+    for (int step = KEEPS; step <= TRACES; step++)
         for (size_t k = s->n_axes; k-- > 0;)
-            if (is_cheap(&s->axes[k]) == cheap) {
+            if ((int)step_of(&s->axes[k]) == step) {
                 at[k] = i % s->axes[k].n;
                 i /= s->axes[k].n;
             }

@@ -17,14 +17,16 @@
 
 /* Chosen. */
 #define MOST_ROWS 4e6 /* that are kept */
-#define CHUNK 64      /* combinations that a thread takes at once */
+#define CHUNK 64      /* combinations that a thread takes at once, at least */
+#define MOST_CHUNK 4096
+#define CHUNKS 8 /* for each thread, at least */
 
 /* ---- threads ------------------------------------------------------------ */
 
 struct worker {
     const struct mfu_sweep *sweep;
     atomic_size_t *next;
-    size_t end;
+    size_t end, chunk;
     bool simulated, tells;
     struct mfu_plan plan;
     struct mfu_program scratch;
@@ -66,20 +68,25 @@ static void plan_one(struct worker *w, size_t combination)
     struct mfu_sweep_row row = {.combination = combination, .simulated = w->simulated};
     struct mfu_scenario scenario;
     struct mfu_error err = {0};
+    int made = -1;
 
-    if (s->room_first && mfu_sweep_make(s, combination, &scenario, &err) == 0 && overfull(w, &scenario)) {
-        w->evaluated++;
-        w->excluded++;
-        return;
+    if (mfu_sweep_make(s, combination, &scenario, &err) == 0) {
+        if (s->room_first && overfull(w, &scenario)) {
+            w->evaluated++;
+            w->excluded++;
+            return;
+        }
+        made = s->where && !w->simulated && mfu_question_wants_fit(s->where)
+            ? mfu_plan_make_fitting(&w->plan, &scenario, &err)
+            : mfu_plan_make(&w->plan, &scenario, &err);
     }
-    if (mfu_sweep_make(s, combination, &scenario, &err) < 0 || mfu_plan_make(&w->plan, &scenario, &err) < 0
-        || (w->simulated && mfu_simulate(&w->plan, false, &w->simulation, &err) < 0)) {
+    if (made < 0 || (w->simulated && mfu_simulate(&w->plan, false, &w->simulation, &err) < 0)) {
         w->failed |= err.code == MFU_ENOMEM;
         w->refused++;
         return;
     }
     w->evaluated++;
-    if (mfu_sweep_take(s, &w->plan, &row, columns_needed(w)))
+    if (made == 0 && mfu_sweep_take(s, &w->plan, &row, columns_needed(w)))
         w->failed |= !mfu_keep_row(s, &w->kept, &row);
     else
         w->excluded++;
@@ -89,10 +96,9 @@ static void work(void *workers, int number)
 {
     struct worker *w = &((struct worker *)workers)[number];
     const struct mfu_sweep *s = w->sweep;
-    size_t chunk = w->simulated ? 1 : CHUNK;
 
     while (!w->failed && !(s->stopped && s->stopped())) {
-        size_t from = atomic_fetch_add(w->next, chunk), to = from + chunk < w->end ? from + chunk : w->end;
+        size_t from = atomic_fetch_add(w->next, w->chunk), to = from + w->chunk < w->end ? from + w->chunk : w->end;
 
         if (from >= w->end)
             break;
@@ -121,14 +127,21 @@ static int merge(const struct mfu_sweep *s, struct worker *workers, int n, struc
 static int plan_all(const struct mfu_sweep *s, struct worker *workers, int n, struct mfu_kept *all,
                     struct mfu_sweep_result *r, struct mfu_error *err)
 {
-    size_t size = (size_t)mfu_sweep_size(s);
+    size_t size = (size_t)mfu_sweep_size(s), chunk = size / (size_t)(n * CHUNKS);
     atomic_size_t next = 0;
     bool failed = false;
     int started;
 
     for (int t = 0; t < n; t++)
-        workers[t] = (struct worker){
-            .sweep = s, .next = &next, .end = size, .simulated = simulates(s), .tells = t == 0 && s->tell};
+        workers[t] = (struct worker){.sweep = s,
+                                     .next = &next,
+                                     .end = size,
+                                     .chunk = simulates(s)    ? 1
+                                         : chunk < CHUNK      ? CHUNK
+                                         : chunk < MOST_CHUNK ? chunk
+                                                              : MOST_CHUNK,
+                                     .simulated = simulates(s),
+                                     .tells = t == 0 && s->tell};
     started = mfu_workers_run(n, work, workers);
     for (int t = 0; t < started; t++) {
         r->evaluated += workers[t].evaluated;
