@@ -26,6 +26,8 @@ void mfu_resident_memory(struct mfu_builder *s)
     }
     p->constant_bytes[MFU_PART_WEIGHTS] = weight * mfu_state_params(s, MFU_STATE_WEIGHT);
     p->constant_bytes[MFU_PART_GRADIENTS] = gradients_stay ? gradient * mfu_state_params(s, MFU_STATE_GRADIENT) : 0;
+    if (mfu_trainers[c->trainer].adds_up_wide) /* beside .grad of one whole backward */
+        p->constant_bytes[MFU_PART_GRADIENTS] += weight * mfu_state_params(s, MFU_STATE_GRADIENT);
     p->constant_bytes[MFU_PART_OPTIMIZER] = mfu_state_params(s, MFU_STATE_OPTIMIZER) / p->rank_params
         * (mfu_optimizer_state_bytes(s) + (masters ? mfu_type_bytes[s->numerics.master] * p->rank_params : 0));
     p->gradient_bytes = mfu_type_bytes[s->numerics.gradient];
