@@ -104,6 +104,26 @@ struct mfu_yaml;
     X(DISPATCH_GRAPH, "dispatch.graph", MFU_SECONDS, 0, 1e-2, "time between two kernels of a CUDA graph")              \
     X(DISPATCH_ZERO, "dispatch.zero", MFU_SECONDS, 0, 1e-2,                                                            \
       "host time to gather and release one weight tensor in one pass of ZeRO 3")                                       \
+    X(HOST_MEGATRON, "host.megatron", MFU_SECONDS, 0, 1,                                                               \
+      "host time of a layer's forward in Megatron-LM without TransformerEngine: Python and launches; the step takes "  \
+      "the longer of host and GPU")                                                                                    \
+    X(HOST_TE, "host.te", MFU_SECONDS, 0, 1, "the same with TransformerEngine's modules")                              \
+    X(HOST_NANOTRON, "host.nanotron", MFU_SECONDS, 0, 1, "the same in nanotron")                                       \
+    X(HOST_NANOTRON_RANK, "host.nanotron.rank", MFU_SECONDS, 0, 1,                                                     \
+      "what each rank of the tensor group adds to it in a pipeline, forward and backward together (mechanism "         \
+      "unknown)")                                                                                                      \
+    X(HOST_NANOTRON_NODE, "host.nanotron.node", MFU_SECONDS, 0, 1,                                                     \
+      "what each node but the first that the tensor group spans adds to it, forward and backward together, whatever "  \
+      "the size of the messages")                                                                                      \
+    X(HOST_BACKWARD, "host.backward", MFU_RATIO, 0, 10, "host time of a layer's backward relative to its forward")     \
+    X(HOST_SOFTMAX, "host.softmax", MFU_SECONDS, 0, 1,                                                                 \
+      "what a forward takes longer where heads times sequences of a rank are no multiple of 4, so that Megatron's "    \
+      "fused softmax refuses")                                                                                         \
+    X(HOST_MICRO, "host.micro", MFU_SECONDS, 0, 1,                                                                     \
+      "host time of one microbatch beside its layers: loss, messages; in a pipeline whose host waits for the GPU "     \
+      "after each message nothing hides it")                                                                           \
+    X(HOST_WAIT, "host.wait", MFU_SECONDS, 0, 10,                                                                      \
+      "what a pair of messages costs where the hosts wait for each other, too")                                        \
     X(STEP_CONSTANT, "step.constant", MFU_SECONDS, 0, 10,                                                              \
       "loader hand-over, host synchronisation and logging per optimizer step")                                         \
     X(LINK_NVLINK, "link.nvlink", MFU_RATIO, 0.01, 1,                                                                  \

@@ -68,6 +68,7 @@ struct mfu_builder {
     struct mfu_program *program;
     const struct mfu_config *config;
     const struct mfu_runtime *runtime;
+    bool whole_norms; /* RMSNorm and rotary are single kernels, of the runtime or the trainer */
     struct mfu_numerics numerics;
     struct mfu_layout state[MFU_STATE_COUNT];         /* of all parameters alike */
     struct mfu_operation operations[2 * MFU_MAX_OPS]; /* of the model, then their adapters */

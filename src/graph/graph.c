@@ -214,6 +214,7 @@ static struct mfu_builder *begin(const struct mfu_config *c, int stage, struct m
     s->stage = stage;
     s->stages = (int)c->setting[MFU_S_PP];
     s->runtime = &mfu_runtimes[c->runtime];
+    s->whole_norms = s->runtime->whole_norms || mfu_trainers[c->trainer].whole_norms;
     s->numerics = mfu_numerics_choose(c, s->runtime);
     mfu_shard_parameters(s);
     p->n_launches = p->n_tensors = p->n_views = p->n_segments = p->n_compared = 0;

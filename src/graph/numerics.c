@@ -68,7 +68,7 @@ struct mfu_numerics mfu_numerics_choose(const struct mfu_config *c, const struct
     }
     n.math = row->math;
     n.linear_math = row->linear_math;
-    if (r->gradient == MFU_GRADIENT_FP32 && form != PURE)
+    if ((r->gradient == MFU_GRADIENT_FP32 || mfu_trainers[c->trainer].adds_up_wide) && form != PURE)
         n.gradient = MFU_F32;
     if (n.linear_math == MFU_PEAK_FP8 && !r->keeps_wide)
         n.activation = MFU_F8;

@@ -148,7 +148,8 @@ void mfu_optimizer_emit(struct mfu_builder *s)
     const struct mfu_optimizer_row *r = &mfu_optimizers[c->optimizer];
     double params = mfu_state_params(s, MFU_STATE_OPTIMIZER), share = params / s->program->rank_trained, hidden = 0;
     double g = mfu_trained_bytes(s, s->numerics.gradient);
-    bool engine = mfu_half_engine(c) && !mfu_fully_sharded(s); /* copies gradients to fp32 */
+    /* Copies gradients to fp32, unless they are summed so. */
+    bool engine = mfu_half_engine(c) && !mfu_fully_sharded(s) && !mfu_trainers[c->trainer].adds_up_wide;
 
     s->node = -1;
     if (engine) { /* an fp32 copy of the gradients for the masters */

@@ -28,6 +28,9 @@ void mfu_resident_memory(struct mfu_builder *s)
     }
     p->constant_bytes[MFU_PART_WEIGHTS] = weights;
     p->constant_bytes[MFU_PART_GRADIENTS] = gradients_stay ? gradient * mfu_state_params(s, MFU_STATE_GRADIENT) : 0;
+    if (mfu_trainers[c->trainer].adds_up_wide) /* beside .grad of one whole backward */
+        p->constant_bytes[MFU_PART_GRADIENTS] +=
+            mfu_type_bytes[s->numerics.weight] * mfu_state_params(s, MFU_STATE_GRADIENT);
     p->constant_bytes[MFU_PART_OPTIMIZER] = mfu_state_params(s, MFU_STATE_OPTIMIZER) / p->rank_trained
         * (mfu_optimizer_state_bytes(s) + (masters ? mfu_type_bytes[s->numerics.master] * p->rank_trained : 0));
     p->gradient_bytes = gradient == 4 && s->numerics.masters ? mfu_type_bytes[s->numerics.gradient] : gradient;

@@ -33,8 +33,7 @@ static const struct rule {
     {MFU_STATE_WEIGHT, MFU_REDUCE_SCATTER, MFU_EVERY_MICRO_STEP, true},    /* ZeRO 3, FSDP */
 };
 
-/* torch DDP's bucket_cap_mb; it starts early with a small one. */
-#define BUCKET_BYTES (25 * 0x1p20)
+/* torch DDP starts early with a small bucket. */
 #define FIRST_BUCKET_BYTES 0x1p20
 
 /* DeepSpeed's reduce_bucket_size, in elements; two buffers with overlap_comm
@@ -161,20 +160,27 @@ static struct mfu_launch blank(const struct sharder *x, const char *suffix)
                                .wait_behind = -1};
 }
 
-/* `calls` collectives of `bytes` each; returns the number of the (last) one. */
-static int issue(struct sharder *x, enum mfu_collective_kind op, double bytes, double calls, enum mfu_occurrence when)
+/* `calls` collectives of `bytes` each, beside compute or in its way; returns the number
+ * of the (last) one. */
+static int issue_in(struct sharder *x, enum mfu_stream stream, enum mfu_collective_kind op, double bytes, double calls,
+                    enum mfu_occurrence when)
 {
     struct mfu_launch l = blank(x, mfu_collective_names[op]);
 
     l.kernel = mfu_kernel_stream(MFU_COLLECTIVE, MFU_C_DRAM_POINTWISE, 1, bytes, 0, bytes, 0);
     l.collective = (struct mfu_collective){.kind = op, .axes = MFU_AXES_DATA, .bytes = bytes};
-    l.stream = MFU_STREAM_COMMUNICATION;
+    l.stream = stream;
     l.kernel.read_bytes *= calls;
     l.kernel.launches = calls;
     if (when != MFU_EVERY_MICRO_STEP)
         mfu_launch_once(&l, when, x->p->accum);
     put(x, &l);
-    return x->issued++;
+    return stream == MFU_STREAM_COMPUTE ? -1 : x->issued++;
+}
+
+static int issue(struct sharder *x, enum mfu_collective_kind op, double bytes, double calls, enum mfu_occurrence when)
+{
+    return issue_in(x, MFU_STREAM_COMMUNICATION, op, bytes, calls, when);
 }
 
 static void copy(struct sharder *x, const char *suffix, double read_bytes, double write_bytes)
@@ -207,12 +213,25 @@ static void release(struct sharder *x, int tensor)
 
 /* ---- buckets ------------------------------------------------------------- */
 
+static enum mfu_collective_kind reduction(const struct sharder *x)
+{
+    return mfu_trainers[x->s->config->trainer].reduces_whole ? MFU_ALL_REDUCE : x->rule->reduce;
+}
+
+/* Gradients are summed beside backward, in buckets, or all of them behind it. */
+static bool in_buckets(const struct sharder *x)
+{
+    return x->s->config->setting[MFU_S_OVERLAP_GRAD_REDUCE] > 0 || x->rule->when == MFU_EVERY_MICRO_STEP;
+}
+
 static void flush(struct sharder *x)
 {
     if (x->waiting > 0)
-        issue(x, x->rule->reduce, x->waiting, 1, x->rule->when);
+        issue_in(x,
+                 x->s->config->setting[MFU_S_OVERLAP_GRAD_REDUCE] > 0 ? MFU_STREAM_COMMUNICATION : MFU_STREAM_COMPUTE,
+                 reduction(x), x->waiting, 1, x->rule->when);
     x->waiting = 0;
-    x->bucket = BUCKET_BYTES;
+    x->bucket = x->s->config->setting[MFU_S_GRAD_BUCKET];
 }
 
 /* Gradients leave in buckets as they become complete; those of layers that are
@@ -238,8 +257,9 @@ static void bucket_counted(struct sharder *x)
     if (x->counted <= 0)
         return;
     /* That of a typical byte: a tensor that is larger fills one by itself. */
-    typical = fmax(BUCKET_BYTES, x->counted_squares / x->counted);
-    issue(x, x->rule->reduce, typical, x->counted / typical, x->rule->when);
+    typical = fmax(x->s->config->setting[MFU_S_GRAD_BUCKET], x->counted_squares / x->counted);
+    issue_in(x, x->s->config->setting[MFU_S_OVERLAP_GRAD_REDUCE] > 0 ? MFU_STREAM_COMMUNICATION : MFU_STREAM_COMPUTE,
+             reduction(x), typical, x->counted / typical, x->rule->when);
     x->counted = x->counted_squares = 0;
 }
 
@@ -362,7 +382,9 @@ static double standing_bytes(const struct mfu_builder *s)
     if (rule->by_block && several)
         return 0;
     if (rule->when == MFU_LAST_MICRO_STEP)
-        return several && !s->runtime->half_weights ? gradient * p->rank_trained : 0;
+        return several && !s->runtime->half_weights && !mfu_trainers[s->config->trainer].adds_up_wide
+            ? gradient * p->rank_trained
+            : 0;
     if (!engine)
         return several ? 2 * gradient * fmin(p->rank_trained, ENGINE_BUCKET) : 0;
     return (rule->by_block ? 2 : 1) * mfu_type_bytes[s->numerics.weight] * fmin(p->rank_trained, ENGINE_BUCKET);
@@ -394,7 +416,7 @@ static void move(struct sharder *x, int last)
             l->wait_behind = x->issued - 1 - x->wanted;
             x->wanted = -1;
         }
-        if (!x->rule->by_block && from->gradient_elements > 0)
+        if (!x->rule->by_block && in_buckets(x) && from->gradient_elements > 0)
             bucket(x, from->gradient_elements, i == last);
     }
 }
@@ -426,6 +448,17 @@ static void swap_lists(struct sharder *x)
     x->s->cap_merged = cap;
 }
 
+/* The new weights, where no rank has all of them and forward does not gather its own. */
+static bool gathers_after(const struct sharder *x)
+{
+    return !x->rule->by_block && x->rule->sharded != MFU_STATE_COUNT;
+}
+
+static bool gathers_beside(const struct sharder *x)
+{
+    return gathers_after(x) && x->s->config->setting[MFU_S_OVERLAP_PARAM_GATHER] > 0;
+}
+
 static void write_segment(struct sharder *x, int k, int last)
 {
     struct mfu_segment *seg = &x->p->segments[k];
@@ -434,13 +467,20 @@ static void write_segment(struct sharder *x, int k, int last)
     x->seg = seg;
     if (x->rule->by_block && seg->phase != MFU_OPTIMIZER_PHASE)
         begin_segment(x, k);
-    if (seg->phase == MFU_OPTIMIZER_PHASE && begins_pass(x, k))
+    if (k == 0 && gathers_beside(x))
+        issue(x, MFU_ALL_GATHER, x->p->rank_trained * mfu_trained_bytes(x->s, x->s->numerics.weight), 1,
+              MFU_FIRST_MICRO_STEP);
+    if (seg->phase == MFU_OPTIMIZER_PHASE && begins_pass(x, k)) {
+        if (!x->rule->by_block && !in_buckets(x))
+            issue_in(x, MFU_STREAM_COMPUTE, reduction(x), x->p->rank_trained * x->p->gradient_bytes, 1,
+                     MFU_EVERY_MICRO_STEP);
         x->wanted = x->issued - 1; /* all sums */
+    }
     move(x, last);
     bucket_counted(x);
     if (x->rule->by_block && seg->phase != MFU_OPTIMIZER_PHASE)
         end_segment(x, k);
-    if (k == x->p->n_segments - 1 && !x->rule->by_block && x->rule->sharded != MFU_STATE_COUNT)
+    if (k == x->p->n_segments - 1 && gathers_after(x) && !gathers_beside(x))
         issue(x, MFU_ALL_GATHER, x->p->rank_trained * mfu_trained_bytes(x->s, x->s->numerics.weight), 1,
               MFU_EVERY_MICRO_STEP); /* the new weights */
     seg->first = first;

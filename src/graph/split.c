@@ -217,7 +217,7 @@ static void keep_part(struct mfu_builder *s, struct mfu_node *n)
 {
     const struct mfu_node *from = n->in[0] == MFU_TOKENS_IN ? NULL : &s->nodes[n->in[0]];
 
-    for (int k = 0; from && k < n->n_saved; k++)
+    for (int k = 0; from && k < n->n_saved && !mfu_trainers[s->config->trainer].saves_gathered; k++)
         if (from->gathered != MFU_NO_VIEW && n->saved[k] == from->gathered)
             n->saved[k] = from->out;
 }

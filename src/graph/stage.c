@@ -23,6 +23,31 @@ static int cut_section(const struct mfu_builder *s)
     return cut;
 }
 
+/* Parts of equal cost: layers and the head in their order, a stage ends behind what
+ * exceeds its part; the embedding costs nothing.  Source: nanotron, models/base.py
+ * (build_model), models/llama.py (get_block_compute_costs). */
+static double costly_layers(const struct mfu_config *c, double layers, int stages, int stage)
+{
+    double width = mfu_config_dim(c, "n_embd"), layer = 4 * width * width + 3 * width * mfu_config_dim(c, "d_ff");
+    double all = layers * layer + width * mfu_config_dim(c, "vocab_size"), own = 0;
+    int at = 0;
+
+    for (double i = 1; i <= layers; i++) {
+        own += at == stage;
+        at += at < stages - 1 && i * layer > all * (at + 1) / stages;
+    }
+    return own;
+}
+
+/* Whether that leaves no stage between the ends without a layer. */
+static bool cuts_by_cost(const struct mfu_config *c, double layers, int stages)
+{
+    for (int i = 1; i < stages - 1; i++)
+        if (costly_layers(c, layers, stages, i) < 1)
+            return false;
+    return c->setting[MFU_S_FIRST_STAGE_LESS] == 0 && c->setting[MFU_S_LAST_STAGE_LESS] == 0;
+}
+
 /* Equal parts, but for what the ends have less; what is left over goes to the first
  * stages, since the last has the head. */
 double mfu_stage_layers(const struct mfu_config *c, double layers, int stage)
@@ -30,6 +55,8 @@ double mfu_stage_layers(const struct mfu_config *c, double layers, int stage)
     double first = c->setting[MFU_S_FIRST_STAGE_LESS], last = c->setting[MFU_S_LAST_STAGE_LESS];
     double stages = mfu_pipeline_stages(&c->pipeline), parts = layers + first + last, least = floor(parts / stages);
 
+    if (mfu_trainers[c->trainer].balances_cost && cuts_by_cost(c, layers, (int)stages))
+        return costly_layers(c, layers, (int)stages, stage);
     return least + (stage < parts - stages * least) - (stage == 0 ? first : 0) - (stage == stages - 1 ? last : 0);
 }
 
@@ -103,11 +130,13 @@ static const struct mfu_model_op receiving = {.primitive = &receives, .name = "r
 int mfu_stage_receive(struct mfu_builder *s, int section)
 {
     const struct mfu_model_section *sec = &s->config->model->sections[section];
+    const struct mfu_model_section *before = sec - (section > cut_section(s));
 
     if (!ROOM(s, s->nodes, s->n_nodes, s->cap_nodes))
         return MFU_TOKENS_IN;
-    s->received = (struct mfu_operation){
-        .primitive = &receives, .name = "receive", .out_width = s->operations[sec->first + sec->count - 1].out_width};
+    s->received = (struct mfu_operation){.primitive = &receives,
+                                         .name = "receive",
+                                         .out_width = s->operations[before->first + before->count - 1].out_width};
     s->nodes[s->n_nodes] = (struct mfu_node){.op = &s->received,
                                              .source = &receiving,
                                              .section = sec->name,

@@ -38,25 +38,95 @@ static double launch_s(const struct mfu_plan *p, enum mfu_phase phase)
                                                            : r->dispatch_forward];
 }
 
+/* What backward runs again of forward: a share of its launches. */
+static double again_share(const struct mfu_program *g)
+{
+    double forward = 0, again = 0;
+
+    for (int k = 0; k < g->n_segments; k++)
+        for (int i = g->segments[k].first; i < g->segments[k].first + g->segments[k].count; i++) {
+            double launches = g->segments[k].repeat * g->launches[i].kernel.launches;
+
+            if (g->launches[i].recomputed)
+                again += launches;
+            else if (g->segments[k].phase == MFU_FORWARD)
+                forward += launches;
+        }
+    return forward > 0 ? again / forward : 0;
+}
+
+/* The trainer's own host time of one pass through the layers at hand. */
+static double host_s(const struct mfu_plan *p, double layers, bool backward, double again)
+{
+    const struct mfu_trainer *t = &mfu_trainers[p->config.trainer];
+    double layer_s = t->host_layer < MFU_COEFFICIENT_COUNT ? p->machine.c[t->host_layer] : 0;
+    double times = backward ? p->machine.c[MFU_C_HOST_BACKWARD] + again : 1, both_s = 0;
+
+    if (layer_s <= 0 || p->config.setting[MFU_S_CUDA_GRAPHS] > 0)
+        return 0;
+    if (t->host_rank > 0 && p->config.setting[MFU_S_PP] > 1)
+        both_s += p->machine.c[t->host_rank] * p->config.setting[MFU_S_TP];
+    if (t->host_node > 0)
+        both_s += p->machine.c[t->host_node]
+            * (mfu_mesh_group(&p->program.mesh, MFU_AXIS_BIT(MFU_AXIS_TP), p->machine.topology.unit_gpus).units - 1);
+    if (!mfu_config_fused_softmax(&p->config))
+        layer_s += p->machine.c[MFU_C_HOST_SOFTMAX];
+    layer_s += both_s / (1 + p->machine.c[MFU_C_HOST_BACKWARD]);
+    return layers * layer_s * times + p->machine.c[MFU_C_HOST_MICRO] / 2;
+}
+
+/* Of one pass, all micro-steps: launches, the GPU's time with what stands in its way, layers. */
+struct pass {
+    double launches, gpu_s, layers;
+};
+
+static struct pass pass_of(const struct mfu_plan *p, enum mfu_phase phase)
+{
+    const struct mfu_program *g = &p->program;
+    struct pass sum = {0};
+
+    for (int k = 0; k < g->n_segments; k++) {
+        double times = mfu_plan_times(p, &g->segments[k]);
+
+        if (g->segments[k].phase != phase)
+            continue;
+        sum.layers += g->segments[k].layer ? g->segments[k].repeat : 0;
+        for (int i = g->segments[k].first; i < g->segments[k].first + g->segments[k].count; i++) {
+            sum.launches += g->launches[i].communicates ? 0 : times * g->launches[i].kernel.launches;
+            sum.gpu_s += g->launches[i].stream == MFU_STREAM_COMPUTE ? times * p->pricing.prices[i].time_s : 0;
+        }
+    }
+    return sum;
+}
+
 /* Host time per launch of every phase.  ZeRO 3 gathers and releases each
  * weight on its way through forward and backward, on the host even where one
- * GPU holds everything: that time is spread over the launches of the pass. */
+ * GPU holds everything: that time, and the trainer's own, is spread over the
+ * launches of the pass.  Where host and GPU take about as long, each waits for the
+ * other now and then: the pass takes their norm (p = 4). */
 static void find_dispatch(struct mfu_plan *p)
 {
     const struct mfu_program *g = &p->program;
-    double launches[MFU_PHASE_COUNT] = {0};
+    double again = again_share(g), layers = pass_of(p, MFU_FORWARD).layers;
 
-    for (int i = 0; i < MFU_PHASE_COUNT; i++)
+    for (int i = 0; i < MFU_PHASE_COUNT; i++) {
         p->dispatch_s[i] = i == MFU_COMMUNICATION ? 0 : launch_s(p, (enum mfu_phase)i);
-    if (p->config.setting[MFU_S_ZERO] < 3)
-        return;
-    for (int k = 0; k < g->n_segments; k++)
-        for (int i = g->segments[k].first; i < g->segments[k].first + g->segments[k].count; i++)
-            launches[mfu_launch_phase(&g->launches[i])] +=
-                mfu_plan_times(p, &g->segments[k]) * g->launches[i].kernel.launches;
-    for (int i = 0; i < MFU_PHASE_COUNT; i++)
-        if ((i == MFU_FORWARD || i == MFU_BACKWARD) && launches[i] > 0)
-            p->dispatch_s[i] += p->machine.c[MFU_C_DISPATCH_ZERO] * g->weight_tensors * g->accum / launches[i];
+        p->late_s[i] = 0;
+    }
+    for (int i = MFU_FORWARD; i <= MFU_BACKWARD; i++) {
+        struct pass pass = pass_of(p, (enum mfu_phase)i);
+        double host = host_s(p, layers, i == MFU_BACKWARD, again) * g->accum;
+
+        if (pass.launches <= 0)
+            continue;
+        if (p->config.setting[MFU_S_ZERO] >= 3)
+            p->dispatch_s[i] += p->machine.c[MFU_C_DISPATCH_ZERO] * g->weight_tensors * g->accum / pass.launches;
+        if (host <= 0)
+            continue;
+        host = fmax(host, p->dispatch_s[i] * pass.launches);
+        p->dispatch_s[i] = host / pass.launches;
+        p->late_s[i] = pow(pow(host, 4) + pow(pass.gpu_s, 4), 0.25) - fmax(host, pass.gpu_s);
+    }
 }
 
 /* What communication adds; `stretch` is how much longer than its kernels each
@@ -113,7 +183,8 @@ static void add_up_time(struct mfu_plan *p)
     }
     s->communication_exposed_s = s->communication_s > 0 ? exposed_s(p, stretch) : 0;
     s->contention_s = 0;
-    gpu_s += s->communication_exposed_s + p->machine.c[MFU_C_STEP_CONSTANT];
+    gpu_s += s->communication_exposed_s + p->machine.c[MFU_C_STEP_CONSTANT] + p->late_s[MFU_FORWARD]
+        + p->late_s[MFU_BACKWARD];
     s->time_s = fmax(gpu_s, loader_s);
     s->idle_s = s->time_s - s->busy_s - s->communication_exposed_s;
     p->limit = loader_s > gpu_s                    ? MFU_LIMIT_INPUT

@@ -103,6 +103,7 @@ struct mfu_plan {
     double bubble;                      /* share of the ranks' time in which they wait for each other */
     double matmul_seconds;              /* of the step, in GEMMs and attention */
     double dispatch_s[MFU_PHASE_COUNT]; /* host time of one launch */
+    double late_s[MFU_PHASE_COUNT];     /* what host and GPU wait for each other, of a step */
 };
 
 /* Bytes that one process can have of a card.  `assumed` (may be NULL): no device

@@ -25,6 +25,39 @@ static bool makes_weight_gradients(const struct mfu_program *g, const struct mfu
     return l->collective.axes == 0;
 }
 
+/* What the messages of one microbatch cost the host, forward and backward. */
+static double message_s(const struct mfu_plan *p)
+{
+    const struct mfu_trainer *t = &mfu_trainers[p->config.trainer];
+    double pairs = p->config.setting[MFU_S_PP] > 2 ? 4 : 2; /* to and from each neighbour */
+
+    if (!t->synchronizes)
+        return 0;
+    return p->machine.c[MFU_C_HOST_MICRO] + (t->waits ? pairs * p->machine.c[MFU_C_HOST_WAIT] : 0);
+}
+
+/* Behind the last backward: sums that nothing hid, the optimizer, the step's constant. */
+static double after_s(const struct mfu_plan *p)
+{
+    const struct mfu_program *g = &p->program;
+    double gpu_s = 0, host_s = 0, beside_s = 0, in_the_way_s = 0;
+
+    for (int k = 0; k < g->n_segments; k++)
+        for (int i = g->segments[k].first; i < g->segments[k].first + g->segments[k].count; i++) {
+            const struct mfu_launch *l = &g->launches[i];
+            double seconds = mfu_plan_times(p, &g->segments[k]) * p->pricing.prices[i].time_s;
+
+            if (g->segments[k].phase != MFU_OPTIMIZER_PHASE) {
+                in_the_way_s += l->communicates && l->stream == MFU_STREAM_COMPUTE ? seconds : 0;
+                continue;
+            }
+            *(l->communicates ? &beside_s : &gpu_s) += seconds;
+            host_s += g->segments[k].repeat * l->kernel.launches * p->dispatch_s[mfu_launch_phase(l)];
+        }
+    return fmax(gpu_s, host_s) + p->machine.c[MFU_C_STEP_CONSTANT]
+        + fmax(beside_s, p->step.communication_exposed_s - in_the_way_s);
+}
+
 /* Adds the seconds of a pass to `all` and, of weight gradients, to `w`: kernels and what
  * is in their way, or the host.  What comes before the first layer in forward comes
  * behind the last in backward. */
@@ -40,11 +73,11 @@ static void add_pass(const struct mfu_plan *p, enum mfu_phase phase, struct mfu_
             double times = mfu_plan_times(p, &g->segments[k]) / g->accum;
 
             if (g->segments[k].phase == phase && l->stream == MFU_STREAM_COMPUTE) {
-                gpu_s += l->communicates ? 0 : times * p->pricing.prices[i].time_s;
+                gpu_s += times * p->pricing.prices[i].time_s;
                 host_s += times * l->kernel.launches * p->dispatch_s[mfu_launch_phase(l)];
             }
         }
-    stretch = gpu_s > 0 ? fmax(host_s / gpu_s, 1) : 1;
+    stretch = gpu_s > 0 ? (fmax(host_s, gpu_s) + p->late_s[phase] / g->accum + message_s(p) / 2) / gpu_s : 1;
     for (int k = 0; k < g->n_segments; k++) {
         const struct mfu_segment *seg = &g->segments[k];
         double times = mfu_plan_times(p, seg) / g->accum, seconds = 0, w_s = 0;
@@ -53,7 +86,7 @@ static void add_pass(const struct mfu_plan *p, enum mfu_phase phase, struct mfu_
             continue;
         for (int i = seg->first; i < seg->first + seg->count; i++)
             if (g->launches[i].stream == MFU_STREAM_COMPUTE) {
-                double s = times * p->pricing.prices[i].time_s * (g->launches[i].communicates ? 1 : stretch);
+                double s = times * p->pricing.prices[i].time_s * stretch;
 
                 seconds += s;
                 w_s += makes_weight_gradients(g, &g->launches[i]) ? s : 0;
@@ -72,8 +105,11 @@ static double sum_of(const struct mfu_pass_s *x)
 /* What the program at hand says about its rank. */
 static void read_stage(const struct mfu_plan *p, struct mfu_stage *s)
 {
-    struct mfu_group group = mfu_mesh_group(&p->program.mesh, MFU_AXIS_BIT(MFU_AXIS_PP), p->machine.topology.unit_gpus);
-    double passes_s;
+    double unit_gpus = p->machine.topology.unit_gpus;
+    struct mfu_group group = mfu_mesh_group(&p->program.mesh, MFU_AXIS_BIT(MFU_AXIS_PP), unit_gpus);
+    struct mfu_group tensor = mfu_mesh_group(&p->program.mesh, MFU_AXIS_BIT(MFU_AXIS_TP), unit_gpus);
+    bool scatters = mfu_trainers[p->config.trainer].scatters && p->config.setting[MFU_S_SP] == 0;
+    double parts = scatters ? tensor.ranks : 1;
 
     s->f = s->b = s->w = (struct mfu_pass_s){0};
     add_pass(p, MFU_FORWARD, &s->f, &s->w);
@@ -82,11 +118,12 @@ static void read_stage(const struct mfu_plan *p, struct mfu_stage *s)
     s->forward_s = sum_of(&s->f);
     s->backward_s = sum_of(&s->b);
     s->b = (struct mfu_pass_s){s->b.layers - s->w.layers, s->b.before - s->w.before, s->b.behind - s->w.behind};
-    passes_s = p->program.accum * (s->forward_s + s->backward_s);
     s->alone = p->memory;
     s->step = p->step;
-    s->after_s = fmax(p->step.time_s - passes_s, 0);
-    s->send_s = mfu_collective_s(&p->machine, &group, MFU_SEND, p->program.boundary_bytes);
+    s->after_s = after_s(p);
+    s->send_s = mfu_collective_s(&p->machine, &group, MFU_SEND, p->program.boundary_bytes / parts);
+    if (parts > 1)
+        s->send_s += mfu_collective_s(&p->machine, &tensor, MFU_ALL_GATHER, p->program.boundary_bytes);
     s->kept_bytes = mfu_saved_bytes(&p->program);
     s->flops = p->mfu.model_flops;
     s->hardware_flops = p->mfu.hardware_flops;

@@ -12,6 +12,7 @@
 #include "scenario/precision.h"
 #include "scenario/runtime.h"
 #include "scenario/schedule.h"
+#include "scenario/trainer.h"
 
 #define NAME(id, label, ...) [MFU_##id] = label,
 #define ROW(id, label, ...) [MFU_##id] = {.name = label, __VA_ARGS__},
@@ -25,6 +26,12 @@ const char *const mfu_checkpoint_names[MFU_CHECKPOINT_COUNT + 1] = {MFU_CHECKPOI
 
 const struct mfu_runtime mfu_runtimes[MFU_RUNTIME_COUNT] = {MFU_RUNTIMES(ROW)};
 const char *const mfu_runtime_names[MFU_RUNTIME_COUNT + 1] = {MFU_RUNTIMES(NAME)};
+
+#define TRAINER_NAME(id, label, ...) [MFU_TRAINER_##id] = label,
+#define TRAINER_ROW(id, label, ...) [MFU_TRAINER_##id] = {.name = label, __VA_ARGS__},
+
+const struct mfu_trainer mfu_trainers[MFU_TRAINER_COUNT] = {MFU_TRAINERS(TRAINER_ROW)};
+const char *const mfu_trainer_names[MFU_TRAINER_COUNT + 1] = {MFU_TRAINERS(TRAINER_NAME)};
 
 const struct mfu_optimizer_row mfu_optimizers[MFU_OPTIMIZER_COUNT] = {MFU_OPTIMIZERS(OPTIMIZER_ROW)};
 const char *const mfu_optimizer_names[MFU_OPTIMIZER_COUNT + 1] = {MFU_OPTIMIZERS(NAME)};
@@ -47,6 +54,7 @@ struct mfu_other_names mfu_choice_other_names(const char *const *names, int i)
         : names == mfu_base_names       ? OTHERS(mfu_bases, i)
         : names == mfu_adapter_names    ? OTHERS(mfu_adapters, i)
         : names == mfu_optimizer_names  ? OTHERS(mfu_optimizers, i)
+        : names == mfu_trainer_names    ? OTHERS(mfu_trainers, i)
         : names == mfu_schedule_names
         ? (struct mfu_other_names){mfu_schedules[i]->aliases, mfu_schedules[i]->stands_for}
         : (struct mfu_other_names){NULL, NULL};

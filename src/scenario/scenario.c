@@ -550,6 +550,16 @@ static int check_training(const struct mfu_config *c, struct mfu_error *err)
     return 0;
 }
 
+bool mfu_config_fused_softmax(const struct mfu_config *c)
+{
+    double heads = mfu_config_dim(c, "n_head") / c->setting[MFU_S_TP];
+
+    if (mfu_attentions[c->attention].fused || isnan(heads))
+        return true;
+    return mfu_precisions[c->precision].half && c->seq <= 4096 && fmod(c->seq, 4) == 0
+        && fmod(heads * c->batch, 4) == 0;
+}
+
 double mfu_config_unit_gpus(const struct mfu_config *c)
 {
     struct mfu_cluster k;
@@ -661,7 +671,8 @@ static void derive_pipeline(struct mfu_config *c)
         if (c->setting_origin[MFU_S_SCHEDULE] == MFU_ORIGIN_USER)
             derive(c, MFU_S_VPP, mfu_schedules[(int)c->setting[MFU_S_SCHEDULE]]->least_vpp);
         derive(c, MFU_S_SCHEDULE, mfu_schedule_usual((int)c->setting[MFU_S_VPP]));
-        if (fmod(layers, pp * c->setting[MFU_S_VPP]) != 0 && fmod(layers + 2, pp * c->setting[MFU_S_VPP]) == 0) {
+        if ((mfu_trainers[c->trainer].counts_ends || fmod(layers, pp * c->setting[MFU_S_VPP]) != 0)
+            && fmod(layers + 2, pp * c->setting[MFU_S_VPP]) == 0) {
             derive(c, MFU_S_FIRST_STAGE_LESS, 1);
             derive(c, MFU_S_LAST_STAGE_LESS, 1);
         }
@@ -702,6 +713,35 @@ static void derive_mesh(struct mfu_config *c)
         mfu_cluster_with(c->cluster, c->gpu, &k);
         derive(c, MFU_S_NODES, ceil(c->setting[MFU_S_GPUS] / k.node_gpus));
     }
+}
+
+static enum mfu_trainer_kind usual_trainer(const struct mfu_config *c)
+{
+    const struct mfu_runtime *r = &mfu_runtimes[(int)c->setting[MFU_S_RUNTIME]];
+
+    if (r->c_program)
+        return MFU_TRAINER_LLM_C;
+    if (r->half_weights && c->setting[MFU_S_GPUS] > 1)
+        return MFU_TRAINER_MEGATRON_TE;
+    return c->setting[MFU_S_ZERO] >= 3 ? MFU_TRAINER_FSDP : MFU_TRAINER_DDP;
+}
+
+/* The trainer that is usual for a runtime and its sharding, and the runtime that is
+ * usual for a trainer; what it overlaps. */
+static void derive_trainer(struct mfu_config *c)
+{
+    const struct mfu_trainer *t;
+
+    if (c->setting_origin[MFU_S_TRAINER] == MFU_ORIGIN_USER)
+        derive(c, MFU_S_RUNTIME, mfu_trainers[(int)c->setting[MFU_S_TRAINER]].runtime);
+    else
+        derive(c, MFU_S_TRAINER, usual_trainer(c));
+    c->trainer = (enum mfu_trainer_kind)c->setting[MFU_S_TRAINER];
+    t = &mfu_trainers[c->trainer];
+    derive(c, MFU_S_OVERLAP_GRAD_REDUCE, t->overlaps_reduce);
+    derive(c, MFU_S_OVERLAP_PARAM_GATHER, t->overlaps_gather);
+    if (t->bucket_bytes > 0)
+        derive(c, MFU_S_GRAD_BUCKET, t->bucket_bytes);
 }
 
 static int check_parallel(const struct mfu_config *c, struct mfu_error *err)
@@ -751,6 +791,7 @@ int mfu_scenario_resolve(const struct mfu_scenario *s, struct mfu_config *c, str
         c->setting_origin[MFU_S_PRECISION] = MFU_ORIGIN_GPU;
     }
     derive_mesh(c);
+    derive_trainer(c);
     derive_pipeline(c);
     c->precision = (enum mfu_precision)c->setting[MFU_S_PRECISION];
     c->runtime = (enum mfu_runtime_kind)c->setting[MFU_S_RUNTIME];
@@ -760,7 +801,7 @@ int mfu_scenario_resolve(const struct mfu_scenario *s, struct mfu_config *c, str
     c->checkpoint = (enum mfu_checkpoint)c->setting[MFU_S_CHECKPOINT];
     c->optimizer = (enum mfu_optimizer_kind)c->setting[MFU_S_OPTIMIZER];
     derive_training(c);
-    if (sharding_halves(c))
+    if (sharding_halves(c) || (mfu_trainers[c->trainer].half_weights && !mfu_precisions[c->precision].no_half_weights))
         derive(c, MFU_S_HALF_WEIGHTS, 1);
     c->batch = c->setting[MFU_S_BATCH];
     c->accum = c->setting[MFU_S_ACCUM];

@@ -23,6 +23,7 @@
 #include "scenario/precision.h"
 #include "scenario/runtime.h"
 #include "scenario/schedule.h"
+#include "scenario/trainer.h"
 
 struct mfu_error;
 
@@ -61,6 +62,7 @@ struct mfu_config {
     /* The same, by name. */
     enum mfu_precision precision;
     enum mfu_runtime_kind runtime;
+    enum mfu_trainer_kind trainer;
     enum mfu_attention_kind attention;
     enum mfu_checkpoint checkpoint;
     enum mfu_optimizer_kind optimizer;
@@ -110,6 +112,11 @@ bool mfu_config_guesses_seq(const struct mfu_config *);
 
 /* A dim of the resolved model by name, or NAN when the model has none. */
 double mfu_config_dim(const struct mfu_config *, const char *name);
+
+/* Whether scale, mask and softmax of attention in parts can be one kernel: Megatron's takes
+ * halves, up to 4096 tokens, heads times sequences of a rank in fours
+ * (megatron/model/fused_softmax.py, is_kernel_available).  True for fused attention. */
+bool mfu_config_fused_softmax(const struct mfu_config *);
 
 /* GPUs that the fabric joins: as many as the cluster says, fewer where the user
  * spreads the GPUs over more nodes than they need. */

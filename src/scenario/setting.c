@@ -16,6 +16,7 @@
 #include "scenario/precision.h"
 #include "scenario/runtime.h"
 #include "scenario/schedule.h"
+#include "scenario/trainer.h"
 
 // clang-format off
 const char *const mfu_switch_names[] = {"off", "on", NULL};

@@ -31,6 +31,8 @@ struct mfu_error;
       "numerics", "arithmetic of the matrix products (fp16, bf16: autocast with fp32 weights)")                        \
     X(RUNTIME, "runtime", "", MFU_COUNT, 0, MFU_RUNTIME_COUNT - 1, MFU_EAGER, mfu_runtime_names, "runtime",            \
       "software that runs the step")                                                                                   \
+    X(TRAINER, "trainer", "", MFU_COUNT, 0, MFU_TRAINER_COUNT - 1, MFU_TRAINER_DDP, mfu_trainer_names, "runtime",      \
+      "program that trains: what it overlaps, how it sums gradients, how long its host takes")                         \
     X(ATTENTION, "attention", "", MFU_COUNT, 0, MFU_ATTENTION_COUNT - 1, MFU_FLASH, mfu_attention_names, "runtime",    \
       "kernel that computes attention")                                                                                \
     X(CHECKPOINT, "checkpoint", "act_ckpt", MFU_COUNT, 0, MFU_CHECKPOINT_COUNT - 1, MFU_NONE, mfu_checkpoint_names,    \
@@ -98,6 +100,12 @@ struct mfu_error;
       "sequence parallelism beside tensor parallelism")                                                                \
     X(ZERO, "zero", "zero_stage", MFU_COUNT, 0, 3, 0, NULL, "parallel",                                                \
       "ZeRO stage: 0 none, 1 optimizer, 2 gradients, 3 weights (FSDP); of 16-bit weights, see half_weights")           \
+    X(OVERLAP_GRAD_REDUCE, "overlap_grad_reduce", "overlap_comm", MFU_COUNT, 0, 1, 1, mfu_switch_names, "parallel",    \
+      "whether gradients are summed beside backward")                                                                  \
+    X(OVERLAP_PARAM_GATHER, "overlap_param_gather", "", MFU_COUNT, 0, 1, 0, mfu_switch_names, "parallel",              \
+      "whether ZeRO 1 gathers new weights beside the next forward")                                                    \
+    X(GRAD_BUCKET, "grad_bucket", "", MFU_BYTES, 1, 1e12, 25 * 0x1p20, NULL, "parallel",                               \
+      "gradients that are summed in one message beside backward (bucket_cap_mb, ddp_bucket_size)")                     \
     X(SOFTWARE, "software", "", MFU_COUNT, 0, 2100, 0, NULL, "environment",                                            \
       "year of the libraries (CUDA, cuBLAS, PyTorch); 0: today's", .keeps_graph = true, .least_but_0 = 2015)           \
     X(EXPANDABLE_SEGMENTS, "expandable_segments", "", MFU_COUNT, 0, 1, 0, mfu_switch_names, "environment",             \

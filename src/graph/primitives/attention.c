@@ -253,7 +253,7 @@ static int masked(struct mfu_builder *s, const struct mfu_node *n, const struct 
 static void math_forward(struct mfu_builder *s, struct mfu_node *n)
 {
     struct mfu_attention a = describe(s, n);
-    bool one_kernel = s->runtime->whole_norms; /* scale, mask, softmax fused */
+    bool one_kernel = s->whole_norms && mfu_config_fused_softmax(s->config); /* scale, mask, softmax */
     double pairs = a.sequences * a.heads * a.seq * a.seq;
     int qkv[3], scores, probabilities, factor, mask = MFU_NO_VIEW, capped = MFU_NO_VIEW, y;
 
@@ -318,7 +318,7 @@ static void math_forward(struct mfu_builder *s, struct mfu_node *n)
 static void math_backward(struct mfu_builder *s, struct mfu_node *n)
 {
     struct mfu_attention a = describe(s, n);
-    bool one_kernel = s->runtime->whole_norms;
+    bool one_kernel = s->whole_norms && mfu_config_fused_softmax(s->config);
     double pairs = a.sequences * a.heads * a.seq * a.seq;
     int p = n->saved[PROBABILITIES], g = mfu_autocast(s, n->gradient), dp, dscores, in[2];
     int d[3] = {MFU_NO_VIEW, MFU_NO_VIEW, MFU_NO_VIEW};

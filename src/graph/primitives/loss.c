@@ -90,7 +90,7 @@ static void forward_loss(struct mfu_builder *s, struct mfu_node *n, int logits)
         mfu_tensor_retain(s, n->out);
         return;
     }
-    if (s->runtime->whole_norms) { /* Megatron: fp32 softmax is kept */
+    if (s->whole_norms) { /* Megatron: fp32 softmax is kept */
         int softmax = like(s, logits, MFU_F32);
 
         row_kernel(s, "", 8, 2, 2, 1, &logits, softmax);
@@ -154,7 +154,7 @@ static void backward(struct mfu_builder *s, int index)
         mfu_grad_add(s, n, 0, n->saved[0]);
         return;
     }
-    if (s->runtime->whole_norms) {
+    if (s->whole_norms) {
         d = like(s, logits, mfu_view_type(s, logits));
         row_kernel(s, "grad", 4, 1, 1, 1, &n->saved[0], d);
         mfu_grad_add(s, n, 0, d);

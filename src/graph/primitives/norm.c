@@ -186,7 +186,7 @@ static void chain_backward(struct mfu_builder *s, struct mfu_node *n)
 
 static bool whole(const struct mfu_builder *s, const struct mfu_node *n)
 {
-    return n->op->attribute[KIND] == LAYER || s->runtime->whole_norms;
+    return n->op->attribute[KIND] == LAYER || s->whole_norms;
 }
 
 static void forward(struct mfu_builder *s, int index)

@@ -21,7 +21,7 @@ static int rotate(struct mfu_builder *s, int x, bool backward)
     double rows = mfu_view_rows(s, x), columns = mfu_view_columns(s, x);
     int a, half, turned, b;
 
-    if (s->runtime->whole_norms)
+    if (s->whole_norms)
         return mfu_emit_pointwise(s, backward ? "grad" : "", type, 3, x, MFU_NO_VIEW, MFU_NO_VIEW);
     if (!backward) {
         a = mfu_emit_broadcast(s, "cos", type, 1, x, MFU_NO_VIEW);

@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -161,6 +162,44 @@ static bool choose_gpu(struct mfu_row *r)
     return true;
 }
 
+/* "8x200g", "1600gbps-node": bytes per second of a node's NICs; NAN. */
+static double node_rate(const char *text)
+{
+    double nics, gbit;
+
+    for (; *text && !isdigit((unsigned char)*text); text++)
+        ;
+    return sscanf(text, "%lfx%lf", &nics, &gbit) == 2 ? nics * gbit / 8 * 1e9
+        : sscanf(text, "%lf", &gbit) == 1             ? gbit / 8 * 1e9
+                                                      : NAN;
+}
+
+/* The cluster of this GPU whose network is nearest to the stated one; without, its usual one. */
+static bool choose_cluster(struct mfu_row *r)
+{
+    const char *text = mfu_row_cell(r, "inter_link"), *const * names;
+    double rate = node_rate(text), best = INFINITY, gpus = mfu_cell_number(r, "gpus_per_node");
+    size_t n;
+
+    if (mfu_cell_empty(r, "inter_link") || isnan(rate) || !(mfu_cell_number(r, "n_gpus") > gpus))
+        return true;
+    names = mfu_catalog_clusters(r->catalog, &n);
+    for (size_t i = 0; i < n; i++) {
+        const struct mfu_cluster *k = mfu_catalog_cluster(r->catalog, names[i], NULL);
+        double far = k && k->networked ? fabs(log(k->nics * k->nic_bytes_s / rate)) : INFINITY;
+
+        if (k && !strcasestr(text, mfu_network_names[k->network]))
+            far += 0.1; /* a technology that is not said is another one at most */
+        if (k && mfu_cluster_has(k, r->run->scenario.gpu) && far < best) {
+            best = far;
+            r->run->scenario.cluster = k;
+        }
+    }
+    if (best < INFINITY)
+        mfu_row_assume(r, "cluster=%s for %s", r->run->scenario.cluster->slug, text);
+    return true;
+}
+
 /* The graph of the stated family; NULL and the reason. */
 static const struct mfu_model *graph_of_family(struct mfu_row *r, const char *family)
 {
@@ -251,18 +290,28 @@ static const struct {
     const char *key, *value; /* where the model has such a key */
 } programs[] = {
     /* transformers' loss_utils.py and the models' forward before it: logits in fp32. */
+    {"after_pp_fix=False", "trainer", "nanotron-2024"},
+    {"nanotron", "trainer", "nanotron"},
+    {"torchtitan", "trainer", "torchtitan"},
+    {"Megatron-Bridge", "trainer", "megatron-bridge"},
+    {"NeMo", "trainer", "megatron-bridge"},
     {"hf", "upcast_logits", "1"},
     {"hugging face", "upcast_logits", "1"},
     {"huggingface transformers", "upcast_logits", "1"},
     {"transformers trainer", "upcast_logits", "1"},
 };
 
+/* The program in the column of the software, or in words. */
 static bool set_program(struct mfu_row *r)
 {
+    int trainer = mfu_setting_choice(MFU_S_TRAINER, mfu_row_cell(r, "compile"), NULL);
+
+    if (trainer >= 0 && !set(r, "trainer", mfu_trainer_names[trainer]))
+        return false;
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
         if ((says(mfu_row_cell(r, "source"), programs[i].program)
              || says(mfu_row_cell(r, "notes"), programs[i].program))
-            && mfu_cell_is(r, "compile", "eager")
+            && (strcmp(programs[i].key, "trainer") == 0 || mfu_cell_is(r, "compile", "eager"))
             && mfu_scenario_key(&r->run->scenario, programs[i].key, NULL).kind != MFU_KEY_NONE) {
             mfu_row_assume(r, "%s=%s, as %s does", programs[i].key, programs[i].value, programs[i].program);
             return set(r, programs[i].key, programs[i].value);
@@ -270,16 +319,57 @@ static bool set_program(struct mfu_row *r)
     return true;
 }
 
+/* What is not said of attention and recomputation is what the trainer's published runs usually do. */
+static bool set_attention(struct mfu_row *r)
+{
+    const struct mfu_trainer *t = &mfu_trainers[(int)r->run->scenario.setting[MFU_S_TRAINER]];
+
+    if (*mfu_row_cell(r, "attention") || !t->fuses_softmax)
+        return translate(r, "attention", MFU_S_ATTENTION, attentions);
+    mfu_row_assume(r, "attention=math, usual for %s", t->name);
+    return set(r, "attention", "math");
+}
+
+static bool set_checkpoint(struct mfu_row *r)
+{
+    enum mfu_checkpoint usual = mfu_trainers[(int)r->run->scenario.setting[MFU_S_TRAINER]].usual_checkpoint;
+
+    if (*mfu_row_cell(r, "act_ckpt") || !mfu_checkpoints[usual].recomputes)
+        return translate(r, "act_ckpt", MFU_S_CHECKPOINT, checkpoints);
+    mfu_row_assume(r, "checkpoint=%s, usual for %s", mfu_checkpoint_names[usual],
+                   mfu_trainer_names[(int)r->run->scenario.setting[MFU_S_TRAINER]]);
+    return set(r, "checkpoint", mfu_checkpoint_names[usual]);
+}
+
 /* What stands for an empty cell, where it is not the model's own. */
 static bool leave_dim(struct mfu_row *r, const char *dim)
 {
     if (strcmp(dim, "dropout") == 0) {
-        mfu_row_assume(r, "dropout=0");
-        return set(r, "dropout", "0");
+        int trainer = mfu_setting_choice(MFU_S_TRAINER, mfu_row_cell(r, "compile"), NULL);
+        char usual[32];
+
+        snprintf(usual, sizeof usual, "%g", trainer >= 0 ? mfu_trainers[trainer].usual_dropout : 0);
+        mfu_row_assume(r, "dropout=%s", usual);
+        return set(r, "dropout", usual);
     }
     if (strcmp(dim, "head_dim") != 0 && strcmp(dim, "n_kv_head") != 0) /* these follow */
         mfu_row_assume(r, "%s: the model's", dim);
     return true;
+}
+
+/* The figure behind a column's name in the notes: "vocab ~250k"; NAN. */
+static double noted(const struct mfu_row *r, const char *column)
+{
+    const char *notes = mfu_row_cell(r, "notes"), *at = strcasestr(notes, column);
+    char *end;
+    double x;
+
+    if (!at || (at > notes && in_word(at[-1])))
+        return NAN;
+    at += strlen(column);
+    at += strspn(at, " ~=:");
+    x = strtod(at, &end);
+    return end == at || x <= 0 ? NAN : *end == 'k' ? 1000 * x : *end == '\0' || strchr(" ,;.)", *end) ? x : NAN;
 }
 
 static bool is_one_of(const char *text, const char *const *words)
@@ -299,6 +389,15 @@ static bool set_dims(struct mfu_row *r)
 
         if (mfu_model_dim_find(m, dims[i].dim, NULL) < 0)
             continue;
+        if (mfu_cell_empty(r, dims[i].column) && noted(r, dims[i].column) > 0) {
+            char number[32];
+
+            snprintf(number, sizeof number, "%.0f", noted(r, dims[i].column));
+            mfu_row_assume(r, "%s=%s, by the notes", dims[i].dim, number);
+            if (!set(r, dims[i].dim, number))
+                return false;
+            continue;
+        }
         if (mfu_cell_empty(r, dims[i].column)) {
             if (!leave_dim(r, dims[i].dim))
                 return false;
@@ -484,6 +583,20 @@ static bool set_said(struct mfu_row *r)
     return true;
 }
 
+/* "schedule ZB-1p" in the notes, by any of the names that the schedule has. */
+static bool set_schedule(struct mfu_row *r)
+{
+    const char *at = strcasestr(mfu_row_cell(r, "notes"), "schedule ");
+    char word[32] = "";
+    int choice;
+
+    if (!at || r->run->scenario.setting[MFU_S_PP] <= 1 || sscanf(at + strlen("schedule "), "%31[A-Za-z0-9-]", word) != 1
+        || (choice = mfu_setting_choice(MFU_S_SCHEDULE, word, NULL)) < 0)
+        return true;
+    mfu_row_assume(r, "schedule=%s, by the notes", mfu_settings[MFU_S_SCHEDULE].choices[choice]);
+    return set(r, "schedule", mfu_settings[MFU_S_SCHEDULE].choices[choice]);
+}
+
 /* A column that is called as a setting, dimension or coefficient and is not one of the table's own sets it. */
 static bool set_keys(struct mfu_row *r)
 {
@@ -588,8 +701,7 @@ static bool set_runtime(struct mfu_row *r)
     if (mfu_same_letters(stack, "llmq") && mfu_cell_is(r, "act_ckpt", "full"))
         return mfu_row_skip(r, "llmq's recomputation of whole blocks is not modelled: runtime llmc has llm.c's -r");
     if (!translate(r, "compile", MFU_S_RUNTIME, runtimes) || !translate(r, "precision", MFU_S_PRECISION, precisions)
-        || !translate(r, "attention", MFU_S_ATTENTION, attentions)
-        || !translate(r, "act_ckpt", MFU_S_CHECKPOINT, checkpoints))
+        || !set_attention(r) || !set_checkpoint(r))
         return false;
     return check_program(r) && set_software(r) && set_optimizer(r)
         && (!mfu_cell_is(r, "precision", "fp16-amp-o2") || set(r, "half_weights", "on"));
@@ -598,7 +710,7 @@ static bool set_runtime(struct mfu_row *r)
 /* Cells that decide much and are often empty: what else the run may have been. */
 static const struct mfu_open opens[] = {
     {"sharding", "zero", {"1", "2", "3"}},
-    {"act_ckpt", "checkpoint", {"full"}},
+    {"act_ckpt", "checkpoint", {"full", "none"}},
     {"precision", "precision", {"bf16-pure", "fp16", "tf32"}},
     {"compile", "runtime", {"compile"}},
     {"attention", "attention", {"flash", "math"}},
@@ -685,8 +797,9 @@ void mfu_measured_run(struct mfu_catalog *catalog, const struct mfu_csv *csv, si
     run->step_s = run->mfu = run->hfu = run->mfu_peak_flops = run->allocated_bytes = run->reserved_bytes = NAN;
     run->params_m = run->seq = NAN;
     run->ran = -1;
-    if (mfu_row_check_numbers(&r) && check_said(&r) && set_batch(&r) && choose_gpu(&r) && choose_model(&r)
-        && set_dims(&r) && set_program(&r) && set_runtime(&r) && set_said(&r) && set_keys(&r))
+    if (mfu_row_check_numbers(&r) && check_said(&r) && set_batch(&r) && choose_gpu(&r) && choose_cluster(&r)
+        && choose_model(&r) && set_dims(&r) && set_program(&r) && set_runtime(&r) && set_said(&r) && set_schedule(&r)
+        && set_keys(&r))
         mfu_row_check_words(&r);
     read_time(&r);
     read_memory(&r);
