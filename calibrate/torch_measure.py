@@ -32,6 +32,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.profiler import record_function
 from torch.utils.checkpoint import checkpoint
 
 COLUMNS = """id source source_loc gpu n_gpus gpus_per_node intra_link inter_link model family n_layer n_head n_kv_head
@@ -300,16 +301,18 @@ class Training:
         accum = int(self.s["accum"])
         for i in range(accum):
             index, target = self.batches[i % 2]
-            with self.autocast():
+            with record_function("mfuplan:forward"), self.autocast():
                 logits, loss = self.run(index, target)
                 loss = loss / accum
-            self.scaler.scale(loss).backward()
-        if self.s["grad_clip"]:
-            self.scaler.unscale_(self.optimizer)
-            torch.nn.utils.clip_grad_norm_(self.model.parameters(), float(self.s["grad_clip"]))
-        self.scaler.step(self.optimizer)
-        self.scaler.update()
-        self.optimizer.zero_grad(set_to_none=True)
+            with record_function("mfuplan:backward"):
+                self.scaler.scale(loss).backward()
+        with record_function("mfuplan:optimizer"):
+            if self.s["grad_clip"]:
+                self.scaler.unscale_(self.optimizer)
+                torch.nn.utils.clip_grad_norm_(self.model.parameters(), float(self.s["grad_clip"]))
+            self.scaler.step(self.optimizer)
+            self.scaler.update()
+            self.optimizer.zero_grad(set_to_none=True)
         return loss.detach()
 
 
@@ -330,7 +333,7 @@ def smi_used_bytes():
 
 
 def time_steps(training, device, seconds):
-    """Median and relative spread of step times, in rows without waiting between."""
+    """Step times, of rows of steps without waiting between."""
     for _ in range(3):
         training.step()
     wait(device)
@@ -353,21 +356,21 @@ def time_steps(training, device, seconds):
             loss = training.step()
         wait(device)
         times.append((time.perf_counter() - start) / row)
-    middle = statistics.median(times)
-    quarters = statistics.quantiles(times, n=4)
     if not torch.isfinite(loss):
         raise RuntimeError("the loss is not finite")
-    return middle, (quarters[2] - quarters[0]) / middle
+    return times
 
 
 def measure(s, device, seconds):
-    """The columns that were measured."""
+    """The columns that were measured; and `training` and `times`, for who goes on with them."""
     result = {"outcome": "ran"}
     notes = [f"torch {torch.__version__}"]
     try:
         training = Training(s, device)
         result["params_m"] = round(sum(p.numel() for p in training.model.parameters()) / 1e6, 4)
-        middle, spread = time_steps(training, device, seconds)
+        times = time_steps(training, device, seconds)
+        middle, quarters = statistics.median(times), statistics.quantiles(times, n=4)
+        spread = (quarters[2] - quarters[0]) / middle
         tokens = int(s["batch"]) * int(s["seq"]) * int(s["accum"])
         result.update(step_time_ms=round(1e3 * middle, 4), step_time_spread=round(spread, 4),
                       tokens_per_s=round(tokens / middle, 1), tokens_per_s_gpu=round(tokens / middle, 1))
@@ -382,6 +385,8 @@ def measure(s, device, seconds):
             used = smi_used_bytes()
             if used:
                 result["mem_smi_gib"] = round(used / 2**30, 5)
+    if result["outcome"] == "ran":
+        result.update(training=training, times=times)
     result["notes"] = "; ".join(notes)
     return result
 
@@ -453,7 +458,8 @@ def main():
     options = parser.parse_args()
     options.seconds = options.seconds or (0.5 if options.toy else 10)
     if options.one:
-        print(json.dumps(measure(json.load(sys.stdin), options.device, options.seconds)))
+        measured = measure(json.load(sys.stdin), options.device, options.seconds)
+        print(json.dumps({k: v for k, v in measured.items() if k not in ("training", "times")}))
         return 0
     if not options.scenarios or not options.output:
         parser.error("expected a list of scenarios and a CSV to write")

@@ -34,8 +34,10 @@ struct mfu_observation;
 void mfu_text_observation(FILE *, const struct mfu_term *, const struct mfu_observation *);
 
 /* Predictions beside measurements. */
+struct mfu_alignment;
 struct mfu_validation;
 void mfu_text_validation(FILE *, const struct mfu_term *, const struct mfu_validation *);
+void mfu_text_alignment(FILE *, const struct mfu_term *, const struct mfu_alignment *);
 
 /* Rows of a sweep or search; text shows at most `most` of them. */
 void mfu_text_sweep(FILE *, const struct mfu_term *, const struct mfu_sweep *, const struct mfu_sweep_result *,

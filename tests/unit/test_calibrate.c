@@ -289,6 +289,33 @@ static void the_second_kind_starts_from_the_first(void **state)
     mfu_calibrated_free(c);
 }
 
+/* A folder of ground-truth is what is in it: its runs, of the GPU that machine.yaml names. */
+static void a_folder_is_its_files(void **state)
+{
+    struct place *p = *state;
+    struct mfu_error err = {0};
+    const char *folder = scratch_folder(&p->files, "truth"), *runs = three_runs(p, 1.2, 3);
+    struct mfu_calibrated *one = calibrate(p, runs, &err), *all;
+    char text[4096] = "";
+    FILE *f = fopen(runs, "r");
+
+    assert_null(calibrate(p, folder, &err));
+    assert_non_null(strstr(err.text, "neither"));
+    assert_true(f && fread(text, 1, sizeof text - 1, f) > 0);
+    fclose(f);
+    scratch_file(&p->files, "truth/runs.csv", text);
+    scratch_file(&p->files, "truth/machine.yaml",
+                 "mfuplan_samples: 1\ngpu: {name: NVIDIA GeForce RTX 4070}\nsamples: []\n");
+    all = calibrate(p, folder, &err);
+    assert_true(one && all);
+    assert_int_equal(all->n_runs, 3);
+    for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++)
+        if (isfinite(one->fit.value[i]))
+            assert_near(all->fit.value[i], one->fit.value[i], 1e-9);
+    mfu_calibrated_free(one);
+    mfu_calibrated_free(all);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -300,6 +327,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_impossible_log_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(samples_of_a_slow_card_are_believed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_second_kind_starts_from_the_first, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_folder_is_its_files, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

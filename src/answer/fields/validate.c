@@ -5,6 +5,7 @@
 
 #include "answer/fields/fields.h"
 #include "answer/fit/calibrate.h"
+#include "answer/validate/align_kernels.h"
 #include "answer/validate/validate.h"
 
 // clang-format off
@@ -86,6 +87,37 @@ MFU_PART_RECORD(validation_group, const struct mfu_validation_group *g, GROUP)
     X(LIST,   groups,  &validation_group,     (a->groups, a->n_groups), "per GPU, runtime and sharding")
 MFU_FIELDS(validate, const struct mfu_validation *a, VALIDATE)
 const struct mfu_record mfu_record_validate = MFU_RECORD(validate, .command = "validate", .rows = "rows");
+
+#define ALIGNED(X) \
+    X(TEXT,   run,            0,           a->run,            "its id in runs.csv") \
+    X(TEXT,   name,           0,           a->name,           "our launch; of what is extra, the operation") \
+    X(TEXT,   phase,          0,           a->phase,          "forward, backward, optimizer") \
+    X(TEXT,   kind,           0,           a->kind,           "of kernel") \
+    X(TEXT,   status,         0,           a->status,         "as predicted, slow, fast, missing, extra") \
+    X(NUMBER, count,          MFU_COUNT,   a->count,          "CUDA kernels in a step, predicted") \
+    X(NUMBER, measured_count, MFU_COUNT,   a->measured_count, "CUDA kernels in a step, seen") \
+    X(NUMBER, predicted_s,    MFU_SECONDS, a->predicted_s,    "in a step") \
+    X(NUMBER, measured_s,     MFU_SECONDS, a->measured_s,     "in a step") \
+    X(NUMBER, ratio,          MFU_RATIO,   a->predicted_s / a->measured_s, "predicted over measured; null: not seen") \
+    X(NUMBER, share,          MFU_RATIO,   a->share,          "of the measured kernels' time")
+MFU_PART_RECORD(aligned, const struct mfu_aligned *a, ALIGNED)
+
+#define ALIGNED_RUN(X) \
+    X(TEXT,   run,              0,           r->run,              "its id in runs.csv") \
+    X(NUMBER, predicted_s,      MFU_SECONDS, r->predicted_s,      "of all kernels of a step") \
+    X(NUMBER, measured_s,       MFU_SECONDS, r->measured_s,       "of all kernels of a step") \
+    X(NUMBER, matched,          MFU_RATIO,   r->matched,          "share of the measured time that has a launch of ours") \
+    X(NUMBER, predicted_step_s, MFU_SECONDS, r->predicted_step_s, "of a step, idle time with it") \
+    X(NUMBER, measured_step_s,  MFU_SECONDS, r->measured_step_s,  "of a step, without the profiler") \
+    X(TEXT,   skipped,          0,           r->skipped[0] ? r->skipped : NULL, "why it was not compared; else null")
+MFU_PART_RECORD(aligned_run, const struct mfu_aligned_run *r, ALIGNED_RUN)
+
+#define ALIGNMENT(X) \
+    X(LIST, kernels, &aligned,     (l->kernels, l->n_kernels), "equal launches of a run, the largest difference first") \
+    X(LIST, kinds,   &aligned,     (l->kinds, l->n_kinds),     "the same by kind of kernel") \
+    X(LIST, runs,    &aligned_run, (l->runs, l->n_runs),       "of the folder")
+MFU_FIELDS(alignment, const struct mfu_alignment *l, ALIGNMENT)
+const struct mfu_record mfu_record_alignment = MFU_RECORD(alignment, .command = "validate", .rows = "kernels");
 
 /* ---- calibrate ------------------------------------------------------------- */
 

@@ -3,11 +3,13 @@
  */
 #include "answer/fit/calibrate.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "answer/fit/calibrate_base.h"
@@ -689,25 +691,54 @@ static enum file_kind kind_of(const char *path)
                                                                         : LOG;
 }
 
-struct mfu_calibrated *mfu_calibrate(const struct mfu_calibrate_input *in, struct mfu_error *err)
+/* Files, and what a folder of calibrate/ground-truth has of them. */
+struct files {
+    char own[MOST_FILES][PATH_MAX];
+    const char *paths[MOST_FILES];
+    int n, n_own;
+};
+
+static int add_file(struct files *f, const char *path, struct mfu_error *err)
 {
-    struct work *w = begin(in, err);
+    static const char *const inside[] = {"machine.yaml", "samples.yaml", "runs.csv"};
+    struct stat about;
+    int before = f->n;
+
+    if (stat(path, &about) < 0 || !S_ISDIR(about.st_mode)) {
+        if (f->n == MOST_FILES)
+            return mfu_fail(err, MFU_EINPUT, "more than %d files", MOST_FILES);
+        f->paths[f->n++] = path;
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof inside / sizeof inside[0] && f->n < MOST_FILES; i++) {
+        char *name = f->own[f->n_own];
+
+        snprintf(name, sizeof f->own[0], "%.*s/%s", PATH_MAX - 32, path, inside[i]);
+        if (stat(name, &about) == 0) {
+            f->paths[f->n++] = name;
+            f->n_own++;
+        }
+    }
+    if (f->n > before)
+        return 0;
+    mfu_fail(err, MFU_EINPUT, "this folder has neither samples.yaml nor runs.csv");
+    return mfu_error_at(err, path, 0, 0);
+}
+
+static int read_files(struct work *w, const struct files *f, struct mfu_error *err)
+{
     int status = 0;
 
-    if (!w)
-        return NULL;
-    if (in->n_paths > MOST_FILES)
-        status = mfu_fail(err, MFU_EINPUT, "more than %d files", MOST_FILES);
-    for (int i = 0; i < in->n_paths && status == 0; i++) /* samples say which GPU it is */
-        if (kind_of(in->paths[i]) == SAMPLES) {
+    for (int i = 0; i < f->n && status == 0; i++) /* samples say which GPU it is */
+        if (kind_of(f->paths[i]) == SAMPLES) {
             struct mfu_samples *s = &w->samples[w->n_files];
             const struct mfu_gpu *gpu;
 
-            if ((status = mfu_samples_read(in->paths[i], s, err)) < 0)
+            if ((status = mfu_samples_read(f->paths[i], s, err)) < 0)
                 break;
             w->n_files++;
             if (!(gpu = gpu_of(w, s, err)))
-                status = mfu_error_at(err, in->paths[i], 0, 0);
+                status = mfu_error_at(err, f->paths[i], 0, 0);
             else if (w->n_files > 1 && gpu != w->out->gpu)
                 status =
                     mfu_fail(err, MFU_EINPUT, "the files are of two GPUs, %s and %s", w->out->gpu->slug, gpu->slug);
@@ -716,9 +747,27 @@ struct mfu_calibrated *mfu_calibrate(const struct mfu_calibrate_input *in, struc
         }
     for (int i = 0; i < w->n_files && status == 0; i++)
         status = add_samples(w, &w->samples[i], err);
+    for (int i = 0; i < f->n && status == 0; i++)
+        if (kind_of(f->paths[i]) != SAMPLES)
+            status = kind_of(f->paths[i]) == TABLE ? add_table(w, f->paths[i], err) : add_log(w, f->paths[i], err);
+    return status;
+}
+
+struct mfu_calibrated *mfu_calibrate(const struct mfu_calibrate_input *in, struct mfu_error *err)
+{
+    struct work *w = begin(in, err);
+    struct files *files = w ? calloc(1, sizeof *files) : NULL;
+    int status = 0;
+
+    if (!w)
+        return NULL;
+    if (!files)
+        status = mfu_fail(err, MFU_ENOMEM, "out of memory");
     for (int i = 0; i < in->n_paths && status == 0; i++)
-        if (kind_of(in->paths[i]) != SAMPLES)
-            status = kind_of(in->paths[i]) == TABLE ? add_table(w, in->paths[i], err) : add_log(w, in->paths[i], err);
+        status = add_file(files, in->paths[i], err);
+    if (status == 0)
+        status = read_files(w, files, err);
+    free(files);
     return finish(w, status, err);
 }
 

@@ -26,7 +26,7 @@ struct mfu_calibrate_input {
     struct mfu_catalog *catalog;
     const struct mfu_gpu *gpu;           /* the current one: whose runs are taken */
     const struct mfu_scenario *scenario; /* fills what a log does not state; NULL: no logs */
-    const char *const *paths;            /* .yaml and .csv files, training logs */
+    const char *const *paths;            /* .yaml and .csv files, training logs, folders of ground-truth */
     int n_paths;
     int (*interrupted)(void *); /* NULL, or called between measurements: not 0 ends the fit */
     void *context;

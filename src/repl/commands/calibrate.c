@@ -182,8 +182,9 @@ const struct mfu_command mfu_command_calibrate = {
             "Ctrl-C ends the measuring, and what was measured counts.\n"
             "`calibrate from` fits to files: samples (.yaml) of torch_kernels.py, which times\n"
             "what PyTorch runs, kernel by kernel, or of mfuplan-calibrate;\n"
-            "runs of the current GPU as `validate` reads them (.csv); or training logs as\n"
-            "`observe` reads them, for which the current scenario is what they do not state.\n"
+            "runs of the current GPU as `validate` reads them (.csv); training logs as\n"
+            "`observe` reads them, for which the current scenario is what they do not state;\n"
+            "or a folder of ground-truth, which has runs and samples.\n"
             "Two or three measured runs of any configuration improve the prediction of all\n"
             "others.\n"
             "\n"
@@ -201,6 +202,7 @@ const struct mfu_command mfu_command_calibrate = {
             "    calibrate from samples.yaml\n"
             "    calibrate from runs.csv\n"
             "    calibrate from train1.log train2.log\n"
+            "    calibrate from h200.truth\n"
             "    calibrate forget rtx4070",
     .most_args = -1,
     .offer = {forms, mfu_offer_files},

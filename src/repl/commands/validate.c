@@ -1,5 +1,8 @@
 #include <stdio.h>
 
+#include <string.h>
+
+#include "answer/validate/align_kernels.h"
 #include "answer/validate/validate.h"
 #include "descriptor/catalog.h"
 #include "repl/command.h"
@@ -12,6 +15,24 @@
 /* The table of published runs beside the descriptors. */
 #define PUBLISHED "examples/measured/published.csv"
 
+static int kernels(struct mfu_session *s, const char *folder, struct mfu_error *err)
+{
+    struct mfu_alignment *a = mfu_align_kernels(s->catalog, folder, err);
+    int status = 0;
+
+    if (!a)
+        return -1;
+    if (s->json)
+        status = mfu_answer(s, &mfu_record_alignment, a, err);
+    else {
+        mfu_pager_begin(s);
+        mfu_text_alignment(s->out, &s->term, a);
+        mfu_pager_end(s);
+    }
+    mfu_alignment_free(a);
+    return status;
+}
+
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
     char path[4096];
@@ -19,6 +40,12 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     struct mfu_validation *v;
     int status = 0;
 
+    if (argc == 3 && strcmp(argv[1], "kernels") == 0)
+        return kernels(s, mfu_session_path(s, argv[2], path), err);
+    if (argc == 3) {
+        mfu_fail(err, MFU_EINPUT, "expected kernels FOLDER, or one table of runs");
+        return mfu_error_caret(s, err, 1);
+    }
     if (argc == 1)
         snprintf(path, sizeof path, "%s/" PUBLISHED, mfu_catalog_folder(s->catalog));
     else
@@ -39,7 +66,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
 
 const struct mfu_command mfu_command_validate = {
     .name = "validate",
-    .usage = "[FILE.csv]",
+    .usage = "[FILE.csv | kernels FOLDER]",
     .group = "look closer",
     .summary = "against measured runs",
     .help = "Plans every run of a table that somebody measured, and compares: errors of step\n"
@@ -47,10 +74,14 @@ const struct mfu_command mfu_command_validate = {
             "leaves open is assumed and listed; a row that cannot be planned says why.  The\n"
             "scenario of the session plays no part.\n"
             "Without a file: the published runs that come with mfuplan.\n"
+            "`validate kernels` takes a folder of calibrate/ground-truth and compares, kernel by\n"
+            "kernel, the launches that are predicted with those that PyTorch's profiler saw:\n"
+            "missing, extra, slow or fast by more than a quarter.\n"
             "\n"
-            "    validate runs.csv",
-    .most_args = 1,
+            "    validate runs.csv\n"
+            "    validate kernels h200.truth",
+    .most_args = 2,
     .offer = {mfu_offer_files},
-    .answers = MFU_ANSWERS(&mfu_record_validate),
+    .answers = MFU_ANSWERS(&mfu_record_validate, &mfu_record_alignment),
     .run = run,
 };

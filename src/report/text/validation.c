@@ -2,9 +2,11 @@
  * validation.c - how far predictions are from other people's runs.
  */
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/validate/align_kernels.h"
 #include "answer/validate/validate.h"
 #include "report/report.h"
 #include "report/text/text.h"
@@ -243,4 +245,58 @@ void mfu_text_validation(FILE *out, const struct mfu_term *t, const struct mfu_v
     groups(out, t, v);
     worst(out, t, v);
     skipped(out, t, v);
+}
+
+/* ---- kernel by kernel ------------------------------------------------------ */
+
+#define SHOWN 25 /* kernels of a run */
+
+static void aligned(FILE *out, const struct mfu_term *t, const char *title, const struct mfu_aligned *rows, size_t n,
+                    const char *run, size_t most)
+{
+    const struct mfu_column columns[] = {{title, .left = true},        {"phase", .left = true, .rank = 4},
+                                         {"launches", .rank = 3},      {"seen", .rank = 3},
+                                         {"predicted", .rank = 0},     {"measured", .rank = 0},
+                                         {"ratio", .rank = 1},         {"share", .rank = 2},
+                                         {"", .left = true, .rank = 0}};
+    struct mfu_table table = MFU_TABLE(columns);
+
+    for (size_t i = 0; i < n && most > 0; i++)
+        if (strcmp(rows[i].run, run) == 0) {
+            const struct mfu_aligned *r = &rows[i];
+
+            mfu_table_cells(&table, "%s\t%s\t%.0f\t%.0f\t%s\t%s", r->name, r->phase, r->count, r->measured_count,
+                            Q(r->predicted_s, MFU_SECONDS), Q(r->measured_s, MFU_SECONDS));
+            mfu_table_cells(&table, r->measured_s > 0 && r->predicted_s > 0 ? "%.2f" : "",
+                            r->predicted_s / r->measured_s);
+            mfu_table_cells(&table, "%s\t%s", PERCENT(r->share, false), r->status);
+            most--;
+        }
+    mfu_table_print(out, t, &table, 0);
+}
+
+void mfu_text_alignment(FILE *out, const struct mfu_term *t, const struct mfu_alignment *a)
+{
+    for (size_t i = 0; i < a->n_runs; i++) {
+        const struct mfu_aligned_run *r = &a->runs[i];
+        struct mfu_flow f = mfu_flow_start(out, t, "", 0);
+
+        if (i > 0)
+            fputc('\n', out);
+        if (r->skipped[0])
+            mfu_flow_words(&f, MFU_PLAIN, "%s is not compared: %s.", r->run, r->skipped);
+        else
+            mfu_flow_words(
+                &f, MFU_PLAIN,
+                "%s: kernels of a step take %s, predicted %s; %s of that time has a launch of ours. The step "
+                "took %s, predicted %s.",
+                r->run, Q(r->measured_s, MFU_SECONDS), Q(r->predicted_s, MFU_SECONDS), P(r->matched),
+                Q(r->measured_step_s, MFU_SECONDS), Q(r->predicted_step_s, MFU_SECONDS));
+        mfu_flow_end(&f);
+        if (r->skipped[0])
+            continue;
+        aligned(out, t, "kind", a->kinds, a->n_kinds, r->run, SIZE_MAX);
+        fputc('\n', out);
+        aligned(out, t, "furthest off", a->kernels, a->n_kernels, r->run, SHOWN);
+    }
 }

@@ -1,0 +1,60 @@
+/*
+ * align_kernels.h - the launches of a plan beside the kernels that a profiler saw.
+ *
+ * A folder of calibrate/ground-truth has the runs of a machine (runs.csv) and the
+ * kernels of a step of each (kernels/ID.csv).  Both sides are sequences; they are
+ * aligned so that as many as can be are pairs of one kind and shape in one order.
+ * What is left over is missing, if only we have it, or extra.
+ */
+#ifndef MFU_ALIGN_KERNELS_H
+#define MFU_ALIGN_KERNELS_H
+
+#include <stddef.h>
+
+struct mfu_catalog;
+struct mfu_error;
+
+/* Equal launches of a run: of one name, phase and kind. */
+struct mfu_aligned {
+    char run[64], name[96]; /* ours; of what is extra, the operation's */
+    const char *phase, *kind;
+    const char *status;           /* "as predicted", "slow", "fast", "missing", "extra" */
+    double count, measured_count; /* CUDA kernels in a step */
+    double predicted_s, measured_s;
+    double share; /* of the measured kernels' time */
+};
+
+struct mfu_aligned_run {
+    char run[64];
+    double predicted_s, measured_s;           /* of all kernels */
+    double matched;                           /* share of the measured time that has a launch of ours */
+    double predicted_step_s, measured_step_s; /* NAN: none */
+    char skipped[200];                        /* why it was not compared, or "" */
+};
+
+struct mfu_alignment {
+    struct mfu_aligned *kernels; /* of each run, the largest difference first */
+    struct mfu_aligned *kinds;   /* one row per kind of each run, and status "" */
+    struct mfu_aligned_run *runs;
+    size_t n_kernels, n_kinds, n_runs;
+};
+
+/* A launch that is one side of a pair, or stays alone. */
+struct mfu_align_item {
+    int kind, phase;    /* phase -1: not known, fits all */
+    double size[4];     /* of a product m, n, k, the smallest first, and how many; else elements */
+    double count, time; /* CUDA kernels; seconds */
+    const char *name;   /* of the operation */
+    int row;
+};
+
+/* The partner of each of `a` in `b`, or -1.  Pairs keep the order of both and have the
+ * largest sum of scores.  0, or -1: out of memory, or too many to be compared. */
+int mfu_align_items(const struct mfu_align_item *a, size_t n_a, const struct mfu_align_item *b, size_t n_b,
+                    int *partner);
+
+/* Reads and compares every run of the folder.  Free the result. */
+struct mfu_alignment *mfu_align_kernels(struct mfu_catalog *, const char *folder, struct mfu_error *err);
+void mfu_alignment_free(struct mfu_alignment *);
+
+#endif
