@@ -32,7 +32,6 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.profiler import record_function
 from torch.utils.checkpoint import checkpoint
 
 COLUMNS = """id source source_loc gpu n_gpus gpus_per_node intra_link inter_link model family n_layer n_head n_kv_head
@@ -301,12 +300,12 @@ class Training:
         accum = int(self.s["accum"])
         for i in range(accum):
             index, target = self.batches[i % 2]
-            with record_function("mfuplan:forward"), self.autocast():
+            with torch.profiler.record_function("mfuplan:forward"), self.autocast():
                 logits, loss = self.run(index, target)
                 loss = loss / accum
-            with record_function("mfuplan:backward"):
+            with torch.profiler.record_function("mfuplan:backward"):
                 self.scaler.scale(loss).backward()
-        with record_function("mfuplan:optimizer"):
+        with torch.profiler.record_function("mfuplan:optimizer"):
             if self.s["grad_clip"]:
                 self.scaler.unscale_(self.optimizer)
                 torch.nn.utils.clip_grad_norm_(self.model.parameters(), float(self.s["grad_clip"]))

@@ -187,27 +187,28 @@ static int our_items(const struct mfu_plan *p, const char *run, struct rows *row
 static const struct {
     const char *word;
     enum mfu_kind kind;
+    bool copies; /* a cast where the type changes */
 } words[] = {
-    {"attention", MFU_FUSED_ATTENTION},
-    {"layer_norm", MFU_NORM},
-    {"rms_norm", MFU_NORM},
-    {"log_softmax", MFU_LOSS},
-    {"softmax", MFU_REDUCTION},
-    {"nll_loss", MFU_LOSS},
-    {"cross_entropy", MFU_LOSS},
-    {"embedding", MFU_EMBEDDING},
-    {"index_select", MFU_EMBEDDING},
-    {"adam", MFU_OPTIMIZER_STEP},
-    {"sgd", MFU_OPTIMIZER_STEP},
-    {"_foreach_", MFU_OPTIMIZER_STEP},
-    {"nccl", MFU_COLLECTIVE},
-    {"convolution", MFU_GEMM},
-    {"mm", MFU_GEMM},
-    {"_copy", MFU_COPY},
-    {"copy_", MFU_COPY},
-    {"aten::cat", MFU_COPY},
-    {"aten::sum", MFU_REDUCTION},
-    {"vector_norm", MFU_REDUCTION},
+    {"attention", MFU_FUSED_ATTENTION, false},
+    {"layer_norm", MFU_NORM, false},
+    {"rms_norm", MFU_NORM, false},
+    {"log_softmax", MFU_LOSS, false},
+    {"softmax", MFU_REDUCTION, false},
+    {"nll_loss", MFU_LOSS, false},
+    {"cross_entropy", MFU_LOSS, false},
+    {"embedding", MFU_EMBEDDING, false},
+    {"index_select", MFU_EMBEDDING, false},
+    {"adam", MFU_OPTIMIZER_STEP, false},
+    {"sgd", MFU_OPTIMIZER_STEP, false},
+    {"_foreach_", MFU_OPTIMIZER_STEP, false},
+    {"nccl", MFU_COLLECTIVE, false},
+    {"convolution", MFU_GEMM, false},
+    {"mm", MFU_GEMM, false},
+    {"_copy", MFU_COPY, true},
+    {"copy_", MFU_COPY, true},
+    {"aten::cat", MFU_COPY, true},
+    {"aten::sum", MFU_REDUCTION, false},
+    {"vector_norm", MFU_REDUCTION, false},
 };
 
 /* "float;c10::BFloat16": the result and its source have two types. */
@@ -225,7 +226,7 @@ static enum mfu_kind kind_of(const char *op, const char *kernel, const char *dty
 
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (strstr(name, words[i].word))
-            return words[i].kind == MFU_COPY && changes_type(dtypes) ? MFU_CAST : words[i].kind;
+            return words[i].copies && changes_type(dtypes) ? MFU_CAST : words[i].kind;
     return MFU_POINTWISE;
 }
 
