@@ -18,11 +18,13 @@
 #include "base/printable.h"
 #include "base/suggest.h"
 #include "repl/command.h"
+#include "repl/command_lookup.h"
 #include "repl/assign.h"
 #include "repl/environment.h"
 #include "repl/kept.h"
 #include "repl/language.h"
 #include "repl/line.h"
+#include "repl/mcp.h"
 #include "repl/session.h"
 #include "repl/output.h"
 #include "repl/transcript.h"
@@ -68,6 +70,7 @@ static const struct option long_options[] = {
 
 static const char usage[] = "Usage: mfuplan [OPTION]... [FILE]...\n"
                             "       mfuplan [OPTION]... -e 'COMMAND; COMMAND'...\n"
+                            "       mfuplan mcp           tools for assistants (Model Context Protocol)\n"
                             "Plans the memory, the time and the MFU of a training run.\n"
                             "\n"
                             "Without FILE and -e: a conversation on a terminal, else a script on standard\n"
@@ -193,6 +196,15 @@ static int read_options(int argc, char **argv, struct options *o)
 
 /* ---- who is asking ------------------------------------------------------- */
 
+/* `mfuplan plan` names a file; the command is `mfuplan -e plan`. */
+static void suggest_command(struct mfu_error *err, const char *name)
+{
+    char text[64];
+
+    snprintf(text, sizeof text, "mfuplan -e %.40s", name);
+    mfu_error_suggest(err, text);
+}
+
 /* Stops at the first error: half a script is worse than none. */
 static int run_jobs(struct mfu_session *s, const struct options *o)
 {
@@ -202,6 +214,8 @@ static int run_jobs(struct mfu_session *s, const struct options *o)
         int status = o->jobs[i].command ? mfu_eval(s, o->jobs[i].text, &err) : mfu_run_file(s, o->jobs[i].text, &err);
 
         if (status < 0) {
+            if (!o->jobs[i].command && access(o->jobs[i].text, F_OK) < 0 && mfu_command_find(o->jobs[i].text))
+                suggest_command(&err, o->jobs[i].text);
             mfu_complain(s, &err);
             return err.code == MFU_EUNMET ? UNMET : FAILED;
         }
@@ -362,6 +376,11 @@ int main(int argc, char **argv)
     mfu_warn_calibration(s);
     if (o.transcript) {
         if ((status = mfu_transcript(s, o.transcript, &err) < 0 ? FAILED : WELL))
+            mfu_complain(s, &err);
+        goto done;
+    }
+    if (o.n_jobs == 1 && !o.jobs[0].command && strcmp(o.jobs[0].text, "mcp") == 0) {
+        if ((status = mfu_mcp_serve(s, stdin, stdout, &err) < 0 ? FAILED : WELL))
             mfu_complain(s, &err);
         goto done;
     }

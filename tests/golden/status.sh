@@ -33,6 +33,7 @@ expect 2 "did you mean '--json'" --jsn
 expect 2 "no option '-x'" -x
 expect 2 'needs an argument' -e
 expect 2 'is not a folder' --data-dir /nonexistent -e plan
+expect 1 "did you mean 'mfuplan -e plan'" plan
 expect 1 '^mfuplan: none.mfu: cannot be read: No such file' none.mfu
 expect 1 '^mfuplan: /: cannot be read' /
 expect 1 "^mfuplan: no command is called 'paln'" -e 'paln'
