@@ -31,7 +31,7 @@ bool mfu_value_missing(const struct mfu_record_field *field, const struct mfu_va
     case MFU_IS_OBJECT:
     case MFU_IS_LIST: return !v->object;
     case MFU_IS_SCALAR: return true; /* its getter said nothing */
-    case MFU_IS_FLAG:
+    case MFU_IS_FLAG: return isnan(v->number);
     case MFU_IS_MEMBERS:
     case MFU_IS_WORDS:
     case MFU_IS_MAP:

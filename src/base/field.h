@@ -25,7 +25,7 @@
  *
  *     ANY     a value that is JSON already (a json_t)
  *
- * MAYBE_ before NUMBER, TEXT, OBJECT, LIST, SCALAR: the field is missing where it
+ * MAYBE_ before NUMBER, FLAG, TEXT, OBJECT, LIST, SCALAR: the field is missing where it
  * would be unknown or NULL.  A record whose only field is called `_` stands
  * for that field's value.
  */
@@ -157,6 +157,7 @@ extern const struct mfu_record mfu_record_words, mfu_record_strings;
 #define MFU_GET_MADE_LIST(call) call
 #define MFU_GET_MAP(call) call
 #define MFU_GET_ANY(x) v->object = (x)
+#define MFU_GET_MAYBE_FLAG(x) v->number = (x) /* NAN: unknown */
 #define MFU_GET_MAYBE_NUMBER(x) MFU_GET_NUMBER(x)
 #define MFU_GET_MAYBE_TEXT(x) MFU_GET_TEXT(x)
 #define MFU_GET_MAYBE_OBJECT(x) MFU_GET_OBJECT(x)
@@ -184,6 +185,7 @@ extern const struct mfu_record mfu_record_words, mfu_record_strings;
 #define MFU_ROW_MADE_LIST(name, record, meaning) MFU_ROW(name, MFU_IS_LIST, false, MFU_COUNT, record, meaning)
 #define MFU_ROW_MAP(name, unit, meaning) MFU_ROW(name, MFU_IS_MAP, false, MFU_COUNT, NULL, meaning)
 #define MFU_ROW_ANY(name, unit, meaning) MFU_ROW(name, MFU_IS_ANY, false, MFU_COUNT, NULL, meaning)
+#define MFU_ROW_MAYBE_FLAG(name, unit, meaning) MFU_ROW(name, MFU_IS_FLAG, true, MFU_COUNT, NULL, meaning)
 #define MFU_ROW_MAYBE_NUMBER(name, unit, meaning) MFU_ROW(name, MFU_IS_NUMBER, true, unit, NULL, meaning)
 #define MFU_ROW_MAYBE_TEXT(name, unit, meaning) MFU_ROW(name, MFU_IS_TEXT, true, MFU_COUNT, NULL, meaning)
 #define MFU_ROW_MAYBE_SCALAR(name, unit, meaning) MFU_ROW(name, MFU_IS_SCALAR, true, MFU_COUNT, NULL, meaning)

@@ -17,6 +17,7 @@
 #include "base/printable.h"
 #include "base/suggest.h"
 #include "descriptor/folder.h"
+#include "descriptor/model_builder.h"
 #include "descriptor/yaml.h"
 
 #define MOST_TYPES 128   /* that one message can choose from */
@@ -26,7 +27,9 @@
 struct reader {
     struct mfu_yaml *config;
     const char *type;      /* its model_type */
-    struct mfu_yaml *yaml; /* the model file that describes the type */
+    struct mfu_yaml *yaml; /* the model file that describes the type, */
+    struct mfu_yaml *chain[MFU_CHAIN_MAX]; /* and those that it extends in turn: their tables hold, too */
+    int n_chain;
     struct mfu_error *err;
 };
 
@@ -119,6 +122,45 @@ static int find_model(struct reader *r, const char *folder)
     return result;
 }
 
+/* The tables ------------------------------------------------------------- */
+
+/* Reads what the file extends, whose tables hold where its own says nothing. */
+static int read_chain(struct reader *r, const char *folder)
+{
+    struct mfu_yaml_node *extends;
+    char path[MFU_PATH_MAX];
+
+    r->chain[r->n_chain++] = r->yaml;
+    while ((extends = mfu_node_find(mfu_yaml_root(r->chain[r->n_chain - 1]), "extends"))
+           && r->n_chain < MFU_CHAIN_MAX) {
+        if (mfu_folder_path(path, folder, mfu_node_text(r->chain[r->n_chain - 1], extends), ".yaml", r->err) < 0
+            || !(r->chain[r->n_chain] = mfu_yaml_read(path, r->err)))
+            return -1;
+        r->n_chain++;
+    }
+    return 0;
+}
+
+/* A part of the i-th table, or NULL. */
+static struct mfu_yaml_node *part(const struct reader *r, int i, const char *name)
+{
+    struct mfu_yaml_node *table = mfu_node_find(mfu_yaml_root(r->chain[i]), "huggingface");
+
+    return table ? mfu_node_find(table, name) : NULL;
+}
+
+/* What the nearest table says of `key` in one of its parts, or NULL; `i` becomes the table's number. */
+static struct mfu_yaml_node *entry(const struct reader *r, const char *name, const char *key, int *i)
+{
+    for (*i = 0; *i < r->n_chain; ++*i) {
+        struct mfu_yaml_node *all = part(r, *i, name), *found = all ? mfu_node_find(all, key) : NULL;
+
+        if (found)
+            return found;
+    }
+    return NULL;
+}
+
 /* Filling the dims ------------------------------------------------------- */
 
 /* Replaces the value of a dim by what `text` says. */
@@ -165,11 +207,15 @@ static int find_word(const struct mfu_model *m, const char *word)
 /* A word of theirs: the table may say what we call it. */
 static int take_word(struct reader *r, struct mfu_model *m, int dim, struct mfu_yaml_node *node)
 {
-    struct mfu_yaml_node *words = mfu_node_find(mfu_node_find(mfu_yaml_root(r->yaml), "huggingface"), "words");
     const char *text = mfu_node_text(r->config, node);
-    struct mfu_yaml_node *ours = words && text ? mfu_node_find(words, text) : NULL;
-    int choice = text ? find_word(m, ours ? mfu_node_text(r->yaml, ours) : text) : -1;
+    int i, choice;
+    struct mfu_yaml_node *ours = text ? entry(r, "words", text, &i) : NULL;
+    const char *word = ours ? mfu_node_text(r->chain[i], ours) : text;
     char number[16];
+
+    if (word && is_number(word))
+        return set_dim(r, m, dim, word);
+    choice = word ? find_word(m, word) : -1;
 
     if (choice < 0) {
         mfu_fail(r->err, MFU_EINPUT, "'%.80s' is not known for %s", text ? text : "", m->dims[dim].name);
@@ -188,8 +234,7 @@ static int take(struct reader *r, struct mfu_model *m, int dim, struct mfu_yaml_
 
     if (yes >= 0)
         return set_dim(r, m, dim, yes ? "1" : "0");
-    if (text && isalpha((unsigned char)*text)
-        && mfu_node_find(mfu_node_find(mfu_yaml_root(r->yaml), "huggingface"), "words"))
+    if (text && isalpha((unsigned char)*text))
         return take_word(r, m, dim, node);
     if (!mfu_node_plain(node) || !is_number(text))
         mfu_fail(r->err, MFU_EINPUT, "expected a number, true, false or null");
@@ -202,12 +247,12 @@ static int take(struct reader *r, struct mfu_model *m, int dim, struct mfu_yaml_
 }
 
 /* The first of their keys that is there and not null, or NULL. */
-static struct mfu_yaml_node *look_up(struct reader *r, struct mfu_yaml_node *theirs, const char **key)
+static struct mfu_yaml_node *look_up(struct reader *r, int i, struct mfu_yaml_node *theirs, const char **key)
 {
     struct mfu_yaml_node *each, *found;
 
-    for (size_t i = 0; (each = mfu_node_each(theirs, i)); i++) {
-        *key = mfu_node_text(r->yaml, each);
+    for (size_t k = 0; (each = mfu_node_each(theirs, k)); k++) {
+        *key = mfu_node_text(r->chain[i], each);
         found = mfu_node_find(mfu_yaml_root(r->config), *key);
         if (found && !mfu_node_absent(found))
             return found;
@@ -215,22 +260,21 @@ static struct mfu_yaml_node *look_up(struct reader *r, struct mfu_yaml_node *the
     return NULL;
 }
 
-/* Whether one of their keys is there, and null, and the table says what that means. */
-static struct mfu_yaml_node *means_null(struct reader *r, struct mfu_yaml_node *table, struct mfu_yaml_node *theirs,
-                                        const char *name)
+/* Whether one of their keys is there, and null, and a table says what that means. */
+static struct mfu_yaml_node *means_null(struct reader *r, int i, struct mfu_yaml_node *theirs, const char *name, int *of)
 {
-    struct mfu_yaml_node *nulls = mfu_node_find(table, "nulls"), *each;
+    struct mfu_yaml_node *each;
 
-    for (size_t i = 0; nulls && (each = mfu_node_each(theirs, i)); i++)
-        if (mfu_node_find(mfu_yaml_root(r->config), mfu_node_text(r->yaml, each)))
-            return mfu_node_find(nulls, name);
+    for (size_t k = 0; (each = mfu_node_each(theirs, k)); k++)
+        if (mfu_node_find(mfu_yaml_root(r->config), mfu_node_text(r->chain[i], each)))
+            return entry(r, "nulls", name, of);
     return NULL;
 }
 
-/* A dim that config.json does not give, and for which the table assumes
+/* A dim that config.json does not give, and for which the tables assume
  * nothing, is as the model file has it when that is worked out from other dims,
  * or a yes or no.  A size would be that of another model. */
-static int check_absent(struct reader *r, const struct mfu_model *m, int dim, struct mfu_yaml_node *theirs)
+static int check_absent(struct reader *r, const struct mfu_model *m, int dim, int i, struct mfu_yaml_node *theirs)
 {
     struct mfu_yaml_node *each = mfu_node_each(theirs, 0);
     double value;
@@ -238,79 +282,208 @@ static int check_absent(struct reader *r, const struct mfu_model *m, int dim, st
     if (!mfu_expression_constant(m->dims[dim].value, &value) || value <= 1)
         return 0;
     mfu_fail(r->err, MFU_EINPUT, "'%.80s' is missing, and nothing is assumed for it in %.120s",
-             mfu_node_text(r->yaml, each), mfu_yaml_name(r->yaml));
+             mfu_node_text(r->chain[i], each), mfu_yaml_name(r->yaml));
     return mfu_error_at(r->err, mfu_yaml_name(r->config), 0, 0);
 }
 
-/* Fills dims from a mapping of the model file: {tied: 0}. */
-static int assume(struct reader *r, struct mfu_model *m, struct mfu_yaml_node *values)
+/* Fills dims from a mapping of the i-th file: {tied: 0}. */
+static int assume(struct reader *r, struct mfu_model *m, int i, struct mfu_yaml_node *values)
 {
     struct mfu_yaml_node *node;
 
-    for (size_t i = 0; values && (node = mfu_node_value(values, i)); i++) {
-        const char *text = mfu_node_text(r->yaml, node);
+    for (size_t k = 0; values && (node = mfu_node_value(values, k)); k++) {
+        const char *text = mfu_node_text(r->chain[i], node);
         int yes = mfu_node_bool(node);
 
         if (yes >= 0)
             text = yes ? "1" : "0";
-        if (set_dim(r, m, mfu_model_dim_find(m, mfu_node_key(r->yaml, values, i), NULL), text) < 0)
-            return mfu_node_error(r->yaml, node, r->err);
+        if (set_dim(r, m, mfu_model_dim_find(m, mfu_node_key(r->chain[i], values, k), NULL), text) < 0)
+            return mfu_node_error(r->chain[i], node, r->err);
     }
     return 0;
 }
 
 /* What the class that is trained has beside the body: `architectures` names it. */
-static int assume_architecture(struct reader *r, struct mfu_model *m, struct mfu_yaml_node *known)
+static int assume_architecture(struct reader *r, struct mfu_model *m)
 {
-    struct mfu_yaml_node *theirs = mfu_node_find(mfu_yaml_root(r->config), "architectures"), *each;
+    struct mfu_yaml_node *theirs = mfu_node_find(mfu_yaml_root(r->config), "architectures"), *each, *known;
     const char *name;
+    int i;
 
-    for (size_t i = 0; known && theirs && (each = mfu_node_each(theirs, i)); i++)
-        if ((name = mfu_node_text(r->config, each)) && mfu_node_find(known, name))
-            return assume(r, m, mfu_node_find(known, name));
+    for (size_t k = 0; theirs && (each = mfu_node_each(theirs, k)); k++)
+        if ((name = mfu_node_text(r->config, each)) && (known = entry(r, "architectures", name, &i)))
+            return assume(r, m, i, known);
     return 0;
 }
 
-/* Dims that are numbers of entries: of labels, for one. */
-static int count_entries(struct reader *r, struct mfu_model *m, struct mfu_yaml_node *counts)
+/* The entries of a mapping or list; with `only`, those that say so. */
+static size_t entries(struct reader *r, struct mfu_yaml_node *node, const char *only)
 {
-    struct mfu_yaml_node *node, *found;
+    struct mfu_yaml_node *each;
+    const char *text;
+    size_t n = 0;
+
+    if (!only)
+        return mfu_node_count(node);
+    for (size_t i = 0; (each = mfu_node_item(node, i)); i++)
+        n += (text = mfu_node_text(r->config, each)) && strcmp(text, only) == 0;
+    return n;
+}
+
+/* Dims that are numbers of entries: of labels (a key), of layers of one kind ([key, what they say]). */
+static int count_entries(struct reader *r, struct mfu_model *m, int i)
+{
+    struct mfu_yaml_node *counts = part(r, i, "counts"), *node, *found, *only;
     char number[24];
 
-    for (size_t i = 0; counts && (node = mfu_node_value(counts, i)); i++) {
-        found = mfu_node_find(mfu_yaml_root(r->config), mfu_node_text(r->yaml, node));
-        if (!found || mfu_node_type(found) != MFU_MAPPING)
+    for (size_t k = 0; counts && (node = mfu_node_value(counts, k)); k++) {
+        found = mfu_node_find(mfu_yaml_root(r->config), mfu_node_text(r->chain[i], mfu_node_each(node, 0)));
+        only = mfu_node_each(node, 1);
+        if (!found || mfu_node_absent(found) || mfu_node_type(found) == MFU_SCALAR)
             continue;
-        snprintf(number, sizeof number, "%zu", mfu_node_count(found));
-        if (set_dim(r, m, mfu_model_dim_find(m, mfu_node_key(r->yaml, counts, i), NULL), number) < 0)
+        snprintf(number, sizeof number, "%zu", entries(r, found, only ? mfu_node_text(r->chain[i], only) : NULL));
+        if (set_dim(r, m, mfu_model_dim_find(m, mfu_node_key(r->chain[i], counts, k), NULL), number) < 0)
             return mfu_node_error(r->config, found, r->err);
     }
     return 0;
 }
 
+/* One dim by the nearest table that names it. */
+static int fill_dim(struct reader *r, struct mfu_model *m, int i, const char *name, struct mfu_yaml_node *theirs)
+{
+    const char *key = NULL;
+    int dim = mfu_model_dim_find(m, name, NULL), of;
+    struct mfu_yaml_node *found = look_up(r, i, theirs, &key);
+    struct mfu_yaml_node *null = found ? NULL : means_null(r, i, theirs, name, &of);
+
+    if (null && set_dim(r, m, dim, mfu_node_text(r->chain[of], null)) < 0)
+        return mfu_node_error(r->chain[of], null, r->err);
+    if (found && take(r, m, dim, found) < 0)
+        return mfu_within(r->err, "%s", key);
+    return found || null || entry(r, "defaults", name, &of) ? 0 : check_absent(r, m, dim, i, theirs);
+}
+
 /* What config.json says wins over what its class assumes, and that over what
- * the model file says of another model. */
+ * the model file says of another model; a file's table wins over that of the file that it extends. */
 static int fill(struct reader *r, struct mfu_model *m)
 {
-    struct mfu_yaml_node *table = mfu_node_find(mfu_yaml_root(r->yaml), "huggingface");
-    struct mfu_yaml_node *dims = mfu_node_find(table, "dims"), *node;
-    struct mfu_yaml_node *defaults = mfu_node_find(table, "defaults");
+    struct mfu_yaml_node *dims, *node;
+    int of;
 
-    if (assume(r, m, defaults) < 0 || assume_architecture(r, m, mfu_node_find(table, "architectures")) < 0
-        || count_entries(r, m, mfu_node_find(table, "counts")) < 0)
-        return -1;
-    for (size_t i = 0; (node = mfu_node_value(dims, i)); i++) {
-        const char *name = mfu_node_key(r->yaml, dims, i), *key = NULL;
-        int dim = mfu_model_dim_find(m, name, NULL);
-        struct mfu_yaml_node *found = look_up(r, node, &key);
-        struct mfu_yaml_node *null = found ? NULL : means_null(r, table, node, name);
-
-        if (null && set_dim(r, m, dim, mfu_node_text(r->yaml, null)) < 0)
-            return mfu_node_error(r->yaml, null, r->err);
-        if (found && take(r, m, dim, found) < 0)
-            return mfu_within(r->err, "%s", key);
-        if (!found && !null && !(defaults && mfu_node_find(defaults, name)) && check_absent(r, m, dim, node) < 0)
+    for (int i = r->n_chain - 1; i >= 0; i--)
+        if (assume(r, m, i, part(r, i, "defaults")) < 0)
             return -1;
+    if (assume_architecture(r, m) < 0)
+        return -1;
+    for (int i = r->n_chain - 1; i >= 0; i--)
+        if (count_entries(r, m, i) < 0)
+            return -1;
+    for (int i = 0; i < r->n_chain; i++)
+        for (size_t k = 0; (dims = part(r, i, "dims")) && (node = mfu_node_value(dims, k)); k++) {
+            const char *name = mfu_node_key(r->chain[i], dims, k);
+
+            if (entry(r, "dims", name, &of) == node && fill_dim(r, m, i, name, node) < 0)
+                return -1;
+        }
+    return 0;
+}
+
+/* What no table reads ---------------------------------------------------- */
+
+/* Keys without a part in memory or time, whatever they say. */
+static const char *const without_effect[] = {
+    "model_type", "architectures", "_name_or_path", "name_or_path", "transformers_version", "torch_dtype", "dtype",
+    "auto_map", "initializer_range", "initializer_factor", "init_std", "use_cache", "cache_implementation",
+    "id2label", "label2id", "num_labels", "problem_type", "task_specific_params", "tokenizer_class", "prefix",
+    "output_attentions", "output_hidden_states", "return_dict", "use_return_dict", "is_decoder",
+    "is_encoder_decoder", "gradient_checkpointing", "rope_theta", "rope_scaling", "rope_parameters",
+    "rope_local_base_freq", "rotary_emb_base", "rotary_base", "rope_interleaved", "rope_interleave",
+    "max_position_embeddings", "max_window_layers", "position_embedding_type", "original_max_position_embeddings",
+    "attention_multiplier", "query_pre_attn_scalar", "pretraining_tp", "attn_implementation",
+    "_attn_implementation", "feature_extractor_type", "router_aux_loss_coef", "output_router_logits",
+    "router_jitter_noise", "aux_loss_alpha", "norm_topk_prob", "routed_scaling_factor", "scoring_func", "topk_method",
+    "topk_group", "n_group", "seq_aux", "ep_size", "bad_words_ids", "model_max_length", "unk_index", "use_bfloat16",
+    "use_flash_attn", "bf16", "fp16", "fp32", "n_ctx", "summary_type", "summary_use_proj", "summary_activation",
+    "summary_first_dropout", "summary_proj_to_labels", "reorder_and_upcast_attn", "scale_attn_by_inverse_layer_idx",
+    "scale_attn_weights", "logits_to_keep", "num_logits_to_keep"};
+/* The ends of such keys. */
+static const char *const kinds_without_effect[] = {"_token_id", "_token_index", "_eps", "_epsilon", "_token_ids"};
+
+static bool has_effect(const char *key)
+{
+    size_t length = strlen(key);
+
+    for (size_t i = 0; i < sizeof without_effect / sizeof *without_effect; i++)
+        if (strcmp(key, without_effect[i]) == 0)
+            return false;
+    for (size_t i = 0; i < sizeof kinds_without_effect / sizeof *kinds_without_effect; i++) {
+        size_t n = strlen(kinds_without_effect[i]);
+
+        if (length > n && strcmp(key + length - n, kinds_without_effect[i]) == 0)
+            return false;
+    }
+    return true;
+}
+
+/* Whether any table reads the key, or says that it has no effect. */
+static bool is_read(const struct reader *r, const char *key)
+{
+    static const char *const parts[] = {"dims", "counts"};
+    struct mfu_yaml_node *all, *node, *each;
+    const char *text;
+
+    for (int i = 0; i < r->n_chain; i++) {
+        for (size_t p = 0; p < 2; p++)
+            for (size_t k = 0; (all = part(r, i, parts[p])) && (node = mfu_node_value(all, k)); k++)
+                for (size_t e = 0; (each = mfu_node_each(node, e)); e++)
+                    if ((text = mfu_node_text(r->chain[i], each)) && strcmp(text, key) == 0)
+                        return true;
+        for (size_t e = 0; (all = part(r, i, "ignored")) && (each = mfu_node_each(all, e)); e++)
+            if ((text = mfu_node_text(r->chain[i], each)) && strcmp(text, key) == 0)
+                return true;
+    }
+    return false;
+}
+
+/* Whether a key says nothing: null, no, 0, one (a factor), empty. */
+static bool says_nothing(struct reader *r, struct mfu_yaml_node *node)
+{
+    const char *text = mfu_node_type(node) == MFU_SCALAR ? mfu_node_text(r->config, node) : NULL;
+    char *end;
+
+    if (mfu_node_absent(node) || mfu_node_bool(node) == 0)
+        return true;
+    if (mfu_node_type(node) != MFU_SCALAR)
+        return mfu_node_count(node) == 0;
+    return !text || !*text || (is_number(text) && (strtod(text, &end) == 0 || (strtod(text, &end) == 1 && strchr(text, '.'))));
+}
+
+/* Whether a key has the value with which the model file was written. */
+static bool is_usual(const struct reader *r, const char *key, struct mfu_yaml_node *node)
+{
+    int i;
+    struct mfu_yaml_node *usual = entry(r, "usual", key, &i);
+    const char *ours = usual ? mfu_node_text(r->chain[i], usual) : NULL, *theirs = mfu_node_text(r->config, node);
+
+    return ours && theirs && strcmp(ours, theirs) == 0;
+}
+
+/* Notes what config.json says and nobody reads: it may change the model. */
+static int note_unread(struct reader *r, struct mfu_model *m)
+{
+    struct mfu_yaml_node *root = mfu_yaml_root(r->config), *node;
+
+    for (size_t i = 0; (node = mfu_node_value(root, i)) && m->n_not_modelled < MFU_MAX_NOT_MODELLED; i++) {
+        const char *key = mfu_node_key(r->config, root, i), *value = mfu_node_text(r->config, node);
+        char text[200], clean[200];
+
+        if (!has_effect(key) || is_read(r, key) || says_nothing(r, node) || is_usual(r, key, node))
+            continue;
+        snprintf(text, sizeof text, "config.json's %.80s%s%.80s", key, value ? ": " : "", value ? value : "");
+        mfu_printable(clean, sizeof clean, text);
+        if (!(m->not_modelled[m->n_not_modelled] = mfu_arena_copy(&m->arena, clean, strlen(clean))))
+            return mfu_fail(r->err, MFU_ENOMEM, "out of memory");
+        m->n_not_modelled++;
     }
     return 0;
 }
@@ -403,14 +576,16 @@ struct mfu_model *mfu_model_from_config(const char *path, const char *folder, st
     struct reader r = {.config = mfu_yaml_read(path, err), .err = err};
     struct mfu_model *m = NULL;
 
-    if (r.config && read_type(&r) == 0 && find_model(&r, folder) == 0)
+    if (r.config && read_type(&r) == 0 && find_model(&r, folder) == 0 && read_chain(&r, folder) == 0)
         m = mfu_model_parse(r.yaml, folder, err);
-    if (m && (fill(&r, m) < 0 || shorten_seq(&r, m) < 0 || check(&r, m) < 0)) {
+    if (m && (fill(&r, m) < 0 || note_unread(&r, m) < 0 || shorten_seq(&r, m) < 0 || check(&r, m) < 0)) {
         mfu_model_free(m);
         m = NULL;
     }
     if (m)
         name_model(&r, m, path);
+    for (int i = 1; i < r.n_chain; i++)
+        mfu_yaml_free(r.chain[i]);
     mfu_yaml_free(r.yaml);
     mfu_yaml_free(r.config);
     return m;

@@ -16,6 +16,9 @@
  *           - {op: linear, name: mlp.fc, width: d_ff, bias: bias}
  *           - {op: add, in: [input, mlp.proj]}
  *
+ * A section that says `like: h` has the operations of that one, and `with: {window: no_window}`
+ * reads other dims in them: layers that differ in a number.
+ *
  * An op reads the one before it unless `in:` names others: ops of the same
  * section or of an earlier one that is not repeated, or `input`, what the
  * section itself was given.  `when: EXPR` leaves an op out (its input passes
@@ -38,9 +41,10 @@
 struct mfu_error;
 struct mfu_yaml;
 
-#define MFU_MAX_DIMS 48     /* of one model */
-#define MFU_MAX_OPS 160     /* of one model, all sections */
+#define MFU_MAX_DIMS 64     /* of one model */
+#define MFU_MAX_OPS 200     /* of one model, all sections */
 #define MFU_MAX_SECTIONS 12 /* of one model */
+#define MFU_MAX_NOT_MODELLED 16 /* things of a config.json */
 #define MFU_SECTION_INPUT (-1)
 
 struct mfu_model_dim {
@@ -69,6 +73,8 @@ struct mfu_model_section {
 struct mfu_model {
     char slug[48], path[256], name[80], family[32], source[200], note[320];
     double published_params; /* NAN: none published */
+    const char *not_modelled[MFU_MAX_NOT_MODELLED]; /* what a config.json says and nothing reads */
+    int n_not_modelled;
     double longest_seq;      /* of a config.json, that `seq` stops short of; 0: it does not */
     uint64_t read_dims;      /* bit i: an expression reads dim i */
     int n_dims, n_sections, n_ops;
@@ -120,10 +126,14 @@ void mfu_model_free(struct mfu_model *);
  *       defaults: {tied: 0}            # what the configuration class assumes
  *       architectures:                 # what the class that is trained has beside the body
  *         LlamaForSequenceClassification: {n_labels: classes}
- *       counts: {classes: id2label}    # dims that are numbers of entries
+ *       counts: {classes: id2label}    # dims that are numbers of entries; [key, word]: of those that say so
+ *       usual: {moe_layer_freq: 1}     # values with which the file is right; any other is not modelled
+ *       ignored: [rope_type]           # keys that change neither memory nor time
  *       nulls: {window: 0}             # what a null means that is not "as assumed"
  *       words: {swish: silu}           # what their names of our choices are
  *
+ * The tables of files that it extends hold where its own says nothing.  A key that no table reads
+ * and that says something is not modelled (`not_modelled`): whether such a model fits is unknown.
  * A key that is null counts as absent.  What neither config.json nor the
  * defaults give stays as the file has it if that is an expression over dims
  * that are given, or 0 or 1; a size is refused rather than taken from another

@@ -37,6 +37,7 @@ struct mfu_model_builder {
         bool added; /* to those of the file that it extends */
     } dims[MFU_MAX_DIMS];
     struct mfu_yaml *yaml; /* of the graph */
+    struct mfu_yaml_node *with; /* dims that a section reads in place of others; NULL: none */
     struct mfu_error *err;
 };
 
@@ -45,6 +46,9 @@ int mfu_build_no_memory(struct mfu_model_builder *);
 
 /* Letters, digits and _, beginning with a letter; what `more` allows, too. */
 bool mfu_build_is_name(const char *text, const char *more);
+
+/* An mfu_resolve_fn, whose context is the builder. */
+int mfu_build_resolve(void *builder, const char *name, struct mfu_error *);
 
 /* The scalar at `node` as an expression over the dims. */
 struct mfu_expression *mfu_build_compile(struct mfu_model_builder *, struct mfu_yaml *, struct mfu_yaml_node *,

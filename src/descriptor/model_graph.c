@@ -76,7 +76,7 @@ static struct mfu_expression *constant(struct mfu_model_builder *b, int value)
     char text[16];
 
     snprintf(text, sizeof text, "%d", value);
-    return mfu_expression_compile(&b->model->arena, text, MFU_COUNT, mfu_model_dim_resolve, b->model, b->err);
+    return mfu_expression_compile(&b->model->arena, text, MFU_COUNT, mfu_build_resolve, b, b->err);
 }
 
 static int fail_choice(struct mfu_model_builder *b, const struct mfu_attribute *a, const char *text)
@@ -117,7 +117,7 @@ static struct mfu_expression *read_initial(struct mfu_model_builder *b, const st
 
     if (choice >= 0)
         return constant(b, choice);
-    e = mfu_expression_compile(&b->model->arena, a->initial, MFU_COUNT, mfu_model_dim_resolve, b->model, b->err);
+    e = mfu_expression_compile(&b->model->arena, a->initial, MFU_COUNT, mfu_build_resolve, b, b->err);
     if (!e) {
         if (b->err)
             b->err->column = 0; /* of a text that is not in the file */
@@ -419,9 +419,45 @@ static int read_ops(struct mfu_model_builder *b, struct mfu_yaml_node *list)
     return 0;
 }
 
-static int read_section(struct mfu_model_builder *b, struct mfu_yaml_node *node)
+/* The operations of a section: its own, or those of the one that it is like. */
+static struct mfu_yaml_node *find_ops(struct mfu_model_builder *b, struct mfu_yaml_node *graph,
+                                      struct mfu_yaml_node *section)
 {
-    static const char *const others[] = {"repeat", "ops", NULL};
+    struct mfu_yaml_node *like = mfu_node_find(section, "like"), *other, *name;
+    const char *wanted = like ? mfu_node_text(b->yaml, like) : NULL, *text;
+
+    if (!wanted)
+        return mfu_node_find(section, "ops");
+    for (size_t i = 0; (other = mfu_node_item(graph, i)); i++)
+        if ((name = mfu_node_find(other, "name")) && (text = mfu_node_text(b->yaml, name)) && strcmp(text, wanted) == 0)
+            return mfu_node_find(other, "ops");
+    return NULL;
+}
+
+/* OURS: THE OTHER, both of them dims. */
+static int check_with(struct mfu_model_builder *b)
+{
+    struct mfu_yaml_node *node;
+
+    if (b->with && mfu_node_type(b->with) != MFU_MAPPING) {
+        mfu_fail(b->err, MFU_EINPUT, "with: expected dims, such as {window: no_window}");
+        return mfu_node_error(b->yaml, b->with, b->err);
+    }
+    for (size_t i = 0; b->with && (node = mfu_node_value(b->with, i)); i++) {
+        const char *text = mfu_node_text(b->yaml, node);
+
+        if (mfu_model_dim_find(b->model, mfu_node_key(b->yaml, b->with, i), b->err) < 0
+            || mfu_model_dim_find(b->model, text ? text : "", b->err) < 0) {
+            mfu_within(b->err, "with");
+            return mfu_node_error(b->yaml, node, b->err);
+        }
+    }
+    return 0;
+}
+
+static int read_section(struct mfu_model_builder *b, struct mfu_yaml_node *graph, struct mfu_yaml_node *node)
+{
+    static const char *const others[] = {"repeat", "ops", "like", "with", NULL};
     struct mfu_model *m = b->model;
     struct mfu_model_section *s = &m->sections[m->n_sections];
     char name[MFU_NAME_MAX];
@@ -443,18 +479,21 @@ static int read_section(struct mfu_model_builder *b, struct mfu_yaml_node *node)
         return mfu_node_error(b->yaml, mfu_node_find(node, "name"), b->err);
     }
     repeat = mfu_node_find(node, "repeat");
-    ops = mfu_node_find(node, "ops");
+    ops = find_ops(b, graph, node);
     s->name = mfu_arena_copy(&m->arena, name, strlen(name));
     if (!s->name)
         return mfu_build_no_memory(b);
     if (repeat && !(s->repeat = mfu_build_compile(b, b->yaml, repeat, MFU_COUNT)))
         return mfu_within(b->err, "repeat");
     if (!ops) {
-        mfu_fail(b->err, MFU_EINPUT, "'ops' is missing");
+        mfu_fail(b->err, MFU_EINPUT, "'ops' is missing, or 'like' names no section with ops");
         return mfu_node_error(b->yaml, node, b->err);
     }
     m->n_sections++;
-    return read_ops(b, ops);
+    b->with = mfu_node_find(node, "with");
+    repeat = check_with(b) < 0 || read_ops(b, ops) < 0 ? NULL : ops;
+    b->with = NULL;
+    return repeat ? 0 : -1;
 }
 
 int mfu_build_graph(struct mfu_model_builder *b)
@@ -478,7 +517,7 @@ int mfu_build_graph(struct mfu_model_builder *b)
             mfu_fail(b->err, MFU_EINPUT, "more than %d sections", MFU_MAX_SECTIONS);
             return mfu_node_error(b->yaml, node, b->err);
         }
-        if (read_section(b, node) < 0)
+        if (read_section(b, graph, node) < 0)
             return -1;
     }
     for (int i = 0; i < b->model->n_ops; i++)

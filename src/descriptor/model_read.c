@@ -96,6 +96,16 @@ int mfu_model_dim_resolve(void *model, const char *name, struct mfu_error *err)
 
 /* Expressions ------------------------------------------------------------ */
 
+/* The dim of that name, or the one that this section reads in its place. */
+int mfu_build_resolve(void *builder, const char *name, struct mfu_error *err)
+{
+    struct mfu_model_builder *b = builder;
+    struct mfu_yaml_node *other = b->with ? mfu_node_find(b->with, name) : NULL;
+    const char *text = other ? mfu_node_text(b->yaml, other) : name;
+
+    return mfu_model_dim_resolve(b->model, text ? text : name, err);
+}
+
 /* The scalar at `node` as an expression over the dims. */
 struct mfu_expression *mfu_build_compile(struct mfu_model_builder *b, struct mfu_yaml *yaml, struct mfu_yaml_node *node,
                                          enum mfu_dim dim)
@@ -112,7 +122,7 @@ struct mfu_expression *mfu_build_compile(struct mfu_model_builder *b, struct mfu
     }
     if (mfu_node_bool(node) >= 0)
         text = mfu_node_bool(node) ? "1" : "0";
-    e = mfu_expression_compile(&b->model->arena, text, dim, mfu_model_dim_resolve, b->model, b->err);
+    e = mfu_expression_compile(&b->model->arena, text, dim, mfu_build_resolve, b, b->err);
     if (!e)
         mfu_node_error(yaml, node, b->err);
     return e;
@@ -468,7 +478,8 @@ static int check_mapping(struct mfu_model_builder *b, struct mfu_yaml *yaml, str
         if (look_up_dim(b->model, name) < 0)
             return mfu_key_unknown(yaml, mapping, i, "dim", names, (size_t)b->model->n_dims, b->err);
         if (values ? !mfu_build_compile(b, yaml, node, mfu_model_dim_kind(name))
-                   : mfu_node_check_texts(yaml, node, one_or_more, b->err) < 0)
+                   : (mfu_node_type(node) != MFU_SEQUENCE || mfu_node_count(node) > 0)
+                    && mfu_node_check_texts(yaml, node, one_or_more, b->err) < 0)
             return mfu_within(b->err, "%s", name);
     }
     return 0;
@@ -478,7 +489,7 @@ static int check_huggingface(struct mfu_model_builder *b)
 {
     static const struct mfu_field none[] = {{.key = NULL}};
     static const char *const keys[] = {"model_type", "dims",  "defaults", "architectures",
-                                       "counts",     "nulls", "words",    NULL};
+                                       "counts",     "nulls", "words",    "ignored",       "usual", NULL};
     struct mfu_yaml *yaml = b->chain[0].yaml;
     struct mfu_yaml_node *node = mfu_node_find(mfu_yaml_root(yaml), "huggingface");
     struct mfu_yaml_node *type, *dims, *defaults, *architectures, *each;
@@ -490,13 +501,13 @@ static int check_huggingface(struct mfu_model_builder *b)
     type = mfu_node_find(node, "model_type");
     dims = mfu_node_find(node, "dims");
     defaults = mfu_node_find(node, "defaults");
-    if (!type || !dims) {
+    if (!type || (!dims && b->n_files == 1)) {
         mfu_fail(b->err, MFU_EINPUT, "huggingface: '%s' is missing", type ? "dims" : "model_type");
         return mfu_node_error(yaml, node, b->err);
     }
     if (mfu_node_check_texts(yaml, type, "names such as [llama]", b->err) < 0)
         return mfu_within(b->err, "huggingface: model_type");
-    if (check_mapping(b, yaml, dims, false) < 0)
+    if (dims && check_mapping(b, yaml, dims, false) < 0)
         return mfu_within(b->err, "huggingface: dims");
     if (defaults && check_mapping(b, yaml, defaults, true) < 0)
         return mfu_within(b->err, "huggingface: defaults");

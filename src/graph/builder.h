@@ -74,7 +74,8 @@ struct mfu_builder {
     struct mfu_operation operations[2 * MFU_MAX_OPS]; /* of the model, then their adapters */
     bool frozen_parts;                                /* not all of the model trains */
     double trained_bytes;                             /* of a trained parameter, in the mean */
-    bool left_out[MFU_MAX_OPS];                       /* `when` is 0 */
+    bool left_out[MFU_MAX_OPS];                       /* `when` is 0, or it only chooses an input */
+    unsigned char passes[MFU_MAX_OPS];                /* which input then stands for it */
     struct mfu_operation received;                    /* what a pipeline stage gets from the one before */
     int stage, stages;                                /* ranks of the pipeline: this one, from 0; all */
     enum mfu_split split[MFU_MAX_OPS];
@@ -156,6 +157,8 @@ int mfu_emit_pointwise(struct mfu_builder *, const char *suffix, enum mfu_type, 
 /* The same where b is spread over rows or columns, or the layout changes: no
  * wide loads. */
 int mfu_emit_broadcast(struct mfu_builder *, const char *suffix, enum mfu_type, double flops_per_element, int a, int b);
+/* The gradient of what is added to all rows: the sum of the view's rows, `elements` numbers. */
+int mfu_emit_columns_sum(struct mfu_builder *, const char *suffix, int view, double elements, enum mfu_type);
 /* The view in another type: itself, or a new one and a cast kernel. */
 int mfu_emit_cast(struct mfu_builder *, int view, enum mfu_type);
 /* fp8 multiplies quantised copies: each operand is read, and written once as it

@@ -33,6 +33,10 @@ int mfu_evaluate_operations(struct mfu_builder *s, struct mfu_error *err)
                     return mfu_fail(err, MFU_EINPUT, "%s: %s of %s.%s is %g", m->slug,
                                     source->primitive->attributes[a].name, sec->name, source->name, op->attribute[a]);
             }
+            if (mfu_is(op, MFU_CHOOSES)) {
+                s->left_out[i] = true;
+                s->passes[i] = (unsigned char)fmin(op->attribute[0], source->n_in - 1);
+            }
             for (int k = 0; k < source->n_in; k++) {
                 int from = source->in[k];
 
@@ -40,7 +44,7 @@ int mfu_evaluate_operations(struct mfu_builder *s, struct mfu_error *err)
                     from = section > 0 ? m->sections[section - 1].first + m->sections[section - 1].count - 1 : -1;
                 op->in_width[k] = from >= 0 ? s->operations[from].out_width : 0;
             }
-            op->out_width = s->left_out[i] ? op->in_width[0] : op->primitive->shape(op);
+            op->out_width = s->left_out[i] ? op->in_width[s->passes[i]] : op->primitive->shape(op);
             if (!s->left_out[i] && mfu_is(op, MFU_ENDS_IN_LOSS)) {
                 s->logits_section = sec->name;
                 s->logits_width = op->in_width[0];

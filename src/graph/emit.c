@@ -280,6 +280,20 @@ int mfu_emit_broadcast(struct mfu_builder *s, const char *suffix, enum mfu_type 
     return map(s, suffix, type, flops_per_element, a, b, MFU_NO_VIEW, MFU_C_DRAM_IRREGULAR);
 }
 
+int mfu_emit_columns_sum(struct mfu_builder *s, const char *suffix, int view, double elements, enum mfu_type type)
+{
+    int out = mfu_tensor_new(s, 1, elements, type, MFU_PART_GRADIENTS);
+
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = suffix,
+                                    .kind = MFU_REDUCTION,
+                                    .traffic = MFU_C_DRAM_REDUCTION,
+                                    .fusion = MFU_COLUMN,
+                                    .flops = mfu_view_rows(s, view) * mfu_view_columns(s, view)},
+             1, &view, 1, &out);
+    return out;
+}
+
 /* An equal cast made a few launches ago in this phase, for runtimes that see
  * that it is the same. */
 static int same_cast(struct mfu_builder *s, int view, enum mfu_type type)

@@ -117,7 +117,7 @@ static void add_node(struct mfu_builder *s, const struct mfu_layer *st, int *at,
     for (int k = 0; k < MFU_INPUTS; k++)
         in[k] = maker(s, st, at, source, k);
     if (s->left_out[op]) {
-        at[op] = in[0];
+        at[op] = in[s->passes[op]];
         return;
     }
     if (!ROOM(s, s->nodes, s->n_nodes, s->cap_nodes))
@@ -200,8 +200,8 @@ int mfu_layers_make(struct mfu_builder *s, bool unrolled, struct mfu_error *err)
         const struct mfu_model_section *sec = &m->sections[i];
         double times = mfu_stage_repeats(s, i), frozen = mfu_frozen_layers(s, sec->name, times);
 
-        if (s->stages > 1 && times == 0)
-            continue; /* another stage's */
+        if (times == 0)
+            continue; /* another stage's, or this size has none */
         if (!(times >= 1) || times != floor(times))
             return mfu_fail(err, MFU_EINPUT, "%s: section %s repeats %g times", m->slug, sec->name, times);
         if (n == 0 && i > 0)

@@ -58,7 +58,7 @@ static bool reaches_product(const struct mfu_builder *s, const struct mfu_model_
             const struct mfu_operation *reader = &s->operations[i];
             bool whole;
 
-            if (m->ops[i].in[k] != op)
+            if (m->ops[i].in[k] != op || (s->left_out[i] && s->passes[i] != k))
                 continue;
             whole = s->left_out[i]
                 || (mfu_is(reader, MFU_ELEMENTWISE) && (m->ops[i].n_in == 1 || mfu_is(reader, MFU_CHEAP)))
@@ -119,7 +119,8 @@ static void split_operation(struct mfu_builder *s, int section, int i)
     bool split_input = false;
 
     for (int k = 0; k < source->n_in; k++)
-        split_input |= source->in[k] >= sec->first && is_split(s->split[source->in[k]]);
+        if (!s->left_out[i] || s->passes[i] == k)
+            split_input |= source->in[k] >= sec->first && is_split(s->split[source->in[k]]);
     s->split[i] = s->left_out[i] ? (split_input ? MFU_SPLIT_WITHIN : MFU_SPLIT_NONE) : choose(s, sec, i, split_input);
     if (is_split(s->split[i]))
         divide(op, op->primitive->split_columns, tp);
@@ -128,7 +129,7 @@ static void split_operation(struct mfu_builder *s, int section, int i)
     divide(op, op->primitive->split_experts, ranks_of(s, MFU_AXIS_EP));
     for (int k = 0; k < source->n_in; k++)
         op->in_width[k] = width_of_input(s, section, i, k);
-    op->out_width = s->left_out[i] ? op->in_width[0] : op->primitive->shape(op);
+    op->out_width = s->left_out[i] ? op->in_width[s->passes[i]] : op->primitive->shape(op);
     if (!s->left_out[i] && mfu_is(op, MFU_ENDS_IN_LOSS))
         s->logits_width = op->in_width[0];
 }

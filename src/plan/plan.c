@@ -440,7 +440,19 @@ const char *mfu_plan_left_out(const struct mfu_plan *p, size_t i)
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
         if (p->config.setting[all[k].id] > 1 && i-- == 0)
             return all[k].what;
-    return NULL;
+    if (p->scenario.not_modelled[0] && i-- == 0)
+        return p->scenario.not_modelled;
+    return i < (size_t)p->config.model->n_not_modelled ? p->config.model->not_modelled[i] : NULL;
+}
+
+const char *mfu_plan_unpredicted(const struct mfu_plan *p)
+{
+    return p->config.model->n_not_modelled ? p->config.model->not_modelled[0] : p->scenario.not_modelled;
+}
+
+double mfu_plan_fits(const struct mfu_plan *p)
+{
+    return p->config.model->n_not_modelled || p->scenario.not_modelled[0] ? (double)NAN : p->memory.fits;
 }
 
 void mfu_plan_release(struct mfu_plan *p)

@@ -117,6 +117,11 @@ int mfu_plan_make(struct mfu_plan *plan, const struct mfu_scenario *scenario, st
 int mfu_plan_make_fitting(struct mfu_plan *plan, const struct mfu_scenario *scenario, struct mfu_error *err);
 /* What of the layout the figures leave out, in words, one by one; NULL behind the last. */
 const char *mfu_plan_left_out(const struct mfu_plan *, size_t i);
+/* Whether the plan fits: 1, 0, or NAN where nobody can say, since something that the model's config.json or an
+ * imported file states is not modelled. */
+double mfu_plan_fits(const struct mfu_plan *);
+/* The first such thing; "": there is none. */
+const char *mfu_plan_unpredicted(const struct mfu_plan *);
 
 void mfu_plan_release(struct mfu_plan *);
 

@@ -23,7 +23,7 @@ static const struct mfu_dim_row dims[] = {
     {"vocab_size", "vocab", "entries of the vocabulary", 1, 1e9, true},
     {"seq",        "block_size seq_len ctx seq_length sequence_length max_seq_len max_seq_length context_length",
                    "tokens per sequence", 1, 1e9, true},
-    {"n_experts",  "num_experts num_local_experts", "experts of an MoE layer", 1, 1e6, true},
+    {"n_experts",  "num_experts num_local_experts", "experts of an MoE layer", 0, 1e6, true},
     {"top_k",      "num_experts_per_tok moe_router_topk", "experts that one token visits", 1, 1e6, true},
     {"dropout",    "", "probability with which activations are dropped", 0, 0.99, false},
     {"bias",       "", "whether linears and norms carry a bias", 0, 1, true},

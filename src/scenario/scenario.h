@@ -45,6 +45,7 @@ struct mfu_scenario {
     bool dim_given[MFU_MAX_DIMS];
     double coefficient[MFU_COEFFICIENT_COUNT];
     bool coefficient_given[MFU_COEFFICIENT_COUNT];
+    char not_modelled[240]; /* what an imported file says and nothing here predicts; "": nothing */
 };
 
 /* A scenario with every value worked out: what the graph and the costs read. */

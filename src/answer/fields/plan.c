@@ -178,7 +178,7 @@ MFU_PART_RECORD(layout, const struct mfu_config *c, LAYOUT)
     X(LIST, stages, &mfu_record_stage, (p->stages, p->n_stages),     "of the pipeline") \
     X(MADE_LIST, not_modelled, &mfu_record_strings, make_not_modelled(p, v), "what the layout does and the figures leave out") \
     X(TEXT,   bound,    0, mfu_limit_names[p->limit],   "what limits the step: compute, memory, launch, communication or input") \
-    X(FLAG,   fits,     0, p->memory.fits,              "whether the memory suffices") \
+    X(MAYBE_FLAG, fits, 0, mfu_plan_fits(p),            "whether the memory suffices; missing: unknown, something is not modelled") \
     X(MADE_LIST, assumed, &mfu_record_words, make_assumed(p, v), "what nobody said") \
     X(OBJECT, calibrated, &calibrated, p->config.gpu->calibrated[0] ? p->config.gpu : NULL, "the calibration that the plan rests on")
 MFU_FIELDS(plan, const struct mfu_plan *p, PLAN)

@@ -83,21 +83,6 @@ static void forward(struct mfu_builder *s, int index)
     mfu_offer_result(s, n->out, true);
 }
 
-static void bias_gradient(struct mfu_builder *s, struct mfu_node *n, int g, double rows)
-{
-    double width = n->op->attribute[WIDTH];
-    int db = mfu_tensor_new(s, 1, experts_of(n) * width, s->numerics.compute, MFU_PART_GRADIENTS);
-
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = "bias_grad",
-                                    .kind = MFU_REDUCTION,
-                                    .traffic = MFU_C_DRAM_REDUCTION,
-                                    .fusion = MFU_COLUMN,
-                                    .flops = rows * width},
-             1, &g, 1, &db);
-    mfu_param_grad_add(s, n, 1, db);
-}
-
 static void backward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
@@ -112,7 +97,8 @@ static void backward(struct mfu_builder *s, int index)
 
     g[0] = g[1] = mfu_autocast(s, n->gradient);
     if (n->op->attribute[BIAS] > 0 && mfu_trains(s, n, 1))
-        bias_gradient(s, n, g[0], rows);
+        mfu_param_grad_add(s, n, 1,
+                           mfu_emit_columns_sum(s, "bias_grad", g[0], experts * width, s->numerics.compute));
     if (math == MFU_PEAK_FP8) {
         mfu_emit_quantise(s, "quantise_grad", g[0], g);
         if (mfu_view_type(s, x) != MFU_F8) { /* it was kept as it is */

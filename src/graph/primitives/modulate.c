@@ -18,6 +18,12 @@ static double shape(const struct mfu_operation *op)
     return op->in_width[0];
 }
 
+/* So many of the columns; one number per row (an expert's gate) is read whole. */
+static int piece(struct mfu_builder *s, int c, double columns)
+{
+    return mfu_view_columns(s, c) <= columns ? c : mfu_view_slice(s, c, mfu_view_rows(s, c), columns);
+}
+
 static void forward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
@@ -25,7 +31,7 @@ static void forward(struct mfu_builder *s, int index)
     bool gate = n->op->attribute[KIND] == GATE;
     double pieces = gate ? 1 : 2;
 
-    c = mfu_view_slice(s, c, mfu_view_rows(s, c), pieces * mfu_view_columns(s, x));
+    c = piece(s, c, pieces * mfu_view_columns(s, x));
     if (!gate) { /* x * (1 + scale), then + shift: two kernels */
         x = mfu_emit_broadcast(s, "scale", mfu_view_type(s, x), 1, x, c);
         n->out = mfu_emit_broadcast(s, "shift", mfu_view_type(s, x), 1, x, c);
@@ -41,7 +47,7 @@ static void backward(struct mfu_builder *s, int index)
     double elements = mfu_view_rows(s, x) * mfu_view_columns(s, x);
 
     dx = mfu_emit_broadcast(s, "grad", mfu_view_type(s, x), 1, g,
-                            mfu_view_slice(s, c, mfu_view_rows(s, c), mfu_view_columns(s, x)));
+                            piece(s, c, mfu_view_columns(s, x)));
     dc = mfu_tensor_new(s, mfu_view_rows(s, c), mfu_view_columns(s, c), mfu_view_type(s, c), MFU_PART_ACTIVATIONS);
     in[0] = g, in[1] = x;
     mfu_emit(s,

@@ -2,7 +2,7 @@
  * rotary - rotates pairs of elements of each head by the token's position.
  *
  * Linear in its input, so that backward needs only the small tables of sines
- * and cosines.  Eager PyTorch, as Hugging Face writes it, runs
+ * and cosines.  Where only a share of each head is rotated, the rest is put beside it again.  Eager PyTorch, as Hugging Face writes it, runs
  * q*cos + cat(-q2, q1)*sin as five kernels with temporaries; compiled or
  * hand-written code runs it as one.
  */
@@ -10,12 +10,14 @@
 
 #include "graph/builder.h"
 
+enum { SHARE };
+
 static double shape(const struct mfu_operation *op)
 {
     return op->in_width[0];
 }
 
-static int rotate(struct mfu_builder *s, int x, bool backward)
+static int rotate_all(struct mfu_builder *s, int x, bool backward)
 {
     enum mfu_type type = mfu_view_type(s, x);
     double rows = mfu_view_rows(s, x), columns = mfu_view_columns(s, x);
@@ -39,23 +41,35 @@ static int rotate(struct mfu_builder *s, int x, bool backward)
     return mfu_emit_pointwise(s, "add", type, 1, a, b, MFU_NO_VIEW);
 }
 
+static int rotate(struct mfu_builder *s, const struct mfu_node *n, int x, bool backward)
+{
+    double rows = mfu_view_rows(s, x), columns = mfu_view_columns(s, x), share = n->op->attribute[SHARE];
+    int turned;
+
+    if (share >= 1)
+        return rotate_all(s, x, backward);
+    turned = rotate_all(s, mfu_view_slice(s, x, rows, share * columns), backward);
+    return mfu_emit_broadcast(s, "cat", mfu_view_type(s, x), 0, x, turned);
+}
+
 static void forward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
 
-    n->out = rotate(s, mfu_node_input(s, n, 0), false);
+    n->out = rotate(s, n, mfu_node_input(s, n, 0), false);
 }
 
 static void backward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
 
-    mfu_grad_add(s, n, 0, rotate(s, n->gradient, true));
+    mfu_grad_add(s, n, 0, rotate(s, n, n->gradient, true));
 }
 
 const struct mfu_primitive mfu_primitive_rotary = {
     .name = "rotary",
     .summary = "rotary position embedding of queries or keys",
+    .attributes = {[SHARE] = {"share", "1", NULL, "of each head that is rotated"}},
     .least_inputs = 1,
     .most_inputs = 1,
     .traits = MFU_ELEMENTWISE,

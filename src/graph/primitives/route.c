@@ -9,7 +9,7 @@
 
 #include "graph/builder.h"
 
-enum { EXPERTS, TOP_K };
+enum { EXPERTS, TOP_K, BIAS };
 enum { SAVED_INPUT, SAVED_WEIGHT, SAVED_SCORES };
 
 static double shape(const struct mfu_operation *op)
@@ -21,7 +21,9 @@ static struct mfu_weights params(const struct mfu_operation *op)
 {
     double n = op->in_width[0] * op->attribute[EXPERTS];
 
-    return (struct mfu_weights){.weight = n, .active = n};
+    double bias = op->attribute[BIAS] > 0 ? op->attribute[EXPERTS] : 0;
+
+    return (struct mfu_weights){.weight = n, .bias = bias, .active = n + bias};
 }
 
 static void forward(struct mfu_builder *s, int index)
@@ -33,6 +35,8 @@ static void forward(struct mfu_builder *s, int index)
     int logits = mfu_tensor_new(s, rows, experts, s->numerics.compute, MFU_PART_ACTIVATIONS);
     int scores = mfu_tensor_new(s, rows, experts, MFU_F32, MFU_PART_ACTIVATIONS);
 
+    if (n->op->attribute[BIAS] > 0)
+        mfu_node_weight(s, n, 1);
     mfu_emit_matmul(s, "router", s->numerics.math, rows, experts, width, 1, x, w, logits);
     mfu_emit(s,
              &(struct mfu_emission){.suffix = "top_k",
@@ -91,6 +95,9 @@ static void backward(struct mfu_builder *s, int index)
         mfu_gemm_align(s, &wgrad);
         mfu_emit_kernel(s, &wgrad, "router.wgrad", 0, 2, (int[]){dlogits, x}, 1, &dw);
     }
+    if (n->op->attribute[BIAS] > 0 && mfu_trains(s, n, 1))
+        mfu_param_grad_add(s, n, 1,
+                           mfu_emit_columns_sum(s, "router.bias_grad", dlogits, experts, s->numerics.compute));
     drouter = mfu_tensor_new(s, rows, width, s->numerics.compute, MFU_PART_ACTIVATIONS);
     mfu_emit_matmul(s, "router.dgrad", s->numerics.math, rows, width, experts, 1, dlogits, n->saved[SAVED_WEIGHT],
                     drouter);
@@ -107,6 +114,7 @@ const struct mfu_primitive mfu_primitive_route = {
         {
             [EXPERTS] = {"experts", "n_experts", NULL, "experts to choose from"},
             [TOP_K] = {"top_k", "top_k", NULL, "experts that one token visits"},
+            [BIAS] = {"bias", "0", NULL, "whether a bias is added to the scores"},
         },
     .least_inputs = 1,
     .most_inputs = 1,

@@ -12,6 +12,7 @@
 #include <strings.h>
 
 #include "base/error.h"
+#include "base/printable.h"
 #include "base/input_file.h"
 #include "base/expression.h"
 #include "base/suggest.h"
@@ -480,7 +481,7 @@ static bool sets(const struct mfu_entry *e, const char *key)
     return e->key && e->set && (!key || strcmp(e->key, key) == 0);
 }
 
-int mfu_import_apply(struct mfu_import *m, struct mfu_scenario *next, struct mfu_error *err)
+static int apply(struct mfu_import *m, struct mfu_scenario *next, struct mfu_error *err)
 {
     bool waiting[MFU_ENTRIES] = {false};
     int left = 0, before;
@@ -523,4 +524,30 @@ int mfu_import_apply(struct mfu_import *m, struct mfu_scenario *next, struct mfu
         mfu_import_leave(&m->entries[i], MFU_UNMODELLED, why);
     }
     return m->failed ? mfu_fail(err, MFU_ENOMEM, "out of memory") : 0;
+}
+
+/* What is not modelled goes with the scenario: whether it fits is then unknown. */
+static void pass_on(const struct mfu_import *m, struct mfu_scenario *next)
+{
+    size_t used = 0;
+
+    next->not_modelled[0] = '\0';
+    for (int i = 0; i < m->n && used < sizeof next->not_modelled - 1; i++) {
+        const struct mfu_entry *e = &m->entries[i];
+        char text[120], clean[120];
+
+        if (e->fate != MFU_UNMODELLED || e->name[0] == '$')
+            continue;
+        snprintf(text, sizeof text, "%.60s %.40s", e->name, e->value ? e->value : "");
+        used += (size_t)snprintf(next->not_modelled + used, sizeof next->not_modelled - used, "%s%s", used ? ", " : "",
+                                 mfu_printable(clean, sizeof clean, text));
+    }
+}
+
+int mfu_import_apply(struct mfu_import *m, struct mfu_scenario *next, struct mfu_error *err)
+{
+    if (apply(m, next, err) < 0)
+        return -1;
+    pass_on(m, next);
+    return 0;
 }

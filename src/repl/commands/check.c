@@ -45,6 +45,9 @@ static int check(struct mfu_session *s, const char *text, struct mfu_error *err)
     if (mfu_evaluate(s, text, &e, err) < 0)
         return mfu_error_caret(s, err, 1);
     list_names(s, &e, names, sizeof names);
+    if (isnan(e.value) && strstr(text, "fits") && isnan(mfu_plan_fits(&s->plan)))
+        return mfu_fail(err, MFU_EINPUT, "'%.100s' is unknown: %.200s is not modelled", text,
+                        mfu_plan_unpredicted(&s->plan));
     if (isnan(e.value)) /* no plain "no" to `check ... && sbatch` */
         return mfu_fail(err, MFU_EINPUT, "'%.160s' is not a number%s%s%s, so it is neither satisfied nor not", text,
                         *names ? " (" : "", names, *names ? ")" : "");

@@ -13,7 +13,9 @@ static void verdict(FILE *out, const struct mfu_plan *p)
 {
     const struct mfu_memory_answer *m = &p->memory;
 
-    if (!m->fits && !m->fragmented)
+    if (isnan(mfu_plan_fits(p)))
+        mfu_html_say(out, "whether it fits is unknown: %s is not modelled", mfu_plan_unpredicted(p));
+    else if (!m->fits && !m->fragmented)
         mfu_html_say(out, "does not fit: %s too much", MFU_Q(m->missing_bytes, MFU_BYTES));
     else if (!m->fits)
         mfu_html_say(out, "does not fit: fragmented");

@@ -60,7 +60,9 @@ static void verdict(FILE *out, const struct mfu_term *t, const struct mfu_plan *
 
     double left = m->capacity_bytes - m->context_bytes - m->peak.bytes - p->config.setting[MFU_S_VRAM_RESERVED];
 
-    if (!m->fits && !m->fragmented)
+    if (isnan(mfu_plan_fits(p)))
+        mfu_flow_words(&f, MFU_WARN, "Whether it fits is unknown: %s is not modelled.", mfu_plan_unpredicted(p));
+    else if (!m->fits && !m->fragmented)
         mfu_flow_words(&f, MFU_BAD, "Does not fit: allocated, context and others together need %s more than there is.",
                        Q(m->missing_bytes, MFU_BYTES));
     else if (!m->fits) {

@@ -123,7 +123,9 @@ static void verdict(struct mfu_flow *f, const struct mfu_plan *p)
 {
     const struct mfu_memory_answer *m = &p->memory;
 
-    if (!m->fits && !m->fragmented)
+    if (isnan(mfu_plan_fits(p)))
+        mfu_flow_piece(f, MFU_WARN, "whether it fits is unknown");
+    else if (!m->fits && !m->fragmented)
         mfu_flow_piece(f, MFU_BAD, "does not fit: %s too much", Q(m->missing_bytes, MFU_BYTES));
     else if (!m->fits)
         mfu_flow_piece(f, MFU_BAD, "does not fit: fragmented");

@@ -1,0 +1,69 @@
+/*
+ * columns - rows put together from columns of others, or a part of one: the heads' halves of multi-head
+ * latent attention, q, k and v of one product.
+ *
+ * A part is a look at the tensor, whose gradient is filled up with zeros; what is joined, repeated over
+ * heads or padded is copied, and its gradient is copied (summed over heads) apart again.
+ */
+#include <stddef.h>
+
+#include "graph/builder.h"
+
+enum { WIDTH };
+
+static double shape(const struct mfu_operation *op)
+{
+    return op->attribute[WIDTH];
+}
+
+static void copy(struct mfu_builder *s, const char *suffix, int n, const int *in, int out)
+{
+    mfu_emit(s,
+             &(struct mfu_emission){
+                 .suffix = suffix, .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP},
+             n, in, 1, &out);
+}
+
+static void forward(struct mfu_builder *s, int index)
+{
+    struct mfu_node *n = mfu_node_at(s, index);
+    double width = n->op->attribute[WIDTH];
+    int x = mfu_node_input(s, n, 0), in[MFU_INPUTS];
+
+    if (n->source->n_in == 1 && width <= mfu_view_columns(s, x)) {
+        n->out = mfu_view_slice(s, x, mfu_view_rows(s, x), width);
+        return;
+    }
+    for (int i = 0; i < n->source->n_in; i++)
+        in[i] = mfu_node_input(s, n, i);
+    n->out = mfu_tensor_new(s, mfu_view_rows(s, x), width, mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
+    copy(s, "cat", n->source->n_in, in, n->out);
+}
+
+static void backward(struct mfu_builder *s, int index)
+{
+    struct mfu_node *n = mfu_node_at(s, index);
+    int dx, g = n->gradient;
+
+    for (int i = 0; i < n->source->n_in; i++) {
+        double columns = n->op->in_width[i];
+
+        if (!mfu_wants_gradient(s, n, i))
+            continue;
+        dx = mfu_tensor_new(s, mfu_view_rows(s, g), columns, mfu_view_type(s, g), MFU_PART_ACTIVATIONS);
+        copy(s, "grad", 1, &g, dx);
+        mfu_grad_add(s, n, i, dx);
+    }
+}
+
+const struct mfu_primitive mfu_primitive_columns = {
+    .name = "columns",
+    .summary = "a part of a row, or several parts joined",
+    .attributes = {[WIDTH] = {"width", NULL, NULL, "elements of an output row"}},
+    .least_inputs = 1,
+    .most_inputs = MFU_INPUTS,
+    .split_columns = 1u << WIDTH,
+    .shape = shape,
+    .forward = forward,
+    .backward = backward,
+};

@@ -1,0 +1,134 @@
+/*
+ * Published models of many families from their config.json: parameters as transformers itself counts them
+ * (tests/oracle/families.py), and what a file says that nothing reads is said to be unknown.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "descriptor/catalog.h"
+#include "near.h"
+#include "oracle.h"
+#include "scratch.h"
+
+#define LEAST_MODELS 60
+#define LEAST_TYPES 30
+#define MOST_TYPES 200
+
+struct fixture {
+    struct mfu_arena arena;
+    struct mfu_csv csv;
+    struct mfu_catalog *catalog;
+    struct mfu_plan plan;
+    struct scratch scratch;
+    const char *path;
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    struct mfu_error err = {0};
+
+    if (oracle_read(MFUPLAN_SOURCE_DIR "/tests/oracle/families.csv", &f->arena, &f->csv) < 0)
+        return -1;
+    f->catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, NULL, &err);
+    scratch_begin(&f->scratch);
+    f->path = scratch_file(&f->scratch, "config.json", "{}");
+    *state = f;
+    return f->catalog ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    scratch_end(&f->scratch);
+    mfu_plan_release(&f->plan);
+    mfu_catalog_free(f->catalog);
+    mfu_arena_free(&f->arena);
+    free(f);
+    return 0;
+}
+
+/* Plans the model of a config.json on one card; the caller frees the model. */
+static struct mfu_model *plan(struct fixture *f, const char *id, const char *text)
+{
+    FILE *out = fopen(f->path, "w");
+    struct mfu_error err = {0};
+    struct mfu_model *m;
+    struct mfu_scenario s;
+
+    assert_non_null(out);
+    fputs(text, out);
+    fclose(out);
+    m = mfu_model_from_config(f->path, MFUPLAN_SOURCE_DIR "/models", &err);
+    if (!m)
+        fail_msg("%s: %s", id, err.text);
+    s = mfu_scenario_start(m, mfu_catalog_gpu(f->catalog, "a100-80gb-sxm", &err));
+    if (mfu_plan_make(&f->plan, &s, &err) < 0)
+        fail_msg("%s: %s", id, err.text);
+    return m;
+}
+
+static void parameters_of_published_models_are_exact(void **state)
+{
+    struct fixture *f = *state;
+    const char *types[MOST_TYPES];
+    size_t n_types = 0;
+
+    for (size_t i = 0; i < f->csv.n_rows; i++) {
+        const char *id = mfu_csv_get(&f->csv, i, "id"), *type = mfu_csv_get(&f->csv, i, "model_type");
+        struct mfu_model *m = plan(f, id, mfu_csv_get(&f->csv, i, "config"));
+        double params = atof(mfu_csv_get(&f->csv, i, "params"));
+        size_t k = 0;
+
+        if (f->plan.program.params != params)
+            fail_msg("%s: %.0f parameters, not %.0f", id, f->plan.program.params, params);
+        while (k < n_types && strcmp(types[k], type) != 0)
+            k++;
+        if (k == n_types && n_types < MOST_TYPES)
+            types[n_types++] = type;
+        mfu_model_free(m);
+    }
+    assert_true(f->csv.n_rows >= LEAST_MODELS);
+    assert_true(n_types >= LEAST_TYPES);
+}
+
+static void what_no_table_reads_makes_it_unknown_whether_it_fits(void **state)
+{
+    static const struct {
+        const char *more, *unpredicted;
+    } rows[] = {
+        {"", ""},
+        {", \"eos_token_id\": 2, \"new_norm_eps\": 1e-6, \"new_bias\": false, \"new_list\": []", ""},
+        {", \"extra_heads\": 4", "config.json's extra_heads: 4"},
+        {", \"mixture\": {\"of\": 3}", "config.json's mixture"},
+        {", \"use_sliding_window\": true", "config.json's use_sliding_window: true"},
+    };
+    static const char config[] =
+        "{\"model_type\": \"qwen2\", \"hidden_size\": 64, \"num_hidden_layers\": 2, \"num_attention_heads\": 4, "
+        "\"num_key_value_heads\": 2, \"intermediate_size\": 128, \"vocab_size\": 512, \"max_position_embeddings\": 64";
+    struct fixture *f = *state;
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char text[600];
+        struct mfu_model *m;
+
+        snprintf(text, sizeof text, "%s%s}", config, rows[i].more);
+        m = plan(f, rows[i].more, text);
+        assert_string_equal(mfu_plan_unpredicted(&f->plan), rows[i].unpredicted);
+        assert_int_equal(isnan(mfu_plan_fits(&f->plan)), *rows[i].unpredicted != '\0');
+        mfu_model_free(m);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parameters_of_published_models_are_exact),
+        cmocka_unit_test(what_no_table_reads_makes_it_unknown_whether_it_fits),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
