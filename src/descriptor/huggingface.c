@@ -26,8 +26,8 @@
 /* A config.json while it is being read. */
 struct reader {
     struct mfu_yaml *config;
-    const char *type;      /* its model_type */
-    struct mfu_yaml *yaml; /* the model file that describes the type, */
+    const char *type;                      /* its model_type */
+    struct mfu_yaml *yaml;                 /* the model file that describes the type, */
     struct mfu_yaml *chain[MFU_CHAIN_MAX]; /* and those that it extends in turn: their tables hold, too */
     int n_chain;
     struct mfu_error *err;
@@ -225,6 +225,15 @@ static int take_word(struct reader *r, struct mfu_model *m, int dim, struct mfu_
     return set_dim(r, m, dim, number);
 }
 
+/* Whether a table says what words mean. */
+static bool has_words(const struct reader *r)
+{
+    for (int i = 0; i < r->n_chain; i++)
+        if (part(r, i, "words"))
+            return true;
+    return false;
+}
+
 /* What config.json says about one dim; a boolean counts as 1 or 0. */
 static int take(struct reader *r, struct mfu_model *m, int dim, struct mfu_yaml_node *node)
 {
@@ -234,7 +243,7 @@ static int take(struct reader *r, struct mfu_model *m, int dim, struct mfu_yaml_
 
     if (yes >= 0)
         return set_dim(r, m, dim, yes ? "1" : "0");
-    if (text && isalpha((unsigned char)*text))
+    if (text && isalpha((unsigned char)*text) && has_words(r))
         return take_word(r, m, dim, node);
     if (!mfu_node_plain(node) || !is_number(text))
         mfu_fail(r->err, MFU_EINPUT, "expected a number, true, false or null");
@@ -261,7 +270,8 @@ static struct mfu_yaml_node *look_up(struct reader *r, int i, struct mfu_yaml_no
 }
 
 /* Whether one of their keys is there, and null, and a table says what that means. */
-static struct mfu_yaml_node *means_null(struct reader *r, int i, struct mfu_yaml_node *theirs, const char *name, int *of)
+static struct mfu_yaml_node *means_null(struct reader *r, int i, struct mfu_yaml_node *theirs, const char *name,
+                                        int *of)
 {
     struct mfu_yaml_node *each;
 
@@ -391,21 +401,82 @@ static int fill(struct reader *r, struct mfu_model *m)
 /* What no table reads ---------------------------------------------------- */
 
 /* Keys without a part in memory or time, whatever they say. */
-static const char *const without_effect[] = {
-    "model_type", "architectures", "_name_or_path", "name_or_path", "transformers_version", "torch_dtype", "dtype",
-    "auto_map", "initializer_range", "initializer_factor", "init_std", "use_cache", "cache_implementation",
-    "id2label", "label2id", "num_labels", "problem_type", "task_specific_params", "tokenizer_class", "prefix",
-    "output_attentions", "output_hidden_states", "return_dict", "use_return_dict", "is_decoder",
-    "is_encoder_decoder", "gradient_checkpointing", "rope_theta", "rope_scaling", "rope_parameters",
-    "rope_local_base_freq", "rotary_emb_base", "rotary_base", "rope_interleaved", "rope_interleave",
-    "max_position_embeddings", "max_window_layers", "position_embedding_type", "original_max_position_embeddings",
-    "attention_multiplier", "query_pre_attn_scalar", "pretraining_tp", "attn_implementation",
-    "_attn_implementation", "feature_extractor_type", "router_aux_loss_coef", "output_router_logits",
-    "router_jitter_noise", "aux_loss_alpha", "norm_topk_prob", "routed_scaling_factor", "scoring_func", "topk_method",
-    "topk_group", "n_group", "seq_aux", "ep_size", "bad_words_ids", "model_max_length", "unk_index", "use_bfloat16",
-    "use_flash_attn", "bf16", "fp16", "fp32", "n_ctx", "summary_type", "summary_use_proj", "summary_activation",
-    "summary_first_dropout", "summary_proj_to_labels", "reorder_and_upcast_attn", "scale_attn_by_inverse_layer_idx",
-    "scale_attn_weights", "logits_to_keep", "num_logits_to_keep"};
+static const char *const without_effect[] = {"model_type",
+                                             "architectures",
+                                             "_name_or_path",
+                                             "name_or_path",
+                                             "transformers_version",
+                                             "torch_dtype",
+                                             "dtype",
+                                             "auto_map",
+                                             "initializer_range",
+                                             "initializer_factor",
+                                             "init_std",
+                                             "use_cache",
+                                             "cache_implementation",
+                                             "id2label",
+                                             "label2id",
+                                             "num_labels",
+                                             "problem_type",
+                                             "task_specific_params",
+                                             "tokenizer_class",
+                                             "prefix",
+                                             "output_attentions",
+                                             "output_hidden_states",
+                                             "return_dict",
+                                             "use_return_dict",
+                                             "is_decoder",
+                                             "is_encoder_decoder",
+                                             "gradient_checkpointing",
+                                             "rope_theta",
+                                             "rope_scaling",
+                                             "rope_parameters",
+                                             "rope_local_base_freq",
+                                             "rotary_emb_base",
+                                             "rotary_base",
+                                             "rope_interleaved",
+                                             "rope_interleave",
+                                             "max_position_embeddings",
+                                             "max_window_layers",
+                                             "position_embedding_type",
+                                             "original_max_position_embeddings",
+                                             "attention_multiplier",
+                                             "query_pre_attn_scalar",
+                                             "pretraining_tp",
+                                             "attn_implementation",
+                                             "_attn_implementation",
+                                             "feature_extractor_type",
+                                             "router_aux_loss_coef",
+                                             "output_router_logits",
+                                             "router_jitter_noise",
+                                             "aux_loss_alpha",
+                                             "norm_topk_prob",
+                                             "routed_scaling_factor",
+                                             "scoring_func",
+                                             "topk_method",
+                                             "topk_group",
+                                             "n_group",
+                                             "seq_aux",
+                                             "ep_size",
+                                             "bad_words_ids",
+                                             "model_max_length",
+                                             "unk_index",
+                                             "use_bfloat16",
+                                             "use_flash_attn",
+                                             "bf16",
+                                             "fp16",
+                                             "fp32",
+                                             "n_ctx",
+                                             "summary_type",
+                                             "summary_use_proj",
+                                             "summary_activation",
+                                             "summary_first_dropout",
+                                             "summary_proj_to_labels",
+                                             "reorder_and_upcast_attn",
+                                             "scale_attn_by_inverse_layer_idx",
+                                             "scale_attn_weights",
+                                             "logits_to_keep",
+                                             "num_logits_to_keep"};
 /* The ends of such keys. */
 static const char *const kinds_without_effect[] = {"_token_id", "_token_index", "_eps", "_epsilon", "_token_ids"};
 
@@ -455,7 +526,8 @@ static bool says_nothing(struct reader *r, struct mfu_yaml_node *node)
         return true;
     if (mfu_node_type(node) != MFU_SCALAR)
         return mfu_node_count(node) == 0;
-    return !text || !*text || (is_number(text) && (strtod(text, &end) == 0 || (strtod(text, &end) == 1 && strchr(text, '.'))));
+    return !text || !*text
+        || (is_number(text) && (strtod(text, &end) == 0 || (strtod(text, &end) == 1 && strchr(text, '.'))));
 }
 
 /* Whether a key has the value with which the model file was written. */

@@ -41,9 +41,9 @@
 struct mfu_error;
 struct mfu_yaml;
 
-#define MFU_MAX_DIMS 64     /* of one model */
-#define MFU_MAX_OPS 200     /* of one model, all sections */
-#define MFU_MAX_SECTIONS 12 /* of one model */
+#define MFU_MAX_DIMS 64         /* of one model */
+#define MFU_MAX_OPS 200         /* of one model, all sections */
+#define MFU_MAX_SECTIONS 12     /* of one model */
 #define MFU_MAX_NOT_MODELLED 16 /* things of a config.json */
 #define MFU_SECTION_INPUT (-1)
 
@@ -72,11 +72,11 @@ struct mfu_model_section {
 
 struct mfu_model {
     char slug[48], path[256], name[80], family[32], source[200], note[320];
-    double published_params; /* NAN: none published */
+    double published_params;                        /* NAN: none published */
     const char *not_modelled[MFU_MAX_NOT_MODELLED]; /* what a config.json says and nothing reads */
     int n_not_modelled;
-    double longest_seq;      /* of a config.json, that `seq` stops short of; 0: it does not */
-    uint64_t read_dims;      /* bit i: an expression reads dim i */
+    double longest_seq; /* of a config.json, that `seq` stops short of; 0: it does not */
+    uint64_t read_dims; /* bit i: an expression reads dim i */
     int n_dims, n_sections, n_ops;
     struct mfu_model_dim dims[MFU_MAX_DIMS];
     short dim_order[MFU_MAX_DIMS]; /* each after the ones it depends on */

@@ -36,7 +36,7 @@ struct mfu_model_builder {
         struct mfu_yaml_node *node;
         bool added; /* to those of the file that it extends */
     } dims[MFU_MAX_DIMS];
-    struct mfu_yaml *yaml; /* of the graph */
+    struct mfu_yaml *yaml;      /* of the graph */
     struct mfu_yaml_node *with; /* dims that a section reads in place of others; NULL: none */
     struct mfu_error *err;
 };

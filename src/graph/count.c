@@ -33,6 +33,7 @@ int mfu_evaluate_operations(struct mfu_builder *s, struct mfu_error *err)
                     return mfu_fail(err, MFU_EINPUT, "%s: %s of %s.%s is %g", m->slug,
                                     source->primitive->attributes[a].name, sec->name, source->name, op->attribute[a]);
             }
+            s->passes[i] = 0;
             if (mfu_is(op, MFU_CHOOSES)) {
                 s->left_out[i] = true;
                 s->passes[i] = (unsigned char)fmin(op->attribute[0], source->n_in - 1);

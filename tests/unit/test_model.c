@@ -262,7 +262,7 @@ static void too_much_is_refused(void **state)
     for (int i = 0; i <= MFU_MAX_DIMS; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "  d%d: 1\n", i);
     assert_null(parse(text, &err));
-    assert_string_equal(err.text, "more than 48 dims");
+    assert_string_equal(err.text, "more than 64 dims");
     assert_int_equal(err.line, 3 + MFU_MAX_DIMS);
 
     used = (size_t)snprintf(text, sizeof text,
@@ -271,7 +271,7 @@ static void too_much_is_refused(void **state)
     for (int i = 0; i <= MFU_MAX_OPS; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "  - {op: embedding, rows: a, width: a}\n");
     assert_null(parse(text, &err));
-    assert_string_equal(err.text, "more than 160 operations");
+    assert_string_equal(err.text, "more than 200 operations");
 
     used = (size_t)snprintf(text, sizeof text, "name: x\ndims: {a: 1}\ngraph:\n");
     for (int i = 0; i <= MFU_MAX_SECTIONS; i++)

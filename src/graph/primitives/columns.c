@@ -18,10 +18,10 @@ static double shape(const struct mfu_operation *op)
 
 static void copy(struct mfu_builder *s, const char *suffix, int n, const int *in, int out)
 {
-    mfu_emit(s,
-             &(struct mfu_emission){
-                 .suffix = suffix, .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP},
-             n, in, 1, &out);
+    mfu_emit(
+        s,
+        &(struct mfu_emission){.suffix = suffix, .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP},
+        n, in, 1, &out);
 }
 
 static void forward(struct mfu_builder *s, int index)

@@ -97,8 +97,7 @@ static void backward(struct mfu_builder *s, int index)
 
     g[0] = g[1] = mfu_autocast(s, n->gradient);
     if (n->op->attribute[BIAS] > 0 && mfu_trains(s, n, 1))
-        mfu_param_grad_add(s, n, 1,
-                           mfu_emit_columns_sum(s, "bias_grad", g[0], experts * width, s->numerics.compute));
+        mfu_param_grad_add(s, n, 1, mfu_emit_columns_sum(s, "bias_grad", g[0], experts * width, s->numerics.compute));
     if (math == MFU_PEAK_FP8) {
         mfu_emit_quantise(s, "quantise_grad", g[0], g);
         if (mfu_view_type(s, x) != MFU_F8) { /* it was kept as it is */

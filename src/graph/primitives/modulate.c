@@ -46,8 +46,7 @@ static void backward(struct mfu_builder *s, int index)
     bool gate = n->op->attribute[KIND] == GATE;
     double elements = mfu_view_rows(s, x) * mfu_view_columns(s, x);
 
-    dx = mfu_emit_broadcast(s, "grad", mfu_view_type(s, x), 1, g,
-                            piece(s, c, mfu_view_columns(s, x)));
+    dx = mfu_emit_broadcast(s, "grad", mfu_view_type(s, x), 1, g, piece(s, c, mfu_view_columns(s, x)));
     dc = mfu_tensor_new(s, mfu_view_rows(s, c), mfu_view_columns(s, c), mfu_view_type(s, c), MFU_PART_ACTIVATIONS);
     in[0] = g, in[1] = x;
     mfu_emit(s,

@@ -96,8 +96,7 @@ static void backward(struct mfu_builder *s, int index)
         mfu_emit_kernel(s, &wgrad, "router.wgrad", 0, 2, (int[]){dlogits, x}, 1, &dw);
     }
     if (n->op->attribute[BIAS] > 0 && mfu_trains(s, n, 1))
-        mfu_param_grad_add(s, n, 1,
-                           mfu_emit_columns_sum(s, "router.bias_grad", dlogits, experts, s->numerics.compute));
+        mfu_param_grad_add(s, n, 1, mfu_emit_columns_sum(s, "router.bias_grad", dlogits, experts, s->numerics.compute));
     drouter = mfu_tensor_new(s, rows, width, s->numerics.compute, MFU_PART_ACTIVATIONS);
     mfu_emit_matmul(s, "router.dgrad", s->numerics.math, rows, width, experts, 1, dlogits, n->saved[SAVED_WEIGHT],
                     drouter);
