@@ -9,7 +9,9 @@
 #include "plan/kernels.h"
 #include "report/report.h"
 #include "report/text/text.h"
+#include "scenario/adapter.h"
 #include "scenario/setting.h"
+#include "scenario/trainer.h"
 #include "base/short.h"
 
 #define INDENT 7
@@ -67,7 +69,11 @@ static void headline(FILE *out, const struct mfu_term *t, const struct mfu_plan 
     f.between = t->utf8 ? " \u00b7 " : " - ";
     model_name(name, sizeof name, c);
     mfu_flow_piece(&f, MFU_STRONG, "%s", name);
-    mfu_flow_piece(&f, MFU_PLAIN, "%s parameters", Q(p->program.params, MFU_PARAMS));
+    if (p->program.trainable_params < p->program.params)
+        mfu_flow_piece(&f, MFU_PLAIN, "%s of %s parameters train", Q(p->program.trainable_params, MFU_PARAMS),
+                       Q(p->program.params, MFU_PARAMS));
+    else
+        mfu_flow_piece(&f, MFU_PLAIN, "%s parameters", Q(p->program.params, MFU_PARAMS));
     if (gpus > 1)
         mfu_flow_piece(&f, MFU_STRONG, "%.0f %s %s, %.0f GB", gpus, times, c->gpu->name, c->gpu->size_bytes / 1e9);
     else
@@ -77,8 +83,15 @@ static void headline(FILE *out, const struct mfu_term *t, const struct mfu_plan 
         layout(&f, c);
         mfu_flow_break(&f);
     }
+    if (c->setting[MFU_S_LORA] > 0)
+        mfu_flow_piece(&f, MFU_PLAIN, "%s %.0f", mfu_settings[c->setting[MFU_S_DORA] > 0 ? MFU_S_DORA : MFU_S_LORA].key,
+                       c->setting[MFU_S_LORA]);
+    if (mfu_bases[(int)c->setting[MFU_S_BASE]].quantised)
+        mfu_flow_piece(&f, MFU_PLAIN, "weights %s", mfu_bases[(int)c->setting[MFU_S_BASE]].name);
     mfu_flow_piece(&f, MFU_PLAIN, "%s", mfu_precision_names[c->precision]);
     mfu_flow_piece(&f, MFU_PLAIN, "%s", mfu_runtime_names[c->runtime]);
+    if (c->setting[MFU_S_GPUS] > 1)
+        mfu_flow_piece(&f, MFU_PLAIN, "%s", mfu_trainers[c->trainer].name);
     mfu_flow_piece(&f, MFU_PLAIN, "%s attention", mfu_attention_names[c->attention]);
     if ((int)c->optimizer != (int)mfu_settings[MFU_S_OPTIMIZER].initial)
         mfu_flow_piece(&f, MFU_PLAIN, "%s", mfu_optimizer_names[c->optimizer]);
