@@ -281,3 +281,22 @@ double mfu_collective_s(const struct mfu_machine *m, const struct mfu_group *g, 
 {
     return mfu_collective_price(m, g, op, bytes).time_s;
 }
+
+/* Around a ring, one of a unit's ranks sends to the next unit; pairs send to all alike; where
+ * the switch adds up, each rank gives it its message once, and a part of the result. */
+struct mfu_traffic mfu_collective_traffic(const struct mfu_machine *m, const struct mfu_group *g,
+                                          enum mfu_collective_kind op, double bytes)
+{
+    double n = g->ranks, sent = mfu_bus_factor(op, n) * bytes, nic = g->units > 1 ? sent / g->local : 0;
+    enum mfu_algorithm by = mfu_collective_price(m, g, op, bytes).algorithm;
+
+    if (n <= 1)
+        return (struct mfu_traffic){0};
+    if (op == MFU_SEND)
+        return g->units > 1 ? (struct mfu_traffic){.nic_bytes = bytes} : (struct mfu_traffic){.fabric_bytes = bytes};
+    if (op == MFU_ALL_TO_ALL)
+        return (struct mfu_traffic){bytes * (g->local - 1) / n, bytes * (n - g->local) / n};
+    if (op == MFU_ALL_REDUCE && (by == MFU_NVLS || by == MFU_NVLS_TREE || by == MFU_SHARP))
+        return (struct mfu_traffic){bytes * (1 + 1 / g->local), nic};
+    return (struct mfu_traffic){sent - nic, nic};
+}

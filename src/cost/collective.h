@@ -58,6 +58,14 @@ struct mfu_collective_price mfu_collective_price_by(const struct mfu_machine *, 
 /* Its seconds. */
 double mfu_collective_s(const struct mfu_machine *, const struct mfu_group *, enum mfu_collective_kind, double bytes);
 
+/* Bytes that one rank sends in such a collective, on average over the group: over the
+ * fabric of its unit, and through its NICs. */
+struct mfu_traffic {
+    double fabric_bytes, nic_bytes;
+};
+struct mfu_traffic mfu_collective_traffic(const struct mfu_machine *, const struct mfu_group *,
+                                          enum mfu_collective_kind, double bytes);
+
 /* What nccl-tests print: bytes per second as the caller sees them, and as the
  * links do (nccl-tests, doc/PERFORMANCE.md). */
 double mfu_bus_factor(enum mfu_collective_kind, double ranks);

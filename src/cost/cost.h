@@ -34,7 +34,7 @@ struct mfu_machine {
 /* Needs a config that resolved without error. */
 void mfu_machine_make(const struct mfu_config *, struct mfu_machine *);
 
-enum mfu_bound { MFU_BOUND_COMPUTE, MFU_BOUND_MEMORY, MFU_BOUND_LAUNCH, MFU_BOUND_LATENCY };
+enum mfu_bound { MFU_BOUND_COMPUTE, MFU_BOUND_MEMORY, MFU_BOUND_LAUNCH, MFU_BOUND_LATENCY, MFU_BOUND_LINK };
 extern const char *const mfu_bound_names[];
 
 struct mfu_price {

@@ -6,7 +6,7 @@
 #include "cost/cost.h"
 #include "cost/law.h"
 
-const char *const mfu_bound_names[] = {"compute", "memory", "launch", "latency"};
+const char *const mfu_bound_names[] = {"compute", "memory", "launch", "latency", "link"};
 
 /* Below this many rounds of thread blocks a GEMM waits for latencies (chosen;
  * it names the bound, seconds do not depend on it). */

@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "cost/collective.h"
+#include "plan/exchanges.h"
 #include "scenario/setting.h"
 
 /* Seconds: between queued kernels a driver's sampling sees no pause that is
@@ -47,6 +48,10 @@ const struct mfu_meter mfu_meters[] = {
      "time with traffic: not fill, not rate"},
     {"memory_used_fill", "memory in use", "nvidia-smi", AT(memory_used_fill),
      "caches included; nothing about speed"},
+    {"fabric_active", "links of the node", "DCGM NVLINK_TX_BYTES or PCIE_TX_BYTES", AT(fabric_active),
+     "one direction; not who waits for it"},
+    {"nic_active", "network", "port_xmit_data of the NICs", AT(nic_active),
+     "averages: exchanges come in bursts"},
     {"hfu", "HFU", "FLOP computed over peak", AT(hfu),
      "recomputed FLOP count as well"},
     {"mfu", "MFU", "model FLOP over peak", AT(mfu),
@@ -149,13 +154,32 @@ void mfu_read_exchange(const struct mfu_plan *p, struct mfu_reading *r)
     mfu_read_kernel(p->config.gpu, &p->machine, &k, &second, r);
 }
 
+/* What the counters of the links count; `whole` is what they sustain. */
+static void count_bytes(const struct mfu_plan *p, struct mfu_metrics *m)
+{
+    const struct mfu_topology *t = &p->machine.topology;
+    struct mfu_exchange list[MFU_MOST_EXCHANGES];
+    struct mfu_group unit = mfu_group_of(fmin(p->config.ranks, t->unit_gpus), t->unit_gpus);
+    double nic = t->nic_bytes_s * t->gpu_nics;
+
+    for (int i = 0, n = mfu_exchanges(p, list); i < n; i++) {
+        m->fabric_bytes += list[i].fabric_bytes;
+        m->nic_bytes += list[i].nic_bytes;
+    }
+    m->fabric_active = share(m->fabric_bytes / mfu_road_of(t, &unit).fabric_bytes_s, p->step.time_s);
+    if (nic > 0 && p->config.ranks > t->unit_gpus)
+        m->nic_active = share(m->nic_bytes / nic, p->step.time_s);
+}
+
 /* What several GPUs exchange is kernels as well: alone on the GPU where nothing
- * hides them; where they slow others, those are there for longer. */
+ * hides them; where they slow others, those are there for longer.  Whoever waits for
+ * another stage of a pipeline waits inside NCCL's kernel. */
 static void add_exchange(const struct mfu_plan *p, struct mfu_metrics *m)
 {
     double longer = m->gpu_utilization > 0 ? 1 + p->step.contention_s / m->gpu_utilization : 1;
     struct mfu_reading r;
 
+    m->fabric_active = m->nic_active = NAN; /* there is nobody to send to */
     if (p->config.ranks <= 1)
         return;
     m->gpu_utilization *= longer;
@@ -167,6 +191,11 @@ static void add_exchange(const struct mfu_plan *p, struct mfu_metrics *m)
     m->memory_utilization *= longer;
     mfu_read_exchange(p, &r);
     mfu_metrics_add(m, &r, p->step.communication_exposed_s - p->step.contention_s, p->machine.c[MFU_C_DRAM_ATTAIN]);
+    if (p->n_stages > 0) {
+        r.dram_active = 0;
+        mfu_metrics_add(m, &r, fmin(p->stages[p->shown_stage].idle_s, p->step.idle_s), 1);
+    }
+    count_bytes(p, m);
 }
 
 void mfu_metrics_of_plan(const struct mfu_plan *p, struct mfu_metrics *m)

@@ -23,7 +23,9 @@ struct mfu_metrics {
     double memory_used_fill;   /* of what the card offers */
     double memory_utilization; /* NVML's: time with traffic */
     double mfu, hfu;
-    double power_w, idle_w, board_w; /* predicted, and between which it lies */
+    double power_w, idle_w, board_w;  /* predicted, and between which it lies */
+    double fabric_bytes, nic_bytes;   /* that this GPU sends in the window, over NVLink or PCIe and over the network; */
+    double fabric_active, nic_active; /* shares of what those sustain in one direction */
 };
 
 /* A reading of the window, for reports and help. */

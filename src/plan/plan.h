@@ -69,9 +69,10 @@ struct mfu_stage {
     double layers;
     double forward_s, backward_s;    /* of one microbatch, with the collectives in its way */
     struct mfu_pass_s f, b, w;       /* of these: forward, gradient of the input, gradients of the weights */
-    double send_s;                   /* of one message to the next stage */
+    double send_s, send_bytes;       /* of one message to the next stage */
     double waits_s;                  /* for its own messages, in a step */
-    double idle_s;                   /* for the messages of others, in a step */
+    double idle_s;                   /* for the messages of others, in a step; */
+    double imbalance_s;              /* of that: since it computes less than the busiest */
     double after_s;                  /* once a step: sums of gradients that do not hide, the optimizer */
     double flops, hardware_flops;    /* as MFU counts them, if all stages were like this one */
     double in_flight;                /* microbatches whose activations it holds at most */

@@ -157,10 +157,11 @@ static void price_collective(const struct mfu_machine *m, const struct mfu_progr
                              struct mfu_price *price)
 {
     struct mfu_group group = mfu_mesh_group(&g->mesh, l->collective.axes, m->topology.unit_gpus);
-    double once_s = mfu_collective_s(m, &group, l->collective.kind, l->collective.bytes);
+    struct mfu_collective_price once = mfu_collective_price(m, &group, l->collective.kind, l->collective.bytes);
 
-    *price = (struct mfu_price){
-        .time_s = l->kernel.launches * once_s, .memory_s = l->kernel.launches * once_s, .bound = MFU_BOUND_MEMORY};
+    *price = (struct mfu_price){.time_s = l->kernel.launches * once.time_s,
+                                .memory_s = l->kernel.launches * once.time_s,
+                                .bound = once.wire_s < once.latency_s ? MFU_BOUND_LATENCY : MFU_BOUND_LINK};
 }
 
 /* Prices the launches in order, with an eye on L2. */

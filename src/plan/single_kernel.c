@@ -435,7 +435,7 @@ static int study_collective(const struct mfu_scenario *s, const struct mfu_study
     row->count = row->share = 1;
     row->bytes = bytes;
     row->time_s = row->price.time_s = out->price.time_s;
-    row->price.bound = out->price.wire_s > out->price.latency_s ? MFU_BOUND_MEMORY : MFU_BOUND_LATENCY;
+    row->price.bound = out->price.wire_s < out->price.latency_s ? MFU_BOUND_LATENCY : MFU_BOUND_LINK;
     row->bytes_per_s = bytes / row->time_s;
     row->collective = (struct mfu_collective){.kind = op, .axes = MFU_AXES_DATA, .bytes = bytes};
     row->ranks = gpus;

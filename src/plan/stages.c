@@ -121,7 +121,8 @@ static void read_stage(const struct mfu_plan *p, struct mfu_stage *s)
     s->alone = p->memory;
     s->step = p->step;
     s->after_s = after_s(p);
-    s->send_s = mfu_collective_s(&p->machine, &group, MFU_SEND, p->program.boundary_bytes / parts);
+    s->send_bytes = p->program.boundary_bytes / parts;
+    s->send_s = mfu_collective_s(&p->machine, &group, MFU_SEND, s->send_bytes);
     if (parts > 1)
         s->send_s += mfu_collective_s(&p->machine, &tensor, MFU_ALL_GATHER, p->program.boundary_bytes);
     s->kept_bytes = mfu_saved_bytes(&p->program);
@@ -253,10 +254,13 @@ static void hold(const struct mfu_plan *p, struct mfu_stage *s)
     m->peak.bytes += more;
     m->peak.parts[MFU_PART_ACTIVATIONS] += more;
     m->reserved_bytes += factor * more;
-    m->smi_bytes = m->reserved_bytes + m->context_bytes;
-    m->fill = (m->smi_bytes + p->config.setting[MFU_S_VRAM_RESERVED]) / m->capacity_bytes;
     m->missing_bytes += more;
     m->fits = m->missing_bytes <= 0;
+    if (m->fits) /* then the allocator keeps no more than there is */
+        m->reserved_bytes =
+            fmin(m->reserved_bytes, m->capacity_bytes - m->context_bytes - p->config.setting[MFU_S_VRAM_RESERVED]);
+    m->smi_bytes = m->reserved_bytes + m->context_bytes;
+    m->fill = (m->smi_bytes + p->config.setting[MFU_S_VRAM_RESERVED]) / m->capacity_bytes;
 }
 
 static int make_room(struct mfu_plan *p, int n)
@@ -269,6 +273,12 @@ static int make_room(struct mfu_plan *p, int n)
     p->stages = more;
     p->n_stages = n;
     return 0;
+}
+
+/* In one microbatch. */
+static double computes_s(const struct mfu_stage *s)
+{
+    return s->forward_s + s->backward_s;
 }
 
 int mfu_stages_plan(struct mfu_plan *p, struct mfu_error *err)
@@ -287,7 +297,7 @@ int mfu_stages_plan(struct mfu_plan *p, struct mfu_error *err)
         return -1;
     for (int i = 0; i < n; i++) {
         hold(p, &stages[i]);
-        if (stages[i].forward_s + stages[i].backward_s > stages[busiest].forward_s + stages[busiest].backward_s)
+        if (computes_s(&stages[i]) > computes_s(&stages[busiest]))
             busiest = i;
         if (stages[i].memory.peak.bytes > stages[worst].memory.peak.bytes)
             worst = i;
@@ -295,6 +305,9 @@ int mfu_stages_plan(struct mfu_plan *p, struct mfu_error *err)
         flops += stages[i].flops / n;
         hardware += stages[i].hardware_flops / n;
     }
+    for (int i = 0; i < n; i++)
+        stages[i].imbalance_s =
+            fmin(stages[i].idle_s, p->config.accum * (computes_s(&stages[busiest]) - computes_s(&stages[i])));
     if (p->shown_stage != busiest
         && (mfu_graph_build_stage(&p->config, busiest, false, &p->program, err) < 0 || mfu_plan_read(p, err) < 0))
         return -1;

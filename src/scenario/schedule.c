@@ -7,6 +7,14 @@
 #include "base/list.h"
 #include "base/error.h"
 
+const char *const mfu_pass_names[MFU_PASS_COUNT] = {
+    [MFU_PASS_F] = "forward",
+    [MFU_PASS_B] = "gradient of the input",
+    [MFU_PASS_W] = "gradients of the weights",
+    [MFU_PASS_BW] = "backward",
+    [MFU_PASS_FBW] = "forward merged with backward",
+};
+
 int mfu_schedule_usual(int vpp)
 {
     for (size_t i = 0; i < mfu_schedule_count; i++)
@@ -73,4 +81,14 @@ void mfu_order_add(struct mfu_order *o, int repeat, bool steady, const uint16_t 
             .first = o->n_actions, .repeat = repeat > 0 ? repeat : 0, .phase = steady ? ++o->phases : 0};
     }
     mfu_order_lengthen(o, body, length);
+}
+
+bool mfu_pipeline_sends(const struct mfu_pipeline_layout *l, int rank, int stage, int way)
+{
+    if (stage + way < 0 || stage + way >= mfu_pipeline_stages(l))
+        return false;
+    for (int chunk = 0; l->schedule->placement != MFU_PLACE_DUAL && chunk < mfu_pipeline_chunks(l); chunk++)
+        if (mfu_pipeline_stage(l, rank, chunk) == stage + way)
+            return false;
+    return true;
 }

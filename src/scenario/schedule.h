@@ -32,6 +32,7 @@ enum mfu_pass {
     MFU_PASS_FBW, /* forward of a chunk merged with the whole backward of the rank's other chunk */
     MFU_PASS_COUNT
 };
+extern const char *const mfu_pass_names[MFU_PASS_COUNT]; /* "forward" ... */
 
 /* Which stage is chunk c of rank i; S: number of stages. */
 enum mfu_placement {
@@ -140,5 +141,9 @@ static inline int mfu_pipeline_passes(const struct mfu_pipeline_layout *l)
 
 /* The stage of the model, from 0, that this chunk of this rank is. */
 int mfu_pipeline_stage(const struct mfu_pipeline_layout *, int rank, int chunk);
+
+/* Whether what a rank computes at a stage goes to another rank: its output to the next
+ * stage (`way` 1), its gradient to the one before (-1). */
+bool mfu_pipeline_sends(const struct mfu_pipeline_layout *, int rank, int stage, int way);
 
 #endif

@@ -27,6 +27,8 @@ SCENARIOS = {
     "two micro-steps": "gpu a100-80gb-sxm; model gpt2; set batch 4 accum 2 runtime compile",
     "data loader": "gpu h100-sxm; model gpt2; set batch 4 accum 4 dataloader_ms 80",
     "eight GPUs": "gpu h100-sxm; model gpt2; set batch 8 gpus 8 accum 3",
+    "pipeline": "gpu h100-sxm; model gpt2; set pp 4 accum 6",
+    "pipeline in pieces": "gpu h100-sxm; model gpt2; set tp 2 pp 2 vpp 3 accum 4 zero 1",
     "checkpointing": "gpu h100-sxm; model llama-3.2-1b; set seq 2048 checkpoint full",
 }
 
@@ -117,6 +119,25 @@ def check_flows(events, tracks):
             check(nanoseconds(e["ts"]) in begins[e["pid"], e["tid"]], f"flow outside of slices: {e}")
 
 
+def check_stages(name, plan, tracks, names, events):
+    """A process per stage, as many passes and messages as the schedule has, in the time that `plan` says."""
+    stages = plan["stages"]
+    pids = [e["pid"] for e in events if e["name"] == "process_name" and e["args"]["name"].startswith("stage")]
+    check(len(set(pids)) == len(pids) == len(stages), f"{name}: {len(pids)} processes of {len(stages)} stages")
+    if not stages:
+        return
+    accum, chunks = plan["scenario"]["accum"], plan["scenario"]["vpp"]
+    messages = 0
+    for pid, stage in zip(pids, stages):
+        of = {names[t]: s for t, s in tracks.items() if t[0] == pid}
+        check(len(of["compute"]) == 2 * accum * chunks, f"{name}: {len(of['compute'])} passes")
+        busy = sum(b - a for a, b, _ in of["compute"]) / 1e9
+        check(abs(busy / (accum * (stage["forward_s"] + stage["backward_s"])) - 1) < 1e-3, f"{name}: stage {stage['stage']}: {busy} s")
+        messages += len(of.get("messages between stages", []))
+        check(max(s[1] for of_one in of.values() for s in of_one) / 1e9 <= plan["step"]["step_time_s"] * 1.000001, f"{name}: too long")
+    check(messages == 2 * accum * (len(stages) * chunks - 1), f"{name}: {messages} messages")
+
+
 def check_trace(name, scenario, folder):
     path = os.path.join(folder, "trace.json")
     said, _ = run(scenario, f"trace {path}")
@@ -134,16 +155,17 @@ def check_trace(name, scenario, folder):
     check_flows(events, tracks)
     names = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["name"] == "thread_name"}
     check(set(tracks) <= set(names), f"{name}: tracks without a name")
-    kernels = sum(len(s) for t, s in tracks.items() if "stream" in names[t])
+    kernels = sum(len(s) for t, s in tracks.items() if t[0] <= 2 and "stream" in names[t])
     check(kernels == said["kernels"], f"{name}: {kernels} kernels")
     for track, slices in tracks.items():
         if names[track] == "compute stream":
             for _, _, e in slices:
                 check({"phase", "kind", "m", "n", "FLOP", "bytes", "bound"} <= e["args"].keys(), f"{name}: {e}")
     # Beside what was left out, a trace is as long as the step but for the host's last work.
-    if said["micro_steps_left_out"] == 0:
+    if said["micro_steps_left_out"] == 0 or plan["stages"]:
         check(0.5 * plan["step"]["step_time_s"] < said["span_s"] <= plan["step"]["step_time_s"] * 1.000001,
               f"{name}: {said['span_s']} s of {plan['step']['step_time_s']} s")
+    check_stages(name, plan, tracks, names, events)
     counters = [e["args"]["bytes"] for e in events if e["ph"] == "C" and e["name"] == "reserved"]
     check(not counters or max(counters) == plan["memory"]["peak_reserved_bytes"], f"{name}: reserved")
     check((name == "eight GPUs") == any(names[t] == "communication stream" for t in tracks), f"{name}: streams")

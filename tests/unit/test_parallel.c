@@ -1,12 +1,14 @@
 /* test_parallel.c - ranks over machines: groups, the roads between them, and what NCCL makes of those. */
 #include "catalog.h"
 #include "near.h"
+#include "plans.h"
 
 #include <string.h>
 
 #include "cost/collective.h"
 #include "cost/sample.h"
 #include "descriptor/gpu.h"
+#include "plan/exchanges.h"
 
 static void megatron_s_order_puts_tensor_parallelism_into_a_machine(void **state)
 {
@@ -113,6 +115,78 @@ static void bus_factors_are_those_of_nccl_tests(void **state)
     assert_near(mfu_bus_factor(MFU_SEND, 8), 1, 0);
 }
 
+/* What the links of a group carry together is what the algorithm sends: nothing is lost
+ * between fabric and network, and a group inside a unit needs no network. */
+static void what_ranks_send_goes_over_one_link_or_the_other(void **state)
+{
+    static const enum mfu_collective_kind kinds[] = {MFU_ALL_GATHER, MFU_REDUCE_SCATTER, MFU_ALL_TO_ALL, MFU_SEND};
+    static const double ranks[][2] = {{2, 1}, {8, 1}, {16, 2}, {64, 8}, {4, 4}}; /* and units */
+    struct mfu_machine m;
+
+    (void)state;
+    topology_of("h100-sxm", NULL, &m);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        for (size_t k = 0; k < sizeof ranks / sizeof ranks[0]; k++) {
+            struct mfu_group g = mfu_group_on(ranks[k][0], ranks[k][1], 8, 8);
+            struct mfu_traffic sent = mfu_collective_traffic(&m, &g, kinds[i], 1e9);
+
+            assert_near(sent.fabric_bytes + sent.nic_bytes, 1e9 * mfu_bus_factor(kinds[i], ranks[k][0]), 1e-9);
+            assert_true(g.units > 1 ? sent.nic_bytes > 0 : sent.nic_bytes == 0);
+        }
+}
+
+/* Ranks that do the same are one rank: a plan of 64 times as many GPUs builds no more, and
+ * what each of them sends in its node stays the same. */
+static void a_plan_of_more_replicas_is_no_larger(void **state)
+{
+    static const char *const few[] = {"gpus", "256", "tp", "8", "pp", "4", "accum", "8", "zero", "1", NULL};
+    static const char *const many[] = {"gpus", "16384", "tp", "8", "pp", "4", "accum", "8", "zero", "1", NULL};
+    static struct mfu_plan a, b;
+    struct mfu_exchange x[MFU_MOST_EXCHANGES], y[MFU_MOST_EXCHANGES];
+    int n;
+
+    (void)state;
+    plan(&a, "h100-sxm", "llama-3-70b", few);
+    plan(&b, "h100-sxm", "llama-3-70b", many);
+    assert_true(a.program.n_launches == b.program.n_launches && a.program.n_tensors == b.program.n_tensors);
+    assert_true(a.program.n_segments == b.program.n_segments && a.n_stages == b.n_stages);
+    n = mfu_exchanges(&a, x);
+    assert_int_equal(n, mfu_exchanges(&b, y));
+    assert_true(n >= 3); /* tp, dp and pp */
+    for (int i = 0; i < n; i++) {
+        assert_near(x[i].calls, y[i].calls, 1e-9);
+        assert_near(x[i].fabric_bytes, y[i].fabric_bytes, 1e-9);
+        assert_true(x[i].nodes <= y[i].nodes && x[i].exposed_s <= y[i].exposed_s * (1 + 1e-9));
+    }
+    mfu_plan_release(&a);
+    mfu_plan_release(&b);
+}
+
+/* What the step waits for is shared out among the exchanges, without rest. */
+static void exchanges_add_up(void **state)
+{
+    static const char *const layouts[][11] = {
+        {"gpus", "8", NULL},
+        {"gpus", "64", "zero", "3", NULL},
+        {"gpus", "64", "tp", "8", "sp", "on", NULL},
+        {"gpus", "64", "tp", "4", "pp", "4", "accum", "8", NULL},
+        {"gpus", "32", "cp", "4", "zero", "1", NULL},
+    };
+    static struct mfu_plan p;
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(layouts); i++) {
+        struct mfu_exchange x[MFU_MOST_EXCHANGES];
+        double sum = 0;
+
+        plan(&p, "h100-sxm", "llama-3-8b", layouts[i]);
+        for (int k = 0, n = mfu_exchanges(&p, x); k < n; k++)
+            sum += x[k].exposed_s;
+        assert_near(sum, p.step.communication_exposed_s, 1e-6);
+        mfu_plan_release(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -122,6 +196,9 @@ int main(void)
         cmocka_unit_test(a_rack_of_nvlink_is_one_unit),
         cmocka_unit_test(the_algorithm_follows_the_size),
         cmocka_unit_test(bus_factors_are_those_of_nccl_tests),
+        cmocka_unit_test(a_plan_of_more_replicas_is_no_larger),
+        cmocka_unit_test(exchanges_add_up),
+        cmocka_unit_test(what_ranks_send_goes_over_one_link_or_the_other),
     };
 
     return cmocka_run_group_tests(tests, open_catalog, close_catalog);

@@ -49,8 +49,8 @@ struct mfu_metrics_over_answer {
 };
 extern const struct mfu_record mfu_record_metrics_over;
 
-/* Of a struct mfu_stage. */
-extern const struct mfu_record mfu_record_stage;
+/* Of a struct mfu_stage, a struct mfu_exchange. */
+extern const struct mfu_record mfu_record_stage, mfu_record_exchange;
 
 /* The same of `sweep` and `search`. */
 struct mfu_sweep_answer {

@@ -34,7 +34,7 @@ static bool communicates(const struct mfu_kernel_row *r)
     X(NUMBER, flops,       MFU_FLOP,        r->flops,                        "of all launches of a step") \
     X(NUMBER, bytes,       MFU_BYTES,       r->bytes,                        "DRAM traffic of all launches of a step") \
     X(NUMBER, intensity,   MFU_COUNT,       r->intensity,                    "FLOP per byte") \
-    X(TEXT,   bound,       0,               mfu_bound_names[r->price.bound], "compute, memory, launch or latency") \
+    X(TEXT,   bound,       0,               mfu_bound_names[r->price.bound], "compute, memory, launch, latency or link") \
     X(NUMBER, time_s,      MFU_SECONDS,     r->time_s,                       "of all launches of a step") \
     X(NUMBER, share,       MFU_RATIO,       r->share,                        "of the step's time") \
     X(NUMBER, flops_per_s, MFU_FLOP_PER_S,  r->flops_per_s,                  "while it runs") \
@@ -101,7 +101,7 @@ static void make_roofs(const struct mfu_plan *p, struct mfu_value *v)
     X(NUMBER, intensity,   MFU_COUNT,      r->intensity,                    "FLOP per byte") \
     X(NUMBER, flops_per_s, MFU_FLOP_PER_S, r->flops_per_s,                  "while it runs") \
     X(NUMBER, share,       MFU_RATIO,      r->share,                        "of the step's time") \
-    X(TEXT,   bound,       0,              mfu_bound_names[r->price.bound], "compute, memory, launch or latency")
+    X(TEXT,   bound,       0,              mfu_bound_names[r->price.bound], "compute, memory, launch, latency or link")
 MFU_PART_RECORD(roofline_kernel, const struct mfu_kernel_row *r, POINT)
 
 #define ROOFLINE(X) \
@@ -130,6 +130,10 @@ const struct mfu_record mfu_record_roofline = MFU_RECORD(roofline, .command = "r
     X(NUMBER, power_w,            MFU_WATTS, m->power_w,            "board power, predicted") \
     X(NUMBER, idle_w_assumed,     MFU_WATTS, m->idle_w,             "board power of an idle GPU, assumed") \
     X(NUMBER, board_w,            MFU_WATTS, m->board_w,            "board power of the GPU") \
+    X(NUMBER, fabric_active,      MFU_RATIO, m->fabric_active,      "bytes sent in the node over what NVLink or PCIe sustains") \
+    X(NUMBER, nic_active,         MFU_RATIO, m->nic_active,         "bytes sent over the network over what the NICs sustain") \
+    X(NUMBER, fabric_tx_bytes,    MFU_BYTES, m->fabric_bytes,       "DCGM NVLINK_TX_BYTES, or those of PCIe: that a GPU sends in the window") \
+    X(NUMBER, nic_tx_bytes,       MFU_BYTES, m->nic_bytes,          "port_xmit_data of its NICs: that a GPU sends in the window") \
     X(NUMBER, window_s,           MFU_SECONDS, m->window_s,         "time over which the meters read")
 MFU_FIELDS(reading, const struct mfu_metrics *m, READING)
 const struct mfu_record mfu_record_reading = MFU_RECORD(reading, .rows = NULL);

@@ -87,6 +87,10 @@ const struct mfu_record mfu_record_memory = MFU_RECORD(memory, .command = "memor
     X(NUMBER, forward_s,  MFU_SECONDS, s->forward_s,  "of one microbatch") \
     X(NUMBER, backward_s, MFU_SECONDS, s->backward_s, "of one microbatch") \
     X(NUMBER, idle_s,     MFU_SECONDS, s->idle_s,     "of a step, in which it waits for other stages") \
+    X(NUMBER, bubble_s,   MFU_SECONDS, s->idle_s - s->imbalance_s, "of it: filling and draining the pipeline, messages under way") \
+    X(NUMBER, imbalance_s, MFU_SECONDS, s->imbalance_s, "of it: it computes less than the busiest stage") \
+    X(NUMBER, sends_s,    MFU_SECONDS, s->waits_s,    "of a step, in which its own messages keep it from computing") \
+    X(NUMBER, after_s,    MFU_SECONDS, s->after_s,    "once a step: sums of gradients that nothing hides, the optimizer") \
     X(NUMBER, in_flight,  MFU_COUNT,   s->in_flight,  "microbatches whose activations it holds") \
     X(MADE_LIST, parts,   &part,       make_parts(&s->memory.peak, v), "a partition of peak_allocated_bytes") \
     X(NUMBER, peak_allocated_bytes, MFU_BYTES, round(s->memory.peak.bytes), "at the highest moment") \

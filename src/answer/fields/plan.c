@@ -7,6 +7,7 @@
 
 #include "answer/fields/fields.h"
 #include "plan/conventions.h"
+#include "plan/exchanges.h"
 #include "scenario/setting.h"
 
 // clang-format off
@@ -53,6 +54,26 @@ const struct mfu_record mfu_record_scenario = MFU_RECORD(scenario, .rows = NULL)
     X(NUMBER, active,        MFU_PARAMS, g->active_params,        "those that one token uses")
 MFU_PART_RECORD(params, const struct mfu_program *g, PARAMS)
 
+#define EXCHANGE(X) \
+    X(TEXT,   group,        0,           x->group,        "the axis of the mesh that it runs along: tp, dp, pp ...") \
+    X(TEXT,   level,        0,           x->level,        "the slowest thing in its way: NVLink, PCIe, network, uplinks") \
+    X(NUMBER, ranks,        MFU_COUNT,   x->ranks,        "that talk to each other") \
+    X(NUMBER, nodes,        MFU_COUNT,   x->nodes,        "on so many nodes") \
+    X(NUMBER, calls,        MFU_COUNT,   x->calls,        "in a step") \
+    X(NUMBER, time_s,       MFU_SECONDS, x->time_s,       "in a step, beside kernels or not") \
+    X(NUMBER, exposed_s,    MFU_SECONDS, x->exposed_s,    "of it, what the step waits for") \
+    X(NUMBER, fabric_bytes, MFU_BYTES,   x->fabric_bytes, "that a GPU sends inside its node in a step") \
+    X(NUMBER, nic_bytes,    MFU_BYTES,   x->nic_bytes,    "that it sends over the network")
+MFU_FIELDS(exchange, const struct mfu_exchange *x, EXCHANGE)
+const struct mfu_record mfu_record_exchange = MFU_RECORD(exchange, .rows = NULL);
+
+static void make_exchanges(const struct mfu_plan *p, struct mfu_value *v)
+{
+    struct mfu_exchange *list = mfu_value_own(v, MFU_MOST_EXCHANGES, sizeof *list);
+
+    v->n = list ? (size_t)mfu_exchanges(p, list) : 0;
+}
+
 #define STEP(X) \
     X(NUMBER, step_time_s,      MFU_SECONDS, p->step.time_s,      "one optimizer step") \
     X(NUMBER, step_time_low_s,  MFU_SECONDS, p->step.low_s,       "lower end of its 90 % interval") \
@@ -69,7 +90,8 @@ MFU_PART_RECORD(params, const struct mfu_program *g, PARAMS)
     X(NUMBER, dispatch_s,       MFU_SECONDS, p->step.host_s,      "dispatching on the CPU, hidden or not") \
     X(NUMBER, busy_s,           MFU_SECONDS, p->step.busy_s,      "sum of all kernels") \
     X(NUMBER, communication_s,  MFU_SECONDS, p->step.communication_s, "exchanges, hidden or not") \
-    X(NUMBER, matmul_s,         MFU_SECONDS, p->matmul_seconds,   "matrix products and attention")
+    X(NUMBER, matmul_s,         MFU_SECONDS, p->matmul_seconds,   "matrix products and attention") \
+    X(MADE_LIST, exchanges,     &mfu_record_exchange, make_exchanges(p, v), "what GPUs send each other, by who talks to whom")
 MFU_FIELDS(step, const struct mfu_plan *p, STEP)
 const struct mfu_record mfu_record_step = MFU_RECORD(step, .command = "step");
 

@@ -11,11 +11,12 @@
 #include "answer/fields/fields.h"
 #include "base/error.h"
 #include "base/suggest.h"
+#include "plan/exchanges.h"
 
 /* ---- words --------------------------------------------------------------- */
 
 /* What limits a step, and what limits a kernel: equal words are equal. */
-static const char *const bounds[] = {"compute", "memory", "launch", "communication", "input", "latency"};
+static const char *const bounds[] = {"compute", "memory", "launch", "communication", "input", "latency", "link"};
 #define N_BOUNDS (sizeof bounds / sizeof bounds[0])
 #define FIRST_BOUND 1e6 /* no choice of a setting is such a number */
 
@@ -206,6 +207,55 @@ static int find_kernels(struct mfu_figures *g, const char *family, const char *r
     if (most_s < 0 && *w.name)
         return no_such(err, family, "kernel", name, &possible);
     return kernel_field(&sum, family, field, f, err);
+}
+
+/* ---- exchanges.GROUP.FIELD, stages.N.FIELD -------------------------------- */
+
+/* Of a group or of a level, summed up; 0 of those that do not occur. */
+static int find_exchange(struct mfu_figures *g, const char *family, const char *rest, struct mfu_figure_value *f,
+                         struct mfu_error *err)
+{
+    char name[MFU_FIGURE_NAME];
+    const char *field = last_of(rest, name);
+    static const char *const levels[] = {"NVLink", "PCIe peer to peer", "PCIe through the host", "network", "uplinks"};
+    struct mfu_exchange list[MFU_MOST_EXCHANGES] = {{0}};
+    struct possible known = {.n = 0};
+    double sum = 0;
+    bool there = false;
+
+    for (int i = 0; i < MFU_AXIS_COUNT; i++)
+        may_be(&known, mfu_axis_names[i]);
+    for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++)
+        may_be(&known, levels[i]);
+    for (size_t i = 0; i < known.n; i++)
+        there |= mfu_same_name(known.names[i], name);
+    if (!there)
+        return no_such(err, family, "group or level", name, &known);
+    for (int i = 0, n = mfu_exchanges(g->plan, list); i < n; i++)
+        if (mfu_same_name(list[i].group, name) || mfu_same_name(list[i].level, name)) {
+            if (number_of(&mfu_record_exchange, &list[i], family, "figure of an exchange", field, f, err) < 0)
+                return -1;
+            sum += f->value;
+        }
+    if (number_of(&mfu_record_exchange, &list[0], family, "figure of an exchange", field, f, err) < 0)
+        return -1;
+    f->value = sum;
+    return 1;
+}
+
+static int find_stage(struct mfu_figures *g, const char *family, const char *rest, struct mfu_figure_value *f,
+                      struct mfu_error *err)
+{
+    char name[MFU_FIGURE_NAME];
+    const char *field = last_of(rest, name);
+    int i = mfu_same_name(name, "busiest") ? g->plan->shown_stage
+        : mfu_same_name(name, "worst")     ? g->plan->worst_stage
+                                           : atoi(name);
+
+    if (i < 0 || i >= g->plan->n_stages)
+        return mfu_fail(err, MFU_EINPUT, "%s: stage '%.40s' is not there: the pipeline has %d, from 0", family, name,
+                        g->plan->n_stages);
+    return number_of(&mfu_record_stage, &g->plan->stages[i], family, "figure of a stage", field, f, err);
 }
 
 /* ---- the kernel that was studied: kernel.FIELD ---------------------------- */
@@ -420,6 +470,8 @@ static const struct {
     {"flop_per_token", "flop_per_token.CONVENTION", "FLOP that it counts for a token", find_convention},
     {"peak", "peak.CONVENTION", "peak that it divides by", find_convention},
     {"kernels", "kernels.NAME.FIELD", "rows of `kernels`: a phase, a kind, whole parts of a name", find_kernels},
+    {"exchanges", "exchanges.GROUP.FIELD", "rows of `step`: tp, dp, pp ..., or a level: nvlink, network, uplinks", find_exchange},
+    {"stages", "stages.busiest.FIELD, stages.worst.FIELD", "of a pipeline's stages; or by number, from 0", find_stage},
     {"why", "why.PART, why.PART.PART", "share of the step, as `why` splits it; why.ceiling: the best MFU on offer", find_why},
     {"finds", "finds.SYMPTOM", "share that a symptom of `why` concerns; 0: not there", find_symptom},
     {"advise", "advise.KEY.VALUE.FIELD", "a lever; without VALUE the best of that KEY; advise.best, any, highest: together", find_lever},

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "answer/why/why.h"
+#include "plan/exchanges.h"
 #include "base/translation.h"
 #include "scenario/setting.h"
 #include "base/short.h"
@@ -181,17 +182,18 @@ static bool communication_bound(const struct evidence *e)
 {
     double share = group(e, MFU_G_COMMUNICATION);
     const struct mfu_config *c = &e->p->config;
+    struct mfu_exchange list[MFU_MOST_EXCHANGES];
 
-    if (share < 0.05 || c->replicas <= 1)
+    if (share < 0.05 || mfu_exchanges(e->p, list) == 0)
         return false;
     return found(
         e, share,
-        "Communication takes %.0f %% of the step: %.0f GPUs sum %s of gradients%s; %s are unhidden, %s slow "
-        "kernels beside it. More accumulation, other sharding (zero), a faster link.",
-        100 * share, e->p->config.replicas,
+        "Communication takes %.0f %% of the step, most of it %s, %.0f GPUs over %s; %s are unhidden, %s slow kernels "
+        "beside it. %.0f replicas sum %s of gradients%s. More accumulation, other sharding, a faster link.",
+        100 * share, list[0].group, list[0].ranks, list[0].level, Q(e->s->part_s[MFU_P_EXPOSED], MFU_SECONDS),
+        Q(e->s->part_s[MFU_P_CONTENTION], MFU_SECONDS), c->replicas,
         Q(e->p->program.gradient_bytes * e->p->program.params / c->setting[MFU_S_TP] / c->setting[MFU_S_PP], MFU_BYTES),
-        e->p->config.setting[MFU_S_ZERO] > 0 ? mfu_translate(" and gather weights") : "",
-        Q(e->s->part_s[MFU_P_EXPOSED], MFU_SECONDS), Q(e->s->part_s[MFU_P_CONTENTION], MFU_SECONDS));
+        c->setting[MFU_S_ZERO] > 0 ? mfu_translate(" and gather weights") : "");
 }
 
 static bool input_bound(const struct evidence *e)

@@ -7,6 +7,7 @@
 
 #include "answer/advise/advise.h"
 #include "plan/conventions.h"
+#include "plan/exchanges.h"
 #include "answer/why/why.h"
 #include "base/error.h"
 #include "base/translation.h"
@@ -102,6 +103,40 @@ static void tell_groups(const struct mfu_plan *p, const struct mfu_breakdown *s,
         done[best] = true;
         tell_group(p, s, best, w);
     }
+}
+
+/* "tensor parallelism (8 ranks) crosses nodes, over the network: 41 %" */
+static void tell_exchanges(const struct mfu_plan *p, struct mfu_why *w)
+{
+    struct mfu_exchange list[MFU_MOST_EXCHANGES];
+    char line[MFU_WHY_LINE] = "";
+    size_t used = 0;
+
+    for (int i = 0, n = mfu_exchanges(p, list); i < n && used < sizeof line; i++)
+        if (list[i].exposed_s > 0.4 * TOLD * p->step.time_s)
+            used += (size_t)snprintf(
+                line + used, sizeof line - used,
+                mfu_translate(list[i].nodes > 1 ? "%s%s (%g ranks) crosses nodes, over %s: %s"
+                                                : "%s%s (%g ranks) stays in the node, over %s: %s"),
+                used ? "; " : "", list[i].group, list[i].ranks, list[i].level, P(list[i].exposed_s / p->step.time_s));
+    if (used)
+        mfu_why_say(w, "Between GPUs, unhidden: %s.", line);
+}
+
+static void tell_stages(const struct mfu_plan *p, struct mfu_why *w)
+{
+    const struct mfu_stage *s = p->stages ? &p->stages[p->shown_stage] : NULL;
+    double most_s = 0;
+
+    if (p->n_stages == 0)
+        return;
+    for (int i = 0; i < p->n_stages; i++)
+        most_s = fmax(most_s, p->stages[i].imbalance_s);
+    mfu_why_say(w,
+                "Stage %d of %d computes longest; it waits %s for the others and %s for its own messages. The stage "
+                "that computes least waits %s for that alone.",
+                p->shown_stage + 1, p->n_stages, P(s->idle_s / p->step.time_s), P(s->waits_s / p->step.time_s),
+                P(most_s / p->step.time_s));
 }
 
 /* What other programs print for it, and whether that misleads. */
@@ -217,6 +252,8 @@ int mfu_why_mfu(struct mfu_plan *p, struct mfu_simulation *sim, struct mfu_why *
         return -1;
     headline_mfu(p, &s, w);
     tell_groups(p, &s, w);
+    tell_exchanges(p, w);
+    tell_stages(p, w);
     tell_mask(&s, w);
     tell_again(p, &s, w);
     tell_convention(p, w);
@@ -254,6 +291,8 @@ int mfu_why_slow(struct mfu_plan *p, struct mfu_simulation *sim, struct mfu_why 
                     "of each step. What the host does between steps is shared, too.",
                     p->config.accum, P(optimizer_s / ((a->time_s - optimizer_s) / p->config.accum + optimizer_s)));
     tell_groups(p, &s, w);
+    tell_exchanges(p, w);
+    tell_stages(p, w);
     mfu_why_symptoms(p, sim, &s, &m, w);
     return 0;
 }

@@ -16,15 +16,11 @@
 #define MOST_BLOCKS 1500 /* (chosen: finer ones cannot be told apart) */
 #define LABEL 56
 
-static const struct {
-    const char *class, *name;
-} passes[MFU_PASS_COUNT] = {
-    [MFU_PASS_F] = {"sort0", "forward"},
-    [MFU_PASS_BW] = {"sort4", "backward"},
-    [MFU_PASS_B] = {"gradients", "gradient of the input"},
-    [MFU_PASS_W] = {"sort2", "gradients of the weights"},
-    [MFU_PASS_FBW] = {"sort1", "forward with backward"},
-};
+static const char *const classes[MFU_PASS_COUNT] = {[MFU_PASS_F] = "sort0",
+                                                    [MFU_PASS_BW] = "sort4",
+                                                    [MFU_PASS_B] = "gradients",
+                                                    [MFU_PASS_W] = "sort2",
+                                                    [MFU_PASS_FBW] = "sort1"};
 
 static void keys(struct mfu_canvas *c, const struct mfu_plan *p, const struct mfu_pipeline_step *s, double to_s)
 {
@@ -34,7 +30,7 @@ static void keys(struct mfu_canvas *c, const struct mfu_plan *p, const struct mf
         seen[s->events[i].pass] = true;
     for (int k = 0; k < MFU_PASS_COUNT; k++)
         if (seen[k])
-            mfu_canvas_key(c, passes[k].class, false, "%s", passes[k].name);
+            mfu_canvas_key(c, classes[k], false, "%s", mfu_pass_names[k]);
     mfu_canvas_key(c, NULL, false, "bubble %s, schedule %s", P(s->bubble), p->config.pipeline.schedule->name);
     if (s->n_chunks > 1)
         mfu_canvas_key(c, NULL, false, "blocks of odd chunks are lower");
@@ -49,13 +45,13 @@ static void block(struct mfu_canvas *c, const struct mfu_pipeline_event *e, doub
     double top = 8 + row * e->rank + (e->chunk % 2 ? row / 4 : 0), bottom = 8 + row * (e->rank + 1) - 2;
     char tip[96], number[16];
 
-    snprintf(tip, sizeof tip, "%s of microbatch %d", passes[e->pass].name, e->microbatch + 1);
-    mfu_draw_rect(c, passes[e->pass].class, x, top, fmax(width - 0.6, 0.3), bottom - top, tip);
+    snprintf(tip, sizeof tip, "%s of microbatch %d", mfu_pass_names[e->pass], e->microbatch + 1);
+    mfu_draw_rect(c, classes[e->pass], x, top, fmax(width - 0.6, 0.3), bottom - top, tip);
     snprintf(number, sizeof number, "%d", e->microbatch + 1);
     if (mfu_label_width(number) + 4 < width && bottom - top > MFU_CANVAS_FONT) {
         char class[32];
 
-        snprintf(class, sizeof class, "on-%s", passes[e->pass].class);
+        snprintf(class, sizeof class, "on-%s", classes[e->pass]);
         mfu_draw_text(c, class, x + width / 2, (top + bottom) / 2 + 4, MFU_MIDDLE, number);
     }
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "plan/simulation.h"
+#include "plan/stages.h"
 #include "base/error.h"
 #include "plan/elided_steps.h"
 #include "report/export/stream_writer.h"
@@ -95,7 +96,11 @@ static void write_names(struct tracer *t)
 {
     char name[128];
 
-    snprintf(name, sizeof name, "GPU 0: %s", t->plan->config.gpu->name);
+    if (t->plan->n_stages > 0)
+        snprintf(name, sizeof name, "a GPU of stage %d without the others: %s", t->plan->shown_stage + 1,
+                 t->plan->config.gpu->name);
+    else
+        snprintf(name, sizeof name, "GPU 0: %s", t->plan->config.gpu->name);
     name_thing(t, "process_name", HOST, 0, "host");
     sort_thing(t, "process_sort_index", HOST, 0, 1);
     name_thing(t, "thread_name", HOST, DISPATCH, "dispatch");
@@ -425,6 +430,61 @@ static int write_memory(struct tracer *t)
     return 0;
 }
 
+/* ---- the other ranks of a pipeline ---------------------------------------- */
+
+enum { COMPUTE = 1, COMMUNICATION, MESSAGES }; /* threads of a stage */
+
+/* What a pass sends on when it has ended: an output, or a gradient. */
+static bool sends(const struct mfu_plan *p, const struct mfu_pipeline_event *e)
+{
+    return e->pass != MFU_PASS_W
+        && mfu_pipeline_sends(&p->config.pipeline, e->rank, e->stage, e->pass == MFU_PASS_F ? 1 : -1);
+}
+
+static void write_stage(struct tracer *t, const struct mfu_pipeline_step *step, int rank)
+{
+    static const char *const names[] = {"compute", "communication", "messages between stages"};
+    const struct mfu_stage *s = &t->plan->stages[rank];
+    int pid = GPU + 1 + rank;
+    nanoseconds computed = 0, sent = 0, end = llround(step->ranks[rank].end_s * 1e9);
+    char name[96];
+
+    snprintf(name, sizeof name, "stage %d of %d: %g layers", rank + 1, step->n_ranks, s->layers);
+    name_thing(t, "process_name", pid, 0, name);
+    sort_thing(t, "process_sort_index", pid, 0, pid);
+    for (int i = COMPUTE; i <= MESSAGES; i++)
+        name_thing(t, "thread_name", pid, i, names[i - COMPUTE]);
+    for (size_t i = 0; i < step->n_events; i++) {
+        const struct mfu_pipeline_event *e = &step->events[i];
+        nanoseconds from = llround(e->start_s * 1e9), to = llround(e->end_s * 1e9);
+
+        if (e->rank != rank)
+            continue;
+        snprintf(name, sizeof name, "%s of microbatch %d", mfu_pass_names[e->pass], e->microbatch);
+        from = from < computed ? computed : from;
+        mfu_writer_close(begin_slice(t, "pass", name, pid, COMPUTE, from, computed = to < from ? from : to));
+        from = computed < sent ? sent : computed;
+        sent = sends(t->plan, e) ? from + llround(s->send_s * 1e9) : sent;
+        if (sends(t->plan, e))
+            mfu_writer_close(begin_slice(t, "send", name, pid, MESSAGES, from, sent));
+    }
+    mfu_writer_close(begin_slice(t, "communication", "gradients, optimizer", pid, COMMUNICATION, end,
+                                 end + llround(s->after_s * 1e9)));
+}
+
+/* One step of all stages under the schedule, a process each. */
+static int write_stages(struct tracer *t, struct mfu_error *err)
+{
+    struct mfu_pipeline *pipeline = mfu_pipeline_new(err);
+    struct mfu_pipeline_step step;
+    int status = pipeline ? mfu_stages_run(t->plan, pipeline, MFU_PIPELINE_RECORD, &step, err) : -1;
+
+    for (int i = 0; status == 0 && i < step.n_ranks; i++)
+        write_stage(t, &step, i);
+    mfu_pipeline_free(pipeline);
+    return status;
+}
+
 /* ---- the file ------------------------------------------------------------ */
 
 static void write_about(struct tracer *t)
@@ -463,7 +523,7 @@ static int write_events(struct tracer *t)
         write_kernel(t, &line->events[i], name);
     }
     write_waits(t);
-    return write_memory(t);
+    return t->plan->n_stages > 0 ? 0 : write_memory(t); /* else of one microbatch, where several are in flight */
 }
 
 int mfu_trace_write(const char *path, const struct mfu_plan *plan, const struct mfu_simulation *sim,
@@ -471,6 +531,7 @@ int mfu_trace_write(const char *path, const struct mfu_plan *plan, const struct 
 {
     struct tracer t = {.plan = plan, .sim = sim, .program = mfu_simulation_program(sim), .facts = facts};
     struct mfu_atomic_file file;
+    int status;
 
     memset(facts, 0, sizeof *facts);
     t.cut = mfu_elided_find(&sim->timeline);
@@ -482,9 +543,12 @@ int mfu_trace_write(const char *path, const struct mfu_plan *plan, const struct 
     mfu_writer_text(&t.e, "displayTimeUnit", "ms");
     write_about(&t);
     mfu_writer_array(mfu_writer_key(&t.e, "traceEvents"));
-    if (write_events(&t) < 0) {
+    status = write_events(&t) < 0 ? mfu_fail(err, MFU_ENOMEM, "out of memory") : 0;
+    if (status == 0 && plan->n_stages > 0)
+        status = write_stages(&t, err);
+    if (status < 0) {
         mfu_atomic_file_drop(&file);
-        return mfu_fail(err, MFU_ENOMEM, "out of memory");
+        return -1;
     }
     mfu_writer_close(&t.e);
     mfu_writer_close(&t.e);

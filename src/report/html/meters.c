@@ -86,7 +86,8 @@ int mfu_html_meters(FILE *out, const struct mfu_html_report *page, struct mfu_er
           "<th>what it hides</th></tr>\n",
           out);
     for (size_t i = 0; i < mfu_meter_count; i++)
-        meter(out, &mfu_meters[i], mfu_meter_value(&mfu_meters[i], &m));
+        if (!isnan(mfu_meter_value(&mfu_meters[i], &m)))
+            meter(out, &mfu_meters[i], mfu_meter_value(&mfu_meters[i], &m));
     power(out, &m);
     fputs("</table></div>\n", out);
     conventions(out, page->plan);

@@ -64,7 +64,8 @@ static void meters(FILE *out, const struct mfu_term *t, const struct mfu_metrics
     bool bars = mfu_text_columns(t) >= 72;
 
     for (size_t i = 0; i < mfu_meter_count; i++)
-        meter(out, t, mfu_meters[i].name, mfu_meter_value(&mfu_meters[i], m), bars, mfu_meters[i].hides);
+        if (!isnan(mfu_meter_value(&mfu_meters[i], m)))
+            meter(out, t, mfu_meters[i].name, mfu_meter_value(&mfu_meters[i], m), bars, mfu_meters[i].hides);
     power(out, t, m);
 }
 

@@ -14,16 +14,8 @@
 #define LEAST_COLUMNS 4
 
 /* As PyTorch calls them: I is the input's part of B. */
-static const struct {
-    char letter;
-    const char *means;
-} passes[MFU_PASS_COUNT] = {
-    [MFU_PASS_F] = {'F', "forward"},
-    [MFU_PASS_BW] = {'B', "backward"},
-    [MFU_PASS_B] = {'I', "gradient of the input"},
-    [MFU_PASS_W] = {'W', "gradients of the weights"},
-    [MFU_PASS_FBW] = {'X', "forward merged with backward"},
-};
+static const char letters[MFU_PASS_COUNT] = {
+    [MFU_PASS_F] = 'F', [MFU_PASS_BW] = 'B', [MFU_PASS_B] = 'I', [MFU_PASS_W] = 'W', [MFU_PASS_FBW] = 'X'};
 
 /* What a column shows: the event that covers most of it. */
 struct cell {
@@ -49,7 +41,7 @@ static void cover(struct cell *cells, int n, double cell_s, double from_s, const
 
 static char letter_of(const struct mfu_pipeline_event *e)
 {
-    char letter = passes[e->pass].letter;
+    char letter = letters[e->pass];
 
     return e->chunk % 2 ? (char)tolower((unsigned char)letter) : letter;
 }
@@ -89,7 +81,7 @@ static void put_words(FILE *out, const struct mfu_term *t, const struct mfu_pipe
 
     for (int pass = 0; pass < MFU_PASS_COUNT; pass++)
         if (seen[pass])
-            mfu_flow_piece(&f, MFU_HUES + pass, "%c %s", passes[pass].letter, passes[pass].means);
+            mfu_flow_piece(&f, MFU_HUES + pass, "%c %s", letters[pass], mfu_pass_names[pass]);
     if (step->n_chunks > 1)
         mfu_flow_piece(&f, MFU_PLAIN, "small letters: odd chunks");
     mfu_flow_piece(&f, MFU_FAINT, "%s idle", t->utf8 ? "\u00b7" : ".");

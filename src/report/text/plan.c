@@ -247,7 +247,7 @@ static void use(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
 /* Share of the step in matmuls that compute, and the largest other thing. */
 static bool look(const struct mfu_term *t, const struct mfu_plan *p, double *matmul, struct mfu_kernel_row *next)
 {
-    double share[MFU_KIND_COUNT][4] = {{0}};
+    double share[MFU_KIND_COUNT][MFU_BOUND_LINK + 1] = {{0}};
     struct mfu_kernel_row *rows;
     int n = mfu_kernel_rows(p, &rows, NULL);
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "plan/exchanges.h"
 #include "plan/kernels.h"
 #include "report/report.h"
 #include "report/text/text.h"
@@ -81,6 +82,50 @@ static int kinds(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
     return 0;
 }
 
+/* Who waits for whom over what. */
+static void exchanges(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
+{
+    static const struct mfu_column columns[] = {
+        {"between GPUs", .left = true}, {"of", .rank = 4},    {"over", .left = true}, {"time", .rank = 1},
+        {"exposed", .rank = 0},         {"share", .rank = 0}, {"in node", .rank = 3}, {"network", .rank = 2},
+        {"", .bar = true, .rank = 5}};
+    struct mfu_table table = MFU_TABLE(columns);
+    struct mfu_exchange list[MFU_MOST_EXCHANGES];
+
+    for (int i = 0, n = mfu_exchanges(p, list); i < n; i++)
+        mfu_table_cells(&table, "%s\t%g\t%s\t%s\t%s\t%s\t%s\t%s\t%g", list[i].group, list[i].ranks, list[i].level,
+                        Q(list[i].time_s, MFU_SECONDS), Q(list[i].exposed_s, MFU_SECONDS),
+                        P(list[i].exposed_s / p->step.time_s), Q(list[i].fabric_bytes, MFU_BYTES),
+                        Q(list[i].nic_bytes, MFU_BYTES), list[i].exposed_s / p->step.time_s);
+    if (table.n_rows > 0)
+        fputc('\n', out);
+    mfu_table_print(out, t, &table, 0);
+}
+
+/* What each stage of a pipeline does with its step. */
+static void stages(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
+{
+    static const struct mfu_column columns[] = {
+        {"stage", .rank = 0},    {"layers", .rank = 3},        {"forward", .rank = 2}, {"backward", .rank = 2},
+        {"computes", .rank = 0}, {"sends", .rank = 1},         {"bubble", .rank = 0},  {"imbalance", .rank = 0},
+        {"after", .rank = 4},    {"", .left = true, .rank = 1}};
+    struct mfu_table table = MFU_TABLE(columns);
+
+    for (int i = 0; i < p->n_stages; i++) {
+        const struct mfu_stage *s = &p->stages[i];
+
+        mfu_table_cells(&table, "%d\t%g\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", i + 1, s->layers,
+                        Q(s->forward_s, MFU_SECONDS), Q(s->backward_s, MFU_SECONDS),
+                        P(p->config.accum * (s->forward_s + s->backward_s) / p->step.time_s),
+                        P(s->waits_s / p->step.time_s), P((s->idle_s - s->imbalance_s) / p->step.time_s),
+                        P(s->imbalance_s / p->step.time_s), P(s->after_s / p->step.time_s),
+                        i == p->shown_stage ? "the busiest" : "");
+    }
+    if (table.n_rows > 0)
+        fputc('\n', out);
+    mfu_table_print(out, t, &table, 0);
+}
+
 void mfu_text_step(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
 {
     const struct mfu_step_answer *s = &p->step;
@@ -94,11 +139,17 @@ void mfu_text_step(FILE *out, const struct mfu_term *t, const struct mfu_plan *p
     mfu_flow_end(&f);
     phases(out, t, s);
     kinds(out, t, p);
+    exchanges(out, t, p);
+    stages(out, t, p);
     f = mfu_flow_start(out, t, "", 0);
     mfu_flow_words(
         &f, MFU_FAINT,
         "%s kernels; the CPU takes %s to launch them, %s. tensor, DRAM: shares of the peaks while these kernels run.",
         Q(round(s->kernels), MFU_COUNT), Q(s->host_s, MFU_SECONDS),
         p->limit == MFU_LIMIT_LAUNCH ? "longer than they run" : "while the GPU works");
+    if (p->n_stages > 0)
+        mfu_flow_words(&f, MFU_FAINT,
+                       "Times above are those of the busiest stage. forward, backward: of one microbatch; imbalance: "
+                       "a stage waits since it computes less than the busiest.");
     mfu_flow_end(&f);
 }
