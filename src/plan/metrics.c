@@ -111,6 +111,8 @@ void mfu_metrics_settle(struct mfu_metrics *m, double window_s, double board_w)
     m->achieved_occupancy = share(m->achieved_occupancy, busy_s);
     m->tensor_kernels = share(m->tensor_kernels, busy_s);
     m->board_w = board_w;
+    m->fabric_active = m->fabric_bytes > 0 ? m->fabric_active : NAN; /* no such way */
+    m->nic_active = m->nic_bytes > 0 ? m->nic_active : NAN;
     m->idle_w = IDLE_SHARE * board_w;
     m->power_w = power(m);
 }
@@ -167,7 +169,7 @@ static void count_bytes(const struct mfu_plan *p, struct mfu_metrics *m)
         m->nic_bytes += list[i].nic_bytes;
     }
     m->fabric_active = share(m->fabric_bytes / mfu_road_of(t, &unit).fabric_bytes_s, p->step.time_s);
-    if (nic > 0 && p->config.ranks > t->unit_gpus)
+    if (nic > 0)
         m->nic_active = share(m->nic_bytes / nic, p->step.time_s);
 }
 
@@ -179,7 +181,6 @@ static void add_exchange(const struct mfu_plan *p, struct mfu_metrics *m)
     double longer = m->gpu_utilization > 0 ? 1 + p->step.contention_s / m->gpu_utilization : 1;
     struct mfu_reading r;
 
-    m->fabric_active = m->nic_active = NAN; /* there is nobody to send to */
     if (p->config.ranks <= 1)
         return;
     m->gpu_utilization *= longer;

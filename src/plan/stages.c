@@ -256,9 +256,6 @@ static void hold(const struct mfu_plan *p, struct mfu_stage *s)
     m->reserved_bytes += factor * more;
     m->missing_bytes += more;
     m->fits = m->missing_bytes <= 0;
-    if (m->fits) /* then the allocator keeps no more than there is */
-        m->reserved_bytes =
-            fmin(m->reserved_bytes, m->capacity_bytes - m->context_bytes - p->config.setting[MFU_S_VRAM_RESERVED]);
     m->smi_bytes = m->reserved_bytes + m->context_bytes;
     m->fill = (m->smi_bytes + p->config.setting[MFU_S_VRAM_RESERVED]) / m->capacity_bytes;
 }

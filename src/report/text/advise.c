@@ -28,16 +28,23 @@ static void headline(FILE *out, const struct mfu_term *t, const struct mfu_advic
     mfu_flow_end(&f);
 }
 
+/* Full with cached blocks, it fits as `plan` says it does. */
+static const char *fits(const struct mfu_outcome *o)
+{
+    return !o->fits ? "does not fit" : o->fill > 1 ? "fits when cached memory is given back" : "fits";
+}
+
 /* "other maths" and the like. */
 static void notes(const struct mfu_lever *l, char *text, size_t size)
 {
-    snprintf(text, size, "%s%s%s", l->outcome.fits ? "" : "does not fit",
-             l->keeps_tokens_per_step ? ""
-                 : l->outcome.fits    ? "more tokens/step"
-                                      : ", more tokens/step",
-             !l->changes_mathematics                           ? ""
-                 : l->outcome.fits && l->keeps_tokens_per_step ? "other numerics"
-                                                               : ", other numerics");
+    const char *first = l->outcome.fits && l->outcome.fill <= 1 ? ""
+        : l->outcome.fits                                       ? "without cache"
+                                                                : "does not fit";
+
+    snprintf(text, size, "%s%s%s%s%s", first, *first && !l->keeps_tokens_per_step ? ", " : "",
+             l->keeps_tokens_per_step ? "" : "more tokens/step",
+             l->changes_mathematics && (*first || !l->keeps_tokens_per_step) ? ", " : "",
+             l->changes_mathematics ? "other numerics" : "");
 }
 
 static void add_rows(struct mfu_table *tab, const struct mfu_term *t, const struct mfu_advice *a, bool hardware)
@@ -111,7 +118,7 @@ static void together(FILE *out, const struct mfu_term *t, const struct mfu_advic
         mfu_flow_words(&f, MFU_GOOD, "%s%s", a->levers[c->levers[i]].change, i + 1 < c->n ? "," : ".");
     mfu_flow_words(&f, MFU_PLAIN, "%.2f times as fast, %s per step, MFU %s, %s of memory, %s: %s.", c->speedup,
                    Q(c->outcome.step_s, MFU_SECONDS), P(c->outcome.mfu), Q(c->outcome.memory_bytes, MFU_BYTES),
-                   c->outcome.fits ? "fits" : "does not fit", c->why);
+                   fits(&c->outcome), c->why);
     mfu_flow_end(&f);
 }
 
