@@ -199,15 +199,21 @@ static void share_out(const struct mfu_program *p, struct mfu_launch *l, double 
     l->kernel.launches = share;
 }
 
+void mfu_launch_accumulate(struct mfu_program *p, int launch, double accum)
+{
+    struct mfu_launch *l = &p->launches[launch];
+
+    if (l->accumulated_bytes > 0)
+        share_out(p, l, accum);
+    if (l->when != MFU_EVERY_MICRO_STEP)
+        mfu_launch_share(l, accum);
+}
+
 void mfu_program_accumulate(struct mfu_program *p, double accum)
 {
     p->accum = accum;
-    for (int i = 0; i < p->n_launches; i++) {
-        if (p->launches[i].accumulated_bytes > 0)
-            share_out(p, &p->launches[i], accum);
-        if (p->launches[i].when != MFU_EVERY_MICRO_STEP)
-            mfu_launch_share(&p->launches[i], accum);
-    }
+    for (int i = 0; i < p->n_launches; i++)
+        mfu_launch_accumulate(p, i, accum);
 }
 
 /* `.grad += new`, in place; in the first of the micro-steps it is a move. */

@@ -29,6 +29,7 @@ bool mfu_graph_same(const struct mfu_config *, const struct mfu_config *);
 bool mfu_graph_scales(const struct mfu_config *, const struct mfu_config *);
 /* The program for another number of micro-steps per optimizer step. */
 void mfu_program_accumulate(struct mfu_program *, double accum);
+void mfu_launch_accumulate(struct mfu_program *, int launch, double accum); /* of one launch alone */
 void mfu_program_free(struct mfu_program *);
 
 #endif

@@ -2,6 +2,8 @@
  * make.c - the whole path, once: scenario, program, prices, lifetimes; or stage by
  * stage, where a pipeline has several.
  */
+#include <string.h>
+
 #include "base/error.h"
 #include "graph/graph.h"
 #include "plan/stages.h"
@@ -38,6 +40,7 @@ static int take_over(struct mfu_plan *p, const struct mfu_scenario *scenario, st
     same = p->built && mfu_graph_same(&next, &p->config);
     scales = p->built && mfu_graph_scales(&next, &p->config);
     p->peak_known &= same;
+    p->accumulation.state = MFU_ACCUMULATION_UNKNOWN;
     p->read = next.setting[MFU_S_PP] > 1 && mfu_stages_same(p, &next, scenario);
     p->scenario = *scenario;
     p->config = next;
@@ -45,8 +48,43 @@ static int take_over(struct mfu_plan *p, const struct mfu_scenario *scenario, st
     return next.setting[MFU_S_PP] > 1 ? 0 : take_program(p, same, scales, err);
 }
 
-static int make(struct mfu_plan *p, const struct mfu_scenario *scenario, bool fitting, struct mfu_error *err)
+/* Whether a scenario is that of the plan but for its number of micro-steps, several in both. */
+static bool accumulates(const struct mfu_plan *p, const struct mfu_scenario *scenario)
 {
+    struct mfu_scenario before = p->scenario;
+
+    before.setting[MFU_S_ACCUM] = scenario->setting[MFU_S_ACCUM];
+    return p->built && p->config.accum > 1 && scenario->setting[MFU_S_ACCUM] > 1
+        && memcmp(&before, scenario, sizeof before) == 0;
+}
+
+/* The plan with so many micro-steps, from its sums; 0 if they do not say it. */
+static int from_sums(struct mfu_plan *p)
+{
+    double accum = p->config.accum;
+
+    if (!mfu_accumulation_sums(&p->accumulation, &p->machine, &p->program, &p->pricing, accum, &p->sums))
+        return 0;
+    p->program.accum = accum;
+    mfu_plan_add_up(p);
+    mfu_plan_settle_time(p);
+    return 1;
+}
+
+/* Learns the sums of the program at hand; 0 if there are none. */
+static int learn_sums(struct mfu_plan *p, struct mfu_error *err)
+{
+    mfu_program_accumulate(&p->program, MFU_ACCUMULATED);
+    if (mfu_accumulation_learn(&p->accumulation, &p->machine, &p->program, &p->pricing) < 0)
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
+    mfu_program_accumulate(&p->program, p->config.accum);
+    return p->accumulation.state == MFU_ACCUMULATION_HOLDS;
+}
+
+static int make(struct mfu_plan *p, const struct mfu_scenario *scenario, bool fitting, bool sums, struct mfu_error *err)
+{
+    int status;
+
     if (take_over(p, scenario, err) < 0)
         return -1;
     mfu_machine_make(&p->config, &p->machine);
@@ -55,10 +93,19 @@ static int make(struct mfu_plan *p, const struct mfu_scenario *scenario, bool fi
     p->n_stages = p->shown_stage = p->worst_stage = 0;
     p->read = false;
     p->bubble = 0;
-    if (fitting && mfu_plan_weigh(p, err) < 0)
+    if ((fitting || sums) && mfu_plan_weigh(p, err) < 0)
         return -1;
     if (fitting && !p->memory.fits)
         return 1;
+    if (sums && p->config.accum > 1 && (status = learn_sums(p, err)) != 0) {
+        if (status < 0)
+            return -1;
+        mfu_plan_memory_spread(p);
+        if (from_sums(p))
+            return 0;
+        p->accumulation.state = MFU_ACCUMULATION_UNKNOWN; /* its prices are gone */
+        mfu_program_accumulate(&p->program, p->config.accum);
+    }
     if (mfu_plan_read(p, err) < 0)
         return -1;
     mfu_plan_settle(p);
@@ -67,10 +114,31 @@ static int make(struct mfu_plan *p, const struct mfu_scenario *scenario, bool fi
 
 int mfu_plan_make(struct mfu_plan *p, const struct mfu_scenario *scenario, struct mfu_error *err)
 {
-    return make(p, scenario, false, err);
+    return make(p, scenario, false, false, err);
 }
 
 int mfu_plan_make_fitting(struct mfu_plan *p, const struct mfu_scenario *scenario, struct mfu_error *err)
 {
-    return make(p, scenario, true, err);
+    return make(p, scenario, true, false, err);
+}
+
+int mfu_plan_make_sums(struct mfu_plan *p, const struct mfu_scenario *scenario, bool fitting, struct mfu_error *err)
+{
+    bool weighed = fitting && p->peak_known;
+
+    if ((p->accumulation.state != MFU_ACCUMULATION_HOLDS && !weighed) || !accumulates(p, scenario))
+        return make(p, scenario, fitting, true, err);
+    p->scenario.setting[MFU_S_ACCUM] = scenario->setting[MFU_S_ACCUM];
+    p->config.accum = p->config.setting[MFU_S_ACCUM] = scenario->setting[MFU_S_ACCUM];
+    p->config.pipeline.microbatches = (int)p->config.accum;
+    if (weighed && !p->memory.fits)
+        return 1;
+    if (p->accumulation.state == MFU_ACCUMULATION_HOLDS && from_sums(p))
+        return 0;
+    p->accumulation.state = MFU_ACCUMULATION_UNKNOWN; /* its prices are gone */
+    mfu_program_accumulate(&p->program, p->config.accum);
+    if (mfu_plan_read(p, err) < 0)
+        return -1;
+    mfu_plan_settle(p);
+    return 0;
 }

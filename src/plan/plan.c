@@ -38,32 +38,29 @@ static double launch_s(const struct mfu_plan *p, enum mfu_phase phase)
                                                            : r->dispatch_forward];
 }
 
-/* What backward runs again of forward: a share of its launches. */
-static double again_share(const struct mfu_program *g)
+/* The layers that the program holds. */
+static double layers_of(const struct mfu_program *g)
 {
-    double forward = 0, again = 0;
+    double layers = 0;
 
     for (int k = 0; k < g->n_segments; k++)
-        for (int i = g->segments[k].first; i < g->segments[k].first + g->segments[k].count; i++) {
-            double launches = g->segments[k].repeat * g->launches[i].kernel.launches;
-
-            if (g->launches[i].recomputed)
-                again += launches;
-            else if (g->segments[k].phase == MFU_FORWARD)
-                forward += launches;
-        }
-    return forward > 0 ? again / forward : 0;
+        if (g->segments[k].phase == MFU_FORWARD && g->segments[k].layer)
+            layers += g->segments[k].repeat;
+    return layers;
 }
 
 /* The trainer's own host time of one pass through the layers at hand. */
-static double host_s(const struct mfu_plan *p, double layers, bool backward, double again)
+static double host_s(const struct mfu_plan *p, bool backward)
 {
     const struct mfu_trainer *t = &mfu_trainers[p->config.trainer];
     double layer_s = t->host_layer < MFU_COEFFICIENT_COUNT ? p->machine.c[t->host_layer] : 0;
-    double times = backward ? p->machine.c[MFU_C_HOST_BACKWARD] + again : 1, both_s = 0;
+    double times = 1, both_s = 0;
 
     if (layer_s <= 0 || p->config.setting[MFU_S_CUDA_GRAPHS] > 0)
         return 0;
+    if (backward) /* and what of forward runs again */
+        times = p->machine.c[MFU_C_HOST_BACKWARD]
+            + (p->sums.forward_kernels > 0 ? p->sums.again_kernels / p->sums.forward_kernels : 0);
     if (t->host_rank > 0 && p->config.setting[MFU_S_PP] > 1)
         both_s += p->machine.c[t->host_rank] * p->config.setting[MFU_S_TP];
     if (t->host_node > 0)
@@ -72,31 +69,7 @@ static double host_s(const struct mfu_plan *p, double layers, bool backward, dou
     if (!mfu_config_fused_softmax(&p->config))
         layer_s += p->machine.c[MFU_C_HOST_SOFTMAX];
     layer_s += both_s / (1 + p->machine.c[MFU_C_HOST_BACKWARD]);
-    return layers * layer_s * times + p->machine.c[MFU_C_HOST_MICRO] / 2;
-}
-
-/* Of one pass, all micro-steps: launches, the GPU's time with what stands in its way, layers. */
-struct pass {
-    double launches, gpu_s, layers;
-};
-
-static struct pass pass_of(const struct mfu_plan *p, enum mfu_phase phase)
-{
-    const struct mfu_program *g = &p->program;
-    struct pass sum = {0};
-
-    for (int k = 0; k < g->n_segments; k++) {
-        double times = mfu_plan_times(p, &g->segments[k]);
-
-        if (g->segments[k].phase != phase)
-            continue;
-        sum.layers += g->segments[k].layer ? g->segments[k].repeat : 0;
-        for (int i = g->segments[k].first; i < g->segments[k].first + g->segments[k].count; i++) {
-            sum.launches += g->launches[i].communicates ? 0 : times * g->launches[i].kernel.launches;
-            sum.gpu_s += g->launches[i].stream == MFU_STREAM_COMPUTE ? times * p->pricing.prices[i].time_s : 0;
-        }
-    }
-    return sum;
+    return layers_of(&p->program) * layer_s * times + p->machine.c[MFU_C_HOST_MICRO] / 2;
 }
 
 /* Host time per launch of every phase.  ZeRO 3 gathers and releases each
@@ -107,25 +80,24 @@ static struct pass pass_of(const struct mfu_plan *p, enum mfu_phase phase)
 static void find_dispatch(struct mfu_plan *p)
 {
     const struct mfu_program *g = &p->program;
-    double again = again_share(g), layers = pass_of(p, MFU_FORWARD).layers;
 
     for (int i = 0; i < MFU_PHASE_COUNT; i++) {
         p->dispatch_s[i] = i == MFU_COMMUNICATION ? 0 : launch_s(p, (enum mfu_phase)i);
         p->late_s[i] = 0;
     }
     for (int i = MFU_FORWARD; i <= MFU_BACKWARD; i++) {
-        struct pass pass = pass_of(p, (enum mfu_phase)i);
-        double host = host_s(p, layers, i == MFU_BACKWARD, again) * g->accum;
+        double launches = p->sums.launches[i], gpu_s = p->sums.stream_s[i];
+        double host = host_s(p, i == MFU_BACKWARD) * g->accum;
 
-        if (pass.launches <= 0)
+        if (launches <= 0)
             continue;
         if (p->config.setting[MFU_S_ZERO] >= 3)
-            p->dispatch_s[i] += p->machine.c[MFU_C_DISPATCH_ZERO] * g->weight_tensors * g->accum / pass.launches;
+            p->dispatch_s[i] += p->machine.c[MFU_C_DISPATCH_ZERO] * g->weight_tensors * g->accum / launches;
         if (host <= 0)
             continue;
-        host = fmax(host, p->dispatch_s[i] * pass.launches);
-        p->dispatch_s[i] = host / pass.launches;
-        p->late_s[i] = pow(pow(host, 4) + pow(pass.gpu_s, 4), 0.25) - fmax(host, pass.gpu_s);
+        host = fmax(host, p->dispatch_s[i] * launches);
+        p->dispatch_s[i] = host / launches;
+        p->late_s[i] = pow(pow(host, 4) + pow(gpu_s, 4), 0.25) - fmax(host, gpu_s);
     }
 }
 
@@ -142,43 +114,24 @@ static double exposed_s(const struct mfu_plan *p, const double stretch[MFU_PHASE
 
 static void add_up_time(struct mfu_plan *p)
 {
-    const struct mfu_program *g = &p->program;
+    const struct mfu_sums *sums = &p->sums;
     struct mfu_step_answer *s = &p->step;
-    double phase_s[MFU_PHASE_COUNT] = {0}, phase_host_s[MFU_PHASE_COUNT] = {0}, stretch[MFU_PHASE_COUNT];
-    double compute_s = 0, memory_s = 0;
-    double loader_s = p->config.setting[MFU_S_DATALOADER_MS] * 1e-3 * g->accum, gpu_s;
+    double stretch[MFU_PHASE_COUNT], gpu_s = 0;
+    double loader_s = p->config.setting[MFU_S_DATALOADER_MS] * 1e-3 * p->program.accum;
 
-    s->kernels = s->communication_s = s->copies_s = 0;
-    for (int k = 0; k < g->n_segments; k++) {
-        const struct mfu_segment *seg = &g->segments[k];
-        double times = mfu_plan_times(p, seg);
-
-        for (int i = seg->first; i < seg->first + seg->count; i++) {
-            const struct mfu_price *price = &p->pricing.prices[i];
-            enum mfu_phase phase = mfu_launch_phase(&g->launches[i]);
-
-            s->kernels += times * g->launches[i].kernel.launches;
-            if (phase == MFU_COMMUNICATION) {
-                *(g->launches[i].collective.axes == 0 ? &s->copies_s : &s->communication_s) += times * price->time_s;
-                continue;
-            }
-            phase_s[phase] += times * price->time_s;
-            phase_host_s[phase] += times * g->launches[i].kernel.launches * p->dispatch_s[phase];
-            *(price->bound == MFU_BOUND_COMPUTE || price->bound == MFU_BOUND_LATENCY ? &compute_s : &memory_s) +=
-                times * price->time_s;
-        }
-    }
-    s->forward_s = phase_s[MFU_FORWARD];
-    s->backward_s = phase_s[MFU_BACKWARD];
-    s->optimizer_s = phase_s[MFU_OPTIMIZER_PHASE];
+    s->kernels = sums->kernels;
+    s->communication_s = sums->communication_s;
+    s->copies_s = sums->copies_s;
+    s->forward_s = sums->time_s[MFU_FORWARD];
+    s->backward_s = sums->time_s[MFU_BACKWARD];
+    s->optimizer_s = sums->time_s[MFU_OPTIMIZER_PHASE];
     s->busy_s = s->forward_s + s->backward_s + s->optimizer_s;
     s->host_s = 0;
-    gpu_s = 0;
     for (int i = 0; i < MFU_PHASE_COUNT; i++) { /* the host runs ahead within a phase */
-        s->host_s += phase_host_s[i];
-        double span_s = fmax(phase_s[i], phase_host_s[i]);
+        double host_s = sums->launches[i] * p->dispatch_s[i], span_s = fmax(sums->time_s[i], host_s);
 
-        stretch[i] = phase_s[i] > 0 ? span_s / phase_s[i] : 1;
+        s->host_s += host_s;
+        stretch[i] = sums->time_s[i] > 0 ? span_s / sums->time_s[i] : 1;
         gpu_s += span_s;
     }
     s->communication_exposed_s = s->communication_s > 0 ? exposed_s(p, stretch) : 0;
@@ -190,7 +143,7 @@ static void add_up_time(struct mfu_plan *p)
     p->limit = loader_s > gpu_s                    ? MFU_LIMIT_INPUT
         : s->communication_exposed_s > 0.5 * gpu_s ? MFU_LIMIT_COMMUNICATION
         : s->host_s > s->busy_s                    ? MFU_LIMIT_LAUNCH
-        : compute_s >= memory_s                    ? MFU_LIMIT_COMPUTE
+        : sums->compute_s >= sums->memory_s        ? MFU_LIMIT_COMPUTE
                                                    : MFU_LIMIT_MEMORY;
     s->tokens = p->config.tokens * p->config.accum * p->config.replicas;
 }
@@ -205,33 +158,15 @@ static void add_up_flops(struct mfu_plan *p)
     const struct mfu_program *g = &p->program;
     const struct mfu_config *c = &p->config;
     struct mfu_mfu_answer *a = &p->mfu;
-    double forward = 0, backward = 0, again = 0;
+    double forward = p->sums.forward_flops, backward = p->sums.backward_flops;
 
-    p->matmul_seconds = 0;
-    for (int k = 0; k < g->n_segments; k++) {
-        const struct mfu_segment *seg = &g->segments[k];
-        double times = mfu_plan_times(p, seg);
-
-        for (int i = seg->first; i < seg->first + seg->count; i++) {
-            const struct mfu_launch *l = &g->launches[i];
-
-            if (!mfu_is_product(l))
-                continue;
-            p->matmul_seconds += times * p->pricing.prices[i].time_s;
-            if (seg->phase == MFU_FORWARD)
-                forward += times * mfu_kernel_counted_flops(&l->kernel);
-            else if (l->recomputed)
-                again += times * mfu_kernel_counted_flops(&l->kernel);
-            else
-                backward += times * mfu_kernel_counted_flops(&l->kernel) * (l->kernel.backward ? 2 : 1);
-        }
-    }
+    p->matmul_seconds = p->sums.product_s;
     a->peak = mfu_precisions[c->precision].linear_math;
     a->peak_flops = c->gpu->peak_flops[a->peak];
     if (g->trainable_params == g->params)
         backward = 2 * forward; /* as conventions have it, whatever fused kernels compute again */
     a->model_flops = (forward + backward) * c->ranks;
-    a->hardware_flops = (forward + backward + again) * c->ranks;
+    a->hardware_flops = (forward + backward + p->sums.again_flops) * c->ranks;
 }
 
 /* ---- memory ------------------------------------------------------------- */
@@ -320,11 +255,13 @@ static double spread_of_ranks(const struct mfu_plan *p, double *excess)
 {
     const double *c = p->machine.c;
     double share = p->step.communication_s / p->step.time_s, waits = 0;
-    struct mfu_group all = mfu_group_of(p->config.ranks, p->machine.topology.unit_gpus);
-    double link = mfu_road_of(&p->machine.topology, &all).sigma;
+    struct mfu_group all;
+    double link;
 
     if (p->config.ranks <= 1)
         return 0;
+    all = mfu_group_of(p->config.ranks, p->machine.topology.unit_gpus);
+    link = mfu_road_of(&p->machine.topology, &all).sigma;
     if (p->config.setting[MFU_S_ZERO] == 0 && !mfu_runtimes[p->config.runtime].c_program)
         waits = 1 / p->program.accum;
     *excess += waits * c[MFU_C_MODEL_EXCESS_DDP];
@@ -339,20 +276,12 @@ static double spread_of_ranks(const struct mfu_plan *p, double *excess)
  * that the interval lies higher than the prediction by model.excess. */
 static void interval(struct mfu_plan *p)
 {
-    const struct mfu_program *g = &p->program;
     const struct mfu_coefficients *known = &p->config.gpu->coefficients;
-    double share[MFU_COEFFICIENT_COUNT] = {0}, variance, excess, total = p->step.time_s;
+    double share[MFU_COEFFICIENT_COUNT], variance, excess, total = p->step.time_s;
     const struct mfu_runtime *runtime = &mfu_runtimes[p->config.runtime];
 
-    for (int k = 0; k < g->n_segments; k++)
-        for (int i = g->segments[k].first; i < g->segments[k].first + g->segments[k].count; i++) {
-            const struct mfu_kernel *kernel = &g->launches[i].kernel;
-            double busy =
-                mfu_plan_times(p, &g->segments[k]) * (p->pricing.prices[i].time_s - p->pricing.prices[i].overhead_s);
-
-            if (!g->launches[i].communicates) /* see spread_of_ranks() */
-                share[mfu_law_of(kernel)->rule(kernel, &p->pricing.prices[i])] += busy / total;
-        }
+    for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++) /* of communication, see spread_of_ranks() */
+        share[i] = p->sums.rules_s[i] / total;
     share[MFU_C_DISPATCH_EAGER] = p->limit == MFU_LIMIT_LAUNCH ? 1 : p->step.idle_s / total;
     variance = pow(p->machine.c[runtime->sigma], 2);
     excess = p->machine.c[runtime->excess];
@@ -399,20 +328,27 @@ void mfu_plan_memory_spread(struct mfu_plan *p)
 void mfu_plan_refresh(struct mfu_plan *p)
 {
     mfu_machine_make(&p->config, &p->machine);
+    mfu_sums_of(&p->program, p->pricing.prices, &p->sums);
     find_dispatch(p);
+}
+
+void mfu_plan_add_up(struct mfu_plan *p)
+{
+    find_dispatch(p);
+    add_up_time(p);
+    add_up_flops(p);
 }
 
 int mfu_plan_read(struct mfu_plan *p, struct mfu_error *err)
 {
     if (mfu_price_program(&p->machine, &p->program, &p->pricing) < 0)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
-    find_dispatch(p);
-    add_up_time(p);
-    add_up_flops(p);
+    mfu_sums_of(&p->program, p->pricing.prices, &p->sums);
+    mfu_plan_add_up(p);
     return mfu_plan_weigh(p, err);
 }
 
-void mfu_plan_settle(struct mfu_plan *p)
+void mfu_plan_settle_time(struct mfu_plan *p)
 {
     struct mfu_mfu_answer *a = &p->mfu;
 
@@ -422,6 +358,11 @@ void mfu_plan_settle(struct mfu_plan *p)
     a->mfu = a->achieved_flops / a->peak_flops;
     a->hfu = a->hardware_flops / p->config.ranks / p->step.time_s / a->peak_flops;
     interval(p);
+}
+
+void mfu_plan_settle(struct mfu_plan *p)
+{
+    mfu_plan_settle_time(p);
     mfu_plan_memory_spread(p);
 }
 
@@ -460,6 +401,7 @@ void mfu_plan_release(struct mfu_plan *p)
     mfu_program_free(&p->program);
     mfu_scale_release(&p->scale);
     mfu_pricing_release(&p->pricing);
+    mfu_accumulation_release(&p->accumulation);
     free(p->stages);
     mfu_pipeline_free(p->pipeline);
     memset(p, 0, sizeof *p);

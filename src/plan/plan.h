@@ -4,7 +4,9 @@
 #ifndef MFU_PLAN_H
 #define MFU_PLAN_H
 
+#include "plan/accumulation.h"
 #include "plan/pricing.h"
+#include "plan/sums.h"
 #include "cost/cost.h"
 #include "graph/lifetime.h"
 #include "graph/program.h"
@@ -87,10 +89,12 @@ struct mfu_plan {
     struct mfu_config config;
     struct mfu_machine machine;
     struct mfu_program program;
-    bool built;                 /* program is that of config, */
-    bool peak_known;            /* and memory.peak is its peak */
-    struct mfu_scale scale;     /* from program to that of another batch */
-    struct mfu_pricing pricing; /* prices of program.launches */
+    bool built;                           /* program is that of config, */
+    bool peak_known;                      /* and memory.peak is its peak */
+    struct mfu_scale scale;               /* from program to that of another batch */
+    struct mfu_pricing pricing;           /* prices of program.launches, */
+    struct mfu_sums sums;                 /* and of a step */
+    struct mfu_accumulation accumulation; /* from sums to those of another number of micro-steps */
     struct mfu_memory_answer memory;
     struct mfu_step_answer step;
     struct mfu_mfu_answer mfu;
@@ -116,6 +120,10 @@ double mfu_capacity(const struct mfu_gpu *, bool *assumed);
 int mfu_plan_make(struct mfu_plan *plan, const struct mfu_scenario *scenario, struct mfu_error *err);
 /* The same unless it does not fit: then 1, and only its memory is known. */
 int mfu_plan_make_fitting(struct mfu_plan *plan, const struct mfu_scenario *scenario, struct mfu_error *err);
+/* mfu_plan_make(), or mfu_plan_make_fitting(), for who asks for nothing that is of single launches, whose
+ * prices may be those of another number of micro-steps: where only that number differs from the plan
+ * before, it is worked out from sums (accumulation.h). */
+int mfu_plan_make_sums(struct mfu_plan *plan, const struct mfu_scenario *scenario, bool fitting, struct mfu_error *err);
 /* What of the layout the figures leave out, in words, one by one; NULL behind the last. */
 const char *mfu_plan_left_out(const struct mfu_plan *, size_t i);
 /* Whether the plan fits: 1, 0, or NAN where nobody can say, since something that the model's config.json or an
@@ -130,6 +138,8 @@ void mfu_plan_release(struct mfu_plan *);
  * and memory. */
 int mfu_plan_weigh(struct mfu_plan *, struct mfu_error *);
 int mfu_plan_read(struct mfu_plan *, struct mfu_error *);
+/* The step's time and FLOP, from the sums. */
+void mfu_plan_add_up(struct mfu_plan *);
 
 /* How far memory may be off, and how likely it is to suffice: from the spread of live memory, of what the allocator
  * keeps beside it, of contexts, and of an estimated capacity. */
@@ -137,6 +147,7 @@ void mfu_plan_memory_spread(struct mfu_plan *);
 
 /* What follows from the time of the step and its FLOP: rates, MFU, the interval. */
 void mfu_plan_settle(struct mfu_plan *);
+void mfu_plan_settle_time(struct mfu_plan *); /* but for how sure the memory is */
 
 /* Takes over coefficients of plan->scenario that have changed: into the machine
  * and the host times, not into the answers. */

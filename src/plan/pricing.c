@@ -23,29 +23,43 @@ bool mfu_is_product(const struct mfu_launch *l)
     return mfu_kind_is_product(l->kernel.kind);
 }
 
-/* The share of the time in which tensor cores draw their full power decides
- * how far clocks fall; they fall, the share grows: a fixed point. */
+bool mfu_throttles(const struct mfu_machine *m, const struct mfu_launch *l)
+{
+    return m->throttle > 0 && mfu_law_of(&l->kernel)->throttles;
+}
+
+bool mfu_fills_tensor_cores(const struct mfu_launch *l, const struct mfu_price *price)
+{
+    return mfu_law_of(&l->kernel)->throttles && l->kernel.math != MFU_PEAK_FP32 && price->compute_s > price->memory_s;
+}
+
+/* The share decides how far clocks fall; they fall, the share grows: a fixed point. */
+double mfu_tensor_duty(const struct mfu_machine *m, double tensor_s, double other_s)
+{
+    double duty = tensor_s / (tensor_s + other_s + 1e-30);
+
+    for (int round = 0; round < 4; round++) {
+        double slow_s = tensor_s * (1 + m->throttle * duty);
+
+        duty = slow_s / (slow_s + other_s + 1e-30);
+    }
+    return duty;
+}
+
 static void settle_clocks(const struct mfu_machine *m, const struct mfu_program *g, struct mfu_price *prices)
 {
-    double tensor_s = 0, other_s = 0, duty, slowdown = 1;
+    double tensor_s = 0, other_s = 0, duty;
 
     if (!(m->throttle > 0))
         return;
     for (int k = 0; k < g->n_segments; k++)
-        for (int i = g->segments[k].first; i < g->segments[k].first + g->segments[k].count; i++) {
-            bool tensor = mfu_law_of(&g->launches[i].kernel)->throttles && g->launches[i].kernel.math != MFU_PEAK_FP32
-                && prices[i].compute_s > prices[i].memory_s;
-
+        for (int i = g->segments[k].first; i < g->segments[k].first + g->segments[k].count; i++)
             if (!g->launches[i].communicates)
-                *(tensor ? &tensor_s : &other_s) += mfu_segment_times(g, &g->segments[k]) * prices[i].time_s;
-        }
-    duty = tensor_s / (tensor_s + other_s + 1e-30);
-    for (int round = 0; round < 4; round++) {
-        slowdown = 1 + m->throttle * duty;
-        duty = tensor_s * slowdown / (tensor_s * slowdown + other_s + 1e-30);
-    }
+                *(mfu_fills_tensor_cores(&g->launches[i], &prices[i]) ? &tensor_s : &other_s) +=
+                    mfu_segment_times(g, &g->segments[k]) * prices[i].time_s;
+    duty = mfu_tensor_duty(m, tensor_s, other_s);
     for (int i = 0; i < g->n_launches; i++)
-        if (mfu_law_of(&g->launches[i].kernel)->throttles)
+        if (mfu_throttles(m, &g->launches[i]))
             mfu_price_throttle(m, &g->launches[i].kernel, duty, &prices[i]);
 }
 
@@ -54,41 +68,89 @@ static double least(double a, double b)
     return a < b ? a : b;
 }
 
+static double most(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* When a tensor was last in L2. */
+struct mfu_touch {
+    double moved_bytes, varying_bytes;
+};
+
 /* What an L2 that is written back lazily still holds. */
 struct l2_state {
-    double reach_bytes; /* that it can hold */
-    double moved_bytes; /* traffic so far */
-    double dirty_bytes; /* written and not yet in DRAM */
+    double reach_bytes;   /* that it can hold */
+    double moved_bytes;   /* traffic so far */
+    double varying_bytes; /* by how much that grows with the share (accum - 1) / accum */
+    double dirty_bytes;   /* written and not yet in DRAM */
 };
+
+/* An input is hot, or `over_bytes` are too many: up to which share, or above which, it stays so. */
+static void bound(struct mfu_pricing *p, double share, double over_bytes, double varying_bytes)
+{
+    double changes = share - over_bytes / varying_bytes;
+
+    if (varying_bytes == 0 || isinf(over_bytes))
+        return;
+    if ((over_bytes <= 0) == (varying_bytes > 0))
+        p->most = least(p->most, changes);
+    else
+        p->least = most(p->least, changes);
+}
 
 /* Bytes of the inputs that an earlier kernel left in L2: less than its reach
  * has moved since they were touched. */
-static double still_hot(const struct mfu_program *g, const double *touched, const struct l2_state *l2,
+static double still_hot(const struct mfu_program *g, struct mfu_pricing *p, const struct l2_state *l2,
                         const struct mfu_launch *l)
 {
     double hot = 0;
 
     for (int k = 0; k < l->n_in; k++) {
         const struct mfu_view *v = &g->views[l->in[k]];
+        const struct mfu_touch *touched = &p->touched[v->tensor];
         double bytes = v->rows * v->columns * mfu_type_bytes[v->type];
+        double since = l2->moved_bytes - touched->moved_bytes + bytes;
 
-        if (l2->moved_bytes - touched[v->tensor] + bytes <= l2->reach_bytes)
+        if (since <= l2->reach_bytes)
             hot += bytes;
+        if (l2->varying_bytes != touched->varying_bytes)
+            bound(p, (g->accum - 1) / g->accum, since - l2->reach_bytes, l2->varying_bytes - touched->varying_bytes);
     }
-    return least(hot, l->kernel.read_bytes);
+    return hot;
+}
+
+void mfu_l2_absorb(const struct mfu_machine *m, const struct mfu_kernel *k, struct mfu_l2_use *use)
+{
+    use->kept_bytes = k->cold ? 0 : k->write_bytes;
+    use->absorbed_bytes = k->cold ? 0 : least(k->write_bytes, mfu_l2_reach(m) - use->dirty_bytes);
 }
 
 /* Dirty lines go to DRAM when others need their place; under a kernel that is
  * bound by arithmetic that costs no time. */
-static void write_back(struct l2_state *l2, const struct mfu_kernel *k, const struct mfu_price *price, double absorbed,
-                       double bandwidth_bytes_s)
+void mfu_l2_flush(const struct mfu_machine *m, const struct mfu_kernel *k, const struct mfu_price *price,
+                  struct mfu_l2_use *use)
 {
-    double moved = k->read_bytes + k->write_bytes;
-    double spare = price->time_s > price->memory_s ? (price->time_s - price->memory_s) * bandwidth_bytes_s : 0;
+    double spare = price->time_s > price->memory_s ? (price->time_s - price->memory_s) * m->bandwidth_bytes_s : 0;
 
-    l2->moved_bytes += moved;
-    l2->dirty_bytes += absorbed;
-    l2->dirty_bytes -= least(l2->dirty_bytes, least(moved, spare));
+    use->flushed_bytes = least(k->read_bytes + k->write_bytes, spare);
+}
+
+double mfu_l2_dirty_behind(const struct mfu_l2_use *use)
+{
+    double dirty = use->dirty_bytes + use->absorbed_bytes;
+
+    return dirty - least(dirty, use->flushed_bytes);
+}
+
+/* By how much a launch's traffic grows with the share (accum - 1) / accum. */
+static double varying_bytes(const struct mfu_launch *l, double accum)
+{
+    double bytes = l->kernel.read_bytes + l->kernel.write_bytes;
+
+    if (l->when != MFU_EVERY_MICRO_STEP)
+        return -bytes * accum;
+    return l->accumulated_bytes > 0 && accum > 1 ? bytes * accum / (accum - 1) : 0;
 }
 
 /* Kernels that are remembered: a power of two, more than a program has different ones. */
@@ -97,7 +159,8 @@ static void write_back(struct l2_state *l2, const struct mfu_kernel *k, const st
 
 static int make_room(const struct mfu_program *g, struct mfu_pricing *p)
 {
-    if (!MFU_ROOM(p->prices, g->n_launches, p->cap_prices) || !MFU_ROOM(p->touched, g->n_tensors, p->cap_touched))
+    if (!MFU_ROOM(p->prices, g->n_launches, p->cap_prices) || !MFU_ROOM(p->uses, g->n_launches, p->cap_uses)
+        || !MFU_ROOM(p->touched, g->n_tensors, p->cap_touched))
         return -1;
     if (!p->known)
         p->known = calloc(1u << KNOWN_BITS, sizeof *p->known);
@@ -147,6 +210,7 @@ static const struct mfu_price *price_of(struct mfu_pricing *p, const struct mfu_
 void mfu_pricing_release(struct mfu_pricing *p)
 {
     free(p->prices);
+    free(p->uses);
     free(p->touched);
     free(p->known);
     memset(p, 0, sizeof *p);
@@ -165,7 +229,7 @@ static void price_collective(const struct mfu_machine *m, const struct mfu_progr
 }
 
 /* Prices the launches in order, with an eye on L2. */
-int mfu_price_program(const struct mfu_machine *m, const struct mfu_program *g, struct mfu_pricing *p)
+int mfu_price_before_clocks(const struct mfu_machine *m, const struct mfu_program *g, struct mfu_pricing *p)
 {
     struct l2_state l2 = {.reach_bytes = mfu_l2_reach(m)};
 
@@ -175,25 +239,41 @@ int mfu_price_program(const struct mfu_machine *m, const struct mfu_program *g, 
         p->machine = *m;
         p->number++;
     }
+    p->least = -INFINITY;
+    p->most = INFINITY;
     for (int t = 0; t < g->n_tensors; t++)
-        p->touched[t] = -INFINITY;
+        p->touched[t] = (struct mfu_touch){-INFINITY, 0};
     for (int i = 0; i < g->n_launches; i++) {
         const struct mfu_launch *l = &g->launches[i];
-        double absorbed;
+        struct mfu_l2_use *use = &p->uses[i];
+        struct mfu_touch now;
 
         if (l->collective.axes != 0) {
             price_collective(m, g, l, &p->prices[i]);
             continue;
         }
-        absorbed = l->kernel.cold ? 0 : least(l->kernel.write_bytes, l2.reach_bytes - l2.dirty_bytes);
-        p->prices[i] = *price_of(p, &l->kernel, still_hot(g, p->touched, &l2, l) + absorbed);
-        write_back(&l2, &l->kernel, &p->prices[i], absorbed, m->bandwidth_bytes_s);
+        use->hot_bytes = still_hot(g, p, &l2, l);
+        use->dirty_bytes = l2.dirty_bytes;
+        mfu_l2_absorb(m, &l->kernel, use);
+        p->prices[i] = *price_of(p, &l->kernel, least(use->hot_bytes, l->kernel.read_bytes) + use->absorbed_bytes);
+        mfu_l2_flush(m, &l->kernel, &p->prices[i], use);
+        l2.dirty_bytes = mfu_l2_dirty_behind(use);
+        l2.moved_bytes += l->kernel.read_bytes + l->kernel.write_bytes;
+        l2.varying_bytes += varying_bytes(l, g->accum);
+        now = (struct mfu_touch){l2.moved_bytes, l2.varying_bytes};
         for (int k = 0; k < l->n_in; k++)
             if (g->views[l->in[k]].tensor != 0) /* not the weights as a whole */
-                p->touched[g->views[l->in[k]].tensor] = l2.moved_bytes;
+                p->touched[g->views[l->in[k]].tensor] = now;
         for (int k = 0; k < l->n_out; k++)
-            p->touched[g->views[l->out[k]].tensor] = l2.moved_bytes;
+            p->touched[g->views[l->out[k]].tensor] = now;
     }
+    return 0;
+}
+
+int mfu_price_program(const struct mfu_machine *m, const struct mfu_program *g, struct mfu_pricing *p)
+{
+    if (mfu_price_before_clocks(m, g, p) < 0)
+        return -1;
     settle_clocks(m, g, p->prices);
     return 0;
 }

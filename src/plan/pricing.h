@@ -19,17 +19,44 @@ struct mfu_known_price {
     unsigned of; /* the machine's number */
 };
 
+/* What a launch found in L2, and what it does there. */
+struct mfu_l2_use {
+    double hot_bytes;      /* of its inputs */
+    double dirty_bytes;    /* when it starts */
+    double kept_bytes;     /* of its results, if there is room; then */
+    double absorbed_bytes; /* as many as stay there, */
+    double flushed_bytes;  /* and of the dirty ones so many can be written back meanwhile */
+};
+
 struct mfu_pricing {
     struct mfu_price *prices; /* of the program's launches; owned */
-    double *touched;          /* scratch: when each tensor was last in L2 */
+    struct mfu_l2_use *uses;  /* by them; owned */
+    double least, most; /* which inputs are in L2 is the same for shares (accum - 1) / accum above the one, up to the
+                           other */
+    struct mfu_touch *touched; /* scratch: when each tensor was last in L2 */
     struct mfu_known_price *known;
-    int cap_prices, cap_touched;
+    int cap_prices, cap_uses, cap_touched;
     struct mfu_machine machine; /* that `known` holds for, where `of` is `number` */
     unsigned number, turn;
 };
 
 /* `pricing` was zeroed or used before.  0, or -1 when out of memory. */
 int mfu_price_program(const struct mfu_machine *, const struct mfu_program *, struct mfu_pricing *);
+/* In two steps: before clocks fall, and the fall. */
+int mfu_price_before_clocks(const struct mfu_machine *, const struct mfu_program *, struct mfu_pricing *);
+
+/* The share of the time in which tensor cores draw their full power, of so many seconds
+ * of theirs and of others while clocks hold. */
+double mfu_tensor_duty(const struct mfu_machine *, double tensor_s, double other_s);
+/* Whether a kernel fills tensor cores; whether clocks that fall slow it down. */
+bool mfu_fills_tensor_cores(const struct mfu_launch *, const struct mfu_price *);
+bool mfu_throttles(const struct mfu_machine *, const struct mfu_launch *);
+
+/* From what a launch finds in L2 to what it does there, at its price; bytes that are dirty behind it. */
+void mfu_l2_absorb(const struct mfu_machine *, const struct mfu_kernel *, struct mfu_l2_use *);
+void mfu_l2_flush(const struct mfu_machine *, const struct mfu_kernel *, const struct mfu_price *, struct mfu_l2_use *);
+double mfu_l2_dirty_behind(const struct mfu_l2_use *);
+
 void mfu_pricing_release(struct mfu_pricing *);
 
 /* How often a launch of a segment happens in one optimizer step. */

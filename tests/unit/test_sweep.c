@@ -92,12 +92,56 @@ static void rows_are_plans(void **state)
 
         assert_int_equal(r.rows[i].combination, i);
         assert_int_equal(mfu_plan_make(&plan, &one, NULL), 0);
-        assert_true(r.rows[i].columns[0] == plan.step.time_s / plan.step.tokens);
+        assert_near(r.rows[i].columns[0], plan.step.time_s / plan.step.tokens, 1e-12);
         assert_true(r.rows[i].columns[1] == round(plan.memory.smi_bytes));
         mfu_plan_release(&plan);
     }
     mfu_sweep_result_free(&r);
     mfu_sweep_clear(&sweep);
+}
+
+/* Sums of a program say of any number of micro-steps what its launches say, whatever they leave
+ * in L2, and however clocks fall: every field of the step. */
+static void micro_steps_follow_from_sums(void **state)
+{
+    static const struct {
+        const char *model, *gpu, *batch, *also, *values;
+    } sweeps[] = {{"gpt2", "rtx4070", "1,2,8", "checkpoint", "all"},
+                  {"llama-3-8b", "h100-sxm", "1,2", "seq", "128,1024"},
+                  {"mixtral-8x7b", "b200", "1,4", "precision", "bf16,bf16-pure,fp8"},
+                  {"bert-base", "rtx4090", "4,16", "gemm.throttle", "0,0.2"},
+                  {"gpt2-xl", "h100-sxm", "1,4", "gpus", "1,8"}};
+
+    (void)state;
+    for (size_t k = 0; k < LENGTH(sweeps); k++) {
+        struct mfu_scenario s = mfu_scenario_start(mfu_catalog_model(catalog, sweeps[k].model, NULL),
+                                                   mfu_catalog_gpu(catalog, sweeps[k].gpu, NULL));
+        struct mfu_sweep sweep = {.scenario = &s, .n_axes = 4, .threads = 1};
+        struct mfu_sweep_result r;
+        struct mfu_result of[MFU_COLUMNS];
+        struct mfu_plan plan = {0};
+
+        assert_int_equal(mfu_axis_read(&sweep.axes[0], &s, "accum", "1..9,33,512", NULL), 0);
+        assert_int_equal(mfu_axis_read(&sweep.axes[1], &s, "batch", sweeps[k].batch, NULL), 0);
+        assert_int_equal(mfu_axis_read(&sweep.axes[2], &s, sweeps[k].also, sweeps[k].values, NULL), 0);
+        assert_int_equal(mfu_axis_read(&sweep.axes[3], &s, "runtime", "all", NULL), 0);
+        while (sweep.n_columns < MFU_COLUMNS && mfu_result_at(sweep.n_columns, &of[sweep.n_columns])) {
+            sweep.columns[sweep.n_columns] = mfu_question_compile(&s, of[sweep.n_columns].name, NULL);
+            assert_true(mfu_question_of_sums(sweep.columns[sweep.n_columns++]));
+        }
+        r = run(&sweep);
+        assert_true(r.n_rows > r.refused);
+        for (size_t i = 0; i < r.n_rows; i++) {
+            struct mfu_scenario one = mfu_sweep_scenario(&sweep, r.rows[i].combination);
+
+            assert_int_equal(mfu_plan_make(&plan, &one, NULL), 0);
+            for (size_t c = 0; c < sweep.n_columns; c++)
+                assert_near(r.rows[i].columns[c], mfu_result_value(&of[c], &plan), 1e-12);
+        }
+        mfu_plan_release(&plan);
+        mfu_sweep_result_free(&r);
+        mfu_sweep_clear(&sweep);
+    }
 }
 
 static void same(const struct mfu_sweep_result *a, const struct mfu_sweep_result *b)
@@ -266,6 +310,7 @@ int main(void)
         cmocka_unit_test(what_does_not_fit_is_excluded_early),
         cmocka_unit_test(values_are_read),
         cmocka_unit_test(rows_are_plans),
+        cmocka_unit_test(micro_steps_follow_from_sums),
         cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(the_best_are_the_best),
         cmocka_unit_test(unknown_values_are_the_worst),

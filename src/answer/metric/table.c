@@ -354,3 +354,14 @@ bool mfu_question_wants_fit(const struct mfu_question *q)
 {
     return q->wants_fit;
 }
+
+bool mfu_question_of_sums(const struct mfu_question *q)
+{
+    for (int i = 0; i < q->n; i++) {
+        const struct name *n = &q->names[i];
+
+        if (n->figure || n->trained >= 0 || n->result.record == &more || n->result.record == &mfu_record_reading)
+            return false;
+    }
+    return true;
+}

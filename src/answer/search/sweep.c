@@ -28,7 +28,8 @@ struct worker {
     atomic_size_t *next;
     size_t end, chunk;
     bool simulated, tells;
-    struct mfu_plan plan;
+    bool sums;               /* what is asked for follows from sums */
+    struct mfu_plan plan[2]; /* of one micro-step, of several: other graphs, each with neighbours */
     struct mfu_program scratch;
     struct mfu_simulation simulation;
     struct mfu_kept kept;
@@ -62,12 +63,33 @@ static bool overfull(struct worker *w, const struct mfu_scenario *scenario)
     return bytes + c.setting[MFU_S_VRAM_RESERVED] > mfu_capacity(c.gpu, NULL);
 }
 
+/* Whether all that is asked for follows from sums. */
+static bool asks_for_sums(const struct mfu_sweep *s)
+{
+    bool sums = !simulates(s) && (!s->where || mfu_question_of_sums(s->where));
+
+    for (size_t c = 0; sums && c < s->n_columns; c++)
+        sums = mfu_question_of_sums(s->columns[c]);
+    return sums;
+}
+
+/* 1: it does not fit, and so is no row. */
+static int make(struct worker *w, struct mfu_plan *plan, const struct mfu_scenario *scenario, struct mfu_error *err)
+{
+    bool fitting = w->sweep->where && !w->simulated && mfu_question_wants_fit(w->sweep->where);
+
+    if (w->sums)
+        return mfu_plan_make_sums(plan, scenario, fitting, err);
+    return fitting ? mfu_plan_make_fitting(plan, scenario, err) : mfu_plan_make(plan, scenario, err);
+}
+
 static void plan_one(struct worker *w, size_t combination)
 {
     const struct mfu_sweep *s = w->sweep;
     struct mfu_sweep_row row = {.combination = combination, .simulated = w->simulated};
     struct mfu_scenario scenario;
     struct mfu_error err = {0};
+    struct mfu_plan *plan = &w->plan[0];
     int made = -1;
 
     if (mfu_sweep_make(s, combination, &scenario, &err) == 0) {
@@ -76,17 +98,16 @@ static void plan_one(struct worker *w, size_t combination)
             w->excluded++;
             return;
         }
-        made = s->where && !w->simulated && mfu_question_wants_fit(s->where)
-            ? mfu_plan_make_fitting(&w->plan, &scenario, &err)
-            : mfu_plan_make(&w->plan, &scenario, &err);
+        plan += scenario.setting[MFU_S_ACCUM] > 1;
+        made = make(w, plan, &scenario, &err);
     }
-    if (made < 0 || (w->simulated && mfu_simulate(&w->plan, false, &w->simulation, &err) < 0)) {
+    if (made < 0 || (w->simulated && mfu_simulate(plan, false, &w->simulation, &err) < 0)) {
         w->failed |= err.code == MFU_ENOMEM;
         w->refused++;
         return;
     }
     w->evaluated++;
-    if (made == 0 && mfu_sweep_take(s, &w->plan, &row, columns_needed(w)))
+    if (made == 0 && mfu_sweep_take(s, plan, &row, columns_needed(w)))
         w->failed |= !mfu_keep_row(s, &w->kept, &row);
     else
         w->excluded++;
@@ -108,7 +129,8 @@ static void work(void *workers, int number)
             plan_one(w, mfu_sweep_in_order(s, i));
     }
     mfu_simulation_release(&w->simulation);
-    mfu_plan_release(&w->plan);
+    mfu_plan_release(&w->plan[0]);
+    mfu_plan_release(&w->plan[1]);
     mfu_program_free(&w->scratch);
 }
 
@@ -141,6 +163,7 @@ static int plan_all(const struct mfu_sweep *s, struct worker *workers, int n, st
                                          : chunk < MOST_CHUNK ? chunk
                                                               : MOST_CHUNK,
                                      .simulated = simulates(s),
+                                     .sums = asks_for_sums(s),
                                      .tells = t == 0 && s->tell};
     started = mfu_workers_run(n, work, workers);
     for (int t = 0; t < started; t++) {

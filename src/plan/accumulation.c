@@ -1,0 +1,271 @@
+/*
+ * accumulation.c - sums of a step as functions of its number of micro-steps.
+ */
+#include "plan/accumulation.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/list.h"
+#include "graph/graph.h"
+
+/* Dirty bytes of L2 that differ by less are rounding: relative to what it can hold. */
+#define ROUNDING 1e-12
+
+static bool varies(const struct mfu_launch *l)
+{
+    return l->accumulated_bytes > 0 || l->when != MFU_EVERY_MICRO_STEP;
+}
+
+static double times_of(const struct mfu_often *t, double accum)
+{
+    return accum * t->micro + t->once;
+}
+
+static void add_seconds(struct mfu_often *sum, const struct mfu_often *times, double time_s)
+{
+    sum->micro += times->micro * time_s;
+    sum->once += times->once * time_s;
+}
+
+static struct mfu_often times_in(const struct mfu_segment *s)
+{
+    bool once = s->phase == MFU_OPTIMIZER_PHASE;
+
+    return (struct mfu_often){.micro = once ? 0 : s->repeat, .once = once ? s->repeat : 0};
+}
+
+/* ---- learning ------------------------------------------------------------ */
+
+/* Products of a pass that take as long are the same to clocks. */
+static bool same_product(const struct mfu_program *g, const struct mfu_price *prices, int a, int b)
+{
+    const struct mfu_kernel *x = &g->launches[a].kernel, *y = &g->launches[b].kernel;
+    const struct mfu_price *of_x = &prices[a], *of_y = &prices[b];
+
+    return g->launches[a].phase == g->launches[b].phase && x->math == y->math && x->traffic == y->traffic
+        && of_x->compute_s == of_y->compute_s && of_x->memory_s == of_y->memory_s
+        && of_x->overhead_s == of_y->overhead_s && of_x->waves == of_y->waves;
+}
+
+static bool add_product(struct mfu_accumulation *a, const struct mfu_program *g, const struct mfu_price *prices,
+                        int launch, const struct mfu_often *times)
+{
+    int i = 0;
+
+    while (i < a->n_throttled && !same_product(g, prices, a->throttled[i].first, launch))
+        i++;
+    if (i == a->n_throttled) {
+        if (!MFU_ROOM(a->throttled, i + 1, a->cap_throttled))
+            return false;
+        a->throttled[a->n_throttled++] = (struct mfu_equal_launches){.first = launch};
+    }
+    a->throttled[i].times.micro += times->micro;
+    a->throttled[i].times.once += times->once;
+    return true;
+}
+
+static bool same_varying(const struct mfu_program *g, const struct mfu_pricing *p, int a, int b)
+{
+    const struct mfu_launch *x = &g->launches[a], *y = &g->launches[b];
+
+    return p->uses[a].hot_bytes == p->uses[b].hot_bytes && x->phase == y->phase && x->when == y->when
+        && (x->accumulated_bytes > 0) == (y->accumulated_bytes > 0)
+        && memcmp(&x->kernel, &y->kernel, sizeof x->kernel) == 0;
+}
+
+static bool add_varying(struct mfu_accumulation *a, const struct mfu_program *g, const struct mfu_pricing *p,
+                        int launch, const struct mfu_often *times)
+{
+    int like = 0;
+
+    if (!MFU_ROOM(a->varying, a->n_varying + 1, a->cap_varying))
+        return false;
+    while (like < a->n_varying && !same_varying(g, p, a->varying[like].launch, launch))
+        like++;
+    a->varying[a->n_varying++] =
+        (struct mfu_varying_launch){.launch = launch, .like = like, .times = *times, .use = p->uses[launch]};
+    return true;
+}
+
+/* 1: learned; 0: it fails; -1: out of memory. */
+static int learn_launch(struct mfu_accumulation *a, const struct mfu_machine *m, const struct mfu_program *g,
+                        const struct mfu_pricing *p, int i, const struct mfu_often *times)
+{
+    const struct mfu_launch *l = &g->launches[i];
+    struct mfu_sums *sums = times->micro > 0 ? &a->often : &a->once;
+
+    if (l->communicates || l->stream != MFU_STREAM_COMPUTE || (varies(l) && mfu_throttles(m, l)))
+        return 0;
+    if (varies(l))
+        return add_varying(a, g, p, i, times) ? 1 : -1;
+    add_seconds(mfu_fills_tensor_cores(l, &p->prices[i]) ? &a->tensor_s : &a->other_s, times, p->prices[i].time_s);
+    mfu_sums_add_amount(sums, l, times->micro + times->once);
+    if (mfu_throttles(m, l))
+        return add_product(a, g, p->prices, i, times) ? 1 : -1;
+    mfu_sums_add_time(sums, l, &p->prices[i], times->micro + times->once);
+    return 1;
+}
+
+int mfu_accumulation_learn(struct mfu_accumulation *a, const struct mfu_machine *m, struct mfu_program *g,
+                           struct mfu_pricing *p)
+{
+    int learned = 1;
+
+    if (mfu_price_before_clocks(m, g, p) < 0)
+        return -1;
+    memset(&a->often, 0, sizeof a->often);
+    memset(&a->once, 0, sizeof a->once);
+    a->tensor_s = a->other_s = (struct mfu_often){0};
+    a->n_throttled = a->n_varying = 0;
+    a->least = p->least;
+    a->most = p->most;
+    for (int k = 0; learned > 0 && k < g->n_segments; k++) {
+        const struct mfu_segment *s = &g->segments[k];
+        const struct mfu_often times = times_in(s);
+
+        for (int i = s->first; learned > 0 && i < s->first + s->count; i++)
+            learned = learn_launch(a, m, g, p, i, &times);
+    }
+    a->state = learned > 0 ? MFU_ACCUMULATION_HOLDS : MFU_ACCUMULATION_FAILS;
+    return learned < 0 ? -1 : 0;
+}
+
+/* ---- another number ------------------------------------------------------ */
+
+static double inside(const struct mfu_l2_use *use, const struct mfu_kernel *k)
+{
+    return (use->hot_bytes < k->read_bytes ? use->hot_bytes : k->read_bytes) + use->absorbed_bytes;
+}
+
+/* What a launch that varies does when so many bytes of L2 are dirty; returns how many are behind it. */
+static double vary(struct mfu_accumulation *a, const struct mfu_machine *m, struct mfu_program *g, int number,
+                   double accum, double dirty_bytes)
+{
+    struct mfu_varying_launch *v = &a->varying[number];
+    const struct mfu_varying_launch *like = &a->varying[v->like];
+    const struct mfu_kernel *k = &g->launches[like->launch].kernel;
+
+    if (like == v)
+        mfu_launch_accumulate(g, v->launch, accum);
+    v->use.dirty_bytes = dirty_bytes;
+    mfu_l2_absorb(m, k, &v->use);
+    if (like != v && like->use.absorbed_bytes == v->use.absorbed_bytes) {
+        v->price = like->price;
+        v->use.flushed_bytes = like->use.flushed_bytes;
+    } else {
+        mfu_price_kernel(m, k, inside(&v->use, k) - v->use.absorbed_bytes, v->use.absorbed_bytes, &v->price);
+        mfu_l2_flush(m, k, &v->price, &v->use);
+    }
+    return mfu_l2_dirty_behind(&v->use);
+}
+
+/* The same for another, which changes its price if L2 takes more or less of its results; -1: out of memory. */
+static double follow(struct mfu_accumulation *a, const struct mfu_machine *m, const struct mfu_program *g,
+                     const struct mfu_pricing *p, int launch, int *segment, double dirty_bytes)
+{
+    const struct mfu_kernel *k = &g->launches[launch].kernel;
+    struct mfu_l2_use use = p->uses[launch];
+    struct mfu_varying_launch *c;
+    double room = mfu_l2_reach(m) - dirty_bytes;
+
+    use.dirty_bytes = dirty_bytes;
+    use.absorbed_bytes = use.kept_bytes < room ? use.kept_bytes : room;
+    if (use.absorbed_bytes == p->uses[launch].absorbed_bytes)
+        return mfu_l2_dirty_behind(&use);
+    if (!MFU_ROOM(a->changed, a->n_changed + 1, a->cap_changed))
+        return -1;
+    while (launch >= g->segments[*segment].first + g->segments[*segment].count)
+        ++*segment;
+    c = &a->changed[a->n_changed++];
+    *c = (struct mfu_varying_launch){
+        .launch = launch, .price = p->prices[launch], .times = times_in(&g->segments[*segment])};
+    mfu_price_traffic(m, k, inside(&use, k), &c->price);
+    mfu_l2_flush(m, k, &c->price, &use);
+    return mfu_l2_dirty_behind(&use);
+}
+
+/* Prices what varies, and what changes behind it.  False: out of memory. */
+static bool walk(struct mfu_accumulation *a, const struct mfu_machine *m, struct mfu_program *g,
+                 const struct mfu_pricing *p, double accum)
+{
+    double rounding = ROUNDING * mfu_l2_reach(m);
+    int segment = 0, at = 0;
+    double dirty = 0;
+
+    a->n_changed = 0;
+    for (int i = 0; i < a->n_varying; i++) {
+        int next = i + 1 < a->n_varying ? a->varying[i + 1].launch : g->n_launches;
+
+        if (at != a->varying[i].launch) /* L2 was as before in between */
+            dirty = p->uses[a->varying[i].launch].dirty_bytes;
+        dirty = vary(a, m, g, i, accum, dirty);
+        at = a->varying[i].launch + 1;
+        while (at < next && fabs(dirty - p->uses[at].dirty_bytes) > rounding) {
+            dirty = follow(a, m, g, p, at++, &segment, dirty);
+            if (dirty < 0)
+                return false;
+        }
+    }
+    return true;
+}
+
+static void add_throttled(const struct mfu_machine *m, const struct mfu_launch *l, struct mfu_price price, double duty,
+                          double times, struct mfu_sums *sums)
+{
+    if (mfu_throttles(m, l))
+        mfu_price_throttle(m, &l->kernel, duty, &price);
+    mfu_sums_add_time(sums, l, &price, times);
+}
+
+bool mfu_accumulation_sums(struct mfu_accumulation *a, const struct mfu_machine *m, struct mfu_program *g,
+                           const struct mfu_pricing *p, double accum, struct mfu_sums *sums)
+{
+    double share = (accum - 1) / accum, duty;
+    double tensor_s = times_of(&a->tensor_s, accum), other_s = times_of(&a->other_s, accum);
+
+    if (!(share > a->least && share < a->most) || !walk(a, m, g, p, accum))
+        return false;
+    *sums = a->once;
+    mfu_sums_add(sums, &a->often, accum);
+    for (int i = 0; i < a->n_varying; i++) {
+        const struct mfu_varying_launch *v = &a->varying[i];
+        const struct mfu_launch *l = &g->launches[a->varying[v->like].launch];
+        double times = times_of(&v->times, accum);
+
+        mfu_sums_add_amount(sums, l, times);
+        mfu_sums_add_time(sums, l, &v->price, times);
+        other_s += times * v->price.time_s;
+    }
+    for (int i = 0; i < a->n_changed; i++) {
+        const struct mfu_varying_launch *c = &a->changed[i];
+        const struct mfu_launch *l = &g->launches[c->launch];
+        const struct mfu_price *before = &p->prices[c->launch];
+        double times = times_of(&c->times, accum);
+
+        *(mfu_fills_tensor_cores(l, before) ? &tensor_s : &other_s) -= times * before->time_s;
+        *(mfu_fills_tensor_cores(l, &c->price) ? &tensor_s : &other_s) += times * c->price.time_s;
+    }
+    duty = mfu_tensor_duty(m, tensor_s, other_s);
+    for (int i = 0; i < a->n_throttled; i++)
+        add_throttled(m, &g->launches[a->throttled[i].first], p->prices[a->throttled[i].first], duty,
+                      times_of(&a->throttled[i].times, accum), sums);
+    for (int i = 0; i < a->n_changed; i++) {
+        const struct mfu_varying_launch *c = &a->changed[i];
+        const struct mfu_launch *l = &g->launches[c->launch];
+        double times = times_of(&c->times, accum);
+
+        add_throttled(m, l, p->prices[c->launch], duty, -times, sums);
+        add_throttled(m, l, c->price, duty, times, sums);
+    }
+    return true;
+}
+
+void mfu_accumulation_release(struct mfu_accumulation *a)
+{
+    free(a->throttled);
+    free(a->varying);
+    free(a->changed);
+    memset(a, 0, sizeof *a);
+}

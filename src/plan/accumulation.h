@@ -1,0 +1,61 @@
+/*
+ * accumulation.h - steps of one program with any number of micro-steps, from sums.
+ *
+ * Of the launches only those that add to gradients, or happen once a step, follow the
+ * number of micro-steps; the others keep their prices as long as L2 takes as many of their
+ * results, and products as long as clocks do not fall.  So a program is added up once, at
+ * MFU_ACCUMULATED micro-steps: what is fixed; the products that clocks slow down, equal
+ * ones together; and the launches that vary.  For another number of micro-steps these are
+ * priced anew, and whatever behind them finds less or more room in L2.
+ */
+#ifndef MFU_ACCUMULATION_H
+#define MFU_ACCUMULATION_H
+
+#include "plan/pricing.h"
+#include "plan/sums.h"
+
+#define MFU_ACCUMULATED 2
+
+/* How often something is launched: in a micro-step, or in the optimizer. */
+struct mfu_often {
+    double micro, once;
+};
+
+/* Equal products: as the first one of them. */
+struct mfu_equal_launches {
+    int first;
+    struct mfu_often times;
+};
+
+/* A launch that varies, or one behind it that finds something else in L2. */
+struct mfu_varying_launch {
+    int launch, like; /* like: the first of the list that is equal */
+    struct mfu_often times;
+    struct mfu_price price;
+    struct mfu_l2_use use;
+};
+
+struct mfu_accumulation {
+    enum { MFU_ACCUMULATION_UNKNOWN, MFU_ACCUMULATION_HOLDS, MFU_ACCUMULATION_FAILS } state;
+    struct mfu_sums often, once; /* what does not vary: of a micro-step, of the optimizer */
+    struct mfu_equal_launches *throttled;
+    struct mfu_varying_launch *varying, *changed; /* those that vary; scratch: others that do, at the last number */
+    int n_throttled, n_varying, n_changed, cap_throttled, cap_varying, cap_changed;
+    struct mfu_often tensor_s; /* of kernels that fill the tensor cores, before clocks fall; */
+    struct mfu_often other_s;  /* of others that do not vary */
+    double least, most;        /* shares (accum - 1) / accum for which inputs in L2 are the same ones */
+};
+
+/* Prices the program, which is at MFU_ACCUMULATED micro-steps, and adds it up; prices are those
+ * before clocks fall.  Fails where launches wait for other ranks.  -1: out of memory. */
+int mfu_accumulation_learn(struct mfu_accumulation *, const struct mfu_machine *, struct mfu_program *,
+                           struct mfu_pricing *);
+
+/* Sums of a step of `accum` micro-steps (2 or more), of the pricing that was learned from; changes the
+ * kernels of launches that vary.  False: other inputs are in L2, or no memory; every launch has to be priced. */
+bool mfu_accumulation_sums(struct mfu_accumulation *, const struct mfu_machine *, struct mfu_program *,
+                           const struct mfu_pricing *, double accum, struct mfu_sums *);
+
+void mfu_accumulation_release(struct mfu_accumulation *);
+
+#endif
