@@ -269,6 +269,8 @@ static int draw_memory(struct mfu_canvas *c, const struct mfu_plan *p, const str
     if (status == 0) {
         g.n = mfu_memory_timeline_thin(&course, MOST_POINTS, g.chosen);
         keys(c, pieces, memory_parts(p, pieces));
+        if (p->n_stages > 0)
+            mfu_canvas_key(c, NULL, false, "Stage %d by itself, with one microbatch in flight", p->shown_stage + 1);
         if (p->config.accum > 2)
             mfu_canvas_key(c, NULL, false,
                            "The first micro-step of a steady step, the later ones, which are alike, once, and the "

@@ -76,6 +76,9 @@ int mfu_html_memory(FILE *out, const struct mfu_html_report *page, struct mfu_er
 
     fputs("<p>At its highest moment: ", out);
     mfu_markup_text(out, page->plan->memory.peak_at);
+    if (page->plan->n_stages > 0)
+        mfu_html_say(out, "; of stage %d of %d, which holds the most", page->plan->worst_stage + 1,
+                     page->plan->n_stages);
     fputs(".</p>\n", out);
     if (mfu_figure_split.draw(&c, page->plan, page->simulation, err) < 0)
         return -1;
