@@ -240,6 +240,36 @@ static void words_name_what_is_not_modelled(void **state)
     }
 }
 
+/* Adapters by their columns: less memory than full training, less still on a quantised base; words that stand for
+ * the same are the same; what cannot be planned is named. */
+static void adapters_are_read_by_their_columns(void **state)
+{
+    static const struct {
+        const char *cells, *why; /* why NULL: planned */
+    } rows[] = {
+        {"9340,full,,none,", NULL},
+        {"9340,lora,8,none,all linear", NULL},
+        {"9340,qlora,8,nf4,all linear (*_proj)", NULL},
+        {"9340,lora,8,none,\"qkv,o,up,down\"", NULL},
+        {"9340,lora,,none,", "lora_rank"},
+        {"9340,miss,8,none,", "method 'miss' is not modelled"},
+        {"9340,lora,8,none,nothing", "lora_targets"},
+    };
+    double bytes[LENGTH(rows)];
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_validation *all = one("step_time_ms,method,lora_rank,quant,lora_targets", rows[i].cells);
+
+        if (rows[i].why ? !strstr(all->rows[0].skipped, rows[i].why) : all->rows[0].skipped[0] != '\0')
+            fail_msg("%s: '%s'", rows[i].cells, all->rows[0].skipped);
+        bytes[i] = all->rows[0].predicted_allocated_bytes;
+        mfu_validation_free(all);
+    }
+    assert_true(bytes[1] < bytes[0] && bytes[2] < bytes[1]);
+    assert_near(bytes[3], bytes[1], 0);
+}
+
 /* The libraries are those of the PyTorch that is named, else of the source's last year; nothing else has one. */
 static void the_year_of_the_libraries_is_read(void **state)
 {
@@ -473,6 +503,7 @@ int main(void)
         cmocka_unit_test(empty_cells_take_defaults),
         cmocka_unit_test(what_is_another_machine_is_left_out),
         cmocka_unit_test(words_name_what_is_not_modelled),
+        cmocka_unit_test(adapters_are_read_by_their_columns),
         cmocka_unit_test(the_year_of_the_libraries_is_read),
         cmocka_unit_test(image_models_are_read),
         cmocka_unit_test(older_programs_are_refused),

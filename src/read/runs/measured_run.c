@@ -39,7 +39,7 @@ static const struct word families[] = {
     {"gpt2", "gpt2", NULL}, {"gpt3", "gpt2", "graph of gpt2 for gpt3"}, {"gpt-mcore", "gpt2", "graph of gpt2 for gpt-mcore"},
     {"mpt", "mpt-125m", NULL}, {"llama", "llama-2-7b", NULL}, {"mistral", "llama-2-7b", NULL},
     {"qwen2.5", "qwen2.5-7b", NULL}, {"qwen1.5", "qwen2.5-7b", "graph of qwen2.5 for qwen1.5"}, {"qwen2", "qwen2.5-7b", NULL},
-    {"qwen3", "qwen3-8b", NULL}, {"gemma", "gemma-2b", NULL}, {"gemma2", "gemma-2-2b", NULL},
+    {"qwen3", "qwen3-8b", NULL}, {"qwen", "qwen-7b", NULL}, {"gemma", "gemma-2b", NULL}, {"gemma2", "gemma-2-2b", NULL},
     {"bert", "bert-base", NULL}, {"vit", "vit-b-16", NULL}, {"deit", "vit-b-16", "graph of vit for deit"}, {"mixtral", "mixtral-8x7b", NULL},
     {"transformer-xl", NULL, "family transformer-xl: segment recurrence and adaptive softmax are not modelled"},
     {NULL, NULL, NULL}};
@@ -50,24 +50,38 @@ static const struct { const char *column, *dim; } dims[] = {
     {"img_size", "image"}, {"patch", "patch"}};
 // clang-format on
 
+/* What trains, by the column `method`; what adapters sit on, by `lora_targets`; how the base is held, by `quant`. */
+static const struct word methods[] = {
+    {"full", "", NULL}, {"lora", "lora", NULL}, {"qlora", "lora", NULL}, {"", "", NULL}, {NULL, NULL, NULL}};
+static const struct word targets[] = {{"", "all-linear", "lora_targets=all-linear"},
+                                      {"all linear", "all-linear", NULL},
+                                      {"all linear (*_proj)", "all-linear", NULL},
+                                      {"default (attention qkv)", "qkv,q,k,v", NULL},
+                                      {"self_attn", "attention", NULL},
+                                      /* Qwen's block: w1 and w2 are gate and up, c_proj the projections after both. */
+                                      {"c_attn,c_proj,w1,w2", "all-linear", NULL},
+                                      {NULL, NULL, NULL}};
+static const struct word quants[] = {{"none", "", NULL}, {"", "", NULL}, {NULL, NULL, NULL}};
+
 /* What other columns and the notes say of a run in words: a property that is a setting here, or one that is
  * not modelled.  A phrase counts where it stands as words of its own and nothing before it denies it. */
 // clang-format off
 static const struct said {
     const char *phrase;
     const char *key, *value; /* what it sets; key NULL: it cannot be modelled */
-    const char *what;        /* what is not modelled */
+    const char *what;        /* what is not modelled, */
+    bool adapter;            /* unless the columns of adapters say it */
 } said[] = {
-    {"lora", NULL, NULL, "adapters (LoRA)"}, {"qlora", NULL, NULL, "adapters (QLoRA)"},
-    {"dora", NULL, NULL, "adapters (DoRA)"}, {"adapter", NULL, NULL, "adapters"}, {"adapters", NULL, NULL, "adapters"},
-    {"peft", NULL, NULL, "adapters"}, {"prefix tuning", NULL, NULL, "adapters"},
-    {"prompt tuning", NULL, NULL, "adapters"}, {"frozen", NULL, NULL, "frozen weights"},
-    {"offload", NULL, NULL, "offload to the CPU"}, {"offloading", NULL, NULL, "offload to the CPU"},
-    {"offloaded", NULL, NULL, "offload to the CPU"},
-    {"in backward", NULL, NULL, "an optimizer that runs within backward"},
-    {"optimizer_in_bwd", NULL, NULL, "an optimizer that runs within backward"},
-    {"keeps logits", "keep_logits", "1", NULL}, {"logits kept", "keep_logits", "1", NULL},
-    {"uses tf32", "precision", "tf32", NULL}, {"fused ops", "runtime", "fused", NULL},
+    {"lora", NULL, NULL, "adapters (LoRA)", true}, {"qlora", NULL, NULL, "adapters (QLoRA)", true},
+    {"dora", NULL, NULL, "adapters (DoRA)", true}, {"adapter", NULL, NULL, "adapters", true}, {"adapters", NULL, NULL, "adapters", true},
+    {"peft", NULL, NULL, "adapters", true}, {"prefix tuning", NULL, NULL, "adapters", true},
+    {"prompt tuning", NULL, NULL, "adapters", true}, {"frozen", NULL, NULL, "frozen weights", true},
+    {"offload", NULL, NULL, "offload to the CPU", false}, {"offloading", NULL, NULL, "offload to the CPU", false},
+    {"offloaded", NULL, NULL, "offload to the CPU", false},
+    {"in backward", NULL, NULL, "an optimizer that runs within backward", false},
+    {"optimizer_in_bwd", NULL, NULL, "an optimizer that runs within backward", false},
+    {"keeps logits", "keep_logits", "1", NULL, false}, {"logits kept", "keep_logits", "1", NULL, false},
+    {"uses tf32", "precision", "tf32", NULL, false}, {"fused ops", "runtime", "fused", NULL, false},
 };
 // clang-format on
 
@@ -288,33 +302,44 @@ static bool choose_model(struct mfu_row *r)
 static const struct {
     const char *program;
     const char *key, *value; /* where the model has such a key */
+    bool late;               /* of adapters, whatever the columns say */
 } programs[] = {
     /* transformers' loss_utils.py and the models' forward before it: logits in fp32. */
-    {"after_pp_fix=False", "trainer", "nanotron-2024"},
-    {"nanotron", "trainer", "nanotron"},
-    {"torchtitan", "trainer", "torchtitan"},
-    {"Megatron-Bridge", "trainer", "megatron-bridge"},
-    {"NeMo", "trainer", "megatron-bridge"},
-    {"hf", "upcast_logits", "1"},
-    {"hugging face", "upcast_logits", "1"},
-    {"huggingface transformers", "upcast_logits", "1"},
-    {"transformers trainer", "upcast_logits", "1"},
+    /* Qwen's finetune.py, of 2023: the model's code is its own, and the host spends 22 us on each of its kernels. */
+    {"QwenLM", "lora_dtype", "16bit", true},
+    {"QwenLM", "dispatch.eager", "22us", true},
+    {"after_pp_fix=False", "trainer", "nanotron-2024", false},
+    {"nanotron", "trainer", "nanotron", false},
+    {"torchtitan", "trainer", "torchtitan", false},
+    {"Megatron-Bridge", "trainer", "megatron-bridge", false},
+    {"NeMo", "trainer", "megatron-bridge", false},
+    {"hf", "upcast_logits", "1", false},
+    {"hugging face", "upcast_logits", "1", false},
+    {"huggingface transformers", "upcast_logits", "1", false},
+    {"transformers trainer", "upcast_logits", "1", false},
 };
 
-/* The program in the column of the software, or in words. */
-static bool set_program(struct mfu_row *r)
+/* The program in the column of the software, or in words; later, what holds of adapters over all columns. */
+static bool set_program(struct mfu_row *r, bool late)
 {
     int trainer = mfu_setting_choice(MFU_S_TRAINER, mfu_row_cell(r, "compile"), NULL);
 
-    if (trainer >= 0 && !set(r, "trainer", mfu_trainer_names[trainer]))
+    if (!late && trainer >= 0 && !set(r, "trainer", mfu_trainer_names[trainer]))
         return false;
+    if (late && !(r->run->scenario.setting[MFU_S_LORA] > 0))
+        return true;
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
-        if ((says(mfu_row_cell(r, "source"), programs[i].program)
-             || says(mfu_row_cell(r, "notes"), programs[i].program))
+        if (programs[i].late == late
+            && (says(mfu_row_cell(r, "source"), programs[i].program)
+                || says(mfu_row_cell(r, "notes"), programs[i].program))
             && (strcmp(programs[i].key, "trainer") == 0 || mfu_cell_is(r, "compile", "eager"))
             && mfu_scenario_key(&r->run->scenario, programs[i].key, NULL).kind != MFU_KEY_NONE) {
             mfu_row_assume(r, "%s=%s, as %s does", programs[i].key, programs[i].value, programs[i].program);
-            return set(r, programs[i].key, programs[i].value);
+            if (!set(r, programs[i].key, programs[i].value))
+                return false;
+            if (i + 1 == sizeof programs / sizeof *programs
+                || strcmp(programs[i].program, programs[i + 1].program) != 0)
+                return true;
         }
     return true;
 }
@@ -554,19 +579,76 @@ static const char *where_said(const struct mfu_row *r, const char *phrase)
     return NULL;
 }
 
+/* Whether columns say all of an adapter, so that no word of the notes need. */
+static bool states_method(const struct mfu_row *r)
+{
+    return !mfu_cell_empty(r, "method") && (mfu_cell_is(r, "method", "full") || mfu_cell_number(r, "lora_rank") > 0);
+}
+
 static bool check_said(struct mfu_row *r)
 {
     for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
         const char *column = said[i].key ? NULL : where_said(r, said[i].phrase);
 
-        if (column)
-            return mfu_row_skip(r, "%s: not modelled (%s)", said[i].what, column);
+        if (column && !(said[i].adapter && states_method(r)))
+            return mfu_row_skip(r,
+                                said[i].adapter ? "%s: the columns method and lora_rank do not state them (%s)"
+                                                : "%s: not modelled (%s)",
+                                said[i].what, column);
     }
-    if (mfu_cell_number(r, "lora_rank") > 0)
-        return mfu_row_skip(r, "adapters: not modelled (lora_rank)");
-    if (mfu_cell_number(r, "act_offload") > 0 || mfu_cell_number(r, "cpu_offload") > 0)
+    if (mfu_cell_number(r, "lora_rank") > 0 && mfu_cell_empty(r, "method"))
+        return mfu_row_skip(r, "adapters whose method is not stated (lora_rank)");
+    if (mfu_cell_number(r, "act_offload") > 0 || !mfu_cell_empty(r, "cpu_offload"))
         return mfu_row_skip(r, "offload to the CPU: not modelled");
     return true;
+}
+
+/* The word of ours for a cell, noted where it is assumed; NULL: none is known. */
+static const char *our_word(struct mfu_row *r, const char *text, const struct word *words)
+{
+    for (; words->theirs; words++)
+        if (mfu_same_letters(words->theirs, text)) {
+            if (words->note)
+                mfu_row_assume(r, "%s", words->note);
+            return words->ours;
+        }
+    return NULL;
+}
+
+/* peft gave adapters the type of the weights beside them until autocast_adapter_dtype made them fp32 (peft 0.12). */
+#define FIRST_FP32_ADAPTERS 2024
+
+static bool set_adapter_type(struct mfu_row *r)
+{
+    double year = r->run->scenario.setting[MFU_S_SOFTWARE];
+
+    if (!(year > 0 && year < FIRST_FP32_ADAPTERS))
+        return true;
+    mfu_row_assume(r, "lora_dtype=16bit: peft of %.0f", year);
+    return set(r, "lora_dtype", "16bit");
+}
+
+/* Adapters, what they sit on and what is trained beside them. */
+static bool set_adapters(struct mfu_row *r)
+{
+    static const char beside[] = "; embedding and lm_head trained in full";
+    const char *method = our_word(r, mfu_row_cell(r, "method"), methods), *quant, *target;
+    char text[200], *more;
+
+    if (!method)
+        return mfu_row_skip(r, "method '%s' is not modelled", mfu_row_cell(r, "method"));
+    if (!*method)
+        return true;
+    if (!(mfu_cell_number(r, "lora_rank") > 0))
+        return mfu_row_skip(r, "the rank of the adapters is not stated");
+    snprintf(text, sizeof text, "%s", mfu_row_cell(r, "lora_targets"));
+    if ((more = strstr(text, beside)))
+        *more = '\0';
+    target = our_word(r, text, targets);
+    quant = our_word(r, mfu_row_cell(r, "quant"), quants);
+    return set(r, "lora", mfu_row_cell(r, "lora_rank")) && set(r, "lora_targets", target ? target : text)
+        && set(r, "base_precision", !quant ? mfu_row_cell(r, "quant") : "bf16")
+        && (!more || set(r, "trainable", "embeddings,head")) && set_adapter_type(r);
 }
 
 static bool set_said(struct mfu_row *r)
@@ -742,6 +824,7 @@ static void read_time(struct mfu_row *r)
 {
     struct mfu_measured_run *run = r->run;
     const double *set = run->scenario.setting;
+    static const char *const uneven[] = {"lengths vary", "variable lengths", "seq_len is the maximum"};
     double rate = mfu_cell_number(r, "tokens_per_s");
 
     if (isnan(rate))
@@ -752,6 +835,12 @@ static void read_time(struct mfu_row *r)
         run->step_s = set[MFU_S_BATCH] * set[MFU_S_ACCUM] * mfu_row_replicas(set) * run->seq / rate;
     if (isnan(run->step_s)) /* 0 would be refused: a rate is above it */
         run->step_s = set[MFU_S_BATCH] * set[MFU_S_ACCUM] * mfu_row_replicas(set) / mfu_cell_number(r, "samples_per_s");
+    for (size_t i = 0; i < sizeof uneven / sizeof *uneven; i++)
+        if (says(mfu_row_cell(r, "notes"), uneven[i])) {
+            run->step_s = NAN;
+            mfu_row_assume(r, "the time of sequences of many lengths: not compared");
+            break;
+        }
     run->mfu = mfu_cell_number(r, "mfu_pct") / 100;
     run->hfu = mfu_cell_number(r, "hfu_pct") / 100;
     run->mfu_peak_flops = mfu_cell_number(r, "mfu_peak_tflops") * 1e12;
@@ -765,12 +854,16 @@ static void read_memory(struct mfu_row *r)
 {
     struct mfu_measured_run *run = r->run;
     const char *notes = mfu_row_cell(r, "notes"), *outcome = mfu_row_cell(r, "outcome");
+    const char *basis = mfu_row_cell(r, "mem_basis");
 
     run->allocated_bytes = mfu_cell_number(r, "mem_allocated_gib") * 0x1p30;
     run->reserved_bytes = mfu_cell_number(r, "mem_reserved_gib") * 0x1p30;
     run->params_m = mfu_cell_number(r, "params_m");
     run->ran = strcasecmp(outcome, "ran") == 0 ? 1 : strcasecmp(outcome, "oom") == 0 ? 0 : -1;
-    run->reserved_is_smi = says(notes, "nvidia-smi") || says(notes, "nvml") || says(notes, "device memory usage");
+    run->reserved_is_smi = says(notes, "nvidia-smi") || says(notes, "nvml") || says(notes, "device memory usage")
+        || says(basis, "nvidia-smi") || says(basis, "unstated");
+    if (says(basis, "unstated"))
+        mfu_row_assume(r, "the memory is what nvidia-smi shows: its basis is not stated");
     if (!run->reserved_is_smi && run->reserved_bytes > MOST_RESERVED * run->allocated_bytes) {
         mfu_row_assume(r, "mem_allocated_gib %s is not used: no peak of a step, %s are reserved",
                        mfu_row_cell(r, "mem_allocated_gib"), mfu_row_cell(r, "mem_reserved_gib"));
@@ -798,8 +891,8 @@ void mfu_measured_run(struct mfu_catalog *catalog, const struct mfu_csv *csv, si
     run->params_m = run->seq = NAN;
     run->ran = -1;
     if (mfu_row_check_numbers(&r) && check_said(&r) && set_batch(&r) && choose_gpu(&r) && choose_cluster(&r)
-        && choose_model(&r) && set_dims(&r) && set_program(&r) && set_runtime(&r) && set_said(&r) && set_schedule(&r)
-        && set_keys(&r))
+        && choose_model(&r) && set_dims(&r) && set_program(&r, false) && set_runtime(&r) && set_adapters(&r)
+        && set_program(&r, true) && set_said(&r) && set_schedule(&r) && set_keys(&r))
         mfu_row_check_words(&r);
     read_time(&r);
     read_memory(&r);
