@@ -652,7 +652,8 @@ static int check_pipeline(const struct mfu_config *c, struct mfu_error *err)
     if (pp <= 1)
         return 0;
     if (pp * vpp > layers + first + last)
-        return mfu_fail(err, MFU_EINPUT, "pp: %.0f layers do not fill %.0f stages", layers, pp * vpp);
+        return mfu_fail(err, MFU_EINPUT, "pp: %.0f layers do not fill %.0f stages; pp %.0f vpp 1 would do", layers,
+                        pp * vpp, fmin(pp, layers + first + last));
     if (floor((layers + first + last) / (pp * vpp)) < fmax(first, last))
         return mfu_fail(err, MFU_EINPUT, "%s_stage_less: the %.0f layers of a stage are fewer than %.0f",
                         first > last ? "first" : "last", floor((layers + first + last) / (pp * vpp)),
@@ -686,15 +687,20 @@ static void derive_pipeline(struct mfu_config *c)
 
 static int check_experts(const struct mfu_config *c, struct mfu_error *err)
 {
-    double ep = c->setting[MFU_S_EP], experts = mfu_config_dim(c, "n_experts");
+    double ep = c->setting[MFU_S_EP], dp = c->setting[MFU_S_DP], experts = mfu_config_dim(c, "n_experts");
+    double both = floor(fmin(dp, experts));
+    char which[160];
 
     if (ep <= 1)
         return 0;
     if (!(experts > 1))
         return mfu_fail(err, MFU_EINPUT, "ep: %.0f: the model has no experts", ep);
-    if (fmod(c->setting[MFU_S_DP], ep) != 0)
-        return mfu_fail(err, MFU_EINPUT, "ep: %.0f does not divide dp %.0f, whose ranks share the experts", ep,
-                        c->setting[MFU_S_DP]);
+    if (fmod(dp, ep) != 0) {
+        while (both > 1 && (fmod(dp, both) != 0 || fmod(experts, both) != 0))
+            both--;
+        return mfu_fail(err, MFU_EINPUT, "ep: %.0f does not divide dp %.0f, whose ranks share the experts; %s do%s", ep,
+                        dp, divisors(both, fmin(both, 64), which, sizeof which), both > 1 ? "" : "es");
+    }
     return check_divides(c, "n_experts", MFU_S_EP, err);
 }
 
@@ -750,7 +756,8 @@ static int check_parallel(const struct mfu_config *c, struct mfu_error *err)
 
     if (c->setting[MFU_S_DP] * model != gpus) {
         if (model == 1)
-            return mfu_fail(err, MFU_EINPUT, "dp: %.0f ranks do not fill %.0f GPUs", c->setting[MFU_S_DP], gpus);
+            return mfu_fail(err, MFU_EINPUT, "dp: %.0f ranks do not fill %.0f GPUs; dp %.0f or gpus %.0f would do",
+                            c->setting[MFU_S_DP], gpus, gpus, c->setting[MFU_S_DP]);
         return mfu_fail(err, MFU_EINPUT,
                         "gpus: %.0f do not divide into groups of %.0f (tp %.0f x cp %.0f x pp %.0f) "
                         "for dp %.0f; %.0f do",
