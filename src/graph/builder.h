@@ -43,7 +43,8 @@ struct mfu_node {
     bool again;                   /* out was computed a second time, for backward */
     int gradient;                 /* view of d loss / d out, or MFU_NO_VIEW */
     bool requires_gradient;       /* something before it trains */
-    bool partial_gradient;        /* the sum of it over a group is to come */
+    bool partial_gradient;        /* the sum of it over a group is to come, */
+    bool summed_beside;           /* while a product makes the gradient of the reader's weight */
     int gathered, gathered_again; /* out with the tokens of all ranks, or MFU_NO_VIEW */
     int parameter[2];             /* its weight (maybe shared) and bias, or -1 */
 };

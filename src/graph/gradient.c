@@ -49,6 +49,7 @@ void mfu_grad_add(struct mfu_builder *s, struct mfu_node *n, int i, int view)
     target = &s->nodes[n->in[i]];
     if (mfu_node_split(s, n) == MFU_SPLIT_COLUMNS) { /* of all ranks' tokens, and to be summed */
         target->partial_gradient = true;
+        target->summed_beside = mfu_trains(s, n, 0);
     } else if (mfu_compare(s, mfu_view_rows(s, view), mfu_view_rows(s, target->out)) > 0) { /* it was broadcast */
         int reduced = mfu_tensor_new(s, mfu_view_rows(s, target->out), mfu_view_columns(s, view),
                                      mfu_view_type(s, view), MFU_PART_ACTIVATIONS);

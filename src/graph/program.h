@@ -113,6 +113,8 @@ struct mfu_launch {
     enum mfu_occurrence when;
     struct mfu_amount whole; /* of a launch that does not happen in every micro-step, when it does */
     struct mfu_collective collective;
+    int beside; /* a collective in the compute stream that runs beside the next (1) or latest (-1) product; 0 */
+    double beside_share;                        /* of it, at most */
     int in[MFU_LAUNCH_IN], out[MFU_LAUNCH_OUT]; /* views; the first n_in, n_out */
 };
 

@@ -53,10 +53,11 @@ static bool same_launch(const struct mfu_launch *a, const struct mfu_launch *b)
         && a->recomputed == b->recomputed && a->n_in == b->n_in && a->n_out == b->n_out
         && a->communicates == b->communicates && a->stream == b->stream && a->wait_stream == b->wait_stream
         && a->wait_behind == b->wait_behind && a->when == b->when && a->collective.axes == b->collective.axes
-        && a->collective.kind == b->collective.kind && memcmp(a->in, b->in, (size_t)a->n_in * sizeof *a->in) == 0
+        && a->collective.kind == b->collective.kind && a->beside == b->beside && a->beside_share == b->beside_share
+        && memcmp(a->in, b->in, (size_t)a->n_in * sizeof *a->in) == 0
         && memcmp(a->out, b->out, (size_t)a->n_out * sizeof *a->out) == 0;
 }
-_Static_assert(sizeof(struct mfu_launch) == 376 && sizeof(struct mfu_kernel) == 104,
+_Static_assert(sizeof(struct mfu_launch) == 392 && sizeof(struct mfu_kernel) == 104,
                "a new field is a size, or belongs in same_launch()");
 
 static bool same_form(const struct mfu_program *a, const struct mfu_program *b)

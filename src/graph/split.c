@@ -10,8 +10,8 @@
  *
  * Where a partial sum meets a whole tensor stands an all-reduce, or, with sequence
  * parallelism, a reduce-scatter, and an all-gather before the next product.  The
- * gradient goes the opposite way.  All of them are in the way of what follows:
- * they stand in the compute stream.
+ * gradient goes the opposite way.  All of them stand in the compute stream; what a
+ * trainer runs beside a product is in the way as far as it takes longer.
  */
 #include "graph/split.h"
 
@@ -173,6 +173,19 @@ static int over_rows(struct mfu_builder *s, enum mfu_collective_kind op, int vie
     return out;
 }
 
+/* The collective just emitted runs beside the next or the latest product where the
+ * trainer does so: that of a product's backward as a whole, others in pieces, the first
+ * of which nothing hides. */
+static void beside(struct mfu_builder *s, int product, enum mfu_tp_overlap least)
+{
+    struct mfu_launch *l = &s->program->launches[s->program->n_launches - 1];
+
+    if (s->failed || s->config->setting[MFU_S_TP_OVERLAP] < least)
+        return;
+    l->beside = product;
+    l->beside_share = least == MFU_TP_GRADIENTS ? 1 : 1 - 1 / ranks_of(s, MFU_AXIS_TP);
+}
+
 /* A partial sum becomes a whole tensor, or this rank's tokens of it. */
 static int sum(struct mfu_builder *s, int view)
 {
@@ -197,8 +210,10 @@ static void enter(struct mfu_builder *s, const struct mfu_node *n)
 {
     struct mfu_node *from = n->in[0] == MFU_TOKENS_IN ? NULL : &s->nodes[n->in[0]];
 
-    if (from && sequence_parallel(s) && how(s, n) == MFU_SPLIT_COLUMNS && from->gathered == MFU_NO_VIEW)
+    if (from && sequence_parallel(s) && how(s, n) == MFU_SPLIT_COLUMNS && from->gathered == MFU_NO_VIEW) {
         from->gathered = over_rows(s, MFU_ALL_GATHER, from->out);
+        beside(s, 1, MFU_TP_PRODUCTS);
+    }
 }
 
 void mfu_split_before_forward(struct mfu_builder *s, int node)
@@ -230,8 +245,11 @@ void mfu_split_after_forward(struct mfu_builder *s, int node)
     keep_part(s, n);
     if (n->out == MFU_NO_VIEW || (s->recomputing && mfu_last_recomputed(s, node)))
         return;
-    if (how(s, n) == MFU_SPLIT_ROWS)
+    if (how(s, n) == MFU_SPLIT_ROWS) {
         n->out = sum(s, n->out);
+        if (mfu_is(n->op, MFU_MULTIPLIES) && sequence_parallel(s))
+            beside(s, -1, MFU_TP_PRODUCTS);
+    }
     if (how(s, n) == MFU_SPLIT_WITHIN && mfu_is(n->op, MFU_ENDS_IN_LOSS))
         mfu_emit_collective(s, MFU_ALL_REDUCE, MFU_AXIS_BIT(MFU_AXIS_TP), mfu_type_bytes[MFU_F32] * s->config->tokens,
                             LOSS_SUMS, MFU_NO_VIEW, MFU_NO_VIEW);
@@ -244,10 +262,16 @@ void mfu_split_before_backward(struct mfu_builder *s, int node)
     struct mfu_node *n = &s->nodes[node];
     struct mfu_node *from = n->in[0] == MFU_TOKENS_IN ? NULL : &s->nodes[n->in[0]];
 
-    if (n->partial_gradient && n->gradient != MFU_NO_VIEW)
+    if (n->partial_gradient && n->gradient != MFU_NO_VIEW) {
         n->gradient = sum(s, n->gradient);
-    if (how(s, n) == MFU_SPLIT_ROWS && sequence_parallel(s) && n->gradient != MFU_NO_VIEW)
+        if (n->summed_beside)
+            beside(s, -1, MFU_TP_GRADIENTS);
+    }
+    if (how(s, n) == MFU_SPLIT_ROWS && sequence_parallel(s) && n->gradient != MFU_NO_VIEW) {
         n->gradient = over_rows(s, MFU_ALL_GATHER, n->gradient);
+        if (mfu_is(n->op, MFU_MULTIPLIES))
+            beside(s, 1, MFU_TP_PRODUCTS);
+    }
     if (mfu_is(n->op, MFU_ROUTES) && ranks_of(s, MFU_AXIS_EP) > 1)
         n->gradient = over_ranks(s, MFU_ALL_TO_ALL, MFU_AXIS_EP, n->gradient);
     if (mfu_is(n->op, MFU_MIXES_ROWS))
@@ -256,8 +280,10 @@ void mfu_split_before_backward(struct mfu_builder *s, int node)
         return;
     for (int k = 0; k < n->n_saved; k++)
         if (n->saved[k] == from->out) {
-            if (from->gathered_again == MFU_NO_VIEW)
+            if (from->gathered_again == MFU_NO_VIEW) {
                 from->gathered_again = over_rows(s, MFU_ALL_GATHER, from->out);
+                beside(s, 1, MFU_TP_GRADIENTS);
+            }
             n->saved[k] = from->gathered_again;
         }
 }

@@ -228,6 +228,28 @@ static void price_collective(const struct mfu_machine *m, const struct mfu_progr
                                 .bound = once.wire_s < once.latency_s ? MFU_BOUND_LATENCY : MFU_BOUND_LINK};
 }
 
+/* What stays in the way of a collective beside a product: all that takes longer, and
+ * what each slows the other down. */
+static void hide_beside(const struct mfu_machine *m, const struct mfu_program *g, struct mfu_price *prices)
+{
+    for (int k = 0; k < g->n_segments; k++) {
+        int first = g->segments[k].first, end = first + g->segments[k].count;
+
+        for (int i = first; i < end; i++) {
+            int step = g->launches[i].beside, at = i + step;
+            double hidden_s;
+
+            while (step != 0 && at >= first && at < end && !mfu_is_product(&g->launches[at]))
+                at += step;
+            if (step == 0 || at < first || at >= end)
+                continue;
+            hidden_s = least(g->launches[i].beside_share * prices[i].time_s, prices[at].time_s);
+            prices[i].time_s -= (1 - m->c[MFU_C_LINK_CONTENTION]) * hidden_s;
+            prices[i].memory_s = prices[i].time_s;
+        }
+    }
+}
+
 /* Prices the launches in order, with an eye on L2. */
 int mfu_price_before_clocks(const struct mfu_machine *m, const struct mfu_program *g, struct mfu_pricing *p)
 {
@@ -275,5 +297,6 @@ int mfu_price_program(const struct mfu_machine *m, const struct mfu_program *g, 
     if (mfu_price_before_clocks(m, g, p) < 0)
         return -1;
     settle_clocks(m, g, p->prices);
+    hide_beside(m, g, p->prices);
     return 0;
 }

@@ -746,6 +746,9 @@ static void derive_trainer(struct mfu_config *c)
     t = &mfu_trainers[c->trainer];
     derive(c, MFU_S_OVERLAP_GRAD_REDUCE, t->overlaps_reduce);
     derive(c, MFU_S_OVERLAP_PARAM_GATHER, t->overlaps_gather);
+    derive(c, MFU_S_TP_OVERLAP,
+           c->setting[MFU_S_SOFTWARE] > 0 && c->setting[MFU_S_SOFTWARE] < t->tp_overlap_since ? MFU_TP_IN_THE_WAY
+                                                                                              : t->tp_overlap);
     if (t->bucket_bytes > 0)
         derive(c, MFU_S_GRAD_BUCKET, t->bucket_bytes);
 }

@@ -98,6 +98,9 @@ struct mfu_error;
       "axes of parallelism from neighbours to ranks far apart: pp before dp keeps a pipeline together")                \
     X(SP, "sp", "sequence_parallel", MFU_COUNT, 0, 1, 0, mfu_switch_names, "parallel",                                 \
       "sequence parallelism beside tensor parallelism")                                                                \
+    X(TP_OVERLAP, "tp_overlap", "", MFU_COUNT, 0, MFU_TP_OVERLAP_COUNT - 1, 0, mfu_tp_overlap_names, "parallel",       \
+      "what of tensor parallelism's messages runs beside products: nothing, those of input gradients (Megatron), all " \
+      "(user buffers, async TP)")                                                                                      \
     X(ZERO, "zero", "zero_stage", MFU_COUNT, 0, 3, 0, NULL, "parallel",                                                \
       "ZeRO stage: 0 none, 1 optimizer, 2 gradients, 3 weights (FSDP); of 16-bit weights, see half_weights")           \
     X(OVERLAP_GRAD_REDUCE, "overlap_grad_reduce", "overlap_comm", MFU_COUNT, 0, 1, 1, mfu_switch_names, "parallel",    \
@@ -147,6 +150,16 @@ struct mfu_setting {
 
 extern const struct mfu_setting mfu_settings[MFU_SETTING_COUNT];
 extern const char *const mfu_switch_names[]; /* "off", "on", NULL */
+
+/* Which messages of tensor parallelism run beside a product of matrices. */
+enum mfu_tp_overlap {
+    MFU_TP_IN_THE_WAY,
+    MFU_TP_GRADIENTS, /* of a product's backward: its input is gathered beside the input gradient, which
+                         is summed beside the weight gradient */
+    MFU_TP_PRODUCTS,  /* and all others, cut into a piece for each rank */
+    MFU_TP_OVERLAP_COUNT
+};
+extern const char *const mfu_tp_overlap_names[MFU_TP_OVERLAP_COUNT + 1];
 
 /* Megatron-LM's usual order, and that of --use-tp-pp-dp-mapping and of Llama 3 (3.3.2). */
 extern const char *const mfu_rank_order_names[];

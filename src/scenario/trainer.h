@@ -8,7 +8,8 @@
  * Sources: PyTorch torch/nn/parallel/distributed.py, torch/distributed/fsdp and
  * torchtitan v0.2.2; DeepSpeed edaa7221 (runtime/zero/config.py,
  * runtime/pipe/engine.py); Megatron-LM v2.4 and core_v0.8.0
- * (training/arguments.py, pipeline_parallel/p2p_communication.py); Megatron-Bridge
+ * (training/arguments.py, pipeline_parallel/p2p_communication.py,
+ * tensor_parallel/layers.py); Megatron-Bridge
  * (comm_overlap.py); nanotron before commit 7bc99232 (trainer.py,
  * optim/gradient_accumulator.py); llm.c train_gpt2.cu.
  */
@@ -19,6 +20,7 @@
 
 #include "scenario/checkpoint.h"
 #include "scenario/runtime.h"
+#include "scenario/setting.h"
 
 /* X(identifier, name, fields of struct mfu_trainer) */
 #define MFU_TRAINERS(X)                                                                                                \
@@ -31,15 +33,16 @@
     X(DEEPSPEED, "deepspeed", .runtime = MFU_EAGER, .overlaps_reduce = true, .bucket_bytes = 25 * 0x1p20,              \
       .host_layer = MFU_COEFFICIENT_COUNT)                                                                             \
     X(MEGATRON, "megatron", .runtime = MFU_FUSED, .host_layer = MFU_C_HOST_MEGATRON, .synchronizes = true,             \
-      .scatters = true, .fuses_softmax = true, .usual_checkpoint = MFU_FULL, .usual_dropout = 0.1,                     \
-      .aliases = "megatron-lm")                                                                                        \
+      .tp_overlap = MFU_TP_GRADIENTS, .tp_overlap_since = 2022, .scatters = true, .fuses_softmax = true,               \
+      .usual_checkpoint = MFU_FULL, .usual_dropout = 0.1, .aliases = "megatron-lm")                                    \
     X(MEGATRON_DEEPSPEED, "megatron-deepspeed", .runtime = MFU_FUSED, .host_layer = MFU_C_HOST_MEGATRON,               \
       .reduces_whole = true, .synchronizes = true, .scatters = true, .fuses_softmax = true,                            \
       .usual_checkpoint = MFU_FULL, .usual_dropout = 0.1)                                                              \
     X(MEGATRON_TE, "megatron-te", .runtime = MFU_FUSED, .host_layer = MFU_C_HOST_TE, .synchronizes = true,             \
-      .aliases = "megatron+te megatron-core mcore")                                                                    \
+      .tp_overlap = MFU_TP_GRADIENTS, .aliases = "megatron+te megatron-core mcore")                                    \
     X(MEGATRON_BRIDGE, "megatron-bridge", .runtime = MFU_FUSED, .overlaps_reduce = true, .overlaps_gather = true,      \
-      .bucket_bytes = 128 * 0x1p20, .host_layer = MFU_COEFFICIENT_COUNT, .aliases = "nemo")                            \
+      .bucket_bytes = 128 * 0x1p20, .tp_overlap = MFU_TP_PRODUCTS, .host_layer = MFU_COEFFICIENT_COUNT,                \
+      .aliases = "nemo")                                                                                               \
     X(NANOTRON, "nanotron", .runtime = MFU_EAGER, .host_layer = MFU_C_HOST_NANOTRON,                                   \
       .host_rank = MFU_C_HOST_NANOTRON_RANK, .host_node = MFU_C_HOST_NANOTRON_NODE, .half_weights = true,              \
       .whole_norms = true, .prints_resident = true, .adds_up_wide = true, .saves_gathered = true,                      \
@@ -64,18 +67,20 @@ struct mfu_trainer {
     enum mfu_runtime_kind runtime; /* that it runs where none is chosen */
     bool overlaps_reduce;          /* gradients are summed beside backward, else after it */
     bool overlaps_gather;          /* new weights are gathered beside the next forward, else before it */
-    double bucket_bytes;           /* of gradients that leave together, beside backward */
-    bool reduces_whole;            /* ZeRO 1 all-reduces, though each rank needs its part only */
-    bool half_weights;             /* 16-bit weights and fp32 masters, whatever ZeRO */
-    bool whole_norms;              /* brings its own kernels of RMSNorm and rotary */
-    bool prints_resident;          /* its "allocated" leaves out activations: the peak since the optimizer began */
-    bool saves_gathered;           /* what sequence parallelism gathered in forward is kept for backward */
-    bool adds_up_wide;             /* and sums gradients of micro-steps in fp32 beside the 16-bit ones */
-    bool synchronizes;             /* the host waits for the GPU after each message of a pipeline */
-    bool waits;                    /* and for the other host (blocking messages about messages) */
-    bool scatters;                 /* each tensor rank sends its part of a message, the receivers gather */
-    bool counts_ends;              /* embedding and head count as a layer each where stages are cut */
-    bool balances_cost;            /* or as what they cost */
+    enum mfu_tp_overlap tp_overlap;
+    double tp_overlap_since; /* a year of the software; 0: always */
+    double bucket_bytes;     /* of gradients that leave together, beside backward */
+    bool reduces_whole;      /* ZeRO 1 all-reduces, though each rank needs its part only */
+    bool half_weights;       /* 16-bit weights and fp32 masters, whatever ZeRO */
+    bool whole_norms;        /* brings its own kernels of RMSNorm and rotary */
+    bool prints_resident;    /* its "allocated" leaves out activations: the peak since the optimizer began */
+    bool saves_gathered;     /* what sequence parallelism gathered in forward is kept for backward */
+    bool adds_up_wide;       /* and sums gradients of micro-steps in fp32 beside the 16-bit ones */
+    bool synchronizes;       /* the host waits for the GPU after each message of a pipeline */
+    bool waits;              /* and for the other host (blocking messages about messages) */
+    bool scatters;           /* each tensor rank sends its part of a message, the receivers gather */
+    bool counts_ends;        /* embedding and head count as a layer each where stages are cut */
+    bool balances_cost;      /* or as what they cost */
     enum mfu_checkpoint usual_checkpoint; /* of its published runs where nothing is said */
     bool fuses_softmax;                   /* attention in parts with a fused softmax is its default */
     double usual_dropout;
