@@ -175,6 +175,9 @@ struct mfu_yaml;
       "fraction of the rate that a tree of more than two nodes keeps, with NVLS in each")                              \
     X(NET_SHARP, "net.sharp", MFU_RATIO, 0.01, 1,                                                                      \
       "fraction of the rate that an all-reduce inside the switches of the network (SHARP) sustains")                   \
+    X(SYSTEM, "system", MFU_RATIO, 0.2, 5,                                                                             \
+      "time of kernels and messages where several GPUs train together, relative to what the other coefficients say: "  \
+      "cooling, power, the slowest card, neighbours on the network")                                                   \
     X(LINK_CONTENTION, "link.contention", MFU_RATIO, 0, 1,                                                             \
       "share of the overlap that compute loses to a collective beside it")                                             \
     X(NCCL_BYTES, "memory.nccl", MFU_BYTES, 0, 1e11,                                                                   \

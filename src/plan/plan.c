@@ -257,16 +257,19 @@ static double spread_of_ranks(const struct mfu_plan *p, double *excess)
     double share = p->step.communication_s / p->step.time_s, waits = 0;
     struct mfu_group all;
     double link;
+    bool alike; /* each does what one would */
 
     if (p->config.ranks <= 1)
         return 0;
     all = mfu_group_of(p->config.ranks, p->machine.topology.unit_gpus);
     link = mfu_road_of(&p->machine.topology, &all).sigma;
+    alike = all.units <= 1 && p->config.setting[MFU_S_DP] == p->config.ranks;
     if (p->config.setting[MFU_S_ZERO] == 0 && !mfu_runtimes[p->config.runtime].c_program)
         waits = 1 / p->program.accum;
     *excess += waits * c[MFU_C_MODEL_EXCESS_DDP];
     return share * share * (pow(c[MFU_C_MODEL_SIGMA_RANKS], 2) + link * link)
-        + pow(waits * c[MFU_C_MODEL_SIGMA_DDP], 2);
+        + pow(waits * c[MFU_C_MODEL_SIGMA_DDP], 2)
+        + (alike ? 0 : pow(p->config.gpu->coefficients.sigma[MFU_C_SYSTEM], 2));
 }
 
 /* A 90 % interval: coefficients vary independently, each moving the share of

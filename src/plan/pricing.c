@@ -250,6 +250,20 @@ static void hide_beside(const struct mfu_machine *m, const struct mfu_program *g
     }
 }
 
+/* What machines of many GPUs lose, or gain, on everything. */
+static void scale_by_system(const struct mfu_machine *m, const struct mfu_program *g, struct mfu_price *prices)
+{
+    double factor = m->c[MFU_C_SYSTEM];
+
+    if (factor == 1 || mfu_mesh_ranks(&g->mesh) <= 1)
+        return;
+    for (int i = 0; i < g->n_launches; i++) {
+        prices[i].time_s *= factor;
+        prices[i].compute_s *= factor;
+        prices[i].memory_s *= factor;
+    }
+}
+
 /* Prices the launches in order, with an eye on L2. */
 int mfu_price_before_clocks(const struct mfu_machine *m, const struct mfu_program *g, struct mfu_pricing *p)
 {
@@ -298,5 +312,6 @@ int mfu_price_program(const struct mfu_machine *m, const struct mfu_program *g, 
         return -1;
     settle_clocks(m, g, p->prices);
     hide_beside(m, g, p->prices);
+    scale_by_system(m, g, p->prices);
     return 0;
 }

@@ -23,6 +23,7 @@
 #include "base/error.h"
 #include "cost/sample.h"
 #include "descriptor/catalog.h"
+#include "scenario/setting.h"
 
 #define MOST_RUNS 400 /* of one fit */
 #define MOST_FILES 16 /* of measurements, in one call */
@@ -62,16 +63,21 @@ struct work {
 
 /* ---- predictions --------------------------------------------------------- */
 
+/* Of a pipeline, what is simulated is one stage: the schedule is planned again. */
 static double run_seconds(struct run *r, const double *value)
 {
-    struct mfu_scenario *s = &r->plan.scenario;
+    bool staged = r->plan.config.setting[MFU_S_PP] > 1;
+    struct mfu_scenario with = r->plan.scenario, *s = staged ? &with : &r->plan.scenario;
+    struct mfu_error problem = {0};
 
     for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++)
         if (!r->given[i]) {
             s->coefficient[i] = value[i];
             s->coefficient_given[i] = true;
         }
-    return mfu_simulate_again(&r->plan, &r->simulation);
+    if (!staged)
+        return mfu_simulate_again(&r->plan, &r->simulation);
+    return mfu_plan_make(&r->plan, s, &problem) < 0 ? NAN : r->plan.step.time_s;
 }
 
 static double predict(void *context, size_t i, const double value[MFU_COEFFICIENT_COUNT])
@@ -404,6 +410,7 @@ static int parameters_of_runs(struct work *w, bool constant, struct mfu_fit_para
         tie(p, MFU_C_DISPATCH_C);
     }
     if (several) {
+        tie(one(list, &n, 0), MFU_C_SYSTEM);
         p = one(list, &n, 0.25);
         for (int id = MFU_C_LINK_NVLINK; id <= MFU_C_LINK_HOST; id++)
             if (matters(w, id))
