@@ -239,6 +239,7 @@ int mfu_plan_weigh(struct mfu_plan *p, struct mfu_error *err)
     m->missing_bytes = m->peak.bytes + m->context_bytes + others - m->capacity_bytes;
     m->fits = m->missing_bytes <= 0;
     m->fragmented = false;
+    m->loose_bytes = 0;
     m->failed_in[0] = m->message[0] = '\0';
     return 0;
 }
@@ -267,8 +268,7 @@ static double spread_of_ranks(const struct mfu_plan *p, double *excess)
     if (p->config.setting[MFU_S_ZERO] == 0 && !mfu_runtimes[p->config.runtime].c_program)
         waits = 1 / p->program.accum;
     *excess += waits * c[MFU_C_MODEL_EXCESS_DDP];
-    return share * share * (pow(c[MFU_C_MODEL_SIGMA_RANKS], 2) + link * link)
-        + pow(waits * c[MFU_C_MODEL_SIGMA_DDP], 2)
+    return share * share * (pow(c[MFU_C_MODEL_SIGMA_RANKS], 2) + link * link) + pow(waits * c[MFU_C_MODEL_SIGMA_DDP], 2)
         + (alike ? 0 : pow(p->config.gpu->coefficients.sigma[MFU_C_SYSTEM], 2));
 }
 
@@ -320,7 +320,10 @@ void mfu_plan_memory_spread(struct mfu_plan *p)
     m->smi_high_bytes += SIGMAS * sqrt(variance + live * live + cached * cached);
     if (m->fits) /* what is cached is given back before the card is full */
         m->smi_high_bytes = fmax(fmin(m->smi_high_bytes, m->capacity_bytes), m->smi_bytes);
-    if (m->fragmented) { /* between nothing and the whole segment is missing, nobody knows where */
+    if (m->loose_bytes > 0) { /* of a pipeline */
+        missing += (m->fragmented ? -1 : 1) * m->loose_bytes / 2;
+        variance += m->loose_bytes * m->loose_bytes / 12;
+    } else if (m->fragmented) { /* between nothing and the whole segment is missing, nobody knows where */
         missing = m->missing_bytes / 2;
         variance += missing * missing / 3;
     }

@@ -28,15 +28,16 @@ struct mfu_memory_answer {
     double context_bytes;                 /* CUDA context, kernels, libraries */
     double smi_bytes;                     /* nvidia-smi's figure for the process */
     double smi_low_bytes, smi_high_bytes; /* 90 % interval of it */
-    double fits_probability;              /* of the runs that this may be, those that fit */
-    double fill;                          /* of the capacity, other processes included */
-    bool fits;                            /* missing_bytes <= 0 */
-    bool fragmented;                      /* it would fit, if what is free lay in one piece */
-    char peak_at[96];                     /* "backward of lm_head" */
-    double missing_bytes; /* for tensors, context and other processes; what is fragmented: for the segment that
+    double loose_bytes;      /* cached, of which nobody has worked out how much comes back before the card is full */
+    double fits_probability; /* of the runs that this may be, those that fit */
+    double fill;             /* of the capacity, other processes included */
+    bool fits;               /* missing_bytes <= 0 */
+    bool fragmented;         /* it would fit, if what is free lay in one piece */
+    char peak_at[96];        /* "backward of lm_head" */
+    double missing_bytes;    /* for tensors, context and other processes; what is fragmented: for the segment that
                              the allocator finds no room for; negative: left */
-    char failed_in[96];   /* of the simulated allocator: "backward of lm_head, step 2"; "": it did not */
-    char message[768];    /* then, what PyTorch would print */
+    char failed_in[96];      /* of the simulated allocator: "backward of lm_head, step 2"; "": it did not */
+    char message[768];       /* then, what PyTorch would print */
 };
 
 struct mfu_step_answer {

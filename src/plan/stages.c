@@ -255,9 +255,15 @@ static void hold(const struct mfu_plan *p, struct mfu_stage *s)
     m->peak.parts[MFU_PART_ACTIVATIONS] += more;
     m->reserved_bytes += factor * more;
     m->missing_bytes += more;
-    m->fits = m->missing_bytes <= 0;
     m->smi_bytes = m->reserved_bytes + m->context_bytes;
     m->fill = (m->smi_bytes + p->config.setting[MFU_S_VRAM_RESERVED]) / m->capacity_bytes;
+    /* Blocks of so many microbatches are not replayed: what splinters of the cached memory
+     * stays is anything up to the whole. */
+    m->loose_bytes = m->reserved_bytes - m->peak.bytes;
+    m->fits = m->missing_bytes + m->loose_bytes / 2 <= 0;
+    m->fragmented = !m->fits && m->missing_bytes <= 0;
+    if (m->fragmented)
+        m->missing_bytes += m->loose_bytes;
 }
 
 static int make_room(struct mfu_plan *p, int n)
