@@ -378,7 +378,6 @@ const char *mfu_plan_left_out(const struct mfu_plan *p, size_t i)
         enum mfu_setting_id id;
         const char *what;
     } all[] = {
-        {MFU_S_TP, "tp: collectives that run beside products (async TP, user buffers)"},
         {MFU_S_CP, "cp: how much of the ring hides; it is taken to be half"},
         {MFU_S_EP, "ep: experts that get more tokens than others"},
         {MFU_S_PP, "pp: the host's waits between microbatches; memory block by block"},
