@@ -151,16 +151,6 @@ struct mfu_setting {
 extern const struct mfu_setting mfu_settings[MFU_SETTING_COUNT];
 extern const char *const mfu_switch_names[]; /* "off", "on", NULL */
 
-/* Which messages of tensor parallelism run beside a product of matrices. */
-enum mfu_tp_overlap {
-    MFU_TP_IN_THE_WAY,
-    MFU_TP_GRADIENTS, /* of a product's backward: its input is gathered beside the input gradient, which
-                         is summed beside the weight gradient */
-    MFU_TP_PRODUCTS,  /* and all others, cut into a piece for each rank */
-    MFU_TP_OVERLAP_COUNT
-};
-extern const char *const mfu_tp_overlap_names[MFU_TP_OVERLAP_COUNT + 1];
-
 /* Megatron-LM's usual order, and that of --use-tp-pp-dp-mapping and of Llama 3 (3.3.2). */
 extern const char *const mfu_rank_order_names[];
 

@@ -20,7 +20,16 @@
 
 #include "scenario/checkpoint.h"
 #include "scenario/runtime.h"
-#include "scenario/setting.h"
+
+/* Which messages of tensor parallelism run beside a product of matrices. */
+enum mfu_tp_overlap {
+    MFU_TP_IN_THE_WAY,
+    MFU_TP_GRADIENTS, /* of a product's backward: its input is gathered beside the input gradient, which
+                         is summed beside the weight gradient */
+    MFU_TP_PRODUCTS,  /* and all others, cut into a piece for each rank */
+    MFU_TP_OVERLAP_COUNT
+};
+extern const char *const mfu_tp_overlap_names[MFU_TP_OVERLAP_COUNT + 1];
 
 /* X(identifier, name, fields of struct mfu_trainer) */
 #define MFU_TRAINERS(X)                                                                                                \

@@ -1,0 +1,150 @@
+/* test_trainer.c - what trainers overlap, what a system makes of everything, and which cached memory counts. */
+#include "plans.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "scenario/setting.h"
+
+static void every_name_of_a_trainer_is_one_trainer(void **state)
+{
+    (void)state;
+    for (int i = 0; i < MFU_TRAINER_COUNT; i++) {
+        char words[128];
+
+        assert_int_equal(mfu_setting_choice(MFU_S_TRAINER, mfu_trainers[i].name, NULL), i);
+        snprintf(words, sizeof words, "%s", mfu_trainers[i].aliases ? mfu_trainers[i].aliases : "");
+        for (char *rest = words, *word; (word = strtok_r(rest, " ", &rest));)
+            assert_int_equal(mfu_setting_choice(MFU_S_TRAINER, word, NULL), i);
+    }
+}
+
+static void a_trainer_brings_its_overlap_unless_that_is_set(void **state)
+{
+    struct mfu_plan p = {0};
+
+    (void)state;
+    for (int i = 0; i < MFU_TRAINER_COUNT; i++) {
+        const struct mfu_trainer *t = &mfu_trainers[i];
+
+        plan(&p, "h100-sxm", "llama-3-8b", (const char *[]){"gpus", "8", "trainer", t->name, NULL});
+        assert_int_equal(p.config.setting[MFU_S_OVERLAP_GRAD_REDUCE], t->overlaps_reduce);
+        assert_int_equal(p.config.setting[MFU_S_TP_OVERLAP], t->tp_overlap);
+        assert_int_equal(p.config.setting[MFU_S_RUNTIME], t->runtime);
+        plan(&p, "h100-sxm", "llama-3-8b",
+             (const char *[]){"gpus", "8", "trainer", t->name, "tp_overlap", "products", NULL});
+        assert_int_equal(p.config.setting[MFU_S_TP_OVERLAP], MFU_TP_PRODUCTS);
+        plan(&p, "h100-sxm", "llama-3-8b", (const char *[]){"gpus", "8", "trainer", t->name, "software", "2020", NULL});
+        assert_int_equal(p.config.setting[MFU_S_TP_OVERLAP],
+                         t->tp_overlap_since > 2020 ? MFU_TP_IN_THE_WAY : t->tp_overlap);
+    }
+    mfu_plan_release(&p);
+}
+
+/* The more runs beside products the less is in the way; kernels do not change, nor what is sent. */
+static void what_runs_beside_products_is_less_in_the_way(void **state)
+{
+    static const char *const cards[] = {"a100-80gb-sxm", "h100-sxm", "l40s"};
+    struct mfu_plan p = {0};
+
+    (void)state;
+    for (size_t card = 0; card < sizeof cards / sizeof *cards; card++)
+        for (int sp = 0; sp < 2; sp++) {
+            double last_s = INFINITY, busy_s = NAN;
+
+            for (int overlap = 0; overlap < MFU_TP_OVERLAP_COUNT; overlap++) {
+                plan(&p, cards[card], "llama-3-8b",
+                     (const char *[]){"gpus", "8", "tp", "8", "batch", "4", "seq", "4096", "trainer", "megatron-te",
+                                      "sp", sp ? "on" : "off", "tp_overlap", mfu_tp_overlap_names[overlap], NULL});
+                if (overlap == MFU_TP_GRADIENTS || (sp && overlap == MFU_TP_PRODUCTS))
+                    assert_true(p.step.communication_exposed_s < last_s);
+                else
+                    assert_true(p.step.communication_exposed_s <= last_s);
+                assert_true(p.step.communication_exposed_s > 0);
+                if (overlap > 0)
+                    assert_near(p.step.busy_s, busy_s, 1e-9);
+                last_s = p.step.communication_exposed_s;
+                busy_s = p.step.busy_s;
+            }
+        }
+    mfu_plan_release(&p);
+}
+
+static void a_system_scales_all_but_the_host_and_no_single_gpu(void **state)
+{
+    static const char *const layouts[][3] = {{"8", "8", "1"}, {"8", "1", "1"}, {"16", "2", "4"}};
+    struct mfu_plan p = {0};
+    double usual_s;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+        const char *settings[] = {"gpus",    layouts[i][0], "tp",     layouts[i][1], "pp", layouts[i][2],   "batch",
+                                  "4",       "accum",       "16",     "zero",        "1",  "step.constant", "0",
+                                  "trainer", "ddp",         "system", "1",           NULL};
+
+        plan(&p, "h100-sxm", "llama-3-8b", settings);
+        usual_s = p.step.time_s;
+        settings[17] = "1.25";
+        plan(&p, "h100-sxm", "llama-3-8b", settings);
+        assert_near(p.step.time_s, 1.25 * usual_s, 0.01);
+    }
+    plan(&p, "h100-sxm", "gpt2", NULL);
+    usual_s = p.step.time_s;
+    plan(&p, "h100-sxm", "gpt2", (const char *[]){"system", "2", NULL});
+    assert_near(p.step.time_s, usual_s, 1e-12);
+    mfu_plan_release(&p);
+}
+
+/* Nobody has run it: the interval of a system of many is wider than that of the machine that its
+ * coefficients are from. */
+static void a_system_nobody_ran_is_less_sure(void **state)
+{
+    struct mfu_plan one = {0}, many = {0};
+
+    (void)state;
+    plan(&one, "h100-sxm", "llama-3-8b", (const char *[]){"trainer", "ddp", "batch", "2", NULL});
+    plan(&many, "h100-sxm", "llama-3-8b",
+         (const char *[]){"gpus", "64", "tp", "8", "trainer", "ddp", "batch", "2", NULL});
+    assert_true(many.step.high_s / many.step.low_s > one.step.high_s / one.step.low_s);
+    mfu_plan_release(&one);
+    mfu_plan_release(&many);
+}
+
+/* Of a pipeline: more micro-batches in flight never fit better, verdict and probability agree, and between
+ * sure and impossible lies a verdict that cached memory decides. */
+static void cached_memory_of_a_pipeline_counts_in_part(void **state)
+{
+    struct mfu_plan p = {0};
+    double last = 1;
+    bool between = false;
+
+    (void)state;
+    for (int seq = 1024; seq <= 16384; seq += 256) {
+        char text[16];
+
+        snprintf(text, sizeof text, "%d", seq);
+        plan(&p, "h100-sxm", "llama-2-7b",
+             (const char *[]){"gpus", "8", "pp", "4", "dp", "2", "accum", "16", "zero", "1", "seq", text, NULL});
+        assert_true(p.memory.fits == (p.memory.fits_probability >= 0.5));
+        assert_true(p.memory.fits_probability <= last + 1e-9);
+        assert_true(p.memory.fits == (p.memory.missing_bytes <= 0));
+        between |= p.memory.fits_probability > 0.05 && p.memory.fits_probability < 0.95;
+        last = p.memory.fits_probability;
+    }
+    assert_true(between && last < 0.05);
+    mfu_plan_release(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_name_of_a_trainer_is_one_trainer),
+        cmocka_unit_test(a_trainer_brings_its_overlap_unless_that_is_set),
+        cmocka_unit_test(what_runs_beside_products_is_less_in_the_way),
+        cmocka_unit_test(a_system_scales_all_but_the_host_and_no_single_gpu),
+        cmocka_unit_test(a_system_nobody_ran_is_less_sure),
+        cmocka_unit_test(cached_memory_of_a_pipeline_counts_in_part),
+    };
+
+    return cmocka_run_group_tests(tests, open_catalog, close_catalog);
+}
