@@ -11,18 +11,23 @@ size_t mfu_utf8_character(const char *p, size_t left, uint32_t *code)
     static const struct {
         unsigned char mask, lead;
         uint32_t least; /* shorter forms exist below it */
-    } forms[] = {{0x80, 0x00, 0}, {0xE0, 0xC0, 0x80}, {0xF0, 0xE0, 0x800}, {0xF8, 0xF0, 0x10000}};
+    } forms[] = {{0xE0, 0xC0, 0x80}, {0xF0, 0xE0, 0x800}, {0xF8, 0xF0, 0x10000}};
     const unsigned char *u = (const unsigned char *)p;
 
-    for (size_t n = 1; n <= 4 && n <= left; n++) {
-        uint32_t c = u[0] & (unsigned char)~forms[n - 1].mask;
+    if (left > 0 && u[0] < 0x80) { /* most are */
+        if (code)
+            *code = u[0];
+        return 1;
+    }
+    for (size_t n = 2; n <= 4 && n <= left; n++) {
+        uint32_t c = u[0] & (unsigned char)~forms[n - 2].mask;
         size_t i = 1;
 
-        if ((u[0] & forms[n - 1].mask) != forms[n - 1].lead)
+        if ((u[0] & forms[n - 2].mask) != forms[n - 2].lead)
             continue;
         for (; i < n && (u[i] & 0xC0) == 0x80; i++)
             c = c << 6 | (u[i] & 0x3F);
-        if (i < n || c < forms[n - 1].least || c > 0x10FFFF || (c >= 0xD800 && c < 0xE000))
+        if (i < n || c < forms[n - 2].least || c > 0x10FFFF || (c >= 0xD800 && c < 0xE000))
             return 0;
         if (code)
             *code = c;

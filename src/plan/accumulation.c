@@ -150,13 +150,13 @@ static double vary(struct mfu_accumulation *a, const struct mfu_machine *m, stru
     if (like == v)
         mfu_launch_accumulate(g, v->launch, accum);
     v->use.dirty_bytes = dirty_bytes;
-    mfu_l2_absorb(m, k, &v->use);
+    mfu_l2_absorb(mfu_l2_reach(m), k, &v->use);
     if (like != v && like->use.absorbed_bytes == v->use.absorbed_bytes) {
         v->price = like->price;
         v->use.flushed_bytes = like->use.flushed_bytes;
     } else {
         mfu_price_kernel(m, k, inside(&v->use, k) - v->use.absorbed_bytes, v->use.absorbed_bytes, &v->price);
-        mfu_l2_flush(m, k, &v->price, &v->use);
+        mfu_l2_flush(m->bandwidth_bytes_s, k, &v->price, &v->use);
     }
     return mfu_l2_dirty_behind(&v->use);
 }
@@ -182,7 +182,7 @@ static double follow(struct mfu_accumulation *a, const struct mfu_machine *m, co
     *c = (struct mfu_varying_launch){
         .launch = launch, .price = p->prices[launch], .times = times_in(&g->segments[*segment])};
     mfu_price_traffic(m, k, inside(&use, k), &c->price);
-    mfu_l2_flush(m, k, &c->price, &use);
+    mfu_l2_flush(m->bandwidth_bytes_s, k, &c->price, &use);
     return mfu_l2_dirty_behind(&use);
 }
 

@@ -120,29 +120,6 @@ static double still_hot(const struct mfu_program *g, struct mfu_pricing *p, cons
     return hot;
 }
 
-void mfu_l2_absorb(const struct mfu_machine *m, const struct mfu_kernel *k, struct mfu_l2_use *use)
-{
-    use->kept_bytes = k->cold ? 0 : k->write_bytes;
-    use->absorbed_bytes = k->cold ? 0 : least(k->write_bytes, mfu_l2_reach(m) - use->dirty_bytes);
-}
-
-/* Dirty lines go to DRAM when others need their place; under a kernel that is
- * bound by arithmetic that costs no time. */
-void mfu_l2_flush(const struct mfu_machine *m, const struct mfu_kernel *k, const struct mfu_price *price,
-                  struct mfu_l2_use *use)
-{
-    double spare = price->time_s > price->memory_s ? (price->time_s - price->memory_s) * m->bandwidth_bytes_s : 0;
-
-    use->flushed_bytes = least(k->read_bytes + k->write_bytes, spare);
-}
-
-double mfu_l2_dirty_behind(const struct mfu_l2_use *use)
-{
-    double dirty = use->dirty_bytes + use->absorbed_bytes;
-
-    return dirty - least(dirty, use->flushed_bytes);
-}
-
 /* By how much a launch's traffic grows with the share (accum - 1) / accum. */
 static double varying_bytes(const struct mfu_launch *l, double accum)
 {
@@ -290,9 +267,9 @@ int mfu_price_before_clocks(const struct mfu_machine *m, const struct mfu_progra
         }
         use->hot_bytes = still_hot(g, p, &l2, l);
         use->dirty_bytes = l2.dirty_bytes;
-        mfu_l2_absorb(m, &l->kernel, use);
+        mfu_l2_absorb(l2.reach_bytes, &l->kernel, use);
         p->prices[i] = *price_of(p, &l->kernel, least(use->hot_bytes, l->kernel.read_bytes) + use->absorbed_bytes);
-        mfu_l2_flush(m, &l->kernel, &p->prices[i], use);
+        mfu_l2_flush(m->bandwidth_bytes_s, &l->kernel, &p->prices[i], use);
         l2.dirty_bytes = mfu_l2_dirty_behind(use);
         l2.moved_bytes += l->kernel.read_bytes + l->kernel.write_bytes;
         l2.varying_bytes += varying_bytes(l, g->accum);

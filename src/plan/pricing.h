@@ -52,10 +52,33 @@ double mfu_tensor_duty(const struct mfu_machine *, double tensor_s, double other
 bool mfu_fills_tensor_cores(const struct mfu_launch *, const struct mfu_price *);
 bool mfu_throttles(const struct mfu_machine *, const struct mfu_launch *);
 
-/* From what a launch finds in L2 to what it does there, at its price; bytes that are dirty behind it. */
-void mfu_l2_absorb(const struct mfu_machine *, const struct mfu_kernel *, struct mfu_l2_use *);
-void mfu_l2_flush(const struct mfu_machine *, const struct mfu_kernel *, const struct mfu_price *, struct mfu_l2_use *);
-double mfu_l2_dirty_behind(const struct mfu_l2_use *);
+/* From what a launch finds in L2 to what it does there. */
+static inline void mfu_l2_absorb(double reach_bytes, const struct mfu_kernel *k, struct mfu_l2_use *use)
+{
+    double room = reach_bytes - use->dirty_bytes;
+
+    use->kept_bytes = k->cold ? 0 : k->write_bytes;
+    use->absorbed_bytes = k->cold ? 0 : use->kept_bytes < room ? use->kept_bytes : room;
+}
+
+/* Dirty lines go to DRAM when others need their place; under a kernel that is
+ * bound by arithmetic that costs no time. */
+static inline void mfu_l2_flush(double bandwidth_bytes_s, const struct mfu_kernel *k, const struct mfu_price *price,
+                                struct mfu_l2_use *use)
+{
+    double moved = k->read_bytes + k->write_bytes;
+    double spare = price->time_s > price->memory_s ? (price->time_s - price->memory_s) * bandwidth_bytes_s : 0;
+
+    use->flushed_bytes = moved < spare ? moved : spare;
+}
+
+/* Bytes that are dirty behind it. */
+static inline double mfu_l2_dirty_behind(const struct mfu_l2_use *use)
+{
+    double dirty = use->dirty_bytes + use->absorbed_bytes;
+
+    return dirty - (dirty < use->flushed_bytes ? dirty : use->flushed_bytes);
+}
 
 void mfu_pricing_release(struct mfu_pricing *);
 
