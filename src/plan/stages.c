@@ -171,12 +171,13 @@ struct costs {
 };
 
 /* A stage's part of its rank's seconds. */
-static double part_of(const struct mfu_pass_s *x, double share, bool first, bool last)
+static double part_of(const struct mfu_pass_s *x, const struct mfu_pass_s *share)
 {
-    return share * x->layers + (first ? x->before : 0) + (last ? x->behind : 0);
+    return share->layers * x->layers + share->before * x->before + share->behind * x->behind;
 }
 
-/* A rank's seconds and bytes go to its stages by their layers. */
+/* A rank's seconds and bytes go to its stages by their layers; so does what stands before and
+ * behind these where that is no end of the model: weights that are cast all at once. */
 static void divide(const struct mfu_plan *p, struct costs *c)
 {
     const struct mfu_pipeline_layout *l = &p->config.pipeline;
@@ -187,10 +188,12 @@ static void divide(const struct mfu_plan *p, struct costs *c)
             const struct mfu_stage *r = &p->stages[rank];
             int s = mfu_pipeline_stage(l, rank, chunk);
             double share = mfu_stage_layers(&p->config, p->program.layers, s) / fmax(r->layers, 1);
+            struct mfu_pass_s part = {share, mfu_rank_holds(&p->config, rank, 0) ? s == 0 : share,
+                                      mfu_rank_holds(&p->config, rank, stages - 1) ? s == stages - 1 : share};
 
-            c->f[s] = part_of(&r->f, share, s == 0, s == stages - 1);
-            c->b[s] = part_of(&r->b, share, s == 0, s == stages - 1);
-            c->w[s] = part_of(&r->w, share, s == 0, s == stages - 1);
+            c->f[s] = part_of(&r->f, &part);
+            c->b[s] = part_of(&r->b, &part);
+            c->w[s] = part_of(&r->w, &part);
             c->kept[s] = share * r->kept_bytes;
             c->send[s] = r->send_s;
         }
