@@ -112,12 +112,17 @@ static double exposed_s(const struct mfu_plan *p, const double stretch[MFU_PHASE
     return mfu_overlap_exposed_s(&in);
 }
 
+double mfu_plan_loader_s(const struct mfu_plan *p)
+{
+    return p->config.setting[MFU_S_DATALOADER_MS] * 1e-3 * p->config.accum;
+}
+
 static void add_up_time(struct mfu_plan *p)
 {
     const struct mfu_sums *sums = &p->sums;
     struct mfu_step_answer *s = &p->step;
     double stretch[MFU_PHASE_COUNT], gpu_s = 0;
-    double loader_s = p->config.setting[MFU_S_DATALOADER_MS] * 1e-3 * p->program.accum;
+    double loader_s = p->config.setting[MFU_S_PP] > 1 ? 0 : mfu_plan_loader_s(p); /* else the schedule waits */
 
     s->kernels = sums->kernels;
     s->communication_s = sums->communication_s;

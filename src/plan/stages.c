@@ -120,6 +120,7 @@ static void read_stage(const struct mfu_plan *p, struct mfu_stage *s)
     s->b = (struct mfu_pass_s){s->b.layers - s->w.layers, s->b.before - s->w.before, s->b.behind - s->w.behind};
     s->alone = p->memory;
     s->step = p->step;
+    s->limit = p->limit;
     s->after_s = after_s(p);
     s->send_bytes = p->program.boundary_bytes / parts;
     s->send_s = mfu_collective_s(&p->machine, &group, MFU_SEND, s->send_bytes);
@@ -321,7 +322,8 @@ int mfu_stages_plan(struct mfu_plan *p, struct mfu_error *err)
     p->memory = stages[worst].memory;
     p->shown_stage = busiest;
     p->worst_stage = worst;
-    p->step.time_s = schedule_s + after_s;
+    p->step.time_s = fmax(schedule_s + after_s, mfu_plan_loader_s(p));
+    p->limit = p->step.time_s > schedule_s + after_s ? MFU_LIMIT_INPUT : stages[busiest].limit;
     p->step.communication_exposed_s += stages[busiest].waits_s;
     p->step.idle_s = p->step.time_s - p->step.busy_s - p->step.communication_exposed_s;
     p->mfu.model_flops = flops;

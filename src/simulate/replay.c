@@ -318,6 +318,7 @@ static void set_up(struct replayer *p)
     const struct mfu_program *program = p->in->first;
     double tokens_bytes = mfu_type_bytes[MFU_I64] * program->tokens;
     double standing = program->constant_bytes[MFU_PART_GRADIENTS] / program->rank_trained;
+    double images_bytes = program->constant_bytes[MFU_PART_ACTIVATIONS] - 4 * tokens_bytes; /* of two batches */
 
     p->launch = -1;
     for (int i = 0; i < program->n_weights && !p->failed; i++)
@@ -329,6 +330,8 @@ static void set_up(struct replayer *p)
         allocate(p, program->constant_bytes[MFU_PART_COMMUNICATION], "communication buckets");
     for (int k = 0; k < 2; k++)
         p->inputs[k] = allocate(p, tokens_bytes, "the first batch");
+    if (images_bytes > 0)
+        allocate(p, images_bytes, "the first images");
     p->workspaces[0] = allocate(p, p->in->workspace_bytes, "cuBLAS workspace");
     p->workspaces[1] = -1;
 }
