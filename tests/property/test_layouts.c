@@ -10,6 +10,7 @@
 #include "answer/search/sweep.h"
 #include "graph/graph.h"
 #include "plan/simulation.h"
+#include "scenario/adapter.h"
 
 #define SCENARIOS 300 /* of each test below */
 
@@ -18,6 +19,30 @@ static const char *power_of_two(uint64_t below)
     static const char *const powers[] = {"1", "2", "4", "8", "16"};
 
     return powers[any(below)];
+}
+
+/* Adapters, frozen weights, and the forms that these are held in. */
+static void add_training(struct pairs *p)
+{
+    static const char *const targets[] = {"all-linear", "attention", "mlp", NULL};
+    static const char *const trainable[] = {"norms,biases", "head", "attention", "mlp,embeddings", NULL};
+
+    if (any(4)) {
+        add_number(p, "lora", 1u << any(8));
+        add(p, "lora_targets", pick(targets));
+        add(p, "lora_kernels", pick(mfu_adapter_names));
+        add(p, "lora_dropout", any(2) ? "0.1" : "0");
+        add(p, "dora", any(4) ? "off" : "on");
+        add(p, "lora_dtype", pick(mfu_adapter_types));
+    } else {
+        add(p, "trainable", pick(trainable));
+    }
+    if (any(2))
+        add(p, "base_precision", pick(mfu_base_names));
+    if (any(4) == 0)
+        add(p, "fp32_rest", "on");
+    if (any(4) == 0)
+        add_number(p, "trainable_layers", 1 + any(4));
 }
 
 /* Mostly what can be planned: the other refusals are any_pairs()'s. */
@@ -62,6 +87,18 @@ static struct pairs any_layout(void)
         add_number(&p, "software", 2016 + any(10));
     if (any(8) == 0)
         add(&p, "vram_reserved", "1GiB");
+    if (any(3) == 0)
+        add(&p, "trainer", pick(mfu_trainer_names));
+    if (any(6) == 0)
+        add(&p, "rank_order", pick(mfu_rank_order_names));
+    if (any(6) == 0)
+        add(&p, "overlap_grad_reduce", "off");
+    if (any(6) == 0)
+        add(&p, "overlap_param_gather", "on");
+    if (any(6) == 0)
+        add(&p, "grad_bucket", any(2) ? "1MiB" : "400MiB");
+    if (any(4) == 0)
+        add_training(&p);
     return p;
 }
 
@@ -201,18 +238,34 @@ static void same_plan(const struct mfu_plan *a, const struct mfu_plan *b)
  * scaled from its neighbours, or with their stages in another schedule. */
 static void a_walk_remembers_nothing(void **unused)
 {
-    static const char *const keys[] = {"batch",       "batch",
-                                       "batch",       "accum",
-                                       "schedule",    "vpp",
-                                       "pp",          "tp",
-                                       "cp",          "zero",
-                                       "dp",          "ep",
-                                       "nodes",       "sp",
-                                       "grad_clip",   "seq",
-                                       "checkpoint",  "runtime",
-                                       "loss_chunks", "optimizer",
-                                       "power_w",     "link.contention",
-                                       "half_weights"};
+    static const char *const keys[] = {"batch",
+                                       "batch",
+                                       "batch",
+                                       "accum",
+                                       "schedule",
+                                       "vpp",
+                                       "pp",
+                                       "tp",
+                                       "cp",
+                                       "zero",
+                                       "dp",
+                                       "ep",
+                                       "nodes",
+                                       "sp",
+                                       "grad_clip",
+                                       "seq",
+                                       "checkpoint",
+                                       "runtime",
+                                       "loss_chunks",
+                                       "optimizer",
+                                       "power_w",
+                                       "link.contention",
+                                       "half_weights",
+                                       "trainer",
+                                       "lora",
+                                       "base_precision",
+                                       "trainable_layers",
+                                       "rank_order"};
     static struct mfu_simulation simulation[2];
     static struct mfu_plan p, fresh;
     struct mfu_scenario s;

@@ -27,7 +27,7 @@ static const char *const *models, *const *gpus;
 static size_t n_models, n_gpus;
 static bool going_on;
 static int broken;
-static char told[2048]; /* the scenario, as a user would type it */
+static char told[2800]; /* the scenario, as a user would type it */
 
 static uint64_t any(uint64_t below)
 {
@@ -44,7 +44,7 @@ static inline const char *pick(const char *const *names)
     return names[any(n)];
 }
 
-#define PAIRS 40
+#define PAIRS 64
 
 struct pairs {
     int n;
