@@ -133,7 +133,8 @@ static void add_up_time(struct mfu_plan *p)
     s->busy_s = s->forward_s + s->backward_s + s->optimizer_s;
     s->host_s = 0;
     for (int i = 0; i < MFU_PHASE_COUNT; i++) { /* the host runs ahead within a phase */
-        double host_s = sums->launches[i] * p->dispatch_s[i], span_s = fmax(sums->time_s[i], host_s);
+        double host_s = sums->launches[i] * p->dispatch_s[i], way_s = fmax(sums->stream_s[i] - sums->time_s[i], 0);
+        double span_s = fmax(sums->time_s[i], host_s - way_s); /* and while collectives stand in the way */
 
         s->host_s += host_s;
         stretch[i] = sums->time_s[i] > 0 ? span_s / sums->time_s[i] : 1;

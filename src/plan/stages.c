@@ -188,7 +188,8 @@ static void divide(const struct mfu_plan *p, struct costs *c)
         for (int chunk = 0; chunk < mfu_pipeline_chunks(l); chunk++) {
             const struct mfu_stage *r = &p->stages[rank];
             int s = mfu_pipeline_stage(l, rank, chunk);
-            double share = mfu_stage_layers(&p->config, p->program.layers, s) / fmax(r->layers, 1);
+            double share = r->layers > 0 ? mfu_stage_layers(&p->config, p->program.layers, s) / r->layers
+                                         : 1. / mfu_pipeline_chunks(l); /* an end of the model alone */
             struct mfu_pass_s part = {share, mfu_rank_holds(&p->config, rank, 0) ? s == 0 : share,
                                       mfu_rank_holds(&p->config, rank, stages - 1) ? s == stages - 1 : share};
 
