@@ -230,6 +230,11 @@ static struct mfu_builder *begin(const struct mfu_config *c, int stage, struct m
     if (mfu_evaluate_operations(s, err) < 0)
         return NULL;
     mfu_count_parameters(s);
+    if (p->params > 0 && p->trainable_params == 0) { /* a head that is tied to the embeddings, say */
+        mfu_fail(err, MFU_EINPUT,
+                 "trainable: the model has no such weights: nothing trains (set lora 16, or name others)");
+        return NULL;
+    }
     mfu_split_operations(s);
     mfu_count_rank(s);
     s->frozen_parts = p->rank_trained < p->rank_params;

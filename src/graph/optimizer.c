@@ -146,7 +146,8 @@ void mfu_optimizer_emit(struct mfu_builder *s)
 {
     const struct mfu_config *c = s->config;
     const struct mfu_optimizer_row *r = &mfu_optimizers[c->optimizer];
-    double params = mfu_state_params(s, MFU_STATE_OPTIMIZER), share = params / s->program->rank_trained, hidden = 0;
+    double params = mfu_state_params(s, MFU_STATE_OPTIMIZER), share = params / fmax(s->program->rank_trained, 1),
+           hidden = 0;
     double g = mfu_trained_bytes(s, s->numerics.gradient);
     /* Copies gradients to fp32, unless they are summed so. */
     bool engine = mfu_half_engine(c) && !mfu_fully_sharded(s) && !mfu_trainers[c->trainer].adds_up_wide;

@@ -3,6 +3,7 @@
  */
 #include "graph/resident.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "graph/builder_private.h"
@@ -31,7 +32,8 @@ void mfu_resident_memory(struct mfu_builder *s)
     if (mfu_trainers[c->trainer].adds_up_wide) /* beside .grad of one whole backward */
         p->constant_bytes[MFU_PART_GRADIENTS] +=
             mfu_type_bytes[s->numerics.weight] * mfu_state_params(s, MFU_STATE_GRADIENT);
-    p->constant_bytes[MFU_PART_OPTIMIZER] = mfu_state_params(s, MFU_STATE_OPTIMIZER) / p->rank_trained
+    p->constant_bytes[MFU_PART_OPTIMIZER] = mfu_state_params(s, MFU_STATE_OPTIMIZER)
+        / fmax(p->rank_trained, 1) /* a stage may have none */
         * (mfu_optimizer_state_bytes(s) + (masters ? mfu_type_bytes[s->numerics.master] * p->rank_trained : 0));
     p->gradient_bytes = gradient == 4 && s->numerics.masters ? mfu_type_bytes[s->numerics.gradient] : gradient;
     p->weight_bytes = s->frozen_parts ? p->rank_bytes / p->rank_params : mfu_type_bytes[s->numerics.weight];

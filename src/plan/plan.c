@@ -112,12 +112,17 @@ static double exposed_s(const struct mfu_plan *p, const double stretch[MFU_PHASE
     return mfu_overlap_exposed_s(&in);
 }
 
+double mfu_plan_loader_s(const struct mfu_plan *p)
+{
+    return p->config.setting[MFU_S_DATALOADER_MS] * 1e-3 * p->config.accum;
+}
+
 static void add_up_time(struct mfu_plan *p)
 {
     const struct mfu_sums *sums = &p->sums;
     struct mfu_step_answer *s = &p->step;
     double stretch[MFU_PHASE_COUNT], gpu_s = 0;
-    double loader_s = p->config.setting[MFU_S_DATALOADER_MS] * 1e-3 * p->program.accum;
+    double loader_s = p->config.setting[MFU_S_PP] > 1 ? 0 : mfu_plan_loader_s(p); /* else the schedule waits */
 
     s->kernels = sums->kernels;
     s->communication_s = sums->communication_s;
@@ -128,7 +133,8 @@ static void add_up_time(struct mfu_plan *p)
     s->busy_s = s->forward_s + s->backward_s + s->optimizer_s;
     s->host_s = 0;
     for (int i = 0; i < MFU_PHASE_COUNT; i++) { /* the host runs ahead within a phase */
-        double host_s = sums->launches[i] * p->dispatch_s[i], span_s = fmax(sums->time_s[i], host_s);
+        double host_s = sums->launches[i] * p->dispatch_s[i], way_s = fmax(sums->stream_s[i] - sums->time_s[i], 0);
+        double span_s = fmax(sums->time_s[i], host_s - way_s); /* and while collectives stand in the way */
 
         s->host_s += host_s;
         stretch[i] = sums->time_s[i] > 0 ? span_s / sums->time_s[i] : 1;

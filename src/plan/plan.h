@@ -80,7 +80,8 @@ struct mfu_stage {
     double flops, hardware_flops;    /* as MFU counts them, if all stages were like this one */
     double in_flight;                /* microbatches whose activations it holds at most */
     double kept_bytes;               /* of one of them */
-    struct mfu_step_answer step;     /* of a step without others */
+    struct mfu_step_answer step;     /* of a step without others, */
+    enum mfu_limit limit;            /* and what limits that */
     struct mfu_memory_answer alone;  /* with one microbatch, */
     struct mfu_memory_answer memory; /* with all that are in flight */
 };
@@ -145,6 +146,9 @@ void mfu_plan_add_up(struct mfu_plan *);
 /* How far memory may be off, and how likely it is to suffice: from the spread of live memory, of what the allocator
  * keeps beside it, of contexts, and of an estimated capacity. */
 void mfu_plan_memory_spread(struct mfu_plan *);
+
+/* Seconds in which the loader delivers the micro-batches of a step. */
+double mfu_plan_loader_s(const struct mfu_plan *);
 
 /* What follows from the time of the step and its FLOP: rates, MFU, the interval. */
 void mfu_plan_settle(struct mfu_plan *);

@@ -120,6 +120,7 @@ static void read_stage(const struct mfu_plan *p, struct mfu_stage *s)
     s->b = (struct mfu_pass_s){s->b.layers - s->w.layers, s->b.before - s->w.before, s->b.behind - s->w.behind};
     s->alone = p->memory;
     s->step = p->step;
+    s->limit = p->limit;
     s->after_s = after_s(p);
     s->send_bytes = p->program.boundary_bytes / parts;
     s->send_s = mfu_collective_s(&p->machine, &group, MFU_SEND, s->send_bytes);
@@ -171,12 +172,13 @@ struct costs {
 };
 
 /* A stage's part of its rank's seconds. */
-static double part_of(const struct mfu_pass_s *x, double share, bool first, bool last)
+static double part_of(const struct mfu_pass_s *x, const struct mfu_pass_s *share)
 {
-    return share * x->layers + (first ? x->before : 0) + (last ? x->behind : 0);
+    return share->layers * x->layers + share->before * x->before + share->behind * x->behind;
 }
 
-/* A rank's seconds and bytes go to its stages by their layers. */
+/* A rank's seconds and bytes go to its stages by their layers; so does what stands before and
+ * behind these where that is no end of the model: weights that are cast all at once. */
 static void divide(const struct mfu_plan *p, struct costs *c)
 {
     const struct mfu_pipeline_layout *l = &p->config.pipeline;
@@ -186,11 +188,14 @@ static void divide(const struct mfu_plan *p, struct costs *c)
         for (int chunk = 0; chunk < mfu_pipeline_chunks(l); chunk++) {
             const struct mfu_stage *r = &p->stages[rank];
             int s = mfu_pipeline_stage(l, rank, chunk);
-            double share = mfu_stage_layers(&p->config, p->program.layers, s) / fmax(r->layers, 1);
+            double share = r->layers > 0 ? mfu_stage_layers(&p->config, p->program.layers, s) / r->layers
+                                         : 1. / mfu_pipeline_chunks(l); /* an end of the model alone */
+            struct mfu_pass_s part = {share, mfu_rank_holds(&p->config, rank, 0) ? s == 0 : share,
+                                      mfu_rank_holds(&p->config, rank, stages - 1) ? s == stages - 1 : share};
 
-            c->f[s] = part_of(&r->f, share, s == 0, s == stages - 1);
-            c->b[s] = part_of(&r->b, share, s == 0, s == stages - 1);
-            c->w[s] = part_of(&r->w, share, s == 0, s == stages - 1);
+            c->f[s] = part_of(&r->f, &part);
+            c->b[s] = part_of(&r->b, &part);
+            c->w[s] = part_of(&r->w, &part);
             c->kept[s] = share * r->kept_bytes;
             c->send[s] = r->send_s;
         }
@@ -318,7 +323,8 @@ int mfu_stages_plan(struct mfu_plan *p, struct mfu_error *err)
     p->memory = stages[worst].memory;
     p->shown_stage = busiest;
     p->worst_stage = worst;
-    p->step.time_s = schedule_s + after_s;
+    p->step.time_s = fmax(schedule_s + after_s, mfu_plan_loader_s(p));
+    p->limit = p->step.time_s > schedule_s + after_s ? MFU_LIMIT_INPUT : stages[busiest].limit;
     p->step.communication_exposed_s += stages[busiest].waits_s;
     p->step.idle_s = p->step.time_s - p->step.busy_s - p->step.communication_exposed_s;
     p->mfu.model_flops = flops;

@@ -16,28 +16,44 @@ struct walk {
     double compute_s;
     double alone_s; /* what the kernels would take alone */
     struct mfu_queue queues[MFU_STREAM_COUNT];
+    bool first, last; /* of the micro-steps */
 };
 
-static void jump(struct walk *w, double seconds, double alone_s)
+/* The clocks at a moment. */
+struct moment {
+    double compute_s, alone_s, free_s[MFU_STREAM_COUNT];
+};
+
+static struct moment now(const struct walk *w)
 {
-    w->compute_s += seconds;
-    w->alone_s += alone_s;
+    struct moment m = {.compute_s = w->compute_s, .alone_s = w->alone_s};
+
     for (int i = 0; i < MFU_STREAM_COUNT; i++)
-        mfu_queue_jump(&w->queues[i], seconds);
+        m.free_s[i] = w->queues[i].free_s;
+    return m;
 }
 
-static bool happens(const struct mfu_launch *l, bool last)
+/* Goes on `times` times as it went since `before`. */
+static void jump(struct walk *w, double times, const struct moment *before)
 {
-    return l->kernel.launches > 0 && (l->when != MFU_LAST_MICRO_STEP || last);
+    for (int i = 0; i < MFU_STREAM_COUNT; i++)
+        mfu_queue_jump(&w->queues[i], times, before->free_s[i], before->compute_s);
+    w->compute_s += times * (w->compute_s - before->compute_s);
+    w->alone_s += times * (w->alone_s - before->alone_s);
 }
 
-static void run(struct walk *w, int i, bool last)
+static bool happens(const struct walk *w, const struct mfu_launch *l)
+{
+    return l->kernel.launches > 0 && (l->when != MFU_LAST_MICRO_STEP || w->last)
+        && (l->when != MFU_FIRST_MICRO_STEP || w->first);
+}
+
+static void run(struct walk *w, int i)
 {
     const struct mfu_launch *l = &w->in->program->launches[i];
-    double whole = l->when == MFU_LAST_MICRO_STEP ? mfu_launch_whole(l, w->in->program->accum) : 1;
-    double seconds = w->in->prices[i].time_s * whole, beside_s;
+    double seconds = w->in->prices[i].time_s * mfu_launch_whole(l, w->in->program->accum), beside_s;
 
-    if (!happens(l, last))
+    if (!happens(w, l))
         return;
     if (l->wait_behind >= 0)
         w->compute_s = fmax(w->compute_s, mfu_queue_ended_s(&w->queues[l->wait_stream], l->wait_behind));
@@ -53,44 +69,50 @@ static void run(struct walk *w, int i, bool last)
     w->compute_s += seconds + (beside_s > 0 ? w->in->contention * beside_s : 0);
 }
 
-static void run_segment(struct walk *w, const struct mfu_segment *seg, bool last)
+static void run_segment(struct walk *w, const struct mfu_segment *seg)
 {
     int times = (int)fmin(seg->repeat, WALKED);
-    double before_s = w->compute_s, before_alone_s = w->alone_s;
+    struct moment before = {0};
 
     for (int r = 0; r < times; r++) {
-        before_s = w->compute_s;
-        before_alone_s = w->alone_s;
+        before = now(w);
         for (int i = seg->first; i < seg->first + seg->count; i++)
-            run(w, i, last);
+            run(w, i);
     }
-    if (seg->repeat > times)
-        jump(w, (seg->repeat - times) * (w->compute_s - before_s),
-             (seg->repeat - times) * (w->alone_s - before_alone_s));
+    if (seg->repeat > times) /* all the same: what a queue holds is caught up with seldom within a pass */
+        jump(w, seg->repeat - times, &before);
 }
 
-static void run_pass(struct walk *w, bool optimizer, bool last)
+static void run_pass(struct walk *w, bool optimizer)
 {
     const struct mfu_program *p = w->in->program;
 
     for (int k = 0; k < p->n_segments; k++)
         if ((p->segments[k].phase == MFU_OPTIMIZER_PHASE) == optimizer)
-            run_segment(w, &p->segments[k], last);
+            run_segment(w, &p->segments[k]);
 }
 
 double mfu_overlap_exposed_s(const struct mfu_overlap_input *in)
 {
-    struct walk w = {.in = in};
-    double before_s = 0, before_alone_s = 0, accum = in->program->accum;
+    struct walk w = {.in = in, .first = true};
+    double left = in->program->accum - 1;
 
-    for (int micro = 0; micro < fmin(accum - 1, WALKED); micro++) {
-        before_s = w.compute_s;
-        before_alone_s = w.alone_s;
-        run_pass(&w, false, false);
+    for (int walked = 1; left > 0; walked++) {
+        struct moment before = now(&w);
+        double times;
+
+        run_pass(&w, false);
+        w.first = false;
+        left--;
+        if (walked < WALKED)
+            continue;
+        times = fmin(left, mfu_queues_alike(w.queues, before.free_s, before.compute_s, w.compute_s));
+        times = walked < 4 * WALKED ? times : left;
+        jump(&w, times, &before);
+        left -= times;
     }
-    if (accum - 1 > WALKED)
-        jump(&w, (accum - 1 - WALKED) * (w.compute_s - before_s), (accum - 1 - WALKED) * (w.alone_s - before_alone_s));
-    run_pass(&w, false, true);
-    run_pass(&w, true, true);
+    w.last = true;
+    run_pass(&w, false);
+    run_pass(&w, true);
     return fmax(fmax(w.compute_s, mfu_queues_free_s(w.queues)) - w.alone_s, 0);
 }

@@ -284,7 +284,8 @@ static void run_optimizer(struct replayer *p, const struct mfu_program *program)
             for (int w = 0; program->launches[i].temporary_bytes > 0 && w < program->n_weights && !p->failed; w++) {
                 const struct mfu_weight_tensor *t = &program->weights[w];
                 int handle = t->trains
-                    ? allocate(p, program->launches[i].temporary_bytes / program->rank_trained * t->elements, "")
+                    ? allocate(p, program->launches[i].temporary_bytes / fmax(program->rank_trained, 1) * t->elements,
+                               "")
                     : -1;
 
                 if (handle >= 0)
@@ -317,7 +318,8 @@ static void set_up(struct replayer *p)
 {
     const struct mfu_program *program = p->in->first;
     double tokens_bytes = mfu_type_bytes[MFU_I64] * program->tokens;
-    double standing = program->constant_bytes[MFU_PART_GRADIENTS] / program->rank_trained;
+    double standing = program->constant_bytes[MFU_PART_GRADIENTS] / fmax(program->rank_trained, 1);
+    double images_bytes = program->constant_bytes[MFU_PART_ACTIVATIONS] - 4 * tokens_bytes; /* of two batches */
 
     p->launch = -1;
     for (int i = 0; i < program->n_weights && !p->failed; i++)
@@ -329,6 +331,8 @@ static void set_up(struct replayer *p)
         allocate(p, program->constant_bytes[MFU_PART_COMMUNICATION], "communication buckets");
     for (int k = 0; k < 2; k++)
         p->inputs[k] = allocate(p, tokens_bytes, "the first batch");
+    if (images_bytes > 0)
+        allocate(p, images_bytes, "the first images");
     p->workspaces[0] = allocate(p, p->in->workspace_bytes, "cuBLAS workspace");
     p->workspaces[1] = -1;
 }

@@ -23,11 +23,28 @@ double mfu_queue_ended_s(const struct mfu_queue *q, int behind)
     return q->ends_s[at % MFU_STREAM_RECENT];
 }
 
-void mfu_queue_jump(struct mfu_queue *q, double seconds)
+void mfu_queue_jump(struct mfu_queue *q, double times, double free_s, double compute_s)
 {
+    double seconds = times * fmax(q->free_s - fmax(free_s, compute_s), 0);
+
     q->free_s += seconds;
     for (int i = 0; i < MFU_STREAM_RECENT; i++)
         q->ends_s[i] += seconds;
+}
+
+double mfu_queues_alike(const struct mfu_queue queues[MFU_STREAM_COUNT], const double free_s[MFU_STREAM_COUNT],
+                        double before_s, double compute_s)
+{
+    double times = INFINITY;
+
+    for (int i = 0; i < MFU_STREAM_COUNT; i++) {
+        double behind_s = queues[i].free_s - compute_s;
+        double nearer_s = compute_s - before_s - fmax(queues[i].free_s - fmax(free_s[i], before_s), 0);
+
+        if (behind_s > 0 && nearer_s > 0)
+            times = fmin(times, floor(behind_s / nearer_s));
+    }
+    return times;
 }
 
 double mfu_queues_free_s(const struct mfu_queue queues[MFU_STREAM_COUNT])

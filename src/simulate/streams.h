@@ -18,8 +18,14 @@ struct mfu_queue {
 double mfu_queue_issue(struct mfu_queue *, double ready_s, double seconds);
 /* When all but the latest `behind` have ended. */
 double mfu_queue_ended_s(const struct mfu_queue *, int behind);
-/* Moves the clock. */
-void mfu_queue_jump(struct mfu_queue *, double seconds);
+/* Goes on `times` times as since it was free at `free_s` and the compute stream at
+ * `compute_s`: nothing more is issued where nothing was. */
+void mfu_queue_jump(struct mfu_queue *, double times, double free_s, double compute_s);
+
+/* How often the compute stream can go on as since `before_s`, when the queues were free at free_s,
+ * until it has caught up with one of them. */
+double mfu_queues_alike(const struct mfu_queue queues[MFU_STREAM_COUNT], const double free_s[MFU_STREAM_COUNT],
+                        double before_s, double compute_s);
 
 /* When the last of all streams but compute is free. */
 double mfu_queues_free_s(const struct mfu_queue queues[MFU_STREAM_COUNT]);

@@ -196,15 +196,16 @@ static void add_micro(struct sim_state *c, double times)
         t->phase_s[i] += times * c->micro_phase_s[i];
 }
 
-/* All clocks jump over `times` micro-steps of `delta_s` each. */
-static void skip(struct sim_state *c, double times, double delta_s)
+/* All clocks jump over `times` micro-steps like the one since `before_s`, when the
+ * queues were free at free_s. */
+static void skip(struct sim_state *c, double times, double before_s, const double free_s[MFU_STREAM_COUNT])
 {
-    double jump = times * delta_s;
+    double jump = times * (c->compute_s - before_s);
 
+    for (int i = 0; i < MFU_STREAM_COUNT; i++)
+        mfu_queue_jump(&c->queues[i], times, free_s[i], before_s);
     c->host_s += jump;
     c->compute_s += jump;
-    for (int i = 0; i < MFU_STREAM_COUNT; i++)
-        mfu_queue_jump(&c->queues[i], jump);
     c->loaded_s += jump;
     c->consumed_s[0] += jump;
     c->consumed_s[1] += jump;
@@ -227,24 +228,29 @@ static int run_step(struct sim_state *c)
     const struct mfu_timeline_input *in = c->in;
     const struct mfu_program *p = in->program;
     int accum = (int)fmin(p->accum, 1e9);
-    double before_s = c->compute_s, delta_s = -1;
+    double before_s = c->compute_s, delta_s = -1, free_s[MFU_STREAM_COUNT];
 
     c->head = c->n = 0;
     c->kernels = 0;
     for (int micro = 0; micro < accum; micro++) {
         double last_delta_s = delta_s;
 
+        for (int i = 0; i < MFU_STREAM_COUNT; i++)
+            free_s[i] = c->queues[i].free_s;
         if (run_micro_step(c, micro, micro == accum - 1) < 0)
             return -1;
         add_micro(c, 1);
         delta_s = c->compute_s - before_s;
-        before_s = c->compute_s;
         if (micro > 0 && micro < accum - 2
             && (fabs(delta_s - last_delta_s) <= STEADY * delta_s || micro >= MOST_SIMULATED)) {
-            skip(c, accum - 2 - micro, delta_s); /* the last one has the collectives */
-            before_s = c->compute_s;
-            micro = accum - 2;
+            double times =
+                micro >= MOST_SIMULATED ? INFINITY : mfu_queues_alike(c->queues, free_s, before_s, c->compute_s);
+
+            times = fmin(times, accum - 2 - micro); /* the last one has the collectives */
+            skip(c, times, before_s, free_s);
+            micro += (int)times;
         }
+        before_s = c->compute_s;
     }
     clear_micro(c);
     for (int k = 0; k < p->n_segments; k++)

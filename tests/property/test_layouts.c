@@ -1,0 +1,467 @@
+/*
+ * Any layout: what must hold however the GPUs share the work, of the simulated answer, too.
+ *
+ * A law that the model breaks on purpose says where and why.
+ */
+#include "any_scenario.h"
+
+#include "mfuplan.h"
+#include "answer/metric/table.h"
+#include "answer/search/sweep.h"
+#include "graph/graph.h"
+#include "plan/simulation.h"
+#include "scenario/adapter.h"
+
+#define SCENARIOS 300 /* of each test below */
+
+static const char *power_of_two(uint64_t below)
+{
+    static const char *const powers[] = {"1", "2", "4", "8", "16"};
+
+    return powers[any(below)];
+}
+
+/* Adapters, frozen weights, and the forms that these are held in. */
+static void add_training(struct pairs *p)
+{
+    static const char *const targets[] = {"all-linear", "attention", "mlp", NULL};
+    static const char *const trainable[] = {"norms,biases", "head", "attention", "mlp,embeddings", NULL};
+
+    if (any(4)) {
+        add_number(p, "lora", 1u << any(8));
+        add(p, "lora_targets", pick(targets));
+        add(p, "lora_kernels", pick(mfu_adapter_names));
+        add(p, "lora_dropout", any(2) ? "0.1" : "0");
+        add(p, "dora", any(4) ? "off" : "on");
+        add(p, "lora_dtype", pick(mfu_adapter_types));
+    } else {
+        add(p, "trainable", pick(trainable));
+    }
+    if (any(2))
+        add(p, "base_precision", pick(mfu_base_names));
+    if (any(4) == 0)
+        add(p, "fp32_rest", "on");
+    if (any(4) == 0)
+        add_number(p, "trainable_layers", 1 + any(4));
+}
+
+/* Mostly what can be planned: the other refusals are any_pairs()'s. */
+static struct pairs any_layout(void)
+{
+    struct pairs p = any_pairs();
+    bool pipeline = any(2);
+
+    add(&p, "dp", power_of_two(4));
+    if (any(2))
+        add(&p, "tp", power_of_two(4));
+    if (any(3) == 0)
+        add(&p, "cp", power_of_two(3));
+    if (any(3) == 0)
+        add(&p, "ep", power_of_two(4));
+    if (any(4) == 0)
+        add(&p, "sp", any(2) ? "on" : "off");
+    if (any(2))
+        add_number(&p, "zero", any(4));
+    if (pipeline) {
+        add(&p, "pp", power_of_two(4));
+        add_number(&p, "n_layer", 16 * (1 + any(2)));
+        add_number(&p, "accum", 8 * (1 + any(4)));
+        if (any(3))
+            add(&p, "schedule", pick(mfu_schedule_names));
+        if (any(3) == 0)
+            add(&p, "vpp", power_of_two(3));
+        if (any(6) == 0)
+            add_number(&p, "last_stage_less", any(2));
+        if (any(6) == 0)
+            add_number(&p, "first_stage_less", any(2));
+    }
+    if (any(6) == 0)
+        add_number(&p, "nodes", 1 + any(4));
+    if (any(6) == 0)
+        add(&p, "expandable_segments", "on");
+    if (any(6) == 0)
+        add(&p, "half_weights", any(2) ? "on" : "off");
+    if (any(6) == 0)
+        add_number(&p, "train_metrics", any(3));
+    if (any(8) == 0)
+        add_number(&p, "software", 2016 + any(10));
+    if (any(8) == 0)
+        add(&p, "vram_reserved", "1GiB");
+    if (any(3) == 0)
+        add(&p, "trainer", pick(mfu_trainer_names));
+    if (any(6) == 0)
+        add(&p, "rank_order", pick(mfu_rank_order_names));
+    if (any(6) == 0)
+        add(&p, "overlap_grad_reduce", "off");
+    if (any(6) == 0)
+        add(&p, "overlap_param_gather", "on");
+    if (any(6) == 0)
+        add(&p, "grad_bucket", any(2) ? "1MiB" : "400MiB");
+    if (any(4) == 0)
+        add_training(&p);
+    return p;
+}
+
+static struct pairs next_layout(struct mfu_scenario *s, struct mfu_plan *plan)
+{
+    for (;;) {
+        struct pairs p = any_layout();
+        struct mfu_error err = {0};
+
+        for (int i = 0; i < p.n; i++) /* what dp and the others give */
+            if (strcmp(p.key[i], "gpus") == 0)
+                snprintf(p.key[i], sizeof p.key[i], "accum"), snprintf(p.value[i], sizeof p.value[i], "8");
+        *s = scenario_of(&p);
+        remember(&p);
+        if (mfu_plan_make(plan, s, &err) == 0)
+            return p;
+        assert_true(err.text[0]);
+    }
+}
+
+static bool positive(double x)
+{
+    return x > 0 && isfinite(x);
+}
+
+static void check_memory(const struct mfu_plan *p, const struct mfu_memory_answer *m)
+{
+    double parts = 0;
+
+    for (int k = 0; k < MFU_PART_COUNT; k++) {
+        HOLDS(m->peak.parts[k] >= 0);
+        parts += m->peak.parts[k];
+    }
+    HOLDS_NEAR(parts, m->peak.bytes, EXACT);
+    HOLDS(positive(m->peak.bytes) && m->peak.bytes <= m->reserved_bytes * (1 + EXACT));
+    HOLDS_NEAR(m->reserved_bytes + m->context_bytes, m->smi_bytes, EXACT);
+    HOLDS(m->peak.forward_peak_bytes <= m->peak.bytes * (1 + EXACT));
+    HOLDS_NEAR((m->smi_bytes + p->config.setting[MFU_S_VRAM_RESERVED]) / m->capacity_bytes, m->fill, EXACT);
+    HOLDS(m->fits == (m->missing_bytes <= 0));
+    HOLDS(!m->fits
+          || m->peak.bytes + m->context_bytes + p->config.setting[MFU_S_VRAM_RESERVED]
+              <= m->capacity_bytes * (1 + EXACT));
+    HOLDS(m->fits || m->fill > 1 || m->peak.bytes < m->reserved_bytes);
+}
+
+/* What is said of the whole, before and after the step is simulated. */
+static void check_answer(const struct mfu_plan *p)
+{
+    const struct mfu_step_answer *s = &p->step;
+    const struct mfu_memory_answer *m = &p->memory;
+    struct mfu_result r;
+
+    for (size_t k = 0; mfu_result_at(k, &r); k++)
+        if (isinf(mfu_result_value(&r, p)))
+            breaks("%s is infinite\n  in: %s", r.name, told);
+    check_memory(p, m);
+    HOLDS(m->smi_low_bytes <= m->smi_bytes && m->smi_bytes <= m->smi_high_bytes && positive(m->smi_low_bytes));
+    HOLDS(m->fits == (m->fits_probability >= 0.5));
+    HOLDS(m->fits_probability >= 0 && m->fits_probability <= 1);
+    HOLDS(positive(s->time_s) && positive(s->low_s) && s->low_s <= s->time_s && s->time_s <= s->high_s
+          && isfinite(s->high_s));
+    HOLDS(s->forward_s >= 0 && s->backward_s >= 0 && s->optimizer_s >= 0 && s->communication_exposed_s >= 0);
+    HOLDS(s->idle_s >= -EXACT * s->time_s);
+    HOLDS_NEAR(s->forward_s + s->backward_s + s->optimizer_s, s->busy_s, EXACT);
+    HOLDS_NEAR(s->busy_s + s->idle_s + s->communication_exposed_s, s->time_s, EXACT);
+    HOLDS_NEAR(s->tokens_per_s * s->time_s, s->tokens, EXACT);
+    HOLDS_NEAR(s->tokens, p->config.batch * p->config.seq * p->config.accum * p->config.setting[MFU_S_DP], EXACT);
+    HOLDS_NEAR(p->mfu.achieved_flops * s->time_s * p->config.ranks, p->mfu.model_flops, EXACT);
+    HOLDS(positive(p->mfu.mfu) && p->mfu.mfu <= p->mfu.hfu * (1 + EXACT));
+    HOLDS(p->bubble >= 0 && p->bubble < 1);
+}
+
+static void check_stages(const struct mfu_plan *p)
+{
+    double layers = 0;
+
+    HOLDS(p->n_stages == (p->config.setting[MFU_S_PP] > 1 ? p->config.setting[MFU_S_PP] : 0));
+    for (int i = 0; i < p->n_stages; i++) {
+        const struct mfu_stage *s = &p->stages[i];
+
+        check_memory(p, &s->memory);
+        layers += s->layers;
+        HOLDS(s->number == i && s->in_flight >= 1 - EXACT && s->in_flight <= 2 * p->config.accum);
+        HOLDS(positive(s->forward_s) && positive(s->backward_s) && s->idle_s >= -EXACT * p->step.time_s);
+        HOLDS(s->memory.peak.bytes <= p->memory.peak.bytes);
+        HOLDS(mfu_pipeline_passes(&p->config.pipeline) * (s->forward_s + s->backward_s)
+              <= p->step.time_s * (1 + EXACT));
+    }
+    if (p->n_stages) /* of which a bidirectional schedule has two copies */
+        HOLDS_NEAR(layers, p->program.layers * mfu_pipeline_chunks(&p->config.pipeline) / p->config.pipeline.vpp,
+                   EXACT);
+}
+
+static void the_whole_is_its_parts(void **unused)
+{
+    static struct mfu_simulation simulation;
+    static struct mfu_plan p;
+    struct mfu_scenario s;
+
+    (void)unused;
+    for (int i = 0; i < scenarios(SCENARIOS); i++) {
+        struct mfu_error err = {0};
+        double alive;
+
+        next_layout(&s, &p);
+        check_answer(&p);
+        check_stages(&p);
+        if (i % 4)
+            continue;
+        alive = p.memory.peak.bytes;
+        if (mfu_simulate(&p, false, &simulation, &err) < 0)
+            fail_msg("%s\n  in: %s", err.text, told);
+        check_answer(&p);
+        /* The allocator is given all that is alive. */
+        HOLDS(p.n_stages > 0 || mfu_runtimes[p.config.runtime].preallocates || simulation.replay.out_of_memory
+              || (double)simulation.replay.steady.peak_allocated_bytes >= alive * (1 - 1e-3));
+    }
+    mfu_simulation_release(&simulation);
+    mfu_plan_release(&p);
+}
+
+static void same_plan(const struct mfu_plan *a, const struct mfu_plan *b)
+{
+    struct mfu_result r;
+
+    for (size_t k = 0; mfu_result_at(k, &r); k++) {
+        double x = mfu_result_value(&r, a), y = mfu_result_value(&r, b);
+
+        if (!(x == y || (isnan(x) && isnan(y))))
+            breaks("%s: %.17g, afresh %.17g\n  in: %s", r.name, x, y, told);
+    }
+    HOLDS(a->n_stages == b->n_stages && a->worst_stage == b->worst_stage && a->shown_stage == b->shown_stage);
+    HOLDS(a->limit == b->limit && strcmp(a->memory.peak_at, b->memory.peak_at) == 0);
+}
+
+/* A plan that is made over another one is the plan made afresh, to the last bit:
+ * scaled from its neighbours, or with their stages in another schedule. */
+static void a_walk_remembers_nothing(void **unused)
+{
+    static const char *const keys[] = {"batch",
+                                       "batch",
+                                       "batch",
+                                       "accum",
+                                       "schedule",
+                                       "vpp",
+                                       "pp",
+                                       "tp",
+                                       "cp",
+                                       "zero",
+                                       "dp",
+                                       "ep",
+                                       "nodes",
+                                       "sp",
+                                       "grad_clip",
+                                       "seq",
+                                       "checkpoint",
+                                       "runtime",
+                                       "loss_chunks",
+                                       "optimizer",
+                                       "power_w",
+                                       "link.contention",
+                                       "half_weights",
+                                       "trainer",
+                                       "lora",
+                                       "base_precision",
+                                       "trainable_layers",
+                                       "rank_order"};
+    static struct mfu_simulation simulation[2];
+    static struct mfu_plan p, fresh;
+    struct mfu_scenario s;
+
+    (void)unused;
+    for (int i = 0; i < scenarios(SCENARIOS) / 4; i++) {
+        next_layout(&s, &p);
+        for (int k = 0; k < 8; k++) {
+            const char *key = keys[any(LENGTH(keys))];
+            struct mfu_scenario other = s;
+            struct mfu_key found = mfu_scenario_key(&s, key, NULL);
+            char value[24];
+            bool made;
+
+            if (found.kind == MFU_KEY_SETTING && mfu_settings[found.id].choices)
+                snprintf(value, sizeof value, "%s", pick(mfu_settings[found.id].choices));
+            else
+                snprintf(value, sizeof value, "%d", (int)(any(2) ? 1 + any(20) : 1u << any(7)));
+            if (mfu_scenario_set(&other, key, value, NULL) < 0)
+                continue;
+            snprintf(told + strlen(told), sizeof told - strlen(told), "; set %s %s", key, value);
+            mfu_plan_release(&fresh);
+            made = mfu_plan_make(&fresh, &other, NULL) == 0;
+            HOLDS(made == (mfu_plan_make(&p, &other, NULL) == 0));
+            if (!made) {
+                *strrchr(told, ';') = '\0';
+                continue;
+            }
+            same_plan(&p, &fresh);
+            if (k == 7) {
+                HOLDS(mfu_simulate(&p, false, &simulation[0], NULL)
+                      == mfu_simulate(&fresh, false, &simulation[1], NULL));
+                same_plan(&p, &fresh);
+            }
+            s = other;
+        }
+    }
+    mfu_simulation_release(&simulation[0]);
+    mfu_simulation_release(&simulation[1]);
+    mfu_plan_release(&p);
+    mfu_plan_release(&fresh);
+}
+
+/* ---- directions ------------------------------------------------------------ */
+
+/* How much longer a step may take on a faster card: what overlaps with collectives moves.
+ * In a pipeline, exchanges that do not hide stand behind the schedule, as long as for the
+ * rank that hides the least: on a faster card that hides less, while the slowest rank sets
+ * the schedule. */
+static double slower_at_most(const struct mfu_plan *p)
+{
+    if (p->n_stages > 0 && p->config.replicas > 1)
+        return 1.05;
+    return p->config.ranks > 1 ? 1.005 : 1 + EXACT;
+}
+
+static void more_work_takes_no_less_time(void **unused)
+{
+    static const char *const keys[] = {"batch", "n_layer", "accum"};
+    static struct mfu_plan p, more;
+    struct mfu_scenario s;
+
+    (void)unused;
+    for (int i = 0; i < scenarios(SCENARIOS); i++) {
+        next_layout(&s, &p);
+        for (size_t k = 0; k < LENGTH(keys); k++) {
+            double now = k == 0 ? p.config.batch : k == 1 ? mfu_config_dim(&p.config, "n_layer") : p.config.accum;
+
+            if ((k == 0 && fmod(p.config.tokens, 64) != 0) || !replan(&more, &s, keys[k], 2 * now))
+                continue;
+            if (mfu_config_fused_softmax(&p.config) != mfu_config_fused_softmax(&more.config))
+                continue; /* for numbers of sequences that it takes */
+            if (more.step.time_s * slower_at_most(&p) < p.step.time_s * (1 - (k == 0 ? 0.01 : EXACT)))
+                breaks("%s %g takes %.9g s, %g %.9g s\n  in: %s", keys[k], now, p.step.time_s, 2 * now,
+                       more.step.time_s, told);
+        }
+    }
+    mfu_plan_release(&p);
+    mfu_plan_release(&more);
+}
+
+static struct mfu_gpu times(const struct mfu_gpu *gpu, double flops, double bandwidth, double memory)
+{
+    struct mfu_gpu other = *gpu;
+
+    for (int i = 0; i < MFU_PEAK_COUNT; i++)
+        other.peak_flops[i] *= flops;
+    other.bandwidth_bytes_s *= bandwidth;
+    other.size_bytes *= memory;
+    other.capacity_bytes *= memory;
+    other.smi_total_bytes *= memory;
+    return other;
+}
+
+static void a_better_card_is_no_worse(void **unused)
+{
+    static struct mfu_simulation simulation;
+    static struct mfu_plan p, better;
+    struct mfu_scenario s;
+
+    (void)unused;
+    for (int i = 0; i < scenarios(SCENARIOS); i++) {
+        double factor = 1 + (double)(1 + any(300)) / 100;
+        bool simulated = i % 8 == 0;
+        struct mfu_gpu other;
+
+        next_layout(&s, &p);
+        if (simulated && mfu_simulate(&p, false, &simulation, NULL) < 0)
+            continue;
+        other = times(p.config.gpu, factor, factor, 1);
+        s.gpu = &other;
+        if (!simulated && mfu_plan_make(&better, &s, NULL) == 0
+            && better.step.time_s > p.step.time_s * slower_at_most(&p))
+            breaks("%.2f times as fast: %.9g s, not %.9g s\n  in: %s", factor, better.step.time_s, p.step.time_s, told);
+        other = times(p.config.gpu, 1, 1, factor);
+        if (mfu_plan_make(&better, &s, NULL) < 0 || (simulated && mfu_simulate(&better, false, &simulation, NULL) < 0))
+            continue;
+        HOLDS(!p.memory.fits || better.memory.fits);
+        HOLDS(simulated || better.memory.fits_probability >= p.memory.fits_probability);
+        if (!simulated && s.setting_given[MFU_S_CLOCK_MHZ]
+            && replan(&better, &s, "clock_mhz", s.setting[MFU_S_CLOCK_MHZ] * factor))
+            HOLDS_NEAR(fmax(better.step.time_s / p.step.time_s, slower_at_most(&p)), slower_at_most(&p), 0);
+    }
+    mfu_simulation_release(&simulation);
+    mfu_plan_release(&p);
+    mfu_plan_release(&better);
+}
+
+/* ---- routes ----------------------------------------------------------------- */
+
+/* The library's plan, the row of a sweep on one thread and on three: one answer. */
+static void all_routes_lead_to_one_plan(void **unused)
+{
+    static struct mfu_simulation simulation;
+    static struct mfu_plan p;
+    mfuplan_catalog *library = mfuplan_open(MFUPLAN_SOURCE_DIR, NULL, NULL);
+    mfuplan_plan *theirs = mfuplan_plan_new();
+    struct mfu_scenario s;
+    struct mfu_result r;
+
+    (void)unused;
+    assert_true(library && theirs);
+    for (int i = 0; i < scenarios(SCENARIOS) / 12; i++) {
+        struct pairs pairs = next_layout(&s, &p);
+        mfuplan_scenario *same = mfuplan_scenario_new(library, pairs.model, pairs.gpu, NULL);
+        mfuplan_depth depth = i % 2 ? MFUPLAN_SIMULATED : MFUPLAN_ANALYTIC;
+        mfuplan_sweep *sweeps[2];
+        char batches[80];
+
+        for (int k = 0; k < pairs.n; k++)
+            HOLDS(mfuplan_set(same, pairs.key[k], pairs.value[k], NULL) == 0);
+        if (i % 2)
+            HOLDS(mfu_simulate(&p, false, &simulation, NULL) == 0);
+        HOLDS(mfuplan_run(theirs, same, depth, NULL) == 0);
+        for (size_t k = 0; mfu_result_at(k, &r); k++) {
+            double ours = mfu_result_value(&r, &p), value;
+
+            HOLDS(mfuplan_result(theirs, r.name, &value, NULL) == 0);
+            if (!(value == ours || (isnan(value) && isnan(ours))))
+                breaks("%s: %.17g in the library, %.17g in the plan\n  in: %s", r.name, value, ours, told);
+        }
+        snprintf(batches, sizeof batches, "%.0f,%.0f..%.0f", p.config.batch, p.config.batch + 1, p.config.batch + 6);
+        for (int k = 0; k < 2; k++) {
+            static const char *const columns[] = {"step_time_s", "smi_used_bytes", "fits", "mfu", "fits_probability"};
+
+            sweeps[k] = mfuplan_sweep_new(same);
+            HOLDS(mfuplan_sweep_axis(sweeps[k], "batch", batches, NULL) == 0);
+            HOLDS(mfuplan_sweep_axis(sweeps[k], "checkpoint", "none,full", NULL) == 0);
+            for (size_t c = 0; c < LENGTH(columns); c++)
+                HOLDS(mfuplan_sweep_column(sweeps[k], columns[c], NULL) == 0);
+            HOLDS(mfuplan_sweep_run(sweeps[k], depth, k ? 3 : 1, NULL) == 0);
+        }
+        HOLDS(mfuplan_sweep_rows(sweeps[0]) == mfuplan_sweep_rows(sweeps[1]));
+        for (size_t row = 0; row < mfuplan_sweep_rows(sweeps[0]); row++)
+            for (size_t c = 0; c < 5; c++) {
+                double x = mfuplan_sweep_get(sweeps[0], row, c), y = mfuplan_sweep_get(sweeps[1], row, c);
+
+                HOLDS(x == y || (isnan(x) && isnan(y)));
+            }
+        mfuplan_sweep_free(sweeps[0]);
+        mfuplan_sweep_free(sweeps[1]);
+        mfuplan_scenario_free(same);
+    }
+    mfuplan_plan_free(theirs);
+    mfuplan_close(library);
+    mfu_simulation_release(&simulation);
+    mfu_plan_release(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_whole_is_its_parts),       cmocka_unit_test(a_walk_remembers_nothing),
+        cmocka_unit_test(more_work_takes_no_less_time), cmocka_unit_test(a_better_card_is_no_worse),
+        cmocka_unit_test(all_routes_lead_to_one_plan),
+    };
+
+    return cmocka_run_group_tests(tests, open_any, close_any);
+}
