@@ -656,21 +656,36 @@ static bool is_host(int id)
     return id >= MFU_C_DISPATCH_EAGER && id <= MFU_C_DISPATCH_ZERO && id != MFU_C_DISPATCH_GRAPH;
 }
 
+/* What is left of a host time's sigma for its own kind. */
+static double own_sigma(double all)
+{
+    return sqrt(fmax(all * all - HOST_SIGMA * HOST_SIGMA, LEAST_OWN * LEAST_OWN));
+}
+
 int mfu_fit_share_host(const struct mfu_coefficients *prior, struct mfu_fit_parameter *parameters, int n)
 {
-    struct mfu_fit_parameter *host = &parameters[n];
-    bool any = false;
+    struct mfu_fit_parameter host = {.sigma = HOST_SIGMA};
+    bool own[MFU_COEFFICIENT_COUNT] = {false}, any = false;
 
-    for (int i = 0; i < n; i++)
-        if (is_host(parameters[i].member[0])) {
-            double all = parameters[i].sigma > 0 ? parameters[i].sigma : prior->sigma[parameters[i].member[0]];
+    for (int i = 0; i < n; i++) {
+        int first = parameters[i].member[0];
 
-            parameters[i].sigma = sqrt(fmax(all * all - HOST_SIGMA * HOST_SIGMA, LEAST_OWN * LEAST_OWN));
-            any = true;
-        }
-    *host = (struct mfu_fit_parameter){.sigma = HOST_SIGMA};
-    for (int id = MFU_C_DISPATCH_EAGER; id <= MFU_C_DISPATCH_ZERO; id++)
-        if (is_host(id) && mfu_fit_can_vary(id, prior->value[id]))
-            host->member[host->n_members++] = (enum mfu_coefficient)id;
-    return n + any;
+        for (int m = 0; m < parameters[i].n_members; m++)
+            own[parameters[i].member[m]] = true;
+        if (!is_host(first))
+            continue;
+        parameters[i].sigma = own_sigma(parameters[i].sigma > 0 ? parameters[i].sigma : prior->sigma[first]);
+        any = true;
+    }
+    for (int id = MFU_C_DISPATCH_EAGER; any && id <= MFU_C_DISPATCH_ZERO; id++) {
+        if (!is_host(id) || !mfu_fit_can_vary(id, prior->value[id]) || !(prior->sigma[id] > 0))
+            continue;
+        host.member[host.n_members++] = (enum mfu_coefficient)id;
+        if (!own[id])
+            parameters[n++] = (struct mfu_fit_parameter){
+                .member = {(enum mfu_coefficient)id}, .n_members = 1, .sigma = own_sigma(prior->sigma[id])};
+    }
+    if (any)
+        parameters[n++] = host;
+    return n;
 }
