@@ -584,8 +584,9 @@ static int check(const struct mfu_fit_input *in, struct mfu_error *err)
 
 int mfu_fit_coefficients(const struct mfu_fit_input *in, struct mfu_fit *fit, struct mfu_error *err)
 {
-    struct mfu_fit_problem q = {.in = in, .n = in->n_points, .doubt = 1};
-    double *room;
+    double b[MFU_FIT_CLASSES] = {0}, alike[MFU_FIT_CLASSES], *room;
+    int shared[MFU_FIT_CLASSES];
+    struct mfu_fit_problem q = {.in = in, .n = in->n_points, .doubt = 1, .shared = shared, .b = b, .alike = alike};
     int status;
     gsl_error_handler_t *handler;
 

@@ -6,7 +6,10 @@
 
 #include <gsl/gsl_matrix.h>
 
-#include "cost/fit.h"
+#include "descriptor/coefficient.h"
+
+struct mfu_fit;
+struct mfu_fit_input;
 
 #define MFU_FIT_OF_MEDIAN 1.4826 /* a normal spread over the median of absolute residuals */
 
@@ -16,17 +19,17 @@ struct mfu_fit_problem {
     int p;                          /* parameters in use */
     int use[MFU_COEFFICIENT_COUNT]; /* which of in->parameters */
     double lo[MFU_COEFFICIENT_COUNT], hi[MFU_COEFFICIENT_COUNT], sigma[MFU_COEFFICIENT_COUNT];
-    double t[MFU_COEFFICIENT_COUNT];       /* the solution, by in->parameters */
-    double *s;                             /* spread of each point */
-    int shared[MFU_FIT_CLASSES], n_shared; /* classes whose points may be off by something in common, */
-    double b[MFU_FIT_CLASSES];             /* which is that, of the logarithm */
-    double alike[MFU_FIT_CLASSES];         /* neighbours that err together */
-    double doubt;                          /* of the priors: how many times their sigmas */
-    double *cut;                           /* its residual, in spreads, beyond which its pull fades */
-    bool *hidden;                          /* left out of this fit; NULL: none */
-    gsl_matrix *cov;                       /* of t, p x p */
-    double *j;                             /* d log(prediction) / dt, n x p */
-    double *r;                             /* log(predicted / measured) at the solution */
+    double t[MFU_COEFFICIENT_COUNT]; /* the solution, by in->parameters */
+    double *s;                       /* spread of each point */
+    int *shared, n_shared;           /* classes whose points may be off by something in common, */
+    double *b;                       /* which is that, of the logarithm */
+    double *alike;                   /* neighbours that err together */
+    double doubt;                    /* of the priors: how many times their sigmas */
+    double *cut;                     /* its residual, in spreads, beyond which its pull fades */
+    bool *hidden;                    /* left out of this fit; NULL: none */
+    gsl_matrix *cov;                 /* of t, p x p */
+    double *j;                       /* d log(prediction) / dt, n x p */
+    double *r;                       /* log(predicted / measured) at the solution */
 };
 
 /* What is fitted is the logarithm of a coefficient plus this: 0, or 1 for a share by which
