@@ -40,6 +40,7 @@
 #define NARROWER 4         /* from one cut to the next */
 #define LEAST_SPREAD 0.002 /* relative; no class is trusted beyond that */
 #define HARDLY 0.98        /* of the prior's sigma is left: nothing was learnt */
+#define SURELY_ALIKE 2     /* standard errors of a correlation of none */
 #define FOLDS 5            /* of the cross-validation */
 #define FAR 60.            /* residual of what cannot be predicted */
 
@@ -95,25 +96,21 @@ static double slope(const struct mfu_fit_problem *q, int k, double u)
     return (q->hi[k] - q->lo[k]) * x * (1 - x);
 }
 
-static void scale(const struct mfu_fit_input *in, int k, double t, double *value)
-{
-    const struct mfu_fit_parameter *a = &in->parameters[k];
-
-    for (int i = 0; i < a->n_members; i++) {
-        int id = a->member[i];
-        double offset = mfu_fit_offset(id);
-
-        if (mfu_fit_can_vary(id, in->prior->value[id]))
-            value[id] = fmin(fmax((in->prior->value[id] + offset) * exp(t) - offset, mfu_coefficient_rows[id].least),
-                             mfu_coefficient_rows[id].most);
-    }
-}
-
+/* A coefficient that several parameters have moves with all of them. */
 static void values_at(const struct mfu_fit_problem *q, const double *t, double *value)
 {
-    memcpy(value, q->in->prior->value, MFU_COEFFICIENT_COUNT * sizeof *value);
+    const double *prior = q->in->prior->value;
+    double shift[MFU_COEFFICIENT_COUNT] = {0};
+
+    memcpy(value, prior, MFU_COEFFICIENT_COUNT * sizeof *value);
     for (int i = 0; i < q->p; i++)
-        scale(q->in, q->use[i], t[q->use[i]], value);
+        for (int m = 0; m < q->in->parameters[q->use[i]].n_members; m++)
+            shift[q->in->parameters[q->use[i]].member[m]] += t[q->use[i]];
+    for (int id = 0; id < MFU_COEFFICIENT_COUNT; id++)
+        if (shift[id] != 0 && mfu_fit_can_vary(id, prior[id]))
+            value[id] = fmin(fmax((prior[id] + mfu_fit_offset(id)) * exp(shift[id]) - mfu_fit_offset(id),
+                                  mfu_coefficient_rows[id].least),
+                             mfu_coefficient_rows[id].most);
 }
 
 static bool is_hidden(const struct mfu_fit_problem *q, size_t i)
@@ -131,11 +128,20 @@ static double residual(const struct mfu_fit_input *in, size_t i, const double *v
 
 /* ---- the problem as GSL sees it ------------------------------------------ */
 
+/* Of the vector: the parameters, and q->b. */
 static void take(struct mfu_fit_problem *q, const gsl_vector *u, double *t)
 {
     memcpy(t, q->t, sizeof q->t);
     for (int i = 0; i < q->p; i++)
         t[q->use[i]] = t_of(q, q->use[i], gsl_vector_get(u, (size_t)i));
+    for (int i = 0; i < q->n_shared; i++)
+        q->b[q->shared[i]] = gsl_vector_get(u, (size_t)(q->p + i));
+}
+
+/* A residual without what its class has in common. */
+static double own_residual(const struct mfu_fit_problem *q, size_t i, double r)
+{
+    return (r + q->b[q->in->points[i].kind]) / q->s[i];
 }
 
 /* sign(r) sqrt(c^2 log(1 + (r/c)^2)): its square is the loss. */
@@ -167,17 +173,20 @@ static int loss(const gsl_vector *u, void *context, gsl_vector *f)
     take(q, u, t);
     values_at(q, t, value);
     for (size_t i = 0; i < q->n; i++)
-        gsl_vector_set(f, i, is_hidden(q, i) ? 0 : q->a[i] * robust(residual(q->in, i, value) / q->s[i], q->cut[i]));
+        gsl_vector_set(f, i, is_hidden(q, i) ? 0 : robust(own_residual(q, i, residual(q->in, i, value)), q->cut[i]));
     for (int k = 0; k < q->p; k++)
         gsl_vector_set(f, q->n + (size_t)k, t[q->use[k]] / wide(q, k));
+    for (int k = 0; k < q->n_shared; k++)
+        gsl_vector_set(f, q->n + (size_t)(q->p + k), q->b[q->shared[k]] / q->in->classes[q->shared[k]].systematic);
     return GSL_SUCCESS;
 }
 
 /* d log(prediction) / dt of every point and parameter, into q->j; q->r. */
 static void derive(struct mfu_fit_problem *q, const double *t)
 {
-    double value[MFU_COEFFICIENT_COUNT], moved[MFU_COEFFICIENT_COUNT];
+    double value[MFU_COEFFICIENT_COUNT], moved[MFU_COEFFICIENT_COUNT], at[MFU_COEFFICIENT_COUNT];
 
+    memcpy(at, t, sizeof at);
     values_at(q, t, value);
     for (size_t i = 0; i < q->n; i++)
         q->r[i] = is_hidden(q, i) ? 0 : residual(q->in, i, value);
@@ -185,8 +194,9 @@ static void derive(struct mfu_fit_problem *q, const double *t)
         int a = q->use[k];
         double h = t[a] + STEP > q->hi[a] ? -STEP : STEP;
 
-        memcpy(moved, value, sizeof moved);
-        scale(q->in, a, t[a] + h, moved);
+        at[a] = t[a] + h;
+        values_at(q, at, moved);
+        at[a] = t[a];
         for (size_t i = 0; i < q->n; i++)
             q->j[i * (size_t)q->p + (size_t)k] = is_hidden(q, i) ? 0 : (residual(q->in, i, moved) - q->r[i]) / h;
     }
@@ -207,9 +217,17 @@ static int derivatives(const gsl_vector *u, void *context, gsl_matrix *out)
 
         for (size_t i = 0; i < q->n; i++)
             gsl_matrix_set(out, i, (size_t)k,
-                           q->a[i] * robust_slope(q->r[i] / q->s[i], q->cut[i]) / q->s[i]
+                           robust_slope(own_residual(q, i, q->r[i]), q->cut[i]) / q->s[i]
                                * q->j[i * (size_t)q->p + (size_t)k] * by_u);
         gsl_matrix_set(out, q->n + (size_t)k, (size_t)k, by_u / wide(q, k));
+    }
+    for (int k = 0; k < q->n_shared; k++) {
+        size_t column = (size_t)(q->p + k);
+
+        for (size_t i = 0; i < q->n; i++)
+            if (q->in->points[i].kind == q->shared[k] && !is_hidden(q, i))
+                gsl_matrix_set(out, i, column, robust_slope(own_residual(q, i, q->r[i]), q->cut[i]) / q->s[i]);
+        gsl_matrix_set(out, q->n + column, column, 1 / q->in->classes[q->shared[k]].systematic);
     }
     return GSL_SUCCESS;
 }
@@ -218,8 +236,8 @@ static int derivatives(const gsl_vector *u, void *context, gsl_matrix *out)
 static int descend(struct mfu_fit_problem *q)
 {
     gsl_multifit_nlinear_parameters how = gsl_multifit_nlinear_default_parameters();
-    size_t n = q->n + (size_t)q->p;
-    gsl_multifit_nlinear_fdf fdf = {.f = loss, .df = derivatives, .n = n, .p = (size_t)q->p, .params = q};
+    size_t p = (size_t)(q->p + q->n_shared), n = q->n + p;
+    gsl_multifit_nlinear_fdf fdf = {.f = loss, .df = derivatives, .n = n, .p = p, .params = q};
     gsl_multifit_nlinear_workspace *w;
     gsl_vector *u;
     int status = GSL_ENOMEM, info;
@@ -227,11 +245,13 @@ static int descend(struct mfu_fit_problem *q)
     if (q->p == 0)
         return GSL_SUCCESS;
     how.solver = gsl_multifit_nlinear_solver_cholesky;
-    w = gsl_multifit_nlinear_alloc(gsl_multifit_nlinear_trust, &how, n, (size_t)q->p);
-    u = gsl_vector_alloc((size_t)q->p);
+    w = gsl_multifit_nlinear_alloc(gsl_multifit_nlinear_trust, &how, n, p);
+    u = gsl_vector_alloc(p);
     if (w && u) {
         for (int k = 0; k < q->p; k++)
             gsl_vector_set(u, (size_t)k, u_of(q, q->use[k], q->t[q->use[k]]));
+        for (int k = 0; k < q->n_shared; k++)
+            gsl_vector_set(u, (size_t)(q->p + k), q->b[q->shared[k]]);
         status = gsl_multifit_nlinear_init(u, &fdf, w);
         if (status == GSL_SUCCESS)
             status = gsl_multifit_nlinear_driver(ITERATIONS, 1e-6, 1e-8, 0, NULL, NULL, &info, w);
@@ -288,39 +308,72 @@ static void find_spreads(struct mfu_fit_problem *q, bool first, double *scratch)
             s = sqrt((WORTH_OF_PRIOR * s * s + n * pow(scatter(q, c, scratch), 2)) / (WORTH_OF_PRIOR + n));
         s = fmax(s, LEAST_SPREAD);
         for (size_t i = 0; i < q->n; i++)
-            if (q->in->points[i].kind == c) {
-                double own = fmax(s, q->in->points[i].spread);
-
-                /* What n points share counts once, not n times. */
-                q->s[i] = own;
-                q->a[i] = own / sqrt(own * own + n * kind->systematic * kind->systematic);
-            }
+            if (q->in->points[i].kind == c)
+                q->s[i] = fmax(s, q->in->points[i].spread);
     }
 }
 
 /* ---- what is known afterwards -------------------------------------------- */
 
-static double weight(const struct mfu_fit_problem *q, size_t i)
+/* How many neighbours of a class err alike: where the residuals of a sweep follow each
+ * other (a shape of the machine that the law lacks), n of them count for fewer, as many
+ * as an autoregressive series of that correlation is worth. */
+static void find_alike(struct mfu_fit_problem *q)
 {
-    double r = q->r[i] / q->s[i];
+    for (int c = 0; c < q->in->n_classes; c++) {
+        double before = 0, both = 0, square = 0, n = 0, rho;
 
-    return is_hidden(q, i) ? 0 : q->a[i] * q->a[i] / (1 + r * r / (CAUCHY * CAUCHY)) / (q->s[i] * q->s[i]);
+        for (size_t i = 0; i < q->n; i++)
+            if (q->in->points[i].kind == c && !is_hidden(q, i)) {
+                double r = own_residual(q, i, q->r[i]);
+
+                r = copysign(fmin(fabs(r), CAUCHY), r);
+                both += r * before;
+                square += r * r;
+                before = r;
+                n++;
+            }
+        rho = square > 0 ? both / square : 0;
+        q->alike[c] = rho > SURELY_ALIKE / sqrt(n) ? fmin((1 + rho) / (1 - rho), n) : 1;
+    }
 }
 
-/* The inverse of J' W J + 1/sigma^2.  -1 when it has none. */
+static double weight(const struct mfu_fit_problem *q, size_t i)
+{
+    double r = own_residual(q, i, q->r[i]);
+
+    return is_hidden(q, i)
+        ? 0
+        : 1 / (1 + r * r / (CAUCHY * CAUCHY)) / (q->s[i] * q->s[i]) / q->alike[q->in->points[i].kind];
+}
+
+/* The inverse of J' W J + 1/sigma^2, of the parameters and then of what classes share.
+ * -1 when it has none. */
 static int covariance(const struct mfu_fit_problem *q, gsl_matrix *out)
 {
+    int p = q->p, n = p + q->n_shared;
+
     gsl_matrix_set_zero(out);
     for (size_t i = 0; i < q->n; i++) {
-        const double *row = q->j + i * (size_t)q->p;
+        const double *row = q->j + i * (size_t)p;
         double w = weight(q, i);
+        int s = 0;
 
-        for (int a = 0; w > 0 && a < q->p; a++)
-            for (int b = 0; row[a] != 0 && b <= a; b++)
-                *gsl_matrix_ptr(out, (size_t)a, (size_t)b) += w * row[a] * row[b];
+        while (s < q->n_shared && q->shared[s] != q->in->points[i].kind)
+            s++;
+        for (int a = 0; w > 0 && a < n; a++)
+            for (int b = 0; b <= a; b++) {
+                double x = a < p ? row[a] : a == p + s, y = b < p ? row[b] : b == p + s;
+
+                if (x != 0 && y != 0)
+                    *gsl_matrix_ptr(out, (size_t)a, (size_t)b) += w * x * y;
+            }
     }
-    for (int a = 0; a < q->p; a++)
-        *gsl_matrix_ptr(out, (size_t)a, (size_t)a) += 1 / (wide(q, a) * wide(q, a));
+    for (int a = 0; a < n; a++) {
+        double sigma = a < p ? wide(q, a) : q->in->classes[q->shared[a - p]].systematic;
+
+        *gsl_matrix_ptr(out, (size_t)a, (size_t)a) += 1 / (sigma * sigma);
+    }
     if (gsl_linalg_cholesky_decomp1(out) != GSL_SUCCESS || gsl_linalg_cholesky_invert(out) != GSL_SUCCESS)
         return -1;
     return 0;
@@ -434,8 +487,11 @@ static int settle(struct mfu_fit_problem *q, int rounds, double *scratch)
         gsl_matrix_free(q->cov);
     q->cov = NULL;
     if (q->p > 0 && status == GSL_SUCCESS) {
-        if (!(q->cov = gsl_matrix_alloc((size_t)q->p, (size_t)q->p)))
+        size_t n = (size_t)(q->p + q->n_shared);
+
+        if (!(q->cov = gsl_matrix_alloc(n, n)))
             return GSL_ENOMEM;
+        find_alike(q);
         if (covariance(q, q->cov) < 0)
             return GSL_ESING;
     }
@@ -447,6 +503,19 @@ static void drop(struct mfu_fit_problem *q, int a)
     q->t[q->use[a]] = 0;
     memmove(q->use + a, q->use + a + 1, (size_t)(q->p - a - 1) * sizeof *q->use);
     q->p--;
+}
+
+/* In which fold a point is: a stretch of its class, since neighbours of a sweep know each other. */
+static size_t fold_of(const struct mfu_fit_problem *q, size_t i, size_t folds)
+{
+    size_t before = 0, all = 0, kind = (size_t)q->in->points[i].kind;
+
+    for (size_t k = 0; k < q->n; k++)
+        if (q->in->points[k].kind == (int)kind) {
+            before += k < i;
+            all++;
+        }
+    return (before * folds / all + kind) % folds;
 }
 
 /* The error on points of a fold that the other folds predict. */
@@ -463,12 +532,12 @@ static int hold_out(struct mfu_fit_problem *q, struct mfu_fit *fit)
     memcpy(solution, q->t, sizeof solution);
     for (size_t f = 0; f < folds && status == GSL_SUCCESS; f++) {
         for (size_t i = 0; i < q->n; i++)
-            q->hidden[i] = i % folds == f;
+            q->hidden[i] = fold_of(q, i, folds) == f;
         memcpy(q->t, solution, sizeof solution);
         status = descend(q);
         values_at(q, q->t, value);
-        for (size_t i = f; i < q->n; i += folds)
-            sum += fabs(expm1(residual(q->in, i, value)));
+        for (size_t i = 0; i < q->n; i++)
+            sum += q->hidden[i] ? fabs(expm1(residual(q->in, i, value))) : 0;
     }
     memcpy(q->t, solution, sizeof solution);
     free(q->hidden);
@@ -515,8 +584,9 @@ static int check(const struct mfu_fit_input *in, struct mfu_error *err)
 
 int mfu_fit_coefficients(const struct mfu_fit_input *in, struct mfu_fit *fit, struct mfu_error *err)
 {
-    struct mfu_fit_problem q = {.in = in, .n = in->n_points, .doubt = 1};
-    double *room;
+    double b[MFU_FIT_CLASSES] = {0}, alike[MFU_FIT_CLASSES], *room;
+    int shared[MFU_FIT_CLASSES];
+    struct mfu_fit_problem q = {.in = in, .n = in->n_points, .doubt = 1, .shared = shared, .b = b, .alike = alike};
     int status;
     gsl_error_handler_t *handler;
 
@@ -526,16 +596,18 @@ int mfu_fit_coefficients(const struct mfu_fit_input *in, struct mfu_fit *fit, st
     for (int k = 0; k < in->n_parameters; k++)
         if (find_range(&q, k))
             q.use[q.p++] = k;
-    room = calloc(q.n * (size_t)(6 + q.p), sizeof *room);
+    room = calloc(q.n * (size_t)(5 + q.p), sizeof *room);
     if (!room)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     q.s = room;
-    q.a = room + q.n;
-    q.r = room + 2 * q.n;
-    q.cut = room + 5 * q.n;
-    q.j = room + 6 * q.n;
+    q.r = room + q.n;
+    q.cut = room + 4 * q.n;
+    q.j = room + 5 * q.n;
+    for (int c = 0; c < in->n_classes; c++)
+        if (in->classes[c].systematic > 0)
+            q.shared[q.n_shared++] = c;
     handler = gsl_set_error_handler_off(); /* it would end the program */
-    status = solve(&q, fit, room + 3 * q.n, room + 4 * q.n);
+    status = solve(&q, fit, room + 2 * q.n, room + 3 * q.n);
     gsl_set_error_handler(handler);
     if (q.cov)
         gsl_matrix_free(q.cov);
@@ -572,5 +644,49 @@ int mfu_fit_candidates(const struct mfu_fit_input *in, struct mfu_fit_parameter 
         if (matters)
             parameters[n++] = (struct mfu_fit_parameter){.member = {(enum mfu_coefficient)id}, .n_members = 1};
     }
+    return mfu_fit_share_host(in->prior, parameters, n);
+}
+
+/* The speed of the CPU rules what every launch costs the host: as far as hosts differ
+ * from each other in all of it (chosen; single-core speeds of servers and desktops). */
+#define HOST_SIGMA 0.3
+#define LEAST_OWN 0.1 /* of what is left to one kind of launches */
+
+static bool is_host(int id)
+{
+    return id >= MFU_C_DISPATCH_EAGER && id <= MFU_C_DISPATCH_ZERO && id != MFU_C_DISPATCH_GRAPH;
+}
+
+/* What is left of a host time's sigma for its own kind. */
+static double own_sigma(double all)
+{
+    return sqrt(fmax(all * all - HOST_SIGMA * HOST_SIGMA, LEAST_OWN * LEAST_OWN));
+}
+
+int mfu_fit_share_host(const struct mfu_coefficients *prior, struct mfu_fit_parameter *parameters, int n)
+{
+    struct mfu_fit_parameter host = {.sigma = HOST_SIGMA};
+    bool own[MFU_COEFFICIENT_COUNT] = {false}, any = false;
+
+    for (int i = 0; i < n; i++) {
+        int first = parameters[i].member[0];
+
+        for (int m = 0; m < parameters[i].n_members; m++)
+            own[parameters[i].member[m]] = true;
+        if (!is_host(first))
+            continue;
+        parameters[i].sigma = own_sigma(parameters[i].sigma > 0 ? parameters[i].sigma : prior->sigma[first]);
+        any = true;
+    }
+    for (int id = MFU_C_DISPATCH_EAGER; any && id <= MFU_C_DISPATCH_ZERO; id++) {
+        if (!is_host(id) || !mfu_fit_can_vary(id, prior->value[id]) || !(prior->sigma[id] > 0))
+            continue;
+        host.member[host.n_members++] = (enum mfu_coefficient)id;
+        if (!own[id])
+            parameters[n++] = (struct mfu_fit_parameter){
+                .member = {(enum mfu_coefficient)id}, .n_members = 1, .sigma = own_sigma(prior->sigma[id])};
+    }
+    if (any)
+        parameters[n++] = host;
     return n;
 }

@@ -102,6 +102,10 @@ struct mfu_fit {
  * `parameters` has room for MFU_COEFFICIENT_COUNT.  Returns their number. */
 int mfu_fit_candidates(const struct mfu_fit_input *, struct mfu_fit_parameter *parameters);
 
+/* Adds a parameter that all host times have in common, where some of the `n` have one, and
+ * narrows those; there is room for MFU_COEFFICIENT_COUNT.  Returns the new number. */
+int mfu_fit_share_host(const struct mfu_coefficients *prior, struct mfu_fit_parameter *parameters, int n);
+
 /* 0, or -1 with `err`.  Fewer points than parameters are fine: priors remain. */
 int mfu_fit_coefficients(const struct mfu_fit_input *, struct mfu_fit *, struct mfu_error *);
 

@@ -21,7 +21,9 @@ struct mfu_fit_problem {
     double lo[MFU_COEFFICIENT_COUNT], hi[MFU_COEFFICIENT_COUNT], sigma[MFU_COEFFICIENT_COUNT];
     double t[MFU_COEFFICIENT_COUNT]; /* the solution, by in->parameters */
     double *s;                       /* spread of each point */
-    double *a;                       /* its weight beside others of its class */
+    int *shared, n_shared;           /* classes whose points may be off by something in common, */
+    double *b;                       /* which is that, of the logarithm */
+    double *alike;                   /* neighbours that err together */
     double doubt;                    /* of the priors: how many times their sigmas */
     double *cut;                     /* its residual, in spreads, beyond which its pull fades */
     bool *hidden;                    /* left out of this fit; NULL: none */

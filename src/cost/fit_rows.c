@@ -56,42 +56,53 @@ double mfu_fit_median(double *list, size_t n)
     return n % 2 ? list[n / 2] : (list[n / 2 - 1] + list[n / 2]) / 2;
 }
 
-static int add_row(struct mfu_fit *fit, const struct mfu_fit_problem *q, int parameter, int id, double sigma, bool kept)
+static bool has(const struct mfu_fit_parameter *p, int id)
 {
-    const struct mfu_coefficients *prior = q->in->prior;
-
-    if (!mfu_fit_can_vary(id, prior->value[id]))
-        return 0;
-    fit->rows[fit->n_rows++] = (struct mfu_fit_row){
-        .id = (enum mfu_coefficient)id,
-        .value = fit->value[id],
-        .sigma = kept ? relative(id, fit->value[id], sigma) : prior->sigma[id],
-        .prior = prior->value[id],
-        .prior_sigma = q->in->parameters[parameter].sigma > 0 ? q->in->parameters[parameter].sigma : prior->sigma[id],
-        .kept = kept};
-    fit->n_kept += kept;
-    return 1;
+    for (int m = 0; m < p->n_members; m++)
+        if ((int)p->member[m] == id)
+            return true;
+    return false;
 }
 
-static void list_rows(struct mfu_fit *fit, const struct mfu_fit_problem *q)
+/* Which of the parameters in use has the place k; -1: none. */
+static int place_of(const struct mfu_fit_problem *q, int k)
 {
-    for (int id = 0; id < MFU_COEFFICIENT_COUNT; id++)
-        for (int k = 0; k < q->in->n_parameters; k++)
-            for (int m = 0; m < q->in->parameters[k].n_members; m++) {
-                double sigma = NAN;
-                bool kept = false;
+    for (int a = 0; a < q->p; a++)
+        if (q->use[a] == k)
+            return a;
+    return -1;
+}
 
-                if ((int)q->in->parameters[k].member[m] != id)
-                    continue;
-                for (int a = 0; a < q->p; a++)
-                    if (q->use[a] == k) {
-                        kept = true;
-                        sigma = sqrt(gsl_matrix_get(q->cov, (size_t)a, (size_t)a));
-                    }
-                m = MFU_FIT_MEMBERS; /* a coefficient counts once */
-                if (fit->n_rows < MFU_COEFFICIENT_COUNT)
-                    add_row(fit, q, k, id, sigma, kept);
-            }
+/* The row of a coefficient that some parameters move: its variance is theirs together. */
+static void add_row(struct mfu_fit *fit, const struct mfu_fit_problem *q, int id)
+{
+    const struct mfu_coefficients *prior = q->in->prior;
+    double variance = 0, before = 0;
+    bool any = false, kept = false;
+
+    for (int k = 0; k < q->in->n_parameters; k++) {
+        int a = place_of(q, k);
+
+        if (!has(&q->in->parameters[k], id))
+            continue;
+        any = true;
+        kept |= a >= 0;
+        before += q->sigma[k] * q->sigma[k];
+        variance += a >= 0 ? 0 : pow(q->doubt * q->sigma[k], 2);
+        for (int b = 0; a >= 0 && b < q->p; b++)
+            if (has(&q->in->parameters[q->use[b]], id))
+                variance += gsl_matrix_get(q->cov, (size_t)a, (size_t)b);
+    }
+    if (!any || !mfu_fit_can_vary(id, prior->value[id]))
+        return;
+    fit->rows[fit->n_rows++] =
+        (struct mfu_fit_row){.id = (enum mfu_coefficient)id,
+                             .value = fit->value[id],
+                             .sigma = kept ? relative(id, fit->value[id], sqrt(variance)) : prior->sigma[id],
+                             .prior = prior->value[id],
+                             .prior_sigma = mfu_fit_offset(id) > 0 ? prior->sigma[id] : sqrt(before),
+                             .kept = kept};
+    fit->n_kept += kept;
 }
 
 /* Errors over the points of one class (-1: all). */
@@ -131,6 +142,7 @@ static void list_residuals(struct mfu_fit *fit, const struct mfu_fit_problem *q,
 void mfu_fit_fill(struct mfu_fit *fit, const struct mfu_fit_problem *q, const double *before, double *scratch)
 {
     fit->doubt = q->doubt;
-    list_rows(fit, q);
+    for (int id = 0; id < MFU_COEFFICIENT_COUNT; id++)
+        add_row(fit, q, id);
     list_residuals(fit, q, before, scratch);
 }

@@ -278,6 +278,13 @@ static double spread_of_ranks(const struct mfu_plan *p, double *excess)
         + (alike ? 0 : pow(p->config.gpu->coefficients.sigma[MFU_C_SYSTEM], 2));
 }
 
+void mfu_plan_shares(const struct mfu_plan *p, double share[MFU_COEFFICIENT_COUNT])
+{
+    for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++) /* of communication, see spread_of_ranks() */
+        share[i] = p->sums.rules_s[i] / p->step.time_s;
+    share[MFU_C_DISPATCH_EAGER] = p->limit == MFU_LIMIT_LAUNCH ? 1 : p->step.idle_s / p->step.time_s;
+}
+
 /* A 90 % interval: coefficients vary independently, each moving the share of
  * the step that it rules.  What they cannot explain is the spread of published
  * runs, by runtime, and wider where several GPUs have to agree; real loops
@@ -289,9 +296,7 @@ static void interval(struct mfu_plan *p)
     double share[MFU_COEFFICIENT_COUNT], variance, excess, total = p->step.time_s;
     const struct mfu_runtime *runtime = &mfu_runtimes[p->config.runtime];
 
-    for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++) /* of communication, see spread_of_ranks() */
-        share[i] = p->sums.rules_s[i] / total;
-    share[MFU_C_DISPATCH_EAGER] = p->limit == MFU_LIMIT_LAUNCH ? 1 : p->step.idle_s / total;
+    mfu_plan_shares(p, share);
     variance = pow(p->machine.c[runtime->sigma], 2);
     excess = p->machine.c[runtime->excess];
     variance += spread_of_ranks(p, &excess);

@@ -154,6 +154,10 @@ double mfu_plan_loader_s(const struct mfu_plan *);
 void mfu_plan_settle(struct mfu_plan *);
 void mfu_plan_settle_time(struct mfu_plan *); /* but for how sure the memory is */
 
+/* How much of the step's time each coefficient rules: relative, d log(step) / d log(coefficient)
+ * but for its sign. */
+void mfu_plan_shares(const struct mfu_plan *, double share[MFU_COEFFICIENT_COUNT]);
+
 /* Takes over coefficients of plan->scenario that have changed: into the machine
  * and the host times, not into the answers. */
 void mfu_plan_refresh(struct mfu_plan *);

@@ -35,6 +35,7 @@ void mfu_text_observation(FILE *, const struct mfu_term *, const struct mfu_obse
 
 /* Predictions beside measurements. */
 struct mfu_alignment;
+struct mfu_narrow;
 struct mfu_validation;
 void mfu_text_validation(FILE *, const struct mfu_term *, const struct mfu_validation *);
 void mfu_text_alignment(FILE *, const struct mfu_term *, const struct mfu_alignment *);
@@ -46,6 +47,7 @@ void mfu_text_sweep(FILE *, const struct mfu_term *, const struct mfu_sweep *, c
 /* A calibration, and the list of those that are kept. */
 struct mfu_calibrated;
 struct mfu_calibration;
+void mfu_text_narrow(FILE *, const struct mfu_term *, const struct mfu_narrow *);
 void mfu_text_calibrated(FILE *, const struct mfu_term *, const struct mfu_calibrated *);
 void mfu_text_calibrations(FILE *, const struct mfu_term *, const struct mfu_calibration *, size_t n);
 

@@ -30,7 +30,7 @@ LINES = ["plan", "memory", "memory timeline", "memory --snapshot {tmp}/s.pickle"
          "keep a; set batch 8; compare a", "keep a; gpu a100-80gb-sxm; compare a", "set batch 4096; plan",
          "keep a; export scenarios {tmp}/x.jsonl", "trace {tmp}/t.json", "plot roofline {tmp}/r.svg", "report {tmp}/r.html",
          "explain mfu", "explain", "lesson", "lesson 1", "help", "complete set ba", "show", "show batch", "show gpu",
-         "show model", "show coefficients", "gpu", "model", "gpu h100-sxm", "model gpt2-xl", "calibrate list",
+         "show model", "show coefficients", "gpu", "model", "gpu h100-sxm", "model gpt2-xl", "calibrate list", "calibrate plan",
          "gpu a100-80gb-sxm; calibrate from {tmp}/runs.csv", "calibrate list", "gpu a100-80gb-sxm; calibrate forget",
          "observe step_ms 9340 mfu 15.4 batch 8 accum 64", "validate {tmp}/runs.csv", "validate kernels {root}/tests/data/truth",
          "set runtime llmc; memory", "set pp 2 accum 4; memory stages; plan", "gpu h100-sxm; model llama-2-7b; set gpus 8 zero 3; plan; kernels; memory; advise",

@@ -680,6 +680,27 @@ static void kernels_of_pytorch_tell_each_class(void **state)
     free_file(file);
 }
 
+/* A host that is twice as slow in what was measured is so in what was not, less surely. */
+static void hosts_share_their_speed(void **state)
+{
+    struct file_of_samples *file = read_file();
+    double other[MFU_COEFFICIENT_COUNT];
+    const struct mfu_fit_row *c, *eager;
+    struct mfu_fit f;
+
+    (void)state;
+    memcpy(other, file->gpu->coefficients.value, sizeof other);
+    for (int id = MFU_C_DISPATCH_EAGER; id <= MFU_C_DISPATCH_ZERO; id++)
+        other[id] *= 2;
+    measure_file(file, other, 0.02);
+    fit_file(file, &f);
+    c = row_of(&f, MFU_C_DISPATCH_C);
+    eager = row_of(&f, MFU_C_DISPATCH_EAGER);
+    assert_true(c->kept && c->value > 1.4 * c->prior && c->value < 2.2 * c->prior);
+    assert_true(c->sigma < 0.9 * c->prior_sigma && c->sigma > 1.5 * eager->sigma);
+    free_file(file);
+}
+
 /* A card whose GEMMs slow down, which its file says none of its kind does; and one which
  * does not. */
 static void what_is_none_by_the_file_can_be_learnt(void **state)
@@ -886,6 +907,7 @@ int main(void)
         cmocka_unit_test(what_agrees_with_its_prior_is_confirmed),
         cmocka_unit_test(kernels_of_pytorch_tell_each_class),
         cmocka_unit_test(what_is_none_by_the_file_can_be_learnt),
+        cmocka_unit_test(hosts_share_their_speed),
         cmocka_unit_test(broken_samples_are_refused_where_they_are_broken),
         cmocka_unit_test(a_calibration_is_used_until_it_is_forgotten),
     };

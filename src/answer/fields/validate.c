@@ -5,6 +5,7 @@
 
 #include "answer/fields/fields.h"
 #include "answer/fit/calibrate.h"
+#include "answer/fit/narrow.h"
 #include "answer/validate/align_kernels.h"
 #include "answer/validate/validate.h"
 
@@ -189,3 +190,28 @@ MFU_PART_RECORD(calibration, const struct mfu_calibration *c, CALIBRATION)
 MFU_FIELDS(calibrations, const struct mfu_calibrations_answer *a, CALIBRATIONS)
 const struct mfu_record mfu_record_calibrations = MFU_RECORD(calibrations, .command = "calibrate", .rows = "calibrations");
 // clang-format on
+
+#define NARROWING(X)                                                                                                   \
+    X(TEXT, measure, 0, n->measure, "what would be measured")                                                          \
+    X(TEXT, with, 0, n->with, "what measures it")                                                                      \
+    X(NUMBER, gpu_s, MFU_SECONDS, 60 * n->minutes, "GPU time, about")                                                  \
+    X(NUMBER, low_s, MFU_SECONDS, n->low_s, "lower end of the 90 % interval after it and those before")                \
+    X(NUMBER, high_s, MFU_SECONDS, n->high_s, "upper end of the 90 % interval after it and those before")              \
+    X(NUMBER, narrower, MFU_RATIO, n->narrower, "by that share of the width before")
+MFU_PART_RECORD(narrowing, const struct mfu_narrowing *n, NARROWING)
+
+#define DOUBTFUL(X)                                                                                                    \
+    X(TEXT, name, 0, mfu_coefficient_rows[d->id].name, "the coefficient")                                              \
+    X(NUMBER, share, MFU_RATIO, d->share, "of the step that it rules")                                                 \
+    X(NUMBER, sigma, MFU_RATIO, d->sigma, "standard error, relative")
+MFU_PART_RECORD(doubtful, const struct mfu_doubtful *d, DOUBTFUL)
+
+#define NARROW(X)                                                                                                      \
+    X(NUMBER, step_s, MFU_SECONDS, a->step_s, "one optimizer step")                                                    \
+    X(NUMBER, low_s, MFU_SECONDS, a->low_s, "lower end of the 90 % interval")                                          \
+    X(NUMBER, high_s, MFU_SECONDS, a->high_s, "upper end of the 90 % interval")                                        \
+    X(LIST, measurements, &narrowing, (a->options, a->n_options),                                                      \
+      "that would shrink it, each the best after those before it")                                                     \
+    X(LIST, coefficients, &doubtful, (a->doubtful, a->n_doubtful), "that make it wide, the worst first")
+MFU_FIELDS(narrow, const struct mfu_narrow *a, NARROW)
+const struct mfu_record mfu_record_narrow = MFU_RECORD(narrow, .command = "calibrate", .rows = "measurements");

@@ -416,7 +416,7 @@ static int parameters_of_runs(struct work *w, bool constant, struct mfu_fit_para
             if (matters(w, id))
                 tie(p, id);
     }
-    return n;
+    return mfu_fit_share_host(&w->prior, list, n);
 }
 
 /* Whether a GEMM was repeated until clocks had settled: without one, a card that slows down

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "answer/fit/calibrate.h"
+#include "answer/fit/narrow.h"
 #include "base/arena.h"
 #include "repl/command.h"
 #include "repl/completers.h"
@@ -98,6 +99,18 @@ static int measure(struct mfu_session *s, int quick, bool anyway, struct mfu_err
     return fit(s, paths, 1, anyway, err);
 }
 
+static int narrow(struct mfu_session *s, struct mfu_error *err)
+{
+    struct mfu_narrow a;
+
+    if (mfu_narrow(&s->memory.now, &a, err) < 0)
+        return -1;
+    if (s->json)
+        return mfu_answer(s, &mfu_record_narrow, &a, err);
+    mfu_text_narrow(s->out, &s->term, &a);
+    return 0;
+}
+
 static int list(struct mfu_session *s, struct mfu_error *err)
 {
     const char *folder = mfu_catalog_calibrations(s->catalog);
@@ -154,19 +167,21 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
         return measure(s, argc == 2, anyway, err);
     if (strcmp(word, "from") == 0 && argc > 2)
         return fit(s, (const char *const *)argv + 2, argc - 2, anyway, err);
+    if (strcmp(word, "plan") == 0 && argc == 2)
+        return narrow(s, err);
     if (strcmp(word, "list") == 0 && argc == 2)
         return list(s, err);
     if (strcmp(word, "forget") == 0 && argc <= 3)
         return forget(s, argc == 3 ? argv[2] : s->memory.now.gpu->slug, err);
     mfu_fail(err, MFU_EINPUT,
              strcmp(word, "from") == 0 ? "'from' wants files: samples (.yaml), measured runs (.csv) or training logs"
-                                       : "expected from FILE ..., list or forget [NAME]");
+                                       : "expected from FILE ..., plan, list or forget [NAME]");
     return mfu_error_caret(s, err, 1);
 }
 
 static const char *forms(struct mfu_session *s, size_t i)
 {
-    static const char *const words[] = {"forget", "from", "list", "quick"};
+    static const char *const words[] = {"forget", "from", "list", "plan", "quick"};
 
     (void)s;
     return i < sizeof words / sizeof words[0] ? words[i] : NULL;
@@ -174,7 +189,7 @@ static const char *forms(struct mfu_session *s, size_t i)
 
 const struct mfu_command mfu_command_calibrate = {
     .name = "calibrate",
-    .usage = "[quick | from FILE ... | list | forget [NAME]] [--anyway]",
+    .usage = "[quick | from FILE ... | plan | list | forget [NAME]] [--anyway]",
     .group = "look closer",
     .summary = "fit it to your GPU",
     .help = "Measures the GPU that is here with mfuplan-calibrate, the matrix products of the\n"
@@ -191,6 +206,9 @@ const struct mfu_command mfu_command_calibrate = {
             "Samples after runs, or runs after samples, start from what is there; the same\n"
             "kind again replaces it.\n"
             "\n"
+            "`calibrate plan` says which few measurements would shrink the interval of the\n"
+            "current scenario most, and to what.\n"
+            "\n"
             "Measurements that contradict what is known of the GPU are refused, unless\n"
             "--anyway ends the line.\n"
             "\n"
@@ -206,6 +224,6 @@ const struct mfu_command mfu_command_calibrate = {
             "    calibrate forget rtx4070",
     .most_args = -1,
     .offer = {forms, mfu_offer_files},
-    .answers = MFU_ANSWERS(&mfu_record_calibrate, &mfu_record_calibrations, &forgotten_record),
+    .answers = MFU_ANSWERS(&mfu_record_calibrate, &mfu_record_narrow, &mfu_record_calibrations, &forgotten_record),
     .run = run,
 };

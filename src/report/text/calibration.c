@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "answer/fit/calibrate.h"
+#include "answer/fit/narrow.h"
 #include "report/report.h"
 #include "report/text/text.h"
 #include "base/short.h"
@@ -147,5 +148,30 @@ void mfu_text_calibrations(FILE *out, const struct mfu_term *t, const struct mfu
                         PERCENT(isfinite(list[i].mape_held_out) ? list[i].mape_held_out : list[i].mape, false),
                         list[i].software);
     }
+    mfu_table_print(out, t, &table, 0);
+}
+
+void mfu_text_narrow(FILE *out, const struct mfu_term *t, const struct mfu_narrow *a)
+{
+    static const struct mfu_column columns[] = {{"measure", .left = true}, {"with", .left = true, .rank = 1},
+                                                {"GPU time", .rank = 2},   {"then from", .rank = 0},
+                                                {"to", .rank = 0},         {"narrower by", .rank = 0}};
+    struct mfu_table table = MFU_TABLE(columns);
+    struct mfu_flow f = mfu_flow_start(out, t, "", 0);
+
+    mfu_flow_words(&f, MFU_PLAIN, "One optimizer step of %s, in 90 %% of what is possible %s to %s. Least known:",
+                   Q(a->step_s, MFU_SECONDS), Q(a->low_s, MFU_SECONDS), Q(a->high_s, MFU_SECONDS));
+    for (size_t i = 0; i < a->n_doubtful; i++)
+        mfu_flow_words(&f, MFU_PLAIN, "%s (%s of the step, known to %s)%s",
+                       mfu_coefficient_rows[a->doubtful[i].id].name, P(a->doubtful[i].share), P(a->doubtful[i].sigma),
+                       i + 1 < a->n_doubtful ? "," : ".");
+    mfu_flow_end(&f);
+    for (size_t i = 0; i < a->n_options; i++) {
+        const struct mfu_narrowing *n = &a->options[i];
+
+        mfu_table_cells(&table, "%s\t%s\t%s\t%s\t%s\t%s", n->measure, n->with, Q(60 * n->minutes, MFU_SECONDS),
+                        Q(n->low_s, MFU_SECONDS), Q(n->high_s, MFU_SECONDS), PERCENT(n->narrower, false));
+    }
+    fputc('\n', out);
     mfu_table_print(out, t, &table, 0);
 }
