@@ -588,6 +588,18 @@ static void sweep_plan_and_library_agree(void **unused)
     mfu_plan_release(&p);
 }
 
+/* Decoders all of whose products are a weight's, once per token, and whose attention sees
+ * every earlier token: no experts, no windows, no head for a whole sequence. */
+static bool is_dense_decoder(const struct mfu_model *m)
+{
+    static const char *const families[] = {"gpt2", "llama", "mpt", "gemma", "qwen3"};
+    bool is = false;
+
+    for (size_t i = 0; i < sizeof families / sizeof families[0]; i++)
+        is |= strcmp(m->family, families[i]) == 0;
+    return is;
+}
+
 /* Model FLOPs are 3 (forward, two of backward) times 2 per weight that a token
  * is multiplied with and 12 L d T / 3 of attention; 6 N would add embeddings,
  * norms and biases.  BERT's and ViT's heads see one token per sequence, as do DiT's
@@ -602,9 +614,7 @@ static void model_flops_are_six_n_and_attention(void **unused)
         double attention, products, biases;
 
         next(&s, &p);
-        if (strcmp(s.model->family, "bert") == 0 || strcmp(s.model->family, "mixtral") == 0
-            || strcmp(s.model->family, "gemma2") == 0 || strcmp(s.model->family, "vit") == 0
-            || strcmp(s.model->family, "dit") == 0)
+        if (!is_dense_decoder(s.model))
             continue;
         /* A bias is added, not multiplied. */
         biases = p.program.linear_params;
@@ -625,6 +635,16 @@ static void model_flops_are_six_n_and_attention(void **unused)
     mfu_plan_release(&p);
 }
 
+/* How many kinds of layers the model has: sections that repeat as an expression says. */
+static int layer_sections(const struct mfu_model *m)
+{
+    int n = 0;
+
+    for (int i = 0; i < m->n_sections; i++)
+        n += m->sections[i].repeat && !mfu_expression_constant(m->sections[i].repeat, &(double){0});
+    return n;
+}
+
 /* From three layers on every layer is like the one before: a straight line.
  * Without clocks that fall with the load, which bend it; memory bends, upwards,
  * where the highest moment becomes another one. */
@@ -641,6 +661,8 @@ static void layers_add_up(void **unused)
         bool planned = true, same_moment;
 
         next(&s, &p);
+        if (layer_sections(s.model) > 1)
+            continue; /* windowed and full, dense and sparse layers: more than one slope */
         every = strcmp(s.model->family, "gemma2") == 0 ? 2 : 1; /* its sections are pairs */
         gpu = with_steady_clocks(s.gpu);
         s.gpu = &gpu;
