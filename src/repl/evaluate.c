@@ -147,7 +147,9 @@ static int run(struct mfu_session *s, struct mfu_words *w, struct mfu_error *err
         mfu_command_unknown(s, w->argv[0], err);
         mfu_error_caret(s, err, 0);
         status = -1;
-    } else if (first < 0)
+    } else if (first < 0 && w->shell)
+        status = mfu_fail(err, MFU_EINPUT, "nothing is answered that a program could read");
+    else if (first < 0)
         status = mfu_assign(s, w->argc, w->argv, 0, err);
     else
         status = run_command(s, c, w, err);

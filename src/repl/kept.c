@@ -42,12 +42,10 @@ static void read_all(struct mfu_session *s, const glob_t *found)
     struct mfu_scenario now = s->memory.now;
     struct mfu_error err;
 
-    for (size_t i = 0; i < found->gl_pathc && i < MFU_KEPT; i++) {
+    for (size_t i = 0; i < found->gl_pathc; i++) {
         mfu_error_clear(&err);
         name_of(found->gl_pathv[i], name);
-        if (mfu_run_file(s, found->gl_pathv[i], &err) == 0)
-            put(&s->memory, name, NULL);
-        else
+        if (mfu_run_file(s, found->gl_pathv[i], &err) < 0 || put(&s->memory, name, &err) < 0)
             mfu_warn(s, &err);
         memset(&s->place, 0, sizeof s->place);
     }
@@ -57,12 +55,18 @@ static void read_all(struct mfu_session *s, const glob_t *found)
 
 void mfu_kept_open(struct mfu_session *s, const char *folder)
 {
-    char pattern[MFU_PATH_MAX];
+    char pattern[MFU_PATH_MAX], *to = pattern;
     bool quiet = s->quiet;
     glob_t found;
 
-    if (!folder || snprintf(pattern, sizeof pattern, "%s/*.mfu", folder) >= (int)sizeof pattern)
+    if (!folder || 2 * strlen(folder) + sizeof "/*.mfu" > sizeof pattern)
         return;
+    for (const char *p = folder; *p; p++) { /* its name is no pattern */
+        if (strchr("*?[\\", *p))
+            *to++ = '\\';
+        *to++ = *p;
+    }
+    strcpy(to, "/*.mfu");
     snprintf(s->kept_folder, sizeof s->kept_folder, "%s", folder);
     if (glob(pattern, 0, NULL, &found) != 0)
         return;

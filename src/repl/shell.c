@@ -21,22 +21,6 @@ static int may_run(const struct mfu_session *s, struct mfu_error *err)
     return mfu_fail(err, MFU_EINPUT, "programs are started from the keyboard only, or with --shell");
 }
 
-/* What the shell's programs expect of signals that this program ignores. */
-struct signals {
-    void (*interrupt)(int), (*pipe)(int);
-};
-
-static struct signals hand_over(void)
-{
-    return (struct signals){.interrupt = signal(SIGINT, SIG_IGN), .pipe = signal(SIGPIPE, SIG_DFL)};
-}
-
-static void take_back(const struct signals *was)
-{
-    signal(SIGINT, was->interrupt);
-    signal(SIGPIPE, was->pipe);
-}
-
 static int check_status(int status, struct mfu_error *err)
 {
     if (status == -1)
@@ -48,15 +32,15 @@ static int check_status(int status, struct mfu_error *err)
 
 int mfu_shell_run(struct mfu_session *s, const char *line, struct mfu_error *err)
 {
-    struct signals signals;
+    void (*old)(int);
     int status;
 
     if (may_run(s, err) < 0)
         return -1;
     fflush(NULL);
-    signals.pipe = signal(SIGPIPE, SIG_DFL);
-    status = system(line); /* ignores SIGINT meanwhile */
-    signal(SIGPIPE, signals.pipe);
+    old = signal(SIGPIPE, SIG_DFL); /* inherited by what is started now */
+    status = system(line);          /* ignores SIGINT meanwhile */
+    signal(SIGPIPE, old);
     return check_status(status, err);
 }
 
@@ -113,7 +97,6 @@ int mfu_divert_to_file(struct mfu_session *s, const char *how, const char *path,
     if (mfu_may_replace(s, path, strcmp(how, ">!") == 0, ">> adds to it, >! replaces it", err) < 0
         || mfu_atomic_file_open(&d->atomic, path, err) < 0)
         return -1;
-    d->file = true;
     if (divert(s, d->atomic.out, d, err) == 0)
         return 0;
     mfu_atomic_file_drop(&d->atomic);
@@ -123,17 +106,17 @@ int mfu_divert_to_file(struct mfu_session *s, const char *how, const char *path,
 int mfu_divert_end(struct mfu_session *s, struct mfu_diversion *d, int status, struct mfu_error *err)
 {
     bool whole = fflush(s->out) == 0 && !ferror(s->out);
-    struct signals signals;
+    void (*old)(int);
 
     fclose(s->out);
     s->out = d->out;
     s->term = d->term;
     s->safe = d->safe;
-    if (d->program) { /* that it has read enough, or found nothing, is no failure */
-        signals = hand_over();
+    if (d->program) {                  /* that it has read enough, or found nothing, is no failure */
+        old = signal(SIGINT, SIG_IGN); /* Ctrl-C is the program's */
         if (WEXITSTATUS(pclose(d->program)) == 127 && status == 0)
             status = mfu_fail(err, MFU_EIO, "the shell found no such program");
-        take_back(&signals);
+        signal(SIGINT, old);
     } else if (d->added) {
         if ((fclose(d->added) != 0 || !whole) && status == 0)
             status = mfu_fail(err, MFU_EIO, "the file: %s", strerror(errno));

@@ -13,10 +13,9 @@
 
 /* Where the answers of one command go instead. */
 struct mfu_diversion {
-    FILE *program, *added; /* that reads them; to which they are added; NULL */
-    bool file;             /* `atomic` is open */
-    struct mfu_atomic_file atomic;
-    FILE *out; /* session->out as it was, and what it can show */
+    FILE *program, *added;         /* that reads them; to which they are added; NULL */
+    struct mfu_atomic_file atomic; /* open where neither of them is */
+    FILE *out;                     /* session->out as it was, and what it can show */
     struct mfu_term term;
     enum mfu_safe safe;
 };

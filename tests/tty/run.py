@@ -20,7 +20,7 @@ class Conversation:
                 out.write(rc + "\n")
         environment = dict(os.environ, TERM="dumb", INPUTRC="/dev/null", COLUMNS="80", LC_ALL="C",
                            MFUPLAN_HISTORY=self.history, MFUPLAN_PAGER="cat", MFUPLAN_NVML=nvml,
-                           XDG_STATE_HOME=folder, XDG_CONFIG_HOME=folder)
+                           XDG_STATE_HOME=os.path.join(folder, "st[a]te *"), XDG_CONFIG_HOME=folder)
         self.seen = ""
         self.pid, self.fd = pty.fork()
         if self.pid == 0:

@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/arena.h"
 #include "base/csv.h"
 #include "base/error.h"
+#include "descriptor/catalog.h"
 #include "plan/plan.h"
 
 /* Reads a table that begins with a line of comment, from a copy without it. */
@@ -30,6 +32,37 @@ static inline int oracle_read(const char *path, struct mfu_arena *arena, struct 
         fprintf(stderr, "%s\n", err.text);
     remove(copy);
     return status;
+}
+
+/* A table, and what its rows are planned with: the state of a group of tests. */
+struct oracle {
+    struct mfu_arena arena;
+    struct mfu_csv csv;
+    struct mfu_catalog *catalog;
+    struct mfu_plan plan;
+};
+
+static inline int oracle_open(void **state, const char *path)
+{
+    struct oracle *o = calloc(1, sizeof *o);
+    struct mfu_error err = {0};
+
+    if (oracle_read(path, &o->arena, &o->csv) < 0)
+        return -1;
+    o->catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, NULL, &err);
+    *state = o;
+    return o->catalog ? 0 : -1;
+}
+
+static inline int oracle_close(void **state)
+{
+    struct oracle *o = *state;
+
+    mfu_plan_release(&o->plan);
+    mfu_catalog_free(o->catalog);
+    mfu_arena_free(&o->arena);
+    free(o);
+    return 0;
 }
 
 /* FLOPs of a phase; attention counted in full, as FlopCounterMode does. */

@@ -18,44 +18,19 @@
 
 #define CLAIMED 0.02 /* relative error of every memory figure */
 
-struct fixture {
-    struct mfu_arena arena;
-    struct mfu_csv csv;
-    struct mfu_catalog *catalog;
-    struct mfu_plan plan;
-};
-
 static int set_up(void **state)
 {
-    struct fixture *f = calloc(1, sizeof *f);
-    struct mfu_error err = {0};
-
-    if (oracle_read(MFUPLAN_SOURCE_DIR "/tests/oracle/torch_oracle.csv", &f->arena, &f->csv) < 0)
-        return -1;
-    f->catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, NULL, &err);
-    *state = f;
-    return f->catalog ? 0 : -1;
+    return oracle_open(state, MFUPLAN_SOURCE_DIR "/tests/oracle/torch_oracle.csv");
 }
 
-static int tear_down(void **state)
-{
-    struct fixture *f = *state;
-
-    mfu_plan_release(&f->plan);
-    mfu_catalog_free(f->catalog);
-    mfu_arena_free(&f->arena);
-    free(f);
-    return 0;
-}
-
-static double number(const struct fixture *f, size_t row, const char *column)
+static double number(const struct oracle *f, size_t row, const char *column)
 {
     return atof(mfu_csv_get(&f->csv, row, column));
 }
 
 /* Plans the configuration of one row, without what the oracle does not count:
  * cuBLAS workspaces. */
-static void plan_row(struct fixture *f, size_t row)
+static void plan_row(struct oracle *f, size_t row)
 {
     static const char *const keys[][2] = {{"n_layer", "n_layer"},
                                           {"n_head", "n_head"},
@@ -99,7 +74,7 @@ static void report(const char *id, const char *what, double is, double should, d
 
 static void live_memory_is_pytorchs(void **state)
 {
-    struct fixture *f = *state;
+    struct oracle *f = *state;
     double saved = 0, peak = 0, forward = 0, end = 0;
     int failures = 0;
 
@@ -122,7 +97,7 @@ static void live_memory_is_pytorchs(void **state)
 
 static void flops_are_pytorchs(void **state)
 {
-    struct fixture *f = *state;
+    struct oracle *f = *state;
 
     for (size_t row = 0; row < f->csv.n_rows; row++) {
         plan_row(f, row);
@@ -136,7 +111,7 @@ static void flops_are_pytorchs(void **state)
 
 static void parameters_are_counted_alike(void **state)
 {
-    struct fixture *f = *state;
+    struct oracle *f = *state;
 
     for (size_t row = 0; row < f->csv.n_rows; row++) {
         plan_row(f, row);
@@ -152,5 +127,5 @@ int main(void)
         cmocka_unit_test(parameters_are_counted_alike),
     };
 
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, oracle_close);
 }

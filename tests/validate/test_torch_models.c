@@ -15,52 +15,27 @@
 
 #define MOST 400 /* rows of the table */
 
-struct fixture {
-    struct mfu_arena arena;
-    struct mfu_csv csv;
-    struct mfu_catalog *catalog;
-    struct mfu_plan plan;
-};
-
 static int set_up(void **state)
 {
-    struct fixture *f = calloc(1, sizeof *f);
-    struct mfu_error err = {0};
-
-    if (oracle_read(MFUPLAN_SOURCE_DIR "/tests/oracle/torch_models.csv", &f->arena, &f->csv) < 0)
-        return -1;
-    f->catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, NULL, &err);
-    *state = f;
-    return f->catalog ? 0 : -1;
+    return oracle_open(state, MFUPLAN_SOURCE_DIR "/tests/oracle/torch_models.csv");
 }
 
-static int tear_down(void **state)
-{
-    struct fixture *f = *state;
-
-    mfu_plan_release(&f->plan);
-    mfu_catalog_free(f->catalog);
-    mfu_arena_free(&f->arena);
-    free(f);
-    return 0;
-}
-
-static const char *text(const struct fixture *f, size_t row, const char *column)
+static const char *text(const struct oracle *f, size_t row, const char *column)
 {
     return mfu_csv_get(&f->csv, row, column);
 }
 
-static double number(const struct fixture *f, size_t row, const char *column)
+static double number(const struct oracle *f, size_t row, const char *column)
 {
     return atof(text(f, row, column));
 }
 
-static bool is(const struct fixture *f, size_t row, const char *column, const char *value)
+static bool is(const struct oracle *f, size_t row, const char *column, const char *value)
 {
     return strcmp(text(f, row, column), value) == 0;
 }
 
-static void set(const struct fixture *f, size_t row, struct mfu_scenario *s, const char *key, const char *value)
+static void set(const struct oracle *f, size_t row, struct mfu_scenario *s, const char *key, const char *value)
 {
     struct mfu_error err = {0};
 
@@ -69,7 +44,7 @@ static void set(const struct fixture *f, size_t row, struct mfu_scenario *s, con
 }
 
 /* The model: a config.json, or one that has none, with the dims that its code was given. */
-static const struct mfu_model *model_of(struct fixture *f, size_t row)
+static const struct mfu_model *model_of(struct oracle *f, size_t row)
 {
     struct mfu_error err = {0};
     const char *name = text(f, row, "model");
@@ -88,7 +63,7 @@ static const struct mfu_model *model_of(struct fixture *f, size_t row)
 }
 
 /* Sets what the loop chose, and leaves out what the oracle does not count: cuBLAS workspaces. */
-static void plan_row(struct fixture *f, size_t row)
+static void plan_row(struct oracle *f, size_t row)
 {
     static const char *const keys[] = {"batch", "accum", "precision", "checkpoint", "optimizer", "runtime"};
     struct mfu_error err = {0};
@@ -156,7 +131,7 @@ static void say(struct errors *e)
 
 static void memory_is_that_of_real_models(void **state)
 {
-    struct fixture *f = *state;
+    struct oracle *f = *state;
     struct errors saved = {"saved", {0}, 0}, compiled = {"saved, compiled", {0}, 0}, peak = {"peak", {0}, 0};
     struct errors forward = {"forward peak", {0}, 0}, partly = {"adapters", {0}, 0};
 
@@ -193,7 +168,7 @@ static void memory_is_that_of_real_models(void **state)
 
 static void flops_and_parameters_are_those_of_real_models(void **state)
 {
-    struct fixture *f = *state;
+    struct oracle *f = *state;
     int failures = 0;
 
     for (size_t row = 0; row < f->csv.n_rows; row++) {
@@ -229,5 +204,5 @@ int main(void)
         cmocka_unit_test(flops_and_parameters_are_those_of_real_models),
     };
 
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, oracle_close);
 }
