@@ -404,12 +404,12 @@ const char *mfu_plan_left_out(const struct mfu_plan *p, size_t i)
 
 const char *mfu_plan_unpredicted(const struct mfu_plan *p)
 {
-    return p->config.model->n_not_modelled ? p->config.model->not_modelled[0] : p->scenario.not_modelled;
+    return mfu_scenario_unpredicted(&p->scenario);
 }
 
 double mfu_plan_fits(const struct mfu_plan *p)
 {
-    return p->config.model->n_not_modelled || p->scenario.not_modelled[0] ? (double)NAN : p->memory.fits;
+    return *mfu_plan_unpredicted(p) ? (double)NAN : p->memory.fits;
 }
 
 void mfu_plan_release(struct mfu_plan *p)

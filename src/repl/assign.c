@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/printable.h"
 #include "base/suggest.h"
 #include "repl/describe.h"
 #include "repl/environment.h"
@@ -23,6 +24,27 @@ static bool same(double a, double b)
     return a == b || (isnan(a) && isnan(b));
 }
 
+/* The one key of those that changed which alone makes `k` what it is now: " from zero"; "" if it takes more. */
+static void name_cause(char *to, size_t size, const struct mfu_scenario *old, const struct mfu_scenario *now,
+                       struct mfu_key k, double value)
+{
+    struct mfu_config c;
+    struct mfu_key cause;
+
+    *to = '\0';
+    for (int i = 0; (cause = mfu_key_at(now, i)).kind != MFU_KEY_NONE && !*to; i++) {
+        struct mfu_scenario only = *old;
+
+        if (cause.kind != MFU_KEY_SETTING || now->setting[cause.id] == old->setting[cause.id])
+            continue;
+        only.setting[cause.id] = now->setting[cause.id];
+        only.setting_given[cause.id] = now->setting_given[cause.id];
+        mfu_scenario_resolve(&only, &c, NULL);
+        if (same(mfu_config_value(&c, k), value))
+            snprintf(to, size, " from %s", mfu_key_name(now, cause));
+    }
+}
+
 /* "seq 1024 -> 8192", and what follows from it. */
 static void say_key(struct mfu_session *s, const struct mfu_config *old, const struct mfu_config *now, struct mfu_key k)
 {
@@ -31,16 +53,19 @@ static void say_key(struct mfu_session *s, const struct mfu_config *old, const s
     double a = mfu_config_value(old, k), b = mfu_config_value(now, k);
     bool user = mfu_key_given(scenario, k) || mfu_key_given(old->scenario, k);
     bool touched = mfu_key_given(scenario, k) != mfu_key_given(old->scenario, k);
+    char cause[48] = "";
 
     if (same(a, b) && !touched)
         return;
+    if (!user)
+        name_cause(cause, sizeof cause, old->scenario, scenario, k, b);
     mfu_key_format(from, scenario, k, a);
     mfu_key_format(to, scenario, k, b);
     if (same(a, b))
         mfu_print_note(s, "%s %s as before (%s)", mfu_key_name(scenario, k), to, mfu_key_origin(now, k));
     else
-        mfu_print_note(s, "%s %s %s %s%s", mfu_key_name(scenario, k), from, s->term.utf8 ? "→" : "->", to,
-                       user ? "" : " (follows)");
+        mfu_print_note(s, "%s %s %s %s%s%s%s", mfu_key_name(scenario, k), from, s->term.utf8 ? "→" : "->", to,
+                       user ? "" : " (follows", cause, user ? "" : ")");
 }
 
 static void say_tokens(struct mfu_session *s, const struct mfu_config *old, const struct mfu_config *now)
@@ -83,6 +108,8 @@ void mfu_say_changes(struct mfu_session *s, const struct mfu_scenario *from, con
                                                                : now.ranks > 1 && old.ranks <= 1)
         mfu_say_cluster(s, to);
     say_tokens(s, &old, &now);
+    if (strcmp(from->not_modelled, to->not_modelled) != 0)
+        mfu_print_note(s, to->not_modelled[0] ? "not modelled: %s" : "nothing is left out any more", to->not_modelled);
 }
 
 int mfu_install(struct mfu_session *s, const struct mfu_scenario *next, bool keep_anyway, struct mfu_error *err)
@@ -109,7 +136,11 @@ int mfu_install(struct mfu_session *s, const struct mfu_scenario *next, bool kee
 
 char mfu_parse_subject(const char *word)
 {
-    return strcmp(word, "gpu") == 0 ? 'g' : strcmp(word, "model") == 0 ? 'm' : strcmp(word, "cluster") == 0 ? 'c' : 0;
+    return strcmp(word, "gpu") == 0         ? 'g'
+        : strcmp(word, "model") == 0        ? 'm'
+        : strcmp(word, "cluster") == 0      ? 'c'
+        : strcmp(word, "not_modelled") == 0 ? 'n'
+                                            : 0;
 }
 
 /* The name of a GPU or model, or the path of its file, which may lie beside the script. */
@@ -278,11 +309,19 @@ static int read_pair(struct reader *r, struct pair *p, struct mfu_error *err)
     return mfu_parse_subject(p->key) ? 0 : read_more(r, p, err);
 }
 
+/* `set not_modelled TEXT`, as a script that was saved says it. */
+static int leave_unpredicted(struct mfu_scenario *next, const char *text)
+{
+    mfu_printable(next->not_modelled, sizeof next->not_modelled, text);
+    return 0;
+}
+
 static int apply(struct reader *r, const struct pair *p, struct mfu_error *err)
 {
     int status = mfu_parse_subject(p->key) == 'g' ? mfu_choose_gpu(r->session, r->next, p->value, err)
         : mfu_parse_subject(p->key) == 'm'        ? mfu_choose_model(r->session, r->next, p->value, err)
         : mfu_parse_subject(p->key) == 'c'        ? mfu_choose_cluster(r->session, r->next, p->value, err)
+        : mfu_parse_subject(p->key) == 'n'        ? leave_unpredicted(r->next, p->value)
                                                   : mfu_scenario_set(r->next, p->key, p->value, err);
 
     if (status == 0 && !mfu_parse_subject(p->key) && r->n_named < NAMED)

@@ -4,9 +4,13 @@
 #include "repl/describe.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "descriptor/yaml.h"
+#include "read/config/import.h"
+#include "read/logs/log_format.h"
 #include "report/report.h"
 #include "repl/output.h"
 #include "report/text/text.h"
@@ -400,4 +404,60 @@ int mfu_list_names(struct mfu_session *s, const struct mfu_record *record, const
         return mfu_answer(s, record, list, err);
     put_columns(s, list->names, list->n, chosen);
     return 0;
+}
+
+/* ---- files ----------------------------------------------------------------- */
+
+static bool read_as_model(struct mfu_session *s, const char *path)
+{
+    return mfu_catalog_model(s->catalog, path, NULL) != NULL;
+}
+
+static bool read_as_settings(struct mfu_session *s, const char *path)
+{
+    struct mfu_import *m = calloc(1, sizeof *m);
+    bool can = false;
+
+    if (m) {
+        m->catalog = s->catalog;
+        m->start = &s->memory.now;
+        can = mfu_import_read(m, path, NULL, NULL) == 0;
+        mfu_import_release(m);
+    }
+    free(m);
+    return can;
+}
+
+static bool read_as_log(struct mfu_session *s, const char *path)
+{
+    struct mfu_log *log = malloc(sizeof *log);
+    const struct mfu_log_format *format;
+    bool can = log && mfu_log_read(log, path, &format, NULL) == 0 && log->n_records > 0;
+
+    (void)s;
+    if (log)
+        mfu_log_release(log);
+    free(log);
+    return can;
+}
+
+int mfu_suggest_reader(struct mfu_session *s, const char *word, const char *path, struct mfu_error *err)
+{
+    static const struct {
+        const char *command;
+        bool (*reads)(struct mfu_session *, const char *path);
+    } readers[] = {{"model", read_as_model}, {"import", read_as_settings}, {"observe", read_as_log}};
+    char line[96], slash[MFU_PATH_MAX];
+    struct stat info;
+
+    if (!err || err->code != MFU_EINPUT || err->line > 0 || err->suggestion[0] || stat(path, &info) < 0
+        || !S_ISREG(info.st_mode))
+        return -1;
+    snprintf(slash, sizeof slash, "%s%s", strchr(path, '/') ? "" : "./", path);
+    for (size_t i = 0; i < sizeof readers / sizeof readers[0]; i++)
+        if (readers[i].reads(s, slash)) {
+            snprintf(line, sizeof line, "%s %.80s", readers[i].command, word);
+            return mfu_error_suggest(err, line);
+        }
+    return -1;
 }

@@ -92,7 +92,7 @@ static int run_command(struct mfu_session *s, const struct mfu_command *c, struc
     bool force = s->force;
     int status, diverted;
 
-    s->force = (c->writes && mfu_take_force(&w->argc, w->argv)) || force;
+    s->force = (c->writes && mfu_take_force(&w->argc, w->argv, w->columns)) || force;
     diverted = status = redirect(s, c, w, &diversion, err);
     if (status >= 0)
         status = check_arguments(s, c, w->argc, w->argv, err);

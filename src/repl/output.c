@@ -92,12 +92,13 @@ int mfu_may_replace(const struct mfu_session *s, const char *path, bool force, c
     return ours ? 0 : mfu_fail(err, MFU_EINPUT, "'%.300s' exists, and mfuplan did not write it: %s", path, instead);
 }
 
-bool mfu_take_force(int *argc, char **argv)
+bool mfu_take_force(int *argc, char **argv, int *columns)
 {
     for (int i = 1; i < *argc; i++)
         if (strcmp(argv[i], "--force") == 0) {
             memmove(argv + i, argv + i + 1, (size_t)(*argc - i) * sizeof *argv);
             --*argc;
+            memmove(columns + i, columns + i + 1, (size_t)(*argc - i) * sizeof *columns);
             return true;
         }
     return false;

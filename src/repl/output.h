@@ -25,7 +25,7 @@ int mfu_may_replace(const struct mfu_session *, const char *path, bool force, co
 #define MFU_FORCE "--force replaces it"
 
 /* Takes the word --force, if it is there, out of the words of a command. */
-bool mfu_take_force(int *argc, char **argv);
+bool mfu_take_force(int *argc, char **argv, int *columns);
 
 extern const struct mfu_record mfu_record_error;
 

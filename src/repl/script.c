@@ -103,4 +103,9 @@ void mfu_script_put(FILE *out, struct mfu_session *s)
         put_thing(out, s, "cluster", "gpus/clusters", now->cluster->slug, now->cluster->path);
     put_thing(out, s, "model", "models", now->model->slug, now->model->path);
     put_settings(out, now);
+    if (now->not_modelled[0]) {
+        fputs("set not_modelled ", out);
+        put_word(out, now->not_modelled);
+        putc('\n', out);
+    }
 }

@@ -122,7 +122,8 @@ static int by_column(const void *a, const void *b, void *words)
 {
     const struct mfu_sweep_words *w = words;
     const struct mfu_sweep_row *x = a, *y = b;
-    double p = x->columns[w->sort], q = y->columns[w->sort];
+    double p = w->sort < 0 ? mfu_sweep_value(&w->sweep, x->combination, (size_t)w->sort_axis) : x->columns[w->sort];
+    double q = w->sort < 0 ? mfu_sweep_value(&w->sweep, y->combination, (size_t)w->sort_axis) : y->columns[w->sort];
 
     if (isnan(p) || isnan(q) || p == q)
         return isnan(p) != isnan(q) ? isnan(p) - isnan(q)
@@ -132,7 +133,7 @@ static int by_column(const void *a, const void *b, void *words)
 
 void mfu_sweep_words_sort(const struct mfu_sweep_words *w, struct mfu_sweep_result *r)
 {
-    if (w->sort < 0)
+    if (w->sort < 0 && w->sort_axis < 0)
         return;
     if (r->n_rows)
         qsort_r(r->rows, r->n_rows, sizeof *r->rows, by_column, (void *)w);
@@ -140,9 +141,35 @@ void mfu_sweep_words_sort(const struct mfu_sweep_words *w, struct mfu_sweep_resu
         r->n_rows = (size_t)w->top;
 }
 
+void mfu_sweep_words_drop_axes(struct mfu_sweep_words *w)
+{
+    struct mfu_sweep *s = &w->sweep;
+    size_t kept = 0;
+
+    for (size_t c = 0; c < s->n_columns; c++) {
+        size_t a = 0;
+
+        while (a < s->n_axes && strcmp(s->column_names[c], s->axes[a].name) != 0)
+            a++;
+        if (a < s->n_axes) {
+            mfu_question_free(s->columns[c]);
+            if (w->sort == (int)c) {
+                w->sort = -1;
+                w->sort_axis = (int)a;
+            }
+            continue;
+        }
+        if (w->sort == (int)c)
+            w->sort = (int)kept;
+        s->columns[kept] = s->columns[c];
+        memmove(s->column_names[kept++], s->column_names[c], sizeof s->column_names[c]);
+    }
+    s->n_columns = kept;
+}
+
 void mfu_sweep_words_begin(struct mfu_session *session, struct mfu_sweep_words *w)
 {
-    w->sort = -1;
+    w->sort = w->sort_axis = -1;
     w->sweep.scenario = &session->memory.now;
     w->sweep.run = session->has_run ? &session->run : NULL;
 }

@@ -16,7 +16,7 @@ struct mfu_sweep_words {
     struct mfu_sweep sweep;
     struct mfu_scenario layouts; /* the scenario of `search layout` */
     double top, threads;
-    int sort;             /* rows by this column; -1: as they come */
+    int sort, sort_axis;  /* rows by this column, else by this axis; -1: as they come */
     bool descending, cut; /* the most first; only the first `top` rows are an answer */
 };
 
@@ -27,6 +27,9 @@ void mfu_sweep_words_begin(struct mfu_session *, struct mfu_sweep_words *);
  * Words that are none of these are refused. */
 int mfu_sweep_words_read(struct mfu_session *, int from, int argc, char **argv, struct mfu_sweep_words *,
                          struct mfu_error *err);
+
+/* What varies has a column of its own: leaves out a second one, of `columns` or `sort`. */
+void mfu_sweep_words_drop_axes(struct mfu_sweep_words *);
 
 /* Sorts the rows as the words say; equal ones stay as they are, unknown ones come last. */
 void mfu_sweep_words_sort(const struct mfu_sweep_words *, struct mfu_sweep_result *);

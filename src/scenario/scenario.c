@@ -256,6 +256,11 @@ int mfu_scenario_set(struct mfu_scenario *s, const char *name, const char *text,
     return -1;
 }
 
+const char *mfu_scenario_unpredicted(const struct mfu_scenario *s)
+{
+    return s->model && s->model->n_not_modelled ? s->model->not_modelled[0] : s->not_modelled;
+}
+
 int mfu_scenario_unset(struct mfu_scenario *s, const char *name, struct mfu_error *err)
 {
     struct mfu_key key = mfu_scenario_key(s, name, err);

@@ -48,6 +48,10 @@ struct mfu_scenario {
     char not_modelled[240]; /* what an imported file says and nothing here predicts; "": nothing */
 };
 
+/* What the model's or an imported file says and no figure predicts; "": nothing.  Whether the scenario
+ * fits is unknown then. */
+const char *mfu_scenario_unpredicted(const struct mfu_scenario *);
+
 /* A scenario with every value worked out: what the graph and the costs read. */
 struct mfu_config {
     const struct mfu_gpu *gpu;

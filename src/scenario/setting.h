@@ -64,7 +64,8 @@ struct mfu_error;
     X(GRAD_CLIP, "grad_clip", "clip_grad max_grad_norm gradient_clipping gradient_clip_val", MFU_COUNT, 0, 1e9, 1,     \
       NULL, "runtime", "largest gradient norm; 0 switches clipping off", .fractional = true)                           \
     X(HALF_WEIGHTS, "half_weights", "", MFU_COUNT, 0, 1, 0, mfu_switch_names, "numerics",                              \
-      "16-bit weights and gradients with fp32 masters in the optimizer (apex O2, DeepSpeed); ZeRO uses this unless "   \
+      "16-bit weights and gradients with fp32 masters in the optimizer: FSDP's mixed precision, DeepSpeed, apex O2; "  \
+      "ZeRO uses this unless "                                                                                         \
       "you set it to off")                                                                                             \
     X(CUDA_GRAPHS, "cuda_graphs", "", MFU_COUNT, 0, 1, 0, mfu_switch_names, "runtime",                                 \
       "replay of the step as CUDA graphs", .keeps_graph = true)                                                        \

@@ -215,6 +215,54 @@ assert torch_measure.describe(s, None, "cuda")["gpu"] == "rtx4070"
 assert torch_measure.describe(s, "rtx4070", "cpu")["gpu"] == "cpu"
 END
 
+# Files that another command reads: it is named.
+printf '{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 2048, "num_hidden_layers": 16,
+"num_attention_heads": 32, "intermediate_size": 8192, "vocab_size": 32000, "max_position_embeddings": 131072}' >config.json
+cp "$data/tests/data/import/nanogpt-train2.py" "$data/tests/data/logs/nanogpt-train1.log" .
+expect 1 "^hint: did you mean 'model config.json'?" -e 'import config.json'
+expect 1 "^hint: did you mean 'model config.json'?" -e 'observe config.json'
+expect 1 "^hint: did you mean 'import nanogpt-train2.py'?" -e 'model nanogpt-train2.py'
+expect 1 "^hint: did you mean 'import nanogpt-train2.py'?" -e 'observe nanogpt-train2.py'
+expect 1 "^hint: did you mean 'observe nanogpt-train1.log'?" -e 'import nanogpt-train1.log'
+expect 0 '' -q -e 'model ./config.json; check seq == 8192'
+printf 'extends: llama-2-7b\nname: X\ndims: {n_layers: 24}\n' >typo.yaml
+expect 1 "^hint: did you mean 'n_layer'?" -e 'model ./typo.yaml'
+
+# What an imported file says and nothing predicts is kept with the scenario.
+printf '{"train_micro_batch_size_per_gpu": 4, "zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu"}}}' >ds.json
+for begin in 'import ds.json' 'source ds.mfu' 'set batch 2; keep x; reset; use x'; do
+    [ "$begin" = 'source ds.mfu' ] && expect 0 '' -q -e 'import ds.json; save ds.mfu'
+    [ "${begin#set}" = "$begin" ] || begin="source ds.mfu; $begin"
+    expect 1 "'fits' is unknown: .*offload_optimizer.device cpu" -q -e "$begin; check fits"
+    expect 1 'unknown, not modelled: .*cpu' -q -e "$begin; solve batch"
+    expect 1 'unknown, not modelled: .*cpu' -q -e "$begin; solve batch where fits and mfu > 1%"
+    expect 1 'unknown, not modelled: .*cpu' -q -e "$begin; search maximize mfu batch=1..4 where fits"
+    expect 0 '' -q -e "$begin; unset not_modelled; check fits; solve batch"
+done
+
+# A word is where it stands in the line, with and without --force before it.
+input='save --force /nonexistent/x.mfu\n' expect 1 '^mfuplan: stdin:1:14: ' -q -
+input='report --force r.html z\n' expect 1 "stdin:1:23: 'z'" -q -
+
+# Help fits a terminal of 80 columns.
+expect 0 '' -e "$(cd "$data/src/repl/commands" && printf 'help %s; ' *.c | sed 's/\.c;/;/g')"
+long=$(awk 'length($0) > 80' out)
+[ -z "$long" ] || { echo "help: more than 80 columns: $long"; failed=1; }
+
+# A caption speaks of columns that are there; large sums have few digits; terms by their neighbours' names.
+says() {
+    pattern=$1
+    shift
+    expect 0 '' "$@"
+    grep -q -- "$pattern" out || { echo "mfuplan $*: does not print '$pattern':"; cat out; failed=1; }
+}
+COLUMNS=80 says 'it idle.$' -q -e kernels
+COLUMNS=120 says 'Shapes: rows' -q -e kernels
+says ' GWh \|cost .* M GPU-hours   [0-9.]* M ' -q -e 'model llama-3-8b; train 15T price 2.50'
+says '^occupancy - ' -q -e 'explain warp'
+says '^SM - ' -q -e 'explain block'
+says 'half_weights off . on (follows from zero)' -e 'set gpus 2 zero 3'
+
 # One logged run improves the prediction of another configuration.
 logs=$data/tests/data/logs
 other='set n_embd 384 batch 16 accum 32'

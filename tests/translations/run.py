@@ -33,8 +33,8 @@ def wanted():
 
 
 @functools.cache
-def why(language, scenario, topic):
-    environment = {**os.environ, "LC_ALL": language, "LANGUAGE": "", "COLUMNS": "200"}
+def why(language, scenario, topic, columns="200"):
+    environment = {**os.environ, "LC_ALL": language, "LANGUAGE": "", "COLUMNS": columns}
     done = subprocess.run([program, "--data-dir", source, "-q", "--no-color", "-e", scenario, "-e", f"why {topic}"],
                           capture_output=True, text=True, env=environment)
     if done.returncode:
@@ -70,5 +70,9 @@ for path in sorted(glob.glob(source + "/po/*.po")):
                 problems.append(f"{language}: {scenario}; why {topic}: in English")
             elif figures(english) != figures(other):
                 problems.append(f"{language}: {scenario}; why {topic}: other figures\n{english}\n{other}")
+    narrow, wide = (re.split(r"  +", why(f"{language}_XX.UTF-8", SCENARIOS[0], "mfu", columns).split("\n\n")[1].split("\n")[0])
+                    for columns in ("80", "200"))
+    if narrow != wide:
+        problems.append(f"{language}: why mfu: the table has {narrow} in 80 columns, {wide} in 200")
 print(*problems, sep="\n", end="\n" if problems else "")
 sys.exit(1 if problems else 0)

@@ -281,6 +281,8 @@ static bool scan(struct solver *q, int octave, double *good, double *end, struct
 /* Nothing holds: because of a rule, of memory, or of the condition. */
 static int fail(const struct solver *q, const struct failure *f, struct mfu_error *err)
 {
+    const char *unpredicted = mfu_scenario_unpredicted(q->scenario);
+
     if (isnan(f->low)) {
         if (err)
             *err = f->refusal;
@@ -288,8 +290,12 @@ static int fail(const struct solver *q, const struct failure *f, struct mfu_erro
     }
     if (!q->where)
         return mfu_fail(err, MFU_EINPUT, "even %g does not fit", f->low * q->step);
-    return mfu_fail(err, MFU_EINPUT, "the condition holds at no value that was tried, from %g to %g%s",
-                    f->low * q->step, f->high * q->step, f->memory ? ": memory does not suffice" : "");
+    return mfu_fail(err, MFU_EINPUT, "the condition holds at no value that was tried, from %g to %g%s%s%s",
+                    f->low * q->step, f->high * q->step,
+                    *unpredicted    ? "; whether any fits is unknown, not modelled: "
+                        : f->memory ? ": memory does not suffice"
+                                    : "",
+                    unpredicted, *unpredicted ? " (unset not_modelled)" : "");
 }
 
 int mfu_solve(const struct mfu_scenario *scenario, struct mfu_key key, double step, bool largest,
@@ -307,6 +313,9 @@ int mfu_solve(const struct mfu_scenario *scenario, struct mfu_key key, double st
     double good = NAN, end;
     enum verdict last;
 
+    if (!where && *mfu_scenario_unpredicted(scenario))
+        return mfu_fail(err, MFU_EINPUT, "whether anything fits is unknown, not modelled: %.200s (unset not_modelled)",
+                        mfu_scenario_unpredicted(scenario));
     q.most = key.kind == MFU_KEY_SETTING ? floor(mfu_settings[key.id].most / step) : floor(1e9 / step);
     q.least = least_of(&q);
     if (!scan(&q, OCTAVE, &good, &end, &f) && !scan(&q, FINER, &good, &end, &f))

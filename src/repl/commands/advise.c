@@ -76,10 +76,10 @@ const struct mfu_command mfu_command_advise = {
     .group = "plan",
     .summary = "what to change",
     .help = "Every lever that applies here, planned and simulated: micro-batch, precision,\n"
-            "compiler, attention, CUDA graphs, optimizer, loss, checkpointing, shapes, loader,\n"
-            "more GPUs.  Ranked by speed per token, then by memory saved; with the best of\n"
-            "them together, and what is not worth trying here.  `gpus`: the same run on every\n"
-            "other card.\n"
+            "compiler, attention, CUDA graphs, optimizer, loss, checkpointing, shapes,\n"
+            "loader, more GPUs.  Ranked by speed per token, then by memory saved; with the\n"
+            "best of them together, and what is not worth trying here.  `gpus`: the same run\n"
+            "on every other card.\n"
             "\n"
             "    set batch 8 accum 64; advise\n"
             "    advise gpus",

@@ -189,7 +189,7 @@ static const char *forms(struct mfu_session *s, size_t i)
 
 const struct mfu_command mfu_command_calibrate = {
     .name = "calibrate",
-    .usage = "[quick | from FILE ... | plan | list | forget [NAME]] [--anyway]",
+    .usage = "[quick|from FILE ...|plan|list|forget] [--anyway]",
     .group = "look closer",
     .summary = "fit it to your GPU",
     .help = "Measures the GPU that is here with mfuplan-calibrate, the matrix products of the\n"

@@ -78,8 +78,8 @@ const struct mfu_command mfu_command_check = {
     .summary = "fail unless it holds",
     .help = "Fails unless the expression is true.  A script that stops here leaves with exit\n"
             "status 3, so that `mfuplan plan.mfu && sbatch ...` submits only what fits.\n"
-            "Choices are compared by name; `help results` lists the results, and before.mfu is\n"
-            "one of what was kept as `before`.  A comparison with an unknown value is\n"
+            "Choices are compared by name; `help results` lists the results, and before.mfu\n"
+            "is one of what was kept as `before`.  A comparison with an unknown value is\n"
             "false; a condition that is itself unknown is an error.\n"
             "\n"
             "    check fits and mfu > 10%\n"

@@ -332,10 +332,11 @@ const struct mfu_command mfu_command_compare = {
     .summary = "scenarios side by side",
     .help = "Puts kept scenarios side by side: the keys that differ, and the results.  `now`\n"
             "is the present scenario, and is meant when only one name is given.  When several\n"
-            "keys differ, none is credited with the gain: the way from the first to the second\n"
-            "is walked one key at a time, in both orders, and each key is changed alone; what\n"
-            "only all of them together do is the interaction.  Keys that share the tokens of a\n"
-            "step among them, such as batch and accum, take one step together.\n"
+            "keys differ, none is credited with the gain: the way from the first to the\n"
+            "second is walked one key at a time, in both orders, and each key is changed\n"
+            "alone; what only all of them together do is the interaction.  Keys that share\n"
+            "the tokens of a step among them, such as batch and accum, take one step\n"
+            "together.\n"
             "\n"
             "    keep before; set batch 8 runtime compile; compare before",
     .least_args = 1,

@@ -92,9 +92,9 @@ const struct mfu_command mfu_command_export = {
     .usage = "scenarios FILE [--force]",
     .group = "session",
     .summary = "scenarios, to be measured",
-    .help = "Writes the scenario and all that are kept, a JSON object of every setting on each\n"
-            "line.  calibrate/torch_measure.py trains them with PyTorch on a GPU and writes the\n"
-            "table that `validate` and `calibrate from` read.\n"
+    .help = "Writes the scenario and all that are kept, a JSON object of every setting on\n"
+            "each line.  calibrate/torch_measure.py trains them with PyTorch on a GPU and\n"
+            "writes the table that `validate` and `calibrate from` read.\n"
             "\n"
             "    keep small; set batch 16; keep large; export scenarios runs.jsonl",
     .writes = true,

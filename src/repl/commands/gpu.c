@@ -51,8 +51,9 @@ const struct mfu_command mfu_command_gpu = {
     .group = "describe",
     .summary = "choose or list GPUs",
     .help = "Chooses a GPU by name, alias or file; without a name lists the known ones, the\n"
-            "chosen one marked; `local` is the one in this computer, with which a conversation\n"
-            "begins.  Case, - and _ do not matter.  `show gpu` tells all about it.\n"
+            "chosen one marked; `local` is the one in this computer, with which a\n"
+            "conversation begins.  Case, - and _ do not matter.  `show gpu` tells all about\n"
+            "it.\n"
             "\n"
             "    gpu\n"
             "    gpu h100-sxm\n"

@@ -6,6 +6,7 @@
 #include "repl/assign.h"
 #include "repl/command.h"
 #include "repl/completers.h"
+#include "repl/describe.h"
 #include "repl/output.h"
 #include "report/text/text.h"
 
@@ -137,13 +138,16 @@ static int import(struct mfu_session *s, struct mfu_import *m, int argc, char **
 {
     struct mfu_scenario now = s->memory.now, next = now;
     bool quiet = s->quiet;
-    char path[MFU_PATH_MAX];
+    char buffer[MFU_PATH_MAX];
+    const char *path = mfu_session_path(s, argv[1], buffer);
     int status;
 
     m->catalog = s->catalog;
     m->start = &now;
-    if (mfu_import_read(m, mfu_session_path(s, argv[1], path), argc > 2 ? argv[2] : NULL, err) < 0)
+    if (mfu_import_read(m, path, argc > 2 ? argv[2] : NULL, err) < 0) {
+        mfu_suggest_reader(s, argv[1], path, err);
         return mfu_error_caret(s, err, argc > 2 ? 2 : 1);
+    }
     if (mfu_import_apply(m, &next, err) < 0)
         return -1;
     s->quiet = true; /* what changed is told once, below */

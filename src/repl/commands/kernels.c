@@ -28,8 +28,8 @@ const struct mfu_command mfu_command_kernels = {
     .group = "look closer",
     .summary = "every kernel, its time",
     .help = "The kernels of one optimizer step, equal ones of all layers in one row, with\n"
-            "shape, FLOPs, bytes, time, share of the step, and what bounds each.  `--wide`: how\n"
-            "they fill the SMs instead (blocks, waves, occupancy) and what counters read.\n"
+            "shape, FLOPs, bytes, time, share of the step, and what bounds each.  `--wide`:\n"
+            "how they fill the SMs instead (blocks, waves, occupancy) and what counters read.\n"
             "\n"
             "    set batch 8; kernels\n"
             "    kernels --wide",

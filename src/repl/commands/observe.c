@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "repl/command.h"
 #include "repl/completers.h"
+#include "repl/describe.h"
 #include "repl/pager.h"
 #include "repl/output.h"
 #include "repl/tokenize.h"
@@ -117,7 +118,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     o = mfu_observe(s->catalog, &s->memory.now, &request, err);
     mfu_arena_free(&arena);
     if (!o)
-        return -1;
+        return request.log && !request.config ? mfu_suggest_reader(s, argv[1], request.log, err) : -1;
     remember(s, o);
     if (s->json)
         status = mfu_answer(s, &mfu_record_observe, o, err);
@@ -141,9 +142,10 @@ const struct mfu_command mfu_command_observe = {
             "configuration should do.  Settings come from the log, then from a configuration\n"
             "file beside it or named, then from the scenario, which stays as it is.\n"
             "\n"
-            "Figures: step_ms tokens_per_s mfu utilization sm_active tensor_active dram_active\n"
-            "memory_allocated memory_reserved memory_used communication_ms loader_ms power;\n"
-            "and params (a stated size), tokens_per_step, gpu, model and every setting.\n"
+            "Figures: step_ms tokens_per_s mfu utilization sm_active tensor_active\n"
+            "dram_active memory_allocated memory_reserved memory_used communication_ms\n"
+            "loader_ms power; and params (a stated size), tokens_per_step, gpu, model and\n"
+            "every setting.\n"
             "\n"
             "    observe train.log\n"
             "    observe train.log params 33M --config config/train_gpt2.py\n"

@@ -124,7 +124,7 @@ const struct mfu_command mfu_command_plot = {
             "    split     the memory of the card as one bar\n"
             "    timeline  what the GPU does over one step\n"
             "\n"
-            "--gnuplot keeps the script, with all that it draws inside, to be changed by hand.\n"
+            "--gnuplot keeps the script, with all that it draws inside, for your changes.\n"
             "\n"
             "    set batch 8; plot roofline roofline.svg\n"
             "    plot memory memory.png --gnuplot memory.gp",

@@ -100,8 +100,9 @@ const struct mfu_command mfu_command_print = {
     .group = "look closer",
     .summary = "compute an expression",
     .help = "Computes an expression over all settings, dimensions and results; `help results`\n"
-            "lists the results by name, `help units` what numbers may look like; before.mfu is\n"
-            "a result of what was kept as `before`.  -r prints a number alone, for a script.\n"
+            "lists the results by name, `help units` what numbers may look like; before.mfu\n"
+            "is a result of what was kept as `before`.  -r prints a number alone, for a\n"
+            "script.\n"
             "\n"
             "    print tokens_per_s*86400/1e9\n"
             "    print step_time_s\n"

@@ -98,8 +98,8 @@ const struct mfu_command mfu_command_report = {
     .help = "Writes the plan as one page: memory, a step, the roofline, the meters, what\n"
             "could be changed, and the commands that make the scenario again.  Everything is\n"
             "in the file: no script, nothing from the network.  It reads well by day and by\n"
-            "night, on a telephone and on paper.  A file that mfuplan did not write is replaced\n"
-            "with --force only.\n"
+            "night, on a telephone and on paper.  A file that mfuplan did not write is\n"
+            "replaced with --force only.\n"
             "\n"
             "    set batch 8; report plan.html",
     .writes = true,

@@ -25,8 +25,8 @@ const struct mfu_command mfu_command_save = {
     .group = "session",
     .summary = "write it as a script",
     .help = "Writes a script that makes this scenario again, for `source FILE` here or\n"
-            "`mfuplan FILE` later; edit it as you like.  A file that mfuplan did not write is replaced with\n"
-            "--force only.\n"
+            "`mfuplan FILE` later; edit it as you like.  A file that mfuplan did not write is\n"
+            "replaced with --force only.\n"
             "\n"
             "    set batch 8; save run.mfu; source run.mfu",
     .writes = true,

@@ -32,14 +32,18 @@ static int read_goal(struct mfu_session *s, int argc, char **argv, struct mfu_sw
     return mfu_sweep_column(&w->sweep, argv[2], err);
 }
 
-static int none(const struct mfu_sweep_result *r, struct mfu_error *err)
+static int none(const struct mfu_sweep *s, const struct mfu_sweep_result *r, struct mfu_error *err)
 {
+    const char *unpredicted = mfu_scenario_unpredicted(s->scenario);
+
     if (r->exhausted)
         return mfu_fail(err, MFU_EINPUT,
                         "of %zu configurations the best %zu do not satisfy the condition once they "
                         "are simulated; others may: narrow the search",
                         r->evaluated, r->tried);
-    return mfu_fail(err, MFU_EINPUT, "none of %zu configurations satisfies the condition", r->evaluated);
+    return mfu_fail(err, MFU_EINPUT, "none of %zu configurations satisfies the condition%s%.200s%s", r->evaluated,
+                    *unpredicted ? "; whether any fits is unknown, not modelled: " : "", unpredicted,
+                    *unpredicted ? " (unset not_modelled)" : "");
 }
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
@@ -76,7 +80,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     if (status == 0)
         status = mfu_sweep_words_run(s, &w, &r, err);
     if (status == 0 && r.n_rows == 0 && !s->json)
-        status = none(&r, err);
+        status = none(&w.sweep, &r, err);
     if (status == 0)
         mfu_sweep_words_sort(&w, &r);
     if (status == 0 && s->json)
@@ -102,12 +106,13 @@ const struct mfu_command mfu_command_search = {
             "`where EXPR` is `fits` unless given; `pareto` shows what nothing beats in both\n"
             "speed and memory.\n"
             "\n"
-            "layout varies how the GPUs share the work: tp, pp, vpp, cp, ep, zero, micro-batch and\n"
-            "checkpointing; dp and accum follow, GPUs and tokens per step stay.\n"
+            "layout varies how the GPUs share the work: tp, pp, vpp, cp, ep, zero,\n"
+            "micro-batch and checkpointing; dp and accum follow, GPUs and tokens per step\n"
+            "stay.\n"
             "\n"
             "    set gpus 64 accum 16; search layout maximize tokens_per_s where fits\n"
             "    search maximize tokens_per_s where fits and tokens_per_step == 524288\n"
-            "    search minimize step_time_s over batch=1..64 accum=1..64 where batch*accum == 512\n"
+            "    search minimize step_time_s batch=1..64 accum=1..64 where batch*accum==512\n"
             "    search pareto batch=1..64*2 checkpoint=all",
     .compares = "where",
     .least_args = 1,

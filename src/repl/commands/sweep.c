@@ -19,6 +19,8 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
 
     if (status == 0 && w.sweep.n_axes == 0)
         status = mfu_fail(err, MFU_EINPUT, "expected KEY=VALUES, such as batch=1,2,4 or batch=1..64*2");
+    if (status == 0)
+        mfu_sweep_words_drop_axes(&w);
     for (size_t i = 0; status == 0 && w.sweep.n_columns == 0 + i && i < sizeof usual / sizeof usual[0]; i++)
         status = mfu_sweep_column(&w.sweep, usual[i], err);
     w.sweep.confirmed = true;
@@ -45,12 +47,12 @@ const struct mfu_command mfu_command_sweep = {
     .summary = "plan many at once",
     .help = "Plans every combination of the values of some keys, on all cores.  Values are a\n"
             "list (1,2,4), a range (1..8), a range by factors (1..64*2) or steps (0..1+0.25),\n"
-            "choices (eager,compile), `all`, or follow from other keys (accum=512/batch); GPUs\n"
-            "and models vary, too.  `where EXPR` leaves rows out, `columns A,B` chooses\n"
+            "choices (eager,compile), `all`, or follow from other keys (accum=512/batch);\n"
+            "GPUs and models vary, too.  `where EXPR` leaves rows out, `columns A,B` chooses\n"
             "results, `sort RESULT` (or -RESULT) the order, `top N by RESULT` the best few,\n"
             "`top N` how many rows are shown, `threads N` the cores.\n"
-            "Up to four thousand rows are simulated, as `plan` does.  Beyond that the analytic\n"
-            "path is taken (a hundred thousand a second) unless you say `simulated`.\n"
+            "Up to four thousand rows are simulated, as `plan` does.  Beyond that the\n"
+            "analytic path is taken (a hundred thousand a second) unless you say `simulated`.\n"
             "\n"
             "    sweep batch=1..32*2 runtime=eager,compile\n"
             "    sweep batch=1..64 accum=512/batch where fits columns tokens_per_s,mfu\n"

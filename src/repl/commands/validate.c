@@ -74,9 +74,9 @@ const struct mfu_command mfu_command_validate = {
             "leaves open is assumed and listed; a row that cannot be planned says why.  The\n"
             "scenario of the session plays no part.\n"
             "Without a file: the published runs that come with mfuplan.\n"
-            "`validate kernels` takes a folder of calibrate/ground-truth and compares, kernel by\n"
-            "kernel, the launches that are predicted with those that PyTorch's profiler saw:\n"
-            "missing, extra, slow or fast by more than a quarter.\n"
+            "`validate kernels` takes a folder of calibrate/ground-truth and compares, kernel\n"
+            "by kernel, the launches that are predicted with those that PyTorch's profiler\n"
+            "saw: missing, extra, slow or fast by more than a quarter.\n"
             "\n"
             "    validate runs.csv\n"
             "    validate kernels h200.truth",

@@ -10,6 +10,7 @@
 #include "base/short.h"
 
 #define SHOWN 20
+#define SHAPE 3 /* the column */
 
 /* "8192x2304x768", "96x 1024x64x1024". */
 static void shape(char *text, size_t size, const struct mfu_term *t, const struct mfu_kernel *k)
@@ -93,9 +94,11 @@ int mfu_text_kernels(FILE *out, const struct mfu_term *t, const struct mfu_plan 
     mfu_table_print(out, t, &table, 0);
     free(rows);
     f = mfu_flow_start(out, t, "", 0);
-    mfu_flow_words(
-        &f, MFU_FAINT, "One optimizer step of %s; %s of it idle. Shapes: rows %s columns %s length of the products.",
-        Q(p->step.time_s, MFU_SECONDS), P(p->step.idle_s / p->step.time_s), mfu_text_times(t), mfu_text_times(t));
+    mfu_flow_words(&f, MFU_FAINT, "One optimizer step of %s; %s of it idle.", Q(p->step.time_s, MFU_SECONDS),
+                   P(p->step.idle_s / p->step.time_s));
+    if (table.shown[SHAPE])
+        mfu_flow_words(&f, MFU_FAINT, "Shapes: rows %s columns %s length of the products.", mfu_text_times(t),
+                       mfu_text_times(t));
     mfu_flow_end(&f);
     return 0;
 }

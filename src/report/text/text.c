@@ -18,6 +18,7 @@
 #define SHORTEST_BAR 8
 #define LONGEST_BAR 30
 #define SHORTEST_NAME 14
+#define SHORTEST_WRAPPED 14
 
 int mfu_text_columns(const struct mfu_term *t)
 {
@@ -390,6 +391,10 @@ static void choose_widths(const struct mfu_table *t, int room, int *widths)
                 worst = c;
         if (worst < 0)
             break;
+        if (t->columns[worst].wraps && widths[worst] - (sum - room) >= SHORTEST_WRAPPED) {
+            widths[worst] -= sum - room;
+            return;
+        }
         sum -= widths[worst] + COLUMN_GAP;
         widths[worst] = 0;
     }
@@ -453,6 +458,41 @@ static void print_row(FILE *out, const struct mfu_term *term, const struct mfu_t
     fputc('\n', out);
 }
 
+/* The part of a text that fits in `width`, in bytes: whole words if there are blanks. */
+static size_t fitting(const char *text, int width)
+{
+    size_t fits = 0, n = 0;
+    int sum = 0, columns;
+
+    if (mfu_text_width(text) <= width)
+        return strlen(text);
+    for (; text[n]; n += first_character(text + n, &columns), sum += columns)
+        if (text[n] == ' ' && sum <= width)
+            fits = n;
+    return fits;
+}
+
+/* A row, and what of its long cell goes on below. */
+static void print_wrapped(FILE *out, const struct mfu_term *term, const struct mfu_table *t, struct mfu_table_row row,
+                          const int *widths, int indent)
+{
+    int c = 0;
+    size_t n;
+
+    while (c < t->n_columns && !(t->columns[c].wraps && widths[c]))
+        c++;
+    n = c < t->n_columns ? fitting(row.cell[c], widths[c]) : 0;
+    if (n > 0 && row.cell[c][n]) {
+        struct mfu_table_row below = {0};
+
+        snprintf(below.cell[c], MFU_CELL, "%s", row.cell[c] + n + 1);
+        row.cell[c][n] = '\0';
+        print_row(out, term, t, &row, widths, indent);
+        print_wrapped(out, term, t, below, widths, indent);
+    } else
+        print_row(out, term, t, &row, widths, indent);
+}
+
 void mfu_table_print(FILE *out, const struct mfu_term *term, struct mfu_table *t, int indent)
 {
     int widths[MFU_TABLE_COLUMNS] = {0}, sum = -COLUMN_GAP;
@@ -464,6 +504,7 @@ void mfu_table_print(FILE *out, const struct mfu_term *term, struct mfu_table *t
     for (int c = 0; c < t->n_columns; c++) {
         titles |= t->columns[c].title[0] != '\0';
         sum += widths[c] ? widths[c] + COLUMN_GAP : 0;
+        t->shown[c] = widths[c] > 0;
     }
     if (titles && t->n_rows > 0)
         print_row(out, term, t, NULL, widths, indent);
@@ -473,7 +514,7 @@ void mfu_table_print(FILE *out, const struct mfu_term *term, struct mfu_table *t
             repeat(out, term->utf8 ? "\u2500" : "-", sum);
             fputc('\n', out);
         }
-        print_row(out, term, t, &t->rows[i], widths, indent);
+        print_wrapped(out, term, t, t->rows[i], widths, indent);
     }
     free(t->rows);
     t->rows = NULL;

@@ -85,9 +85,10 @@ void mfu_text_collective(FILE *, const struct mfu_term *, const struct mfu_singl
 
 struct mfu_column {
     const char *title;
-    bool left; /* aligned; numbers are aligned to the right */
-    bool bar;  /* its cells are shares, drawn as bars */
-    int rank;  /* 0: always shown; the largest goes first */
+    bool left;  /* aligned; numbers are aligned to the right */
+    bool bar;   /* its cells are shares, drawn as bars */
+    int rank;   /* 0: always shown; the largest goes first */
+    bool wraps; /* long cells go on in lines below rather than that the column goes */
 };
 
 struct mfu_table {
@@ -98,8 +99,9 @@ struct mfu_table {
         double share; /* of the bar */
         bool rule;    /* a line above */
     } * rows;
-    int n_rows, cap, next; /* next: cell to be filled */
-    bool failed;           /* out of memory: what is there is printed */
+    int n_rows, cap, next;         /* next: cell to be filled */
+    bool failed;                   /* out of memory: what is there is printed */
+    bool shown[MFU_TABLE_COLUMNS]; /* once it is printed: the columns that there was room for */
 };
 #define MFU_TABLE(c)                                                                                                   \
     {                                                                                                                  \

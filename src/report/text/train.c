@@ -3,6 +3,7 @@
  */
 #include <math.h>
 
+#include "base/quantity.h"
 #include "plan/train.h"
 #include "report/report.h"
 #include "report/text/text.h"
@@ -42,9 +43,32 @@ static void goodput(FILE *out, const struct mfu_term *t, const struct mfu_traini
     mfu_flow_end(&f);
 }
 
+/* Cents up to a hundred thousand, then 9.596 M. */
+static const char *money(char text[MFU_QUANTITY_MAX], double amount)
+{
+    if (amount >= 1e5)
+        return mfu_quantity_format(text, amount, MFU_COUNT);
+    snprintf(text, MFU_QUANTITY_MAX, "%.2f", amount);
+    return text;
+}
+
+static void put_energy(struct mfu_flow *f, double energy_j)
+{
+    double kwh = energy_j / 3.6e6;
+
+    mfu_flow_piece(f, MFU_STRONG, "%.4g %s",
+                   kwh < 1e4       ? kwh
+                       : kwh < 1e6 ? kwh / 1e3
+                                   : kwh / 1e6,
+                   kwh < 1e4       ? "kWh"
+                       : kwh < 1e6 ? "MWh"
+                                   : "GWh");
+}
+
 void mfu_text_training(FILE *out, const struct mfu_term *t, const struct mfu_plan *p, const struct mfu_training *r)
 {
     struct mfu_flow f = mfu_flow_start(out, t, "time", INDENT);
+    char text[MFU_QUANTITY_MAX];
 
     mfu_flow_piece(&f, MFU_STRONG, "%s", Q(r->seconds, MFU_SECONDS));
     mfu_flow_piece(&f, MFU_PLAIN, "90 %%: %s to %s", Q(r->low_s, MFU_SECONDS), Q(r->high_s, MFU_SECONDS));
@@ -57,16 +81,16 @@ void mfu_text_training(FILE *out, const struct mfu_term *t, const struct mfu_pla
     f = mfu_flow_start(out, t, "cost", INDENT);
     mfu_flow_piece(&f, MFU_STRONG, "%s GPU-hours", Q(r->gpu_hours, MFU_COUNT));
     if (!isnan(r->cost)) {
-        mfu_flow_piece(&f, MFU_STRONG, "%.2f", r->cost);
+        mfu_flow_piece(&f, MFU_STRONG, "%s", money(text, r->cost));
         mfu_flow_piece(&f, MFU_PLAIN, "%.4g per million useful tokens", r->cost / r->useful_tokens * 1e6);
     } else
         mfu_flow_piece(&f, MFU_FAINT, "train TOKENS price 2.50 for money");
     mfu_flow_end(&f);
     f = mfu_flow_start(out, t, "energy", INDENT);
-    mfu_flow_piece(&f, MFU_STRONG, "%.4g kWh", r->energy_j / 3.6e6);
+    put_energy(&f, r->energy_j);
     mfu_flow_piece(&f, MFU_PLAIN, "at about %s", Q(r->power_w, MFU_WATTS));
     if (!isnan(r->energy_cost))
-        mfu_flow_piece(&f, MFU_PLAIN, "%.2f for it", r->energy_cost);
+        mfu_flow_piece(&f, MFU_PLAIN, "%s for it", money(text, r->energy_cost));
     mfu_flow_piece(&f, MFU_FAINT, "GPUs only");
     mfu_flow_end(&f);
     usefulness(out, t, r);

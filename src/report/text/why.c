@@ -18,7 +18,7 @@ static void parts(FILE *out, const struct mfu_term *t, const struct mfu_why *w)
                                          {mfu_translate("share"), .rank = 0},
                                          {"", .rank = 1},
                                          {"", .bar = true, .rank = 5},
-                                         {mfu_translate("what it is"), .left = true, .rank = 3},
+                                         {mfu_translate("what it is"), .left = true, .rank = 3, .wraps = true},
                                          {mfu_translate("see"), .left = true, .rank = 2}};
     struct mfu_table table = MFU_TABLE(columns);
     double sum = 0, amount = 0;
