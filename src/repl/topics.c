@@ -42,6 +42,20 @@ static void list_settings(FILE *out)
     putc('\n', out);
 }
 
+const struct mfu_exit_status mfu_exit_statuses[] = {
+    {0, "all well"},
+    {1, "a command failed, or the answer could not be written"},
+    {2, "the command line was wrong"},
+    {3, "a check was not satisfied"},
+};
+const size_t mfu_exit_status_count = sizeof mfu_exit_statuses / sizeof mfu_exit_statuses[0];
+
+static void list_exit_statuses(FILE *out)
+{
+    for (size_t i = 0; i < mfu_exit_status_count; i++)
+        fprintf(out, "%d   %s\n", mfu_exit_statuses[i].status, mfu_exit_statuses[i].meaning);
+}
+
 const struct mfu_topic mfu_topics[] = {
     {"units", "what numbers may look like",
      "Numbers take units and prefixes, as the field says them:\n"
@@ -87,15 +101,12 @@ const struct mfu_topic mfu_topics[] = {
      "    mfuplan --csv -e 'gpu h100-sxm; kernels' > kernels.csv\n",
      NULL},
     {"exit", "exit status",
-     "0   all well; in a conversation always\n"
-     "1   a command failed, or the answer could not be written\n"
-     "2   the command line was wrong\n"
-     "3   a `check` was not satisfied\n"
+     "A script, or -e, stops at the first command that fails; a conversation goes on, and\n"
+     "its status is always 0.\n"
      "\n"
-     "A script, or -e, stops at the first command that fails.\n"
-     "\n"
-     "    mfuplan run.mfu && sbatch run.slurm\n",
-     NULL},
+     "    mfuplan run.mfu && sbatch run.slurm\n"
+     "\n",
+     list_exit_statuses},
     {"editing", "keys, history, files",
      "Tab completes commands, keys, their values and names; Ctrl-R searches the history;\n"
      "Ctrl-C drops the line; Ctrl-D leaves.  A line may hold several commands, separated\n"

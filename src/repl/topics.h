@@ -16,4 +16,12 @@ struct mfu_topic {
 extern const struct mfu_topic mfu_topics[];
 extern const size_t mfu_topic_count;
 
+/* What the program's exit status means. */
+struct mfu_exit_status {
+    int status;
+    const char *meaning;
+};
+extern const struct mfu_exit_status mfu_exit_statuses[];
+extern const size_t mfu_exit_status_count;
+
 #endif

@@ -4,7 +4,7 @@
  * A tool is a command: the arguments of a call describe the scenario (model, gpu, settings)
  * and its words; the answer is the command's JSON.
  */
-#include "repl/mcp.h"
+#include "repl/program/mcp.h"
 
 #include <jansson.h>
 #include <stdlib.h>

@@ -5,7 +5,6 @@
  *     mfuplan FILE ...            scripts
  *     mfuplan -e 'CMD; CMD' ...   commands
  */
-#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <locale.h>
@@ -15,7 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/printable.h"
 #include "base/suggest.h"
 #include "repl/command.h"
 #include "repl/command_lookup.h"
@@ -24,12 +22,15 @@
 #include "repl/kept.h"
 #include "repl/language.h"
 #include "repl/line.h"
-#include "repl/mcp.h"
+#include "repl/program/manual.h"
+#include "repl/program/mcp.h"
+#include "repl/program/options.h"
 #include "repl/session.h"
 #include "repl/output.h"
 #include "repl/transcript.h"
 #include "report/json/json.h"
 #include "report/words/pages.h"
+#include "version.gen.h"
 
 /* 0: all well.  1: a command failed.  2: the call was wrong.  3: a `check` was
  * not satisfied, so that `mfuplan plan.mfu && sbatch ...` works. */
@@ -48,90 +49,14 @@ struct options {
     int n_jobs;
 };
 
-enum { JSON = 256, CSV, SCHEMA, NO_CALIBRATION, NO_COLOR, ASCII, SHELL, FORCE, DATA_DIR, TRANSCRIPT, VERSION };
-
-static const struct option long_options[] = {
-    {"json", no_argument, NULL, JSON},
-    {"csv", no_argument, NULL, CSV},
-    {"schema", no_argument, NULL, SCHEMA},
-    {"quiet", no_argument, NULL, 'q'},
-    {"no-calibration", no_argument, NULL, NO_CALIBRATION},
-    {"shell", no_argument, NULL, SHELL},
-    {"force", no_argument, NULL, FORCE},
-    {"no-color", no_argument, NULL, NO_COLOR},
-    {"ascii", no_argument, NULL, ASCII},
-    {"data-dir", required_argument, NULL, DATA_DIR},
-    {"version", no_argument, NULL, VERSION},
-    {"transcript", required_argument, NULL, TRANSCRIPT},
-    {"help", no_argument, NULL, 'h'},
-    {"eval", required_argument, NULL, 'e'},
-    {NULL, 0, NULL, 0},
-};
-
-static const char usage[] = "Usage: mfuplan [OPTION]... [FILE]...\n"
-                            "       mfuplan [OPTION]... -e 'COMMAND; COMMAND'...\n"
-                            "       mfuplan mcp           tools for assistants (Model Context Protocol)\n"
-                            "Plans the memory, the time and the MFU of a training run.\n"
-                            "\n"
-                            "Without FILE and -e: a conversation on a terminal, else a script on standard\n"
-                            "input, as is FILE -.\n"
-                            "\n"
-                            "  -e, --eval COMMANDS   run these commands (may be repeated)\n"
-                            "      --json            answers are JSON, one object on a line\n"
-                            "      --csv             answers are tables (RFC 4180); what only confirms is silent\n"
-                            "      --schema          print the JSON Schema of all answers\n"
-                            "  -q, --quiet           no banner, no confirmations\n"
-                            "      --no-calibration  as if nothing were measured on this computer\n"
-                            "      --force           replace files that mfuplan did not write\n"
-                            "      --shell           scripts may start programs: !COMMAND, | COMMAND\n"
-                            "      --no-color        no colours (as NO_COLOR in the environment)\n"
-                            "      --ascii           no characters beyond ASCII\n"
-                            "      --data-dir DIR    folder with models/ and gpus/ (also MFUPLAN_DATA_DIR)\n"
-                            "      --transcript FILE run the lines of FILE that begin with '> ', and print it\n"
-                            "                        with their answers in place: for tests\n"
-                            "      --version         print the version\n"
-                            "  -h, --help            print this\n"
-                            "\n"
-                            "Exit status: 0 all well, 1 a command failed, 2 the command line was wrong,\n"
-                            "3 a `check` was not satisfied.\n"
-                            "\n"
-                            "Try:  mfuplan -e 'gpu rtx4070; model gpt2; set batch 8; plan'\n";
-
-/* ---- options ------------------------------------------------------------- */
-
-static int refuse(char **argv, int c)
-{
-    const char *names[sizeof long_options / sizeof long_options[0]], *best;
-    char safe[256];
-    const char *word = mfu_printable(safe, sizeof safe, argv[optind - 1]);
-    size_t n = 0;
-
-    if (c == ':')
-        fprintf(stderr, "mfuplan: option '%s' needs an argument\n", word);
-    else if (optopt > 0 && optopt < 256)
-        fprintf(stderr, "mfuplan: there is no option '-%c'\n", isprint(optopt) ? optopt : '?');
-    else if (optopt)
-        fprintf(stderr, "mfuplan: option '%s' takes no argument\n", word);
-    else {
-        fprintf(stderr, "mfuplan: there is no option '%s'\n", word);
-        for (; long_options[n].name; n++)
-            names[n] = long_options[n].name;
-        if (mfu_suggest(word + strspn(word, "-"), names, n, &best, 1))
-            fprintf(stderr, "hint: did you mean '--%s'?\n", best);
-    }
-    fprintf(stderr, "mfuplan: 'mfuplan --help' lists the options\n");
-    return MISUSED;
-}
-
 static void add_job(struct options *o, bool command, const char *text)
 {
     o->jobs[o->n_jobs++] = (struct job){command, text};
 }
 
-/* Prints and leaves for --help and --version. */
-static int tell(const char *text)
+/* The end of what only tells: --help, --version and the like. */
+static int told(void)
 {
-    fputs(text, stdout);
     if (fflush(stdout) == 0)
         return WELL;
     if (errno != EPIPE)
@@ -155,39 +80,63 @@ static int tell_schema(void)
         text = json_dumps(schema, JSON_INDENT(1));
         json_decref(schema);
     }
-    if (text)
-        status = tell(text);
-    else
+    if (text) {
+        fputs(text, stdout);
+        status = told();
+    } else
         fprintf(stderr, "mfuplan: out of memory\n");
     free(text);
     free(answers);
     return status;
 }
 
+/* Of the sources, not of the day on which they were compiled: the same bits twice. */
+static void tell_version(void)
+{
+    puts("mfuplan " MFUPLAN_VERSION);
+    if (*MFUPLAN_COMMIT)
+        puts("commit " MFUPLAN_COMMIT "; models and GPUs of " MFUPLAN_DATA_DATE);
+}
+
+static int tell_completion(const char *shell)
+{
+    struct mfu_error err = {0};
+
+    if (mfu_completion_write(stdout, shell))
+        return told();
+    mfu_fail(&err, MFU_EINPUT, "no completion is known for '%.60s'", shell);
+    mfu_error_nearest(&err, shell, mfu_completion_shells, 3);
+    fprintf(stderr, "mfuplan: %s; one of bash, zsh, fish\n", err.text);
+    mfu_error_clear(&err);
+    return MISUSED;
+}
+
 /* -1 to go on, else the exit status. */
 static int read_options(int argc, char **argv, struct options *o)
 {
-    int c;
+    const char *argument;
+    int option;
 
-    opterr = 0;
-    while ((c = getopt_long(argc, argv, "-:e:qh", long_options, NULL)) != -1)
-        switch (c) {
-        case 1: add_job(o, false, optarg); break;
-        case 'e': add_job(o, true, optarg); break;
-        case 'q': o->quiet = true; break;
-        case JSON: o->json = true; break;
-        case CSV: o->json = o->csv = true; break;
-        case SCHEMA: return tell_schema();
-        case ASCII: o->ascii = true; break;
-        case NO_CALIBRATION: o->no_calibration = true; break;
-        case SHELL: o->shell = true; break;
-        case FORCE: o->force = true; break;
-        case NO_COLOR: o->no_color = true; break;
-        case DATA_DIR: o->data_dir = optarg; break;
-        case TRANSCRIPT: o->transcript = optarg; break;
-        case VERSION: return tell("mfuplan " MFUPLAN_VERSION "\n");
-        case 'h': return tell(usage);
-        default: return refuse(argv, c);
+    while ((option = mfu_options_next(argc, argv, &argument)) != -1)
+        switch (option) {
+        case MFU_OPTION_COUNT: add_job(o, false, argument); break;
+        case MFU_OPTION_EVAL: add_job(o, true, argument); break;
+        case MFU_OPTION_QUIET: o->quiet = true; break;
+        case MFU_OPTION_JSON: o->json = true; break;
+        case MFU_OPTION_CSV: o->json = o->csv = true; break;
+        case MFU_OPTION_SCHEMA: return tell_schema();
+        case MFU_OPTION_ASCII: o->ascii = true; break;
+        case MFU_OPTION_NO_CALIBRATION: o->no_calibration = true; break;
+        case MFU_OPTION_SHELL: o->shell = true; break;
+        case MFU_OPTION_FORCE: o->force = true; break;
+        case MFU_OPTION_NO_COLOR: o->no_color = true; break;
+        case MFU_OPTION_DATA_DIR: o->data_dir = argument; break;
+        case MFU_OPTION_TRANSCRIPT: o->transcript = argument; break;
+        case MFU_OPTION_MANUAL: mfu_manual_write(stdout); return told();
+        case MFU_OPTION_COMPLETION: return tell_completion(argument);
+        case MFU_OPTION_VERSION: tell_version(); return told();
+        case MFU_OPTION_HELP: mfu_options_usage(stdout); return told();
+        default: return MISUSED;
         }
     while (optind < argc)
         add_job(o, false, argv[optind++]); /* behind `--` */
@@ -263,10 +212,11 @@ static int open_streams(struct mfu_session *s)
 static int open_session(struct mfu_session *s, const struct options *o, struct mfu_error *err)
 {
     const char *named = o->data_dir ? NULL : mfu_environment_data_dir();
-    char folder[MFU_PATH_MAX];
+    char folder[MFU_PATH_MAX], beside[MFU_PATH_MAX];
     const char *calibrations = o->no_calibration ? NULL : mfu_environment_calibrations(folder);
+    const char *data = named ? named : o->data_dir ? o->data_dir : mfu_environment_installed(beside) ? beside : NULL;
 
-    if (mfu_session_open(s, named ? named : o->data_dir, calibrations, err) == 0)
+    if (mfu_session_open(s, data, calibrations, err) == 0)
         return 0;
     return named && err->code == MFU_EIO ? mfu_within(err, "MFUPLAN_DATA_DIR") : -1;
 }
