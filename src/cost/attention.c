@@ -43,7 +43,7 @@ double mfu_attention_seconds(const struct mfu_machine *m, const struct mfu_kerne
     /* What counts is how many keys a query has on average; the half length is
      * of causal attention, without a mask it is a quarter. */
     double pairs = k->flops / (k->backward ? 10 : 4) / (k->k * k->n * k->batch);
-    double keys = fmin(pairs / k->m, k->causal ? k->m / 2 : k->m);
+    double keys = fmin(pairs / k->m, k->pairs / k->m / (k->causal ? 2 : 1));
 
     e *= keys / (keys + m->c[row->half] * (k->causal ? 0.5 : 0.25));
     if (k->backward)

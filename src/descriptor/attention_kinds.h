@@ -19,7 +19,7 @@
       .tiles = MFU_TILES_FLASH, .launches_backward = 3, .most_head_dim = 256, .least_capability = 7.5,                 \
       .lacking = "FlashAttention needs compute capability 7.5")                                                        \
     X(argument, FLASH, "flash", "FlashAttention 2", .tiles = MFU_TILES_FLASH, .launches_backward = 3,                  \
-      .most_head_dim = 256, .head_step = 8, .least_capability = 8.0,                                                   \
+      .keeps_layout = true, .most_head_dim = 256, .head_step = 8, .least_capability = 8.0,                             \
       .lacking = "it needs compute capability 8.0 (Ampere)", .preference = 3,                                          \
       .aliases = "flash2 flash-attn flash-attention flash-attention-2 flash_attention_2", .stands_for = "te-flash")    \
     X(argument, FLASH3, "flash3", "FlashAttention 3", .tiles = MFU_TILES_HOPPER, .launches_backward = 3,               \

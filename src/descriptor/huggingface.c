@@ -564,7 +564,7 @@ static int note_unread(struct reader *r, struct mfu_model *m)
 static int check(struct reader *r, struct mfu_model *m)
 {
     double values[MFU_MAX_DIMS];
-    uint64_t circle;
+    mfu_dim_set circle;
 
     if (mfu_model_order_dims(m, &circle, r->err) < 0) {
         mfu_within(r->err, "dims");

@@ -41,11 +41,14 @@
 struct mfu_error;
 struct mfu_yaml;
 
-#define MFU_MAX_DIMS 64         /* of one model */
+#define MFU_MAX_DIMS 128        /* of one model */
 #define MFU_MAX_OPS 200         /* of one model, all sections */
 #define MFU_MAX_SECTIONS 12     /* of one model */
 #define MFU_MAX_NOT_MODELLED 16 /* things of a config.json */
 #define MFU_SECTION_INPUT (-1)
+
+/* A set of dims: bit i is dim i. */
+__extension__ typedef unsigned __int128 mfu_dim_set;
 
 struct mfu_model_dim {
     const char *name;
@@ -75,8 +78,8 @@ struct mfu_model {
     double published_params;                        /* NAN: none published */
     const char *not_modelled[MFU_MAX_NOT_MODELLED]; /* what a config.json says and nothing reads */
     int n_not_modelled;
-    double longest_seq; /* of a config.json, that `seq` stops short of; 0: it does not */
-    uint64_t read_dims; /* bit i: an expression reads dim i */
+    double longest_seq;    /* of a config.json, that `seq` stops short of; 0: it does not */
+    mfu_dim_set read_dims; /* those that an expression reads */
     int n_dims, n_sections, n_ops;
     struct mfu_model_dim dims[MFU_MAX_DIMS];
     short dim_order[MFU_MAX_DIMS]; /* each after the ones it depends on */
@@ -102,8 +105,8 @@ enum mfu_dim mfu_model_dim_kind(const char *name);
 void mfu_model_dim_values(const struct mfu_model *, double *values);
 
 /* Works out `dim_order` after expressions were replaced.  -1 if dims depend on
- * each other in a circle: bit i of `circle` says that dim i is in it. */
-int mfu_model_order_dims(struct mfu_model *, uint64_t *circle, struct mfu_error *err);
+ * each other in a circle, which are `circle`. */
+int mfu_model_order_dims(struct mfu_model *, mfu_dim_set *circle, struct mfu_error *err);
 
 /* Reads a model file.  `folder` is where `extends` looks, before the folder of
  * the file that says it; NULL: only there.  Dims, graph, family and the table

@@ -90,7 +90,7 @@ int mfu_model_dim_resolve(void *model, const char *name, struct mfu_error *err)
     int i = mfu_model_dim_find(model, name, err);
 
     if (i >= 0)
-        ((struct mfu_model *)model)->read_dims |= UINT64_C(1) << i;
+        ((struct mfu_model *)model)->read_dims |= (mfu_dim_set)1 << i;
     return i;
 }
 
@@ -312,21 +312,20 @@ static int compile_dims(struct mfu_model_builder *b)
     return 0;
 }
 
-/* A set of dims: bit i is dim i. */
-_Static_assert(MFU_MAX_DIMS <= 64, "a set of dims fits into 64 bits");
+_Static_assert(MFU_MAX_DIMS <= 8 * sizeof(mfu_dim_set), "a set of dims fits into its bits");
 
-static uint64_t needs(const struct mfu_model_dim *dim)
+static mfu_dim_set needs(const struct mfu_model_dim *dim)
 {
     int slots[MFU_MAX_DIMS];
     size_t n = mfu_expression_slots(dim->value, slots, MFU_MAX_DIMS);
-    uint64_t set = 0;
+    mfu_dim_set set = 0;
 
     for (size_t i = 0; i < n; i++)
-        set |= (uint64_t)1 << slots[i];
+        set |= (mfu_dim_set)1 << slots[i];
     return set;
 }
 
-static int first_of(uint64_t set)
+static int first_of(mfu_dim_set set)
 {
     int i = 0;
 
@@ -337,7 +336,7 @@ static int first_of(uint64_t set)
 
 /* Fails with "d_ff -> n_embd -> d_ff".  Every dim of `left` needs one of them,
  * so that going from each to one that it needs ends in a circle. */
-static int fail_circle(const struct mfu_model *m, const uint64_t *need, uint64_t left, uint64_t *circle,
+static int fail_circle(const struct mfu_model *m, const mfu_dim_set *need, mfu_dim_set left, mfu_dim_set *circle,
                        struct mfu_error *err)
 {
     char text[300] = "";
@@ -349,7 +348,7 @@ static int fail_circle(const struct mfu_model *m, const uint64_t *need, uint64_t
     *circle = 0;
     first = i;
     do {
-        *circle |= (uint64_t)1 << i;
+        *circle |= (mfu_dim_set)1 << i;
         if (used < sizeof text - 2 * MFU_NAME_MAX)
             used += (size_t)snprintf(text + used, sizeof text - used, "%s -> ", m->dims[i].name);
         i = first_of(need[i] & left);
@@ -358,13 +357,13 @@ static int fail_circle(const struct mfu_model *m, const uint64_t *need, uint64_t
     return mfu_fail(err, MFU_EINPUT, "depends on itself: %s", text);
 }
 
-int mfu_model_order_dims(struct mfu_model *m, uint64_t *circle, struct mfu_error *err)
+int mfu_model_order_dims(struct mfu_model *m, mfu_dim_set *circle, struct mfu_error *err)
 {
-    uint64_t need[MFU_MAX_DIMS], left = 0;
+    mfu_dim_set need[MFU_MAX_DIMS], left = 0;
 
     for (int i = 0; i < m->n_dims; i++) {
         need[i] = needs(&m->dims[i]);
-        left |= (uint64_t)1 << i;
+        left |= (mfu_dim_set)1 << i;
     }
     for (int n = 0; n < m->n_dims; n++) {
         int next = 0;
@@ -374,7 +373,7 @@ int mfu_model_order_dims(struct mfu_model *m, uint64_t *circle, struct mfu_error
         if (next == m->n_dims)
             return fail_circle(m, need, left, circle, err);
         m->dim_order[n] = (short)next;
-        left &= ~((uint64_t)1 << next);
+        left &= ~((mfu_dim_set)1 << next);
     }
     return 0;
 }
@@ -408,7 +407,7 @@ static int check_dims(struct mfu_model_builder *b)
 
 /* Of the dims of a circle, the one that the nearest file gives: the others were
  * there before and did no harm. */
-static int nearest_of(const struct mfu_model_builder *b, uint64_t circle)
+static int nearest_of(const struct mfu_model_builder *b, mfu_dim_set circle)
 {
     for (int f = 0; f < b->n_files; f++)
         for (int i = 0; i < b->model->n_dims; i++)
@@ -419,7 +418,7 @@ static int nearest_of(const struct mfu_model_builder *b, uint64_t circle)
 
 static int read_dims(struct mfu_model_builder *b)
 {
-    uint64_t circle;
+    mfu_dim_set circle;
 
     for (int i = b->n_files - 1; i >= 0; i--)
         if (gather_dims(b, b->chain[i].yaml, i < b->n_files - 1) < 0)

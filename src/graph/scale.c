@@ -22,11 +22,11 @@ struct mfu_line {
 /* What of a launch follows the batch; the rest of it is in same_launch(). */
 #define AT(member) offsetof(struct mfu_launch, member)
 static const size_t sizes[] = {
-    AT(kernel.m),         AT(kernel.n),          AT(kernel.k),           AT(kernel.batch),
-    AT(kernel.flops),     AT(kernel.read_bytes), AT(kernel.write_bytes), AT(kernel.reread_bytes),
-    AT(kernel.launches),  AT(gradient_elements), AT(accumulated_bytes),  AT(extra_read_bytes),
-    AT(temporary_bytes),  AT(half_bytes),        AT(half_of_bytes),      AT(whole.flops),
-    AT(whole.read_bytes), AT(whole.write_bytes), AT(whole.launches),     AT(collective.bytes),
+    AT(kernel.m),          AT(kernel.n),          AT(kernel.k),           AT(kernel.batch),        AT(kernel.pairs),
+    AT(kernel.flops),      AT(kernel.read_bytes), AT(kernel.write_bytes), AT(kernel.reread_bytes), AT(kernel.launches),
+    AT(gradient_elements), AT(accumulated_bytes), AT(extra_read_bytes),   AT(temporary_bytes),     AT(half_bytes),
+    AT(half_of_bytes),     AT(whole.flops),       AT(whole.read_bytes),   AT(whole.write_bytes),   AT(whole.launches),
+    AT(collective.bytes),
 };
 #define N_SIZES ((int)(sizeof sizes / sizeof sizes[0]))
 
@@ -57,7 +57,7 @@ static bool same_launch(const struct mfu_launch *a, const struct mfu_launch *b)
         && memcmp(a->in, b->in, (size_t)a->n_in * sizeof *a->in) == 0
         && memcmp(a->out, b->out, (size_t)a->n_out * sizeof *a->out) == 0;
 }
-_Static_assert(sizeof(struct mfu_launch) == 392 && sizeof(struct mfu_kernel) == 104,
+_Static_assert(sizeof(struct mfu_launch) == 400 && sizeof(struct mfu_kernel) == 112,
                "a new field is a size, or belongs in same_launch()");
 
 static bool same_form(const struct mfu_program *a, const struct mfu_program *b)

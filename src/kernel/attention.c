@@ -4,6 +4,8 @@
  *     forward   4 d FLOP per pair of query and key (Q K^T and P V)
  *     backward  10 d (recomputed Q K^T, dV, dP, dQ, dK)
  *
+ * with values as wide as keys (else 2 and 6 times the one width, 2 and 4 times the other),
+ *
  * per head; a causal mask leaves half of the pairs (published rates count so;
  * the half-empty blocks on the diagonal are part of the kernels' efficiency).  Per token forward reads q, k, v and writes out and the
  * logsumexp; backward reads q, k, v, out, d out and writes dq, dk, dv.
@@ -19,6 +21,8 @@ double mfu_attention_pairs(const struct mfu_attention *a)
 {
     double s = a->seq, w = a->window > 0 && a->window < s ? a->window : s;
 
+    if (a->keys > 0 && a->keys != s)
+        return s * a->keys;
     if (!a->causal)
         return s * fmin(s, 2 * w);
     return w * (w + 1) / 2 + (s - w) * w; /* a triangle, then full rows */
@@ -29,22 +33,24 @@ double mfu_attention_backward_bytes(const struct mfu_attention *a)
     double rounded_d = a->head_dim <= 128 ? ceil(a->head_dim / 32) * 32 : ceil(a->head_dim / 64) * 64;
     double rows = a->sequences * a->heads * ceil(a->seq / BLOCK) * BLOCK;
     /* GQA: dK and dV are first written for every query head. */
-    double expanded =
-        a->kv_heads < a->heads ? 2 * a->sequences * a->seq * a->heads * a->head_dim * a->element_bytes : 0;
+    double expanded = a->kv_heads < a->heads
+        ? 2 * a->sequences * (a->keys > 0 ? a->keys : a->seq) * a->heads * a->head_dim * a->element_bytes
+        : 0;
 
     return rows * (4 * rounded_d + 4) + expanded;
 }
 
 double mfu_kernel_counted_flops(const struct mfu_kernel *k)
 {
-    return mfu_kind_is_attention(k->kind) ? 4 * k->batch * k->n * k->k * k->m * k->m : k->flops;
+    return mfu_kind_is_attention(k->kind) ? 4 * k->batch * k->n * k->k * k->pairs : k->flops;
 }
 
 struct mfu_kernel mfu_kernel_attention(const struct mfu_attention *a, bool backward)
 {
-    double tokens = a->sequences * a->seq, e = a->element_bytes;
-    double q = a->heads * a->head_dim, kv = a->kv_heads * a->head_dim;
-    double flops = 4 * a->head_dim * a->heads * a->sequences * mfu_attention_pairs(a);
+    double tokens = a->sequences * a->seq, others = a->keys > 0 ? a->sequences * a->keys : tokens;
+    double d = a->head_dim, v = a->value_dim > 0 ? a->value_dim : d, e = a->element_bytes;
+    double q = tokens * a->heads * d, out = tokens * a->heads * v, kv = others * a->kv_heads * (d + v);
+    double products = 2 * a->heads * a->sequences * mfu_attention_pairs(a); /* 1 wide */
     double lse = 4 * a->heads * tokens;
 
     return (struct mfu_kernel){
@@ -56,11 +62,12 @@ struct mfu_kernel mfu_kernel_attention(const struct mfu_attention *a, bool backw
         .causal = a->causal,
         .m = a->seq,
         .n = a->heads,
-        .k = a->head_dim,
+        .k = (d + v) / 2,
         .batch = a->sequences,
-        .flops = backward ? 2.5 * flops : flops,
-        .read_bytes = backward ? tokens * e * (3 * q + 2 * kv) + 2 * lse + 4 * tokens * q : tokens * e * (q + 2 * kv),
-        .write_bytes = backward ? tokens * e * (q + 2 * kv) + 4 * tokens * q : tokens * e * q + lse,
+        .pairs = a->seq * others / a->sequences,
+        .flops = products * (backward ? 3 * d + 2 * v : d + v),
+        .read_bytes = backward ? e * (q + 2 * out + kv) + 2 * lse + 4 * q : e * (q + kv),
+        .write_bytes = backward ? e * (q + kv) + 4 * q : e * out + lse,
         .launches = backward ? mfu_attentions[a->kind].launches_backward : 1,
     };
 }

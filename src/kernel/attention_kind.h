@@ -21,6 +21,7 @@ struct mfu_attention_row {
     bool any_precision;      /* runs in fp32 and TF32, too; else 16 bits are needed */
     bool any_scores;         /* scores pass through memory, where a model may cap them */
     bool in_c_programs;      /* llm.c has it */
+    bool keeps_layout;       /* its result lies in memory as q does */
     double most_head_dim;    /* 0: any */
     double head_step;        /* PyTorch pads heads to multiples of this; 0: any width */
     double least_capability; /* compute capability of the GPU; 0: any */

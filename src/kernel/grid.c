@@ -95,7 +95,7 @@ static const struct tile *tile_of(const struct mfu_kernel *k, double most_shared
  * on it: half a block per row too much. */
 static double whole_blocks(const struct mfu_kernel *k, const struct tile *t)
 {
-    double computed = k->flops / ((k->backward ? 10 : 4) * k->k * k->n * k->batch * k->m * k->m);
+    double computed = k->flops / ((k->backward ? 10 : 4) * k->k * k->n * k->batch * k->pairs);
     double across = k->backward ? t->rows : t->columns;
 
     return computed > 0.9 ? ceil(k->m / across) * across / k->m : fmin((k->m + across) / (k->m + 1), 2);

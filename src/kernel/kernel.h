@@ -27,6 +27,7 @@ struct mfu_kernel {
     double m, n, k, batch;             /* GEMM: `batch` products C[m,n] = A[m,k] B[k,n];
                                    attention: m = sequence, n = heads, k = head
                                    size, batch = sequences; others: m rows of n */
+    double pairs;                      /* attention: of query and key in one head, masked or not */
     double flops;                      /* computed, causal masking taken off */
     double read_bytes, write_bytes;
     double half_share;   /* of its traffic, in 16-bit elements by loads of four */
@@ -52,7 +53,9 @@ struct mfu_attention {
     enum mfu_attention_kind kind;
     enum mfu_peak math;
     double sequences, seq, heads, kv_heads, head_dim;
-    double window; /* tokens that a query sees; 0: all */
+    double keys;      /* tokens that are attended to; 0: the same as attend */
+    double value_dim; /* width of a head's values; 0: head_dim */
+    double window;    /* tokens that a query sees; 0: all */
     bool causal;
     double element_bytes;
 };

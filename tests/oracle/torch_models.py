@@ -45,7 +45,7 @@ def sdpa(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scal
     query, key, value = autocast_args(query, key, value)
     half = query.dtype in (torch.float16, torch.bfloat16)
     d = query.size(-1)
-    if half and attn_mask is None and d <= 256:
+    if half and attn_mask is None and d <= 256 and value.size(-1) == d:
         if scale is None:
             scale = d ** -0.5
         pad = -d % 8
@@ -290,6 +290,26 @@ def cases():
     yield row("nanogpt-math-compile", "nanogpt", batch=5, seq=768, attention="eager", dims="n_layer=4 bias=1", **nano, **comp)
     yield row("nanogpt-ckpt", "nanogpt", batch=16, seq=1024, dims="n_layer=6", **nano, **ckpt)
     yield from adapter_cases()
+    yield from family_cases()
+
+
+FAMILIES = ["qwen3-moe", "qwen3-moe-dense", "qwen2-moe", "olmoe", "granitemoe", "deepseek-v2", "deepseek-v3", "gpt-oss", "gemma3",
+            "phi", "phi3", "cohere", "gpt-neox", "falcon", "gptj", "opt", "bloom", "starcoder2", "stablelm", "olmo2",
+            "granite", "smollm3", "glm4"]
+
+
+def family_cases():
+    """Every family of decoders that has no rows above: autocast (not of experts, see README.md), 16 bit,
+    checkpointing, attention by its parts."""
+    pure = dict(precision="bf16-pure")
+    for m in FAMILIES:
+        if "moe" in m or m in ("deepseek-v2", "deepseek-v3", "gpt-oss"):
+            yield row(f"{m}-small", m, batch=1, seq=256, **pure)
+        else:
+            yield row(f"{m}-amp", m, seq=768)
+        yield row(f"{m}-pure", m, seq=768, **pure)
+        yield row(f"{m}-pure-ckpt", m, batch=4, seq=768, checkpoint="full", **pure)
+        yield row(f"{m}-pure-eager", m, batch=3, seq=384, attention="eager", **pure)
 
 
 def adapter_cases():
@@ -384,7 +404,7 @@ def build(c):
             config.use_cache = False                    # as Trainer has it
             if c["attention"] == "eager":
                 config._attn_implementation = "eager"
-            if keys["model_type"] == "mixtral":
+            if any("experts" in key for key in keys):
                 config._experts_implementation = "grouped_mm"
             model = getattr(transformers, keys["architectures"][0])._from_config(config, dtype=dtype)
             model.train()

@@ -65,6 +65,16 @@ static inline int oracle_close(void **state)
     return 0;
 }
 
+/* FLOPs of an attention over all pairs. */
+static inline double whole_attention(const struct mfu_kernel *l)
+{
+    double full = (l->backward ? 10 : 4) * l->batch * l->n * l->k * l->pairs, share = l->flops / full;
+
+    if (share > 0.45) /* no window: all pairs, or those of a triangle; widths of keys and values may differ */
+        return l->flops * (l->causal ? 2 * l->m / (l->m + 1) : 1);
+    return full;
+}
+
 /* FLOPs of a phase; attention counted in full, as FlopCounterMode does. */
 static inline double oracle_flops(const struct mfu_plan *p, enum mfu_phase phase)
 {
@@ -79,7 +89,7 @@ static inline double oracle_flops(const struct mfu_plan *p, enum mfu_phase phase
             if (l->kind == MFU_GEMM)
                 sum += seg->repeat * l->flops;
             else if (l->kind == MFU_FUSED_ATTENTION)
-                sum += seg->repeat * (l->backward ? 10 : 4) * l->batch * l->n * l->k * l->m * l->m;
+                sum += seg->repeat * whole_attention(l);
         }
     }
     return sum;

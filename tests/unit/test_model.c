@@ -262,7 +262,7 @@ static void too_much_is_refused(void **state)
     for (int i = 0; i <= MFU_MAX_DIMS; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "  d%d: 1\n", i);
     assert_null(parse(text, &err));
-    assert_string_equal(err.text, "more than 64 dims");
+    assert_string_equal(err.text, "more than 128 dims");
     assert_int_equal(err.line, 3 + MFU_MAX_DIMS);
 
     used = (size_t)snprintf(text, sizeof text,

@@ -131,7 +131,7 @@ static const enum mfu_breakdown_part part_of[MFU_KIND_COUNT] = {
 /* FLOP of a fused attention over all pairs of tokens, as MFU counts them. */
 static double all_pairs(const struct mfu_kernel *k)
 {
-    return (k->backward ? 8 : 4) * k->batch * k->n * k->k * k->m * k->m;
+    return (k->backward ? 8 : 4) * k->batch * k->n * k->k * k->pairs;
 }
 
 static void add_attention(const struct mfu_plan *p, const struct mfu_kernel *k, const struct mfu_price *price,

@@ -1,6 +1,7 @@
 /*
  * activation - a function of each element: y = f(x).
  *
+ * silu_parts is x sigmoid(a x), operation by operation; GPT-OSS clamps its input first.
  * Backward needs the input (of tanh and ReLU: the output; of scaling and copying: nothing).
  * gelu_new is GELU as OpenAI's and Google's first code wrote it, operation by
  * operation: 0.5 x (1 + tanh(c (x + 0.044715 x^3))).  PyTorch then keeps 0.5 x,
@@ -12,10 +13,12 @@
 #include "graph/builder.h"
 
 enum { KIND };
-enum { GELU, GELU_TANH, SILU, RELU, TANH, SCALE, GELU_NEW, COPY };
+enum { GELU, GELU_TANH, SILU, RELU, TANH, SCALE, GELU_NEW, COPY, CLAMP, SILU_PARTS };
 enum { SAVED_HALF, SAVED_X, SAVED_TANH, SAVED_FACTOR }; /* of gelu_new */
-static const char *const kinds[] = {"gelu", "gelu_tanh", "silu", "relu", "tanh", "scale", "gelu_new", "copy", NULL};
-static const double forward_flops[] = {10, 12, 5, 1, 6, 1, 14, 0}, backward_flops[] = {20, 24, 9, 1, 3, 1, 12, 0};
+static const char *const kinds[] = {"gelu",     "gelu_tanh", "silu",  "relu",       "tanh", "scale",
+                                    "gelu_new", "copy",      "clamp", "silu_parts", NULL};
+static const double forward_flops[] = {10, 12, 5, 1, 6, 1, 14, 0, 2, 6},
+                    backward_flops[] = {20, 24, 9, 1, 3, 1, 12, 0, 1, 7};
 
 static double shape(const struct mfu_operation *op)
 {
@@ -65,6 +68,25 @@ static void gelu_new_backward(struct mfu_builder *s, struct mfu_node *n)
     mfu_grad_add(s, n, 0, map(s, "mul", 1, dhalf, MFU_NO_VIEW));
 }
 
+static void silu_parts_forward(struct mfu_builder *s, struct mfu_node *n, int x)
+{
+    int sigmoid = map(s, "sigmoid", 4, map(s, "scale", 1, x, MFU_NO_VIEW), MFU_NO_VIEW);
+
+    mfu_node_save(s, n, x);
+    mfu_node_save(s, n, sigmoid);
+    n->out = map(s, "", 1, x, sigmoid);
+}
+
+static void silu_parts_backward(struct mfu_builder *s, struct mfu_node *n)
+{
+    int g = n->gradient, x = n->saved[0], sigmoid = n->saved[1];
+    int dx = map(s, "dmul", 1, g, sigmoid), d = map(s, "dmul", 1, g, x);
+
+    d = map(s, "dsigmoid", 3, d, sigmoid);
+    mfu_grad_add(s, n, 0, dx);
+    mfu_grad_add(s, n, 0, map(s, "dscale", 1, d, MFU_NO_VIEW));
+}
+
 static void forward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
@@ -72,6 +94,10 @@ static void forward(struct mfu_builder *s, int index)
 
     if (kind == GELU_NEW) {
         gelu_new_forward(s, n, x);
+        return;
+    }
+    if (kind == SILU_PARTS) {
+        silu_parts_forward(s, n, x);
         return;
     }
     n->out = mfu_emit_pointwise(s, "", mfu_view_type(s, x), forward_flops[kind], x, MFU_NO_VIEW, MFU_NO_VIEW);
@@ -89,6 +115,10 @@ static void backward(struct mfu_builder *s, int index)
         gelu_new_backward(s, n);
         return;
     }
+    if (kind == SILU_PARTS) {
+        silu_parts_backward(s, n);
+        return;
+    }
     mfu_grad_add(s, n, 0,
                  mfu_emit_pointwise(s, "grad", mfu_view_type(s, n->gradient), backward_flops[kind], n->gradient, saved,
                                     MFU_NO_VIEW));
@@ -98,8 +128,10 @@ const struct mfu_primitive mfu_primitive_activation = {
     .name = "activation",
     .summary = "a function of each element",
     .attributes =
-        {[KIND] = {"kind", NULL, kinds,
-                   "gelu, gelu_tanh, silu, relu, tanh, scale (by a constant), gelu_new or copy (to another layout)"}},
+        {[KIND] =
+             {"kind", NULL, kinds,
+              "gelu, gelu_tanh, silu, relu, tanh, scale (by a constant), gelu_new, copy (to another layout), clamp or "
+              "silu_parts"}},
     .least_inputs = 1,
     .most_inputs = 1,
     .traits = MFU_ELEMENTWISE | MFU_CHEAP,

@@ -1,7 +1,9 @@
 /*
  * attention - softmax(Q K^T / sqrt(d)) V, by a fused kernel or by its parts.
  *
- * Reads either one packed input [q | k | v] or three.  A fused kernel saves
+ * Reads either one packed input [q | k | v] or three, whose keys and values may belong to another
+ * sequence (cross-attention) and be as wide as they like; a fourth is a bias of the scores, one for all
+ * sequences of the batch (T5).  A fused kernel saves
  * q, k, v, the output and the logsumexp of each row.  The parts ("math") save
  * the probabilities of every pair of tokens, in fp32 and in the compute type
  * under autocast, and move them through memory several times.
@@ -12,21 +14,26 @@
 #include "graph/builder.h"
 #include "scenario/setting.h"
 
-enum { HEADS, KV_HEADS, HEAD_DIM, CAUSAL, WINDOW, DROPOUT, SOFTCAP, MASKING, SOFTMAX };
+enum { HEADS, KV_HEADS, HEAD_DIM, CAUSAL, WINDOW, DROPOUT, SOFTCAP, MASKING, SOFTMAX, VALUE_DIM, SINKS, COPIED };
 enum { FILLED, ADDED };
 enum { AS_GIVEN, FP32 };
 static const char *const maskings[] = {"fill", "add", NULL}, *const softmaxes[] = {"as_given", "fp32", NULL};
 enum { Q, K, V, OUT, LSE, BIAS };                                     /* saved by fused kernels */
 enum { MATH_Q, MATH_K, MATH_V, PROBABILITIES, FACTOR, MASK, CAPPED }; /* saved by the parts */
 
+static double value_dim(const struct mfu_operation *op)
+{
+    return op->attribute[op->attribute[VALUE_DIM] > 0 ? VALUE_DIM : HEAD_DIM];
+}
+
 static double shape(const struct mfu_operation *op)
 {
-    return op->attribute[HEADS] * op->attribute[HEAD_DIM];
+    return op->attribute[HEADS] * value_dim(op);
 }
 
 static double key_elements(const struct mfu_operation *op)
 {
-    return 2 * op->attribute[KV_HEADS] * op->attribute[HEAD_DIM];
+    return op->attribute[KV_HEADS] * (op->attribute[HEAD_DIM] + value_dim(op));
 }
 
 /* Whether a window reaches the kernel as a mask, as in transformers' call of SDPA, which knows none. */
@@ -37,21 +44,33 @@ static bool window_is_mask(const struct mfu_builder *s, const struct mfu_node *n
     return a[MASKING] == ADDED && a[WINDOW] > 0 && s->config->seq >= a[WINDOW];
 }
 
-/* With a mask SDPA chooses the memory-efficient kernel, which computes all pairs and knows no grouped heads. */
+/* The bias of the scores: of this kernel, not a look at the mask. */
+static bool has_bias(const struct mfu_node *n)
+{
+    return n->source->n_in == 4;
+}
+
+/* With a mask (or a bias of its own) SDPA chooses the memory-efficient kernel, which computes all pairs and knows no
+ * grouped heads; so it does for values of another width, whose mask it knows. */
 static struct mfu_attention describe(struct mfu_builder *s, const struct mfu_node *n)
 {
     const double *a = n->op->attribute;
-    bool mask = mfu_attentions[s->config->attention].fused && window_is_mask(s, n);
+    bool fused = mfu_attentions[s->config->attention].fused, mask = fused && (window_is_mask(s, n) || has_bias(n));
+    bool uneven = fused && value_dim(n->op) != a[HEAD_DIM];
+    double cp = s->config->setting[MFU_S_CP], rows = mfu_view_rows(s, mfu_node_input(s, n, 0));
+    double keys = n->source->n_in > 1 ? mfu_view_rows(s, mfu_node_input(s, n, 1)) : rows;
 
     return (struct mfu_attention){
-        .kind = mask ? MFU_MEMEFF : s->config->attention,
+        .kind = mask || uneven ? MFU_MEMEFF : s->config->attention,
         .math = s->numerics.math,
         /* Along a context group each rank meets the keys of all, a part at a time. */
-        .sequences = s->config->batch * s->config->setting[MFU_S_CP],
-        .seq = s->config->seq / s->config->setting[MFU_S_CP],
+        .sequences = s->config->batch * cp,
+        .seq = rows / s->config->batch,
+        .keys = keys / s->config->batch,
         .heads = a[HEADS],
-        .kv_heads = mask ? a[HEADS] : a[KV_HEADS],
+        .kv_heads = mask || uneven ? a[HEADS] : a[KV_HEADS],
         .head_dim = a[HEAD_DIM],
+        .value_dim = value_dim(n->op),
         .window = mask ? 0 : a[WINDOW],
         .causal = a[CAUSAL] > 0 && !mask,
         .element_bytes = mfu_type_bytes[s->numerics.compute],
@@ -64,7 +83,7 @@ static void inputs(struct mfu_builder *s, struct mfu_node *n, int qkv[3])
     const double *a = n->op->attribute;
     double q = a[HEADS] * a[HEAD_DIM], kv = a[KV_HEADS] * a[HEAD_DIM];
 
-    if (n->source->n_in == 3) {
+    if (n->source->n_in >= 3) {
         for (int i = 0; i < 3; i++)
             qkv[i] = mfu_autocast(s, mfu_node_input(s, n, i));
     } else {
@@ -73,14 +92,14 @@ static void inputs(struct mfu_builder *s, struct mfu_node *n, int qkv[3])
 
         qkv[0] = mfu_view_slice(s, packed, rows, q);
         qkv[1] = mfu_view_slice(s, packed, rows, kv);
-        qkv[2] = mfu_view_slice(s, packed, rows, kv);
+        qkv[2] = mfu_view_slice(s, packed, rows, a[KV_HEADS] * value_dim(n->op));
     }
 }
 
 /* Whether q (0), k (1) or v (2) needs a gradient. */
 static bool wants(const struct mfu_builder *s, const struct mfu_node *n, int i)
 {
-    return mfu_wants_gradient(s, n, n->source->n_in == 3 ? i : 0);
+    return mfu_wants_gradient(s, n, n->source->n_in >= 3 ? i : 0);
 }
 
 /* Gives dq, dk, dv to where they came from; packed inputs need one more copy. */
@@ -89,7 +108,7 @@ static void give_inputs(struct mfu_builder *s, struct mfu_node *n, const int d[3
     double columns = 0;
     int packed;
 
-    if (n->source->n_in == 3) {
+    if (n->source->n_in >= 3) {
         for (int i = 2; i >= 0; i--)
             mfu_grad_add(s, n, i, d[i]);
         return;
@@ -104,14 +123,32 @@ static void give_inputs(struct mfu_builder *s, struct mfu_node *n, const int d[3
     mfu_grad_add(s, n, 0, packed);
 }
 
+/* The gradient of the bias: the sum over the sequences of that of their scores. */
+static void give_bias(struct mfu_builder *s, struct mfu_node *n, const struct mfu_attention *a, int scores)
+{
+    int sum;
+
+    if (scores == MFU_NO_VIEW)
+        return;
+    sum = mfu_tensor_new(s, a->heads * a->seq, a->keys, mfu_view_type(s, scores), MFU_PART_ACTIVATIONS);
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "bias_grad",
+                                    .kind = MFU_REDUCTION,
+                                    .traffic = MFU_C_DRAM_POINTWISE,
+                                    .fusion = MFU_COLUMN,
+                                    .flops = mfu_view_rows(s, scores) * a->keys},
+             1, &scores, 1, &sum);
+    mfu_grad_add(s, n, 3, sum);
+}
+
 /* ---- fused kernels ------------------------------------------------------ */
 
 /* The width of a head that the kernel is given: SDPA pads q, k and v with zeros. */
-static double padded(const struct mfu_attention *a)
+static double padded(const struct mfu_attention *a, double width)
 {
     double step = mfu_attentions[a->kind].head_step;
 
-    return step > 0 ? ceil(a->head_dim / step) * step : a->head_dim;
+    return step > 0 ? ceil(width / step) * step : width;
 }
 
 /* A copy whose heads are `to` wide instead of `from`; the view itself if that is the same. */
@@ -133,30 +170,38 @@ static int resize_heads(struct mfu_builder *s, const char *suffix, int view, dou
 static void fused_forward(struct mfu_builder *s, struct mfu_node *n)
 {
     struct mfu_attention a = describe(s, n);
-    double head_dim = a.head_dim, wide = padded(&a), rows = s->config->tokens;
+    double width[] = {a.head_dim, a.head_dim, a.value_dim}, value = padded(&a, a.value_dim);
+    double rows = mfu_view_rows(s, mfu_node_input(s, n, 0));
     struct mfu_kernel kernel;
-    int qkv[3], out[2], bias = MFU_NO_VIEW;
+    int qkv[3], out[2], bias = MFU_NO_VIEW, in[4];
 
     inputs(s, n, qkv);
     for (int i = 0; i < 3; i++)
-        qkv[i] = resize_heads(s, "pad", qkv[i], head_dim, wide);
+        qkv[i] = resize_heads(s, "pad", qkv[i], width[i], padded(&a, width[i]));
     for (int i = 1; i < 3; i++)
         qkv[i] = resize_heads(s, "repeat", qkv[i], n->op->attribute[KV_HEADS], a.kv_heads);
-    if (window_is_mask(s, n)) {
+    if (has_bias(n)) { /* made contiguous with the mask in it */
+        int given = mfu_node_input(s, n, 3);
+
+        bias = mfu_emit_pointwise(s, "mask", mfu_view_type(s, given), 1, given, MFU_NO_VIEW, MFU_NO_VIEW);
+        bias = mfu_autocast(s, bias);
+    } else if (window_is_mask(s, n)) {
         bias = mfu_tensor_new(s, a.seq, a.seq, s->numerics.compute, MFU_PART_ACTIVATIONS);
         mfu_emit(s,
                  &(struct mfu_emission){
                      .suffix = "mask", .kind = MFU_POINTWISE, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_ALONE},
                  0, NULL, 1, &bias);
     }
-    a.head_dim = wide;
+    a.head_dim = padded(&a, a.head_dim);
+    a.value_dim = value;
     kernel = mfu_kernel_attention(&a, false);
     if ((out[0] = mfu_kept_result(s)) != MFU_NO_VIEW) {
         out[1] = mfu_kept_result(s);
     } else {
-        out[0] = mfu_tensor_new(s, rows, a.heads * wide, s->numerics.compute, MFU_PART_ACTIVATIONS);
+        out[0] = mfu_tensor_new(s, rows, a.heads * value, s->numerics.compute, MFU_PART_ACTIVATIONS);
         out[1] = mfu_tensor_new(s, rows, a.heads, MFU_F32, MFU_PART_ACTIVATIONS);
-        mfu_emit_kernel(s, &kernel, "", 0, 3, qkv, 2, out);
+        in[0] = qkv[0], in[1] = qkv[1], in[2] = qkv[2], in[3] = bias;
+        mfu_emit_kernel(s, &kernel, "", 0, has_bias(n) ? 4 : 3, in, 2, out);
         mfu_offer_result(s, out[0], false);
         mfu_offer_result(s, out[1], false);
     }
@@ -165,13 +210,15 @@ static void fused_forward(struct mfu_builder *s, struct mfu_node *n)
     mfu_node_save(s, n, out[0]);
     mfu_node_save(s, n, out[1]);
     mfu_node_save(s, n, bias);
-    n->out = resize_heads(s, "slice", out[0], wide, head_dim);
+    n->out = resize_heads(s, "slice", out[0], value, width[2]);
+    if (n->op->attribute[COPIED] > 0 && mfu_attentions[a.kind].keeps_layout)
+        n->out = mfu_emit_broadcast(s, "merge", mfu_view_type(s, n->out), 0, n->out, MFU_NO_VIEW);
 }
 
 static void fused_backward(struct mfu_builder *s, struct mfu_node *n)
 {
     struct mfu_attention a = describe(s, n);
-    double head_dim = a.head_dim, wide = padded(&a);
+    double width[] = {a.head_dim, a.head_dim, a.value_dim}, wide[3];
     int in[] = {mfu_autocast(s, n->gradient),
                 n->saved[Q],
                 n->saved[K],
@@ -180,17 +227,24 @@ static void fused_backward(struct mfu_builder *s, struct mfu_node *n)
                 n->saved[LSE],
                 n->saved[BIAS]};
     struct mfu_kernel kernel;
-    int d[3];
+    int d[3], dbias = MFU_NO_VIEW;
 
-    in[0] = resize_heads(s, "pad", in[0], head_dim, wide);
-    a.head_dim = wide;
+    for (int i = 0; i < 3; i++)
+        wide[i] = padded(&a, width[i]);
+    in[0] = resize_heads(s, "pad", in[0], width[2], wide[2]);
+    a.head_dim = wide[0];
+    a.value_dim = wide[2];
     kernel = mfu_kernel_attention(&a, true);
     for (int i = 0; i < 3; i++)
         d[i] = mfu_tensor_new(s, mfu_view_rows(s, in[1 + i]), mfu_view_columns(s, in[1 + i]), s->numerics.compute,
                               MFU_PART_ACTIVATIONS);
-    mfu_emit_kernel(s, &kernel, "grad", mfu_attention_backward_bytes(&a), 7, in, 3, d);
+    if (has_bias(n) && mfu_wants_gradient(s, n, 3)) /* of every sequence, in the width of a mask */
+        dbias = mfu_tensor_new(s, a.sequences * a.heads * a.seq, a.keys, s->numerics.compute, MFU_PART_ACTIVATIONS);
+    mfu_emit_kernel(s, &kernel, "grad", mfu_attention_backward_bytes(&a), 7, in, dbias == MFU_NO_VIEW ? 3 : 4,
+                    (int[]){d[0], d[1], d[2], dbias});
+    give_bias(s, n, &a, dbias);
     for (int i = 0; i < 3; i++)
-        d[i] = resize_heads(s, "slice", d[i], wide, head_dim);
+        d[i] = resize_heads(s, "slice", d[i], wide[i], width[i]);
     for (int i = 1; i < 3; i++)
         d[i] = resize_heads(s, "sum_heads", d[i], a.kv_heads, n->op->attribute[KV_HEADS]);
     give_inputs(s, n, d);
@@ -198,21 +252,21 @@ static void fused_backward(struct mfu_builder *s, struct mfu_node *n)
 
 /* ---- the parts, one by one ---------------------------------------------- */
 
-/* [sequences*heads*seq, seq] = [., seq, d] [., d, seq] or the like. */
-static int product(struct mfu_builder *s, const struct mfu_attention *a, const char *suffix, double n, double k, int x,
-                   int y)
+/* [sequences*heads*m, n] = [., m, k] [., k, n]. */
+static int product(struct mfu_builder *s, const struct mfu_attention *a, const char *suffix, double m, double n,
+                   double k, int x, int y)
 {
     double batch = a->sequences * a->heads;
-    int out = mfu_tensor_new(s, batch * a->seq, n, s->numerics.compute, MFU_PART_ACTIVATIONS);
+    int out = mfu_tensor_new(s, batch * m, n, s->numerics.compute, MFU_PART_ACTIVATIONS);
 
-    return mfu_emit_matmul(s, suffix, a->math, a->seq, n, k, batch, x, y, out);
+    return mfu_emit_matmul(s, suffix, a->math, m, n, k, batch, x, y, out);
 }
 
 /* A contiguous copy per head, as batched products want it. */
-static int per_head(struct mfu_builder *s, const struct mfu_attention *a, const char *suffix, int view)
+static int per_head(struct mfu_builder *s, const struct mfu_attention *a, const char *suffix, int view, double tokens,
+                    double width)
 {
-    double rows = a->sequences * a->heads * a->seq;
-    int out = mfu_tensor_new(s, rows, a->head_dim, mfu_view_type(s, view), MFU_PART_ACTIVATIONS);
+    int out = mfu_tensor_new(s, a->sequences * a->heads * tokens, width, mfu_view_type(s, view), MFU_PART_ACTIVATIONS);
 
     mfu_emit(
         s,
@@ -254,13 +308,13 @@ static void math_forward(struct mfu_builder *s, struct mfu_node *n)
 {
     struct mfu_attention a = describe(s, n);
     bool one_kernel = s->whole_norms && mfu_config_fused_softmax(s->config); /* scale, mask, softmax */
-    double pairs = a.sequences * a.heads * a.seq * a.seq;
+    double pairs = a.sequences * a.heads * a.seq * a.keys;
     int qkv[3], scores, probabilities, factor, mask = MFU_NO_VIEW, capped = MFU_NO_VIEW, y;
 
     inputs(s, n, qkv);
     for (int i = 0; i < 3; i++)
-        qkv[i] = per_head(s, &a, "contiguous", qkv[i]);
-    scores = product(s, &a, "scores", a.seq, a.head_dim, qkv[0], qkv[1]);
+        qkv[i] = per_head(s, &a, "contiguous", qkv[i], i ? a.keys : a.seq, i == 2 ? a.value_dim : a.head_dim);
+    scores = product(s, &a, "scores", a.seq, a.keys, a.head_dim, qkv[0], qkv[1]);
     if (!one_kernel) {
         scores = mfu_emit_pointwise(s, "scale", s->numerics.compute, 1, scores, MFU_NO_VIEW, MFU_NO_VIEW);
         if (n->op->attribute[SOFTCAP] > 0)
@@ -269,7 +323,14 @@ static void math_forward(struct mfu_builder *s, struct mfu_node *n)
                                             MFU_NO_VIEW);
                 capped = i == 1 ? scores : capped;
             }
+        if (has_bias(n))
+            scores = mfu_emit_broadcast(s, "bias", s->numerics.residual == MFU_F32 ? MFU_F32 : s->numerics.compute, 1,
+                                        scores, mfu_node_input(s, n, 3));
         scores = masked(s, n, &a, scores);
+        if (n->op->attribute[SINKS] > 0) /* beside the scores; minus their maximum */
+            for (int i = 0; i < 2; i++)
+                scores =
+                    mfu_emit_broadcast(s, i ? "shift" : "cat_sinks", mfu_view_type(s, scores), 1, scores, MFU_NO_VIEW);
         if (upcasts(s, n) && (!mfu_precisions[s->config->precision].scaler || mfu_view_type(s, scores) == MFU_F32))
             scores = mfu_emit_cast(s, scores, MFU_F32); /* fp16 softmax reads halves itself */
     }
@@ -301,8 +362,9 @@ static void math_forward(struct mfu_builder *s, struct mfu_node *n)
         factor = out[0];
     }
     factor = mfu_autocast(s, factor);
-    y = product(s, &a, "values", a.head_dim, a.seq, factor, qkv[2]);
-    n->out = mfu_tensor_new(s, s->config->tokens, a.heads * a.head_dim, s->numerics.compute, MFU_PART_ACTIVATIONS);
+    y = product(s, &a, "values", a.seq, a.value_dim, a.keys, factor, qkv[2]);
+    n->out = mfu_tensor_new(s, mfu_view_rows(s, mfu_node_input(s, n, 0)), a.heads * a.value_dim, s->numerics.compute,
+                            MFU_PART_ACTIVATIONS);
     mfu_emit(
         s,
         &(struct mfu_emission){.suffix = "merge", .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP},
@@ -319,14 +381,15 @@ static void math_backward(struct mfu_builder *s, struct mfu_node *n)
 {
     struct mfu_attention a = describe(s, n);
     bool one_kernel = s->whole_norms && mfu_config_fused_softmax(s->config);
-    double pairs = a.sequences * a.heads * a.seq * a.seq;
+    double pairs = a.sequences * a.heads * a.seq * a.keys;
     int p = n->saved[PROBABILITIES], g = mfu_autocast(s, n->gradient), dp, dscores, in[2];
     int d[3] = {MFU_NO_VIEW, MFU_NO_VIEW, MFU_NO_VIEW};
-    double rows = a.sequences * a.seq;
 
     if (wants(s, n, 2))
-        d[2] = product(s, &a, "dvalues", a.head_dim, a.seq, n->saved[FACTOR], g);
-    dp = product(s, &a, "dprobabilities", a.seq, a.head_dim, g, n->saved[MATH_V]);
+        d[2] = product(s, &a, "dvalues", a.keys, a.value_dim, a.seq, n->saved[FACTOR], g);
+    dp = product(s, &a, "dprobabilities", a.seq, a.keys, a.value_dim, g, n->saved[MATH_V]);
+    if (n->op->attribute[SINKS] > 0) /* zeros beside it */
+        dp = mfu_emit_broadcast(s, "dslice", mfu_view_type(s, dp), 0, dp, MFU_NO_VIEW);
     if (n->saved[MASK] != MFU_NO_VIEW)
         dp = mfu_emit_pointwise(s, "ddropout", mfu_view_type(s, dp), 2, dp, n->saved[MASK], MFU_NO_VIEW);
     if (!one_kernel)
@@ -347,6 +410,8 @@ static void math_backward(struct mfu_builder *s, struct mfu_node *n)
         dscores = mfu_emit_cast(s, dscores, s->numerics.compute);
         if (n->op->attribute[MASKING] == FILLED && (a.causal || a.window > 0))
             dscores = mfu_emit_broadcast(s, "dmask", mfu_view_type(s, dscores), 1, dscores, MFU_NO_VIEW);
+        if (has_bias(n) && mfu_wants_gradient(s, n, 3))
+            give_bias(s, n, &a, dscores);
         if (n->op->attribute[SOFTCAP] > 0)
             for (int i = 0; i < 3; i++)
                 dscores = mfu_emit_pointwise(s, "dsoftcap", mfu_view_type(s, dscores), 3, dscores,
@@ -355,9 +420,11 @@ static void math_backward(struct mfu_builder *s, struct mfu_node *n)
     }
     for (int i = 0; i < 2; i++)
         if (wants(s, n, i))
-            d[i] = product(s, &a, i ? "dk" : "dq", a.head_dim, a.seq, dscores, n->saved[i ? MATH_Q : MATH_K]);
+            d[i] = product(s, &a, i ? "dk" : "dq", i ? a.keys : a.seq, a.head_dim, i ? a.seq : a.keys, dscores,
+                           n->saved[i ? MATH_Q : MATH_K]);
     for (int i = 0; i < 3; i++) {
-        double columns = (i ? a.kv_heads : a.heads) * a.head_dim;
+        double columns = (i ? a.kv_heads : a.heads) * (i == 2 ? a.value_dim : a.head_dim);
+        double rows = a.sequences * (i ? a.keys : a.seq);
 
         if (d[i] == MFU_NO_VIEW)
             continue;
@@ -369,7 +436,7 @@ static void math_backward(struct mfu_builder *s, struct mfu_node *n)
                                             .kind = MFU_REDUCTION,
                                             .traffic = MFU_C_DRAM_POINTWISE,
                                             .fusion = MFU_MAP,
-                                            .flops = rows * a.heads * a.head_dim},
+                                            .flops = mfu_view_rows(s, d[i]) * mfu_view_columns(s, d[i])},
                      1, &d[i], 1, &sum);
             d[i] = sum;
         } else {
@@ -403,9 +470,13 @@ const struct mfu_primitive mfu_primitive_attention = {
             [SOFTCAP] = {"softcap", "0", NULL, "whether scores are capped by tanh"},
             [MASKING] = {"masking", "fill", maskings, "whether a mask is filled in or added (math only)"},
             [SOFTMAX] = {"softmax", "as_given", softmaxes, "whether the code makes scores fp32 itself (math only)"},
+            [VALUE_DIM] = {"value_dim", "0", NULL, "width of one head's values; 0: head_dim"},
+            [SINKS] = {"sinks", "0", NULL, "whether a learned score per head takes part (math only)"},
+            [COPIED] = {"copied", "0", NULL,
+                        "whether q lies head by head: a kernel's result then does, too, and is copied"},
         },
     .least_inputs = 1,
-    .most_inputs = 3,
+    .most_inputs = 4,
     .traits = MFU_MIXES_ROWS,
     .split_columns = 1u << HEADS | 1u << KV_HEADS,
     .key_elements = key_elements,

@@ -2,7 +2,7 @@
  * columns - rows put together from columns of others, or a part of one: the heads' halves of multi-head
  * latent attention, q, k and v of one product.
  *
- * A part is a look at the tensor, whose gradient is filled up with zeros; what is joined, repeated over
+ * A part is a look at the tensor, and its gradient a part of that tensor's; what is joined, repeated over
  * heads or padded is copied, and its gradient is copied (summed over heads) apart again.
  */
 #include <stddef.h>
@@ -50,6 +50,12 @@ static void backward(struct mfu_builder *s, int index)
 
         if (!mfu_wants_gradient(s, n, i))
             continue;
+        if (n->source->n_in == 1 && columns >= n->op->out_width && s->nodes[n->in[0]].gradient != MFU_NO_VIEW) {
+            dx = mfu_view_slice(s, s->nodes[n->in[0]].gradient, mfu_view_rows(s, g), columns);
+            copy(s, "grad", 1, &g, dx); /* beside the other parts' */
+            s->nodes[n->in[0]].gradient = dx;
+            continue;
+        }
         dx = mfu_tensor_new(s, mfu_view_rows(s, g), columns, mfu_view_type(s, g), MFU_PART_ACTIVATIONS);
         copy(s, "grad", 1, &g, dx);
         mfu_grad_add(s, n, i, dx);

@@ -6,16 +6,17 @@
  * autocast it runs in fp32.  RMSNorm in eager PyTorch, as Hugging Face writes
  * it, is a chain of small kernels that saves an fp32 copy of its input and the
  * normalised row; a runtime with whole norms runs it as one kernel.  rms_fp32
- * is Gemma's: the weight, too, is multiplied with in fp32.
+ * is Gemma's: the weight, too, is multiplied with in fp32; layer_fp32 is Cohere's,
+ * the same of a LayerNorm.
  */
 #include <stddef.h>
 
 #include "graph/builder.h"
 
 enum { KIND, BIAS, WEIGHT, GROUPS };
-enum { LAYER, RMS, RMS_FP32 };
-static const char *const kinds[] = {"layer", "rms", "rms_fp32", NULL};
-enum { SAVED_X, SAVED_STATISTICS, SAVED_NORMALISED };
+enum { LAYER, RMS, RMS_FP32, LAYER_FP32 };
+static const char *const kinds[] = {"layer", "rms", "rms_fp32", "layer_fp32", NULL};
+enum { SAVED_X, SAVED_STATISTICS, SAVED_NORMALISED, SAVED_CENTRED };
 
 static double shape(const struct mfu_operation *op)
 {
@@ -91,13 +92,29 @@ static void whole_backward(struct mfu_builder *s, struct mfu_node *n)
     mfu_grad_add(s, n, 0, dx);
 }
 
+/* x minus the mean of its row. */
+static int centre(struct mfu_builder *s, const struct mfu_node *n, int x)
+{
+    int mean = row_statistics(s, n, x, 1);
+
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "mean",
+                                    .kind = MFU_REDUCTION,
+                                    .traffic = MFU_C_DRAM_NORM,
+                                    .fusion = MFU_ROW,
+                                    .flops = mfu_view_rows(s, x) * mfu_view_columns(s, x)},
+             1, &x, 1, &mean);
+    return mfu_emit_broadcast(s, "sub", MFU_F32, 1, x, mean);
+}
+
 /* x.float(), square, mean, rsqrt, multiply, back to the type, times weight. */
 static void chain_forward(struct mfu_builder *s, struct mfu_node *n)
 {
     int given = mfu_node_input(s, n, 0), x = mfu_emit_cast(s, given, MFU_F32);
     enum mfu_type type = mfu_view_type(s, given);
     double rows = mfu_view_rows(s, x), columns = mfu_view_columns(s, x);
-    int square = mfu_emit_pointwise(s, "pow", MFU_F32, 1, x, MFU_NO_VIEW, MFU_NO_VIEW);
+    int centred = n->op->attribute[KIND] == LAYER_FP32 ? centre(s, n, x) : x; /* for the variance */
+    int square = mfu_emit_pointwise(s, "pow", MFU_F32, 1, centred, MFU_NO_VIEW, MFU_NO_VIEW);
     int mean = row_statistics(s, n, x, 1), rstd = row_statistics(s, n, x, 1), normalised;
 
     mfu_emit(s,
@@ -115,12 +132,15 @@ static void chain_forward(struct mfu_builder *s, struct mfu_node *n)
                                     .flops = 2 * rows,
                                     .launches = 2},
              1, &mean, 1, &rstd);
+    if (centred != x) /* once more, for the result */
+        x = mfu_emit_broadcast(s, "sub", MFU_F32, 1, x, MFU_NO_VIEW);
     normalised = mfu_emit_broadcast(s, "mul", MFU_F32, 1, x, rstd);
-    if (n->op->attribute[KIND] != RMS_FP32)
+    if (n->op->attribute[KIND] == RMS)
         normalised = mfu_emit_cast(s, normalised, type);
     mfu_node_save(s, n, x);
     mfu_node_save(s, n, rstd);
     mfu_node_save(s, n, normalised);
+    mfu_node_save(s, n, n->op->attribute[KIND] == LAYER_FP32 ? centred : MFU_NO_VIEW);
     if (n->op->attribute[WEIGHT] > 0)
         normalised = mfu_emit_broadcast(s, "weight", mfu_view_type(s, normalised), 1, normalised, MFU_NO_VIEW);
     n->out = mfu_emit_cast(s, normalised, type);
@@ -168,6 +188,8 @@ static void chain_backward(struct mfu_builder *s, struct mfu_node *n)
                                     .launches = 4}, /* and rsqrt', mean' */
              1, &product, 1, &drstd);
     dmean = mfu_emit_broadcast(s, "dmean", MFU_F32, 1, x, drstd);
+    if (n->saved[SAVED_CENTRED] != MFU_NO_VIEW)
+        x = n->saved[SAVED_CENTRED];
     power = mfu_emit_pointwise(s, "dpow", MFU_F32, 1, x, MFU_NO_VIEW, MFU_NO_VIEW);
     square = mfu_emit_pointwise(s, "dpow", MFU_F32, 1, power, MFU_NO_VIEW, MFU_NO_VIEW);
     square = mfu_emit_pointwise(s, "dpow", MFU_F32, 1, square, dmean, MFU_NO_VIEW);
@@ -181,6 +203,19 @@ static void chain_backward(struct mfu_builder *s, struct mfu_node *n)
                                     .fusion = MFU_MAP,
                                     .flops = rows * columns},
              2, (int[]){dsum, square}, 1, &dx);
+    if (n->saved[SAVED_CENTRED] != MFU_NO_VIEW) { /* and of the mean */
+        int sum = row_statistics(s, n, x, 1);
+
+        mfu_emit(s,
+                 &(struct mfu_emission){.suffix = "sum",
+                                        .kind = MFU_REDUCTION,
+                                        .traffic = MFU_C_DRAM_NORM_BACKWARD,
+                                        .fusion = MFU_ROW,
+                                        .flops = rows * columns,
+                                        .launches = 3},
+                 1, &dx, 1, &sum);
+        dx = mfu_emit_broadcast(s, "add", MFU_F32, 1, dx, sum);
+    }
     mfu_grad_add(s, n, 0, dx);
 }
 
@@ -208,7 +243,8 @@ const struct mfu_primitive mfu_primitive_norm = {
     .summary = "LayerNorm or RMSNorm over a row",
     .attributes =
         {
-            [KIND] = {"kind", "layer", kinds, "layer, rms or rms_fp32 (its weight applied in fp32, as in Gemma)"},
+            [KIND] = {"kind", "layer", kinds,
+                      "layer, rms, rms_fp32 or layer_fp32 (their weight applied in fp32, as in Gemma and Cohere)"},
             [BIAS] = {"bias", "0", NULL, "whether it has a bias (beta)"},
             [WEIGHT] = {"weight", "1", NULL, "whether it has a weight (gamma)"},
             [GROUPS] = {"groups", "1", NULL, "equal parts of a row that are normalised by themselves (heads)"},

@@ -9,7 +9,7 @@
 
 #include "graph/builder.h"
 
-enum { EXPERTS, TOP_K, BIAS };
+enum { EXPERTS, TOP_K, BIAS, FP32 };
 enum { SAVED_INPUT, SAVED_WEIGHT, SAVED_SCORES };
 
 static double shape(const struct mfu_operation *op)
@@ -26,18 +26,27 @@ static struct mfu_weights params(const struct mfu_operation *op)
     return (struct mfu_weights){.weight = n, .bias = bias, .active = n + bias};
 }
 
+/* In fp32 where the code makes its operands so. */
+static enum mfu_peak router_math(const struct mfu_builder *s, int x)
+{
+    return mfu_view_type(s, x) == MFU_F32 && s->numerics.compute != MFU_F32 ? MFU_PEAK_FP32 : s->numerics.math;
+}
+
 static void forward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
     double experts = n->op->attribute[EXPERTS], top_k = n->op->attribute[TOP_K];
-    int given = mfu_node_input(s, n, 0), x = mfu_autocast(s, given), w = mfu_node_weight(s, n, 0);
-    double rows = mfu_view_rows(s, x), width = n->op->in_width[0];
-    int logits = mfu_tensor_new(s, rows, experts, s->numerics.compute, MFU_PART_ACTIVATIONS);
+    bool wide = n->op->attribute[FP32] > 0;
+    int given = mfu_node_input(s, n, 0), x = wide ? mfu_emit_cast(s, given, MFU_F32) : given;
+    int w = mfu_node_weight(s, n, 0);
+    double rows = mfu_view_rows(s, given), width = n->op->in_width[0];
+    int logits = mfu_tensor_new(s, rows, experts, wide ? MFU_F32 : s->numerics.compute, MFU_PART_ACTIVATIONS);
     int scores = mfu_tensor_new(s, rows, experts, MFU_F32, MFU_PART_ACTIVATIONS);
 
+    x = mfu_autocast(s, x); /* which takes fp32 back */
     if (n->op->attribute[BIAS] > 0)
         mfu_node_weight(s, n, 1);
-    mfu_emit_matmul(s, "router", s->numerics.math, rows, experts, width, 1, x, w, logits);
+    mfu_emit_matmul(s, "router", router_math(s, x), rows, experts, width, 1, x, w, logits);
     mfu_emit(s,
              &(struct mfu_emission){.suffix = "top_k",
                                     .kind = MFU_REDUCTION,
@@ -68,7 +77,7 @@ static void backward(struct mfu_builder *s, int index)
     int x = n->saved[SAVED_INPUT], g = n->gradient;
     double rows = mfu_view_rows(s, x);
     int dx = mfu_tensor_new(s, rows, width, mfu_view_type(s, g), MFU_PART_ACTIVATIONS);
-    int dlogits = mfu_tensor_new(s, rows, experts, s->numerics.compute, MFU_PART_ACTIVATIONS);
+    int dlogits = mfu_tensor_new(s, rows, experts, mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
     struct mfu_kernel wgrad;
     int drouter, dw = MFU_NO_VIEW;
 
@@ -89,7 +98,7 @@ static void backward(struct mfu_builder *s, int index)
              1, &n->saved[SAVED_SCORES], 1, &dlogits);
     if (mfu_trains(s, n, 0)) {
         dw = mfu_tensor_new(s, 1, width * experts, s->numerics.compute, MFU_PART_GRADIENTS);
-        wgrad = mfu_kernel_weight_gradient(s->numerics.math, experts, width, rows, 1,
+        wgrad = mfu_kernel_weight_gradient(router_math(s, x), experts, width, rows, 1,
                                            mfu_type_bytes[mfu_view_type(s, dlogits)],
                                            mfu_type_bytes[s->numerics.compute], false);
         mfu_gemm_align(s, &wgrad);
@@ -97,8 +106,8 @@ static void backward(struct mfu_builder *s, int index)
     }
     if (n->op->attribute[BIAS] > 0 && mfu_trains(s, n, 1))
         mfu_param_grad_add(s, n, 1, mfu_emit_columns_sum(s, "router.bias_grad", dlogits, experts, s->numerics.compute));
-    drouter = mfu_tensor_new(s, rows, width, s->numerics.compute, MFU_PART_ACTIVATIONS);
-    mfu_emit_matmul(s, "router.dgrad", s->numerics.math, rows, width, experts, 1, dlogits, n->saved[SAVED_WEIGHT],
+    drouter = mfu_tensor_new(s, rows, width, mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
+    mfu_emit_matmul(s, "router.dgrad", router_math(s, x), rows, width, experts, 1, dlogits, n->saved[SAVED_WEIGHT],
                     drouter);
     if (dw != MFU_NO_VIEW)
         mfu_param_grad_add(s, n, 0, dw);
@@ -114,6 +123,7 @@ const struct mfu_primitive mfu_primitive_route = {
             [EXPERTS] = {"experts", "n_experts", NULL, "experts to choose from"},
             [TOP_K] = {"top_k", "top_k", NULL, "experts that one token visits"},
             [BIAS] = {"bias", "0", NULL, "whether a bias is added to the scores"},
+            [FP32] = {"fp32", "0", NULL, "whether the code scores in fp32 (outside autocast)"},
         },
     .least_inputs = 1,
     .most_inputs = 1,
