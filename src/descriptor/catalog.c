@@ -27,6 +27,7 @@
 #include "descriptor/folder.h"
 #include "descriptor/gpu.h"
 #include "descriptor/model.h"
+#include "descriptor/packed.h"
 
 #define HEAD 4096 /* bytes of a file in which `aliases:` stands */
 
@@ -89,7 +90,7 @@ static int set_folder(struct mfu_catalog *c, const char *folder, struct mfu_erro
         || mfu_folder_path(c->families, c->gpus.folder, "families", "", err) < 0)
         return -1;
     snprintf(c->folder, sizeof c->folder, "%s", folder);
-    if (is_folder(c->gpus.folder) || is_folder(c->models.folder))
+    if (strcmp(folder, MFU_COMPILED_IN) == 0 || is_folder(c->gpus.folder) || is_folder(c->models.folder))
         return 0;
     return mfu_fail(err, MFU_EIO, "'%.200s' %s", folder,
                     is_folder(folder) ? "holds neither gpus/ nor models/" : "is not a folder");
@@ -129,10 +130,7 @@ static int find_folder(struct mfu_catalog *c, const char *data_dir, struct mfu_e
     if (is_folder(MFUPLAN_INSTALL_DATADIR))
         return set_folder(c, MFUPLAN_INSTALL_DATADIR, err);
 #endif
-    return mfu_fail(err, MFU_EIO,
-                    "the folder with gpus/ and models/ is not where "
-                    "it was installed; name it with --data-dir or "
-                    "MFUPLAN_DATA_DIR");
+    return set_folder(c, MFU_COMPILED_IN, err);
 }
 
 struct mfu_catalog *mfu_catalog_open(const char *data_dir, const char *calibrations, struct mfu_error *err)
@@ -516,7 +514,9 @@ static struct loaded *load(struct mfu_catalog *c, struct shelf *s, const char *n
 
     if (find_path(c, s, name, path, err) < 0)
         return NULL;
-    if (stat(path, &info) < 0) {
+    if (mfu_packed_inside(path))
+        info = (struct stat){0};
+    else if (stat(path, &info) < 0) {
         mfu_fail(err, MFU_EIO, "cannot be read: %s", strerror(errno));
         mfu_error_at(err, path, 0, 0);
         return NULL;

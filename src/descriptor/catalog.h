@@ -19,7 +19,7 @@ struct mfu_model;
 
 /* `data_dir` holds models/ and gpus/; NULL: the one beside the program, else the
  * source tree's (MFUPLAN_SOURCE_DIR), else the installed one (the macro
- * MFUPLAN_INSTALL_DATADIR).  One that is named must be there.  `calibrations` is
+ * MFUPLAN_INSTALL_DATADIR), else what is compiled in (packed.h).  One that is named must be there.  `calibrations` is
  * the folder of the user's calibrations, which need not be there; NULL: none. */
 struct mfu_catalog *mfu_catalog_open(const char *data_dir, const char *calibrations, struct mfu_error *err);
 void mfu_catalog_free(struct mfu_catalog *);

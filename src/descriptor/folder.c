@@ -17,6 +17,7 @@
 #include "base/input_file.h"
 #include "base/printable.h"
 #include "base/suggest.h"
+#include "descriptor/packed.h"
 
 #define MOST_FILES 4096 /* of one folder; more are not looked at */
 
@@ -95,21 +96,45 @@ static size_t name_length(const char *file)
     return n;
 }
 
+bool mfu_folder_has(const char *path)
+{
+    return mfu_packed_inside(path) ? mfu_packed_at(path) != NULL : access(path, F_OK) == 0;
+}
+
+/* Notes the names of the folder `inside` what is compiled in; false: out of memory. */
+static bool packed_names(struct mfu_arena *arena, const char *inside, const char **found, size_t *n)
+{
+    size_t length = strlen(inside);
+
+    for (size_t i = 0; i < mfu_packed_count && *n < MOST_FILES; i++) {
+        const char *path = mfu_packed[i].path, *name = path + length + 1;
+
+        if (strncmp(path, inside, length) != 0 || path[length] != '/' || strchr(name, '/'))
+            continue;
+        if (!(found[*n] = mfu_arena_copy(arena, name, name_length(name))))
+            return false;
+        ++*n;
+    }
+    return true;
+}
+
 int mfu_folder_names(struct mfu_arena *arena, const char *folder, const char *const **names, size_t *n,
                      struct mfu_error *err)
 {
-    const char *found[MOST_FILES], **kept;
+    const char *found[MOST_FILES], **kept, *inside = mfu_packed_inside(folder);
     struct dirent *entry = NULL;
     bool failed = false;
-    DIR *dir = opendir(folder);
+    DIR *dir = inside ? NULL : opendir(folder);
 
     *names = NULL;
     *n = 0;
-    if (!dir && errno == ENOENT)
+    if (inside)
+        failed = !packed_names(arena, inside, found, n);
+    else if (!dir && errno == ENOENT)
         return 0;
-    if (!dir)
+    else if (!dir)
         return mfu_fail(err, MFU_EIO, "%.200s cannot be read: %s", folder, strerror(errno));
-    while (*n < MOST_FILES && (entry = readdir(dir))) {
+    while (dir && *n < MOST_FILES && (entry = readdir(dir))) {
         size_t length = name_length(entry->d_name);
 
         if (length == 0)
@@ -121,7 +146,8 @@ int mfu_folder_names(struct mfu_arena *arena, const char *folder, const char *co
     }
     if (entry && *n < MOST_FILES)
         failed = true;
-    closedir(dir);
+    if (dir)
+        closedir(dir);
     kept = failed ? NULL : mfu_arena_alloc(arena, *n + 1, sizeof *kept);
     if (!kept)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
@@ -133,13 +159,15 @@ int mfu_folder_names(struct mfu_arena *arena, const char *folder, const char *co
 
 void mfu_folder_peek(const char *path, char *text, size_t size)
 {
-    int fd = mfu_input_descriptor(path, NULL);
-    size_t used = 0;
+    const struct mfu_packed *packed = mfu_packed_at(path);
+    int fd = packed ? -1 : mfu_input_descriptor(path, NULL);
+    size_t used = packed ? (size_t)snprintf(text, size, "%s", mfu_packed_head(packed)) : 0;
     ssize_t n = 0;
 
-    while (fd >= 0 && used < size - 1 && (n = read(fd, text + used, size - 1 - used)) > 0)
-        used += (size_t)n;
-    text[used] = '\0';
+    if (fd >= 0 && (n = read(fd, text, size - 1)) > 0)
+        used = (size_t)n;
+    if (!packed)
+        text[used] = '\0';
     if (fd >= 0)
         close(fd);
 }

@@ -7,6 +7,7 @@
 #ifndef MFU_FOLDER_H
 #define MFU_FOLDER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct mfu_arena;
@@ -26,6 +27,9 @@ void mfu_folder_slug(char *slug, size_t size, const char *path);
 
 /* Whether a name can be that of a file in a folder: letters, digits, - _ . */
 int mfu_folder_name_ok(const char *name);
+
+/* Whether there is something at this path. */
+bool mfu_folder_has(const char *path);
 
 /* The names of the descriptors of a folder, sorted; they live in `arena`.  A
  * folder that does not exist has none. */

@@ -13,7 +13,6 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "descriptor/folder.h"
@@ -337,7 +336,7 @@ static int read_family(const char *families, const char *name, int depth, struct
                         name);
     if (mfu_folder_path(path, families, name, ".yaml", err) < 0)
         return -1;
-    if (access(path, F_OK) != 0)
+    if (!mfu_folder_has(path))
         return mfu_folder_unknown(families, "family", name, err);
     yaml = mfu_yaml_read(path, err);
     if (!yaml)

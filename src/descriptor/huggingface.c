@@ -18,6 +18,7 @@
 #include "base/suggest.h"
 #include "descriptor/folder.h"
 #include "descriptor/model_builder.h"
+#include "descriptor/packed.h"
 #include "descriptor/yaml.h"
 
 #define MOST_TYPES 128   /* that one message can choose from */
@@ -42,12 +43,12 @@ struct known {
     size_t n;
 };
 
-/* Whether a file has a table of its own, without parsing it. */
+/* Whether a file may have a table of its own, without parsing it. */
 static bool has_table(const char *path)
 {
     static const char key[] = "\nhuggingface:";
-    char *text = malloc(PEEK);
-    bool result = false;
+    char *text = mfu_packed_at(path) ? NULL : malloc(PEEK);
+    bool result = mfu_packed_at(path) != NULL;
 
     if (text) {
         mfu_folder_peek(path, text, PEEK);

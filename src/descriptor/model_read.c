@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/suggest.h"
@@ -177,11 +176,11 @@ static int find_parent(struct mfu_model_builder *b, const struct mfu_model_file 
         folder = beside;
     if (mfu_folder_path(path, folder, name, ".yaml", b->err) < 0)
         return -1;
-    if (access(path, F_OK) == 0)
+    if (mfu_folder_has(path))
         return 0;
     if (mfu_folder_path(path, beside, name, ".yaml", b->err) < 0)
         return -1;
-    if (access(path, F_OK) == 0)
+    if (mfu_folder_has(path))
         return 0;
     return mfu_folder_unknown(folder, "model", name, b->err);
 }
