@@ -266,7 +266,7 @@ int mfu_graph_build_stage(const struct mfu_config *c, int stage, bool unrolled, 
     if ((n = mfu_layers_make(s, unrolled, err)) < 0)
         goto done;
     layers = s->layers;
-    for (int k = 0; k < n; k++) {
+    for (int k = 0; k < n && !s->failed; k++) {
         mfu_segment_open(s, layers[k].section->name, MFU_FORWARD, layers[k].repeat);
         mark_layer(s, &layers[k]);
         if (k == 0 && layers[k].first_node > 0) /* what the stage before sent */
@@ -279,6 +279,8 @@ int mfu_graph_build_stage(const struct mfu_config *c, int stage, bool unrolled, 
             hold_locals(s, layers, n);
         mfu_segment_close(s);
     }
+    if (s->failed) /* its nodes are not all there */
+        goto done;
     if (s->runtime->scopes && s->numerics.autocast && mfu_checkpoints[c->checkpoint].recomputes_all)
         for (int k = 0; k < n; k++) { /* autocast's cache ends with forward */
             mfu_segment_open(s, layers[k].section->name, MFU_FORWARD, layers[k].repeat);
@@ -294,7 +296,7 @@ int mfu_graph_build_stage(const struct mfu_config *c, int stage, bool unrolled, 
         mfu_return_outputs(s);
     }
     p->boundary_bytes = sent_bytes(s, layers, n);
-    for (int k = n - 1; k >= 0; k--)
+    for (int k = n - 1; k >= 0 && !s->failed; k--)
         trace_backward(s, &layers[k], k == n - 1);
     mfu_list_weights(s);
     if (s->n_deferred)
