@@ -164,7 +164,8 @@ static int put_table(struct mfu_session *s, const struct comparison *c, struct m
     struct mfu_table table = {.columns = columns, .n_columns = 1 + c->n};
     double values[N_SHOWN][MOST];
     struct mfu_result r[N_SHOWN];
-    bool fits[MOST], same_tokens = true;
+    double fits[MOST];
+    bool same_tokens = true;
     char text[MFU_QUANTITY_MAX];
 
     for (int i = 0; i < c->n; i++) {
@@ -174,7 +175,7 @@ static int put_table(struct mfu_session *s, const struct comparison *c, struct m
         for (int k = 0; k < N_SHOWN; k++)
             values[k][i] = mfu_result_find(shown[k].result, &r[k]) ? mfu_result_value(&r[k], &s->plan) : NAN;
         same_tokens &= values[0][i] == values[0][0];
-        fits[i] = s->plan.memory.fits;
+        fits[i] = mfu_plan_fits(&s->plan);
     }
     for (int d = 0; d < c->n_differences; d++) {
         mfu_table_cells(&table, "%s", c->differences[d].key);
@@ -192,7 +193,7 @@ static int put_table(struct mfu_session *s, const struct comparison *c, struct m
     }
     mfu_table_cells(&table, "fits");
     for (int i = 0; i < c->n; i++)
-        mfu_table_cells(&table, "%s", fits[i] ? "yes" : "no");
+        mfu_table_cells(&table, "%s", isnan(fits[i]) ? "unknown" : fits[i] > 0 ? "yes" : "no");
     mfu_table_print(s->out, &s->term, &table, 0);
     return 0;
 }

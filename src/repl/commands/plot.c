@@ -21,7 +21,7 @@ static int unknown(struct mfu_session *s, const char *name, struct mfu_error *er
     char list[160];
     size_t n = 0;
 
-    for (; mfu_figures[n] && n < MOST_PLOTS; n++)
+    for (; n < MOST_PLOTS && mfu_figures[n]; n++)
         names[n] = mfu_figures[n]->name;
     mfu_fail(err, MFU_EINPUT, "there is no picture called '%.60s': expected %s", name,
              mfu_names_list(list, sizeof list, names, n));
@@ -106,7 +106,7 @@ static const char *offer(struct mfu_session *s, size_t i)
     size_t n = 0;
 
     (void)s;
-    while (mfu_figures[n] && n < i)
+    while (n < i && mfu_figures[n])
         n++;
     return mfu_figures[n] ? mfu_figures[n]->name : NULL;
 }
