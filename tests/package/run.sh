@@ -20,7 +20,7 @@ cpack --config "$build/CPackConfig.cmake" -G DEB -B "$to/built" >"$to/cpack.log"
 }
 package=$(echo "$to"/built/*.deb)
 dpkg-deb --info "$package" >"$to/info"
-for library in libfyaml0 libgsl27 libjansson4 libreadline8; do
+for library in libfyaml0 libjansson4 libreadline8; do
     grep -q "Depends:.*$library" "$to/info" || fail "the package does not depend on $library"
 done
 
