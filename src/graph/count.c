@@ -117,7 +117,7 @@ void mfu_count_rank(struct mfu_builder *s)
     double trained_bytes = 0;
 
     p->rank_params = p->rank_trained = p->rank_bytes = p->expert_params = p->expert_trained = p->expert_bytes = 0;
-    p->block_params = p->block_trained = p->trained_tensors = 0;
+    p->block_params = p->block_trained = p->trained_tensors = p->largest_trained = 0;
     p->layers = mfu_cut_layers(s);
     find_unit(s);
     for (int section = 0; section < m->n_sections; section++) {
@@ -138,6 +138,7 @@ void mfu_count_rank(struct mfu_builder *s)
                 p->expert_trained += experts ? times * z.trained : 0;
                 p->expert_bytes += experts ? times * z.bytes : 0;
                 p->trained_tensors += times * z.trained_tensors;
+                p->largest_trained = times > 0 ? fmax(p->largest_trained, z.largest_trained) : p->largest_trained;
                 trained_bytes += times * z.trained_bytes;
                 p->block_params += unit && !frozen ? z.params : 0;
                 p->block_trained += unit && !frozen ? z.trained : 0;

@@ -30,6 +30,7 @@ struct mfu_op_size {
     double bytes;         /* of them as they are held */
     double trained_bytes; /* of those that train */
     double tensors, trained_tensors;
+    double largest_trained; /* elements of a tensor */
 };
 struct mfu_op_size mfu_op_size(const struct mfu_builder *, int op, bool shares, bool frozen);
 

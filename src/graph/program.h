@@ -152,13 +152,13 @@ struct mfu_program {
     double boundary_bytes;           /* that one microbatch sends to the next stage */
     double rank_trained, rank_bytes; /* those of a rank that train; the bytes of all */
     double expert_trained, expert_bytes, block_trained;
-    double trained_tensors;
-    double rank_params;          /* that this rank holds where data parallelism shards none */
-    double expert_params;        /* of these, in experts */
-    double block_params, blocks; /* of the section that is repeated most: the units of FSDP */
-    double weight_tensors;       /* weights and biases, each a tensor of its own */
-    double linear_params;        /* that are multiplied with, per token (active) */
-    double tokens;               /* of one micro-step */
+    double trained_tensors, largest_trained; /* how many, the elements of the largest, of a rank */
+    double rank_params;                      /* that this rank holds where data parallelism shards none */
+    double expert_params;                    /* of these, in experts */
+    double block_params, blocks;             /* of the section that is repeated most: the units of FSDP */
+    double weight_tensors;                   /* weights and biases, each a tensor of its own */
+    double linear_params;                    /* that are multiplied with, per token (active) */
+    double tokens;                           /* of one micro-step */
 };
 
 /* What the allocator makes of so many bytes. */

@@ -18,8 +18,10 @@
  * adamw-foreach: mul p, lerp m, mul v, addcmul v, sqrt, div, add eps, addcdiv: 8
  * passes.  bertadam, a tensor at a time: norm, stack, norm, add, invert, scale,
  * clamp, clip g; m twice, v twice, sqrt, add eps, div; scale p, add; scale,
- * negate, add to p.  adafactor: a row and a column per matrix, 0.002 of its
- * elements (of 1000 x 1000). */
+ * negate, add to p.  adafactor (transformers' optimization.py): norm of p; square g,
+ * add eps, mean by rows and by columns, outer product, times g, norm, clip, times
+ * lr, negate, add to p; a row and a column per matrix, 0.002 of its elements (of
+ * 1000 x 1000). */
 #define MFU_OPTIMIZERS(X)                                                                                              \
     X(ADAMW, "adamw", "adamw", .states = 2, .p = 2, .g = 1, .s = 4, .passes = 1, .flops = 15,                          \
       .aliases = "adamw-fused fusedadam adamw_torch_fused", .stands_for = "adamw-bf16-states", .in_c_programs = true)  \
@@ -28,8 +30,8 @@
     X(ADAMW_LOOP, "adamw-loop", "adamw", .states = 2, .p = 5, .g = 2, .s = 9, .launches_per_tensor = 12, .flops = 15)  \
     X(ADAM8BIT, "adam8bit", "adam8bit", .states = 2, .state_bytes = 1 + 4. / 256, .p = 2, .g = 1, .s = 4,              \
       .launches_per_tensor = 1, .flops = 30, .aliases = "adamw8bit adamw_bnb_8bit")                                    \
-    X(ADAFACTOR, "adafactor", "adafactor", .states = 0.002, .state_bytes = 4, .p = 4, .g = 6, .scratch = 1,            \
-      .launches_per_tensor = 14, .flops = 20)                                                                          \
+    X(ADAFACTOR, "adafactor", "adafactor", .states = 0.002, .state_bytes = 4, .p = 19, .g = 2, .scratch = 2,           \
+      .launches_per_tensor = 24, .flops = 20)                                                                          \
     X(LION, "lion", "lion", .states = 1, .p = 2, .g = 1, .s = 2, .launches_per_tensor = 6, .flops = 8)                 \
     X(SGD, "sgd", "sgd", .p = 2, .g = 1, .passes = 1, .flops = 2)                                                      \
     X(SGD_MOMENTUM, "sgd-momentum", "sgd", .states = 1, .p = 2, .g = 1, .s = 2, .passes = 2, .flops = 4)               \
@@ -54,7 +56,7 @@ struct mfu_optimizer_row {
     double states;              /* tensors of state per parameter */
     double state_bytes;         /* of one element; 0: the parameter's own */
     double p, g, s;             /* reads + writes of each kind */
-    double scratch;             /* temporary elements */
+    double scratch;             /* temporary elements; of one tensor at a time where it is a loop */
     double launches_per_tensor; /* 0: a few for all (multi-tensor) */
     double passes;              /* launches of a multi-tensor pass */
     double flops;

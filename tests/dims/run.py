@@ -13,7 +13,7 @@ ASSUMED = {"attention": {"heads": "n_head", "kv_heads": "n_kv_head", "head_dim":
 BY_NAME = ("seq", "head_dim", "attn_softcap", "math_attention")
 # Those that choose: an attribute has a word in their place.
 WORDS = {"activation": ("gelu", "gelu_tanh", "silu", "relu", "tanh", "scale", "gelu_new"), "added_mask": ("fill", "add"),
-         "norm_kind": ("layer", "rms", "rms_fp32"), "fp32_softmax": ("as_given", "fp32")}
+         "norm_kind": ("layer", "rms", "rms_fp32", "layer_fp32", "layer_by_hand"), "fp32_softmax": ("as_given", "fp32")}
 failures = []
 
 

@@ -288,6 +288,10 @@ def cases():
     yield row("nanogpt-bias-compile", "nanogpt", batch=6, seq=1024, dims="n_layer=4 bias=1", **nano, **comp)
     yield row("nanogpt-dropout-compile", "nanogpt", batch=16, seq=512, dims="n_layer=4 dropout=0.2", **nano, **comp)
     yield row("nanogpt-math-compile", "nanogpt", batch=5, seq=768, attention="eager", dims="n_layer=4 bias=1", **nano, **comp)
+    hand = "n_layer=6 bias=1 norm_kind=4 activation=6"
+    yield row("nanogpt-hand", "nanogpt", batch=8, seq=512, dims=hand, **nano)
+    yield row("nanogpt-hand-pure", "nanogpt", batch=4, seq=1024, attention="eager", dims=hand, **nano, **pure)
+    yield row("nanogpt-hand-fp32", "nanogpt", batch=2, seq=512, precision="fp32", dims=hand, **nano)
     yield row("nanogpt-ckpt", "nanogpt", batch=16, seq=1024, dims="n_layer=6", **nano, **ckpt)
     yield from adapter_cases()
     yield from family_cases()
@@ -356,16 +360,47 @@ def adapter_cases():
 
 # ---------------------------------------------------------------- models
 
+class LayerNormByHand(nn.Module):
+    """As rasbt/LLMs-from-scratch writes it, ch04/01_main-chapter-code/gpt.py."""
+
+    def __init__(self, emb_dim):
+        super().__init__()
+        self.eps = 1e-5
+        self.scale = nn.Parameter(torch.ones(emb_dim))
+        self.shift = nn.Parameter(torch.zeros(emb_dim))
+
+    def forward(self, x):
+        mean = x.mean(dim=-1, keepdim=True)
+        var = x.var(dim=-1, keepdim=True, unbiased=False)
+        norm_x = (x - mean) / torch.sqrt(var + self.eps)
+        return self.scale * norm_x + self.shift
+
+
+class GELUByHand(nn.Module):
+    def forward(self, x):
+        return 0.5 * x * (1 + torch.tanh(
+            torch.sqrt(torch.tensor(2.0 / torch.pi)) *
+            (x + 0.044715 * torch.pow(x, 3))
+        ))
+
+
 class NanoGPT(nn.Module):
     def __init__(self, c):
         super().__init__()
-        dims = dict(n_layer=12, n_head=12, n_embd=768, vocab_size=50304, bias=0, dropout=0.0)
+        dims = dict(n_layer=12, n_head=12, n_embd=768, vocab_size=50304, bias=0, dropout=0.0, norm_kind=0)
         dims.update({k: float(v) if "." in v else int(v) for k, v in (d.split("=") for d in c["dims"].split())})
         self.gpt = torch_oracle.GPT(torch_oracle.Config(
             n_layer=dims["n_layer"], n_head=dims["n_head"], n_embd=dims["n_embd"], d_ff=4 * dims["n_embd"],
             vocab=dims["vocab_size"], seq=c["seq"], bias=bool(dims["bias"]), dropout=dims["dropout"],
             attention="math" if c["attention"] == "eager" else "memeff" if c["precision"] == "fp32" else "flash",
             checkpoint=c["checkpoint"]))
+        if dims["norm_kind"]:
+            for module in list(self.gpt.modules()):
+                for name, child in module.named_children():
+                    if isinstance(child, torch_oracle.LayerNorm):
+                        setattr(module, name, LayerNormByHand(dims["n_embd"]))
+                    elif isinstance(child, nn.GELU):
+                        setattr(module, name, GELUByHand())
 
     def forward(self, input_ids, labels):
         logits, loss = self.gpt(input_ids, labels)

@@ -243,6 +243,29 @@ static void muon_counts_every_matrix(void **state)
     }
 }
 
+/* An update that goes through tensors one by one keeps temporaries of one: twelve layers more are more weights,
+ * gradients and states, and nothing else. */
+static void loops_over_tensors_keep_temporaries_of_one(void **state)
+{
+    static const char *const optimizers[] = {"adafactor", "bertadam"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof optimizers / sizeof *optimizers; i++) {
+        double peak[2], states[2], params[2];
+
+        for (int deep = 0; deep < 2; deep++) {
+            const char *const settings[] = {
+                "precision", "fp32", "seq", "16", "optimizer", optimizers[i], "n_layer", deep ? "24" : "12", NULL};
+
+            plan(&plan_made, "h100-sxm", "gpt2", settings);
+            peak[deep] = plan_made.memory.peak.bytes;
+            states[deep] = plan_made.program.constant_bytes[MFU_PART_OPTIMIZER];
+            params[deep] = plan_made.program.params;
+        }
+        assert_near(peak[1] - peak[0], 8 * (params[1] - params[0]) + states[1] - states[0], 0.02);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -254,6 +277,7 @@ int main(void)
         cmocka_unit_test(megatron_computes_attention_again),
         cmocka_unit_test(states_take_sixteen_bytes_per_parameter),
         cmocka_unit_test(muon_counts_every_matrix),
+        cmocka_unit_test(loops_over_tensors_keep_temporaries_of_one),
         cmocka_unit_test(tensors_alive_at_the_peak_make_up_its_parts),
     };
 

@@ -224,6 +224,7 @@ static void words_name_what_is_not_modelled(void **state)
         {"notes", "not frozen", NULL},
         {"notes", "explorations of exploration", NULL},
         {"notes", "no. LoRA r=8", "adapters (LoRA)"},
+        {"notes", "PagedAdamW from bitsandbytes", "states are paged"},
     };
 
     (void)state;
@@ -293,6 +294,57 @@ static void the_year_of_the_libraries_is_read(void **state)
 
         if (rows[i].assumed ? !found || strncmp(found, rows[i].assumed, strlen(rows[i].assumed)) != 0 : found != NULL)
             fail_msg("%s: '%s'", rows[i].cell, all->rows[0].assumed);
+        mfu_validation_free(all);
+    }
+}
+
+/* An average with the start of the run in it is no step's time: the run still says whether it fits. */
+static void the_start_of_a_run_is_no_step(void **state)
+{
+    struct mfu_validation *steady = one("step_time_ms,notes,outcome", "9340,average of 100 steps,ran");
+    struct mfu_validation *all = one("step_time_ms,notes,outcome", "9340,average of the whole run,ran");
+
+    (void)state;
+    assert_true(isfinite(steady->rows[0].measured_step_s));
+    assert_string_equal(all->rows[0].skipped, "");
+    assert_true(isnan(all->rows[0].measured_step_s));
+    assert_non_null(strstr(all->rows[0].assumed, "a whole run"));
+    assert_int_equal(all->ran, 1);
+    mfu_validation_free(steady);
+    mfu_validation_free(all);
+}
+
+/* Attention that is not stated is that of its time; a program's own code is read where its attention is meant. */
+static void software_has_what_its_time_had(void **state)
+{
+    static const struct {
+        const char *source, *attention, *assumed; /* assumed NULL: nothing of it */
+    } rows[] = {
+        {"somebody (2023-02)", "", "attention=math: PyTorch had no other"},
+        {"somebody (2022)", "", "attention=math: PyTorch had no other"},
+        {"somebody (2023-04)", "", NULL},
+        {"somebody (2023-02)", "flash2", NULL},
+        {"Dao-AILab/flash-attention training", "flash1", "runtime=fused"},
+        {"Dao-AILab/flash-attention training", "math", NULL},
+        {"rasbt/LLMs-from-scratch", "math", "norm_kind=4"},
+        {"rasbt/LLMs-from-scratch", "flash2", "keep_logits=0"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_error err = {0};
+        char text[400];
+        struct mfu_validation *all;
+
+        snprintf(text, sizeof text,
+                 "gpu,model,micro_batch,compile,source,attention,step_time_ms\na100-80gb-sxm,gpt2,4,eager,%s,%s,77\n",
+                 rows[i].source, rows[i].attention);
+        all = validate(text, &err);
+        assert_non_null(all);
+        if (rows[i].assumed ? !strstr(all->rows[0].assumed, rows[i].assumed)
+                            : strstr(all->rows[0].assumed, "=math") || strstr(all->rows[0].assumed, "runtime=")
+                    || strstr(all->rows[0].assumed, "norm_kind"))
+            fail_msg("%s, %s: %s%s", rows[i].source, rows[i].attention, all->rows[0].assumed, all->rows[0].skipped);
         mfu_validation_free(all);
     }
 }
@@ -505,6 +557,8 @@ int main(void)
         cmocka_unit_test(words_name_what_is_not_modelled),
         cmocka_unit_test(adapters_are_read_by_their_columns),
         cmocka_unit_test(the_year_of_the_libraries_is_read),
+        cmocka_unit_test(the_start_of_a_run_is_no_step),
+        cmocka_unit_test(software_has_what_its_time_had),
         cmocka_unit_test(image_models_are_read),
         cmocka_unit_test(older_programs_are_refused),
         cmocka_unit_test(contradictions_are_refused),

@@ -7,15 +7,16 @@
  * it, is a chain of small kernels that saves an fp32 copy of its input and the
  * normalised row; a runtime with whole norms runs it as one kernel.  rms_fp32
  * is Gemma's: the weight, too, is multiplied with in fp32; layer_fp32 is Cohere's,
- * the same of a LayerNorm.
+ * the same of a LayerNorm.  layer_by_hand is LayerNorm as code for teaching writes
+ * it: (x - x.mean()) / sqrt(x.var() + eps), times scale, plus shift.
  */
 #include <stddef.h>
 
 #include "graph/builder.h"
 
 enum { KIND, BIAS, WEIGHT, GROUPS };
-enum { LAYER, RMS, RMS_FP32, LAYER_FP32 };
-static const char *const kinds[] = {"layer", "rms", "rms_fp32", "layer_fp32", NULL};
+enum { LAYER, RMS, RMS_FP32, LAYER_FP32, LAYER_BY_HAND };
+static const char *const kinds[] = {"layer", "rms", "rms_fp32", "layer_fp32", "layer_by_hand", NULL};
 enum { SAVED_X, SAVED_STATISTICS, SAVED_NORMALISED, SAVED_CENTRED };
 
 static double shape(const struct mfu_operation *op)
@@ -219,6 +220,87 @@ static void chain_backward(struct mfu_builder *s, struct mfu_node *n)
     mfu_grad_add(s, n, 0, dx);
 }
 
+/* A number per row from a tensor, or from the numbers of rows (where `launches` of them follow each other). */
+static int reduce_rows(struct mfu_builder *s, const struct mfu_node *n, const char *suffix, int x, double launches)
+{
+    int out = row_statistics(s, n, x, 1);
+    bool of_rows = mfu_view_columns(s, x) <= n->op->attribute[GROUPS];
+
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = suffix,
+                                    .kind = of_rows ? MFU_POINTWISE : MFU_REDUCTION,
+                                    .traffic = of_rows ? MFU_C_DRAM_POINTWISE : MFU_C_DRAM_NORM,
+                                    .fusion = of_rows ? MFU_MAP : MFU_ROW,
+                                    .flops = mfu_view_rows(s, x) * mfu_view_columns(s, x),
+                                    .launches = launches},
+             1, &x, 1, &out);
+    return out;
+}
+
+static void by_hand_forward(struct mfu_builder *s, struct mfu_node *n)
+{
+    int x = mfu_node_input(s, n, 0), mean = reduce_rows(s, n, "mean", x, 1), var = reduce_rows(s, n, "var", x, 1);
+    enum mfu_type type = mfu_view_type(s, x);
+    int centred = mfu_emit_broadcast(s, "sub", type, 1, x, mean), std = reduce_rows(s, n, "sqrt", var, 2);
+    int normalised = mfu_emit_broadcast(s, "div", type, 1, centred, std);
+
+    mfu_node_save(s, n, x);
+    mfu_node_save(s, n, std);
+    mfu_node_save(s, n, normalised);
+    mfu_node_save(s, n, centred);
+    n->out = normalised;
+    if (n->op->attribute[WEIGHT] > 0)
+        n->out = mfu_emit_broadcast(s, "scale", type, 1, n->out, MFU_NO_VIEW);
+    if (n->op->attribute[BIAS] > 0)
+        n->out = mfu_emit_broadcast(s, "shift", type, 1, n->out, MFU_NO_VIEW);
+}
+
+/* The sum over rows that a parameter's gradient is. */
+static int sum_columns(struct mfu_builder *s, int x)
+{
+    int out = mfu_tensor_new(s, 1, mfu_view_columns(s, x), s->numerics.weight, MFU_PART_GRADIENTS);
+
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "wgrad",
+                                    .kind = MFU_REDUCTION,
+                                    .traffic = MFU_C_DRAM_REDUCTION,
+                                    .fusion = MFU_COLUMN,
+                                    .flops = mfu_view_rows(s, x) * mfu_view_columns(s, x)},
+             1, &x, 1, &out);
+    return out;
+}
+
+/* Autograd's functions one by one: MulBackward, DivBackward, VarBackward, SubBackward, MeanBackward. */
+static void by_hand_backward(struct mfu_builder *s, struct mfu_node *n)
+{
+    int x = n->saved[SAVED_X], std = n->saved[SAVED_STATISTICS], centred = n->saved[SAVED_CENTRED];
+    enum mfu_type type = mfu_view_type(s, x);
+    int g = mfu_emit_cast(s, n->gradient, type), product, dcentred, dmean;
+
+    if (n->op->attribute[BIAS] > 0 && mfu_trains(s, n, 0))
+        mfu_param_grad_add(s, n, 0, sum_columns(s, g));
+    if (n->op->attribute[WEIGHT] > 0) {
+        if (mfu_trains(s, n, 0)) {
+            product = mfu_emit_pointwise(s, "dscale", type, 1, g, n->saved[SAVED_NORMALISED], MFU_NO_VIEW);
+            mfu_param_grad_add(s, n, 0, sum_columns(s, product));
+        }
+        g = mfu_emit_broadcast(s, "dmul", type, 1, g, MFU_NO_VIEW);
+    }
+    dcentred = mfu_emit_broadcast(s, "ddiv", type, 1, g, std);
+    product = mfu_emit_broadcast(s, "ddiv", type, 1, centred, std);
+    product = mfu_emit_broadcast(s, "ddiv", type, 1, product, std);
+    product = mfu_emit_pointwise(s, "ddiv", type, 2, g, product, MFU_NO_VIEW);
+    product = reduce_rows(s, n, "dstd", product, 1);
+    product = reduce_rows(s, n, "dvar", product, 4);
+    dmean = mfu_emit_broadcast(s, "dvar", type, 1, x, reduce_rows(s, n, "mean", x, 1));
+    dmean = mfu_emit_broadcast(s, "dvar", type, 1, dmean, product);
+    mfu_grad_add(s, n, 0, dmean);
+    mfu_grad_add(s, n, 0, dcentred);
+    dmean = mfu_emit_pointwise(s, "neg", type, 1, dcentred, MFU_NO_VIEW, MFU_NO_VIEW);
+    dmean = reduce_rows(s, n, "dmean", dmean, 1);
+    mfu_grad_add(s, n, 0, mfu_emit_broadcast(s, "dmean", type, 1, x, dmean));
+}
+
 static bool whole(const struct mfu_builder *s, const struct mfu_node *n)
 {
     return n->op->attribute[KIND] == LAYER || s->whole_norms;
@@ -228,14 +310,14 @@ static void forward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
 
-    (whole(s, n) ? whole_forward : chain_forward)(s, n);
+    (whole(s, n) ? whole_forward : n->op->attribute[KIND] == LAYER_BY_HAND ? by_hand_forward : chain_forward)(s, n);
 }
 
 static void backward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
 
-    (whole(s, n) ? whole_backward : chain_backward)(s, n);
+    (whole(s, n) ? whole_backward : n->op->attribute[KIND] == LAYER_BY_HAND ? by_hand_backward : chain_backward)(s, n);
 }
 
 const struct mfu_primitive mfu_primitive_norm = {
@@ -244,7 +326,8 @@ const struct mfu_primitive mfu_primitive_norm = {
     .attributes =
         {
             [KIND] = {"kind", "layer", kinds,
-                      "layer, rms, rms_fp32 or layer_fp32 (their weight applied in fp32, as in Gemma and Cohere)"},
+                      "layer, rms, rms_fp32 or layer_fp32 (their weight applied in fp32, as in Gemma and Cohere), or "
+                      "layer_by_hand"},
             [BIAS] = {"bias", "0", NULL, "whether it has a bias (beta)"},
             [WEIGHT] = {"weight", "1", NULL, "whether it has a weight (gamma)"},
             [GROUPS] = {"groups", "1", NULL, "equal parts of a row that are normalised by themselves (heads)"},

@@ -80,6 +80,8 @@ static const struct said {
     {"offloaded", NULL, NULL, "offload to the CPU", false},
     {"in backward", NULL, NULL, "an optimizer that runs within backward", false},
     {"optimizer_in_bwd", NULL, NULL, "an optimizer that runs within backward", false},
+    {"pagedadamw", NULL, NULL, "an optimizer whose states are paged", false},
+    {"paged_adamw", NULL, NULL, "an optimizer whose states are paged", false},
     {"keeps logits", "keep_logits", "1", NULL, false}, {"logits kept", "keep_logits", "1", NULL, false},
     {"uses tf32", "precision", "tf32", NULL, false}, {"fused ops", "runtime", "fused", NULL, false},
 };
@@ -302,37 +304,48 @@ static bool choose_model(struct mfu_row *r)
 static const struct {
     const char *program;
     const char *key, *value; /* where the model has such a key */
-    bool late;               /* of adapters, whatever the columns say */
+    const char *attention;   /* of that program's own code, which has this attention; NULL: any */
+    bool adapters;           /* of adapters alone */
 } programs[] = {
-    /* transformers' loss_utils.py and the models' forward before it: logits in fp32. */
     /* Qwen's finetune.py, of 2023: the model's code is its own, and the host spends 22 us on each of its kernels. */
-    {"QwenLM", "lora_dtype", "16bit", true},
-    {"QwenLM", "dispatch.eager", "22us", true},
-    {"after_pp_fix=False", "trainer", "nanotron-2024", false},
-    {"nanotron", "trainer", "nanotron", false},
-    {"torchtitan", "trainer", "torchtitan", false},
-    {"Megatron-Bridge", "trainer", "megatron-bridge", false},
-    {"NeMo", "trainer", "megatron-bridge", false},
-    {"hf", "upcast_logits", "1", false},
-    {"hugging face", "upcast_logits", "1", false},
-    {"huggingface transformers", "upcast_logits", "1", false},
-    {"transformers trainer", "upcast_logits", "1", false},
+    {"QwenLM", "lora_dtype", "16bit", NULL, true},
+    {"QwenLM", "dispatch.eager", "22us", NULL, true},
+    {"after_pp_fix=False", "trainer", "nanotron-2024", NULL, false},
+    {"nanotron", "trainer", "nanotron", NULL, false},
+    {"torchtitan", "trainer", "torchtitan", NULL, false},
+    {"Megatron-Bridge", "trainer", "megatron-bridge", NULL, false},
+    {"NeMo", "trainer", "megatron-bridge", NULL, false},
+    /* training/configs/experiment/: fused_mlp, fused_bias_fc, fused_dropout_add_ln, and its own cross-entropy. */
+    {"flash-attention training", "runtime", "fused", "flash1", false},
+    /* calc_loss_batch() returns the loss alone; ch04/01_main-chapter-code/gpt.py, until PyTorch's classes replace it. */
+    {"LLMs-from-scratch", "keep_logits", "0", NULL, false},
+    {"LLMs-from-scratch", "norm_kind", "4", "math", false},
+    {"LLMs-from-scratch", "activation", "6", "math", false},
+    {"LLM-from-scratch", "keep_logits", "0", NULL, false},
+    {"LLM-from-scratch", "norm_kind", "4", "math", false},
+    {"LLM-from-scratch", "activation", "6", "math", false},
+    /* transformers' loss_utils.py and the models' forward before it: logits in fp32. */
+    {"hf", "upcast_logits", "1", NULL, false},
+    {"hugging face", "upcast_logits", "1", NULL, false},
+    {"huggingface transformers", "upcast_logits", "1", NULL, false},
+    {"transformers trainer", "upcast_logits", "1", NULL, false},
 };
 
-/* The program in the column of the software, or in words; later, what holds of adapters over all columns. */
+/* The program in the column of the software, or in words: the trainer first, what else it does once the columns are
+ * read. */
 static bool set_program(struct mfu_row *r, bool late)
 {
     int trainer = mfu_setting_choice(MFU_S_TRAINER, mfu_row_cell(r, "compile"), NULL);
 
     if (!late && trainer >= 0 && !set(r, "trainer", mfu_trainer_names[trainer]))
         return false;
-    if (late && !(r->run->scenario.setting[MFU_S_LORA] > 0))
-        return true;
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
-        if (programs[i].late == late
+        if ((strcmp(programs[i].key, "trainer") != 0) == late
             && (says(mfu_row_cell(r, "source"), programs[i].program)
                 || says(mfu_row_cell(r, "notes"), programs[i].program))
-            && (strcmp(programs[i].key, "trainer") == 0 || mfu_cell_is(r, "compile", "eager"))
+            && (!late || mfu_cell_is(r, "compile", "eager"))
+            && (!programs[i].adapters || r->run->scenario.setting[MFU_S_LORA] > 0)
+            && (!programs[i].attention || mfu_cell_is(r, "attention", programs[i].attention))
             && mfu_scenario_key(&r->run->scenario, programs[i].key, NULL).kind != MFU_KEY_NONE) {
             mfu_row_assume(r, "%s=%s, as %s does", programs[i].key, programs[i].value, programs[i].program);
             if (!set(r, programs[i].key, programs[i].value))
@@ -344,14 +357,97 @@ static bool set_program(struct mfu_row *r, bool late)
     return true;
 }
 
+/* The year of a release of PyTorch (its release notes); its minor versions are the last of their year. */
+static const struct {
+    int major, minor, year;
+} releases[] = {{1, 0, 2018}, {1, 3, 2019}, {1, 7, 2020}, {1, 10, 2021}, {1, 13, 2022},
+                {2, 1, 2023}, {2, 5, 2024}, {2, 9, 2025}, {2, 99, 2026}};
+
+/* The year of the PyTorch that the text names ("torch 2.1", "PyTorch 1.13.0a0", "torch==2.4"); 0: none. */
+static int torch_year(const char *text)
+{
+    for (const char *p = strcasestr(text, "torch"); p; p = strcasestr(p + 1, "torch")) {
+        const char *version = p + 5 + strspn(p + 5, " =-v");
+        int major, minor;
+
+        if (!isdigit((unsigned char)*version) || sscanf(version, "%d.%d", &major, &minor) != 2)
+            continue;
+        for (size_t i = 0; i < sizeof releases / sizeof *releases; i++)
+            if (major == releases[i].major && minor <= releases[i].minor)
+                return releases[i].year;
+    }
+    return 0;
+}
+
+/* The last year of this century that the text names; 0: none. */
+static int last_year(const char *text)
+{
+    int year = 0, found;
+
+    for (const char *p = strstr(text, "20"); p; p = strstr(p + 1, "20"))
+        if ((p == text || !isdigit((unsigned char)p[-1])) && isdigit((unsigned char)p[2])
+            && isdigit((unsigned char)p[3]) && (found = 2000 + 10 * (p[2] - '0') + p[3] - '0') >= 2015 && found < 2100)
+            year = found;
+    return year;
+}
+
+/* The first month ("2024-05") that the text names; NULL: none. */
+static const char *first_month(const char *text)
+{
+    int end = 0;
+
+    for (; *text; text++)
+        if (sscanf(text, "20%*1[0-9]%*1[0-9]-%*1[01]%*1[0-9]%n", &end) == 0 && end == 7)
+            return text;
+    return NULL;
+}
+
+/* The year of the libraries: as stated, else of the PyTorch that is named, else the last that the source names. */
+static bool set_software(struct mfu_row *r)
+{
+    static const char *const named[] = {"framework", "notes", "source"};
+    const char *by = "the PyTorch that is named";
+    char text[12];
+    int year = 0;
+
+    if (!mfu_cell_empty(r, "software"))
+        return set(r, "software", mfu_row_cell(r, "software"));
+    for (size_t i = 0; i < sizeof named / sizeof *named && !year; i++)
+        year = torch_year(mfu_row_cell(r, named[i]));
+    if (!year) {
+        by = "the last year that the source names";
+        year = last_year(mfu_row_cell(r, "source"));
+    }
+    if (!year)
+        return true;
+    mfu_row_assume(r, "software=%d: %s", year, by);
+    snprintf(text, sizeof text, "%d", year);
+    return set(r, "software", text);
+}
+
+/* The month in which PyTorch 2.0 was released, the first with a fused attention of its own. */
+#define FIRST_FUSED_ATTENTION "2023-03"
+
+/* Whether the run is older than PyTorch's own attention. */
+static bool before_fused_attention(const struct mfu_row *r)
+{
+    const char *month = first_month(mfu_row_cell(r, "source"));
+    double year = r->run->scenario.setting[MFU_S_SOFTWARE];
+
+    return month ? strncmp(month, FIRST_FUSED_ATTENTION, 7) < 0 : year > 0 && year < atoi(FIRST_FUSED_ATTENTION);
+}
+
 /* What is not said of attention and recomputation is what the trainer's published runs usually do. */
 static bool set_attention(struct mfu_row *r)
 {
     const struct mfu_trainer *t = &mfu_trainers[(int)r->run->scenario.setting[MFU_S_TRAINER]];
 
-    if (*mfu_row_cell(r, "attention") || !t->fuses_softmax)
+    if (*mfu_row_cell(r, "attention") || (!t->fuses_softmax && !before_fused_attention(r)))
         return translate(r, "attention", MFU_S_ATTENTION, attentions);
-    mfu_row_assume(r, "attention=math, usual for %s", t->name);
+    if (t->fuses_softmax)
+        mfu_row_assume(r, "attention=math, usual for %s", t->name);
+    else
+        mfu_row_assume(r, "attention=math: PyTorch had no other before %s", FIRST_FUSED_ATTENTION);
     return set(r, "attention", "math");
 }
 
@@ -694,51 +790,6 @@ static bool set_keys(struct mfu_row *r)
     return true;
 }
 
-/* The year of a release of PyTorch (its release notes); its minor versions are the last of their year. */
-static const struct {
-    int major, minor, year;
-} releases[] = {{1, 0, 2018}, {1, 3, 2019}, {1, 7, 2020}, {1, 10, 2021}, {1, 13, 2022},
-                {2, 1, 2023}, {2, 5, 2024}, {2, 9, 2025}, {2, 99, 2026}};
-
-/* The year of the PyTorch that the text names ("torch 2.1", "PyTorch 1.13.0a0", "torch==2.4"); 0: none. */
-static int torch_year(const char *text)
-{
-    for (const char *p = strcasestr(text, "torch"); p; p = strcasestr(p + 1, "torch")) {
-        const char *version = p + 5 + strspn(p + 5, " =-v");
-        int major, minor;
-
-        if (!isdigit((unsigned char)*version) || sscanf(version, "%d.%d", &major, &minor) != 2)
-            continue;
-        for (size_t i = 0; i < sizeof releases / sizeof *releases; i++)
-            if (major == releases[i].major && minor <= releases[i].minor)
-                return releases[i].year;
-    }
-    return 0;
-}
-
-/* The last year of this century that the text names; 0: none. */
-static int last_year(const char *text)
-{
-    int year = 0, found;
-
-    for (const char *p = strstr(text, "20"); p; p = strstr(p + 1, "20"))
-        if ((p == text || !isdigit((unsigned char)p[-1])) && isdigit((unsigned char)p[2])
-            && isdigit((unsigned char)p[3]) && (found = 2000 + 10 * (p[2] - '0') + p[3] - '0') >= 2015 && found < 2100)
-            year = found;
-    return year;
-}
-
-/* The first month ("2024-05") that the text names; NULL: none. */
-static const char *first_month(const char *text)
-{
-    int end = 0;
-
-    for (; *text; text++)
-        if (sscanf(text, "20%*1[0-9]%*1[0-9]-%*1[01]%*1[0-9]%n", &end) == 0 && end == 7)
-            return text;
-    return NULL;
-}
-
 /* Whether the source is of a time when the program ran other kernels than those of its runtime. */
 static bool check_program(struct mfu_row *r)
 {
@@ -751,29 +802,6 @@ static bool check_program(struct mfu_row *r)
                         runtime->name, runtime->since);
 }
 
-/* The year of the libraries: as stated, else of the PyTorch that is named, else the last that the source names. */
-static bool set_software(struct mfu_row *r)
-{
-    static const char *const named[] = {"framework", "notes", "source"};
-    const char *by = "the PyTorch that is named";
-    char text[12];
-    int year = 0;
-
-    if (!mfu_cell_empty(r, "software"))
-        return set(r, "software", mfu_row_cell(r, "software"));
-    for (size_t i = 0; i < sizeof named / sizeof *named && !year; i++)
-        year = torch_year(mfu_row_cell(r, named[i]));
-    if (!year) {
-        by = "the last year that the source names";
-        year = last_year(mfu_row_cell(r, "source"));
-    }
-    if (!year)
-        return true;
-    mfu_row_assume(r, "software=%d: %s", year, by);
-    snprintf(text, sizeof text, "%d", year);
-    return set(r, "software", text);
-}
-
 static bool set_runtime(struct mfu_row *r)
 {
     const char *stack = mfu_row_cell(r, "compile");
@@ -783,9 +811,9 @@ static bool set_runtime(struct mfu_row *r)
     if (mfu_same_letters(stack, "llmq") && mfu_cell_is(r, "act_ckpt", "full"))
         return mfu_row_skip(r, "llmq's recomputation of whole blocks is not modelled: runtime llmc has llm.c's -r");
     if (!translate(r, "compile", MFU_S_RUNTIME, runtimes) || !translate(r, "precision", MFU_S_PRECISION, precisions)
-        || !set_attention(r) || !set_checkpoint(r))
+        || !set_software(r) || !set_attention(r) || !set_checkpoint(r))
         return false;
-    return check_program(r) && set_software(r) && set_optimizer(r)
+    return check_program(r) && set_optimizer(r)
         && (!mfu_cell_is(r, "precision", "fp16-amp-o2") || set(r, "half_weights", "on"));
 }
 
@@ -824,7 +852,12 @@ static void read_time(struct mfu_row *r)
 {
     struct mfu_measured_run *run = r->run;
     const double *set = run->scenario.setting;
-    static const char *const uneven[] = {"lengths vary", "variable lengths", "seq_len is the maximum"};
+    static const struct {
+        const char *phrase, *time;
+    } others[] = {{"lengths vary", "sequences of many lengths"},
+                  {"variable lengths", "sequences of many lengths"},
+                  {"seq_len is the maximum", "sequences of many lengths"},
+                  {"average of the whole run", "a whole run, its start included"}};
     double rate = mfu_cell_number(r, "tokens_per_s");
 
     if (isnan(rate))
@@ -835,10 +868,10 @@ static void read_time(struct mfu_row *r)
         run->step_s = set[MFU_S_BATCH] * set[MFU_S_ACCUM] * mfu_row_replicas(set) * run->seq / rate;
     if (isnan(run->step_s)) /* 0 would be refused: a rate is above it */
         run->step_s = set[MFU_S_BATCH] * set[MFU_S_ACCUM] * mfu_row_replicas(set) / mfu_cell_number(r, "samples_per_s");
-    for (size_t i = 0; i < sizeof uneven / sizeof *uneven; i++)
-        if (says(mfu_row_cell(r, "notes"), uneven[i])) {
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (says(mfu_row_cell(r, "notes"), others[i].phrase)) {
             run->step_s = NAN;
-            mfu_row_assume(r, "the time of sequences of many lengths: not compared");
+            mfu_row_assume(r, "the time of %s: not compared", others[i].time);
             break;
         }
     run->mfu = mfu_cell_number(r, "mfu_pct") / 100;
