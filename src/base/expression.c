@@ -535,6 +535,17 @@ int mfu_expression_constant(const struct mfu_expression *e, double *value)
     return 1;
 }
 
+bool mfu_expression_is_smooth(const struct mfu_expression *e)
+{
+    const unsigned smooth = 1u << NUMBER | 1u << SLOT | 1u << ADD | 1u << SUBTRACT | 1u << MULTIPLY | 1u << DIVIDE
+        | 1u << NEGATE | 1u << POWER;
+
+    for (size_t i = 0; i < e->n; i++)
+        if (!(smooth >> e->steps[i].op & 1))
+            return false;
+    return true;
+}
+
 /* Whether an earlier step reads the same slot. */
 static bool repeated(const struct mfu_expression *e, size_t step)
 {

@@ -19,6 +19,7 @@
 #ifndef MFU_EXPRESSION_H
 #define MFU_EXPRESSION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include "base/quantity.h"
 
@@ -43,6 +44,10 @@ double mfu_expression_eval(const struct mfu_expression *, const double *slots);
 
 /* If the expression is a plain number, 1 and the number, else 0. */
 int mfu_expression_constant(const struct mfu_expression *, double *value);
+
+/* Whether sums, differences, products and quotients are all that it is made of: nothing
+ * compares, rounds or chooses. */
+bool mfu_expression_is_smooth(const struct mfu_expression *);
 
 /* The slots that it reads: up to `max` of them into `slots`; returns how many
  * there are in all (duplicates counted once). */

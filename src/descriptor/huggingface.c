@@ -571,6 +571,7 @@ static int check(struct reader *r, struct mfu_model *m)
         mfu_within(r->err, "dims");
         return mfu_error_at(r->err, mfu_yaml_name(r->yaml), 0, 0);
     }
+    mfu_model_find_deciding(m);
     mfu_model_dim_values(m, values);
     for (int i = 0; i < m->n_dims; i++)
         if (!isfinite(values[i])) {

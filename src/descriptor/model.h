@@ -78,8 +78,9 @@ struct mfu_model {
     double published_params;                        /* NAN: none published */
     const char *not_modelled[MFU_MAX_NOT_MODELLED]; /* what a config.json says and nothing reads */
     int n_not_modelled;
-    double longest_seq;    /* of a config.json, that `seq` stops short of; 0: it does not */
-    mfu_dim_set read_dims; /* those that an expression reads */
+    double longest_seq;      /* of a config.json, that `seq` stops short of; 0: it does not */
+    mfu_dim_set read_dims;   /* those that an expression reads, */
+    mfu_dim_set decide_dims; /* and those on which more depends than sums of their products in the sizes of tables */
     int n_dims, n_sections, n_ops;
     struct mfu_model_dim dims[MFU_MAX_DIMS];
     short dim_order[MFU_MAX_DIMS]; /* each after the ones it depends on */
@@ -100,6 +101,9 @@ int mfu_model_dim_resolve(void *model, const char *name, struct mfu_error *err);
 
 /* How bare numbers of that dim are read: k is 1024 in lengths of sequences. */
 enum mfu_dim mfu_model_dim_kind(const char *name);
+
+/* Works out `decide_dims` after expressions were replaced. */
+void mfu_model_find_deciding(struct mfu_model *);
 
 /* The values of all dims (n_dims of them) as the file stands. */
 void mfu_model_dim_values(const struct mfu_model *, double *values);

@@ -313,10 +313,10 @@ static int compile_dims(struct mfu_model_builder *b)
 
 _Static_assert(MFU_MAX_DIMS <= 8 * sizeof(mfu_dim_set), "a set of dims fits into its bits");
 
-static mfu_dim_set needs(const struct mfu_model_dim *dim)
+static mfu_dim_set needs(const struct mfu_expression *e)
 {
     int slots[MFU_MAX_DIMS];
-    size_t n = mfu_expression_slots(dim->value, slots, MFU_MAX_DIMS);
+    size_t n = e ? mfu_expression_slots(e, slots, MFU_MAX_DIMS) : 0;
     mfu_dim_set set = 0;
 
     for (size_t i = 0; i < n; i++)
@@ -361,7 +361,7 @@ int mfu_model_order_dims(struct mfu_model *m, mfu_dim_set *circle, struct mfu_er
     mfu_dim_set need[MFU_MAX_DIMS], left = 0;
 
     for (int i = 0; i < m->n_dims; i++) {
-        need[i] = needs(&m->dims[i]);
+        need[i] = needs(m->dims[i].value);
         left |= (mfu_dim_set)1 << i;
     }
     for (int n = 0; n < m->n_dims; n++) {
@@ -375,6 +375,25 @@ int mfu_model_order_dims(struct mfu_model *m, mfu_dim_set *circle, struct mfu_er
         left &= ~((mfu_dim_set)1 << next);
     }
     return 0;
+}
+
+void mfu_model_find_deciding(struct mfu_model *m)
+{
+    m->decide_dims = 0;
+    for (int i = 0; i < m->n_sections; i++)
+        m->decide_dims |= needs(m->sections[i].repeat);
+    for (int i = 0; i < m->n_ops; i++) {
+        m->decide_dims |= needs(m->ops[i].when);
+        for (int a = 0; a < MFU_ATTRIBUTES && m->ops[i].primitive->attributes[a].name; a++)
+            if (!(m->ops[i].primitive->traits & MFU_LOOKS_UP) || !mfu_expression_is_smooth(m->ops[i].attribute[a]))
+                m->decide_dims |= needs(m->ops[i].attribute[a]);
+    }
+    for (int n = m->n_dims - 1; n >= 0; n--) { /* each before the ones that it depends on */
+        const int i = m->dim_order[n];
+
+        if (m->decide_dims >> i & 1 || !mfu_expression_is_smooth(m->dims[i].value))
+            m->decide_dims |= needs(m->dims[i].value);
+    }
 }
 
 void mfu_model_dim_values(const struct mfu_model *m, double *values)
@@ -543,6 +562,8 @@ struct mfu_model *mfu_model_parse(struct mfu_yaml *yaml, const char *folder, str
         mfu_model_free(m);
         m = NULL;
     }
+    if (m)
+        mfu_model_find_deciding(m);
     for (int i = 1; i < b.n_files; i++)
         mfu_yaml_free(b.chain[i].yaml);
     return m;

@@ -138,7 +138,8 @@ void mfu_count_rank(struct mfu_builder *s)
                 p->expert_trained += experts ? times * z.trained : 0;
                 p->expert_bytes += experts ? times * z.bytes : 0;
                 p->trained_tensors += times * z.trained_tensors;
-                p->largest_trained = times > 0 ? fmax(p->largest_trained, z.largest_trained) : p->largest_trained;
+                if (times > 0 && mfu_compare(s, z.largest_trained, p->largest_trained) > 0)
+                    p->largest_trained = z.largest_trained;
                 trained_bytes += times * z.trained_bytes;
                 p->block_params += unit && !frozen ? z.params : 0;
                 p->block_trained += unit && !frozen ? z.trained : 0;

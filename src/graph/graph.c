@@ -171,25 +171,72 @@ static void trace_deferred(struct mfu_builder *s, const struct mfu_layer *layers
     }
 }
 
-static bool same_but_for(const struct mfu_config *a, const struct mfu_config *b, int setting)
+static enum mfu_size_variable variable_of(const struct mfu_model *m, struct mfu_key key)
 {
+    if (key.kind == MFU_KEY_DIM)
+        return m->decide_dims >> key.id & 1 ? MFU_SIZES_BY_NONE : MFU_SIZES_BY_SEQ;
+    if (key.kind != MFU_KEY_SETTING)
+        return MFU_SIZES_BY_NONE;
+    return key.id == MFU_S_BATCH                     ? MFU_SIZES_BY_BATCH
+        : key.id == MFU_S_GPUS || key.id == MFU_S_DP ? MFU_SIZES_BY_DP
+                                                     : MFU_SIZES_BY_NONE;
+}
+
+bool mfu_graph_scales_by(const struct mfu_model *m, struct mfu_key key)
+{
+    return variable_of(m, key) != MFU_SIZES_BY_NONE;
+}
+
+/* What differs of all that a graph is made from: bits of enum mfu_size_variable, of
+ * MFU_SIZES_BY_NONE where that makes other operations. */
+static unsigned differences(const struct mfu_config *a, const struct mfu_config *b)
+{
+    const unsigned other = 1u << MFU_SIZES_BY_NONE;
+    unsigned what = 0;
+
     if (a->model != b->model || a->gpu != b->gpu || (a->accum > 1) != (b->accum > 1)
         || mfu_config_coefficient(a, MFU_C_CUBLAS_WORKSPACE) != mfu_config_coefficient(b, MFU_C_CUBLAS_WORKSPACE))
-        return false;
+        return other;
     for (int i = 0; i < MFU_SETTING_COUNT; i++)
-        if (a->setting[i] != b->setting[i] && !mfu_settings[i].keeps_graph && i != setting)
-            return false;
-    return memcmp(a->dim, b->dim, (size_t)a->model->n_dims * sizeof *a->dim) == 0;
+        if (a->setting[i] != b->setting[i] && !mfu_settings[i].keeps_graph)
+            what |= 1u << variable_of(a->model, (struct mfu_key){MFU_KEY_SETTING, i});
+    for (int i = 0; i < a->model->n_dims; i++)
+        if (a->dim[i] != b->dim[i])
+            what |= 1u << variable_of(a->model, (struct mfu_key){MFU_KEY_DIM, i});
+    return what;
 }
 
 bool mfu_graph_same(const struct mfu_config *a, const struct mfu_config *b)
 {
-    return same_but_for(a, b, MFU_SETTING_COUNT);
+    return differences(a, b) == 0;
 }
 
-bool mfu_graph_scales(const struct mfu_config *a, const struct mfu_config *b)
+/* Kernels of attention round the tokens of a rank up to so many, which no line follows. */
+#define SEQ_STEP 128
+
+static double size_variable(const struct mfu_config *c, enum mfu_size_variable by)
 {
-    return same_but_for(a, b, MFU_S_BATCH);
+    double step = SEQ_STEP * c->setting[MFU_S_CP] * c->setting[MFU_S_TP];
+    int exponent;
+
+    if (by == MFU_SIZES_BY_DP) /* that a share of it is exact */
+        return c->setting[MFU_S_DP] > 1 && frexp(c->setting[MFU_S_DP], &exponent) == 0.5 ? 1 / c->setting[MFU_S_DP] : 0;
+    return by == MFU_SIZES_BY_BATCH ? c->batch : fmod(c->seq, step) == 0 ? c->seq : 0;
+}
+
+struct mfu_size_change mfu_graph_change(const struct mfu_config *from, const struct mfu_config *to)
+{
+    unsigned what = differences(from, to);
+    enum mfu_size_variable by = what == 1u << MFU_SIZES_BY_BATCH ? MFU_SIZES_BY_BATCH
+        : what == 1u << MFU_SIZES_BY_SEQ                         ? MFU_SIZES_BY_SEQ
+        : what == 1u << MFU_SIZES_BY_DP                          ? MFU_SIZES_BY_DP
+                                                                 : MFU_SIZES_BY_NONE;
+    struct mfu_size_change change = {by, size_variable(from, by), size_variable(to, by)};
+
+    if (!(change.from > 0 && change.to > 0 && change.from != change.to)
+        || mfu_config_fused_softmax(from) != mfu_config_fused_softmax(to))
+        change.by = MFU_SIZES_BY_NONE;
+    return change;
 }
 
 /* The builder, with every operation as one rank of stage `stage` has it; NULL with `err`. */

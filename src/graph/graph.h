@@ -25,8 +25,18 @@ int mfu_graph_build_stage(const struct mfu_config *, int stage, bool unrolled, s
 /* Whether both configurations have the same graph, but for the number of
  * micro-steps (one, or several): then mfu_program_accumulate() is all that a change takes. */
 bool mfu_graph_same(const struct mfu_config *, const struct mfu_config *);
-/* The same, but for the number of sequences in a micro-batch: scale.h. */
-bool mfu_graph_scales(const struct mfu_config *, const struct mfu_config *);
+
+/* What sizes are functions of where all else stays: the number of sequences in a micro-batch, of tokens in a sequence,
+ * or 1 / data-parallel ranks. */
+enum mfu_size_variable { MFU_SIZES_BY_NONE, MFU_SIZES_BY_BATCH, MFU_SIZES_BY_SEQ, MFU_SIZES_BY_DP };
+struct mfu_size_change {
+    enum mfu_size_variable by;
+    double from, to;
+};
+/* Whether a key changes nothing but sizes, for most of its values. */
+bool mfu_graph_scales_by(const struct mfu_model *, struct mfu_key);
+/* What leads from one configuration to another whose graph may have the same form (scale.h); `by` none: nothing does. */
+struct mfu_size_change mfu_graph_change(const struct mfu_config *from, const struct mfu_config *to);
 /* The program for another number of micro-steps per optimizer step. */
 void mfu_program_accumulate(struct mfu_program *, double accum);
 void mfu_launch_accumulate(struct mfu_program *, int launch, double accum); /* of one launch alone */

@@ -136,14 +136,17 @@ static void update(struct mfu_builder *s, const struct mfu_optimizer_row *r, dou
     /* A loop over tensors has temporaries of one of them at a time. */
     double share = all / fmax(s->program->rank_trained, 1);
     double at_once = r->launches_per_tensor > 0 ? fmin(n, share * s->program->largest_trained) : n;
-    double launches = r->launches_per_tensor > 0
-        ? r->launches_per_tensor * tensors
-        : r->passes * (1 + ceil(n / (320 * 65536))); /* chunks of multi_tensor_apply */
-
     /* Of parameters, gradients and states more is read than written: 4 of 7
-     * tensors in AdamW; 0.6 for all of them (chosen; only the sum takes time). */
-    stream(s, r->kernel, n, r->flops, moved * 0.6, moved * 0.4 + copy, launches,
+     * tensors in AdamW; 0.6 for all of them (chosen; only the sum takes time), so that
+     * sums of many are exact (scale.h). */
+    double read = rint(moved * 0.6 * 0x1p10) * 0x1p-10;
+
+    stream(s, r->kernel, n, r->flops, read, moved - read + copy, r->launches_per_tensor * tensors,
            r->scratch * p * at_once + temporary_bytes);
+    if (s->failed || r->launches_per_tensor > 0)
+        return;
+    s->program->launches[s->program->n_launches - 1].passes = r->passes;
+    mfu_launch_passes(&s->program->launches[s->program->n_launches - 1]);
 }
 
 void mfu_optimizer_emit(struct mfu_builder *s)

@@ -50,6 +50,11 @@ static bool gated(const struct mfu_builder *s, int i)
     return false;
 }
 
+static double larger(struct mfu_builder *s, double a, double b)
+{
+    return mfu_compare(s, a, b) > 0 ? a : b;
+}
+
 void mfu_preallocate(struct mfu_builder *s)
 {
     struct mfu_program *p = s->program;
@@ -76,9 +81,10 @@ void mfu_preallocate(struct mfu_builder *s)
             } else if (is(op, "norm")) {
                 own += 8 + (recomputable && mfu_checkpoints[c->checkpoint].recomputes_all ? 0 : e * op->out_width);
             } else if (is(op, "linear") && sec->name == s->logits_section && op->out_width == s->logits_width) {
-                widest = fmax(widest, op->out_width);
+                widest = larger(s, widest, op->out_width);
             } else if (is(op, "linear")) { /* rotary works in place */
-                widest = fmax(widest, op->out_width != residual && !only_added(s, i) && !hidden ? op->out_width : 0);
+                widest =
+                    larger(s, widest, op->out_width != residual && !only_added(s, i) && !hidden ? op->out_width : 0);
                 own += only_added(s, i) ? 0 : e * op->out_width;
             } else if (is(op, "activation") && i + 1 < m->n_ops && gated(s, i)) {
                 continue; /* one kernel with the gate's product */
@@ -91,7 +97,7 @@ void mfu_preallocate(struct mfu_builder *s)
             } else if (is(op, "attention")) {
                 own += e * op->out_width + (fused ? 4 * op->attribute[0] : e * op->attribute[0] * c->seq);
                 if (!fused)
-                    widest = fmax(widest, op->attribute[0] * c->seq);
+                    widest = larger(s, widest, op->attribute[0] * c->seq);
             } else if (is(op, "add") && recomputable) {
                 own += e * op->out_width;
             } else if (is(op, "loss")) {

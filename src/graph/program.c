@@ -33,6 +33,11 @@ enum mfu_phase mfu_launch_phase(const struct mfu_launch *l)
     return l->communicates ? MFU_COMMUNICATION : l->phase;
 }
 
+void mfu_launch_passes(struct mfu_launch *l)
+{
+    l->kernel.launches = l->passes * (1 + ceil(l->kernel.n / (320 * 65536)));
+}
+
 void mfu_launch_share(struct mfu_launch *l, double accum)
 {
     l->kernel.flops = l->whole.flops / accum;

@@ -106,6 +106,7 @@ struct mfu_launch {
     double half_bytes;           /* that kernel.half_share is the share of, */
     double half_of_bytes;        /* and of which */
     double temporary_bytes;      /* workspace while it runs */
+    double passes;               /* of an optimizer over lists of tensors, kernel by kernel; 0: of no such */
     bool communicates;           /* a collective, or a copy that is made for one */
     enum mfu_stream stream;      /* where it runs */
     enum mfu_stream wait_stream; /* it starts when what was issued there has ended, */
@@ -166,6 +167,9 @@ double mfu_block_bytes(double bytes);
 
 /* The phase that a launch's time belongs to: its pass, or communication. */
 enum mfu_phase mfu_launch_phase(const struct mfu_launch *);
+
+/* The kernels of an optimizer's passes: multi_tensor_apply takes tensors in lists. */
+void mfu_launch_passes(struct mfu_launch *);
 
 /* The launch happens in one micro-step of `accum` only: its kernel becomes the mean. */
 void mfu_launch_once(struct mfu_launch *, enum mfu_occurrence, double accum);

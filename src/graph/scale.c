@@ -1,5 +1,5 @@
 /*
- * scale.c - sizes as functions of the micro-batch.
+ * scale.c - sizes as functions of batch, sequence or data-parallel ranks.
  */
 #include "graph/scale.h"
 
@@ -10,16 +10,36 @@
 #include "base/list.h"
 #include "graph/graph.h"
 
-/* A size at its place in the program at hand, or a noted difference. */
+/* Where a size is: a list, or the program itself. */
+enum place { COMPARED, LAUNCHES, VIEWS, WEIGHTS, FACTS, PLACES };
+
+/* A size in any program of the form: base + x (slope + x curve). */
 struct mfu_line {
-    double *at; /* NULL: the fact of this number */
-    int fact;
-    bool keeps_sign; /* a difference: as it is now */
-    double base, slope;
-    double most; /* up to which sums are exact */
+    enum place place;
+    size_t offset;
+    double base, slope, curve;
+    double most; /* up to which that is exact */
 };
 
-/* What of a launch follows the batch; the rest of it is in same_launch(). */
+struct places {
+    char *at[PLACES];
+};
+
+static struct places places_of(struct mfu_program *p)
+{
+    return (struct places){{[COMPARED] = (char *)p->compared,
+                            [LAUNCHES] = (char *)p->launches,
+                            [VIEWS] = (char *)p->views,
+                            [WEIGHTS] = (char *)p->weights,
+                            [FACTS] = (char *)p}};
+}
+
+static double *size_at(const struct places *p, const struct mfu_line *l)
+{
+    return (double *)(p->at[l->place] + l->offset);
+}
+
+/* What of a launch varies; the rest of it is in same_launch(). */
 #define AT(member) offsetof(struct mfu_launch, member)
 static const size_t sizes[] = {
     AT(kernel.m),          AT(kernel.n),          AT(kernel.k),           AT(kernel.batch),        AT(kernel.pairs),
@@ -30,10 +50,20 @@ static const size_t sizes[] = {
 };
 #define N_SIZES ((int)(sizeof sizes / sizeof sizes[0]))
 
+#define ONE_OF_KERNEL(member) (size == AT(kernel.member))
+
+/* Whether a size follows from others: from the number of micro-steps, or from that of elements. */
+static bool follows(const struct mfu_launch *l, size_t size)
+{
+    bool shared = l->accumulated_bytes > 0 || l->when != MFU_EVERY_MICRO_STEP;
+
+    return (shared && (ONE_OF_KERNEL(flops) || ONE_OF_KERNEL(read_bytes) || ONE_OF_KERNEL(write_bytes)))
+        || ((shared || l->passes > 0) && ONE_OF_KERNEL(launches));
+}
+
 /* The doubles at the end of a program. */
-#define FACTS(p) (&(p)->constant_bytes[0])
-#define N_FACTS                                                                                                        \
-    ((int)((offsetof(struct mfu_program, tokens) - offsetof(struct mfu_program, constant_bytes)) / sizeof(double)) + 1)
+#define FACTS_AT offsetof(struct mfu_program, constant_bytes)
+#define FACTS_END (offsetof(struct mfu_program, tokens) + sizeof(double))
 
 static double *size_of(struct mfu_launch *l, int i)
 {
@@ -54,10 +84,10 @@ static bool same_launch(const struct mfu_launch *a, const struct mfu_launch *b)
         && a->communicates == b->communicates && a->stream == b->stream && a->wait_stream == b->wait_stream
         && a->wait_behind == b->wait_behind && a->when == b->when && a->collective.axes == b->collective.axes
         && a->collective.kind == b->collective.kind && a->beside == b->beside && a->beside_share == b->beside_share
-        && memcmp(a->in, b->in, (size_t)a->n_in * sizeof *a->in) == 0
+        && a->passes == b->passes && memcmp(a->in, b->in, (size_t)a->n_in * sizeof *a->in) == 0
         && memcmp(a->out, b->out, (size_t)a->n_out * sizeof *a->out) == 0;
 }
-_Static_assert(sizeof(void *) != 8 || (sizeof(struct mfu_launch) == 400 && sizeof(struct mfu_kernel) == 112),
+_Static_assert(sizeof(void *) != 8 || (sizeof(struct mfu_launch) == 408 && sizeof(struct mfu_kernel) == 112),
                "a new field is a size, or belongs in same_launch()");
 
 static bool same_form(const struct mfu_program *a, const struct mfu_program *b)
@@ -77,7 +107,7 @@ static bool same_form(const struct mfu_program *a, const struct mfu_program *b)
             && a->segments[i].first == b->segments[i].first && a->segments[i].count == b->segments[i].count
             && a->segments[i].repeat == b->segments[i].repeat && a->segments[i].layer == b->segments[i].layer;
     for (int i = 0; same && i < a->n_weights; i++)
-        same = a->weights[i].elements == b->weights[i].elements;
+        same = a->weights[i].trains == b->weights[i].trains;
     for (int i = 0; same && i < a->n_compared; i++)
         same = (a->compared[i] > 0) == (b->compared[i] > 0) && (a->compared[i] < 0) == (b->compared[i] < 0);
     return same;
@@ -100,28 +130,59 @@ static bool is_whole(double x)
     return x == floor(x);
 }
 
-/* A size that is a whole multiple of this keeps all its digits up to WHOLE times as much. */
+/* A size that is a whole multiple of this keeps all its digits up to WHOLE times as much, also of
+ * the terms that it is made of; a sum over 2^16 ranks, with as many digits fewer. */
 #define PART 0x1p-10
-#define WHOLE 0x1p53
+#define WHOLE 0x1p52
+#define RANKS 0x1p16
+
+/* Up to which size the line is exact; 0: nowhere. */
+static double exact_up_to(const struct mfu_scale *s, const struct mfu_line *l)
+{
+    double unit = is_whole(l->base) && is_whole(l->slope) && is_whole(l->curve) ? 1 : PART;
+
+    if (s->by == MFU_SIZES_BY_DP && l->base == 0 && l->curve == 0)
+        return INFINITY; /* a share 1 / 2^n */
+    if (!is_whole(l->base / PART) || !is_whole(l->slope / PART) || !is_whole(l->curve / PART))
+        return 0;
+    return WHOLE * unit / (s->by == MFU_SIZES_BY_DP ? RANKS : 1);
+}
+
+static double value(const struct mfu_line *l, double x)
+{
+    return l->base + x * (l->slope + x * l->curve);
+}
 
 /* The line through a size before and now; false if it cannot be one. */
-static bool add_line(struct mfu_scale *s, struct mfu_line line, double now, double before)
+static bool add_line(struct mfu_scale *s, enum place place, size_t offset, double now, double before)
 {
+    struct mfu_line l = {.place = place, .offset = offset};
+
     if (now == before)
         return true;
-    line.slope = (now - before) / (s->batch - s->batch_before);
-    line.base = now - line.slope * s->batch;
-    line.most = is_whole(line.slope) && is_whole(line.base) ? WHOLE : WHOLE * PART;
-    if (!is_whole(line.slope / PART) || !is_whole(line.base / PART) || !(fmax(fabs(now), fabs(before)) < line.most)
-        || line.base + line.slope * s->batch_before != before || !MFU_ROOM(s->lines, s->n_lines + 1, s->cap_lines))
+    l.slope = (now - before) / (s->known[1] - s->known[0]);
+    l.base = now - l.slope * s->known[1];
+    l.most = exact_up_to(s, &l);
+    if (!(fmax(fmax(fabs(now), fabs(before)), isinf(l.most) ? 0 : fabs(l.base)) < l.most)
+        || value(&l, s->known[0]) != before || value(&l, s->known[1]) != now
+        || !MFU_ROOM(s->lines, s->n_lines + 1, s->cap_lines))
         return false;
-    s->lines[s->n_lines++] = line;
+    s->lines[s->n_lines++] = l;
     return true;
 }
 
-static bool add_size(struct mfu_scale *s, double *now, double before)
+/* The parabola through a third, too. */
+static bool bend(struct mfu_scale *s, struct mfu_line *l, double x, double now)
 {
-    return add_line(s, (struct mfu_line){.at = now}, *now, before);
+    double curve = (now - value(l, x)) / ((x - s->known[0]) * (x - s->known[1]));
+
+    if (curve == 0)
+        return true;
+    l->base += curve * s->known[0] * s->known[1];
+    l->slope -= curve * (s->known[0] + s->known[1]);
+    l->curve = curve;
+    l->most = exact_up_to(s, l);
+    return fabs(now) < l->most && fabs(l->base) < l->most && value(l, x) == now;
 }
 
 static bool add_lines(struct mfu_scale *s, struct mfu_program *now)
@@ -131,16 +192,28 @@ static bool add_lines(struct mfu_scale *s, struct mfu_program *now)
 
     s->n_lines = s->n_rounded = 0;
     for (int i = 0; ok && i < now->n_compared; i++) /* first: nothing is changed if one does not hold */
-        ok = add_line(s, (struct mfu_line){.at = &now->compared[i], .keeps_sign = true}, now->compared[i],
-                      before->compared[i]);
+        ok = add_line(s, COMPARED, (size_t)i * sizeof *now->compared, now->compared[i], before->compared[i]);
     for (int i = 0; ok && i < now->n_launches; i++)
         for (int k = 0; ok && k < N_SIZES; k++)
-            ok = add_size(s, size_of(&now->launches[i], k), *size_of(&before->launches[i], k));
-    for (int i = 0; ok && i < now->n_views; i++)
-        ok = add_size(s, &now->views[i].rows, before->views[i].rows)
-            && add_size(s, &now->views[i].columns, before->views[i].columns);
-    for (int i = 0; ok && i < N_FACTS; i++)
-        ok = add_line(s, (struct mfu_line){.fact = i}, FACTS(now)[i], FACTS(before)[i]);
+            if (!follows(&now->launches[i], sizes[k]))
+                ok = add_line(s, LAUNCHES, (size_t)i * sizeof *now->launches + sizes[k], *size_of(&now->launches[i], k),
+                              *size_of(&before->launches[i], k));
+    for (int i = 0; ok && i < now->n_views; i++) {
+        size_t at = (size_t)i * sizeof *now->views;
+
+        ok = add_line(s, VIEWS, at + offsetof(struct mfu_view, rows), now->views[i].rows, before->views[i].rows)
+            && add_line(s, VIEWS, at + offsetof(struct mfu_view, columns), now->views[i].columns,
+                        before->views[i].columns);
+    }
+    for (int i = 0; ok && i < now->n_weights; i++) {
+        const struct mfu_weight_tensor *x = &now->weights[i], *y = &before->weights[i];
+        size_t at = (size_t)i * sizeof *x;
+
+        ok = add_line(s, WEIGHTS, at + offsetof(struct mfu_weight_tensor, elements), x->elements, y->elements)
+            && add_line(s, WEIGHTS, at + offsetof(struct mfu_weight_tensor, bytes), x->bytes, y->bytes);
+    }
+    for (size_t at = FACTS_AT; ok && at < FACTS_END; at += sizeof(double))
+        ok = add_line(s, FACTS, at, *(double *)((char *)now + at), *(double *)((char *)before + at));
     for (int i = 0; ok && i < now->n_tensors; i++) {
         bool rounds = now->tensors[i].bytes == tensor_bytes(now, i);
 
@@ -154,10 +227,11 @@ static bool add_lines(struct mfu_scale *s, struct mfu_program *now)
     return ok;
 }
 
-/* Both are of one batch: whether they are the same to the last bit. */
+/* Both are of one x: whether they are the same to the last bit. */
 static bool same_sizes(struct mfu_program *a, struct mfu_program *b)
 {
-    bool same = same_form(a, b) && memcmp(FACTS(a), FACTS(b), N_FACTS * sizeof(double)) == 0;
+    bool same = same_form(a, b) && memcmp((char *)a + FACTS_AT, (char *)b + FACTS_AT, FACTS_END - FACTS_AT) == 0
+        && memcmp(&a->mesh, &b->mesh, sizeof a->mesh) == 0;
 
     for (int i = 0; same && i < a->n_launches; i++) {
         for (int k = 0; same && k < N_SIZES; k++)
@@ -168,24 +242,40 @@ static bool same_sizes(struct mfu_program *a, struct mfu_program *b)
         same = a->views[i].rows == b->views[i].rows && a->views[i].columns == b->views[i].columns;
     for (int i = 0; same && i < a->n_tensors; i++)
         same = a->tensors[i].bytes == b->tensors[i].bytes;
+    for (int i = 0; same && i < a->n_weights; i++)
+        same = a->weights[i].elements == b->weights[i].elements && a->weights[i].bytes == b->weights[i].bytes;
+    for (int i = 0; same && i < a->n_compared; i++)
+        same = a->compared[i] == b->compared[i];
     return same;
 }
 
-/* The program of another batch.  False where a line ends or a difference changes its
- * sign; differences come first. */
-static bool follow(struct mfu_scale *s, struct mfu_program *p, double batch)
+static int sign(double x)
 {
+    return (x > 0) - (x < 0);
+}
+
+/* The program at another x.  False where a line ends or a difference changes its
+ * sign; differences come first. */
+static bool follow(struct mfu_scale *s, struct mfu_program *p, double x)
+{
+    struct places places = places_of(p);
+
     for (int i = 0; i < s->n_lines; i++) {
         const struct mfu_line *l = &s->lines[i];
-        double size = l->base + l->slope * batch, *at = l->at ? l->at : FACTS(p) + l->fact;
+        double size = value(l, x), *at = size_at(&places, l);
 
-        if (!(fabs(size) < l->most) || (l->keeps_sign && ((size > 0) != (*at > 0) || (size < 0) != (*at < 0))))
+        if (!(fabs(size) < l->most) || (l->place == COMPARED && sign(size) != sign(*at)))
             return false;
         *at = size;
     }
-    for (int i = 0; i < p->n_launches; i++)
-        if (p->launches[i].half_bytes > 0)
-            p->launches[i].kernel.half_share = p->launches[i].half_bytes / p->launches[i].half_of_bytes;
+    for (int i = 0; i < p->n_launches; i++) {
+        struct mfu_launch *l = &p->launches[i];
+
+        if (l->half_bytes > 0)
+            l->kernel.half_share = l->half_bytes / l->half_of_bytes;
+        if (l->passes > 0)
+            mfu_launch_passes(l);
+    }
     for (int i = 0; i < s->n_rounded; i++)
         p->tensors[s->rounded[i]].bytes = tensor_bytes(p, s->rounded[i]);
     return true;
@@ -199,43 +289,76 @@ static void swap(struct mfu_scale *s, struct mfu_program *p)
     s->before = kept;
 }
 
-void mfu_scale_start(struct mfu_scale *s, double batch)
+void mfu_scale_start(struct mfu_scale *s)
 {
-    s->batch = batch;
-    s->state = MFU_SCALE_TRACED;
+    s->by = MFU_SIZES_BY_NONE;
 }
 
-bool mfu_scale_to(struct mfu_scale *s, struct mfu_program *p, double batch)
+bool mfu_scale_to(struct mfu_scale *s, struct mfu_program *p, const struct mfu_size_change *change)
 {
+    if (s->by != change->by) {
+        s->by = change->by;
+        s->x = change->from;
+        s->state = MFU_SCALE_TRACED;
+    }
     if (s->state == MFU_SCALE_FAILS)
         return false;
     if (s->state == MFU_SCALE_HOLDS) {
         if (s->away)
             swap(s, p);
-        s->away = !follow(s, p, batch);
+        s->away = !follow(s, p, change->to);
         if (!s->away)
             return true;
     }
-    s->batch_before = s->batch;
     swap(s, p);
     return false;
 }
 
-void mfu_scale_learn(struct mfu_scale *s, struct mfu_program *p, double batch)
+/* A program of an x from which something was learned says nothing new. */
+static bool is_known(const struct mfu_scale *s, double x)
 {
-    if (s->state == MFU_SCALE_FAILS || s->state == MFU_SCALE_HOLDS)
-        return;
-    s->batch = batch;
+    bool known = false;
+
+    for (int i = 0; i < (s->state == MFU_SCALE_BENDS ? 3 : 2); i++)
+        known |= s->state != MFU_SCALE_TRACED && s->known[i] == x;
+    return known;
+}
+
+/* What the lines led to is what was traced, or some are bent now. */
+static bool check(struct mfu_scale *s, struct mfu_program *p, double x)
+{
+    struct places led = places_of(&s->before), traced = places_of(p);
+
     mfu_program_accumulate(&s->before, p->accum);
-    if (s->state == MFU_SCALE_TRACED) {
-        s->state = add_lines(s, p) ? MFU_SCALE_PREDICTS : MFU_SCALE_TRACED;
-    } else if (!follow(s, &s->before, batch)) {
-        s->state = MFU_SCALE_TRACED;
-    } else if (same_sizes(&s->before, p)) {
+    s->before.mesh = p->mesh;
+    if (same_sizes(&s->before, p)) {
         s->state = MFU_SCALE_HOLDS;
         s->away = false;
-        swap(s, p); /* that the lines lead to */
-    } else {
+        return true;
+    }
+    for (int i = 0; s->state == MFU_SCALE_PREDICTS && i < s->n_lines; i++)
+        if (*size_at(&led, &s->lines[i]) != *size_at(&traced, &s->lines[i])
+            && !bend(s, &s->lines[i], x, *size_at(&traced, &s->lines[i])))
+            return false;
+    s->known[2] = x;
+    return s->state++ == MFU_SCALE_PREDICTS;
+}
+
+void mfu_scale_learn(struct mfu_scale *s, struct mfu_program *p, const struct mfu_size_change *change)
+{
+    double before = s->x;
+
+    s->x = change->to;
+    if (s->state == MFU_SCALE_FAILS || s->state == MFU_SCALE_HOLDS || is_known(s, s->x))
+        return;
+    mfu_program_accumulate(&s->before, p->accum);
+    if (s->state == MFU_SCALE_TRACED) {
+        s->known[0] = before;
+        s->known[1] = s->x;
+        s->state = add_lines(s, p) ? MFU_SCALE_PREDICTS : MFU_SCALE_TRACED;
+    } else if (!follow(s, &s->before, s->x)) {
+        s->state = MFU_SCALE_TRACED;
+    } else if (!check(s, p, s->x)) {
         s->state = MFU_SCALE_FAILS;
     }
 }

@@ -70,21 +70,26 @@ static const struct rule *rule_of(const struct mfu_builder *s)
     return &rules[(int)s->config->setting[MFU_S_ZERO]];
 }
 
+struct mfu_mesh mfu_mesh_of(const struct mfu_config *c)
+{
+    const double *set = c->setting;
+    struct mfu_mesh mesh = mfu_mesh_start();
+
+    if (set[MFU_S_RANK_ORDER] > 0) { /* the pipeline before the replicas of it */
+        mesh.order[MFU_AXIS_COUNT - 2] = MFU_AXIS_PP;
+        mesh.order[MFU_AXIS_COUNT - 1] = MFU_AXIS_DP;
+    }
+    mesh.ranks[MFU_AXIS_TP] = set[MFU_S_TP];
+    mesh.ranks[MFU_AXIS_CP] = set[MFU_S_CP];
+    mesh.ranks[MFU_AXIS_EP] = set[MFU_S_EP];
+    mesh.ranks[MFU_AXIS_DP] = set[MFU_S_DP] / set[MFU_S_EP];
+    mesh.ranks[MFU_AXIS_PP] = set[MFU_S_PP];
+    return mesh;
+}
+
 void mfu_shard_parameters(struct mfu_builder *s)
 {
-    const double *set = s->config->setting;
-    struct mfu_mesh *mesh = &s->program->mesh;
-
-    *mesh = mfu_mesh_start();
-    if (set[MFU_S_RANK_ORDER] > 0) { /* the pipeline before the replicas of it */
-        mesh->order[MFU_AXIS_COUNT - 2] = MFU_AXIS_PP;
-        mesh->order[MFU_AXIS_COUNT - 1] = MFU_AXIS_DP;
-    }
-    mesh->ranks[MFU_AXIS_TP] = set[MFU_S_TP];
-    mesh->ranks[MFU_AXIS_CP] = set[MFU_S_CP];
-    mesh->ranks[MFU_AXIS_EP] = set[MFU_S_EP];
-    mesh->ranks[MFU_AXIS_DP] = set[MFU_S_DP] / set[MFU_S_EP];
-    mesh->ranks[MFU_AXIS_PP] = set[MFU_S_PP];
+    s->program->mesh = mfu_mesh_of(s->config);
     for (int i = 0; i < MFU_STATE_COUNT; i++) {
         s->state[i] = (struct mfu_layout){{MFU_REPLICATED}, {MFU_DIM_NONE}};
         if (i >= (int)rule_of(s)->sharded) {
@@ -246,7 +251,7 @@ static void bucket(struct sharder *x, double elements, bool last)
     } else {
         x->waiting += bytes;
     }
-    if (x->waiting >= x->bucket || last)
+    if (mfu_compare(x->s, x->waiting, x->bucket) >= 0 || last)
         flush(x);
 }
 
@@ -372,11 +377,12 @@ static void end_segment(struct sharder *x, int k)
 /* ---- the pass ------------------------------------------------------------ */
 
 /* Buffers that are there all the time: DDP's buckets, an engine's. */
-static double standing_bytes(const struct mfu_builder *s)
+static double standing_bytes(struct mfu_builder *s)
 {
     const struct mfu_program *p = s->program;
     const struct rule *rule = rule_of(s);
     double gradient = mfu_trained_bytes(s, s->numerics.gradient);
+    double buffer = mfu_compare(s, p->rank_trained, ENGINE_BUCKET) < 0 ? p->rank_trained : ENGINE_BUCKET;
     bool several = data_ranks(s) > 1, engine = mfu_half_engine(s->config);
 
     if (rule->by_block && several)
@@ -386,8 +392,8 @@ static double standing_bytes(const struct mfu_builder *s)
             ? gradient * p->rank_trained
             : 0;
     if (!engine)
-        return several ? 2 * gradient * fmin(p->rank_trained, ENGINE_BUCKET) : 0;
-    return (rule->by_block ? 2 : 1) * mfu_type_bytes[s->numerics.weight] * fmin(p->rank_trained, ENGINE_BUCKET);
+        return several ? 2 * gradient * buffer : 0;
+    return (rule->by_block ? 2 : 1) * mfu_type_bytes[s->numerics.weight] * buffer;
 }
 
 static int last_gradient(const struct mfu_program *p)

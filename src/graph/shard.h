@@ -7,6 +7,9 @@
 
 #include "graph/builder.h"
 
+/* The mesh of GPUs on which a scenario runs. */
+struct mfu_mesh mfu_mesh_of(const struct mfu_config *);
+
 /* Lays weights, gradients and optimizer states out on the mesh, before tracing. */
 void mfu_shard_parameters(struct mfu_builder *);
 

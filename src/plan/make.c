@@ -6,16 +6,19 @@
 
 #include "base/error.h"
 #include "graph/graph.h"
+#include "graph/shard.h"
 #include "plan/stages.h"
 #include "scenario/setting.h"
 
 /* The program of the config: the one at hand if only its surroundings differ, as in
- * most sweeps; scaled, if its batch does, too. */
-static int take_program(struct mfu_plan *p, bool same, bool scales, struct mfu_error *err)
+ * most sweeps; scaled, if its batch, its sequence or
+ * its data-parallel ranks do, too. */
+static int take_program(struct mfu_plan *p, bool same, const struct mfu_size_change *change, struct mfu_error *err)
 {
-    bool scaled = !same && scales && mfu_scale_to(&p->scale, &p->program, p->config.batch);
+    bool scales = !same && change->by != MFU_SIZES_BY_NONE;
 
-    if (same || scaled) {
+    if (same || (scales && mfu_scale_to(&p->scale, &p->program, change))) {
+        p->program.mesh = mfu_mesh_of(&p->config);
         mfu_program_accumulate(&p->program, p->config.accum);
         return 0;
     }
@@ -23,29 +26,31 @@ static int take_program(struct mfu_plan *p, bool same, bool scales, struct mfu_e
     if (!p->built)
         return -1;
     if (scales)
-        mfu_scale_learn(&p->scale, &p->program, p->config.batch);
+        mfu_scale_learn(&p->scale, &p->program, change);
     else
-        mfu_scale_start(&p->scale, p->config.batch);
+        mfu_scale_start(&p->scale);
     return 0;
 }
 
 static int take_over(struct mfu_plan *p, const struct mfu_scenario *scenario, struct mfu_error *err)
 {
     struct mfu_config next;
-    bool same, scales;
+    struct mfu_size_change change = {0};
+    bool same;
 
     if (mfu_scenario_resolve(scenario, &next, err) < 0)
         return -1;
     p->built &= next.setting[MFU_S_PP] <= 1; /* else stage by stage, in mfu_stages_plan() */
     same = p->built && mfu_graph_same(&next, &p->config);
-    scales = p->built && mfu_graph_scales(&next, &p->config);
+    if (p->built && !same)
+        change = mfu_graph_change(&p->config, &next);
     p->peak_known &= same;
     p->accumulation.state = MFU_ACCUMULATION_UNKNOWN;
     p->read = next.setting[MFU_S_PP] > 1 && mfu_stages_same(p, &next, scenario);
     p->scenario = *scenario;
     p->config = next;
     p->config.scenario = &p->scenario;
-    return next.setting[MFU_S_PP] > 1 ? 0 : take_program(p, same, scales, err);
+    return next.setting[MFU_S_PP] > 1 ? 0 : take_program(p, same, &change, err);
 }
 
 /* Whether a scenario is that of the plan but for its number of micro-steps, several in both. */

@@ -557,9 +557,9 @@ static int check_training(const struct mfu_config *c, struct mfu_error *err)
 
 bool mfu_config_fused_softmax(const struct mfu_config *c)
 {
-    double heads = mfu_config_dim(c, "n_head") / c->setting[MFU_S_TP];
+    double heads;
 
-    if (mfu_attentions[c->attention].fused || isnan(heads))
+    if (mfu_attentions[c->attention].fused || isnan(heads = mfu_config_dim(c, "n_head") / c->setting[MFU_S_TP]))
         return true;
     return mfu_precisions[c->precision].half && c->seq <= 4096 && fmod(c->seq, 4) == 0
         && fmod(heads * c->batch, 4) == 0;

@@ -75,7 +75,8 @@ struct mfu_error;
       "metrics that the trainer computes from the logits of every micro-step (cross-entropy, perplexity: each reads "  \
       "them all again)")                                                                                               \
     X(GPUS, "gpus", "n_gpus num_gpus world_size", MFU_COUNT_OF_GPUS, "GPUs in all")                                    \
-    X(NODES, "nodes", "nnodes num_nodes num_machines", MFU_COUNT_OF_GPUS, "machines that hold the GPUs")               \
+    X(NODES, "nodes", "nnodes num_nodes num_machines", MFU_COUNT_OF_GPUS, "machines that hold the GPUs",               \
+      .keeps_graph = true)                                                                                             \
     X(DP, "dp", "data_parallel_size data_parallel_degree", MFU_COUNT_OF_GPUS,                                          \
       "GPUs that split the batch (data parallel)")                                                                     \
     X(TP, "tp", "tensor_parallel_size tensor_parallel_degree tensor_model_parallel_size", MFU_COUNT_OF_GPUS,           \

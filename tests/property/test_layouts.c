@@ -254,6 +254,8 @@ static void a_walk_remembers_nothing(void **unused)
                                        "sp",
                                        "grad_clip",
                                        "seq",
+                                       "seq",
+                                       "dp",
                                        "checkpoint",
                                        "runtime",
                                        "loss_chunks",
@@ -272,9 +274,11 @@ static void a_walk_remembers_nothing(void **unused)
 
     (void)unused;
     for (int i = 0; i < scenarios(SCENARIOS) / 4; i++) {
+        const char *most = keys[any(LENGTH(keys))];
+
         next_layout(&s, &p);
         for (int k = 0; k < 8; k++) {
-            const char *key = keys[any(LENGTH(keys))];
+            const char *key = any(2) ? most : keys[any(LENGTH(keys))];
             struct mfu_scenario other = s;
             struct mfu_key found = mfu_scenario_key(&s, key, NULL);
             char value[24];
@@ -283,7 +287,8 @@ static void a_walk_remembers_nothing(void **unused)
             if (found.kind == MFU_KEY_SETTING && mfu_settings[found.id].choices)
                 snprintf(value, sizeof value, "%s", pick(mfu_settings[found.id].choices));
             else
-                snprintf(value, sizeof value, "%d", (int)(any(2) ? 1 + any(20) : 1u << any(7)));
+                snprintf(value, sizeof value, "%d",
+                         (int)((any(2) ? 1 + any(20) : 1u << any(7)) * (strcmp(key, "seq") == 0 ? 128 : 1)));
             if (mfu_scenario_set(&other, key, value, NULL) < 0)
                 continue;
             snprintf(told + strlen(told), sizeof told - strlen(told), "; set %s %s", key, value);

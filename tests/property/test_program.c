@@ -371,10 +371,10 @@ static void spreading_over_nodes_costs_time(void **state)
     }
 }
 
-/* ---- sizes as functions of the batch --------------------------------------- */
+/* ---- sizes as functions of batch, sequence, data-parallel ranks ---------------- */
 
 #define WALKS 500 /* scenarios, each with neighbours */
-#define STEPS 8   /* neighbours of one */
+#define STEPS 12  /* neighbours of one */
 
 static uint64_t seed = 20;
 
@@ -402,6 +402,10 @@ static struct mfu_scenario any_scenario(const char *const *models, size_t n)
         {"loss_chunks", "2", "7"},
         {"half_weights", "on", "off"},
         {"seq", "100", "1000", "2048"},
+        {"window", "128", "700", "1024"},
+        {"trainer", "deepspeed", "megatron", "fsdp2"},
+        {"lora", "8"},
+        {"trainable_layers", "2"},
         {"vocab_size", "50257", "32768"},
         {"accum", "2", "5", "64"},
     };
@@ -423,6 +427,7 @@ static void assert_same_plan(const struct mfu_plan *a, const struct mfu_plan *b)
 {
     assert_int_equal(a->program.n_launches, b->program.n_launches);
     assert_int_equal(a->program.n_tensors, b->program.n_tensors);
+    assert_memory_equal(&a->program.mesh, &b->program.mesh, sizeof a->program.mesh);
     for (int i = 0; i < a->program.n_launches; i++) {
         const struct mfu_kernel *x = &a->program.launches[i].kernel, *y = &b->program.launches[i].kernel;
 
@@ -446,29 +451,37 @@ static void neighbours_are_what_they_are_alone(void **state)
 {
     size_t n;
     const char *const *models = mfu_catalog_models(catalog, &n);
-    int scaled = 0;
+    enum { BY_BATCH, BY_SEQ, BY_DP, VARIABLES };
+    static const char *const keys[VARIABLES] = {"batch", "seq", "gpus"};
+    int scaled[VARIABLES] = {0};
 
     (void)state;
     for (int i = 0; i < WALKS; i++) {
         struct mfu_scenario s = any_scenario(models, n);
+        int by = (int)any(VARIABLES);
 
         for (int k = 0; k < STEPS; k++) {
             struct mfu_plan alone = {0};
 
-            if (any(4) == 0)
-                s.setting[MFU_S_ACCUM] = 1 + any(3);
-            else
-                s.setting[MFU_S_BATCH] = 1 + any(any(2) ? 6 : 300);
+            unsigned values[VARIABLES] = {1 + any(any(2) ? 6 : 300), any(30) ? 128 * (1 + any(24)) : 50 + any(3000),
+                                          any(30) ? 1u << (1 + any(9)) : 1 + any(9)};
+            bool accum = k > 0 && any(6) == 0;
+            char value[16];
+
+            snprintf(value, sizeof value, "%u", accum ? 2 + any(3) : values[by]);
+            mfu_scenario_set(&s, accum ? "accum" : keys[by], value, NULL);
             if (mfu_plan_make(&plan, &s, NULL) < 0)
-                break;
-            scaled += plan.scale.state == MFU_SCALE_HOLDS && !plan.scale.away;
+                continue;
+            scaled[by] += plan.scale.state == MFU_SCALE_HOLDS && !plan.scale.away && (int)plan.scale.by == by + 1;
             assert_int_equal(mfu_plan_make(&alone, &s, NULL), 0);
             assert_same_plan(&plan, &alone);
             mfu_plan_release(&alone);
         }
     }
-    print_message("%d plans were scaled\n", scaled);
-    assert_true(scaled > WALKS);
+    for (int by = 0; by < VARIABLES; by++) {
+        print_message("%d plans were scaled by %s\n", scaled[by], keys[by]);
+        assert_true(scaled[by] > WALKS / 5);
+    }
 }
 
 static int close_all(void **state)

@@ -4,6 +4,7 @@
 #include "answer/search/combinations.h"
 
 #include "base/error.h"
+#include "graph/graph.h"
 #include "scenario/setting.h"
 
 #define MOST_COMBINATIONS 1e12 /* more would take days (chosen) */
@@ -64,16 +65,28 @@ static enum step step_of(const struct mfu_axis *a)
 {
     if (a->key.kind == MFU_KEY_COEFFICIENT || (a->key.kind == MFU_KEY_SETTING && mfu_settings[a->key.id].keeps_graph))
         return KEEPS;
-    return a->key.kind == MFU_KEY_SETTING && a->key.id == MFU_S_BATCH ? SCALES : TRACES;
+    return mfu_graph_scales_by(a->model, a->key) ? SCALES : TRACES;
+}
+
+/* The longest axis that scales: sizes are functions of one key at a time (graph/scale.h). */
+static const struct mfu_axis *scaling_axis(const struct mfu_sweep *s)
+{
+    const struct mfu_axis *longest = NULL;
+
+    for (size_t k = s->n_axes; k-- > 0;)
+        if (step_of(&s->axes[k]) == SCALES && (!longest || s->axes[k].n > longest->n))
+            longest = &s->axes[k];
+    return longest;
 }
 
 size_t mfu_sweep_in_order(const struct mfu_sweep *s, size_t i)
 {
     size_t at[MFU_AXES] = {0}, combination = 0;
+    const struct mfu_axis *scales = scaling_axis(s);
 
     for (int step = KEEPS; step <= TRACES; step++)
         for (size_t k = s->n_axes; k-- > 0;)
-            if ((int)step_of(&s->axes[k]) == step) {
+            if ((&s->axes[k] == scales ? SCALES : step_of(&s->axes[k]) == KEEPS ? KEEPS : TRACES) == (enum step)step) {
                 at[k] = i % s->axes[k].n;
                 i /= s->axes[k].n;
             }

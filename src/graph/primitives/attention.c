@@ -37,11 +37,11 @@ static double key_elements(const struct mfu_operation *op)
 }
 
 /* Whether a window reaches the kernel as a mask, as in transformers' call of SDPA, which knows none. */
-static bool window_is_mask(const struct mfu_builder *s, const struct mfu_node *n)
+static bool window_is_mask(struct mfu_builder *s, const struct mfu_node *n)
 {
     const double *a = n->op->attribute;
 
-    return a[MASKING] == ADDED && a[WINDOW] > 0 && s->config->seq >= a[WINDOW];
+    return a[MASKING] == ADDED && a[WINDOW] > 0 && mfu_compare(s, s->config->seq, a[WINDOW]) >= 0;
 }
 
 /* The bias of the scores: of this kernel, not a look at the mask. */
@@ -60,6 +60,9 @@ static struct mfu_attention describe(struct mfu_builder *s, const struct mfu_nod
     double cp = s->config->setting[MFU_S_CP], rows = mfu_view_rows(s, mfu_node_input(s, n, 0));
     double keys = n->source->n_in > 1 ? mfu_view_rows(s, mfu_node_input(s, n, 1)) : rows;
 
+    mfu_compare(s, keys, rows); /* what mfu_attention_pairs() decides by */
+    for (int i = 1; i <= 2 && a[WINDOW] > 0; i++)
+        mfu_compare(s, rows / s->config->batch, i * a[WINDOW]);
     return (struct mfu_attention){
         .kind = mask || uneven ? MFU_MEMEFF : s->config->attention,
         .math = s->numerics.math,

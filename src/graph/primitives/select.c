@@ -18,7 +18,8 @@ static void forward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
     int x = mfu_node_input(s, n, 0);
-    double rows = s->config->batch * fmin(n->op->attribute[ROWS], s->config->seq);
+    double few = n->op->attribute[ROWS], all = s->config->seq,
+           rows = s->config->batch * (mfu_compare(s, few, all) < 0 ? few : all);
 
     n->out = mfu_view_slice(s, x, rows, mfu_view_columns(s, x));
 }
