@@ -441,7 +441,8 @@ static bool read_as_log(struct mfu_session *s, const char *path)
     return can;
 }
 
-int mfu_suggest_reader(struct mfu_session *s, const char *word, const char *path, struct mfu_error *err)
+int mfu_suggest_reader(struct mfu_session *s, const char *own, const char *word, const char *path,
+                       struct mfu_error *err)
 {
     static const struct {
         const char *command;
@@ -455,7 +456,7 @@ int mfu_suggest_reader(struct mfu_session *s, const char *word, const char *path
         return -1;
     snprintf(slash, sizeof slash, "%s%s", strchr(path, '/') ? "" : "./", path);
     for (size_t i = 0; i < sizeof readers / sizeof readers[0]; i++)
-        if (readers[i].reads(s, slash)) {
+        if (strcmp(readers[i].command, own) != 0 && readers[i].reads(s, slash)) {
             snprintf(line, sizeof line, "%s %.80s", readers[i].command, word);
             return mfu_error_suggest(err, line);
         }

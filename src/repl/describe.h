@@ -28,8 +28,8 @@ struct mfu_cluster_answer {
 struct mfu_cluster_answer mfu_cluster_answer(const struct mfu_scenario *);
 extern const struct mfu_record mfu_record_gpu, mfu_record_model, mfu_record_cluster;
 
-/* Where a command cannot use a file, proposes the one that can: `model`, `import` or `observe`. */
-int mfu_suggest_reader(struct mfu_session *, const char *word, const char *path, struct mfu_error *);
+/* Where the command `own` cannot use a file, proposes the one that can: `model`, `import` or `observe`. */
+int mfu_suggest_reader(struct mfu_session *, const char *own, const char *word, const char *path, struct mfu_error *);
 
 /* Everything that the file says, unknown cells included, and the sources. */
 void mfu_show_gpu(struct mfu_session *, const struct mfu_gpu *);

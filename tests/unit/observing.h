@@ -23,7 +23,7 @@ static inline struct mfu_scenario on(const char *gpu)
 static inline struct mfu_observation *observe_on(const char *gpu, const char *log, const char *config,
                                                  const char *figures)
 {
-    struct mfu_observe_request request = {log, config, figures};
+    struct mfu_observe_request request = {log, config, figures, NULL};
     struct mfu_scenario s = on(gpu);
     struct mfu_error err = {0};
     struct mfu_observation *o = mfu_observe(catalog, &s, &request, &err);

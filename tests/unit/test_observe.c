@@ -128,7 +128,7 @@ static void other_formats(void **state)
         struct mfu_observation *o;
 
         snprintf(path, sizeof path, LOGS "%s", rows[i].file);
-        o = observe_on(rows[i].gpu, path, NULL, NULL);
+        o = observe_on(rows[i].gpu, path, NULL, rows[i].convention ? NULL : "model gpt2");
         assert_string_equal(o->source, rows[i].source);
         if (rows[i].convention)
             assert_string_equal(o->convention, rows[i].convention);

@@ -73,7 +73,7 @@ static struct mfu_observation *trainer_of(const char *header, double samples)
     line(&l, "%s", header);
     line(&l, "{'train_runtime': 300.0, 'train_samples_per_second': %.3f, 'train_steps_per_second': 3.333}",
          samples / 0.3);
-    return observe_lines("a100-40gb-sxm", &l, NULL);
+    return observe_lines("a100-40gb-sxm", &l, "model gpt2");
 }
 
 static void a_batch_as_the_trainer_has_it(void **state)

@@ -133,6 +133,56 @@ static int read_config(struct mfu_observing *r, const char *path, struct mfu_err
     return status < 0 ? -1 : 0;
 }
 
+static double step_time(const struct mfu_log *log)
+{
+    struct mfu_observation *o = calloc(1, sizeof *o);
+    double time = NAN;
+
+    if (o)
+        mfu_observe_steady(log, o);
+    if (o)
+        time = isnan(o->figure[MFU_FIGURE_TIME]) ? 1 / o->figure[MFU_FIGURE_TOKENS_PER_S] : o->figure[MFU_FIGURE_TIME];
+    free(o);
+    return time;
+}
+
+/* Other files of the run: of each step the slowest rank counts; which one that is, is said. */
+static int read_more(struct mfu_observing *r, struct mfu_error *err)
+{
+    const struct mfu_log_format *format;
+    const char *slowest = r->request->log;
+    double least = step_time(&r->log), most = least;
+    struct mfu_log *other = malloc(sizeof *other);
+    int n = 1, status = other ? 0 : mfu_fail(err, MFU_ENOMEM, "out of memory");
+
+    for (const char *const *path = r->request->more; status == 0 && *path; path++, n++) {
+        double time;
+
+        status = mfu_log_read(other, *path, &format, err);
+        if (status == 0 && format != r->o->format)
+            status = mfu_fail(err, MFU_EINPUT, "%.200s: %s, and %.200s is %s: not of one run", *path, format->title,
+                              r->request->log, r->o->format->title);
+        if (status == 0) {
+            time = step_time(other);
+            slowest = time > most ? *path : slowest;
+            most = fmax(most, time);
+            least = fmin(least, time);
+            mfu_log_append(&r->log, other);
+        }
+        mfu_log_release(other);
+    }
+    free(other);
+    if (status < 0)
+        return -1;
+    mfu_log_settle(&r->log);
+    if (r->log.contradiction[0])
+        return mfu_fail(err, MFU_EINPUT, "%s", r->log.contradiction);
+    if (most > 1.02 * least)
+        mfu_observe_note(r->o, "of %d files %.120s has the longest steps: %.1f %% longer than the shortest", n, slowest,
+                         100 * (most / least - 1));
+    return 0;
+}
+
 static int read_sources(struct mfu_observing *r, struct mfu_error *err)
 {
     const struct mfu_observe_request *q = r->request;
@@ -143,6 +193,8 @@ static int read_sources(struct mfu_observing *r, struct mfu_error *err)
     mfu_log_start(&r->config, "");
     mfu_log_start(&r->command, "");
     if (q->log && mfu_log_read(&r->log, q->log, &o->format, err) < 0)
+        return -1;
+    if (q->log && q->more && q->more[0] && read_more(r, err) < 0)
         return -1;
     if (q->figures && mfu_log_pairs(&r->command, q->figures, true, err) < 0)
         return -1;
@@ -227,7 +279,7 @@ static void complete_rates(struct mfu_observation *o)
 {
     double *time = &o->figure[MFU_FIGURE_TIME], *rate = &o->figure[MFU_FIGURE_TOKENS_PER_S];
 
-    if (o->format && o->format->rate_per_gpu)
+    if (o->rate_per_gpu)
         *rate *= o->gpus;
     if (isnan(*time))
         *time = o->tokens_per_step / *rate;
@@ -242,6 +294,7 @@ static int work(struct mfu_observing *r, struct mfu_error *err)
 
     if (read_sources(r, err) < 0)
         return -1;
+    o->rate_per_gpu = o->format && (o->format->rate_per_gpu || r->log.rate_per_gpu);
     o->source = o->format ? o->format->name : "figures";
     snprintf(o->path, sizeof o->path, "%s", r->request->log ? r->request->log : "");
     mfu_observe_steady(&r->log, o);

@@ -18,9 +18,10 @@ struct mfu_catalog;
 struct mfu_error;
 
 struct mfu_observe_request {
-    const char *log;     /* a file, or NULL */
-    const char *config;  /* a nanoGPT config or the like, or NULL */
-    const char *figures; /* "step_ms 9340 mfu 15.4 batch 8", or NULL */
+    const char *log;         /* a file, or NULL */
+    const char *config;      /* a nanoGPT config or the like, or NULL */
+    const char *figures;     /* "step_ms 9340 mfu 15.4 batch 8", or NULL */
+    const char *const *more; /* of the same run: other ranks' logs, later parts; NULL at the end, or NULL */
 };
 
 /* A setting that was understood: by name, or as a number. */
@@ -98,6 +99,8 @@ struct mfu_observation {
     bool batch_open;        /* nor does a program: therefore it is not predicted */
     double params;          /* stated, or NAN */
     double params_digit;    /* what its last digit is worth */
+    bool model_unknown;     /* nobody says which model it was */
+    bool rate_per_gpu;      /* tokens/s are one GPU's */
     double gpus;            /* of the run, whatever the plan below is of */
     double mfu;             /* against this GPU's own peak, by time and configuration; NAN */
     const char *convention; /* of the logged MFU; NULL */

@@ -55,6 +55,14 @@ static int choose_gpu(struct mfu_observing *r, struct mfu_error *err)
     return 0;
 }
 
+static bool states_layers(const struct mfu_log *log)
+{
+    for (int i = 0; i < log->n_settings; i++)
+        if (strcmp(log->settings[i].key, "n_layer") == 0)
+            return true;
+    return false;
+}
+
 static int choose_model(struct mfu_observing *r, struct mfu_error *err)
 {
     const struct mfu_log_format *f = r->o->format;
@@ -79,13 +87,14 @@ static int choose_model(struct mfu_observing *r, struct mfu_error *err)
             mfu_observe_note(r->o, "model: config.json beside the log");
     }
     if (!model && f && f->model && (!s->model || strcmp(s->model->family, f->family) != 0)) {
-        model = mfu_catalog_model(r->catalog, f->model, err);
-        if (!model)
+        if (r->current->model_given && s->model)
+            mfu_observe_note(r->o, "%s usually trains %s and its like: your %s is kept", f->title, f->model,
+                             s->model->slug);
+        else if (!(model = mfu_catalog_model(r->catalog, f->model, err)))
             return -1;
-        if (r->current->model_given && r->current->model)
-            mfu_observe_note(r->o, "%s trains another family than %s: planned as %s", f->title, r->current->model->slug,
-                             model->slug);
     }
+    r->o->model_unknown = !model && f && f->of_anything && !r->current->model_given && !states_layers(&r->log)
+        && !states_layers(&r->config) && !states_layers(&r->command);
     if (model && model != s->model) {
         mfu_scenario_model(s, model);
         s->model_given = true;
@@ -240,8 +249,7 @@ static double tokens_stated(const struct mfu_observing *r, double seq, bool *exa
     if (r->log.samples_per_step > 0)
         return r->log.samples_per_step * seq;
     *exact = false;
-    return o->figure[MFU_FIGURE_TIME] * o->figure[MFU_FIGURE_TOKENS_PER_S]
-        * (o->format && o->format->rate_per_gpu ? gpus : 1);
+    return o->figure[MFU_FIGURE_TIME] * o->figure[MFU_FIGURE_TOKENS_PER_S] * (o->rate_per_gpu ? gpus : 1);
 }
 
 static void note_guess(struct mfu_observing *r)
@@ -289,6 +297,9 @@ static bool derive_tokens(struct mfu_observing *r, const struct mfu_config *c, d
         mfu_observe_derive(r, "gpus", round(expected / accum));
         mfu_observe_note(o, "%.0f tokens per step are %.0f times batch, accum and seq: so many GPUs", tokens,
                          expected / accum);
+    } else if (exact && stated(o, "batch") && stated(o, "accum") && !known(r, "seq") && whole(expected * c->seq / accum, true)) {
+        mfu_observe_derive(r, "seq", round(expected * c->seq / accum));
+        mfu_observe_note(o, "seq %.0f follows from %.0f tokens per step", round(expected * c->seq / accum), tokens);
     } else
         return exact && !stated(o, "batch") && !stated(o, "accum")
             && guess_batch(r, tokens / (c->seq * ranks), c->batch);

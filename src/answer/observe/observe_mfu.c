@@ -239,6 +239,8 @@ static void own_mfu(struct mfu_observation *o)
 
     o->mfu =
         rate > 0 && (mfu_observe_tokens_known(o) || isnan(logged)) ? ours * rate / o->gpus / p->mfu.peak_flops : logged;
+    if (o->model_unknown)
+        o->mfu = NAN;
 }
 
 /* A configuration that is not the run's predicts another run. */

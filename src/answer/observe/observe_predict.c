@@ -38,6 +38,8 @@ int mfu_observe_predict(struct mfu_observing *r, struct mfu_error *err)
 
     if (r->log.unplanned[0] && !o->why_not[0])
         snprintf(o->why_not, sizeof o->why_not, "%s", r->log.unplanned);
+    if (o->model_unknown && !o->why_not[0])
+        snprintf(o->why_not, sizeof o->why_not, "nobody says which model was trained: choose it first (model NAME)");
     o->predicted =
         mfu_plan_make(&o->plan, &r->scenario, &why) == 0 && mfu_simulate(&o->plan, false, &o->simulation, &why) == 0;
     if (!o->predicted && plan_one(r, &why, err) < 0)

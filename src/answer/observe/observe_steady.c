@@ -142,12 +142,29 @@ static size_t after(const struct steps *s, size_t i)
     return i;
 }
 
-static void drop_warm_up(struct steps *s, size_t usable)
+static int first_resumed(const struct mfu_log *log)
+{
+    size_t i = 0;
+
+    while (!log->records[i].resumed)
+        i++;
+    return log->records[i].line;
+}
+
+static void drop_warm_up(struct steps *s, size_t usable, struct mfu_observation *o)
 {
     const struct mfu_log *log = s->log;
-    size_t n = log->n_records, dropped = 0;
+    size_t n = log->n_records, dropped = 0, resumes = 0;
     bool has_mfu = n > 0 && !isnan(log->records[n - 1].figure[MFU_FIGURE_MFU]);
 
+    for (size_t i = 0; i < n; i++)
+        if (log->records[i].resumed) {
+            resumes++;
+            s->verdict[i] = s->verdict[i] == USED ? WARM_UP : s->verdict[i];
+        }
+    if (resumes > 0)
+        mfu_observe_note(o, "the run was resumed %zu time%s: steps go back in line %d", resumes, resumes > 1 ? "s" : "",
+                         first_resumed(log));
     if (usable < 4)
         return;
     for (size_t i = 0; i < n && dropped < usable / 2; i++) {
@@ -299,7 +316,7 @@ void mfu_observe_steady(const struct mfu_log *log, struct mfu_observation *o)
             drop_ramp_up(&s);
             find_middle(&s);
             find_stalls(&s);
-            drop_warm_up(&s, usable);
+            drop_warm_up(&s, usable, o);
             drop_windows(&s, o);
             drop_outliers(&s, o);
         }

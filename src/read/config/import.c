@@ -386,6 +386,28 @@ static void name_model(struct mfu_import *m)
                         "no model that is known is in the file: choose one");
 }
 
+/* A run's config.yaml of wandb has the program's settings, each as {desc, value}, and some of its own. */
+static void unwrap(struct mfu_import *m)
+{
+    static const char wrapped[] = ".value";
+    int n = 0;
+
+    for (int i = 0; i < m->n; i++) {
+        struct mfu_entry e = m->entries[i];
+        size_t length = strlen(e.name), end = sizeof wrapped - 1;
+        char *name;
+
+        if (strncmp(e.name, "_wandb", 6) == 0 || strncmp(e.name, "wandb_version", 13) == 0
+            || (length > 5 && strcmp(e.name + length - 5, ".desc") == 0))
+            continue;
+        if (length > end && strcmp(e.name + length - end, wrapped) == 0
+            && (name = mfu_arena_copy(&m->arena, e.name, length - end)))
+            e.name = name;
+        m->entries[n++] = e;
+    }
+    m->n = n;
+}
+
 int mfu_import_read(struct mfu_import *m, const char *path, const char *format, struct mfu_error *err)
 {
     char *text = read_text(&m->arena, path, err);
@@ -394,6 +416,8 @@ int mfu_import_read(struct mfu_import *m, const char *path, const char *format, 
     m->failed = false;
     if (!text || find_format(m, path, text, format, err) < 0 || m->format->take_apart(m, path, text, err) < 0)
         return -1;
+    if (strstr(text, "\n_wandb:") || strncmp(text, "_wandb:", 7) == 0)
+        unwrap(m);
     add_defaults(m);
     for (int i = 0; i < m->n; i++)
         judge(m, &m->entries[i]);

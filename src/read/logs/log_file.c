@@ -129,7 +129,7 @@ static const struct mfu_log_format *recognise(struct lines *l, struct mfu_log *b
             const struct mfu_log_format *f = mfu_log_formats[i];
 
             if (!f->fallback) {
-                if (f->recognise(line))
+                if (f->recognise && f->recognise(line))
                     return f;
             } else if (!fallback && l->read < LARGEST_BY_HAND) {
                 mfu_log_pairs(by_hand, line, false, NULL);
@@ -141,6 +141,55 @@ static const struct mfu_log_format *recognise(struct lines *l, struct mfu_log *b
     return fallback;
 }
 
+/* What is left to do once all of a file is read. */
+static int finish(struct mfu_log *log, const struct mfu_log_format *format, struct mfu_error *err)
+{
+    if (format->finish)
+        format->finish(log);
+    mfu_log_settle(log);
+    if (log->failed)
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
+    if (!log->contradiction[0])
+        return 0;
+    mfu_fail(err, MFU_EINPUT, "%s", log->contradiction);
+    return mfu_error_at(err, log->path, log->contradiction_line, 0);
+}
+
+/* The format of a file that is no text. */
+static const struct mfu_log_format *recognise_bytes(FILE *in)
+{
+    unsigned char head[32];
+    size_t n = fread(head, 1, sizeof head, in);
+
+    rewind(in);
+    for (size_t i = 0; i < mfu_log_format_count; i++)
+        if (mfu_log_formats[i]->recognise_bytes && mfu_log_formats[i]->recognise_bytes((struct mfu_bytes){head, n}))
+            return mfu_log_formats[i];
+    return NULL;
+}
+
+static int read_bytes(struct mfu_log *log, const struct mfu_log_format *format, FILE *in, struct mfu_error *err)
+{
+    unsigned char *all = NULL, *more;
+    size_t n = 0, room = 0, got = 1;
+
+    while (got > 0 && n < LARGEST) {
+        if (n == room) {
+            room = room ? 2 * room : 1 << 16;
+            if (!(more = realloc(all, room))) {
+                free(all);
+                return mfu_fail(err, MFU_ENOMEM, "out of memory");
+            }
+            all = more;
+        }
+        n += got = fread(all + n, 1, room - n, in);
+    }
+    log->truncated = got > 0;
+    format->read_bytes(log, (struct mfu_bytes){all, n});
+    free(all);
+    return 0;
+}
+
 int mfu_log_read(struct mfu_log *log, const char *path, const struct mfu_log_format **format, struct mfu_error *err)
 {
     struct lines l;
@@ -150,6 +199,11 @@ int mfu_log_read(struct mfu_log *log, const char *path, const struct mfu_log_for
     mfu_log_start(log, path);
     if (open_lines(&l, path, err) < 0)
         return -1;
+    if ((*format = recognise_bytes(l.in))) {
+        status = read_bytes(log, *format, l.in, err);
+        close_lines(&l);
+        return status < 0 ? -1 : finish(log, *format, err);
+    }
     *format = recognise(&l, log);
     mfu_log_release(log);
     mfu_log_start(log, path);
@@ -165,16 +219,10 @@ int mfu_log_read(struct mfu_log *log, const char *path, const struct mfu_log_for
         log->line = l.line;
         (*format)->read(log, line);
     }
-    if (status == 0 && (*format)->finish)
-        (*format)->finish(log);
     if (status == 0 && l.binary)
         status = mfu_fail(err, MFU_EINPUT, "%.200s: not a text file (a zero byte after line %d)", path, l.line);
-    if (status == 0 && log->failed)
-        status = mfu_fail(err, MFU_ENOMEM, "out of memory");
-    if (status == 0 && log->contradiction[0]) {
-        mfu_fail(err, MFU_EINPUT, "%s", log->contradiction);
-        status = mfu_error_at(err, path, log->contradiction_line, 0);
-    }
+    if (status == 0)
+        status = finish(log, *format, err);
     log->long_lines = l.long_lines;
     log->truncated = l.truncated;
     close_lines(&l);

@@ -27,13 +27,15 @@ void mfu_log_clear(double *figures)
 
 void mfu_log_start(struct mfu_log *log, const char *path)
 {
-    *log = (struct mfu_log){.path = path,
-                            .params = NAN,
-                            .params_digit = 0,
-                            .tokens_per_step = NAN,
-                            .samples_per_step = NAN,
-                            .flops_per_token = NAN,
-                            .peak_flops = NAN};
+    *log = (struct mfu_log){
+        .path = path,
+        .params = NAN,
+        .params_digit = 0,
+        .tokens_per_step = NAN,
+        .samples_per_step = NAN,
+        .flops_per_token = NAN,
+        .peak_flops = NAN,
+        .scalar = {.step = NAN, .wall_s = NAN, .tokens = NAN, .before = NAN, .before_s = NAN, .tokens_before = NAN}};
     mfu_log_clear(log->stated);
     mfu_log_clear(log->loose.figure);
 }
@@ -41,6 +43,8 @@ void mfu_log_start(struct mfu_log *log, const char *path)
 void mfu_log_release(struct mfu_log *log)
 {
     free(log->records);
+    free(log->titles);
+    log->titles = NULL;
     log->records = NULL;
     log->n_records = log->cap_records = 0;
 }
@@ -226,7 +230,8 @@ static const struct { const char *theirs, *ours; } assigned[] = {
     {"batch_size", "batch"}, {"micro_batch_size", "batch"}, {"device_batch_size", "batch"},
     {"per_device_train_batch_size", "batch"}, {"local_batch_size", "batch"},
     {"gradient_accumulation_steps", "accum"}, {"block_size", "seq"}, {"max_seq_len", "seq"},
-    {"sequence_len", "seq"}, {"seq_len", "seq"}, {"seq_length", "seq"},
+    {"sequence_len", "seq"}, {"seq_len", "seq"}, {"num_hidden_layers", "n_layer"}, {"hidden_size", "n_embd"},
+    {"num_attention_heads", "n_head"}, {"num_key_value_heads", "n_kv_head"}, {"intermediate_size", "d_ff"}, {"seq_length", "seq"},
     {"n_layer", "n_layer"}, {"n_head", "n_head"}, {"n_kv_head", "n_kv_head"}, {"n_embd", "n_embd"},
     {"dropout", "dropout"}, {"bias", "bias"}, {"vocab_size", "vocab_size"}, {"grad_clip", "grad_clip"},
     {"dtype", "precision"}, {"compile", "runtime"}, {"gpus", "gpus"}, {"accum", "accum"}, {"batch", "batch"}};

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "base/protobuf.h"
 #include "base/quantity.h"
 
 struct mfu_error;
@@ -59,6 +60,7 @@ enum mfu_log_event { MFU_EVENT_NONE, MFU_EVENT_EVALUATION, MFU_EVENT_CHECKPOINT 
 struct mfu_log_record {
     int line;
     enum mfu_log_event event;
+    bool resumed;                    /* the first of a run that goes on from an earlier step */
     double samples;                  /* sequences of this step over all GPUs; 0: not stated */
     double figure[MFU_FIGURE_COUNT]; /* NAN: not stated, or nonsense */
 };
@@ -73,6 +75,7 @@ struct mfu_log_setting {
 #define MFU_LOG_SETTINGS 96    /* that are kept */
 #define MFU_LOG_RECORDS 200000 /* steps that are looked at */
 #define MFU_LOG_SUMS 12        /* of a format's own */
+#define MFU_LOG_COLUMNS 256    /* of a table */
 
 struct mfu_log {
     const char *path;
@@ -104,6 +107,18 @@ struct mfu_log {
     double bare_time_unit;       /* seconds that a time without a unit is read as; 0: none yet, NAN: unclear */
     unsigned char known[1024];   /* which words may be keys: mfu_log_pairs() */
     bool known_filled;
+    bool rate_per_gpu;                                /* the log's tokens/s are one GPU's */
+    struct {                                          /* the scalars of one step, while they come in: log_scalars.c */
+        bool begun, evaluated, walls, summary, calls; /* calls: its step counts calls of the logger */
+        int clock, clock_before;                      /* which one wall_s and before_s are of */
+        double samples_rate, steps_rate, meters[3];
+        double step, wall_s, tokens;            /* NAN: not stated */
+        double before, before_s, tokens_before; /* of the record before */
+        double tokens_each;                     /* tokens per step, while all agree; 0: none yet, NAN: they do not */
+    } scalar;
+    short columns[MFU_LOG_COLUMNS]; /* of a table: what each is, and its title (owned) */
+    char (*titles)[64];
+    int n_columns;
 };
 
 struct mfu_log_format {
@@ -117,11 +132,14 @@ struct mfu_log_format {
     bool fallback;                       /* only if no other format is recognised */
     bool accum_of_all;                   /* accum is stated as the sum over all ranks */
     bool events_in_time;                 /* a step's time holds the evaluation before it */
+    bool of_anything;                    /* any trainer writes it: of which model only a log, or the user, says */
     bool approximated;                   /* its blocks are planned as another family's */
     const char *family, *model;          /* whose graph it trains where nothing says more */
     const char *const *defaults;         /* key, value, ..., NULL: of the program */
     bool (*recognise)(const char *line); /* a step; NULL with `fallback`: any figure is */
     void (*read)(struct mfu_log *, const char *line);
+    bool (*recognise_bytes)(struct mfu_bytes head); /* a file that is no text, by its first bytes; NULL: text */
+    void (*read_bytes)(struct mfu_log *, struct mfu_bytes);
     void (*finish)(struct mfu_log *); /* after the last line; NULL */
 };
 
@@ -177,6 +195,39 @@ double mfu_digit_at(const char *text);
 /* Copies a word or a text up to one of `stops`, without blanks at its ends and
  * without quotes. */
 void mfu_copy_until(char *to, size_t size, const char *from, const char *stops);
+
+/* ---- for formats: scalars by name ------------------------------------------ */
+
+/* A number that a program gives a name: "train/loss", "throughput/device/tokens_per_sec", "_step".  Those
+ * of one step are one record, which `mfu_log_scalars_end` puts down, or the first scalar of another step.
+ * A record without a time gets that since the one before, by their clocks.  `name` may be a column:
+ * mfu_log_scalar_kind(), once, then mfu_log_scalar_of(). */
+void mfu_log_scalar(struct mfu_log *, const char *name, double value);
+int mfu_log_scalar_kind(const char *name); /* -1: none that is known */
+bool mfu_log_scalar_times(int kind);       /* whether steps can be timed with it */
+void mfu_log_scalar_of(struct mfu_log *, int kind, const char *name, double value);
+
+/* The scalars to come are of this step, at this time; the wall clock is NAN where the scalars have it. */
+void mfu_log_scalars_at(struct mfu_log *, double step, double wall_s);
+void mfu_log_scalars_end(struct mfu_log *);
+void mfu_log_scalars_finish(struct mfu_log *); /* a format's `finish` */
+
+/* Each "key": value of a line, in quotes of either kind: JSON, or what Python prints. */
+void mfu_log_quoted(struct mfu_log *, const char *line,
+                    void (*put)(struct mfu_log *, const char *key, const char *value));
+
+/* Number, or h:mm:ss in seconds, with or without quotes; NAN. */
+double mfu_log_value(const char *text);
+
+/* Takes the records of another file of the same run, another rank's or a later part's; settings must agree. */
+void mfu_log_append(struct mfu_log *, const struct mfu_log *other);
+
+/* Several ranks' lines of each step become one, the slowest; what comes after a resume is marked. */
+void mfu_log_settle(struct mfu_log *);
+
+/* A figure of a pair's name and its value as programs write it (log_pairs.c); whether the name is one's. */
+bool mfu_log_pair_is(const char *key);
+void mfu_log_pair_number(struct mfu_log *, const char *key, double value);
 
 /* ---- reading files ------------------------------------------------------- */
 

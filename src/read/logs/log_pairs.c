@@ -176,6 +176,26 @@ static double pair_value(struct mfu_log *log, const struct pair_row *row, double
     return mfu_quantity_parse(plain, dim_of(row), &value, NULL) == 0 ? value : NAN;
 }
 
+bool mfu_log_pair_is(const char *key)
+{
+    double factor;
+    const struct pair_row *row = find_pair(key, &factor);
+
+    return row && row->fact == FACT_FIGURE && row->figure != MFU_FIGURE_STEP;
+}
+
+void mfu_log_pair_number(struct mfu_log *log, const char *key, double value)
+{
+    double factor;
+    const struct pair_row *row = find_pair(key, &factor);
+    char text[40];
+
+    if (!row || row->fact != FACT_FIGURE || !isfinite(value))
+        return;
+    snprintf(text, sizeof text, "%.15g", value);
+    mfu_log_figure(log->loose.figure, (enum mfu_figure)row->figure, pair_value(log, row, factor, text));
+}
+
 /* Puts one pair down, figures into the loose record. */
 static int put_pair(struct mfu_log *log, const char *key, const char *value, struct mfu_error *err)
 {

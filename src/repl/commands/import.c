@@ -145,7 +145,7 @@ static int import(struct mfu_session *s, struct mfu_import *m, int argc, char **
     m->catalog = s->catalog;
     m->start = &now;
     if (mfu_import_read(m, path, argc > 2 ? argv[2] : NULL, err) < 0) {
-        mfu_suggest_reader(s, argv[1], path, err);
+        mfu_suggest_reader(s, "import", argv[1], path, err);
         return mfu_error_caret(s, err, argc > 2 ? 2 : 1);
     }
     if (mfu_import_apply(m, &next, err) < 0)

@@ -34,7 +34,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     if (argc == 1)
         return list(s, err);
     if (mfu_choose_model(s, &next, argv[1], err) < 0) {
-        mfu_suggest_reader(s, argv[1], mfu_session_path(s, argv[1], path), err);
+        mfu_suggest_reader(s, "model", argv[1], mfu_session_path(s, argv[1], path), err);
         return mfu_error_caret(s, err, 1);
     }
     if (mfu_install(s, &next, true, err) < 0)

@@ -99,6 +99,23 @@ static void remember(struct mfu_session *s, const struct mfu_observation *o)
     mfu_session_note(s, "observe", "within", within, MFU_COUNT);
 }
 
+/* Further files: of other ranks, or of later parts of the run. */
+static const char *const *more_files(struct mfu_session *s, struct mfu_arena *arena, int argc, char **argv, int *first,
+                                     int config)
+{
+    const char **list = mfu_arena_alloc(arena, (size_t)argc + 1, sizeof *list);
+    char path[MFU_PATH_MAX];
+    int n = 0;
+
+    while (list && *first > 1 && *first < argc && *first != config && *first != config - 1
+           && is_file(s, argv[*first])) {
+        const char *file = mfu_session_path(s, argv[(*first)++], path);
+
+        list[n++] = mfu_arena_copy(arena, file, strlen(file));
+    }
+    return list;
+}
+
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
     struct mfu_observe_request request = {0};
@@ -114,11 +131,12 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     request.config = config ? mfu_session_path(s, argv[config], config_path) : NULL;
     if (strcmp(argv[1], "--config") != 0 && is_file(s, argv[1]))
         request.log = mfu_session_path(s, argv[first++], log_path);
+    request.more = more_files(s, &arena, argc, argv, &first, config);
     request.figures = join(&arena, argc, argv, first, config);
     o = mfu_observe(s->catalog, &s->memory.now, &request, err);
     mfu_arena_free(&arena);
     if (!o)
-        return request.log && !request.config ? mfu_suggest_reader(s, argv[1], request.log, err) : -1;
+        return request.log && !request.config ? mfu_suggest_reader(s, "observe", argv[1], request.log, err) : -1;
     remember(s, o);
     if (s->json)
         status = mfu_answer(s, &mfu_record_observe, o, err);
@@ -133,14 +151,16 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
 
 const struct mfu_command mfu_command_observe = {
     .name = "observe",
-    .usage = "[LOG] [KEY VALUE ...] [--config FILE]",
+    .usage = "[LOG ...] [KEY VALUE ...] [--config FILE]",
     .group = "look closer",
     .summary = "a log beside its plan",
-    .help = "Reads a training log (nanoGPT, nanochat, llm.c, torchtitan, Megatron-LM, Hugging\n"
-            "Face Trainer, or lines of keys and values) or figures given here, leaves out\n"
-            "warm-up, evaluation and checkpoints, and compares each figure with what the\n"
-            "configuration should do.  Settings come from the log, then from a configuration\n"
-            "file beside it or named, then from the scenario, which stays as it is.\n"
+    .help = "Reads a training log (nanoGPT, nanochat, llm.c, torchtitan, Megatron-LM, nanotron,\n"
+            "DeepSpeed, Hugging Face Trainer, axolotl, TensorBoard's events, wandb's run file,\n"
+            "tables of Lightning, lines of JSON, or of keys and values) or figures given here,\n"
+            "leaves out warm-up, evaluation and checkpoints, and compares each figure with\n"
+            "what the configuration should do.  Settings come from the log, then from a\n"
+            "configuration file beside it or named, then from the scenario, which stays as it\n"
+            "is.  Several files are ranks, or parts of a run that was resumed.\n"
             "\n"
             "Figures: step_ms tokens_per_s mfu utilization sm_active tensor_active\n"
             "dram_active memory_allocated memory_reserved memory_used communication_ms\n"

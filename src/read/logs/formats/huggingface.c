@@ -23,12 +23,13 @@
 
 #include "read/logs/log_format.h"
 
-enum { EVALUATION_S, RUNTIME_S, STEPS, RATE, SAMPLES_RATE, RESUMED_AT, BATCH, ACCUM, TOTAL };
+enum { EVALUATION_S, RUNTIME_S, STEPS, RATE, SAMPLES_RATE, RESUMED_AT, BATCH, ACCUM, TOTAL, CLOCK_S, SUMMED };
 #define ROUNDED 0.0005 /* what a printed rate may be off */
 
 static bool recognise(const char *line)
 {
-    return strstr(line, "\"log_history\"") || strstr(line, "'train_runtime'") || strstr(line, "\"train_runtime\"");
+    return strstr(line, "\"log_history\"") || strstr(line, "'train_runtime'") || strstr(line, "\"train_runtime\":")
+        || (strstr(line, "'loss':") && strstr(line, "'learning_rate':"));
 }
 
 /* The only time that there is: a second one is another run's. */
@@ -37,7 +38,7 @@ static void end_of_run(struct mfu_log *log, double seconds)
     if (log->sum[RUNTIME_S] > 0 && log->sum[RUNTIME_S] != seconds && !log->contradiction[0]) {
         snprintf(log->contradiction, sizeof log->contradiction,
                  "train_runtime is %.12g here and %.12g in line %d: two runs in one file? Keep the lines of one",
-                 seconds, log->sum[RUNTIME_S], log->loose.line);
+                 seconds, log->sum[RUNTIME_S], (int)log->sum[SUMMED]);
         log->contradiction_line = log->line;
     }
     log->sum[RUNTIME_S] = seconds;
@@ -45,15 +46,20 @@ static void end_of_run(struct mfu_log *log, double seconds)
 
 static void read_pair(struct mfu_log *log, const char *key, const char *value)
 {
-    double number = mfu_number_at(value + strspn(value, " '\""), NULL);
+    double number = mfu_log_value(value);
 
-    if (!(number >= 0))
+    if (!(number >= 0)
+        || (log->sum[RUNTIME_S] > 0 && strncmp(key, "train_", 6) != 0 && strcmp(key, "global_step") != 0))
         return;
+    if (strcmp(key, "train_loss") != 0 && strcmp(key, "global_step") != 0)
+        mfu_log_scalar(log, key, number);
     if (strcmp(key, "train_runtime") == 0)
-        end_of_run(log, number);
-    else if (strcmp(key, "train_steps_per_second") == 0)
+        log->sum[CLOCK_S] = number; /* so far; of all the run where rates follow */
+    else if (strcmp(key, "train_steps_per_second") == 0) {
         log->sum[RATE] = number;
-    else if (strcmp(key, "eval_runtime") == 0)
+        log->scalar.summary = true;
+        end_of_run(log, log->sum[CLOCK_S]);
+    } else if (strcmp(key, "eval_runtime") == 0)
         log->sum[EVALUATION_S] += number;
     else if (strcmp(key, "global_step") == 0 || (strcmp(key, "step") == 0 && number > log->sum[STEPS]))
         log->sum[STEPS] = number;
@@ -102,37 +108,25 @@ static bool read_header(struct mfu_log *log, const char *line)
     return false;
 }
 
-/* Every "key": value of a line, in quotes of either kind. */
+/* What of an entry can be timed is a step; the last one sums up the run. */
+static void end_entry(struct mfu_log *log)
+{
+    log->scalar.begun &=
+        !log->scalar.summary && (!isnan(log->loose.figure[MFU_FIGURE_TOKENS_PER_S]) || !isnan(log->scalar.wall_s));
+    if (log->scalar.summary && !log->sum[SUMMED])
+        log->sum[SUMMED] = log->line;
+    log->scalar.summary = false;
+    mfu_log_scalars_end(log);
+}
+
 static void read(struct mfu_log *log, const char *line)
 {
     if (read_header(log, line))
         return;
-    for (const char *p = line; (p = strpbrk(p, "'\""));) {
-        char key[40];
-        const char *end = strchr(p + 1, *p);
-        size_t n;
-
-        if (!end)
-            return;
-        n = (size_t)(end - p - 1);
-        if (n < sizeof key && end[1 + strspn(end + 1, " ")] == ':') {
-            memcpy(key, p + 1, n);
-            key[n] = '\0';
-            p = end + 1 + strspn(end + 1, " ") + 1;
-            if (log->sum[RUNTIME_S] == 0 || strncmp(key, "train_", 6) == 0 || strcmp(key, "global_step") == 0)
-                read_pair(log, key, p);
-            p += strspn(p, " ");
-            if (*p == '\'' || *p == '"') { /* the value is a text: over it */
-                end = strchr(p + 1, *p);
-                if (!end)
-                    return;
-                p = end + 1;
-            }
-        } else
-            p = end + 1;
-    }
-    if (log->sum[RUNTIME_S] > 0 && log->loose.line == 0)
-        log->loose.line = log->line;
+    log->loose.line = log->line;
+    mfu_log_quoted(log, line, read_pair);
+    if (strchr(line, '}'))
+        end_entry(log);
     if (mfu_number_after(line, "Continuing training from global step ") > 0)
         log->sum[RESUMED_AT] = mfu_number_after(line, "Continuing training from global step ");
 }
@@ -167,6 +161,11 @@ static void finish(struct mfu_log *log)
     char evaluation[80] = "warm-up, evaluation and checkpoints included";
     struct mfu_log_record *r;
 
+    if (log->n_records >= 3) { /* times of steps are better than their average */
+        mfu_log_scalars_finish(log);
+        log->stated[MFU_FIGURE_TOKENS_PER_S] = NAN; /* an average since the start */
+        return;
+    }
     if (!(seconds > 0)) {
         snprintf(log->note, sizeof log->note,
                  "a trainer_state.json has times only when the run has ended (train_runtime)");
@@ -183,7 +182,7 @@ static void finish(struct mfu_log *log)
         log->samples_per_step = round(samples / steps);
         log->samples_rough = true;
     }
-    log->line = log->loose.line;
+    log->line = (int)log->sum[SUMMED];
     if (log->sum[EVALUATION_S] >= seconds)
         log->sum[EVALUATION_S] = 0;
     if (!(r = mfu_log_step(log)))
@@ -204,6 +203,7 @@ const struct mfu_log_format mfu_log_format_huggingface = {
     .name = "huggingface-log",
     .title = "Hugging Face Trainer",
     .looks = "{'train_runtime': 1234.5, 'train_samples_per_second': 51.8, 'train_steps_per_second': 0.81}",
+    .of_anything = true,
     .defaults = (const char *const[]){"optimizer", "adamw", "batch", "8", NULL},
     .recognise = recognise,
     .read = read,

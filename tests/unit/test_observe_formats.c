@@ -1,0 +1,236 @@
+/*
+ * test_observe_formats.c - what is read of each program's logs: twenty and more, most of them written by
+ * the programs themselves.
+ */
+#include "observing.h"
+
+#include "read/config/import.h"
+#include "scenario/key_names.h"
+#include "scenario/setting.h"
+
+/* What is right, worked out by hand from the lines; 0: the log does not say. */
+static const struct {
+    const char *file, *source;
+    double step_s, tokens_per_s, batch, accum, gpus, seq;
+} logs[] = {
+    {"nanogpt-train1.log", "nanogpt-log", 9.34, 56136, 8, 64, 1, 1024},
+    {"nanogpt-train2.log", "nanogpt-log", 0, 0, 16, 0, 1, 0},
+    {"nanogpt-lines.log", "nanogpt-log", 0, 0, 0, 0, 1, 0},
+    {"nanogpt-resumed.log", "nanogpt-log", 9.34, 56130, 8, 64, 1, 1024},
+    {"llmc-train1.log", "llmc-log", 0, 0, 0, 0, 0, 0},
+    {"megatron-train1.log", "megatron-log", 0, 0, 0, 0, 0, 0},
+    {"nanochat.log", "nanochat-log", 0, 0, 0, 0, 0, 0},
+    {"torchtitan.log", "torchtitan-log", 0, 0, 0, 0, 0, 0},
+    {"torchtitan-ranks.log", "torchtitan-log", 8192 / 6620., 4 * 6620, 1, 1, 4, 8192},
+    {"huggingface-console.log", "huggingface-log", 0, 0, 0, 0, 0, 0},
+    {"trainer_state.json", "huggingface-log", 0, 0, 0, 0, 0, 0},
+    {"trainer_state-clocks.json", "huggingface-log", 0.0799, 6406, 4, 0, 1, 0},
+    {"axolotl.log", "huggingface-log", 16384 / 3050., 3050, 2, 8, 1, 1024},
+    {"trainer.tfevents", "tensorboard", 0.0839, 6100, 4, 2, 1, 64},
+    {"lightning.tfevents", "tensorboard", 0.0112, 22810, 0, 0, 1, 0},
+    {"lightning-metrics.csv", "csv", 0.0112, 22810, 0, 0, 1, 0},
+    {"run-tiny.wandb", "wandb", 0.0808, 6336, 4, 2, 1, 64},
+    {"nanotron.log", "nanotron-log", 1.02, 257000, 2, 4, 8, 4096},
+    {"deepspeed.log", "deepspeed-log", 0.82, 80000, 4, 2, 8, 1024},
+    {"llamafactory-trainer_log.jsonl", "json-lines", 1.6, 5120, 0, 0, 1, 0},
+    {"own.jsonl", "json-lines", 32768 / 56100., 56100, 8, 4, 1, 1024},
+    {"own.csv", "csv", 0.58, 0, 0, 0, 1, 0},
+};
+
+static double setting(const struct mfu_observation *o, const char *key)
+{
+    const struct mfu_understood *u = mfu_observe_understood(o, key);
+
+    return u ? u->value : mfu_config_value(&o->plan.config, mfu_key_find(o->plan.config.model, key, NULL));
+}
+
+static void each_is_read(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof logs / sizeof logs[0]; i++) {
+        char path[300];
+        struct mfu_observation *o;
+        const struct {
+            const char *name;
+            double is, should;
+        } values[] = {{"batch", 0, logs[i].batch},
+                      {"accum", 0, logs[i].accum},
+                      {"gpus", 0, logs[i].gpus},
+                      {"seq", 0, logs[i].seq}};
+
+        snprintf(path, sizeof path, LOGS "%s", logs[i].file);
+        o = observe(path, NULL);
+        assert_string_equal(o->source, logs[i].source);
+        assert_true(o->lines_used >= 3 || logs[i].step_s == 0);
+        if (logs[i].step_s > 0)
+            assert_near(o->figure[MFU_FIGURE_TIME], logs[i].step_s, 0.02);
+        if (logs[i].tokens_per_s > 0)
+            assert_near(o->figure[MFU_FIGURE_TOKENS_PER_S], logs[i].tokens_per_s, 0.02);
+        for (size_t k = 0; k < sizeof values / sizeof values[0]; k++)
+            if (values[k].should > 0 && setting(o, values[k].name) != values[k].should)
+                fail_msg("%s: %s is %g, not %g", logs[i].file, values[k].name, setting(o, values[k].name),
+                         values[k].should);
+        /* What nobody says is not judged. */
+        if (o->model_unknown) {
+            assert_false(o->predicted);
+            assert_true(isnan(o->mfu));
+        }
+        mfu_observation_free(o);
+    }
+}
+
+/* The meters of a run on disk are figures, too. */
+static void meters_of_wandb(void **state)
+{
+    struct mfu_observation *o = observe(LOGS "run-tiny.wandb", NULL);
+
+    (void)state;
+    assert_near(o->figure[MFU_FIGURE_UTILIZATION], 0.98, 1e-9);
+    assert_near(o->figure[MFU_FIGURE_SMI_USED], 8304721920., 1e-9);
+    assert_near(o->figure[MFU_FIGURE_POWER], 187.2, 1e-9);
+    mfu_observation_free(o);
+}
+
+/* The model that the user chose is not taken away by what a program usually trains. */
+static void own_model_is_kept(void **state)
+{
+    struct mfu_observe_request request = {.log = LOGS "nanogpt-resumed.log"};
+    struct mfu_scenario s =
+        mfu_scenario_start(mfu_catalog_model(catalog, "qwen2.5-0.5b", NULL), mfu_catalog_gpu(catalog, "rtx4070", NULL));
+    struct mfu_error err = {0};
+    struct mfu_observation *o;
+
+    (void)state;
+    s.model_given = true;
+    assert_non_null(o = mfu_observe(catalog, &s, &request, &err));
+    assert_string_equal(o->plan.config.model->slug, "qwen2.5-0.5b");
+    mfu_observation_free(o);
+    request.log = LOGS "lightning-metrics.csv";
+    assert_non_null(o = mfu_observe(catalog, &s, &request, &err));
+    assert_false(o->model_unknown);
+    mfu_observation_free(o);
+}
+
+/* Every byte of a binary log, once wrong: what is before it is read, and no more is believed. */
+static void damaged_files(void **state)
+{
+    static const char *const files[] = {"lightning.tfevents", "run-tiny.wandb"};
+    struct scratch folder;
+    const char *damaged;
+
+    (void)state;
+    scratch_begin(&folder);
+    damaged = scratch_file(&folder, "damaged", "");
+    for (size_t i = 0; i < 2; i++) {
+        unsigned char bytes[8192];
+        char path[300];
+        FILE *in;
+        size_t n;
+
+        snprintf(path, sizeof path, LOGS "%s", files[i]);
+        assert_non_null(in = fopen(path, "rb"));
+        n = fread(bytes, 1, sizeof bytes, in);
+        fclose(in);
+        for (size_t at = 40; at < n; at += 97) {
+            struct mfu_log log;
+            const struct mfu_log_format *format;
+            struct mfu_error err = {0};
+            FILE *out;
+
+            assert_non_null(out = fopen(damaged, "wb"));
+            bytes[at] ^= 0x40;
+            fwrite(bytes, 1, n, out);
+            bytes[at] ^= 0x40;
+            fclose(out);
+            assert_int_equal(mfu_log_read(&log, damaged, &format, &err), 0);
+            assert_non_null(strstr(log.note, "damaged"));
+            mfu_log_release(&log);
+        }
+    }
+    scratch_end(&folder);
+}
+
+/* Ranks in files of their own are one run, of each step the slowest; parts go on where others end. */
+static void several_files(void **state)
+{
+    char text[3][4096];
+    size_t n[3] = {0};
+    struct scratch folder;
+    const char *ranks[] = {NULL, NULL}, *parts[] = {NULL, NULL};
+    struct mfu_observe_request request = {.more = ranks};
+    struct mfu_scenario s = on("rtx4070");
+    struct mfu_error err = {0};
+    struct mfu_observation *o;
+
+    (void)state;
+    for (int i = 0; i < 30; i++)
+        for (int k = 0; k < 3; k++)
+            n[k] += (size_t)snprintf(text[k] + n[k], sizeof text[k] - n[k], "step %d step_ms %d batch 8 accum 64\n",
+                                     k == 2 ? 30 + i : i, (k == 1 ? 9940 : 9340) + i % 3);
+    scratch_begin(&folder);
+    request.log = scratch_file(&folder, "rank0.log", text[0]);
+    ranks[0] = scratch_file(&folder, "rank1.log", text[1]);
+    parts[0] = scratch_file(&folder, "later.log", text[2]);
+    assert_non_null(o = mfu_observe(catalog, &s, &request, &err));
+    assert_near(o->figure[MFU_FIGURE_TIME], 9.941, 1e-3);
+    mfu_observation_free(o);
+    request.more = parts;
+    assert_non_null(o = mfu_observe(catalog, &s, &request, &err));
+    assert_near(o->figure[MFU_FIGURE_TIME], 9.341, 1e-3);
+    assert_true(o->lines_used > 50);
+    mfu_observation_free(o);
+    scratch_end(&folder);
+}
+
+/* `import FILE` and `observe --config FILE` make the same of each key. */
+static void config_as_imported(void **state)
+{
+    static const char *const files[] = {"deepspeed.json",     "llmc.sh",          "megatron.sh",
+                                        "nanogpt-train2.py",  "torchtitan.toml",  "training_args.json",
+                                        "training_args.yaml", "wandb-config.yaml"};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(files); i++) {
+        struct mfu_import *m = calloc(1, sizeof *m);
+        struct mfu_scenario start = on("h100-sxm"), imported = start;
+        struct mfu_observation *o;
+        struct mfu_error err = {0};
+        char path[300];
+        int understood = 0;
+
+        snprintf(path, sizeof path, MFUPLAN_SOURCE_DIR "/tests/data/import/%s", files[i]);
+        assert_non_null(m);
+        m->catalog = catalog;
+        m->start = &start;
+        assert_int_equal(mfu_import_read(m, path, NULL, &err), 0);
+        assert_int_equal(mfu_import_apply(m, &imported, &err), 0);
+        o = observe_on("h100-sxm", NULL, path, "step_ms 500");
+        assert_string_equal(o->plan.config.model->slug, imported.model->slug);
+        for (int k = 0; k < m->n; k++) {
+            const struct mfu_entry *e = &m->entries[k];
+            struct mfu_key key;
+
+            if ((e->fate != MFU_UNDERSTOOD && e->fate != MFU_ASSUMED) || !e->key || strcmp(e->key, "model") == 0)
+                continue;
+            key = mfu_key_find(imported.model, e->key, NULL);
+            understood++;
+            if (mfu_scenario_value(&o->plan.scenario, key) != mfu_scenario_value(&imported, key))
+                fail_msg("%s: %s is %g by --config, %g by import", files[i], e->key,
+                         mfu_scenario_value(&o->plan.scenario, key), mfu_scenario_value(&imported, key));
+        }
+        assert_true(understood >= 3);
+        mfu_observation_free(o);
+        mfu_import_release(m);
+        free(m);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_is_read),  cmocka_unit_test(meters_of_wandb), cmocka_unit_test(own_model_is_kept),
+        cmocka_unit_test(damaged_files), cmocka_unit_test(several_files),   cmocka_unit_test(config_as_imported),
+    };
+
+    return cmocka_run_group_tests(tests, open_catalog, close_catalog);
+}
