@@ -297,7 +297,8 @@ static bool derive_tokens(struct mfu_observing *r, const struct mfu_config *c, d
         mfu_observe_derive(r, "gpus", round(expected / accum));
         mfu_observe_note(o, "%.0f tokens per step are %.0f times batch, accum and seq: so many GPUs", tokens,
                          expected / accum);
-    } else if (exact && stated(o, "batch") && stated(o, "accum") && !known(r, "seq") && whole(expected * c->seq / accum, true)) {
+    } else if (exact && stated(o, "batch") && stated(o, "accum") && !known(r, "seq")
+               && whole(expected * c->seq / accum, true)) {
         mfu_observe_derive(r, "seq", round(expected * c->seq / accum));
         mfu_observe_note(o, "seq %.0f follows from %.0f tokens per step", round(expected * c->seq / accum), tokens);
     } else

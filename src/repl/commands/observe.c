@@ -154,13 +154,13 @@ const struct mfu_command mfu_command_observe = {
     .usage = "[LOG ...] [KEY VALUE ...] [--config FILE]",
     .group = "look closer",
     .summary = "a log beside its plan",
-    .help = "Reads a training log (nanoGPT, nanochat, llm.c, torchtitan, Megatron-LM, nanotron,\n"
-            "DeepSpeed, Hugging Face Trainer, axolotl, TensorBoard's events, wandb's run file,\n"
-            "tables of Lightning, lines of JSON, or of keys and values) or figures given here,\n"
-            "leaves out warm-up, evaluation and checkpoints, and compares each figure with\n"
-            "what the configuration should do.  Settings come from the log, then from a\n"
-            "configuration file beside it or named, then from the scenario, which stays as it\n"
-            "is.  Several files are ranks, or parts of a run that was resumed.\n"
+    .help = "Reads a training log (nanoGPT, nanochat, llm.c, torchtitan, Megatron-LM,\n"
+            "nanotron, DeepSpeed, Hugging Face Trainer, axolotl, TensorBoard's events,\n"
+            "wandb's run file, tables of Lightning, lines of JSON, or of keys and values) or\n"
+            "figures given here, leaves out warm-up, evaluation and checkpoints, and compares\n"
+            "each figure with what the configuration should do.  Settings come from the log,\n"
+            "then from a configuration file beside it or named, then from the scenario, which\n"
+            "stays as it is.  Several files are ranks, or parts of a run that was resumed.\n"
             "\n"
             "Figures: step_ms tokens_per_s mfu utilization sm_active tensor_active\n"
             "dram_active memory_allocated memory_reserved memory_used communication_ms\n"
