@@ -343,10 +343,9 @@ char *mfuplan_json(const mfuplan_plan *p, const char *answer, mfuplan_error *err
     }
     for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++)
         if (strcmp(answers[i]->command, answer) == 0) {
-            json_t *object = mfu_json(answers[i], &p->plan);
-            char *text = object ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(15)) : NULL;
+            size_t length;
+            char *text = mfu_json_write(answers[i], &p->plan, &length);
 
-            json_decref(object);
             return text ? text : no_memory(err);
         }
     refuse(err, "no answer is called '%.60s'", answer);

@@ -37,23 +37,32 @@ void mfu_print_note(struct mfu_session *s, const char *format, ...)
         fprintf(s->out, "%s\n", text);
 }
 
-static int put_answer(struct mfu_session *s, const struct mfu_record *record, json_t *answer)
+static int put_csv(struct mfu_session *s, const struct mfu_record *record, const void *object)
 {
-    int status;
+    json_t *answer = mfu_json(record, object);
+    int status = answer ? mfu_csv_write(s->out, record, answer) : -1;
 
-    if (s->csv)
-        return mfu_csv_write(s->out, record, answer);
-    status = json_dumpf(answer, s->out, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    json_decref(answer);
+    return status;
+}
+
+static int put_object(struct mfu_session *s, const struct mfu_record *record, const void *object)
+{
+    size_t length;
+    char *text = mfu_json_write(record, object, &length);
+
+    if (!text)
+        return -1;
+    fwrite(text, 1, length, s->out); /* what cannot be written is told at the end */
     putc('\n', s->out);
-    return ferror(s->out) ? 0 : status; /* what cannot be written is told at the end */
+    free(text);
+    return 0;
 }
 
 int mfu_answer(struct mfu_session *s, const struct mfu_record *record, const void *object, struct mfu_error *err)
 {
-    json_t *answer = mfu_json(record, object);
-    int status = answer ? put_answer(s, record, answer) : -1;
+    int status = (s->csv ? put_csv : put_object)(s, record, object);
 
-    json_decref(answer);
     return status < 0 ? mfu_fail(err, MFU_ENOMEM, "out of memory") : 0;
 }
 

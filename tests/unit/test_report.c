@@ -1,8 +1,10 @@
 /* test_report.c - how answers look, on paper and in JSON. */
 #include "plans.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -220,17 +222,30 @@ static void numbers_are_whole_or_real_or_null(void **state)
         {NAN, "null"},
         {INFINITY, "null"},
         {-3, "-3"},
-        {0x1p60, "1.152921504606847e18"},
+        {0x1p60, "1.15292150460685e18"},
+        {-123.25, "-123.25"},
+        {1e-5, "1e-5"},
+        {0.0001220703125, "0.0001220703125"},
+        {99999999999999.5, "99999999999999.5"},
+        {999999999999.9999, "1000000000000.0"},
+        {0.99999999999999999, "1"},
     };
 
     (void)state;
     for (size_t i = 0; i < LENGTH(rows); i++) {
-        json_t *n = mfu_json_number(rows[i].value);
-        char *text = json_dumps(n, JSON_ENCODE_ANY);
+        char text[MFU_JSON_NUMBER];
 
-        assert_string_equal(text, rows[i].text);
-        free(text);
-        json_decref(n);
+        assert_string_equal(mfu_json_number(rows[i].value, text), rows[i].text);
+    }
+    for (int i = 0; i < 200000; i++) { /* as jansson writes them, whatever they are */
+        uint64_t bits = (uint64_t)i * 0x9e3779b97f4a7c15;
+        double x = i % 2 ? ldexp((double)bits, (int)(bits % 130) - 90) : (double)(bits % 1000000007) / 1000;
+        json_t *real = x == floor(x) && x < 0x1p53 ? json_integer((json_int_t)x) : json_real(x);
+        char *theirs = json_dumps(real, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15)), ours[MFU_JSON_NUMBER];
+
+        assert_string_equal(mfu_json_number(x, ours), theirs);
+        free(theirs);
+        json_decref(real);
     }
 }
 
@@ -378,11 +393,11 @@ static void step_and_mfu_stand_alone(void **state)
     plan(&p, runs[0].gpu, runs[0].model, runs[0].settings);
     o = mfu_json(&mfu_record_step, &p);
     assert_string_equal(json_string_value(json_object_get(o, "command")), "step");
-    assert_near(json_number_value(json_object_get(o, "step_time_s")), p.step.time_s, 0);
+    assert_near(json_number_value(json_object_get(o, "step_time_s")), p.step.time_s, 1e-14);
     json_decref(o);
     o = mfu_json(&mfu_record_mfu, &p);
     assert_string_equal(json_string_value(json_object_get(o, "command")), "mfu");
-    assert_near(json_number_value(json_object_get(o, "mfu")), p.mfu.mfu, 0);
+    assert_near(json_number_value(json_object_get(o, "mfu")), p.mfu.mfu, 1e-14);
     json_decref(o);
     mfu_plan_release(&p);
 }

@@ -44,10 +44,9 @@ static void make_cells(const struct row *r, struct mfu_value *v)
 {
     const struct mfu_sweep *s = r->sweep;
     struct cell *list = mfu_value_own(v, s->n_axes + s->n_columns, sizeof *list);
-    struct mfu_scenario x = mfu_sweep_scenario(s, r->of->combination);
 
     for (size_t i = 0; list && i < s->n_axes; i++)
-        list[i] = (struct cell){&s->axes[i], mfu_axis_value(&s->axes[i], &x)};
+        list[i] = (struct cell){&s->axes[i], mfu_sweep_value(s, r->of->combination, i)};
     for (size_t i = 0; list && i < s->n_columns; i++)
         list[s->n_axes + i] = (struct cell){NULL, r->of->columns[i]};
 }

@@ -52,9 +52,17 @@ struct mfu_scenario mfu_sweep_scenario(const struct mfu_sweep *s, size_t combina
 
 double mfu_sweep_value(const struct mfu_sweep *s, size_t combination, size_t axis)
 {
-    struct mfu_scenario x = mfu_sweep_scenario(s, combination);
+    const struct mfu_axis *a = &s->axes[axis];
+    struct mfu_scenario x;
+    size_t at = combination;
 
-    return mfu_axis_value(&s->axes[axis], &x);
+    for (size_t i = s->n_axes; i-- > axis + 1;)
+        at /= s->axes[i].n;
+    at %= a->n;
+    if (!a->texts || !a->texts[at])
+        return a->values[at];
+    x = mfu_sweep_scenario(s, combination);
+    return mfu_axis_value(a, &x);
 }
 
 /* What a step along this axis leaves of the plan before: its graph; its graph, scaled;

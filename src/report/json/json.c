@@ -1,26 +1,127 @@
 /*
- * json.c - any object as JSON, by the table of its fields.
+ * json.c - any object as JSON, by the table of its fields: one walk that writes text.
  */
-#include "scenario/keys.h"
 #include "report/json/json.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "base/printable.h"
 
 #define WHOLE_MAX 0x1p53 /* above, doubles are not all whole numbers */
+#define DIGITS 15        /* of other numbers */
 
-json_t *mfu_json_number(double x)
+struct writer {
+    char *text;
+    size_t n, cap;
+    bool failed;
+};
+
+static void put(struct writer *w, const char *text, size_t n)
 {
-    if (!isfinite(x))
-        return json_null();
-    if (x == floor(x) && fabs(x) < WHOLE_MAX)
-        return json_integer((json_int_t)x);
-    return json_real(x);
+    if (w->failed || !MFU_ROOM(w->text, w->n + n, w->cap)) {
+        w->failed = true;
+        return;
+    }
+    memcpy(w->text + w->n, text, n);
+    w->n += n;
 }
+
+static void put_char(struct writer *w, char c)
+{
+    put(w, &c, 1);
+}
+
+/* ---- numbers -------------------------------------------------------------- */
+
+/* Writes the digits of a whole number, at least `least` of them; returns how many. */
+static size_t digits_of(uint64_t x, size_t least, char *out)
+{
+    char reversed[24];
+    size_t n = 0;
+
+    for (; x > 0 || n < least; x /= 10)
+        reversed[n++] = (char)('0' + x % 10);
+    for (size_t i = 0; i < n; i++)
+        out[i] = reversed[n - 1 - i];
+    return n;
+}
+
+/* The first DIGITS digits of a positive number below 10^DIGITS, rounded as printf would, and the
+ * exponent of the first.  False where they cannot be told from the product with a power of ten, which
+ * is as good as the long double that it is. */
+static bool decimal(double x, uint64_t *digits, int *exponent)
+{
+    static const long double powers[] = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,  1e7L,  1e8L, 1e9L,
+                                         1e10L, 1e11L, 1e12L, 1e13L, 1e14L, 1e15L, 1e16L, 1e17L, 1e18L};
+    long double scaled, rest;
+    int e = -4;
+
+    if (!(x >= 1e-4 && x < 1e14))
+        return false;
+    while (e < 0 ? (long double)x * powers[-e - 1] >= 1 : (long double)x >= powers[e + 1])
+        e++;
+    scaled = (long double)x * powers[DIGITS - 1 - e];
+    *digits = (uint64_t)scaled;
+    rest = scaled - (long double)*digits;
+    if (fabsl(rest - 0.5L) <= scaled * LDBL_EPSILON || scaled < powers[DIGITS - 1])
+        return false;
+    *digits += rest > 0.5L;
+    *exponent = e;
+    return *digits < 1000000000000000;
+}
+
+static size_t number(double x, char out[MFU_JSON_NUMBER])
+{
+    char digits[24], *at = out;
+    uint64_t all;
+    size_t n;
+    int e;
+
+    if (!isfinite(x))
+        return (size_t)snprintf(out, MFU_JSON_NUMBER, "null");
+    if (x < 0)
+        *at++ = '-';
+    if (x == floor(x) && fabs(x) < WHOLE_MAX)
+        return (size_t)(at - out) + digits_of((uint64_t)fabs(x), 1, at);
+    if (!decimal(fabs(x), &all, &e)) {
+        json_t *real = json_real(x); /* whatever the locale's decimal point is */
+
+        n = real ? json_dumpb(real, out, MFU_JSON_NUMBER, JSON_ENCODE_ANY | JSON_REAL_PRECISION(DIGITS)) : 0;
+        json_decref(real);
+        return n;
+    }
+    n = digits_of(all, DIGITS, digits);
+    while (n > 1 && digits[n - 1] == '0')
+        n--;
+    for (int i = e < 0 ? e : 0; i <= e + 1 || i < (int)n; i++) { /* the digit of the units is number e */
+        *at++ = i >= 0 && i < (int)n ? digits[i] : '0';
+        if (i == e)
+            *at++ = '.';
+    }
+    return (size_t)(at - out);
+}
+
+const char *mfu_json_number(double x, char out[MFU_JSON_NUMBER])
+{
+    out[number(x, out)] = '\0';
+    return out;
+}
+
+static void put_number(struct writer *w, double x)
+{
+    char text[MFU_JSON_NUMBER];
+
+    put(w, text, number(x, text));
+}
+
+/* ---- texts ---------------------------------------------------------------- */
 
 json_t *mfu_json_text(const char *text)
 {
@@ -34,127 +135,188 @@ json_t *mfu_json_text(const char *text)
     return json;
 }
 
-static json_t *inner(const struct mfu_record *, const void *object);
-
-/* "a; b": [a, b] */
-static json_t *words_of(const char *text)
+static void put_json(struct writer *w, const json_t *json)
 {
-    json_t *list = json_array();
+    char *text = json ? json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(DIGITS)) : NULL;
 
-    for (const char *end; text && *text; text = *end ? end + 2 : end) {
+    w->failed |= !text;
+    if (text)
+        put(w, text, strlen(text));
+    free(text);
+}
+
+static void put_text(struct writer *w, const char *text)
+{
+    size_t n = 0;
+    json_t *json;
+
+    while (text[n] >= ' ' && text[n] < 0x7f && text[n] != '"' && text[n] != '\\')
+        n++;
+    if (text[n] != '\0') {
+        put_json(w, json = mfu_json_text(text));
+        json_decref(json);
+        return;
+    }
+    put_char(w, '"');
+    put(w, text, n);
+    put_char(w, '"');
+}
+
+/* "a; b": ["a", "b"] */
+static void put_words(struct writer *w, const char *text)
+{
+    put_char(w, '[');
+    for (const char *end, *comma = ""; text && *text; text = *end ? end + 2 : end) {
         char piece[1024];
 
         if (!(end = strstr(text, "; ")))
             end = text + strlen(text);
+        if (end == text)
+            continue;
         snprintf(piece, sizeof piece, "%.*s", (int)(end - text), text);
-        if (end > text && json_array_append_new(list, mfu_json_text(piece)) < 0) {
-            json_decref(list);
-            return NULL;
-        }
+        put(w, comma, strlen(comma));
+        put_text(w, piece);
+        comma = ",";
     }
-    return list;
+    put_char(w, ']');
 }
 
-static json_t *list_of(const struct mfu_record *record, const struct mfu_value *v)
-{
-    json_t *list = json_array();
+/* ---- values --------------------------------------------------------------- */
 
-    for (size_t i = 0; i < v->n; i++)
-        if (json_array_append_new(list, inner(record, (const char *)v->object + i * v->stride)) < 0) {
-            json_decref(list);
-            return NULL;
-        }
-    return list;
+static void put_inner(struct writer *w, const struct mfu_record *, const void *object);
+
+static void put_scalar(struct writer *w, const struct mfu_value *v)
+{
+    if (v->kind == MFU_IS_FLAG)
+        put(w, v->number != 0 ? "true" : "false", v->number != 0 ? 4 : 5);
+    else if (v->kind == MFU_IS_TEXT && v->text)
+        put_text(w, v->text);
+    else
+        put_number(w, v->kind == MFU_IS_TEXT ? NAN : v->number);
 }
 
-static json_t *scalar(const struct mfu_value *v)
+/* A comma, unless it is the first, and the key. */
+static void put_key(struct writer *w, const char *key)
 {
-    if (v->kind == MFU_IS_TEXT)
-        return v->text ? mfu_json_text(v->text) : json_null();
-    return v->kind == MFU_IS_FLAG ? json_boolean(v->number != 0) : mfu_json_number(v->number);
+    if (w->n > 0 && w->text[w->n - 1] != '{')
+        put_char(w, ',');
+    put_text(w, key);
+    put_char(w, ':');
 }
 
-static json_t *map_of(const struct mfu_value *v)
+static void put_map(struct writer *w, const struct mfu_value *v)
 {
-    json_t *o = json_object();
-    const char *key;
-
-    for (size_t i = 0; o; i++) {
+    put_char(w, '{');
+    for (size_t i = 0;; i++) {
         struct mfu_value value = {.kind = MFU_IS_NUMBER, .number = NAN};
+        const char *key = v->entry(v->object, i, &value);
 
-        if (!(key = v->entry(v->object, i, &value)))
+        if (!key)
             break;
-        if (json_object_set_new(o, key, scalar(&value)) < 0) {
-            json_decref(o);
-            o = NULL;
-        }
+        put_key(w, key);
+        put_scalar(w, &value);
     }
-    return o;
+    put_char(w, '}');
 }
 
-static json_t *value_of(const struct mfu_record_field *f, const struct mfu_value *v)
+static void put_list(struct writer *w, const struct mfu_record *record, const struct mfu_value *v)
 {
-    if (v->failed)
-        return NULL;
-    switch (v->kind) {
-    case MFU_IS_WORDS: return words_of(v->text);
-    case MFU_IS_OBJECT:
-    case MFU_IS_MEMBERS: return v->object ? inner(f->inner, v->object) : json_null();
-    case MFU_IS_LIST: return list_of(f->inner, v);
-    case MFU_IS_MAP: return map_of(v);
-    case MFU_IS_ANY: return json_incref((json_t *)v->object);
-    case MFU_IS_NUMBER:
-    case MFU_IS_TEXT:
-    case MFU_IS_FLAG:
-    case MFU_IS_SCALAR: break;
+    put_char(w, '[');
+    for (size_t i = 0; i < v->n; i++) {
+        if (i > 0)
+            put_char(w, ',');
+        put_inner(w, record, (const char *)v->object + i * v->stride);
     }
-    return scalar(v);
+    put_char(w, ']');
 }
 
-/* Adds the fields; false: out of memory. */
-static bool put_fields(json_t *o, const struct mfu_record *record, const void *object)
+static void put_value(struct writer *w, const struct mfu_record_field *f, const struct mfu_value *v)
 {
-    bool well = o != NULL;
+    bool object = v->kind == MFU_IS_OBJECT || v->kind == MFU_IS_MEMBERS;
 
-    for (size_t i = 0; well && i < record->n; i++) {
+    w->failed |= v->failed;
+    if (w->failed)
+        return;
+    if (object && v->object)
+        put_inner(w, f->inner, v->object);
+    else if (v->kind == MFU_IS_WORDS)
+        put_words(w, v->text);
+    else if (v->kind == MFU_IS_LIST)
+        put_list(w, f->inner, v);
+    else if (v->kind == MFU_IS_MAP)
+        put_map(w, v);
+    else if (v->kind == MFU_IS_ANY)
+        put_json(w, v->object);
+    else if (object)
+        put_number(w, NAN);
+    else
+        put_scalar(w, v);
+}
+
+static void put_fields(struct writer *w, const struct mfu_record *record, const void *object)
+{
+    for (size_t i = 0; i < record->n && !w->failed; i++) {
         const struct mfu_record_field *f = &record->fields[i];
         struct mfu_value v;
 
         mfu_field_value(record, object, i, &v);
-        if (f->kind == MFU_IS_MEMBERS)
-            well = !v.failed && put_fields(o, f->inner, v.object);
-        else if (!mfu_value_missing(f, &v))
-            well = json_object_set_new(o, f->name, value_of(f, &v)) == 0;
+        w->failed |= v.failed;
+        if (f->kind == MFU_IS_MEMBERS) {
+            if (!v.failed)
+                put_fields(w, f->inner, v.object);
+        } else if (!mfu_value_missing(f, &v)) {
+            put_key(w, f->name);
+            put_value(w, f, &v);
+        }
         mfu_value_release(&v);
     }
-    return well;
 }
 
-static json_t *filled(json_t *o, const struct mfu_record *record, const void *object)
+static void put_inner(struct writer *w, const struct mfu_record *record, const void *object)
 {
-    if (put_fields(o, record, object))
-        return o;
-    json_decref(o);
-    return NULL;
-}
+    struct mfu_value v;
 
-static json_t *inner(const struct mfu_record *record, const void *object)
-{
     if (mfu_record_bare(record)) {
-        struct mfu_value v;
-        json_t *value;
-
         mfu_field_value(record, object, 0, &v);
-        value = value_of(&record->fields[0], &v);
+        put_value(w, &record->fields[0], &v);
         mfu_value_release(&v);
-        return value;
+        return;
     }
-    return filled(json_object(), record, object);
+    put_char(w, '{');
+    put_fields(w, record, object);
+    put_char(w, '}');
+}
+
+char *mfu_json_write(const struct mfu_record *record, const void *object, size_t *length)
+{
+    struct writer w = {0};
+
+    if (record->command) {
+        put_char(&w, '{');
+        put_key(&w, "command");
+        put_text(&w, record->command);
+        put_key(&w, "schema");
+        put_number(&w, 1);
+        put_fields(&w, record, object);
+        put_char(&w, '}');
+    } else {
+        put_inner(&w, record, object);
+    }
+    put_char(&w, '\0');
+    if (w.failed) {
+        free(w.text);
+        return NULL;
+    }
+    *length = w.n - 1;
+    return w.text;
 }
 
 json_t *mfu_json(const struct mfu_record *record, const void *object)
 {
-    if (!record->command)
-        return inner(record, object);
-    return filled(json_pack("{s:s, s:i}", "command", record->command, "schema", 1), record, object);
+    size_t length;
+    char *text = mfu_json_write(record, object, &length);
+    json_t *json = text ? json_loadb(text, length, JSON_DECODE_ANY, NULL) : NULL;
+
+    free(text);
+    return json;
 }

@@ -8,13 +8,15 @@
 
 #include "base/field.h"
 
-/* The object with all its fields; of a record that is a whole answer with
- * "command" and "schema" in front.  NULL: out of memory.  The caller owns it. */
+/* The object with all its fields on one line, as text and as a tree; of a record that is a
+ * whole answer with "command" and "schema" in front.  NULL: out of memory.  The caller owns it. */
+char *mfu_json_write(const struct mfu_record *, const void *object, size_t *length);
 json_t *mfu_json(const struct mfu_record *, const void *object);
 
-/* A number as JSON: an integer when it is whole and below 2^53, null when it
- * is not finite. */
-json_t *mfu_json_number(double);
+/* A number as JSON, of 15 digits: an integer when it is whole and below 2^53, null when it
+ * is not finite.  Returns `out`. */
+#define MFU_JSON_NUMBER 40
+const char *mfu_json_number(double, char out[MFU_JSON_NUMBER]);
 
 /* A text, with '?' for what is no printable UTF-8. */
 json_t *mfu_json_text(const char *);
