@@ -352,7 +352,8 @@ static int fail_unknown(struct mfu_catalog *c, struct shelf *s, const char *name
         if (all[i] != s && find_name(c, all[i], name))
             return mfu_fail(err, MFU_EINPUT, "no %s is called '%.80s'; it is a %s", s->what, name, all[i]->what);
     mfu_fail(err, MFU_EINPUT, "no %s is called '%.80s'", s->what, name);
-    suggest(c, s, name, err);
+    if (err)
+        suggest(c, s, name, err);
     return -1;
 }
 

@@ -33,6 +33,10 @@ void mfu_text_collectives(FILE *, const struct mfu_term *, const struct mfu_sing
 struct mfu_observation;
 void mfu_text_observation(FILE *, const struct mfu_term *, const struct mfu_observation *);
 
+/* Claims, one below the other. */
+struct mfu_audits;
+void mfu_text_audits(FILE *, const struct mfu_term *, const struct mfu_audits *);
+
 /* Predictions beside measurements. */
 struct mfu_alignment;
 struct mfu_narrow;

@@ -1,0 +1,674 @@
+/*
+ * audit.c - whether all claims can be true, and which cannot be together.
+ *
+ * The smallest sets that contradict are found by leaving out one thing after the other
+ * as long as the rest still contradicts (a deletion filter, as for the irreducible
+ * infeasible sets of linear programs).  What was only assumed goes first.
+ */
+#include "answer/audit/audit.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "descriptor/catalog.h"
+#include "descriptor/gpu.h"
+
+#define KNOWN 1.75 /* an interval no wider than this factor is a figure; wider ones say too little to be shown */
+
+struct system {
+    struct mfu_audit *audit;
+    struct mfu_identity identities[MFU_IDENTITIES];
+    int n;
+    bool two_states;
+    bool claim_on[MFU_CLAIMS], identity_on[MFU_IDENTITIES];
+};
+
+/* What the claims and identities that are on leave of everything; false: nothing. */
+static bool solve(const struct system *s, struct mfu_box *b)
+{
+    mfu_box_start(b);
+    for (int i = 0; i < s->audit->n_claims; i++) {
+        const struct mfu_claim *c = &s->audit->claims[i];
+        struct mfu_interval *x = &b->of[c->kind][c->state];
+
+        if (!s->claim_on[i])
+            continue;
+        if (c->in.low > x->high * (1 + 1e-9) || c->in.high < x->low * (1 - 1e-9))
+            return false;
+        x->low = fmax(x->low, fmin(c->in.low, x->high));
+        x->high = fmin(x->high, fmax(c->in.high, x->low));
+    }
+    return mfu_box_narrow(b, s->identities, s->n, s->identity_on);
+}
+
+struct place {
+    int kind;
+    enum mfu_claim_state state;
+};
+
+/* ---- what goes without saying -------------------------------------------------- */
+
+static bool claimed(const struct mfu_audit *a, int kind, enum mfu_claim_state state)
+{
+    for (int i = 0; i < a->n_claims; i++)
+        if (a->claims[i].kind == kind && a->claims[i].state == state)
+            return true;
+    return false;
+}
+
+/* Whether one identity says what it is, from what is claimed. */
+static bool said_by_one(struct system *s, int kind)
+{
+    struct mfu_box start, b;
+    enum mfu_claim_state state;
+    bool said = false;
+
+    memset(s->identity_on, 0, sizeof s->identity_on);
+    if (solve(s, &start))
+        for (int i = 0; i < s->n && !said; i++)
+            if (mfu_identity_has(&s->identities[i], kind, &state) && state != MFU_CHANGE) {
+                b = start;
+                mfu_identity_narrow(&s->identities[i], &b);
+                said = mfu_interval_within(b.of[kind][state], KNOWN);
+            }
+    memset(s->identity_on, true, sizeof s->identity_on);
+    return said;
+}
+
+static void assume(struct system *s, int kind, enum mfu_claim_state state, double low, double high, const char *text)
+{
+    if (mfu_claim_add(s->audit, kind, state, low, high, "assumed", "%s %s", mfu_quantity_rows[kind].name, text))
+        s->claim_on[s->audit->n_claims - 1] = true;
+}
+
+/* Whether an identity consists of nothing that a run has as its outcome. */
+static bool is_setup(const struct mfu_identity *x)
+{
+    for (int t = 0; t < x->n_terms; t++)
+        for (int f = 0; f < x->term[t].n; f++)
+            if (!(mfu_quantity_rows[x->term[t].of[f].kind].traits & MFU_Q_SETUP))
+                return false;
+    return true;
+}
+
+/* Setups change with what they are made of, and something of which they are made does. */
+static void spread_changes(const struct system *s, bool changed[MFU_Q_COUNT])
+{
+    bool said[MFU_Q_COUNT];
+
+    memcpy(said, changed, sizeof said);
+    for (bool more = true; more;) {
+        more = false;
+        for (int i = 0; i < s->n; i++) {
+            const struct mfu_identity *x = &s->identities[i];
+            int whole = x->term[0].of[0].kind;
+            bool part = false;
+
+            if (!is_setup(x))
+                continue;
+            for (int t = 1; t < x->n_terms; t++)
+                for (int f = 0; f < x->term[t].n; f++) {
+                    part |= changed[x->term[t].of[f].kind];
+                    if (said[whole] && !changed[x->term[t].of[f].kind])
+                        more = changed[x->term[t].of[f].kind] = true;
+                }
+            if (part && !changed[whole])
+                more = changed[whole] = true;
+        }
+    }
+}
+
+/* One GPU, a dense model, a usual sequence; and what is not said to change, does not. */
+static void assume_the_usual(struct system *s)
+{
+    bool changed[MFU_Q_COUNT] = {false}, several = false;
+
+    for (int i = 0; i < s->audit->n_claims; i++) {
+        const struct mfu_claim *c = &s->audit->claims[i];
+
+        several |= (mfu_quantity_rows[c->kind].traits & MFU_Q_SEVERAL) != 0;
+        changed[c->kind] |=
+            c->state == MFU_AFTER || (c->state == MFU_CHANGE && (c->in.low > 1.01 || c->in.high < 0.99));
+    }
+    for (int k = 0; k < MFU_Q_COUNT; k++) {
+        const struct mfu_quantity_row *row = &mfu_quantity_rows[k];
+
+        if (row->assumed[0] > 0 && !claimed(s->audit, k, MFU_BEFORE) && !said_by_one(s, k)
+            && !(several && row->traits & MFU_Q_SINGLE))
+            assume(s, k, MFU_BEFORE, row->assumed[0], row->assumed[1], "as usual");
+    }
+    if (!s->two_states)
+        return;
+    spread_changes(s, changed);
+    for (int k = 0; k < MFU_Q_COUNT; k++)
+        if ((mfu_quantity_rows[k].traits & MFU_Q_KEPT) && !changed[k] && !claimed(s->audit, k, MFU_CHANGE))
+            assume(s, k, MFU_CHANGE, 1, 1, "unchanged");
+}
+
+/* ---- in words --------------------------------------------------------------------- */
+
+static const char *name_of(char buf[64], const struct system *s, int kind, enum mfu_claim_state state)
+{
+    static const char *const marks[] = {" before", " after", " after/before"};
+
+    snprintf(buf, 64, "%s%s", mfu_quantity_rows[kind].name, s->two_states ? marks[state] : "");
+    return buf;
+}
+
+static const char *figure(char buf[MFU_QUANTITY_MAX], double x, int kind, enum mfu_claim_state state)
+{
+    const struct mfu_quantity_row *row = &mfu_quantity_rows[kind];
+
+    if (state == MFU_CHANGE)
+        snprintf(buf, MFU_QUANTITY_MAX, "%.3g", x);
+    else
+        mfu_quantity_format(buf, x, row->dim);
+    return buf;
+}
+
+const char *mfu_interval_format(char buf[MFU_INTERVAL_TEXT], struct mfu_interval in, int kind,
+                                enum mfu_claim_state state)
+{
+    char low[MFU_QUANTITY_MAX], high[MFU_QUANTITY_MAX]; /* mostly much shorter */
+    const char *times = state == MFU_CHANGE ? " times" : "";
+    double most = state == MFU_CHANGE ? 1e3 : mfu_quantity_rows[kind].most;
+    double least = state == MFU_CHANGE ? 1e-3 : mfu_quantity_rows[kind].least;
+
+    figure(low, in.low, kind, state);
+    figure(high, in.high, kind, state);
+    if (in.low == in.high)
+        snprintf(buf, MFU_INTERVAL_TEXT, "%s%s", low, times);
+    else if (in.low <= least && in.high >= most)
+        snprintf(buf, MFU_INTERVAL_TEXT, "anything");
+    else if (in.low <= least)
+        snprintf(buf, MFU_INTERVAL_TEXT, "at most %s%s", high, times);
+    else if (in.high >= most)
+        snprintf(buf, MFU_INTERVAL_TEXT, "at least %s%s", low, times);
+    else if (strcmp(low, high) == 0 || in.high <= 1.01 * in.low)
+        snprintf(buf, MFU_INTERVAL_TEXT, "%s%s", figure(low, sqrt(in.low * in.high), kind, state), times);
+    else
+        snprintf(buf, MFU_INTERVAL_TEXT, "%s to %s%s", low, high, times);
+    return buf;
+}
+
+/* Cards whose dense peak lies there: who divided by another's. */
+static void name_peak(struct mfu_catalog *catalog, struct mfu_interval in, char *text, size_t size)
+{
+    size_t n, used = strlen(text);
+    const char *const *names = mfu_catalog_gpus(catalog, &n);
+    int found = 0;
+
+    if (!mfu_interval_within(in, 1.3))
+        return;
+    for (size_t i = 0; i < n && found < 3; i++) {
+        const struct mfu_gpu *g = mfu_catalog_gpu(catalog, names[i], NULL);
+
+        if (g && g->peak_flops[MFU_PEAK_BF16] >= in.low && g->peak_flops[MFU_PEAK_BF16] <= in.high && used < size)
+            used += (size_t)snprintf(text + used, size - used, "%s%s", found++ ? ", " : ", as of ", g->slug);
+    }
+}
+
+/* ---- contradictions ----------------------------------------------------------------- */
+
+/* Leaves on what is needed to contradict. */
+static void shrink(struct system *s)
+{
+    struct mfu_audit *a = s->audit;
+    struct mfu_box b;
+
+    for (int stated = 0; stated < 2; stated++)
+        for (int i = 0; i < a->n_claims; i++)
+            if (s->claim_on[i] && (strcmp(a->claims[i].from, "assumed") != 0) == stated) {
+                s->claim_on[i] = false;
+                if (solve(s, &b))
+                    s->claim_on[i] = true;
+            }
+    for (int i = s->n - 1; i >= 0; i--)
+        if (s->identity_on[i]) {
+            s->identity_on[i] = false;
+            if (solve(s, &b))
+                s->identity_on[i] = true;
+        }
+}
+
+static void add_text(char *text, size_t size, const char *between, const char *piece)
+{
+    size_t n = strlen(text);
+
+    if (n + strlen(between) + strlen(piece) + 1 < size) {
+        strcat(text, n > 0 ? between : "");
+        strcat(text, piece);
+    }
+}
+
+/* The claims of the set, and what each would have to be with the others, by all identities. */
+static void tell(struct system *s, struct mfu_catalog *catalog)
+{
+    bool identities[MFU_IDENTITIES];
+    struct mfu_audit *a = s->audit;
+    struct mfu_contradiction *x = &a->contradictions[a->n_contradictions++];
+    char piece[400], name[64], range[MFU_INTERVAL_TEXT];
+    struct mfu_box b;
+
+    memcpy(identities, s->identity_on, sizeof identities);
+    memset(s->identity_on, true, sizeof s->identity_on);
+    for (int i = 0; i < a->n_claims; i++)
+        if (s->claim_on[i]) {
+            struct mfu_claim *c = &a->claims[i];
+
+            c->contradicts = c->matters = true;
+            snprintf(piece, sizeof piece, "%s (%s)", c->text, mfu_interval_format(range, c->in, c->kind, c->state));
+            add_text(x->text, sizeof x->text, ", ",
+                     c->state == MFU_CHANGE && strcmp(c->from, "assumed") == 0 ? c->text : piece);
+            s->claim_on[i] = false;
+            if (solve(s, &b)) {
+                struct mfu_interval in = b.of[c->kind][c->state];
+
+                snprintf(piece, sizeof piece, "%s would have to be %s", name_of(name, s, c->kind, c->state),
+                         mfu_interval_format(range, in, c->kind, c->state));
+                if (c->kind == MFU_Q_PEAK && c->state != MFU_CHANGE)
+                    name_peak(catalog, in, piece, sizeof piece);
+                add_text(x->needs, sizeof x->needs, "; ", piece);
+            }
+            s->claim_on[i] = true;
+        }
+    memcpy(s->identity_on, identities, sizeof identities);
+}
+
+static void add_finding(struct mfu_audit *a, const struct mfu_identity *x, double holds, const char *needs)
+{
+    struct mfu_audit_finding *f;
+
+    if (a->n_findings == MFU_FINDINGS)
+        return;
+    f = &a->findings[a->n_findings++];
+    f->row = x->row;
+    f->state = x->state;
+    f->holds = holds;
+    memmove(f->needs, needs, strlen(needs) + 1);
+}
+
+/* Of a set that contradicts, the claim without which the search goes on: the last outcome. */
+static int dispensable(const struct system *s)
+{
+    int best = -1, rank = -1;
+
+    for (int i = 0; i < s->audit->n_claims; i++) {
+        const struct mfu_claim *c = &s->audit->claims[i];
+        int r = strcmp(c->from, "stated") != 0 ? 0 : mfu_quantity_rows[c->kind].traits & MFU_Q_SETUP ? 1 : 2;
+
+        if (s->claim_on[i] && r >= rank) {
+            rank = r;
+            best = i;
+        }
+    }
+    return best;
+}
+
+/* Set after set; what is left is in `s`. */
+static void find_contradictions(struct system *s, struct mfu_catalog *catalog)
+{
+    bool claims[MFU_CLAIMS];
+    struct mfu_box b;
+    int without = 0;
+
+    while (without >= 0 && s->audit->n_contradictions < MFU_CONTRADICTIONS && !solve(s, &b)) {
+        memcpy(claims, s->claim_on, sizeof claims);
+        shrink(s);
+        tell(s, catalog);
+        for (int i = 0; i < s->n; i++)
+            if (s->identity_on[i])
+                add_finding(s->audit, &s->identities[i], 0,
+                            s->audit->contradictions[s->audit->n_contradictions - 1].needs);
+        without = dispensable(s);
+        memcpy(s->claim_on, claims, sizeof claims);
+        memset(s->identity_on, true, sizeof s->identity_on);
+        if (without >= 0)
+            s->claim_on[without] = false;
+    }
+}
+
+/* ---- what holds, what follows ----------------------------------------------------- */
+
+/* How many of its quantities are not known; two of them in `unknown`.  What is no narrower than it
+ * always is counts where `strict`. */
+static int unknowns(const struct mfu_identity *x, const struct mfu_box *b, bool strict, struct place unknown[2])
+{
+    int n = 0;
+
+    for (int t = 0; t < x->n_terms; t++)
+        for (int f = 0; f < x->term[t].n; f++) {
+            int kind = x->term[t].of[f].kind;
+            enum mfu_claim_state state = x->term[t].of[f].change ? MFU_CHANGE : x->state;
+            struct mfu_interval in = b->of[kind][state];
+
+            if (x->relation != '=' && mfu_quantity_rows[kind].least == 0) /* may be absent */
+                continue;
+            if (mfu_interval_within(in, KNOWN)
+                && !(strict && in.low <= mfu_quantity_rows[kind].least && in.high >= mfu_quantity_rows[kind].most))
+                continue;
+            if (n < 2)
+                unknown[n] = (struct place){kind, state};
+            n++;
+        }
+    return n;
+}
+
+/* How many of the claims that hold are about its quantities: stated or known ones, or assumptions. */
+static int claims_of(const struct system *s, const struct mfu_identity *x, bool assumed)
+{
+    int n = 0;
+
+    for (int i = 0; i < s->audit->n_claims; i++) {
+        struct mfu_claim *c = &s->audit->claims[i];
+        enum mfu_claim_state state;
+
+        n += s->claim_on[i] && mfu_identity_has(x, c->kind, &state) && state == c->state
+            && (strcmp(c->from, "assumed") == 0) == assumed;
+    }
+    return n;
+}
+
+static bool told(const struct mfu_audit *a, const struct mfu_identity *x)
+{
+    for (int i = 0; i < a->n_findings; i++)
+        if (a->findings[i].row == x->row && a->findings[i].state == x->state)
+            return true;
+    return false;
+}
+
+static void mark(struct mfu_audit *a, const struct mfu_identity *x)
+{
+    enum mfu_claim_state state;
+
+    for (int i = 0; i < a->n_claims; i++)
+        if (mfu_identity_has(x, a->claims[i].kind, &state) && state == a->claims[i].state)
+            a->claims[i].matters = true;
+}
+
+/* The quantity that is known with the identity only; its kind is -1 where there is none. */
+static struct place given(const struct mfu_identity *x, const struct mfu_box *with, const struct mfu_box *without)
+{
+    for (int t = 0; t < x->n_terms; t++)
+        for (int f = 0; f < x->term[t].n; f++) {
+            struct place p = {x->term[t].of[f].kind, x->term[t].of[f].change ? MFU_CHANGE : x->state};
+
+            if (*mfu_quantity_rows[p.kind].phrases && p.state != MFU_CHANGE
+                && mfu_interval_within(with->of[p.kind][p.state], KNOWN)
+                && !mfu_interval_within(without->of[p.kind][p.state], KNOWN))
+                return p;
+        }
+    return (struct place){-1, MFU_BEFORE};
+}
+
+/* Whether nobody ever says one of its quantities, and nothing narrows it: what it then gives is too wide to be told. */
+static bool guesses(const struct mfu_identity *x, const struct mfu_box *b)
+{
+    for (int t = 0; t < x->n_terms; t++)
+        for (int f = 0; f < x->term[t].n; f++) {
+            const struct mfu_quantity_row *row = &mfu_quantity_rows[x->term[t].of[f].kind];
+            struct mfu_interval in = b->of[x->term[t].of[f].kind][x->state];
+
+            if (!*row->phrases && in.low <= row->least && in.high >= row->most)
+                return true;
+        }
+    return false;
+}
+
+/* What is known with an identity only. */
+static void find_given(struct system *s)
+{
+    struct mfu_box with, without;
+
+    if (!solve(s, &with))
+        return;
+    for (int i = 0; i < s->n; i++) {
+        const struct mfu_identity *x = &s->identities[i];
+        int stated = claims_of(s, x, false), assumed = claims_of(s, x, true), factors = 0;
+        struct place p;
+        char needs[200], range[MFU_INTERVAL_TEXT], name[64];
+
+        if (stated == 0 || told(s->audit, x) || guesses(x, &with))
+            continue;
+        for (int t = 0; t < x->n_terms; t++)
+            factors += x->term[t].n;
+        for (int k = 0; k < s->n; k++)
+            s->identity_on[k] = s->identities[k].row != x->row;
+        if (solve(s, &without)) {
+            p = given(x, &with, &without);
+            if (p.kind >= 0 && !(stated == 1 && assumed + 2 >= factors)) {
+                snprintf(needs, sizeof needs, "%s is %s", name_of(name, s, p.kind, p.state),
+                         mfu_interval_format(range, with.of[p.kind][p.state], p.kind, p.state));
+                add_finding(s->audit, x, NAN, needs);
+                mark(s->audit, x);
+            }
+        }
+        memset(s->identity_on, true, sizeof s->identity_on);
+    }
+}
+
+/* Where nothing binds anything: what one would have to know. */
+static void ask(struct system *s)
+{
+    struct mfu_box b;
+
+    if (!solve(s, &b))
+        return;
+    for (int i = 0; i < s->n; i++) {
+        const struct mfu_identity *x = &s->identities[i];
+        struct place unknown[2];
+        char needs[200], name[64], other[64];
+
+        if (x->relation != '=' || x->state == MFU_CHANGE || claims_of(s, x, false) == 0
+            || unknowns(x, &b, true, unknown) != 2 || !*mfu_quantity_rows[unknown[0].kind].phrases
+            || !*mfu_quantity_rows[unknown[1].kind].phrases)
+            continue;
+        snprintf(needs, sizeof needs, "would bind %s and %s", name_of(name, s, unknown[0].kind, unknown[0].state),
+                 name_of(other, s, unknown[1].kind, unknown[1].state));
+        add_finding(s->audit, x, MFU_OPEN, needs);
+    }
+}
+
+/* Whether what the others say of a claim is a figure, and not what is always so: one that was printed with
+ * few digits may be known as badly. */
+static bool is_figure(const struct mfu_claim *c, struct mfu_interval in)
+{
+    double printed = isnan(c->value) || !(c->in.low > 0) ? 1 : c->in.high / c->in.low;
+
+    return mfu_interval_within(in, fmax(KNOWN, fmin(3, printed * printed)))
+        && (in.low > mfu_quantity_rows[c->kind].least || in.high < mfu_quantity_rows[c->kind].most);
+}
+
+/* The identities by which the other claims say what this one does. */
+static void find_support(struct system *s, struct mfu_claim *c)
+{
+    struct mfu_box b;
+
+    for (int i = s->n - 1; i >= 0; i--) {
+        s->identity_on[i] = false;
+        s->identity_on[i] = !(solve(s, &b) && is_figure(c, b.of[c->kind][c->state]));
+    }
+    for (int i = 0; i < s->n; i++)
+        if (s->identity_on[i] && !told(s->audit, &s->identities[i])) {
+            add_finding(s->audit, &s->identities[i], 1, "");
+            mark(s->audit, &s->identities[i]);
+        }
+    memset(s->identity_on, true, sizeof s->identity_on);
+}
+
+/* What the other claims say of each; a bound holds where it is between claims. */
+static int judge_claims(struct system *s)
+{
+    struct mfu_box b;
+    struct place unknown[2];
+    int held = 0;
+
+    for (int i = 0; i < s->audit->n_claims; i++) {
+        struct mfu_claim *c = &s->audit->claims[i];
+        bool was = s->claim_on[i];
+
+        c->others = (struct mfu_interval){NAN, NAN};
+        s->claim_on[i] = false;
+        if (was && solve(s, &b)) {
+            c->others = b.of[c->kind][c->state];
+            if (strcmp(c->from, "stated") == 0 && is_figure(c, c->others)) {
+                find_support(s, c);
+                held++;
+            }
+        }
+        s->claim_on[i] = was;
+    }
+    if (solve(s, &b))
+        for (int i = 0; i < s->n; i++)
+            if (s->identities[i].relation != '=' && claims_of(s, &s->identities[i], false) >= 2
+                && unknowns(&s->identities[i], &b, false, unknown) == 0 && !told(s->audit, &s->identities[i])) {
+                add_finding(s->audit, &s->identities[i], 1, "");
+                mark(s->audit, &s->identities[i]);
+                held++;
+            }
+    return held;
+}
+
+int mfu_audit_judge(struct mfu_catalog *catalog, struct mfu_audit *a, struct mfu_error *err)
+{
+    struct system *s = calloc(1, sizeof *s);
+    int held = 0;
+
+    if (!s)
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
+    s->audit = a;
+    for (int i = 0; i < a->n_claims; i++) {
+        s->claim_on[i] = true;
+        s->two_states |= a->claims[i].state != MFU_BEFORE;
+    }
+    s->n = mfu_identities(s->identities, s->two_states);
+    memset(s->identity_on, true, sizeof s->identity_on);
+    assume_the_usual(s);
+    find_contradictions(s, catalog);
+    held = judge_claims(s);
+    find_given(s);
+    if (held == 0 && a->n_contradictions == 0)
+        ask(s);
+    a->verdict = a->n_contradictions > 0 ? "contradicts" : held > 0 ? "holds" : "open";
+    free(s);
+    return 0;
+}
+
+/* ---- tables ------------------------------------------------------------------------- */
+
+/* The next cell of a line; false behind the last. */
+static bool next_cell(const char **p, char between, char *cell, size_t size)
+{
+    size_t n;
+
+    if (**p == '\0')
+        return false;
+    n = strcspn(*p, (char[]){between, '\0'});
+    snprintf(cell, size, "%.*s", (int)n, *p);
+    *p += n + ((*p)[n] != '\0');
+    while (*cell == ' ')
+        memmove(cell, cell + 1, strlen(cell));
+    for (n = strlen(cell); n > 0 && (cell[n - 1] == ' ' || cell[n - 1] == '\r'); n--)
+        cell[n - 1] = '\0';
+    return true;
+}
+
+/* "MFU (%)" over "38" is "MFU 38 %". */
+static void put_cell(char *claim, size_t size, const char *head, const char *cell)
+{
+    size_t n = strlen(claim), name = strcspn(head, "([");
+    const char *unit = head + name + (head[name] != '\0');
+
+    if (*cell == '\0' || strcmp(cell, "-") == 0 || n + strlen(head) + strlen(cell) + 8 > size)
+        return;
+    if (cell[strspn(cell, "0123456789.,$~ ")] != '\0' && strspn(cell, "0123456789") == 0) /* a name */
+        snprintf(claim + n, size - n, "%s%s", n > 0 ? ", " : "", cell);
+    else
+        snprintf(claim + n, size - n, "%s%.*s %s %.*s", n > 0 ? ", " : "", (int)name, head, cell,
+                 (int)strcspn(unit, ")]"), unit);
+}
+
+static int add_audit(struct mfu_audits *all, struct mfu_catalog *catalog, const struct mfu_scenario *start,
+                     const char *text, struct mfu_error *err)
+{
+    struct mfu_audit *list = realloc(all->list, (all->n + 1) * sizeof *list), *a;
+
+    if (!list)
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
+    all->list = list;
+    a = &list[all->n++];
+    *a = (struct mfu_audit){.text = strdup(text)};
+    if (!a->text)
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
+    return mfu_claim_read(catalog, start, text, a, err) < 0 ? -1 : mfu_audit_judge(catalog, a, err);
+}
+
+/* A line of names, then one of figures for each run. */
+static int read_table(struct mfu_audits *all, struct mfu_catalog *catalog, const struct mfu_scenario *start,
+                      const char *text, char between, struct mfu_error *err)
+{
+    const char *head = text + (*text == '|'), *line = text + strcspn(text, "\n");
+    int status = 0;
+
+    while (status == 0 && *line) {
+        char claim[2048] = "", header[256], cell[256], names[1024], row[1024];
+        const char *h = names, *c = row;
+
+        line++;
+        snprintf(names, sizeof names, "%.*s", (int)strcspn(head, "\n"), head);
+        line += *line == '|';
+        snprintf(row, sizeof row, "%.*s", (int)strcspn(line, "\n"), line);
+        line += strcspn(line, "\n");
+        if (strspn(row, "-|: \r") == strlen(row))
+            continue;
+        while (next_cell(&h, between, header, sizeof header) && next_cell(&c, between, cell, sizeof cell))
+            put_cell(claim, sizeof claim, header, cell);
+        status = add_audit(all, catalog, start, claim, err);
+    }
+    return status;
+}
+
+struct mfu_audits *mfu_audit(struct mfu_catalog *catalog, const struct mfu_scenario *start, const char *text,
+                             struct mfu_error *err)
+{
+    struct mfu_audits *all = calloc(1, sizeof *all);
+    size_t first;
+    const char *row;
+    int status = 0;
+
+    if (!all) {
+        mfu_fail(err, MFU_ENOMEM, "out of memory");
+        return NULL;
+    }
+    text += strspn(text, " \t\r\n");
+    first = strcspn(text, "\n");
+    row = text + first;
+    if (*row && row[1] && strcspn(text, "0123456789") > first && strcspn(text, "|,") < first)
+        status = read_table(all, catalog, start, text, memchr(text, '|', first) ? '|' : ',', err);
+    else
+        status = add_audit(all, catalog, start, text, err);
+    if (status < 0) {
+        mfu_audits_free(all);
+        return NULL;
+    }
+    all->verdict = "holds";
+    for (size_t i = 0; i < all->n; i++)
+        if (strcmp(all->verdict, "contradicts") != 0 && strcmp(all->list[i].verdict, "holds") != 0)
+            all->verdict = all->list[i].verdict;
+    if (all->n == 0)
+        all->verdict = "open";
+    return all;
+}
+
+void mfu_audits_free(struct mfu_audits *all)
+{
+    if (!all)
+        return;
+    for (size_t i = 0; i < all->n; i++)
+        free(all->list[i].text);
+    free(all->list);
+    free(all);
+}

@@ -1,0 +1,88 @@
+/*
+ * audit.h - a claim in words and figures: what it says, which identities bind that, and
+ * whether all of it can be true.
+ *
+ * A figure is an interval as wide as its last printed digit.  What contradicts is a set
+ * of claims and identities of which none can be left out; for each of its claims it is
+ * said what would have to be true instead.
+ */
+#ifndef MFU_AUDIT_H
+#define MFU_AUDIT_H
+
+#include "answer/audit/identities.h"
+
+struct mfu_catalog;
+struct mfu_error;
+struct mfu_scenario;
+
+#define MFU_CLAIMS 64   /* of one audit: what is beyond is listed as not understood */
+#define MFU_FINDINGS 48 /* identities that are told of */
+#define MFU_OPEN (-1)
+#define MFU_NEEDS 1200 /* bytes of what would have to be true */
+
+struct mfu_claim {
+    int kind; /* MFU_Q_... */
+    enum mfu_claim_state state;
+    double value; /* NAN: an interval only */
+    struct mfu_interval in;
+    const char *from; /* "stated", "catalog", "assumed" */
+    char text[80];
+    struct mfu_interval others; /* what the other claims leave; within the quantity's range */
+    bool contradicts;           /* part of a contradiction */
+    bool matters;               /* or of an identity that is told of */
+};
+
+struct mfu_audit_finding {
+    const struct mfu_identity_row *row;
+    enum mfu_claim_state state;
+    double holds; /* 1, 0; NAN: it gives what nothing else does; MFU_OPEN: too little is known */
+    char needs[MFU_NEEDS];
+};
+
+struct mfu_contradiction {
+    char text[600];        /* the claims that cannot all be true */
+    char needs[MFU_NEEDS]; /* "; " between what would have to be true instead */
+};
+#define MFU_CONTRADICTIONS 4
+
+struct mfu_audit {
+    char *text; /* owned */
+    struct mfu_claim claims[MFU_CLAIMS];
+    struct mfu_audit_finding findings[MFU_FINDINGS];
+    struct mfu_contradiction contradictions[MFU_CONTRADICTIONS];
+    int n_claims, n_findings, n_contradictions;
+    char unread[400];    /* "; " between what was not understood */
+    const char *verdict; /* "holds", "contradicts", "open": nothing in it binds anything else */
+};
+
+/* A table's rows, or the lines of a text, one audit each. */
+struct mfu_audits {
+    struct mfu_audit *list;
+    size_t n;
+    const char *verdict; /* contradicts where one does, open where none binds anything, else holds */
+};
+
+/* Takes `text` apart: one claim, or a table (CSV, or Markdown with |) whose first line has the names.  `start`
+ * has the GPU on which FLOP of a named model are counted.  Release with mfu_audits_free; NULL with `err`. */
+struct mfu_audits *mfu_audit(struct mfu_catalog *, const struct mfu_scenario *start, const char *text,
+                             struct mfu_error *err);
+void mfu_audits_free(struct mfu_audits *);
+
+/* ---- for the files of this folder ------------------------------------------- */
+
+/* Reads one claim into a zeroed audit: claims and unread. */
+int mfu_claim_read(struct mfu_catalog *, const struct mfu_scenario *start, const char *text, struct mfu_audit *,
+                   struct mfu_error *err);
+
+/* A claim, unless there is no room. */
+struct mfu_claim *mfu_claim_add(struct mfu_audit *, int kind, enum mfu_claim_state, double low, double high,
+                                const char *from, const char *format, ...) __attribute__((format(printf, 7, 8)));
+
+/* Finds contradictions, what holds and what follows. */
+int mfu_audit_judge(struct mfu_catalog *, struct mfu_audit *, struct mfu_error *err);
+
+/* "56.1 k tokens_per_s", "1.9 to 2.1 times": an interval in the quantity's unit. */
+#define MFU_INTERVAL_TEXT 128
+const char *mfu_interval_format(char buf[MFU_INTERVAL_TEXT], struct mfu_interval, int kind, enum mfu_claim_state);
+
+#endif
