@@ -57,9 +57,11 @@ void mfu_text_calibrations(FILE *, const struct mfu_term *, const struct mfu_cal
 
 /* Explanations, levers, whole runs. */
 struct mfu_why;
+struct mfu_diagnosis;
 struct mfu_advice;
 struct mfu_training;
 void mfu_text_why(FILE *, const struct mfu_term *, const struct mfu_why *);
+void mfu_text_order(FILE *, const struct mfu_term *, const struct mfu_diagnosis *);
 void mfu_text_advice(FILE *, const struct mfu_term *, const struct mfu_advice *);
 void mfu_text_training(FILE *, const struct mfu_term *, const struct mfu_plan *, const struct mfu_training *);
 

@@ -1,6 +1,7 @@
 /* test_why.c - explanations close, and say what the numbers say. */
 #include "near.h"
 
+#include "answer/why/order.h"
 #include "answer/why/why.h"
 #include "scenarios.h"
 #include "scenario/setting.h"
@@ -46,6 +47,45 @@ static const struct mfu_symptom *symptom(const char *claim)
         if (strcmp(why.symptoms[i].claim, claim) == 0)
             return &why.symptoms[i];
     return NULL;
+}
+
+/* ---- the order of diagnosis ------------------------------------------------- */
+
+/* The losses and what MFU counts are the step; a cause that is put in is where most is lost, and
+ * its meter says so. */
+static void order_finds_the_cause(void **state)
+{
+    static const struct {
+        const char *gpu, *model, *pairs, *worst;
+    } cases[] = {
+        {"rtx4070", "gpt2", "batch 4 dataloader_ms 300", "data"},
+        {"h100-sxm", "gpt2", "batch 1 seq 128", "host"},
+        {"h100-sxm", "gpt2", "batch 8 attention math", "memory-bound"},
+        {"rtx4070", "gpt2", "batch 2 precision fp32 runtime compile", "tensor pipe"},
+        {"h100-sxm", "llama-3-8b", "gpus 16 nodes 16 zero 3 batch 1 seq 512", "communication"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        struct mfu_scenario s = scenario_of(cases[i].gpu, cases[i].model, cases[i].pairs);
+        struct mfu_diagnosis d;
+        struct mfu_error err = {0};
+        double sum = 0;
+
+        if (mfu_diagnose(&s, &plan, &simulation, &d, &err) < 0)
+            fail_msg("%s: %s", cases[i].pairs, err.text);
+        for (int k = 0; k < MFU_DIAGNOSIS_STEPS; k++) {
+            const struct mfu_diagnosis_step *x = &d.steps[k];
+
+            sum += x->lost_s;
+            if (x->worst && strcmp(x->name, cases[i].worst) != 0)
+                fail_msg("%s: most is lost in %s (%g of %g s), not in %s", cases[i].pairs, x->name, x->lost_s, d.step_s,
+                         cases[i].worst);
+            if (x->worst && strcmp(x->name, "memory-bound") != 0)
+                assert_false(x->is_fine);
+        }
+        assert_near(sum + d.counted_s, d.step_s, 1e-6 * d.step_s);
+    }
 }
 
 /* ---- closing ------------------------------------------------------------- */
@@ -318,6 +358,7 @@ static void kernels_go_by_name_op_and_kind(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(order_finds_the_cause),
         cmocka_unit_test(fractions_add_up),
         cmocka_unit_test(parts_are_those_of_the_plan),
         cmocka_unit_test(causes_cost_time),

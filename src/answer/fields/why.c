@@ -6,6 +6,7 @@
 
 #include "answer/advise/advise.h"
 #include "answer/fields/fields.h"
+#include "answer/why/order.h"
 #include "answer/why/why.h"
 #include "plan/train.h"
 #include "scenario/keys.h"
@@ -92,6 +93,43 @@ static void put_flag(bool there, bool flag, struct mfu_value *v)
     X(MAYBE_SCALAR, ceiling_keeps_tokens_per_step, 0, put_flag(of_mfu(w), !w->ceiling_tokens, v), "whether they keep the tokens of a step")
 MFU_FIELDS(why, const struct mfu_why *w, WHY)
 const struct mfu_record mfu_record_why = MFU_RECORD(why, .command = "why", .rows = "parts");
+
+/* ---- order ------------------------------------------------------------------ */
+
+struct ordered {
+    const struct mfu_diagnosis *of;
+    const struct mfu_diagnosis_step *step;
+};
+
+static void make_steps(const struct mfu_diagnosis *o, struct mfu_value *v)
+{
+    struct ordered *list = mfu_value_own(v, MFU_DIAGNOSIS_STEPS, sizeof *list);
+
+    for (int i = 0; list && i < MFU_DIAGNOSIS_STEPS; i++)
+        list[i] = (struct ordered){o, &o->steps[i]};
+}
+
+#define ORDER_STEP(X) \
+    X(TEXT,   name,     0,           s->step->name,                  "what is looked at") \
+    X(TEXT,   asks,     0,           s->step->asks,                  "the question") \
+    X(TEXT,   meter,    0,           s->step->meter,                 "that answers it") \
+    X(NUMBER, reads,    MFU_COUNT,   s->step->reads,                 "what the meter will read: a share, or seconds of a mean kernel") \
+    X(NUMBER, fine,     MFU_COUNT,   s->step->fine,                  "where nobody needs to look further") \
+    X(FLAG,   at_least, 0,           s->step->at_least,              "whether fine is the least; else the most") \
+    X(FLAG,   is_fine,  0,           s->step->is_fine,               "whether it is") \
+    X(NUMBER, lost_s,   MFU_SECONDS, s->step->lost_s,                "of a step") \
+    X(NUMBER, share,    MFU_RATIO,   s->step->lost_s / s->of->step_s, "of the step; may be negative where a mask saves more") \
+    X(FLAG,   worst,    0,           s->step->worst,                 "whether most is lost here") \
+    X(TEXT,   most,     0,           s->step->most,                  "what adds most to it") \
+    X(TEXT,   see,      0,           s->step->see,                   "the command that looks closer")
+MFU_PART_RECORD(order_step, const struct ordered *s, ORDER_STEP)
+
+#define ORDER(X) \
+    X(MADE_LIST, steps,       &order_step, make_steps(o, v),          "from the outside in") \
+    X(NUMBER,    counted_s,   MFU_SECONDS, o->counted_s,              "model FLOP of a step at the peak") \
+    X(NUMBER,    step_time_s, MFU_SECONDS, o->step_s,                 "one optimizer step: what is lost and what is counted")
+MFU_FIELDS(order, const struct mfu_diagnosis *o, ORDER)
+const struct mfu_record mfu_record_order = MFU_RECORD(order, .command = "order", .rows = "steps");
 
 /* ---- advise ---------------------------------------------------------------- */
 
