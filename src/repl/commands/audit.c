@@ -63,12 +63,12 @@ const struct mfu_command mfu_command_audit = {
     .usage = "\"CLAIM\" | FILE",
     .group = "look closer",
     .summary = "a claim, taken apart",
-    .help = "Takes a claim in words and figures apart: which identities bind its figures, what\n"
-            "cannot be true together, and what would have to be true instead.  A figure may be\n"
-            "off by its last printed digit.  Cards and models of the catalog bring theirs;\n"
-            "what is not said to change does not, and one GPU is assumed where none is\n"
-            "counted.  What was not understood is listed.  A file has one claim, or a table\n"
-            "(CSV or Markdown) with a line of names: each of its rows is audited.\n"
+    .help = "Takes a claim in words and figures apart: which identities bind its figures,\n"
+            "what cannot be true together, and what would have to be true instead.  A figure\n"
+            "may be off by its last printed digit.  Cards and models of the catalog bring\n"
+            "theirs; what is not said to change does not, and one GPU is assumed where none\n"
+            "is counted.  What was not understood is listed.  A file has one claim, or a\n"
+            "table (CSV or Markdown) with a line of names: each of its rows is audited.\n"
             "\n"
             "    audit \"MFU 20 -> 38 %, 4x faster, same model on H100\"\n"
             "    audit \"gpt2 on an RTX 4070: 56.1k tokens/s, MFU 15.4 %\"\n"

@@ -25,10 +25,11 @@ const struct mfu_command mfu_command_order = {
     .usage = "",
     .group = "look closer",
     .summary = "what to ask first",
-    .help = "The order of diagnosis, with this scenario's figures: data, host, launch, memory,\n"
-            "tensor pipe, communication.  Each question has the meter that answers it, what\n"
-            "that will read, what would be fine, and the part of the step that is lost there;\n"
-            "with what MFU counts the parts add up to the step.  The largest is marked.\n"
+    .help = "The order of diagnosis, with this scenario's figures: data, host, launch,\n"
+            "memory, tensor pipe, communication.  Each question has the meter that answers\n"
+            "it, what that will read, what would be fine, and the part of the step that is\n"
+            "lost there; with what MFU counts the parts add up to the step.  The largest is\n"
+            "marked.\n"
             "\n"
             "    set batch 8 runtime compile; order\n"
             "    order; why gemm",
