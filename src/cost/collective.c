@@ -236,6 +236,17 @@ static void pairs(struct question *q)
     }
 }
 
+/* Copies between a GPU and its host at the rate of the link; the CPU's work at that of its memory. */
+static struct mfu_collective_price with_host(const struct mfu_machine *m, enum mfu_collective_kind op, double bytes)
+{
+    const struct mfu_topology *t = &m->topology;
+    double rate = op == MFU_HOST_UPDATE ? t->host_memory * m->c[MFU_C_HOST_ADAM] : t->pinned;
+    struct mfu_collective_price p = {.latency_s = m->c[MFU_C_LINK_LATENCY], .wire_s = bytes / rate};
+
+    p.time_s = bytes > 0 ? p.latency_s + p.wire_s : 0;
+    return p;
+}
+
 static struct mfu_collective_price price(const struct mfu_machine *m, const struct mfu_group *g,
                                          enum mfu_collective_kind op, double bytes, unsigned algorithms)
 {
@@ -249,6 +260,8 @@ static struct mfu_collective_price price(const struct mfu_machine *m, const stru
                          .copy_s = bytes / g->ranks / (m->c[MFU_C_LINK_COPY] * m->bandwidth_bytes_s),
                          .algorithms = algorithms};
 
+    if (op >= MFU_TO_HOST)
+        return with_host(m, op, bytes);
     if (g->ranks <= 1 || bytes <= 0)
         return q.best;
     q.best.road = mfu_road_of(q.t, g);
@@ -290,6 +303,8 @@ struct mfu_traffic mfu_collective_traffic(const struct mfu_machine *m, const str
     double n = g->ranks, sent = mfu_bus_factor(op, n) * bytes, nic = g->units > 1 ? sent / g->local : 0;
     enum mfu_algorithm by = mfu_collective_price(m, g, op, bytes).algorithm;
 
+    if (op >= MFU_TO_HOST)
+        return (struct mfu_traffic){.fabric_bytes = op == MFU_HOST_UPDATE ? 0 : bytes};
     if (n <= 1)
         return (struct mfu_traffic){0};
     if (op == MFU_SEND)

@@ -133,6 +133,13 @@ struct mfu_yaml;
       "none")                                                                                                          \
     X(LINK_PCIE, "link.pcie", MFU_RATIO, 0.01, 1, "fraction of a PCIe slot's one-way bandwidth between two peers")     \
     X(LINK_HOST, "link.host", MFU_RATIO, 0.01, 1, "the same without peer access, through host memory")                 \
+    X(LINK_PINNED, "link.pinned", MFU_RATIO, 0.01, 1,                                                                  \
+      "fraction of the one-way bandwidth of a GPU's PCIe slot, or of NVLink-C2C, that copies from and to pinned "      \
+      "memory of the host sustain")                                                                                    \
+    X(HOST_BANDWIDTH, "host.bandwidth", MFU_BYTES_PER_S, 1e9, 1e13,                                                    \
+      "bandwidth of a machine's DRAM where no cluster's file states it; with NVLink-C2C that of the GPU's own CPU")    \
+    X(HOST_ADAM, "host.adam", MFU_RATIO, 0.01, 1,                                                                      \
+      "fraction of that bandwidth at which the CPU updates weights whose optimizer is offloaded")                      \
     X(LINK_SHARED, "link.shared", MFU_RATIO, 0.01, 1, "what more than two GPUs on one PCIe root keep of it")           \
     X(LINK_LATENCY, "link.latency", MFU_SECONDS, 0, 1e-2, "fixed time of a collective with protocol LL")               \
     X(LINK_STEP, "link.step", MFU_SECONDS, 0, 1e-2,                                                                    \

@@ -239,7 +239,12 @@ double mfu_state_bytes(const struct mfu_builder *, enum mfu_state);
 double mfu_trained_bytes(const struct mfu_builder *, enum mfu_type);
 /* FSDP: each of several GPUs holds a part of every weight, in fp32. */
 bool mfu_fully_sharded(const struct mfu_builder *);
-/* Whether a gradient leaves for its owner as soon as it is complete. */
+/* Whether a gradient leaves for its owner, or for the host, as soon as it is complete. */
 bool mfu_gradients_leave(const struct mfu_builder *);
+bool mfu_gradients_offloaded(const struct mfu_builder *);
+/* Bytes of a gradient as the CPU's optimizer reads it. */
+double mfu_host_gradient_bytes(const struct mfu_builder *);
+/* Whether a rank holds its part of the weights as masters alone. */
+bool mfu_shards_are_masters(const struct mfu_builder *);
 
 #endif

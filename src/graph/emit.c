@@ -23,6 +23,45 @@ bool mfu_grow(void **list, int n, int *cap, size_t size)
     return true;
 }
 
+/* ---- all launches anew ---------------------------------------------------- */
+
+bool mfu_rewrite_begin(struct mfu_builder *s)
+{
+    while (s->cap_moved < s->program->n_launches)
+        if (!mfu_grow((void **)&s->moved, s->cap_moved, &s->cap_moved, sizeof *s->moved))
+            return false;
+    return true;
+}
+
+struct mfu_launch *mfu_rewrite_put(struct mfu_builder *s, int *n, const struct mfu_launch *l)
+{
+    if (!ROOM(s, s->merged, *n, s->cap_merged))
+        return NULL;
+    s->merged[*n] = *l;
+    return &s->merged[(*n)++];
+}
+
+void mfu_rewrite_end(struct mfu_builder *s, int n, int n_tensors, int n_launches)
+{
+    struct mfu_program *p = s->program;
+    struct mfu_launch *launches = p->launches;
+    int cap = p->cap_launches;
+
+    for (int t = 0; t < n_tensors; t++) { /* of what was there before */
+        struct mfu_tensor *tensor = &p->tensors[t];
+
+        if (tensor->born >= 0 && tensor->born < n_launches)
+            tensor->born = s->moved[tensor->born];
+        if (tensor->last >= 0 && tensor->last < n_launches)
+            tensor->last = s->moved[tensor->last];
+    }
+    p->launches = s->merged;
+    p->cap_launches = s->cap_merged;
+    p->n_launches = n;
+    s->merged = launches;
+    s->cap_merged = cap;
+}
+
 /* ---- segments ---------------------------------------------------------- */
 
 void mfu_segment_open(struct mfu_builder *s, const char *section, enum mfu_phase phase, double repeat)

@@ -13,6 +13,7 @@
 #include "graph/builder_private.h"
 #include "graph/layers.h"
 #include "graph/numerics.h"
+#include "graph/offload.h"
 #include "graph/optimizer.h"
 #include "graph/preallocated.h"
 #include "graph/recompute.h"
@@ -357,6 +358,8 @@ int mfu_graph_build_stage(const struct mfu_config *c, int stage, bool unrolled, 
     mfu_resident_memory(s);
     if (s->runtime->preallocates && !s->failed)
         mfu_preallocate(s);
+    if (!s->failed && mfu_offload_activations(s) < 0)
+        s->failed = true;
     if (!s->failed && mfu_shard_program(s) < 0)
         s->failed = true;
     status = 0;

@@ -15,6 +15,8 @@ double mfu_layout_share(const struct mfu_layout *l, const struct mfu_mesh *mesh)
 
 const char *mfu_group_name(unsigned axes)
 {
+    if (axes == MFU_AXES_HOST)
+        return "host";
     if (axes == MFU_AXES_DATA)
         return mfu_axis_names[MFU_AXIS_DP];
     for (int i = 0; i < MFU_AXIS_COUNT; i++)

@@ -176,15 +176,21 @@ double mfu_saved_bytes(const struct mfu_program *p)
     for (int i = 0; i < p->n_segments; i++)
         if (p->segments[i].phase == MFU_FORWARD)
             end = p->segments[i].first + p->segments[i].count;
+    /* What one layer makes and the next one lets go of, as often as either happens. */
     for (int i = 0; i < p->n_segments && p->segments[i].phase == MFU_FORWARD; i++) {
         const struct mfu_segment *seg = &p->segments[i];
+        int first = seg->first, behind = seg->first + seg->count;
         double own = 0;
 
-        for (int t = 1; t < p->n_tensors; t++)
-            if (p->tensors[t].part != MFU_PART_COMMUNICATION && p->tensors[t].born >= seg->first
-                && p->tensors[t].born < seg->first + seg->count && p->tensors[t].last >= end
-                && (p->tensors[t].last != MFU_FOREVER || read_later(p, t, end)))
-                own += p->tensors[t].bytes;
+        for (int t = 1; t < p->n_tensors; t++) {
+            const struct mfu_tensor *x = &p->tensors[t];
+
+            if (x->part == MFU_PART_COMMUNICATION || x->born < 0 || x->born >= end
+                || (x->last == MFU_FOREVER && !read_later(p, t, end)))
+                continue;
+            own += (x->born >= first && x->born < behind ? x->bytes : 0)
+                - (x->last >= first && x->last < behind ? x->bytes : 0);
+        }
         bytes += seg->repeat * own;
     }
     return bytes;

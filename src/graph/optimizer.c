@@ -149,6 +149,20 @@ static void update(struct mfu_builder *s, const struct mfu_optimizer_row *r, dou
     mfu_launch_passes(&s->program->launches[s->program->n_launches - 1]);
 }
 
+/* Parameters, gradients and states in fp32 as on the GPU; clipping reads the gradients, unless an engine did so on
+ * the GPU, and scales them; the 16-bit copy is made before it is sent (DeepSpeed edaa7221, stage_1_and_2.py). */
+double mfu_host_update_bytes(const struct mfu_builder *s)
+{
+    const struct mfu_config *c = s->config;
+    const struct mfu_optimizer_row *r = &mfu_optimizers[c->optimizer];
+    double p = master_bytes(s), g = mfu_host_gradient_bytes(s), sent = mfu_type_bytes[s->numerics.weight];
+    bool copies = s->numerics.masters && !mfu_shards_are_masters(s);
+    double clips = c->setting[MFU_S_GRAD_CLIP] > 0 ? (mfu_trainers[c->trainer].half_shards ? 2 : 3) * g : 0;
+
+    return mfu_state_params(s, MFU_STATE_OPTIMIZER)
+        * (r->p * p + r->g * g + r->s * state_bytes(r, p) + clips + (copies ? p + sent : 0));
+}
+
 void mfu_optimizer_emit(struct mfu_builder *s)
 {
     const struct mfu_config *c = s->config;
@@ -160,6 +174,8 @@ void mfu_optimizer_emit(struct mfu_builder *s)
     bool engine = mfu_half_engine(c) && !mfu_fully_sharded(s) && !mfu_trainers[c->trainer].adds_up_wide;
 
     s->node = -1;
+    if (c->setting[MFU_S_OFFLOAD_OPTIMIZER] > 0) /* the CPU's step is in shard.c: it waits for gradients */
+        return;
     if (engine) { /* an fp32 copy of the gradients for the masters */
         stream(s, "fp32_gradients", params, 1, g, 4, 2, 4 * params);
         g = 4;

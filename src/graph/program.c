@@ -7,6 +7,12 @@
 #include <stdio.h>
 
 const char *const mfu_phase_names[MFU_PHASE_COUNT] = {"forward", "backward", "optimizer", "communication"};
+const char *const mfu_stream_names[MFU_STREAM_COUNT] = {
+    [MFU_STREAM_COMPUTE] = "compute stream",
+    [MFU_STREAM_COMMUNICATION] = "communication stream",
+    [MFU_STREAM_TO_HOST] = "to the host",
+    [MFU_STREAM_FROM_HOST] = "from the host",
+};
 const char *const mfu_part_names[MFU_PART_COUNT] = {"weights",      "gradients",     "optimizer",
                                                     "weight_casts", "activations",   "logits_loss",
                                                     "workspace",    "communication", "other"};

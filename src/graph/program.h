@@ -21,7 +21,14 @@ enum mfu_phase { MFU_FORWARD, MFU_BACKWARD, MFU_OPTIMIZER_PHASE, MFU_COMMUNICATI
 extern const char *const mfu_phase_names[MFU_PHASE_COUNT];
 
 /* The GPU's queues: kernels of one stream run one after the other. */
-enum mfu_stream { MFU_STREAM_COMPUTE, MFU_STREAM_COMMUNICATION, MFU_STREAM_COUNT };
+enum mfu_stream {
+    MFU_STREAM_COMPUTE,
+    MFU_STREAM_COMMUNICATION,
+    MFU_STREAM_TO_HOST, /* copies, and the optimizer on the CPU, which waits for them */
+    MFU_STREAM_FROM_HOST,
+    MFU_STREAM_COUNT
+};
+extern const char *const mfu_stream_names[MFU_STREAM_COUNT];
 
 /* What a launch asks of the other ranks of its group. */
 struct mfu_collective {
@@ -144,6 +151,8 @@ struct mfu_program {
     double *compared; /* differences of sizes whose sign decided something (scale.h) */
     int n_weights, cap_weights, n_compared, cap_compared;
     double constant_bytes[MFU_PART_COUNT]; /* there all the time */
+    double host_bytes[MFU_PART_COUNT];     /* of one process, in its host's memory */
+    double pinned_bytes;                   /* of these, locked in place */
     double accum;                          /* micro-steps per optimizer step */
     double gradient_bytes, weight_bytes;   /* of one element of .grad; of a weight that is used */
 

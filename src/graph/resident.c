@@ -9,20 +9,52 @@
 #include "graph/builder_private.h"
 #include "graph/optimizer.h"
 #include "scenario/adapter.h"
+#include "scenario/setting.h"
+
+static void move_to_host(struct mfu_program *p, enum mfu_part part)
+{
+    p->host_bytes[part] = p->constant_bytes[part];
+    p->constant_bytes[part] = 0;
+}
+
+/* What is in the host's memory instead, and what is there for the way: gradients as they arrive, the 16-bit copy of new
+ * weights or, without masters, the weights that the CPU updates.  Locked are all but momenta, and masters that are not
+ * sent (DeepSpeed edaa7221, stage_1_and_2.py and stage3.py; PyTorch, fsdp/_fully_shard/_fsdp_param.py). */
+static void offload(struct mfu_builder *s)
+{
+    struct mfu_program *p = s->program;
+    const double *set = s->config->setting;
+    double params = mfu_state_params(s, MFU_STATE_OPTIMIZER), gradients = mfu_host_gradient_bytes(s);
+
+    memset(p->host_bytes, 0, sizeof p->host_bytes);
+    p->pinned_bytes = 0;
+    if (set[MFU_S_OFFLOAD_PARAMS] > 0)
+        move_to_host(p, MFU_PART_WEIGHTS);
+    if (set[MFU_S_OFFLOAD_OPTIMIZER] > 0) {
+        move_to_host(p, MFU_PART_OPTIMIZER);
+        if (s->config->accum > 1 && mfu_trainers[s->config->trainer].half_shards)
+            gradients += mfu_type_bytes[s->numerics.gradient];
+        p->host_bytes[MFU_PART_GRADIENTS] = gradients * params;
+        if (set[MFU_S_OFFLOAD_PARAMS] == 0)
+            p->host_bytes[MFU_PART_WEIGHTS] = mfu_trained_bytes(s, s->numerics.weight) * params;
+    }
+    p->pinned_bytes = p->host_bytes[MFU_PART_WEIGHTS] + p->host_bytes[MFU_PART_GRADIENTS];
+}
 
 void mfu_resident_memory(struct mfu_builder *s)
 {
     struct mfu_program *p = s->program;
     const struct mfu_config *c = s->config;
     double weights = mfu_state_bytes(s, MFU_STATE_WEIGHT), gradient = mfu_trained_bytes(s, s->numerics.gradient);
-    bool gradients_stay = c->accum > 1 || s->runtime->gemm_accumulates || mfu_gradients_leave(s);
+    bool gradients_stay =
+        !mfu_gradients_offloaded(s) && (c->accum > 1 || s->runtime->gemm_accumulates || mfu_gradients_leave(s));
     /* Token indices and targets, int64, of this micro-batch and the next. */
     double inputs = 2 * 2 * mfu_type_bytes[MFU_I64] * c->tokens + s->loaded_bytes;
     double workspace = mfu_config_coefficient(c, MFU_C_CUBLAS_WORKSPACE);
     bool masters = s->numerics.masters;
 
     memset(p->constant_bytes, 0, sizeof p->constant_bytes);
-    if (masters && mfu_fully_sharded(s)) { /* the shards of the weights are the masters */
+    if (mfu_shards_are_masters(s)) { /* the shards of the weights are the masters */
         weights = 4 * mfu_state_params(s, MFU_STATE_WEIGHT);
         gradient = 4;
         masters = false;
@@ -38,6 +70,7 @@ void mfu_resident_memory(struct mfu_builder *s)
     p->gradient_bytes = gradient == 4 && s->numerics.masters ? mfu_type_bytes[s->numerics.gradient] : gradient;
     p->weight_bytes = s->frozen_parts ? p->rank_bytes / p->rank_params : mfu_type_bytes[s->numerics.weight];
     p->constant_bytes[MFU_PART_ACTIVATIONS] = inputs;
+    offload(s);
     /* Handles belong to threads: forward's and the autograd engine's. */
     p->constant_bytes[MFU_PART_WORKSPACE] = s->runtime->half_weights ? workspace : 2 * workspace;
 }

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "graph/builder_private.h"
+#include "graph/optimizer.h"
 #include "scenario/setting.h"
 
 /* What trainers do, by ZeRO stage. */
@@ -47,11 +48,13 @@ struct sharder {
     struct mfu_program *p;
     const struct rule *rule;
     double ranks;
-    int n; /* launches written so far */
+    bool by_block; /* weights come block by block: from other ranks, or from the host */
+    int n;         /* launches written so far */
     const struct mfu_segment *seg;
     int issued;                      /* collectives */
     int wanted;                      /* one of them that the next kernel waits for, or -1 */
     int ahead;                       /* the gather of the next block */
+    enum mfu_stream after;           /* what is issued next waits for all of it; COMPUTE: for nothing more */
     double waiting, bucket;          /* gradient bytes for the next bucket, of this size */
     double counted, counted_squares; /* of a layer that stands for several */
     /* Tensors, or -1: weights in no block, of this block, of the next; gradients
@@ -137,21 +140,40 @@ bool mfu_fully_sharded(const struct mfu_builder *s)
     return mfu_state_share(s, MFU_STATE_WEIGHT) < 1;
 }
 
+static bool offloads(const struct mfu_builder *s, enum mfu_setting_id id)
+{
+    return s->config->setting[id] > 0;
+}
+
+bool mfu_shards_are_masters(const struct mfu_builder *s)
+{
+    bool hosted = offloads(s, MFU_S_OFFLOAD_PARAMS);
+
+    return s->numerics.masters && (mfu_fully_sharded(s) || hosted)
+        && !(hosted && mfu_trainers[s->config->trainer].half_shards);
+}
+
+bool mfu_gradients_offloaded(const struct mfu_builder *s)
+{
+    return offloads(s, MFU_S_OFFLOAD_OPTIMIZER) && !s->runtime->gemm_accumulates
+        && (s->config->accum == 1 || rule_of(s)->when == MFU_EVERY_MICRO_STEP);
+}
+
 bool mfu_gradients_leave(const struct mfu_builder *s)
 {
-    return mfu_state_share(s, MFU_STATE_GRADIENT) < 1;
+    return mfu_state_share(s, MFU_STATE_GRADIENT) < 1 || mfu_gradients_offloaded(s);
+}
+
+double mfu_host_gradient_bytes(const struct mfu_builder *s)
+{
+    return s->numerics.masters ? 4 : mfu_trained_bytes(s, s->numerics.gradient);
 }
 
 /* ---- writing ------------------------------------------------------------- */
 
 static struct mfu_launch *put(struct sharder *x, const struct mfu_launch *l)
 {
-    struct mfu_builder *s = x->s;
-
-    if (!ROOM(s, s->merged, x->n, s->cap_merged))
-        return NULL;
-    s->merged[x->n] = *l;
-    return &s->merged[x->n++];
+    return mfu_rewrite_put(x->s, &x->n, l);
 }
 
 static struct mfu_launch blank(const struct sharder *x, const char *suffix)
@@ -172,15 +194,22 @@ static int issue_in(struct sharder *x, enum mfu_stream stream, enum mfu_collecti
 {
     struct mfu_launch l = blank(x, mfu_collective_names[op]);
 
-    l.kernel = mfu_kernel_stream(MFU_COLLECTIVE, MFU_C_DRAM_POINTWISE, 1, bytes, 0, bytes, 0);
-    l.collective = (struct mfu_collective){.kind = op, .axes = MFU_AXES_DATA, .bytes = bytes};
+    l.kernel =
+        mfu_kernel_stream(op < MFU_TO_HOST ? MFU_COLLECTIVE : MFU_OFFLOAD, MFU_C_DRAM_POINTWISE, 1, bytes, 0, bytes, 0);
+    l.collective =
+        (struct mfu_collective){.kind = op, .axes = op < MFU_TO_HOST ? MFU_AXES_DATA : MFU_AXES_HOST, .bytes = bytes};
     l.stream = stream;
+    if (x->after != MFU_STREAM_COMPUTE) {
+        l.wait_stream = x->after;
+        l.wait_behind = 0;
+        x->after = MFU_STREAM_COMPUTE;
+    }
     l.kernel.read_bytes *= calls;
     l.kernel.launches = calls;
     if (when != MFU_EVERY_MICRO_STEP)
         mfu_launch_once(&l, when, x->p->accum);
     put(x, &l);
-    return stream == MFU_STREAM_COMPUTE ? -1 : x->issued++;
+    return stream == MFU_STREAM_COMMUNICATION ? x->issued++ : -1;
 }
 
 static int issue(struct sharder *x, enum mfu_collective_kind op, double bytes, double calls, enum mfu_occurrence when)
@@ -229,12 +258,42 @@ static bool in_buckets(const struct sharder *x)
     return x->s->config->setting[MFU_S_OVERLAP_GRAD_REDUCE] > 0 || x->rule->when == MFU_EVERY_MICRO_STEP;
 }
 
+/* `calls` gradients of `elements` of this rank go to the host.  DeepSpeed lets the GPU add what the micro-steps before
+ * left there, and sends the sum in fp32 in the last. */
+static void send_gradients(struct sharder *x, double elements, double calls, enum mfu_occurrence when)
+{
+    const struct mfu_builder *s = x->s;
+    double half = mfu_type_bytes[s->numerics.gradient];
+
+    if (!offloads(s, MFU_S_OFFLOAD_OPTIMIZER))
+        return;
+    if (x->ranks > 1)
+        x->after = MFU_STREAM_COMMUNICATION;
+    if (x->seg->phase != MFU_OPTIMIZER_PHASE && when == MFU_EVERY_MICRO_STEP
+        && mfu_trainers[s->config->trainer].half_shards) {
+        when = MFU_LAST_MICRO_STEP;
+        if (s->config->accum > 1) {
+            issue_in(x, MFU_STREAM_FROM_HOST, MFU_FROM_HOST, elements * half, calls, MFU_EVERY_MICRO_STEP);
+            issue_in(x, MFU_STREAM_TO_HOST, MFU_TO_HOST, elements * half, calls, MFU_EVERY_MICRO_STEP);
+        }
+    }
+    issue_in(x, MFU_STREAM_TO_HOST, MFU_TO_HOST, elements * mfu_host_gradient_bytes(s), calls, when);
+}
+
+/* `calls` sums over the ranks of so many bytes, and what follows them. */
+static void reduce(struct sharder *x, double bytes, double calls, enum mfu_occurrence when)
+{
+    bool beside = x->s->config->setting[MFU_S_OVERLAP_GRAD_REDUCE] > 0;
+
+    if (x->ranks > 1)
+        issue_in(x, beside ? MFU_STREAM_COMMUNICATION : MFU_STREAM_COMPUTE, reduction(x), bytes, calls, when);
+    send_gradients(x, bytes / x->p->gradient_bytes * mfu_state_share(x->s, MFU_STATE_OPTIMIZER), calls, when);
+}
+
 static void flush(struct sharder *x)
 {
     if (x->waiting > 0)
-        issue_in(x,
-                 x->s->config->setting[MFU_S_OVERLAP_GRAD_REDUCE] > 0 ? MFU_STREAM_COMMUNICATION : MFU_STREAM_COMPUTE,
-                 reduction(x), x->waiting, 1, x->rule->when);
+        reduce(x, x->waiting, 1, x->rule->when);
     x->waiting = 0;
     x->bucket = x->s->config->setting[MFU_S_GRAD_BUCKET];
 }
@@ -263,21 +322,28 @@ static void bucket_counted(struct sharder *x)
         return;
     /* That of a typical byte: a tensor that is larger fills one by itself. */
     typical = fmax(x->s->config->setting[MFU_S_GRAD_BUCKET], x->counted_squares / x->counted);
-    issue_in(x, x->s->config->setting[MFU_S_OVERLAP_GRAD_REDUCE] > 0 ? MFU_STREAM_COMMUNICATION : MFU_STREAM_COMPUTE,
-             reduction(x), typical, x->counted / typical, x->rule->when);
+    reduce(x, typical, x->counted / typical, x->rule->when);
     x->counted = x->counted_squares = 0;
 }
 
 /* ---- blocks -------------------------------------------------------------- */
 
-/* Each rank casts its shard before a gather. */
+/* Each rank has its shard sent from the host, where it is there, and casts it before a gather. */
 static int gather(struct sharder *x, double params)
 {
-    double weight = x->p->weight_bytes;
+    bool hosted = offloads(x->s, MFU_S_OFFLOAD_PARAMS);
+    double weight = x->p->weight_bytes, shard = weight;
+    int issued = -1;
 
-    if (weight < SHARD_BYTES && !x->s->frozen_parts)
-        copy(x, "cast_shard", params * SHARD_BYTES / x->ranks, params * weight / x->ranks);
-    return issue(x, MFU_ALL_GATHER, params * weight, 1, MFU_EVERY_MICRO_STEP);
+    if (weight < SHARD_BYTES && !x->s->frozen_parts && (!hosted || mfu_shards_are_masters(x->s)))
+        shard = SHARD_BYTES;
+    if (hosted) /* alone they take the place of what is gathered */
+        issued = issue_in(x, x->ranks > 1 ? MFU_STREAM_FROM_HOST : MFU_STREAM_COMMUNICATION, MFU_FROM_HOST,
+                          params * shard / x->ranks, 1, MFU_EVERY_MICRO_STEP);
+    if (shard > weight)
+        copy(x, "cast_shard", params * shard / x->ranks, params * weight / x->ranks);
+    x->after = hosted && x->ranks > 1 ? MFU_STREAM_FROM_HOST : MFU_STREAM_COMPUTE;
+    return x->ranks > 1 ? issue(x, MFU_ALL_GATHER, params * weight, 1, MFU_EVERY_MICRO_STEP) : issued;
 }
 
 /* Around a scatter: gradients are joined in one flat tensor, cast to the type of
@@ -290,9 +356,12 @@ static void scatter(struct sharder *x, double params)
     double weight = x->p->weight_bytes, sum = x->p->gradient_bytes;
     double wider = sum > weight ? 1 : 0, shard = SHARD_BYTES / x->ranks;
 
-    copy(x, "flatten", params * (weight + wider * weight + sum + 2 * shard),
-         params * (weight + wider * sum + sum + shard));
-    issue(x, MFU_REDUCE_SCATTER, params * sum, 1, MFU_EVERY_MICRO_STEP);
+    if (x->ranks > 1) {
+        copy(x, "flatten", params * (weight + wider * weight + sum + 2 * shard),
+             params * (weight + wider * sum + sum + shard));
+        issue(x, MFU_REDUCE_SCATTER, params * sum, 1, MFU_EVERY_MICRO_STEP);
+    }
+    send_gradients(x, params / x->ranks, 1, MFU_EVERY_MICRO_STEP);
 }
 
 static bool is_block(const struct sharder *x, int k)
@@ -381,19 +450,22 @@ static double standing_bytes(struct mfu_builder *s)
 {
     const struct mfu_program *p = s->program;
     const struct rule *rule = rule_of(s);
-    double gradient = mfu_trained_bytes(s, s->numerics.gradient);
+    double gradient = mfu_trained_bytes(s, s->numerics.gradient), largest = 0;
     double buffer = mfu_compare(s, p->rank_trained, ENGINE_BUCKET) < 0 ? p->rank_trained : ENGINE_BUCKET;
     bool several = data_ranks(s) > 1, engine = mfu_half_engine(s->config);
+    bool offloaded = offloads(s, MFU_S_OFFLOAD_OPTIMIZER);
 
-    if (rule->by_block && several)
+    if (rule->by_block && (several || offloads(s, MFU_S_OFFLOAD_PARAMS)))
         return 0;
-    if (rule->when == MFU_LAST_MICRO_STEP)
+    if (rule->when == MFU_LAST_MICRO_STEP && !offloaded)
         return several && !s->runtime->half_weights && !mfu_trainers[s->config->trainer].adds_up_wide
             ? gradient * p->rank_trained
             : 0;
     if (!engine)
         return several ? 2 * gradient * buffer : 0;
-    return (rule->by_block ? 2 : 1) * mfu_type_bytes[s->numerics.weight] * buffer;
+    for (int i = 0; i < p->n_weights && offloaded; i++) /* where sums of micro-steps pass through */
+        largest = fmax(largest, p->weights[i].elements);
+    return mfu_type_bytes[s->numerics.weight] * ((rule->by_block ? 2 : 1) * buffer + largest);
 }
 
 static int last_gradient(const struct mfu_program *p)
@@ -417,52 +489,42 @@ static void move(struct sharder *x, int last)
         if (!l)
             return;
         moved[i] = x->n - 1;
-        if (x->wanted >= 0 && l->kernel.launches > 0) {
+        if (x->wanted >= 0 && l->kernel.launches > 0 && l->wait_behind < 0) {
             l->wait_stream = MFU_STREAM_COMMUNICATION;
             l->wait_behind = x->issued - 1 - x->wanted;
             x->wanted = -1;
         }
-        if (!x->rule->by_block && in_buckets(x) && from->gradient_elements > 0)
+        if (!x->by_block && in_buckets(x) && from->gradient_elements > 0)
             bucket(x, from->gradient_elements, i == last);
     }
-}
-
-/* Births and deaths of what was there before follow the new order. */
-static void follow(struct sharder *x, int n_tensors, int n_launches)
-{
-    const int *moved = x->s->moved;
-
-    for (int t = 0; t < n_tensors; t++) {
-        struct mfu_tensor *tensor = &x->p->tensors[t];
-
-        if (tensor->born >= 0 && tensor->born < n_launches)
-            tensor->born = moved[tensor->born];
-        if (tensor->last >= 0 && tensor->last < n_launches)
-            tensor->last = moved[tensor->last];
-    }
-}
-
-static void swap_lists(struct sharder *x)
-{
-    struct mfu_launch *launches = x->p->launches;
-    int cap = x->p->cap_launches;
-
-    x->p->launches = x->s->merged;
-    x->p->cap_launches = x->s->cap_merged;
-    x->p->n_launches = x->n;
-    x->s->merged = launches;
-    x->s->cap_merged = cap;
 }
 
 /* The new weights, where no rank has all of them and forward does not gather its own. */
 static bool gathers_after(const struct sharder *x)
 {
-    return !x->rule->by_block && x->rule->sharded != MFU_STATE_COUNT;
+    return !x->by_block && x->ranks > 1 && x->rule->sharded != MFU_STATE_COUNT;
 }
 
 static bool gathers_beside(const struct sharder *x)
 {
     return gathers_after(x) && x->s->config->setting[MFU_S_OVERLAP_PARAM_GATHER] > 0;
+}
+
+/* The CPU updates when the last gradient is there; new weights go back, or stay and are fetched as they are used. */
+static void update_on_host(struct sharder *x)
+{
+    const struct mfu_builder *s = x->s;
+
+    if (!offloads(s, MFU_S_OFFLOAD_OPTIMIZER))
+        return;
+    issue_in(x, MFU_STREAM_TO_HOST, MFU_HOST_UPDATE, mfu_host_update_bytes(s), 1, MFU_EVERY_MICRO_STEP);
+    if (offloads(s, MFU_S_OFFLOAD_PARAMS))
+        return;
+    x->after = MFU_STREAM_TO_HOST;
+    issue_in(x, MFU_STREAM_FROM_HOST, MFU_FROM_HOST,
+             mfu_state_params(s, MFU_STATE_OPTIMIZER) * mfu_trained_bytes(s, s->numerics.weight), 1,
+             MFU_EVERY_MICRO_STEP);
+    x->after = MFU_STREAM_FROM_HOST;
 }
 
 static void write_segment(struct sharder *x, int k, int last)
@@ -471,21 +533,22 @@ static void write_segment(struct sharder *x, int k, int last)
     int first = x->n;
 
     x->seg = seg;
-    if (x->rule->by_block && seg->phase != MFU_OPTIMIZER_PHASE)
+    if (x->by_block && seg->phase != MFU_OPTIMIZER_PHASE)
         begin_segment(x, k);
     if (k == 0 && gathers_beside(x))
         issue(x, MFU_ALL_GATHER, x->p->rank_trained * mfu_trained_bytes(x->s, x->s->numerics.weight), 1,
               MFU_FIRST_MICRO_STEP);
     if (seg->phase == MFU_OPTIMIZER_PHASE && begins_pass(x, k)) {
-        if (!x->rule->by_block && !in_buckets(x))
-            issue_in(x, MFU_STREAM_COMPUTE, reduction(x), x->p->rank_trained * x->p->gradient_bytes, 1,
-                     MFU_EVERY_MICRO_STEP);
+        if (!x->by_block && !in_buckets(x))
+            reduce(x, x->p->rank_trained * x->p->gradient_bytes, 1, MFU_EVERY_MICRO_STEP);
         x->wanted = x->issued - 1; /* all sums */
     }
     move(x, last);
     bucket_counted(x);
-    if (x->rule->by_block && seg->phase != MFU_OPTIMIZER_PHASE)
+    if (x->by_block && seg->phase != MFU_OPTIMIZER_PHASE)
         end_segment(x, k);
+    if (k == x->p->n_segments - 1)
+        update_on_host(x);
     if (k == x->p->n_segments - 1 && gathers_after(x) && !gathers_beside(x))
         issue(x, MFU_ALL_GATHER, x->p->rank_trained * mfu_trained_bytes(x->s, x->s->numerics.weight), 1,
               MFU_EVERY_MICRO_STEP); /* the new weights */
@@ -511,16 +574,15 @@ int mfu_shard_program(struct mfu_builder *s)
     int n_tensors = p->n_tensors, n_launches = p->n_launches, last = last_gradient(p);
 
     p->constant_bytes[MFU_PART_COMMUNICATION] = standing_bytes(s);
-    if (x.ranks <= 1)
+    x.by_block = x.rule->by_block && (x.ranks > 1 || offloads(s, MFU_S_OFFLOAD_PARAMS));
+    if (x.ranks <= 1 && !mfu_offloads(s->config))
         return 0;
-    while (s->cap_moved < n_launches)
-        if (!mfu_grow((void **)&s->moved, s->cap_moved, &s->cap_moved, sizeof *s->moved))
-            return -1;
+    if (!mfu_rewrite_begin(s))
+        return -1;
     for (int k = 0; k < p->n_segments && !s->failed; k++)
         write_segment(&x, k, last);
     if (s->failed)
         return -1;
-    follow(&x, n_tensors, n_launches);
-    swap_lists(&x);
+    mfu_rewrite_end(s, x.n, n_tensors, n_launches);
     return 0;
 }

@@ -64,7 +64,9 @@ enum mfu_blocks {
     X(argument, CAST, "cast", cast_s, "casts", MEMORY, "casts", "change of the type", .group = MFU_GROUP_STREAMS)      \
     X(argument, COPY, "copy", copy_s, "copies", MEMORY, "copies", "change of the layout", .group = MFU_GROUP_STREAMS)  \
     X(argument, COLLECTIVE, "collective", collective_s, "collectives", COMMUNICATION, "collectives", "between GPUs",   \
-      .group = MFU_GROUP_STREAMS, .blocks = MFU_BLOCKS_CHANNELS, .beside = true)
+      .group = MFU_GROUP_STREAMS, .blocks = MFU_BLOCKS_CHANNELS, .beside = true)                                       \
+    X(argument, OFFLOAD, "offload", offload_s, "copies to and from the host", COMMUNICATION, "offload",                \
+      "copies to and from the host, its optimizer", .group = MFU_GROUP_STREAMS, .beside = true)
 
 #define MFU_KERNEL_KINDS(X, argument) MFU_PRODUCT_KINDS(X, argument) MFU_STREAM_KINDS(X, argument)
 

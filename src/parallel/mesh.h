@@ -24,6 +24,7 @@ extern const char *const mfu_axis_names[MFU_AXIS_COUNT]; /* "tp" ... */
 #define MFU_AXIS_BIT(axis) (1u << (axis))
 #define MFU_AXES_DATA (MFU_AXIS_BIT(MFU_AXIS_CP) | MFU_AXIS_BIT(MFU_AXIS_EP) | MFU_AXIS_BIT(MFU_AXIS_DP))
 #define MFU_AXES_ALL ((1u << MFU_AXIS_COUNT) - 1)
+#define MFU_AXES_HOST (1u << MFU_AXIS_COUNT) /* no axis: each rank with the memory of its own machine */
 
 struct mfu_mesh {
     double ranks[MFU_AXIS_COUNT];        /* along each; 1: the axis is not there */

@@ -5,10 +5,11 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "descriptor/gpu.h"
 
-const char *const mfu_collective_names[MFU_COLLECTIVE_COUNT] = {
+const char *const mfu_collective_names[MFU_TRANSFER_COUNT] = {
     [MFU_NO_COLLECTIVE] = "",
     [MFU_ALL_REDUCE] = "all_reduce",
     [MFU_ALL_GATHER] = "all_gather",
@@ -16,12 +17,18 @@ const char *const mfu_collective_names[MFU_COLLECTIVE_COUNT] = {
     [MFU_ALL_TO_ALL] = "all_to_all",
     [MFU_BROADCAST] = "broadcast",
     [MFU_SEND] = "send",
+    [MFU_TO_HOST] = "to_host",
+    [MFU_FROM_HOST] = "from_host",
+    [MFU_HOST_UPDATE] = "host_update",
 };
 
 enum way { NVLINK, PCIE, HOST };
 
 /* Where a slot is not stated. */
 #define USUAL_SLOT "4x16"
+
+/* How the data sheets of a GPU with a CPU of its own name the link: GB/s, both directions. */
+#define COHERENT "NVLink-C2C "
 
 /* Bytes per second of one direction of a PCIe slot such as "4x16"; 0 unknown. */
 static double pcie_bytes_s(const char *text)
@@ -82,6 +89,9 @@ void mfu_topology_make(const struct mfu_cluster *cluster, const struct mfu_gpu *
     t->nvlink = t->link_bytes_s * c[MFU_C_LINK_NVLINK];
     t->pcie = slot * c[MFU_C_LINK_PCIE];
     t->host = slot * c[MFU_C_LINK_HOST];
+    t->coherent = strncmp(gpu->pcie, COHERENT, strlen(COHERENT)) == 0;
+    t->host_memory = k.host_bandwidth_bytes_s > 0 ? k.host_bandwidth_bytes_s : c[MFU_C_HOST_BANDWIDTH];
+    t->pinned = c[MFU_C_LINK_PINNED] * (t->coherent ? strtod(gpu->pcie + strlen(COHERENT), NULL) * 1e9 / 2 : slot);
     t->shared = k.fabric == MFU_FABRIC_PCIE_SWITCH ? 1 : c[MFU_C_LINK_SHARED];
     t->sigma[NVLINK] = sigma[MFU_C_LINK_NVLINK];
     t->sigma[PCIE] = sigma[MFU_C_LINK_PCIE];

@@ -21,9 +21,13 @@ enum mfu_collective_kind {
     MFU_ALL_TO_ALL,     /* bytes: of what each rank sends, its own part included */
     MFU_BROADCAST,
     MFU_SEND, /* to one other rank; bytes: that each rank sends, and receives */
-    MFU_COLLECTIVE_COUNT
+    MFU_COLLECTIVE_COUNT,
+    MFU_TO_HOST = MFU_COLLECTIVE_COUNT, /* a copy by the GPU's engines, to pinned memory; */
+    MFU_FROM_HOST,                      /* from there */
+    MFU_HOST_UPDATE,                    /* the CPU's optimizer; bytes: that it reads and writes */
+    MFU_TRANSFER_COUNT
 };
-extern const char *const mfu_collective_names[MFU_COLLECTIVE_COUNT]; /* "all_reduce" ... */
+extern const char *const mfu_collective_names[MFU_TRANSFER_COUNT]; /* "all_reduce" ... */
 
 #define MFU_TOPOLOGY_LEVELS (MFU_SWITCH_LEVELS + 1)
 
@@ -37,6 +41,9 @@ struct mfu_topology {
     double shared;             /* what more than two GPUs keep of pcie and host */
     double sigma[3];           /* of nvlink, pcie, host */
     bool pcie_known;           /* else a slot was assumed */
+    bool coherent;             /* NVLink-C2C to the CPU instead of a slot */
+    double pinned;             /* between a GPU and pinned memory of its host, one direction */
+    double host_memory;        /* bandwidth of the host's DRAM, of all processes on it */
 
     double nic_bytes_s; /* sustained by one NIC; 0 without a network */
     double unit_nics;   /* of all GPUs that the fabric joins */

@@ -28,7 +28,9 @@ static int row_of(struct books *b, unsigned axes, const struct mfu_group *g)
         i++;
     if (i == b->n && b->n < MFU_MOST_EXCHANGES)
         b->list[b->n++] = (struct mfu_exchange){.group = name,
-                                                .level = road.level > 1 ? "uplinks" : mfu_road_name(t, &road),
+                                                .level = axes == MFU_AXES_HOST ? t->coherent ? "NVLink-C2C" : "PCIe"
+                                                    : road.level > 1           ? "uplinks"
+                                                                               : mfu_road_name(t, &road),
                                                 .ranks = g->ranks,
                                                 .nodes = g->units};
     return i < b->n ? i : b->n - 1;

@@ -105,8 +105,9 @@ static void find_dispatch(struct mfu_plan *p)
  * phase is where the host is late. */
 static double exposed_s(const struct mfu_plan *p, const double stretch[MFU_PHASE_COUNT])
 {
-    struct mfu_overlap_input in = {
-        .program = &p->program, .prices = p->pricing.prices, .contention = p->machine.c[MFU_C_LINK_CONTENTION]};
+    struct mfu_overlap_input in = {.program = &p->program,
+                                   .prices = p->pricing.prices,
+                                   .contention = p->config.ranks > 1 ? p->machine.c[MFU_C_LINK_CONTENTION] : 0};
 
     memcpy(in.stretch, stretch, sizeof in.stretch);
     return mfu_overlap_exposed_s(&in);
@@ -222,6 +223,21 @@ static enum mfu_coefficient modules_of(const struct mfu_plan *p)
                                                                                          : MFU_C_MODULE_BYTES;
 }
 
+/* The host's part: every process of a machine has as much. */
+static void weigh_host(struct mfu_plan *p)
+{
+    struct mfu_memory_answer *m = &p->memory;
+    struct mfu_cluster k;
+
+    mfu_cluster_with(p->config.cluster, p->config.gpu, &k);
+    m->host_bytes = 0;
+    for (int i = 0; i < MFU_PART_COUNT; i++)
+        m->host_bytes += p->program.host_bytes[i];
+    m->pinned_bytes = p->program.pinned_bytes;
+    m->host_node_bytes = m->host_bytes * p->config.ranks / p->config.setting[MFU_S_NODES];
+    m->host_capacity_bytes = k.host_memory_bytes;
+}
+
 int mfu_plan_weigh(struct mfu_plan *p, struct mfu_error *err)
 {
     struct mfu_memory_answer *m = &p->memory;
@@ -235,6 +251,7 @@ int mfu_plan_weigh(struct mfu_plan *p, struct mfu_error *err)
         name_moment(p);
     }
     p->peak_known = p->built;
+    weigh_host(p);
     m->capacity_bytes = mfu_capacity(p->config.gpu, &m->capacity_assumed);
     m->reserved_bytes = ceil(m->peak.bytes * factor / (2 * 0x1p20)) * 2 * 0x1p20;
     m->context_bytes = p->machine.c[MFU_C_CONTEXT_BYTES] + p->machine.c[modules_of(p)]
@@ -409,7 +426,9 @@ const char *mfu_plan_unpredicted(const struct mfu_plan *p)
 
 double mfu_plan_fits(const struct mfu_plan *p)
 {
-    return *mfu_plan_unpredicted(p) ? (double)NAN : p->memory.fits;
+    if (*mfu_plan_unpredicted(p))
+        return NAN;
+    return p->memory.fits && !(p->memory.host_node_bytes > p->memory.host_capacity_bytes);
 }
 
 void mfu_plan_release(struct mfu_plan *p)

@@ -28,16 +28,19 @@ struct mfu_memory_answer {
     double context_bytes;                 /* CUDA context, kernels, libraries */
     double smi_bytes;                     /* nvidia-smi's figure for the process */
     double smi_low_bytes, smi_high_bytes; /* 90 % interval of it */
-    double loose_bytes;      /* cached, of which nobody has worked out how much comes back before the card is full */
-    double fits_probability; /* of the runs that this may be, those that fit */
-    double fill;             /* of the capacity, other processes included */
-    bool fits;               /* missing_bytes <= 0 */
-    bool fragmented;         /* it would fit, if what is free lay in one piece */
-    char peak_at[96];        /* "backward of lm_head" */
-    double missing_bytes;    /* for tensors, context and other processes; what is fragmented: for the segment that
+    double loose_bytes; /* cached, of which nobody has worked out how much comes back before the card is full */
+    double host_bytes, pinned_bytes; /* of one process in its host's memory; locked of these */
+    double host_node_bytes;          /* of all processes of a machine, */
+    double host_capacity_bytes;      /* and what that has; NAN: nobody says */
+    double fits_probability;         /* of the runs that this may be, those that fit */
+    double fill;                     /* of the capacity, other processes included */
+    bool fits;                       /* missing_bytes <= 0 */
+    bool fragmented;                 /* it would fit, if what is free lay in one piece */
+    char peak_at[96];                /* "backward of lm_head" */
+    double missing_bytes; /* for tensors, context and other processes; what is fragmented: for the segment that
                              the allocator finds no room for; negative: left */
-    char failed_in[96];      /* of the simulated allocator: "backward of lm_head, step 2"; "": it did not */
-    char message[768];       /* then, what PyTorch would print */
+    char failed_in[96];   /* of the simulated allocator: "backward of lm_head, step 2"; "": it did not */
+    char message[768];    /* then, what PyTorch would print */
 };
 
 struct mfu_step_answer {
@@ -128,7 +131,7 @@ int mfu_plan_make_fitting(struct mfu_plan *plan, const struct mfu_scenario *scen
 int mfu_plan_make_sums(struct mfu_plan *plan, const struct mfu_scenario *scenario, bool fitting, struct mfu_error *err);
 /* What of the layout the figures leave out, in words, one by one; NULL behind the last. */
 const char *mfu_plan_left_out(const struct mfu_plan *, size_t i);
-/* Whether the plan fits: 1, 0, or NAN where nobody can say, since something that the model's config.json or an
+/* Whether the plan fits, on the GPU and on its host: 1, 0, or NAN where nobody can say, since something that the model's config.json or an
  * imported file states is not modelled. */
 double mfu_plan_fits(const struct mfu_plan *);
 /* The first such thing; "": there is none. */

@@ -47,7 +47,7 @@ static int run_in_time(const struct mfu_plan *plan, bool record, struct mfu_simu
             plan->machine.c[MFU_C_STEP_CONSTANT] + plan->late_s[MFU_FORWARD] + plan->late_s[MFU_BACKWARD],
         .sync_each_step = true,
         .record = record,
-        .contention = plan->machine.c[MFU_C_LINK_CONTENTION],
+        .contention = plan->config.ranks > 1 ? plan->machine.c[MFU_C_LINK_CONTENTION] : 0,
     };
 
     if (mfu_price_program(&plan->machine, program, &s->pricing) < 0)

@@ -39,6 +39,8 @@ static inline void add_time(struct mfu_sums *s, const struct mfu_launch *l, cons
     if (mfu_kind_is_product(l->kernel.kind))
         s->product_s += time_s;
     if (l->communicates) {
+        if (l->collective.kind == MFU_HOST_UPDATE) /* nothing hides it */
+            s->rules_s[MFU_C_HOST_ADAM] += time_s;
         *(l->collective.axes == 0 ? &s->copies_s : &s->communication_s) += time_s;
         return;
     }

@@ -299,7 +299,7 @@ static int read_pair(struct reader *r, struct pair *p, struct mfu_error *err)
             }
         }
     }
-    if (!mfu_parse_subject(p->key) && mfu_key_find_set(r->next->model, p->key, err).kind == MFU_KEY_NONE)
+    if (!mfu_parse_subject(p->key) && mfu_key_find_set(r->next->model, p->key, NULL, err).kind == MFU_KEY_NONE)
         return mfu_error_caret(r->session, err, p->key_word);
     if (!value || !*value) {
         mfu_fail(err, MFU_EINPUT, "%s: a value is missing", p->key);
@@ -325,7 +325,7 @@ static int apply(struct reader *r, const struct pair *p, struct mfu_error *err)
                                                   : mfu_scenario_set(r->next, p->key, p->value, err);
 
     if (status == 0 && !mfu_parse_subject(p->key) && r->n_named < NAMED)
-        r->named[r->n_named++] = mfu_key_find_set(r->next->model, p->key, NULL);
+        r->named[r->n_named++] = mfu_key_find_set(r->next->model, p->key, p->value, NULL);
     if (status < 0 && !err->file[0]) {
         if (err->column == 0)
             err->column = 1;

@@ -74,7 +74,7 @@ int mfu_command_unknown(struct mfu_session *s, const char *name, struct mfu_erro
     }
     n = 0;
     mfu_fail(err, MFU_EINPUT, "no command is called '%.60s'", name);
-    if (mfu_key_find_set(s->memory.now.model, name, NULL).kind != MFU_KEY_NONE) {
+    if (mfu_key_find_set(s->memory.now.model, name, NULL, NULL).kind != MFU_KEY_NONE) {
         char hint[96];
 
         snprintf(hint, sizeof hint, "set %.60s", name);

@@ -166,7 +166,7 @@ static struct mfu_key awaited(struct mfu_session *s, struct mfu_arena *arena, co
     split_assignments(last);
     if (mfu_words_next(arena, last, &at, &w, NULL) < 0 || w.argc == 0)
         return (struct mfu_key){MFU_KEY_NONE, 0};
-    return mfu_key_find_set(s->memory.now.model, w.argv[w.argc - 1], NULL);
+    return mfu_key_find_set(s->memory.now.model, w.argv[w.argc - 1], NULL, NULL);
 }
 
 bool mfu_complete_hint(struct mfu_session *s, const char *line, char *text, size_t size)
@@ -199,7 +199,7 @@ const char *mfu_complete_meaning(struct mfu_session *s, const char *word)
 
     if (c)
         return c->summary;
-    k = mfu_key_find_set(s->memory.now.model, word, NULL);
+    k = mfu_key_find_set(s->memory.now.model, word, NULL, NULL);
     return k.kind != MFU_KEY_NONE ? mfu_key_meaning(&s->memory.now, k) : mfu_result_find(word, &r) ? r.meaning : "";
 }
 

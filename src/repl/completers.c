@@ -72,7 +72,7 @@ const char *mfu_offer_values(struct mfu_session *s, size_t i)
 
     if (mfu_parse_subject(key))
         return mfu_parse_subject(key) == 'g' ? mfu_offer_gpus(s, i) : mfu_offer_models(s, i);
-    choices = mfu_key_choices(mfu_key_find_set(s->memory.now.model, key, NULL));
+    choices = mfu_key_choices(mfu_key_find_set(s->memory.now.model, key, NULL, NULL));
     for (size_t n = 0; choices && choices[n]; n++)
         if (n == i)
             return choices[n];

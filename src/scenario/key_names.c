@@ -42,25 +42,28 @@ static const struct mfu_dim_row dims[] = {
 static const struct synonym {
     const char *name, *key, *values;
     bool any;
+    const char *keys; /* where the value says so, another key: "params=offload_params"; NULL: never */
 } synonyms[] = {
-    {"fsdp", "zero", "on=3 true=3 1=3 full_shard=3 shard_grad_op=2 no_shard=0 off=0 false=0 0=0", false},
-    {"sharding", "zero", "none=0 ddp=0 zero1=1 zero2=2 zero3=3 full_shard=3 shard_grad_op=2 no_shard=0", false},
-    {"compile", "runtime", "on=compile true=compile 1=compile off=eager false=eager 0=eager", false},
-    {"torch_compile", "runtime", "on=compile true=compile 1=compile off=eager false=eager 0=eager", false},
-    {"flash", "attention", "on=flash true=flash 1=flash off=math false=math 0=math", false},
-    {"flash_attention", "attention", "on=flash true=flash 1=flash off=math false=math 0=math", false},
-    {"use_flash_attn", "attention", "on=flash true=flash 1=flash off=math false=math 0=math", false},
-    {"attn_implementation", "attention", "eager=math flash_attention_2=flash flash_attention_3=flash3", true},
-    {"gradient_checkpointing", "checkpoint", "on=full true=full 1=full off=none false=none 0=none", true},
-    {"activation_checkpointing", "checkpoint", "on=full true=full 1=full off=none false=none 0=none", true},
-    {"recompute_granularity", "checkpoint", "", true},
-    {"mixed_precision", "precision", "no=fp32 off=fp32 false=fp32 0=fp32", true},
-    {"bf16", "precision", "on=bf16 true=bf16 1=bf16 off=fp32 false=fp32 0=fp32", false},
-    {"fp16", "precision", "on=fp16 true=fp16 1=fp16 off=fp32 false=fp32 0=fp32", false},
-    {"tf32", "precision", "on=tf32 true=tf32 1=tf32 off=fp32 false=fp32 0=fp32", false},
-    {"fp8", "precision", "on=fp8 true=fp8 1=fp8 off=bf16 false=bf16 0=bf16", false},
-    {"optim", "optimizer", "", true},
-    {"use_tp_pp_dp_mapping", "rank_order", "on=tp-cp-ep-pp-dp true=tp-cp-ep-pp-dp 1=tp-cp-ep-pp-dp off=tp-cp-ep-dp-pp false=tp-cp-ep-dp-pp 0=tp-cp-ep-dp-pp", false},
+    {"fsdp", "zero", "on=3 true=3 1=3 full_shard=3 shard_grad_op=2 no_shard=0 off=0 false=0 0=0", false, NULL},
+    {"sharding", "zero", "none=0 ddp=0 zero1=1 zero2=2 zero3=3 full_shard=3 shard_grad_op=2 no_shard=0", false, NULL},
+    {"compile", "runtime", "on=compile true=compile 1=compile off=eager false=eager 0=eager", false, NULL},
+    {"torch_compile", "runtime", "on=compile true=compile 1=compile off=eager false=eager 0=eager", false, NULL},
+    {"flash", "attention", "on=flash true=flash 1=flash off=math false=math 0=math", false, NULL},
+    {"flash_attention", "attention", "on=flash true=flash 1=flash off=math false=math 0=math", false, NULL},
+    {"use_flash_attn", "attention", "on=flash true=flash 1=flash off=math false=math 0=math", false, NULL},
+    {"attn_implementation", "attention", "eager=math flash_attention_2=flash flash_attention_3=flash3", true, NULL},
+    {"gradient_checkpointing", "checkpoint", "on=full true=full 1=full off=none false=none 0=none", true, NULL},
+    {"activation_checkpointing", "checkpoint", "on=full true=full 1=full off=none false=none 0=none", true, NULL},
+    {"recompute_granularity", "checkpoint", "", true, NULL},
+    {"mixed_precision", "precision", "no=fp32 off=fp32 false=fp32 0=fp32", true, NULL},
+    {"bf16", "precision", "on=bf16 true=bf16 1=bf16 off=fp32 false=fp32 0=fp32", false, NULL},
+    {"fp16", "precision", "on=fp16 true=fp16 1=fp16 off=fp32 false=fp32 0=fp32", false, NULL},
+    {"tf32", "precision", "on=tf32 true=tf32 1=tf32 off=fp32 false=fp32 0=fp32", false, NULL},
+    {"fp8", "precision", "on=fp8 true=fp8 1=fp8 off=bf16 false=bf16 0=bf16", false, NULL},
+    {"optim", "optimizer", "", true, NULL},
+    {"offload", "offload_optimizer", "optimizer=on params=on activations=on", false,
+     "params=offload_params activations=offload_activations"},
+    {"use_tp_pp_dp_mapping", "rank_order", "on=tp-cp-ep-pp-dp true=tp-cp-ep-pp-dp 1=tp-cp-ep-pp-dp off=tp-cp-ep-dp-pp false=tp-cp-ep-dp-pp 0=tp-cp-ep-dp-pp", false, NULL},
 };
 // clang-format on
 
@@ -176,14 +179,6 @@ struct mfu_key mfu_key_find(const struct mfu_model *model, const char *name, str
     return key;
 }
 
-struct mfu_key mfu_key_find_set(const struct mfu_model *model, const char *name, struct mfu_error *err)
-{
-    struct mfu_key key = mfu_key_find(model, name, NULL);
-    const struct synonym *other = key.kind == MFU_KEY_NONE ? find_synonym(name) : NULL;
-
-    return key.kind != MFU_KEY_NONE ? key : mfu_key_find(model, other ? other->key : name, err);
-}
-
 /* Ours of "theirs=ours ..."; NULL if there is none.  Points into `values`, where a
  * blank or the end follows it. */
 static const char *translate(const char *values, const char *theirs)
@@ -198,6 +193,20 @@ static const char *translate(const char *values, const char *theirs)
             return begin + (equals + 1 - word);
     }
     return NULL;
+}
+
+struct mfu_key mfu_key_find_set(const struct mfu_model *model, const char *name, const char *value,
+                                struct mfu_error *err)
+{
+    struct mfu_key key = mfu_key_find(model, name, NULL);
+    const struct synonym *other = key.kind == MFU_KEY_NONE ? find_synonym(name) : NULL;
+
+    const char *by_value = other && other->keys && value ? translate(other->keys, value) : NULL;
+    char word[MFU_KEY_NAME];
+
+    if (by_value && next_word(&by_value, word))
+        return mfu_key_find(model, word, err);
+    return key.kind != MFU_KEY_NONE ? key : mfu_key_find(model, other ? other->key : name, err);
 }
 
 const char *mfu_key_value(const char *name, const char *value, char ours[MFU_KEY_NAME], struct mfu_error *err)

@@ -29,7 +29,7 @@ struct mfu_key mfu_key_find(const struct mfu_model *, const char *name, struct m
 
 /* The same for a name that a value follows: it may also be a way of other
  * programs to say one: fsdp on, gradient_checkpointing true. */
-struct mfu_key mfu_key_find_set(const struct mfu_model *, const char *name, struct mfu_error *err);
+struct mfu_key mfu_key_find_set(const struct mfu_model *, const char *name, const char *value, struct mfu_error *err);
 
 /* What a value behind `name` is for the key that it sets: "3" for `on` behind fsdp,
  * else the value itself.  NULL with `err` where the name does not take this value. */

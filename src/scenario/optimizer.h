@@ -29,14 +29,14 @@
       .flops = 15, .stands_for = "decoupled_adamw")                                                                    \
     X(ADAMW_LOOP, "adamw-loop", "adamw", .states = 2, .p = 5, .g = 2, .s = 9, .launches_per_tensor = 12, .flops = 15)  \
     X(ADAM8BIT, "adam8bit", "adam8bit", .states = 2, .state_bytes = 1 + 4. / 256, .p = 2, .g = 1, .s = 4,              \
-      .launches_per_tensor = 1, .flops = 30, .aliases = "adamw8bit adamw_bnb_8bit")                                    \
+      .launches_per_tensor = 1, .flops = 30, .gpu_only = true, .aliases = "adamw8bit adamw_bnb_8bit")                  \
     X(ADAFACTOR, "adafactor", "adafactor", .states = 0.002, .state_bytes = 4, .p = 19, .g = 2, .scratch = 2,           \
       .launches_per_tensor = 24, .flops = 20)                                                                          \
     X(LION, "lion", "lion", .states = 1, .p = 2, .g = 1, .s = 2, .launches_per_tensor = 6, .flops = 8)                 \
     X(SGD, "sgd", "sgd", .p = 2, .g = 1, .passes = 1, .flops = 2)                                                      \
     X(SGD_MOMENTUM, "sgd-momentum", "sgd", .states = 1, .p = 2, .g = 1, .s = 2, .passes = 2, .flops = 4)               \
     X(MUON, "muon", "muon", .states = 1, .p = 2, .g = 1, .s = 2, .launches_per_tensor = 1, .flops = 4,                 \
-      .newton_schulz_steps = 5, .others = MFU_ADAMW)                                                                   \
+      .newton_schulz_steps = 5, .others = MFU_ADAMW, .gpu_only = true)                                                 \
     X(BERTADAM, "bertadam", "bertadam", .states = 2, .p = 17, .g = 5, .s = 10, .scratch = 2,                           \
       .launches_per_tensor = 20, .flops = 20)
 
@@ -63,6 +63,7 @@ struct mfu_optimizer_row {
     double newton_schulz_steps;     /* that orthogonalize the update of every hidden matrix; 0: none. */
     enum mfu_optimizer_kind others; /* What is no hidden matrix (embeddings, head, vectors) has this one then. */
     bool in_c_programs;             /* llm.c has it */
+    bool gpu_only;                  /* no CPU runs it */
 };
 extern const struct mfu_optimizer_row mfu_optimizers[MFU_OPTIMIZER_COUNT];
 extern const char *const mfu_optimizer_names[MFU_OPTIMIZER_COUNT + 1]; /* and NULL */

@@ -194,7 +194,7 @@ static enum mfu_dim dim_of_dim(const char *name)
 
 int mfu_scenario_set(struct mfu_scenario *s, const char *name, const char *text, struct mfu_error *err)
 {
-    struct mfu_key key = mfu_key_find_set(s->model, name, err);
+    struct mfu_key key = mfu_key_find_set(s->model, name, text, err);
     char ours[MFU_KEY_NAME];
     double value;
 
@@ -520,6 +520,51 @@ static void derive_training(struct mfu_config *c)
     derive(c, MFU_S_FP32_REST, code->casts && mfu_bases[(int)c->setting[MFU_S_BASE]].kbit);
 }
 
+bool mfu_offloads(const struct mfu_config *c)
+{
+    return c->setting[MFU_S_OFFLOAD_OPTIMIZER] > 0 || c->setting[MFU_S_OFFLOAD_PARAMS] > 0
+        || c->setting[MFU_S_OFFLOAD_ACTIVATIONS] > 0;
+}
+
+/* Weights that are offloaded are sharded as FSDP and ZeRO 3 do, and updated where they are. */
+static void derive_offload(struct mfu_config *c)
+{
+    if (c->setting[MFU_S_OFFLOAD_PARAMS] > 0) {
+        derive(c, MFU_S_OFFLOAD_OPTIMIZER, 1);
+        derive(c, MFU_S_ZERO, 3);
+    } else if (c->setting[MFU_S_OFFLOAD_OPTIMIZER] > 0 && c->setting[MFU_S_GPUS] > 1) {
+        derive(c, MFU_S_ZERO, 2);
+    }
+}
+
+static int check_offload(const struct mfu_config *c, struct mfu_error *err)
+{
+    const struct mfu_optimizer_row *o = &mfu_optimizers[c->optimizer];
+    bool weights = c->setting[MFU_S_OFFLOAD_PARAMS] > 0, optimizer = c->setting[MFU_S_OFFLOAD_OPTIMIZER] > 0;
+
+    if (!mfu_offloads(c))
+        return 0;
+    if (mfu_runtimes[c->runtime].c_program)
+        return mfu_fail(err, MFU_EINPUT, "offload_%s: not possible with runtime %s: it keeps all on the GPU",
+                        weights         ? "params"
+                            : optimizer ? "optimizer"
+                                        : "activations",
+                        mfu_runtimes[c->runtime].name);
+    if (o->gpu_only && optimizer) {
+        mfu_fail(err, MFU_EINPUT, "offload_optimizer: %s runs on GPUs only", o->name);
+        return mfu_error_suggest(err, mfu_optimizers[MFU_ADAMW].name);
+    }
+    if (weights && c->setting[MFU_S_ZERO] < 3)
+        return mfu_fail(err, MFU_EINPUT, "offload_params: weights come block by block with zero 3 (FSDP) only");
+    if (optimizer && c->setting[MFU_S_DP] * c->setting[MFU_S_CP] > 1 && c->setting[MFU_S_ZERO] < 1)
+        return mfu_fail(err, MFU_EINPUT,
+                        "offload_optimizer: every rank's CPU would update all weights: shard them (set zero 2)");
+    if ((weights || c->setting[MFU_S_OFFLOAD_ACTIVATIONS] > 0) && c->setting[MFU_S_PP] > 1)
+        return mfu_fail(err, MFU_EINPUT, "offload_%s: in a pipeline this is not modelled",
+                        weights ? "params" : "activations");
+    return 0;
+}
+
 /* What the graph of adapters and frozen weights does not hold. */
 static int check_training(const struct mfu_config *c, struct mfu_error *err)
 {
@@ -806,6 +851,7 @@ int mfu_scenario_resolve(const struct mfu_scenario *s, struct mfu_config *c, str
         c->setting_origin[MFU_S_PRECISION] = MFU_ORIGIN_GPU;
     }
     derive_mesh(c);
+    derive_offload(c);
     derive_trainer(c);
     derive_pipeline(c);
     c->precision = (enum mfu_precision)c->setting[MFU_S_PRECISION];
@@ -830,8 +876,8 @@ int mfu_scenario_resolve(const struct mfu_scenario *s, struct mfu_config *c, str
     if (!s->gpu)
         return mfu_fail(err, MFU_EINPUT, "no GPU is chosen (gpu rtx4070, for instance)");
     if (check_dims(s, c, err) < 0 || check_precision(s->gpu, c->precision, err) < 0 || check_runtime(c, err) < 0
-        || check_half_weights(c, err) < 0 || check_training(c, err) < 0 || check_attention(c, err) < 0
-        || check_parallel(c, err) < 0)
+        || check_half_weights(c, err) < 0 || check_training(c, err) < 0 || check_offload(c, err) < 0
+        || check_attention(c, err) < 0 || check_parallel(c, err) < 0)
         return -1;
     if (c->tokens > 1e12)
         return mfu_fail(err, MFU_EINPUT, "batch: %g sequences of %g tokens are more than 1e12 tokens", c->batch,

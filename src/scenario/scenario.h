@@ -123,6 +123,9 @@ double mfu_config_dim(const struct mfu_config *, const char *name);
  * (megatron/model/fused_softmax.py, is_kernel_available).  True for fused attention. */
 bool mfu_config_fused_softmax(const struct mfu_config *);
 
+/* Whether anything is kept in the host's memory, and comes and goes. */
+bool mfu_offloads(const struct mfu_config *);
+
 /* GPUs that the fabric joins: as many as the cluster says, fewer where the user
  * spreads the GPUs over more nodes than they need. */
 double mfu_config_unit_gpus(const struct mfu_config *);

@@ -37,6 +37,16 @@ struct mfu_error;
       "kernel that computes attention")                                                                                \
     X(CHECKPOINT, "checkpoint", "act_ckpt", MFU_COUNT, 0, MFU_CHECKPOINT_COUNT - 1, MFU_NONE, mfu_checkpoint_names,    \
       "runtime", "activations that are computed again in backward")                                                    \
+    X(OFFLOAD_OPTIMIZER, "offload_optimizer", "optimizer_cpu_offload offload_optimizer_device cpu_offload_optimizer",  \
+      MFU_COUNT, 0, 1, 0, mfu_switch_names, "runtime",                                                                 \
+      "whether states and masters are in the host's memory, and the CPU updates the weights (ZeRO-Offload)")           \
+    X(OFFLOAD_PARAMS, "offload_params",                                                                                \
+      "offload_param offload_param_device fsdp_offload_params fsdp_cpu_offload cpu_offload enable_cpu_offload",        \
+      MFU_COUNT, 0, 1, 0, mfu_switch_names, "runtime",                                                                 \
+      "whether weights are in the host's memory, and come block by block as they are used (FSDP, ZeRO 3)")             \
+    X(OFFLOAD_ACTIVATIONS, "offload_activations",                                                                      \
+      "activation_offloading enable_activation_offloading cpu_offloading_activations", MFU_COUNT, 0, 1, 0,             \
+      mfu_switch_names, "runtime", "whether what layers save for backward waits in the host's memory")                 \
     X(OPTIMIZER, "optimizer", "", MFU_COUNT, 0, MFU_OPTIMIZER_COUNT - 1, MFU_ADAMW, mfu_optimizer_names, "runtime",    \
       "optimizer and its implementation")                                                                              \
     X(LORA, "lora", "lora_r lora_rank adapter_rank", MFU_COUNT, 0, 65536, 0, NULL, "training",                         \

@@ -40,12 +40,12 @@ extern const char *const mfu_tp_overlap_names[MFU_TP_OVERLAP_COUNT + 1];
     X(TORCHTITAN, "torchtitan", .runtime = MFU_EAGER, .overlaps_reduce = true, .overlaps_gather = true,                \
       .bucket_bytes = 100 * 0x1p20, .counts_ends = true, .host_layer = MFU_COEFFICIENT_COUNT, .aliases = "fsdp2")      \
     X(DEEPSPEED, "deepspeed", .runtime = MFU_EAGER, .overlaps_reduce = true, .bucket_bytes = 25 * 0x1p20,              \
-      .host_layer = MFU_COEFFICIENT_COUNT)                                                                             \
+      .half_shards = true, .host_layer = MFU_COEFFICIENT_COUNT)                                                        \
     X(MEGATRON, "megatron", .runtime = MFU_FUSED, .host_layer = MFU_C_HOST_MEGATRON, .synchronizes = true,             \
       .tp_overlap = MFU_TP_GRADIENTS, .tp_overlap_since = 2022, .scatters = true, .fuses_softmax = true,               \
       .usual_checkpoint = MFU_FULL, .usual_dropout = 0.1, .aliases = "megatron-lm")                                    \
     X(MEGATRON_DEEPSPEED, "megatron-deepspeed", .runtime = MFU_FUSED, .host_layer = MFU_C_HOST_MEGATRON,               \
-      .reduces_whole = true, .synchronizes = true, .scatters = true, .fuses_softmax = true,                            \
+      .reduces_whole = true, .synchronizes = true, .scatters = true, .fuses_softmax = true, .half_shards = true,       \
       .usual_checkpoint = MFU_FULL, .usual_dropout = 0.1)                                                              \
     X(MEGATRON_TE, "megatron-te", .runtime = MFU_FUSED, .host_layer = MFU_C_HOST_TE, .synchronizes = true,             \
       .tp_overlap = MFU_TP_GRADIENTS, .aliases = "megatron+te megatron-core mcore")                                    \
@@ -85,6 +85,8 @@ struct mfu_trainer {
     bool prints_resident;    /* its "allocated" leaves out activations: the peak since the optimizer began */
     bool saves_gathered;     /* what sequence parallelism gathered in forward is kept for backward */
     bool adds_up_wide;       /* and sums gradients of micro-steps in fp32 beside the 16-bit ones */
+    bool half_shards;        /* offloaded weights have 16 bits, beside the masters, and the host adds up gradients with
+                                the GPU's help (DeepSpeed edaa7221, stage_1_and_2.py); else they are the masters */
     bool synchronizes;       /* the host waits for the GPU after each message of a pipeline */
     bool waits;              /* and for the other host (blocking messages about messages) */
     bool scatters;           /* each tensor rank sends its part of a message, the receivers gather */

@@ -51,21 +51,23 @@ static bool happens(const struct walk *w, const struct mfu_launch *l)
 static void run(struct walk *w, int i)
 {
     const struct mfu_launch *l = &w->in->program->launches[i];
-    double seconds = w->in->prices[i].time_s * mfu_launch_whole(l, w->in->program->accum), beside_s;
+    double seconds = w->in->prices[i].time_s * mfu_launch_whole(l, w->in->program->accum), beside_s,
+           needed_s = -INFINITY;
 
     if (!happens(w, l))
         return;
     if (l->wait_behind >= 0)
-        w->compute_s = fmax(w->compute_s, mfu_queue_ended_s(&w->queues[l->wait_stream], l->wait_behind));
+        needed_s = mfu_queue_ended_s(&w->queues[l->wait_stream], l->wait_behind);
     if (l->stream != MFU_STREAM_COMPUTE) {
-        mfu_queue_issue(&w->queues[l->stream], w->compute_s, seconds);
+        mfu_queue_issue(&w->queues[l->stream], fmax(w->compute_s, needed_s), seconds);
         return;
     }
+    w->compute_s = fmax(w->compute_s, needed_s);
     if (!l->communicates) {
         seconds *= w->in->stretch[l->phase];
         w->alone_s += seconds;
     }
-    beside_s = fmin(mfu_queues_free_s(w->queues) - w->compute_s, seconds);
+    beside_s = fmin(w->queues[MFU_STREAM_COMMUNICATION].free_s - w->compute_s, seconds); /* copy engines take nothing */
     w->compute_s += seconds + (beside_s > 0 ? w->in->contention * beside_s : 0);
 }
 

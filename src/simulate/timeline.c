@@ -87,7 +87,8 @@ static int run_kernels(struct sim_state *c, int i, double whole, int micro)
     const struct mfu_timeline_input *in = c->in;
     const struct mfu_launch *l = &in->program->launches[i];
     double seconds = whole * in->seconds[i], kernels = whole * l->kernel.launches;
-    double issue_s, ready_s, start_s, end_s, needed_s = needed(c, l), free_s = mfu_queues_free_s(c->queues);
+    double issue_s, ready_s, start_s, end_s, needed_s = needed(c, l),
+                                             free_s = c->queues[MFU_STREAM_COMMUNICATION].free_s;
     double dispatch_s = in->dispatch_s[mfu_launch_phase(l)];
     struct mfu_event *e;
 

@@ -69,6 +69,7 @@ static inline void add_number(struct pairs *p, const char *key, uint64_t value)
 static inline struct pairs any_pairs(void)
 {
     static const char *const vectors[] = {"64", "256", "1024", "4096", "100", NULL};
+    static const char *const offloads[] = {"offload_optimizer", "offload_params", "offload_activations"};
     struct pairs p = {.gpu = gpus[any(n_gpus)], .model = models[any(n_models)]};
 
     add_number(&p, "batch", 1 + any(24));
@@ -110,6 +111,9 @@ static inline struct pairs any_pairs(void)
         add_number(&p, "gpus", 1 + any(8));
         add_number(&p, "zero", any(4));
     }
+    for (size_t i = 0; i < sizeof offloads / sizeof offloads[0]; i++)
+        if (any(12) == 0)
+            add(&p, offloads[i], "on");
     return p;
 }
 

@@ -89,6 +89,17 @@ const struct mfu_lever_row mfu_lever_rows[] = {
     {"selective checkpointing", {KEY("checkpoint", "selective")}, "checkpoint != selective", NULL, 0, ""},
     {"full checkpointing", {KEY("checkpoint", "full")}, "checkpoint != full", NULL, 0, ""},
 
+    /* The host's memory. */
+    {"offloaded optimizer", {KEY("offload_optimizer", "1"), KEY("zero", "2")}, "offload_optimizer == 0 and zero < 3 and runtime != llmc", NULL, 0,
+     "the CPU updates the weights: needs host memory and a fast CPU (DeepSpeed)"},
+    {"offloaded weights", {KEY("offload_params", "1"), KEY("zero", "3")}, "offload_params == 0 and runtime != llmc and pp == 1", NULL, 0,
+     "weights come over PCIe in every pass (FSDP, ZeRO 3)"},
+    {"offloaded activations", {KEY("offload_activations", "1")}, "offload_activations == 0 and runtime != llmc and pp == 1", NULL, 0,
+     "needs host memory; free where the copies hide behind the layers (torchtune, TRL)"},
+    {"no offload of the optimizer", {KEY("offload_optimizer", "0")}, "offload_optimizer == 1 and offload_params == 0", NULL, 0, ""},
+    {"no offload of weights", {KEY("offload_params", "0"), KEY("offload_optimizer", "0")}, "offload_params == 1", NULL, 0, ""},
+    {"no offload of activations", {KEY("offload_activations", "0")}, "offload_activations == 1", NULL, 0, ""},
+
     /* Several GPUs; llm.c shards the optimizer only. */
     {"sharded optimizer", {KEY("zero", "1")}, "gpus > 1 and zero != 1", NULL, 0, ""},
     {"sharded gradients", {KEY("zero", "2")}, "gpus > 1 and zero != 2 and runtime != llmc", NULL, 0,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "plan/exchanges.h"
 
 const struct mfu_breakdown_group_row mfu_breakdown_groups[MFU_G_COUNT] = {
     [MFU_G_MFU] = {"mfu", "model FLOP at the peak", "mfu"},
@@ -22,7 +23,7 @@ const struct mfu_breakdown_group_row mfu_breakdown_groups[MFU_G_COUNT] = {
     [MFU_G_GAPS] = {"launch gaps", "between two kernels", "step"},
     [MFU_G_HOST] = {"host", "the CPU is late", "trace"},
     [MFU_G_INPUT] = {"input", "the loader is late", "step"},
-    [MFU_G_COMMUNICATION] = {"communication", "between GPUs", "trace"},
+    [MFU_G_COMMUNICATION] = {"communication", "between GPUs, and with the host", "trace"},
     [MFU_G_PIPELINE] = {"pipeline", "its stages fill and drain", "plan"},
 };
 
@@ -231,9 +232,13 @@ static void accuse(const struct suspects *all, struct mfu_breakdown *split)
 static void add_idle(const struct mfu_plan *p, const struct mfu_timeline *t, struct mfu_breakdown *s)
 {
     double step_s = fmin(p->machine.c[MFU_C_STEP_CONSTANT], t->host_bound_s), rest_s;
+    struct mfu_exchange list[MFU_MOST_EXCHANGES];
 
     s->part_s[MFU_P_LOADER] = t->loader_wait_s;
-    s->part_s[MFU_P_EXPOSED] = p->step.communication_exposed_s - p->step.contention_s;
+    for (int i = 0, n = mfu_exchanges(p, list); i < n; i++)
+        if (strcmp(list[i].group, mfu_group_name(MFU_AXES_HOST)) == 0)
+            s->part_s[MFU_P_OFFLOAD] = list[i].exposed_s;
+    s->part_s[MFU_P_EXPOSED] = p->step.communication_exposed_s - p->step.contention_s - s->part_s[MFU_P_OFFLOAD];
     s->part_s[MFU_P_STEP] = step_s;
     s->part_s[MFU_P_DISPATCH] = t->host_bound_s - step_s;
     rest_s = s->step_s;

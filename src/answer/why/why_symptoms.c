@@ -186,6 +186,11 @@ static bool communication_bound(const struct evidence *e)
 
     if (share < 0.05 || mfu_exchanges(e->p, list) == 0)
         return false;
+    if (list[0].ranks <= 1)
+        return found(e, share,
+                     "Copies to and from the host and its optimizer take %.0f %% of the step that nothing hides, over "
+                     "%s. More tokens per step, or less offloaded.",
+                     100 * share, list[0].level);
     return found(
         e, share,
         "Communication takes %.0f %% of the step, most of it %s, %.0f GPUs over %s; %s are unhidden, %s slow kernels "

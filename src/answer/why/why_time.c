@@ -113,7 +113,7 @@ static void tell_exchanges(const struct mfu_plan *p, struct mfu_why *w)
     size_t used = 0;
 
     for (int i = 0, n = mfu_exchanges(p, list); i < n && used < sizeof line; i++)
-        if (list[i].exposed_s > 0.4 * TOLD * p->step.time_s)
+        if (list[i].exposed_s > 0.4 * TOLD * p->step.time_s && list[i].ranks > 1)
             used += (size_t)snprintf(
                 line + used, sizeof line - used,
                 mfu_translate(list[i].nodes > 1 ? "%s%s (%g ranks) crosses nodes, over %s: %s"
@@ -121,6 +121,20 @@ static void tell_exchanges(const struct mfu_plan *p, struct mfu_why *w)
                 used ? "; " : "", list[i].group, list[i].ranks, list[i].level, P(list[i].exposed_s / p->step.time_s));
     if (used)
         mfu_why_say(w, "Between GPUs, unhidden: %s.", line);
+}
+
+/* What waits for the host, and what it would take to hide it. */
+static void tell_offload(const struct mfu_plan *p, struct mfu_why *w)
+{
+    struct mfu_exchange list[MFU_MOST_EXCHANGES];
+
+    for (int i = 0, n = mfu_exchanges(p, list); i < n; i++)
+        if (strcmp(list[i].group, mfu_group_name(MFU_AXES_HOST)) == 0)
+            mfu_why_say(w,
+                        "Offload: %s a step over %s, %s in all with the CPU's work, of which %s are unhidden; in "
+                        "return %s are in the host's memory.",
+                        Q(list[i].fabric_bytes, MFU_BYTES), list[i].level, Q(list[i].time_s, MFU_SECONDS),
+                        Q(list[i].exposed_s, MFU_SECONDS), Q(p->memory.host_bytes, MFU_BYTES));
 }
 
 static void tell_stages(const struct mfu_plan *p, struct mfu_why *w)
@@ -253,6 +267,7 @@ int mfu_why_mfu(struct mfu_plan *p, struct mfu_simulation *sim, struct mfu_why *
     headline_mfu(p, &s, w);
     tell_groups(p, &s, w);
     tell_exchanges(p, w);
+    tell_offload(p, w);
     tell_stages(p, w);
     tell_mask(&s, w);
     tell_again(p, &s, w);
@@ -292,6 +307,7 @@ int mfu_why_slow(struct mfu_plan *p, struct mfu_simulation *sim, struct mfu_why 
                     p->config.accum, P(optimizer_s / ((a->time_s - optimizer_s) / p->config.accum + optimizer_s)));
     tell_groups(p, &s, w);
     tell_exchanges(p, w);
+    tell_offload(p, w);
     tell_stages(p, w);
     mfu_why_symptoms(p, sim, &s, &m, w);
     return 0;

@@ -694,9 +694,9 @@ static bool check_said(struct mfu_row *r)
     }
     if (mfu_cell_number(r, "lora_rank") > 0 && mfu_cell_empty(r, "method"))
         return mfu_row_skip(r, "adapters whose method is not stated (lora_rank)");
-    if (mfu_cell_number(r, "act_offload") > 0 || !mfu_cell_empty(r, "cpu_offload"))
-        return mfu_row_skip(r, "offload to the CPU: not modelled");
-    return true;
+    if (mfu_cell_number(r, "act_offload") > 0 && !set(r, "offload", "activations"))
+        return false;
+    return mfu_cell_empty(r, "cpu_offload") || set(r, "offload", mfu_row_cell(r, "cpu_offload"));
 }
 
 /* The word of ours for a cell, noted where it is assumed; NULL: none is known. */

@@ -211,7 +211,7 @@ static int show(struct mfu_session *s, int argc, char **argv, struct mfu_error *
             return topic_page(s, &mfu_topics[i]);
     if ((c = mfu_command_meant(argv[1])))
         return command_page(s, c);
-    k = mfu_key_find_set(s->memory.now.model, argv[1], NULL);
+    k = mfu_key_find_set(s->memory.now.model, argv[1], NULL, NULL);
     if (k.kind == MFU_KEY_NONE && mfu_result_find(argv[1], &r))
         return result_page(s, &r, err);
     return k.kind != MFU_KEY_NONE ? key_page(s, k) : unknown(s, argv[1], err);

@@ -19,8 +19,6 @@ enum { PHASES = 1, STREAMS, WAITS = STREAMS + MFU_STREAM_COUNT }; /* threads of 
 #define DISPATCH 1                                                /* thread of the host */
 #define SHORTEST_WAIT_NS 1000
 
-static const char *const bound_of_stream[MFU_STREAM_COUNT] = {"compute stream", "communication stream"};
-
 /* Moments are whole nanoseconds: slices that touch do not overlap. */
 typedef long long nanoseconds;
 
@@ -109,7 +107,9 @@ static void write_names(struct tracer *t)
     name_thing(t, "thread_name", GPU, PHASES, "phases");
     sort_thing(t, "thread_sort_index", GPU, PHASES, PHASES);
     for (int i = 0; i < MFU_STREAM_COUNT; i++) {
-        name_thing(t, "thread_name", GPU, STREAMS + i, bound_of_stream[i]);
+        if (i > MFU_STREAM_COMMUNICATION && !mfu_offloads(&t->plan->config))
+            continue;
+        name_thing(t, "thread_name", GPU, STREAMS + i, mfu_stream_names[i]);
         sort_thing(t, "thread_sort_index", GPU, STREAMS + i, STREAMS + i);
     }
     name_thing(t, "thread_name", GPU, WAITS, "idle, waiting for");

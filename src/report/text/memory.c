@@ -53,6 +53,33 @@ static void levels(FILE *out, const struct mfu_term *t, const struct mfu_plan *p
     mfu_table_print(out, t, &table, 0);
 }
 
+/* What is in the memory of the host instead. */
+static void host(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
+{
+    static const struct mfu_column columns[] = {{"in the host's memory", .left = true}, {"bytes", .rank = 0}};
+    const struct mfu_memory_answer *m = &p->memory;
+    struct mfu_table table = MFU_TABLE(columns);
+    struct mfu_flow f;
+
+    if (!(m->host_bytes > 0))
+        return;
+    for (int i = 0; i < MFU_PART_COUNT; i++)
+        if (p->program.host_bytes[i] > 0)
+            mfu_table_cells(&table, "%s\t%s", mfu_part_names[i], Q(p->program.host_bytes[i], MFU_BYTES));
+    mfu_table_cells(&table, "= a process\t%s", Q(m->host_bytes, MFU_BYTES));
+    fputc('\n', out);
+    mfu_table_print(out, t, &table, 0);
+    f = mfu_flow_start(out, t, "", 0);
+    mfu_flow_words(&f, MFU_PLAIN, "%s of it are pinned.", Q(m->pinned_bytes, MFU_BYTES));
+    if (m->host_node_bytes > m->host_capacity_bytes)
+        mfu_flow_words(&f, MFU_BAD, "A machine has %s: its processes need %s.", Q(m->host_capacity_bytes, MFU_BYTES),
+                       Q(m->host_node_bytes, MFU_BYTES));
+    else if (m->host_capacity_bytes > 0)
+        mfu_flow_words(&f, MFU_PLAIN, "The processes of a machine need %s of %s.", Q(m->host_node_bytes, MFU_BYTES),
+                       Q(m->host_capacity_bytes, MFU_BYTES));
+    mfu_flow_end(&f);
+}
+
 static void verdict(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
 {
     const struct mfu_memory_answer *m = &p->memory;
@@ -161,6 +188,7 @@ void mfu_text_memory(FILE *out, const struct mfu_term *t, const struct mfu_plan 
     parts(out, t, &p->memory);
     fputc('\n', out);
     levels(out, t, p);
+    host(out, t, p);
     verdict(out, t, p);
     tensors(out, t, p);
 }

@@ -187,6 +187,11 @@ static void memory(FILE *out, const struct mfu_term *t, const struct mfu_plan *p
                    Q(m->peak.bytes, MFU_BYTES), m->peak_at);
     mfu_flow_piece(&f, MFU_PLAIN, "reserved %s", Q(m->reserved_bytes, MFU_BYTES));
     mfu_flow_piece(&f, MFU_PLAIN, "nvidia-smi %s", Q(m->smi_bytes, MFU_BYTES));
+    if (m->host_node_bytes > m->host_capacity_bytes)
+        mfu_flow_piece(&f, MFU_BAD, "host: %s of %s, does not fit", Q(m->host_node_bytes, MFU_BYTES),
+                       Q(m->host_capacity_bytes, MFU_BYTES));
+    else if (m->host_bytes > 0)
+        mfu_flow_piece(&f, MFU_PLAIN, "host %s", Q(m->host_node_bytes, MFU_BYTES));
     if (p->n_stages > 0)
         mfu_flow_piece(&f, MFU_PLAIN, "of stage %d of %d, which holds the most", p->worst_stage + 1, p->n_stages);
     mfu_flow_end(&f);

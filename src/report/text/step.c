@@ -85,10 +85,15 @@ static int kinds(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
 /* Who waits for whom over what. */
 static void exchanges(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
 {
-    static const struct mfu_column columns[] = {
-        {"between GPUs", .left = true}, {"of", .rank = 4},    {"over", .left = true}, {"time", .rank = 1},
-        {"exposed", .rank = 0},         {"share", .rank = 0}, {"in node", .rank = 3}, {"network", .rank = 2},
-        {"", .bar = true, .rank = 5}};
+    const struct mfu_column columns[] = {{mfu_offloads(&p->config) ? "messages" : "between GPUs", .left = true},
+                                         {"of", .rank = 4},
+                                         {"over", .left = true},
+                                         {"time", .rank = 1},
+                                         {"exposed", .rank = 0},
+                                         {"share", .rank = 0},
+                                         {"in node", .rank = 3},
+                                         {"network", .rank = 2},
+                                         {"", .bar = true, .rank = 5}};
     struct mfu_table table = MFU_TABLE(columns);
     struct mfu_exchange list[MFU_MOST_EXCHANGES];
 

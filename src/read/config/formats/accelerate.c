@@ -12,7 +12,7 @@ static bool recognise(const char *path, const char *text)
     return strstr(text, "distributed_type") && strstr(text, "num_processes");
 }
 
-static const char launcher[] = "how processes find each other", cpu[] = "offloading to CPU or NVMe";
+static const char launcher[] = "how processes find each other", nvme[] = "offloading to NVMe";
 static const char wrapping[] = "how FSDP wraps and fetches", compiler[] = "details of the compiler";
 
 // clang-format off
@@ -25,13 +25,13 @@ static const struct mfu_import_row rows[] = {
     {"fsdp_config.fsdp_sharding_strategy", "zero", "FULL_SHARD=3 1=3 SHARD_GRAD_OP=2 2=2 NO_SHARD=0 3=0", NULL, false},
     {"fsdp_config.fsdp_reshard_after_forward", "zero", "true=3 FULL_SHARD=3 false=2 SHARD_GRAD_OP=2", NULL, false},
     {"fsdp_config.fsdp_activation_checkpointing", "checkpoint", "true=full false=-", "off", false},
-    {"fsdp_config.fsdp_offload_params", NULL, NULL, cpu, true},
+    {"fsdp_config.fsdp_offload_params", "offload_params", "true=on false=off", NULL, false},
     {"fsdp_config.*", NULL, NULL, wrapping, false},
     {"deepspeed_config.zero_stage", "zero", NULL, NULL, false},
     {"deepspeed_config.gradient_accumulation_steps", "accum", NULL, NULL, false},
     {"deepspeed_config.gradient_clipping", "grad_clip", NULL, NULL, false},
-    {"deepspeed_config.offload_optimizer_device", NULL, "none=-", cpu, true},
-    {"deepspeed_config.offload_param_device", NULL, "none=-", cpu, true},
+    {"deepspeed_config.offload_optimizer_device", "offload_optimizer", "cpu=on none=off", nvme, true},
+    {"deepspeed_config.offload_param_device", "offload_params", "cpu=on none=off", nvme, true},
     {"deepspeed_config.deepspeed_config_file", NULL, NULL, "import that file, too", true},
     {"deepspeed_config.*", NULL, NULL, launcher, false},
     {"dynamo_config.dynamo_backend", "runtime", "NO=eager INDUCTOR=compile", NULL, false},

@@ -14,7 +14,7 @@ static bool recognise(const char *path, const char *text)
 }
 
 static const char training[] = "concerns what is learnt, not how fast", files[] = "logging";
-static const char tuning[] = "tuning of communication", cpu[] = "offloading to CPU or NVMe";
+static const char tuning[] = "tuning of communication", nvme[] = "offloading to NVMe";
 static const char offloading[] = "details of offloading", buckets[] = "buckets are planned as 5e8 elements";
 static const char quantised[] = "ZeRO++: quantised or hierarchical communication",
                   other[] = "another part of DeepSpeed";
@@ -27,10 +27,13 @@ static const struct mfu_import_row rows[] = {
     {"gradient_clipping", "grad_clip", NULL, NULL, false},
     {"zero_optimization", "zero", "true=1 false=0", NULL, false},
     {"zero_optimization.stage", "zero", NULL, NULL, false},
-    {"zero_optimization.offload_optimizer.device", NULL, "none=-", cpu, true},
-    {"zero_optimization.offload_param.device", NULL, "none=-", cpu, true},
+    {"zero_optimization.offload_optimizer.device", "offload_optimizer", "cpu=on none=off", nvme, true},
+    {"zero_optimization.offload_param.device", "offload_params", "cpu=on none=off", nvme, true},
+    {"zero_optimization.offload_optimizer.ratio", NULL, "1=- 1.0=-", "part of the states stays on the GPU (Twin-Flow)", true},
     {"zero_optimization.offload_*", NULL, NULL, offloading, false},
-    {"zero_optimization.cpu_offload*", NULL, NULL, cpu, true},
+    {"zero_optimization.cpu_offload", "offload_optimizer", "true=on false=off", NULL, false},
+    {"zero_optimization.cpu_offload_params", "offload_params", "true=on false=off", NULL, false},
+    {"zero_optimization.cpu_offload_*", NULL, NULL, offloading, false},
     {"zero_optimization.reduce_bucket_size", NULL, "5e8=- 5e+8=- 500000000=-", buckets, true},
     {"zero_optimization.allgather_bucket_size", NULL, "5e8=- 5e+8=- 500000000=-", buckets, true},
     {"zero_optimization.zero_hpz_partition_size", NULL, "1=-", quantised, true},

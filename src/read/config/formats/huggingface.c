@@ -81,8 +81,9 @@ static const struct mfu_import_row rows[] = {
     {"fsdp", NULL, "=-", "taken apart below", true}, {"fsdp[*", NULL, "auto_wrap=-", "taken apart below", true},
     {"fsdp_config.activation_checkpointing", "checkpoint", "true=full false=-", "off", false},
     {"fsdp_config.fsdp_activation_checkpointing", "checkpoint", "true=full false=-", "off", false},
-    {"fsdp_config.offload_params", NULL, NULL, "offloading to the CPU", true},
-    {"fsdp_config.fsdp_offload_params", NULL, NULL, "offloading to the CPU", true},
+    {"fsdp_config.offload_params", "offload_params", "true=on false=off", NULL, false},
+    {"fsdp_config.fsdp_offload_params", "offload_params", "true=on false=off", NULL, false},
+    {"activation_offloading", "offload_activations", "true=on false=off legacy=on", "disk", true},
     {"fsdp_config*", NULL, NULL, fsdp, false}, {"fsdp_transformer_layer_cls_to_wrap", NULL, NULL, fsdp, false},
     {"fsdp_min_num_params", NULL, NULL, fsdp, false},
     {"fsdp_*", NULL, NULL, "details of FSDP", true},
@@ -315,7 +316,7 @@ static void take_sharding(struct mfu_import *m, struct mfu_entry *e)
     else if (mentions(e, "hybrid_shard"))
         mfu_import_leave(e, MFU_UNMODELLED, "shards within a node, replicas between nodes: set zero 3");
     if (mentions(e, "offload"))
-        mfu_import_lack(m, "fsdp", "offload", "offloading to the CPU");
+        mfu_import_assume(m, "offload_params", "on", "FSDP with offload");
 }
 
 static void find_sharding(struct mfu_import *m)

@@ -33,7 +33,7 @@ static const struct mfu_import_row rows[] = {
     {"compile.enable", "runtime", "true=compile false=eager", NULL, false},
     {"compile.*", NULL, NULL, "all of the model is taken", false},
     {"training.max_norm", "grad_clip", NULL, NULL, false},
-    {"training.enable_cpu_offload", NULL, NULL, "offloading to the CPU", true},
+    {"training.enable_cpu_offload", "offload_params", "true=on false=off", NULL, false},
     {"training.gc_*", NULL, NULL, "Python's garbage collection", false},
     {"training.enable_fp8_linear", NULL, "=-", float8, true}, {"training.fp8_linear", NULL, "=-", float8, true},
     {"training.data_parallel_degree", NULL, NULL, fsdp, false},

@@ -33,7 +33,7 @@ static const struct mfu_import_row rows[] = {
     {"dtype", "precision", "bf16=bf16-pure fp32=fp32", NULL, false},
     {"compile", "runtime", "true=compile false=eager", NULL, false},
     {"enable_activation_checkpointing", "checkpoint", "true=full false=none", NULL, false},
-    {"enable_activation_offloading", NULL, "false=-", "activations on the host", true},
+    {"enable_activation_offloading", "offload_activations", "true=on false=off", NULL, false},
     {"optimizer_in_bwd", NULL, "false=-", "an optimizer that runs within backward", true},
     {"optimizer._component_", "optimizer",
      "torch.optim.AdamW=adamw-foreach torch.optim.SGD=sgd bitsandbytes.optim.PagedAdamW8bit=adam8bit "
@@ -42,7 +42,7 @@ static const struct mfu_import_row rows[] = {
     {"optimizer.*", NULL, NULL, training, false},
     {"clip_grad_norm", "grad_clip", NULL, NULL, false},
     {"loss._component_", NULL, NULL, "the loss: set loss_chunks", false}, {"loss*", NULL, NULL, "the loss", false},
-    {"fsdp_cpu_offload", NULL, "false=-", "offloading to the CPU", true},
+    {"fsdp_cpu_offload", "offload_params", "true=on false=off", NULL, false},
     {"custom_sharded_layers*", NULL, NULL, "how FSDP wraps", false},
     {"tensor_parallel_dim", "tp", NULL, NULL, false},
     {"dataset.packed", NULL, "false=-", "how full sequences are: pad_fraction of `train`", true},

@@ -1,0 +1,242 @@
+/*
+ * Laws of offload: bytes leave the GPU and are in the host's memory; copies take their
+ * time, and kernels hide what they can.
+ */
+#include "../unit/any_scenario.h"
+
+#include "cost/collective.h"
+#include "graph/graph.h"
+#include "plan/exchanges.h"
+#include "plan/simulation.h"
+
+#define TRIES 120
+
+static struct mfu_plan plan, other;
+static struct mfu_program unrolled;
+
+/* Bytes of a step that go one way. */
+static double moved(const struct mfu_program *p, enum mfu_collective_kind way)
+{
+    double bytes = 0;
+
+    for (int k = 0; k < p->n_segments; k++)
+        for (int i = p->segments[k].first; i < p->segments[k].first + p->segments[k].count; i++)
+            if (p->launches[i].collective.kind == way)
+                bytes += mfu_segment_times(p, &p->segments[k]) * p->launches[i].kernel.launches
+                    * p->launches[i].collective.bytes;
+    return bytes;
+}
+
+static double host_s(const struct mfu_plan *p)
+{
+    struct mfu_exchange list[MFU_MOST_EXCHANGES];
+
+    for (int i = 0, n = mfu_exchanges(p, list); i < n; i++)
+        if (strcmp(list[i].group, "host") == 0)
+            return list[i].time_s;
+    return 0;
+}
+
+/* What a plan of this scenario says, in `plan` without offload and in `other` with. */
+static bool both(const char *key)
+{
+    struct mfu_scenario s;
+
+    next(&s, &plan);
+    s.setting[MFU_S_OFFLOAD_OPTIMIZER] = s.setting[MFU_S_OFFLOAD_PARAMS] = s.setting[MFU_S_OFFLOAD_ACTIVATIONS] = 0;
+    return mfu_plan_make(&plan, &s, NULL) == 0 && replan_as(&other, &s, key, "on");
+}
+
+static void optimizers_leave_as_a_whole(void **unused)
+{
+    int n = 0;
+
+    (void)unused;
+    for (int i = 0; i < TRIES; i++) {
+        const double *without = plan.program.constant_bytes, *with = other.program.constant_bytes;
+
+        if (!both("offload_optimizer") || plan.config.setting[MFU_S_ZERO] != other.config.setting[MFU_S_ZERO])
+            continue;
+        n++;
+        HOLDS(with[MFU_PART_OPTIMIZER] == 0);
+        HOLDS_NEAR(other.program.host_bytes[MFU_PART_OPTIMIZER], without[MFU_PART_OPTIMIZER], EXACT);
+        HOLDS(other.program.host_bytes[MFU_PART_GRADIENTS] > 0);
+        HOLDS(other.step.optimizer_s == 0);
+        /* Each gradient arrives, each new weight returns. */
+        HOLDS(moved(&other.program, MFU_TO_HOST) >= other.program.host_bytes[MFU_PART_GRADIENTS] * (1 - EXACT) / 1.5);
+        if (other.config.accum == 1)
+            HOLDS_NEAR(moved(&other.program, MFU_FROM_HOST),
+                       plan.program.rank_trained * mfu_type_bytes[MFU_F16] * (plan.program.weight_bytes / 2)
+                           * (other.program.host_bytes[MFU_PART_WEIGHTS]
+                              / (plan.program.rank_trained * plan.program.weight_bytes)),
+                       1e-6);
+        HOLDS(other.step.time_s >= host_s(&other) * (1 - 1e-6) - other.step.forward_s - other.step.backward_s);
+    }
+    assert_true(n > 10);
+}
+
+/* What layers save is on the way as often as it is needed, and no longer on the GPU. */
+static void activations_go_and_return(void **unused)
+{
+    int n = 0;
+
+    (void)unused;
+    for (int i = 0; i < TRIES; i++) {
+        double sent, came;
+
+        if (!both("offload_activations"))
+            continue;
+        sent = moved(&other.program, MFU_TO_HOST);
+        came = moved(&other.program, MFU_FROM_HOST);
+        n += sent > 0;
+        HOLDS_NEAR(sent, other.program.accum * other.program.host_bytes[MFU_PART_ACTIVATIONS], 1e-6);
+        HOLDS(came <= sent * (1 + EXACT));
+        HOLDS(other.memory.peak.bytes <= plan.memory.peak.bytes * (1 + 1e-6));
+        HOLDS_NEAR(plan.sums.time_s[MFU_FORWARD], other.sums.time_s[MFU_FORWARD], 0.05);
+        HOLDS(mfu_saved_bytes(&other.program) <= mfu_saved_bytes(&plan.program));
+        HOLDS(mfu_saved_bytes(&plan.program) - mfu_saved_bytes(&other.program)
+              <= sent / other.program.accum * (1 + EXACT));
+    }
+    assert_true(n > 10);
+}
+
+/* A layer that stands for several moves as much as those do, and keeps as much on the GPU. */
+static void counted_layers_are_like_unrolled_ones(void **unused)
+{
+    static const char *const keys[] = {"offload_optimizer", "offload_params", "offload_activations"};
+    int n = 0;
+
+    (void)unused;
+    for (int i = 0; i < TRIES; i++) {
+        struct mfu_peak_memory peak;
+
+        if (!both(keys[i % 3]) || mfu_config_dim(&other.config, "n_layer") > 40)
+            continue;
+        n++;
+        assert_int_equal(mfu_graph_build(&other.config, true, &unrolled, NULL), 0);
+        assert_int_equal(mfu_lifetime_peak(&unrolled, &peak), 0);
+        for (int way = MFU_TO_HOST; way < MFU_TRANSFER_COUNT; way++)
+            HOLDS_NEAR(moved(&other.program, (enum mfu_collective_kind)way),
+                       moved(&unrolled, (enum mfu_collective_kind)way), 1e-6);
+        HOLDS_NEAR(other.memory.peak.bytes, peak.bytes, 0.02);
+        for (int k = 0; k < MFU_PART_COUNT; k++)
+            HOLDS_NEAR(other.program.host_bytes[k], unrolled.host_bytes[k], 1e-6);
+    }
+    assert_true(n > 10);
+}
+
+/* Every copy is made before it is needed: a launch reads no tensor that is not there. */
+static void what_is_read_is_there(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < TRIES / 2; i++) {
+        const struct mfu_program *p = &unrolled;
+
+        if (!both("offload_activations") || mfu_config_dim(&other.config, "n_layer") > 40
+            || mfu_runtimes[other.config.runtime].fuse) /* what a compiler merged names what it no longer needs */
+            continue;
+        assert_int_equal(mfu_graph_build(&other.config, true, &unrolled, NULL), 0);
+        for (int k = 0; k < p->n_launches; k++)
+            for (int v = 0; v < p->launches[k].n_in; v++) {
+                const struct mfu_tensor *t = &p->tensors[p->views[p->launches[k].in[v]].tensor];
+
+                HOLDS(t->born <= k && t->last >= k);
+            }
+    }
+}
+
+/* A faster link costs no time; where nothing hides, the step is as long as the copies. */
+static void links_take_their_time(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < TRIES / 2; i++) {
+        struct mfu_scenario s = {0};
+        double before_s;
+
+        if (!both("offload_optimizer"))
+            continue;
+        s = other.scenario;
+        before_s = other.step.time_s;
+        if (!replan(&other, &s, "link.pinned", 0.2))
+            continue;
+        HOLDS(other.step.time_s >= before_s * (1 - EXACT));
+        if (other.config.setting[MFU_S_DATALOADER_MS] == 0 && replan(&other, &s, "host.adam", 0.05))
+            HOLDS(other.step.time_s > before_s);
+    }
+}
+
+/* By the name of what is offloaded, too; refused where nothing could do it. */
+static void words_and_refusals(void **unused)
+{
+    struct mfu_scenario s =
+        mfu_scenario_start(mfu_catalog_model(catalog, "gpt2", NULL), mfu_catalog_gpu(catalog, "h100-sxm", NULL));
+    struct mfu_config c;
+    struct mfu_error err = {0};
+
+    (void)unused;
+    assert_int_equal(mfu_scenario_set(&s, "offload", "params", &err), 0);
+    assert_int_equal(mfu_scenario_resolve(&s, &c, &err), 0);
+    assert_true(c.setting[MFU_S_ZERO] == 3 && c.setting[MFU_S_OFFLOAD_OPTIMIZER] == 1);
+    assert_true(c.setting[MFU_S_OFFLOAD_ACTIVATIONS] == 0);
+    assert_int_equal(mfu_scenario_set(&s, "activation_offloading", "true", &err), 0);
+    assert_int_equal(mfu_scenario_set(&s, "offload", "weights", &err), -1);
+    assert_int_equal(mfu_scenario_set(&s, "optimizer", "muon", &err), 0);
+    assert_int_equal(mfu_scenario_resolve(&s, &c, &err), -1);
+    assert_non_null(strstr(err.text, "muon runs on GPUs only"));
+    assert_int_equal(mfu_scenario_set(&s, "optimizer", "adamw", &err), 0);
+    assert_int_equal(mfu_scenario_set(&s, "zero", "1", &err), 0);
+    assert_int_equal(mfu_scenario_resolve(&s, &c, &err), -1);
+    assert_non_null(strstr(err.text, "zero 3"));
+}
+
+/* A GPU with NVLink-C2C copies at its rate; a machine's memory may be too small. */
+static void hosts_are_part_of_the_answer(void **unused)
+{
+    const char *const links[] = {"gh200-96gb", "h100-sxm", "rtx3090"};
+    double rate = INFINITY;
+
+    (void)unused;
+    for (size_t i = 0; i < 3; i++) {
+        struct mfu_scenario s =
+            mfu_scenario_start(mfu_catalog_model(catalog, "gpt2-xl", NULL), mfu_catalog_gpu(catalog, links[i], NULL));
+
+        assert_true(replan_as(&other, &s, "offload_optimizer", "on"));
+        assert_true(other.machine.topology.pinned < rate);
+        rate = other.machine.topology.pinned;
+    }
+    {
+        struct mfu_scenario s = mfu_scenario_start(mfu_catalog_model(catalog, "llama-3-70b", NULL),
+                                                   mfu_catalog_gpu(catalog, "v100-32gb-sxm", NULL));
+
+        s.cluster = mfu_catalog_cluster(catalog, "dgx-1", NULL);
+        assert_non_null(s.cluster);
+        assert_int_equal(mfu_scenario_set(&s, "checkpoint", "full", NULL), 0);
+        assert_int_equal(mfu_scenario_set(&s, "precision", "fp16", NULL), 0);
+        assert_true(replan_as(&other, &s, "offload_params", "on"));
+        assert_true(other.memory.host_node_bytes > other.memory.host_capacity_bytes);
+        assert_true(mfu_plan_fits(&other) == 0);
+    }
+}
+
+static int close_all(void **state_)
+{
+    mfu_plan_release(&plan);
+    mfu_plan_release(&other);
+    mfu_program_free(&unrolled);
+    return close_any(state_);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(optimizers_leave_as_a_whole),
+        cmocka_unit_test(activations_go_and_return),
+        cmocka_unit_test(counted_layers_are_like_unrolled_ones),
+        cmocka_unit_test(what_is_read_is_there),
+        cmocka_unit_test(links_take_their_time),
+        cmocka_unit_test(words_and_refusals),
+        cmocka_unit_test(hosts_are_part_of_the_answer),
+    };
+
+    return cmocka_run_group_tests(tests, open_any, close_all);
+}
