@@ -229,14 +229,14 @@ printf 'extends: llama-2-7b\nname: X\ndims: {n_layers: 24}\n' >typo.yaml
 expect 1 "^hint: did you mean 'n_layer'?" -e 'model ./typo.yaml'
 
 # What an imported file says and nothing predicts is kept with the scenario.
-printf '{"train_micro_batch_size_per_gpu": 4, "zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu"}}}' >ds.json
+printf '{"train_micro_batch_size_per_gpu": 4, "zero_optimization": {"stage": 2, "offload_optimizer": {"device": "nvme"}}}' >ds.json
 for begin in 'import ds.json' 'source ds.mfu' 'set batch 2; keep x; reset; use x'; do
     [ "$begin" = 'source ds.mfu' ] && expect 0 '' -q -e 'import ds.json; save ds.mfu'
     [ "${begin#set}" = "$begin" ] || begin="source ds.mfu; $begin"
-    expect 1 "'fits' is unknown: .*offload_optimizer.device cpu" -q -e "$begin; check fits"
-    expect 1 'unknown, not modelled: .*cpu' -q -e "$begin; solve batch"
-    expect 1 'unknown, not modelled: .*cpu' -q -e "$begin; solve batch where fits and mfu > 1%"
-    expect 1 'unknown, not modelled: .*cpu' -q -e "$begin; search maximize mfu batch=1..4 where fits"
+    expect 1 "'fits' is unknown: .*offload_optimizer.device nvme" -q -e "$begin; check fits"
+    expect 1 'unknown, not modelled: .*nvme' -q -e "$begin; solve batch"
+    expect 1 'unknown, not modelled: .*nvme' -q -e "$begin; solve batch where fits and mfu > 1%"
+    expect 1 'unknown, not modelled: .*nvme' -q -e "$begin; search maximize mfu batch=1..4 where fits"
     expect 0 '' -q -e "$begin; unset not_modelled; check fits; solve batch"
 done
 
