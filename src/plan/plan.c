@@ -306,11 +306,12 @@ void mfu_plan_shares(const struct mfu_plan *p, double share[MFU_COEFFICIENT_COUN
  * the step that it rules.  What they cannot explain is the spread of published
  * runs, by runtime, and wider where several GPUs have to agree; real loops
  * also do what no graph of the model holds (loaders, logging, callbacks), so
- * that the interval lies higher than the prediction by model.excess. */
+ * that the interval lies higher than the prediction by model.excess, and reaches up
+ * to model.unseen further, of which nothing else knows. */
 static void interval(struct mfu_plan *p)
 {
     const struct mfu_coefficients *known = &p->config.gpu->coefficients;
-    double share[MFU_COEFFICIENT_COUNT], variance, excess, total = p->step.time_s;
+    double share[MFU_COEFFICIENT_COUNT], variance, excess, unseen = 0, total = p->step.time_s;
     const struct mfu_runtime *runtime = &mfu_runtimes[p->config.runtime];
 
     mfu_plan_shares(p, share);
@@ -321,8 +322,9 @@ static void interval(struct mfu_plan *p)
         if (share[i] > 0 && known->sigma[i] > 0)
             variance += pow(share[i] * known->sigma[i], 2);
     p->step.low_s = total * exp(fmin(excess - SIGMAS * sqrt(variance), 0));
-    p->step.high_s =
-        total * exp(excess + SIGMAS * sqrt(variance)) + (runtime->c_program ? 0 : p->machine.c[MFU_C_MODEL_UNSEEN]);
+    if (!runtime->c_program)
+        unseen = p->machine.c[MFU_C_MODEL_UNSEEN] / total;
+    p->step.high_s = total * exp(excess + sqrt(SIGMAS * SIGMAS * variance + unseen * unseen));
 }
 
 /* Cards of a size differ by this much in what they offer, where none of the kind has reported it (DRIVER_SHARE,
