@@ -1,14 +1,25 @@
 /*
- * local_gpu.c - four functions of libnvidia-ml.so.1, which the driver installs.
+ * local_gpu.c - some functions of libnvidia-ml.so.1, which the driver installs.
  *
  * Its header need not be there: the public interface has kept these since version 2.
  */
 #include "repl/local_gpu.h"
 
 #include <dlfcn.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define NAME_MAX_ 96 /* NVML_DEVICE_NAME_V2_BUFFER_SIZE */
+
+/* nvmlUtilization_t, nvmlMemory_t */
+struct utilization {
+    unsigned gpu, memory; /* percent */
+};
+struct memory {
+    unsigned long long total, free, used;
+};
+#define SM_CLOCK 1 /* NVML_CLOCK_SM */
 
 struct nvml {
     void *library;
@@ -16,6 +27,12 @@ struct nvml {
     int (*count)(unsigned *);
     int (*by_index)(unsigned, void **);
     int (*name)(void *, char *, unsigned);
+    /* meters; an old driver lacks some */
+    int (*utilization)(void *, struct utilization *);
+    int (*memory)(void *, struct memory *);
+    int (*power)(void *, unsigned *milliwatts);
+    int (*clock)(void *, int type, unsigned *mhz);
+    int (*reasons)(void *, unsigned long long *);
 };
 
 /* ISO C has no cast from an object pointer to a function's; POSIX has this. */
@@ -61,4 +78,79 @@ int mfu_local_gpus(const char *library, char *name, unsigned size)
     n.shutdown();
     dlclose(n.library);
     return same;
+}
+
+/* ---- meters ----------------------------------------------------------------- */
+
+struct nvml *mfu_local_open(const char *library)
+{
+    struct nvml *n = calloc(1, sizeof *n);
+
+    if (!n || open_library(n, library) < 0) {
+        free(n);
+        return NULL;
+    }
+    find(n->library, "nvmlDeviceGetUtilizationRates", &n->utilization);
+    find(n->library, "nvmlDeviceGetMemoryInfo", &n->memory);
+    find(n->library, "nvmlDeviceGetPowerUsage", &n->power);
+    find(n->library, "nvmlDeviceGetClockInfo", &n->clock);
+    if (!find(n->library, "nvmlDeviceGetCurrentClocksEventReasons", &n->reasons))
+        find(n->library, "nvmlDeviceGetCurrentClocksThrottleReasons", &n->reasons);
+    return n;
+}
+
+int mfu_local_read(struct nvml *n, struct mfu_gpu_meters *m)
+{
+    unsigned count = 0, read = 0;
+
+    *m = (struct mfu_gpu_meters){.limits = 0};
+    n->count(&count);
+    for (unsigned i = 0; i < count; i++) {
+        struct utilization u = {0};
+        struct memory memory = {0};
+        unsigned milliwatts = 0, mhz = 0;
+        unsigned long long reasons = 0;
+        void *device;
+
+        if (n->by_index(i, &device) != 0)
+            continue;
+        read++;
+        m->utilization += n->utilization && n->utilization(device, &u) == 0 ? u.gpu / 100. : (double)NAN;
+        m->power_w += n->power && n->power(device, &milliwatts) == 0 ? milliwatts / 1e3 : (double)NAN;
+        m->clock_hz += n->clock && n->clock(device, SM_CLOCK, &mhz) == 0 ? mhz * 1e6 : (double)NAN;
+        if (n->memory && n->memory(device, &memory) == 0 && (double)memory.used > m->memory_bytes)
+            m->memory_bytes = (double)memory.used;
+        if (n->reasons && n->reasons(device, &reasons) == 0)
+            m->limits |= reasons;
+    }
+    m->utilization /= read;
+    m->power_w /= read;
+    m->clock_hz /= read;
+    return read > 0 ? 0 : -1;
+}
+
+void mfu_local_close(struct nvml *n)
+{
+    if (!n)
+        return;
+    n->shutdown();
+    dlclose(n->library);
+    free(n);
+}
+
+const char *mfu_local_limit(unsigned long long limits)
+{
+    static const struct {
+        unsigned long long bits; /* nvmlClocksEventReason* */
+        const char *name;
+    } rows[] = {{0x20 | 0x40, "heat"},
+                {0x80, "the power supply"},
+                {0x08, "hardware"},
+                {0x04, "the power limit"},
+                {0x02, "clocks that were set"}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (limits & rows[i].bits)
+            return rows[i].name;
+    return "";
 }

@@ -32,6 +32,8 @@ void mfu_text_collectives(FILE *, const struct mfu_term *, const struct mfu_sing
 /* A measured run beside its prediction. */
 struct mfu_observation;
 void mfu_text_observation(FILE *, const struct mfu_term *, const struct mfu_observation *);
+/* The figures so far, each beside its prediction, behind `stamp`. */
+void mfu_text_watched(FILE *, const struct mfu_term *, const struct mfu_observation *, const char *stamp);
 
 /* Claims, one below the other. */
 struct mfu_audits;

@@ -263,6 +263,25 @@ says '^occupancy - ' -q -e 'explain warp'
 says '^SM - ' -q -e 'explain block'
 says 'half_weights off . on (follows from zero)' -e 'set gpus 2 zero 3'
 
+# A recorded stream, through a pipe that comes in parts; a log that grows; nobody who reads.
+export MFUPLAN_NVML=/nonexistent
+says 'throttling: the SM clock fell' -e 'gpu h100; model llama-3-8b' -e "watch '$data/tests/data/logs/nvidia-smi.csv' for 0s"
+expect 1 'no GPU that a driver knows' -e 'watch'
+(head -20 "$data/tests/data/logs/dcgmi.txt"; sleep 0.2; tail -n +21 "$data/tests/data/logs/dcgmi.txt") |
+    "$program" --data-dir "$data" -e 'gpu h100; model gpt2; set batch 16' -e 'watch - every 50ms' >out 2>err ||
+    { echo "watch -: status $?"; cat err; failed=1; }
+grep -q 'memory-bound: SMs have work' out || { echo 'watch -: no symptom'; cat out; failed=1; }
+head -40 "$data/tests/data/logs/nanogpt-train1.log" >grows.log
+(sleep 0.3; tail -n +41 "$data/tests/data/logs/nanogpt-train1.log" >>grows.log) &
+says 'within' -e 'gpu rtx4070; model gpt2' -e 'watch grows.log every 100ms for 1s'
+wait
+[ "$(grep -c 'step time 9.3.* s (' out)" -ge 2 ] || { echo 'watch: the log did not grow'; cat out; failed=1; }
+timeout 20 "$program" --data-dir "$data" -e 'gpu rtx4070; model gpt2' -e 'watch grows.log every 50ms for 1s' | head -1 >out
+"$program" --data-dir "$data" -e 'gpu rtx4070; model gpt2' -e 'watch grows.log' >out 2>err & watcher=$!
+sleep 0.5; kill -INT $watcher
+wait $watcher || { echo "watch: status $? after an interrupt"; failed=1; }
+unset MFUPLAN_NVML
+
 # One logged run improves the prediction of another configuration.
 logs=$data/tests/data/logs
 other='set n_embd 384 batch 16 accum 32'

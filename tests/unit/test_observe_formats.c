@@ -79,6 +79,97 @@ static void each_is_read(void **state)
     }
 }
 
+/* Tables of meters: what they say together, and what changed. */
+static void tables_of_meters(void **state)
+{
+    struct mfu_observation *o = observe_on("h100-sxm", LOGS "dcgmi.txt", NULL, "model llama-3-8b");
+
+    (void)state;
+    assert_string_equal(o->source, "dcgmi");
+    assert_int_equal(o->lines_used, 48);
+    assert_near(o->figure[MFU_FIGURE_UTILIZATION], 0.998, 1e-6);
+    assert_near(o->figure[MFU_FIGURE_SM_ACTIVE], 0.93, 0.01);
+    assert_near(o->figure[MFU_FIGURE_TENSOR_ACTIVE], 0.21, 0.02);
+    assert_near(o->figure[MFU_FIGURE_DRAM_ACTIVE], 0.62, 0.01);
+    assert_near(o->figure[MFU_FIGURE_SMI_USED], 61234 * 0x1p20, 1e-9);
+    assert_non_null(found(o, "memory-bound"));
+    assert_null(found(o, "throttling"));
+    mfu_observation_free(o);
+    o = observe_on("h100-sxm", LOGS "nvidia-smi.csv", NULL, NULL);
+    assert_string_equal(o->source, "nvidia-smi");
+    assert_int_equal(o->lines_used, 57); /* the idle ones are none of the run's */
+    assert_near(o->figure[MFU_FIGURE_POWER], 640, 0.01);
+    assert_non_null(found(o, "throttling"));
+    mfu_observation_free(o);
+}
+
+/* A meter bounds the next one. */
+static void meters_that_contradict(void **state)
+{
+    static const struct {
+        const char *figures;
+        bool contradicts;
+    } rows[] = {{"utilization 99 sm_active 90 tensor_active 60", false},
+                {"utilization 50 sm_active 90", true},
+                {"sm_active 50 tensor_active 60", true},
+                {"tensor_active 30 step_ms 1216 batch 8 accum 64 runtime compile gpu h100-sxm", true},
+                {"tensor_active 60 step_ms 1216 batch 8 accum 64 runtime compile gpu h100-sxm", false}};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_observation *o = observe(NULL, rows[i].figures);
+
+        if (!found(o, "meter-contradiction") == rows[i].contradicts)
+            fail_msg("%s: MFU %g", rows[i].figures, o->mfu);
+        mfu_observation_free(o);
+    }
+}
+
+/* The order of the questions: each symptom where its reading is the first gap. */
+static void symptoms_of_meters(void **state)
+{
+    static const char *const rows[][2] = {
+        {"utilization 99 sm_active 40", "few-sms"},
+        {"utilization 99 sm_active 92 tensor_active 20 dram_active 60", "memory-bound"},
+        {"utilization 99 sm_active 92 tensor_active 5 dram_active 20", "tensor-idle"},
+        {"utilization 99 power 70", "little-power"},
+        {"utilization 60", "launch-bound"}};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_observation *o = observe(NULL, rows[i][0]);
+
+        if (!found(o, rows[i][1]))
+            fail_msg("%s: no %s", rows[i][0], rows[i][1]);
+        mfu_observation_free(o);
+    }
+}
+
+/* A run that grows slower is told; one that varies is not. */
+static void drift(void **state)
+{
+    char text[2][8192];
+    size_t n[2] = {0};
+    struct scratch folder;
+    struct mfu_observation *o;
+
+    (void)state;
+    for (int i = 0; i < 80; i++)
+        for (int k = 0; k < 2; k++)
+            n[k] += (size_t)snprintf(text[k] + n[k], sizeof text[k] - n[k], "step %d step_ms %d batch 8 accum 64\n", i,
+                                     9340 + i * 83 % 7 * 20 + (k == 0 ? 12 * i : 0));
+    scratch_begin(&folder);
+    o = observe(scratch_file(&folder, "slower.log", text[0]), NULL);
+    assert_near(o->drift, 0.07, 0.3);
+    assert_non_null(found(o, "slowing"));
+    mfu_observation_free(o);
+    o = observe(scratch_file(&folder, "varies.log", text[1]), NULL);
+    assert_true(fabs(o->drift) < 0.01);
+    assert_null(found(o, "slowing"));
+    mfu_observation_free(o);
+    scratch_end(&folder);
+}
+
 /* The meters of a run on disk are figures, too. */
 static void meters_of_wandb(void **state)
 {
@@ -228,8 +319,11 @@ static void config_as_imported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_is_read),  cmocka_unit_test(meters_of_wandb), cmocka_unit_test(own_model_is_kept),
-        cmocka_unit_test(damaged_files), cmocka_unit_test(several_files),   cmocka_unit_test(config_as_imported),
+        cmocka_unit_test(each_is_read),       cmocka_unit_test(meters_of_wandb),
+        cmocka_unit_test(own_model_is_kept),  cmocka_unit_test(damaged_files),
+        cmocka_unit_test(several_files),      cmocka_unit_test(config_as_imported),
+        cmocka_unit_test(tables_of_meters),   cmocka_unit_test(meters_that_contradict),
+        cmocka_unit_test(symptoms_of_meters), cmocka_unit_test(drift),
     };
 
     return cmocka_run_group_tests(tests, open_catalog, close_catalog);

@@ -73,6 +73,7 @@ static const char *origin(const void *object, size_t i, struct mfu_value *v)
     X(MAYBE_NUMBER, communication_s,        MFU_SECONDS,    FIGURE(COMMUNICATION), "waiting for other GPUs") \
     X(MAYBE_NUMBER, loader_s,               MFU_SECONDS,    FIGURE(LOADER),        "waiting for the data loader") \
     X(NUMBER,       step_time_spread,       MFU_RATIO,      r->spread,             "of the step time, robust") \
+    X(MAYBE_NUMBER, step_time_drift,        MFU_RATIO,      r->drift,              "of the step time, from the first quarter of the run to the last") \
     X(NUMBER,       tokens_per_step,        MFU_TOKENS,     r->tokens_per_step,    "of the configuration") \
     X(NUMBER,       mfu,                    MFU_RATIO,      r->mfu,                "by the time, against this GPU's own peak") \
     X(MAYBE_NUMBER, params_stated,          MFU_PARAMS,     r->params,             "as the log states them") \

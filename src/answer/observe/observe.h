@@ -99,6 +99,7 @@ struct mfu_observation {
     bool batch_open;        /* nor does a program: therefore it is not predicted */
     double params;          /* stated, or NAN */
     double params_digit;    /* what its last digit is worth */
+    double drift;           /* of the step time over the run; NAN: too few steps */
     bool model_unknown;     /* nobody says which model it was */
     bool rate_per_gpu;      /* tokens/s are one GPU's */
     double gpus;            /* of the run, whatever the plan below is of */
@@ -142,6 +143,13 @@ const struct mfu_understood *mfu_observe_understood(const struct mfu_observation
 /* The setting that alone comes nearest to a measured figure of memory, at least half of
  * the way: "checkpoint full, not none"; "" if none does. */
 void mfu_observe_memory_gap(struct mfu_observation *, double measured, double predicted, char *text, size_t size);
+
+/* How much larger (or smaller, below 0) a figure is in the last quarter of a log's records than in the first after
+ * the warm-up, and its value then; NAN: too few. */
+double mfu_observe_drift(const struct mfu_log *, enum mfu_figure, double *from);
+
+/* What of a log, or of a table of meters, changed over the run: as findings, and o->drift of step times. */
+void mfu_observe_drifts(struct mfu_observation *, const struct mfu_log *);
 
 /* What could explain a step time outside of the interval. */
 void mfu_observe_gap(struct mfu_observation *);

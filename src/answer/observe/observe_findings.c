@@ -9,12 +9,11 @@
 
 #include "plan/conventions.h"
 #include "answer/observe/observe.h"
+#include "answer/observe/observe_reading.h"
 #include "scenario/setting.h"
 #include "base/short.h"
 
-static struct mfu_finding *find(struct mfu_observation *o, const char *code, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-static struct mfu_finding *find(struct mfu_observation *o, const char *code, const char *format, ...)
+struct mfu_finding *mfu_observe_find(struct mfu_observation *o, const char *code, const char *format, ...)
 {
     struct mfu_finding *f = &o->findings[o->n_findings];
     va_list args;
@@ -63,13 +62,14 @@ static void convention(struct mfu_observation *o)
     if (fabs(full / o->counted - 1) > 0.03)
         snprintf(counts, sizeof counts, "; it counts %s per token where full attention is %s", Q(o->counted, MFU_FLOP),
                  Q(full, MFU_FLOP));
-    f = find(o, "mfu-convention", "%s %.4g %% %s %s%s%s; of the %s's own %s (dense %s, rated clock) it is %.1f %%%s%s",
-             o->format ? "the log's" : "the", percent(logged),
-             o->convention_assumed ? "are assumed to be of" : "are of", Q(o->peak_flops, MFU_FLOP_PER_S),
-             !other_peak ? ", this card's"
-                 : a100  ? ", an A100's peak"
-                         : "",
-             counts, g->name, Q(own, MFU_FLOP_PER_S), mfu_peak_names[p->mfu.peak], percent(mfu), boosted, contrary);
+    f = mfu_observe_find(
+        o, "mfu-convention", "%s %.4g %% %s %s%s%s; of the %s's own %s (dense %s, rated clock) it is %.1f %%%s%s",
+        o->format ? "the log's" : "the", percent(logged), o->convention_assumed ? "are assumed to be of" : "are of",
+        Q(o->peak_flops, MFU_FLOP_PER_S),
+        !other_peak ? ", this card's"
+            : a100  ? ", an A100's peak"
+                    : "",
+        counts, g->name, Q(own, MFU_FLOP_PER_S), mfu_peak_names[p->mfu.peak], percent(mfu), boosted, contrary);
     f->peak_flops = o->peak_flops;
     f->mfu = o->mfu;
 }
@@ -112,13 +112,14 @@ static void size(struct mfu_observation *o)
                  s->contradicts || derived ? "" : " (which the configuration has)");
     else
         snprintf(size_text, sizeof size_text, "%s per token", Q(s->factor * o->counted, MFU_FLOP));
-    f = find(o, "size-contradiction",
-             "%s a step and an MFU of %.4g %% imply %s, not the %s %s: the size, the MFU's peak (%s here), the "
-             "batch or the number of GPUs is another%s",
-             Q(o->figure[MFU_FIGURE_TIME], MFU_SECONDS), percent(o->figure[MFU_FIGURE_MFU]), size_text,
-             wanted > 0 ? Q(isnan(o->params) ? s->configured : o->params, MFU_PARAMS) : Q(o->counted, MFU_FLOP),
-             wanted > 0 && !isnan(o->params) ? "stated" : "configured", Q(o->peak_flops, MFU_FLOP_PER_S),
-             s->contradicts ? explanation(o, why, sizeof why) : "");
+    f = mfu_observe_find(
+        o, "size-contradiction",
+        "%s a step and an MFU of %.4g %% imply %s, not the %s %s: the size, the MFU's peak (%s here), the "
+        "batch or the number of GPUs is another%s",
+        Q(o->figure[MFU_FIGURE_TIME], MFU_SECONDS), percent(o->figure[MFU_FIGURE_MFU]), size_text,
+        wanted > 0 ? Q(isnan(o->params) ? s->configured : o->params, MFU_PARAMS) : Q(o->counted, MFU_FLOP),
+        wanted > 0 && !isnan(o->params) ? "stated" : "configured", Q(o->peak_flops, MFU_FLOP_PER_S),
+        s->contradicts ? explanation(o, why, sizeof why) : "");
     f->implied_params = wanted > 0 ? wanted : (double)NAN;
     f->stated_params = isnan(o->params) ? s->configured : o->params;
     f->implied_n_embd = s->free_n_embd;
@@ -156,9 +157,9 @@ static void time(struct mfu_observation *o)
         snprintf(how, sizeof how, "%.3g times as long", measured / s->time_s);
     else
         snprintf(how, sizeof how, "%.0f %% %s", fabs(percent(measured / s->time_s - 1)), slower ? "slower" : "faster");
-    find(o, slower ? "slower-than-predicted" : "faster-than-predicted",
-         "a step takes %s, predicted %s (90 %%: %s to %s): %s", Q(measured, MFU_SECONDS), Q(s->time_s, MFU_SECONDS),
-         Q(s->low_s, MFU_SECONDS), Q(s->high_s, MFU_SECONDS), how);
+    mfu_observe_find(o, slower ? "slower-than-predicted" : "faster-than-predicted",
+                     "a step takes %s, predicted %s (90 %%: %s to %s): %s", Q(measured, MFU_SECONDS),
+                     Q(s->time_s, MFU_SECONDS), Q(s->low_s, MFU_SECONDS), Q(s->high_s, MFU_SECONDS), how);
     mfu_observe_gap(o);
 }
 
@@ -170,11 +171,11 @@ static void unstated_batch(struct mfu_observation *o)
     if (!o->batch_open || !(o->figure[MFU_FIGURE_TIME] > 0))
         return;
     mfu_observe_gap_of_batch(o);
-    find(o, "batch-unstated",
-         "a step of %.0f tokens takes %s; with batch %g, accum %g it would be %s: state batch, and it is "
-         "predicted",
-         o->tokens_per_step, Q(o->figure[MFU_FIGURE_TIME], MFU_SECONDS), c->batch, c->accum,
-         Q(o->plan.step.time_s, MFU_SECONDS));
+    mfu_observe_find(o, "batch-unstated",
+                     "a step of %.0f tokens takes %s; with batch %g, accum %g it would be %s: state batch, and it is "
+                     "predicted",
+                     o->tokens_per_step, Q(o->figure[MFU_FIGURE_TIME], MFU_SECONDS), c->batch, c->accum,
+                     Q(o->plan.step.time_s, MFU_SECONDS));
 }
 
 static void bounds(struct mfu_observation *o)
@@ -185,29 +186,33 @@ static void bounds(struct mfu_observation *o)
            comm = o->figure[MFU_FIGURE_COMMUNICATION] / time_s;
 
     if (o->stalled > 0)
-        find(o, "input-bound",
-             "%.0f %% of the steps are slow, again and again, and the log does not say why: %s of a mean step "
-             "go there; the loader falls behind (more workers, prefetching), or something evaluates or saves",
-             percent(o->stalls), Q(o->stalled * time_s, MFU_SECONDS));
+        mfu_observe_find(
+            o, "input-bound",
+            "%.0f %% of the steps are slow, again and again, and the log does not say why: %s of a mean step "
+            "go there; the loader falls behind (more workers, prefetching), or something evaluates or saves",
+            percent(o->stalls), Q(o->stalled * time_s, MFU_SECONDS));
     if (wait >= 0.05)
-        find(o, "input-bound",
-             "the step waits %s for the loader, %.0f %% of it: without that %s; more workers, prefetching or "
-             "pinned memory hide it",
-             Q(loader, MFU_SECONDS), percent(wait), Q(time_s - loader, MFU_SECONDS));
+        mfu_observe_find(
+            o, "input-bound",
+            "the step waits %s for the loader, %.0f %% of it: without that %s; more workers, prefetching or "
+            "pinned memory hide it",
+            Q(loader, MFU_SECONDS), percent(wait), Q(time_s - loader, MFU_SECONDS));
     else if (o->predicted && p->limit == MFU_LIMIT_INPUT)
-        find(o, "input-bound",
-             "dataloader_ms %g per micro-step is longer than the GPU's work: the loader sets the step time",
-             p->config.setting[MFU_S_DATALOADER_MS]);
+        mfu_observe_find(o, "input-bound",
+                         "dataloader_ms %g per micro-step is longer than the GPU's work: the loader sets the step time",
+                         p->config.setting[MFU_S_DATALOADER_MS]);
     if (o->predicted && p->limit == MFU_LIMIT_LAUNCH)
-        find(o, "launch-bound",
-             "predicted: the CPU takes %s to launch %s kernels that run for %s; compile, CUDA graphs or a "
-             "larger batch release it",
-             Q(p->step.host_s, MFU_SECONDS), Q(round(p->step.kernels), MFU_COUNT), Q(p->step.busy_s, MFU_SECONDS));
+        mfu_observe_find(o, "launch-bound",
+                         "predicted: the CPU takes %s to launch %s kernels that run for %s; compile, CUDA graphs or a "
+                         "larger batch release it",
+                         Q(p->step.host_s, MFU_SECONDS), Q(round(p->step.kernels), MFU_COUNT),
+                         Q(p->step.busy_s, MFU_SECONDS));
     else if (busy < 0.9 && !(wait >= 0.05) && !(comm >= 0.1))
-        find(o, "launch-bound",
-             "the GPU runs no kernel for %.0f %% of the time, and neither loader nor network is said to hold "
-             "it up: the CPU launches too slowly or waits (.item(), prints); a profile shows which",
-             percent(1 - busy));
+        mfu_observe_find(
+            o, "launch-bound",
+            "the GPU runs no kernel for %.0f %% of the time, and neither loader nor network is said to hold "
+            "it up: the CPU launches too slowly or waits (.item(), prints); a profile shows which",
+            percent(1 - busy));
 }
 
 /* ---- memory --------------------------------------------------------------- */
@@ -221,27 +226,28 @@ static void memory(struct mfu_observation *o)
     bool fragmented = reserved > 1.3 * allocated && reserved - allocated > 0x1p30;
 
     if (used >= 0.92 * m->capacity_bytes)
-        find(o, "memory-pressure",
-             "%s of %s in use (%.0f %%)%s: the allocator may free and retry, which costs time; see "
-             "cudaMalloc retries in torch.cuda.memory_stats()",
-             Q(used, MFU_BYTES), Q(m->capacity_bytes, MFU_BYTES), percent(used / m->capacity_bytes),
-             isnan(o->figure[MFU_FIGURE_SMI_USED]) ? ", context included" : "");
+        mfu_observe_find(o, "memory-pressure",
+                         "%s of %s in use (%.0f %%)%s: the allocator may free and retry, which costs time; see "
+                         "cudaMalloc retries in torch.cuda.memory_stats()",
+                         Q(used, MFU_BYTES), Q(m->capacity_bytes, MFU_BYTES), percent(used / m->capacity_bytes),
+                         isnan(o->figure[MFU_FIGURE_SMI_USED]) ? ", context included" : "");
     else if (fragmented)
-        find(o, "memory-pressure",
-             "%s reserved for %s allocated: %s are cached or fragmented; expandable_segments or an earlier "
-             "empty_cache() give them back",
-             Q(reserved, MFU_BYTES), Q(allocated, MFU_BYTES), Q(reserved - allocated, MFU_BYTES));
+        mfu_observe_find(o, "memory-pressure",
+                         "%s reserved for %s allocated: %s are cached or fragmented; expandable_segments or an earlier "
+                         "empty_cache() give them back",
+                         Q(reserved, MFU_BYTES), Q(allocated, MFU_BYTES), Q(reserved - allocated, MFU_BYTES));
     else if (o->predicted && isnan(used) && !m->fits && o->format && o->format->approximated)
         mfu_observe_note(o, "predicted to need %s of %s, and it ran: %s's blocks hold less than those planned",
                          Q(m->smi_bytes, MFU_BYTES), Q(m->capacity_bytes, MFU_BYTES), o->format->title);
     else if (o->predicted && isnan(used) && !m->fits)
-        find(o, "memory-pressure",
-             "predicted to run out of memory (%s allocated at the peak, %s of context, fragments beside, of "
-             "%s): it ran, so a setting is another",
-             Q(m->peak.bytes, MFU_BYTES), Q(m->context_bytes, MFU_BYTES), Q(m->capacity_bytes, MFU_BYTES));
+        mfu_observe_find(
+            o, "memory-pressure",
+            "predicted to run out of memory (%s allocated at the peak, %s of context, fragments beside, of "
+            "%s): it ran, so a setting is another",
+            Q(m->peak.bytes, MFU_BYTES), Q(m->context_bytes, MFU_BYTES), Q(m->capacity_bytes, MFU_BYTES));
     else if (o->predicted && isnan(used) && m->fill >= 0.95)
-        find(o, "memory-pressure", "predicted: %s of %s in use (%.0f %%); the allocator may free and retry",
-             Q(m->smi_bytes, MFU_BYTES), Q(m->capacity_bytes, MFU_BYTES), percent(m->fill));
+        mfu_observe_find(o, "memory-pressure", "predicted: %s of %s in use (%.0f %%); the allocator may free and retry",
+                         Q(m->smi_bytes, MFU_BYTES), Q(m->capacity_bytes, MFU_BYTES), percent(m->fill));
 }
 
 /* Twice or half the bytes are those of another configuration, whatever the time says.
@@ -267,9 +273,9 @@ static void memory_contradicts(struct mfu_observation *o)
         if (!(ratio > OTHER_MEMORY || ratio < 1 / OTHER_MEMORY))
             continue;
         mfu_observe_memory_gap(o, figures[i].measured, figures[i].predicted, other, sizeof other);
-        find(o, "memory-contradiction", "%s %s, predicted %s%s: a setting is another%s%s",
-             Q(figures[i].measured, MFU_BYTES), figures[i].name, Q(figures[i].predicted, MFU_BYTES),
-             m->fits ? "" : ", which does not fit", *other ? "; the nearest: " : "", other);
+        mfu_observe_find(o, "memory-contradiction", "%s %s, predicted %s%s: a setting is another%s%s",
+                         Q(figures[i].measured, MFU_BYTES), figures[i].name, Q(figures[i].predicted, MFU_BYTES),
+                         m->fits ? "" : ", which does not fit", *other ? "; the nearest: " : "", other);
         return;
     }
 }
@@ -284,4 +290,5 @@ void mfu_observe_explain(struct mfu_observation *o)
     bounds(o);
     memory(o);
     memory_contradicts(o);
+    mfu_observe_meters(o);
 }

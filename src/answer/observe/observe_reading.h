@@ -31,6 +31,15 @@ bool mfu_observe_is_file(const char *path);
 /* The folder of a path, with its '/' or empty. */
 void mfu_observe_folder(char *to, size_t size, const char *path);
 
+/* ---- observe_findings.c, observe_meters.c ------------------------------------ */
+
+/* Puts down something that stands out. */
+struct mfu_finding *mfu_observe_find(struct mfu_observation *, const char *code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* What a GPU's meters say, and how they contradict each other. */
+void mfu_observe_meters(struct mfu_observation *);
+
 /* ---- observe_config.c ---------------------------------------------------- */
 
 /* The scenario of the run: GPU, model, settings by who states them, and batch,

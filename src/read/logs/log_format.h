@@ -36,6 +36,7 @@ struct mfu_error;
     X(TENSOR_ACTIVE, "tensor_active", MFU_RATIO, 1, "tensor activity")                                                 \
     X(DRAM_ACTIVE, "dram_active", MFU_RATIO, 1, "DRAM activity")                                                       \
     X(POWER, "power_w", MFU_WATTS, 1e5, "board power")                                                                 \
+    X(CLOCK, "sm_clock_hz", MFU_HERTZ, 1e11, "SM clock")                                                               \
     X(COMMUNICATION, "communication_s", MFU_SECONDS, 1e7, "communication wait")                                        \
     X(LOADER, "loader_s", MFU_SECONDS, 1e7, "loader wait")
 
@@ -132,6 +133,7 @@ struct mfu_log_format {
     bool fallback;                       /* only if no other format is recognised */
     bool accum_of_all;                   /* accum is stated as the sum over all ranks */
     bool events_in_time;                 /* a step's time holds the evaluation before it */
+    bool meters;                         /* readings of a GPU, and no steps */
     bool of_anything;                    /* any trainer writes it: of which model only a log, or the user, says */
     bool approximated;                   /* its blocks are planned as another family's */
     const char *family, *model;          /* whose graph it trains where nothing says more */
@@ -211,6 +213,9 @@ void mfu_log_scalar_of(struct mfu_log *, int kind, const char *name, double valu
 void mfu_log_scalars_at(struct mfu_log *, double step, double wall_s);
 void mfu_log_scalars_end(struct mfu_log *);
 void mfu_log_scalars_finish(struct mfu_log *); /* a format's `finish` */
+
+/* What meters read at one moment is a record without a step.  Nothing of an idle GPU counts. */
+void mfu_log_reading(struct mfu_log *, const double *figures);
 
 /* Each "key": value of a line, in quotes of either kind: JSON, or what Python prints. */
 void mfu_log_quoted(struct mfu_log *, const char *line,

@@ -45,7 +45,7 @@ static const struct pair_row {
     F("util", UTILIZATION), F("sm_active", SM_ACTIVE), F("sm_activity", SM_ACTIVE), F("sm", SM_ACTIVE),
     F("tensor_active", TENSOR_ACTIVE), F("tensor_activity", TENSOR_ACTIVE), F("tensor", TENSOR_ACTIVE),
     F("tensor_pipe", TENSOR_ACTIVE), F("dram_active", DRAM_ACTIVE), F("dram_activity", DRAM_ACTIVE),
-    F("dram", DRAM_ACTIVE), F("power", POWER), F("board_power", POWER), F("communication", COMMUNICATION),
+    F("dram", DRAM_ACTIVE), F("power", POWER), F("board_power", POWER), F("sm_clock", CLOCK), F("communication", COMMUNICATION),
     F("communication_wait", COMMUNICATION), F("comm", COMMUNICATION), F("comm_wait", COMMUNICATION),
     F("comm_time", COMMUNICATION), F("communication_time", COMMUNICATION), F("loader", LOADER),
     F("loader_wait", LOADER), F("loader_time", LOADER), F("data_wait", LOADER), F("data_time", LOADER),

@@ -441,6 +441,15 @@ void mfu_log_settle(struct mfu_log *log)
     }
 }
 
+void mfu_log_reading(struct mfu_log *log, const double *figures)
+{
+    bool idle = figures[MFU_FIGURE_UTILIZATION] == 0;
+    struct mfu_log_record *r = idle ? NULL : mfu_log_step(log);
+
+    if (r)
+        memcpy(r->figure, figures, sizeof r->figure);
+}
+
 void mfu_log_append(struct mfu_log *log, const struct mfu_log *other)
 {
     for (int i = 0; i < other->n_settings; i++) {

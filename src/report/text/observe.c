@@ -21,8 +21,9 @@ static void source(FILE *out, const struct mfu_term *t, const struct mfu_observa
     }
     mfu_flow_words(&f, MFU_STRONG, "A log of %s.", o->format->title);
     if (o->lines_used > 1)
-        mfu_flow_words(&f, MFU_PLAIN, "Used are %zu steps, in lines %d to %d%s", o->lines_used, o->first_line,
-                       o->last_line, o->n_dropped ? "; dropped:" : ".");
+        mfu_flow_words(&f, MFU_PLAIN, "Used are %zu %s, in lines %d to %d%s", o->lines_used,
+                       o->format->meters ? "readings" : "steps", o->first_line, o->last_line,
+                       o->n_dropped ? "; dropped:" : ".");
     else
         mfu_flow_words(&f, MFU_PLAIN, "Used is line %d%s", o->first_line, o->n_dropped ? "; dropped:" : ".");
     for (int i = 0; i < o->n_dropped; i++)
@@ -191,4 +192,25 @@ void mfu_text_observation(FILE *out, const struct mfu_term *t, const struct mfu_
         fputc('\n', out);
     for (int i = 0; i < o->n_notes; i++)
         mfu_paragraph(out, t, "", 2, MFU_FAINT, "Note: %s.", o->notes[i]);
+}
+
+/* "step time 1.02 s (1.1 s)": a figure beside its prediction. */
+void mfu_text_watched(FILE *out, const struct mfu_term *t, const struct mfu_observation *o, const char *stamp)
+{
+    struct mfu_flow f = mfu_flow_start(out, t, stamp, 10);
+
+    for (int i = 0; i < o->n_compared; i++) {
+        const struct mfu_compared *c = &o->compared[i];
+        bool beside = c->measured >= c->low && c->measured <= c->high, known = !isnan(c->low);
+
+        mfu_flow_piece(&f, known && !beside ? MFU_WARN : MFU_PLAIN, "%s %s%s%s%s", c->name,
+                       c->dim == MFU_RATIO ? P(c->measured) : Q(c->measured, c->dim), isnan(c->predicted) ? "" : " (",
+                       isnan(c->predicted)       ? ""
+                           : c->dim == MFU_RATIO ? P(c->predicted)
+                                                 : Q(c->predicted, c->dim),
+                       isnan(c->predicted) ? "" : ")");
+    }
+    if (fabs(o->drift) >= 0.005)
+        mfu_flow_piece(&f, MFU_PLAIN, "drift %+.1f %%", 100 * o->drift);
+    mfu_flow_end(&f);
 }

@@ -40,7 +40,7 @@ static bool recognise(const char *line)
     char cell[96];
     int n = 0, known = 0, timed = 0;
 
-    if (line[0] == '#' || !strchr(line, ',') || strpbrk(line, "{}=;"))
+    if (line[0] == '#' || !strchr(line, ',') || strpbrk(line, "{}=;") || strstr(line, "utilization.gpu"))
         return false;
     for (const char *p = line; *p; n++) {
         int kind;
