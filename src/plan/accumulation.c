@@ -118,7 +118,11 @@ int mfu_accumulation_learn(struct mfu_accumulation *a, const struct mfu_machine 
     memset(&a->often, 0, sizeof a->often);
     memset(&a->once, 0, sizeof a->once);
     a->tensor_s = a->other_s = (struct mfu_often){0};
-    a->n_throttled = a->n_varying = 0;
+    a->n_throttled = a->n_varying = a->n_firsts = 0;
+    if (!MFU_ROOM(a->alike, g->n_launches, a->cap_alike) || !MFU_ROOM(a->firsts, g->n_launches, a->cap_firsts))
+        return -1;
+    for (int i = 0; i < g->n_launches; i++)
+        a->alike[i] = -1;
     a->least = p->least;
     a->most = p->most;
     for (int k = 0; learned > 0 && k < g->n_segments; k++) {
@@ -139,19 +143,46 @@ static double inside(const struct mfu_l2_use *use, const struct mfu_kernel *k)
     return (use->hot_bytes < k->read_bytes ? use->hot_bytes : k->read_bytes) + use->absorbed_bytes;
 }
 
+static void take_times(struct mfu_often *all, struct mfu_varying_launch *v)
+{
+    all->micro += v->times.micro;
+    all->once += v->times.once;
+    v->all = (struct mfu_often){0};
+}
+
+/* The first launch of the same kernel in the same state of L2: layers are equal. */
+static int first_alike(struct mfu_accumulation *a, const struct mfu_program *g, const struct mfu_pricing *p, int launch)
+{
+    const struct mfu_launch *l = &g->launches[launch];
+
+    for (int i = 0; i < a->n_firsts && a->alike[launch] < 0; i++) {
+        int first = a->firsts[i];
+
+        if (l->phase == g->launches[first].phase && p->uses[launch].hot_bytes == p->uses[first].hot_bytes
+            && p->uses[launch].absorbed_bytes == p->uses[first].absorbed_bytes
+            && memcmp(&l->kernel, &g->launches[first].kernel, sizeof l->kernel) == 0)
+            a->alike[launch] = first;
+    }
+    if (a->alike[launch] < 0)
+        a->alike[launch] = a->firsts[a->n_firsts++] = launch;
+    return a->alike[launch];
+}
+
 /* What a launch that varies does when so many bytes of L2 are dirty; returns how many are behind it. */
 static double vary(struct mfu_accumulation *a, const struct mfu_machine *m, struct mfu_program *g, int number,
                    double accum, double dirty_bytes)
 {
     struct mfu_varying_launch *v = &a->varying[number];
-    const struct mfu_varying_launch *like = &a->varying[v->like];
+    struct mfu_varying_launch *like = &a->varying[v->like];
     const struct mfu_kernel *k = &g->launches[like->launch].kernel;
 
     if (like == v)
         mfu_launch_accumulate(g, v->launch, accum);
     v->use.dirty_bytes = dirty_bytes;
+    v->all = v->times;
     mfu_l2_absorb(mfu_l2_reach(m), k, &v->use);
     if (like != v && like->use.absorbed_bytes == v->use.absorbed_bytes) {
+        take_times(&like->all, v);
         v->price = like->price;
         v->use.flushed_bytes = like->use.flushed_bytes;
     } else {
@@ -168,6 +199,7 @@ static double follow(struct mfu_accumulation *a, const struct mfu_machine *m, co
     const struct mfu_kernel *k = &g->launches[launch].kernel;
     struct mfu_l2_use use = p->uses[launch];
     struct mfu_varying_launch *c;
+    int like;
     double room = mfu_l2_reach(m) - dirty_bytes;
 
     use.dirty_bytes = dirty_bytes;
@@ -178,11 +210,21 @@ static double follow(struct mfu_accumulation *a, const struct mfu_machine *m, co
         return -1;
     while (launch >= g->segments[*segment].first + g->segments[*segment].count)
         ++*segment;
-    c = &a->changed[a->n_changed++];
-    *c = (struct mfu_varying_launch){
-        .launch = launch, .price = p->prices[launch], .times = times_in(&g->segments[*segment])};
+    like = first_alike(a, g, p, launch);
+    c = &a->changed[a->n_changed];
+    *c = (struct mfu_varying_launch){.launch = launch, .like = like, .times = times_in(&g->segments[*segment])};
+    for (int i = 0; i < a->n_changed; i++)
+        if (a->changed[i].like == like && a->changed[i].use.absorbed_bytes == use.absorbed_bytes) {
+            take_times(&a->changed[i].all, c);
+            use.flushed_bytes = a->changed[i].use.flushed_bytes;
+            return mfu_l2_dirty_behind(&use);
+        }
+    c->all = c->times;
+    c->price = p->prices[launch];
     mfu_price_traffic(m, k, inside(&use, k), &c->price);
     mfu_l2_flush(m->bandwidth_bytes_s, k, &c->price, &use);
+    c->use = use;
+    a->n_changed++;
     return mfu_l2_dirty_behind(&use);
 }
 
@@ -232,8 +274,10 @@ bool mfu_accumulation_sums(struct mfu_accumulation *a, const struct mfu_machine 
     for (int i = 0; i < a->n_varying; i++) {
         const struct mfu_varying_launch *v = &a->varying[i];
         const struct mfu_launch *l = &g->launches[a->varying[v->like].launch];
-        double times = times_of(&v->times, accum);
+        double times = times_of(&v->all, accum);
 
+        if (times == 0)
+            continue;
         mfu_sums_add_amount(sums, l, times);
         mfu_sums_add_time(sums, l, &v->price, times);
         other_s += times * v->price.time_s;
@@ -242,7 +286,7 @@ bool mfu_accumulation_sums(struct mfu_accumulation *a, const struct mfu_machine 
         const struct mfu_varying_launch *c = &a->changed[i];
         const struct mfu_launch *l = &g->launches[c->launch];
         const struct mfu_price *before = &p->prices[c->launch];
-        double times = times_of(&c->times, accum);
+        double times = times_of(&c->all, accum);
 
         *(mfu_fills_tensor_cores(l, before) ? &tensor_s : &other_s) -= times * before->time_s;
         *(mfu_fills_tensor_cores(l, &c->price) ? &tensor_s : &other_s) += times * c->price.time_s;
@@ -254,7 +298,7 @@ bool mfu_accumulation_sums(struct mfu_accumulation *a, const struct mfu_machine 
     for (int i = 0; i < a->n_changed; i++) {
         const struct mfu_varying_launch *c = &a->changed[i];
         const struct mfu_launch *l = &g->launches[c->launch];
-        double times = times_of(&c->times, accum);
+        double times = times_of(&c->all, accum);
 
         add_throttled(m, l, p->prices[c->launch], duty, -times, sums);
         add_throttled(m, l, c->price, duty, times, sums);
@@ -267,5 +311,7 @@ void mfu_accumulation_release(struct mfu_accumulation *a)
     free(a->throttled);
     free(a->varying);
     free(a->changed);
+    free(a->alike);
+    free(a->firsts);
     memset(a, 0, sizeof *a);
 }

@@ -29,8 +29,9 @@ struct mfu_equal_launches {
 
 /* A launch that varies, or one behind it that finds something else in L2. */
 struct mfu_varying_launch {
-    int launch, like; /* like: the first of the list that is equal */
+    int launch, like; /* like: of the list, or of all launches, the first that is equal */
     struct mfu_often times;
+    struct mfu_often all; /* with those of equal ones at the same price, which then have none */
     struct mfu_price price;
     struct mfu_l2_use use;
 };
@@ -41,6 +42,8 @@ struct mfu_accumulation {
     struct mfu_equal_launches *throttled;
     struct mfu_varying_launch *varying, *changed; /* those that vary; scratch: others that do, at the last number */
     int n_throttled, n_varying, n_changed, cap_throttled, cap_varying, cap_changed;
+    int *alike, *firsts; /* of each launch that changed once: the first that is equal, or -1; those firsts */
+    int n_firsts, cap_alike, cap_firsts;
     struct mfu_often tensor_s; /* of kernels that fill the tensor cores, before clocks fall; */
     struct mfu_often other_s;  /* of others that do not vary */
     double least, most;        /* shares (accum - 1) / accum for which inputs in L2 are the same ones */
