@@ -3,6 +3,7 @@
  */
 #include "base/printable.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,7 +108,96 @@ struct filter {
     const enum mfu_safe *how;
     char held[LONGEST]; /* the beginning of what ends in a later write */
     size_t n_held;
+    const struct mfu_word *const *words;
+    char word[MFU_WORD_MAX]; /* what may become one that is exchanged */
+    size_t n_word;
+    char before; /* the character in front of it */
+    int gap;     /* columns that words of this cell were shorter than what they stand for; negative: longer */
 };
+
+/* ---- words that are exchanged -------------------------------------------- */
+
+static bool is_of_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '-';
+}
+
+static void drop(struct filter *f, size_t n)
+{
+    f->before = f->word[n - 1];
+    f->n_word -= n;
+    memmove(f->word, f->word + n, f->n_word);
+}
+
+/* Two blanks end a cell of a table: what follows keeps its place. */
+static bool keep_place(struct filter *f, bool last)
+{
+    if (*f->word == '\n')
+        f->gap = 0;
+    if (f->gap == 0 || *f->word != ' ')
+        return true;
+    if (f->n_word < 2)
+        return last;
+    if (f->word[1] == ' ' && f->gap > 0) {
+        fprintf(f->to, "%*s", f->gap, "");
+        f->gap = 0;
+    } else if (f->word[1] == ' ') {
+        f->gap++;
+        drop(f, 1);
+        return keep_place(f, last);
+    }
+    return true;
+}
+
+/* Writes the first word or character that is held; false: it may go on. */
+static bool let_go(struct filter *f, bool last)
+{
+    const struct mfu_word *found = NULL;
+
+    if (!keep_place(f, last))
+        return false;
+    for (const struct mfu_word *w = *f->words; w->ours && !found && !is_of_word(f->before); w++) {
+        size_t n = strlen(w->ours), same = n < f->n_word ? n : f->n_word;
+
+        if (memcmp(w->ours, f->word, same) != 0)
+            continue;
+        if (f->n_word <= n && !last)
+            return false;
+        if (f->n_word >= n && (f->n_word == n || !is_of_word(f->word[n])))
+            found = w;
+    }
+    if (!found) {
+        putc(f->word[0], f->to);
+        drop(f, 1);
+        return true;
+    }
+    fputs(found->theirs, f->to);
+    f->gap += (int)strlen(found->ours) - (int)strlen(found->theirs);
+    drop(f, strlen(found->ours));
+    return true;
+}
+
+static void end_words(struct filter *f)
+{
+    while (f->n_word > 0)
+        let_go(f, true);
+    f->before = 0;
+}
+
+static void put_plain(struct filter *f, const char *p, size_t n)
+{
+    if (!f->words || !*f->words) {
+        fwrite(p, 1, n, f->to);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        f->word[f->n_word++] = p[i];
+        while (f->n_word > 0 && let_go(f, f->n_word == sizeof f->word))
+            ;
+    }
+}
+
+/* ---- what is safe -------------------------------------------------------- */
 
 /* The length of a colour at `p`; 0: none; `left` + 1: it may go on. */
 static size_t colour(const char *p, size_t left)
@@ -176,11 +266,12 @@ static void pass_all(struct filter *f, const char *p, size_t size, bool last)
 
         while (plain < size && ((p[plain] >= ' ' && p[plain] < 0x7F) || p[plain] == '\n'))
             plain++;
-        fwrite(p, 1, plain, f->to);
+        put_plain(f, p, plain);
         p += plain;
         size -= plain;
         if (size == 0)
             return;
+        end_words(f);
         if ((n = pass(f, p, size, last)) == 0) {
             f->n_held = size < LONGEST ? size : LONGEST;
             memcpy(f->held, p, f->n_held);
@@ -217,12 +308,13 @@ static int filter_close(void *cookie)
 
     f->n_held = 0;
     pass_all(f, f->held, n, true);
+    end_words(f);
     status = fflush(f->to);
     free(f);
     return status;
 }
 
-FILE *mfu_safe_stream(FILE *to, const enum mfu_safe *how)
+FILE *mfu_safe_stream(FILE *to, const enum mfu_safe *how, const struct mfu_word *const *words)
 {
     struct filter *f = calloc(1, sizeof *f);
     FILE *out = NULL;
@@ -230,6 +322,7 @@ FILE *mfu_safe_stream(FILE *to, const enum mfu_safe *how)
     if (f) {
         f->to = to;
         f->how = how;
+        f->words = words;
         out = fopencookie(f, "w", (cookie_io_functions_t){.write = filter_write, .close = filter_close});
     }
     if (!out)

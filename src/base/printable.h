@@ -39,9 +39,17 @@ enum mfu_safe {
     MFU_SAFE_JSON     /* nothing: control characters are written as \uXXXX */
 };
 
+/* A word or phrase, and what stands in its place; a list ends with NULL, and what begins alike stands
+ * the longest first. */
+struct mfu_word {
+    const char *ours, *theirs;
+};
+#define MFU_WORD_MAX 48 /* bytes of a phrase, with the one behind it */
+
 /* A stream that writes to `to` what is safe of what is written to it; unlike
- * `to` it has no descriptor.  `*how` is read at every write.  Closing it leaves
- * `to` open.  NULL: out of memory. */
-FILE *mfu_safe_stream(FILE *to, const enum mfu_safe *how);
+ * `to` it has no descriptor.  `*how` is read at every write, and so is `*words`: whole words that are
+ * exchanged, but in columns, whose gaps keep their place.  `words` or `*words` may be NULL.  Closing it
+ * leaves `to` open.  NULL: out of memory. */
+FILE *mfu_safe_stream(FILE *to, const enum mfu_safe *how, const struct mfu_word *const *words);
 
 #endif

@@ -9,7 +9,6 @@
 #include "cost/law.h"
 #include "descriptor/gpu.h"
 
-#define WARP 32.           /* threads */
 #define KIB 1024.          /* bytes */
 #define PARTITIONS 4.      /* of an SM, each with its own registers (cuda_occupancy.h) */
 #define REGISTER_UNIT 256. /* registers are given to warps in these (cuda_occupancy.h) */
@@ -34,6 +33,12 @@ static double known(double x, double otherwise)
     return x > 0 ? x : otherwise;
 }
 
+/* Threads that run as one: a warp of 32, a wavefront of 32 or 64. */
+static double wave_of(const struct mfu_gpu *g)
+{
+    return known(g->max_threads / g->max_warps, 32);
+}
+
 static struct limits limits_of(const struct mfu_gpu *g)
 {
     struct limits l = {g->compute_capability, NAN, NAN, NAN};
@@ -41,7 +46,7 @@ static struct limits limits_of(const struct mfu_gpu *g)
     for (size_t i = 0; i < sizeof of_capability / sizeof of_capability[0]; i++)
         if (g->compute_capability >= of_capability[i].capability)
             l = of_capability[i];
-    l.warps = known(g->max_warps, g->max_threads > 0 ? g->max_threads / WARP : l.warps);
+    l.warps = known(g->max_warps, g->max_threads > 0 ? g->max_threads / wave_of(g) : l.warps);
     l.blocks = known(g->max_blocks, l.blocks);
     l.shared_bytes = known(g->shared_bytes, l.shared_bytes);
     return l;
@@ -63,16 +68,16 @@ static void least(struct mfu_occupancy *o, double blocks, const char *limit)
 void mfu_occupancy(const struct mfu_gpu *g, const struct mfu_grid *grid, struct mfu_occupancy *o)
 {
     struct limits l = limits_of(g);
-    double registers = known(g->registers_bytes, REGISTERS_BYTES) / 4;
+    double registers = known(g->registers_bytes, REGISTERS_BYTES) / 4, wave = wave_of(g);
     bool ampere = g->compute_capability >= 8.0; /* the driver keeps 1 KiB per block */
     double shared = round_up(grid->shared_bytes + (ampere ? 1 * KIB : 0), ampere ? 128 : 256);
 
     *o = (struct mfu_occupancy){
-        .warps = ceil(grid->threads / WARP), .most_warps = l.warps, .by_registers = INFINITY, .by_shared = INFINITY};
+        .warps = ceil(grid->threads / wave), .most_warps = l.warps, .by_registers = INFINITY, .by_shared = INFINITY};
     o->by_warps = floor(l.warps / o->warps);
     o->by_blocks = l.blocks;
     if (grid->registers > 0) {
-        double of_warp = round_up(grid->registers * WARP, REGISTER_UNIT);
+        double of_warp = round_up(grid->registers * wave, REGISTER_UNIT);
         double warps = floor(registers / PARTITIONS / of_warp) * PARTITIONS;
 
         o->by_registers = floor(warps / round_up(o->warps, PARTITIONS));
@@ -135,7 +140,7 @@ static double running_peak(const struct mfu_machine *m, const struct mfu_kernel 
  * rounds are those of one block per SM. */
 static void fill_sms(struct mfu_reading *r, double resident, double sms, bool product)
 {
-    double fit = resident >= 1 ? resident : 1, warps = ceil(r->grid.threads / WARP);
+    double fit = resident >= 1 ? resident : 1, warps = r->limit.warps;
     struct mfu_waves slots = mfu_waves(r->grid.blocks, sms, fit);
     struct mfu_waves w = product ? mfu_waves(r->grid.blocks, sms, 1) : slots;
 

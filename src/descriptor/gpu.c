@@ -28,6 +28,15 @@ const char *const mfu_peak_names[MFU_PEAK_COUNT] = {
 #undef X
 };
 
+const char *mfu_gpu_generation(char buf[32], const struct mfu_gpu *g)
+{
+    if (*g->isa)
+        snprintf(buf, 32, "%s", g->isa);
+    else
+        snprintf(buf, 32, "compute capability %.1f", g->compute_capability);
+    return buf;
+}
+
 /* The keys --------------------------------------------------------------- */
 
 #define AT(field) .offset = offsetof(struct mfu_gpu, field)
@@ -46,6 +55,7 @@ static const struct mfu_field top_fields[] = {
     {"chip", TEXT(chip)},
     {"family", TEXT(family), .required = 1},
     {"compute_capability", .dim = MFU_COUNT, AT(compute_capability), RANGE(1, 100)},
+    {"isa", TEXT(isa)},
     {"sms", .dim = MFU_COUNT, AT(sms), RANGE(1, 4096), .required = 1},
     {"tensor_cores", .dim = MFU_COUNT, AT(tensor_cores), RANGE(0, 65536)},
     {"confidence", TEXT(confidence)},

@@ -19,7 +19,8 @@ struct mfu_gpu {
     char path[256];
     char name[80]; /* "GeForce RTX 4070" */
     char vendor[16], architecture[32], chip[24], family[32];
-    double compute_capability; /* 8.9 */
+    double compute_capability; /* 8.9; NAN: not NVIDIA's */
+    char isa[16];              /* "gfx942" of a card that has no compute capability */
     double sms, tensor_cores;
     double base_hz, boost_hz;
     double tensor_hz; /* the clock behind the printed tensor peaks */
@@ -49,6 +50,9 @@ struct mfu_gpu {
     char calibrated[24], calibrated_with[160]; /* date of the calibration that is in force, "": none; its software */
     const struct mfu_cluster *usual; /* the cluster that it usually stands in; lent by the catalog, NULL without */
 };
+
+/* Which generation of kernels it runs: "compute capability 8.9", or "gfx942".  Returns `buf`. */
+const char *mfu_gpu_generation(char buf[32], const struct mfu_gpu *);
 
 /* Reads gpus/NAME.yaml; `families` is the folder of the family files, whose
  * coefficients are read first.  Checks what a slip would break: dense peaks

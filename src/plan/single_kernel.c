@@ -110,8 +110,8 @@ static int check_dtype(const struct study *s, struct mfu_error *err)
 {
     if (has(s->gpu, s->dtype))
         return 0;
-    mfu_fail(err, MFU_EINPUT, "dtype: %s has no %s tensor cores (%s, compute capability %.1f)", s->gpu->name,
-             dtypes[s->dtype], s->gpu->architecture, s->gpu->compute_capability);
+    mfu_fail(err, MFU_EINPUT, "dtype: %s has no %s tensor cores (%s, %s)", s->gpu->name, dtypes[s->dtype],
+             s->gpu->architecture, mfu_gpu_generation((char[32]){0}, s->gpu));
     return mfu_error_suggest(err, has(s->gpu, 3) ? "bf16" : has(s->gpu, 2) ? "fp16" : "fp32");
 }
 

@@ -94,6 +94,7 @@ static const char *peak_at(const void *gpu, size_t i, struct mfu_value *v)
     X(TEXT,   name,               0,               g->name,               "as it is sold") \
     X(TEXT,   architecture,       0,               g->architecture,       "Ada, Hopper ...") \
     X(TEXT,   family,             0,               g->family,             "the file of its coefficients") \
+    X(TEXT,   isa,                0,               g->isa,                "instruction set, where there is no compute capability") \
     X(NUMBER, compute_capability, MFU_COUNT,       g->compute_capability, "of CUDA") \
     X(NUMBER, sms,                MFU_COUNT,       g->sms,                "streaming multiprocessors") \
     X(NUMBER, size_bytes,         MFU_BYTES,       g->size_bytes,         "memory as it is sold") \
@@ -271,8 +272,8 @@ void mfu_show_gpu(struct mfu_session *s, const struct mfu_gpu *g)
     put_text(s, "name", g->name);
     if (g->calibrated[0])
         put_text(s, "calibrated on", g->calibrated);
-    fprintf(s->out, "%-20s%s %s, family %s, compute capability %.1f\n", "architecture", g->architecture,
-            *g->chip ? g->chip : "(chip unknown)", g->family, g->compute_capability);
+    fprintf(s->out, "%-20s%s %s, family %s, %s\n", "architecture", g->architecture,
+            *g->chip ? g->chip : "(chip unknown)", g->family, mfu_gpu_generation((char[32]){0}, g));
     put(s, "sms", g->sms, MFU_COUNT);
     put(s, "tensor cores", g->tensor_cores, MFU_COUNT);
     put(s, "base clock", g->base_hz, MFU_HERTZ);

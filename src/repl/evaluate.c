@@ -186,6 +186,7 @@ int mfu_eval(struct mfu_session *s, const char *line, struct mfu_error *err)
             status = more;
             break;
         }
+        mfu_session_speak(s);
         status = run(s, &words, err);
         mfu_arena_reset(&arena);
     }

@@ -60,7 +60,7 @@ static bool show(struct mfu_session *s, const char *text, size_t size)
     fflush(s->out);
     to = popen(program(), "w");
     if (to) {
-        if ((safe = mfu_safe_stream(to, &s->safe))) {
+        if ((safe = mfu_safe_stream(to, &s->safe, &s->words))) {
             fwrite(text, 1, size, safe);
             fclose(safe);
         }

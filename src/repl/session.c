@@ -10,6 +10,7 @@
 
 #include "plan/stages.h"
 #include "base/suggest.h"
+#include "descriptor/maker.h"
 
 #define FIRST_MODEL "gpt2"
 #define FIRST_GPU "rtx4070"
@@ -64,11 +65,22 @@ static void push(struct mfu_scenario *list, int *n, const struct mfu_scenario *s
     list[(*n)++] = *scenario;
 }
 
+void mfu_session_speak(struct mfu_session *s)
+{
+    const struct mfu_word *words = s->json ? NULL : mfu_maker(s->memory.now.gpu)->words;
+
+    if (words == s->words)
+        return;
+    fflush(s->out); /* what was said before keeps its words */
+    s->words = words;
+}
+
 void mfu_session_change(struct mfu_session *s, const struct mfu_scenario *next)
 {
     push(s->memory.past, &s->memory.n_past, &s->memory.now);
     s->memory.n_future = 0;
     s->memory.now = *next;
+    mfu_session_speak(s);
 }
 
 static bool is_of(const struct mfu_noted *noted, const char *command)

@@ -67,6 +67,7 @@ struct mfu_session {
     char kept_folder[MFU_PATH_MAX]; /* of scenarios that outlast the conversation; "": none do */
     FILE *out, *errors;             /* stdout, stderr; or streams that write to them what is safe */
     enum mfu_safe safe;             /* what `out` lets through */
+    const struct mfu_word *words;   /* what the GPU's maker calls things; NULL: as the program does */
     bool json;                      /* answers are for programs, */
     bool csv;                       /* and tables instead of objects */
     bool quiet, interactive, quit;
@@ -109,6 +110,9 @@ const char *mfu_session_path(const struct mfu_session *, const char *name, char 
 
 /* Replaces the scenario, remembering the old one for undo. */
 void mfu_session_change(struct mfu_session *, const struct mfu_scenario *);
+
+/* From now on answers to people use the words of the scenario's GPU's maker. */
+void mfu_session_speak(struct mfu_session *);
 
 /* One step back, or forward again; -1 with `err` if there is none. */
 int mfu_session_undo(struct mfu_session *, struct mfu_error *err);

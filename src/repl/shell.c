@@ -47,7 +47,7 @@ int mfu_shell_run(struct mfu_session *s, const char *line, struct mfu_error *err
 /* Exchanges session->out for a stream that writes to `to` what is safe. */
 static int divert(struct mfu_session *s, FILE *to, struct mfu_diversion *d, struct mfu_error *err)
 {
-    FILE *safe = mfu_safe_stream(to, &s->safe);
+    FILE *safe = mfu_safe_stream(to, &s->safe, &s->words);
 
     if (!safe)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");

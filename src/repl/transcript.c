@@ -37,6 +37,7 @@ static int run(struct mfu_session *s, const char *line, struct mfu_error *err)
     s->out = out;
     s->errors = errors;
     put_answer(out, text);
+    fflush(out); /* in the words of this answer */
     free(text);
     return 0;
 }

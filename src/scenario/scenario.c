@@ -409,8 +409,8 @@ static int check_precision(const struct mfu_gpu *g, enum mfu_precision p, struct
 {
     if (has_peak(g, mfu_precisions[p].linear_math))
         return 0;
-    mfu_fail(err, MFU_EINPUT, "precision: %s has no %s tensor cores (%s, compute capability %.1f)", g->name,
-             mfu_precisions[p].name, g->architecture, g->compute_capability);
+    mfu_fail(err, MFU_EINPUT, "precision: %s has no %s tensor cores (%s, %s)", g->name, mfu_precisions[p].name,
+             g->architecture, mfu_gpu_generation((char[32]){0}, g));
     return mfu_error_suggest(err, mfu_precisions[p].instead);
 }
 

@@ -22,11 +22,13 @@ static size_t encode(uint32_t c, char out[5])
 }
 
 /* What the stream makes of a text that is written in two pieces. */
+static const struct mfu_word *words; /* NULL: none */
+
 static char *filtered(enum mfu_safe how, const char *text, size_t size, size_t cut)
 {
     char *result = NULL;
     size_t n = 0;
-    FILE *to = open_memstream(&result, &n), *safe = mfu_safe_stream(to, &how);
+    FILE *to = open_memstream(&result, &n), *safe = mfu_safe_stream(to, &how, &words);
 
     assert_non_null(safe);
     fwrite(text, 1, cut, safe);
@@ -111,12 +113,49 @@ static void a_copy_fits_and_is_utf_8(void **state)
     }
 }
 
+/* Whole words alone, the longest phrase first, and columns stay where they were; however a text is cut. */
+static void words_are_exchanged(void **state)
+{
+    static const struct mfu_word amd[] = {{"nvidia-smi, NVML", "amd-smi umc"},
+                                          {"nvidia-smi", "amd-smi"},
+                                          {"warps", "wavefronts"},
+                                          {"SMs", "CUs"},
+                                          {"SM", "CU"},
+                                          {NULL, NULL}};
+    static const struct {
+        const char *text, *expected;
+    } cases[] = {
+        {"an SM of 132 SMs.\n", "an CU of 132 CUs.\n"},
+        {"SMALL SM_ACTIVE xSM SM-x\n", "SMALL SM_ACTIVE xSM SM-x\n"},
+        {"nvidia-smi, NVML; nvidia-smi, not\n", "amd-smi umc; amd-smi, not\n"},
+        {"nvidia-smi", "amd-smi"},
+        {"= nvidia-smi   57 GiB  used\n= reserved     57 GiB  used\n",
+         "= amd-smi      57 GiB  used\n= reserved     57 GiB  used\n"},
+        {"nvidia-smi total    192\n", "amd-smi total       192\n"},
+        {"warps of SM         32\n", "wavefronts of CU    32\n"},
+        {"warps  32\nwarps  32\n", "wavefronts 32\nwavefronts 32\n"},
+        {"SM \033[1mSM\033[0m \u00d7 SM\n", "CU \033[1mCU\033[0m \u00d7 CU\n"},
+    };
+
+    (void)state;
+    words = amd;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        for (size_t cut = 0; cut <= strlen(cases[i].text); cut++) {
+            char *stream = filtered(MFU_SAFE_COLOURS, cases[i].text, strlen(cases[i].text), cut);
+
+            assert_string_equal(stream, cases[i].expected);
+            free(stream);
+        }
+    words = NULL;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_character_passes_or_is_replaced),
         cmocka_unit_test(known_attacks_are_harmless),
         cmocka_unit_test(a_copy_fits_and_is_utf_8),
+        cmocka_unit_test(words_are_exchanged),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -200,8 +200,8 @@ static int open_streams(struct mfu_session *s)
 {
     static const enum mfu_safe text = MFU_SAFE_TEXT;
 
-    s->out = mfu_safe_stream(stdout, &s->safe);
-    s->errors = mfu_safe_stream(stderr, &text);
+    s->out = mfu_safe_stream(stdout, &s->safe, &s->words);
+    s->errors = mfu_safe_stream(stderr, &text, &s->words);
     if (!s->out || !s->errors)
         return -1;
     setvbuf(s->out, NULL, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF, BUFSIZ);

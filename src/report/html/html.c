@@ -1,6 +1,7 @@
 /*
  * html.c - a plan as a page.
  */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "report/html/html.h"
 #include "report/html/section.h"
 #include "base/atomic_file.h"
+#include "descriptor/maker.h"
 
 /* ---- what sections share --------------------------------------------------- */
 
@@ -124,11 +126,19 @@ static int write_page(FILE *out, const struct mfu_html_report *page, struct mfu_
 
 int mfu_html_write(const char *path, const struct mfu_html_report *page, struct mfu_error *err)
 {
+    static const enum mfu_safe how = MFU_SAFE_TEXT;
+    const struct mfu_word *words = mfu_maker(page->plan->config.gpu)->words;
     struct mfu_atomic_file f;
+    FILE *out;
+    int status;
 
     if (mfu_atomic_file_open(&f, path, err) < 0)
         return -1;
-    if (write_page(f.out, page, err) < 0) {
+    out = mfu_safe_stream(f.out, &how, &words);
+    status = out ? write_page(out, page, err) : mfu_fail(err, MFU_ENOMEM, "out of memory");
+    if (out && fclose(out) != 0 && status == 0)
+        status = mfu_fail(err, MFU_EIO, "%s: %s", path, strerror(errno));
+    if (status < 0) {
         mfu_atomic_file_drop(&f);
         return -1;
     }

@@ -1,0 +1,83 @@
+/*
+ * maker.c - makers and their words, a row each.
+ */
+#include "descriptor/maker.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "descriptor/gpu.h"
+
+/* Counters: RDC's metric_fields (rdc, RdcRocpBase.cc: SM_ACTIVE is VALUBusy, TENSOR_ACTIVE_PERCENT is
+ * MfmaUtil) and amd-smi's usage (amdsmi_engine_usage_t). */
+static const struct mfu_word amd[] = {
+    {"nvidia-smi, NVML, DCGM GR_ENGINE_ACTIVE", "amd-smi gfx_activity"},
+    {"DCGM NVLINK_TX_BYTES or PCIE_TX_BYTES", "RDC XGMI_TOTAL_WRITE_KB or PCIE_TX"},
+    {"DCGM PIPE_TENSOR_ACTIVE", "RDC TENSOR_ACTIVE_PERCENT"},
+    {"DCGM SM_OCCUPANCY", "RDC OCC_PER_ACTIVE_CU"},
+    {"DCGM SM_ACTIVE", "RDC SM_ACTIVE (VALU)"},
+    {"DCGM DRAM_ACTIVE", "RDC EVAL_MEM_R_BW, _W_BW"},
+    {"nvidia-smi, NVML", "amd-smi umc_activity"},
+    {"CUDA out of memory", "HIP out of memory"},
+    {"CUDA context", "HIP context"},
+    {"CUDA kernels", "HIP kernels"},
+    {"CUDA graphs", "HIP graphs"},
+    {"CUDA graph", "HIP graph"},
+    {"CUDA cores", "vector units"},
+    {"tensor cores", "matrix cores"},
+    {"tensor core", "matrix core"},
+    {"tensor pipe", "matrix pipe"},
+    {"nvidia-smi", "amd-smi"},
+    {"DCGM's", "RDC's"},
+    {"DCGM", "RDC"},
+    {"NVML", "AMD SMI"},
+    {"NVLinks", "xGMI links"},
+    {"NVLink", "xGMI"},
+    {"NCCL", "RCCL"},
+    {"cuBLAS", "hipBLASLt"},
+    {"warps", "wavefronts"},
+    {"warp", "wavefront"},
+    {"SMs", "CUs"},
+    {"SM", "CU"},
+    {NULL, NULL},
+};
+
+/* Of its counters only a share of busy time is shown to users (powermetrics(1)). */
+static const struct mfu_word apple[] = {
+    {"nvidia-smi, NVML, DCGM GR_ENGINE_ACTIVE", "powermetrics"},
+    {"DCGM NVLINK_TX_BYTES or PCIE_TX_BYTES", "no links"},
+    {"DCGM PIPE_TENSOR_ACTIVE", "no counter"},
+    {"DCGM SM_OCCUPANCY", "no counter"},
+    {"DCGM SM_ACTIVE", "no counter"},
+    {"DCGM DRAM_ACTIVE", "no counter"},
+    {"nvidia-smi, NVML", "no counter"},
+    {"CUDA out of memory", "MPS backend out of memory"},
+    {"CUDA context", "Metal context"},
+    {"CUDA kernels", "Metal kernels"},
+    {"CUDA cores", "ALUs"},
+    {"tensor cores", "matrix units"},
+    {"tensor core", "matrix unit"},
+    {"tensor pipe", "matrix unit"},
+    {"nvidia-smi", "driver"},
+    {"cuBLAS", "MPSGraph"},
+    {"warps", "SIMD-groups"},
+    {"warp", "SIMD-group"},
+    {"SMs", "cores"},
+    {"SM", "core"},
+    {NULL, NULL},
+};
+
+static const struct mfu_maker makers[] = {
+    {"NVIDIA", NULL},
+    {"AMD", amd},
+    {"Apple", apple},
+};
+
+const struct mfu_maker *mfu_maker(const struct mfu_gpu *g)
+{
+    size_t i = sizeof makers / sizeof makers[0] - 1;
+
+    while (i > 0 && strcmp(makers[i].vendor, g->vendor) != 0)
+        i--;
+    return &makers[i];
+}
