@@ -15,6 +15,7 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -396,6 +397,26 @@ static int named(struct parser *p, size_t length)
     return 0;
 }
 
+/* "2 GiB": the word behind a bare number if it is a unit, and what both are. */
+static int unit_apart(struct parser *p, int used, double *value)
+{
+    const char *word = p->at + used + strspn(p->at + used, " ");
+    size_t n = strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz");
+    char text[64];
+    double both;
+
+    if (word == p->at + used || n == 0 || n > 8 || used > 40 || isalnum((unsigned char)word[n]) || word[n] == '_'
+        || word[n] == '.' || word[n] == '(' || !isdigit((unsigned char)p->at[used - 1]))
+        return used;
+    if (strncmp(word + n, "/s", 2) == 0 && !isalnum((unsigned char)word[n + 2]))
+        n += 2;
+    snprintf(text, sizeof text, "%.*s%.*s", used, p->at, (int)n, word);
+    if (mfu_quantity_scan(text, p->dim, &both, NULL) != (int)strlen(text))
+        return used;
+    *value = both;
+    return (int)(word + n - p->at);
+}
+
 static int literal(struct parser *p)
 {
     double value;
@@ -403,6 +424,7 @@ static int literal(struct parser *p)
 
     if (used < 0)
         return fail_at(p, p->at);
+    used = unit_apart(p, used, &value);
     add_number(p, value);
     p->at += used;
     return 0;
