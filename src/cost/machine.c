@@ -100,6 +100,8 @@ void mfu_machine_make(const struct mfu_config *c, struct mfu_machine *m)
     m->gemm_flops[MFU_PEAK_FP32] = m->peak_flops[MFU_PEAK_FP32] * m->c[MFU_C_GEMM_FP32] * scale;
     m->gemm_flops[MFU_PEAK_TF32] *= m->c[MFU_C_GEMM_TF32];
     m->gemm_flops[MFU_PEAK_FP8] *= m->c[MFU_C_GEMM_FP8];
+    m->gemm_flops[MFU_PEAK_INT8] *= m->c[MFU_C_GEMM_FP8];
+    m->gemm_flops[MFU_PEAK_NVFP4] *= m->c[MFU_C_GEMM_FP4];
     for (int i = 0; i < MFU_PEAK_COUNT; i++)
         m->roof_flops[i] = m->peak_flops[i] * fmax(scale, highest_clock(g) / positive(g->tensor_hz, g->boost_hz));
     m->throttle = m->c[MFU_C_GEMM_THROTTLE];

@@ -37,7 +37,8 @@ struct mfu_yaml;
     X(GEMM_TF32, "gemm.tf32", MFU_RATIO, 0.01, 2, "the same for TF32, relative to gemm.efficiency")                    \
     X(GEMM_FP32, "gemm.fp32", MFU_RATIO, 0.01, 2,                                                                      \
       "fraction of the fp32 peak that a large GEMM on the CUDA cores sustains")                                        \
-    X(GEMM_FP8, "gemm.fp8", MFU_RATIO, 0.01, 2, "the same for fp8, relative to gemm.efficiency")                       \
+    X(GEMM_FP8, "gemm.fp8", MFU_RATIO, 0.01, 2, "the same for fp8 and int8, relative to gemm.efficiency")              \
+    X(GEMM_FP4, "gemm.fp4", MFU_RATIO, 0.01, 2, "the same for operands of four bits, relative to gemm.efficiency")     \
     X(GEMM_K0, "gemm.k0", MFU_COUNT, 0, 4096, "length of K that the prologue and epilogue of a GEMM tile cost")        \
     X(GEMM_I0, "gemm.i0", MFU_COUNT, 0, 1024, "operand intensity tm*tn/(tm+tn) at which a tile runs at half speed")    \
     X(GEMM_SPLIT, "gemm.split", MFU_SECONDS, 0, 1e-3, "fixed time of the extra reduction when K is split over blocks") \

@@ -373,17 +373,22 @@ int mfu_emit_cast(struct mfu_builder *s, int view, enum mfu_type type)
 static void quantise(struct mfu_builder *s, const char *suffix, int view, enum mfu_part part, enum mfu_fusion fusion,
                      int copies[2])
 {
+    const struct mfu_precision_row *row = &mfu_precisions[s->config->precision];
     double rows = mfu_view_rows(s, view), columns = mfu_view_columns(s, view);
+    int n = s->numerics.transposes ? 2 : 1;
 
-    for (int i = 0; i < 2; i++)
-        copies[i] = mfu_tensor_new(s, rows, columns, MFU_F8, part);
+    copies[1] = copies[0] = mfu_tensor_new(s, rows, columns, s->numerics.operand, part);
+    if (n > 1)
+        copies[1] = mfu_tensor_new(s, rows, columns, s->numerics.operand, part);
     mfu_emit(s,
              &(struct mfu_emission){.suffix = suffix,
                                     .kind = MFU_CAST,
                                     .traffic = MFU_C_DRAM_POINTWISE,
                                     .fusion = fusion,
-                                    .flops = rows * columns},
-             1, &view, 2, copies);
+                                    .flops = (1 + row->scans) * rows * columns,
+                                    .extra_read_bytes = row->scans * view_bytes(s, view),
+                                    .launches = row->kernels},
+             1, &view, n, copies);
 }
 
 void mfu_emit_quantise(struct mfu_builder *s, const char *suffix, int view, int copies[2])

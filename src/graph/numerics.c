@@ -50,6 +50,15 @@ static const struct mfu_numerics recipes[FORMS] = {
               .activation = MFU_F16},
 };
 
+static const enum mfu_type operands[MFU_OPERAND_COUNT] = {[MFU_OPERAND_F8] = MFU_F8,
+                                                          [MFU_OPERAND_F8_BLOCK] = MFU_F8_BLOCK,
+                                                          [MFU_OPERAND_F4_16] = MFU_F4_16,
+                                                          [MFU_OPERAND_F4_32] = MFU_F4_32};
+
+/* From Blackwell on, tensor cores read fp8 operands of one scale in either order (TransformerEngine's
+ * documentation of low-precision training). */
+#define TRANSPOSES 10.0
+
 bool mfu_half_engine(const struct mfu_config *c)
 {
     return c->setting[MFU_S_HALF_WEIGHTS] > 0 && !mfu_precisions[c->precision].no_half_weights
@@ -70,7 +79,10 @@ struct mfu_numerics mfu_numerics_choose(const struct mfu_config *c, const struct
     n.linear_math = row->linear_math;
     if ((r->gradient == MFU_GRADIENT_FP32 || mfu_trainers[c->trainer].adds_up_wide) && form != PURE)
         n.gradient = MFU_F32;
-    if (n.linear_math == MFU_PEAK_FP8 && !r->keeps_wide)
-        n.activation = MFU_F8;
+    n.quantises = row->operand != MFU_OPERAND_AS_COMPUTED;
+    n.operand = n.quantises ? operands[row->operand] : n.compute;
+    n.transposes = row->both_ways || !(c->gpu->compute_capability >= TRANSPOSES);
+    if (n.quantises && !r->keeps_wide)
+        n.activation = n.operand;
     return n;
 }

@@ -25,6 +25,9 @@ struct mfu_numerics {
     bool autocast;             /* casts weight -> compute where they meet, as torch.autocast does */
     enum mfu_peak math;        /* of GEMMs and attention */
     enum mfu_peak linear_math; /* of linears but the head */
+    bool quantises;            /* these read operands of a type of their own, */
+    enum mfu_type operand;     /* this, */
+    bool transposes;           /* of which backward has a copy by columns */
 };
 
 struct mfu_numerics mfu_numerics_choose(const struct mfu_config *, const struct mfu_runtime *);

@@ -27,7 +27,14 @@ const char *const mfu_part_meanings[MFU_PART_COUNT] = {
     [MFU_PART_COMMUNICATION] = "buckets, gathered shards",
     [MFU_PART_OTHER] = "everything else",
 };
-const double mfu_type_bytes[MFU_TYPE_COUNT] = {[MFU_F32] = 4, [MFU_F16] = 2, [MFU_F8] = 1, [MFU_I64] = 8, [MFU_U8] = 1};
+const double mfu_type_bytes[MFU_TYPE_COUNT] = {[MFU_F32] = 4,
+                                               [MFU_F16] = 2,
+                                               [MFU_F8] = 1,
+                                               [MFU_I64] = 8,
+                                               [MFU_U8] = 1,
+                                               [MFU_F8_BLOCK] = 1 + 1. / 32,
+                                               [MFU_F4_16] = 0.5 + 1. / 16,
+                                               [MFU_F4_32] = 0.5 + 1. / 32};
 
 double mfu_block_bytes(double bytes)
 {

@@ -58,7 +58,7 @@ extern const char *const mfu_part_names[MFU_PART_COUNT];
 extern const char *const mfu_part_meanings[MFU_PART_COUNT]; /* in a few words */
 
 /* Element types; mfu_type_bytes gives their size. */
-enum mfu_type { MFU_F32, MFU_F16, MFU_F8, MFU_I64, MFU_U8, MFU_TYPE_COUNT };
+enum mfu_type { MFU_F32, MFU_F16, MFU_F8, MFU_I64, MFU_U8, MFU_F8_BLOCK, MFU_F4_16, MFU_F4_32, MFU_TYPE_COUNT };
 extern const double mfu_type_bytes[MFU_TYPE_COUNT];
 
 #define MFU_NEVER (-1)         /* born before the program */

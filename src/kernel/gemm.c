@@ -15,7 +15,7 @@
 
 bool mfu_rows_of_16_bytes(double n, double element_bytes)
 {
-    return fmod(n * element_bytes, 16) == 0;
+    return fmod(n * exp2(floor(log2(element_bytes))), 16) == 0; /* scales are beside the elements */
 }
 
 struct mfu_kernel mfu_kernel_gemm(enum mfu_peak math, double m, double n, double k, double batch, double in_bytes,

@@ -29,7 +29,8 @@
       .flops = 15, .stands_for = "decoupled_adamw")                                                                    \
     X(ADAMW_LOOP, "adamw-loop", "adamw", .states = 2, .p = 5, .g = 2, .s = 9, .launches_per_tensor = 12, .flops = 15)  \
     X(ADAM8BIT, "adam8bit", "adam8bit", .states = 2, .state_bytes = 1 + 4. / 256, .p = 2, .g = 1, .s = 4,              \
-      .launches_per_tensor = 1, .flops = 30, .gpu_only = true, .aliases = "adamw8bit adamw_bnb_8bit")                  \
+      .launches_per_tensor = 1, .flops = 30, .gpu_only = true, .aliases = "adamw8bit adamw_bnb_8bit",                  \
+      .stands_for = "adamwfp8 adamw-fp8")                                                                              \
     X(ADAFACTOR, "adafactor", "adafactor", .states = 0.002, .state_bytes = 4, .p = 19, .g = 2, .scratch = 2,           \
       .launches_per_tensor = 24, .flops = 20)                                                                          \
     X(LION, "lion", "lion", .states = 1, .p = 2, .g = 1, .s = 2, .launches_per_tensor = 6, .flops = 8)                 \

@@ -1,5 +1,13 @@
 /*
  * precision.h - the precisions of a run, a row each.
+ *
+ * What is narrower than 16 bits are operands of linears: each is quantised for the
+ * product that reads it, by rows and, for the product of backward, by columns.
+ * Sources: TransformerEngine @000b637 common/recipe/__init__.py (DelayedScaling,
+ * Float8CurrentScaling, Float8BlockScaling with 1 x 128 and 128 x 128, MXFP8BlockScaling
+ * with 1 x 32, NVFP4BlockScaling with 1 x 16 and an fp32 scale for the tensor) and its
+ * documentation of kernels; torchao float8/float8_linear.py @024fe94, and its int8
+ * training (a scale for a row).
  */
 #ifndef MFU_PRECISION_H
 #define MFU_PRECISION_H
@@ -7,6 +15,18 @@
 #include <stdbool.h>
 
 #include "descriptor/peak.h"
+
+/* What quantised operands are: with their scales 1, 1 + 1/32 (or 4/128), 1/2 + 1/16 and 1/2 + 1/32 bytes. */
+enum mfu_operand {
+    MFU_OPERAND_AS_COMPUTED,
+    MFU_OPERAND_F8,
+    MFU_OPERAND_F8_BLOCK,
+    MFU_OPERAND_F4_16,
+    MFU_OPERAND_F4_32,
+    MFU_OPERAND_COUNT
+};
+
+#define MFU_QUANTISED_WEIGHTS "its weights are planned in fp32, unless the runtime is fused"
 
 /* X(identifier, name, fields) */
 #define MFU_PRECISIONS(X)                                                                                              \
@@ -21,7 +41,28 @@
     X(BF16_PURE, "bf16-pure", .math = MFU_PEAK_BF16, .linear_math = MFU_PEAK_BF16, .instead = "fp16", .half = true,    \
       .pure = true, .no_half_weights = "the weights have 16 bits anyway, without masters", .aliases = "bf16-true")     \
     X(FP8, "fp8", .math = MFU_PEAK_BF16, .linear_math = MFU_PEAK_FP8, .instead = "bf16", .half = true,                 \
-      .no_half_weights = "its weights are planned in fp32, unless the runtime is fused", .stands_for = "mxfp8")
+      .operand = MFU_OPERAND_F8, .kernels = 1, .no_half_weights = MFU_QUANTISED_WEIGHTS,                               \
+      .aliases = "fp8-delayed delayed")                                                                                \
+    X(BF16_SR, "bf16-sr", .math = MFU_PEAK_BF16, .linear_math = MFU_PEAK_BF16, .instead = "fp16", .half = true,        \
+      .pure = true, .no_half_weights = "the weights have 16 bits anyway, without masters",                             \
+      .aliases = "bf16-stochastic bf16-stochastic-rounding")                                                           \
+    X(FP8_CURRENT, "fp8-current", .math = MFU_PEAK_BF16, .linear_math = MFU_PEAK_FP8, .instead = "bf16", .half = true, \
+      .operand = MFU_OPERAND_F8, .kernels = 3, .scans = 1, .no_half_weights = MFU_QUANTISED_WEIGHTS,                   \
+      .aliases = "fp8-tensorwise tensorwise")                                                                          \
+    X(FP8_BLOCK, "fp8-block", .math = MFU_PEAK_BF16, .linear_math = MFU_PEAK_FP8, .instead = "bf16", .half = true,     \
+      .operand = MFU_OPERAND_F8_BLOCK, .kernels = 1, .both_ways = true, .no_half_weights = MFU_QUANTISED_WEIGHTS,      \
+      .aliases = "fp8-blockwise blockwise deepseek")                                                                   \
+    X(MXFP8, "mxfp8", .math = MFU_PEAK_BF16, .linear_math = MFU_PEAK_FP8, .instead = "fp8-block", .half = true,        \
+      .operand = MFU_OPERAND_F8_BLOCK, .kernels = 2, .both_ways = true, .least_capability = 10,                        \
+      .no_half_weights = MFU_QUANTISED_WEIGHTS)                                                                        \
+    X(NVFP4, "nvfp4", .math = MFU_PEAK_BF16, .linear_math = MFU_PEAK_NVFP4, .instead = "fp8", .half = true,            \
+      .operand = MFU_OPERAND_F4_16, .kernels = 3, .scans = 1, .both_ways = true,                                       \
+      .no_half_weights = MFU_QUANTISED_WEIGHTS)                                                                        \
+    X(MXFP4, "mxfp4", .math = MFU_PEAK_BF16, .linear_math = MFU_PEAK_NVFP4, .instead = "fp8", .half = true,            \
+      .operand = MFU_OPERAND_F4_32, .kernels = 2, .both_ways = true, .no_half_weights = MFU_QUANTISED_WEIGHTS)         \
+    X(INT8, "int8", .math = MFU_PEAK_BF16, .linear_math = MFU_PEAK_INT8, .instead = "bf16", .half = true,              \
+      .operand = MFU_OPERAND_F8, .kernels = 2, .scans = 1, .both_ways = true,                                          \
+      .no_half_weights = MFU_QUANTISED_WEIGHTS, .aliases = "int8-mixed")
 
 enum mfu_precision {
 #define X(id, ...) MFU_##id,
@@ -41,7 +82,11 @@ struct mfu_precision_row {
     bool pure;                   /* weights and states have 16 bits, without fp32 masters */
     bool scaler;                 /* gradients are scaled and unscaled (GradScaler) */
     const char *no_half_weights; /* why half_weights cannot be on; NULL: it can */
-    int preference;              /* the highest that a GPU has is its default; 0: the last resort, or by name only */
+    enum mfu_operand operand;    /* of linears, forward and backward */
+    double kernels, scans;   /* of one quantisation; of them, those that read the tensor before: its largest value */
+    bool both_ways;          /* scales go along rows or columns: both copies exist, whatever the GPU can transpose */
+    double least_capability; /* of a GPU whose tensor cores read such scales; 0: any that has the peak */
+    int preference;          /* the highest that a GPU has is its default; 0: the last resort, or by name only */
 };
 extern const struct mfu_precision_row mfu_precisions[MFU_PRECISION_COUNT];
 extern const char *const mfu_precision_names[MFU_PRECISION_COUNT + 1]; /* and NULL */

@@ -45,6 +45,7 @@ static const struct mfu_import_row rows[] = {
     {"--bf16", "precision", "=bf16 true=bf16", NULL, false},
     {"--fp16", "precision", "=fp16 true=fp16", NULL, false},
     {"--fp8-format", "precision", "hybrid=fp8 e4m3=fp8", NULL, false},
+    {"--fp8-recipe", NULL, "delayed=- tensorwise=- blockwise=- mxfp8=-", "another recipe of fp8", true},
     {"--fp8-*", NULL, NULL, "details of fp8", true},
     {"--clip-grad", "grad_clip", NULL, NULL, false},
     {"--optimizer", "optimizer", "adam=adamw sgd=sgd-momentum muon=muon", NULL, false},
@@ -348,6 +349,15 @@ static void settle_doubles(struct mfu_import *m)
 {
     struct mfu_entry *optimizer = mfu_import_find(m, "--use-distributed-optimizer");
 
+    static const char *const recipes[][2] = {
+        {"tensorwise", "fp8-current"}, {"blockwise", "fp8-block"}, {"mxfp8", "mxfp8"}};
+    struct mfu_entry *recipe = mfu_import_find(m, "--fp8-recipe");
+
+    for (size_t i = 0; recipe && is_given(m, "--fp8-format") && i < sizeof recipes / sizeof recipes[0]; i++)
+        if (strcmp(recipe->value, recipes[i][0]) == 0) {
+            mfu_import_leave(mfu_import_find(m, "--fp8-format"), MFU_IGNORED, "the recipe says it");
+            mfu_import_set(m, recipe, "precision", "", "%s", recipes[i][1]);
+        }
     if (is_given(m, "--fp8-format") && has(m, "--bf16"))
         mfu_import_leave(mfu_import_find(m, "--bf16"), MFU_IGNORED, "what is not fp8");
     if (optimizer && (has(m, "--use-torch-fsdp2") || is_given(m, "--data-parallel-sharding-strategy")))

@@ -1,0 +1,146 @@
+/*
+ * Recipes of narrow operands: what is kept, what quantising launches, who has the units.
+ */
+#include "catalog.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "graph/graph.h"
+#include "plan/plan.h"
+#include "scenario/setting.h"
+
+static struct mfu_plan plan;
+
+static int make(const char *gpu, const char *precision, const char *runtime, struct mfu_error *err)
+{
+    struct mfu_scenario s =
+        mfu_scenario_start(mfu_catalog_model(catalog, "llama-3.2-1b", NULL), mfu_catalog_gpu(catalog, gpu, NULL));
+
+    assert_int_equal(mfu_scenario_set(&s, "precision", precision, err), 0);
+    assert_int_equal(mfu_scenario_set(&s, "runtime", runtime, err), 0);
+    assert_int_equal(mfu_scenario_set(&s, "seq", "2048", err), 0);
+    return mfu_plan_make(&plan, &s, err);
+}
+
+/* Bytes that a step's launches of this suffix write, and CUDA kernels of them. */
+static double quantised(const char *suffix, double *kernels, double *read)
+{
+    double bytes = 0;
+
+    *kernels = *read = 0;
+    for (int k = 0; k < plan.program.n_segments; k++)
+        for (int i = plan.program.segments[k].first;
+             i < plan.program.segments[k].first + plan.program.segments[k].count; i++) {
+            const struct mfu_launch *l = &plan.program.launches[i];
+            double times = plan.program.segments[k].repeat;
+
+            if (strcmp(l->suffix, suffix) != 0 || l->recomputed)
+                continue;
+            bytes += times * l->kernel.write_bytes;
+            *kernels += times * l->kernel.launches;
+            *read += times * l->kernel.read_bytes;
+        }
+    return bytes;
+}
+
+/* What TransformerEngine's documentation prints for one element, rows and columns. */
+static void operands_have_the_bytes_of_their_recipe(void **state)
+{
+    static const struct {
+        const char *gpu, *precision;
+        double bytes, kernels, reads;
+    } rows[] = {
+        {"h100-sxm", "fp8", 2, 1, 1},         {"b200", "fp8", 1, 1, 1},
+        {"h100-sxm", "fp8-current", 2, 3, 2}, {"h100-sxm", "fp8-block", 2.0625, 1, 1},
+        {"b200", "mxfp8", 2.0625, 2, 1},      {"b200", "nvfp4", 1.125, 3, 2},
+        {"b200", "mxfp4", 1.0625, 2, 1},      {"a100-80gb-sxm", "int8", 2, 2, 2},
+    };
+    struct mfu_error err = {0};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        double kernels, read, bytes, linears, elements;
+
+        assert_int_equal(make(rows[i].gpu, rows[i].precision, "fused", &err), 0);
+        bytes = quantised("quantise", &kernels, &read);
+        linears = 7 * mfu_config_dim(&plan.config, "n_layer");
+        elements = plan.config.tokens * mfu_config_dim(&plan.config, "n_layer")
+            * (6 * mfu_config_dim(&plan.config, "n_embd") + mfu_config_dim(&plan.config, "d_ff"));
+        assert_near(kernels, rows[i].kernels * linears, 1e-9);
+        assert_near(bytes, rows[i].bytes * elements, 1e-9);
+        assert_near(read, 2 * rows[i].reads * elements, 1e-9);
+    }
+}
+
+/* Narrower operands are kept in fewer bytes, and so are copies in one order only. */
+static void what_is_kept_follows_the_operand(void **state)
+{
+    struct mfu_error err = {0};
+    double fp8, mxfp8, nvfp4;
+
+    (void)state;
+    assert_int_equal(make("b200", "fp8", "fused", &err), 0);
+    fp8 = mfu_saved_bytes(&plan.program);
+    assert_int_equal(make("b200", "mxfp8", "fused", &err), 0);
+    mxfp8 = mfu_saved_bytes(&plan.program);
+    assert_int_equal(make("b200", "nvfp4", "fused", &err), 0);
+    nvfp4 = mfu_saved_bytes(&plan.program);
+    assert_true(nvfp4 < fp8 && fp8 < mxfp8);
+}
+
+/* Who has no units is told what would work. */
+static void peaks_that_a_card_lacks_are_refused(void **state)
+{
+    static const struct {
+        const char *gpu, *precision, *instead;
+    } rows[] = {
+        {"a100-80gb-sxm", "fp8", "bf16"},     {"h100-sxm", "mxfp8", "fp8-block"}, {"h100-sxm", "nvfp4", "fp8"},
+        {"v100-32gb-sxm", "bf16-sr", "fp16"}, {"rtx4090", "mxfp4", "fp8"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct mfu_error err = {0};
+
+        assert_int_equal(make(rows[i].gpu, rows[i].precision, "eager", &err), -1);
+        assert_string_equal(err.suggestion, rows[i].instead);
+    }
+}
+
+/* Four bits are faster than eight where operands are large; a scan costs time. */
+static void time_follows_units_and_kernels(void **state)
+{
+    struct mfu_error err = {0};
+    double delayed_s, current_s;
+
+    (void)state;
+    assert_int_equal(make("h100-sxm", "fp8", "fused", &err), 0);
+    delayed_s = plan.step.busy_s;
+    assert_int_equal(make("h100-sxm", "fp8-current", "fused", &err), 0);
+    current_s = plan.step.busy_s;
+    assert_true(current_s > delayed_s);
+    assert_int_equal(make("b200", "bf16-sr", "eager", &err), 0);
+    delayed_s = plan.memory.peak.bytes;
+    assert_int_equal(make("b200", "bf16-pure", "eager", &err), 0);
+    assert_near(plan.memory.peak.bytes, delayed_s, 0);
+    assert_true(plan.machine.gemm_flops[MFU_PEAK_NVFP4] > plan.machine.gemm_flops[MFU_PEAK_FP8]);
+}
+
+static int release(void **state)
+{
+    mfu_plan_release(&plan);
+    return close_catalog(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(operands_have_the_bytes_of_their_recipe),
+        cmocka_unit_test(what_is_kept_follows_the_operand),
+        cmocka_unit_test(peaks_that_a_card_lacks_are_refused),
+        cmocka_unit_test(time_follows_units_and_kernels),
+    };
+
+    return cmocka_run_group_tests(tests, open_catalog, release);
+}
