@@ -60,7 +60,7 @@ enum mfu_operand {
       .no_half_weights = MFU_QUANTISED_WEIGHTS)                                                                        \
     X(MXFP4, "mxfp4", .math = MFU_PEAK_BF16, .linear_math = MFU_PEAK_NVFP4, .instead = "fp8", .half = true,            \
       .operand = MFU_OPERAND_F4_32, .kernels = 2, .both_ways = true, .no_half_weights = MFU_QUANTISED_WEIGHTS)         \
-    X(INT8, "int8", .math = MFU_PEAK_BF16, .linear_math = MFU_PEAK_INT8, .instead = "bf16", .half = true,              \
+    X(INT8, "int8", .math = MFU_PEAK_BF16, .linear_math = MFU_PEAK_INT8, .instead = "fp16", .half = true,              \
       .operand = MFU_OPERAND_F8, .kernels = 2, .scans = 1, .both_ways = true,                                          \
       .no_half_weights = MFU_QUANTISED_WEIGHTS, .aliases = "int8-mixed")
 

@@ -407,14 +407,17 @@ static enum mfu_precision default_precision(const struct mfu_gpu *g)
 
 static int check_precision(const struct mfu_gpu *g, enum mfu_precision p, struct mfu_error *err)
 {
-    if (has_peak(g, mfu_precisions[p].linear_math) && g->compute_capability < mfu_precisions[p].least_capability) {
+    bool units =
+        has_peak(g, mfu_precisions[p].linear_math) && has_peak(g, mfu_precisions[p].math); /* linears, attention */
+
+    if (units && g->compute_capability < mfu_precisions[p].least_capability) {
         mfu_fail(
             err, MFU_EINPUT,
             "precision: the tensor cores of %s read no scales of %s: that needs compute capability %.1f, it has %.1f",
             g->name, mfu_precisions[p].name, mfu_precisions[p].least_capability, g->compute_capability);
         return mfu_error_suggest(err, mfu_precisions[p].instead);
     }
-    if (has_peak(g, mfu_precisions[p].linear_math))
+    if (units)
         return 0;
     mfu_fail(err, MFU_EINPUT, "precision: %s has no %s tensor cores (%s, %s)", g->name, mfu_precisions[p].name,
              g->architecture, mfu_gpu_generation((char[32]){0}, g));

@@ -96,7 +96,7 @@ static void peaks_that_a_card_lacks_are_refused(void **state)
         const char *gpu, *precision, *instead;
     } rows[] = {
         {"a100-80gb-sxm", "fp8", "bf16"},     {"h100-sxm", "mxfp8", "fp8-block"}, {"h100-sxm", "nvfp4", "fp8"},
-        {"v100-32gb-sxm", "bf16-sr", "fp16"}, {"rtx4090", "mxfp4", "fp8"},
+        {"v100-32gb-sxm", "bf16-sr", "fp16"}, {"rtx4090", "mxfp4", "fp8"},        {"quadro-rtx8000", "int8", "fp16"},
     };
 
     (void)state;
