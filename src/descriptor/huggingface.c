@@ -256,6 +256,18 @@ static int take(struct reader *r, struct mfu_model *m, int dim, struct mfu_yaml_
     return mfu_node_error(r->config, node, r->err);
 }
 
+/* The node of a key, or of an entry of its list: "depths.0". */
+static struct mfu_yaml_node *at_key(const struct reader *r, const char *key)
+{
+    size_t n = strcspn(key, ".");
+    char name[80];
+    struct mfu_yaml_node *found;
+
+    snprintf(name, sizeof name, "%.*s", (int)n, key);
+    found = mfu_node_find(mfu_yaml_root(r->config), name);
+    return found && key[n] ? mfu_node_each(found, strtoul(key + n + 1, NULL, 10)) : found;
+}
+
 /* The first of their keys that is there and not null, or NULL. */
 static struct mfu_yaml_node *look_up(struct reader *r, int i, struct mfu_yaml_node *theirs, const char **key)
 {
@@ -263,7 +275,7 @@ static struct mfu_yaml_node *look_up(struct reader *r, int i, struct mfu_yaml_no
 
     for (size_t k = 0; (each = mfu_node_each(theirs, k)); k++) {
         *key = mfu_node_text(r->chain[i], each);
-        found = mfu_node_find(mfu_yaml_root(r->config), *key);
+        found = at_key(r, *key);
         if (found && !mfu_node_absent(found))
             return found;
     }
@@ -508,7 +520,8 @@ static bool is_read(const struct reader *r, const char *key)
         for (size_t p = 0; p < 2; p++)
             for (size_t k = 0; (all = part(r, i, parts[p])) && (node = mfu_node_value(all, k)); k++)
                 for (size_t e = 0; (each = mfu_node_each(node, e)); e++)
-                    if ((text = mfu_node_text(r->chain[i], each)) && strcmp(text, key) == 0)
+                    if ((text = mfu_node_text(r->chain[i], each)) && strcspn(text, ".") == strlen(key)
+                        && strncmp(text, key, strlen(key)) == 0)
                         return true;
         for (size_t e = 0; (all = part(r, i, "ignored")) && (each = mfu_node_each(all, e)); e++)
             if ((text = mfu_node_text(r->chain[i], each)) && strcmp(text, key) == 0)

@@ -128,7 +128,7 @@ void mfu_model_free(struct mfu_model *);
  *     huggingface:
  *       model_type: [llama]
  *       dims:                          # ours: theirs, first present one wins
- *         n_layer: num_hidden_layers
+ *         n_layer: num_hidden_layers   # or an entry of a list: depths.0
  *         n_kv_head: [num_key_value_heads, num_attention_heads]
  *       defaults: {tied: 0}            # what the configuration class assumes
  *       architectures:                 # what the class that is trained has beside the body

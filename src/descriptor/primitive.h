@@ -37,6 +37,7 @@ struct mfu_operation {
 struct mfu_weights {
     double weight, bias;
     double active; /* that one token uses: fewer with experts */
+    bool fixed;    /* a table that never trains: the sines of positions */
 };
 
 struct mfu_builder; /* graph/builder.h: the program being built */

@@ -38,6 +38,7 @@ int mfu_evaluate_operations(struct mfu_builder *s, struct mfu_error *err)
                 s->left_out[i] = true;
                 s->passes[i] = (unsigned char)fmin(op->attribute[0], source->n_in - 1);
             }
+            op->in_width[0] = 0;
             for (int k = 0; k < source->n_in; k++) {
                 int from = source->in[k];
 

@@ -52,8 +52,10 @@ struct mfu_held mfu_held(const struct mfu_builder *s, int op, int which, bool fr
 {
     const struct mfu_base_row *base = &mfu_bases[(int)s->config->setting[MFU_S_BASE]];
     struct mfu_held h = {.type = s->numerics.weight, .trains = trains(s, op, which, frozen)};
+    struct mfu_weights w = s->operations[op].primitive->params(&s->operations[op]);
     bool linear = 1u << s->config->model->ops[op].module_kind & (MFU_MODULE_ALL_LINEAR | MFU_MODULE_BIT(EXPERTS));
 
+    h.trains &= !w.fixed;
     if (base->quantised && !h.trains && which == 0 && linear)
         h.packed = base;
     else if (s->config->setting[MFU_S_FP32_REST] > 0)

@@ -196,6 +196,13 @@ int mfu_layers_make(struct mfu_builder *s, bool unrolled, struct mfu_error *err)
     for (int i = 0; i < m->n_ops; i++)
         at[i] = ELSEWHERE;
     s->out_of_reach = NULL;
+    if (s->stages > 1
+        && mfu_cut_layers(s) + s->config->setting[MFU_S_FIRST_STAGE_LESS] + s->config->setting[MFU_S_LAST_STAGE_LESS]
+            < mfu_pipeline_stages(&s->config->pipeline))
+        return mfu_fail(err, MFU_EINPUT,
+                        "pp: %s: a pipeline cuts one run of layers that are alike, and its longest has %.0f: too few "
+                        "for %.0f stages",
+                        m->slug, mfu_cut_layers(s), (double)mfu_pipeline_stages(&s->config->pipeline));
     for (int i = 0; i < m->n_sections; i++) {
         const struct mfu_model_section *sec = &m->sections[i];
         double times = mfu_stage_repeats(s, i), frozen = mfu_frozen_layers(s, sec->name, times);

@@ -33,6 +33,7 @@ static const struct mfu_dim_row dims[] = {
     {"image",      "image_size", "pixels along the edge of an image", 1, 65536, true},
     {"patch",      "patch_size", "pixels along the edge of a patch, one token", 1, 65536, true},
     {"channels",   "num_channels", "channels of an image", 1, 65536, true},
+    {"channels_last", "", "whether an image's channels lie beside each other in memory", 0, 1, true},
     {"n_classes",  "num_labels", "classes that the head tells apart", 1, 1e9, true},
     {"window",     "sliding_window", "tokens that a query sees; 0: all", 0, 1e9, true},
 };
@@ -48,6 +49,7 @@ static const struct synonym {
     {"sharding", "zero", "none=0 ddp=0 zero1=1 zero2=2 zero3=3 full_shard=3 shard_grad_op=2 no_shard=0", false, NULL},
     {"compile", "runtime", "on=compile true=compile 1=compile off=eager false=eager 0=eager", false, NULL},
     {"torch_compile", "runtime", "on=compile true=compile 1=compile off=eager false=eager 0=eager", false, NULL},
+    {"memory_format", "channels_last", "channels_last=1 nhwc=1 contiguous=0 contiguous_format=0 nchw=0", false, NULL},
     {"flash", "attention", "on=flash true=flash 1=flash off=math false=math 0=math", false, NULL},
     {"flash_attention", "attention", "on=flash true=flash 1=flash off=math false=math 0=math", false, NULL},
     {"use_flash_attn", "attention", "on=flash true=flash 1=flash off=math false=math 0=math", false, NULL},

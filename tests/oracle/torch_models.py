@@ -14,6 +14,7 @@ import csv
 import gc
 import json
 import logging
+import math
 import os
 import sys
 
@@ -28,7 +29,7 @@ import peft
 import torchvision
 import transformers
 from accelerate.utils.operations import convert_outputs_to_fp32
-from transformers import masking_utils
+from transformers import initialization, masking_utils
 
 import torch_oracle
 from torch_oracle import Tracker, aten, autocast_args, flash_temporaries, pretend_cuda, round_up
@@ -108,6 +109,11 @@ def grouped_flops(x, w, *args, **kwargs):
     return 2 * x.size(0) * x.size(1) * w.size(-1)
 
 
+def convolution_backward_flops(grad_out, x, w, *args, **kwargs):
+    """As many for each gradient as forward has; torch's own formula takes groups for one."""
+    return 2 * grad_out.numel() * math.prod(w.shape[1:]) * sum(args[-1][:2])
+
+
 def patch():
     """What reads values, or asks for a device, is answered as a batch without padding would."""
     F.scaled_dot_product_attention = sdpa
@@ -115,9 +121,12 @@ def patch():
     masking_utils.find_packed_sequence_indices = lambda position_ids: None
     masking_utils.fast_all = lambda tensor: True
     nn.init.trunc_normal_ = lambda tensor, *args, **kwargs: tensor
+    initialization.TORCH_INIT_FUNCTIONS["trunc_normal_"] = nn.init.trunc_normal_
+    FakeTensor.tolist = lambda tensor: [0.0] * tensor.numel()      # rates of dropped paths, which are 0 here
     F.grouped_mm = lambda x, w, offs=None: GroupedMM.apply(x, w, offs)
     from transformers.integrations import moe
     moe._can_use_grouped_mm = lambda *args: True
+    torch.utils.flop_counter.flop_registry[aten.convolution_backward] = convolution_backward_flops
     torch.utils.flop_counter.flop_registry[torch.ops.mfuplan.grouped] = grouped_flops
     torch.utils.flop_counter.flop_registry[torch.ops.mfuplan.grouped_wgrad] = \
         lambda x, g, w, **kwargs: 2 * x.size(0) * x.size(1) * g.size(1)
@@ -295,6 +304,7 @@ def cases():
     yield row("nanogpt-ckpt", "nanogpt", batch=16, seq=1024, dims="n_layer=6", **nano, **ckpt)
     yield from adapter_cases()
     yield from family_cases()
+    yield from encoder_cases()
 
 
 FAMILIES = ["qwen3-moe", "qwen3-moe-dense", "qwen2-moe", "olmoe", "granitemoe", "deepseek-v2", "deepseek-v3", "gpt-oss", "gemma3",
@@ -356,6 +366,29 @@ def adapter_cases():
     yield row("freeze-qwen2-biases-pure", "qwen2", trainable="trainable=biases", batch=2, seq=1024, **pure)
     yield row("freeze-llama-layers", "llama", trainable="trainable_layers=2", batch=2, seq=1024)
     yield row("freeze-llama-layers-ckpt", "llama", trainable="trainable_layers=1", batch=2, seq=1024, **ckpt)
+
+
+def encoder_cases():
+    """Encoders and encoder-decoders, whose two lengths differ."""
+    pure, ckpt, eager = dict(precision="bf16-pure"), dict(checkpoint="full"), dict(attention="eager")
+    for m in ("t5", "t5-gated", "bart"):
+        lengths = dict(seq=192, dims="encoder_seq=512")
+        yield row(f"{m}-amp", m, batch=4, **lengths)
+        yield row(f"{m}-pure", m, batch=8, **lengths, **pure)
+        yield row(f"{m}-amp-eager", m, batch=4, **lengths, **eager)
+        yield row(f"{m}-pure-ckpt", m, batch=8, **lengths, **pure, **ckpt)
+    yield row("whisper-amp", "whisper", batch=4, seq=128)
+    yield row("whisper-pure", "whisper", batch=4, seq=448, **pure)
+    yield row("whisper-pure-eager", "whisper", batch=2, seq=256, **pure, **eager)
+    yield row("whisper-amp-ckpt", "whisper", batch=8, seq=128, **ckpt)
+    for m in ("roberta",):
+        yield row(f"{m}-amp", m, batch=8, seq=384)
+        yield row(f"{m}-pure", m, batch=8, seq=512, **pure)
+        yield row(f"{m}-pure-eager", m, batch=4, seq=384, **pure, **eager)
+    for m in ("resnet-18", "resnet-50", "convnext", "hf-vit"):
+        yield row(f"{m}-amp", m, batch=32, seq="")
+        yield row(f"{m}-pure", m, batch=32, seq="", **pure)
+        yield row(f"{m}-fp16", m, batch=16, seq="", precision="fp16", optimizer="sgd-momentum")
 
 
 # ---------------------------------------------------------------- models
@@ -479,7 +512,7 @@ def with_adapters(c, model):
         layers = model.config.num_hidden_layers
         wanted = [f"layers.{i}." for i in range(layers - int(keys["trainable_layers"]), layers)]
     for name, p in model.named_parameters():
-        p.requires_grad_(not keys or any(part in name for part in wanted))
+        p.requires_grad_(p.requires_grad if not keys else any(part in name for part in wanted))
     return model
 
 
@@ -491,11 +524,21 @@ def get_batch(c, model):
         dtype = torch.bfloat16 if c["precision"] == "bf16-pure" else torch.float32
         return dict(input_ids=torch.zeros(b, 3, model.image, model.image, dtype=dtype, device="cuda"), labels=long(b))
     name = type(model).__name__
+    if name.endswith("ImageClassification"):
+        dtype = torch.bfloat16 if c["precision"] == "bf16-pure" else torch.float32
+        size = getattr(model.config, "image_size", 224)
+        return dict(pixel_values=torch.zeros(b, 3, size, size, dtype=dtype, device="cuda"), labels=long(b))
     if name.endswith("SequenceClassification"):
         return dict(input_ids=long(b, t), labels=long(b))
     if name.endswith("QuestionAnswering"):
         return dict(input_ids=long(b, t), start_positions=long(b), end_positions=long(b))
-    batch = dict(input_ids=long(b, t), labels=long(b, t))
+    dims = dict(word.split("=") for word in c["dims"].split())
+    batch = dict(input_ids=long(b, int(dims.get("encoder_seq", t))), labels=long(b, t))
+    if name.startswith("Whisper"):
+        del batch["input_ids"]
+        dtype = torch.bfloat16 if c["precision"] == "bf16-pure" else torch.float32
+        batch["input_features"] = torch.zeros(b, model.config.num_mel_bins, 2 * model.config.max_source_positions,
+                                              dtype=dtype, device="cuda")
     if name == "BertForPreTraining":
         batch["next_sentence_label"] = long(b)
     return batch

@@ -72,7 +72,7 @@ static void plan_row(struct oracle *f, size_t row)
 
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
         set(f, row, &s, keys[i], text(f, row, keys[i]));
-    if (!is(f, row, "model", "torchvision-vit"))
+    if (!is(f, row, "model", "torchvision-vit") && *text(f, row, "seq"))
         set(f, row, &s, "seq", text(f, row, "seq"));
     if (is(f, row, "attention", "eager"))
         set(f, row, &s, "attention", "math");

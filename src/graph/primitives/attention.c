@@ -47,7 +47,7 @@ static bool window_is_mask(struct mfu_builder *s, const struct mfu_node *n)
 /* The bias of the scores: of this kernel, not a look at the mask. */
 static bool has_bias(const struct mfu_node *n)
 {
-    return n->source->n_in == 4;
+    return n->source->n_in == 4 && n->in[3] != MFU_TOKENS_IN;
 }
 
 /* With a mask (or a bias of its own) SDPA chooses the memory-efficient kernel, which computes all pairs and knows no

@@ -9,7 +9,7 @@
 #include "graph/builder.h"
 #include "scenario/setting.h"
 
-enum { ROWS, WIDTH, INDEX };
+enum { ROWS, WIDTH, INDEX, LENGTH, FIXED };
 enum { TOKEN, POSITION, SEQUENCE };
 static const char *const indices[] = {"token", "position", "sequence", NULL};
 
@@ -22,7 +22,7 @@ static struct mfu_weights params(const struct mfu_operation *op)
 {
     double n = op->attribute[ROWS] * op->attribute[WIDTH];
 
-    return (struct mfu_weights){.weight = n, .active = n};
+    return (struct mfu_weights){.weight = n, .active = n, .fixed = op->attribute[FIXED] > 0};
 }
 
 static bool has_position(const struct mfu_operation *op)
@@ -33,9 +33,11 @@ static bool has_position(const struct mfu_operation *op)
 static void forward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
-    double rows = n->op->attribute[INDEX] == POSITION ? s->config->seq / s->config->setting[MFU_S_CP]
+    double length =
+        (n->op->attribute[LENGTH] > 0 ? n->op->attribute[LENGTH] : s->config->seq) / s->config->setting[MFU_S_CP];
+    double rows = n->op->attribute[INDEX] == POSITION ? length
         : n->op->attribute[INDEX] == SEQUENCE         ? s->config->batch
-                                                      : s->config->tokens;
+                                                      : s->config->batch * length;
     double width = n->op->attribute[WIDTH], bytes = mfu_type_bytes[s->numerics.weight];
 
     n->out = mfu_tensor_new(s, rows, width, s->numerics.residual, MFU_PART_ACTIVATIONS);
@@ -79,6 +81,8 @@ const struct mfu_primitive mfu_primitive_embedding = {
             [ROWS] = {"rows", NULL, NULL, "entries of the table"},
             [WIDTH] = {"width", NULL, NULL, "elements of an entry"},
             [INDEX] = {"index", "token", indices, "what selects the entry"},
+            [LENGTH] = {"length", "0", NULL, "tokens of its sequence; 0: seq"},
+            [FIXED] = {"fixed", "0", NULL, "whether the table is given and never trains"},
         },
     .traits = MFU_LOOKS_UP,
     .split_rows = 1u << ROWS,

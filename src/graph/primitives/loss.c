@@ -80,7 +80,7 @@ static void metrics(struct mfu_builder *s, int logits)
 static void forward_loss(struct mfu_builder *s, struct mfu_node *n, int logits)
 {
     int x, log_probabilities, nll;
-    bool upcast = n->op->attribute[UPCAST] > 0;
+    bool upcast = n->op->attribute[UPCAST] == 1 || (n->op->attribute[UPCAST] > 0 && s->numerics.autocast);
 
     if (s->runtime->fused_loss) { /* d logits over the logits */
         int d = mfu_view_slice(s, logits, mfu_view_rows(s, logits), mfu_view_columns(s, logits));
@@ -203,7 +203,8 @@ const struct mfu_primitive mfu_primitive_loss = {
     .summary = "cross-entropy of the logits, or mean of squares",
     .attributes =
         {
-            [UPCAST] = {"upcast", "0", NULL, "whether the logits are made fp32 first"},
+            [UPCAST] = {"upcast", "0", NULL,
+                        "whether the logits are made fp32 first; 2: under autocast, by an fp32 buffer that is added"},
             [KEEP_LOGITS] = {"keep_logits", "0", NULL,
                              "whether the caller keeps the logits until the next forward pass"},
             [FP32_OUTPUTS] = {"fp32_outputs", "0", NULL, "whether 16-bit outputs leave autocast as fp32 (accelerate)"},

@@ -8,16 +8,19 @@
  * normalised row; a runtime with whole norms runs it as one kernel.  rms_fp32
  * is Gemma's: the weight, too, is multiplied with in fp32; layer_fp32 is Cohere's,
  * the same of a LayerNorm.  layer_by_hand is LayerNorm as code for teaching writes
- * it: (x - x.mean()) / sqrt(x.var() + eps), times scale, plus shift.
+ * it: (x - x.mean()) / sqrt(x.var() + eps), times scale, plus shift; rms_given is T5's, which multiplies its input
+ * as it is.  batch normalises columns (channels) over all rows: it passes over them three times forward
+ * (statistics, and again) and five times backward.
  */
 #include <stddef.h>
 
 #include "graph/builder.h"
 
 enum { KIND, BIAS, WEIGHT, GROUPS };
-enum { LAYER, RMS, RMS_FP32, LAYER_FP32, LAYER_BY_HAND };
-static const char *const kinds[] = {"layer", "rms", "rms_fp32", "layer_fp32", "layer_by_hand", NULL};
-enum { SAVED_X, SAVED_STATISTICS, SAVED_NORMALISED, SAVED_CENTRED };
+enum { LAYER, RMS, RMS_FP32, LAYER_FP32, LAYER_BY_HAND, RMS_GIVEN, BATCH };
+static const char *const kinds[] = {"layer",         "rms",       "rms_fp32", "layer_fp32",
+                                    "layer_by_hand", "rms_given", "batch",    NULL};
+enum { SAVED_X, SAVED_STATISTICS, SAVED_NORMALISED, SAVED_CENTRED, SAVED_GIVEN };
 
 static double shape(const struct mfu_operation *op)
 {
@@ -136,12 +139,14 @@ static void chain_forward(struct mfu_builder *s, struct mfu_node *n)
     if (centred != x) /* once more, for the result */
         x = mfu_emit_broadcast(s, "sub", MFU_F32, 1, x, MFU_NO_VIEW);
     normalised = mfu_emit_broadcast(s, "mul", MFU_F32, 1, x, rstd);
-    if (n->op->attribute[KIND] == RMS)
+    if (n->op->attribute[KIND] == RMS || n->op->attribute[KIND] == RMS_GIVEN)
         normalised = mfu_emit_cast(s, normalised, type);
     mfu_node_save(s, n, x);
     mfu_node_save(s, n, rstd);
     mfu_node_save(s, n, normalised);
     mfu_node_save(s, n, n->op->attribute[KIND] == LAYER_FP32 ? centred : MFU_NO_VIEW);
+    if (n->op->attribute[KIND] == RMS_GIVEN)
+        mfu_node_save(s, n, given);
     if (n->op->attribute[WEIGHT] > 0)
         normalised = mfu_emit_broadcast(s, "weight", mfu_view_type(s, normalised), 1, normalised, MFU_NO_VIEW);
     n->out = mfu_emit_cast(s, normalised, type);
@@ -177,7 +182,8 @@ static void chain_backward(struct mfu_builder *s, struct mfu_node *n)
     if (!mfu_wants_gradient(s, n, 0))
         return;
     dn = mfu_emit_cast(s, dn, MFU_F32);
-    product = mfu_emit_pointwise(s, "dmul", MFU_F32, 1, dn, x, MFU_NO_VIEW);
+    product = mfu_emit_pointwise(s, "dmul", MFU_F32, 1, dn,
+                                 n->op->attribute[KIND] == RMS_GIVEN ? n->saved[SAVED_GIVEN] : x, MFU_NO_VIEW);
     drstd = row_statistics(s, n, x, 1);
     dsum = mfu_emit_broadcast(s, "dmul", MFU_F32, 1, dn, rstd);
     mfu_emit(s,
@@ -301,23 +307,76 @@ static void by_hand_backward(struct mfu_builder *s, struct mfu_node *n)
     mfu_grad_add(s, n, 0, mfu_emit_broadcast(s, "dmean", type, 1, x, dmean));
 }
 
-static bool whole(const struct mfu_builder *s, const struct mfu_node *n)
+/* PyTorch's batch norm: the type of its input, two numbers per column kept. */
+static void batch_forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    return n->op->attribute[KIND] == LAYER || s->whole_norms;
+    int x = mfu_node_save(s, n, mfu_node_input(s, n, 0)), out[2];
+    double elements = mfu_view_rows(s, x) * mfu_view_columns(s, x);
+
+    out[0] = n->out =
+        mfu_tensor_new(s, mfu_view_rows(s, x), mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
+    out[1] = mfu_node_save(s, n, mfu_tensor_new(s, 1, 2 * mfu_view_columns(s, x), MFU_F32, MFU_PART_ACTIVATIONS));
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "",
+                                    .kind = MFU_NORM,
+                                    .traffic = MFU_C_DRAM_POINTWISE,
+                                    .fusion = MFU_ALONE,
+                                    .flops = 6 * elements,
+                                    .extra_read_bytes = elements * mfu_type_bytes[mfu_view_type(s, x)],
+                                    .launches = 2},
+             1, &x, 2, out);
 }
+
+static void batch_backward(struct mfu_builder *s, struct mfu_node *n)
+{
+    int x = n->saved[0], in[] = {n->gradient, x, n->saved[1]}, out[2] = {MFU_NO_VIEW, MFU_NO_VIEW};
+    double elements = mfu_view_rows(s, x) * mfu_view_columns(s, x);
+
+    out[0] = mfu_tensor_new(s, mfu_view_rows(s, x), mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
+    if (n->op->attribute[WEIGHT] > 0 && mfu_trains(s, n, 0))
+        out[1] = mfu_tensor_new(s, 1, (n->op->attribute[BIAS] > 0 ? 2 : 1) * mfu_view_columns(s, x), s->numerics.weight,
+                                MFU_PART_GRADIENTS);
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "grad",
+                                    .kind = MFU_NORM,
+                                    .traffic = MFU_C_DRAM_POINTWISE,
+                                    .fusion = MFU_ALONE,
+                                    .flops = 10 * elements,
+                                    .extra_read_bytes = 2 * elements * mfu_type_bytes[mfu_view_type(s, x)],
+                                    .launches = 2},
+             3, in, 2, out);
+    if (out[1] != MFU_NO_VIEW)
+        mfu_param_grad_add(s, n, 0, out[1]);
+    mfu_grad_add(s, n, 0, out[0]);
+}
+
+/* How each kind runs: as one kernel where the runtime has it (batch norm has no other way), or by its own chain. */
+static const struct {
+    void (*forward)(struct mfu_builder *, struct mfu_node *);
+    void (*backward)(struct mfu_builder *, struct mfu_node *);
+} whole = {whole_forward, whole_backward},
+  passes[] = {[LAYER] = {whole_forward, whole_backward},
+              [RMS] = {chain_forward, chain_backward},
+              [RMS_FP32] = {chain_forward, chain_backward},
+              [LAYER_FP32] = {chain_forward, chain_backward},
+              [LAYER_BY_HAND] = {by_hand_forward, by_hand_backward},
+              [RMS_GIVEN] = {chain_forward, chain_backward},
+              [BATCH] = {batch_forward, batch_backward}};
 
 static void forward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
+    int kind = (int)n->op->attribute[KIND];
 
-    (whole(s, n) ? whole_forward : n->op->attribute[KIND] == LAYER_BY_HAND ? by_hand_forward : chain_forward)(s, n);
+    (s->whole_norms && kind != BATCH ? whole.forward : passes[kind].forward)(s, n);
 }
 
 static void backward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
+    int kind = (int)n->op->attribute[KIND];
 
-    (whole(s, n) ? whole_backward : n->op->attribute[KIND] == LAYER_BY_HAND ? by_hand_backward : chain_backward)(s, n);
+    (s->whole_norms && kind != BATCH ? whole.backward : passes[kind].backward)(s, n);
 }
 
 const struct mfu_primitive mfu_primitive_norm = {
@@ -326,8 +385,8 @@ const struct mfu_primitive mfu_primitive_norm = {
     .attributes =
         {
             [KIND] = {"kind", "layer", kinds,
-                      "layer, rms, rms_fp32 or layer_fp32 (their weight applied in fp32, as in Gemma and Cohere), or "
-                      "layer_by_hand"},
+                      "layer, rms, rms_fp32 or layer_fp32 (their weight applied in fp32, as in Gemma and Cohere), "
+                      "layer_by_hand, rms_given or batch"},
             [BIAS] = {"bias", "0", NULL, "whether it has a bias (beta)"},
             [WEIGHT] = {"weight", "1", NULL, "whether it has a weight (gamma)"},
             [GROUPS] = {"groups", "1", NULL, "equal parts of a row that are normalised by themselves (heads)"},

@@ -16,6 +16,7 @@
 #include "read/runs/measured_reading.h"
 #include "base/error.h"
 #include "descriptor/catalog.h"
+#include "scenario/key_names.h"
 #include "scenario/setting.h"
 
 struct word {
@@ -40,7 +41,7 @@ static const struct word families[] = {
     {"mpt", "mpt-125m", NULL}, {"llama", "llama-2-7b", NULL}, {"mistral", "llama-2-7b", NULL},
     {"qwen2.5", "qwen2.5-7b", NULL}, {"qwen1.5", "qwen2.5-7b", "graph of qwen2.5 for qwen1.5"}, {"qwen2", "qwen2.5-7b", NULL},
     {"qwen3", "qwen3-8b", NULL}, {"qwen", "qwen-7b", NULL}, {"gemma", "gemma-2b", NULL}, {"gemma2", "gemma-2-2b", NULL},
-    {"bert", "bert-base", NULL}, {"vit", "vit-b-16", NULL}, {"deit", "vit-b-16", "graph of vit for deit"}, {"mixtral", "mixtral-8x7b", NULL},
+    {"bert", "bert-base", NULL}, {"vit", "vit-b-16", NULL}, {"resnet", "resnet-50", NULL}, {"convnext", "convnext-tiny", NULL}, {"deit", "vit-b-16", "graph of vit for deit"}, {"mixtral", "mixtral-8x7b", NULL},
     {"transformer-xl", NULL, "family transformer-xl: segment recurrence and adaptive softmax are not modelled"},
     {NULL, NULL, NULL}};
 static const struct { const char *column, *dim; } dims[] = {
@@ -782,7 +783,7 @@ static bool set_keys(struct mfu_row *r)
         const char *name = r->csv->header[c];
 
         if (mfu_measured_is_column(name) || mfu_cell_empty(r, name)
-            || mfu_scenario_key(&r->run->scenario, name, NULL).kind == MFU_KEY_NONE)
+            || mfu_key_find_set(r->run->scenario.model, name, mfu_row_cell(r, name), NULL).kind == MFU_KEY_NONE)
             continue;
         if (!set(r, name, mfu_row_cell(r, name)))
             return false;

@@ -1,0 +1,157 @@
+/*
+ * conv - a convolution over the positions of a sample: an image's pixels, a sound's frames.
+ *
+ *     forward   [positions out, width] = [., taps x in / groups] [., width]
+ *     dgrad     [positions in, in]     = [., taps x width / groups] [., in]
+ *     wgrad     [width, taps x in / groups], over positions out
+ *
+ * Implicit products: the windows are never written, so that traffic is that of input, result and weight.
+ * A row is a position, its columns are the channels.  cuDNN's tensor-core kernels want them so in memory
+ * (channels last); otherwise each pass copies its two operands there and back.  Without an input it reads
+ * what the loader brings.
+ */
+#include <math.h>
+#include <stddef.h>
+
+#include "graph/builder.h"
+
+enum { WIDTH, TAPS, STRIDE, GROUPS, BIAS, CHANNELS, POSITIONS, CHANNELS_LAST };
+enum { SAVED_INPUT, SAVED_WEIGHT };
+
+static double shape(const struct mfu_operation *op)
+{
+    return op->attribute[WIDTH];
+}
+
+static double channels(const struct mfu_operation *op)
+{
+    return op->in_width[0] > 0 ? op->in_width[0] : op->attribute[CHANNELS];
+}
+
+static struct mfu_weights params(const struct mfu_operation *op)
+{
+    double weight = op->attribute[WIDTH] * op->attribute[TAPS] * channels(op) / op->attribute[GROUPS];
+    double bias = op->attribute[BIAS] > 0 ? op->attribute[WIDTH] : 0;
+
+    return (struct mfu_weights){.weight = weight, .bias = bias, .active = weight + bias};
+}
+
+/* Bytes of a tensor of that many rows and columns, as they are multiplied. */
+static double bytes(const struct mfu_builder *s, double rows, double columns)
+{
+    return rows * columns * mfu_type_bytes[s->numerics.compute];
+}
+
+/* A product that reads and writes whole tensors instead of windows; channels are filled up to eight. */
+static struct mfu_kernel product(const struct mfu_builder *s, const struct mfu_node *n, double m, double width,
+                                 double k, double read, double written)
+{
+    double groups = n->op->attribute[GROUPS], e = mfu_type_bytes[s->numerics.compute];
+    struct mfu_kernel g = mfu_kernel_gemm(s->numerics.math, m, width / groups, k, groups, e, e, false);
+
+    g.read_bytes = read;
+    g.write_bytes = written;
+    g.aligned = true;
+    return g;
+}
+
+/* To the layout of the kernel and back: both tensors of a pass, read and written. */
+static void transpose(struct mfu_builder *s, const struct mfu_node *n, const char *suffix, int a, int b)
+{
+    double both =
+        bytes(s, mfu_view_rows(s, a), mfu_view_columns(s, a)) + bytes(s, mfu_view_rows(s, b), mfu_view_columns(s, b));
+
+    if (n->op->attribute[CHANNELS_LAST] > 0 || s->numerics.math == MFU_PEAK_FP32)
+        return;
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = suffix,
+                                    .kind = MFU_COPY,
+                                    .traffic = MFU_C_DRAM_POINTWISE,
+                                    .fusion = MFU_ALONE,
+                                    .extra_read_bytes = 2 * both,
+                                    .temporary_bytes = both,
+                                    .launches = 2},
+             0, NULL, 0, NULL);
+}
+
+static int input(struct mfu_builder *s, struct mfu_node *n)
+{
+    double rows = s->config->batch * n->op->attribute[POSITIONS], columns = channels(n->op);
+
+    if (n->in[0] != MFU_TOKENS_IN)
+        return mfu_autocast(s, mfu_node_input(s, n, 0));
+    s->loaded_bytes += rows * columns * mfu_type_bytes[s->numerics.weight]; /* the next micro-batch */
+    return mfu_autocast(s, mfu_tensor_new(s, rows, columns, s->numerics.weight, MFU_PART_ACTIVATIONS));
+}
+
+static void forward(struct mfu_builder *s, int index)
+{
+    struct mfu_node *n = mfu_node_at(s, index);
+    int x = input(s, n), w = mfu_node_weight(s, n, 0);
+    double rows = ceil(mfu_view_rows(s, x) / n->op->attribute[STRIDE]), width = n->op->attribute[WIDTH];
+    double in = channels(n->op), k = in / n->op->attribute[GROUPS] * n->op->attribute[TAPS];
+    struct mfu_kernel g;
+
+    if (n->op->attribute[BIAS] > 0)
+        mfu_node_weight(s, n, 1);
+    mfu_node_save(s, n, x);
+    mfu_node_save(s, n, w);
+    if (mfu_last_recomputed(s, index))
+        return;
+    n->out = mfu_tensor_new(s, rows, width, s->numerics.compute, MFU_PART_ACTIVATIONS);
+    transpose(s, n, "transpose", x, n->out);
+    g = product(s, n, rows, width, k,
+                bytes(s, fmin(mfu_view_rows(s, x), rows * n->op->attribute[TAPS]), in) + bytes(s, k, width),
+                bytes(s, rows, width));
+    mfu_emit_kernel(s, &g, "", 0, 2, (int[]){x, w}, 1, &n->out);
+}
+
+static void backward(struct mfu_builder *s, int index)
+{
+    struct mfu_node *n = mfu_node_at(s, index);
+    int x = n->saved[SAVED_INPUT], w = n->saved[SAVED_WEIGHT], g = mfu_autocast(s, n->gradient), dx, dw;
+    double rows = mfu_view_rows(s, g), width = n->op->attribute[WIDTH], groups = n->op->attribute[GROUPS];
+    double in = channels(n->op), k = in / groups * n->op->attribute[TAPS];
+    double all = bytes(s, mfu_view_rows(s, x), in) + bytes(s, rows, width) + bytes(s, k, width);
+    struct mfu_kernel p;
+
+    if (n->op->attribute[BIAS] > 0 && mfu_trains(s, n, 1))
+        mfu_param_grad_add(s, n, 1, mfu_emit_columns_sum(s, "bias_grad", g, width, s->numerics.compute));
+    if (mfu_wants_gradient(s, n, 0)) {
+        dx = mfu_tensor_new(s, mfu_view_rows(s, x), in, s->numerics.compute, MFU_PART_ACTIVATIONS);
+        transpose(s, n, "dgrad.transpose", g, dx);
+        p = product(s, n, rows, in, width / groups * n->op->attribute[TAPS], all - bytes(s, mfu_view_rows(s, x), in),
+                    bytes(s, mfu_view_rows(s, x), in));
+        mfu_emit_kernel(s, &p, "dgrad", 0, 2, (int[]){g, w}, 1, &dx);
+        mfu_grad_add(s, n, 0, dx);
+    }
+    if (!mfu_trains(s, n, 0))
+        return;
+    dw = mfu_tensor_new(s, 1, k * width, s->numerics.compute, MFU_PART_GRADIENTS);
+    transpose(s, n, "wgrad.transpose", g, x);
+    p = product(s, n, k, width, rows, all, bytes(s, k, width));
+    mfu_emit_kernel(s, &p, "wgrad", 0, 2, (int[]){g, x}, 1, &dw);
+    mfu_param_grad_add(s, n, 0, dw);
+}
+
+const struct mfu_primitive mfu_primitive_conv = {
+    .name = "conv",
+    .summary = "a convolution over the positions of a sample",
+    .attributes =
+        {
+            [WIDTH] = {"width", NULL, NULL, "channels of the result"},
+            [TAPS] = {"taps", "1", NULL, "positions of a window: the square of an image's kernel size"},
+            [STRIDE] = {"stride", "1", NULL, "positions read for one that is written: the square of an image's stride"},
+            [GROUPS] = {"groups", "1", NULL, "parts of the channels that do not meet; as many as channels: depthwise"},
+            [BIAS] = {"bias", "0", NULL, "whether a bias is added"},
+            [CHANNELS] = {"channels", "3", NULL, "of raw input"},
+            [POSITIONS] = {"positions", "0", NULL, "of raw input, in a sample"},
+            [CHANNELS_LAST] = {"channels_last", "1", NULL, "whether a position's channels lie beside each other"},
+        },
+    .most_inputs = 1,
+    .traits = MFU_MULTIPLIES,
+    .shape = shape,
+    .params = params,
+    .forward = forward,
+    .backward = backward,
+};

@@ -1,0 +1,57 @@
+/*
+ * gain - a learned factor for each column: LayerScale (DINOv2, ConvNeXt).
+ *
+ * Backward needs the input for the factors' gradient, and the factors.
+ */
+#include <stddef.h>
+
+#include "graph/builder.h"
+
+static double shape(const struct mfu_operation *op)
+{
+    return op->in_width[0];
+}
+
+static struct mfu_weights params(const struct mfu_operation *op)
+{
+    return (struct mfu_weights){.weight = op->in_width[0], .active = op->in_width[0]};
+}
+
+/* In fp32 where the factors are: autocast leaves a product of elements alone. */
+static enum mfu_type product_type(const struct mfu_builder *s, int x)
+{
+    return s->numerics.autocast ? MFU_F32 : mfu_view_type(s, x);
+}
+
+static void forward(struct mfu_builder *s, int index)
+{
+    struct mfu_node *n = mfu_node_at(s, index);
+    int x = mfu_node_save(s, n, mfu_node_input(s, n, 0));
+
+    n->out = mfu_emit_broadcast(s, "", product_type(s, x), 1, x, MFU_NO_VIEW);
+}
+
+static void backward(struct mfu_builder *s, int index)
+{
+    struct mfu_node *n = mfu_node_at(s, index);
+    int x = n->saved[0], product;
+
+    if (mfu_trains(s, n, 0)) {
+        product = mfu_emit_pointwise(s, "dgain", product_type(s, x), 1, n->gradient, x, MFU_NO_VIEW);
+        mfu_param_grad_add(s, n, 0, mfu_emit_columns_sum(s, "wgrad", product, n->op->in_width[0], s->numerics.weight));
+    }
+    if (mfu_wants_gradient(s, n, 0))
+        mfu_grad_add(s, n, 0, mfu_emit_broadcast(s, "grad", product_type(s, x), 1, n->gradient, MFU_NO_VIEW));
+}
+
+const struct mfu_primitive mfu_primitive_gain = {
+    .name = "gain",
+    .summary = "a learned factor for each column",
+    .least_inputs = 1,
+    .most_inputs = 1,
+    .traits = MFU_ELEMENTWISE,
+    .shape = shape,
+    .params = params,
+    .forward = forward,
+    .backward = backward,
+};

@@ -1,0 +1,70 @@
+/*
+ * pool - the largest or the mean of neighbouring positions; of all: a sample becomes a row.
+ *
+ * The largest remembers where it was (an int64 per result) and keeps its input, as PyTorch does.
+ */
+#include <math.h>
+#include <stddef.h>
+
+#include "graph/builder.h"
+
+enum { KIND, STRIDE };
+enum { MEAN, LARGEST };
+static const char *const kinds[] = {"mean", "max", NULL};
+
+static double shape(const struct mfu_operation *op)
+{
+    return op->in_width[0];
+}
+
+static void launch(struct mfu_builder *s, const char *suffix, const struct mfu_node *n, int n_in, const int *in,
+                   int n_out, const int *out)
+{
+    (void)n;
+    mfu_emit(s,
+             &(struct mfu_emission){
+                 .suffix = suffix, .kind = MFU_REDUCTION, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_ALONE},
+             n_in, in, n_out, out);
+}
+
+static void forward(struct mfu_builder *s, int index)
+{
+    struct mfu_node *n = mfu_node_at(s, index);
+    int x = mfu_node_input(s, n, 0), out[2];
+    double stride = n->op->attribute[STRIDE];
+    double rows = stride > 0 ? ceil(mfu_view_rows(s, x) / stride) : s->config->batch;
+    bool largest = n->op->attribute[KIND] == LARGEST;
+
+    out[0] = n->out = mfu_tensor_new(s, rows, mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
+    if (largest) {
+        out[1] = mfu_tensor_new(s, rows, mfu_view_columns(s, x), MFU_I64, MFU_PART_ACTIVATIONS);
+        mfu_node_save(s, n, x);
+        mfu_node_save(s, n, out[1]);
+    }
+    launch(s, "", n, 1, &x, 1 + largest, out);
+}
+
+static void backward(struct mfu_builder *s, int index)
+{
+    struct mfu_node *n = mfu_node_at(s, index);
+    int x = mfu_node_input(s, n, 0), in[] = {n->gradient, n->n_saved ? n->saved[1] : MFU_NO_VIEW};
+    int dx = mfu_tensor_new(s, mfu_view_rows(s, x), mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
+
+    launch(s, "grad", n, 2, in, 1, &dx);
+    mfu_grad_add(s, n, 0, dx);
+}
+
+const struct mfu_primitive mfu_primitive_pool = {
+    .name = "pool",
+    .summary = "the largest or the mean of neighbouring positions",
+    .attributes =
+        {
+            [KIND] = {"kind", "mean", kinds, "mean or max"},
+            [STRIDE] = {"stride", "0", NULL, "positions read for one that is written; 0: all of a sample"},
+        },
+    .least_inputs = 1,
+    .most_inputs = 1,
+    .shape = shape,
+    .forward = forward,
+    .backward = backward,
+};
