@@ -315,3 +315,8 @@ struct mfu_traffic mfu_collective_traffic(const struct mfu_machine *m, const str
         return (struct mfu_traffic){bytes * (1 + 1 / g->local), nic};
     return (struct mfu_traffic){sent - nic, nic};
 }
+
+double mfu_check_s(const struct mfu_machine *m, struct mfu_group g)
+{
+    return g.ranks * m->c[g.units > 1 ? MFU_C_HOST_CHECK_FAR : MFU_C_HOST_CHECK];
+}

@@ -55,6 +55,11 @@ struct mfu_collective_price mfu_collective_price(const struct mfu_machine *, con
 struct mfu_collective_price mfu_collective_price_by(const struct mfu_machine *, const struct mfu_group *,
                                                     enum mfu_collective_kind, double bytes, enum mfu_algorithm);
 
+/* Seconds of the host in which all ranks of a group are heard, one after the other, before a
+ * collective that is checked.  Source: PyTorch 017943b7, torch/csrc/distributed/c10d/ProcessGroupWrapper.cpp
+ * (runCollectiveChecks); messages between two ranks are not checked. */
+double mfu_check_s(const struct mfu_machine *, struct mfu_group);
+
 /* Its seconds. */
 double mfu_collective_s(const struct mfu_machine *, const struct mfu_group *, enum mfu_collective_kind, double bytes);
 

@@ -110,9 +110,6 @@ struct mfu_yaml;
       "the longer of host and GPU")                                                                                    \
     X(HOST_TE, "host.te", MFU_SECONDS, 0, 1, "the same with TransformerEngine's modules")                              \
     X(HOST_NANOTRON, "host.nanotron", MFU_SECONDS, 0, 1, "the same in nanotron")                                       \
-    X(HOST_NANOTRON_RANK, "host.nanotron.rank", MFU_SECONDS, 0, 1,                                                     \
-      "what each rank of the tensor group adds to it in a pipeline, forward and backward together (mechanism "         \
-      "unknown)")                                                                                                      \
     X(HOST_NANOTRON_NODE, "host.nanotron.node", MFU_SECONDS, 0, 1,                                                     \
       "what each node but the first that the tensor group spans adds to it, forward and backward together, whatever "  \
       "the size of the messages")                                                                                      \
@@ -123,8 +120,12 @@ struct mfu_yaml;
     X(HOST_MICRO, "host.micro", MFU_SECONDS, 0, 1,                                                                     \
       "host time of one microbatch beside its layers: loss, messages; in a pipeline whose host waits for the GPU "     \
       "after each message nothing hides it")                                                                           \
-    X(HOST_WAIT, "host.wait", MFU_SECONDS, 0, 10,                                                                      \
-      "what a pair of messages costs where the hosts wait for each other, too")                                        \
+    X(HOST_POLL, "host.poll", MFU_SECONDS, 0, 10,                                                                      \
+      "what a message from host to host takes where both look for its end after pauses: about a pause")                \
+    X(HOST_CHECK, "host.check", MFU_SECONDS, 0, 1,                                                                     \
+      "host time that each rank of a group adds to a collective that is checked before it runs (distributed_debug "    \
+      "detail): a barrier that hears one rank after the other, and two gathers of what is about to run")               \
+    X(HOST_CHECK_FAR, "host.check.far", MFU_SECONDS, 0, 1, "the same of a group that spans nodes")                     \
     X(STEP_CONSTANT, "step.constant", MFU_SECONDS, 0, 10,                                                              \
       "loader hand-over, host synchronisation and logging per optimizer step")                                         \
     X(LINK_NVLINK, "link.nvlink", MFU_RATIO, 0.01, 1,                                                                  \

@@ -54,22 +54,47 @@ static double host_s(const struct mfu_plan *p, bool backward)
 {
     const struct mfu_trainer *t = &mfu_trainers[p->config.trainer];
     double layer_s = t->host_layer < MFU_COEFFICIENT_COUNT ? p->machine.c[t->host_layer] : 0;
-    double times = 1, both_s = 0;
+    double times = 1;
 
     if (layer_s <= 0 || p->config.setting[MFU_S_CUDA_GRAPHS] > 0)
         return 0;
     if (backward) /* and what of forward runs again */
         times = p->machine.c[MFU_C_HOST_BACKWARD]
             + (p->sums.forward_kernels > 0 ? p->sums.again_kernels / p->sums.forward_kernels : 0);
-    if (t->host_rank > 0 && p->config.setting[MFU_S_PP] > 1)
-        both_s += p->machine.c[t->host_rank] * p->config.setting[MFU_S_TP];
-    if (t->host_node > 0)
-        both_s += p->machine.c[t->host_node]
-            * (mfu_mesh_group(&p->program.mesh, MFU_AXIS_BIT(MFU_AXIS_TP), p->machine.topology.unit_gpus).units - 1);
     if (!mfu_config_fused_softmax(&p->config))
         layer_s += p->machine.c[MFU_C_HOST_SOFTMAX];
-    layer_s += both_s / (1 + p->machine.c[MFU_C_HOST_BACKWARD]);
     return layers_of(&p->program) * layer_s * times + p->machine.c[MFU_C_HOST_MICRO] / 2;
+}
+
+/* What the messages of a tensor group that spans nodes take longer than their bytes, in one pass. */
+static double far_s(const struct mfu_plan *p)
+{
+    const struct mfu_trainer *t = &mfu_trainers[p->config.trainer];
+
+    return t->host_node == 0 ? 0
+                             : layers_of(&p->program) * p->machine.c[t->host_node] / 2
+            * (mfu_mesh_group(&p->program.mesh, MFU_AXIS_BIT(MFU_AXIS_TP), p->machine.topology.unit_gpus).units - 1);
+}
+
+/* The checks of a phase's collectives; those of one micro-step alone are before the optimizer. */
+static double checks_s(const struct mfu_plan *p, enum mfu_phase phase)
+{
+    const struct mfu_program *g = &p->program;
+    double seconds = 0;
+
+    if (p->config.setting[MFU_S_DISTRIBUTED_DEBUG] < MFU_DEBUG_DETAIL)
+        return 0;
+    for (int k = 0; k < g->n_segments; k++)
+        for (int i = g->segments[k].first; i < g->segments[k].first + g->segments[k].count; i++) {
+            const struct mfu_launch *l = &g->launches[i];
+
+            if (l->communicates
+                && (l->when == MFU_EVERY_MICRO_STEP ? g->segments[k].phase : MFU_OPTIMIZER_PHASE) == phase)
+                seconds += mfu_plan_times(p, &g->segments[k]) * l->kernel.launches
+                    * mfu_check_s(&p->machine,
+                                  mfu_mesh_group(&g->mesh, l->collective.axes, p->machine.topology.unit_gpus));
+        }
+    return seconds;
 }
 
 /* Host time per launch of every phase.  ZeRO 3 gathers and releases each
@@ -82,22 +107,21 @@ static void find_dispatch(struct mfu_plan *p)
     const struct mfu_program *g = &p->program;
 
     for (int i = 0; i < MFU_PHASE_COUNT; i++) {
+        double launches = p->sums.launches[i], gpu_s = p->sums.stream_s[i], checks = checks_s(p, (enum mfu_phase)i);
+        bool layers = i == MFU_FORWARD || i == MFU_BACKWARD;
+        double host = layers ? host_s(p, i == MFU_BACKWARD) * g->accum : 0;
+
         p->dispatch_s[i] = i == MFU_COMMUNICATION ? 0 : launch_s(p, (enum mfu_phase)i);
         p->late_s[i] = 0;
-    }
-    for (int i = MFU_FORWARD; i <= MFU_BACKWARD; i++) {
-        double launches = p->sums.launches[i], gpu_s = p->sums.stream_s[i];
-        double host = host_s(p, i == MFU_BACKWARD) * g->accum;
-
         if (launches <= 0)
             continue;
-        if (p->config.setting[MFU_S_ZERO] >= 3)
+        if (layers && p->config.setting[MFU_S_ZERO] >= 3)
             p->dispatch_s[i] += p->machine.c[MFU_C_DISPATCH_ZERO] * g->weight_tensors * g->accum / launches;
-        if (host <= 0)
+        if (host <= 0 && checks <= 0)
             continue;
-        host = fmax(host, p->dispatch_s[i] * launches);
+        host = fmax(host, p->dispatch_s[i] * launches) + checks;
         p->dispatch_s[i] = host / launches;
-        p->late_s[i] = pow(pow(host, 4) + pow(gpu_s, 4), 0.25) - fmax(host, gpu_s);
+        p->late_s[i] = pow(pow(host, 4) + pow(gpu_s + (layers ? far_s(p) * g->accum : 0), 4), 0.25) - fmax(host, gpu_s);
     }
 }
 

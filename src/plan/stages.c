@@ -28,12 +28,18 @@ static bool makes_weight_gradients(const struct mfu_program *g, const struct mfu
 /* What the messages of one microbatch cost the host, forward and backward. */
 static double message_s(const struct mfu_plan *p)
 {
-    const struct mfu_trainer *t = &mfu_trainers[p->config.trainer];
-    double pairs = p->config.setting[MFU_S_PP] > 2 ? 4 : 2; /* to and from each neighbour */
+    return mfu_trainers[p->config.trainer].synchronizes ? p->machine.c[MFU_C_HOST_MICRO] : 0;
+}
 
-    if (!t->synchronizes)
-        return 0;
-    return p->machine.c[MFU_C_HOST_MICRO] + (t->waits ? pairs * p->machine.c[MFU_C_HOST_WAIT] : 0);
+/* Messages about messages that pass from host to host forward and backward: two, of the
+ * tensor's kind and of its shape, before the hidden states and the mask, and before the
+ * gradient.  Source: nanotron 67c5ebb6, pipeline_parallel/p2p.py (_send_meta, _recv_meta:
+ * time.sleep), models/llama.py (module_input_keys). */
+enum { FORWARD_MESSAGES = 4, BACKWARD_MESSAGES = 2 };
+
+static double meets_s(const struct mfu_plan *p, double messages)
+{
+    return mfu_trainers[p->config.trainer].polls ? messages * p->machine.c[MFU_C_HOST_POLL] : 0;
 }
 
 /* Behind the last backward: sums that nothing hid, the optimizer, the step's constant. */
@@ -212,14 +218,16 @@ int mfu_stages_run(const struct mfu_plan *p, struct mfu_pipeline *pipeline, enum
     if (!(c = calloc(1, sizeof *c)))
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     divide(p, c);
-    status = mfu_pipeline_run(pipeline, &p->config.pipeline,
-                              &(struct mfu_pipeline_costs){.f_s = c->f,
-                                                           .b_s = c->b,
-                                                           .w_s = c->w,
-                                                           .send_s = c->send,
-                                                           .kept_bytes = c->kept,
-                                                           .sends_overlap = p->config.pipeline.schedule->sends_beside},
-                              mode, step, err);
+    status = mfu_pipeline_run(
+        pipeline, &p->config.pipeline,
+        &(struct mfu_pipeline_costs){.f_s = c->f,
+                                     .b_s = c->b,
+                                     .w_s = c->w,
+                                     .send_s = c->send,
+                                     .kept_bytes = c->kept,
+                                     .meets_s = {meets_s(p, FORWARD_MESSAGES), meets_s(p, BACKWARD_MESSAGES)},
+                                     .sends_overlap = p->config.pipeline.schedule->sends_beside},
+        mode, step, err);
     free(c);
     return status;
 }

@@ -804,7 +804,7 @@ static void derive_trainer(struct mfu_config *c)
         derive(c, MFU_S_TRAINER, usual_trainer(c));
     c->trainer = (enum mfu_trainer_kind)c->setting[MFU_S_TRAINER];
     t = &mfu_trainers[c->trainer];
-    derive(c, MFU_S_OVERLAP_GRAD_REDUCE, t->overlaps_reduce);
+    derive(c, MFU_S_OVERLAP_GRAD_REDUCE, t->overlaps_reduce && !(t->sums_behind_zero && c->setting[MFU_S_ZERO] > 0));
     derive(c, MFU_S_OVERLAP_PARAM_GATHER, t->overlaps_gather);
     derive(c, MFU_S_TP_OVERLAP,
            c->setting[MFU_S_SOFTWARE] > 0 && c->setting[MFU_S_SOFTWARE] < t->tp_overlap_since ? MFU_TP_IN_THE_WAY

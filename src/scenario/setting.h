@@ -121,6 +121,10 @@ struct mfu_error;
       "whether ZeRO 1 gathers new weights beside the next forward")                                                    \
     X(GRAD_BUCKET, "grad_bucket", "", MFU_BYTES, 1, 1e12, 25 * 0x1p20, NULL, "parallel",                               \
       "gradients that are summed in one message beside backward (bucket_cap_mb, ddp_bucket_size)")                     \
+    X(DISTRIBUTED_DEBUG, "distributed_debug", "torch_distributed_debug", MFU_COUNT, 0, MFU_DEBUG_DETAIL, 0,            \
+      mfu_debug_names, "environment",                                                                                  \
+      "checks of torch.distributed: with detail the hosts agree on every collective before it runs",                   \
+      .keeps_graph = true)                                                                                             \
     X(SOFTWARE, "software", "", MFU_COUNT, 0, 2100, 0, NULL, "environment",                                            \
       "year of the libraries (CUDA, cuBLAS, PyTorch); 0: today's", .keeps_graph = true, .least_but_0 = 2015)           \
     X(EXPANDABLE_SEGMENTS, "expandable_segments", "", MFU_COUNT, 0, 1, 0, mfu_switch_names, "environment",             \
@@ -165,6 +169,9 @@ extern const char *const mfu_switch_names[]; /* "off", "on", NULL */
 
 /* Megatron-LM's usual order, and that of --use-tp-pp-dp-mapping and of Llama 3 (3.3.2). */
 extern const char *const mfu_rank_order_names[];
+
+#define MFU_DEBUG_DETAIL 2 /* TORCH_DISTRIBUTED_DEBUG, of off, info, detail */
+extern const char *const mfu_debug_names[];
 
 /* Writes a value as `set` would read it back ("bf16", "8", "2 GiB").  `buf` has
  * room for MFU_QUANTITY_MAX. */

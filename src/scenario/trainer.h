@@ -52,13 +52,15 @@ extern const char *const mfu_tp_overlap_names[MFU_TP_OVERLAP_COUNT + 1];
     X(MEGATRON_BRIDGE, "megatron-bridge", .runtime = MFU_FUSED, .overlaps_reduce = true, .overlaps_gather = true,      \
       .bucket_bytes = 128 * 0x1p20, .tp_overlap = MFU_TP_PRODUCTS, .host_layer = MFU_COEFFICIENT_COUNT,                \
       .aliases = "nemo")                                                                                               \
-    X(NANOTRON, "nanotron", .runtime = MFU_EAGER, .host_layer = MFU_C_HOST_NANOTRON,                                   \
-      .host_rank = MFU_C_HOST_NANOTRON_RANK, .host_node = MFU_C_HOST_NANOTRON_NODE, .half_weights = true,              \
-      .whole_norms = true, .prints_resident = true, .adds_up_wide = true, .saves_gathered = true,                      \
-      .reduces_whole = true, .synchronizes = true, .balances_cost = true)                                              \
-    X(NANOTRON_OLD, "nanotron-2024", .runtime = MFU_EAGER, .host_layer = MFU_C_HOST_NANOTRON,                          \
-      .host_node = MFU_C_HOST_NANOTRON_NODE, .half_weights = true, .whole_norms = true, .prints_resident = true,       \
-      .adds_up_wide = true, .reduces_whole = true, .synchronizes = true, .waits = true, .balances_cost = true)         \
+    X(NANOTRON, "nanotron", .runtime = MFU_EAGER, .overlaps_reduce = true, .sums_behind_zero = true,                   \
+      .bucket_bytes = 50 * 0x1p20, .host_layer = MFU_C_HOST_NANOTRON, .host_node = MFU_C_HOST_NANOTRON_NODE,           \
+      .half_weights = true, .whole_norms = true, .prints_resident = true, .adds_up_wide = true,                        \
+      .saves_gathered = true, .reduces_whole = true, .synchronizes = true, .balances_cost = true,                      \
+      .usual_software = 2023)                                                                                          \
+    X(NANOTRON_OLD, "nanotron-2024", .runtime = MFU_EAGER, .overlaps_reduce = true, .sums_behind_zero = true,          \
+      .bucket_bytes = 50 * 0x1p20, .host_layer = MFU_C_HOST_NANOTRON, .host_node = MFU_C_HOST_NANOTRON_NODE,           \
+      .half_weights = true, .whole_norms = true, .prints_resident = true, .adds_up_wide = true, .reduces_whole = true, \
+      .synchronizes = true, .polls = true, .balances_cost = true, .usual_software = 2023)                              \
     X(LLM_C, "llm.c", .runtime = MFU_LLMC, .overlaps_reduce = true, .bucket_bytes = 25 * 0x1p20,                       \
       .host_layer = MFU_COEFFICIENT_COUNT, .stands_for = "llmq")
 
@@ -75,6 +77,7 @@ struct mfu_trainer {
     const char *stands_for;        /* others that are planned as this one; as aliases */
     enum mfu_runtime_kind runtime; /* that it runs where none is chosen */
     bool overlaps_reduce;          /* gradients are summed beside backward, else after it */
+    bool sums_behind_zero;         /* but after it, all at once, where ZeRO shards anything */
     bool overlaps_gather;          /* new weights are gathered beside the next forward, else before it */
     enum mfu_tp_overlap tp_overlap;
     double tp_overlap_since; /* a year of the software; 0: always */
@@ -88,16 +91,16 @@ struct mfu_trainer {
     bool half_shards;        /* offloaded weights have 16 bits, beside the masters, and the host adds up gradients with
                                 the GPU's help (DeepSpeed edaa7221, stage_1_and_2.py); else they are the masters */
     bool synchronizes;       /* the host waits for the GPU after each message of a pipeline */
-    bool waits;              /* and for the other host (blocking messages about messages) */
+    bool polls;              /* and both hosts look for the end of a message after pauses */
     bool scatters;           /* each tensor rank sends its part of a message, the receivers gather */
     bool counts_ends;        /* embedding and head count as a layer each where stages are cut */
     bool balances_cost;      /* or as what they cost */
     enum mfu_checkpoint usual_checkpoint; /* of its published runs where nothing is said */
     bool fuses_softmax;                   /* attention in parts with a fused softmax is its default */
     double usual_dropout;
+    int usual_software;              /* year of the libraries; 0: not known */
     enum mfu_coefficient host_layer; /* the host's time for a layer; COUNT: its launches alone */
     enum mfu_coefficient host_node;  /* more of it per node that the tensor group spans; 0: none */
-    enum mfu_coefficient host_rank;  /* more of it in a pipeline, per rank of the tensor group; 0: none */
 };
 
 extern const struct mfu_trainer mfu_trainers[MFU_TRAINER_COUNT];

@@ -730,6 +730,10 @@ static int price(struct mfu_pipeline *p, const struct mfu_pipeline_costs *c, str
                 for (int i = 0; i < 2 && !c->sends_overlap; i++)
                     if (op[pass].out[i] != NONE)
                         op[pass].blocked_s = fmax(op[pass].blocked_s, p->links[op[pass].out[i]].send_s);
+                for (int i = 0; i < 2; i++) {
+                    op[pass].seconds += op[pass].in[i] != NONE ? c->meets_s[i] : 0;
+                    op[pass].blocked_s += op[pass].out[i] != NONE ? c->meets_s[i] : 0;
+                }
             }
         }
     return 0;

@@ -44,6 +44,9 @@ struct mfu_pipeline_costs {
     /* Sends run beside compute; otherwise the sender computes nothing until its
      * message has arrived (blocking point-to-point). */
     bool sends_overlap;
+    /* For which a message forward and one backward keep both ranks, from its sending on where
+     * the receiver is there. */
+    double meets_s[2];
     /* What a forward leaves for its backward; NULL: peak_bytes is 0. */
     const double *kept_bytes;
     /* Of that, or instead of it, what waits between B and W: inputs and output

@@ -15,6 +15,8 @@
 #include "read/runs/measured_run.h"
 #include "read/runs/measured_reading.h"
 #include "base/error.h"
+#include "cost/collective.h"
+#include "cost/cost.h"
 #include "descriptor/catalog.h"
 #include "scenario/key_names.h"
 #include "scenario/setting.h"
@@ -403,7 +405,8 @@ static const char *first_month(const char *text)
     return NULL;
 }
 
-/* The year of the libraries: as stated, else of the PyTorch that is named, else the last that the source names. */
+/* The year of the libraries: as stated, else of the PyTorch that is named, else what the trainer's published runs
+ * had, else the last that the source names. */
 static bool set_software(struct mfu_row *r)
 {
     static const char *const named[] = {"framework", "notes", "source"};
@@ -415,6 +418,10 @@ static bool set_software(struct mfu_row *r)
         return set(r, "software", mfu_row_cell(r, "software"));
     for (size_t i = 0; i < sizeof named / sizeof *named && !year; i++)
         year = torch_year(mfu_row_cell(r, named[i]));
+    if (!year) {
+        by = "its published runs";
+        year = mfu_trainers[(int)r->run->scenario.setting[MFU_S_TRAINER]].usual_software;
+    }
     if (!year) {
         by = "the last year that the source names";
         year = last_year(mfu_row_cell(r, "source"));
@@ -479,10 +486,10 @@ static bool leave_dim(struct mfu_row *r, const char *dim)
     return true;
 }
 
-/* The figure behind a column's name in the notes: "vocab ~250k"; NAN. */
-static double noted(const struct mfu_row *r, const char *column)
+/* The figure behind a name in the notes: "vocab ~250k"; NAN. */
+static double noted_in(const char *notes, const char *column)
 {
-    const char *notes = mfu_row_cell(r, "notes"), *at = strcasestr(notes, column);
+    const char *at = strcasestr(notes, column);
     char *end;
     double x;
 
@@ -492,6 +499,11 @@ static double noted(const struct mfu_row *r, const char *column)
     at += strspn(at, " ~=:");
     x = strtod(at, &end);
     return end == at || x <= 0 ? NAN : *end == 'k' ? 1000 * x : *end == '\0' || strchr(" ,;.)", *end) ? x : NAN;
+}
+
+static double noted(const struct mfu_row *r, const char *column)
+{
+    return noted_in(mfu_row_cell(r, "notes"), column);
 }
 
 static bool is_one_of(const char *text, const char *const *words)
@@ -791,6 +803,43 @@ static bool set_keys(struct mfu_row *r)
     return true;
 }
 
+/* The all-gather of a program's own test of the network before it trains, with a list of
+ * outputs, which are copied out of one buffer; calls in a row, and a barrier.  Source: nanotron
+ * 67c5ebb6, trainer.py (measure_bandwidth). */
+#define TEST_BYTES 0x1p30
+#define TEST_CALLS 10
+
+/* Where the rate of the program's own test is nearer to that of collectives that are checked
+ * first than to that of others.  The GPU hides checks, or they hide it, but for the first call. */
+static bool set_debug(struct mfu_row *r)
+{
+    const char *test = strstr(mfu_row_cell(r, "notes"), "collective bandwidth GB/s");
+    double ranks = r->run->scenario.setting[MFU_S_GPUS], rate = test ? noted_in(test, "AG") * 1e9 : NAN, gpu_s,
+           checks_s;
+    struct mfu_config *c;
+    struct mfu_machine m;
+    struct mfu_group group;
+    struct mfu_error err = {0};
+
+    if (!(rate > 0) || !(ranks > 1) || !(c = malloc(sizeof *c)))
+        return true;
+    if (mfu_scenario_resolve(&r->run->scenario, c, &err) < 0) {
+        free(c);
+        return true; /* said later */
+    }
+    mfu_machine_make(c, &m);
+    free(c);
+    group = mfu_group_of(ranks, m.topology.unit_gpus);
+    gpu_s = mfu_collective_s(&m, &group, MFU_ALL_GATHER, TEST_BYTES)
+        + 2 * TEST_BYTES / (m.bandwidth_bytes_s * m.c[MFU_C_DRAM_ATTAIN]);
+    checks_s = mfu_check_s(&m, group);
+    if ((ranks - 1) / ranks * TEST_BYTES / rate
+        < gpu_s + (fmax(checks_s, gpu_s) - gpu_s + fmin(checks_s, gpu_s) / TEST_CALLS) / 2)
+        return true;
+    mfu_row_assume(r, "distributed_debug=detail, by the notes: its own test of collectives");
+    return set(r, mfu_settings[MFU_S_DISTRIBUTED_DEBUG].key, mfu_debug_names[MFU_DEBUG_DETAIL]);
+}
+
 /* Whether the source is of a time when the program ran other kernels than those of its runtime. */
 static bool check_program(struct mfu_row *r)
 {
@@ -926,7 +975,7 @@ void mfu_measured_run(struct mfu_catalog *catalog, const struct mfu_csv *csv, si
     run->ran = -1;
     if (mfu_row_check_numbers(&r) && check_said(&r) && set_batch(&r) && choose_gpu(&r) && choose_cluster(&r)
         && choose_model(&r) && set_dims(&r) && set_program(&r, false) && set_runtime(&r) && set_adapters(&r)
-        && set_program(&r, true) && set_said(&r) && set_schedule(&r) && set_keys(&r))
+        && set_program(&r, true) && set_said(&r) && set_schedule(&r) && set_keys(&r) && set_debug(&r))
         mfu_row_check_words(&r);
     read_time(&r);
     read_memory(&r);
