@@ -188,7 +188,7 @@ static void nvls(struct question *q)
 static void sharp(struct question *q)
 {
     const double *c = q->m->c;
-    double n = q->g->ranks, out = q->out / fmax(0.2, 1 - q->t->spread * log2(q->g->units)), hops = 1, wire_s;
+    double n = q->g->ranks, out = q->out / mfu_topology_spread(q->t, q->g), hops = 1, wire_s;
 
     if (!q->t->reduces || q->g->units <= 1 || !switch_adds(q) || q->op > MFU_REDUCE_SCATTER)
         return;

@@ -178,6 +178,7 @@ struct mfu_yaml;
       "the most that the sockets of one NIC sustain, one direction")                                                   \
     X(NET_SPREAD, "net.spread", MFU_RATIO, 0, 0.5,                                                                     \
       "share of the rate that is lost with each doubling of nodes, where flows keep their paths (not EFA)")            \
+    X(NET_SPREAD_LEAST, "net.spread.least", MFU_RATIO, 0, 1, "what such a network keeps of the rate on any nodes")     \
     X(NET_PIPELINE, "net.pipeline", MFU_COUNT, 0, 10,                                                                  \
       "how far a pipeline over the network stays from the best way to cut a message into pieces; 1: none")             \
     X(NET_TREE, "net.tree", MFU_RATIO, 0.01, 1,                                                                        \
@@ -189,6 +190,10 @@ struct mfu_yaml;
       "cooling, power, the slowest card, neighbours on the network")                                                   \
     X(LINK_CONTENTION, "link.contention", MFU_RATIO, 0, 1,                                                             \
       "share of the overlap that compute loses to a collective beside it")                                             \
+    X(LINK_RING_EXPOSED, "link.ring_exposed", MFU_RATIO, 0, 1,                                                         \
+      "share of a context group's keys and values that attention does not hide on their way around the ring")          \
+    X(ENGINE_BUCKET, "memory.engine_bucket", MFU_COUNT, 0, 1e12,                                                       \
+      "gradients that DeepSpeed collects in one buffer (reduce_bucket_size)")                                          \
     X(NCCL_BYTES, "memory.nccl", MFU_BYTES, 0, 1e11,                                                                   \
       "buffers of NCCL communicators, outside the framework's allocator")                                              \
     X(CONTEXT_BYTES, "memory.context", MFU_BYTES, 0, 1e11, "CUDA context of a process, before any kernel is loaded")   \

@@ -188,6 +188,9 @@ bool mfu_graph_scales_by(const struct mfu_model *m, struct mfu_key key)
     return variable_of(m, key) != MFU_SIZES_BY_NONE;
 }
 
+static const enum mfu_coefficient read_by_graphs[] = {MFU_C_CUBLAS_WORKSPACE, MFU_C_LINK_RING_EXPOSED,
+                                                      MFU_C_ENGINE_BUCKET};
+
 /* What differs of all that a graph is made from: bits of enum mfu_size_variable, of
  * MFU_SIZES_BY_NONE where that makes other operations. */
 static unsigned differences(const struct mfu_config *a, const struct mfu_config *b)
@@ -195,9 +198,11 @@ static unsigned differences(const struct mfu_config *a, const struct mfu_config 
     const unsigned other = 1u << MFU_SIZES_BY_NONE;
     unsigned what = 0;
 
-    if (a->model != b->model || a->gpu != b->gpu || (a->accum > 1) != (b->accum > 1)
-        || mfu_config_coefficient(a, MFU_C_CUBLAS_WORKSPACE) != mfu_config_coefficient(b, MFU_C_CUBLAS_WORKSPACE))
+    if (a->model != b->model || a->gpu != b->gpu || (a->accum > 1) != (b->accum > 1))
         return other;
+    for (size_t i = 0; i < sizeof read_by_graphs / sizeof *read_by_graphs; i++)
+        if (mfu_config_coefficient(a, read_by_graphs[i]) != mfu_config_coefficient(b, read_by_graphs[i]))
+            return other;
     for (int i = 0; i < MFU_SETTING_COUNT; i++)
         if (a->setting[i] != b->setting[i] && !mfu_settings[i].keeps_graph)
             what |= 1u << variable_of(a->model, (struct mfu_key){MFU_KEY_SETTING, i});

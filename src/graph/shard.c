@@ -37,10 +37,6 @@ static const struct rule {
 /* torch DDP starts early with a small bucket. */
 #define FIRST_BUCKET_BYTES 0x1p20
 
-/* DeepSpeed's reduce_bucket_size, in elements; two buffers with overlap_comm
- * (runtime/zero/config.py). */
-#define ENGINE_BUCKET 5e8
-
 #define SHARD_BYTES 4 /* of one element of FSDP's shards: masters */
 
 struct sharder {
@@ -451,7 +447,8 @@ static double standing_bytes(struct mfu_builder *s)
     const struct mfu_program *p = s->program;
     const struct rule *rule = rule_of(s);
     double gradient = mfu_trained_bytes(s, s->numerics.gradient), largest = 0;
-    double buffer = mfu_compare(s, p->rank_trained, ENGINE_BUCKET) < 0 ? p->rank_trained : ENGINE_BUCKET;
+    double bucket = mfu_config_coefficient(s->config, MFU_C_ENGINE_BUCKET);
+    double buffer = mfu_compare(s, p->rank_trained, bucket) < 0 ? p->rank_trained : bucket;
     bool several = data_ranks(s) > 1, engine = mfu_half_engine(s->config);
     bool offloaded = offloads(s, MFU_S_OFFLOAD_OPTIMIZER);
 
@@ -462,7 +459,7 @@ static double standing_bytes(struct mfu_builder *s)
             ? gradient * p->rank_trained
             : 0;
     if (!engine)
-        return several ? 2 * gradient * buffer : 0;
+        return several ? 2 * gradient * buffer : 0; /* two with overlap_comm */
     for (int i = 0; i < p->n_weights && offloaded; i++) /* where sums of micro-steps pass through */
         largest = fmax(largest, p->weights[i].elements);
     return mfu_type_bytes[s->numerics.weight] * ((rule->by_block ? 2 : 1) * buffer + largest);

@@ -21,10 +21,6 @@
 #include "graph/builder_private.h"
 #include "scenario/setting.h"
 
-/* A ring passes keys and values on while attention works on those at hand: half of
- * it hides (as measured runs have it). */
-#define RING_EXPOSED 0.5
-
 /* Of a loss over a split vocabulary: maximum, predicted logit, sum (Megatron-LM,
  * tensor_parallel/cross_entropy.py). */
 #define LOSS_SUMS 3
@@ -193,15 +189,17 @@ static int sum(struct mfu_builder *s, int view)
                                 : over_ranks(s, MFU_ALL_REDUCE, MFU_AXIS_TP, view);
 }
 
-/* Keys and values of all ranks of the context group. */
+/* Keys and values of all ranks of the context group: a ring passes them on while attention
+ * works on those at hand, which hides a part. */
 static void pass_keys(struct mfu_builder *s, const struct mfu_node *n, double times)
 {
     double cp = ranks_of(s, MFU_AXIS_CP), elements = n->op->primitive->key_elements(n->op) * s->config->tokens * cp;
 
     if (cp > 1)
         mfu_emit_collective(s, MFU_ALL_GATHER, MFU_AXIS_BIT(MFU_AXIS_CP),
-                            RING_EXPOSED * times * elements * mfu_type_bytes[s->numerics.compute], 1, MFU_NO_VIEW,
-                            MFU_NO_VIEW);
+                            mfu_config_coefficient(s->config, MFU_C_LINK_RING_EXPOSED) * times * elements
+                                * mfu_type_bytes[s->numerics.compute],
+                            1, MFU_NO_VIEW, MFU_NO_VIEW);
 }
 
 /* With sequence parallelism a product that enters a split reads the tokens of all

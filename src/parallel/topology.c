@@ -65,6 +65,7 @@ static void add_network(const struct mfu_cluster *k, const double c[], const dou
     t->unit_nics = t->gpu_nics * k->domain_gpus;
     t->hop_s = isnan(k->hop_s) ? c[networks[k->network].hop] : k->hop_s;
     t->spread = networks[k->network].spreads ? c[MFU_C_NET_SPREAD] : 0;
+    t->spread_least = c[MFU_C_NET_SPREAD_LEAST];
     t->reduces = k->reduces;
     for (; t->n_levels < k->n_levels; t->n_levels++) {
         share /= k->level[t->n_levels].oversubscription;
@@ -122,13 +123,18 @@ static double fabric_bytes_s(const struct mfu_topology *t, const struct mfu_grou
     return rate;
 }
 
+double mfu_topology_spread(const struct mfu_topology *t, const struct mfu_group *g)
+{
+    return fmax(t->spread_least, 1 - t->spread * log2(g->units));
+}
+
 /* The rate of a group's NICs in one unit: its part of those, and no less than one of
  * them where nobody else needs it; what the uplinks of the switches leave.  Below a switch
  * that is left, only the last of neighbours sends upwards; where all send to all, all do. */
 static double network_bytes_s(const struct mfu_topology *t, const struct mfu_group *g, int *level, double *far_bytes_s)
 {
     double nics = fmin(t->unit_nics / g->sharing, fmax(1, t->gpu_nics * g->local));
-    double rate = t->nic_bytes_s * nics * fmax(0.2, 1 - t->spread * log2(g->units));
+    double rate = t->nic_bytes_s * nics * mfu_topology_spread(t, g);
 
     for (*level = 1; *level <= t->n_levels && g->extent > t->level[*level - 1].gpus;)
         ++*level;

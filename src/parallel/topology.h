@@ -49,8 +49,9 @@ struct mfu_topology {
     double unit_nics;   /* of all GPUs that the fabric joins */
     double gpu_nics;    /* of one GPU: less than one where GPUs share them */
     double net_sigma;
-    double hop_s;  /* latency from one unit to another */
-    double spread; /* share of the rate lost with each doubling of units */
+    double hop_s;        /* latency from one unit to another */
+    double spread;       /* share of the rate lost with each doubling of units, */
+    double spread_least; /* down to this */
     bool reduces;
     int n_levels;
     struct {
@@ -72,6 +73,10 @@ struct mfu_road {
     bool nvlink;            /* inside a unit; else PCIe */
     double sigma;           /* of the slower of the two */
 };
+
+/* The share of its rate that a network keeps where a group's flows meet. */
+double mfu_topology_spread(const struct mfu_topology *, const struct mfu_group *);
+
 struct mfu_road mfu_road_of(const struct mfu_topology *, const struct mfu_group *);
 
 /* What a road is called: "NVLink", "PCIe peer to peer", "PCIe through the host" ... */

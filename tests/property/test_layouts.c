@@ -90,6 +90,8 @@ static struct pairs any_layout(void)
     if (any(3) == 0)
         add(&p, "trainer", pick(mfu_trainer_names));
     if (any(6) == 0)
+        add(&p, "distributed_debug", "detail");
+    if (any(6) == 0)
         add(&p, "rank_order", pick(mfu_rank_order_names));
     if (any(6) == 0)
         add(&p, "overlap_grad_reduce", "off");
@@ -264,6 +266,7 @@ static void a_walk_remembers_nothing(void **unused)
                                        "link.contention",
                                        "half_weights",
                                        "trainer",
+                                       "distributed_debug",
                                        "lora",
                                        "base_precision",
                                        "trainable_layers",

@@ -108,6 +108,20 @@ static void sends_by_hand(void **state)
     assert_int_equal(step.busiest, 1);
 }
 
+/* Both ranks are held from the sending on: the sender after it computed, the receiver before. */
+static void meetings_by_hand(void **state)
+{
+    struct mfu_pipeline_layout l = layout_of("1f1b", 2, 1, 2);
+    struct mfu_pipeline_costs c = {.f_s = ones, .b_s = ones, .w_s = ones, .meets_s = {4, 2}};
+    struct mfu_pipeline_step step = run(&l, &c, MFU_PIPELINE_RECORD);
+
+    (void)state;
+    assert_string_equal(written(&step, 0), "F0 0-1, F1 5-6, BW0 10-14, BW1 17-21");
+    assert_string_equal(written(&step, 1), "F0 1-6, BW0 6-8, F1 10-15, BW1 15-17");
+    assert_near(step.ranks[0].send_s, 8, SAME);
+    assert_near(step.ranks[1].send_s, 4, SAME);
+}
+
 /* Messages of one direction follow each other on their link. */
 static void a_slow_link_by_hand(void **state)
 {
@@ -437,6 +451,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gpipe_by_hand),
         cmocka_unit_test(sends_by_hand),
+        cmocka_unit_test(meetings_by_hand),
         cmocka_unit_test(a_slow_link_by_hand),
         cmocka_unit_test(zb_h1_by_hand),
         cmocka_unit_test(interleaved_by_hand),

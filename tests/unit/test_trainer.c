@@ -1,6 +1,7 @@
 /* test_trainer.c - what trainers overlap, what a system makes of everything, and which cached memory counts. */
 #include "plans.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -135,9 +136,32 @@ static void cached_memory_of_a_pipeline_counts_in_part(void **state)
     mfu_plan_release(&p);
 }
 
+/* Host-bound, each collective waits for as many ranks as its group has; one GPU has none. */
+static void checks_take_as_long_as_groups_are_large(void **state)
+{
+    static const char *const tp[] = {"1", "2", "4", "8"};
+    double more_s[4];
+    struct mfu_plan p = {0};
+
+    (void)state;
+    for (int i = 0; i < 4; i++)
+        for (int on = 0; on < 2; on++) {
+            plan(&p, "h100-sxm", "llama-3-8b",
+                 (const char *[]){"gpus", tp[i], "tp", tp[i], "trainer", "nanotron", "distributed_debug",
+                                  on ? "detail" : "info", "seq", "128", "accum", "8", NULL});
+            more_s[i] = on ? p.step.time_s - more_s[i] : p.step.time_s;
+        }
+    assert_true(fabs(more_s[0]) < 1e-12);
+    assert_true(more_s[1] > 0);
+    assert_near(more_s[2], 2 * more_s[1], 0.05);
+    assert_near(more_s[3], 2 * more_s[2], 0.05);
+    mfu_plan_release(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(checks_take_as_long_as_groups_are_large),
         cmocka_unit_test(every_name_of_a_trainer_is_one_trainer),
         cmocka_unit_test(a_trainer_brings_its_overlap_unless_that_is_set),
         cmocka_unit_test(what_runs_beside_products_is_less_in_the_way),
