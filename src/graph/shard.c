@@ -64,9 +64,13 @@ static double data_ranks(const struct mfu_builder *s)
     return mfu_mesh_group(&s->program->mesh, MFU_AXES_DATA, 1).ranks;
 }
 
+/* Source of a pipeline's: PyTorch d0f2af8b, torch/distributed/pipelining/stage.py (backward_maybe_with_nosync). */
 static const struct rule *rule_of(const struct mfu_builder *s)
 {
-    return &rules[(int)s->config->setting[MFU_S_ZERO]];
+    double zero = s->config->setting[MFU_S_ZERO];
+    bool once = mfu_trainers[s->config->trainer].pipes_once && s->config->setting[MFU_S_PP] > 1;
+
+    return &rules[once && zero == 2 ? 1 : (int)zero];
 }
 
 struct mfu_mesh mfu_mesh_of(const struct mfu_config *c)

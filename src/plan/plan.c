@@ -106,6 +106,7 @@ static void find_dispatch(struct mfu_plan *p)
 {
     const struct mfu_program *g = &p->program;
 
+    p->host_rules = MFU_C_DISPATCH_EAGER;
     for (int i = 0; i < MFU_PHASE_COUNT; i++) {
         double launches = p->sums.launches[i], gpu_s = p->sums.stream_s[i], checks = checks_s(p, (enum mfu_phase)i);
         bool layers = i == MFU_FORWARD || i == MFU_BACKWARD;
@@ -119,6 +120,10 @@ static void find_dispatch(struct mfu_plan *p)
             p->dispatch_s[i] += p->machine.c[MFU_C_DISPATCH_ZERO] * g->weight_tensors * g->accum / launches;
         if (host <= 0 && checks <= 0)
             continue;
+        if (checks > host)
+            p->host_rules = MFU_C_HOST_CHECK;
+        else if (host > p->dispatch_s[i] * launches)
+            p->host_rules = mfu_trainers[p->config.trainer].host_layer;
         host = fmax(host, p->dispatch_s[i] * launches) + checks;
         p->dispatch_s[i] = host / launches;
         p->late_s[i] = pow(pow(host, 4) + pow(gpu_s + (layers ? far_s(p) * g->accum : 0), 4), 0.25) - fmax(host, gpu_s);
@@ -323,7 +328,7 @@ void mfu_plan_shares(const struct mfu_plan *p, double share[MFU_COEFFICIENT_COUN
 {
     for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++) /* of communication, see spread_of_ranks() */
         share[i] = p->sums.rules_s[i] / p->step.time_s;
-    share[MFU_C_DISPATCH_EAGER] = p->limit == MFU_LIMIT_LAUNCH ? 1 : p->step.idle_s / p->step.time_s;
+    share[p->host_rules] = p->limit == MFU_LIMIT_LAUNCH ? 1 : p->step.idle_s / p->step.time_s;
 }
 
 /* A 90 % interval: coefficients vary independently, each moving the share of

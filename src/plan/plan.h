@@ -114,6 +114,7 @@ struct mfu_plan {
     double matmul_seconds;              /* of the step, in GEMMs and attention */
     double dispatch_s[MFU_PHASE_COUNT]; /* host time of one launch */
     double late_s[MFU_PHASE_COUNT];     /* what host and GPU wait for each other, of a step */
+    enum mfu_coefficient host_rules;    /* what most of the host time of a step rests on */
 };
 
 /* Bytes that one process can have of a card.  `assumed` (may be NULL): no device

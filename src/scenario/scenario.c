@@ -827,10 +827,9 @@ static int check_parallel(const struct mfu_config *c, struct mfu_error *err)
                         gpus, model, c->setting[MFU_S_TP], c->setting[MFU_S_CP], c->setting[MFU_S_PP],
                         c->setting[MFU_S_DP], c->setting[MFU_S_DP] * model);
     }
-    if (c->setting[MFU_S_PP] > 1 && c->setting[MFU_S_ZERO] == 2) /* DeepSpeed 38327e0, runtime/pipe/engine.py */
-        return mfu_fail(err, MFU_EINPUT,
-                        "zero: 2 would scatter gradients in every micro-step of a pipeline, which no trainer does "
-                        "(DeepSpeed refuses it); 0, 1 and 3 (torchtitan) do");
+    if (c->setting[MFU_S_PP] > 1 && c->setting[MFU_S_ZERO] >= 2 && mfu_trainers[c->trainer].pipes_whole)
+        return mfu_fail(err, MFU_EINPUT, "zero: in a pipeline %s shards neither gradients nor weights; zero 0 and 1 do",
+                        mfu_trainers[c->trainer].name);
     if (c->setting[MFU_S_NODES] > gpus)
         return mfu_fail(err, MFU_EINPUT, "nodes: %.0f hold more than %.0f GPUs", c->setting[MFU_S_NODES], gpus);
     if (check_pipeline(c, err) < 0 || check_tensor_parallel(c, err) < 0 || check_divides(c, "seq", MFU_S_CP, err) < 0

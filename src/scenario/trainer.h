@@ -37,16 +37,17 @@ extern const char *const mfu_tp_overlap_names[MFU_TP_OVERLAP_COUNT + 1];
       .host_layer = MFU_COEFFICIENT_COUNT, .aliases = "pytorch huggingface hf accelerate")                             \
     X(FSDP, "fsdp", .runtime = MFU_EAGER, .overlaps_reduce = true, .overlaps_gather = true,                            \
       .bucket_bytes = 25 * 0x1p20, .host_layer = MFU_COEFFICIENT_COUNT, .aliases = "fsdp1")                            \
-    X(TORCHTITAN, "torchtitan", .runtime = MFU_EAGER, .overlaps_reduce = true, .overlaps_gather = true,                \
-      .bucket_bytes = 100 * 0x1p20, .counts_ends = true, .host_layer = MFU_COEFFICIENT_COUNT, .aliases = "fsdp2")      \
+    X(TORCHTITAN, "torchtitan", .runtime = MFU_EAGER, .pipes_once = true, .overlaps_reduce = true,                     \
+      .overlaps_gather = true, .bucket_bytes = 100 * 0x1p20, .counts_ends = true, .host_layer = MFU_COEFFICIENT_COUNT, \
+      .aliases = "fsdp2")                                                                                              \
     X(DEEPSPEED, "deepspeed", .runtime = MFU_EAGER, .overlaps_reduce = true, .bucket_bytes = 25 * 0x1p20,              \
-      .half_shards = true, .host_layer = MFU_COEFFICIENT_COUNT)                                                        \
+      .half_shards = true, .pipes_whole = true, .host_layer = MFU_COEFFICIENT_COUNT)                                   \
     X(MEGATRON, "megatron", .runtime = MFU_FUSED, .host_layer = MFU_C_HOST_MEGATRON, .synchronizes = true,             \
       .tp_overlap = MFU_TP_GRADIENTS, .tp_overlap_since = 2022, .scatters = true, .fuses_softmax = true,               \
       .usual_checkpoint = MFU_FULL, .usual_dropout = 0.1, .aliases = "megatron-lm")                                    \
     X(MEGATRON_DEEPSPEED, "megatron-deepspeed", .runtime = MFU_FUSED, .host_layer = MFU_C_HOST_MEGATRON,               \
       .reduces_whole = true, .synchronizes = true, .scatters = true, .fuses_softmax = true, .half_shards = true,       \
-      .usual_checkpoint = MFU_FULL, .usual_dropout = 0.1)                                                              \
+      .pipes_whole = true, .usual_checkpoint = MFU_FULL, .usual_dropout = 0.1)                                         \
     X(MEGATRON_TE, "megatron-te", .runtime = MFU_FUSED, .host_layer = MFU_C_HOST_TE, .synchronizes = true,             \
       .tp_overlap = MFU_TP_GRADIENTS, .aliases = "megatron+te megatron-core mcore")                                    \
     X(MEGATRON_BRIDGE, "megatron-bridge", .runtime = MFU_FUSED, .overlaps_reduce = true, .overlaps_gather = true,      \
@@ -94,6 +95,8 @@ struct mfu_trainer {
     bool polls;              /* and both hosts look for the end of a message after pauses */
     bool scatters;           /* each tensor rank sends its part of a message, the receivers gather */
     bool counts_ends;        /* embedding and head count as a layer each where stages are cut */
+    bool pipes_whole;        /* a pipeline's stages shard no gradients and no weights */
+    bool pipes_once;         /* or they add up whole until the last microbatch with ZeRO 2, as with ZeRO 1 */
     bool balances_cost;      /* or as what they cost */
     enum mfu_checkpoint usual_checkpoint; /* of its published runs where nothing is said */
     bool fuses_softmax;                   /* attention in parts with a fused softmax is its default */

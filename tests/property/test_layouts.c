@@ -90,8 +90,6 @@ static struct pairs any_layout(void)
     if (any(3) == 0)
         add(&p, "trainer", pick(mfu_trainer_names));
     if (any(6) == 0)
-        add(&p, "distributed_debug", "detail");
-    if (any(6) == 0)
         add(&p, "rank_order", pick(mfu_rank_order_names));
     if (any(6) == 0)
         add(&p, "overlap_grad_reduce", "off");
