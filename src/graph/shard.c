@@ -463,7 +463,7 @@ static double standing_bytes(struct mfu_builder *s)
             ? gradient * p->rank_trained
             : 0;
     if (!engine)
-        return several ? 2 * gradient * buffer : 0; /* two with overlap_comm */
+        return several ? 2 * gradient * buffer : 0;     /* two with overlap_comm */
     for (int i = 0; i < p->n_weights && offloaded; i++) /* where sums of micro-steps pass through */
         largest = fmax(largest, p->weights[i].elements);
     return mfu_type_bytes[s->numerics.weight] * ((rule->by_block ? 2 : 1) * buffer + largest);
