@@ -28,6 +28,7 @@ import datetime
 import importlib.metadata
 import math
 import os
+import platform
 import re
 import statistics
 import sys
@@ -54,6 +55,14 @@ MEASURED = ", (?:read_bytes|kernels|seconds): "  # what follows the name of a po
 
 
 # ---- the GPU ------------------------------------------------------------------
+
+def cpu_name():
+    try:
+        with open("/proc/cpuinfo") as f:
+            return next(line.split(":", 1)[1].strip() for line in f if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor()
+
 
 class Sensors:
     """Clock, power and temperature of one GPU through NVML; silent without it."""
@@ -144,6 +153,7 @@ class Machine:
             self.name, self.gpu = "CPU", '{name: CPU, uuid_hash: ""}'
         self.sensors = Sensors(uuid)
         found, self.busy = self.sensors.describe()
+        versions["cpu"] = cpu_name()
         self.head = {"gpu": self.gpu, **{k: f'"{v}"' for k, v in versions.items()}, **found}
 
     def sync(self):

@@ -382,7 +382,8 @@ static int read_head(struct mfu_yaml *yaml, struct mfu_yaml_node *root, struct m
     if (read_text(yaml, root, "driver", s->driver, sizeof s->driver, err) < 0
         || read_text(yaml, root, "cuda", s->cuda, sizeof s->cuda, err) < 0
         || read_text(yaml, root, "cublas", s->cublas, sizeof s->cublas, err) < 0
-        || read_text(yaml, root, "torch", s->torch, sizeof s->torch, err) < 0)
+        || read_text(yaml, root, "torch", s->torch, sizeof s->torch, err) < 0
+        || read_text(yaml, root, "cpu", s->cpu, sizeof s->cpu, err) < 0)
         return -1;
     return read_text(yaml, root, "date", s->date, sizeof s->date, err);
 }

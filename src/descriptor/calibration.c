@@ -82,6 +82,7 @@ static int parse(struct mfu_yaml *yaml, struct mfu_calibration *c, struct mfu_er
         {"gpu", MFU_FIELD_TEXT, .offset = offsetof(struct mfu_calibration, gpu), .size = sizeof c->gpu, .required = 1},
         TEXT(date),
         TEXT(software),
+        TEXT(cpu),
         TEXT(from),
         SHARE(mape),
         SHARE(mape_held_out),
@@ -151,6 +152,7 @@ int mfu_calibration_apply(const char *folder, const char *gpu, struct mfu_coeffi
         mfu_calibration_put_over(&read[next].coefficients, to);
         snprintf(last->date, sizeof last->date, "%s", read[next].date[0] ? read[next].date : "unknown");
         snprintf(last->software, sizeof last->software, "%s", read[next].software);
+        snprintf(last->cpu, sizeof last->cpu, "%s", read[next].cpu);
         read[next].gpu[0] = '\0';
     }
 done:
@@ -223,7 +225,7 @@ static void put_file(FILE *out, const struct mfu_calibration *c)
 {
     const struct {
         const char *key, *text;
-    } texts[] = {{"gpu", c->gpu}, {"date", c->date}, {"software", c->software}, {"from", c->from}};
+    } texts[] = {{"gpu", c->gpu}, {"date", c->date}, {"software", c->software}, {"cpu", c->cpu}, {"from", c->from}};
     const struct {
         const char *key;
         double x;

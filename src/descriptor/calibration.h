@@ -7,6 +7,7 @@
  *     gpu: rtx4070
  *     date: 2026-11-20
  *     software: CUDA 13.0, cuBLAS 13.0.2, driver 580.1
+ *     cpu: AMD EPYC 7763              # of the machine, whose host times are in it
  *     from: probe, runs               # kinds of measurements
  *     samples: 412
  *     mape: 3.1%
@@ -40,7 +41,7 @@ struct mfu_calibration_base {
 struct mfu_calibration {
     char name[80]; /* the file's */
     char gpu[48];  /* slug */
-    char date[24], software[160], from[16];
+    char date[24], software[160], cpu[80], from[16];
     double samples, mape, mape_held_out;  /* NAN: not stated */
     struct mfu_coefficients coefficients; /* those that were fitted */
     struct mfu_calibration_base base;
@@ -48,7 +49,7 @@ struct mfu_calibration {
 
 /* The calibration in force of a GPU; date "": none. */
 struct mfu_calibrated_when {
-    char date[24], software[160]; /* of the newest */
+    char date[24], software[160], cpu[80]; /* of the newest */
 };
 
 /* The names of all files, sorted; they live in `arena`.  The folder need not exist. */

@@ -433,6 +433,7 @@ static int calibrate(struct mfu_catalog *c, struct loaded *l, struct mfu_error *
             l->gpu->coefficients = *measured;
             snprintf(l->gpu->calibrated, sizeof l->gpu->calibrated, "%s", last.date);
             snprintf(l->gpu->calibrated_with, sizeof l->gpu->calibrated_with, "%s", last.software);
+            snprintf(l->gpu->calibrated_beside, sizeof l->gpu->calibrated_beside, "%s", last.cpu);
         }
     }
     free(measured);

@@ -46,8 +46,9 @@ struct mfu_gpu {
     double measured_bf16_flops, measured_fp16_flops, measured_copy_bytes_s;
     char confidence[4];
     char note[480];
-    struct mfu_coefficients coefficients;      /* family, then own */
-    char calibrated[24], calibrated_with[160]; /* date of the calibration that is in force, "": none; its software */
+    struct mfu_coefficients coefficients; /* family, then own */
+    /* The calibration that is in force: its date, "": none; its software; the processor beside the GPU, "": unknown. */
+    char calibrated[24], calibrated_with[160], calibrated_beside[80];
     const struct mfu_cluster *usual; /* the cluster that it usually stands in; lent by the catalog, NULL without */
 };
 

@@ -69,10 +69,12 @@ static const char *three_runs(struct place *p, double times, int n)
 }
 
 /* A dozen matrix products at one rate. */
-static const char *samples(struct place *p, double flops)
+/* In a machine with that processor; "": not stated. */
+static const char *samples_beside(struct place *p, double flops, const char *cpu)
 {
     char text[2048];
-    int used = snprintf(text, sizeof text, "mfuplan_samples: 1\ngpu: {name: rtx4070}\nsamples:\n");
+    int used = snprintf(text, sizeof text, "mfuplan_samples: 1\ngpu: {name: rtx4070}\n%s%s\nsamples:\n",
+                        *cpu ? "cpu: " : "", cpu);
 
     for (int i = 0; i < 12; i++) {
         double m = i % 2 ? 2048 : 8192, n = 2048 << i % 3, k = i % 4 < 2 ? 1024 : 4096;
@@ -82,6 +84,11 @@ static const char *samples(struct place *p, double flops)
                          2 * m * n * k / flops);
     }
     return scratch_file(&p->files, "samples.yaml", text);
+}
+
+static const char *samples(struct place *p, double flops)
+{
+    return samples_beside(p, flops, "");
 }
 
 static void runs_of_a_slow_card_are_believed(void **state)
@@ -225,6 +232,7 @@ static void an_impossible_log_is_refused(void **state)
     struct mfu_calibrate_input in = {
         .catalog = p->catalog, .gpu = p->gpu, .scenario = &scenario, .paths = &path, .n_paths = 1};
 
+    scenario.model_given = true;
     assert_null(mfu_calibrate(&in, &err));
     assert_non_null(strstr(err.text, "it ran, so a setting is another"));
 }
@@ -289,6 +297,39 @@ static void the_second_kind_starts_from_the_first(void **state)
     mfu_calibrated_free(c);
 }
 
+/* What was measured beside another processor is another machine's: nothing starts from it, and the plan says whose
+ * the calibration is that is in force. */
+static void another_host_is_another_machine(void **state)
+{
+    struct place *p = *state;
+    struct mfu_error err = {0};
+    struct mfu_calibrated *c = calibrate(p, samples_beside(p, 45e12, "Threadripper"), &err);
+
+    assert_non_null(c);
+    assert_string_equal(c->file.cpu, "Threadripper");
+    keep(p, c);
+    assert_string_equal(p->gpu->calibrated_beside, "Threadripper");
+    assert_true(p->gpu->calibrated[0] != '\0');
+    c = calibrate(p, three_runs(p, 1.05, 3), &err); /* do not say whose: the same */
+    assert_non_null(c);
+    assert_string_equal(c->file.base.from, "probe");
+    assert_string_equal(c->file.cpu, "Threadripper");
+    mfu_calibrated_free(c);
+    assert_int_equal(mfu_calibration_forget(p->folder, "rtx4070", &err), 0);
+    mfu_catalog_refresh(p->catalog);
+    assert_non_null(p->gpu = mfu_catalog_gpu(p->catalog, "rtx4070", &err));
+    keep(p, calibrate(p, three_runs(p, 1.05, 3), &err)); /* of a machine that is not stated */
+    for (int another = 0; another < 2; another++) {
+        c = calibrate(p, samples_beside(p, 45e12, another ? "Xeon" : "Threadripper"), &err);
+        assert_non_null(c);
+        assert_string_equal(c->file.base.from, another ? "" : "runs");
+        assert_string_equal(c->replaces, another ? "probe, runs" : "");
+        keep(p, c);
+    }
+    assert_string_equal(p->gpu->calibrated_beside, "Xeon");
+    assert_int_equal(mfu_calibration_forget(p->folder, "rtx4070", &err), 0);
+}
+
 /* A folder of ground-truth is what is in it: its runs, of the GPU that machine.yaml names. */
 static void a_folder_is_its_files(void **state)
 {
@@ -326,6 +367,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(why_nothing_is_left_is_said, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_impossible_log_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(samples_of_a_slow_card_are_believed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(another_host_is_another_machine, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_second_kind_starts_from_the_first, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_folder_is_its_files, set_up, tear_down),
     };

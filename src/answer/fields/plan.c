@@ -157,7 +157,8 @@ static void make_assumed(const struct mfu_plan *p, struct mfu_value *v)
 #define CALIBRATED(X) \
     X(TEXT, date,   0, g->calibrated,      "when the calibration in force was made") \
     X(TEXT, device, 0, g->slug,            "of which GPU") \
-    X(TEXT, driver, 0, g->calibrated_with, "with which driver")
+    X(TEXT, driver, 0, g->calibrated_with, "with which driver") \
+    X(TEXT, cpu,    0, g->calibrated_beside[0] ? g->calibrated_beside : NULL, "in a machine with this processor; null: not stated")
 MFU_PART_RECORD(calibrated, const struct mfu_gpu *g, CALIBRATED)
 
 static void make_not_modelled(const struct mfu_plan *p, struct mfu_value *v)

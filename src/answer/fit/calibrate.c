@@ -664,6 +664,8 @@ static int fit(struct work *w, struct mfu_error *err)
     if (w->n == 0)
         return mfu_fail(err, MFU_EINPUT, "there is nothing to calibrate from");
     w->prior = *mfu_catalog_prior(w->in->catalog, w->out->gpu);
+    if (w->n_files > 0)
+        memcpy(w->out->file.cpu, w->samples[0].cpu, sizeof w->out->file.cpu);
     mfu_calibrate_start(w->out, mfu_catalog_calibrations(w->in->catalog), &w->prior);
     if (fit_with_or_without_constant(w, &in, parameters, err) < 0)
         return -1;

@@ -4,7 +4,8 @@
  *
  * Each kind measures what the other hardly does, so the second starts from the
  * first.  A calibration records its base, so that new measurements of the same
- * kind start from there again and nothing counts twice.
+ * kind start from there again and nothing counts twice.  What was measured beside
+ * another processor is of another machine: nothing starts from it.
  */
 #include "answer/fit/calibrated.h"
 #include "answer/fit/calibrate_base.h"
@@ -39,11 +40,20 @@ static void start_from(struct mfu_calibrated *c, const struct mfu_calibration_ba
     mfu_calibration_put_over(&base->coefficients, prior);
 }
 
+/* What measurements of the other kind do not state is as it was. */
+static void keep_machine(struct mfu_calibration *to, const struct mfu_calibration *from)
+{
+    memcpy(to->software, from->software, sizeof to->software);
+    if (!to->cpu[0])
+        memcpy(to->cpu, from->cpu, sizeof to->cpu);
+}
+
 void mfu_calibrate_start(struct mfu_calibrated *c, const char *folder, struct mfu_coefficients *prior)
 {
     struct mfu_calibration stored;
     struct mfu_calibration_base all = {.samples = NAN};
     int here = kinds_here(c), lost;
+    bool another;
 
     /* None, or a broken one, of which the catalog has warned. */
     if (mfu_calibration_read(folder, c->gpu->slug, &stored, NULL) < 0 || strcmp(stored.gpu, c->gpu->slug) != 0)
@@ -53,14 +63,15 @@ void mfu_calibrate_start(struct mfu_calibrated *c, const char *folder, struct mf
     all.samples = stored.samples;
     all.coefficients = stored.coefficients;
     lost = kinds_of(stored.from);
-    if (lost && !(lost & here)) {
+    another = c->file.cpu[0] && stored.cpu[0] && strcmp(c->file.cpu, stored.cpu) != 0;
+    if (lost && !(lost & here) && !another) {
         start_from(c, &all, prior);
-        memcpy(c->file.software, stored.software, sizeof c->file.software);
+        keep_machine(&c->file, &stored);
         return;
     }
-    if (stored.base.from[0] && !(kinds_of(stored.base.from) & here)) {
+    if (stored.base.from[0] && !(kinds_of(stored.base.from) & here) && !another) {
         start_from(c, &stored.base, prior);
-        memcpy(c->file.software, stored.software, sizeof c->file.software);
+        keep_machine(&c->file, &stored);
         lost &= ~kinds_of(stored.base.from);
     }
     snprintf(c->replaces, sizeof c->replaces, "%s", lost ? name_of(lost) : "");

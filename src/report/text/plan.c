@@ -330,8 +330,9 @@ static void notes(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
                       Q(p->config.model->longest_seq, MFU_TOKENS), Q(p->config.seq, MFU_TOKENS));
     if (p->config.gpu->calibrated[0])
         mfu_paragraph(out, t, "note", INDENT, MFU_PLAIN,
-                      "calibrated on %s by measurements of this user; --no-calibration leaves them out",
-                      p->config.gpu->calibrated);
+                      "calibrated on %s by measurements of this user%s%s; --no-calibration leaves them out",
+                      p->config.gpu->calibrated, p->config.gpu->calibrated_beside[0] ? ", beside " : "",
+                      p->config.gpu->calibrated_beside);
     if (*above)
         mfu_paragraph(out, t, "note", INDENT, MFU_WARN, "%s", above);
     if (p->config.setting[MFU_S_CLOCK_MHZ] * 1e6 > 1.1 * highest_hz)
