@@ -352,8 +352,8 @@ static void interval(struct mfu_plan *p)
             variance += pow(share[i] * known->sigma[i], 2);
     p->step.low_s = total * exp(fmin(excess - SIGMAS * sqrt(variance), 0));
     if (!runtime->c_program)
-        unseen = p->machine.c[MFU_C_MODEL_UNSEEN] / total;
-    p->step.high_s = total * exp(excess + sqrt(SIGMAS * SIGMAS * variance + unseen * unseen));
+        unseen = p->machine.c[MFU_C_MODEL_UNSEEN];
+    p->step.high_s = total * exp(excess) + hypot(total * exp(excess) * expm1(SIGMAS * sqrt(variance)), unseen);
 }
 
 /* Cards of a size differ by this much in what they offer, where none of the kind has reported it (DRIVER_SHARE,
