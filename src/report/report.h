@@ -41,10 +41,12 @@ void mfu_text_audits(FILE *, const struct mfu_term *, const struct mfu_audits *)
 
 /* Predictions beside measurements. */
 struct mfu_alignment;
+struct mfu_trace_comparison;
 struct mfu_narrow;
 struct mfu_validation;
 void mfu_text_validation(FILE *, const struct mfu_term *, const struct mfu_validation *);
 void mfu_text_alignment(FILE *, const struct mfu_term *, const struct mfu_alignment *);
+void mfu_text_trace_comparison(FILE *, const struct mfu_term *, const struct mfu_trace_comparison *);
 
 /* Rows of a sweep or search; text shows at most `most` of them. */
 void mfu_text_sweep(FILE *, const struct mfu_term *, const struct mfu_sweep *, const struct mfu_sweep_result *,

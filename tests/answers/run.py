@@ -29,7 +29,7 @@ LINES = ["plan", "memory", "memory timeline", "memory --snapshot {tmp}/s.pickle"
          "search maximize mfu over batch=1,2,4 runtime=eager,compile", "train 10B", "train 10B price 2 mtbf 2000h", "kernel gemm 512 512 512",
          "kernel softmax 1024 1024", "print mfu", "print runtime", "print bound", "check fits", "keep a; keep",
          "keep a; set batch 8; compare a", "keep a; gpu a100-80gb-sxm; compare a", "set batch 4096; plan",
-         "keep a; export scenarios {tmp}/x.jsonl", "trace {tmp}/t.json", "plot roofline {tmp}/r.svg", "report {tmp}/r.html",
+         "keep a; export scenarios {tmp}/x.jsonl", "trace {tmp}/t.json", "set accum 1; trace compare {root}/tests/data/traces/gpu.json", "plot roofline {tmp}/r.svg", "report {tmp}/r.html",
          "explain mfu", "explain", "lesson", "lesson 1", "help", "complete set ba", "show", "show batch", "show gpu",
          "show model", "show coefficients", "gpu", "model", "gpu h100-sxm", "model gpt2-xl", "calibrate list", "calibrate plan",
          "gpu a100-80gb-sxm; calibrate from {tmp}/runs.csv", "calibrate list", "gpu a100-80gb-sxm; calibrate forget",

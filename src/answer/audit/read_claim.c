@@ -596,8 +596,9 @@ static void state(struct reading *r, const struct number *n, int kind, enum mfu_
     if (s == MFU_BEFORE && already(r->audit, kind))
         s = MFU_AFTER;
     c = mfu_claim_add(r->audit, kind, s, in.low, in.high, "stated", "%.*s", (int)(to - from), from);
-    if (c)
-        c->value = value;
+    if (!c)
+        return;
+    c->value = value;
     use(r, from, to);
 }
 
@@ -657,8 +658,9 @@ static bool read_change(struct reading *r, struct number *n)
     c = mfu_claim_add(r->audit, m.kind, MFU_CHANGE, in.low, in.high, "stated", "%.*s",
                       (int)((m.end > end ? m.end : end) - (m.begin < n->at ? m.begin : n->at)),
                       m.begin < n->at ? m.begin : n->at);
-    if (c)
-        c->value = value;
+    if (!c)
+        return true;
+    c->value = value;
     use(r, m.begin < n->at ? m.begin : n->at, m.end > end ? m.end : end);
     return true;
 }
@@ -752,7 +754,7 @@ static const char *take_number(struct reading *r, struct number *n)
         state(r, n, m.kind, MFU_BEFORE, &m, last->end);
         second.at = n->at;
         state(r, &second, m.kind, MFU_AFTER, &m, last->end);
-    } else if (two) { /* a range: its middle, as wide as it is */
+    } else if (two && second.value >= n->value) { /* a range: its middle, as wide as it is */
         n->half = 0.5 * (second.value - n->value) + second.half;
         n->value = 0.5 * (second.value + n->value);
         n->whole = false;
@@ -811,7 +813,7 @@ struct mfu_claim *mfu_claim_add(struct mfu_audit *a, int kind, enum mfu_claim_st
     struct mfu_claim *c;
     va_list arguments;
 
-    if (a->n_claims == MFU_CLAIMS)
+    if (a->n_claims == MFU_CLAIMS || !(low >= 0) || !(high >= low))
         return NULL;
     c = &a->claims[a->n_claims++];
     *c = (struct mfu_claim){

@@ -6,6 +6,7 @@
 #include "answer/fields/fields.h"
 #include "answer/fit/calibrate.h"
 #include "answer/fit/narrow.h"
+#include "answer/trace/compare_trace.h"
 #include "answer/validate/align_kernels.h"
 #include "answer/validate/validate.h"
 
@@ -100,7 +101,8 @@ const struct mfu_record mfu_record_validate = MFU_RECORD(validate, .command = "v
     X(NUMBER, predicted_s,    MFU_SECONDS, a->predicted_s,    "in a step") \
     X(NUMBER, measured_s,     MFU_SECONDS, a->measured_s,     "in a step") \
     X(NUMBER, ratio,          MFU_RATIO,   a->predicted_s / a->measured_s, "predicted over measured; null: not seen") \
-    X(NUMBER, share,          MFU_RATIO,   a->share,          "of the measured kernels' time")
+    X(NUMBER, share,          MFU_RATIO,   a->share,          "of the measured kernels' time") \
+    X(NUMBER, recoverable_s,  MFU_SECONDS, a->recoverable_s, "of a step, if what is slow takes what is predicted, and what is extra is left out")
 MFU_PART_RECORD(aligned, const struct mfu_aligned *a, ALIGNED)
 
 #define ALIGNED_RUN(X) \
@@ -119,6 +121,32 @@ MFU_PART_RECORD(aligned_run, const struct mfu_aligned_run *r, ALIGNED_RUN)
     X(LIST, runs,    &aligned_run, (l->runs, l->n_runs),       "of the folder")
 MFU_FIELDS(alignment, const struct mfu_alignment *l, ALIGNMENT)
 const struct mfu_record mfu_record_alignment = MFU_RECORD(alignment, .command = "validate", .rows = "kernels");
+
+/* ---- trace compare ---------------------------------------------------------- */
+
+#define TRACE_GAP(X) \
+    X(TEXT,   cause,       0,           g->cause,       "data loader, synchronising, host, launch, communication") \
+    X(TEXT,   says,        0,           g->says,        "what the GPU waits for") \
+    X(NUMBER, count,       MFU_COUNT,   g->count,       "gaps of a step") \
+    X(NUMBER, measured_s,  MFU_SECONDS, g->measured_s,  "of a step; null on a CPU") \
+    X(NUMBER, predicted_s, MFU_SECONDS, g->predicted_s, "of a step")
+MFU_PART_RECORD(trace_gap, const struct mfu_trace_gap *g, TRACE_GAP)
+
+#define COMPARED(X) \
+    X(TEXT,   device,           0,           c->device[0] ? c->device : NULL, "of the trace; null: not said") \
+    X(FLAG,   on_cpu,           0,           c->on_cpu,           "whether times are those of a CPU: then only what runs is compared") \
+    X(NUMBER, steps,            MFU_COUNT,   (double)c->steps,    "that the trace marks; the last is compared, or all of it where none is") \
+    X(NUMBER, step_time_s,      MFU_SECONDS, c->step_s,           "of that step, from the last kernel of the one before") \
+    X(NUMBER, predicted_step_s, MFU_SECONDS, c->predicted_step_s, "one optimizer step") \
+    X(NUMBER, busy_s,           MFU_SECONDS, c->busy_s,           "with a kernel running; null on a CPU") \
+    X(NUMBER, predicted_busy_s, MFU_SECONDS, c->predicted_busy_s, "sum of the kernels") \
+    X(NUMBER, matched,          MFU_RATIO,   c->alignment->runs[0].matched, "share of the measured kernels' time that has a launch of ours") \
+    X(NUMBER, recoverable_s,    MFU_SECONDS, c->recoverable_s,    "of kernels that are slow or extra, and gaps longer than predicted; null on a CPU") \
+    X(LIST,   kernels, &aligned,   (c->alignment->kernels, c->alignment->n_kernels), "equal launches, the largest difference first") \
+    X(LIST,   kinds,   &aligned,   (c->alignment->kinds, c->alignment->n_kinds),     "the same by kind of kernel") \
+    X(LIST,   gaps,    &trace_gap, (c->gaps, MFU_GAP_COUNT),                         "in which the GPU stands still, or only communicates")
+MFU_FIELDS(trace_comparison, const struct mfu_trace_comparison *c, COMPARED)
+const struct mfu_record mfu_record_trace_comparison = MFU_RECORD(trace_comparison, .command = "trace", .rows = "kernels");
 
 /* ---- calibrate ------------------------------------------------------------- */
 

@@ -219,10 +219,11 @@ static bool changes_type(const char *dtypes)
     return dtypes[n] && (strncmp(dtypes, dtypes + n + 1, n) != 0 || dtypes[n + 1 + n] != '\0');
 }
 
-/* Of Inductor the kernel's name says more than the call's. */
+/* Of Inductor and NCCL the kernel's name says more than the call's. */
 static enum mfu_kind kind_of(const char *op, const char *kernel, const char *dtypes)
 {
-    const char *name = strncmp(kernel, "triton", 6) == 0 || !op[0] ? kernel : op;
+    bool says_more = strncmp(kernel, "triton", 6) == 0 || strncmp(kernel, "nccl", 4) == 0;
+    const char *name = says_more || !op[0] ? kernel : op;
 
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (strstr(name, words[i].word))
@@ -263,36 +264,56 @@ static void read_size(struct mfu_align_item *item, const char *shapes)
 }
 
 /* The calls of operations; kernels of one call are one item. */
-static int their_items(const struct mfu_csv *csv, const char *run, struct rows *rows, struct items *items)
+static int their_items(const struct mfu_seen_kernel *seen, size_t n, const char *run, struct rows *rows,
+                       struct items *items)
 {
-    const char *last = "";
+    double last = -1;
 
-    for (size_t i = 0; i < csv->n_rows; i++) {
-        const char *op = mfu_csv_get(csv, i, "op"), *kernel = mfu_csv_get(csv, i, "kernel");
-        const char *call = mfu_csv_get(csv, i, "op_seq"), *phase = mfu_csv_get(csv, i, "phase");
+    for (size_t i = 0; i < n; i++) {
+        const struct mfu_seen_kernel *s = &seen[i];
         struct mfu_align_item item = {
-            .phase = -1, .count = 1, .name = op[0] ? op : kernel, .time = 1e-6 * atof(mfu_csv_get(csv, i, "us"))};
+            .phase = s->phase, .count = 1, .name = s->op[0] ? s->op : s->kernel, .time = s->time_s};
 
-        if (!isfinite(item.time) || item.time < 0)
-            continue;
-        if (items->n > 0 && call[0] && strcmp(call, last) == 0) {
+        if (items->n > 0 && s->call >= 0 && s->call == last) {
             items->list[items->n - 1].time += item.time;
             items->list[items->n - 1].count++;
             continue;
         }
-        last = call;
-        for (int p = 0; p < MFU_PHASE_COUNT; p++)
-            if (strcmp(phase, mfu_phase_names[p]) == 0)
-                item.phase = p;
-        item.kind = item.phase == MFU_OPTIMIZER_PHASE ? (int)MFU_OPTIMIZER_STEP
-                                                      : (int)kind_of(op, kernel, mfu_csv_get(csv, i, "dtypes"));
-        read_size(&item, mfu_csv_get(csv, i, "shapes"));
+        last = s->call;
+        item.kind =
+            item.phase == MFU_OPTIMIZER_PHASE ? (int)MFU_OPTIMIZER_STEP : (int)kind_of(s->op, s->kernel, s->dtypes);
+        read_size(&item, s->shapes);
         item.row =
             row_of(rows, run, item.name, item.phase < 0 ? "" : mfu_phase_names[item.phase], (enum mfu_kind)item.kind);
         if (add_item(items, item) < 0)
             return -1;
     }
     return 0;
+}
+
+/* The kernels of a table; how many in `n`.  NULL: out of memory. */
+static struct mfu_seen_kernel *of_table(const struct mfu_csv *csv, size_t *n)
+{
+    struct mfu_seen_kernel *list = calloc(csv->n_rows + 1, sizeof *list);
+
+    *n = 0;
+    for (size_t i = 0; list && i < csv->n_rows; i++) {
+        const char *call = mfu_csv_get(csv, i, "op_seq"), *phase = mfu_csv_get(csv, i, "phase");
+        struct mfu_seen_kernel *s = &list[*n];
+
+        *s = (struct mfu_seen_kernel){.op = mfu_csv_get(csv, i, "op"),
+                                      .shapes = mfu_csv_get(csv, i, "shapes"),
+                                      .dtypes = mfu_csv_get(csv, i, "dtypes"),
+                                      .kernel = mfu_csv_get(csv, i, "kernel"),
+                                      .call = call[0] ? atof(call) : -1,
+                                      .phase = -1,
+                                      .time_s = 1e-6 * atof(mfu_csv_get(csv, i, "us"))};
+        for (int p = 0; p < MFU_PHASE_COUNT; p++)
+            if (strcmp(phase, mfu_phase_names[p]) == 0)
+                s->phase = p;
+        *n += isfinite(s->time_s) && s->time_s >= 0;
+    }
+    return list;
 }
 
 /* ---- one run ---------------------------------------------------------------- */
@@ -323,6 +344,7 @@ static void add_to(struct mfu_aligned *row, const struct mfu_aligned *from)
     row->predicted_s += from->predicted_s;
     row->measured_s += from->measured_s;
     row->share += from->share;
+    row->recoverable_s += from->recoverable_s;
 }
 
 /* Appends `rows` to the answer, and what they come to by kind. */
@@ -340,6 +362,8 @@ static int keep(struct mfu_alignment *to, const struct rows *rows, struct mfu_al
 
         run->predicted_s += row->predicted_s;
         row->status = status_of(row);
+        if (row->count == 0 || row->measured_s > OTHERWISE * row->predicted_s)
+            row->recoverable_s = fmax(0, row->measured_s - row->predicted_s);
         row->share = run->measured_s > 0 ? row->measured_s / run->measured_s : 0;
         run->matched += row->count > 0 ? row->share : 0;
         while (k < MFU_KIND_COUNT && row->kind != mfu_kind_names[k])
@@ -398,19 +422,37 @@ static int pair(struct items *ours, struct items *theirs, struct rows *rows)
     return 0;
 }
 
+/* Appends one run. */
+static int align(struct mfu_alignment *to, const struct mfu_plan *plan, struct mfu_aligned_run *run,
+                 const struct mfu_seen_kernel *seen, size_t n, struct mfu_error *err)
+{
+    struct rows rows = {0};
+    struct items ours = {0}, theirs = {0};
+    int status = 0;
+
+    run->predicted_step_s = plan->step.time_s;
+    if (our_items(plan, run->run, &rows, &ours) < 0 || their_items(seen, n, run->run, &rows, &theirs) < 0
+        || pair(&ours, &theirs, &rows) < 0 || keep(to, &rows, run) < 0)
+        status = mfu_fail(err, MFU_ENOMEM, "%.64s: out of memory, or too many kernels", run->run);
+    free(rows.list);
+    free(ours.list);
+    free(theirs.list);
+    return status;
+}
+
 /* -1 with `err` when out of memory; what cannot be compared says why in the run. */
 static int compare(struct mfu_alignment *to, struct mfu_catalog *catalog, const struct mfu_csv *table, size_t i,
                    const char *folder, struct mfu_error *err)
 {
     struct mfu_aligned_run *run = &to->runs[to->n_runs++];
     struct mfu_measured_run measured;
+    struct mfu_seen_kernel *seen = NULL;
     struct mfu_plan plan = {0};
     struct mfu_arena arena = {0};
     struct mfu_error problem = {0};
-    struct rows rows = {0};
-    struct items ours = {0}, theirs = {0};
     struct mfu_csv csv;
     char path[4096];
+    size_t n;
     int status = 0;
 
     snprintf(run->run, sizeof run->run, "%s", mfu_csv_get(table, i, "id"));
@@ -424,19 +466,35 @@ static int compare(struct mfu_alignment *to, struct mfu_catalog *catalog, const 
         snprintf(run->skipped, sizeof run->skipped, "%.190s", problem.text);
     else if (plan.config.accum > 1 || plan.config.ranks > 1)
         snprintf(run->skipped, sizeof run->skipped, "kernels are compared of one micro-step on one GPU");
+    else if (!(seen = of_table(&csv, &n)))
+        status = mfu_fail(err, MFU_ENOMEM, "out of memory");
     else {
-        run->predicted_step_s = plan.step.time_s;
         run->measured_step_s = measured.step_s;
-        if (our_items(&plan, run->run, &rows, &ours) < 0 || their_items(&csv, run->run, &rows, &theirs) < 0
-            || pair(&ours, &theirs, &rows) < 0 || keep(to, &rows, run) < 0)
-            status = mfu_fail(err, MFU_ENOMEM, "%.64s: out of memory, or too many kernels", run->run);
+        status = align(to, &plan, run, seen, n, err);
     }
+    free(seen);
     mfu_plan_release(&plan);
     mfu_arena_free(&arena);
-    free(rows.list);
-    free(ours.list);
-    free(theirs.list);
     return status;
+}
+
+struct mfu_alignment *mfu_align_seen(const struct mfu_plan *plan, const char *run, const struct mfu_seen_kernel *seen,
+                                     size_t n, struct mfu_error *err)
+{
+    struct mfu_alignment *a = calloc(1, sizeof *a);
+
+    if (!a || !(a->runs = calloc(1, sizeof *a->runs))) {
+        mfu_fail(err, MFU_ENOMEM, "out of memory");
+        mfu_alignment_free(a);
+        return NULL;
+    }
+    a->n_runs = 1;
+    a->runs[0].measured_step_s = NAN;
+    snprintf(a->runs[0].run, sizeof a->runs[0].run, "%s", run);
+    if (align(a, plan, &a->runs[0], seen, n, err) == 0)
+        return a;
+    mfu_alignment_free(a);
+    return NULL;
 }
 
 struct mfu_alignment *mfu_align_kernels(struct mfu_catalog *catalog, const char *folder, struct mfu_error *err)

@@ -21,7 +21,8 @@ struct mfu_aligned {
     const char *status;           /* "as predicted", "slow", "fast", "missing", "extra" */
     double count, measured_count; /* CUDA kernels in a step */
     double predicted_s, measured_s;
-    double share; /* of the measured kernels' time */
+    double share;         /* of the measured kernels' time */
+    double recoverable_s; /* of a step, if what is slow took what is predicted, and what is extra were not there */
 };
 
 struct mfu_aligned_run {
@@ -37,6 +38,17 @@ struct mfu_alignment {
     struct mfu_aligned *kinds;   /* one row per kind of each run, and status "" */
     struct mfu_aligned_run *runs;
     size_t n_kernels, n_kinds, n_runs;
+};
+
+/* A kernel that a profiler saw.  Texts are lent; "" where nothing is known. */
+struct mfu_seen_kernel {
+    const char *op;     /* "aten::mm" */
+    const char *shapes; /* of its inputs: "8x64;64x64" */
+    const char *dtypes; /* "float;c10::BFloat16" */
+    const char *kernel; /* of the GPU */
+    double call;        /* kernels in a row with the same are of one call of an operation; -1: not known */
+    int phase;          /* enum mfu_phase; -1: not known */
+    double time_s;
 };
 
 /* A launch that is one side of a pair, or stays alone. */
@@ -55,6 +67,11 @@ int mfu_align_items(const struct mfu_align_item *a, size_t n_a, const struct mfu
 
 /* Reads and compares every run of the folder.  Free the result. */
 struct mfu_alignment *mfu_align_kernels(struct mfu_catalog *, const char *folder, struct mfu_error *err);
+
+/* The same for one run of this plan, whose accum is 1. */
+struct mfu_plan;
+struct mfu_alignment *mfu_align_seen(const struct mfu_plan *, const char *run, const struct mfu_seen_kernel *, size_t n,
+                                     struct mfu_error *err);
 void mfu_alignment_free(struct mfu_alignment *);
 
 #endif

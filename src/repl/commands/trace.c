@@ -1,8 +1,15 @@
+#include <string.h>
+
+#include "answer/fields/fields.h"
+#include "answer/trace/compare_trace.h"
+#include "base/error.h"
 #include "base/quantity.h"
 #include "report/export/trace.h"
 #include "repl/command.h"
 #include "repl/completers.h"
 #include "repl/output.h"
+#include "repl/pager.h"
+#include "report/report.h"
 
 struct traced {
     const char *file;
@@ -21,12 +28,36 @@ MFU_FIELDS(trace, const struct traced *t, TRACED)
 static const struct mfu_record record = MFU_RECORD(trace, .command = "trace");
 // clang-format on
 
+static int compare(struct mfu_session *s, const char *file, struct mfu_error *err)
+{
+    struct mfu_trace_comparison c;
+    char path[MFU_PATH_MAX];
+    int status = mfu_compare_trace(&s->memory.now, mfu_session_path(s, file, path), &s->plan, &s->simulation, &c, err);
+
+    if (status < 0)
+        mfu_error_caret(s, err, 2);
+    else if (s->json)
+        status = mfu_answer(s, &mfu_record_trace_comparison, &c, err);
+    else {
+        mfu_pager_begin(s);
+        mfu_text_trace_comparison(s->out, &s->term, &c);
+        mfu_pager_end(s);
+    }
+    mfu_trace_comparison_release(&c);
+    return status;
+}
+
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
     struct mfu_trace_facts facts;
     char span[MFU_QUANTITY_MAX];
 
-    (void)argc;
+    if (argc == 3 && strcmp(argv[1], "compare") == 0)
+        return compare(s, argv[2], err);
+    if (argc == 3) {
+        mfu_fail(err, MFU_EINPUT, "'%s': expected compare FILE, or one file to be written", argv[1]);
+        return mfu_error_caret(s, err, 1);
+    }
     if (mfu_may_replace(s, argv[1], false, MFU_FORCE, err) < 0)
         return mfu_error_caret(s, err, 1);
     if (mfu_session_simulate(s, true, err) < 0)
@@ -45,19 +76,24 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
 
 const struct mfu_command mfu_command_trace = {
     .name = "trace",
-    .usage = "FILE.json [--force]",
+    .usage = "FILE.json [--force] | compare FILE",
     .group = "look closer",
     .summary = "a step, for Perfetto",
     .help = "Writes one simulated optimizer step as a trace: what the host dispatches, what\n"
             "runs on the streams of the GPU and what the GPU waits for, with shape, FLOPs,\n"
             "bytes and bound of every kernel, and allocated and reserved memory.  Open it in\n"
             "https://ui.perfetto.dev or chrome://tracing, beside one of torch.profiler.\n"
+            "`trace compare` takes one of torch.profiler (record_shapes=True) and puts its\n"
+            "last step beside this scenario's: kernels by operation and shape, missing,\n"
+            "extra, slow, and what could be won back; gaps by what the GPU waited for.  The\n"
+            "scenario is one micro-step (accum 1).\n"
             "\n"
-            "    set batch 8; trace step.json",
+            "    set batch 8; trace step.json\n"
+            "    set batch 8 accum 1; trace compare recorded.json",
     .writes = true,
     .least_args = 1,
-    .most_args = 1,
-    .offer = {mfu_offer_files},
-    .answers = MFU_ANSWERS(&record),
+    .most_args = 2,
+    .offer = {mfu_offer_files, mfu_offer_files},
+    .answers = MFU_ANSWERS(&record, &mfu_record_trace_comparison),
     .run = run,
 };

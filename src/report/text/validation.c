@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "answer/validate/align_kernels.h"
+#include "answer/trace/compare_trace.h"
 #include "answer/validate/validate.h"
 #include "report/report.h"
 #include "report/text/text.h"
@@ -254,11 +255,11 @@ void mfu_text_validation(FILE *out, const struct mfu_term *t, const struct mfu_v
 static void aligned(FILE *out, const struct mfu_term *t, const char *title, const struct mfu_aligned *rows, size_t n,
                     const char *run, size_t most)
 {
-    const struct mfu_column columns[] = {{title, .left = true},        {"phase", .left = true, .rank = 4},
-                                         {"launches", .rank = 3},      {"seen", .rank = 3},
-                                         {"predicted", .rank = 0},     {"measured", .rank = 0},
-                                         {"ratio", .rank = 1},         {"share", .rank = 2},
-                                         {"", .left = true, .rank = 0}};
+    const struct mfu_column columns[] = {{title, .left = true},    {"phase", .left = true, .rank = 4},
+                                         {"launches", .rank = 3},  {"seen", .rank = 3},
+                                         {"predicted", .rank = 0}, {"measured", .rank = 0},
+                                         {"ratio", .rank = 1},     {"share", .rank = 2},
+                                         {"won back", .rank = 1},  {"", .left = true, .rank = 0}};
     struct mfu_table table = MFU_TABLE(columns);
 
     for (size_t i = 0; i < n && most > 0; i++)
@@ -269,7 +270,8 @@ static void aligned(FILE *out, const struct mfu_term *t, const char *title, cons
                             Q(r->predicted_s, MFU_SECONDS), Q(r->measured_s, MFU_SECONDS));
             mfu_table_cells(&table, r->measured_s > 0 && r->predicted_s > 0 ? "%.2f" : "",
                             r->predicted_s / r->measured_s);
-            mfu_table_cells(&table, "%s\t%s", PERCENT(r->share, false), r->status);
+            mfu_table_cells(&table, "%s\t%s\t%s", PERCENT(r->share, false),
+                            r->recoverable_s > 0 ? Q(r->recoverable_s, MFU_SECONDS) : "", r->status);
             most--;
         }
     mfu_table_print(out, t, &table, 0);
@@ -299,4 +301,49 @@ void mfu_text_alignment(FILE *out, const struct mfu_term *t, const struct mfu_al
         fputc('\n', out);
         aligned(out, t, "furthest off", a->kernels, a->n_kernels, r->run, SHOWN);
     }
+}
+
+/* ---- a trace --------------------------------------------------------------- */
+
+static void gaps(FILE *out, const struct mfu_term *t, const struct mfu_trace_comparison *c)
+{
+    const struct mfu_column columns[] = {{"gap", .left = true},
+                                         {"gaps", .rank = 2},
+                                         {"predicted", .rank = 0},
+                                         {"measured", .rank = 0},
+                                         {"", .left = true, .rank = 3}};
+    struct mfu_table table = MFU_TABLE(columns);
+
+    for (int i = 0; i < MFU_GAP_COUNT; i++)
+        mfu_table_cells(&table, "%s\t%.0f\t%s\t%s\t%s", c->gaps[i].cause, c->gaps[i].count,
+                        Q(c->gaps[i].predicted_s, MFU_SECONDS), Q(c->gaps[i].measured_s, MFU_SECONDS), c->gaps[i].says);
+    mfu_table_print(out, t, &table, 0);
+}
+
+void mfu_text_trace_comparison(FILE *out, const struct mfu_term *t, const struct mfu_trace_comparison *c)
+{
+    const struct mfu_aligned_run *r = &c->alignment->runs[0];
+
+    if (c->on_cpu)
+        mfu_paragraph(
+            out, t, "", 0, MFU_PLAIN,
+            "The trace is of a CPU: its times say nothing of the GPU, and only what runs is compared. %s of its "
+            "time has a launch of ours.",
+            P(r->matched));
+    else
+        mfu_paragraph(
+            out, t, "", 0, MFU_PLAIN,
+            "%s%sThe step takes %s, predicted %s; kernels run for %s of it, predicted %s. %s of their time has a "
+            "launch of ours. %s of the step could be won back.",
+            c->device, c->device[0] ? ". " : "", Q(c->step_s, MFU_SECONDS), Q(c->predicted_step_s, MFU_SECONDS),
+            Q(c->busy_s, MFU_SECONDS), Q(c->predicted_busy_s, MFU_SECONDS), P(r->matched),
+            Q(c->recoverable_s, MFU_SECONDS));
+    fputc('\n', out);
+    if (!c->on_cpu) {
+        gaps(out, t, c);
+        fputc('\n', out);
+    }
+    aligned(out, t, "kind", c->alignment->kinds, c->alignment->n_kinds, r->run, SIZE_MAX);
+    fputc('\n', out);
+    aligned(out, t, "furthest off", c->alignment->kernels, c->alignment->n_kernels, r->run, SHOWN);
 }
