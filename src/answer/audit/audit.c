@@ -59,9 +59,10 @@ static bool claimed(const struct mfu_audit *a, int kind, enum mfu_claim_state st
     return false;
 }
 
-/* Whether one identity says what it is, from what is claimed. */
-static bool said_by_one(struct system *s, int kind)
+/* Whether one identity says that it is something else than what is usually assumed, from what is claimed. */
+static bool said_otherwise(struct system *s, int kind)
 {
+    const double *usual = mfu_quantity_rows[kind].assumed;
     struct mfu_box start, b;
     enum mfu_claim_state state;
     bool said = false;
@@ -70,9 +71,11 @@ static bool said_by_one(struct system *s, int kind)
     if (solve(s, &start))
         for (int i = 0; i < s->n && !said; i++)
             if (mfu_identity_has(&s->identities[i], kind, &state) && state != MFU_CHANGE) {
+                struct mfu_interval *x = &b.of[kind][state];
+
                 b = start;
                 mfu_identity_narrow(&s->identities[i], &b);
-                said = mfu_interval_within(b.of[kind][state], KNOWN);
+                said = mfu_interval_within(*x, KNOWN) && (x->low > usual[1] || x->high < usual[0]);
             }
     memset(s->identity_on, true, sizeof s->identity_on);
     return said;
@@ -136,7 +139,7 @@ static void assume_the_usual(struct system *s)
     for (int k = 0; k < MFU_Q_COUNT; k++) {
         const struct mfu_quantity_row *row = &mfu_quantity_rows[k];
 
-        if (row->assumed[0] > 0 && !claimed(s->audit, k, MFU_BEFORE) && !said_by_one(s, k)
+        if (row->assumed[0] > 0 && !claimed(s->audit, k, MFU_BEFORE) && !said_otherwise(s, k)
             && !(several && row->traits & MFU_Q_SINGLE))
             assume(s, k, MFU_BEFORE, row->assumed[0], row->assumed[1], "as usual");
     }

@@ -172,7 +172,7 @@ static void widen_capacity(struct reading *r, const char *called, struct mfu_int
             : NULL;
 
         if (g && g->size_bytes > 0) {
-            in->low = fmin(in->low, g->capacity_bytes);
+            in->low = fmin(in->low, fmin(g->capacity_bytes, g->size_bytes));
             in->high = fmax(in->high, g->size_bytes * 1.0738);
         }
     }
@@ -187,7 +187,7 @@ static void add_gpu(struct reading *r, const struct mfu_gpu *gpu, enum mfu_claim
         mfu_claim_add(r->audit, MFU_Q_PEAK, state, flops * 0.9995, flops * 1.0005, "catalog", "%s, %s%s", gpu->slug,
                       mfu_peak_names[peak], r->sparse ? " sparse" : "");
     if (gpu->size_bytes > 0 && state == MFU_BEFORE) { /* sold in GB, built in GiB */
-        struct mfu_interval in = {gpu->capacity_bytes, gpu->size_bytes * 1.0738};
+        struct mfu_interval in = {fmin(gpu->capacity_bytes, gpu->size_bytes), gpu->size_bytes * 1.0738};
 
         widen_capacity(r, r->called[0], &in);
         mfu_claim_add(r->audit, MFU_Q_CAPACITY, state, in.low, in.high, "catalog", "%s", gpu->slug);
@@ -566,7 +566,7 @@ static struct mfu_interval interval_of(const struct reading *r, const struct num
         in.high = *value <= 1 ? fmin(in.high, 1) : in.high;
     if (n->kilo && row->dim == MFU_TOKENS) /* 8k may be 8192 */
         in.high *= 1.024;
-    if (row->dim == MFU_BYTES && n->dim == MFU_BYTES) /* people write GB for GiB */
+    if (kind == MFU_Q_CAPACITY) /* sold in GB, built in GiB */
         in.high *= 1.0738;
     soften(r, n, *value, &in);
     if (row->traits & MFU_Q_COMPLEMENT) {
@@ -579,7 +579,8 @@ static struct mfu_interval interval_of(const struct reading *r, const struct num
 static bool already(const struct mfu_audit *a, int kind)
 {
     for (int i = 0; i < a->n_claims; i++)
-        if (a->claims[i].kind == kind && strcmp(a->claims[i].from, "stated") == 0 && !isnan(a->claims[i].value))
+        if (a->claims[i].kind == kind && a->claims[i].state == MFU_BEFORE && strcmp(a->claims[i].from, "stated") == 0
+            && !isnan(a->claims[i].value))
             return true;
     return false;
 }
