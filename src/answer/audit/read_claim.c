@@ -33,7 +33,6 @@ struct reading {
     const struct mfu_model *model;
     enum mfu_peak peak;
     bool sparse;
-    int stated_twice;
 };
 
 /* ---- words ------------------------------------------------------------------- */
@@ -44,7 +43,6 @@ static const char *const fillers[] = {"", "is", "was", "are", "of", "only", "abo
     "down", "rises", "rose", "falls", "fell", "increased", "increases", "improved", "improves", "dropped", "drops", "grew", "reached",
     "reaches", "around", "roughly", "nearly", "almost", "approximately", "some", "just", "per", "in", "take", "takes", "took", "that", "and", "=", ":",
     "~", "(", ")", "-", "logged", "each", "full", "over", "more", "than", "least", "most", "under", "below", "above", "for", "on", "with"};
-#define FILLERS (sizeof fillers / sizeof fillers[0])
 
 /* And behind it. */
 static const char *const joints[] = {"of", "the", "a", "an", "-", "training"};
@@ -98,7 +96,7 @@ static const struct { const char *word; enum mfu_peak peak; } arithmetic[] = {
     {"nvfp4", MFU_PEAK_NVFP4}, {"fp4", MFU_PEAK_NVFP4}};
 // clang-format on
 
-#define EACH(i, list) (size_t i = 0; i < sizeof(list) / sizeof(list)[0]; i++)
+#define N(list) (sizeof(list) / sizeof(list)[0])
 
 static bool letter(char c)
 {
@@ -146,13 +144,12 @@ static void spell(struct reading *r, const char *text)
               && isdigit((unsigned char)text[2]) && isdigit((unsigned char)text[3]) && !letter(text[4])))
             r->text[n++] = (char)tolower((unsigned char)*text);
     r->text[n] = '\0';
-    for
-        EACH(i, spellings)
-    for (char *p = r->text; (p = strstr(p, spellings[i].from)); p += strlen(spellings[i].to))
-        if (strlen(r->text) + 8 < TEXT_MAX)
-            replace(r, p, strlen(spellings[i].from), spellings[i].to);
-        else
-            break;
+    for (size_t i = 0; i < N(spellings); i++)
+        for (char *p = r->text; (p = strstr(p, spellings[i].from)); p += strlen(spellings[i].to))
+            if (strlen(r->text) + 8 < TEXT_MAX)
+                replace(r, p, strlen(spellings[i].from), spellings[i].to);
+            else
+                break;
     for (char *p = r->text + 1; *p; p++) /* 8xh100 */
         if (*p == 'x' && isdigit((unsigned char)p[-1]) && isalpha((unsigned char)p[1]))
             replace(r, p, 1, "x ");
@@ -280,24 +277,22 @@ static void find_names(struct reading *r)
         r->gpu[1] = after;
     }
     r->peak = MFU_PEAK_BF16;
-    for
-        EACH(i, arithmetic)
-    if ((p = find_word(r, arithmetic[i].word))) {
-        r->peak = arithmetic[i].peak;
-        use(r, p, p + strlen(arithmetic[i].word));
-        break;
-    }
+    for (size_t i = 0; i < N(arithmetic); i++)
+        if ((p = find_word(r, arithmetic[i].word))) {
+            r->peak = arithmetic[i].peak;
+            use(r, p, p + strlen(arithmetic[i].word));
+            break;
+        }
     for (const char *const *w = (const char *const[]){"sparse", "sparsity", NULL}; *w; w++)
         if ((p = find_word(r, *w))) {
             r->sparse = true;
             use(r, p, p + strlen(*w));
         }
-    for
-        EACH(i, ways)
-    if ((p = find_word(r, ways[i].word))) {
-        mfu_claim_add(r->audit, ways[i].kind, MFU_BEFORE, ways[i].low, ways[i].high, "stated", "%s", ways[i].word);
-        use(r, p, p + strlen(ways[i].word));
-    }
+    for (size_t i = 0; i < N(ways); i++)
+        if ((p = find_word(r, ways[i].word))) {
+            mfu_claim_add(r->audit, ways[i].kind, MFU_BEFORE, ways[i].low, ways[i].high, "stated", "%s", ways[i].word);
+            use(r, p, p + strlen(ways[i].word));
+        }
     if (r->gpu[0])
         add_gpu(r, r->gpu[0], MFU_BEFORE);
     if (r->gpu[1])
@@ -323,46 +318,37 @@ static void read_unit(struct number *n)
 {
     const char *p = skip_blanks(n->end);
 
-    for
-        EACH(i, units)
-        {
-            size_t length = strlen(units[i].name);
-            double factor = 1;
-            size_t letters = 0;
+    for (size_t i = 0; i < N(units); i++) {
+        size_t length = strlen(units[i].name);
+        double factor = 1;
+        size_t letters = 0;
 
-            if (units[i].dim == MFU_FLOP || units[i].dim == MFU_FLOP_PER_S)
-            for
-                EACH(k, prefixes)
-            if (p[0] == prefixes[k].name[0] && stands(p + 1, units[i].name, length)) {
-                factor = prefixes[k].factor;
-                letters = 1;
-            }
-            if (!stands(p + letters, units[i].name, length))
-                continue;
-            n->end = p + letters + length;
-            n->dim = units[i].dim;
-            n->factor = factor * units[i].factor;
-            n->percent = n->dim == MFU_RATIO;
-            n->times = n->dim == MFU_COUNT;
-            n->any_flop = strcmp(units[i].name, "flops") == 0;
-            n->bare = false;
-            if (n->dim == MFU_FLOP && strncmp(n->end, "/s", 2) != 0)
-                return;
-            if (n->dim != MFU_FLOP)
-                return;
-        }
-    if (!n->bare)
-        return;
-    for
-        EACH(i, numerals)
-    if (stands(p, numerals[i].name, strlen(numerals[i].name))) {
-        n->end = p + strlen(numerals[i].name);
-        n->factor = numerals[i].factor;
-        n->dim = MFU_PARAMS;
-        n->kilo = numerals[i].factor == 1e3;
-        n->whole = n->bare = false;
+        if (units[i].dim == MFU_FLOP || units[i].dim == MFU_FLOP_PER_S)
+            for (size_t k = 0; k < N(prefixes); k++)
+                if (p[0] == prefixes[k].name[0] && stands(p + 1, units[i].name, length)) {
+                    factor = prefixes[k].factor;
+                    letters = 1;
+                }
+        if (!stands(p + letters, units[i].name, length))
+            continue;
+        n->end = p + letters + length;
+        n->dim = units[i].dim;
+        n->factor = factor * units[i].factor;
+        n->percent = n->dim == MFU_RATIO;
+        n->times = n->dim == MFU_COUNT;
+        n->any_flop = strcmp(units[i].name, "flops") == 0;
+        n->bare = false;
         return;
     }
+    for (size_t i = 0; i < N(numerals); i++)
+        if (stands(p, numerals[i].name, strlen(numerals[i].name))) {
+            n->end = p + strlen(numerals[i].name);
+            n->factor = numerals[i].factor;
+            n->dim = MFU_PARAMS;
+            n->kilo = numerals[i].factor == 1e3;
+            n->whole = n->bare = false;
+            return;
+        }
 }
 
 /* The number at `p`; false: there is none. */
@@ -387,7 +373,6 @@ static bool read_number(const char *text, const char *p, struct number *n)
     n->end = digits + length;
     n->digits_end = n->end;
     if (end > n->end && isdigit((unsigned char)end[-1]) && !letter(*end)) { /* 3.8e25 */
-        scale = n->value / strtod((char[32]){0}, NULL);
         scale = pow(10, strtol(n->end + 1, NULL, 10));
         n->end = n->digits_end = end;
         n->whole = false;
@@ -467,10 +452,9 @@ static void best_phrase(const struct reading *r, const char *p, bool before, con
 static const char *skip_joint(const char *p)
 {
     p = skip_blanks(p);
-    for
-        EACH(i, joints)
-    if (stands(p, joints[i], strlen(joints[i])))
-        return p + strlen(joints[i]);
+    for (size_t i = 0; i < N(joints); i++)
+        if (stands(p, joints[i], strlen(joints[i])))
+            return p + strlen(joints[i]);
     return NULL;
 }
 
@@ -492,15 +476,13 @@ static const char *back_filler(const char *text, const char *p)
 {
     while (p > text && p[-1] == ' ')
         p--;
-    for
-        EACH(i, fillers)
-        {
-            size_t length = strlen(fillers[i]);
+    for (size_t i = 0; i < N(fillers); i++) {
+        size_t length = strlen(fillers[i]);
 
-            if (length > 0 && (size_t)(p - text) > length && strncmp(p - length, fillers[i], length) == 0
-                && !(letter(fillers[i][0]) && letter(p[-(long)length - 1])))
-                return p - length;
-        }
+        if (length > 0 && (size_t)(p - text) > length && strncmp(p - length, fillers[i], length) == 0
+            && !(letter(fillers[i][0]) && letter(p[-(long)length - 1])))
+            return p - length;
+    }
     return NULL;
 }
 
@@ -532,15 +514,14 @@ static void soften(const struct reading *r, const struct number *n, double value
     const char *p = n->at;
     bool soft = false, low = false, high = false;
 
-    for
-        EACH(i, about)
-    soft |= (size_t)(p - r->text) >= strlen(about[i]) && strncmp(p - strlen(about[i]), about[i], strlen(about[i])) == 0;
-    for
-        EACH(i, least)
-    low |= (size_t)(p - r->text) >= strlen(least[i]) && strncmp(p - strlen(least[i]), least[i], strlen(least[i])) == 0;
-    for
-        EACH(i, most)
-    high |= (size_t)(p - r->text) >= strlen(most[i]) && strncmp(p - strlen(most[i]), most[i], strlen(most[i])) == 0;
+    for (size_t i = 0; i < N(about); i++)
+        soft |=
+            (size_t)(p - r->text) >= strlen(about[i]) && strncmp(p - strlen(about[i]), about[i], strlen(about[i])) == 0;
+    for (size_t i = 0; i < N(least); i++)
+        low |=
+            (size_t)(p - r->text) >= strlen(least[i]) && strncmp(p - strlen(least[i]), least[i], strlen(least[i])) == 0;
+    for (size_t i = 0; i < N(most); i++)
+        high |= (size_t)(p - r->text) >= strlen(most[i]) && strncmp(p - strlen(most[i]), most[i], strlen(most[i])) == 0;
     if (soft) {
         in->low = fmin(in->low, 0.9 * value);
         in->high = fmax(in->high, 1.1 * value);
@@ -614,13 +595,12 @@ static bool read_change(struct reading *r, struct number *n)
     struct mfu_interval in = {v - half, v + half};
     struct mfu_claim *c;
 
-    for
-        EACH(i, comparisons)
-    if (stands(p, comparisons[i].word, strlen(comparisons[i].word))) {
-        sign = comparisons[i].sign;
-        otherwise = comparisons[i].kind;
-        end = p + strlen(comparisons[i].word);
-    }
+    for (size_t i = 0; i < N(comparisons); i++)
+        if (stands(p, comparisons[i].word, strlen(comparisons[i].word))) {
+            sign = comparisons[i].sign;
+            otherwise = comparisons[i].kind;
+            end = p + strlen(comparisons[i].word);
+        }
     if (!n->times && !(n->percent && sign))
         return false;
     any.times = true;
@@ -736,6 +716,11 @@ static const char *take_number(struct reading *r, struct number *n)
     if (n->times)
         return n->end;
     m = phrase_before(r, n->at, last, changes);
+    if (m.kind >= 0 && memchr(m.end, ':', (size_t)(n->at - m.end))) { /* "energy: 1000 GPU hours" */
+        struct match behind = phrase_behind(r, last->end, last);
+
+        m = behind.kind >= 0 ? behind : m;
+    }
     if (m.kind < 0 && share_of(r, last) >= 0)
         m = (struct match){.kind = share_of(r, last), .begin = n->at, .end = last->end};
     if (m.kind < 0)
@@ -743,7 +728,7 @@ static const char *take_number(struct reading *r, struct number *n)
     if (m.kind < 0 && (!last->bare || last->money)) {
         if (last->money)
             m.kind = MFU_Q_COST;
-        for (size_t i = 0; m.kind < 0 && i < sizeof by_unit / sizeof by_unit[0]; i++)
+        for (size_t i = 0; m.kind < 0 && i < N(by_unit); i++)
             if (by_unit[i].dim == last->dim && last->value * last->factor >= by_unit[i].least)
                 m = (struct match){.kind = by_unit[i].kind, .begin = n->at, .end = last->end};
     }
@@ -835,14 +820,9 @@ static void list_rest(struct reading *r)
         size_t length = strcspn(p, " ,;\n()");
         bool small = length == 0 || r->used[p - r->text];
 
-        for
-            EACH(i, fillers)
-        small |= strlen(fillers[i]) == length && strncmp(p, fillers[i], length) == 0;
-        for
-            EACH(i, spellings)
-        small |= strncmp(p, "->", 2) == 0;
-        if (!small && (stands(p, "gpu", 3) || stands(p, "model", 5)))
-            small = true; /* names that were found */
+        for (size_t i = 0; i < N(fillers); i++)
+            small |= strlen(fillers[i]) == length && strncmp(p, fillers[i], length) == 0;
+        small |= strncmp(p, "->", 2) == 0 || stands(p, "gpu", 3) || stands(p, "model", 5); /* names that were found */
         if (!small && n + length + 3 < sizeof r->audit->unread)
             n += (size_t)snprintf(to + n, sizeof r->audit->unread - n, "%s%.*s", n > 0 ? "; " : "", (int)length, p);
         p += length + (p[length] != '\0');
