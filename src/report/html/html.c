@@ -47,12 +47,31 @@ static bool is_there(size_t section, const struct mfu_plan *p)
     return !sections[section].of_pipeline || p->n_stages > 0;
 }
 
-const char *mfu_html_section(const struct mfu_plan *p, size_t i)
+/* The i-th of those that are there; NULL behind the last. */
+static const struct section *section_at(const struct mfu_plan *p, size_t i)
 {
     for (size_t k = 0; k < sizeof sections / sizeof sections[0]; k++)
         if (is_there(k, p) && i-- == 0)
-            return sections[k].id;
+            return &sections[k];
     return NULL;
+}
+
+const char *mfu_html_section(const struct mfu_plan *p, size_t i)
+{
+    const struct section *s = section_at(p, i);
+
+    return s ? s->id : NULL;
+}
+
+int mfu_html_put_section(FILE *out, const struct mfu_html_report *page, size_t i, struct mfu_error *err)
+{
+    const struct section *s = section_at(page->plan, i);
+
+    fprintf(out, "<section id=\"%s\">\n<h2>%s</h2>\n", s->id, s->title);
+    if (s->write(out, page, err) < 0)
+        return -1;
+    fputs("</section>\n", out);
+    return 0;
 }
 
 int mfu_html_timeline(FILE *out, const struct mfu_html_report *page, struct mfu_error *err)
@@ -110,14 +129,9 @@ static int write_page(FILE *out, const struct mfu_html_report *page, struct mfu_
     fputs("<body>\n", out);
     header(out, page->plan);
     fputs("<main>\n", out);
-    for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
-        if (!is_there(i, page->plan))
-            continue;
-        fprintf(out, "<section id=\"%s\">\n<h2>%s</h2>\n", sections[i].id, sections[i].title);
-        if (sections[i].write(out, page, err) < 0)
+    for (size_t i = 0; mfu_html_section(page->plan, i); i++)
+        if (mfu_html_put_section(out, page, i, err) < 0)
             return -1;
-        fputs("</section>\n", out);
-    }
     fputs("</main>\n<footer>", out);
     mfu_html_say(out, "Predicted by mfuplan %s; nothing on this page was measured.", page->version);
     fputs("</footer>\n</body>\n</html>\n", out);

@@ -10,6 +10,7 @@
 #define MFU_HTML_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 struct mfu_advice;
 struct mfu_error;
@@ -26,6 +27,9 @@ struct mfu_html_report {
 
 /* The name of the i-th section of this plan's page; NULL behind the last. */
 const char *mfu_html_section(const struct mfu_plan *, size_t i);
+
+/* Writes that section; of the levers' alone, `advice` is needed. */
+int mfu_html_put_section(FILE *, const struct mfu_html_report *, size_t i, struct mfu_error *);
 
 /* The file appears when it is complete. */
 int mfu_html_write(const char *path, const struct mfu_html_report *, struct mfu_error *);

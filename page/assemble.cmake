@@ -1,0 +1,10 @@
+# assemble.cmake - page.html with its style sheet, its script and the library put in.
+cmake_minimum_required(VERSION 3.25)
+execute_process(COMMAND ${BASE64} -w0 ${WASM} OUTPUT_VARIABLE wasm COMMAND_ERROR_IS_FATAL ANY)
+file(READ ${FROM}/page.html page)
+foreach(part IN ITEMS css js)
+  file(READ ${FROM}/page.${part} text)
+  string(REPLACE "/*@${part}@*/" "${text}" page "${page}")
+endforeach()
+string(REPLACE "@wasm@" "${wasm}" page "${page}")
+file(WRITE ${TO} "${page}")
