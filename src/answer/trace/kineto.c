@@ -416,14 +416,12 @@ int mfu_kineto_read(const char *path, struct mfu_kineto *k, struct mfu_error *er
 
     *k = (struct mfu_kineto){0};
     if (!in)
-        return -1;
+        return mfu_within(err, "%.200s", path);
     root = json_loadf(in, 0, &problem);
     fclose(in);
     if (!root) {
         mfu_fail(err, MFU_EINPUT, "no JSON: %.160s", problem.text);
-        err->line = problem.line;
-        err->column = problem.column;
-        return -1;
+        return mfu_error_at(err, path, problem.line, problem.column);
     }
     events = json_is_array(root) ? root : json_object_get(root, "traceEvents");
     snprintf(k->device, sizeof k->device, "%s",
@@ -434,6 +432,8 @@ int mfu_kineto_read(const char *path, struct mfu_kineto *k, struct mfu_error *er
         status = mfu_fail(err, MFU_ENOMEM, "out of memory");
     else if (k->n == 0)
         status = mfu_fail(err, MFU_EINPUT, "no kernel and no operation of a whole step is in it");
+    if (status < 0)
+        mfu_error_at(err, path, 0, 0);
     json_decref(root);
     for (struct events *e = &t.kernels; e <= &t.autograd; e++)
         free(e->list);

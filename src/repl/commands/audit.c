@@ -5,6 +5,7 @@
 
 #include "answer/audit/audit.h"
 #include "answer/fields/fields.h"
+#include "base/error.h"
 #include "base/input_file.h"
 #include "repl/command.h"
 #include "repl/completers.h"
@@ -20,7 +21,7 @@ static int read_file(const char *path, char *text, struct mfu_error *err)
     size_t n;
 
     if (!in)
-        return -1;
+        return mfu_within(err, "%.200s", path);
     n = fread(text, 1, TEXT - 1, in);
     fclose(in);
     if (n == TEXT - 1)

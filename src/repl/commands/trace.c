@@ -54,7 +54,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
 
     if (argc == 3 && strcmp(argv[1], "compare") == 0)
         return compare(s, argv[2], err);
-    if (argc == 3) {
+    if (argc == 3 || strcmp(argv[1], "compare") == 0) {
         mfu_fail(err, MFU_EINPUT, "'%s': expected compare FILE, or one file to be written", argv[1]);
         return mfu_error_caret(s, err, 1);
     }
@@ -72,6 +72,11 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
         mfu_print_note(s, "%ld micro-steps that are like the one before are left out", facts.left_out);
     mfu_print_note(s, "open it in https://ui.perfetto.dev or chrome://tracing");
     return 0;
+}
+
+static const char *offer(struct mfu_session *s, size_t i)
+{
+    return i == 0 ? "compare" : mfu_offer_files(s, i - 1);
 }
 
 const struct mfu_command mfu_command_trace = {
@@ -93,7 +98,7 @@ const struct mfu_command mfu_command_trace = {
     .writes = true,
     .least_args = 1,
     .most_args = 2,
-    .offer = {mfu_offer_files, mfu_offer_files},
+    .offer = {offer, mfu_offer_files},
     .answers = MFU_ANSWERS(&record, &mfu_record_trace_comparison),
     .run = run,
 };
