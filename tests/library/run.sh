@@ -46,3 +46,7 @@ END
 cmake -S "$to/project" -B "$to/project/build" -DCMAKE_C_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$to/usr" >"$to/cmake.log"
 cmake --build "$to/project/build" >>"$to/cmake.log"
 MFUPLAN_DATA_DIR="$to/usr/share/mfuplan" "$to/project/build/embed" | cmp - "$to/embed.out"
+
+# The program needs none of what only tests do.
+cmake -S "$root" -B "$to/bare" -G Ninja -DBUILD_TESTING=OFF -DCMAKE_C_COMPILER="$compiler" \
+    -DCMAKE_DISABLE_FIND_PACKAGE_Python3=ON -DCMAKE_DISABLE_FIND_PACKAGE_CUDAToolkit=ON >"$to/bare.log"
