@@ -163,7 +163,9 @@ int mfu_emit_columns_sum(struct mfu_builder *, const char *suffix, int view, dou
 /* The view in another type: itself, or a new one and a cast kernel. */
 int mfu_emit_cast(struct mfu_builder *, int view, enum mfu_type);
 /* fp8 multiplies quantised copies: each operand is read, and written once as it
- * is and once transposed (TransformerEngine, Hopper); these are the copies. */
+ * is and once transposed (TransformerEngine, Hopper); these are the copies.  Runtimes that cast
+ * once make one pair for all that multiply the view (layernorm_linear.py and layernorm_mlp.py @d0067d0:
+ * one input_quantizer for the joint q, k, v and for gate and up; Inductor by its common subexpressions). */
 void mfu_emit_quantise(struct mfu_builder *, const char *suffix, int view, int copies[2]);
 /* A matrix product; in selective recomputation its result may be a kept one.
  * Returns the view of the result. */

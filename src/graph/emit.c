@@ -334,27 +334,28 @@ int mfu_emit_columns_sum(struct mfu_builder *s, const char *suffix, int view, do
 }
 
 /* An equal cast made a few launches ago in this phase, for runtimes that see
- * that it is the same. */
-static int same_cast(struct mfu_builder *s, int view, enum mfu_type type)
+ * that it is the same; NULL: none. */
+static const struct mfu_launch *same_cast(const struct mfu_builder *s, int view, enum mfu_type type)
 {
-    struct mfu_program *p = s->program;
+    const struct mfu_program *p = s->program;
     int from = p->n_launches > 16 ? p->n_launches - 16 : 0;
 
     for (int i = p->n_launches - 1; s->runtime->one_cast && i >= from; i--) {
         const struct mfu_launch *l = &p->launches[i];
 
         if (l->cast && l->phase == s->phase && l->in[0] == view && p->views[l->out[0]].type == type)
-            return l->out[0];
+            return l;
     }
-    return MFU_NO_VIEW;
+    return NULL;
 }
 
 int mfu_emit_cast_as(struct mfu_builder *s, int view, enum mfu_type type, enum mfu_part part, enum mfu_fusion fusion)
 {
-    int out = same_cast(s, view, type);
+    const struct mfu_launch *same = same_cast(s, view, type);
+    int out;
 
-    if (out != MFU_NO_VIEW)
-        return out;
+    if (same)
+        return same->out[0];
     out = mfu_tensor_new(s, mfu_view_rows(s, view), mfu_view_columns(s, view), type, part);
     mfu_emit(s,
              &(struct mfu_emission){
@@ -375,8 +376,14 @@ static void quantise(struct mfu_builder *s, const char *suffix, int view, enum m
 {
     const struct mfu_precision_row *row = &mfu_precisions[s->config->precision];
     double rows = mfu_view_rows(s, view), columns = mfu_view_columns(s, view);
+    const struct mfu_launch *same = same_cast(s, view, s->numerics.operand);
     int n = s->numerics.transposes ? 2 : 1;
 
+    if (same) { /* of the projections that read one input */
+        copies[0] = same->out[0];
+        copies[1] = same->out[n - 1];
+        return;
+    }
     copies[1] = copies[0] = mfu_tensor_new(s, rows, columns, s->numerics.operand, part);
     if (n > 1)
         copies[1] = mfu_tensor_new(s, rows, columns, s->numerics.operand, part);
@@ -387,7 +394,8 @@ static void quantise(struct mfu_builder *s, const char *suffix, int view, enum m
                                     .fusion = fusion,
                                     .flops = (1 + row->scans) * rows * columns,
                                     .extra_read_bytes = row->scans * view_bytes(s, view),
-                                    .launches = row->kernels},
+                                    .launches = row->kernels,
+                                    .cast = true},
              1, &view, n, copies);
 }
 

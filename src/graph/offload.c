@@ -29,6 +29,7 @@ struct trip {
     int used, fetched;    /* that needs it again; after which it is fetched, or before the first of `fetched_in` */
     int fetched_in;       /* segment of backward, -1: after a launch */
     int sent_as, came_as; /* number of its copy in its stream */
+    bool passed_on;       /* the next layer may forget it */
 };
 
 struct offloader {
@@ -136,6 +137,24 @@ static int trip_of(const struct offloader *x, int segment, int number)
     return at;
 }
 
+/* A layer that stands for several forgets in each what the one before leaves it, which is as much as it leaves
+ * itself: of the layer before it the same sizes are passed on, and no others. */
+static void find_passed_on(struct offloader *x)
+{
+    for (int i = x->n - 1; i >= 0; i--) {
+        struct trip *t = &x->trips[i];
+        int next = next_layer(x->p, t->segment);
+
+        if (next < 0 || t->passed_on)
+            continue;
+        t->passed_on = x->p->segments[next].repeat == 1 && x->p->segments[t->segment].repeat == 1;
+        for (int k = x->n - 1; k >= 0 && !t->passed_on; k--)
+            if (x->trips[k].segment == next && x->p->segments[next].repeat > 1 && !x->trips[k].passed_on
+                && x->p->tensors[x->trips[k].tensor].bytes == x->p->tensors[t->tensor].bytes)
+                t->passed_on = x->trips[k].passed_on = true;
+    }
+}
+
 /* Where each is forgotten: when the STASH-th behind it is copied, in its layer or the next. */
 static void find_ends(struct offloader *x, int forward_end)
 {
@@ -145,7 +164,7 @@ static void find_ends(struct offloader *x, int forward_end)
 
         while (i + behind + 1 < x->n && behind < STASH && x->trips[i + behind + 1].segment == t->segment)
             behind++;
-        if (behind == STASH || !x->p->segments[segment_of(x->p, x->p->tensors[t->tensor].born)].layer)
+        if (behind == STASH || (next >= 0 && !t->passed_on) || !x->p->segments[segment_of(x->p, x->p->tensors[t->tensor].born)].layer)
             end = i + behind; /* what comes before all layers ends in the first: others have nothing like it */
         else if (next >= 0)
             end = trip_of(x, next, STASH - behind - 1);
@@ -335,6 +354,7 @@ int mfu_offload_activations(struct mfu_builder *s)
     first = calloc((size_t)p->n_segments + 1, sizeof *first);
     s->failed |= !x.trips || !first || !mfu_rewrite_begin(s);
     if (!s->failed && find_trips(&x, forward_end, end_of(p, MFU_BACKWARD)) > 0) {
+        find_passed_on(&x);
         find_ends(&x, forward_end);
         find_returns(&x, first);
         write(&x);
