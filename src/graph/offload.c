@@ -164,7 +164,8 @@ static void find_ends(struct offloader *x, int forward_end)
 
         while (i + behind + 1 < x->n && behind < STASH && x->trips[i + behind + 1].segment == t->segment)
             behind++;
-        if (behind == STASH || (next >= 0 && !t->passed_on) || !x->p->segments[segment_of(x->p, x->p->tensors[t->tensor].born)].layer)
+        if (behind == STASH || (next >= 0 && !t->passed_on)
+            || !x->p->segments[segment_of(x->p, x->p->tensors[t->tensor].born)].layer)
             end = i + behind; /* what comes before all layers ends in the first: others have nothing like it */
         else if (next >= 0)
             end = trip_of(x, next, STASH - behind - 1);
@@ -179,7 +180,7 @@ static void find_ends(struct offloader *x, int forward_end)
 
 /* ---- the way back ---------------------------------------------------------- */
 
-/* Whether the first that a layer's backward needs, `first` bytes, is fetched in the layer before it.  Of several layers
+/* Whether what the first kernel of a layer's backward needs, `first` bytes, is fetched in the layer before it.  Of several layers
  * that are counted each fetches as much for the one behind it, or none does. */
 static bool receives(const struct offloader *x, const double *first, int k)
 {
@@ -204,9 +205,14 @@ static void find_returns(struct offloader *x, double *first)
     int before = -1; /* the trip whose use comes before */
 
     qsort(x->trips, (size_t)x->n, sizeof *x->trips, by_use);
-    for (int i = x->n - 1; i >= 0; i--)
-        if (x->trips[i].freed >= 0)
-            first[segment_of(p, x->trips[i].used)] = p->tensors[x->trips[i].tensor].bytes;
+    for (int i = x->n - 1, later = -1; i >= 0; i--)
+        if (x->trips[i].freed >= 0) {
+            double *bytes = &first[segment_of(p, x->trips[i].used)];
+
+            *bytes = p->tensors[x->trips[i].tensor].bytes
+                + (later >= 0 && x->trips[later].used == x->trips[i].used ? *bytes : 0);
+            later = i;
+        }
     for (int i = 0; i < x->n; i++) {
         struct trip *t = &x->trips[i];
         int k;

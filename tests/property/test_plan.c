@@ -390,7 +390,9 @@ static void a_faster_gpu_is_never_slower(void **unused)
         struct mfu_gpu gpu, other;
 
         next(&s, &p);
-        if (p.config.ranks > 1) /* what overlaps with collectives moves */
+        /* Where the host is late, a phase's kernels are stretched in proportion to their own seconds. Those that wait
+         * for memory get shorter on a faster GPU and others do not: the moments when gradients are ready move. */
+        if (p.config.ranks > 1)
             within = fmax(within, 0.002);
         gpu = arithmetic && bandwidth ? *s.gpu : with_steady_clocks(s.gpu);
         other = faster_than(&gpu, arithmetic ? factor : 1, bandwidth ? factor : 1);
