@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,11 +31,20 @@ struct events {
     size_t n, cap;
 };
 
+#define LISTS 6
+#define TIMED 3 /* of them, the first: where no step is marked, it lasts from their first event to their last */
 struct trace {
-    struct events kernels, ops, launches, waits, steps, autograd;
+    union {
+        struct {
+            struct events kernels, ops, launches, waits, steps, autograd;
+        };
+        struct events lists[LISTS];
+    };
     double begin, end; /* of the step, on the host */
     struct event **by_id, **by_correlation;
 };
+_Static_assert(sizeof((struct trace *)NULL)->lists == offsetof(struct trace, autograd) + sizeof(struct events),
+               "lists");
 
 /* ---- reading ------------------------------------------------------------------- */
 
@@ -385,7 +395,7 @@ static int read_events(const json_t *events, struct trace *t, struct mfu_kineto 
     size_t i;
 
     json_array_foreach(events, i, o) if (sort_event(t, o) < 0) return -1;
-    for (struct events *e = &t->kernels; e <= &t->autograd; e++)
+    for (struct events *e = t->lists; e < t->lists + LISTS; e++)
         if (e->n > 0)
             qsort(e->list, e->n, sizeof *e->list, by_begin);
     k->on_cpu = t->kernels.n == 0;
@@ -398,7 +408,7 @@ static int read_events(const json_t *events, struct trace *t, struct mfu_kineto 
         t->begin = t->steps.list[t->steps.n - 1].begin;
         t->end = t->steps.list[t->steps.n - 1].end;
     }
-    for (const struct events *e = &t->kernels; t->steps.n == 0 && e <= &t->launches; e++)
+    for (const struct events *e = t->lists; t->steps.n == 0 && e < t->lists + TIMED; e++)
         for (size_t n = 0; n < e->n; n++) {
             t->begin = fmin(t->begin, e->list[n].begin);
             t->end = fmax(t->end, e->list[n].end);
@@ -435,7 +445,7 @@ int mfu_kineto_read(const char *path, struct mfu_kineto *k, struct mfu_error *er
     if (status < 0)
         mfu_error_at(err, path, 0, 0);
     json_decref(root);
-    for (struct events *e = &t.kernels; e <= &t.autograd; e++)
+    for (struct events *e = t.lists; e < t.lists + LISTS; e++)
         free(e->list);
     free(t.by_id);
     free(t.by_correlation);
