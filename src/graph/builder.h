@@ -45,7 +45,8 @@ struct mfu_node {
     bool requires_gradient;       /* something before it trains */
     bool partial_gradient;        /* the sum of it over a group is to come, */
     bool summed_beside;           /* while a product makes the gradient of the reader's weight */
-    int gathered, gathered_again; /* out with the tokens of all ranks, or MFU_NO_VIEW */
+    int shard;                    /* out, or its quantised copy, as ranks send it to one another */
+    int gathered, gathered_again; /* that with the tokens of all ranks, or MFU_NO_VIEW */
     int parameter[2];             /* its weight (maybe shared) and bias, or -1 */
 };
 
@@ -162,6 +163,9 @@ int mfu_emit_broadcast(struct mfu_builder *, const char *suffix, enum mfu_type, 
 int mfu_emit_columns_sum(struct mfu_builder *, const char *suffix, int view, double elements, enum mfu_type);
 /* The view in another type: itself, or a new one and a cast kernel. */
 int mfu_emit_cast(struct mfu_builder *, int view, enum mfu_type);
+/* Whether the operands of that product are quantised: all but the head's. */
+bool mfu_quantises(const struct mfu_builder *, const struct mfu_node *);
+
 /* fp8 multiplies quantised copies: each operand is read, and written once as it
  * is and once transposed (TransformerEngine, Hopper); these are the copies.  Runtimes that cast
  * once make one pair for all that multiply the view (layernorm_linear.py and layernorm_mlp.py @d0067d0:

@@ -399,6 +399,11 @@ static void quantise(struct mfu_builder *s, const char *suffix, int view, enum m
              1, &view, n, copies);
 }
 
+bool mfu_quantises(const struct mfu_builder *s, const struct mfu_node *n)
+{
+    return s->numerics.quantises && !mfu_makes_logits(s, n);
+}
+
 void mfu_emit_quantise(struct mfu_builder *s, const char *suffix, int view, int copies[2])
 {
     quantise(s, suffix, view, MFU_PART_OTHER, MFU_ALONE, copies);

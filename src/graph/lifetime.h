@@ -36,8 +36,8 @@ struct mfu_alive {
  * of memory. */
 int mfu_lifetime_alive(const struct mfu_program *, const struct mfu_peak_memory *, struct mfu_alive *, size_t max);
 
-/* Bytes that forward leaves for backward: born in forward, needed later; without
- * buffers of collectives. */
+/* Bytes that forward of one micro-step leaves for its backward: born in forward, needed
+ * later; without buffers of collectives and copies of weights that serve all micro-steps. */
 double mfu_saved_bytes(const struct mfu_program *);
 
 #endif

@@ -203,13 +203,20 @@ static void pass_keys(struct mfu_builder *s, const struct mfu_node *n, double ti
 }
 
 /* With sequence parallelism a product that enters a split reads the tokens of all
- * ranks: gathered once for all that read them. */
+ * ranks: gathered once for all that read them, and as they are multiplied (TransformerEngine
+ * v2.8 module/layernorm_linear.py: each rank quantises its own and keeps that for backward). */
 static void enter(struct mfu_builder *s, const struct mfu_node *n)
 {
     struct mfu_node *from = n->in[0] == MFU_TOKENS_IN ? NULL : &s->nodes[n->in[0]];
+    int copies[2];
 
     if (from && sequence_parallel(s) && how(s, n) == MFU_SPLIT_COLUMNS && from->gathered == MFU_NO_VIEW) {
-        from->gathered = over_rows(s, MFU_ALL_GATHER, from->out);
+        from->shard = from->out;
+        if (mfu_quantises(s, n) && s->numerics.activation == s->numerics.operand) {
+            mfu_emit_quantise(s, "quantise", mfu_autocast(s, from->out), copies);
+            from->shard = copies[0];
+        }
+        from->gathered = over_rows(s, MFU_ALL_GATHER, from->shard);
         beside(s, 1, MFU_TP_PRODUCTS);
     }
 }
@@ -233,7 +240,7 @@ static void keep_part(struct mfu_builder *s, struct mfu_node *n)
 
     for (int k = 0; from && k < n->n_saved && !mfu_trainers[s->config->trainer].saves_gathered; k++)
         if (from->gathered != MFU_NO_VIEW && n->saved[k] == from->gathered)
-            n->saved[k] = from->out;
+            n->saved[k] = from->shard;
 }
 
 void mfu_split_after_forward(struct mfu_builder *s, int node)
@@ -277,9 +284,9 @@ void mfu_split_before_backward(struct mfu_builder *s, int node)
     if (!from || how(s, n) != MFU_SPLIT_COLUMNS || !sequence_parallel(s))
         return;
     for (int k = 0; k < n->n_saved; k++)
-        if (n->saved[k] == from->out) {
+        if (n->saved[k] == from->shard) {
             if (from->gathered_again == MFU_NO_VIEW) {
-                from->gathered_again = over_rows(s, MFU_ALL_GATHER, from->out);
+                from->gathered_again = over_rows(s, MFU_ALL_GATHER, from->shard);
                 beside(s, 1, MFU_TP_GRADIENTS);
             }
             n->saved[k] = from->gathered_again;

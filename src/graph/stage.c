@@ -143,6 +143,7 @@ int mfu_stage_receive(struct mfu_builder *s, int section)
                                              .in = {MFU_TOKENS_IN, MFU_TOKENS_IN, MFU_TOKENS_IN, MFU_TOKENS_IN},
                                              .out = MFU_NO_VIEW,
                                              .gradient = MFU_NO_VIEW,
+                                             .shard = MFU_NO_VIEW,
                                              .gathered = MFU_NO_VIEW,
                                              .gathered_again = MFU_NO_VIEW,
                                              .parameter = {-1, -1}};

@@ -139,11 +139,40 @@ static int release(void **state)
     return close_catalog(state);
 }
 
+/* Whatever is shared, sent in pieces or kept for all micro-steps: an operand of half the bytes leaves no more for backward,
+ * and tensor ranks divide it. */
+static void narrow_operands_keep_no_more(void **state)
+{
+    static const char *const settings[][2] = {
+        {"trainer", "megatron-te"}, {"gpus", "8"}, {"accum", "4"}, {"tp", "2"}, {"pp", "2"}};
+    double kept[2][2];
+    struct mfu_error err = {0};
+
+    (void)state;
+    for (int narrow = 0; narrow < 2; narrow++)
+        for (int sp = 0; sp < 2; sp++) {
+            struct mfu_scenario s = mfu_scenario_start(mfu_catalog_model(catalog, "llama-3-8b", NULL),
+                                                       mfu_catalog_gpu(catalog, "h100-sxm", NULL));
+
+            for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++)
+                assert_int_equal(mfu_scenario_set(&s, settings[i][0], settings[i][1], &err), 0);
+            assert_int_equal(mfu_scenario_set(&s, "precision", narrow ? "fp8-current" : "bf16", &err), 0);
+            assert_int_equal(mfu_scenario_set(&s, "sp", sp ? "on" : "off", &err), 0);
+            assert_int_equal(mfu_plan_make(&plan, &s, &err), 0);
+            kept[narrow][sp] = plan.stages[1].kept_bytes;
+        }
+    for (int sp = 0; sp < 2; sp++)
+        assert_true(kept[1][sp] < kept[0][sp]);
+    for (int narrow = 0; narrow < 2; narrow++)
+        assert_true(kept[narrow][1] < kept[narrow][0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operands_have_the_bytes_of_their_recipe),
         cmocka_unit_test(what_is_kept_follows_the_operand),
+        cmocka_unit_test(narrow_operands_keep_no_more),
         cmocka_unit_test(peaks_that_a_card_lacks_are_refused),
         cmocka_unit_test(time_follows_units_and_kernels),
     };

@@ -40,26 +40,25 @@ static enum mfu_peak math_of(const struct mfu_builder *s, const struct mfu_node 
     return mfu_makes_logits(s, n) ? s->numerics.math : s->numerics.linear_math;
 }
 
-/* Whether the product's operands are quantised: all but the head's. */
-static bool quantises(const struct mfu_builder *s, const struct mfu_node *n)
-{
-    return s->numerics.quantises && !mfu_makes_logits(s, n);
-}
-
 /* The operands of forward: [0], [1] input and weight as they are multiplied, [2],
  * [3] as backward wants them. */
 static void operands(struct mfu_builder *s, struct mfu_node *n, bool quantised, int out[4])
 {
-    int copies[2], x = mfu_autocast(s, mfu_node_input(s, n, 0));
+    int copies[2], x = mfu_node_input(s, n, 0);
+    bool made = quantised && mfu_view_type(s, x) == s->numerics.operand; /* before it was gathered */
 
+    if (!made)
+        x = mfu_autocast(s, x);
+    out[0] = out[2] = x;
     if (!quantised) {
-        out[0] = out[2] = x;
         out[1] = out[3] = mfu_node_weight(s, n, 0);
         return;
     }
-    mfu_emit_quantise(s, "quantise", x, copies);
-    out[0] = copies[0];
-    out[2] = s->numerics.activation == s->numerics.operand ? copies[1] : x;
+    if (!made) {
+        mfu_emit_quantise(s, "quantise", x, copies);
+        out[0] = copies[0];
+        out[2] = s->numerics.activation == s->numerics.operand ? copies[1] : x;
+    }
     mfu_node_weight_quantised(s, n, copies);
     out[1] = copies[0];
     out[3] = copies[1];
@@ -74,7 +73,7 @@ static void forward(struct mfu_builder *s, int index)
     double rows;
     enum mfu_part part = mfu_makes_logits(s, n) ? MFU_PART_LOGITS_LOSS : MFU_PART_ACTIVATIONS;
 
-    operands(s, n, quantises(s, n), operand);
+    operands(s, n, mfu_quantises(s, n), operand);
     rows = mfu_view_rows(s, operand[0]);
     if (n->op->attribute[BIAS] > 0)
         mfu_node_weight(s, n, 1);
@@ -97,14 +96,14 @@ static void backward(struct mfu_builder *s, int index)
     int g[2], dx, dw = MFU_NO_VIEW, in[2], again[2];
     double rows = mfu_view_rows(s, x);
     enum mfu_peak math = math_of(s, n);
-    enum mfu_type operand = quantises(s, n) ? s->numerics.operand : s->numerics.compute;
+    enum mfu_type operand = mfu_quantises(s, n) ? s->numerics.operand : s->numerics.compute;
     struct mfu_kernel wgrad;
     bool into_buffer = s->runtime->gemm_accumulates, trains = mfu_trains(s, n, 0);
 
     g[0] = g[1] = mfu_autocast(s, n->gradient);
     if (n->op->attribute[BIAS] > 0 && mfu_trains(s, n, 1))
         mfu_param_grad_add(s, n, 1, mfu_emit_columns_sum(s, "bias_grad", g[0], experts * width, s->numerics.compute));
-    if (quantises(s, n)) {
+    if (mfu_quantises(s, n)) {
         mfu_emit_quantise(s, "quantise_grad", g[0], g);
         if (mfu_view_type(s, x) != operand) { /* it was kept as it is */
             mfu_emit_quantise(s, "quantise", x, again);
