@@ -17,7 +17,7 @@
 
 static const struct {
     int m, n;
-} tiles[] = {{256, 128}, {128, 256}, {128, 128}, {128, 64}, {64, 128}, {64, 64}};
+} tiles[] = {{256, 128}, {128, 256}, {128, 128}, {128, 64}, {64, 128}, {64, 64}, {16, 128}};
 static const int splits[] = {1, 2, 3, 4, 8};
 /* I256: products per element loaded, of the tile that the rate refers to. */
 #define REFERENCE_INTENSITY (256. * 128 / (256 + 128))

@@ -91,6 +91,8 @@ static double dram_bytes_s(const struct mfu_machine *m, const struct mfu_kernel 
     bool known = elements_per_clock(m, k) > 0;
     double slower = k->half_share > 0 && !known ? 1 + k->half_share * (1 / m->c[MFU_C_DRAM_HALF] - 1) : 1;
 
+    if (k->traffic == MFU_C_DRAM_CACHE)
+        slower = 1 + m->c[MFU_C_CACHE_HALF] / (k->batch * k->n);
     return least(mfu_dram_bytes_s(m, class_of(k)) / slower, m->l2_bytes_s);
 }
 

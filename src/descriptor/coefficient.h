@@ -81,6 +81,10 @@ struct mfu_yaml;
     X(DRAM_OPTIMIZER, "dram.optimizer", MFU_RATIO, 0.01, 1.2, "fraction that fused optimizer kernels reach")           \
     X(DRAM_DEQUANTISE, "dram.dequantise", MFU_RATIO, 0.01, 1.2,                                                        \
       "fraction that kernels reach which make 16-bit weights of 4- and 8-bit ones")                                    \
+    X(DRAM_CACHE, "dram.cache", MFU_RATIO, 0.01, 1.2,                                                                  \
+      "fraction that attention of one token over a KV cache reaches, of many sequences")                               \
+    X(CACHE_HALF, "cache.half", MFU_COUNT, 0, 1e4,                                                                     \
+      "sequences times key-value heads at which that is half: few of them fill few SMs")                               \
     X(DRAM_HALF, "dram.half", MFU_RATIO, 0.1, 1,                                                                       \
       "bandwidth of eager kernels on 16-bit elements relative to fp32: loads of four elements move half the bytes")    \
     X(RATE_POINTWISE, "rate.pointwise", MFU_COUNT, 0, 1000,                                                            \
@@ -126,6 +130,12 @@ struct mfu_yaml;
       "host time that each rank of a group adds to a collective that is checked before it runs (distributed_debug "    \
       "detail): a barrier that hears one rank after the other, and two gathers of what is about to run")               \
     X(HOST_CHECK_FAR, "host.check.far", MFU_SECONDS, 0, 1, "the same of a group that spans nodes")                     \
+    X(HOST_ENGINE, "host.engine", MFU_SECONDS, 0, 1,                                                                   \
+      "what an engine that replays CUDA graphs does between two decode steps: scheduler, sampler")                     \
+    X(HOST_GENERATE, "host.generate", MFU_SECONDS, 0, 1,                                                               \
+      "host time of a layer's forward in transformers' generate, which grows its cache as it goes")                    \
+    X(HOST_QUANTISED, "host.quantised", MFU_RATIO, 0.1, 10,                                                            \
+      "that time with quantised linears, relative")                                                                    \
     X(STEP_CONSTANT, "step.constant", MFU_SECONDS, 0, 10,                                                              \
       "loader hand-over, host synchronisation and logging per optimizer step")                                         \
     X(LINK_NVLINK, "link.nvlink", MFU_RATIO, 0.01, 1,                                                                  \
@@ -213,6 +223,8 @@ struct mfu_yaml;
       "runtimes")                                                                                                      \
     X(MODEL_SIGMA_EAGER, "model.sigma_eager", MFU_RATIO, 0, 2,                                                         \
       "the same for eager PyTorch, whose kernels and host vary more")                                                  \
+    X(MODEL_SIGMA_ROLLOUT, "model.sigma_rollout", MFU_RATIO, 0, 2,                                                     \
+      "spread of measured rates of inference around the prediction, coefficients apart")                               \
     X(MODEL_SIGMA_RANKS, "model.sigma_ranks", MFU_RATIO, 0, 2,                                                         \
       "spread that several GPUs add, relative to the share of their exchanges")                                        \
     X(MODEL_SIGMA_DDP, "model.sigma_ddp", MFU_RATIO, 0, 2,                                                             \

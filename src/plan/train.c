@@ -13,15 +13,15 @@
 #define YEAR_S (365.25 * 86400) /* Julian */
 
 // clang-format off
-const struct mfu_train_option mfu_train_options[] = {
-    {"price",        MFU_COUNT,   0, 1e6,            NAN, AT(price),        "of one GPU-hour, in any currency"},
-    {"energy_price", MFU_COUNT,   0, 1e6,            NAN, AT(energy_price), "of one kWh"},
-    {"pad_fraction", MFU_RATIO,   0, 0.999,          0,   AT(pad_fraction), "share of the tokens that is padding"},
-    {"acceptance",   MFU_RATIO,   0, 1,              1,   AT(acceptance),   "share of the others that is used in the end"},
-    {"mtbf",         MFU_SECONDS, 1, 1000 * YEAR_S,  NAN, AT(mtbf_s),       "time between two failures of one GPU (of several machines: the cluster's)"},
-    {"checkpoint",   MFU_SECONDS, 0, 86400,          NAN, AT(checkpoint_s), "time to write a checkpoint, while training waits (by the cluster's storage, else 60 s)"},
-    {"interval",     MFU_SECONDS, 1, YEAR_S,         NAN, AT(interval_s),   "time between checkpoints (the best one)"},
-    {"restart",      MFU_SECONDS, 0, 30 * 86400,     600, AT(restart_s),    "time from a failure to the next step"},
+const struct mfu_command_option mfu_train_options[] = {
+    {"price",        MFU_COUNT,   0, 1e6,            NAN, AT(price),        "of one GPU-hour, in any currency", NULL},
+    {"energy_price", MFU_COUNT,   0, 1e6,            NAN, AT(energy_price), "of one kWh", NULL},
+    {"pad_fraction", MFU_RATIO,   0, 0.999,          0,   AT(pad_fraction), "share of the tokens that is padding", NULL},
+    {"acceptance",   MFU_RATIO,   0, 1,              1,   AT(acceptance),   "share of the others that is used in the end", NULL},
+    {"mtbf",         MFU_SECONDS, 1, 1000 * YEAR_S,  NAN, AT(mtbf_s),       "time between two failures of one GPU (of several machines: the cluster's)", NULL},
+    {"checkpoint",   MFU_SECONDS, 0, 86400,          NAN, AT(checkpoint_s), "time to write a checkpoint, while training waits (by the cluster's storage, else 60 s)", NULL},
+    {"interval",     MFU_SECONDS, 1, YEAR_S,         NAN, AT(interval_s),   "time between checkpoints (the best one)", NULL},
+    {"restart",      MFU_SECONDS, 0, 30 * 86400,     600, AT(restart_s),    "time from a failure to the next step", NULL},
 };
 // clang-format on
 const size_t mfu_train_option_count = sizeof mfu_train_options / sizeof mfu_train_options[0];

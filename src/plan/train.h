@@ -9,6 +9,7 @@
 #define MFU_TRAIN_H
 
 #include "plan/metrics.h"
+#include "plan/option.h"
 
 /* Options; NAN where nothing was said and nothing follows. */
 struct mfu_train_options {
@@ -22,15 +23,7 @@ struct mfu_train_options {
     double restart_s;    /* from a failure to the next step */
 };
 
-/* A row per option, for reading and help. */
-struct mfu_train_option {
-    const char *name;
-    enum mfu_dim dim;
-    double least, most, initial;
-    size_t offset; /* in struct mfu_train_options */
-    const char *says;
-};
-extern const struct mfu_train_option mfu_train_options[];
+extern const struct mfu_command_option mfu_train_options[];
 extern const size_t mfu_train_option_count;
 struct mfu_train_options mfu_train_defaults(void);
 

@@ -8,6 +8,7 @@
 #include "answer/fields/fields.h"
 #include "answer/why/order.h"
 #include "answer/why/why.h"
+#include "plan/rollout.h"
 #include "plan/train.h"
 #include "scenario/keys.h"
 #include "scenario/setting.h"
@@ -281,4 +282,38 @@ const struct mfu_record mfu_record_advise = MFU_RECORD(advise, .command = "advis
     X(NUMBER, useful_mfu,    MFU_RATIO,   t->useful_mfu,    "MFU of useful tokens over the whole run")
 MFU_FIELDS(train, const struct mfu_training *t, TRAIN)
 const struct mfu_record mfu_record_train = MFU_RECORD(train, .command = "train");
+
+/* ---- rollout ----------------------------------------------------------------- */
+
+#define ROLLOUT(X) \
+    X(NUMBER, gpus,          MFU_COUNT,   r->gpus,            "that share the model (tp)") \
+    X(NUMBER, prompt,        MFU_TOKENS,  r->options.prompt,  "tokens of a prompt") \
+    X(NUMBER, new,           MFU_TOKENS,  r->options.answer,  "tokens of the longest answer") \
+    X(TEXT,   weights,       0, mfu_held_names[(int)r->options.weights],  "how weights are held") \
+    X(TEXT,   kv,            0, mfu_held_names[(int)r->options.kv],       "how keys and values are held") \
+    X(TEXT,   by,            0, mfu_sender_names[(int)r->options.sender], "what sends the kernels") \
+    X(NUMBER, sequences,     MFU_COUNT,   r->sequences,       "at once") \
+    X(NUMBER, largest_batch, MFU_COUNT,   r->most_sequences,  "sequences whose prompts and answers fit at once") \
+    X(FLAG,   fits,          0, r->fits,                      "whether these do") \
+    X(NUMBER, seconds,       MFU_SECONDS, r->seconds,         "prompts and answers of all sequences") \
+    X(NUMBER, seconds_low,   MFU_SECONDS, r->low_s,           "lower end of its 90 % interval") \
+    X(NUMBER, seconds_high,  MFU_SECONDS, r->high_s,          "upper end of its 90 % interval") \
+    X(NUMBER, tokens_per_s,  MFU_COUNT,   r->tokens_per_s,    "tokens of the answers over all of that time") \
+    X(NUMBER, tokens_per_s_gpu, MFU_COUNT, r->tokens_per_s_gpu, "the same per GPU") \
+    X(NUMBER, first_token_s, MFU_SECONDS, r->first_token_s,   "prefill of one prompt by itself") \
+    X(NUMBER, prefill_s,     MFU_SECONDS, r->prefill_s,       "of all prompts") \
+    X(NUMBER, prefill_tokens_per_s, MFU_COUNT, r->prefill_tokens_per_s, "tokens of the prompts") \
+    X(NUMBER, token_s,       MFU_SECONDS, r->token_s,         "a decode step: one token of each sequence, in the mean") \
+    X(NUMBER, decode_tokens_per_s, MFU_COUNT, r->decode_tokens_per_s, "of all sequences while they decode") \
+    X(TEXT,   prefill_bound, 0, mfu_limit_names[r->prefill_limit], "what limits prefill") \
+    X(TEXT,   decode_bound,  0, mfu_limit_names[r->decode_limit],  "what limits a decode step") \
+    X(NUMBER, weight_bytes,     MFU_BYTES, r->weight_bytes,     "on each GPU") \
+    X(NUMBER, kv_token_bytes,   MFU_BYTES, r->kv_token_bytes,   "of the cache, for one token of one sequence, on each GPU") \
+    X(NUMBER, kv_bytes,         MFU_BYTES, r->kv_bytes,         "of the cache when all answers are complete, on each GPU") \
+    X(NUMBER, activation_bytes, MFU_BYTES, r->activation_bytes, "of a prefill") \
+    X(NUMBER, context_bytes,    MFU_BYTES, r->context_bytes,    "of CUDA and NCCL") \
+    X(NUMBER, capacity_bytes,   MFU_BYTES, r->capacity_bytes,   "what the card offers to a process") \
+    X(WORDS,  not_modelled,     0, mfu_rollout_left_out(r),     "what the model does and the figures leave out")
+MFU_FIELDS(rollout, const struct mfu_rollout *r, ROLLOUT)
+const struct mfu_record mfu_record_rollout = MFU_RECORD(rollout, .command = "rollout");
 // clang-format on

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/validate/validate_rollout.h"
 #include "read/runs/measured_run.h"
 #include "plan/plan.h"
 #include "plan/simulation.h"
@@ -450,6 +451,10 @@ struct mfu_validation *mfu_validate(struct mfu_catalog *catalog, const char *pat
         v->measured_allocated_bytes = v->predicted_allocated_bytes = NAN;
         v->measured_reserved_bytes = v->predicted_reserved_bytes = NAN;
         v->reserved_low_bytes = v->reserved_high_bytes = v->fits_probability = NAN;
+        if (mfu_is_rollout_row(&csv, i)) {
+            mfu_validate_rollout(catalog, &csv, i, &plan, v);
+            continue;
+        }
         mfu_measured_run(catalog, &csv, i, &run);
         snprintf(v->assumed, sizeof v->assumed, "%s", run.assumed);
         snprintf(v->skipped, sizeof v->skipped, "%s", run.skipped);

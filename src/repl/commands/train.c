@@ -1,79 +1,9 @@
-#include <string.h>
-
 #include "plan/train.h"
-#include "base/suggest.h"
 #include "repl/command.h"
-#include "repl/expr_scope.h"
 #include "repl/output.h"
+#include "repl/read_options.h"
 #include "report/report.h"
 #include "answer/fields/fields.h"
-
-/* A quantity, or an expression over settings and results. */
-static int number(struct mfu_session *s, const char *text, enum mfu_dim dim, double *value, struct mfu_error *err)
-{
-    struct mfu_evaluated e;
-    struct mfu_error other = {0};
-
-    if (mfu_quantity_parse(text, dim, value, err) == 0)
-        return 0;
-    if (mfu_evaluate(s, text, &e, &other) < 0)
-        return -1;
-    mfu_error_clear(err);
-    *value = e.value;
-    return 0;
-}
-
-static int unknown(const char *name, struct mfu_error *err)
-{
-    const char *names[16];
-    size_t n = mfu_train_option_count;
-
-    for (size_t i = 0; i < n; i++)
-        names[i] = mfu_train_options[i].name;
-    mfu_fail(err, MFU_EINPUT, "no option is called '%.40s'", name);
-    return mfu_error_nearest(err, name, names, n);
-}
-
-static int read_option(struct mfu_session *s, const char *name, const char *text, struct mfu_train_options *o,
-                       struct mfu_error *err)
-{
-    const struct mfu_train_option *row = NULL;
-    double value;
-
-    for (size_t i = 0; i < mfu_train_option_count; i++)
-        if (mfu_same_name(mfu_train_options[i].name, name))
-            row = &mfu_train_options[i];
-    if (!row)
-        return unknown(name, err);
-    if (!text)
-        return mfu_fail(err, MFU_EINPUT, "%s: a value is missing: %s", row->name, row->says);
-    if (number(s, text, row->dim, &value, err) < 0)
-        return mfu_within(err, "%s", row->name);
-    if (!(value >= row->least && value <= row->most))
-        return mfu_fail(err, MFU_EINPUT, "%s: %.40s is outside %s .. %s", row->name, text,
-                        mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, row->least, row->dim),
-                        mfu_quantity_format((char[MFU_QUANTITY_MAX]){0}, row->most, row->dim));
-    *(double *)((char *)o + row->offset) = value;
-    return 0;
-}
-
-/* KEY VALUE or KEY=VALUE, any number of them. */
-static int read_options(struct mfu_session *s, int argc, char **argv, struct mfu_train_options *o,
-                        struct mfu_error *err)
-{
-    for (int i = 2; i < argc; i++) {
-        char name[48];
-        const char *equals = strchr(argv[i], '=');
-        int word = i;
-
-        snprintf(name, sizeof name, "%.*s", equals ? (int)(equals - argv[i]) : (int)strlen(argv[i]), argv[i]);
-        if (!equals)
-            i++;
-        if (read_option(s, name, equals ? equals + 1 : i < argc ? argv[i] : NULL, o, err) < 0)
-            return mfu_error_caret(s, err, word);
-    }
-    return 0;
-}
 
 /* For `print`, and for conditions of `solve`, `search` and `sweep`. */
 static void remember(struct mfu_session *s, const struct mfu_training *t)
@@ -92,14 +22,14 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     struct mfu_training t;
     double tokens;
 
-    if (number(s, argv[1], MFU_TOKENS, &tokens, err) < 0)
+    if (mfu_read_number(s, argv[1], MFU_TOKENS, &tokens, err) < 0)
         return mfu_error_caret(s, err, 1);
     if (!(tokens >= 1 && tokens <= 1e18)) {
         mfu_fail(err, MFU_EINPUT, "'%.40s': expected a number of tokens such as 10B", argv[1]);
         return mfu_error_caret(s, err, 1);
     }
-    if (read_options(s, argc, argv, &options, err) < 0 || mfu_session_plan(s, err) < 0
-        || mfu_train(&s->plan, tokens, &options, &t, err) < 0)
+    if (mfu_read_options(s, argc, argv, 2, mfu_train_options, mfu_train_option_count, &options, err) < 0
+        || mfu_session_plan(s, err) < 0 || mfu_train(&s->plan, tokens, &options, &t, err) < 0)
         return -1;
     remember(s, &t);
     if (s->json)
