@@ -18,6 +18,7 @@
 static const struct {
     int m, n;
 } tiles[] = {{256, 128}, {128, 256}, {128, 128}, {128, 64}, {64, 128}, {64, 64}, {16, 128}};
+#define FEW 64 /* rows: a tile of fewer is for products that have no more (decoding) */
 static const int splits[] = {1, 2, 3, 4, 8};
 /* I256: products per element loaded, of the tile that the rate refers to. */
 #define REFERENCE_INTENSITY (256. * 128 / (256 + 128))
@@ -44,6 +45,8 @@ struct mfu_tiling mfu_gemm_tiling(const struct mfu_machine *m, const struct mfu_
         double e = intensity / (intensity + i0) * reference;
         double per_split = k->batch * ceil(k->m / tm) * ceil(k->n / tn);
 
+        if (tm < FEW && k->m > tm)
+            continue;
         for (size_t i = 0; i < sizeof splits / sizeof splits[0]; i++) {
             double s = splits[i], blocks = per_split * s, waves = ceil(blocks / m->sms);
             double seconds = waves * m->sms * tm * tn * 2 * (k->k / s + k0) / (e * rate);

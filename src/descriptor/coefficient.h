@@ -134,8 +134,7 @@ struct mfu_yaml;
       "what an engine that replays CUDA graphs does between two decode steps: scheduler, sampler")                     \
     X(HOST_GENERATE, "host.generate", MFU_SECONDS, 0, 1,                                                               \
       "host time of a layer's forward in transformers' generate, which grows its cache as it goes")                    \
-    X(HOST_QUANTISED, "host.quantised", MFU_RATIO, 0.1, 10,                                                            \
-      "that time with quantised linears, relative")                                                                    \
+    X(HOST_QUANTISED, "host.quantised", MFU_RATIO, 0.1, 10, "that time with quantised linears, relative")              \
     X(STEP_CONSTANT, "step.constant", MFU_SECONDS, 0, 10,                                                              \
       "loader hand-over, host synchronisation and logging per optimizer step")                                         \
     X(LINK_NVLINK, "link.nvlink", MFU_RATIO, 0.01, 1,                                                                  \

@@ -64,6 +64,7 @@ struct mfu_kernel mfu_kernel_attention(const struct mfu_attention *a, bool backw
         .n = a->heads,
         .k = (d + v) / 2,
         .batch = a->sequences,
+        .window = a->window,
         .pairs = a->seq * others / a->sequences,
         .flops = products * (backward ? 3 * d + 2 * v : d + v),
         .read_bytes = backward ? e * (q + 2 * out + kv) + 2 * lse + 4 * q : e * (q + kv),

@@ -28,6 +28,7 @@ struct mfu_kernel {
                                    attention: m = sequence, n = heads, k = head
                                    size, batch = sequences; others: m rows of n */
     double pairs;                      /* attention: of query and key in one head, masked or not */
+    double window;                     /* attention: tokens that a query sees; 0: all */
     double flops;                      /* computed, causal masking taken off */
     double read_bytes, write_bytes;
     double half_share;   /* of its traffic, in 16-bit elements by loads of four */

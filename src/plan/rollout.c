@@ -18,8 +18,10 @@ static const struct {
     double bytes;
     enum mfu_peak math; /* of its products, where the GPU has it; else they are made 16 bits wide on the way */
 } held[MFU_HELD_COUNT] = {
-    [MFU_HELD_BF16] = {2, MFU_PEAK_BF16},          [MFU_HELD_FP8] = {1, MFU_PEAK_FP8},
-    [MFU_HELD_INT8] = {1 + 2. / 128, MFU_PEAK_BF16}, [MFU_HELD_INT4] = {0.5 + 2. / 128, MFU_PEAK_BF16},
+    [MFU_HELD_BF16] = {2, MFU_PEAK_BF16},
+    [MFU_HELD_FP8] = {1, MFU_PEAK_FP8},
+    [MFU_HELD_INT8] = {1 + 2. / 128, MFU_PEAK_BF16},
+    [MFU_HELD_INT4] = {0.5 + 2. / 128, MFU_PEAK_BF16},
     [MFU_HELD_FP4] = {0.5 + 1. / 16, MFU_PEAK_NVFP4},
 };
 
@@ -62,6 +64,7 @@ struct pass {
 struct sizes {
     double product_elements; /* of the weights that are held as the options say */
     double kv_token_bytes;
+    double kv_bytes;         /* of a whole sequence: a layer with a window keeps no more than that */
     double activation_bytes; /* per token, of the launch that reads and writes the most */
 };
 
@@ -73,10 +76,14 @@ static int scenario_of(const struct mfu_scenario *from, const struct pass *x, st
     static const char *const none[] = {"dropout", "attn_dropout"};
     char batch[32], seq[32], tp[32];
     double ranks = from->setting_given[MFU_S_TP] ? from->setting[MFU_S_TP] : 1;
-    const char *const set[][2] = {{"gpus", tp},        {"tp", tp},
-                                  {"sp", "off"},       {"batch", batch},
-                                  {"seq", seq},        {"precision", "bf16-pure"},
-                                  {"runtime", eager ? "eager" : "fused"}, {"cuda_graphs", eager ? "off" : "on"}};
+    const char *const set[][2] = {{"gpus", tp},
+                                  {"tp", tp},
+                                  {"sp", "off"},
+                                  {"batch", batch},
+                                  {"seq", seq},
+                                  {"precision", "bf16-pure"},
+                                  {"runtime", eager ? "eager" : "fused"},
+                                  {"cuda_graphs", eager ? "off" : "on"}};
 
     *s = mfu_scenario_start(from->model, from->gpu);
     s->cluster = from->cluster;
@@ -101,21 +108,28 @@ static bool makes_logits(const struct mfu_program *g, const struct mfu_launch *l
     return l->n_out > 0 && g->tensors[g->views[l->out[0]].tensor].part == MFU_PART_LOGITS_LOSS;
 }
 
+/* The tokens of so many that a layer keeps. */
+static double kept(const struct mfu_kernel *k, double tokens)
+{
+    return k->window > 0 ? fmin(k->window, tokens) : tokens;
+}
+
 /* Attention of one new token over the cache: its own keys and values times their number.  transformers' generate
  * first copies the cache to its longer successor (torch.cat), then to as many heads as queries have (repeat_kv): of
  * one head that r queries share it reads and writes 3 + 2 r times the bytes (cache_utils.py, modeling_llama.py 4.46). */
 static void read_cache(const struct pass *x, struct mfu_kernel *k, double kv_bytes)
 {
     double q_bytes = k->read_bytes - kv_bytes, kv_heads = kv_bytes / 2 / x->batch / (2 * k->k), times = 1;
+    double keys = kept(k, x->cached);
 
     if (x->o->sender == MFU_SENDER_GENERATE)
         times = 3 + 2 * k->n / kv_heads;
     else
         k->n = kv_heads; /* a block holds all query heads that share keys */
-    k->read_bytes = q_bytes + kv_bytes * times * x->cached * held[(int)x->o->kv].bytes / 2;
+    k->read_bytes = q_bytes + kv_bytes * times * keys * held[(int)x->o->kv].bytes / 2;
     k->traffic = MFU_C_DRAM_CACHE;
-    k->flops *= x->cached;
-    k->pairs *= x->cached;
+    k->flops *= keys;
+    k->pairs *= keys;
     k->causal = false;
 }
 
@@ -124,7 +138,8 @@ static struct mfu_kernel product(const struct mfu_gpu *gpu, enum mfu_held w, con
 {
     bool native = gpu->peak_flops[held[w].math] > 0;
     double elements = k->batch * k->n * k->k, read = native ? fmin(2, held[w].bytes) : 2;
-    struct mfu_kernel made = mfu_kernel_gemm(native ? held[w].math : k->math, k->m, k->n, k->k, k->batch, read, 2, false);
+    struct mfu_kernel made =
+        mfu_kernel_gemm(native ? held[w].math : k->math, k->m, k->n, k->k, k->batch, read, 2, false);
 
     made.aligned = k->aligned;
     made.read_bytes += elements * (held[w].bytes - read);
@@ -143,10 +158,12 @@ static void adapt(const struct pass *x, const struct mfu_plan *p, struct mfu_lau
     if (l->collective.axes != 0)
         return;
     if (mfu_kind_is_attention(k->kind)) {
-        double kv = k->read_bytes - 2 * tokens * k->n * k->k;
+        double kv = k->causal ? k->read_bytes - 2 * tokens * k->n * k->k : 0;
+        double bytes = times * kv / tokens * held[(int)x->o->kv].bytes / 2;
 
-        z->kv_token_bytes += times * kv / tokens * held[(int)x->o->kv].bytes / 2;
-        if (x->cached > 0)
+        z->kv_token_bytes += bytes;
+        z->kv_bytes += bytes * kept(k, x->o->prompt + x->o->answer);
+        if (x->cached > 0 && kv > 0)
             read_cache(x, k, kv);
     } else if (mfu_kind_is_gemm(k->kind) && logits) { /* of the last token of each sequence */
         *k = mfu_kernel_gemm(k->math, k->m / x->seq, k->n, k->k, k->batch, 2, 2, false);
@@ -223,10 +240,10 @@ static void weigh(const struct mfu_plan *p, const struct sizes *z, struct mfu_ro
     r->activation_bytes = 2 * z->activation_bytes /* what it reads, and what another reads after it (chosen) */
         * (o->sender == MFU_SENDER_ENGINE ? PASS_TOKENS : o->prompt);
     free_bytes = r->capacity_bytes - r->weight_bytes - r->activation_bytes - r->context_bytes;
-    r->most_sequences = fmin(o->most, fmax(0, floor(o->share * free_bytes / (z->kv_token_bytes * (o->prompt + o->answer)))));
+    r->most_sequences = fmin(o->most, fmax(0, floor(o->share * free_bytes / z->kv_bytes)));
     r->sequences = o->sequences > 0 ? o->sequences : fmax(1, r->most_sequences);
     r->fits = r->sequences <= r->most_sequences;
-    r->kv_bytes = r->sequences * z->kv_token_bytes * (o->prompt + o->answer);
+    r->kv_bytes = r->sequences * z->kv_bytes;
 }
 
 /* ---- time ------------------------------------------------------------------ */
@@ -282,29 +299,27 @@ static int prefill(const struct mfu_scenario *from, struct mfu_plan *p, struct m
 int mfu_rollout(const struct mfu_scenario *from, const struct mfu_rollout_options *o, struct mfu_plan *p,
                 struct mfu_rollout *r, struct mfu_error *err)
 {
-    struct pass one = {o, 1, o->prompt, 0};
-    struct sizes z;
-    int window = mfu_model_dim_find(from->model, "window", NULL);
+    struct pass step = {o, 1, 1, o->prompt}, prompt = {o, 1, o->prompt, 0};
+    struct sizes z, first;
 
     *r = (struct mfu_rollout){.options = *o};
     if (from->setting_given[MFU_S_PP] && from->setting[MFU_S_PP] > 1)
         return mfu_fail(err, MFU_EINPUT, "a rollout over a pipeline (pp) is not modelled; tp is");
-    if (price(from, &one, p, &z, err) < 0)
+    if (price(from, &step, p, &z, err) < 0)
         return -1;
     if (!(z.kv_token_bytes > 0))
-        return mfu_fail(err, MFU_EINPUT, "%s has no attention whose keys and values could be kept", from->model->name);
+        return mfu_fail(err, MFU_EINPUT,
+                        "%s has no fused causal attention here, whose keys and values a cache would hold",
+                        from->model->name);
+    if (price(from, &prompt, p, &first, err) < 0)
+        return -1;
+    z.activation_bytes = first.activation_bytes;
     r->first_token_s = p->step.time_s;
     r->gpus = p->config.ranks;
-    r->window = window >= 0 && p->config.dim[window] > 0 && p->config.dim[window] < o->prompt + o->answer;
     weigh(p, &z, r);
     if (prefill(from, p, r, err) < 0 || decode(from, p, r, err) < 0)
         return -1;
     r->tokens_per_s = r->answer_tokens / r->seconds;
     r->tokens_per_s_gpu = r->tokens_per_s / r->gpus;
     return 0;
-}
-
-const char *mfu_rollout_left_out(const struct mfu_rollout *r)
-{
-    return r->window ? "windows of attention: all layers are taken to keep and read all tokens" : "";
 }

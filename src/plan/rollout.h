@@ -4,8 +4,7 @@
  * Both are forward passes of the graph that training runs, at the prices of the same laws.  In a
  * decode step every sequence is one token long, so that products read all weights for a few rows, and
  * attention reads the keys and values of all tokens before it: the KV cache.  Post-training generates so.
- * Not modelled, and refused where it is asked for: pipelines.  Not modelled, and said: windows of attention
- * (all layers keep all tokens), speculation, prefixes that prompts share, experts on other GPUs,
+ * Not modelled, and refused where it is asked for: pipelines.  Not modelled: speculation, prefixes that prompts share, experts on other GPUs,
  * engines of 2023 that read the cache once per query head.
  */
 #ifndef MFU_ROLLOUT_H
@@ -37,18 +36,17 @@ struct mfu_rollout_options mfu_rollout_defaults(void);
 struct mfu_rollout {
     struct mfu_rollout_options options;
     double gpus, sequences;
-    double most_sequences;                /* that fit at once */
-    double first_token_s;                 /* one prompt by itself */
+    double most_sequences; /* that fit at once */
+    double first_token_s;  /* one prompt by itself */
     double prefill_s, prefill_tokens_per_s;
-    double token_s;                       /* one decode step, in the mean over the answer */
+    double token_s; /* one decode step, in the mean over the answer */
     double decode_tokens_per_s;
-    double seconds, low_s, high_s;        /* prompts and answers of all sequences; 90 % */
+    double seconds, low_s, high_s;         /* prompts and answers of all sequences; 90 % */
     double tokens_per_s, tokens_per_s_gpu; /* of the answers */
     double answer_tokens;
     double weight_bytes, kv_token_bytes, kv_bytes, activation_bytes, context_bytes, capacity_bytes;
     bool fits;
     enum mfu_limit prefill_limit, decode_limit;
-    bool window;                         /* the model has windows of attention, which the cache ignores */
 };
 
 /* Of the scenario its model with its dims, GPU, cluster, coefficients and tp count.  `plan` is a workspace,
@@ -56,8 +54,5 @@ struct mfu_rollout {
  * (`fits`), with the times that it would take. */
 int mfu_rollout(const struct mfu_scenario *, const struct mfu_rollout_options *, struct mfu_plan *plan,
                 struct mfu_rollout *, struct mfu_error *);
-
-/* What the model does and the figures leave out, separated by "; "; "": nothing is known to be. */
-const char *mfu_rollout_left_out(const struct mfu_rollout *);
 
 #endif

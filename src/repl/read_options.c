@@ -64,8 +64,8 @@ static int read_option(struct mfu_session *s, const struct mfu_command_option *r
     return 0;
 }
 
-int mfu_read_options(struct mfu_session *s, int argc, char **argv, int first, const struct mfu_command_option *rows, size_t n,
-                     void *options, struct mfu_error *err)
+int mfu_read_options(struct mfu_session *s, int argc, char **argv, int first, const struct mfu_command_option *rows,
+                     size_t n, void *options, struct mfu_error *err)
 {
     for (int i = first; i < argc; i++) {
         char name[48];
@@ -81,7 +81,12 @@ int mfu_read_options(struct mfu_session *s, int argc, char **argv, int first, co
         if (!equals)
             i++;
         if (!row ? unknown(name, rows, n, err) < 0
-                 : read_option(s, row, equals ? equals + 1 : i < argc ? argv[i] : NULL, &value, err) < 0)
+                 : read_option(s, row,
+                               equals         ? equals + 1
+                                   : i < argc ? argv[i]
+                                              : NULL,
+                               &value, err)
+                    < 0)
             return mfu_error_caret(s, err, word);
         *(double *)((char *)options + row->offset) = value;
     }

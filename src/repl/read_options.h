@@ -12,7 +12,7 @@ int mfu_read_number(struct mfu_session *, const char *text, enum mfu_dim, double
 
 /* Reads the words [first, argc) into `options`, the struct that the `n` rows are of.  What cannot be read is
  * marked in the error, with the nearest option's name. */
-int mfu_read_options(struct mfu_session *, int argc, char **argv, int first, const struct mfu_command_option *rows, size_t n,
-                     void *options, struct mfu_error *err);
+int mfu_read_options(struct mfu_session *, int argc, char **argv, int first, const struct mfu_command_option *rows,
+                     size_t n, void *options, struct mfu_error *err);
 
 #endif

@@ -312,8 +312,7 @@ const struct mfu_record mfu_record_train = MFU_RECORD(train, .command = "train")
     X(NUMBER, kv_bytes,         MFU_BYTES, r->kv_bytes,         "of the cache when all answers are complete, on each GPU") \
     X(NUMBER, activation_bytes, MFU_BYTES, r->activation_bytes, "of a prefill") \
     X(NUMBER, context_bytes,    MFU_BYTES, r->context_bytes,    "of CUDA and NCCL") \
-    X(NUMBER, capacity_bytes,   MFU_BYTES, r->capacity_bytes,   "what the card offers to a process") \
-    X(WORDS,  not_modelled,     0, mfu_rollout_left_out(r),     "what the model does and the figures leave out")
+    X(NUMBER, capacity_bytes,   MFU_BYTES, r->capacity_bytes,   "what the card offers to a process")
 MFU_FIELDS(rollout, const struct mfu_rollout *r, ROLLOUT)
 const struct mfu_record mfu_record_rollout = MFU_RECORD(rollout, .command = "rollout");
 // clang-format on

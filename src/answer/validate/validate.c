@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer/validate/validate_rollout.h"
+#include "read/runs/measured_rollout.h"
 #include "read/runs/measured_run.h"
 #include "plan/plan.h"
 #include "plan/simulation.h"
@@ -341,15 +341,17 @@ static struct mfu_errors_summary baseline(const struct mfu_validation *all, doub
             for (size_t k = 0; k < all->n_rows; k++) {
                 const struct mfu_validated *o = &all->rows[k];
 
-                if (k != i && !o->skipped[0] && isfinite(o->error) && (!own || strcmp(o->gpu, v->gpu) == 0))
+                if (k != i && !o->skipped[0] && isfinite(o->error) && o->model_flops > 0
+                    && (!own || strcmp(o->gpu, v->gpu) == 0))
                     scratch[n++] = o->model_flops / o->measured_step_s / o->peak_flops;
             }
             copy.rows[i].error = NAN;
             if (n == 0)
                 continue;
             qsort(scratch, n, sizeof *scratch, ascending);
-            copy.rows[i].error =
-                isfinite(v->error) ? v->model_flops / (scratch[n / 2] * v->peak_flops) / v->measured_step_s - 1 : NAN;
+            copy.rows[i].error = isfinite(v->error) && v->model_flops > 0
+                ? v->model_flops / (scratch[n / 2] * v->peak_flops) / v->measured_step_s - 1
+                : NAN;
             break;
         }
     }
@@ -425,6 +427,40 @@ static bool is_calibrated(const struct mfu_gpu *g)
     return false;
 }
 
+/* A row of inference: its "step" is one token of the answers over all sequences, or the first token. */
+static void predict_rollout(struct mfu_catalog *catalog, const struct mfu_csv *csv, size_t row,
+                            struct mfu_plan *scratch, struct mfu_validated *v)
+{
+    struct mfu_rollout_options o;
+    struct mfu_measured_run run;
+    struct mfu_error err = {0};
+    struct mfu_rollout out;
+    double scale;
+    bool first;
+
+    mfu_measured_rollout(catalog, csv, row, &run, &o, &first);
+    v->ran = run.ran;
+    snprintf(v->sharding, sizeof v->sharding, "%.23s", mfu_csv_get(csv, row, "weight_dtype"));
+    snprintf(v->assumed, sizeof v->assumed, "%s", run.assumed);
+    snprintf(v->skipped, sizeof v->skipped, "%s", run.skipped);
+    if (v->skipped[0])
+        return;
+    if (mfu_rollout(&run.scenario, &o, scratch, &out, &err) < 0) {
+        snprintf(v->skipped, sizeof v->skipped, "%.190s", err.text);
+        return;
+    }
+    snprintf(v->spread, sizeof v->spread, "%s", out.gpus > 1 ? "one node" : "one GPU");
+    snprintf(v->gpu, sizeof v->gpu, "%s", run.scenario.gpu->slug);
+    snprintf(v->runtime, sizeof v->runtime, "%s", mfu_sender_names[(int)o.sender]);
+    v->measured_step_s = run.step_s;
+    v->predicted_step_s = first ? out.prefill_s : 1 / out.tokens_per_s;
+    scale = v->predicted_step_s / out.seconds;
+    v->low_s = scale * out.low_s;
+    v->high_s = scale * out.high_s;
+    v->error = v->predicted_step_s / v->measured_step_s - 1;
+    v->fits = out.fits;
+}
+
 struct mfu_validation *mfu_validate(struct mfu_catalog *catalog, const char *path, struct mfu_error *err)
 {
     struct mfu_arena arena = {0};
@@ -452,7 +488,7 @@ struct mfu_validation *mfu_validate(struct mfu_catalog *catalog, const char *pat
         v->measured_reserved_bytes = v->predicted_reserved_bytes = NAN;
         v->reserved_low_bytes = v->reserved_high_bytes = v->fits_probability = NAN;
         if (mfu_is_rollout_row(&csv, i)) {
-            mfu_validate_rollout(catalog, &csv, i, &plan, v);
+            predict_rollout(catalog, &csv, i, &plan, v);
             continue;
         }
         mfu_measured_run(catalog, &csv, i, &run);

@@ -1,3 +1,6 @@
+/*
+ * rollout.c - how fast the model writes: prefill, decode, KV cache.
+ */
 #include "plan/rollout.h"
 #include "answer/fields/fields.h"
 #include "repl/command.h"
@@ -39,9 +42,9 @@ const struct mfu_command mfu_command_rollout = {
     .usage = "[OPTION VALUE ...]",
     .group = "plan",
     .summary = "the model writes",
-    .help = "How fast the model writes answers on this GPU (tp of them), as post-training needs\n"
-            "it: prefill of the prompts, then decode, one token of each sequence a step, with a\n"
-            "KV cache.  Of the settings tp counts, and the model's dimensions.\n"
+    .help = "How fast the model writes answers on this GPU (tp of them), as post-training\n"
+            "needs it: prefill of the prompts, then decode, one token of each sequence a\n"
+            "step, with a KV cache.  Of the settings tp counts, and the model's dimensions.\n"
             "\n"
             "    prompt     tokens of a prompt (512)\n"
             "    new        tokens of the longest answer (512)\n"
@@ -50,7 +53,7 @@ const struct mfu_command mfu_command_rollout = {
             "    kv         how keys and values are held (bf16)\n"
             "    by         engine: CUDA graphs, as vLLM; generate: transformers, eager\n"
             "    most       sequences that the engine takes at once (2048)\n"
-            "    share      of the memory that weights leave, which the cache may fill (92 %)\n"
+            "    share      of the memory that weights leave, for the cache (92 %)\n"
             "    shortest   answer, of the longest; lengths lie evenly between (1)\n"
             "\n"
             "    rollout prompt 1k new 1k\n"

@@ -27,13 +27,13 @@ void mfu_text_rollout(FILE *out, const struct mfu_term *t, const struct mfu_roll
 {
     const struct mfu_rollout_options *o = &r->options;
     struct mfu_flow f = mfu_flow_start(out, t, "rollout", INDENT);
-    const char *left_out = mfu_rollout_left_out(r);
 
     mfu_flow_piece(&f, MFU_STRONG, "%s tokens/s", Q(r->tokens_per_s, MFU_COUNT));
     if (r->gpus > 1)
         mfu_flow_piece(&f, MFU_PLAIN, "%s per GPU", Q(r->tokens_per_s_gpu, MFU_COUNT));
-    mfu_flow_piece(&f, MFU_PLAIN, "%s for %s sequences of %s + %s tokens", Q(r->seconds, MFU_SECONDS),
-                   Q(r->sequences, MFU_COUNT), Q(o->prompt, MFU_TOKENS), Q(o->answer, MFU_TOKENS));
+    mfu_flow_piece(&f, MFU_PLAIN, "%s for %s sequence%s of %s + %s tokens", Q(r->seconds, MFU_SECONDS),
+                   Q(r->sequences, MFU_COUNT), r->sequences == 1 ? "" : "s", Q(o->prompt, MFU_TOKENS),
+                   Q(o->answer, MFU_TOKENS));
     mfu_flow_piece(&f, MFU_PLAIN, "90 %%: %s to %s", Q(r->low_s, MFU_SECONDS), Q(r->high_s, MFU_SECONDS));
     mfu_flow_end(&f);
     f = mfu_flow_start(out, t, "prefill", INDENT);
@@ -48,9 +48,4 @@ void mfu_text_rollout(FILE *out, const struct mfu_term *t, const struct mfu_roll
     mfu_flow_piece(&f, MFU_PLAIN, "bound by %s", mfu_limit_names[r->decode_limit]);
     mfu_flow_end(&f);
     memory(out, t, r);
-    if (*left_out) {
-        f = mfu_flow_start(out, t, "unknown", INDENT);
-        mfu_flow_piece(&f, MFU_WARN, "%s", left_out);
-        mfu_flow_end(&f);
-    }
 }
