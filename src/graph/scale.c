@@ -73,7 +73,8 @@ static double *size_of(struct mfu_launch *l, int i)
 static bool same_kernel(const struct mfu_kernel *a, const struct mfu_kernel *b)
 {
     return a->kind == b->kind && a->math == b->math && a->traffic == b->traffic && a->attention == b->attention
-        && a->backward == b->backward && a->causal == b->causal && a->cold == b->cold && a->aligned == b->aligned;
+        && a->backward == b->backward && a->causal == b->causal && a->cold == b->cold && a->aligned == b->aligned
+        && a->window == b->window;
 }
 
 static bool same_launch(const struct mfu_launch *a, const struct mfu_launch *b)
@@ -87,7 +88,7 @@ static bool same_launch(const struct mfu_launch *a, const struct mfu_launch *b)
         && a->passes == b->passes && memcmp(a->in, b->in, (size_t)a->n_in * sizeof *a->in) == 0
         && memcmp(a->out, b->out, (size_t)a->n_out * sizeof *a->out) == 0;
 }
-_Static_assert(sizeof(void *) != 8 || (sizeof(struct mfu_launch) == 408 && sizeof(struct mfu_kernel) == 112),
+_Static_assert(sizeof(void *) != 8 || (sizeof(struct mfu_launch) == 416 && sizeof(struct mfu_kernel) == 120),
                "a new field is a size, or belongs in same_launch()");
 
 static bool same_form(const struct mfu_program *a, const struct mfu_program *b)
