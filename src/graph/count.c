@@ -12,6 +12,31 @@
 
 /* ---- operations and parameters of a scenario ---------------------------- */
 
+static size_t count_choices(const char *const *choices)
+{
+    size_t n = 0;
+
+    while (choices && choices[n])
+        n++;
+    return n;
+}
+
+static int check_attribute(const struct mfu_model *m, const struct mfu_model_section *section,
+                           const struct mfu_model_op *op, int a, double value, struct mfu_error *err)
+{
+    const struct mfu_attribute *attribute = &op->primitive->attributes[a];
+    size_t n = count_choices(attribute->choices);
+
+    if (!isfinite(value) || value < 0 || value > 1e15)
+        return mfu_fail(err, MFU_EINPUT, "%s: %s of %s.%s is %g", m->slug, attribute->name, section->name, op->name,
+                        value);
+    if (n > 0 && !(value == floor(value) && value < (double)n)) /* the index of one of them */
+        return mfu_fail(err, MFU_EINPUT, "%s: %s of %s.%s is %g: expected a whole number from 0 (%s) to %zu (%s)",
+                        m->slug, attribute->name, section->name, op->name, value, attribute->choices[0], n - 1,
+                        attribute->choices[n - 1]);
+    return 0;
+}
+
 /* Works out attributes and widths of all model ops, once per scenario. */
 int mfu_evaluate_operations(struct mfu_builder *s, struct mfu_error *err)
 {
@@ -29,9 +54,8 @@ int mfu_evaluate_operations(struct mfu_builder *s, struct mfu_error *err)
             s->left_out[i] = source->when && !(mfu_expression_eval(source->when, s->config->dim) > 0);
             for (int a = 0; a < MFU_ATTRIBUTES && source->primitive->attributes[a].name; a++) {
                 op->attribute[a] = mfu_expression_eval(source->attribute[a], s->config->dim);
-                if (!isfinite(op->attribute[a]) || op->attribute[a] < 0 || op->attribute[a] > 1e15)
-                    return mfu_fail(err, MFU_EINPUT, "%s: %s of %s.%s is %g", m->slug,
-                                    source->primitive->attributes[a].name, sec->name, source->name, op->attribute[a]);
+                if (check_attribute(m, sec, source, a, op->attribute[a], err) < 0)
+                    return -1;
             }
             s->passes[i] = 0;
             if (mfu_is(op, MFU_CHOOSES)) {

@@ -43,7 +43,7 @@ static int may_run(const char *line, int *commands)
 
     *commands = 0;
     while (fine && (more = mfu_words_next(&arena, line, &at, &words, &err)) != 0) {
-        const struct mfu_command *c = more > 0 ? mfu_command_find(words.argv[0]) : NULL;
+        const struct mfu_command *c = more > 0 && words.argc > 0 ? mfu_command_find(words.argv[0]) : NULL;
         int computes = c && (strcmp(c->name, "print") == 0 || strcmp(c->name, "check") == 0);
 
         ++*commands;
