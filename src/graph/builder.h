@@ -91,7 +91,10 @@ struct mfu_builder {
     bool recomputing; /* a forward pass within backward */
     int last_saver;   /* last node that must be recomputed */
     bool selective;   /* some library calls keep their results: */
-    int *kept, n_kept, cap_kept, next_kept, n_gemms;
+    struct {
+        int node, view; /* MFU_NO_VIEW: not this one */
+    } * kept;
+    int n_kept, cap_kept, next_kept, n_gemms;
 
     const char *logits_section; /* where the loss is, */
     double logits_width;        /* and what it reads */
@@ -215,7 +218,7 @@ void mfu_keep_logits(struct mfu_builder *, int logits);
 
 /* Selective checkpointing: when recomputing, the result that was kept of this
  * library call, or MFU_NO_VIEW; in forward, offers a result for keeping (every
- * attention, every second matrix product, as torchtitan does). */
+ * attention, every second matrix product, as torchtitan does; or all, and a budget chooses). */
 int mfu_kept_result(struct mfu_builder *);
 void mfu_offer_result(struct mfu_builder *, int view, bool matmul);
 /* Recomputation ends here: only what this node saves is still needed. */

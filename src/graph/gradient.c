@@ -120,15 +120,17 @@ int mfu_kept_result(struct mfu_builder *s)
 {
     if (!s->selective || !s->recomputing || s->next_kept >= s->n_kept)
         return MFU_NO_VIEW;
-    return s->kept[s->next_kept++];
+    return s->kept[s->next_kept++].view;
 }
 
 void mfu_offer_result(struct mfu_builder *s, int view, bool matmul)
 {
-    bool keep = !matmul || s->n_gemms++ % 2 == 0;
+    bool keep = !matmul || s->n_gemms++ % 2 == 0 || mfu_checkpoints[s->config->checkpoint].by_budget;
 
-    if (s->selective && !s->recomputing && ROOM(s, s->kept, s->n_kept, s->cap_kept))
-        s->kept[s->n_kept++] = keep ? view : MFU_NO_VIEW;
+    if (s->selective && !s->recomputing && ROOM(s, s->kept, s->n_kept, s->cap_kept)) {
+        s->kept[s->n_kept].node = s->node;
+        s->kept[s->n_kept++].view = keep ? view : MFU_NO_VIEW;
+    }
 }
 
 bool mfu_last_recomputed(const struct mfu_builder *s, int index)

@@ -240,6 +240,7 @@ struct mfu_size_change mfu_graph_change(const struct mfu_config *from, const str
     struct mfu_size_change change = {by, size_variable(from, by), size_variable(to, by)};
 
     if (!(change.from > 0 && change.to > 0 && change.from != change.to)
+        || mfu_checkpoints[to->checkpoint].by_budget /* another size, other choices */
         || mfu_config_fused_softmax(from) != mfu_config_fused_softmax(to))
         change.by = MFU_SIZES_BY_NONE;
     return change;
@@ -328,6 +329,7 @@ int mfu_graph_build_stage(const struct mfu_config *c, int stage, bool unrolled, 
         s->n_gemms = 0;
         s->selective = mfu_checkpoints[c->checkpoint].keeps_products && mfu_layer_recomputed(s, &layers[k]);
         run_forward(s, &layers[k]);
+        mfu_choose_kept(s, &layers[k]);
         if (k == n - 1)
             hold_locals(s, layers, n);
         mfu_segment_close(s);

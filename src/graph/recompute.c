@@ -4,14 +4,19 @@
  */
 #include "graph/recompute.h"
 
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "graph/builder_private.h"
 #include "scenario/setting.h"
 
 /* Whether checkpoint names single operations of a layer here. */
 static bool recomputes_operations(const struct mfu_builder *s)
 {
-    return s->runtime->recompute_ops
-        || (s->runtime->recompute_attention && mfu_checkpoints[s->config->checkpoint].keeps_products);
+    const struct mfu_checkpoint_row *row = &mfu_checkpoints[s->config->checkpoint];
+
+    return s->runtime->recompute_ops || (s->runtime->recompute_attention && row->keeps_products && !row->by_budget);
 }
 
 /* Whether backward runs a stretch again as a whole, but for what was kept. */
@@ -84,4 +89,115 @@ int mfu_last_saver(const struct mfu_builder *s, const struct mfu_layer *st)
     while (last > st->first_node && s->nodes[last].n_saved == 0)
         last--;
     return last;
+}
+
+/* ---- a budget --------------------------------------------------------------- */
+
+/* A set of choices that no other one beats: with fewer bytes none has its value. */
+struct choice {
+    double bytes, value;
+    uint64_t members;
+};
+
+/* Sets that are looked at, at most; layers have a few sizes, and so a few dozen. */
+#define MOST_SETS 512
+
+static int by_bytes(const void *a, const void *b)
+{
+    const struct choice *x = a, *y = b;
+
+    return x->bytes != y->bytes ? (x->bytes > y->bytes) - (x->bytes < y->bytes)
+                                : (x->value < y->value) - (x->value > y->value);
+}
+
+/* Sets are extended choice by choice, and those that are beaten dropped (Nemhauser and Ullmann). */
+uint64_t mfu_keep_most_value(const double *bytes, const double *value, int n, double room)
+{
+    struct choice sets[2 * MOST_SETS] = {{0}};
+    int n_sets = 1;
+
+    for (int i = 0; i < n && i < MFU_MOST_CHOICES; i++) {
+        int all = n_sets, best = 0;
+
+        for (int k = 0; k < n_sets; k++)
+            if (value[i] > 0 && sets[k].bytes + bytes[i] <= room)
+                sets[all++] = (struct choice){sets[k].bytes + bytes[i], sets[k].value + value[i],
+                                              sets[k].members | (uint64_t)1 << i};
+        qsort(sets, (size_t)all, sizeof *sets, by_bytes);
+        for (int k = 1; k < all; k++)
+            if (sets[k].value > sets[best].value)
+                sets[++best] = sets[k];
+        n_sets = best + 1;
+        while (n_sets > MOST_SETS) { /* every second, the best among them */
+            for (int k = 0; 2 * k < n_sets; k++)
+                sets[(n_sets - 1) / 2 - k] = sets[n_sets - 1 - 2 * k];
+            n_sets = (n_sets + 1) / 2;
+        }
+    }
+    return sets[n_sets - 1].members;
+}
+
+/* What a layer keeps without checkpointing, beside its input. */
+static double saved_bytes(const struct mfu_builder *s, const struct mfu_layer *st)
+{
+    const struct mfu_program *p = s->program;
+    int first = p->segments[p->n_segments - 1].first;
+    double bytes = 0;
+
+    for (int t = 1; t < p->n_tensors; t++) {
+        bool saved = false;
+
+        if (p->tensors[t].born < first || p->tensors[t].part != MFU_PART_ACTIVATIONS)
+            continue;
+
+        for (int i = st->first_node; i < st->first_node + st->n_nodes && !saved; i++)
+            for (int k = 0; k < s->nodes[i].n_saved; k++)
+                saved |= s->nodes[i].saved[k] != MFU_NO_VIEW && p->views[s->nodes[i].saved[k]].tensor == t;
+        bytes += saved ? p->tensors[t].bytes : 0;
+    }
+    return bytes;
+}
+
+/* Of a launch, as the data sheet has it. */
+static double seconds(const struct mfu_gpu *g, const struct mfu_kernel *k)
+{
+    double peak = g->peak_flops[k->math] > 0 ? g->peak_flops[k->math] : INFINITY;
+
+    return fmax(k->flops / peak, (k->read_bytes + k->write_bytes) / g->bandwidth_bytes_s);
+}
+
+void mfu_choose_kept(struct mfu_builder *s, const struct mfu_layer *st)
+{
+    const struct mfu_program *p = s->program;
+    double bytes[MFU_MOST_CHOICES], value[MFU_MOST_CHOICES], room;
+    int last = mfu_last_saver(s, st), n = 0, before = -1;
+    uint64_t members;
+
+    if (!s->selective || !mfu_checkpoints[s->config->checkpoint].by_budget || s->failed)
+        return;
+    room = s->config->setting[MFU_S_CHECKPOINT_BUDGET] * saved_bytes(s, st);
+    for (int i = st->first_kept; i < s->n_kept; i++) {
+        const struct mfu_view *v = &p->views[s->kept[i].view];
+        const struct mfu_kernel *k = &p->launches[v->producer].kernel;
+
+        if (v->producer != before) { /* attention has two results */
+            if (n == MFU_MOST_CHOICES)
+                break;
+            before = v->producer;
+            bytes[n] = 0;
+            value[n++] = s->kept[i].node < last || s->runtime->half_weights ? seconds(s->config->gpu, k) : 0;
+        }
+        bytes[n - 1] += p->tensors[v->tensor].bytes;
+    }
+    members = mfu_keep_most_value(bytes, value, n, room);
+    n = 0;
+    before = -1;
+    for (int i = st->first_kept; i < s->n_kept; i++) {
+        int producer = p->views[s->kept[i].view].producer;
+
+        n += producer != before;
+        before = producer;
+        if (n > MFU_MOST_CHOICES || !(members >> (n - 1) & 1))
+            s->kept[i].view = MFU_NO_VIEW;
+    }
 }

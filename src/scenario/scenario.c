@@ -479,6 +479,10 @@ static int check_runtime(const struct mfu_config *c, struct mfu_error *err)
                  r->lacking, c->gpu->compute_capability);
         return mfu_error_suggest(err, "eager");
     }
+    if (r->recompute_ops && mfu_checkpoints[c->checkpoint].by_budget) {
+        mfu_fail(err, MFU_EINPUT, "checkpoint: not possible with runtime %s: it recomputes single operations", r->name);
+        return mfu_error_suggest(err, mfu_checkpoint_names[MFU_SELECTIVE]);
+    }
     if (!r->c_program)
         return 0;
     for (size_t i = 0; i < sizeof llmc / sizeof llmc[0]; i++)
@@ -872,6 +876,8 @@ int mfu_scenario_resolve(const struct mfu_scenario *s, struct mfu_config *c, str
     needs = attention_needs(c);
     derive(c, MFU_S_ATTENTION, mfu_attention_default(&needs));
     c->attention = (enum mfu_attention_kind)c->setting[MFU_S_ATTENTION];
+    if (s->setting_given[MFU_S_CHECKPOINT_BUDGET])
+        derive(c, MFU_S_CHECKPOINT, MFU_BUDGET);
     c->checkpoint = (enum mfu_checkpoint)c->setting[MFU_S_CHECKPOINT];
     c->optimizer = (enum mfu_optimizer_kind)c->setting[MFU_S_OPTIMIZER];
     derive_training(c);

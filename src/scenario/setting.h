@@ -37,6 +37,11 @@ struct mfu_error;
       "kernel that computes attention")                                                                                \
     X(CHECKPOINT, "checkpoint", "act_ckpt", MFU_COUNT, 0, MFU_CHECKPOINT_COUNT - 1, MFU_NONE, mfu_checkpoint_names,    \
       "runtime", "activations that are computed again in backward")                                                    \
+    X(CHECKPOINT_BUDGET, "checkpoint_budget", "activation_memory_budget memory_budget", MFU_COUNT, 0, 1, 0.5, NULL,    \
+      "runtime",                                                                                                       \
+      "share of what a layer keeps without checkpointing that it may keep with `checkpoint budget`: the results "      \
+      "whose recomputation would take longest",                                                                        \
+      .fractional = true)                                                                                              \
     X(OFFLOAD_OPTIMIZER, "offload_optimizer", "optimizer_cpu_offload offload_optimizer_device cpu_offload_optimizer",  \
       MFU_COUNT, 0, 1, 0, mfu_switch_names, "runtime",                                                                 \
       "whether states and masters are in the host's memory, and the CPU updates the weights (ZeRO-Offload)")           \

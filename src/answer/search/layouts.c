@@ -84,7 +84,7 @@ int mfu_sweep_layouts(struct mfu_sweep *s, struct mfu_scenario *own, struct mfu_
         || (now.seq >= LONG_SEQUENCE && add(s, MFU_S_CP, fmin(unit_gpus, gpus), 2, err) < 0)
         || (experts > 1 && add(s, MFU_S_EP, fmin(experts, gpus), 2, err) < 0)
         || add(s, MFU_S_ZERO, mfu_settings[MFU_S_ZERO].most, 0, err) < 0
-        || add(s, MFU_S_CHECKPOINT, mfu_settings[MFU_S_CHECKPOINT].most, 0, err) < 0)
+        || add(s, MFU_S_CHECKPOINT, MFU_FULL, 0, err) < 0)
         return -1;
     snprintf(text, sizeof text, "%.0f/(batch*dp)", sequences);
     return mfu_axis_add_text(accum, text, err);

@@ -198,9 +198,9 @@ static void fused_forward(struct mfu_builder *s, struct mfu_node *n)
     a.head_dim = padded(&a, a.head_dim);
     a.value_dim = value;
     kernel = mfu_kernel_attention(&a, false);
-    if ((out[0] = mfu_kept_result(s)) != MFU_NO_VIEW) {
-        out[1] = mfu_kept_result(s);
-    } else {
+    out[0] = mfu_kept_result(s);
+    out[1] = mfu_kept_result(s);
+    if (out[0] == MFU_NO_VIEW) {
         out[0] = mfu_tensor_new(s, rows, a.heads * value, s->numerics.compute, MFU_PART_ACTIVATIONS);
         out[1] = mfu_tensor_new(s, rows, a.heads, MFU_F32, MFU_PART_ACTIVATIONS);
         in[0] = qkv[0], in[1] = qkv[1], in[2] = qkv[2], in[3] = bias;

@@ -96,7 +96,8 @@ static void headline(FILE *out, const struct mfu_term *t, const struct mfu_plan 
     if ((int)c->optimizer != (int)mfu_settings[MFU_S_OPTIMIZER].initial)
         mfu_flow_piece(&f, MFU_PLAIN, "%s", mfu_optimizer_names[c->optimizer]);
     if (mfu_checkpoints[c->checkpoint].recomputes)
-        mfu_flow_piece(&f, MFU_PLAIN, "checkpoint %s", mfu_checkpoint_names[c->checkpoint]);
+        mfu_flow_piece(&f, MFU_PLAIN, mfu_checkpoints[c->checkpoint].by_budget ? "checkpoint %s %g" : "checkpoint %s",
+                       mfu_checkpoint_names[c->checkpoint], c->setting[MFU_S_CHECKPOINT_BUDGET]);
     if (c->setting[MFU_S_CUDA_GRAPHS] > 0)
         mfu_flow_piece(&f, MFU_PLAIN, "cuda_graphs");
     if (c->setting[MFU_S_LOSS_CHUNKS] > 1)
