@@ -24,7 +24,7 @@ static void values_are_read(void **state)
                 {"accum", "3", 1, 3, 3},
                 {"dropout", "0..0.5+0.25", 3, 0, 0.5},
                 {"runtime", "eager,compile", 2, MFU_EAGER, MFU_COMPILE},
-                {"checkpoint", "all", 3, MFU_NONE, MFU_FULL},
+                {"checkpoint", "all", MFU_CHECKPOINT_COUNT, MFU_NONE, MFU_BUDGET},
                 {"zero", "all", 4, 0, 3},
                 {"tied", "all", 2, 0, 1},
                 {"cuda_graphs", "all", 2, 0, 1}};
