@@ -357,7 +357,7 @@ static void the_ceiling_is_that_of_a_scenario(void **state)
     plan_of(&s, &other, &other_simulation);
     assert_true(other.memory.fits && advice.ceiling >= other.mfu.mfu);
     assert_true(advice.highest.changes_mathematics);
-    s = scenario_of("gtx1650", "llama-3-70b", "precision fp16");
+    s = scenario_of("gtx1650", "llama-3-70b", "precision fp32");
     ask(&s);
     assert_true(isnan(advice.ceiling));
 }
