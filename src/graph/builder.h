@@ -100,6 +100,7 @@ struct mfu_builder {
     double logits_width;        /* and what it reads */
     int old_logits;             /* of the micro-step before, or MFU_NO_VIEW */
     double loaded_bytes;        /* of a micro-batch of raw input: images, features */
+    int returned;               /* logits that the model returns as they are, or MFU_NO_VIEW */
     int fp32_outputs;           /* logits that are made fp32 when the model has returned, or MFU_NO_VIEW */
 
     struct {

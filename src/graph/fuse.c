@@ -140,6 +140,10 @@ static void mark_needs(struct fusion *f)
             if (f->p->tensors[f->p->views[l->out[k]].tensor].last == MFU_FOREVER)
                 f->fate[i][k] = WRITTEN;
     }
+    /* What the graph returns is never computed again (torch 2.15 _functorch/partitioners.py: its reader,
+     * the output, cannot be fused): a softcap's logits are saved beside those of the product. */
+    if (f->s->returned != MFU_NO_VIEW && f->p->views[f->s->returned].producer >= 0)
+        f->fate[f->p->views[f->s->returned].producer][slot_of(f, f->s->returned)] = WRITTEN;
 }
 
 /* Then, in the order of forward, save or recompute the rest. */

@@ -259,7 +259,7 @@ static struct mfu_builder *begin(const struct mfu_config *c, int stage, struct m
     s->n_kept = 0;
     s->recomputing = s->failed = false;
     s->node = -1;
-    s->old_logits = s->fp32_outputs = MFU_NO_VIEW;
+    s->old_logits = s->returned = s->fp32_outputs = MFU_NO_VIEW;
     s->loaded_bytes = 0;
     s->logits_section = NULL;
     s->logits_width = -1;

@@ -163,7 +163,8 @@ static void memory_is_that_of_real_models(void **state)
     assert_true(quantile(&peak, 0.5) <= 0.0005);
     assert_true(quantile(&peak, 0.95) <= 0.01);
     assert_true(quantile(&peak, 1) <= 0.03);
-    assert_true(quantile(&compiled, 0.95) <= 0.03);
+    assert_true(quantile(&compiled, 0.95) <= 0.02);
+    assert_true(quantile(&compiled, 1) <= 0.03);
 }
 
 static void flops_and_parameters_are_those_of_real_models(void **state)

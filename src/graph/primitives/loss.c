@@ -131,7 +131,9 @@ static void forward(struct mfu_builder *s, int index)
         return;
     }
     forward_loss(s, n, logits);
-    if (n->op->attribute[FP32_OUTPUTS] > 0 && s->numerics.autocast && s->runtime->scopes)
+    if (n->op->attribute[FP32_OUTPUTS] == 0 || !s->numerics.autocast)
+        s->returned = logits;
+    else if (s->runtime->scopes)
         s->fp32_outputs = logits;
     if (n->op->attribute[KEEP_LOGITS] > 0)
         mfu_keep_logits(s, logits);
