@@ -41,10 +41,30 @@ static void version_text(int version, char *to, size_t size)
     snprintf(to, size, "%d.%d", version / 1000, version % 1000 / 10);
 }
 
+/* The machine's processor, as torch_kernels.py names it: what was measured beside another is another machine's.
+ * "": /proc/cpuinfo does not say. */
+static void cpu_name(char *to, size_t size)
+{
+    FILE *f = fopen("/proc/cpuinfo", "r");
+    char line[512];
+
+    *to = '\0';
+    while (f && !*to && fgets(line, sizeof line, f)) {
+        const char *colon = strchr(line, ':');
+
+        if (!colon || strncmp(line, "model name", strlen("model name")) != 0)
+            continue;
+        colon += 1 + strspn(colon + 1, " \t");
+        snprintf(to, size, "%.*s", (int)strcspn(colon, "\n\"\\"), colon);
+    }
+    if (f)
+        fclose(f);
+}
+
 void mfu_output_print(const struct mfu_bench *b, FILE *f, const char *date)
 {
     char name[sizeof b->gpu.name];
-    char hash[17], cuda[16], driver[80];
+    char hash[17], cuda[16], driver[80], cpu[80];
     int clock_khz = 0;
     int version = 0;
 
@@ -64,7 +84,8 @@ void mfu_output_print(const struct mfu_bench *b, FILE *f, const char *date)
             "l2_bytes: %d, clock_mhz: %.0f, power_w: %.0f}\n",
             name, hash, b->gpu.major, b->gpu.minor, b->gpu.multiProcessorCount, b->gpu.totalGlobalMem,
             b->gpu.l2CacheSize, clock_khz / 1000.0, mfu_nvml_power_limit_w(b->nvml));
-    fprintf(f, "driver: \"%s\"\ncuda: \"%s\"\ncublas: \"%s\"\ndate: %s\n", driver, cuda,
+    cpu_name(cpu, sizeof cpu);
+    fprintf(f, "cpu: \"%s\"\ndriver: \"%s\"\ncuda: \"%s\"\ncublas: \"%s\"\ndate: %s\n", cpu, driver, cuda,
             b->blas ? mfu_blas_version(b->blas) : "", date);
     fprintf(f, b->n_samples ? "samples:\n" : "samples: []\n");
     for (size_t i = 0; i < b->n_samples; i++)

@@ -149,6 +149,33 @@ def check_csv(answer, text, line):
     return None
 
 
+CALIBRATION = """gpu: rtx4070
+date: 2026-11-20
+software: driver 580.1
+cpu: AMD EPYC 7763
+from: probe
+samples: 12
+coefficients:
+  dispatch.eager: {value: 44us, sigma: 1%, source: 12 samples}
+"""
+
+
+def check_calibrated(tmp):
+    """A plan says of a calibration in force when, with what and beside which processor it was made; another card's is none."""
+    os.makedirs(tmp + "/calibrations")
+    with open(tmp + "/calibrations/rtx4070.yaml", "w") as f:
+        f.write(CALIBRATION)
+    for gpu, made in (("rtx4070", {"date": "2026-11-20", "device": "rtx4070", "driver": "driver 580.1", "cpu": "AMD EPYC 7763"}),
+                      ("a100-80gb-sxm", None)):
+        line = f"gpu {gpu}; plan"
+        answer = json.loads(run(line, "--json", tmp).splitlines()[-1])
+        if answer["calibrated"] != made:
+            fault(line, f"calibrated is {answer['calibrated']}")
+        printed = " ".join(run(line, "--quiet", tmp).split())
+        if ("calibrated on 2026-11-20 by measurements of this user, beside AMD EPYC 7763;" in printed) != bool(made):
+            fault(line, "the note of a calibration in force")
+
+
 def main():
     schema = Schema(subprocess.run([PROGRAM, "--schema"], capture_output=True, check=True).stdout)
     try:
@@ -176,6 +203,7 @@ def main():
                     fault(line, "jsonschema finds it invalid")
             if ";" not in line and not wrong and answers and not line.startswith(("gpu ", "model ")):
                 check_csv(answers[-1], run(line, "--csv", tmp), line)
+        check_calibrated(tmp + "/own")
     for kind in schema.whole["anyOf"]:
         if "answer " + kind["$ref"] not in schema.used:
             fault("schema", f"no answer was {kind['$ref']}")
