@@ -49,7 +49,7 @@ static int may_run(const char *line, int *commands)
         ++*commands;
         if (more < 0) /* a quote that is not closed */
             break;
-        fine = is_harmless(words.argv[0]);
+        fine = words.argc > 0 && is_harmless(words.argv[0]); /* none: `!program` */
         for (int i = 0; i < words.argc; i++)
             fine &= computes
                 || (!strchr(words.argv[i], '/') && !strchr(words.argv[i], '.') && strncmp(words.argv[i], "--", 2) != 0);
