@@ -122,12 +122,32 @@ int mfu_tensor_new(struct mfu_builder *, double rows, double columns, enum mfu_t
 /* A look at (part of) a tensor. */
 int mfu_view_as(struct mfu_builder *, int tensor, double rows, double columns, enum mfu_type);
 int mfu_view_slice(struct mfu_builder *, int view, double rows, double columns);
-enum mfu_type mfu_view_type(const struct mfu_builder *, int view);
-double mfu_view_rows(const struct mfu_builder *, int view);
-double mfu_view_columns(const struct mfu_builder *, int view);
+static inline enum mfu_type mfu_view_type(const struct mfu_builder *s, int view)
+{
+    return s->program->views[view].type;
+}
+static inline double mfu_view_rows(const struct mfu_builder *s, int view)
+{
+    return s->program->views[view].rows;
+}
+static inline double mfu_view_columns(const struct mfu_builder *s, int view)
+{
+    return s->program->views[view].columns;
+}
+/* Makes room for one more in a list that keeps its memory between programs. */
+bool mfu_grow(void **list, int n, int *cap, size_t size);
+#define ROOM(s, list, n, cap)                                                                                          \
+    ((n) < (cap) || mfu_grow((void **)&(list), (n), &(cap), sizeof *(list)) || ((s)->failed = true, false))
 /* The sign of a - b.  Whoever decides something by sizes asks here: the difference is
  * noted, since another batch may have another (scale.h). */
-int mfu_compare(struct mfu_builder *, double a, double b);
+static inline int mfu_compare(struct mfu_builder *s, double a, double b)
+{
+    struct mfu_program *p = s->program;
+
+    if (ROOM(s, p->compared, p->n_compared, p->cap_compared))
+        p->compared[p->n_compared++] = a - b;
+    return (a > b) - (a < b);
+}
 
 /* The view needs to stay until here. */
 void mfu_tensor_extend(struct mfu_builder *, int view);

@@ -6,17 +6,16 @@
 
 #include "graph/builder.h"
 
-/* Makes room for one more in a list that keeps its memory between programs. */
-bool mfu_grow(void **list, int n, int *cap, size_t size);
-#define ROOM(s, list, n, cap) (mfu_grow((void **)&(list), (n), &(cap), sizeof *(list)) || ((s)->failed = true, false))
-
 /* A stretch of launches that happens `repeat` times; all launches are in one. */
 void mfu_segment_open(struct mfu_builder *, const char *section, enum mfu_phase, double repeat);
 void mfu_segment_close(struct mfu_builder *);
 
 extern const struct mfu_primitive mfu_primitive_adapter;
 
-struct mfu_tensor *mfu_tensor_of(struct mfu_builder *, int view);
+static inline struct mfu_tensor *mfu_tensor_of(struct mfu_builder *s, int view)
+{
+    return &s->program->tensors[s->program->views[view].tensor];
+}
 
 /* A copy of a view in another type, as part of `part`. */
 int mfu_emit_cast_as(struct mfu_builder *, int view, enum mfu_type, enum mfu_part, enum mfu_fusion);

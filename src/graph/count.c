@@ -151,7 +151,8 @@ void mfu_count_rank(struct mfu_builder *s)
         bool unit = s->unit_section == sec->name;
 
         for (int i = sec->first; i < sec->first + sec->count; i++)
-            for (int frozen = 0; frozen < 2 && !s->left_out[i] && s->operations[i].primitive->params; frozen++) {
+            for (int frozen = 0; frozen <= (still > 0) && !s->left_out[i] && s->operations[i].primitive->params;
+                 frozen++) {
                 struct mfu_op_size z = mfu_op_size(s, i, mfu_shares_weight(s, i) && shares_here(s, i), frozen > 0);
                 double times = frozen ? still : all - still;
                 bool experts = of_experts(&s->operations[i]);
@@ -201,7 +202,7 @@ void mfu_count_parameters(struct mfu_builder *s)
             if (mfu_shares_weight(s, i))
                 all = active = w.bias; /* the weight is another op's */
             z = mfu_op_size(s, i, mfu_shares_weight(s, i), false);
-            frozen = mfu_op_size(s, i, mfu_shares_weight(s, i), true);
+            frozen = still > 0 ? mfu_op_size(s, i, mfu_shares_weight(s, i), true) : (struct mfu_op_size){0};
             p->weight_tensors += (times - still) * z.tensors + still * frozen.tensors;
             p->trainable_params += (times - still) * z.trained + still * frozen.trained;
             p->params += (times - still) * z.params + still * frozen.params;

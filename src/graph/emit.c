@@ -8,7 +8,6 @@
 
 #include "graph/builder_private.h"
 
-/* Makes room for one more; the list keeps its memory between programs. */
 bool mfu_grow(void **list, int n, int *cap, size_t size)
 {
     int want = *cap ? 2 * *cap : 256;
@@ -85,15 +84,6 @@ void mfu_segment_close(struct mfu_builder *s)
     s->node = -1;
 }
 
-int mfu_compare(struct mfu_builder *s, double a, double b)
-{
-    struct mfu_program *p = s->program;
-
-    if (ROOM(s, p->compared, p->n_compared, p->cap_compared))
-        p->compared[p->n_compared++] = a - b;
-    return (a > b) - (a < b);
-}
-
 /* ---- views -------------------------------------------------------------- */
 
 int mfu_view_as(struct mfu_builder *s, int tensor, double rows, double columns, enum mfu_type type)
@@ -127,27 +117,8 @@ int mfu_view_slice(struct mfu_builder *s, int view, double rows, double columns)
     int part = mfu_view_as(s, v.tensor, rows, columns, v.type);
 
     s->program->views[part].producer = v.producer;
+    s->program->views[part].slot = v.slot;
     return part;
-}
-
-enum mfu_type mfu_view_type(const struct mfu_builder *s, int view)
-{
-    return s->program->views[view].type;
-}
-
-double mfu_view_rows(const struct mfu_builder *s, int view)
-{
-    return s->program->views[view].rows;
-}
-
-double mfu_view_columns(const struct mfu_builder *s, int view)
-{
-    return s->program->views[view].columns;
-}
-
-struct mfu_tensor *mfu_tensor_of(struct mfu_builder *s, int view)
-{
-    return &s->program->tensors[s->program->views[view].tensor];
 }
 
 void mfu_tensor_extend(struct mfu_builder *s, int view)
@@ -202,9 +173,14 @@ static struct mfu_launch *append(struct mfu_builder *s, const char *suffix, int 
     for (int i = 0; i < n_out && l->n_out < MFU_LAUNCH_OUT; i++)
         if (out[i] != MFU_NO_VIEW) {
             struct mfu_tensor *t = mfu_tensor_of(s, out[i]);
+            int slot = l->n_out;
 
+            for (int k = 0; k < l->n_out && slot == l->n_out; k++) /* the first of that tensor */
+                if (mfu_tensor_of(s, l->out[k]) == t)
+                    slot = k;
             l->out[l->n_out++] = out[i];
             p->views[out[i]].producer = p->n_launches;
+            p->views[out[i]].slot = slot;
             if (t->last < p->n_launches)
                 t->last = p->n_launches;
         }
@@ -244,7 +220,7 @@ void mfu_emit(struct mfu_builder *s, const struct mfu_emission *e, int n_in, con
         rows = mfu_view_rows(s, shape);
         columns = mfu_view_columns(s, shape);
     }
-    if (s->node >= 0 && s->phase != MFU_OPTIMIZER_PHASE && strcmp(l->op, "") != 0)
+    if (s->node >= 0 && s->phase != MFU_OPTIMIZER_PHASE && l->op[0])
         times = mfu_is(s->nodes[s->node].op, MFU_MULTIPLIES) ? 1 : mfu_logits_chunks(s, &s->nodes[s->node]);
     l->kernel = mfu_kernel_stream(e->kind, e->traffic, rows, columns, times * e->flops, times * read, times * write);
     l->kernel.half_share = half > 0 ? half / (read + write) : 0;

@@ -109,7 +109,7 @@ static void hold(struct mfu_op_size *z, double elements, double bytes, bool trai
     z->trained += elements;
     z->trained_bytes += elements * bytes;
     z->trained_tensors += elements > 0;
-    z->largest_trained = fmax(z->largest_trained, elements);
+    z->largest_trained = z->largest_trained > elements ? z->largest_trained : elements;
 }
 
 struct mfu_op_size mfu_op_size(const struct mfu_builder *s, int op, bool shares, bool frozen)

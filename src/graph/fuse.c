@@ -32,12 +32,12 @@ struct group {
 struct fusion {
     struct mfu_builder *s;
     struct mfu_program *p;
-    unsigned char (*fate)[MFU_LAUNCH_OUT]; /* of every launch's outputs */
+    unsigned char (*fate)[MFU_LAUNCH_OUT]; /* of every launch's outputs; beyond those nothing is written */
     /* Who reads an output: a chain of (launch, input) in the order of launches,
      * packed into one number; -1 ends it. */
     int (*first_reader)[MFU_LAUNCH_OUT], (*next_reader)[MFU_LAUNCH_IN];
     int *group_of; /* group number of a launch, -1: none yet */
-    int *segment_of;
+    int segment;   /* of the launch at hand */
     struct group open;
     bool too_many; /* sources, of the kernel being put together */
     int n_groups, n_merged;
@@ -56,23 +56,21 @@ static double bytes_of(const struct fusion *f, int view)
     return v->rows * v->columns * mfu_type_bytes[v->type];
 }
 
-/* Which output of its producer a view looks at. */
 static int slot_of(const struct fusion *f, int view)
 {
-    const struct mfu_view *v = &f->p->views[view];
-    const struct mfu_launch *l = &f->p->launches[v->producer];
-
-    for (int k = 0; k < l->n_out; k++)
-        if (f->p->views[l->out[k]].tensor == v->tensor)
-            return k;
-    return 0;
+    return f->p->views[view].slot;
 }
 
-static void chain_readers(struct fusion *f)
+/* Nothing is known of any launch; who reads what. */
+static void begin(struct fusion *f)
 {
-    for (int i = 0; i < f->p->n_launches; i++)
-        for (int k = 0; k < MFU_LAUNCH_OUT; k++)
+    for (int i = 0; i < f->p->n_launches; i++) {
+        f->group_of[i] = -1;
+        for (int k = 0; k < f->p->launches[i].n_out; k++) {
             f->first_reader[i][k] = -1;
+            f->fate[i][k] = UNUSED;
+        }
+    }
     for (int i = f->p->n_launches - 1; i >= 0; i--)
         for (int k = 0; k < f->p->launches[i].n_in; k++) {
             int view = f->p->launches[i].in[k], producer = f->p->views[view].producer;
@@ -220,52 +218,53 @@ static void add_source(struct fusion *f, int view, int group, int *sources, int 
         f->too_many = true;
 }
 
-static void put(struct fusion *f, const struct mfu_launch *l, int segment)
+/* The next launch of the new list, to begin with like one of the old; NULL when out of memory.
+ * put() leaves it there. */
+static struct mfu_launch *next_like(struct fusion *f, int index)
 {
     struct mfu_builder *s = f->s;
 
-    if (f->n_merged == s->cap_merged) {
-        int cap = s->cap_merged ? 2 * s->cap_merged : 512;
-        struct mfu_launch *more = realloc(s->merged, (size_t)cap * sizeof *more);
+    if (!ROOM(s, s->merged, f->n_merged, s->cap_merged))
+        return NULL;
+    s->merged[f->n_merged] = f->p->launches[index];
+    return &s->merged[f->n_merged];
+}
 
-        if (!more) {
-            s->failed = true;
-            return;
-        }
-        s->merged = more;
-        s->cap_merged = cap;
-    }
+static void put(struct fusion *f, int segment)
+{
     if (f->segment_count[segment]++ == 0)
         f->segment_first[segment] = f->n_merged;
-    s->merged[f->n_merged++] = *l;
+    f->n_merged++;
 }
 
 /* A launch that stays by itself: its inputs may have to be computed inside it. */
 static void put_alone(struct fusion *f, int index)
 {
-    struct mfu_launch l = f->p->launches[index];
+    struct mfu_launch *l = next_like(f, index);
     int sources[MAX_SOURCES], n = 0;
 
-    if (l.kernel.traffic == MFU_C_DRAM_IRREGULAR)
-        l.kernel.traffic = MFU_C_DRAM_FUSED; /* compiled for just this layout */
-    if (l.fusion == MFU_COLUMN) {
+    if (!l)
+        return;
+    if (l->kernel.traffic == MFU_C_DRAM_IRREGULAR)
+        l->kernel.traffic = MFU_C_DRAM_FUSED; /* compiled for just this layout */
+    if (l->fusion == MFU_COLUMN) {
         double was = 0, is = 0;
 
         f->too_many = false;
-        for (int k = 0; k < l.n_in; k++) {
-            was += bytes_of(f, l.in[k]);
-            add_source(f, l.in[k], -1, sources, &n, 0);
+        for (int k = 0; k < l->n_in; k++) {
+            was += bytes_of(f, l->in[k]);
+            add_source(f, l->in[k], -1, sources, &n, 0);
         }
         for (int k = 0; k < n && !f->too_many; k++) {
-            l.in[k] = sources[k];
+            l->in[k] = sources[k];
             is += bytes_of(f, sources[k]);
         }
         if (!f->too_many) {
-            l.n_in = n;
-            l.kernel.read_bytes += is - was;
+            l->n_in = n;
+            l->kernel.read_bytes += is - was;
         }
     }
-    put(f, &l, f->segment_of[index]);
+    put(f, f->segment);
 }
 
 /* Whether anybody outside the group (or later, in backward) reads it. */
@@ -338,7 +337,7 @@ static const struct mfu_launch *main_of(const struct fusion *f, const int *membe
 {
     const struct mfu_launch *main = &f->p->launches[members[0]];
 
-    for (int i = 0; i < n; i++) {
+    for (int i = 1; i < n; i++) {
         const struct mfu_launch *l = &f->p->launches[members[i]];
 
         if (l->fusion == MFU_ROW
@@ -377,12 +376,16 @@ static void mark_written(struct fusion *f, const struct mfu_launch *merged)
 static void put_merged(struct fusion *f, const int *members, int n)
 {
     const struct mfu_launch *main = main_of(f, members, n);
-    struct mfu_launch merged = f->p->launches[members[n - 1]];
+    struct mfu_launch *merged = next_like(f, members[n - 1]);
+    struct mfu_kernel *kernel;
     int id = f->n_groups;
 
+    if (!merged)
+        return;
+    kernel = &merged->kernel;
     for (int i = 0; i < n; i++)
         f->group_of[members[i]] = id;
-    if (!ends_of(f, members, n, id, &merged) && n > 1) {
+    if (!ends_of(f, members, n, id, merged) && n > 1) {
         for (int i = n / 2; i < n; i++)
             f->group_of[members[i]] = -1;
         put_merged(f, members, n / 2);
@@ -390,28 +393,27 @@ static void put_merged(struct fusion *f, const int *members, int n)
         return;
     }
     f->n_groups++;
-    mark_written(f, &merged);
-    if (merged.n_out == 0)
+    mark_written(f, merged);
+    if (merged->n_out == 0)
         return;
-    merged.kernel.flops = merged.kernel.reread_bytes = merged.gradient_elements = 0;
-    merged.kernel.launches = 1;
-    merged.temporary_bytes = merged.kernel.read_bytes = merged.kernel.write_bytes = 0;
-    add_members(f, members, n, id, &merged.kernel, &merged.gradient_elements);
-    for (int k = 0; k < merged.n_in; k++)
-        merged.kernel.read_bytes += bytes_of(f, merged.in[k]);
-    for (int k = 0; k < merged.n_out; k++)
-        merged.kernel.write_bytes += bytes_of(f, merged.out[k]);
-    merged.op = main->op;
-    merged.section = main->section;
-    merged.suffix = n > 1 ? (main->phase == MFU_BACKWARD ? "fused_grad" : "fused") : main->suffix;
-    merged.fusion = main->fusion;
-    merged.cast = n == 1 && main->cast;
-    merged.kernel.kind = main->kernel.kind;
-    merged.kernel.m = f->open.rows;
-    merged.kernel.n = main->kernel.n;
-    merged.kernel.traffic =
-        main->kernel.traffic == MFU_C_DRAM_EMBEDDING && n == 1 ? MFU_C_DRAM_EMBEDDING : MFU_C_DRAM_FUSED;
-    put(f, &merged, f->open.segment);
+    kernel->flops = kernel->reread_bytes = merged->gradient_elements = 0;
+    kernel->launches = 1;
+    merged->temporary_bytes = kernel->read_bytes = kernel->write_bytes = 0;
+    add_members(f, members, n, id, kernel, &merged->gradient_elements);
+    for (int k = 0; k < merged->n_in; k++)
+        kernel->read_bytes += bytes_of(f, merged->in[k]);
+    for (int k = 0; k < merged->n_out; k++)
+        kernel->write_bytes += bytes_of(f, merged->out[k]);
+    merged->op = main->op;
+    merged->section = main->section;
+    merged->suffix = n > 1 ? (main->phase == MFU_BACKWARD ? "fused_grad" : "fused") : main->suffix;
+    merged->fusion = main->fusion;
+    merged->cast = n == 1 && main->cast;
+    kernel->kind = main->kernel.kind;
+    kernel->m = f->open.rows;
+    kernel->n = main->kernel.n;
+    kernel->traffic = main->kernel.traffic == MFU_C_DRAM_EMBEDDING && n == 1 ? MFU_C_DRAM_EMBEDDING : MFU_C_DRAM_FUSED;
+    put(f, f->open.segment);
 }
 
 static void close_group(struct fusion *f)
@@ -432,9 +434,9 @@ static void join(struct fusion *f, int index)
 {
     struct group *g = &f->open;
     const struct mfu_launch *l = &f->p->launches[index];
-    double rows = 0;
+    double rows = l->n_in ? f->p->views[l->in[0]].rows : 0;
 
-    for (int k = 0; k < l->n_in; k++)
+    for (int k = 1; k < l->n_in; k++)
         rows = larger(f, rows, f->p->views[l->in[k]].rows);
     for (int k = 0; k < l->n_out; k++)
         rows = larger(f, rows, f->p->views[l->out[k]].rows);
@@ -445,7 +447,7 @@ static void join(struct fusion *f, int index)
     if (g->n == 0)
         g->rows = rows;
     g->members[g->n++] = index;
-    g->segment = f->segment_of[index];
+    g->segment = f->segment;
     f->group_of[index] = f->n_groups;
 }
 
@@ -505,36 +507,33 @@ int mfu_fuse(struct mfu_builder *s)
     struct fusion f = {.s = s, .p = p};
     struct mfu_launch *old;
     int cap;
-    size_t per_launch = sizeof *f.fate + 2 * sizeof *f.group_of + sizeof *f.first_reader + sizeof *f.next_reader;
-    void *scratch = calloc(1, n * per_launch + 2 * (size_t)p->n_segments * sizeof *f.segment_first);
+    size_t segments = 2 * (size_t)p->n_segments * sizeof *f.segment_first;
+    size_t per_launch = sizeof *f.fate + sizeof *f.group_of + sizeof *f.first_reader + sizeof *f.next_reader;
+    void *scratch = malloc(n * per_launch + segments + 1);
 
     if (!scratch || s->failed) {
         free(scratch);
         return -1;
     }
-    f.segment_first = scratch;
+    f.segment_first = memset(scratch, 0, segments);
     f.segment_count = f.segment_first + p->n_segments;
     f.group_of = f.segment_count + p->n_segments;
-    f.segment_of = f.group_of + n;
-    f.first_reader = (void *)(f.segment_of + n);
+    f.first_reader = (void *)(f.group_of + n);
     f.next_reader = (void *)(f.first_reader + n);
     f.fate = (void *)(f.next_reader + n);
-    for (int i = 0; i < p->n_launches; i++)
-        f.group_of[i] = -1;
-    for (int k = 0; k < p->n_segments; k++)
-        for (int i = 0; i < p->segments[k].count; i++)
-            f.segment_of[p->segments[k].first + i] = k;
-    chain_readers(&f);
+    begin(&f);
     mark_needs(&f);
     decide(&f);
     for (int i = 0; i < p->n_launches; i++) {
         const struct mfu_launch *l = &p->launches[i];
 
+        while (i >= p->segments[f.segment].first + p->segments[f.segment].count && f.segment + 1 < p->n_segments)
+            f.segment++;
         if (fusible(&f, l)) {
             join(&f, i);
             continue;
         }
-        if (l->fusion == MFU_ALONE || l->fusion == MFU_ROW || (f.open.n > 0 && f.open.segment != f.segment_of[i])
+        if (l->fusion == MFU_ALONE || l->fusion == MFU_ROW || (f.open.n > 0 && f.open.segment != f.segment)
             || (l->fusion == MFU_PARAMETER && reads_open_group(&f, l)))
             close_group(&f);
         put_alone(&f, i);

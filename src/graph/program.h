@@ -79,6 +79,7 @@ struct mfu_view {
     enum mfu_type type;
     double rows, columns;
     int producer; /* launch that writes it, or -1; before fusion: launches are numbered anew then */
+    int slot;     /* which of its outputs */
 };
 
 /* How a launch may be merged with its neighbours by a compiler. */
@@ -171,8 +172,13 @@ struct mfu_program {
     double tokens;                           /* of one micro-step */
 };
 
-/* What the allocator makes of so many bytes. */
-double mfu_block_bytes(double bytes);
+/* What the allocator makes of so many bytes: blocks of 512. */
+static inline double mfu_block_bytes(double bytes)
+{
+    double blocks = bytes / 512, whole = blocks < 0x1p53 ? (double)(long long)blocks : blocks;
+
+    return (whole < blocks ? whole + 1 : whole) * 512;
+}
 
 /* The phase that a launch's time belongs to: its pass, or communication. */
 enum mfu_phase mfu_launch_phase(const struct mfu_launch *);

@@ -13,9 +13,21 @@
 
 #include "kernel/kernel.h"
 
+/* The largest power of two up to x > 0. */
+static double power_of_two(double x)
+{
+    double power = 8;
+
+    while (power > x)
+        power /= 2;
+    return power;
+}
+
 bool mfu_rows_of_16_bytes(double n, double element_bytes)
 {
-    return fmod(n * exp2(floor(log2(element_bytes))), 16) == 0; /* scales are beside the elements */
+    double sixteens = n * power_of_two(element_bytes) / 16; /* scales are beside the elements */
+
+    return sixteens < 0x1p53 && sixteens == (double)(long long)sixteens;
 }
 
 struct mfu_kernel mfu_kernel_gemm(enum mfu_peak math, double m, double n, double k, double batch, double in_bytes,
