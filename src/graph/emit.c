@@ -188,10 +188,10 @@ static struct mfu_launch *append(struct mfu_builder *s, const char *suffix, int 
     return l;
 }
 
-/* Those of a view that are moved in half as wide loads as fp32 would be. */
-static double half_bytes(struct mfu_builder *s, int view)
+/* Those of `bytes` of a view that are moved in half as wide loads as fp32 would be. */
+static double half_bytes(struct mfu_builder *s, int view, double bytes)
 {
-    return s->runtime->narrow_loads && mfu_type_bytes[mfu_view_type(s, view)] == 2 ? view_bytes(s, view) : 0;
+    return s->runtime->narrow_loads && mfu_type_bytes[mfu_view_type(s, view)] == 2 ? bytes : 0;
 }
 
 void mfu_emit(struct mfu_builder *s, const struct mfu_emission *e, int n_in, const int *in, int n_out, const int *out)
@@ -202,12 +202,16 @@ void mfu_emit(struct mfu_builder *s, const struct mfu_emission *e, int n_in, con
     if (!l)
         return;
     for (int i = 0; i < l->n_in; i++) {
-        read += view_bytes(s, l->in[i]);
-        half += half_bytes(s, l->in[i]);
+        double bytes = view_bytes(s, l->in[i]);
+
+        read += bytes;
+        half += half_bytes(s, l->in[i], bytes);
     }
     for (int i = 0; i < l->n_out; i++) {
-        write += view_bytes(s, l->out[i]);
-        half += half_bytes(s, l->out[i]);
+        double bytes = view_bytes(s, l->out[i]);
+
+        write += bytes;
+        half += half_bytes(s, l->out[i], bytes);
     }
     if (l->n_out || l->n_in) {
         int shape = l->n_in && (e->fusion == MFU_COLUMN || !l->n_out) ? l->in[0] : l->out[0];

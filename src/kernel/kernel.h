@@ -73,8 +73,23 @@ double mfu_attention_pairs(const struct mfu_attention *);
 /* Temporary bytes of a backward pass: fp32 accumulator of dQ, dot(dO, O). */
 double mfu_attention_backward_bytes(const struct mfu_attention *);
 
-/* Anything that streams through memory. */
-struct mfu_kernel mfu_kernel_stream(enum mfu_kind, enum mfu_coefficient traffic, double rows, double columns,
-                                    double flops, double read_bytes, double write_bytes);
+/* Anything that streams through memory: pointwise, casts, norms, softmax, reductions,
+ * gathers, optimizers.  Their arithmetic runs on the CUDA cores. */
+static inline struct mfu_kernel mfu_kernel_stream(enum mfu_kind kind, enum mfu_coefficient traffic, double rows,
+                                                  double columns, double flops, double read_bytes, double write_bytes)
+{
+    return (struct mfu_kernel){
+        .kind = kind,
+        .math = MFU_PEAK_FP32,
+        .traffic = traffic,
+        .m = rows,
+        .n = columns,
+        .batch = 1,
+        .flops = flops,
+        .read_bytes = read_bytes,
+        .write_bytes = write_bytes,
+        .launches = 1,
+    };
+}
 
 #endif

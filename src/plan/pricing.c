@@ -209,7 +209,7 @@ static void price_collective(const struct mfu_machine *m, const struct mfu_progr
  * what each slows the other down. */
 static void hide_beside(const struct mfu_machine *m, const struct mfu_program *g, struct mfu_price *prices)
 {
-    for (int k = 0; k < g->n_segments; k++) {
+    for (int k = 0; k < g->n_segments && mfu_mesh_ranks(&g->mesh) > 1; k++) {
         int first = g->segments[k].first, end = first + g->segments[k].count;
 
         for (int i = first; i < end; i++) {
