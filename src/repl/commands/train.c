@@ -86,11 +86,11 @@ static const char *offer(struct mfu_session *s, size_t i)
 
 const struct mfu_command mfu_command_train = {
     .name = "train",
-    .usage = "TOKENS | N samples | E epochs of N samples [OPTION VALUE ...]",
+    .usage = "TOKENS [OPTION VALUE ...]",
     .group = "plan",
     .summary = "a whole run: time, cost",
     .help = "How long so many tokens take, what they cost, and how many of them are useful.\n"
-            "A sample (or an image) is one sequence of the scenario, with its padding.\n"
+            "N samples (or images) are as many sequences of the scenario, padding included.\n"
             "\n"
             "    price         of one GPU-hour, in any currency\n"
             "    energy_price  of one kWh\n"
