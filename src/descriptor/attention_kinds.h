@@ -30,7 +30,7 @@
       .launches_backward = 3, .registers = 128, .any_precision = true, .preference = 1, .stands_for = "xformers")      \
     X(argument, CUDNN, "cudnn", "cuDNN's fused attention", .tiles = MFU_TILES_FLASH_OR_HOPPER, .launches_backward = 3, \
       .most_head_dim = 256, .least_capability = 8.0, .lacking = "it needs compute capability 8.0 (Ampere)",            \
-      .preference = 2, .in_c_programs = true, .stands_for = "thunderkittens")
+      .preference = 2, .te_capability = 9.0, .in_c_programs = true, .stands_for = "thunderkittens")
 
 /* Math attention writes the scores to memory: two products and a softmax. */
 #define MFU_UNFUSED_ATTENTION_KINDS(X, argument)                                                                       \

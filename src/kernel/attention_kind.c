@@ -58,6 +58,12 @@ enum mfu_attention_kind mfu_attention_default(const struct mfu_attention_needs *
     /* SDPA's kernel for fp32 knows no grouped heads: it then computes the parts. */
     if (!n->half && n->grouped)
         return MFU_MATH;
+    for (int i = 0; i < MFU_ATTENTION_COUNT; i++) {
+        double from = mfu_attentions[i].te_capability;
+
+        if (n->te && from > 0 && n->capability >= from && !mfu_attention_refusal((enum mfu_attention_kind)i, n))
+            return (enum mfu_attention_kind)i;
+    }
     for (int i = 0; i < MFU_ATTENTION_COUNT; i++)
         if (mfu_attentions[i].preference > mfu_attentions[best].preference
             && !mfu_attention_refusal((enum mfu_attention_kind)i, n))

@@ -27,6 +27,7 @@ struct mfu_attention_row {
     double least_capability; /* compute capability of the GPU; 0: any */
     double below_capability; /* and less than this; 0: any */
     const char *lacking;     /* what a GPU outside them lacks, a sentence */
+    double te_capability;    /* the first choice of Transformer Engine from this capability on; 0: never */
     int preference;          /* the highest that is possible is the default; 0: by name only */
     enum mfu_tiles tiles;
     double launches_backward;                       /* of a fused one: dot(dO, O), the main kernel, dQ converted */
@@ -46,6 +47,7 @@ struct mfu_attention_needs {
     bool softcap;      /* the model caps its scores */
     bool parts_only;   /* its code knows no fused attention */
     bool grouped;      /* fewer key and value heads than query heads */
+    bool te;           /* Transformer Engine chooses (NVIDIA/TransformerEngine, get_attention_backend) */
     bool c_program;    /* the runtime brings its own kernels (llm.c) */
 };
 

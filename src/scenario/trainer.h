@@ -49,10 +49,10 @@ extern const char *const mfu_tp_overlap_names[MFU_TP_OVERLAP_COUNT + 1];
       .reduces_whole = true, .synchronizes = true, .scatters = true, .fuses_softmax = true, .half_shards = true,       \
       .pipes_whole = true, .usual_checkpoint = MFU_FULL, .usual_dropout = 0.1)                                         \
     X(MEGATRON_TE, "megatron-te", .runtime = MFU_FUSED, .host_layer = MFU_C_HOST_TE, .synchronizes = true,             \
-      .tp_overlap = MFU_TP_GRADIENTS, .aliases = "megatron+te megatron-core mcore")                                    \
+      .transformer_engine = true, .tp_overlap = MFU_TP_GRADIENTS, .aliases = "megatron+te megatron-core mcore")        \
     X(MEGATRON_BRIDGE, "megatron-bridge", .runtime = MFU_FUSED, .overlaps_reduce = true, .overlaps_gather = true,      \
-      .bucket_bytes = 128 * 0x1p20, .tp_overlap = MFU_TP_PRODUCTS, .host_layer = MFU_COEFFICIENT_COUNT,                \
-      .aliases = "nemo")                                                                                               \
+      .transformer_engine = true, .bucket_bytes = 128 * 0x1p20, .tp_overlap = MFU_TP_PRODUCTS,                         \
+      .host_layer = MFU_COEFFICIENT_COUNT, .aliases = "nemo")                                                          \
     X(NANOTRON, "nanotron", .runtime = MFU_EAGER, .overlaps_reduce = true, .sums_behind_zero = true,                   \
       .bucket_bytes = 50 * 0x1p20, .host_layer = MFU_C_HOST_NANOTRON, .host_node = MFU_C_HOST_NANOTRON_NODE,           \
       .half_weights = true, .whole_norms = true, .prints_resident = true, .adds_up_wide = true,                        \
@@ -77,6 +77,7 @@ struct mfu_trainer {
     const char *aliases;           /* of other programs, the same; separated by blanks, NULL: none */
     const char *stands_for;        /* others that are planned as this one; as aliases */
     enum mfu_runtime_kind runtime; /* that it runs where none is chosen */
+    bool transformer_engine;       /* which chooses the attention where nothing is said */
     bool overlaps_reduce;          /* gradients are summed beside backward, else after it */
     bool sums_behind_zero;         /* but after it, all at once, where ZeRO shards anything */
     bool overlaps_gather;          /* new weights are gathered beside the next forward, else before it */

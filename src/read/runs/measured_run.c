@@ -44,6 +44,9 @@ static const struct word families[] = {
     {"qwen2.5", "qwen2.5-7b", NULL}, {"qwen1.5", "qwen2.5-7b", "graph of qwen2.5 for qwen1.5"}, {"qwen2", "qwen2.5-7b", NULL},
     {"qwen3", "qwen3-8b", NULL}, {"qwen", "qwen-7b", NULL}, {"gemma", "gemma-2b", NULL}, {"gemma2", "gemma-2-2b", NULL},
     {"bert", "bert-base", NULL}, {"vit", "vit-b-16", NULL}, {"resnet", "resnet-50", NULL}, {"convnext", "convnext-tiny", NULL}, {"deit", "vit-b-16", "graph of vit for deit"}, {"mixtral", "mixtral-8x7b", NULL},
+    {"moe-mcore", "mixtral-8x7b", "graph of mixtral for moe-mcore"}, {"qwen3-moe", "qwen3-30b-a3b", NULL}, {"gpt-oss", "gpt-oss-20b", NULL},
+    {"deepseek-v2", "deepseek-v2", NULL}, {"deepseek-v3", "deepseek-v3", NULL},
+    {"nemotron-h-moe", NULL, "family nemotron-h-moe: state-space layers (Mamba) are not modelled"},
     {"transformer-xl", NULL, "family transformer-xl: segment recurrence and adaptive softmax are not modelled"},
     {NULL, NULL, NULL}};
 static const struct { const char *column, *dim; } dims[] = {
@@ -79,6 +82,7 @@ static const struct said {
     {"dora", NULL, NULL, "adapters (DoRA)", true}, {"adapter", NULL, NULL, "adapters", true}, {"adapters", NULL, NULL, "adapters", true},
     {"peft", NULL, NULL, "adapters", true}, {"prefix tuning", NULL, NULL, "adapters", true},
     {"prompt tuning", NULL, NULL, "adapters", true}, {"frozen", NULL, NULL, "frozen weights", true},
+    {"mtp-num-layers", NULL, NULL, "prediction of further tokens (MTP)", false},
     {"offload", NULL, NULL, "offload to the CPU", false}, {"offloading", NULL, NULL, "offload to the CPU", false},
     {"offloaded", NULL, NULL, "offload to the CPU", false},
     {"in backward", NULL, NULL, "an optimizer that runs within backward", false},
@@ -513,34 +517,72 @@ static bool is_one_of(const char *text, const char *const *words)
     return *words != NULL;
 }
 
+/* What a model with experts calls a column's quantity: an MLP's width is that of a routed expert, a head's
+ * that of its part that is not rotated where keys come from a narrow product. */
+static const char *dim_of(const struct mfu_model *m, const char *dim)
+{
+    static const char *const routed[][2] = {{"d_ff", "expert_ff"}, {"head_dim", "nope_dim"}};
+    int experts = mfu_model_dim_find(m, "n_experts", NULL);
+    double values[MFU_MAX_DIMS];
+
+    mfu_model_dim_values(m, values);
+    for (size_t i = 0; i < sizeof routed / sizeof *routed && experts >= 0 && values[experts] > 0; i++)
+        if (strcmp(routed[i][0], dim) == 0 && mfu_model_dim_find(m, routed[i][1], NULL) >= 0)
+            return routed[i][1];
+    return dim;
+}
+
+/* "first 3 layers dense", "1 dense layer" in the notes: layers without experts; -1. */
+static int noted_dense(const char *notes)
+{
+    for (const char *p = notes; *p; p++) {
+        int n, end = 0;
+
+        if ((p == notes || !in_word(p[-1])) && isdigit((unsigned char)*p)
+            && ((sscanf(p, "%d layers dense%n", &n, &end) == 1 && end)
+                || (sscanf(p, "%d dense layer%n", &n, &end) == 1 && end)))
+            return n;
+    }
+    return -1;
+}
+
 static bool set_dims(struct mfu_row *r)
 {
     static const char *const yes[] = {"yes", "true", NULL}, *const no[] = {"no", "false", NULL};
     const struct mfu_model *m = r->run->scenario.model;
+    int dense = noted_dense(mfu_row_cell(r, "notes"));
 
     for (size_t i = 0; i < sizeof dims / sizeof dims[0]; i++) {
-        const char *text = mfu_row_cell(r, dims[i].column);
+        const char *text = mfu_row_cell(r, dims[i].column), *dim = dim_of(m, dims[i].dim);
 
-        if (mfu_model_dim_find(m, dims[i].dim, NULL) < 0)
+        if (mfu_model_dim_find(m, dim, NULL) < 0)
             continue;
         if (mfu_cell_empty(r, dims[i].column) && noted(r, dims[i].column) > 0) {
             char number[32];
 
             snprintf(number, sizeof number, "%.0f", noted(r, dims[i].column));
-            mfu_row_assume(r, "%s=%s, by the notes", dims[i].dim, number);
-            if (!set(r, dims[i].dim, number))
+            mfu_row_assume(r, "%s=%s, by the notes", dim, number);
+            if (!set(r, dim, number))
                 return false;
             continue;
         }
         if (mfu_cell_empty(r, dims[i].column)) {
-            if (!leave_dim(r, dims[i].dim))
+            if (!leave_dim(r, dim))
                 return false;
             continue;
         }
-        if (strcmp(dims[i].column, "head_dim") == 0) /* follows, or is the model's own */
+        if (strcmp(dim, "head_dim") == 0) /* follows, or is the model's own */
             if (mfu_cell_number(r, "n_embd") / mfu_cell_number(r, "n_head") == mfu_cell_number(r, "head_dim"))
                 continue;
-        if (!set(r, dims[i].dim, is_one_of(text, yes) ? "1" : is_one_of(text, no) ? "0" : text))
+        if (!set(r, dim, is_one_of(text, yes) ? "1" : is_one_of(text, no) ? "0" : text))
+            return false;
+    }
+    if (dense >= 0 && mfu_model_dim_find(m, "n_dense", NULL) >= 0) {
+        char number[16];
+
+        snprintf(number, sizeof number, "%d", dense);
+        mfu_row_assume(r, "n_dense=%s, by the notes", number);
+        if (!set(r, "n_dense", number))
             return false;
     }
     if (strcmp(m->family, "bert") == 0 && strcmp(mfu_row_cell(r, "model"), "") != 0) {
