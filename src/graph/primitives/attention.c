@@ -41,7 +41,8 @@ static bool window_is_mask(struct mfu_builder *s, const struct mfu_node *n)
 {
     const double *a = n->op->attribute;
 
-    return a[MASKING] == ADDED && a[WINDOW] > 0 && mfu_compare(s, s->config->seq, a[WINDOW]) >= 0;
+    return !mfu_trainers[s->config->trainer].transformer_engine && a[MASKING] == ADDED && a[WINDOW] > 0
+        && mfu_compare(s, s->config->seq, a[WINDOW]) >= 0;
 }
 
 /* The bias of the scores: of this kernel, not a look at the mask. */
@@ -51,12 +52,14 @@ static bool has_bias(const struct mfu_node *n)
 }
 
 /* With a mask (or a bias of its own) SDPA chooses the memory-efficient kernel, which computes all pairs and knows no
- * grouped heads; so it does for values of another width, whose mask it knows. */
+ * grouped heads; so it does for values of another width, whose mask it knows.  Transformer Engine knows windows, and
+ * gives such values to cuDNN's (get_attention_backend). */
 static struct mfu_attention describe(struct mfu_builder *s, const struct mfu_node *n)
 {
     const double *a = n->op->attribute;
     bool fused = mfu_attentions[s->config->attention].fused, mask = fused && (window_is_mask(s, n) || has_bias(n));
     bool uneven = fused && value_dim(n->op) != a[HEAD_DIM];
+    bool te = mfu_trainers[s->config->trainer].transformer_engine;
     double cp = s->config->setting[MFU_S_CP], rows = mfu_view_rows(s, mfu_node_input(s, n, 0));
     double keys = n->source->n_in > 1 ? mfu_view_rows(s, mfu_node_input(s, n, 1)) : rows;
 
@@ -64,14 +67,14 @@ static struct mfu_attention describe(struct mfu_builder *s, const struct mfu_nod
     for (int i = 1; i <= 2 && a[WINDOW] > 0; i++)
         mfu_compare(s, rows / s->config->batch, i * a[WINDOW]);
     return (struct mfu_attention){
-        .kind = mask || uneven ? MFU_MEMEFF : s->config->attention,
+        .kind = (mask || uneven) && !te ? MFU_MEMEFF : uneven ? MFU_CUDNN : s->config->attention,
         .math = s->numerics.math,
         /* Along a context group each rank meets the keys of all, a part at a time. */
         .sequences = s->config->batch * cp,
         .seq = rows / s->config->batch,
         .keys = keys / s->config->batch,
         .heads = a[HEADS],
-        .kv_heads = mask || uneven ? a[HEADS] : a[KV_HEADS],
+        .kv_heads = mask || (uneven && !te) ? a[HEADS] : a[KV_HEADS],
         .head_dim = a[HEAD_DIM],
         .value_dim = value_dim(n->op),
         .window = mask ? 0 : a[WINDOW],

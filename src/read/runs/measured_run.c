@@ -463,10 +463,17 @@ static bool set_attention(struct mfu_row *r)
     return set(r, "attention", "math");
 }
 
+/* Megatron's --recompute-modules name what "selective" recomputes; core_attn alone is the attention itself, the others
+ * are cheap (norms, activations, one product). */
 static bool set_checkpoint(struct mfu_row *r)
 {
+    const char *modules = strstr(mfu_row_cell(r, "notes"), "recompute_modules=");
     enum mfu_checkpoint usual = mfu_trainers[(int)r->run->scenario.setting[MFU_S_TRAINER]].usual_checkpoint;
 
+    if (modules && mfu_cell_is(r, "act_ckpt", "selective") && !strstr(modules, "core_attn")) {
+        mfu_row_assume(r, "checkpoint=none: of the modules in the notes no attention is recomputed");
+        return set(r, "checkpoint", "none");
+    }
     if (*mfu_row_cell(r, "act_ckpt") || !mfu_checkpoints[usual].recomputes)
         return translate(r, "act_ckpt", MFU_S_CHECKPOINT, checkpoints);
     mfu_row_assume(r, "checkpoint=%s, usual for %s", mfu_checkpoint_names[usual],
