@@ -142,6 +142,7 @@ void mfu_count_rank(struct mfu_builder *s)
     double trained_bytes = 0;
 
     p->rank_params = p->rank_trained = p->rank_bytes = p->expert_params = p->expert_trained = p->expert_bytes = 0;
+    p->expert_layers = 0;
     p->block_params = p->block_trained = p->trained_tensors = p->largest_trained = 0;
     p->layers = mfu_cut_layers(s);
     find_unit(s);
@@ -160,6 +161,7 @@ void mfu_count_rank(struct mfu_builder *s)
                 p->rank_params += times * z.params;
                 p->rank_trained += times * z.trained;
                 p->rank_bytes += times * z.bytes;
+                p->expert_layers += mfu_is(&s->operations[i], MFU_ROUTES) ? times : 0;
                 p->expert_params += experts ? times * z.params : 0;
                 p->expert_trained += experts ? times * z.trained : 0;
                 p->expert_bytes += experts ? times * z.bytes : 0;

@@ -165,6 +165,7 @@ struct mfu_program {
     double expert_trained, expert_bytes, block_trained;
     double trained_tensors, largest_trained; /* how many, the elements of the largest, of a rank */
     double rank_params;                      /* that this rank holds where data parallelism shards none */
+    double expert_layers;                    /* layers at hand that have experts */
     double expert_params;                    /* of these, in experts */
     double block_params, blocks;             /* of the section that is repeated most: the units of FSDP */
     double weight_tensors;                   /* weights and biases, each a tensor of its own */

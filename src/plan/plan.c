@@ -54,7 +54,7 @@ static double host_s(const struct mfu_plan *p, bool backward)
 {
     const struct mfu_trainer *t = &mfu_trainers[p->config.trainer];
     double layer_s = t->host_layer < MFU_COEFFICIENT_COUNT ? p->machine.c[t->host_layer] : 0;
-    double times = 1;
+    double times = 1, experts_s;
 
     if (layer_s <= 0 || p->config.setting[MFU_S_CUDA_GRAPHS] > 0)
         return 0;
@@ -63,7 +63,8 @@ static double host_s(const struct mfu_plan *p, bool backward)
             + (p->sums.forward_kernels > 0 ? p->sums.again_kernels / p->sums.forward_kernels : 0);
     if (!mfu_config_fused_softmax(&p->config))
         layer_s += p->machine.c[MFU_C_HOST_SOFTMAX];
-    return layers_of(&p->program) * layer_s * times + p->machine.c[MFU_C_HOST_MICRO] / 2;
+    experts_s = t->transformer_engine ? p->program.expert_layers * p->machine.c[MFU_C_HOST_EXPERTS] : 0;
+    return (layers_of(&p->program) * layer_s + experts_s) * times + p->machine.c[MFU_C_HOST_MICRO] / 2;
 }
 
 /* What the messages of a tensor group that spans nodes take longer than their bytes, in one pass. */

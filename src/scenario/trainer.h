@@ -52,7 +52,7 @@ extern const char *const mfu_tp_overlap_names[MFU_TP_OVERLAP_COUNT + 1];
       .transformer_engine = true, .tp_overlap = MFU_TP_GRADIENTS, .aliases = "megatron+te megatron-core mcore")        \
     X(MEGATRON_BRIDGE, "megatron-bridge", .runtime = MFU_FUSED, .overlaps_reduce = true, .overlaps_gather = true,      \
       .transformer_engine = true, .bucket_bytes = 128 * 0x1p20, .tp_overlap = MFU_TP_PRODUCTS,                         \
-      .host_layer = MFU_COEFFICIENT_COUNT, .aliases = "nemo")                                                          \
+      .host_layer = MFU_C_HOST_TE, .aliases = "nemo")                                                          \
     X(NANOTRON, "nanotron", .runtime = MFU_EAGER, .overlaps_reduce = true, .sums_behind_zero = true,                   \
       .bucket_bytes = 50 * 0x1p20, .host_layer = MFU_C_HOST_NANOTRON, .host_node = MFU_C_HOST_NANOTRON_NODE,           \
       .half_weights = true, .whole_norms = true, .prints_resident = true, .adds_up_wide = true,                        \
