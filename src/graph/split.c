@@ -158,6 +158,28 @@ static int over_ranks(struct mfu_builder *s, enum mfu_collective_kind op, enum m
     return out;
 }
 
+/* Of the copies of a token for each of its experts, those that leave: one for each of the groups, ranks or nodes,
+ * where any of them is.  Experts are chosen evenly. */
+static double copies_share(const struct mfu_builder *s)
+{
+    struct mfu_group g = mfu_mesh_group(&s->program->mesh, MFU_AXIS_BIT(MFU_AXIS_EP), mfu_config_unit_gpus(s->config));
+    double groups = g.units > 1 ? g.units : g.ranks, visits = mfu_config_dim(s->config, "top_k");
+
+    if (s->config->setting[MFU_S_DISPATCHER] < MFU_DISPATCH_FLEX || !(visits > 1))
+        return 1;
+    return groups * (1 - pow(1 - 1 / groups, visits)) / visits;
+}
+
+/* Rows to their experts, or back. */
+static int to_experts(struct mfu_builder *s, int view)
+{
+    int out = mfu_view_slice(s, view, mfu_view_rows(s, view), mfu_view_columns(s, view));
+
+    mfu_emit_collective(s, MFU_ALL_TO_ALL, MFU_AXIS_BIT(MFU_AXIS_EP), copies_share(s) * bytes_of(s, view), 1, view,
+                        out);
+    return out;
+}
+
 /* To a part of the rows, or from a part to all. */
 static int over_rows(struct mfu_builder *s, enum mfu_collective_kind op, int view)
 {
@@ -230,7 +252,7 @@ void mfu_split_before_forward(struct mfu_builder *s, int node)
     if (mfu_is(n->op, MFU_MIXES_ROWS))
         pass_keys(s, n, 1);
     if (mfu_is(n->op, MFU_COMBINES) && ranks_of(s, MFU_AXIS_EP) > 1)
-        s->nodes[n->in[0]].out = over_ranks(s, MFU_ALL_TO_ALL, MFU_AXIS_EP, s->nodes[n->in[0]].out);
+        s->nodes[n->in[0]].out = to_experts(s, s->nodes[n->in[0]].out);
 }
 
 /* What backward needs of gathered tokens is gathered again. */
@@ -259,7 +281,7 @@ void mfu_split_after_forward(struct mfu_builder *s, int node)
         mfu_emit_collective(s, MFU_ALL_REDUCE, MFU_AXIS_BIT(MFU_AXIS_TP), mfu_type_bytes[MFU_F32] * s->config->tokens,
                             LOSS_SUMS, MFU_NO_VIEW, MFU_NO_VIEW);
     if (mfu_is(n->op, MFU_ROUTES) && ranks_of(s, MFU_AXIS_EP) > 1)
-        n->out = over_ranks(s, MFU_ALL_TO_ALL, MFU_AXIS_EP, n->out);
+        n->out = to_experts(s, n->out);
 }
 
 void mfu_split_before_backward(struct mfu_builder *s, int node)
@@ -278,7 +300,7 @@ void mfu_split_before_backward(struct mfu_builder *s, int node)
             beside(s, 1, MFU_TP_PRODUCTS);
     }
     if (mfu_is(n->op, MFU_ROUTES) && ranks_of(s, MFU_AXIS_EP) > 1)
-        n->gradient = over_ranks(s, MFU_ALL_TO_ALL, MFU_AXIS_EP, n->gradient);
+        n->gradient = to_experts(s, n->gradient);
     if (mfu_is(n->op, MFU_MIXES_ROWS))
         pass_keys(s, n, 2);
     if (!from || how(s, n) != MFU_SPLIT_COLUMNS || !sequence_parallel(s))
@@ -298,5 +320,5 @@ void mfu_split_after_backward(struct mfu_builder *s, int node)
     const struct mfu_node *n = &s->nodes[node];
 
     if (mfu_is(n->op, MFU_COMBINES) && ranks_of(s, MFU_AXIS_EP) > 1 && n->in[0] >= 0)
-        s->nodes[n->in[0]].gradient = over_ranks(s, MFU_ALL_TO_ALL, MFU_AXIS_EP, s->nodes[n->in[0]].gradient);
+        s->nodes[n->in[0]].gradient = to_experts(s, s->nodes[n->in[0]].gradient);
 }

@@ -814,6 +814,7 @@ static void derive_trainer(struct mfu_config *c)
     derive(c, MFU_S_TP_OVERLAP,
            c->setting[MFU_S_SOFTWARE] > 0 && c->setting[MFU_S_SOFTWARE] < t->tp_overlap_since ? MFU_TP_IN_THE_WAY
                                                                                               : t->tp_overlap);
+    derive(c, MFU_S_DISPATCHER, t->dispatcher);
     if (t->bucket_bytes > 0)
         derive(c, MFU_S_GRAD_BUCKET, t->bucket_bytes);
 }

@@ -111,6 +111,10 @@ struct mfu_error;
       "GPUs that split the sequence (context parallel)")                                                               \
     X(EP, "ep", "expert_parallel_size expert_parallel_degree expert_model_parallel_size", MFU_COUNT_OF_GPUS,           \
       "GPUs that split the experts (expert parallel)")                                                                 \
+    X(DISPATCHER, "moe_dispatcher", "moe_token_dispatcher_type", MFU_COUNT, 0, MFU_DISPATCHER_COUNT - 1, 0,            \
+      mfu_dispatcher_names, "parallel",                                                                                \
+      "how tokens reach experts elsewhere: a copy for each expert, or for each rank and node (flex: DeepEP, "          \
+      "HybridEP)")                                                                                                     \
     X(RANK_ORDER, "rank_order", "", MFU_COUNT, 0, 1, 0, mfu_rank_order_names, "parallel",                              \
       "axes of parallelism from neighbours to ranks far apart: pp before dp keeps a pipeline together")                \
     X(SP, "sp", "sequence_parallel", MFU_COUNT, 0, 1, 0, mfu_switch_names, "parallel",                                 \

@@ -10,7 +10,7 @@
  * runtime/pipe/engine.py); Megatron-LM v2.4 and core_v0.8.0
  * (training/arguments.py, pipeline_parallel/p2p_communication.py,
  * tensor_parallel/layers.py); Megatron-Bridge
- * (comm_overlap.py); nanotron before commit 7bc99232 (trainer.py,
+ * (comm_overlap.py, recipes: moe_flex_dispatcher_backend); nanotron before commit 7bc99232 (trainer.py,
  * optim/gradient_accumulator.py); llm.c train_gpt2.cu.
  */
 #ifndef MFU_SCENARIO_TRAINER_H
@@ -30,6 +30,14 @@ enum mfu_tp_overlap {
     MFU_TP_OVERLAP_COUNT
 };
 extern const char *const mfu_tp_overlap_names[MFU_TP_OVERLAP_COUNT + 1];
+
+/* How tokens reach their experts. */
+enum mfu_dispatcher {
+    MFU_DISPATCH_ALL_TO_ALL, /* a copy for each expert that a token visits (NCCL) */
+    MFU_DISPATCH_FLEX, /* one for each rank, and over a network for each node, where any of them is (DeepEP, HybridEP) */
+    MFU_DISPATCHER_COUNT
+};
+extern const char *const mfu_dispatcher_names[MFU_DISPATCHER_COUNT + 1];
 
 /* X(identifier, name, fields of struct mfu_trainer) */
 #define MFU_TRAINERS(X)                                                                                                \
@@ -52,7 +60,7 @@ extern const char *const mfu_tp_overlap_names[MFU_TP_OVERLAP_COUNT + 1];
       .transformer_engine = true, .tp_overlap = MFU_TP_GRADIENTS, .aliases = "megatron+te megatron-core mcore")        \
     X(MEGATRON_BRIDGE, "megatron-bridge", .runtime = MFU_FUSED, .overlaps_reduce = true, .overlaps_gather = true,      \
       .transformer_engine = true, .bucket_bytes = 128 * 0x1p20, .tp_overlap = MFU_TP_PRODUCTS,                         \
-      .host_layer = MFU_C_HOST_TE, .aliases = "nemo")                                                          \
+      .dispatcher = MFU_DISPATCH_FLEX, .host_layer = MFU_C_HOST_TE, .aliases = "nemo")                                 \
     X(NANOTRON, "nanotron", .runtime = MFU_EAGER, .overlaps_reduce = true, .sums_behind_zero = true,                   \
       .bucket_bytes = 50 * 0x1p20, .host_layer = MFU_C_HOST_NANOTRON, .host_node = MFU_C_HOST_NANOTRON_NODE,           \
       .half_weights = true, .whole_norms = true, .prints_resident = true, .adds_up_wide = true,                        \
@@ -82,23 +90,24 @@ struct mfu_trainer {
     bool sums_behind_zero;         /* but after it, all at once, where ZeRO shards anything */
     bool overlaps_gather;          /* new weights are gathered beside the next forward, else before it */
     enum mfu_tp_overlap tp_overlap;
-    double tp_overlap_since; /* a year of the software; 0: always */
-    double bucket_bytes;     /* of gradients that leave together, beside backward */
-    bool reduces_whole;      /* ZeRO 1 all-reduces, though each rank needs its part only */
-    bool half_weights;       /* 16-bit weights and fp32 masters, whatever ZeRO */
-    bool whole_norms;        /* brings its own kernels of RMSNorm and rotary */
-    bool prints_resident;    /* its "allocated" leaves out activations: the peak since the optimizer began */
-    bool saves_gathered;     /* what sequence parallelism gathered in forward is kept for backward */
-    bool adds_up_wide;       /* and sums gradients of micro-steps in fp32 beside the 16-bit ones */
-    bool half_shards;        /* offloaded weights have 16 bits, beside the masters, and the host adds up gradients with
+    enum mfu_dispatcher dispatcher; /* of its published recipes */
+    double tp_overlap_since;        /* a year of the software; 0: always */
+    double bucket_bytes;            /* of gradients that leave together, beside backward */
+    bool reduces_whole;             /* ZeRO 1 all-reduces, though each rank needs its part only */
+    bool half_weights;              /* 16-bit weights and fp32 masters, whatever ZeRO */
+    bool whole_norms;               /* brings its own kernels of RMSNorm and rotary */
+    bool prints_resident;           /* its "allocated" leaves out activations: the peak since the optimizer began */
+    bool saves_gathered;            /* what sequence parallelism gathered in forward is kept for backward */
+    bool adds_up_wide;              /* and sums gradients of micro-steps in fp32 beside the 16-bit ones */
+    bool half_shards;   /* offloaded weights have 16 bits, beside the masters, and the host adds up gradients with
                                 the GPU's help (DeepSpeed edaa7221, stage_1_and_2.py); else they are the masters */
-    bool synchronizes;       /* the host waits for the GPU after each message of a pipeline */
-    bool polls;              /* and both hosts look for the end of a message after pauses */
-    bool scatters;           /* each tensor rank sends its part of a message, the receivers gather */
-    bool counts_ends;        /* embedding and head count as a layer each where stages are cut */
-    bool pipes_whole;        /* a pipeline's stages shard no gradients and no weights */
-    bool pipes_once;         /* or they add up whole until the last microbatch with ZeRO 2, as with ZeRO 1 */
-    bool balances_cost;      /* or as what they cost */
+    bool synchronizes;  /* the host waits for the GPU after each message of a pipeline */
+    bool polls;         /* and both hosts look for the end of a message after pauses */
+    bool scatters;      /* each tensor rank sends its part of a message, the receivers gather */
+    bool counts_ends;   /* embedding and head count as a layer each where stages are cut */
+    bool pipes_whole;   /* a pipeline's stages shard no gradients and no weights */
+    bool pipes_once;    /* or they add up whole until the last microbatch with ZeRO 2, as with ZeRO 1 */
+    bool balances_cost; /* or as what they cost */
     enum mfu_checkpoint usual_checkpoint; /* of its published runs where nothing is said */
     bool fuses_softmax;                   /* attention in parts with a fused softmax is its default */
     double usual_dropout;
