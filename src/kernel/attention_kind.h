@@ -47,8 +47,9 @@ struct mfu_attention_needs {
     bool softcap;      /* the model caps its scores */
     bool parts_only;   /* its code knows no fused attention */
     bool grouped;      /* fewer key and value heads than query heads */
-    bool te;           /* Transformer Engine chooses (NVIDIA/TransformerEngine, get_attention_backend) */
-    bool c_program;    /* the runtime brings its own kernels (llm.c) */
+    bool
+        te; /* the program is known to let Transformer Engine choose (NVIDIA/TransformerEngine, get_attention_backend) */
+    bool c_program; /* the runtime brings its own kernels (llm.c) */
 };
 
 /* NULL if the kind can do it, else why not, a sentence. */

@@ -31,7 +31,7 @@ static double launch_s(const struct mfu_plan *p, enum mfu_phase phase)
 {
     const struct mfu_runtime *r = &mfu_runtimes[p->config.runtime];
 
-    if (p->config.setting[MFU_S_CUDA_GRAPHS] > 0 && phase != MFU_OPTIMIZER_PHASE)
+    if (p->config.setting[MFU_S_CUDA_GRAPHS] == MFU_GRAPHS_ON && phase != MFU_OPTIMIZER_PHASE)
         return p->machine.c[MFU_C_DISPATCH_GRAPH];
     return p->machine.c[phase == MFU_BACKWARD              ? r->dispatch_backward
                             : phase == MFU_OPTIMIZER_PHASE ? r->dispatch_optimizer
@@ -56,8 +56,10 @@ static double host_s(const struct mfu_plan *p, bool backward)
     double layer_s = t->host_layer < MFU_COEFFICIENT_COUNT ? p->machine.c[t->host_layer] : 0;
     double times = 1, experts_s;
 
-    if (layer_s <= 0 || p->config.setting[MFU_S_CUDA_GRAPHS] > 0)
+    if (layer_s <= 0 || p->config.setting[MFU_S_CUDA_GRAPHS] == MFU_GRAPHS_ON)
         return 0;
+    if (p->config.setting[MFU_S_CUDA_GRAPHS] == MFU_GRAPHS_ATTENTION)
+        layer_s = 0;
     if (backward) /* and what of forward runs again */
         times = p->machine.c[MFU_C_HOST_BACKWARD]
             + (p->sums.forward_kernels > 0 ? p->sums.again_kernels / p->sums.forward_kernels : 0);

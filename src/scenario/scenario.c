@@ -433,7 +433,7 @@ static struct mfu_attention_needs attention_needs(const struct mfu_config *c)
         .softcap = mfu_config_dim(c, "attn_softcap") > 0,
         .parts_only = mfu_config_dim(c, "math_attention") > 0,
         .grouped = mfu_config_dim(c, "n_kv_head") < mfu_config_dim(c, "n_head"),
-        .te = mfu_trainers[c->trainer].transformer_engine,
+        .te = mfu_trainers[c->trainer].transformer_engine && c->setting_origin[MFU_S_TRAINER] == MFU_ORIGIN_USER,
         .c_program = mfu_runtimes[c->runtime].c_program,
     };
 }

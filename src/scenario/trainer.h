@@ -31,6 +31,15 @@ enum mfu_tp_overlap {
 };
 extern const char *const mfu_tp_overlap_names[MFU_TP_OVERLAP_COUNT + 1];
 
+/* What CUDA graphs replay. */
+enum mfu_graphs {
+    MFU_GRAPHS_OFF,
+    MFU_GRAPHS_ON,
+    MFU_GRAPHS_ATTENTION, /* of a layer all but its experts, whose sizes the host learns on the way (Megatron's scope attn) */
+    MFU_GRAPHS_COUNT
+};
+extern const char *const mfu_graphs_names[MFU_GRAPHS_COUNT + 1];
+
 /* How tokens reach their experts. */
 enum mfu_dispatcher {
     MFU_DISPATCH_ALL_TO_ALL, /* a copy for each expert that a token visits (NCCL) */

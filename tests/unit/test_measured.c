@@ -350,6 +350,33 @@ static void software_has_what_its_time_had(void **state)
 }
 
 /* Image models by the size in their names; samples are steps by the batch. */
+/* d_ff is the width of a routed expert, the notes say how many those are. */
+static void models_with_experts_are_read(void **state)
+{
+    static const char text[] =
+        "gpu,n_gpus,gpus_per_node,family,n_layer,n_head,head_dim,n_embd,d_ff,vocab,seq_len,n_experts,experts_active,"
+        "micro_batch,global_batch,ep,sharding,compile,act_ckpt,notes,step_time_ms\n"
+        "b200,8,8,deepseek-v2,4,128,128,5120,1536,102400,4096,160,6,1,64,8,zero1,megatron+te,selective,"
+        "recompute_modules=mla_up_proj; 2 dense layers; cuda_graph=full_iteration,600\n"
+        "b200,8,8,qwen3-moe,48,32,128,2048,700,151936,4096,128,8,1,64,8,zero1,megatron+te,none,,600\n"
+        "b200,8,8,qwen3-moe,48,32,128,2048,1400,151936,4096,128,8,1,64,8,zero1,megatron+te,none,,600\n"
+        "b200,8,8,nemotron-h-moe,48,32,128,2048,700,151936,4096,128,8,1,64,8,zero1,megatron+te,none,,600\n";
+    static const char *const noted[] = {"n_dense=2, by the notes", "checkpoint=none: ", "cuda_graphs=on, by the notes"};
+    struct mfu_error err = {0};
+    struct mfu_validation *all = validate(text, &err);
+
+    (void)state;
+    assert_non_null(all);
+    for (size_t i = 0; i < 3; i++) {
+        assert_string_equal(all->rows[i].skipped, "");
+        assert_non_null(strstr(all->rows[0].assumed, noted[i]));
+    }
+    assert_true(all->rows[2].predicted_allocated_bytes - all->rows[1].predicted_allocated_bytes
+                > 48. * 128 / 8 * 3 * 2048 * 700 * 6);
+    assert_non_null(strstr(all->rows[3].skipped, "Mamba"));
+    mfu_validation_free(all);
+}
+
 static void image_models_are_read(void **state)
 {
     static const char text[] = "gpu,model,family,img_size,patch,micro_batch,precision,compile,optimizer,samples_per_s\n"
@@ -559,6 +586,7 @@ int main(void)
         cmocka_unit_test(the_year_of_the_libraries_is_read),
         cmocka_unit_test(the_start_of_a_run_is_no_step),
         cmocka_unit_test(software_has_what_its_time_had),
+        cmocka_unit_test(models_with_experts_are_read),
         cmocka_unit_test(image_models_are_read),
         cmocka_unit_test(older_programs_are_refused),
         cmocka_unit_test(contradictions_are_refused),

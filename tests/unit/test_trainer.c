@@ -42,6 +42,77 @@ static void a_trainer_brings_its_overlap_unless_that_is_set(void **state)
     mfu_plan_release(&p);
 }
 
+/* Transformer Engine gives attention to cuDNN from Hopper on, unless a kernel is chosen; PyTorch does not. */
+static void transformer_engine_chooses_its_attention(void **state)
+{
+    static const struct {
+        const char *gpu;
+        bool cudnn;
+    } cards[] = {{"a100-80gb-sxm", false}, {"h100-sxm", true}, {"b200", true}};
+    struct mfu_plan p = {0};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cards / sizeof *cards; i++)
+        for (int k = 0; k < MFU_TRAINER_COUNT; k++) {
+            const struct mfu_trainer *t = &mfu_trainers[k];
+
+            if (t->runtime == MFU_LLMC)
+                continue;
+            plan(&p, cards[i].gpu, "llama-3-8b", (const char *[]){"gpus", "8", "trainer", t->name, NULL});
+            assert_int_equal(p.config.attention, cards[i].cudnn && t->transformer_engine ? MFU_CUDNN : MFU_FLASH);
+            plan(&p, cards[i].gpu, "llama-3-8b",
+                 (const char *[]){"gpus", "8", "trainer", t->name, "attention", "math", NULL});
+            assert_int_equal(p.config.attention, MFU_MATH);
+        }
+    mfu_plan_release(&p);
+}
+
+/* What a token sends once to a rank or node instead of once to each expert there: never more, the same where each
+ * goes elsewhere, and the kernels are the same. */
+static void a_flexible_dispatcher_sends_less(void **state)
+{
+    static const char *const layouts[][2] = {{"8", "2"}, {"8", "8"}, {"32", "32"}};
+    struct mfu_plan p = {0};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+        double bytes[2], busy_s[2];
+
+        for (int flex = 0; flex < 2; flex++) {
+            plan(&p, "h100-sxm", "qwen3-30b-a3b",
+                 (const char *[]){"gpus", layouts[i][0], "ep", layouts[i][1], "moe_dispatcher",
+                                  flex ? "flex" : "alltoall", NULL});
+            bytes[flex] = 0;
+            for (int k = 0; k < p.program.n_launches; k++)
+                if (p.program.launches[k].communicates && p.program.launches[k].collective.op == MFU_ALL_TO_ALL)
+                    bytes[flex] += p.program.launches[k].collective.bytes;
+            busy_s[flex] = p.step.busy_s;
+        }
+        assert_true(bytes[1] > 0 && bytes[1] < bytes[0]);
+        assert_true(bytes[1] > bytes[0] / 8); /* top_k */
+        assert_true(busy_s[1] <= busy_s[0] * (1 + 1e-9));
+    }
+    mfu_plan_release(&p);
+}
+
+/* A graph of all leaves the host nothing of layers, one of attention leaves it the experts. */
+static void graphs_take_what_they_hold_from_the_host(void **state)
+{
+    static const char *const graphs[] = {"off", "attention", "on"};
+    struct mfu_plan p = {0};
+    double last_s = INFINITY;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof graphs / sizeof *graphs; i++) {
+        plan(&p, "b200", "qwen3-30b-a3b",
+             (const char *[]){"gpus", "8", "ep", "8", "zero", "1", "seq", "512", "trainer", "megatron-bridge",
+                              "cuda_graphs", graphs[i], NULL});
+        assert_true(p.step.time_s < last_s);
+        last_s = p.step.time_s;
+    }
+    mfu_plan_release(&p);
+}
+
 /* The more runs beside products the less is in the way; kernels do not change, nor what is sent. */
 static void what_runs_beside_products_is_less_in_the_way(void **state)
 {
@@ -164,6 +235,9 @@ int main(void)
         cmocka_unit_test(checks_take_as_long_as_groups_are_large),
         cmocka_unit_test(every_name_of_a_trainer_is_one_trainer),
         cmocka_unit_test(a_trainer_brings_its_overlap_unless_that_is_set),
+        cmocka_unit_test(transformer_engine_chooses_its_attention),
+        cmocka_unit_test(a_flexible_dispatcher_sends_less),
+        cmocka_unit_test(graphs_take_what_they_hold_from_the_host),
         cmocka_unit_test(what_runs_beside_products_is_less_in_the_way),
         cmocka_unit_test(a_system_scales_all_but_the_host_and_no_single_gpu),
         cmocka_unit_test(a_system_nobody_ran_is_less_sure),

@@ -67,7 +67,9 @@ static struct mfu_attention describe(struct mfu_builder *s, const struct mfu_nod
     for (int i = 1; i <= 2 && a[WINDOW] > 0; i++)
         mfu_compare(s, rows / s->config->batch, i * a[WINDOW]);
     return (struct mfu_attention){
-        .kind = (mask || uneven) && !te ? MFU_MEMEFF : uneven ? MFU_CUDNN : s->config->attention,
+        .kind = (mask || uneven) && !te ? MFU_MEMEFF
+            : uneven                    ? MFU_CUDNN
+                                        : s->config->attention,
         .math = s->numerics.math,
         /* Along a context group each rank meets the keys of all, a part at a time. */
         .sequences = s->config->batch * cp,
