@@ -26,12 +26,19 @@ double mfu_plan_times(const struct mfu_plan *p, const struct mfu_segment *seg)
 
 /* ---- time --------------------------------------------------------------- */
 
+/* Whether graphs replay whole layers: without experts, they do whatever their scope. */
+static bool graphs_all(const struct mfu_plan *p)
+{
+    return p->config.setting[MFU_S_CUDA_GRAPHS] > 0
+        && (p->config.setting[MFU_S_GRAPH_SCOPE] == MFU_GRAPHS_OF_ALL || !(p->program.expert_layers > 0));
+}
+
 /* Host time of one launch; compiled and captured code is cheaper. */
 static double launch_s(const struct mfu_plan *p, enum mfu_phase phase)
 {
     const struct mfu_runtime *r = &mfu_runtimes[p->config.runtime];
 
-    if (p->config.setting[MFU_S_CUDA_GRAPHS] == MFU_GRAPHS_ON && phase != MFU_OPTIMIZER_PHASE)
+    if (graphs_all(p) && phase != MFU_OPTIMIZER_PHASE)
         return p->machine.c[MFU_C_DISPATCH_GRAPH];
     return p->machine.c[phase == MFU_BACKWARD              ? r->dispatch_backward
                             : phase == MFU_OPTIMIZER_PHASE ? r->dispatch_optimizer
@@ -56,9 +63,9 @@ static double host_s(const struct mfu_plan *p, bool backward)
     double layer_s = t->host_layer < MFU_COEFFICIENT_COUNT ? p->machine.c[t->host_layer] : 0;
     double times = 1, experts_s;
 
-    if (layer_s <= 0 || p->config.setting[MFU_S_CUDA_GRAPHS] == MFU_GRAPHS_ON)
+    if (layer_s <= 0 || graphs_all(p))
         return 0;
-    if (p->config.setting[MFU_S_CUDA_GRAPHS] == MFU_GRAPHS_ATTENTION)
+    if (p->config.setting[MFU_S_CUDA_GRAPHS] > 0)
         layer_s = 0;
     if (backward) /* and what of forward runs again */
         times = p->machine.c[MFU_C_HOST_BACKWARD]

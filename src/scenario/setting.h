@@ -82,8 +82,10 @@ struct mfu_error;
       "16-bit weights and gradients with fp32 masters in the optimizer: FSDP's mixed precision, DeepSpeed, apex O2; "  \
       "ZeRO uses this unless "                                                                                         \
       "you set it to off")                                                                                             \
-    X(CUDA_GRAPHS, "cuda_graphs", "", MFU_COUNT, 0, MFU_GRAPHS_COUNT - 1, 0, mfu_graphs_names, "runtime",              \
-      "replay of the step as CUDA graphs, or of layers but their experts (attention)", .keeps_graph = true)            \
+    X(CUDA_GRAPHS, "cuda_graphs", "", MFU_COUNT, 0, 1, 0, mfu_switch_names, "runtime",                                 \
+      "replay of the step as CUDA graphs", .keeps_graph = true)                                                        \
+    X(GRAPH_SCOPE, "cuda_graph_scope", "", MFU_COUNT, 0, MFU_GRAPH_SCOPE_COUNT - 1, 0, mfu_graph_scope_names,          \
+      "runtime", "what CUDA graphs replay: all, or of layers with experts the rest (attention)", .keeps_graph = true)  \
     X(LOSS_CHUNKS, "loss_chunks", "", MFU_COUNT, 1, 4096, 1, NULL, "runtime",                                          \
       "pieces in which head and loss are computed (1: at once)")                                                       \
     X(TRAIN_METRICS, "train_metrics", "", MFU_COUNT, 0, 16, 0, NULL, "runtime",                                        \

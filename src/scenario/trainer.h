@@ -31,14 +31,10 @@ enum mfu_tp_overlap {
 };
 extern const char *const mfu_tp_overlap_names[MFU_TP_OVERLAP_COUNT + 1];
 
-/* What CUDA graphs replay. */
-enum mfu_graphs {
-    MFU_GRAPHS_OFF,
-    MFU_GRAPHS_ON,
-    MFU_GRAPHS_ATTENTION, /* of a layer all but its experts, whose sizes the host learns on the way (Megatron's scope attn) */
-    MFU_GRAPHS_COUNT
-};
-extern const char *const mfu_graphs_names[MFU_GRAPHS_COUNT + 1];
+/* What CUDA graphs replay: a step, or of each layer all but its experts, whose sizes the host learns on the way
+ * (Megatron's scope attn). */
+enum mfu_graph_scope { MFU_GRAPHS_OF_ALL, MFU_GRAPHS_OF_ATTENTION, MFU_GRAPH_SCOPE_COUNT };
+extern const char *const mfu_graph_scope_names[MFU_GRAPH_SCOPE_COUNT + 1];
 
 /* How tokens reach their experts. */
 enum mfu_dispatcher {

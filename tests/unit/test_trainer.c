@@ -84,7 +84,7 @@ static void a_flexible_dispatcher_sends_less(void **state)
                                   flex ? "flex" : "alltoall", NULL});
             bytes[flex] = 0;
             for (int k = 0; k < p.program.n_launches; k++)
-                if (p.program.launches[k].communicates && p.program.launches[k].collective.op == MFU_ALL_TO_ALL)
+                if (p.program.launches[k].communicates && p.program.launches[k].collective.kind == MFU_ALL_TO_ALL)
                     bytes[flex] += p.program.launches[k].collective.bytes;
             busy_s[flex] = p.step.busy_s;
         }
@@ -98,7 +98,7 @@ static void a_flexible_dispatcher_sends_less(void **state)
 /* A graph of all leaves the host nothing of layers, one of attention leaves it the experts. */
 static void graphs_take_what_they_hold_from_the_host(void **state)
 {
-    static const char *const graphs[] = {"off", "attention", "on"};
+    static const char *const graphs[][2] = {{"off", "all"}, {"on", "attention"}, {"on", "all"}};
     struct mfu_plan p = {0};
     double last_s = INFINITY;
 
@@ -106,7 +106,7 @@ static void graphs_take_what_they_hold_from_the_host(void **state)
     for (size_t i = 0; i < sizeof graphs / sizeof *graphs; i++) {
         plan(&p, "b200", "qwen3-30b-a3b",
              (const char *[]){"gpus", "8", "ep", "8", "zero", "1", "seq", "512", "trainer", "megatron-bridge",
-                              "cuda_graphs", graphs[i], NULL});
+                              "cuda_graphs", graphs[i][0], "cuda_graph_scope", graphs[i][1], NULL});
         assert_true(p.step.time_s < last_s);
         last_s = p.step.time_s;
     }

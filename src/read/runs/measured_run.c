@@ -91,7 +91,8 @@ static const struct said {
     {"paged_adamw", NULL, NULL, "an optimizer whose states are paged", false},
     {"keeps logits", "keep_logits", "1", NULL, false}, {"logits kept", "keep_logits", "1", NULL, false},
     {"cuda_graph=full_iteration", "cuda_graphs", "on", NULL, false},
-    {"cuda_graph=transformer_engine/attn", "cuda_graphs", "attention", NULL, false}, {"uses tf32", "precision", "tf32", NULL, false}, {"fused ops", "runtime", "fused", NULL, false},
+    {"cuda_graph=transformer_engine/attn", "cuda_graphs", "on", NULL, false},
+    {"cuda_graph=transformer_engine/attn", "cuda_graph_scope", "attention", NULL, false}, {"uses tf32", "precision", "tf32", NULL, false}, {"fused ops", "runtime", "fused", NULL, false},
 };
 // clang-format on
 
