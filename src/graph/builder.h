@@ -19,7 +19,7 @@ struct mfu_error;
 struct mfu_base_row;
 struct mfu_layer;
 
-#define MFU_SAVED 12 /* results that one operation keeps for backward, at most */
+#define MFU_SAVED 24 /* results that one operation keeps for backward, at most */
 #define MFU_NO_VIEW (-1)
 #define MFU_TOKENS_IN (-1) /* an embedding's input: token indices */
 

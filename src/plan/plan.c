@@ -441,19 +441,30 @@ void mfu_plan_settle(struct mfu_plan *p)
     mfu_plan_memory_spread(p);
 }
 
+static bool has(const struct mfu_model *m, unsigned trait)
+{
+    for (int i = 0; trait && i < m->n_ops; i++)
+        if (m->ops[i].primitive->traits & trait)
+            return true;
+    return trait == 0;
+}
+
 const char *mfu_plan_left_out(const struct mfu_plan *p, size_t i)
 {
     static const struct {
         enum mfu_setting_id id;
         const char *what;
+        unsigned trait; /* of some operation; 0: of any */
     } all[] = {
-        {MFU_S_CP, "cp: how much of the ring hides; it is taken to be half"},
-        {MFU_S_EP, "ep: experts that get more tokens than others"},
-        {MFU_S_PP, "pp: the host's waits between microbatches; memory block by block"},
+        {MFU_S_CP, "cp: how much of the ring hides; it is taken to be half", 0},
+        {MFU_S_EP, "ep: experts that get more tokens than others", 0},
+        {MFU_S_PP, "pp: the host's waits between microbatches; memory block by block", 0},
+        {MFU_S_CP, "cp: states that pass from one part of a sequence to the next", MFU_PASSES_STATES},
+        {MFU_S_TP, "tp: a scan that is split by heads; each rank computes all of it", MFU_PASSES_STATES},
     };
 
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
-        if (p->config.setting[all[k].id] > 1 && i-- == 0)
+        if (p->config.setting[all[k].id] > 1 && has(p->config.model, all[k].trait) && i-- == 0)
             return all[k].what;
     if (p->scenario.not_modelled[0] && i-- == 0)
         return p->scenario.not_modelled;

@@ -272,6 +272,14 @@ def cases():
     yield row("nanogpt-12-amp", "nanogpt", batch=12, seq=1024, accum=5, **dict(loop="keep"))
     yield row("nanogpt-medium-pure", "nanogpt", batch=4, seq=1024, dims="n_layer=24 n_head=16 n_embd=1024",
               **dict(loop="keep"), **pure)
+    # ---- state spaces
+    yield row("mamba2-amp", "mamba2")
+    yield row("mamba2-pure", "mamba2", **pure)
+    yield row("mamba2-amp-ckpt", "mamba2", **ckpt)
+    yield row("mamba2-fp32", "mamba2", batch=4, seq=256, precision="fp32")
+    yield row("mamba2-groups-pure", "mamba2-groups", batch=4, seq=1024, **pure)
+    yield row("mamba2-groups-amp", "mamba2-groups", batch=4, seq=1024)
+    yield row("mamba2-groups-pure-ckpt", "mamba2-groups", batch=4, seq=1024, **pure, **ckpt)
     # ---- torchvision
     small = "n_layer=6"
     for b, more in ((32, {}), (16, pure), (32, ckpt), (8, dict(precision="fp32")), (32, comp),

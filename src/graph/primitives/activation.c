@@ -13,12 +13,12 @@
 #include "graph/builder.h"
 
 enum { KIND };
-enum { GELU, GELU_TANH, SILU, RELU, TANH, SCALE, GELU_NEW, COPY, CLAMP, SILU_PARTS };
+enum { GELU, GELU_TANH, SILU, RELU, TANH, SCALE, GELU_NEW, COPY, CLAMP, SILU_PARTS, FP32, AS_WEIGHT };
 enum { SAVED_HALF, SAVED_X, SAVED_TANH, SAVED_FACTOR }; /* of gelu_new */
-static const char *const kinds[] = {"gelu",     "gelu_tanh", "silu",  "relu",       "tanh", "scale",
-                                    "gelu_new", "copy",      "clamp", "silu_parts", NULL};
-static const double forward_flops[] = {10, 12, 5, 1, 6, 1, 14, 0, 2, 6},
-                    backward_flops[] = {20, 24, 9, 1, 3, 1, 12, 0, 1, 7};
+static const char *const kinds[] = {"gelu", "gelu_tanh", "silu",       "relu", "tanh",      "scale", "gelu_new",
+                                    "copy", "clamp",     "silu_parts", "fp32", "as_weight", NULL};
+static const double forward_flops[] = {10, 12, 5, 1, 6, 1, 14, 0, 2, 6, 0, 0},
+                    backward_flops[] = {20, 24, 9, 1, 3, 1, 12, 0, 1, 7, 0, 0};
 
 static double shape(const struct mfu_operation *op)
 {
@@ -100,6 +100,10 @@ static void forward(struct mfu_builder *s, int index)
         silu_parts_forward(s, n, x);
         return;
     }
+    if (kind == FP32 || kind == AS_WEIGHT) { /* a change of type, or nothing */
+        n->out = mfu_emit_cast(s, x, kind == FP32 ? MFU_F32 : s->numerics.weight);
+        return;
+    }
     n->out = mfu_emit_pointwise(s, "", mfu_view_type(s, x), forward_flops[kind], x, MFU_NO_VIEW, MFU_NO_VIEW);
     if (kind != SCALE && kind != COPY)
         mfu_node_save(s, n, kind == TANH || kind == RELU ? n->out : x);
@@ -119,6 +123,10 @@ static void backward(struct mfu_builder *s, int index)
         silu_parts_backward(s, n);
         return;
     }
+    if (kind == FP32 || kind == AS_WEIGHT) {
+        mfu_grad_add(s, n, 0, n->gradient);
+        return;
+    }
     mfu_grad_add(s, n, 0,
                  mfu_emit_pointwise(s, "grad", mfu_view_type(s, n->gradient), backward_flops[kind], n->gradient, saved,
                                     MFU_NO_VIEW));
@@ -130,8 +138,8 @@ const struct mfu_primitive mfu_primitive_activation = {
     .attributes =
         {[KIND] =
              {"kind", NULL, kinds,
-              "gelu, gelu_tanh, silu, relu, tanh, scale (by a constant), gelu_new, copy (to another layout), clamp or "
-              "silu_parts"}},
+              "gelu, gelu_tanh, silu, relu, tanh, scale (by a constant), gelu_new, copy (to another layout), clamp, "
+              "silu_parts, fp32 or as_weight (in that type)"}},
     .least_inputs = 1,
     .most_inputs = 1,
     .traits = MFU_ELEMENTWISE | MFU_CHEAP,

@@ -15,7 +15,7 @@
 
 #include "graph/builder.h"
 
-enum { WIDTH, TAPS, STRIDE, GROUPS, BIAS, CHANNELS, POSITIONS, CHANNELS_LAST };
+enum { WIDTH, TAPS, STRIDE, GROUPS, BIAS, CHANNELS, POSITIONS, CHANNELS_LAST, CAUSAL };
 enum { SAVED_INPUT, SAVED_WEIGHT };
 
 static double shape(const struct mfu_operation *op)
@@ -84,11 +84,17 @@ static int input(struct mfu_builder *s, struct mfu_node *n)
     return mfu_autocast(s, mfu_tensor_new(s, rows, columns, s->numerics.weight, MFU_PART_ACTIVATIONS));
 }
 
+/* Positions that are computed after the ends of sequences: torch pads both ends. */
+static double past(const struct mfu_builder *s, const struct mfu_node *n)
+{
+    return n->op->attribute[CAUSAL] > 0 ? s->config->batch * (n->op->attribute[TAPS] - 1) : 0;
+}
+
 static void forward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
     int x = input(s, n), w = mfu_node_weight(s, n, 0);
-    double rows = ceil(mfu_view_rows(s, x) / n->op->attribute[STRIDE]), width = n->op->attribute[WIDTH];
+    double rows = ceil(mfu_view_rows(s, x) / n->op->attribute[STRIDE]) + past(s, n), width = n->op->attribute[WIDTH];
     double in = channels(n->op), k = in / n->op->attribute[GROUPS] * n->op->attribute[TAPS];
     struct mfu_kernel g;
 
@@ -104,12 +110,30 @@ static void forward(struct mfu_builder *s, int index)
                 bytes(s, fmin(mfu_view_rows(s, x), rows * n->op->attribute[TAPS]), in) + bytes(s, k, width),
                 bytes(s, rows, width));
     mfu_emit_kernel(s, &g, "", 0, 2, (int[]){x, w}, 1, &n->out);
+    if (past(s, n) > 0)
+        n->out = mfu_view_slice(s, n->out, rows - past(s, n), width);
+}
+
+/* The gradient of all positions that were computed. */
+static int backward_input(struct mfu_builder *s, const struct mfu_node *n)
+{
+    int g = mfu_autocast(s, n->gradient), all;
+
+    if (past(s, n) == 0)
+        return g;
+    all = mfu_tensor_new(s, mfu_view_rows(s, g) + past(s, n), mfu_view_columns(s, g), mfu_view_type(s, g),
+                         MFU_PART_ACTIVATIONS);
+    mfu_emit(s,
+             &(struct mfu_emission){
+                 .suffix = "pad", .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_MAP, .launches = 2},
+             1, &g, 1, &all);
+    return all;
 }
 
 static void backward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
-    int x = n->saved[SAVED_INPUT], w = n->saved[SAVED_WEIGHT], g = mfu_autocast(s, n->gradient), dx, dw;
+    int x = n->saved[SAVED_INPUT], w = n->saved[SAVED_WEIGHT], g = backward_input(s, n), dx, dw;
     double rows = mfu_view_rows(s, g), width = n->op->attribute[WIDTH], groups = n->op->attribute[GROUPS];
     double in = channels(n->op), k = in / groups * n->op->attribute[TAPS];
     double all = bytes(s, mfu_view_rows(s, x), in) + bytes(s, rows, width) + bytes(s, k, width);
@@ -147,6 +171,8 @@ const struct mfu_primitive mfu_primitive_conv = {
             [CHANNELS] = {"channels", "3", NULL, "of raw input"},
             [POSITIONS] = {"positions", "0", NULL, "of raw input, in a sample"},
             [CHANNELS_LAST] = {"channels_last", "1", NULL, "whether a position's channels lie beside each other"},
+            [CAUSAL] = {"causal", "0", NULL,
+                        "whether a window ends at its position: the positions after the last are cut off"},
         },
     .most_inputs = 1,
     .traits = MFU_MULTIPLIES,
