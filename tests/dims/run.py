@@ -7,7 +7,7 @@ taken away, and its value written where it was used: what is planned stays the s
 import glob, json, os, re, subprocess, sys, tempfile
 
 PROGRAM, DATA = (os.path.abspath(p) for p in sys.argv[1:3])
-ASSUMED = {"attention": {"heads": "n_head", "kv_heads": "n_kv_head", "head_dim": "head_dim"}, "sinks": {"heads": "n_head"},
+ASSUMED = {"scan": {"heads": "n_head", "head_dim": "head_dim"}, "attention": {"heads": "n_head", "kv_heads": "n_kv_head", "head_dim": "head_dim"}, "sinks": {"heads": "n_head"},
            "route": {"experts": "n_experts", "top_k": "top_k"}, "combine": {"top_k": "top_k"}}
 # Still known by name: which attention there is, is chosen by them (scenario/scenario.c).
 BY_NAME = ("seq", "head_dim", "attn_softcap", "math_attention")

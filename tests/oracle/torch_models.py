@@ -272,6 +272,11 @@ def cases():
     yield row("nanogpt-12-amp", "nanogpt", batch=12, seq=1024, accum=5, **dict(loop="keep"))
     yield row("nanogpt-medium-pure", "nanogpt", batch=4, seq=1024, dims="n_layer=24 n_head=16 n_embd=1024",
               **dict(loop="keep"), **pure)
+    # ---- DINOv2
+    for m in ("dinov2", "dinov2-swiglu"):
+        yield row(f"{m}-amp", m, batch=32, seq="")
+        yield row(f"{m}-pure", m, batch=32, seq="", **pure)
+        yield row(f"{m}-amp-ckpt", m, batch=32, seq="", **ckpt)
     # ---- state spaces
     yield row("mamba2-amp", "mamba2")
     yield row("mamba2-pure", "mamba2", **pure)
