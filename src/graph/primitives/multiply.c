@@ -32,6 +32,8 @@ static void backward(struct mfu_builder *s, int index)
         if (mfu_wants_gradient(s, n, i))
             d[i] = mfu_emit_pointwise(s, i ? "grad_b" : "grad_a", type, 1, n->gradient, n->saved[1 - i], MFU_NO_VIEW);
     mfu_tensor_extend(s, d[0]);
+    for (int i = 0; i < 2; i++) /* what is saved goes when both are made */
+        mfu_tensor_extend(s, n->saved[i]);
     for (int i = 1; i >= 0; i--)
         mfu_grad_add(s, n, i, d[i]);
 }
