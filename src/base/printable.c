@@ -149,6 +149,14 @@ static bool keep_place(struct filter *f, bool last)
     return true;
 }
 
+/* Whether the first `n` characters that are held are somebody's name for a thing: quoted, or a part of a path. */
+static bool is_named(const struct filter *f, size_t n)
+{
+    char next = n < f->n_word ? f->word[n] : ' ', after = n + 1 < f->n_word ? f->word[n + 1] : ' ';
+
+    return (f->before && strchr("/'\"", f->before)) || next == '/' || (next == '.' && is_of_word(after));
+}
+
 /* Writes the first word or character that is held; false: it may go on. */
 static bool let_go(struct filter *f, bool last)
 {
@@ -161,9 +169,9 @@ static bool let_go(struct filter *f, bool last)
 
         if (memcmp(w->ours, f->word, same) != 0)
             continue;
-        if (f->n_word <= n && !last)
+        if (f->n_word <= n + (f->n_word > n && f->word[n] == '.') && !last)
             return false;
-        if (f->n_word >= n && (f->n_word == n || !is_of_word(f->word[n])))
+        if (f->n_word >= n && (f->n_word == n || !is_of_word(f->word[n])) && !is_named(f, n))
             found = w;
     }
     if (!found) {

@@ -48,7 +48,7 @@ struct mfu_word {
 
 /* A stream that writes to `to` what is safe of what is written to it; unlike
  * `to` it has no descriptor.  `*how` is read at every write, and so is `*words`: whole words that are
- * exchanged, but in columns, whose gaps keep their place.  `words` or `*words` may be NULL.  Closing it
+ * exchanged, but not behind a quote or in a path, which are somebody's names; in columns, whose gaps keep their place.  `words` or `*words` may be NULL.  Closing it
  * leaves `to` open.  NULL: out of memory. */
 FILE *mfu_safe_stream(FILE *to, const enum mfu_safe *how, const struct mfu_word *const *words);
 

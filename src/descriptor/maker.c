@@ -18,6 +18,8 @@ static const struct mfu_word amd[] = {
     {"DCGM SM_ACTIVE", "RDC SM_ACTIVE (VALU)"},
     {"DCGM DRAM_ACTIVE", "RDC EVAL_MEM_R_BW, _W_BW"},
     {"nvidia-smi, NVML", "amd-smi umc_activity"},
+    {"nvidia-smi utilization.gpu", "amd-smi gfx_activity"},
+    {"nvidia-smi --query-gpu", "nvidia-smi --query-gpu"}, /* a command line: amd-smi has others */
     {"CUDA out of memory", "HIP out of memory"},
     {"CUDA context", "HIP context"},
     {"CUDA kernels", "HIP kernels"},
@@ -31,6 +33,7 @@ static const struct mfu_word amd[] = {
     {"DCGM's", "RDC's"},
     {"DCGM", "RDC"},
     {"NVML", "AMD SMI"},
+    {"nvlink-mesh", "xGMI mesh"},
     {"NVLinks", "xGMI links"},
     {"NVLink", "xGMI"},
     {"NCCL", "RCCL"},
@@ -51,6 +54,8 @@ static const struct mfu_word apple[] = {
     {"DCGM SM_ACTIVE", "no counter"},
     {"DCGM DRAM_ACTIVE", "no counter"},
     {"nvidia-smi, NVML", "no counter"},
+    {"nvidia-smi utilization.gpu", "powermetrics"},
+    {"nvidia-smi --query-gpu", "nvidia-smi --query-gpu"},
     {"CUDA out of memory", "MPS backend out of memory"},
     {"CUDA context", "Metal context"},
     {"CUDA kernels", "Metal kernels"},
@@ -68,9 +73,9 @@ static const struct mfu_word apple[] = {
 };
 
 static const struct mfu_maker makers[] = {
-    {"NVIDIA", NULL},
-    {"AMD", amd},
-    {"Apple", apple},
+    {"NVIDIA", MFU_CUDA, NULL},
+    {"AMD", MFU_ROCM, amd},
+    {"Apple", MFU_METAL, apple},
 };
 
 const struct mfu_maker *mfu_maker(const struct mfu_gpu *g)

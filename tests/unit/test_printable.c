@@ -134,6 +134,8 @@ static void words_are_exchanged(void **state)
         {"nvidia-smi total    192\n", "amd-smi total       192\n"},
         {"warps of SM         32\n", "wavefronts of CU    32\n"},
         {"warps  32\nwarps  32\n", "wavefronts 32\nwavefronts 32\n"},
+        {"wrote /tmp/SM/SM.json, SM.yaml and SM/x: SM.\n", "wrote /tmp/SM/SM.json, SM.yaml and SM/x: CU.\n"},
+        {"called 'SM', of SM's\n", "called 'SM', of CU's\n"},
         {"SM \033[1mSM\033[0m \u00d7 SM\n", "CU \033[1mCU\033[0m \u00d7 CU\n"},
     };
 
