@@ -6,19 +6,21 @@
  * are read by its aliases.  What the fields mean is at struct
  * mfu_attention_row (kernel/attention_kind.h).
  *
- * Sources: PyTorch's sdp_utils.cpp, FlashAttention's and cuDNN's release notes.
+ * Sources: PyTorch's sdp_utils.cpp (of ROCm: flash and memory-efficient attention, by AOTriton), its attention.cpp
+ * (of MPS: the parts, wherever a gradient is wanted), FlashAttention's and cuDNN's release notes.
  */
 #ifndef MFU_ATTENTION_KINDS_H
 #define MFU_ATTENTION_KINDS_H
 
 /* X(argument, identifier, name, title, fields) */
 #define MFU_FUSED_ATTENTION_KINDS(X, argument)                                                                         \
-    X(argument, FLASH1, "flash1", "FlashAttention 1", .tiles = MFU_TILES_FLASH, .launches_backward = 3,                \
-      .most_head_dim = 256, .least_capability = 7.5, .lacking = "FlashAttention needs compute capability 7.5")         \
-    X(argument, TRITON, "triton", "attention written in Triton (FlashAttention 1's algorithm)",                        \
+    X(argument, FLASH1, "flash1", "FlashAttention 1", .on_rocm = true, .tiles = MFU_TILES_FLASH,                       \
+      .launches_backward = 3, .most_head_dim = 256, .least_capability = 7.5,                                           \
+      .lacking = "FlashAttention needs compute capability 7.5")                                                        \
+    X(argument, TRITON, "triton", "attention written in Triton (FlashAttention 1's algorithm)", .on_rocm = true,       \
       .tiles = MFU_TILES_FLASH, .launches_backward = 3, .most_head_dim = 256, .least_capability = 7.5,                 \
       .lacking = "FlashAttention needs compute capability 7.5")                                                        \
-    X(argument, FLASH, "flash", "FlashAttention 2", .tiles = MFU_TILES_FLASH, .launches_backward = 3,                  \
+    X(argument, FLASH, "flash", "FlashAttention 2", .on_rocm = true, .tiles = MFU_TILES_FLASH, .launches_backward = 3, \
       .keeps_layout = true, .most_head_dim = 256, .head_step = 8, .least_capability = 8.0,                             \
       .lacking = "it needs compute capability 8.0 (Ampere)", .preference = 3,                                          \
       .aliases = "flash2 flash-attn flash-attention flash-attention-2 flash_attention_2", .stands_for = "te-flash")    \
@@ -26,7 +28,7 @@
       .most_head_dim = 256, .least_capability = 9.0, .below_capability = 10.0,                                         \
       .lacking = "FlashAttention 3 is written for Hopper (compute capability 9.0)",                                    \
       .aliases = "flash-attention-3 flash_attention_3")                                                                \
-    X(argument, MEMEFF, "memeff", "memory-efficient attention (CUTLASS)", .tiles = MFU_TILES_MEMEFF,                   \
+    X(argument, MEMEFF, "memeff", "memory-efficient attention (CUTLASS)", .on_rocm = true, .tiles = MFU_TILES_MEMEFF,  \
       .launches_backward = 3, .registers = 128, .any_precision = true, .preference = 1, .stands_for = "xformers")      \
     X(argument, CUDNN, "cudnn", "cuDNN's fused attention", .tiles = MFU_TILES_FLASH_OR_HOPPER, .launches_backward = 3, \
       .most_head_dim = 256, .least_capability = 8.0, .lacking = "it needs compute capability 8.0 (Ampere)",            \

@@ -11,8 +11,12 @@
 
 struct mfu_gpu;
 
+/* What PyTorch runs its cards by. */
+enum mfu_software { MFU_CUDA, MFU_ROCM, MFU_METAL };
+
 struct mfu_maker {
     const char *vendor; /* "AMD", as the files say it */
+    enum mfu_software software;
     const struct mfu_word *words;
 };
 

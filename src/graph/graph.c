@@ -237,8 +237,12 @@ struct mfu_size_change mfu_graph_change(const struct mfu_config *from, const str
         : what == 1u << MFU_SIZES_BY_SEQ                         ? MFU_SIZES_BY_SEQ
         : what == 1u << MFU_SIZES_BY_DP                          ? MFU_SIZES_BY_DP
                                                                  : MFU_SIZES_BY_NONE;
-    struct mfu_size_change change = {by, size_variable(from, by), size_variable(to, by)};
+    struct mfu_size_change change = {.by = by};
 
+    if (by == MFU_SIZES_BY_NONE)
+        return change; /* the model of `from` may be gone */
+    change.from = size_variable(from, by);
+    change.to = size_variable(to, by);
     if (!(change.from > 0 && change.to > 0 && change.from != change.to)
         || mfu_checkpoints[to->checkpoint].by_budget /* another size, other choices */
         || mfu_config_fused_softmax(from) != mfu_config_fused_softmax(to))

@@ -9,6 +9,7 @@
 
 #include "descriptor/attention_kinds.h"
 #include "descriptor/coefficient.h"
+#include "descriptor/maker.h"
 
 /* Tiles of the thread blocks (kernel/grid.c). */
 enum mfu_tiles { MFU_TILES_NONE, MFU_TILES_FLASH, MFU_TILES_HOPPER, MFU_TILES_FLASH_OR_HOPPER, MFU_TILES_MEMEFF };
@@ -21,6 +22,7 @@ struct mfu_attention_row {
     bool any_precision;      /* runs in fp32 and TF32, too; else 16 bits are needed */
     bool any_scores;         /* scores pass through memory, where a model may cap them */
     bool in_c_programs;      /* llm.c has it */
+    bool on_rocm;            /* a fused one: PyTorch has it for AMD's cards, too; Metal's have none that trains */
     bool keeps_layout;       /* its result lies in memory as q does */
     double most_head_dim;    /* 0: any */
     double head_step;        /* PyTorch pads heads to multiples of this; 0: any width */
@@ -44,12 +46,12 @@ struct mfu_attention_needs {
     bool half;         /* the operands have 16 bits or fewer */
     double head_dim;   /* NAN: the model has no heads */
     double capability; /* compute capability of the GPU */
-    bool softcap;      /* the model caps its scores */
-    bool parts_only;   /* its code knows no fused attention */
-    bool grouped;      /* fewer key and value heads than query heads */
-    bool
-        te; /* the program is known to let Transformer Engine choose (NVIDIA/TransformerEngine, get_attention_backend) */
-    bool c_program; /* the runtime brings its own kernels (llm.c) */
+    enum mfu_software software;
+    bool softcap;    /* the model caps its scores */
+    bool parts_only; /* its code knows no fused attention */
+    bool grouped;    /* fewer key and value heads than query heads */
+    bool te;         /* the program lets Transformer Engine choose (TransformerEngine, get_attention_backend) */
+    bool c_program;  /* the runtime brings its own kernels (llm.c) */
 };
 
 /* NULL if the kind can do it, else why not, a sentence. */

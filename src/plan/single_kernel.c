@@ -157,7 +157,11 @@ static void norm(struct study *s)
 static struct mfu_attention_needs needs_of(const struct study *s)
 {
     return (struct mfu_attention_needs){
-        .half = element_bytes[s->dtype] <= 2, .head_dim = s->r->size[3], .capability = s->gpu->compute_capability};
+        .half = element_bytes[s->dtype] <= 2,
+        .head_dim = s->r->size[3],
+        .capability = s->gpu->compute_capability,
+        .software = mfu_maker(s->gpu)->software,
+    };
 }
 
 static void then(struct study *s, struct mfu_kernel k)

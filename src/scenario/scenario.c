@@ -430,6 +430,7 @@ static struct mfu_attention_needs attention_needs(const struct mfu_config *c)
         .half = mfu_precisions[c->precision].half,
         .head_dim = mfu_config_dim(c, "head_dim"),
         .capability = c->gpu ? c->gpu->compute_capability : 8.0,
+        .software = c->gpu ? mfu_maker(c->gpu)->software : MFU_CUDA,
         .softcap = mfu_config_dim(c, "attn_softcap") > 0,
         .parts_only = mfu_config_dim(c, "math_attention") > 0,
         .grouped = mfu_config_dim(c, "n_kv_head") < mfu_config_dim(c, "n_head"),
