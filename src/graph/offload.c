@@ -124,6 +124,11 @@ static int next_layer(const struct mfu_program *p, int k)
     return k < p->n_segments && p->segments[k].layer && p->segments[k].phase == p->segments[k - 1].phase ? k : -1;
 }
 
+static bool follows_layer(const struct mfu_program *p, int k)
+{
+    return k > 0 && p->segments[k - 1].layer && next_layer(p, k - 1) == k;
+}
+
 /* The number-th trip of a segment, or its last; -1: it has none. */
 static int trip_of(const struct offloader *x, int segment, int number)
 {
@@ -180,16 +185,21 @@ static void find_ends(struct offloader *x, int forward_end)
 
 /* ---- the way back ---------------------------------------------------------- */
 
-/* Whether what the first kernel of a layer's backward needs, `first` bytes, is fetched in the layer before it.  Of several layers
- * that are counted each fetches as much for the one behind it, or none does. */
+/* Whether what the first kernel of a layer's backward needs, `first` bytes, is fetched in the layer before it.  Of
+ * several layers that are counted each fetches as much for the one behind it, or none does. */
 static bool receives(const struct offloader *x, const double *first, int k)
 {
     const struct mfu_program *p = x->p;
-    int next = next_layer(p, k);
 
-    if (k == 0 || !(first[k] > 0) || next_layer(p, k - 1) != k || !p->segments[k - 1].layer)
+    if (!(first[k] > 0) || !follows_layer(p, k))
         return false;
-    return p->segments[k].repeat == 1 || (next >= 0 && first[next] == first[k] && receives(x, first, next));
+    for (int before = k - 1; p->segments[before].repeat > 1; before--)
+        if (first[before] != first[k] || !follows_layer(p, before))
+            return false;
+    for (int next; p->segments[k].repeat > 1; k = next)
+        if ((next = next_layer(p, k)) < 0 || first[next] != first[k])
+            return false;
+    return true;
 }
 
 static int by_use(const void *a, const void *b)
