@@ -40,7 +40,8 @@ struct trace {
         };
         struct events lists[LISTS];
     };
-    double begin, end; /* of the step, on the host */
+    double begin, end;       /* of the step, on the host */
+    double backward, behind; /* where backward begins in it and ends; not in order: nowhere */
     struct event **by_id, **by_correlation;
 };
 _Static_assert(sizeof((struct trace *)NULL)->lists == offsetof(struct trace, autograd) + sizeof(struct events),
@@ -250,19 +251,24 @@ static const char *join(struct mfu_arena *arena, const json_t *list)
     return keep_text(arena, text);
 }
 
-/* Backward is where autograd's engine runs; what comes after it belongs to the optimizer. */
-static int phase_of(const struct trace *t, double at)
+/* Backward is where autograd's engine runs. */
+static void find_backward(struct trace *t)
 {
-    double first = INFINITY, last = -INFINITY;
-
+    t->backward = INFINITY;
+    t->behind = -INFINITY;
     for (size_t i = 0; i < t->autograd.n; i++)
         if (t->autograd.list[i].begin >= t->begin && t->autograd.list[i].end <= t->end) {
-            first = fmin(first, t->autograd.list[i].begin);
-            last = fmax(last, t->autograd.list[i].end);
+            t->backward = fmin(t->backward, t->autograd.list[i].begin);
+            t->behind = fmax(t->behind, t->autograd.list[i].end);
         }
-    if (!(first < last))
+}
+
+/* What comes after backward belongs to the optimizer. */
+static int phase_of(const struct trace *t, double at)
+{
+    if (!(t->backward < t->behind))
         return -1;
-    return at < first ? MFU_FORWARD : at <= last ? MFU_BACKWARD : MFU_OPTIMIZER_PHASE;
+    return at < t->backward ? MFU_FORWARD : at <= t->behind ? MFU_BACKWARD : MFU_OPTIMIZER_PHASE;
 }
 
 /* ---- the step ---------------------------------------------------------------------------- */
@@ -301,7 +307,7 @@ static void explain(const struct trace *t, struct mfu_kineto *k, double begin, c
     double late = launch ? fmin(e->begin, fmax(begin, launch->begin)) : begin, loader = 0, host;
     enum mfu_gap_cause cause = MFU_GAP_HOST;
 
-    for (size_t i = 0; i < t->waits.n; i++) {
+    for (size_t i = 0; i < t->waits.n && t->waits.list[i].begin < e->begin; i++) {
         const struct event *w = &t->waits.list[i];
 
         if (starts(w->name, "enumerate"))
@@ -333,7 +339,7 @@ static void find_gaps(const struct trace *t, struct mfu_kineto *k, const struct 
         k->busy_s += fmax(0, e->end - fmax(end, e->begin));
         end = fmax(end, e->end);
     }
-    for (size_t i = 0; i < n; i++) { /* collectives, less what computes beside them */
+    for (size_t i = 0, from = 0; i < n; i++) { /* collectives, less what computes beside them */
         const struct event *e = in_step[i];
         double alone;
 
@@ -342,7 +348,9 @@ static void find_gaps(const struct trace *t, struct mfu_kineto *k, const struct 
         alone = e->end - fmax(e->begin, talking);
         talking = fmax(talking, e->end);
         computing = e->begin;
-        for (size_t j = 0; j < n && in_step[j]->begin < e->end; j++)
+        while (in_step[from]->end <= e->begin && from < i) /* beside none that is to come, either */
+            from++;
+        for (size_t j = from; j < n && in_step[j]->begin < e->end; j++)
             if (!is_collective(in_step[j]) && in_step[j]->end > computing) {
                 alone -= overlap(fmax(computing, in_step[j]->begin), in_step[j]->end, e->begin, e->end);
                 computing = fmax(computing, in_step[j]->end);
@@ -366,6 +374,7 @@ static int take_step(struct trace *t, struct mfu_kineto *k)
         free(in_step);
         return -1;
     }
+    find_backward(t);
     for (size_t i = 0; i < t->kernels.n; i++) {
         const struct event *e = &t->kernels.list[i],
                            *launch =
