@@ -152,7 +152,7 @@ void mfu_count_rank(struct mfu_builder *s)
         bool unit = s->unit_section == sec->name;
 
         for (int i = sec->first; i < sec->first + sec->count; i++)
-            for (int frozen = 0; frozen <= (still > 0) && !s->left_out[i] && s->operations[i].primitive->params;
+            for (int frozen = 0; frozen <= (still > 0 ? 1 : 0) && !s->left_out[i] && s->operations[i].primitive->params;
                  frozen++) {
                 struct mfu_op_size z = mfu_op_size(s, i, mfu_shares_weight(s, i) && shares_here(s, i), frozen > 0);
                 double times = frozen ? still : all - still;

@@ -391,9 +391,12 @@ static void a_faster_gpu_is_never_slower(void **unused)
 
         next(&s, &p);
         /* Where the host is late, a phase's kernels are stretched in proportion to their own seconds. Those that wait
-         * for memory get shorter on a faster GPU and others do not: the moments when gradients are ready move. */
+         * for memory get shorter on a faster GPU and others do not: the moments when gradients are ready, and when
+         * weights are needed that come from the host, move. */
         if (p.config.ranks > 1)
             within = fmax(within, 0.002);
+        if (p.config.setting[MFU_S_OFFLOAD_PARAMS] > 0)
+            within = fmax(within, 0.01);
         gpu = arithmetic && bandwidth ? *s.gpu : with_steady_clocks(s.gpu);
         other = faster_than(&gpu, arithmetic ? factor : 1, bandwidth ? factor : 1);
         s.gpu = &gpu;

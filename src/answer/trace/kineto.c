@@ -348,7 +348,7 @@ static void find_gaps(const struct trace *t, struct mfu_kineto *k, const struct 
         alone = e->end - fmax(e->begin, talking);
         talking = fmax(talking, e->end);
         computing = e->begin;
-        while (in_step[from]->end <= e->begin && from < i) /* beside none that is to come, either */
+        while (from < i && in_step[from]->end <= e->begin) /* beside none that is to come, either */
             from++;
         for (size_t j = from; j < n && in_step[j]->begin < e->end; j++)
             if (!is_collective(in_step[j]) && in_step[j]->end > computing) {
