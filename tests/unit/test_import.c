@@ -616,6 +616,33 @@ static void axolotl_and_llama_factory_are_understood(void **state)
     done();
 }
 
+/* peft's prepare_model_for_kbit_training makes the rest fp32; no program that reads a file leaves it so. */
+static void the_rest_of_a_quantised_base_stays_as_the_program_has_it(void **state)
+{
+    static const struct {
+        const char *text;
+        double adapters_half;
+    } of[] = {
+        {"base_model: NousResearch/Meta-Llama-3-8B\nadapter: qlora\nload_in_4bit: true\nlora_r: 32\n"
+         "micro_batch_size: 2\nbf16: auto\n",
+         0},
+        {"model_name_or_path: Qwen/Qwen2.5-1.5B\nfinetuning_type: lora\nquantization_bit: 4\nlora_rank: 8\n"
+         "per_device_train_batch_size: 1\nbf16: true\n",
+         0},
+        {"model_name_or_path: Qwen/Qwen2.5-1.5B\nuse_peft: true\nload_in_4bit: true\n"
+         "per_device_train_batch_size: 1\nbf16: true\n",
+         1},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof of / sizeof of[0]; i++) {
+        read_as("a.yml", of[i].text, "huggingface", NULL);
+        assert_near(setting(MFU_S_FP32_REST), 0, 0);
+        assert_near(setting(MFU_S_LORA_DTYPE), of[i].adapters_half, 0);
+        done();
+    }
+}
+
 static void accelerate_is_understood(void **state)
 {
     (void)state;
@@ -766,6 +793,7 @@ int main(void)
         cmocka_unit_test(what_is_off_is_ignored),
         cmocka_unit_test(adapters_are_understood),
         cmocka_unit_test(axolotl_and_llama_factory_are_understood),
+        cmocka_unit_test(the_rest_of_a_quantised_base_stays_as_the_program_has_it),
         cmocka_unit_test(accelerate_is_understood),
         cmocka_unit_test(nanogpt_takes_the_data_sets_vocabulary),
         cmocka_unit_test(a_contradiction_is_left_out_and_named),

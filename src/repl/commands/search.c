@@ -10,11 +10,34 @@
 
 #define BEST 10
 
+static bool is_goal(const char *word)
+{
+    return strcmp(word, "maximize") == 0 || strcmp(word, "minimize") == 0 || strcmp(word, "pareto") == 0;
+}
+
+/* The goal may stand anywhere: it and its result move to the front. */
+static void goal_first(int argc, char **argv)
+{
+    char *goal[2];
+    int at = 1, n;
+
+    while (at < argc && !is_goal(argv[at]))
+        at++;
+    n = at < argc && strcmp(argv[at], "pareto") == 0 ? 1 : 2;
+    if (at + n > argc)
+        return;
+    memcpy(goal, argv + at, (size_t)n * sizeof *goal);
+    memmove(argv + 1 + n, argv + 1, (size_t)(at - 1) * sizeof *argv);
+    memcpy(argv + 1, goal, (size_t)n * sizeof *goal);
+}
+
 static int read_goal(struct mfu_session *s, int argc, char **argv, struct mfu_sweep_words *w, int *from,
                      struct mfu_error *err)
 {
-    bool maximize = strcmp(argv[1], "maximize") == 0;
+    bool maximize;
 
+    goal_first(argc, argv);
+    maximize = strcmp(argv[1], "maximize") == 0;
     mfu_sweep_words_begin(s, w);
     w->sweep.pareto = strcmp(argv[1], "pareto") == 0;
     if (w->sweep.pareto) { /* speed against memory */

@@ -253,6 +253,23 @@ static void forget(struct mfu_import *m, const char *const *names, const char *n
                 mfu_import_leave(&m->entries[i], MFU_IGNORED, note);
 }
 
+/*
+ * What is not quantised: peft makes norms, embeddings and head fp32, these programs do not leave them so.  axolotl
+ * 0.18.0 casts them back (loaders/model.py, _configure_embedding_dtypes), LLaMA-Factory 0.9.6 never calls peft's function
+ * (model_utils/checkpointing.py), nor does TRL's SFTTrainer of 2026, whose adapters are 16 bit, too (sft_trainer.py).
+ */
+static void find_rest(struct mfu_import *m, bool axolotl, bool factory)
+{
+    if (!is_set(m, "load_in_4bit") && !is_set(m, "load_in_8bit") && !is_set(m, "quantization_bit"))
+        return;
+    mfu_import_assume(m, "fp32_rest", "off",
+                      axolotl       ? "axolotl casts it back"
+                          : factory ? "LLaMA-Factory leaves it"
+                                    : "TRL leaves it");
+    if (!axolotl && !factory)
+        mfu_import_assume(m, "lora_dtype", "16bit", "TRL casts adapters to bf16");
+}
+
 /* axolotl (adapter: qlora), LLaMA-Factory (finetuning_type: lora) and TRL (use_peft). */
 static void find_adapters(struct mfu_import *m)
 {
@@ -292,6 +309,7 @@ static void find_adapters(struct mfu_import *m)
         mfu_import_set(m, mfu_import_find(m, "quantization_bit"), "base_precision", "", "nf4");
     if (is_set(m, "pure_bf16"))
         mfu_import_assume(m, "lora_dtype", "16bit", "of a model in bf16");
+    find_rest(m, axolotl, factory);
     if (optimizer && strstr(optimizer->value, "paged"))
         optimizer->note = "pages move to the host only when the GPU is full";
 }
