@@ -96,6 +96,19 @@ def test_a_module_that_is_not_what_its_config_says():
         raise AssertionError("another model was planned without a word")
 
 
+def test_a_cluster_s_rows_are_those_of_one_process():
+    try:
+        import dask.distributed  # noqa: F401
+    except ImportError:
+        print("sweeps on a Dask cluster: not tested, dask.distributed is not installed")
+        return
+    sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "..", "examples"))
+    import dask_sweep
+
+    rows = dask_sweep.main()
+    assert len(rows) == dask_sweep.SWEEP["best"] and rows == mfuplan.sweep(**dask_sweep.SWEEP)
+
+
 def test_a_notebook_shows_the_figures():
     p = mfuplan.plan("gpt2", "rtx4070")
     assert f"{100 * p.mfu:.1f} %" in p._repr_html_() and "<script" not in p._repr_html_()
