@@ -8,6 +8,7 @@
 #include "repl/completers.h"
 #include "repl/describe.h"
 #include "repl/output.h"
+#include "repl/pager.h"
 #include "report/text/text.h"
 
 /* ---- JSON ---------------------------------------------------------------- */
@@ -157,7 +158,9 @@ static int import(struct mfu_session *s, struct mfu_import *m, int argc, char **
         return -1;
     if (s->json)
         return mfu_answer(s, &record, m, err);
+    mfu_pager_begin(s);
     tell(s, m);
+    mfu_pager_end(s);
     return 0;
 }
 
