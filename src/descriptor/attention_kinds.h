@@ -14,25 +14,26 @@
 
 /* X(argument, identifier, name, title, fields) */
 #define MFU_FUSED_ATTENTION_KINDS(X, argument)                                                                         \
-    X(argument, FLASH1, "flash1", "FlashAttention 1", .on_rocm = true, .tiles = MFU_TILES_FLASH,                       \
+    X(argument, FLASH1, "flash1", "FlashAttention 1", .on_rocm = true, .packs = true, .tiles = MFU_TILES_FLASH,        \
       .launches_backward = 3, .most_head_dim = 256, .least_capability = 7.5,                                           \
       .lacking = "FlashAttention needs compute capability 7.5")                                                        \
     X(argument, TRITON, "triton", "attention written in Triton (FlashAttention 1's algorithm)", .on_rocm = true,       \
       .tiles = MFU_TILES_FLASH, .launches_backward = 3, .most_head_dim = 256, .least_capability = 7.5,                 \
       .lacking = "FlashAttention needs compute capability 7.5")                                                        \
-    X(argument, FLASH, "flash", "FlashAttention 2", .on_rocm = true, .tiles = MFU_TILES_FLASH, .launches_backward = 3, \
-      .keeps_layout = true, .most_head_dim = 256, .head_step = 8, .least_capability = 8.0,                             \
+    X(argument, FLASH, "flash", "FlashAttention 2", .on_rocm = true, .packs = true, .tiles = MFU_TILES_FLASH,          \
+      .launches_backward = 3, .keeps_layout = true, .most_head_dim = 256, .head_step = 8, .least_capability = 8.0,     \
       .lacking = "it needs compute capability 8.0 (Ampere)", .preference = 3,                                          \
       .aliases = "flash2 flash-attn flash-attention flash-attention-2 flash_attention_2", .stands_for = "te-flash")    \
-    X(argument, FLASH3, "flash3", "FlashAttention 3", .tiles = MFU_TILES_HOPPER, .launches_backward = 3,               \
-      .most_head_dim = 256, .least_capability = 9.0, .below_capability = 10.0,                                         \
+    X(argument, FLASH3, "flash3", "FlashAttention 3", .packs = true, .tiles = MFU_TILES_HOPPER,                        \
+      .launches_backward = 3, .most_head_dim = 256, .least_capability = 9.0, .below_capability = 10.0,                 \
       .lacking = "FlashAttention 3 is written for Hopper (compute capability 9.0)",                                    \
       .aliases = "flash-attention-3 flash_attention_3")                                                                \
     X(argument, MEMEFF, "memeff", "memory-efficient attention (CUTLASS)", .on_rocm = true, .tiles = MFU_TILES_MEMEFF,  \
       .launches_backward = 3, .registers = 128, .any_precision = true, .preference = 1, .stands_for = "xformers")      \
-    X(argument, CUDNN, "cudnn", "cuDNN's fused attention", .tiles = MFU_TILES_FLASH_OR_HOPPER, .launches_backward = 3, \
-      .most_head_dim = 256, .least_capability = 8.0, .lacking = "it needs compute capability 8.0 (Ampere)",            \
-      .preference = 2, .te_capability = 9.0, .in_c_programs = true, .stands_for = "thunderkittens")
+    X(argument, CUDNN, "cudnn", "cuDNN's fused attention", .packs_by_te = true, .tiles = MFU_TILES_FLASH_OR_HOPPER,    \
+      .launches_backward = 3, .most_head_dim = 256, .least_capability = 8.0,                                           \
+      .lacking = "it needs compute capability 8.0 (Ampere)", .preference = 2, .te_capability = 9.0,                    \
+      .in_c_programs = true, .stands_for = "thunderkittens")
 
 /* Math attention writes the scores to memory: two products and a softmax. */
 #define MFU_UNFUSED_ATTENTION_KINDS(X, argument)                                                                       \

@@ -245,6 +245,7 @@ struct mfu_size_change mfu_graph_change(const struct mfu_config *from, const str
     change.to = size_variable(to, by);
     if (!(change.from > 0 && change.to > 0 && change.from != change.to)
         || mfu_checkpoints[to->checkpoint].by_budget /* another size, other choices */
+        || (by == MFU_SIZES_BY_SEQ && to->setting[MFU_S_PACKING] > 0 && to->documents.mean > 0)
         || mfu_config_fused_softmax(from) != mfu_config_fused_softmax(to))
         change.by = MFU_SIZES_BY_NONE;
     return change;

@@ -17,15 +17,39 @@
 
 #define BLOCK 128 /* query rows of one thread block, FlashAttention 2 */
 
-double mfu_attention_pairs(const struct mfu_attention *a)
+/* Of a sequence of s tokens that all see each other, but for the mask. */
+static double masked_pairs(double s, const void *attention)
 {
-    double s = a->seq, w = a->window > 0 && a->window < s ? a->window : s;
+    const struct mfu_attention *a = attention;
+    double w = a->window > 0 && a->window < s ? a->window : s;
 
-    if (a->keys > 0 && a->keys != s)
-        return s * a->keys;
     if (!a->causal)
         return s * fmin(s, 2 * w);
     return w * (w + 1) / 2 + (s - w) * w; /* a triangle, then full rows */
+}
+
+static double all_pairs(double s, const void *attention)
+{
+    (void)attention;
+    return s * s;
+}
+
+/* What documents leave of the pairs of a row: the sum over them, of that of the whole row. */
+static double share_of_pairs(const struct mfu_attention *a, double (*pairs)(double, const void *))
+{
+    const struct mfu_documents *d = &a->documents;
+
+    if (!(d->mean > 0))
+        return 1;
+    return mfu_documents_mean(d, a->row, pairs, a) * d->fill * a->row / mfu_documents_mean(d, a->row, NULL, NULL)
+        / pairs(a->row, a);
+}
+
+double mfu_attention_pairs(const struct mfu_attention *a)
+{
+    if (a->keys > 0 && a->keys != a->seq)
+        return a->seq * a->keys;
+    return masked_pairs(a->seq, a) * share_of_pairs(a, masked_pairs);
 }
 
 double mfu_attention_backward_bytes(const struct mfu_attention *a)
@@ -65,7 +89,7 @@ struct mfu_kernel mfu_kernel_attention(const struct mfu_attention *a, bool backw
         .k = (d + v) / 2,
         .batch = a->sequences,
         .window = a->window,
-        .pairs = a->seq * others / a->sequences,
+        .pairs = a->seq * others / a->sequences * share_of_pairs(a, all_pairs),
         .flops = products * (backward ? 3 * d + 2 * v : d + v),
         .read_bytes = backward ? e * (q + 2 * out + kv) + 2 * lse + 4 * q : e * (q + kv),
         .write_bytes = backward ? e * (q + kv) + 4 * q : e * out + lse,

@@ -24,6 +24,8 @@ struct mfu_attention_row {
     bool in_c_programs;      /* llm.c has it */
     bool on_rocm;            /* a fused one: PyTorch has it for AMD's cards, too; Metal's have none that trains */
     bool keeps_layout;       /* its result lies in memory as q does */
+    bool packs;              /* it takes rows of several documents, each by itself (varlen) */
+    bool packs_by_te;        /* so it does where Transformer Engine calls it (THD) */
     double most_head_dim;    /* 0: any */
     double head_step;        /* PyTorch pads heads to multiples of this; 0: any width */
     double least_capability; /* compute capability of the GPU; 0: any */

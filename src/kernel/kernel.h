@@ -14,6 +14,7 @@
 #include "descriptor/coefficient.h"
 #include "descriptor/peak.h"
 #include "kernel/attention_kind.h"
+#include "kernel/documents.h"
 #include "kernel/kind.h"
 
 struct mfu_kernel {
@@ -59,6 +60,8 @@ struct mfu_attention {
     double window;    /* tokens that a query sees; 0: all */
     bool causal;
     double element_bytes;
+    struct mfu_documents documents; /* that attend to themselves alone, in rows of */
+    double row;                     /* so many tokens */
 };
 struct mfu_kernel mfu_kernel_attention(const struct mfu_attention *, bool backward);
 

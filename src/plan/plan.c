@@ -428,7 +428,8 @@ void mfu_plan_settle_time(struct mfu_plan *p)
     struct mfu_mfu_answer *a = &p->mfu;
 
     p->step.tokens_per_s = p->step.tokens / p->step.time_s;
-    p->step.samples_per_s = p->step.tokens_per_s / p->config.seq;
+    p->step.useful_tokens = p->step.tokens * p->config.documents.fill;
+    p->step.samples_per_s = p->step.tokens_per_s / mfu_config_document_tokens(&p->config);
     a->achieved_flops = a->model_flops / p->config.ranks / p->step.time_s;
     a->mfu = a->achieved_flops / a->peak_flops;
     a->hfu = a->hardware_flops / p->config.ranks / p->step.time_s / a->peak_flops;
@@ -439,6 +440,13 @@ void mfu_plan_settle(struct mfu_plan *p)
 {
     mfu_plan_settle_time(p);
     mfu_plan_memory_spread(p);
+}
+
+double mfu_plan_longest_document(const struct mfu_plan *p)
+{
+    const struct mfu_config *c = &p->config;
+
+    return c->documents.mean > 0 ? mfu_documents_longest(&c->documents, c->seq, c->batch) : c->seq;
 }
 
 static bool has(const struct mfu_model *m, unsigned trait)

@@ -52,7 +52,8 @@ struct mfu_step_answer {
     double busy_s;          /* sum of the kernels */
     double host_s;          /* that dispatching takes, hidden or not */
     double tokens, tokens_per_s, samples_per_s;
-    double kernels; /* launched in one step */
+    double useful_tokens; /* those of documents; the others are padding */
+    double kernels;       /* launched in one step */
 };
 
 struct mfu_mfu_answer {
@@ -165,6 +166,9 @@ void mfu_plan_shares(const struct mfu_plan *, double share[MFU_COEFFICIENT_COUNT
 /* Takes over coefficients of plan->scenario that have changed: into the machine
  * and the host times, not into the answers. */
 void mfu_plan_refresh(struct mfu_plan *);
+
+/* Mean tokens of the longest document of a micro-batch: seq where nobody said how long documents are. */
+double mfu_plan_longest_document(const struct mfu_plan *);
 
 /* How often a launch of a segment happens in one optimizer step. */
 double mfu_plan_times(const struct mfu_plan *, const struct mfu_segment *);

@@ -16,7 +16,7 @@
 const struct mfu_command_option mfu_train_options[] = {
     {"price",        MFU_COUNT,   0, 1e6,            NAN, AT(price),        "of one GPU-hour, in any currency", NULL},
     {"energy_price", MFU_COUNT,   0, 1e6,            NAN, AT(energy_price), "of one kWh", NULL},
-    {"pad_fraction", MFU_RATIO,   0, 0.999,          0,   AT(pad_fraction), "share of the tokens that is padding", NULL},
+    {"pad_fraction", MFU_RATIO,   0, 0.999,          NAN, AT(pad_fraction), "share of the tokens that is padding (by doc_len and packing)", NULL},
     {"acceptance",   MFU_RATIO,   0, 1,              1,   AT(acceptance),   "share of the others that is used in the end", NULL},
     {"mtbf",         MFU_SECONDS, 1, 1000 * YEAR_S,  NAN, AT(mtbf_s),       "time between two failures of one GPU (of several machines: the cluster's)", NULL},
     {"checkpoint",   MFU_SECONDS, 0, 86400,          NAN, AT(checkpoint_s), "time to write a checkpoint, while training waits (by the cluster's storage, else 60 s)", NULL},
@@ -80,10 +80,10 @@ int mfu_train(const struct mfu_plan *p, double tokens, const struct mfu_train_op
     struct mfu_metrics m;
     double scale;
 
-    *t = (struct mfu_training){.options = *options,
-                               .tokens = tokens,
-                               .gpus = p->config.ranks,
-                               .useful_fraction = (1 - options->pad_fraction) * options->acceptance};
+    *t = (struct mfu_training){.options = *options, .tokens = tokens, .gpus = p->config.ranks};
+    if (isnan(options->pad_fraction))
+        t->options.pad_fraction = 1 - p->config.documents.fill;
+    t->useful_fraction = (1 - t->options.pad_fraction) * options->acceptance;
     ask_cluster(p, &t->options);
     if (settle_goodput(t, err) < 0)
         return -1;

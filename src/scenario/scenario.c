@@ -536,6 +536,34 @@ static void derive_training(struct mfu_config *c)
     derive(c, MFU_S_FP32_REST, code->casts && mfu_bases[(int)c->setting[MFU_S_BASE]].kbit);
 }
 
+/* Documents of the sequences; what one fills by itself has no padding. */
+static void derive_documents(struct mfu_config *c)
+{
+    struct mfu_documents *d = &c->documents;
+
+    *d = (struct mfu_documents){c->setting[MFU_S_DOC_LEN], c->setting[MFU_S_DOC_SIGMA], 1};
+    if (d->mean > 0 && c->seq >= 1)
+        d->fill = mfu_documents_fill(d, c->seq, c->setting[MFU_S_PACKING] > 0);
+}
+
+double mfu_config_document_tokens(const struct mfu_config *c)
+{
+    return c->documents.mean > 0 ? mfu_documents_mean(&c->documents, c->seq, NULL, NULL) / c->documents.fill : c->seq;
+}
+
+/* The loader's time for a micro-batch, from that of a sample: its workers share the CPU's part, the GPUs of a machine
+ * its storage. */
+static void derive_loader(struct mfu_config *c)
+{
+    double samples = c->tokens * c->setting[MFU_S_CP] / mfu_config_document_tokens(c);
+    double cpu_s = c->setting[MFU_S_SAMPLE_MS] * 1e-3 / c->setting[MFU_S_LOADER_WORKERS],
+           rate = c->setting[MFU_S_STORAGE_RATE];
+    double read_s = rate > 0 ? c->setting[MFU_S_SAMPLE_BYTES] * c->ranks / c->setting[MFU_S_NODES] / rate : 0;
+
+    if (fmax(cpu_s, read_s) > 0)
+        derive(c, MFU_S_DATALOADER_MS, 1e3 * samples * fmax(cpu_s, read_s));
+}
+
 bool mfu_offloads(const struct mfu_config *c)
 {
     return c->setting[MFU_S_OFFLOAD_OPTIMIZER] > 0 || c->setting[MFU_S_OFFLOAD_PARAMS] > 0
@@ -892,6 +920,8 @@ int mfu_scenario_resolve(const struct mfu_scenario *s, struct mfu_config *c, str
     c->tokens = c->batch * c->seq / c->setting[MFU_S_CP];
     c->ranks = c->setting[MFU_S_GPUS];
     c->replicas = c->setting[MFU_S_DP] * c->setting[MFU_S_CP];
+    derive_documents(c);
+    derive_loader(c);
 
     if (!s->model)
         return mfu_fail(err, MFU_EINPUT, "no model is chosen (model gpt2, for instance)");

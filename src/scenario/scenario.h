@@ -17,6 +17,7 @@
 #include "descriptor/gpu.h"
 #include "descriptor/model.h"
 #include "kernel/attention_kind.h"
+#include "kernel/documents.h"
 #include "scenario/checkpoint.h"
 #include "scenario/key_names.h"
 #include "scenario/optimizer.h"
@@ -28,7 +29,7 @@
 struct mfu_error;
 
 /* Room for the rows of scenario/setting.h, which few need to see. */
-#define MFU_MAX_SETTINGS 64
+#define MFU_MAX_SETTINGS 72
 
 /* Where a value came from. */
 enum mfu_origin { MFU_ORIGIN_DEFAULT, MFU_ORIGIN_MODEL, MFU_ORIGIN_GPU, MFU_ORIGIN_DERIVED, MFU_ORIGIN_USER };
@@ -72,6 +73,7 @@ struct mfu_config {
     enum mfu_checkpoint checkpoint;
     enum mfu_optimizer_kind optimizer;
     struct mfu_pipeline_layout pipeline; /* schedule, ranks, chunks and microbatches */
+    struct mfu_documents documents;      /* in its sequences */
     double batch, accum, seq;
     double tokens;   /* of one micro-step on one GPU: batch*seq, or its part of the sequence */
     double ranks;    /* GPUs in all */
@@ -114,6 +116,9 @@ int mfu_scenario_resolve(const struct mfu_scenario *, struct mfu_config *, struc
 /* Whether nobody said how long sequences are: the model is a config.json that only says
  * how long they may be (model->longest_seq). */
 bool mfu_config_guesses_seq(const struct mfu_config *);
+
+/* Tokens that go through the model for one document: its own and its part of the padding. */
+double mfu_config_document_tokens(const struct mfu_config *);
 
 /* A dim of the resolved model by name, or NAN when the model has none. */
 double mfu_config_dim(const struct mfu_config *, const char *name);

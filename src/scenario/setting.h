@@ -27,6 +27,13 @@ struct mfu_error;
       "gradient_accumulation_steps grad_accum grad_accum_steps gradient_accumulation accumulate_grad_batches",         \
       MFU_COUNT, 1, 1e6, 1, NULL, "batch", "micro-steps per optimizer step on each data-parallel rank",                \
       .keeps_graph = true)                                                                                             \
+    X(DOC_LEN, "doc_len", "document_length mean_document_length", MFU_TOKENS, 0, 1e9, 0, NULL, "batch",                \
+      "mean number of tokens of a document (sample) before it is cut to seq; 0: each fills its sequence")              \
+    X(DOC_SIGMA, "doc_sigma", "", MFU_COUNT, 0, 3, 0, NULL, "batch",                                                   \
+      "standard deviation of the logarithm of document lengths (lognormal); 0: all are alike", .fractional = true)     \
+    X(PACKING, "packing", "sample_packing neat_packing packed", MFU_COUNT, 0, 1, 0, mfu_switch_names, "batch",         \
+      "whether several documents share a sequence, each of which attends to itself alone (varlen); off: each is "      \
+      "padded to seq")                                                                                                 \
     X(PRECISION, "precision", "dtype", MFU_COUNT, 0, MFU_PRECISION_COUNT - 1, MFU_BF16, mfu_precision_names,           \
       "numerics", "arithmetic of the matrix products (fp16, bf16: autocast with fp32 weights)")                        \
     X(RUNTIME, "runtime", "", MFU_COUNT, 0, MFU_RUNTIME_COUNT - 1, MFU_EAGER, mfu_runtime_names, "runtime",            \
@@ -145,6 +152,14 @@ struct mfu_error;
     X(DATALOADER_MS, "dataloader_ms", "", MFU_COUNT, 0, 1e7, 0, NULL, "environment",                                   \
       "loading time per micro-batch, in ms; levers, sweep, search and solve scale it with the batch",                  \
       .keeps_graph = true, .fractional = true)                                                                         \
+    X(LOADER_WORKERS, "dataloader_workers", "dataloader_num_workers num_workers", MFU_COUNT, 1, 4096, 1, NULL,         \
+      "environment", "processes per GPU that prepare samples beside it", .keeps_graph = true)                          \
+    X(SAMPLE_MS, "sample_ms", "", MFU_COUNT, 0, 1e7, 0, NULL, "environment",                                           \
+      "time of one worker for one sample, in ms: dataloader_ms follows", .keeps_graph = true, .fractional = true)      \
+    X(SAMPLE_BYTES, "sample_bytes", "", MFU_BYTES, 0, 1e12, 0, NULL, "environment",                                    \
+      "size of a sample in storage: dataloader_ms follows", .keeps_graph = true)                                       \
+    X(STORAGE_RATE, "storage_rate", "", MFU_BYTES_PER_S, 0, 1e15, 0, NULL, "environment",                              \
+      "rate at which a machine reads samples, all its GPUs together; 0: no limit", .keeps_graph = true)                \
     X(CLOCK_MHZ, "clock_mhz", "", MFU_COUNT, 0, 10000, 0, NULL, "environment",                                         \
       "SM clock under load in MHz; 0: what the coefficients sustain", .keeps_graph = true, .fractional = true,         \
       .least_but_0 = 1)                                                                                                \

@@ -605,6 +605,7 @@ static void axolotl_and_llama_factory_are_understood(void **state)
     assert_near(setting(MFU_S_ZERO), 3, 0);
     assert_int_equal(fate("adapter"), MFU_IGNORED);
     assert_int_equal(fate("load_in_8bit"), MFU_IGNORED);
+    assert_near(setting(MFU_S_PACKING), 1, 0);
     done();
     read_as("a.yaml",
             "### model\nmodel_name_or_path: Qwen/Qwen2.5-1.5B\nfinetuning_type: full\ncutoff_len: 1024\n"

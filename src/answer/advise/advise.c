@@ -32,7 +32,7 @@ int mfu_outcome_of(const struct mfu_scenario *scenario, struct mfu_plan *p, stru
         || mfu_breakdown_make(p, sim, false, &split, err) < 0)
         return -1;
     *o = (struct mfu_outcome){.step_s = p->step.time_s,
-                              .tokens = p->step.tokens,
+                              .tokens = p->step.useful_tokens,
                               .mfu = p->mfu.mfu,
                               .hfu = p->mfu.hfu,
                               .memory_bytes = p->memory.smi_bytes,

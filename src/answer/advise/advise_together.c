@@ -177,7 +177,7 @@ static bool estimate(const struct search *s, struct candidate *c)
         *s->lost |= err.code == MFU_ENOMEM;
         return false;
     }
-    c->cost = s->aim.mfu ? 1 / p->mfu.mfu : p->step.time_s / p->step.tokens;
+    c->cost = s->aim.mfu ? 1 / p->mfu.mfu : p->step.time_s / p->step.useful_tokens;
     c->bytes = p->memory.smi_bytes;
     c->fits = p->memory.fits;
     return true;

@@ -53,6 +53,10 @@ const struct mfu_lever_row mfu_lever_rows[] = {
     {"more accumulation", {KEY("accum", "accum*2")}, NULL, NULL, 0,
      "more tokens per optimizer step: the learning rate may need to follow"},
 
+    /* Padding. */
+    {"packing", {KEY("packing", "1")}, "packing == 0 and doc_len > 0", NULL, 0,
+     "more documents per optimizer step; masks of documents need flash attention (varlen)"},
+
     /* Arithmetic. */
     {"TF32", {KEY("precision", "tf32")}, "precision == fp32", NULL, MATH,
      "10 bits of mantissa in products; one line: torch.set_float32_matmul_precision(\"high\")"},

@@ -85,7 +85,10 @@ static void make_exchanges(const struct mfu_plan *p, struct mfu_value *v)
     X(NUMBER, idle_s,           MFU_SECONDS, p->step.idle_s,      "time in which no kernel runs") \
     X(NUMBER, tokens_per_step,  MFU_TOKENS,  p->step.tokens,      "tokens of one optimizer step") \
     X(NUMBER, tokens_per_s,     MFU_COUNT,   p->step.tokens_per_s, "tokens trained per second") \
-    X(NUMBER, samples_per_s,    MFU_COUNT,   p->step.samples_per_s, "sequences trained per second") \
+    X(NUMBER, samples_per_s,    MFU_COUNT,   p->step.samples_per_s, "documents trained per second (sequences, where one fills each)") \
+    X(NUMBER, pad_fraction,     MFU_RATIO,   1 - p->config.documents.fill, "share of these tokens that is padding") \
+    X(NUMBER, useful_tokens_per_s, MFU_COUNT, p->step.tokens_per_s * p->config.documents.fill, "tokens of documents per second, without padding") \
+    X(NUMBER, longest_document, MFU_TOKENS,  mfu_plan_longest_document(p), "tokens of the longest document of a micro-batch, in the mean: seq, where batches are padded to it") \
     X(NUMBER, kernels_per_step, MFU_COUNT,   p->step.kernels,     "CUDA kernels of one step") \
     X(NUMBER, dispatch_s,       MFU_SECONDS, p->step.host_s,      "dispatching on the CPU, hidden or not") \
     X(NUMBER, busy_s,           MFU_SECONDS, p->step.busy_s,      "sum of all kernels") \

@@ -214,6 +214,20 @@ static bool input_bound(const struct evidence *e)
                  100 * share, Q(loader_s, MFU_SECONDS), Q(hidden_s, MFU_SECONDS));
 }
 
+static bool padding(const struct evidence *e)
+{
+    const struct mfu_config *c = &e->p->config;
+    double share = 1 - c->documents.fill;
+
+    if (share < 0.05)
+        return false;
+    return found(e, share, "%.0f %% of the tokens are padding: documents of %s tokens in sequences of %s. %s",
+                 100 * share, Q(mfu_documents_mean(&c->documents, c->seq, NULL, NULL), MFU_COUNT), Q(c->seq, MFU_COUNT),
+                 mfu_translate(c->setting[MFU_S_PACKING] > 0
+                                   ? "They do not fit together well: longer sequences."
+                                   : "Pack several into one, or pad to the longest of each micro-batch."));
+}
+
 static bool memory_pressure(const struct evidence *e)
 {
     const struct mfu_memory_answer *m = &e->p->memory;
@@ -245,6 +259,7 @@ static const struct { const char *code, *claim; bool (*test)(const struct eviden
     {"communication-bound", "C8", communication_bound},
     {"input-bound", "C9", input_bound},
     {"memory-pressure", "C10", memory_pressure},
+    {"padding", "E1", padding},
 };
 // clang-format on
 

@@ -60,6 +60,8 @@ static struct mfu_attention describe(struct mfu_builder *s, const struct mfu_nod
     bool fused = mfu_attentions[s->config->attention].fused, mask = fused && (window_is_mask(s, n) || has_bias(n));
     bool uneven = fused && value_dim(n->op) != a[HEAD_DIM];
     bool te = mfu_trainers[s->config->trainer].transformer_engine;
+    const struct mfu_attention_row *row = &mfu_attentions[s->config->attention];
+    bool packed = s->config->setting[MFU_S_PACKING] > 0 && (row->packs || (te && row->packs_by_te)) && !mask;
     double cp = s->config->setting[MFU_S_CP], rows = mfu_view_rows(s, mfu_node_input(s, n, 0));
     double keys = n->source->n_in > 1 ? mfu_view_rows(s, mfu_node_input(s, n, 1)) : rows;
 
@@ -82,6 +84,8 @@ static struct mfu_attention describe(struct mfu_builder *s, const struct mfu_nod
         .window = mask ? 0 : a[WINDOW],
         .causal = a[CAUSAL] > 0 && !mask,
         .element_bytes = mfu_type_bytes[s->numerics.compute],
+        .documents = packed ? s->config->documents : (struct mfu_documents){0},
+        .row = s->config->seq,
     };
 }
 

@@ -29,7 +29,7 @@ static bool counts_samples(const char *word)
     return false;
 }
 
-/* TOKENS, N samples, or E epochs of N samples, each a sequence of the scenario, padded or packed: then `samples`, else
+/* TOKENS, N samples, or E epochs of N samples, each a document of the scenario: then `samples`, else
  * 0.  `next` is the first word behind. */
 static int read_length(struct mfu_session *s, int argc, char **argv, double *tokens, double *samples, int *next,
                        struct mfu_error *err)
@@ -64,7 +64,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
         || mfu_session_plan(s, err) < 0)
         return -1;
     if (samples != 0)
-        tokens = samples * s->plan.config.seq;
+        tokens = samples * mfu_config_document_tokens(&s->plan.config);
     if (!(tokens >= 1 && tokens <= 1e18)) {
         mfu_fail(err, MFU_EINPUT, "'%.40s': expected a number of tokens such as 10B", argv[1]);
         return mfu_error_caret(s, err, 1);
@@ -90,11 +90,11 @@ const struct mfu_command mfu_command_train = {
     .group = "plan",
     .summary = "a whole run: time, cost",
     .help = "How long so many tokens take, what they cost, and how many of them are useful.\n"
-            "N samples (or images) are as many sequences of the scenario, padding included.\n"
+            "N samples (or images) are as many documents (doc_len), or sequences.\n"
             "\n"
             "    price         of one GPU-hour, in any currency\n"
             "    energy_price  of one kWh\n"
-            "    pad_fraction  share of the tokens that is padding\n"
+            "    pad_fraction  share of the tokens that is padding (by doc_len and packing)\n"
             "    acceptance    share of the others that is used in the end\n"
             "    mtbf          time between two failures of one GPU (of several machines: the\n"
             "                  cluster's)\n"

@@ -221,6 +221,9 @@ static void step(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
     mfu_flow_piece(&f, MFU_PLAIN, "%s %s/s", Q(rate, MFU_COUNT), images ? "images" : "tokens");
     if (p->config.setting[MFU_S_GPUS] > 1)
         mfu_flow_piece(&f, MFU_PLAIN, "%s per GPU", Q(rate / p->config.setting[MFU_S_GPUS], MFU_COUNT));
+    if (p->config.documents.fill < 1)
+        mfu_flow_piece(&f, MFU_PLAIN, "%s of them padding: %s/s count", P(1 - p->config.documents.fill),
+                       Q(s->useful_tokens / s->time_s, MFU_COUNT));
     mfu_flow_break(&f);
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (parts[i].s / s->time_s >= 0.0005)

@@ -23,9 +23,10 @@ static const char liger[] = "Liger's fused kernels: set loss_chunks for its loss
                   fsdp[] = "how FSDP wraps and fetches";
 static const char adapters[] = "adapters of another kind", quantised[] = "how the base is quantised",
                   targets[] = "which modules";
-static const char fill[] = "how full sequences are: pad_fraction of `train`";
+static const char fill[] = "how full sequences are: set doc_len and doc_sigma";
 static const char unknown[] = "no model of this name is known: choose one";
 
+#define PACKING "true=on false=off"
 #define OPTIMIZERS                                                                                                     \
     "adamw_torch=adamw-foreach adamw_torch_fused=adamw adamw_apex_fused=adamw "                                        \
     "adamw_hf=adamw-loop adamw_bnb_8bit=adam8bit adamw_8bit=adam8bit paged_adamw_8bit=adam8bit "                       \
@@ -119,10 +120,12 @@ static const struct mfu_import_row rows[] = {
     {"bnb_4bit_quant_type", NULL, "nf4=- fp4=-", quantised, true}, {"bnb_*", NULL, NULL, quantised, false},
     {"upcast_*", NULL, "false=-", "types of single layers", true},
     {"gptq", NULL, "false=-", quantised, true},
-    {"packing", NULL, NULL, fill, true}, {"sample_packing", NULL, NULL, fill, true},
-    {"pad_to_sequence_len", NULL, NULL, fill, false},
-    {"neat_packing", NULL, NULL, fill, true}, {"eval_sample_packing", NULL, NULL, evaluation, false},
-    {"group_by_length", NULL, NULL, fill, true},
+    {"packing", "packing", PACKING, NULL, false}, {"sample_packing", "packing", PACKING, NULL, false},
+    {"pad_to_sequence_len", NULL, NULL, fill, false}, {"pad_to_multiple_of", NULL, NULL, fill, false},
+    {"neat_packing", "packing", PACKING, NULL, false}, {"packing_strategy", NULL, NULL, fill, false},
+    {"sample_packing_*", NULL, NULL, fill, false}, {"eval_packing", NULL, NULL, evaluation, false},
+    {"padding_free", NULL, "false=-", fill, true},
+    {"eval_sample_packing", NULL, NULL, evaluation, false}, {"group_by_length", NULL, NULL, fill, true},
     {"auto_find_batch_size", NULL, NULL, "halves the batch until it fits: `solve batch`", true},
     {"neftune_noise_alpha", NULL, NULL, training, false},
     {"model_name_or_path", NULL, NULL, unknown, true}, {"base_model", NULL, NULL, unknown, true},
@@ -370,6 +373,14 @@ static void find_length(struct mfu_import *m)
     mfu_import_lack(m, "seq", "", "how long sequences are is not in the file: set seq");
 }
 
+/* Packed sequences are full; what attention computes in them depends on the documents. */
+static void note_packing(struct mfu_import *m)
+{
+    for (int i = 0; i < m->n; i++)
+        if (m->entries[i].set && strcmp(m->entries[i].key, "packing") == 0 && strcmp(m->entries[i].set, "on") == 0)
+            m->entries[i].note = "as if one document filled each sequence: set doc_len and doc_sigma";
+}
+
 static void finish(struct mfu_import *m)
 {
     struct mfu_entry *checkpoint = mfu_import_find(m, "gradient_checkpointing");
@@ -379,6 +390,7 @@ static void finish(struct mfu_import *m)
     find_precision(m);
     find_sharding(m);
     find_length(m);
+    note_packing(m);
     if (mfu_import_find(m, "finetuning_type") && checkpoint && checkpoint->fate == MFU_ASSUMED)
         mfu_import_set(m, checkpoint, "checkpoint", "LLaMA-Factory switches it on", "full");
 }

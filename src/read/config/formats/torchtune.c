@@ -45,7 +45,7 @@ static const struct mfu_import_row rows[] = {
     {"fsdp_cpu_offload", "offload_params", "true=on false=off", NULL, false},
     {"custom_sharded_layers*", NULL, NULL, "how FSDP wraps", false},
     {"tensor_parallel_dim", "tp", NULL, NULL, false},
-    {"dataset.packed", NULL, "false=-", "how full sequences are: pad_fraction of `train`", true},
+    {"dataset.packed", "packing", "true=on false=-", "off", false},
     {"dataset*", NULL, NULL, loading, false}, {"shuffle", NULL, NULL, loading, false},
     {"checkpointer*", NULL, NULL, files, false}, {"profiler*", NULL, NULL, files, false},
     {"metric_logger*", NULL, NULL, files, false}, {"lr_scheduler*", NULL, NULL, training, false},

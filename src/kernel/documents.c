@@ -1,0 +1,88 @@
+/*
+ * documents.c - lengths of documents: sums over a lognormal distribution, and rows that are filled with them.
+ */
+#include "kernel/documents.h"
+
+#include <math.h>
+#include <stddef.h>
+
+/* The normal distribution in so many points of -4 to 4: sums over them converge faster than any power of the step. */
+#define POINTS 129
+#define REACH 4.0
+#define PACKED 256 /* documents that are packed to see how well they fit (chosen: within a percent of ten thousand) */
+
+static double at(int i)
+{
+    return REACH * (2. * i / (POINTS - 1) - 1);
+}
+
+static double weight(int i)
+{
+    return exp(-at(i) * at(i) / 2);
+}
+
+static double length(const struct mfu_documents *d, double row, int i)
+{
+    return fmin(row, fmax(1, d->mean * exp(d->sigma * (at(i) - d->sigma / 2))));
+}
+
+double mfu_documents_mean(const struct mfu_documents *d, double row, double (*of)(double, const void *),
+                          const void *context)
+{
+    double sum = 0, all = 0;
+
+    for (int i = 0; i < POINTS; i++) {
+        double tokens = length(d, row, i);
+
+        sum += weight(i) * (of ? of(tokens, context) : tokens);
+        all += weight(i);
+    }
+    return sum / all;
+}
+
+double mfu_documents_longest(const struct mfu_documents *d, double row, double n)
+{
+    double mean = 0, before = 0;
+
+    for (int i = 0; i < POINTS; i++) { /* the chance that all n are below */
+        double below = i == POINTS - 1 ? 1 : pow(0.5 * erfc(-(at(i) + at(i + 1)) / 2 / sqrt(2)), n);
+
+        mean += (below - before) * length(d, row, i);
+        before = below;
+    }
+    return mean;
+}
+
+/* The row with the least room that a document fits in; a new one. */
+static int best_row(const double *room, int rows, double tokens)
+{
+    int best = rows;
+
+    for (int k = 0; k < rows; k++)
+        if (room[k] >= tokens && (best == rows || room[k] < room[best]))
+            best = k;
+    return best;
+}
+
+double mfu_documents_fill(const struct mfu_documents *d, double row, bool packed)
+{
+    double room[PACKED], all = 0, due = 0, total = 0, taken;
+    int rows = 0;
+
+    if (!packed)
+        return mfu_documents_mean(d, row, NULL, NULL) / row;
+    for (int i = 0; i < POINTS; i++)
+        all += weight(i);
+    for (int i = POINTS - 1; i >= 0; i--)
+        for (due += PACKED * weight(i) / all; due >= 1 && rows < PACKED; due--) {
+            double tokens = length(d, row, i);
+            int k = best_row(room, rows, tokens);
+
+            if (k == rows)
+                room[rows++] = row;
+            room[k] -= tokens;
+            total += tokens;
+        }
+    taken = row * rows - room[rows - 1]; /* the next documents fill the row that was begun last */
+    return total / taken;
+}

@@ -1,0 +1,142 @@
+/* test_documents.c - lengths of documents against documents that were drawn, and what packing makes of them. */
+#include "near.h"
+
+#include <stdlib.h>
+
+#include "kernel/kernel.h"
+
+#define DRAWN 20000
+
+static double drawn[DRAWN];
+
+static double chance(void)
+{
+    static unsigned long long state = 88172645463325252ull;
+
+    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+    return ((double)(state >> 11) + 0.5) / 0x1p53;
+}
+
+static void draw(const struct mfu_documents *d, double row)
+{
+    for (int i = 0; i < DRAWN; i++) {
+        double z = sqrt(-2 * log(chance())) * cos(2 * M_PI * chance());
+
+        drawn[i] = fmin(row, fmax(1, d->mean * exp(d->sigma * z - d->sigma * d->sigma / 2)));
+    }
+}
+
+static const struct mfu_documents all[] = {{300, 0, 1}, {300, 0.5, 1}, {300, 1, 1}, {300, 1.5, 1}, {1500, 0.8, 1}};
+#define KINDS (sizeof all / sizeof all[0])
+#define ROW 2048.
+
+static void means_are_those_of_drawn_documents(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < KINDS; k++) {
+        struct mfu_attention a = {.sequences = 1,
+                                  .seq = ROW,
+                                  .heads = 1,
+                                  .kv_heads = 1,
+                                  .head_dim = 64,
+                                  .causal = true,
+                                  .element_bytes = 2,
+                                  .documents = all[k],
+                                  .row = ROW};
+        double tokens = 0, pairs = 0, squares = 0, longest = 0;
+
+        draw(&all[k], ROW);
+        for (int i = 0; i < DRAWN; i++) {
+            double of_8 = 0;
+
+            tokens += drawn[i];
+            pairs += drawn[i] * (drawn[i] + 1) / 2;
+            squares += drawn[i] * drawn[i];
+            for (int j = 0; j < 8 && i % 8 == 0; j++)
+                of_8 = fmax(of_8, drawn[i + j]);
+            longest += of_8;
+        }
+        assert_near(mfu_documents_mean(&all[k], ROW, NULL, NULL), tokens / DRAWN, 0.03);
+        assert_near(mfu_documents_longest(&all[k], ROW, 8), longest / (DRAWN / 8), 0.03);
+        assert_near(mfu_attention_pairs(&a), pairs / tokens * ROW, 0.05);
+        assert_near(mfu_kernel_attention(&a, false).pairs, squares / tokens * ROW, 0.05);
+        assert_near(mfu_kernel_attention(&a, true).flops, 2.5 * mfu_kernel_attention(&a, false).flops, 1e-12);
+    }
+}
+
+static int longer_first(const void *a, const void *b)
+{
+    return (*(const double *)a < *(const double *)b) - (*(const double *)a > *(const double *)b);
+}
+
+/* First fit of two thousand of them, the longest first. */
+static double packed(void)
+{
+    static double room[2000];
+    double tokens = 0;
+    int rows = 0;
+
+    qsort(drawn, 2000, sizeof *drawn, longer_first);
+    for (int i = 0; i < 2000; i++) {
+        int k = 0;
+
+        while (k < rows && room[k] < drawn[i])
+            k++;
+        if (k == rows)
+            room[rows++] = ROW;
+        room[k] -= drawn[i];
+        tokens += drawn[i];
+    }
+    return tokens / (rows * ROW);
+}
+
+static void rows_are_as_full_as_those_of_drawn_documents(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < KINDS; k++) {
+        draw(&all[k], ROW);
+        assert_near(mfu_documents_fill(&all[k], ROW, true), packed(), 0.03);
+        assert_near(mfu_documents_fill(&all[k], ROW, false), mfu_documents_mean(&all[k], ROW, NULL, NULL) / ROW, 1e-12);
+        assert_true(mfu_documents_fill(&all[k], ROW, true) <= 1 + 1e-12);
+    }
+}
+
+/* Whole documents of one length: sums that are known. */
+static void equal_documents_are_sequences(void **state)
+{
+    (void)state;
+    for (double n = 1; n <= 16; n *= 2) {
+        struct mfu_attention one = {.sequences = n,
+                                    .seq = ROW / n,
+                                    .heads = 8,
+                                    .kv_heads = 2,
+                                    .head_dim = 64,
+                                    .causal = true,
+                                    .element_bytes = 2},
+                             rows = one;
+
+        rows.sequences = 1, rows.seq = rows.row = ROW;
+        rows.documents =
+            (struct mfu_documents){ROW / n, 0, mfu_documents_fill(&(struct mfu_documents){.mean = ROW / n}, ROW, true)};
+        for (int backward = 0; backward < 2; backward++) {
+            struct mfu_kernel a = mfu_kernel_attention(&one, backward), b = mfu_kernel_attention(&rows, backward);
+
+            assert_near(a.flops, b.flops, 1e-12);
+            assert_near(a.read_bytes, b.read_bytes, 1e-12);
+            assert_near(mfu_kernel_counted_flops(&a), mfu_kernel_counted_flops(&b), 1e-12);
+        }
+        rows.window = one.window = 100;
+        assert_near(mfu_kernel_attention(&one, false).flops, mfu_kernel_attention(&rows, false).flops, 1e-12);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(means_are_those_of_drawn_documents),
+        cmocka_unit_test(rows_are_as_full_as_those_of_drawn_documents),
+        cmocka_unit_test(equal_documents_are_sequences),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
