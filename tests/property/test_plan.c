@@ -606,6 +606,12 @@ static bool is_dense_decoder(const struct mfu_model *m)
     return is;
 }
 
+static double square(double tokens, const void *unused)
+{
+    (void)unused;
+    return tokens * tokens;
+}
+
 /* Model FLOPs are 3 (forward, two of backward) times 2 per weight that a token
  * is multiplied with and 12 L d T / 3 of attention; 6 N would add embeddings,
  * norms and biases.  BERT's and ViT's heads see one token per sequence, as do DiT's
@@ -631,6 +637,14 @@ static void model_flops_are_six_n_and_attention(void **unused)
         }
         attention = 12 * mfu_config_dim(&p.config, "n_layer") * mfu_config_dim(&p.config, "n_head")
             * mfu_config_dim(&p.config, "head_dim") * p.config.seq;
+        if (p.config.setting[MFU_S_PACKING] > 0 && p.config.documents.mean > 0) { /* pairs within documents */
+            const struct mfu_documents *d = &p.config.documents;
+
+            if (!mfu_attentions[p.config.attention].packs)
+                continue;
+            attention *= d->fill * mfu_documents_mean(d, p.config.seq, square, NULL)
+                / mfu_documents_mean(d, p.config.seq, NULL, NULL) / p.config.seq;
+        }
         products = 6 * p.program.linear_params;
         if (strncmp(s.model->family, "qwen2", 5) == 0)
             continue; /* biases of q, k, v that cannot be switched off */
