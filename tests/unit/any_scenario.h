@@ -109,10 +109,10 @@ static inline struct pairs any_pairs(void)
         add(&p, "bias", any(2) ? "1" : "0");
     if (any(8) == 0)
         add_number(&p, "dataloader_ms", any(100));
-    if (any(6) == 0) {
-        add_number(&p, "doc_len", 20 + any(3000));
-        add_number(&p, "doc_sigma", any(3));
-        add_number(&p, "packing", any(2));
+    if ((state >> 30) % 6 == 0) { /* by what was drawn last */
+        add_number(&p, "doc_len", 20 + (state >> 40) % 3000);
+        add_number(&p, "doc_sigma", (state >> 34) % 3);
+        add_number(&p, "packing", (state >> 36) % 2);
     }
     if (any(3) == 0) {
         add_number(&p, "gpus", 1 + any(8));
