@@ -81,9 +81,7 @@ static inline struct pairs any_pairs(void)
         add(&p, "runtime", pick(mfu_runtime_names));
     if (any(2))
         add(&p, "attention", pick(mfu_attention_names));
-    /* A known fault: the gradient of biases of scores (T5), which layers hand on, is freed once too often where
-     * equal layers run again. */
-    if (any(2) && strncmp(p.model, "t5", 2) != 0)
+    if (any(2))
         add(&p, "checkpoint", pick(mfu_checkpoint_names));
     if (any(2))
         add(&p, "optimizer", pick(mfu_optimizer_names));
@@ -118,9 +116,8 @@ static inline struct pairs any_pairs(void)
         add_number(&p, "gpus", 1 + any(8));
         add_number(&p, "zero", any(4));
     }
-    /* Another known fault: activations of a scan (Mamba-2) move a little more than is counted. */
     for (size_t i = 0; i < sizeof offloads / sizeof offloads[0]; i++)
-        if (any(12) == 0 && strncmp(p.model, "mamba", 5) != 0)
+        if (any(12) == 0)
             add(&p, offloads[i], "on");
     return p;
 }

@@ -54,8 +54,10 @@ static void backward(struct mfu_builder *s, int index)
     struct mfu_node *n = mfu_node_at(s, index);
     int table;
 
-    if (!(n->op->attribute[CLASSES] > 0) || !mfu_trains(s, n, 0))
+    if (!(n->op->attribute[CLASSES] > 0) || !mfu_trains(s, n, 0)) { /* a leaf's, which is there until backward ends */
+        mfu_emit_kernel(s, &(struct mfu_kernel){.kind = MFU_POINTWISE}, "scope", 0, 1, &n->gradient, 0, NULL);
         return;
+    }
     table =
         mfu_tensor_new(s, n->op->attribute[CLASSES], n->op->attribute[HEADS], s->numerics.weight, MFU_PART_GRADIENTS);
     mfu_emit(s,
