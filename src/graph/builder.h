@@ -111,6 +111,7 @@ struct mfu_builder {
     const struct mfu_model_op *out_of_reach; /* of another stage, that a layer of this one reads; NULL: none */
     struct mfu_layer *layers;                /* that are traced (layers.h) */
     int cap_layers;
+    bool uneven;               /* the second layer of a section is not like the first */
     struct mfu_launch *merged; /* the new list of a pass over all launches */
     int cap_merged;
     int *moved, cap_moved; /* where such a pass puts each */

@@ -311,6 +311,43 @@ double mfu_graph_state_bytes(const struct mfu_config *c, struct mfu_program *p)
         + (mfu_optimizers[c->optimizer].newton_schulz_steps > 0 ? 0 : p->constant_bytes[MFU_PART_OPTIMIZER]);
 }
 
+/* Forward of all layers; how many are traced, -1 with `err`, or without where memory ran out. */
+static int trace_forward(struct mfu_builder *s, bool unrolled, struct mfu_error *err)
+{
+    struct mfu_layer *layers;
+    int n = s->failed ? -1 : mfu_layers_make(s, unrolled, err);
+
+    layers = s->layers;
+    for (int k = 0; k < n && !s->failed; k++) {
+        mfu_segment_open(s, layers[k].section->name, MFU_FORWARD, layers[k].repeat);
+        mark_layer(s, &layers[k]);
+        if (k == 0 && layers[k].first_node > 0) /* what the stage before sent */
+            s->nodes[0].op->primitive->forward(s, 0);
+        layers[k].first_kept = s->n_kept;
+        s->n_gemms = 0;
+        s->selective = mfu_checkpoints[s->config->checkpoint].keeps_products && mfu_layer_recomputed(s, &layers[k]);
+        run_forward(s, &layers[k]);
+        mfu_choose_kept(s, &layers[k]);
+        if (k == n - 1)
+            hold_locals(s, layers, n);
+        mfu_segment_close(s);
+    }
+    return n;
+}
+
+/* Whether a layer that stands for several receives another type than it hands on. */
+static bool hands_on_another_type(const struct mfu_builder *s, int n)
+{
+    for (int k = 1; k < n && !s->failed; k++) {
+        const struct mfu_layer *l = &s->layers[k - 1];
+
+        if (s->layers[k].repeat > 1 && l->input >= 0
+            && mfu_view_type(s, s->nodes[l->input].out) != mfu_view_type(s, s->nodes[s->layers[k].input].out))
+            return true;
+    }
+    return false;
+}
+
 int mfu_graph_build_stage(const struct mfu_config *c, int stage, bool unrolled, struct mfu_program *p,
                           struct mfu_error *err)
 {
@@ -320,25 +357,15 @@ int mfu_graph_build_stage(const struct mfu_config *c, int stage, bool unrolled, 
 
     if (!s)
         return -1;
-    if (s->failed)
+    s->uneven = c->setting[MFU_S_OFFLOAD_ACTIVATIONS] > 0;
+    if ((n = trace_forward(s, unrolled, err)) < 0)
         goto done;
-    if ((n = mfu_layers_make(s, unrolled, err)) < 0)
-        goto done;
-    layers = s->layers;
-    for (int k = 0; k < n && !s->failed; k++) {
-        mfu_segment_open(s, layers[k].section->name, MFU_FORWARD, layers[k].repeat);
-        mark_layer(s, &layers[k]);
-        if (k == 0 && layers[k].first_node > 0) /* what the stage before sent */
-            s->nodes[0].op->primitive->forward(s, 0);
-        layers[k].first_kept = s->n_kept;
-        s->n_gemms = 0;
-        s->selective = mfu_checkpoints[c->checkpoint].keeps_products && mfu_layer_recomputed(s, &layers[k]);
-        run_forward(s, &layers[k]);
-        mfu_choose_kept(s, &layers[k]);
-        if (k == n - 1)
-            hold_locals(s, layers, n);
-        mfu_segment_close(s);
+    if (!s->uneven && !unrolled && hands_on_another_type(s, n)) {
+        begin(c, stage, p, err);
+        s->uneven = true;
+        n = trace_forward(s, unrolled, err);
     }
+    layers = s->layers;
     if (s->failed) /* its nodes are not all there */
         goto done;
     if (s->runtime->scopes && s->numerics.autocast && mfu_checkpoints[c->checkpoint].recomputes_all)

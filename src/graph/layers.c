@@ -3,7 +3,9 @@
  *
  * A repeated section is traced at most three times: its first, a middle and
  * its last layer, since the neighbours of the first and last differ.  The
- * middle one stands for all the others (`repeat` of its segment).
+ * middle one stands for all the others (`repeat` of its segment).  Where layers
+ * hand on something else than the first one receives, or copies of their tensors
+ * reach into neighbours, those of the middle one have to be middle ones, too: five.
  */
 #include "graph/layers.h"
 
@@ -170,7 +172,8 @@ static void add_nodes(struct mfu_builder *s, struct mfu_layer *st, int *at)
 static int add_layers(struct mfu_builder *s, int n, const struct mfu_model_section *sec, double times, bool frozen,
                       bool unrolled, int *at, int *before)
 {
-    int traced = times < 3 ? (int)times : unrolled ? (int)fmin(times, MOST_UNROLLED) : 3;
+    int beside = s->uneven ? 2 : 1, ends = 2 * beside + 1;
+    int traced = (int)fmin(times, unrolled ? MOST_UNROLLED : ends);
 
     for (int k = 0; k < traced; k++) {
         struct mfu_layer *st;
@@ -180,7 +183,7 @@ static int add_layers(struct mfu_builder *s, int n, const struct mfu_model_secti
         st = &s->layers[n++];
         *st = (struct mfu_layer){.section = sec,
                                  .input = *before,
-                                 .repeat = traced > 2 && k == traced - 2 ? times - traced + 1 : 1,
+                                 .repeat = traced >= ends && k == traced - 1 - beside ? times - traced + 1 : 1,
                                  .frozen = frozen};
         add_nodes(s, st, at);
         *before = at[sec->first + sec->count - 1];

@@ -8,8 +8,8 @@
  * what is still there when backward begins does not come back; a copy back is issued
  * when the backward that needed the one before runs.
  *
- * A layer that stands for several does in each what it does in one: so a stash reaches
- * into the next layer and no further.
+ * A layer that stands for several has neighbours like itself (layers.c): what it finds on its way from the one
+ * before it leaves to the next.  So a stash reaches into the next layer and no further.
  */
 #include "graph/offload.h"
 
@@ -29,7 +29,6 @@ struct trip {
     int used, fetched;    /* that needs it again; after which it is fetched, or before the first of `fetched_in` */
     int fetched_in;       /* segment of backward, -1: after a launch */
     int sent_as, came_as; /* number of its copy in its stream */
-    bool passed_on;       /* the next layer may forget it */
 };
 
 struct offloader {
@@ -142,24 +141,6 @@ static int trip_of(const struct offloader *x, int segment, int number)
     return at;
 }
 
-/* A layer that stands for several forgets in each what the one before leaves it, which is as much as it leaves
- * itself: of the layer before it the same sizes are passed on, and no others. */
-static void find_passed_on(struct offloader *x)
-{
-    for (int i = x->n - 1; i >= 0; i--) {
-        struct trip *t = &x->trips[i];
-        int next = next_layer(x->p, t->segment);
-
-        if (next < 0 || t->passed_on)
-            continue;
-        t->passed_on = x->p->segments[next].repeat == 1 && x->p->segments[t->segment].repeat == 1;
-        for (int k = x->n - 1; k >= 0 && !t->passed_on; k--)
-            if (x->trips[k].segment == next && x->p->segments[next].repeat > 1 && !x->trips[k].passed_on
-                && x->p->tensors[x->trips[k].tensor].bytes == x->p->tensors[t->tensor].bytes)
-                t->passed_on = x->trips[k].passed_on = true;
-    }
-}
-
 /* Where each is forgotten: when the STASH-th behind it is copied, in its layer or the next. */
 static void find_ends(struct offloader *x, int forward_end)
 {
@@ -169,8 +150,7 @@ static void find_ends(struct offloader *x, int forward_end)
 
         while (i + behind + 1 < x->n && behind < STASH && x->trips[i + behind + 1].segment == t->segment)
             behind++;
-        if (behind == STASH || (next >= 0 && !t->passed_on)
-            || !x->p->segments[segment_of(x->p, x->p->tensors[t->tensor].born)].layer)
+        if (behind == STASH || !x->p->segments[segment_of(x->p, x->p->tensors[t->tensor].born)].layer)
             end = i + behind; /* what comes before all layers ends in the first: others have nothing like it */
         else if (next >= 0)
             end = trip_of(x, next, STASH - behind - 1);
@@ -185,23 +165,6 @@ static void find_ends(struct offloader *x, int forward_end)
 
 /* ---- the way back ---------------------------------------------------------- */
 
-/* Whether what the first kernel of a layer's backward needs, `first` bytes, is fetched in the layer before it.  Of
- * several layers that are counted each fetches as much for the one behind it, or none does. */
-static bool receives(const struct offloader *x, const double *first, int k)
-{
-    const struct mfu_program *p = x->p;
-
-    if (!(first[k] > 0) || !follows_layer(p, k))
-        return false;
-    for (int before = k - 1; p->segments[before].repeat > 1; before--)
-        if (first[before] != first[k] || !follows_layer(p, before))
-            return false;
-    for (int next; p->segments[k].repeat > 1; k = next)
-        if ((next = next_layer(p, k)) < 0 || first[next] != first[k])
-            return false;
-    return true;
-}
-
 static int by_use(const void *a, const void *b)
 {
     const struct trip *x = a, *y = b;
@@ -209,38 +172,27 @@ static int by_use(const void *a, const void *b)
     return x->used - y->used;
 }
 
-static void find_returns(struct offloader *x, double *first)
+static void find_returns(struct offloader *x)
 {
     const struct mfu_program *p = x->p;
     int before = -1; /* the trip whose use comes before */
 
     qsort(x->trips, (size_t)x->n, sizeof *x->trips, by_use);
-    for (int i = x->n - 1, later = -1; i >= 0; i--)
-        if (x->trips[i].freed >= 0) {
-            double *bytes = &first[segment_of(p, x->trips[i].used)];
-
-            *bytes = p->tensors[x->trips[i].tensor].bytes
-                + (later >= 0 && x->trips[later].used == x->trips[i].used ? *bytes : 0);
-            later = i;
-        }
     for (int i = 0; i < x->n; i++) {
         struct trip *t = &x->trips[i];
-        int k;
+        int k, earlier;
 
         if (t->freed < 0)
             continue;
         k = segment_of(p, t->used);
+        earlier = before >= 0 ? segment_of(p, x->trips[before].used) : -1;
         if (before >= 0 && x->trips[before].used == t->used) { /* one launch reads both */
             t->fetched = x->trips[before].fetched;
             t->fetched_in = x->trips[before].fetched_in;
-        } else if (before >= 0 && segment_of(p, x->trips[before].used) == k)
-            t->fetched = x->trips[before].used;
-        else if (!receives(x, first, k))
-            t->fetched_in = k;
-        else if (first[k - 1] > 0)
+        } else if (earlier == k || (earlier == k - 1 && follows_layer(p, k)))
             t->fetched = x->trips[before].used;
         else
-            t->fetched_in = k - 1;
+            t->fetched_in = follows_layer(p, k) ? k - 1 : k;
         before = i;
     }
 }
@@ -362,17 +314,14 @@ int mfu_offload_activations(struct mfu_builder *s)
     struct mfu_program *p = s->program;
     int forward_end = end_of(p, MFU_FORWARD), n_tensors = p->n_tensors, n_launches = p->n_launches;
     struct offloader x = {.s = s, .p = p, .wanted = -1};
-    double *first;
 
     if (s->config->setting[MFU_S_OFFLOAD_ACTIVATIONS] == 0)
         return 0;
     x.trips = calloc((size_t)n_tensors + 1, sizeof *x.trips);
-    first = calloc((size_t)p->n_segments + 1, sizeof *first);
-    s->failed |= !x.trips || !first || !mfu_rewrite_begin(s);
+    s->failed |= !x.trips || !mfu_rewrite_begin(s);
     if (!s->failed && find_trips(&x, forward_end, end_of(p, MFU_BACKWARD)) > 0) {
-        find_passed_on(&x);
         find_ends(&x, forward_end);
-        find_returns(&x, first);
+        find_returns(&x);
         write(&x);
     }
     if (!s->failed && x.n > 0) {
@@ -385,6 +334,5 @@ int mfu_offload_activations(struct mfu_builder *s)
         p->pinned_bytes += p->host_bytes[MFU_PART_ACTIVATIONS];
     }
     free(x.trips);
-    free(first);
     return s->failed ? -1 : 0;
 }

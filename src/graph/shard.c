@@ -156,7 +156,7 @@ bool mfu_shards_are_masters(const struct mfu_builder *s)
 bool mfu_gradients_offloaded(const struct mfu_builder *s)
 {
     return offloads(s, MFU_S_OFFLOAD_OPTIMIZER) && !s->runtime->gemm_accumulates
-        && (s->config->accum == 1 || rule_of(s)->when == MFU_EVERY_MICRO_STEP);
+        && (s->config->setting[MFU_S_ACCUM] == 1 || rule_of(s)->when == MFU_EVERY_MICRO_STEP);
 }
 
 bool mfu_gradients_leave(const struct mfu_builder *s)

@@ -31,7 +31,7 @@ static int unroll(const struct mfu_plan *plan, struct mfu_simulation *s, struct 
     s->later.n_launches = 0;
     if (plan->config.accum > 1 && mfu_graph_build_stage(&plan->config, plan->shown_stage, true, &s->later, err) < 0)
         return -1;
-    alone.accum = alone.setting[MFU_S_ACCUM] = 1;
+    alone.accum = 1; /* the setting stays: whether gradients wait for others */
     return mfu_graph_build_stage(&alone, plan->shown_stage, true, &s->first, err);
 }
 
