@@ -256,16 +256,22 @@ static int take(struct reader *r, struct mfu_model *m, int dim, struct mfu_yaml_
     return mfu_node_error(r->config, node, r->err);
 }
 
-/* The node of a key, or of an entry of its list: "depths.0". */
+/* The node of a key, of one within ("text_config.hidden_size"), or of an entry of a list ("depths.0"). */
 static struct mfu_yaml_node *at_key(const struct reader *r, const char *key)
 {
-    size_t n = strcspn(key, ".");
+    struct mfu_yaml_node *found = mfu_yaml_root(r->config);
+    size_t n;
     char name[80];
-    struct mfu_yaml_node *found;
 
-    snprintf(name, sizeof name, "%.*s", (int)n, key);
-    found = mfu_node_find(mfu_yaml_root(r->config), name);
-    return found && key[n] ? mfu_node_each(found, strtoul(key + n + 1, NULL, 10)) : found;
+    for (; found; key += n + 1) {
+        n = strcspn(key, ".");
+        snprintf(name, sizeof name, "%.*s", (int)n, key);
+        found = mfu_node_type(found) == MFU_MAPPING ? mfu_node_find(found, name)
+                                                    : mfu_node_each(found, strtoul(name, NULL, 10));
+        if (!key[n])
+            break;
+    }
+    return found;
 }
 
 /* The first of their keys that is there and not null, or NULL. */
@@ -289,7 +295,7 @@ static struct mfu_yaml_node *means_null(struct reader *r, int i, struct mfu_yaml
     struct mfu_yaml_node *each;
 
     for (size_t k = 0; (each = mfu_node_each(theirs, k)); k++)
-        if (mfu_node_find(mfu_yaml_root(r->config), mfu_node_text(r->chain[i], each)))
+        if (at_key(r, mfu_node_text(r->chain[i], each)))
             return entry(r, "nulls", name, of);
     return NULL;
 }
@@ -360,7 +366,7 @@ static int count_entries(struct reader *r, struct mfu_model *m, int i)
     char number[24];
 
     for (size_t k = 0; counts && (node = mfu_node_value(counts, k)); k++) {
-        found = mfu_node_find(mfu_yaml_root(r->config), mfu_node_text(r->chain[i], mfu_node_each(node, 0)));
+        found = at_key(r, mfu_node_text(r->chain[i], mfu_node_each(node, 0)));
         only = mfu_node_each(node, 1);
         if (!found || mfu_node_absent(found) || mfu_node_type(found) == MFU_SCALAR)
             continue;
@@ -490,6 +496,12 @@ static const char *const without_effect[] = {"model_type",
                                              "scale_attn_by_inverse_layer_idx",
                                              "scale_attn_weights",
                                              "logits_to_keep",
+                                             "max_length", /* how generation begins, which old files repeat */
+                                             "temperature",
+                                             "top_k",
+                                             "num_beams",
+                                             "num_beam_groups",
+                                             "num_return_sequences",
                                              "num_logits_to_keep"};
 /* The ends of such keys. */
 static const char *const kinds_without_effect[] = {"_token_id", "_token_index", "_eps", "_epsilon", "_token_ids"};
@@ -510,22 +522,28 @@ static bool has_effect(const char *key)
     return true;
 }
 
-/* Whether any table reads the key, or says that it has no effect. */
-static bool is_read(const struct reader *r, const char *key)
+/* Whether a text of a table is that key, or with `within` one inside it ("depths.0" of "depths"). */
+static bool is_of(const char *text, const char *key, bool within)
+{
+    size_t n = strlen(key);
+
+    return text && strncmp(text, key, n) == 0 && (text[n] == '\0' || (within && text[n] == '.'));
+}
+
+/* Whether any table reads the key, or something within it, or says that it has no effect. */
+static bool is_read(const struct reader *r, const char *key, bool within)
 {
     static const char *const parts[] = {"dims", "counts"};
     struct mfu_yaml_node *all, *node, *each;
-    const char *text;
 
     for (int i = 0; i < r->n_chain; i++) {
         for (size_t p = 0; p < 2; p++)
             for (size_t k = 0; (all = part(r, i, parts[p])) && (node = mfu_node_value(all, k)); k++)
                 for (size_t e = 0; (each = mfu_node_each(node, e)); e++)
-                    if ((text = mfu_node_text(r->chain[i], each)) && strcspn(text, ".") == strlen(key)
-                        && strncmp(text, key, strlen(key)) == 0)
+                    if (is_of(mfu_node_text(r->chain[i], each), key, within))
                         return true;
         for (size_t e = 0; (all = part(r, i, "ignored")) && (each = mfu_node_each(all, e)); e++)
-            if ((text = mfu_node_text(r->chain[i], each)) && strcmp(text, key) == 0)
+            if (is_of(mfu_node_text(r->chain[i], each), key, false))
                 return true;
     }
     return false;
@@ -545,28 +563,41 @@ static bool says_nothing(struct reader *r, struct mfu_yaml_node *node)
         || (is_number(text) && (strtod(text, &end) == 0 || (strtod(text, &end) == 1 && strchr(text, '.'))));
 }
 
-/* Whether a key has the value with which the model file was written. */
-static bool is_usual(const struct reader *r, const char *key, struct mfu_yaml_node *node)
+/* Whether a key has the value with which the model file was written; `says`: whether a table names one. */
+static bool is_usual(const struct reader *r, const char *key, struct mfu_yaml_node *node, bool *says)
 {
     int i;
-    struct mfu_yaml_node *usual = entry(r, "usual", key, &i);
-    const char *ours = usual ? mfu_node_text(r->chain[i], usual) : NULL, *theirs = mfu_node_text(r->config, node);
+    struct mfu_yaml_node *usual = entry(r, "usual", key, &i), *first = mfu_node_each(node, 0);
+    const char *ours = usual ? mfu_node_text(r->chain[i], usual) : NULL;
+    const char *theirs = first ? mfu_node_text(r->config, first) : NULL;
 
+    *says = usual != NULL;
     return ours && theirs && strcmp(ours, theirs) == 0;
 }
 
-/* Notes what config.json says and nobody reads: it may change the model. */
-static int note_unread(struct reader *r, struct mfu_model *m)
+/* Notes what config.json says and nobody reads: it may change the model.  `prefix` is where `within` stands. */
+static int note_unread(struct reader *r, struct mfu_model *m, struct mfu_yaml_node *within, const char *prefix)
 {
-    struct mfu_yaml_node *root = mfu_yaml_root(r->config), *node;
+    struct mfu_yaml_node *node;
 
-    for (size_t i = 0; (node = mfu_node_value(root, i)) && m->n_not_modelled < MFU_MAX_NOT_MODELLED; i++) {
-        const char *key = mfu_node_key(r->config, root, i), *value = mfu_node_text(r->config, node);
-        char text[200], clean[200];
+    for (size_t i = 0; (node = mfu_node_value(within, i)) && m->n_not_modelled < MFU_MAX_NOT_MODELLED; i++) {
+        const char *name = mfu_node_key(r->config, within, i), *value = mfu_node_text(r->config, node);
+        bool mapping = mfu_node_type(node) == MFU_MAPPING, says;
+        char key[200], text[300], clean[300];
 
-        if (!has_effect(key) || is_read(r, key) || says_nothing(r, node) || is_usual(r, key, node))
+        snprintf(key, sizeof key, "%.99s%.100s", prefix, name);
+        if (is_usual(r, key, node, &says) || (!says && !has_effect(name)) || is_read(r, key, !mapping)
+            || says_nothing(r, node))
             continue;
-        snprintf(text, sizeof text, "config.json's %.80s%s%.80s", key, value ? ": " : "", value ? value : "");
+        if (mapping && is_read(r, key, true)) {
+            char deeper[sizeof key + 1];
+
+            snprintf(deeper, sizeof deeper, "%s.", key);
+            if (note_unread(r, m, node, deeper) < 0)
+                return -1;
+            continue;
+        }
+        snprintf(text, sizeof text, "config.json's %.160s%s%.80s", key, value ? ": " : "", value ? value : "");
         mfu_printable(clean, sizeof clean, text);
         if (!(m->not_modelled[m->n_not_modelled] = mfu_arena_copy(&m->arena, clean, strlen(clean))))
             return mfu_fail(r->err, MFU_ENOMEM, "out of memory");
@@ -666,7 +697,9 @@ struct mfu_model *mfu_model_from_config(const char *path, const char *folder, st
 
     if (r.config && read_type(&r) == 0 && find_model(&r, folder) == 0 && read_chain(&r, folder) == 0)
         m = mfu_model_parse(r.yaml, folder, err);
-    if (m && (fill(&r, m) < 0 || note_unread(&r, m) < 0 || shorten_seq(&r, m) < 0 || check(&r, m) < 0)) {
+    if (m
+        && (fill(&r, m) < 0 || note_unread(&r, m, mfu_yaml_root(r.config), "") < 0 || shorten_seq(&r, m) < 0
+            || check(&r, m) < 0)) {
         mfu_model_free(m);
         m = NULL;
     }

@@ -95,6 +95,9 @@ int mfu_model_dim_find(const struct mfu_model *, const char *name, struct mfu_er
 /* Whether its samples are images, so that nobody counts their tokens. */
 bool mfu_model_has_images(const struct mfu_model *);
 
+/* Whether any of its operations mixes the tokens of a sequence by attention. */
+bool mfu_model_has_attention(const struct mfu_model *);
+
 /* The same as an mfu_resolve_fn, whose context is the model: for expressions
  * over its dims. */
 int mfu_model_dim_resolve(void *model, const char *name, struct mfu_error *err);
@@ -130,6 +133,7 @@ void mfu_model_free(struct mfu_model *);
  *       dims:                          # ours: theirs, first present one wins
  *         n_layer: num_hidden_layers   # or an entry of a list: depths.0
  *         n_kv_head: [num_key_value_heads, num_attention_heads]
+ *         image: vision_config.image_size   # a key within
  *       defaults: {tied: 0}            # what the configuration class assumes
  *       architectures:                 # what the class that is trained has beside the body
  *         LlamaForSequenceClassification: {n_labels: classes}

@@ -84,6 +84,14 @@ bool mfu_model_has_images(const struct mfu_model *m)
     return look_up_dim(m, "image") >= 0;
 }
 
+bool mfu_model_has_attention(const struct mfu_model *m)
+{
+    for (int i = 0; i < m->n_ops; i++)
+        if (m->ops[i].primitive->traits & MFU_MIXES_ROWS)
+            return true;
+    return false;
+}
+
 int mfu_model_dim_resolve(void *model, const char *name, struct mfu_error *err)
 {
     int i = mfu_model_dim_find(model, name, err);

@@ -277,6 +277,13 @@ def cases():
         yield row(f"{m}-amp", m, batch=32, seq="")
         yield row(f"{m}-pure", m, batch=32, seq="", **pure)
         yield row(f"{m}-amp-ckpt", m, batch=32, seq="", **ckpt)
+    # ---- two towers, whose loss compares all pairs of a batch
+    for m, t in (("clip", 77), ("clip-l", 77), ("siglip", 64)):
+        yield row(f"{m}-amp", m, batch=64, seq=t)
+        yield row(f"{m}-pure", m, batch=64, seq=t, **pure)
+        yield row(f"{m}-amp-ckpt", m, batch=64, seq=t, **ckpt)
+        if m != "siglip":               # there inductor makes sums of the products of its one query
+            yield row(f"{m}-amp-compile", m, batch=64, seq=t, **comp)
     # ---- state spaces
     yield row("mamba2-amp", "mamba2")
     yield row("mamba2-pure", "mamba2", **pure)
@@ -541,6 +548,11 @@ def get_batch(c, model):
         dtype = torch.bfloat16 if c["precision"] == "bf16-pure" else torch.float32
         size = getattr(model.config, "image_size", 224)
         return dict(pixel_values=torch.zeros(b, 3, size, size, dtype=dtype, device="cuda"), labels=long(b))
+    if name in ("CLIPModel", "SiglipModel"):
+        dtype = torch.bfloat16 if c["precision"] == "bf16-pure" else torch.float32
+        size = model.config.vision_config.image_size
+        return dict(input_ids=long(b, t), return_loss=True,
+                    pixel_values=torch.zeros(b, 3, size, size, dtype=dtype, device="cuda"))
     if name.endswith("SequenceClassification"):
         return dict(input_ids=long(b, t), labels=long(b))
     if name.endswith("QuestionAnswering"):
@@ -714,7 +726,7 @@ def measure_compiled(c):
             out = torch.func.functional_call(model, dict(zip(names, weights)), (), batch)
             if isinstance(out, tuple):
                 return out
-            out = (out.loss, out.logits)
+            out = (out.loss, out.logits) if "logits" in out else out[:5]
             return tuple(convert(o) for o in out) if c["loop"] == "trainer" and c["precision"] in ("bf16", "fp16") \
                 else out
 

@@ -260,6 +260,15 @@ static void a_cast_inside_a_compiled_kernel_is_not_saved(void **unused)
 
 /* The whole step may take longer all the same: a wave of thread blocks that is
  * just overfull costs a full one, and L2 holds less of a larger tensor. */
+/* Whether the loss is over all pairs of a batch, of which a larger one has more. */
+static bool compares_samples(const struct mfu_model *m)
+{
+    for (int i = 0; i < m->n_ops; i++)
+        if (strcmp(m->ops[i].primitive->name, "contrast") == 0)
+            return true;
+    return false;
+}
+
 static void larger_micro_batches_save_optimizer_time(void **unused)
 {
     static struct mfu_plan p, larger;
@@ -281,7 +290,8 @@ static void larger_micro_batches_save_optimizer_time(void **unused)
         HOLDS_NEAR(larger.step.tokens, p.step.tokens, 0);
         if (p.config.optimizer != MFU_MUON) /* its products run at clocks that the step sets */
             HOLDS(larger.step.optimizer_s <= p.step.optimizer_s * (1 + EXACT));
-        HOLDS_NEAR(larger.mfu.model_flops, p.mfu.model_flops, EXACT);
+        if (!compares_samples(p.config.model))
+            HOLDS_NEAR(larger.mfu.model_flops, p.mfu.model_flops, EXACT);
         HOLDS(larger.step.kernels <= p.step.kernels * (1 + EXACT));
     }
     mfu_plan_release(&p);

@@ -14,7 +14,7 @@
 #include "graph/builder.h"
 #include "scenario/setting.h"
 
-enum { HEADS, KV_HEADS, HEAD_DIM, CAUSAL, WINDOW, DROPOUT, SOFTCAP, MASKING, SOFTMAX, VALUE_DIM, SINKS, COPIED };
+enum { HEADS, KV_HEADS, HEAD_DIM, CAUSAL, WINDOW, DROPOUT, SOFTCAP, MASKING, SOFTMAX, VALUE_DIM, SINKS, COPIED, PARTS };
 enum { FILLED, ADDED };
 enum { AS_GIVEN, FP32 };
 static const char *const maskings[] = {"fill", "add", NULL}, *const softmaxes[] = {"as_given", "fp32", NULL};
@@ -34,6 +34,12 @@ static double shape(const struct mfu_operation *op)
 static double key_elements(const struct mfu_operation *op)
 {
     return op->attribute[KV_HEADS] * (op->attribute[HEAD_DIM] + value_dim(op));
+}
+
+/* Whether one kernel computes it; some code multiplies the parts itself, whatever there is. */
+static bool is_fused(const struct mfu_builder *s, const struct mfu_node *n)
+{
+    return mfu_attentions[s->config->attention].fused && !(n->op->attribute[PARTS] > 0);
 }
 
 /* Whether a window reaches the kernel as a mask, as in transformers' call of SDPA, which knows none. */
@@ -57,7 +63,7 @@ static bool has_bias(const struct mfu_node *n)
 static struct mfu_attention describe(struct mfu_builder *s, const struct mfu_node *n)
 {
     const double *a = n->op->attribute;
-    bool fused = mfu_attentions[s->config->attention].fused, mask = fused && (window_is_mask(s, n) || has_bias(n));
+    bool fused = is_fused(s, n), mask = fused && (window_is_mask(s, n) || has_bias(n));
     bool uneven = fused && value_dim(n->op) != a[HEAD_DIM];
     bool te = mfu_trainers[s->config->trainer].transformer_engine;
     const struct mfu_attention_row *row = &mfu_attentions[s->config->attention];
@@ -71,6 +77,7 @@ static struct mfu_attention describe(struct mfu_builder *s, const struct mfu_nod
     return (struct mfu_attention){
         .kind = (mask || uneven) && !te ? MFU_MEMEFF
             : uneven                    ? MFU_CUDNN
+            : a[PARTS] > 0              ? MFU_MATH
                                         : s->config->attention,
         .math = s->numerics.math,
         /* Along a context group each rank meets the keys of all, a part at a time. */
@@ -460,12 +467,16 @@ static void math_backward(struct mfu_builder *s, struct mfu_node *n)
 
 static void forward(struct mfu_builder *s, int index)
 {
-    (!mfu_attentions[s->config->attention].fused ? math_forward : fused_forward)(s, mfu_node_at(s, index));
+    struct mfu_node *n = mfu_node_at(s, index);
+
+    (is_fused(s, n) ? fused_forward : math_forward)(s, n);
 }
 
 static void backward(struct mfu_builder *s, int index)
 {
-    (!mfu_attentions[s->config->attention].fused ? math_backward : fused_backward)(s, mfu_node_at(s, index));
+    struct mfu_node *n = mfu_node_at(s, index);
+
+    (is_fused(s, n) ? fused_backward : math_backward)(s, n);
 }
 
 const struct mfu_primitive mfu_primitive_attention = {
@@ -486,6 +497,7 @@ const struct mfu_primitive mfu_primitive_attention = {
             [SINKS] = {"sinks", "0", NULL, "whether a learned score per head takes part (math only)"},
             [COPIED] = {"copied", "0", NULL,
                         "whether q lies head by head: a kernel's result then does, too, and is copied"},
+            [PARTS] = {"parts", "0", NULL, "whether the code multiplies the parts itself, whatever kernels there are"},
         },
     .least_inputs = 1,
     .most_inputs = 4,

@@ -127,6 +127,8 @@ static void backward(struct mfu_builder *s, int index)
         dx = mfu_tensor_new(s, rows, in_width, s->numerics.compute, MFU_PART_ACTIVATIONS);
         mfu_emit_matmul(s, "dgrad", math, rows / experts, in_width, width, experts, g[0], w, dx);
         mfu_tensor_extend(s, dw == MFU_NO_VIEW ? g[0] : dw);
+        if (trains && !s->runtime->fuse)
+            mfu_tensor_extend(s, x); /* autograd lets go of what was saved when the node is done */
         mfu_grad_add(s, n, 0, dx);
     }
     if (dw != MFU_NO_VIEW)

@@ -13,9 +13,9 @@
 
 #include "graph/builder.h"
 
-enum { WIDTH, FEATURES, BIAS, EXTRA, PER };
+enum { WIDTH, FEATURES, BIAS, EXTRA, PER, LENGTH };
 static const char *const rows_of[] = {"token", "sequence", NULL};
-enum { SAVED_INPUT };
+enum { SAVED_INPUT, SAVED_WEIGHT };
 
 static double shape(const struct mfu_operation *op)
 {
@@ -30,10 +30,17 @@ static struct mfu_weights params(const struct mfu_operation *op)
     return (struct mfu_weights){.weight = weight, .bias = bias, .active = weight + bias};
 }
 
-/* Rows that are computed; the extra tokens are not. */
+/* Rows of the whole sequence; the extra tokens among them are not computed. */
+static double tokens(const struct mfu_builder *s, const struct mfu_node *n)
+{
+    double length = n->op->attribute[LENGTH];
+
+    return length > 0 ? s->config->batch * length : s->config->tokens;
+}
+
 static double rows(const struct mfu_builder *s, const struct mfu_node *n)
 {
-    return n->op->attribute[PER] ? s->config->batch : s->config->batch * (s->config->seq - n->op->attribute[EXTRA]);
+    return n->op->attribute[PER] ? s->config->batch : tokens(s, n) - s->config->batch * n->op->attribute[EXTRA];
 }
 
 static void forward(struct mfu_builder *s, int index)
@@ -47,10 +54,11 @@ static void forward(struct mfu_builder *s, int index)
     if (n->op->attribute[BIAS] > 0 || n->op->attribute[EXTRA] > 0)
         mfu_node_weight(s, n, 1);
     mfu_node_save(s, n, x);
+    mfu_node_save(s, n, w); /* as a convolution does, though nobody wants the gradient of pixels */
     n->out = mfu_tensor_new(s, mfu_view_rows(s, x), width, s->numerics.compute, MFU_PART_ACTIVATIONS);
     mfu_emit_matmul(s, "", s->numerics.math, mfu_view_rows(s, x), width, features, 1, x, w, n->out);
     if (n->op->attribute[EXTRA] > 0) {
-        all = mfu_tensor_new(s, s->config->tokens, width, s->numerics.residual, MFU_PART_ACTIVATIONS);
+        all = mfu_tensor_new(s, tokens(s, n), width, s->numerics.residual, MFU_PART_ACTIVATIONS);
         mfu_emit(s,
                  &(struct mfu_emission){
                      .suffix = "cat", .kind = MFU_COPY, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_MAP},
@@ -81,6 +89,7 @@ static void backward(struct mfu_builder *s, int index)
                  1, &g, 1, &db);
         mfu_param_grad_add(s, n, 1, db);
     }
+    mfu_tensor_extend(s, n->saved[SAVED_WEIGHT]);
     if (!mfu_trains(s, n, 0))
         return;
     dw = mfu_tensor_new(s, 1, features * width, s->numerics.compute, MFU_PART_GRADIENTS);
@@ -100,6 +109,7 @@ const struct mfu_primitive mfu_primitive_patches = {
             [BIAS] = {"bias", "1", NULL, "whether a bias is added"},
             [EXTRA] = {"extra", "0", NULL, "tokens of a sequence that have no patch (class token)"},
             [PER] = {"per", "token", rows_of, "what has a row: every token, or a sequence as a whole"},
+            [LENGTH] = {"length", "0", NULL, "tokens of its sequence; 0: seq"},
         },
     .traits = MFU_MULTIPLIES,
     .shape = shape,

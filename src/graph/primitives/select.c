@@ -22,6 +22,8 @@ static void forward(struct mfu_builder *s, int index)
            rows = s->config->batch * (mfu_compare(s, few, all) < 0 ? few : all);
 
     n->out = mfu_view_slice(s, x, rows, mfu_view_columns(s, x));
+    if (s->runtime->gradients_at_end) /* a graph keeps the rows themselves, not what they are of */
+        n->out = mfu_emit_pointwise(s, "", mfu_view_type(s, x), 0, n->out, MFU_NO_VIEW, MFU_NO_VIEW);
 }
 
 static void backward(struct mfu_builder *s, int index)

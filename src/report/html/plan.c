@@ -90,6 +90,7 @@ static void row(FILE *out, const char *name, const char *key, double value, enum
 static void model(FILE *out, const struct mfu_plan *p)
 {
     const struct mfu_config *c = &p->config;
+    bool attends = mfu_model_has_attention(c->model);
     char text[256];
 
     snprintf(text, sizeof text, "%s sequence%s of %s tokens, %s micro-step%s%s", MFU_Q(c->batch, MFU_COUNT),
@@ -101,9 +102,9 @@ static void model(FILE *out, const struct mfu_plan *p)
                  c->setting[MFU_S_ZERO], c->setting[MFU_S_TP], c->setting[MFU_S_CP], c->setting[MFU_S_EP],
                  c->setting[MFU_S_PP]);
     row(out, "tokens per step", "step.tokens_per_step", p->step.tokens, MFU_COUNT, text);
-    snprintf(text, sizeof text, "%s, %s, %s attention, %s, checkpoint %s", mfu_precision_names[c->precision],
-             mfu_runtime_names[c->runtime], mfu_attention_names[c->attention], mfu_optimizer_names[c->optimizer],
-             mfu_checkpoint_names[c->checkpoint]);
+    snprintf(text, sizeof text, "%s, %s%s%s%s, %s, checkpoint %s", mfu_precision_names[c->precision],
+             mfu_runtime_names[c->runtime], attends ? ", " : "", attends ? mfu_attention_names[c->attention] : "",
+             attends ? " attention" : "", mfu_optimizer_names[c->optimizer], mfu_checkpoint_names[c->checkpoint]);
     row(out, "parameters", "params.total", p->program.params, MFU_PARAMS, text);
 }
 

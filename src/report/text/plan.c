@@ -92,7 +92,8 @@ static void headline(FILE *out, const struct mfu_term *t, const struct mfu_plan 
     mfu_flow_piece(&f, MFU_PLAIN, "%s", mfu_runtime_names[c->runtime]);
     if (c->setting[MFU_S_GPUS] > 1)
         mfu_flow_piece(&f, MFU_PLAIN, "%s", mfu_trainers[c->trainer].name);
-    mfu_flow_piece(&f, MFU_PLAIN, "%s attention", mfu_attention_names[c->attention]);
+    if (mfu_model_has_attention(c->model))
+        mfu_flow_piece(&f, MFU_PLAIN, "%s attention", mfu_attention_names[c->attention]);
     if ((int)c->optimizer != (int)mfu_settings[MFU_S_OPTIMIZER].initial)
         mfu_flow_piece(&f, MFU_PLAIN, "%s", mfu_optimizer_names[c->optimizer]);
     if (mfu_checkpoints[c->checkpoint].recomputes)
