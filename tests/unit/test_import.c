@@ -644,6 +644,30 @@ static void the_rest_of_a_quantised_base_stays_as_the_program_has_it(void **stat
     }
 }
 
+/* A file says whose loop runs: what it overlaps and how long its host takes come with it. */
+static void the_loop_is_that_of_the_file(void **state)
+{
+    static const struct {
+        const char *file, *text, *format;
+        enum mfu_trainer_kind trainer;
+    } of[] = {
+        {"a.sh", MEGATRON, "megatron", MFU_TRAINER_MEGATRON_TE},
+        {"a.sh", MEGATRON " --transformer-impl local", "megatron", MFU_TRAINER_MEGATRON},
+        {"a.json", "{\"train_micro_batch_size_per_gpu\": 2, \"bf16\": {\"enabled\": true}}", "deepspeed",
+         MFU_TRAINER_DEEPSPEED},
+        {"a.json", "{\"per_device_train_batch_size\": 1, \"deepspeed\": \"ds.json\"}", "huggingface",
+         MFU_TRAINER_DEEPSPEED},
+        {"a.json", "{\"per_device_train_batch_size\": 1}", "huggingface", MFU_TRAINER_DDP},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof of / sizeof of[0]; i++) {
+        read_as(of[i].file, of[i].text, of[i].format, "8");
+        assert_int_equal(config.trainer, of[i].trainer);
+        done();
+    }
+}
+
 static void accelerate_is_understood(void **state)
 {
     (void)state;
@@ -795,6 +819,7 @@ int main(void)
         cmocka_unit_test(adapters_are_understood),
         cmocka_unit_test(axolotl_and_llama_factory_are_understood),
         cmocka_unit_test(the_rest_of_a_quantised_base_stays_as_the_program_has_it),
+        cmocka_unit_test(the_loop_is_that_of_the_file),
         cmocka_unit_test(accelerate_is_understood),
         cmocka_unit_test(nanogpt_takes_the_data_sets_vocabulary),
         cmocka_unit_test(a_contradiction_is_left_out_and_named),

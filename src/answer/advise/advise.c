@@ -92,7 +92,11 @@ static void say_numerics(struct words *w, const struct mfu_outcome *a, const str
     if (b->weight_bytes == b->gradient_bytes)
         say(w, "%.0f-bit weights and gradients", 8 * b->weight_bytes);
     else
-        say(w, "%.0f-bit weights, %.0f-bit gradients", 8 * b->weight_bytes, 8 * b->gradient_bytes);
+        /* A quantised base and what stays beside it. */
+        say(w,
+            fmod(8 * b->weight_bytes, 4) == 0 ? "%.0f-bit weights, %.0f-bit gradients"
+                                              : "weights of %.1f bits in the mean, %.0f-bit gradients",
+            8 * b->weight_bytes, 8 * b->gradient_bytes);
     say(w, "%s: ", b->masters ? ", fp32 masters" : "");
 }
 

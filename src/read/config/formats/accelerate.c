@@ -84,6 +84,8 @@ static void finish(struct mfu_import *m)
         mfu_import_assume(m, "zero", "3", "FSDP's default");
     if (!fsdp && !deepspeed)
         mfu_import_assume(m, "zero", "0", "plain data parallelism");
+    if (deepspeed)
+        mfu_import_assume(m, "trainer", "deepspeed", "its engine runs the loop");
     if (deepspeed && precision && precision->set
         && (is(m, "mixed_precision", "bf16") || is(m, "mixed_precision", "fp16")))
         mfu_import_assume(m, "half_weights", "1", "DeepSpeed keeps 16-bit weights and fp32 masters");

@@ -155,6 +155,7 @@ static void finish(struct mfu_import *m)
             mfu_import_leave(&m->entries[i], MFU_IGNORED, "\"auto\": the Trainer fills it in");
     find_batch(m);
     find_precision(m);
+    mfu_import_assume(m, "trainer", "deepspeed", "its engine runs the loop");
     if (!mfu_import_find(m, "gradient_clipping"))
         mfu_import_assume(m, "grad_clip", "0", "DeepSpeed's default");
     if (!mfu_import_find(m, "zero_optimization.stage") && !mfu_import_find(m, "zero_optimization"))

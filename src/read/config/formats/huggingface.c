@@ -360,7 +360,9 @@ static void find_sharding(struct mfu_import *m)
     for (int i = 0; i < n && !on; i++)
         if (strncmp(m->entries[i].name, "fsdp_", 5) == 0)
             mfu_import_leave(&m->entries[i], MFU_IGNORED, "FSDP is off");
-    if (!on && !mfu_import_find(m, "deepspeed") && !mfu_import_find(m, "deepspeed.zero_optimization.stage"))
+    if (mfu_import_find(m, "deepspeed") || mfu_import_find(m, "deepspeed.zero_optimization.stage"))
+        mfu_import_assume(m, "trainer", "deepspeed", "its engine runs the loop");
+    else if (!on)
         mfu_import_assume(m, "zero", "0", "neither FSDP nor DeepSpeed");
 }
 

@@ -93,7 +93,7 @@ static const struct mfu_import_row rows[] = {
     {"--use-rotary-position-embeddings", NULL, NULL, "the model is chosen by it", false},
     {"--rotary-*", NULL, NULL, "no influence on time or memory", false},
     {"--norm-epsilon", NULL, NULL, "no influence on time or memory", false},
-    {"--transformer-impl", "runtime", "transformer_engine=fused local=fused", NULL, false},
+    {"--transformer-impl", "trainer", "transformer_engine=megatron-te local=megatron", NULL, false},
     {"--use-mcore-models", NULL, NULL, assumed, false}, {"--attention-softmax-in-fp32", NULL, NULL, assumed, false},
     {"--accumulate-allreduce-grads-in-fp32", NULL, NULL, assumed, false},
     {"--apply-layernorm-1p", NULL, NULL, training, false},
@@ -369,7 +369,7 @@ static void settle_doubles(struct mfu_import *m)
 static void find_rest(struct mfu_import *m)
 {
     if (!has(m, "--transformer-impl"))
-        mfu_import_assume(m, "runtime", "fused", "Megatron's kernels");
+        mfu_import_assume(m, "trainer", "megatron-te", "layers of Transformer Engine, Megatron's default");
     if (!has(m, "--bf16") && !has(m, "--fp16") && !has(m, "--fp8-format"))
         mfu_import_assume(m, "precision", "fp32", "no 16-bit precision is switched on");
     if (!has(m, "--recompute-granularity") && !has(m, "--recompute-activations"))

@@ -243,6 +243,7 @@ static void finish(struct mfu_import *m)
     find_accumulation(m);
     find_precision(m);
     find_checkpointing(m);
+    mfu_import_assume(m, "trainer", "torchtitan", "whose loop it is");
 }
 
 const struct mfu_import_format mfu_import_format_torchtitan = {
