@@ -17,6 +17,9 @@ static inline struct mfu_tensor *mfu_tensor_of(struct mfu_builder *s, int view)
     return &s->program->tensors[s->program->views[view].tensor];
 }
 
+/* Room for n views that a launch reads or writes; NULL, and the builder has failed, when out of memory. */
+int *mfu_ends_new(struct mfu_builder *, int n);
+
 /* A copy of a view in another type, as part of `part`. */
 int mfu_emit_cast_as(struct mfu_builder *, int view, enum mfu_type, enum mfu_part, enum mfu_fusion);
 

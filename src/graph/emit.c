@@ -146,16 +146,28 @@ static double view_bytes(const struct mfu_builder *s, int view)
 
 /* ---- launches ----------------------------------------------------------- */
 
+int *mfu_ends_new(struct mfu_builder *s, int n)
+{
+    int *ends = mfu_arena_alloc(&s->program->ends, (size_t)n, sizeof *ends);
+
+    s->failed |= !ends;
+    return ends;
+}
+
 static struct mfu_launch *append(struct mfu_builder *s, const char *suffix, int n_in, const int *in, int n_out,
                                  const int *out)
 {
     struct mfu_program *p = s->program;
     struct mfu_launch *l;
 
-    if (!ROOM(s, p->launches, p->n_launches, p->cap_launches))
+    int *ends = mfu_ends_new(s, n_in + n_out);
+
+    if (!ends || !ROOM(s, p->launches, p->n_launches, p->cap_launches))
         return NULL;
     l = &p->launches[p->n_launches];
-    memset(l, 0, offsetof(struct mfu_launch, in));
+    memset(l, 0, sizeof *l);
+    l->in = ends;
+    l->out = ends + n_in;
     l->section = s->section;
     l->op = s->node >= 0 ? s->nodes[s->node].op->name : "";
     l->suffix = suffix;

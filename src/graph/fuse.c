@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/builder.h"
+#include "graph/builder_private.h"
 
 /* What becomes of one output of a launch. */
 enum fate { UNUSED, INSIDE, WRITTEN, AGAIN };
@@ -39,7 +39,8 @@ struct fusion {
     int *group_of; /* group number of a launch, -1: none yet */
     int segment;   /* of the launch at hand */
     struct group open;
-    bool too_many; /* sources, of the kernel being put together */
+    bool too_many;                            /* sources, of the kernel being put together */
+    int in[MAX_SOURCES], out[MFU_LAUNCH_OUT]; /* of it */
     int n_groups, n_merged;
     int *segment_first, *segment_count;
 };
@@ -255,12 +256,11 @@ static void put_alone(struct fusion *f, int index)
             was += bytes_of(f, l->in[k]);
             add_source(f, l->in[k], -1, sources, &n, 0);
         }
-        for (int k = 0; k < n && !f->too_many; k++) {
-            l->in[k] = sources[k];
+        for (int k = 0; k < n && !f->too_many; k++)
             is += bytes_of(f, sources[k]);
-        }
-        if (!f->too_many) {
-            l->n_in = n;
+        if (!f->too_many && (l->in = mfu_ends_new(f->s, n))) {
+            memcpy(l->in, sources, (size_t)n * sizeof *sources);
+            l->n_in = (unsigned char)n;
             l->kernel.read_bytes += is - was;
         }
     }
@@ -306,6 +306,8 @@ static bool ends_of(struct fusion *f, const int *members, int n, int id, struct 
     int n_sources = 0;
 
     f->too_many = false;
+    merged->in = f->in;
+    merged->out = f->out;
     merged->n_out = 0;
     for (int i = 0; i < n; i++) {
         const struct mfu_launch *l = &f->p->launches[members[i]];
@@ -321,10 +323,10 @@ static bool ends_of(struct fusion *f, const int *members, int n, int id, struct 
             merged->out[merged->n_out++] = l->out[k];
         }
     }
-    merged->n_in = n_sources;
+    merged->n_in = (unsigned char)n_sources;
     if (f->too_many && n == 1) { /* it reads its inputs as they are */
         merged->n_in = f->p->launches[members[0]].n_in;
-        memcpy(merged->in, f->p->launches[members[0]].in, (size_t)merged->n_in * sizeof *merged->in);
+        merged->in = f->p->launches[members[0]].in;
         return true;
     }
     return !f->too_many;
@@ -365,6 +367,18 @@ static void add_members(const struct fusion *f, const int *members, int n, int i
     }
 }
 
+/* What was put together stays with the launch. */
+static bool keep_ends(struct fusion *f, struct mfu_launch *merged)
+{
+    int *ends = mfu_ends_new(f->s, merged->n_in + merged->n_out);
+
+    if (!ends)
+        return false;
+    merged->in = memcpy(ends, merged->in, merged->n_in * sizeof *ends);
+    merged->out = memcpy(ends + merged->n_in, merged->out, merged->n_out * sizeof *ends);
+    return true;
+}
+
 static void mark_written(struct fusion *f, const struct mfu_launch *merged)
 {
     for (int k = 0; k < merged->n_out; k++)
@@ -394,7 +408,7 @@ static void put_merged(struct fusion *f, const int *members, int n)
     }
     f->n_groups++;
     mark_written(f, merged);
-    if (merged->n_out == 0)
+    if (merged->n_out == 0 || !keep_ends(f, merged))
         return;
     kernel->flops = kernel->reread_bytes = merged->gradient_elements = 0;
     kernel->launches = 1;

@@ -276,6 +276,7 @@ static struct mfu_builder *begin(const struct mfu_config *c, int stage, struct m
     s->whole_norms = s->runtime->whole_norms || mfu_trainers[c->trainer].whole_norms;
     s->numerics = mfu_numerics_choose(c, s->runtime);
     mfu_shard_parameters(s);
+    mfu_arena_reset(&p->ends);
     p->n_launches = p->n_tensors = p->n_views = p->n_segments = p->n_compared = 0;
     p->accum = c->accum;
     if (s->stages > 1) /* what runs in both directions shares the microbatches */
@@ -429,6 +430,7 @@ void mfu_program_free(struct mfu_program *p)
     free(s);
     free(p->weights);
     free(p->compared);
+    mfu_arena_free(&p->ends);
     free(p->launches);
     free(p->tensors);
     free(p->views);

@@ -14,6 +14,7 @@
 #include "graph/offload.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "graph/builder_private.h"
 #include "scenario/setting.h"
@@ -234,6 +235,11 @@ static void fetch(struct offloader *x, const struct mfu_segment *seg, struct tri
 /* Backward reads what came back. */
 static void read_copies(struct offloader *x, struct mfu_launch *l, int at)
 {
+    int *in = mfu_ends_new(x->s, l->n_in);
+
+    if (!in)
+        return;
+    l->in = memcpy(in, l->in, l->n_in * sizeof *in); /* its own, no longer those that it is a copy of */
     for (int i = 0; i < x->n; i++) {
         const struct trip *t = &x->trips[i];
 

@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include "base/arena.h"
 #include "graph/layout.h"
 #include "kernel/kernel.h"
 #include "parallel/topology.h"
@@ -99,32 +100,33 @@ struct mfu_amount {
     double flops, read_bytes, write_bytes, launches;
 };
 
+/* There are thousands of them in the step of a large model: what is small is kept small. */
 struct mfu_launch {
     struct mfu_kernel kernel;
     const char *section, *op, *suffix; /* h, attn.qkv, dgrad ("" if none) */
-    enum mfu_phase phase;
-    enum mfu_fusion fusion;
-    bool random;              /* its result cannot be computed again */
-    bool cast;                /* only changes the type */
+    int *in, *out;                     /* views, in the program's `ends`: the first n_in, n_out */
+    unsigned char n_in, n_out;
+    enum mfu_phase phase : 8;
+    enum mfu_fusion fusion : 8;
+    enum mfu_stream stream : 8;      /* where it runs */
+    enum mfu_stream wait_stream : 8; /* it starts when what was issued there has ended, */
+    enum mfu_occurrence when : 8;
+    bool random;        /* its result cannot be computed again */
+    bool cast;          /* only changes the type */
+    bool recomputed;    /* a part of forward, run again in backward */
+    bool communicates;  /* a collective, or a copy that is made for one */
+    signed char beside; /* a collective in the compute stream that runs beside the next (1) or latest (-1) product; 0 */
+    int wait_behind;    /* but for so many of the latest; -1: it does not wait */
     double gradient_elements; /* of parameters whose gradient is complete after it */
-    bool recomputed;          /* a part of forward, run again in backward */
     double accumulated_bytes; /* of the gradient that it adds to, in every micro-step but the first */
-    int n_in, n_out;
-    double extra_read_bytes;     /* beyond reading every input once */
-    double half_bytes;           /* that kernel.half_share is the share of, */
-    double half_of_bytes;        /* and of which */
-    double temporary_bytes;      /* workspace while it runs */
-    double passes;               /* of an optimizer over lists of tensors, kernel by kernel; 0: of no such */
-    bool communicates;           /* a collective, or a copy that is made for one */
-    enum mfu_stream stream;      /* where it runs */
-    enum mfu_stream wait_stream; /* it starts when what was issued there has ended, */
-    int wait_behind;             /* but for so many of the latest; -1: it does not wait */
-    enum mfu_occurrence when;
-    struct mfu_amount whole; /* of a launch that does not happen in every micro-step, when it does */
+    double extra_read_bytes;  /* beyond reading every input once */
+    double half_bytes;        /* that kernel.half_share is the share of, */
+    double half_of_bytes;     /* and of which */
+    double temporary_bytes;   /* workspace while it runs */
+    double passes;            /* of an optimizer over lists of tensors, kernel by kernel; 0: of no such */
+    struct mfu_amount whole;  /* of a launch that does not happen in every micro-step, when it does */
     struct mfu_collective collective;
-    int beside; /* a collective in the compute stream that runs beside the next (1) or latest (-1) product; 0 */
-    double beside_share;                        /* of it, at most */
-    int in[MFU_LAUNCH_IN], out[MFU_LAUNCH_OUT]; /* views; the first n_in, n_out */
+    double beside_share; /* of it, at most */
 };
 
 struct mfu_segment {
@@ -142,7 +144,8 @@ struct mfu_program {
     struct mfu_segment *segments;
     int n_launches, n_tensors, n_views, n_segments;
     int cap_launches, cap_tensors, cap_views, cap_segments;
-    void *workbench; /* of the builder (struct mfu_builder), reused */
+    struct mfu_arena ends; /* what launches read and write: views */
+    void *workbench;       /* of the builder (struct mfu_builder), reused */
     struct mfu_mesh mesh;
 
     struct mfu_weight_tensor {

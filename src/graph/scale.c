@@ -88,7 +88,7 @@ static bool same_launch(const struct mfu_launch *a, const struct mfu_launch *b)
         && a->passes == b->passes && memcmp(a->in, b->in, (size_t)a->n_in * sizeof *a->in) == 0
         && memcmp(a->out, b->out, (size_t)a->n_out * sizeof *a->out) == 0;
 }
-_Static_assert(sizeof(void *) != 8 || (sizeof(struct mfu_launch) == 416 && sizeof(struct mfu_kernel) == 120),
+_Static_assert(sizeof(void *) != 8 || (sizeof(struct mfu_launch) == 272 && sizeof(struct mfu_kernel) == 104),
                "a new field is a size, or belongs in same_launch()");
 
 static bool same_form(const struct mfu_program *a, const struct mfu_program *b)

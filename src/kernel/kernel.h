@@ -18,19 +18,19 @@
 #include "kernel/kind.h"
 
 struct mfu_kernel {
-    enum mfu_kind kind;
-    enum mfu_peak math;                /* arithmetic whose peak bounds it */
-    enum mfu_coefficient traffic;      /* the DRAM efficiency of its class */
-    enum mfu_attention_kind attention; /* of a fused attention */
-    bool backward, causal;             /* of a fused attention */
-    bool cold;                         /* its input cannot be in L2: not touched lately */
-    bool aligned;                      /* of a GEMM: rows are multiples of 16 bytes */
-    double m, n, k, batch;             /* GEMM: `batch` products C[m,n] = A[m,k] B[k,n];
+    enum mfu_kind kind : 8;
+    enum mfu_peak math : 8;                /* arithmetic whose peak bounds it */
+    enum mfu_coefficient traffic : 8;      /* the DRAM efficiency of its class */
+    enum mfu_attention_kind attention : 8; /* of a fused attention */
+    bool backward, causal;                 /* of a fused attention */
+    bool cold;                             /* its input cannot be in L2: not touched lately */
+    bool aligned;                          /* of a GEMM: rows are multiples of 16 bytes */
+    double m, n, k, batch;                 /* GEMM: `batch` products C[m,n] = A[m,k] B[k,n];
                                    attention: m = sequence, n = heads, k = head
                                    size, batch = sequences; others: m rows of n */
-    double pairs;                      /* attention: of query and key in one head, masked or not */
-    double window;                     /* attention: tokens that a query sees; 0: all */
-    double flops;                      /* computed, causal masking taken off */
+    double pairs;                          /* attention: of query and key in one head, masked or not */
+    double window;                         /* attention: tokens that a query sees; 0: all */
+    double flops;                          /* computed, causal masking taken off */
     double read_bytes, write_bytes;
     double half_share;   /* of its traffic, in 16-bit elements by loads of four */
     double reread_bytes; /* that it reads again, a row at a time, later passes */
