@@ -112,9 +112,10 @@ struct mfu_builder {
     struct mfu_layer *layers;                /* that are traced (layers.h) */
     int cap_layers;
     bool uneven;               /* the second layer of a section is not like the first */
-    struct mfu_launch *merged; /* the new list of a pass over all launches */
+    struct mfu_launch *merged; /* what a compiler makes of the list */
     int cap_merged;
-    int *moved, cap_moved; /* where such a pass puts each */
+    int *moved, cap_moved; /* where a pass that puts launches between others moves each of them; */
+    int gap, n_read;       /* how far they are shifted, and how many are read, while it runs */
     bool failed;           /* memory ran out */
 };
 

@@ -37,10 +37,12 @@ void mfu_count_rank(struct mfu_builder *); /* the same of one rank, once operati
 double mfu_repeats(const struct mfu_builder *, const struct mfu_model_section *);
 bool mfu_shares_weight(const struct mfu_builder *, int op);
 
-/* A pass that writes all launches anew: room for where each goes (s->moved); one more launch at *n, NULL when out of
- * memory; then the new list takes the place of the old one, and lifetimes of the first n_tensors follow. */
+/* A pass that puts launches between those that there are, in their list: begin; one more launch at *n, NULL when out of
+ * memory; the next of the old ones at *n (s->moved remembers where it went); end, when lifetimes of the first n_tensors
+ * follow.  What one call returned may be elsewhere after the next. */
 bool mfu_rewrite_begin(struct mfu_builder *);
 struct mfu_launch *mfu_rewrite_put(struct mfu_builder *, int *n, const struct mfu_launch *);
+struct mfu_launch *mfu_rewrite_move(struct mfu_builder *, int *n, int launch);
 void mfu_rewrite_end(struct mfu_builder *, int n, int n_tensors, int n_launches);
 
 #endif

@@ -24,27 +24,53 @@ bool mfu_grow(void **list, int n, int *cap, size_t size)
 
 /* ---- all launches anew ---------------------------------------------------- */
 
+/* Moves the old launches that are not yet read up by a share of them, so that new ones have room in front of them. */
+static bool open_gap(struct mfu_builder *s)
+{
+    struct mfu_program *p = s->program;
+    int more = p->n_launches / 8 + 64;
+    struct mfu_launch *unread;
+
+    while (p->cap_launches < s->gap + p->n_launches + more)
+        if (!ROOM(s, p->launches, p->cap_launches, p->cap_launches))
+            return false;
+    unread = &p->launches[s->gap + s->n_read];
+    memmove(unread + more, unread, (size_t)(p->n_launches - s->n_read) * sizeof *unread);
+    s->gap += more;
+    return true;
+}
+
 bool mfu_rewrite_begin(struct mfu_builder *s)
 {
     while (s->cap_moved < s->program->n_launches)
         if (!mfu_grow((void **)&s->moved, s->cap_moved, &s->cap_moved, sizeof *s->moved))
             return false;
-    return true;
+    s->gap = s->n_read = 0;
+    return open_gap(s);
 }
 
 struct mfu_launch *mfu_rewrite_put(struct mfu_builder *s, int *n, const struct mfu_launch *l)
 {
-    if (!ROOM(s, s->merged, *n, s->cap_merged))
+    if (*n == s->gap + s->n_read && !open_gap(s))
         return NULL;
-    s->merged[*n] = *l;
-    return &s->merged[(*n)++];
+    s->program->launches[*n] = *l;
+    return &s->program->launches[(*n)++];
+}
+
+struct mfu_launch *mfu_rewrite_move(struct mfu_builder *s, int *n, int launch)
+{
+    struct mfu_launch *to = &s->program->launches[*n], *from = &s->program->launches[s->gap + launch];
+
+    if (to != from)
+        *to = *from;
+    s->n_read = launch + 1;
+    s->moved[launch] = (*n)++;
+    return to;
 }
 
 void mfu_rewrite_end(struct mfu_builder *s, int n, int n_tensors, int n_launches)
 {
     struct mfu_program *p = s->program;
-    struct mfu_launch *launches = p->launches;
-    int cap = p->cap_launches;
 
     for (int t = 0; t < n_tensors; t++) { /* of what was there before */
         struct mfu_tensor *tensor = &p->tensors[t];
@@ -54,11 +80,7 @@ void mfu_rewrite_end(struct mfu_builder *s, int n, int n_tensors, int n_launches
         if (tensor->last >= 0 && tensor->last < n_launches)
             tensor->last = s->moved[tensor->last];
     }
-    p->launches = s->merged;
-    p->cap_launches = s->cap_merged;
     p->n_launches = n;
-    s->merged = launches;
-    s->cap_merged = cap;
 }
 
 /* ---- segments ---------------------------------------------------------- */
@@ -200,10 +222,16 @@ static struct mfu_launch *append(struct mfu_builder *s, const char *suffix, int 
     return l;
 }
 
-/* Those of `bytes` of a view that are moved in half as wide loads as fp32 would be. */
-static double half_bytes(struct mfu_builder *s, int view, double bytes)
+/* Adds the bytes of some views to `all`, and to `half` those that are moved in half as wide loads as fp32 would be. */
+static void add_bytes(const struct mfu_builder *s, int n, const int *views, double *all, double *half)
 {
-    return s->runtime->narrow_loads && mfu_type_bytes[mfu_view_type(s, view)] == 2 ? bytes : 0;
+    for (int i = 0; i < n; i++) {
+        const struct mfu_view *v = &s->program->views[views[i]];
+        double one = mfu_type_bytes[v->type], bytes = v->rows * v->columns * one;
+
+        *all += bytes;
+        *half += one == 2 && s->runtime->narrow_loads ? bytes : 0;
+    }
 }
 
 void mfu_emit(struct mfu_builder *s, const struct mfu_emission *e, int n_in, const int *in, int n_out, const int *out)
@@ -213,18 +241,8 @@ void mfu_emit(struct mfu_builder *s, const struct mfu_emission *e, int n_in, con
 
     if (!l)
         return;
-    for (int i = 0; i < l->n_in; i++) {
-        double bytes = view_bytes(s, l->in[i]);
-
-        read += bytes;
-        half += half_bytes(s, l->in[i], bytes);
-    }
-    for (int i = 0; i < l->n_out; i++) {
-        double bytes = view_bytes(s, l->out[i]);
-
-        write += bytes;
-        half += half_bytes(s, l->out[i], bytes);
-    }
+    add_bytes(s, l->n_in, l->in, &read, &half);
+    add_bytes(s, l->n_out, l->out, &write, &half);
     if (l->n_out || l->n_in) {
         int shape = l->n_in && (e->fusion == MFU_COLUMN || !l->n_out) ? l->in[0] : l->out[0];
 

@@ -39,6 +39,8 @@ struct fusion {
     int *group_of; /* group number of a launch, -1: none yet */
     int segment;   /* of the launch at hand */
     struct group open;
+    unsigned fusible;                         /* bits of enum mfu_fusion */
+    int *writer;                              /* of every tensor: the last of the group that is put together */
     bool too_many;                            /* sources, of the kernel being put together */
     int in[MAX_SOURCES], out[MFU_LAUNCH_OUT]; /* of it */
     int n_groups, n_merged;
@@ -47,7 +49,7 @@ struct fusion {
 
 static bool fusible(const struct fusion *f, const struct mfu_launch *l)
 {
-    return l->fusion == MFU_MAP || (l->fusion == MFU_ROW && f->s->runtime->fuse_rows);
+    return f->fusible >> l->fusion & 1;
 }
 
 static double bytes_of(const struct fusion *f, int view)
@@ -287,16 +289,14 @@ static bool read_outside(const struct fusion *f, int launch, int slot, int group
 }
 
 /* In-place sums: only the last view of a tensor is written. */
-static bool written_again(const struct fusion *f, const int *members, int n, int view)
+static void find_writers(struct fusion *f, const int *members, int n)
 {
-    for (int j = 0; j < n; j++) {
-        const struct mfu_launch *later = &f->p->launches[members[j]];
+    for (int i = 0; i < n; i++) {
+        const struct mfu_launch *l = &f->p->launches[members[i]];
 
-        for (int m = 0; m < later->n_out; m++)
-            if (f->p->views[later->out[m]].tensor == f->p->views[view].tensor)
-                return true;
+        for (int k = 0; k < l->n_out; k++)
+            f->writer[f->p->views[l->out[k]].tensor] = members[i];
     }
-    return false;
 }
 
 /* What a group of launches reads and writes as one kernel; false if that is more
@@ -305,6 +305,7 @@ static bool ends_of(struct fusion *f, const int *members, int n, int id, struct 
 {
     int n_sources = 0;
 
+    find_writers(f, members, n);
     f->too_many = false;
     merged->in = f->in;
     merged->out = f->out;
@@ -315,7 +316,7 @@ static bool ends_of(struct fusion *f, const int *members, int n, int id, struct 
         for (int k = 0; k < l->n_in; k++)
             add_source(f, l->in[k], id, merged->in, &n_sources, 0);
         for (int k = 0; k < l->n_out; k++) {
-            if (written_again(f, members + i + 1, n - i - 1, l->out[k])
+            if (f->writer[f->p->views[l->out[k]].tensor] != members[i]
                 || !(f->fate[members[i]][k] == WRITTEN || read_outside(f, members[i], k, id)))
                 continue;
             if (merged->n_out == MFU_LAUNCH_OUT)
@@ -518,12 +519,13 @@ int mfu_fuse(struct mfu_builder *s)
 {
     struct mfu_program *p = s->program;
     size_t n = (size_t)p->n_launches;
-    struct fusion f = {.s = s, .p = p};
+    struct fusion f = {.s = s, .p = p, .fusible = 1u << MFU_MAP | (s->runtime->fuse_rows ? 1u << MFU_ROW : 0)};
     struct mfu_launch *old;
     int cap;
-    size_t segments = 2 * (size_t)p->n_segments * sizeof *f.segment_first;
+    size_t segments = 2 * (size_t)p->n_segments * sizeof *f.segment_first,
+           tensors = (size_t)p->n_tensors * sizeof *f.writer;
     size_t per_launch = sizeof *f.fate + sizeof *f.group_of + sizeof *f.first_reader + sizeof *f.next_reader;
-    void *scratch = malloc(n * per_launch + segments + 1);
+    void *scratch = malloc(n * per_launch + segments + tensors + 1);
 
     if (!scratch || s->failed) {
         free(scratch);
@@ -531,7 +533,8 @@ int mfu_fuse(struct mfu_builder *s)
     }
     f.segment_first = memset(scratch, 0, segments);
     f.segment_count = f.segment_first + p->n_segments;
-    f.group_of = f.segment_count + p->n_segments;
+    f.writer = f.segment_count + p->n_segments;
+    f.group_of = f.writer + p->n_tensors;
     f.first_reader = (void *)(f.group_of + n);
     f.next_reader = (void *)(f.first_reader + n);
     f.fate = (void *)(f.next_reader + n);

@@ -217,11 +217,16 @@ static void copy(struct offloader *x, const struct mfu_segment *seg, const struc
     mfu_rewrite_put(x->s, &x->n_written, &l);
 }
 
+static const struct mfu_launch *maker_of(const struct offloader *x, const struct trip *t)
+{
+    return &x->p->launches[x->s->moved[x->p->tensors[t->tensor].born]];
+}
+
 /* The tensor comes back as another one, which backward reads instead. */
 static void fetch(struct offloader *x, const struct mfu_segment *seg, struct trip *t)
 {
     const struct mfu_view v = x->p->views[x->p->tensors[t->tensor].view];
-    const struct mfu_launch *maker = &x->p->launches[x->p->tensors[t->tensor].born];
+    const struct mfu_launch *maker = maker_of(x, t);
     int view = mfu_tensor_new(x->s, v.rows, v.columns, v.type, MFU_PART_ACTIVATIONS);
 
     if (x->s->failed)
@@ -260,11 +265,8 @@ static void read_copies(struct offloader *x, struct mfu_launch *l, int at)
 
 static void write_launch(struct offloader *x, const struct mfu_segment *seg, int at, bool backward)
 {
-    struct mfu_launch *l = mfu_rewrite_put(x->s, &x->n_written, &x->p->launches[at]);
+    struct mfu_launch *l = mfu_rewrite_move(x->s, &x->n_written, at);
 
-    if (!l)
-        return;
-    x->s->moved[at] = x->n_written - 1;
     if (backward)
         read_copies(x, l, at);
     else if (x->wanted >= 0 && l->kernel.launches > 0) {
@@ -276,7 +278,7 @@ static void write_launch(struct offloader *x, const struct mfu_segment *seg, int
         struct trip *t = &x->trips[i];
 
         if (t->packed == at) {
-            copy(x, seg, &x->p->launches[x->p->tensors[t->tensor].born], MFU_TO_HOST, x->p->tensors[t->tensor].bytes);
+            copy(x, seg, maker_of(x, t), MFU_TO_HOST, x->p->tensors[t->tensor].bytes);
             t->sent_as = x->sent++;
             x->p->host_bytes[MFU_PART_ACTIVATIONS] += seg->repeat * x->p->tensors[t->tensor].bytes;
         }
@@ -324,10 +326,11 @@ int mfu_offload_activations(struct mfu_builder *s)
     if (s->config->setting[MFU_S_OFFLOAD_ACTIVATIONS] == 0)
         return 0;
     x.trips = calloc((size_t)n_tensors + 1, sizeof *x.trips);
-    s->failed |= !x.trips || !mfu_rewrite_begin(s);
+    s->failed |= !x.trips;
     if (!s->failed && find_trips(&x, forward_end, end_of(p, MFU_BACKWARD)) > 0) {
         find_ends(&x, forward_end);
         find_returns(&x);
+        s->failed |= !mfu_rewrite_begin(s);
         write(&x);
     }
     if (!s->failed && x.n > 0) {

@@ -481,22 +481,16 @@ static int last_gradient(const struct mfu_program *p)
 /* The launches of a segment, each to its new place. */
 static void move(struct sharder *x, int last)
 {
-    int *moved = x->s->moved;
-
     for (int i = x->seg->first; i < x->seg->first + x->seg->count; i++) {
-        const struct mfu_launch *from = &x->p->launches[i];
-        struct mfu_launch *l = put(x, from);
+        struct mfu_launch *l = mfu_rewrite_move(x->s, &x->n, i);
 
-        if (!l)
-            return;
-        moved[i] = x->n - 1;
         if (x->wanted >= 0 && l->kernel.launches > 0 && l->wait_behind < 0) {
             l->wait_stream = MFU_STREAM_COMMUNICATION;
             l->wait_behind = x->issued - 1 - x->wanted;
             x->wanted = -1;
         }
-        if (!x->by_block && in_buckets(x) && from->gradient_elements > 0)
-            bucket(x, from->gradient_elements, i == last);
+        if (!x->by_block && in_buckets(x) && l->gradient_elements > 0)
+            bucket(x, l->gradient_elements, i == last);
     }
 }
 

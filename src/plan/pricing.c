@@ -130,9 +130,15 @@ static double varying_bytes(const struct mfu_launch *l, double accum)
     return l->accumulated_bytes > 0 && accum > 1 ? bytes * accum / (accum - 1) : 0;
 }
 
-/* Kernels that are remembered: a power of two, more than a program has different ones. */
-#define KNOWN_BITS 10
-#define WAYS 4 /* of one hash */
+/* Kernels that are remembered: more than a program has different ones. */
+#define MOST_KNOWN (1 << MFU_KNOWN_BITS)
+
+/* Nothing is known of this machine. */
+static void forget(struct mfu_pricing *p)
+{
+    memset(p->newest, 0, sizeof p->newest);
+    p->n_known = 0;
+}
 
 static int make_room(const struct mfu_program *g, struct mfu_pricing *p)
 {
@@ -140,7 +146,7 @@ static int make_room(const struct mfu_program *g, struct mfu_pricing *p)
         || !MFU_ROOM(p->touched, g->n_tensors, p->cap_touched))
         return -1;
     if (!p->known)
-        p->known = calloc(1u << KNOWN_BITS, sizeof *p->known);
+        p->known = malloc(MOST_KNOWN * sizeof *p->known);
     return p->known ? 0 : -1;
 }
 
@@ -152,27 +158,29 @@ static uint64_t bits(double x)
     return u;
 }
 
-/* The price of a kernel: one that is known; else in place of another of its hash, with the
- * arithmetic of the same kernel where that is known. */
+/* The price of a kernel: one that is known, or a new one, with the arithmetic of the same kernel where that is known. */
 static const struct mfu_price *price_of(struct mfu_pricing *p, const struct mfu_kernel *k, double inside_bytes)
 {
     uint64_t mixed = (bits(k->read_bytes) * 3 + bits(k->write_bytes) * 5 + bits(k->n) * 7 + bits(k->flops) + k->traffic)
         * 0x9e3779b97f4a7c15;
-    struct mfu_known_price *set = &p->known[mixed >> (64 - KNOWN_BITS) & ~(uint64_t)(WAYS - 1)], *known = NULL,
-                           *same = NULL;
+    unsigned short *newest = &p->newest[mixed >> (64 - MFU_KNOWN_BITS)];
+    struct mfu_known_price *known;
+    const struct mfu_known_price *same = NULL;
 
-    for (int i = 0; i < WAYS; i++) {
-        if (set[i].of != p->number)
-            known = &set[i];
-        else if (set[i].hash == mixed && set[i].inside_bytes == inside_bytes
-                 && memcmp(&set[i].kernel, k, sizeof *k) == 0)
-            return &set[i].price;
-        else if (set[i].hash == mixed)
-            same = &set[i];
+    for (int i = *newest; i > 0; i = p->known[i - 1].older) {
+        known = &p->known[i - 1];
+        if (known->hash != mixed || memcmp(&known->kernel, k, sizeof *k) != 0)
+            continue;
+        if (known->inside_bytes == inside_bytes)
+            return &known->price;
+        same = known;
     }
-    if (!known)
-        known = &set[p->turn++ % WAYS];
-    if (same && memcmp(&same->kernel, k, sizeof *k) == 0)
+    if (p->n_known == MOST_KNOWN) {
+        forget(p);
+        same = NULL;
+    }
+    known = &p->known[p->n_known++];
+    if (same)
         known->price = same->price;
     else
         mfu_price_arithmetic(&p->machine, k, &known->price);
@@ -180,7 +188,8 @@ static const struct mfu_price *price_of(struct mfu_pricing *p, const struct mfu_
     known->kernel = *k;
     known->inside_bytes = inside_bytes;
     known->hash = mixed;
-    known->of = p->number;
+    known->older = *newest;
+    *newest = (unsigned short)p->n_known;
     return &known->price;
 }
 
@@ -250,7 +259,7 @@ int mfu_price_before_clocks(const struct mfu_machine *m, const struct mfu_progra
         return -1;
     if (memcmp(&p->machine, m, sizeof *m) != 0) {
         p->machine = *m;
-        p->number++;
+        forget(p);
     }
     p->least = -INFINITY;
     p->most = INFINITY;

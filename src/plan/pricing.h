@@ -16,7 +16,7 @@ struct mfu_known_price {
     double inside_bytes; /* of its traffic, in L2 */
     struct mfu_price price;
     uint64_t hash;
-    unsigned of; /* the machine's number */
+    unsigned short older; /* one behind the number of the one before in its list; 0: none */
 };
 
 /* What a launch found in L2, and what it does there. */
@@ -28,16 +28,19 @@ struct mfu_l2_use {
     double flushed_bytes;  /* and of the dirty ones so many can be written back meanwhile */
 };
 
+#define MFU_KNOWN_BITS 10 /* as many lists, and as many kernels at most */
+
 struct mfu_pricing {
     struct mfu_price *prices; /* of the program's launches; owned */
     struct mfu_l2_use *uses;  /* by them; owned */
     double least, most; /* which inputs are in L2 is the same for shares (accum - 1) / accum above the one, up to the
                            other */
-    struct mfu_touch *touched; /* scratch: when each tensor was last in L2 */
-    struct mfu_known_price *known;
+    struct mfu_touch *touched;                  /* scratch: when each tensor was last in L2 */
+    struct mfu_known_price *known;              /* of this machine, close together; */
+    unsigned short newest[1 << MFU_KNOWN_BITS]; /* in lists by their hash */
+    int n_known;
     int cap_prices, cap_uses, cap_touched;
-    struct mfu_machine machine; /* that `known` holds for, where `of` is `number` */
-    unsigned number, turn;
+    struct mfu_machine machine; /* that `known` holds for */
 };
 
 /* `pricing` was zeroed or used before.  0, or -1 when out of memory. */
