@@ -140,13 +140,41 @@ static double tenths(double x)
     return x == 0 ? 0 : x; /* no -0 */
 }
 
+/* A length in tenths of a unit, as "%.6g" writes it: a page has ten thousand of them. */
+static void put_length(FILE *out, const char *before, double length, const char *after)
+{
+    double x = tenths(length), whole = trunc(x);
+    int tenth = (int)lround(10 * fabs(x - whole));
+
+    if (fabs(x) >= 1e5)
+        fprintf(out, "%s%.6g%s", before, x, after);
+    else {
+        char digits[8];
+        int n = sizeof digits, rest = (int)fabs(whole);
+
+        do
+            digits[--n] = (char)('0' + rest % 10);
+        while (rest /= 10);
+        fputs(before, out);
+        if (x < 0)
+            putc('-', out);
+        fwrite(&digits[n], 1, sizeof digits - (size_t)n, out);
+        if (tenth > 0)
+            putc('.', out), putc('0' + tenth, out);
+        fputs(after, out);
+    }
+}
+
 /* The attributes by name, each with its length. */
 static void svg_element(struct mfu_canvas *c, const char *name, const char *class, const char *const *names,
                         const double *lengths, int n)
 {
     fprintf(c->out, "<%s class=\"%s\"", name, class);
-    for (int i = 0; i < n; i++)
-        fprintf(c->out, " %s=\"%.6g\"", names[i], tenths(lengths[i]));
+    for (int i = 0; i < n; i++) {
+        putc(' ', c->out);
+        fputs(names[i], c->out);
+        put_length(c->out, "=\"", lengths[i], "\"");
+    }
 }
 
 static void svg_close(struct mfu_canvas *c, const char *name, const char *tip)
@@ -296,7 +324,9 @@ static void text_at(struct mfu_canvas *c, const char *class, double x, double y,
         script_text(c->out, text, LEFT + x + 4 * sin(angle), TOP + y - 4 * cos(angle), how, color_of(class, &line));
         return;
     }
-    fprintf(c->out, "<text class=\"%s\"%s x=\"%.6g\" y=\"%.6g\"", class, anchors[anchor], tenths(x), tenths(y));
+    fprintf(c->out, "<text class=\"%s\"%s", class, anchors[anchor]);
+    put_length(c->out, " x=\"", x, "\"");
+    put_length(c->out, " y=\"", y, "\"");
     if (degrees != 0)
         fprintf(c->out, " transform=\"rotate(%.1f %.1f %.1f)\"", degrees, x, y);
     putc('>', c->out);
@@ -331,14 +361,13 @@ void mfu_path_to(struct mfu_canvas *c, double x, double y)
     x = tenths(x), y = tenths(y);
     if (c->picture)
         fprintf(c->out, "%.6g %.6g\n", LEFT + x, TOP + y);
-    else if (c->empty)
-        fprintf(c->out, "M%.6g %.6g", x, y);
-    else if (x != c->x && y != c->y)
-        fprintf(c->out, "L%.6g %.6g", x, y);
-    else if (x != c->x)
-        fprintf(c->out, "H%.6g", x);
+    else if (c->empty || (x != c->x && y != c->y)) {
+        put_length(c->out, c->empty ? "M" : "L", x, " ");
+        put_length(c->out, "", y, "");
+    } else if (x != c->x)
+        put_length(c->out, "H", x, "");
     else if (y != c->y)
-        fprintf(c->out, "V%.6g", y);
+        put_length(c->out, "V", y, "");
     c->empty = false;
     c->x = x, c->y = y;
 }

@@ -37,6 +37,7 @@ struct roofline {
     const struct mfu_plan *plan;
     double x0, x1, y0, y1;                   /* edges; y0 above */
     double least_x, most_x, least_y, most_y; /* log10 of them */
+    double slopes[2], peak;                  /* log10 of the roofs; NaN: unknown */
     struct disc *discs;                      /* the largest first */
     int n;
     struct box taken[MFU_NUMBERED + 24];
@@ -122,21 +123,22 @@ static bool apart(const struct box *a, const struct box *b)
 /* How far a disc reaches into a box. */
 static double covers(const struct disc *d, const struct box *b)
 {
-    double dx = fmax(fmax(b->x0 - d->x, d->x - b->x1), 0), dy = fmax(fmax(b->y0 - d->y, d->y - b->y1), 0);
+    double left = b->x0 - d->x, right = d->x - b->x1, above = b->y0 - d->y, below = d->y - b->y1, reach = d->r + 1;
 
-    return fmax(d->r + 1 - hypot(dx, dy), 0);
+    if (left >= reach || right >= reach || above >= reach || below >= reach)
+        return 0;
+    return fmax(reach - hypot(fmax(fmax(left, right), 0), fmax(fmax(above, below), 0)), 0);
 }
 
 /* A roof runs through the box. */
 static bool on_a_roof(const struct roofline *g, const struct box *b)
 {
-    const struct mfu_machine *m = &g->plan->machine;
-    const double slopes[] = {mfu_roof_dram(m), mfu_roof_l2(m)};
+    double per_x = (g->most_x - g->least_x) / (g->x1 - g->x0), per_y = (g->y1 - g->y0) / (g->most_y - g->least_y);
 
     for (int i = 0; i < 2; i++)
-        for (double x = b->x0; slopes[i] > 0 && x <= b->x1; x += 3) {
-            double intensity = pow(10, g->least_x + (x - g->x0) / (g->x1 - g->x0) * (g->most_x - g->least_x));
-            double y = at_y(g, fmin(intensity * slopes[i], g->plan->mfu.peak_flops));
+        for (double x = b->x0; g->slopes[i] == g->slopes[i] && x <= b->x1; x += 3) {
+            double flops = g->least_x + (x - g->x0) * per_x + g->slopes[i];
+            double y = g->y1 - ((flops < g->peak ? flops : g->peak) - g->least_y) * per_y;
 
             if (y > b->y0 && y < b->y1)
                 return true;
@@ -144,17 +146,20 @@ static bool on_a_roof(const struct roofline *g, const struct box *b)
     return false;
 }
 
-/* What it costs to have the label there; infinite: impossible. */
-static double cost_of(const struct roofline *g, const struct box *b, double distance)
+/* What it costs to have the label there; infinite: impossible, or no less than `most`. */
+static double cost_of(const struct roofline *g, const struct box *b, double distance, double most)
 {
-    double cost = distance + (on_a_roof(g, b) ? 30 : 0);
+    double cost = distance;
 
+    if (distance >= most)
+        return INFINITY;
     if (b->x0 < g->x0 || b->x1 > g->x1 || b->y0 < g->y0 || b->y1 > g->y1)
         return INFINITY;
     for (int i = 0; i < g->n_taken; i++)
         if (!apart(b, &g->taken[i]))
             return INFINITY;
-    for (int i = 0; i < g->n; i++)
+    cost += on_a_roof(g, b) ? 30 : 0;
+    for (int i = 0; i < g->n && cost < most; i++)
         cost += 4 * covers(&g->discs[i], b);
     return cost;
 }
@@ -170,7 +175,7 @@ static void put_label(struct roofline *g, const struct disc *d, const char *text
             double y = d->y + (d->r + away + height / 2) * sin(angle), cost;
             struct box b = {x - width / 2, y - height / 2, x + width / 2, y + height / 2};
 
-            if ((cost = cost_of(g, &b, 0.6 * away)) < least) {
+            if ((cost = cost_of(g, &b, 0.6 * away, least)) < least) {
                 least = cost;
                 best = b;
                 where = away;
@@ -388,6 +393,9 @@ static void other_peaks(struct roofline *g)
 
 static void chart(struct roofline *g, const struct mfu_kernel_row *rows, int n)
 {
+    g->slopes[0] = log10(mfu_roof_dram(&g->plan->machine));
+    g->slopes[1] = mfu_roof_l2(&g->plan->machine) > 0 ? log10(mfu_roof_l2(&g->plan->machine)) : NAN;
+    g->peak = log10(g->plan->mfu.peak_flops);
     g->x0 = 50, g->x1 = g->canvas->width - 8, g->y0 = 20, g->y1 = g->canvas->height - 40;
     g->n_taken = 0;
     choose_axes(g, rows, n);
