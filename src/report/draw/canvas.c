@@ -146,7 +146,7 @@ static void put_length(FILE *out, const char *before, double length, const char 
     double x = tenths(length), whole = trunc(x);
     int tenth = (int)lround(10 * fabs(x - whole));
 
-    if (fabs(x) >= 1e5)
+    if (!(fabs(x) < 1e5))
         fprintf(out, "%s%.6g%s", before, x, after);
     else {
         char digits[8];
