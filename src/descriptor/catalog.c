@@ -65,6 +65,7 @@ struct loaded {
 
 struct mfu_catalog {
     char folder[MFU_PATH_MAX], families[MFU_PATH_MAX];
+    struct timespec built;           /* when the program was, if the folder is the one that belongs to it; else 0 */
     char calibrations[MFU_PATH_MAX]; /* "": none */
     struct shelf gpus, models, clusters;
     struct loaded *loaded;
@@ -118,8 +119,12 @@ static int find_folder(struct mfu_catalog *c, const char *data_dir, struct mfu_e
 {
     char beside[PATH_MAX];
 
+    struct stat program;
+
     if (data_dir)
         return set_folder(c, data_dir, err);
+    if (stat("/proc/self/exe", &program) == 0)
+        c->built = program.st_mtim;
     if (beside_program(beside, sizeof beside))
         return set_folder(c, beside, err);
 #ifdef MFUPLAN_SOURCE_DIR
@@ -287,17 +292,33 @@ static void scan_key(struct mfu_catalog *c, struct shelf *s, const char *text, c
         add_alias(c, s, like, at, strcspn(at, "\n#"));
 }
 
+/* The head of a file that is compiled in and has not been touched since: as long, and no newer than the program. */
+static const char *compiled_head(const struct mfu_catalog *c, const char *path)
+{
+    const struct mfu_packed *packed = c->built.tv_sec ? mfu_packed_named(path + strlen(c->folder) + 1) : NULL;
+    struct stat info;
+
+    if (!packed || stat(path, &info) < 0 || !S_ISREG(info.st_mode) || info.st_size != (off_t)packed->length
+        || info.st_mtim.tv_sec >= c->built.tv_sec)
+        return NULL;
+    return mfu_packed_head(packed);
+}
+
 /* Looks at the head of one file. */
 static void scan_file(struct mfu_catalog *c, struct shelf *s, const char *name)
 {
     char path[MFU_PATH_MAX], text[HEAD];
+    const char *head;
 
     if (mfu_folder_path(path, s->folder, name, ".yaml", NULL) < 0)
         return;
-    mfu_folder_peek(path, text, sizeof text);
-    scan_key(c, s, text, "name", &(struct alias){.name = name});
-    scan_key(c, s, text, "aliases", &(struct alias){.name = name});
-    scan_key(c, s, text, "usual_for", &(struct alias){.name = name, .usual = true});
+    if (!(head = compiled_head(c, path))) {
+        mfu_folder_peek(path, text, sizeof text);
+        head = text;
+    }
+    scan_key(c, s, head, "name", &(struct alias){.name = name});
+    scan_key(c, s, head, "aliases", &(struct alias){.name = name});
+    scan_key(c, s, head, "usual_for", &(struct alias){.name = name, .usual = true});
 }
 
 static const char *find_alias(struct mfu_catalog *c, struct shelf *s, const char *name, bool usual)
@@ -314,6 +335,8 @@ static const char *find_alias(struct mfu_catalog *c, struct shelf *s, const char
 /* The file name that `name` means, or NULL. */
 static const char *find_name(struct mfu_catalog *c, struct shelf *s, const char *name)
 {
+    if (!s->listed && mfu_folder_holds(s->folder, name))
+        return name;
     if (list(c, s, NULL) < 0)
         return NULL;
     for (size_t i = 0; i < s->n; i++)

@@ -101,6 +101,14 @@ bool mfu_folder_has(const char *path)
     return mfu_packed_inside(path) ? mfu_packed_at(path) != NULL : access(path, F_OK) == 0;
 }
 
+bool mfu_folder_holds(const char *folder, const char *name)
+{
+    char path[MFU_PATH_MAX];
+
+    return mfu_folder_name_ok(name) && mfu_folder_path(path, folder, name, ".yaml", NULL) == 0
+        && name_length(strrchr(path, '/') + 1) > 0 && mfu_folder_has(path);
+}
+
 /* Notes the names of the folder `inside` what is compiled in; false: out of memory. */
 static bool packed_names(struct mfu_arena *arena, const char *inside, const char **found, size_t *n)
 {

@@ -31,6 +31,9 @@ int mfu_folder_name_ok(const char *name);
 /* Whether there is something at this path. */
 bool mfu_folder_has(const char *path);
 
+/* Whether a folder holds a descriptor of just this name. */
+bool mfu_folder_holds(const char *folder, const char *name);
+
 /* The names of the descriptors of a folder, sorted; they live in `arena`.  A
  * folder that does not exist has none. */
 int mfu_folder_names(struct mfu_arena *arena, const char *folder, const char *const **names, size_t *n,

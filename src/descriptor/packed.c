@@ -4,6 +4,7 @@
 #include "descriptor/packed.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "descriptor/yaml.h"
@@ -47,14 +48,21 @@ const char *mfu_packed_inside(const char *path)
     return strncmp(path, MFU_COMPILED_IN, n) == 0 && path[n] == '/' ? path + n + 1 : NULL;
 }
 
+static int by_path(const void *path, const void *packed)
+{
+    return strcmp(path, ((const struct mfu_packed *)packed)->path);
+}
+
+const struct mfu_packed *mfu_packed_named(const char *path)
+{
+    return bsearch(path, mfu_packed, mfu_packed_count, sizeof *mfu_packed, by_path);
+}
+
 const struct mfu_packed *mfu_packed_at(const char *path)
 {
     const char *inside = mfu_packed_inside(path);
 
-    for (size_t i = 0; inside && i < mfu_packed_count; i++)
-        if (strcmp(mfu_packed[i].path, inside) == 0)
-            return &mfu_packed[i];
-    return NULL;
+    return inside ? mfu_packed_named(inside) : NULL;
 }
 
 static int number(const unsigned char **at)

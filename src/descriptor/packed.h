@@ -41,6 +41,9 @@ uint64_t mfu_packed_hash(const char *text, size_t length);
 /* The document with this text; NULL: none. */
 const struct mfu_packed *mfu_packed_same(const char *text, size_t length);
 
+/* The document of a path in the data folder ("gpus/rtx4070.yaml"); NULL: none. */
+const struct mfu_packed *mfu_packed_named(const char *path);
+
 /* The document of a path below MFU_COMPILED_IN; NULL: none, or a path of the file system. */
 const struct mfu_packed *mfu_packed_at(const char *path);
 

@@ -15,20 +15,20 @@
 #define FIRST_MODEL "gpt2"
 #define FIRST_GPU "rtx4070"
 
-/* The first name of a folder that lacks the usual one. */
-static const char *first_name(const char *usual, const char *const *names, size_t n)
+/* The first name of a folder that lacks the usual one; NULL where it does not. */
+static const char *instead_of(const char *usual, const char *const *names, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (mfu_same_name(names[i], usual))
-            return usual;
-    return n > 0 ? names[0] : usual;
+            return NULL;
+    return n > 0 ? names[0] : NULL;
 }
 
 int mfu_session_open(struct mfu_session *s, const char *data_dir, const char *calibrations, struct mfu_error *err)
 {
     const struct mfu_model *model;
     const struct mfu_gpu *gpu;
-    const char *const *names;
+    const char *const *names, *other;
     size_t n;
 
     if (!s->out)
@@ -37,10 +37,12 @@ int mfu_session_open(struct mfu_session *s, const char *data_dir, const char *ca
         s->errors = stderr;
     if (!(s->catalog = mfu_catalog_open(data_dir, calibrations, err)))
         return -1;
-    names = mfu_catalog_models(s->catalog, &n);
-    model = mfu_catalog_model(s->catalog, first_name(FIRST_MODEL, names, n), err);
-    names = mfu_catalog_gpus(s->catalog, &n);
-    gpu = model ? mfu_catalog_gpu(s->catalog, first_name(FIRST_GPU, names, n), err) : NULL;
+    model = mfu_catalog_model(s->catalog, FIRST_MODEL, err);
+    if (!model && (names = mfu_catalog_models(s->catalog, &n)) && (other = instead_of(FIRST_MODEL, names, n)))
+        model = mfu_catalog_model(s->catalog, other, err);
+    gpu = model ? mfu_catalog_gpu(s->catalog, FIRST_GPU, err) : NULL;
+    if (model && !gpu && (names = mfu_catalog_gpus(s->catalog, &n)) && (other = instead_of(FIRST_GPU, names, n)))
+        gpu = mfu_catalog_gpu(s->catalog, other, err);
     if (!gpu)
         return mfu_within(err, "the scenario to start with");
     s->start = mfu_scenario_start(model, gpu);
