@@ -30,11 +30,12 @@
       .least_capability = 7.0, .lacking = "Triton needs compute capability 7.0",                                       \
       .dispatch_optimizer = MFU_C_DISPATCH_EAGER, .aliases = "torch.compile inductor")                                 \
     X(FUSED, "fused", .fuse = true, .whole_norms = true, .recompute = true, .one_cast = true, .half_weights = true,    \
-      .keeps_quantised = true, .gemm_accumulates = true, .recompute_attention = true, .gradient = MFU_GRADIENT_FP32,   \
-      .dispatch_forward = MFU_C_DISPATCH_EAGER, .dispatch_backward = MFU_C_DISPATCH_BACKWARD,                          \
-      .reserved = MFU_C_RESERVED_EAGER, .live = MFU_C_MEMORY_SIGMA_COMPILE, .sigma = MFU_C_MODEL_SIGMA,                \
-      .excess = MFU_C_MODEL_EXCESS, .dispatch_optimizer = MFU_C_DISPATCH_EAGER,                                        \
-      .aliases = "megatron te transformer-engine", .stands_for = "megatron+te megatron-deepspeed")                     \
+      .keeps_quantised = true, .gemm_accumulates = true, .recompute_attention = true, .heads_in_place = true,          \
+      .gradient = MFU_GRADIENT_FP32, .dispatch_forward = MFU_C_DISPATCH_EAGER,                                         \
+      .dispatch_backward = MFU_C_DISPATCH_BACKWARD, .reserved = MFU_C_RESERVED_EAGER,                                  \
+      .live = MFU_C_MEMORY_SIGMA_COMPILE, .sigma = MFU_C_MODEL_SIGMA, .excess = MFU_C_MODEL_EXCESS,                    \
+      .dispatch_optimizer = MFU_C_DISPATCH_EAGER, .aliases = "megatron te transformer-engine",                         \
+      .stands_for = "megatron+te megatron-deepspeed")                                                                  \
     X(LLMC, "llmc", .fuse = true, .fuse_rows = true, .whole_norms = true, .one_cast = true, .half_weights = true,      \
       .gemm_accumulates = true, .preallocates = true, .fused_loss = true, .recompute_ops = true,                       \
       .gradient = MFU_GRADIENT_AS_WEIGHT, .dispatch_forward = MFU_C_DISPATCH_C, .dispatch_backward = MFU_C_DISPATCH_C, \
@@ -74,6 +75,7 @@ struct mfu_runtime {
     bool fused_loss;              /* loss and d logits in place (llm.c) */
     bool recompute_ops;           /* checkpoint means single operations (llm.c's -r), not layers */
     bool recompute_attention;     /* checkpoint selective is attention alone (Megatron) */
+    bool heads_in_place;          /* attention's products, where no kernel is fused, read heads where they lie */
     enum mfu_type_of_gradient { MFU_GRADIENT_AS_WEIGHT, MFU_GRADIENT_FP32 } gradient;
     enum mfu_coefficient dispatch_forward, dispatch_backward, dispatch_optimizer;
     enum mfu_coefficient sigma, excess; /* of its measured runs */

@@ -332,7 +332,8 @@ static void math_forward(struct mfu_builder *s, struct mfu_node *n)
 
     inputs(s, n, qkv);
     for (int i = 0; i < 3; i++)
-        qkv[i] = per_head(s, &a, "contiguous", qkv[i], i ? a.keys : a.seq, i == 2 ? a.value_dim : a.head_dim);
+        if (!s->runtime->heads_in_place || (i > 0 && a.kv_heads < a.heads)) /* keys are repeated for their queries */
+            qkv[i] = per_head(s, &a, "contiguous", qkv[i], i ? a.keys : a.seq, i == 2 ? a.value_dim : a.head_dim);
     scores = product(s, &a, "scores", a.seq, a.keys, a.head_dim, qkv[0], qkv[1]);
     if (!one_kernel) {
         scores = mfu_emit_pointwise(s, "scale", s->numerics.compute, 1, scores, MFU_NO_VIEW, MFU_NO_VIEW);
