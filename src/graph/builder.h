@@ -115,6 +115,7 @@ struct mfu_builder {
     struct mfu_launch *merged; /* what a compiler makes of the list */
     int cap_merged;
     int *moved, cap_moved; /* where a pass that puts launches between others moves each of them; */
+    int *ends, n_ends;     /* room in the program's arena for so many views of launches */
     int gap, n_read;       /* how far they are shifted, and how many are read, while it runs */
     bool failed;           /* memory ran out */
 };

@@ -168,12 +168,22 @@ static double view_bytes(const struct mfu_builder *s, int view)
 
 /* ---- launches ----------------------------------------------------------- */
 
+#define ENDS 1024 /* that are asked for at once */
+
 int *mfu_ends_new(struct mfu_builder *s, int n)
 {
-    int *ends = mfu_arena_alloc(&s->program->ends, (size_t)n, sizeof *ends);
-
-    s->failed |= !ends;
-    return ends;
+    if (n > s->n_ends || !s->ends) {
+        s->n_ends = n > ENDS ? n : ENDS;
+        s->ends = mfu_arena_alloc(&s->program->ends, (size_t)s->n_ends, sizeof *s->ends);
+        if (!s->ends) {
+            s->n_ends = 0;
+            s->failed = true;
+            return NULL;
+        }
+    }
+    s->n_ends -= n;
+    s->ends += n;
+    return s->ends - n;
 }
 
 static struct mfu_launch *append(struct mfu_builder *s, const char *suffix, int n_in, const int *in, int n_out,

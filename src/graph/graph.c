@@ -277,6 +277,7 @@ static struct mfu_builder *begin(const struct mfu_config *c, int stage, struct m
     s->numerics = mfu_numerics_choose(c, s->runtime);
     mfu_shard_parameters(s);
     mfu_arena_reset(&p->ends);
+    s->n_ends = 0;
     p->n_launches = p->n_tensors = p->n_views = p->n_segments = p->n_compared = 0;
     p->accum = c->accum;
     if (s->stages > 1) /* what runs in both directions shares the microbatches */
@@ -301,13 +302,18 @@ static struct mfu_builder *begin(const struct mfu_config *c, int stage, struct m
     return s;
 }
 
+int mfu_graph_count(const struct mfu_config *c, struct mfu_program *p, struct mfu_error *err)
+{
+    struct mfu_builder *s = begin(c, 0, p, err);
+
+    return !s ? -1 : s->failed ? mfu_fail(err, MFU_ENOMEM, "out of memory") : 0;
+}
+
 double mfu_graph_state_bytes(const struct mfu_config *c, struct mfu_program *p)
 {
-    struct mfu_builder *s = begin(c, 0, p, NULL);
-
-    if (!s || s->failed)
+    if (mfu_graph_count(c, p, NULL) < 0)
         return 0;
-    mfu_resident_memory(s);
+    mfu_resident_memory(p->workbench);
     return p->constant_bytes[MFU_PART_WEIGHTS] + p->constant_bytes[MFU_PART_GRADIENTS]
         + (mfu_optimizers[c->optimizer].newton_schulz_steps > 0 ? 0 : p->constant_bytes[MFU_PART_OPTIMIZER]);
 }

@@ -14,6 +14,8 @@ struct mfu_error;
 /* `unrolled` traces every layer by itself, for simulations that follow each
  * allocation and launch; else repeated layers are counted. */
 int mfu_graph_build(const struct mfu_config *, bool unrolled, struct mfu_program *, struct mfu_error *);
+/* Only the facts of the model that the program states (params, ...), of the first rank's stage. */
+int mfu_graph_count(const struct mfu_config *, struct mfu_program *, struct mfu_error *);
 /* Bytes that weights, gradients and optimizer of the first rank take all the time: less than any
  * peak, and found without tracing.  The program is scratch.  0: not known. */
 double mfu_graph_state_bytes(const struct mfu_config *, struct mfu_program *);

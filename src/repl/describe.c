@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "graph/graph.h"
 #include "descriptor/yaml.h"
 #include "read/config/import.h"
 #include "read/logs/log_format.h"
@@ -63,19 +64,21 @@ void mfu_say_cluster(struct mfu_session *s, const struct mfu_scenario *scenario)
 void mfu_say_model(struct mfu_session *s, const struct mfu_model *m)
 {
     struct mfu_error problem = {0};
-    char params[MFU_QUANTITY_MAX] = "unknown";
-    const struct mfu_config *c = &s->plan.config;
+    char params[MFU_QUANTITY_MAX];
+    struct mfu_program counted = {0};
+    struct mfu_config c;
 
     if (s->json || s->quiet)
         return;
-    if (mfu_plan_make(&s->plan, &s->memory.now, &problem) < 0) { /* nobody asked for its time */
+    if (mfu_scenario_resolve(&s->memory.now, &c, &problem) < 0 || mfu_graph_count(&c, &counted, &problem) < 0) {
         s->lost |= problem.code == MFU_ENOMEM;
         mfu_print_note(s, "%s: parameters cannot be counted yet", m->name);
-        return;
+    } else {
+        mfu_quantity_format(params, counted.params, MFU_PARAMS);
+        mfu_print_note(s, "%s: %s parameters, n_layer %.0f, n_embd %.0f, seq %.0f", m->name, params,
+                       mfu_config_dim(&c, "n_layer"), mfu_config_dim(&c, "n_embd"), c.seq);
     }
-    mfu_quantity_format(params, s->plan.program.params, MFU_PARAMS);
-    mfu_print_note(s, "%s: %s parameters, n_layer %.0f, n_embd %.0f, seq %.0f", m->name, params,
-                   mfu_config_dim(c, "n_layer"), mfu_config_dim(c, "n_embd"), c->seq);
+    mfu_program_free(&counted);
 }
 
 /* ---- answers ------------------------------------------------------------- */
