@@ -141,18 +141,53 @@ bool mfu_last_recomputed(const struct mfu_builder *s, int index)
 
 /* ---- parameters --------------------------------------------------------- */
 
+/* Eight weights of four bits in an int32, taken apart: shifted, made bytes, masked, less their zeros, and scaled, which
+ * also changes the type and has no wide loads.  Four more kernels do the same with the zeros, one for each group of 128. */
+static int unpack(struct mfu_builder *s, const struct mfu_parameter *p)
+{
+    static const struct {
+        const char *name;
+        enum mfu_type type; /* of the result */
+        enum mfu_coefficient traffic;
+        double launches;
+    } passes[] = {{"unpack_shift", MFU_F32, MFU_C_DRAM_POINTWISE, 2},
+                  {"unpack_narrow", MFU_U8, MFU_C_DRAM_POINTWISE, 2},
+                  {"unpack_mask", MFU_U8, MFU_C_DRAM_POINTWISE, 2},
+                  {"unpack_zero", MFU_U8, MFU_C_DRAM_POINTWISE, 2},
+                  {"unpack_scale", MFU_F16, MFU_C_DRAM_IRREGULAR, 1}};
+    int in = MFU_NO_VIEW, out;
+
+    for (size_t i = 0; i < sizeof passes / sizeof *passes; i++, in = out) {
+        bool last = i + 1 == sizeof passes / sizeof *passes;
+
+        out = mfu_tensor_new(s, 1, p->elements, last ? s->numerics.compute : passes[i].type, MFU_PART_WEIGHT_CASTS);
+        mfu_emit(s,
+                 &(struct mfu_emission){.suffix = passes[i].name,
+                                        .kind = MFU_CAST,
+                                        .traffic = passes[i].traffic,
+                                        .fusion = MFU_ALONE,
+                                        .extra_read_bytes = i == 0 ? p->elements * p->packed->bytes : 0,
+                                        .launches = passes[i].launches},
+                 i > 0, &in, 1, &out);
+    }
+    return out;
+}
+
 /* The quantised weight as the product reads it. */
 static int dequantise(struct mfu_builder *s, const struct mfu_parameter *p)
 {
     const struct mfu_base_row *base = p->packed;
-    enum mfu_coefficient traffic = base->unpacks ? MFU_C_DRAM_IRREGULAR : MFU_C_DRAM_DEQUANTISE;
-    int out = mfu_tensor_new(s, 1, p->elements, s->numerics.compute, MFU_PART_WEIGHT_CASTS);
+    int out;
+
+    if (base->unpacks)
+        return unpack(s, p);
+    out = mfu_tensor_new(s, 1, p->elements, s->numerics.compute, MFU_PART_WEIGHT_CASTS);
 
     mfu_emit(
         s,
         &(struct mfu_emission){.suffix = "dequantise",
                                .kind = MFU_CAST,
-                               .traffic = traffic,
+                               .traffic = MFU_C_DRAM_DEQUANTISE,
                                .fusion = MFU_ALONE,
                                .extra_read_bytes = p->elements * (base->traffic - mfu_type_bytes[s->numerics.compute]),
                                .launches = base->kernels},
@@ -180,7 +215,9 @@ int mfu_node_weight(struct mfu_builder *s, struct mfu_node *n, int which)
 
 int mfu_node_weight_again(struct mfu_builder *s, struct mfu_node *n, int saved)
 {
-    return n->parameter[0] >= 0 && s->parameters[n->parameter[0]].packed ? mfu_node_weight(s, n, 0) : saved;
+    const struct mfu_base_row *base = n->parameter[0] < 0 ? NULL : s->parameters[n->parameter[0]].packed;
+
+    return base && !base->unpacks ? mfu_node_weight(s, n, 0) : saved;
 }
 
 /* The type of .grad. */

@@ -6,7 +6,8 @@
  * bitsandbytes 0.50 functional.py (blocks of 64 with an fp32 maximum, nested:
  * int8 maxima in blocks of 256) and autograd/_functions.py (MatMul4Bit: the weight
  * is dequantised in forward and again in backward, the input is not kept);
- * torchtune modules/peft/lora.py; unsloth kernels/fast_lora.py.
+ * torchtune modules/peft/lora.py; unsloth kernels/fast_lora.py; AutoGPTQ 0.7 qlinear_cuda_old.py (what has no desc_act:
+ * plain PyTorch, whose product keeps the weight that it multiplied).
  */
 #ifndef MFU_ADAPTER_H
 #define MFU_ADAPTER_H
@@ -30,8 +31,8 @@
       .kbit = true, .four_bit = true)                                                                                  \
     X(BASE_TORCHAO_NF4, "torchao-nf4", .half = true, .quantised = true, .bytes = 0.5 + 1. / 64 + 2. / (64 * 256),      \
       .traffic = 2.5157, .kernels = 3, .four_bit = true)                                                               \
-    X(BASE_INT4, "int4", .half = true, .quantised = true, .bytes = 0.52, .traffic = 25, .kernels = 8, .unpacks = true, \
-      .four_bit = true, .aliases = "gptq awq gptq-int4")
+    X(BASE_INT4, "int4", .half = true, .quantised = true, .bytes = 0.52, .unpacks = true, .four_bit = true,            \
+      .aliases = "gptq awq gptq-int4")
 
 enum mfu_base {
 #define X(id, ...) MFU_##id,
@@ -48,7 +49,7 @@ struct mfu_base_row {
     bool quantised;                   /* dequantised for each product */
     bool four_bit;
     bool kbit;      /* bitsandbytes: peft's prepare_model_for_kbit_training makes the rest fp32 */
-    bool unpacks;   /* by PyTorch's own pointwise kernels, not by one of its own */
+    bool unpacks;   /* by PyTorch's own pointwise kernels, of which backward keeps the result */
     double bytes;   /* of one weight of a linear */
     double traffic; /* of one dequantisation, per weight */
     double kernels; /* that it launches */

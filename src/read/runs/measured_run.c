@@ -319,6 +319,7 @@ static const struct {
     /* Qwen's finetune.py, of 2023: the model's code is its own, and the host spends 22 us on each of its kernels. */
     {"QwenLM", "lora_dtype", "16bit", NULL, true},
     {"QwenLM", "dispatch.eager", "22us", NULL, true},
+    {"QwenLM", "lora_dropout", "0.05", NULL, true},
     {"after_pp_fix=False", "trainer", "nanotron-2024", NULL, false},
     {"nanotron", "trainer", "nanotron", NULL, false},
     {"torchtitan", "trainer", "torchtitan", NULL, false},
