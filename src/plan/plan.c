@@ -364,6 +364,8 @@ static void interval(struct mfu_plan *p)
     if (!runtime->c_program)
         unseen = p->machine.c[MFU_C_MODEL_UNSEEN];
     p->step.high_s = total * exp(excess) + hypot(total * exp(excess) * expm1(SIGMAS * sqrt(variance)), unseen);
+    /* A host that just keeps up may be one that does not: no step is shorter than what it takes. */
+    p->step.high_s = fmax(p->step.high_s, p->step.host_s * exp(excess + SIGMAS * known->sigma[p->host_rules]));
 }
 
 /* Cards of a size differ by this much in what they offer, where none of the kind has reported it (DRIVER_SHARE,
