@@ -157,6 +157,16 @@ double mfu_plan_loader_s(const struct mfu_plan *p)
     return p->config.setting[MFU_S_DATALOADER_MS] * 1e-3 * p->config.accum;
 }
 
+/* What a phase takes where the host, which runs ahead within it, is so many times slower: of the GPU and the host the
+ * longer, less what it can do while collectives stand in the way. */
+static double span_s(const struct mfu_plan *p, int phase, double slower)
+{
+    const struct mfu_sums *sums = &p->sums;
+    double host_s = sums->launches[phase] * p->dispatch_s[phase] * slower;
+
+    return fmax(sums->time_s[phase], host_s - fmax(sums->stream_s[phase] - sums->time_s[phase], 0));
+}
+
 static void add_up_time(struct mfu_plan *p)
 {
     const struct mfu_sums *sums = &p->sums;
@@ -172,13 +182,12 @@ static void add_up_time(struct mfu_plan *p)
     s->optimizer_s = sums->time_s[MFU_OPTIMIZER_PHASE];
     s->busy_s = s->forward_s + s->backward_s + s->optimizer_s;
     s->host_s = 0;
-    for (int i = 0; i < MFU_PHASE_COUNT; i++) { /* the host runs ahead within a phase */
-        double host_s = sums->launches[i] * p->dispatch_s[i], way_s = fmax(sums->stream_s[i] - sums->time_s[i], 0);
-        double span_s = fmax(sums->time_s[i], host_s - way_s); /* and while collectives stand in the way */
+    for (int i = 0; i < MFU_PHASE_COUNT; i++) {
+        double span = span_s(p, i, 1);
 
-        s->host_s += host_s;
-        stretch[i] = sums->time_s[i] > 0 ? span_s / sums->time_s[i] : 1;
-        gpu_s += span_s;
+        s->host_s += sums->launches[i] * p->dispatch_s[i];
+        stretch[i] = sums->time_s[i] > 0 ? span / sums->time_s[i] : 1;
+        gpu_s += span;
     }
     s->communication_exposed_s = s->communication_s > 0 ? exposed_s(p, stretch) : 0;
     s->contention_s = 0;
@@ -350,7 +359,7 @@ void mfu_plan_shares(const struct mfu_plan *p, double share[MFU_COEFFICIENT_COUN
 static void interval(struct mfu_plan *p)
 {
     const struct mfu_coefficients *known = &p->config.gpu->coefficients;
-    double share[MFU_COEFFICIENT_COUNT], variance, excess, unseen = 0, total = p->step.time_s;
+    double share[MFU_COEFFICIENT_COUNT], variance, excess, unseen = 0, late_s = 0, total = p->step.time_s;
     const struct mfu_runtime *runtime = &mfu_runtimes[p->config.runtime];
 
     mfu_plan_shares(p, share);
@@ -364,8 +373,10 @@ static void interval(struct mfu_plan *p)
     if (!runtime->c_program)
         unseen = p->machine.c[MFU_C_MODEL_UNSEEN];
     p->step.high_s = total * exp(excess) + hypot(total * exp(excess) * expm1(SIGMAS * sqrt(variance)), unseen);
-    /* A host that just keeps up may be one that does not: no step is shorter than what it takes. */
-    p->step.high_s = fmax(p->step.high_s, p->step.host_s * exp(excess + SIGMAS * known->sigma[p->host_rules]));
+    /* A host that just keeps up may be one that does not. */
+    for (int i = 0; i < MFU_PHASE_COUNT; i++)
+        late_s += span_s(p, i, exp(SIGMAS * known->sigma[p->host_rules])) - span_s(p, i, 1);
+    p->step.high_s = fmax(p->step.high_s, (total + late_s) * exp(excess));
 }
 
 /* Cards of a size differ by this much in what they offer, where none of the kind has reported it (DRIVER_SHARE,
