@@ -425,6 +425,68 @@ static void a_faster_gpu_is_never_slower(void **unused)
     mfu_plan_release(&faster);
 }
 
+/* Times the dispatch of every launch of PyTorch's and of C programs. */
+static void slow_down_host(struct mfu_scenario *s, double factor)
+{
+    for (int id = MFU_C_DISPATCH_EAGER; id <= MFU_C_DISPATCH_C; id++) {
+        double now = s->coefficient_given[id] ? s->coefficient[id] : s->gpu->coefficients.value[id];
+
+        s->coefficient[id] = factor * now;
+        s->coefficient_given[id] = true;
+    }
+}
+
+/* The interval reaches as far as a host takes a step that is slower by the error that is stated of it: where the GPU is
+ * only just the longer, the host may be. */
+static void the_interval_knows_a_slower_host(void **unused)
+{
+    static struct mfu_plan p, slower;
+    struct mfu_scenario s;
+
+    (void)unused;
+    for (int i = 0; i < SCENARIOS; i++) {
+        next(&s, &p);
+        if (p.host_rules != MFU_C_DISPATCH_EAGER || p.config.setting[MFU_S_ZERO] >= 3 || p.config.setting[MFU_S_PP] > 1
+            || p.limit == MFU_LIMIT_INPUT)
+            continue; /* hosts that trainers and collectives keep busy as well */
+        slow_down_host(&s, exp(1.6 * s.gpu->coefficients.sigma[MFU_C_DISPATCH_EAGER]));
+        assert_int_equal(mfu_plan_make(&slower, &s, NULL), 0);
+        HOLDS(slower.step.time_s <= p.step.high_s * (1 + EXACT));
+    }
+    mfu_plan_release(&p);
+    mfu_plan_release(&slower);
+}
+
+/* Whether backward takes weights of so many bits apart again. */
+static bool unpacks_again(const char *base)
+{
+    static struct mfu_plan p;
+    struct mfu_scenario s;
+    bool again = false;
+
+    s = mfu_scenario_start(mfu_catalog_model(catalog, "llama-3.2-1b", NULL),
+                           mfu_catalog_gpu(catalog, "a100-80gb-sxm", NULL));
+    assert_int_equal(mfu_scenario_set(&s, "lora", "8", NULL), 0);
+    assert_int_equal(mfu_scenario_set(&s, "base_precision", base, NULL), 0);
+    assert_int_equal(mfu_plan_make(&p, &s, NULL), 0);
+    for (int i = 0; i < p.program.n_launches; i++) {
+        const struct mfu_launch *l = &p.program.launches[i];
+
+        again |= mfu_launch_phase(l) == MFU_BACKWARD && !l->recomputed
+            && (strstr(l->suffix, "dequantise") || strstr(l->suffix, "unpack"));
+    }
+    mfu_plan_release(&p);
+    return again;
+}
+
+/* A dequantisation of its own runs again in backward; what plain PyTorch computes, autograd keeps. */
+static void what_pytorch_unpacks_is_kept_for_backward(void **unused)
+{
+    (void)unused;
+    assert_true(unpacks_again("nf4"));
+    assert_false(unpacks_again("int4"));
+}
+
 /* Tokens are a number of rows in a gradient of weights, no length of a row: whatever
  * their number, the product is as aligned as the weight is, and more of them
  * take no less time. */
@@ -917,6 +979,8 @@ int main(void)
         cmocka_unit_test(checkpointing_trades_memory_for_flops),
         cmocka_unit_test(a_faster_gpu_is_never_slower),
         cmocka_unit_test(gradients_of_weights_do_not_mind_odd_tokens),
+        cmocka_unit_test(the_interval_knows_a_slower_host),
+        cmocka_unit_test(what_pytorch_unpacks_is_kept_for_backward),
         cmocka_unit_test(more_memory_never_fits_less),
         cmocka_unit_test(more_work_takes_no_less_time),
         cmocka_unit_test(few_blocks_do_not_saturate_memory),
