@@ -271,30 +271,6 @@ static void adapters_are_read_by_their_columns(void **state)
     assert_near(bytes[3], bytes[1], 0);
 }
 
-/* A card with no fast 16-bit arithmetic may have been used for it all the same: a blank is no fp32. */
-static void a_precision_that_matters_is_not_guessed(void **state)
-{
-    static const char columns[] = "gpu,family,seq_len,n_layer,n_head,n_embd,vocab,micro_batch,precision,step_time_ms\n";
-    static const struct {
-        const char *cells;
-        bool planned;
-    } rows[] = {{"titan-xp,gpt2,512,12,12,768,50257,4,,300\n", false},
-                {"titan-xp,gpt2,512,12,12,768,50257,4,fp32,300\n", true},
-                {"rtx3090,gpt2,512,12,12,768,50257,4,,300\n", true}};
-
-    (void)state;
-    for (size_t i = 0; i < LENGTH(rows); i++) {
-        char table[256];
-        struct mfu_validation *all;
-
-        snprintf(table, sizeof table, "%s%s", columns, rows[i].cells);
-        all = validate(table, NULL);
-        if ((all->rows[0].skipped[0] == '\0') != rows[i].planned)
-            fail_msg("%s: '%s'", rows[i].cells, all->rows[0].skipped);
-        mfu_validation_free(all);
-    }
-}
-
 /* The libraries are those of the PyTorch that is named, else of the source's last year; nothing else has one. */
 static void the_year_of_the_libraries_is_read(void **state)
 {
@@ -607,7 +583,6 @@ int main(void)
         cmocka_unit_test(what_is_another_machine_is_left_out),
         cmocka_unit_test(words_name_what_is_not_modelled),
         cmocka_unit_test(adapters_are_read_by_their_columns),
-        cmocka_unit_test(a_precision_that_matters_is_not_guessed),
         cmocka_unit_test(the_year_of_the_libraries_is_read),
         cmocka_unit_test(the_start_of_a_run_is_no_step),
         cmocka_unit_test(software_has_what_its_time_had),

@@ -914,8 +914,6 @@ static bool set_runtime(struct mfu_row *r)
         return mfu_row_skip(r, "runtime '%s' is not modelled", stack);
     if (mfu_same_letters(stack, "llmq") && mfu_cell_is(r, "act_ckpt", "full"))
         return mfu_row_skip(r, "llmq's recomputation of whole blocks is not modelled: runtime llmc has llm.c's -r");
-    if (mfu_cell_empty(r, "precision") && !(r->run->scenario.gpu->peak_flops[MFU_PEAK_FP16] > 0))
-        return mfu_row_skip(r, "the precision is not stated, and 16 bits without tensor cores are not modelled");
     if (!translate(r, "compile", MFU_S_RUNTIME, runtimes) || !translate(r, "precision", MFU_S_PRECISION, precisions)
         || !set_software(r) || !set_attention(r) || !set_checkpoint(r))
         return false;
