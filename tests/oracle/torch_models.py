@@ -329,7 +329,7 @@ def cases():
 
 FAMILIES = ["qwen3-moe", "qwen3-moe-dense", "qwen2-moe", "olmoe", "granitemoe", "deepseek-v2", "deepseek-v3", "gpt-oss", "gemma3",
             "phi", "phi3", "cohere", "gpt-neox", "falcon", "gptj", "opt", "bloom", "starcoder2", "stablelm", "olmo2",
-            "granite", "smollm3", "glm4"]
+            "granite", "smollm3", "glm4", "glm4-moe"]
 
 
 def family_cases():
@@ -401,6 +401,11 @@ def encoder_cases():
     yield row("whisper-pure", "whisper", batch=4, seq=448, **pure)
     yield row("whisper-pure-eager", "whisper", batch=2, seq=256, **pure, **eager)
     yield row("whisper-amp-ckpt", "whisper", batch=8, seq=128, **ckpt)
+    yield row("modernbert-amp", "modernbert", batch=8, seq=512)
+    yield row("modernbert-pure", "modernbert", batch=8, seq=512, **pure)
+    yield row("modernbert-pure-ckpt", "modernbert", batch=8, seq=512, **pure, **ckpt)
+    yield row("modernbert-pure-eager", "modernbert", batch=4, seq=384, **pure, **eager)
+    yield row("modernbert-short", "modernbert", batch=16, seq=64, **pure)
     for m in ("roberta",):
         yield row(f"{m}-amp", m, batch=8, seq=384)
         yield row(f"{m}-pure", m, batch=8, seq=512, **pure)

@@ -261,8 +261,6 @@ static void a_cast_inside_a_compiled_kernel_is_not_saved(void **unused)
     mfu_plan_release(&wide);
 }
 
-/* The whole step may take longer all the same: a wave of thread blocks that is
- * just overfull costs a full one, and L2 holds less of a larger tensor. */
 /* Whether the loss is over all pairs of a batch, of which a larger one has more. */
 static bool compares_samples(const struct mfu_model *m)
 {
@@ -272,6 +270,8 @@ static bool compares_samples(const struct mfu_model *m)
     return false;
 }
 
+/* The whole step may take longer all the same: a wave of thread blocks that is
+ * just overfull costs a full one, and L2 holds less of a larger tensor. */
 static void larger_micro_batches_save_optimizer_time(void **unused)
 {
     static struct mfu_plan p, larger;

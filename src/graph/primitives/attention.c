@@ -205,7 +205,7 @@ static void fused_forward(struct mfu_builder *s, struct mfu_node *n)
         bias = mfu_emit_pointwise(s, "mask", mfu_view_type(s, given), 1, given, MFU_NO_VIEW, MFU_NO_VIEW);
         bias = mfu_autocast(s, bias);
     } else if (window_is_mask(s, n)) {
-        bias = mfu_tensor_new(s, a.seq, a.seq, s->numerics.compute, MFU_PART_ACTIVATIONS);
+        bias = mfu_tensor_new(s, a.sequences * a.seq, a.keys, s->numerics.compute, MFU_PART_ACTIVATIONS);
         mfu_emit(s,
                  &(struct mfu_emission){
                      .suffix = "mask", .kind = MFU_POINTWISE, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_ALONE},

@@ -49,9 +49,13 @@ static int rows(struct mfu_builder *s, const char *suffix, int view, double colu
 
 static int product(struct mfu_builder *s, const char *suffix, double m, double n, double k, int a, int b)
 {
-    int out = mfu_tensor_new(s, m, n, s->numerics.compute, MFU_PART_LOGITS_LOSS);
+    int out = mfu_tensor_new(s, m, n, s->numerics.compute, MFU_PART_LOGITS_LOSS), in[] = {a, b};
+    double bytes = mfu_type_bytes[s->numerics.compute];
+    struct mfu_kernel gemm = mfu_kernel_gemm(s->numerics.math, m, n, k, 1, bytes, bytes, false);
 
-    return mfu_emit_matmul(s, suffix, s->numerics.math, m, n, k, 1, a, b, out);
+    gemm.aligned = true; /* of a batch that is a multiple of eight */
+    mfu_emit_kernel(s, &gemm, suffix, 0, 2, in, 1, &out);
+    return out;
 }
 
 /* The rows of a tower divided by their lengths, for a product. */

@@ -43,7 +43,10 @@ static void forward(struct mfu_builder *s, int index)
     int logits = mfu_tensor_new(s, rows, experts, wide ? MFU_F32 : s->numerics.compute, MFU_PART_ACTIVATIONS);
     int scores = mfu_tensor_new(s, rows, experts, MFU_F32, MFU_PART_ACTIVATIONS);
 
-    x = mfu_autocast(s, x); /* which takes fp32 back */
+    if (!wide || s->numerics.autocast)
+        x = mfu_autocast(s, x); /* which takes fp32 back */
+    else if (w != MFU_NO_VIEW)
+        w = mfu_emit_cast(s, w, MFU_F32);
     if (n->op->attribute[BIAS] > 0)
         mfu_node_weight(s, n, 1);
     mfu_emit_matmul(s, "router", router_math(s, x), rows, experts, width, 1, x, w, logits);
@@ -97,10 +100,10 @@ static void backward(struct mfu_builder *s, int index)
                                     .launches = 6},
              1, &n->saved[SAVED_SCORES], 1, &dlogits);
     if (mfu_trains(s, n, 0)) {
-        dw = mfu_tensor_new(s, 1, width * experts, s->numerics.compute, MFU_PART_GRADIENTS);
+        dw = mfu_tensor_new(s, 1, width * experts, mfu_view_type(s, x), MFU_PART_GRADIENTS);
         wgrad = mfu_kernel_weight_gradient(router_math(s, x), experts, width, rows, 1,
                                            mfu_type_bytes[mfu_view_type(s, dlogits)],
-                                           mfu_type_bytes[s->numerics.compute], false);
+                                           mfu_type_bytes[mfu_view_type(s, dw)], false);
         mfu_gemm_align(s, &wgrad);
         mfu_emit_kernel(s, &wgrad, "router.wgrad", 0, 2, (int[]){dlogits, x}, 1, &dw);
     }
