@@ -320,11 +320,17 @@ static void a_walk_remembers_nothing(void **unused)
 /* How much longer a step may take on a faster card: what overlaps with collectives moves.
  * In a pipeline, exchanges that do not hide stand behind the schedule, as long as for the
  * rank that hides the least: on a faster card that hides less, while the slowest rank sets
- * the schedule. */
+ * the schedule.  Where the host is late, the moments move at which weights are needed that are
+ * gathered, and activations that come from the host. */
 static double slower_at_most(const struct mfu_plan *p)
 {
+    bool fetches = p->config.setting[MFU_S_OFFLOAD_ACTIVATIONS] > 0 || p->config.setting[MFU_S_OFFLOAD_PARAMS] > 0
+        || (p->config.ranks > 1 && p->config.setting[MFU_S_ZERO] >= 3);
+
     if (p->n_stages > 0 && p->config.replicas > 1)
         return 1.05;
+    if (fetches)
+        return 1.01;
     return p->config.ranks > 1 ? 1.005 : 1 + EXACT;
 }
 
