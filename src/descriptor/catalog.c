@@ -29,7 +29,8 @@
 #include "descriptor/model.h"
 #include "descriptor/packed.h"
 
-#define HEAD 4096 /* bytes of a file in which `aliases:` stands */
+#define HEAD 4096         /* bytes of a file in which `aliases:` stands */
+#define INSTALLATION_S 60 /* seconds, chosen */
 
 struct alias {
     const char *text;
@@ -65,7 +66,7 @@ struct loaded {
 
 struct mfu_catalog {
     char folder[MFU_PATH_MAX], families[MFU_PATH_MAX];
-    struct timespec built;           /* when the program was, if the folder is the one that belongs to it; else 0 */
+    time_t built, installed;         /* when the program was, if the folder is the one that belongs to it; else 0 */
     char calibrations[MFU_PATH_MAX]; /* "": none */
     struct shelf gpus, models, clusters;
     struct loaded *loaded;
@@ -123,8 +124,10 @@ static int find_folder(struct mfu_catalog *c, const char *data_dir, struct mfu_e
 
     if (data_dir)
         return set_folder(c, data_dir, err);
-    if (stat("/proc/self/exe", &program) == 0)
-        c->built = program.st_mtim;
+    if (stat("/proc/self/exe", &program) == 0) {
+        c->built = program.st_mtim.tv_sec;
+        c->installed = program.st_ctim.tv_sec;
+    }
     if (beside_program(beside, sizeof beside))
         return set_folder(c, beside, err);
 #ifdef MFUPLAN_SOURCE_DIR
@@ -292,14 +295,20 @@ static void scan_key(struct mfu_catalog *c, struct shelf *s, const char *text, c
         add_alias(c, s, like, at, strcspn(at, "\n#"));
 }
 
-/* The head of a file that is compiled in and has not been touched since: as long, and no newer than the program. */
+/* A file that came with the program: older than it, and put there not later than an installation takes. */
+static bool came_with(const struct mfu_catalog *c, const struct stat *file)
+{
+    return S_ISREG(file->st_mode) && file->st_mtim.tv_sec < c->built
+        && file->st_ctim.tv_sec < c->installed + INSTALLATION_S;
+}
+
+/* The head of a file that is compiled in and as long, and has not been touched since; else NULL. */
 static const char *compiled_head(const struct mfu_catalog *c, const char *path)
 {
-    const struct mfu_packed *packed = c->built.tv_sec ? mfu_packed_named(path + strlen(c->folder) + 1) : NULL;
+    const struct mfu_packed *packed = c->built ? mfu_packed_named(path + strlen(c->folder) + 1) : NULL;
     struct stat info;
 
-    if (!packed || stat(path, &info) < 0 || !S_ISREG(info.st_mode) || info.st_size != (off_t)packed->length
-        || info.st_mtim.tv_sec >= c->built.tv_sec)
+    if (!packed || stat(path, &info) < 0 || info.st_size != (off_t)packed->length || !came_with(c, &info))
         return NULL;
     return mfu_packed_head(packed);
 }

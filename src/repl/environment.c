@@ -27,23 +27,6 @@ const char *mfu_environment_data_dir(void)
     return *env("MFUPLAN_DATA_DIR") ? env("MFUPLAN_DATA_DIR") : NULL;
 }
 
-bool mfu_environment_installed(char folder[MFU_PATH_MAX])
-{
-    char models[MFU_PATH_MAX + 8];
-    ssize_t n = readlink("/proc/self/exe", folder, MFU_PATH_MAX - 1);
-    char *slash;
-
-    for (int up = 0; up < 2; up++) { /* PREFIX/bin/mfuplan */
-        folder[n > 0 ? n : 0] = '\0';
-        if (!(slash = strrchr(folder, '/')))
-            return false;
-        n = slash - folder;
-    }
-    snprintf(folder + n, MFU_PATH_MAX - (size_t)n, "/share/mfuplan");
-    snprintf(models, sizeof models, "%s/models", folder);
-    return access(models, X_OK) == 0;
-}
-
 /* $OWN, else $BASE/mfuplan/NAME, else ~/USUAL/mfuplan/NAME. */
 static bool find_place(char path[MFU_PATH_MAX], const char *own, const char *base, const char *usual, const char *name)
 {

@@ -14,10 +14,6 @@
 /* MFUPLAN_DATA_DIR, or NULL. */
 const char *mfu_environment_data_dir(void);
 
-/* Where an installed program finds its data: ../share/mfuplan beside its own folder, wherever that
- * was put.  False: it is not installed, or nobody says where it is. */
-bool mfu_environment_installed(char folder[MFU_PATH_MAX]);
-
 /* The user's calibrations: $XDG_DATA_HOME/mfuplan/calibrations or
  * ~/.local/share/mfuplan/calibrations.  MFUPLAN_CALIBRATIONS names another folder; NULL
  * when it is empty, or when nobody says where the user's data is. */

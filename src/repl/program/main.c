@@ -212,9 +212,9 @@ static int open_streams(struct mfu_session *s)
 static int open_session(struct mfu_session *s, const struct options *o, struct mfu_error *err)
 {
     const char *named = o->data_dir ? NULL : mfu_environment_data_dir();
-    char folder[MFU_PATH_MAX], beside[MFU_PATH_MAX];
+    char folder[MFU_PATH_MAX];
     const char *calibrations = o->no_calibration ? NULL : mfu_environment_calibrations(folder);
-    const char *data = named ? named : o->data_dir ? o->data_dir : mfu_environment_installed(beside) ? beside : NULL;
+    const char *data = named ? named : o->data_dir;
 
     if (mfu_session_open(s, data, calibrations, err) == 0)
         return 0;
