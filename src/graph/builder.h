@@ -88,6 +88,7 @@ struct mfu_builder {
     const char *section;
     int node; /* whose kernels are being appended, or -1 */
 
+    bool referring;   /* the forward pass of a reference model, without gradients */
     bool recomputing; /* a forward pass within backward */
     int last_saver;   /* last node that must be recomputed */
     bool selective;   /* some library calls keep their results: */

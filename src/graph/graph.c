@@ -58,6 +58,10 @@ static void run_forward(struct mfu_builder *s, const struct mfu_layer *st)
         s->nodes[i].n_saved = 0;
         if (s->recomputing && i > s->last_saver)
             break;
+        if (s->referring && s->nodes[i].op->primitive == &mfu_primitive_adapter) {
+            s->nodes[i].out = s->nodes[s->nodes[i].in[1]].out; /* switched off */
+            continue;
+        }
         mfu_split_before_forward(s, i);
         s->nodes[i].op->primitive->forward(s, i);
         mfu_split_after_forward(s, i);
@@ -74,9 +78,13 @@ static bool rebound(const struct mfu_builder *s, int node, int end)
 /* Local variables of the model's own forward(): embeddings, head. */
 static void hold_locals(struct mfu_builder *s, const struct mfu_layer *layers, int n)
 {
+    bool pairs =
+        mfu_objectives[(int)s->config->setting[MFU_S_OBJECTIVE]].sequences > 1; /* their loss is the trainer's */
+
     for (int k = 0; k < n && s->runtime->scopes; k++)
         for (int i = layers[k].first_node; i < layers[k].first_node + layers[k].n_nodes; i++)
-            if (!layers[k].section->repeat && !rebound(s, i, layers[k].first_node + layers[k].n_nodes)
+            if (!layers[k].section->repeat && !(pairs && mfu_makes_logits(s, &s->nodes[i]))
+                && !rebound(s, i, layers[k].first_node + layers[k].n_nodes)
                 && (k == n - 1 || mfu_is(s->nodes[i].op, MFU_LOOKS_UP)))
                 mfu_tensor_extend(s, s->nodes[i].out);
 }
@@ -153,6 +161,58 @@ static void trace_backward(struct mfu_builder *s, struct mfu_layer *st, bool las
         mfu_split_after_backward(s, i);
     }
     mfu_segment_close(s);
+}
+
+/* Autocast's copies of weights live until the model has returned. */
+static void free_casts(struct mfu_builder *s, const struct mfu_layer *layers, int n)
+{
+    for (int k = 0; k < n; k++) {
+        mfu_segment_open(s, layers[k].section->name, MFU_FORWARD, layers[k].repeat);
+        end_of_scope(s, &layers[k]);
+        mfu_segment_close(s);
+    }
+}
+
+static void run_again(struct mfu_builder *s, const struct mfu_layer *layer)
+{
+    mfu_segment_open(s, layer->section->name, MFU_FORWARD, layer->repeat);
+    run_forward(s, layer);
+    mfu_segment_close(s);
+}
+
+/* The reference model reads what the policy has read: the same operations, of which nothing is saved. */
+static void trace_reference(struct mfu_builder *s, const struct mfu_layer *layers, int n)
+{
+    struct mfu_node *nodes = malloc((size_t)s->n_nodes * sizeof *nodes);
+    struct mfu_parameter *parameters = malloc((size_t)s->n_parameters * sizeof *parameters);
+    struct mfu_layer loss = layers[n - 1];
+
+    s->failed |= !nodes || !parameters;
+    if (!s->failed) {
+        memcpy(nodes, s->nodes, (size_t)s->n_nodes * sizeof *nodes);
+        memcpy(parameters, s->parameters, (size_t)s->n_parameters * sizeof *parameters);
+        forget_casts(s);
+        s->referring = true;
+        s->selective = false;
+        loss.n_nodes = 1;
+        loss.first_node += layers[n - 1].n_nodes - 1;
+        for (int k = 0; k < n && !s->failed; k++) {
+            struct mfu_layer layer = layers[k];
+
+            layer.n_nodes -= k == n - 1;
+            run_again(s, &layer);
+        }
+        if (s->runtime->scopes && s->numerics.autocast && !s->failed)
+            free_casts(s, layers, n);
+        run_again(s, &loss);                          /* on what the model has returned */
+        if (s->returned != MFU_NO_VIEW && !s->failed) /* the policy's outputs are there until the loss is */
+            mfu_tensor_extend(s, s->returned);
+        s->referring = false;
+        memcpy(s->nodes, nodes, (size_t)s->n_nodes * sizeof *nodes);
+        memcpy(s->parameters, parameters, (size_t)s->n_parameters * sizeof *parameters);
+    }
+    free(nodes);
+    free(parameters);
 }
 
 /* Compiled backward graphs return their gradients together; only then does
@@ -262,7 +322,7 @@ static struct mfu_builder *begin(const struct mfu_config *c, int stage, struct m
     }
     s->n_nodes = s->n_parameters = s->n_deferred = 0;
     s->n_kept = 0;
-    s->recomputing = s->failed = false;
+    s->recomputing = s->referring = s->failed = false;
     s->node = -1;
     s->old_logits = s->returned = s->fp32_outputs = MFU_NO_VIEW;
     s->loaded_bytes = 0;
@@ -376,11 +436,7 @@ int mfu_graph_build_stage(const struct mfu_config *c, int stage, bool unrolled, 
     if (s->failed) /* its nodes are not all there */
         goto done;
     if (s->runtime->scopes && s->numerics.autocast && mfu_checkpoints[c->checkpoint].recomputes_all)
-        for (int k = 0; k < n; k++) { /* autocast's cache ends with forward */
-            mfu_segment_open(s, layers[k].section->name, MFU_FORWARD, layers[k].repeat);
-            end_of_scope(s, &layers[k]);
-            mfu_segment_close(s);
-        }
+        free_casts(s, layers, n);         /* autocast's cache ends with forward */
     if (s->fp32_outputs != MFU_NO_VIEW) { /* after autocast's end */
         mfu_segment_open(s, layers[n - 1].section->name, MFU_FORWARD, 1);
         s->node = s->n_nodes - 1;
@@ -390,6 +446,8 @@ int mfu_graph_build_stage(const struct mfu_config *c, int stage, bool unrolled, 
         mfu_return_outputs(s);
     }
     p->boundary_bytes = sent_bytes(s, layers, n);
+    if (mfu_config_reference(c))
+        trace_reference(s, layers, n);
     for (int k = n - 1; k >= 0 && !s->failed; k--)
         trace_backward(s, &layers[k], k == n - 1);
     mfu_list_weights(s);

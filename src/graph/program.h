@@ -111,10 +111,11 @@ struct mfu_launch {
     enum mfu_stream stream : 8;      /* where it runs */
     enum mfu_stream wait_stream : 8; /* it starts when what was issued there has ended, */
     enum mfu_occurrence when : 8;
-    bool random;        /* its result cannot be computed again */
-    bool cast;          /* only changes the type */
-    bool recomputed;    /* a part of forward, run again in backward */
-    bool communicates;  /* a collective, or a copy that is made for one */
+    bool random;         /* its result cannot be computed again */
+    bool cast;           /* only changes the type */
+    bool recomputed : 1; /* a part of forward, run again in backward */
+    bool reference : 1;  /* of the pass of a reference model */
+    bool communicates;   /* a collective, or a copy that is made for one */
     signed char beside; /* a collective in the compute stream that runs beside the next (1) or latest (-1) product; 0 */
     int wait_behind;    /* but for so many of the latest; -1: it does not wait */
     double gradient_elements; /* of parameters whose gradient is complete after it */

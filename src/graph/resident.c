@@ -41,6 +41,15 @@ static void offload(struct mfu_builder *s)
     p->pinned_bytes = p->host_bytes[MFU_PART_WEIGHTS] + p->host_bytes[MFU_PART_GRADIENTS];
 }
 
+/* Whether a reference model stands beside the policy: as many weights in the same types, laid out alike (TRL's
+ * prepare_deepspeed and prepare_fsdp). */
+static bool has_reference(const struct mfu_builder *s)
+{
+    const struct mfu_reference_row *row = mfu_config_reference(s->config);
+
+    return row && row->weights;
+}
+
 void mfu_resident_memory(struct mfu_builder *s)
 {
     struct mfu_program *p = s->program;
@@ -59,7 +68,7 @@ void mfu_resident_memory(struct mfu_builder *s)
         gradient = 4;
         masters = false;
     }
-    p->constant_bytes[MFU_PART_WEIGHTS] = weights;
+    p->constant_bytes[MFU_PART_WEIGHTS] = weights * (has_reference(s) ? 2 : 1);
     p->constant_bytes[MFU_PART_GRADIENTS] = gradients_stay ? gradient * mfu_state_params(s, MFU_STATE_GRADIENT) : 0;
     if (mfu_trainers[c->trainer].adds_up_wide) /* beside .grad of one whole backward */
         p->constant_bytes[MFU_PART_GRADIENTS] +=
@@ -91,4 +100,9 @@ void mfu_list_weights(struct mfu_builder *s)
         if (s->parameters[i].elements > 0 && !s->parameters[i].borrowed
             && ROOM(s, p->weights, p->n_weights, p->cap_weights))
             p->weights[p->n_weights++] = weight_tensor(&s->parameters[i]);
+    for (int i = 0, n = p->n_weights; i < n && has_reference(s) && ROOM(s, p->weights, p->n_weights, p->cap_weights);
+         i++) {
+        p->weights[p->n_weights] = p->weights[i];
+        p->weights[p->n_weights++].trains = false;
+    }
 }

@@ -81,7 +81,7 @@ static bool same_launch(const struct mfu_launch *a, const struct mfu_launch *b)
 {
     return same_kernel(&a->kernel, &b->kernel) && a->section == b->section && a->op == b->op && a->suffix == b->suffix
         && a->phase == b->phase && a->fusion == b->fusion && a->random == b->random && a->cast == b->cast
-        && a->recomputed == b->recomputed && a->n_in == b->n_in && a->n_out == b->n_out
+        && a->recomputed == b->recomputed && a->reference == b->reference && a->n_in == b->n_in && a->n_out == b->n_out
         && a->communicates == b->communicates && a->stream == b->stream && a->wait_stream == b->wait_stream
         && a->wait_behind == b->wait_behind && a->when == b->when && a->collective.axes == b->collective.axes
         && a->collective.kind == b->collective.kind && a->beside == b->beside && a->beside_share == b->beside_share

@@ -220,8 +220,8 @@ static void add_up_flops(struct mfu_plan *p)
     a->peak_flops = c->gpu->peak_flops[a->peak];
     if (g->trainable_params == g->params)
         backward = 2 * forward; /* as conventions have it, whatever fused kernels compute again */
-    a->model_flops = (forward + backward) * c->ranks;
-    a->hardware_flops = (forward + backward + p->sums.again_flops) * c->ranks;
+    a->model_flops = (forward + backward + p->sums.reference_flops) * c->ranks;
+    a->hardware_flops = a->model_flops + p->sums.again_flops * c->ranks;
 }
 
 /* ---- memory ------------------------------------------------------------- */

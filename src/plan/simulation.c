@@ -77,6 +77,8 @@ static int run_in_memory(const struct mfu_plan *plan, bool record, struct mfu_si
 
     in.allocator.expandable_segments = plan->config.setting[MFU_S_EXPANDABLE_SEGMENTS] > 0;
     in.weight_share = s->first.constant_bytes[MFU_PART_WEIGHTS] / s->first.rank_bytes;
+    if (mfu_config_reference(&plan->config) && mfu_config_reference(&plan->config)->weights)
+        in.weight_share /= 2; /* the list has them twice */
     in.optimizer_state_elements_bytes = s->first.constant_bytes[MFU_PART_OPTIMIZER] / fmax(s->first.rank_trained, 1);
     in.workspace_bytes = s->first.constant_bytes[MFU_PART_WORKSPACE] / in.workspaces;
     return mfu_replay_run(&in, &s->replay, err);

@@ -22,7 +22,9 @@ static inline void add_amount(struct mfu_sums *s, const struct mfu_launch *l, do
     if (!mfu_kind_is_product(l->kernel.kind))
         return;
     flops = times * mfu_kernel_counted_flops(&l->kernel);
-    if (l->phase == MFU_FORWARD)
+    if (l->reference)
+        s->reference_flops += flops;
+    else if (l->phase == MFU_FORWARD)
         s->forward_flops += flops;
     else if (l->recomputed)
         s->again_flops += flops;

@@ -20,7 +20,8 @@ struct mfu_sums {
     double communication_s, copies_s;      /* of collectives, of copies that are made for them */
     double product_s;                      /* of what MFU counts */
     double forward_flops, backward_flops;  /* as MFU counts them, */
-    double again_flops;                    /* and those that run again */
+    double again_flops;                    /* those that run again */
+    double reference_flops;                /* and those of a reference model */
     double rules_s[MFU_COEFFICIENT_COUNT]; /* of kernels, without overhead, by the coefficient that rules them */
 };
 

@@ -8,6 +8,7 @@
 #include "kernel/attention_kind.h"
 #include "scenario/adapter.h"
 #include "scenario/checkpoint.h"
+#include "scenario/objective.h"
 #include "scenario/optimizer.h"
 #include "scenario/precision.h"
 #include "scenario/runtime.h"
@@ -41,6 +42,12 @@ const char *const mfu_base_names[MFU_BASE_COUNT + 1] = {MFU_BASES(NAME)};
 
 const struct mfu_adapter_row mfu_adapters[MFU_ADAPTER_KIND_COUNT] = {MFU_ADAPTER_KERNELS(ROW)};
 const char *const mfu_adapter_names[MFU_ADAPTER_KIND_COUNT + 1] = {MFU_ADAPTER_KERNELS(NAME)};
+
+const struct mfu_objective_row mfu_objectives[MFU_OBJECTIVE_COUNT] = {MFU_OBJECTIVES(ROW)};
+const char *const mfu_objective_names[MFU_OBJECTIVE_COUNT + 1] = {MFU_OBJECTIVES(NAME)};
+const struct mfu_reference_row mfu_references[MFU_REFERENCE_COUNT] = {MFU_REFERENCES(ROW)};
+const char *const mfu_reference_names[MFU_REFERENCE_COUNT + 1] = {MFU_REFERENCES(NAME)};
+
 const char *const mfu_adapter_types[] = {"fp32", "16bit", NULL};
 
 #define OTHERS(rows, i) ((struct mfu_other_names){(rows)[i].aliases, (rows)[i].stands_for})
@@ -54,6 +61,8 @@ struct mfu_other_names mfu_choice_other_names(const char *const *names, int i)
         : names == mfu_base_names       ? OTHERS(mfu_bases, i)
         : names == mfu_adapter_names    ? OTHERS(mfu_adapters, i)
         : names == mfu_optimizer_names  ? OTHERS(mfu_optimizers, i)
+        : names == mfu_objective_names  ? OTHERS(mfu_objectives, i)
+        : names == mfu_reference_names  ? OTHERS(mfu_references, i)
         : names == mfu_trainer_names    ? OTHERS(mfu_trainers, i)
         : names == mfu_schedule_names
         ? (struct mfu_other_names){mfu_schedules[i]->aliases, mfu_schedules[i]->stands_for}

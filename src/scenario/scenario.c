@@ -526,6 +526,7 @@ static void derive_training(struct mfu_config *c)
 
     if (c->setting[MFU_S_LORA] == 0)
         return;
+    derive(c, MFU_S_REFERENCE, MFU_REFERENCE_BASE);
     derive(c, MFU_S_TRAINABLE, 0);
     if (mfu_runtimes[c->runtime].whole_norms) /* hand-fused kernels */
         derive(c, MFU_S_LORA_KERNELS, MFU_ADAPTER_FUSED);
@@ -534,6 +535,13 @@ static void derive_training(struct mfu_config *c)
     if (mfu_precisions[c->precision].half)
         derive(c, MFU_S_BASE, MFU_BASE_16BIT);
     derive(c, MFU_S_FP32_REST, code->casts && mfu_bases[(int)c->setting[MFU_S_BASE]].kbit);
+}
+
+const struct mfu_reference_row *mfu_config_reference(const struct mfu_config *c)
+{
+    const struct mfu_reference_row *row = &mfu_references[(int)c->setting[MFU_S_REFERENCE]];
+
+    return mfu_objectives[(int)c->setting[MFU_S_OBJECTIVE]].refers && row->pass ? row : NULL;
 }
 
 /* Documents of the sequences; what one fills by itself has no padding. */
@@ -606,6 +614,28 @@ static int check_offload(const struct mfu_config *c, struct mfu_error *err)
     if ((weights || c->setting[MFU_S_OFFLOAD_ACTIVATIONS] > 0) && c->setting[MFU_S_PP] > 1)
         return mfu_fail(err, MFU_EINPUT, "offload_%s: in a pipeline this is not modelled",
                         weights ? "params" : "activations");
+    return 0;
+}
+
+/* What no pass of a reference model is traced through. */
+static int check_reference(const struct mfu_config *c, struct mfu_error *err)
+{
+    const struct mfu_reference_row *row = mfu_config_reference(c);
+
+    if (!row)
+        return 0;
+    if (!row->weights && c->setting[MFU_S_LORA] == 0) {
+        mfu_fail(err, MFU_EINPUT,
+                 "reference: %s: the model's weights train: without adapters (set lora 16) none are left", row->name);
+        return mfu_error_suggest(err, mfu_reference_names[MFU_REFERENCE_MODEL]);
+    }
+    if (mfu_runtimes[c->runtime].c_program)
+        return mfu_fail(err, MFU_EINPUT, "objective: not possible with runtime %s: it learns the next token",
+                        mfu_runtimes[c->runtime].name);
+    if (c->setting[MFU_S_PP] > 1 || c->setting[MFU_S_OFFLOAD_PARAMS] > 0 || c->setting[MFU_S_OFFLOAD_ACTIVATIONS] > 0)
+        return mfu_fail(err, MFU_EINPUT,
+                        "reference: the pass of a reference model is not modelled with %s; reference cached is",
+                        c->setting[MFU_S_PP] > 1 ? "pp" : "this offload");
     return 0;
 }
 
@@ -914,7 +944,7 @@ int mfu_scenario_resolve(const struct mfu_scenario *s, struct mfu_config *c, str
     derive_training(c);
     if (sharding_halves(c) || (mfu_trainers[c->trainer].half_weights && !mfu_precisions[c->precision].no_half_weights))
         derive(c, MFU_S_HALF_WEIGHTS, 1);
-    c->batch = c->setting[MFU_S_BATCH];
+    c->batch = c->setting[MFU_S_BATCH] * mfu_objectives[(int)c->setting[MFU_S_OBJECTIVE]].sequences;
     c->accum = c->setting[MFU_S_ACCUM];
     c->seq = mfu_config_dim(c, "seq");
     c->tokens = c->batch * c->seq / c->setting[MFU_S_CP];
@@ -928,8 +958,8 @@ int mfu_scenario_resolve(const struct mfu_scenario *s, struct mfu_config *c, str
     if (!s->gpu)
         return mfu_fail(err, MFU_EINPUT, "no GPU is chosen (gpu rtx4070, for instance)");
     if (check_dims(s, c, err) < 0 || check_precision(s->gpu, c->precision, err) < 0 || check_runtime(c, err) < 0
-        || check_half_weights(c, err) < 0 || check_training(c, err) < 0 || check_offload(c, err) < 0
-        || check_attention(c, err) < 0 || check_parallel(c, err) < 0)
+        || check_half_weights(c, err) < 0 || check_training(c, err) < 0 || check_reference(c, err) < 0
+        || check_offload(c, err) < 0 || check_attention(c, err) < 0 || check_parallel(c, err) < 0)
         return -1;
     if (c->tokens > 1e12)
         return mfu_fail(err, MFU_EINPUT, "batch: %g sequences of %g tokens are more than 1e12 tokens", c->batch,

@@ -20,6 +20,7 @@
 #include "kernel/documents.h"
 #include "scenario/checkpoint.h"
 #include "scenario/key_names.h"
+#include "scenario/objective.h"
 #include "scenario/optimizer.h"
 #include "scenario/precision.h"
 #include "scenario/runtime.h"
@@ -116,6 +117,9 @@ int mfu_scenario_resolve(const struct mfu_scenario *, struct mfu_config *, struc
 /* Whether nobody said how long sequences are: the model is a config.json that only says
  * how long they may be (model->longest_seq). */
 bool mfu_config_guesses_seq(const struct mfu_config *);
+
+/* The pass of a frozen reference model through every micro-batch; NULL: there is none. */
+const struct mfu_reference_row *mfu_config_reference(const struct mfu_config *);
 
 /* Tokens that go through the model for one document: its own and its part of the padding. */
 double mfu_config_document_tokens(const struct mfu_config *);

@@ -12,6 +12,7 @@
 #include "scenario/adapter.h"
 #include "scenario/checkpoint.h"
 #include "scenario/choices.h"
+#include "scenario/objective.h"
 #include "scenario/optimizer.h"
 #include "scenario/precision.h"
 #include "scenario/runtime.h"

@@ -323,6 +323,7 @@ def cases():
     yield row("nanogpt-hand-fp32", "nanogpt", batch=2, seq=512, precision="fp32", dims=hand, **nano)
     yield row("nanogpt-ckpt", "nanogpt", batch=16, seq=1024, dims="n_layer=6", **nano, **ckpt)
     yield from adapter_cases()
+    yield from preference_cases()
     yield from family_cases()
     yield from encoder_cases()
 
@@ -386,6 +387,23 @@ def adapter_cases():
     yield row("freeze-qwen2-biases-pure", "qwen2", trainable="trainable=biases", batch=2, seq=1024, **pure)
     yield row("freeze-llama-layers", "llama", trainable="trainable_layers=2", batch=2, seq=1024)
     yield row("freeze-llama-layers-ckpt", "llama", trainable="trainable_layers=1", batch=2, seq=1024, **ckpt)
+
+
+def preference_cases():
+    """objective: pairs of answers; batch counts pairs.  The trainer is TRL's DPOTrainer."""
+    pure, ckpt, lora = dict(precision="bf16-pure"), dict(checkpoint="full"), "lora=16 lora_targets=all-linear"
+    dpo, cached = "objective=dpo", "objective=dpo reference=cached"
+    yield row("dpo-llama-amp", "llama", trainable=dpo, batch=2, seq=512)
+    yield row("dpo-llama-amp-ckpt", "llama", trainable=dpo, batch=2, seq=1024, **ckpt)
+    yield row("dpo-llama-amp-cached", "llama", trainable=cached, batch=2, seq=512)
+    yield row("dpo-llama-pure", "llama", trainable=dpo, batch=2, seq=512, **pure)
+    yield row("dpo-llama-pure-long", "llama", trainable=dpo, batch=1, seq=2048, **pure)
+    yield row("dpo-llama-pure-ckpt", "llama", trainable=dpo, batch=2, seq=1024, **pure, **ckpt)
+    yield row("dpo-llama-pure-cached", "llama", trainable=cached, batch=2, seq=512, **pure)
+    yield row("dpo-qwen2-pure", "qwen2", trainable=dpo, batch=1, seq=1024, **pure)
+    yield row("dpo-gemma-pure-ckpt", "gemma", trainable=dpo, batch=1, seq=512, **pure, **ckpt)
+    yield row("dpo-lora-llama-pure", "llama", adapter=lora, trainable=dpo, base="bf16", batch=2, seq=512, **pure)
+    yield row("dpo-lora-llama-amp-ckpt", "llama", adapter=lora, trainable=dpo, base="bf16", batch=2, seq=1024, **ckpt)
 
 
 def encoder_cases():
@@ -513,6 +531,10 @@ MODULES = {
     "norms": ["norm"], "embeddings": ["embed_tokens"], "head": ["lm_head"], "biases": [".bias"]}
 
 
+def trainable_keys(c):
+    return dict(word.split("=") for word in c["trainable"].split())
+
+
 def with_adapters(c, model):
     """The model as peft wraps it, or with the rest of its parameters frozen."""
     keys = dict(word.split("=") for word in c["adapter"].split())
@@ -531,7 +553,7 @@ def with_adapters(c, model):
                 if p.requires_grad and keys.get("lora_dtype") != "16bit":       # cast_adapter_dtype()
                     setattr(module, name, nn.Parameter(p.detach().float()))
         return wrapped
-    keys = dict(word.split("=") for word in c["trainable"].split())
+    keys = {k: v for k, v in trainable_keys(c).items() if k.startswith("trainable")}
     wanted = [part for word in keys.get("trainable", "").split(",") if word for part in MODULES[word]]
     if "trainable_layers" in keys:
         layers = model.config.num_hidden_layers
@@ -543,7 +565,7 @@ def with_adapters(c, model):
 
 def get_batch(c, model):
     """What the loader brings: token indices and labels, an image and its class ..."""
-    b, t = c["batch"], c["seq"]
+    b, t = c["batch"] * (2 if "objective" in trainable_keys(c) else 1), c["seq"]
     long = lambda *shape: torch.zeros(*shape, dtype=torch.long, device="cuda")
     if isinstance(model, ViT):
         dtype = torch.bfloat16 if c["precision"] == "bf16-pure" else torch.float32
@@ -600,6 +622,69 @@ def as_accelerate_prepares(c, model):
     return model
 
 
+class Gather(torch.autograd.Function):
+    """torch.gather(), whose backward adds in place (FunctionsManual.cpp, gather_backward(): not to fake tensors)."""
+
+    @staticmethod
+    def forward(ctx, x, index):
+        ctx.save_for_backward(index)
+        ctx.shape = x.shape
+        return torch.gather(x, -1, index)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g.new_zeros(ctx.shape).scatter_add_(-1, ctx.saved_tensors[0], g), None
+
+
+def log_probabilities(logits, labels):
+    """TRL's selective_log_softmax() without its Triton kernel (trl/trainer/utils.py of 1.10, f2cd5771)."""
+    index = labels.unsqueeze(-1)
+    if logits.dtype == torch.float32:
+        selected = Gather.apply(logits, index)
+        return (selected - torch.stack([torch.logsumexp(lg, dim=-1) for lg in logits]).unsqueeze(-1)).squeeze(-1)
+    rows = []
+    for row_logits, row_labels in zip(logits, index, strict=True):
+        row_logps = F.log_softmax(row_logits, dim=-1)
+        rows.append(Gather.apply(row_logps, row_labels))
+    return torch.stack(rows).squeeze(-1)
+
+
+def with_objective(c, model, forward):
+    """DPOTrainer._compute_loss() of TRL 1.10 (f2cd5771): the policy reads chosen and rejected answers, then the
+    reference, a model of its own or the one without adapters, unless its log-probabilities were computed before."""
+    keys = trainable_keys(c)
+    if "objective" not in keys:
+        return forward
+    if keys.get("reference") != "cached" and not c["adapter"]:
+        frozen = build(dict(c, checkpoint="none")).eval()
+        reference = as_accelerate_prepares(c, frozen)
+    elif keys.get("reference") != "cached":
+        def reference(**batch):
+            with model.disable_adapter():
+                return forward(**batch)
+    else:
+        reference = None
+
+    def compute_loss(input_ids, labels):
+        mask = labels[..., 1:]
+        outputs = forward(input_ids=input_ids)
+        shift_logits = outputs.logits[..., :-1, :]
+        shift_labels = input_ids[..., 1:]
+        per_token_logps = log_probabilities(shift_logits, shift_labels).masked_fill(mask == 0, 0.0)
+        chosen, rejected = per_token_logps.sum(dim=1).chunk(2, dim=0)
+        if reference is None:
+            ref_chosen, ref_rejected = torch.zeros_like(chosen), torch.zeros_like(rejected)
+        else:
+            with torch.no_grad():
+                ref_outputs = reference(input_ids=input_ids)
+                ref_shift_logits = ref_outputs.logits[..., :-1, :]
+                ref_logps = log_probabilities(ref_shift_logits, shift_labels).masked_fill(mask == 0, 0.0)
+                ref_chosen, ref_rejected = ref_logps.sum(dim=1).chunk(2, dim=0)
+        return (-F.logsigmoid(0.1 * (chosen - ref_chosen - (rejected - ref_rejected))).mean(),)
+
+    return compute_loss
+
+
 def run(context, model, batch):
     with context:
         return model(**batch)
@@ -632,7 +717,7 @@ def measure_eager(c, trace=None):
         trained = [p for p in params if p.requires_grad]
         optimizer = make_optimizer(c, trained)
         scale = torch.ones((), device="cuda") if c["precision"] == "fp16" else None
-        forward = as_accelerate_prepares(c, model)
+        forward = with_objective(c, model, as_accelerate_prepares(c, model))
         saved = saved_for_backward(c, model, forward, tracker) if c["checkpoint"] == "none" else 0
         gc.collect()
         batch, outputs = get_batch(c, model), None

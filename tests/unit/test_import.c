@@ -612,6 +612,7 @@ static void axolotl_and_llama_factory_are_understood(void **state)
             "per_device_train_batch_size: 1\nbf16: true\nflash_attn: fa2\n",
             "huggingface", NULL);
     assert_int_equal(config.checkpoint, MFU_FULL); /* LLaMA-Factory's default */
+    assert_near(setting(MFU_S_OBJECTIVE), MFU_NEXT_TOKEN, 0);
     assert_int_equal(config.attention, MFU_FLASH);
     assert_int_equal(fate("finetuning_type"), MFU_IGNORED);
     done();
@@ -666,6 +667,29 @@ static void the_loop_is_that_of_the_file(void **state)
         assert_int_equal(config.trainer, of[i].trainer);
         done();
     }
+}
+
+static void preferences_are_understood(void **state)
+{
+    (void)state;
+    read_as("a.yml",
+            "base_model: NousResearch/Llama-3.2-1B\nrl: dpo\nsequence_len: 2048\nmicro_batch_size: 2\nbf16: true\n",
+            "huggingface", NULL);
+    assert_near(setting(MFU_S_OBJECTIVE), MFU_DPO, 0);
+    assert_near(config.batch, 4, 0); /* chosen and rejected */
+    assert_true(mfu_config_reference(&config)->weights);
+    done();
+    read_as("a.yaml",
+            "model_name_or_path: Qwen/Qwen2.5-1.5B\nstage: dpo\npref_loss: simpo\nfinetuning_type: lora\n"
+            "cutoff_len: 1024\nper_device_train_batch_size: 1\nbf16: true\nneat_packing: false\n",
+            "huggingface", NULL);
+    assert_near(setting(MFU_S_OBJECTIVE), MFU_ORPO, 0);
+    assert_null(mfu_config_reference(&config));
+    done();
+    read_as("a.yml", "base_model: NousResearch/Llama-3.2-1B\nrl: grpo\nsequence_len: 2048\nmicro_batch_size: 2\n",
+            "huggingface", NULL);
+    assert_int_equal(fate("rl"), MFU_UNMODELLED);
+    done();
 }
 
 static void accelerate_is_understood(void **state)
@@ -820,6 +844,7 @@ int main(void)
         cmocka_unit_test(axolotl_and_llama_factory_are_understood),
         cmocka_unit_test(the_rest_of_a_quantised_base_stays_as_the_program_has_it),
         cmocka_unit_test(the_loop_is_that_of_the_file),
+        cmocka_unit_test(preferences_are_understood),
         cmocka_unit_test(accelerate_is_understood),
         cmocka_unit_test(nanogpt_takes_the_data_sets_vocabulary),
         cmocka_unit_test(a_contradiction_is_left_out_and_named),

@@ -6,6 +6,7 @@
  * `upcast` is logits.float() first, as Hugging Face and torchtitan do.
  * Backward: d nll is a tensor of zeros with one element set per row, then
  * log_softmax' writes d logits.  llm.c does all of it in place in one kernel.
+ * Objectives of two answers need log-probabilities instead, and those of the reference model.
  * The mean of squares (kind mse) reads the target beside its input, in fp32.
  */
 #include <stddef.h>
@@ -104,6 +105,83 @@ static void forward_loss(struct mfu_builder *s, struct mfu_node *n, int logits)
     mfu_node_save(s, n, nll);
 }
 
+/* Log-probabilities of tokens, a sequence at a time (TRL 1.10, f2cd5771, selective_log_softmax(): log_softmax of 16-bit
+ * logits, whose last result Python holds while the next is made; of fp32 logits, which accelerate makes of what autocast
+ * leaves, logsumexp, of whose backward they are the input).  What is saved, or MFU_NO_VIEW. */
+static int log_probabilities(struct mfu_builder *s, const struct mfu_node *n, int logits)
+{
+    double all = mfu_view_rows(s, logits) * mfu_view_columns(s, logits), row;
+    bool wide;
+    int out[2] = {n->out, MFU_NO_VIEW};
+
+    if (n->op->attribute[FP32_OUTPUTS] > 0 && s->numerics.autocast)
+        logits = mfu_emit_cast(s, logits, MFU_F32);
+    wide = mfu_view_type(s, logits) == MFU_F32;
+    row = all / s->config->batch * mfu_type_bytes[mfu_view_type(s, logits)];
+    if (!wide && !s->referring)
+        out[1] = like(s, logits, mfu_view_type(s, logits));
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = wide ? "logsumexp" : "log_softmax",
+                                    .kind = MFU_LOSS,
+                                    .traffic = MFU_C_DRAM_POINTWISE,
+                                    .fusion = MFU_ROW,
+                                    .flops = 5 * all,
+                                    .launches = 3 * s->config->batch,
+                                    .temporary_bytes = wide ? row
+                                        : s->referring      ? 2 * row
+                                                            : 0},
+             1, &logits, out[1] == MFU_NO_VIEW ? 1 : 2, out);
+    if (!s->referring)
+        s->returned = logits; /* until the reference's are there */
+    return s->referring ? MFU_NO_VIEW : wide ? logits : out[1];
+}
+
+/* Whether the loss compares the log-probabilities of two answers, as TRL's trainers compute it. */
+static bool compares(const struct mfu_builder *s)
+{
+    return mfu_objectives[(int)s->config->setting[MFU_S_OBJECTIVE]].sequences > 1 && !s->runtime->fused_loss
+        && !s->whole_norms && s->config->setting[MFU_S_LOSS_CHUNKS] == 1;
+}
+
+/* A pass over all elements, a sequence at a time. */
+static int pass(struct mfu_builder *s, const char *suffix, double temporary_bytes, int x, int out)
+{
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = suffix,
+                                    .kind = MFU_LOSS,
+                                    .traffic = MFU_C_DRAM_POINTWISE,
+                                    .fusion = MFU_ROW,
+                                    .flops = mfu_view_rows(s, out) * mfu_view_columns(s, out),
+                                    .launches = s->config->batch,
+                                    .temporary_bytes = temporary_bytes},
+             1, &x, 1, &out);
+    return out;
+}
+
+/* The gradients of all sequences, one tensor of them, that of the picked ones beside it, and that of the last
+ * token's logits, which nobody reads. */
+static int log_probabilities_grad(struct mfu_builder *s, int saved, int logits)
+{
+    bool wide = mfu_view_type(s, saved) == MFU_F32;
+    double rows = mfu_view_rows(s, saved), columns = mfu_view_columns(s, saved);
+    enum mfu_type type = mfu_view_type(s, saved);
+    int d = wide ? like(s, saved, type) : mfu_view_slice(s, saved, rows, columns);
+
+    /* Exponentials and their products, of one sequence. */
+    d = pass(s, wide ? "logsumexp_grad" : "log_softmax_grad",
+             wide ? 2 * rows / s->config->batch * columns * mfu_type_bytes[type] : 0, saved, d);
+    d = pass(s, "stack", 0, d, like(s, d, type));
+    if (wide) {
+        int picked = like(s, d, type), in[2] = {d, picked}, sum = mfu_view_slice(s, d, rows, columns);
+
+        pass(s, "gather_grad", 0, MFU_NO_VIEW, picked);
+        row_kernel(s, "add", 1, 1, 1, 2, in, sum);
+        d = sum;
+    }
+    d = pass(s, "slice_grad", 0, d, like(s, d, type));
+    return mfu_emit_cast(s, d, mfu_view_type(s, logits));
+}
+
 static void squares(struct mfu_builder *s, const char *suffix, int x, int out)
 {
     double elements = mfu_view_rows(s, x) * mfu_view_columns(s, x);
@@ -130,6 +208,12 @@ static void forward(struct mfu_builder *s, int index)
         row_kernel(s, "mean", 1, 1, 1, 1, &logits, n->out);
         return;
     }
+    if (s->referring || compares(s)) {
+        mfu_node_save(s, n, log_probabilities(s, n, logits));
+        if (!s->referring)
+            mfu_tensor_retain(s, n->out);
+        return;
+    }
     forward_loss(s, n, logits);
     if (n->op->attribute[FP32_OUTPUTS] == 0 || !s->numerics.autocast)
         s->returned = logits;
@@ -154,6 +238,10 @@ static void backward(struct mfu_builder *s, int index)
     }
     if (s->runtime->fused_loss) {
         mfu_grad_add(s, n, 0, n->saved[0]);
+        return;
+    }
+    if (compares(s)) {
+        mfu_grad_add(s, n, 0, log_probabilities_grad(s, n->saved[0], logits));
         return;
     }
     if (s->whole_norms) {
