@@ -158,14 +158,6 @@ static double saved_bytes(const struct mfu_builder *s, const struct mfu_layer *s
     return bytes;
 }
 
-/* Of a launch, as the data sheet has it. */
-static double seconds(const struct mfu_gpu *g, const struct mfu_kernel *k)
-{
-    double peak = g->peak_flops[k->math] > 0 ? g->peak_flops[k->math] : INFINITY;
-
-    return fmax(k->flops / peak, (k->read_bytes + k->write_bytes) / g->bandwidth_bytes_s);
-}
-
 void mfu_choose_kept(struct mfu_builder *s, const struct mfu_layer *st)
 {
     const struct mfu_program *p = s->program;
@@ -185,7 +177,7 @@ void mfu_choose_kept(struct mfu_builder *s, const struct mfu_layer *st)
                 break;
             before = v->producer;
             bytes[n] = 0;
-            value[n++] = s->kept[i].node < last || s->runtime->half_weights ? seconds(s->config->gpu, k) : 0;
+            value[n++] = s->kept[i].node < last || s->runtime->half_weights ? mfu_kernel_counted_flops(k) : 0;
         }
         bytes[n - 1] += p->tensors[v->tensor].bytes;
     }

@@ -15,10 +15,10 @@ int mfu_last_saver(const struct mfu_builder *, const struct mfu_layer *);
 /* The set with the most `value` whose bytes are within `room`, a bit for each of n <= MFU_MOST_CHOICES: exact. */
 #define MFU_MOST_CHOICES 64
 uint64_t mfu_keep_most_value(const double *bytes, const double *value, int n, double room);
-/* Of what a layer's forward offered for keeping: by budget, what takes longest to compute again.  torch's
+/* Of what a layer's forward offered for keeping: by budget, what has most FLOPs to compute again.  torch's
  * activation_memory_budget chooses so (torch/_functorch/partitioners.py 2.15, choose_saved_values_set with
- * dp_knapsack over a whole graph, by FLOPs); here each layer has its share, seconds are the data sheet's,
- * and what is not a product or attention is always computed again. */
+ * dp_knapsack; config.py: activation_memory_budget_runtime_estimator is "flops"), over a whole graph; here each
+ * layer has its share, and what is not a product or attention is always computed again. */
 void mfu_choose_kept(struct mfu_builder *, const struct mfu_layer *);
 /* What backward of a node reads and forward has not kept, where checkpoint names
  * single operations. */

@@ -274,6 +274,7 @@ static void send_gradients(struct sharder *x, double elements, double calls, enu
         when = MFU_LAST_MICRO_STEP;
         if (s->config->accum > 1) {
             issue_in(x, MFU_STREAM_FROM_HOST, MFU_FROM_HOST, elements * half, calls, MFU_EVERY_MICRO_STEP);
+            x->after = MFU_STREAM_FROM_HOST; /* which waited for the sum */
             issue_in(x, MFU_STREAM_TO_HOST, MFU_TO_HOST, elements * half, calls, MFU_EVERY_MICRO_STEP);
         }
     }

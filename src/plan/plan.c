@@ -117,6 +117,7 @@ static void find_dispatch(struct mfu_plan *p)
     const struct mfu_program *g = &p->program;
 
     p->host_rules = MFU_C_DISPATCH_EAGER;
+    p->far_s = far_s(p);
     for (int i = 0; i < MFU_PHASE_COUNT; i++) {
         double launches = p->sums.launches[i], gpu_s = p->sums.stream_s[i], checks = checks_s(p, (enum mfu_phase)i);
         bool layers = i == MFU_FORWARD || i == MFU_BACKWARD;
@@ -136,20 +137,22 @@ static void find_dispatch(struct mfu_plan *p)
             p->host_rules = mfu_trainers[p->config.trainer].host_layer;
         host = fmax(host, p->dispatch_s[i] * launches) + checks;
         p->dispatch_s[i] = host / launches;
-        p->late_s[i] = pow(pow(host, 4) + pow(gpu_s + (layers ? far_s(p) * g->accum : 0), 4), 0.25) - fmax(host, gpu_s);
+        p->late_s[i] = mfu_overlap_late_s(host, gpu_s + (layers ? p->far_s * g->accum : 0)) - fmax(host, gpu_s);
     }
 }
 
-/* What communication adds; `stretch` is how much longer than its kernels each
- * phase is where the host is late. */
-static double exposed_s(const struct mfu_plan *p, const double stretch[MFU_PHASE_COUNT])
+static struct mfu_overlap overlap(const struct mfu_plan *p)
 {
     struct mfu_overlap_input in = {.program = &p->program,
                                    .prices = p->pricing.prices,
                                    .contention = p->config.ranks > 1 ? p->machine.c[MFU_C_LINK_CONTENTION] : 0};
 
-    memcpy(in.stretch, stretch, sizeof in.stretch);
-    return mfu_overlap_exposed_s(&in);
+    for (int i = 0; i < MFU_PHASE_COUNT; i++) {
+        bool waits = p->late_s[i] > 0 && i != MFU_OPTIMIZER_PHASE;
+
+        in.hosts[i] = (struct mfu_overlap_host){p->dispatch_s[i], waits ? p->far_s : 0, waits};
+    }
+    return mfu_overlap_run(&in);
 }
 
 double mfu_plan_loader_s(const struct mfu_plan *p)
@@ -171,8 +174,8 @@ static void add_up_time(struct mfu_plan *p)
 {
     const struct mfu_sums *sums = &p->sums;
     struct mfu_step_answer *s = &p->step;
-    double stretch[MFU_PHASE_COUNT], gpu_s = 0;
-    double loader_s = p->config.setting[MFU_S_PP] > 1 ? 0 : mfu_plan_loader_s(p); /* else the schedule waits */
+    struct mfu_overlap with = {.alone_s = p->late_s[MFU_FORWARD] + p->late_s[MFU_BACKWARD]};
+    double gpu_s, loader_s = p->config.setting[MFU_S_PP] > 1 ? 0 : mfu_plan_loader_s(p); /* else the schedule waits */
 
     s->kernels = sums->kernels;
     s->communication_s = sums->communication_s;
@@ -183,16 +186,14 @@ static void add_up_time(struct mfu_plan *p)
     s->busy_s = s->forward_s + s->backward_s + s->optimizer_s;
     s->host_s = 0;
     for (int i = 0; i < MFU_PHASE_COUNT; i++) {
-        double span = span_s(p, i, 1);
-
         s->host_s += sums->launches[i] * p->dispatch_s[i];
-        stretch[i] = sums->time_s[i] > 0 ? span / sums->time_s[i] : 1;
-        gpu_s += span;
+        with.alone_s += span_s(p, i, 1);
     }
-    s->communication_exposed_s = s->communication_s > 0 ? exposed_s(p, stretch) : 0;
+    if (s->communication_s > 0)
+        with = overlap(p);
+    s->communication_exposed_s = with.exposed_s;
     s->contention_s = 0;
-    gpu_s += s->communication_exposed_s + p->machine.c[MFU_C_STEP_CONSTANT] + p->late_s[MFU_FORWARD]
-        + p->late_s[MFU_BACKWARD];
+    gpu_s = with.alone_s + with.exposed_s + p->machine.c[MFU_C_STEP_CONSTANT];
     s->time_s = fmax(gpu_s, loader_s);
     s->idle_s = s->time_s - s->busy_s - s->communication_exposed_s;
     p->limit = loader_s > gpu_s                    ? MFU_LIMIT_INPUT

@@ -64,10 +64,15 @@ struct mfu_mfu_answer {
     double mfu, hfu, achieved_flops; /* per GPU */
 };
 
-/* Seconds of one microbatch: in the layers of a rank, and in what stands before and
+/* Seconds of the GPU, and of the host that launches its kernels. */
+struct mfu_work_s {
+    double gpu_s, host_s;
+};
+
+/* Work of one microbatch: in the layers of a rank, and in what stands before and
  * behind all layers of the model, where the rank holds that. */
-struct mfu_pass_s {
-    double layers, before, behind;
+struct mfu_pass_work {
+    struct mfu_work_s layers, before, behind;
 };
 
 /* One rank's part of a pipeline. */
@@ -75,7 +80,8 @@ struct mfu_stage {
     int number; /* from 0 */
     double layers;
     double forward_s, backward_s;    /* of one microbatch, with the collectives in its way */
-    struct mfu_pass_s f, b, w;       /* of these: forward, gradient of the input, gradients of the weights */
+    struct mfu_pass_work f, b, w;    /* of these: forward, gradient of the input, gradients of the weights */
+    bool late[2];                    /* forward, backward: host and GPU wait for each other now and then */
     double send_s, send_bytes;       /* of one message to the next stage */
     double waits_s;                  /* for its own messages, in a step */
     double idle_s;                   /* for the messages of others, in a step; */
@@ -114,6 +120,7 @@ struct mfu_plan {
     double bubble;                      /* share of the ranks' time in which they wait for each other */
     double matmul_seconds;              /* of the step, in GEMMs and attention */
     double dispatch_s[MFU_PHASE_COUNT]; /* host time of one launch */
+    double far_s;                       /* what messages between nodes take longer than their bytes, in a pass */
     double late_s[MFU_PHASE_COUNT];     /* what host and GPU wait for each other, of a step */
     enum mfu_coefficient host_rules;    /* what most of the host time of a step rests on */
 };

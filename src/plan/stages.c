@@ -14,6 +14,7 @@
 #include "cost/collective.h"
 #include "graph/graph.h"
 #include "graph/stage.h"
+#include "simulate/overlap.h"
 #include "scenario/setting.h"
 
 /* Gradients of weights alone, or sums into buffers that stay: what zero-bubble schedules put off. */
@@ -64,48 +65,81 @@ static double after_s(const struct mfu_plan *p)
         + fmax(beside_s, p->step.communication_exposed_s - in_the_way_s);
 }
 
-/* Adds the seconds of a pass to `all` and, of weight gradients, to `w`: kernels and what
- * is in their way, or the host.  What comes before the first layer in forward comes
- * behind the last in backward. */
-static void add_pass(const struct mfu_plan *p, enum mfu_phase phase, struct mfu_pass_s *all, struct mfu_pass_s *w)
+/* Adds the work of a pass to `all` and, of weight gradients, to `w`: kernels and what is in their way, and the
+ * host.  What comes before the first layer in forward comes behind the last in backward. */
+static void add_pass(const struct mfu_plan *p, enum mfu_phase phase, struct mfu_pass_work *all, struct mfu_pass_work *w)
 {
     const struct mfu_program *g = &p->program;
-    double gpu_s = 0, host_s = 0, stretch;
     bool met = false;
 
-    for (int k = 0; k < g->n_segments; k++)
-        for (int i = g->segments[k].first; i < g->segments[k].first + g->segments[k].count; i++) {
-            const struct mfu_launch *l = &g->launches[i];
-            double times = mfu_plan_times(p, &g->segments[k]) / g->accum;
-
-            if (g->segments[k].phase == phase && l->stream == MFU_STREAM_COMPUTE) {
-                gpu_s += times * p->pricing.prices[i].time_s;
-                host_s += times * l->kernel.launches * p->dispatch_s[mfu_launch_phase(l)];
-            }
-        }
-    stretch = gpu_s > 0 ? (fmax(host_s, gpu_s) + p->late_s[phase] / g->accum + message_s(p) / 2) / gpu_s : 1;
     for (int k = 0; k < g->n_segments; k++) {
         const struct mfu_segment *seg = &g->segments[k];
-        double times = mfu_plan_times(p, seg) / g->accum, seconds = 0, w_s = 0;
+        double times = mfu_plan_times(p, seg) / g->accum;
+        bool first;
 
         if (seg->phase != phase)
             continue;
-        for (int i = seg->first; i < seg->first + seg->count; i++)
-            if (g->launches[i].stream == MFU_STREAM_COMPUTE) {
-                double s = times * p->pricing.prices[i].time_s * stretch;
-
-                seconds += s;
-                w_s += makes_weight_gradients(g, &g->launches[i]) ? s : 0;
-            }
         met |= seg->layer;
-        *(seg->layer ? &all->layers : met == (phase == MFU_BACKWARD) ? &all->before : &all->behind) += seconds;
-        *(seg->layer ? &w->layers : met == (phase == MFU_BACKWARD) ? &w->before : &w->behind) += w_s;
+        first = met == (phase == MFU_BACKWARD);
+        for (int i = seg->first; i < seg->first + seg->count; i++) {
+            const struct mfu_launch *l = &g->launches[i];
+            struct mfu_pass_work *to = w && makes_weight_gradients(g, l) ? w : all;
+            struct mfu_work_s *part = seg->layer ? &to->layers : first ? &to->before : &to->behind;
+
+            if (l->stream != MFU_STREAM_COMPUTE)
+                continue;
+            part->gpu_s += times * p->pricing.prices[i].time_s;
+            part->host_s += times * l->kernel.launches * p->dispatch_s[mfu_launch_phase(l)];
+        }
     }
+    if (p->late_s[phase] > 0)
+        all->layers.gpu_s += p->far_s;
 }
 
-static double sum_of(const struct mfu_pass_s *x)
+static void add_part(struct mfu_work_s *sum, double share, const struct mfu_work_s *x)
 {
-    return x->layers + x->before + x->behind;
+    sum->gpu_s += share * x->gpu_s;
+    sum->host_s += share * x->host_s;
+}
+
+/* A stage's part of its rank's work. */
+struct part {
+    double layers, before, behind;
+};
+
+static struct mfu_work_s part_of(const struct mfu_pass_work *x, const struct part *share)
+{
+    struct mfu_work_s sum = {0};
+
+    add_part(&sum, share->layers, &x->layers);
+    add_part(&sum, share->before, &x->before);
+    add_part(&sum, share->behind, &x->behind);
+    return sum;
+}
+
+/* Each waits for the other, or now and then both do. */
+static double lasts_s(struct mfu_work_s x, bool late)
+{
+    return late ? mfu_overlap_late_s(x.host_s, x.gpu_s) : fmax(x.host_s, x.gpu_s);
+}
+
+/* Forward; backward, or, where gradients of weights are put off, these apart: a kernel is not longer for others
+ * that are launched in the same time. */
+struct lasts {
+    double f_s, b_s, w_s;
+};
+
+static struct lasts part_lasts(const struct mfu_plan *p, const struct mfu_stage *r, const struct part *share,
+                               bool splits)
+{
+    struct mfu_work_s f = part_of(&r->f, share), b = part_of(&r->b, share), w = part_of(&r->w, share);
+    double message = message_s(p) / 2 * share->layers;
+
+    if (!splits) {
+        add_part(&b, 1, &w);
+        w = (struct mfu_work_s){0};
+    }
+    return (struct lasts){lasts_s(f, r->late[0]) + message, lasts_s(b, r->late[1]) + message, lasts_s(w, r->late[1])};
 }
 
 /* What the program at hand says about its rank. */
@@ -116,14 +150,16 @@ static void read_stage(const struct mfu_plan *p, struct mfu_stage *s)
     struct mfu_group tensor = mfu_mesh_group(&p->program.mesh, MFU_AXIS_BIT(MFU_AXIS_TP), unit_gpus);
     bool scatters = mfu_trainers[p->config.trainer].scatters && p->config.setting[MFU_S_SP] == 0;
     double parts = scatters ? tensor.ranks : 1;
+    struct lasts lasts;
 
-    s->f = s->b = s->w = (struct mfu_pass_s){0};
-    add_pass(p, MFU_FORWARD, &s->f, &s->w);
-    s->w = (struct mfu_pass_s){0};
+    s->f = s->b = s->w = (struct mfu_pass_work){0};
+    add_pass(p, MFU_FORWARD, &s->f, NULL);
     add_pass(p, MFU_BACKWARD, &s->b, &s->w);
-    s->forward_s = sum_of(&s->f);
-    s->backward_s = sum_of(&s->b);
-    s->b = (struct mfu_pass_s){s->b.layers - s->w.layers, s->b.before - s->w.before, s->b.behind - s->w.behind};
+    s->late[0] = p->late_s[MFU_FORWARD] > 0;
+    s->late[1] = p->late_s[MFU_BACKWARD] > 0;
+    lasts = part_lasts(p, s, &(struct part){1, 1, 1}, false);
+    s->forward_s = lasts.f_s;
+    s->backward_s = lasts.b_s;
     s->alone = p->memory;
     s->step = p->step;
     s->limit = p->limit;
@@ -177,12 +213,6 @@ struct costs {
     double f[MFU_MOST_STAGES], b[MFU_MOST_STAGES], w[MFU_MOST_STAGES], send[MFU_MOST_STAGES], kept[MFU_MOST_STAGES];
 };
 
-/* A stage's part of its rank's seconds. */
-static double part_of(const struct mfu_pass_s *x, const struct mfu_pass_s *share)
-{
-    return share->layers * x->layers + share->before * x->before + share->behind * x->behind;
-}
-
 /* A rank's seconds and bytes go to its stages by their layers; so does what stands before and
  * behind these where that is no end of the model: weights that are cast all at once. */
 static void divide(const struct mfu_plan *p, struct costs *c)
@@ -196,12 +226,14 @@ static void divide(const struct mfu_plan *p, struct costs *c)
             int s = mfu_pipeline_stage(l, rank, chunk);
             double share = r->layers > 0 ? mfu_stage_layers(&p->config, p->program.layers, s) / r->layers
                                          : 1. / mfu_pipeline_chunks(l); /* an end of the model alone */
-            struct mfu_pass_s part = {share, mfu_rank_holds(&p->config, rank, 0) ? s == 0 : share,
-                                      mfu_rank_holds(&p->config, rank, stages - 1) ? s == stages - 1 : share};
+            struct part part = {share, mfu_rank_holds(&p->config, rank, 0) ? s == 0 : share,
+                                mfu_rank_holds(&p->config, rank, stages - 1) ? s == stages - 1 : share};
 
-            c->f[s] = part_of(&r->f, &part);
-            c->b[s] = part_of(&r->b, &part);
-            c->w[s] = part_of(&r->w, &part);
+            struct lasts lasts = part_lasts(p, r, &part, p->config.pipeline.schedule->splits_backward);
+
+            c->f[s] = lasts.f_s;
+            c->b[s] = lasts.b_s;
+            c->w[s] = lasts.w_s;
             c->kept[s] = share * r->kept_bytes;
             c->send[s] = r->send_s;
         }

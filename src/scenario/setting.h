@@ -47,7 +47,7 @@ struct mfu_error;
     X(CHECKPOINT_BUDGET, "checkpoint_budget", "activation_memory_budget memory_budget", MFU_COUNT, 0, 1, 0.5, NULL,    \
       "runtime",                                                                                                       \
       "share of what a layer keeps without checkpointing that it may keep with `checkpoint budget`: the results "      \
-      "whose recomputation would take longest",                                                                        \
+      "whose recomputation would be most FLOPs",                                                                       \
       .fractional = true)                                                                                              \
     X(OFFLOAD_OPTIMIZER, "offload_optimizer", "optimizer_cpu_offload offload_optimizer_device cpu_offload_optimizer",  \
       MFU_COUNT, 0, 1, 0, mfu_switch_names, "runtime",                                                                 \

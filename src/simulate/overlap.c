@@ -4,42 +4,55 @@
 #include "simulate/overlap.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "simulate/streams.h"
 
-/* Layers (and micro-steps) that are walked before the rest is extrapolated
- * (chosen: what they wait for was issued one layer before). */
-#define WALKED 3
+/* Of layers and micro-steps that are alike so many are walked at most (chosen; those that follow each other
+ * as the ones before did are counted earlier). */
+#define MOST_WALKED 64
+
+/* Clocks repeat themselves when they move as far as in the round before, but for this share of a round. */
+#define STEADY 1e-9
+
+/* A GPU that runs one kernel after the other, and the host that launches them, since a pass began. */
+struct clocks {
+    double begin_s, gpu_s, host_s;
+};
+
+/* All that passes, in seconds. */
+struct moment {
+    struct clocks all, alone; /* alone: nothing is waited for */
+    double way_s;             /* of collectives in the compute stream */
+    double free_s[MFU_STREAM_COUNT];
+};
 
 struct walk {
     const struct mfu_overlap_input *in;
-    double compute_s;
-    double alone_s; /* what the kernels would take alone */
+    struct moment at;
+    const struct mfu_overlap_host *host;
     struct mfu_queue queues[MFU_STREAM_COUNT];
     bool first, last; /* of the micro-steps */
 };
 
-/* The clocks at a moment. */
-struct moment {
-    double compute_s, alone_s, free_s[MFU_STREAM_COUNT];
-};
-
-static struct moment now(const struct walk *w)
+/* No kernel has ended that was not launched; where both take about as long, each waits now and then. */
+static double reached_s(const struct walk *w, const struct clocks *c)
 {
-    struct moment m = {.compute_s = w->compute_s, .alone_s = w->alone_s};
+    double gpu_s = c->gpu_s, host_s = c->host_s;
 
-    for (int i = 0; i < MFU_STREAM_COUNT; i++)
-        m.free_s[i] = w->queues[i].free_s;
-    return m;
+    return c->begin_s + (w->host->waits ? mfu_overlap_late_s(host_s, gpu_s) : fmax(gpu_s, host_s));
 }
 
 /* Goes on `times` times as it went since `before`. */
 static void jump(struct walk *w, double times, const struct moment *before)
 {
+    double *at = (double *)&w->at;
+    const double *was = (const double *)before;
+
     for (int i = 0; i < MFU_STREAM_COUNT; i++)
-        mfu_queue_jump(&w->queues[i], times, before->free_s[i], before->compute_s);
-    w->compute_s += times * (w->compute_s - before->compute_s);
-    w->alone_s += times * (w->alone_s - before->alone_s);
+        mfu_queue_jump(&w->queues[i], times * (w->queues[i].free_s - before->free_s[i]));
+    for (size_t i = 0; i < sizeof w->at / sizeof *at; i++)
+        at[i] += times * (at[i] - was[i]);
 }
 
 static bool happens(const struct walk *w, const struct mfu_launch *l)
@@ -51,7 +64,7 @@ static bool happens(const struct walk *w, const struct mfu_launch *l)
 static void run(struct walk *w, int i)
 {
     const struct mfu_launch *l = &w->in->program->launches[i];
-    double seconds = w->in->prices[i].time_s * mfu_launch_whole(l, w->in->program->accum), beside_s,
+    double seconds = w->in->prices[i].time_s * mfu_launch_whole(l, w->in->program->accum), host_s, beside_s,
            needed_s = -INFINITY;
 
     if (!happens(w, l))
@@ -59,62 +72,139 @@ static void run(struct walk *w, int i)
     if (l->wait_behind >= 0)
         needed_s = mfu_queue_ended_s(&w->queues[l->wait_stream], l->wait_behind);
     if (l->stream != MFU_STREAM_COMPUTE) {
-        mfu_queue_issue(&w->queues[l->stream], fmax(w->compute_s, needed_s), seconds);
+        mfu_queue_issue(&w->queues[l->stream], fmax(reached_s(w, &w->at.all), needed_s), seconds);
         return;
     }
-    w->compute_s = fmax(w->compute_s, needed_s);
-    if (!l->communicates) {
-        seconds *= w->in->stretch[l->phase];
-        w->alone_s += seconds;
+    w->at.all.gpu_s = fmax(w->at.all.gpu_s, needed_s - w->at.all.begin_s);
+    beside_s = w->queues[MFU_STREAM_COMMUNICATION].free_s - w->at.all.begin_s
+        - w->at.all.gpu_s; /* copy engines take nothing */
+    w->at.all.gpu_s += seconds + w->in->contention * fmax(fmin(beside_s, seconds), 0);
+    w->at.alone.gpu_s += seconds;
+    if (l->communicates) {
+        w->at.way_s += seconds;
+        return;
     }
-    beside_s = fmin(w->queues[MFU_STREAM_COMMUNICATION].free_s - w->compute_s, seconds); /* copy engines take nothing */
-    w->compute_s += seconds + (beside_s > 0 ? w->in->contention * beside_s : 0);
+    host_s = l->kernel.launches * mfu_launch_whole(l, w->in->program->accum) * w->in->hosts[l->phase].dispatch_s;
+    w->at.all.host_s += host_s;
+    w->at.alone.host_s += host_s;
 }
 
 static void run_segment(struct walk *w, const struct mfu_segment *seg)
 {
-    int times = (int)fmin(seg->repeat, WALKED);
-    struct moment before = {0};
-
-    for (int r = 0; r < times; r++) {
-        before = now(w);
-        for (int i = seg->first; i < seg->first + seg->count; i++)
-            run(w, i);
-    }
-    if (seg->repeat > times) /* all the same: what a queue holds is caught up with seldom within a pass */
-        jump(w, seg->repeat - times, &before);
+    for (int i = seg->first; i < seg->first + seg->count; i++)
+        run(w, i);
 }
 
-static void run_pass(struct walk *w, bool optimizer)
+/* The host, which was ahead, waits for a pass to end. */
+static void begin_pass(struct walk *w, enum mfu_phase phase)
+{
+    const struct mfu_overlap_host *host = &w->in->hosts[phase];
+
+    w->at.all = (struct clocks){.begin_s = reached_s(w, &w->at.all), .gpu_s = host->far_s};
+    w->at.alone = (struct clocks){.begin_s = reached_s(w, &w->at.alone), .gpu_s = host->far_s};
+    w->host = host;
+}
+
+/* ---- rounds that are alike ------------------------------------------------ */
+
+enum { GPU = MFU_STREAM_COUNT, HOST, CLOCKS };
+
+/* The clocks that are compared with each other. */
+static void read_clocks(const struct walk *w, double s[CLOCKS])
+{
+    for (int i = 0; i < MFU_STREAM_COUNT; i++)
+        s[i] = w->queues[i].free_s;
+    s[MFU_STREAM_COMPUTE] = reached_s(w, &w->at.all);
+    s[GPU] = w->at.all.begin_s + w->at.all.gpu_s;
+    s[HOST] = w->at.all.begin_s + w->at.all.host_s;
+}
+
+/* How often clocks that moved by move[] go on so: while one that comes nearer to another is further than a round
+ * from it. */
+static double alike(const double at[CLOCKS], const double move[CLOCKS])
+{
+    double times = INFINITY, round_s = move[MFU_STREAM_COMPUTE];
+
+    for (int i = 0; i < CLOCKS; i++)
+        for (int j = 0; j < CLOCKS; j++) {
+            double ahead_s = at[i] - at[j], nearer_s = move[j] - move[i];
+
+            if (ahead_s > -round_s && nearer_s > STEADY * round_s)
+                times = fmin(times, floor(fmax(ahead_s - round_s, 0) / nearer_s));
+        }
+    return times;
+}
+
+/* Whether they moved as they had; how far has been reached follows from the others. */
+static bool steady(const double move[CLOCKS], const double moved[CLOCKS])
+{
+    for (int i = 0; i < CLOCKS; i++)
+        if (i != MFU_STREAM_COMPUTE && fabs(move[i] - moved[i]) > STEADY * move[MFU_STREAM_COMPUTE])
+            return false;
+    return true;
+}
+
+/* Runs `times` rounds: segments of a layer, or all of a micro-step. */
+static void repeat(struct walk *w, double times, void (*round)(struct walk *, const struct mfu_segment *),
+                   const struct mfu_segment *seg)
+{
+    double at[CLOCKS], move[CLOCKS] = {0};
+
+    for (int walked = 1; times > 0; walked++) {
+        struct moment before = w->at;
+        double was[CLOCKS], moved[CLOCKS], more = 0;
+
+        for (int i = 0; i < MFU_STREAM_COUNT; i++)
+            before.free_s[i] = w->queues[i].free_s;
+        memcpy(moved, move, sizeof moved);
+        read_clocks(w, was);
+        round(w, seg);
+        read_clocks(w, at);
+        for (int i = 0; i < CLOCKS; i++)
+            move[i] = at[i] - was[i];
+        times--;
+        if (walked > 1 && times > 0 && steady(move, moved))
+            more = fmin(times, alike(at, move));
+        jump(w, walked < MOST_WALKED ? more : times, &before);
+        times -= walked < MOST_WALKED ? more : times;
+    }
+}
+
+static void run_passes(struct walk *w, bool optimizer)
 {
     const struct mfu_program *p = w->in->program;
 
-    for (int k = 0; k < p->n_segments; k++)
-        if ((p->segments[k].phase == MFU_OPTIMIZER_PHASE) == optimizer)
-            run_segment(w, &p->segments[k]);
+    for (int k = 0; k < p->n_segments; k++) {
+        if ((p->segments[k].phase == MFU_OPTIMIZER_PHASE) != optimizer)
+            continue;
+        if (k == 0 || p->segments[k].phase != p->segments[k - 1].phase)
+            begin_pass(w, p->segments[k].phase);
+        repeat(w, p->segments[k].repeat, run_segment, &p->segments[k]);
+    }
 }
 
-double mfu_overlap_exposed_s(const struct mfu_overlap_input *in)
+static void run_micro_step(struct walk *w, const struct mfu_segment *unused)
 {
-    struct walk w = {.in = in, .first = true};
-    double left = in->program->accum - 1;
+    (void)unused;
+    run_passes(w, false);
+    w->first = false;
+}
 
-    for (int walked = 1; left > 0; walked++) {
-        struct moment before = now(&w);
-        double times;
+double mfu_overlap_late_s(double host_s, double gpu_s)
+{
+    return sqrt(hypot(host_s * host_s, gpu_s * gpu_s));
+}
 
-        run_pass(&w, false);
-        w.first = false;
-        left--;
-        if (walked < WALKED)
-            continue;
-        times = fmin(left, mfu_queues_alike(w.queues, before.free_s, before.compute_s, w.compute_s));
-        times = walked < 4 * WALKED ? times : left;
-        jump(&w, times, &before);
-        left -= times;
-    }
+struct mfu_overlap mfu_overlap_run(const struct mfu_overlap_input *in)
+{
+    struct walk w = {.in = in, .host = &in->hosts[MFU_FORWARD], .first = true};
+    double alone_s;
+
+    repeat(&w, in->program->accum - 1, run_micro_step, NULL);
     w.last = true;
-    run_pass(&w, false);
-    run_pass(&w, true);
-    return fmax(fmax(w.compute_s, mfu_queues_free_s(w.queues)) - w.alone_s, 0);
+    run_passes(&w, false);
+    run_passes(&w, true);
+    alone_s = reached_s(&w, &w.at.alone) - w.at.way_s;
+    return (struct mfu_overlap){alone_s,
+                                fmax(fmax(reached_s(&w, &w.at.all), mfu_queues_free_s(w.queues)) - alone_s, 0)};
 }

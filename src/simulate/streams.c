@@ -23,10 +23,8 @@ double mfu_queue_ended_s(const struct mfu_queue *q, int behind)
     return q->ends_s[at % MFU_STREAM_RECENT];
 }
 
-void mfu_queue_jump(struct mfu_queue *q, double times, double free_s, double compute_s)
+void mfu_queue_jump(struct mfu_queue *q, double seconds)
 {
-    double seconds = times * fmax(q->free_s - fmax(free_s, compute_s), 0);
-
     q->free_s += seconds;
     for (int i = 0; i < MFU_STREAM_RECENT; i++)
         q->ends_s[i] += seconds;

@@ -18,9 +18,8 @@ struct mfu_queue {
 double mfu_queue_issue(struct mfu_queue *, double ready_s, double seconds);
 /* When all but the latest `behind` have ended. */
 double mfu_queue_ended_s(const struct mfu_queue *, int behind);
-/* Goes on `times` times as since it was free at `free_s` and the compute stream at
- * `compute_s`: nothing more is issued where nothing was. */
-void mfu_queue_jump(struct mfu_queue *, double times, double free_s, double compute_s);
+/* All its clocks are so much later. */
+void mfu_queue_jump(struct mfu_queue *, double seconds);
 
 /* How often the compute stream can go on as since `before_s`, when the queues were free at free_s,
  * until it has caught up with one of them. */

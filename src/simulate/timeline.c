@@ -204,7 +204,7 @@ static void skip(struct sim_state *c, double times, double before_s, const doubl
     double jump = times * (c->compute_s - before_s);
 
     for (int i = 0; i < MFU_STREAM_COUNT; i++)
-        mfu_queue_jump(&c->queues[i], times, free_s[i], before_s);
+        mfu_queue_jump(&c->queues[i], times * (c->queues[i].free_s - free_s[i]));
     c->host_s += jump;
     c->compute_s += jump;
     c->loaded_s += jump;

@@ -1,8 +1,8 @@
 /*
  * any_scenario.h - scenarios at random, and laws that name the one that breaks them.
  *
- * The seed is printed; MFUPLAN_SEED repeats a run, MFUPLAN_SCENARIOS says how many, and
- * with MFUPLAN_GO_ON a law that is broken does not end it.
+ * The seed is printed; MFUPLAN_SEED repeats a run, MFUPLAN_SCENARIOS says how many,
+ * MFUPLAN_LAW which laws (a pattern), and with MFUPLAN_GO_ON one that is broken does not end it.
  */
 #ifndef MFU_TEST_ANY_SCENARIO_H
 #define MFU_TEST_ANY_SCENARIO_H
@@ -228,6 +228,9 @@ static inline int close_any(void **unused)
     mfu_catalog_free(catalog);
     return broken;
 }
+
+#define RUN_LAWS(tests)                                                                                                \
+    (cmocka_set_test_filter(getenv("MFUPLAN_LAW")), cmocka_run_group_tests(tests, open_any, close_any))
 
 /* MFUPLAN_SCENARIOS, or `usual`. */
 static inline int scenarios(int usual)
