@@ -61,6 +61,18 @@ static bool happens(const struct walk *w, const struct mfu_launch *l)
         && (l->when != MFU_FIRST_MICRO_STEP || w->first);
 }
 
+/* The GPU's clock goes on to where that much is reached. */
+static void wait_for(struct walk *w, double needed_s)
+{
+    struct clocks *c = &w->at.all;
+    double since_s = needed_s - c->begin_s;
+
+    if (!w->host->waits)
+        c->gpu_s = fmax(c->gpu_s, since_s);
+    else if (needed_s > reached_s(w, c))
+        c->gpu_s = sqrt(sqrt(pow(since_s, 4) - pow(c->host_s, 4)));
+}
+
 static void run(struct walk *w, int i)
 {
     const struct mfu_launch *l = &w->in->program->launches[i];
@@ -75,7 +87,7 @@ static void run(struct walk *w, int i)
         mfu_queue_issue(&w->queues[l->stream], fmax(reached_s(w, &w->at.all), needed_s), seconds);
         return;
     }
-    w->at.all.gpu_s = fmax(w->at.all.gpu_s, needed_s - w->at.all.begin_s);
+    wait_for(w, needed_s);
     beside_s = w->queues[MFU_STREAM_COMMUNICATION].free_s - w->at.all.begin_s
         - w->at.all.gpu_s; /* copy engines take nothing */
     w->at.all.gpu_s += seconds + w->in->contention * fmax(fmin(beside_s, seconds), 0);
