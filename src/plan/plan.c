@@ -191,7 +191,9 @@ static void add_up_time(struct mfu_plan *p)
     }
     if (s->communication_s > 0)
         with = overlap(p);
-    s->communication_exposed_s = with.exposed_s;
+    /* More than it takes are moments at which the host is late: of no whole pass, but between two collectives. */
+    s->communication_exposed_s =
+        fmin(with.exposed_s, s->communication_s * (1 + p->machine.c[MFU_C_LINK_CONTENTION]) + s->copies_s);
     s->contention_s = 0;
     gpu_s = with.alone_s + with.exposed_s + p->machine.c[MFU_C_STEP_CONSTANT];
     s->time_s = fmax(gpu_s, loader_s);
