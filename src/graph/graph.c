@@ -285,8 +285,11 @@ static double size_variable(const struct mfu_config *c, enum mfu_size_variable b
     double step = SEQ_STEP * c->setting[MFU_S_CP] * c->setting[MFU_S_TP];
     int exponent;
 
-    if (by == MFU_SIZES_BY_DP) /* that a share of it is exact */
-        return c->setting[MFU_S_DP] > 1 && frexp(c->setting[MFU_S_DP], &exponent) == 0.5 ? 1 / c->setting[MFU_S_DP] : 0;
+    if (by == MFU_SIZES_BY_DP) /* that a share of it is exact, and there is one copy */
+        return c->setting[MFU_S_DP] > 1 && c->setting[MFU_S_DP_SHARD] == 0
+                && frexp(c->setting[MFU_S_DP], &exponent) == 0.5
+            ? 1 / c->setting[MFU_S_DP]
+            : 0;
     return by == MFU_SIZES_BY_BATCH ? c->batch : fmod(c->seq, step) == 0 ? c->seq : 0;
 }
 

@@ -3,6 +3,8 @@
  */
 #include "graph/layout.h"
 
+#include "scenario/setting.h"
+
 double mfu_layout_share(const struct mfu_layout *l, const struct mfu_mesh *mesh)
 {
     double share = 1;
@@ -19,6 +21,8 @@ const char *mfu_group_name(unsigned axes)
         return "host";
     if (axes == MFU_AXES_DATA)
         return mfu_axis_names[MFU_AXIS_DP];
+    if (axes == MFU_AXES_SHARD)
+        return mfu_settings[MFU_S_DP_SHARD].key;
     for (int i = 0; i < MFU_AXIS_COUNT; i++)
         if (axes & MFU_AXIS_BIT(i))
             return mfu_axis_names[i];

@@ -43,7 +43,8 @@ struct sharder {
     struct mfu_builder *s;
     struct mfu_program *p;
     const struct rule *rule;
-    double ranks;
+    double ranks;  /* that share one copy of what is sharded, or hold the same where nothing is */
+    unsigned axes; /* of the mesh, those ranks' */
     bool by_block; /* weights come block by block: from other ranks, or from the host */
     int n;         /* launches written so far */
     const struct mfu_segment *seg;
@@ -58,10 +59,15 @@ struct sharder {
     int root, block, next, gradients, leaving;
 };
 
-/* Ranks that hold the same weights. */
-static double data_ranks(const struct mfu_builder *s)
+static double ranks_along(const struct mfu_builder *s, unsigned axes)
 {
-    return mfu_mesh_group(&s->program->mesh, MFU_AXES_DATA, 1).ranks;
+    return mfu_mesh_group(&s->program->mesh, axes, 1).ranks;
+}
+
+/* Copies of what is sharded (HSDP). */
+static double copies(const struct mfu_builder *s)
+{
+    return s->program->mesh.ranks[MFU_AXIS_REPLICA];
 }
 
 /* Source of a pipeline's: PyTorch d0f2af8b, torch/distributed/pipelining/stage.py (backward_maybe_with_nosync). */
@@ -78,14 +84,18 @@ struct mfu_mesh mfu_mesh_of(const struct mfu_config *c)
     const double *set = c->setting;
     struct mfu_mesh mesh = mfu_mesh_start();
 
+    double shard = set[MFU_S_ZERO] > 0 ? mfu_config_dp_shard(c) : set[MFU_S_DP];
+
     if (set[MFU_S_RANK_ORDER] > 0) { /* the pipeline before the replicas of it */
-        mesh.order[MFU_AXIS_COUNT - 2] = MFU_AXIS_PP;
-        mesh.order[MFU_AXIS_COUNT - 1] = MFU_AXIS_DP;
+        mesh.order[MFU_AXIS_COUNT - 3] = MFU_AXIS_PP;
+        mesh.order[MFU_AXIS_COUNT - 2] = MFU_AXIS_DP;
+        mesh.order[MFU_AXIS_COUNT - 1] = MFU_AXIS_REPLICA;
     }
     mesh.ranks[MFU_AXIS_TP] = set[MFU_S_TP];
     mesh.ranks[MFU_AXIS_CP] = set[MFU_S_CP];
     mesh.ranks[MFU_AXIS_EP] = set[MFU_S_EP];
-    mesh.ranks[MFU_AXIS_DP] = set[MFU_S_DP] / set[MFU_S_EP];
+    mesh.ranks[MFU_AXIS_DP] = shard / set[MFU_S_EP];
+    mesh.ranks[MFU_AXIS_REPLICA] = set[MFU_S_DP] / shard;
     mesh.ranks[MFU_AXIS_PP] = set[MFU_S_PP];
     return mesh;
 }
@@ -97,7 +107,7 @@ void mfu_shard_parameters(struct mfu_builder *s)
         s->state[i] = (struct mfu_layout){{MFU_REPLICATED}, {MFU_DIM_NONE}};
         if (i >= (int)rule_of(s)->sharded) {
             for (int axis = 0; axis < MFU_AXIS_COUNT; axis++)
-                if (MFU_AXES_DATA & MFU_AXIS_BIT(axis)) {
+                if (MFU_AXES_SHARD & MFU_AXIS_BIT(axis)) {
                     s->state[i].placement[axis] = MFU_SHARDED;
                     s->state[i].dim[axis] = MFU_DIM_ELEMENT;
                 }
@@ -187,17 +197,16 @@ static struct mfu_launch blank(const struct sharder *x, const char *suffix)
                                .wait_behind = -1};
 }
 
-/* `calls` collectives of `bytes` each, beside compute or in its way; returns the number
+/* `calls` collectives of `bytes` each over axes of the mesh, beside compute or in its way; returns the number
  * of the (last) one. */
-static int issue_in(struct sharder *x, enum mfu_stream stream, enum mfu_collective_kind op, double bytes, double calls,
-                    enum mfu_occurrence when)
+static int issue_over(struct sharder *x, unsigned axes, enum mfu_stream stream, enum mfu_collective_kind op,
+                      double bytes, double calls, enum mfu_occurrence when)
 {
     struct mfu_launch l = blank(x, mfu_collective_names[op]);
 
     l.kernel =
         mfu_kernel_stream(op < MFU_TO_HOST ? MFU_COLLECTIVE : MFU_OFFLOAD, MFU_C_DRAM_POINTWISE, 1, bytes, 0, bytes, 0);
-    l.collective =
-        (struct mfu_collective){.kind = op, .axes = op < MFU_TO_HOST ? MFU_AXES_DATA : MFU_AXES_HOST, .bytes = bytes};
+    l.collective = (struct mfu_collective){.kind = op, .axes = op < MFU_TO_HOST ? axes : MFU_AXES_HOST, .bytes = bytes};
     l.stream = stream;
     if (x->after != MFU_STREAM_COMPUTE) {
         l.wait_stream = x->after;
@@ -210,6 +219,12 @@ static int issue_in(struct sharder *x, enum mfu_stream stream, enum mfu_collecti
         mfu_launch_once(&l, when, x->p->accum);
     put(x, &l);
     return stream == MFU_STREAM_COMMUNICATION ? x->issued++ : -1;
+}
+
+static int issue_in(struct sharder *x, enum mfu_stream stream, enum mfu_collective_kind op, double bytes, double calls,
+                    enum mfu_occurrence when)
+{
+    return issue_over(x, x->axes, stream, op, bytes, calls, when);
 }
 
 static int issue(struct sharder *x, enum mfu_collective_kind op, double bytes, double calls, enum mfu_occurrence when)
@@ -281,13 +296,17 @@ static void send_gradients(struct sharder *x, double elements, double calls, enu
     issue_in(x, MFU_STREAM_TO_HOST, MFU_TO_HOST, elements * mfu_host_gradient_bytes(s), calls, when);
 }
 
-/* `calls` sums over the ranks of so many bytes, and what follows them. */
+/* `calls` sums over the ranks of so many bytes, and what follows them: each copy sums its shard with the others'
+ * (Megatron, core/distributed/param_and_grad_buffer.py with num_distributed_optimizer_instances). */
 static void reduce(struct sharder *x, double bytes, double calls, enum mfu_occurrence when)
 {
-    bool beside = x->s->config->setting[MFU_S_OVERLAP_GRAD_REDUCE] > 0;
+    bool beside = x->s->config->setting[MFU_S_OVERLAP_GRAD_REDUCE] > 0, whole = reduction(x) == MFU_ALL_REDUCE;
+    enum mfu_stream stream = beside ? MFU_STREAM_COMMUNICATION : MFU_STREAM_COMPUTE;
 
     if (x->ranks > 1)
-        issue_in(x, beside ? MFU_STREAM_COMMUNICATION : MFU_STREAM_COMPUTE, reduction(x), bytes, calls, when);
+        issue_over(x, whole ? MFU_AXES_DATA : x->axes, stream, reduction(x), bytes, calls, when);
+    if (copies(x->s) > 1 && !whole)
+        issue_over(x, MFU_AXIS_BIT(MFU_AXIS_REPLICA), stream, MFU_ALL_REDUCE, bytes / x->ranks, calls, when);
     send_gradients(x, bytes / x->p->gradient_bytes * mfu_state_share(x->s, MFU_STATE_OPTIMIZER), calls, when);
 }
 
@@ -351,7 +370,8 @@ static int gather(struct sharder *x, double params)
  * the sum and divided by the number of ranks (each in place of nothing: read and
  * written), then the shard is added to what earlier micro-steps left.  Source:
  * PyTorch, torch/distributed/fsdp/_runtime_utils.py (_reduce_grad,
- * _div_if_needed). */
+ * _div_if_needed).  Copies sum their shards in every micro-step, too (hybrid sharding there, foreach_reduce in
+ * fsdp/_fully_shard/_fsdp_collectives.py). */
 static void scatter(struct sharder *x, double params)
 {
     double weight = x->p->weight_bytes, sum = x->p->gradient_bytes;
@@ -361,6 +381,9 @@ static void scatter(struct sharder *x, double params)
         copy(x, "flatten", params * (weight + wider * weight + sum + 2 * shard),
              params * (weight + wider * sum + sum + shard));
         issue(x, MFU_REDUCE_SCATTER, params * sum, 1, MFU_EVERY_MICRO_STEP);
+        if (copies(x->s) > 1)
+            issue_over(x, MFU_AXIS_BIT(MFU_AXIS_REPLICA), MFU_STREAM_COMMUNICATION, MFU_ALL_REDUCE,
+                       params * sum / x->ranks, 1, MFU_EVERY_MICRO_STEP);
     }
     send_gradients(x, params / x->ranks, 1, MFU_EVERY_MICRO_STEP);
 }
@@ -454,7 +477,7 @@ static double standing_bytes(struct mfu_builder *s)
     double gradient = mfu_trained_bytes(s, s->numerics.gradient), largest = 0;
     double bucket = mfu_config_coefficient(s->config, MFU_C_ENGINE_BUCKET);
     double buffer = mfu_compare(s, p->rank_trained, bucket) < 0 ? p->rank_trained : bucket;
-    bool several = data_ranks(s) > 1, engine = mfu_half_engine(s->config);
+    bool several = ranks_along(s, MFU_AXES_DATA) > 1, engine = mfu_half_engine(s->config);
     bool offloaded = offloads(s, MFU_S_OFFLOAD_OPTIMIZER);
 
     if (rule->by_block && (several || offloads(s, MFU_S_OFFLOAD_PARAMS)))
@@ -558,7 +581,7 @@ int mfu_shard_program(struct mfu_builder *s)
     struct sharder x = {.s = s,
                         .p = p,
                         .rule = rule_of(s),
-                        .ranks = data_ranks(s),
+                        .axes = copies(s) > 1 ? MFU_AXES_SHARD : MFU_AXES_DATA,
                         .wanted = -1,
                         .ahead = -1,
                         .bucket = FIRST_BUCKET_BYTES,
@@ -569,6 +592,7 @@ int mfu_shard_program(struct mfu_builder *s)
                         .leaving = -1};
     int n_tensors = p->n_tensors, n_launches = p->n_launches, last = last_gradient(p);
 
+    x.ranks = ranks_along(s, x.axes);
     p->constant_bytes[MFU_PART_COMMUNICATION] = standing_bytes(s);
     x.by_block = x.rule->by_block && (x.ranks > 1 || offloads(s, MFU_S_OFFLOAD_PARAMS));
     if (x.ranks <= 1 && !mfu_offloads(s->config))

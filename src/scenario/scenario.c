@@ -828,6 +828,32 @@ static int check_experts(const struct mfu_config *c, struct mfu_error *err)
     return check_divides(c, "n_experts", MFU_S_EP, err);
 }
 
+double mfu_config_dp_shard(const struct mfu_config *c)
+{
+    return c->setting[MFU_S_DP_SHARD] > 0 ? c->setting[MFU_S_DP_SHARD] : c->setting[MFU_S_DP];
+}
+
+/* Copies of what is sharded are equal, and something is sharded. */
+static int check_copies(const struct mfu_config *c, struct mfu_error *err)
+{
+    double shard = mfu_config_dp_shard(c), dp = c->setting[MFU_S_DP], ep = c->setting[MFU_S_EP];
+    char which[160];
+
+    if (shard == dp)
+        return 0;
+    if (c->setting[MFU_S_ZERO] == 0)
+        return mfu_fail(err, MFU_EINPUT, "dp_shard: with zero 0 every rank holds all; zero 1, 2 and 3 shard");
+    if (fmod(dp, shard) != 0)
+        return mfu_fail(err, MFU_EINPUT, "dp_shard: %.0f does not divide dp %.0f; %s do", shard, dp,
+                        divisors(dp, fmin(dp, 64), which, sizeof which));
+    if (fmod(shard, ep) != 0)
+        return mfu_fail(err, MFU_EINPUT, "dp_shard: ep %.0f does not divide %.0f, whose ranks share the experts", ep,
+                        shard);
+    if (shard * c->setting[MFU_S_CP] == 1)
+        return mfu_fail(err, MFU_EINPUT, "dp_shard: over 1 GPU nothing is sharded: set zero 0");
+    return 0;
+}
+
 /* GPUs in all, and the ranks of each axis: what is not said follows. */
 static void derive_mesh(struct mfu_config *c)
 {
@@ -898,7 +924,7 @@ static int check_parallel(const struct mfu_config *c, struct mfu_error *err)
     if (c->setting[MFU_S_NODES] > gpus)
         return mfu_fail(err, MFU_EINPUT, "nodes: %.0f hold more than %.0f GPUs", c->setting[MFU_S_NODES], gpus);
     if (check_pipeline(c, err) < 0 || check_tensor_parallel(c, err) < 0 || check_divides(c, "seq", MFU_S_CP, err) < 0
-        || check_experts(c, err) < 0)
+        || check_experts(c, err) < 0 || check_copies(c, err) < 0)
         return -1;
     return check_node(c, err);
 }

@@ -135,6 +135,10 @@ bool mfu_config_fused_softmax(const struct mfu_config *);
 /* Whether anything is kept in the host's memory, and comes and goes. */
 bool mfu_offloads(const struct mfu_config *);
 
+/* Data-parallel ranks that share one copy of what ZeRO and FSDP shard, those of context parallelism not counted: all of
+ * them unless dp_shard says fewer. */
+double mfu_config_dp_shard(const struct mfu_config *);
+
 /* GPUs that the fabric joins: as many as the cluster says, fewer where the user
  * spreads the GPUs over more nodes than they need. */
 double mfu_config_unit_gpus(const struct mfu_config *);

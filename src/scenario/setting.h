@@ -110,6 +110,8 @@ struct mfu_error;
       .keeps_graph = true)                                                                                             \
     X(DP, "dp", "data_parallel_size data_parallel_degree", MFU_COUNT_OF_GPUS,                                          \
       "GPUs that split the batch (data parallel)")                                                                     \
+    X(DP_SHARD, "dp_shard", "data_parallel_shard_degree", MFU_COUNT, 0, 65536, 0, NULL, "parallel",                    \
+      "of dp, GPUs over which ZeRO and FSDP shard; the others hold copies (HSDP); 0: all")                             \
     X(TP, "tp", "tensor_parallel_size tensor_parallel_degree tensor_model_parallel_size", MFU_COUNT_OF_GPUS,           \
       "GPUs that split each layer (tensor parallel)")                                                                  \
     X(PP, "pp", "pipeline_parallel_size pipeline_parallel_degree pipeline_model_parallel_size", MFU_COUNT_OF_GPUS,     \

@@ -371,6 +371,49 @@ static void spreading_over_nodes_costs_time(void **state)
     }
 }
 
+/* Copies of what is sharded (HSDP): a rank holds what it would hold were its copy alone, moves as many bytes within
+ * the copy, and sums its share of the gradients with the other copies. */
+static void copies_of_shards(void **state)
+{
+    static const char *const models[] = {"llama-3-8b", "gpt2", "mixtral-8x7b"};
+    static const char *const zeros[] = {"1", "2", "3"};
+    static const char *const shards[] = {"2", "4", "8", "16"};
+
+    (void)state;
+    for (size_t m = 0; m < 3; m++)
+        for (int z = 0; z < 3; z++)
+            for (int k = 0; k < 4; k++) {
+                const char *const alone[] = {"gpus", shards[k], "zero", zeros[z], "accum", "4", NULL};
+                const char *const copied[] = {"gpus", "16",       "zero",    zeros[z], "accum",
+                                              "4",    "dp_shard", shards[k], NULL};
+                double shard = strtod(shards[k], NULL), n[3], bytes[3], state_bytes, sums, summed;
+
+                assert_true(make(&plan, "h100-sxm", models[m], alone));
+                state_bytes = plan.memory.peak.bytes;
+                n[0] = calls(&plan.program, MFU_ALL_GATHER, &bytes[0]);
+                n[1] = calls(&plan.program, MFU_REDUCE_SCATTER, &bytes[1]);
+                n[2] = calls(&plan.program, MFU_ALL_REDUCE, &bytes[2]);
+                assert_true(make(&plan, "h100-sxm", models[m], copied));
+                assert_near(plan.memory.peak.bytes, state_bytes, EXACT);
+                for (int i = 0; i < 2; i++) {
+                    double b, calls_now = calls(&plan.program, i ? MFU_REDUCE_SCATTER : MFU_ALL_GATHER, &b);
+
+                    assert_near(calls_now, n[i], EXACT);
+                    assert_near(b, bytes[i], EXACT);
+                }
+                sums = calls(&plan.program, MFU_ALL_REDUCE, &summed) - n[2];
+                assert_near(sums, shard < 16 ? n[1] : 0, EXACT);
+                assert_near(summed - bytes[2], shard < 16 ? bytes[1] / shard : 0, EXACT);
+            }
+    for (size_t i = 0; i < 3; i++) {
+        static const char *const refused[][10] = {{"gpus", "16", "zero", "3", "dp_shard", "3"},
+                                                  {"gpus", "16", "zero", "0", "dp_shard", "4"},
+                                                  {"gpus", "16", "zero", "3", "dp_shard", "1"}};
+
+        assert_false(make(&plan, "h100-sxm", "llama-3-8b", refused[i]));
+    }
+}
+
 /* ---- sizes as functions of batch, sequence, data-parallel ranks ---------------- */
 
 #define WALKS 500 /* scenarios, each with neighbours */
@@ -392,6 +435,7 @@ static struct mfu_scenario any_scenario(const char *const *models, size_t n)
         {"precision", "bf16", "bf16-pure", "fp16", "fp32", "fp8"},
         {"gpus", "2", "8", "16"},
         {"zero", "0", "1", "2", "3"},
+        {"dp_shard", "2", "4"},
         {"tp", "2", "4"},
         {"sp", "on", "off"},
         {"cp", "2"},
@@ -505,6 +549,7 @@ int main(void)
         cmocka_unit_test(splitting_keeps_the_model),
         cmocka_unit_test(stages_make_up_the_model),
         cmocka_unit_test(spreading_over_nodes_costs_time),
+        cmocka_unit_test(copies_of_shards),
         cmocka_unit_test(neighbours_are_what_they_are_alone),
     };
 

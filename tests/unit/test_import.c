@@ -692,6 +692,33 @@ static void preferences_are_understood(void **state)
     done();
 }
 
+/* Copies of what is sharded: torchtitan names both sizes, FSDP shards over the GPUs of a node. */
+static void copies_of_shards_are_understood(void **state)
+{
+    static const struct {
+        const char *file, *text, *format;
+    } of[] = {
+        {"a.toml",
+         "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nlocal_batch_size = 1\nseq_len = 8192\n"
+         "[parallelism]\ndata_parallel_replicate_degree = 2\ndata_parallel_shard_degree = 8\n",
+         "torchtitan"},
+        {"a.json", "{\"per_device_train_batch_size\": 1, \"fsdp\": \"hybrid_shard auto_wrap\"}", "huggingface"},
+        {"a.yaml",
+         "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nfsdp_config:\n  fsdp_sharding_strategy: "
+         "HYBRID_SHARD\nnum_machines: 2\nnum_processes: 16\nmixed_precision: bf16\n",
+         "accelerate"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof of / sizeof of[0]; i++) {
+        read_as(of[i].file, of[i].text, of[i].format, "16");
+        assert_near(setting(MFU_S_ZERO), 3, 0);
+        assert_near(setting(MFU_S_DP), 16, 0);
+        assert_near(setting(MFU_S_DP_SHARD), 8, 0);
+        done();
+    }
+}
+
 static void accelerate_is_understood(void **state)
 {
     (void)state;
@@ -845,6 +872,7 @@ int main(void)
         cmocka_unit_test(the_rest_of_a_quantised_base_stays_as_the_program_has_it),
         cmocka_unit_test(the_loop_is_that_of_the_file),
         cmocka_unit_test(preferences_are_understood),
+        cmocka_unit_test(copies_of_shards_are_understood),
         cmocka_unit_test(accelerate_is_understood),
         cmocka_unit_test(nanogpt_takes_the_data_sets_vocabulary),
         cmocka_unit_test(a_contradiction_is_left_out_and_named),

@@ -325,7 +325,8 @@ static void a_mesh_in_newer_words(void **state)
         titan_steps(&l, 7000);
         o = observe_lines("h100-sxm", &l, NULL);
         assert_near(understood(o, "gpus"), 8, 0);
-        assert_true(o->predicted && noted(o, "dp_replicate 2"));
+        assert_near(understood(o, "dp_shard"), 4, 0);
+        assert_true(o->predicted);
         mfu_observation_free(o);
     }
 }

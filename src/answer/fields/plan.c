@@ -182,7 +182,7 @@ static void make_not_modelled(const struct mfu_plan *p, struct mfu_value *v)
     X(NUMBER, cp,   MFU_COUNT, c->setting[MFU_S_CP],   "ranks that split the sequence") \
     X(NUMBER, ep,   MFU_COUNT, c->setting[MFU_S_EP],   "ranks that split the experts") \
     X(NUMBER, dp,   MFU_COUNT, c->setting[MFU_S_DP],   "ranks that split the batch") \
-    X(NUMBER, dp_shard, MFU_COUNT, c->setting[MFU_S_ZERO] > 0 ? c->replicas : 1, "ranks over which ZeRO shards") \
+    X(NUMBER, dp_shard, MFU_COUNT, c->setting[MFU_S_ZERO] > 0 ? mfu_config_dp_shard(c) * c->setting[MFU_S_CP] : 1, "ranks over which ZeRO shards") \
     X(NUMBER, pp,   MFU_COUNT, c->setting[MFU_S_PP],   "ranks that split the layers") \
     X(NUMBER, vpp,  MFU_COUNT, c->setting[MFU_S_VPP],  "virtual stages of each") \
     X(TEXT,   schedule, 0, c->pipeline.schedule->name, "order in which the stages run") \

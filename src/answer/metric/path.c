@@ -225,6 +225,7 @@ static int find_exchange(struct mfu_figures *g, const char *family, const char *
 
     for (int i = 0; i < MFU_AXIS_COUNT; i++)
         may_be(&known, mfu_axis_names[i]);
+    may_be(&known, mfu_group_name(MFU_AXES_SHARD));
     for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++)
         may_be(&known, levels[i]);
     for (size_t i = 0; i < known.n; i++)

@@ -50,6 +50,7 @@ int mfu_sweep_layouts(struct mfu_sweep *s, struct mfu_scenario *own, struct mfu_
                                                     MFU_S_EP,
                                                     MFU_S_DP,
                                                     MFU_S_ZERO,
+                                                    MFU_S_DP_SHARD,
                                                     MFU_S_ACCUM,
                                                     MFU_S_CHECKPOINT,
                                                     MFU_S_BATCH,

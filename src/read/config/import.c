@@ -129,6 +129,25 @@ double mfu_import_gpus(const struct mfu_import *m)
     return s->setting[s->setting_given[MFU_S_GPUS] || !s->setting_given[MFU_S_DP] ? MFU_S_GPUS : MFU_S_DP];
 }
 
+void mfu_import_hybrid(struct mfu_import *m, struct mfu_entry *e, bool gradients_only)
+{
+    const struct mfu_scenario *s = m->start;
+    struct mfu_cluster k;
+    double gpus = mfu_import_gpus(m);
+
+    for (int i = 0; i < m->n; i++)
+        if (m->entries[i].set && strcmp(m->entries[i].key, "gpus") == 0)
+            gpus = atof(m->entries[i].set);
+    mfu_import_set(m, e, "zero", "hybrid: sharded within a node", gradients_only ? "2" : "3");
+    if (!s->gpu) {
+        mfu_import_lack(m, "dp_shard", "", "set dp_shard to the GPUs of a node");
+        return;
+    }
+    mfu_cluster_with(mfu_scenario_cluster(s), s->gpu, &k);
+    if (gpus > k.node_gpus && fmod(gpus, k.node_gpus) == 0)
+        mfu_import_assume_number(m, "dp_shard", k.node_gpus, "a copy for each node");
+}
+
 /* Whether `gpus` GPUs of which `ranks` split the batch can be planned at all. */
 static bool is_planned(const struct mfu_import *m, double gpus, double ranks)
 {

@@ -130,6 +130,10 @@ bool mfu_import_model(struct mfu_import *, struct mfu_entry *);
  * how many there are. */
 double mfu_import_gpus(const struct mfu_import *);
 
+/* FSDP's hybrid sharding, which `e` chooses: over the GPUs of a node, weights as well or not (`gradients_only`), with a
+ * copy for each node. */
+void mfu_import_hybrid(struct mfu_import *, struct mfu_entry *e, bool gradients_only);
+
 /* The ranks that split the batch when this is planned, of a file whose `ranks`
  * are those of `gpus` GPUs.  A way to split anything else, or more GPUs than a
  * node has, may be refused: then each GPU is such a rank, or the scenario's are. */

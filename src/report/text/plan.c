@@ -56,6 +56,8 @@ static void layout(struct mfu_flow *f, const struct mfu_config *c)
         mfu_flow_piece(f, MFU_PLAIN, "sp");
     if (c->setting[MFU_S_ZERO] > 0)
         mfu_flow_piece(f, MFU_PLAIN, "zero %.0f", c->setting[MFU_S_ZERO]);
+    if (c->setting[MFU_S_ZERO] > 0 && mfu_config_dp_shard(c) < c->setting[MFU_S_DP])
+        mfu_flow_piece(f, MFU_PLAIN, "dp_shard %.0f", mfu_config_dp_shard(c));
 }
 
 static void headline(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)

@@ -2,6 +2,7 @@
  * accelerate.c - what `accelerate config` writes: how a run of Hugging Face's
  * accelerate is spread over GPUs.  Batch and model are in other files.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "read/config/import.h"
@@ -22,7 +23,7 @@ static const struct mfu_import_row rows[] = {
     {"mixed_precision", "precision", "no=fp32 bf16=bf16 fp16=fp16 fp8=fp8", NULL, false},
     {"gradient_accumulation_steps", "accum", NULL, NULL, false},
     {"distributed_type", NULL, "NO=- MULTI_GPU=- FSDP=- DEEPSPEED=-", "another kind of distribution", true},
-    {"fsdp_config.fsdp_sharding_strategy", "zero", "FULL_SHARD=3 1=3 SHARD_GRAD_OP=2 2=2 NO_SHARD=0 3=0", NULL, false},
+    {"fsdp_config.fsdp_sharding_strategy", "zero", "FULL_SHARD=3 1=3 SHARD_GRAD_OP=2 2=2 NO_SHARD=0 3=0 HYBRID_SHARD=- 4=- HYBRID_SHARD_ZERO2=- 5=-", NULL, false},
     {"fsdp_config.fsdp_reshard_after_forward", "zero", "true=3 FULL_SHARD=3 false=2 SHARD_GRAD_OP=2", NULL, false},
     {"fsdp_config.fsdp_activation_checkpointing", "checkpoint", "true=full false=-", "off", false},
     {"fsdp_config.fsdp_offload_params", "offload_params", "true=on false=off", NULL, false},
@@ -80,6 +81,8 @@ static void finish(struct mfu_import *m)
     strategy = mfu_import_find(m, "fsdp_config.fsdp_sharding_strategy");
     if (!strategy)
         strategy = mfu_import_find(m, "fsdp_config.fsdp_reshard_after_forward");
+    if (fsdp && strategy && (strncmp(strategy->value, "HYBRID", 6) == 0 || atoi(strategy->value) >= 4))
+        mfu_import_hybrid(m, strategy, strstr(strategy->value, "ZERO2") || atoi(strategy->value) == 5);
     if (fsdp && !strategy)
         mfu_import_assume(m, "zero", "3", "FSDP's default");
     if (!fsdp && !deepspeed)

@@ -339,10 +339,10 @@ static void take_sharding(struct mfu_import *m, struct mfu_entry *e)
         mfu_import_set(m, e, "zero", note, "3");
     else if (mentions(e, "shard_grad_op"))
         mfu_import_set(m, e, "zero", note, "2");
+    else if (mentions(e, "hybrid_shard"))
+        mfu_import_hybrid(m, e, mentions(e, "hybrid_shard_zero2"));
     else if (mentions(e, "no_shard") || strcmp(e->value, "true") == 0)
         mfu_import_leave(e, MFU_IGNORED, "nothing is sharded by it");
-    else if (mentions(e, "hybrid_shard"))
-        mfu_import_leave(e, MFU_UNMODELLED, "shards within a node, replicas between nodes: set zero 3");
     if (mentions(e, "offload"))
         mfu_import_assume(m, "offload_params", "on", "FSDP with offload");
 }

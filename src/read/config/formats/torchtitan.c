@@ -180,8 +180,9 @@ static double find_ranks(struct mfu_import *m)
     else
         mfu_import_set(m, e, "zero", all && gpus == 1 ? "FSDP over all ranks: set gpus to how many there are" : fsdp,
                        "3");
-    if (copies && replicas > 1 && shards != 1)
-        mfu_import_leave(copies, MFU_UNMODELLED, "replicas of what is sharded: planned as FSDP over all ranks");
+    if (copies && replicas > 1 && shards != 1 && (!all || fmod(ranks, replicas) == 0))
+        mfu_import_set(m, copies, "dp_shard", "so many copies of what is sharded", "%.0f",
+                       all ? ranks / replicas : shards);
     return mfu_import_planned_ranks(m, all ? gpus : ranks * split, ranks);
 }
 

@@ -88,20 +88,13 @@ static void read_model(struct mfu_log *log, const char *p)
     read_feed_forward(log, p);
 }
 
-static void note_replicas(struct mfu_log *log, double n)
-{
-    if (n > 1)
-        snprintf(log->note, sizeof log->note,
-                 "dp_replicate %.0f: the replicas of what FSDP shards are planned as one group", n);
-}
-
 /* "pp=1, dp_replicate=1, dp_shard=4, cp=1, tp=2, ep=2, etp=1": experts are spread
  * over the GPUs that the others make up. */
 static void read_parallelism(struct mfu_log *log, const char *p)
 {
     // clang-format off
     static const struct { const char *label, *key; } axes[] = {
-        {"dp_replicate=", NULL}, {"dp_shard=", NULL}, {" cp=", "cp"}, {" tp=", "tp"}, {"pp=", "pp"}};
+        {"dp_replicate=", NULL}, {"dp_shard=", "dp_shard"}, {" cp=", "cp"}, {" tp=", "tp"}, {"pp=", "pp"}};
     // clang-format on
     double all = 1;
 
@@ -117,7 +110,6 @@ static void read_parallelism(struct mfu_log *log, const char *p)
             mfu_log_set_number(log, axes[i].key, mfu_number_after(p, axes[i].label));
     if (mfu_number_after(p, " ep=") > 1)
         mfu_log_set_number(log, "ep", mfu_number_after(p, " ep="));
-    note_replicas(log, mfu_number_after(p, "dp_replicate="));
     if (all > 1 && all < 1e6)
         mfu_log_set_number(log, "gpus", all);
 }
@@ -127,7 +119,7 @@ static void read_mesh(struct mfu_log *log, const char *names)
 {
     static const struct {
         const char *name, *key;
-    } axes[] = {{"'tp'", "tp"}, {"'pp'", "pp"}, {"'cp'", "cp"}};
+    } axes[] = {{"'tp'", "tp"}, {"'pp'", "pp"}, {"'cp'", "cp"}, {"'dp_shard'", "dp_shard"}};
     const char *sizes = strstr(names, "], ["), *end;
     double all = 1;
 
@@ -142,8 +134,6 @@ static void read_mesh(struct mfu_log *log, const char *names)
         for (size_t i = 0; i < sizeof axes / sizeof axes[0]; i++)
             if (strncmp(names, axes[i].name, strlen(axes[i].name)) == 0)
                 mfu_log_set_number(log, axes[i].key, n);
-        if (strncmp(names, "'dp_replicate'", 14) == 0)
-            note_replicas(log, n);
         names = strchr(names + 1, '\''); /* over the name */
         names = names ? names + 1 : NULL;
     }
