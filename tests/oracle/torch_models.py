@@ -292,6 +292,11 @@ def cases():
     yield row("mamba2-groups-pure", "mamba2-groups", batch=4, seq=1024, **pure)
     yield row("mamba2-groups-amp", "mamba2-groups", batch=4, seq=1024)
     yield row("mamba2-groups-pure-ckpt", "mamba2-groups", batch=4, seq=1024, **pure, **ckpt)
+    # ---- state spaces beside attention
+    yield row("bamba-amp", "bamba")
+    yield row("bamba-pure", "bamba", **pure)
+    yield row("bamba-amp-ckpt", "bamba", **ckpt)
+    yield row("bamba-fp32", "bamba", batch=4, seq=256, precision="fp32")
     # ---- torchvision
     small = "n_layer=6"
     for b, more in ((32, {}), (16, pure), (32, ckpt), (8, dict(precision="fp32")), (32, comp),
