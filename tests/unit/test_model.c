@@ -271,7 +271,7 @@ static void too_much_is_refused(void **state)
     for (int i = 0; i <= MFU_MAX_OPS; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "  - {op: embedding, rows: a, width: a}\n");
     assert_null(parse(text, &err));
-    assert_string_equal(err.text, "more than 200 operations");
+    assert_string_equal(err.text, "more than 400 operations");
 
     used = (size_t)snprintf(text, sizeof text, "name: x\ndims: {a: 1}\ngraph:\n");
     for (int i = 0; i <= MFU_MAX_SECTIONS; i++)
