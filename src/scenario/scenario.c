@@ -473,6 +473,9 @@ static int check_runtime(const struct mfu_config *c, struct mfu_error *err)
         {MFU_S_EXPANDABLE_SEGMENTS, 0, "llm.c has no caching allocator", "off"},
         {MFU_S_ZERO, 1, "llm.c shards the optimizer only", "1"},
         {MFU_S_HALF_WEIGHTS, 0, "llm.c's weights have 16 bits anyway", "off"},
+        {MFU_S_DP_SHARD, 0, "llm.c has one copy of its optimizer", "0"},
+        {MFU_S_PACKING, 0, "llm.c's attention knows no documents", "off"},
+        {MFU_S_OBJECTIVE, MFU_NEXT_TOKEN, "llm.c learns the next token", "next-token"},
     };
     const struct mfu_runtime *r = &mfu_runtimes[c->runtime];
 
@@ -617,11 +620,17 @@ static int check_offload(const struct mfu_config *c, struct mfu_error *err)
     return 0;
 }
 
-/* What no pass of a reference model is traced through. */
-static int check_reference(const struct mfu_config *c, struct mfu_error *err)
+/* Answers are texts; and what no pass of a reference model is traced through. */
+static int check_objective(const struct mfu_config *c, struct mfu_error *err)
 {
+    const struct mfu_objective_row *objective = &mfu_objectives[(int)c->setting[MFU_S_OBJECTIVE]];
     const struct mfu_reference_row *row = mfu_config_reference(c);
 
+    if (objective->sequences > 1 && mfu_model_has_images(c->model)) {
+        mfu_fail(err, MFU_EINPUT, "objective: %s compares texts, which %s does not write", objective->name,
+                 c->model->name);
+        return mfu_error_suggest(err, mfu_objective_names[MFU_NEXT_TOKEN]);
+    }
     if (!row)
         return 0;
     if (!row->weights && c->setting[MFU_S_LORA] == 0) {
@@ -629,9 +638,6 @@ static int check_reference(const struct mfu_config *c, struct mfu_error *err)
                  "reference: %s: the model's weights train: without adapters (set lora 16) none are left", row->name);
         return mfu_error_suggest(err, mfu_reference_names[MFU_REFERENCE_MODEL]);
     }
-    if (mfu_runtimes[c->runtime].c_program)
-        return mfu_fail(err, MFU_EINPUT, "objective: not possible with runtime %s: it learns the next token",
-                        mfu_runtimes[c->runtime].name);
     if (c->setting[MFU_S_PP] > 1 || c->setting[MFU_S_OFFLOAD_PARAMS] > 0 || c->setting[MFU_S_OFFLOAD_ACTIVATIONS] > 0)
         return mfu_fail(err, MFU_EINPUT,
                         "reference: the pass of a reference model is not modelled with %s; reference cached is",
@@ -842,15 +848,16 @@ static int check_copies(const struct mfu_config *c, struct mfu_error *err)
     if (shard == dp)
         return 0;
     if (c->setting[MFU_S_ZERO] == 0)
-        return mfu_fail(err, MFU_EINPUT, "dp_shard: with zero 0 every rank holds all; zero 1, 2 and 3 shard");
+        return mfu_fail(err, MFU_EINPUT,
+                        "dp_shard: with zero 0 every rank holds all: set zero 1, 2 or 3 first, or dp_shard 0");
     if (fmod(dp, shard) != 0)
-        return mfu_fail(err, MFU_EINPUT, "dp_shard: %.0f does not divide dp %.0f; %s do", shard, dp,
+        return mfu_fail(err, MFU_EINPUT, "dp_shard: %.0f does not divide dp %.0f; %s do; 0 is all", shard, dp,
                         divisors(dp, fmin(dp, 64), which, sizeof which));
     if (fmod(shard, ep) != 0)
         return mfu_fail(err, MFU_EINPUT, "dp_shard: ep %.0f does not divide %.0f, whose ranks share the experts", ep,
                         shard);
     if (shard * c->setting[MFU_S_CP] == 1)
-        return mfu_fail(err, MFU_EINPUT, "dp_shard: over 1 GPU nothing is sharded: set zero 0");
+        return mfu_fail(err, MFU_EINPUT, "dp_shard: over 1 GPU nothing is sharded: set dp_shard 0 and zero 0");
     return 0;
 }
 
@@ -984,7 +991,7 @@ int mfu_scenario_resolve(const struct mfu_scenario *s, struct mfu_config *c, str
     if (!s->gpu)
         return mfu_fail(err, MFU_EINPUT, "no GPU is chosen (gpu rtx4070, for instance)");
     if (check_dims(s, c, err) < 0 || check_precision(s->gpu, c->precision, err) < 0 || check_runtime(c, err) < 0
-        || check_half_weights(c, err) < 0 || check_training(c, err) < 0 || check_reference(c, err) < 0
+        || check_half_weights(c, err) < 0 || check_training(c, err) < 0 || check_objective(c, err) < 0
         || check_offload(c, err) < 0 || check_attention(c, err) < 0 || check_parallel(c, err) < 0)
         return -1;
     if (c->tokens > 1e12)

@@ -414,6 +414,35 @@ static void copies_of_shards(void **state)
     }
 }
 
+/* Documents are those of the texts: what a tower of images or an encoder of sounds computes does not change. */
+static void documents_are_of_texts(void **state)
+{
+    static const char *const of[][2] = {{"clip-b-32", "20"}, {"whisper-small", "40"}, {"gpt2", "100"}};
+    static struct mfu_plan packed;
+
+    (void)state;
+    for (size_t m = 0; m < sizeof of / sizeof *of; m++) {
+        const char *const settings[] = {"packing", "on", "doc_len", of[m][1], "attention", "flash", NULL};
+        int fewer = 0;
+
+        assert_true(make(&plan, "h100-sxm", of[m][0], settings + 4));
+        assert_true(make(&packed, "h100-sxm", of[m][0], settings));
+        assert_int_equal(packed.program.n_launches, plan.program.n_launches);
+        for (int i = 0; i < plan.program.n_launches; i++) {
+            const struct mfu_kernel *a = &plan.program.launches[i].kernel, *b = &packed.program.launches[i].kernel;
+
+            if (b->flops < a->flops) {
+                assert_near(b->m, plan.config.seq, 0);
+                fewer++;
+            } else {
+                assert_near(b->flops, a->flops, 0);
+            }
+        }
+        assert_true(fewer > 0);
+    }
+    mfu_plan_release(&packed);
+}
+
 /* ---- sizes as functions of batch, sequence, data-parallel ranks ---------------- */
 
 #define WALKS 500 /* scenarios, each with neighbours */
@@ -550,6 +579,7 @@ int main(void)
         cmocka_unit_test(stages_make_up_the_model),
         cmocka_unit_test(spreading_over_nodes_costs_time),
         cmocka_unit_test(copies_of_shards),
+        cmocka_unit_test(documents_are_of_texts),
         cmocka_unit_test(neighbours_are_what_they_are_alone),
     };
 

@@ -97,8 +97,43 @@ static void rows_are_as_full_as_those_of_drawn_documents(void **state)
         draw(&all[k], ROW);
         assert_near(mfu_documents_fill(&all[k], ROW, true), packed(), 0.03);
         assert_near(mfu_documents_fill(&all[k], ROW, false), mfu_documents_mean(&all[k], ROW, NULL, NULL) / ROW, 1e-12);
-        assert_true(mfu_documents_fill(&all[k], ROW, true) <= 1 + 1e-12);
     }
+    for (double mean = 1; mean <= 1e9; mean *= 1.5) { /* one length, and none above a row */
+        struct mfu_documents d = {floor(mean), 0, 1};
+        double whole = fmin(ROW, d.mean), rest = fmod(ROW, whole) / ROW;
+
+        assert_near(mfu_documents_fill(&d, ROW, true), ROW / whole < 256 ? 1 - rest : 1, 1e-9);
+        for (d.sigma = 0; d.sigma <= 3; d.sigma += 0.5)
+            assert_true(mfu_documents_fill(&d, ROW, true) <= 1 && mfu_documents_fill(&d, ROW, false) <= 1);
+    }
+}
+
+/* Sums over a lognormal distribution that is cut, in closed form. */
+static double moment(const struct mfu_documents *d, double row, int k)
+{
+    double m = log(d->mean) - d->sigma * d->sigma / 2, z = (log(row) - m) / d->sigma;
+
+    return exp(k * m + k * k * d->sigma * d->sigma / 2) * 0.5 * erfc(-(z - k * d->sigma) / sqrt(2))
+        + pow(row, k) * 0.5 * erfc(z / sqrt(2));
+}
+
+static double square(double tokens, const void *unused)
+{
+    (void)unused;
+    return tokens * tokens;
+}
+
+/* The longest documents have most of the pairs. */
+static void tails_count(void **state)
+{
+    (void)state;
+    for (double sigma = 0.25; sigma <= 3; sigma += 0.25)
+        for (double row = 1024; row <= 0x1p20; row *= 4) {
+            struct mfu_documents d = {5000, sigma, 1};
+
+            assert_near(mfu_documents_mean(&d, row, NULL, NULL), moment(&d, row, 1), 0.005);
+            assert_near(mfu_documents_mean(&d, row, square, NULL), moment(&d, row, 2), 0.005);
+        }
 }
 
 /* Whole documents of one length: sums that are known. */
@@ -135,6 +170,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(means_are_those_of_drawn_documents),
         cmocka_unit_test(rows_are_as_full_as_those_of_drawn_documents),
+        cmocka_unit_test(tails_count),
         cmocka_unit_test(equal_documents_are_sequences),
     };
 

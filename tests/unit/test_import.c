@@ -686,6 +686,13 @@ static void preferences_are_understood(void **state)
     assert_near(setting(MFU_S_OBJECTIVE), MFU_ORPO, 0);
     assert_null(mfu_config_reference(&config));
     done();
+    read_as("a.yaml", /* in another order */
+            "model_name_or_path: Qwen/Qwen2.5-1.5B\npref_loss: orpo\nstage: dpo\nfinetuning_type: lora\npacking: true\n"
+            "cutoff_len: 1024\nper_device_train_batch_size: 1\nbf16: true\nneat_packing: false\n",
+            "huggingface", NULL);
+    assert_near(setting(MFU_S_OBJECTIVE), MFU_ORPO, 0);
+    assert_near(setting(MFU_S_PACKING), 1, 0);
+    done();
     read_as("a.yml", "base_model: NousResearch/Llama-3.2-1B\nrl: grpo\nsequence_len: 2048\nmicro_batch_size: 2\n",
             "huggingface", NULL);
     assert_int_equal(fate("rl"), MFU_UNMODELLED);

@@ -242,12 +242,14 @@ static void pretrained_weights(void **state)
 
 static void titan_head(struct lines *l, const char *mesh, const char *batch)
 {
+    bool copies = strstr(mesh, "dp_replicate=2");
+
     line(l, "[titan] INFO - Building %s", mesh);
     line(l,
          "[titan] INFO - Building llama3 8B with TransformerModelArgs(dim=4096, n_layers=32, n_heads=32, "
          "n_kv_heads=8, vocab_size=128256, multiple_of=1024, ffn_dim_multiplier=1.3)");
     line(l, "[titan] INFO - Applied selective activation checkpointing to the model");
-    line(l, "[titan] INFO - Applied FSDP to the model");
+    line(l, "[titan] INFO - Applied %s to the model", copies ? "HSDP" : strstr(mesh, "dp_shard=1,") ? "DDP" : "FSDP");
     line(l, "[titan] INFO - %s, sequence length 8192, total steps 1000 (warmup 200)", batch);
 }
 
@@ -326,6 +328,18 @@ static void a_mesh_in_newer_words(void **state)
         o = observe_lines("h100-sxm", &l, NULL);
         assert_near(understood(o, "gpus"), 8, 0);
         assert_near(understood(o, "dp_shard"), 4, 0);
+        assert_near(o->plan.config.setting[MFU_S_ZERO], 3, 0);
+        assert_true(o->predicted);
+        mfu_observation_free(o);
+
+        l = (struct lines){0}; /* DDP */
+        snprintf(mesh, sizeof mesh, "device mesh with parallelism: pp=1, dp_replicate=8, dp_shard=1, cp=1, tp=1, %s",
+                 ends[i]);
+        titan_head(&l, mesh, "Trainer is initialized with local batch size 1, global batch size 8");
+        titan_steps(&l, 7000);
+        o = observe_lines("h100-sxm", &l, NULL);
+        assert_near(o->plan.config.ranks, 8, 0);
+        assert_near(o->plan.config.setting[MFU_S_ZERO], 0, 0);
         assert_true(o->predicted);
         mfu_observation_free(o);
     }

@@ -195,6 +195,9 @@ static void what_no_software_does_is_refused(void **state)
         {"a100-80gb-sxm", "zero", "2", "llmc", "zero: not possible with runtime llmc: llm.c shards the optimizer only"},
         {"a100-80gb-sxm", "zero", "3", "llmc", "zero: not possible with runtime llmc"},
         {"a100-80gb-sxm", "tp", "2", "llmc", "tp: not possible with runtime llmc"},
+        {"a100-80gb-sxm", "objective", "orpo", "llmc", "objective: not possible with runtime llmc"},
+        {"a100-80gb-sxm", "dp_shard", "2", "llmc", "dp_shard: not possible with runtime llmc"},
+        {"a100-80gb-sxm", "packing", "on", "llmc", "packing: not possible with runtime llmc"},
     };
 
     (void)state;
@@ -209,6 +212,24 @@ static void what_no_software_does_is_refused(void **state)
         if (!strstr(err.text, rows[i].part))
             fail_msg("%s %s: %s", rows[i].key, rows[i].value, err.text);
     }
+}
+
+static void pairs_of_answers_are_texts(void **state)
+{
+    static const char *const models[] = {"vit-b-16", "clip-b-32", "dit-xl-2"}, *const objectives[] = {"dpo", "orpo"};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(models); i++)
+        for (size_t k = 0; k < LENGTH(objectives); k++) {
+            struct mfu_scenario s = start(models[i], "a100-80gb-sxm");
+            struct mfu_error err = {0};
+            struct mfu_config c;
+
+            assert_int_equal(mfu_scenario_resolve(&s, &c, &err), 0);
+            assert_int_equal(mfu_scenario_set(&s, "objective", objectives[k], &err), 0);
+            assert_int_equal(mfu_scenario_resolve(&s, &c, &err), -1);
+            assert_non_null(strstr(err.text, "compares texts"));
+        }
 }
 
 /* What would have no effect is no setting. */
@@ -288,6 +309,7 @@ int main(void)
         cmocka_unit_test(slips_are_refused_at_once),
         cmocka_unit_test(contradictions_are_refused_when_planning),
         cmocka_unit_test(what_no_software_does_is_refused),
+        cmocka_unit_test(pairs_of_answers_are_texts),
         cmocka_unit_test(half_weights_need_16_bits),
         cmocka_unit_test(sharding_takes_16_bit_weights),
         cmocka_unit_test(choices_are_written_as_they_are_read),

@@ -284,7 +284,8 @@ static bool derive_tokens(struct mfu_observing *r, const struct mfu_config *c, d
     struct mfu_observation *o = r->o;
     const struct mfu_scenario *s = &r->scenario;
     double ranks = ranks_of(s), accum = s->setting[MFU_S_ACCUM];
-    double expected = tokens / (c->batch * c->seq * ranks), per_batch = expected * c->batch / accum;
+    double expected = tokens / (c->batch * c->seq * ranks), batch = c->setting[MFU_S_BATCH],
+           per_batch = expected * batch / accum;
 
     if (!stated(o, "accum") && whole(expected, exact) && expected <= 1e6) {
         if (!known(r, "batch"))
@@ -302,8 +303,7 @@ static bool derive_tokens(struct mfu_observing *r, const struct mfu_config *c, d
         mfu_observe_derive(r, "seq", round(expected * c->seq / accum));
         mfu_observe_note(o, "seq %.0f follows from %.0f tokens per step", round(expected * c->seq / accum), tokens);
     } else
-        return exact && !stated(o, "batch") && !stated(o, "accum")
-            && guess_batch(r, tokens / (c->seq * ranks), c->batch);
+        return exact && !stated(o, "batch") && !stated(o, "accum") && guess_batch(r, expected * batch, batch);
     return true;
 }
 

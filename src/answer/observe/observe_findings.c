@@ -174,7 +174,7 @@ static void unstated_batch(struct mfu_observation *o)
     mfu_observe_find(o, "batch-unstated",
                      "a step of %.0f tokens takes %s; with batch %g, accum %g it would be %s: state batch, and it is "
                      "predicted",
-                     o->tokens_per_step, Q(o->figure[MFU_FIGURE_TIME], MFU_SECONDS), c->batch, c->accum,
+                     o->tokens_per_step, Q(o->figure[MFU_FIGURE_TIME], MFU_SECONDS), c->setting[MFU_S_BATCH], c->accum,
                      Q(o->plan.step.time_s, MFU_SECONDS));
 }
 

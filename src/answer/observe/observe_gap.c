@@ -156,7 +156,7 @@ static void try_settings(struct search *s)
 static void try_batch(struct search *s)
 {
     const struct mfu_plan *p = &s->o->plan;
-    double all = p->config.batch * p->config.accum, best = NAN, best_s = NAN;
+    double batch = p->config.setting[MFU_S_BATCH], all = batch * p->config.accum, best = NAN, best_s = NAN;
     double measured = s->predicted_s + s->gap_s;
     char text[96];
 
@@ -164,7 +164,7 @@ static void try_batch(struct search *s)
         double b = (k % 2 ? 1.5 : 1) * (double)(1 << (k / 2)), time_s;
         struct mfu_scenario other = p->scenario;
 
-        if (b < 1 || b != floor(b) || b > all || fmod(all, b) != 0 || b == p->config.batch)
+        if (b < 1 || b != floor(b) || b > all || fmod(all, b) != 0 || b == batch)
             continue;
         other.setting[MFU_S_BATCH] = b;
         other.setting[MFU_S_ACCUM] = all / b;
@@ -179,7 +179,7 @@ static void try_batch(struct search *s)
     }
     if (isnan(best))
         return;
-    snprintf(text, sizeof text, "batch %.0f (accum %.0f), not %.0f", best, all / best, p->config.batch);
+    snprintf(text, sizeof text, "batch %.0f (accum %.0f), not %.0f", best, all / best, batch);
     add(s, best_s, (best_s - s->predicted_s) / s->gap_s, "the training script or its configuration says it", text);
 }
 

@@ -39,7 +39,7 @@ static struct mfu_axis *axis_of(struct mfu_sweep *s, const struct mfu_config *no
 static int add_splits(struct mfu_sweep *s, const struct mfu_config *now, enum mfu_setting_id id, struct mfu_error *err)
 {
     struct mfu_axis *a = axis_of(s, now, (struct mfu_key){MFU_KEY_SETTING, id}, err);
-    double sequences = now->batch * now->accum;
+    double sequences = now->setting[MFU_S_BATCH] * now->accum;
     int divisors = 0;
 
     for (double x = 1; a && x <= MOST_POWER; x *= 2)

@@ -61,19 +61,19 @@ static int sizes(double batch, double list[MFU_WHY_ROWS])
 static int fill_rows(const struct mfu_plan *now, struct mfu_plan *p, struct mfu_simulation *sim, struct mfu_why *w,
                      struct mfu_error *err)
 {
-    double sequences = now->config.batch * now->config.accum, list[MFU_WHY_ROWS];
-    int n = sizes(now->config.batch, list), misses = 0;
+    double batch = now->config.setting[MFU_S_BATCH], list[MFU_WHY_ROWS];
+    int n = sizes(batch, list), misses = 0;
 
     for (int i = 0; i < n && misses < 2; i++) {
         struct mfu_why_row *row = &w->rows[w->n_rows++];
-        bool present = list[i] == now->config.batch;
+        bool present = list[i] == batch;
 
-        if (measure(&now->scenario, list[i], present ? now->config.accum : fmax(1, round(sequences / list[i])), p, sim,
-                    row, err)
+        if (measure(&now->scenario, list[i],
+                    present ? now->config.accum : fmax(1, round(batch * now->config.accum / list[i])), p, sim, row, err)
             < 0)
             return -1;
         row->now = present;
-        misses += !row->fits && list[i] > now->config.batch;
+        misses += !row->fits && list[i] > batch;
     }
     return 0;
 }
@@ -106,7 +106,7 @@ static int add_parts(const struct mfu_plan *now, struct mfu_plan *p, struct mfu_
     double step_s = now->step.time_s, micro_s, twice_s, fixed_s;
     struct mfu_why_row twice;
 
-    if (measure(&now->scenario, 2 * batch, accum, p, sim, &twice, err) < 0)
+    if (measure(&now->scenario, 2 * now->config.setting[MFU_S_BATCH], accum, p, sim, &twice, err) < 0)
         return -1;
     micro_s = (step_s - optimizer_s) / accum;
     twice_s = (twice.step_s - optimizer_s) / accum;
@@ -128,8 +128,8 @@ static int add_parts(const struct mfu_plan *now, struct mfu_plan *p, struct mfu_
     return 0;
 }
 
-/* What grows and what does not, around the present batch. */
-static void tell_memory(struct mfu_why *w)
+/* What grows and what does not, around the present batch, of samples of so many sequences. */
+static void tell_memory(struct mfu_why *w, double sequences)
 {
     for (int i = 0; i + 1 < w->n_rows; i++)
         if (w->rows[i].now) {
@@ -144,7 +144,7 @@ static void tell_memory(struct mfu_why *w)
             }
             mfu_why_say(w,
                         "Memory at micro-batch %.0f, %s: %s for each sequence, and %s, %.0f %%, whatever their number.",
-                        a->batch, Q(a->memory_bytes, MFU_BYTES), Q(each, MFU_BYTES), Q(fixed, MFU_BYTES),
+                        a->batch, Q(a->memory_bytes, MFU_BYTES), Q(each / sequences, MFU_BYTES), Q(fixed, MFU_BYTES),
                         100 * fixed / a->memory_bytes);
         }
 }
@@ -182,7 +182,6 @@ static void tell(struct mfu_why *w)
                     best->batch, fastest->batch);
     if (bad)
         mfu_why_say(w, "Of those tried, micro-batch %.0f is the first that does not fit.", bad->batch);
-    tell_memory(w);
 }
 
 int mfu_why_batch(struct mfu_plan *p, struct mfu_simulation *sim, struct mfu_why *w, struct mfu_error *err)
@@ -192,8 +191,10 @@ int mfu_why_batch(struct mfu_plan *p, struct mfu_simulation *sim, struct mfu_why
 
     w->whole = "step";
     status = fill_rows(p, &other, sim, w, err) < 0 || add_parts(p, &other, sim, w, err) < 0 ? -1 : 0;
-    if (status == 0)
+    if (status == 0) {
         tell(w);
+        tell_memory(w, p->config.batch / p->config.setting[MFU_S_BATCH]);
+    }
     mfu_plan_release(&other);
     return status;
 }

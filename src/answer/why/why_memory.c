@@ -25,7 +25,7 @@ static int growth_of(const struct mfu_plan *p, struct mfu_peak_memory *each, str
 
     if (status == 0)
         *each = other.memory.peak;
-    s.setting[MFU_S_BATCH] = 2 * batch;
+    s.setting[MFU_S_BATCH] *= 2;
     s.setting_given[MFU_S_BATCH] = true;
     if (status == 0 && (status = mfu_plan_make(&other, &s, err)) == 0) {
         each->bytes = (other.memory.peak.bytes - each->bytes) / batch;
@@ -80,7 +80,7 @@ static void tell_states(const struct mfu_plan *p, const struct mfu_peak_memory *
                 "makes %s of the %s that are allocated.",
                 Q(p->config.seq, MFU_TOKENS), Q(each, MFU_BYTES), m->peak_at,
                 Q(growth->parts[MFU_PART_ACTIVATIONS], MFU_BYTES), Q(growth->parts[MFU_PART_LOGITS_LOSS], MFU_BYTES),
-                p->config.batch, Q(grows, MFU_BYTES), Q(m->peak.bytes, MFU_BYTES));
+                p->config.setting[MFU_S_BATCH], Q(grows, MFU_BYTES), Q(m->peak.bytes, MFU_BYTES));
 }
 
 /* Allocated, reserved, in use: who holds what. */

@@ -67,9 +67,11 @@ static struct mfu_attention describe(struct mfu_builder *s, const struct mfu_nod
     bool uneven = fused && value_dim(n->op) != a[HEAD_DIM];
     bool te = mfu_trainers[s->config->trainer].transformer_engine;
     const struct mfu_attention_row *row = &mfu_attentions[s->config->attention];
-    bool packed = s->config->setting[MFU_S_PACKING] > 0 && (row->packs || (te && row->packs_by_te)) && !mask;
     double cp = s->config->setting[MFU_S_CP], rows = mfu_view_rows(s, mfu_node_input(s, n, 0));
     double keys = n->source->n_in > 1 ? mfu_view_rows(s, mfu_node_input(s, n, 1)) : rows;
+    /* Sequences of an image or a sound hold no documents. */
+    bool packed = s->config->setting[MFU_S_PACKING] > 0 && (row->packs || (te && row->packs_by_te)) && !mask
+        && mfu_compare(s, rows, s->config->tokens) == 0 && mfu_compare(s, keys, rows) == 0;
 
     mfu_compare(s, keys, rows); /* what mfu_attention_pairs() decides by */
     for (int i = 1; i <= 2 && a[WINDOW] > 0; i++)

@@ -11,6 +11,7 @@
 #include "plan/stages.h"
 #include "base/error.h"
 #include "plan/elided_steps.h"
+#include "scenario/setting.h"
 #include "report/export/stream_writer.h"
 #include "base/atomic_file.h"
 
@@ -496,7 +497,7 @@ static void write_about(struct tracer *t)
     mfu_writer_text(e, "producer", "mfuplan: simulated, not measured");
     mfu_writer_text(e, "gpu", p->config.gpu->slug);
     mfu_writer_text(e, "model", p->config.model->slug);
-    mfu_writer_number(e, "batch", p->config.batch);
+    mfu_writer_number(e, "batch", p->config.setting[MFU_S_BATCH]);
     mfu_writer_number(e, "accum", p->config.accum);
     mfu_writer_number(e, "seq", p->config.seq);
     mfu_writer_number(e, "step_time_s", p->step.time_s);

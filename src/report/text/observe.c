@@ -8,6 +8,7 @@
 #include "report/report.h"
 #include "report/text/text.h"
 #include "base/short.h"
+#include "scenario/setting.h"
 
 /* What was read, and what of it was used. */
 static void source(FILE *out, const struct mfu_term *t, const struct mfu_observation *o)
@@ -75,8 +76,8 @@ static void configuration(FILE *out, const struct mfu_term *t, const struct mfu_
             snprintf(gpus, sizeof gpus, "%.0f x ", o->gpus);
         mfu_flow_words(&f, MFU_PLAIN, "%s on %s%s%s, %s, %s, batch %g, accum %g: %.0f tokens per step", c->model->name,
                        gpus, c->gpu->name, o->plan.scenario.gpu_given ? "" : " (nobody chose it)",
-                       mfu_runtime_names[c->runtime], mfu_precision_names[c->precision], c->batch, c->accum,
-                       o->tokens_per_step);
+                       mfu_runtime_names[c->runtime], mfu_precision_names[c->precision], c->setting[MFU_S_BATCH],
+                       c->accum, o->tokens_per_step);
         mfu_flow_end(&f);
     }
 }

@@ -122,7 +122,7 @@ static const struct mfu_import_row rows[] = {
     {"gptq", NULL, "false=-", quantised, true},
     {"packing", "packing", PACKING, NULL, false}, {"sample_packing", "packing", PACKING, NULL, false},
     {"pad_to_sequence_len", NULL, NULL, fill, false}, {"pad_to_multiple_of", NULL, NULL, fill, false},
-    {"neat_packing", "packing", PACKING, NULL, false}, {"packing_strategy", NULL, NULL, fill, false},
+    {"neat_packing", "packing", "true=on false=-", "attention crosses documents", false}, {"packing_strategy", NULL, NULL, fill, false},
     {"sample_packing_*", NULL, NULL, fill, false}, {"eval_packing", NULL, NULL, evaluation, false},
     {"padding_free", NULL, "false=-", fill, true},
     {"eval_sample_packing", NULL, NULL, evaluation, false}, {"group_by_length", NULL, NULL, fill, true},
@@ -390,6 +390,15 @@ static void note_packing(struct mfu_import *m)
             m->entries[i].note = "as if one document filled each sequence: set doc_len and doc_sigma";
 }
 
+/* LLaMA-Factory: of pairs of answers pref_loss says more than stage, wherever they stand. */
+static void find_objective(struct mfu_import *m)
+{
+    struct mfu_entry *loss = mfu_import_find(m, "pref_loss"), *stage = mfu_import_find(m, "stage");
+
+    if (loss && loss->set && stage && stage->set)
+        mfu_import_leave(stage, MFU_IGNORED, "pref_loss says which");
+}
+
 static void finish(struct mfu_import *m)
 {
     struct mfu_entry *checkpoint = mfu_import_find(m, "gradient_checkpointing");
@@ -400,6 +409,7 @@ static void finish(struct mfu_import *m)
     find_sharding(m);
     find_length(m);
     note_packing(m);
+    find_objective(m);
     if (mfu_import_find(m, "finetuning_type") && checkpoint && checkpoint->fate == MFU_ASSUMED)
         mfu_import_set(m, checkpoint, "checkpoint", "LLaMA-Factory switches it on", "full");
 }

@@ -88,13 +88,22 @@ static void read_model(struct mfu_log *log, const char *p)
     read_feed_forward(log, p);
 }
 
+/* torchtitan shards by FSDP over all of an axis; an axis of one GPU is none. */
+static void read_shards(struct mfu_log *log, double n)
+{
+    if (!(n > 1))
+        return;
+    mfu_log_set_number(log, "dp_shard", n);
+    mfu_log_set(log, "zero", "3");
+}
+
 /* "pp=1, dp_replicate=1, dp_shard=4, cp=1, tp=2, ep=2, etp=1": experts are spread
  * over the GPUs that the others make up. */
 static void read_parallelism(struct mfu_log *log, const char *p)
 {
     // clang-format off
     static const struct { const char *label, *key; } axes[] = {
-        {"dp_replicate=", NULL}, {"dp_shard=", "dp_shard"}, {" cp=", "cp"}, {" tp=", "tp"}, {"pp=", "pp"}};
+        {"dp_replicate=", NULL}, {"dp_shard=", NULL}, {" cp=", "cp"}, {" tp=", "tp"}, {"pp=", "pp"}};
     // clang-format on
     double all = 1;
 
@@ -108,6 +117,7 @@ static void read_parallelism(struct mfu_log *log, const char *p)
     for (size_t i = 0; i < sizeof axes / sizeof axes[0]; i++)
         if (axes[i].key)
             mfu_log_set_number(log, axes[i].key, mfu_number_after(p, axes[i].label));
+    read_shards(log, mfu_number_after(p, "dp_shard="));
     if (mfu_number_after(p, " ep=") > 1)
         mfu_log_set_number(log, "ep", mfu_number_after(p, " ep="));
     if (all > 1 && all < 1e6)
@@ -119,7 +129,7 @@ static void read_mesh(struct mfu_log *log, const char *names)
 {
     static const struct {
         const char *name, *key;
-    } axes[] = {{"'tp'", "tp"}, {"'pp'", "pp"}, {"'cp'", "cp"}, {"'dp_shard'", "dp_shard"}};
+    } axes[] = {{"'tp'", "tp"}, {"'pp'", "pp"}, {"'cp'", "cp"}};
     const char *sizes = strstr(names, "], ["), *end;
     double all = 1;
 
@@ -134,6 +144,8 @@ static void read_mesh(struct mfu_log *log, const char *names)
         for (size_t i = 0; i < sizeof axes / sizeof axes[0]; i++)
             if (strncmp(names, axes[i].name, strlen(axes[i].name)) == 0)
                 mfu_log_set_number(log, axes[i].key, n);
+        if (strncmp(names, "'dp_shard'", 10) == 0)
+            read_shards(log, n);
         names = strchr(names + 1, '\''); /* over the name */
         names = names ? names + 1 : NULL;
     }
@@ -182,7 +194,7 @@ static void read_header(struct mfu_log *log, const char *line)
         mfu_log_set(log, "checkpoint", "selective");
     else if (strstr(line, "with torch.compile"))
         mfu_log_set(log, "runtime", "compile");
-    else if (strstr(line, "Applied FSDP to the model"))
+    else if (strstr(line, "Applied FSDP to the model") || strstr(line, "Applied HSDP to the model"))
         mfu_log_set(log, "zero", "3");
     else if (strstr(line, "Float8Linear"))
         mfu_log_set(log, "precision", "fp8");
