@@ -30,8 +30,8 @@
       .least_capability = 7.0, .lacking = "Triton needs compute capability 7.0",                                       \
       .dispatch_optimizer = MFU_C_DISPATCH_EAGER, .aliases = "torch.compile inductor")                                 \
     X(FUSED, "fused", .fuse = true, .whole_norms = true, .recompute = true, .one_cast = true, .half_weights = true,    \
-      .keeps_quantised = true, .gemm_accumulates = true, .recompute_attention = true, .heads_in_place = true,          \
-      .gradient = MFU_GRADIENT_FP32, .dispatch_forward = MFU_C_DISPATCH_EAGER,                                         \
+      .keeps_quantised = true, .weighs_early = true, .gemm_accumulates = true, .recompute_attention = true,            \
+      .heads_in_place = true, .gradient = MFU_GRADIENT_FP32, .dispatch_forward = MFU_C_DISPATCH_EAGER,                 \
       .dispatch_backward = MFU_C_DISPATCH_BACKWARD, .reserved = MFU_C_RESERVED_EAGER,                                  \
       .live = MFU_C_MEMORY_SIGMA_COMPILE, .sigma = MFU_C_MODEL_SIGMA, .excess = MFU_C_MODEL_EXCESS,                    \
       .dispatch_optimizer = MFU_C_DISPATCH_EAGER, .aliases = "megatron te transformer-engine",                         \
@@ -66,6 +66,8 @@ struct mfu_runtime {
     bool one_cast;                /* equal casts of one tensor are made once */
     bool half_weights;            /* 16-bit weights, fp32 master in the optimizer */
     bool keeps_quantised;         /* fp8 weights serve all micro-steps of a step */
+    bool weighs_early;            /* an expert's rows take their weight in its activation (Megatron-LM d98e8a64,
+                                     moe/experts.py: bias_act_func), not where they come back */
     bool keeps_wide;              /* fp8 quantises again in backward (torchao) */
     bool gemm_accumulates;        /* wgrad adds into the gradient buffer itself */
     bool gradients_at_end;        /* backward returns all new gradients at once */

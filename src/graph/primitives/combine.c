@@ -1,6 +1,8 @@
 /*
  * combine - brings the rows of the experts back to their tokens: the weighted
  * sum of top_k rows (mixture of experts).
+ *
+ * The gradient of a weight needs its row, unless the runtime weighs before the experts' last linear.
  */
 #include <stddef.h>
 
@@ -16,9 +18,11 @@ static double shape(const struct mfu_operation *op)
 static void forward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
-    int x = mfu_node_save(s, n, mfu_node_input(s, n, 0));
+    int x = mfu_node_input(s, n, 0);
     double rows = mfu_view_rows(s, x) / n->op->attribute[TOP_K];
 
+    if (!s->runtime->weighs_early)
+        mfu_node_save(s, n, x);
     n->out = mfu_tensor_new(s, rows, mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
     mfu_emit(s,
              &(struct mfu_emission){.suffix = "",
@@ -33,8 +37,9 @@ static void forward(struct mfu_builder *s, int index)
 static void backward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
-    int x = n->saved[0], in[] = {n->gradient, x};
-    int dx = mfu_tensor_new(s, mfu_view_rows(s, x), mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
+    int g = n->gradient, in[] = {g, n->n_saved ? n->saved[0] : MFU_NO_VIEW};
+    double rows = mfu_view_rows(s, g) * n->op->attribute[TOP_K], columns = mfu_view_columns(s, g);
+    int dx = mfu_tensor_new(s, rows, columns, mfu_view_type(s, g), MFU_PART_ACTIVATIONS);
 
     mfu_emit(s,
              &(struct mfu_emission){.suffix = "grad",
@@ -42,8 +47,8 @@ static void backward(struct mfu_builder *s, int index)
                                     .traffic = MFU_C_DRAM_EMBEDDING,
                                     .fusion = MFU_ALONE,
                                     .launches = 2,
-                                    .flops = 4 * mfu_view_rows(s, x) * mfu_view_columns(s, x)},
-             2, in, 1, &dx);
+                                    .flops = (n->n_saved ? 4 : 0) * rows * columns},
+             n->n_saved ? 2 : 1, in, 1, &dx);
     mfu_grad_add(s, n, 0, dx);
 }
 
