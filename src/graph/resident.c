@@ -50,6 +50,21 @@ static bool has_reference(const struct mfu_builder *s)
     return row && row->weights;
 }
 
+/* Workspaces of matrix products.  PyTorch's handles belong to threads, forward's and the autograd engine's.
+ * TransformerEngine has its own beside them: one, a ring of three for products with communication, and one for each
+ * stream of experts (d0067d0d, pytorch/cpp_extensions/gemm.py). */
+static double workspaces(const struct mfu_builder *s)
+{
+    const struct mfu_config *c = s->config;
+    double torch = mfu_config_coefficient(c, MFU_C_CUBLAS_WORKSPACE), own = 0;
+
+    if (mfu_trainers[c->trainer].transformer_engine)
+        own = (c->gpu->compute_capability >= 9 ? 0x1p25 : 0x1p22)
+            * (1 + (c->setting[MFU_S_TP_OVERLAP] == MFU_TP_PRODUCTS && c->setting[MFU_S_TP] > 1 ? 3 : 0)
+               + (mfu_config_dim(c, "n_experts") > 0 ? 4 : 0));
+    return torch * (s->runtime->c_program ? 1 : 2) + own;
+}
+
 void mfu_resident_memory(struct mfu_builder *s)
 {
     struct mfu_program *p = s->program;
@@ -59,7 +74,6 @@ void mfu_resident_memory(struct mfu_builder *s)
         !mfu_gradients_offloaded(s) && (c->accum > 1 || s->runtime->gemm_accumulates || mfu_gradients_leave(s));
     /* Token indices and targets, int64, of this micro-batch and the next. */
     double inputs = 2 * 2 * mfu_type_bytes[MFU_I64] * c->tokens + s->loaded_bytes;
-    double workspace = mfu_config_coefficient(c, MFU_C_CUBLAS_WORKSPACE);
     bool masters = s->numerics.masters;
 
     memset(p->constant_bytes, 0, sizeof p->constant_bytes);
@@ -80,8 +94,7 @@ void mfu_resident_memory(struct mfu_builder *s)
     p->weight_bytes = s->frozen_parts ? p->rank_bytes / p->rank_params : mfu_type_bytes[s->numerics.weight];
     p->constant_bytes[MFU_PART_ACTIVATIONS] = inputs;
     offload(s);
-    /* Handles belong to threads: forward's and the autograd engine's. */
-    p->constant_bytes[MFU_PART_WORKSPACE] = s->runtime->half_weights ? workspace : 2 * workspace;
+    p->constant_bytes[MFU_PART_WORKSPACE] = workspaces(s);
 }
 
 static struct mfu_weight_tensor weight_tensor(const struct mfu_parameter *w)

@@ -72,7 +72,7 @@ static int run_in_memory(const struct mfu_plan *plan, bool record, struct mfu_si
         .card_bytes = (uint64_t)plan->memory.capacity_bytes,
         .context_bytes = (uint64_t)plan->memory.context_bytes,
         .allocator.capacity_bytes = (uint64_t)fmax(plan->memory.capacity_bytes - others, 1),
-        .workspaces = mfu_runtimes[plan->config.runtime].half_weights ? 1 : 2,
+        .workspaces = mfu_runtimes[plan->config.runtime].c_program ? 1 : 2,
     };
 
     in.allocator.expandable_segments = plan->config.setting[MFU_S_EXPANDABLE_SEGMENTS] > 0;

@@ -174,7 +174,9 @@ static bool was_tf32(const struct mfu_plan *p, const struct mfu_validated *v)
 
 static void take_predicted(struct mfu_validated *v, const struct mfu_plan *p, const struct mfu_measured_run *run)
 {
-    const double *parts = p->memory.peak.parts;
+    const struct mfu_memory_answer *memory =
+        run->of_last_rank && p->n_stages ? &p->stages[p->n_stages - 1].memory : &p->memory;
+    const double *parts = memory->peak.parts;
 
     snprintf(v->runtime, sizeof v->runtime, "%s", mfu_runtime_names[p->config.runtime]);
     snprintf(v->spread, sizeof v->spread, "%s",
@@ -187,10 +189,10 @@ static void take_predicted(struct mfu_validated *v, const struct mfu_plan *p, co
     v->error = v->predicted_step_s / v->measured_step_s - 1;
     v->model_flops = p->mfu.model_flops / p->config.ranks;
     v->peak_flops = p->mfu.peak_flops;
-    v->predicted_allocated_bytes = p->memory.peak.bytes;
+    v->predicted_allocated_bytes = memory->peak.bytes;
     if (mfu_trainers[p->config.trainer].prints_resident)
         v->predicted_allocated_bytes = parts[MFU_PART_WEIGHTS] + parts[MFU_PART_GRADIENTS] + parts[MFU_PART_OPTIMIZER];
-    v->predicted_reserved_bytes = run->reserved_is_smi ? p->memory.smi_bytes : p->memory.reserved_bytes;
+    v->predicted_reserved_bytes = run->reserved_is_smi ? memory->smi_bytes : memory->reserved_bytes;
     reserved_interval(p, run, &v->reserved_low_bytes, &v->reserved_high_bytes);
     v->fits = p->memory.fits;
     v->fits_probability = p->memory.fits_probability;

@@ -999,6 +999,7 @@ static void read_memory(struct mfu_row *r)
     run->ran = strcasecmp(outcome, "ran") == 0 ? 1 : strcasecmp(outcome, "oom") == 0 ? 0 : -1;
     run->reserved_is_smi = says(notes, "nvidia-smi") || says(notes, "nvml") || says(notes, "device memory usage")
         || says(basis, "nvidia-smi") || says(basis, "unstated");
+    run->of_last_rank = says(notes, "last rank");
     if (says(basis, "unstated"))
         mfu_row_assume(r, "the memory is what nvidia-smi shows: its basis is not stated");
     if (!run->reserved_is_smi && run->reserved_bytes > MOST_RESERVED * run->allocated_bytes) {

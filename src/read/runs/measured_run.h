@@ -32,6 +32,7 @@ struct mfu_measured_run {
     char mfu_convention[64];
     double allocated_bytes, reserved_bytes;
     bool reserved_is_smi; /* the figure is nvidia-smi's */
+    bool of_last_rank;    /* the memory is the last rank's, which has a pipeline's last stage */
     int ran;              /* 1, 0 (out of memory), -1: not stated */
     char assumed[640];    /* what was filled in or mapped */
     char skipped[200];    /* why it cannot be modelled, or "" */
