@@ -168,9 +168,10 @@ static bool read_later(const struct mfu_program *p, int tensor, int first)
     return false;
 }
 
-double mfu_saved_bytes(const struct mfu_program *p)
+struct mfu_saved mfu_saved_bytes(const struct mfu_program *p)
 {
-    double bytes = 2 * mfu_type_bytes[MFU_I64] * p->tokens; /* indices and targets */
+    struct mfu_saved all = {.layers = 2 * mfu_type_bytes[MFU_I64] * p->tokens}; /* indices and targets */
+    bool met = false;                                                           /* a layer */
     int end = 0;
 
     for (int i = 0; i < p->n_segments; i++)
@@ -192,7 +193,8 @@ double mfu_saved_bytes(const struct mfu_program *p)
             own += (x->born >= first && x->born < behind ? x->bytes : 0)
                 - (x->last >= first && x->last < behind ? x->bytes : 0);
         }
-        bytes += seg->repeat * own;
+        met |= seg->layer;
+        *(seg->layer ? &all.layers : met ? &all.behind : &all.before) += seg->repeat * own;
     }
-    return bytes;
+    return all;
 }

@@ -38,6 +38,9 @@ int mfu_lifetime_alive(const struct mfu_program *, const struct mfu_peak_memory 
 
 /* Bytes that forward of one micro-step leaves for its backward: born in forward, needed
  * later; without buffers of collectives and copies of weights that serve all micro-steps. */
-double mfu_saved_bytes(const struct mfu_program *);
+struct mfu_saved {
+    double layers, before, behind; /* in the layers of a rank, and before and behind all layers of the model */
+};
+struct mfu_saved mfu_saved_bytes(const struct mfu_program *);
 
 #endif

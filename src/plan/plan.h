@@ -89,7 +89,8 @@ struct mfu_stage {
     double after_s;                  /* once a step: sums of gradients that do not hide, the optimizer */
     double flops, hardware_flops;    /* as MFU counts them, if all stages were like this one */
     double in_flight;                /* microbatches whose activations it holds at most */
-    double kept_bytes;               /* of one of them */
+    double kept_bytes;               /* of one of them; */
+    double kept_before, kept_behind; /* of that: before and behind all layers */
     struct mfu_step_answer step;     /* of a step without others, */
     enum mfu_limit limit;            /* and what limits that */
     struct mfu_memory_answer alone;  /* with one microbatch, */
