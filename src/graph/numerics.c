@@ -16,7 +16,8 @@
 /* Where weights are kept, and in which type things are computed. */
 enum form { FULL, AUTOCAST, HALVES, PURE, FORMS };
 
-/* Gradients are as the weights, unless the runtime adds them up in fp32. */
+/* Gradients are as the weights, unless the runtime adds them up in fp32; fp16 ones, which are scaled, stay so (Megatron's
+ * arguments.py asks for fp32 with bf16 only; DeepSpeed has another optimizer for each). */
 static const struct mfu_numerics recipes[FORMS] = {
     [FULL] = {.weight = MFU_F32,
               .compute = MFU_F32,
@@ -77,7 +78,7 @@ struct mfu_numerics mfu_numerics_choose(const struct mfu_config *c, const struct
     }
     n.math = row->math;
     n.linear_math = row->linear_math;
-    if ((r->gradient == MFU_GRADIENT_FP32 || mfu_trainers[c->trainer].adds_up_wide) && form != PURE)
+    if ((r->gradient == MFU_GRADIENT_FP32 || mfu_trainers[c->trainer].adds_up_wide) && form != PURE && !row->scaler)
         n.gradient = MFU_F32;
     n.quantises = row->operand != MFU_OPERAND_AS_COMPUTED;
     n.operand = n.quantises ? operands[row->operand] : n.compute;

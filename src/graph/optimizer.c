@@ -171,7 +171,7 @@ void mfu_optimizer_emit(struct mfu_builder *s)
            hidden = 0;
     double g = mfu_trained_bytes(s, s->numerics.gradient);
     /* Copies gradients to fp32, unless they are summed so. */
-    bool engine = mfu_half_engine(c) && !mfu_fully_sharded(s) && !mfu_trainers[c->trainer].adds_up_wide;
+    bool engine = mfu_half_engine(c) && !mfu_fully_sharded(s) && s->numerics.gradient != MFU_F32;
 
     s->node = -1;
     if (c->setting[MFU_S_OFFLOAD_OPTIMIZER] > 0) /* the CPU's step is in shard.c: it waits for gradients */

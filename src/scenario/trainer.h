@@ -60,7 +60,7 @@ extern const char *const mfu_dispatcher_names[MFU_DISPATCHER_COUNT + 1];
       .usual_checkpoint = MFU_FULL, .usual_dropout = 0.1, .aliases = "megatron-lm")                                    \
     X(MEGATRON_DEEPSPEED, "megatron-deepspeed", .runtime = MFU_FUSED, .host_layer = MFU_C_HOST_MEGATRON,               \
       .reduces_whole = true, .synchronizes = true, .scatters = true, .fuses_softmax = true, .half_shards = true,       \
-      .pipes_whole = true, .usual_checkpoint = MFU_FULL, .usual_dropout = 0.1)                                         \
+      .adds_up_wide = true, .pipes_whole = true, .usual_checkpoint = MFU_FULL, .usual_dropout = 0.1)                   \
     X(MEGATRON_TE, "megatron-te", .runtime = MFU_FUSED, .host_layer = MFU_C_HOST_TE, .synchronizes = true,             \
       .transformer_engine = true, .tp_overlap = MFU_TP_GRADIENTS, .aliases = "megatron+te megatron-core mcore")        \
     X(MEGATRON_BRIDGE, "megatron-bridge", .runtime = MFU_FUSED, .overlaps_reduce = true, .overlaps_gather = true,      \
@@ -103,7 +103,7 @@ struct mfu_trainer {
     bool whole_norms;               /* brings its own kernels of RMSNorm and rotary */
     bool prints_resident;           /* its "allocated" leaves out activations: the peak since the optimizer began */
     bool saves_gathered;            /* what sequence parallelism gathered in forward is kept for backward */
-    bool adds_up_wide;              /* and sums gradients of micro-steps in fp32 beside the 16-bit ones */
+    bool adds_up_wide;  /* and sums gradients of micro-steps in fp32 beside the bf16 ones (BF16_Optimizer) */
     bool half_shards;   /* offloaded weights have 16 bits, beside the masters, and the host adds up gradients with
                                 the GPU's help (DeepSpeed edaa7221, stage_1_and_2.py); else they are the masters */
     bool synchronizes;  /* the host waits for the GPU after each message of a pipeline */
