@@ -34,7 +34,7 @@ int mfu_evaluate_operations(struct mfu_builder *, struct mfu_error *);
 void mfu_count_parameters(struct mfu_builder *);
 void mfu_count_rank(struct mfu_builder *); /* the same of one rank, once operations are split */
 /* How often a section is repeated; whether an op uses another's weight. */
-double mfu_repeats(const struct mfu_builder *, const struct mfu_model_section *);
+double mfu_repeats(const struct mfu_config *, const struct mfu_model_section *);
 bool mfu_shares_weight(const struct mfu_builder *, int op);
 
 /* A pass that puts launches between those that there are, in their list: begin; one more launch at *n, NULL when out of

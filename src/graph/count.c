@@ -80,9 +80,9 @@ int mfu_evaluate_operations(struct mfu_builder *s, struct mfu_error *err)
     return mfu_evaluate_adapters(s, err);
 }
 
-double mfu_repeats(const struct mfu_builder *s, const struct mfu_model_section *sec)
+double mfu_repeats(const struct mfu_config *c, const struct mfu_model_section *sec)
 {
-    return sec->repeat ? mfu_expression_eval(sec->repeat, s->config->dim) : 1;
+    return sec->repeat ? mfu_expression_eval(sec->repeat, c->dim) : 1;
 }
 
 /* Whether the op uses the weight of another one. */
@@ -186,7 +186,7 @@ void mfu_count_parameters(struct mfu_builder *s)
     find_unit(s);
     for (int section = 0; section < m->n_sections; section++) {
         const struct mfu_model_section *sec = &m->sections[section];
-        double times = mfu_repeats(s, sec), still = mfu_frozen_layers(s, sec->name, times);
+        double times = mfu_repeats(s->config, sec), still = mfu_frozen_layers(s, sec->name, times);
 
         for (int i = sec->first; i < sec->first + sec->count; i++) {
             const struct mfu_operation *op = &s->operations[i];

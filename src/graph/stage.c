@@ -9,18 +9,31 @@
 #include "scenario/setting.h"
 
 /* The section that is cut. */
-static int cut_section(const struct mfu_builder *s)
+static int cut_section(const struct mfu_config *c)
 {
-    const struct mfu_model *m = s->config->model;
+    const struct mfu_model *m = c->model;
     double most = 1;
     int cut = 0;
 
     for (int i = 0; i < m->n_sections; i++)
-        if (mfu_repeats(s, &m->sections[i]) > most) {
-            most = mfu_repeats(s, &m->sections[i]);
+        if (mfu_repeats(c, &m->sections[i]) > most) {
+            most = mfu_repeats(c, &m->sections[i]);
             cut = i;
         }
     return cut;
+}
+
+/* Layers of other kinds before the cut section, which count among the first stage's (dense layers before those with
+ * experts: Megatron-LM d98e8a64, transformer_block.py: get_num_layers_to_build counts all alike); no more than leave
+ * each stage its part. */
+static double layers_before(const struct mfu_config *c, double layers, double stages, double less)
+{
+    int cut = cut_section(c);
+    double sum = 0;
+
+    for (int i = 0; i < cut; i++)
+        sum += c->model->sections[i].repeat ? mfu_repeats(c, &c->model->sections[i]) : 0;
+    return stages > 1 ? fmax(fmin(sum, floor(layers / (stages - 1)) - less), 0) : 0;
 }
 
 /* Parts of equal cost: layers and the head in their order, a stage ends behind what
@@ -53,10 +66,13 @@ static bool cuts_by_cost(const struct mfu_config *c, double layers, int stages)
 double mfu_stage_layers(const struct mfu_config *c, double layers, int stage)
 {
     double first = c->setting[MFU_S_FIRST_STAGE_LESS], last = c->setting[MFU_S_LAST_STAGE_LESS];
-    double stages = mfu_pipeline_stages(&c->pipeline), parts = layers + first + last, least = floor(parts / stages);
+    double stages = mfu_pipeline_stages(&c->pipeline), parts, least;
 
     if (mfu_trainers[c->trainer].balances_cost && cuts_by_cost(c, layers, (int)stages))
         return costly_layers(c, layers, (int)stages, stage);
+    first += layers_before(c, layers, stages, first);
+    parts = layers + first + last;
+    least = floor(parts / stages);
     return least + (stage < parts - stages * least) - (stage == 0 ? first : 0) - (stage == stages - 1 ? last : 0);
 }
 
@@ -84,22 +100,22 @@ double mfu_rank_layers(const struct mfu_config *c, double layers, int rank)
 
 bool mfu_is_behind_cut(const struct mfu_builder *s, const struct mfu_model_section *section)
 {
-    return section > &s->config->model->sections[cut_section(s)];
+    return section > &s->config->model->sections[cut_section(s->config)];
 }
 
 double mfu_cut_layers(const struct mfu_builder *s)
 {
-    return mfu_repeats(s, &s->config->model->sections[cut_section(s)]);
+    return mfu_repeats(s->config, &s->config->model->sections[cut_section(s->config)]);
 }
 
 double mfu_stage_repeats(const struct mfu_builder *s, int section)
 {
-    double times = mfu_repeats(s, &s->config->model->sections[section]);
+    double times = mfu_repeats(s->config, &s->config->model->sections[section]);
     int cut;
 
     if (s->stages <= 1)
         return times;
-    cut = cut_section(s);
+    cut = cut_section(s->config);
     if (section < cut)
         return mfu_rank_holds(s->config, s->stage, 0) ? times : 0;
     if (section > cut)
@@ -130,7 +146,7 @@ static const struct mfu_model_op receiving = {.primitive = &receives, .name = "r
 int mfu_stage_receive(struct mfu_builder *s, int section)
 {
     const struct mfu_model_section *sec = &s->config->model->sections[section];
-    const struct mfu_model_section *before = sec - (section > cut_section(s));
+    const struct mfu_model_section *before = sec - (section > cut_section(s->config));
 
     if (!ROOM(s, s->nodes, s->n_nodes, s->cap_nodes))
         return MFU_TOKENS_IN;
