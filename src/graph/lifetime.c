@@ -168,7 +168,7 @@ static bool read_later(const struct mfu_program *p, int tensor, int first)
     return false;
 }
 
-struct mfu_saved mfu_saved_bytes(const struct mfu_program *p)
+struct mfu_saved mfu_saved_by_place(const struct mfu_program *p)
 {
     struct mfu_saved all = {.layers = 2 * mfu_type_bytes[MFU_I64] * p->tokens}; /* indices and targets */
     bool met = false;                                                           /* a layer */
@@ -197,4 +197,11 @@ struct mfu_saved mfu_saved_bytes(const struct mfu_program *p)
         *(seg->layer ? &all.layers : met ? &all.behind : &all.before) += seg->repeat * own;
     }
     return all;
+}
+
+double mfu_saved_bytes(const struct mfu_program *p)
+{
+    struct mfu_saved all = mfu_saved_by_place(p);
+
+    return all.layers + all.before + all.behind;
 }

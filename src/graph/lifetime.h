@@ -41,6 +41,7 @@ int mfu_lifetime_alive(const struct mfu_program *, const struct mfu_peak_memory 
 struct mfu_saved {
     double layers, before, behind; /* in the layers of a rank, and before and behind all layers of the model */
 };
-struct mfu_saved mfu_saved_bytes(const struct mfu_program *);
+struct mfu_saved mfu_saved_by_place(const struct mfu_program *);
+double mfu_saved_bytes(const struct mfu_program *);
 
 #endif

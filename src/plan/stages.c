@@ -151,7 +151,7 @@ static void read_stage(const struct mfu_plan *p, struct mfu_stage *s)
     bool scatters = mfu_trainers[p->config.trainer].scatters && p->config.setting[MFU_S_SP] == 0;
     double parts = scatters ? tensor.ranks : 1;
     struct lasts lasts;
-    struct mfu_saved saved = mfu_saved_bytes(&p->program);
+    struct mfu_saved saved = mfu_saved_by_place(&p->program);
 
     s->f = s->b = s->w = (struct mfu_pass_work){0};
     add_pass(p, MFU_FORWARD, &s->f, NULL);

@@ -191,6 +191,64 @@ static void exchanges_add_up(void **state)
     }
 }
 
+/* A larger vocabulary is held once, by the chunk that has the head, however many the rank has. */
+static void a_head_is_kept_by_its_own_chunk(void **state)
+{
+    static struct mfu_plan p;
+    double last[2][2];
+
+    (void)state;
+    for (int chunks = 0; chunks < 2; chunks++)
+        for (int words = 0; words < 2; words++) {
+            const char *const set[] = {"gpus",       "4",
+                                       "pp",         "4",
+                                       "accum",      "8",
+                                       "trainer",    "megatron-te",
+                                       "vpp",        chunks ? "4" : "1",
+                                       "vocab_size", words ? "256000" : "128000",
+                                       NULL};
+
+            plan(&p, "b200", "llama-3-8b", set);
+            last[chunks][words] = p.stages[3].memory.peak.bytes;
+            mfu_plan_release(&p);
+        }
+    assert_near(last[1][1] - last[1][0], last[0][1] - last[0][0], 0.001);
+}
+
+/* Stages are even in all layers, whatever stands before the section that is cut. */
+static void dense_layers_count_among_a_stage_s(void **state)
+{
+    static const char *const set[] = {"gpus", "4", "pp", "4", "accum", "8", "n_layer", "12", "n_dense", "2", NULL};
+    static struct mfu_plan p;
+
+    (void)state;
+    plan(&p, "b200", "deepseek-v3", set);
+    assert_near(p.stages[0].layers, 1, 0);
+    for (int i = 1; i < 4; i++)
+        assert_near(p.stages[i].layers, 3, 0);
+    mfu_plan_release(&p);
+}
+
+/* Of a row that visits an expert: what enters, gate, up and their product; not what leaves, whose weight was in the product. */
+static void megatron_keeps_nothing_behind_an_expert(void **state)
+{
+    static struct mfu_plan p;
+    double kept[2], rows = 0, width = 0;
+
+    (void)state;
+    for (int more = 0; more < 2; more++) {
+        const char *const set[] = {"gpus",           "2", "pp", "2", "accum", "4", "trainer", "megatron-te", "top_k",
+                                   more ? "8" : "4", NULL};
+
+        plan(&p, "b200", "qwen3-30b-a3b", set);
+        kept[more] = p.stages[0].kept_bytes;
+        rows = p.config.tokens * p.stages[0].layers * 4;
+        width = mfu_config_dim(&p.config, "n_embd") + 3 * mfu_config_dim(&p.config, "expert_ff");
+        mfu_plan_release(&p);
+    }
+    assert_near(kept[1] - kept[0], 2 * rows * width, 0.001);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -202,6 +260,9 @@ int main(void)
         cmocka_unit_test(bus_factors_are_those_of_nccl_tests),
         cmocka_unit_test(a_plan_of_more_replicas_is_no_larger),
         cmocka_unit_test(exchanges_add_up),
+        cmocka_unit_test(a_head_is_kept_by_its_own_chunk),
+        cmocka_unit_test(dense_layers_count_among_a_stage_s),
+        cmocka_unit_test(megatron_keeps_nothing_behind_an_expert),
         cmocka_unit_test(what_ranks_send_goes_over_one_link_or_the_other),
     };
 
