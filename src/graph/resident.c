@@ -84,7 +84,8 @@ void mfu_resident_memory(struct mfu_builder *s)
     }
     p->constant_bytes[MFU_PART_WEIGHTS] = weights * (has_reference(s) ? 2 : 1);
     p->constant_bytes[MFU_PART_GRADIENTS] = gradients_stay ? gradient * mfu_state_params(s, MFU_STATE_GRADIENT) : 0;
-    if (mfu_trainers[c->trainer].adds_up_wide && s->numerics.gradient == MFU_F32) /* beside .grad of one whole backward */
+    if (mfu_trainers[c->trainer].adds_up_wide
+        && s->numerics.gradient == MFU_F32) /* beside .grad of one whole backward */
         p->constant_bytes[MFU_PART_GRADIENTS] +=
             mfu_type_bytes[s->numerics.weight] * mfu_state_params(s, MFU_STATE_GRADIENT);
     p->constant_bytes[MFU_PART_OPTIMIZER] = mfu_state_params(s, MFU_STATE_OPTIMIZER)
