@@ -5,10 +5,13 @@
  */
 #include "near.h"
 
+#include <jansson.h>
+#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "answer/trace/compare_trace.h"
+#include "answer/trace/read_recording.h"
 #include "base/error.h"
 #include "scenarios.h"
 #include "scratch.h"
@@ -140,6 +143,175 @@ static void test_kernels(void **state)
     mfu_trace_comparison_release(&c);
 }
 
+static void execute(sqlite3 *db, const char *sql)
+{
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+}
+
+/* "[[2, 64], []]", as emit_nvtx writes sizes. */
+static void write_nvtx(const json_t *event, char *text, size_t size)
+{
+    const json_t *args = json_object_get(event, "args"), *dims = json_object_get(args, "Input Dims"), *tensor, *x;
+    size_t n = (size_t)snprintf(text, size, "%s, op_id = 3", json_string_value(json_object_get(event, "name"))), i, k;
+
+    if (json_array_size(dims) == 0)
+        return;
+    n += (size_t)snprintf(text + n, size - n, ", sizes = [");
+    json_array_foreach(dims, i, tensor)
+    {
+        n += (size_t)snprintf(text + n, size - n, i ? ", [" : "[");
+        json_array_foreach(tensor, k, x) n +=
+            (size_t)snprintf(text + n, size - n, k ? ", %.0f" : "%.0f", json_number_value(x));
+        n += (size_t)snprintf(text + n, size - n, "]");
+    }
+    snprintf(text + n, size - n, "], input_op_ids = [(2,0)]");
+}
+
+/* What Nsight Systems would have exported of the trace of the GPU: the tables that it has, with its columns that are
+ * read; kernels of another GPU beside them. */
+static void export_nsys(const char *path)
+{
+    static const struct {
+        const char *category, *sql;
+        bool nvtx;
+    } tables[] = {
+        {"kernel", "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?1, ?2, 0, 0x1092000000, ?3, ?4)", false},
+        {"cuda_runtime", "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?1, ?2, 0x1092001092, ?3, ?4)", false},
+        {"cpu_op", "INSERT INTO NVTX_EVENTS VALUES (?1, ?2, 59, NULL, 0x1092001092, ?4)", true},
+        {"user_annotation", "INSERT INTO NVTX_EVENTS VALUES (?1, ?2, 59, ?5, 0x1092001092, NULL)", true},
+    };
+    json_t *root = json_load_file(TRACES "gpu.json", 0, NULL), *o;
+    sqlite3 *db;
+    size_t i;
+    int texts = 0;
+
+    assert_non_null(root);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    execute(db,
+            "BEGIN; CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT NOT NULL);"
+            "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT, \"end\" INT, deviceId INT, globalPid INT,"
+            " correlationId INT, demangledName INT);"
+            "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INT, \"end\" INT, globalTid INT, correlationId INT,"
+            " nameId INT);"
+            "CREATE TABLE NVTX_EVENTS (start INT, \"end\" INT, eventType INT, text TEXT, globalTid INT, textId INT);"
+            "CREATE TABLE TARGET_INFO_GPU (id INT, name TEXT);"
+            "INSERT INTO TARGET_INFO_GPU VALUES (0, 'NVIDIA H100 80GB HBM3');"
+            "INSERT INTO NVTX_EVENTS VALUES (0, NULL, 34, 'a mark', 0x1092001092, NULL);"
+            "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (0, 9000000000, 1, 0x2092000000, 1, 0)");
+    json_array_foreach(json_object_get(root, "traceEvents"), i, o)
+    {
+        const char *category = json_string_value(json_object_get(o, "cat"));
+        double begin = 1e3 * json_number_value(json_object_get(o, "ts")),
+               takes = 1e3 * json_number_value(json_object_get(o, "dur"));
+
+        for (size_t k = 0; k < LENGTH(tables); k++) {
+            sqlite3_stmt *row;
+            char text[512];
+
+            if (!category || strcmp(category, tables[k].category) != 0)
+                continue;
+            if (strcmp(category, "cpu_op") == 0)
+                takes -= 3000; /* the trace's are made 12 us long, with 10 us between them */
+            if (tables[k].nvtx)
+                write_nvtx(o, text, sizeof text);
+            else
+                snprintf(text, sizeof text, "%s", json_string_value(json_object_get(o, "name")));
+            assert_int_equal(sqlite3_prepare_v2(db, "INSERT INTO StringIds VALUES (?1, ?2)", -1, &row, NULL),
+                             SQLITE_OK);
+            sqlite3_bind_int(row, 1, ++texts);
+            sqlite3_bind_text(row, 2, text, -1, SQLITE_STATIC);
+            assert_int_equal(sqlite3_step(row), SQLITE_DONE);
+            sqlite3_finalize(row);
+            assert_int_equal(sqlite3_prepare_v2(db, tables[k].sql, -1, &row, NULL), SQLITE_OK);
+            sqlite3_bind_int64(row, 1, (sqlite3_int64)(begin + 0.5));
+            sqlite3_bind_int64(row, 2, (sqlite3_int64)(begin + takes + 0.5));
+            sqlite3_bind_double(row, 3, json_number_value(json_object_get(json_object_get(o, "args"), "correlation")));
+            sqlite3_bind_int(row, 4, texts);
+            if (strcmp(category, "user_annotation") == 0)
+                sqlite3_bind_text(row, 5, json_string_value(json_object_get(o, "name")), -1, SQLITE_STATIC);
+            assert_int_equal(sqlite3_step(row), SQLITE_DONE);
+            sqlite3_finalize(row);
+        }
+    }
+    execute(db, "COMMIT");
+    sqlite3_close(db);
+    json_decref(root);
+}
+
+/* A step is the same, whoever recorded it. */
+static void test_nsys(void **state)
+{
+    struct mfu_trace_comparison kineto;
+    struct scratch folder;
+    const char *path;
+
+    (void)state;
+    scratch_begin(&folder);
+    path = scratch_note(&folder, "step.sqlite");
+    export_nsys(path);
+    compare(TRACES "gpu.json");
+    kineto = c;
+    compare(path);
+    assert_false(c.on_cpu);
+    assert_string_equal(c.device, kineto.device);
+    assert_int_equal(c.steps, kineto.steps);
+    assert_near(c.step_s, kineto.step_s, 1e-6);
+    assert_near(c.busy_s, kineto.busy_s, 1e-6);
+    assert_near(c.recoverable_s, kineto.recoverable_s, 0.01); /* types of tensors are not in it */
+    for (int i = 0; i < MFU_GAP_COUNT; i++) {
+        assert_near(c.gaps[i].count, kineto.gaps[i].count, 0);
+        assert_near(c.gaps[i].measured_s + 1, kineto.gaps[i].measured_s + 1, 1e-6);
+    }
+    assert_int_equal(c.alignment->n_kernels, kineto.alignment->n_kernels);
+    for (size_t i = 0; i < c.alignment->n_kernels; i++) {
+        const struct mfu_aligned *a = &c.alignment->kernels[i], *b = kineto.alignment->kernels;
+
+        while (strcmp(a->name, b->name) != 0 || strcmp(a->phase, b->phase) != 0)
+            assert_true(++b < kineto.alignment->kernels + kineto.alignment->n_kernels);
+        assert_string_equal(a->status, b->status);
+        assert_near(a->measured_count, b->measured_count, 0);
+    }
+    mfu_trace_comparison_release(&kineto);
+    mfu_trace_comparison_release(&c);
+    scratch_end(&folder);
+}
+
+/* A database of something else, one that is torn, one whose tables are none. */
+static void test_other_databases(void **state)
+{
+    static const struct {
+        const char *sql, *says;
+    } wrong[] = {
+        {"CREATE TABLE t (x)", "nsys profile"},
+        {"CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS SELECT 1", "nsys profile"},
+        {"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (x)", "can be read"},
+        {"CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT); CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, "
+         "\"end\", deviceId, globalPid, correlationId, demangledName)",
+         "no kernel"}};
+
+    (void)state;
+    for (size_t i = 0; i <= LENGTH(wrong); i++) {
+        struct mfu_error err = {0};
+        struct mfu_recording k;
+        struct scratch folder;
+        const char *path;
+        sqlite3 *db;
+
+        scratch_begin(&folder);
+        if (i < LENGTH(wrong)) {
+            path = scratch_note(&folder, "t.sqlite");
+            assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+            execute(db, wrong[i].sql);
+            sqlite3_close(db);
+        } else
+            path = scratch_file(&folder, "t.sqlite", "SQLite format 3");
+        assert_int_equal(mfu_recording_read(path, &k, &err), -1);
+        assert_non_null(strstr(err.text, i < LENGTH(wrong) ? wrong[i].says : "no JSON"));
+        mfu_recording_release(&k);
+        scratch_end(&folder);
+    }
+}
+
 static void test_refusals(void **state)
 {
     static const struct {
@@ -155,14 +327,14 @@ static void test_refusals(void **state)
     (void)state;
     for (size_t i = 0; i < LENGTH(wrong); i++) {
         struct scratch folder;
-        struct mfu_kineto k;
+        struct mfu_recording k;
 
         scratch_begin(&folder);
         err = (struct mfu_error){0};
-        assert_int_equal(mfu_kineto_read(scratch_file(&folder, "t.json", wrong[i].text), &k, &err), -1);
+        assert_int_equal(mfu_recording_read(scratch_file(&folder, "t.json", wrong[i].text), &k, &err), -1);
         assert_non_null(strstr(err.text, wrong[i].says));
         assert_int_equal(err.line, wrong[i].line);
-        mfu_kineto_release(&k);
+        mfu_recording_release(&k);
         scratch_end(&folder);
     }
     assert_int_equal(mfu_compare_trace(&s, TRACES "gpu.json", &plan, &simulation, &c, &err), -1);
@@ -172,8 +344,12 @@ static void test_refusals(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cpu), cmocka_unit_test(test_gaps),
-                                       cmocka_unit_test(test_kernels), cmocka_unit_test(test_refusals)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cpu),
+                                       cmocka_unit_test(test_gaps),
+                                       cmocka_unit_test(test_kernels),
+                                       cmocka_unit_test(test_nsys),
+                                       cmocka_unit_test(test_other_databases),
+                                       cmocka_unit_test(test_refusals)};
 
     return cmocka_run_group_tests(tests, open_catalog, release);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "answer/why/breakdown.h"
+#include "answer/trace/read_recording.h"
 #include "base/error.h"
 
 static const struct {
@@ -37,9 +38,9 @@ static void forget_times(struct mfu_alignment *a)
 int mfu_compare_trace(const struct mfu_scenario *scenario, const char *path, struct mfu_plan *plan,
                       struct mfu_simulation *simulation, struct mfu_trace_comparison *c, struct mfu_error *err)
 {
-    struct mfu_kineto k;
+    struct mfu_recording k;
     struct mfu_breakdown s;
-    int status = mfu_kineto_read(path, &k, err);
+    int status = mfu_recording_read(path, &k, err);
 
     *c = (struct mfu_trace_comparison){0};
     if (status == 0
@@ -71,7 +72,7 @@ int mfu_compare_trace(const struct mfu_scenario *scenario, const char *path, str
         if (k.on_cpu)
             forget_times(c->alignment);
     }
-    mfu_kineto_release(&k);
+    mfu_recording_release(&k);
     return status;
 }
 

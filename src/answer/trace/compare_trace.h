@@ -4,7 +4,7 @@
 #ifndef MFU_COMPARE_TRACE_H
 #define MFU_COMPARE_TRACE_H
 
-#include "answer/trace/kineto.h"
+#include "answer/trace/recording.h"
 #include "plan/simulation.h"
 
 struct mfu_trace_gap {
