@@ -111,9 +111,10 @@ struct mfu_builder {
     const char *unit_section;                /* whose layers are repeated most; NULL: none is */
     const struct mfu_model_op *out_of_reach; /* of another stage, that a layer of this one reads; NULL: none */
     struct mfu_layer *layers;                /* that are traced (layers.h) */
-    int cap_layers;
-    bool uneven;               /* the second layer of a section is not like the first */
-    struct mfu_launch *merged; /* what a compiler makes of the list */
+    int cap_layers, layer;                   /* the one that is being traced */
+    bool copies;                             /* some layers are copied (copies.h) */
+    bool uneven;                             /* the second layer of a section is not like the first */
+    struct mfu_launch *merged;               /* what a compiler makes of the list */
     int cap_merged;
     int *moved, cap_moved; /* where a pass that puts launches between others moves each of them; */
     int *ends, n_ends;     /* room in the program's arena for so many views of launches */

@@ -93,8 +93,13 @@ void mfu_segment_open(struct mfu_builder *s, const char *section, enum mfu_phase
     s->phase = phase;
     if (!ROOM(s, p->segments, p->n_segments, p->cap_segments))
         return;
-    p->segments[p->n_segments++] =
-        (struct mfu_segment){.section = section, .phase = phase, .first = p->n_launches, .repeat = repeat};
+    p->segments[p->n_segments++] = (struct mfu_segment){.section = section,
+                                                        .phase = phase,
+                                                        .first = p->n_launches,
+                                                        .repeat = repeat,
+                                                        .of = s->layer,
+                                                        .first_view = p->n_views,
+                                                        .first_tensor = p->n_tensors};
 }
 
 void mfu_segment_close(struct mfu_builder *s)

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "graph/builder_private.h"
+#include "graph/copies.h"
 #include "graph/layers.h"
 #include "graph/numerics.h"
 #include "graph/offload.h"
@@ -133,6 +134,7 @@ static bool has_backward(const struct mfu_builder *s, const struct mfu_layer *st
 
 static void trace_backward(struct mfu_builder *s, struct mfu_layer *st, bool last)
 {
+    s->layer = (int)(st - s->layers);
     mfu_segment_open(s, st->section->name, MFU_BACKWARD, st->repeat);
     mark_layer(s, st);
     s->selective = mfu_checkpoints[s->config->checkpoint].keeps_products && mfu_layer_recomputed(s, st);
@@ -167,6 +169,7 @@ static void trace_backward(struct mfu_builder *s, struct mfu_layer *st, bool las
 static void free_casts(struct mfu_builder *s, const struct mfu_layer *layers, int n)
 {
     for (int k = 0; k < n; k++) {
+        s->layer = k;
         mfu_segment_open(s, layers[k].section->name, MFU_FORWARD, layers[k].repeat);
         end_of_scope(s, &layers[k]);
         mfu_segment_close(s);
@@ -200,6 +203,7 @@ static void trace_reference(struct mfu_builder *s, const struct mfu_layer *layer
             struct mfu_layer layer = layers[k];
 
             layer.n_nodes -= k == n - 1;
+            s->layer = k;
             run_again(s, &layer);
         }
         if (s->runtime->scopes && s->numerics.autocast && !s->failed)
@@ -222,6 +226,7 @@ static void trace_deferred(struct mfu_builder *s, const struct mfu_layer *layers
     for (int k = n - 1; k >= 0; k--) {
         const struct mfu_layer *st = &layers[k];
 
+        s->layer = k;
         mfu_segment_open(s, st->section->name, MFU_BACKWARD, st->repeat);
         for (int i = 0; i < s->n_deferred; i++)
             if (s->deferred[i].node >= st->first_node && s->deferred[i].node < st->first_node + st->n_nodes) {
@@ -382,13 +387,14 @@ double mfu_graph_state_bytes(const struct mfu_config *c, struct mfu_program *p)
 }
 
 /* Forward of all layers; how many are traced, -1 with `err`, or without where memory ran out. */
-static int trace_forward(struct mfu_builder *s, bool unrolled, struct mfu_error *err)
+static int trace_forward(struct mfu_builder *s, enum mfu_unrolling unrolling, struct mfu_error *err)
 {
     struct mfu_layer *layers;
-    int n = s->failed ? -1 : mfu_layers_make(s, unrolled, err);
+    int n = s->failed ? -1 : mfu_layers_make(s, unrolling, err);
 
     layers = s->layers;
     for (int k = 0; k < n && !s->failed; k++) {
+        s->layer = k;
         mfu_segment_open(s, layers[k].section->name, MFU_FORWARD, layers[k].repeat);
         mark_layer(s, &layers[k]);
         if (k == 0 && layers[k].first_node > 0) /* what the stage before sent */
@@ -418,7 +424,7 @@ static bool hands_on_another_type(const struct mfu_builder *s, int n)
     return false;
 }
 
-int mfu_graph_build_stage(const struct mfu_config *c, int stage, bool unrolled, struct mfu_program *p,
+int mfu_graph_build_stage(const struct mfu_config *c, int stage, enum mfu_unrolling unrolling, struct mfu_program *p,
                           struct mfu_error *err)
 {
     struct mfu_layer *layers;
@@ -428,12 +434,12 @@ int mfu_graph_build_stage(const struct mfu_config *c, int stage, bool unrolled, 
     if (!s)
         return -1;
     s->uneven = c->setting[MFU_S_OFFLOAD_ACTIVATIONS] > 0;
-    if ((n = trace_forward(s, unrolled, err)) < 0)
+    if ((n = trace_forward(s, unrolling, err)) < 0)
         goto done;
-    if (!s->uneven && !unrolled && hands_on_another_type(s, n)) {
+    if (!s->uneven && unrolling == MFU_LAYERS_COUNTED && hands_on_another_type(s, n)) {
         begin(c, stage, p, err);
         s->uneven = true;
-        n = trace_forward(s, unrolled, err);
+        n = trace_forward(s, unrolling, err);
     }
     layers = s->layers;
     if (s->failed) /* its nodes are not all there */
@@ -453,12 +459,14 @@ int mfu_graph_build_stage(const struct mfu_config *c, int stage, bool unrolled, 
         trace_reference(s, layers, n);
     for (int k = n - 1; k >= 0 && !s->failed; k--)
         trace_backward(s, &layers[k], k == n - 1);
-    mfu_list_weights(s);
+    mfu_list_weights(s, n);
     if (s->n_deferred)
         trace_deferred(s, layers, n);
     forget_casts(s);
     if (s->runtime->fuse && mfu_fuse(s) < 0)
         s->failed = true;
+    if (s->copies && !s->failed && !mfu_copy_layers(s, n) && !s->failed)
+        return mfu_graph_build_stage(c, stage, MFU_LAYERS_TRACED, p, err);
     mfu_segment_open(s, "", MFU_OPTIMIZER_PHASE, 1);
     mfu_optimizer_emit(s);
     mfu_segment_close(s);
@@ -476,9 +484,10 @@ done:
     return status;
 }
 
-int mfu_graph_build(const struct mfu_config *c, bool unrolled, struct mfu_program *p, struct mfu_error *err)
+int mfu_graph_build(const struct mfu_config *c, enum mfu_unrolling unrolling, struct mfu_program *p,
+                    struct mfu_error *err)
 {
-    return mfu_graph_build_stage(c, 0, unrolled, p, err);
+    return mfu_graph_build_stage(c, 0, unrolling, p, err);
 }
 
 void mfu_program_free(struct mfu_program *p)

@@ -11,9 +11,8 @@ struct mfu_error;
 
 /* Builds the program of a scenario into `program` (zeroed, or used before).
  * The program's memory is reused; free it with mfu_program_free. */
-/* `unrolled` traces every layer by itself, for simulations that follow each
- * allocation and launch; else repeated layers are counted. */
-int mfu_graph_build(const struct mfu_config *, bool unrolled, struct mfu_program *, struct mfu_error *);
+/* Simulations that follow each allocation and launch want every layer; else repeated layers are counted. */
+int mfu_graph_build(const struct mfu_config *, enum mfu_unrolling, struct mfu_program *, struct mfu_error *);
 /* Only the facts of the model that the program states (params, ...), of the first rank's stage. */
 int mfu_graph_count(const struct mfu_config *, struct mfu_program *, struct mfu_error *);
 /* Bytes that weights, gradients and optimizer of the first rank take all the time: less than any
@@ -22,7 +21,7 @@ double mfu_graph_state_bytes(const struct mfu_config *, struct mfu_program *);
 
 /* The same of one stage of the pipeline, from 0: its layers, what it receives
  * instead of tokens, its part of the parameters. */
-int mfu_graph_build_stage(const struct mfu_config *, int stage, bool unrolled, struct mfu_program *,
+int mfu_graph_build_stage(const struct mfu_config *, int stage, enum mfu_unrolling, struct mfu_program *,
                           struct mfu_error *);
 /* Whether both configurations have the same graph, but for the number of
  * micro-steps (one, or several): then mfu_program_accumulate() is all that a change takes. */

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "graph/builder_private.h"
+#include "graph/copies.h"
 #include "graph/frozen.h"
 #include "graph/stage.h"
 #include "scenario/setting.h"
@@ -170,10 +171,11 @@ static void add_nodes(struct mfu_builder *s, struct mfu_layer *st, int *at)
 
 /* Layers that are alike: behind the n layers that there are; returns how many then. */
 static int add_layers(struct mfu_builder *s, int n, const struct mfu_model_section *sec, double times, bool frozen,
-                      bool unrolled, int *at, int *before)
+                      enum mfu_unrolling unrolling, int *at, int *before)
 {
     int beside = s->uneven ? 2 : 1, ends = 2 * beside + 1;
-    int traced = (int)fmin(times, unrolled ? MOST_UNROLLED : ends);
+    bool copied = unrolling == MFU_LAYERS_COPIED && times > MFU_TRACED_LAYERS && times <= MOST_UNROLLED;
+    int traced = (int)fmin(times, copied ? MFU_TRACED_LAYERS : unrolling != MFU_LAYERS_COUNTED ? MOST_UNROLLED : ends);
 
     for (int k = 0; k < traced; k++) {
         struct mfu_layer *st;
@@ -181,10 +183,14 @@ static int add_layers(struct mfu_builder *s, int n, const struct mfu_model_secti
         if (!ROOM(s, s->layers, n, s->cap_layers))
             return n;
         st = &s->layers[n++];
-        *st = (struct mfu_layer){.section = sec,
-                                 .input = *before,
-                                 .repeat = traced >= ends && k == traced - 1 - beside ? times - traced + 1 : 1,
-                                 .frozen = frozen};
+        *st =
+            (struct mfu_layer){.section = sec,
+                               .input = *before,
+                               .repeat = !copied && traced >= ends && k == traced - 1 - beside ? times - traced + 1 : 1,
+                               .copies = copied && k == MFU_COPIED_LAYER ? (int)times - traced : 0,
+                               .first_parameter = s->n_parameters,
+                               .frozen = frozen};
+        s->copies |= copied;
         add_nodes(s, st, at);
         *before = at[sec->first + sec->count - 1];
     }
@@ -192,7 +198,7 @@ static int add_layers(struct mfu_builder *s, int n, const struct mfu_model_secti
 }
 
 /* The layers of the whole model, in order of execution. */
-int mfu_layers_make(struct mfu_builder *s, bool unrolled, struct mfu_error *err)
+int mfu_layers_make(struct mfu_builder *s, enum mfu_unrolling unrolling, struct mfu_error *err)
 {
     const struct mfu_model *m = s->config->model;
     int at[MFU_MAX_OPS], n = 0, before = MFU_TOKENS_IN;
@@ -200,6 +206,7 @@ int mfu_layers_make(struct mfu_builder *s, bool unrolled, struct mfu_error *err)
     for (int i = 0; i < m->n_ops; i++)
         at[i] = ELSEWHERE;
     s->out_of_reach = NULL;
+    s->copies = false;
     if (s->stages > 1
         && mfu_cut_layers(s) + s->config->setting[MFU_S_FIRST_STAGE_LESS] + s->config->setting[MFU_S_LAST_STAGE_LESS]
             < mfu_pipeline_stages(&s->config->pipeline))
@@ -217,8 +224,8 @@ int mfu_layers_make(struct mfu_builder *s, bool unrolled, struct mfu_error *err)
             return mfu_fail(err, MFU_EINPUT, "%s: section %s repeats %g times", m->slug, sec->name, times);
         if (n == 0 && i > 0)
             before = mfu_stage_receive(s, i);
-        n = add_layers(s, n, sec, frozen, true, unrolled, at, &before);
-        n = add_layers(s, n, sec, times - frozen, false, unrolled, at, &before);
+        n = add_layers(s, n, sec, frozen, true, unrolling, at, &before);
+        n = add_layers(s, n, sec, times - frozen, false, unrolling, at, &before);
     }
     if (s->out_of_reach)
         return mfu_fail(err, MFU_EINPUT,

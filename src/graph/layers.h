@@ -10,14 +10,16 @@
 struct mfu_layer {
     const struct mfu_model_section *section;
     int first_node, n_nodes;
-    int input;      /* node that it reads, or MFU_TOKENS_IN */
-    bool frozen;    /* none of its weights trains */
-    double repeat;  /* layers that it stands for */
+    int input;     /* node that it reads, or MFU_TOKENS_IN */
+    bool frozen;   /* none of its weights trains */
+    double repeat; /* layers that it stands for */
+    int copies;    /* of it in the program, beside itself (copies.h) */
+    int first_parameter;
     int first_kept; /* of its results in mfu_builder.kept */
 };
 
 /* The layers of the whole model in the order of execution, into s->layers, with
- * their nodes.  `unrolled`: each layer by itself.  How many, or -1. */
-int mfu_layers_make(struct mfu_builder *, bool unrolled, struct mfu_error *);
+ * their nodes.  How many, or -1. */
+int mfu_layers_make(struct mfu_builder *, enum mfu_unrolling, struct mfu_error *);
 
 #endif

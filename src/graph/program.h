@@ -133,10 +133,15 @@ struct mfu_launch {
 struct mfu_segment {
     const char *section;
     enum mfu_phase phase;
-    int first, count; /* launches */
-    double repeat;    /* per micro-step, or per step in the optimizer */
-    bool layer;       /* one pass through a layer of a repeated section */
+    int first, count;                 /* launches */
+    double repeat;                    /* per micro-step, or per step in the optimizer */
+    bool layer;                       /* one pass through a layer of a repeated section */
+    int of, first_view, first_tensor; /* while it is traced: its layer; views and tensors as it begins */
 };
+
+/* What becomes of layers that are alike: few are traced, and one stands for the others; all are there, copied from
+ * few; all are traced.  The latter two are the same program. */
+enum mfu_unrolling { MFU_LAYERS_COUNTED, MFU_LAYERS_COPIED, MFU_LAYERS_TRACED };
 
 struct mfu_program {
     struct mfu_launch *launches;

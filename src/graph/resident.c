@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "graph/builder_private.h"
+#include "graph/layers.h"
 #include "graph/optimizer.h"
 #include "scenario/adapter.h"
 #include "scenario/setting.h"
@@ -105,15 +106,18 @@ static struct mfu_weight_tensor weight_tensor(const struct mfu_parameter *w)
 }
 
 /* The weights one by one, as a framework allocates them. */
-void mfu_list_weights(struct mfu_builder *s)
+void mfu_list_weights(struct mfu_builder *s, int n_layers)
 {
     struct mfu_program *p = s->program;
 
     p->n_weights = 0;
-    for (int i = 0; i < s->n_parameters; i++)
-        if (s->parameters[i].elements > 0 && !s->parameters[i].borrowed
-            && ROOM(s, p->weights, p->n_weights, p->cap_weights))
-            p->weights[p->n_weights++] = weight_tensor(&s->parameters[i]);
+    for (int k = 0; k < n_layers; k++)
+        for (int c = 0; c <= s->layers[k].copies; c++)
+            for (int i = s->layers[k].first_parameter;
+                 i < (k + 1 < n_layers ? s->layers[k + 1].first_parameter : s->n_parameters); i++)
+                if (s->parameters[i].elements > 0 && !s->parameters[i].borrowed
+                    && ROOM(s, p->weights, p->n_weights, p->cap_weights))
+                    p->weights[p->n_weights++] = weight_tensor(&s->parameters[i]);
     for (int i = 0, n = p->n_weights; i < n && has_reference(s) && ROOM(s, p->weights, p->n_weights, p->cap_weights);
          i++) {
         p->weights[p->n_weights] = p->weights[i];

@@ -10,6 +10,6 @@
  * inputs, workspaces. */
 void mfu_resident_memory(struct mfu_builder *);
 /* The weights one by one, as a framework allocates them. */
-void mfu_list_weights(struct mfu_builder *);
+void mfu_list_weights(struct mfu_builder *, int n_layers);
 
 #endif

@@ -22,7 +22,7 @@ static int take_program(struct mfu_plan *p, bool same, const struct mfu_size_cha
         mfu_program_accumulate(&p->program, p->config.accum);
         return 0;
     }
-    p->built = mfu_graph_build(&p->config, false, &p->program, err) == 0;
+    p->built = mfu_graph_build(&p->config, MFU_LAYERS_COUNTED, &p->program, err) == 0;
     if (!p->built)
         return -1;
     if (scales)

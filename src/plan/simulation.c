@@ -26,13 +26,15 @@ const struct mfu_program *mfu_simulation_program(const struct mfu_simulation *s)
  * others, where they exist. */
 static int unroll(const struct mfu_plan *plan, struct mfu_simulation *s, struct mfu_error *err)
 {
+    enum mfu_unrolling unrolling = s->traces_layers ? MFU_LAYERS_TRACED : MFU_LAYERS_COPIED;
     struct mfu_config alone = plan->config;
 
     s->later.n_launches = 0;
-    if (plan->config.accum > 1 && mfu_graph_build_stage(&plan->config, plan->shown_stage, true, &s->later, err) < 0)
+    if (plan->config.accum > 1
+        && mfu_graph_build_stage(&plan->config, plan->shown_stage, unrolling, &s->later, err) < 0)
         return -1;
     alone.accum = 1; /* the setting stays: whether gradients wait for others */
-    return mfu_graph_build_stage(&alone, plan->shown_stage, true, &s->first, err);
+    return mfu_graph_build_stage(&alone, plan->shown_stage, unrolling, &s->first, err);
 }
 
 static int run_in_time(const struct mfu_plan *plan, bool record, struct mfu_simulation *s)

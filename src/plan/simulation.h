@@ -13,6 +13,7 @@
 #include "simulate/timeline.h"
 
 struct mfu_simulation {
+    bool traces_layers;              /* rather than copies them: the same, in more time */
     struct mfu_program first, later; /* unrolled; later is empty when accum is 1 */
     struct mfu_pricing pricing;      /* of the steady program's launches */
     double *seconds;

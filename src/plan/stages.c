@@ -200,7 +200,7 @@ static int read_all(struct mfu_plan *p, struct mfu_stage *stages, int n, struct 
             stages[i].number = i;
             continue;
         }
-        if (mfu_graph_build_stage(&p->config, i, false, &p->program, err) < 0 || mfu_plan_read(p, err) < 0)
+        if (mfu_graph_build_stage(&p->config, i, MFU_LAYERS_COUNTED, &p->program, err) < 0 || mfu_plan_read(p, err) < 0)
             return -1;
         stages[i].layers = mfu_rank_layers(&p->config, p->program.layers, i);
         stages[i].number = i;
@@ -361,7 +361,8 @@ int mfu_stages_plan(struct mfu_plan *p, struct mfu_error *err)
         stages[i].imbalance_s =
             fmin(stages[i].idle_s, p->config.accum * (computes_s(&stages[busiest]) - computes_s(&stages[i])));
     if (p->shown_stage != busiest
-        && (mfu_graph_build_stage(&p->config, busiest, false, &p->program, err) < 0 || mfu_plan_read(p, err) < 0))
+        && (mfu_graph_build_stage(&p->config, busiest, MFU_LAYERS_COUNTED, &p->program, err) < 0
+            || mfu_plan_read(p, err) < 0))
         return -1;
     p->step = stages[busiest].step;
     p->memory = stages[worst].memory;
@@ -408,7 +409,7 @@ int mfu_stages_show(struct mfu_plan *p, int stage, struct mfu_error *err)
 
     if (p->n_stages == 0 || stage == p->shown_stage)
         return 0;
-    if (mfu_graph_build_stage(&p->config, stage, false, &p->program, err) < 0 || mfu_plan_read(p, err) < 0)
+    if (mfu_graph_build_stage(&p->config, stage, MFU_LAYERS_COUNTED, &p->program, err) < 0 || mfu_plan_read(p, err) < 0)
         return -1;
     p->memory = p->stages[p->worst_stage].memory;
     mfu_plan_memory_spread(p);

@@ -113,7 +113,7 @@ static void counted_layers_are_like_unrolled_ones(void **unused)
         if (!both(keys[i % 3]) || mfu_config_dim(&other.config, "n_layer") > 40)
             continue;
         n++;
-        assert_int_equal(mfu_graph_build(&other.config, true, &unrolled, NULL), 0);
+        assert_int_equal(mfu_graph_build(&other.config, MFU_LAYERS_COPIED, &unrolled, NULL), 0);
         assert_int_equal(mfu_lifetime_peak(&unrolled, &peak), 0);
         for (int way = MFU_TO_HOST; way < MFU_TRANSFER_COUNT; way++)
             HOLDS_NEAR(moved(&other.program, (enum mfu_collective_kind)way),
@@ -135,7 +135,7 @@ static void what_is_read_is_there(void **unused)
         if (!both("offload_activations") || mfu_config_dim(&other.config, "n_layer") > 40
             || mfu_runtimes[other.config.runtime].fuse) /* what a compiler merged names what it no longer needs */
             continue;
-        assert_int_equal(mfu_graph_build(&other.config, true, &unrolled, NULL), 0);
+        assert_int_equal(mfu_graph_build(&other.config, MFU_LAYERS_COPIED, &unrolled, NULL), 0);
         for (int k = 0; k < p->n_launches; k++)
             for (int v = 0; v < p->launches[k].n_in; v++) {
                 const struct mfu_tensor *t = &p->tensors[p->views[p->launches[k].in[v]].tensor];

@@ -793,7 +793,7 @@ static void unrolled_is_repeated(void **unused)
         next(&s, &p);
         if (mfu_config_dim(&p.config, "n_layer") > 40)
             continue;
-        assert_int_equal(mfu_graph_build(&p.config, true, &unrolled, NULL), 0);
+        assert_int_equal(mfu_graph_build(&p.config, MFU_LAYERS_COPIED, &unrolled, NULL), 0);
         for (int k = 0; k < 2; k++) {
             const struct mfu_program *g = k ? &unrolled : &p.program;
 

@@ -1,0 +1,309 @@
+/*
+ * copies.c - layers that are copied instead of traced.
+ *
+ * A program is three lists (launches, views, tensors) whose items name items of the others by number.  Each segment owns
+ * a stretch of each list.  To copy a layer, the stretches of its segments are repeated, and numbers are worked out
+ * anew: what the layer says of itself, of the one before and of the one after it, each copy says of its own
+ * neighbours; all else is moved.  Whether that is so is seen from the next layer, which was traced, too.
+ */
+#include "graph/copies.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/builder_private.h"
+
+enum list { LAUNCHES, VIEWS, TENSORS, LISTS };
+
+#define MOST_SEGMENTS 8 /* of one layer: forward, casts dropped, the same of a reference, backward, gradients */
+
+/* The stretches of a segment of the traced program. */
+struct stretch {
+    int layer, turn;                /* the layer's segments are counted from 0 */
+    int copies;                     /* of the segment, beside itself */
+    bool backwards;                 /* the layers after it come before it */
+    int first[LISTS], count[LISTS]; /* as traced */
+    int to[LISTS];                  /* where it, or the first of its copies in the list, begins */
+};
+
+struct copier {
+    struct mfu_builder *s;
+    struct mfu_program *p;
+    struct stretch *stretches;
+    int *segment;        /* by layer and turn */
+    int *owner[LISTS];   /* the stretch of each item */
+    int n_copied[LISTS]; /* items with all copies */
+    bool unlike;
+};
+
+static struct stretch *stretch_of(const struct copier *x, int layer, int turn)
+{
+    return &x->stretches[x->segment[layer * MOST_SEGMENTS + turn]];
+}
+
+/* Not the number of an item: of none, of the weights. */
+static bool names_none(int item)
+{
+    return item < 0 || item == MFU_FOREVER;
+}
+
+/* The number, in the program with copies, of an item that copy `copy` of `from` names as `item`. */
+static int renumbered(struct copier *x, enum list list, int item, const struct stretch *from, int copy)
+{
+    const struct stretch *in;
+    int offset, distance, which = 0;
+
+    if (names_none(item))
+        return item;
+    in = &x->stretches[x->owner[list][item]];
+    offset = item - in->first[list];
+    distance = in->layer - from->layer;
+    if (from->copies && abs(distance) <= 1) {
+        if (copy + distance >= 0 && copy + distance <= from->copies) {
+            in = stretch_of(x, from->layer, in->turn);
+            which = copy + distance;
+        }
+    } else if (in->copies) { /* the nearest of them */
+        which = distance > 0 ? 0 : in->copies;
+        x->unlike |= distance > MFU_COPIED_LAYER || distance < MFU_COPIED_LAYER + 1 - MFU_TRACED_LAYERS;
+    }
+    return in->to[list] + (in->backwards ? in->copies - which : which) * in->count[list] + offset;
+}
+
+/* ---- are two layers alike? ------------------------------------------------ */
+
+/* Whether a layer names an item as the next one does: one of another part of the model, or its own neighbour. */
+static bool same_item(const struct copier *x, enum list list, int layer, int item, int of_next)
+{
+    const struct stretch *in, *in_next;
+    bool near;
+
+    if (names_none(item) || names_none(of_next))
+        return item == of_next;
+    in = &x->stretches[x->owner[list][item]];
+    in_next = &x->stretches[x->owner[list][of_next]];
+    near = abs(in->layer - layer) <= 1;
+    if (item == of_next)
+        return !near;
+    return near && in_next->layer == in->layer + 1 && in_next->turn == in->turn
+        && item - in->first[list] == of_next - in_next->first[list];
+}
+
+static bool same_items(const struct copier *x, enum list list, int layer, int n, const int *items, const int *of_next)
+{
+    for (int k = 0; k < n; k++)
+        if (!same_item(x, list, layer, items[k], of_next[k]))
+            return false;
+    return true;
+}
+
+static bool same_launch(const struct copier *x, int layer, const struct mfu_launch *l, const struct mfu_launch *next)
+{
+    struct mfu_launch other = *next;
+
+    other.in = l->in;
+    other.out = l->out;
+    return memcmp(l, &other, sizeof other) == 0 && same_items(x, VIEWS, layer, l->n_in, l->in, next->in)
+        && same_items(x, VIEWS, layer, l->n_out, l->out, next->out);
+}
+
+static bool same_view(const struct copier *x, int layer, const struct mfu_view *v, const struct mfu_view *next)
+{
+    return v->type == next->type && v->rows == next->rows && v->columns == next->columns && v->slot == next->slot
+        && same_item(x, TENSORS, layer, v->tensor, next->tensor);
+}
+
+static bool same_tensor(const struct copier *x, int layer, const struct mfu_tensor *t, const struct mfu_tensor *next)
+{
+    return t->bytes == next->bytes && t->part == next->part && same_item(x, LAUNCHES, layer, t->born, next->born)
+        && same_item(x, LAUNCHES, layer, t->last, next->last) && same_item(x, VIEWS, layer, t->view, next->view);
+}
+
+static bool same_stretch(const struct copier *x, const struct stretch *a, const struct stretch *next)
+{
+    const struct mfu_program *p = x->p;
+
+    if (memcmp(a->count, next->count, sizeof a->count) != 0)
+        return false;
+    for (int i = 0; i < a->count[LAUNCHES]; i++)
+        if (!same_launch(x, a->layer, &p->launches[a->first[LAUNCHES] + i], &p->launches[next->first[LAUNCHES] + i]))
+            return false;
+    for (int i = 0; i < a->count[VIEWS]; i++)
+        if (!same_view(x, a->layer, &p->views[a->first[VIEWS] + i], &p->views[next->first[VIEWS] + i]))
+            return false;
+    for (int i = 0; i < a->count[TENSORS]; i++)
+        if (!same_tensor(x, a->layer, &p->tensors[a->first[TENSORS] + i], &p->tensors[next->first[TENSORS] + i]))
+            return false;
+    return true;
+}
+
+/* ---- stretches ------------------------------------------------------------ */
+
+static void find_stretches(struct copier *x, int n_layers)
+{
+    struct mfu_program *p = x->p;
+
+    for (int i = 0; i < n_layers * MOST_SEGMENTS; i++)
+        x->segment[i] = -1;
+    for (int k = 0; k < p->n_segments; k++) {
+        const struct mfu_segment *seg = &p->segments[k], *next = k + 1 < p->n_segments ? seg + 1 : NULL;
+        struct stretch *a = &x->stretches[k];
+
+        *a = (struct stretch){
+            .layer = seg->of,
+            .first = {seg->first, k ? seg->first_view : 0, k ? seg->first_tensor : 0},
+            .copies = x->s->layers[seg->of].copies,
+        };
+        a->count[LAUNCHES] = (next ? next->first : p->n_launches) - a->first[LAUNCHES];
+        a->count[VIEWS] = (next ? next->first_view : p->n_views) - a->first[VIEWS];
+        a->count[TENSORS] = (next ? next->first_tensor : p->n_tensors) - a->first[TENSORS];
+        while (a->turn < MOST_SEGMENTS - 1 && x->segment[a->layer * MOST_SEGMENTS + a->turn] >= 0)
+            a->turn++;
+        x->unlike |= x->segment[a->layer * MOST_SEGMENTS + a->turn] >= 0;
+        x->segment[a->layer * MOST_SEGMENTS + a->turn] = k;
+        for (enum list list = 0; list < LISTS; list++)
+            for (int i = 0; i < a->count[list]; i++)
+                x->owner[list][a->first[list] + i] = k;
+    }
+}
+
+/* Where the stretches begin with all copies in between; whether what is copied is like the next layer. */
+static void lay_out(struct copier *x)
+{
+    for (int k = 0; k < x->p->n_segments && !x->unlike; k++) {
+        struct stretch *a = &x->stretches[k];
+
+        if (a->copies) {
+            int next = x->segment[(a->layer + 1) * MOST_SEGMENTS + a->turn];
+
+            a->backwards = next < k;
+            x->unlike |= next < 0 || !same_stretch(x, a, &x->stretches[next]);
+        }
+        for (enum list list = 0; list < LISTS; list++) {
+            a->to[list] = x->n_copied[list];
+            x->n_copied[list] += (1 + a->copies) * a->count[list];
+        }
+    }
+}
+
+/* ---- copies --------------------------------------------------------------- */
+
+static void copy_launch(struct copier *x, int to, const struct mfu_launch *old, const struct stretch *from, int copy)
+{
+    struct mfu_launch *l = &x->p->launches[to];
+    int *ends = mfu_ends_new(x->s, old->n_in + old->n_out), *out = ends + old->n_in;
+
+    if (!ends)
+        return;
+    for (int k = 0; k < old->n_in; k++)
+        ends[k] = renumbered(x, VIEWS, old->in[k], from, copy);
+    for (int k = 0; k < old->n_out; k++)
+        out[k] = renumbered(x, VIEWS, old->out[k], from, copy);
+    *l = *old;
+    l->in = ends;
+    l->out = out;
+}
+
+static void copy_view(struct copier *x, int to, const struct mfu_view *old, const struct stretch *from, int copy)
+{
+    struct mfu_view v = *old;
+
+    v.tensor = renumbered(x, TENSORS, v.tensor, from, copy);
+    x->p->views[to] = v;
+}
+
+static void copy_tensor(struct copier *x, int to, const struct mfu_tensor *old, const struct stretch *from, int copy)
+{
+    struct mfu_tensor t = *old;
+
+    t.born = renumbered(x, LAUNCHES, t.born, from, copy);
+    t.last = renumbered(x, LAUNCHES, t.last, from, copy);
+    t.view = renumbered(x, VIEWS, t.view, from, copy);
+    x->p->tensors[to] = t;
+}
+
+/* From the last to the first, so that nothing is written over before it is read. */
+static void copy_stretch(struct copier *x, const struct stretch *a)
+{
+    struct mfu_program *p = x->p;
+
+    for (int n = a->copies; n >= 0; n--) {
+        int copy = a->backwards ? a->copies - n : n, to[LISTS];
+
+        for (enum list list = 0; list < LISTS; list++)
+            to[list] = a->to[list] + n * a->count[list];
+        for (int i = a->count[LAUNCHES] - 1; i >= 0; i--)
+            copy_launch(x, to[LAUNCHES] + i, &p->launches[a->first[LAUNCHES] + i], a, copy);
+        for (int i = a->count[VIEWS] - 1; i >= 0; i--)
+            copy_view(x, to[VIEWS] + i, &p->views[a->first[VIEWS] + i], a, copy);
+        for (int i = a->count[TENSORS] - 1; i >= 0; i--)
+            copy_tensor(x, to[TENSORS] + i, &p->tensors[a->first[TENSORS] + i], a, copy);
+    }
+}
+
+static bool make_room(struct copier *x, int n_segments)
+{
+    struct mfu_program *p = x->p;
+
+    while (p->cap_launches < x->n_copied[LAUNCHES])
+        if (!ROOM(x->s, p->launches, p->cap_launches, p->cap_launches))
+            return false;
+    while (p->cap_views < x->n_copied[VIEWS])
+        if (!ROOM(x->s, p->views, p->cap_views, p->cap_views))
+            return false;
+    while (p->cap_tensors < x->n_copied[TENSORS])
+        if (!ROOM(x->s, p->tensors, p->cap_tensors, p->cap_tensors))
+            return false;
+    while (p->cap_segments < n_segments)
+        if (!ROOM(x->s, p->segments, p->cap_segments, p->cap_segments))
+            return false;
+    return true;
+}
+
+static void copy_all(struct copier *x)
+{
+    struct mfu_program *p = x->p;
+    int n = 0;
+
+    for (int k = 0; k < p->n_segments; k++)
+        n += 1 + x->stretches[k].copies;
+    if (!make_room(x, n))
+        return;
+    for (int k = p->n_segments - 1, at = n; k >= 0; k--) {
+        const struct stretch *a = &x->stretches[k];
+        struct mfu_segment seg = p->segments[k];
+
+        copy_stretch(x, a);
+        for (int c = a->copies; c >= 0; c--) {
+            p->segments[--at] = seg;
+            p->segments[at].first = a->to[LAUNCHES] + c * a->count[LAUNCHES];
+        }
+    }
+    p->n_segments = n;
+    p->n_launches = x->n_copied[LAUNCHES];
+    p->n_views = x->n_copied[VIEWS];
+    p->n_tensors = x->n_copied[TENSORS];
+}
+
+bool mfu_copy_layers(struct mfu_builder *s, int n)
+{
+    struct mfu_program *p = s->program;
+    struct copier x = {.s = s, .p = p};
+    size_t items = (size_t)p->n_launches + (size_t)p->n_views + (size_t)p->n_tensors;
+
+    x.stretches = malloc((size_t)p->n_segments * sizeof *x.stretches);
+    x.segment = malloc((items + (size_t)n * MOST_SEGMENTS) * sizeof *x.segment);
+    s->failed |= !x.stretches || !x.segment;
+    if (!s->failed) {
+        x.owner[LAUNCHES] = x.segment + n * MOST_SEGMENTS;
+        x.owner[VIEWS] = x.owner[LAUNCHES] + p->n_launches;
+        x.owner[TENSORS] = x.owner[VIEWS] + p->n_views;
+        find_stretches(&x, n);
+        lay_out(&x);
+        if (!x.unlike)
+            copy_all(&x);
+    }
+    free(x.stretches);
+    free(x.segment);
+    return !s->failed && !x.unlike;
+}

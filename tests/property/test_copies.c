@@ -1,0 +1,161 @@
+/*
+ * Layers that are copied: the program and the simulation are, bit for bit, those of layers that are traced.
+ */
+#include "any_scenario.h"
+
+#include "graph/graph.h"
+#include "plan/simulation.h"
+
+static bool same_numbers(int n, const int *a, const int *b)
+{
+    return memcmp(a, b, (size_t)n * sizeof *a) == 0;
+}
+
+static bool same_launches(const struct mfu_program *a, const struct mfu_program *b)
+{
+    if (a->n_launches != b->n_launches)
+        return false;
+    for (int i = 0; i < a->n_launches; i++) {
+        struct mfu_launch l = a->launches[i];
+        const struct mfu_launch *m = &b->launches[i];
+
+        l.in = m->in;
+        l.out = m->out;
+        if (memcmp(&l, m, sizeof l) != 0 || !same_numbers(m->n_in, a->launches[i].in, m->in)
+            || !same_numbers(m->n_out, a->launches[i].out, m->out))
+            return false;
+    }
+    return true;
+}
+
+/* Who wrote a view is of no use any more when kernels are merged. */
+static bool same_views(const struct mfu_program *a, const struct mfu_program *b)
+{
+    if (a->n_views != b->n_views)
+        return false;
+    for (int i = 0; i < a->n_views; i++) {
+        struct mfu_view v = a->views[i];
+
+        v.producer = b->views[i].producer;
+        if (memcmp(&v, &b->views[i], sizeof v) != 0)
+            return false;
+    }
+    return true;
+}
+
+static bool same_segments(const struct mfu_program *a, const struct mfu_program *b)
+{
+    if (a->n_segments != b->n_segments)
+        return false;
+    for (int k = 0; k < a->n_segments; k++) {
+        const struct mfu_segment *x = &a->segments[k], *y = &b->segments[k];
+
+        if (x->section != y->section || x->phase != y->phase || x->first != y->first || x->count != y->count
+            || x->repeat != y->repeat || x->layer != y->layer)
+            return false;
+    }
+    return true;
+}
+
+static bool same_weights(const struct mfu_program *a, const struct mfu_program *b)
+{
+    if (a->n_weights != b->n_weights)
+        return false;
+    for (int i = 0; i < a->n_weights; i++)
+        if (a->weights[i].elements != b->weights[i].elements || a->weights[i].bytes != b->weights[i].bytes
+            || a->weights[i].trains != b->weights[i].trains)
+            return false;
+    return true;
+}
+
+static void same_program(const struct mfu_program *a, const struct mfu_program *b)
+{
+    HOLDS(same_launches(a, b));
+    HOLDS(same_views(a, b));
+    HOLDS(a->n_tensors == b->n_tensors
+          && memcmp(a->tensors, b->tensors, (size_t)a->n_tensors * sizeof *a->tensors) == 0);
+    HOLDS(same_segments(a, b));
+    HOLDS(same_weights(a, b));
+    HOLDS(memcmp(a->constant_bytes, b->constant_bytes, sizeof a->constant_bytes) == 0);
+}
+
+/* Lists are none of the answers. */
+static bool same_time(struct mfu_timeline a, struct mfu_timeline b)
+{
+    a.events = b.events = NULL;
+    a.cap_events = b.cap_events = 0;
+    return memcmp(&a, &b, sizeof a) == 0;
+}
+
+static bool same_memory(const struct mfu_replay *a, const struct mfu_replay *b)
+{
+    return memcmp(&a->steady, &b->steady, sizeof a->steady) == 0 && a->fragmentation == b->fragmentation
+        && a->first_step_reserved_bytes == b->first_step_reserved_bytes && a->out_of_memory == b->out_of_memory
+        && a->wanted_bytes == b->wanted_bytes && a->steps == b->steps && strcmp(a->message, b->message) == 0
+        && strcmp(a->failed_in, b->failed_in) == 0;
+}
+
+static bool same_answer(const struct mfu_plan *a, const struct mfu_plan *b)
+{
+    return memcmp(&a->step, &b->step, sizeof a->step) == 0 && a->memory.fits == b->memory.fits
+        && a->memory.reserved_bytes == b->memory.reserved_bytes
+        && memcmp(&a->memory.peak.parts, &b->memory.peak.parts, sizeof a->memory.peak.parts) == 0
+        && a->memory.peak.bytes == b->memory.peak.bytes && a->memory.smi_bytes == b->memory.smi_bytes;
+}
+
+/* Now and then more layers than usual, and a rank of a layout. */
+static void change(struct mfu_scenario *s)
+{
+    static const char *const layouts[][2] = {
+        {"pp", "2"}, {"tp", "2"}, {"n_layer", "37"}, {"lora", "8"}, {"trainable_layers", "9"}, {"objective", "dpo"}};
+
+    if (any(3) == 0) {
+        const char *const *pair = layouts[any(sizeof layouts / sizeof layouts[0])];
+        struct mfu_scenario other = *s;
+
+        if (mfu_scenario_set(&other, pair[0], pair[1], NULL) == 0) {
+            size_t used = strlen(told);
+
+            *s = other;
+            snprintf(told + used, sizeof told - used, "; set %s %s", pair[0], pair[1]);
+        }
+    }
+}
+
+static void copied_layers_are_traced_layers(void **unused)
+{
+    static struct mfu_simulation copied, traced = {.traces_layers = true};
+    struct mfu_plan plan = {0}, other = {0};
+
+    (void)unused;
+    for (int n = scenarios(1000); n > 0;) {
+        struct mfu_scenario s;
+
+        next(&s, &plan);
+        change(&s);
+        if (mfu_plan_make(&plan, &s, NULL) < 0 || mfu_plan_make(&other, &s, NULL) < 0
+            || mfu_simulate(&plan, false, &copied, NULL) < 0)
+            continue;
+        HOLDS(mfu_simulate(&other, false, &traced, NULL) == 0);
+        same_program(&copied.first, &traced.first);
+        if (plan.config.accum > 1)
+            same_program(&copied.later, &traced.later);
+        HOLDS(same_time(copied.timeline, traced.timeline));
+        HOLDS(same_memory(&copied.replay, &traced.replay));
+        HOLDS(same_answer(&plan, &other));
+        n--;
+    }
+    mfu_simulation_release(&copied);
+    mfu_simulation_release(&traced);
+    mfu_plan_release(&plan);
+    mfu_plan_release(&other);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(copied_layers_are_traced_layers),
+    };
+
+    return RUN_LAWS(tests);
+}
