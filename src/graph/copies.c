@@ -222,6 +222,46 @@ static void copy_tensor(struct copier *x, int to, const struct mfu_tensor *old, 
     x->p->tensors[to] = t;
 }
 
+/* A number before these two of a row at equal distances. */
+static int next_in_row(int last, int but_one)
+{
+    return last + (last - but_one);
+}
+
+/* The same from the two copies behind: between the first and the last, each copy differs from the next as that one does
+ * from the one after it. */
+static void copy_behind(struct copier *x, const struct stretch *a, const int to[LISTS])
+{
+    struct mfu_program *p = x->p;
+
+    for (int i = to[LAUNCHES], n = a->count[LAUNCHES]; i < to[LAUNCHES] + n; i++) {
+        const struct mfu_launch *l = &p->launches[i + n], *m = &p->launches[i + 2 * n];
+        int *ends = mfu_ends_new(x->s, l->n_in + l->n_out), *out = ends + l->n_in;
+
+        if (!ends)
+            return;
+        for (int k = 0; k < l->n_in; k++)
+            ends[k] = next_in_row(l->in[k], m->in[k]);
+        for (int k = 0; k < l->n_out; k++)
+            out[k] = next_in_row(l->out[k], m->out[k]);
+        p->launches[i] = *l;
+        p->launches[i].in = ends;
+        p->launches[i].out = out;
+    }
+    for (int i = to[VIEWS], n = a->count[VIEWS]; i < to[VIEWS] + n; i++) {
+        p->views[i] = p->views[i + n];
+        p->views[i].tensor = next_in_row(p->views[i + n].tensor, p->views[i + 2 * n].tensor);
+    }
+    for (int i = to[TENSORS], n = a->count[TENSORS]; i < to[TENSORS] + n; i++) {
+        const struct mfu_tensor *t = &p->tensors[i + n], *u = &p->tensors[i + 2 * n];
+
+        p->tensors[i] = *t;
+        p->tensors[i].born = next_in_row(t->born, u->born);
+        p->tensors[i].last = next_in_row(t->last, u->last);
+        p->tensors[i].view = next_in_row(t->view, u->view);
+    }
+}
+
 /* From the last to the first, so that nothing is written over before it is read. */
 static void copy_stretch(struct copier *x, const struct stretch *a)
 {
@@ -232,6 +272,10 @@ static void copy_stretch(struct copier *x, const struct stretch *a)
 
         for (enum list list = 0; list < LISTS; list++)
             to[list] = a->to[list] + n * a->count[list];
+        if (n > 0 && n < a->copies - 2) {
+            copy_behind(x, a, to);
+            continue;
+        }
         for (int i = a->count[LAUNCHES] - 1; i >= 0; i--)
             copy_launch(x, to[LAUNCHES] + i, &p->launches[a->first[LAUNCHES] + i], a, copy);
         for (int i = a->count[VIEWS] - 1; i >= 0; i--)

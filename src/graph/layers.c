@@ -14,7 +14,6 @@
 
 #include "base/error.h"
 #include "graph/builder_private.h"
-#include "graph/copies.h"
 #include "graph/frozen.h"
 #include "graph/stage.h"
 #include "scenario/setting.h"

@@ -6,6 +6,11 @@
 
 #include "graph/builder.h"
 
+/* Of layers that are alike so many are traced where others are copied, and this one of them, from 0, is the one that
+ * copies are made of: it and the next have neighbours on either side that are neither the first nor the last. */
+#define MFU_TRACED_LAYERS 6
+#define MFU_COPIED_LAYER 2
+
 /* A section, or one of the layers of a repeated one. */
 struct mfu_layer {
     const struct mfu_model_section *section;
