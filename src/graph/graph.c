@@ -79,8 +79,7 @@ static bool rebound(const struct mfu_builder *s, int node, int end)
 /* Local variables of the model's own forward(): embeddings, head. */
 static void hold_locals(struct mfu_builder *s, const struct mfu_layer *layers, int n)
 {
-    bool pairs =
-        mfu_objectives[(int)s->config->setting[MFU_S_OBJECTIVE]].sequences > 1; /* their loss is the trainer's */
+    bool pairs = mfu_objectives[(int)s->config->setting[MFU_S_OBJECTIVE]].log_probabilities; /* the trainer's loss */
 
     for (int k = 0; k < n && s->runtime->scopes; k++)
         for (int i = layers[k].first_node; i < layers[k].first_node + layers[k].n_nodes; i++)
@@ -386,6 +385,18 @@ double mfu_graph_state_bytes(const struct mfu_config *c, struct mfu_program *p)
         + (mfu_optimizers[c->optimizer].newton_schulz_steps > 0 ? 0 : p->constant_bytes[MFU_PART_OPTIMIZER]);
 }
 
+/* Whether autocast's cache, which backward does not need, ends with forward. */
+static bool ends_autocast(const struct mfu_builder *s)
+{
+    return s->runtime->scopes && s->numerics.autocast && mfu_checkpoints[s->config->checkpoint].recomputes_all;
+}
+
+/* Whether it does so before the trainer computes the loss, from log-probabilities. */
+static bool loss_is_apart(const struct mfu_builder *s)
+{
+    return ends_autocast(s) && mfu_objectives[(int)s->config->setting[MFU_S_OBJECTIVE]].log_probabilities;
+}
+
 /* Forward of all layers; how many are traced, -1 with `err`, or without where memory ran out. */
 static int trace_forward(struct mfu_builder *s, enum mfu_unrolling unrolling, struct mfu_error *err)
 {
@@ -402,7 +413,19 @@ static int trace_forward(struct mfu_builder *s, enum mfu_unrolling unrolling, st
         layers[k].first_kept = s->n_kept;
         s->n_gemms = 0;
         s->selective = mfu_checkpoints[s->config->checkpoint].keeps_products && mfu_layer_recomputed(s, &layers[k]);
-        run_forward(s, &layers[k]);
+        if (k == n - 1 && loss_is_apart(s)) {
+            struct mfu_layer model = layers[k], loss = model;
+
+            loss.first_node += --model.n_nodes;
+            loss.n_nodes = 1;
+            run_forward(s, &model);
+            mfu_segment_close(s);
+            free_casts(s, layers, n);
+            mfu_segment_open(s, loss.section->name, MFU_FORWARD, loss.repeat);
+            run_forward(s, &loss);
+        } else {
+            run_forward(s, &layers[k]);
+        }
         mfu_choose_kept(s, &layers[k]);
         if (k == n - 1)
             hold_locals(s, layers, n);
@@ -444,7 +467,7 @@ int mfu_graph_build_stage(const struct mfu_config *c, int stage, enum mfu_unroll
     layers = s->layers;
     if (s->failed) /* its nodes are not all there */
         goto done;
-    if (s->runtime->scopes && s->numerics.autocast && mfu_checkpoints[c->checkpoint].recomputes_all)
+    if (ends_autocast(s) && !loss_is_apart(s))
         free_casts(s, layers, n);         /* autocast's cache ends with forward */
     if (s->fp32_outputs != MFU_NO_VIEW) { /* after autocast's end */
         mfu_segment_open(s, layers[n - 1].section->name, MFU_FORWARD, 1);
@@ -455,7 +478,7 @@ int mfu_graph_build_stage(const struct mfu_config *c, int stage, enum mfu_unroll
         mfu_return_outputs(s);
     }
     p->boundary_bytes = sent_bytes(s, layers, n);
-    if (mfu_config_reference(c))
+    if (mfu_config_reference(c) && !mfu_objectives[(int)c->setting[MFU_S_OBJECTIVE]].apart)
         trace_reference(s, layers, n);
     for (int k = n - 1; k >= 0 && !s->failed; k--)
         trace_backward(s, &layers[k], k == n - 1);

@@ -34,6 +34,7 @@ static const struct mfu_dim_row dims[] = {
     {"patch",      "patch_size", "pixels along the edge of a patch, one token", 1, 65536, true},
     {"channels",   "num_channels", "channels of an image", 1, 65536, true},
     {"channels_last", "", "whether an image's channels lie beside each other in memory", 0, 1, true},
+    {"completion", "max_completion_length", "last tokens of a sequence that the head reads, its answer; 0: all", 0, 1e9, true},
     {"n_classes",  "num_labels", "classes that the head tells apart", 1, 1e9, true},
     {"window",     "sliding_window", "tokens that a query sees; 0: all", 0, 1e9, true},
 };

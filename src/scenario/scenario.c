@@ -303,6 +303,7 @@ double mfu_config_dim(const struct mfu_config *c, const char *name)
 static void resolve_dims(const struct mfu_scenario *s, struct mfu_config *c)
 {
     const struct mfu_model *m = s->model;
+    bool scalar = mfu_objectives[(int)c->setting[MFU_S_OBJECTIVE]].scalar;
 
     for (int k = 0; k < m->n_dims; k++) {
         int i = m->dim_order[k];
@@ -312,7 +313,8 @@ static void resolve_dims(const struct mfu_scenario *s, struct mfu_config *c)
             c->dim_origin[i] = MFU_ORIGIN_USER;
             continue;
         }
-        c->dim[i] = mfu_expression_eval(m->dims[i].value, c->dim);
+        c->dim[i] =
+            scalar && strcmp(m->dims[i].name, "n_labels") == 0 ? 1 : mfu_expression_eval(m->dims[i].value, c->dim);
         c->dim_origin[i] =
             mfu_expression_constant(m->dims[i].value, &(double){0}) ? MFU_ORIGIN_MODEL : MFU_ORIGIN_DERIVED;
     }
@@ -620,17 +622,20 @@ static int check_offload(const struct mfu_config *c, struct mfu_error *err)
     return 0;
 }
 
-/* Answers are texts; and what no pass of a reference model is traced through. */
+/* Answers are texts, a scalar needs its head; and what no pass of a reference model is traced through. */
 static int check_objective(const struct mfu_config *c, struct mfu_error *err)
 {
     const struct mfu_objective_row *objective = &mfu_objectives[(int)c->setting[MFU_S_OBJECTIVE]];
     const struct mfu_reference_row *row = mfu_config_reference(c);
 
-    if (objective->sequences > 1 && mfu_model_has_images(c->model)) {
+    if ((objective->log_probabilities || objective->scalar) && mfu_model_has_images(c->model)) {
         mfu_fail(err, MFU_EINPUT, "objective: %s compares texts, which %s does not write", objective->name,
                  c->model->name);
         return mfu_error_suggest(err, mfu_objective_names[MFU_NEXT_TOKEN]);
     }
+    if (objective->scalar && (mfu_model_dim_find(c->model, "n_labels", NULL) < 0 || mfu_config_dim(c, "n_labels") != 1))
+        return mfu_fail(err, MFU_EINPUT, "objective: %s needs a head of one output (n_labels 1), which %s has not",
+                        objective->name, c->model->name);
     if (!row)
         return 0;
     if (!row->weights && c->setting[MFU_S_LORA] == 0) {
@@ -638,7 +643,9 @@ static int check_objective(const struct mfu_config *c, struct mfu_error *err)
                  "reference: %s: the model's weights train: without adapters (set lora 16) none are left", row->name);
         return mfu_error_suggest(err, mfu_reference_names[MFU_REFERENCE_MODEL]);
     }
-    if (c->setting[MFU_S_PP] > 1 || c->setting[MFU_S_OFFLOAD_PARAMS] > 0 || c->setting[MFU_S_OFFLOAD_ACTIVATIONS] > 0)
+    if (!objective->apart
+        && (c->setting[MFU_S_PP] > 1 || c->setting[MFU_S_OFFLOAD_PARAMS] > 0
+            || c->setting[MFU_S_OFFLOAD_ACTIVATIONS] > 0))
         return mfu_fail(err, MFU_EINPUT,
                         "reference: the pass of a reference model is not modelled with %s; reference cached is",
                         c->setting[MFU_S_PP] > 1 ? "pp" : "this offload");

@@ -63,11 +63,12 @@ struct mfu_error;
       "optimizer and its implementation")                                                                              \
     X(OBJECTIVE, "objective", "rl preference_loss", MFU_COUNT, 0, MFU_OBJECTIVE_COUNT - 1, MFU_NEXT_TOKEN,             \
       mfu_objective_names, "training",                                                                                 \
-      "what is learnt: the next token, or which of two answers is better (a sample of the batch is then a pair)")      \
+      "what is learnt: the next token, which of two answers is better (dpo, orpo, reward: a sample of the batch is a " \
+      "pair), the policy of a loop that writes its own answers (grpo), or their value")                                \
     X(REFERENCE, "reference", "", MFU_COUNT, 0, MFU_REFERENCE_COUNT - 1, MFU_REFERENCE_MODEL, mfu_reference_names,     \
       "training",                                                                                                      \
-      "source of the log-probabilities before training (dpo): a frozen model, base: the model without "                \
-      "its adapters, cached: computed before")                                                                         \
+      "source of the log-probabilities before training (dpo, grpo): a frozen model, base: the model without "          \
+      "its adapters, cached: computed before, none: not asked")                                                        \
     X(LORA, "lora", "lora_r lora_rank adapter_rank", MFU_COUNT, 0, 65536, 0, NULL, "training",                         \
       "rank of the adapters (LoRA) that train beside frozen weights; 0: none")                                         \
     X(LORA_TARGETS, "lora_targets", "lora_target_modules target_modules lora_target", MFU_COUNT, 0, MFU_MODULES_ALL,   \

@@ -329,6 +329,7 @@ def cases():
     yield row("nanogpt-ckpt", "nanogpt", batch=16, seq=1024, dims="n_layer=6", **nano, **ckpt)
     yield from adapter_cases()
     yield from preference_cases()
+    yield from policy_cases()
     yield from family_cases()
     yield from encoder_cases()
 
@@ -409,6 +410,22 @@ def preference_cases():
     yield row("dpo-gemma-pure-ckpt", "gemma", trainable=dpo, batch=1, seq=512, **pure, **ckpt)
     yield row("dpo-lora-llama-pure", "llama", adapter=lora, trainable=dpo, base="bf16", batch=2, seq=512, **pure)
     yield row("dpo-lora-llama-amp-ckpt", "llama", adapter=lora, trainable=dpo, base="bf16", batch=2, seq=1024, **ckpt)
+
+
+def policy_cases():
+    """objective=reward: TRL's RewardTrainer, batch counts pairs.  objective=grpo: the update of its GRPOTrainer."""
+    pure, ckpt, lora = dict(precision="bf16-pure"), dict(checkpoint="full"), "lora=16 lora_targets=all-linear"
+    reward, grpo = "objective=reward", "objective=grpo reference=none"
+    yield row("reward-llama-amp", "llama", trainable=reward, batch=2, seq=512)
+    yield row("reward-llama-pure", "llama", trainable=reward, batch=2, seq=1024, **pure)
+    yield row("reward-qwen2-pure-ckpt", "qwen2", trainable=reward, batch=2, seq=1024, **pure, **ckpt)
+    yield row("grpo-llama-amp", "llama", trainable=grpo, dims="completion=384", batch=4, seq=512)
+    yield row("grpo-llama-pure", "llama", trainable=grpo, dims="completion=384", batch=4, seq=512, **pure)
+    yield row("grpo-llama-pure-one", "llama", trainable=grpo, dims="completion=1024", batch=1, seq=2048, **pure)
+    yield row("grpo-llama-pure-model", "llama", trainable="objective=grpo", dims="completion=768", batch=2, seq=1024, **pure)
+    yield row("grpo-llama-amp-ckpt", "llama", trainable=grpo, dims="completion=512", batch=2, seq=1024, **ckpt)
+    yield row("grpo-qwen2-pure-ckpt", "qwen2", trainable=grpo, dims="completion=256", batch=4, seq=1024, **pure, **ckpt)
+    yield row("grpo-lora-llama-pure", "llama", adapter=lora, trainable=grpo, base="bf16", dims="completion=384", batch=4, seq=512, **pure)
 
 
 def encoder_cases():
@@ -522,7 +539,11 @@ def build(c):
                 config._attn_implementation = "eager"
             if any("experts" in key for key in keys):
                 config._experts_implementation = "grouped_mm"
-            model = getattr(transformers, keys["architectures"][0])._from_config(config, dtype=dtype)
+            architecture = keys["architectures"][0]
+            if trainable_keys(c).get("objective") == "reward":
+                architecture, config.num_labels = architecture.replace("CausalLM", "SequenceClassification"), 1
+                config.pad_token_id = 0                 # looked for behind the last token
+            model = getattr(transformers, architecture)._from_config(config, dtype=dtype)
             model.train()
             if c["checkpoint"] == "full":
                 model.activation_checkpointing_enable(dict(use_reentrant=False, preserve_rng_state=False))
@@ -570,7 +591,7 @@ def with_adapters(c, model):
 
 def get_batch(c, model):
     """What the loader brings: token indices and labels, an image and its class ..."""
-    b, t = c["batch"] * (2 if "objective" in trainable_keys(c) else 1), c["seq"]
+    b, t = c["batch"] * (2 if trainable_keys(c).get("objective") in ("dpo", "reward") else 1), c["seq"]
     long = lambda *shape: torch.zeros(*shape, dtype=torch.long, device="cuda")
     if isinstance(model, ViT):
         dtype = torch.bfloat16 if c["precision"] == "bf16-pure" else torch.float32
@@ -585,7 +606,7 @@ def get_batch(c, model):
         size = model.config.vision_config.image_size
         return dict(input_ids=long(b, t), return_loss=True,
                     pixel_values=torch.zeros(b, 3, size, size, dtype=dtype, device="cuda"))
-    if name.endswith("SequenceClassification"):
+    if name.endswith("SequenceClassification") and "objective" not in trainable_keys(c):
         return dict(input_ids=long(b, t), labels=long(b))
     if name.endswith("QuestionAnswering"):
         return dict(input_ids=long(b, t), start_positions=long(b), end_positions=long(b))
@@ -660,6 +681,12 @@ def with_objective(c, model, forward):
     keys = trainable_keys(c)
     if "objective" not in keys:
         return forward
+    if keys["objective"] == "reward":
+        return rewards(forward)
+    if keys["objective"] == "grpo":
+        if "reference" not in keys:
+            model.frozen = [build(dict(c, checkpoint="none")).eval()]      # its pass is another phase's
+        return policy(c, forward)
     if keys.get("reference") != "cached" and not c["adapter"]:
         frozen = build(dict(c, checkpoint="none")).eval()
         reference = as_accelerate_prepares(c, frozen)
@@ -686,6 +713,48 @@ def with_objective(c, model, forward):
                 ref_logps = log_probabilities(ref_shift_logits, shift_labels).masked_fill(mask == 0, 0.0)
                 ref_chosen, ref_rejected = ref_logps.sum(dim=1).chunk(2, dim=0)
         return (-F.logsigmoid(0.1 * (chosen - ref_chosen - (rejected - ref_rejected))).mean(),)
+
+    return compute_loss
+
+
+def rewards(forward):
+    """RewardTrainer.compute_loss() of TRL 1.10 (f2cd5771): chosen and rejected answers are one batch."""
+    def compute_loss(input_ids, labels):
+        chosen, rejected = torch.chunk(forward(input_ids=input_ids, use_cache=False).logits.squeeze(-1), chunks=2)
+        return (-F.logsigmoid(chosen - rejected).mean(),)
+
+    return compute_loss
+
+
+def entropy_from_logits(logits, chunk_size=128):
+    """trl/trainer/utils.py of 1.10 (f2cd5771)."""
+    entropies = []
+    for chunk in logits.reshape(-1, logits.shape[-1]).split(chunk_size, dim=0):
+        logps = F.log_softmax(chunk, dim=-1)
+        entropies.append(-(torch.exp(logps) * logps).sum(-1))
+    return torch.cat(entropies, dim=0).reshape(logits.shape[:-1])
+
+
+def policy(c, forward):
+    """GRPOTrainer._compute_loss() of TRL 1.10 (f2cd5771), and the pass that it makes: beta 0, old log-probabilities
+    given, the loss of its default (dapo)."""
+    keep = int(dict(word.split("=") for word in c["dims"].split())["completion"])
+
+    def per_token(input_ids):
+        logits = forward(input_ids=input_ids, logits_to_keep=keep + 1, use_cache=False).logits
+        logits = logits[:, :-1, :]
+        logits = logits[:, -keep:, :]
+        logits.div_(1.0)
+        logps = log_probabilities(logits, input_ids[:, -keep:])
+        with torch.no_grad():
+            return logps, entropy_from_logits(logits)
+
+    def compute_loss(input_ids, labels):
+        logps, entropies = per_token(input_ids)
+        old, mask = torch.zeros_like(logps), labels[:, -keep:] != 0
+        ratio = torch.exp(logps - old)
+        loss = -torch.min(ratio, torch.clamp(ratio, 0.8, 1.2))
+        return ((loss * mask).sum() / 8,)
 
     return compute_loss
 

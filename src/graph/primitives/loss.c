@@ -9,6 +9,7 @@
  * Objectives of two answers need log-probabilities instead, and those of the reference model.
  * The mean of squares (kind mse) reads the target beside its input, in fp32.
  */
+#include <math.h>
 #include <stddef.h>
 
 #include "graph/builder.h"
@@ -105,6 +106,43 @@ static void forward_loss(struct mfu_builder *s, struct mfu_node *n, int logits)
     mfu_node_save(s, n, nll);
 }
 
+static const struct mfu_objective_row *objective(const struct mfu_builder *s)
+{
+    return &mfu_objectives[(int)s->config->setting[MFU_S_OBJECTIVE]];
+}
+
+static int in_place(struct mfu_builder *s, const char *suffix, int x)
+{
+    int out = mfu_view_slice(s, x, mfu_view_rows(s, x), mfu_view_columns(s, x));
+
+    row_kernel(s, suffix, 1, 1, 1, 1, &x, out);
+    return out;
+}
+
+#define ENTROPY_ROWS 128 /* at once */
+
+/* Entropies without gradients (TRL 1.10, entropy_from_logits()): the answers of several sequences are copied to lie
+ * beside each other, then log_softmax, exp and their product, some rows at a time. */
+static void entropy(struct mfu_builder *s, int logits)
+{
+    double rows = mfu_view_rows(s, logits), columns = mfu_view_columns(s, logits),
+           bytes = mfu_type_bytes[mfu_view_type(s, logits)];
+    int out = mfu_tensor_new(s, rows, 1, mfu_view_type(s, logits), MFU_PART_LOGITS_LOSS);
+    bool copied = s->config->batch > 1;
+
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "entropy",
+                                    .kind = MFU_LOSS,
+                                    .traffic = MFU_C_DRAM_POINTWISE,
+                                    .fusion = MFU_ALONE,
+                                    .flops = 9 * rows * columns,
+                                    .launches = copied + 4 * ceil(rows / ENTROPY_ROWS),
+                                    .reread_bytes = (2 * copied + 9) * rows * columns * bytes,
+                                    .temporary_bytes =
+                                        ((copied ? rows : 0) + 3 * fmin(rows, ENTROPY_ROWS)) * columns * bytes},
+             1, &logits, 1, &out);
+}
+
 /* Log-probabilities of tokens, a sequence at a time (TRL 1.10, f2cd5771, selective_log_softmax(): log_softmax of 16-bit
  * logits, whose last result Python holds while the next is made; of fp32 logits, which accelerate makes of what autocast
  * leaves, logsumexp, of whose backward they are the input).  What is saved, or MFU_NO_VIEW. */
@@ -116,6 +154,8 @@ static int log_probabilities(struct mfu_builder *s, const struct mfu_node *n, in
 
     if (n->op->attribute[FP32_OUTPUTS] > 0 && s->numerics.autocast)
         logits = mfu_emit_cast(s, logits, MFU_F32);
+    if (objective(s)->entropy)
+        logits = in_place(s, "temperature", logits);
     wide = mfu_view_type(s, logits) == MFU_F32;
     row = all / s->config->batch * mfu_type_bytes[mfu_view_type(s, logits)];
     if (!wide && !s->referring)
@@ -131,7 +171,9 @@ static int log_probabilities(struct mfu_builder *s, const struct mfu_node *n, in
                                         : s->referring      ? 2 * row
                                                             : 0},
              1, &logits, out[1] == MFU_NO_VIEW ? 1 : 2, out);
-    if (!s->referring)
+    if (objective(s)->entropy)
+        entropy(s, logits);
+    else if (!s->referring)
         s->returned = logits; /* until the reference's are there */
     return s->referring ? MFU_NO_VIEW : wide ? logits : out[1];
 }
@@ -139,7 +181,7 @@ static int log_probabilities(struct mfu_builder *s, const struct mfu_node *n, in
 /* Whether the loss compares the log-probabilities of two answers, as TRL's trainers compute it. */
 static bool compares(const struct mfu_builder *s)
 {
-    return mfu_objectives[(int)s->config->setting[MFU_S_OBJECTIVE]].sequences > 1 && !s->runtime->fused_loss
+    return mfu_objectives[(int)s->config->setting[MFU_S_OBJECTIVE]].log_probabilities && !s->runtime->fused_loss
         && !s->whole_norms && s->config->setting[MFU_S_LOSS_CHUNKS] == 1;
 }
 
@@ -179,6 +221,13 @@ static int log_probabilities_grad(struct mfu_builder *s, int saved, int logits)
         d = sum;
     }
     d = pass(s, "slice_grad", 0, d, like(s, d, type));
+    if (objective(s)->entropy) { /* logits.div_() wrote into a view: CopySlices copies the gradient, and its slice */
+        int whole = pass(s, "copy_grad", 0, d, like(s, d, type)),
+            of[2] = {pass(s, "clone_grad", 0, whole, like(s, d, type)), d};
+
+        row_kernel(s, "temperature_grad", 1, 1, 1, 2, of, like(s, d, type));
+        d = in_place(s, "put_grad", whole);
+    }
     return mfu_emit_cast(s, d, mfu_view_type(s, logits));
 }
 
