@@ -89,30 +89,42 @@ static bool add_varying(struct mfu_accumulation *a, const struct mfu_program *g,
     return true;
 }
 
-/* 1: learned; 0: it fails; -1: out of memory. */
-static int learn_launch(struct mfu_accumulation *a, const struct mfu_machine *m, const struct mfu_program *g,
-                        const struct mfu_pricing *p, int i, const struct mfu_often *times)
+/* Whether nothing waits for other ranks, and what varies leaves clocks alone. */
+static bool adds_up(const struct mfu_machine *m, const struct mfu_program *g)
+{
+    for (int i = 0; i < g->n_launches; i++) {
+        const struct mfu_launch *l = &g->launches[i];
+
+        if (l->communicates || l->stream != MFU_STREAM_COMPUTE || (varies(l) && mfu_throttles(m, l)))
+            return false;
+    }
+    return true;
+}
+
+/* False: out of memory. */
+static bool learn_launch(struct mfu_accumulation *a, const struct mfu_machine *m, const struct mfu_program *g,
+                         const struct mfu_pricing *p, int i, const struct mfu_often *times)
 {
     const struct mfu_launch *l = &g->launches[i];
     struct mfu_sums *sums = times->micro > 0 ? &a->often : &a->once;
 
-    if (l->communicates || l->stream != MFU_STREAM_COMPUTE || (varies(l) && mfu_throttles(m, l)))
-        return 0;
     if (varies(l))
-        return add_varying(a, g, p, i, times) ? 1 : -1;
+        return add_varying(a, g, p, i, times);
     add_seconds(mfu_fills_tensor_cores(l, &p->prices[i]) ? &a->tensor_s : &a->other_s, times, p->prices[i].time_s);
     mfu_sums_add_amount(sums, l, times->micro + times->once);
     if (mfu_throttles(m, l))
-        return add_product(a, g, p->prices, i, times) ? 1 : -1;
+        return add_product(a, g, p->prices, i, times);
     mfu_sums_add_time(sums, l, &p->prices[i], times->micro + times->once);
-    return 1;
+    return true;
 }
 
 int mfu_accumulation_learn(struct mfu_accumulation *a, const struct mfu_machine *m, struct mfu_program *g,
                            struct mfu_pricing *p)
 {
-    int learned = 1;
-
+    a->state = MFU_ACCUMULATION_FAILS;
+    if (!adds_up(m, g))
+        return 0;
+    mfu_program_accumulate(g, MFU_ACCUMULATED);
     if (mfu_price_before_clocks(m, g, p) < 0)
         return -1;
     memset(&a->often, 0, sizeof a->often);
@@ -125,15 +137,16 @@ int mfu_accumulation_learn(struct mfu_accumulation *a, const struct mfu_machine 
         a->alike[i] = -1;
     a->least = p->least;
     a->most = p->most;
-    for (int k = 0; learned > 0 && k < g->n_segments; k++) {
+    for (int k = 0; k < g->n_segments; k++) {
         const struct mfu_segment *s = &g->segments[k];
         const struct mfu_often times = times_in(s);
 
-        for (int i = s->first; learned > 0 && i < s->first + s->count; i++)
-            learned = learn_launch(a, m, g, p, i, &times);
+        for (int i = s->first; i < s->first + s->count; i++)
+            if (!learn_launch(a, m, g, p, i, &times))
+                return -1;
     }
-    a->state = learned > 0 ? MFU_ACCUMULATION_HOLDS : MFU_ACCUMULATION_FAILS;
-    return learned < 0 ? -1 : 0;
+    a->state = MFU_ACCUMULATION_HOLDS;
+    return 0;
 }
 
 /* ---- another number ------------------------------------------------------ */

@@ -49,8 +49,8 @@ struct mfu_accumulation {
     double least, most;        /* shares (accum - 1) / accum for which inputs in L2 are the same ones */
 };
 
-/* Prices the program, which is at MFU_ACCUMULATED micro-steps, and adds it up; prices are those
- * before clocks fall.  Fails where launches wait for other ranks.  -1: out of memory. */
+/* Prices the program at MFU_ACCUMULATED micro-steps, where it stays, and adds it up; prices are those
+ * before clocks fall.  Fails where launches wait for other ranks, and then changes nothing.  -1: out of memory. */
 int mfu_accumulation_learn(struct mfu_accumulation *, const struct mfu_machine *, struct mfu_program *,
                            struct mfu_pricing *);
 

@@ -63,33 +63,48 @@ static bool accumulates(const struct mfu_plan *p, const struct mfu_scenario *sce
         && memcmp(&before, scenario, sizeof before) == 0;
 }
 
-/* The plan with so many micro-steps, from its sums; 0 if they do not say it. */
-static int from_sums(struct mfu_plan *p)
+/* The step of so many micro-steps, from the sums; false if they do not say it. */
+static bool from_sums(struct mfu_plan *p)
 {
     double accum = p->config.accum;
 
     if (!mfu_accumulation_sums(&p->accumulation, &p->machine, &p->program, &p->pricing, accum, &p->sums))
-        return 0;
+        return false;
     p->program.accum = accum;
     mfu_plan_add_up(p);
     mfu_plan_settle_time(p);
-    return 1;
+    return true;
 }
 
-/* Learns the sums of the program at hand; 0 if there are none. */
-static int learn_sums(struct mfu_plan *p, struct mfu_error *err)
+/* Prices what is weighed, and adds up its step: for who wants prices in the same order as for who wants `sums` alone. */
+static int add_up(struct mfu_plan *p, bool sums, struct mfu_error *err)
 {
-    mfu_program_accumulate(&p->program, MFU_ACCUMULATED);
-    if (mfu_accumulation_learn(&p->accumulation, &p->machine, &p->program, &p->pricing) < 0)
+    struct mfu_accumulation *a = &p->accumulation;
+    bool added = false;
+
+    if (p->config.accum > 1) {
+        if (a->state == MFU_ACCUMULATION_UNKNOWN
+            && mfu_accumulation_learn(a, &p->machine, &p->program, &p->pricing) < 0)
+            return mfu_fail(err, MFU_ENOMEM, "out of memory");
+        added = a->state == MFU_ACCUMULATION_HOLDS && from_sums(p);
+        if (added && sums)
+            return 0;
+        if (a->state == MFU_ACCUMULATION_HOLDS)
+            a->state = MFU_ACCUMULATION_UNKNOWN; /* its prices go */
+        mfu_program_accumulate(&p->program, p->config.accum);
+    }
+    if (mfu_price_program(&p->machine, &p->program, &p->pricing) < 0)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
-    mfu_program_accumulate(&p->program, p->config.accum);
-    return p->accumulation.state == MFU_ACCUMULATION_HOLDS;
+    if (!added) {
+        mfu_sums_of(&p->program, p->pricing.prices, &p->sums);
+        mfu_plan_add_up(p);
+        mfu_plan_settle_time(p);
+    }
+    return 0;
 }
 
 static int make(struct mfu_plan *p, const struct mfu_scenario *scenario, bool fitting, bool sums, struct mfu_error *err)
 {
-    int status;
-
     if (take_over(p, scenario, err) < 0)
         return -1;
     mfu_machine_make(&p->config, &p->machine);
@@ -98,23 +113,12 @@ static int make(struct mfu_plan *p, const struct mfu_scenario *scenario, bool fi
     p->n_stages = p->shown_stage = p->worst_stage = 0;
     p->read = false;
     p->bubble = 0;
-    if ((fitting || sums) && mfu_plan_weigh(p, err) < 0)
+    if (mfu_plan_weigh(p, err) < 0)
         return -1;
     if (fitting && !p->memory.fits)
         return 1;
-    if (sums && p->config.accum > 1 && (status = learn_sums(p, err)) != 0) {
-        if (status < 0)
-            return -1;
-        mfu_plan_memory_spread(p);
-        if (from_sums(p))
-            return 0;
-        p->accumulation.state = MFU_ACCUMULATION_UNKNOWN; /* its prices are gone */
-        mfu_program_accumulate(&p->program, p->config.accum);
-    }
-    if (mfu_plan_read(p, err) < 0)
-        return -1;
-    mfu_plan_settle(p);
-    return 0;
+    mfu_plan_memory_spread(p);
+    return add_up(p, sums, err);
 }
 
 int mfu_plan_make(struct mfu_plan *p, const struct mfu_scenario *scenario, struct mfu_error *err)
@@ -138,12 +142,5 @@ int mfu_plan_make_sums(struct mfu_plan *p, const struct mfu_scenario *scenario, 
     p->config.pipeline.microbatches = (int)p->config.accum;
     if (weighed && !p->memory.fits)
         return 1;
-    if (p->accumulation.state == MFU_ACCUMULATION_HOLDS && from_sums(p))
-        return 0;
-    p->accumulation.state = MFU_ACCUMULATION_UNKNOWN; /* its prices are gone */
-    mfu_program_accumulate(&p->program, p->config.accum);
-    if (mfu_plan_read(p, err) < 0)
-        return -1;
-    mfu_plan_settle(p);
-    return 0;
+    return add_up(p, true, err);
 }

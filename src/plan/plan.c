@@ -452,12 +452,6 @@ void mfu_plan_settle_time(struct mfu_plan *p)
     interval(p);
 }
 
-void mfu_plan_settle(struct mfu_plan *p)
-{
-    mfu_plan_settle_time(p);
-    mfu_plan_memory_spread(p);
-}
-
 double mfu_plan_longest_document(const struct mfu_plan *p)
 {
     const struct mfu_config *c = &p->config;

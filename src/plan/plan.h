@@ -164,8 +164,7 @@ void mfu_plan_memory_spread(struct mfu_plan *);
 double mfu_plan_loader_s(const struct mfu_plan *);
 
 /* What follows from the time of the step and its FLOP: rates, MFU, the interval. */
-void mfu_plan_settle(struct mfu_plan *);
-void mfu_plan_settle_time(struct mfu_plan *); /* but for how sure the memory is */
+void mfu_plan_settle_time(struct mfu_plan *);
 
 /* How much of the step's time each coefficient rules: relative, d log(step) / d log(coefficient)
  * but for its sign. */

@@ -374,7 +374,8 @@ int mfu_stages_plan(struct mfu_plan *p, struct mfu_error *err)
     p->step.idle_s = p->step.time_s - p->step.busy_s - p->step.communication_exposed_s;
     p->mfu.model_flops = flops;
     p->mfu.hardware_flops = hardware;
-    mfu_plan_settle(p);
+    mfu_plan_settle_time(p);
+    mfu_plan_memory_spread(p);
     p->read = true;
     return 0;
 }

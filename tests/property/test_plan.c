@@ -117,6 +117,14 @@ static void results_are_positive_and_in_order(void **unused)
     mfu_plan_release(&p);
 }
 
+static void are_same(const struct mfu_plan *p, const struct mfu_plan *q)
+{
+    HOLDS(memcmp(&p->step, &q->step, sizeof p->step) == 0);
+    HOLDS(memcmp(&p->mfu, &q->mfu, sizeof p->mfu) == 0);
+    HOLDS(p->memory.peak.bytes == q->memory.peak.bytes && p->memory.smi_bytes == q->memory.smi_bytes);
+    HOLDS(p->limit == q->limit && p->program.n_launches == q->program.n_launches);
+}
+
 /* A plan that is made over another one, which may leave it its graph, is the
  * plan made afresh, to the last bit. */
 static void a_plan_remembers_nothing(void **unused)
@@ -158,14 +166,45 @@ static void a_plan_remembers_nothing(void **unused)
                 continue;
             }
             HOLDS(mfu_plan_make(&p, &other, NULL) == 0);
-            HOLDS(memcmp(&p.step, &fresh.step, sizeof p.step) == 0);
-            HOLDS(memcmp(&p.mfu, &fresh.mfu, sizeof p.mfu) == 0);
-            HOLDS(p.memory.peak.bytes == fresh.memory.peak.bytes && p.memory.smi_bytes == fresh.memory.smi_bytes);
-            HOLDS(p.limit == fresh.limit && p.program.n_launches == fresh.program.n_launches);
+            are_same(&p, &fresh);
             mfu_plan_release(&fresh);
         }
     }
     mfu_plan_release(&p);
+}
+
+/* The step that a sweep adds up, over the one before, is that of the plan made afresh, to the last bit:
+ * after other numbers of micro-steps, and after what changes the graph. */
+static void a_row_of_a_sweep_is_a_plan(void **unused)
+{
+    static const char *const keys[] = {"accum", "accum", "accum", "accum", "accum", "batch", "seq", "clock_mhz"};
+    static struct mfu_plan p, row;
+    struct mfu_scenario s;
+
+    (void)unused;
+    for (int i = 0; i < scenarios(SCENARIOS); i++) {
+        bool fitting = any(2);
+
+        next(&s, &p);
+        for (int k = 0; k < 12; k++) {
+            struct mfu_plan fresh = {0};
+            const char *key = keys[any(sizeof keys / sizeof *keys)];
+            char value[24];
+            int made;
+
+            snprintf(value, sizeof value, "%d", (int)(1 + any(2 + any(600))));
+            if (mfu_scenario_set(&s, key, value, NULL) < 0 || mfu_plan_make(&fresh, &s, NULL) < 0)
+                continue;
+            made = mfu_plan_make_sums(&row, &s, fitting, NULL);
+            HOLDS(made == (fitting && !fresh.memory.fits));
+            if (made == 0)
+                are_same(&row, &fresh);
+            HOLDS(row.memory.fits_probability == fresh.memory.fits_probability || made > 0);
+            mfu_plan_release(&fresh);
+        }
+    }
+    mfu_plan_release(&p);
+    mfu_plan_release(&row);
 }
 
 /* A share above 100 % is explained, and none is of what the card sustains. */
@@ -961,6 +1000,7 @@ int main(void)
         cmocka_unit_test(parts_add_up),
         cmocka_unit_test(results_are_positive_and_in_order),
         cmocka_unit_test(a_plan_remembers_nothing),
+        cmocka_unit_test(a_row_of_a_sweep_is_a_plan),
         cmocka_unit_test(no_share_of_the_sustained_peak_is_above_one),
         cmocka_unit_test(nothing_runs_above_its_peak),
         cmocka_unit_test(more_tokens_never_need_less_memory),
