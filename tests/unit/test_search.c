@@ -48,9 +48,7 @@ static void read(struct mfu_sweep *sweep, struct mfu_scenario *s, size_t i)
     sweep->scenario = s;
     axis(sweep, "batch", tight[i].batch);
     axis(sweep, "runtime", "eager,compile");
-    /* Not budget: what the analytic path finds dominated by a little, a simulation may not (a v100-32gb-sxm with
-     * gpt2-medium loses one row of twenty). */
-    axis(sweep, "checkpoint", "none,selective,full");
+    axis(sweep, "checkpoint", "all");
     column(sweep, "tokens_per_s");
     column(sweep, "smi_used_bytes");
     column(sweep, "fits");

@@ -17,12 +17,14 @@
 #include "scenario/setting.h"
 #include "base/workers.h"
 
-/* Chosen.  The two paths differ by less than SLACK in time, or EXCHANGE_SLACK
- * where GPUs wait for each other: a row so much behind
+/* Chosen.  Simulated, a row is better by less than SLACK in time, or EXCHANGE_SLACK
+ * where GPUs wait for each other, and by HELD_SLACK in bytes, which the allocator may hold
+ * fewer of than usual: a row so much behind
  * may turn out better than one that is shown.  How many of those are looked at. */
 #define BATCH 32
 #define SLACK 0.02
 #define EXCHANGE_SLACK 0.05
+#define HELD_SLACK 0.08
 #define MOST_BEHIND 160
 #define EXCHANGE_MOST_BEHIND 512
 
@@ -106,17 +108,40 @@ static void run(struct confirmer *c)
         c->result->dropped += !c->good[i];
 }
 
+/* The best that a row which is not simulated may be; flags and counts are known. */
+static struct mfu_sweep_row hoped(const struct confirmer *c, const struct mfu_sweep_row *row)
+{
+    const struct mfu_sweep *s = c->sweep;
+    struct mfu_sweep_row best = *row;
+
+    for (size_t i = 0; i < s->n_columns; i++) {
+        enum mfu_dim dim = mfu_question_dim(s->columns[i]);
+        double slack = dim == MFU_BYTES || dim == MFU_RATIO ? HELD_SLACK
+            : i > 0 && dim == MFU_COUNT                     ? 0
+            : c->exchange                                   ? EXCHANGE_SLACK
+                                                            : SLACK;
+
+        best.columns[i] += (i == 0 && s->maximize ? slack : -slack) * fabs(row->columns[i]);
+    }
+    return best;
+}
+
+/* How many rows are looked at that are behind. */
+static size_t most_behind(const struct confirmer *c)
+{
+    return c->exchange ? EXCHANGE_MOST_BEHIND : MOST_BEHIND;
+}
+
 /* ---- the best ------------------------------------------------------------ */
 
 /* Whether a row that is not simulated could be better than one that is. */
 static bool promising(const struct confirmer *c, const struct mfu_sweep_row *row, const struct mfu_sweep_row *than)
 {
-    struct mfu_sweep_row hoped = *row;
-    double slack = c->exchange ? EXCHANGE_SLACK : SLACK;
+    struct mfu_sweep_row best = *row;
 
-    if (c->result->tried < c->sweep->keep + (c->exchange ? EXCHANGE_MOST_BEHIND : MOST_BEHIND))
-        hoped.columns[0] += (c->sweep->maximize ? slack : -slack) * fabs(row->columns[0]);
-    return mfu_keep_better(c->sweep, &hoped, than);
+    if (c->result->tried < c->sweep->keep + most_behind(c))
+        best = hoped(c, row);
+    return mfu_keep_better(c->sweep, &best, than);
 }
 
 /* Whether two rows print the same. */
@@ -193,17 +218,34 @@ static void sweep_out(struct confirmer *c, struct mfu_kept *k)
     k->n = n;
 }
 
-/* What is on the front by what is known of each row, simulated or not, is
- * simulated next, until all of the front is. */
+/* Whether a row could be on the front that those which are simulated make. */
+static bool could_be(const struct confirmer *c, const struct mfu_kept *k, size_t i)
+{
+    struct mfu_sweep_row best = hoped(c, &k->rows[i]);
+
+    for (size_t j = 0; j < k->n; j++)
+        if (k->rows[j].simulated && mfu_keep_dominates(c->sweep, &k->rows[j], &best))
+            return false;
+    return true;
+}
+
+/* What is on the front by what is known of each row, simulated or not, is simulated
+ * next; then what could be on it, the least beaten first, until all of the front is. */
 static void confirm_front(struct confirmer *c, struct mfu_kept *k, struct mfu_sweep_row *rows, size_t *n)
 {
-    size_t before = k->n, depth = mfu_keep_depth(c->sweep);
+    size_t before = k->n, depth = mfu_keep_depth(c->sweep), behind = 0;
 
     while (!stopped(c)) {
         c->n_batch = 0;
         for (size_t i = 0; i < k->n && c->n_batch < BATCH; i++)
             if (!k->rows[i].simulated && on_front(c->sweep, k, i))
                 c->batch[c->n_batch++] = &k->rows[i];
+        for (unsigned beaten = 0; c->n_batch == 0 && behind < most_behind(c) && beaten < depth; beaten++) {
+            for (size_t i = 0; i < k->n && c->n_batch < BATCH; i++)
+                if (!k->rows[i].simulated && k->rows[i].beaten == beaten && could_be(c, k, i))
+                    c->batch[c->n_batch++] = &k->rows[i];
+            behind += c->n_batch;
+        }
         if (c->n_batch == 0)
             break;
         run(c);
