@@ -427,6 +427,15 @@ void mfuplan_sweep_best(mfuplan_sweep *s, size_t n, bool largest)
     s->sweep.maximize = largest;
 }
 
+int mfuplan_sweep_shard(mfuplan_sweep *s, size_t shard, size_t shards, mfuplan_error *err)
+{
+    if (shard >= shards || shards > MFU_SHARDS)
+        return refuse(err, "%s: parts are numbered from 0, and not more than a million", "shard");
+    s->sweep.shard = shard;
+    s->sweep.shards = shards;
+    return 0;
+}
+
 int mfuplan_sweep_run(mfuplan_sweep *s, mfuplan_depth depth, int threads, mfuplan_error *err)
 {
     struct mfu_error why = {0};
@@ -445,6 +454,11 @@ size_t mfuplan_sweep_rows(const mfuplan_sweep *s)
 double mfuplan_sweep_get(const mfuplan_sweep *s, size_t row, size_t column)
 {
     return row < s->result.n_rows && column < s->sweep.n_columns ? s->result.rows[row].columns[column] : NAN;
+}
+
+size_t mfuplan_sweep_combination(const mfuplan_sweep *s, size_t row)
+{
+    return row < s->result.n_rows ? s->result.rows[row].combination : 0;
 }
 
 mfuplan_scenario *mfuplan_sweep_scenario(const mfuplan_sweep *s, size_t row)

@@ -159,6 +159,10 @@ int mfuplan_sweep_column(mfuplan_sweep *, const char *expression, mfuplan_error 
  * rows, in the order of combinations. */
 void mfuplan_sweep_best(mfuplan_sweep *, size_t n, bool largest);
 
+/* Runs only the part `shard` (from 0) of so many equal ones, to be planned by several machines: all parts
+ * together have each row once.  Each keeps its own best rows: the best of all are among them. */
+int mfuplan_sweep_shard(mfuplan_sweep *, size_t shard, size_t shards, mfuplan_error *err);
+
 /* Plans all combinations on `threads` threads (0: one for each core); what comes out does not
  * depend on how many.  MFUPLAN_SIMULATED: every row; MFUPLAN_ANALYTIC: none, so that a row that
  * just fits may not when it is simulated.  Rows of an earlier run are forgotten. */
@@ -167,6 +171,9 @@ int mfuplan_sweep_run(mfuplan_sweep *, mfuplan_depth, int threads, mfuplan_error
 /* Rows and their columns; NAN beyond them. */
 size_t mfuplan_sweep_rows(const mfuplan_sweep *);
 double mfuplan_sweep_get(const mfuplan_sweep *, size_t row, size_t column);
+
+/* The number of a row's combination, from 0, by which rows of several parts are put in order. */
+size_t mfuplan_sweep_combination(const mfuplan_sweep *, size_t row);
 
 /* The scenario of a row, to be freed; NULL where there is no such row, or out of memory. */
 mfuplan_scenario *mfuplan_sweep_scenario(const mfuplan_sweep *, size_t row);

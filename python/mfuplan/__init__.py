@@ -300,6 +300,7 @@ class Rows(list):
         return f"<table><tr>{head}</tr>{body}</table>"
 
 
+_PARTS = 4  # for each worker, so that none waits long for the others
 _USUAL = ("step_time_s", "tokens_per_s", "mfu", "smi_used_bytes", "fits")
 
 
@@ -311,7 +312,8 @@ def _axis_text(value) -> str:
     return value if isinstance(value, str) else ",".join(_as_value(v).decode() for v in value)
 
 
-def _rows_of(s: _Scenario, axes: Mapping[str, Any], columns: Sequence[str], where, best, largest, simulated, threads):
+def _rows_of(s: _Scenario, axes: Mapping[str, Any], columns: Sequence[str], where, best, largest, simulated, threads,
+             shard=(0, 1)):
     handle = _Handle(_lib["sweep_new"](s.handle.pointer), "sweep_free", s)
     for key, values in axes.items():
         _call("sweep_axis", handle.pointer, key.encode(), _axis_text(values).encode())
@@ -321,8 +323,9 @@ def _rows_of(s: _Scenario, axes: Mapping[str, Any], columns: Sequence[str], wher
         _call("sweep_where", handle.pointer, where.encode())
     if best:
         _lib["sweep_best"](handle.pointer, best, largest)
+    _call("sweep_shard", handle.pointer, *shard)
     _call("sweep_run", handle.pointer, _SIMULATED if simulated else _ANALYTIC, threads)
-    rows = Rows()
+    rows = []
     text = _c.create_string_buffer(128)
     for i in range(_lib["sweep_rows"](handle.pointer)):
         own = _Handle(_lib["sweep_scenario"](handle.pointer, i), "scenario_free", handle)
@@ -340,7 +343,7 @@ def _rows_of(s: _Scenario, axes: Mapping[str, Any], columns: Sequence[str], wher
         for k, column in enumerate(columns):
             value = _lib["sweep_get"](handle.pointer, i, k)
             row[column] = value if not _math.isnan(value) else None
-        rows.append(row)
+        rows.append((_lib["sweep_combination"](handle.pointer, i), row))
     return rows
 
 
@@ -350,7 +353,7 @@ def sweep(model="gpt2", gpu: str | Sequence[str] = "a100-80gb-sxm", *, columns: 
     """Plans every combination.  A setting with several values (a list, "1..64*2", "eager,compile") is an axis, the
     first the slowest; `gpu` and `model` may be lists, too.  `best` keeps only so many rows, by the first column.
 
-    With `client`, a dask.distributed.Client, the values of the first axis are spread over its workers."""
+    With `client`, a dask.distributed.Client, the combinations are spread over its workers, in equal parts."""
     gpus_ = [gpu] if isinstance(gpu, str) else list(gpu)
     models_ = [model] if isinstance(model, (str, Model)) else list(model)
     axes = {k: v for k, v in settings.items() if _is_axis(v)}
@@ -359,22 +362,21 @@ def sweep(model="gpt2", gpu: str | Sequence[str] = "a100-80gb-sxm", *, columns: 
     jobs = []
     for m, g in _itertools.product(models_, gpus_):
         named = {**({"model": m} if len(models_) > 1 else {}), **({"gpu": g} if len(gpus_) > 1 else {})}
-        first = next(iter(axes), None)
-        if client is not None and first is not None and not isinstance(axes[first], str):
-            jobs += [(m, g, named, fixed, {**axes, first: [value]}, options) for value in axes[first]]
-        else:
-            jobs.append((m, g, named, fixed, axes, options))
+        jobs.append((m, g, named, fixed, axes, options))
     if client is not None:
-        parts = client.gather(client.map(_job, [(*job, 1) for job in jobs], pure=False))
+        shards = _PARTS * max(1, len(client.nthreads()))
+        parts = client.gather(client.map(_job, [(*job, 1, (i, shards)) for job in jobs for i in range(shards)],
+                                         pure=False))
+        parts = [sorted(_itertools.chain(*parts[k:k + shards]), key=lambda r: r[0]) for k in range(0, len(parts), shards)]
     else:
-        parts = [_job((*job, threads)) for job in jobs]
-    rows = Rows(row for part in parts for row in part)
-    if best and len(parts) > 1:
+        parts = [_job((*job, threads, (0, 1))) for job in jobs]
+    rows = Rows(row for part in parts for _, row in part)
+    if best and (client is not None or len(parts) > 1):
         rows = Rows(sorted(rows, key=lambda r: (r[columns[0]] is None, (-1 if largest else 1) * (r[columns[0]] or 0)))[:best])
     return rows
 
 
 def _job(job):
-    m, g, named, fixed, axes, (columns, where, best, largest, simulated), threads = job
-    rows = _rows_of(_Scenario(m, g, fixed), axes, columns, where, best, largest, simulated, threads)
-    return [{**named, **row} for row in rows]
+    m, g, named, fixed, axes, (columns, where, best, largest, simulated), threads, shard = job
+    rows = _rows_of(_Scenario(m, g, fixed), axes, columns, where, best, largest, simulated, threads, shard)
+    return [(number, {**named, **row}) for number, row in rows]

@@ -39,6 +39,8 @@ _PROTOTYPES = {
     "sweep_where": (c.c_int, [_handle, _text, _error]),
     "sweep_column": (c.c_int, [_handle, _text, _error]),
     "sweep_best": (None, [_handle, c.c_size_t, c.c_bool]),
+    "sweep_shard": (c.c_int, [_handle, c.c_size_t, c.c_size_t, _error]),
+    "sweep_combination": (c.c_size_t, [_handle, c.c_size_t]),
     "sweep_run": (c.c_int, [_handle, c.c_int, c.c_int, _error]),
     "sweep_rows": (c.c_size_t, [_handle]),
     "sweep_get": (c.c_double, [_handle, c.c_size_t, c.c_size_t]),

@@ -108,6 +108,25 @@ def test_a_cluster_s_rows_are_those_of_one_process():
     assert len(rows) == dask_sweep.SWEEP["best"] and rows == mfuplan.sweep(**dask_sweep.SWEEP)
 
 
+class Here:
+    """A cluster of two workers that is this process."""
+
+    def nthreads(self):
+        return {"a": 1, "b": 1}
+
+    def map(self, f, jobs, pure):
+        return [f(job) for job in jobs]
+
+    def gather(self, parts):
+        return parts
+
+
+def test_parts_of_a_sweep_are_put_together_in_order():
+    for sweep in (dict(batch="1..8", runtime="eager,compile"), dict(batch="1..8", accum=[1, 8], best=5, where="fits"),
+                  dict(gpu=["rtx4070", "h100-sxm"], batch="1..64*2", best=3, largest=False), dict(batch=4)):
+        assert mfuplan.sweep(client=Here(), **sweep) == mfuplan.sweep(**sweep), sweep
+
+
 def test_a_notebook_shows_the_figures():
     p = mfuplan.plan("gpt2", "rtx4070")
     assert f"{100 * p.mfu:.1f} %" in p._repr_html_() and "<script" not in p._repr_html_()

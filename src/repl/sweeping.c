@@ -51,7 +51,7 @@ static int read_columns(struct mfu_sweep *s, const char *text, struct mfu_error 
 
 static bool is_word(const char *text)
 {
-    static const char *const words[] = {"where", "columns", "sort", "top", "threads", "over", "simulated"};
+    static const char *const words[] = {"where", "columns", "sort", "top", "threads", "shard", "over", "simulated"};
     bool is = false;
 
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
@@ -115,6 +115,21 @@ static int read_sort(struct mfu_sweep_words *w, const char *word, bool best, str
     if (best && less_is_better(mfu_question_dim(w->sweep.columns[w->sort])))
         w->descending = !w->descending;
     w->cut = best;
+    return 0;
+}
+
+/* shard I/N */
+static int read_shard(struct mfu_sweep *s, const char *word, struct mfu_error *err)
+{
+    unsigned long shard, shards;
+    int used = 0;
+
+    if (strspn(word, "0123456789/") != strlen(word) || sscanf(word, "%7lu/%7lu%n", &shard, &shards, &used) != 2
+        || word[used] || shard < 1 || shard > shards || shards > MFU_SHARDS)
+        return mfu_fail(err, MFU_EINPUT, "shard: '%.40s': expected I/N, the part I of N from 1 to N, such as 3/8",
+                        word);
+    s->shard = shard - 1;
+    s->shards = shards;
     return 0;
 }
 
@@ -231,6 +246,9 @@ int mfu_sweep_words_read(struct mfu_session *session, int from, int argc, char *
                     return -1;
                 i += 2;
             }
+        } else if (strcmp(argv[i], "shard") == 0 && i + 1 < argc) {
+            if (read_shard(s, argv[++i], err) < 0)
+                return -1;
         } else if (strcmp(argv[i], "simulated") == 0) {
             s->simulated = true;
         } else if (strcmp(argv[i], "over") == 0) {
@@ -248,8 +266,8 @@ int mfu_sweep_words_read(struct mfu_session *session, int from, int argc, char *
                 return -1;
             i++;
         } else {
-            return mfu_fail(err, MFU_EINPUT, "'%.40s': expected KEY=VALUES, where, columns, sort, top or simulated",
-                            argv[i]);
+            return mfu_fail(err, MFU_EINPUT,
+                            "'%.40s': expected KEY=VALUES, where, columns, sort, top, shard or simulated", argv[i]);
         }
     }
     s->threads = (int)w->threads;

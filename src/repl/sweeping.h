@@ -2,7 +2,7 @@
  * sweeping.h - the words that `sweep`, `search` and `solve` share.
  *
  *     KEY=VALUES ...  where EXPR  columns NAME,NAME  sort RESULT  top N [by RESULT]
- *     threads N  simulated
+ *     threads N  simulated  shard I/N
  *
  * KEY VALUES and `columns NAME NAME` are understood, too.
  */

@@ -184,6 +184,68 @@ static void threads_do_not_matter(void **state)
     }
 }
 
+/* The rows of all parts, merged, are those of the whole, whatever is asked for and however many parts there are:
+ * each combination is in one of them. */
+static void parts_make_the_whole(void **state)
+{
+    static const struct {
+        const char *where;
+        bool layouts;
+        struct mfu_sweep asked;
+    } ways[] = {{0},
+                {"fits and mfu > 1%", .asked = {.confirmed = true}},
+                {"batch > 1", .asked = {.keep = 7}},
+                {.asked = {.pareto = true}},
+                {.asked = {.simulated = true}},
+                {"fits", .layouts = true, .asked = {.keep = 5, .maximize = true}}};
+    static const size_t parts[] = {1, 2, 7, 1000};
+    struct mfu_scenario s = start();
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(ways); i++)
+        for (size_t n = 0; n < LENGTH(parts); n++) {
+            struct mfu_sweep sweep = ways[i].asked;
+            struct mfu_sweep_result whole, sum = {0};
+            struct mfu_scenario x = s, own;
+            struct mfu_kept all = {0};
+
+            if (ways[i].layouts) {
+                assert_int_equal(mfu_scenario_set(&x, "gpus", "8", NULL), 0);
+                sweep.scenario = &x;
+                sweep.columns[sweep.n_columns++] = mfu_question_compile(&x, "tokens_per_s", NULL);
+                assert_int_equal(mfu_sweep_layouts(&sweep, &own, NULL), 0);
+            } else {
+                fill(&sweep, &x);
+            }
+            if (ways[i].where)
+                assert_non_null(sweep.where = mfu_question_compile(&x, ways[i].where, NULL));
+            whole = run(&sweep);
+            assert_true(whole.n_rows > 0);
+            sweep.shards = parts[n];
+            for (sweep.shard = 0; sweep.shard < sweep.shards; sweep.shard++) {
+                struct mfu_sweep_result r = run(&sweep);
+
+                assert_true(r.n_rows == 0 || r.analytic == whole.analytic);
+                sum.evaluated += r.evaluated;
+                sum.refused += r.refused;
+                for (size_t k = 0; k < r.n_rows; k++)
+                    assert_true(mfu_keep_row(&sweep, &all, &r.rows[k]));
+                mfu_sweep_result_free(&r);
+            }
+            mfu_keep_sort(&sweep, all.rows, all.n);
+            assert_int_equal(sum.evaluated, whole.evaluated);
+            assert_int_equal(sum.refused, whole.refused);
+            assert_int_equal(all.n, whole.n_rows);
+            for (size_t k = 0; k < all.n; k++) {
+                assert_int_equal(all.rows[k].combination, whole.rows[k].combination);
+                assert_memory_equal(all.rows[k].columns, whole.rows[k].columns, sweep.n_columns * sizeof(double));
+            }
+            free(all.rows);
+            mfu_sweep_result_free(&whole);
+            mfu_sweep_clear(&sweep);
+        }
+}
+
 /* Against all rows: the best are the best, the front is what nothing beats. */
 static void the_best_are_the_best(void **state)
 {
@@ -312,6 +374,7 @@ int main(void)
         cmocka_unit_test(rows_are_plans),
         cmocka_unit_test(micro_steps_follow_from_sums),
         cmocka_unit_test(threads_do_not_matter),
+        cmocka_unit_test(parts_make_the_whole),
         cmocka_unit_test(the_best_are_the_best),
         cmocka_unit_test(unknown_values_are_the_worst),
     };

@@ -18,6 +18,13 @@ double mfu_sweep_size(const struct mfu_sweep *s)
     return n <= MOST_COMBINATIONS ? n : 0;
 }
 
+size_t mfu_sweep_shard(const struct mfu_sweep *s, size_t shard)
+{
+    size_t size = (size_t)mfu_sweep_size(s), parts = s->shards ? s->shards : 1;
+
+    return size / parts * shard + size % parts * shard / parts;
+}
+
 bool mfu_sweep_varies(const struct mfu_sweep *s, int setting)
 {
     for (size_t i = 0; i < s->n_axes; i++)

@@ -22,6 +22,10 @@ int mfu_sweep_make(const struct mfu_sweep *, size_t combination, struct mfu_scen
 /* Whether a setting is one of the keys. */
 bool mfu_sweep_varies(const struct mfu_sweep *, int setting);
 
+/* The first number, in the order of planning, of a part of the sweep's `shards`; that behind the
+ * last one is the number of combinations. */
+size_t mfu_sweep_shard(const struct mfu_sweep *, size_t shard);
+
 /* The combination that is planned as number i: axes that leave the graph as it is vary fastest, so
  * that most plans find their graph built. */
 size_t mfu_sweep_in_order(const struct mfu_sweep *, size_t i);

@@ -19,6 +19,7 @@
 
 #define MFU_AXES 16        /* the most */
 #define MFU_COLUMNS 16     /* the most */
+#define MFU_SHARDS 1000000 /* the most */
 #define MFU_SWEEP_FEW 4096 /* so many rows can be simulated while one waits */
 
 struct mfu_sweep {
@@ -31,6 +32,7 @@ struct mfu_sweep {
     char column_names[MFU_COLUMNS][48];
     size_t n_columns;
     int threads;           /* 0: all cores */
+    size_t shard, shards;  /* this of so many equal parts, from 0, and nothing else; 0 parts: all */
     size_t keep;           /* 0: every row; else the best `keep` */
     bool maximize;         /* the first column, when keep > 0 */
     bool room_first;       /* `where` asks that it fits: what states alone overfill is not planned */

@@ -26,7 +26,7 @@
 struct worker {
     const struct mfu_sweep *sweep;
     atomic_size_t *next;
-    size_t end, chunk;
+    size_t begin, end, chunk;
     bool simulated, tells;
     bool sums;               /* what is asked for follows from sums */
     struct mfu_plan plan[2]; /* of one micro-step, of several: other graphs, each with neighbours */
@@ -124,7 +124,7 @@ static void work(void *workers, int number)
         if (from >= w->end)
             break;
         if (w->tells)
-            s->tell(s->context, (double)from, (double)w->end);
+            s->tell(s->context, (double)(from - w->begin), (double)(w->end - w->begin));
         for (size_t i = from; i < to; i++)
             plan_one(w, mfu_sweep_in_order(s, i));
     }
@@ -149,15 +149,17 @@ static int merge(const struct mfu_sweep *s, struct worker *workers, int n, struc
 static int plan_all(const struct mfu_sweep *s, struct worker *workers, int n, struct mfu_kept *all,
                     struct mfu_sweep_result *r, struct mfu_error *err)
 {
-    size_t size = (size_t)mfu_sweep_size(s), chunk = size / (size_t)(n * CHUNKS);
-    atomic_size_t next = 0;
+    size_t begin = mfu_sweep_shard(s, s->shard), end = mfu_sweep_shard(s, s->shard + 1);
+    size_t chunk = (end - begin) / (size_t)(n * CHUNKS);
+    atomic_size_t next = begin;
     bool failed = false;
     int started;
 
     for (int t = 0; t < n; t++)
         workers[t] = (struct worker){.sweep = s,
                                      .next = &next,
-                                     .end = size,
+                                     .begin = begin,
+                                     .end = end,
                                      .chunk = simulates(s)    ? 1
                                          : chunk < CHUNK      ? CHUNK
                                          : chunk < MOST_CHUNK ? chunk
@@ -172,18 +174,18 @@ static int plan_all(const struct mfu_sweep *s, struct worker *workers, int n, st
         r->excluded += workers[t].excluded;
         failed |= workers[t].failed;
     }
-    r->complete = r->evaluated + r->refused == size;
+    r->complete = r->evaluated + r->refused == end - begin;
     failed |= merge(s, workers, started, all) < 0;
     for (int t = 0; t < started; t++)
         free(workers[t].kept.rows);
     return failed ? mfu_fail(err, MFU_ENOMEM, "out of memory") : 0;
 }
 
-/* Simulates the rows that are handed back, where they are few; takes them over
- * as they are elsewhere. */
+/* Simulates the rows that are handed back, where they are few, which no shard knows; takes
+ * them over as they are elsewhere. */
 static int hand_back(const struct mfu_sweep *s, struct mfu_kept *all, struct mfu_sweep_result *r, struct mfu_error *err)
 {
-    bool few = s->keep ? s->keep <= MFU_SWEEP_FEW : s->pareto || all->n <= MFU_SWEEP_FEW;
+    bool few = s->keep ? s->keep <= MFU_SWEEP_FEW : s->pareto || (all->n <= MFU_SWEEP_FEW && s->shards <= 1);
 
     if (!simulates(s) && s->confirmed && few)
         return mfu_confirm(s, all, r, err);
@@ -204,6 +206,8 @@ int mfu_sweep_run(const struct mfu_sweep *s, struct mfu_sweep_result *r, struct 
     memset(r, 0, sizeof *r);
     if (size <= 0)
         return mfu_fail(err, MFU_EINPUT, "too many combinations: more than 10^12");
+    if (s->shards > 1)
+        size /= (double)s->shards;
     if (!s->keep && !s->pareto && size > MOST_ROWS)
         return mfu_fail(err, MFU_EINPUT, "%.0f combinations are more rows than can be kept; search keeps the best",
                         size);

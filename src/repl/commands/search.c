@@ -102,7 +102,7 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     w.sweep.confirmed = true;
     if (status == 0)
         status = mfu_sweep_words_run(s, &w, &r, err);
-    if (status == 0 && r.n_rows == 0 && !s->json)
+    if (status == 0 && r.n_rows == 0 && !s->json && w.sweep.shards <= 1)
         status = none(&w.sweep, &r, err);
     if (status == 0)
         mfu_sweep_words_sort(&w, &r);
@@ -127,7 +127,7 @@ const struct mfu_command mfu_command_search = {
             "`plan` does.  Without KEY=VALUES it varies everything `advise` may change\n"
             "except numerics, hardware and environment; equal results are shown once.\n"
             "`where EXPR` is `fits` unless given; `pareto` shows what nothing beats in both\n"
-            "speed and memory.\n"
+            "speed and memory; `shard I/N` searches the I-th of N equal parts.\n"
             "\n"
             "layout varies how the GPUs share the work: tp, pp, vpp, cp, ep, zero,\n"
             "micro-batch and checkpointing; dp and accum follow, GPUs and tokens per step\n"
