@@ -109,7 +109,7 @@ static int make(struct mfu_plan *p, const struct mfu_scenario *scenario, bool fi
         return -1;
     mfu_machine_make(&p->config, &p->machine);
     if (p->config.setting[MFU_S_PP] > 1)
-        return mfu_stages_plan(p, err) < 0 ? -1 : fitting && !p->memory.fits;
+        return mfu_stages_plan(p, fitting, err);
     p->n_stages = p->shown_stage = p->worst_stage = 0;
     p->read = false;
     p->bubble = 0;

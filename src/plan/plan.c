@@ -430,13 +430,17 @@ void mfu_plan_add_up(struct mfu_plan *p)
     add_up_flops(p);
 }
 
-int mfu_plan_read(struct mfu_plan *p, struct mfu_error *err)
+int mfu_plan_read(struct mfu_plan *p, bool fitting, struct mfu_error *err)
 {
+    if (mfu_plan_weigh(p, err) < 0)
+        return -1;
+    if (fitting && !p->memory.fits)
+        return 1;
     if (mfu_price_program(&p->machine, &p->program, &p->pricing) < 0)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     mfu_sums_of(&p->program, p->pricing.prices, &p->sums);
     mfu_plan_add_up(p);
-    return mfu_plan_weigh(p, err);
+    return 0;
 }
 
 void mfu_plan_settle_time(struct mfu_plan *p)

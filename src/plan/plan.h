@@ -149,10 +149,10 @@ const char *mfu_plan_unpredicted(const struct mfu_plan *);
 
 void mfu_plan_release(struct mfu_plan *);
 
-/* Adds up the memory of the program at hand; or prices it and adds up a rank's time, FLOP
- * and memory. */
+/* Adds up the memory of the program at hand; and then prices it and adds up a rank's time and FLOP,
+ * unless it is to be `fitting` and does not: 1. */
 int mfu_plan_weigh(struct mfu_plan *, struct mfu_error *);
-int mfu_plan_read(struct mfu_plan *, struct mfu_error *);
+int mfu_plan_read(struct mfu_plan *, bool fitting, struct mfu_error *);
 /* The step's time and FLOP, from the sums. */
 void mfu_plan_add_up(struct mfu_plan *);
 

@@ -151,7 +151,6 @@ static void read_stage(const struct mfu_plan *p, struct mfu_stage *s)
     bool scatters = mfu_trainers[p->config.trainer].scatters && p->config.setting[MFU_S_SP] == 0;
     double parts = scatters ? tensor.ranks : 1;
     struct lasts lasts;
-    struct mfu_saved saved = mfu_saved_by_place(&p->program);
 
     s->f = s->b = s->w = (struct mfu_pass_work){0};
     add_pass(p, MFU_FORWARD, &s->f, NULL);
@@ -169,9 +168,7 @@ static void read_stage(const struct mfu_plan *p, struct mfu_stage *s)
     s->send_s = mfu_collective_s(&p->machine, &group, MFU_SEND, s->send_bytes);
     if (parts > 1)
         s->send_s += mfu_collective_s(&p->machine, &tensor, MFU_ALL_GATHER, p->program.boundary_bytes);
-    s->kept_before = saved.before;
-    s->kept_behind = saved.behind;
-    s->kept_bytes = saved.layers + saved.before + saved.behind;
+    s->kept_bytes = mfu_saved_bytes(&p->program);
     s->flops = p->mfu.model_flops;
     s->hardware_flops = p->mfu.hardware_flops;
 }
@@ -188,10 +185,11 @@ static int like(const struct mfu_config *c, const struct mfu_stage *stages, int 
     return i;
 }
 
-static int read_all(struct mfu_plan *p, struct mfu_stage *stages, int n, struct mfu_error *err)
+/* 1: `fitting`, and a rank has no room for one microbatch. */
+static int read_all(struct mfu_plan *p, struct mfu_stage *stages, int n, bool fitting, struct mfu_error *err)
 {
     for (int i = 0; i < n; i++) {
-        int same;
+        int same, status;
 
         stages[i].layers = i > 0 ? mfu_rank_layers(&p->config, p->program.layers, i) : 0;
         same = like(&p->config, stages, i);
@@ -200,8 +198,10 @@ static int read_all(struct mfu_plan *p, struct mfu_stage *stages, int n, struct 
             stages[i].number = i;
             continue;
         }
-        if (mfu_graph_build_stage(&p->config, i, MFU_LAYERS_COUNTED, &p->program, err) < 0 || mfu_plan_read(p, err) < 0)
+        if (mfu_graph_build_stage(&p->config, i, MFU_LAYERS_COUNTED, &p->program, err) < 0)
             return -1;
+        if ((status = mfu_plan_read(p, fitting, err)) != 0)
+            return status;
         stages[i].layers = mfu_rank_layers(&p->config, p->program.layers, i);
         stages[i].number = i;
         p->shown_stage = i;
@@ -237,8 +237,7 @@ static void divide(const struct mfu_plan *p, struct costs *c)
             c->f[s] = lasts.f_s;
             c->b[s] = lasts.b_s;
             c->w[s] = lasts.w_s;
-            c->kept[s] = part.layers * (r->kept_bytes - r->kept_before - r->kept_behind) + part.before * r->kept_before
-                + part.behind * r->kept_behind;
+            c->kept[s] = share * r->kept_bytes;
             c->send[s] = r->send_s;
         }
 }
@@ -333,17 +332,18 @@ static double computes_s(const struct mfu_stage *s)
     return s->forward_s + s->backward_s;
 }
 
-int mfu_stages_plan(struct mfu_plan *p, struct mfu_error *err)
+int mfu_stages_plan(struct mfu_plan *p, bool fitting, struct mfu_error *err)
 {
     int n = (int)p->config.setting[MFU_S_PP], busiest = 0, worst = 0;
     double schedule_s = 0, after_s = 0, flops = 0, hardware = 0;
     struct mfu_stage *stages;
+    int status;
 
     if (!p->read && make_room(p, n) < 0)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     stages = p->stages;
-    if (!p->read && read_all(p, stages, n, err) < 0)
-        return -1;
+    if (!p->read && (status = read_all(p, stages, n, fitting, err)) != 0)
+        return status;
     p->read = false; /* until all is well */
     if (run_schedule(p, &schedule_s, err) < 0)
         return -1;
@@ -362,7 +362,7 @@ int mfu_stages_plan(struct mfu_plan *p, struct mfu_error *err)
             fmin(stages[i].idle_s, p->config.accum * (computes_s(&stages[busiest]) - computes_s(&stages[i])));
     if (p->shown_stage != busiest
         && (mfu_graph_build_stage(&p->config, busiest, MFU_LAYERS_COUNTED, &p->program, err) < 0
-            || mfu_plan_read(p, err) < 0))
+            || mfu_plan_read(p, false, err) < 0))
         return -1;
     p->step = stages[busiest].step;
     p->memory = stages[worst].memory;
@@ -377,7 +377,7 @@ int mfu_stages_plan(struct mfu_plan *p, struct mfu_error *err)
     mfu_plan_settle_time(p);
     mfu_plan_memory_spread(p);
     p->read = true;
-    return 0;
+    return fitting && !p->memory.fits;
 }
 
 bool mfu_stages_same(const struct mfu_plan *p, const struct mfu_config *next, const struct mfu_scenario *scenario)
@@ -410,7 +410,8 @@ int mfu_stages_show(struct mfu_plan *p, int stage, struct mfu_error *err)
 
     if (p->n_stages == 0 || stage == p->shown_stage)
         return 0;
-    if (mfu_graph_build_stage(&p->config, stage, MFU_LAYERS_COUNTED, &p->program, err) < 0 || mfu_plan_read(p, err) < 0)
+    if (mfu_graph_build_stage(&p->config, stage, MFU_LAYERS_COUNTED, &p->program, err) < 0
+        || mfu_plan_read(p, false, err) < 0)
         return -1;
     p->memory = p->stages[p->worst_stage].memory;
     mfu_plan_memory_spread(p);

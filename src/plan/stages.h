@@ -10,8 +10,8 @@
 
 /* Plans a configuration with pp > 1: builds and reads the distinct stages, runs the
  * schedule, and leaves the busiest stage's program, the step's time and the memory
- * of the worst stage in the plan. */
-int mfu_stages_plan(struct mfu_plan *, struct mfu_error *);
+ * of the worst stage in the plan.  1: it is to be `fitting` and does not, and only that is known. */
+int mfu_stages_plan(struct mfu_plan *, bool fitting, struct mfu_error *);
 
 /* Whether the ranks of a plan's pipeline have the same programs at the same prices in
  * another configuration: only the schedule differs. */

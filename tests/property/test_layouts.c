@@ -270,12 +270,13 @@ static void a_walk_remembers_nothing(void **unused)
                                        "trainable_layers",
                                        "rank_order"};
     static struct mfu_simulation simulation[2];
-    static struct mfu_plan p, fresh;
+    static struct mfu_plan p, fresh, row;
     struct mfu_scenario s;
 
     (void)unused;
     for (int i = 0; i < scenarios(SCENARIOS) / 4; i++) {
         const char *most = keys[any(LENGTH(keys))];
+        bool fitting = i % 2;
 
         next_layout(&s, &p);
         for (int k = 0; k < 8; k++) {
@@ -301,6 +302,8 @@ static void a_walk_remembers_nothing(void **unused)
                 continue;
             }
             same_plan(&p, &fresh);
+            HOLDS(mfu_plan_make_sums(&row, &other, fitting, NULL) == (fitting && !fresh.memory.fits));
+            HOLDS((fitting && !fresh.memory.fits) || memcmp(&row.step, &fresh.step, sizeof row.step) == 0);
             if (k == 7) {
                 HOLDS(mfu_simulate(&p, false, &simulation[0], NULL)
                       == mfu_simulate(&fresh, false, &simulation[1], NULL));
@@ -312,6 +315,7 @@ static void a_walk_remembers_nothing(void **unused)
     mfu_simulation_release(&simulation[0]);
     mfu_simulation_release(&simulation[1]);
     mfu_plan_release(&p);
+    mfu_plan_release(&row);
     mfu_plan_release(&fresh);
 }
 
