@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 
-program, source = os.path.abspath(sys.argv[1]), sys.argv[2]
+program, source = map(os.path.abspath, sys.argv[1:3])
 script = os.path.join(source, "examples", "slurm-sweep.sh")
 SETUP = "gpu rtx4090; model gpt2"
 SEARCHES = ["search maximize tokens_per_s batch=1..16 runtime=eager,compile checkpoint=all",
