@@ -151,6 +151,7 @@ static void read_stage(const struct mfu_plan *p, struct mfu_stage *s)
     bool scatters = mfu_trainers[p->config.trainer].scatters && p->config.setting[MFU_S_SP] == 0;
     double parts = scatters ? tensor.ranks : 1;
     struct lasts lasts;
+    struct mfu_saved saved = mfu_saved_by_place(&p->program);
 
     s->f = s->b = s->w = (struct mfu_pass_work){0};
     add_pass(p, MFU_FORWARD, &s->f, NULL);
@@ -168,7 +169,9 @@ static void read_stage(const struct mfu_plan *p, struct mfu_stage *s)
     s->send_s = mfu_collective_s(&p->machine, &group, MFU_SEND, s->send_bytes);
     if (parts > 1)
         s->send_s += mfu_collective_s(&p->machine, &tensor, MFU_ALL_GATHER, p->program.boundary_bytes);
-    s->kept_bytes = mfu_saved_bytes(&p->program);
+    s->kept_before = saved.before;
+    s->kept_behind = saved.behind;
+    s->kept_bytes = saved.layers + saved.before + saved.behind;
     s->flops = p->mfu.model_flops;
     s->hardware_flops = p->mfu.hardware_flops;
 }
@@ -237,7 +240,8 @@ static void divide(const struct mfu_plan *p, struct costs *c)
             c->f[s] = lasts.f_s;
             c->b[s] = lasts.b_s;
             c->w[s] = lasts.w_s;
-            c->kept[s] = share * r->kept_bytes;
+            c->kept[s] = part.layers * (r->kept_bytes - r->kept_before - r->kept_behind) + part.before * r->kept_before
+                + part.behind * r->kept_behind;
             c->send[s] = r->send_s;
         }
 }
