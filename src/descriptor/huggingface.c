@@ -27,7 +27,8 @@
 /* A config.json while it is being read. */
 struct reader {
     struct mfu_yaml *config;
-    const char *type;                      /* its model_type */
+    const char *type;                      /* its model_type, */
+    struct mfu_yaml_node *of;              /* and where it says so; the root: nowhere */
     struct mfu_yaml *yaml;                 /* the model file that describes the type, */
     struct mfu_yaml *chain[MFU_CHAIN_MAX]; /* and those that it extends in turn: their tables hold, too */
     int n_chain;
@@ -80,7 +81,6 @@ static bool knows(struct reader *r, struct mfu_yaml *yaml, struct known *known)
 
 static int fail_type(struct reader *r, const struct known *known)
 {
-    struct mfu_yaml_node *root = mfu_yaml_root(r->config);
     char list[400] = "none";
     size_t used = 0;
 
@@ -91,7 +91,7 @@ static int fail_type(struct reader *r, const struct known *known)
              "known are: %s",
              r->type, list);
     mfu_error_nearest(r->err, r->type, known->types, known->n);
-    return mfu_node_error(r->config, mfu_node_find(root, "model_type"), r->err);
+    return mfu_node_error(r->config, r->of, r->err);
 }
 
 /* Opens the first model file of the folder that describes the type. */
@@ -421,6 +421,8 @@ static int fill(struct reader *r, struct mfu_model *m)
 
 /* Keys without a part in memory or time, whatever they say. */
 static const char *const without_effect[] = {"model_type",
+                                             "_class_name",
+                                             "_diffusers_version",
                                              "architectures",
                                              "_name_or_path",
                                              "name_or_path",
@@ -666,13 +668,16 @@ static int read_type(struct reader *r)
     struct mfu_yaml_node *root = mfu_yaml_root(r->config);
     struct mfu_yaml_node *type = mfu_node_find(root, "model_type");
 
+    if (!type) /* diffusers names the class of the one part of its pipeline */
+        type = mfu_node_find(root, "_class_name");
+    r->of = type ? type : root;
     r->type = type ? mfu_node_text(r->config, type) : NULL;
     if (r->type && r->type[0])
         return 0;
     mfu_fail(r->err, MFU_EINPUT,
              "'model_type' is missing; is this the "
              "config.json of a Hugging Face model?");
-    return mfu_node_error(r->config, type ? type : root, r->err);
+    return mfu_node_error(r->config, r->of, r->err);
 }
 
 /* The longest sequence that a model takes is not the one that it is trained on: beyond

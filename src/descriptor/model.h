@@ -19,6 +19,9 @@
  * A section that says `like: h` has the operations of that one, and `with: {window: no_window}`
  * reads other dims in them: layers that differ in a number.
  *
+ * `{op: carry, name: x, in: [first], next: last}` stands for `first` in the first layer of a repeated section, for
+ * `last`, an op of the layer before, in the others; behind the section its name means that of the last layer.
+ *
  * An op reads the one before it unless `in:` names others: ops of the same
  * section or of an earlier one that is not repeated, or `input`, what the
  * section itself was given.  `when: EXPR` leaves an op out (its input passes
@@ -62,6 +65,7 @@ struct mfu_model_op {
     const char *module;          /* "attn", or NULL */
     int n_in, in[MFU_INPUTS];    /* op numbers, or MFU_SECTION_INPUT */
     int shares;                  /* op number, or -1 */
+    int next;                    /* of a carry: what the layer after reads; else -1 */
     int module_kind;             /* what its weight is for: enum mfu_module_kind */
     struct mfu_expression *when; /* or NULL: always */
     struct mfu_expression *attribute[MFU_ATTRIBUTES];

@@ -19,7 +19,7 @@
 /* Ops: attributes -------------------------------------------------------- */
 
 /* Keys that every op may have. */
-static const char *const op_keys[] = {"op", "name", "in", "when", "shares"};
+static const char *const op_keys[] = {"op", "name", "in", "when", "shares", "next"};
 #define OP_KEYS (sizeof op_keys / sizeof op_keys[0])
 
 static const struct mfu_primitive *find_primitive(struct mfu_model_builder *b, struct mfu_yaml_node *node)
@@ -196,6 +196,8 @@ static int find_op(struct mfu_model_builder *b, int op, const char *name)
 
         if (found >= 0 && (i == m->n_sections - 1 || !s->repeat))
             return found;
+        if (found >= 0 && m->ops[found].next >= 0)
+            return m->ops[found].next;
     }
     return fail_reference(b, op, name);
 }
@@ -307,6 +309,24 @@ static int read_shares(struct mfu_model_builder *b, struct mfu_yaml_node *node, 
     return 0;
 }
 
+/* `next`: an op of the same section, for the layer after. */
+static int read_next(struct mfu_model_builder *b, struct mfu_yaml_node *node, int op)
+{
+    struct mfu_model *m = b->model;
+    const struct mfu_model_section *s = &m->sections[m->n_sections - 1];
+    struct mfu_yaml_node *next = mfu_node_find(node, "next");
+    const char *name = next ? mfu_node_text(b->yaml, next) : NULL;
+    bool carries = m->ops[op].primitive->traits & MFU_CHOOSES && m->ops[op].primitive->most_inputs == 1;
+
+    m->ops[op].next = name ? find_in(m, s, name, MFU_MAX_OPS) : -1;
+    if (carries ? m->ops[op].next >= 0 && m->ops[op].next != op : !next)
+        return 0;
+    mfu_fail(b->err, MFU_EINPUT, "next: %s",
+             carries ? "a carry names an operation of its section, which the layer after reads"
+                     : "only a carry hands something to the layer after");
+    return mfu_node_error(b->yaml, next ? next : node, b->err);
+}
+
 /* Names that are not given: "add", "add2", "add3" ... */
 static int make_name(struct mfu_model_builder *b, int op)
 {
@@ -374,7 +394,8 @@ static int finish_op(struct mfu_model_builder *b, struct mfu_yaml_node *node, in
     const struct mfu_attribute *attributes = o->primitive->attributes;
     struct mfu_yaml_node *when = mfu_node_find(node, "when");
 
-    if (check_op_keys(b, node, o->primitive) < 0 || connect(b, node, op) < 0 || read_shares(b, node, op) < 0)
+    if (check_op_keys(b, node, o->primitive) < 0 || connect(b, node, op) < 0 || read_shares(b, node, op) < 0
+        || read_next(b, node, op) < 0)
         return -1;
     if (when) {
         o->when = mfu_build_compile(b, b->yaml, when, MFU_COUNT);

@@ -60,7 +60,8 @@ int mfu_evaluate_operations(struct mfu_builder *s, struct mfu_error *err)
             s->passes[i] = 0;
             if (mfu_is(op, MFU_CHOOSES)) {
                 s->left_out[i] = true;
-                s->passes[i] = (unsigned char)fmin(op->attribute[0], source->n_in - 1);
+                s->passes[i] =
+                    (unsigned char)fmin(source->primitive->attributes[0].name ? op->attribute[0] : 0, source->n_in - 1);
             }
             op->in_width[0] = 0;
             for (int k = 0; k < source->n_in; k++) {

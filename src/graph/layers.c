@@ -119,7 +119,8 @@ static void add_node(struct mfu_builder *s, const struct mfu_layer *st, int *at,
     for (int k = 0; k < MFU_INPUTS; k++)
         in[k] = maker(s, st, at, source, k);
     if (s->left_out[op]) {
-        at[op] = in[s->passes[op]];
+        if (at[op] == WAITING)
+            at[op] = in[s->passes[op]];
         return;
     }
     if (!ROOM(s, s->nodes, s->n_nodes, s->cap_nodes))
@@ -158,10 +159,15 @@ static void add_node(struct mfu_builder *s, const struct mfu_layer *st, int *at,
 static void add_nodes(struct mfu_builder *s, struct mfu_layer *st, int *at)
 {
     const struct mfu_model_section *sec = st->section;
+    int carried[MFU_MAX_OPS];
 
     st->first_node = s->n_nodes;
-    for (int i = sec->first; i < sec->first + sec->count; i++)
-        at[i] = WAITING;
+    for (int i = sec->first; i < sec->first + sec->count; i++) {
+        int next = s->config->model->ops[i].next;
+
+        carried[i - sec->first] = next >= 0 && at[next] >= 0 ? at[next] : WAITING;
+    }
+    memcpy(at + sec->first, carried, (size_t)sec->count * sizeof *at);
     for (int i = sec->first; i < sec->first + sec->count && !s->failed; i++)
         if (at[i] == WAITING && !waits(s, sec, i))
             add_node(s, st, at, i);
@@ -217,8 +223,12 @@ int mfu_layers_make(struct mfu_builder *s, enum mfu_unrolling unrolling, struct 
         const struct mfu_model_section *sec = &m->sections[i];
         double times = mfu_stage_repeats(s, i), frozen = mfu_frozen_layers(s, sec->name, times);
 
-        if (times == 0)
-            continue; /* another stage's, or this size has none */
+        if (times == 0) { /* another stage's, or this size has none */
+            for (int k = sec->first; k < sec->first + sec->count; k++)
+                if (m->ops[k].next >= 0 && m->ops[k].in[0] >= 0)
+                    at[m->ops[k].next] = at[m->ops[k].in[0]];
+            continue;
+        }
         if (!(times >= 1) || times != floor(times))
             return mfu_fail(err, MFU_EINPUT, "%s: section %s repeats %g times", m->slug, sec->name, times);
         if (n == 0 && i > 0)

@@ -1,12 +1,12 @@
-"""Parameter counts of published models by transformers itself: families.py > families.csv
+"""Parameter counts of published models by transformers and diffusers themselves: families.py > families.csv
 
 The texts are the config.json files as they are published, without the keys that say nothing about the model;
 the class that `architectures` names (else the type's causal or bare one) is made on the meta device.  families.csv holds
-what is counted and under which version.  Run again: pip install torch transformers (a minute, no GPU).
+what is counted and under which version.  Run again: pip install torch transformers diffusers (a minute, no GPU).
 """
 import csv, json, re, sys
 
-import torch, transformers
+import diffusers, torch, transformers
 from transformers import AutoConfig, AutoModel, AutoModelForCausalLM
 
 # id: "Class key value ..."; `+id` takes another's keys first.
@@ -28,6 +28,9 @@ def config(name):
 
 
 def count(c):
+    if "_class_name" in c:
+        with torch.device("meta"):
+            return sum(p.numel() for p in getattr(diffusers, c["_class_name"]).from_config(c).parameters())
     made = AutoConfig.for_model(**{k: v for k, v in c.items() if k != "architectures"})
     cls = getattr(transformers, c["architectures"][0])
     with torch.device("meta"):
@@ -38,14 +41,14 @@ def count(c):
 
 if __name__ == "__main__":
     out = csv.writer(sys.stdout, lineterminator="\n")
-    print(f"# transformers {transformers.__version__}, torch {torch.__version__.split('+')[0]}")
+    print(f"# transformers {transformers.__version__}, diffusers {diffusers.__version__}, torch {torch.__version__.split('+')[0]}")
     out.writerow(["id", "model_type", "params", "config"])
     for name in PUBLISHED:
         if len(sys.argv) > 1 and sys.argv[1] not in name:
             continue
         try:
             c = config(name)
-            out.writerow([name, c["model_type"], count(c), json.dumps(c)])
+            out.writerow([name, c.get("model_type") or c["_class_name"], count(c), json.dumps(c)])
         except Exception as e:
             print(f"{name}: {type(e).__name__}: {e}", file=sys.stderr)
         sys.stdout.flush()

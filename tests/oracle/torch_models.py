@@ -11,6 +11,7 @@ GPT.  Nothing is computed and no GPU is needed; how that works is told in torch_
 
 import contextlib
 import csv
+import functools
 import gc
 import json
 import logging
@@ -25,6 +26,7 @@ import torch.nn.functional as F
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
 import accelerate
+import diffusers
 import peft
 import torchvision
 import transformers
@@ -332,6 +334,7 @@ def cases():
     yield from policy_cases()
     yield from family_cases()
     yield from encoder_cases()
+    yield from diffusion_cases()
 
 
 FAMILIES = ["qwen3-moe", "qwen3-moe-dense", "qwen2-moe", "olmoe", "granitemoe", "deepseek-v2", "deepseek-v3", "gpt-oss", "gemma3",
@@ -456,7 +459,59 @@ def encoder_cases():
         yield row(f"{m}-fp16", m, batch=16, seq="", precision="fp16", optimizer="sgd-momentum")
 
 
+def diffusion_cases():
+    """Diffusion transformers of diffusers on cached latents and prompts."""
+    pure, ckpt = dict(precision="bf16-pure"), dict(checkpoint="full")
+    for m in ("sd3", "sd35"):
+        yield row(f"{m}-amp", m, batch=2, seq="", dims="image=512 text=333")
+        yield row(f"{m}-pure", m, batch=4, seq="", dims="image=512 text=154", **pure)
+        yield row(f"{m}-pure-ckpt", m, batch=2, seq="", dims="image=1024 text=333", **pure, **ckpt)
+        yield row(f"{m}-amp-ckpt", m, batch=4, seq="", dims="image=512 text=154", **ckpt)
+        yield row(f"{m}-pure-one", m, batch=1, seq="", dims="image=1024 text=333", **pure)
+
 # ---------------------------------------------------------------- models
+
+class Diffusion(nn.Module):
+    """A transformer of diffusers, and the loss of its training scripts (flow matching: the noise minus the latents)."""
+
+    def __init__(self, c, keys):
+        super().__init__()
+        self.transformer = getattr(diffusers, keys["_class_name"]).from_config(keys)
+        for module in self.transformer.modules():           # as .to() does, which fake tensors do not
+            for name, tensor in module.named_buffers(recurse=False):
+                if tensor.is_floating_point():
+                    setattr(module, name, tensor.to(torch.get_default_dtype()))
+        self.transformer.train()
+        if c["checkpoint"] == "full":
+            self.transformer.enable_gradient_checkpointing(
+                functools.partial(torch_oracle.run_block, "full"))
+
+    def forward(self, target, **batch):
+        prediction = self.transformer(**batch, return_dict=False)[0]
+        return F.mse_loss(prediction.float(), target.float()), prediction
+
+    def batch(self, c, dtype):
+        """Latents with noise, their target, the time, and what text encoders have made of the prompts."""
+        config, b = self.transformer.config, c["batch"]
+        dims = dict(dict(image=1024, frames=81, height=480, width=832, text=512),
+                    **{k: int(v) for k, v in (word.split("=") for word in c["dims"].split())})
+        new = lambda *shape: torch.zeros(b, *shape, dtype=dtype, device="cuda")
+        edge = dims["image"] // 8
+        name = config["_class_name"] if "_class_name" in config else type(self.transformer).__name__
+        if name.startswith("SD3"):
+            latents = (config.in_channels, edge, edge)
+            return dict(hidden_states=new(*latents), encoder_hidden_states=new(dims["text"], config.joint_attention_dim),
+                        pooled_projections=new(config.pooled_projection_dim), timestep=new(), target=new(*latents))
+        if name.startswith("Flux"):
+            latents = ((edge // 2) ** 2, config.in_channels)
+            ids = lambda n: torch.zeros(n, 3, dtype=dtype, device="cuda")
+            return dict(hidden_states=new(*latents), encoder_hidden_states=new(dims["text"], config.joint_attention_dim),
+                        pooled_projections=new(config.pooled_projection_dim), timestep=new(), guidance=new(),
+                        img_ids=ids(latents[0]), txt_ids=ids(dims["text"]), target=new(*latents))
+        latents = (config.in_channels, 1 + (dims["frames"] - 1) // 4, dims["height"] // 8, dims["width"] // 8)
+        return dict(hidden_states=new(*latents), encoder_hidden_states=new(dims["text"], config.text_dim),
+                    timestep=new(), target=new(*latents))
+
 
 class LayerNormByHand(nn.Module):
     """As rasbt/LLMs-from-scratch writes it, ch04/01_main-chapter-code/gpt.py."""
@@ -533,6 +588,8 @@ def build(c):
                 return (NanoGPT if c["model"] == "nanogpt" else ViT)(c)
             with open(os.path.join(HERE, "configs", c["model"] + ".json")) as f:
                 keys = json.load(f)
+            if "_class_name" in keys:
+                return Diffusion(c, keys)
             config = transformers.CONFIG_MAPPING[keys["model_type"]].from_dict(keys)
             config.use_cache = False                    # as Trainer has it
             if c["attention"] == "eager":
@@ -596,6 +653,8 @@ def get_batch(c, model):
     if isinstance(model, ViT):
         dtype = torch.bfloat16 if c["precision"] == "bf16-pure" else torch.float32
         return dict(input_ids=torch.zeros(b, 3, model.image, model.image, dtype=dtype, device="cuda"), labels=long(b))
+    if isinstance(model, Diffusion):
+        return model.batch(c, torch.bfloat16 if c["precision"] == "bf16-pure" else torch.float32)
     name = type(model).__name__
     if name.endswith("ImageClassification"):
         dtype = torch.bfloat16 if c["precision"] == "bf16-pure" else torch.float32
@@ -930,7 +989,7 @@ COLUMNS = ["id", "model", *DEFAULTS, "params", "trained", "buffer_bytes", "flops
 def write_rows(out, wanted):
     writer = csv.DictWriter(out, COLUMNS, restval="", lineterminator="\n")
     out.write(f"# torch {torch.__version__}, transformers {transformers.__version__}, accelerate "
-              f"{accelerate.__version__}, peft {peft.__version__}, torchvision {torchvision.__version__}; fake CUDA tensors; see README.md\n")
+              f"{accelerate.__version__}, peft {peft.__version__}, torchvision {torchvision.__version__}, diffusers {diffusers.__version__}; fake CUDA tensors; see README.md\n")
     writer.writeheader()
     for c in wanted:
         try:

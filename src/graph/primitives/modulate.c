@@ -56,6 +56,7 @@ static void backward(struct mfu_builder *s, int index)
                                     .traffic = MFU_C_DRAM_REDUCTION,
                                     .fusion = MFU_COLUMN,
                                     .flops = (gate ? 2 : 3) * elements,
+                                    .temporary_bytes = elements * mfu_type_bytes[mfu_view_type(s, x)],
                                     .launches = gate ? 2 : 4},
              2, in, 1, &dc);
     mfu_tensor_extend(s, dx);

@@ -115,7 +115,8 @@ static int centre(struct mfu_builder *s, const struct mfu_node *n, int x)
 static void chain_forward(struct mfu_builder *s, struct mfu_node *n)
 {
     int given = mfu_node_input(s, n, 0), x = mfu_emit_cast(s, given, MFU_F32);
-    enum mfu_type type = mfu_view_type(s, given);
+    /* What is multiplied as it is stays fp32, unless the weight is not. */
+    enum mfu_type type = n->op->attribute[KIND] == RMS_GIVEN ? s->numerics.weight : mfu_view_type(s, given);
     double rows = mfu_view_rows(s, x), columns = mfu_view_columns(s, x);
     int centred = n->op->attribute[KIND] == LAYER_FP32 ? centre(s, n, x) : x; /* for the variance */
     int square = mfu_emit_pointwise(s, "pow", MFU_F32, 1, centred, MFU_NO_VIEW, MFU_NO_VIEW);

@@ -7,7 +7,7 @@
 
 #include "graph/builder.h"
 
-enum { ROWS };
+enum { ROWS, COPIED };
 
 static double shape(const struct mfu_operation *op)
 {
@@ -18,11 +18,14 @@ static void forward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
     int x = mfu_node_input(s, n, 0);
-    double few = n->op->attribute[ROWS], all = s->config->seq,
+    double few = n->op->attribute[ROWS], all = mfu_view_rows(s, x) / s->config->batch,
            rows = s->config->batch * (mfu_compare(s, few, all) < 0 ? few : all);
 
     n->out = mfu_view_slice(s, x, rows, mfu_view_columns(s, x));
-    if (s->runtime->gradients_at_end) /* a graph keeps the rows themselves, not what they are of */
+    if (n->op->attribute[COPIED] > 0
+        && mfu_compare(s, s->config->batch, 1) > 0) /* rows of one sequence lie together as they are */
+        n->out = mfu_emit_broadcast(s, "copy", mfu_view_type(s, x), 0, n->out, MFU_NO_VIEW);
+    else if (s->runtime->gradients_at_end) /* a graph keeps the rows themselves, not what they are of */
         n->out = mfu_emit_pointwise(s, "", mfu_view_type(s, x), 0, n->out, MFU_NO_VIEW, MFU_NO_VIEW);
 }
 
@@ -46,7 +49,8 @@ static void backward(struct mfu_builder *s, int index)
 const struct mfu_primitive mfu_primitive_select = {
     .name = "select",
     .summary = "a few rows of each sequence",
-    .attributes = {[ROWS] = {"rows", "1", NULL, "rows per sequence"}},
+    .attributes = {[ROWS] = {"rows", "1", NULL, "rows per sequence"},
+                   [COPIED] = {"copied", "0", NULL, "whether those of several sequences are copied, for a product"}},
     .least_inputs = 1,
     .most_inputs = 1,
     .shape = shape,
