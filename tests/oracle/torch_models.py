@@ -468,6 +468,10 @@ def diffusion_cases():
         yield row(f"{m}-pure-ckpt", m, batch=2, seq="", dims="image=1024 text=333", **pure, **ckpt)
         yield row(f"{m}-amp-ckpt", m, batch=4, seq="", dims="image=512 text=154", **ckpt)
         yield row(f"{m}-pure-one", m, batch=1, seq="", dims="image=1024 text=333", **pure)
+    yield row("flux-amp", "flux", batch=2, seq="", dims="image=512 text=512")
+    yield row("flux-pure", "flux", batch=2, seq="", dims="image=512 text=512", **pure)
+    yield row("flux-pure-one", "flux", batch=1, seq="", dims="image=1024 text=512", **pure)
+    yield row("flux-pure-ckpt", "flux", batch=4, seq="", dims="image=512 text=512", **pure, **ckpt)
 
 # ---------------------------------------------------------------- models
 
@@ -479,7 +483,7 @@ class Diffusion(nn.Module):
         self.transformer = getattr(diffusers, keys["_class_name"]).from_config(keys)
         for module in self.transformer.modules():           # as .to() does, which fake tensors do not
             for name, tensor in module.named_buffers(recurse=False):
-                if tensor.is_floating_point():
+                if tensor.is_floating_point() and name != "freqs_cos" and name != "freqs_sin":
                     setattr(module, name, tensor.to(torch.get_default_dtype()))
         self.transformer.train()
         if c["checkpoint"] == "full":

@@ -9,7 +9,7 @@
  * is Gemma's: the weight, too, is multiplied with in fp32; layer_fp32 is Cohere's,
  * the same of a LayerNorm.  layer_by_hand is LayerNorm as code for teaching writes
  * it: (x - x.mean()) / sqrt(x.var() + eps), times scale, plus shift; rms_given is T5's, which multiplies its input
- * as it is.  batch normalises columns (channels) over all rows: it passes over them three times forward
+ * as it is; rms_whole is torch.nn.RMSNorm, one kernel.  batch normalises columns (channels) over all rows: it passes over them three times forward
  * (statistics, and again) and five times backward.
  */
 #include <stddef.h>
@@ -17,9 +17,9 @@
 #include "graph/builder.h"
 
 enum { KIND, BIAS, WEIGHT, GROUPS };
-enum { LAYER, RMS, RMS_FP32, LAYER_FP32, LAYER_BY_HAND, RMS_GIVEN, BATCH };
-static const char *const kinds[] = {"layer",         "rms",       "rms_fp32", "layer_fp32",
-                                    "layer_by_hand", "rms_given", "batch",    NULL};
+enum { LAYER, RMS, RMS_FP32, LAYER_FP32, LAYER_BY_HAND, RMS_GIVEN, BATCH, RMS_WHOLE };
+static const char *const kinds[] = {"layer",     "rms",   "rms_fp32",  "layer_fp32", "layer_by_hand",
+                                    "rms_given", "batch", "rms_whole", NULL};
 enum { SAVED_X, SAVED_STATISTICS, SAVED_NORMALISED, SAVED_CENTRED, SAVED_GIVEN };
 
 static double shape(const struct mfu_operation *op)
@@ -356,13 +356,10 @@ static const struct {
     void (*forward)(struct mfu_builder *, struct mfu_node *);
     void (*backward)(struct mfu_builder *, struct mfu_node *);
 } whole = {whole_forward, whole_backward},
-  passes[] = {[LAYER] = {whole_forward, whole_backward},
-              [RMS] = {chain_forward, chain_backward},
-              [RMS_FP32] = {chain_forward, chain_backward},
-              [LAYER_FP32] = {chain_forward, chain_backward},
-              [LAYER_BY_HAND] = {by_hand_forward, by_hand_backward},
-              [RMS_GIVEN] = {chain_forward, chain_backward},
-              [BATCH] = {batch_forward, batch_backward}};
+  passes[] = {[LAYER] = {whole_forward, whole_backward},      [RMS_WHOLE] = {whole_forward, whole_backward},
+              [RMS] = {chain_forward, chain_backward},        [RMS_FP32] = {chain_forward, chain_backward},
+              [LAYER_FP32] = {chain_forward, chain_backward}, [LAYER_BY_HAND] = {by_hand_forward, by_hand_backward},
+              [RMS_GIVEN] = {chain_forward, chain_backward},  [BATCH] = {batch_forward, batch_backward}};
 
 static void forward(struct mfu_builder *s, int index)
 {
@@ -387,7 +384,7 @@ const struct mfu_primitive mfu_primitive_norm = {
         {
             [KIND] = {"kind", "layer", kinds,
                       "layer, rms, rms_fp32 or layer_fp32 (their weight applied in fp32, as in Gemma and Cohere), "
-                      "layer_by_hand, rms_given or batch"},
+                      "layer_by_hand, rms_given, batch or rms_whole"},
             [BIAS] = {"bias", "0", NULL, "whether it has a bias (beta)"},
             [WEIGHT] = {"weight", "1", NULL, "whether it has a weight (gamma)"},
             [GROUPS] = {"groups", "1", NULL, "equal parts of a row that are normalised by themselves (heads)"},

@@ -10,7 +10,7 @@
 
 #include "graph/builder.h"
 
-enum { SHARE };
+enum { SHARE, UPCAST };
 
 static double shape(const struct mfu_operation *op)
 {
@@ -41,11 +41,33 @@ static int rotate_all(struct mfu_builder *s, int x, bool backward)
     return mfu_emit_pointwise(s, "add", type, 1, a, b, MFU_NO_VIEW);
 }
 
+/* In fp32, pair by pair, as diffusers does (0.42.1, embeddings.py, apply_rotary_emb()). */
+static int rotate_wide(struct mfu_builder *s, int x, bool backward)
+{
+    enum mfu_type type = mfu_view_type(s, x);
+    double rows = mfu_view_rows(s, x), columns = mfu_view_columns(s, x);
+    int wide = backward ? mfu_emit_cast(s, x, MFU_F32) : MFU_NO_VIEW, a, b = x;
+
+    if (backward) { /* the turned part first, as autograd does */
+        b = mfu_emit_cast(s, mfu_emit_broadcast(s, "dsin", MFU_F32, 1, wide, MFU_NO_VIEW), type);
+        a = mfu_emit_cast(s, mfu_emit_broadcast(s, "dcos", MFU_F32, 1, wide, MFU_NO_VIEW), type);
+    }
+    b = mfu_emit_broadcast(s, "stack", type, 0, b,
+                           mfu_emit_broadcast(s, "neg", type, 1, mfu_view_slice(s, b, rows, columns / 2), MFU_NO_VIEW));
+    if (backward)
+        return mfu_emit_pointwise(s, "add", type, 1, a, b, MFU_NO_VIEW);
+    a = mfu_emit_broadcast(s, "cos", MFU_F32, 1, mfu_emit_cast(s, x, MFU_F32), MFU_NO_VIEW);
+    b = mfu_emit_broadcast(s, "sin", MFU_F32, 1, mfu_emit_cast(s, b, MFU_F32), MFU_NO_VIEW);
+    return mfu_emit_cast(s, mfu_emit_pointwise(s, "add", MFU_F32, 1, a, b, MFU_NO_VIEW), type);
+}
+
 static int rotate(struct mfu_builder *s, const struct mfu_node *n, int x, bool backward)
 {
     double rows = mfu_view_rows(s, x), columns = mfu_view_columns(s, x), share = n->op->attribute[SHARE];
     int turned;
 
+    if (n->op->attribute[UPCAST] > 0 && !s->whole_norms)
+        return rotate_wide(s, x, backward);
     if (share >= 1)
         return rotate_all(s, x, backward);
     turned = rotate_all(s, mfu_view_slice(s, x, rows, share * columns), backward);
@@ -69,7 +91,8 @@ static void backward(struct mfu_builder *s, int index)
 const struct mfu_primitive mfu_primitive_rotary = {
     .name = "rotary",
     .summary = "rotary position embedding of queries or keys",
-    .attributes = {[SHARE] = {"share", "1", NULL, "of each head that is rotated"}},
+    .attributes = {[SHARE] = {"share", "1", NULL, "of each head that is rotated"},
+                   [UPCAST] = {"fp32", "0", NULL, "whether in fp32, pair by pair"}},
     .least_inputs = 1,
     .most_inputs = 1,
     .traits = MFU_ELEMENTWISE,
