@@ -32,6 +32,9 @@ struct reader {
     struct mfu_yaml *yaml;                 /* the model file that describes the type, */
     struct mfu_yaml *chain[MFU_CHAIN_MAX]; /* and those that it extends in turn: their tables hold, too */
     int n_chain;
+    const char *text_key;                /* "text_config": where the config of a part is that has a type of its own; */
+    int text_from;                       /* the tables from this one on are that type's; n_chain: there is none */
+    struct mfu_yaml_node *text_defaults; /* what the class of the whole assumes of that type */
     struct mfu_error *err;
 };
 
@@ -124,6 +127,34 @@ static int find_model(struct reader *r, const char *folder)
 }
 
 /* The tables ------------------------------------------------------------- */
+
+/* Where the table says so, a part of config.json has a type of its own, whose model file is then what the
+ * first one extends. */
+static int find_text(struct reader *r, const char *folder)
+{
+    struct mfu_yaml *whole = r->yaml;
+    struct mfu_yaml_node *table = mfu_node_find(mfu_yaml_root(whole), "huggingface"), *key, *within, *type, *defaults;
+    const char *outer = r->type;
+
+    if (!(key = mfu_node_find(table, "text")))
+        return 0;
+    r->text_key = mfu_node_text(whole, key);
+    within = mfu_node_find(mfu_yaml_root(r->config), r->text_key);
+    type = within && mfu_node_type(within) == MFU_MAPPING ? mfu_node_find(within, "model_type") : NULL;
+    if (!type || !(r->type = mfu_node_text(r->config, type))) {
+        mfu_fail(r->err, MFU_EINPUT, "'%s' has no model_type", r->text_key);
+        return mfu_node_error(r->config, within ? within : mfu_yaml_root(r->config), r->err);
+    }
+    r->chain[r->n_chain++] = whole;
+    r->yaml = NULL;
+    r->text_from = 1;
+    defaults = mfu_node_find(table, "text_defaults");
+    r->text_defaults = defaults ? mfu_node_find(defaults, r->type) : NULL;
+    if (find_model(r, folder) < 0)
+        return -1;
+    r->type = outer;
+    return 0;
+}
 
 /* Reads what the file extends, whose tables hold where its own says nothing. */
 static int read_chain(struct reader *r, const char *folder)
@@ -256,10 +287,18 @@ static int take(struct reader *r, struct mfu_model *m, int dim, struct mfu_yaml_
     return mfu_node_error(r->config, node, r->err);
 }
 
-/* The node of a key, of one within ("text_config.hidden_size"), or of an entry of a list ("depths.0"). */
-static struct mfu_yaml_node *at_key(const struct reader *r, const char *key)
+/* Where the keys of the i-th table are. */
+static struct mfu_yaml_node *root_of(const struct reader *r, int i)
 {
-    struct mfu_yaml_node *found = mfu_yaml_root(r->config);
+    struct mfu_yaml_node *root = mfu_yaml_root(r->config);
+
+    return r->text_key && i >= r->text_from ? mfu_node_find(root, r->text_key) : root;
+}
+
+/* The node of a key, of one within ("text_config.hidden_size"), or of an entry of a list ("depths.0"). */
+static struct mfu_yaml_node *at_key(const struct reader *r, int i, const char *key)
+{
+    struct mfu_yaml_node *found = root_of(r, i);
     size_t n;
     char name[80];
 
@@ -281,7 +320,7 @@ static struct mfu_yaml_node *look_up(struct reader *r, int i, struct mfu_yaml_no
 
     for (size_t k = 0; (each = mfu_node_each(theirs, k)); k++) {
         *key = mfu_node_text(r->chain[i], each);
-        found = at_key(r, *key);
+        found = at_key(r, i, *key);
         if (found && !mfu_node_absent(found))
             return found;
     }
@@ -295,7 +334,7 @@ static struct mfu_yaml_node *means_null(struct reader *r, int i, struct mfu_yaml
     struct mfu_yaml_node *each;
 
     for (size_t k = 0; (each = mfu_node_each(theirs, k)); k++)
-        if (at_key(r, mfu_node_text(r->chain[i], each)))
+        if (at_key(r, i, mfu_node_text(r->chain[i], each)))
             return entry(r, "nulls", name, of);
     return NULL;
 }
@@ -366,7 +405,7 @@ static int count_entries(struct reader *r, struct mfu_model *m, int i)
     char number[24];
 
     for (size_t k = 0; counts && (node = mfu_node_value(counts, k)); k++) {
-        found = at_key(r, mfu_node_text(r->chain[i], mfu_node_each(node, 0)));
+        found = at_key(r, i, mfu_node_text(r->chain[i], mfu_node_each(node, 0)));
         only = mfu_node_each(node, 1);
         if (!found || mfu_node_absent(found) || mfu_node_type(found) == MFU_SCALAR)
             continue;
@@ -389,6 +428,8 @@ static int fill_dim(struct reader *r, struct mfu_model *m, int i, const char *na
         return mfu_node_error(r->chain[of], null, r->err);
     if (found && take(r, m, dim, found) < 0)
         return mfu_within(r->err, "%s", key);
+    if (r->text_defaults && mfu_node_find(r->text_defaults, name))
+        return 0;
     return found || null || entry(r, "defaults", name, &of) ? 0 : check_absent(r, m, dim, i, theirs);
 }
 
@@ -402,6 +443,8 @@ static int fill(struct reader *r, struct mfu_model *m)
     for (int i = r->n_chain - 1; i >= 0; i--)
         if (assume(r, m, i, part(r, i, "defaults")) < 0)
             return -1;
+    if (assume(r, m, 0, r->text_defaults) < 0)
+        return -1;
     if (assume_architecture(r, m) < 0)
         return -1;
     for (int i = r->n_chain - 1; i >= 0; i--)
@@ -532,6 +575,16 @@ static bool is_of(const char *text, const char *key, bool within)
     return text && strncmp(text, key, n) == 0 && (text[n] == '\0' || (within && text[n] == '.'));
 }
 
+/* What a key is called within the part that has a type of its own: "" of the part itself; NULL: it is not there. */
+static const char *within_text(const struct reader *r, const char *key)
+{
+    size_t n = r->text_key ? strlen(r->text_key) : 0;
+
+    if (n == 0 || strncmp(key, r->text_key, n) != 0 || (key[n] && key[n] != '.'))
+        return NULL;
+    return key + n + (key[n] == '.');
+}
+
 /* Whether any table reads the key, or something within it, or says that it has no effect. */
 static bool is_read(const struct reader *r, const char *key, bool within)
 {
@@ -539,6 +592,10 @@ static bool is_read(const struct reader *r, const char *key, bool within)
     struct mfu_yaml_node *all, *node, *each;
 
     for (int i = 0; i < r->n_chain; i++) {
+        if (i == r->text_from && (key = within_text(r, key)) && !*key)
+            return within;
+        if (!key)
+            return false;
         for (size_t p = 0; p < 2; p++)
             for (size_t k = 0; (all = part(r, i, parts[p])) && (node = mfu_node_value(all, k)); k++)
                 for (size_t e = 0; (each = mfu_node_each(node, e)); e++)
@@ -569,7 +626,8 @@ static bool says_nothing(struct reader *r, struct mfu_yaml_node *node)
 static bool is_usual(const struct reader *r, const char *key, struct mfu_yaml_node *node, bool *says)
 {
     int i;
-    struct mfu_yaml_node *usual = entry(r, "usual", key, &i), *first = mfu_node_each(node, 0);
+    const char *inner = within_text(r, key);
+    struct mfu_yaml_node *usual = entry(r, "usual", inner ? inner : key, &i), *first = mfu_node_each(node, 0);
     const char *ours = usual ? mfu_node_text(r->chain[i], usual) : NULL;
     const char *theirs = first ? mfu_node_text(r->config, first) : NULL;
 
@@ -697,11 +755,16 @@ static int shorten_seq(struct reader *r, struct mfu_model *m)
 
 struct mfu_model *mfu_model_from_config(const char *path, const char *folder, struct mfu_error *err)
 {
-    struct reader r = {.config = mfu_yaml_read(path, err), .err = err};
+    struct reader r = {.config = mfu_yaml_read(path, err), .text_from = MFU_CHAIN_MAX, .err = err};
     struct mfu_model *m = NULL;
+    char extends[48];
 
-    if (r.config && read_type(&r) == 0 && find_model(&r, folder) == 0 && read_chain(&r, folder) == 0)
-        m = mfu_model_parse(r.yaml, folder, err);
+    if (r.config && read_type(&r) == 0 && find_model(&r, folder) == 0 && find_text(&r, folder) == 0
+        && read_chain(&r, folder) == 0) {
+        if (r.text_key)
+            mfu_folder_slug(extends, sizeof extends, mfu_yaml_name(r.yaml));
+        m = mfu_model_parse_as(r.chain[0], r.text_key ? extends : NULL, folder, err);
+    }
     if (m
         && (fill(&r, m) < 0 || note_unread(&r, m, mfu_yaml_root(r.config), "") < 0 || shorten_seq(&r, m) < 0
             || check(&r, m) < 0)) {
@@ -710,8 +773,9 @@ struct mfu_model *mfu_model_from_config(const char *path, const char *folder, st
     }
     if (m)
         name_model(&r, m, path);
-    for (int i = 1; i < r.n_chain; i++)
-        mfu_yaml_free(r.chain[i]);
+    for (int i = 0; i < r.n_chain; i++)
+        if (r.chain[i] != r.yaml)
+            mfu_yaml_free(r.chain[i]);
     mfu_yaml_free(r.yaml);
     mfu_yaml_free(r.config);
     return m;

@@ -31,7 +31,8 @@ struct mfu_model_builder {
     struct mfu_model *model;
     struct mfu_model_file chain[MFU_CHAIN_MAX];
     int n_files;
-    struct { /* where the dim of that number is written */
+    const char *extends; /* by the first file, in place of what it says; NULL: what it says */
+    struct {             /* where the dim of that number is written */
         struct mfu_yaml *yaml;
         struct mfu_yaml_node *node;
         bool added; /* to those of the file that it extends */
@@ -40,6 +41,9 @@ struct mfu_model_builder {
     struct mfu_yaml_node *with; /* dims that a section reads in place of others; NULL: none */
     struct mfu_error *err;
 };
+
+/* mfu_model_parse() of a file that extends another one than it says; NULL: the one that it says. */
+struct mfu_model *mfu_model_parse_as(struct mfu_yaml *, const char *extends, const char *folder, struct mfu_error *);
 
 /* Fails because out of memory. */
 int mfu_build_no_memory(struct mfu_model_builder *);

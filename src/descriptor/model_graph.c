@@ -517,14 +517,41 @@ static int read_section(struct mfu_model_builder *b, struct mfu_yaml_node *graph
     return repeat ? 0 : -1;
 }
 
+/* The sections of a list, numbers `from` to `to` - 1. */
+static int read_sections(struct mfu_model_builder *b, struct mfu_yaml_node *graph, size_t from, size_t to)
+{
+    struct mfu_yaml_node *node;
+
+    for (size_t i = from; i < to && (node = mfu_node_item(graph, i)); i++) {
+        if (b->model->n_sections == MFU_MAX_SECTIONS) {
+            mfu_fail(b->err, MFU_EINPUT, "more than %d sections", MFU_MAX_SECTIONS);
+            return mfu_node_error(b->yaml, node, b->err);
+        }
+        if (read_section(b, graph, node) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* The nearest list of sections of the chain, whose file becomes the builder's; NULL: there is none. */
+static struct mfu_yaml_node *find_sections(struct mfu_model_builder *b, const char *name)
+{
+    struct mfu_yaml_node *found = NULL;
+
+    for (int i = 0; i < b->n_files && !found; i++) {
+        b->yaml = b->chain[i].yaml;
+        found = mfu_node_find(mfu_yaml_root(b->yaml), name);
+    }
+    return found;
+}
+
 int mfu_build_graph(struct mfu_model_builder *b)
 {
-    struct mfu_yaml_node *graph = NULL, *node;
+    struct mfu_yaml_node *inserted = find_sections(b, "inserted"), *graph;
+    struct mfu_yaml *of_inserted = b->yaml, *of_graph;
 
-    for (int i = 0; i < b->n_files && !graph; i++) {
-        b->yaml = b->chain[i].yaml;
-        graph = mfu_node_find(mfu_yaml_root(b->yaml), "graph");
-    }
+    graph = find_sections(b, "graph");
+    of_graph = b->yaml;
     if (!graph) {
         mfu_fail(b->err, MFU_EINPUT, "'graph' is missing, and so is 'extends'");
         return mfu_node_error(b->yaml, mfu_yaml_root(b->yaml), b->err);
@@ -533,14 +560,18 @@ int mfu_build_graph(struct mfu_model_builder *b)
         mfu_fail(b->err, MFU_EINPUT, "graph: expected a list of sections");
         return mfu_node_error(b->yaml, graph, b->err);
     }
-    for (size_t i = 0; (node = mfu_node_item(graph, i)); i++) {
-        if (i == MFU_MAX_SECTIONS) {
-            mfu_fail(b->err, MFU_EINPUT, "more than %d sections", MFU_MAX_SECTIONS);
-            return mfu_node_error(b->yaml, node, b->err);
-        }
-        if (read_section(b, graph, node) < 0)
-            return -1;
+    if (inserted && mfu_node_type(inserted) != MFU_SEQUENCE) {
+        mfu_fail(b->err, MFU_EINPUT, "inserted: expected a list of sections");
+        return mfu_node_error(of_inserted, inserted, b->err);
     }
+    if (read_sections(b, graph, 0, 1) < 0)
+        return -1;
+    b->yaml = of_inserted;
+    if (inserted && read_sections(b, inserted, 0, SIZE_MAX) < 0)
+        return -1;
+    b->yaml = of_graph;
+    if (read_sections(b, graph, 1, SIZE_MAX) < 0)
+        return -1;
     for (int i = 0; i < b->model->n_ops; i++)
         b->model->ops[i].module_kind = mfu_module_kind(&b->model->ops[i]);
     return 0;

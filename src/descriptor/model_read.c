@@ -153,12 +153,14 @@ static const struct mfu_field head_fields[] = {
 
 static int read_head(struct mfu_model_builder *b, struct mfu_model_file *f)
 {
-    static const char *const others[] = {"aliases", "dims", "graph", "huggingface", NULL};
+    static const char *const others[] = {"aliases", "dims", "graph", "inserted", "huggingface", NULL};
     struct mfu_yaml_node *root = mfu_yaml_root(f->yaml), *node;
 
     f->head = (struct mfu_model_head){.published_params = NAN};
     if (mfu_node_fields(f->yaml, root, head_fields, others, &f->head, b->err) < 0)
         return -1;
+    if (b->extends && f == b->chain)
+        snprintf(f->head.extends, sizeof f->head.extends, "%s", b->extends);
     if (fmod(f->head.published_params, 1) > 0) { /* not for NAN */
         mfu_fail(b->err, MFU_EINPUT, "published_params: expected a whole number");
         return mfu_node_error(f->yaml, mfu_node_find(root, "published_params"), b->err);
@@ -513,8 +515,8 @@ static int check_mapping(struct mfu_model_builder *b, struct mfu_yaml *yaml, str
 static int check_huggingface(struct mfu_model_builder *b)
 {
     static const struct mfu_field none[] = {{.key = NULL}};
-    static const char *const keys[] = {"model_type", "dims",  "defaults", "architectures", "counts",
-                                       "nulls",      "words", "ignored",  "usual",         NULL};
+    static const char *const keys[] = {"model_type", "dims",    "defaults", "architectures", "counts",        "nulls",
+                                       "words",      "ignored", "usual",    "text",          "text_defaults", NULL};
     struct mfu_yaml *yaml = b->chain[0].yaml;
     struct mfu_yaml_node *node = mfu_node_find(mfu_yaml_root(yaml), "huggingface");
     struct mfu_yaml_node *type, *dims, *defaults, *architectures, *each;
@@ -549,13 +551,15 @@ static int check_huggingface(struct mfu_model_builder *b)
 
 /* Models ----------------------------------------------------------------- */
 
-struct mfu_model *mfu_model_parse(struct mfu_yaml *yaml, const char *folder, struct mfu_error *err)
+struct mfu_model *mfu_model_parse_as(struct mfu_yaml *yaml, const char *extends, const char *folder,
+                                     struct mfu_error *err)
 {
     struct mfu_model *m = calloc(1, sizeof *m);
     struct mfu_model_builder b = {
         .model = m,
         .chain = {{.yaml = yaml}},
         .n_files = 1,
+        .extends = extends,
         .err = err,
     };
 
@@ -575,6 +579,11 @@ struct mfu_model *mfu_model_parse(struct mfu_yaml *yaml, const char *folder, str
     for (int i = 1; i < b.n_files; i++)
         mfu_yaml_free(b.chain[i].yaml);
     return m;
+}
+
+struct mfu_model *mfu_model_parse(struct mfu_yaml *yaml, const char *folder, struct mfu_error *err)
+{
+    return mfu_model_parse_as(yaml, NULL, folder, err);
 }
 
 struct mfu_model *mfu_model_read(const char *path, const char *folder, struct mfu_error *err)

@@ -24,6 +24,7 @@ static const struct group {
 } groups[] = {
     {"all", "true on", MFU_MODULES_ALL},
     {"none", "false off", 0},
+    {"all-but-vision", "", MFU_MODULES_ALL & ~B(VISION)},
     {"all-linear", "linear lora_target_linear", MFU_MODULE_ALL_LINEAR},
     {"attention", "attn self_attn", B(QUERY) | B(KEY) | B(VALUE) | B(QKV) | B(OUT)},
     {"mlp", "ffn feed_forward", B(GATE) | B(UP) | B(DOWN)},
@@ -66,6 +67,9 @@ enum mfu_module_kind mfu_module_kind(const struct mfu_model_op *op)
 {
     unsigned traits = op->primitive->traits;
 
+    for (int i = MFU_MODULE_VISION; op->primitive->params && i <= MFU_MODULE_PROJECTOR; i++)
+        if (strncmp(op->name, rows[i].name, strlen(rows[i].name)) == 0 && op->name[strlen(rows[i].name)] == '.')
+            return (enum mfu_module_kind)i;
     if (traits & MFU_LOOKS_UP)
         return MFU_MODULE_EMBEDDINGS;
     if (traits & MFU_BY_ROW)

@@ -1,6 +1,7 @@
 /*
  * module_kinds.h - what a weight is for, a row each: by these names people say
- * which weights train and which get adapters.
+ * which weights train and which get adapters.  What is in front of a language model is a kind as a whole, which names
+ * that begin so say ("vision.q").
  *
  * `aliases` are names of modules in other programs; `operations` ends of the names
  * that model files give to operations, tried from the first row on.
@@ -28,6 +29,8 @@ struct mfu_model_op;
     X(EMBEDDINGS, "embeddings", "embedding embed_tokens wte word_embeddings tok_embeddings", "")                       \
     X(NORMS, "norms", "norm layernorm rmsnorm", "")                                                                    \
     X(BIASES, "biases", "bias", "")                                                                                    \
+    X(VISION, "vision", "vision_tower vision_model image_encoder", "")                                                 \
+    X(PROJECTOR, "projector", "multi_modal_projector mm_projector connector", "")                                      \
     X(OTHERS, "others", "", "")
 
 enum mfu_module_kind {

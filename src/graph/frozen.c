@@ -35,12 +35,14 @@ double mfu_frozen_layers(const struct mfu_builder *s, const char *section, doubl
     return train > 0 && s->unit_section && strcmp(section, s->unit_section) == 0 ? fmax(times - train, 0) : 0;
 }
 
-/* What is around layers of which only the last train does so where it is named. */
+/* What is around layers of which only the last train does so where it is named; a tower's biases are its own. */
 static bool trains(const struct mfu_builder *s, int op, int which, bool frozen)
 {
     const struct mfu_config *c = s->config;
-    unsigned bits = 1u << c->model->ops[op].module_kind | (which ? MFU_MODULE_BIT(BIASES) : 0);
+    unsigned bits = 1u << c->model->ops[op].module_kind;
 
+    if (which && !(bits & (MFU_MODULE_BIT(VISION) | MFU_MODULE_BIT(PROJECTOR))))
+        bits |= MFU_MODULE_BIT(BIASES);
     if (frozen
         || (c->setting[MFU_S_TRAINABLE_LAYERS] > 0 && c->setting_origin[MFU_S_TRAINABLE] != MFU_ORIGIN_USER
             && !in_layers(s, op)))

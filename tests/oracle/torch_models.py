@@ -126,6 +126,8 @@ def patch():
     initialization.TORCH_INIT_FUNCTIONS["trunc_normal_"] = nn.init.trunc_normal_
     FakeTensor.tolist = lambda tensor: [0.0] * tensor.numel()      # rates of dropped paths, which are 0 here
     F.grouped_mm = lambda x, w, offs=None: GroupedMM.apply(x, w, offs)
+    FakeTensor.masked_scatter = lambda x, mask, source: MaskedScatter.apply(x, mask, source)
+    os.environ["TRANSFORMERS_DISABLE_TORCH_CHECK"] = "1"            # as many image tokens as patches
     from transformers.integrations import moe
     moe._can_use_grouped_mm = lambda *args: True
     torch.utils.flop_counter.flop_registry[aten.convolution_backward] = convolution_backward_flops
@@ -286,6 +288,14 @@ def cases():
         yield row(f"{m}-amp-ckpt", m, batch=64, seq=t, **ckpt)
         if m != "siglip":               # there inductor makes sums of the products of its one query
             yield row(f"{m}-amp-compile", m, batch=64, seq=t, **comp)
+    # ---- a tower of images in front of a decoder
+    frozen = dict(trainable="trainable=all-but-vision")
+    yield row("llava-amp", "llava", batch=2, seq=1024)
+    yield row("llava-frozen-amp", "llava", batch=2, seq=1024, **frozen)
+    yield row("llava-frozen-pure", "llava", batch=2, seq=1024, **pure, **frozen)
+    yield row("llava-frozen-amp-ckpt", "llava", batch=2, seq=1024, **ckpt, **frozen)
+    yield row("llava-projector-pure", "llava", batch=2, seq=1024, **pure, trainable="trainable=projector")
+    yield row("llava-qwen2-frozen-pure", "llava-qwen2", batch=2, seq=1024, **pure, **frozen)
     # ---- state spaces
     yield row("mamba2-amp", "mamba2")
     yield row("mamba2-pure", "mamba2", **pure)
@@ -619,7 +629,7 @@ def build(c):
 
 MODULES = {
     "attention": ["q_proj", "k_proj", "v_proj", "o_proj"], "mlp": ["gate_proj", "up_proj", "down_proj"],
-    "norms": ["norm"], "embeddings": ["embed_tokens"], "head": ["lm_head"], "biases": [".bias"]}
+    "projector": ["projector"], "all-but-vision": ["projector", "language_model", "lm_head"], "norms": ["norm"], "embeddings": ["embed_tokens"], "head": ["lm_head"], "biases": [".bias"]}
 
 
 def trainable_keys(c):
@@ -668,6 +678,11 @@ def get_batch(c, model):
         dtype = torch.bfloat16 if c["precision"] == "bf16-pure" else torch.float32
         size = getattr(model.config, "image_size", 224)
         return dict(pixel_values=torch.zeros(b, 3, size, size, dtype=dtype, device="cuda"), labels=long(b))
+    if name.startswith("Llava"):
+        dtype = torch.bfloat16 if c["precision"] == "bf16-pure" else torch.float32
+        size = model.config.vision_config.image_size
+        return dict(input_ids=long(b, t), labels=long(b, t),
+                    pixel_values=torch.zeros(b, 3, size, size, dtype=dtype, device="cuda"))
     if name in ("CLIPModel", "SiglipModel"):
         dtype = torch.bfloat16 if c["precision"] == "bf16-pure" else torch.float32
         size = model.config.vision_config.image_size
@@ -713,6 +728,22 @@ def as_accelerate_prepares(c, model):
     if c["precision"] in ("bf16", "fp16"):
         return convert_outputs_to_fp32(lambda **batch: run(autocast(c), model, batch))
     return model
+
+
+class MaskedScatter(torch.autograd.Function):
+    """Tensor.masked_scatter(), whose backward selects as many rows as the mask says (not of fake tensors)."""
+
+    @staticmethod
+    def forward(ctx, x, mask, source):
+        ctx.save_for_backward(mask)
+        ctx.sizes = source.shape
+        return torch.masked_scatter(x, mask, source)
+
+    @staticmethod
+    def backward(ctx, g):
+        mask, = ctx.saved_tensors
+        dx = g.masked_fill(mask, 0) if ctx.needs_input_grad[0] else None
+        return dx, None, g.new_empty(ctx.sizes) if ctx.needs_input_grad[2] else None
 
 
 class Gather(torch.autograd.Function):
