@@ -556,7 +556,7 @@ static void neighbours_are_what_they_are_alone(void **state)
     }
     for (int by = 0; by < VARIABLES; by++) {
         print_message("%d plans were scaled by %s\n", scaled[by], keys[by]);
-        assert_true(scaled[by] > WALKS / 10);
+        assert_true(scaled[by] > WALKS / 20); /* often enough to be tested */
     }
 }
 
