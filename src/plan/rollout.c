@@ -36,6 +36,7 @@ const struct mfu_command_option mfu_rollout_option_rows[] = {
     {"by",        MFU_COUNT,  0,    0,    MFU_SENDER_ENGINE, AT(sender), "engine (CUDA graphs) or generate (transformers, eager)", mfu_sender_names},
     {"most",      MFU_COUNT,  1,    1e6,  2048, AT(most),      "sequences that the engine takes at once", NULL},
     {"share",     MFU_RATIO,  0.01, 1,    0.92, AT(share),     "of the memory that weights leave which the cache may fill", NULL},
+    {"memory",    MFU_RATIO,  0,    1,    0,    AT(memory),    "of the card, which the engine takes in all (vLLM's gpu_memory_utilization); 0: as share says", NULL},
     {"shortest",  MFU_RATIO,  0,    1,    1,    AT(shortest),  "answer, of the longest: lengths lie evenly between", NULL},
 };
 // clang-format on
@@ -230,7 +231,7 @@ static int price(const struct mfu_scenario *from, const struct pass *x, struct m
 static void weigh(const struct mfu_plan *p, const struct sizes *z, struct mfu_rollout *r)
 {
     const struct mfu_rollout_options *o = &r->options;
-    double free_bytes;
+    double free_bytes, cache_bytes;
 
     r->capacity_bytes = mfu_capacity(p->config.gpu, NULL);
     r->context_bytes = p->memory.context_bytes;
@@ -240,7 +241,8 @@ static void weigh(const struct mfu_plan *p, const struct sizes *z, struct mfu_ro
     r->activation_bytes = 2 * z->activation_bytes /* what it reads, and what another reads after it (chosen) */
         * (o->sender == MFU_SENDER_ENGINE ? PASS_TOKENS : o->prompt);
     free_bytes = r->capacity_bytes - r->weight_bytes - r->activation_bytes - r->context_bytes;
-    r->most_sequences = fmin(o->most, fmax(0, floor(o->share * free_bytes / z->kv_bytes)));
+    cache_bytes = o->memory > 0 ? free_bytes - (1 - o->memory) * r->capacity_bytes : o->share * free_bytes;
+    r->most_sequences = fmin(o->most, fmax(0, floor(cache_bytes / z->kv_bytes)));
     r->sequences = o->sequences > 0 ? o->sequences : fmax(1, r->most_sequences);
     r->fits = r->sequences <= r->most_sequences;
     r->kv_bytes = r->sequences * z->kv_bytes;

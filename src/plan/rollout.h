@@ -27,6 +27,7 @@ struct mfu_rollout_options {
     double sender;         /* enum mfu_sender */
     double most;           /* sequences that the engine takes at once */
     double share;          /* of the memory that weights leave, which the cache may fill */
+    double memory;         /* of the card that the engine takes in all (gpu_memory_utilization); 0: as share says */
     double shortest;       /* the shortest answer, of the longest: lengths lie evenly between */
 };
 extern const struct mfu_command_option mfu_rollout_option_rows[];

@@ -693,9 +693,25 @@ static void preferences_are_understood(void **state)
     assert_near(setting(MFU_S_OBJECTIVE), MFU_ORPO, 0);
     assert_near(setting(MFU_S_PACKING), 1, 0);
     done();
-    read_as("a.yml", "base_model: NousResearch/Llama-3.2-1B\nrl: grpo\nsequence_len: 2048\nmicro_batch_size: 2\n",
+    read_as("a.yml", "base_model: NousResearch/Llama-3.2-1B\nrl: kto\nsequence_len: 2048\nmicro_batch_size: 2\n",
             "huggingface", NULL);
     assert_int_equal(fate("rl"), MFU_UNMODELLED);
+    done();
+    read_as("a.yml",
+            "base_model: NousResearch/Llama-3.2-1B\nrl: grpo\nsequence_len: 2048\nmicro_batch_size: 2\nbf16: true\n"
+            "trl:\n  num_generations: 8\n  max_completion_length: 1024\n  beta: 0.01\n  use_vllm: true\n",
+            "huggingface", NULL);
+    assert_near(setting(MFU_S_OBJECTIVE), MFU_GRPO, 0);
+    assert_near(mfu_config_dim(&config, "completion"), 1024, 0);
+    assert_true(mfu_config_reference(&config)->weights);
+    done();
+    read_as("a.json",
+            "{\"model_name_or_path\": \"Qwen/Qwen2.5-1.5B\", \"per_device_train_batch_size\": 4, \"bf16\": true, "
+            "\"max_prompt_length\": 256, \"max_completion_length\": 768, \"num_generations\": 8}",
+            "huggingface", NULL);
+    assert_near(setting(MFU_S_OBJECTIVE), MFU_GRPO, 0);
+    assert_near(config.seq, 1024, 0);
+    assert_null(mfu_config_reference(&config)); /* beta is 0 by default */
     done();
 }
 

@@ -8,7 +8,7 @@
 #include "answer/fields/fields.h"
 #include "answer/why/order.h"
 #include "answer/why/why.h"
-#include "plan/rollout.h"
+#include "plan/iteration.h"
 #include "plan/train.h"
 #include "scenario/keys.h"
 #include "scenario/setting.h"
@@ -315,4 +315,33 @@ const struct mfu_record mfu_record_train = MFU_RECORD(train, .command = "train")
     X(NUMBER, capacity_bytes,   MFU_BYTES, r->capacity_bytes,   "what the card offers to a process")
 MFU_FIELDS(rollout, const struct mfu_rollout *r, ROLLOUT)
 const struct mfu_record mfu_record_rollout = MFU_RECORD(rollout, .command = "rollout");
+
+#define ITERATION(X) \
+    X(NUMBER, seconds,       MFU_SECONDS, t->total_s,         "all phases, one after the other") \
+    X(NUMBER, seconds_low,   MFU_SECONDS, t->low_s,           "lower end of its 90 % interval") \
+    X(NUMBER, seconds_high,  MFU_SECONDS, t->high_s,          "upper end of its 90 % interval") \
+    X(NUMBER, rollout_s,     MFU_SECONDS, t->seconds[MFU_IT_ROLLOUT], "prompts and answers") \
+    X(NUMBER, scoring_s,     MFU_SECONDS, t->seconds[MFU_IT_SCORING], "forward passes over the answers, and rewards") \
+    X(NUMBER, update_s,      MFU_SECONDS, t->seconds[MFU_IT_UPDATE],  "optimizer steps, of a critic, too") \
+    X(NUMBER, weights_s,     MFU_SECONDS, t->seconds[MFU_IT_WEIGHTS], "weights that go to the engine") \
+    X(TEXT,   rules,         0, mfu_iteration_phase_names[t->rules], "the longest phase") \
+    X(TEXT,   lever,         0, mfu_iteration_levers[t->rules],      "what makes that shorter") \
+    X(NUMBER, gpus,          MFU_COUNT,   t->gpus,            "that train or write") \
+    X(NUMBER, engine_gpus,   MFU_COUNT,   t->engine_gpus,     "of these, that only write") \
+    X(NUMBER, engines,       MFU_COUNT,   t->engines,         "that share the answers") \
+    X(NUMBER, sequences,     MFU_COUNT,   t->sequences,       "answers of an iteration") \
+    X(NUMBER, sequences_at_once, MFU_COUNT, t->rollout.sequences, "in each engine") \
+    X(NUMBER, steps,         MFU_COUNT,   t->steps,           "of the optimizer") \
+    X(NUMBER, passes,        MFU_COUNT,   t->passes,          "of policy and reference, that score each answer") \
+    X(NUMBER, moved_bytes,   MFU_BYTES,   t->moved_bytes,     "weights that one engine receives") \
+    X(NUMBER, answer_tokens, MFU_TOKENS,  t->answer_tokens,   "of all answers") \
+    X(NUMBER, tokens_per_s,  MFU_COUNT,   t->tokens_per_s,    "tokens of the answers over the whole iteration") \
+    X(NUMBER, accepted_per_gpu_hour, MFU_COUNT, t->accepted_per_gpu_hour, "answers that are used in the end") \
+    X(NUMBER, fits,          MFU_COUNT,   t->fits,            "1: both phases do; 0; null: nobody can say") \
+    X(NUMBER, update_bytes,  MFU_BYTES,   t->update_bytes,    "on a GPU that trains, while it does") \
+    X(NUMBER, rollout_bytes, MFU_BYTES,   t->rollout_bytes,   "on the same GPU, while answers are written") \
+    X(NUMBER, engine_bytes,  MFU_BYTES,   t->engine_bytes,    "of an engine on one GPU") \
+    X(NUMBER, capacity_bytes, MFU_BYTES,  t->capacity_bytes,  "what the card offers to a process")
+MFU_FIELDS(iteration, const struct mfu_iteration *t, ITERATION)
+const struct mfu_record mfu_record_iteration = MFU_RECORD(iteration, .command = "iteration");
 // clang-format on

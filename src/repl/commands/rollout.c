@@ -54,6 +54,7 @@ const struct mfu_command mfu_command_rollout = {
             "    by         engine: CUDA graphs, as vLLM; generate: transformers, eager\n"
             "    most       sequences that the engine takes at once (2048)\n"
             "    share      of the memory that weights leave, for the cache (92 %)\n"
+            "    memory     of the card, for the engine in all; 0: as share says (0)\n"
             "    shortest   answer, of the longest; lengths lie evenly between (1)\n"
             "\n"
             "    rollout prompt 1k new 1k\n"

@@ -4,6 +4,7 @@
  * LLaMA-Factory (finetuning_type).
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -23,6 +24,7 @@ static const char liger[] = "Liger's fused kernels: set loss_chunks for its loss
                   fsdp[] = "how FSDP wraps and fetches";
 static const char adapters[] = "adapters of another kind", quantised[] = "how the base is quantised",
                   targets[] = "which modules";
+static const char loop[] = "how answers are written and used again: an option of iteration";
 static const char fill[] = "how full sequences are: set doc_len and doc_sigma";
 static const char unknown[] = "no model of this name is known: choose one";
 
@@ -155,8 +157,22 @@ static const struct mfu_import_row rows[] = {
     {"warmup_*", NULL, NULL, training, false}, {"num_train_epochs", NULL, NULL, training, false},
     {"max_steps", NULL, NULL, training, false}, {"seed", NULL, NULL, training, false},
     {"data_seed", NULL, NULL, training, false}, {"label_*", NULL, NULL, training, false},
-    {"stage", "objective", "sft=- pt=- dpo=dpo", "another kind of training", true},
-    {"rl", "objective", "dpo=dpo ipo=dpo orpo=orpo simpo=orpo false=-", "another kind of training", true},
+    {"stage", "objective", "sft=- pt=- dpo=dpo rm=reward", "another kind of training", true},
+    {"rl", "objective", "dpo=dpo ipo=dpo orpo=orpo simpo=orpo grpo=grpo gdpo=grpo false=-", "another kind of training",
+     true},
+    {"reward_model", "objective", "true=reward false=-", "another kind of training", true},
+    {"max_completion_length", "completion", NULL, NULL, false},
+    {"num_generations", NULL, NULL, "each of them is an answer of the batch", false},
+    {"steps_per_generation", NULL, NULL, loop, false}, {"num_iterations", NULL, NULL, loop, false},
+    {"use_vllm", NULL, NULL, loop, false},
+    {"vllm_*", NULL, NULL, loop, false}, {"vllm.*", NULL, NULL, loop, false},
+    {"generation_batch_size", NULL, NULL, loop, false},
+    {"max_prompt_length", NULL, NULL, "a part of seq", false},
+    {"beta", NULL, NULL, "weight of the reference", false},
+    {"epsilon*", NULL, NULL, training, false}, {"temperature", NULL, NULL, training, false},
+    {"top_p", NULL, NULL, training, false}, {"top_k", NULL, NULL, training, false},
+    {"loss_type", NULL, NULL, training, false}, {"scale_rewards", NULL, NULL, training, false},
+    {"reward_weights*", NULL, NULL, training, false}, {"reward_funcs*", NULL, NULL, "functions that score", false},
     {"pref_loss", "objective", "orpo=orpo simpo=orpo sigmoid=- hinge=- ipo=-", "another loss over pairs", true},
     {"pref_*", NULL, NULL, training, false}, {"rl_beta", NULL, NULL, training, false},
     {"dpo_*", NULL, NULL, training, false}, {"orpo_*", NULL, NULL, training, false},
@@ -373,6 +389,17 @@ static void find_sharding(struct mfu_import *m)
         mfu_import_assume(m, "zero", "0", "neither FSDP nor DeepSpeed");
 }
 
+/* What axolotl writes into a block of its own (trl: num_generations), TRL has beside the rest. */
+static int take_apart(struct mfu_import *m, const char *path, const char *text, struct mfu_error *err)
+{
+    if (mfu_import_tree(m, path, text, err) < 0)
+        return -1;
+    for (int i = 0; i < m->n; i++)
+        if (strncmp(m->entries[i].name, "trl.", 4) == 0)
+            m->entries[i].name += 4;
+    return 0;
+}
+
 /* TrainingArguments do not know: the tokenizer cut the sequences. */
 static void find_length(struct mfu_import *m)
 {
@@ -399,6 +426,28 @@ static void find_objective(struct mfu_import *m)
         mfu_import_leave(stage, MFU_IGNORED, "pref_loss says which");
 }
 
+/* A loop that writes its own answers: of GRPOConfig (TRL 1.10, f2cd5771), or of axolotl's trl block.  Where nothing
+ * weighs the reference (beta 0, TRL's default) there is none. */
+static void find_loop(struct mfu_import *m)
+{
+    struct mfu_entry *completion = mfu_import_find(m, "max_completion_length");
+    struct mfu_entry *beta = mfu_import_find(m, "beta"), *prompt = mfu_import_find(m, "max_prompt_length");
+
+    if (!completion && !mfu_import_find(m, "num_generations"))
+        return;
+    if (!mfu_import_find(m, "rl"))
+        mfu_import_assume(m, "objective", "grpo", "the file is a GRPOConfig's");
+    if (!beta || strtod(beta->value, NULL) == 0)
+        mfu_import_assume(m, "reference", "none", "beta is 0");
+    if (!completion)
+        mfu_import_assume(m, "completion", "512", "TRL's default");
+    if (prompt && !mfu_import_find(m, "sequence_len"))
+        mfu_import_assume_number(m, "seq",
+                                 mfu_import_number(m, "max_prompt_length")
+                                     + (completion ? mfu_import_number(m, "max_completion_length") : 512),
+                                 "prompt and completion");
+}
+
 static void finish(struct mfu_import *m)
 {
     struct mfu_entry *checkpoint = mfu_import_find(m, "gradient_checkpointing");
@@ -407,6 +456,7 @@ static void finish(struct mfu_import *m)
     find_adapters(m);
     find_precision(m);
     find_sharding(m);
+    find_loop(m);
     find_length(m);
     note_packing(m);
     find_objective(m);
@@ -418,7 +468,7 @@ const struct mfu_import_format mfu_import_format_huggingface = {
     .name = "huggingface",
     .title = "Hugging Face TrainingArguments",
     .recognise = recognise,
-    .take_apart = mfu_import_tree,
+    .take_apart = take_apart,
     .rows = rows,
     .defaults = defaults,
     .finish = finish,
