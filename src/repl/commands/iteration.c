@@ -57,7 +57,7 @@ const struct mfu_command mfu_command_iteration = {
             "    reward      on: a model of this size scores the answers (off)\n"
             "    reward_s    time of a reward that is a function, of all answers (0)\n"
             "    critic      on: a model of this size learns their value, PPO (off)\n"
-            "    engine      colocate, server (both as vLLM) or generate (the trainer's model)\n"
+            "    engine      colocate, server (vLLM) or generate (the trainer's own)\n"
             "    engine_gpus of a server (1); engine_tp: that share an engine's layers (1)\n"
             "    engine_share  of a card's memory, for an engine in all (30 %)\n"
             "    sleep       on: the engine gives its memory back during the update (off)\n"
