@@ -37,11 +37,16 @@ static void number(size_t n)
     byte((int)n);
 }
 
+static void letters(const char *t)
+{
+    while (*t)
+        byte((unsigned char)*t++);
+}
+
 static void text(const char *t)
 {
-    do
-        byte((unsigned char)*t);
-    while (*t++);
+    letters(t);
+    byte(0);
 }
 
 static void put(const struct mfu_yaml_node *node, bool keyed)
@@ -67,20 +72,22 @@ static void put(const struct mfu_yaml_node *node, bool keyed)
 static void put_head(struct mfu_yaml *yaml)
 {
     static const char *const keys[] = {"name", "aliases", "usual_for"};
-    char head[4096] = "";
-    size_t n = 0;
 
     for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
         struct mfu_yaml_node *node = mfu_node_find(mfu_yaml_root(yaml), keys[k]), *each;
 
         if (!node)
             continue;
-        n += (size_t)snprintf(head + n, sizeof head - n, "%s: [", keys[k]);
-        for (size_t i = 0; (each = mfu_node_each(node, i)); i++)
-            n += (size_t)snprintf(head + n, sizeof head - n, "\"%s\", ", mfu_node_text(yaml, each));
-        n += (size_t)snprintf(head + n, sizeof head - n, "]\n");
+        letters(keys[k]);
+        letters(": [");
+        for (size_t i = 0; (each = mfu_node_each(node, i)); i++) {
+            letters("\"");
+            letters(mfu_node_text(yaml, each));
+            letters("\", ");
+        }
+        letters("]\n");
     }
-    text(head);
+    byte(0);
 }
 
 static size_t read_text(const char *path, char *to, size_t size)

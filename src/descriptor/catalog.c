@@ -21,6 +21,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/input_file.h"
 #include "base/suggest.h"
 #include "descriptor/calibration.h"
 #include "descriptor/cluster.h"
@@ -44,7 +45,6 @@ struct shelf {
     const char *what; /* "GPU" */
     char folder[MFU_PATH_MAX];
     bool listed, scanned;
-    bool lost; /* names that memory had no room for */
     const char *const *names;
     size_t n;
     struct alias *aliases, **last;
@@ -72,6 +72,7 @@ struct mfu_catalog {
     struct loaded *loaded;
     unsigned generation;      /* of the calibrations, as mfu_catalog_refresh counts */
     struct mfu_error warning; /* a calibration that could not be read */
+    bool lost;                /* memory had no room for something, and nobody was told */
     struct mfu_arena arena;   /* names and aliases */
 };
 
@@ -98,22 +99,28 @@ static int set_folder(struct mfu_catalog *c, const char *folder, struct mfu_erro
                     is_folder(folder) ? "holds neither gpus/ nor models/" : "is not a folder");
 }
 
-/* share/mfuplan beside the bin/ that the program was started from, wherever the
- * installation was moved to. */
+/* share/mfuplan beside the bin/ that the program was started from, wherever the installation was moved to; of a program
+ * that lies where it was built, what the build wrote beside it: the folder of its sources. */
 static bool beside_program(char *path, size_t size)
 {
-    char program[PATH_MAX], *slash;
+    char program[PATH_MAX], *slash, *bin;
     ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+    bool found = false;
+    FILE *in;
 
-    if (n <= 0)
+    program[n > 0 ? n : 0] = '\0';
+    if (!(slash = strrchr(program, '/')))
         return false;
-    program[n] = '\0';
-    for (int up = 0; up < 2; up++) { /* the file, then bin/ */
-        if (!(slash = strrchr(program, '/')))
-            return false;
-        *slash = '\0';
+    *slash = '\0';
+    if ((bin = strrchr(program, '/'))
+        && snprintf(path, size, "%.*s/share/mfuplan", (int)(bin - program), program) < (int)size && is_folder(path))
+        return true;
+    if (snprintf(path, size, "%s/mfuplan.sources", program) < (int)size && (in = mfu_input_open(path, NULL))) {
+        found = fgets(path, (int)size, in) && path[strcspn(path, "\n")] == '\n';
+        path[strcspn(path, "\n")] = '\0';
+        fclose(in);
     }
-    return snprintf(path, size, "%s/share/mfuplan", program) < (int)size && is_folder(path);
+    return found && is_folder(path);
 }
 
 static int find_folder(struct mfu_catalog *c, const char *data_dir, struct mfu_error *err)
@@ -130,10 +137,6 @@ static int find_folder(struct mfu_catalog *c, const char *data_dir, struct mfu_e
     }
     if (beside_program(beside, sizeof beside))
         return set_folder(c, beside, err);
-#ifdef MFUPLAN_SOURCE_DIR
-    if (is_folder(MFUPLAN_SOURCE_DIR "/models")) /* run from the build tree */
-        return set_folder(c, MFUPLAN_SOURCE_DIR, err);
-#endif
 #ifdef MFUPLAN_INSTALL_DATADIR
     if (is_folder(MFUPLAN_INSTALL_DATADIR))
         return set_folder(c, MFUPLAN_INSTALL_DATADIR, err);
@@ -203,14 +206,16 @@ static int list(struct mfu_catalog *c, struct shelf *s, struct mfu_error *err)
 {
     if (s->listed)
         return 0;
-    if (mfu_folder_names(&c->arena, s->folder, &s->names, &s->n, err) < 0)
+    if (mfu_folder_names(&c->arena, s->folder, &s->names, &s->n, err) < 0) {
+        c->lost |= !err;
         return -1;
+    }
     s->listed = true;
     return 0;
 }
 
 /* Notes text[0..length), without its quotes and blanks, as `like` but for the text.
- * One that memory has no room for is not known, and the shelf says so. */
+ * One that memory has no room for is not known, and the catalog says so. */
 static void add_alias(struct mfu_catalog *c, struct shelf *s, const struct alias *like, const char *text, size_t length)
 {
     struct alias *a;
@@ -228,7 +233,7 @@ static void add_alias(struct mfu_catalog *c, struct shelf *s, const struct alias
         a->text = mfu_arena_copy(&c->arena, text, length);
     }
     if (!a || !a->text) {
-        s->lost = true;
+        c->lost = true;
         return;
     }
     *s->last = a;
@@ -460,6 +465,7 @@ static int calibrate(struct mfu_catalog *c, struct loaded *l, struct mfu_error *
     *measured = l->gpu->coefficients;
     if (mfu_calibration_apply(mfu_catalog_calibrations(c), l->gpu->slug, measured, &last, &problem) > 0) {
         l->prior = malloc(sizeof *l->prior);
+        c->lost |= !l->prior;
         if (l->prior) {
             *l->prior = l->gpu->coefficients;
             l->gpu->coefficients = *measured;
@@ -498,6 +504,16 @@ bool mfu_catalog_warning(struct mfu_catalog *c, struct mfu_error *warning)
     return there;
 }
 
+bool mfu_catalog_lost(struct mfu_catalog *c)
+{
+    bool lost = c->lost;
+
+    if (lost)
+        c->gpus.scanned = c->models.scanned = c->clusters.scanned = false;
+    c->lost = false;
+    return lost;
+}
+
 /* The cluster that says it is usual for a GPU, or NULL; one that cannot be read is a
  * warning.  -1 when out of memory. */
 static int find_usual(struct mfu_catalog *c, struct mfu_gpu *gpu, struct mfu_error *err)
@@ -509,7 +525,7 @@ static int find_usual(struct mfu_catalog *c, struct mfu_gpu *gpu, struct mfu_err
     if (list(c, &c->clusters, err) < 0)
         return err && err->code == MFU_ENOMEM ? -1 : 0;
     name = find_alias(c, &c->clusters, gpu->slug, true);
-    if (c->clusters.lost)
+    if (c->lost)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     if (name && !(gpu->usual = mfu_catalog_cluster(c, name, &problem))) {
         if (problem.code == MFU_ENOMEM)
@@ -543,6 +559,7 @@ static int read_into(struct mfu_catalog *c, const struct shelf *s, struct loaded
 static struct loaded *load(struct mfu_catalog *c, struct shelf *s, const char *name, struct mfu_error *err)
 {
     char path[MFU_PATH_MAX];
+    struct mfu_error unseen = {0};
     struct stat info;
     struct loaded *l;
 
@@ -562,6 +579,7 @@ static struct loaded *load(struct mfu_catalog *c, struct shelf *s, const char *n
     if (l)
         l->path = strdup(path);
     if (!l || !l->path) {
+        c->lost |= !err;
         mfu_fail(err, MFU_ENOMEM, "out of memory");
         free(l);
         return NULL;
@@ -570,7 +588,8 @@ static struct loaded *load(struct mfu_catalog *c, struct shelf *s, const char *n
     l->size = info.st_size;
     l->calibrated = calibrations_changed(c);
     l->generation = c->generation;
-    if (read_into(c, s, l, err) < 0) {
+    if (read_into(c, s, l, err ? err : &unseen) < 0) {
+        c->lost |= unseen.code == MFU_ENOMEM;
         free(l->gpu);
         free(l->cluster);
         free(l->prior);

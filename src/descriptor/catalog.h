@@ -18,7 +18,7 @@ struct mfu_gpu;
 struct mfu_model;
 
 /* `data_dir` holds models/ and gpus/; NULL: the one beside the program, else the
- * source tree's (MFUPLAN_SOURCE_DIR), else the installed one (the macro
+ * source tree that a build names beside it, else the installed one (the macro
  * MFUPLAN_INSTALL_DATADIR), else what is compiled in (packed.h).  One that is named must be there.  `calibrations` is
  * the folder of the user's calibrations, which need not be there; NULL: none. */
 struct mfu_catalog *mfu_catalog_open(const char *data_dir, const char *calibrations, struct mfu_error *err);
@@ -42,6 +42,10 @@ const struct mfu_cluster *mfu_catalog_cluster(struct mfu_catalog *, const char *
 struct mfu_coefficients;
 void mfu_catalog_refresh(struct mfu_catalog *);
 bool mfu_catalog_warning(struct mfu_catalog *, struct mfu_error *warning);
+
+/* Whether memory ran out since this was asked last where no error could be told: a name may not have been found, and
+ * what was answered since is not to be trusted. */
+bool mfu_catalog_lost(struct mfu_catalog *);
 const struct mfu_coefficients *mfu_catalog_prior(const struct mfu_catalog *, const struct mfu_gpu *);
 
 /* The names of all files, sorted; lent by the catalog. */

@@ -81,7 +81,7 @@ int mfu_coefficients_read(struct mfu_yaml *yaml, struct mfu_yaml_node *mapping, 
     }
     for (size_t i = 0; i < mfu_node_count(mapping); i++) {
         const char *name = mfu_node_key(yaml, mapping, i);
-        struct entry e;
+        struct entry e = {.source = ""};
         int k = look_up(name);
 
         if (k < 0)

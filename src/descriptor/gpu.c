@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "descriptor/folder.h"
+#include "descriptor/maker.h"
 #include "descriptor/yaml.h"
 
 #define DEEPEST_FAMILY 4    /* a family that extends one that extends ... */
@@ -320,6 +321,15 @@ static int check_aliases(const struct check *c)
     return mfu_within(c->err, "aliases");
 }
 
+/* Whose words and software the card has; NVIDIA's where nothing is said. */
+static int check_vendor(const struct check *c)
+{
+    if (*c->gpu->vendor == '\0' || mfu_maker_check(c->gpu->vendor, c->err) == 0)
+        return 0;
+    mfu_within(c->err, "vendor");
+    return mfu_node_error(c->yaml, mfu_node_find(c->root, "vendor"), c->err);
+}
+
 /* Coefficients ----------------------------------------------------------- */
 
 /* Reads families/NAME.yaml over what is there, what it extends first. */
@@ -422,8 +432,8 @@ int mfu_gpu_parse(struct mfu_yaml *yaml, const char *families, struct mfu_gpu *g
     mfu_folder_slug(gpu->slug, sizeof gpu->slug, mfu_yaml_name(yaml));
     snprintf(gpu->path, sizeof gpu->path, "%s", mfu_yaml_name(yaml));
     if (mfu_node_fields(yaml, root, top_fields, top_others, gpu, err) < 0 || read_groups(yaml, gpu, err) < 0
-        || check_aliases(&c) < 0 || check_peaks(&c) < 0 || check_memory(&c) < 0 || check_rest(&c) < 0
-        || check_sources(&c) < 0)
+        || check_aliases(&c) < 0 || check_vendor(&c) < 0 || check_peaks(&c) < 0 || check_memory(&c) < 0
+        || check_rest(&c) < 0 || check_sources(&c) < 0)
         return -1;
     if (isnan(gpu->node_gpus))
         gpu->node_gpus = NODE_GPUS;

@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "descriptor/gpu.h"
+#include "base/error.h"
+#include "base/suggest.h"
 
 /* Counters: RDC's metric_fields (rdc, RdcRocpBase.cc: SM_ACTIVE is VALUBusy, TENSOR_ACTIVE_PERCENT is
  * MfmaUtil) and amd-smi's usage (amdsmi_engine_usage_t). */
@@ -78,11 +79,26 @@ static const struct mfu_maker makers[] = {
     {"Apple", MFU_METAL, apple},
 };
 
-const struct mfu_maker *mfu_maker(const struct mfu_gpu *g)
-{
-    size_t i = sizeof makers / sizeof makers[0] - 1;
+#define MAKERS (sizeof makers / sizeof makers[0])
 
-    while (i > 0 && strcmp(makers[i].vendor, g->vendor) != 0)
+const struct mfu_maker *mfu_maker(const char *vendor)
+{
+    size_t i = MAKERS - 1;
+
+    while (i > 0 && strcmp(makers[i].vendor, vendor) != 0)
         i--;
     return &makers[i];
+}
+
+int mfu_maker_check(const char *vendor, struct mfu_error *err)
+{
+    const char *names[MAKERS];
+    char list[64];
+
+    for (size_t i = 0; i < MAKERS; i++)
+        if (strcmp(names[i] = makers[i].vendor, vendor) == 0)
+            return 0;
+    mfu_fail(err, MFU_EINPUT, "no maker of cards is called '%.40s': %s is", vendor,
+             mfu_names_list(list, sizeof list, names, MAKERS));
+    return mfu_error_nearest(err, vendor, names, MAKERS);
 }

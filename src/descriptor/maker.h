@@ -9,10 +9,11 @@
 
 #include "base/printable.h"
 
-struct mfu_gpu;
+struct mfu_error;
 
 /* What PyTorch runs its cards by. */
 enum mfu_software { MFU_CUDA, MFU_ROCM, MFU_METAL };
+#define MFU_ON(software) (1u << (software)) /* a set of them */
 
 struct mfu_maker {
     const char *vendor; /* "AMD", as the files say it */
@@ -20,7 +21,10 @@ struct mfu_maker {
     const struct mfu_word *words;
 };
 
-/* NVIDIA where the file names nobody that is known here. */
-const struct mfu_maker *mfu_maker(const struct mfu_gpu *);
+/* Of the vendor of a GPU; NVIDIA where its file names nobody. */
+const struct mfu_maker *mfu_maker(const char *vendor);
+
+/* Refuses a vendor that is in no row, with the nearest that is. */
+int mfu_maker_check(const char *vendor, struct mfu_error *);
 
 #endif

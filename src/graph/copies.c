@@ -236,7 +236,7 @@ static void copy_behind(struct copier *x, const struct stretch *a, const int to[
 
     for (int i = to[LAUNCHES], n = a->count[LAUNCHES]; i < to[LAUNCHES] + n; i++) {
         const struct mfu_launch *l = &p->launches[i + n], *m = &p->launches[i + 2 * n];
-        int *ends = mfu_ends_new(x->s, l->n_in + l->n_out), *out = ends + l->n_in;
+        int *ends = mfu_ends_new(x->s, l->n_in + l->n_out), *out = ends ? ends + l->n_in : NULL;
 
         if (!ends)
             return;

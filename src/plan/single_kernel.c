@@ -160,7 +160,7 @@ static struct mfu_attention_needs needs_of(const struct study *s)
         .half = element_bytes[s->dtype] <= 2,
         .head_dim = s->r->size[3],
         .capability = s->gpu->compute_capability,
-        .software = mfu_maker(s->gpu)->software,
+        .software = mfu_maker(s->gpu->vendor)->software,
     };
 }
 

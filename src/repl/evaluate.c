@@ -109,7 +109,7 @@ static int check_output(struct mfu_session *s, struct mfu_error *err)
 {
     struct pollfd reader = {.fd = STDOUT_FILENO, .events = POLLOUT};
 
-    if (s->lost)
+    if (mfu_catalog_lost(s->catalog) || s->lost)
         return mfu_fail(err, MFU_ENOMEM, "out of memory: the answer is not complete");
     errno = 0;
     if (fflush(s->out) == 0 && !ferror(s->out))

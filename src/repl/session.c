@@ -69,7 +69,7 @@ static void push(struct mfu_scenario *list, int *n, const struct mfu_scenario *s
 
 void mfu_session_speak(struct mfu_session *s)
 {
-    const struct mfu_word *words = s->json ? NULL : mfu_maker(s->memory.now.gpu)->words;
+    const struct mfu_word *words = s->json ? NULL : mfu_maker(s->memory.now.gpu->vendor)->words;
 
     if (words == s->words)
         return;

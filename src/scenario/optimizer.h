@@ -6,12 +6,15 @@
  * implementations follow torch/optim/adamw.py operation by operation, those of
  * the early BERT repositories NVIDIA's optimization.py (temporaries count as p).
  * Sources: torch.optim, bitsandbytes (8-bit states in blocks of 256 with two
- * fp32 maxima), Shazeer 2018 (Adafactor), Chen 2023 (Lion), Jordan 2024 (Muon).
+ * fp32 maxima; README of 0.50.2: CUDA and ROCm have them, Metal is planned), Shazeer 2018
+ * (Adafactor), Chen 2023 (Lion), Jordan 2024 (Muon).
  */
 #ifndef MFU_SCENARIO_OPTIMIZER_H
 #define MFU_SCENARIO_OPTIMIZER_H
 
 #include <stdbool.h>
+
+#include "descriptor/maker.h"
 
 /* X(identifier, name, the kernel's name, fields)
  *
@@ -29,8 +32,8 @@
       .flops = 15, .stands_for = "decoupled_adamw")                                                                    \
     X(ADAMW_LOOP, "adamw-loop", "adamw", .states = 2, .p = 5, .g = 2, .s = 9, .launches_per_tensor = 12, .flops = 15)  \
     X(ADAM8BIT, "adam8bit", "adam8bit", .states = 2, .state_bytes = 1 + 4. / 256, .p = 2, .g = 1, .s = 4,              \
-      .launches_per_tensor = 1, .flops = 30, .gpu_only = true, .aliases = "adamw8bit adamw_bnb_8bit",                  \
-      .stands_for = "adamwfp8 adamw-fp8")                                                                              \
+      .launches_per_tensor = 1, .flops = 30, .gpu_only = true, .lacks = MFU_ON(MFU_METAL),                             \
+      .aliases = "adamw8bit adamw_bnb_8bit", .stands_for = "adamwfp8 adamw-fp8")                                       \
     X(ADAFACTOR, "adafactor", "adafactor", .states = 0.002, .state_bytes = 4, .p = 19, .g = 2, .scratch = 2,           \
       .launches_per_tensor = 24, .flops = 20)                                                                          \
     X(LION, "lion", "lion", .states = 1, .p = 2, .g = 1, .s = 2, .launches_per_tensor = 6, .flops = 8)                 \
@@ -65,6 +68,7 @@ struct mfu_optimizer_row {
     enum mfu_optimizer_kind others; /* What is no hidden matrix (embeddings, head, vectors) has this one then. */
     bool in_c_programs;             /* llm.c has it */
     bool gpu_only;                  /* no CPU runs it */
+    unsigned lacks;                 /* MFU_ON() software of cards that do not run it */
 };
 extern const struct mfu_optimizer_row mfu_optimizers[MFU_OPTIMIZER_COUNT];
 extern const char *const mfu_optimizer_names[MFU_OPTIMIZER_COUNT + 1]; /* and NULL */

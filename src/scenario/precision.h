@@ -6,8 +6,8 @@
  * Sources: TransformerEngine @000b637 common/recipe/__init__.py (DelayedScaling,
  * Float8CurrentScaling, Float8BlockScaling with 1 x 128 and 128 x 128, MXFP8BlockScaling
  * with 1 x 32, NVFP4BlockScaling with 1 x 16 and an fp32 scale for the tensor) and its
- * documentation of kernels; torchao float8/float8_linear.py @024fe94, and its int8
- * training (a scale for a row).
+ * documentation of kernels; AMD's CDNA4 instruction set (V_MFMA_SCALE: a scale for 32);
+ * torchao float8/float8_linear.py @024fe94, and its int8 training (a scale for a row).
  */
 #ifndef MFU_PRECISION_H
 #define MFU_PRECISION_H
@@ -53,7 +53,7 @@ enum mfu_operand {
       .operand = MFU_OPERAND_F8_BLOCK, .kernels = 1, .both_ways = true, .no_half_weights = MFU_QUANTISED_WEIGHTS,      \
       .aliases = "fp8-blockwise blockwise deepseek")                                                                   \
     X(MXFP8, "mxfp8", .math = MFU_PEAK_BF16, .linear_math = MFU_PEAK_FP8, .instead = "fp8-block", .half = true,        \
-      .operand = MFU_OPERAND_F8_BLOCK, .kernels = 2, .both_ways = true, .least_capability = 10,                        \
+      .operand = MFU_OPERAND_F8_BLOCK, .kernels = 2, .both_ways = true, .least_capability = 10, .isa = "gfx950",       \
       .no_half_weights = MFU_QUANTISED_WEIGHTS)                                                                        \
     X(NVFP4, "nvfp4", .math = MFU_PEAK_BF16, .linear_math = MFU_PEAK_NVFP4, .instead = "fp8", .half = true,            \
       .operand = MFU_OPERAND_F4_16, .kernels = 3, .scans = 1, .both_ways = true,                                       \
@@ -86,6 +86,7 @@ struct mfu_precision_row {
     double kernels, scans;   /* of one quantisation; of them, those that read the tensor before: its largest value */
     bool both_ways;          /* scales go along rows or columns: both copies exist, whatever the GPU can transpose */
     double least_capability; /* of a GPU whose tensor cores read such scales; 0: any that has the peak */
+    const char *isa;         /* where there is no compute capability: the instruction set that reads them */
     int preference;          /* the highest that a GPU has is its default; 0: the last resort, or by name only */
 };
 extern const struct mfu_precision_row mfu_precisions[MFU_PRECISION_COUNT];

@@ -7,7 +7,7 @@
  *
  * Sources: PyTorch's autocast and autograd (eager), AOTAutograd's min-cut
  * partitioner and Inductor's fusion (compile), Megatron-LM and
- * TransformerEngine (fused), llm.c train_gpt2.cu (llmc).
+ * TransformerEngine (fused; AMD has ports of both, Apple has none), llm.c train_gpt2.cu (llmc; CUDA alone).
  */
 #ifndef MFU_SCENARIO_RUNTIME_H
 #define MFU_SCENARIO_RUNTIME_H
@@ -15,6 +15,7 @@
 #include <stdbool.h>
 
 #include "descriptor/coefficient.h"
+#include "descriptor/maker.h"
 
 /* X(identifier, name, fields of struct mfu_runtime) */
 #define MFU_RUNTIMES(X)                                                                                                \
@@ -34,14 +35,15 @@
       .heads_in_place = true, .gradient = MFU_GRADIENT_FP32, .dispatch_forward = MFU_C_DISPATCH_EAGER,                 \
       .dispatch_backward = MFU_C_DISPATCH_BACKWARD, .reserved = MFU_C_RESERVED_EAGER,                                  \
       .live = MFU_C_MEMORY_SIGMA_COMPILE, .sigma = MFU_C_MODEL_SIGMA, .excess = MFU_C_MODEL_EXCESS,                    \
-      .dispatch_optimizer = MFU_C_DISPATCH_EAGER, .aliases = "megatron te transformer-engine",                         \
-      .stands_for = "megatron+te megatron-deepspeed")                                                                  \
+      .dispatch_optimizer = MFU_C_DISPATCH_EAGER, .lacks = MFU_ON(MFU_METAL),                                          \
+      .aliases = "megatron te transformer-engine", .stands_for = "megatron+te megatron-deepspeed")                     \
     X(LLMC, "llmc", .fuse = true, .fuse_rows = true, .whole_norms = true, .one_cast = true, .half_weights = true,      \
       .gemm_accumulates = true, .preallocates = true, .fused_loss = true, .recompute_ops = true,                       \
       .gradient = MFU_GRADIENT_AS_WEIGHT, .dispatch_forward = MFU_C_DISPATCH_C, .dispatch_backward = MFU_C_DISPATCH_C, \
       .reserved = MFU_COEFFICIENT_COUNT, .reserved_always = 1, .live = MFU_C_MEMORY_SIGMA, .c_program = true,          \
-      .compiled = true, .sigma = MFU_C_MODEL_SIGMA, .excess = MFU_C_MODEL_EXCESS,                                      \
-      .dispatch_optimizer = MFU_C_DISPATCH_C, .since = "2024-06", .aliases = "llm.c", .stands_for = "llmq")
+      .compiled = true, .lacks = MFU_ON(MFU_ROCM) | MFU_ON(MFU_METAL), .sigma = MFU_C_MODEL_SIGMA,                     \
+      .excess = MFU_C_MODEL_EXCESS, .dispatch_optimizer = MFU_C_DISPATCH_C, .since = "2024-06", .aliases = "llm.c",    \
+      .stands_for = "llmq")
 
 enum mfu_runtime_kind {
 #define X(id, ...) MFU_##id,
@@ -81,6 +83,7 @@ struct mfu_runtime {
     enum mfu_type_of_gradient { MFU_GRADIENT_AS_WEIGHT, MFU_GRADIENT_FP32 } gradient;
     enum mfu_coefficient dispatch_forward, dispatch_backward, dispatch_optimizer;
     enum mfu_coefficient sigma, excess; /* of its measured runs */
+    unsigned lacks;                     /* MFU_ON() software that it does not run on */
     double least_capability;            /* compute capability that it needs; 0: any */
     const char *lacking;                /* why, where a GPU has less */
     enum mfu_coefficient reserved;      /* reserved over allocated */

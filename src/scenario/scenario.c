@@ -407,16 +407,24 @@ static enum mfu_precision default_precision(const struct mfu_gpu *g)
     return best;
 }
 
+/* What is not known of a card (NAN), it does not have. */
+static bool reads_scales(const struct mfu_gpu *g, const struct mfu_precision_row *row)
+{
+    return row->least_capability == 0 || g->compute_capability >= row->least_capability
+        || (row->isa && strcmp(g->isa, row->isa) == 0);
+}
+
 static int check_precision(const struct mfu_gpu *g, enum mfu_precision p, struct mfu_error *err)
 {
     bool units =
         has_peak(g, mfu_precisions[p].linear_math) && has_peak(g, mfu_precisions[p].math); /* linears, attention */
 
-    if (units && g->compute_capability < mfu_precisions[p].least_capability) {
-        mfu_fail(
-            err, MFU_EINPUT,
-            "precision: the tensor cores of %s read no scales of %s: that needs compute capability %.1f, it has %.1f",
-            g->name, mfu_precisions[p].name, mfu_precisions[p].least_capability, g->compute_capability);
+    if (units && !reads_scales(g, &mfu_precisions[p])) {
+        mfu_fail(err, MFU_EINPUT,
+                 "precision: the tensor cores of %s read no scales of %s: that needs compute capability %.1f or %s, it "
+                 "has %s",
+                 g->name, mfu_precisions[p].name, mfu_precisions[p].least_capability, mfu_precisions[p].isa,
+                 mfu_gpu_generation((char[32]){0}, g));
         return mfu_error_suggest(err, mfu_precisions[p].instead);
     }
     if (units)
@@ -432,7 +440,7 @@ static struct mfu_attention_needs attention_needs(const struct mfu_config *c)
         .half = mfu_precisions[c->precision].half,
         .head_dim = mfu_config_dim(c, "head_dim"),
         .capability = c->gpu ? c->gpu->compute_capability : 8.0,
-        .software = c->gpu ? mfu_maker(c->gpu)->software : MFU_CUDA,
+        .software = c->gpu ? mfu_maker(c->gpu->vendor)->software : MFU_CUDA,
         .softcap = mfu_config_dim(c, "attn_softcap") > 0,
         .parts_only = mfu_config_dim(c, "math_attention") > 0,
         .grouped = mfu_config_dim(c, "n_kv_head") < mfu_config_dim(c, "n_head"),
@@ -480,7 +488,17 @@ static int check_runtime(const struct mfu_config *c, struct mfu_error *err)
         {MFU_S_OBJECTIVE, MFU_NEXT_TOKEN, "llm.c learns the next token", "next-token"},
     };
     const struct mfu_runtime *r = &mfu_runtimes[c->runtime];
+    const struct mfu_maker *maker = mfu_maker(c->gpu->vendor);
 
+    if (r->lacks & MFU_ON(maker->software)) {
+        mfu_fail(err, MFU_EINPUT, "runtime: %s does not run on cards of %s", r->name, maker->vendor);
+        return mfu_error_suggest(err, "eager");
+    }
+    if (mfu_optimizers[c->optimizer].lacks & MFU_ON(maker->software)) {
+        mfu_fail(err, MFU_EINPUT, "optimizer: %s does not run on cards of %s", mfu_optimizers[c->optimizer].name,
+                 maker->vendor);
+        return mfu_error_suggest(err, "adamw");
+    }
     if (c->gpu->compute_capability < r->least_capability) {
         mfu_fail(err, MFU_EINPUT, "runtime: %s is not possible on %s: %s, it has %.1f", r->name, c->gpu->name,
                  r->lacking, c->gpu->compute_capability);

@@ -135,6 +135,28 @@ static void test_tables(void **state)
     mfu_audits_free(a);
 }
 
+/* However long a line is, its last cell counts as its first. */
+static void long_rows_are_read_whole(void **state)
+{
+    char text[20000];
+
+    (void)state;
+    for (int wrong = 0; wrong < 2; wrong++)
+        for (int width = 1; width <= 4096; width *= 8) {
+            struct mfu_audits *a;
+
+            snprintf(
+                text, sizeof text,
+                "remark | model | GPU | GPUs | tokens/s/GPU | %-*s | MFU (%%)\n%-*s | llama-2-7b | H100 | 8 | 10400 | "
+                "%-*s | %d\n",
+                width, "more", width, "-", width, "-", wrong ? 67 : 47);
+            a = audit(text);
+            assert_int_equal(a->n, 1);
+            assert_string_equal(a->verdict, wrong ? "contradicts" : "holds");
+            mfu_audits_free(a);
+        }
+}
+
 /* Nothing is dropped without a word. */
 static void test_unread(void **state)
 {
@@ -192,9 +214,13 @@ static void test_sound(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_claims), cmocka_unit_test(test_truth),
-                                       cmocka_unit_test(test_needs),  cmocka_unit_test(test_tables),
-                                       cmocka_unit_test(test_unread), cmocka_unit_test(test_sound)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_claims),
+                                       cmocka_unit_test(test_truth),
+                                       cmocka_unit_test(test_needs),
+                                       cmocka_unit_test(test_tables),
+                                       cmocka_unit_test(test_unread),
+                                       cmocka_unit_test(test_sound),
+                                       cmocka_unit_test(long_rows_are_read_whole)};
 
     return cmocka_run_group_tests(tests, set_up, close_catalog);
 }

@@ -46,7 +46,7 @@ static void make_folder(struct scratch *s)
         gpu_text);
     add(s, "gpus/rtx4070super.yaml",
         "name: GeForce RTX 4070 SUPER   # the faster one\n"
-        "aliases:\n  - \"4070 super\"\n  - super 4070 # so\nvendor: x\n",
+        "aliases:\n  - \"4070 super\"\n  - super 4070 # so\nvendor: AMD\n",
         gpu_text);
     add(s, "gpus/a100.yaml", "name: A100\n", gpu_text);
     add(s, "gpus/broken.yaml", "name: Broken\naliases: [half]\nsmss: 1\n", gpu_text);

@@ -114,6 +114,36 @@ static void peaks_that_a_card_lacks_are_refused(void **state)
     }
 }
 
+/* What is not known of a card (no compute capability) is not taken for granted; what runs on one maker's cards alone is
+ * refused on the others', and nowhere else. */
+static void software_runs_where_it_exists(void **state)
+{
+    static const struct {
+        const char *gpu, *key, *value, *instead; /* NULL: it runs */
+    } rows[] = {
+        {"mi300x", "precision", "mxfp8", "fp8-block"}, {"mi355x", "precision", "mxfp8", NULL},
+        {"mi300x", "precision", "fp8", NULL},          {"b200", "precision", "mxfp8", NULL},
+        {"mi300x", "runtime", "llmc", "eager"},        {"m3-max", "runtime", "llmc", "eager"},
+        {"h100-sxm", "runtime", "llmc", NULL},         {"m3-max", "runtime", "fused", "eager"},
+        {"mi300x", "runtime", "fused", NULL},          {"m3-max", "optimizer", "adam8bit", "adamw"},
+        {"mi300x", "optimizer", "adam8bit", NULL},     {"h100-sxm", "optimizer", "adam8bit", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct mfu_scenario s =
+            mfu_scenario_start(mfu_catalog_model(catalog, "gpt2", NULL), mfu_catalog_gpu(catalog, rows[i].gpu, NULL));
+        struct mfu_error err = {0};
+        int status = mfu_scenario_set(&s, rows[i].key, rows[i].value, &err);
+
+        if (status == 0)
+            status = mfu_plan_make(&plan, &s, &err);
+        if (status != (rows[i].instead ? -1 : 0))
+            fail_msg("%s %s on %s: %s", rows[i].key, rows[i].value, rows[i].gpu, err.text);
+        assert_string_equal(err.suggestion, rows[i].instead ? rows[i].instead : "");
+    }
+}
+
 /* Four bits are faster than eight where operands are large; a scan costs time. */
 static void time_follows_units_and_kernels(void **state)
 {
@@ -174,6 +204,7 @@ int main(void)
         cmocka_unit_test(what_is_kept_follows_the_operand),
         cmocka_unit_test(narrow_operands_keep_no_more),
         cmocka_unit_test(peaks_that_a_card_lacks_are_refused),
+        cmocka_unit_test(software_runs_where_it_exists),
         cmocka_unit_test(time_follows_units_and_kernels),
     };
 

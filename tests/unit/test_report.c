@@ -1,12 +1,15 @@
 /* test_report.c - how answers look, on paper and in JSON. */
 #include "plans.h"
 
+#include <locale.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
+#include <wctype.h>
 
 #include "answer/validate/validate.h"
 #include "answer/fields/fields.h"
@@ -517,6 +520,23 @@ static void widths_count_characters(void **state)
     (void)state;
     assert_int_equal(mfu_text_width(""), 0);
     assert_int_equal(mfu_text_width("8 \u00d7 4"), 5);
+    /* As the C library counts them where it knows UTF-8, and the same where it does not. */
+    for (uint32_t c = 0x20; c < 0xD7A4; c = c == 0x52F ? 0x1E00 : c == 0x1FFF ? 0x3041 : c == 0xA4C6 ? 0xAC00 : c + 1) {
+        char text[5] = {0};
+        wchar_t wide = (wchar_t)c;
+        mbstate_t how = {0};
+        int want;
+
+        assert_non_null(setlocale(LC_CTYPE, "C.UTF-8"));
+        want = wcwidth(wide);
+        if (!iswalpha((wint_t)wide) || want < 1 || wcrtomb(text, wide, &how) > 4)
+            continue;
+        assert_non_null(setlocale(LC_CTYPE, "C"));
+        if (mfu_text_width(text) != want)
+            fail_msg("U+%04X: %d, not %d columns", (unsigned)c, mfu_text_width(text), want);
+    }
+    assert_int_equal(mfu_text_width("e\u0301"), 1);
+    assert_int_equal(mfu_text_width("\xff\xfe"), 2);
     assert_string_equal(mfu_percent_format(buf, 0.1234), "12.3 %");
     assert_string_equal(mfu_percent_format(buf, NAN), "unknown");
 }

@@ -562,21 +562,17 @@ int mfu_audit_judge(struct mfu_catalog *catalog, struct mfu_audit *a, struct mfu
 
 /* ---- tables ------------------------------------------------------------------------- */
 
-/* The next cell of a line; false behind the last. */
-static bool next_cell(const char **p, char between, char *cell, size_t size)
+/* The next cell of a line, which is cut there; NULL behind the last. */
+static char *next_cell(char **p, char between)
 {
-    size_t n;
+    char *cell = strsep(p, (char[]){between, '\0'});
 
-    if (**p == '\0')
-        return false;
-    n = strcspn(*p, (char[]){between, '\0'});
-    snprintf(cell, size, "%.*s", (int)n, *p);
-    *p += n + ((*p)[n] != '\0');
-    while (*cell == ' ')
-        memmove(cell, cell + 1, strlen(cell));
-    for (n = strlen(cell); n > 0 && (cell[n - 1] == ' ' || cell[n - 1] == '\r'); n--)
+    if (!cell)
+        return NULL;
+    cell += strspn(cell, " ");
+    for (size_t n = strlen(cell); n > 0 && (cell[n - 1] == ' ' || cell[n - 1] == '\r'); n--)
         cell[n - 1] = '\0';
-    return true;
+    return cell;
 }
 
 /* "MFU (%)" over "38" is "MFU 38 %". */
@@ -585,7 +581,7 @@ static void put_cell(char *claim, size_t size, const char *head, const char *cel
     size_t n = strlen(claim), name = strcspn(head, "([");
     const char *unit = head + name + (head[name] != '\0');
 
-    if (*cell == '\0' || strcmp(cell, "-") == 0 || n + strlen(head) + strlen(cell) + 8 > size)
+    if (*cell == '\0' || strcmp(cell, "-") == 0)
         return;
     if (cell[strspn(cell, "0123456789.,$~ ")] != '\0' && strspn(cell, "0123456789") == 0) /* a name */
         snprintf(claim + n, size - n, "%s%s", n > 0 ? ", " : "", cell);
@@ -614,23 +610,28 @@ static int read_table(struct mfu_audits *all, struct mfu_catalog *catalog, const
                       const char *text, char between, struct mfu_error *err)
 {
     const char *head = text + (*text == '|'), *line = text + strcspn(text, "\n");
-    int status = 0;
+    size_t longest = strlen(text) + 1, room = 5 * longest; /* of a cell: two texts, ", " and two blanks */
+    char *claim = malloc(room), *names = malloc(longest), *row = malloc(longest);
+    int status = claim && names && row ? 0 : mfu_fail(err, MFU_ENOMEM, "out of memory");
 
     while (status == 0 && *line) {
-        char claim[2048] = "", header[256], cell[256], names[1024], row[1024];
-        const char *h = names, *c = row;
+        char *h = names, *c = row, *header, *cell;
 
         line++;
-        snprintf(names, sizeof names, "%.*s", (int)strcspn(head, "\n"), head);
         line += *line == '|';
-        snprintf(row, sizeof row, "%.*s", (int)strcspn(line, "\n"), line);
+        snprintf(row, longest, "%.*s", (int)strcspn(line, "\n"), line);
         line += strcspn(line, "\n");
         if (strspn(row, "-|: \r") == strlen(row))
             continue;
-        while (next_cell(&h, between, header, sizeof header) && next_cell(&c, between, cell, sizeof cell))
-            put_cell(claim, sizeof claim, header, cell);
+        snprintf(names, longest, "%.*s", (int)strcspn(head, "\n"), head);
+        *claim = '\0';
+        while ((header = next_cell(&h, between)) && (cell = next_cell(&c, between)))
+            put_cell(claim, room, header, cell);
         status = add_audit(all, catalog, start, claim, err);
     }
+    free(claim);
+    free(names);
+    free(row);
     return status;
 }
 

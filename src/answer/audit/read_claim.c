@@ -752,7 +752,7 @@ static const char *take_number(struct reading *r, struct number *n)
 
 /* ---- what a model brings -------------------------------------------------------- */
 
-static void add_model(struct reading *r, const struct mfu_scenario *start)
+static int add_model(struct reading *r, const struct mfu_scenario *start, struct mfu_error *error)
 {
     struct mfu_plan *p = calloc(1, sizeof *p);
     struct mfu_scenario s = mfu_scenario_start(r->model, start->gpu);
@@ -768,7 +768,9 @@ static void add_model(struct reading *r, const struct mfu_scenario *start)
         if (c->kind == MFU_Q_SEQ && c->state == MFU_BEFORE)
             mfu_scenario_set(&s, "seq", text, &err);
     }
-    if (p && mfu_plan_make(p, &s, &err) == 0) {
+    if (!p)
+        mfu_fail(&err, MFU_ENOMEM, "out of memory");
+    else if (mfu_plan_make(p, &s, &err) == 0) {
         size_t n = mfu_conventions(p, list);
 
         for (size_t i = 0; i < n; i++)
@@ -789,6 +791,7 @@ static void add_model(struct reading *r, const struct mfu_scenario *start)
         mfu_plan_release(p);
     }
     free(p);
+    return err.code == MFU_ENOMEM ? mfu_fail(error, MFU_ENOMEM, "out of memory") : 0;
 }
 
 /* ---- all of it -------------------------------------------------------------------- */
@@ -851,6 +854,7 @@ int mfu_claim_read(struct mfu_catalog *catalog, const struct mfu_scenario *start
                    struct mfu_error *err)
 {
     struct reading *r;
+    int status = 0;
 
     if (strlen(text) > TEXT_MAX / 2)
         return mfu_fail(err, MFU_EINPUT, "a claim is no longer than %d characters", TEXT_MAX / 2);
@@ -869,9 +873,9 @@ int mfu_claim_read(struct mfu_catalog *catalog, const struct mfu_scenario *start
             p++;
     }
     if (r->model)
-        add_model(r, start);
+        status = add_model(r, start, err);
     place_single(a);
     list_rest(r);
     free(r);
-    return 0;
+    return status;
 }

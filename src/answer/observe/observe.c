@@ -133,13 +133,14 @@ static int read_config(struct mfu_observing *r, const char *path, struct mfu_err
     return status < 0 ? -1 : 0;
 }
 
-static double step_time(const struct mfu_log *log)
+static double step_time(const struct mfu_log *log, bool *lost)
 {
     struct mfu_observation *o = calloc(1, sizeof *o);
     double time = NAN;
 
     if (o)
         mfu_observe_steady(log, o);
+    *lost |= !o || o->lost;
     if (o)
         time = isnan(o->figure[MFU_FIGURE_TIME]) ? 1 / o->figure[MFU_FIGURE_TOKENS_PER_S] : o->figure[MFU_FIGURE_TIME];
     free(o);
@@ -151,7 +152,7 @@ static int read_more(struct mfu_observing *r, struct mfu_error *err)
 {
     const struct mfu_log_format *format;
     const char *slowest = r->request->log;
-    double least = step_time(&r->log), most = least;
+    double least = step_time(&r->log, &r->o->lost), most = least;
     struct mfu_log *other = malloc(sizeof *other);
     int n = 1, status = other ? 0 : mfu_fail(err, MFU_ENOMEM, "out of memory");
 
@@ -163,7 +164,7 @@ static int read_more(struct mfu_observing *r, struct mfu_error *err)
             status = mfu_fail(err, MFU_EINPUT, "%.200s: %s, and %.200s is %s: not of one run", *path, format->title,
                               r->request->log, r->o->format->title);
         if (status == 0) {
-            time = step_time(other);
+            time = step_time(other, &r->o->lost);
             slowest = time > most ? *path : slowest;
             most = fmax(most, time);
             least = fmin(least, time);
@@ -244,9 +245,12 @@ static void take_command_figures(struct mfu_observing *r)
         o->first_line = o->last_line = 0;
         return;
     }
-    if (!(by_hand = calloc(1, sizeof *by_hand)))
+    if (!(by_hand = calloc(1, sizeof *by_hand))) {
+        o->lost = true;
         return;
+    }
     mfu_observe_steady(&r->command, by_hand);
+    o->lost |= by_hand->lost;
     for (int i = 0; i < MFU_FIGURE_COUNT; i++)
         if (!isnan(by_hand->figure[i]) && isnan(o->figure[i]))
             o->figure[i] = by_hand->figure[i];
@@ -329,6 +333,8 @@ struct mfu_observation *mfu_observe(struct mfu_catalog *catalog, const struct mf
     if (r && o) {
         *r = (struct mfu_observing){.catalog = catalog, .current = current, .request = request, .o = o};
         status = work(r, err);
+        if (o->lost)
+            status = mfu_fail(err, MFU_ENOMEM, "out of memory");
         mfu_log_release(&r->log);
         mfu_log_release(&r->config);
         mfu_log_release(&r->command);

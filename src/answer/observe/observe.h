@@ -72,6 +72,7 @@ struct mfu_implied {
 };
 
 struct mfu_observation {
+    bool lost;                           /* memory had no room for a part of it: mfu_observe() fails */
     const struct mfu_log_format *format; /* NULL: figures */
     char path[256];                      /* "" figures */
     const char *source;                  /* "nanogpt-log", "figures" */
@@ -143,10 +144,6 @@ const struct mfu_understood *mfu_observe_understood(const struct mfu_observation
 /* The setting that alone comes nearest to a measured figure of memory, at least half of
  * the way: "checkpoint full, not none"; "" if none does. */
 void mfu_observe_memory_gap(struct mfu_observation *, double measured, double predicted, char *text, size_t size);
-
-/* How much larger (or smaller, below 0) a figure is in the last quarter of a log's records than in the first after
- * the warm-up, and its value then; NAN: too few. */
-double mfu_observe_drift(const struct mfu_log *, enum mfu_figure, double *from);
 
 /* What of a log, or of a table of meters, changed over the run: as findings, and o->drift of step times. */
 void mfu_observe_drifts(struct mfu_observation *, const struct mfu_log *);

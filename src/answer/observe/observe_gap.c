@@ -80,6 +80,7 @@ static struct search *start(struct mfu_observation *o)
 {
     struct search *s = calloc(1, sizeof *s);
 
+    o->lost |= !s;
     if (s) {
         s->o = o;
         s->predicted_s = o->plan.step.time_s;

@@ -110,11 +110,14 @@ static double middle(double *values, size_t n)
     return values[n / 2];
 }
 
-double mfu_observe_drift(const struct mfu_log *log, enum mfu_figure figure, double *from)
+/* How much larger (or smaller, below 0) a figure is in the last quarter of a log's records than in the first after
+ * the warm-up, and its value then; NAN: too few. */
+static double drift_of(struct mfu_observation *o, const struct mfu_log *log, enum mfu_figure figure, double *from)
 {
     double *values = malloc((log->n_records + 1) * sizeof *values), drift = NAN;
     size_t n = 0, skip, quarter;
 
+    o->lost |= !values;
     for (size_t i = 0; values && i < log->n_records; i++) {
         const struct mfu_log_record *r = &log->records[i];
         double value = r->figure[figure];
@@ -138,8 +141,8 @@ double mfu_observe_drift(const struct mfu_log *log, enum mfu_figure figure, doub
 
 void mfu_observe_drifts(struct mfu_observation *o, const struct mfu_log *log)
 {
-    double first, drift = mfu_observe_drift(log, MFU_FIGURE_TIME, &first);
-    double clock_first, clock = mfu_observe_drift(log, MFU_FIGURE_CLOCK, &clock_first);
+    double first, drift = drift_of(o, log, MFU_FIGURE_TIME, &first);
+    double clock_first, clock = drift_of(o, log, MFU_FIGURE_CLOCK, &clock_first);
 
     if (isnan(o->drift))
         o->drift = drift;

@@ -306,6 +306,7 @@ void mfu_observe_steady(const struct mfu_log *log, struct mfu_observation *o)
         o->figure[f] = NAN;
     o->spread = NAN;
     o->work = 1;
+    o->lost |= !s.verdict || !s.scratch;
     if (s.verdict && s.scratch) {
         for (size_t i = 0; i < n; i++)
             usable += !isnan(time_of(&log->records[i]));

@@ -103,8 +103,10 @@ int mfu_solve_memory(const struct mfu_scenario *scenario, double target_bytes, s
                      struct mfu_simulation *x, struct mfu_scenario *best_of, struct mfu_budget_answer *a,
                      struct mfu_error *err)
 {
+    struct mfu_error unseen = {0};
     struct mfu_scenario s;
 
+    err = err ? err : &unseen;
     *a = (struct mfu_budget_answer){.target_bytes = target_bytes, .best = -1};
     *best_of = *scenario;
     for (int k = 0; k < MFU_CHECKPOINT_COUNT; k++)
@@ -115,11 +117,15 @@ int mfu_solve_memory(const struct mfu_scenario *scenario, double target_bytes, s
             set(&s, MFU_S_CHECKPOINT, k);
             set(&s, MFU_S_OFFLOAD_ACTIVATIONS, offload);
             if (mfu_checkpoints[k].by_budget) {
-                if (offload || !find_budget(&s, target_bytes, plan, x, &w.budget, err))
+                if (offload)
                     continue;
-                set(&s, MFU_S_CHECKPOINT_BUDGET, w.budget);
+                if (find_budget(&s, target_bytes, plan, x, &w.budget, err))
+                    set(&s, MFU_S_CHECKPOINT_BUDGET, w.budget);
             }
-            try_way(&s, w, plan, x, best_of, a, err);
+            if (w.budget != 0)
+                try_way(&s, w, plan, x, best_of, a, err);
+            if (err->code == MFU_ENOMEM)
+                return -1;
         }
     if (a->n_ways == 0)
         return -1;

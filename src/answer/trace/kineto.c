@@ -7,6 +7,7 @@
  * user_annotation on the host.  A kernel has the operation that launched it by
  * args["External id"] and the launch itself by args["correlation"].
  */
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -50,7 +51,10 @@ int mfu_kineto_read(FILE *in, const char *path, struct mfu_trace_events *t, stru
     const json_t *events, *o;
     size_t i;
 
+    errno = 0;
     t->document = json_loadf(in, 0, &problem);
+    if (!t->document && errno == ENOMEM) /* jansson calls it a syntax error */
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
     if (!t->document) {
         mfu_fail(err, MFU_EINPUT, "no JSON: %.160s", problem.text);
         return mfu_error_at(err, path, problem.line, problem.column);

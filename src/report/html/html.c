@@ -141,7 +141,7 @@ static int write_page(FILE *out, const struct mfu_html_report *page, struct mfu_
 int mfu_html_write(const char *path, const struct mfu_html_report *page, struct mfu_error *err)
 {
     static const enum mfu_safe how = MFU_SAFE_TEXT;
-    const struct mfu_word *words = mfu_maker(page->plan->config.gpu)->words;
+    const struct mfu_word *words = mfu_maker(page->plan->config.gpu->vendor)->words;
     struct mfu_atomic_file f;
     FILE *out;
     int status;

@@ -77,6 +77,26 @@ static bool decimal(double x, uint64_t *digits, int *exponent)
     return *digits < 1000000000000000;
 }
 
+/* What printf wrote, as JSON has it: a dot, whatever the locale's is, one at least, and a short exponent. */
+static size_t plain_real(char *text)
+{
+    size_t e = strcspn(text, "e"), dot = strspn(text, "-0123456789"), n = 0, digits;
+
+    if (dot < e) {
+        text[dot] = '.';
+        digits = dot + 1 + strcspn(text + dot + 1, "0123456789"); /* a point may have several bytes */
+        memmove(text + dot + 1, text + digits, strlen(text + digits) + 1);
+        e -= digits - dot - 1;
+    }
+    n = strlen(text);
+    if (text[e] != 'e')
+        return dot < e ? n : n + (size_t)snprintf(text + n, MFU_JSON_NUMBER - n, ".0");
+    digits = e + 1 + (text[e + 1] == '-');
+    n = digits + strspn(text + digits, "+0");
+    memmove(text + digits, text + n, strlen(text + n) + 1);
+    return strlen(text);
+}
+
 static size_t number(double x, char out[MFU_JSON_NUMBER])
 {
     char digits[24], *at = out;
@@ -91,11 +111,8 @@ static size_t number(double x, char out[MFU_JSON_NUMBER])
     if (x == floor(x) && fabs(x) < WHOLE_MAX)
         return (size_t)(at - out) + digits_of((uint64_t)fabs(x), 1, at);
     if (!decimal(fabs(x), &all, &e)) {
-        json_t *real = json_real(x); /* whatever the locale's decimal point is */
-
-        n = real ? json_dumpb(real, out, MFU_JSON_NUMBER, JSON_ENCODE_ANY | JSON_REAL_PRECISION(DIGITS)) : 0;
-        json_decref(real);
-        return n;
+        n = (size_t)snprintf(out, MFU_JSON_NUMBER, "%.*g", DIGITS, x);
+        return plain_real(out);
     }
     n = digits_of(all, DIGITS, digits);
     while (n > 1 && digits[n - 1] == '0')

@@ -8,9 +8,9 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <wchar.h>
 
 #include "base/list.h"
+#include "base/printable.h"
 
 #define NARROWEST 40
 #define WIDEST 120
@@ -25,22 +25,30 @@ int mfu_text_columns(const struct mfu_term *t)
     return t->width < NARROWEST ? NARROWEST : t->width > WIDEST ? WIDEST : t->width;
 }
 
-/* The bytes of the first character, and the columns that it takes: two where
- * it is Chinese.  What the locale cannot read takes one, like its letters. */
+/* Ranges of characters that are not one column wide (Unicode's EastAsianWidth: W, F; general categories Mn, Me, Cf). */
+static const struct {
+    uint32_t first, last;
+    int columns;
+} widths_of[] = {
+    {0x0300, 0x036F, 0},   {0x1100, 0x115F, 2},   {0x1AB0, 0x1AFF, 0},   {0x1DC0, 0x1DFF, 0},   {0x200B, 0x200F, 0},
+    {0x2028, 0x202E, 0},   {0x2060, 0x206F, 0},   {0x20D0, 0x20F0, 0},   {0x2E80, 0x303E, 2},   {0x3041, 0xA4CF, 2},
+    {0xA960, 0xA97C, 2},   {0xAC00, 0xD7A3, 2},   {0xF900, 0xFAFF, 2},   {0xFE00, 0xFE0F, 0},   {0xFE10, 0xFE19, 2},
+    {0xFE20, 0xFE2F, 0},   {0xFE30, 0xFE6F, 2},   {0xFEFF, 0xFEFF, 0},   {0xFF00, 0xFF60, 2},   {0xFFE0, 0xFFE6, 2},
+    {0x16FE0, 0x1B2FF, 2}, {0x1F300, 0x1F64F, 2}, {0x1F900, 0x1F9FF, 2}, {0x20000, 0x3FFFD, 2},
+};
+
+/* The bytes of the first character, and the columns that it takes: two where it is Chinese.  A byte that is no UTF-8
+ * takes one.  The same in every locale: pictures are laid out by it, too. */
 static size_t first_character(const char *text, int *columns)
 {
-    mbstate_t state = {0};
-    wchar_t wide;
-    size_t n = mbrtowc(&wide, text, MB_CUR_MAX, &state);
+    uint32_t code = 0;
+    size_t n = mfu_utf8_character(text, strnlen(text, 4), &code);
 
-    if (n > 0 && n <= MB_CUR_MAX) {
-        int cells = wcwidth(wide);
-
-        *columns = cells > 0 ? cells : 0;
-        return n;
-    }
-    *columns = ((unsigned char)*text & 0xc0) != 0x80; /* not a continuation */
-    return 1;
+    *columns = n == 0 || (code >= 0x20 && code < 0x7F) || code >= 0xA0;
+    for (size_t i = 0; code >= widths_of[0].first && i < sizeof widths_of / sizeof widths_of[0]; i++)
+        if (code >= widths_of[i].first && code <= widths_of[i].last)
+            *columns = widths_of[i].columns;
+    return n > 0 ? n : 1;
 }
 
 int mfu_width(const char *text, size_t bytes)

@@ -42,7 +42,7 @@ static bool recognise(const char *line)
 
     if (line[0] == '#' || !strchr(line, ',') || strpbrk(line, "{}=;") || strstr(line, "utilization.gpu"))
         return false;
-    for (const char *p = line; *p; n++) {
+    for (const char *p = line; *p && n <= MFU_LOG_COLUMNS; n++) {
         int kind;
 
         p = next_cell(p, cell, sizeof cell);
