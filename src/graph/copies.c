@@ -191,7 +191,7 @@ static void lay_out(struct copier *x)
 static void copy_launch(struct copier *x, int to, const struct mfu_launch *old, const struct stretch *from, int copy)
 {
     struct mfu_launch *l = &x->p->launches[to];
-    int *ends = mfu_ends_new(x->s, old->n_in + old->n_out), *out = ends + old->n_in;
+    int *ends = mfu_ends_new(x->s, old->n_in + old->n_out), *out = ends ? ends + old->n_in : NULL;
 
     if (!ends)
         return;
