@@ -44,23 +44,13 @@ static double evaluate(long rounds)
     return sum;
 }
 
-/* Prints the least and the spread. */
-static double bench(const char *name, double (*work)(long rounds), double per)
-{
-    double spread, ns = measure(work, &spread);
-
-    printf("{\"name\": \"%s\", \"us\": %.4g, \"spread\": %.2g, \"yardsticks\": %.3g}\n", name, ns / 1e3, spread,
-           per > 0 ? ns / per : 1);
-    return ns;
-}
-
 int main(int argc, char **argv)
 {
     static const char *const models[] = {"gpt2", "gpt2-xl", "llama-3-8b", "mixtral-8x7b"};
     static const char *const runtimes[] = {"eager", "compile", "fused", "llmc"};
     struct mfu_error err;
     struct mfu_catalog *catalog = mfu_catalog_open(argc > 1 ? argv[1] : NULL, NULL, &err);
-    double per = bench("yardstick: sorting 1000 numbers", yardstick, 0);
+    double per = bench_work("yardstick: sorting 1000 numbers", yardstick, 0);
 
     for (size_t m = 0; catalog && m < sizeof models / sizeof models[0]; m++)
         for (size_t r = 0; r < sizeof runtimes / sizeof runtimes[0]; r++) {
@@ -75,7 +65,7 @@ int main(int argc, char **argv)
             seq = mfu_scenario_key(&scenario, "seq", &err);
             for (change = BATCH; change <= GRAPH; change++) {
                 snprintf(name, sizeof name, "plan %s %s, another %s", models[m], runtimes[r], changes[change]);
-                bench(name, evaluate, per);
+                bench_work(name, evaluate, per);
             }
         }
     mfu_plan_release(&plan);

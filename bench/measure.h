@@ -5,6 +5,7 @@
 #ifndef MFU_MEASURE_H
 #define MFU_MEASURE_H
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -58,6 +59,16 @@ static inline double measure(double (*work)(long rounds), double *spread)
     qsort(ns, SAMPLES, sizeof ns[0], ascending);
     *spread = (ns[3 * SAMPLES / 4] - ns[SAMPLES / 4]) / ns[0];
     return ns[0];
+}
+
+/* Prints the least in microseconds and the spread; `per` is that of the yardstick, 0: this is it. */
+static inline double bench_work(const char *name, double (*work)(long rounds), double per)
+{
+    double spread, ns = measure(work, &spread);
+
+    printf("{\"name\": \"%s\", \"us\": %.4g, \"spread\": %.2g, \"yardsticks\": %.3g}\n", name, ns / 1e3, spread,
+           per > 0 ? ns / per : 1);
+    return ns;
 }
 
 #endif

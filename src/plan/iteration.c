@@ -56,8 +56,7 @@ struct mfu_iteration_options mfu_iteration_defaults(void)
 {
     struct mfu_iteration_options o = {.rollout = mfu_rollout_defaults()};
 
-    for (size_t i = 0; i < mfu_iteration_option_count; i++)
-        *(double *)((char *)&o + mfu_iteration_option_rows[i].offset) = mfu_iteration_option_rows[i].initial;
+    mfu_options_begin(mfu_iteration_option_rows, mfu_iteration_option_count, &o);
     return o;
 }
 

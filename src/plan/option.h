@@ -17,4 +17,11 @@ struct mfu_command_option {
     const char *const *choices; /* NULL-terminated; the value is their number.  NULL: it is a quantity */
 };
 
+/* Each option of `options`, the struct that the `n` rows are of, is what it is where nothing was said. */
+static inline void mfu_options_begin(const struct mfu_command_option *rows, size_t n, void *options)
+{
+    for (size_t i = 0; i < n; i++)
+        *(double *)((char *)options + rows[i].offset) = rows[i].initial;
+}
+
 #endif

@@ -46,8 +46,7 @@ struct mfu_rollout_options mfu_rollout_defaults(void)
 {
     struct mfu_rollout_options o;
 
-    for (size_t i = 0; i < mfu_rollout_option_count; i++)
-        *(double *)((char *)&o + mfu_rollout_option_rows[i].offset) = mfu_rollout_option_rows[i].initial;
+    mfu_options_begin(mfu_rollout_option_rows, mfu_rollout_option_count, &o);
     return o;
 }
 

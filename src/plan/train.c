@@ -30,8 +30,7 @@ struct mfu_train_options mfu_train_defaults(void)
 {
     struct mfu_train_options o;
 
-    for (size_t i = 0; i < mfu_train_option_count; i++)
-        *(double *)((char *)&o + mfu_train_options[i].offset) = mfu_train_options[i].initial;
+    mfu_options_begin(mfu_train_options, mfu_train_option_count, &o);
     return o;
 }
 

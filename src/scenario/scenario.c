@@ -756,12 +756,12 @@ static int check_node(const struct mfu_config *c, struct mfu_error *err)
 }
 
 /* The numbers up to `most` that divide `what`, as text: "1, 2, 4, 8". */
-static const char *divisors(double what, double most, char *buf, size_t size)
+static const char *divisors(double what, double least, double most, char *buf, size_t size)
 {
     size_t n = 0;
 
     buf[0] = '\0';
-    for (double d = 1; d <= most && n + 16 < size; d++)
+    for (double d = least; d <= most && n + 16 < size; d++)
         if (fmod(what, d) == 0)
             n += (size_t)snprintf(buf + n, size - n, "%s%.0f", n ? ", " : "", d);
     return buf;
@@ -776,7 +776,7 @@ static int check_divides(const struct mfu_config *c, const char *dim, enum mfu_s
     if (!(n >= 1) || fmod(n, ranks) == 0)
         return 0;
     return mfu_fail(err, MFU_EINPUT, "%s: %s %.0f does not divide by %s %.0f; %s do", mfu_settings[by].key, dim, n,
-                    mfu_settings[by].key, ranks, divisors(n, fmin(n, 64), which, sizeof which));
+                    mfu_settings[by].key, ranks, divisors(n, 1, fmin(n, 64), which, sizeof which));
 }
 
 static int check_tensor_parallel(const struct mfu_config *c, struct mfu_error *err)
@@ -854,7 +854,7 @@ static int check_experts(const struct mfu_config *c, struct mfu_error *err)
         while (both > 1 && (fmod(dp, both) != 0 || fmod(experts, both) != 0))
             both--;
         return mfu_fail(err, MFU_EINPUT, "ep: %.0f does not divide dp %.0f, whose ranks share the experts; %s do%s", ep,
-                        dp, divisors(both, fmin(both, 64), which, sizeof which), both > 1 ? "" : "es");
+                        dp, divisors(both, 1, fmin(both, 64), which, sizeof which), both > 1 ? "" : "es");
     }
     return check_divides(c, "n_experts", MFU_S_EP, err);
 }
@@ -877,7 +877,7 @@ static int check_copies(const struct mfu_config *c, struct mfu_error *err)
                         "dp_shard: with zero 0 every rank holds all: set zero 1, 2 or 3 first, or dp_shard 0");
     if (fmod(dp, shard) != 0)
         return mfu_fail(err, MFU_EINPUT, "dp_shard: %.0f does not divide dp %.0f; %s do; 0 is all", shard, dp,
-                        divisors(dp, fmin(dp, 64), which, sizeof which));
+                        divisors(dp, c->setting[MFU_S_CP] > 1 ? 1 : 2, fmin(dp, 64), which, sizeof which));
     if (fmod(shard, ep) != 0)
         return mfu_fail(err, MFU_EINPUT, "dp_shard: ep %.0f does not divide %.0f, whose ranks share the experts", ep,
                         shard);

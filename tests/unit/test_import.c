@@ -740,6 +740,10 @@ static void copies_of_shards_are_understood(void **state)
         assert_near(setting(MFU_S_DP_SHARD), 8, 0);
         done();
     }
+    read_as(of[1].file, of[1].text, of[1].format, "12"); /* a node and a half */
+    assert_near(setting(MFU_S_DP_SHARD), 0, 0);
+    assert_int_equal(fate("dp_shard"), MFU_UNMODELLED);
+    done();
 }
 
 static void accelerate_is_understood(void **state)

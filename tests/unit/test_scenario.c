@@ -1,6 +1,7 @@
 /* test_scenario.c - what a scenario takes, what follows, what is refused. */
 #include "catalog.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -214,6 +215,34 @@ static void what_no_software_does_is_refused(void **state)
     }
 }
 
+/* What a refusal of dp_shard offers is accepted. */
+static void what_is_offered_is_accepted(void **state)
+{
+    struct mfu_scenario s = start("gpt2", "h100-sxm");
+    struct mfu_error err = {0};
+    struct mfu_config c;
+    int offers = 0;
+
+    (void)state;
+    assert_int_equal(mfu_scenario_set(&s, "gpus", "12", &err), 0);
+    assert_int_equal(mfu_scenario_set(&s, "zero", "3", &err), 0);
+    assert_int_equal(mfu_scenario_set(&s, "dp_shard", "5", &err), 0);
+    assert_int_equal(mfu_scenario_resolve(&s, &c, &err), -1);
+    const char *at = strstr(err.text, "12; ");
+    assert_non_null(at);
+    for (at += 4; *at >= '0' && *at <= '9'; offers++) {
+        char *end, text[32];
+        struct mfu_error refused = {0};
+
+        snprintf(text, sizeof text, "%ld", strtol(at, &end, 10));
+        assert_int_equal(mfu_scenario_set(&s, "dp_shard", text, &refused), 0);
+        if (mfu_scenario_resolve(&s, &c, &refused) != 0)
+            fail_msg("%s is offered and refused: %s", text, refused.text);
+        at = strncmp(end, ", ", 2) == 0 ? end + 2 : end;
+    }
+    assert_int_equal(offers, 5); /* 2, 3, 4, 6, 12 */
+}
+
 static void pairs_of_answers_are_texts(void **state)
 {
     static const char *const models[] = {"vit-b-16", "clip-b-32", "dit-xl-2"}, *const objectives[] = {"dpo", "orpo"};
@@ -309,6 +338,7 @@ int main(void)
         cmocka_unit_test(slips_are_refused_at_once),
         cmocka_unit_test(contradictions_are_refused_when_planning),
         cmocka_unit_test(what_no_software_does_is_refused),
+        cmocka_unit_test(what_is_offered_is_accepted),
         cmocka_unit_test(pairs_of_answers_are_texts),
         cmocka_unit_test(half_weights_need_16_bits),
         cmocka_unit_test(sharding_takes_16_bit_weights),

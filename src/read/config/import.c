@@ -146,6 +146,8 @@ void mfu_import_hybrid(struct mfu_import *m, struct mfu_entry *e, bool gradients
     mfu_cluster_with(mfu_scenario_cluster(s), s->gpu, &k);
     if (gpus > k.node_gpus && fmod(gpus, k.node_gpus) == 0)
         mfu_import_assume_number(m, "dp_shard", k.node_gpus, "a copy for each node");
+    else if (gpus > k.node_gpus)
+        mfu_import_lack(m, "dp_shard", "", "the GPUs do not fill nodes: set dp_shard to those that share a copy");
 }
 
 /* Whether `gpus` GPUs of which `ranks` split the batch can be planned at all. */
