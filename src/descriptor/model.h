@@ -96,8 +96,11 @@ struct mfu_model {
 /* Finds a dim by name, or -1 with a suggestion (`err` may be NULL). */
 int mfu_model_dim_find(const struct mfu_model *, const char *name, struct mfu_error *err);
 
-/* Whether its samples are images, so that nobody counts their tokens. */
-bool mfu_model_has_images(const struct mfu_model *);
+/* What its samples are where nobody counts their tokens: "images", "videos"; NULL: texts. */
+const char *mfu_model_samples(const struct mfu_model *);
+
+/* Whether it learns what the next token is: some operation passes on what came before, and no loss compares samples. */
+bool mfu_model_writes(const struct mfu_model *);
 
 /* Whether any of its operations mixes the tokens of a sequence by attention. */
 bool mfu_model_has_attention(const struct mfu_model *);

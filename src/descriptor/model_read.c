@@ -79,9 +79,30 @@ int mfu_model_dim_find(const struct mfu_model *m, const char *name, struct mfu_e
     return mfu_error_nearest(err, name, names, (size_t)m->n_dims);
 }
 
-bool mfu_model_has_images(const struct mfu_model *m)
+bool mfu_model_writes(const struct mfu_model *m)
 {
-    return look_up_dim(m, "image") >= 0;
+    bool passes = false;
+
+    for (int i = 0; i < m->n_ops; i++) {
+        const struct mfu_primitive *p = m->ops[i].primitive;
+        double causal = 1;
+
+        for (int k = 0; p->attributes[k].name; k++)
+            if (strcmp(p->attributes[k].name, "causal") == 0 && m->ops[i].attribute[k])
+                mfu_expression_constant(m->ops[i].attribute[k], &causal);
+        if (p->traits & MFU_ENDS_IN_LOSS && p->least_inputs > 1)
+            return false;
+        passes |= p->traits & MFU_PASSES_STATES || (p->traits & MFU_MIXES_ROWS && causal > 0);
+    }
+    return passes;
+}
+
+const char *mfu_model_samples(const struct mfu_model *m)
+{
+    return mfu_model_writes(m)          ? NULL
+        : look_up_dim(m, "frames") >= 0 ? "videos"
+        : look_up_dim(m, "image") >= 0  ? "images"
+                                        : NULL;
 }
 
 bool mfu_model_has_attention(const struct mfu_model *m)

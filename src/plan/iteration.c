@@ -284,3 +284,20 @@ int mfu_iterate(const struct mfu_scenario *from, const struct mfu_iteration_opti
     add_up(it);
     return 0;
 }
+
+void mfu_iteration_says(const struct mfu_plan *step, char *text, size_t size)
+{
+    struct mfu_iteration_options o = mfu_iteration_defaults();
+    struct mfu_simulation simulation = {0};
+    struct mfu_plan plan = {0};
+    struct mfu_iteration it;
+    struct mfu_error err = {0};
+
+    text[0] = '\0';
+    if (!policy_objective(&step->config) && mfu_iterate(&step->scenario, &o, &plan, &simulation, &it, &err) == 0)
+        snprintf(text, size, "this step is %.0f %% of an iteration (`iteration`, as it stands); %s rules, %.0f %%: %s",
+                 100 * it.seconds[MFU_IT_UPDATE] / it.total_s, mfu_iteration_phase_names[it.rules],
+                 100 * it.seconds[it.rules] / it.total_s, mfu_iteration_levers[it.rules]);
+    mfu_simulation_release(&simulation);
+    mfu_plan_release(&plan);
+}

@@ -57,4 +57,8 @@ struct mfu_iteration {
 int mfu_iterate(const struct mfu_scenario *, const struct mfu_iteration_options *, struct mfu_plan *plan,
                 struct mfu_simulation *simulation, struct mfu_iteration *, struct mfu_error *);
 
+/* Of a step that learns from its own answers (objective grpo): what it is of an iteration, and which phase rules; else,
+ * or where no iteration can be planned, "". */
+void mfu_iteration_says(const struct mfu_plan *, char *text, size_t size);
+
 #endif

@@ -359,6 +359,14 @@ bool mfu_config_guesses_seq(const struct mfu_config *c)
     return c->model->longest_seq > 0 && !is_given(c->scenario, "seq");
 }
 
+bool mfu_config_packs_across(const struct mfu_config *c)
+{
+    const struct mfu_attention_row *row = &mfu_attentions[c->attention];
+
+    return c->setting[MFU_S_PACKING] > 0 && c->documents.mean > 0 && mfu_model_has_attention(c->model) && !row->packs
+        && !(row->packs_by_te && mfu_trainers[c->trainer].transformer_engine);
+}
+
 static int check_dims(const struct mfu_scenario *s, struct mfu_config *c, struct mfu_error *err)
 {
     const struct mfu_model *m = s->model;
@@ -646,7 +654,8 @@ static int check_objective(const struct mfu_config *c, struct mfu_error *err)
     const struct mfu_objective_row *objective = &mfu_objectives[(int)c->setting[MFU_S_OBJECTIVE]];
     const struct mfu_reference_row *row = mfu_config_reference(c);
 
-    if ((objective->log_probabilities || objective->scalar) && mfu_model_has_images(c->model)) {
+    if ((objective->log_probabilities && !mfu_model_writes(c->model))
+        || (objective->scalar && mfu_model_samples(c->model))) {
         mfu_fail(err, MFU_EINPUT, "objective: %s compares texts, which %s does not write", objective->name,
                  c->model->name);
         return mfu_error_suggest(err, mfu_objective_names[MFU_NEXT_TOKEN]);

@@ -118,6 +118,9 @@ int mfu_scenario_resolve(const struct mfu_scenario *, struct mfu_config *, struc
  * how long they may be (model->longest_seq). */
 bool mfu_config_guesses_seq(const struct mfu_config *);
 
+/* Whether documents share sequences and the kind of attention takes them for one. */
+bool mfu_config_packs_across(const struct mfu_config *);
+
 /* The pass of a frozen reference model through every micro-batch; NULL: there is none. */
 const struct mfu_reference_row *mfu_config_reference(const struct mfu_config *);
 

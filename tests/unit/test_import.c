@@ -691,7 +691,7 @@ static void preferences_are_understood(void **state)
             "cutoff_len: 1024\nper_device_train_batch_size: 1\nbf16: true\nneat_packing: false\n",
             "huggingface", NULL);
     assert_near(setting(MFU_S_OBJECTIVE), MFU_ORPO, 0);
-    assert_near(setting(MFU_S_PACKING), 1, 0);
+    assert_near(setting(MFU_S_PACKING), 0, 0); /* under a mask of ones */
     done();
     read_as("a.yml", "base_model: NousResearch/Llama-3.2-1B\nrl: kto\nsequence_len: 2048\nmicro_batch_size: 2\n",
             "huggingface", NULL);
@@ -713,6 +713,30 @@ static void preferences_are_understood(void **state)
     assert_near(config.seq, 1024, 0);
     assert_null(mfu_config_reference(&config)); /* beta is 0 by default */
     done();
+}
+
+/* LLaMA-Factory packs with neat_packing, or where flash_attention_2 reads the positions of a batch of one. */
+static void packing_without_a_mask_crosses_documents(void **state)
+{
+    static const struct {
+        const char *says;
+        double packing;
+    } of[] = {{"packing: true\nper_device_train_batch_size: 1\n", 0},
+              {"packing: true\nneat_packing: true\nper_device_train_batch_size: 1\n", 1},
+              {"packing: true\nflash_attn: fa2\nper_device_train_batch_size: 1\n", 1},
+              {"packing: true\nflash_attn: fa2\nper_device_train_batch_size: 2\n", 0}};
+    char text[400];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof of / sizeof of[0]; i++) {
+        snprintf(text, sizeof text,
+                 "model_name_or_path: Qwen/Qwen2.5-1.5B\nstage: sft\nfinetuning_type: lora\ncutoff_len: 1024\n"
+                 "bf16: true\n%s",
+                 of[i].says);
+        read_as("a.yaml", text, "huggingface", NULL);
+        assert_near(setting(MFU_S_PACKING), of[i].packing, 0);
+        done();
+    }
 }
 
 /* Copies of what is sharded: torchtitan names both sizes, FSDP shards over the GPUs of a node. */
@@ -899,6 +923,7 @@ int main(void)
         cmocka_unit_test(the_rest_of_a_quantised_base_stays_as_the_program_has_it),
         cmocka_unit_test(the_loop_is_that_of_the_file),
         cmocka_unit_test(preferences_are_understood),
+        cmocka_unit_test(packing_without_a_mask_crosses_documents),
         cmocka_unit_test(copies_of_shards_are_understood),
         cmocka_unit_test(accelerate_is_understood),
         cmocka_unit_test(nanogpt_takes_the_data_sets_vocabulary),

@@ -1,6 +1,8 @@
 /* test_iteration.c - a turn of GRPO: its phases are those of rollout and plan, and what its options change. */
 #include "near.h"
 
+#include <string.h>
+
 #include "plan/iteration.h"
 #include "scenarios.h"
 
@@ -121,12 +123,33 @@ static void engines_share_a_card_or_not(void **state)
     assert_true(own.seconds[MFU_IT_ROLLOUT] > awake.seconds[MFU_IT_ROLLOUT]);
 }
 
+/* A step that learns from its own answers is told apart from the iteration that it is a part of. */
+static void a_step_names_what_rules_its_iteration(void **state)
+{
+    static const char grpo[] = START " seq 512 objective grpo completion 256";
+    struct mfu_iteration_options o = mfu_iteration_defaults();
+    struct mfu_iteration it = iterate(grpo, &o);
+    struct mfu_scenario s = scenario_of("h100-sxm", "llama-3.2-1b", grpo);
+    char text[320];
+
+    (void)state;
+    assert_int_equal(mfu_plan_make(&plan, &s, NULL), 0);
+    mfu_iteration_says(&plan, text, sizeof text);
+    assert_non_null(strstr(text, mfu_iteration_phase_names[it.rules]));
+    assert_non_null(strstr(text, mfu_iteration_levers[it.rules]));
+    s = scenario_of("h100-sxm", "llama-3.2-1b", START " seq 512");
+    assert_int_equal(mfu_plan_make(&plan, &s, NULL), 0);
+    mfu_iteration_says(&plan, text, sizeof text);
+    assert_string_equal(text, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(phases_add_up),
         cmocka_unit_test(options_change_their_phase),
         cmocka_unit_test(engines_share_a_card_or_not),
+        cmocka_unit_test(a_step_names_what_rules_its_iteration),
     };
 
     return cmocka_run_group_tests(tests, open_catalog, release);

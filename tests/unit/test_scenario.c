@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "plan/plan.h"
 #include "scenario/scenario.h"
 #include "scenario/setting.h"
 
@@ -245,7 +246,9 @@ static void what_is_offered_is_accepted(void **state)
 
 static void pairs_of_answers_are_texts(void **state)
 {
-    static const char *const models[] = {"vit-b-16", "clip-b-32", "dit-xl-2"}, *const objectives[] = {"dpo", "orpo"};
+    static const char *const models[] = {"vit-b-16",     "clip-b-32", "dit-xl-2",
+                                         "wan-2.1-1.3b", "bert-base", "roberta-base"},
+                             *const objectives[] = {"dpo", "orpo"};
 
     (void)state;
     for (size_t i = 0; i < LENGTH(models); i++)
@@ -259,6 +262,67 @@ static void pairs_of_answers_are_texts(void **state)
             assert_int_equal(mfu_scenario_resolve(&s, &c, &err), -1);
             assert_non_null(strstr(err.text, "compares texts"));
         }
+}
+
+/* What each layer hands to the next beside its result, a pipeline would have to send. */
+static void second_results_cross_no_stage(void **state)
+{
+    static const char *const models[] = {"sd3-medium", "flux-dev"};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(models); i++) {
+        struct mfu_scenario s = start(models[i], "a100-80gb-sxm");
+        struct mfu_plan plan = {0};
+        struct mfu_error err = {0};
+
+        assert_int_equal(mfu_scenario_set(&s, "gpus", "2", &err), 0);
+        assert_int_equal(mfu_scenario_set(&s, "pp", "2", &err), 0);
+        assert_int_equal(mfu_scenario_set(&s, "accum", "4", &err), 0);
+        assert_int_equal(mfu_plan_make(&plan, &s, &err), -1);
+        assert_non_null(strstr(err.text, "no pipeline that sends it is modelled"));
+        mfu_plan_release(&plan);
+    }
+}
+
+/* What is counted is what a sample is; texts are counted by their tokens, whatever images stand in them. */
+static void samples_have_their_noun(void **state)
+{
+    static const struct {
+        const char *model, *samples;
+    } of[] = {{"vit-b-16", "images"},     {"clip-b-32", "images"}, {"dit-xl-2", "images"},
+              {"wan-2.1-1.3b", "videos"}, {"llava-1.5-7b", NULL},  {"gpt2", NULL},
+              {"bert-base", NULL},        {"mamba2-1.3b", NULL},   {"t5-base", NULL}};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(of); i++) {
+        struct mfu_scenario s = start(of[i].model, "a100-80gb-sxm");
+        const char *samples = mfu_model_samples(s.model);
+
+        if (!of[i].samples != !samples || (samples && strcmp(samples, of[i].samples) != 0))
+            fail_msg("%s: %s", of[i].model, samples ? samples : "texts");
+    }
+}
+
+/* Only kernels that take documents apart keep them apart. */
+static void attention_says_whether_it_knows_documents(void **state)
+{
+    static const struct {
+        const char *attention, *packing;
+        bool across;
+    } of[] = {{"flash", "on", false}, {"math", "on", true}, {"memeff", "on", true}, {"math", "off", false}};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(of); i++) {
+        struct mfu_scenario s = start("llama-3-8b", "h100-sxm");
+        struct mfu_error err = {0};
+        struct mfu_config c;
+
+        assert_int_equal(mfu_scenario_set(&s, "doc_len", "300", &err), 0);
+        assert_int_equal(mfu_scenario_set(&s, "packing", of[i].packing, &err), 0);
+        assert_int_equal(mfu_scenario_set(&s, "attention", of[i].attention, &err), 0);
+        assert_int_equal(mfu_scenario_resolve(&s, &c, &err), 0);
+        assert_int_equal(mfu_config_packs_across(&c), of[i].across);
+    }
 }
 
 /* What would have no effect is no setting. */
@@ -340,6 +404,9 @@ int main(void)
         cmocka_unit_test(what_no_software_does_is_refused),
         cmocka_unit_test(what_is_offered_is_accepted),
         cmocka_unit_test(pairs_of_answers_are_texts),
+        cmocka_unit_test(second_results_cross_no_stage),
+        cmocka_unit_test(samples_have_their_noun),
+        cmocka_unit_test(attention_says_whether_it_knows_documents),
         cmocka_unit_test(half_weights_need_16_bits),
         cmocka_unit_test(sharding_takes_16_bit_weights),
         cmocka_unit_test(choices_are_written_as_they_are_read),

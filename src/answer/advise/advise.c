@@ -3,6 +3,7 @@
  * advise_together.c.
  */
 #include "answer/advise/advise.h"
+#include "plan/iteration.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -416,6 +417,7 @@ int mfu_advise(const struct mfu_scenario *scenario, struct mfu_plan *p, struct m
     thin_out(&base, a);
     if (mfu_advise_together(&base, a, p, sim, err) < 0 || mfu_outcome_of(&base, p, sim, &again, err) < 0)
         goto fail;
+    mfu_iteration_says(p, a->loop, sizeof a->loop);
     return 0;
 fail:
     mfu_advice_free(a);

@@ -103,6 +103,7 @@ struct mfu_advice {
     /* The highest MFU on this hardware: mathematics and tokens per step may change. */
     struct mfu_combination highest;
     double ceiling; /* its MFU; NAN when nothing fits */
+    char loop[320]; /* what the step is of an iteration, where it is; "" */
     int simulated;  /* scenarios, for the curious */
 };
 

@@ -253,6 +253,7 @@ MFU_PART_RECORD(refusal, const struct mfu_refusal *r, REFUSAL)
     X(MADE_OBJECT, highest_mfu, &combination, make_together(a, &a->highest, v), "together; mathematics and tokens of a step may change") \
     X(LIST,   not_possible, &refusal, (a->refused, a->n_refused), "changes that do not apply") \
     X(NUMBER, ceiling_mfu, MFU_RATIO, a->ceiling,       "MFU of highest_mfu; null: nothing fits") \
+    X(TEXT,   iteration,   0, a->loop,                  "what the step is of an iteration, and what rules that; empty: of none") \
     X(NUMBER, simulated,   MFU_COUNT, a->simulated,     "scenarios")
 MFU_FIELDS(advise, const struct mfu_advice *a, ADVISE)
 const struct mfu_record mfu_record_advise = MFU_RECORD(advise, .command = "advise", .rows = "levers");

@@ -2,6 +2,7 @@
  * why.c - the topics, and the pieces that they share.
  */
 #include "answer/why/why.h"
+#include "plan/iteration.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -76,10 +77,16 @@ int mfu_why_make(const struct mfu_scenario *scenario, const char *topic, struct 
                  struct mfu_why *w, struct mfu_error *err)
 {
     const struct mfu_why_topic *row = find(topic ? topic : "mfu");
+    char loop[320];
 
     *w = (struct mfu_why){.total = 1, .ceiling = NAN, .dim = MFU_SECONDS};
     snprintf(w->topic, sizeof w->topic, "%s", row ? row->name : topic);
     if (mfu_plan_make(p, scenario, err) < 0 || mfu_simulate(p, false, sim, err) < 0)
         return -1;
-    return row ? row->make(p, sim, w, err) : mfu_why_kernel(p, sim, topic, w, err);
+    if ((row ? row->make(p, sim, w, err) : mfu_why_kernel(p, sim, topic, w, err)) < 0)
+        return -1;
+    mfu_iteration_says(p, loop, sizeof loop);
+    if (*loop)
+        mfu_why_say(w, "%s", loop);
+    return 0;
 }

@@ -45,7 +45,7 @@ static const struct word families[] = {
     {"qwen3", "qwen3-8b", NULL}, {"qwen", "qwen-7b", NULL}, {"gemma", "gemma-2b", NULL}, {"gemma2", "gemma-2-2b", NULL},
     {"bert", "bert-base", NULL}, {"vit", "vit-b-16", NULL}, {"resnet", "resnet-50", NULL}, {"convnext", "convnext-tiny", NULL}, {"deit", "vit-b-16", "graph of vit for deit"}, {"mixtral", "mixtral-8x7b", NULL},
     {"moe-mcore", "mixtral-8x7b", "graph of mixtral for moe-mcore"}, {"qwen3-moe", "qwen3-30b-a3b", NULL}, {"gpt-oss", "gpt-oss-20b", NULL},
-    {"deepseek-v2", "deepseek-v2", NULL}, {"deepseek-v3", "deepseek-v3", NULL},
+    {"dit", "dit-xl-2", NULL}, {"deepseek-v2", "deepseek-v2", NULL}, {"deepseek-v3", "deepseek-v3", NULL},
     {"nemotron-h-moe", NULL, "family nemotron-h-moe: state-space layers (Mamba) are not modelled"},
     {"transformer-xl", NULL, "family transformer-xl: segment recurrence and adaptive softmax are not modelled"},
     {NULL, NULL, NULL}};
@@ -255,22 +255,21 @@ static const char *catalog_name(const char *name)
 }
 
 /* Vision transformers by the size in their names (Dosovitskiy et al. 2020, table 1; Touvron et al. 2021 for the two
- * smallest). */
+ * smallest; Peebles and Xie 2022, table 1). */
 static const struct {
     const char *size, *n_layer, *n_embd, *n_head;
-} image_sizes[] = {{"tiny", "12", "192", "3"},
-                   {"small", "12", "384", "6"},
-                   {"base", "12", "768", "12"},
-                   {"large", "24", "1024", "16"},
-                   {"huge", "32", "1280", "16"}};
+} image_sizes[] = {{"tiny", "12", "192", "3"},    {"small", "12", "384", "6"},  {"base", "12", "768", "12"},
+                   {"large", "24", "1024", "16"}, {"huge", "32", "1280", "16"}, {"S", "12", "384", "6"},
+                   {"B", "12", "768", "12"},      {"L", "24", "1024", "16"},    {"XL", "28", "1152", "16"}};
 
-/* Sets what a name such as vit_small_patch32_384 says, and nothing else does; false: it is no such name. */
+/* Sets what a name such as vit_small_patch32_384 or DiT-XL/2 256 says, and nothing else does; false: it is no such name. */
 static bool set_named_size(struct mfu_row *r, const char *name)
 {
     char size[16], patch[8], image[8];
     int end = 0;
 
-    if (sscanf(name, "%*[A-Za-z]%*1[-_]%15[a-z]%*1[-_]patch%7[0-9]%*1[-_]%7[0-9]%n", size, patch, image, &end) != 3
+    if ((sscanf(name, "%*[A-Za-z]%*1[-_]%15[a-z]%*1[-_]patch%7[0-9]%*1[-_]%7[0-9]%n", size, patch, image, &end) != 3
+         && sscanf(name, "DiT-%15[A-Z]/%7[0-9] %7[0-9]%n", size, patch, image, &end) != 3)
         || name[end])
         return false;
     for (size_t i = 0; i < sizeof image_sizes / sizeof *image_sizes; i++)
@@ -290,6 +289,8 @@ static bool choose_model(struct mfu_row *r)
 
     if (*family && !(model = graph_of_family(r, family)))
         return false;
+    if (mfu_cell_number(r, "cached_latents") == 0)
+        return mfu_row_skip(r, "an autoencoder that runs in the step is not modelled (cached_latents)");
     if (*name && *catalog_name(name) && (!model || !sized))
         named = mfu_catalog_model(r->catalog, catalog_name(name), NULL);
     if (named && model && strcmp(named->family, model->family) != 0)

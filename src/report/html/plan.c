@@ -29,6 +29,7 @@ static void tiles(FILE *out, const struct mfu_plan *p)
 {
     const struct mfu_memory_answer *m = &p->memory;
     const struct mfu_step_answer *s = &p->step;
+    const char *samples = mfu_model_samples(p->config.model);
 
     fprintf(out, "<div class=\"tiles\">\n<div class=\"tile\"><span>memory</span><b class=\"%s\">",
             !m->fits             ? "alarm"
@@ -53,11 +54,11 @@ static void tiles(FILE *out, const struct mfu_plan *p)
     fputs("</span></div>\n<div class=\"tile\"><span>bound by</span><b>", out);
     mfu_html_say(out, "%s", mfu_limit_names[p->limit]);
     fputs("</b><span>", out);
-    if (mfu_model_has_images(p->config.model))
+    if (samples)
         mfu_markup_figure(out, "step.samples_per_s", s->samples_per_s, MFU_COUNT);
     else
         mfu_markup_figure(out, "step.tokens_per_s", s->tokens_per_s, MFU_COUNT);
-    fprintf(out, " %s/s</span></div>\n</div>\n", mfu_model_has_images(p->config.model) ? "images" : "tokens");
+    fprintf(out, " %s/s</span></div>\n</div>\n", samples ? samples : "tokens");
 }
 
 static void notes(FILE *out, const struct mfu_plan *p)

@@ -24,6 +24,8 @@ static void headline(FILE *out, const struct mfu_term *t, const struct mfu_advic
     mfu_flow_words(&f, MFU_STRONG, "Now: %s per step of %s tokens, MFU %s, %s of memory%s.",
                    Q(a->base.step_s, MFU_SECONDS), Q(a->base.tokens, MFU_TOKENS), P(a->base.mfu),
                    Q(a->base.memory_bytes, MFU_BYTES), a->base.fits ? "" : ", which does not fit");
+    if (*a->loop)
+        mfu_flow_words(&f, MFU_WARN, "Mind: %s.", a->loop);
     mfu_flow_words(&f, MFU_PLAIN, "Every change below was planned and simulated; speed is per token.");
     mfu_flow_end(&f);
 }

@@ -107,9 +107,9 @@ static void headline(FILE *out, const struct mfu_term *t, const struct mfu_plan 
         mfu_flow_piece(&f, MFU_PLAIN, "loss_chunks %.0f", c->setting[MFU_S_LOSS_CHUNKS]);
     if (c->setting[MFU_S_DP] > 1)
         snprintf(ranks, sizeof ranks, " %s dp %.0f", times, c->setting[MFU_S_DP]);
-    if (mfu_model_has_images(c->model))
-        mfu_flow_piece(&f, MFU_PLAIN, "%s %s %s%s = %s images/step", Q(c->batch, MFU_COUNT), times,
-                       Q(c->accum, MFU_COUNT), ranks, Q(p->step.tokens / c->seq, MFU_COUNT));
+    if (mfu_model_samples(c->model))
+        mfu_flow_piece(&f, MFU_PLAIN, "%s %s %s%s = %s %s/step", Q(c->batch, MFU_COUNT), times, Q(c->accum, MFU_COUNT),
+                       ranks, Q(p->step.tokens / c->seq, MFU_COUNT), mfu_model_samples(c->model));
     else
         mfu_flow_piece(&f, MFU_PLAIN, "%s %s %s %s %s%s = %s tokens/step", Q(c->batch, MFU_COUNT), times,
                        Q(c->seq, MFU_COUNT), times, Q(c->accum, MFU_COUNT), ranks, Q(p->step.tokens, MFU_TOKENS));
@@ -214,14 +214,14 @@ static void step(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
                  {"optimizer", s->optimizer_s},
                  {"communication", s->communication_exposed_s},
                  {"idle", s->idle_s}};
-    bool images = mfu_model_has_images(p->config.model);
-    double rate = images ? s->samples_per_s : s->tokens_per_s;
+    const char *samples = mfu_model_samples(p->config.model);
+    double rate = samples ? s->samples_per_s : s->tokens_per_s;
     struct mfu_flow f = mfu_flow_start(out, t, "step", INDENT);
 
     mfu_flow_piece(&f, MFU_STRONG, "%s", Q(s->time_s, MFU_SECONDS));
     if (isfinite(s->low_s))
         mfu_flow_piece(&f, MFU_PLAIN, "90 %%: %s to %s", Q(s->low_s, MFU_SECONDS), Q(s->high_s, MFU_SECONDS));
-    mfu_flow_piece(&f, MFU_PLAIN, "%s %s/s", Q(rate, MFU_COUNT), images ? "images" : "tokens");
+    mfu_flow_piece(&f, MFU_PLAIN, "%s %s/s", Q(rate, MFU_COUNT), samples ? samples : "tokens");
     if (p->config.setting[MFU_S_GPUS] > 1)
         mfu_flow_piece(&f, MFU_PLAIN, "%s per GPU", Q(rate / p->config.setting[MFU_S_GPUS], MFU_COUNT));
     if (p->config.documents.fill < 1)
@@ -335,6 +335,11 @@ static void notes(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
                       "config.json does not say how long the training's sequences are, only that %s are the "
                       "most: seq %s is assumed (set seq N)",
                       Q(p->config.model->longest_seq, MFU_TOKENS), Q(p->config.seq, MFU_TOKENS));
+    if (mfu_config_packs_across(&p->config))
+        mfu_paragraph(
+            out, t, "note", INDENT, MFU_WARN,
+            "packing: %s attention knows no documents, so that each token attends to those before its own, too",
+            mfu_attention_names[p->config.attention]);
     if (p->config.gpu->calibrated[0])
         mfu_paragraph(out, t, "note", INDENT, MFU_PLAIN,
                       "calibrated on %s by measurements of this user%s%s; --no-calibration leaves them out",

@@ -409,9 +409,17 @@ static void find_length(struct mfu_import *m)
     mfu_import_lack(m, "seq", "", "how long sequences are is not in the file: set seq");
 }
 
-/* Packed sequences are full; what attention computes in them depends on the documents. */
+/* Packed sequences are full; what attention computes in them depends on the documents.  LLaMA-Factory (ff6d4d12,
+ * data/processor/supervised.py, data/collator.py) packs without neat_packing under a mask of ones: only
+ * flash_attention_2 reads where documents begin from their positions, in a batch of one. */
 static void note_packing(struct mfu_import *m)
 {
+    struct mfu_entry *plain = mfu_import_find(m, "packing"), *neat = mfu_import_find(m, "neat_packing");
+    struct mfu_entry *flash = mfu_import_find(m, "flash_attn");
+
+    if (plain && plain->set && mfu_import_find(m, "cutoff_len") && !(neat && neat->set && strcmp(neat->set, "on") == 0)
+        && !(flash && strcmp(flash->value, "fa2") == 0 && mfu_import_number(m, "per_device_train_batch_size") == 1))
+        mfu_import_leave(plain, MFU_IGNORED, "attention crosses documents, as in full sequences of one: neat_packing");
     for (int i = 0; i < m->n; i++)
         if (m->entries[i].set && strcmp(m->entries[i].key, "packing") == 0 && strcmp(m->entries[i].set, "on") == 0)
             m->entries[i].note = "as if one document filled each sequence: set doc_len and doc_sigma";
