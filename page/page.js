@@ -76,7 +76,8 @@ function commandLine() {
 
 function readLink() {
   GIVEN.clear();
-  for (const [key, value] of new URLSearchParams(location.hash.slice(1)))
+  linked = location.hash;
+  for (const [key, value] of new URLSearchParams(linked.slice(1)))
     if (/^[\w.]+$/.test(key) && value && !/[\n\r]/.test(value))
       GIVEN.set(key, value);
   if (!GIVEN.has('model'))
@@ -194,7 +195,7 @@ function showValues(answer) {
 
 /* ---- answers --------------------------------------------------------------- */
 
-let wanted = false, slowNumber = 0, slowTimer = 0, slowBusy = false;
+let linked = '', wanted = false, slowNumber = 0, slowTimer = 0, slowBusy = false;
 const drawn = new Map();
 const timings = [];
 
@@ -251,7 +252,6 @@ function draw() {
   const answer = ask('draw' + lines());
   say(answer);
   $('line').textContent = commandLine();
-  history.replaceState(null, '', '#' + new URLSearchParams(pairs()));
   if (!answer.error) {
     showValues(answer);
     place($('drawn'), answer.sections);
@@ -263,11 +263,19 @@ function draw() {
   }
   timings.push(performance.now() - start);
   clearTimeout(slowTimer);
-  if (!answer.error)
-    slowTimer = setTimeout(drawSlow, 250);
+  slowTimer = setTimeout(rest, 250, answer);
 }
 
-/* What plans dozens of other scenarios follows when the hand rests. */
+/* The hand rests: the link follows (browsers refuse hundreds of links a minute), and what plans dozens of other scenarios. */
+function rest(answer) {
+  if (location.hash === linked) {                       // else another link has come and will be read
+    history.replaceState(null, '', '#' + new URLSearchParams(pairs()));
+    linked = location.hash;
+  }
+  if (!answer.error)
+    drawSlow();
+}
+
 async function drawSlow() {
   slowNumber++;
   if (slowBusy)
