@@ -103,6 +103,7 @@ def compare(c):
     with tempfile.TemporaryDirectory() as folder:
         for scenario in SCENARIOS:
             words = scenario.split()
+            c.until("location.hash === '#' + new URLSearchParams(pairs())")
             before = c.run("mfuplan.timings.length")
             c.run(f"location.hash = {json.dumps(link(words))}")
             c.until(f"mfuplan.timings.length > {before}")
