@@ -4,6 +4,7 @@
 #include "base/printable.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,6 +109,7 @@ struct filter {
     const enum mfu_safe *how;
     char held[LONGEST]; /* the beginning of what ends in a later write */
     size_t n_held;
+    int failed; /* errno of a write that did; 0: none */
     const struct mfu_word *const *words;
     char word[MFU_WORD_MAX]; /* what may become one that is exchanged */
     size_t n_word;
@@ -305,7 +307,10 @@ static ssize_t filter_write(void *cookie, const char *bytes, size_t size)
         pass_all(f, text, n, n >= LONGEST);
     }
     pass_all(f, bytes + used, size - used, false);
-    return fflush(f->to) == 0 && !ferror(f->to) ? (ssize_t)size : 0;
+    if (fflush(f->to) == 0 && !ferror(f->to))
+        return (ssize_t)size;
+    f->failed = errno ? errno : EIO;
+    return 0;
 }
 
 static int filter_close(void *cookie)
@@ -318,6 +323,10 @@ static int filter_close(void *cookie)
     pass_all(f, f->held, n, true);
     end_words(f);
     status = fflush(f->to);
+    if (f->failed) { /* of an earlier write, that fclose() says nothing of */
+        errno = f->failed;
+        status = -1;
+    }
     free(f);
     return status;
 }

@@ -77,6 +77,11 @@ static bool same_kernel(const struct mfu_kernel *a, const struct mfu_kernel *b)
         && a->window == b->window;
 }
 
+static bool same_tensors(const int *a, const int *b, int n)
+{
+    return n == 0 || memcmp(a, b, (size_t)n * sizeof *a) == 0;
+}
+
 static bool same_launch(const struct mfu_launch *a, const struct mfu_launch *b)
 {
     return same_kernel(&a->kernel, &b->kernel) && a->section == b->section && a->op == b->op && a->suffix == b->suffix
@@ -85,8 +90,7 @@ static bool same_launch(const struct mfu_launch *a, const struct mfu_launch *b)
         && a->communicates == b->communicates && a->stream == b->stream && a->wait_stream == b->wait_stream
         && a->wait_behind == b->wait_behind && a->when == b->when && a->collective.axes == b->collective.axes
         && a->collective.kind == b->collective.kind && a->beside == b->beside && a->beside_share == b->beside_share
-        && a->passes == b->passes && memcmp(a->in, b->in, (size_t)a->n_in * sizeof *a->in) == 0
-        && memcmp(a->out, b->out, (size_t)a->n_out * sizeof *a->out) == 0;
+        && a->passes == b->passes && same_tensors(a->in, b->in, a->n_in) && same_tensors(a->out, b->out, a->n_out);
 }
 _Static_assert(sizeof(void *) != 8 || (sizeof(struct mfu_launch) == 272 && sizeof(struct mfu_kernel) == 104),
                "a new field is a size, or belongs in same_launch()");

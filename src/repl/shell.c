@@ -105,10 +105,10 @@ int mfu_divert_to_file(struct mfu_session *s, const char *how, const char *path,
 
 int mfu_divert_end(struct mfu_session *s, struct mfu_diversion *d, int status, struct mfu_error *err)
 {
-    bool whole = fflush(s->out) == 0 && !ferror(s->out);
+    bool whole = fclose(s->out) == 0;
+    int why = errno;
     void (*old)(int);
 
-    fclose(s->out);
     s->out = d->out;
     s->term = d->term;
     s->safe = d->safe;
@@ -117,8 +117,12 @@ int mfu_divert_end(struct mfu_session *s, struct mfu_diversion *d, int status, s
         if (WEXITSTATUS(pclose(d->program)) == 127 && status == 0)
             status = mfu_fail(err, MFU_EIO, "the shell found no such program");
         signal(SIGINT, old);
-    } else if (d->added) {
-        if ((fclose(d->added) != 0 || !whole) && status == 0)
+        return status;
+    }
+    if (!whole && status == 0)
+        status = mfu_fail(err, MFU_EIO, "the file: %s", strerror(why));
+    if (d->added) {
+        if (fclose(d->added) != 0 && status == 0)
             status = mfu_fail(err, MFU_EIO, "the file: %s", strerror(errno));
     } else if (status < 0)
         mfu_atomic_file_drop(&d->atomic);

@@ -1,31 +1,35 @@
 /*
- * failing_malloc.c - an allocation of the program's own code that fails; for
+ * failing_malloc.c - an allocation of the program's own code that fails, or a step of writing a file; for
  * LD_PRELOAD.
  *
- * MFU_FAIL_AT=N: the N-th fails, once.  Allocations that libraries make do not
- * count: libfyaml 0.7.12 crashes on its own.  MFU_FAIL_COUNT=FILE: their number is
+ * MFU_FAIL_AT=N: the N-th allocation fails, once.  Allocations that libraries make do not
+ * count: libfyaml 0.7.12 crashes on its own.  MFU_STOP_AT=N: so does the N-th call that brings a file to
+ * the disk; with MFU_STOP=kill the program is killed before it.  MFU_FAIL_COUNT=FILE: the number of both is
  * written there at the end.
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
 extern void *__libc_realloc(void *, size_t);
 
-static atomic_long count;
-static long fail_at = -1;
+static atomic_long count, calls;
+static long fail_at = -1, stop_at;
 static char *text_begin, *text_end;
 
 /* Where the program's code lies. */
 __attribute__((constructor)) static void look(void)
 {
     FILE *maps = fopen("/proc/self/maps", "r");
-    const char *at = getenv("MFU_FAIL_AT");
+    const char *at = getenv("MFU_FAIL_AT"), *stop = getenv("MFU_STOP_AT");
     char line[4096], exe[4096] = "";
     unsigned long from, to;
     char mode[8];
@@ -45,6 +49,7 @@ __attribute__((constructor)) static void look(void)
         }
     }
     fclose(maps);
+    stop_at = stop ? atol(stop) : 0;
     fail_at = at ? atol(at) : 0;
 }
 
@@ -55,13 +60,18 @@ __attribute__((destructor)) static void tell(void)
 
     if (!out)
         return;
-    fprintf(out, "%ld\n", (long)count);
+    fprintf(out, "%ld %ld\n", (long)count, (long)calls);
     fclose(out);
+}
+
+static int foreign(const void *caller)
+{
+    return fail_at < 0 || (const char *)caller < text_begin || (const char *)caller >= text_end;
 }
 
 static int fails(const void *caller)
 {
-    if (fail_at < 0 || (const char *)caller < text_begin || (const char *)caller >= text_end)
+    if (foreign(caller))
         return 0;
     if (atomic_fetch_add(&count, 1) + 1 != fail_at)
         return 0;
@@ -83,3 +93,35 @@ void *realloc(void *old, size_t n)
 {
     return fails(__builtin_return_address(0)) ? NULL : __libc_realloc(old, n);
 }
+
+static int stops(const void *caller)
+{
+    const char *how = getenv("MFU_STOP");
+
+    if (foreign(caller) || atomic_fetch_add(&calls, 1) + 1 != stop_at)
+        return 0;
+    if (how && strcmp(how, "kill") == 0)
+        raise(SIGKILL);
+    errno = ENOSPC;
+    return 1;
+}
+
+int fflush(FILE *out)
+{
+    int (*next)(FILE *) = (int (*)(FILE *))dlsym(RTLD_NEXT, "fflush");
+
+    return out && fileno(out) >= 0 && stops(__builtin_return_address(0)) ? EOF : next(out); /* memory is no file */
+}
+
+#define STEP(name, parameters, given)                                                                                  \
+    int name parameters                                                                                                \
+    {                                                                                                                  \
+        int(*next) parameters = (int(*) parameters)dlsym(RTLD_NEXT, #name);                                            \
+                                                                                                                       \
+        return stops(__builtin_return_address(0)) ? -1 : next given;                                                   \
+    }
+
+STEP(fchmod, (int fd, mode_t mode), (fd, mode))
+STEP(fsync, (int fd), (fd))
+STEP(linkat, (int from, const char *a, int to, const char *b, int flags), (from, a, to, b, flags))
+STEP(rename, (const char *from, const char *to), (from, to))

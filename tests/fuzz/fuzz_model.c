@@ -77,7 +77,7 @@ const char *__lsan_default_suppressions(void);
 
 const char *__lsan_default_suppressions(void)
 {
-    return "leak:libfyaml";
+    return "leak:libfyaml\nleak:fy_atom_iter";
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -39,6 +39,32 @@ static char *filtered(enum mfu_safe how, const char *text, size_t size, size_t c
     return result;
 }
 
+static ssize_t fails_once(void *cookie, const char *bytes, size_t size)
+{
+    int *calls = cookie;
+
+    (void)bytes;
+    return (*calls)++ == 1 ? 0 : (ssize_t)size;
+}
+
+static void a_write_that_failed_is_told_at_the_end(void **state)
+{
+    enum mfu_safe how = MFU_SAFE_TEXT;
+    int calls = 0;
+    FILE *to = fopencookie(&calls, "w", (cookie_io_functions_t){.write = fails_once});
+    FILE *safe = mfu_safe_stream(to, &how, &words);
+
+    (void)state;
+    for (int i = 0; i < 10; i++) {
+        fputs("a part of the page\n", safe);
+        fflush(safe);
+        clearerr(to);
+    }
+    assert_true(calls > 2);
+    assert_int_equal(fclose(safe), EOF);
+    fclose(to);
+}
+
 static void every_character_passes_or_is_replaced(void **state)
 {
     (void)state;
@@ -154,6 +180,7 @@ static void words_are_exchanged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_write_that_failed_is_told_at_the_end),
         cmocka_unit_test(every_character_passes_or_is_replaced),
         cmocka_unit_test(known_attacks_are_harmless),
         cmocka_unit_test(a_copy_fits_and_is_utf_8),

@@ -205,9 +205,11 @@ int mfu_log_read(struct mfu_log *log, const char *path, const struct mfu_log_for
         return status < 0 ? -1 : finish(log, *format, err);
     }
     *format = recognise(&l, log);
+    if (!*format && log->failed)
+        status = mfu_fail(err, MFU_ENOMEM, "out of memory");
     mfu_log_release(log);
     mfu_log_start(log, path);
-    if (!*format || l.binary)
+    if (status == 0 && (!*format || l.binary))
         status = unknown(path, &l, err);
     rewind(l.in);
     l.read = l.line = 0;

@@ -100,16 +100,20 @@ static off_t bytes_of(const struct watched *w)
     return sum;
 }
 
-/* Logs of steps and tables of meters, by what the files are so far; false: some say nothing yet. */
-static bool sort_sources(struct watched *w)
+/* Logs of steps and tables of meters, by what the files are so far: in kinds_known, whether all say it.  Fails when out
+ * of memory. */
+static int sort_sources(struct watched *w, struct mfu_error *err)
 {
     struct mfu_log *log = malloc(sizeof *log);
-    bool all = log != NULL;
+    bool all = true;
 
+    if (!log)
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
+    mfu_error_clear(err);
     w->n_logs = w->n_meters = 0;
-    for (int i = 0; log && i < w->n_paths; i++) {
+    for (int i = 0; i < w->n_paths && err->code != MFU_ENOMEM; i++) {
         const struct mfu_log_format *format = NULL;
-        bool can = mfu_log_read(log, w->paths[i], &format, NULL) == 0 && log->n_records > 0;
+        bool can = mfu_log_read(log, w->paths[i], &format, err) == 0 && log->n_records > 0;
 
         mfu_log_release(log);
         if (can && format->meters)
@@ -119,8 +123,9 @@ static bool sort_sources(struct watched *w)
         all &= can;
     }
     w->logs[w->n_logs] = w->meters[w->n_meters] = NULL;
+    w->kinds_known = all;
     free(log);
-    return all;
+    return err->code == MFU_ENOMEM ? -1 : 0;
 }
 
 static int add_source(struct watched *w, const char *word, struct mfu_error *err)
@@ -163,7 +168,7 @@ static void read_driver(struct watched *w)
 /* ---- comparing --------------------------------------------------------------- */
 
 /* What the meters read, as figures are given by hand; the steady values of the log win. */
-static void put_meters(const struct mfu_log *log, char *text, size_t size)
+static int put_meters(const struct mfu_log *log, char *text, size_t size, struct mfu_error *err)
 {
     static const struct {
         int figure;
@@ -177,12 +182,14 @@ static void put_meters(const struct mfu_log *log, char *text, size_t size)
     struct mfu_observation *o = calloc(1, sizeof *o);
     size_t used = strlen(text);
 
-    if (o)
-        mfu_observe_steady(log, o);
-    for (size_t i = 0; o && i < sizeof rows / sizeof rows[0]; i++)
+    if (!o)
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
+    mfu_observe_steady(log, o);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (!isnan(o->figure[rows[i].figure]) && !strstr(text, rows[i].key) && used < size)
             used += (size_t)snprintf(text + used, size - used, "%s %.9g ", rows[i].key, o->figure[rows[i].figure]);
     free(o);
+    return 0;
 }
 
 static struct mfu_observation *compare(struct watched *w, struct mfu_error *err)
@@ -192,15 +199,19 @@ static struct mfu_observation *compare(struct watched *w, struct mfu_error *err)
     const struct mfu_log_format *format;
     struct mfu_observation *o = NULL;
     char figures[400] = "";
+    int status = tables ? 0 : mfu_fail(err, MFU_ENOMEM, "out of memory");
 
-    for (int i = 0; tables && i < w->n_meters; i++)
-        if (mfu_log_read(&tables[i], w->meters[i], &format, NULL) == 0)
-            put_meters(&tables[i], figures, sizeof figures);
-    put_meters(&w->readings, figures, sizeof figures);
+    for (int i = 0; status == 0 && i < w->n_meters; i++)
+        if (mfu_log_read(&tables[i], w->meters[i], &format, err) == 0)
+            status = put_meters(&tables[i], figures, sizeof figures, err);
+        else if (err->code == MFU_ENOMEM)
+            status = -1;
+    if (status == 0)
+        status = put_meters(&w->readings, figures, sizeof figures, err);
     request.figures = *figures ? figures : NULL;
-    if (request.log || request.figures)
+    if (status == 0 && (request.log || request.figures))
         o = mfu_observe(w->session->catalog, &w->session->memory.now, &request, err);
-    else
+    else if (status == 0)
         mfu_fail(err, MFU_EINPUT, "nothing was measured");
     for (int i = 0; o && i < w->n_meters; i++)
         mfu_observe_drifts(o, &tables[i]);
@@ -243,9 +254,7 @@ static void look(struct watched *w, struct mfu_error *err)
         return;
     w->seen = bytes;
     w->n_read = w->readings.n_records;
-    if (!w->kinds_known)
-        w->kinds_known = sort_sources(w);
-    if (!(o = compare(w, err)))
+    if ((!w->kinds_known && sort_sources(w, err) < 0) || !(o = compare(w, err)))
         return; /* not yet */
     mfu_observation_free(w->last);
     w->last = o;
@@ -262,7 +271,7 @@ static int summarise(struct watched *w, struct mfu_error *err)
     struct mfu_session *s = w->session;
     const char *limit = mfu_local_limit(w->limits);
 
-    if (!w->last)
+    if (!w->last || err->code == MFU_ENOMEM)
         return -1; /* the reason is known */
     mfu_error_clear(err);
     if (s->json)
