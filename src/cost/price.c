@@ -3,6 +3,7 @@
  */
 #include <math.h>
 
+#include "base/extreme.h"
 #include "cost/cost.h"
 #include "cost/law.h"
 
@@ -17,20 +18,10 @@ double mfu_l2_reach(const struct mfu_machine *m)
     return m->c[MFU_C_L2_SHARE] * m->l2_bytes;
 }
 
-static double most(double a, double b)
-{
-    return a > b ? a : b; /* b, where a is unknown */
-}
-
-static double least(double a, double b)
-{
-    return a < b ? a : b;
-}
-
 /* A smooth larger-of-two: p-norm with p = 4. */
 static double larger(double a, double b)
 {
-    double x = most(a, b), r = x > 0 ? least(a, b) / x : 0;
+    double x = mfu_most(a, b), r = x > 0 ? mfu_least(a, b) / x : 0;
 
     double z = r * r * r * r;
 
@@ -93,14 +84,14 @@ static double dram_bytes_s(const struct mfu_machine *m, const struct mfu_kernel 
 
     if (k->traffic == MFU_C_DRAM_CACHE)
         slower = 1 + m->c[MFU_C_CACHE_HALF] / (k->batch * k->n);
-    return least(mfu_dram_bytes_s(m, class_of(k)) / slower, m->l2_bytes_s);
+    return mfu_least(mfu_dram_bytes_s(m, class_of(k)) / slower, m->l2_bytes_s);
 }
 
 /* Later passes over a row find it in L2 if the rows in flight fit there: two
  * blocks of 1024 threads on every SM, a row each. */
 static double reread_seconds(const struct mfu_machine *m, const struct mfu_kernel *k)
 {
-    double row_bytes = k->read_bytes / most(k->m, 1);
+    double row_bytes = k->read_bytes / mfu_most(k->m, 1);
 
     if (k->reread_bytes <= 0)
         return 0;
@@ -114,7 +105,7 @@ void mfu_price_arithmetic(const struct mfu_machine *m, const struct mfu_kernel *
         return;
     p->compute_s = mfu_law_of(k)->compute_s(m, k, p);
     if (k->flops > 0 && m->roof_flops[k->math] > 0)
-        p->compute_s = most(p->compute_s, k->flops / m->roof_flops[k->math]);
+        p->compute_s = mfu_most(p->compute_s, k->flops / m->roof_flops[k->math]);
 }
 
 void mfu_price_traffic(const struct mfu_machine *m, const struct mfu_kernel *k, double inside_bytes,
@@ -126,7 +117,7 @@ void mfu_price_traffic(const struct mfu_machine *m, const struct mfu_kernel *k, 
     if (k->launches <= 0)
         return;
     p->memory_s =
-        most(bytes - inside_bytes, 0) / dram_bytes_s(m, k) + inside_bytes / m->l2_bytes_s + reread_seconds(m, k);
+        mfu_most(bytes - inside_bytes, 0) / dram_bytes_s(m, k) + inside_bytes / m->l2_bytes_s + reread_seconds(m, k);
     p->memory_s = larger(p->memory_s, element_seconds(m, k));
     if (!mfu_kind_is_gemm(k->kind) && bytes > inside_bytes)
         p->overhead_s += k->launches * m->c[MFU_C_KERNEL_RAMP] * (1 - inside_bytes / bytes);

@@ -61,11 +61,6 @@ void mfu_launch_once(struct mfu_launch *l, enum mfu_occurrence when, double accu
     mfu_launch_share(l, accum);
 }
 
-double mfu_launch_whole(const struct mfu_launch *l, double accum)
-{
-    return l->when == MFU_EVERY_MICRO_STEP ? 1 : accum;
-}
-
 const char *mfu_launch_name(const struct mfu_launch *l, char *buf, size_t size)
 {
     snprintf(buf, size, "%s%s%s%s%s", l->section, *l->section && *l->op ? "." : "", l->op, *l->suffix ? "." : "",

@@ -202,7 +202,10 @@ void mfu_launch_share(struct mfu_launch *, double accum); /* ... of another numb
 
 /* How much more of a launch there is each time that it happens than in the mean
  * of `accum` micro-steps. */
-double mfu_launch_whole(const struct mfu_launch *, double accum);
+static inline double mfu_launch_whole(const struct mfu_launch *l, double accum)
+{
+    return l->when == MFU_EVERY_MICRO_STEP ? 1 : accum;
+}
 
 /* The full name of a launch, "h.attn.qkv", into buf; returns buf. */
 const char *mfu_launch_name(const struct mfu_launch *, char *buf, size_t size);

@@ -46,7 +46,8 @@ static int take_over(struct mfu_plan *p, const struct mfu_scenario *scenario, st
         change = mfu_graph_change(&p->config, &next);
     p->peak_known &= same;
     p->accumulation.state = MFU_ACCUMULATION_UNKNOWN;
-    p->read = next.setting[MFU_S_PP] > 1 && mfu_stages_same(p, &next, scenario);
+    if (next.setting[MFU_S_PP] <= 1 || !mfu_stages_same(p, &next, scenario))
+        p->known = MFU_STAGES_UNKNOWN;
     p->scenario = *scenario;
     p->config = next;
     p->config.scenario = &p->scenario;
@@ -111,7 +112,6 @@ static int make(struct mfu_plan *p, const struct mfu_scenario *scenario, bool fi
     if (p->config.setting[MFU_S_PP] > 1)
         return mfu_stages_plan(p, fitting, err);
     p->n_stages = p->shown_stage = p->worst_stage = 0;
-    p->read = false;
     p->bubble = 0;
     if (mfu_plan_weigh(p, err) < 0)
         return -1;

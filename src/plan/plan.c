@@ -430,12 +430,8 @@ void mfu_plan_add_up(struct mfu_plan *p)
     add_up_flops(p);
 }
 
-int mfu_plan_read(struct mfu_plan *p, bool fitting, struct mfu_error *err)
+int mfu_plan_price(struct mfu_plan *p, struct mfu_error *err)
 {
-    if (mfu_plan_weigh(p, err) < 0)
-        return -1;
-    if (fitting && !p->memory.fits)
-        return 1;
     if (mfu_price_program(&p->machine, &p->program, &p->pricing) < 0)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     mfu_sums_of(&p->program, p->pricing.prices, &p->sums);
@@ -511,6 +507,9 @@ void mfu_plan_release(struct mfu_plan *p)
     mfu_scale_release(&p->scale);
     mfu_pricing_release(&p->pricing);
     mfu_accumulation_release(&p->accumulation);
+    for (int i = 0; i < p->cap_programs; i++)
+        mfu_program_free(&p->programs[i]);
+    free(p->programs);
     free(p->stages);
     mfu_pipeline_free(p->pipeline);
     memset(p, 0, sizeof *p);

@@ -77,7 +77,9 @@ struct mfu_pass_work {
 
 /* One rank's part of a pipeline. */
 struct mfu_stage {
-    int number; /* from 0 */
+    int number;  /* from 0 */
+    int same;    /* the first one with the same program, */
+    int program; /* which is this one of the plan's */
     double layers;
     double forward_s, backward_s;    /* of one microbatch, with the collectives in its way */
     struct mfu_pass_work f, b, w;    /* of these: forward, gradient of the input, gradients of the weights */
@@ -97,6 +99,9 @@ struct mfu_stage {
     struct mfu_memory_answer memory; /* with all that are in flight */
 };
 
+/* Nothing; that a stage has no room for one microbatch; memory and programs; times, too. */
+enum mfu_stages_known { MFU_STAGES_UNKNOWN, MFU_STAGES_OVERFULL, MFU_STAGES_WEIGHED, MFU_STAGES_PRICED };
+
 struct mfu_plan {
     struct mfu_scenario scenario; /* own copy; config points at it */
     struct mfu_config config;
@@ -112,10 +117,12 @@ struct mfu_plan {
     struct mfu_step_answer step;
     struct mfu_mfu_answer mfu;
     enum mfu_limit limit;
-    struct mfu_pipeline *pipeline;      /* a workspace; owned */
-    struct mfu_stage *stages;           /* of the pipeline, in order; owned */
-    int n_stages;                       /* 0 without a pipeline */
-    bool read;                          /* the stages are those of config, whatever the schedule */
+    struct mfu_pipeline *pipeline; /* a workspace; owned */
+    struct mfu_stage *stages;      /* of the pipeline, in order; owned */
+    int n_stages;                  /* 0 without a pipeline */
+    enum mfu_stages_known known;   /* of the stages of config, whatever the schedule */
+    struct mfu_program *programs;  /* of stages; that at hand is in `program`; owned */
+    int cap_programs, at_hand;
     int shown_stage;                    /* of the pipeline, from 0: whose program this is, the busiest */
     int worst_stage;                    /* that holds the most memory */
     double bubble;                      /* share of the ranks' time in which they wait for each other */
@@ -149,10 +156,9 @@ const char *mfu_plan_unpredicted(const struct mfu_plan *);
 
 void mfu_plan_release(struct mfu_plan *);
 
-/* Adds up the memory of the program at hand; and then prices it and adds up a rank's time and FLOP,
- * unless it is to be `fitting` and does not: 1. */
+/* Adds up the memory of the program at hand; prices it, and adds up a rank's time and FLOP. */
 int mfu_plan_weigh(struct mfu_plan *, struct mfu_error *);
-int mfu_plan_read(struct mfu_plan *, bool fitting, struct mfu_error *);
+int mfu_plan_price(struct mfu_plan *, struct mfu_error *);
 /* The step's time and FLOP, from the sums. */
 void mfu_plan_add_up(struct mfu_plan *);
 

@@ -2,6 +2,7 @@
  * pricing.c - every launch of a program in seconds.
  */
 #include "plan/pricing.h"
+#include "base/extreme.h"
 #include "base/list.h"
 #include "cost/law.h"
 
@@ -63,16 +64,6 @@ static void settle_clocks(const struct mfu_machine *m, const struct mfu_program 
             mfu_price_throttle(m, &g->launches[i].kernel, duty, &prices[i]);
 }
 
-static double least(double a, double b)
-{
-    return a < b ? a : b;
-}
-
-static double most(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 /* When a tensor was last in L2. */
 struct mfu_touch {
     double moved_bytes, varying_bytes;
@@ -94,9 +85,9 @@ static void bound(struct mfu_pricing *p, double share, double over_bytes, double
     if (varying_bytes == 0 || isinf(over_bytes))
         return;
     if ((over_bytes <= 0) == (varying_bytes > 0))
-        p->most = least(p->most, changes);
+        p->most = mfu_least(p->most, changes);
     else
-        p->least = most(p->least, changes);
+        p->least = mfu_most(p->least, changes);
 }
 
 /* Bytes of the inputs that an earlier kernel left in L2: less than its reach
@@ -229,7 +220,7 @@ static void hide_beside(const struct mfu_machine *m, const struct mfu_program *g
                 at += step;
             if (step == 0 || at < first || at >= end)
                 continue;
-            hidden_s = least(g->launches[i].beside_share * prices[i].time_s, prices[at].time_s);
+            hidden_s = mfu_least(g->launches[i].beside_share * prices[i].time_s, prices[at].time_s);
             prices[i].time_s -= (1 - m->c[MFU_C_LINK_CONTENTION]) * hidden_s;
             prices[i].memory_s = prices[i].time_s;
         }
@@ -277,7 +268,7 @@ int mfu_price_before_clocks(const struct mfu_machine *m, const struct mfu_progra
         use->hot_bytes = still_hot(g, p, &l2, l);
         use->dirty_bytes = l2.dirty_bytes;
         mfu_l2_absorb(l2.reach_bytes, &l->kernel, use);
-        p->prices[i] = *price_of(p, &l->kernel, least(use->hot_bytes, l->kernel.read_bytes) + use->absorbed_bytes);
+        p->prices[i] = *price_of(p, &l->kernel, mfu_least(use->hot_bytes, l->kernel.read_bytes) + use->absorbed_bytes);
         mfu_l2_flush(m->bandwidth_bytes_s, &l->kernel, &p->prices[i], use);
         l2.dirty_bytes = mfu_l2_dirty_behind(use);
         l2.moved_bytes += l->kernel.read_bytes + l->kernel.write_bytes;

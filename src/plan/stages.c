@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/list.h"
 #include "cost/collective.h"
 #include "graph/graph.h"
 #include "graph/stage.h"
@@ -151,7 +152,6 @@ static void read_stage(const struct mfu_plan *p, struct mfu_stage *s)
     bool scatters = mfu_trainers[p->config.trainer].scatters && p->config.setting[MFU_S_SP] == 0;
     double parts = scatters ? tensor.ranks : 1;
     struct lasts lasts;
-    struct mfu_saved saved = mfu_saved_by_place(&p->program);
 
     s->f = s->b = s->w = (struct mfu_pass_work){0};
     add_pass(p, MFU_FORWARD, &s->f, NULL);
@@ -161,7 +161,6 @@ static void read_stage(const struct mfu_plan *p, struct mfu_stage *s)
     lasts = part_lasts(p, s, &(struct part){1, 1, 1}, false);
     s->forward_s = lasts.f_s;
     s->backward_s = lasts.b_s;
-    s->alone = p->memory;
     s->step = p->step;
     s->limit = p->limit;
     s->after_s = after_s(p);
@@ -169,11 +168,21 @@ static void read_stage(const struct mfu_plan *p, struct mfu_stage *s)
     s->send_s = mfu_collective_s(&p->machine, &group, MFU_SEND, s->send_bytes);
     if (parts > 1)
         s->send_s += mfu_collective_s(&p->machine, &tensor, MFU_ALL_GATHER, p->program.boundary_bytes);
-    s->kept_before = saved.before;
-    s->kept_behind = saved.behind;
-    s->kept_bytes = saved.layers + saved.before + saved.behind;
     s->flops = p->mfu.model_flops;
     s->hardware_flops = p->mfu.hardware_flops;
+}
+
+/* Takes another of the ranks' programs for the plan's, and puts that away. */
+static void take_program(struct mfu_plan *p, int number)
+{
+    struct mfu_program at_hand = p->program;
+
+    if (p->at_hand == number)
+        return;
+    p->program = p->programs[number];
+    p->programs[number] = p->programs[p->at_hand];
+    p->programs[p->at_hand] = at_hand;
+    p->at_hand = number;
 }
 
 /* The first rank with the same program as `i`: as many layers, and the same ends. */
@@ -188,27 +197,83 @@ static int like(const struct mfu_config *c, const struct mfu_stage *stages, int 
     return i;
 }
 
-/* 1: `fitting`, and a rank has no room for one microbatch. */
-static int read_all(struct mfu_plan *p, struct mfu_stage *stages, int n, bool fitting, struct mfu_error *err)
+/* A program for each number up to this. */
+static bool program_room(struct mfu_plan *p, int number)
 {
-    for (int i = 0; i < n; i++) {
-        int same, status;
+    int had = p->cap_programs;
 
-        stages[i].layers = i > 0 ? mfu_rank_layers(&p->config, p->program.layers, i) : 0;
-        same = like(&p->config, stages, i);
-        if (same < i) {
-            stages[i] = stages[same];
-            stages[i].number = i;
+    if (!MFU_ROOM(p->programs, number + 1, p->cap_programs))
+        return false;
+    memset(p->programs + had, 0, (size_t)(p->cap_programs - had) * sizeof *p->programs);
+    return true;
+}
+
+/* The programs of all ranks, and their memory with one microbatch.  1: `fitting`, and one has no room for that. */
+static int weigh_all(struct mfu_plan *p, bool fitting, struct mfu_error *err)
+{
+    int n = p->n_stages, programs = 0;
+
+    for (int i = 0; i < n; i++) {
+        struct mfu_stage *s = &p->stages[i];
+        struct mfu_saved saved;
+
+        s->number = i;
+        s->same = i > 0 ? like(&p->config, p->stages, i) : 0;
+        if (s->same < i)
             continue;
-        }
+        s->program = programs++;
+        if (!program_room(p, s->program))
+            return mfu_fail(err, MFU_ENOMEM, "out of memory");
+        take_program(p, s->program);
         if (mfu_graph_build_stage(&p->config, i, MFU_LAYERS_COUNTED, &p->program, err) < 0)
             return -1;
-        if ((status = mfu_plan_read(p, fitting, err)) != 0)
-            return status;
-        stages[i].layers = mfu_rank_layers(&p->config, p->program.layers, i);
-        stages[i].number = i;
-        p->shown_stage = i;
-        read_stage(p, &stages[i]);
+        for (int k = 0; i == 0 && k < n; k++)
+            p->stages[k].layers = mfu_rank_layers(&p->config, p->program.layers, k);
+        if (mfu_plan_weigh(p, err) < 0)
+            return -1;
+        if (fitting && !p->memory.fits)
+            return 1;
+        saved = mfu_saved_by_place(&p->program);
+        s->alone = p->memory;
+        s->kept_before = saved.before;
+        s->kept_behind = saved.behind;
+        s->kept_bytes = saved.layers + saved.before + saved.behind;
+    }
+    return 0;
+}
+
+/* The rank's program, priced, is the plan's. */
+static int show(struct mfu_plan *p, const struct mfu_stage *s, struct mfu_error *err)
+{
+    take_program(p, s->program);
+    p->shown_stage = s->same;
+    return mfu_plan_price(p, err);
+}
+
+/* A rank that is like another one, but for its place. */
+static void follow(struct mfu_plan *p, struct mfu_stage *s)
+{
+    int number = s->number;
+    double in_flight = s->in_flight;
+
+    if (s->same == number)
+        return;
+    *s = p->stages[s->same];
+    s->number = number;
+    s->in_flight = in_flight;
+}
+
+static int price_all(struct mfu_plan *p, struct mfu_error *err)
+{
+    for (int i = 0; i < p->n_stages; i++) {
+        struct mfu_stage *s = &p->stages[i];
+
+        if (s->same == i) {
+            if (show(p, s, err) < 0)
+                return -1;
+            read_stage(p, s);
+        }
+        follow(p, s);
     }
     return 0;
 }
@@ -219,29 +284,33 @@ struct costs {
     double f[MFU_MOST_STAGES], b[MFU_MOST_STAGES], w[MFU_MOST_STAGES], send[MFU_MOST_STAGES], kept[MFU_MOST_STAGES];
 };
 
-/* A rank's seconds and bytes go to its stages by their layers; so does what stands before and
+/* A rank's seconds, or its bytes, go to its stages by their layers; so does what stands before and
  * behind these where that is no end of the model: weights that are cast all at once. */
-static void divide(const struct mfu_plan *p, struct costs *c)
+static void divide(const struct mfu_plan *p, bool bytes, struct costs *c)
 {
     const struct mfu_pipeline_layout *l = &p->config.pipeline;
     int stages = mfu_pipeline_stages(l);
 
     for (int rank = 0; rank < l->pp; rank++)
         for (int chunk = 0; chunk < mfu_pipeline_chunks(l); chunk++) {
-            const struct mfu_stage *r = &p->stages[rank];
+            const struct mfu_stage *r = &p->stages[p->stages[rank].same];
             int s = mfu_pipeline_stage(l, rank, chunk);
             double share = r->layers > 0 ? mfu_stage_layers(&p->config, p->program.layers, s) / r->layers
                                          : 1. / mfu_pipeline_chunks(l); /* an end of the model alone */
             struct part part = {share, mfu_rank_holds(&p->config, rank, 0) ? s == 0 : share,
                                 mfu_rank_holds(&p->config, rank, stages - 1) ? s == stages - 1 : share};
 
-            struct lasts lasts = part_lasts(p, r, &part, p->config.pipeline.schedule->splits_backward);
+            struct lasts lasts;
 
+            if (bytes) {
+                c->kept[s] = part.layers * (r->kept_bytes - r->kept_before - r->kept_behind)
+                    + part.before * r->kept_before + part.behind * r->kept_behind;
+                continue;
+            }
+            lasts = part_lasts(p, r, &part, l->schedule->splits_backward);
             c->f[s] = lasts.f_s;
             c->b[s] = lasts.b_s;
             c->w[s] = lasts.w_s;
-            c->kept[s] = part.layers * (r->kept_bytes - r->kept_before - r->kept_behind) + part.before * r->kept_before
-                + part.behind * r->kept_behind;
             c->send[s] = r->send_s;
         }
 }
@@ -256,14 +325,13 @@ int mfu_stages_run(const struct mfu_plan *p, struct mfu_pipeline *pipeline, enum
         return mfu_fail(err, MFU_EINPUT, "there is no pipeline (set pp 4 accum 16, for instance)");
     if (!(c = calloc(1, sizeof *c)))
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
-    divide(p, c);
+    divide(p, false, c);
     status = mfu_pipeline_run(
         pipeline, &p->config.pipeline,
         &(struct mfu_pipeline_costs){.f_s = c->f,
                                      .b_s = c->b,
                                      .w_s = c->w,
                                      .send_s = c->send,
-                                     .kept_bytes = c->kept,
                                      .meets_s = {meets_s(p, FORWARD_MESSAGES), meets_s(p, BACKWARD_MESSAGES)},
                                      .sends_overlap = p->config.pipeline.schedule->sends_beside},
         mode, step, err);
@@ -276,14 +344,10 @@ static int run_schedule(struct mfu_plan *p, double *schedule_s, struct mfu_error
     struct mfu_pipeline_step step;
     int status;
 
-    if (!p->pipeline && !(p->pipeline = mfu_pipeline_new(err)))
-        return -1;
     status = mfu_stages_run(p, p->pipeline, MFU_PIPELINE_COUNT, &step, err);
-
     for (int i = 0; status == 0 && i < p->n_stages; i++) {
         struct mfu_stage *s = &p->stages[i];
 
-        s->in_flight = s->kept_bytes > 0 ? step.ranks[i].peak_bytes / s->kept_bytes : step.ranks[i].in_flight;
         s->waits_s = step.ranks[i].send_s;
         s->idle_s = step.ranks[i].idle_s;
     }
@@ -294,13 +358,47 @@ static int run_schedule(struct mfu_plan *p, double *schedule_s, struct mfu_error
     return status;
 }
 
+/* Activations of the other microbatches that a rank holds. */
+static double more_bytes(const struct mfu_stage *s, double in_flight)
+{
+    return fmax(in_flight - 1, 0) * s->kept_bytes;
+}
+
+/* Microbatches in flight; the rank that holds the most with all of them, or -1. */
+static int weigh_schedule(struct mfu_plan *p, struct mfu_error *err)
+{
+    const struct mfu_pipeline_rank *ranks = NULL;
+    struct costs *c = calloc(1, sizeof *c);
+    double most_bytes = 0;
+    int worst = -1;
+
+    if (c && (p->pipeline || (p->pipeline = mfu_pipeline_new(err)))) {
+        divide(p, true, c);
+        ranks = mfu_pipeline_weigh(p->pipeline, &p->config.pipeline, c->kept, err);
+    } else {
+        mfu_fail(err, MFU_ENOMEM, "out of memory");
+    }
+    for (int i = 0; ranks && i < p->n_stages; i++) {
+        const struct mfu_stage *same = &p->stages[p->stages[i].same];
+        double bytes;
+
+        p->stages[i].in_flight = same->kept_bytes > 0 ? ranks[i].peak_bytes / same->kept_bytes : ranks[i].in_flight;
+        bytes = same->alone.peak.bytes + more_bytes(same, p->stages[i].in_flight);
+        if (worst < 0 || bytes > most_bytes) {
+            most_bytes = bytes;
+            worst = i;
+        }
+    }
+    free(c);
+    return worst;
+}
+
 /* ---- the plan ------------------------------------------------------------- */
 
-/* Activations of the other microbatches that a stage holds. */
-static void hold(const struct mfu_plan *p, struct mfu_stage *s)
+/* The memory of a rank like `s` with so many microbatches in flight. */
+static void hold(const struct mfu_plan *p, const struct mfu_stage *s, double in_flight, struct mfu_memory_answer *m)
 {
-    struct mfu_memory_answer *m = &s->memory;
-    double more = fmax(s->in_flight - 1, 0) * s->kept_bytes, factor = s->alone.reserved_bytes / s->alone.peak.bytes;
+    double more = more_bytes(s, in_flight), factor = s->alone.reserved_bytes / s->alone.peak.bytes;
 
     *m = s->alone;
     m->peak.bytes += more;
@@ -338,25 +436,37 @@ static double computes_s(const struct mfu_stage *s)
 
 int mfu_stages_plan(struct mfu_plan *p, bool fitting, struct mfu_error *err)
 {
-    int n = (int)p->config.setting[MFU_S_PP], busiest = 0, worst = 0;
+    int n = (int)p->config.setting[MFU_S_PP], busiest = 0, worst, status;
+    enum mfu_stages_known known;
     double schedule_s = 0, after_s = 0, flops = 0, hardware = 0;
     struct mfu_stage *stages;
-    int status;
 
-    if (!p->read && make_room(p, n) < 0)
-        return mfu_fail(err, MFU_ENOMEM, "out of memory");
+    if (p->known == MFU_STAGES_UNKNOWN || (p->known == MFU_STAGES_OVERFULL && !fitting)) {
+        p->known = MFU_STAGES_UNKNOWN;
+        if (make_room(p, n) < 0)
+            return mfu_fail(err, MFU_ENOMEM, "out of memory");
+        if ((status = weigh_all(p, fitting, err)) < 0)
+            return -1;
+        p->known = status == 0 ? MFU_STAGES_WEIGHED : MFU_STAGES_OVERFULL;
+    }
+    if (p->known == MFU_STAGES_OVERFULL)
+        return 1;
+    known = p->known;
+    p->known = MFU_STAGES_UNKNOWN; /* until all is well */
     stages = p->stages;
-    if (!p->read && (status = read_all(p, stages, n, fitting, err)) != 0)
-        return status;
-    p->read = false; /* until all is well */
-    if (run_schedule(p, &schedule_s, err) < 0)
+    if ((worst = weigh_schedule(p, err)) < 0)
+        return -1;
+    hold(p, &stages[stages[worst].same], stages[worst].in_flight, &p->memory);
+    if (fitting && !p->memory.fits) {
+        p->known = known;
+        return 1;
+    }
+    if ((known == MFU_STAGES_WEIGHED && price_all(p, err) < 0) || run_schedule(p, &schedule_s, err) < 0)
         return -1;
     for (int i = 0; i < n; i++) {
-        hold(p, &stages[i]);
+        hold(p, &stages[i], stages[i].in_flight, &stages[i].memory);
         if (computes_s(&stages[i]) > computes_s(&stages[busiest]))
             busiest = i;
-        if (stages[i].memory.peak.bytes > stages[worst].memory.peak.bytes)
-            worst = i;
         after_s = fmax(after_s, stages[i].after_s);
         flops += stages[i].flops / n;
         hardware += stages[i].hardware_flops / n;
@@ -364,13 +474,10 @@ int mfu_stages_plan(struct mfu_plan *p, bool fitting, struct mfu_error *err)
     for (int i = 0; i < n; i++)
         stages[i].imbalance_s =
             fmin(stages[i].idle_s, p->config.accum * (computes_s(&stages[busiest]) - computes_s(&stages[i])));
-    if (p->shown_stage != busiest
-        && (mfu_graph_build_stage(&p->config, busiest, MFU_LAYERS_COUNTED, &p->program, err) < 0
-            || mfu_plan_read(p, false, err) < 0))
+    if (p->shown_stage != busiest && show(p, &stages[busiest], err) < 0)
         return -1;
     p->step = stages[busiest].step;
     p->memory = stages[worst].memory;
-    p->shown_stage = busiest;
     p->worst_stage = worst;
     p->step.time_s = fmax(schedule_s + after_s, mfu_plan_loader_s(p));
     p->limit = p->step.time_s > schedule_s + after_s ? MFU_LIMIT_INPUT : stages[busiest].limit;
@@ -380,8 +487,8 @@ int mfu_stages_plan(struct mfu_plan *p, bool fitting, struct mfu_error *err)
     p->mfu.hardware_flops = hardware;
     mfu_plan_settle_time(p);
     mfu_plan_memory_spread(p);
-    p->read = true;
-    return fitting && !p->memory.fits;
+    p->known = MFU_STAGES_PRICED;
+    return 0;
 }
 
 bool mfu_stages_same(const struct mfu_plan *p, const struct mfu_config *next, const struct mfu_scenario *scenario)
@@ -389,7 +496,8 @@ bool mfu_stages_same(const struct mfu_plan *p, const struct mfu_config *next, co
     const struct mfu_config *now = &p->config;
     int last[2] = {mfu_pipeline_stages(&now->pipeline) - 1, mfu_pipeline_stages(&next->pipeline) - 1};
 
-    if (!p->read || next->model != now->model || next->gpu != now->gpu || next->cluster != now->cluster
+    if (p->known == MFU_STAGES_UNKNOWN || next->model != now->model || next->gpu != now->gpu
+        || next->cluster != now->cluster
         || memcmp(scenario->coefficient, p->scenario.coefficient, sizeof scenario->coefficient) != 0
         || memcmp(scenario->coefficient_given, p->scenario.coefficient_given, sizeof scenario->coefficient_given) != 0
         || memcmp(next->dim, now->dim, (size_t)now->model->n_dims * sizeof *now->dim) != 0)
@@ -414,11 +522,8 @@ int mfu_stages_show(struct mfu_plan *p, int stage, struct mfu_error *err)
 
     if (p->n_stages == 0 || stage == p->shown_stage)
         return 0;
-    if (mfu_graph_build_stage(&p->config, stage, MFU_LAYERS_COUNTED, &p->program, err) < 0
-        || mfu_plan_read(p, false, err) < 0)
+    if (show(p, &p->stages[stage], err) < 0)
         return -1;
-    p->memory = p->stages[p->worst_stage].memory;
-    mfu_plan_memory_spread(p);
     p->step = step;
     p->mfu = mfu;
     p->limit = limit;

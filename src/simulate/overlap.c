@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/extreme.h"
 #include "simulate/streams.h"
 
 /* Of layers and micro-steps that are alike so many are walked at most (chosen; those that follow each other
@@ -40,7 +41,7 @@ static double reached_s(const struct walk *w, const struct clocks *c)
 {
     double gpu_s = c->gpu_s, host_s = c->host_s;
 
-    return c->begin_s + (w->host->waits ? mfu_overlap_late_s(host_s, gpu_s) : fmax(gpu_s, host_s));
+    return c->begin_s + (w->host->waits ? mfu_overlap_late_s(host_s, gpu_s) : mfu_most(gpu_s, host_s));
 }
 
 /* Goes on `times` times as it went since `before`. */
@@ -49,6 +50,8 @@ static void jump(struct walk *w, double times, const struct moment *before)
     double *at = (double *)&w->at;
     const double *was = (const double *)before;
 
+    if (times == 0)
+        return;
     for (int i = 0; i < MFU_STREAM_COUNT; i++)
         mfu_queue_jump(&w->queues[i], times * (w->queues[i].free_s - before->free_s[i]));
     for (size_t i = 0; i < sizeof w->at / sizeof *at; i++)
@@ -57,8 +60,8 @@ static void jump(struct walk *w, double times, const struct moment *before)
 
 static bool happens(const struct walk *w, const struct mfu_launch *l)
 {
-    return l->kernel.launches > 0 && (l->when != MFU_LAST_MICRO_STEP || w->last)
-        && (l->when != MFU_FIRST_MICRO_STEP || w->first);
+    return l->kernel.launches > 0
+        && (l->when == MFU_EVERY_MICRO_STEP || (l->when == MFU_LAST_MICRO_STEP ? w->last : w->first));
 }
 
 /* The GPU's clock goes on to where that much is reached. */
@@ -68,35 +71,41 @@ static void wait_for(struct walk *w, double needed_s)
     double since_s = needed_s - c->begin_s;
 
     if (!w->host->waits)
-        c->gpu_s = fmax(c->gpu_s, since_s);
+        c->gpu_s = mfu_most(c->gpu_s, since_s);
     else if (needed_s > reached_s(w, c))
         c->gpu_s = sqrt(sqrt(pow(since_s, 4) - pow(c->host_s, 4)));
+}
+
+/* For how long there is communication beside kernels; copy engines take nothing. */
+static double beside_s(const struct walk *w)
+{
+    return w->queues[MFU_STREAM_COMMUNICATION].free_s - w->at.all.begin_s - w->at.all.gpu_s;
 }
 
 static void run(struct walk *w, int i)
 {
     const struct mfu_launch *l = &w->in->program->launches[i];
-    double seconds = w->in->prices[i].time_s * mfu_launch_whole(l, w->in->program->accum), host_s, beside_s,
-           needed_s = -INFINITY;
+    double whole, seconds, host_s, needed_s = -INFINITY;
 
     if (!happens(w, l))
         return;
+    whole = mfu_launch_whole(l, w->in->program->accum);
+    seconds = w->in->prices[i].time_s * whole;
     if (l->wait_behind >= 0)
         needed_s = mfu_queue_ended_s(&w->queues[l->wait_stream], l->wait_behind);
     if (l->stream != MFU_STREAM_COMPUTE) {
-        mfu_queue_issue(&w->queues[l->stream], fmax(reached_s(w, &w->at.all), needed_s), seconds);
+        mfu_queue_issue(&w->queues[l->stream], mfu_most(reached_s(w, &w->at.all), needed_s), seconds);
         return;
     }
-    wait_for(w, needed_s);
-    beside_s = w->queues[MFU_STREAM_COMMUNICATION].free_s - w->at.all.begin_s
-        - w->at.all.gpu_s; /* copy engines take nothing */
-    w->at.all.gpu_s += seconds + w->in->contention * fmax(fmin(beside_s, seconds), 0);
+    if (l->wait_behind >= 0)
+        wait_for(w, needed_s);
+    w->at.all.gpu_s += seconds + w->in->contention * mfu_most(mfu_least(beside_s(w), seconds), 0);
     w->at.alone.gpu_s += seconds;
     if (l->communicates) {
         w->at.way_s += seconds;
         return;
     }
-    host_s = l->kernel.launches * mfu_launch_whole(l, w->in->program->accum) * w->in->hosts[l->phase].dispatch_s;
+    host_s = l->kernel.launches * whole * w->in->hosts[l->phase].dispatch_s;
     w->at.all.host_s += host_s;
     w->at.alone.host_s += host_s;
 }
@@ -142,7 +151,7 @@ static double alike(const double at[CLOCKS], const double move[CLOCKS])
             double ahead_s = at[i] - at[j], nearer_s = move[j] - move[i];
 
             if (ahead_s > -round_s && nearer_s > STEADY * round_s)
-                times = fmin(times, floor(fmax(ahead_s - round_s, 0) / nearer_s));
+                times = mfu_least(times, floor(mfu_most(ahead_s - round_s, 0) / nearer_s));
         }
     return times;
 }
@@ -176,7 +185,7 @@ static void repeat(struct walk *w, double times, void (*round)(struct walk *, co
             move[i] = at[i] - was[i];
         times--;
         if (walked > 1 && times > 0 && steady(move, moved))
-            more = fmin(times, alike(at, move));
+            more = mfu_least(times, alike(at, move));
         jump(w, walked < MOST_WALKED ? more : times, &before);
         times -= walked < MOST_WALKED ? more : times;
     }
@@ -218,5 +227,5 @@ struct mfu_overlap mfu_overlap_run(const struct mfu_overlap_input *in)
     run_passes(&w, true);
     alone_s = reached_s(&w, &w.at.alone) - w.at.way_s;
     return (struct mfu_overlap){alone_s,
-                                fmax(fmax(reached_s(&w, &w.at.all), mfu_queues_free_s(w.queues)) - alone_s, 0)};
+                                mfu_most(mfu_most(reached_s(&w, &w.at.all), mfu_queues_free_s(w.queues)) - alone_s, 0)};
 }

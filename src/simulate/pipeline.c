@@ -19,10 +19,16 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/extreme.h"
 
 #define NONE (-1)
 #define SAME 1e-12    /* of a clock: what rounding leaves of equal times */
 #define FIRST_QUEUE 8 /* messages; a power of two */
+
+/* Chunks whose forward, input gradient and weight gradients an action computes, or NONE. */
+struct code {
+    int forward, backward, weight;
+};
 
 /* A pass of a chunk on its rank; links by number, NONE where it has none. */
 struct op {
@@ -80,6 +86,7 @@ struct mfu_pipeline {
     int *counts;       /* of each code of each rank */
     int *chunk_in_flight;
     double *levels; /* three rows of n_chunks + 1, and two of n_chunks */
+    struct code *codes;
     struct mfu_pipeline_rank *ranks;
     struct op *ops;     /* [rank * n_codes + code] */
     struct link *links; /* 2 * (rank * n_chunks + chunk): forward, then backward */
@@ -121,27 +128,15 @@ void mfu_pipeline_free(struct mfu_pipeline *p)
 
 /* ---- layouts ------------------------------------------------------------- */
 
-static int forward_chunk(int code)
-{
-    int pass = code % MFU_PASS_COUNT;
-
-    return pass == MFU_PASS_F || pass == MFU_PASS_FBW ? code / MFU_PASS_COUNT : NONE;
-}
-
-/* The chunk whose input gradient it computes. */
-static int backward_chunk(int code)
+static struct code read_code(int code)
 {
     int pass = code % MFU_PASS_COUNT, chunk = code / MFU_PASS_COUNT;
+    int backward = pass == MFU_PASS_FBW ? !chunk : pass == MFU_PASS_B || pass == MFU_PASS_BW ? chunk : NONE;
 
-    return pass == MFU_PASS_FBW ? !chunk : pass == MFU_PASS_B || pass == MFU_PASS_BW ? chunk : NONE;
-}
-
-/* The chunk whose weight gradients it computes. */
-static int weight_chunk(int code)
-{
-    return code % MFU_PASS_COUNT == MFU_PASS_W ? code / MFU_PASS_COUNT
-        : code % MFU_PASS_COUNT == MFU_PASS_B  ? NONE
-                                               : backward_chunk(code);
+    return (struct code){pass == MFU_PASS_F || pass == MFU_PASS_FBW ? chunk : NONE, backward,
+                         pass == MFU_PASS_W       ? chunk
+                             : pass == MFU_PASS_B ? NONE
+                                                  : backward};
 }
 
 /* Where the output of a chunk goes; false at the end of the model. */
@@ -191,7 +186,7 @@ static int existing(const struct mfu_pipeline *p, int link)
 static void connect_op(struct mfu_pipeline *p, int rank, int code)
 {
     struct op *op = &p->ops[rank * p->n_codes + code];
-    int forward = forward_chunk(code), backward = backward_chunk(code), to = rank, to_chunk = forward;
+    int forward = p->codes[code].forward, backward = p->codes[code].backward, to = rank, to_chunk = forward;
 
     op->in[0] = op->in[1] = op->out[0] = op->out[1] = NONE;
     if (forward != NONE) {
@@ -226,22 +221,21 @@ static void keep(struct kept *k, int chunk, double amount)
 {
     k->level[chunk] += amount;
     k->level[k->n] += amount;
-    k->most[chunk] = fmax(k->most[chunk], k->level[chunk]);
-    k->most[k->n] = fmax(k->most[k->n], k->level[k->n]);
+    k->most[chunk] = mfu_most(k->most[chunk], k->level[chunk]);
+    k->most[k->n] = mfu_most(k->most[k->n], k->level[k->n]);
 }
 
 static void walk(const struct mfu_pipeline *p, const struct mfu_block *block, struct kept *k)
 {
     for (int i = 0; i < block->length; i++) {
-        int code = p->order.actions[block->first + i];
-        int forward = forward_chunk(code), backward = backward_chunk(code), weight = weight_chunk(code);
+        const struct code *code = &p->codes[p->order.actions[block->first + i]];
 
-        if (forward != NONE)
-            keep(k, forward, k->whole[forward]);
-        if (backward != NONE)
-            keep(k, backward, k->for_w[backward] - k->whole[backward]);
-        if (weight != NONE)
-            keep(k, weight, -k->for_w[weight]);
+        if (code->forward != NONE)
+            keep(k, code->forward, k->whole[code->forward]);
+        if (code->backward != NONE)
+            keep(k, code->backward, k->for_w[code->backward] - k->whole[code->backward]);
+        if (code->weight != NONE)
+            keep(k, code->weight, -k->for_w[code->weight]);
     }
 }
 
@@ -283,35 +277,34 @@ static void count_in_flight(struct mfu_pipeline *p, int rank)
     struct kept k = kept_of(p);
     double *whole = p->levels + 3 * (k.n + 1), *for_w = whole + k.n;
 
-    for (int held = 0; held < 2; held++) {
+    for (int held = 0; held <= p->layout.schedule->splits_backward; held++) {
         for (int i = 0; i < k.n; i++) {
             whole[i] = 1;
             for_w[i] = held;
         }
         find_most(p, rank, &k);
-        if (held) {
-            p->ranks[rank].held = (int)k.most[k.n];
+        p->ranks[rank].held = (int)k.most[k.n];
+        if (held)
             continue;
-        }
         p->ranks[rank].in_flight = (int)k.most[k.n];
         for (int i = 0; i < k.n; i++)
             p->chunk_in_flight[rank * k.n + i] = (int)k.most[i];
     }
 }
 
-static void find_bytes(struct mfu_pipeline *p, int rank, const struct mfu_pipeline_costs *costs)
+static void find_bytes(struct mfu_pipeline *p, int rank, const double *kept_bytes, const double *kept_for_w_bytes)
 {
     struct kept k = kept_of(p);
     double *whole = p->levels + 3 * (k.n + 1), *for_w = whole + k.n;
 
     p->ranks[rank].peak_bytes = 0;
-    if (!costs->kept_bytes)
+    if (!kept_bytes)
         return;
     for (int i = 0; i < k.n; i++) {
         int stage = mfu_pipeline_stage(&p->layout, rank, i);
 
-        whole[i] = costs->kept_bytes[stage];
-        for_w[i] = costs->kept_for_w_bytes ? costs->kept_for_w_bytes[stage] : whole[i];
+        whole[i] = kept_bytes[stage];
+        for_w[i] = kept_for_w_bytes ? kept_for_w_bytes[stage] : whole[i];
     }
     find_most(p, rank, &k);
     p->ranks[rank].peak_bytes = k.most[k.n];
@@ -359,6 +352,12 @@ static int set_up(struct mfu_pipeline *p, const struct mfu_pipeline_layout *layo
 {
     size_t pp = (size_t)layout->pp;
 
+    if (same_layout(layout, &p->layout))
+        return 0;
+    p->layout.schedule = NULL;
+    p->room = 0;
+    free(p->queues);
+    p->queues = NULL;
     if (mfu_pipeline_check(layout, err) != 0)
         return -1;
     mfu_arena_reset(&p->arena);
@@ -367,14 +366,16 @@ static int set_up(struct mfu_pipeline *p, const struct mfu_pipeline_layout *layo
     p->n_codes = p->n_chunks * MFU_PASS_COUNT;
     p->n_links = 2 * layout->pp * p->n_chunks;
     if (!NEW(p->first_block, pp + 1) || (write_order(p), p->order.failed) || !NEW(p->most_repeats, p->n_phases + 1)
-        || !NEW(p->counts, pp * (size_t)p->n_codes) || !NEW(p->chunk_in_flight, pp * (size_t)p->n_chunks)
-        || !NEW(p->levels, 5 * p->n_chunks + 3) || !NEW(p->ranks, pp) || !NEW(p->ops, pp * (size_t)p->n_codes)
-        || !NEW(p->links, p->n_links) || !NEW(p->cursors, pp) || !NEW(p->ranks_then, pp)
-        || !NEW(p->links_then, p->n_links)) {
+        || !NEW(p->codes, p->n_codes) || !NEW(p->counts, pp * (size_t)p->n_codes)
+        || !NEW(p->chunk_in_flight, pp * (size_t)p->n_chunks) || !NEW(p->levels, 5 * p->n_chunks + 3)
+        || !NEW(p->ranks, pp) || !NEW(p->ops, pp * (size_t)p->n_codes) || !NEW(p->links, p->n_links)
+        || !NEW(p->cursors, pp) || !NEW(p->ranks_then, pp) || !NEW(p->links_then, p->n_links)) {
         p->layout.schedule = NULL;
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     }
     connect(p);
+    for (int code = 0; code < p->n_codes; code++)
+        p->codes[code] = read_code(code);
     for (int rank = 0; rank < layout->pp; rank++) {
         count_passes(p, rank);
         count_in_flight(p, rank);
@@ -455,7 +456,7 @@ static double send(struct mfu_pipeline *p, int number, double clock_s)
 static void record(struct mfu_pipeline *p, int rank, int code, double start_s, double end_s)
 {
     struct recorder *r = &p->record;
-    int forward = forward_chunk(code), backward = backward_chunk(code), at = rank * p->n_chunks;
+    int forward = p->codes[code].forward, backward = p->codes[code].backward, at = rank * p->n_chunks;
     struct mfu_pipeline_event e = {.rank = rank,
                                    .chunk = code / MFU_PASS_COUNT,
                                    .backward = NONE,
@@ -550,7 +551,7 @@ static void run_round(struct mfu_pipeline *p)
 /* A link's arrivals matter from its sender's clock on. */
 static double last_of(const struct mfu_pipeline *p, const struct link *link)
 {
-    return fmax(link->last_s, p->cursors[link->sender].clock_s);
+    return mfu_most(link->last_s, p->cursors[link->sender].clock_s);
 }
 
 static void remember(struct mfu_pipeline *p)
@@ -615,7 +616,7 @@ static bool state_repeats(const struct mfu_pipeline *p)
 
         if (p->round - c->repeat != then->behind || c->action != then->action)
             return false;
-        same_s = fmax(same_s, SAME * c->clock_s);
+        same_s = mfu_most(same_s, SAME * c->clock_s);
     }
     for (int i = 0; i < p->n_links; i++)
         if (p->links[i].sender != NONE && !link_repeats(p, i, same_s))
@@ -729,7 +730,7 @@ static int price(struct mfu_pipeline *p, const struct mfu_pipeline_costs *c, str
                 op[pass].blocked_s = 0;
                 for (int i = 0; i < 2 && !c->sends_overlap; i++)
                     if (op[pass].out[i] != NONE)
-                        op[pass].blocked_s = fmax(op[pass].blocked_s, p->links[op[pass].out[i]].send_s);
+                        op[pass].blocked_s = mfu_most(op[pass].blocked_s, p->links[op[pass].out[i]].send_s);
                 for (int i = 0; i < 2; i++) {
                     op[pass].seconds += op[pass].in[i] != NONE ? c->meets_s[i] : 0;
                     op[pass].blocked_s += op[pass].out[i] != NONE ? c->meets_s[i] : 0;
@@ -784,34 +785,38 @@ static void sum_up(struct mfu_pipeline *p, const struct mfu_pipeline_costs *cost
                 r->send_s += p->counts[code] * p->ops[code].blocked_s;
             }
         busy_s += r->busy_s;
-        step->makespan_s = fmax(step->makespan_s, r->end_s);
-        step->span_s = fmax(step->span_s, r->end_s - r->first_s);
+        step->makespan_s = mfu_most(step->makespan_s, r->end_s);
+        step->span_s = mfu_most(step->span_s, r->end_s - r->first_s);
         if (r->busy_s > p->ranks[step->busiest].busy_s)
             step->busiest = rank;
-        find_bytes(p, rank, costs);
+        find_bytes(p, rank, costs->kept_bytes, costs->kept_for_w_bytes);
     }
     for (int rank = 0; rank < p->layout.pp; rank++)
-        p->ranks[rank].idle_s = fmax(0, step->makespan_s - p->ranks[rank].busy_s - p->ranks[rank].send_s);
+        p->ranks[rank].idle_s = mfu_most(0, step->makespan_s - p->ranks[rank].busy_s - p->ranks[rank].send_s);
     if (step->makespan_s > 0)
-        step->bubble = fmax(0, 1 - busy_s / (step->makespan_s * p->layout.pp));
+        step->bubble = mfu_most(0, 1 - busy_s / (step->makespan_s * p->layout.pp));
     if (p->recording) {
         step->events = p->record.events;
         step->n_events = p->record.n;
     }
 }
 
+const struct mfu_pipeline_rank *mfu_pipeline_weigh(struct mfu_pipeline *p, const struct mfu_pipeline_layout *layout,
+                                                   const double *kept_bytes, struct mfu_error *err)
+{
+    if (set_up(p, layout, err) != 0)
+        return NULL;
+    for (int rank = 0; rank < layout->pp; rank++)
+        find_bytes(p, rank, kept_bytes, NULL);
+    return p->ranks;
+}
+
 int mfu_pipeline_run(struct mfu_pipeline *p, const struct mfu_pipeline_layout *layout,
                      const struct mfu_pipeline_costs *costs, enum mfu_pipeline_mode mode,
                      struct mfu_pipeline_step *step, struct mfu_error *err)
 {
-    if (!same_layout(layout, &p->layout)) {
-        p->layout.schedule = NULL;
-        p->room = 0;
-        free(p->queues);
-        p->queues = NULL;
-        if (set_up(p, layout, err) != 0)
-            return -1;
-    }
+    if (set_up(p, layout, err) != 0)
+        return -1;
     p->recording = mode == MFU_PIPELINE_RECORD;
     if (price(p, costs, err) != 0 || (p->recording && begin_record(p, err) != 0))
         return -1;

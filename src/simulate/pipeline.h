@@ -97,6 +97,10 @@ struct mfu_pipeline_step {
 struct mfu_pipeline *mfu_pipeline_new(struct mfu_error *err);
 void mfu_pipeline_free(struct mfu_pipeline *);
 
+/* The ranks with what they hold at most of kept_bytes, which follows from the order alone; NULL with `err`. */
+const struct mfu_pipeline_rank *mfu_pipeline_weigh(struct mfu_pipeline *, const struct mfu_pipeline_layout *,
+                                                   const double *kept_bytes, struct mfu_error *err);
+
 /* 0, or -1 with `err`: the schedule does not run in this layout (see
  * mfu_pipeline_check()), a duration is negative or not a number, or out of
  * memory. */

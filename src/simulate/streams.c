@@ -5,9 +5,11 @@
 
 #include <math.h>
 
+#include "base/extreme.h"
+
 double mfu_queue_issue(struct mfu_queue *q, double ready_s, double seconds)
 {
-    double start_s = fmax(q->free_s, ready_s);
+    double start_s = mfu_most(q->free_s, ready_s);
 
     q->free_s = start_s + seconds;
     q->ends_s[q->n++ % MFU_STREAM_RECENT] = q->free_s;
@@ -37,10 +39,10 @@ double mfu_queues_alike(const struct mfu_queue queues[MFU_STREAM_COUNT], const d
 
     for (int i = 0; i < MFU_STREAM_COUNT; i++) {
         double behind_s = queues[i].free_s - compute_s;
-        double nearer_s = compute_s - before_s - fmax(queues[i].free_s - fmax(free_s[i], before_s), 0);
+        double nearer_s = compute_s - before_s - mfu_most(queues[i].free_s - mfu_most(free_s[i], before_s), 0);
 
         if (behind_s > 0 && nearer_s > 0)
-            times = fmin(times, floor(behind_s / nearer_s));
+            times = mfu_least(times, floor(behind_s / nearer_s));
     }
     return times;
 }
@@ -51,6 +53,6 @@ double mfu_queues_free_s(const struct mfu_queue queues[MFU_STREAM_COUNT])
 
     for (int i = 0; i < MFU_STREAM_COUNT; i++)
         if (i != MFU_STREAM_COMPUTE && queues[i].n > 0)
-            free_s = fmax(free_s, queues[i].free_s);
+            free_s = mfu_most(free_s, queues[i].free_s);
     return free_s;
 }

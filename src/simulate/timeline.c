@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/extreme.h"
 #include "base/list.h"
 #include "simulate/streams.h"
 
@@ -30,12 +31,6 @@ struct sim_state {
     double micro_communication_s, micro_exposed_s, micro_contention_s;
 };
 
-/* fmax() of what is known, without a call. */
-static double later(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 static bool queue_room(struct sim_state *c)
 {
     int cap = c->cap;
@@ -58,7 +53,7 @@ static struct mfu_event *record(struct sim_state *c)
 static void wait_for_queue(struct sim_state *c)
 {
     while (c->head < c->n && c->kernels - c->issued[c->head] >= c->in->queue_depth) {
-        c->host_s = later(c->host_s, c->ends[c->head]);
+        c->host_s = mfu_most(c->host_s, c->ends[c->head]);
         c->head++;
     }
 }
@@ -74,7 +69,7 @@ static void run_collective(struct sim_state *c, int i, double seconds, int micro
 {
     const struct mfu_launch *l = &c->in->program->launches[i];
     struct mfu_queue *q = &c->queues[l->stream];
-    double start_s = mfu_queue_issue(q, later(later(c->compute_s, c->host_s), needed(c, l)), seconds);
+    double start_s = mfu_queue_issue(q, mfu_most(mfu_most(c->compute_s, c->host_s), needed(c, l)), seconds);
     struct mfu_event *e;
 
     c->micro_communication_s += seconds;
@@ -105,12 +100,12 @@ static int run_kernels(struct sim_state *c, int i, double whole, int micro)
     c->host_s += kernels * dispatch_s;
     c->kernels += kernels;
     ready_s = issue_s + dispatch_s; /* its first kernel is in the queue */
-    start_s = later(c->compute_s, ready_s + (ready_s > c->compute_s ? in->latency_s : 0));
+    start_s = mfu_most(c->compute_s, ready_s + (ready_s > c->compute_s ? in->latency_s : 0));
     c->micro_host_gap_s += start_s - c->compute_s;
-    c->micro_exposed_s += later(needed_s - start_s, 0);
-    start_s = later(start_s, needed_s);
+    c->micro_exposed_s += mfu_most(needed_s - start_s, 0);
+    start_s = mfu_most(start_s, needed_s);
     /* The kernels of one launch follow each other, or wait for the host. */
-    end_s = later(start_s + seconds, c->host_s);
+    end_s = mfu_most(start_s + seconds, c->host_s);
     if (free_s > start_s) {
         double slower_s = in->contention * (fmin(end_s, free_s) - start_s);
 
@@ -157,8 +152,8 @@ static void take_batch(struct sim_state *c)
 
     if (c->in->loader_s <= 0)
         return;
-    c->loaded_s = later(c->loaded_s, c->consumed_s[0]) + c->in->loader_s;
-    c->host_s = later(c->host_s, c->loaded_s);
+    c->loaded_s = mfu_most(c->loaded_s, c->consumed_s[0]) + c->in->loader_s;
+    c->host_s = mfu_most(c->host_s, c->loaded_s);
     c->consumed_s[0] = c->consumed_s[1];
     c->consumed_s[1] = c->host_s;
     c->micro_loader_s += c->host_s - before;
@@ -226,8 +221,8 @@ static void wait_for_others(struct sim_state *c)
 {
     double free_s = mfu_queues_free_s(c->queues);
 
-    c->micro_exposed_s += later(free_s - c->compute_s, 0);
-    c->compute_s = later(c->compute_s, free_s);
+    c->micro_exposed_s += mfu_most(free_s - c->compute_s, 0);
+    c->compute_s = mfu_most(c->compute_s, free_s);
 }
 
 static int run_step(struct sim_state *c)
@@ -269,7 +264,7 @@ static int run_step(struct sim_state *c)
     wait_for_others(c);
     add_micro(c, 1);
     if (in->sync_each_step)
-        c->host_s = later(c->host_s, c->compute_s);
+        c->host_s = mfu_most(c->host_s, c->compute_s);
     c->host_s += in->step_constant_s;
     return 0;
 }
@@ -306,13 +301,13 @@ int mfu_timeline_run(const struct mfu_timeline_input *in, struct mfu_timeline *t
      * like all that follow. */
     for (int step = 0; step < 2 && status == 0; step++) {
         clear(t);
-        begin_s = later(c.host_s, c.compute_s);
+        begin_s = mfu_most(c.host_s, c.compute_s);
         if (in->sync_each_step)
-            c.compute_s = later(c.compute_s, 0);
+            c.compute_s = mfu_most(c.compute_s, 0);
         status = run_step(&c);
     }
-    t->step_s = later(c.host_s, c.compute_s) - begin_s;
-    t->idle_s = later(t->step_s - t->busy_s, 0);
+    t->step_s = mfu_most(c.host_s, c.compute_s) - begin_s;
+    t->idle_s = mfu_most(t->step_s - t->busy_s, 0);
     t->host_s = dispatching(in);
     for (size_t i = 0; i < t->n_events; i++) { /* the step begins at 0 */
         t->events[i].issue_s -= begin_s;
