@@ -18,6 +18,8 @@
 
 #define KNOWN 1.75 /* an interval no wider than this factor is a figure; wider ones say too little to be shown */
 
+#define MFU_TURNS 10 /* ways to read some figure otherwise that are tried, alone and in pairs */
+
 struct system {
     struct mfu_audit *audit;
     struct mfu_identity identities[MFU_IDENTITIES];
@@ -139,9 +141,11 @@ static void assume_the_usual(struct system *s)
     for (int k = 0; k < MFU_Q_COUNT; k++) {
         const struct mfu_quantity_row *row = &mfu_quantity_rows[k];
 
-        if (row->assumed[0] > 0 && !claimed(s->audit, k, MFU_BEFORE) && !said_otherwise(s, k)
-            && !(several && row->traits & MFU_Q_SINGLE))
-            assume(s, k, MFU_BEFORE, row->assumed[0], row->assumed[1], "as usual");
+        for (enum mfu_claim_state x = MFU_BEFORE;
+             row->assumed[1] > 0 && x <= (s->two_states && row->traits & MFU_Q_FIRM); x++)
+            if (!claimed(s->audit, k, x) && !(several && row->traits & MFU_Q_SINGLE)
+                && (row->traits & MFU_Q_FIRM || !said_otherwise(s, k)))
+                assume(s, k, x, row->assumed[0], row->assumed[1], "as usual");
     }
     if (!s->two_states)
         return;
@@ -222,9 +226,9 @@ static void shrink(struct system *s)
     struct mfu_audit *a = s->audit;
     struct mfu_box b;
 
-    for (int stated = 0; stated < 2; stated++)
+    for (const char *const *from = (const char *const[]){"assumed", "catalog", "stated", NULL}; *from; from++)
         for (int i = 0; i < a->n_claims; i++)
-            if (s->claim_on[i] && (strcmp(a->claims[i].from, "assumed") != 0) == stated) {
+            if (s->claim_on[i] && strcmp(a->claims[i].from, *from) == 0) {
                 s->claim_on[i] = false;
                 if (solve(s, &b))
                     s->claim_on[i] = true;
@@ -481,8 +485,17 @@ static bool is_figure(const struct mfu_claim *c, struct mfu_interval in)
 {
     double printed = isnan(c->value) || !(c->in.low > 0) ? 1 : c->in.high / c->in.low;
 
-    return mfu_interval_within(in, fmax(KNOWN, fmin(3, printed * printed)))
+    return mfu_interval_within(in, fmax(2, fmin(3, printed * printed)))
         && (in.low > mfu_quantity_rows[c->kind].least || in.high < mfu_quantity_rows[c->kind].most);
+}
+
+/* Whether the others leave a bound no choice. */
+static bool is_implied(const struct mfu_claim *c, struct mfu_interval in)
+{
+    const struct mfu_quantity_row *row = &mfu_quantity_rows[c->kind];
+
+    return (c->in.low <= row->least && in.high <= c->in.high && in.high < row->most)
+        || (c->in.high >= row->most && in.low >= c->in.low && in.low > row->least);
 }
 
 /* The identities by which the other claims say what this one does. */
@@ -492,7 +505,8 @@ static void find_support(struct system *s, struct mfu_claim *c)
 
     for (int i = s->n - 1; i >= 0; i--) {
         s->identity_on[i] = false;
-        s->identity_on[i] = !(solve(s, &b) && is_figure(c, b.of[c->kind][c->state]));
+        s->identity_on[i] =
+            !(solve(s, &b) && (is_figure(c, b.of[c->kind][c->state]) || is_implied(c, b.of[c->kind][c->state])));
     }
     for (int i = 0; i < s->n; i++)
         if (s->identity_on[i] && !told(s->audit, &s->identities[i])) {
@@ -517,7 +531,7 @@ static int judge_claims(struct system *s)
         s->claim_on[i] = false;
         if (was && solve(s, &b)) {
             c->others = b.of[c->kind][c->state];
-            if (strcmp(c->from, "stated") == 0 && is_figure(c, c->others)) {
+            if (strcmp(c->from, "stated") == 0 && (is_figure(c, c->others) || is_implied(c, c->others))) {
                 find_support(s, c);
                 held++;
             }
@@ -535,6 +549,72 @@ static int judge_claims(struct system *s)
     return held;
 }
 
+/* ---- readings ------------------------------------------------------------------------- */
+
+/* From the first `n` claims, what is assumed with them. */
+static void prepare(struct system *s, int n)
+{
+    s->audit->n_claims = n;
+    s->two_states = false;
+    for (int i = 0; i < n; i++) {
+        s->claim_on[i] = true;
+        s->two_states |= s->audit->claims[i].state != MFU_BEFORE;
+    }
+    s->n = mfu_identities(s->identities, s->two_states);
+    memset(s->identity_on, true, sizeof s->identity_on);
+    assume_the_usual(s);
+}
+
+/* The claim's next reading; what it was takes its place. */
+static void turn(struct mfu_claim *c, int reading)
+{
+    struct mfu_claim_reading was = {c->kind, c->state};
+
+    c->kind = c->readings[reading].kind;
+    c->state = c->readings[reading].state;
+    c->readings[reading] = was;
+}
+
+struct turning {
+    struct mfu_claim *claim; /* NULL: none */
+    int reading;
+};
+
+/* Whether all of it can be, with two figures read otherwise; if not, they stay as they were. */
+static bool can_be(struct system *s, int n, struct turning a, struct turning b)
+{
+    struct mfu_box box;
+
+    for (int back = 0; back < 2; back++) {
+        if (a.claim)
+            turn(a.claim, a.reading);
+        if (b.claim)
+            turn(b.claim, b.reading);
+        prepare(s, n);
+        if (back == 0 && solve(s, &box))
+            return true;
+    }
+    return false;
+}
+
+/* With none, one or two figures read otherwise than is likeliest: the first way in which all of it can be. */
+static void choose_readings(struct system *s)
+{
+    struct turning list[MFU_TURNS] = {{NULL, 0}};
+    int n = s->audit->n_claims, turns = 1;
+
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < s->audit->claims[i].n_readings && turns < MFU_TURNS; k++)
+            list[turns++] = (struct turning){&s->audit->claims[i], k};
+    for (int i = 0; i < turns; i++)
+        if (can_be(s, n, list[0], list[i]))
+            return;
+    for (int i = 1; i < turns; i++)
+        for (int k = i + 1; k < turns; k++)
+            if (list[i].claim != list[k].claim && can_be(s, n, list[i], list[k]))
+                return;
+}
+
 int mfu_audit_judge(struct mfu_catalog *catalog, struct mfu_audit *a, struct mfu_error *err)
 {
     struct system *s = calloc(1, sizeof *s);
@@ -543,13 +623,7 @@ int mfu_audit_judge(struct mfu_catalog *catalog, struct mfu_audit *a, struct mfu
     if (!s)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     s->audit = a;
-    for (int i = 0; i < a->n_claims; i++) {
-        s->claim_on[i] = true;
-        s->two_states |= a->claims[i].state != MFU_BEFORE;
-    }
-    s->n = mfu_identities(s->identities, s->two_states);
-    memset(s->identity_on, true, sizeof s->identity_on);
-    assume_the_usual(s);
+    choose_readings(s);
     find_contradictions(s, catalog);
     held = judge_claims(s);
     find_given(s);

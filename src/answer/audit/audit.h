@@ -17,6 +17,7 @@ struct mfu_scenario;
 
 #define MFU_CLAIMS 64   /* of one audit: what is beyond is listed as not understood */
 #define MFU_FINDINGS 48 /* identities that are told of */
+#define MFU_READINGS 3  /* of a figure, but for the first */
 #define MFU_OPEN (-1)
 #define MFU_NEEDS 1200 /* bytes of what would have to be true */
 
@@ -28,8 +29,13 @@ struct mfu_claim {
     const char *from; /* "stated", "catalog", "assumed" */
     char text[80];
     struct mfu_interval others; /* what the other claims leave; within the quantity's range */
-    bool contradicts;           /* part of a contradiction */
-    bool matters;               /* or of an identity that is told of */
+    struct mfu_claim_reading {
+        int kind;
+        enum mfu_claim_state state;
+    } readings[MFU_READINGS]; /* what else it may be, the likeliest first */
+    int n_readings;
+    bool contradicts; /* part of a contradiction */
+    bool matters;     /* or of an identity that is told of */
 };
 
 struct mfu_audit_finding {

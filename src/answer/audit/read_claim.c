@@ -3,7 +3,9 @@
  *
  * A number belongs to the quantity whose phrase stands right before it or right behind
  * it, with nothing but small words between, and whose unit it has; the phrase before
- * comes first, since nobody else can mean it.  Cards and models are found by their
+ * comes first, since nobody else can mean it.  The small words say whether it is a bound,
+ * a change, what was before, and whether one GPU's or all of theirs.  Where a figure may
+ * mean several things all are kept, and judged.  Cards and models are found by their
  * names in the catalog.  Nothing is guessed: what is left over is listed.
  */
 #include "answer/audit/audit.h"
@@ -15,59 +17,74 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/audit/claim_text.h"
 #include "base/error.h"
 #include "descriptor/catalog.h"
 #include "descriptor/gpu.h"
 #include "plan/conventions.h"
 #include "scenario/scenario.h"
 
-#define TEXT_MAX 4096 /* bytes of one claim */
-
 struct reading {
     struct mfu_audit *audit;
     struct mfu_catalog *catalog;
-    char text[TEXT_MAX + 64];
-    bool used[TEXT_MAX + 64]; /* of each byte: somebody understood it */
+    struct mfu_claim_text t;
     const struct mfu_gpu *gpu[2];
     char called[2][64]; /* as the claim calls them */
     const struct mfu_model *model;
     enum mfu_peak peak;
-    bool sparse;
+    bool sparse, training;
+    int topic; /* what the last number was about; -1: none was read */
 };
 
 /* ---- words ------------------------------------------------------------------- */
 
+enum {
+    BETWEEN = 1, /* may stand between a number and its phrase, */
+    BEHIND = 2,  /* if that comes later, too */
+    ABOUT = 4,
+    NEARLY = 8,
+    LEAST = 16, /* a bound, before a number */
+    MOST = 32,
+    NOT = 64,
+    UP = 128, /* before a factor or a percentage: which way */
+    DOWN = 256,
+    MORE = 512, /* the same, behind it */
+    LESS = 1024,
+    SPEED = 2048, /* of what, if nothing is named */
+    COST = 4096,
+    FROM = 8192,   /* what was before */
+    AFTER = 16384, /* behind a number: what is now */
+    TRAINS = 32768 /* the claim is about training, not about a model at rest */
+};
+
 // clang-format off
-/* What may stand between a number and its phrase. */
-static const char *const fillers[] = {"", "is", "was", "are", "of", "only", "about", "a", "an", "the", "to", "at", "from", "by", "went", "up",
-    "down", "rises", "rose", "falls", "fell", "increased", "increases", "improved", "improves", "dropped", "drops", "grew", "reached",
-    "reaches", "around", "roughly", "nearly", "almost", "approximately", "some", "just", "per", "in", "take", "takes", "took", "that", "and", "=", ":",
-    "~", "(", ")", "-", "logged", "each", "full", "over", "more", "than", "least", "most", "under", "below", "above", "for", "on", "with"};
-
-/* And behind it. */
-static const char *const joints[] = {"of", "the", "a", "an", "-", "training"};
-
-/* Other spellings, put right before anything else is read. */
-static const struct { const char *from, *to; } spellings[] = {
-    {"\xe2\x86\x92", " -> "}, {"=>", " -> "}, {"\xc3\x97", "x"}, {"\xc2\xb5", "u"}, {"\xce\xbc", "u"}, {"\xc2\xa0", " "}, {"\xe2\x80\xaf", " "},
-    {"\xe2\x80\x93", "-"}, {"\xe2\x89\x88", "~"}, {"\xe2\x89\xa5", " at least "}, {"\xe2\x89\xa4", " at most "}, {">=", " at least "}, {"<=", " at most "},
-    {"\t", " "}, {"\n", " "}, {"\r", " "}, {"the same", "1.00x"}, {"unchanged", "1.00x"}, {" same ", " 1.00x "}, {"doubles", "2.0x"}, {"doubled", "2.0x"},
-    {"twice", "2.0x"}, {"tripled", "3.0x"}, {"halves", "0.50x"}, {"halved", "0.50x"}, {"half the", "0.50x the"}, {"speed-up", "speedup"}};
+static const struct { int roles; const char *words; } roles[] = {
+    {BETWEEN, "is|was|were|are|be|only|at|to|it|by|went|that|and|=|:|(|)|logged|full|with|on|just|so|which|take|took|need|needed|use|used|require|required|"
+              "occupy|consume|get|got|reach|reached|give|mean|have|has|had|do|per|measured|reported|still|alone|reduce|deliver|peak|cover|corresponding|correspond|now|or"},
+    {BETWEEN | BEHIND, "of|the|a|an|-|for|in|its|their|our|theoretical"}, {BEHIND | TRAINS, "training"},
+    {BETWEEN | ABOUT, "about|~|around|roughly|approximately|some|approx|circa|ca"}, {BETWEEN | NEARLY, "nearly|almost"},
+    {BETWEEN | LEAST | MORE, "more"}, {BETWEEN | LEAST, "least|over|above|exceed|exceeding|exceeded|beyond"},
+    {BETWEEN | MOST | LESS, "less|fewer"}, {BETWEEN | MOST, "most|under|below|upto"}, {BETWEEN | NOT, "no|not|never|cannot|without"},
+    {BETWEEN | FROM, "from|instead|than|versus|vs|rather"}, {FROM, "before|previously|originally"}, {AFTER, "after|afterward|now"},
+    {BETWEEN | UP, "rise|rose|increased|increase|improved|improve|grew|raised|up|gained|jumped"},
+    {BETWEEN | DOWN, "fell|fall|dropped|drop|decreased|decrease|reduced|reduce|shrank|shrink|cut|down|lowered|slowed"},
+    {MORE, "higher|larger|longer|bigger|increase|gain|improvement"}, {LESS, "lower|smaller|shorter|reduction|drop|decrease"},
+    {MORE | SPEED, "faster|speedup"}, {LESS | SPEED, "slower"}, {LESS | COST, "cheaper"},
+    {TRAINS, "mfu|hfu|adam|adamw|sgd|lora|qlora|batch|ddp|mixed"}};
 
 /* Of a count: so many times as many. */
 static const struct unit { const char *name; enum mfu_dim dim; double factor; } units[] = {
     {"%", MFU_RATIO, 0.01}, {"percent", MFU_RATIO, 0.01}, {"pct", MFU_RATIO, 0.01},
-    {"x", MFU_COUNT, 1}, {"times", MFU_COUNT, 1}, {"-fold", MFU_COUNT, 1},
-    {"kb", MFU_BYTES, 1e3}, {"mb", MFU_BYTES, 1e6}, {"gb", MFU_BYTES, 1e9}, {"tb", MFU_BYTES, 1e12},
+    {"x", MFU_COUNT, 1}, {"time", MFU_COUNT, 1}, {"fold", MFU_COUNT, 1},
+    {"byte", MFU_BYTES, 1}, {"kb", MFU_BYTES, 1e3}, {"mb", MFU_BYTES, 1e6}, {"gb", MFU_BYTES, 1e9}, {"tb", MFU_BYTES, 1e12},
     {"kib", MFU_BYTES, 0x1p10}, {"mib", MFU_BYTES, 0x1p20}, {"gib", MFU_BYTES, 0x1p30}, {"tib", MFU_BYTES, 0x1p40},
-    {"us", MFU_SECONDS, 1e-6}, {"ms", MFU_SECONDS, 1e-3}, {"s", MFU_SECONDS, 1}, {"sec", MFU_SECONDS, 1}, {"second", MFU_SECONDS, 1},
-    {"seconds", MFU_SECONDS, 1}, {"min", MFU_SECONDS, 60}, {"minutes", MFU_SECONDS, 60}, {"h", MFU_SECONDS, 3600}, {"hour", MFU_SECONDS, 3600},
-    {"hours", MFU_SECONDS, 3600}, {"d", MFU_SECONDS, 86400}, {"day", MFU_SECONDS, 86400}, {"days", MFU_SECONDS, 86400},
-    {"weeks", MFU_SECONDS, 604800}, {"months", MFU_SECONDS, 2629800},
-    {"flop/s", MFU_FLOP_PER_S, 1}, {"flops/s", MFU_FLOP_PER_S, 1}, {"flop per second", MFU_FLOP_PER_S, 1}, {"flop", MFU_FLOP, 1},
-    {"flops", MFU_FLOP_PER_S, 1}, {"w", MFU_WATTS, 1}, {"kw", MFU_WATTS, 1e3}};
+    {"us", MFU_SECONDS, 1e-6}, {"ms", MFU_SECONDS, 1e-3}, {"s", MFU_SECONDS, 1},
+    {"min", MFU_SECONDS, 60}, {"minute", MFU_SECONDS, 60}, {"h", MFU_SECONDS, 3600}, {"hour", MFU_SECONDS, 3600},
+    {"d", MFU_SECONDS, 86400}, {"day", MFU_SECONDS, 86400}, {"week", MFU_SECONDS, 604800}, {"month", MFU_SECONDS, 2629800},
+    {"flop/s day", MFU_FLOP, 86400}, {"flop/s", MFU_FLOP_PER_S, 1}, {"flops", MFU_FLOP_PER_S, 1}, {"flop", MFU_FLOP, 1},
+    {"w", MFU_WATTS, 1}, {"kw", MFU_WATTS, 1e3}};
 static const struct { const char *name; double factor; } prefixes[] = {
-    {"k", 1e3}, {"m", 1e6}, {"g", 1e9}, {"t", 1e12}, {"p", 1e15}, {"e", 1e18}, {"z", 1e21}, {"y", 1e24}};
+    {"kilo", 1e3}, {"mega", 1e6}, {"giga", 1e9}, {"tera", 1e12}, {"peta", 1e15}, {"exa", 1e18}, {"zetta", 1e21}, {"yotta", 1e24}};
 static const struct { const char *name; double factor; } numerals[] = {
     {"k", 1e3}, {"m", 1e6}, {"mn", 1e6}, {"b", 1e9}, {"bn", 1e9}, {"t", 1e12}, {"thousand", 1e3}, {"million", 1e6}, {"billion", 1e9}, {"trillion", 1e12}};
 
@@ -76,83 +93,108 @@ static const struct { enum mfu_dim dim; double least; int kind; } by_unit[] = {
     {MFU_BYTES, 0, MFU_Q_MEMORY}, {MFU_FLOP_PER_S, 0, MFU_Q_ACHIEVED}, {MFU_FLOP, 1e17, MFU_Q_FLOP}, {MFU_FLOP, 0, MFU_Q_FLOP_PER_TOKEN},
     {MFU_SECONDS, 3600, MFU_Q_DURATION}, {MFU_SECONDS, 0, MFU_Q_STEP_TIME}, {MFU_WATTS, 0, MFU_Q_POWER}, {MFU_PARAMS, 1e6, MFU_Q_PARAMS}};
 
-/* After a factor or a percentage: which way, and of what if nothing is named. */
-static const struct { const char *word; int sign, kind; } comparisons[] = {
-    {"faster", 1, MFU_Q_TOKENS_PER_S}, {"slower", -1, MFU_Q_TOKENS_PER_S}, {"speedup", 1, MFU_Q_TOKENS_PER_S}, {"quicker", 1, MFU_Q_TOKENS_PER_S},
-    {"cheaper", -1, MFU_Q_COST}, {"higher", 1, -1}, {"lower", -1, -1}, {"more", 1, -1}, {"less", -1, -1}, {"fewer", -1, -1}, {"larger", 1, -1},
-    {"smaller", -1, -1}, {"longer", 1, -1}, {"shorter", -1, -1}, {"increase", 1, -1}, {"reduction", -1, -1}, {"drop", -1, -1}};
+/* What one GPU has, and all of them; what a parameter has, and all of them. */
+static const struct { int one, all; } scopes[] = {
+    {MFU_Q_TOKENS_PER_S_GPU, MFU_Q_TOKENS_PER_S}, {MFU_Q_SAMPLES_PER_S_GPU, MFU_Q_SAMPLES_PER_S}, {MFU_Q_ACHIEVED, MFU_Q_ACHIEVED_ALL},
+    {MFU_Q_BATCH, MFU_Q_GLOBAL_BATCH}, {MFU_Q_CAPACITY, MFU_Q_CAPACITY_ALL}, {MFU_Q_MEMORY, MFU_Q_MEMORY_ALL}},
+    of_parameters[] = {{MFU_Q_STATE_BYTES, MFU_Q_STATES}, {MFU_Q_WEIGHT_BYTES, MFU_Q_WEIGHTS}, {MFU_Q_GRADIENT_BYTES, MFU_Q_GRADIENTS},
+    {MFU_Q_OPTIMIZER_BYTES, MFU_Q_OPTIMIZER_STATES}};
 
-/* Ways of training and what they mean in figures. */
-static const struct { const char *word; int kind; double low, high; } ways[] = {
-    {"without recompute", MFU_Q_RECOMPUTE, 1, 1}, {"no recompute", MFU_Q_RECOMPUTE, 1, 1}, {"no checkpointing", MFU_Q_RECOMPUTE, 1, 1},
-    {"full recompute", MFU_Q_RECOMPUTE, 1.25, 1.37}, {"full checkpointing", MFU_Q_RECOMPUTE, 1.25, 1.37}, {"full recomputation", MFU_Q_RECOMPUTE, 1.25, 1.37},
-    {"full activation checkpointing", MFU_Q_RECOMPUTE, 1.25, 1.37}, {"selective recompute", MFU_Q_RECOMPUTE, 1, 1.1},
-    {"qlora", MFU_Q_STATE_BYTES, 0.5, 1.5}, {"lora", MFU_Q_STATE_BYTES, 2, 5}, {"8-bit adam", MFU_Q_STATE_BYTES, 6, 14},
-    {"adamw", MFU_Q_STATE_BYTES, 8, 20}, {"adam", MFU_Q_STATE_BYTES, 8, 20}, {"full fine-tuning", MFU_Q_STATE_BYTES, 4, 20},
-    {"full fine-tune", MFU_Q_STATE_BYTES, 4, 20}, {"ddp", MFU_Q_SHARDS, 1, 1}, {"dense model", MFU_Q_ACTIVE_SHARE, 1, 1}};
+/* What else a figure may be, the likelier first; `flop`: only where it has the unit of both. */
+static const struct { int kind, other; bool flop; } readings[] = {
+    {MFU_Q_TOKENS_PER_S, MFU_Q_TOKENS_PER_S_GPU, false}, {MFU_Q_SAMPLES_PER_S, MFU_Q_SAMPLES_PER_S_GPU, false}, {MFU_Q_ACHIEVED, MFU_Q_FLOP, true},
+    {MFU_Q_ACHIEVED, MFU_Q_PEAK, false}, {MFU_Q_ACHIEVED, MFU_Q_ACHIEVED_ALL, false}, {MFU_Q_FLOP, MFU_Q_FLOP_PER_TOKEN, false},
+    {MFU_Q_FLOP, MFU_Q_ACHIEVED, true}, {MFU_Q_FLOP_PER_TOKEN, MFU_Q_FLOP, false}, {MFU_Q_FLOP_PER_TOKEN, MFU_Q_ACHIEVED, true},
+    {MFU_Q_BATCH, MFU_Q_GLOBAL_BATCH, false}, {MFU_Q_BATCH, MFU_Q_TOKENS_PER_STEP, false}, {MFU_Q_GLOBAL_BATCH, MFU_Q_TOKENS_PER_STEP, false}, {MFU_Q_MEMORY, MFU_Q_MEMORY_ALL, false}};
 
-static const struct { const char *word; enum mfu_peak peak; } arithmetic[] = {
-    {"bf16", MFU_PEAK_BF16}, {"fp16", MFU_PEAK_FP16}, {"fp8", MFU_PEAK_FP8}, {"tf32", MFU_PEAK_TF32}, {"fp32", MFU_PEAK_FP32}, {"int8", MFU_PEAK_INT8},
-    {"nvfp4", MFU_PEAK_NVFP4}, {"fp4", MFU_PEAK_NVFP4}};
+/* Ways of training and what they mean in figures; the last two: where they are denied (0: nothing). */
+static const struct { const char *word; int kind; double low, high, not_low, not_high; } ways[] = {
+    {"full checkpointing", MFU_Q_RECOMPUTE, 1.25, 1.37, 1, 1.37}, {"selective checkpointing", MFU_Q_RECOMPUTE, 1, 1.1, 1, 1}, {"checkpointing", MFU_Q_RECOMPUTE, 1, 1.37, 1, 1},
+    {"qlora", MFU_Q_STATE_BYTES, 0.5, 1.5, 0, 0}, {"lora", MFU_Q_STATE_BYTES, 2, 5, 0, 0}, {"8 bit adam", MFU_Q_STATE_BYTES, 6, 14, 0, 0},
+    {"8 bit adamw", MFU_Q_STATE_BYTES, 6, 14, 0, 0}, {"adamw", MFU_Q_STATE_BYTES, 8, 20, 0, 0}, {"adam", MFU_Q_STATE_BYTES, 8, 20, 0, 0},
+    {"full training", MFU_Q_STATE_BYTES, 4, 20, 0, 0}, {"ddp", MFU_Q_SHARDS, 1, 1, 0, 0}, {"zero 3", MFU_Q_SHARD_SHARE, 1, 1, 0, 0},
+    {"micro batch", MFU_Q_ACCUM, 1, 1e6, 0, 0}, {"mbs", MFU_Q_ACCUM, 1, 1e6, 0, 0}, {"batch/gpu", MFU_Q_ACCUM, 1, 1e6, 0, 0},
+    {"dense model", MFU_Q_ACTIVE_SHARE, 1, 1, 0, 0}, {"fit", MFU_Q_FILL, 0, 1, 1, 1e4}, {"oom", MFU_Q_FILL, 1, 1e4, 0, 1}, {"out of memory", MFU_Q_FILL, 1, 1e4, 0, 1}};
+
+/* Bytes of a number, and the arithmetic (MFU_PEAK_COUNT: none): of what stands beside it, else of weights and products.
+ * Scales of blocks take some more where there are 8 bits or less. */
+static const struct { const char *word; enum mfu_peak peak; double low, high; } precisions[] = {
+    {"bf16", MFU_PEAK_BF16, 2, 2}, {"bfloat16", MFU_PEAK_BF16, 2, 2}, {"fp16", MFU_PEAK_FP16, 2, 2}, {"float16", MFU_PEAK_FP16, 2, 2}, {"16 bit", MFU_PEAK_COUNT, 2, 2},
+    {"fp8", MFU_PEAK_FP8, 1, 1.1}, {"tf32", MFU_PEAK_TF32, 4, 4}, {"fp32", MFU_PEAK_FP32, 4, 4}, {"float32", MFU_PEAK_FP32, 4, 4}, {"32 bit", MFU_PEAK_COUNT, 4, 4},
+    {"int8", MFU_PEAK_INT8, 1, 1.1}, {"8 bit", MFU_PEAK_COUNT, 1, 1.1}, {"nvfp4", MFU_PEAK_NVFP4, 0.5, 0.6}, {"fp4", MFU_PEAK_NVFP4, 0.5, 0.6}, {"4 bit", MFU_PEAK_COUNT, 0.5, 0.6}};
+static const struct { const char *word; int kind; double factor, more; bool before; } owners[] = { /* Adam keeps two, and maybe a master copy */
+    {"weight", MFU_Q_WEIGHT_BYTES, 1, 0, true}, {"gradient", MFU_Q_GRADIENT_BYTES, 1, 0, true}, {"optimizer state", MFU_Q_OPTIMIZER_BYTES, 2, 4, true},
+    {"optimizer", MFU_Q_OPTIMIZER_BYTES, 2, 4, false}, {"adam", MFU_Q_OPTIMIZER_BYTES, 2, 4, false}, {"adamw", MFU_Q_OPTIMIZER_BYTES, 2, 4, false}};
 // clang-format on
 
 #define N(list) (sizeof(list) / sizeof(list)[0])
 
-static bool letter(char c)
+static const char *skip_blanks(const char *p)
 {
-    return isalnum((unsigned char)c) || c == '_';
+    return p + strspn(p, " ");
 }
 
-/* Whether `word` stands at `p` and ends there. */
-static bool stands(const char *p, const char *word, size_t n)
+/* Where the word or the sign at `p` ends. */
+static const char *word_end(const char *p)
 {
-    return strncmp(p, word, n) == 0 && !(letter(word[n - 1]) && letter(p[n]));
+    if (*p && !mfu_claim_letter(*p))
+        return p + 1;
+    while (mfu_claim_letter(*p))
+        p++;
+    return p;
+}
+
+static int role_of(const char *p)
+{
+    size_t n = (size_t)(word_end(p) - p);
+    int all = 0;
+
+    for (size_t i = 0; n > 0 && i < N(roles); i++)
+        for (const char *w = roles[i].words; *w; w += *w == '|') {
+            size_t length = strcspn(w, "|");
+
+            if (length == n && strncmp(w, p, n) == 0)
+                all |= roles[i].roles;
+            w += length;
+        }
+    return all;
+}
+
+/* What the small words before a number say. */
+static int roles_before(const struct reading *r, const char *p)
+{
+    int all = 0;
+
+    for (int i = 0; i < 6; i++) {
+        const char *word = mfu_claim_back(&r->t, p);
+        int role = word < p ? role_of(word) : 0;
+
+        if (!(role & BETWEEN))
+            break;
+        all |= role;
+        p = word;
+    }
+    if (all & (LEAST | MOST)) {
+        all &= ~FROM; /* "more than" */
+        if (all & NOT)
+            all = (all & ~(LEAST | MOST | NOT)) | (all & LEAST ? MOST : LEAST);
+    }
+    return all;
 }
 
 static void use(struct reading *r, const char *from, const char *to)
 {
     for (; from < to; from++)
-        r->used[from - r->text] = true;
+        r->t.used[from - r->t.text] = true;
 }
 
-/* A phrase that nobody has understood yet; NULL: not there. */
-static char *find_word(struct reading *r, const char *word)
+/* A phrase from `p` on; NULL: not there. */
+static char *find_word(const struct reading *r, char *p, const char *word)
 {
-    for (char *p = r->text; (p = strstr(p, word)); p++)
-        if ((p == r->text || !letter(p[-1])) && stands(p, word, strlen(word)) && !r->used[p - r->text])
+    for (; (p = strstr(p, word)); p++)
+        if ((p == r->t.text || !mfu_claim_letter(p[-1])) && mfu_claim_stands(p, word, strlen(word)))
             return p;
     return NULL;
-}
-
-static void replace(struct reading *r, char *at, size_t n, const char *by)
-{
-    size_t m = strlen(by);
-
-    if (strlen(r->text) - n + m > TEXT_MAX)
-        return;
-    memmove(at + m, at + n, strlen(at + n) + 1);
-    memcpy(at, by, m);
-}
-
-static void spell(struct reading *r, const char *text)
-{
-    size_t n = 0;
-
-    r->text[n++] = ' ';
-    for (; *text && n < TEXT_MAX; text++)
-        if (!(*text == ',' && n > 1 && isdigit((unsigned char)r->text[n - 1]) && isdigit((unsigned char)text[1])
-              && isdigit((unsigned char)text[2]) && isdigit((unsigned char)text[3]) && !letter(text[4])))
-            r->text[n++] = (char)tolower((unsigned char)*text);
-    r->text[n] = '\0';
-    for (size_t i = 0; i < N(spellings); i++)
-        for (char *p = r->text; (p = strstr(p, spellings[i].from)); p += strlen(spellings[i].to))
-            if (strlen(r->text) + 8 < TEXT_MAX)
-                replace(r, p, strlen(spellings[i].from), spellings[i].to);
-            else
-                break;
-    for (char *p = r->text + 1; *p; p++) /* 8xh100 */
-        if (*p == 'x' && isdigit((unsigned char)p[-1]) && isalpha((unsigned char)p[1]))
-            replace(r, p, 1, "x ");
 }
 
 /* ---- names of the catalog ---------------------------------------------------- */
@@ -199,7 +241,7 @@ static bool find_name(struct reading *r, char **from, const char *as, bool (*tak
     for (char *p = *from; *p; p++) {
         char name[64];
 
-        if (p > r->text && (letter(p[-1]) || p[-1] == '.' || p[-1] == '-'))
+        if (p > r->t.text && (mfu_claim_letter(p[-1]) || p[-1] == '.' || p[-1] == '-'))
             continue;
         for (int words = 4; words > 0; words--) {
             char *end = p;
@@ -208,17 +250,24 @@ static bool find_name(struct reading *r, char **from, const char *as, bool (*tak
             for (int w = 0; w < words && *end; w++)
                 end += (w > 0 && *end == ' '), end += strspn(end, "abcdefghijklmnopqrstuvwxyz0123456789._-");
             n = (size_t)(end - p);
-            while (n > 0 && !letter(p[n - 1]))
+            while (n > 0 && !mfu_claim_letter(p[n - 1]))
                 n--;
-            if (n < 2 || n >= sizeof name || (letter(p[n]) && letter(p[n - 1])))
+            if (n < 2 || n >= sizeof name || (mfu_claim_letter(p[n]) && mfu_claim_letter(p[n - 1])))
                 continue;
             snprintf(name, sizeof name, "%.*s", (int)n, p);
+            if (r->t.to[p + n - 1 - r->t.text] - r->t.from[p - r->t.text] != (int)n) /* 1,650 */
+                continue;
             if (!strpbrk(name, "0123456789") || strstr(name, ".yaml") || strstr(name, ".yml") || strstr(name, ".json"))
                 continue;
-            if (!take(r, name) && (name[n - 1] != 's' || (name[n - 1] = '\0', !take(r, name))))
-                continue;
-            replace(r, p, n, as);
-            *from = p + strlen(as);
+            if (!take(r, name) && (name[n - 1] != 's' || (name[n - 1] = '\0', !take(r, name)))) {
+                char *tail = words == 1 ? strrchr(name, '-') : NULL; /* H100-hours */
+
+                if (!tail || strspn(tail + 1, "abcdefghijklmnopqrstuvwxyz") < strlen(tail + 1)
+                    || !(*tail = '\0', take(r, name)))
+                    continue;
+                n = (size_t)(tail - name);
+            }
+            *from = mfu_claim_text_replace(&r->t, p, n, as);
             return true;
         }
     }
@@ -260,58 +309,123 @@ static bool take_model(struct reading *r, const char *name)
 
 static void find_names(struct reading *r)
 {
-    char *p = r->text, *than;
+    char *p = r->t.text, *than;
 
     while (find_name(r, &p, "model", take_model))
         ;
-    p = r->text;
+    p = r->t.text;
     while (find_name(r, &p, "gpu", take_gpu))
         ;
-    while ((p = strstr(r->text, "gpu gpu"))) /* H100 GPUs */
-        replace(r, p, 4, "");
-    than = find_word(r, "than");
+    while ((p = strstr(r->t.text, "gpu gpu"))) /* H100 GPUs */
+        mfu_claim_text_replace(&r->t, p, 4, "");
+    than = find_word(r, r->t.text, "than");
     if (r->gpu[1] && than && strstr(than, "gpu")) { /* faster on B than on A */
         const struct mfu_gpu *after = r->gpu[0];
 
         r->gpu[0] = r->gpu[1];
         r->gpu[1] = after;
     }
+}
+
+/* ---- what words mean in figures ------------------------------------------------ */
+
+/* Whether one of the three words before denies it. */
+static bool denied(const struct reading *r, const char *p)
+{
+    for (int i = 0; i < 3; i++) {
+        p = mfu_claim_back(&r->t, p);
+        if (role_of(p) & NOT)
+            return true;
+    }
+    return false;
+}
+
+static void find_ways(struct reading *r, bool taken[MFU_CLAIM_ROOM])
+{
+    char said[80];
+
+    for (size_t i = 0; i < N(ways); i++) {
+        size_t n = strlen(ways[i].word);
+        char *p = find_word(r, r->t.text, ways[i].word);
+        bool no = p && ways[i].not_high > 0 && denied(r, p);
+
+        if (!p || taken[p + n - 1 - r->t.text])
+            continue;
+        memset(taken + (p - r->t.text), true, n);
+        mfu_claim_add(r->audit, ways[i].kind, MFU_BEFORE, no ? ways[i].not_low : ways[i].low,
+                      no ? ways[i].not_high : ways[i].high, "stated", "%s%s", no ? "not " : "",
+                      mfu_claim_text_quote(&r->t, p, p + n, said, sizeof said));
+    }
+}
+
+/* The numbers of a type are those of the part beside it, before or behind; else weights, and what is computed. */
+static void find_precisions(struct reading *r, bool taken[MFU_CLAIM_ROOM])
+{
+    bool weights = false, computes = false;
+    char said[80];
+
     r->peak = MFU_PEAK_BF16;
-    for (size_t i = 0; i < N(arithmetic); i++)
-        if ((p = find_word(r, arithmetic[i].word))) {
-            r->peak = arithmetic[i].peak;
-            use(r, p, p + strlen(arithmetic[i].word));
-            break;
+    for (size_t i = 0; i < N(precisions); i++)
+        for (char *p = r->t.text; (p = find_word(r, p, precisions[i].word)); p++) {
+            size_t n = strlen(precisions[i].word);
+            const char *behind = skip_blanks(p + n), *before = mfu_claim_back(&r->t, p);
+            double low = precisions[i].low, high = precisions[i].high;
+            int kind = -1;
+
+            for (int k = 0; k < 3 && role_of(before) & BETWEEN; k++)
+                before = mfu_claim_back(&r->t, before);
+            before = word_end(before);
+            for (size_t k = 0; kind < 0 && k < N(owners); k++) {
+                size_t length = strlen(owners[k].word);
+
+                if (mfu_claim_stands(behind, owners[k].word, length)
+                    || (owners[k].before && before - r->t.text > (long)length
+                        && mfu_claim_stands(before - length, owners[k].word, length))) {
+                    kind = owners[k].kind;
+                    high = owners[k].factor * high + owners[k].more;
+                    low *= owners[k].factor;
+                }
+            }
+            memset(taken + (p - r->t.text), true, n);
+            if (kind < 0 && precisions[i].peak != MFU_PEAK_COUNT && !computes) {
+                r->peak = precisions[i].peak;
+                computes = true;
+            }
+            if (kind < 0 && (weights || precisions[i].peak == MFU_PEAK_TF32))
+                continue;
+            weights |= kind < 0;
+            mfu_claim_add(r->audit, kind < 0 ? MFU_Q_WEIGHT_BYTES : kind, MFU_BEFORE, low,
+                          kind < 0 && r->training ? fmax(4, high) : high, "stated", "%s",
+                          mfu_claim_text_quote(&r->t, p, kind < 0 ? p + n : behind, said, sizeof said));
         }
-    for (const char *const *w = (const char *const[]){"sparse", "sparsity", NULL}; *w; w++)
-        if ((p = find_word(r, *w))) {
-            r->sparse = true;
-            use(r, p, p + strlen(*w));
-        }
-    for (size_t i = 0; i < N(ways); i++)
-        if ((p = find_word(r, ways[i].word))) {
-            mfu_claim_add(r->audit, ways[i].kind, MFU_BEFORE, ways[i].low, ways[i].high, "stated", "%s", ways[i].word);
-            use(r, p, p + strlen(ways[i].word));
-        }
-    if (r->gpu[0])
-        add_gpu(r, r->gpu[0], MFU_BEFORE);
-    if (r->gpu[1])
-        add_gpu(r, r->gpu[1], MFU_AFTER);
 }
 
 /* ---- numbers ------------------------------------------------------------------- */
 
 struct number {
-    const char *at, *digits_end, *end; /* end: behind the unit */
-    double value, half;                /* of the last digit that was printed */
+    const char *at, *end; /* end: behind the unit */
+    double value, half;   /* of the last digit that was printed */
     double factor;
     enum mfu_dim dim;
-    bool bare, whole, percent, times, money, any_flop, kilo;
+    int roles;                                                          /* of the small words before it */
+    bool bare, whole, percent, times, money, any_flop, kilo, of_tokens; /* of_tokens: it counts them */
 };
 
-static const char *skip_blanks(const char *p)
+/* "T" and "tera" before FLOP. */
+static size_t read_prefix(const char *p, enum mfu_dim dim, double *factor)
 {
-    return p + strspn(p, " ");
+    *factor = 1;
+    for (size_t k = 0; k < N(prefixes) && (dim == MFU_FLOP || dim == MFU_FLOP_PER_S); k++)
+        for (size_t n = strlen(prefixes[k].name); n > 0; n = n > 1 ? 1 : 0)
+            if (strncmp(p, prefixes[k].name, n) == 0) {
+                size_t blank = n > 1 && p[n] == ' ';
+
+                if (strncmp(p + n + blank, "flop", 4) == 0) {
+                    *factor = prefixes[k].factor;
+                    return n + blank;
+                }
+            }
+    return 0;
 }
 
 static void read_unit(struct number *n)
@@ -319,34 +433,30 @@ static void read_unit(struct number *n)
     const char *p = skip_blanks(n->end);
 
     for (size_t i = 0; i < N(units); i++) {
-        size_t length = strlen(units[i].name);
-        double factor = 1;
-        size_t letters = 0;
+        double factor;
+        size_t length = strlen(units[i].name), before = read_prefix(p, units[i].dim, &factor);
+        const char *end = p + before + length;
 
-        if (units[i].dim == MFU_FLOP || units[i].dim == MFU_FLOP_PER_S)
-            for (size_t k = 0; k < N(prefixes); k++)
-                if (p[0] == prefixes[k].name[0] && stands(p + 1, units[i].name, length)) {
-                    factor = prefixes[k].factor;
-                    letters = 1;
-                }
-        if (!stands(p + letters, units[i].name, length))
+        if (!mfu_claim_stands(p + before, units[i].name, length)
+            || (units[i].dim == MFU_COUNT && length == 1 && isdigit((unsigned char)*skip_blanks(end)))) /* 4 x 16 */
             continue;
-        n->end = p + letters + length;
+        n->end = end;
         n->dim = units[i].dim;
         n->factor = factor * units[i].factor;
         n->percent = n->dim == MFU_RATIO;
         n->times = n->dim == MFU_COUNT;
-        n->any_flop = strcmp(units[i].name, "flops") == 0;
+        n->any_flop = (n->dim == MFU_FLOP || n->dim == MFU_FLOP_PER_S) && !memchr(p, '/', before + length);
         n->bare = false;
         return;
     }
     for (size_t i = 0; i < N(numerals); i++)
-        if (stands(p, numerals[i].name, strlen(numerals[i].name))) {
+        if (mfu_claim_stands(p, numerals[i].name, strlen(numerals[i].name))) {
             n->end = p + strlen(numerals[i].name);
             n->factor = numerals[i].factor;
             n->dim = MFU_PARAMS;
             n->kilo = numerals[i].factor == 1e3;
             n->whole = n->bare = false;
+            n->half = fmin(n->half, 0.1 * n->value); /* 1T is not half of one */
             return;
         }
 }
@@ -359,7 +469,7 @@ static bool read_number(const char *text, const char *p, struct number *n)
     double scale = 1;
     char *end;
 
-    if (p > text && (letter(p[-1]) || p[-1] == '.' || p[-1] == '$'))
+    if (p > text && (mfu_claim_letter(p[-1]) || p[-1] == '.' || p[-1] == '$'))
         return false;
     if (whole == 0 || whole > 18)
         return false;
@@ -371,20 +481,20 @@ static bool read_number(const char *text, const char *p, struct number *n)
     }
     n->whole = decimals == 0;
     n->end = digits + length;
-    n->digits_end = n->end;
-    if (end > n->end && isdigit((unsigned char)end[-1]) && !letter(*end)) { /* 3.8e25 */
+    if (end > n->end && isdigit((unsigned char)end[-1]) && !mfu_claim_letter(*end)) { /* 3.8e25 */
         scale = pow(10, strtol(n->end + 1, NULL, 10));
-        n->end = n->digits_end = end;
+        n->end = end;
         n->whole = false;
     } else {
         char text_of[40];
 
         snprintf(text_of, sizeof text_of, "%.*s", (int)length, digits);
         n->value = strtod(text_of, NULL);
-        if (strncmp(n->end, "x10^", 4) == 0 && isdigit((unsigned char)n->end[4])) {
-            scale = pow(10, strtol(n->end + 4, &end, 10));
+        p = skip_blanks(n->end);
+        if (*p == 'x' && strncmp(p = skip_blanks(p + 1), "10^", 3) == 0 && isdigit((unsigned char)p[3])) {
+            scale = pow(10, strtol(p + 3, &end, 10));
             n->value *= scale;
-            n->end = n->digits_end = end;
+            n->end = end;
             n->whole = false;
         }
     }
@@ -396,6 +506,8 @@ static bool read_number(const char *text, const char *p, struct number *n)
     read_unit(n);
     if (n->percent)
         n->half = 0.5 * pow(10, -(double)decimals);
+    p = skip_blanks(n->end);
+    n->of_tokens = mfu_claim_stands(p, "token", 5) && p[5] != '/' && !n->percent && !n->times;
     return true;
 }
 
@@ -419,43 +531,30 @@ static bool suits(int kind, const char *phrase, const struct number *n)
     if (kind == MFU_Q_PRICE)
         return false;
     if (n->bare || n->dim == MFU_PARAMS)
-        return count || (n->bare && dim == MFU_RATIO && n->value <= 100) || strncmp(phrase, "bytes", 5) == 0
-            || strncmp(phrase, "flop", 4) == 0;
-    return dim == n->dim || (n->any_flop && dim == MFU_FLOP);
+        return (count && (!n->of_tokens || dim == MFU_TOKENS)) || (n->bare && dim == MFU_RATIO && n->value <= 100)
+            || strncmp(phrase, "byte", 4) == 0 || strncmp(phrase, "flop", 4) == 0;
+    return dim == n->dim || (n->any_flop && (dim == MFU_FLOP || dim == MFU_FLOP_PER_S));
 }
 
-/* The longest phrase that ends at `p` (before) or begins there. */
-static void best_phrase(const struct reading *r, const char *p, bool before, const struct number *n, bool again,
-                        struct match *m)
+/* The longest phrase that ends at `p` (before) or begins there; `near`: right beside the number. */
+static void best_phrase(const struct reading *r, const char *p, bool before, bool near, const struct number *n,
+                        bool again, struct match *m)
 {
     for (int k = 0; k < MFU_Q_COUNT; k++)
         for (const char *phrase = mfu_quantity_rows[k].phrases; *phrase; phrase += *phrase == '|') {
-            size_t length = strcspn(phrase, "|"), skip = *phrase == '<' || *phrase == '>';
-            const char *words = phrase + skip, *begin = before ? p - (length - skip) : p;
+            char mark = *phrase;
+            size_t skip = mark == '<' || mark == '>' || mark == '=', length = strcspn(phrase, "|") - skip;
+            const char *words = phrase + skip, *begin = before ? p - length : p;
 
-            if ((*phrase == '>' && before) || (*phrase == '<' && !before && !n->times)) {
-                phrase += length;
-                continue;
-            }
-            phrase += length;
-            length -= skip;
-            if (length <= m->length || begin < r->text || strncmp(begin, words, length) != 0
-                || (letter(words[length - 1]) && letter(begin[length]))
-                || (begin > r->text && letter(*begin) && letter(begin[-1])) || !suits(k, words, n))
-                continue;
-            if (!again && r->used[begin - r->text + (long)length - 1])
+            phrase = words + length;
+            if ((mark == '>' && before) || (mark == '<' && !before && !n->times) || (mark == '=' && before && !near)
+                || length <= m->length || begin < r->t.text || strncmp(begin, words, length) != 0
+                || (mfu_claim_letter(words[length - 1]) && mfu_claim_letter(begin[length]))
+                || (begin > r->t.text && mfu_claim_letter(*begin) && mfu_claim_letter(begin[-1])) || !suits(k, words, n)
+                || (!again && r->t.used[begin - r->t.text + (long)length - 1]))
                 continue;
             *m = (struct match){k, length, begin, begin + length};
         }
-}
-
-static const char *skip_joint(const char *p)
-{
-    p = skip_blanks(p);
-    for (size_t i = 0; i < N(joints); i++)
-        if (stands(p, joints[i], strlen(joints[i])))
-            return p + strlen(joints[i]);
-    return NULL;
 }
 
 static struct match phrase_behind(const struct reading *r, const char *p, const struct number *n)
@@ -463,76 +562,92 @@ static struct match phrase_behind(const struct reading *r, const char *p, const 
     struct match m = {.kind = -1};
     struct number size;
 
-    for (int i = 0; i < 4 && p && m.length == 0; i++) {
-        best_phrase(r, skip_blanks(p), false, n, true, &m);
-        if (m.length == 0 && read_number(r->text, skip_blanks(p), &size) && size.dim == MFU_BYTES) /* 992 80GB GPUs */
-            best_phrase(r, skip_blanks(size.end), false, n, true, &m);
-        p = skip_joint(p);
+    p = skip_blanks(p);
+    for (int i = 0; i < 4 && m.length == 0; i++) {
+        best_phrase(r, p, false, i == 0, n, true, &m);
+        if (m.length == 0 && read_number(r->t.text, p, &size) && size.dim == MFU_BYTES) /* 992 80GB GPUs */
+            best_phrase(r, skip_blanks(size.end), false, false, n, true, &m);
+        if (!(role_of(p) & BEHIND))
+            break;
+        p = skip_blanks(word_end(p));
     }
     return m;
-}
-
-static const char *back_filler(const char *text, const char *p)
-{
-    while (p > text && p[-1] == ' ')
-        p--;
-    for (size_t i = 0; i < N(fillers); i++) {
-        size_t length = strlen(fillers[i]);
-
-        if (length > 0 && (size_t)(p - text) > length && strncmp(p - length, fillers[i], length) == 0
-            && !(letter(fillers[i][0]) && letter(p[-(long)length - 1])))
-            return p - length;
-    }
-    return NULL;
 }
 
 /* `again`: also one that is another number's. */
 static struct match phrase_before(const struct reading *r, const char *p, const struct number *n, bool again)
 {
     struct match m = {.kind = -1};
+    bool near = true;
 
-    for (int i = 0; i < 6 && p && p > r->text; i++) {
-        while (p > r->text && p[-1] == ' ')
+    for (int i = 0; i < 6; i++) {
+        const char *word;
+
+        while (p > r->t.text && p[-1] == ' ')
             p--;
-        best_phrase(r, p, true, n, again, &m);
-        p = back_filler(r->text, p);
-        if (p && r->used[p - r->text] && !again)
+        best_phrase(r, p, true, near, n, again, &m);
+        word = mfu_claim_back(&r->t, p);
+        if (word >= p || !(role_of(word) & BETWEEN) || (r->t.used[word - r->t.text] && !again))
             break;
+        near &= *word == '=' || *word == ':';
+        p = word;
     }
     return m;
 }
 
-/* ---- what a number means ----------------------------------------------------------- */
-
-/* Whether the words before a number make it a bound, or soften it. */
-static void soften(const struct reading *r, const struct number *n, double value, struct mfu_interval *in)
+/* The subject of its clause, however far before. */
+static struct match phrase_of_clause(const struct reading *r, const char *p, const struct number *n)
 {
-    static const char *const about[] = {"about ",  "~",       "around ",        "roughly ",
-                                        "nearly ", "almost ", "approximately ", "some "};
-    static const char *const least[] = {"at least ", "more than ", "over ", "above "};
-    static const char *const most[] = {"at most ", "less than ", "under ", "below ", "up to "};
-    const char *p = n->at;
-    bool soft = false, low = false, high = false;
+    struct match m = {.kind = -1};
 
-    for (size_t i = 0; i < N(about); i++)
-        soft |=
-            (size_t)(p - r->text) >= strlen(about[i]) && strncmp(p - strlen(about[i]), about[i], strlen(about[i])) == 0;
-    for (size_t i = 0; i < N(least); i++)
-        low |=
-            (size_t)(p - r->text) >= strlen(least[i]) && strncmp(p - strlen(least[i]), least[i], strlen(least[i])) == 0;
-    for (size_t i = 0; i < N(most); i++)
-        high |= (size_t)(p - r->text) >= strlen(most[i]) && strncmp(p - strlen(most[i]), most[i], strlen(most[i])) == 0;
-    if (soft) {
-        in->low = fmin(in->low, 0.9 * value);
-        in->high = fmax(in->high, 1.1 * value);
-    }
-    if (low)
-        in->high = INFINITY;
-    if (high)
-        in->low = 0;
+    for (const char *word; m.kind < 0 && (word = mfu_claim_back(&r->t, p)) < p && !strchr(".;:", *word); p = word)
+        best_phrase(r, word_end(word), true, false, n, false, &m);
+    return m;
 }
 
-static struct mfu_interval interval_of(const struct reading *r, const struct number *n, int kind, double *value)
+/* Of one GPU or of all: behind a figure and its phrase, or before them. */
+static int scope_of(const struct reading *r, const struct match *m, bool *all)
+{
+    const char *p = m->end;
+
+    for (int i = 0; i < 4 && *p && !strchr(",;:+", *p) && !isdigit((unsigned char)*p); i++) {
+        *all = mfu_claim_stands(p, "total", 5);
+        if (*all || mfu_claim_stands(p, "/gpu", 4))
+            return (int)(word_end(p + 1) - m->end);
+        p = skip_blanks(word_end(p));
+    }
+    p = m->begin;
+    for (int i = 0; i < 3; i++) {
+        const char *word = mfu_claim_back(&r->t, p);
+
+        *all = mfu_claim_stands(word, "total", 5);
+        if (r->t.used[word - r->t.text])
+            break;
+        if (*all || (mfu_claim_stands(word, "gpu", 3) && word > r->t.text && word[-1] == '/'))
+            return 1;
+        if (word >= p || !(mfu_claim_letter(*word) || *word == '=') || isdigit((unsigned char)*word))
+            break;
+        p = word;
+    }
+    return 0;
+}
+
+/* ---- what a number means ----------------------------------------------------------- */
+
+static struct mfu_interval soften(const struct number *n, double value, struct mfu_interval in)
+{
+    if (n->roles & (ABOUT | NEARLY))
+        in.low = fmin(in.low, 0.9 * value);
+    if (n->roles & ABOUT)
+        in.high = fmax(in.high, 1.1 * value);
+    if (n->roles & LEAST)
+        in.high = INFINITY;
+    if (n->roles & MOST)
+        in.low = 0;
+    return in;
+}
+
+static struct mfu_interval interval_of(const struct number *n, int kind, double *value)
 {
     const struct mfu_quantity_row *row = &mfu_quantity_rows[kind];
     bool exact = n->whole && n->bare && (row->traits & MFU_Q_WHOLE);
@@ -547,9 +662,9 @@ static struct mfu_interval interval_of(const struct reading *r, const struct num
         in.high = *value <= 1 ? fmin(in.high, 1) : in.high;
     if (n->kilo && row->dim == MFU_TOKENS) /* 8k may be 8192 */
         in.high *= 1.024;
-    if (kind == MFU_Q_CAPACITY) /* sold in GB, built in GiB */
+    if (kind == MFU_Q_CAPACITY || kind == MFU_Q_CAPACITY_ALL) /* sold in GB, built in GiB */
         in.high *= 1.0738;
-    soften(r, n, *value, &in);
+    in = soften(n, *value, in);
     if (row->traits & MFU_Q_COMPLEMENT) {
         in = (struct mfu_interval){fmax(0, 1 - in.high), fmax(0, 1 - in.low)};
         *value = 1 - *value;
@@ -557,68 +672,118 @@ static struct mfu_interval interval_of(const struct reading *r, const struct num
     return in;
 }
 
-static bool already(const struct mfu_audit *a, int kind)
+/* What was stated of a quantity, not by a word; NULL: nothing. */
+static struct mfu_claim *stated(struct mfu_audit *a, int kind, enum mfu_claim_state s)
 {
     for (int i = 0; i < a->n_claims; i++)
-        if (a->claims[i].kind == kind && a->claims[i].state == MFU_BEFORE && strcmp(a->claims[i].from, "stated") == 0
+        if (a->claims[i].kind == kind && a->claims[i].state == s && strcmp(a->claims[i].from, "stated") == 0
             && !isnan(a->claims[i].value))
-            return true;
-    return false;
+            return &a->claims[i];
+    return NULL;
 }
 
-static void state(struct reading *r, const struct number *n, int kind, enum mfu_claim_state s, const struct match *m,
+/* What else it may be; first what it can be by its size. */
+static void add_readings(struct mfu_claim *c, const struct number *n, bool phrase)
+{
+    int list[MFU_READINGS + 1] = {c->kind}, count = 1, first = 0;
+
+    for (size_t i = 0; i < N(readings) && count <= MFU_READINGS; i++)
+        if (readings[i].kind == c->kind && (!readings[i].flop || (n->any_flop && !phrase)))
+            list[count++] = readings[i].other;
+    while (first < count
+           && (c->in.low > mfu_quantity_rows[list[first]].most || c->in.high < mfu_quantity_rows[list[first]].least))
+        first++;
+    if (first == count)
+        return;
+    c->kind = list[first];
+    for (int i = 0; first + 1 + i < count; i++)
+        c->readings[c->n_readings++] = (struct mfu_claim_reading){list[first + 1 + i], c->state};
+}
+
+static void state(struct reading *r, const struct number *n, int kind, enum mfu_claim_state s, struct match m,
                   const char *end)
 {
     double value;
-    struct mfu_interval in = interval_of(r, n, kind, &value);
-    const char *from = m->begin && m->begin < n->at ? m->begin : n->at;
-    const char *to = m->end > end ? m->end : end;
-    struct mfu_claim *c;
+    struct mfu_interval in;
+    struct mfu_claim *c, *other;
+    bool all = false, micro, flat = true;
+    int scope, behind;
+    char said[80];
 
-    if (s == MFU_BEFORE && already(r->audit, kind))
+    m.begin = m.begin && m.begin < n->at ? m.begin : n->at;
+    m.end = m.end > end ? m.end : end;
+    micro = mfu_claim_stands(m.begin, "micro", 5) || mfu_claim_stands(m.begin, "mbs", 3);
+    scope = scope_of(r, &m, &all);
+    for (size_t i = 0; i < N(scopes); i++)
+        if (scope > 0 && (kind == scopes[i].one || kind == scopes[i].all)) {
+            kind = all ? scopes[i].all : scopes[i].one;
+            flat = false;
+            if (scope > 1)
+                m.end += scope;
+        }
+    in = interval_of(n, kind, &value);
+    behind = role_of(skip_blanks(m.end));
+    if (s == MFU_BEFORE && (other = stated(r->audit, kind, MFU_BEFORE))) {
+        if ((n->roles | behind) & FROM)
+            other->state = MFU_AFTER;
+        else if (in.low > other->in.high || in.high < other->in.low)
+            s = MFU_AFTER;
+    } else if (s == MFU_BEFORE && behind & AFTER && stated(r->audit, kind, MFU_BEFORE))
         s = MFU_AFTER;
-    c = mfu_claim_add(r->audit, kind, s, in.low, in.high, "stated", "%.*s", (int)(to - from), from);
+    c = mfu_claim_add(r->audit, kind, s, in.low, in.high, "stated", "%s",
+                      mfu_claim_text_quote(&r->t, m.begin, m.end, said, sizeof said));
     if (!c)
         return;
     c->value = value;
-    use(r, from, to);
+    if (flat && !micro)
+        add_readings(c, n, m.length > 0);
+    r->topic = kind;
+    use(r, m.begin, m.end);
 }
 
-/* "4x faster", "19 % higher tokens/s", "2x the MFU", "the MFU doubled". */
+/* "4x faster", "19 % higher tokens/s", "2x the MFU", "the MFU doubled", "fell by 20 %", "up 50 %". */
 static bool read_change(struct reading *r, struct number *n)
 {
     const char *p = skip_blanks(n->end), *end = n->end;
     struct number any = *n;
     struct match m = {.kind = -1};
-    int sign = 0, otherwise = -1;
+    int role = role_of(p), sign = role & MORE ? 1 : role & LESS ? -1 : 0, otherwise = -1;
     double v = n->value * n->factor, half = n->half * n->factor, value;
     struct mfu_interval in = {v - half, v + half};
     struct mfu_claim *c;
+    char said[80];
 
-    for (size_t i = 0; i < N(comparisons); i++)
-        if (stands(p, comparisons[i].word, strlen(comparisons[i].word))) {
-            sign = comparisons[i].sign;
-            otherwise = comparisons[i].kind;
-            end = p + strlen(comparisons[i].word);
-        }
+    if (sign != 0) {
+        otherwise = role & SPEED ? MFU_Q_TOKENS_PER_S : role & COST ? MFU_Q_COST : -1;
+        end = word_end(p);
+    } else
+        sign = n->roles & UP ? 1 : n->roles & DOWN ? -1 : 0;
     if (!n->times && !(n->percent && sign))
         return false;
     any.times = true;
     m = phrase_behind(r, end, &any);
-    if (sign == 0 && m.kind >= 0 && n->times && (mfu_quantity_rows[m.kind].traits & MFU_Q_COUNTED) && n->whole
-        && skip_blanks(n->end) == m.begin) { /* 8x H100 */
+    if (!(role & (MORE | LESS)) && m.kind >= 0 && n->times && (mfu_quantity_rows[m.kind].traits & MFU_Q_COUNTED)
+        && n->whole && skip_blanks(n->end) == m.begin) { /* 8x H100 */
         n->times = false;
-        state(r, n, m.kind, MFU_BEFORE, &m, m.end);
+        state(r, n, m.kind, MFU_BEFORE, m, m.end);
         return true;
     }
     if (otherwise >= 0 && m.kind >= 0 && mfu_quantity_rows[m.kind].traits & MFU_Q_SETUP)
-        m.kind = -1; /* "4x faster on 8 GPUs", "faster with the same model" */
+        m.kind = -1;                                       /* "4x faster on 8 GPUs", "faster with the same model" */
+    if (!(role & (MORE | LESS)) && n->roles & (UP | DOWN)) /* "fell by 20 %": what stands before did */
+        m.kind = -1;
     if (m.kind < 0 && otherwise < 0)
-        m = phrase_before(r, n->at, &any, false);
-    if (m.kind < 0 && otherwise >= 0)
-        m = (struct match){.kind = otherwise, .begin = n->at, .end = end};
+        m = phrase_before(r, n->at, &any, true);
+    if (m.kind < 0)
+        m = (struct match){.kind = otherwise >= 0       ? otherwise
+                               : n->roles & (UP | DOWN) ? r->topic
+                                                        : -1,
+                           .begin = n->at,
+                           .end = end};
     if (m.kind < 0)
         return false;
+    if (n->percent && !(role & (MORE | LESS)) && mfu_quantity_rows[m.kind].dim == MFU_RATIO)
+        return false; /* of it, or so many points */
     in.low = fmax(in.low, 0);
     value = v;
     if (n->percent) {
@@ -635,29 +800,29 @@ static bool read_change(struct reading *r, struct number *n)
     }
     if (value == 1 && n->times)
         in = (struct mfu_interval){0.995, 1.005};
-    soften(r, n, value, &in);
-    c = mfu_claim_add(r->audit, m.kind, MFU_CHANGE, in.low, in.high, "stated", "%.*s",
-                      (int)((m.end > end ? m.end : end) - (m.begin < n->at ? m.begin : n->at)),
-                      m.begin < n->at ? m.begin : n->at);
+    m.begin = m.begin < n->at ? m.begin : n->at;
+    m.end = m.end > end ? m.end : end;
+    in = soften(n, value, in);
+    c = mfu_claim_add(r->audit, m.kind, MFU_CHANGE, in.low, in.high, "stated", "%s",
+                      mfu_claim_text_quote(&r->t, m.begin, m.end, said, sizeof said));
     if (!c)
         return true;
     c->value = value;
-    use(r, m.begin < n->at ? m.begin : n->at, m.end > end ? m.end : end);
+    r->topic = m.kind;
+    use(r, m.begin, m.end);
     return true;
 }
 
 /* A second number behind "->", "to" or "-": a change or a range. */
-static bool read_second(const struct reading *r, const struct number *n, struct number *b, bool *changes)
+static bool read_second(const struct number *n, struct number *b, bool *changes)
 {
-    const char *p = skip_blanks(n->end), *before = n->at;
+    const char *p = skip_blanks(n->end);
 
-    while (before > r->text && before[-1] == ' ')
-        before--;
     if (strncmp(p, "->", 2) == 0) {
         *changes = true;
         p += 2;
     } else if (strncmp(p, "to ", 3) == 0) {
-        *changes = before - r->text >= 4 && strncmp(before - 4, "from", 4) == 0;
+        *changes = (n->roles & (FROM | UP | DOWN)) != 0;
         p += 3;
     } else if (*p == '-' && p == n->end) {
         *changes = false;
@@ -665,8 +830,8 @@ static bool read_second(const struct reading *r, const struct number *n, struct 
     } else
         return false;
     p = skip_blanks(p);
-    if (*p == '~')
-        p++;
+    while (role_of(p) & ABOUT)
+        p = skip_blanks(word_end(p));
     return isdigit((unsigned char)*p) && read_number(p, p, b);
 }
 
@@ -693,24 +858,57 @@ static int share_of(const struct reading *r, const struct number *n)
     const char *p = skip_blanks(n->end);
     struct number of;
 
-    if (!n->percent || !stands(p, "of", 2))
+    if (!n->percent || !mfu_claim_stands(p, "of", 2))
         return -1;
-    p = skip_blanks(p + 2);
-    for (const char *const *w = (const char *const[]){"the ", "a ", "an ", NULL}; *w; w++)
-        if (strncmp(p, *w, strlen(*w)) == 0)
-            p += strlen(*w);
-    if (!read_number(r->text, p, &of))
+    for (int i = 0; i < 3 && role_of(p) & BEHIND; i++)
+        p = skip_blanks(word_end(p));
+    if (!read_number(r->t.text, p, &of))
         return -1;
     return of.dim == MFU_BYTES ? MFU_Q_FILL : of.dim == MFU_FLOP_PER_S ? MFU_Q_MFU : -1;
+}
+
+/* What has no phrase of its own: it goes on with what the claim was about, or its unit says it. */
+static int kind_of_unit(const struct reading *r, const struct number *n, bool changes)
+{
+    struct match here = {.begin = n->at, .end = n->end};
+    bool all = false, scoped = scope_of(r, &here, &all) > 0;
+
+    for (size_t i = 0; i < N(scopes) && r->topic >= 0; i++)
+        if (scoped && (r->topic == scopes[i].one || r->topic == scopes[i].all) && suits(r->topic, "", n))
+            return r->topic;
+    if (r->topic >= 0 && (changes || n->roles & FROM) && suits(r->topic, "", n))
+        return r->topic;
+    for (size_t i = 0; i < N(of_parameters); i++)
+        if (r->topic == of_parameters[i].one && n->dim == MFU_BYTES)
+            return of_parameters[i].all;
+    if (n->money)
+        return MFU_Q_COST;
+    if (n->bare)
+        return -1;
+    if (n->dim == MFU_BYTES && scoped && all)
+        return MFU_Q_CAPACITY;
+    if (n->dim == MFU_BYTES && !r->training && !(r->topic == MFU_Q_MEMORY))
+        for (int i = 0; i < r->audit->n_claims; i++)
+            if (r->audit->claims[i].kind == MFU_Q_WEIGHT_BYTES) /* "70B in fp16 takes 140 GB" */
+                return MFU_Q_WEIGHTS;
+    for (size_t i = 0; i < N(by_unit); i++)
+        if (by_unit[i].dim == n->dim && n->value * n->factor >= by_unit[i].least)
+            return by_unit[i].kind;
+    return -1;
 }
 
 static const char *take_number(struct reading *r, struct number *n)
 {
     struct number second = {0};
-    bool changes = false, two = read_second(r, n, &second, &changes) && same_unit(n, &second);
-    const struct number *last = two ? &second : n;
+    bool changes = false, two;
+    const struct number *last;
     struct match m = {.kind = -1};
 
+    n->roles = roles_before(r, n->at);
+    two = read_second(n, &second, &changes) && same_unit(n, &second);
+    last = two ? &second : n;
+    if (n->roles & NOT) /* "not 40 %": nothing is said of what it is */
+        return last->end;
     if (!two && read_change(r, n))
         return n->end;
     if (n->times)
@@ -722,31 +920,28 @@ static const char *take_number(struct reading *r, struct number *n)
         m = behind.kind >= 0 ? behind : m;
     }
     if (m.kind < 0 && share_of(r, last) >= 0)
-        m = (struct match){.kind = share_of(r, last), .begin = n->at, .end = last->end};
+        m = (struct match){.kind = share_of(r, last)};
     if (m.kind < 0)
         m = phrase_behind(r, last->end, last);
-    if (m.kind < 0 && (!last->bare || last->money)) {
-        if (last->money)
-            m.kind = MFU_Q_COST;
-        for (size_t i = 0; m.kind < 0 && i < N(by_unit); i++)
-            if (by_unit[i].dim == last->dim && last->value * last->factor >= by_unit[i].least)
-                m = (struct match){.kind = by_unit[i].kind, .begin = n->at, .end = last->end};
-    }
+    if (m.kind < 0 && !last->bare && last->dim != MFU_PARAMS)
+        m = phrase_of_clause(r, n->at, last);
+    if (m.kind < 0)
+        m.kind = kind_of_unit(r, last, changes);
     if (m.kind < 0)
         return last->end;
     if (!m.begin)
         m.begin = n->at, m.end = last->end;
     if (two && changes) {
-        state(r, n, m.kind, MFU_BEFORE, &m, last->end);
+        state(r, n, m.kind, MFU_BEFORE, m, last->end);
         second.at = n->at;
-        state(r, &second, m.kind, MFU_AFTER, &m, last->end);
+        state(r, &second, m.kind, MFU_AFTER, m, last->end);
     } else if (two && second.value >= n->value) { /* a range: its middle, as wide as it is */
         n->half = 0.5 * (second.value - n->value) + second.half;
         n->value = 0.5 * (second.value + n->value);
         n->whole = false;
-        state(r, n, m.kind, MFU_BEFORE, &m, last->end);
+        state(r, n, m.kind, MFU_BEFORE, m, last->end);
     } else
-        state(r, n, m.kind, MFU_BEFORE, &m, last->end);
+        state(r, n, m.kind, MFU_BEFORE, m, last->end);
     return last->end;
 }
 
@@ -785,7 +980,7 @@ static int add_model(struct reading *r, const struct mfu_scenario *start, struct
         if (high > 0)
             mfu_claim_add(r->audit, MFU_Q_FLOP_PER_TOKEN, MFU_BEFORE, low, high, "catalog", "%s, by any convention",
                           r->model->slug);
-        if (!already(r->audit, MFU_Q_SEQ))
+        if (!stated(r->audit, MFU_Q_SEQ, MFU_BEFORE))
             mfu_claim_add(r->audit, MFU_Q_SEQ, MFU_BEFORE, p->config.seq, p->config.seq, "assumed", "%s's own",
                           r->model->slug);
         mfu_plan_release(p);
@@ -813,27 +1008,34 @@ struct mfu_claim *mfu_claim_add(struct mfu_audit *a, int kind, enum mfu_claim_st
     return c;
 }
 
-/* Words that nobody understood, small ones and punctuation left out. */
+static bool is_hyphen(char c)
+{
+    return c == '-' || c == '_';
+}
+
+/* Words that nobody understood, as they were written; small ones, names and punctuation left out. */
 static void list_rest(struct reading *r)
 {
-    char *to = r->audit->unread;
+    char *to = r->audit->unread, said[80];
     size_t n = 0;
 
-    for (const char *p = r->text; *p;) {
-        size_t length = strcspn(p, " ,;\n()");
-        bool small = length == 0 || r->used[p - r->text];
+    for (const char *p = r->t.text; *p;) {
+        size_t length = strcspn(p, " ,;()");
+        bool small = length == 0 || r->t.used[p - r->t.text] || role_of(p) != 0 || strncmp(p, "->", 2) == 0
+            || mfu_claim_stands(p, "gpu", 3) || mfu_claim_stands(p, "model", 5);
 
-        for (size_t i = 0; i < N(fillers); i++)
-            small |= strlen(fillers[i]) == length && strncmp(p, fillers[i], length) == 0;
-        small |= strncmp(p, "->", 2) == 0 || stands(p, "gpu", 3) || stands(p, "model", 5); /* names that were found */
-        if (!small && n + length + 3 < sizeof r->audit->unread)
-            n += (size_t)snprintf(to + n, sizeof r->audit->unread - n, "%s%.*s", n > 0 ? "; " : "", (int)length, p);
+        while (!small && p[length] == ' ' && is_hyphen(r->t.claim[r->t.to[p + length - 1 - r->t.text]]))
+            length += 1 + strcspn(p + length + 1, " ,;()");
+        mfu_claim_text_quote(&r->t, p, p + length, said, sizeof said);
+        if (!small && n + strlen(said) + 3 < sizeof r->audit->unread)
+            n += (size_t)snprintf(to + n, sizeof r->audit->unread - n, "%s%s", n > 0 ? "; " : "", said);
         p += length + (p[length] != '\0');
     }
 }
 
-/* An outcome that is told once, where others change, is that afterwards. */
-static void place_single(struct mfu_audit *a)
+/* An outcome that is told once, where others change, is that afterwards; what words say may be.  One that changes is
+ * what it is likeliest to be. */
+static void place_single(struct mfu_audit *a, int words)
 {
     bool changes = false;
 
@@ -844,38 +1046,73 @@ static void place_single(struct mfu_audit *a)
         bool both = false;
 
         for (int k = 0; k < a->n_claims; k++)
-            both |= k != i && a->claims[k].kind == c->kind && a->claims[k].state == MFU_AFTER;
-        if (c->state == MFU_BEFORE && !both && !(mfu_quantity_rows[c->kind].traits & MFU_Q_SETUP))
+            if (k != i && a->claims[k].kind == c->kind && a->claims[k].state != c->state) {
+                both |= a->claims[k].state == MFU_AFTER;
+                c->n_readings = 0;
+            }
+        if (i < words && c->n_readings < MFU_READINGS)
+            c->readings[c->n_readings++] = (struct mfu_claim_reading){c->kind, MFU_AFTER};
+        else if (c->state == MFU_BEFORE && !both && !(mfu_quantity_rows[c->kind].traits & MFU_Q_SETUP))
             c->state = MFU_AFTER;
     }
+}
+
+/* What is computed in a type for which the card has no arithmetic has no peak. */
+static void add_gpus(struct reading *r)
+{
+    bool computes = stated(r->audit, MFU_Q_ACHIEVED, MFU_BEFORE) || stated(r->audit, MFU_Q_MFU, MFU_BEFORE);
+
+    for (int i = 0; i < 2; i++)
+        if (r->gpu[i])
+            add_gpu(r, r->gpu[i], i == 0 ? MFU_BEFORE : MFU_AFTER);
+    if (r->gpu[0] && computes && r->peak != MFU_PEAK_BF16 && !(r->gpu[0]->peak_flops[r->peak] > 0))
+        mfu_claim_add(r->audit, MFU_Q_PEAK, MFU_BEFORE, 0, 0, "catalog", "no %s on %s", mfu_peak_names[r->peak],
+                      r->gpu[0]->slug);
 }
 
 int mfu_claim_read(struct mfu_catalog *catalog, const struct mfu_scenario *start, const char *text, struct mfu_audit *a,
                    struct mfu_error *err)
 {
     struct reading *r;
-    int status = 0;
+    bool *taken;
+    int status = 0, words;
 
-    if (strlen(text) > TEXT_MAX / 2)
-        return mfu_fail(err, MFU_EINPUT, "a claim is no longer than %d characters", TEXT_MAX / 2);
-    if (!(r = calloc(1, sizeof *r)))
+    if (strlen(text) > MFU_CLAIM_LONGEST)
+        return mfu_fail(err, MFU_EINPUT, "a claim is no longer than %d characters", MFU_CLAIM_LONGEST);
+    r = calloc(1, sizeof *r);
+    taken = calloc(MFU_CLAIM_ROOM, sizeof *taken);
+    if (!r || !taken) {
+        free(r);
+        free(taken);
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
+    }
     r->audit = a;
     r->catalog = catalog;
-    spell(r, text);
+    r->topic = -1;
+    mfu_claim_text_start(&r->t, text);
     find_names(r);
-    for (const char *p = r->text; *p;) {
+    mfu_claim_text_words(&r->t);
+    for (const char *p = r->t.text; *p; p = *p ? word_end(p) : p)
+        r->training |= (role_of(p) & TRAINS) != 0;
+    find_ways(r, taken);
+    find_precisions(r, taken);
+    words = a->n_claims;
+    for (const char *p = r->t.text; *p;) {
         struct number n;
 
-        if ((isdigit((unsigned char)*p) || *p == '$') && read_number(r->text, p, &n))
+        if ((isdigit((unsigned char)*p) || *p == '$') && !taken[p - r->t.text] && read_number(r->t.text, p, &n))
             p = take_number(r, &n);
         else
             p++;
     }
+    for (size_t i = 0; i < MFU_CLAIM_ROOM; i++)
+        r->t.used[i] |= taken[i];
+    add_gpus(r);
     if (r->model)
         status = add_model(r, start, err);
-    place_single(a);
+    place_single(a, words);
     list_rest(r);
+    free(taken);
     free(r);
     return status;
 }

@@ -1,0 +1,250 @@
+/* claim_text.c - spellings: rows of what is written instead of what. */
+#include "answer/audit/claim_text.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#define N(list) (sizeof(list) / sizeof(list)[0])
+
+struct spelling {
+    const char *to, *from; /* from: "|" between */
+};
+
+// clang-format off
+static const struct spelling signs[] = {
+    {" -> ", "\xe2\x86\x92|=>"}, {"x", "\xc3\x97"}, {"u", "\xc2\xb5|\xce\xbc"}, {" ", "\xc2\xa0|\xe2\x80\xaf|\t|\n|\r"},
+    {"-", "\xe2\x80\x93|\xe2\x80\x91"}, {" - ", "\xe2\x80\x94"}, {"~", "\xe2\x89\x88"}, {" at least ", "\xe2\x89\xa5|>="}, {" at most ", "\xe2\x89\xa4|<="},
+    {" not", "n't|n\xe2\x80\x99t"}, {" ", "'s |\xe2\x80\x99s "}, {"  ", "*|`|\""}};
+
+/* Whole words, in this order. */
+static const struct spelling words[] = {
+    {"1.00x", "the same|unchanged|same|identical"}, {"2.0x", "double|doubled|doubling|twice"}, {"3.0x", "triple|tripled|tripling"},
+    {"33%", "one third|a third"}, {"67%", "two third"}, {"25%", "a quarter|one quarter"}, {"75%", "three quarter"}, {"by 50%", "by half"},
+    {"50% of", "half of"}, {"0.50x", "halve|halved|halving"}, {"0.50x the", "half the"},
+    {"2", "two"}, {"3", "three"}, {"4", "four"}, {"5", "five"}, {"6", "six"}, {"7", "seven"}, {"8", "eight"}, {"16", "sixteen"},
+    {"/", "per|every"}, {"/hour", "an hour|/hr|/h"}, {"token", "tok"}, {"s", "sec|second"}, {"step/s", "it/s|its/s|iter/s|iteration/s|update/s"},
+    {"/step", "/it|/iter|/iteration|a step"}, {"step", "iteration|iter"}, {"gpu", "gpus|card|device|accelerator"}, 
+    {"node", "machine|server"}, {"sequence", "sample|image|img|example"}, {"parameter", "param|params"}, {"total", "in total|altogether|aggregate|aggregated|combined|overall|in all|global|effective"},
+    {"utilisation", "utilization|util"}, {"optimizer", "optimiser|adam moment"}, {"parallel", "parallelism"}, {"faster", "as fast|quicker"}, {"speedup", "speed up"},
+    {"flop/s", "flops/s|flops/sec|flop/sec"}, {"flop/token", "flops/token"}, {"gpu hour", "gpu h|gpuh"}, {"rose to", "went up to"}, {"upto", "up to|as much as|as many as"},
+    {"training", "trained|train|finetuning|finetune|fine tuning|fine tune|fine tuned"}, {"checkpointing", "recompute|recomputation|rematerialization|activation checkpointing|gradient checkpointing|activation recomputation"},
+    {"zero 3", "zero stage 3|zero3|fsdp|fully sharded"}, {"4 bit", "int4|nf4|4bit"}, {"8 bit", "8bit"}, {"mixed", "mixed precision"}};
+
+/* What a claim counts: "each" is for one of the last of them, "them" are those. */
+static const char *const counted[] = {"gpu", "node", "step", "kernel", "launch", "expert", "sequence", "replica"};
+/* Weights, gradients and what the optimizer keeps, in a row, are the states of a model. */
+static const char *const parts[] = {"model state", "optimizer state", "adam state", "weight", "gradient", "optimizer", "adamw", "adam"};
+static const char *const between_parts[] = {", and ", " and ", ", ", " + ", "+", " & "};
+// clang-format on
+
+bool mfu_claim_letter(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
+}
+
+bool mfu_claim_stands(const char *p, const char *word, size_t n)
+{
+    return n > 0 && strncmp(p, word, n) == 0 && !(mfu_claim_letter(word[n - 1]) && mfu_claim_letter(p[n]));
+}
+
+const char *mfu_claim_back(const struct mfu_claim_text *t, const char *p)
+{
+    const char *end = p;
+
+    while (p > t->text && p[-1] == ' ')
+        p--;
+    if (p == t->text)
+        return end;
+    for (end = p--; mfu_claim_letter(*p) && p > t->text && mfu_claim_letter(p[-1]);)
+        p--;
+    return p;
+}
+
+char *mfu_claim_text_replace(struct mfu_claim_text *t, char *at, size_t n, const char *by)
+{
+    size_t m = strlen(by), i = (size_t)(at - t->text), rest = strlen(at + n) + 1;
+    unsigned short from = t->from[i], to = t->to[i + (n > 0 ? n - 1 : 0)];
+
+    if (i + m + rest > MFU_CLAIM_ROOM - 16)
+        return at + n;
+    memmove(at + m, at + n, rest);
+    memmove(t->from + i + m, t->from + i + n, rest * sizeof *t->from);
+    memmove(t->to + i + m, t->to + i + n, rest * sizeof *t->to);
+    memcpy(at, by, m);
+    if (m == 0 && i > 0)
+        t->to[i - 1] = to;
+    for (size_t k = i; k < i + m; k++) {
+        t->from[k] = from;
+        t->to[k] = to;
+    }
+    return at + m;
+}
+
+const char *mfu_claim_text_quote(const struct mfu_claim_text *t, const char *from, const char *to, char *buf,
+                                 size_t size)
+{
+    int begin = t->from[from - t->text], end = to > from ? t->to[to - 1 - t->text] : begin;
+
+    while (end > begin && t->claim[end - 1] == ' ')
+        end--;
+    snprintf(buf, size, "%.*s", end > begin ? end - begin : 0, t->claim + begin);
+    for (char *p = buf; *p; p++)
+        if (isspace((unsigned char)*p))
+            *p = ' ';
+    return buf;
+}
+
+static void respell(struct mfu_claim_text *t, const struct spelling *row, bool whole)
+{
+    for (const char *from = row->from; *from; from += *from == '|') {
+        size_t n = strcspn(from, "|");
+
+        for (char *p = t->text; *p;) {
+            bool here = strncmp(p, from, n) == 0
+                && !(whole && mfu_claim_letter(*from) && p > t->text && mfu_claim_letter(p[-1]))
+                && !(whole && !mfu_claim_stands(p, from, n));
+
+            p = here ? mfu_claim_text_replace(t, p, n, row->to) : p + 1;
+        }
+        from += n;
+    }
+}
+
+void mfu_claim_text_start(struct mfu_claim_text *t, const char *claim)
+{
+    size_t n = 0;
+
+    memset(t, 0, sizeof *t);
+    t->claim = claim;
+    t->text[n++] = ' ';
+    for (size_t i = 0; claim[i] && n < MFU_CLAIM_LONGEST + 1; i++) {
+        const char *p = claim + i;
+
+        if (*p == ',' && n > 1 && isdigit((unsigned char)t->text[n - 1]) && isdigit((unsigned char)p[1])
+            && isdigit((unsigned char)p[2]) && isdigit((unsigned char)p[3]) && !isalnum((unsigned char)p[4]))
+            continue;
+        t->text[n] = (char)tolower((unsigned char)*p);
+        t->from[n] = (unsigned short)i;
+        t->to[n++] = (unsigned short)(i + 1);
+    }
+    for (size_t i = 0; i < N(signs); i++)
+        respell(t, &signs[i], false);
+}
+
+/* 8xh100, micro-batch, n_layer, 4-bit: words and numbers apart. */
+static void part_words(struct mfu_claim_text *t)
+{
+    for (char *p = t->text + 1; *p; p++) {
+        bool digit = isdigit((unsigned char)p[-1]);
+
+        if (*p == 'x' && digit && isalpha((unsigned char)p[1]))
+            p = mfu_claim_text_replace(t, p, 1, "x ") - 1;
+        else if ((*p == '-' || *p == '_') && isalnum((unsigned char)p[-1])
+                 && (isalpha((unsigned char)p[1]) || (!digit && isdigit((unsigned char)p[1]))))
+            *p = ' ';
+    }
+}
+
+static void drop_plurals(struct mfu_claim_text *t)
+{
+    for (char *p = t->text; *p;) {
+        char *end = p;
+
+        while (isalpha((unsigned char)*end))
+            end++;
+        if (end - p >= 4 && end[-1] == 's' && !strchr("siu", end[-2]) && strncmp(end - 4, "flop", 4) != 0
+            && (p == t->text || !mfu_claim_letter(p[-1])) && !mfu_claim_letter(*end)
+            && !(end - p >= 5 && strncmp(end - 5, "flops", 5) == 0)) {
+            size_t n = end - p >= 5 && (strncmp(end - 4, "ches", 4) == 0 || strncmp(end - 4, "shes", 4) == 0) ? 2 : 1;
+
+            end = mfu_claim_text_replace(t, end - n, n, "");
+        }
+        p = end + (end == p);
+    }
+}
+
+/* The last thing counted before `p`, but for what stands right there. */
+static const char *last_counted(const struct mfu_claim_text *t, const char *p)
+{
+    const char *q = mfu_claim_back(t, p);
+
+    for (const char *word = mfu_claim_back(t, q); word < q; q = word, word = mfu_claim_back(t, word))
+        for (size_t i = 0; i < N(counted); i++)
+            if (mfu_claim_stands(word, counted[i], strlen(counted[i])) && *word != '/'
+                && (word == t->text || word[-1] != '/'))
+                return counted[i];
+    return NULL;
+}
+
+static void resolve(struct mfu_claim_text *t, const char *word, const char *before)
+{
+    size_t n = strlen(word);
+
+    for (char *p = t->text + 1; *p; p++)
+        if (mfu_claim_stands(p, word, n) && !mfu_claim_letter(p[-1])) {
+            const char *what = last_counted(t, p);
+            char by[32];
+
+            snprintf(by, sizeof by, "%s%s", before, what ? what : "");
+            if (what)
+                p = mfu_claim_text_replace(t, p, n, by) - 1;
+        }
+}
+
+static size_t one_of(const char *p, const char *const *list, size_t n, bool word)
+{
+    for (size_t i = 0; i < n; i++)
+        if (word ? mfu_claim_stands(p, list[i], strlen(list[i])) : strncmp(p, list[i], strlen(list[i])) == 0)
+            return strlen(list[i]);
+    return 0;
+}
+
+static void join_parts(struct mfu_claim_text *t)
+{
+    for (char *p = t->text + 1; *p; p++) {
+        char *end = p, *next = p;
+        bool optimizer = false, and = false;
+        int n = 0;
+
+        for (size_t length, gap; !mfu_claim_letter(p[-1]) && (length = one_of(next, parts, N(parts), true)) > 0; n++) {
+            optimizer |= *next == 'o' || *next == 'a' || *next == 'm';
+            end = next + length;
+            if ((gap = one_of(end, between_parts, N(between_parts), false)) == 0) {
+                n++;
+                break;
+            }
+            next = end + gap;
+            and |= gap != 2;
+        }
+        if (n > 1 && optimizer && and)
+            p = mfu_claim_text_replace(t, p, (size_t)(end - p), "model state") - 1;
+    }
+}
+
+/* No blanks around "/". */
+static void tighten(struct mfu_claim_text *t)
+{
+    for (char *p = t->text + 1; (p = strchr(p, '/')); p++) {
+        for (; p[1] == ' '; mfu_claim_text_replace(t, p + 1, 1, ""))
+            ;
+        for (; p - 1 > t->text && p[-1] == ' '; p--)
+            mfu_claim_text_replace(t, p - 1, 1, "");
+    }
+}
+
+void mfu_claim_text_words(struct mfu_claim_text *t)
+{
+    part_words(t);
+    drop_plurals(t);
+    for (size_t i = 0; i < N(words); i++) {
+        respell(t, &words[i], true);
+        if (strcmp(words[i].to, "/") == 0)
+            tighten(t);
+    }
+    resolve(t, "them", "");
+    resolve(t, "each", "/");
+    resolve(t, "apiece", "/");
+    tighten(t);
+    join_parts(t);
+}
