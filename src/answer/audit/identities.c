@@ -240,18 +240,47 @@ bool mfu_identity_narrow(const struct mfu_identity *i, struct mfu_box *b)
     return revise(i, b, &(bool){false});
 }
 
+/* Whether one of its quantities is among them. */
+static bool touches(const struct mfu_identity *i, const bool before[MFU_Q_COUNT], const bool now[MFU_Q_COUNT])
+{
+    for (int t = 0; t < i->n_terms; t++)
+        for (int f = 0; f < i->term[t].n; f++)
+            if (before[i->term[t].of[f].kind] || now[i->term[t].of[f].kind])
+                return true;
+    return false;
+}
+
 bool mfu_box_narrow(struct mfu_box *b, const struct mfu_identity *list, int n, const bool *on)
 {
+    bool moved[2][MFU_Q_COUNT] = {{false}}; /* in the last pass, in this one */
     bool more = true;
 
+    memset(moved[0], true, sizeof moved[0]);
     for (int pass = 0; pass < PASSES && more; pass++) {
+        bool *before = moved[pass % 2], *now = moved[1 - pass % 2];
+
         more = false;
-        for (int i = 0; i < n; i++)
-            if ((!on || on[i]) && !revise(&list[i], b, &more))
+        memset(now, false, sizeof moved[0]);
+        for (int i = 0; i < n; i++) {
+            bool changed = false;
+
+            if ((on && !on[i]) || !touches(&list[i], before, now))
+                continue;
+            if (!revise(&list[i], b, &changed))
                 return false;
-        for (int k = 0; k < MFU_Q_COUNT; k++)
-            if (!bind_states(b->of[k], &more))
+            for (int t = 0; changed && t < list[i].n_terms; t++)
+                for (int f = 0; f < list[i].term[t].n; f++)
+                    now[list[i].term[t].of[f].kind] = true;
+            more |= changed;
+        }
+        for (int k = 0; k < MFU_Q_COUNT; k++) {
+            bool changed = false;
+
+            if ((before[k] || now[k]) && !bind_states(b->of[k], &changed))
                 return false;
+            now[k] |= changed;
+            more |= changed;
+        }
     }
     return true;
 }
