@@ -11,7 +11,13 @@
 
 void mfu_field_value(const struct mfu_record *record, const void *object, size_t field, struct mfu_value *v)
 {
-    *v = (struct mfu_value){.kind = record->fields[field].kind, .number = NAN};
+    v->kind = record->fields[field].kind;
+    v->number = NAN;
+    v->text = NULL;
+    v->object = v->own = NULL;
+    v->n = v->stride = 0;
+    v->failed = false;
+    v->buf[0] = '\0';
     record->get(object, field, v);
 }
 
@@ -35,6 +41,7 @@ bool mfu_value_missing(const struct mfu_record_field *field, const struct mfu_va
     case MFU_IS_MEMBERS:
     case MFU_IS_WORDS:
     case MFU_IS_MAP:
+    case MFU_IS_TABLE:
     case MFU_IS_ANY: break;
     }
     return false;

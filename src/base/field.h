@@ -21,7 +21,7 @@
  *     MEMBERS a pointer whose fields stand among those of this record
  *     LIST    (first element, how many)
  *     WORDS   a string with "; " between its pieces: a list of texts
- *     SCALAR, MAP, MADE_OBJECT, MADE_MEMBERS, MADE_LIST            a call that fills in `v`
+ *     SCALAR, MAP, TABLE, MADE_OBJECT, MADE_MEMBERS, MADE_LIST     a call that fills in `v`
  *
  *     ANY     a value that is JSON already (a json_t)
  *
@@ -47,6 +47,7 @@ enum mfu_field_kind {
     MFU_IS_MEMBERS,
     MFU_IS_LIST,
     MFU_IS_MAP,
+    MFU_IS_TABLE,
     MFU_IS_ANY
 };
 
@@ -58,6 +59,9 @@ struct mfu_value {
     size_t n, stride;         /* of a list */
     /* Of a map: the i-th key and its value; NULL behind the last. */
     const char *(*entry)(const void *object, size_t i, struct mfu_value *);
+    /* Of a table, a list of n lists of `columns` scalars: one of them, into a value whose kind it says. */
+    void (*cell)(const void *object, size_t row, size_t column, struct mfu_value *);
+    size_t columns;
     void *own;     /* what was allocated for it, or NULL */
     bool failed;   /* out of memory */
     char buf[320]; /* room for a text that must be made */
@@ -156,6 +160,7 @@ extern const struct mfu_record mfu_record_words, mfu_record_strings;
 #define MFU_GET_MADE_MEMBERS(call) call
 #define MFU_GET_MADE_LIST(call) call
 #define MFU_GET_MAP(call) call
+#define MFU_GET_TABLE(call) call
 #define MFU_GET_ANY(x) v->object = (x)
 #define MFU_GET_MAYBE_FLAG(x) v->number = (x) /* NAN: unknown */
 #define MFU_GET_MAYBE_NUMBER(x) MFU_GET_NUMBER(x)
@@ -184,6 +189,7 @@ extern const struct mfu_record mfu_record_words, mfu_record_strings;
 #define MFU_ROW_LIST(name, record, meaning) MFU_ROW(name, MFU_IS_LIST, false, MFU_COUNT, record, meaning)
 #define MFU_ROW_MADE_LIST(name, record, meaning) MFU_ROW(name, MFU_IS_LIST, false, MFU_COUNT, record, meaning)
 #define MFU_ROW_MAP(name, unit, meaning) MFU_ROW(name, MFU_IS_MAP, false, MFU_COUNT, NULL, meaning)
+#define MFU_ROW_TABLE(name, unit, meaning) MFU_ROW(name, MFU_IS_TABLE, false, MFU_COUNT, NULL, meaning)
 #define MFU_ROW_ANY(name, unit, meaning) MFU_ROW(name, MFU_IS_ANY, false, MFU_COUNT, NULL, meaning)
 #define MFU_ROW_MAYBE_FLAG(name, unit, meaning) MFU_ROW(name, MFU_IS_FLAG, true, MFU_COUNT, NULL, meaning)
 #define MFU_ROW_MAYBE_NUMBER(name, unit, meaning) MFU_ROW(name, MFU_IS_NUMBER, true, unit, NULL, meaning)

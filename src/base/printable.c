@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -268,14 +269,26 @@ static size_t pass(const struct filter *f, const char *p, size_t left, bool last
     return n > 0 ? n : 1;
 }
 
+/* Whether eight bytes are ' ' to '~' each: none has its highest bit, none falls below ' ' or is DEL. */
+static bool all_plain(const char *p)
+{
+    const uint64_t ones = 0x0101010101010101, tops = ones << 7;
+    uint64_t x;
+
+    memcpy(&x, p, sizeof x);
+    return !((x | (x - ones * ' ') | (x + ones)) & tops);
+}
+
 static void pass_all(struct filter *f, const char *p, size_t size, bool last)
 {
     while (size > 0) {
         /* Runs of plain text, which is nearly all of it, at once. */
         size_t plain = 0, n;
 
-        while (plain < size && ((p[plain] >= ' ' && p[plain] < 0x7F) || p[plain] == '\n'))
-            plain++;
+        for (size_t step = 1; step > 0 && plain < size; plain += step)
+            step = plain + 8 <= size && all_plain(p + plain)               ? 8
+                : (p[plain] >= ' ' && p[plain] < 0x7F) || p[plain] == '\n' ? 1
+                                                                           : 0;
         put_plain(f, p, plain);
         p += plain;
         size -= plain;

@@ -19,18 +19,20 @@ double mfu_l2_reach(const struct mfu_machine *m)
 }
 
 /* A smooth larger-of-two: p-norm with p = 4. */
-static double larger(double a, double b)
+static inline double larger(double a, double b)
 {
-    double x = mfu_most(a, b), r = x > 0 ? mfu_least(a, b) / x : 0;
+    double x = mfu_most(a, b), y = mfu_least(a, b), r, z;
 
-    double z = r * r * r * r;
-
+    if (!(x > 0) || y == 0)
+        return x;
+    r = y / x;
+    z = r * r * r * r;
     if (z > 0.03)
         return x * sqrt(sqrt(1 + z));
     return x * (1 + z * (1. / 4 - z * (3. / 32 - z * (7. / 128 - z * (77. / 2048))))); /* its series: up to 1e-9 */
 }
 
-static void settle(const struct mfu_kernel *k, struct mfu_price *p)
+static inline void settle(const struct mfu_kernel *k, struct mfu_price *p)
 {
     double busy = larger(p->compute_s, p->memory_s);
 

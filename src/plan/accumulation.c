@@ -4,6 +4,7 @@
 #include "plan/accumulation.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,8 +85,8 @@ static bool add_varying(struct mfu_accumulation *a, const struct mfu_program *g,
         return false;
     while (like < a->n_varying && !same_varying(g, p, a->varying[like].launch, launch))
         like++;
-    a->varying[a->n_varying++] =
-        (struct mfu_varying_launch){.launch = launch, .like = like, .times = *times, .use = p->uses[launch]};
+    a->varying[a->n_varying++] = (struct mfu_varying_launch){
+        .launch = launch, .like = like, .times = *times, .hot_bytes = p->uses[launch].hot_bytes};
     return true;
 }
 
@@ -114,14 +115,15 @@ static bool learn_launch(struct mfu_accumulation *a, const struct mfu_machine *m
     mfu_sums_add_amount(sums, l, times->micro + times->once);
     if (mfu_throttles(m, l))
         return add_product(a, g, p->prices, i, times);
-    mfu_sums_add_time(sums, l, &p->prices[i], times->micro + times->once);
+    mfu_sums_add_time(sums, l, &p->prices[i], times->micro + times->once, a->rules);
     return true;
 }
 
 int mfu_accumulation_learn(struct mfu_accumulation *a, const struct mfu_machine *m, struct mfu_program *g,
-                           struct mfu_pricing *p)
+                           struct mfu_pricing *p, bool rules)
 {
     a->state = MFU_ACCUMULATION_FAILS;
+    a->rules = rules;
     if (!adds_up(m, g))
         return 0;
     mfu_program_accumulate(g, MFU_ACCUMULATED);
@@ -151,16 +153,23 @@ int mfu_accumulation_learn(struct mfu_accumulation *a, const struct mfu_machine 
 
 /* ---- another number ------------------------------------------------------ */
 
-static double inside(const struct mfu_l2_use *use, const struct mfu_kernel *k)
+static double inside(double hot_bytes, double absorbed_bytes, const struct mfu_kernel *k)
 {
-    return (use->hot_bytes < k->read_bytes ? use->hot_bytes : k->read_bytes) + use->absorbed_bytes;
+    return (hot_bytes < k->read_bytes ? hot_bytes : k->read_bytes) + absorbed_bytes;
 }
 
-static void take_times(struct mfu_often *all, struct mfu_varying_launch *v)
+static double dirty_behind(double dirty_bytes, double absorbed_bytes, double flushed_bytes)
 {
-    all->micro += v->times.micro;
-    all->once += v->times.once;
-    v->all = (struct mfu_often){0};
+    struct mfu_l2_use use = {
+        .dirty_bytes = dirty_bytes, .absorbed_bytes = absorbed_bytes, .flushed_bytes = flushed_bytes};
+
+    return mfu_l2_dirty_behind(&use);
+}
+
+static void take_times(struct mfu_often *all, const struct mfu_often *times)
+{
+    all->micro += times->micro;
+    all->once += times->once;
 }
 
 /* The first launch of the same kernel in the same state of L2: layers are equal. */
@@ -181,97 +190,120 @@ static int first_alike(struct mfu_accumulation *a, const struct mfu_program *g, 
     return a->alike[launch];
 }
 
-/* What a launch that varies does when so many bytes of L2 are dirty; returns how many are behind it. */
-static double vary(struct mfu_accumulation *a, const struct mfu_machine *m, struct mfu_program *g, int number,
-                   double accum, double dirty_bytes)
+/* A place for launches at a new price; NULL: out of memory. */
+static struct mfu_priced_launches *new_price(struct mfu_accumulation *a, int launch, int like, bool varies,
+                                             const struct mfu_often *times, double absorbed_bytes)
 {
-    struct mfu_varying_launch *v = &a->varying[number];
-    struct mfu_varying_launch *like = &a->varying[v->like];
-    const struct mfu_kernel *k = &g->launches[like->launch].kernel;
+    struct mfu_priced_launches *c;
 
-    if (like == v)
-        mfu_launch_accumulate(g, v->launch, accum);
-    v->use.dirty_bytes = dirty_bytes;
-    v->all = v->times;
-    mfu_l2_absorb(mfu_l2_reach(m), k, &v->use);
-    if (like != v && like->use.absorbed_bytes == v->use.absorbed_bytes) {
-        take_times(&like->all, v);
-        v->price = like->price;
-        v->use.flushed_bytes = like->use.flushed_bytes;
-    } else {
-        mfu_price_kernel(m, k, inside(&v->use, k) - v->use.absorbed_bytes, v->use.absorbed_bytes, &v->price);
-        mfu_l2_flush(m->bandwidth_bytes_s, k, &v->price, &v->use);
-    }
-    return mfu_l2_dirty_behind(&v->use);
+    if (!MFU_ROOM(a->priced, a->n_priced + 1, a->cap_priced))
+        return NULL;
+    c = &a->priced[a->n_priced++];
+    c->launch = launch;
+    c->like = like;
+    c->varies = varies;
+    c->all = *times;
+    c->absorbed_bytes = absorbed_bytes;
+    return c;
 }
 
-/* The same for another, which changes its price if L2 takes more or less of its results; -1: out of memory. */
+static void flush(const struct mfu_machine *m, const struct mfu_kernel *k, struct mfu_priced_launches *c)
+{
+    struct mfu_l2_use use = {0};
+
+    mfu_l2_flush(m->bandwidth_bytes_s, k, &c->price, &use);
+    c->flushed_bytes = use.flushed_bytes;
+}
+
+/* What a launch that varies does when so many bytes of L2 are dirty; returns how many are behind it,
+ * or -1 when out of memory. */
+static double vary(struct mfu_accumulation *a, const struct mfu_machine *m, struct mfu_program *g, double reach_bytes,
+                   const struct mfu_varying_launch *v, double accum, double dirty_bytes)
+{
+    struct mfu_varying_launch *like = &a->varying[v->like];
+    const struct mfu_kernel *k = &g->launches[like->launch].kernel;
+    double room = reach_bytes - dirty_bytes, kept, absorbed;
+    struct mfu_priced_launches *c;
+
+    if (like == v) {
+        mfu_launch_accumulate(g, v->launch, accum);
+        like->price = -1;
+    }
+    kept = k->cold ? 0 : k->write_bytes;
+    absorbed = k->cold ? 0 : kept < room ? kept : room;
+    if (like->price >= 0 && a->priced[like->price].absorbed_bytes == absorbed) {
+        c = &a->priced[like->price];
+        take_times(&c->all, &v->times);
+    } else {
+        if (!(c = new_price(a, like->launch, v->like, true, &v->times, absorbed)))
+            return -1;
+        like->price = a->n_priced - 1;
+        mfu_price_kernel(m, k, inside(v->hot_bytes, absorbed, k) - absorbed, absorbed, &c->price);
+        flush(m, k, c);
+    }
+    return dirty_behind(dirty_bytes, absorbed, c->flushed_bytes);
+}
+
+/* The same for another, of whose results L2 takes more or less, which changes its price. */
 static double follow(struct mfu_accumulation *a, const struct mfu_machine *m, const struct mfu_program *g,
-                     const struct mfu_pricing *p, int launch, int *segment, double dirty_bytes)
+                     const struct mfu_pricing *p, int launch, int *segment, double dirty_bytes, double absorbed_bytes)
 {
     const struct mfu_kernel *k = &g->launches[launch].kernel;
-    struct mfu_l2_use use = p->uses[launch];
-    struct mfu_varying_launch *c;
-    int like;
-    double room = mfu_l2_reach(m) - dirty_bytes;
+    struct mfu_often times;
+    struct mfu_priced_launches *c = NULL;
+    int like = first_alike(a, g, p, launch);
 
-    use.dirty_bytes = dirty_bytes;
-    use.absorbed_bytes = use.kept_bytes < room ? use.kept_bytes : room;
-    if (use.absorbed_bytes == p->uses[launch].absorbed_bytes)
-        return mfu_l2_dirty_behind(&use);
-    if (!MFU_ROOM(a->changed, a->n_changed + 1, a->cap_changed))
-        return -1;
     while (launch >= g->segments[*segment].first + g->segments[*segment].count)
         ++*segment;
-    like = first_alike(a, g, p, launch);
-    c = &a->changed[a->n_changed];
-    *c = (struct mfu_varying_launch){.launch = launch, .like = like, .times = times_in(&g->segments[*segment])};
-    for (int i = 0; i < a->n_changed; i++)
-        if (a->changed[i].like == like && a->changed[i].use.absorbed_bytes == use.absorbed_bytes) {
-            take_times(&a->changed[i].all, c);
-            use.flushed_bytes = a->changed[i].use.flushed_bytes;
-            return mfu_l2_dirty_behind(&use);
-        }
-    c->all = c->times;
-    c->price = p->prices[launch];
-    mfu_price_traffic(m, k, inside(&use, k), &c->price);
-    mfu_l2_flush(m->bandwidth_bytes_s, k, &c->price, &use);
-    c->use = use;
-    a->n_changed++;
-    return mfu_l2_dirty_behind(&use);
+    times = times_in(&g->segments[*segment]);
+    for (int i = 0; i < a->n_priced && !c; i++)
+        if (!a->priced[i].varies && a->priced[i].like == like && a->priced[i].absorbed_bytes == absorbed_bytes)
+            c = &a->priced[i];
+    if (c) {
+        take_times(&c->all, &times);
+    } else {
+        if (!(c = new_price(a, launch, like, false, &times, absorbed_bytes)))
+            return -1;
+        c->price = p->prices[launch];
+        mfu_price_traffic(m, k, inside(p->uses[launch].hot_bytes, absorbed_bytes, k), &c->price);
+        flush(m, k, c);
+    }
+    return dirty_behind(dirty_bytes, absorbed_bytes, c->flushed_bytes);
 }
 
 /* Prices what varies, and what changes behind it.  False: out of memory. */
 static bool walk(struct mfu_accumulation *a, const struct mfu_machine *m, struct mfu_program *g,
                  const struct mfu_pricing *p, double accum)
 {
-    double rounding = ROUNDING * mfu_l2_reach(m);
+    double reach = mfu_l2_reach(m), rounding = ROUNDING * reach;
     int segment = 0, at = 0;
     double dirty = 0;
 
-    a->n_changed = 0;
-    for (int i = 0; i < a->n_varying; i++) {
-        int next = i + 1 < a->n_varying ? a->varying[i + 1].launch : g->n_launches;
+    a->n_priced = 0;
+    for (int i = 0; i < a->n_varying && dirty >= 0; i++) {
+        const struct mfu_varying_launch *v = &a->varying[i];
+        int next = i + 1 < a->n_varying ? v[1].launch : g->n_launches;
 
-        if (at != a->varying[i].launch) /* L2 was as before in between */
-            dirty = p->uses[a->varying[i].launch].dirty_bytes;
-        dirty = vary(a, m, g, i, accum, dirty);
-        at = a->varying[i].launch + 1;
-        while (at < next && fabs(dirty - p->uses[at].dirty_bytes) > rounding) {
-            dirty = follow(a, m, g, p, at++, &segment, dirty);
-            if (dirty < 0)
-                return false;
+        if (at != v->launch) /* L2 was as before in between */
+            dirty = p->uses[v->launch].dirty_bytes;
+        dirty = vary(a, m, g, reach, v, accum, dirty);
+        for (at = v->launch + 1; at < next && dirty >= 0 && fabs(dirty - p->uses[at].dirty_bytes) > rounding; at++) {
+            const struct mfu_l2_use *learned = &p->uses[at];
+            double room = reach - dirty, absorbed = learned->kept_bytes < room ? learned->kept_bytes : room;
+
+            dirty = absorbed == learned->absorbed_bytes ? dirty_behind(dirty, absorbed, learned->flushed_bytes)
+                                                        : follow(a, m, g, p, at, &segment, dirty, absorbed);
         }
     }
-    return true;
+    return dirty >= 0;
 }
 
-static void add_throttled(const struct mfu_machine *m, const struct mfu_launch *l, struct mfu_price price, double duty,
-                          double times, struct mfu_sums *sums)
+static void add_throttled(const struct mfu_accumulation *a, const struct mfu_machine *m, const struct mfu_launch *l,
+                          struct mfu_price price, double duty, double times, struct mfu_sums *sums)
 {
     if (mfu_throttles(m, l))
         mfu_price_throttle(m, &l->kernel, duty, &price);
-    mfu_sums_add_time(sums, l, &price, times);
+    mfu_sums_add_time(sums, l, &price, times, a->rules);
 }
 
 bool mfu_accumulation_sums(struct mfu_accumulation *a, const struct mfu_machine *m, struct mfu_program *g,
@@ -282,39 +314,36 @@ bool mfu_accumulation_sums(struct mfu_accumulation *a, const struct mfu_machine 
 
     if (!(share > a->least && share < a->most) || !walk(a, m, g, p, accum))
         return false;
-    *sums = a->once;
-    mfu_sums_add(sums, &a->often, accum);
-    for (int i = 0; i < a->n_varying; i++) {
-        const struct mfu_varying_launch *v = &a->varying[i];
-        const struct mfu_launch *l = &g->launches[a->varying[v->like].launch];
-        double times = times_of(&v->all, accum);
-
-        if (times == 0)
-            continue;
-        mfu_sums_add_amount(sums, l, times);
-        mfu_sums_add_time(sums, l, &v->price, times);
-        other_s += times * v->price.time_s;
-    }
-    for (int i = 0; i < a->n_changed; i++) {
-        const struct mfu_varying_launch *c = &a->changed[i];
+    memcpy(sums, &a->once, a->rules ? sizeof *sums : offsetof(struct mfu_sums, rules_s));
+    mfu_sums_add(sums, &a->often, accum, a->rules);
+    for (int i = 0; i < a->n_priced; i++) {
+        const struct mfu_priced_launches *c = &a->priced[i];
         const struct mfu_launch *l = &g->launches[c->launch];
         const struct mfu_price *before = &p->prices[c->launch];
         double times = times_of(&c->all, accum);
 
+        if (c->varies) {
+            mfu_sums_add_amount(sums, l, times);
+            mfu_sums_add_time(sums, l, &c->price, times, a->rules);
+            other_s += times * c->price.time_s;
+            continue;
+        }
         *(mfu_fills_tensor_cores(l, before) ? &tensor_s : &other_s) -= times * before->time_s;
         *(mfu_fills_tensor_cores(l, &c->price) ? &tensor_s : &other_s) += times * c->price.time_s;
     }
     duty = mfu_tensor_duty(m, tensor_s, other_s);
     for (int i = 0; i < a->n_throttled; i++)
-        add_throttled(m, &g->launches[a->throttled[i].first], p->prices[a->throttled[i].first], duty,
+        add_throttled(a, m, &g->launches[a->throttled[i].first], p->prices[a->throttled[i].first], duty,
                       times_of(&a->throttled[i].times, accum), sums);
-    for (int i = 0; i < a->n_changed; i++) {
-        const struct mfu_varying_launch *c = &a->changed[i];
+    for (int i = 0; i < a->n_priced; i++) {
+        const struct mfu_priced_launches *c = &a->priced[i];
         const struct mfu_launch *l = &g->launches[c->launch];
         double times = times_of(&c->all, accum);
 
-        add_throttled(m, l, p->prices[c->launch], duty, -times, sums);
-        add_throttled(m, l, c->price, duty, times, sums);
+        if (c->varies)
+            continue;
+        add_throttled(a, m, l, p->prices[c->launch], duty, -times, sums);
+        add_throttled(a, m, l, c->price, duty, times, sums);
     }
     return true;
 }
@@ -323,7 +352,7 @@ void mfu_accumulation_release(struct mfu_accumulation *a)
 {
     free(a->throttled);
     free(a->varying);
-    free(a->changed);
+    free(a->priced);
     free(a->alike);
     free(a->firsts);
     memset(a, 0, sizeof *a);

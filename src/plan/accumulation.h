@@ -27,21 +27,32 @@ struct mfu_equal_launches {
     struct mfu_often times;
 };
 
-/* A launch that varies, or one behind it that finds something else in L2. */
+/* A launch that varies. */
 struct mfu_varying_launch {
-    int launch, like; /* like: of the list, or of all launches, the first that is equal */
+    int launch, like; /* like: of the list, the first that is equal */
+    int price;        /* of that one: the last of its prices at the last number; -1: none yet */
     struct mfu_often times;
-    struct mfu_often all; /* with those of equal ones at the same price, which then have none */
+    double hot_bytes; /* of its inputs, in L2 */
+};
+
+/* Equal launches at another price than they were learned at: some that vary, or some behind them
+ * that find another room in L2. */
+struct mfu_priced_launches {
+    int launch, like; /* the first; which of those that vary, or of all, it is like */
+    bool varies;
+    struct mfu_often all;
     struct mfu_price price;
-    struct mfu_l2_use use;
+    double absorbed_bytes, flushed_bytes; /* as in struct mfu_l2_use */
 };
 
 struct mfu_accumulation {
     enum { MFU_ACCUMULATION_UNKNOWN, MFU_ACCUMULATION_HOLDS, MFU_ACCUMULATION_FAILS } state;
+    bool rules;                  /* sums say by which coefficients kernels are ruled, too */
     struct mfu_sums often, once; /* what does not vary: of a micro-step, of the optimizer */
     struct mfu_equal_launches *throttled;
-    struct mfu_varying_launch *varying, *changed; /* those that vary; scratch: others that do, at the last number */
-    int n_throttled, n_varying, n_changed, cap_throttled, cap_varying, cap_changed;
+    struct mfu_varying_launch *varying;
+    struct mfu_priced_launches *priced; /* scratch: at the last number */
+    int n_throttled, n_varying, n_priced, cap_throttled, cap_varying, cap_priced;
     int *alike, *firsts; /* of each launch that changed once: the first that is equal, or -1; those firsts */
     int n_firsts, cap_alike, cap_firsts;
     struct mfu_often tensor_s; /* of kernels that fill the tensor cores, before clocks fall; */
@@ -52,7 +63,7 @@ struct mfu_accumulation {
 /* Prices the program at MFU_ACCUMULATED micro-steps, where it stays, and adds it up; prices are those
  * before clocks fall.  Fails where launches wait for other ranks, and then changes nothing.  -1: out of memory. */
 int mfu_accumulation_learn(struct mfu_accumulation *, const struct mfu_machine *, struct mfu_program *,
-                           struct mfu_pricing *);
+                           struct mfu_pricing *, bool rules);
 
 /* Sums of a step of `accum` micro-steps (2 or more), of the pricing that was learned from; changes the
  * kernels of launches that vary.  False: other inputs are in L2, or no memory; every launch has to be priced. */

@@ -85,7 +85,7 @@ static int add_up(struct mfu_plan *p, bool sums, struct mfu_error *err)
 
     if (p->config.accum > 1) {
         if (a->state == MFU_ACCUMULATION_UNKNOWN
-            && mfu_accumulation_learn(a, &p->machine, &p->program, &p->pricing) < 0)
+            && mfu_accumulation_learn(a, &p->machine, &p->program, &p->pricing, !p->without_interval) < 0)
             return mfu_fail(err, MFU_ENOMEM, "out of memory");
         added = a->state == MFU_ACCUMULATION_HOLDS && from_sums(p);
         if (added && sums)
@@ -131,16 +131,30 @@ int mfu_plan_make_fitting(struct mfu_plan *p, const struct mfu_scenario *scenari
     return make(p, scenario, true, false, err);
 }
 
+/* Whether another number of micro-steps leaves all but sums as it is. */
+static bool follows_from_sums(const struct mfu_plan *p, bool fitting)
+{
+    return p->accumulation.state == MFU_ACCUMULATION_HOLDS || (fitting && p->peak_known);
+}
+
 int mfu_plan_make_sums(struct mfu_plan *p, const struct mfu_scenario *scenario, bool fitting, struct mfu_error *err)
 {
-    bool weighed = fitting && p->peak_known;
+    return follows_from_sums(p, fitting) && accumulates(p, scenario)
+        ? mfu_plan_accumulate(p, scenario->setting[MFU_S_ACCUM], fitting, err)
+        : make(p, scenario, fitting, true, err);
+}
 
-    if ((p->accumulation.state != MFU_ACCUMULATION_HOLDS && !weighed) || !accumulates(p, scenario))
-        return make(p, scenario, fitting, true, err);
-    p->scenario.setting[MFU_S_ACCUM] = scenario->setting[MFU_S_ACCUM];
-    p->config.accum = p->config.setting[MFU_S_ACCUM] = scenario->setting[MFU_S_ACCUM];
-    p->config.pipeline.microbatches = (int)p->config.accum;
-    if (weighed && !p->memory.fits)
+int mfu_plan_accumulate(struct mfu_plan *p, double accum, bool fitting, struct mfu_error *err)
+{
+    p->scenario.setting[MFU_S_ACCUM] = accum;
+    if (!follows_from_sums(p, fitting)) {
+        struct mfu_scenario scenario = p->scenario;
+
+        return make(p, &scenario, fitting, true, err);
+    }
+    p->config.accum = p->config.setting[MFU_S_ACCUM] = accum;
+    p->config.pipeline.microbatches = (int)accum;
+    if (fitting && p->peak_known && !p->memory.fits)
         return 1;
     return add_up(p, true, err);
 }

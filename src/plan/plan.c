@@ -449,7 +449,8 @@ void mfu_plan_settle_time(struct mfu_plan *p)
     a->achieved_flops = a->model_flops / p->config.ranks / p->step.time_s;
     a->mfu = a->achieved_flops / a->peak_flops;
     a->hfu = a->hardware_flops / p->config.ranks / p->step.time_s / a->peak_flops;
-    interval(p);
+    if (!p->without_interval)
+        interval(p);
 }
 
 double mfu_plan_longest_document(const struct mfu_plan *p)

@@ -107,8 +107,10 @@ struct mfu_plan {
     struct mfu_config config;
     struct mfu_machine machine;
     struct mfu_program program;
-    bool built;                           /* program is that of config, */
-    bool peak_known;                      /* and memory.peak is its peak */
+    bool built;      /* program is that of config, */
+    bool peak_known; /* and memory.peak is its peak */
+    bool
+        without_interval; /* nobody asks for step.low_s and high_s, nor what rules the step: plans of sums leave them */
     struct mfu_scale scale;               /* from program to that of another batch */
     struct mfu_pricing pricing;           /* prices of program.launches, */
     struct mfu_sums sums;                 /* and of a step */
@@ -146,6 +148,8 @@ int mfu_plan_make_fitting(struct mfu_plan *plan, const struct mfu_scenario *scen
  * prices may be those of another number of micro-steps: where only that number differs from the plan
  * before, it is worked out from sums (accumulation.h). */
 int mfu_plan_make_sums(struct mfu_plan *plan, const struct mfu_scenario *scenario, bool fitting, struct mfu_error *err);
+/* The same of the scenario of the plan before, but for its number of micro-steps: several in both. */
+int mfu_plan_accumulate(struct mfu_plan *plan, double accum, bool fitting, struct mfu_error *err);
 /* What of the layout the figures leave out, in words, one by one; NULL behind the last. */
 const char *mfu_plan_left_out(const struct mfu_plan *, size_t i);
 /* Whether the plan fits, on the GPU and on its host: 1, 0, or NAN where nobody can say, since something that the model's config.json or an

@@ -121,14 +121,11 @@ static double varying_bytes(const struct mfu_launch *l, double accum)
     return l->accumulated_bytes > 0 && accum > 1 ? bytes * accum / (accum - 1) : 0;
 }
 
-/* Kernels that are remembered: more than a program has different ones. */
-#define MOST_KNOWN (1 << MFU_KNOWN_BITS)
-
 /* Nothing is known of this machine. */
-static void forget(struct mfu_pricing *p)
+static void forget(struct mfu_known_prices *known)
 {
-    memset(p->newest, 0, sizeof p->newest);
-    p->n_known = 0;
+    memset(known->newest, 0, sizeof known->newest);
+    known->n = 0;
 }
 
 static int make_room(const struct mfu_program *g, struct mfu_pricing *p)
@@ -136,8 +133,8 @@ static int make_room(const struct mfu_program *g, struct mfu_pricing *p)
     if (!MFU_ROOM(p->prices, g->n_launches, p->cap_prices) || !MFU_ROOM(p->uses, g->n_launches, p->cap_uses)
         || !MFU_ROOM(p->touched, g->n_tensors, p->cap_touched))
         return -1;
-    if (!p->known)
-        p->known = malloc(MOST_KNOWN * sizeof *p->known);
+    if (!p->known && (p->known = malloc(sizeof *p->known)))
+        p->known->n = -1;
     return p->known ? 0 : -1;
 }
 
@@ -150,7 +147,7 @@ static uint64_t bits(double x)
 }
 
 /* The price of a kernel: one that is known, or a new one, with the arithmetic of the same kernel where that is known. */
-static const struct mfu_price *price_of(struct mfu_pricing *p, const struct mfu_kernel *k, double inside_bytes)
+static const struct mfu_price *price_of(struct mfu_known_prices *p, const struct mfu_kernel *k, double inside_bytes)
 {
     uint64_t mixed = (bits(k->read_bytes) * 3 + bits(k->write_bytes) * 5 + bits(k->n) * 7 + bits(k->flops) + k->traffic)
         * 0x9e3779b97f4a7c15;
@@ -158,19 +155,19 @@ static const struct mfu_price *price_of(struct mfu_pricing *p, const struct mfu_
     struct mfu_known_price *known;
     const struct mfu_known_price *same = NULL;
 
-    for (int i = *newest; i > 0; i = p->known[i - 1].older) {
-        known = &p->known[i - 1];
+    for (int i = *newest; i > 0; i = p->list[i - 1].older) {
+        known = &p->list[i - 1];
         if (known->hash != mixed || memcmp(&known->kernel, k, sizeof *k) != 0)
             continue;
         if (known->inside_bytes == inside_bytes)
             return &known->price;
         same = known;
     }
-    if (p->n_known == MOST_KNOWN) {
+    if (p->n == 1 << MFU_KNOWN_BITS) {
         forget(p);
         same = NULL;
     }
-    known = &p->known[p->n_known++];
+    known = &p->list[p->n++];
     if (same)
         known->price = same->price;
     else
@@ -180,7 +177,7 @@ static const struct mfu_price *price_of(struct mfu_pricing *p, const struct mfu_
     known->inside_bytes = inside_bytes;
     known->hash = mixed;
     known->older = *newest;
-    *newest = (unsigned short)p->n_known;
+    *newest = (unsigned short)p->n;
     return &known->price;
 }
 
@@ -248,9 +245,9 @@ int mfu_price_before_clocks(const struct mfu_machine *m, const struct mfu_progra
 
     if (make_room(g, p) < 0)
         return -1;
-    if (memcmp(&p->machine, m, sizeof *m) != 0) {
-        p->machine = *m;
-        forget(p);
+    if (p->known->n < 0 || memcmp(&p->known->machine, m, sizeof *m) != 0) {
+        p->known->machine = *m;
+        forget(p->known);
     }
     p->least = -INFINITY;
     p->most = INFINITY;
@@ -268,7 +265,8 @@ int mfu_price_before_clocks(const struct mfu_machine *m, const struct mfu_progra
         use->hot_bytes = still_hot(g, p, &l2, l);
         use->dirty_bytes = l2.dirty_bytes;
         mfu_l2_absorb(l2.reach_bytes, &l->kernel, use);
-        p->prices[i] = *price_of(p, &l->kernel, mfu_least(use->hot_bytes, l->kernel.read_bytes) + use->absorbed_bytes);
+        p->prices[i] =
+            *price_of(p->known, &l->kernel, mfu_least(use->hot_bytes, l->kernel.read_bytes) + use->absorbed_bytes);
         mfu_l2_flush(m->bandwidth_bytes_s, &l->kernel, &p->prices[i], use);
         l2.dirty_bytes = mfu_l2_dirty_behind(use);
         l2.moved_bytes += l->kernel.read_bytes + l->kernel.write_bytes;

@@ -28,19 +28,24 @@ struct mfu_l2_use {
     double flushed_bytes;  /* and of the dirty ones so many can be written back meanwhile */
 };
 
-#define MFU_KNOWN_BITS 10 /* as many lists, and as many kernels at most */
+#define MFU_KNOWN_BITS 10 /* as many lists, and as many kernels at most: more than a program has different ones */
+
+/* Kernels that were priced on a machine. */
+struct mfu_known_prices {
+    struct mfu_machine machine;
+    int n;
+    unsigned short newest[1 << MFU_KNOWN_BITS];       /* in lists by their hash; */
+    struct mfu_known_price list[1 << MFU_KNOWN_BITS]; /* close together */
+};
 
 struct mfu_pricing {
     struct mfu_price *prices; /* of the program's launches; owned */
     struct mfu_l2_use *uses;  /* by them; owned */
     double least, most; /* which inputs are in L2 is the same for shares (accum - 1) / accum above the one, up to the
                            other */
-    struct mfu_touch *touched;                  /* scratch: when each tensor was last in L2 */
-    struct mfu_known_price *known;              /* of this machine, close together; */
-    unsigned short newest[1 << MFU_KNOWN_BITS]; /* in lists by their hash */
-    int n_known;
+    struct mfu_touch *touched;      /* scratch: when each tensor was last in L2 */
+    struct mfu_known_prices *known; /* owned; one that knows more may take its place between two pricings */
     int cap_prices, cap_uses, cap_touched;
-    struct mfu_machine machine; /* that `known` holds for */
 };
 
 /* `pricing` was zeroed or used before.  0, or -1 when out of memory. */

@@ -5,7 +5,7 @@
 #ifndef MFU_SUMS_H
 #define MFU_SUMS_H
 
-#include "cost/cost.h"
+#include "cost/law.h"
 #include "graph/program.h"
 
 /* Doubles and nothing else: sums are added up and scaled as a whole. */
@@ -25,12 +25,55 @@ struct mfu_sums {
     double rules_s[MFU_COEFFICIENT_COUNT]; /* of kernels, without overhead, by the coefficient that rules them */
 };
 
-/* Adds `times` launches: what they are; or, at this price, how long they take. */
-void mfu_sums_add_amount(struct mfu_sums *, const struct mfu_launch *, double times);
-void mfu_sums_add_time(struct mfu_sums *, const struct mfu_launch *, const struct mfu_price *, double times);
+/* Adds `times` launches: what they are; or, at this price, how long they take, and by which `rules`,
+ * if anybody asks. */
+static inline void mfu_sums_add_amount(struct mfu_sums *s, const struct mfu_launch *l, double times)
+{
+    double flops;
+
+    s->kernels += times * l->kernel.launches;
+    if (l->recomputed)
+        s->again_kernels += times * l->kernel.launches;
+    else if (l->phase == MFU_FORWARD)
+        s->forward_kernels += times * l->kernel.launches;
+    if (!l->communicates)
+        s->launches[l->phase] += times * l->kernel.launches;
+    if (!mfu_kind_is_product(l->kernel.kind))
+        return;
+    flops = times * mfu_kernel_counted_flops(&l->kernel);
+    if (l->reference)
+        s->reference_flops += flops;
+    else if (l->phase == MFU_FORWARD)
+        s->forward_flops += flops;
+    else if (l->recomputed)
+        s->again_flops += flops;
+    else
+        s->backward_flops += flops * (l->kernel.backward ? 2 : 1);
+}
+
+static inline void mfu_sums_add_time(struct mfu_sums *s, const struct mfu_launch *l, const struct mfu_price *price,
+                                     double times, bool rules)
+{
+    double time_s = times * price->time_s;
+
+    if (l->stream == MFU_STREAM_COMPUTE)
+        s->stream_s[l->phase] += time_s;
+    if (mfu_kind_is_product(l->kernel.kind))
+        s->product_s += time_s;
+    if (l->communicates) {
+        if (l->collective.kind == MFU_HOST_UPDATE) /* nothing hides it */
+            s->rules_s[MFU_C_HOST_ADAM] += time_s;
+        *(l->collective.axes == 0 ? &s->copies_s : &s->communication_s) += time_s;
+        return;
+    }
+    s->time_s[l->phase] += time_s;
+    *(price->bound == MFU_BOUND_COMPUTE || price->bound == MFU_BOUND_LATENCY ? &s->compute_s : &s->memory_s) += time_s;
+    if (rules)
+        s->rules_s[mfu_law_of(&l->kernel)->rule(&l->kernel, price)] += times * (price->time_s - price->overhead_s);
+}
 
 /* sums += times * more */
-void mfu_sums_add(struct mfu_sums *, const struct mfu_sums *more, double times);
+void mfu_sums_add(struct mfu_sums *, const struct mfu_sums *more, double times, bool rules);
 
 /* Of one step of the program at these prices. */
 void mfu_sums_of(const struct mfu_program *, const struct mfu_price *, struct mfu_sums *);

@@ -46,22 +46,9 @@ static int put_csv(struct mfu_session *s, const struct mfu_record *record, const
     return status;
 }
 
-static int put_object(struct mfu_session *s, const struct mfu_record *record, const void *object)
-{
-    size_t length;
-    char *text = mfu_json_write(record, object, &length);
-
-    if (!text)
-        return -1;
-    fwrite(text, 1, length, s->out); /* what cannot be written is told at the end */
-    putc('\n', s->out);
-    free(text);
-    return 0;
-}
-
 int mfu_answer(struct mfu_session *s, const struct mfu_record *record, const void *object, struct mfu_error *err)
 {
-    int status = (s->csv ? put_csv : put_object)(s, record, object);
+    int status = s->csv ? put_csv(s, record, object) : mfu_json_put(s->out, record, object);
 
     return status < 0 ? mfu_fail(err, MFU_ENOMEM, "out of memory") : 0;
 }

@@ -365,3 +365,14 @@ bool mfu_question_of_sums(const struct mfu_question *q)
     }
     return true;
 }
+
+bool mfu_question_of_interval(const struct mfu_question *q)
+{
+    static const char *const ends[] = {"step_time_low_s", "step_time_high_s"};
+
+    for (int i = 0; i < q->n; i++)
+        for (size_t k = 0; k < sizeof ends / sizeof ends[0]; k++)
+            if (q->names[i].result.name && strcmp(q->names[i].result.name, ends[k]) == 0)
+                return true;
+    return false;
+}

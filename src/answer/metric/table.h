@@ -56,6 +56,9 @@ double mfu_question_ask(const struct mfu_question *, const struct mfu_plan *);
 enum mfu_dim mfu_question_dim(const struct mfu_question *);
 /* Whether a plan of sums answers it (mfu_plan_make_sums). */
 bool mfu_question_of_sums(const struct mfu_question *);
+
+/* Whether it asks for the interval of the step's time. */
+bool mfu_question_of_interval(const struct mfu_question *);
 /* Whether it is a condition that no plan satisfies that does not fit; false where that takes
  * more than a look at it. */
 bool mfu_question_wants_fit(const struct mfu_question *);

@@ -41,6 +41,11 @@ int mfu_sweep_make(const struct mfu_sweep *s, size_t combination, struct mfu_sce
         at[i] = combination % s->axes[i].n;
         combination /= s->axes[i].n;
     }
+    return mfu_sweep_make_at(s, at, x, err);
+}
+
+int mfu_sweep_make_at(const struct mfu_sweep *s, const size_t *at, struct mfu_scenario *x, struct mfu_error *err)
+{
     *x = *s->scenario;
     if (mfu_axes_apply(s->axes, s->n_axes, at, x, err) < 0)
         return -1;
@@ -61,11 +66,11 @@ double mfu_sweep_value(const struct mfu_sweep *s, size_t combination, size_t axi
 {
     const struct mfu_axis *a = &s->axes[axis];
     struct mfu_scenario x;
-    size_t at = combination;
+    size_t below = 1, at;
 
-    for (size_t i = s->n_axes; i-- > axis + 1;)
-        at /= s->axes[i].n;
-    at %= a->n;
+    for (size_t i = axis + 1; i < s->n_axes; i++)
+        below *= s->axes[i].n;
+    at = combination / below % a->n;
     if (!a->texts || !a->texts[at])
         return a->values[at];
     x = mfu_sweep_scenario(s, combination);
@@ -94,17 +99,50 @@ static const struct mfu_axis *scaling_axis(const struct mfu_sweep *s)
     return longest;
 }
 
-size_t mfu_sweep_in_order(const struct mfu_sweep *s, size_t i)
+/* Of the axes that keep the graph, that of micro-steps varies fastest: only sums follow it. */
+static bool is_fastest(const struct mfu_axis *a)
 {
-    size_t at[MFU_AXES] = {0}, combination = 0;
-    const struct mfu_axis *scales = scaling_axis(s);
+    return a->key.kind == MFU_KEY_SETTING && a->key.id == MFU_S_ACCUM;
+}
 
-    for (int step = KEEPS; step <= TRACES; step++)
-        for (size_t k = s->n_axes; k-- > 0;)
-            if ((&s->axes[k] == scales ? SCALES : step_of(&s->axes[k]) == KEEPS ? KEEPS : TRACES) == (enum step)step) {
-                at[k] = i % s->axes[k].n;
-                i /= s->axes[k].n;
+void mfu_sweep_order(const struct mfu_sweep *s, size_t order[MFU_AXES])
+{
+    const struct mfu_axis *scales = scaling_axis(s);
+    size_t n = 0;
+
+    for (int fastest = 1; fastest >= 0; fastest--)
+        for (int step = KEEPS; step <= TRACES; step++)
+            for (size_t k = s->n_axes; k-- > 0;) {
+                const struct mfu_axis *a = &s->axes[k];
+                enum step own = a == scales ? SCALES : step_of(a) == KEEPS ? KEEPS : TRACES;
+
+                if (own == (enum step)step && is_fastest(a) == fastest)
+                    order[n++] = k;
             }
+}
+
+void mfu_sweep_start_at(const struct mfu_sweep *s, const size_t order[MFU_AXES], size_t number, size_t at[MFU_AXES])
+{
+    for (size_t k = 0; k < s->n_axes; k++) {
+        at[order[k]] = number % s->axes[order[k]].n;
+        number /= s->axes[order[k]].n;
+    }
+}
+
+size_t mfu_sweep_next(const struct mfu_sweep *s, const size_t order[MFU_AXES], size_t at[MFU_AXES])
+{
+    size_t k = 0;
+
+    while (k + 1 < s->n_axes && at[order[k]] + 1 == s->axes[order[k]].n)
+        at[order[k++]] = 0;
+    at[order[k]]++;
+    return k;
+}
+
+size_t mfu_sweep_number(const struct mfu_sweep *s, const size_t at[MFU_AXES])
+{
+    size_t combination = 0;
+
     for (size_t k = 0; k < s->n_axes; k++)
         combination = combination * s->axes[k].n + at[k];
     return combination;

@@ -46,9 +46,9 @@ struct mfu_sweep {
 };
 
 struct mfu_sweep_row {
-    size_t combination; /* number: first axis slowest */
-    bool simulated;
-    unsigned beaten; /* rows that beat it in every column, while a front is looked for */
+    size_t combination;    /* number: first axis slowest */
+    bool simulated, taken; /* taken: satisfies the condition */
+    unsigned beaten;       /* rows that beat it in every column, while a front is looked for */
     double columns[MFU_COLUMNS];
 };
 

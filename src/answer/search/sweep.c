@@ -27,11 +27,16 @@ struct worker {
     const struct mfu_sweep *sweep;
     atomic_size_t *next;
     size_t begin, end, chunk;
+    size_t order[MFU_AXES];
     bool simulated, tells;
-    bool sums;               /* what is asked for follows from sums */
+    bool sums;               /* what is asked for follows from sums, */
+    bool fitting;            /* and only of what fits */
+    bool accumulates;        /* the fastest axis is the number of micro-steps, */
+    double accum;            /* which was this in the last plan; 0: none */
     struct mfu_plan plan[2]; /* of one micro-step, of several: other graphs, each with neighbours */
     struct mfu_program scratch;
     struct mfu_simulation simulation;
+    struct mfu_sweep_row *rows; /* where each combination has its place, or NULL: */
     struct mfu_kept kept;
     size_t evaluated, refused, excluded;
     bool failed;
@@ -63,7 +68,7 @@ static bool overfull(struct worker *w, const struct mfu_scenario *scenario)
     return bytes + c.setting[MFU_S_VRAM_RESERVED] > mfu_capacity(c.gpu, NULL);
 }
 
-/* Whether all that is asked for follows from sums. */
+/* Whether all that is asked for follows from sums; or some of it is the interval. */
 static bool asks_for_sums(const struct mfu_sweep *s)
 {
     bool sums = !simulates(s) && (!s->where || mfu_question_of_sums(s->where));
@@ -73,50 +78,88 @@ static bool asks_for_sums(const struct mfu_sweep *s)
     return sums;
 }
 
+static bool asks_for_interval(const struct mfu_sweep *s)
+{
+    bool interval = s->where && mfu_question_of_interval(s->where);
+
+    for (size_t c = 0; !interval && c < s->n_columns; c++)
+        interval = mfu_question_of_interval(s->columns[c]);
+    return interval;
+}
+
+/* Whether combinations that differ in the fastest axis alone differ in a number of micro-steps alone. */
+static bool accumulates(const struct mfu_sweep *s, size_t fastest)
+{
+    const struct mfu_axis *a = &s->axes[fastest];
+
+    for (size_t i = 0; i < s->n_axes; i++)
+        if (s->axes[i].texts)
+            return false;
+    return s->n_axes > 0 && a->key.kind == MFU_KEY_SETTING && a->key.id == MFU_S_ACCUM;
+}
+
 /* 1: it does not fit, and so is no row. */
 static int make(struct worker *w, struct mfu_plan *plan, const struct mfu_scenario *scenario, struct mfu_error *err)
 {
-    bool fitting = w->sweep->where && !w->simulated && mfu_question_wants_fit(w->sweep->where);
-
     if (w->sums)
-        return mfu_plan_make_sums(plan, scenario, fitting, err);
-    return fitting ? mfu_plan_make_fitting(plan, scenario, err) : mfu_plan_make(plan, scenario, err);
+        return mfu_plan_make_sums(plan, scenario, w->fitting, err);
+    return w->fitting ? mfu_plan_make_fitting(plan, scenario, err) : mfu_plan_make(plan, scenario, err);
 }
 
-static void plan_one(struct worker *w, size_t combination)
+/* The same of a combination; 1, too, where nobody needs to plan it. */
+static int make_at(struct worker *w, const size_t *at, struct mfu_plan **plan, struct mfu_error *err)
+{
+    struct mfu_scenario scenario;
+
+    w->accum = 0;
+    if (mfu_sweep_make_at(w->sweep, at, &scenario, err) < 0)
+        return -1;
+    if (w->sweep->room_first && overfull(w, &scenario))
+        return 1;
+    w->accum = scenario.setting[MFU_S_ACCUM];
+    *plan = &w->plan[w->accum > 1];
+    if (!(*plan)->pricing.known) { /* most kernels are those of the other graph */
+        (*plan)->pricing.known = w->plan[w->accum <= 1].pricing.known;
+        w->plan[w->accum <= 1].pricing.known = NULL;
+    }
+    return make(w, *plan, &scenario, err);
+}
+
+/* Plans a combination, of all at this place; `steps`: it differs from the one before in the fastest axis alone. */
+static void plan_one(struct worker *w, const size_t *at, size_t place, bool steps)
 {
     const struct mfu_sweep *s = w->sweep;
-    struct mfu_sweep_row row = {.combination = combination, .simulated = w->simulated};
-    struct mfu_scenario scenario;
+    struct mfu_sweep_row row = {.combination = mfu_sweep_number(s, at), .simulated = w->simulated};
+    const struct mfu_axis *fastest = &s->axes[w->order[0]];
     struct mfu_error err = {0};
-    struct mfu_plan *plan = &w->plan[0];
-    int made = -1;
+    struct mfu_plan *plan = &w->plan[1];
+    int made;
 
-    if (mfu_sweep_make(s, combination, &scenario, &err) == 0) {
-        if (s->room_first && overfull(w, &scenario)) {
-            w->evaluated++;
-            w->excluded++;
-            return;
-        }
-        plan += scenario.setting[MFU_S_ACCUM] > 1;
-        made = make(w, plan, &scenario, &err);
-    }
-    if (made < 0 || (w->simulated && mfu_simulate(plan, false, &w->simulation, &err) < 0)) {
+    if (steps && w->accumulates && w->accum > 1 && fastest->values[at[w->order[0]]] > 1)
+        made = mfu_plan_accumulate(plan, fastest->values[at[w->order[0]]], w->fitting, &err);
+    else
+        made = make_at(w, at, &plan, &err);
+    if (made < 0 || (made == 0 && w->simulated && mfu_simulate(plan, false, &w->simulation, &err) < 0)) {
+        w->accum = 0;
         w->failed |= err.code == MFU_ENOMEM;
         w->refused++;
         return;
     }
     w->evaluated++;
-    if (made == 0 && mfu_sweep_take(s, plan, &row, columns_needed(w)))
-        w->failed |= !mfu_keep_row(s, &w->kept, &row);
-    else
+    row.taken = made == 0 && mfu_sweep_take(s, plan, &row, columns_needed(w));
+    if (!row.taken)
         w->excluded++;
+    else if (w->rows) /* by combination; those of a shard lie apart */
+        w->rows[s->shards > 1 ? place : row.combination] = row;
+    else
+        w->failed |= !mfu_keep_row(s, &w->kept, &row);
 }
 
 static void work(void *workers, int number)
 {
     struct worker *w = &((struct worker *)workers)[number];
     const struct mfu_sweep *s = w->sweep;
+    size_t at[MFU_AXES] = {0};
 
     while (!w->failed && !(s->stopped && s->stopped())) {
         size_t from = atomic_fetch_add(w->next, w->chunk), to = from + w->chunk < w->end ? from + w->chunk : w->end;
@@ -125,8 +168,9 @@ static void work(void *workers, int number)
             break;
         if (w->tells)
             s->tell(s->context, (double)(from - w->begin), (double)(w->end - w->begin));
-        for (size_t i = from; i < to; i++)
-            plan_one(w, mfu_sweep_in_order(s, i));
+        mfu_sweep_start_at(s, w->order, from, at);
+        for (size_t i = from, moved = s->n_axes; i < to; i++, moved = mfu_sweep_next(s, w->order, at))
+            plan_one(w, at, i - w->begin, moved == 0);
     }
     mfu_simulation_release(&w->simulation);
     mfu_plan_release(&w->plan[0]);
@@ -134,15 +178,19 @@ static void work(void *workers, int number)
     mfu_program_free(&w->scratch);
 }
 
-/* The rows of all workers, each the best of its own. */
+/* The rows of all workers: those that were taken, or each the best of its own. */
 static int merge(const struct mfu_sweep *s, struct worker *workers, int n, struct mfu_kept *all)
 {
-    bool ok = true;
+    bool sorted = all->rows && s->shards <= 1, ok = true;
 
+    for (size_t i = 0; i < all->cap; i++)
+        if (all->rows[i].taken)
+            all->rows[all->n++] = all->rows[i];
     for (int t = 0; t < n; t++)
         for (size_t i = 0; i < workers[t].kept.n; i++)
             ok = ok && mfu_keep_row(s, all, &workers[t].kept.rows[i]);
-    mfu_keep_sort(s, all->rows, all->n);
+    if (!sorted)
+        mfu_keep_sort(s, all->rows, all->n);
     return ok ? 0 : -1;
 }
 
@@ -152,10 +200,14 @@ static int plan_all(const struct mfu_sweep *s, struct worker *workers, int n, st
     size_t begin = mfu_sweep_shard(s, s->shard), end = mfu_sweep_shard(s, s->shard + 1);
     size_t chunk = (end - begin) / (size_t)(n * CHUNKS);
     atomic_size_t next = begin;
-    bool failed = false;
+    bool failed = false, every = !s->keep && !s->pareto;
     int started;
 
-    for (int t = 0; t < n; t++)
+    if (every && !(all->rows = calloc(end - begin + 1, sizeof *all->rows)))
+        return mfu_fail(err, MFU_ENOMEM, "out of memory");
+    for (int t = 0; t < n; t++) {
+        struct worker *w = &workers[t];
+
         workers[t] = (struct worker){.sweep = s,
                                      .next = &next,
                                      .begin = begin,
@@ -166,7 +218,13 @@ static int plan_all(const struct mfu_sweep *s, struct worker *workers, int n, st
                                                               : MOST_CHUNK,
                                      .simulated = simulates(s),
                                      .sums = asks_for_sums(s),
-                                     .tells = t == 0 && s->tell};
+                                     .fitting = !simulates(s) && s->where && mfu_question_wants_fit(s->where),
+                                     .tells = t == 0 && s->tell,
+                                     .rows = all->rows};
+        mfu_sweep_order(s, w->order);
+        w->accumulates = w->sums && accumulates(s, w->order[0]);
+        w->plan[0].without_interval = w->plan[1].without_interval = w->sums && !asks_for_interval(s);
+    }
     started = mfu_workers_run(n, work, workers);
     for (int t = 0; t < started; t++) {
         r->evaluated += workers[t].evaluated;
@@ -175,6 +233,7 @@ static int plan_all(const struct mfu_sweep *s, struct worker *workers, int n, st
         failed |= workers[t].failed;
     }
     r->complete = r->evaluated + r->refused == end - begin;
+    all->cap = every ? end - begin : 0;
     failed |= merge(s, workers, started, all) < 0;
     for (int t = 0; t < started; t++)
         free(workers[t].kept.rows);

@@ -17,40 +17,51 @@
 #define WHOLE_MAX 0x1p53 /* above, doubles are not all whole numbers */
 #define DIGITS 15        /* of other numbers */
 
+#define MOST_HELD 65536 /* bytes, before a table is written on (chosen) */
+
 struct writer {
     char *text;
     size_t n, cap;
+    FILE *out; /* for what is more than that, or NULL */
     bool failed;
 };
 
+static bool has_room(struct writer *w, size_t n)
+{
+    w->failed |= !MFU_ROOM(w->text, w->n + n, w->cap);
+    return !w->failed;
+}
+
 static void put(struct writer *w, const char *text, size_t n)
 {
-    if (w->failed || !MFU_ROOM(w->text, w->n + n, w->cap)) {
-        w->failed = true;
+    if (!has_room(w, n))
         return;
-    }
     memcpy(w->text + w->n, text, n);
     w->n += n;
 }
 
-static void put_char(struct writer *w, char c)
+static inline void put_char(struct writer *w, char c)
 {
-    put(w, &c, 1);
+    if (has_room(w, 1))
+        w->text[w->n++] = c;
 }
 
 /* ---- numbers -------------------------------------------------------------- */
 
-/* Writes the digits of a whole number, at least `least` of them; returns how many. */
-static size_t digits_of(uint64_t x, size_t least, char *out)
+/* Writes the digits of a whole number, one at least, in front of `end`; returns the first. */
+static char *digits_before(char *end, uint64_t x)
 {
-    char reversed[24];
-    size_t n = 0;
+    static const char pairs[] = "0001020304050607080910111213141516171819202122232425262728293031323334"
+                                "3536373839404142434445464748495051525354555657585960616263646566676869"
+                                "707172737475767778798081828384858687888990919293949596979899";
 
-    for (; x > 0 || n < least; x /= 10)
-        reversed[n++] = (char)('0' + x % 10);
-    for (size_t i = 0; i < n; i++)
-        out[i] = reversed[n - 1 - i];
-    return n;
+    char *at = end;
+
+    for (; x > 9; x /= 100)
+        memcpy(at -= 2, &pairs[2 * (x % 100)], 2);
+    if (x > 0 || at == end)
+        *--at = (char)('0' + x);
+    return at;
 }
 
 /* The first DIGITS digits of a positive number below 10^DIGITS, rounded as printf would, and the
@@ -61,10 +72,11 @@ static bool decimal(double x, uint64_t *digits, int *exponent)
     static const long double powers[] = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,  1e7L,  1e8L, 1e9L,
                                          1e10L, 1e11L, 1e12L, 1e13L, 1e14L, 1e15L, 1e16L, 1e17L, 1e18L};
     long double scaled, rest;
-    int e = -4;
+    int e;
 
     if (!(x >= 1e-4 && x < 1e14))
         return false;
+    e = (int)floor(ilogb(x) * 0.30103); /* of the power of two below it: as much, or one less */
     while (e < 0 ? (long double)x * powers[-e - 1] >= 1 : (long double)x >= powers[e + 1])
         e++;
     scaled = (long double)x * powers[DIGITS - 1 - e];
@@ -97,31 +109,48 @@ static size_t plain_real(char *text)
     return strlen(text);
 }
 
+static char *copy(char *at, const char *digits, int n)
+{
+    memcpy(at, digits, (size_t)n);
+    return at + n;
+}
+
+static char *fill(char *at, int zeros)
+{
+    memset(at, '0', (size_t)zeros);
+    return at + zeros;
+}
+
 static size_t number(double x, char out[MFU_JSON_NUMBER])
 {
-    char digits[24], *at = out;
+    char digits[24], *at = out, *end = digits + sizeof digits;
+    const char *first;
     uint64_t all;
-    size_t n;
-    int e;
+    int n, e, whole, zeros;
 
     if (!isfinite(x))
         return (size_t)snprintf(out, MFU_JSON_NUMBER, "null");
     if (x < 0)
         *at++ = '-';
-    if (x == floor(x) && fabs(x) < WHOLE_MAX)
-        return (size_t)(at - out) + digits_of((uint64_t)fabs(x), 1, at);
+    if (x == floor(x) && fabs(x) < WHOLE_MAX) {
+        first = digits_before(end, (uint64_t)fabs(x));
+        memcpy(at, first, (size_t)(end - first));
+        return (size_t)(at - out + (end - first));
+    }
     if (!decimal(fabs(x), &all, &e)) {
-        n = (size_t)snprintf(out, MFU_JSON_NUMBER, "%.*g", DIGITS, x);
+        snprintf(out, MFU_JSON_NUMBER, "%.*g", DIGITS, x);
         return plain_real(out);
     }
-    n = digits_of(all, DIGITS, digits);
-    while (n > 1 && digits[n - 1] == '0')
-        n--;
-    for (int i = e < 0 ? e : 0; i <= e + 1 || i < (int)n; i++) { /* the digit of the units is number e */
-        *at++ = i >= 0 && i < (int)n ? digits[i] : '0';
-        if (i == e)
-            *at++ = '.';
-    }
+    first = digits_before(end, all);
+    for (n = DIGITS; n > 1 && first[n - 1] == '0'; n--)
+        ;
+    whole = e < 0 ? 0 : e + 1 < n ? e + 1 : n; /* digits before the point, */
+    zeros = e < 0 ? -e - 1 : 0;                /* and zeros right behind it */
+    at = copy(at, first, whole);
+    at = fill(at, e < 0 ? 1 : e + 1 - whole);
+    *at++ = '.';
+    at = fill(at, zeros);
+    at = whole < n ? copy(at, first + whole, n - whole) : fill(at, 1);
     return (size_t)(at - out);
 }
 
@@ -133,9 +162,8 @@ const char *mfu_json_number(double x, char out[MFU_JSON_NUMBER])
 
 static void put_number(struct writer *w, double x)
 {
-    char text[MFU_JSON_NUMBER];
-
-    put(w, text, number(x, text));
+    if (has_room(w, MFU_JSON_NUMBER))
+        w->n += number(x, w->text + w->n);
 }
 
 /* ---- texts ---------------------------------------------------------------- */
@@ -236,6 +264,35 @@ static void put_map(struct writer *w, const struct mfu_value *v)
     put_char(w, '}');
 }
 
+/* Writes what is there, but for the last letter, which says whether a comma follows. */
+static void write_on(struct writer *w)
+{
+    if (!w->out || w->n < MOST_HELD || w->failed)
+        return;
+    fwrite(w->text, 1, w->n - 1, w->out); /* what cannot be written is told at the end */
+    w->text[0] = w->text[w->n - 1];
+    w->n = 1;
+}
+
+static void put_table(struct writer *w, const struct mfu_value *v)
+{
+    struct mfu_value cell = {.kind = MFU_IS_NUMBER};
+
+    put_char(w, '[');
+    for (size_t row = 0; row < v->n; row++) {
+        put(w, row > 0 ? ",[" : "[", row > 0 ? 2 : 1);
+        for (size_t i = 0; i < v->columns; i++) {
+            if (i > 0)
+                put_char(w, ',');
+            v->cell(v->object, row, i, &cell);
+            put_scalar(w, &cell);
+        }
+        put_char(w, ']');
+        write_on(w);
+    }
+    put_char(w, ']');
+}
+
 static void put_list(struct writer *w, const struct mfu_record *record, const struct mfu_value *v)
 {
     put_char(w, '[');
@@ -262,6 +319,8 @@ static void put_value(struct writer *w, const struct mfu_record_field *f, const 
         put_list(w, f->inner, v);
     else if (v->kind == MFU_IS_MAP)
         put_map(w, v);
+    else if (v->kind == MFU_IS_TABLE)
+        put_table(w, v);
     else if (v->kind == MFU_IS_ANY)
         put_json(w, v->object);
     else if (object)
@@ -304,21 +363,26 @@ static void put_inner(struct writer *w, const struct mfu_record *record, const v
     put_char(w, '}');
 }
 
+static void put_answer(struct writer *w, const struct mfu_record *record, const void *object)
+{
+    if (!record->command) {
+        put_inner(w, record, object);
+        return;
+    }
+    put_char(w, '{');
+    put_key(w, "command");
+    put_text(w, record->command);
+    put_key(w, "schema");
+    put_number(w, 1);
+    put_fields(w, record, object);
+    put_char(w, '}');
+}
+
 char *mfu_json_write(const struct mfu_record *record, const void *object, size_t *length)
 {
     struct writer w = {0};
 
-    if (record->command) {
-        put_char(&w, '{');
-        put_key(&w, "command");
-        put_text(&w, record->command);
-        put_key(&w, "schema");
-        put_number(&w, 1);
-        put_fields(&w, record, object);
-        put_char(&w, '}');
-    } else {
-        put_inner(&w, record, object);
-    }
+    put_answer(&w, record, object);
     put_char(&w, '\0');
     if (w.failed) {
         free(w.text);
@@ -326,6 +390,18 @@ char *mfu_json_write(const struct mfu_record *record, const void *object, size_t
     }
     *length = w.n - 1;
     return w.text;
+}
+
+int mfu_json_put(FILE *out, const struct mfu_record *record, const void *object)
+{
+    struct writer w = {.out = out};
+
+    put_answer(&w, record, object);
+    put_char(&w, '\n');
+    if (!w.failed)
+        fwrite(w.text, 1, w.n, out);
+    free(w.text);
+    return w.failed ? -1 : 0;
 }
 
 json_t *mfu_json(const struct mfu_record *record, const void *object)

@@ -24,6 +24,9 @@ static json_t *type_of(json_t *defs, const struct mfu_record_field *f)
     case MFU_IS_WORDS: return json_pack("{s:s, s:{s:s}}", "type", "array", "items", "type", "string");
     case MFU_IS_MAP:
         return json_pack("{s:s, s:{s:o}}", "type", "object", "additionalProperties", "type", scalar_types());
+    case MFU_IS_TABLE:
+        return json_pack("{s:s, s:{s:s, s:{s:o}}}", "type", "array", "items", "type", "array", "items", "type",
+                         scalar_types());
     case MFU_IS_LIST: return json_pack("{s:s, s:o}", "type", "array", "items", definition(defs, f->inner));
     case MFU_IS_OBJECT: return json_pack("{s:[o, {s:s}]}", "anyOf", definition(defs, f->inner), "type", "null");
     case MFU_IS_ANY:
