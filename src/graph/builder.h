@@ -70,7 +70,8 @@ struct mfu_builder {
     struct mfu_program *program;
     const struct mfu_config *config;
     const struct mfu_runtime *runtime;
-    bool whole_norms; /* RMSNorm and rotary are single kernels, of the runtime or the trainer */
+    bool whole_norms;   /* RMSNorm and rotary are single kernels, of the runtime, the trainer or a package */
+    bool whole_softmax; /* and the softmax of attention and loss, of the runtime or the trainer */
     struct mfu_numerics numerics;
     struct mfu_layout state[MFU_STATE_COUNT];         /* of all parameters alike */
     struct mfu_operation operations[2 * MFU_MAX_OPS]; /* of the model, then their adapters */

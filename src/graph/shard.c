@@ -142,7 +142,7 @@ double mfu_state_bytes(const struct mfu_builder *s, enum mfu_state state)
 
 double mfu_trained_bytes(const struct mfu_builder *s, enum mfu_type type)
 {
-    return s->frozen_parts ? s->trained_bytes : mfu_type_bytes[type];
+    return s->frozen_parts && !(s->numerics.masters && type == MFU_F32) ? s->trained_bytes : mfu_type_bytes[type];
 }
 
 bool mfu_fully_sharded(const struct mfu_builder *s)
@@ -160,7 +160,7 @@ bool mfu_shards_are_masters(const struct mfu_builder *s)
     bool hosted = offloads(s, MFU_S_OFFLOAD_PARAMS);
 
     return s->numerics.masters && (mfu_fully_sharded(s) || hosted)
-        && !(hosted && mfu_trainers[s->config->trainer].half_shards);
+        && !((hosted || s->frozen_parts) && mfu_trainers[s->config->trainer].half_shards);
 }
 
 bool mfu_gradients_offloaded(const struct mfu_builder *s)
@@ -476,8 +476,9 @@ static double standing_bytes(struct mfu_builder *s)
     const struct rule *rule = rule_of(s);
     double gradient = mfu_trained_bytes(s, s->numerics.gradient), largest = 0;
     double bucket = mfu_config_coefficient(s->config, MFU_C_ENGINE_BUCKET);
-    double buffer = mfu_compare(s, p->rank_trained, bucket) < 0 ? p->rank_trained : bucket;
     bool several = ranks_along(s, MFU_AXES_DATA) > 1, engine = mfu_half_engine(s->config);
+    bool whole = engine && mfu_trainers[s->config->trainer].half_shards; /* however little trains */
+    double buffer = !whole && mfu_compare(s, p->rank_trained, bucket) < 0 ? p->rank_trained : bucket;
     bool offloaded = offloads(s, MFU_S_OFFLOAD_OPTIMIZER);
 
     if (rule->by_block && (several || offloads(s, MFU_S_OFFLOAD_PARAMS)))

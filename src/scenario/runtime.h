@@ -91,6 +91,27 @@ struct mfu_runtime {
     double reserved_always;             /* when there is no such coefficient */
 };
 
+/* Packages of kernels that stand in for the model's own code, whatever the runtime.  X(identifier, name, fields)
+ *
+ * flash-attention's ops/rms_norm.py and layers/rotary.py (2.3), which the code of Qwen and others imports where it finds
+ * them. */
+#define MFU_PACKAGES(X) X(PACKAGE_NONE, "none") X(PACKAGE_FLASH_ATTN, "flash-attn", .whole_norms = true)
+
+enum mfu_package_kind {
+#define X(id, ...) MFU_##id,
+    MFU_PACKAGES(X)
+#undef X
+        MFU_PACKAGE_COUNT
+};
+
+struct mfu_package {
+    const char *name;
+    const char *aliases, *stands_for;
+    bool whole_norms; /* RMSNorm and rotary are single kernels */
+};
+extern const struct mfu_package mfu_packages[MFU_PACKAGE_COUNT];
+extern const char *const mfu_package_names[MFU_PACKAGE_COUNT + 1]; /* and NULL */
+
 extern const struct mfu_runtime mfu_runtimes[MFU_RUNTIME_COUNT];
 extern const char *const mfu_runtime_names[MFU_RUNTIME_COUNT + 1]; /* and NULL */
 

@@ -545,8 +545,8 @@ static int check_half_weights(const struct mfu_config *c, struct mfu_error *err)
  * what is sharded are fp32 masters, and 16-bit weights and gradients compute. */
 static bool sharding_halves(const struct mfu_config *c)
 {
-    return c->setting[MFU_S_ZERO] > 0 && c->setting[MFU_S_LORA] == 0 && !mfu_precisions[c->precision].no_half_weights
-        && !mfu_runtimes[c->runtime].c_program;
+    return c->setting[MFU_S_ZERO] > 0 && (c->setting[MFU_S_LORA] == 0 || mfu_trainers[c->trainer].half_shards)
+        && !mfu_precisions[c->precision].no_half_weights && !mfu_runtimes[c->runtime].c_program;
 }
 
 /* Adapters leave the model's weights frozen, in 16 bits where products have them, and
@@ -562,7 +562,7 @@ static void derive_training(struct mfu_config *c)
     if (mfu_runtimes[c->runtime].whole_norms) /* hand-fused kernels */
         derive(c, MFU_S_LORA_KERNELS, MFU_ADAPTER_FUSED);
     code = &mfu_adapters[(int)c->setting[MFU_S_LORA_KERNELS]];
-    derive(c, MFU_S_LORA_DTYPE, code->half_adapters && mfu_precisions[c->precision].half);
+    derive(c, MFU_S_LORA_DTYPE, (code->half_adapters || sharding_halves(c)) && mfu_precisions[c->precision].half);
     if (mfu_precisions[c->precision].half)
         derive(c, MFU_S_BASE, MFU_BASE_16BIT);
     derive(c, MFU_S_FP32_REST, code->casts && mfu_bases[(int)c->setting[MFU_S_BASE]].kbit);
@@ -706,8 +706,10 @@ static int check_training(const struct mfu_config *c, struct mfu_error *err)
         if (c->setting[whole[i]] > 1)
             return mfu_fail(err, MFU_EINPUT, "%s: frozen weights and adapters split by %s are not modelled",
                             mfu_settings[whole[i]].key, mfu_settings[whole[i]].key);
-    if (c->setting[MFU_S_HALF_WEIGHTS] > 0)
-        return mfu_fail(err, MFU_EINPUT, "half_weights: fp32 masters of frozen weights and adapters are not modelled");
+    if (c->setting[MFU_S_HALF_WEIGHTS] > 0 && !mfu_trainers[c->trainer].half_shards)
+        return mfu_fail(err, MFU_EINPUT,
+                        "half_weights: only DeepSpeed's masters of adapters and of what trains beside "
+                        "frozen weights are modelled (trainer deepspeed)");
     if (mfu_precisions[c->precision].linear_math != mfu_precisions[c->precision].math)
         return mfu_fail(err, MFU_EINPUT, "precision: frozen weights and adapters in %s are not modelled",
                         mfu_precisions[c->precision].name);

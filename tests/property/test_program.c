@@ -414,6 +414,28 @@ static void copies_of_shards(void **state)
     }
 }
 
+/* DeepSpeed's engine: what trains has 16 bits, and 12 bytes of master and momenta each, shared among the ranks; the
+ * frozen rest has no masters, and a package of norms keeps less than their passes. */
+static void an_engine_has_masters_of_what_trains(void **state)
+{
+    static const char *const zeros[] = {"1", "2", "3"};
+
+    (void)state;
+    for (int z = 0; z < 3; z++)
+        for (int k = 0; k < 2; k++) {
+            const char *const keys[] = {
+                "gpus", k ? "4" : "1", "zero", zeros[z],    "trainer", "deepspeed",      "lora",
+                "16",   "accum",       "2",    "optimizer", "adamw",   "kernel_package", k ? "flash-attn" : "none",
+                NULL};
+            const struct mfu_program *p = &plan.program;
+            double ranks = k ? 4 : 1;
+
+            assert_true(make(&plan, "h100-sxm", "llama-3-8b", keys));
+            assert_near(p->constant_bytes[MFU_PART_OPTIMIZER], 12 * p->rank_trained / ranks, EXACT);
+            assert_near(p->constant_bytes[MFU_PART_WEIGHTS], 2 * p->rank_params / (z == 2 ? ranks : 1), EXACT);
+        }
+}
+
 /* Documents are those of the texts: what a tower of images or an encoder of sounds computes does not change. */
 static void documents_are_of_texts(void **state)
 {
@@ -579,6 +601,7 @@ int main(void)
         cmocka_unit_test(stages_make_up_the_model),
         cmocka_unit_test(spreading_over_nodes_costs_time),
         cmocka_unit_test(copies_of_shards),
+        cmocka_unit_test(an_engine_has_masters_of_what_trains),
         cmocka_unit_test(documents_are_of_texts),
         cmocka_unit_test(neighbours_are_what_they_are_alone),
     };

@@ -328,7 +328,7 @@ static int masked(struct mfu_builder *s, const struct mfu_node *n, const struct 
 static void math_forward(struct mfu_builder *s, struct mfu_node *n)
 {
     struct mfu_attention a = describe(s, n);
-    bool one_kernel = s->whole_norms && mfu_config_fused_softmax(s->config); /* scale, mask, softmax */
+    bool one_kernel = s->whole_softmax && mfu_config_fused_softmax(s->config); /* scale, mask, softmax */
     double pairs = a.sequences * a.heads * a.seq * a.keys;
     int qkv[3], scores, probabilities, factor, mask = MFU_NO_VIEW, capped = MFU_NO_VIEW, y;
 
@@ -402,7 +402,7 @@ static void math_forward(struct mfu_builder *s, struct mfu_node *n)
 static void math_backward(struct mfu_builder *s, struct mfu_node *n)
 {
     struct mfu_attention a = describe(s, n);
-    bool one_kernel = s->whole_norms && mfu_config_fused_softmax(s->config);
+    bool one_kernel = s->whole_softmax && mfu_config_fused_softmax(s->config);
     double pairs = a.sequences * a.heads * a.seq * a.keys;
     int p = n->saved[PROBABILITIES], g = mfu_autocast(s, n->gradient), dp, dscores, in[2];
     int d[3] = {MFU_NO_VIEW, MFU_NO_VIEW, MFU_NO_VIEW};

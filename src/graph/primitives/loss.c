@@ -92,7 +92,7 @@ static void forward_loss(struct mfu_builder *s, struct mfu_node *n, int logits)
         mfu_tensor_retain(s, n->out);
         return;
     }
-    if (s->whole_norms) { /* Megatron: fp32 softmax is kept */
+    if (s->whole_softmax) { /* Megatron: fp32 softmax is kept */
         int softmax = like(s, logits, MFU_F32);
 
         row_kernel(s, "", 8, 2, 2, 1, &logits, softmax);
@@ -182,7 +182,7 @@ static int log_probabilities(struct mfu_builder *s, const struct mfu_node *n, in
 static bool compares(const struct mfu_builder *s)
 {
     return mfu_objectives[(int)s->config->setting[MFU_S_OBJECTIVE]].log_probabilities && !s->runtime->fused_loss
-        && !s->whole_norms && s->config->setting[MFU_S_LOSS_CHUNKS] == 1;
+        && !s->whole_softmax && s->config->setting[MFU_S_LOSS_CHUNKS] == 1;
 }
 
 /* A pass over all elements, a sequence at a time. */
@@ -293,7 +293,7 @@ static void backward(struct mfu_builder *s, int index)
         mfu_grad_add(s, n, 0, log_probabilities_grad(s, n->saved[0], logits));
         return;
     }
-    if (s->whole_norms) {
+    if (s->whole_softmax) {
         d = like(s, logits, mfu_view_type(s, logits));
         row_kernel(s, "grad", 4, 1, 1, 1, &n->saved[0], d);
         mfu_grad_add(s, n, 0, d);

@@ -82,6 +82,7 @@ static const struct said {
     {"dora", NULL, NULL, "adapters (DoRA)", true}, {"adapter", NULL, NULL, "adapters", true}, {"adapters", NULL, NULL, "adapters", true},
     {"peft", NULL, NULL, "adapters", true}, {"prefix tuning", NULL, NULL, "adapters", true},
     {"prompt tuning", NULL, NULL, "adapters", true}, {"frozen", NULL, NULL, "frozen weights", true},
+    {"device_map model split", NULL, NULL, "layers on several GPUs that work in turn (device_map)", false},
     {"mtp-num-layers", NULL, NULL, "prediction of further tokens (MTP)", false},
     {"offload", NULL, NULL, "offload to the CPU", false}, {"offloading", NULL, NULL, "offload to the CPU", false},
     {"offloaded", NULL, NULL, "offload to the CPU", false},
@@ -315,34 +316,73 @@ static const struct {
     const char *program;
     const char *key, *value; /* where the model has such a key */
     const char *attention;   /* of that program's own code, which has this attention; NULL: any */
-    bool adapters;           /* of adapters alone */
+    const char *method;      /* a part of what its column says; NULL: any */
+    bool several;            /* of several GPUs alone */
 } programs[] = {
     /* Qwen's finetune.py, of 2023: the model's code is its own, and the host spends 22 us on each of its kernels, as
-     * many times the usual in backward; LoraArguments. */
-    {"QwenLM", "lora_dtype", "16bit", NULL, true},
-    {"QwenLM", "dispatch.eager", "22us", NULL, true},
-    {"QwenLM", "dispatch.backward", "15us", NULL, true},
-    {"QwenLM", "lora_dropout", "0.05", NULL, true},
-    {"after_pp_fix=False", "trainer", "nanotron-2024", NULL, false},
-    {"nanotron", "trainer", "nanotron", NULL, false},
-    {"torchtitan", "trainer", "torchtitan", NULL, false},
-    {"Megatron-Bridge", "trainer", "megatron-bridge", NULL, false},
-    {"NeMo", "trainer", "megatron-bridge", NULL, false},
+     * many times the usual in backward; LoraArguments; peft 0.5, whose adapters have fp32 beside whatever weights.
+     * Quantised bases train in DeepSpeed, without autocast (finetune_qlora_single_gpu.sh, ds_config_zero2.json: two
+     * buckets of 2e8 elements). */
+    {"QwenLM", "trainer", "deepspeed", NULL, "lora", true},
+    {"QwenLM", "zero", "2", NULL, "lora", true},
+    {"QwenLM", "precision", "bf16", NULL, "lora", false},
+    {"QwenLM", "lora_dtype", "fp32", NULL, "lora", false},
+    {"QwenLM", "kernel_package", "flash-attn", NULL, "lora", false},
+    {"QwenLM", "kernel_package", "none", NULL, "qlora", false},
+    {"QwenLM", "dispatch.eager", "22us", NULL, "lora", false},
+    {"QwenLM", "dispatch.backward", "15us", NULL, "lora", false},
+    {"QwenLM", "lora_dropout", "0.05", NULL, "lora", false},
+    {"QwenLM", "trainer", "deepspeed", NULL, "qlora", false},
+    {"QwenLM", "zero", "2", NULL, "qlora", false},
+    {"QwenLM", "precision", "fp16", NULL, "qlora", false},
+    {"QwenLM", "optimizer", "adamw", NULL, "qlora", false},
+    {"QwenLM", "upcast_logits", "0", NULL, "qlora", false},
+    {"QwenLM", "memory.engine_bucket", "4e8", NULL, "qlora", false},
+    /* swift 1.5: weights in 16 bits, whatever trains, in transformers' Trainer with autocast, whose outputs become fp32
+     * (de234ce1, swift/llm/utils/argument.py: select_dtype). */
+    {"ms-swift", "precision", "bf16-pure", NULL, "full", false},
+    {"ms-swift", "precision", "bf16", NULL, "lora", false},
+    {"ms-swift", "fp32_outputs", "1", NULL, NULL, false},
+    {"after_pp_fix=False", "trainer", "nanotron-2024", NULL, NULL, false},
+    {"nanotron", "trainer", "nanotron", NULL, NULL, false},
+    {"torchtitan", "trainer", "torchtitan", NULL, NULL, false},
+    {"Megatron-Bridge", "trainer", "megatron-bridge", NULL, NULL, false},
+    {"NeMo", "trainer", "megatron-bridge", NULL, NULL, false},
     /* training/configs/experiment/: fused_mlp, fused_bias_fc, fused_dropout_add_ln, and its own cross-entropy. */
-    {"flash-attention training", "runtime", "fused", "flash1", false},
+    {"flash-attention training", "runtime", "fused", "flash1", NULL, false},
     /* calc_loss_batch() returns the loss alone; ch04/01_main-chapter-code/gpt.py, until PyTorch's classes replace it. */
-    {"LLMs-from-scratch", "keep_logits", "0", NULL, false},
-    {"LLMs-from-scratch", "norm_kind", "4", "math", false},
-    {"LLMs-from-scratch", "activation", "6", "math", false},
-    {"LLM-from-scratch", "keep_logits", "0", NULL, false},
-    {"LLM-from-scratch", "norm_kind", "4", "math", false},
-    {"LLM-from-scratch", "activation", "6", "math", false},
+    {"LLMs-from-scratch", "keep_logits", "0", NULL, NULL, false},
+    {"LLMs-from-scratch", "norm_kind", "4", "math", NULL, false},
+    {"LLMs-from-scratch", "activation", "6", "math", NULL, false},
+    {"LLM-from-scratch", "keep_logits", "0", NULL, NULL, false},
+    {"LLM-from-scratch", "norm_kind", "4", "math", NULL, false},
+    {"LLM-from-scratch", "activation", "6", "math", NULL, false},
     /* transformers' loss_utils.py and the models' forward before it: logits in fp32. */
-    {"hf", "upcast_logits", "1", NULL, false},
-    {"hugging face", "upcast_logits", "1", NULL, false},
-    {"huggingface transformers", "upcast_logits", "1", NULL, false},
-    {"transformers trainer", "upcast_logits", "1", NULL, false},
+    {"hf", "upcast_logits", "1", NULL, NULL, false},
+    {"hugging face", "upcast_logits", "1", NULL, NULL, false},
+    {"huggingface transformers", "upcast_logits", "1", NULL, NULL, false},
+    {"transformers trainer", "upcast_logits", "1", NULL, NULL, false},
 };
+
+/* ZeRO 2 and 3 by these names, and this word, are DeepSpeed's. */
+static bool runs_deepspeed(const struct mfu_row *r)
+{
+    return mfu_cell_is(r, "compile", "eager")
+        && (mfu_cell_is(r, "sharding", "zero2") || mfu_cell_is(r, "sharding", "zero3")
+            || strstr(mfu_row_cell(r, "optimizer"), "DeepSpeed"));
+}
+
+/* DeepSpeed casts all that trains to 16 bits, beside fp32 masters (edaa7221, runtime/engine.py). */
+static bool set_engine(struct mfu_row *r)
+{
+    const double *set_to = r->run->scenario.setting;
+
+    if ((int)set_to[MFU_S_TRAINER] != MFU_TRAINER_DEEPSPEED)
+        return true;
+    if (mfu_precisions[(int)set_to[MFU_S_PRECISION]].pure && !set(r, "precision", "bf16"))
+        return false;
+    return !(set_to[MFU_S_LORA] > 0) || set(r, "lora_dtype", "16bit");
+}
 
 /* The program in the column of the software, or in words: the trainer first, what else it does once the columns are
  * read. */
@@ -352,12 +392,16 @@ static bool set_program(struct mfu_row *r, bool late)
 
     if (!late && trainer >= 0 && !set(r, "trainer", mfu_trainer_names[trainer]))
         return false;
+    if (!late && runs_deepspeed(r) && !set(r, "trainer", mfu_trainer_names[MFU_TRAINER_DEEPSPEED]))
+        return false;
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
         if ((strcmp(programs[i].key, "trainer") != 0) == late
             && (says(mfu_row_cell(r, "source"), programs[i].program)
                 || says(mfu_row_cell(r, "notes"), programs[i].program))
             && (!late || mfu_cell_is(r, "compile", "eager"))
-            && (!programs[i].adapters || r->run->scenario.setting[MFU_S_LORA] > 0)
+            && (!programs[i].method || strstr(mfu_row_cell(r, "method"), programs[i].method))
+            && (!programs[i].several || r->run->scenario.setting[MFU_S_GPUS] > 1)
+            && (strcmp(programs[i].key, "zero") != 0 || mfu_cell_empty(r, "sharding"))
             && (!programs[i].attention || mfu_cell_is(r, "attention", programs[i].attention))
             && mfu_scenario_key(&r->run->scenario, programs[i].key, NULL).kind != MFU_KEY_NONE) {
             mfu_row_assume(r, "%s=%s, as %s does", programs[i].key, programs[i].value, programs[i].program);
@@ -705,7 +749,8 @@ static const char *default_adamw(const struct mfu_row *r)
 {
     const double *set = r->run->scenario.setting;
 
-    if (!*mfu_row_cell(r, "compile") || !mfu_runtimes[(int)set[MFU_S_RUNTIME]].torch_default_optimizer)
+    if (!*mfu_row_cell(r, "compile") || !mfu_runtimes[(int)set[MFU_S_RUNTIME]].torch_default_optimizer
+        || (int)set[MFU_S_TRAINER] == MFU_TRAINER_DEEPSPEED) /* FusedAdam */
         return "adamw";
     return set[MFU_S_SOFTWARE] > 0 && set[MFU_S_SOFTWARE] < FIRST_MULTI_TENSOR ? "adamw-loop" : "adamw-foreach";
 }
@@ -1031,7 +1076,7 @@ void mfu_measured_run(struct mfu_catalog *catalog, const struct mfu_csv *csv, si
     run->ran = -1;
     if (mfu_row_check_numbers(&r) && check_said(&r) && set_batch(&r) && choose_gpu(&r) && choose_cluster(&r)
         && choose_model(&r) && set_dims(&r) && set_program(&r, false) && set_runtime(&r) && set_adapters(&r)
-        && set_program(&r, true) && set_said(&r) && set_schedule(&r) && set_keys(&r) && set_debug(&r))
+        && set_program(&r, true) && set_engine(&r) && set_said(&r) && set_schedule(&r) && set_keys(&r) && set_debug(&r))
         mfu_row_check_words(&r);
     read_time(&r);
     read_memory(&r);
