@@ -384,32 +384,32 @@ static int assume_architecture(struct reader *r, struct mfu_model *m)
     return 0;
 }
 
-/* The entries of a mapping or list; with `only`, those that say so. */
-static size_t entries(struct reader *r, struct mfu_yaml_node *node, const char *only)
+/* The entries of a mapping or list; where `counted` of the i-th table names words behind the key, those that say one. */
+static size_t entries(struct reader *r, struct mfu_yaml_node *node, int i, struct mfu_yaml_node *counted)
 {
-    struct mfu_yaml_node *each;
-    const char *text;
+    struct mfu_yaml_node *each, *word;
     size_t n = 0;
 
-    if (!only)
+    if (!mfu_node_each(counted, 1))
         return mfu_node_count(node);
-    for (size_t i = 0; (each = mfu_node_item(node, i)); i++)
-        n += (text = mfu_node_text(r->config, each)) && strcmp(text, only) == 0;
+    for (size_t k = 0; (each = mfu_node_item(node, k)); k++)
+        for (size_t w = 1; (word = mfu_node_each(counted, w)); w++)
+            n += mfu_node_text(r->config, each)
+                && strcmp(mfu_node_text(r->config, each), mfu_node_text(r->chain[i], word)) == 0;
     return n;
 }
 
-/* Dims that are numbers of entries: of labels (a key), of layers of one kind ([key, what they say]). */
+/* Dims that are numbers of entries: of labels (a key), of layers of one kind ([key, words that they say]). */
 static int count_entries(struct reader *r, struct mfu_model *m, int i)
 {
-    struct mfu_yaml_node *counts = part(r, i, "counts"), *node, *found, *only;
+    struct mfu_yaml_node *counts = part(r, i, "counts"), *node, *found;
     char number[24];
 
     for (size_t k = 0; counts && (node = mfu_node_value(counts, k)); k++) {
         found = at_key(r, i, mfu_node_text(r->chain[i], mfu_node_each(node, 0)));
-        only = mfu_node_each(node, 1);
         if (!found || mfu_node_absent(found) || mfu_node_type(found) == MFU_SCALAR)
             continue;
-        snprintf(number, sizeof number, "%zu", entries(r, found, only ? mfu_node_text(r->chain[i], only) : NULL));
+        snprintf(number, sizeof number, "%zu", entries(r, found, i, node));
         if (set_dim(r, m, mfu_model_dim_find(m, mfu_node_key(r->chain[i], counts, k), NULL), number) < 0)
             return mfu_node_error(r->config, found, r->err);
     }

@@ -144,7 +144,7 @@ void mfu_model_free(struct mfu_model *);
  *       defaults: {tied: 0}            # what the configuration class assumes
  *       architectures:                 # what the class that is trained has beside the body
  *         LlamaForSequenceClassification: {n_labels: classes}
- *       counts: {classes: id2label}    # dims that are numbers of entries; [key, word]: of those that say so
+ *       counts: {classes: id2label}    # dims that are numbers of entries; [key, word, ...]: of those that say one
  *       usual: {moe_layer_freq: 1}     # values with which the file is right; any other is not modelled
  *       ignored: [rope_type]           # keys that change neither memory nor time
  *       nulls: {window: 0}             # what a null means that is not "as assumed"

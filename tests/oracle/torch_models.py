@@ -309,6 +309,14 @@ def cases():
     yield row("bamba-pure", "bamba", **pure)
     yield row("bamba-amp-ckpt", "bamba", **ckpt)
     yield row("bamba-fp32", "bamba", batch=4, seq=256, precision="fp32")
+    for b in ("granitemoehybrid", "granitemoehybrid-dense"):
+        yield row(f"{b}-pure", b, **pure)
+        yield row(f"{b}-pure-ckpt", b, **pure, **ckpt)
+        yield row(f"{b}-pure-short", b, batch=4, seq=256, **pure)
+    yield row("granitemoehybrid-dense-amp", "granitemoehybrid-dense")
+    # ---- ReLU squared
+    for b in ({}, pure, ckpt, dict(**pure, **ckpt), eager, dict(precision="fp32", batch=1)):
+        yield row("-".join(["nemotron", *(str(v) for v in b.values())]), "nemotron", **b)
     # ---- torchvision
     small = "n_layer=6"
     for b, more in ((32, {}), (16, pure), (32, ckpt), (8, dict(precision="fp32")), (32, comp),

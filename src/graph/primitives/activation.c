@@ -2,7 +2,7 @@
  * activation - a function of each element: y = f(x).
  *
  * silu_parts is x sigmoid(a x), operation by operation; GPT-OSS clamps its input first.
- * Backward needs the input (of tanh and ReLU: the output; of scaling and copying: nothing).
+ * Backward needs the input (of tanh, sigmoid and ReLU: the output; of scaling and copying: nothing).
  * gelu_new is GELU as OpenAI's and Google's first code wrote it, operation by
  * operation: 0.5 x (1 + tanh(c (x + 0.044715 x^3))).  PyTorch then keeps 0.5 x,
  * x for the power, the tanh and 1 + tanh; autocast computes powers in fp32, and
@@ -13,12 +13,12 @@
 #include "graph/builder.h"
 
 enum { KIND };
-enum { GELU, GELU_TANH, SILU, RELU, TANH, SCALE, GELU_NEW, COPY, CLAMP, SILU_PARTS, FP32, AS_WEIGHT };
+enum { GELU, GELU_TANH, SILU, RELU, TANH, SCALE, GELU_NEW, COPY, CLAMP, SILU_PARTS, FP32, AS_WEIGHT, RELU2, SIGMOID };
 enum { SAVED_HALF, SAVED_X, SAVED_TANH, SAVED_FACTOR }; /* of gelu_new */
-static const char *const kinds[] = {"gelu", "gelu_tanh", "silu",       "relu", "tanh",      "scale", "gelu_new",
-                                    "copy", "clamp",     "silu_parts", "fp32", "as_weight", NULL};
-static const double forward_flops[] = {10, 12, 5, 1, 6, 1, 14, 0, 2, 6, 0, 0},
-                    backward_flops[] = {20, 24, 9, 1, 3, 1, 12, 0, 1, 7, 0, 0};
+static const char *const kinds[] = {"gelu",  "gelu_tanh",  "silu", "relu",      "tanh",  "scale",   "gelu_new", "copy",
+                                    "clamp", "silu_parts", "fp32", "as_weight", "relu2", "sigmoid", NULL};
+static const double forward_flops[] = {10, 12, 5, 1, 6, 1, 14, 0, 2, 6, 0, 0, 2, 4},
+                    backward_flops[] = {20, 24, 9, 1, 3, 1, 12, 0, 1, 7, 0, 0, 4, 3};
 
 static double shape(const struct mfu_operation *op)
 {
@@ -87,6 +87,24 @@ static void silu_parts_backward(struct mfu_builder *s, struct mfu_node *n)
     mfu_grad_add(s, n, 0, map(s, "dscale", 1, d, MFU_NO_VIEW));
 }
 
+/* ReLU, then its square, a power that autocast computes in fp32. */
+static void relu2_forward(struct mfu_builder *s, struct mfu_node *n, int x)
+{
+    int relu = mfu_node_save(s, n, map(s, "relu", 1, x, MFU_NO_VIEW));
+
+    n->out =
+        map(s, "", 1, mfu_node_save(s, n, s->numerics.autocast ? mfu_emit_cast(s, relu, MFU_F32) : relu), MFU_NO_VIEW);
+}
+
+static void relu2_backward(struct mfu_builder *s, struct mfu_node *n)
+{
+    int relu = n->saved[0], base = n->saved[1], d = map(s, "dpow", 1, base, MFU_NO_VIEW);
+
+    d = map(s, "dpow", 1, d, MFU_NO_VIEW);
+    d = mfu_emit_cast(s, map(s, "dpow", 1, d, n->gradient), mfu_view_type(s, relu));
+    mfu_grad_add(s, n, 0, map(s, "drelu", 1, d, relu));
+}
+
 static void forward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
@@ -100,13 +118,17 @@ static void forward(struct mfu_builder *s, int index)
         silu_parts_forward(s, n, x);
         return;
     }
+    if (kind == RELU2) {
+        relu2_forward(s, n, x);
+        return;
+    }
     if (kind == FP32 || kind == AS_WEIGHT) { /* a change of type, or nothing */
         n->out = mfu_emit_cast(s, x, kind == FP32 ? MFU_F32 : s->numerics.weight);
         return;
     }
     n->out = mfu_emit_pointwise(s, "", mfu_view_type(s, x), forward_flops[kind], x, MFU_NO_VIEW, MFU_NO_VIEW);
     if (kind != SCALE && kind != COPY)
-        mfu_node_save(s, n, kind == TANH || kind == RELU ? n->out : x);
+        mfu_node_save(s, n, kind == TANH || kind == RELU || kind == SIGMOID ? n->out : x);
 }
 
 static void backward(struct mfu_builder *s, int index)
@@ -121,6 +143,10 @@ static void backward(struct mfu_builder *s, int index)
     }
     if (kind == SILU_PARTS) {
         silu_parts_backward(s, n);
+        return;
+    }
+    if (kind == RELU2) {
+        relu2_backward(s, n);
         return;
     }
     if (kind == FP32 || kind == AS_WEIGHT) {
@@ -139,7 +165,7 @@ const struct mfu_primitive mfu_primitive_activation = {
         {[KIND] =
              {"kind", NULL, kinds,
               "gelu, gelu_tanh, silu, relu, tanh, scale (by a constant), gelu_new, copy (to another layout), clamp, "
-              "silu_parts, fp32 or as_weight (in that type)"}},
+              "silu_parts, fp32 or as_weight (in that type), relu2 (its square), sigmoid"}},
     .least_inputs = 1,
     .most_inputs = 1,
     .traits = MFU_ELEMENTWISE | MFU_CHEAP,

@@ -9,7 +9,8 @@
  * is Gemma's: the weight, too, is multiplied with in fp32; layer_fp32 is Cohere's,
  * the same of a LayerNorm.  layer_by_hand is LayerNorm as code for teaching writes
  * it: (x - x.mean()) / sqrt(x.var() + eps), times scale, plus shift; rms_given is T5's, which multiplies its input
- * as it is; rms_whole is torch.nn.RMSNorm, one kernel.  batch normalises columns (channels) over all rows: it passes over them three times forward
+ * as it is; rms_whole is torch.nn.RMSNorm, one kernel; layer_1p is Nemotron's, whose weight is 1 more than what trains, and
+ * which autocast lets compute in 16 bits.  batch normalises columns (channels) over all rows: it passes over them three times forward
  * (statistics, and again) and five times backward.
  */
 #include <stddef.h>
@@ -17,9 +18,9 @@
 #include "graph/builder.h"
 
 enum { KIND, BIAS, WEIGHT, GROUPS };
-enum { LAYER, RMS, RMS_FP32, LAYER_FP32, LAYER_BY_HAND, RMS_GIVEN, BATCH, RMS_WHOLE };
+enum { LAYER, RMS, RMS_FP32, LAYER_FP32, LAYER_BY_HAND, RMS_GIVEN, BATCH, RMS_WHOLE, LAYER_1P };
 static const char *const kinds[] = {"layer",     "rms",   "rms_fp32",  "layer_fp32", "layer_by_hand",
-                                    "rms_given", "batch", "rms_whole", NULL};
+                                    "rms_given", "batch", "rms_whole", "layer_1p",   NULL};
 enum { SAVED_X, SAVED_STATISTICS, SAVED_NORMALISED, SAVED_CENTRED, SAVED_GIVEN };
 
 static double shape(const struct mfu_operation *op)
@@ -45,12 +46,22 @@ static int row_statistics(struct mfu_builder *s, const struct mfu_node *n, int x
 static void whole_forward(struct mfu_builder *s, struct mfu_node *n)
 {
     int x = mfu_node_input(s, n, 0);
-    int out[2];
+    int kind = (int)n->op->attribute[KIND], shifted = MFU_NO_VIEW, out[2];
 
+    if (kind == LAYER_1P) {
+        shifted = mfu_tensor_new(s, 1, mfu_view_columns(s, x), s->numerics.compute, MFU_PART_ACTIVATIONS);
+        mfu_emit(s,
+                 &(struct mfu_emission){.suffix = "weight",
+                                        .kind = MFU_POINTWISE,
+                                        .traffic = MFU_C_DRAM_POINTWISE,
+                                        .fusion = MFU_MAP,
+                                        .flops = mfu_view_columns(s, x)},
+                 0, NULL, 1, &shifted);
+    }
     if (s->numerics.autocast)
-        x = mfu_emit_cast(s, x, MFU_F32);
+        x = mfu_emit_cast(s, x, kind == LAYER_1P ? s->numerics.compute : MFU_F32);
     out[0] = mfu_tensor_new(s, mfu_view_rows(s, x), mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
-    out[1] = row_statistics(s, n, x, n->op->attribute[KIND] == LAYER ? 2 : 1);
+    out[1] = row_statistics(s, n, x, kind == LAYER || kind == LAYER_1P ? 2 : 1);
     mfu_emit(s,
              &(struct mfu_emission){.suffix = "",
                                     .kind = MFU_NORM,
@@ -60,6 +71,8 @@ static void whole_forward(struct mfu_builder *s, struct mfu_node *n)
              1, &x, 2, out);
     mfu_node_save(s, n, x);
     mfu_node_save(s, n, out[1]);
+    if (shifted != MFU_NO_VIEW)
+        mfu_node_save(s, n, shifted);
     n->out = out[0];
 }
 
@@ -356,10 +369,15 @@ static const struct {
     void (*forward)(struct mfu_builder *, struct mfu_node *);
     void (*backward)(struct mfu_builder *, struct mfu_node *);
 } whole = {whole_forward, whole_backward},
-  passes[] = {[LAYER] = {whole_forward, whole_backward},      [RMS_WHOLE] = {whole_forward, whole_backward},
-              [RMS] = {chain_forward, chain_backward},        [RMS_FP32] = {chain_forward, chain_backward},
-              [LAYER_FP32] = {chain_forward, chain_backward}, [LAYER_BY_HAND] = {by_hand_forward, by_hand_backward},
-              [RMS_GIVEN] = {chain_forward, chain_backward},  [BATCH] = {batch_forward, batch_backward}};
+  passes[] = {[LAYER] = {whole_forward, whole_backward},
+              [RMS_WHOLE] = {whole_forward, whole_backward},
+              [LAYER_1P] = {whole_forward, whole_backward},
+              [RMS] = {chain_forward, chain_backward},
+              [RMS_FP32] = {chain_forward, chain_backward},
+              [LAYER_FP32] = {chain_forward, chain_backward},
+              [LAYER_BY_HAND] = {by_hand_forward, by_hand_backward},
+              [RMS_GIVEN] = {chain_forward, chain_backward},
+              [BATCH] = {batch_forward, batch_backward}};
 
 static void forward(struct mfu_builder *s, int index)
 {
@@ -384,7 +402,7 @@ const struct mfu_primitive mfu_primitive_norm = {
         {
             [KIND] = {"kind", "layer", kinds,
                       "layer, rms, rms_fp32 or layer_fp32 (their weight applied in fp32, as in Gemma and Cohere), "
-                      "layer_by_hand, rms_given, batch or rms_whole"},
+                      "layer_by_hand, rms_given, batch, rms_whole or layer_1p"},
             [BIAS] = {"bias", "0", NULL, "whether it has a bias (beta)"},
             [WEIGHT] = {"weight", "1", NULL, "whether it has a weight (gamma)"},
             [GROUPS] = {"groups", "1", NULL, "equal parts of a row that are normalised by themselves (heads)"},
