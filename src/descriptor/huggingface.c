@@ -371,17 +371,43 @@ static int assume(struct reader *r, struct mfu_model *m, int i, struct mfu_yaml_
     return 0;
 }
 
+/* What the classes do that model files describe. */
+static const char *const usual_tasks[] = {"ForCausalLM", "ForMaskedLM", "ForConditionalGeneration",
+                                          "ForImageClassification"};
+
+/* Notes what config.json says and is not modelled. */
+static int leave_out(struct reader *r, struct mfu_model *m, const char *key, const char *value)
+{
+    char text[300], clean[300];
+
+    if (m->n_not_modelled == MFU_MAX_NOT_MODELLED)
+        return 0;
+    snprintf(text, sizeof text, "config.json's %.160s%s%.80s", key, value ? ": " : "", value ? value : "");
+    mfu_printable(clean, sizeof clean, text);
+    if (!(m->not_modelled[m->n_not_modelled] = mfu_arena_copy(&m->arena, clean, strlen(clean))))
+        return mfu_fail(r->err, MFU_ENOMEM, "out of memory");
+    m->n_not_modelled++;
+    return 0;
+}
+
 /* What the class that is trained has beside the body: `architectures` names it. */
 static int assume_architecture(struct reader *r, struct mfu_model *m)
 {
     struct mfu_yaml_node *theirs = mfu_node_find(mfu_yaml_root(r->config), "architectures"), *each, *known;
-    const char *name;
+    const char *name = NULL, *task;
     int i;
 
     for (size_t k = 0; theirs && (each = mfu_node_each(theirs, k)); k++)
         if ((name = mfu_node_text(r->config, each)) && (known = entry(r, "architectures", name, &i)))
             return assume(r, m, i, known);
-    return 0;
+    /* A head that no table names is another than the one that the file has. */
+    if (name && !mfu_model_writes(m) && (strstr(name, "ForCausalLM") || strstr(name, "LMHead")))
+        return leave_out(r, m, "architectures", name);
+    task = name ? strstr(name, "For") : NULL;
+    for (size_t k = 0; task && k < sizeof usual_tasks / sizeof *usual_tasks; k++)
+        if (strcmp(task, usual_tasks[k]) == 0)
+            task = NULL;
+    return task ? leave_out(r, m, "architectures", name) : 0;
 }
 
 /* The entries of a mapping or list; where `counted` of the i-th table names words behind the key, those that say one. */
@@ -643,7 +669,7 @@ static int note_unread(struct reader *r, struct mfu_model *m, struct mfu_yaml_no
     for (size_t i = 0; (node = mfu_node_value(within, i)) && m->n_not_modelled < MFU_MAX_NOT_MODELLED; i++) {
         const char *name = mfu_node_key(r->config, within, i), *value = mfu_node_text(r->config, node);
         bool mapping = mfu_node_type(node) == MFU_MAPPING, says;
-        char key[200], text[300], clean[300];
+        char key[200];
 
         snprintf(key, sizeof key, "%.99s%.100s", prefix, name);
         if (is_usual(r, key, node, &says) || (!says && !has_effect(name)) || is_read(r, key, !mapping)
@@ -657,11 +683,8 @@ static int note_unread(struct reader *r, struct mfu_model *m, struct mfu_yaml_no
                 return -1;
             continue;
         }
-        snprintf(text, sizeof text, "config.json's %.160s%s%.80s", key, value ? ": " : "", value ? value : "");
-        mfu_printable(clean, sizeof clean, text);
-        if (!(m->not_modelled[m->n_not_modelled] = mfu_arena_copy(&m->arena, clean, strlen(clean))))
-            return mfu_fail(r->err, MFU_ENOMEM, "out of memory");
-        m->n_not_modelled++;
+        if (leave_out(r, m, key, value) < 0)
+            return -1;
     }
     return 0;
 }

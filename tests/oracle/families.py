@@ -2,9 +2,10 @@
 
 The texts are the config.json files as they are published, without the keys that say nothing about the model;
 the class that `architectures` names (else the type's causal or bare one) is made on the meta device.  families.csv holds
-what is counted and under which version.  Run again: pip install torch transformers diffusers (a minute, no GPU).
+what is counted and under which version.  `families.py --types > types.csv`: all types of transformers, as their classes
+begin.  Run again: pip install torch transformers diffusers (a minute, no GPU).
 """
-import csv, json, re, sys
+import csv, glob, json, os, re, sys
 
 import diffusers, torch, transformers
 from transformers import AutoConfig, AutoModel, AutoModelForCausalLM
@@ -39,7 +40,41 @@ def count(c):
     return sum(p.numel() for p in model.parameters())
 
 
-if __name__ == "__main__":
+def types():
+    """Each type that transformers has, as its class of configurations begins; with what the class has that comes first of
+    those that are trained, unless nothing can be made of it so."""
+    from transformers.models.auto import modeling_auto as auto
+    tables = [auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
+              auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES, auto.MODEL_FOR_SPEECH_SEQ_2_SEQ_MAPPING_NAMES,
+              auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES, auto.MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES]
+    described = set(re.findall(r"[\w.-]+", " ".join(
+        line for path in glob.glob(re.sub(r"tests/oracle/[^/]*$", "models/*.yaml", os.path.abspath(__file__)))
+        for line in re.findall(r"^  model_type: \[(.*)\]", open(path).read(), re.M))))
+    for name in sorted(transformers.CONFIG_MAPPING.keys()):
+        if name not in described:
+            yield name, "", "{\"model_type\": \"%s\"}" % name
+            continue
+        made = next((table[name] for table in tables if name in table), None)
+        try:
+            c = transformers.CONFIG_MAPPING[name]()
+            architecture = made if isinstance(made, str) else made[0]
+            keys = {k: v for k, v in json.loads(json.dumps(c.to_dict(), default=str)).items() if k not in ("id2label", "label2id")}
+            with torch.device("meta"):
+                model = getattr(transformers, architecture)(c)
+                model.tie_weights()
+            yield name, sum(p.numel() for p in model.parameters()), json.dumps(
+                {**keys, "architectures": [architecture], "model_type": name})
+        except Exception as e:
+            print(f"{name}: {type(e).__name__}: {e}", file=sys.stderr)
+
+
+if __name__ == "__main__" and sys.argv[1:] == ["--types"]:
+    out = csv.writer(sys.stdout, lineterminator="\n")
+    print(f"# transformers {transformers.__version__}, torch {torch.__version__.split('+')[0]}")
+    out.writerow(["model_type", "params", "config"])
+    for each in types():
+        out.writerow(each)
+elif __name__ == "__main__":
     out = csv.writer(sys.stdout, lineterminator="\n")
     print(f"# transformers {transformers.__version__}, diffusers {diffusers.__version__}, torch {torch.__version__.split('+')[0]}")
     out.writerow(["id", "model_type", "params", "config"])

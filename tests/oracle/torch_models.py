@@ -20,6 +20,7 @@ import os
 import sys
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+import numpy as np
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -317,6 +318,12 @@ def cases():
     # ---- ReLU squared
     for b in ({}, pure, ckpt, dict(**pure, **ckpt), eager, dict(precision="fp32", batch=1)):
         yield row("-".join(["nemotron", *(str(v) for v in b.values())]), "nemotron", **b)
+    # ---- a tower of images with windows
+    for m in ("qwen2-vl", "qwen2.5-vl"):
+        yield row(f"{m}-amp", m)
+        yield row(f"{m}-pure", m, **pure)
+        yield row(f"{m}-pure-ckpt", m, **pure, **ckpt)
+        yield row(f"{m}-pure-long", m, batch=1, seq=2048, **pure)
     # ---- torchvision
     small = "n_layer=6"
     for b, more in ((32, {}), (16, pure), (32, ckpt), (8, dict(precision="fp32")), (32, comp),
@@ -691,6 +698,14 @@ def get_batch(c, model):
         size = model.config.vision_config.image_size
         return dict(input_ids=long(b, t), labels=long(b, t),
                     pixel_values=torch.zeros(b, 3, size, size, dtype=dtype, device="cuda"))
+    if name.startswith("Qwen2") and "VL" in name:        # what the processor counts, as numbers that can be read
+        dtype = torch.bfloat16 if c["precision"] == "bf16-pure" else torch.float32
+        vision, edge = model.config.vision_config, 448 // model.config.vision_config.patch_size
+        patches = b * edge * edge
+        return dict(input_ids=long(b, t), labels=long(b, t), position_ids=long(3, b, t),
+                     pixel_values=torch.zeros(patches, 3 * vision.temporal_patch_size * vision.patch_size ** 2,
+                                              dtype=dtype, device="cuda"),
+                     image_grid_thw=Numbers([[1, edge, edge]] * b))
     if name in ("CLIPModel", "SiglipModel"):
         dtype = torch.bfloat16 if c["precision"] == "bf16-pure" else torch.float32
         size = model.config.vision_config.image_size
@@ -710,6 +725,36 @@ def get_batch(c, model):
     if name == "BertForPreTraining":
         batch["next_sentence_label"] = long(b)
     return batch
+
+
+class Numbers(np.ndarray):
+    """Numbers that code reads, where it expects a tensor."""
+
+    def __new__(cls, values):
+        return np.asarray(values).view(cls)
+
+
+def vision_helpers():
+    """What transformers' vision_utils read off the grid of an image, which is square here."""
+    def sums(lengths):
+        return Numbers(np.cumsum([0] + lengths))
+
+    def position_ids(grid_thw, *args, **kwargs):
+        return torch.zeros(int(grid_thw.prod(-1).sum()), 2, dtype=torch.long, device="cuda")
+
+    def seqlens(grid_thw, config, kwargs=None):
+        return sums([int(n) for n in grid_thw.prod(-1)]), None
+
+    def window_index(grid_thw, spatial_merge_size, window_size, patch_size, kwargs=None):
+        each = (window_size // patch_size) ** 2
+        total = int(grid_thw.prod(-1).sum())
+        return torch.zeros(total // spatial_merge_size ** 2, dtype=torch.long, device="cuda"), sums([each] * (total // each))
+
+    for module in (transformers.models.qwen2_vl.modeling_qwen2_vl, transformers.models.qwen2_5_vl.modeling_qwen2_5_vl):
+        module.get_vision_position_ids, module.get_vision_attention_seqlens = position_ids, seqlens
+        module.get_max_seqlen = lambda *args, **kwargs: None
+        if hasattr(module, "get_vision_window_index"):
+            module.get_vision_window_index = window_index
 
 
 def make_optimizer(c, params):
@@ -1053,6 +1098,7 @@ def write_rows(out, wanted):
 if __name__ == "__main__":
     pretend_cuda()
     patch()
+    vision_helpers()
     everything = list(cases())
     if sys.argv[1:2] == ["--part"]:
         part, n = map(int, sys.argv[2].split("/"))

@@ -95,6 +95,47 @@ static void parameters_of_published_models_are_exact(void **state)
     assert_true(n_types >= LEAST_TYPES);
 }
 
+/* Each type of transformers (families.py --types), as its class begins: exact, or unknown whether it fits, or refused. */
+static void no_type_is_planned_as_another(void **state)
+{
+    struct fixture *f = *state;
+    struct mfu_arena arena = {0};
+    struct mfu_csv csv;
+    int exact = 0, refused = 0;
+
+    assert_int_equal(oracle_read(MFUPLAN_SOURCE_DIR "/tests/oracle/types.csv", &arena, &csv), 0);
+    for (size_t i = 0; i < csv.n_rows; i++) {
+        const char *type = mfu_csv_get(&csv, i, "model_type"), *params = mfu_csv_get(&csv, i, "params");
+        FILE *out = fopen(f->path, "w");
+        struct mfu_error err = {0};
+        struct mfu_model *m;
+
+        assert_non_null(out);
+        fputs(mfu_csv_get(&csv, i, "config"), out);
+        fclose(out);
+        m = mfu_model_from_config(f->path, MFUPLAN_SOURCE_DIR "/models", &err);
+        if (m) {
+            struct mfu_scenario s = mfu_scenario_start(m, mfu_catalog_gpu(f->catalog, "a100-80gb-sxm", &err));
+
+            if (mfu_plan_make(&f->plan, &s, &err) < 0)
+                fail_msg("%s: %s", type, err.text);
+            if (f->plan.program.params == atof(params))
+                exact++;
+            else if (!isnan(mfu_plan_fits(&f->plan)))
+                fail_msg("%s: %.0f parameters, not %s", type, f->plan.program.params, params);
+        } else if (*params) {
+            refused++; /* a size is not said: "is missing" */
+            assert_non_null(strstr(err.text, "missing"));
+        } else {
+            assert_non_null(strstr(err.text, "no model file knows the model_type"));
+        }
+        mfu_model_free(m);
+    }
+    mfu_arena_free(&arena);
+    print_message("%zu types: %d exact, %d refused for a size\n", csv.n_rows, exact, refused);
+    assert_true(exact >= 50 && refused <= 3);
+}
+
 static void what_no_table_reads_makes_it_unknown_whether_it_fits(void **state)
 {
     static const struct {
@@ -127,6 +168,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parameters_of_published_models_are_exact),
+        cmocka_unit_test(no_type_is_planned_as_another),
         cmocka_unit_test(what_no_table_reads_makes_it_unknown_whether_it_fits),
     };
 

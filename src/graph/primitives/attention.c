@@ -14,7 +14,22 @@
 #include "graph/builder.h"
 #include "scenario/setting.h"
 
-enum { HEADS, KV_HEADS, HEAD_DIM, CAUSAL, WINDOW, DROPOUT, SOFTCAP, MASKING, SOFTMAX, VALUE_DIM, SINKS, COPIED, PARTS };
+enum {
+    HEADS,
+    KV_HEADS,
+    HEAD_DIM,
+    CAUSAL,
+    WINDOW,
+    DROPOUT,
+    SOFTCAP,
+    MASKING,
+    SOFTMAX,
+    VALUE_DIM,
+    SINKS,
+    COPIED,
+    PARTS,
+    CHUNK
+};
 enum { FILLED, ADDED };
 enum { AS_GIVEN, FP32 };
 static const char *const maskings[] = {"fill", "add", NULL}, *const softmaxes[] = {"as_given", "fp32", NULL};
@@ -73,6 +88,10 @@ static struct mfu_attention describe(struct mfu_builder *s, const struct mfu_nod
     bool packed = s->config->setting[MFU_S_PACKING] > 0 && (row->packs || (te && row->packs_by_te)) && !mask
         && mfu_compare(s, rows, s->config->tokens) == 0 && mfu_compare(s, keys, rows) == 0;
 
+    double pieces = a[CHUNK] > 0 && mfu_compare(s, rows, a[CHUNK] * s->config->batch) > 0
+        ? ceil(rows / s->config->batch / a[CHUNK])
+        : 1;
+
     mfu_compare(s, keys, rows); /* what mfu_attention_pairs() decides by */
     for (int i = 1; i <= 2 && a[WINDOW] > 0; i++)
         mfu_compare(s, rows / s->config->batch, i * a[WINDOW]);
@@ -83,9 +102,9 @@ static struct mfu_attention describe(struct mfu_builder *s, const struct mfu_nod
                                         : s->config->attention,
         .math = s->numerics.math,
         /* Along a context group each rank meets the keys of all, a part at a time. */
-        .sequences = s->config->batch * cp,
-        .seq = rows / s->config->batch,
-        .keys = keys / s->config->batch,
+        .sequences = s->config->batch * cp * pieces,
+        .seq = rows / s->config->batch / pieces,
+        .keys = keys / s->config->batch / pieces,
         .heads = a[HEADS],
         .kv_heads = mask || (uneven && !te) ? a[HEADS] : a[KV_HEADS],
         .head_dim = a[HEAD_DIM],
@@ -501,6 +520,7 @@ const struct mfu_primitive mfu_primitive_attention = {
             [COPIED] = {"copied", "0", NULL,
                         "whether q lies head by head: a kernel's result then does, too, and is copied"},
             [PARTS] = {"parts", "0", NULL, "whether the code multiplies the parts itself, whatever kernels there are"},
+            [CHUNK] = {"chunk", "0", NULL, "tokens that attend among themselves alone; 0: all of a sequence"},
         },
     .least_inputs = 1,
     .most_inputs = 4,

@@ -2,6 +2,8 @@
  * columns - rows put together from columns of others, or a part of one: the heads' halves of multi-head
  * latent attention, q, k and v of one product.
  *
+ * With `fold` so many rows that follow each other become one, which is a look, too.
+ *
  * A part is a look at the tensor, and its gradient a part of that tensor's; what is joined, repeated over
  * heads or padded is copied, and its gradient is copied (summed over heads) apart again.
  */
@@ -9,7 +11,7 @@
 
 #include "graph/builder.h"
 
-enum { WIDTH };
+enum { WIDTH, FOLD };
 
 static double shape(const struct mfu_operation *op)
 {
@@ -30,6 +32,10 @@ static void forward(struct mfu_builder *s, int index)
     double width = n->op->attribute[WIDTH];
     int x = mfu_node_input(s, n, 0), in[MFU_INPUTS];
 
+    if (n->op->attribute[FOLD] > 1) {
+        n->out = mfu_view_slice(s, x, mfu_view_rows(s, x) / n->op->attribute[FOLD], width);
+        return;
+    }
     if (n->source->n_in == 1 && width <= mfu_view_columns(s, x)) {
         n->out = mfu_view_slice(s, x, mfu_view_rows(s, x), width);
         return;
@@ -45,6 +51,10 @@ static void backward(struct mfu_builder *s, int index)
     struct mfu_node *n = mfu_node_at(s, index);
     int dx, g = n->gradient;
 
+    if (n->op->attribute[FOLD] > 1) {
+        mfu_grad_add(s, n, 0, mfu_view_slice(s, g, mfu_view_rows(s, g) * n->op->attribute[FOLD], n->op->in_width[0]));
+        return;
+    }
     for (int i = 0; i < n->source->n_in; i++) {
         double columns = n->op->in_width[i];
 
@@ -65,7 +75,8 @@ static void backward(struct mfu_builder *s, int index)
 const struct mfu_primitive mfu_primitive_columns = {
     .name = "columns",
     .summary = "a part of a row, or several parts joined",
-    .attributes = {[WIDTH] = {"width", NULL, NULL, "elements of an output row"}},
+    .attributes = {[WIDTH] = {"width", NULL, NULL, "elements of an output row"},
+                   [FOLD] = {"fold", "1", NULL, "rows that become one"}},
     .least_inputs = 1,
     .most_inputs = MFU_INPUTS,
     .split_columns = 1u << WIDTH,

@@ -11,6 +11,8 @@
 #include "graph/builder.h"
 
 enum { SHARE, UPCAST };
+enum { AS_GIVEN, PAIRS, HALVES };
+static const char *const types[] = {"as_given", "pairs", "halves", NULL};
 
 static double shape(const struct mfu_operation *op)
 {
@@ -64,10 +66,13 @@ static int rotate_wide(struct mfu_builder *s, int x, bool backward)
 static int rotate(struct mfu_builder *s, const struct mfu_node *n, int x, bool backward)
 {
     double rows = mfu_view_rows(s, x), columns = mfu_view_columns(s, x), share = n->op->attribute[SHARE];
+    enum mfu_type type = mfu_view_type(s, x);
     int turned;
 
-    if (n->op->attribute[UPCAST] > 0 && !s->whole_norms)
+    if (n->op->attribute[UPCAST] == PAIRS && !s->whole_norms)
         return rotate_wide(s, x, backward);
+    if (n->op->attribute[UPCAST] == HALVES && !s->whole_norms)
+        return mfu_emit_cast(s, rotate_all(s, mfu_emit_cast(s, x, MFU_F32), backward), type);
     if (share >= 1)
         return rotate_all(s, x, backward);
     turned = rotate_all(s, mfu_view_slice(s, x, rows, share * columns), backward);
@@ -92,7 +97,7 @@ const struct mfu_primitive mfu_primitive_rotary = {
     .name = "rotary",
     .summary = "rotary position embedding of queries or keys",
     .attributes = {[SHARE] = {"share", "1", NULL, "of each head that is rotated"},
-                   [UPCAST] = {"fp32", "0", NULL, "whether in fp32, pair by pair"}},
+                   [UPCAST] = {"fp32", "as_given", types, "whether in fp32, pair by pair or half by half"}},
     .least_inputs = 1,
     .most_inputs = 1,
     .traits = MFU_ELEMENTWISE,
