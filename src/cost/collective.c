@@ -318,5 +318,5 @@ struct mfu_traffic mfu_collective_traffic(const struct mfu_machine *m, const str
 
 double mfu_check_s(const struct mfu_machine *m, struct mfu_group g)
 {
-    return g.ranks * m->c[g.units > 1 ? MFU_C_HOST_CHECK_FAR : MFU_C_HOST_CHECK];
+    return g.local * m->c[MFU_C_HOST_CHECK] + (g.ranks - g.local) * m->c[MFU_C_HOST_CHECK_FAR];
 }

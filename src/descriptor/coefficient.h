@@ -129,9 +129,11 @@ struct mfu_yaml;
     X(HOST_POLL, "host.poll", MFU_SECONDS, 0, 10,                                                                      \
       "what a message from host to host takes where both look for its end after pauses: about a pause")                \
     X(HOST_CHECK, "host.check", MFU_SECONDS, 0, 1,                                                                     \
-      "host time that each rank of a group adds to a collective that is checked before it runs (distributed_debug "    \
-      "detail): a barrier that hears one rank after the other, and two gathers of what is about to run")               \
-    X(HOST_CHECK_FAR, "host.check.far", MFU_SECONDS, 0, 1, "the same of a group that spans nodes")                     \
+      "host time that each rank of a group in the same node adds to a collective that is checked before it runs "      \
+      "(distributed_debug detail): a barrier that hears one rank after the other, and two gathers of what is about "   \
+      "to "                                                                                                            \
+      "run")                                                                                                           \
+    X(HOST_CHECK_FAR, "host.check.far", MFU_SECONDS, 0, 1, "the same, a rank in another node")                         \
     X(HOST_ENGINE, "host.engine", MFU_SECONDS, 0, 1,                                                                   \
       "what an engine that replays CUDA graphs does between two decode steps: scheduler, sampler")                     \
     X(HOST_GENERATE, "host.generate", MFU_SECONDS, 0, 1,                                                               \

@@ -37,7 +37,8 @@ static double layers_before(const struct mfu_config *c, double layers, double st
 }
 
 /* Parts of equal cost: layers and the head in their order, a stage ends behind what
- * exceeds its part; the embedding costs nothing.  Source: nanotron, models/base.py
+ * exceeds its part; the embedding costs nothing.  Where that leaves nothing for the last
+ * ones, they have a layer each, and the head stays in the last.  Source: nanotron, models/base.py
  * (build_model), models/llama.py (get_block_compute_costs). */
 static double costly_layers(const struct mfu_config *c, double layers, int stages, int stage)
 {
@@ -47,18 +48,9 @@ static double costly_layers(const struct mfu_config *c, double layers, int stage
 
     for (double i = 1; i <= layers; i++) {
         own += at == stage;
-        at += at < stages - 1 && i * layer > all * (at + 1) / stages;
+        at += at < stages - 1 && (i * layer > all * (at + 1) / stages || layers - i <= stages - 2 - at);
     }
     return own;
-}
-
-/* Whether that leaves no stage between the ends without a layer. */
-static bool cuts_by_cost(const struct mfu_config *c, double layers, int stages)
-{
-    for (int i = 1; i < stages - 1; i++)
-        if (costly_layers(c, layers, stages, i) < 1)
-            return false;
-    return c->setting[MFU_S_FIRST_STAGE_LESS] == 0 && c->setting[MFU_S_LAST_STAGE_LESS] == 0;
 }
 
 /* Equal parts, but for what the ends have less; what is left over goes to the first
@@ -68,7 +60,7 @@ double mfu_stage_layers(const struct mfu_config *c, double layers, int stage)
     double first = c->setting[MFU_S_FIRST_STAGE_LESS], last = c->setting[MFU_S_LAST_STAGE_LESS];
     double stages = mfu_pipeline_stages(&c->pipeline), parts, least;
 
-    if (mfu_trainers[c->trainer].balances_cost && cuts_by_cost(c, layers, (int)stages))
+    if (mfu_trainers[c->trainer].balances_cost && first == 0 && last == 0 && layers >= stages - 1)
         return costly_layers(c, layers, (int)stages, stage);
     first += layers_before(c, layers, stages, first);
     parts = layers + first + last;

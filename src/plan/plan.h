@@ -76,6 +76,11 @@ struct mfu_pass_work {
 };
 
 /* One rank's part of a pipeline. */
+/* Memory that is freed but not back yet, since the host is ahead: by each microbatch's forward pass, and at most. */
+struct mfu_withheld {
+    double bytes, most_bytes;
+};
+
 struct mfu_stage {
     int number;  /* from 0 */
     int same;    /* the first one with the same program, */
@@ -91,6 +96,7 @@ struct mfu_stage {
     double after_s;                  /* once a step: sums of gradients that do not hide, the optimizer */
     double flops, hardware_flops;    /* as MFU counts them, if all stages were like this one */
     double in_flight;                /* microbatches whose activations it holds at most */
+    struct mfu_withheld withheld;
     double kept_bytes;               /* of one of them; */
     double kept_before, kept_behind; /* of that: before and behind all layers */
     struct mfu_step_answer step;     /* of a step without others, */
@@ -169,6 +175,10 @@ void mfu_plan_add_up(struct mfu_plan *);
 /* How far memory may be off, and how likely it is to suffice: from the spread of live memory, of what the allocator
  * keeps beside it, of contexts, and of an estimated capacity. */
 void mfu_plan_memory_spread(struct mfu_plan *);
+
+/* Of the program at hand (withheld.c). */
+struct mfu_withheld mfu_plan_withheld(const struct mfu_plan *);
+double mfu_withheld_bytes(const struct mfu_withheld *, double microbatches);
 
 /* Seconds in which the loader delivers the micro-batches of a step. */
 double mfu_plan_loader_s(const struct mfu_plan *);

@@ -197,6 +197,7 @@ static void take_memory(struct mfu_plan *plan, const struct mfu_replay *r)
 {
     struct mfu_memory_answer *m = &plan->memory;
     double others = plan->config.setting[MFU_S_VRAM_RESERVED], sum_bytes;
+    struct mfu_withheld withheld = mfu_plan_withheld(plan);
 
     if (r->out_of_memory) {
         snprintf(m->failed_in, sizeof m->failed_in, "%s", r->failed_in);
@@ -205,6 +206,9 @@ static void take_memory(struct mfu_plan *plan, const struct mfu_replay *r)
     } else {
         take_blocks(&m->peak, (double)r->steady.peak_allocated_bytes);
         m->reserved_bytes = (double)r->steady.peak_reserved_bytes;
+        m->reserved_bytes += fmax(fmin(mfu_withheld_bytes(&withheld, 1), /* given back before the card is full */
+                                       m->capacity_bytes - m->context_bytes - others - m->reserved_bytes),
+                                  0);
     }
     sum_bytes = m->peak.bytes + m->context_bytes + others;
     m->smi_bytes = m->reserved_bytes + m->context_bytes;

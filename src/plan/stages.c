@@ -168,6 +168,7 @@ static void read_stage(const struct mfu_plan *p, struct mfu_stage *s)
     s->send_s = mfu_collective_s(&p->machine, &group, MFU_SEND, s->send_bytes);
     if (parts > 1)
         s->send_s += mfu_collective_s(&p->machine, &tensor, MFU_ALL_GATHER, p->program.boundary_bytes);
+    s->withheld = mfu_plan_withheld(p);
     s->flops = p->mfu.model_flops;
     s->hardware_flops = p->mfu.hardware_flops;
 }
@@ -235,6 +236,7 @@ static int weigh_all(struct mfu_plan *p, bool fitting, struct mfu_error *err)
             return 1;
         saved = mfu_saved_by_place(&p->program);
         s->alone = p->memory;
+        s->withheld = (struct mfu_withheld){0}; /* the host's lead is known when all is priced */
         s->kept_before = saved.before;
         s->kept_behind = saved.behind;
         s->kept_bytes = saved.layers + saved.before + saved.behind;
@@ -399,11 +401,13 @@ static int weigh_schedule(struct mfu_plan *p, struct mfu_error *err)
 static void hold(const struct mfu_plan *p, const struct mfu_stage *s, double in_flight, struct mfu_memory_answer *m)
 {
     double more = more_bytes(s, in_flight), factor = s->alone.reserved_bytes / s->alone.peak.bytes;
+    /* The first stage waits for nobody before its first backward pass. */
+    bool waits = s->number > 0 && mfu_trainers[p->config.trainer].synchronizes;
 
     *m = s->alone;
     m->peak.bytes += more;
     m->peak.parts[MFU_PART_ACTIVATIONS] += more;
-    m->reserved_bytes += factor * more;
+    m->reserved_bytes += factor * more + mfu_withheld_bytes(&s->withheld, waits ? 1 : fmax(in_flight, 1));
     m->missing_bytes += more;
     m->smi_bytes = m->reserved_bytes + m->context_bytes;
     m->fill = (m->smi_bytes + p->config.setting[MFU_S_VRAM_RESERVED]) / m->capacity_bytes;
@@ -476,6 +480,7 @@ int mfu_stages_plan(struct mfu_plan *p, bool fitting, struct mfu_error *err)
             fmin(stages[i].idle_s, p->config.accum * (computes_s(&stages[busiest]) - computes_s(&stages[i])));
     if (p->shown_stage != busiest && show(p, &stages[busiest], err) < 0)
         return -1;
+    p->memory = stages[worst].memory;
     p->step = stages[busiest].step;
     p->memory = stages[worst].memory;
     p->worst_stage = worst;
@@ -488,7 +493,7 @@ int mfu_stages_plan(struct mfu_plan *p, bool fitting, struct mfu_error *err)
     mfu_plan_settle_time(p);
     mfu_plan_memory_spread(p);
     p->known = MFU_STAGES_PRICED;
-    return 0;
+    return fitting && !p->memory.fits;
 }
 
 bool mfu_stages_same(const struct mfu_plan *p, const struct mfu_config *next, const struct mfu_scenario *scenario)

@@ -51,8 +51,8 @@ extern const char *const mfu_dispatcher_names[MFU_DISPATCHER_COUNT + 1];
     X(FSDP, "fsdp", .runtime = MFU_EAGER, .overlaps_reduce = true, .overlaps_gather = true,                            \
       .bucket_bytes = 25 * 0x1p20, .host_layer = MFU_COEFFICIENT_COUNT, .aliases = "fsdp1")                            \
     X(TORCHTITAN, "torchtitan", .runtime = MFU_EAGER, .pipes_once = true, .overlaps_reduce = true,                     \
-      .overlaps_gather = true, .bucket_bytes = 100 * 0x1p20, .counts_ends = true, .host_layer = MFU_COEFFICIENT_COUNT, \
-      .aliases = "fsdp2")                                                                                              \
+      .overlaps_gather = true, .bucket_bytes = 100 * 0x1p20, .counts_ends = true, .saves_gathered = true,              \
+      .host_layer = MFU_COEFFICIENT_COUNT, .aliases = "fsdp2")                                                         \
     X(DEEPSPEED, "deepspeed", .runtime = MFU_EAGER, .overlaps_reduce = true, .bucket_bytes = 25 * 0x1p20,              \
       .half_shards = true, .pipes_whole = true, .host_layer = MFU_COEFFICIENT_COUNT)                                   \
     X(MEGATRON, "megatron", .runtime = MFU_FUSED, .host_layer = MFU_C_HOST_MEGATRON, .synchronizes = true,             \
@@ -68,13 +68,12 @@ extern const char *const mfu_dispatcher_names[MFU_DISPATCHER_COUNT + 1];
       .dispatcher = MFU_DISPATCH_FLEX, .host_layer = MFU_C_HOST_TE, .aliases = "nemo")                                 \
     X(NANOTRON, "nanotron", .runtime = MFU_EAGER, .overlaps_reduce = true, .sums_behind_zero = true,                   \
       .bucket_bytes = 50 * 0x1p20, .host_layer = MFU_C_HOST_NANOTRON, .host_node = MFU_C_HOST_NANOTRON_NODE,           \
-      .half_weights = true, .whole_norms = true, .prints_resident = true, .adds_up_wide = true,                        \
-      .saves_gathered = true, .reduces_whole = true, .synchronizes = true, .balances_cost = true,                      \
-      .usual_software = 2023)                                                                                          \
+      .half_weights = true, .whole_norms = true, .prints_resident = true, .adds_up_wide = true, .of_first_rank = true, \
+      .reduces_whole = true, .synchronizes = true, .balances_cost = true, .usual_software = 2023)                      \
     X(NANOTRON_OLD, "nanotron-2024", .runtime = MFU_EAGER, .overlaps_reduce = true, .sums_behind_zero = true,          \
       .bucket_bytes = 50 * 0x1p20, .host_layer = MFU_C_HOST_NANOTRON, .host_node = MFU_C_HOST_NANOTRON_NODE,           \
-      .half_weights = true, .whole_norms = true, .prints_resident = true, .adds_up_wide = true, .reduces_whole = true, \
-      .synchronizes = true, .polls = true, .balances_cost = true, .usual_software = 2023)                              \
+      .half_weights = true, .whole_norms = true, .prints_resident = true, .of_first_rank = true, .adds_up_wide = true, \
+      .reduces_whole = true, .synchronizes = true, .polls = true, .balances_cost = true, .usual_software = 2023)       \
     X(LLM_C, "llm.c", .runtime = MFU_LLMC, .overlaps_reduce = true, .bucket_bytes = 25 * 0x1p20,                       \
       .host_layer = MFU_COEFFICIENT_COUNT, .stands_for = "llmq")
 
@@ -102,6 +101,7 @@ struct mfu_trainer {
     bool half_weights;              /* 16-bit weights and fp32 masters, whatever ZeRO */
     bool whole_norms;               /* brings its own kernels of RMSNorm and rotary */
     bool prints_resident;           /* its "allocated" leaves out activations: the peak since the optimizer began */
+    bool of_first_rank;             /* what it prints of memory is the first pipeline rank's */
     bool saves_gathered;            /* what sequence parallelism gathered in forward is kept for backward */
     bool adds_up_wide;  /* and sums gradients of micro-steps in fp32 beside the bf16 ones (BF16_Optimizer) */
     bool half_shards;   /* offloaded weights have 16 bits, beside the masters, and the host adds up gradients with

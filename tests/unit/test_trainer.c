@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "scenario/setting.h"
@@ -229,9 +230,85 @@ static void checks_take_as_long_as_groups_are_large(void **state)
     mfu_plan_release(&p);
 }
 
+/* What NCCL still reads while the host is ahead: nothing where collectives keep their tensors, or where the host
+ * is slower than the GPU; more for a stage that waits for nobody, never more than the launches that queue up. */
+static void freed_memory_comes_back_when_the_gpu_has_read_it(void **state)
+{
+    struct mfu_plan p = {0};
+    const struct mfu_stage *first, *second;
+    const char *settings[] = {"gpus",
+                              "8",
+                              "tp",
+                              "4",
+                              "sp",
+                              "on",
+                              "pp",
+                              "2",
+                              "accum",
+                              "8",
+                              "seq",
+                              "4k",
+                              "trainer",
+                              "nanotron",
+                              "software",
+                              "2023",
+                              "dispatch.eager",
+                              "1us",
+                              "host.nanotron",
+                              "0s",
+                              "batch",
+                              "4",
+                              NULL};
+
+    (void)state;
+    plan(&p, "h100-sxm", "llama-2-7b", settings);
+    first = &p.stages[0], second = &p.stages[1];
+    assert_true(first->withheld.bytes > 0 && first->withheld.bytes <= first->withheld.most_bytes);
+    assert_true(mfu_withheld_bytes(&first->withheld, 2) > first->withheld.bytes);
+    assert_true(mfu_withheld_bytes(&first->withheld, 1e6) == first->withheld.most_bytes);
+    assert_near(first->memory.loose_bytes - second->memory.loose_bytes,
+                mfu_withheld_bytes(&first->withheld, 2) - second->withheld.bytes, 0.5);
+    settings[19] = "1s"; /* host.nanotron */
+    plan(&p, "h100-sxm", "llama-2-7b", settings);
+    assert_true(p.stages[0].withheld.bytes == 0);
+    settings[19] = "0s", settings[15] = "2026"; /* software */
+    plan(&p, "h100-sxm", "llama-2-7b", settings);
+    assert_true(p.stages[0].withheld.bytes == 0);
+    mfu_plan_release(&p);
+}
+
+/* Where stages are cut by cost, all layers are there, none but the last stage is empty, and the first has as many
+ * as any. */
+static void stages_of_equal_cost_have_all_layers(void **state)
+{
+    static const char *const ranks[] = {"2", "4", "8", "16", "32"};
+    struct mfu_plan p = {0};
+
+    (void)state;
+    for (int layers = 8; layers <= 40; layers += 4)
+        for (int i = 0; i < 5 && atoi(ranks[i]) <= layers; i++) {
+            char text[16];
+            double sum = 0;
+
+            snprintf(text, sizeof text, "%d", layers);
+            plan(&p, "h100-sxm", "llama-3-8b",
+                 (const char *[]){"gpus", ranks[i], "pp", ranks[i], "accum", "32", "trainer", "nanotron", "n_layer",
+                                  text, NULL});
+            for (int k = 0; k < p.n_stages; k++) {
+                sum += p.stages[k].layers;
+                assert_true(k == p.n_stages - 1 || p.stages[k].layers >= 1);
+                assert_true(p.stages[k].layers <= p.stages[0].layers);
+            }
+            assert_true(sum == layers);
+        }
+    mfu_plan_release(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(freed_memory_comes_back_when_the_gpu_has_read_it),
+        cmocka_unit_test(stages_of_equal_cost_have_all_layers),
         cmocka_unit_test(checks_take_as_long_as_groups_are_large),
         cmocka_unit_test(every_name_of_a_trainer_is_one_trainer),
         cmocka_unit_test(a_trainer_brings_its_overlap_unless_that_is_set),

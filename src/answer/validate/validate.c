@@ -172,10 +172,17 @@ static bool was_tf32(const struct mfu_plan *p, const struct mfu_validated *v)
 
 /* ---- one row ------------------------------------------------------------- */
 
+/* Memory of the rank that the row is of: the one that needs most, where nothing says which. */
+static const struct mfu_memory_answer *memory_of(const struct mfu_plan *p, const struct mfu_measured_run *run)
+{
+    if (p->n_stages && run->of_last_rank)
+        return &p->stages[p->n_stages - 1].memory;
+    return p->n_stages && mfu_trainers[p->config.trainer].of_first_rank ? &p->stages[0].memory : &p->memory;
+}
+
 static void take_predicted(struct mfu_validated *v, const struct mfu_plan *p, const struct mfu_measured_run *run)
 {
-    const struct mfu_memory_answer *memory =
-        run->of_last_rank && p->n_stages ? &p->stages[p->n_stages - 1].memory : &p->memory;
+    const struct mfu_memory_answer *memory = memory_of(p, run);
     const double *parts = memory->peak.parts;
 
     snprintf(v->runtime, sizeof v->runtime, "%s", mfu_runtime_names[p->config.runtime]);
