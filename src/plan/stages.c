@@ -480,7 +480,6 @@ int mfu_stages_plan(struct mfu_plan *p, bool fitting, struct mfu_error *err)
             fmin(stages[i].idle_s, p->config.accum * (computes_s(&stages[busiest]) - computes_s(&stages[i])));
     if (p->shown_stage != busiest && show(p, &stages[busiest], err) < 0)
         return -1;
-    p->memory = stages[worst].memory;
     p->step = stages[busiest].step;
     p->memory = stages[worst].memory;
     p->worst_stage = worst;
