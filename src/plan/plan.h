@@ -86,16 +86,16 @@ struct mfu_stage {
     int same;    /* the first one with the same program, */
     int program; /* which is this one of the plan's */
     double layers;
-    double forward_s, backward_s;    /* of one microbatch, with the collectives in its way */
-    struct mfu_pass_work f, b, w;    /* of these: forward, gradient of the input, gradients of the weights */
-    bool late[2];                    /* forward, backward: host and GPU wait for each other now and then */
-    double send_s, send_bytes;       /* of one message to the next stage */
-    double waits_s;                  /* for its own messages, in a step */
-    double idle_s;                   /* for the messages of others, in a step; */
-    double imbalance_s;              /* of that: since it computes less than the busiest */
-    double after_s;                  /* once a step: sums of gradients that do not hide, the optimizer */
-    double flops, hardware_flops;    /* as MFU counts them, if all stages were like this one */
-    double in_flight;                /* microbatches whose activations it holds at most */
+    double forward_s, backward_s; /* of one microbatch, with the collectives in its way */
+    struct mfu_pass_work f, b, w; /* of these: forward, gradient of the input, gradients of the weights */
+    bool late[2];                 /* forward, backward: host and GPU wait for each other now and then */
+    double send_s, send_bytes;    /* of one message to the next stage */
+    double waits_s;               /* for its own messages, in a step */
+    double idle_s;                /* for the messages of others, in a step; */
+    double imbalance_s;           /* of that: since it computes less than the busiest */
+    double after_s;               /* once a step: sums of gradients that do not hide, the optimizer */
+    double flops, hardware_flops; /* as MFU counts them, if all stages were like this one */
+    double in_flight;             /* microbatches whose activations it holds at most */
     struct mfu_withheld withheld;
     double kept_bytes;               /* of one of them; */
     double kept_before, kept_behind; /* of that: before and behind all layers */
