@@ -275,10 +275,10 @@ static int expected(struct parser *p, const char *what)
 
 static bool accept(struct parser *p, const char *text)
 {
-    size_t n = strlen(text);
+    size_t n;
 
     skip_blanks(p);
-    if (strncmp(p->at, text, n) != 0)
+    if (*p->at != *text || strncmp(p->at, text, n = strlen(text)) != 0)
         return false;
     if (in_name(*text) && in_name(p->at[n]))
         return false; /* "order" does not begin with "or" */

@@ -347,11 +347,11 @@ static const char *find_alias(struct mfu_catalog *c, struct shelf *s, const char
 }
 
 /* The file name that `name` means, or NULL. */
-static const char *find_name(struct mfu_catalog *c, struct shelf *s, const char *name)
+static const char *find_name(struct mfu_catalog *c, struct shelf *s, const char *name, struct mfu_error *err)
 {
     if (!s->listed && mfu_folder_holds(s->folder, name))
         return name;
-    if (list(c, s, NULL) < 0)
+    if (list(c, s, err) < 0)
         return NULL;
     for (size_t i = 0; i < s->n; i++)
         if (mfu_same_name(s->names[i], name))
@@ -386,7 +386,7 @@ static int fail_unknown(struct mfu_catalog *c, struct shelf *s, const char *name
     struct shelf *const all[] = {&c->gpus, &c->models, &c->clusters};
 
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        if (all[i] != s && find_name(c, all[i], name))
+        if (all[i] != s && find_name(c, all[i], name, NULL))
             return mfu_fail(err, MFU_EINPUT, "no %s is called '%.80s'; it is a %s", s->what, name, all[i]->what);
     mfu_fail(err, MFU_EINPUT, "no %s is called '%.80s'", s->what, name);
     if (err)
@@ -416,11 +416,8 @@ static int find_path(struct mfu_catalog *c, struct shelf *s, const char *name, c
         memcpy(path, name, strlen(name) + 1);
         return 0;
     }
-    if (list(c, s, err) < 0)
-        return -1;
-    found = find_name(c, s, name);
-    if (!found)
-        return fail_unknown(c, s, name, err);
+    if (!(found = find_name(c, s, name, err)))
+        return s->listed ? fail_unknown(c, s, name, err) : -1;
     return mfu_folder_path(path, s->folder, found, ".yaml", err);
 }
 

@@ -24,17 +24,20 @@ static const char *const names[MFU_COEFFICIENT_COUNT] = {
 #undef X
 };
 
-static int look_up(const char *name)
+/* The row of a name; files name them in the order of the table, so that it is looked for from `row` on. */
+static int look_up(const char *name, int row)
 {
-    for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++)
-        if (strcmp(names[i], name) == 0)
-            return i;
+    for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++, row++) {
+        row = row < MFU_COEFFICIENT_COUNT ? row : 0;
+        if (strcmp(names[row], name) == 0)
+            return row;
+    }
     return -1;
 }
 
 int mfu_coefficient_find(const char *name, struct mfu_error *err)
 {
-    int i = look_up(name);
+    int i = look_up(name, 0);
 
     if (i >= 0 || !err)
         return i;
@@ -73,6 +76,8 @@ static int read_entry(struct mfu_yaml *yaml, struct mfu_yaml_node *node, const s
 int mfu_coefficients_read(struct mfu_yaml *yaml, struct mfu_yaml_node *mapping, enum mfu_coefficient_origin origin,
                           struct mfu_coefficients *c, struct mfu_error *err)
 {
+    int k = -1;
+
     if (mfu_node_type(mapping) != MFU_MAPPING) {
         mfu_fail(err, MFU_EINPUT,
                  "expected a mapping such as "
@@ -82,8 +87,8 @@ int mfu_coefficients_read(struct mfu_yaml *yaml, struct mfu_yaml_node *mapping, 
     for (size_t i = 0; i < mfu_node_count(mapping); i++) {
         const char *name = mfu_node_key(yaml, mapping, i);
         struct entry e = {.source = ""};
-        int k = look_up(name);
 
+        k = look_up(name, k + 1);
         if (k < 0)
             return mfu_key_unknown(yaml, mapping, i, "coefficient", names, MFU_COEFFICIENT_COUNT, err);
         if (read_entry(yaml, mfu_node_value(mapping, i), &mfu_coefficient_rows[k], &e, err) < 0)

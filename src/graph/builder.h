@@ -73,14 +73,13 @@ struct mfu_builder {
     bool whole_norms;   /* RMSNorm and rotary are single kernels, of the runtime, the trainer or a package */
     bool whole_softmax; /* and the softmax of attention and loss, of the runtime or the trainer */
     struct mfu_numerics numerics;
-    struct mfu_layout state[MFU_STATE_COUNT];         /* of all parameters alike */
-    struct mfu_operation operations[2 * MFU_MAX_OPS]; /* of the model, then their adapters */
-    bool frozen_parts;                                /* not all of the model trains */
-    double trained_bytes;                             /* of a trained parameter, in the mean */
-    bool left_out[MFU_MAX_OPS];                       /* `when` is 0, or it only chooses an input */
-    unsigned char passes[MFU_MAX_OPS];                /* which input then stands for it */
-    struct mfu_operation received;                    /* what a pipeline stage gets from the one before */
-    int stage, stages;                                /* ranks of the pipeline: this one, from 0; all */
+    struct mfu_layout state[MFU_STATE_COUNT]; /* of all parameters alike */
+    bool frozen_parts;                        /* not all of the model trains */
+    double trained_bytes;                     /* of a trained parameter, in the mean */
+    bool left_out[MFU_MAX_OPS];               /* `when` is 0, or it only chooses an input */
+    unsigned char passes[MFU_MAX_OPS];        /* which input then stands for it */
+    struct mfu_operation received;            /* what a pipeline stage gets from the one before */
+    int stage, stages;                        /* ranks of the pipeline: this one, from 0; all */
     enum mfu_split split[MFU_MAX_OPS];
     struct mfu_node *nodes;
     struct mfu_parameter *parameters;
@@ -121,6 +120,8 @@ struct mfu_builder {
     int *ends, n_ends;     /* room in the program's arena for so many views of launches */
     int gap, n_read;       /* how far they are shifted, and how many are read, while it runs */
     bool failed;           /* memory ran out */
+    /* Of the model, then their adapters; what is here is worked out before it is read. */
+    struct mfu_operation operations[2 * MFU_MAX_OPS];
 };
 
 /* ---- views ---- */

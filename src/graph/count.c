@@ -49,8 +49,7 @@ int mfu_evaluate_operations(struct mfu_builder *s, struct mfu_error *err)
             const struct mfu_model_op *source = &m->ops[i];
             struct mfu_operation *op = &s->operations[i];
 
-            op->primitive = source->primitive;
-            op->name = source->name;
+            *op = (struct mfu_operation){.primitive = source->primitive, .name = source->name};
             s->left_out[i] = source->when && !(mfu_expression_eval(source->when, s->config->dim) > 0);
             for (int a = 0; a < MFU_ATTRIBUTES && source->primitive->attributes[a].name; a++) {
                 op->attribute[a] = mfu_expression_eval(source->attribute[a], s->config->dim);
@@ -63,7 +62,6 @@ int mfu_evaluate_operations(struct mfu_builder *s, struct mfu_error *err)
                 s->passes[i] =
                     (unsigned char)fmin(source->primitive->attributes[0].name ? op->attribute[0] : 0, source->n_in - 1);
             }
-            op->in_width[0] = 0;
             for (int k = 0; k < source->n_in; k++) {
                 int from = source->in[k];
 

@@ -323,9 +323,12 @@ static struct mfu_builder *begin(const struct mfu_config *c, int stage, struct m
 {
     struct mfu_builder *s = p->workbench;
 
-    if (!s && !(s = p->workbench = calloc(1, sizeof *s))) {
-        mfu_fail(err, MFU_ENOMEM, "out of memory");
-        return NULL;
+    if (!s) {
+        if (!(s = p->workbench = malloc(sizeof *s))) {
+            mfu_fail(err, MFU_ENOMEM, "out of memory");
+            return NULL;
+        }
+        memset(s, 0, offsetof(struct mfu_builder, operations));
     }
     s->n_nodes = s->n_parameters = s->n_deferred = 0;
     s->n_kept = 0;

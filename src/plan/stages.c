@@ -282,62 +282,64 @@ static int price_all(struct mfu_plan *p, struct mfu_error *err)
 
 /* ---- the schedule --------------------------------------------------------- */
 
-struct costs {
-    double f[MFU_MOST_STAGES], b[MFU_MOST_STAGES], w[MFU_MOST_STAGES], send[MFU_MOST_STAGES], kept[MFU_MOST_STAGES];
-};
+enum { F_S, B_S, W_S, SEND_S, COSTS };
 
-/* A rank's seconds, or its bytes, go to its stages by their layers; so does what stands before and
- * behind these where that is no end of the model: weights that are cast all at once. */
-static void divide(const struct mfu_plan *p, bool bytes, struct costs *c)
+/* A rank's seconds (COSTS rows), or its bytes (one), go to its stages by their layers; so does what stands before and
+ * behind these where that is no end of the model: weights that are cast all at once.  Owned; NULL with `err`. */
+static double *divide(const struct mfu_plan *p, bool bytes, struct mfu_error *err)
 {
     const struct mfu_pipeline_layout *l = &p->config.pipeline;
-    int stages = mfu_pipeline_stages(l);
+    int stages = mfu_pipeline_stages(l), chunks = mfu_pipeline_chunks(l);
+    double *all = malloc((size_t)stages * (bytes ? 1 : COSTS) * sizeof *all);
 
-    for (int rank = 0; rank < l->pp; rank++)
-        for (int chunk = 0; chunk < mfu_pipeline_chunks(l); chunk++) {
-            const struct mfu_stage *r = &p->stages[p->stages[rank].same];
+    if (!all)
+        mfu_fail(err, MFU_ENOMEM, "out of memory");
+    for (int rank = 0; all && rank < l->pp; rank++) {
+        const struct mfu_stage *r = &p->stages[p->stages[rank].same];
+        bool first = mfu_rank_holds(&p->config, rank, 0), last = mfu_rank_holds(&p->config, rank, stages - 1);
+
+        for (int chunk = 0; chunk < chunks; chunk++) {
             int s = mfu_pipeline_stage(l, rank, chunk);
             double share = r->layers > 0 ? mfu_stage_layers(&p->config, p->program.layers, s) / r->layers
-                                         : 1. / mfu_pipeline_chunks(l); /* an end of the model alone */
-            struct part part = {share, mfu_rank_holds(&p->config, rank, 0) ? s == 0 : share,
-                                mfu_rank_holds(&p->config, rank, stages - 1) ? s == stages - 1 : share};
-
+                                         : 1. / chunks; /* an end of the model alone */
+            struct part part = {share, first ? s == 0 : share, last ? s == stages - 1 : share};
             struct lasts lasts;
 
             if (bytes) {
-                c->kept[s] = part.layers * (r->kept_bytes - r->kept_before - r->kept_behind)
-                    + part.before * r->kept_before + part.behind * r->kept_behind;
+                all[s] = part.layers * (r->kept_bytes - r->kept_before - r->kept_behind) + part.before * r->kept_before
+                    + part.behind * r->kept_behind;
                 continue;
             }
             lasts = part_lasts(p, r, &part, l->schedule->splits_backward);
-            c->f[s] = lasts.f_s;
-            c->b[s] = lasts.b_s;
-            c->w[s] = lasts.w_s;
-            c->send[s] = r->send_s;
+            all[F_S * stages + s] = lasts.f_s;
+            all[B_S * stages + s] = lasts.b_s;
+            all[W_S * stages + s] = lasts.w_s;
+            all[SEND_S * stages + s] = r->send_s;
         }
+    }
+    return all;
 }
 
 int mfu_stages_run(const struct mfu_plan *p, struct mfu_pipeline *pipeline, enum mfu_pipeline_mode mode,
                    struct mfu_pipeline_step *step, struct mfu_error *err)
 {
-    struct costs *c;
-    int status;
+    int stages = mfu_pipeline_stages(&p->config.pipeline), status;
+    double *all;
 
     if (p->n_stages == 0)
         return mfu_fail(err, MFU_EINPUT, "there is no pipeline (set pp 4 accum 16, for instance)");
-    if (!(c = calloc(1, sizeof *c)))
-        return mfu_fail(err, MFU_ENOMEM, "out of memory");
-    divide(p, false, c);
+    if (!(all = divide(p, false, err)))
+        return -1;
     status = mfu_pipeline_run(
         pipeline, &p->config.pipeline,
-        &(struct mfu_pipeline_costs){.f_s = c->f,
-                                     .b_s = c->b,
-                                     .w_s = c->w,
-                                     .send_s = c->send,
+        &(struct mfu_pipeline_costs){.f_s = all + F_S * stages,
+                                     .b_s = all + B_S * stages,
+                                     .w_s = all + W_S * stages,
+                                     .send_s = all + SEND_S * stages,
                                      .meets_s = {meets_s(p, FORWARD_MESSAGES), meets_s(p, BACKWARD_MESSAGES)},
                                      .sends_overlap = p->config.pipeline.schedule->sends_beside},
         mode, step, err);
-    free(c);
+    free(all);
     return status;
 }
 
@@ -370,16 +372,11 @@ static double more_bytes(const struct mfu_stage *s, double in_flight)
 static int weigh_schedule(struct mfu_plan *p, struct mfu_error *err)
 {
     const struct mfu_pipeline_rank *ranks = NULL;
-    struct costs *c = calloc(1, sizeof *c);
-    double most_bytes = 0;
+    double *kept_bytes = divide(p, true, err), most_bytes = 0;
     int worst = -1;
 
-    if (c && (p->pipeline || (p->pipeline = mfu_pipeline_new(err)))) {
-        divide(p, true, c);
-        ranks = mfu_pipeline_weigh(p->pipeline, &p->config.pipeline, c->kept, err);
-    } else {
-        mfu_fail(err, MFU_ENOMEM, "out of memory");
-    }
+    if (kept_bytes && (p->pipeline || (p->pipeline = mfu_pipeline_new(err))))
+        ranks = mfu_pipeline_weigh(p->pipeline, &p->config.pipeline, kept_bytes, err);
     for (int i = 0; ranks && i < p->n_stages; i++) {
         const struct mfu_stage *same = &p->stages[p->stages[i].same];
         double bytes;
@@ -391,7 +388,7 @@ static int weigh_schedule(struct mfu_plan *p, struct mfu_error *err)
             worst = i;
         }
     }
-    free(c);
+    free(kept_bytes);
     return worst;
 }
 

@@ -219,6 +219,8 @@ struct kept {
 
 static void keep(struct kept *k, int chunk, double amount)
 {
+    if (amount == 0)
+        return;
     k->level[chunk] += amount;
     k->level[k->n] += amount;
     k->most[chunk] = mfu_most(k->most[chunk], k->level[chunk]);
