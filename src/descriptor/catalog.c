@@ -240,19 +240,6 @@ static void add_alias(struct mfu_catalog *c, struct shelf *s, const struct alias
     s->last = &a->next;
 }
 
-/* What stands after `key:` at the beginning of a line, or NULL. */
-static const char *find_line(const char *text, const char *key)
-{
-    size_t n = strlen(key);
-
-    for (const char *line = text; line; line = strchr(line, '\n')) {
-        line += *line == '\n';
-        if (strncmp(line, key, n) == 0 && line[n] == ':')
-            return line + n + 1;
-    }
-    return NULL;
-}
-
 /* [a, "b", c], perhaps over several lines. */
 static void scan_brackets(struct mfu_catalog *c, struct shelf *s, const struct alias *like, const char *at)
 {
@@ -283,14 +270,9 @@ static void scan_dashes(struct mfu_catalog *c, struct shelf *s, const struct ali
     }
 }
 
-/* Notes what stands after `key:`, one text or a list. */
-static void scan_key(struct mfu_catalog *c, struct shelf *s, const char *text, const char *key,
-                     const struct alias *like)
+/* Notes what stands after a key, one text or a list. */
+static void scan_value(struct mfu_catalog *c, struct shelf *s, const struct alias *like, const char *at)
 {
-    const char *at = find_line(text, key);
-
-    if (!at)
-        return;
     at += strspn(at, " \t");
     if (*at == '[')
         scan_brackets(c, s, like, at);
@@ -298,6 +280,22 @@ static void scan_key(struct mfu_catalog *c, struct shelf *s, const char *text, c
         scan_dashes(c, s, like, at);
     else
         add_alias(c, s, like, at, strcspn(at, "\n#"));
+}
+
+/* What a file says of its names, and of the GPUs that it is usual for. */
+static void scan_head(struct mfu_catalog *c, struct shelf *s, const char *name, const char *head)
+{
+    static const struct {
+        const char *key;
+        bool usual;
+    } says[] = {{"name:", false}, {"aliases:", false}, {"usual_for:", true}};
+
+    for (const char *line = head; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        for (size_t i = 0; i < sizeof says / sizeof says[0]; i++)
+            if (*line == *says[i].key && strncmp(line, says[i].key, strlen(says[i].key)) == 0)
+                scan_value(c, s, &(struct alias){.name = name, .usual = says[i].usual}, line + strlen(says[i].key));
+    }
 }
 
 /* A file that came with the program: older than it, and put there not later than an installation takes. */
@@ -330,9 +328,7 @@ static void scan_file(struct mfu_catalog *c, struct shelf *s, const char *name)
         mfu_folder_peek(path, text, sizeof text);
         head = text;
     }
-    scan_key(c, s, head, "name", &(struct alias){.name = name});
-    scan_key(c, s, head, "aliases", &(struct alias){.name = name});
-    scan_key(c, s, head, "usual_for", &(struct alias){.name = name, .usual = true});
+    scan_head(c, s, name, head);
 }
 
 static const char *find_alias(struct mfu_catalog *c, struct shelf *s, const char *name, bool usual)

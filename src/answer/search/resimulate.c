@@ -22,6 +22,7 @@
  * fewer of than usual: a row so much behind
  * may turn out better than one that is shown.  How many of those are looked at. */
 #define BATCH 32
+#define BEST_BATCH 8 /* of a ranking, which soon knows enough */
 #define SLACK 0.02
 #define EXCHANGE_SLACK 0.05
 #define HELD_SLACK 0.08
@@ -181,7 +182,7 @@ static void confirm_best(struct confirmer *c, struct mfu_kept *k, struct mfu_swe
 
     mfu_keep_sort(s, k->rows, k->n);
     while (at < k->n && !stopped(c) && (*n < s->keep || promising(c, &k->rows[at], &rows[*n - 1]))) {
-        for (c->n_batch = 0; c->n_batch < BATCH && at < k->n; at++)
+        for (c->n_batch = 0; c->n_batch < BEST_BATCH && at < k->n; at++)
             c->batch[c->n_batch++] = &k->rows[at];
         run(c);
         for (size_t i = 0; i < c->n_batch; i++)
