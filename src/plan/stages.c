@@ -457,7 +457,7 @@ int mfu_stages_plan(struct mfu_plan *p, bool fitting, struct mfu_error *err)
     stages = p->stages;
     if ((worst = weigh_schedule(p, err)) < 0)
         return -1;
-    hold(p, &stages[stages[worst].same], stages[worst].in_flight, &p->memory);
+    hold(p, &stages[known == MFU_STAGES_PRICED ? worst : stages[worst].same], stages[worst].in_flight, &p->memory);
     if (fitting && !p->memory.fits) {
         p->known = known;
         return 1;
