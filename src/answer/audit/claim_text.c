@@ -19,11 +19,11 @@ static const struct spelling signs[] = {
 
 /* Whole words, in this order. */
 static const struct spelling words[] = {
-    {"1.00x", "the same|unchanged|same|identical"}, {"2.0x", "double|doubled|doubling|twice"}, {"3.0x", "triple|tripled|tripling"},
+    {";", "but|while|whereas|although|though"}, {"1.00x", "the same|unchanged|same|identical"}, {"2.0x", "double|doubled|doubling|twice"}, {"3.0x", "triple|tripled|tripling"},
     {"33%", "one third|a third"}, {"67%", "two third"}, {"25%", "a quarter|one quarter"}, {"75%", "three quarter"}, {"by 50%", "by half"},
     {"50% of", "half of"}, {"0.50x", "halve|halved|halving"}, {"0.50x the", "half the"},
     {"2", "two"}, {"3", "three"}, {"4", "four"}, {"5", "five"}, {"6", "six"}, {"7", "seven"}, {"8", "eight"}, {"16", "sixteen"},
-    {"/", "per|every"}, {"/hour", "an hour|/hr|/h"}, {"token", "tok"}, {"s", "sec|second"}, {"step/s", "it/s|its/s|iter/s|iteration/s|update/s"},
+    {"", "only|just|merely|already|also|even"}, {"/", "per"}, {"/hour", "an hour|/hr|/h"}, {"token", "tok"}, {"s", "sec|second"}, {"step/s", "it/s|its/s|iter/s|iteration/s|update/s"},
     {"/step", "/it|/iter|/iteration|a step"}, {"step", "iteration|iter"}, {"gpu", "gpus|card|device|accelerator"}, 
     {"node", "machine|server"}, {"sequence", "sample|image|img|example"}, {"parameter", "param|params"}, {"total", "in total|altogether|aggregate|aggregated|combined|overall|in all|global|effective"},
     {"utilisation", "utilization|util"}, {"optimizer", "optimiser|adam moment"}, {"parallel", "parallelism"}, {"faster", "as fast|quicker"}, {"speedup", "speed up"},
@@ -130,18 +130,19 @@ void mfu_claim_text_start(struct mfu_claim_text *t, const char *claim)
     }
     for (size_t i = 0; i < N(signs); i++)
         respell(t, &signs[i], false);
+    for (char *p = t->text + 1; *p; p++) /* 8xh100 */
+        if (*p == 'x' && isdigit((unsigned char)p[-1]) && isalpha((unsigned char)p[1]))
+            p = mfu_claim_text_replace(t, p, 1, "x ") - 1;
 }
 
-/* 8xh100, micro-batch, n_layer, 4-bit: words and numbers apart. */
+/* micro-batch, n_layer, 4-bit: words and numbers apart. */
 static void part_words(struct mfu_claim_text *t)
 {
     for (char *p = t->text + 1; *p; p++) {
         bool digit = isdigit((unsigned char)p[-1]);
 
-        if (*p == 'x' && digit && isalpha((unsigned char)p[1]))
-            p = mfu_claim_text_replace(t, p, 1, "x ") - 1;
-        else if ((*p == '-' || *p == '_') && isalnum((unsigned char)p[-1])
-                 && (isalpha((unsigned char)p[1]) || (!digit && isdigit((unsigned char)p[1]))))
+        if ((*p == '-' || *p == '_') && isalnum((unsigned char)p[-1])
+            && (isalpha((unsigned char)p[1]) || (!digit && isdigit((unsigned char)p[1]))))
             *p = ' ';
     }
 }
@@ -164,16 +165,22 @@ static void drop_plurals(struct mfu_claim_text *t)
     }
 }
 
+const char *mfu_claim_counted(const char *p)
+{
+    for (size_t i = 0; i < N(counted); i++)
+        if (mfu_claim_stands(p, counted[i], strlen(counted[i])))
+            return counted[i];
+    return NULL;
+}
+
 /* The last thing counted before `p`, but for what stands right there. */
 static const char *last_counted(const struct mfu_claim_text *t, const char *p)
 {
     const char *q = mfu_claim_back(t, p);
 
     for (const char *word = mfu_claim_back(t, q); word < q; q = word, word = mfu_claim_back(t, word))
-        for (size_t i = 0; i < N(counted); i++)
-            if (mfu_claim_stands(word, counted[i], strlen(counted[i])) && *word != '/'
-                && (word == t->text || word[-1] != '/'))
-                return counted[i];
+        if (mfu_claim_counted(word) && (word == t->text || word[-1] != '/'))
+            return mfu_claim_counted(word);
     return NULL;
 }
 
@@ -183,7 +190,7 @@ static void resolve(struct mfu_claim_text *t, const char *word, const char *befo
 
     for (char *p = t->text + 1; *p; p++)
         if (mfu_claim_stands(p, word, n) && !mfu_claim_letter(p[-1])) {
-            const char *what = last_counted(t, p);
+            const char *what = mfu_claim_counted(p + n + strspn(p + n, " ")) ? NULL : last_counted(t, p);
             char by[32];
 
             snprintf(by, sizeof by, "%s%s", before, what ? what : "");
@@ -242,6 +249,8 @@ void mfu_claim_text_words(struct mfu_claim_text *t)
         if (strcmp(words[i].to, "/") == 0)
             tighten(t);
     }
+    for (char *p = t->text; (p = strstr(p, "  "));)
+        mfu_claim_text_replace(t, p + 1, 1, "");
     resolve(t, "them", "");
     resolve(t, "each", "/");
     resolve(t, "apiece", "/");

@@ -38,6 +38,9 @@ bool mfu_claim_letter(char);
 /* Whether `word` stands at `p`, and ends there. */
 bool mfu_claim_stands(const char *p, const char *word, size_t n);
 
+/* What claims count, and say of each of it ("gpu", "step"), where it stands at `p`; NULL: not there. */
+const char *mfu_claim_counted(const char *p);
+
 /* Where the word or the sign before `p` begins, blanks skipped; `p` where there is none. */
 const char *mfu_claim_back(const struct mfu_claim_text *, const char *p);
 

@@ -55,7 +55,7 @@ enum {
     X(TOP_K, "top_k", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e4, 0, 0, "top k|<top|expert/token")                   \
     X(TOKENS_PER_EXPERT, "tokens_per_expert", MFU_TOKENS, 0, 0, 1e12, 0, 0, "token/expert|token an expert")            \
     X(BATCH, "batch", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e7, 0, 0,                                              \
-      "batch|batch size|micro batch|micro batch size|microbatch size|bs|mbs|sequence/gpu|train batch size")            \
+      "batch|batch size|micro batch|micro batch size|microbatch size|bs|mbs|sequence/gpu|train batch size|>sequence")  \
     X(ACCUM, "accum", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e6, 1, 1,                                              \
       "accum|accumulation|gradient accumulation|grad accum|accumulation step|gradient accumulation step|micro step|"   \
       "microbatch|micro batches")                                                                                      \
@@ -86,7 +86,7 @@ enum {
     X(GOODPUT, "goodput", MFU_RATIO, MFU_Q_SETUP | MFU_Q_KEPT | MFU_Q_FIRM, 0, 1, 0.75, 1, "goodput|uptime")           \
     X(TOKENS, "tokens", MFU_TOKENS, MFU_Q_SETUP | MFU_Q_KEPT, 1, 1e16, 0, 0, "token|training token|token total")       \
     X(TOKENS_PER_PARAM, "tokens_per_param", MFU_COUNT, 0, 1e-3, 1e7, 0, 0, "token/parameter")                          \
-    X(FLOP, "flop", MFU_FLOP, 0, 1e10, 1e32, 0, 0, "compute|training flop|training flops|training compute|>total")     \
+    X(FLOP, "flop", MFU_FLOP, 0, 1e15, 1e32, 0, 0, "compute|training flop|training flops|training compute|>total")     \
     X(GPU_HOURS, "gpu_hours", MFU_COUNT, MFU_Q_SEVERAL, 1e-4, 1e11, 0, 0, "gpu hour")                                  \
     X(GPU_DAYS, "gpu_days", MFU_COUNT, MFU_Q_SEVERAL, 1e-5, 1e10, 0, 0, "gpu day")                                     \
     X(PRICE, "price", MFU_COUNT, MFU_Q_SETUP | MFU_Q_KEPT, 1e-3, 1e4, 0, 0,                                            \
@@ -113,7 +113,7 @@ enum {
     X(GRADIENTS, "gradients", MFU_BYTES, 0, 1, 1e14, 0, 0, "gradient")                                                 \
     X(GRADIENT_BYTES, "gradient_bytes", MFU_BYTES, MFU_Q_SETUP, 0, 8, 0, 0, "byte/gradient|>/gradient")                \
     X(OPTIMIZER_STATES, "optimizer_states", MFU_BYTES, 0, 1, 1e14, 0, 0,                                               \
-      "optimizer state|adam state|optimizer memory")                                                                   \
+      "optimizer state|adam state|optimizer memory|=optimizer|=adam|=adamw")                                           \
     X(OPTIMIZER_BYTES, "optimizer_bytes", MFU_BYTES, MFU_Q_SETUP, 0, 16, 0, 0, ">optimizer state/parameter")           \
     X(SHARDS, "shards", MFU_COUNT, MFU_Q_SEVERAL | MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e7, 0, 0, "shard|<sharded over")     \
     X(SHARD_SHARE, "shard_share", MFU_RATIO, MFU_Q_SETUP, 1e-7, 1, 0, 0, "")                                           \

@@ -52,9 +52,11 @@ enum {
     LESS = 1024,
     SPEED = 2048, /* of what, if nothing is named */
     COST = 4096,
-    FROM = 8192,   /* what was before */
-    AFTER = 16384, /* behind a number: what is now */
-    TRAINS = 32768 /* the claim is about training, not about a model at rest */
+    FROM = 8192,     /* what was before */
+    AFTER = 16384,   /* behind a number: what is now */
+    KEEPS = 65536,   /* the same before and after */
+    ONE_OF = 131072, /* what is said next is said of one */
+    TRAINS = 32768   /* the claim is about training, not about a model at rest */
 };
 
 // clang-format off
@@ -70,6 +72,7 @@ static const struct { int roles; const char *words; } roles[] = {
     {BETWEEN | DOWN, "fell|fall|dropped|drop|decreased|decrease|reduced|reduce|shrank|shrink|cut|down|lowered|slowed"},
     {MORE, "higher|larger|longer|bigger|increase|gain|improvement"}, {LESS, "lower|smaller|shorter|reduction|drop|decrease"},
     {MORE | SPEED, "faster|speedup"}, {LESS | SPEED, "slower"}, {LESS | COST, "cheaper"},
+    {BETWEEN | KEEPS, "stayed|stay|remained|remain|constant|kept"}, {ONE_OF, "each|every|one|single"},
     {TRAINS, "mfu|hfu|adam|adamw|sgd|lora|qlora|batch|ddp|mixed"}};
 
 /* Of a count: so many times as many. */
@@ -122,7 +125,7 @@ static const struct { const char *word; enum mfu_peak peak; double low, high; } 
     {"bf16", MFU_PEAK_BF16, 2, 2}, {"bfloat16", MFU_PEAK_BF16, 2, 2}, {"fp16", MFU_PEAK_FP16, 2, 2}, {"float16", MFU_PEAK_FP16, 2, 2}, {"16 bit", MFU_PEAK_COUNT, 2, 2},
     {"fp8", MFU_PEAK_FP8, 1, 1.1}, {"tf32", MFU_PEAK_TF32, 4, 4}, {"fp32", MFU_PEAK_FP32, 4, 4}, {"float32", MFU_PEAK_FP32, 4, 4}, {"32 bit", MFU_PEAK_COUNT, 4, 4},
     {"int8", MFU_PEAK_INT8, 1, 1.1}, {"8 bit", MFU_PEAK_COUNT, 1, 1.1}, {"nvfp4", MFU_PEAK_NVFP4, 0.5, 0.6}, {"fp4", MFU_PEAK_NVFP4, 0.5, 0.6}, {"4 bit", MFU_PEAK_COUNT, 0.5, 0.6}};
-static const struct { const char *word; int kind; double factor, more; bool before; } owners[] = { /* Adam keeps two, and maybe a master copy */
+static const struct owner { const char *word; int kind; double factor, more; bool before; } owners[] = { /* Adam keeps two, and maybe a master copy */
     {"weight", MFU_Q_WEIGHT_BYTES, 1, 0, true}, {"gradient", MFU_Q_GRADIENT_BYTES, 1, 0, true}, {"optimizer state", MFU_Q_OPTIMIZER_BYTES, 2, 4, true},
     {"optimizer", MFU_Q_OPTIMIZER_BYTES, 2, 4, false}, {"adam", MFU_Q_OPTIMIZER_BYTES, 2, 4, false}, {"adamw", MFU_Q_OPTIMIZER_BYTES, 2, 4, false}};
 // clang-format on
@@ -358,7 +361,27 @@ static void find_ways(struct reading *r, bool taken[MFU_CLAIM_ROOM])
     }
 }
 
-/* The numbers of a type are those of the part beside it, before or behind; else weights, and what is computed. */
+/* The part of a model whose numbers a type is said of: right behind it, or a few words before; NULL: none. */
+static const struct owner *owner_of(const struct reading *r, const char *p, const char *behind)
+{
+    const struct owner *o = NULL;
+
+    for (size_t k = 0; !o && k < N(owners); k++)
+        if (mfu_claim_stands(behind, owners[k].word, strlen(owners[k].word)))
+            o = &owners[k];
+    for (int i = 0; i < 5 && !o && !(role_of(behind) & TRAINS); i++) {
+        const char *end = word_end(p = mfu_claim_back(&r->t, p));
+
+        if (strchr(".;:", *p))
+            break;
+        for (size_t k = 0; !o && k < N(owners); k++)
+            if (owners[k].before && end - r->t.text > (long)strlen(owners[k].word)
+                && mfu_claim_stands(end - strlen(owners[k].word), owners[k].word, strlen(owners[k].word)))
+                o = &owners[k];
+    }
+    return o;
+}
+
 static void find_precisions(struct reading *r, bool taken[MFU_CLAIM_ROOM])
 {
     bool weights = false, computes = false;
@@ -368,35 +391,23 @@ static void find_precisions(struct reading *r, bool taken[MFU_CLAIM_ROOM])
     for (size_t i = 0; i < N(precisions); i++)
         for (char *p = r->t.text; (p = find_word(r, p, precisions[i].word)); p++) {
             size_t n = strlen(precisions[i].word);
-            const char *behind = skip_blanks(p + n), *before = mfu_claim_back(&r->t, p);
-            double low = precisions[i].low, high = precisions[i].high;
-            int kind = -1;
+            const struct owner *o = owner_of(r, p, skip_blanks(p + n));
 
-            for (int k = 0; k < 3 && role_of(before) & BETWEEN; k++)
-                before = mfu_claim_back(&r->t, before);
-            before = word_end(before);
-            for (size_t k = 0; kind < 0 && k < N(owners); k++) {
-                size_t length = strlen(owners[k].word);
-
-                if (mfu_claim_stands(behind, owners[k].word, length)
-                    || (owners[k].before && before - r->t.text > (long)length
-                        && mfu_claim_stands(before - length, owners[k].word, length))) {
-                    kind = owners[k].kind;
-                    high = owners[k].factor * high + owners[k].more;
-                    low *= owners[k].factor;
-                }
-            }
+            if (taken[p - r->t.text])
+                continue;
             memset(taken + (p - r->t.text), true, n);
-            if (kind < 0 && precisions[i].peak != MFU_PEAK_COUNT && !computes) {
+            mfu_claim_text_quote(&r->t, p, p + n, said, sizeof said);
+            if (o)
+                mfu_claim_add(r->audit, o->kind, MFU_BEFORE, o->factor * precisions[i].low,
+                              o->factor * precisions[i].high + o->more, "stated", "%s of %s", said, o->word);
+            else if (!weights && precisions[i].peak != MFU_PEAK_TF32)
+                weights =
+                    mfu_claim_add(r->audit, MFU_Q_WEIGHT_BYTES, MFU_BEFORE, precisions[i].low,
+                                  r->training ? fmax(4, precisions[i].high) : precisions[i].high, "stated", "%s", said);
+            if (!o && precisions[i].peak != MFU_PEAK_COUNT && !computes) {
                 r->peak = precisions[i].peak;
                 computes = true;
             }
-            if (kind < 0 && (weights || precisions[i].peak == MFU_PEAK_TF32))
-                continue;
-            weights |= kind < 0;
-            mfu_claim_add(r->audit, kind < 0 ? MFU_Q_WEIGHT_BYTES : kind, MFU_BEFORE, low,
-                          kind < 0 && r->training ? fmax(4, high) : high, "stated", "%s",
-                          mfu_claim_text_quote(&r->t, p, kind < 0 ? p + n : behind, said, sizeof said));
         }
 }
 
@@ -561,13 +572,15 @@ static struct match phrase_behind(const struct reading *r, const char *p, const 
 {
     struct match m = {.kind = -1};
     struct number size;
+    int strange =
+        0; /* words, of which one may stand before the phrase of what has a unit: "at the same raw throughput" */
 
     p = skip_blanks(p);
     for (int i = 0; i < 4 && m.length == 0; i++) {
         best_phrase(r, p, false, i == 0, n, true, &m);
         if (m.length == 0 && read_number(r->t.text, p, &size) && size.dim == MFU_BYTES) /* 992 80GB GPUs */
             best_phrase(r, skip_blanks(size.end), false, false, n, true, &m);
-        if (!(role_of(p) & BEHIND))
+        if (!(role_of(p) & BEHIND) && (n->bare || role_of(p) != 0 || !isalpha((unsigned char)*p) || strange++ > 0))
             break;
         p = skip_blanks(word_end(p));
     }
@@ -697,7 +710,7 @@ static void add_readings(struct mfu_claim *c, const struct number *n, bool phras
         return;
     c->kind = list[first];
     for (int i = 0; first + 1 + i < count; i++)
-        c->readings[c->n_readings++] = (struct mfu_claim_reading){list[first + 1 + i], c->state};
+        c->readings[c->n_readings++].kind = list[first + 1 + i];
 }
 
 static void state(struct reading *r, const struct number *n, int kind, enum mfu_claim_state s, struct match m,
@@ -705,7 +718,7 @@ static void state(struct reading *r, const struct number *n, int kind, enum mfu_
 {
     double value;
     struct mfu_interval in;
-    struct mfu_claim *c, *other;
+    struct mfu_claim *c, *other, first;
     bool all = false, micro, flat = true;
     int scope, behind;
     char said[80];
@@ -722,6 +735,10 @@ static void state(struct reading *r, const struct number *n, int kind, enum mfu_
                 m.end += scope;
         }
     in = interval_of(n, kind, &value);
+    first = (struct mfu_claim){.kind = kind, .in = in};
+    if (flat && !micro)
+        add_readings(&first, n, m.length > 0);
+    kind = first.kind;
     behind = role_of(skip_blanks(m.end));
     if (s == MFU_BEFORE && (other = stated(r->audit, kind, MFU_BEFORE))) {
         if ((n->roles | behind) & FROM)
@@ -735,9 +752,12 @@ static void state(struct reading *r, const struct number *n, int kind, enum mfu_
     if (!c)
         return;
     c->value = value;
-    if (flat && !micro)
-        add_readings(c, n, m.length > 0);
-    r->topic = kind;
+    c->n_readings = first.n_readings;
+    memcpy(c->readings, first.readings, sizeof c->readings);
+    for (int i = 0; i < c->n_readings; i++)
+        c->readings[i].state = s;
+    if (!(mfu_quantity_rows[kind].traits & MFU_Q_COUNTED)) /* how many is no subject */
+        r->topic = kind;
     use(r, m.begin, m.end);
 }
 
@@ -867,6 +887,29 @@ static int share_of(const struct reading *r, const struct number *n)
     return of.dim == MFU_BYTES ? MFU_Q_FILL : of.dim == MFU_FLOP_PER_S ? MFU_Q_MFU : -1;
 }
 
+/* "Each step processes 4M tokens": what is counted of one of them, where there is a name for that. */
+static int kind_of_each(const struct reading *r, const struct number *n, const struct match *m)
+{
+    size_t length = (size_t)(m->end - m->begin);
+
+    for (const char *p = n->at, *word; (word = mfu_claim_back(&r->t, p)) < p && !strchr(".;:", *word); p = word) {
+        const char *noun = mfu_claim_counted(word), *one = mfu_claim_back(&r->t, word);
+
+        if (!noun || !(role_of(one) & ONE_OF))
+            continue;
+        for (int k = 0; k < MFU_Q_COUNT; k++)
+            for (const char *phrase = mfu_quantity_rows[k].phrases; *phrase; phrase += *phrase == '|') {
+                size_t all = strcspn(phrase, "|");
+
+                if (all == length + 1 + strlen(noun) && strncmp(phrase, m->begin, length) == 0 && phrase[length] == '/'
+                    && strncmp(phrase + length + 1, noun, strlen(noun)) == 0)
+                    return k;
+                phrase += all;
+            }
+    }
+    return -1;
+}
+
 /* What has no phrase of its own: it goes on with what the claim was about, or its unit says it. */
 static int kind_of_unit(const struct reading *r, const struct number *n, bool changes)
 {
@@ -876,7 +919,7 @@ static int kind_of_unit(const struct reading *r, const struct number *n, bool ch
     for (size_t i = 0; i < N(scopes) && r->topic >= 0; i++)
         if (scoped && (r->topic == scopes[i].one || r->topic == scopes[i].all) && suits(r->topic, "", n))
             return r->topic;
-    if (r->topic >= 0 && (changes || n->roles & FROM) && suits(r->topic, "", n))
+    if (r->topic >= 0 && (changes || (n->roles | role_of(skip_blanks(n->end))) & FROM) && suits(r->topic, "", n))
         return r->topic;
     for (size_t i = 0; i < N(of_parameters); i++)
         if (r->topic == of_parameters[i].one && n->dim == MFU_BYTES)
@@ -921,8 +964,8 @@ static const char *take_number(struct reading *r, struct number *n)
     }
     if (m.kind < 0 && share_of(r, last) >= 0)
         m = (struct match){.kind = share_of(r, last)};
-    if (m.kind < 0)
-        m = phrase_behind(r, last->end, last);
+    if (m.kind < 0 && (m = phrase_behind(r, last->end, last)).kind >= 0 && kind_of_each(r, last, &m) >= 0)
+        m.kind = kind_of_each(r, last, &m);
     if (m.kind < 0 && !last->bare && last->dim != MFU_PARAMS)
         m = phrase_of_clause(r, n->at, last);
     if (m.kind < 0)
@@ -940,34 +983,77 @@ static const char *take_number(struct reading *r, struct number *n)
         n->value = 0.5 * (second.value + n->value);
         n->whole = false;
         state(r, n, m.kind, MFU_BEFORE, m, last->end);
-    } else
+    } else {
         state(r, n, m.kind, MFU_BEFORE, m, last->end);
+        if (n->roles & KEEPS)
+            state(r, n, m.kind, MFU_AFTER, m, last->end);
+    }
     return last->end;
 }
 
 /* ---- what a model brings -------------------------------------------------------- */
 
+/* Plans the model, with the sequence that was stated. */
+static bool plan_model(const struct reading *r, const struct mfu_model *model, const struct mfu_scenario *start,
+                       struct mfu_plan *p, struct mfu_error *err)
+{
+    struct mfu_scenario s = mfu_scenario_start(model, start->gpu);
+    const struct mfu_claim *seq = stated(r->audit, MFU_Q_SEQ, MFU_BEFORE);
+    char text[32];
+
+    snprintf(text, sizeof text, "%.0f", seq ? seq->value : 0);
+    if (seq)
+        mfu_scenario_set(&s, "seq", text, err);
+    return mfu_plan_make(p, &s, err) == 0;
+}
+
+static bool has_size(const struct mfu_plan *p, const struct mfu_claim *params)
+{
+    return p->program.params >= 0.97 * params->in.low && p->program.params <= 1.03 * params->in.high;
+}
+
+/* "GPT-2 1.5B" is not gpt2 but gpt2-xl: of the sizes of one name that which is stated. */
+static const struct mfu_model *find_size(const struct reading *r, const struct mfu_scenario *start,
+                                         const struct mfu_claim *params, struct mfu_error *err)
+{
+    size_t n, length = strlen(r->model->slug);
+    const char *const *names = mfu_catalog_models(r->catalog, &n);
+    struct mfu_plan *p = calloc(1, sizeof *p);
+    const struct mfu_model *found = NULL;
+
+    for (size_t i = 0; p && !found && i < n; i++) {
+        const struct mfu_model *m = strncmp(names[i], r->model->slug, length) == 0 && names[i][length] == '-'
+            ? mfu_catalog_model(r->catalog, names[i], NULL)
+            : NULL;
+
+        if (m && plan_model(r, m, start, p, err)) {
+            found = has_size(p, params) ? m : NULL;
+            mfu_plan_release(p);
+        }
+    }
+    free(p);
+    return found;
+}
+
 static int add_model(struct reading *r, const struct mfu_scenario *start, struct mfu_error *error)
 {
     struct mfu_plan *p = calloc(1, sizeof *p);
-    struct mfu_scenario s = mfu_scenario_start(r->model, start->gpu);
     struct mfu_convention list[MFU_CONVENTIONS_MAX];
+    const struct mfu_claim *params = stated(r->audit, MFU_Q_PARAMS, MFU_BEFORE);
+    const struct mfu_model *size = NULL;
     struct mfu_error err = {0};
     double low = INFINITY, high = 0;
+    bool planned = p && plan_model(r, r->model, start, p, &err);
 
-    for (int i = 0; i < r->audit->n_claims; i++) {
-        const struct mfu_claim *c = &r->audit->claims[i];
-        char text[32];
-
-        snprintf(text, sizeof text, "%.0f", c->value);
-        if (c->kind == MFU_Q_SEQ && c->state == MFU_BEFORE)
-            mfu_scenario_set(&s, "seq", text, &err);
+    if (planned && params && !has_size(p, params) && (size = find_size(r, start, params, &err))) {
+        mfu_plan_release(p);
+        r->model = size;
+        planned = plan_model(r, size, start, p, &err);
     }
     if (!p)
         mfu_fail(&err, MFU_ENOMEM, "out of memory");
-    else if (mfu_plan_make(p, &s, &err) == 0) {
+    else if (planned) {
         size_t n = mfu_conventions(p, list);
-
         for (size_t i = 0; i < n; i++)
             if (strcmp(list[i].name, "hfu") != 0) {
                 low = fmin(low, list[i].flops_per_token);
