@@ -55,7 +55,8 @@ enum {
     X(TOP_K, "top_k", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e4, 0, 0, "top k|<top|expert/token")                   \
     X(TOKENS_PER_EXPERT, "tokens_per_expert", MFU_TOKENS, 0, 0, 1e12, 0, 0, "token/expert|token an expert")            \
     X(BATCH, "batch", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e7, 0, 0,                                              \
-      "batch|batch size|micro batch|micro batch size|microbatch size|bs|mbs|sequence/gpu|train batch size|>sequence")  \
+      "batch|batch size|<batch of|micro batch|micro batch size|microbatch size|bs|mbs|sequence/gpu|train batch "       \
+      "size|>sequence")                                                                                                \
     X(ACCUM, "accum", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e6, 1, 1,                                              \
       "accum|accumulation|gradient accumulation|grad accum|accumulation step|gradient accumulation step|micro step|"   \
       "microbatch|micro batches")                                                                                      \
@@ -64,11 +65,13 @@ enum {
     X(GPUS, "gpus", MFU_COUNT, MFU_Q_SINGLE | MFU_Q_SETUP | MFU_Q_KEPT | MFU_Q_WHOLE | MFU_Q_COUNTED, 1, 1e7, 1, 1,    \
       "=gpu|gpu count|number of gpu|>rank|hardware|world size")                                                        \
     X(NODES, "nodes", MFU_COUNT, MFU_Q_SEVERAL | MFU_Q_SETUP | MFU_Q_WHOLE | MFU_Q_COUNTED, 1, 1e6, 0, 0, "node")      \
-    X(NODE_GPUS, "gpus_per_node", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE | MFU_Q_COUNTED, 1, 1e4, 0, 0, "gpu/node")      \
+    X(NODE_GPUS, "gpus_per_node", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE | MFU_Q_COUNTED, 1, 1e4, 0, 0,                  \
+      "gpu/node|<node of|<node with")                                                                                  \
     X(TP, "tp", MFU_COUNT, MFU_Q_SEVERAL | MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e4, 1, 1, "<tp|tensor parallel")             \
     X(PP, "pp", MFU_COUNT, MFU_Q_SEVERAL | MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e4, 1, 1,                                    \
       "<pp|pipeline stage|pipeline parallel|stage")                                                                    \
-    X(CP, "cp", MFU_COUNT, MFU_Q_SEVERAL | MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e4, 1, 1, "<cp|context parallel")            \
+    X(CP, "cp", MFU_COUNT, MFU_Q_SEVERAL | MFU_Q_FIRM | MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e4, 1, 1,                       \
+      "<cp|context parallel")                                                                                          \
     X(DP, "dp", MFU_COUNT, MFU_Q_SEVERAL | MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e7, 0, 0, "<dp|data parallel|replica")       \
     X(TOKENS_PER_S, "tokens_per_s", MFU_COUNT, 0, 1e-3, 1e12, 0, 0,                                                    \
       "token/s|tps|throughput|speed|training speed|<speedup")                                                          \

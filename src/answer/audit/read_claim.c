@@ -69,7 +69,7 @@ static const struct { int roles; const char *words; } roles[] = {
     {BETWEEN | MOST | LESS, "less|fewer"}, {BETWEEN | MOST, "most|under|below|upto"}, {BETWEEN | NOT, "no|not|never|cannot|without"},
     {BETWEEN | FROM, "from|instead|than|versus|vs|rather"}, {FROM, "before|previously|originally"}, {AFTER, "after|afterward|now"},
     {BETWEEN | UP, "rise|rose|increased|increase|improved|improve|grew|raised|up|gained|jumped"},
-    {BETWEEN | DOWN, "fell|fall|dropped|drop|decreased|decrease|reduced|reduce|shrank|shrink|cut|down|lowered|slowed"},
+    {BETWEEN | DOWN, "fell|fall|dropped|drop|decreased|decrease|reduced|reduce|shrank|shrink|cut|down|lowered"}, {BETWEEN | DOWN | SPEED, "slowed|slow"}, {BETWEEN | UP | SPEED, "sped"},
     {MORE, "higher|larger|longer|bigger|increase|gain|improvement"}, {LESS, "lower|smaller|shorter|reduction|drop|decrease"},
     {MORE | SPEED, "faster|speedup"}, {LESS | SPEED, "slower"}, {LESS | COST, "cheaper"},
     {BETWEEN | KEEPS, "stayed|stay|remained|remain|constant|kept"}, {ONE_OF, "each|every|one|single"},
@@ -103,12 +103,12 @@ static const struct { int one, all; } scopes[] = {
     of_parameters[] = {{MFU_Q_STATE_BYTES, MFU_Q_STATES}, {MFU_Q_WEIGHT_BYTES, MFU_Q_WEIGHTS}, {MFU_Q_GRADIENT_BYTES, MFU_Q_GRADIENTS},
     {MFU_Q_OPTIMIZER_BYTES, MFU_Q_OPTIMIZER_STATES}};
 
-/* What else a figure may be, the likelier first; `flop`: only where it has the unit of both. */
-static const struct { int kind, other; bool flop; } readings[] = {
-    {MFU_Q_TOKENS_PER_S, MFU_Q_TOKENS_PER_S_GPU, false}, {MFU_Q_SAMPLES_PER_S, MFU_Q_SAMPLES_PER_S_GPU, false}, {MFU_Q_ACHIEVED, MFU_Q_FLOP, true},
-    {MFU_Q_ACHIEVED, MFU_Q_PEAK, false}, {MFU_Q_ACHIEVED, MFU_Q_ACHIEVED_ALL, false}, {MFU_Q_FLOP, MFU_Q_FLOP_PER_TOKEN, false},
-    {MFU_Q_FLOP, MFU_Q_ACHIEVED, true}, {MFU_Q_FLOP_PER_TOKEN, MFU_Q_FLOP, false}, {MFU_Q_FLOP_PER_TOKEN, MFU_Q_ACHIEVED, true},
-    {MFU_Q_BATCH, MFU_Q_GLOBAL_BATCH, false}, {MFU_Q_BATCH, MFU_Q_TOKENS_PER_STEP, false}, {MFU_Q_GLOBAL_BATCH, MFU_Q_TOKENS_PER_STEP, false}, {MFU_Q_MEMORY, MFU_Q_MEMORY_ALL, false}};
+/* What else a figure may be, the likelier first; `flop`: only where it has the unit of both, from this size on. */
+static const struct { int kind, other; double flop; } readings[] = {
+    {MFU_Q_TOKENS_PER_S, MFU_Q_TOKENS_PER_S_GPU, 0}, {MFU_Q_SAMPLES_PER_S, MFU_Q_SAMPLES_PER_S_GPU, 0}, {MFU_Q_ACHIEVED, MFU_Q_FLOP, 1e17},
+    {MFU_Q_ACHIEVED, MFU_Q_PEAK, 0}, {MFU_Q_ACHIEVED, MFU_Q_ACHIEVED_ALL, 0}, {MFU_Q_FLOP, MFU_Q_FLOP_PER_TOKEN, 0},
+    {MFU_Q_FLOP, MFU_Q_ACHIEVED, 1}, {MFU_Q_FLOP_PER_TOKEN, MFU_Q_FLOP, 0}, {MFU_Q_FLOP_PER_TOKEN, MFU_Q_ACHIEVED, 1},
+    {MFU_Q_BATCH, MFU_Q_GLOBAL_BATCH, 0}, {MFU_Q_BATCH, MFU_Q_TOKENS_PER_STEP, 0}, {MFU_Q_GLOBAL_BATCH, MFU_Q_TOKENS_PER_STEP, 0}, {MFU_Q_MEMORY, MFU_Q_MEMORY_ALL, 0}};
 
 /* Ways of training and what they mean in figures; the last two: where they are denied (0: nothing). */
 static const struct { const char *word; int kind; double low, high, not_low, not_high; } ways[] = {
@@ -167,14 +167,16 @@ static int role_of(const char *p)
 static int roles_before(const struct reading *r, const char *p)
 {
     int all = 0;
+    bool by = false;
 
     for (int i = 0; i < 6; i++) {
         const char *word = mfu_claim_back(&r->t, p);
         int role = word < p ? role_of(word) : 0;
 
-        if (!(role & BETWEEN))
+        by |= i == 0 && mfu_claim_stands(word, "by", 2);
+        if (!(role & BETWEEN) && !(by && i < 3 && isalpha((unsigned char)*word))) /* "cut memory by 30 %" */
             break;
-        all |= role;
+        all |= role & BETWEEN ? role : 0;
         p = word;
     }
     if (all & (LEAST | MOST)) {
@@ -701,7 +703,8 @@ static void add_readings(struct mfu_claim *c, const struct number *n, bool phras
     int list[MFU_READINGS + 1] = {c->kind}, count = 1, first = 0;
 
     for (size_t i = 0; i < N(readings) && count <= MFU_READINGS; i++)
-        if (readings[i].kind == c->kind && (!readings[i].flop || (n->any_flop && !phrase)))
+        if (readings[i].kind == c->kind
+            && (readings[i].flop == 0 || (n->any_flop && !phrase && c->in.high >= readings[i].flop)))
             list[count++] = readings[i].other;
     while (first < count
            && (c->in.low > mfu_quantity_rows[list[first]].most || c->in.high < mfu_quantity_rows[list[first]].least))
@@ -796,6 +799,7 @@ static bool read_change(struct reading *r, struct number *n)
         m = phrase_before(r, n->at, &any, true);
     if (m.kind < 0)
         m = (struct match){.kind = otherwise >= 0       ? otherwise
+                               : n->roles & SPEED       ? MFU_Q_TOKENS_PER_S
                                : n->roles & (UP | DOWN) ? r->topic
                                                         : -1,
                            .begin = n->at,
@@ -1106,12 +1110,12 @@ static void list_rest(struct reading *r)
     size_t n = 0;
 
     for (const char *p = r->t.text; *p;) {
-        size_t length = strcspn(p, " ,;()");
+        size_t length = strcspn(p, " ,;:()");
         bool small = length == 0 || r->t.used[p - r->t.text] || role_of(p) != 0 || strncmp(p, "->", 2) == 0
             || mfu_claim_stands(p, "gpu", 3) || mfu_claim_stands(p, "model", 5);
 
         while (!small && p[length] == ' ' && is_hyphen(r->t.claim[r->t.to[p + length - 1 - r->t.text]]))
-            length += 1 + strcspn(p + length + 1, " ,;()");
+            length += 1 + strcspn(p + length + 1, " ,;:()");
         mfu_claim_text_quote(&r->t, p, p + length, said, sizeof said);
         if (!small && n + strlen(said) + 3 < sizeof r->audit->unread)
             n += (size_t)snprintf(to + n, sizeof r->audit->unread - n, "%s%s", n > 0 ? "; " : "", said);
