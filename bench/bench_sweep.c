@@ -46,6 +46,41 @@ static int bench(const struct mfu_scenario *s, const char *batch, int threads, e
     return 0;
 }
 
+/* The best of 10^8 combinations. */
+static int bench_large(const struct mfu_scenario *s, int threads)
+{
+    static const char *const axes[][2] = {{"batch", "1..512"},
+                                          {"accum", "1..512"},
+                                          {"seq", "1024..8192*2"},
+                                          {"checkpoint", "none,selective,full"},
+                                          {"precision", "bf16,bf16-pure,fp32,tf32"},
+                                          {"runtime", "all"},
+                                          {"attention", "flash,math"}};
+    struct mfu_sweep sweep = {.scenario = s, .threads = threads, .keep = 10, .maximize = true, .room_first = true};
+    struct mfu_sweep_result r;
+    struct mfu_error err;
+    double begin;
+
+    for (size_t i = 0; i < sizeof axes / sizeof axes[0]; i++)
+        if (mfu_axis_read(&sweep.axes[sweep.n_axes++], s, axes[i][0], axes[i][1], &err) < 0) {
+            fprintf(stderr, "bench_sweep: %s\n", err.text);
+            return 1;
+        }
+    sweep.columns[sweep.n_columns++] = mfu_question_compile(s, "tokens_per_s", &err);
+    sweep.where = mfu_question_compile(s, "fits", &err);
+    begin = now_ns();
+    if (mfu_sweep_run(&sweep, &r, &err) < 0) {
+        fprintf(stderr, "bench_sweep: %s\n", err.text);
+        return 1;
+    }
+    printf("{\"name\": \"search %s\", \"threads\": %d, \"combinations\": %zu, \"planned\": %zu, \"cpu_s\": %.3f, "
+           "\"best\": %.6g}\n",
+           s->model->slug, threads, r.combinations, r.evaluated, (now_ns() - begin) * 1e-9, r.rows[0].columns[0]);
+    mfu_sweep_result_free(&r);
+    mfu_sweep_clear(&sweep);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     struct mfu_error err;
@@ -60,6 +95,8 @@ int main(int argc, char **argv)
         failed |= bench(&s, "1..64", threads, CONFIRMED);
     for (int threads = 1; threads <= 2; threads *= 2)
         failed |= bench(&s, "1..64*4", threads, SIMULATED);
+    s = mfu_scenario_start(mfu_catalog_model(catalog, "llama-3-8b", &err), s.gpu);
+    failed |= bench_large(&s, 1) | bench_large(&s, 2);
     mfu_catalog_free(catalog);
     return failed;
 }

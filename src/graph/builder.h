@@ -10,6 +10,7 @@
 #ifndef MFU_BUILDER_H
 #define MFU_BUILDER_H
 
+#include "base/list.h"
 #include "graph/numerics.h"
 #include "graph/program.h"
 #include "graph/runtime.h"
@@ -141,10 +142,9 @@ static inline double mfu_view_columns(const struct mfu_builder *s, int view)
 {
     return s->program->views[view].columns;
 }
-/* Makes room for one more in a list that keeps its memory between programs. */
-bool mfu_grow(void **list, int n, int *cap, size_t size);
-#define ROOM(s, list, n, cap)                                                                                          \
-    ((n) < (cap) || mfu_grow((void **)&(list), (n), &(cap), sizeof *(list)) || ((s)->failed = true, false))
+/* Makes room for one more in a list that keeps its memory between programs; for as many as are wanted. */
+#define ROOM(s, list, n, cap) ROOM_FOR(s, list, (n) + 1, cap)
+#define ROOM_FOR(s, list, n, cap) (MFU_ROOM(list, n, cap) || ((s)->failed = true, false))
 /* The sign of a - b.  Whoever decides something by sizes asks here: the difference is
  * noted, since another batch may have another (scale.h). */
 static inline int mfu_compare(struct mfu_builder *s, double a, double b)

@@ -289,19 +289,10 @@ static bool make_room(struct copier *x, int n_segments)
 {
     struct mfu_program *p = x->p;
 
-    while (p->cap_launches < x->n_copied[LAUNCHES])
-        if (!ROOM(x->s, p->launches, p->cap_launches, p->cap_launches))
-            return false;
-    while (p->cap_views < x->n_copied[VIEWS])
-        if (!ROOM(x->s, p->views, p->cap_views, p->cap_views))
-            return false;
-    while (p->cap_tensors < x->n_copied[TENSORS])
-        if (!ROOM(x->s, p->tensors, p->cap_tensors, p->cap_tensors))
-            return false;
-    while (p->cap_segments < n_segments)
-        if (!ROOM(x->s, p->segments, p->cap_segments, p->cap_segments))
-            return false;
-    return true;
+    return ROOM_FOR(x->s, p->launches, x->n_copied[LAUNCHES], p->cap_launches)
+        && ROOM_FOR(x->s, p->views, x->n_copied[VIEWS], p->cap_views)
+        && ROOM_FOR(x->s, p->tensors, x->n_copied[TENSORS], p->cap_tensors)
+        && ROOM_FOR(x->s, p->segments, n_segments, p->cap_segments);
 }
 
 static void copy_all(struct copier *x)

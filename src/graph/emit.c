@@ -8,20 +8,6 @@
 
 #include "graph/builder_private.h"
 
-bool mfu_grow(void **list, int n, int *cap, size_t size)
-{
-    int want = *cap ? 2 * *cap : 256;
-    void *more;
-
-    if (n < *cap)
-        return true;
-    if (!(more = realloc(*list, (size_t)want * size)))
-        return false;
-    *list = more;
-    *cap = want;
-    return true;
-}
-
 /* ---- all launches anew ---------------------------------------------------- */
 
 /* Moves the old launches that are not yet read up by a share of them, so that new ones have room in front of them. */
@@ -31,9 +17,8 @@ static bool open_gap(struct mfu_builder *s)
     int more = p->n_launches / 8 + 64;
     struct mfu_launch *unread;
 
-    while (p->cap_launches < s->gap + p->n_launches + more)
-        if (!ROOM(s, p->launches, p->cap_launches, p->cap_launches))
-            return false;
+    if (!ROOM_FOR(s, p->launches, s->gap + p->n_launches + more, p->cap_launches))
+        return false;
     unread = &p->launches[s->gap + s->n_read];
     memmove(unread + more, unread, (size_t)(p->n_launches - s->n_read) * sizeof *unread);
     s->gap += more;
@@ -42,9 +27,8 @@ static bool open_gap(struct mfu_builder *s)
 
 bool mfu_rewrite_begin(struct mfu_builder *s)
 {
-    while (s->cap_moved < s->program->n_launches)
-        if (!mfu_grow((void **)&s->moved, s->cap_moved, &s->cap_moved, sizeof *s->moved))
-            return false;
+    if (!ROOM_FOR(s, s->moved, s->program->n_launches, s->cap_moved))
+        return false;
     s->gap = s->n_read = 0;
     return open_gap(s);
 }

@@ -252,6 +252,16 @@ bool mfu_graph_scales_by(const struct mfu_model *m, struct mfu_key key)
     return variable_of(m, key) != MFU_SIZES_BY_NONE;
 }
 
+bool mfu_graph_grows_with_batch(const struct mfu_config *c)
+{
+    static const enum mfu_setting_id others[] = {MFU_S_TP, MFU_S_PP, MFU_S_CP, MFU_S_EP};
+
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (c->setting[others[i]] > 1)
+            return false;
+    return !mfu_checkpoints[c->checkpoint].by_budget;
+}
+
 static const enum mfu_coefficient read_by_graphs[] = {MFU_C_CUBLAS_WORKSPACE, MFU_C_LINK_RING_EXPOSED,
                                                       MFU_C_ENGINE_BUCKET};
 

@@ -36,6 +36,9 @@ struct mfu_size_change {
 };
 /* Whether a key changes nothing but sizes, for most of its values. */
 bool mfu_graph_scales_by(const struct mfu_model *, struct mfu_key);
+/* Whether more sequences in a micro-batch never need less memory: a law, which a budget of
+ * checkpointing breaks, since it chooses anew at every size; known of data parallelism alone. */
+bool mfu_graph_grows_with_batch(const struct mfu_config *);
 /* What leads from one configuration to another whose graph may have the same form (scale.h); `by` none: nothing does. */
 struct mfu_size_change mfu_graph_change(const struct mfu_config *from, const struct mfu_config *to);
 /* The program for another number of micro-steps per optimizer step. */

@@ -14,6 +14,9 @@
 /* Dirty bytes of L2 that differ by less are rounding: relative to what it can hold. */
 #define ROUNDING 1e-12
 
+/* Prices are steady up to this share where two ways of working them out meet (cost/price.c). */
+#define SLACK 1e-8
+
 static bool varies(const struct mfu_launch *l)
 {
     return l->accumulated_bytes > 0 || l->when != MFU_EVERY_MICRO_STEP;
@@ -102,6 +105,24 @@ static bool adds_up(const struct mfu_machine *m, const struct mfu_program *g)
     return true;
 }
 
+/* Bytes of the traffic that stay in L2. */
+static double inside(double hot_bytes, double absorbed_bytes, const struct mfu_kernel *k)
+{
+    return (hot_bytes < k->read_bytes ? hot_bytes : k->read_bytes) + absorbed_bytes;
+}
+
+/* Seconds of a launch if L2 takes all that it can of its results. */
+static double least_s(const struct mfu_machine *m, const struct mfu_launch *l, const struct mfu_price *price,
+                      const struct mfu_l2_use *use, double reach_bytes)
+{
+    double most = use->kept_bytes < reach_bytes ? use->kept_bytes : reach_bytes;
+    struct mfu_price best = *price;
+
+    if (use->absorbed_bytes < most)
+        mfu_price_traffic(m, &l->kernel, inside(use->hot_bytes, most, &l->kernel), &best);
+    return best.time_s;
+}
+
 /* False: out of memory. */
 static bool learn_launch(struct mfu_accumulation *a, const struct mfu_machine *m, const struct mfu_program *g,
                          const struct mfu_pricing *p, int i, const struct mfu_often *times)
@@ -112,6 +133,7 @@ static bool learn_launch(struct mfu_accumulation *a, const struct mfu_machine *m
     if (varies(l))
         return add_varying(a, g, p, i, times);
     add_seconds(mfu_fills_tensor_cores(l, &p->prices[i]) ? &a->tensor_s : &a->other_s, times, p->prices[i].time_s);
+    add_seconds(&a->least_s, times, least_s(m, l, &p->prices[i], &p->uses[i], a->reach_bytes));
     mfu_sums_add_amount(sums, l, times->micro + times->once);
     if (mfu_throttles(m, l))
         return add_product(a, g, p->prices, i, times);
@@ -131,7 +153,8 @@ int mfu_accumulation_learn(struct mfu_accumulation *a, const struct mfu_machine 
         return -1;
     memset(&a->often, 0, sizeof a->often);
     memset(&a->once, 0, sizeof a->once);
-    a->tensor_s = a->other_s = (struct mfu_often){0};
+    a->tensor_s = a->other_s = a->least_s = (struct mfu_often){0};
+    a->reach_bytes = mfu_l2_reach(m);
     a->n_throttled = a->n_varying = a->n_firsts = 0;
     if (!MFU_ROOM(a->alike, g->n_launches, a->cap_alike) || !MFU_ROOM(a->firsts, g->n_launches, a->cap_firsts))
         return -1;
@@ -152,11 +175,6 @@ int mfu_accumulation_learn(struct mfu_accumulation *a, const struct mfu_machine 
 }
 
 /* ---- another number ------------------------------------------------------ */
-
-static double inside(double hot_bytes, double absorbed_bytes, const struct mfu_kernel *k)
-{
-    return (hot_bytes < k->read_bytes ? hot_bytes : k->read_bytes) + absorbed_bytes;
-}
 
 static double dirty_behind(double dirty_bytes, double absorbed_bytes, double flushed_bytes)
 {
@@ -275,7 +293,7 @@ static double follow(struct mfu_accumulation *a, const struct mfu_machine *m, co
 static bool walk(struct mfu_accumulation *a, const struct mfu_machine *m, struct mfu_program *g,
                  const struct mfu_pricing *p, double accum)
 {
-    double reach = mfu_l2_reach(m), rounding = ROUNDING * reach;
+    double reach = a->reach_bytes, rounding = ROUNDING * reach;
     int segment = 0, at = 0;
     double dirty = 0;
 
@@ -345,6 +363,18 @@ bool mfu_accumulation_sums(struct mfu_accumulation *a, const struct mfu_machine 
         add_throttled(a, m, l, p->prices[c->launch], duty, -times, sums);
         add_throttled(a, m, l, c->price, duty, times, sums);
     }
+    return true;
+}
+
+bool mfu_accumulation_least(const struct mfu_accumulation *a, double accum, struct mfu_sums *sums, double *least)
+{
+    double share = (accum - 1) / accum;
+
+    if (a->state != MFU_ACCUMULATION_HOLDS || !(share > a->least && share < a->most))
+        return false;
+    memcpy(sums, &a->once, offsetof(struct mfu_sums, rules_s));
+    mfu_sums_add(sums, &a->often, accum, false);
+    *least = times_of(&a->least_s, accum) * (1 - SLACK);
     return true;
 }
 

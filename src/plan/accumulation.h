@@ -55,8 +55,10 @@ struct mfu_accumulation {
     int n_throttled, n_varying, n_priced, cap_throttled, cap_varying, cap_priced;
     int *alike, *firsts; /* of each launch that changed once: the first that is equal, or -1; those firsts */
     int n_firsts, cap_alike, cap_firsts;
+    double reach_bytes;        /* of L2 */
     struct mfu_often tensor_s; /* of kernels that fill the tensor cores, before clocks fall; */
     struct mfu_often other_s;  /* of others that do not vary */
+    struct mfu_often least_s;  /* of what does not vary, however much of it L2 takes, while clocks hold */
     double least, most;        /* shares (accum - 1) / accum for which inputs in L2 are the same ones */
 };
 
@@ -69,6 +71,10 @@ int mfu_accumulation_learn(struct mfu_accumulation *, const struct mfu_machine *
  * kernels of launches that vary.  False: other inputs are in L2, or no memory; every launch has to be priced. */
 bool mfu_accumulation_sums(struct mfu_accumulation *, const struct mfu_machine *, struct mfu_program *,
                            const struct mfu_pricing *, double accum, struct mfu_sums *);
+
+/* What the same step takes at least, by all that does not vary: less than the sums' time; and its FLOP
+ * and kernels.  False where the sums say nothing. */
+bool mfu_accumulation_least(const struct mfu_accumulation *, double accum, struct mfu_sums *, double *least_s);
 
 void mfu_accumulation_release(struct mfu_accumulation *);
 

@@ -2,6 +2,7 @@
  * make.c - the whole path, once: scenario, program, prices, lifetimes; or stage by
  * stage, where a pipeline has several.
  */
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -144,6 +145,25 @@ int mfu_plan_make_sums(struct mfu_plan *p, const struct mfu_scenario *scenario, 
         : make(p, scenario, fitting, true, err);
 }
 
+static void take_accum(struct mfu_plan *p, double accum)
+{
+    p->scenario.setting[MFU_S_ACCUM] = p->config.setting[MFU_S_ACCUM] = p->config.accum = accum;
+    p->config.pipeline.microbatches = (int)accum;
+}
+
+bool mfu_plan_bound(struct mfu_plan *p, double accum)
+{
+    double least_s;
+
+    if (!mfu_accumulation_least(&p->accumulation, accum, &p->sums, &least_s))
+        return false;
+    take_accum(p, accum);
+    mfu_plan_add_up_amounts(p);
+    p->step.time_s = fmax(least_s + p->machine.c[MFU_C_STEP_CONSTANT], mfu_plan_loader_s(p));
+    mfu_plan_settle_time(p);
+    return true;
+}
+
 int mfu_plan_accumulate(struct mfu_plan *p, double accum, bool fitting, struct mfu_error *err)
 {
     p->scenario.setting[MFU_S_ACCUM] = accum;
@@ -152,8 +172,7 @@ int mfu_plan_accumulate(struct mfu_plan *p, double accum, bool fitting, struct m
 
         return make(p, &scenario, fitting, true, err);
     }
-    p->config.accum = p->config.setting[MFU_S_ACCUM] = accum;
-    p->config.pipeline.microbatches = (int)accum;
+    take_accum(p, accum);
     if (fitting && p->peak_known && !p->memory.fits)
         return 1;
     return add_up(p, true, err);

@@ -203,7 +203,6 @@ static void add_up_time(struct mfu_plan *p)
         : s->host_s > s->busy_s                    ? MFU_LIMIT_LAUNCH
         : sums->compute_s >= sums->memory_s        ? MFU_LIMIT_COMPUTE
                                                    : MFU_LIMIT_MEMORY;
-    s->tokens = p->config.tokens * p->config.accum * p->config.replicas;
 }
 
 /* ---- use of the GPU ----------------------------------------------------- */
@@ -423,11 +422,17 @@ void mfu_plan_refresh(struct mfu_plan *p)
     find_dispatch(p);
 }
 
+void mfu_plan_add_up_amounts(struct mfu_plan *p)
+{
+    p->step.tokens = p->config.tokens * p->config.accum * p->config.replicas;
+    add_up_flops(p);
+}
+
 void mfu_plan_add_up(struct mfu_plan *p)
 {
     find_dispatch(p);
     add_up_time(p);
-    add_up_flops(p);
+    mfu_plan_add_up_amounts(p);
 }
 
 int mfu_plan_price(struct mfu_plan *p, struct mfu_error *err)

@@ -156,6 +156,10 @@ int mfu_plan_make_fitting(struct mfu_plan *plan, const struct mfu_scenario *scen
 int mfu_plan_make_sums(struct mfu_plan *plan, const struct mfu_scenario *scenario, bool fitting, struct mfu_error *err);
 /* The same of the scenario of the plan before, but for its number of micro-steps: several in both. */
 int mfu_plan_accumulate(struct mfu_plan *plan, double accum, bool fitting, struct mfu_error *err);
+/* The same as if it took no longer than its products and streams at the best: step.time_s and what follows
+ * from it, which the step of this many micro-steps does not beat.  False where nothing is known, and where
+ * the plan before is none of sums. */
+bool mfu_plan_bound(struct mfu_plan *plan, double accum);
 /* What of the layout the figures leave out, in words, one by one; NULL behind the last. */
 const char *mfu_plan_left_out(const struct mfu_plan *, size_t i);
 /* Whether the plan fits, on the GPU and on its host: 1, 0, or NAN where nobody can say, since something that the model's config.json or an
@@ -169,8 +173,9 @@ void mfu_plan_release(struct mfu_plan *);
 /* Adds up the memory of the program at hand; prices it, and adds up a rank's time and FLOP. */
 int mfu_plan_weigh(struct mfu_plan *, struct mfu_error *);
 int mfu_plan_price(struct mfu_plan *, struct mfu_error *);
-/* The step's time and FLOP, from the sums. */
+/* The step's time and FLOP, from the sums; and its FLOP and tokens alone. */
 void mfu_plan_add_up(struct mfu_plan *);
+void mfu_plan_add_up_amounts(struct mfu_plan *);
 
 /* How far memory may be off, and how likely it is to suffice: from the spread of live memory, of what the allocator
  * keeps beside it, of contexts, and of an estimated capacity. */

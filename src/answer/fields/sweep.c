@@ -50,9 +50,12 @@ static void make_rows(const struct mfu_sweep_answer *a, struct mfu_value *v)
 #define SWEEP(X) \
     X(MADE_LIST, columns, &mfu_record_strings, make_columns(a->sweep, v), "keys that vary, then results") \
     X(TABLE,     rows,    0,               make_rows(a, v),               "one list of values per combination") \
+    X(NUMBER,    combinations, MFU_COUNT, (double)a->result->combinations, "of all values, or those of the shard") \
     X(NUMBER,    evaluated, MFU_COUNT, (double)a->result->evaluated, "combinations that were planned") \
     X(NUMBER,    refused,   MFU_COUNT, (double)a->result->refused,   "that contradict themselves") \
     X(NUMBER,    excluded,  MFU_COUNT, (double)a->result->excluded,  "that the condition excludes") \
+    X(NUMBER,    no_room,   MFU_COUNT, (double)a->result->no_room,   "left out: they need no less memory than others that do not fit") \
+    X(NUMBER,    outdone,   MFU_COUNT, (double)a->result->outdone,   "left out: a bound of their time says that they are not among the best") \
     X(NUMBER,    dropped,   MFU_COUNT, (double)a->result->dropped,   "that the condition excludes once they are simulated") \
     X(FLAG,      simulated, 0,         !a->result->analytic,         "whether the rows are simulated") \
     X(FLAG,      exhausted, 0,         a->result->exhausted,         "whether rows may be missing that a larger reserve would have held") \

@@ -164,6 +164,7 @@ struct mfu_question {
     int n;
     enum mfu_dim dim; /* of the only name, else MFU_COUNT */
     bool wants_fit;
+    bool alone; /* it is nothing but one name */
 };
 
 /* Whether `fits` is one of the terms that `and` joins; none of them is in brackets. */
@@ -292,6 +293,7 @@ struct mfu_question *mfu_question_compile_for(const struct mfu_scenario *scenari
     q->figures = figures;
     q->wants_fit = wants_fit(text);
     q->expression = mfu_expression_compile(&q->arena, text, MFU_COUNT, resolve, q, err);
+    q->alone = q->n == 1 && strcspn(text, "<>=!+-*/%^?:(), ") == strlen(text);
     if (q->n != 1 || strpbrk(text, "<>=!+-*/"))
         q->dim = MFU_COUNT;
     if (!q->expression) {
@@ -375,4 +377,16 @@ bool mfu_question_of_interval(const struct mfu_question *q)
             if (q->names[i].result.name && strcmp(q->names[i].result.name, ends[k]) == 0)
                 return true;
     return false;
+}
+
+int mfu_question_with_time(const struct mfu_question *q)
+{
+    static const char *const falling[] = {"tokens_per_s", "samples_per_s", "useful_tokens_per_s",
+                                          "mfu",          "hfu",           "achieved_flops"};
+    const char *name = q->alone ? q->names[0].result.name : NULL;
+
+    for (size_t i = 0; name && i < sizeof falling / sizeof falling[0]; i++)
+        if (strcmp(name, falling[i]) == 0)
+            return -1;
+    return name && strcmp(name, "step_time_s") == 0;
 }

@@ -57,6 +57,9 @@ enum mfu_dim mfu_question_dim(const struct mfu_question *);
 /* Whether a plan of sums answers it (mfu_plan_make_sums). */
 bool mfu_question_of_sums(const struct mfu_question *);
 
+/* Whether it is a result that a longer step makes larger: 1; smaller: -1; or nobody knows: 0. */
+int mfu_question_with_time(const struct mfu_question *);
+
 /* Whether it asks for the interval of the step's time. */
 bool mfu_question_of_interval(const struct mfu_question *);
 /* Whether it is a condition that no plan satisfies that does not fit; false where that takes

@@ -423,6 +423,15 @@ const char *mfu_axis_word(const struct mfu_axis *a, double value)
                     : NULL;
 }
 
+bool mfu_axis_grows(const struct mfu_axis *a, int setting)
+{
+    bool grows = a->key.kind == MFU_KEY_SETTING && a->key.id == setting && !a->texts;
+
+    for (size_t i = 1; grows && i < a->n; i++)
+        grows = a->values[i] > a->values[i - 1];
+    return grows;
+}
+
 void mfu_axis_free(struct mfu_axis *a)
 {
     for (size_t i = 0; a->texts && i < a->n; i++)

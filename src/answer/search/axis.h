@@ -55,6 +55,9 @@ int mfu_axes_apply(const struct mfu_axis *, size_t n, const size_t *at, struct m
 double mfu_axis_value(const struct mfu_axis *, const struct mfu_scenario *);
 const char *mfu_axis_word(const struct mfu_axis *, double value);
 
+/* Whether it is this setting, with ever larger values. */
+bool mfu_axis_grows(const struct mfu_axis *, int setting);
+
 void mfu_axis_free(struct mfu_axis *);
 
 #endif

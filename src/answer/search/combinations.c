@@ -105,10 +105,10 @@ static bool is_fastest(const struct mfu_axis *a)
     return a->key.kind == MFU_KEY_SETTING && a->key.id == MFU_S_ACCUM;
 }
 
-void mfu_sweep_order(const struct mfu_sweep *s, size_t order[MFU_AXES])
+size_t mfu_sweep_order(const struct mfu_sweep *s, size_t order[MFU_AXES])
 {
     const struct mfu_axis *scales = scaling_axis(s);
-    size_t n = 0;
+    size_t n = 0, keeps = 0;
 
     for (int fastest = 1; fastest >= 0; fastest--)
         for (int step = KEEPS; step <= TRACES; step++)
@@ -116,9 +116,12 @@ void mfu_sweep_order(const struct mfu_sweep *s, size_t order[MFU_AXES])
                 const struct mfu_axis *a = &s->axes[k];
                 enum step own = a == scales ? SCALES : step_of(a) == KEEPS ? KEEPS : TRACES;
 
-                if (own == (enum step)step && is_fastest(a) == fastest)
-                    order[n++] = k;
+                if (own != (enum step)step || is_fastest(a) != fastest)
+                    continue;
+                order[n++] = k;
+                keeps += own == KEEPS;
             }
+    return keeps;
 }
 
 void mfu_sweep_start_at(const struct mfu_sweep *s, const size_t order[MFU_AXES], size_t number, size_t at[MFU_AXES])

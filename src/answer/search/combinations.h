@@ -30,8 +30,9 @@ bool mfu_sweep_varies(const struct mfu_sweep *, int setting);
 size_t mfu_sweep_shard(const struct mfu_sweep *, size_t shard);
 
 /* The order in which combinations are planned: the axes, those that vary fastest first, which are
- * those that leave the graph as it is, so that most plans find their graph built. */
-void mfu_sweep_order(const struct mfu_sweep *, size_t order[MFU_AXES]);
+ * those that leave the graph as it is, so that most plans find their graph built; returns how many
+ * these are.  If the next only changes sizes, it is the one whose values are planned in a row. */
+size_t mfu_sweep_order(const struct mfu_sweep *, size_t order[MFU_AXES]);
 
 /* Of the combination that is planned as this number, the numbers of its values; those of the next
  * one, and the place in `order` of the last axis that moved; the number of the combination. */

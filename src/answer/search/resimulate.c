@@ -189,7 +189,8 @@ static void confirm_best(struct confirmer *c, struct mfu_kept *k, struct mfu_swe
             if (c->good[i])
                 insert(s, rows, n, c->batch[i]);
     }
-    c->result->exhausted = c->result->complete && *n < s->keep && c->result->evaluated - c->result->excluded > k->n;
+    c->result->exhausted =
+        c->result->complete && *n < s->keep && c->result->evaluated - c->result->excluded + c->result->outdone > k->n;
 }
 
 /* ---- the front ----------------------------------------------------------- */

@@ -38,6 +38,8 @@ struct mfu_sweep {
     bool room_first;       /* `where` asks that it fits: what states alone overfill is not planned */
     bool simulated;        /* every row, launch queue and allocator too, as `plan` does: slower */
     bool confirmed;        /* the rows handed back, where they are few */
+    double weighs_all;     /* up to so many combinations each is planned; of more, a search leaves out those
+                            * of which a bound says that they are no row; 0: the usual number */
     bool distinct;         /* of rows with the same figures only the best */
     bool pareto;           /* keep what no other row beats in every column */
     bool (*stopped)(void); /* called between batches: true ends the run; may be NULL */
@@ -55,11 +57,14 @@ struct mfu_sweep_row {
 struct mfu_sweep_result {
     struct mfu_sweep_row *rows; /* by combination, or best first; owned */
     size_t n_rows;
+    size_t combinations;                 /* of all or of the shard: */
     size_t evaluated, refused, excluded; /* planned; contradictory; not `where` */
-    size_t tried, dropped;               /* of the rows kept: simulated; not `where` after all */
-    bool complete;                       /* false: stopped early */
-    bool analytic;                       /* rows are not simulated */
-    bool exhausted;                      /* rows may lack that a larger reserve would have held */
+    size_t no_room, outdone; /* left out: need no less memory than one that does not fit; cannot be among the
+                                            best, in no more time than is provably least */
+    size_t tried, dropped;   /* of the rows kept: simulated; not `where` after all */
+    bool complete;           /* false: stopped early */
+    bool analytic;           /* rows are not simulated */
+    bool exhausted;          /* rows may lack that a larger reserve would have held */
 };
 
 #endif

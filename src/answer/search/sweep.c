@@ -1,5 +1,11 @@
 /*
  * sweep.c - combinations over threads.
+ *
+ * Of a large search not every combination is planned.  A block of combinations shares its graph, or two:
+ * that of one micro-step, and that of several.  What does not fit with some number of micro-steps does not
+ * with another; if nothing of a block fits, nothing of one with larger micro-batches does (a law:
+ * mfu_graph_grows_with_batch).  And once the list of the best is full, a combination is left out whose time
+ * at the best (mfu_plan_bound) leaves it behind the last of them.  So the rows are those of planning all.
  */
 #include "answer/search/topk_pareto.h"
 #include "answer/search/sweep.h"
@@ -19,7 +25,8 @@
 #define MOST_ROWS 4e6 /* that are kept */
 #define CHUNK 64      /* combinations that a thread takes at once, at least */
 #define MOST_CHUNK 4096
-#define CHUNKS 8 /* for each thread, at least */
+#define CHUNKS 8        /* for each thread, at least */
+#define USUALLY_ALL 1e5 /* combinations of a search that are planned one by one */
 
 /* ---- threads ------------------------------------------------------------ */
 
@@ -28,17 +35,21 @@ struct worker {
     atomic_size_t *next;
     size_t begin, end, chunk;
     size_t order[MFU_AXES];
+    bool bounds;            /* leaves combinations out, */
+    bool timed;             /* by their time, too */
+    size_t chunks;          /* for all threads, at least */
+    size_t block, in_a_row; /* combinations of one graph, blocks whose graphs differ in the micro-batch alone */
     bool simulated, tells;
-    bool sums;               /* what is asked for follows from sums, */
-    bool fitting;            /* and only of what fits */
-    bool accumulates;        /* the fastest axis is the number of micro-steps, */
-    double accum;            /* which was this in the last plan; 0: none */
+    bool sums;                                            /* what is asked for follows from sums, */
+    bool fitting;                                         /* and only of what fits */
+    bool accumulates;                                     /* the fastest axis is the number of micro-steps, */
+    enum { UNKNOWN, PLANNED, REFUSED, OVERFULL } several; /* what became of the last combination, with several */
     struct mfu_plan plan[2]; /* of one micro-step, of several: other graphs, each with neighbours */
     struct mfu_program scratch;
     struct mfu_simulation simulation;
     struct mfu_sweep_row *rows; /* where each combination has its place, or NULL: */
     struct mfu_kept kept;
-    size_t evaluated, refused, excluded;
+    size_t evaluated, refused, excluded, no_room, outdone;
     bool failed;
 };
 
@@ -110,40 +121,81 @@ static int make(struct worker *w, struct mfu_plan *plan, const struct mfu_scenar
 static int make_at(struct worker *w, const size_t *at, struct mfu_plan **plan, struct mfu_error *err)
 {
     struct mfu_scenario scenario;
+    double accum;
+    int made;
 
-    w->accum = 0;
+    w->several = UNKNOWN;
     if (mfu_sweep_make_at(w->sweep, at, &scenario, err) < 0)
         return -1;
-    if (w->sweep->room_first && overfull(w, &scenario))
+    accum = scenario.setting[MFU_S_ACCUM];
+    if (w->sweep->room_first && overfull(w, &scenario)) {
+        w->several = accum > 1 ? OVERFULL : UNKNOWN;
         return 1;
-    w->accum = scenario.setting[MFU_S_ACCUM];
-    *plan = &w->plan[w->accum > 1];
-    if (!(*plan)->pricing.known) { /* most kernels are those of the other graph */
-        (*plan)->pricing.known = w->plan[w->accum <= 1].pricing.known;
-        w->plan[w->accum <= 1].pricing.known = NULL;
     }
-    return make(w, *plan, &scenario, err);
+    *plan = &w->plan[accum > 1];
+    if (!(*plan)->pricing.known) { /* most kernels are those of the other graph */
+        (*plan)->pricing.known = w->plan[accum <= 1].pricing.known;
+        w->plan[accum <= 1].pricing.known = NULL;
+    }
+    made = make(w, *plan, &scenario, err);
+    if (accum > 1) /* only the schedule of a pipeline has an opinion on how many there are */
+        w->several = made >= 0 ? PLANNED : scenario.setting[MFU_S_PP] <= 1 ? REFUSED : UNKNOWN;
+    return made;
 }
 
-/* Plans a combination, of all at this place; `steps`: it differs from the one before in the fastest axis alone. */
-static void plan_one(struct worker *w, const size_t *at, size_t place, bool steps)
+/* Whether the best are known, and a step of so many micro-steps of the plan before is none of them. */
+static bool outdone(struct worker *w, double accum)
+{
+    const struct mfu_sweep *s = w->sweep;
+    double x;
+
+    if (!w->timed || w->kept.n < mfu_keep_reserve(s) || !mfu_plan_bound(&w->plan[1], accum))
+        return false;
+    x = mfu_question_ask(s->columns[0], &w->plan[1]);
+    return s->maximize ? x < w->kept.rows[0].columns[0] : x > w->kept.rows[0].columns[0];
+}
+
+/* Plans a combination, of all at this place; `steps`: it differs from the one before in the fastest axis alone.
+ * Whether it needs no less memory than there is, and would not with larger micro-batches. */
+static bool plan_one(struct worker *w, const size_t *at, size_t place, bool steps)
 {
     const struct mfu_sweep *s = w->sweep;
     struct mfu_sweep_row row = {.combination = mfu_sweep_number(s, at), .simulated = w->simulated};
     const struct mfu_axis *fastest = &s->axes[w->order[0]];
     struct mfu_error err = {0};
-    struct mfu_plan *plan = &w->plan[1];
+    struct mfu_plan *plan = NULL;
     int made;
 
-    if (steps && w->accumulates && w->accum > 1 && fastest->values[at[w->order[0]]] > 1)
-        made = mfu_plan_accumulate(plan, fastest->values[at[w->order[0]]], w->fitting, &err);
-    else
+    steps = steps && w->accumulates && fastest->values[at[w->order[0]]] > 1;
+    if (steps && w->bounds && w->several == REFUSED) {
+        w->refused++;
+        return false;
+    }
+    if (steps && w->bounds && w->several == OVERFULL) {
+        w->no_room++;
+        return true;
+    }
+    if (steps && w->several == PLANNED) {
+        double accum = fastest->values[at[w->order[0]]];
+
+        plan = &w->plan[1];
+        if (w->bounds && w->fitting && plan->peak_known && !plan->memory.fits) {
+            w->no_room++;
+            return mfu_graph_grows_with_batch(&plan->config);
+        }
+        if (w->bounds && outdone(w, accum)) {
+            w->outdone++;
+            return false;
+        }
+        made = mfu_plan_accumulate(plan, accum, w->fitting, &err);
+    } else {
         made = make_at(w, at, &plan, &err);
+    }
     if (made < 0 || (made == 0 && w->simulated && mfu_simulate(plan, false, &w->simulation, &err) < 0)) {
-        w->accum = 0;
+        w->several = steps && w->several == PLANNED ? UNKNOWN : w->several;
         w->failed |= err.code == MFU_ENOMEM;
         w->refused++;
-        return;
+        return false;
     }
     w->evaluated++;
     row.taken = made == 0 && mfu_sweep_take(s, plan, &row, columns_needed(w));
@@ -153,24 +205,48 @@ static void plan_one(struct worker *w, const size_t *at, size_t place, bool step
         w->rows[s->shards > 1 ? place : row.combination] = row;
     else
         w->failed |= !mfu_keep_row(s, &w->kept, &row);
+    return made == 1
+        && (!plan || mfu_graph_grows_with_batch(&plan->config)); /* without one, states alone are too much */
+}
+
+/* Plans some combinations in a row, block by block. */
+static void plan_blocks(struct worker *w, size_t from, size_t to)
+{
+    const struct mfu_sweep *s = w->sweep;
+    size_t at[MFU_AXES] = {0}, i = from;
+
+    while (i < to && !w->failed && !(w->bounds && s->stopped && s->stopped())) {
+        size_t begin = i, end = i - i % w->block + w->block, moved = s->n_axes, behind;
+        bool full = true;
+
+        if (w->bounds && w->tells) /* there may be hours in one chunk */
+            s->tell(s->context, (double)(i - w->begin), (double)(w->end - w->begin));
+        mfu_sweep_start_at(s, w->order, i, at);
+        for (; i < end && i < to; i++, moved = mfu_sweep_next(s, w->order, at))
+            full &= plan_one(w, at, i - w->begin, moved == 0);
+        if (!w->bounds || !full || i - begin < w->block)
+            continue;
+        behind = (w->in_a_row - 1 - begin / w->block % w->in_a_row) * w->block;
+        behind = behind < to - i ? behind : to - i;
+        w->no_room += behind;
+        i += behind;
+    }
 }
 
 static void work(void *workers, int number)
 {
     struct worker *w = &((struct worker *)workers)[number];
     const struct mfu_sweep *s = w->sweep;
-    size_t at[MFU_AXES] = {0};
 
     while (!w->failed && !(s->stopped && s->stopped())) {
         size_t from = atomic_fetch_add(w->next, w->chunk), to = from + w->chunk < w->end ? from + w->chunk : w->end;
 
         if (from >= w->end)
             break;
+        from = from < w->begin ? w->begin : from;
         if (w->tells)
             s->tell(s->context, (double)(from - w->begin), (double)(w->end - w->begin));
-        mfu_sweep_start_at(s, w->order, from, at);
-        for (size_t i = from, moved = s->n_axes; i < to; i++, moved = mfu_sweep_next(s, w->order, at))
-            plan_one(w, at, i - w->begin, moved == 0);
+        plan_blocks(w, from, to);
     }
     mfu_simulation_release(&w->simulation);
     mfu_plan_release(&w->plan[0]);
@@ -192,6 +268,33 @@ static int merge(const struct mfu_sweep *s, struct worker *workers, int n, struc
     if (!sorted)
         mfu_keep_sort(s, all->rows, all->n);
     return ok ? 0 : -1;
+}
+
+/* Whether more than the usual number is to be searched, for the best; how its combinations hang together. */
+static void find_blocks(struct worker *w)
+{
+    const struct mfu_sweep *s = w->sweep;
+    double all = s->weighs_all > 0 ? s->weighs_all : USUALLY_ALL, size = mfu_sweep_size(s);
+    size_t keeps = mfu_sweep_order(s, w->order), chunk;
+    int with_time = s->n_columns > 0 ? mfu_question_with_time(s->columns[0]) : 0;
+
+    w->block = w->in_a_row = 1;
+    for (size_t i = 0; i < keeps; i++)
+        w->block *= s->axes[w->order[i]].n;
+    w->accumulates = w->sums && accumulates(s, w->order[0]);
+    for (size_t i = 0; i < s->n_axes; i++)
+        if (s->axes[i].texts)
+            return;
+    if (!s->keep || s->pareto || w->simulated || size <= all)
+        return;
+    w->timed = with_time == (s->maximize ? -1 : 1);
+    w->bounds = w->fitting || w->timed;
+    if (keeps < s->n_axes && mfu_axis_grows(&s->axes[w->order[keeps]], MFU_S_BATCH))
+        w->in_a_row = s->axes[w->order[keeps]].n;
+    chunk = w->block * w->in_a_row; /* as many in a row as leave enough for every thread */
+    if ((double)chunk > size / (double)w->chunks)
+        chunk = w->block * (1 + (size_t)(size / (double)w->chunks / (double)w->block));
+    w->chunk = chunk;
 }
 
 static int plan_all(const struct mfu_sweep *s, struct worker *workers, int n, struct mfu_kept *all,
@@ -216,23 +319,28 @@ static int plan_all(const struct mfu_sweep *s, struct worker *workers, int n, st
                                          : chunk < CHUNK      ? CHUNK
                                          : chunk < MOST_CHUNK ? chunk
                                                               : MOST_CHUNK,
+                                     .chunks = (size_t)(n * CHUNKS),
                                      .simulated = simulates(s),
                                      .sums = asks_for_sums(s),
                                      .fitting = !simulates(s) && s->where && mfu_question_wants_fit(s->where),
                                      .tells = t == 0 && s->tell,
                                      .rows = all->rows};
-        mfu_sweep_order(s, w->order);
-        w->accumulates = w->sums && accumulates(s, w->order[0]);
+        find_blocks(w);
         w->plan[0].without_interval = w->plan[1].without_interval = w->sums && !asks_for_interval(s);
     }
+    if (workers[0].bounds)
+        next = begin - begin % workers[0].block;
     started = mfu_workers_run(n, work, workers);
     for (int t = 0; t < started; t++) {
         r->evaluated += workers[t].evaluated;
         r->refused += workers[t].refused;
         r->excluded += workers[t].excluded;
+        r->no_room += workers[t].no_room;
+        r->outdone += workers[t].outdone;
         failed |= workers[t].failed;
     }
-    r->complete = r->evaluated + r->refused == end - begin;
+    r->combinations = end - begin;
+    r->complete = r->evaluated + r->refused + r->no_room + r->outdone == r->combinations;
     all->cap = every ? end - begin : 0;
     failed |= merge(s, workers, started, all) < 0;
     for (int t = 0; t < started; t++)

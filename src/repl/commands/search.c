@@ -64,9 +64,9 @@ static int none(const struct mfu_sweep *s, const struct mfu_sweep_result *r, str
                         "of %zu configurations the best %zu do not satisfy the condition once they "
                         "are simulated; others may: narrow the search",
                         r->evaluated, r->tried);
-    return mfu_fail(err, MFU_EINPUT, "none of %zu configurations satisfies the condition%s%.200s%s", r->evaluated,
-                    *unpredicted ? "; whether any fits is unknown, not modelled: " : "", unpredicted,
-                    *unpredicted ? " (unset not_modelled)" : "");
+    return mfu_fail(err, MFU_EINPUT, "none of %zu configurations satisfies the condition%s%.200s%s",
+                    r->combinations - r->refused, *unpredicted ? "; whether any fits is unknown, not modelled: " : "",
+                    unpredicted, *unpredicted ? " (unset not_modelled)" : "");
 }
 
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
@@ -127,7 +127,10 @@ const struct mfu_command mfu_command_search = {
             "`plan` does.  Without KEY=VALUES it varies everything `advise` may change\n"
             "except numerics, hardware and environment; equal results are shown once.\n"
             "`where EXPR` is `fits` unless given; `pareto` shows what nothing beats in both\n"
-            "speed and memory; `shard I/N` searches the I-th of N equal parts.\n"
+            "speed and memory; `shard I/N` searches the I-th of N equal parts.  Of more than\n"
+            "a hundred thousand combinations, those that need no less memory than others\n"
+            "which do not fit, or whose least time puts them behind the best, are left out:\n"
+            "the answer is the same.\n"
             "\n"
             "layout varies how the GPUs share the work: tp, pp, vpp, cp, ep, zero,\n"
             "micro-batch and checkpointing; dp and accum follow, GPUs and tokens per step\n"

@@ -95,7 +95,7 @@ static void sparkline(FILE *out, const struct mfu_term *t, const struct mfu_swee
 /* How sure the rows are, and how they were found. */
 static void tell_how(FILE *out, const struct mfu_term *t, const struct mfu_sweep *s, const struct mfu_sweep_result *r)
 {
-    char excluded[64] = "", refused[64] = "", tried[64] = "", dropped[64] = "";
+    char excluded[64] = "", refused[64] = "", tried[64] = "", dropped[64] = "", of[64] = "", left_out[192] = "";
     struct mfu_flow f = mfu_flow_start(out, t, "", 0);
 
     if (r->excluded)
@@ -106,8 +106,15 @@ static void tell_how(FILE *out, const struct mfu_term *t, const struct mfu_sweep
         snprintf(tried, sizeof tried, ", %zu simulated", r->tried);
     if (r->dropped)
         snprintf(dropped, sizeof dropped, " (%zu fail the condition then)", r->dropped);
-    mfu_flow_words(&f, MFU_PLAIN, "%zu configurations planned%s%s%s%s%s", r->evaluated, excluded, refused, tried,
-                   dropped, r->complete ? "" : "; stopped early: the best so far");
+    if (r->no_room + r->outdone > 0) {
+        snprintf(of, sizeof of, " of %zu", r->combinations);
+        snprintf(left_out, sizeof left_out,
+                 "; left out: %zu that need no less memory than others which do not fit, %zu that a bound of their "
+                 "time puts behind the best",
+                 r->no_room, r->outdone);
+    }
+    mfu_flow_words(&f, MFU_PLAIN, "%zu%s configurations planned%s%s%s%s%s%s", r->evaluated, of, excluded, refused,
+                   tried, dropped, left_out, r->complete ? "" : "; stopped early: the best so far");
     if (r->analytic) {
         mfu_flow_break(&f);
         mfu_flow_words(&f, MFU_PLAIN,
