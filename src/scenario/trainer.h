@@ -55,14 +55,16 @@ extern const char *const mfu_dispatcher_names[MFU_DISPATCHER_COUNT + 1];
       .host_layer = MFU_COEFFICIENT_COUNT, .aliases = "fsdp2")                                                         \
     X(DEEPSPEED, "deepspeed", .runtime = MFU_EAGER, .overlaps_reduce = true, .bucket_bytes = 25 * 0x1p20,              \
       .half_shards = true, .pipes_whole = true, .host_layer = MFU_COEFFICIENT_COUNT)                                   \
-    X(MEGATRON, "megatron", .runtime = MFU_FUSED, .host_layer = MFU_C_HOST_MEGATRON, .synchronizes = true,             \
-      .tp_overlap = MFU_TP_GRADIENTS, .tp_overlap_since = 2022, .scatters = true, .fuses_softmax = true,               \
-      .usual_checkpoint = MFU_FULL, .usual_dropout = 0.1, .aliases = "megatron-lm")                                    \
-    X(MEGATRON_DEEPSPEED, "megatron-deepspeed", .runtime = MFU_FUSED, .host_layer = MFU_C_HOST_MEGATRON,               \
-      .reduces_whole = true, .synchronizes = true, .scatters = true, .fuses_softmax = true, .half_shards = true,       \
-      .adds_up_wide = true, .pipes_whole = true, .usual_checkpoint = MFU_FULL, .usual_dropout = 0.1)                   \
-    X(MEGATRON_TE, "megatron-te", .runtime = MFU_FUSED, .host_layer = MFU_C_HOST_TE, .synchronizes = true,             \
-      .transformer_engine = true, .tp_overlap = MFU_TP_GRADIENTS, .aliases = "megatron+te megatron-core mcore")        \
+    X(MEGATRON, "megatron", .runtime = MFU_FUSED, .pads_vocab = 128, .host_layer = MFU_C_HOST_MEGATRON,                \
+      .synchronizes = true, .tp_overlap = MFU_TP_GRADIENTS, .tp_overlap_since = 2022, .scatters = true,                \
+      .fuses_softmax = true, .usual_checkpoint = MFU_FULL, .usual_dropout = 0.1, .aliases = "megatron-lm")             \
+    X(MEGATRON_DEEPSPEED, "megatron-deepspeed", .runtime = MFU_FUSED, .pads_vocab = 128,                               \
+      .host_layer = MFU_C_HOST_MEGATRON, .reduces_whole = true, .synchronizes = true, .scatters = true,                \
+      .fuses_softmax = true, .half_shards = true, .adds_up_wide = true, .pipes_whole = true,                           \
+      .usual_checkpoint = MFU_FULL, .usual_dropout = 0.1)                                                              \
+    X(MEGATRON_TE, "megatron-te", .runtime = MFU_FUSED, .pads_vocab = 128, .host_layer = MFU_C_HOST_TE,                \
+      .synchronizes = true, .transformer_engine = true, .tp_overlap = MFU_TP_GRADIENTS,                                \
+      .aliases = "megatron+te megatron-core mcore")                                                                    \
     X(MEGATRON_BRIDGE, "megatron-bridge", .runtime = MFU_FUSED, .overlaps_reduce = true, .overlaps_gather = true,      \
       .transformer_engine = true, .bucket_bytes = 128 * 0x1p20, .tp_overlap = MFU_TP_PRODUCTS,                         \
       .dispatcher = MFU_DISPATCH_FLEX, .host_layer = MFU_C_HOST_TE, .aliases = "nemo")                                 \
@@ -109,6 +111,7 @@ struct mfu_trainer {
     bool synchronizes;  /* the host waits for the GPU after each message of a pipeline */
     bool polls;         /* and both hosts look for the end of a message after pauses */
     bool scatters;      /* each tensor rank sends its part of a message, the receivers gather */
+    double pads_vocab;  /* to a multiple of this for each tensor rank; 0: not */
     bool counts_ends;   /* embedding and head count as a layer each where stages are cut */
     bool pipes_whole;   /* a pipeline's stages shard no gradients and no weights */
     bool pipes_once;    /* or they add up whole until the last microbatch with ZeRO 2, as with ZeRO 1 */

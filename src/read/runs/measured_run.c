@@ -903,6 +903,24 @@ static bool set_keys(struct mfu_row *r)
     return true;
 }
 
+/* Megatron's tokenizers (_vocab_size_with_padding): a row states the tokenizer's size or, as "250k", about that. */
+static bool pad_vocabulary(struct mfu_row *r)
+{
+    const double *setting = r->run->scenario.setting;
+    double divisor = mfu_trainers[(int)setting[MFU_S_TRAINER]].pads_vocab * fmax(setting[MFU_S_TP], 1), padded;
+    int vocab = mfu_model_dim_find(r->run->scenario.model, "vocab_size", NULL);
+    char number[32];
+
+    if (!(divisor > 0) || vocab < 0 || !(r->run->scenario.dim[vocab] > 0))
+        return true;
+    padded = ceil(r->run->scenario.dim[vocab] / divisor) * divisor;
+    if (padded == r->run->scenario.dim[vocab])
+        return true;
+    snprintf(number, sizeof number, "%.0f", padded);
+    mfu_row_assume(r, "vocab_size=%s, padded as %s does", number, mfu_trainer_names[(int)setting[MFU_S_TRAINER]]);
+    return set(r, "vocab_size", number);
+}
+
 /* The all-gather of a program's own test of the network before it trains, with a list of
  * outputs, which are copied out of one buffer; ten calls in a row, and a barrier.  Source: nanotron
  * 67c5ebb6, trainer.py (measure_bandwidth). */
@@ -1075,7 +1093,8 @@ void mfu_measured_run(struct mfu_catalog *catalog, const struct mfu_csv *csv, si
     run->ran = -1;
     if (mfu_row_check_numbers(&r) && check_said(&r) && set_batch(&r) && choose_gpu(&r) && choose_cluster(&r)
         && choose_model(&r) && set_dims(&r) && set_program(&r, false) && set_runtime(&r) && set_adapters(&r)
-        && set_program(&r, true) && set_engine(&r) && set_said(&r) && set_schedule(&r) && set_keys(&r) && set_debug(&r))
+        && set_program(&r, true) && set_engine(&r) && set_said(&r) && set_schedule(&r) && set_keys(&r)
+        && pad_vocabulary(&r) && set_debug(&r))
         mfu_row_check_words(&r);
     read_time(&r);
     read_memory(&r);
