@@ -50,11 +50,12 @@ enum mfu_trait {
     MFU_MIXES_ROWS = 1 << 3,  /* keeps columns by heads, mixes the tokens of a sequence (attention) */
     MFU_LOOKS_UP = 1 << 4,    /* its weight is a table, of which rows are read (an embedding) */
     MFU_ENDS_IN_LOSS = 1 << 5,
-    MFU_CHEAP = 1 << 6,         /* computed again rather than kept: activations and their products */
-    MFU_ROUTES = 1 << 7,        /* rows leave in the order of experts */
-    MFU_COMBINES = 1 << 8,      /* rows of experts become those of tokens again */
-    MFU_CHOOSES = 1 << 9,       /* is one of its inputs: its first attribute says which */
-    MFU_PASSES_STATES = 1 << 10 /* from one stretch of a sequence to the next (a scan) */
+    MFU_CHEAP = 1 << 6,          /* computed again rather than kept: activations and their products */
+    MFU_ROUTES = 1 << 7,         /* rows leave in the order of experts */
+    MFU_COMBINES = 1 << 8,       /* rows of experts become those of tokens again */
+    MFU_CHOOSES = 1 << 9,        /* is one of its inputs: its first attribute says which */
+    MFU_PASSES_STATES = 1 << 10, /* from one stretch of a sequence to the next (a scan) */
+    MFU_COMPARES = 1 << 11       /* whole samples with each other, of which each is a row */
 };
 
 struct mfu_primitive {

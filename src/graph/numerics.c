@@ -71,6 +71,7 @@ struct mfu_numerics mfu_numerics_choose(const struct mfu_config *c, const struct
     const struct mfu_precision_row *row = &mfu_precisions[c->precision];
     enum form form = !row->half ? FULL : row->pure ? PURE : r->half_weights || mfu_half_engine(c) ? HALVES : AUTOCAST;
     struct mfu_numerics n = recipes[form];
+    bool wide;
 
     if (mfu_bases[(int)c->setting[MFU_S_BASE]].half) { /* loaded in 16 bits, whatever autocast does */
         n.weight = MFU_F16;
@@ -78,7 +79,8 @@ struct mfu_numerics mfu_numerics_choose(const struct mfu_config *c, const struct
     }
     n.math = row->math;
     n.linear_math = row->linear_math;
-    if ((r->gradient == MFU_GRADIENT_FP32 || mfu_trainers[c->trainer].adds_up_wide) && form != PURE && !row->scaler)
+    wide = r->gradient == MFU_GRADIENT_FP32 && c->setting[MFU_S_GRAD_REDUCE] != MFU_REDUCE_BF16;
+    if ((wide || mfu_trainers[c->trainer].adds_up_wide) && form != PURE && !row->scaler)
         n.gradient = MFU_F32;
     n.quantises = row->operand != MFU_OPERAND_AS_COMPUTED;
     n.operand = n.quantises ? operands[row->operand] : n.compute;

@@ -58,6 +58,8 @@ static const struct synonym {
     {"gradient_checkpointing", "checkpoint", "on=full true=full 1=full off=none false=none 0=none", true, NULL},
     {"activation_checkpointing", "checkpoint", "on=full true=full 1=full off=none false=none 0=none", true, NULL},
     {"recompute_granularity", "checkpoint", "", true, NULL},
+    {"grad_reduce_in_bf16", "grad_reduce", "on=bf16 true=bf16 1=bf16 off=as-added false=as-added 0=as-added", false, NULL},
+    {"grad_reduce_in_fp32", "grad_reduce", "on=fp32 true=fp32 1=fp32 off=bf16 false=bf16 0=bf16", false, NULL},
     {"mixed_precision", "precision", "no=fp32 off=fp32 false=fp32 0=fp32", true, NULL},
     {"bf16", "precision", "on=bf16 true=bf16 1=bf16 off=fp32 false=fp32 0=fp32", false, NULL},
     {"fp16", "precision", "on=fp16 true=fp16 1=fp16 off=fp32 false=fp32 0=fp32", false, NULL},

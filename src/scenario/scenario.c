@@ -12,6 +12,7 @@
 #include "base/expression.h"
 #include "base/suggest.h"
 #include "descriptor/module_kinds.h"
+#include "descriptor/primitive.h"
 #include "scenario/adapter.h"
 #include "scenario/setting.h"
 
@@ -805,6 +806,18 @@ static int check_tensor_parallel(const struct mfu_config *c, struct mfu_error *e
     return 0;
 }
 
+/* A rank with a part of each sequence has no sample to compare. */
+static int check_context_parallel(const struct mfu_config *c, struct mfu_error *err)
+{
+    for (int i = 0; c->setting[MFU_S_CP] > 1 && c->model && i < c->model->n_ops; i++)
+        if (c->model->ops[i].primitive->traits & MFU_COMPARES)
+            return mfu_fail(
+                err, MFU_EINPUT,
+                "cp: not possible with %s: its loss compares whole samples with each other; dp %.0f splits them",
+                c->model->name, c->setting[MFU_S_CP] * c->setting[MFU_S_DP]);
+    return check_divides(c, "seq", MFU_S_CP, err);
+}
+
 static int check_pipeline(const struct mfu_config *c, struct mfu_error *err)
 {
     double pp = c->setting[MFU_S_PP], vpp = c->setting[MFU_S_VPP], layers = mfu_config_dim(c, "n_layer");
@@ -966,7 +979,7 @@ static int check_parallel(const struct mfu_config *c, struct mfu_error *err)
                         mfu_trainers[c->trainer].name);
     if (c->setting[MFU_S_NODES] > gpus)
         return mfu_fail(err, MFU_EINPUT, "nodes: %.0f hold more than %.0f GPUs", c->setting[MFU_S_NODES], gpus);
-    if (check_pipeline(c, err) < 0 || check_tensor_parallel(c, err) < 0 || check_divides(c, "seq", MFU_S_CP, err) < 0
+    if (check_pipeline(c, err) < 0 || check_tensor_parallel(c, err) < 0 || check_context_parallel(c, err) < 0
         || check_experts(c, err) < 0 || check_copies(c, err) < 0)
         return -1;
     return check_node(c, err);

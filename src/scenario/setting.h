@@ -147,6 +147,10 @@ struct mfu_error;
       "ZeRO stage: 0 none, 1 optimizer, 2 gradients, 3 weights (FSDP); of 16-bit weights, see half_weights")           \
     X(OVERLAP_GRAD_REDUCE, "overlap_grad_reduce", "overlap_comm", MFU_COUNT, 0, 1, 1, mfu_switch_names, "parallel",    \
       "whether gradients are summed beside backward")                                                                  \
+    X(GRAD_REDUCE, "grad_reduce", "grad_reduce_dtype reduce_dtype communication_data_type mixed_precision_reduce",     \
+      MFU_COUNT, 0, MFU_REDUCE_COUNT - 1, 0, mfu_reduce_names, "parallel",                                             \
+      "type in which gradients are summed over GPUs: that in which they are added up, fp32, or bf16, which a buffer "  \
+      "that is summed where it lies (Megatron) then has, too")                                                         \
     X(OVERLAP_PARAM_GATHER, "overlap_param_gather", "", MFU_COUNT, 0, 1, 0, mfu_switch_names, "parallel",              \
       "whether ZeRO 1 gathers new weights beside the next forward")                                                    \
     X(GRAD_BUCKET, "grad_bucket", "", MFU_BYTES, 1, 1e12, 25 * 0x1p20, NULL, "parallel",                               \
@@ -207,6 +211,10 @@ extern const char *const mfu_switch_names[]; /* "off", "on", NULL */
 
 /* Megatron-LM's usual order, and that of --use-tp-pp-dp-mapping and of Llama 3 (3.3.2). */
 extern const char *const mfu_rank_order_names[];
+
+/* Types of the sums of gradients. */
+enum { MFU_REDUCE_AS_ADDED, MFU_REDUCE_FP32, MFU_REDUCE_BF16, MFU_REDUCE_COUNT };
+extern const char *const mfu_reduce_names[MFU_REDUCE_COUNT + 1];
 
 #define MFU_DEBUG_DETAIL 2 /* TORCH_DISTRIBUTED_DEBUG, of off, info, detail */
 extern const char *const mfu_debug_names[];

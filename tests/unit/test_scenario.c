@@ -159,6 +159,7 @@ static void contradictions_are_refused_when_planning(void **state)
         {"gpt2", "rtx4070", {"batch", "1e6", "seq", "1e8"}, "more than 1e12 tokens", ""},
         {"gpt2", "rtx4070", {"tp", "5"}, "n_head 12 does not divide by tp 5; 1, 2, 3, 4, 6, 12 do", ""},
         {"llama-3-8b", "h100-sxm", {"tp", "16"}, "n_kv_head 8 does not divide by tp 16; 1, 2, 4, 8 do", ""},
+        {"clip-vit-base-patch32", "h100-sxm", {"cp", "7"}, "its loss compares whole samples with each other; dp 7", ""},
         {"gpt2", "h100-sxm", {"pp", "16"}, "12 layers do not fill 16 stages; pp 12 vpp 1 would do", ""},
         {"gpt2", "h100-sxm", {"pp", "2", "zero", "2", "trainer", "deepspeed"}, "zero 0 and 1 do", ""},
         {"gpt2", "h100-sxm", {"gpus", "64", "dp", "10"}, "do not fill 64 GPUs; dp 64 or gpus 10 would do", ""},

@@ -304,11 +304,56 @@ static void stages_of_equal_cost_have_all_layers(void **state)
     mfu_plan_release(&p);
 }
 
+/* Bytes of the sums of gradients of a step, per parameter. */
+static double summed_bytes(const struct mfu_plan *p)
+{
+    const struct mfu_program *g = &p->program;
+    double bytes = 0;
+
+    for (int k = 0; k < g->n_segments; k++)
+        for (int i = g->segments[k].first; i < g->segments[k].first + g->segments[k].count; i++) {
+            const struct mfu_collective *c = &g->launches[i].collective;
+
+            if (c->axes && (c->kind == MFU_ALL_REDUCE || c->kind == MFU_REDUCE_SCATTER))
+                bytes += g->segments[k].repeat * g->launches[i].kernel.launches * c->bytes;
+        }
+    return bytes / g->params;
+}
+
+/* Sums in bf16 send half of those in fp32; the buffer that Megatron sums where it lies is half as large, what others
+ * keep is as it was. */
+static void sums_of_gradients_have_the_type_that_is_set(void **state)
+{
+    static const struct {
+        const char *trainer, *zero;
+        bool in_place;
+    } cases[] = {
+        {"megatron-te", "0", true}, {"megatron-te", "1", true}, {"torchtitan", "3", false}, {"nanotron", "0", false}};
+    struct mfu_plan p = {0};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double bytes[2], held[2];
+
+        for (int half = 0; half < 2; half++) {
+            plan(&p, "h100-sxm", "llama-3.2-1b",
+                 (const char *[]){"gpus", "8", "trainer", cases[i].trainer, "zero", cases[i].zero, "precision", "bf16",
+                                  "grad_reduce", half ? "bf16" : "fp32", "accum", "2", NULL});
+            bytes[half] = summed_bytes(&p);
+            held[half] = p.program.constant_bytes[MFU_PART_GRADIENTS];
+        }
+        assert_near(bytes[1], bytes[0] / 2, 0.02);
+        assert_near(held[1], cases[i].in_place ? held[0] / 2 : held[0], 0.001);
+    }
+    mfu_plan_release(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(freed_memory_comes_back_when_the_gpu_has_read_it),
         cmocka_unit_test(stages_of_equal_cost_have_all_layers),
+        cmocka_unit_test(sums_of_gradients_have_the_type_that_is_set),
         cmocka_unit_test(checks_take_as_long_as_groups_are_large),
         cmocka_unit_test(every_name_of_a_trainer_is_one_trainer),
         cmocka_unit_test(a_trainer_brings_its_overlap_unless_that_is_set),

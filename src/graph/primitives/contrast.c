@@ -154,7 +154,7 @@ const struct mfu_primitive mfu_primitive_contrast = {
     .attributes = {[BIAS] = {"bias", "0", NULL, "whether scores have a learned bias, and each pair is a yes or no"}},
     .least_inputs = 2,
     .most_inputs = MFU_INPUTS,
-    .traits = MFU_ENDS_IN_LOSS,
+    .traits = MFU_ENDS_IN_LOSS | MFU_COMPARES,
     .shape = shape,
     .params = params,
     .forward = forward,

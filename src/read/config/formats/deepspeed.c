@@ -55,7 +55,7 @@ static const struct mfu_import_row rows[] = {
     {"activation_checkpointing.number_checkpoints", NULL, NULL, "it also takes calls in the model: set checkpoint",
      false},
     {"activation_checkpointing.*", NULL, NULL, "it also takes calls in the model: set checkpoint", true},
-    {"communication_data_type", NULL, NULL, "type of the sums of gradients", true},
+    {"communication_data_type", "grad_reduce", "fp32=fp32 fp16=bf16 bf16=bf16", NULL, false},
     {"data_types.grad_accum_dtype", NULL, NULL, "type in which gradients are added", true},
     {"sparse_attention*", NULL, NULL, "sparse attention", true},
     {"pipeline.*", NULL, NULL, other, true}, {"tensor_parallel.autotp_size", NULL, "0=- 1=-", other, true},

@@ -61,7 +61,7 @@ static const struct mfu_import_row rows[] = {
     {"--data-parallel-sharding-strategy", "zero", "no_shard=0 optim=1 optim_grads=2 optim_grads_params=3", NULL, false},
     {"--use-custom-fsdp", NULL, NULL, "taken with the sharding strategy", false},
     {"--use-megatron-fsdp", NULL, NULL, "taken with the sharding strategy", false},
-    {"--grad-reduce-in-bf16", NULL, NULL, "gradients summed in bf16", true},
+    {"--grad-reduce-in-bf16", "grad_reduce", "=bf16 true=bf16", NULL, false},
     {"--use-precision-aware-optimizer", NULL, NULL, states, true}, {"--main-grads-dtype", NULL, "fp32=-", states, true},
     {"--main-params-dtype", NULL, "fp32=-", states, true}, {"--exp-avg-dtype", NULL, "fp32=-", states, true},
     {"--exp-avg-sq-dtype", NULL, "fp32=-", states, true},
