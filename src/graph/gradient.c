@@ -1,7 +1,10 @@
 /*
  * gradient.c - what flows back: gradients of nodes and of parameters.
  */
+#include <math.h>
+
 #include "graph/builder_private.h"
+#include "graph/optimizer.h"
 #include "scenario/adapter.h"
 #include "scenario/setting.h"
 
@@ -256,6 +259,17 @@ void mfu_program_accumulate(struct mfu_program *p, double accum)
         mfu_launch_accumulate(p, i, accum);
 }
 
+/* Parameters of which `view` is the gradient: one tensor may be that of a weight and its bias, and has a column for each
+ * head where heads share them. */
+static double covered(const struct mfu_builder *s, const struct mfu_node *n, int view)
+{
+    double elements = 0;
+
+    for (size_t i = 0; i < sizeof n->parameter / sizeof n->parameter[0]; i++)
+        elements += n->parameter[i] < 0 ? 0 : s->parameters[n->parameter[i]].elements;
+    return fmin(elements, mfu_view_rows(s, view) * mfu_view_columns(s, view));
+}
+
 /* `.grad += new`, in place; in the first of the micro-steps it is a move. */
 void mfu_accumulate(struct mfu_builder *s, int view)
 {
@@ -330,7 +344,9 @@ void mfu_param_grad_add(struct mfu_builder *s, struct mfu_node *n, int which, in
     }
     if (p->given == p->users)
         complete(s, p);
-    if (s->config->accum == 1 && !s->runtime->gemm_accumulates && !mfu_gradients_leave(s)) {
+    if (mfu_optimizer_in_backward(s)) {
+        mfu_optimizer_emit_one(s, covered(s, n, view), view);
+    } else if (s->config->accum == 1 && !s->runtime->gemm_accumulates && !mfu_gradients_leave(s)) {
         mfu_tensor_retain(s, view); /* becomes .grad */
     } else if (s->runtime->gradients_at_end && !mfu_gradients_leave(s)) {
         if (ROOM(s, s->deferred, s->n_deferred, s->cap_deferred)) {

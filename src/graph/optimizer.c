@@ -113,40 +113,64 @@ double mfu_optimizer_state_bytes(const struct mfu_builder *s)
 
 /* ---- the step ------------------------------------------------------------ */
 
-/* One pass over `n` parameters; FLOP and bytes of each. */
-static void stream(struct mfu_builder *s, const char *name, double n, double flops, double read, double write,
-                   double launches, double temporary_bytes)
+/* One pass over `n` parameters; FLOP and bytes of each; a `gradient` that is a tensor of its own, or none. */
+static void pass(struct mfu_builder *s, const char *name, double n, double flops, double read, double write,
+                 double launches, double temporary_bytes, int gradient)
 {
     struct mfu_kernel k =
         mfu_kernel_stream(MFU_OPTIMIZER_STEP, MFU_C_DRAM_OPTIMIZER, 1, n, flops * n, read * n, write * n);
 
     k.launches = launches;
     k.cold = true;
-    mfu_emit_kernel(s, &k, name, temporary_bytes, 0, 0, 0, 0);
+    mfu_emit_kernel(s, &k, name, temporary_bytes, gradient != MFU_NO_VIEW, &gradient, 0, NULL);
 }
 
-/* The update of `n` parameters of `all`, with gradients of `g` bytes. */
-static void update(struct mfu_builder *s, const struct mfu_optimizer_row *r, double n, double all, double g,
-                   double temporary_bytes)
+static void stream(struct mfu_builder *s, const char *name, double n, double flops, double read, double write,
+                   double launches, double temporary_bytes)
+{
+    pass(s, name, n, flops, read, write, launches, temporary_bytes, MFU_NO_VIEW);
+}
+
+/* The update of `n` parameters in `tensors`, of which `at_once` have temporaries, with gradients of `g` bytes. */
+static void update_tensors(struct mfu_builder *s, const struct mfu_optimizer_row *r, double n, double tensors,
+                           double at_once, double g, double temporary_bytes, int gradient)
 {
     double p = master_bytes(s), moved = r->p * p + r->g * g + r->s * state_bytes(r, p);
-    double tensors = s->program->trained_tensors * n / all;
     /* The 16-bit copy that forward reads is written beside the master. */
     double copy = s->numerics.masters ? mfu_type_bytes[s->numerics.weight] : 0;
-    /* A loop over tensors has temporaries of one of them at a time. */
-    double share = all / fmax(s->program->rank_trained, 1);
-    double at_once = r->launches_per_tensor > 0 ? fmin(n, share * s->program->largest_trained) : n;
     /* Of parameters, gradients and states more is read than written: 4 of 7
      * tensors in AdamW; 0.6 for all of them (chosen; only the sum takes time), so that
      * sums of many are exact (scale.h). */
     double read = rint(moved * 0.6 * 0x1p10) * 0x1p-10;
 
-    stream(s, r->kernel, n, r->flops, read, moved - read + copy, r->launches_per_tensor * tensors,
-           r->scratch * p * at_once + temporary_bytes);
+    pass(s, r->kernel, n, r->flops, read, moved - read + copy, r->launches_per_tensor * tensors,
+         r->scratch * p * at_once + temporary_bytes, gradient);
     if (s->failed || r->launches_per_tensor > 0)
         return;
     s->program->launches[s->program->n_launches - 1].passes = r->passes;
     mfu_launch_passes(&s->program->launches[s->program->n_launches - 1]);
+}
+
+/* The update of `n` parameters of `all`; a loop over tensors has temporaries of one of them at a time. */
+static void update(struct mfu_builder *s, const struct mfu_optimizer_row *r, double n, double all, double g,
+                   double temporary_bytes)
+{
+    double share = all / fmax(s->program->rank_trained, 1);
+    double at_once = r->launches_per_tensor > 0 ? fmin(n, share * s->program->largest_trained) : n;
+
+    update_tensors(s, r, n, s->program->trained_tensors * n / all, at_once, g, temporary_bytes, MFU_NO_VIEW);
+}
+
+bool mfu_optimizer_in_backward(const struct mfu_builder *s)
+{
+    return s->config->setting[MFU_S_OPTIMIZER_IN_BACKWARD] > 0;
+}
+
+void mfu_optimizer_emit_one(struct mfu_builder *s, double elements, int view)
+{
+    double g = mfu_type_bytes[mfu_view_type(s, view)];
+
+    update_tensors(s, &mfu_optimizers[s->config->optimizer], elements, 1, elements, g, 0, view);
 }
 
 /* Parameters, gradients and states in fp32 as on the GPU; clipping reads the gradients, unless an engine did so on
@@ -175,6 +199,8 @@ void mfu_optimizer_emit(struct mfu_builder *s)
 
     s->node = -1;
     if (c->setting[MFU_S_OFFLOAD_OPTIMIZER] > 0) /* the CPU's step is in shard.c: it waits for gradients */
+        return;
+    if (mfu_optimizer_in_backward(s))
         return;
     if (engine) { /* an fp32 copy of the gradients for the masters */
         stream(s, "fp32_gradients", params, 1, g, 4, 2, 4 * params);

@@ -556,6 +556,8 @@ static void derive_training(struct mfu_config *c)
 {
     const struct mfu_adapter_row *code;
 
+    if (c->setting[MFU_S_OPTIMIZER_IN_BACKWARD] > 0)
+        derive(c, MFU_S_GRAD_CLIP, 0);
     if (c->setting[MFU_S_LORA] == 0)
         return;
     derive(c, MFU_S_REFERENCE, MFU_REFERENCE_BASE);
@@ -646,6 +648,36 @@ static int check_offload(const struct mfu_config *c, struct mfu_error *err)
     if ((weights || c->setting[MFU_S_OFFLOAD_ACTIVATIONS] > 0) && c->setting[MFU_S_PP] > 1)
         return mfu_fail(err, MFU_EINPUT, "offload_%s: in a pipeline this is not modelled",
                         weights ? "params" : "activations");
+    return 0;
+}
+
+/* What needs all gradients at once, or gradients that stay, has none. */
+static int check_optimizer(const struct mfu_config *c, struct mfu_error *err)
+{
+    const char *key = mfu_settings[MFU_S_OPTIMIZER_IN_BACKWARD].key;
+    const struct mfu_runtime *r = &mfu_runtimes[c->runtime];
+
+    if (c->setting[MFU_S_OPTIMIZER_IN_BACKWARD] == 0)
+        return 0;
+    if (r->gemm_accumulates) {
+        mfu_fail(err, MFU_EINPUT, "%s: not possible with runtime %s: its products add to gradients that stay", key,
+                 r->name);
+        return mfu_error_suggest(err, mfu_runtime_names[MFU_EAGER]);
+    }
+    if (c->accum > 1)
+        return mfu_fail(err, MFU_EINPUT, "%s: gradients of %.0f microbatches cannot be summed: set accum 1", key,
+                        c->accum);
+    if (c->setting[MFU_S_GRAD_CLIP] > 0)
+        return mfu_fail(err, MFU_EINPUT, "%s: clipping needs all gradients: set grad_clip 0", key);
+    if (mfu_precisions[c->precision].scaler)
+        return mfu_fail(err, MFU_EINPUT, "%s: loss scaling looks at all gradients first: set precision bf16", key);
+    if (mfu_optimizers[c->optimizer].newton_schulz_steps > 0 || c->setting[MFU_S_OFFLOAD_OPTIMIZER] > 0
+        || c->setting[MFU_S_HALF_WEIGHTS] > 0 || c->setting[MFU_S_GPUS] > 1)
+        return mfu_fail(err, MFU_EINPUT, "%s: with %s it is not modelled", key,
+                        c->setting[MFU_S_GPUS] > 1                    ? "several GPUs"
+                            : c->setting[MFU_S_HALF_WEIGHTS] > 0      ? "half_weights"
+                            : c->setting[MFU_S_OFFLOAD_OPTIMIZER] > 0 ? "offload_optimizer"
+                                                                      : mfu_optimizers[c->optimizer].name);
     return 0;
 }
 
@@ -1041,7 +1073,8 @@ int mfu_scenario_resolve(const struct mfu_scenario *s, struct mfu_config *c, str
         return mfu_fail(err, MFU_EINPUT, "no GPU is chosen (gpu rtx4070, for instance)");
     if (check_dims(s, c, err) < 0 || check_precision(s->gpu, c->precision, err) < 0 || check_runtime(c, err) < 0
         || check_half_weights(c, err) < 0 || check_training(c, err) < 0 || check_objective(c, err) < 0
-        || check_offload(c, err) < 0 || check_attention(c, err) < 0 || check_parallel(c, err) < 0)
+        || check_offload(c, err) < 0 || check_optimizer(c, err) < 0 || check_attention(c, err) < 0
+        || check_parallel(c, err) < 0)
         return -1;
     if (c->tokens > 1e12)
         return mfu_fail(err, MFU_EINPUT, "batch: %g sequences of %g tokens are more than 1e12 tokens", c->batch,

@@ -93,6 +93,9 @@ struct mfu_error;
       "training", "form in which frozen weights are held")                                                             \
     X(FP32_REST, "fp32_rest", "prepare_kbit", MFU_COUNT, 0, 1, 0, mfu_switch_names, "training",                        \
       "embeddings, norms and head in fp32 beside a quantised base (peft's prepare_model_for_kbit_training)")           \
+    X(OPTIMIZER_IN_BACKWARD, "optimizer_in_backward", "optimizer_in_bwd fused_backward_pass", MFU_COUNT, 0, 1, 0,      \
+      mfu_switch_names, "training",                                                                                    \
+      "update of each weight as soon as its gradient is there, which is not kept (compiled: layer by layer)")          \
     X(GRAD_CLIP, "grad_clip", "clip_grad max_grad_norm gradient_clipping gradient_clip_val", MFU_COUNT, 0, 1e9, 1,     \
       NULL, "runtime", "largest gradient norm; 0 switches clipping off", .fractional = true)                           \
     X(HALF_WEIGHTS, "half_weights", "", MFU_COUNT, 0, 1, 0, mfu_switch_names, "numerics",                              \

@@ -207,6 +207,14 @@ def cases():
     yield row("llama-tied-momentum", "llama-gqa", batch=1, seq=512, optimizer="sgd-momentum")
     yield row("llama-tied-accum", "llama-gqa", batch=1, seq=512, accum=4, **pure)
     yield row("llama-tied-foreach", "llama-gqa", batch=1, seq=512, optimizer="adamw-foreach", **pure)
+    # ---- each weight updated in backward, by hooks behind its gradient
+    hooks = dict(loop="hooks")
+    yield row("llama-hooks-pure", "llama-gqa", batch=1, seq=512, **hooks, **pure)
+    yield row("llama-hooks-ckpt", "llama", seq=1024, **hooks, **pure, **ckpt)
+    yield row("llama-hooks-sgd", "llama", batch=1, seq=128, optimizer="sgd", **hooks, **pure)
+    yield row("llama-hooks-foreach", "llama", batch=1, seq=128, optimizer="adamw-foreach", **hooks, **pure)
+    yield row("gpt2-hooks-amp", "gpt2", batch=1, seq=256, **hooks)
+    yield row("gpt2-hooks-momentum", "gpt2", batch=2, seq=128, optimizer="sgd-momentum", **hooks)
     yield row("llama-fp32", "llama", seq=512, precision="fp32")
     yield row("llama-gqa-fp32", "llama-gqa", batch=1, seq=512, precision="fp32")
     yield row("llama-fp16", "llama-gqa", seq=1024, precision="fp16")
@@ -765,6 +773,18 @@ def make_optimizer(c, params):
     return kinds[c["optimizer"]]()
 
 
+def update_in_backward(c, params):
+    """torchtune's create_optim_in_bwd_wrapper and register_optim_in_bwd_hooks."""
+    for p in params:
+        own = make_optimizer(c, [p])
+
+        def step(p, own=own):
+            own.step()
+            own.zero_grad()
+
+        p.register_post_accumulate_grad_hook(step)
+
+
 def autocast(c):
     if c["precision"] in ("bf16", "fp16"):
         return torch.autocast("cuda", dtype=torch.bfloat16 if c["precision"] == "bf16" else torch.float16)
@@ -941,6 +961,9 @@ def measure_eager(c, trace=None):
         tracker.weights = {tracker.entry(p)[0][0] for p in params}
         trained = [p for p in params if p.requires_grad]
         optimizer = make_optimizer(c, trained)
+        hooks = c["loop"] == "hooks"
+        if hooks:
+            update_in_backward(c, trained)
         scale = torch.ones((), device="cuda") if c["precision"] == "fp16" else None
         forward = with_objective(c, model, as_accelerate_prepares(c, model))
         saved = saved_for_backward(c, model, forward, tracker) if c["checkpoint"] == "none" else 0
@@ -968,8 +991,9 @@ def measure_eager(c, trace=None):
                 phases["backward"] = vars(tracker).copy()
                 del loss
             tracker.start("optimizer")
-            torch.nn.utils.clip_grad_norm_(trained, 1.0)
-            optimizer.step()
+            if not hooks:
+                torch.nn.utils.clip_grad_norm_(trained, 1.0)
+                optimizer.step()
             phases["optimizer"] = vars(tracker).copy()
             optimizer.zero_grad(set_to_none=True)
         peak = {name: p["peak_flash"] for name, p in phases.items()}

@@ -404,6 +404,48 @@ static void checkpointing_trades_memory_for_flops(void **unused)
     mfu_plan_release(&full);
 }
 
+/* Arithmetic of the optimizer's kernels, wherever they stand. */
+static double optimizer_flops(const struct mfu_plan *p)
+{
+    double flops = 0;
+
+    for (int k = 0; k < p->program.n_segments; k++)
+        for (int i = p->program.segments[k].first; i < p->program.segments[k].first + p->program.segments[k].count; i++)
+            if (p->program.launches[i].kernel.kind == MFU_OPTIMIZER_STEP)
+                flops += p->program.segments[k].repeat * p->program.launches[i].kernel.flops;
+    return flops;
+}
+
+/* The same work, with no more memory but for temporaries that come while activations are there; no gradient is there when it has ended. */
+static void an_update_in_backward_is_the_same_update(void **unused)
+{
+    static struct mfu_plan after, within;
+    struct mfu_scenario s;
+    int n = 0;
+
+    (void)unused;
+    for (int i = 0; i < scenarios(SCENARIOS); i++) {
+        next(&s, &after);
+        s.setting[MFU_S_GRAD_CLIP] = 0;
+        s.setting_given[MFU_S_GRAD_CLIP] = true;
+        if (!replan_as(&within, &s, "accum", "1") || !replan_as(&after, &s, "optimizer_in_backward", "off")
+            || !replan_as(&within, &s, "optimizer_in_backward", "on"))
+            continue;
+        n++;
+        /* What has no gradient (layers of a tower that nothing reads) has no update. */
+        HOLDS(optimizer_flops(&within) <= optimizer_flops(&after) * (1 + EXACT));
+        HOLDS_NEAR(optimizer_flops(&within), optimizer_flops(&after), 0.02);
+        /* An update between two pointwise kernels keeps them from being one. */
+        HOLDS(mfu_optimizers[after.config.optimizer].scratch > 0
+              || within.memory.peak.bytes
+                  <= after.memory.peak.bytes * (1 + (mfu_runtimes[after.config.runtime].fuse ? 0.005 : EXACT)));
+        HOLDS(within.memory.peak.end_bytes <= after.memory.peak.end_bytes);
+    }
+    assert_true(n > 0);
+    mfu_plan_release(&after);
+    mfu_plan_release(&within);
+}
+
 static struct mfu_gpu faster_than(const struct mfu_gpu *gpu, double arithmetic, double bandwidth)
 {
     struct mfu_gpu faster = *gpu;
@@ -1008,6 +1050,7 @@ int main(void)
         cmocka_unit_test(larger_micro_batches_save_optimizer_time),
         cmocka_unit_test(what_is_exchanged_grows_with_what_is_sharded),
         cmocka_unit_test(checkpointing_trades_memory_for_flops),
+        cmocka_unit_test(an_update_in_backward_is_the_same_update),
         cmocka_unit_test(a_faster_gpu_is_never_slower),
         cmocka_unit_test(gradients_of_weights_do_not_mind_odd_tokens),
         cmocka_unit_test(the_interval_knows_a_slower_host),

@@ -112,6 +112,8 @@ static inline struct pairs any_pairs(void)
         add_number(&p, "doc_sigma", (state >> 34) % 3);
         add_number(&p, "packing", (state >> 36) % 2);
     }
+    if ((state >> 29) % 7 == 0)
+        add(&p, "optimizer_in_backward", "on");
     if (any(3) == 0) {
         add_number(&p, "gpus", 1 + any(8));
         add_number(&p, "zero", any(4));

@@ -587,6 +587,25 @@ static void adapters_are_understood(void **state)
     }
 }
 
+/* recipes/configs/llama3_2/3B_full_single_device.yaml (03a19788): what makes it small is read. */
+static void torchtune_on_one_card_is_understood(void **state)
+{
+    (void)state;
+    read_as("t.yaml",
+            "model:\n  _component_: torchtune.models.llama3_2.llama3_2_3b\ntokenizer:\n  max_seq_len: 2048\n"
+            "batch_size: 4\noptimizer:\n  _component_: bitsandbytes.optim.PagedAdamW8bit\n"
+            "loss:\n  _component_: torchtune.modules.loss.CEWithChunkedOutputLoss\n"
+            "gradient_accumulation_steps: 1\noptimizer_in_bwd: True\ncompile: False\n"
+            "enable_activation_checkpointing: True\ndtype: bf16\n",
+            "torchtune", NULL);
+    assert_near(setting(MFU_S_OPTIMIZER_IN_BACKWARD), 1, 0);
+    assert_near(setting(MFU_S_GRAD_CLIP), 0, 0);
+    assert_near(setting(MFU_S_LOSS_CHUNKS), 8, 0);
+    assert_int_equal(config.optimizer, MFU_ADAM8BIT);
+    assert_int_equal(config.checkpoint, MFU_FULL);
+    done();
+}
+
 static void axolotl_and_llama_factory_are_understood(void **state)
 {
     (void)state;
@@ -919,6 +938,7 @@ int main(void)
         cmocka_unit_test(gpt2_of_the_hub_is_the_checkpoint),
         cmocka_unit_test(what_is_off_is_ignored),
         cmocka_unit_test(adapters_are_understood),
+        cmocka_unit_test(torchtune_on_one_card_is_understood),
         cmocka_unit_test(axolotl_and_llama_factory_are_understood),
         cmocka_unit_test(the_rest_of_a_quantised_base_stays_as_the_program_has_it),
         cmocka_unit_test(the_loop_is_that_of_the_file),

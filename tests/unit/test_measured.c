@@ -213,7 +213,7 @@ static void words_name_what_is_not_modelled(void **state)
     } rows[] = {
         {"notes", "LoRA r=16 on all linears", "adapters (LoRA)"},
         {"notes", "finetuned with qlora, 4 bit", "adapters (QLoRA)"},
-        {"method", "lora", "adapters (LoRA)"},
+        {"method", "lora", NULL},
         {"notes", "optimizer states: CPU offload", "offload"},
         {"notes", "run with --offload", "offload"},
         {"sharding", "none (Offloaded)", "offload"},
@@ -241,6 +241,50 @@ static void words_name_what_is_not_modelled(void **state)
     }
 }
 
+/* What words and names say of a run that is a setting here. */
+static void words_that_are_settings_are_set(void **state)
+{
+    static const struct {
+        const char *model, *gpus, *sharding, *optimizer, *notes, *assumed;
+    } rows[] = {
+        {"Llama-3.2-1B", "16", "hsdp", "adamw-fused", "", "dp_shard=8"},
+        {"Llama-3.2-1B", "8", "fsdp:optim_grads_params", "adamw-fused", "", ""},
+        {"Llama-3.2-1B", "1", "none", "adamw (in backward)", "", "optimizer_in_backward=on"},
+        {"Llama-3.2-1B", "1", "none", "adam8bit (in backward)", "", "optimizer=adam8bit"},
+        {"Llama-3.2-1B", "8", "zero3", "adamw (DeepSpeed CPU offload)", "", "offload_optimizer=on"},
+        {"Llama-3.2-1B", "8", "fsdp", "adamw-fused", "with CPU offload", "offload_params=on"},
+        {"Llama-3.2-1B", "1", "none", "adamw-fused", "activation offload", "offload_activations=on"},
+        {"Llama-3.2-1B LoRA", "1", "none", "adamw-fused", "", "lora=16: the rank is not stated"},
+        {"Llama-3.2-1B QLoRA", "1", "none", "adamw-fused", "", "base_precision=nf4"},
+        {"Llama-3.2-1B Instruct (bf16)", "1", "none", "adamw-fused", "", ""},
+        {"meta-llama/Llama-3.2-1B-Instruct", "1", "none", "adamw-fused", "", ""},
+    };
+    static const char *const refused[][2] = {{"Llama-3.2-90B", "size is not stated"},
+                                             {"Llama-3.2-1B 90B", "size is not stated"}};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows) + LENGTH(refused); i++) {
+        struct mfu_error err = {0};
+        struct mfu_validation *all;
+        const bool bad = i >= LENGTH(rows);
+        const size_t k = bad ? 0 : i;
+        char text[1024];
+
+        snprintf(text, sizeof text,
+                 "gpu,n_gpus,gpus_per_node,family,model,seq_len,micro_batch,grad_accum,precision,compile,optimizer,"
+                 "attention,act_ckpt,sharding,notes,step_time_ms\n"
+                 "h100-sxm,%s,8,llama,%s,2048,1,1,bf16-pure,eager,%s,flash2,full,%s,%s,9340\n",
+                 rows[k].gpus, bad ? refused[i - LENGTH(rows)][0] : rows[k].model, rows[k].optimizer, rows[k].sharding,
+                 rows[k].notes);
+        if (!(all = validate(text, &err)))
+            fail_msg("%s", err.text);
+        if (bad ? !strstr(all->rows[0].skipped, refused[i - LENGTH(rows)][1])
+                : all->rows[0].skipped[0] || !strstr(all->rows[0].assumed, rows[k].assumed))
+            fail_msg("%zu: '%s', assumed '%s'", i, all->rows[0].skipped, all->rows[0].assumed);
+        mfu_validation_free(all);
+    }
+}
+
 /* Adapters by their columns: less memory than full training, other memory on a quantised base; words that stand for
  * the same are the same; what cannot be planned is named. */
 static void adapters_are_read_by_their_columns(void **state)
@@ -252,7 +296,7 @@ static void adapters_are_read_by_their_columns(void **state)
         {"9340,lora,8,none,all linear", NULL},
         {"9340,qlora,8,nf4,all linear (*_proj)", NULL},
         {"9340,lora,8,none,\"qkv,o,up,down\"", NULL},
-        {"9340,lora,,none,", "lora_rank"},
+        {"9340,lora,,none,", NULL},
         {"9340,miss,8,none,", "method 'miss' is not modelled"},
         {"9340,lora,8,none,nothing", "lora_targets"},
     };
@@ -582,6 +626,7 @@ int main(void)
         cmocka_unit_test(empty_cells_take_defaults),
         cmocka_unit_test(what_is_another_machine_is_left_out),
         cmocka_unit_test(words_name_what_is_not_modelled),
+        cmocka_unit_test(words_that_are_settings_are_set),
         cmocka_unit_test(adapters_are_read_by_their_columns),
         cmocka_unit_test(the_year_of_the_libraries_is_read),
         cmocka_unit_test(the_start_of_a_run_is_no_step),

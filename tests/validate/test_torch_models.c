@@ -78,6 +78,8 @@ static void plan_row(struct oracle *f, size_t row)
         set(f, row, &s, "attention", "math");
     if (is(f, row, "loop", "keep"))
         set(f, row, &s, "keep_logits", "1");
+    if (is(f, row, "loop", "hooks"))
+        set(f, row, &s, "optimizer_in_backward", "on");
     if (*text(f, row, "base"))
         set(f, row, &s, "base_precision", text(f, row, "base"));
     snprintf(dims, sizeof dims, "%s %s %s", text(f, row, "dims"), text(f, row, "adapter"), text(f, row, "trainable"));

@@ -31,7 +31,7 @@ static const struct word runtimes[] = {{"", "eager", "runtime=eager"}, {NULL, NU
 static const struct word precisions[] = {
     {"fp16", "fp16", "precision=fp16, mixed, for fp16"}, {"float16", "fp16", "precision=fp16, mixed, for float16"},
     {"bf16", "bf16", "precision=bf16, mixed, for bf16"}, {"bfloat16", "bf16", "precision=bf16, mixed, for bfloat16"},
-    {"fp16-amp-o2", "fp16", "half_weights=on for fp16-amp-o2"}, {"nvfp4", NULL, "precision nvfp4 is not modelled"},
+    {"fp16-amp-o2", "fp16", "half_weights=on for fp16-amp-o2"},
     {"", "", "precision"}, {NULL, NULL, NULL}};
 static const struct word attentions[] = {
     {"sdpa", "", "attention: PyTorch's choice for sdpa"}, {"", "", "attention"}, {NULL, NULL, NULL}};
@@ -76,24 +76,23 @@ static const struct said {
     const char *phrase;
     const char *key, *value; /* what it sets; key NULL: it cannot be modelled */
     const char *what;        /* what is not modelled, */
-    bool adapter;            /* unless the columns of adapters say it */
+    enum unless { ALWAYS, ADAPTER, OFFLOAD } unless; /* columns say it: an adapter, or an offload that is modelled */
 } said[] = {
-    {"lora", NULL, NULL, "adapters (LoRA)", true}, {"qlora", NULL, NULL, "adapters (QLoRA)", true},
-    {"dora", NULL, NULL, "adapters (DoRA)", true}, {"adapter", NULL, NULL, "adapters", true}, {"adapters", NULL, NULL, "adapters", true},
-    {"peft", NULL, NULL, "adapters", true}, {"prefix tuning", NULL, NULL, "adapters", true},
-    {"prompt tuning", NULL, NULL, "adapters", true}, {"frozen", NULL, NULL, "frozen weights", true},
-    {"device_map model split", NULL, NULL, "layers on several GPUs that work in turn (device_map)", false},
-    {"mtp-num-layers", NULL, NULL, "prediction of further tokens (MTP)", false},
-    {"offload", NULL, NULL, "offload to the CPU", false}, {"offloading", NULL, NULL, "offload to the CPU", false},
-    {"offloaded", NULL, NULL, "offload to the CPU", false},
-    {"in backward", NULL, NULL, "an optimizer that runs within backward", false},
-    {"optimizer_in_bwd", NULL, NULL, "an optimizer that runs within backward", false},
-    {"pagedadamw", NULL, NULL, "an optimizer whose states are paged", false},
-    {"paged_adamw", NULL, NULL, "an optimizer whose states are paged", false},
-    {"keeps logits", "keep_logits", "1", NULL, false}, {"logits kept", "keep_logits", "1", NULL, false},
-    {"cuda_graph=full_iteration", "cuda_graphs", "on", NULL, false},
-    {"cuda_graph=transformer_engine/attn", "cuda_graphs", "on", NULL, false},
-    {"cuda_graph=transformer_engine/attn", "cuda_graph_scope", "attention", NULL, false}, {"uses tf32", "precision", "tf32", NULL, false}, {"fused ops", "runtime", "fused", NULL, false},
+    {"lora", NULL, NULL, "adapters (LoRA)", ADAPTER}, {"qlora", NULL, NULL, "adapters (QLoRA)", ADAPTER},
+    {"dora", NULL, NULL, "adapters (DoRA)", ADAPTER}, {"adapter", NULL, NULL, "adapters", ADAPTER}, {"adapters", NULL, NULL, "adapters", ADAPTER},
+    {"peft", NULL, NULL, "adapters", ADAPTER}, {"prefix tuning", NULL, NULL, "adapters", ADAPTER},
+    {"prompt tuning", NULL, NULL, "adapters", ADAPTER}, {"frozen", NULL, NULL, "frozen weights", ADAPTER},
+    {"device_map model split", NULL, NULL, "layers on several GPUs that work in turn (device_map)", ALWAYS},
+    {"mtp-num-layers", NULL, NULL, "prediction of further tokens (MTP)", ALWAYS},
+    {"offload", NULL, NULL, "offload to the CPU", OFFLOAD}, {"offloading", NULL, NULL, "offload to the CPU", OFFLOAD},
+    {"offloaded", NULL, NULL, "offload to the CPU", OFFLOAD},
+    {"in backward", "optimizer_in_backward", "on", NULL, ALWAYS}, {"optimizer_in_bwd", "optimizer_in_backward", "on", NULL, ALWAYS},
+    {"pagedadamw", NULL, NULL, "an optimizer whose states are paged", ALWAYS},
+    {"paged_adamw", NULL, NULL, "an optimizer whose states are paged", ALWAYS},
+    {"keeps logits", "keep_logits", "1", NULL, ALWAYS}, {"logits kept", "keep_logits", "1", NULL, ALWAYS},
+    {"cuda_graph=full_iteration", "cuda_graphs", "on", NULL, ALWAYS},
+    {"cuda_graph=transformer_engine/attn", "cuda_graphs", "on", NULL, ALWAYS},
+    {"cuda_graph=transformer_engine/attn", "cuda_graph_scope", "attention", NULL, ALWAYS}, {"uses tf32", "precision", "tf32", NULL, ALWAYS}, {"fused ops", "runtime", "fused", NULL, ALWAYS},
 };
 // clang-format on
 
@@ -255,6 +254,30 @@ static const char *catalog_name(const char *name)
     return slash == name || strchr("./~", *name) || strchr(slash + 1, '/') || strstr(slash, ".yaml") ? "" : slash + 1;
 }
 
+/* The catalog's model that the first words of a name are: "Moonlight-16B (27 layers)", "Llama 3.1 8B Instruct".  No
+ * word with a digit is left out: that may be a size. */
+static const struct mfu_model *named_model(const struct mfu_row *r, const char *name)
+{
+    char text[120];
+    int n = snprintf(text, sizeof text, "%.*s", (int)strcspn(name, "("), name);
+
+    while (n > 0 && n < (int)sizeof text) {
+        const struct mfu_model *m;
+        bool digit = false;
+
+        while (n > 0 && !in_word(text[n - 1]))
+            n--;
+        text[n] = '\0';
+        if (n == 0 || (m = mfu_catalog_model(r->catalog, text, NULL)))
+            return n == 0 ? NULL : m;
+        for (; n > 0 && in_word(text[n - 1]); n--)
+            digit |= isdigit((unsigned char)text[n - 1]) != 0;
+        if (digit)
+            return NULL;
+    }
+    return NULL;
+}
+
 /* Vision transformers by the size in their names (Dosovitskiy et al. 2020, table 1; Touvron et al. 2021 for the two
  * smallest; Peebles and Xie 2022, table 1). */
 static const struct {
@@ -293,7 +316,7 @@ static bool choose_model(struct mfu_row *r)
     if (mfu_cell_number(r, "cached_latents") == 0)
         return mfu_row_skip(r, "an autoencoder that runs in the step is not modelled (cached_latents)");
     if (*name && *catalog_name(name) && (!model || !sized))
-        named = mfu_catalog_model(r->catalog, catalog_name(name), NULL);
+        named = named_model(r, catalog_name(name));
     if (named && model && strcmp(named->family, model->family) != 0)
         named = NULL;
     if (!named && model && !sized && mfu_model_dim_find(model, "image", NULL) >= 0) {
@@ -309,6 +332,17 @@ static bool choose_model(struct mfu_row *r)
         mfu_row_assume(r, "family=%s", named->family);
     mfu_scenario_model(&r->run->scenario, named ? named : model);
     return true;
+}
+
+/* Adapters that the column `method` or the model's name tells: "Llama3.1-8B LoRA"; "". */
+static const char *method_of(const struct mfu_row *r)
+{
+    static const char *const names[] = {"qlora", "lora"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names && mfu_cell_empty(r, "method"); i++)
+        if (says(mfu_row_cell(r, "model"), names[i]))
+            return names[i];
+    return mfu_row_cell(r, "method");
 }
 
 /* What programs do that no other column says, by the program that the source or the notes name. */
@@ -343,6 +377,8 @@ static const struct {
     {"ms-swift", "precision", "bf16-pure", NULL, "full", false},
     {"ms-swift", "precision", "bf16", NULL, "lora", false},
     {"ms-swift", "fp32_outputs", "1", NULL, NULL, false},
+    /* modules/peft/lora.py: parameters in the model's type, dropout only where it is not 0. */
+    {"torchtune", "lora_kernels", "plain", NULL, "lora", false},
     {"after_pp_fix=False", "trainer", "nanotron-2024", NULL, NULL, false},
     {"nanotron", "trainer", "nanotron", NULL, NULL, false},
     {"torchtitan", "trainer", "torchtitan", NULL, NULL, false},
@@ -398,8 +434,8 @@ static bool set_program(struct mfu_row *r, bool late)
         if ((strcmp(programs[i].key, "trainer") != 0) == late
             && (says(mfu_row_cell(r, "source"), programs[i].program)
                 || says(mfu_row_cell(r, "notes"), programs[i].program))
-            && (!late || mfu_cell_is(r, "compile", "eager"))
-            && (!programs[i].method || strstr(mfu_row_cell(r, "method"), programs[i].method))
+            && (!late || programs[i].method || mfu_cell_is(r, "compile", "eager"))
+            && (!programs[i].method || strstr(method_of(r), programs[i].method))
             && (!programs[i].several || r->run->scenario.setting[MFU_S_GPUS] > 1)
             && (strcmp(programs[i].key, "zero") != 0 || mfu_cell_empty(r, "sharding"))
             && (!programs[i].attention || mfu_cell_is(r, "attention", programs[i].attention))
@@ -663,6 +699,10 @@ static bool set_sharding(struct mfu_row *r, double gpus)
                   {"zero3", "3"},
                   {"fsdp-shard-grad-op", "2"},
                   {"fsdp-full", "3"},
+                  {"hsdp", "3"},
+                  {"fsdp:optim", "1"}, /* Megatron's --data-parallel-sharding-strategy */
+                  {"fsdp:optim_grads", "2"},
+                  {"fsdp:optim_grads_params", "3"},
                   {"fsdp", "3"}};
 
     if (mfu_cell_empty(r, "sharding") && strcasecmp(mfu_row_cell(r, "sharding"), "none") != 0)
@@ -686,6 +726,11 @@ static bool set_gpus(struct mfu_row *r, double gpus)
     snprintf(text, sizeof text, "%.0f", gpus);
     if (!set(r, "gpus", text))
         return false;
+    if (mfu_cell_is(r, "sharding", "hsdp") && mfu_cell_number(r, "gpus_per_node") > 0) {
+        mfu_row_assume(r, "dp_shard=%s: a copy for each node", mfu_row_cell(r, "gpus_per_node"));
+        if (!set(r, "dp_shard", mfu_row_cell(r, "gpus_per_node")))
+            return false;
+    }
     for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
         if (mfu_cell_number(r, axes[i]) > 1 && !set(r, axes[i], mfu_row_cell(r, axes[i])))
             return false;
@@ -741,6 +786,17 @@ static bool set_composer(struct mfu_row *r)
     return set(r, "train_metrics", "2") && set(r, "step.constant", "40ms");
 }
 
+/* Columns whose words can name a property. */
+static const char *const prose[] = {"model", "family", "method", "optimizer", "precision", "sharding", "notes"};
+
+static const char *where_said(const struct mfu_row *r, const char *phrase)
+{
+    for (size_t i = 0; i < sizeof prose / sizeof *prose; i++)
+        if (says(mfu_row_cell(r, prose[i]), phrase))
+            return prose[i];
+    return NULL;
+}
+
 /* "adamw" alone is what the framework makes of it: PyTorch's multi-tensor loop, its default since 2.0, and a loop over
  * tensors before (torch/optim/adamw.py); elsewhere a fused kernel. */
 #define FIRST_MULTI_TENSOR 2023
@@ -758,40 +814,49 @@ static const char *default_adamw(const struct mfu_row *r)
 static bool set_optimizer(struct mfu_row *r)
 {
     const char *text = mfu_row_cell(r, "optimizer");
+    char word[64];
+    size_t n;
 
     if (strstr(text, "DeepSpeed") && !set(r, "zero", "3"))
         return false;
-    if (strncasecmp(text, "adamw (", 7) == 0) {
-        mfu_row_assume(r, "optimizer=adamw for %s", text);
-        return set(r, "optimizer", "adamw");
-    }
-    if (mfu_same_letters(text, "adamw") || mfu_same_letters(text, "adamw_torch")) {
-        const char *name = default_adamw(r);
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(text, "("), text); /* "adamw (in backward)" */
+    for (n = strlen(word); n > 0 && word[n - 1] == ' ';)
+        word[--n] = '\0';
+    if (text[n])
+        mfu_row_assume(r, "optimizer=%s for %s", word, text);
+    if (mfu_same_letters(word, "adamw") || mfu_same_letters(word, "adamw_torch")) {
+        const char *name = text[n] && !where_said(r, "in backward") ? "adamw" : default_adamw(r);
 
         if (strcmp(name, "adamw") != 0)
             mfu_row_assume(r, "optimizer=%s, PyTorch's default", name);
         return set(r, "optimizer", name);
     }
+    if (text[n])
+        return set(r, "optimizer", word);
     if (mfu_same_letters(text, "decoupled_adamw") && !set_composer(r))
         return false;
     return translate(r, "optimizer", MFU_S_OPTIMIZER, optimizers);
 }
 
-/* Columns whose words can name a property. */
-static const char *const prose[] = {"model", "family", "method", "optimizer", "precision", "sharding", "notes"};
-
-static const char *where_said(const struct mfu_row *r, const char *phrase)
+/* What is said to be in the host's memory; NULL: nothing, or what is not modelled.  DeepSpeed's CPU offload is of the
+ * optimizer, FSDP's of the weights, too. */
+static const char *offload_said(const struct mfu_row *r)
 {
-    for (size_t i = 0; i < sizeof prose / sizeof *prose; i++)
-        if (says(mfu_row_cell(r, prose[i]), phrase))
-            return prose[i];
-    return NULL;
+    bool whole = where_said(r, "CPU offload") != NULL;
+
+    if (where_said(r, "offload of") || mfu_cell_is(r, "compile", "llmq"))
+        return NULL; /* of a part of the layers, say */
+    if (where_said(r, "optimizer offload") || (whole && strncasecmp(mfu_row_cell(r, "sharding"), "zero", 4) == 0))
+        return "offload_optimizer";
+    if (whole && strncasecmp(mfu_row_cell(r, "sharding"), "fsdp", 4) == 0)
+        return "offload_params";
+    return where_said(r, "activation offload") ? "offload_activations" : NULL;
 }
 
 /* Whether columns say all of an adapter, so that no word of the notes need. */
 static bool states_method(const struct mfu_row *r)
 {
-    return !mfu_cell_empty(r, "method") && (mfu_cell_is(r, "method", "full") || mfu_cell_number(r, "lora_rank") > 0);
+    return *method_of(r) != '\0';
 }
 
 static bool check_said(struct mfu_row *r)
@@ -799,16 +864,22 @@ static bool check_said(struct mfu_row *r)
     for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
         const char *column = said[i].key ? NULL : where_said(r, said[i].phrase);
 
-        if (column && !(said[i].adapter && states_method(r)))
+        if (column && !(said[i].unless == ADAPTER && states_method(r))
+            && !(said[i].unless == OFFLOAD && offload_said(r)))
             return mfu_row_skip(r,
-                                said[i].adapter ? "%s: the columns method and lora_rank do not state them (%s)"
-                                                : "%s: not modelled (%s)",
+                                said[i].unless == ADAPTER ? "%s: the column method does not state them (%s)"
+                                                          : "%s: not modelled (%s)",
                                 said[i].what, column);
     }
-    if (mfu_cell_number(r, "lora_rank") > 0 && mfu_cell_empty(r, "method"))
+    if (mfu_cell_number(r, "lora_rank") > 0 && !states_method(r))
         return mfu_row_skip(r, "adapters whose method is not stated (lora_rank)");
-    if (mfu_cell_number(r, "act_offload") > 0 && !set(r, "offload", "activations"))
+    if (mfu_cell_number(r, "act_offload") > 0 && !set(r, "offload_activations", "on"))
         return false;
+    if (offload_said(r)) {
+        mfu_row_assume(r, "%s=on, by what is said", offload_said(r));
+        if (!set(r, offload_said(r), "on"))
+            return false;
+    }
     return mfu_cell_empty(r, "cpu_offload") || set(r, "offload", mfu_row_cell(r, "cpu_offload"));
 }
 
@@ -841,21 +912,28 @@ static bool set_adapter_type(struct mfu_row *r)
 static bool set_adapters(struct mfu_row *r)
 {
     static const char beside[] = "; embedding and lm_head trained in full";
-    const char *method = our_word(r, mfu_row_cell(r, "method"), methods), *quant, *target;
+    const char *method = our_word(r, method_of(r), methods), *quant, *target, *rank = mfu_row_cell(r, "lora_rank");
     char text[200], *more;
 
     if (!method)
-        return mfu_row_skip(r, "method '%s' is not modelled", mfu_row_cell(r, "method"));
+        return mfu_row_skip(r, "method '%s' is not modelled", method_of(r));
     if (!*method)
         return true;
-    if (!(mfu_cell_number(r, "lora_rank") > 0))
-        return mfu_row_skip(r, "the rank of the adapters is not stated");
+    if (mfu_cell_empty(r, "lora_rank")) {
+        rank = "16";
+        mfu_row_assume(r, "lora=%s: the rank is not stated", rank);
+    }
     snprintf(text, sizeof text, "%s", mfu_row_cell(r, "lora_targets"));
     if ((more = strstr(text, beside)))
         *more = '\0';
     target = our_word(r, text, targets);
     quant = our_word(r, mfu_row_cell(r, "quant"), quants);
-    return set(r, "lora", mfu_row_cell(r, "lora_rank")) && set(r, "lora_targets", target ? target : text)
+    if (quant && strcasecmp(method_of(r), "qlora") == 0 && mfu_cell_empty(r, "quant")) {
+        mfu_row_assume(r, "base_precision=nf4, usual for %s", method_of(r));
+        return set(r, "lora", rank) && set(r, "lora_targets", target ? target : text) && set(r, "base_precision", "nf4")
+            && set_adapter_type(r);
+    }
+    return set(r, "lora", rank) && set(r, "lora_targets", target ? target : text)
         && set(r, "base_precision", !quant ? mfu_row_cell(r, "quant") : "bf16")
         && (!more || set(r, "trainable", "embeddings,head")) && set_adapter_type(r);
 }
@@ -991,6 +1069,7 @@ static const struct mfu_open opens[] = {
     {"precision", "precision", {"bf16-pure", "fp16", "tf32"}},
     {"compile", "runtime", {"compile"}},
     {"attention", "attention", {"flash", "math"}},
+    {"lora_rank", "lora", {"8", "64"}},
 };
 _Static_assert(sizeof opens / sizeof *opens <= MFU_OPEN_KEYS, "a row has room for all that may be open");
 
@@ -998,7 +1077,8 @@ static void leave_open(struct mfu_row *r)
 {
     for (size_t i = 0; i < sizeof opens / sizeof *opens; i++)
         if (*mfu_row_cell(r, opens[i].column) == '\0'
-            && (strcmp(opens[i].column, "sharding") != 0 || r->run->scenario.setting[MFU_S_GPUS] > 1))
+            && (strcmp(opens[i].column, "sharding") != 0 || r->run->scenario.setting[MFU_S_GPUS] > 1)
+            && (strcmp(opens[i].column, "lora_rank") != 0 || r->run->scenario.setting[MFU_S_LORA] > 0))
             r->run->open[r->run->n_open++] = &opens[i];
 }
 

@@ -34,14 +34,16 @@ static const struct mfu_import_row rows[] = {
     {"compile", "runtime", "true=compile false=eager", NULL, false},
     {"enable_activation_checkpointing", "checkpoint", "true=full false=none", NULL, false},
     {"enable_activation_offloading", "offload_activations", "true=on false=off", NULL, false},
-    {"optimizer_in_bwd", NULL, "false=-", "an optimizer that runs within backward", true},
+    {"optimizer_in_bwd", "optimizer_in_backward", "true=on false=off", NULL, false},
     {"optimizer._component_", "optimizer",
      "torch.optim.AdamW=adamw-foreach torch.optim.SGD=sgd bitsandbytes.optim.PagedAdamW8bit=adam8bit "
      "bitsandbytes.optim.PagedAdamW=adamw bitsandbytes.optim.AdamW8bit=adam8bit torchao.optim.AdamW8bit=adam8bit",
      NULL, false},
     {"optimizer.*", NULL, NULL, training, false},
     {"clip_grad_norm", "grad_clip", NULL, NULL, false},
-    {"loss._component_", NULL, NULL, "the loss: set loss_chunks", false}, {"loss*", NULL, NULL, "the loss", false},
+    {"loss._component_", "loss_chunks",
+     "torchtune.modules.loss.CEWithChunkedOutputLoss=8 torchtune.modules.loss.LinearCrossEntropyLoss=8 "
+     "torch.nn.CrossEntropyLoss=1", NULL, false}, {"loss*", NULL, NULL, "the loss", false},
     {"fsdp_cpu_offload", "offload_params", "true=on false=off", NULL, false},
     {"custom_sharded_layers*", NULL, NULL, "how FSDP wraps", false},
     {"tensor_parallel_dim", "tp", NULL, NULL, false},
