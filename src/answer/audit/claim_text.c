@@ -26,7 +26,7 @@ static const struct spelling words[] = {
     {"", "only|just|merely|already|also|even"}, {"/", "per"}, {"/hour", "an hour|/hr|/h"}, {"token", "tok"}, {"s", "sec|second"}, {"step/s", "it/s|its/s|iter/s|iteration/s|update/s"},
     {"/step", "/it|/iter|/iteration|a step"}, {"step", "iteration|iter"}, {"gpu", "gpus|card|device|accelerator"}, 
     {"node", "machine|server"}, {"sequence", "sample|image|img|example"}, {"parameter", "param|params"}, {"total", "in total|altogether|aggregate|aggregated|combined|overall|in all|global|effective"},
-    {"utilisation", "utilization|util"}, {"optimizer", "optimiser|adam moment"}, {"parallel", "parallelism"}, {"faster", "as fast|quicker"}, {"speedup", "speed up"},
+    {"utilisation", "utilization|util|utilized|utilised"}, {"optimizer", "optimiser|adam moment"}, {"parallel", "parallelism"}, {"faster", "as fast|quicker"}, {"speedup", "speed up"},
     {"flop/s", "flops/s|flops/sec|flop/sec"}, {"flop/token", "flops/token"}, {"gpu hour", "gpu h|gpuh"}, {"rose to", "went up to"}, {"upto", "up to|as much as|as many as"},
     {"training", "trained|train|finetuning|finetune|fine tuning|fine tune|fine tuned"}, {"checkpointing", "recompute|recomputation|rematerialization|activation checkpointing|gradient checkpointing|activation recomputation"},
     {"zero 3", "zero stage 3|zero3|fsdp|fully sharded"}, {"4 bit", "int4|nf4|4bit"}, {"8 bit", "8bit"}, {"mixed", "mixed precision"}};

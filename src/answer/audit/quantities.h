@@ -105,7 +105,8 @@ enum {
     X(ALLOCATED, "allocated", MFU_BYTES, 0, 1, 1e14, 0, 0, "allocated|max memory allocated|peak allocated")            \
     X(RESERVED, "reserved", MFU_BYTES, 0, 1, 1e14, 0, 0, "reserved|max memory reserved|peak reserved")                 \
     X(CAPACITY, "capacity", MFU_BYTES, MFU_Q_SETUP | MFU_Q_KEPT, 1e8, 1e13, 0, 0,                                      \
-      "capacity|>gpu|<gpu have|<gpu with|<gpu has|<fit|<fit in|<fit into|<fit on|<% of|<gb of|<gib of|>available")     \
+      "capacity|>gpu|<gpu (|<gpu have|<gpu with|<gpu has|<fit|<fit in|<fit into|<fit on|<% of|<gb of|<gib "            \
+      "of|>available")                                                                                                 \
     X(CAPACITY_ALL, "capacity_all", MFU_BYTES, MFU_Q_SETUP, 1e8, 1e18, 0, 0, "")                                       \
     X(FILL, "fill", MFU_RATIO, MFU_Q_FIRM, 0, 1e4, 0, 1, "fill|>full|>memory|>vram|memory fill|memory used")           \
     X(STATES, "states", MFU_BYTES, 0, 1, 1e14, 0, 0, "state|model state|is weight|static|static memory")               \
@@ -144,7 +145,7 @@ enum {
     X(INPUT, "input", MFU_RATIO, 0, 0, 1, 0, 0, "input|data loading|data|loading")                                     \
     X(UNTOUCHED, "untouched", MFU_RATIO, MFU_Q_COMPLEMENT, 0, 1, 0, 0, ">step|>step time|>time|>run")                  \
     X(SCALING, "scaling", MFU_RATIO, MFU_Q_SEVERAL, 0, 1e6, 0, 0,                                                      \
-      "scaling|scaling efficiency|parallel efficiency|weak scaling")                                                   \
+      "scaling|scaling efficiency|efficiency|parallel efficiency|weak scaling")                                        \
     X(USEFUL, "useful", MFU_RATIO, 0, 0, 1, 0, 0, "useful|accepted|acceptance|accepted ratio|acceptance rate")         \
     X(PADDING, "padding", MFU_RATIO, 0, 0, 1, 0, 0, "padding|pad|padded|pad fraction|>is padding")                     \
     X(USEFUL_TOKENS_PER_S, "useful_tokens_per_s", MFU_COUNT, 0, 1e-3, 1e12, 0, 0,                                      \

@@ -117,7 +117,7 @@ static const struct { const char *word; int kind; double low, high, not_low, not
     {"8 bit adamw", MFU_Q_STATE_BYTES, 6, 14, 0, 0}, {"adamw", MFU_Q_STATE_BYTES, 8, 20, 0, 0}, {"adam", MFU_Q_STATE_BYTES, 8, 20, 0, 0},
     {"full training", MFU_Q_STATE_BYTES, 4, 20, 0, 0}, {"ddp", MFU_Q_SHARDS, 1, 1, 0, 0}, {"zero 3", MFU_Q_SHARD_SHARE, 1, 1, 0, 0},
     {"micro batch", MFU_Q_ACCUM, 1, 1e6, 0, 0}, {"mbs", MFU_Q_ACCUM, 1, 1e6, 0, 0}, {"batch/gpu", MFU_Q_ACCUM, 1, 1e6, 0, 0},
-    {"dense model", MFU_Q_ACTIVE_SHARE, 1, 1, 0, 0}, {"fit", MFU_Q_FILL, 0, 1, 1, 1e4}, {"oom", MFU_Q_FILL, 1, 1e4, 0, 1}, {"out of memory", MFU_Q_FILL, 1, 1e4, 0, 1}};
+    {"dense model", MFU_Q_ACTIVE_SHARE, 1, 1, 0, 0}, {"fit", MFU_Q_FILL, 0, 1, 1, 1e4}, {"hold", MFU_Q_FILL, 0, 1, 1, 1e4}, {"oom", MFU_Q_FILL, 1, 1e4, 0, 1}, {"out of memory", MFU_Q_FILL, 1, 1e4, 0, 1}};
 
 /* Bytes of a number, and the arithmetic (MFU_PEAK_COUNT: none): of what stands beside it, else of weights and products.
  * Scales of blocks take some more where there are 8 bits or less. */
@@ -544,9 +544,12 @@ static bool suits(int kind, const char *phrase, const struct number *n)
     if (kind == MFU_Q_PRICE)
         return false;
     if (n->bare || n->dim == MFU_PARAMS)
-        return (count && (!n->of_tokens || dim == MFU_TOKENS)) || (n->bare && dim == MFU_RATIO && n->value <= 100)
+        return (count && (!n->of_tokens || dim == MFU_TOKENS))
+            || (n->bare && dim == MFU_RATIO && n->value <= 100 && !mfu_claim_counted(skip_blanks(n->end)))
             || strncmp(phrase, "byte", 4) == 0 || strncmp(phrase, "flop", 4) == 0;
-    return dim == n->dim || (n->any_flop && (dim == MFU_FLOP || dim == MFU_FLOP_PER_S));
+    return dim == n->dim
+        || (n->any_flop
+            && (dim == MFU_FLOP_PER_S || (dim == MFU_FLOP && (kind != MFU_Q_FLOP || n->value * n->factor >= 1e17))));
 }
 
 /* The longest phrase that ends at `p` (before) or begins there; `near`: right beside the number. */
@@ -923,7 +926,8 @@ static int kind_of_unit(const struct reading *r, const struct number *n, bool ch
     for (size_t i = 0; i < N(scopes) && r->topic >= 0; i++)
         if (scoped && (r->topic == scopes[i].one || r->topic == scopes[i].all) && suits(r->topic, "", n))
             return r->topic;
-    if (r->topic >= 0 && (changes || (n->roles | role_of(skip_blanks(n->end))) & FROM) && suits(r->topic, "", n))
+    if (r->topic >= 0 && (changes || (n->roles | role_of(skip_blanks(n->end))) & (FROM | AFTER))
+        && suits(r->topic, "", n))
         return r->topic;
     for (size_t i = 0; i < N(of_parameters); i++)
         if (r->topic == of_parameters[i].one && n->dim == MFU_BYTES)
