@@ -60,10 +60,10 @@ int main(int argc, char **argv)
 
             if (!model || !gpu)
                 break;
-            scenario = mfu_scenario_start(model, gpu);
-            mfu_scenario_set(&scenario, "runtime", runtimes[r], &err);
-            seq = mfu_scenario_key(&scenario, "seq", &err);
             for (change = BATCH; change <= GRAPH; change++) {
+                scenario = mfu_scenario_start(model, gpu);
+                mfu_scenario_set(&scenario, "runtime", runtimes[r], &err);
+                seq = mfu_scenario_key(&scenario, "seq", &err);
                 snprintf(name, sizeof name, "plan %s %s, another %s", models[m], runtimes[r], changes[change]);
                 bench_work(name, evaluate, per);
             }
