@@ -54,6 +54,21 @@ double mfu_documents_longest(const struct mfu_documents *d, double row, double n
     return mean;
 }
 
+double mfu_documents_quantile(const struct mfu_documents *d, double row, double n, double u)
+{
+    double below = -REACH, above = REACH, one = pow(u, 1 / n);
+
+    for (int i = 0; i < 50; i++) {
+        double middle = (below + above) / 2;
+
+        if (0.5 * erfc(-middle / sqrt(2)) < one)
+            below = middle;
+        else
+            above = middle;
+    }
+    return fmin(row, fmax(1, d->mean * exp(d->sigma * (below - d->sigma / 2))));
+}
+
 /* The row with the least room that a document fits in; a new one. */
 static int best_row(const double *room, int rows, double tokens)
 {

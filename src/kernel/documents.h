@@ -23,6 +23,9 @@ double mfu_documents_mean(const struct mfu_documents *, double row, double (*of)
 /* Mean tokens of the longest of n documents, cut to `row`: what padding to the longest leaves of a row. */
 double mfu_documents_longest(const struct mfu_documents *, double row, double n);
 
+/* Tokens of the longest of n documents, cut to `row`, that the share `u` (0 to 1) of such batches does not exceed. */
+double mfu_documents_quantile(const struct mfu_documents *, double row, double n, double u);
+
 /* The share that documents fill of rows: one each, or several by best fit, the longest first (TRL's bfd, axolotl's
  * multipack and LLaMA-Factory's knapsack come as close or closer). */
 double mfu_documents_fill(const struct mfu_documents *, double row, bool packed);

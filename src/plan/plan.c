@@ -313,6 +313,7 @@ int mfu_plan_weigh(struct mfu_plan *p, struct mfu_error *err)
     m->fits = m->missing_bytes <= 0;
     m->fragmented = false;
     m->loose_bytes = 0;
+    m->least_reserved_bytes = m->most_reserved_bytes = NAN;
     m->failed_in[0] = m->message[0] = '\0';
     return 0;
 }
@@ -368,6 +369,8 @@ static void interval(struct mfu_plan *p)
     variance = pow(p->machine.c[runtime->sigma], 2);
     excess = p->machine.c[runtime->excess];
     variance += spread_of_ranks(p, &excess);
+    if (p->config.setting[MFU_S_LORA] > 0)
+        variance += pow(p->machine.c[MFU_C_MODEL_SIGMA_ADAPTERS], 2);
     for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++)
         if (share[i] > 0 && known->sigma[i] > 0)
             variance += pow(share[i] * known->sigma[i], 2);
@@ -396,10 +399,11 @@ void mfu_plan_memory_spread(struct mfu_plan *p)
     for (int i = 0; i < (p->config.ranks > 1 ? 3 : 2); i++)
         variance += pow(c[outside[i]] * sigma[outside[i]], 2);
     m->smi_low_bytes = fmax(m->smi_bytes - SIGMAS * sqrt(variance + live * live), m->context_bytes);
-    m->smi_high_bytes = m->smi_bytes;
+    m->smi_low_bytes = fmin(m->smi_low_bytes, m->context_bytes + m->least_reserved_bytes);
+    m->smi_high_bytes = fmax(m->smi_bytes, m->context_bytes + m->most_reserved_bytes);
     if (r->reserved < MFU_COEFFICIENT_COUNT) { /* longer runs keep more than two steps do */
         cached = m->peak.bytes * c[r->reserved] * sigma[r->reserved];
-        m->smi_high_bytes = fmax(m->smi_bytes, m->context_bytes + m->peak.bytes * c[r->reserved]);
+        m->smi_high_bytes = fmax(m->smi_high_bytes, m->context_bytes + m->peak.bytes * c[r->reserved]);
     }
     m->smi_high_bytes += SIGMAS * sqrt(variance + live * live + cached * cached);
     if (m->fits) /* what is cached is given back before the card is full */
@@ -490,6 +494,8 @@ const char *mfu_plan_left_out(const struct mfu_plan *p, size_t i)
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
         if (p->config.setting[all[k].id] > 1 && has(p->config.model, all[k].trait) && i-- == 0)
             return all[k].what;
+    if (mfu_config_pads_to_longest(&p->config) && i-- == 0)
+        return "padding: the time of batches that are shorter than seq";
     if (p->scenario.not_modelled[0] && i-- == 0)
         return p->scenario.not_modelled;
     return i < (size_t)p->config.model->n_not_modelled ? p->config.model->not_modelled[i] : NULL;

@@ -21,13 +21,14 @@ enum mfu_limit { MFU_LIMIT_COMPUTE, MFU_LIMIT_MEMORY, MFU_LIMIT_LAUNCH, MFU_LIMI
 extern const char *const mfu_limit_names[];
 
 struct mfu_memory_answer {
-    struct mfu_peak_memory peak;          /* allocated, as a partition */
-    double capacity_bytes;                /* what the card offers to a process */
-    bool capacity_assumed;                /* not verified for this card: estimated */
-    double reserved_bytes;                /* of the caching allocator */
-    double context_bytes;                 /* CUDA context, kernels, libraries */
-    double smi_bytes;                     /* nvidia-smi's figure for the process */
-    double smi_low_bytes, smi_high_bytes; /* 90 % interval of it */
+    struct mfu_peak_memory peak;                      /* allocated, as a partition */
+    double capacity_bytes;                            /* what the card offers to a process */
+    bool capacity_assumed;                            /* not verified for this card: estimated */
+    double reserved_bytes;                            /* of the caching allocator */
+    double least_reserved_bytes, most_reserved_bytes; /* of orders of batches that differ in length; NAN: all alike */
+    double context_bytes;                             /* CUDA context, kernels, libraries */
+    double smi_bytes;                                 /* nvidia-smi's figure for the process */
+    double smi_low_bytes, smi_high_bytes;             /* 90 % interval of it */
     double loose_bytes; /* cached, of which nobody has worked out how much comes back before the card is full */
     double host_bytes, pinned_bytes; /* of one process in its host's memory; locked of these */
     double host_node_bytes;          /* of all processes of a machine, */

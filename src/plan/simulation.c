@@ -64,9 +64,56 @@ static int run_in_time(const struct mfu_plan *plan, bool record, struct mfu_simu
     return mfu_timeline_run(&in, &s->timeline);
 }
 
+/* Batches that are as long as their longest document, in a random order, of which what the allocator reserves depends:
+ * the median of so many orders is taken. */
+#define LENGTHS 64
+#define ORDERS 5
+
+static void draw_lengths(const struct mfu_config *c, unsigned order, double lengths[LENGTHS])
+{
+    for (unsigned k = 0; k < LENGTHS; k++) {
+        unsigned x = order * LENGTHS + k + 1; /* Wellons' lowbias32 */
+
+        x = (x ^ x >> 16) * 0x21f0aaadu;
+        x = (x ^ x >> 15) * 0x735a2d97u;
+        x ^= x >> 15;
+        lengths[k] = mfu_documents_quantile(&c->documents, c->seq, c->batch, (x + 0.5) / 0x1p32) / c->seq;
+    }
+}
+
+/* Replays in each order, and again with `lengths` of the median one. */
+static int replay_orders(const struct mfu_plan *plan, struct mfu_replay_input *in, struct mfu_simulation *s,
+                         double lengths[LENGTHS], struct mfu_error *err)
+{
+    struct {
+        double bytes;
+        unsigned order;
+    } runs[ORDERS], one;
+    bool record = in->record;
+
+    in->lengths = lengths;
+    in->n_lengths = LENGTHS;
+    in->record = false;
+    for (unsigned o = 0, at; o < ORDERS; o++) {
+        draw_lengths(&plan->config, o, lengths);
+        if (mfu_replay_run(in, &s->replay, err) < 0)
+            return -1;
+        one.order = o;
+        one.bytes = (double)(s->replay.out_of_memory ? s->replay.wanted_bytes : s->replay.steady.peak_reserved_bytes);
+        for (at = o; at > 0 && runs[at - 1].bytes > one.bytes; at--)
+            runs[at] = runs[at - 1];
+        runs[at] = one;
+    }
+    s->least_reserved_bytes = runs[0].bytes;
+    s->most_reserved_bytes = runs[ORDERS - 1].bytes;
+    draw_lengths(&plan->config, runs[ORDERS / 2].order, lengths);
+    in->record = record;
+    return mfu_replay_run(in, &s->replay, err);
+}
+
 static int run_in_memory(const struct mfu_plan *plan, bool record, struct mfu_simulation *s, struct mfu_error *err)
 {
-    double others = plan->memory.context_bytes + plan->config.setting[MFU_S_VRAM_RESERVED];
+    double others = plan->memory.context_bytes + plan->config.setting[MFU_S_VRAM_RESERVED], lengths[LENGTHS];
     struct mfu_replay_input in = {
         .first = &s->first,
         .later = s->later.n_launches > 0 ? &s->later : NULL,
@@ -83,6 +130,9 @@ static int run_in_memory(const struct mfu_plan *plan, bool record, struct mfu_si
         in.weight_share /= 2; /* the list has them twice */
     in.optimizer_state_elements_bytes = s->first.constant_bytes[MFU_PART_OPTIMIZER] / fmax(s->first.rank_trained, 1);
     in.workspace_bytes = s->first.constant_bytes[MFU_PART_WORKSPACE] / in.workspaces;
+    s->least_reserved_bytes = s->most_reserved_bytes = NAN;
+    if (mfu_config_pads_to_longest(&plan->config))
+        return replay_orders(plan, &in, s, lengths, err);
     return mfu_replay_run(&in, &s->replay, err);
 }
 
@@ -193,8 +243,9 @@ static void add_up_phases(struct mfu_plan *plan, const struct mfu_timeline *t)
 
 /* Where the allocator fails, it needs what it holds and the segment that it finds no
  * room for: the numbers say that it does not fit, as the verdict does. */
-static void take_memory(struct mfu_plan *plan, const struct mfu_replay *r)
+static void take_memory(struct mfu_plan *plan, const struct mfu_simulation *s)
 {
+    const struct mfu_replay *r = &s->replay;
     struct mfu_memory_answer *m = &plan->memory;
     double others = plan->config.setting[MFU_S_VRAM_RESERVED], sum_bytes;
     struct mfu_withheld withheld = mfu_plan_withheld(plan);
@@ -210,6 +261,8 @@ static void take_memory(struct mfu_plan *plan, const struct mfu_replay *r)
                                        m->capacity_bytes - m->context_bytes - others - m->reserved_bytes),
                                   0);
     }
+    m->least_reserved_bytes = s->least_reserved_bytes;
+    m->most_reserved_bytes = s->most_reserved_bytes;
     sum_bytes = m->peak.bytes + m->context_bytes + others;
     m->smi_bytes = m->reserved_bytes + m->context_bytes;
     m->fill = (m->smi_bytes + others) / m->capacity_bytes;
@@ -238,7 +291,7 @@ static void put_into_plan(struct mfu_plan *plan, const struct mfu_simulation *s,
     else if (s->timeline.host_bound_s > 0.5 * s->timeline.step_s)
         plan->limit = MFU_LIMIT_LAUNCH;
     if (replayed)
-        take_memory(plan, &s->replay);
+        take_memory(plan, s);
     mfu_plan_memory_spread(plan);
 }
 

@@ -20,6 +20,7 @@ struct mfu_simulation {
     int cap_seconds;
     struct mfu_timeline timeline;
     struct mfu_replay replay;
+    double least_reserved_bytes, most_reserved_bytes; /* of orders of batches that differ in length; NAN: all alike */
 };
 
 /* The program that `timeline.events` and steady samples refer to. */

@@ -588,6 +588,11 @@ static void derive_documents(struct mfu_config *c)
         d->fill = mfu_documents_fill(d, c->seq, c->setting[MFU_S_PACKING] > 0);
 }
 
+bool mfu_config_pads_to_longest(const struct mfu_config *c)
+{
+    return c->setting[MFU_S_PADDING] > 0 && c->setting[MFU_S_PACKING] == 0 && c->documents.mean > 0;
+}
+
 double mfu_config_document_tokens(const struct mfu_config *c)
 {
     return c->documents.mean > 0 ? mfu_documents_mean(&c->documents, c->seq, NULL, NULL) / c->documents.fill : c->seq;

@@ -124,6 +124,9 @@ bool mfu_config_packs_across(const struct mfu_config *);
 /* The pass of a frozen reference model through every micro-batch; NULL: there is none. */
 const struct mfu_reference_row *mfu_config_reference(const struct mfu_config *);
 
+/* Whether batches differ in length, each as long as its longest document. */
+bool mfu_config_pads_to_longest(const struct mfu_config *);
+
 /* Tokens that go through the model for one document: its own and its part of the padding. */
 double mfu_config_document_tokens(const struct mfu_config *);
 

@@ -31,6 +31,9 @@ struct mfu_error;
       "mean number of tokens of a document (sample) before it is cut to seq; 0: each fills its sequence")              \
     X(DOC_SIGMA, "doc_sigma", "", MFU_COUNT, 0, 3, 0, NULL, "batch",                                                   \
       "standard deviation of the logarithm of document lengths (lognormal); 0: all are alike", .fractional = true)     \
+    X(PADDING, "padding", "", MFU_COUNT, 0, 1, 0, mfu_padding_names, "batch",                                          \
+      "how far documents are padded that are not packed: to seq, or to the longest of their batch, so that "           \
+      "batches differ and the allocator reserves more (doc_len and doc_sigma say by how much)")                        \
     X(PACKING, "packing", "sample_packing neat_packing packed", MFU_COUNT, 0, 1, 0, mfu_switch_names, "batch",         \
       "whether several documents share a sequence, each of which attends to itself alone (varlen); off: each is "      \
       "padded to seq")                                                                                                 \
@@ -210,7 +213,8 @@ struct mfu_setting {
 };
 
 extern const struct mfu_setting mfu_settings[MFU_SETTING_COUNT];
-extern const char *const mfu_switch_names[]; /* "off", "on", NULL */
+extern const char *const mfu_switch_names[];  /* "off", "on", NULL */
+extern const char *const mfu_padding_names[]; /* "seq", "longest", NULL */
 
 /* Megatron-LM's usual order, and that of --use-tp-pp-dp-mapping and of Llama 3 (3.3.2). */
 extern const char *const mfu_rank_order_names[];

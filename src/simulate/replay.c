@@ -15,6 +15,8 @@
 #define MOST_STEPS 6
 /* Micro-steps after the first are alike; a third shows what reserved does. */
 #define MOST_LATER 1
+/* Micro-steps of a step, where each has a length of its own (chosen: after so many what is reserved hardly grows). */
+#define MOST_LENGTHS 16
 
 struct handles {
     int *list;
@@ -39,7 +41,8 @@ struct replayer {
     struct handles gradients, held, state;
     int inputs[2], next_inputs[2], workspaces[2];
     bool recording, failed, broken; /* the card's out of memory; ours is */
-    int step, micro;
+    int step, micro, drawn;
+    double length;                     /* of the micro-step, of that of the program */
     const struct mfu_program *program; /* being replayed */
     int launch;
 };
@@ -191,6 +194,19 @@ static void remember(struct replayer *p, struct schedule *s, int tensor)
                                 .suffix = l->suffix};
 }
 
+/* ---- lengths ------------------------------------------------------------ */
+
+static void next_length(struct replayer *p)
+{
+    p->length = p->in->n_lengths > 0 ? p->in->lengths[p->drawn++ % p->in->n_lengths] : 1;
+}
+
+/* Tensors of tokens are as long as their batch; attention's table of pairs, which is longer still, is taken to be. */
+static double bytes_now(const struct replayer *p, const struct mfu_tensor *x)
+{
+    return x->part == MFU_PART_ACTIVATIONS || x->part == MFU_PART_LOGITS_LOSS ? x->bytes * p->length : x->bytes;
+}
+
 /* ---- micro-steps and steps ---------------------------------------------- */
 
 static void run_launch(struct replayer *p, struct schedule *s, int i)
@@ -199,11 +215,11 @@ static void run_launch(struct replayer *p, struct schedule *s, int i)
 
     p->launch = i;
     for (int t = s->born_first[i]; t >= 0 && !p->failed; t = s->born_next[t]) {
-        s->handle[t] = allocate(p, s->program->tensors[t].bytes, "");
+        s->handle[t] = allocate(p, bytes_now(p, &s->program->tensors[t]), "");
         remember(p, s, t);
     }
     if (l->temporary_bytes > 0 && !p->failed) {
-        int scratch = allocate(p, l->temporary_bytes, "");
+        int scratch = allocate(p, l->temporary_bytes * p->length, "");
 
         sample(p);
         give_back(p, scratch);
@@ -225,6 +241,7 @@ static void run_micro_step(struct replayer *p, struct schedule *s)
     double tokens_bytes = mfu_type_bytes[MFU_I64] * program->tokens;
 
     p->program = program;
+    next_length(p);
     for (int k = 0; k < program->n_segments && !p->failed; k++) {
         const struct mfu_segment *seg = &program->segments[k];
 
@@ -303,10 +320,11 @@ static void run_optimizer(struct replayer *p, const struct mfu_program *program)
 static void run_step(struct replayer *p)
 {
     double accum = p->in->later ? p->in->later->accum : 1;
+    int most = p->in->n_lengths > 0 ? MOST_LENGTHS - 1 : MOST_LATER;
 
     p->micro = 0;
     run_micro_step(p, &p->first);
-    for (int k = 1; k < accum && k <= MOST_LATER && !p->failed; k++) {
+    for (int k = 1; k < accum && k <= most && !p->failed; k++) {
         p->micro = k;
         run_micro_step(p, &p->later);
     }
@@ -384,15 +402,17 @@ int mfu_replay_run(const struct mfu_replay_input *in, struct mfu_replay *out, st
         mfu_allocator_describe_card(p.a, in->card_bytes, in->context_bytes);
     s = mfu_allocator_stats(p.a);
     set_up(&p);
-    for (uint64_t before = 0; p.step < MOST_STEPS && !p.failed && !p.broken; p.step++) {
-        if (p.step > 0)
+    for (uint64_t before = 0; p.step < MOST_STEPS || p.drawn < in->n_lengths; p.step++) {
+        if (p.failed || p.broken)
+            break;
+        if (p.step == 1 || (p.step > 0 && in->n_lengths == 0))
             mfu_allocator_reset_peaks(p.a);
         if (p.step > 0 && in->record)
             look_on(&p);
         run_step(&p);
         if (p.step == 0)
             out->first_step_reserved_bytes = s->peak_reserved_bytes;
-        if (p.step > 0 && s->reserved_bytes == before)
+        if (p.step > 0 && s->reserved_bytes == before && p.drawn >= in->n_lengths)
             break; /* settled: the steps that follow are like this one */
         before = s->reserved_bytes;
     }

@@ -25,7 +25,9 @@ struct mfu_replay_input {
     double weight_share;                   /* of every weight that this rank holds */
     double workspace_bytes;                /* of one cuBLAS handle */
     int workspaces;                        /* handles: forward's, autograd's */
-    bool record;                           /* keep samples and blocks of the last step */
+    const double *lengths;                 /* of micro-steps one after the other, of that of the program; NULL: all 1 */
+    int n_lengths;
+    bool record; /* keep samples and blocks of the last step */
 };
 
 /* After one event of the recorded step. */

@@ -58,6 +58,10 @@ static void means_are_those_of_drawn_documents(void **state)
         }
         assert_near(mfu_documents_mean(&all[k], ROW, NULL, NULL), tokens / DRAWN, 0.03);
         assert_near(mfu_documents_longest(&all[k], ROW, 8), longest / (DRAWN / 8), 0.03);
+        longest = 0;
+        for (int i = 0; i < 1000; i++)
+            longest += mfu_documents_quantile(&all[k], ROW, 8, (i + 0.5) / 1000) / 1000;
+        assert_near(mfu_documents_longest(&all[k], ROW, 8), longest, 0.01);
         assert_near(mfu_attention_pairs(&a), pairs / tokens * ROW, 0.05);
         assert_near(mfu_kernel_attention(&a, false).pairs, squares / tokens * ROW, 0.05);
         assert_near(mfu_kernel_attention(&a, true).flops, 2.5 * mfu_kernel_attention(&a, false).flops, 1e-12);

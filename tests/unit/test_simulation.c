@@ -69,6 +69,39 @@ static void events_add_up(void **state)
         }
 }
 
+/* Padded to their longest, batches that are as long as sequences are what they were; those of many lengths take as much
+ * for tensors at most (but what blocks have beyond them), and in some order the allocator keeps more. */
+static void many_lengths_fragment(void **state)
+{
+    static const struct {
+        const char *mean, *sigma;
+        bool alike;
+    } documents[] = {{"100000", "0", true}, {"300", "0.7", false}, {"700", "1", false}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof documents / sizeof *documents; i++) {
+        struct mfu_plan full = {0}, p = {0};
+        struct mfu_simulation s = {0};
+
+        plan(&full, "rtx4090", "gpt2", "batch", "4", "accum", "8", NULL);
+        simulate(&full, false, &s);
+        plan(&p, "rtx4090", "gpt2", "batch", "4", "accum", "8", "doc_len", documents[i].mean, "doc_sigma",
+             documents[i].sigma, "padding", "longest", NULL);
+        simulate(&p, false, &s);
+        assert_true(p.memory.fits && p.memory.peak.bytes <= full.memory.peak.bytes * 1.01);
+        assert_true(p.memory.least_reserved_bytes <= p.memory.reserved_bytes);
+        assert_true(p.memory.reserved_bytes <= p.memory.most_reserved_bytes);
+        assert_true(p.memory.most_reserved_bytes >= p.memory.peak.bytes);
+        if (documents[i].alike)
+            assert_near(p.memory.reserved_bytes, full.memory.reserved_bytes, 0.002);
+        else
+            assert_true(p.memory.most_reserved_bytes > 1.01 * full.memory.reserved_bytes);
+        mfu_simulation_release(&s);
+        mfu_plan_release(&p);
+        mfu_plan_release(&full);
+    }
+}
+
 /* A small model in eager mode waits for the host; compiled code launches less
  * and cheaper, a captured graph stops the waiting. */
 static void graphs_release_a_launch_bound_run(void **state)
@@ -258,6 +291,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_add_up),
+        cmocka_unit_test(many_lengths_fragment),
         cmocka_unit_test(graphs_release_a_launch_bound_run),
         cmocka_unit_test(tokens_release_it_too),
         cmocka_unit_test(slices_average_to_the_step),

@@ -366,6 +366,13 @@ static const struct {
     {"QwenLM", "dispatch.eager", "22us", NULL, "lora", false},
     {"QwenLM", "dispatch.backward", "15us", NULL, "lora", false},
     {"QwenLM", "lora_dropout", "0.05", NULL, "lora", false},
+    {"QwenLM", "trainer", "deepspeed", NULL, "full", false}, /* finetune_ds.sh, ds_config_zero3.json */
+    {"QwenLM", "zero", "3", NULL, "full", false},
+    {"QwenLM", "upcast_logits", "0", NULL, "full", false},
+    {"QwenLM", "kernel_package", "flash-attn", NULL, "full", false},
+    {"QwenLM", "dispatch.eager", "22us", NULL, "full", false},
+    {"QwenLM", "dispatch.backward", "15us", NULL, "full", false},
+    {"QwenLM", "dispatch.zero", "257us", NULL, NULL, false}, /* the same host: as many times the usual */
     {"QwenLM", "trainer", "deepspeed", NULL, "qlora", false},
     {"QwenLM", "zero", "2", NULL, "qlora", false},
     {"QwenLM", "precision", "fp16", NULL, "qlora", false},
@@ -1095,6 +1102,23 @@ static double sequence(const struct mfu_row *r)
     return values[dim];
 }
 
+/* "lengths 3234±2547 tokens" in the notes: of documents, each padded to the longest of its batch. */
+static bool set_lengths(struct mfu_row *r)
+{
+    const char *at = strstr(mfu_row_cell(r, "notes"), "lengths ");
+    double mean, spread;
+    char text[32];
+
+    if (!at || sscanf(at, "lengths %lf±%lf tokens", &mean, &spread) != 2 || !(mean > 0) || !(spread >= 0))
+        return true;
+    mfu_row_assume(r, "doc_len=%.0f and doc_sigma by their spread, by the notes; padding=longest", mean);
+    snprintf(text, sizeof text, "%g", mean);
+    if (!set(r, "doc_len", text))
+        return false;
+    snprintf(text, sizeof text, "%.3f", fmin(3, sqrt(log1p(spread * spread / (mean * mean)))));
+    return set(r, "doc_sigma", text) && set(r, "padding", "longest");
+}
+
 static void read_time(struct mfu_row *r)
 {
     struct mfu_measured_run *run = r->run;
@@ -1173,8 +1197,8 @@ void mfu_measured_run(struct mfu_catalog *catalog, const struct mfu_csv *csv, si
     run->ran = -1;
     if (mfu_row_check_numbers(&r) && check_said(&r) && set_batch(&r) && choose_gpu(&r) && choose_cluster(&r)
         && choose_model(&r) && set_dims(&r) && set_program(&r, false) && set_runtime(&r) && set_adapters(&r)
-        && set_program(&r, true) && set_engine(&r) && set_said(&r) && set_schedule(&r) && set_keys(&r)
-        && pad_vocabulary(&r) && set_debug(&r))
+        && set_program(&r, true) && set_engine(&r) && set_lengths(&r) && set_said(&r) && set_schedule(&r)
+        && set_keys(&r) && pad_vocabulary(&r) && set_debug(&r))
         mfu_row_check_words(&r);
     read_time(&r);
     read_memory(&r);
