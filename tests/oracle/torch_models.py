@@ -332,6 +332,11 @@ def cases():
         yield row(f"{m}-pure", m, **pure)
         yield row(f"{m}-pure-ckpt", m, **pure, **ckpt)
         yield row(f"{m}-pure-long", m, batch=1, seq=2048, **pure)
+    # ---- the gated delta rule beside gated attention
+    for m in ("qwen3-next", "qwen3-next-8"):
+        yield row(f"{m}-pure", m, **pure)
+        yield row(f"{m}-pure-ckpt", m, **pure, **ckpt)
+        yield row(f"{m}-pure-long", m, batch=1, seq=2048, **pure)
     # ---- torchvision
     small = "n_layer=6"
     for b, more in ((32, {}), (16, pure), (32, ckpt), (8, dict(precision="fp32")), (32, comp),
