@@ -337,6 +337,20 @@ def cases():
         yield row(f"{m}-pure", m, **pure)
         yield row(f"{m}-pure-ckpt", m, **pure, **ckpt)
         yield row(f"{m}-pure-long", m, batch=1, seq=2048, **pure)
+    # ---- windows in three of four layers; norms of q and k
+    for m in ("olmo3", "exaone4", "hunyuan", "ministral"):
+        yield row(f"{m}-amp", m)
+        yield row(f"{m}-pure", m, **pure)
+        yield row(f"{m}-pure-ckpt", m, **pure, **ckpt)
+        yield row(f"{m}-amp-eager", m, **eager)
+    for m in ("cwm", "jais2"):
+        yield row(f"{m}-amp", m)
+        yield row(f"{m}-pure", m, **pure)
+        yield row(f"{m}-pure-ckpt", m, **pure, **ckpt)
+    for m in ("granitemoeshared", "minimax-m2", "dots1"):
+        yield row(f"{m}-pure", m, **pure)
+        yield row(f"{m}-pure-ckpt", m, **pure, **ckpt)
+        yield row(f"{m}-pure-short", m, batch=4, seq=256, **pure)
     # ---- torchvision
     small = "n_layer=6"
     for b, more in ((32, {}), (16, pure), (32, ckpt), (8, dict(precision="fp32")), (32, comp),

@@ -85,8 +85,8 @@ static struct sizes measure(const struct mfu_builder *s, const struct mfu_node *
 }
 
 /* A new fp32 tensor by `launches` kernels over a (and b). */
-static int made(struct mfu_builder *s, const char *suffix, enum mfu_kind kind, double rows, double columns,
-                int launches, int a, int b)
+static int made(struct mfu_builder *s, const char *suffix, enum mfu_kind kind, enum mfu_fusion fusion, double rows,
+                double columns, int launches, int a, int b)
 {
     int in[] = {a, b}, out = mfu_tensor_new(s, rows, columns, MFU_F32, MFU_PART_ACTIVATIONS);
 
@@ -94,16 +94,22 @@ static int made(struct mfu_builder *s, const char *suffix, enum mfu_kind kind, d
              &(struct mfu_emission){.suffix = suffix,
                                     .kind = kind,
                                     .traffic = MFU_C_DRAM_IRREGULAR,
-                                    .fusion = kind == MFU_REDUCTION ? MFU_ROW : MFU_MAP,
+                                    .fusion = fusion,
                                     .launches = launches,
                                     .flops = rows * columns},
              2, in, 1, &out);
     return out;
 }
 
+/* The same for sums over a row, whole or so far. */
+static int reduce(struct mfu_builder *s, const char *suffix, double rows, double columns, int launches, int a)
+{
+    return made(s, suffix, MFU_REDUCTION, MFU_ROW, rows, columns, launches, a, MFU_NO_VIEW);
+}
+
 static int put(struct mfu_builder *s, const char *suffix, double rows, double columns, int a, int b)
 {
-    return made(s, suffix, MFU_POINTWISE, rows, columns, 1, a, b);
+    return made(s, suffix, MFU_POINTWISE, MFU_MAP, rows, columns, 1, a, b);
 }
 
 static int like(struct mfu_builder *s, const char *suffix, int a, int b)
@@ -145,7 +151,7 @@ static int solve(struct mfu_builder *s, const struct sizes *z, const char *suffi
 static int normalised(struct mfu_builder *s, struct mfu_node *n, const struct sizes *z, int x)
 {
     int square = like(s, "square", x, MFU_NO_VIEW);
-    int root = made(s, "rsqrt", MFU_REDUCTION, z->rows, z->heads, 3, square, MFU_NO_VIEW);
+    int root = reduce(s, "rsqrt", z->rows, z->heads, 3, square);
 
     return like(s, "l2norm", x, mfu_node_save(s, n, root));
 }
@@ -168,9 +174,9 @@ static void forward(struct mfu_builder *s, int index)
     step = mfu_emit_cast(s, given[1], MFU_F32);
     step = mfu_node_save(s, n, like(s, "dt_bias", step, MFU_NO_VIEW));
     step = like(s, "decay", like(s, "softplus", step, MFU_NO_VIEW), MFU_NO_VIEW);
-    q = made(s, "repeat", MFU_COPY, z.rows, z.k, 2, mfu_view_slice(s, in, z.rows, z.k), MFU_NO_VIEW);
-    k = made(s, "repeat", MFU_COPY, z.rows, z.k, 2, mfu_view_slice(s, in, z.rows, z.k), MFU_NO_VIEW);
-    v = made(s, "fp32", MFU_CAST, z.rows, z.v, 1, mfu_view_slice(s, in, z.rows, z.v), MFU_NO_VIEW);
+    q = made(s, "repeat", MFU_COPY, MFU_MAP, z.rows, z.k, 2, mfu_view_slice(s, in, z.rows, z.k), MFU_NO_VIEW);
+    k = made(s, "repeat", MFU_COPY, MFU_MAP, z.rows, z.k, 2, mfu_view_slice(s, in, z.rows, z.k), MFU_NO_VIEW);
+    v = made(s, "fp32", MFU_CAST, MFU_MAP, z.rows, z.v, 1, mfu_view_slice(s, in, z.rows, z.v), MFU_NO_VIEW);
     beta = mfu_emit_cast(s, beta, MFU_F32);
     mfu_node_save(s, n, q);
     mfu_node_save(s, n, k);
@@ -184,7 +190,7 @@ static void forward(struct mfu_builder *s, int index)
     v_beta = like(s, "beta", v, beta);
     k_beta = mfu_node_save(s, n, like(s, "beta", k, beta));
     mfu_node_save(s, n, q);
-    sums = made(s, "cumsum", MFU_REDUCTION, z.padded, z.heads, 2, step, MFU_NO_VIEW);
+    sums = reduce(s, "cumsum", z.padded, z.heads, 2, step);
     decays = put(s, "exp", z.padded, 3 * z.heads, sums, MFU_NO_VIEW); /* so far, twice, and to the end */
     pairs = put(s, "between", z.padded, z.pairs, sums, MFU_NO_VIEW);
     pairs = like(s, "mask", pairs, MFU_NO_VIEW);
@@ -204,11 +210,12 @@ static void forward(struct mfu_builder *s, int index)
     /* Chunk after chunk: what is new, what is read, the state. */
     states = mfu_node_save(s, n, mfu_tensor_new(s, batch, z.states, MFU_F32, MFU_PART_ACTIVATIONS));
     made_new = product(s, &z, "old", z.length, z.value, z.key, decayed, states, z.padded, z.v);
-    made_new = mfu_node_save(s, n, made(s, "new", MFU_POINTWISE, z.padded, z.v, (int)z.chunks, added, made_new));
+    made_new =
+        mfu_node_save(s, n, made(s, "new", MFU_POINTWISE, MFU_MAP, z.padded, z.v, (int)z.chunks, added, made_new));
     mfu_node_save(s, n, decays);
     between = product(s, &z, "read", z.length, z.value, z.key, reader, states, z.padded, z.v);
     scores = product(s, &z, "within", z.length, z.value, z.length, weights, made_new, z.padded, z.v);
-    made(s, "sum", MFU_POINTWISE, z.padded, z.v, (int)(2 * z.chunks), between, scores);
+    made(s, "sum", MFU_POINTWISE, MFU_MAP, z.padded, z.v, (int)(2 * z.chunks), between, scores);
     mfu_tensor_extend(s, between);
     between = mfu_tensor_new(s, batch, state, MFU_F32, MFU_PART_ACTIVATIONS);
     mfu_emit_matmul(s, "write", units(s), z.key, z.value, z.length, z.products, writer, made_new, between);
@@ -255,7 +262,7 @@ static int decay_back(struct mfu_builder *s, const struct sizes *z, const char *
 {
     int d = like(s, suffix, g, x);
 
-    made(s, "sum", MFU_REDUCTION, z->padded, z->heads, 1, d, MFU_NO_VIEW);
+    reduce(s, "sum", z->padded, z->heads, 1, d);
     return like(s, suffix, g, MFU_NO_VIEW);
 }
 
@@ -286,7 +293,7 @@ static void backward(struct mfu_builder *s, int index)
     }
     product_back(s, &z, "dold", z.length, z.value, z.key, dnew, kept[DECAYED], kept[STATES], passed, two);
     ddecayed = two[0];
-    made(s, "dstate", MFU_POINTWISE, s->config->batch, z.states, (int)(4 * z.chunks), d, two[1]);
+    made(s, "dstate", MFU_POINTWISE, MFU_MAP, s->config->batch, z.states, (int)(4 * z.chunks), d, two[1]);
     {
         const int of[] = {dq, dk, dnew, ddecayed, dweights}; /* zeros of the whole, a slice, a sum, for each chunk */
 
@@ -328,7 +335,7 @@ static void backward(struct mfu_builder *s, int index)
     dk = like(s, "add", dk, two[1]);
     d = like(s, "dexp", d, kept[PAIRS]);
     d = like(s, "dmask", d, MFU_NO_VIEW);
-    d = made(s, "dcumsum", MFU_REDUCTION, z.padded, z.heads, 6, d, MFU_NO_VIEW);
+    d = reduce(s, "dcumsum", z.padded, z.heads, 6, d);
     dk = like(s, "add", dk, like(s, "dbeta", ddecayed, MFU_NO_VIEW));
     dv = decay_back(s, &z, "dbeta", dnew, kept[V]);
     dba = mfu_tensor_new(s, z.rows, 2 * z.heads, mfu_view_type(s, mfu_node_input(s, n, BA)), MFU_PART_ACTIVATIONS);
