@@ -351,6 +351,11 @@ def cases():
         yield row(f"{m}-pure", m, **pure)
         yield row(f"{m}-pure-ckpt", m, **pure, **ckpt)
         yield row(f"{m}-pure-short", m, batch=4, seq=256, **pure)
+    # ---- experts that all compute all tokens, chunks, layers that do not rotate
+    for m in ("llama4-text", "llama4-text-2"):
+        yield row(f"{m}-pure", m, **pure)
+        yield row(f"{m}-pure-ckpt", m, **pure, **ckpt)
+        yield row(f"{m}-pure-short", m, batch=4, seq=256, **pure)
     # ---- torchvision
     small = "n_layer=6"
     for b, more in ((32, {}), (16, pure), (32, ckpt), (8, dict(precision="fp32")), (32, comp),
@@ -654,7 +659,7 @@ def build(c):
             config.use_cache = False                    # as Trainer has it
             if c["attention"] == "eager":
                 config._attn_implementation = "eager"
-            if any("experts" in key for key in keys):
+            if any("experts" in key for key in keys) and "llama4" not in keys["model_type"]:
                 config._experts_implementation = "grouped_mm"
             architecture = keys["architectures"][0]
             if trainable_keys(c).get("objective") == "reward":

@@ -8,7 +8,7 @@
 
 #include "graph/builder.h"
 
-enum { TOP_K };
+enum { TOP_K, WEIGHTED };
 
 static double shape(const struct mfu_operation *op)
 {
@@ -21,7 +21,7 @@ static void forward(struct mfu_builder *s, int index)
     int x = mfu_node_input(s, n, 0);
     double rows = mfu_view_rows(s, x) / n->op->attribute[TOP_K];
 
-    if (!s->runtime->weighs_early)
+    if (!s->runtime->weighs_early && n->op->attribute[WEIGHTED] > 0)
         mfu_node_save(s, n, x);
     n->out = mfu_tensor_new(s, rows, mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
     mfu_emit(s,
@@ -55,7 +55,8 @@ static void backward(struct mfu_builder *s, int index)
 const struct mfu_primitive mfu_primitive_combine = {
     .name = "combine",
     .summary = "weighted sum of the experts' rows (MoE)",
-    .attributes = {[TOP_K] = {"top_k", "top_k", NULL, "rows that become one"}},
+    .attributes = {[TOP_K] = {"top_k", "top_k", NULL, "rows that become one"},
+                   [WEIGHTED] = {"weighted", "1", NULL, "whether they are weighed here, not before the experts"}},
     .least_inputs = 1,
     .most_inputs = 1,
     .traits = MFU_COMBINES,

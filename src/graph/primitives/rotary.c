@@ -11,8 +11,8 @@
 #include "graph/builder.h"
 
 enum { SHARE, UPCAST };
-enum { AS_GIVEN, PAIRS, HALVES };
-static const char *const types[] = {"as_given", "pairs", "halves", NULL};
+enum { AS_GIVEN, PAIRS, HALVES, COMPLEX };
+static const char *const types[] = {"as_given", "pairs", "halves", "complex", NULL};
 
 static double shape(const struct mfu_operation *op)
 {
@@ -73,6 +73,9 @@ static int rotate(struct mfu_builder *s, const struct mfu_node *n, int x, bool b
         return rotate_wide(s, x, backward);
     if (n->op->attribute[UPCAST] == HALVES && !s->whole_norms)
         return mfu_emit_cast(s, rotate_all(s, mfu_emit_cast(s, x, MFU_F32), backward), type);
+    if (n->op->attribute[UPCAST] == COMPLEX && !s->whole_norms) /* a product of complex numbers */
+        return mfu_emit_cast(s, mfu_emit_broadcast(s, "complex", MFU_F32, 3, mfu_emit_cast(s, x, MFU_F32), MFU_NO_VIEW),
+                             type);
     if (share >= 1)
         return rotate_all(s, x, backward);
     turned = rotate_all(s, mfu_view_slice(s, x, rows, share * columns), backward);
@@ -97,7 +100,8 @@ const struct mfu_primitive mfu_primitive_rotary = {
     .name = "rotary",
     .summary = "rotary position embedding of queries or keys",
     .attributes = {[SHARE] = {"share", "1", NULL, "of each head that is rotated"},
-                   [UPCAST] = {"fp32", "as_given", types, "whether in fp32, pair by pair or half by half"}},
+                   [UPCAST] = {"fp32", "as_given", types,
+                               "whether in fp32, pair by pair, half by half, or as complex numbers"}},
     .least_inputs = 1,
     .most_inputs = 1,
     .traits = MFU_ELEMENTWISE,

@@ -9,8 +9,8 @@
 
 #include "graph/builder.h"
 
-enum { EXPERTS, TOP_K, BIAS, FP32 };
-enum { SAVED_INPUT, SAVED_WEIGHT, SAVED_SCORES };
+enum { EXPERTS, TOP_K, BIAS, FP32, EARLY };
+enum { SAVED_INPUT, SAVED_WEIGHT, SAVED_SCORES, SAVED_ROWS };
 
 static double shape(const struct mfu_operation *op)
 {
@@ -71,6 +71,8 @@ static void forward(struct mfu_builder *s, int index)
     mfu_node_save(s, n, x);
     mfu_node_save(s, n, w);
     mfu_node_save(s, n, scores);
+    if (n->op->attribute[EARLY] > 0) /* each row times its score */
+        n->out = mfu_emit_broadcast(s, "weigh", mfu_view_type(s, given), 1, mfu_node_save(s, n, n->out), scores);
 }
 
 static void backward(struct mfu_builder *s, int index)
@@ -84,6 +86,12 @@ static void backward(struct mfu_builder *s, int index)
     struct mfu_kernel wgrad;
     int drouter, dw = MFU_NO_VIEW;
 
+    if (n->op->attribute[EARLY] > 0) {
+        int product = mfu_emit_pointwise(s, "dscore", mfu_view_type(s, g), 1, g, n->saved[SAVED_ROWS], MFU_NO_VIEW);
+
+        g = mfu_emit_broadcast(s, "dweigh", mfu_view_type(s, g), 1, g, n->saved[SAVED_SCORES]);
+        mfu_tensor_extend(s, product);
+    }
     mfu_emit(s,
              &(struct mfu_emission){.suffix = "unpermute",
                                     .kind = MFU_COPY,
@@ -127,6 +135,7 @@ const struct mfu_primitive mfu_primitive_route = {
             [TOP_K] = {"top_k", "top_k", NULL, "experts that one token visits"},
             [BIAS] = {"bias", "0", NULL, "whether a bias is added to the scores"},
             [FP32] = {"fp32", "0", NULL, "whether the code scores in fp32 (outside autocast)"},
+            [EARLY] = {"early", "0", NULL, "whether rows are weighed on their way to the experts"},
         },
     .least_inputs = 1,
     .most_inputs = 1,
