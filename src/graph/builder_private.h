@@ -29,6 +29,9 @@ void mfu_return_outputs(struct mfu_builder *);
 /* `.grad += new` at the end of a backward pass that returns all at once. */
 void mfu_accumulate(struct mfu_builder *, int view);
 
+/* The updates of the weights whose gradients a compiled layer hands over at its end, where they run in backward. */
+void mfu_update_deferred(struct mfu_builder *);
+
 /* Attributes, widths and parameter counts of all operations of the model. */
 int mfu_evaluate_operations(struct mfu_builder *, struct mfu_error *);
 void mfu_count_parameters(struct mfu_builder *);

@@ -270,6 +270,16 @@ static double covered(const struct mfu_builder *s, const struct mfu_node *n, int
     return fmin(elements, mfu_view_rows(s, view) * mfu_view_columns(s, view));
 }
 
+void mfu_update_deferred(struct mfu_builder *s)
+{
+    for (int i = 0; i < s->n_deferred && mfu_optimizer_in_backward(s); i++) {
+        s->node = s->deferred[i].node;
+        mfu_optimizer_emit_one(s, covered(s, &s->nodes[s->node], s->deferred[i].view), s->deferred[i].view);
+    }
+    if (mfu_optimizer_in_backward(s))
+        s->n_deferred = 0;
+}
+
 /* `.grad += new`, in place; in the first of the micro-steps it is a move. */
 void mfu_accumulate(struct mfu_builder *s, int view)
 {
@@ -344,9 +354,10 @@ void mfu_param_grad_add(struct mfu_builder *s, struct mfu_node *n, int which, in
     }
     if (p->given == p->users)
         complete(s, p);
-    if (mfu_optimizer_in_backward(s)) {
+    if (mfu_optimizer_in_backward(s) && !s->runtime->gradients_at_end) {
         mfu_optimizer_emit_one(s, covered(s, n, view), view);
-    } else if (s->config->accum == 1 && !s->runtime->gemm_accumulates && !mfu_gradients_leave(s)) {
+    } else if (s->config->accum == 1 && !s->runtime->gemm_accumulates && !mfu_gradients_leave(s)
+               && !mfu_optimizer_in_backward(s)) {
         mfu_tensor_retain(s, view); /* becomes .grad */
     } else if (s->runtime->gradients_at_end && !mfu_gradients_leave(s)) {
         if (ROOM(s, s->deferred, s->n_deferred, s->cap_deferred)) {

@@ -161,6 +161,7 @@ static void trace_backward(struct mfu_builder *s, struct mfu_layer *st, bool las
         n->op->primitive->backward(s, i);
         mfu_split_after_backward(s, i);
     }
+    mfu_update_deferred(s);
     mfu_segment_close(s);
 }
 

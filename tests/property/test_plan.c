@@ -435,10 +435,8 @@ static void an_update_in_backward_is_the_same_update(void **unused)
         /* What has no gradient (layers of a tower that nothing reads) has no update. */
         HOLDS(optimizer_flops(&within) <= optimizer_flops(&after) * (1 + EXACT));
         HOLDS_NEAR(optimizer_flops(&within), optimizer_flops(&after), 0.02);
-        /* An update between two pointwise kernels keeps them from being one. */
         HOLDS(mfu_optimizers[after.config.optimizer].scratch > 0
-              || within.memory.peak.bytes
-                  <= after.memory.peak.bytes * (1 + (mfu_runtimes[after.config.runtime].fuse ? 0.005 : EXACT)));
+              || within.memory.peak.bytes <= after.memory.peak.bytes * (1 + EXACT));
         HOLDS(within.memory.peak.end_bytes <= after.memory.peak.end_bytes);
     }
     assert_true(n > 0);
