@@ -71,7 +71,7 @@ static void put(const struct mfu_yaml_node *node, bool keyed)
 /* The lines by which the catalog finds it. */
 static void put_head(struct mfu_yaml *yaml)
 {
-    static const char *const keys[] = {"name", "aliases", "usual_for"};
+    static const char *const keys[] = {"name", "aliases", "usual_for", "variants"};
 
     for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
         struct mfu_yaml_node *node = mfu_node_find(mfu_yaml_root(yaml), keys[k]), *each;
@@ -80,9 +80,10 @@ static void put_head(struct mfu_yaml *yaml)
             continue;
         letters(keys[k]);
         letters(": [");
-        for (size_t i = 0; (each = mfu_node_each(node, i)); i++) {
+        for (size_t i = 0;
+             (each = mfu_node_type(node) == MFU_MAPPING ? mfu_node_value(node, i) : mfu_node_each(node, i)); i++) {
             letters("\"");
-            letters(mfu_node_text(yaml, each));
+            letters(mfu_node_type(node) == MFU_MAPPING ? mfu_node_key(yaml, node, i) : mfu_node_text(yaml, each));
             letters("\", ");
         }
         letters("]\n");

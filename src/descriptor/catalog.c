@@ -3,7 +3,7 @@
  *
  * Names are file names, so listing a folder is enough to know them.  Aliases
  * are inside the files: the first name that is no file name makes the catalog
- * look at the head of every file for the line `aliases:`, once and without
+ * look at the head of every file for the lines `aliases:` and `variants:`, once and without
  * parsing it.  What is parsed is kept until the catalog is freed, and read
  * again when its file has changed: those who hold the old one keep it.
  */
@@ -30,12 +30,13 @@
 #include "descriptor/model.h"
 #include "descriptor/packed.h"
 
-#define HEAD 4096         /* bytes of a file in which `aliases:` stands */
+#define HEAD 16384        /* bytes of a file in which `aliases:` and `variants:` stand */
 #define INSTALLATION_S 60 /* seconds, chosen */
 
 struct alias {
     const char *text;
-    bool usual;         /* a GPU that a cluster is usual for; else another name */
+    bool usual;         /* a GPU that a cluster is usual for; else another name, */
+    bool variant;       /* which stands for a row of the file's table of variants */
     const char *name;   /* of the file that says so */
     struct alias *next; /* in the order of the files */
 };
@@ -54,6 +55,7 @@ struct shelf {
 struct loaded {
     struct loaded *older;
     char *path;
+    const char *variant; /* of a model: the row of the file's table; NULL: the file as it stands */
     struct timespec changed;
     off_t size;
     struct timespec calibrated; /* when the folder of calibrations changed */
@@ -270,12 +272,24 @@ static void scan_dashes(struct mfu_catalog *c, struct shelf *s, const struct ali
     }
 }
 
-/* Notes what stands after a key, one text or a list. */
+/* Two blanks and a name on each line: the keys of a mapping. */
+static void scan_members(struct mfu_catalog *c, struct shelf *s, const struct alias *like, const char *at)
+{
+    for (at += strcspn(at, "\n"); strncmp(at, "\n  ", 3) == 0; at += strcspn(at, "\n")) {
+        at += 3;
+        if (!strchr(" #\n", *at))
+            add_alias(c, s, like, at, strcspn(at, ":\n"));
+    }
+}
+
+/* Notes what stands after a key, one text, a list, or the keys of a mapping. */
 static void scan_value(struct mfu_catalog *c, struct shelf *s, const struct alias *like, const char *at)
 {
     at += strspn(at, " \t");
     if (*at == '[')
         scan_brackets(c, s, like, at);
+    else if (like->variant)
+        scan_members(c, s, like, at);
     else if (strchr("\r\n#", *at))
         scan_dashes(c, s, like, at);
     else
@@ -287,14 +301,16 @@ static void scan_head(struct mfu_catalog *c, struct shelf *s, const char *name, 
 {
     static const struct {
         const char *key;
-        bool usual;
-    } says[] = {{"name:", false}, {"aliases:", false}, {"usual_for:", true}};
+        bool usual, variant;
+    } says[] = {
+        {"name:", false, false}, {"aliases:", false, false}, {"usual_for:", true, false}, {"variants:", false, true}};
 
     for (const char *line = head; line; line = strchr(line, '\n')) {
         line += *line == '\n';
         for (size_t i = 0; i < sizeof says / sizeof says[0]; i++)
             if (*line == *says[i].key && strncmp(line, says[i].key, strlen(says[i].key)) == 0)
-                scan_value(c, s, &(struct alias){.name = name, .usual = says[i].usual}, line + strlen(says[i].key));
+                scan_value(c, s, &(struct alias){.name = name, .usual = says[i].usual, .variant = says[i].variant},
+                           line + strlen(says[i].key));
     }
 }
 
@@ -331,20 +347,24 @@ static void scan_file(struct mfu_catalog *c, struct shelf *s, const char *name)
     scan_head(c, s, name, head);
 }
 
-static const char *find_alias(struct mfu_catalog *c, struct shelf *s, const char *name, bool usual)
+static const struct alias *find_alias(struct mfu_catalog *c, struct shelf *s, const char *name, bool usual)
 {
     for (size_t i = 0; !s->scanned && i < s->n; i++)
         scan_file(c, s, s->names[i]);
     s->scanned = true;
     for (const struct alias *a = s->aliases; a; a = a->next)
         if (a->usual == usual && mfu_same_name(a->text, name))
-            return a->name;
+            return a;
     return NULL;
 }
 
-/* The file name that `name` means, or NULL. */
-static const char *find_name(struct mfu_catalog *c, struct shelf *s, const char *name, struct mfu_error *err)
+/* The file name that `name` means, or NULL; and the row of its table of variants, or NULL. */
+static const char *find_name(struct mfu_catalog *c, struct shelf *s, const char *name, const char **variant,
+                             struct mfu_error *err)
 {
+    const struct alias *a;
+
+    *variant = NULL;
     if (!s->listed && mfu_folder_holds(s->folder, name))
         return name;
     if (list(c, s, err) < 0)
@@ -352,7 +372,10 @@ static const char *find_name(struct mfu_catalog *c, struct shelf *s, const char 
     for (size_t i = 0; i < s->n; i++)
         if (mfu_same_name(s->names[i], name))
             return s->names[i];
-    return find_alias(c, s, name, false);
+    if (!(a = find_alias(c, s, name, false)))
+        return NULL;
+    *variant = a->variant ? a->text : NULL;
+    return a->name;
 }
 
 /* The nearest name, else the nearest alias. */
@@ -380,9 +403,10 @@ static void suggest(struct mfu_catalog *c, struct shelf *s, const char *name, st
 static int fail_unknown(struct mfu_catalog *c, struct shelf *s, const char *name, struct mfu_error *err)
 {
     struct shelf *const all[] = {&c->gpus, &c->models, &c->clusters};
+    const char *variant;
 
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        if (all[i] != s && find_name(c, all[i], name, NULL))
+        if (all[i] != s && find_name(c, all[i], name, &variant, NULL))
             return mfu_fail(err, MFU_EINPUT, "no %s is called '%.80s'; it is a %s", s->what, name, all[i]->what);
     mfu_fail(err, MFU_EINPUT, "no %s is called '%.80s'", s->what, name);
     if (err)
@@ -397,11 +421,13 @@ static bool ends_in(const char *text, const char *suffix)
     return n > m && strcasecmp(text + n - m, suffix) == 0;
 }
 
-/* The file that a name or path means. */
+/* The file that a name or path means, and which of its variants. */
 static int find_path(struct mfu_catalog *c, struct shelf *s, const char *name, char path[MFU_PATH_MAX],
-                     struct mfu_error *err)
+                     const char **variant, struct mfu_error *err)
 {
     const char *found;
+
+    *variant = NULL;
 
     if (strchr(name, '/') || ends_in(name, ".yaml") || ends_in(name, ".yml")
         || (s == &c->models && ends_in(name, ".json"))) {
@@ -412,7 +438,7 @@ static int find_path(struct mfu_catalog *c, struct shelf *s, const char *name, c
         memcpy(path, name, strlen(name) + 1);
         return 0;
     }
-    if (!(found = find_name(c, s, name, err)))
+    if (!(found = find_name(c, s, name, variant, err)))
         return s->listed ? fail_unknown(c, s, name, err) : -1;
     return mfu_folder_path(path, s->folder, found, ".yaml", err);
 }
@@ -435,12 +461,14 @@ static struct timespec calibrations_changed(const struct mfu_catalog *c)
 }
 
 /* What was read from this path, if the file is still the same. */
-static struct loaded *recall(struct mfu_catalog *c, const struct shelf *s, const char *path, const struct stat *now)
+static struct loaded *recall(struct mfu_catalog *c, const struct shelf *s, const char *path, const char *variant,
+                             const struct stat *now)
 {
     struct timespec calibrated = calibrations_changed(c);
 
     for (struct loaded *l = c->loaded; l; l = l->older)
-        if (strcmp(l->path, path) == 0 && l->size == now->st_size && same_time(l->changed, now->st_mtim)
+        if (strcmp(l->path, path) == 0 && l->variant == variant && l->size == now->st_size
+            && same_time(l->changed, now->st_mtim)
             && (s != &c->gpus || (l->generation == c->generation && same_time(l->calibrated, calibrated))))
             return l;
     return NULL;
@@ -512,15 +540,15 @@ bool mfu_catalog_lost(struct mfu_catalog *c)
 static int find_usual(struct mfu_catalog *c, struct mfu_gpu *gpu, struct mfu_error *err)
 {
     struct mfu_error problem = {0};
-    const char *name;
+    const struct alias *a;
 
     gpu->usual = NULL;
     if (list(c, &c->clusters, err) < 0)
         return err && err->code == MFU_ENOMEM ? -1 : 0;
-    name = find_alias(c, &c->clusters, gpu->slug, true);
+    a = find_alias(c, &c->clusters, gpu->slug, true);
     if (c->lost)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
-    if (name && !(gpu->usual = mfu_catalog_cluster(c, name, &problem))) {
+    if (a && !(gpu->usual = mfu_catalog_cluster(c, a->name, &problem))) {
         if (problem.code == MFU_ENOMEM)
             return mfu_fail(err, MFU_ENOMEM, "out of memory");
         mfu_within(&problem, "the usual cluster of %s is left out", gpu->slug);
@@ -545,7 +573,7 @@ static int read_into(struct mfu_catalog *c, const struct shelf *s, struct loaded
         return l->cluster ? mfu_cluster_read(l->path, l->cluster, err) : mfu_fail(err, MFU_ENOMEM, "out of memory");
     }
     l->model = ends_in(l->path, ".json") ? mfu_model_from_config(l->path, c->models.folder, err)
-                                         : mfu_model_read(l->path, c->models.folder, err);
+                                         : mfu_model_read_variant(l->path, l->variant, c->models.folder, err);
     return l->model ? 0 : -1;
 }
 
@@ -553,10 +581,11 @@ static struct loaded *load(struct mfu_catalog *c, struct shelf *s, const char *n
 {
     char path[MFU_PATH_MAX];
     struct mfu_error unseen = {0};
+    const char *variant;
     struct stat info;
     struct loaded *l;
 
-    if (find_path(c, s, name, path, err) < 0)
+    if (find_path(c, s, name, path, &variant, err) < 0)
         return NULL;
     if (mfu_packed_inside(path))
         info = (struct stat){0};
@@ -565,7 +594,7 @@ static struct loaded *load(struct mfu_catalog *c, struct shelf *s, const char *n
         mfu_error_at(err, path, 0, 0);
         return NULL;
     }
-    l = recall(c, s, path, &info);
+    l = recall(c, s, path, variant, &info);
     if (l && (s == &c->gpus ? l->gpu != NULL : s == &c->models ? l->model != NULL : l->cluster != NULL))
         return l;
     l = calloc(1, sizeof *l);
@@ -577,6 +606,7 @@ static struct loaded *load(struct mfu_catalog *c, struct shelf *s, const char *n
         free(l);
         return NULL;
     }
+    l->variant = variant;
     l->changed = info.st_mtim;
     l->size = info.st_size;
     l->calibrated = calibrations_changed(c);

@@ -786,7 +786,7 @@ struct mfu_model *mfu_model_from_config(const char *path, const char *folder, st
         && read_chain(&r, folder) == 0) {
         if (r.text_key)
             mfu_folder_slug(extends, sizeof extends, mfu_yaml_name(r.yaml));
-        m = mfu_model_parse_as(r.chain[0], r.text_key ? extends : NULL, folder, err);
+        m = mfu_model_parse_as(r.chain[0], r.text_key ? extends : NULL, NULL, folder, err);
     }
     if (m
         && (fill(&r, m) < 0 || note_unread(&r, m, mfu_yaml_root(r.config), "") < 0 || shorten_seq(&r, m) < 0

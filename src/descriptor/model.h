@@ -31,6 +31,11 @@
  *
  * `extends: gpt2` takes another file's graph and dims and replaces the dims
  * that are given.
+ *
+ * A table of variants names models that differ in dims from the file alone, one in a line:
+ *
+ *     variants:
+ *       resnet18d: {params: 11710312, deep: 1, bottleneck: 0}     # params: as published_params
  */
 #ifndef MFU_MODEL_H
 #define MFU_MODEL_H
@@ -129,6 +134,9 @@ int mfu_model_order_dims(struct mfu_model *, mfu_dim_set *circle, struct mfu_err
  * mfu_model_free. */
 struct mfu_model *mfu_model_read(const char *path, const char *folder, struct mfu_error *err);
 struct mfu_model *mfu_model_parse(struct mfu_yaml *, const char *folder, struct mfu_error *err);
+/* The same of a row of its table of variants; NULL: of the file as it stands. */
+struct mfu_model *mfu_model_read_variant(const char *path, const char *variant, const char *folder,
+                                         struct mfu_error *err);
 void mfu_model_free(struct mfu_model *);
 
 /* Reads a Hugging Face config.json: looks in `folder` for the model file whose

@@ -32,18 +32,22 @@ struct mfu_model_builder {
     struct mfu_model_file chain[MFU_CHAIN_MAX];
     int n_files;
     const char *extends; /* by the first file, in place of what it says; NULL: what it says */
+    const char *variant; /* the row of the first file's table that is meant; NULL: the file as it stands */
     struct {             /* where the dim of that number is written */
         struct mfu_yaml *yaml;
         struct mfu_yaml_node *node;
         bool added; /* to those of the file that it extends */
     } dims[MFU_MAX_DIMS];
     struct mfu_yaml *yaml;      /* of the graph */
+    struct mfu_yaml_node *row;  /* of the table of variants; NULL: none */
     struct mfu_yaml_node *with; /* dims that a section reads in place of others; NULL: none */
     struct mfu_error *err;
 };
 
-/* mfu_model_parse() of a file that extends another one than it says; NULL: the one that it says. */
-struct mfu_model *mfu_model_parse_as(struct mfu_yaml *, const char *extends, const char *folder, struct mfu_error *);
+/* mfu_model_parse() of a file that extends another one than it says (NULL: the one that it says), and of
+ * the row `variant` of its table (NULL: none). */
+struct mfu_model *mfu_model_parse_as(struct mfu_yaml *, const char *extends, const char *variant, const char *folder,
+                                     struct mfu_error *);
 
 /* Fails because out of memory. */
 int mfu_build_no_memory(struct mfu_model_builder *);

@@ -172,9 +172,29 @@ static const struct mfu_field head_fields[] = {
 #undef AT
 };
 
+/* The row of the table: its name and parameters are the model's, the rest are dims. */
+static int read_variant(struct mfu_model_builder *b, struct mfu_model_file *f)
+{
+    struct mfu_yaml_node *table = mfu_node_find(mfu_yaml_root(f->yaml), "variants"), *params;
+    double count = NAN;
+
+    b->row = table ? mfu_node_find(table, b->variant) : NULL;
+    if (!b->row || mfu_node_type(b->row) != MFU_MAPPING) {
+        mfu_fail(b->err, MFU_EINPUT, "variants: expected rows such as %.40s: {params: 25557032, n_layer: 12}",
+                 b->variant);
+        return mfu_node_error(f->yaml, b->row ? b->row : mfu_yaml_root(f->yaml), b->err);
+    }
+    params = mfu_node_find(b->row, "params");
+    if (params && mfu_node_text(f->yaml, params))
+        count = strtod(mfu_node_text(f->yaml, params), NULL);
+    snprintf(f->head.name, sizeof f->head.name, "%s", b->variant);
+    f->head.published_params = count;
+    return 0;
+}
+
 static int read_head(struct mfu_model_builder *b, struct mfu_model_file *f)
 {
-    static const char *const others[] = {"aliases", "dims", "graph", "inserted", "huggingface", NULL};
+    static const char *const others[] = {"aliases", "dims", "graph", "inserted", "huggingface", "variants", NULL};
     struct mfu_yaml_node *root = mfu_yaml_root(f->yaml), *node;
 
     f->head = (struct mfu_model_head){.published_params = NAN};
@@ -189,7 +209,7 @@ static int read_head(struct mfu_model_builder *b, struct mfu_model_file *f)
     node = mfu_node_find(root, "aliases");
     if (node && mfu_node_check_texts(f->yaml, node, "names such as [a, b]", b->err) < 0)
         return mfu_within(b->err, "aliases");
-    return 0;
+    return b->variant && f == b->chain ? read_variant(b, f) : 0;
 }
 
 /* The path of the file that `f` extends. */
@@ -277,9 +297,8 @@ static int dim_error(struct mfu_model_builder *b, int i)
 }
 
 /* One file's dims over those of the files that it extends. */
-static int gather_dims(struct mfu_model_builder *b, struct mfu_yaml *yaml, bool extends)
+static int gather_dims(struct mfu_model_builder *b, struct mfu_yaml *yaml, struct mfu_yaml_node *mapping, bool extends)
 {
-    struct mfu_yaml_node *mapping = mfu_node_find(mfu_yaml_root(yaml), "dims");
     struct mfu_model *m = b->model;
 
     if (!mapping)
@@ -294,6 +313,8 @@ static int gather_dims(struct mfu_model_builder *b, struct mfu_yaml *yaml, bool 
         const char *name = mfu_node_key(yaml, mapping, i);
         int d = look_up_dim(m, name);
 
+        if (mapping == b->row && strcmp(name, "params") == 0)
+            continue;
         if (d < 0 && (!mfu_build_is_name(name, "") || !is_operand(name))) {
             mfu_fail(b->err, MFU_EINPUT,
                      "'%.80s' cannot be the name of a dim: "
@@ -470,8 +491,11 @@ static int read_dims(struct mfu_model_builder *b)
     mfu_dim_set circle;
 
     for (int i = b->n_files - 1; i >= 0; i--)
-        if (gather_dims(b, b->chain[i].yaml, i < b->n_files - 1) < 0)
+        if (gather_dims(b, b->chain[i].yaml, mfu_node_find(mfu_yaml_root(b->chain[i].yaml), "dims"), i < b->n_files - 1)
+            < 0)
             return -1;
+    if (gather_dims(b, b->chain[0].yaml, b->row, true) < 0)
+        return -1;
     if (b->model->n_dims == 0) {
         mfu_fail(b->err, MFU_EINPUT, "'dims' is missing");
         return mfu_node_error(b->chain[0].yaml, mfu_yaml_root(b->chain[0].yaml), b->err);
@@ -572,8 +596,8 @@ static int check_huggingface(struct mfu_model_builder *b)
 
 /* Models ----------------------------------------------------------------- */
 
-struct mfu_model *mfu_model_parse_as(struct mfu_yaml *yaml, const char *extends, const char *folder,
-                                     struct mfu_error *err)
+struct mfu_model *mfu_model_parse_as(struct mfu_yaml *yaml, const char *extends, const char *variant,
+                                     const char *folder, struct mfu_error *err)
 {
     struct mfu_model *m = calloc(1, sizeof *m);
     struct mfu_model_builder b = {
@@ -581,6 +605,7 @@ struct mfu_model *mfu_model_parse_as(struct mfu_yaml *yaml, const char *extends,
         .chain = {{.yaml = yaml}},
         .n_files = 1,
         .extends = extends,
+        .variant = variant,
         .err = err,
     };
 
@@ -588,7 +613,7 @@ struct mfu_model *mfu_model_parse_as(struct mfu_yaml *yaml, const char *extends,
         mfu_fail(err, MFU_ENOMEM, "out of memory");
         return NULL;
     }
-    mfu_folder_slug(m->slug, sizeof m->slug, mfu_yaml_name(yaml));
+    mfu_folder_slug(m->slug, sizeof m->slug, variant ? variant : mfu_yaml_name(yaml));
     snprintf(m->path, sizeof m->path, "%s", mfu_yaml_name(yaml));
     if (read_chain(&b, folder) < 0 || read_dims(&b) < 0 || mfu_build_graph(&b) < 0 || check_added(&b) < 0
         || check_huggingface(&b) < 0) {
@@ -604,16 +629,22 @@ struct mfu_model *mfu_model_parse_as(struct mfu_yaml *yaml, const char *extends,
 
 struct mfu_model *mfu_model_parse(struct mfu_yaml *yaml, const char *folder, struct mfu_error *err)
 {
-    return mfu_model_parse_as(yaml, NULL, folder, err);
+    return mfu_model_parse_as(yaml, NULL, NULL, folder, err);
+}
+
+struct mfu_model *mfu_model_read_variant(const char *path, const char *variant, const char *folder,
+                                         struct mfu_error *err)
+{
+    struct mfu_yaml *yaml = mfu_yaml_read(path, err);
+    struct mfu_model *m = yaml ? mfu_model_parse_as(yaml, NULL, variant, folder, err) : NULL;
+
+    mfu_yaml_free(yaml);
+    return m;
 }
 
 struct mfu_model *mfu_model_read(const char *path, const char *folder, struct mfu_error *err)
 {
-    struct mfu_yaml *yaml = mfu_yaml_read(path, err);
-    struct mfu_model *m = yaml ? mfu_model_parse(yaml, folder, err) : NULL;
-
-    mfu_yaml_free(yaml);
-    return m;
+    return mfu_model_read_variant(path, NULL, folder, err);
 }
 
 void mfu_model_free(struct mfu_model *m)

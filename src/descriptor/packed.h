@@ -50,7 +50,7 @@ const struct mfu_packed *mfu_packed_at(const char *path);
 /* The part of the path below MFU_COMPILED_IN; NULL for one of the file system. */
 const char *mfu_packed_inside(const char *path);
 
-/* What the beginning of the file says about names: the lines `name:`, `aliases:` and `usual_for:`. */
+/* What the beginning of the file says about names: the lines `name:`, `aliases:`, `usual_for:` and `variants:`. */
 const char *mfu_packed_head(const struct mfu_packed *);
 
 /* Makes the nodes; 0, or -1 when out of memory.  Their texts are those that are compiled in. */

@@ -32,10 +32,10 @@ static void put_thing(FILE *out, struct mfu_session *s, const char *command, con
                       const char *path)
 {
     char known[PATH_MAX], *real;
+    int n = snprintf(known, sizeof known, "%s/%s/", mfu_catalog_folder(s->catalog), folder);
 
-    snprintf(known, sizeof known, "%s/%s/%s.yaml", mfu_catalog_folder(s->catalog), folder, slug);
     fprintf(out, "%s ", command);
-    if (strcmp(known, path) == 0)
+    if (strncmp(known, path, (size_t)n) == 0 && !strchr(path + n, '/'))
         put_word(out, slug);
     else {
         real = realpath(path, NULL);

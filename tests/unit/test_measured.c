@@ -426,8 +426,8 @@ static void image_models_are_read(void **state)
     static const char text[] = "gpu,model,family,img_size,patch,micro_batch,precision,compile,optimizer,samples_per_s\n"
                                "rtx3090,vit_small_patch32_384,vit,384,32,64,fp16-amp,eager,sgd,1280\n"
                                "rtx3090,deit-tiny-patch16-224,deit,,,64,fp16-amp,eager,sgd,1280\n"
-                               "rtx3090,vit_small_r26_s32_224,vit,224,32,64,fp16-amp,eager,sgd,1280\n"
-                               "rtx3090,vit_base_patch16_plus_240,vit,240,16,64,fp16-amp,eager,sgd,1280\n";
+                               "rtx3090,vit_small_r27_s32_224,vit,224,32,64,fp16-amp,eager,sgd,1280\n"
+                               "rtx3090,vit_base_patch16_doubleplus_240,vit,240,16,64,fp16-amp,eager,sgd,1280\n";
     struct mfu_error err = {0};
     struct mfu_validation *all = validate(text, &err);
 

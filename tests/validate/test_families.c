@@ -1,6 +1,6 @@
 /*
  * Published models of many families from their config.json: parameters as transformers itself counts them
- * (tests/oracle/families.py), and what a file says that nothing reads is said to be unknown.
+ * (tests/oracle/families.py); the variants of image models as timm counts them (tests/oracle/timm_params.py); and what a file says that nothing reads is said to be unknown.
  */
 #include <math.h>
 #include <stdio.h>
@@ -136,6 +136,34 @@ static void no_type_is_planned_as_another(void **state)
     assert_true(exact >= 48 && refused <= 3);
 }
 
+static void parameters_of_timms_models_are_exact(void **state)
+{
+    struct fixture *f = *state;
+    struct mfu_arena arena = {0};
+    struct mfu_error err = {0};
+    struct mfu_csv csv;
+
+    assert_int_equal(oracle_read(MFUPLAN_SOURCE_DIR "/tests/oracle/timm_params.csv", &arena, &csv), 0);
+    for (size_t i = 0; i < csv.n_rows; i++) {
+        const char *name = mfu_csv_get(&csv, i, "model");
+        const struct mfu_model *m = mfu_catalog_model(f->catalog, name, &err);
+        double params = atof(mfu_csv_get(&csv, i, "params"));
+        struct mfu_scenario s;
+
+        if (!m)
+            fail_msg("%s: %s", name, err.text);
+        s = mfu_scenario_start(m, mfu_catalog_gpu(f->catalog, "a100-80gb-sxm", &err));
+        if (mfu_plan_make(&f->plan, &s, &err) < 0)
+            fail_msg("%s: %s", name, err.text);
+        assert_string_equal(m->slug, name);
+        if (f->plan.program.params != params || m->published_params != params)
+            fail_msg("%s: %.0f parameters, published %.0f, not %.0f", name, f->plan.program.params, m->published_params,
+                     params);
+    }
+    assert_true(csv.n_rows >= LEAST_MODELS);
+    mfu_arena_free(&arena);
+}
+
 static void what_no_table_reads_makes_it_unknown_whether_it_fits(void **state)
 {
     static const struct {
@@ -168,7 +196,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parameters_of_published_models_are_exact),
+
         cmocka_unit_test(no_type_is_planned_as_another),
+
+        cmocka_unit_test(parameters_of_timms_models_are_exact),
         cmocka_unit_test(what_no_table_reads_makes_it_unknown_whether_it_fits),
     };
 

@@ -11,16 +11,18 @@
  * it: (x - x.mean()) / sqrt(x.var() + eps), times scale, plus shift; rms_given is T5's, which multiplies its input
  * as it is; rms_whole is torch.nn.RMSNorm, one kernel; layer_1p is Nemotron's, whose weight is 1 more than what trains, and
  * which autocast lets compute in 16 bits.  batch normalises columns (channels) over all rows: it passes over them three times forward
- * (statistics, and again) and five times backward.
+ * (statistics, and again) and five times backward.  group does so over groups of channels of one sample: autocast runs it in
+ * fp32, and PyTorch's kernel wants the channels of an image one after the other (torch 1.12 native/group_norm.cpp: contiguous()).
  */
 #include <stddef.h>
 
 #include "graph/builder.h"
 
-enum { KIND, BIAS, WEIGHT, GROUPS };
-enum { LAYER, RMS, RMS_FP32, LAYER_FP32, LAYER_BY_HAND, RMS_GIVEN, BATCH, RMS_WHOLE, LAYER_1P };
-static const char *const kinds[] = {"layer",     "rms",   "rms_fp32",  "layer_fp32", "layer_by_hand",
-                                    "rms_given", "batch", "rms_whole", "layer_1p",   NULL};
+enum { KIND, BIAS, WEIGHT, GROUPS, CHANNELS_LAST };
+enum { LAYER, RMS, RMS_FP32, LAYER_FP32, LAYER_BY_HAND, RMS_GIVEN, BATCH, RMS_WHOLE, LAYER_1P, GROUP };
+static const char *const kinds[] = {"layer",         "rms",       "rms_fp32", "layer_fp32",
+                                    "layer_by_hand", "rms_given", "batch",    "rms_whole",
+                                    "layer_1p",      "group",     NULL};
 enum { SAVED_X, SAVED_STATISTICS, SAVED_NORMALISED, SAVED_CENTRED, SAVED_GIVEN };
 
 static double shape(const struct mfu_operation *op)
@@ -321,15 +323,38 @@ static void by_hand_backward(struct mfu_builder *s, struct mfu_node *n)
     mfu_grad_add(s, n, 0, mfu_emit_broadcast(s, "dmean", type, 1, x, dmean));
 }
 
+/* Of GroupNorm: 32 in all code that is known. */
+#define CHANNEL_GROUPS 32
+
+/* To the layout of group norm's kernel, and back to that of convolutions. */
+static void change_layout(struct mfu_builder *s, const struct mfu_node *n, const char *suffix, int x)
+{
+    double bytes = mfu_view_rows(s, x) * mfu_view_columns(s, x) * mfu_type_bytes[mfu_view_type(s, x)];
+
+    if (n->op->attribute[KIND] == GROUP && n->op->attribute[CHANNELS_LAST] > 0)
+        mfu_emit(s,
+                 &(struct mfu_emission){.suffix = suffix,
+                                        .kind = MFU_COPY,
+                                        .traffic = MFU_C_DRAM_POINTWISE,
+                                        .fusion = MFU_ALONE,
+                                        .extra_read_bytes = 4 * bytes,
+                                        .launches = 2},
+                 0, NULL, 0, NULL);
+}
+
 /* PyTorch's batch norm: the type of its input, two numbers per column kept. */
 static void batch_forward(struct mfu_builder *s, struct mfu_node *n)
 {
-    int x = mfu_node_save(s, n, mfu_node_input(s, n, 0)), out[2];
+    bool group = n->op->attribute[KIND] == GROUP;
+    int given = mfu_node_input(s, n, 0), out[2];
+    int x = mfu_node_save(s, n, group && s->numerics.autocast ? mfu_emit_cast(s, given, MFU_F32) : given);
     double elements = mfu_view_rows(s, x) * mfu_view_columns(s, x);
+    double kept = group ? s->config->batch * CHANNEL_GROUPS : mfu_view_columns(s, x);
 
     out[0] = n->out =
         mfu_tensor_new(s, mfu_view_rows(s, x), mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
-    out[1] = mfu_node_save(s, n, mfu_tensor_new(s, 1, 2 * mfu_view_columns(s, x), MFU_F32, MFU_PART_ACTIVATIONS));
+    out[1] = mfu_node_save(s, n, mfu_tensor_new(s, 1, 2 * kept, MFU_F32, MFU_PART_ACTIVATIONS));
+    change_layout(s, n, "layout", x);
     mfu_emit(s,
              &(struct mfu_emission){.suffix = "",
                                     .kind = MFU_NORM,
@@ -346,6 +371,9 @@ static void batch_backward(struct mfu_builder *s, struct mfu_node *n)
     int x = n->saved[0], in[] = {n->gradient, x, n->saved[1]}, out[2] = {MFU_NO_VIEW, MFU_NO_VIEW};
     double elements = mfu_view_rows(s, x) * mfu_view_columns(s, x);
 
+    if (n->op->attribute[KIND] == GROUP)
+        in[0] = mfu_emit_cast(s, in[0], mfu_view_type(s, x));
+    change_layout(s, n, "grad.layout", x);
     out[0] = mfu_tensor_new(s, mfu_view_rows(s, x), mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
     if (n->op->attribute[WEIGHT] > 0 && mfu_trains(s, n, 0))
         out[1] = mfu_tensor_new(s, 1, (n->op->attribute[BIAS] > 0 ? 2 : 1) * mfu_view_columns(s, x), s->numerics.weight,
@@ -377,14 +405,21 @@ static const struct {
               [LAYER_FP32] = {chain_forward, chain_backward},
               [LAYER_BY_HAND] = {by_hand_forward, by_hand_backward},
               [RMS_GIVEN] = {chain_forward, chain_backward},
-              [BATCH] = {batch_forward, batch_backward}};
+              [BATCH] = {batch_forward, batch_backward},
+              [GROUP] = {batch_forward, batch_backward}};
+
+/* Whether its statistics are those of more rows than one. */
+static bool over_rows(int kind)
+{
+    return kind == BATCH || kind == GROUP;
+}
 
 static void forward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
     int kind = (int)n->op->attribute[KIND];
 
-    (s->whole_norms && kind != BATCH ? whole.forward : passes[kind].forward)(s, n);
+    (s->whole_norms && !over_rows(kind) ? whole.forward : passes[kind].forward)(s, n);
 }
 
 static void backward(struct mfu_builder *s, int index)
@@ -392,7 +427,7 @@ static void backward(struct mfu_builder *s, int index)
     struct mfu_node *n = mfu_node_at(s, index);
     int kind = (int)n->op->attribute[KIND];
 
-    (s->whole_norms && kind != BATCH ? whole.backward : passes[kind].backward)(s, n);
+    (s->whole_norms && !over_rows(kind) ? whole.backward : passes[kind].backward)(s, n);
 }
 
 const struct mfu_primitive mfu_primitive_norm = {
@@ -402,10 +437,11 @@ const struct mfu_primitive mfu_primitive_norm = {
         {
             [KIND] = {"kind", "layer", kinds,
                       "layer, rms, rms_fp32 or layer_fp32 (their weight applied in fp32, as in Gemma and Cohere), "
-                      "layer_by_hand, rms_given, batch, rms_whole or layer_1p"},
+                      "layer_by_hand, rms_given, batch, rms_whole, layer_1p or group"},
             [BIAS] = {"bias", "0", NULL, "whether it has a bias (beta)"},
             [WEIGHT] = {"weight", "1", NULL, "whether it has a weight (gamma)"},
             [GROUPS] = {"groups", "1", NULL, "equal parts of a row that are normalised by themselves (heads)"},
+            [CHANNELS_LAST] = {"channels_last", "0", NULL, "of group: whether the convolutions around it want them so"},
         },
     .least_inputs = 1,
     .most_inputs = 1,

@@ -43,7 +43,7 @@ static const struct word families[] = {
     {"mpt", "mpt-125m", NULL}, {"llama", "llama-2-7b", NULL}, {"mistral", "llama-2-7b", NULL},
     {"qwen2.5", "qwen2.5-7b", NULL}, {"qwen1.5", "qwen2.5-7b", "graph of qwen2.5 for qwen1.5"}, {"qwen2", "qwen2.5-7b", NULL},
     {"qwen3", "qwen3-8b", NULL}, {"qwen", "qwen-7b", NULL}, {"gemma", "gemma-2b", NULL}, {"gemma2", "gemma-2-2b", NULL},
-    {"bert", "bert-base", NULL}, {"vit", "vit-b-16", NULL}, {"resnet", "resnet-50", NULL}, {"convnext", "convnext-tiny", NULL}, {"deit", "vit-b-16", "graph of vit for deit"}, {"mixtral", "mixtral-8x7b", NULL},
+    {"bert", "bert-base", NULL}, {"vit", "vit-b-16", NULL}, {"resnet", "resnet-50", NULL}, {"resnext", "resnet-50", NULL}, {"wide_resnet", "resnet-50", NULL}, {"convnext", "convnext-tiny", NULL}, {"deit", "vit-b-16", "graph of vit for deit"}, {"mixtral", "mixtral-8x7b", NULL},
     {"moe-mcore", "mixtral-8x7b", "graph of mixtral for moe-mcore"}, {"qwen3-moe", "qwen3-30b-a3b", NULL}, {"gpt-oss", "gpt-oss-20b", NULL},
     {"dit", "dit-xl-2", NULL}, {"deepseek-v2", "deepseek-v2", NULL}, {"deepseek-v3", "deepseek-v3", NULL},
     {"nemotron-h-moe", NULL, "family nemotron-h-moe: state-space layers (Mamba) are not modelled"},
@@ -311,12 +311,14 @@ static bool choose_model(struct mfu_row *r)
     const struct mfu_model *model = NULL, *named = NULL;
     bool sized = !mfu_cell_empty(r, "n_layer") && !mfu_cell_empty(r, "n_embd");
 
-    if (*family && !(model = graph_of_family(r, family)))
-        return false;
     if (mfu_cell_number(r, "cached_latents") == 0)
         return mfu_row_skip(r, "an autoencoder that runs in the step is not modelled (cached_latents)");
-    if (*name && *catalog_name(name) && (!model || !sized))
+    if (*name && *catalog_name(name) && (!*family || !sized))
         named = named_model(r, catalog_name(name));
+    if (named && mfu_same_letters(named->family, family))
+        model = named;
+    else if (*family && !(model = graph_of_family(r, family)))
+        return false;
     if (named && model && strcmp(named->family, model->family) != 0)
         named = NULL;
     if (!named && model && !sized && mfu_model_dim_find(model, "image", NULL) >= 0) {
