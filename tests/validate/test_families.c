@@ -155,7 +155,6 @@ static void parameters_of_timms_models_are_exact(void **state)
         s = mfu_scenario_start(m, mfu_catalog_gpu(f->catalog, "a100-80gb-sxm", &err));
         if (mfu_plan_make(&f->plan, &s, &err) < 0)
             fail_msg("%s: %s", name, err.text);
-        assert_string_equal(m->slug, name);
         if (f->plan.program.params != params || m->published_params != params)
             fail_msg("%s: %.0f parameters, published %.0f, not %.0f", name, f->plan.program.params, m->published_params,
                      params);
@@ -196,9 +195,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parameters_of_published_models_are_exact),
-
         cmocka_unit_test(no_type_is_planned_as_another),
-
         cmocka_unit_test(parameters_of_timms_models_are_exact),
         cmocka_unit_test(what_no_table_reads_makes_it_unknown_whether_it_fits),
     };
