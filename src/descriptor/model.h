@@ -51,7 +51,7 @@ struct mfu_yaml;
 
 #define MFU_MAX_DIMS 128        /* of one model */
 #define MFU_MAX_OPS 400         /* of one model, all sections */
-#define MFU_MAX_SECTIONS 12     /* of one model */
+#define MFU_MAX_SECTIONS 20     /* of one model */
 #define MFU_MAX_NOT_MODELLED 16 /* things of a config.json */
 #define MFU_SECTION_INPUT (-1)
 

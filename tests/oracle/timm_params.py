@@ -17,6 +17,10 @@ for path in sorted(glob.glob(models + "/*.yaml")):
     table = re.search(r"^variants:\n((?:  .*\n)+)", open(path).read(), re.M)
     for name in re.findall(r"^  (\w+):", table[1], re.M) if table else []:
         if timm.is_model(name):
-            with torch.device("meta"):
-                out.writerow([name, sum(p.numel() for p in timm.create_model(name).parameters())])
+            try:
+                with torch.device("meta"):
+                    model = timm.create_model(name)
+            except NotImplementedError:
+                model = timm.create_model(name)
+            out.writerow([name, sum(p.numel() for p in model.parameters())])
             sys.stdout.flush()

@@ -365,8 +365,9 @@ static void math_forward(struct mfu_builder *s, struct mfu_node *n)
                 capped = i == 1 ? scores : capped;
             }
         if (has_bias(n))
-            scores = mfu_emit_broadcast(s, "bias", s->numerics.residual == MFU_F32 ? MFU_F32 : s->numerics.compute, 1,
-                                        scores, mfu_node_input(s, n, 3));
+            scores = mfu_emit_broadcast(
+                s, "bias", mfu_view_type(s, mfu_node_input(s, n, 3)) == MFU_F32 ? MFU_F32 : s->numerics.compute, 1,
+                scores, mfu_node_input(s, n, 3));
         scores = masked(s, n, &a, scores);
         if (n->op->attribute[SINKS] > 0) /* beside the scores; minus their maximum */
             for (int i = 0; i < 2; i++)

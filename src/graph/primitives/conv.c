@@ -8,14 +8,14 @@
  * Implicit products: the windows are never written, so that traffic is that of input, result and weight.
  * A row is a position, its columns are the channels.  cuDNN's tensor-core kernels want them so in memory
  * (channels last); otherwise each pass copies its two operands there and back.  Without an input it reads
- * what the loader brings.
+ * what the loader brings.  A weight that is standardised (BiT) passes through a norm of its own first.
  */
 #include <math.h>
 #include <stddef.h>
 
 #include "graph/builder.h"
 
-enum { WIDTH, TAPS, STRIDE, GROUPS, BIAS, CHANNELS, POSITIONS, CHANNELS_LAST, CAUSAL };
+enum { WIDTH, TAPS, STRIDE, GROUPS, BIAS, CHANNELS, POSITIONS, CHANNELS_LAST, CAUSAL, STANDARDISED };
 enum { SAVED_INPUT, SAVED_WEIGHT };
 
 static double shape(const struct mfu_operation *op)
@@ -84,6 +84,22 @@ static int input(struct mfu_builder *s, struct mfu_node *n)
     return mfu_autocast(s, mfu_tensor_new(s, rows, columns, s->numerics.weight, MFU_PART_ACTIVATIONS));
 }
 
+/* The norm of the weight over each channel of the result: so many passes over it, in fp32 under autocast
+ * (timm 0.6.5 layers/std_conv.py: F.batch_norm of the weight). */
+static void standardise(struct mfu_builder *s, const struct mfu_node *n, const char *suffix, double passes)
+{
+    if (n->op->attribute[STANDARDISED] > 0)
+        mfu_emit(s,
+                 &(struct mfu_emission){.suffix = suffix,
+                                        .kind = MFU_NORM,
+                                        .traffic = MFU_C_DRAM_POINTWISE,
+                                        .fusion = MFU_ALONE,
+                                        .extra_read_bytes =
+                                            passes * params(n->op).weight * mfu_type_bytes[s->numerics.weight],
+                                        .launches = 2},
+                 0, NULL, 0, NULL);
+}
+
 /* Positions that are computed after the ends of sequences: torch pads both ends. */
 static double past(const struct mfu_builder *s, const struct mfu_node *n)
 {
@@ -104,6 +120,7 @@ static void forward(struct mfu_builder *s, int index)
     mfu_node_save(s, n, w);
     if (mfu_last_recomputed(s, index))
         return;
+    standardise(s, n, "standardise", 3);
     n->out = mfu_tensor_new(s, rows, width, s->numerics.compute, MFU_PART_ACTIVATIONS);
     transpose(s, n, "transpose", x, n->out);
     g = product(s, n, rows, width, k,
@@ -155,6 +172,7 @@ static void backward(struct mfu_builder *s, int index)
     transpose(s, n, "wgrad.transpose", g, x);
     p = product(s, n, k, width, rows, all, bytes(s, k, width));
     mfu_emit_kernel(s, &p, "wgrad", 0, 2, (int[]){g, x}, 1, &dw);
+    standardise(s, n, "dstandardise", 5);
     mfu_param_grad_add(s, n, 0, dw);
 }
 
@@ -173,6 +191,7 @@ const struct mfu_primitive mfu_primitive_conv = {
             [CHANNELS_LAST] = {"channels_last", "1", NULL, "whether a position's channels lie beside each other"},
             [CAUSAL] = {"causal", "0", NULL,
                         "whether a window ends at its position: the positions after the last are cut off"},
+            [STANDARDISED] = {"standardised", "0", NULL, "whether the weight is made to have mean 0 and variance 1"},
         },
     .most_inputs = 1,
     .traits = MFU_MULTIPLIES,

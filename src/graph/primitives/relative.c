@@ -1,14 +1,15 @@
 /*
- * relative - a bias of attention's scores for each head and pair of positions (T5).
+ * relative - a bias of attention's scores for each head and pair of positions (T5, Swin).
  *
  * A small table has a number per head and class of distance; the bias [heads, queries, keys] is looked up
- * once and shared by all layers.  Without classes it is zeros that nothing trains.
+ * once and shared by all layers that read it.  Without classes it is zeros that nothing trains.  With `hidden` the numbers are
+ * what an MLP of so many makes of the distances' two coordinates (timm's RelPosMlp).
  */
 #include <stddef.h>
 
 #include "graph/builder.h"
 
-enum { HEADS, CLASSES, QUERIES, KEYS };
+enum { HEADS, CLASSES, QUERIES, KEYS, HIDDEN };
 
 static double shape(const struct mfu_operation *op)
 {
@@ -17,7 +18,8 @@ static double shape(const struct mfu_operation *op)
 
 static struct mfu_weights params(const struct mfu_operation *op)
 {
-    double n = op->attribute[HEADS] * op->attribute[CLASSES];
+    double hidden = op->attribute[HIDDEN], heads = op->attribute[HEADS];
+    double n = hidden > 0 ? 3 * hidden + (hidden + 1) * heads : heads * op->attribute[CLASSES];
 
     return (struct mfu_weights){.weight = n, .active = n};
 }
@@ -41,7 +43,9 @@ static void forward(struct mfu_builder *s, int index)
                  0, NULL, 1, &distances);
         mfu_node_save(s, n, distances);
     }
-    n->out = mfu_tensor_new(s, heads * rows, keys, s->numerics.residual, MFU_PART_ACTIVATIONS);
+    n->out =
+        mfu_tensor_new(s, heads * rows, keys, n->op->attribute[HIDDEN] > 0 ? s->numerics.compute : s->numerics.residual,
+                       MFU_PART_ACTIVATIONS);
     mfu_emit(
         s,
         &(struct mfu_emission){
@@ -58,8 +62,7 @@ static void backward(struct mfu_builder *s, int index)
         mfu_emit_kernel(s, &(struct mfu_kernel){.kind = MFU_POINTWISE}, "scope", 0, 1, &n->gradient, 0, NULL);
         return;
     }
-    table =
-        mfu_tensor_new(s, n->op->attribute[CLASSES], n->op->attribute[HEADS], s->numerics.weight, MFU_PART_GRADIENTS);
+    table = mfu_tensor_new(s, 1, params(n->op).weight, s->numerics.weight, MFU_PART_GRADIENTS);
     mfu_emit(s,
              &(struct mfu_emission){.suffix = "grad",
                                     .kind = MFU_EMBEDDING,
@@ -81,6 +84,7 @@ const struct mfu_primitive mfu_primitive_relative = {
             [CLASSES] = {"classes", "0", NULL, "of distances; 0: no bias is learned"},
             [QUERIES] = {"queries", NULL, NULL, "tokens that attend"},
             [KEYS] = {"keys", NULL, NULL, "tokens that are attended to"},
+            [HIDDEN] = {"hidden", "0", NULL, "of an MLP that makes the numbers; 0: a table has them"},
         },
     .traits = MFU_LOOKS_UP,
     .split_columns = 1u << HEADS,

@@ -1,0 +1,51 @@
+/*
+ * regroup - the same elements in rows of another width, which takes a copy: neighbouring positions side by side (the merging of
+ * Swin's patches), or channels as rows of positions (a mixer's transpose).
+ */
+#include <stddef.h>
+
+#include "graph/builder.h"
+
+enum { WIDTH };
+
+static double shape(const struct mfu_operation *op)
+{
+    return op->attribute[WIDTH];
+}
+
+static int copy(struct mfu_builder *s, const char *suffix, int x, double columns)
+{
+    double elements = mfu_view_rows(s, x) * mfu_view_columns(s, x);
+    int out = mfu_tensor_new(s, elements / columns, columns, mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
+
+    mfu_emit(s,
+             &(struct mfu_emission){
+                 .suffix = suffix, .kind = MFU_COPY, .traffic = MFU_C_DRAM_IRREGULAR, .fusion = MFU_ALONE},
+             1, &x, 1, &out);
+    return out;
+}
+
+static void forward(struct mfu_builder *s, int index)
+{
+    struct mfu_node *n = mfu_node_at(s, index);
+
+    n->out = copy(s, "", mfu_node_input(s, n, 0), n->op->attribute[WIDTH]);
+}
+
+static void backward(struct mfu_builder *s, int index)
+{
+    struct mfu_node *n = mfu_node_at(s, index);
+
+    mfu_grad_add(s, n, 0, copy(s, "grad", n->gradient, n->op->in_width[0]));
+}
+
+const struct mfu_primitive mfu_primitive_regroup = {
+    .name = "regroup",
+    .summary = "the same elements in rows of another width",
+    .attributes = {[WIDTH] = {"width", NULL, NULL, "elements of an output row"}},
+    .least_inputs = 1,
+    .most_inputs = 1,
+    .shape = shape,
+    .forward = forward,
+    .backward = backward,
+};
