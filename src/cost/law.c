@@ -9,9 +9,17 @@
 
 /* ---- products ------------------------------------------------------------ */
 
+static double stream_s(const struct mfu_machine *m, const struct mfu_kernel *k, struct mfu_price *p);
+
+/* A vector for each of many channels fills no tile: the kernels of depthwise convolutions multiply on the CUDA cores
+ * (torch native/cuda/DepthwiseConv2d.cu). */
 static double product_s(const struct mfu_machine *m, const struct mfu_kernel *k, struct mfu_price *p)
 {
-    struct mfu_tiling t = mfu_gemm_tiling(m, k);
+    struct mfu_tiling t;
+
+    if (k->n == 1 && k->batch > 1)
+        return stream_s(m, k, p);
+    t = mfu_gemm_tiling(m, k);
 
     p->blocks = t.blocks;
     p->waves = t.waves;

@@ -24,7 +24,8 @@
  * negate, add to p.  adafactor (transformers' optimization.py): norm of p; square g,
  * add eps, mean by rows and by columns, outer product, times g, norm, clip, times
  * lr, negate, add to p; a row and a column per matrix, 0.002 of its elements (of
- * 1000 x 1000). */
+ * 1000 x 1000).  rmsprop (torch/optim/rmsprop.py, with momentum, a tensor at a time): mul s, addcmul s, sqrt, add eps, mul
+ * buffer, addcdiv buffer, add to p. */
 #define MFU_OPTIMIZERS(X)                                                                                              \
     X(ADAMW, "adamw", "adamw", .states = 2, .p = 2, .g = 1, .s = 4, .passes = 1, .flops = 15,                          \
       .aliases = "adamw-fused fusedadam adamw_torch_fused", .stands_for = "adamw-bf16-states", .in_c_programs = true)  \
@@ -39,6 +40,8 @@
     X(LION, "lion", "lion", .states = 1, .p = 2, .g = 1, .s = 2, .launches_per_tensor = 6, .flops = 8)                 \
     X(SGD, "sgd", "sgd", .p = 2, .g = 1, .passes = 1, .flops = 2)                                                      \
     X(SGD_MOMENTUM, "sgd-momentum", "sgd", .states = 1, .p = 2, .g = 1, .s = 2, .passes = 2, .flops = 4)               \
+    X(RMSPROP, "rmsprop", "rmsprop", .states = 2, .p = 6, .g = 2, .s = 10, .scratch = 1, .launches_per_tensor = 7,     \
+      .flops = 10)                                                                                                     \
     X(MUON, "muon", "muon", .states = 1, .p = 2, .g = 1, .s = 2, .launches_per_tensor = 1, .flops = 4,                 \
       .newton_schulz_steps = 5, .others = MFU_ADAMW, .gpu_only = true)                                                 \
     X(BERTADAM, "bertadam", "bertadam", .states = 2, .p = 17, .g = 5, .s = 10, .scratch = 2,                           \
