@@ -29,6 +29,7 @@ from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 import accelerate
 import diffusers
 import peft
+import timm
 import torchvision
 import transformers
 from accelerate.utils.operations import convert_outputs_to_fp32
@@ -514,6 +515,16 @@ def encoder_cases():
         yield row(f"{m}-amp", m, batch=32, seq="")
         yield row(f"{m}-pure", m, batch=32, seq="", **pure)
         yield row(f"{m}-fp16", m, batch=16, seq="", precision="fp16", optimizer="sgd-momentum")
+    for m in TIMM:                      # whose code multiplies the parts of attention itself
+        parts = dict(seq="", attention="eager", dims="" if m in TOKENS else "channels_last=1")  # nobody counts cuDNN's copies
+        yield row(f"{m}-amp", "timm/" + m, batch=16, **parts)
+        yield row(f"{m}-pure", "timm/" + m, batch=32, **parts, **pure)
+        yield row(f"{m}-fp16", "timm/" + m, batch=8, precision="fp16", optimizer="sgd-momentum", **parts)
+
+
+TOKENS = ["mixer_b16_224", "swin_tiny_patch4_window7_224", "deit_small_distilled_patch16_224"]
+TIMM = ["resnet50d", "resnext50_32x4d", "seresnet50", "wide_resnet50_2", "resnet50_gn", "regnety_032",
+        "efficientnet_b0", *TOKENS]
 
 
 def diffusion_cases():
@@ -644,6 +655,21 @@ class ViT(nn.Module):
         return F.cross_entropy(logits, labels), logits
 
 
+class Timm(nn.Module):
+    """timm's, and the loss of its benchmark.py."""
+
+    def __init__(self, c):
+        super().__init__()
+        linspace = torch.linspace
+        torch.linspace = lambda a, b, n, **kwargs: Rates(np.linspace(a, b, n))    # of dropped paths
+        torch.linspace, self.model = linspace, timm.create_model(c["model"].removeprefix("timm/"))
+        self.image = self.model.default_cfg["input_size"][1]
+
+    def forward(self, input_ids, labels):
+        logits = self.model(input_ids)
+        return F.cross_entropy(logits, labels), logits
+
+
 def build(c):
     dtype = torch.bfloat16 if c["precision"] == "bf16-pure" or c["base"] == "bf16" else torch.float32
     torch.set_default_dtype(dtype)
@@ -651,6 +677,8 @@ def build(c):
         with torch.device("cuda"):
             if c["model"] in ("nanogpt", "torchvision-vit"):
                 return (NanoGPT if c["model"] == "nanogpt" else ViT)(c)
+            if c["model"].startswith("timm/"):
+                return Timm(c)
             with open(os.path.join(HERE, "configs", c["model"] + ".json")) as f:
                 keys = json.load(f)
             if "_class_name" in keys:
@@ -715,7 +743,7 @@ def get_batch(c, model):
     """What the loader brings: token indices and labels, an image and its class ..."""
     b, t = c["batch"] * (2 if trainable_keys(c).get("objective") in ("dpo", "reward") else 1), c["seq"]
     long = lambda *shape: torch.zeros(*shape, dtype=torch.long, device="cuda")
-    if isinstance(model, ViT):
+    if isinstance(model, (ViT, Timm)):
         dtype = torch.bfloat16 if c["precision"] == "bf16-pure" else torch.float32
         return dict(input_ids=torch.zeros(b, 3, model.image, model.image, dtype=dtype, device="cuda"), labels=long(b))
     if isinstance(model, Diffusion):
@@ -764,6 +792,11 @@ class Numbers(np.ndarray):
 
     def __new__(cls, values):
         return np.asarray(values).view(cls)
+
+
+class Rates(Numbers):
+    def split(self, lengths):
+        return np.split(self, np.cumsum(lengths)[:-1])
 
 
 def vision_helpers():

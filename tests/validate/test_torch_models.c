@@ -55,6 +55,7 @@ static const struct mfu_model *model_of(struct oracle *f, size_t row)
     m = mfu_catalog_model(f->catalog,
                           strcmp(name, "nanogpt") == 0               ? "gpt2"
                               : strcmp(name, "torchvision-vit") == 0 ? "torchvision-vit-b-16"
+                              : strncmp(name, "timm/", 5) == 0       ? name + 5
                                                                      : path,
                           &err);
     if (!m)
