@@ -50,6 +50,8 @@ static void backward(struct mfu_builder *s, int index)
     int x = mfu_node_input(s, n, 0), in[] = {n->gradient, n->n_saved ? n->saved[1] : MFU_NO_VIEW};
     int dx = mfu_tensor_new(s, mfu_view_rows(s, x), mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
 
+    if (n->n_saved) /* torch's backward takes what forward read, though it needs only the places */
+        mfu_tensor_extend(s, n->saved[0]);
     launch(s, "grad", n, 2, in, 1, &dx);
     mfu_grad_add(s, n, 0, dx);
 }
