@@ -523,8 +523,8 @@ def encoder_cases():
 
 
 TOKENS = ["mixer_b16_224", "swin_tiny_patch4_window7_224", "deit_small_distilled_patch16_224"]
-TIMM = ["resnet50d", "resnext50_32x4d", "seresnet50", "wide_resnet50_2", "resnet50_gn", "regnety_032",
-        "efficientnet_b0", *TOKENS]
+TIMM = ["resnet50d", "resnext50_32x4d", "seresnet50", "wide_resnet50_2", "resnet50_gn", "resnetv2_50",
+        "resnetv2_50x1_bitm", "regnety_032", "efficientnet_b0", "vit_small_r26_s32_224", *TOKENS]
 
 
 def diffusion_cases():
