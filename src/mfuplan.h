@@ -67,7 +67,7 @@ const char *mfuplan_version(void);
  * folder of coefficients that were measured on this user's GPUs (`mfuplan -e calibrate` writes
  * ~/.local/share/mfuplan/calibrations); it need not exist, and NULL takes none.  No environment
  * variable is read.  Files are read when they are asked for.  Close it after everything that was
- * made with it. */
+ * made with it, plans of its scenarios, too. */
 mfuplan_catalog *mfuplan_open(const char *data_dir, const char *calibrations, mfuplan_error *err);
 void mfuplan_close(mfuplan_catalog *);
 

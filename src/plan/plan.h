@@ -147,7 +147,8 @@ struct mfu_plan {
 double mfu_capacity(const struct mfu_gpu *, bool *assumed);
 
 /* Plans `scenario` into `plan`, which was zeroed or used before (its memory is
- * reused: sweeps make millions of plans in one).  Release it at the end. */
+ * reused: sweeps make millions of plans in one).  Release it at the end, and before its
+ * model, GPU or cluster is freed: another at the same address would pass for it. */
 int mfu_plan_make(struct mfu_plan *plan, const struct mfu_scenario *scenario, struct mfu_error *err);
 /* The same unless it does not fit: then 1, and only its memory is known. */
 int mfu_plan_make_fitting(struct mfu_plan *plan, const struct mfu_scenario *scenario, struct mfu_error *err);

@@ -65,6 +65,7 @@ static struct mfu_model *plan(struct fixture *f, const char *id, const char *tex
     m = mfu_model_from_config(f->path, MFUPLAN_SOURCE_DIR "/models", &err);
     if (!m)
         fail_msg("%s: %s", id, err.text);
+    mfu_plan_release(&f->plan); /* of a model that is no more, where another may lie now */
     s = mfu_scenario_start(m, mfu_catalog_gpu(f->catalog, "a100-80gb-sxm", &err));
     if (mfu_plan_make(&f->plan, &s, &err) < 0)
         fail_msg("%s: %s", id, err.text);
