@@ -80,6 +80,7 @@ struct mfu_model_section {
     const char *name;
     struct mfu_expression *repeat; /* or NULL: once */
     int first, count;              /* ops */
+    bool of_n_layer;               /* how often it repeats follows from n_layer */
 };
 
 struct mfu_model {
@@ -117,7 +118,7 @@ int mfu_model_dim_resolve(void *model, const char *name, struct mfu_error *err);
 /* How bare numbers of that dim are read: k is 1024 in lengths of sequences. */
 enum mfu_dim mfu_model_dim_kind(const char *name);
 
-/* Works out `decide_dims` after expressions were replaced. */
+/* Works out `decide_dims`, and of_n_layer of each section, after expressions were replaced. */
 void mfu_model_find_deciding(struct mfu_model *);
 
 /* The values of all dims (n_dims of them) as the file stands. */

@@ -429,11 +429,26 @@ int mfu_model_order_dims(struct mfu_model *m, mfu_dim_set *circle, struct mfu_er
     return 0;
 }
 
+/* The dims that an expression reads, and those that they read. */
+static mfu_dim_set follows_from(const struct mfu_model *m, const struct mfu_expression *e)
+{
+    mfu_dim_set all = needs(e);
+
+    for (int n = m->n_dims - 1; n >= 0; n--) /* each before the ones that it depends on */
+        if (all >> m->dim_order[n] & 1)
+            all |= needs(m->dims[m->dim_order[n]].value);
+    return all;
+}
+
 void mfu_model_find_deciding(struct mfu_model *m)
 {
+    int layers = mfu_model_dim_find(m, "n_layer", NULL);
+
     m->decide_dims = 0;
-    for (int i = 0; i < m->n_sections; i++)
+    for (int i = 0; i < m->n_sections; i++) {
         m->decide_dims |= needs(m->sections[i].repeat);
+        m->sections[i].of_n_layer = layers >= 0 && follows_from(m, m->sections[i].repeat) >> layers & 1;
+    }
     for (int i = 0; i < m->n_ops; i++) {
         m->decide_dims |= needs(m->ops[i].when);
         for (int a = 0; a < MFU_ATTRIBUTES && m->ops[i].primitive->attributes[a].name; a++)

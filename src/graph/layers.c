@@ -237,6 +237,9 @@ int mfu_layers_make(struct mfu_builder *s, enum mfu_unrolling unrolling, struct 
         n = add_layers(s, n, sec, frozen, true, unrolling, at, &before);
         n = add_layers(s, n, sec, times - frozen, false, unrolling, at, &before);
     }
+    if (n == 0)
+        return mfu_fail(err, MFU_EINPUT, "pp: %s: no layer is left for stage %d of %g", m->slug, s->stage + 1,
+                        s->config->setting[MFU_S_PP]);
     if (s->out_of_reach)
         return mfu_fail(err, MFU_EINPUT,
                         "pp: %s: layers of every stage read %s of the first, and no pipeline that sends it is modelled",

@@ -8,18 +8,23 @@
 #include "graph/builder_private.h"
 #include "scenario/setting.h"
 
-/* The section that is cut. */
+/* The section that is cut: the longest of those that n_layer counts, however deep a tower in front of them is. */
 static int cut_section(const struct mfu_config *c)
 {
     const struct mfu_model *m = c->model;
     double most = 1;
     int cut = 0;
 
-    for (int i = 0; i < m->n_sections; i++)
-        if (mfu_repeats(c, &m->sections[i]) > most) {
-            most = mfu_repeats(c, &m->sections[i]);
+    for (int i = 0; i < m->n_sections; i++) {
+        double times = mfu_repeats(c, &m->sections[i]);
+
+        if (times > 1
+            && (m->sections[i].of_n_layer > m->sections[cut].of_n_layer
+                || (m->sections[i].of_n_layer == m->sections[cut].of_n_layer && times > most))) {
+            most = times;
             cut = i;
         }
+    }
     return cut;
 }
 

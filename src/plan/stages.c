@@ -438,6 +438,7 @@ static double computes_s(const struct mfu_stage *s)
 int mfu_stages_plan(struct mfu_plan *p, bool fitting, struct mfu_error *err)
 {
     int n = (int)p->config.setting[MFU_S_PP], busiest = 0, worst, status;
+    int passes = mfu_pipeline_passes(&p->config.pipeline);
     enum mfu_stages_known known;
     double schedule_s = 0, after_s = 0, flops = 0, hardware = 0;
     struct mfu_stage *stages;
@@ -474,7 +475,7 @@ int mfu_stages_plan(struct mfu_plan *p, bool fitting, struct mfu_error *err)
     }
     for (int i = 0; i < n; i++)
         stages[i].imbalance_s =
-            fmin(stages[i].idle_s, p->config.accum * (computes_s(&stages[busiest]) - computes_s(&stages[i])));
+            fmin(stages[i].idle_s, passes * (computes_s(&stages[busiest]) - computes_s(&stages[i])));
     if (p->shown_stage != busiest && show(p, &stages[busiest], err) < 0)
         return -1;
     p->step = stages[busiest].step;

@@ -465,6 +465,19 @@ static void documents_are_of_texts(void **state)
     mfu_plan_release(&packed);
 }
 
+/* What a pipeline cuts are the layers that n_layer counts, and no rank goes without. */
+static void a_pipeline_cuts_what_n_layer_counts(void **state)
+{
+    const char *const layers[] = {"pp", "8", "n_layer", "16", NULL};
+    const char *const less[] = {"pp", "2", "first_stage_less", "1", NULL};
+
+    (void)state;
+    assert_true(make(&plan, "h100-sxm", "llava-1.5-7b", layers)); /* whose tower is deeper */
+    for (int i = 0; i < plan.n_stages; i++)
+        assert_true(plan.stages[i].layers == 2);
+    assert_false(make(&plan, "h100-sxm", "resnet-18", less));
+}
+
 /* ---- sizes as functions of batch, sequence, data-parallel ranks ---------------- */
 
 #define WALKS 500 /* scenarios, each with neighbours */
@@ -604,6 +617,7 @@ int main(void)
         cmocka_unit_test(copies_of_shards),
         cmocka_unit_test(an_engine_has_masters_of_what_trains),
         cmocka_unit_test(documents_are_of_texts),
+        cmocka_unit_test(a_pipeline_cuts_what_n_layer_counts),
         cmocka_unit_test(neighbours_are_what_they_are_alone),
     };
 

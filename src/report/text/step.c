@@ -121,7 +121,7 @@ static void stages(FILE *out, const struct mfu_term *t, const struct mfu_plan *p
 
         mfu_table_cells(&table, "%d\t%g\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", i + 1, s->layers,
                         Q(s->forward_s, MFU_SECONDS), Q(s->backward_s, MFU_SECONDS),
-                        P(p->config.accum * (s->forward_s + s->backward_s) / p->step.time_s),
+                        P(mfu_pipeline_passes(&p->config.pipeline) * (s->forward_s + s->backward_s) / p->step.time_s),
                         P(s->waits_s / p->step.time_s), P((s->idle_s - s->imbalance_s) / p->step.time_s),
                         P(s->imbalance_s / p->step.time_s), P(s->after_s / p->step.time_s),
                         i == p->shown_stage ? "the busiest" : "");
