@@ -71,6 +71,11 @@ static int check_bytes(const char *name, const char *text, size_t length, struct
             mfu_fail(err, MFU_EINPUT, "directives (%%...) are not read here");
             return mfu_error_at(err, name, line, column);
         }
+        if (i > 0 && s[i - 1] == '\t' && strchr(":?-", s[i]) && (i + 1 == length || isspace(s[i + 1]))) {
+            /* libfyaml 0.7.12 frees an indentation twice on "a:? s:\t:  ?\nb:? q:\t: ? q:\t: ?". */
+            mfu_fail(err, MFU_EINPUT, "a tab stands before '%c': YAML indents with blanks", s[i]);
+            return mfu_error_at(err, name, line, column);
+        }
         if (margin && s[i] == '?' && (i + 1 == length || isspace(s[i + 1]))) {
             /* libfyaml 0.7.12 crashes on "? a:\t:". */
             mfu_fail(err, MFU_EINPUT,
