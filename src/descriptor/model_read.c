@@ -442,7 +442,7 @@ static mfu_dim_set follows_from(const struct mfu_model *m, const struct mfu_expr
 
 void mfu_model_find_deciding(struct mfu_model *m)
 {
-    int layers = mfu_model_dim_find(m, "n_layer", NULL);
+    int layers = mfu_model_dim_find(m, "n_layer", NULL), seq = mfu_model_dim_find(m, "seq", NULL);
 
     m->decide_dims = 0;
     for (int i = 0; i < m->n_sections; i++) {
@@ -450,6 +450,8 @@ void mfu_model_find_deciding(struct mfu_model *m)
         m->sections[i].of_n_layer = layers >= 0 && follows_from(m, m->sections[i].repeat) >> layers & 1;
     }
     for (int i = 0; i < m->n_ops; i++) {
+        if (m->ops[i].primitive->traits & MFU_PASSES_STATES && seq >= 0)
+            m->decide_dims |= (mfu_dim_set)1 << seq; /* the last stretch is filled up */
         m->decide_dims |= needs(m->ops[i].when);
         for (int a = 0; a < MFU_ATTRIBUTES && m->ops[i].primitive->attributes[a].name; a++)
             if (!(m->ops[i].primitive->traits & MFU_LOOKS_UP) || !mfu_expression_is_smooth(m->ops[i].attribute[a]))
