@@ -88,7 +88,7 @@ static int replay_orders(const struct mfu_plan *plan, struct mfu_replay_input *i
     struct {
         double bytes;
         unsigned order;
-    } runs[ORDERS], one;
+    } runs[ORDERS] = {{0}}, one = {0};
     bool record = in->record;
 
     in->lengths = lengths;

@@ -279,7 +279,7 @@ static void count_in_flight(struct mfu_pipeline *p, int rank)
     struct kept k = kept_of(p);
     double *whole = p->levels + 3 * (k.n + 1), *for_w = whole + k.n;
 
-    for (int held = 0; held <= p->layout.schedule->splits_backward; held++) {
+    for (int held = 0; held < (p->layout.schedule->splits_backward ? 2 : 1); held++) {
         for (int i = 0; i < k.n; i++) {
             whole[i] = 1;
             for_w[i] = held;

@@ -142,7 +142,7 @@ static void assume_the_usual(struct system *s)
         const struct mfu_quantity_row *row = &mfu_quantity_rows[k];
 
         for (enum mfu_claim_state x = MFU_BEFORE;
-             row->assumed[1] > 0 && x <= (s->two_states && row->traits & MFU_Q_FIRM); x++)
+             row->assumed[1] > 0 && x <= (s->two_states && row->traits & MFU_Q_FIRM ? MFU_AFTER : MFU_BEFORE); x++)
             if (!claimed(s->audit, k, x) && !(several && row->traits & MFU_Q_SINGLE)
                 && (row->traits & MFU_Q_FIRM || !said_otherwise(s, k)))
                 assume(s, k, x, row->assumed[0], row->assumed[1], "as usual");

@@ -86,7 +86,7 @@ int mfu_why_make(const struct mfu_scenario *scenario, const char *topic, struct 
     if ((row ? row->make(p, sim, w, err) : mfu_why_kernel(p, sim, topic, w, err)) < 0)
         return -1;
     mfu_iteration_says(p, loop, sizeof loop);
-    if (*loop)
-        mfu_why_say(w, "%s", loop);
+    if (*loop && w->n_lines < MFU_WHY_LINES) /* in English */
+        snprintf(w->lines[w->n_lines++], MFU_WHY_LINE, "%s", loop);
     return 0;
 }

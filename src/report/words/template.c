@@ -124,6 +124,14 @@ static bool find_key(struct mfu_subject *s, const char *word, struct name *n, st
     return false;
 }
 
+/* Whether the word is the very name of a setting or dimension, which wins over a choice that is called so. */
+static bool is_key(const struct mfu_subject *s, const char *word)
+{
+    struct mfu_key key = mfu_scenario_key(s->scenario, word, NULL);
+
+    return key.kind == MFU_KEY_DIM || (key.kind == MFU_KEY_SETTING && strcmp(mfu_settings[key.id].key, word) == 0);
+}
+
 struct names {
     struct mfu_subject *subject;
     struct name list[MOST_NAMES];
@@ -144,7 +152,7 @@ static int resolve(void *context, const char *word, struct mfu_error *err)
         return names->n++;
     if ((found = find_figure(s, word, n, err)) != 0)
         return found < 0 ? -1 : names->n++;
-    if (find_choice(word, &n->value) || find_key(s, word, n, err))
+    if ((!is_key(s, word) && find_choice(word, &n->value)) || find_key(s, word, n, err))
         return names->n++;
     return -1;
 }
