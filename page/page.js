@@ -361,7 +361,7 @@ async function start() {
   $('lesson').append(...catalog.lessons.map(([name, title]) => make('option', {value: name, textContent: title})));
   $('lesson').onchange = showLesson;
   $('copy-line').onclick = () => copy($('line').textContent, $('copy-line'));
-  $('copy-link').onclick = () => copy(location.href, $('copy-link'));
+  $('copy-link').onclick = () => copy(location.href.replace(/#.*/, '') + '#' + new URLSearchParams(pairs()), $('copy-link'));
   makeControls();
   readLink();
   window.onhashchange = () => { readLink(); schedule(); };

@@ -676,6 +676,12 @@ static int check_optimizer(const struct mfu_config *c, struct mfu_error *err)
         return mfu_fail(err, MFU_EINPUT, "%s: clipping needs all gradients: set grad_clip 0", key);
     if (mfu_precisions[c->precision].scaler)
         return mfu_fail(err, MFU_EINPUT, "%s: loss scaling looks at all gradients first: set precision bf16", key);
+    if (c->setting[MFU_S_CUDA_GRAPHS] > 0)
+        return mfu_fail(err, MFU_EINPUT,
+                        "%s: its hooks are Python, which CUDA graphs do not replay: set cuda_graphs off", key);
+    if (mfu_trainers[c->trainer].adds_up_wide)
+        return mfu_fail(err, MFU_EINPUT, "%s: not possible with trainer %s: it sums gradients in buffers that stay",
+                        key, mfu_trainer_names[c->trainer]);
     if (mfu_optimizers[c->optimizer].newton_schulz_steps > 0 || c->setting[MFU_S_OFFLOAD_OPTIMIZER] > 0
         || c->setting[MFU_S_HALF_WEIGHTS] > 0 || c->setting[MFU_S_GPUS] > 1)
         return mfu_fail(err, MFU_EINPUT, "%s: with %s it is not modelled", key,

@@ -86,7 +86,7 @@ static const struct said {
     {"mtp-num-layers", NULL, NULL, "prediction of further tokens (MTP)", ALWAYS},
     {"offload", NULL, NULL, "offload to the CPU", OFFLOAD}, {"offloading", NULL, NULL, "offload to the CPU", OFFLOAD},
     {"offloaded", NULL, NULL, "offload to the CPU", OFFLOAD},
-    {"in backward", "optimizer_in_backward", "on", NULL, ALWAYS}, {"optimizer_in_bwd", "optimizer_in_backward", "on", NULL, ALWAYS},
+    {"optimizer in backward", "optimizer_in_backward", "on", NULL, ALWAYS}, {"optimizer_in_bwd", "optimizer_in_backward", "on", NULL, ALWAYS},
     {"pagedadamw", NULL, NULL, "an optimizer whose states are paged", ALWAYS},
     {"paged_adamw", NULL, NULL, "an optimizer whose states are paged", ALWAYS},
     {"keeps logits", "keep_logits", "1", NULL, ALWAYS}, {"logits kept", "keep_logits", "1", NULL, ALWAYS},
@@ -833,8 +833,13 @@ static bool set_optimizer(struct mfu_row *r)
         word[--n] = '\0';
     if (text[n])
         mfu_row_assume(r, "optimizer=%s for %s", word, text);
+    if (says(text, "in backward")) {
+        mfu_row_assume(r, "optimizer_in_backward=on, by the optimizer");
+        if (!set(r, "optimizer_in_backward", "on"))
+            return false;
+    }
     if (mfu_same_letters(word, "adamw") || mfu_same_letters(word, "adamw_torch")) {
-        const char *name = text[n] && !where_said(r, "in backward") ? "adamw" : default_adamw(r);
+        const char *name = text[n] && !says(text, "in backward") ? "adamw" : default_adamw(r);
 
         if (strcmp(name, "adamw") != 0)
             mfu_row_assume(r, "optimizer=%s, PyTorch's default", name);
