@@ -64,7 +64,7 @@ static void cpu_name(char *to, size_t size)
 void mfu_output_print(const struct mfu_bench *b, FILE *f, const char *date)
 {
     char name[sizeof b->gpu.name];
-    char hash[17], cuda[16], driver[80], cpu[80];
+    char hash[17], cuda[16], driver[80], cpu[80], host[64] = "";
     int clock_khz = 0;
     int version = 0;
 
@@ -85,8 +85,11 @@ void mfu_output_print(const struct mfu_bench *b, FILE *f, const char *date)
             name, hash, b->gpu.major, b->gpu.minor, b->gpu.multiProcessorCount, b->gpu.totalGlobalMem,
             b->gpu.l2CacheSize, clock_khz / 1000.0, mfu_nvml_power_limit_w(b->nvml));
     cpu_name(cpu, sizeof cpu);
-    fprintf(f, "cpu: \"%s\"\ndriver: \"%s\"\ncuda: \"%s\"\ncublas: \"%s\"\ndate: %s\n", cpu, driver, cuda,
-            b->blas ? mfu_blas_version(b->blas) : "", date);
+    if (gethostname(host, sizeof host) != 0)
+        host[0] = '\0';
+    host[sizeof host - 1] = '\0';
+    fprintf(f, "host: \"%s\"\ncpu: \"%s\"\ndriver: \"%s\"\ncuda: \"%s\"\ncublas: \"%s\"\ndate: %s\n", host, cpu, driver,
+            cuda, b->blas ? mfu_blas_version(b->blas) : "", date);
     fprintf(f, b->n_samples ? "samples:\n" : "samples: []\n");
     for (size_t i = 0; i < b->n_samples; i++)
         fprintf(f, "  - {%s}\n", b->samples[i]);

@@ -153,7 +153,7 @@ class Machine:
             self.name, self.gpu = "CPU", '{name: CPU, uuid_hash: ""}'
         self.sensors = Sensors(uuid)
         found, self.busy = self.sensors.describe()
-        versions["cpu"] = cpu_name()
+        versions.update(cpu=cpu_name(), host=platform.node())
         self.head = {"gpu": self.gpu, **{k: f'"{v}"' for k, v in versions.items()}, **found}
 
     def sync(self):

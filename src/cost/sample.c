@@ -374,16 +374,17 @@ static int read_head(struct mfu_yaml *yaml, struct mfu_yaml_node *root, struct m
         return mfu_node_error(yaml, gpu ? gpu : root, err);
     }
     if (read_text(yaml, gpu, "name", s->gpu, sizeof s->gpu, err) < 0
-        || read_text(yaml, gpu, "uuid_hash", s->uuid_hash, sizeof s->uuid_hash, err) < 0
+        || read_text(yaml, gpu, "uuid_hash", s->key.device, sizeof s->key.device, err) < 0
         || read_number(yaml, gpu, "compute_capability", MFU_COUNT, 1, 100, &s->compute_capability, err) < 0
         || read_number(yaml, gpu, "sms", MFU_COUNT, 1, 1e5, &s->sms, err) < 0
         || read_number(yaml, gpu, "memory_bytes", MFU_BYTES, 1, 1e15, &s->memory_bytes, err) < 0)
         return mfu_within(err, "gpu");
-    if (read_text(yaml, root, "driver", s->driver, sizeof s->driver, err) < 0
+    if (read_text(yaml, root, "driver", s->key.driver, sizeof s->key.driver, err) < 0
         || read_text(yaml, root, "cuda", s->cuda, sizeof s->cuda, err) < 0
         || read_text(yaml, root, "cublas", s->cublas, sizeof s->cublas, err) < 0
         || read_text(yaml, root, "torch", s->torch, sizeof s->torch, err) < 0
-        || read_text(yaml, root, "cpu", s->cpu, sizeof s->cpu, err) < 0)
+        || read_text(yaml, root, "cpu", s->key.cpu, sizeof s->key.cpu, err)
+        || read_text(yaml, root, "host", s->key.host, sizeof s->key.host, err) < 0)
         return -1;
     return read_text(yaml, root, "date", s->date, sizeof s->date, err);
 }

@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "cost/cost.h"
 #include "cost/fit.h"
+#include "descriptor/calibration.h"
 
 struct mfu_error;
 struct mfu_gpu;
@@ -40,8 +41,8 @@ struct mfu_sample {
 struct mfu_samples {
     char gpu[80];                                 /* as the file names it */
     double compute_capability, sms, memory_bytes; /* NAN: not stated */
-    char uuid_hash[72], driver[24], cuda[24], cublas[24], torch[40], date[24];
-    char cpu[80]; /* the processor that launches, "": not stated */
+    char cuda[24], cublas[24], torch[40], date[24];
+    struct mfu_calibration_key key; /* where; "": not stated */
     struct mfu_sample *rows;
     size_t n, n_unknown; /* n_unknown: of what the cost model has no law for */
     char unknown[96];    /* the last of those */

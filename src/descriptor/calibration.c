@@ -4,11 +4,13 @@
 #include "descriptor/calibration.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -36,6 +38,57 @@ static int path_of(char path[MFU_PATH_MAX], const char *folder, const char *name
     if (!mfu_folder_name_ok(name))
         return mfu_fail(err, MFU_EINPUT, "'%.80s' cannot be the name of a calibration", name);
     return mfu_folder_path(path, folder, name, ".yaml", err);
+}
+
+/* ---- of which machine ---------------------------------------------------- */
+
+static bool apart(const char *a, const char *b)
+{
+    return *a && *b && strcmp(a, b) != 0;
+}
+
+static bool share_a_card(const char *a, const char *b)
+{
+    for (size_t n; *a; a += n + strspn(a + n, " ")) {
+        n = strcspn(a, " ");
+        for (const char *at = b; *at; at += strcspn(at, " "), at += strspn(at, " "))
+            if (strcspn(at, " ") == n && strncmp(a, at, n) == 0)
+                return true;
+    }
+    return false;
+}
+
+unsigned mfu_calibration_differs(const struct mfu_calibration_key *a, const struct mfu_calibration_key *b)
+{
+    bool one = share_a_card(a->device, b->device);
+
+    return (apart(a->driver, b->driver) ? MFU_OTHER_DRIVER : 0) | (apart(a->cpu, b->cpu) ? MFU_OTHER_CPU : 0)
+        | (!one && *a->device && *b->device ? MFU_OTHER_CARD : 0)
+        | (!one && apart(a->host, b->host) ? MFU_OTHER_HOST : 0);
+}
+
+const char *mfu_calibration_difference(unsigned differs, char buf[64])
+{
+    static const char *const names[] = {"driver", "processor", "card", "host"};
+    int n = 0;
+
+    *buf = '\0';
+    for (int i = 3; i >= 0; i--)
+        if (differs >> i & 1)
+            n += snprintf(buf + n, 64 - (size_t)n, "%sanother %s", n ? ", " : "", names[i]);
+    return buf;
+}
+
+double mfu_calibration_age_days(const char *date)
+{
+    struct tm tm = {.tm_isdst = -1};
+    char after;
+
+    if (sscanf(date, "%4d-%2d-%2d%c", &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &after) != 3)
+        return NAN;
+    tm.tm_year -= 1900;
+    tm.tm_mon--;
+    return fmax(floor(difftime(time(NULL), mktime(&tm)) / 86400), 0);
 }
 
 /* ---- reading ------------------------------------------------------------- */
@@ -74,6 +127,10 @@ static int parse(struct mfu_yaml *yaml, struct mfu_calibration *c, struct mfu_er
     {                                                                                                                  \
 #name, MFU_FIELD_TEXT, .offset = offsetof(struct mfu_calibration, name), .size = sizeof c->name                \
     }
+#define KEY(name)                                                                                                      \
+    {                                                                                                                  \
+#name, MFU_FIELD_TEXT, .offset = offsetof(struct mfu_calibration, key.name), .size = sizeof c->key.name        \
+    }
 #define SHARE(name)                                                                                                    \
     {                                                                                                                  \
 #name, .dim = MFU_RATIO, .offset = offsetof(struct mfu_calibration, name), .least = 0, .most = 1e3             \
@@ -82,7 +139,10 @@ static int parse(struct mfu_yaml *yaml, struct mfu_calibration *c, struct mfu_er
         {"gpu", MFU_FIELD_TEXT, .offset = offsetof(struct mfu_calibration, gpu), .size = sizeof c->gpu, .required = 1},
         TEXT(date),
         TEXT(software),
-        TEXT(cpu),
+        KEY(host),
+        KEY(cpu),
+        KEY(driver),
+        KEY(device),
         TEXT(from),
         SHARE(mape),
         SHARE(mape_held_out),
@@ -127,37 +187,76 @@ void mfu_calibration_put_over(const struct mfu_coefficients *from, struct mfu_co
         }
 }
 
-int mfu_calibration_apply(const char *folder, const char *gpu, struct mfu_coefficients *to,
+static int by_age(const void *a, const void *b)
+{
+    const struct mfu_calibration *x = a, *y = b;
+    int order = strcmp(x->date, y->date);
+
+    return order ? order : strcmp(x->name, y->name);
+}
+
+/* Those in force, the oldest first: all of this machine, else the newest of the nearest. */
+static size_t find_in_force(const struct mfu_calibration_choice *w, struct mfu_arena *arena,
+                            struct mfu_calibration **list, struct mfu_error *err)
+{
+    const struct mfu_calibration_key nowhere = {.host = ""}, *here = w->here ? w->here : &nowhere;
+    struct mfu_calibration *read;
+    const char *const *names;
+    unsigned nearest = UINT_MAX;
+    size_t n, kept = 0, in_force = 0;
+
+    if (mfu_calibration_names(w->folder, arena, &names, &n, err) < 0 || n == 0
+        || !(read = mfu_arena_alloc(arena, n, sizeof *read)))
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        if (mfu_calibration_read(w->folder, names[i], &read[kept], err) == 0 && strcmp(read[kept].gpu, w->gpu) == 0
+            && (!w->named || strcmp(names[i], w->named) == 0)) {
+            unsigned differs = mfu_calibration_differs(&read[kept++].key, here);
+
+            nearest = differs < nearest ? differs : nearest;
+        }
+    for (size_t i = 0; i < kept; i++)
+        if (mfu_calibration_differs(&read[i].key, here) == nearest)
+            read[in_force++] = read[i];
+    qsort(read, in_force, sizeof *read, by_age);
+    *list = read;
+    if (nearest == 0 || in_force == 0)
+        return in_force;
+    *list += in_force - 1;
+    return 1;
+}
+
+int mfu_calibration_apply(const struct mfu_calibration_choice *w, struct mfu_coefficients *to,
                           struct mfu_calibrated_when *last, struct mfu_error *err)
 {
     struct mfu_arena arena = {0};
-    struct mfu_calibration *read = NULL;
-    const char *const *names;
-    size_t n, kept = 0;
-    int status = 0;
+    struct mfu_calibration *list;
+    size_t n = find_in_force(w, &arena, &list, err);
 
-    if (mfu_calibration_names(folder, &arena, &names, &n, err) < 0 || n == 0)
-        goto done;
-    if (!(read = mfu_arena_alloc(&arena, n, sizeof *read)))
-        goto done;
-    for (size_t i = 0; i < n; i++)
-        if (mfu_calibration_read(folder, names[i], &read[kept], err) == 0 && strcmp(read[kept].gpu, gpu) == 0)
-            kept++;
-    for (status = 0; (size_t)status < kept; status++) { /* by date, then by name */
-        size_t next = kept;
+    for (size_t i = 0; i < n; i++) {
+        const struct mfu_calibration *c = &list[i];
 
-        for (size_t i = 0; i < kept; i++)
-            if (read[i].gpu[0] && (next == kept || strcmp(read[i].date, read[next].date) < 0))
-                next = i;
-        mfu_calibration_put_over(&read[next].coefficients, to);
-        snprintf(last->date, sizeof last->date, "%s", read[next].date[0] ? read[next].date : "unknown");
-        snprintf(last->software, sizeof last->software, "%s", read[next].software);
-        snprintf(last->cpu, sizeof last->cpu, "%s", read[next].cpu);
-        read[next].gpu[0] = '\0';
+        mfu_calibration_put_over(&c->coefficients, to);
+        snprintf(last->name, sizeof last->name, "%s", c->name);
+        snprintf(last->date, sizeof last->date, "%s", c->date[0] ? c->date : "unknown");
+        snprintf(last->software, sizeof last->software, "%s", c->software);
+        last->key = c->key;
+        last->differs = w->here ? mfu_calibration_differs(&c->key, w->here) : 0;
     }
-done:
     mfu_arena_free(&arena);
-    return status;
+    return (int)n;
+}
+
+bool mfu_calibration_find(const struct mfu_calibration_choice *w, struct mfu_calibration *found)
+{
+    struct mfu_arena arena = {0};
+    struct mfu_calibration *list;
+    size_t n = find_in_force(w, &arena, &list, NULL);
+
+    if (n > 0)
+        *found = list[n - 1];
+    mfu_arena_free(&arena);
+    return n > 0;
 }
 
 /* ---- writing ------------------------------------------------------------- */
@@ -225,7 +324,8 @@ static void put_file(FILE *out, const struct mfu_calibration *c)
 {
     const struct {
         const char *key, *text;
-    } texts[] = {{"gpu", c->gpu}, {"date", c->date}, {"software", c->software}, {"cpu", c->cpu}, {"from", c->from}};
+    } texts[] = {{"gpu", c->gpu},     {"date", c->date},         {"software", c->software}, {"host", c->key.host},
+                 {"cpu", c->key.cpu}, {"driver", c->key.driver}, {"device", c->key.device}, {"from", c->from}};
     const struct {
         const char *key;
         double x;

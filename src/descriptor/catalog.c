@@ -70,6 +70,9 @@ struct mfu_catalog {
     char folder[MFU_PATH_MAX], families[MFU_PATH_MAX];
     time_t built, installed;         /* when the program was, if the folder is the one that belongs to it; else 0 */
     char calibrations[MFU_PATH_MAX]; /* "": none */
+    char used[80], used_for[48];     /* the calibration that the user named, "": none; its GPU */
+    mfu_here_fn *ask_here;
+    struct mfu_calibration_key here; /* once it has been asked for */
     struct shelf gpus, models, clusters;
     struct loaded *loaded;
     unsigned generation;      /* of the calibrations, as mfu_catalog_refresh counts */
@@ -200,6 +203,43 @@ const char *mfu_catalog_folder(const struct mfu_catalog *c)
 const char *mfu_catalog_calibrations(const struct mfu_catalog *c)
 {
     return c->calibrations[0] ? c->calibrations : NULL;
+}
+
+void mfu_catalog_ask_here(struct mfu_catalog *c, mfu_here_fn *ask)
+{
+    c->ask_here = ask;
+}
+
+struct mfu_calibration_choice mfu_catalog_choice(struct mfu_catalog *c, const char *gpu)
+{
+    struct mfu_calibration_choice choice = {.folder = mfu_catalog_calibrations(c),
+                                            .gpu = gpu,
+                                            .here = &c->here,
+                                            .named = strcmp(c->used_for, gpu) == 0 ? c->used : NULL};
+
+    if (choice.folder && c->ask_here) {
+        c->ask_here(&c->here);
+        c->ask_here = NULL;
+    }
+    return choice;
+}
+
+int mfu_catalog_use(struct mfu_catalog *c, const char *name, struct mfu_error *err)
+{
+    struct mfu_calibration *read = name ? malloc(sizeof *read) : NULL;
+    int status = !name ? 0
+        : !read        ? mfu_fail(err, MFU_ENOMEM, "out of memory")
+                       : mfu_calibration_read(mfu_catalog_calibrations(c), name, read, err);
+
+    if (status < 0 && err && err->code == MFU_EIO)
+        mfu_folder_unknown(mfu_catalog_calibrations(c), "calibration", name, err);
+    if (status == 0) {
+        snprintf(c->used, sizeof c->used, "%s", name ? name : "");
+        snprintf(c->used_for, sizeof c->used_for, "%s", name ? read->gpu : "");
+        mfu_catalog_refresh(c);
+    }
+    free(read);
+    return status;
 }
 
 /* Names and aliases ------------------------------------------------------ */
@@ -479,20 +519,20 @@ static int calibrate(struct mfu_catalog *c, struct loaded *l, struct mfu_error *
 {
     struct mfu_coefficients *measured = malloc(sizeof *measured);
     struct mfu_calibrated_when last = {0};
+    struct mfu_calibration_choice choice;
     struct mfu_error problem = {0};
 
     if (!measured)
         return mfu_fail(err, MFU_ENOMEM, "out of memory");
     *measured = l->gpu->coefficients;
-    if (mfu_calibration_apply(mfu_catalog_calibrations(c), l->gpu->slug, measured, &last, &problem) > 0) {
+    choice = mfu_catalog_choice(c, l->gpu->slug);
+    if (mfu_calibration_apply(&choice, measured, &last, &problem) > 0) {
         l->prior = malloc(sizeof *l->prior);
         c->lost |= !l->prior;
         if (l->prior) {
             *l->prior = l->gpu->coefficients;
             l->gpu->coefficients = *measured;
-            snprintf(l->gpu->calibrated, sizeof l->gpu->calibrated, "%s", last.date);
-            snprintf(l->gpu->calibrated_with, sizeof l->gpu->calibrated_with, "%s", last.software);
-            snprintf(l->gpu->calibrated_beside, sizeof l->gpu->calibrated_beside, "%s", last.cpu);
+            l->gpu->calibrated = last;
         }
     }
     free(measured);

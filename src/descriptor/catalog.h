@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "descriptor/calibration.h"
+
 struct mfu_catalog;
 struct mfu_cluster;
 struct mfu_error;
@@ -58,5 +60,16 @@ const char *mfu_catalog_folder(const struct mfu_catalog *);
 
 /* The folder of calibrations that it was opened with; NULL: none. */
 const char *mfu_catalog_calibrations(const struct mfu_catalog *);
+
+/* Tells which machine this is; it is asked once, when a calibration may have to be chosen.  Without, every
+ * calibration counts as this machine's. */
+typedef void mfu_here_fn(struct mfu_calibration_key *);
+void mfu_catalog_ask_here(struct mfu_catalog *, mfu_here_fn *);
+
+/* What says which calibrations of a GPU are in force; it lives in the catalog. */
+struct mfu_calibration_choice mfu_catalog_choice(struct mfu_catalog *, const char *gpu);
+
+/* From now on the calibration of this name, for its GPU; NULL: those of this machine. */
+int mfu_catalog_use(struct mfu_catalog *, const char *name, struct mfu_error *err);
 
 #endif

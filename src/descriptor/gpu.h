@@ -6,7 +6,7 @@
 #ifndef MFU_GPU_H
 #define MFU_GPU_H
 
-#include "descriptor/coefficient.h"
+#include "descriptor/calibration.h"
 #include "descriptor/peak.h"
 
 struct mfu_cluster;
@@ -46,9 +46,8 @@ struct mfu_gpu {
     double measured_bf16_flops, measured_fp16_flops, measured_copy_bytes_s;
     char confidence[4];
     char note[480];
-    struct mfu_coefficients coefficients; /* family, then own */
-    /* The calibration that is in force: its date, "": none; its software; the processor beside the GPU, "": unknown. */
-    char calibrated[24], calibrated_with[160], calibrated_beside[80];
+    struct mfu_coefficients coefficients;  /* family, then own */
+    struct mfu_calibrated_when calibrated; /* the calibration that is in force */
     const struct mfu_cluster *usual; /* the cluster that it usually stands in; lent by the catalog, NULL without */
 };
 

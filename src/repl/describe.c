@@ -273,8 +273,8 @@ void mfu_show_gpu(struct mfu_session *s, const struct mfu_gpu *g)
 {
     put_text(s, "gpu", g->slug);
     put_text(s, "name", g->name);
-    if (g->calibrated[0])
-        put_text(s, "calibrated on", g->calibrated);
+    if (g->calibrated.date[0])
+        put_text(s, "calibrated on", g->calibrated.date);
     fprintf(s->out, "%-20s%s %s, family %s, %s\n", "architecture", g->architecture,
             *g->chip ? g->chip : "(chip unknown)", g->family, mfu_gpu_generation((char[32]){0}, g));
     put(s, "sms", g->sms, MFU_COUNT);

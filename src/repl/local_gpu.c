@@ -7,8 +7,12 @@
 
 #include <dlfcn.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "descriptor/calibration.h"
 
 #define NAME_MAX_ 96 /* NVML_DEVICE_NAME_V2_BUFFER_SIZE */
 
@@ -27,6 +31,7 @@ struct nvml {
     int (*count)(unsigned *);
     int (*by_index)(unsigned, void **);
     int (*name)(void *, char *, unsigned);
+    int (*driver)(char *, unsigned), (*uuid)(void *, char *, unsigned);
     /* meters; an old driver lacks some */
     int (*utilization)(void *, struct utilization *);
     int (*memory)(void *, struct memory *);
@@ -78,6 +83,58 @@ int mfu_local_gpus(const char *library, char *name, unsigned size)
     n.shutdown();
     dlclose(n.library);
     return same;
+}
+
+/* ---- which machine ---------------------------------------------------------- */
+
+/* FNV-1a of the bytes that "GPU-1f0a5c7e-..." spells, as samples hide a card's number. */
+static unsigned long long hash(const char *uuid)
+{
+    unsigned long long h = 0xcbf29ce484222325u;
+    unsigned byte;
+
+    for (uuid += strncmp(uuid, "GPU-", 4) == 0 ? 4 : 0; sscanf(uuid, "%2x", &byte) == 1; uuid += uuid[2] == '-' ? 3 : 2)
+        h = (h ^ byte) * 0x100000001b3u;
+    return h;
+}
+
+static void read_processor(char *to, size_t size)
+{
+    FILE *f = fopen("/proc/cpuinfo", "r");
+    char line[256];
+
+    while (f && !*to && fgets(line, sizeof line, f))
+        if (strncmp(line, "model name", 10) == 0 && strchr(line, ':'))
+            snprintf(to, size, "%.*s", (int)strcspn(strchr(line, ':') + 2, "\n"), strchr(line, ':') + 2);
+    if (f)
+        fclose(f);
+}
+
+void mfu_local_machine(const char *library, struct mfu_calibration_key *key)
+{
+    struct nvml n = {0};
+    unsigned count = 0;
+    size_t used = 0;
+
+    *key = (struct mfu_calibration_key){.host = ""};
+    if (gethostname(key->host, sizeof key->host) != 0)
+        key->host[0] = '\0';
+    key->host[sizeof key->host - 1] = '\0';
+    read_processor(key->cpu, sizeof key->cpu);
+    if (open_library(&n, library) < 0)
+        return;
+    if (find(n.library, "nvmlSystemGetDriverVersion", &n.driver) && n.driver(key->driver, sizeof key->driver) != 0)
+        key->driver[0] = '\0';
+    n.count(&count);
+    for (unsigned i = 0; i < count && find(n.library, "nvmlDeviceGetUUID", &n.uuid); i++) {
+        char uuid[NAME_MAX_] = "";
+        void *device;
+
+        if (used + 17 < sizeof key->device && n.by_index(i, &device) == 0 && n.uuid(device, uuid, sizeof uuid) == 0)
+            used += (size_t)sprintf(key->device + used, "%s%016llx", used ? " " : "", hash(uuid));
+    }
+    n.shutdown();
+    dlclose(n.library);
 }
 
 /* ---- meters ----------------------------------------------------------------- */

@@ -8,6 +8,10 @@
  * are.  0: no driver, or no GPU.  `library` is NVML's file; NULL: libnvidia-ml.so.1. */
 int mfu_local_gpus(const char *library, char *name, unsigned size);
 
+/* Which machine this is: host, processor, driver and cards; "" where it is not known. */
+struct mfu_calibration_key;
+void mfu_local_machine(const char *library, struct mfu_calibration_key *);
+
 /* What NVML's meters read now, of all GPUs: the mean utilisation, power and clock, the most memory; NAN
  * where a driver does not say. */
 struct mfu_gpu_meters {

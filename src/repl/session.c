@@ -11,6 +11,8 @@
 #include "plan/stages.h"
 #include "base/suggest.h"
 #include "descriptor/maker.h"
+#include "repl/environment.h"
+#include "repl/local_gpu.h"
 
 #define FIRST_MODEL "gpt2"
 #define FIRST_GPU "rtx4070"
@@ -22,6 +24,11 @@ static const char *instead_of(const char *usual, const char *const *names, size_
         if (mfu_same_name(names[i], usual))
             return NULL;
     return n > 0 ? names[0] : NULL;
+}
+
+static void this_machine(struct mfu_calibration_key *key)
+{
+    mfu_local_machine(mfu_environment_nvml(), key);
 }
 
 int mfu_session_open(struct mfu_session *s, const char *data_dir, const char *calibrations, struct mfu_error *err)
@@ -37,6 +44,7 @@ int mfu_session_open(struct mfu_session *s, const char *data_dir, const char *ca
         s->errors = stderr;
     if (!(s->catalog = mfu_catalog_open(data_dir, calibrations, err)))
         return -1;
+    mfu_catalog_ask_here(s->catalog, this_machine);
     model = mfu_catalog_model(s->catalog, FIRST_MODEL, err);
     if (!model && (names = mfu_catalog_models(s->catalog, &n)) && (other = instead_of(FIRST_MODEL, names, n)))
         model = mfu_catalog_model(s->catalog, other, err);

@@ -306,14 +306,14 @@ static void another_host_is_another_machine(void **state)
     struct mfu_calibrated *c = calibrate(p, samples_beside(p, 45e12, "Threadripper"), &err);
 
     assert_non_null(c);
-    assert_string_equal(c->file.cpu, "Threadripper");
+    assert_string_equal(c->file.key.cpu, "Threadripper");
     keep(p, c);
-    assert_string_equal(p->gpu->calibrated_beside, "Threadripper");
-    assert_true(p->gpu->calibrated[0] != '\0');
+    assert_string_equal(p->gpu->calibrated.key.cpu, "Threadripper");
+    assert_true(p->gpu->calibrated.date[0] != '\0');
     c = calibrate(p, three_runs(p, 1.05, 3), &err); /* do not say whose: the same */
     assert_non_null(c);
     assert_string_equal(c->file.base.from, "probe");
-    assert_string_equal(c->file.cpu, "Threadripper");
+    assert_string_equal(c->file.key.cpu, "Threadripper");
     mfu_calibrated_free(c);
     assert_int_equal(mfu_calibration_forget(p->folder, "rtx4070", &err), 0);
     mfu_catalog_refresh(p->catalog);
@@ -326,8 +326,74 @@ static void another_host_is_another_machine(void **state)
         assert_string_equal(c->replaces, another ? "probe, runs" : "");
         keep(p, c);
     }
-    assert_string_equal(p->gpu->calibrated_beside, "Xeon");
+    assert_string_equal(p->gpu->calibrated.key.cpu, "Xeon");
     assert_int_equal(mfu_calibration_forget(p->folder, "rtx4070", &err), 0);
+}
+
+/* A machine with two cards of one kind. */
+static void this_machine(struct mfu_calibration_key *key)
+{
+    *key = (struct mfu_calibration_key){.host = "here", .cpu = "EPYC", .driver = "580.1", .device = "aaaa bbbb"};
+}
+
+/* That of this machine and card is in force, else the newest of the nearest, which says so; the user may name one; an old
+ * file, which names no machine, is this machine's. */
+static void the_calibration_of_this_machine_is_taken(void **state)
+{
+    static const struct {
+        struct mfu_calibration_key key;
+        const char *name, *date, *in_force;
+        unsigned differs;
+    } rows[] = {
+        {{"far", "Xeon", "550.1", "cccc"},
+         "far-old",
+         "2026-01-01",
+         "far-old",
+         MFU_OTHER_HOST | MFU_OTHER_CARD | MFU_OTHER_CPU | MFU_OTHER_DRIVER},
+        {{"far", "Xeon", "550.1", "cccc"},
+         "far",
+         "2026-02-01",
+         "far",
+         MFU_OTHER_HOST | MFU_OTHER_CARD | MFU_OTHER_CPU | MFU_OTHER_DRIVER},
+        {{"here", "EPYC", "550.1", "bbbb"}, "before", "2025-01-01", "before", MFU_OTHER_DRIVER},
+        {{"renamed", "EPYC", "580.1", "bbbb"}, "mine", "2024-01-01", "mine", 0},
+        {{"far", "EPYC", "580.1", "dddd"}, "near", "2026-03-01", "mine", 0},
+        {{.host = ""}, "unknown", "2026-01-01", "unknown", 0},
+    };
+    struct place *p = *state;
+    struct mfu_error err = {0};
+    struct mfu_catalog *c = mfu_catalog_open(MFUPLAN_SOURCE_DIR, p->folder, &err);
+    const struct mfu_gpu *gpu;
+    char path[120];
+
+    mfu_catalog_ask_here(c, this_machine);
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_calibration made = {.gpu = "rtx4070", .key = rows[i].key};
+
+        mfu_coefficients_clear(&made.coefficients);
+        mfu_coefficients_clear(&made.base.coefficients);
+        snprintf(made.name, sizeof made.name, "%s", rows[i].name);
+        snprintf(made.date, sizeof made.date, "%s", rows[i].date);
+        made.coefficients.value[MFU_C_GEMM_EFFICIENCY] = 0.5 + 0.01 * (double)i;
+        made.coefficients.sigma[MFU_C_GEMM_EFFICIENCY] = 0.01;
+        assert_int_equal(mfu_calibration_write(p->folder, &made, &err), 0);
+        mfu_catalog_refresh(c);
+        assert_non_null(gpu = mfu_catalog_gpu(c, "rtx4070", &err));
+        assert_string_equal(gpu->calibrated.name, rows[i].in_force);
+        assert_int_equal(gpu->calibrated.differs, rows[i].differs);
+    }
+    assert_int_equal(mfu_catalog_use(c, "far-old", &err), 0);
+    assert_non_null(gpu = mfu_catalog_gpu(c, "rtx4070", &err));
+    assert_string_equal(gpu->calibrated.name, "far-old");
+    assert_near(gpu->coefficients.value[MFU_C_GEMM_EFFICIENCY], 0.5, 1e-12);
+    assert_int_equal(mfu_catalog_use(c, "nowhere", &err), -1);
+    assert_int_equal(mfu_catalog_use(c, NULL, &err), 0);
+    assert_string_equal(mfu_catalog_gpu(c, "rtx4070", &err)->calibrated.name, "unknown");
+    mfu_catalog_free(c);
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        snprintf(path, sizeof path, "%s/%s.yaml", p->folder, rows[i].name);
+        remove(path);
+    }
 }
 
 /* A folder of ground-truth is what is in it: its runs, of the GPU that machine.yaml names. */
@@ -368,6 +434,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_impossible_log_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(samples_of_a_slow_card_are_believed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(another_host_is_another_machine, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_calibration_of_this_machine_is_taken, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_second_kind_starts_from_the_first, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_folder_is_its_files, set_up, tear_down),
     };

@@ -158,10 +158,14 @@ static void make_assumed(const struct mfu_plan *p, struct mfu_value *v)
 }
 
 #define CALIBRATED(X) \
-    X(TEXT, date,   0, g->calibrated,      "when the calibration in force was made") \
-    X(TEXT, device, 0, g->slug,            "of which GPU") \
-    X(TEXT, driver, 0, g->calibrated_with, "with which driver") \
-    X(TEXT, cpu,    0, g->calibrated_beside[0] ? g->calibrated_beside : NULL, "in a machine with this processor; null: not stated")
+    X(TEXT,   name,     0, g->calibrated.name,     "of the calibration in force, the newest of several") \
+    X(TEXT,   date,     0, g->calibrated.date,     "when it was made") \
+    X(NUMBER, age_days, MFU_COUNT, mfu_calibration_age_days(g->calibrated.date), "since then") \
+    X(TEXT,   device,   0, g->slug,                "of which GPU") \
+    X(TEXT,   driver,   0, g->calibrated.software, "with which driver and libraries") \
+    X(TEXT,   host,     0, g->calibrated.key.host[0] ? g->calibrated.key.host : NULL, "on which computer; null: not stated") \
+    X(TEXT,   cpu,      0, g->calibrated.key.cpu[0] ? g->calibrated.key.cpu : NULL, "in a machine with this processor; null: not stated") \
+    X(TEXT,   differs,  0, g->calibrated.differs ? mfu_calibration_difference(g->calibrated.differs, v->buf) : NULL, "in what that is not this machine; null: it is, or nobody knows")
 MFU_PART_RECORD(calibrated, const struct mfu_gpu *g, CALIBRATED)
 
 static void make_not_modelled(const struct mfu_plan *p, struct mfu_value *v)
@@ -206,7 +210,7 @@ MFU_PART_RECORD(layout, const struct mfu_config *c, LAYOUT)
     X(TEXT,   bound,    0, mfu_limit_names[p->limit],   "what limits the step: compute, memory, launch, communication or input") \
     X(MAYBE_FLAG, fits, 0, mfu_plan_fits(p),            "whether the memory suffices; missing: unknown, something is not modelled") \
     X(MADE_LIST, assumed, &mfu_record_words, make_assumed(p, v), "what nobody said") \
-    X(OBJECT, calibrated, &calibrated, p->config.gpu->calibrated[0] ? p->config.gpu : NULL, "the calibration that the plan rests on")
+    X(OBJECT, calibrated, &calibrated, p->config.gpu->calibrated.date[0] ? p->config.gpu : NULL, "the calibration that the plan rests on")
 MFU_FIELDS(plan, const struct mfu_plan *p, PLAN)
 const struct mfu_record mfu_record_plan = MFU_RECORD(plan, .command = "plan");
 

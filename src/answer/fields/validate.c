@@ -206,6 +206,10 @@ const struct mfu_record mfu_record_calibrate = MFU_RECORD(calibrate, .command = 
     X(TEXT,   gpu,           0,         c->gpu,           "whose it is") \
     X(TEXT,   date,          0,         c->date,          "when it was made") \
     X(TEXT,   software,      0,         c->software,      "CUDA, libraries, driver") \
+    X(TEXT,   host,          0,         c->key.host[0] ? c->key.host : NULL,     "on which computer; null: not stated") \
+    X(TEXT,   cpu,           0,         c->key.cpu[0] ? c->key.cpu : NULL,       "its processor; null: not stated") \
+    X(TEXT,   driver,        0,         c->key.driver[0] ? c->key.driver : NULL, "of the GPU; null: not stated") \
+    X(FLAG,   in_force,      0,         c->in_force,      "whether plans of its GPU rest on it") \
     X(TEXT,   from,          0,         c->from,          "kinds of measurements: probe, runs") \
     X(OBJECT, started_from,  &calibration_base,     c->base.from[0] ? &c->base : NULL, "the calibration whose values were the priors; else null") \
     X(NUMBER, samples,       MFU_COUNT, c->samples,       "measurements") \

@@ -523,15 +523,14 @@ static void fill_file(struct work *w)
     struct mfu_calibration *c = &out->file;
     const struct mfu_samples *s = w->n_files > 0 ? &w->samples[0] : NULL;
 
-    snprintf(c->name, sizeof c->name, "%s", out->gpu->slug);
     snprintf(c->gpu, sizeof c->gpu, "%s", out->gpu->slug);
     if (s && s->date[0])
         snprintf(c->date, sizeof c->date, "%s", s->date);
     else
         today(c->date, sizeof c->date);
-    if (s && (s->cuda[0] || s->cublas[0] || s->driver[0]))
-        snprintf(c->software, sizeof c->software, "CUDA %s, cuBLAS %s, driver %s%s%s", s->cuda, s->cublas, s->driver,
-                 s->torch[0] ? ", PyTorch " : "", s->torch);
+    if (s && (s->cuda[0] || s->cublas[0] || s->key.driver[0]))
+        snprintf(c->software, sizeof c->software, "CUDA %s, cuBLAS %s, driver %s%s%s", s->cuda, s->cublas,
+                 s->key.driver, s->torch[0] ? ", PyTorch " : "", s->torch);
     c->mape = out->fit.all.mape;
     c->mape_held_out = out->fit.mape_held_out;
     mfu_calibrate_keep_base(out);
@@ -665,8 +664,8 @@ static int fit(struct work *w, struct mfu_error *err)
         return mfu_fail(err, MFU_EINPUT, "there is nothing to calibrate from");
     w->prior = *mfu_catalog_prior(w->in->catalog, w->out->gpu);
     if (w->n_files > 0)
-        memcpy(w->out->file.cpu, w->samples[0].cpu, sizeof w->out->file.cpu);
-    mfu_calibrate_start(w->out, mfu_catalog_calibrations(w->in->catalog), &w->prior);
+        w->out->file.key = w->samples[0].key;
+    mfu_calibrate_start(w->out, w->in->catalog, &w->prior);
     if (fit_with_or_without_constant(w, &in, parameters, err) < 0)
         return -1;
     if (refuse_what_explains_nothing(w, err) < 0)

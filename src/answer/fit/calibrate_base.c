@@ -10,10 +10,12 @@
 #include "answer/fit/calibrated.h"
 #include "answer/fit/calibrate_base.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "descriptor/catalog.h"
 #include "descriptor/gpu.h"
 
 enum { PROBE = 1, RUNS = 2 };
@@ -44,26 +46,54 @@ static void start_from(struct mfu_calibrated *c, const struct mfu_calibration_ba
 static void keep_machine(struct mfu_calibration *to, const struct mfu_calibration *from)
 {
     memcpy(to->software, from->software, sizeof to->software);
-    if (!to->cpu[0])
-        memcpy(to->cpu, from->cpu, sizeof to->cpu);
+#define KEEP(name)                                                                                                     \
+    if (!to->key.name[0])                                                                                              \
+    memcpy(to->key.name, from->key.name, sizeof to->key.name)
+    KEEP(host);
+    KEEP(cpu);
+    KEEP(driver);
+    KEEP(device);
+#undef KEEP
 }
 
-void mfu_calibrate_start(struct mfu_calibrated *c, const char *folder, struct mfu_coefficients *prior)
+/* "rtx4070.node07.580.1.1f0a", of what is known; each is cut to a length that files may have. */
+static void name_file(struct mfu_calibration *file, const char *slug)
 {
+    snprintf(file->name, sizeof file->name, "%.34s%s%.20s%s%.12s%s%.4s", slug, *file->key.host ? "." : "",
+             file->key.host, *file->key.driver ? "." : "", file->key.driver, *file->key.device ? "." : "",
+             file->key.device);
+    for (char *c = file->name; *c; c++)
+        if (!isalnum((unsigned char)*c) && !strchr("-_.", *c))
+            *c = '-';
+}
+
+void mfu_calibrate_start(struct mfu_calibrated *c, struct mfu_catalog *catalog, struct mfu_coefficients *prior)
+{
+    const struct mfu_calibration_key *key = &c->file.key;
+    struct mfu_calibration_choice choice = mfu_catalog_choice(catalog, c->gpu->slug);
     struct mfu_calibration stored;
     struct mfu_calibration_base all = {.samples = NAN};
     int here = kinds_here(c), lost;
     bool another;
 
+    name_file(&c->file, c->gpu->slug);
+    if (*key->host || *key->cpu || *key->driver || *key->device) {
+        choice.here = key;
+        choice.named = NULL;
+    }
     /* None, or a broken one, of which the catalog has warned. */
-    if (mfu_calibration_read(folder, c->gpu->slug, &stored, NULL) < 0 || strcmp(stored.gpu, c->gpu->slug) != 0)
+    if (!mfu_calibration_find(&choice, &stored))
+        return;
+    another = !choice.named && mfu_calibration_differs(&stored.key, choice.here) != 0;
+    if (!another)
+        memcpy(c->file.name, stored.name, sizeof c->file.name);
+    else if (strcmp(stored.name, c->file.name) != 0)
         return;
     memcpy(all.date, stored.date, sizeof all.date);
     memcpy(all.from, stored.from, sizeof all.from);
     all.samples = stored.samples;
     all.coefficients = stored.coefficients;
     lost = kinds_of(stored.from);
-    another = c->file.cpu[0] && stored.cpu[0] && strcmp(c->file.cpu, stored.cpu) != 0;
     if (lost && !(lost & here) && !another) {
         start_from(c, &all, prior);
         keep_machine(&c->file, &stored);

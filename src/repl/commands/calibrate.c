@@ -78,6 +78,8 @@ static int fit(struct mfu_session *s, const char *const *paths, int n, bool anyw
             mfu_text_calibrated(s->out, &s->term, c);
             mfu_pager_end(s);
             mfu_print_note(s, "%s is calibrated from now on; `calibrate forget` takes it back", c->gpu->slug);
+            if (mfu_catalog_gpu(s->catalog, c->gpu->path, NULL)->calibrated.differs)
+                mfu_print_note(s, "it is of another machine than this one");
         }
     }
     mfu_calibrated_free(c);
@@ -115,7 +117,7 @@ static int list(struct mfu_session *s, struct mfu_error *err)
 {
     const char *folder = mfu_catalog_calibrations(s->catalog);
     struct mfu_arena arena = {0};
-    struct mfu_calibration *all;
+    struct mfu_calibration *all, newest;
     const char *const *names;
     size_t n, kept = 0;
     int status = mfu_calibration_names(folder, &arena, &names, &n, err);
@@ -126,9 +128,12 @@ static int list(struct mfu_session *s, struct mfu_error *err)
     for (size_t i = 0; status == 0 && i < n; i++) {
         struct mfu_error problem = {0};
 
-        if (mfu_calibration_read(folder, names[i], &all[kept], &problem) == 0)
+        if (mfu_calibration_read(folder, names[i], &all[kept], &problem) == 0) {
+            struct mfu_calibration_choice choice = mfu_catalog_choice(s->catalog, all[kept].gpu);
+
+            all[kept].in_force = mfu_calibration_find(&choice, &newest) && strcmp(newest.name, names[i]) == 0;
             kept++;
-        else
+        } else
             mfu_warn(s, &problem);
     }
     if (status == 0 && s->json)
@@ -150,14 +155,25 @@ static const struct mfu_record forgotten_record = MFU_RECORD(forgotten, .command
 static int forget(struct mfu_session *s, const char *name, struct mfu_error *err)
 {
     if (mfu_calibration_forget(mfu_catalog_calibrations(s->catalog), name, err) < 0
-        || take_over(s, s->memory.now.gpu, err) < 0)
+        || mfu_catalog_use(s->catalog, NULL, err) < 0 || take_over(s, s->memory.now.gpu, err) < 0)
         return -1;
     mfu_print_note(s, "%s is forgotten", name);
     return s->json ? mfu_answer(s, &forgotten_record, name, err) : 0;
 }
 
+/* NULL: those of this machine. */
+static int use(struct mfu_session *s, const char *name, struct mfu_error *err)
+{
+    const struct mfu_gpu *gpu = s->memory.now.gpu;
+
+    if (mfu_catalog_use(s->catalog, name, err) < 0 || take_over(s, gpu, err) < 0)
+        return -1;
+    return list(s, err);
+}
+
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
+    const struct mfu_gpu *now = s->memory.now.gpu;
     const char *word;
     bool anyway = argc > 1 && strcmp(argv[argc - 1], "--anyway") == 0;
 
@@ -172,16 +188,18 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
     if (strcmp(word, "list") == 0 && argc == 2)
         return list(s, err);
     if (strcmp(word, "forget") == 0 && argc <= 3)
-        return forget(s, argc == 3 ? argv[2] : s->memory.now.gpu->slug, err);
+        return forget(s, argc == 3 ? argv[2] : *now->calibrated.name ? now->calibrated.name : now->slug, err);
+    if (strcmp(word, "use") == 0 && argc <= 3)
+        return use(s, argv[2], err);
     mfu_fail(err, MFU_EINPUT,
              strcmp(word, "from") == 0 ? "'from' wants files: samples (.yaml), measured runs (.csv) or training logs"
-                                       : "expected from FILE ..., plan, list or forget [NAME]");
+                                       : "expected from FILE ..., plan, list, use [NAME] or forget [NAME]");
     return mfu_error_caret(s, err, 1);
 }
 
 static const char *forms(struct mfu_session *s, size_t i)
 {
-    static const char *const words[] = {"forget", "from", "list", "plan", "quick"};
+    static const char *const words[] = {"forget", "from", "list", "plan", "quick", "use"};
 
     (void)s;
     return i < sizeof words / sizeof words[0] ? words[i] : NULL;
@@ -189,7 +207,7 @@ static const char *forms(struct mfu_session *s, size_t i)
 
 const struct mfu_command mfu_command_calibrate = {
     .name = "calibrate",
-    .usage = "[quick|from FILE ...|plan|list|forget] [--anyway]",
+    .usage = "[quick|from FILE|plan|list|use|forget] [--anyway]",
     .group = "look closer",
     .summary = "fit it to your GPU",
     .help = "Measures the GPU that is here with mfuplan-calibrate, the matrix products of the\n"
@@ -212,9 +230,11 @@ const struct mfu_command mfu_command_calibrate = {
             "Measurements that contradict what is known of the GPU are refused, unless\n"
             "--anyway ends the line.\n"
             "\n"
-            "The result is kept for this user and used for this GPU from then on.  `show\n"
-            "coefficients` tells which numbers it moved, `calibrate list` what there is, and\n"
-            "`calibrate forget` removes it.\n"
+            "The result is kept for this user and used for this GPU from then on.  It\n"
+            "belongs to a card, its driver and its host: a plan takes that of this machine,\n"
+            "else the newest of another, and says so; `calibrate use NAME` takes another,\n"
+            "`calibrate use` that of this machine again.  `show coefficients` tells which\n"
+            "numbers it moved, `calibrate list` what there is; `calibrate forget` removes it.\n"
             "\n"
             "    calibrate\n"
             "    calibrate from samples.yaml\n"

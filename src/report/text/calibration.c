@@ -137,14 +137,16 @@ void mfu_text_calibrations(FILE *out, const struct mfu_term *t, const struct mfu
                                                 {"gpu", .left = true, .rank = 1},
                                                 {"from", .left = true, .rank = 2},
                                                 {"date", .left = true, .rank = 1},
+                                                {"in force", .left = true, .rank = 1},
+                                                {"host", .left = true, .rank = 3},
                                                 {"n", .rank = 3},
                                                 {"error", .rank = 2},
                                                 {"software", .left = true, .rank = 4}};
     struct mfu_table table = MFU_TABLE(columns);
 
     for (size_t i = 0; i < n; i++) {
-        mfu_table_cells(&table, "%s\t%s\t%s\t%s\t%.0f\t%s\t%s", list[i].name, list[i].gpu, list[i].from, list[i].date,
-                        list[i].samples,
+        mfu_table_cells(&table, "%s\t%s\t%s\t%s\t%s\t%s\t%.0f\t%s\t%s", list[i].name, list[i].gpu, list[i].from,
+                        list[i].date, list[i].in_force ? "yes" : "", list[i].key.host, list[i].samples,
                         PERCENT(isfinite(list[i].mape_held_out) ? list[i].mape_held_out : list[i].mape, false),
                         list[i].software);
     }

@@ -303,6 +303,27 @@ static void bound(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
     mfu_flow_end(&f);
 }
 
+/* Which measurements the plan rests on, how old they are, and whether they are of this machine. */
+static void note_calibration(FILE *out, const struct mfu_term *t, const struct mfu_calibrated_when *c)
+{
+    struct mfu_flow f;
+    double days = mfu_calibration_age_days(c->date);
+
+    if (!c->date[0])
+        return;
+    f = mfu_flow_start(out, t, "note", INDENT);
+    mfu_flow_words(&f, MFU_PLAIN, "calibrated on %s", c->date);
+    if (days > 0)
+        mfu_flow_words(&f, MFU_PLAIN, "(%.0f day%s ago)", days, days > 1 ? "s" : "");
+    mfu_flow_words(&f, MFU_PLAIN, "by measurements of this user%s%s;", c->key.cpu[0] ? ", beside " : "", c->key.cpu);
+    if (c->differs)
+        mfu_flow_words(&f, MFU_WARN, "they are of %s than this machine (%s: %s, driver %s);",
+                       mfu_calibration_difference(c->differs, (char[64]){0}), c->name,
+                       c->key.host[0] ? c->key.host : "host unknown", c->key.driver[0] ? c->key.driver : "unknown");
+    mfu_flow_words(&f, MFU_PLAIN, "--no-calibration leaves them out");
+    mfu_flow_end(&f);
+}
+
 static void notes(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
 {
     const struct mfu_scenario *s = &p->scenario;
@@ -340,11 +361,7 @@ static void notes(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
             out, t, "note", INDENT, MFU_WARN,
             "packing: %s attention knows no documents, so that each token attends to those before its own, too",
             mfu_attention_names[p->config.attention]);
-    if (p->config.gpu->calibrated[0])
-        mfu_paragraph(out, t, "note", INDENT, MFU_PLAIN,
-                      "calibrated on %s by measurements of this user%s%s; --no-calibration leaves them out",
-                      p->config.gpu->calibrated, p->config.gpu->calibrated_beside[0] ? ", beside " : "",
-                      p->config.gpu->calibrated_beside);
+    note_calibration(out, t, &p->config.gpu->calibrated);
     if (*above)
         mfu_paragraph(out, t, "note", INDENT, MFU_WARN, "%s", above);
     if (p->config.setting[MFU_S_CLOCK_MHZ] * 1e6 > 1.1 * highest_hz)
