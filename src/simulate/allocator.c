@@ -167,7 +167,7 @@ static void free_block(struct mfu_allocator *a, int b)
 
         if (left && right)
             mfu_block_take_free(a, right);
-        mfu_block_set_seek(&a->pools[block->pool].free, a->blocks[kept].size, a->blocks[kept].address, &at);
+        at = mfu_block_set_find(&a->pools[block->pool].free, a->blocks[kept].bin, a->blocks[kept].address);
         if (left)
             mfu_block_absorb(a, b, left);
         if (right)

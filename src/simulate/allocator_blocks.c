@@ -98,14 +98,20 @@ int mfu_pool_of(struct mfu_allocator *a, int stream, bool small)
     return p + small;
 }
 
+/* Notes where a block went. */
+static void noted(struct mfu_allocator *a, int b, int bin)
+{
+    a->blocks[b].bin = bin;
+    a->broken = a->broken || !bin;
+}
+
 void mfu_block_put_free(struct mfu_allocator *a, int b)
 {
     struct block *block = &a->blocks[b];
     struct pool *pool = &a->pools[block->pool];
 
     block->born = a->searches[pool->small];
-    if (mfu_block_set_insert(&pool->free, block->size, block->address, b) < 0)
-        a->broken = true;
+    noted(a, b, mfu_block_set_insert(&pool->free, block->size, block->address, b));
 }
 
 void mfu_block_move_free(struct mfu_allocator *a, int b, struct mfu_block_place at)
@@ -114,24 +120,29 @@ void mfu_block_move_free(struct mfu_allocator *a, int b, struct mfu_block_place 
     struct pool *pool = &a->pools[block->pool];
 
     block->born = a->searches[pool->small];
-    if (mfu_block_set_move(&pool->free, at, block->size, block->address, b) < 0)
-        a->broken = true;
+    noted(a, b, mfu_block_set_move(&pool->free, at, block->size, block->address, b));
+}
+
+static void take_out(struct mfu_block_set *set, struct block *block)
+{
+    if (block->bin)
+        mfu_block_set_remove(set, mfu_block_set_find(set, block->bin, block->address));
+    block->bin = 0;
 }
 
 void mfu_block_take_free(struct mfu_allocator *a, int b)
 {
-    mfu_block_set_erase(&a->pools[a->blocks[b].pool].free, a->blocks[b].size, a->blocks[b].address);
+    take_out(&a->pools[a->blocks[b].pool].free, &a->blocks[b]);
 }
 
 void mfu_block_put_hole(struct mfu_allocator *a, int b)
 {
-    if (mfu_block_set_insert(&a->pools[a->blocks[b].pool].holes, 0, a->blocks[b].address, b) < 0)
-        a->broken = true;
+    noted(a, b, mfu_block_set_insert(&a->pools[a->blocks[b].pool].holes, 0, a->blocks[b].address, b));
 }
 
 void mfu_block_take_hole(struct mfu_allocator *a, int b)
 {
-    mfu_block_set_erase(&a->pools[a->blocks[b].pool].holes, 0, a->blocks[b].address);
+    take_out(&a->pools[a->blocks[b].pool].holes, &a->blocks[b]);
 }
 
 /* ---- neighbours ---------------------------------------------------------- */

@@ -29,6 +29,7 @@ struct block {
     uint64_t born;      /* searches of its pool when it was freed (its age, for collection) */
     int previous, next; /* neighbours in the segment, by address; 0: none */
     int segment, pool;
+    int bin; /* of its pool, while it is free or a hole */
     bool allocated;
     bool mapped; /* false: a hole in an expandable segment */
 };

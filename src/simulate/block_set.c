@@ -1,9 +1,7 @@
 /*
  * block_set.c - free blocks in order of size, then address.
  *
- * A full chunk is cut in two; a nearly empty one is poured into its neighbour.
- * least[i] is where chunk i begins: a lower bound, exact when it was cut, and
- * left alone when the first entry goes.
+ * A bin that becomes empty leaves the list and keeps its room for the next size.
  */
 #include "simulate/block_set.h"
 
@@ -12,158 +10,170 @@
 
 #include "base/list.h"
 
-#define CHUNK 32             /* entries: 768 bytes, moved by half on average */
-#define FEW (CHUNK / 4)      /* below this a chunk looks for a neighbour ... */
-#define MANY (CHUNK * 3 / 4) /* ... with which it holds at most this many */
-
-struct mfu_block_chunk {
-    size_t n;
-    struct mfu_block_entry entries[CHUNK];
-};
-
-/* A key as one number.  Comparisons of it become masks instead of branches,
- * which cannot be predicted. */
-__extension__ typedef unsigned __int128 wide;
-
-static inline wide key(uint64_t size, uint64_t address)
+/* The power of two and the bits after the highest: what is larger is in no lower class. */
+static inline int class_of(uint64_t size)
 {
-    return (wide)size << 64 | address;
+    int power = 63 - __builtin_clzll(size | 1 << MFU_BLOCK_CLASS_BITS);
+
+    return (int)(size >> (power - MFU_BLOCK_CLASS_BITS)) + ((power - MFU_BLOCK_CLASS_BITS) << MFU_BLOCK_CLASS_BITS);
 }
 
-static inline size_t mask(bool yes)
+/* The smallest bin of at least this class; 0 if none. */
+static inline int bin_of_class(const struct mfu_block_set *s, int class)
 {
-    return -(size_t)yes;
+    uint64_t word = s->classes[class / 64] >> (class % 64);
+
+    if (word)
+        return s->first[class + __builtin_ctzll(word)];
+    for (int w = class / 64 + 1; w < MFU_BLOCK_CLASSES / 64; w++)
+        if (s->classes[w])
+            return s->first[64 * w + __builtin_ctzll(s->classes[w])];
+    return 0;
 }
 
-/* The chunk that holds this key, if any does. */
-static inline size_t chunk_of(const struct mfu_block_set *s, wide wanted)
+/* The smallest bin of at least this size; 0 if none. */
+static inline int bin_from(const struct mfu_block_set *s, uint64_t size)
 {
-    size_t base = 0;
+    int b = bin_of_class(s, class_of(size));
 
-    for (size_t n = s->n_chunks; n > 1; n -= n / 2) {
-        const struct mfu_block_key *k = &s->least[base + n / 2];
-
-        base += n / 2 & mask(key(k->size, k->address) <= wanted);
-    }
-    return base;
+    while (b && s->bins[b].size < size)
+        b = s->bins[b].next;
+    return b;
 }
 
-/* How many entries of a chunk come before this key. */
-static inline size_t slot_of(const struct mfu_block_chunk *c, wide wanted)
+/* How many entries of a bin have this address or a higher one. */
+static inline int down_to(const struct mfu_block_bin *bin, uint64_t address)
 {
-    const struct mfu_block_entry *e = c->entries;
-    size_t slot = 0;
+    const struct mfu_block_entry *e = bin->entries + bin->begin;
+    int base = 0;
 
-    if (c->n == 0)
+    if (bin->n == 0 || e[bin->n - 1].address >= address)
+        return bin->n;
+    if (e[0].address < address)
         return 0;
-    for (size_t n = c->n; n > 1; n -= n / 2) {
-        const struct mfu_block_entry *middle = &e[slot + n / 2 - 1];
-
-        slot += n / 2 & mask(key(middle->size, middle->address) < wanted);
-    }
-    return slot + (key(e[slot].size, e[slot].address) < wanted);
+    for (int n = bin->n; n > 1; n -= n / 2)
+        base += n / 2 & -(e[base + n / 2 - 1].address >= address);
+    return base + (e[base].address >= address);
 }
 
 void mfu_block_set_release(struct mfu_block_set *s)
 {
-    for (size_t i = 0; i < s->n_chunks; i++)
-        free(s->chunks[i]);
-    free(s->chunks);
-    free(s->least);
-    free(s->spare);
+    for (int b = 0; b < s->n_bins; b++)
+        free(s->bins[b].entries);
+    free(s->bins);
     *s = (struct mfu_block_set){0};
 }
 
-/* Makes room for an empty chunk at index `at`. */
-static int open_chunk(struct mfu_block_set *s, size_t at)
+/* An empty bin before bin `next`; 0 when out of memory. */
+static int open_bin(struct mfu_block_set *s, uint64_t size, int next)
 {
-    struct mfu_block_chunk *c = s->spare ? s->spare : malloc(sizeof *c);
-    size_t room = s->room;
+    int b = s->unused;
+    struct mfu_block_bin *bin;
 
-    s->spare = c;
-    if (!c)
-        return -1;
-    if (!MFU_ROOM(s->chunks, s->n_chunks + 1, room) || !MFU_ROOM(s->least, s->n_chunks + 1, s->room))
-        return -1;
-    memmove(&s->chunks[at + 1], &s->chunks[at], (s->n_chunks - at) * sizeof s->chunks[0]);
-    memmove(&s->least[at + 1], &s->least[at], (s->n_chunks - at) * sizeof s->least[0]);
-    c->n = 0;
-    s->chunks[at] = c;
-    s->least[at] = (struct mfu_block_key){0};
-    s->spare = NULL;
-    s->n_chunks++;
-    return 0;
+    if (!b) {
+        if (!MFU_ROOM(s->bins, s->n_bins + 2, s->room))
+            return 0;
+        if (s->n_bins == 0)
+            s->bins[s->n_bins++] = (struct mfu_block_bin){.class = -1};
+        b = s->n_bins++;
+        s->bins[b] = (struct mfu_block_bin){0};
+    }
+    bin = &s->bins[b];
+    s->unused = bin->next;
+    bin->size = size;
+    bin->class = class_of(size);
+    bin->next = next;
+    bin->previous = s->bins[next].previous;
+    s->bins[bin->previous].next = b;
+    s->bins[next].previous = b;
+    if (s->bins[bin->previous].class != bin->class) {
+        s->first[bin->class] = b;
+        s->classes[bin->class / 64] |= (uint64_t)1 << (bin->class % 64);
+    }
+    return b;
 }
 
-static void close_chunk(struct mfu_block_set *s, size_t at)
+static void close_bin(struct mfu_block_set *s, int b)
 {
-    if (s->spare)
-        free(s->chunks[at]);
-    else
-        s->spare = s->chunks[at];
-    s->n_chunks--;
-    memmove(&s->chunks[at], &s->chunks[at + 1], (s->n_chunks - at) * sizeof s->chunks[0]);
-    memmove(&s->least[at], &s->least[at + 1], (s->n_chunks - at) * sizeof s->least[0]);
+    struct mfu_block_bin *bin = &s->bins[b];
+
+    if (s->bins[bin->next].class == bin->class)
+        s->first[bin->class] = s->first[bin->class] == b ? bin->next : s->first[bin->class];
+    else if (s->bins[bin->previous].class != bin->class)
+        s->classes[bin->class / 64] &= ~((uint64_t)1 << (bin->class % 64));
+    s->bins[bin->previous].next = bin->next;
+    s->bins[bin->next].previous = bin->previous;
+    bin->next = s->unused;
+    s->unused = b;
 }
 
-/* Moves the upper half of chunk `at` into a new one after it. */
-static int cut(struct mfu_block_set *s, size_t at)
+/* Room for one more entry at either end. */
+static bool widen(struct mfu_block_bin *bin)
 {
-    struct mfu_block_chunk *low, *high;
+    int begin;
 
-    if (open_chunk(s, at + 1) < 0)
-        return -1;
-    low = s->chunks[at];
-    high = s->chunks[at + 1];
-    high->n = low->n / 2;
-    low->n -= high->n;
-    memcpy(high->entries, &low->entries[low->n], high->n * sizeof high->entries[0]);
-    s->least[at + 1] = (struct mfu_block_key){high->entries[0].size, high->entries[0].address};
-    return 0;
+    if (bin->begin > 0 && bin->begin + bin->n < bin->room)
+        return true;
+    if (!MFU_ROOM(bin->entries, 2 * (bin->n + 2), bin->room))
+        return false;
+    begin = (bin->room - bin->n) / 2;
+    memmove(&bin->entries[begin], &bin->entries[bin->begin], (size_t)bin->n * sizeof bin->entries[0]);
+    bin->begin = begin;
+    return true;
 }
 
 int mfu_block_set_insert(struct mfu_block_set *s, uint64_t size, uint64_t address, int block)
 {
-    struct mfu_block_chunk *c;
-    size_t at, slot;
+    int b = bin_from(s, size), slot, above;
+    struct mfu_block_bin *bin;
 
-    if (s->n_chunks == 0 && open_chunk(s, 0) < 0)
-        return -1;
-    at = chunk_of(s, key(size, address));
-    if (s->chunks[at]->n == CHUNK) {
-        if (cut(s, at) < 0)
-            return -1;
-        at = chunk_of(s, key(size, address));
+    if ((!b || s->bins[b].size != size) && (b = open_bin(s, size, b)) == 0)
+        return 0;
+    bin = &s->bins[b];
+    if (!widen(bin)) {
+        if (bin->n == 0)
+            close_bin(s, b);
+        return 0;
     }
-    c = s->chunks[at];
-    slot = slot_of(c, key(size, address));
-    memmove(&c->entries[slot + 1], &c->entries[slot], (c->n - slot) * sizeof c->entries[0]);
-    c->entries[slot] = (struct mfu_block_entry){size, address, block};
-    c->n++;
-    s->count++;
-    return 0;
+    above = down_to(bin, address);
+    slot = bin->begin + above;
+    if (above < bin->n - above) {
+        memmove(&bin->entries[bin->begin - 1], &bin->entries[bin->begin], (size_t)above * sizeof bin->entries[0]);
+        bin->begin--;
+        slot--;
+    } else if (above < bin->n) {
+        memmove(&bin->entries[slot + 1], &bin->entries[slot], (size_t)(bin->n - above) * sizeof bin->entries[0]);
+    }
+    bin->entries[slot] = (struct mfu_block_entry){address, block};
+    bin->n++;
+    return b;
+}
+
+struct mfu_block_place mfu_block_set_find(const struct mfu_block_set *s, int bin, uint64_t address)
+{
+    return (struct mfu_block_place){bin, s->bins[bin].begin + down_to(&s->bins[bin], address) - 1};
 }
 
 bool mfu_block_set_seek(const struct mfu_block_set *s, uint64_t size, uint64_t address, struct mfu_block_place *place)
 {
-    size_t at;
+    int b = bin_from(s, size);
+    const struct mfu_block_bin *bin;
 
-    if (s->count == 0)
+    if (!b)
         return false;
-    at = chunk_of(s, key(size, address));
-    *place = (struct mfu_block_place){at, slot_of(s->chunks[at], key(size, address))};
-    if (place->slot < s->chunks[at]->n)
-        return true;
-    *place = (struct mfu_block_place){at + 1, 0};
-    return at + 1 < s->n_chunks;
+    bin = &s->bins[b];
+    *place = (struct mfu_block_place){b, bin->begin + (bin->size == size ? down_to(bin, address) : bin->n) - 1};
+    return place->slot >= bin->begin || mfu_block_set_next(s, place);
 }
 
 bool mfu_block_set_next(const struct mfu_block_set *s, struct mfu_block_place *place)
 {
-    if (place->slot + 1 < s->chunks[place->chunk]->n)
-        place->slot++;
-    else if (place->chunk + 1 < s->n_chunks)
-        *place = (struct mfu_block_place){place->chunk + 1, 0};
+    const struct mfu_block_bin *bin = &s->bins[place->bin], *next = &s->bins[bin->next];
+
+    if (place->slot > bin->begin)
+        place->slot--;
+    else if (bin->next)
+        *place = (struct mfu_block_place){bin->next, next->begin + next->n - 1};
     else
         return false;
     return true;
@@ -171,96 +181,50 @@ bool mfu_block_set_next(const struct mfu_block_set *s, struct mfu_block_place *p
 
 bool mfu_block_set_last(const struct mfu_block_set *s, struct mfu_block_place *place)
 {
-    if (s->count == 0)
-        return false;
-    *place = (struct mfu_block_place){s->n_chunks - 1, s->chunks[s->n_chunks - 1]->n - 1};
-    return true;
+    int last = s->n_bins ? s->bins[0].previous : 0;
+
+    if (last)
+        *place = (struct mfu_block_place){last, s->bins[last].begin};
+    return last != 0;
 }
 
 const struct mfu_block_entry *mfu_block_set_entry(const struct mfu_block_set *s, struct mfu_block_place place)
 {
-    return &s->chunks[place.chunk]->entries[place.slot];
+    return &s->bins[place.bin].entries[place.slot];
 }
 
-/* Pours chunk at + 1 into chunk `at` if both fit comfortably into one. */
-static void pour(struct mfu_block_set *s, size_t at)
+uint64_t mfu_block_set_size(const struct mfu_block_set *s, struct mfu_block_place place)
 {
-    struct mfu_block_chunk *low, *high;
-
-    if (at + 1 >= s->n_chunks)
-        return;
-    low = s->chunks[at];
-    high = s->chunks[at + 1];
-    if (low->n + high->n > MANY)
-        return;
-    memcpy(&low->entries[low->n], high->entries, high->n * sizeof high->entries[0]);
-    low->n += high->n;
-    close_chunk(s, at + 1);
+    return s->bins[place.bin].size;
 }
 
 void mfu_block_set_remove(struct mfu_block_set *s, struct mfu_block_place place)
 {
-    struct mfu_block_chunk *c = s->chunks[place.chunk];
+    struct mfu_block_bin *bin = &s->bins[place.bin];
+    int above = place.slot - bin->begin, below = --bin->n - above;
 
-    c->n--;
-    s->count--;
-    memmove(&c->entries[place.slot], &c->entries[place.slot + 1], (c->n - place.slot) * sizeof c->entries[0]);
-    if (c->n >= FEW || s->n_chunks == 1)
-        return;
-    if (c->n == 0) {
-        close_chunk(s, place.chunk);
-        return;
+    if (above < below) {
+        memmove(&bin->entries[bin->begin + 1], &bin->entries[bin->begin], (size_t)above * sizeof bin->entries[0]);
+        bin->begin++;
+    } else if (below > 0) {
+        memmove(&bin->entries[place.slot], &bin->entries[place.slot + 1], (size_t)below * sizeof bin->entries[0]);
     }
-    pour(s, place.chunk);
-    if (place.chunk > 0)
-        pour(s, place.chunk - 1);
-}
-
-/* Would this key keep its order in place of that entry? */
-static bool fits(const struct mfu_block_set *s, struct mfu_block_place place, wide wanted)
-{
-    const struct mfu_block_chunk *c = s->chunks[place.chunk];
-    const struct mfu_block_entry *e = &c->entries[place.slot];
-    const struct mfu_block_key *k = &s->least[place.chunk];
-
-    if (place.slot > 0 ? wanted < key(e[-1].size, e[-1].address) : place.chunk > 0 && wanted < key(k->size, k->address))
-        return false;
-    if (place.slot + 1 < c->n)
-        return wanted < key(e[1].size, e[1].address);
-    return place.chunk + 1 == s->n_chunks || wanted < key(k[1].size, k[1].address);
+    if (bin->n == 0)
+        close_bin(s, place.bin);
 }
 
 int mfu_block_set_move(struct mfu_block_set *s, struct mfu_block_place place, uint64_t size, uint64_t address,
                        int block)
 {
-    struct mfu_block_chunk *c = s->chunks[place.chunk];
-    struct mfu_block_entry *from = &c->entries[place.slot], *to = from;
+    struct mfu_block_bin *bin = &s->bins[place.bin];
 
-    if (!fits(s, place, key(size, address))) {
-        if (chunk_of(s, key(size, address)) != place.chunk) {
-            mfu_block_set_remove(s, place);
-            return mfu_block_set_insert(s, size, address, block);
-        }
-        to = &c->entries[slot_of(c, key(size, address))];
-        if (to > from) {
-            to--; /* counted before the entry itself is gone */
-            memmove(from, from + 1, (size_t)(to - from) * sizeof *from);
-        } else {
-            memmove(to + 1, to, (size_t)(from - to) * sizeof *from);
-        }
+    /* Alone in its bin, it takes the bin along as long as that keeps its place. */
+    if (bin->n == 1 && bin->class == class_of(size) && (!bin->previous || s->bins[bin->previous].size < size)
+        && (!bin->next || s->bins[bin->next].size > size)) {
+        bin->size = size;
+        bin->entries[place.slot] = (struct mfu_block_entry){address, block};
+        return place.bin;
     }
-    *to = (struct mfu_block_entry){size, address, block};
-    return 0;
-}
-
-void mfu_block_set_erase(struct mfu_block_set *s, uint64_t size, uint64_t address)
-{
-    struct mfu_block_place place;
-
-    if (mfu_block_set_seek(s, size, address, &place)) {
-        const struct mfu_block_entry *e = mfu_block_set_entry(s, place);
-
-        if (e->size == size && e->address == address)
-            mfu_block_set_remove(s, place);
-    }
+    mfu_block_set_remove(s, place);
+    return mfu_block_set_insert(s, size, address, block);
 }

@@ -3,9 +3,9 @@
  *
  * The allocator asks for the smallest block of at least so many bytes, and of
  * equal ones the lowest; it takes blocks out and puts others in all the time.
- * The set is a sorted list cut into chunks of a few dozen entries, with the
- * first key of every chunk beside it: two short binary searches and one short
- * memmove, in memory that stays in cache.
+ * Layers ask for the same few sizes, so the blocks of one size stand together
+ * in a bin, the lowest last; most come and go at its ends. Bins are linked in
+ * order of size, and a map of classes of size says where to begin.
  *
  *     struct mfu_block_set set = {0};
  *     struct mfu_block_place at;
@@ -21,33 +21,43 @@
 #include <stdint.h>
 
 struct mfu_block_entry {
-    uint64_t size, address; /* the key */
+    uint64_t address;
     int block;
 };
 
-struct mfu_block_key {
-    uint64_t size, address;
+/* Blocks of one size; those in use are linked, 0 stands for none. */
+struct mfu_block_bin {
+    uint64_t size;
+    int next, previous;
+    int class;
+    int begin, n, room;              /* entries[begin] to entries[begin + n - 1] are in use */
+    struct mfu_block_entry *entries; /* owned; from the highest address to the lowest */
 };
 
-struct mfu_block_chunk;
+#define MFU_BLOCK_CLASS_BITS 3 /* classes of each power of two: 8 */
+#define MFU_BLOCK_CLASSES (64 << MFU_BLOCK_CLASS_BITS)
 
 /* All zero: empty. */
 struct mfu_block_set {
-    struct mfu_block_chunk **chunks; /* in order; none is empty but a lone one */
-    struct mfu_block_key *least;     /* no key of chunks[i], i > 0, is below least[i] */
-    size_t n_chunks, room, count;
-    struct mfu_block_chunk *spare; /* one emptied chunk, kept for the next split */
+    struct mfu_block_bin *bins; /* owned; bins[0] is none: what follows it is the smallest, before it the largest */
+    int n_bins, room, unused;   /* unused ones are linked by next */
+    uint64_t classes[MFU_BLOCK_CLASSES / 64]; /* a bit for each that has a bin */
+    int first[MFU_BLOCK_CLASSES];             /* bin of each of these */
 };
 
 /* A position: stays good until the set changes. */
 struct mfu_block_place {
-    size_t chunk, slot;
+    int bin, slot;
 };
 
 void mfu_block_set_release(struct mfu_block_set *);
 
-/* The key must not be there yet.  -1: out of memory, nothing has changed. */
+/* The key must not be there yet.  The bin that holds it from now on, until it is moved or removed; 0: out of memory,
+ * nothing has changed. */
 int mfu_block_set_insert(struct mfu_block_set *, uint64_t size, uint64_t address, int block);
+
+/* Where a block is, of which bin and address are known. */
+struct mfu_block_place mfu_block_set_find(const struct mfu_block_set *, int bin, uint64_t address);
 
 /* The first entry with a key of at least (size, address); false if none. */
 bool mfu_block_set_seek(const struct mfu_block_set *, uint64_t size, uint64_t address, struct mfu_block_place *);
@@ -58,14 +68,14 @@ bool mfu_block_set_next(const struct mfu_block_set *, struct mfu_block_place *);
 /* The last entry; false if the set is empty. */
 bool mfu_block_set_last(const struct mfu_block_set *, struct mfu_block_place *);
 
+/* What is at a place, and its size. */
 const struct mfu_block_entry *mfu_block_set_entry(const struct mfu_block_set *, struct mfu_block_place);
+uint64_t mfu_block_set_size(const struct mfu_block_set *, struct mfu_block_place);
 
 /* Gives the entry at a place another key and block, and moves it to where it
- * belongs: mostly where it is, or near.  -1: out of memory, the entry is lost. */
+ * belongs, mostly an end of a bin, which is returned.  0: out of memory, the entry is lost. */
 int mfu_block_set_move(struct mfu_block_set *, struct mfu_block_place, uint64_t size, uint64_t address, int block);
 
-/* Removes the entry at a place, or the one with exactly this key, if any. */
 void mfu_block_set_remove(struct mfu_block_set *, struct mfu_block_place);
-void mfu_block_set_erase(struct mfu_block_set *, uint64_t size, uint64_t address);
 
 #endif

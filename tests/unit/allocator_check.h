@@ -18,7 +18,7 @@ static bool in_set(const struct mfu_block_set *set, uint64_t size, uint64_t addr
     struct mfu_block_place at;
 
     return mfu_block_set_seek(set, size, address, &at) && mfu_block_set_entry(set, at)->block == b
-        && mfu_block_set_entry(set, at)->size == size && mfu_block_set_entry(set, at)->address == address;
+        && mfu_block_set_size(set, at) == size && mfu_block_set_entry(set, at)->address == address;
 }
 
 static const char *check_block(const struct mfu_allocator *a, int b, struct sums *sum)
@@ -82,21 +82,24 @@ static const char *check_segment(const struct mfu_allocator *a, int s, struct su
     return NULL;
 }
 
-static const char *check_order(const struct mfu_block_set *set)
+/* How many are in a set; -1: they are out of order. */
+static long ordered(const struct mfu_block_set *set)
 {
     struct mfu_block_place at;
-    struct mfu_block_entry last = {0};
-    size_t n = 0;
+    uint64_t size = 0, address = 0;
+    long n = 0;
 
     if (mfu_block_set_seek(set, 0, 0, &at))
         do {
+            uint64_t next = mfu_block_set_size(set, at);
             const struct mfu_block_entry *e = mfu_block_set_entry(set, at);
 
-            if (n++ && (e->size < last.size || (e->size == last.size && e->address <= last.address)))
-                return "a pool is not in order";
-            last = *e;
+            if (n++ && (next < size || (next == size && e->address <= address)))
+                return -1;
+            size = next;
+            address = e->address;
         } while (mfu_block_set_next(set, &at));
-    return n == set->count ? NULL : "a pool does not hold as many blocks as it says";
+    return n;
 }
 
 /* NULL if all of them hold, else what does not. */
@@ -119,13 +122,12 @@ static const char *allocator_check(const struct mfu_allocator *a)
         end = a->segments[i].address + a->segments[i].size;
     }
     for (int p = 0; p < a->n_pools; p++) {
-        const char *wrong = check_order(&a->pools[p].free);
+        long n = ordered(&a->pools[p].free), holes = ordered(&a->pools[p].holes);
 
-        wrong = wrong ? wrong : check_order(&a->pools[p].holes);
-        if (wrong)
-            return wrong;
-        n_free += a->pools[p].free.count;
-        n_holes += a->pools[p].holes.count;
+        if (n < 0 || holes < 0)
+            return "a pool is not in order";
+        n_free += (size_t)n;
+        n_holes += (size_t)holes;
     }
     if (n_free != sum.free || n_holes != sum.holes)
         return "a pool holds something that is not a free block";
