@@ -36,11 +36,6 @@ const double mfu_type_bytes[MFU_TYPE_COUNT] = {[MFU_F32] = 4,
                                                [MFU_F4_16] = 0.5 + 1. / 16,
                                                [MFU_F4_32] = 0.5 + 1. / 32};
 
-enum mfu_phase mfu_launch_phase(const struct mfu_launch *l)
-{
-    return l->communicates ? MFU_COMMUNICATION : l->phase;
-}
-
 void mfu_launch_passes(struct mfu_launch *l)
 {
     l->kernel.launches = l->passes * (1 + ceil(l->kernel.n / (320 * 65536)));

@@ -190,8 +190,17 @@ static inline double mfu_block_bytes(double bytes)
     return (whole < blocks ? whole + 1 : whole) * 512;
 }
 
+/* The pass whose work a launch is: the one that it runs in, but for updates within backward. */
+static inline enum mfu_phase mfu_launch_pass(const struct mfu_launch *l)
+{
+    return mfu_kinds[l->kernel.kind].group == MFU_GROUP_UPDATES ? MFU_OPTIMIZER_PHASE : l->phase;
+}
+
 /* The phase that a launch's time belongs to: its pass, or communication. */
-enum mfu_phase mfu_launch_phase(const struct mfu_launch *);
+static inline enum mfu_phase mfu_launch_phase(const struct mfu_launch *l)
+{
+    return l->communicates ? MFU_COMMUNICATION : mfu_launch_pass(l);
+}
 
 /* The kernels of an optimizer's passes: multi_tensor_apply takes tensors in lists. */
 void mfu_launch_passes(struct mfu_launch *);

@@ -37,7 +37,7 @@ static inline void mfu_sums_add_amount(struct mfu_sums *s, const struct mfu_laun
     else if (l->phase == MFU_FORWARD)
         s->forward_kernels += times * l->kernel.launches;
     if (!l->communicates)
-        s->launches[l->phase] += times * l->kernel.launches;
+        s->launches[mfu_launch_pass(l)] += times * l->kernel.launches;
     if (!mfu_kind_is_product(l->kernel.kind))
         return;
     flops = times * mfu_kernel_counted_flops(&l->kernel);
@@ -57,7 +57,7 @@ static inline void mfu_sums_add_time(struct mfu_sums *s, const struct mfu_launch
     double time_s = times * price->time_s;
 
     if (l->stream == MFU_STREAM_COMPUTE)
-        s->stream_s[l->phase] += time_s;
+        s->stream_s[mfu_launch_pass(l)] += time_s;
     if (mfu_kind_is_product(l->kernel.kind))
         s->product_s += time_s;
     if (l->communicates) {
@@ -66,7 +66,7 @@ static inline void mfu_sums_add_time(struct mfu_sums *s, const struct mfu_launch
         *(l->collective.axes == 0 ? &s->copies_s : &s->communication_s) += time_s;
         return;
     }
-    s->time_s[l->phase] += time_s;
+    s->time_s[mfu_launch_pass(l)] += time_s;
     *(price->bound == MFU_BOUND_COMPUTE || price->bound == MFU_BOUND_LATENCY ? &s->compute_s : &s->memory_s) += time_s;
     if (rules)
         s->rules_s[mfu_law_of(&l->kernel)->rule(&l->kernel, price)] += times * (price->time_s - price->overhead_s);

@@ -105,7 +105,7 @@ static void run(struct walk *w, int i)
         w->at.way_s += seconds;
         return;
     }
-    host_s = l->kernel.launches * whole * w->in->hosts[l->phase].dispatch_s;
+    host_s = l->kernel.launches * whole * w->in->hosts[mfu_launch_pass(l)].dispatch_s;
     w->at.all.host_s += host_s;
     w->at.alone.host_s += host_s;
 }

@@ -115,7 +115,7 @@ static int run_kernels(struct sim_state *c, int i, double whole, int micro)
     *(l->communicates ? &c->micro_exposed_s : &c->micro_busy_s) += seconds;
     if (l->collective.axes != 0)
         c->micro_communication_s += seconds;
-    c->micro_phase_s[l->phase] += end_s - c->compute_s;
+    c->micro_phase_s[mfu_launch_pass(l)] += end_s - c->compute_s;
     c->compute_s = end_s;
     c->ends[c->n] = end_s;
     c->issued[c->n++] = c->kernels;

@@ -153,7 +153,8 @@ static int our_items(const struct mfu_plan *p, const char *run, struct rows *row
             for (int i = seg->first; i < seg->first + seg->count; i++) {
                 const struct mfu_launch *l = &p->program.launches[i];
                 const struct mfu_kernel *k = &l->kernel;
-                enum mfu_phase phase = mfu_launch_phase(l);
+                enum mfu_phase phase =
+                    l->communicates ? MFU_COMMUNICATION : l->phase; /* as a recording says: by time */
                 char name[sizeof rows->list->name];
                 const char *dot = strrchr(l->op, '.');
                 struct mfu_align_item item = {.kind = (int)k->kind,
