@@ -1,16 +1,18 @@
 /*
  * collective.h - seconds of NCCL collectives over a topology.
  *
- * NCCL knows several algorithms and, for some, three protocols, and takes whichever
- * it expects to be the fastest.  So does this file:
+ * NCCL knows several algorithms and, for some, three protocols, and takes the way of which
+ * its own table of latencies and rates expects the least time, which is not always the fastest:
+ * inside one machine of NVIDIA's GPUs this file asks that table.  Elsewhere it takes the least of
  *
- *     t = start + steps + S w / B + copy + ramp         the least of all that apply
+ *     t = start + steps + (w + c) S / B + ramp         of all ways that apply
  *
  *     start, steps: latency of the kernel, and of each hop that a byte makes, inside
  *       a unit (link.step) and between two (the network's hop); LL128 and Simple take
  *       longer over them than LL, which moves only link.ll of the rate
  *     w: how often each byte of the message S passes the slowest link
- *     copy: a rank's own part, from its input to its output
+ *     c: a rank's own part: with LL and LL128 the last step of a loop sends nothing, 1/n;
+ *       with Simple it overlaps but for link.copy / n
  *     ramp: until the pipeline is full; over a network 2 sqrt(hops' latency x S w/B),
  *       the optimum of cutting the message in pieces
  *

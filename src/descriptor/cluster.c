@@ -16,6 +16,7 @@
 const char *const mfu_fabric_names[MFU_FABRIC_COUNT + 1] = {
     [MFU_FABRIC_NVSWITCH] = "nvswitch",
     [MFU_FABRIC_MESH] = "nvlink-mesh",
+    [MFU_FABRIC_CUBE] = "nvlink-cube",
     [MFU_FABRIC_BRIDGE] = "nvlink-bridge",
     [MFU_FABRIC_PCIE_SWITCH] = "pcie-switch",
     [MFU_FABRIC_PCIE] = "pcie",

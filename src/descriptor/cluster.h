@@ -18,6 +18,7 @@ struct mfu_yaml;
 enum mfu_fabric {
     MFU_FABRIC_NVSWITCH,    /* every GPU has its full NVLink rate to every other */
     MFU_FABRIC_MESH,        /* NVLinks from GPU to GPU without a switch */
+    MFU_FABRIC_CUBE,        /* eight GPUs in a hybrid cube mesh of six NVLinks each */
     MFU_FABRIC_BRIDGE,      /* NVLink bridges join pairs; beyond them PCIe */
     MFU_FABRIC_PCIE_SWITCH, /* peer to peer, all behind PCIe switches of one root */
     MFU_FABRIC_PCIE,        /* peer to peer across the root complexes of the host */

@@ -163,15 +163,16 @@ struct mfu_yaml;
       "time per square root of a byte until a collective's pipeline is full")                                          \
     X(LINK_LL, "link.ll", MFU_RATIO, 0.01, 1,                                                                          \
       "fraction of the rate that protocol LL keeps, which sends a flag with every 4 bytes")                            \
-    X(LL128_START, "link.ll128.start", MFU_COUNT, 0, 100,                                                              \
-      "fixed time of a collective with protocol LL128, relative to link.latency")                                      \
+    X(LINK_LL_FULL, "link.ll.full", MFU_RATIO, 0, 10,                                                                  \
+      "share by which latency grows with protocol LL until all threads of a block are at work")                        \
     X(LL128_STEP, "link.ll128.step", MFU_COUNT, 0, 100, "time of a step with protocol LL128, relative to link.step")   \
     X(SIMPLE_START, "link.simple.start", MFU_COUNT, 0, 100, "the same of protocol Simple, relative to link.latency")   \
     X(SIMPLE_STEP, "link.simple.step", MFU_COUNT, 0, 100, "the same of protocol Simple, relative to link.step")        \
     X(NVLS_START, "link.nvls.start", MFU_COUNT, 0, 100,                                                                \
       "fixed time of a collective inside the NVLink switches, relative to link.latency")                               \
-    X(LINK_COPY, "link.copy", MFU_RATIO, 0.01, 1,                                                                      \
-      "fraction of the DRAM bandwidth at which a collective copies a rank's own part to its output")                   \
+    X(NVLS_RAMP, "link.nvls.ramp", MFU_COUNT, 0, 100, "the ramp there, relative to link.ramp")                         \
+    X(LINK_COPY, "link.copy", MFU_RATIO, 0, 2,                                                                         \
+      "time that a rank's own part takes with protocol Simple, relative to another's, which comes over the link")      \
     X(LINK_TREE, "link.tree", MFU_RATIO, 0.01, 1,                                                                      \
       "fraction of NVLink's one-way bandwidth that a tree's branches carry")                                           \
     X(NET_INFINIBAND, "net.infiniband", MFU_RATIO, 0.01, 1,                                                            \

@@ -24,6 +24,17 @@ const char *const mfu_collective_names[MFU_TRANSFER_COUNT] = {
 
 enum way { NVLINK, PCIE, HOST };
 
+/* Rings that NCCL finds among the first GPUs of a hybrid cube mesh, of the six that all eight
+ * have; with five, one GPU has links to one other alone, and a third forwards.  Wiring: NVIDIA
+ * DGX-1 with Tesla V100, System Architecture, figure 4; rates: vTrain's table of V100. */
+#define CUBE 8
+static const double cube_rings[CUBE + 1] = {0, 0, 1, 2, 4, 1.65, 2, 4, 6};
+
+/* Of a link's rate of the data sheet NCCL counts on this part (NCCL 2.30.7, src/graph/topo.h: 20 GB/s
+ * for each link of 25, 12 for a slot 3x16). */
+#define COUNTED_NVLINK 0.8
+#define COUNTED_PCIE 0.76
+
 /* Where a slot is not stated. */
 #define USUAL_SLOT "4x16"
 
@@ -93,6 +104,10 @@ void mfu_topology_make(const struct mfu_cluster *cluster, const struct mfu_gpu *
     t->coherent = strncmp(gpu->pcie, COHERENT, strlen(COHERENT)) == 0;
     t->host_memory = k.host_bandwidth_bytes_s > 0 ? k.host_bandwidth_bytes_s : c[MFU_C_HOST_BANDWIDTH];
     t->pinned = c[MFU_C_LINK_PINNED] * (t->coherent ? strtod(gpu->pcie + strlen(COHERENT), NULL) * 1e9 / 2 : slot);
+    t->counted[NVLINK] = COUNTED_NVLINK / c[MFU_C_LINK_NVLINK];
+    t->counted[PCIE] = COUNTED_PCIE / c[MFU_C_LINK_PCIE];
+    t->counted[HOST] = COUNTED_PCIE / c[MFU_C_LINK_HOST];
+    t->capability = gpu->compute_capability;
     t->shared = k.fabric == MFU_FABRIC_PCIE_SWITCH ? 1 : c[MFU_C_LINK_SHARED];
     t->sigma[NVLINK] = sigma[MFU_C_LINK_NVLINK];
     t->sigma[PCIE] = sigma[MFU_C_LINK_PCIE];
@@ -107,19 +122,23 @@ static double fabric_bytes_s(const struct mfu_topology *t, const struct mfu_grou
     enum way way = NVLINK;
     double rate = t->nvlink, ranks = g->local;
 
+    r->shared = 1;
     if (ranks <= 1)
         return INFINITY;
     if (t->fabric == MFU_FABRIC_MESH) { /* links to GPUs outside the group lie idle */
         rate *= fmin(1, (ranks - 1) / t->peers);
+    } else if (t->fabric == MFU_FABRIC_CUBE) {
+        rate *= cube_rings[(int)fmin(ranks, CUBE)] / cube_rings[CUBE];
     } else if (t->fabric != MFU_FABRIC_NVSWITCH && !(t->fabric == MFU_FABRIC_BRIDGE && ranks <= 2)) {
         way = t->fabric == MFU_FABRIC_HOST ? HOST : PCIE;
         rate = way == HOST ? t->host : t->pcie;
         /* Of a bridged pair, one sends over PCIe and one receives. */
         if (ranks * g->sharing > (t->fabric == MFU_FABRIC_BRIDGE ? 4 : 2))
-            rate *= t->shared;
+            rate *= r->shared = t->shared;
     }
     r->nvlink = way == NVLINK;
     r->sigma = t->sigma[way];
+    r->counted_bytes_s = rate * t->counted[way];
     return rate;
 }
 

@@ -40,6 +40,8 @@ struct mfu_topology {
     double nvlink, pcie, host; /* sustained by a GPU over each way */
     double shared;             /* what more than two GPUs keep of pcie and host */
     double sigma[3];           /* of nvlink, pcie, host */
+    double counted[3];         /* what NCCL counts on, relative to them */
+    double capability;         /* compute capability; NAN: not NVIDIA's */
     bool pcie_known;           /* else a slot was assumed */
     bool coherent;             /* NVLink-C2C to the CPU instead of a slot */
     double pinned;             /* between a GPU and pinned memory of its host, one direction */
@@ -70,6 +72,8 @@ struct mfu_road {
     double network_bytes_s; /* of all of the group's ranks in a unit together; 0: it does not leave the unit */
     double far_bytes_s;     /* the same where all of them send beyond the highest switch that is passed */
     int level;              /* 0: inside the fabric; 1: NICs and the first switches; 2 ... beyond their uplinks */
+    double counted_bytes_s; /* that NCCL expects of the fabric */
+    double shared;          /* what the GPU keeps of a PCIe root that others use; else 1 */
     bool nvlink;            /* inside a unit; else PCIe */
     double sigma;           /* of the slower of the two */
 };

@@ -120,7 +120,7 @@ static void nics_are_shared_without_loss_or_gain(void **state)
     }
 }
 
-static void time_grows_with_bytes_and_is_the_least_of_all_ways(void **state)
+static void time_grows_with_bytes_along_the_way_that_is_taken(void **state)
 {
     (void)state;
     for (int i = 0; i < TRIALS; i++) {
@@ -148,11 +148,14 @@ static void time_grows_with_bytes_and_is_the_least_of_all_ways(void **state)
             fail_msg("seed %llu: %s of %g bytes over %g ranks of %s: %g s", (unsigned long long)seed,
                      mfu_collective_names[op], bytes, g.ranks, k.slug, p.time_s);
         more = mfu_collective_price(&m, &g, op, 2 * bytes);
-        assert_true(more.time_s > p.time_s && more.time_s < 2 * p.time_s * (1 + EXACT));
+        if (more.algorithm == p.algorithm && more.protocol == p.protocol)
+            assert_true(more.time_s > p.time_s && more.time_s < 2 * p.time_s * (1 + EXACT));
+        assert_near(mfu_collective_price_by(&m, &g, op, bytes, p.algorithm).time_s, p.time_s, EXACT);
         for (int a = 0; a < MFU_ALGORITHM_COUNT; a++) {
             double alone = mfu_collective_price_by(&m, &g, op, bytes, (enum mfu_algorithm)a).time_s;
 
-            assert_true(isnan(alone) || alone >= p.time_s);
+            /* In one machine NCCL takes what it expects to be the fastest, which may be wrong. */
+            assert_true(isnan(alone) || alone >= p.time_s || (g.units <= 1 && m.topology.capability >= 7));
         }
         assert_true(mfu_collective_s(&m, &g, op, 0) == 0);
     }
@@ -207,7 +210,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(groups_partition_the_ranks),
         cmocka_unit_test(nics_are_shared_without_loss_or_gain),
-        cmocka_unit_test(time_grows_with_bytes_and_is_the_least_of_all_ways),
+        cmocka_unit_test(time_grows_with_bytes_along_the_way_that_is_taken),
         cmocka_unit_test(a_worse_network_is_never_faster),
     };
 

@@ -143,8 +143,8 @@ static void measured_collectives_are_predicted(void **state)
     median("several nodes, below 100 kB", rows, csv.n_rows, true, NULL, NULL, 0, 1e5);
     median("several nodes, to 10 MB", rows, csv.n_rows, true, NULL, NULL, 1e5, 1e7);
     median("several nodes, above", rows, csv.n_rows, true, NULL, NULL, 1e7, INFINITY);
-    assert_true(median("one node", rows, csv.n_rows, false, NULL, NULL, 0, INFINITY) <= 0.10);
-    assert_true(median("several nodes", rows, csv.n_rows, true, NULL, NULL, 0, INFINITY) <= 0.12);
+    assert_true(median("one node", rows, csv.n_rows, false, NULL, NULL, 0, INFINITY) <= 0.06);
+    assert_true(median("several nodes", rows, csv.n_rows, true, NULL, NULL, 0, INFINITY) <= 0.09);
     free(rows);
     mfu_arena_free(&arena);
     mfu_catalog_free(catalog);

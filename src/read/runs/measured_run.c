@@ -1013,9 +1013,9 @@ static bool pad_vocabulary(struct mfu_row *r)
     return set(r, "vocab_size", number);
 }
 
-/* The all-gather of a program's own test of the network before it trains, with a list of
- * outputs, which are copied out of one buffer; ten calls in a row, and a barrier.  Source: nanotron
- * 67c5ebb6, trainer.py (measure_bandwidth). */
+/* A program's own test of the network before it trains, ten calls in a row, and a barrier: an all-reduce, and an
+ * all-gather with a list of outputs, which are copied out of one buffer.  Source: nanotron 67c5ebb6, trainer.py
+ * (measure_bandwidth).  In one machine the all-reduce tells more, beyond it the all-gather, which meets nobody. */
 #define TEST_BYTES 0x1p30
 
 /* Where the rate of the program's own test is nearer to that of collectives that are checked
@@ -1024,14 +1024,14 @@ static bool pad_vocabulary(struct mfu_row *r)
 static bool set_debug(struct mfu_row *r)
 {
     const char *test = strstr(mfu_row_cell(r, "notes"), "collective bandwidth GB/s");
-    double ranks = r->run->scenario.setting[MFU_S_GPUS], rate = test ? noted_in(test, "AG") * 1e9 : NAN, gpu_s,
-           checks_s;
+    double ranks = r->run->scenario.setting[MFU_S_GPUS], gpu_s, checks_s, measured_s;
+    enum mfu_collective_kind op;
     struct mfu_config *c;
     struct mfu_machine m;
     struct mfu_group group;
     struct mfu_error err = {0};
 
-    if (!(rate > 0) || !(ranks > 1) || !(c = malloc(sizeof *c)))
+    if (!test || !(ranks > 1) || !(c = malloc(sizeof *c)))
         return true;
     if (mfu_scenario_resolve(&r->run->scenario, c, &err) < 0) {
         free(c);
@@ -1040,10 +1040,13 @@ static bool set_debug(struct mfu_row *r)
     mfu_machine_make(c, &m);
     free(c);
     group = mfu_group_of(ranks, m.topology.unit_gpus);
-    gpu_s = mfu_collective_s(&m, &group, MFU_ALL_GATHER, TEST_BYTES)
-        + 2 * TEST_BYTES / (m.bandwidth_bytes_s * m.c[MFU_C_DRAM_ATTAIN]);
+    op = group.units > 1 ? MFU_ALL_GATHER : MFU_ALL_REDUCE;
+    gpu_s = mfu_collective_s(&m, &group, op, TEST_BYTES);
+    if (op == MFU_ALL_GATHER)
+        gpu_s += 2 * TEST_BYTES / (m.bandwidth_bytes_s * m.c[MFU_C_DRAM_ATTAIN]);
     checks_s = mfu_check_s(&m, group);
-    if ((ranks - 1) / ranks * TEST_BYTES / rate < (gpu_s + hypot(checks_s, gpu_s)) / 2)
+    measured_s = mfu_bus_factor(op, ranks) * TEST_BYTES / (noted_in(test, op == MFU_ALL_GATHER ? "AG" : "AR") * 1e9);
+    if (!(measured_s > (gpu_s + hypot(checks_s, gpu_s)) / 2))
         return true;
     mfu_row_assume(r, "distributed_debug=detail, by the notes: its own test of collectives");
     return set(r, mfu_settings[MFU_S_DISTRIBUTED_DEBUG].key, mfu_debug_names[MFU_DEBUG_DETAIL]);
