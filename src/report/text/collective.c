@@ -44,8 +44,8 @@ void mfu_text_collective(FILE *out, const struct mfu_term *t, const struct mfu_s
     mfu_flow_piece(&f, MFU_PLAIN, "wire %s", Q(k->memory_s, MFU_SECONDS));
     mfu_flow_piece(&f, MFU_PLAIN, "copy and ramp %s", Q(row->time_s - k->overhead_s - k->memory_s, MFU_SECONDS));
     mfu_flow_end(&f);
-    mfu_paragraph(out, t, "NCCL", 12, MFU_PLAIN, "%s, protocol %s, is taken.",
-                  mfu_algorithm_names[row->algorithm], mfu_protocol_names[row->protocol]);
+    mfu_paragraph(out, t, "NCCL", 12, MFU_PLAIN, "%s, protocol %s, is taken.", mfu_algorithm_names[row->algorithm],
+                  mfu_protocol_names[row->protocol]);
     f = mfu_flow_start(out, t, "over", 12);
     where(&f, k);
     mfu_flow_end(&f);
