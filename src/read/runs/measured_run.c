@@ -355,26 +355,19 @@ static const struct {
     const char *method;      /* a part of what its column says; NULL: any */
     bool several;            /* of several GPUs alone */
 } programs[] = {
-    /* Qwen's finetune.py, of 2023: the model's code is its own, and the host spends 22 us on each of its kernels, as
-     * many times the usual in backward; LoraArguments; peft 0.5, whose adapters have fp32 beside whatever weights.
-     * Quantised bases train in DeepSpeed, without autocast (finetune_qlora_single_gpu.sh, ds_config_zero2.json: two
-     * buckets of 2e8 elements). */
+    /* Qwen's finetune.py, of 2023: the model's code is its own; LoraArguments; peft 0.5, whose adapters have fp32 beside
+     * whatever weights.  Quantised bases train in DeepSpeed, without autocast (finetune_qlora_single_gpu.sh,
+     * ds_config_zero2.json: two buckets of 2e8 elements). */
     {"QwenLM", "trainer", "deepspeed", NULL, "lora", true},
     {"QwenLM", "zero", "2", NULL, "lora", true},
     {"QwenLM", "precision", "bf16", NULL, "lora", false},
     {"QwenLM", "lora_dtype", "fp32", NULL, "lora", false},
     {"QwenLM", "kernel_package", "flash-attn", NULL, "lora", false},
-    {"QwenLM", "kernel_package", "none", NULL, "qlora", false},
-    {"QwenLM", "dispatch.eager", "22us", NULL, "lora", false},
-    {"QwenLM", "dispatch.backward", "15us", NULL, "lora", false},
     {"QwenLM", "lora_dropout", "0.05", NULL, "lora", false},
     {"QwenLM", "trainer", "deepspeed", NULL, "full", false}, /* finetune_ds.sh, ds_config_zero3.json */
     {"QwenLM", "zero", "3", NULL, "full", false},
     {"QwenLM", "upcast_logits", "0", NULL, "full", false},
     {"QwenLM", "kernel_package", "flash-attn", NULL, "full", false},
-    {"QwenLM", "dispatch.eager", "22us", NULL, "full", false},
-    {"QwenLM", "dispatch.backward", "15us", NULL, "full", false},
-    {"QwenLM", "dispatch.zero", "257us", NULL, NULL, false}, /* the same host: as many times the usual */
     {"QwenLM", "trainer", "deepspeed", NULL, "qlora", false},
     {"QwenLM", "zero", "2", NULL, "qlora", false},
     {"QwenLM", "precision", "fp16", NULL, "qlora", false},
