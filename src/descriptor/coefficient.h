@@ -231,6 +231,8 @@ struct mfu_yaml;
       "spread of measured rates of inference around the prediction, coefficients apart")                               \
     X(MODEL_SIGMA_ADAPTERS, "model.sigma_adapters", MFU_RATIO, 0, 2,                                                   \
       "spread that adapters add: their code differs between releases, casts and clones of its own")                    \
+    X(MODEL_SIGMA_IMAGES, "model.sigma_images", MFU_RATIO, 0, 2,                                                       \
+      "spread that models of images add: their kernels are measured less, those of convolutions least")                \
     X(MODEL_SIGMA_RANKS, "model.sigma_ranks", MFU_RATIO, 0, 2,                                                         \
       "spread that several GPUs add, relative to the share of their exchanges")                                        \
     X(MODEL_SIGMA_DDP, "model.sigma_ddp", MFU_RATIO, 0, 2,                                                             \

@@ -371,6 +371,8 @@ static void interval(struct mfu_plan *p)
     variance += spread_of_ranks(p, &excess);
     if (p->config.setting[MFU_S_LORA] > 0)
         variance += pow(p->machine.c[MFU_C_MODEL_SIGMA_ADAPTERS], 2);
+    if (mfu_model_samples(p->config.model) != NULL)
+        variance += pow(p->machine.c[MFU_C_MODEL_SIGMA_IMAGES], 2);
     for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++)
         if (share[i] > 0 && known->sigma[i] > 0)
             variance += pow(share[i] * known->sigma[i], 2);
