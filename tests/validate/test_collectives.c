@@ -1,7 +1,8 @@
 /*
  * Collectives that others measured, over the clusters that the program knows:
  * examples/measured/collectives.csv, an excerpt of published nccl-tests and the
- * like; or another table with the same columns, named as an argument.
+ * like; or another table with the same columns, named as an argument.  Also each
+ * machine's after a fit of the coefficients to all other machines.
  */
 #include "near.h"
 
@@ -24,8 +25,15 @@ static const char *table = MFUPLAN_SOURCE_DIR "/examples/measured/collectives.cs
 
 struct row {
     const char *source, *cluster;
-    bool several; /* nodes */
-    double bytes, error;
+    const struct mfu_gpu *gpu;
+    const struct mfu_cluster *room;
+    struct mfu_group group;
+    enum mfu_collective_kind op;
+    int algorithm;  /* that was forced; -1: none */
+    bool several;   /* nodes */
+    bool disturbed; /* the source says that hosts or skew between ranks rule short ones */
+    int family;
+    double bytes, time_s, error;
 };
 
 static double number(const struct mfu_csv *csv, size_t i, const char *column)
@@ -50,31 +58,37 @@ static int kind(const char *text)
     return -1;
 }
 
-static double predict(struct mfu_catalog *catalog, const struct mfu_csv *csv, size_t i)
+static void read_row(struct mfu_catalog *catalog, const struct mfu_csv *csv, size_t i, struct row *r)
 {
     struct mfu_error err = {0};
-    const struct mfu_gpu *gpu = mfu_catalog_gpu(catalog, mfu_csv_get(csv, i, "gpu"), &err);
-    const struct mfu_cluster *cluster = mfu_catalog_cluster(catalog, mfu_csv_get(csv, i, "cluster"), &err);
-    int op = kind(mfu_csv_get(csv, i, "op"));
-    int algorithm = find(mfu_algorithm_names, mfu_csv_get(csv, i, "algorithm"));
-    struct mfu_machine *m = malloc(sizeof *m);
     struct mfu_cluster k;
-    struct mfu_group g;
-    double time_s;
 
-    if (!gpu || !cluster || op < 0 || !m)
+    *r = (struct row){.source = mfu_csv_get(csv, i, "source"),
+                      .cluster = mfu_csv_get(csv, i, "cluster"),
+                      .gpu = mfu_catalog_gpu(catalog, mfu_csv_get(csv, i, "gpu"), &err),
+                      .op = (enum mfu_collective_kind)kind(mfu_csv_get(csv, i, "op")),
+                      .algorithm = find(mfu_algorithm_names, mfu_csv_get(csv, i, "algorithm")),
+                      .several = number(csv, i, "nodes") > 1,
+                      .disturbed = *mfu_csv_get(csv, i, "condition") != 0,
+                      .bytes = number(csv, i, "bytes"),
+                      .time_s = 1e-6 * number(csv, i, "time_us")};
+    r->room = mfu_catalog_cluster(catalog, r->cluster, &err);
+    if (!r->gpu || !r->room || (int)r->op < 0)
         fail_msg("row %zu: %s", i, err.text);
-    mfu_machine_of(gpu, gpu->coefficients.value, m);
-    mfu_topology_make(cluster, gpu, gpu->coefficients.value, gpu->coefficients.sigma, &m->topology);
-    m->topology.reduces |= algorithm == MFU_SHARP;
-    mfu_cluster_with(cluster, gpu, &k);
-    g = mfu_group_on(number(csv, i, "gpus"), number(csv, i, "nodes"), k.node_gpus, k.domain_gpus);
-    time_s = algorithm < 0 ? mfu_collective_s(m, &g, (enum mfu_collective_kind)op, number(csv, i, "bytes"))
-                           : mfu_collective_price_by(m, &g, (enum mfu_collective_kind)op, number(csv, i, "bytes"),
-                                                     (enum mfu_algorithm)algorithm)
-                                 .time_s;
-    free(m);
-    return time_s;
+    mfu_cluster_with(r->room, r->gpu, &k);
+    r->group = mfu_group_on(number(csv, i, "gpus"), number(csv, i, "nodes"), k.node_gpus, k.domain_gpus);
+}
+
+static double predict(const struct row *r, const double c[MFU_COEFFICIENT_COUNT])
+{
+    static struct mfu_machine m;
+
+    mfu_machine_of(r->gpu, c, &m);
+    mfu_topology_make(r->room, r->gpu, c, r->gpu->coefficients.sigma, &m.topology);
+    m.topology.reduces |= r->algorithm == MFU_SHARP;
+    return r->algorithm < 0
+        ? mfu_collective_s(&m, &r->group, r->op, r->bytes)
+        : mfu_collective_price_by(&m, &r->group, r->op, r->bytes, (enum mfu_algorithm)r->algorithm).time_s;
 }
 
 static int ascending(const void *a, const void *b)
@@ -106,27 +120,22 @@ static double median(const char *what, const struct row *rows, size_t n, bool se
     return middle;
 }
 
-static void measured_collectives_are_predicted(void **state)
+static void of_one_node(const char *what, const struct row *rows, size_t n, double most)
 {
-    struct mfu_catalog *catalog;
-    struct mfu_arena arena = {0};
-    struct mfu_csv csv;
-    struct row *rows;
+    char text[80];
 
-    (void)state;
-    setenv("MFUPLAN_CALIBRATIONS", "", 1);
-    assert_non_null(catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, NULL, NULL));
-    assert_int_equal(mfu_csv_read(table, &arena, &csv, NULL), 0);
-    assert_non_null(rows = calloc(csv.n_rows, sizeof *rows));
-    for (size_t i = 0; i < csv.n_rows; i++) {
-        rows[i] = (struct row){.source = mfu_csv_get(&csv, i, "source"),
-                               .cluster = mfu_csv_get(&csv, i, "cluster"),
-                               .several = number(&csv, i, "nodes") > 1,
-                               .bytes = number(&csv, i, "bytes"),
-                               .error = predict(catalog, &csv, i) / (1e-6 * number(&csv, i, "time_us")) - 1};
-        assert_true(isfinite(rows[i].error));
-    }
-    for (size_t i = 0; i < csv.n_rows; i++) {
+    snprintf(text, sizeof text, "%s, below 100 kB", what);
+    median(text, rows, n, false, NULL, NULL, 0, 1e5);
+    snprintf(text, sizeof text, "%s, to 10 MB", what);
+    median(text, rows, n, false, NULL, NULL, 1e5, 1e7);
+    snprintf(text, sizeof text, "%s, above", what);
+    median(text, rows, n, false, NULL, NULL, 1e7, INFINITY);
+    assert_true(median(what, rows, n, false, NULL, NULL, 0, INFINITY) <= most);
+}
+
+static void by_machine(const struct row *rows, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
         bool first = true;
         char what[120];
 
@@ -135,16 +144,179 @@ static void measured_collectives_are_predicted(void **state)
                 || rows[k].several != rows[i].several;
         snprintf(what, sizeof what, "%.45s, %.16s", rows[i].source, rows[i].cluster);
         if (first)
-            median(what, rows, csv.n_rows, rows[i].several, rows[i].source, rows[i].cluster, 0, INFINITY);
+            median(what, rows, n, rows[i].several, rows[i].source, rows[i].cluster, 0, INFINITY);
     }
-    median("one node, below 100 kB", rows, csv.n_rows, false, NULL, NULL, 0, 1e5);
-    median("one node, to 10 MB", rows, csv.n_rows, false, NULL, NULL, 1e5, 1e7);
-    median("one node, above", rows, csv.n_rows, false, NULL, NULL, 1e7, INFINITY);
+}
+
+/* ---- a fit ----------------------------------------------------------------- */
+
+/* What all machines have in common, and what a family of GPUs has of its own: logarithms, beside
+ * the mean over the families, with sigmas of what is known without any measurement. */
+#define FAMILIES 16
+#define KNOWN 1.0
+#define SPREAD 0.06 /* of what the model leaves; beyond, a row's pull fades */
+static const enum mfu_coefficient shared[] = {
+    MFU_C_LINK_LL,   MFU_C_LINK_LL_FULL, MFU_C_LL128_STEP, MFU_C_SIMPLE_START, MFU_C_SIMPLE_STEP, MFU_C_NVLS_START,
+    MFU_C_NVLS_RAMP, MFU_C_LINK_COPY,    MFU_C_LINK_RAMP,  MFU_C_LINK_PCIE,    MFU_C_LINK_SHARED,
+};
+static const struct {
+    enum mfu_coefficient id;
+    double sigma;
+} own[] = {{MFU_C_LINK_LATENCY, 0.6}, {MFU_C_LINK_STEP, 0.15}, {MFU_C_LINK_NVLINK, 0.08}, {MFU_C_LINK_NVLS, 0.08}};
+#define SHARED LENGTH(shared)
+#define OWN LENGTH(own)
+#define PARAMETERS (SHARED + OWN + OWN * FAMILIES)
+
+struct fit {
+    double centre[SHARED + OWN]; /* from which logarithms count */
+    double t[PARAMETERS];
+};
+
+static double with(const struct row *r, const struct fit *f)
+{
+    double c[MFU_COEFFICIENT_COUNT];
+
+    memcpy(c, r->gpu->coefficients.value, sizeof c);
+    for (size_t i = 0; i < SHARED; i++)
+        c[shared[i]] = f->centre[i] * exp(f->t[i]);
+    for (size_t i = 0; i < OWN; i++)
+        if (c[own[i].id] > 0)
+            c[own[i].id] =
+                f->centre[SHARED + i] * exp(f->t[SHARED + i] + f->t[SHARED + OWN * (1 + (size_t)r->family) + i]);
+    return predict(r, c);
+}
+
+static bool learns(const struct row *r, const struct row *without)
+{
+    return !r->several && !(r->disturbed && r->bytes < 8e6)
+        && !(without && strcmp(r->source, without->source) == 0 && strcmp(r->cluster, without->cluster) == 0);
+}
+
+/* Solves a x = b in place, without pivots: `a` is positive definite. */
+static void solve(double a[PARAMETERS][PARAMETERS], double b[PARAMETERS])
+{
+    for (size_t i = 0; i < PARAMETERS; i++)
+        for (size_t k = i + 1; k < PARAMETERS; k++) {
+            double x = a[k][i] / a[i][i];
+
+            for (size_t j = i; x != 0 && j < PARAMETERS; j++)
+                a[k][j] -= x * a[i][j];
+            b[k] -= x * b[i];
+        }
+    for (size_t i = PARAMETERS; i-- > 0;) {
+        for (size_t j = i + 1; j < PARAMETERS; j++)
+            b[i] -= a[i][j] * b[j];
+        b[i] /= a[i][i];
+    }
+}
+
+/* Gauss-Newton with weights that fade (Cauchy), over all rows but those of one machine. */
+static void fit_without(const struct row *without, const struct row *rows, size_t n, struct fit *f)
+{
+    static double a[PARAMETERS][PARAMETERS], b[PARAMETERS], slope[PARAMETERS];
+
+    for (int round = 0; round < 10; round++) {
+        memset(a, 0, sizeof a);
+        for (size_t i = 0; i < PARAMETERS; i++) {
+            double sigma = i < SHARED + OWN ? KNOWN : own[(i - SHARED) % OWN].sigma;
+
+            a[i][i] = 1 / (sigma * sigma);
+            b[i] = -f->t[i] * a[i][i];
+        }
+        for (size_t k = 0; k < n; k++) {
+            double e, weight;
+
+            if (!learns(&rows[k], without))
+                continue;
+            e = log(with(&rows[k], f) / rows[k].time_s);
+            weight = 1 / (SPREAD * SPREAD + e * e);
+            for (size_t i = 0; i < PARAMETERS; i++) {
+                double t = f->t[i];
+
+                slope[i] = 0;
+                if (i >= SHARED + OWN && (i - SHARED) / OWN != 1 + (size_t)rows[k].family)
+                    continue;
+                f->t[i] += 1e-4;
+                slope[i] = (log(with(&rows[k], f) / rows[k].time_s) - e) / 1e-4;
+                f->t[i] = t;
+            }
+            for (size_t i = 0; i < PARAMETERS; i++) {
+                b[i] -= weight * slope[i] * e;
+                for (size_t j = 0; slope[i] != 0 && j < PARAMETERS; j++)
+                    a[i][j] += weight * slope[i] * slope[j];
+            }
+        }
+        solve(a, b);
+        for (size_t i = 0; i < PARAMETERS; i++)
+            f->t[i] += fmax(-0.3, fmin(0.3, b[i]));
+    }
+}
+
+/* ---- */
+
+static void measured_collectives_are_predicted(void **state)
+{
+    struct mfu_catalog *catalog;
+    struct mfu_arena arena = {0};
+    struct mfu_csv csv;
+    struct row *rows;
+    struct fit all = {0}, f;
+
+    (void)state;
+    setenv("MFUPLAN_CALIBRATIONS", "", 1);
+    assert_non_null(catalog = mfu_catalog_open(MFUPLAN_SOURCE_DIR, NULL, NULL));
+    assert_int_equal(mfu_csv_read(table, &arena, &csv, NULL), 0);
+    assert_non_null(rows = calloc(csv.n_rows, sizeof *rows));
+    for (size_t i = 0; i < csv.n_rows; i++) {
+        read_row(catalog, &csv, i, &rows[i]);
+        rows[i].error = predict(&rows[i], rows[i].gpu->coefficients.value) / rows[i].time_s - 1;
+        assert_true(isfinite(rows[i].error));
+        for (size_t k = 0; k <= i; k++) { /* the first of its family numbers it */
+            if (strcmp(rows[k].gpu->family, rows[i].gpu->family) == 0) {
+                rows[i].family = k == i ? rows[i].family : rows[k].family;
+                break;
+            }
+            rows[i].family = (int)fmax(rows[i].family, rows[k].family + 1);
+        }
+        assert_true(rows[i].family < FAMILIES);
+    }
+    by_machine(rows, csv.n_rows);
+    of_one_node("one node", rows, csv.n_rows, 0.06);
     median("several nodes, below 100 kB", rows, csv.n_rows, true, NULL, NULL, 0, 1e5);
     median("several nodes, to 10 MB", rows, csv.n_rows, true, NULL, NULL, 1e5, 1e7);
     median("several nodes, above", rows, csv.n_rows, true, NULL, NULL, 1e7, INFINITY);
-    assert_true(median("one node", rows, csv.n_rows, false, NULL, NULL, 0, INFINITY) <= 0.06);
-    assert_true(median("several nodes", rows, csv.n_rows, true, NULL, NULL, 0, INFINITY) <= 0.09);
+    assert_true(!(median("several nodes", rows, csv.n_rows, true, NULL, NULL, 0, INFINITY) > 0.09));
+
+    for (size_t i = 0; i < SHARED + OWN; i++) {
+        enum mfu_coefficient id = i < SHARED ? shared[i] : own[i - SHARED].id;
+        double sum = 0, count = 0;
+
+        for (size_t k = 0; k < csv.n_rows; k++)
+            if (rows[k].gpu->coefficients.value[id] > 0) {
+                sum += log(rows[k].gpu->coefficients.value[id]);
+                count++;
+            }
+        all.centre[i] = exp(sum / count);
+    }
+    fit_without(NULL, rows, csv.n_rows, &all);
+    for (size_t i = 0; i < csv.n_rows; i++) {
+        bool first = !rows[i].several;
+
+        for (size_t k = 0; k < i; k++)
+            first &= rows[k].several || strcmp(rows[k].source, rows[i].source) != 0
+                || strcmp(rows[k].cluster, rows[i].cluster) != 0;
+        if (!first)
+            continue;
+        f = all;
+        fit_without(&rows[i], rows, csv.n_rows, &f);
+        for (size_t k = i; k < csv.n_rows; k++)
+            if (!rows[k].several && strcmp(rows[k].source, rows[i].source) == 0
+                && strcmp(rows[k].cluster, rows[i].cluster) == 0)
+                rows[k].error = with(&rows[k], &f) / rows[k].time_s - 1;
+    }
+    print_message("after a fit to the other machines:\n");
+    by_machine(rows, csv.n_rows);
+    of_one_node("one node, left out", rows, csv.n_rows, 0.10);
     free(rows);
     mfu_arena_free(&arena);
     mfu_catalog_free(catalog);
