@@ -129,7 +129,8 @@ static void spread_changes(const struct system *s, bool changed[MFU_Q_COUNT])
 /* One GPU, a dense model, a usual sequence; and what is not said to change, does not. */
 static void assume_the_usual(struct system *s)
 {
-    bool changed[MFU_Q_COUNT] = {false}, several = false;
+    bool changed[MFU_Q_COUNT] = {false}, several = s->audit->several;
+    struct mfu_box b;
 
     for (int i = 0; i < s->audit->n_claims; i++) {
         const struct mfu_claim *c = &s->audit->claims[i];
@@ -153,6 +154,16 @@ static void assume_the_usual(struct system *s)
     for (int k = 0; k < MFU_Q_COUNT; k++)
         if ((mfu_quantity_rows[k].traits & MFU_Q_KEPT) && !changed[k] && !claimed(s->audit, k, MFU_CHANGE))
             assume(s, k, MFU_CHANGE, 1, 1, "unchanged");
+    for (int k = 0; k < MFU_Q_COUNT; k++) { /* the usual stays so, where it can */
+        const struct mfu_quantity_row *row = &mfu_quantity_rows[k];
+        int n = s->audit->n_claims;
+
+        if (row->assumed[1] > 0 && !(row->traits & (MFU_Q_KEPT | MFU_Q_FIRM)) && !changed[k]
+            && !claimed(s->audit, k, MFU_AFTER) && !claimed(s->audit, k, MFU_CHANGE)) {
+            assume(s, k, MFU_CHANGE, 1, 1, "unchanged");
+            s->audit->n_claims = solve(s, &b) ? s->audit->n_claims : n;
+        }
+    }
 }
 
 /* ---- in words --------------------------------------------------------------------- */
@@ -379,6 +390,21 @@ static int claims_of(const struct system *s, const struct mfu_identity *x, bool 
     return n;
 }
 
+/* Of how many of its quantities something is known. */
+static int knowns(const struct mfu_identity *x, const struct mfu_box *b)
+{
+    int n = 0;
+
+    for (int t = 0; t < x->n_terms; t++)
+        for (int f = 0; f < x->term[t].n; f++) {
+            const struct mfu_quantity_row *row = &mfu_quantity_rows[x->term[t].of[f].kind];
+            struct mfu_interval in = b->of[x->term[t].of[f].kind][x->state];
+
+            n += row->least == 0 && in.low > 0 && mfu_interval_within(in, KNOWN);
+        }
+    return n;
+}
+
 static bool told(const struct mfu_audit *a, const struct mfu_identity *x)
 {
     for (int i = 0; i < a->n_findings; i++)
@@ -457,10 +483,22 @@ static void find_given(struct system *s)
     }
 }
 
+/* Adds a name to a list, once. */
+static void add_name(char *list, size_t size, const char *name)
+{
+    size_t n = strlen(name);
+
+    for (const char *p = list; (p = strstr(p, name)); p++)
+        if ((p == list || p[-1] == ' ') && (p[n] == ';' || !p[n]))
+            return;
+    add_text(list, size, "; ", name);
+}
+
 /* Where nothing binds anything: what one would have to know. */
 static void ask(struct system *s)
 {
     struct mfu_box b;
+    int missing = 0;
 
     if (!solve(s, &b))
         return;
@@ -473,19 +511,20 @@ static void ask(struct system *s)
             || unknowns(x, &b, true, unknown) != 2 || !*mfu_quantity_rows[unknown[0].kind].phrases
             || !*mfu_quantity_rows[unknown[1].kind].phrases)
             continue;
+        for (int k = 0; k < 2; k++)
+            if (mfu_quantity_rows[unknown[k].kind].traits & MFU_Q_SETUP && unknown[k].state == MFU_BEFORE
+                && missing++ < 4)
+                add_name(s->audit->missing, sizeof s->audit->missing, mfu_quantity_rows[unknown[k].kind].name);
         snprintf(needs, sizeof needs, "would bind %s and %s", name_of(name, s, unknown[0].kind, unknown[0].state),
                  name_of(other, s, unknown[1].kind, unknown[1].state));
         add_finding(s->audit, x, MFU_OPEN, needs);
     }
 }
 
-/* Whether what the others say of a claim is a figure, and not what is always so: one that was printed with
- * few digits may be known as badly. */
+/* Whether what the others say of a claim is a figure, and not what is always so. */
 static bool is_figure(const struct mfu_claim *c, struct mfu_interval in)
 {
-    double printed = isnan(c->value) || !(c->in.low > 0) ? 1 : c->in.high / c->in.low;
-
-    return mfu_interval_within(in, fmax(2, fmin(3, printed * printed)))
+    return mfu_interval_within(in, 3)
         && (in.low > mfu_quantity_rows[c->kind].least || in.high < mfu_quantity_rows[c->kind].most);
 }
 
@@ -531,7 +570,8 @@ static int judge_claims(struct system *s)
         s->claim_on[i] = false;
         if (was && solve(s, &b)) {
             c->others = b.of[c->kind][c->state];
-            if (strcmp(c->from, "stated") == 0 && (is_figure(c, c->others) || is_implied(c, c->others))) {
+            if (strcmp(c->from, "stated") == 0 && *mfu_quantity_rows[c->kind].phrases
+                && (is_figure(c, c->others) || is_implied(c, c->others))) {
                 find_support(s, c);
                 held++;
             }
@@ -540,7 +580,8 @@ static int judge_claims(struct system *s)
     }
     if (solve(s, &b))
         for (int i = 0; i < s->n; i++)
-            if (s->identities[i].relation != '=' && claims_of(s, &s->identities[i], false) >= 2
+            if (s->identities[i].relation != '='
+                && (claims_of(s, &s->identities[i], false) >= 2 || knowns(&s->identities[i], &b) >= 3)
                 && unknowns(&s->identities[i], &b, false, unknown) == 0 && !told(s->audit, &s->identities[i])) {
                 add_finding(s->audit, &s->identities[i], 1, "");
                 mark(s->audit, &s->identities[i]);

@@ -57,6 +57,8 @@ struct mfu_audit {
     struct mfu_audit_finding findings[MFU_FINDINGS];
     struct mfu_contradiction contradictions[MFU_CONTRADICTIONS];
     int n_claims, n_findings, n_contradictions;
+    bool several;        /* it speaks of one of several GPUs */
+    char missing[200];   /* where it is open, what would have to be told; "; " between */
     char unread[400];    /* "; " between what was not understood */
     const char *verdict; /* "holds", "contradicts", "open": nothing in it binds anything else */
 };

@@ -15,24 +15,24 @@ struct spelling {
 static const struct spelling signs[] = {
     {" -> ", "\xe2\x86\x92|=>"}, {"x", "\xc3\x97"}, {"u", "\xc2\xb5|\xce\xbc"}, {" ", "\xc2\xa0|\xe2\x80\xaf|\t|\n|\r"},
     {"-", "\xe2\x80\x93|\xe2\x80\x91"}, {" - ", "\xe2\x80\x94"}, {"~", "\xe2\x89\x88"}, {" at least ", "\xe2\x89\xa5|>="}, {" at most ", "\xe2\x89\xa4|<="},
-    {" not", "n't|n\xe2\x80\x99t"}, {" ", "'s |\xe2\x80\x99s "}, {"  ", "*|`|\""}};
+    {" not", "n't|n\xe2\x80\x99t"}, {" ", "'s |\xe2\x80\x99s "}, {" x ", " * |\xc2\xb7|\xe2\x8b\x85"}, {"  ", "*|`|\""}};
 
 /* Whole words, in this order. */
 static const struct spelling words[] = {
-    {";", "but|while|whereas|although|though"}, {"1.00x", "the same|unchanged|same|identical"}, {"2.0x", "double|doubled|doubling|twice"}, {"3.0x", "triple|tripled|tripling"},
+    {";", "but|while|whereas|although|though"}, {"1.00x", "the same|unchanged|same|identical|constant|fixed"}, {"2.0x", "double|doubled|doubling|twice"}, {"3.0x", "triple|tripled|tripling"},
     {"33%", "one third|a third"}, {"67%", "two third"}, {"25%", "a quarter|one quarter"}, {"75%", "three quarter"}, {"by 50%", "by half"},
     {"50% of", "half of"}, {"0.50x", "halve|halved|halving"}, {"0.50x the", "half the"},
     {"2", "two"}, {"3", "three"}, {"4", "four"}, {"5", "five"}, {"6", "six"}, {"7", "seven"}, {"8", "eight"}, {"16", "sixteen"},
     {"", "only|just|merely|already|also|even"}, {"/", "per"}, {"/hour", "an hour|/hr|/h"}, {"token", "tok"}, {"s", "sec|second"}, {"step/s", "it/s|its/s|iter/s|iteration/s|update/s"},
-    {"/step", "/it|/iter|/iteration|a step"}, {"step", "iteration|iter"}, {"gpu", "gpus|card|device|accelerator"}, 
+    {"/step", "/it|/iter|/iteration|a step"}, {"step", "iteration|iter"}, {"gpu", "gpus|card|device|accelerator|chip|tpu"}, 
     {"node", "machine|server"}, {"sequence", "sample|image|img|example"}, {"parameter", "param|params"}, {"total", "in total|altogether|aggregate|aggregated|combined|overall|in all|global|effective"},
-    {"utilisation", "utilization|util|utilized|utilised"}, {"optimizer", "optimiser|adam moment"}, {"parallel", "parallelism"}, {"faster", "as fast|quicker"}, {"speedup", "speed up"},
+    {"utilisation", "utilization|util|utilized|utilised"}, {"allocated", "alloc"}, {"optimizer", "optimiser|adam moment"}, {"parallel", "parallelism"}, {"faster", "as fast|quicker"}, {"speedup", "speed up"},
     {"flop/s", "flops/s|flops/sec|flop/sec"}, {"flop/token", "flops/token"}, {"gpu hour", "gpu h|gpuh"}, {"rose to", "went up to"}, {"upto", "up to|as much as|as many as"},
     {"training", "trained|train|finetuning|finetune|fine tuning|fine tune|fine tuned"}, {"checkpointing", "recompute|recomputation|rematerialization|activation checkpointing|gradient checkpointing|activation recomputation"},
     {"zero 3", "zero stage 3|zero3|fsdp|fully sharded"}, {"4 bit", "int4|nf4|4bit"}, {"8 bit", "8bit"}, {"mixed", "mixed precision"}};
 
 /* What a claim counts: "each" is for one of the last of them, "them" are those. */
-static const char *const counted[] = {"gpu", "node", "step", "kernel", "launch", "expert", "sequence", "replica"};
+static const char *const counted[] = {"gpu", "node", "step", "kernel", "launch", "expert", "sequence", "replica", "parameter"};
 /* Weights, gradients and what the optimizer keeps, in a row, are the states of a model. */
 static const char *const parts[] = {"model state", "optimizer state", "adam state", "weight", "gradient", "optimizer", "adamw", "adam"};
 static const char *const between_parts[] = {", and ", " and ", ", ", " + ", "+", " & "};
@@ -124,7 +124,9 @@ void mfu_claim_text_start(struct mfu_claim_text *t, const char *claim)
         if (*p == ',' && n > 1 && isdigit((unsigned char)t->text[n - 1]) && isdigit((unsigned char)p[1])
             && isdigit((unsigned char)p[2]) && isdigit((unsigned char)p[3]) && !isalnum((unsigned char)p[4]))
             continue;
-        t->text[n] = (char)tolower((unsigned char)*p);
+        t->text[n] = *p == '|' ? ',' : (char)tolower((unsigned char)*p);
+        if (*p == ',' && n > 1 && isdigit((unsigned char)t->text[n - 1]) && strspn(p + 1, "0123456789") % 3 > 0)
+            t->text[n] = '.'; /* 2,5 */
         t->from[n] = (unsigned short)i;
         t->to[n++] = (unsigned short)(i + 1);
     }

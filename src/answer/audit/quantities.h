@@ -32,7 +32,7 @@ enum {
     X(HFU, "hfu", MFU_RATIO, 0, 0, 1, 0, 0, "hfu|hardware flop utilisation|hardware flops utilisation")                \
     X(RECOMPUTE, "recompute", MFU_RATIO, MFU_Q_SETUP, 1, 1.4, 0, 0, "")                                                \
     X(SUSTAINED, "sustained", MFU_RATIO, MFU_Q_FIRM, 0, 1, 0, 0.95, "")                                                \
-    X(PEAK, "peak", MFU_FLOP_PER_S, MFU_Q_SETUP | MFU_Q_KEPT, 1e10, 1e17, 0, 0, "peak|<% of|hardware")                 \
+    X(PEAK, "peak", MFU_FLOP_PER_S, MFU_Q_SETUP | MFU_Q_KEPT, 1e10, 1e17, 0, 0, "peak|<% of|hardware|>dense peak")     \
     X(ACHIEVED, "achieved", MFU_FLOP_PER_S, 0, 1e6, 1e17, 0, 0, "flop rate|flops rate|achieved|flop/s|flops|tflops")   \
     X(ACHIEVED_ALL, "achieved_all", MFU_FLOP_PER_S, 0, 1e6, 1e22, 0, 0, "")                                            \
     X(FLOP_PER_TOKEN, "flop_per_token", MFU_FLOP, MFU_Q_SETUP | MFU_Q_KEPT, 1e4, 1e15, 0, 0, "flop/token|>/token")     \
@@ -45,27 +45,28 @@ enum {
     X(N_LAYER, "n_layer", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1000, 0, 0,                                         \
       "n layer|>layer|<layer|depth|block deep")                                                                        \
     X(N_EMBD, "n_embd", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 8, 1e6, 0, 0,                                            \
-      "n embd|<width|wide|hidden size|d model|<layer of|<layer of width")                                              \
+      "n embd|<hidden|<hidden dim|<width|wide|hidden size|d model|<layer of|<layer of width")                          \
     X(FULLNESS, "fullness", MFU_COUNT, MFU_Q_SETUP, 0.8, 3.5, 0, 0, "")                                                \
     X(ASPECT, "aspect", MFU_COUNT, MFU_Q_SETUP, 16, 300, 0, 0, "")                                                     \
     X(CUBE, "cube", MFU_COUNT, MFU_Q_SETUP, 1.3, 20, 0, 0, "")                                                         \
     X(SEQ, "seq", MFU_TOKENS, MFU_Q_SETUP | MFU_Q_KEPT | MFU_Q_WHOLE, 1, 1e8, 512, 4096,                               \
-      "seq|sequence length|seq len|seqlen|context|context length|block size|ctx|<sequence of|token/sequence")          \
+      "seq|sequence length|seq length|seq len|seqlen|context|context length|block size|ctx|<sequence "                 \
+      "of|token/sequence")                                                                                             \
     X(EXPERTS, "experts", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e5, 0, 0, "expert|n expert")                       \
     X(TOP_K, "top_k", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e4, 0, 0, "top k|<top|expert/token")                   \
     X(TOKENS_PER_EXPERT, "tokens_per_expert", MFU_TOKENS, 0, 0, 1e12, 0, 0, "token/expert|token an expert")            \
     X(BATCH, "batch", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e7, 0, 0,                                              \
       "batch|batch size|<batch of|micro batch|micro batch size|microbatch size|bs|mbs|sequence/gpu|train batch "       \
-      "size|>sequence")                                                                                                \
+      "size")                                                                                                          \
     X(ACCUM, "accum", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e6, 1, 1,                                              \
       "accum|accumulation|gradient accumulation|grad accum|accumulation step|gradient accumulation step|micro step|"   \
       "microbatch|micro batches")                                                                                      \
     X(GLOBAL_BATCH, "global_batch", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e8, 0, 0,                                \
-      "total batch|total batch size|gbs|sequence/step")                                                                \
+      "total batch|total batch size|gbs|sequence/step|<step of")                                                       \
     X(GPUS, "gpus", MFU_COUNT, MFU_Q_SINGLE | MFU_Q_SETUP | MFU_Q_KEPT | MFU_Q_WHOLE | MFU_Q_COUNTED, 1, 1e7, 1, 1,    \
       "=gpu|gpu count|number of gpu|>rank|hardware|world size")                                                        \
     X(NODES, "nodes", MFU_COUNT, MFU_Q_SEVERAL | MFU_Q_SETUP | MFU_Q_WHOLE | MFU_Q_COUNTED, 1, 1e6, 0, 0, "node")      \
-    X(NODE_GPUS, "gpus_per_node", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE | MFU_Q_COUNTED, 1, 1e4, 0, 0,                  \
+    X(NODE_GPUS, "gpus_per_node", MFU_COUNT, MFU_Q_SETUP | MFU_Q_KEPT | MFU_Q_WHOLE | MFU_Q_COUNTED, 1, 1e4, 0, 0,     \
       "gpu/node|<node of|<node with")                                                                                  \
     X(TP, "tp", MFU_COUNT, MFU_Q_SEVERAL | MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e4, 1, 1, "<tp|tensor parallel")             \
     X(PP, "pp", MFU_COUNT, MFU_Q_SEVERAL | MFU_Q_SETUP | MFU_Q_WHOLE, 1, 1e4, 1, 1,                                    \
@@ -85,15 +86,22 @@ enum {
     X(STEP_TIME, "step_time", MFU_SECONDS, 0, 1e-6, 1e5, 0, 0, "step time|/step|time/step|step|<step of|s/step")       \
     X(STEPS_PER_S, "steps_per_s", MFU_COUNT, 0, 1e-5, 1e6, 0, 0, "step/s")                                             \
     X(STEPS, "steps", MFU_COUNT, MFU_Q_WHOLE, 1, 1e10, 0, 0, "=step|optimizer step|update|number of step")             \
-    X(DURATION, "duration", MFU_SECONDS, 0, 1, 1e10, 0, 0, "training time|wall time|wall clock|duration|run time")     \
+    X(DURATION, "duration", MFU_SECONDS, 0, 1, 1e10, 0, 0,                                                             \
+      "training time|wall time|wall clock|duration|run time|>run")                                                     \
     X(GOODPUT, "goodput", MFU_RATIO, MFU_Q_SETUP | MFU_Q_KEPT | MFU_Q_FIRM, 0, 1, 0.75, 1, "goodput|uptime")           \
-    X(TOKENS, "tokens", MFU_TOKENS, MFU_Q_SETUP | MFU_Q_KEPT, 1, 1e16, 0, 0, "token|training token|token total")       \
+    X(TOKENS, "tokens", MFU_TOKENS, MFU_Q_SETUP | MFU_Q_KEPT, 1e6, 1e16, 0, 0, "token|training token|token total")     \
+    X(CORPUS, "corpus", MFU_TOKENS, MFU_Q_SETUP, 1, 1e16, 0, 0,                                                        \
+      "token corpus|token dataset|<corpus of|<dataset of|token/epoch")                                                 \
+    X(EPOCHS, "epochs", MFU_COUNT, MFU_Q_SETUP, 1e-6, 1e6, 1, 1, "epoch|>pass over")                                   \
+    X(SAMPLES, "samples", MFU_COUNT, MFU_Q_SETUP | MFU_Q_WHOLE, 1000, 1e13, 0, 0,                                      \
+      ">sequence|sequence/epoch|dataset size|<dataset of")                                                             \
     X(TOKENS_PER_PARAM, "tokens_per_param", MFU_COUNT, 0, 1e-3, 1e7, 0, 0, "token/parameter")                          \
     X(FLOP, "flop", MFU_FLOP, 0, 1e15, 1e32, 0, 0, "compute|training flop|training flops|training compute|>total")     \
     X(GPU_HOURS, "gpu_hours", MFU_COUNT, MFU_Q_SEVERAL, 1e-4, 1e11, 0, 0, "gpu hour")                                  \
     X(GPU_DAYS, "gpu_days", MFU_COUNT, MFU_Q_SEVERAL, 1e-5, 1e10, 0, 0, "gpu day")                                     \
     X(PRICE, "price", MFU_COUNT, MFU_Q_SETUP | MFU_Q_KEPT, 1e-3, 1e4, 0, 0,                                            \
-      ">/gpu hour|>/gpu/hour|>/hour|price|>a gpu hour")                                                                \
+      ">/gpu hour|>/gpu/hour|>/hour|price|>a gpu hour|<at")                                                            \
+    X(TOKEN_PRICE, "price_per_million_tokens", MFU_COUNT, 0, 1e-9, 1e6, 0, 0, "/million token|/1m token|/m token")     \
     X(COST, "cost", MFU_COUNT, MFU_Q_SEVERAL, 1e-4, 1e13, 0, 0, "cost|budget|bill|>total")                             \
     X(POWER, "power", MFU_WATTS, MFU_Q_SETUP | MFU_Q_KEPT, 1, 1e5, 0, 0, "power|board power|tdp")                      \
     X(ENERGY, "energy_kwh", MFU_COUNT, 0, 1e-6, 1e13, 0, 0, "kwh|energy")                                              \
@@ -110,9 +118,11 @@ enum {
     X(CAPACITY_ALL, "capacity_all", MFU_BYTES, MFU_Q_SETUP, 1e8, 1e18, 0, 0, "")                                       \
     X(FILL, "fill", MFU_RATIO, MFU_Q_FIRM, 0, 1e4, 0, 1, "fill|>full|>memory|>vram|memory fill|memory used")           \
     X(STATES, "states", MFU_BYTES, 0, 1, 1e14, 0, 0, "state|model state|is weight|static|static memory")               \
+    X(STATES_ALL, "states_all", MFU_BYTES, 0, 1, 1e18, 0, 0, "")                                                       \
     X(STATE_BYTES, "state_bytes", MFU_BYTES, MFU_Q_SETUP | MFU_Q_KEPT, 0.5, 24, 0, 0,                                  \
       "byte/parameter|>/parameter|>b/parameter")                                                                       \
     X(WEIGHTS, "weights", MFU_BYTES, 0, 1, 1e14, 0, 0, "weight|<weigh")                                                \
+    X(WEIGHTS_ALL, "weights_all", MFU_BYTES, 0, 1, 1e18, 0, 0, "")                                                     \
     X(WEIGHT_BYTES, "weight_bytes", MFU_BYTES, MFU_Q_SETUP, 0.1, 8, 0, 0, "byte/weight|>/weight")                      \
     X(GRADIENTS, "gradients", MFU_BYTES, 0, 1, 1e14, 0, 0, "gradient")                                                 \
     X(GRADIENT_BYTES, "gradient_bytes", MFU_BYTES, MFU_Q_SETUP, 0, 8, 0, 0, "byte/gradient|>/gradient")                \
@@ -136,14 +146,29 @@ enum {
     X(LAUNCH_TIME, "launch_time", MFU_SECONDS, 0, 1e-9, 1, 0, 0,                                                       \
       "/launch|>a launch|launch overhead|launch time|to launch")                                                       \
     X(LOADER_TIME, "loader_time", MFU_SECONDS, 0, 0, 1e5, 0, 0,                                                        \
-      "data loader|dataloader|loader|data time|loader wait|data wait|waiting for data")                                \
+      "data loader|dataloader|loader|<loading|data time|loader wait|data wait|waiting for data")                       \
     X(FORWARD, "forward", MFU_RATIO, 0, 0, 1, 0, 0, "forward|forward pass")                                            \
     X(BACKWARD, "backward", MFU_RATIO, 0, 0, 1, 0, 0, "backward|backward pass")                                        \
     X(OPTIMIZER, "optimizer", MFU_RATIO, 0, 0, 1, 0, 0, "optimizer|optimizer step")                                    \
     X(COMMUNICATION, "communication", MFU_RATIO, 0, 0, 1, 0, 0,                                                        \
       "communication|exposed communication|nccl|comm|all reduce")                                                      \
     X(INPUT, "input", MFU_RATIO, 0, 0, 1, 0, 0, "input|data loading|data|loading")                                     \
+    X(FORWARD_TIME, "forward_time", MFU_SECONDS, 0, 0, 1e5, 0, 0, "forward|forward pass")                              \
+    X(BACKWARD_TIME, "backward_time", MFU_SECONDS, 0, 0, 1e5, 0, 0, "backward|backward pass")                          \
+    X(OPTIMIZER_TIME, "optimizer_time", MFU_SECONDS, 0, 0, 1e5, 0, 0, "optimizer|optimizer step")                      \
+    X(COMMUNICATION_TIME, "communication_time", MFU_SECONDS, 0, 0, 1e5, 0, 0,                                          \
+      "communication|exposed communication|nccl|comm|all reduce")                                                      \
+    X(PART_TIME, "part_time", MFU_SECONDS, 0, 0, 1e5, 0, 0, "")                                                        \
+    X(PART, "part", MFU_RATIO, 0, 0, 1, 0, 0, "")                                                                      \
     X(UNTOUCHED, "untouched", MFU_RATIO, MFU_Q_COMPLEMENT, 0, 1, 0, 0, ">step|>step time|>time|>run")                  \
+    X(BUBBLE, "bubble", MFU_RATIO, 0, 0, 1, 0, 0, "bubble|pipeline bubble|bubble fraction|bubble time")                \
+    X(BUBBLE_RATIO, "bubble_ratio", MFU_RATIO, 0, 0, 1e4, 0, 0, "")                                                    \
+    X(STAGE_BUSY, "stage_busy", MFU_RATIO, 0, 0, 1, 0, 0, "")                                                          \
+    X(TRAINABLE, "trainable", MFU_PARAMS, MFU_Q_SETUP, 1, 1e14, 0, 0,                                                  \
+      "trainable parameter|trainable|trainable weight|adapter parameter")                                              \
+    X(TRAINABLE_SHARE, "trainable_share", MFU_RATIO, MFU_Q_SETUP, 0, 1, 0, 0,                                          \
+      "trainable parameter|trainable|>of all|>of all parameter|>parameter|>weight")                                    \
+    X(COMPUTED, "computed", MFU_COUNT, MFU_Q_SETUP, 0, 1e40, 0, 0, "computed")                                         \
     X(SCALING, "scaling", MFU_RATIO, MFU_Q_SEVERAL, 0, 1e6, 0, 0,                                                      \
       "scaling|scaling efficiency|efficiency|parallel efficiency|weak scaling")                                        \
     X(USEFUL, "useful", MFU_RATIO, 0, 0, 1, 0, 0, "useful|accepted|acceptance|accepted ratio|acceptance rate")         \

@@ -24,6 +24,15 @@
 #include "plan/conventions.h"
 #include "scenario/scenario.h"
 
+struct number {
+    const char *at, *end; /* end: behind the unit */
+    double value, half;   /* of the last digit that was printed */
+    double factor;
+    enum mfu_dim dim;
+    int roles;                                                                        /* of the small words before it */
+    bool bare, whole, percent, times, money, any_flop, kilo, of_tokens, of_sequences; /* it counts them */
+};
+
 struct reading {
     struct mfu_audit *audit;
     struct mfu_catalog *catalog;
@@ -33,7 +42,9 @@ struct reading {
     const struct mfu_model *model;
     enum mfu_peak peak;
     bool sparse, training;
-    int topic; /* what the last number was about; -1: none was read */
+    bool whole;           /* what is stated is that of all, whatever stands behind it */
+    struct number factor; /* of a change that is told next, if it is one */
+    int topic;            /* what the last number was about; -1: none was read */
 };
 
 /* ---- words ------------------------------------------------------------------- */
@@ -65,14 +76,15 @@ static const struct { int roles; const char *words; } roles[] = {
               "occupy|consume|get|got|reach|reached|give|mean|have|has|had|do|per|measured|reported|still|alone|reduce|deliver|peak|cover|corresponding|correspond|now|or"},
     {BETWEEN | BEHIND, "of|the|a|an|-|for|in|its|their|our|theoretical"}, {BEHIND | TRAINS, "training"},
     {BETWEEN | ABOUT, "about|~|around|roughly|approximately|some|approx|circa|ca"}, {BETWEEN | NEARLY, "nearly|almost"},
-    {BETWEEN | LEAST | MORE, "more"}, {BETWEEN | LEAST, "least|over|above|exceed|exceeding|exceeded|beyond"},
+    {BETWEEN | LEAST | MORE, "more"}, {BETWEEN | LEAST, "least|above|exceed|exceeding|exceeded|beyond"},
     {BETWEEN | MOST | LESS, "less|fewer"}, {BETWEEN | MOST, "most|under|below|upto"}, {BETWEEN | NOT, "no|not|never|cannot|without"},
     {BETWEEN | FROM, "from|instead|than|versus|vs|rather"}, {FROM, "before|previously|originally"}, {AFTER, "after|afterward|now"},
     {BETWEEN | UP, "rise|rose|increased|increase|improved|improve|grew|raised|up|gained|jumped"},
     {BETWEEN | DOWN, "fell|fall|dropped|drop|decreased|decrease|reduced|reduce|shrank|shrink|cut|down|lowered"}, {BETWEEN | DOWN | SPEED, "slowed|slow"}, {BETWEEN | UP | SPEED, "sped"},
+    {BETWEEN | DOWN, "saving|save|reduction|decline"}, {BETWEEN | UP, "gain"},
     {MORE, "higher|larger|longer|bigger|increase|gain|improvement"}, {LESS, "lower|smaller|shorter|reduction|drop|decrease"},
     {MORE | SPEED, "faster|speedup"}, {LESS | SPEED, "slower"}, {LESS | COST, "cheaper"},
-    {BETWEEN | KEEPS, "stayed|stay|remained|remain|constant|kept"}, {ONE_OF, "each|every|one|single"},
+    {BETWEEN | KEEPS, "stayed|stay|remained|remain|kept|keep|keeping"}, {ONE_OF, "each|every|one|single"},
     {TRAINS, "mfu|hfu|adam|adamw|sgd|lora|qlora|batch|ddp|mixed"}};
 
 /* Of a count: so many times as many. */
@@ -99,16 +111,27 @@ static const struct { enum mfu_dim dim; double least; int kind; } by_unit[] = {
 /* What one GPU has, and all of them; what a parameter has, and all of them. */
 static const struct { int one, all; } scopes[] = {
     {MFU_Q_TOKENS_PER_S_GPU, MFU_Q_TOKENS_PER_S}, {MFU_Q_SAMPLES_PER_S_GPU, MFU_Q_SAMPLES_PER_S}, {MFU_Q_ACHIEVED, MFU_Q_ACHIEVED_ALL},
-    {MFU_Q_BATCH, MFU_Q_GLOBAL_BATCH}, {MFU_Q_CAPACITY, MFU_Q_CAPACITY_ALL}, {MFU_Q_MEMORY, MFU_Q_MEMORY_ALL}},
+    {MFU_Q_BATCH, MFU_Q_GLOBAL_BATCH}, {MFU_Q_CAPACITY, MFU_Q_CAPACITY_ALL}, {MFU_Q_STATES, MFU_Q_STATES_ALL}, {MFU_Q_WEIGHTS, MFU_Q_WEIGHTS_ALL}, {MFU_Q_MEMORY, MFU_Q_MEMORY_ALL}},
     of_parameters[] = {{MFU_Q_STATE_BYTES, MFU_Q_STATES}, {MFU_Q_WEIGHT_BYTES, MFU_Q_WEIGHTS}, {MFU_Q_GRADIENT_BYTES, MFU_Q_GRADIENTS},
     {MFU_Q_OPTIMIZER_BYTES, MFU_Q_OPTIMIZER_STATES}};
 
-/* What else a figure may be, the likelier first; `flop`: only where it has the unit of both, from this size on. */
+/* What else a figure may be, the likelier first; `flop`: only where it has the unit of both, from this size on; -1: only by its size. */
 static const struct { int kind, other; double flop; } readings[] = {
     {MFU_Q_TOKENS_PER_S, MFU_Q_TOKENS_PER_S_GPU, 0}, {MFU_Q_SAMPLES_PER_S, MFU_Q_SAMPLES_PER_S_GPU, 0}, {MFU_Q_ACHIEVED, MFU_Q_FLOP, 1e17},
     {MFU_Q_ACHIEVED, MFU_Q_PEAK, 0}, {MFU_Q_ACHIEVED, MFU_Q_ACHIEVED_ALL, 0}, {MFU_Q_FLOP, MFU_Q_FLOP_PER_TOKEN, 0},
     {MFU_Q_FLOP, MFU_Q_ACHIEVED, 1}, {MFU_Q_FLOP_PER_TOKEN, MFU_Q_FLOP, 0}, {MFU_Q_FLOP_PER_TOKEN, MFU_Q_ACHIEVED, 1},
-    {MFU_Q_BATCH, MFU_Q_GLOBAL_BATCH, 0}, {MFU_Q_BATCH, MFU_Q_TOKENS_PER_STEP, 0}, {MFU_Q_GLOBAL_BATCH, MFU_Q_TOKENS_PER_STEP, 0}, {MFU_Q_MEMORY, MFU_Q_MEMORY_ALL, 0}};
+    {MFU_Q_TOKENS, MFU_Q_TOKENS_PER_STEP, -1}, {MFU_Q_SAMPLES, MFU_Q_BATCH, -1}, {MFU_Q_SAMPLES, MFU_Q_GLOBAL_BATCH, -1}, {MFU_Q_STATES, MFU_Q_STATES_ALL, 0}, {MFU_Q_WEIGHTS, MFU_Q_WEIGHTS_ALL, 0}, {MFU_Q_BUBBLE, MFU_Q_BUBBLE_RATIO, 0}, {MFU_Q_BATCH, MFU_Q_GLOBAL_BATCH, 0}, {MFU_Q_BATCH, MFU_Q_TOKENS_PER_STEP, 0}, {MFU_Q_GLOBAL_BATCH, MFU_Q_TOKENS_PER_STEP, 0}, {MFU_Q_MEMORY, MFU_Q_MEMORY_ALL, 0}};
+
+/* A part, the whole and its share; the last of a dimension: of parts that have no name. */
+static const struct { int part, whole, share; } shares[] = {
+    {MFU_Q_FORWARD_TIME, MFU_Q_STEP_TIME, MFU_Q_FORWARD}, {MFU_Q_BACKWARD_TIME, MFU_Q_STEP_TIME, MFU_Q_BACKWARD},
+    {MFU_Q_OPTIMIZER_TIME, MFU_Q_STEP_TIME, MFU_Q_OPTIMIZER}, {MFU_Q_COMMUNICATION_TIME, MFU_Q_STEP_TIME, MFU_Q_COMMUNICATION},
+    {MFU_Q_PART_TIME, MFU_Q_STEP_TIME, MFU_Q_UNTOUCHED}, {MFU_Q_TRAINABLE, MFU_Q_PARAMS, MFU_Q_TRAINABLE_SHARE},
+    {MFU_Q_ACHIEVED, MFU_Q_PEAK, MFU_Q_MFU}, {MFU_Q_MEMORY, MFU_Q_CAPACITY, MFU_Q_FILL}};
+
+/* What a factor behind another is: "batch 8 x 1024". */
+static const struct { int kind, next; } factors[] = {
+    {MFU_Q_BATCH, MFU_Q_SEQ}, {MFU_Q_GLOBAL_BATCH, MFU_Q_SEQ}, {MFU_Q_NODES, MFU_Q_NODE_GPUS}, {MFU_Q_N_LAYER, MFU_Q_N_EMBD}};
 
 /* Ways of training and what they mean in figures; the last two: where they are denied (0: nothing). */
 static const struct { const char *word; int kind; double low, high, not_low, not_high; } ways[] = {
@@ -185,6 +208,12 @@ static int roles_before(const struct reading *r, const char *p)
             all = (all & ~(LEAST | MOST | NOT)) | (all & LEAST ? MOST : LEAST);
     }
     return all;
+}
+
+/* Whether the word begins here. */
+static bool find_here(const char *p, const char *word)
+{
+    return !mfu_claim_letter(p[-1]) && mfu_claim_stands(p, word, strlen(word));
 }
 
 static void use(struct reading *r, const char *from, const char *to)
@@ -286,6 +315,8 @@ static bool take_gpu(struct reading *r, const char *name)
     bool second;
 
     if (strspn(name, "0123456789") == strlen(name) && strlen(name) != 4)
+        return false;
+    if (strncmp(name, "a ", 2) == 0) /* "a 30 minute run" */
         return false;
     if (!isalpha((unsigned char)name[0]) && strspn(name, "0123456789") < strlen(name) && !strpbrk(name, " "))
         return false; /* 125m, 7b */
@@ -415,15 +446,6 @@ static void find_precisions(struct reading *r, bool taken[MFU_CLAIM_ROOM])
 
 /* ---- numbers ------------------------------------------------------------------- */
 
-struct number {
-    const char *at, *end; /* end: behind the unit */
-    double value, half;   /* of the last digit that was printed */
-    double factor;
-    enum mfu_dim dim;
-    int roles;                                                          /* of the small words before it */
-    bool bare, whole, percent, times, money, any_flop, kilo, of_tokens; /* of_tokens: it counts them */
-};
-
 /* "T" and "tera" before FLOP. */
 static size_t read_prefix(const char *p, enum mfu_dim dim, double *factor)
 {
@@ -441,6 +463,12 @@ static size_t read_prefix(const char *p, enum mfu_dim dim, double *factor)
     return 0;
 }
 
+/* "... x 1024": the text begins with a blank. */
+static bool is_factor(const char *p)
+{
+    return p[-1] == ' ' && p[-2] == 'x' && p[-3] == ' ';
+}
+
 static void read_unit(struct number *n)
 {
     const char *p = skip_blanks(n->end);
@@ -451,7 +479,8 @@ static void read_unit(struct number *n)
         const char *end = p + before + length;
 
         if (!mfu_claim_stands(p + before, units[i].name, length)
-            || (units[i].dim == MFU_COUNT && length == 1 && isdigit((unsigned char)*skip_blanks(end)))) /* 4 x 16 */
+            || (units[i].dim == MFU_COUNT && length == 1 /* 4 x 16 */
+                && (isdigit((unsigned char)*skip_blanks(end)) || *skip_blanks(end) == '(' || is_factor(n->at))))
             continue;
         n->end = end;
         n->dim = units[i].dim;
@@ -480,6 +509,7 @@ static bool read_number(const char *text, const char *p, struct number *n)
     const char *digits = p + (*p == '$');
     size_t whole = strspn(digits, "0123456789"), decimals = 0, length = whole, zeros = 0;
     double scale = 1;
+    bool fraction = false;
     char *end;
 
     if (p > text && (mfu_claim_letter(p[-1]) || p[-1] == '.' || p[-1] == '$'))
@@ -513,13 +543,24 @@ static bool read_number(const char *text, const char *p, struct number *n)
     }
     if (!(fabs(n->value) < 1e30))
         return false;
+    if (*n->end == '/' && n->whole && isdigit((unsigned char)n->end[1])) { /* 3/11 */
+        double below = strtod(n->end + 1, &end);
+
+        if (below > n->value && !mfu_claim_letter(*end) && !strchr("./", *end ? *end : ' ')) {
+            n->value /= below;
+            n->end = end;
+            n->whole = false;
+            fraction = true;
+        }
+    }
     while (decimals == 0 && zeros + 2 < whole && digits[whole - 1 - zeros] == '0')
         zeros++;
-    n->half = 0.5 * scale * pow(10, (double)zeros - (double)decimals);
+    n->half = fraction ? 0.005 * n->value : 0.5 * scale * pow(10, (double)zeros - (double)decimals);
     read_unit(n);
     if (n->percent)
         n->half = 0.5 * pow(10, -(double)decimals);
     p = skip_blanks(n->end);
+    n->of_sequences = mfu_claim_stands(p, "sequence", 8) && p[8] != '/' && !n->percent && !n->times;
     n->of_tokens = mfu_claim_stands(p, "token", 5) && p[5] != '/' && !n->percent && !n->times;
     return true;
 }
@@ -534,17 +575,23 @@ struct match {
 
 static bool suits(int kind, const char *phrase, const struct number *n)
 {
-    enum mfu_dim dim = mfu_quantity_rows[kind].dim;
-    bool count = dim == MFU_COUNT || dim == MFU_PARAMS || dim == MFU_TOKENS;
+    const struct mfu_quantity_row *row = &mfu_quantity_rows[kind];
+    enum mfu_dim dim = row->dim;
+    bool other = false, count = dim == MFU_COUNT || dim == MFU_PARAMS || dim == MFU_TOKENS;
 
     if (n->times)
-        return true;
+        return kind != MFU_Q_PRICE;
+    for (size_t i = 0; i < N(readings); i++)
+        other |= readings[i].kind == kind;
+    if (dim != MFU_RATIO && !other
+        && ((n->value + n->half) * n->factor < row->least || (n->value - n->half) * n->factor > row->most))
+        return false;
     if (n->money)
-        return kind == MFU_Q_COST || kind == MFU_Q_PRICE;
-    if (kind == MFU_Q_PRICE)
+        return kind == MFU_Q_COST || kind == MFU_Q_PRICE || kind == MFU_Q_TOKEN_PRICE;
+    if (kind == MFU_Q_PRICE || kind == MFU_Q_TOKEN_PRICE)
         return false;
     if (n->bare || n->dim == MFU_PARAMS)
-        return (count && (!n->of_tokens || dim == MFU_TOKENS))
+        return (count && (!n->of_tokens || dim == MFU_TOKENS) && !(n->of_sequences && dim == MFU_TOKENS))
             || (n->bare && dim == MFU_RATIO && n->value <= 100 && !mfu_claim_counted(skip_blanks(n->end)))
             || strncmp(phrase, "byte", 4) == 0 || strncmp(phrase, "flop", 4) == 0;
     return dim == n->dim
@@ -565,8 +612,11 @@ static void best_phrase(const struct reading *r, const char *p, bool before, boo
             phrase = words + length;
             if ((mark == '>' && before) || (mark == '<' && !before && !n->times) || (mark == '=' && before && !near)
                 || length <= m->length || begin < r->t.text || strncmp(begin, words, length) != 0
+                || (mark == '<' && n->times && memchr(words, ' ', length)) /* 8x gpu with */
                 || (mfu_claim_letter(words[length - 1]) && mfu_claim_letter(begin[length]))
                 || (begin > r->t.text && mfu_claim_letter(*begin) && mfu_claim_letter(begin[-1])) || !suits(k, words, n)
+                || (!before && strchr(":=", begin[length]) && begin[length]
+                    && strchr(":=", *mfu_claim_back(&r->t, n->at))) /* a label of what follows */
                 || (!again && r->t.used[begin - r->t.text + (long)length - 1]))
                 continue;
             *m = (struct match){k, length, begin, begin + length};
@@ -585,7 +635,7 @@ static struct match phrase_behind(const struct reading *r, const char *p, const 
         best_phrase(r, p, false, i == 0, n, true, &m);
         if (m.length == 0 && read_number(r->t.text, p, &size) && size.dim == MFU_BYTES) /* 992 80GB GPUs */
             best_phrase(r, skip_blanks(size.end), false, false, n, true, &m);
-        if (!(role_of(p) & BEHIND) && (n->bare || role_of(p) != 0 || !isalpha((unsigned char)*p) || strange++ > 0))
+        if (!(role_of(p) & BEHIND) && (role_of(p) != 0 || !isalpha((unsigned char)*p) || *p == 'x' || strange++ > 0))
             break;
         p = skip_blanks(word_end(p));
     }
@@ -613,12 +663,15 @@ static struct match phrase_before(const struct reading *r, const char *p, const 
     return m;
 }
 
-/* The subject of its clause, however far before. */
+/* The subject of its clause, however far before; that of a bare number, three words at most. */
 static struct match phrase_of_clause(const struct reading *r, const char *p, const struct number *n)
 {
     struct match m = {.kind = -1};
+    int words = n->bare || n->dim == MFU_PARAMS ? 4 : MFU_CLAIM_LONGEST;
 
-    for (const char *word; m.kind < 0 && (word = mfu_claim_back(&r->t, p)) < p && !strchr(".;:", *word); p = word)
+    for (const char *word; m.kind < 0 && words-- > 0 && (word = mfu_claim_back(&r->t, p)) < p && !strchr(".;:", *word)
+         && !(n->bare && (*word == ',' || isdigit((unsigned char)*word)));
+         p = word)
         best_phrase(r, word_end(word), true, false, n, false, &m);
     return m;
 }
@@ -700,15 +753,18 @@ static struct mfu_claim *stated(struct mfu_audit *a, int kind, enum mfu_claim_st
     return NULL;
 }
 
-/* What else it may be; first what it can be by its size. */
-static void add_readings(struct mfu_claim *c, const struct number *n, bool phrase)
+/* What else it may be; first what it can be by its size.  Not `flat`: it was said whether of one or of all. */
+static void add_readings(struct mfu_claim *c, const struct number *n, bool phrase, bool flat)
 {
     int list[MFU_READINGS + 1] = {c->kind}, count = 1, first = 0;
 
     for (size_t i = 0; i < N(readings) && count <= MFU_READINGS; i++)
-        if (readings[i].kind == c->kind
-            && (readings[i].flop == 0 || (n->any_flop && !phrase && c->in.high >= readings[i].flop)))
+        if (readings[i].kind == c->kind && (flat || readings[i].other == MFU_Q_PEAK)
+            && (readings[i].flop <= 0 || (n->any_flop && !phrase && c->in.high >= readings[i].flop)))
             list[count++] = readings[i].other;
+    for (size_t i = 0; i < N(readings) && list[1]; i++) /* what it is by its size only */
+        if (readings[i].kind == c->kind && readings[i].flop < 0 && c->in.high >= mfu_quantity_rows[c->kind].least)
+            count = 1;
     while (first < count
            && (c->in.low > mfu_quantity_rows[list[first]].most || c->in.high < mfu_quantity_rows[list[first]].least))
         first++;
@@ -734,7 +790,7 @@ static void state(struct reading *r, const struct number *n, int kind, enum mfu_
     micro = mfu_claim_stands(m.begin, "micro", 5) || mfu_claim_stands(m.begin, "mbs", 3);
     scope = scope_of(r, &m, &all);
     for (size_t i = 0; i < N(scopes); i++)
-        if (scope > 0 && (kind == scopes[i].one || kind == scopes[i].all)) {
+        if (scope > 0 && !r->whole && (kind == scopes[i].one || kind == scopes[i].all)) {
             kind = all ? scopes[i].all : scopes[i].one;
             flat = false;
             if (scope > 1)
@@ -742,11 +798,20 @@ static void state(struct reading *r, const struct number *n, int kind, enum mfu_
         }
     in = interval_of(n, kind, &value);
     first = (struct mfu_claim){.kind = kind, .in = in};
-    if (flat && !micro)
-        add_readings(&first, n, m.length > 0);
+    if (!micro)
+        add_readings(&first, n, m.length > 0, flat && !r->whole);
     kind = first.kind;
     behind = role_of(skip_blanks(m.end));
-    if (s == MFU_BEFORE && (other = stated(r->audit, kind, MFU_BEFORE))) {
+    other = stated(r->audit, kind, MFU_BEFORE);
+    for (int i = 0; other && scope > 0 && !all && other->in.low > in.high && i < other->n_readings; i++)
+        for (size_t k = 0; k < N(scopes); k++) /* "80k tokens/s, 10k per GPU": the first is that of all */
+            if (scopes[k].one == kind && scopes[k].all == other->readings[i].kind) {
+                other->kind = scopes[k].all;
+                other->n_readings = 0;
+                other = NULL;
+                break;
+            }
+    if (s == MFU_BEFORE && other) {
         if ((n->roles | behind) & FROM)
             other->state = MFU_AFTER;
         else if (in.low > other->in.high || in.high < other->in.low)
@@ -800,11 +865,13 @@ static bool read_change(struct reading *r, struct number *n)
         m.kind = -1;
     if (m.kind < 0 && otherwise < 0)
         m = phrase_before(r, n->at, &any, true);
+    if (m.kind >= 0 && mfu_quantity_rows[m.kind].traits & MFU_Q_COMPLEMENT) /* "21 % less time" */
+        m.kind = r->topic >= 0 && mfu_quantity_rows[r->topic].dim == MFU_SECONDS ? r->topic : MFU_Q_STEP_TIME;
     if (m.kind < 0)
-        m = (struct match){.kind = otherwise >= 0       ? otherwise
-                               : n->roles & SPEED       ? MFU_Q_TOKENS_PER_S
-                               : n->roles & (UP | DOWN) ? r->topic
-                                                        : -1,
+        m = (struct match){.kind = otherwise >= 0                          ? otherwise
+                               : n->roles & SPEED                          ? MFU_Q_TOKENS_PER_S
+                               : n->roles & (UP | DOWN) || n == &r->factor ? r->topic
+                                                                           : -1,
                            .begin = n->at,
                            .end = end};
     if (m.kind < 0)
@@ -879,19 +946,71 @@ static bool same_unit(struct number *a, struct number *b)
     return a->dim == b->dim && a->bare == b->bare && a->times == b->times;
 }
 
-/* "15 % of 312 TFLOP/s", "90 % of 12 GB": the share is that of what follows. */
-static int share_of(const struct reading *r, const struct number *n)
+/* The number behind "of" or "out of": a whole. */
+static bool read_whole(const struct reading *r, const struct number *n, struct number *whole)
 {
     const char *p = skip_blanks(n->end);
-    struct number of;
 
-    if (!n->percent || !mfu_claim_stands(p, "of", 2))
-        return -1;
+    if (mfu_claim_stands(p, "out", 3))
+        p = skip_blanks(word_end(p));
+    if (!mfu_claim_stands(p, "of", 2))
+        return false;
     for (int i = 0; i < 3 && role_of(p) & BEHIND; i++)
         p = skip_blanks(word_end(p));
-    if (!read_number(r->t.text, p, &of))
-        return -1;
-    return of.dim == MFU_BYTES ? MFU_Q_FILL : of.dim == MFU_FLOP_PER_S ? MFU_Q_MFU : -1;
+    return read_number(r->t.text, p, whole);
+}
+
+/* What was said of a part and its whole, "90 ms of a step of 600 ms, 15 %", or of the whole and the share. */
+static int kind_of_share(struct reading *r, const struct number *n)
+{
+    for (size_t i = 0; i < N(shares); i++) {
+        bool part = stated(r->audit, shares[i].part, MFU_BEFORE), share = stated(r->audit, shares[i].share, MFU_BEFORE);
+
+        if (!stated(r->audit, shares[i].whole, MFU_BEFORE) || part == share)
+            continue;
+        if (part ? n->percent : !n->bare && n->dim == mfu_quantity_rows[shares[i].part].dim)
+            return part ? shares[i].share : shares[i].part;
+    }
+    return -1;
+}
+
+/* "90 ms of a 600 ms step", "28 GB of 112 GB of states per GPU", "15 % of 312 TFLOP/s": a part or a share, and the
+ * whole. */
+static const char *take_part(struct reading *r, struct number *n, struct match m)
+{
+    struct number whole;
+    struct match behind;
+    int part = -1, all = -1;
+
+    if (n->times || !read_whole(r, n, &whole)
+        || (n->percent ? whole.bare : !same_unit(&whole, n) && !same_unit(n, &whole)))
+        return NULL;
+    behind = phrase_behind(r, whole.end, &whole);
+    if (m.kind < 0 && n->percent)
+        m = phrase_of_clause(r, n->at, n);
+    for (size_t i = 0; i < N(shares); i++) {
+        int kind = n->percent ? shares[i].share : shares[i].part;
+
+        if (mfu_quantity_rows[shares[i].whole].dim == whole.dim && (behind.kind < 0 || behind.kind == shares[i].whole)
+            && (m.kind < 0 || m.kind == kind)) {
+            part = kind;
+            all = shares[i].whole;
+        }
+    }
+    for (size_t i = 0; i < N(scopes) && !n->percent && part < 0 && behind.kind >= 0; i++)
+        if (behind.kind == scopes[i].one && mfu_quantity_rows[scopes[i].one].dim == n->dim) {
+            part = scopes[i].one;
+            all = scopes[i].all;
+        }
+    if (part < 0)
+        return NULL;
+    state(r, n, part, MFU_BEFORE, m, n->end);
+    if (behind.kind < 0)
+        behind = (struct match){.begin = whole.at, .end = whole.end};
+    r->whole = true;
+    state(r, &whole, all, MFU_BEFORE, behind, whole.end);
+    r->whole = false;
+    return whole.end;
 }
 
 /* "Each step processes 4M tokens": what is counted of one of them, where there is a name for that. */
@@ -902,14 +1021,14 @@ static int kind_of_each(const struct reading *r, const struct number *n, const s
     for (const char *p = n->at, *word; (word = mfu_claim_back(&r->t, p)) < p && !strchr(".;:", *word); p = word) {
         const char *noun = mfu_claim_counted(word), *one = mfu_claim_back(&r->t, word);
 
-        if (!noun || !(role_of(one) & ONE_OF))
+        if (!noun || !((role_of(one) | role_of(mfu_claim_back(&r->t, one))) & ONE_OF))
             continue;
         for (int k = 0; k < MFU_Q_COUNT; k++)
             for (const char *phrase = mfu_quantity_rows[k].phrases; *phrase; phrase += *phrase == '|') {
                 size_t all = strcspn(phrase, "|");
 
                 if (all == length + 1 + strlen(noun) && strncmp(phrase, m->begin, length) == 0 && phrase[length] == '/'
-                    && strncmp(phrase + length + 1, noun, strlen(noun)) == 0)
+                    && strncmp(phrase + length + 1, noun, strlen(noun)) == 0 && suits(k, "", n))
                     return k;
                 phrase += all;
             }
@@ -948,33 +1067,104 @@ static int kind_of_unit(const struct reading *r, const struct number *n, bool ch
     return -1;
 }
 
+/* What a factor of a product is by what stands before it; -1: nothing. */
+static int kind_of_factor(const struct reading *r)
+{
+    for (size_t i = 0; r->audit->n_claims > 0 && i < N(factors); i++)
+        if (r->audit->claims[r->audit->n_claims - 1].kind == factors[i].kind)
+            return factors[i].next;
+    return -1;
+}
+
+/* "187 TFLOP/s (60 %)", "from 1.9 to 2.5 it/s (+32 %)": a share of what stands right before, or its change. */
+static bool take_aside(struct reading *r, struct number *n)
+{
+    const char *p = mfu_claim_back(&r->t, n->at);
+    const struct mfu_claim *last = r->audit->n_claims > 0 ? &r->audit->claims[r->audit->n_claims - 1] : NULL;
+    int sign = *p == '+' ? 1 : *p == '-' ? -1 : 0;
+    struct match m = {.begin = n->at, .end = n->end, .kind = -1};
+
+    if (sign != 0)
+        p = mfu_claim_back(&r->t, p);
+    if (!n->percent || *p != '(' || !last || phrase_behind(r, n->end, n).kind >= 0)
+        return false;
+    if (last->state == MFU_AFTER && last->kind == r->topic) {
+        n->roles |=
+            sign < 0 || (sign == 0 && last->value < stated(r->audit, last->kind, MFU_BEFORE)->value) ? DOWN : UP;
+        return read_change(r, n);
+    }
+    for (size_t i = 0; i < N(shares); i++)
+        if (shares[i].part == last->kind)
+            m.kind = shares[i].share;
+    if (m.kind >= 0)
+        state(r, n, m.kind, last->state, m, n->end);
+    return m.kind >= 0;
+}
+
 static const char *take_number(struct reading *r, struct number *n)
 {
     struct number second = {0};
     bool changes = false, two;
     const struct number *last;
+    const char *end;
     struct match m = {.kind = -1};
 
     n->roles = roles_before(r, n->at);
-    two = read_second(n, &second, &changes) && same_unit(n, &second);
+    end = skip_blanks(n->end);
+    if (n->times && strncmp(n->end - 2, " x ", 3) == 0 && role_of(end) == 0
+        && !mfu_claim_counted(end)) { /* "TP 4 x PP 8" */
+        struct number any = *n;
+
+        any.times = false;
+        any.bare = true;
+        if (phrase_before(r, n->at, &any, false).kind >= 0) {
+            *n = any;
+            n->end -= 2;
+        }
+    }
+    two = read_second(n, &second, &changes);
+    if (two && changes && n->bare && !second.bare) {
+        int own = phrase_before(r, n->at, n, false).kind;
+
+        two = own < 0 || suits(own, "", &second);
+    } else if (two && changes && second.bare) { /* "seq 1024 -> 8192 tokens per step" */
+        struct match own = phrase_before(r, n->at, n, false), behind = phrase_behind(r, second.end, &second);
+
+        two = own.kind < 0 || behind.kind < 0 || behind.kind == own.kind || skip_blanks(second.end) != behind.begin
+            || strncmp(skip_blanks(n->end), "->", 2) != 0;
+    }
+    two = two && same_unit(n, &second);
     last = two ? &second : n;
     if (n->roles & NOT) /* "not 40 %": nothing is said of what it is */
         return last->end;
-    if (!two && read_change(r, n))
+    if (!two && (take_aside(r, n) || read_change(r, n)))
         return n->end;
-    if (n->times)
+    if (n->times) {
+        r->factor = *n; /* "doubled from 11k to 22k tokens/s" */
         return n->end;
+    }
     m = phrase_before(r, n->at, last, changes);
-    if (m.kind >= 0 && memchr(m.end, ':', (size_t)(n->at - m.end))) { /* "energy: 1000 GPU hours" */
+    if (m.kind >= 0
+        && (memchr(m.end, ':', (size_t)(n->at - m.end)) /* "energy: 1000 GPU hours", "an epoch is 1000 steps" */
+            || n->money
+            || (mfu_quantity_rows[m.kind].dim == MFU_COUNT && !(role_of(mfu_claim_back(&r->t, n->at)) & BEHIND)
+                && mfu_claim_counted(skip_blanks(last->end)) && mfu_claim_letter(*mfu_claim_back(&r->t, n->at))
+                && mfu_claim_back(&r->t, n->at) >= m.end))) {
         struct match behind = phrase_behind(r, last->end, last);
 
         m = behind.kind >= 0 ? behind : m;
     }
-    if (m.kind < 0 && share_of(r, last) >= 0)
-        m = (struct match){.kind = share_of(r, last)};
-    if (m.kind < 0 && (m = phrase_behind(r, last->end, last)).kind >= 0 && kind_of_each(r, last, &m) >= 0)
+    if (!two && (end = take_part(r, n, m)))
+        return end;
+    if (m.kind < 0 && !(n->bare && strncmp(n->end, " x ", 3) == 0))
+        m = phrase_behind(r, last->end, last);
+    if (m.kind < 0 && is_factor(n->at) && n->bare)
+        m.kind = kind_of_factor(r);
+    if (m.kind >= 0 && m.begin >= last->end && kind_of_each(r, last, &m) >= 0)
         m.kind = kind_of_each(r, last, &m);
-    if (m.kind < 0 && !last->bare && last->dim != MFU_PARAMS)
+    if (m.kind < 0)
+        m.kind = kind_of_share(r, last);
+    if (m.kind < 0)
         m = phrase_of_clause(r, n->at, last);
     if (m.kind < 0)
         m.kind = kind_of_unit(r, last, changes);
@@ -986,6 +1176,10 @@ static const char *take_number(struct reading *r, struct number *n)
         state(r, n, m.kind, MFU_BEFORE, m, last->end);
         second.at = n->at;
         state(r, &second, m.kind, MFU_AFTER, m, last->end);
+        r->topic = m.kind;
+        if (r->factor.times)
+            read_change(r, &r->factor);
+        r->factor.times = false;
     } else if (two && second.value >= n->value) { /* a range: its middle, as wide as it is */
         n->half = 0.5 * (second.value - n->value) + second.half;
         n->value = 0.5 * (second.value + n->value);
@@ -993,10 +1187,128 @@ static const char *take_number(struct reading *r, struct number *n)
         state(r, n, m.kind, MFU_BEFORE, m, last->end);
     } else {
         state(r, n, m.kind, MFU_BEFORE, m, last->end);
-        if (n->roles & KEEPS)
+        if ((n->roles | (m.begin < n->at ? roles_before(r, m.begin) : 0)) & KEEPS)
             state(r, n, m.kind, MFU_AFTER, m, last->end);
     }
     return last->end;
+}
+
+/* ---- arithmetic ------------------------------------------------------------------- */
+
+/* A value in the units that are printed, and in base units. */
+struct value {
+    struct mfu_interval as[2];
+};
+
+static const char *read_sum(struct reading *r, const char *p, struct value *v, int *operations, bool *taken);
+
+/* A number with its words, or a sum in parentheses; NULL: neither. */
+static const char *read_operand(struct reading *r, const char *p, struct value *v, int *operations, bool *taken)
+{
+    struct number n;
+    double half;
+
+    p = skip_blanks(p);
+    if (*p == '(') {
+        p = read_sum(r, p + 1, v, operations, taken);
+        return p && *p == ')' ? p + 1 : NULL;
+    }
+    if (!isdigit((unsigned char)*p) || !read_number(r->t.text, p, &n) || n.times)
+        return NULL;
+    half = n.whole && n.bare ? 0 : n.half;
+    if (mfu_claim_stands(skip_blanks(n.end), "kwh", 3))
+        n.factor = 3.6e6;
+    for (int i = 0; i < 2; i++) {
+        double factor = i == 1 || n.dim == MFU_PARAMS || n.percent ? n.factor : 1;
+
+        v->as[i] = (struct mfu_interval){(n.value - half) * factor, (n.value + half) * factor};
+    }
+    if (n.bare && (*operations > 0 || strchr(":(", *mfu_claim_back(&r->t, p)))) /* no quantity of its own */
+        taken[p - r->t.text] = strchr("x+-/=)", *skip_blanks(n.end)) != NULL;
+    p = n.end;
+    for (int i = 0; i < 4; i++) {
+        const char *word = skip_blanks(p);
+
+        if (*word == '/' && isalpha((unsigned char)word[1]))
+            word++;
+        if (!isalpha((unsigned char)*word) || mfu_claim_stands(word, "x", 1))
+            break;
+        p = word_end(word);
+    }
+    return skip_blanks(p);
+}
+
+static const char *read_product(struct reading *r, const char *p, struct value *v, int *operations, bool *taken)
+{
+    struct value b;
+
+    p = read_operand(r, p, v, operations, taken);
+    while (p && (mfu_claim_stands(p, "x", 1) || *p == '/')) {
+        bool over = *p == '/';
+
+        (*operations)++;
+        if (!(p = read_operand(r, p + 1, &b, operations, taken)))
+            return NULL;
+        for (int i = 0; i < 2; i++) {
+            v->as[i].low *= over ? 1 / b.as[i].high : b.as[i].low;
+            v->as[i].high *= over ? 1 / b.as[i].low : b.as[i].high;
+        }
+    }
+    return p;
+}
+
+static const char *read_sum(struct reading *r, const char *p, struct value *v, int *operations, bool *taken)
+{
+    struct value b;
+
+    p = read_product(r, p, v, operations, taken);
+    while (p && (*p == '+' || (*p == '-' && p[1] != '>'))) {
+        bool less = *p == '-';
+
+        (*operations)++;
+        if (!(p = read_product(r, p + 1, &b, operations, taken)))
+            return NULL;
+        for (int i = 0; i < 2; i++) {
+            v->as[i].low += less ? -b.as[i].high : b.as[i].low;
+            v->as[i].high += less ? -b.as[i].low : b.as[i].high;
+        }
+    }
+    return p;
+}
+
+/* "6 x 2.7B x 400B = 6.5e21": what is computed is what is printed, in one of the ways to take the units.  Numbers
+ * that are nothing but factors are `taken`. */
+static void find_equation(struct reading *r, bool taken[MFU_CLAIM_ROOM])
+{
+    for (const char *p = r->t.text, *end, *equal; *p; p++) {
+        struct value left, right;
+        bool inside[MFU_CLAIM_ROOM] = {false}, about;
+        int operations = 0, way = -1;
+        char said[80];
+
+        if ((*p != '(' && !isdigit((unsigned char)*p)) || mfu_claim_letter(p[-1]) || p[-1] == '.'
+            || !(equal = read_sum(r, p, &left, &operations, inside)) || *equal != '=')
+            continue;
+        for (end = skip_blanks(equal + 1); role_of(end) & ABOUT; end = skip_blanks(word_end(end)))
+            ;
+        about = end > skip_blanks(equal + 1);
+        if (!(end = read_sum(r, end, &right, &operations, inside)) || operations == 0)
+            continue;
+        for (int i = 0; i < 4 && way < 0; i++)
+            if (left.as[i / 2].low <= right.as[i % 2].high * (about ? 1.1 : 1)
+                && right.as[i % 2].low / (about ? 1.1 : 1) <= left.as[i / 2].high)
+                way = i;
+        for (int i = 0; i < 2; i++) {
+            struct mfu_interval in = i ? right.as[way < 0 ? 1 : way % 2] : left.as[way < 0 ? 1 : way / 2];
+
+            mfu_claim_text_quote(&r->t, i ? equal + 1 : p, i ? end : equal, said, sizeof said);
+            mfu_claim_add(r->audit, MFU_Q_COMPUTED, MFU_BEFORE, in.low / (about ? 1.1 : 1), in.high * (about ? 1.1 : 1),
+                          "stated", "%s", said + strspn(said, " "));
+        }
+        for (size_t i = 0; i < MFU_CLAIM_ROOM; i++)
+            taken[i] |= inside[i];
+        return;
+    }
 }
 
 /* ---- what a model brings -------------------------------------------------------- */
@@ -1142,12 +1454,33 @@ static void place_single(struct mfu_audit *a, int words)
         for (int k = 0; k < a->n_claims; k++)
             if (k != i && a->claims[k].kind == c->kind && a->claims[k].state != c->state) {
                 both |= a->claims[k].state == MFU_AFTER;
-                c->n_readings = 0;
+                if (c->kind != MFU_Q_ACHIEVED || strcmp(c->text, a->claims[k].text) == 0) /* "400 of 989 TFLOP/s" */
+                    c->n_readings = 0;
             }
         if (i < words && c->n_readings < MFU_READINGS)
             c->readings[c->n_readings++] = (struct mfu_claim_reading){c->kind, MFU_AFTER};
         else if (c->state == MFU_BEFORE && !both && !(mfu_quantity_rows[c->kind].traits & MFU_Q_SETUP))
             c->state = MFU_AFTER;
+    }
+}
+
+/* "fits a 24 GB card": there is one. */
+static void count_one(struct reading *r)
+{
+    char said[80];
+
+    for (const char *p = r->t.text + 1, *word, *end; !stated(r->audit, MFU_Q_GPUS, MFU_BEFORE) && *p; p++) {
+        struct number size;
+
+        if (!find_here(p, "a") && !find_here(p, "an") && !find_here(p, "one") && !find_here(p, "single"))
+            continue;
+        word = skip_blanks(word_end(p));
+        if (read_number(r->t.text, word, &size) && size.dim == MFU_BYTES)
+            word = skip_blanks(size.end);
+        end = word_end(word);
+        if (find_here(word, "gpu") && (!isalpha((unsigned char)*skip_blanks(end)) || role_of(skip_blanks(end)) != 0))
+            mfu_claim_add(r->audit, MFU_Q_GPUS, MFU_BEFORE, 1, 1, "stated", "%s",
+                          mfu_claim_text_quote(&r->t, p, end, said, sizeof said));
     }
 }
 
@@ -1188,9 +1521,11 @@ int mfu_claim_read(struct mfu_catalog *catalog, const struct mfu_scenario *start
     mfu_claim_text_words(&r->t);
     for (const char *p = r->t.text; *p; p = *p ? word_end(p) : p)
         r->training |= (role_of(p) & TRAINS) != 0;
+    a->several = strstr(r->t.text, "each gpu") != NULL || strstr(r->t.text, "/gpu") != NULL;
     find_ways(r, taken);
     find_precisions(r, taken);
     words = a->n_claims;
+    find_equation(r, taken);
     for (const char *p = r->t.text; *p;) {
         struct number n;
 
@@ -1201,6 +1536,7 @@ int mfu_claim_read(struct mfu_catalog *catalog, const struct mfu_scenario *start
     }
     for (size_t i = 0; i < MFU_CLAIM_ROOM; i++)
         r->t.used[i] |= taken[i];
+    count_one(r);
     add_gpus(r);
     if (r->model)
         status = add_model(r, start, err);

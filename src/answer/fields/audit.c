@@ -81,6 +81,7 @@ MFU_PART_RECORD(audit_contradiction, const struct element *e, CONTRADICTION)
 #define ROW(X) \
     X(TEXT,  text,    0, r->text,    "as it was given, or made of a table") \
     X(WORDS, unread,  0, r->unread,  "words and numbers that were not understood") \
+    X(WORDS, missing, 0, r->missing, "where it is open: quantities that are not told") \
     X(TEXT,  verdict, 0, r->verdict, "holds, contradicts, or open: nothing in it binds anything else")
 MFU_PART_RECORD(audit_row, const struct mfu_audit *r, ROW)
 

@@ -82,7 +82,10 @@ static void one(FILE *out, const struct mfu_term *t, const struct mfu_audit *a)
         }
     }
     if (strcmp(a->verdict, "open") == 0)
-        mfu_paragraph(out, t, "", 2, MFU_WARN, "Open: nothing in it binds anything else.");
+        mfu_paragraph(out, t, "", 2, MFU_WARN,
+                      a->missing[0] ? "Unknown: nothing in it binds anything else; %s: not told."
+                                    : "Unknown: nothing in it binds anything else.",
+                      a->missing);
     if (strcmp(a->verdict, "holds") == 0)
         mfu_paragraph(out, t, "", 2, MFU_GOOD, "Holds: the figures go together.");
     fputc('\n', out);
