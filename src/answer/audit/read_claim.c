@@ -1467,9 +1467,10 @@ static void place_single(struct mfu_audit *a, int words)
 /* "fits a 24 GB card": there is one. */
 static void count_one(struct reading *r)
 {
+    bool found = stated(r->audit, MFU_Q_GPUS, MFU_BEFORE);
     char said[80];
 
-    for (const char *p = r->t.text + 1, *word, *end; !stated(r->audit, MFU_Q_GPUS, MFU_BEFORE) && *p; p++) {
+    for (const char *p = r->t.text + 1, *word, *end; !found && *p; p++) {
         struct number size;
 
         if (!find_here(p, "a") && !find_here(p, "an") && !find_here(p, "one") && !find_here(p, "single"))
@@ -1479,8 +1480,8 @@ static void count_one(struct reading *r)
             word = skip_blanks(size.end);
         end = word_end(word);
         if (find_here(word, "gpu") && (!isalpha((unsigned char)*skip_blanks(end)) || role_of(skip_blanks(end)) != 0))
-            mfu_claim_add(r->audit, MFU_Q_GPUS, MFU_BEFORE, 1, 1, "stated", "%s",
-                          mfu_claim_text_quote(&r->t, p, end, said, sizeof said));
+            found = mfu_claim_add(r->audit, MFU_Q_GPUS, MFU_BEFORE, 1, 1, "assumed", "%s",
+                                  mfu_claim_text_quote(&r->t, p, end, said, sizeof said));
     }
 }
 
