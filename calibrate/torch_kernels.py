@@ -738,8 +738,12 @@ def read_back(path, m):
     return [line[5:-1] for line in lines if line.startswith("  - {") and line.endswith("}")], None
 
 
-def all_points(m):
-    points = [p for group in (product_points, attention_points, stream_points, optimizer_points, host_points) for p in group(m)]
+GROUPS = {"products": product_points, "attention": attention_points, "streams": stream_points, "optimizers": optimizer_points,
+          "host": host_points}
+
+
+def all_points(m, only=GROUPS):
+    points = [p for name in only for p in GROUPS[name](m)]
     return sorted(points, key=lambda p: p.rank)         # stable: best first
 
 
@@ -791,6 +795,7 @@ def main():
     parser.add_argument("output", nargs="?", default="mfuplan-samples.yaml", help="file of samples (YAML); it is gone on with")
     parser.add_argument("--device", default="cuda", type=device_of, help="cuda, a number, or cpu")
     parser.add_argument("--quick", action="store_true", help="the first two ranks of points, at most 5 minutes")
+    parser.add_argument("--only", action="append", choices=GROUPS, help="points of this group, of several where it is said again")
     parser.add_argument("--self-test", action="store_true", help="every point on tiny tensors; calibrates nothing")
     parser.add_argument("--list", action="store_true", help="name the points in their order")
     options = parser.parse_args()
@@ -801,7 +806,7 @@ def main():
         print("torch_kernels.py: a CPU is not what training runs on; `--self-test` tries the script out", file=sys.stderr)
         return 1
     m = Machine(options.device, options.self_test, options.quick)
-    points = [p for p in all_points(m) if not options.quick or p.rank < 2]
+    points = [p for p in all_points(m, options.only or GROUPS) if not options.quick or p.rank < 2]
     if options.list:
         for p in points:
             print(p.name())

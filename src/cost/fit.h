@@ -89,6 +89,7 @@ struct mfu_fit_residuals {
 struct mfu_fit {
     double value[MFU_COEFFICIENT_COUNT];            /* prior, with what was fitted */
     struct mfu_fit_row rows[MFU_COEFFICIENT_COUNT]; /* what could be fitted */
+    struct mfu_coefficients fitted; /* those that are kept, with how their errors correlate; the others are unknown */
     int n_rows, n_kept;
     struct mfu_fit_residuals classes[MFU_FIT_CLASSES];
     int n_classes;

@@ -6,6 +6,7 @@
 
 #include "cost/fit.h"
 #include "cost/fit_problem.h"
+#include "descriptor/covariance.h"
 
 /* How far the slowing of GEMMs may be from what a card's file says: a lower power limit or a
  * laptop's cooler costs some 5 to 15 % (chosen), and where the file says none, nothing is
@@ -73,36 +74,66 @@ static int place_of(const struct mfu_fit_problem *q, int k)
     return -1;
 }
 
-/* The row of a coefficient that some parameters move: its variance is theirs together. */
-static void add_row(struct mfu_fit *fit, const struct mfu_fit_problem *q, int id)
+/* Of two coefficients, that of the parameters which move them; of one, its variance. */
+static double covariance_of(const struct mfu_fit_problem *q, int i, int j)
 {
-    const struct mfu_coefficients *prior = q->in->prior;
-    double variance = 0, before = 0;
-    bool any = false, kept = false;
+    double sum = 0;
 
     for (int k = 0; k < q->in->n_parameters; k++) {
         int a = place_of(q, k);
 
-        if (!has(&q->in->parameters[k], id))
+        if (!has(&q->in->parameters[k], i))
             continue;
-        any = true;
-        kept |= a >= 0;
-        before += q->sigma[k] * q->sigma[k];
-        variance += a >= 0 ? 0 : pow(q->doubt * q->sigma[k], 2);
+        sum += a < 0 && has(&q->in->parameters[k], j) ? pow(q->doubt * q->sigma[k], 2) : 0;
         for (int b = 0; a >= 0 && b < q->p; b++)
-            if (has(&q->in->parameters[q->use[b]], id))
-                variance += gsl_matrix_get(q->cov, (size_t)a, (size_t)b);
+            if (has(&q->in->parameters[q->use[b]], j))
+                sum += gsl_matrix_get(q->cov, (size_t)a, (size_t)b);
     }
+    return sum;
+}
+
+/* The row of a coefficient that some parameters move. */
+static void add_row(struct mfu_fit *fit, const struct mfu_fit_problem *q, int id)
+{
+    const struct mfu_coefficients *prior = q->in->prior;
+    double before = 0;
+    bool any = false, kept = false;
+
+    for (int k = 0; k < q->in->n_parameters; k++)
+        if (has(&q->in->parameters[k], id)) {
+            any = true;
+            kept |= place_of(q, k) >= 0;
+            before += q->sigma[k] * q->sigma[k];
+        }
     if (!any || !mfu_fit_can_vary(id, prior->value[id]))
         return;
-    fit->rows[fit->n_rows++] =
-        (struct mfu_fit_row){.id = (enum mfu_coefficient)id,
-                             .value = fit->value[id],
-                             .sigma = kept ? relative(id, fit->value[id], sqrt(variance)) : prior->sigma[id],
-                             .prior = prior->value[id],
-                             .prior_sigma = mfu_fit_offset(id) > 0 ? prior->sigma[id] : sqrt(before),
-                             .kept = kept};
+    fit->rows[fit->n_rows++] = (struct mfu_fit_row){
+        .id = (enum mfu_coefficient)id,
+        .value = fit->value[id],
+        .sigma = kept ? relative(id, fit->value[id], sqrt(covariance_of(q, id, id))) : prior->sigma[id],
+        .prior = prior->value[id],
+        .prior_sigma = mfu_fit_offset(id) > 0 ? prior->sigma[id] : sqrt(before),
+        .kept = kept};
     fit->n_kept += kept;
+}
+
+/* What was fitted, as coefficients. */
+static void list_fitted(struct mfu_fit *fit, const struct mfu_fit_problem *q)
+{
+    mfu_coefficients_clear(&fit->fitted);
+    for (int a = 0; a < fit->n_rows; a++) {
+        int i = fit->rows[a].id;
+
+        if (!fit->rows[a].kept)
+            continue;
+        fit->fitted.value[i] = fit->rows[a].value;
+        fit->fitted.sigma[i] = fit->rows[a].sigma;
+        for (int b = 0; b < a; b++)
+            if (fit->rows[b].kept)
+                mfu_correlate(&fit->fitted, i, fit->rows[b].id,
+                              covariance_of(q, i, fit->rows[b].id)
+                                  / sqrt(covariance_of(q, i, i) * covariance_of(q, fit->rows[b].id, fit->rows[b].id)));
+    }
 }
 
 /* Errors over the points of one class (-1: all). */
@@ -144,5 +175,6 @@ void mfu_fit_fill(struct mfu_fit *fit, const struct mfu_fit_problem *q, const do
     fit->doubt = q->doubt;
     for (int id = 0; id < MFU_COEFFICIENT_COUNT; id++)
         add_row(fit, q, id);
+    list_fitted(fit, q);
     list_residuals(fit, q, before, scratch);
 }

@@ -17,6 +17,7 @@
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/printable.h"
+#include "descriptor/covariance.h"
 #include "descriptor/yaml.h"
 
 int mfu_calibration_names(const char *folder, struct mfu_arena *arena, const char *const **names, size_t *n,
@@ -99,7 +100,9 @@ static int parse_coefficients(struct mfu_yaml *yaml, struct mfu_yaml_node *node,
     struct mfu_yaml_node *mapping = mfu_node_find(node, "coefficients");
 
     if (mapping)
-        return mfu_coefficients_read(yaml, mapping, MFU_FROM_CALIBRATION, to, err);
+        return mfu_coefficients_read(yaml, mapping, MFU_FROM_CALIBRATION, to, err) < 0
+            ? -1
+            : mfu_correlations_read(yaml, mfu_node_find(node, "correlations"), to, err);
     mfu_fail(err, MFU_EINPUT, "'coefficients' is missing");
     return mfu_node_error(yaml, node, err);
 }
@@ -113,7 +116,7 @@ static int parse_base(struct mfu_yaml *yaml, struct mfu_yaml_node *node, struct 
                                        {"samples", .dim = MFU_COUNT, AT(samples), .least = 0, .most = 1e9},
                                        {.key = NULL}};
 #undef AT
-    static const char *const others[] = {"coefficients", NULL};
+    static const char *const others[] = {"coefficients", "correlations", NULL};
 
     return !node ? 0
         : mfu_node_fields(yaml, node, fields, others, base, err) < 0
@@ -148,7 +151,7 @@ static int parse(struct mfu_yaml *yaml, struct mfu_calibration *c, struct mfu_er
         SHARE(mape_held_out),
         {"samples", .dim = MFU_COUNT, .offset = offsetof(struct mfu_calibration, samples), .least = 0, .most = 1e9},
         {.key = NULL}};
-    static const char *const others[] = {"coefficients", "base", NULL};
+    static const char *const others[] = {"coefficients", "correlations", "base", NULL};
     struct mfu_yaml_node *root = mfu_yaml_root(yaml);
 
     if (mfu_node_fields(yaml, root, fields, others, c, err) < 0)
@@ -178,6 +181,7 @@ int mfu_calibration_read(const char *folder, const char *name, struct mfu_calibr
 
 void mfu_calibration_put_over(const struct mfu_coefficients *from, struct mfu_coefficients *to)
 {
+    mfu_correlations_put_over(from, to);
     for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++)
         if (!isnan(from->value[i])) {
             to->value[i] = from->value[i];
@@ -306,6 +310,7 @@ static void put_coefficients(FILE *out, const char *indent, const struct mfu_coe
             put_text(out, k->source[i]);
             fputs("}\n", out);
         }
+    mfu_correlations_write(out, indent, k);
 }
 
 static void put_base(FILE *out, const struct mfu_calibration_base *base)

@@ -17,6 +17,9 @@
  *     mape_held_out: 3.4%
  *     coefficients:
  *       gemm.efficiency: {value: 0.91, sigma: 0.4%, source: 240 GEMMs}
+ *       gemm.k0: {value: 120, sigma: 8%, source: 240 GEMMs}
+ *     correlations:                   # of their errors, each pair once
+ *       gemm.k0: {gemm.efficiency: 0.4}
  *     base:                           # the earlier one that it started from, of other kinds
  *       {date: 2026-11-19, from: probe, samples: 400, coefficients: {...}}
  *

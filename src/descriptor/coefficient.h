@@ -265,9 +265,17 @@ extern const struct mfu_coefficient_row mfu_coefficient_rows[MFU_COEFFICIENT_COU
 /* From the family default to the user: later ones win. */
 enum mfu_coefficient_origin { MFU_FROM_NOWHERE, MFU_FROM_FAMILY, MFU_FROM_GPU, MFU_FROM_CALIBRATION, MFU_FROM_USER };
 
+/* Which of them are known together, and how their errors correlate (covariance.h). */
+#define MFU_CORRELATED 96 /* the most */
+struct mfu_correlations {
+    unsigned char n, id[MFU_CORRELATED], place[MFU_COEFFICIENT_COUNT]; /* place: from 1; 0: it stands alone */
+    float of[MFU_CORRELATED * (MFU_CORRELATED - 1) / 2];               /* below the diagonal */
+};
+
 struct mfu_coefficients {
     double value[MFU_COEFFICIENT_COUNT]; /* base units; NAN: unknown */
     double sigma[MFU_COEFFICIENT_COUNT]; /* relative standard deviation */
+    struct mfu_correlations known_together;
     unsigned char origin[MFU_COEFFICIENT_COUNT];
     char source[MFU_COEFFICIENT_COUNT][128]; /* who says so */
 };

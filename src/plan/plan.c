@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "descriptor/covariance.h"
 #include "cost/collective.h"
 #include "graph/graph.h"
 #include "graph/runtime.h"
@@ -116,7 +117,7 @@ static void find_dispatch(struct mfu_plan *p)
 {
     const struct mfu_program *g = &p->program;
 
-    p->host_rules = MFU_C_DISPATCH_EAGER;
+    p->host_rules = graphs_all(p) ? MFU_C_DISPATCH_GRAPH : mfu_runtimes[p->config.runtime].dispatch_forward;
     p->far_s = far_s(p);
     for (int i = 0; i < MFU_PHASE_COUNT; i++) {
         double launches = p->sums.launches[i], gpu_s = p->sums.stream_s[i], checks = checks_s(p, (enum mfu_phase)i);
@@ -197,6 +198,7 @@ static void add_up_time(struct mfu_plan *p)
     s->contention_s = 0;
     gpu_s = with.alone_s + with.exposed_s + p->machine.c[MFU_C_STEP_CONSTANT];
     s->time_s = fmax(gpu_s, loader_s);
+    p->loader_wait_s = s->time_s - gpu_s;
     s->idle_s = s->time_s - s->busy_s - s->communication_exposed_s;
     p->limit = loader_s > gpu_s                    ? MFU_LIMIT_INPUT
         : s->communication_exposed_s > 0.5 * gpu_s ? MFU_LIMIT_COMMUNICATION
@@ -332,28 +334,32 @@ static double spread_of_ranks(const struct mfu_plan *p, double *excess)
     double share = p->step.communication_s / p->step.time_s, waits = 0;
     struct mfu_group all;
     double link;
-    bool alike; /* each does what one would */
 
     if (p->config.ranks <= 1)
         return 0;
     all = mfu_group_of(p->config.ranks, p->machine.topology.unit_gpus);
     link = mfu_road_of(&p->machine.topology, &all).sigma;
-    alike = all.units <= 1 && p->config.setting[MFU_S_DP] == p->config.ranks;
     if (p->config.setting[MFU_S_ZERO] == 0 && !mfu_runtimes[p->config.runtime].c_program)
         waits = 1 / p->program.accum;
     *excess += waits * c[MFU_C_MODEL_EXCESS_DDP];
-    return share * share * (pow(c[MFU_C_MODEL_SIGMA_RANKS], 2) + link * link) + pow(waits * c[MFU_C_MODEL_SIGMA_DDP], 2)
-        + (alike ? 0 : pow(p->config.gpu->coefficients.sigma[MFU_C_SYSTEM], 2));
+    return share * share * (pow(c[MFU_C_MODEL_SIGMA_RANKS], 2) + link * link)
+        + pow(waits * c[MFU_C_MODEL_SIGMA_DDP], 2);
 }
 
-void mfu_plan_shares(const struct mfu_plan *p, double share[MFU_COEFFICIENT_COUNT])
+void mfu_plan_slopes(const struct mfu_plan *p, double slope[MFU_COEFFICIENT_COUNT])
 {
+    struct mfu_group all = mfu_group_of(p->config.ranks, p->machine.topology.unit_gpus);
+    bool alike = p->config.ranks <= 1
+        || (all.units <= 1 && p->config.setting[MFU_S_DP] == p->config.ranks); /* each does what one would */
+
     for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++) /* of communication, see spread_of_ranks() */
-        share[i] = p->sums.rules_s[i] / p->step.time_s;
-    share[p->host_rules] = p->limit == MFU_LIMIT_LAUNCH ? 1 : p->step.idle_s / p->step.time_s;
+        slope[i] = (mfu_coefficient_rows[i].dim == MFU_SECONDS ? 1 : -1) * p->sums.rules_s[i] / p->step.time_s;
+    slope[p->host_rules] =
+        p->limit == MFU_LIMIT_LAUNCH ? 1 : fmax(p->step.idle_s - p->loader_wait_s, 0) / p->step.time_s;
+    slope[MFU_C_SYSTEM] = alike ? 0 : 1;
 }
 
-/* A 90 % interval: coefficients vary independently, each moving the share of
+/* A 90 % interval: coefficients vary as they are known, alone or together, each moving the share of
  * the step that it rules.  What they cannot explain is the spread of published
  * runs, by runtime, and wider where several GPUs have to agree; real loops
  * also do what no graph of the model holds (loaders, logging, callbacks), so
@@ -362,20 +368,17 @@ void mfu_plan_shares(const struct mfu_plan *p, double share[MFU_COEFFICIENT_COUN
 static void interval(struct mfu_plan *p)
 {
     const struct mfu_coefficients *known = &p->config.gpu->coefficients;
-    double share[MFU_COEFFICIENT_COUNT], variance, excess, unseen = 0, late_s = 0, total = p->step.time_s;
+    double slope[MFU_COEFFICIENT_COUNT], variance, excess, unseen = 0, late_s = 0, total = p->step.time_s;
     const struct mfu_runtime *runtime = &mfu_runtimes[p->config.runtime];
 
-    mfu_plan_shares(p, share);
-    variance = pow(p->machine.c[runtime->sigma], 2);
+    mfu_plan_slopes(p, slope);
+    variance = pow(p->machine.c[runtime->sigma], 2) + mfu_coefficients_variance(known, slope);
     excess = p->machine.c[runtime->excess];
     variance += spread_of_ranks(p, &excess);
     if (p->config.setting[MFU_S_LORA] > 0)
         variance += pow(p->machine.c[MFU_C_MODEL_SIGMA_ADAPTERS], 2);
     if (mfu_model_samples(p->config.model) != NULL)
         variance += pow(p->machine.c[MFU_C_MODEL_SIGMA_IMAGES], 2);
-    for (int i = 0; i < MFU_COEFFICIENT_COUNT; i++)
-        if (share[i] > 0 && known->sigma[i] > 0)
-            variance += pow(share[i] * known->sigma[i], 2);
     p->step.low_s = total * exp(fmin(excess - SIGMAS * sqrt(variance), 0));
     if (!runtime->c_program)
         unseen = p->machine.c[MFU_C_MODEL_UNSEEN];
@@ -383,6 +386,7 @@ static void interval(struct mfu_plan *p)
     /* A host that just keeps up may be one that does not. */
     for (int i = 0; i < MFU_PHASE_COUNT; i++)
         late_s += span_s(p, i, exp(SIGMAS * known->sigma[p->host_rules])) - span_s(p, i, 1);
+    late_s = fmax(late_s - p->loader_wait_s, 0);
     p->step.high_s = fmax(p->step.high_s, (total + late_s) * exp(excess));
 }
 

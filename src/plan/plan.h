@@ -140,6 +140,7 @@ struct mfu_plan {
     double far_s;                       /* what messages between nodes take longer than their bytes, in a pass */
     double late_s[MFU_PHASE_COUNT];     /* what host and GPU wait for each other, of a step */
     enum mfu_coefficient host_rules;    /* what most of the host time of a step rests on */
+    double loader_wait_s;               /* that GPU and host have, of each step, since the loader is slower */
 };
 
 /* Bytes that one process can have of a card.  `assumed` (may be NULL): no device
@@ -193,9 +194,9 @@ double mfu_plan_loader_s(const struct mfu_plan *);
 /* What follows from the time of the step and its FLOP: rates, MFU, the interval. */
 void mfu_plan_settle_time(struct mfu_plan *);
 
-/* How much of the step's time each coefficient rules: relative, d log(step) / d log(coefficient)
- * but for its sign. */
-void mfu_plan_shares(const struct mfu_plan *, double share[MFU_COEFFICIENT_COUNT]);
+/* d log(step) / d log(coefficient), as far as a coefficient rules some of the step: rates make it shorter,
+ * times longer. */
+void mfu_plan_slopes(const struct mfu_plan *, double slope[MFU_COEFFICIENT_COUNT]);
 
 /* Takes over coefficients of plan->scenario that have changed: into the machine
  * and the host times, not into the answers. */

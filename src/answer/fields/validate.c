@@ -225,8 +225,9 @@ const struct mfu_record mfu_record_calibrations = MFU_RECORD(calibrations, .comm
 
 #define NARROWING(X)                                                                                                   \
     X(TEXT, measure, 0, n->measure, "what would be measured")                                                          \
-    X(TEXT, with, 0, n->with, "what measures it")                                                                      \
+    X(TEXT, with, 0, n->with, "the commands that measure it")                                                          \
     X(NUMBER, gpu_s, MFU_SECONDS, 60 * n->minutes, "GPU time, about")                                                  \
+    X(NUMBER, alone_s, MFU_SECONDS, n->alone_s, "half of the width of the 90 % interval after it and none before")     \
     X(NUMBER, low_s, MFU_SECONDS, n->low_s, "lower end of the 90 % interval after it and those before")                \
     X(NUMBER, high_s, MFU_SECONDS, n->high_s, "upper end of the 90 % interval after it and those before")              \
     X(NUMBER, narrower, MFU_RATIO, n->narrower, "by that share of the width before")

@@ -23,6 +23,7 @@
 #include "base/error.h"
 #include "cost/sample.h"
 #include "descriptor/catalog.h"
+#include "descriptor/covariance.h"
 #include "scenario/setting.h"
 
 #define MOST_RUNS 400 /* of one fit */
@@ -160,6 +161,7 @@ static int add_run(struct work *w, const struct mfu_measured_run *measured, stru
     struct mfu_error problem = {0};
     struct mfu_scenario scenario = measured->scenario;
     double measured_s;
+    int kind;
     struct run *r;
 
     if (w->out->n_runs == MOST_RUNS) {
@@ -183,11 +185,9 @@ static int add_run(struct work *w, const struct mfu_measured_run *measured, stru
         return 0;
     }
     w->out->n_runs++;
-    return add_point(w,
-                     (struct mfu_fit_point){
-                         measured_s, 0,
-                         class_of(w, run_kinds[mfu_runtimes[r->plan.config.runtime].sigma != MFU_C_MODEL_SIGMA_EAGER])},
-                     (struct point){.run = r}, err);
+    kind = mfu_runtimes[r->plan.config.runtime].sigma != MFU_C_MODEL_SIGMA_EAGER;
+    return add_point(w, (struct mfu_fit_point){measured_s, 0, class_of(w, run_kinds[kind])}, (struct point){.run = r},
+                     err);
 }
 
 static int add_table(struct work *w, const char *path, struct mfu_error *err)
@@ -397,6 +397,8 @@ static int parameters_of_runs(struct work *w, bool constant, struct mfu_fit_para
     p = one(list, &n, 0.20);
     for (int id = MFU_C_DRAM_POINTWISE; id <= MFU_C_DRAM_OPTIMIZER; id++)
         tie(p, id);
+    for (int id = MFU_C_RATE_POINTWISE; id <= MFU_C_RATE_NORM; id++) /* which rules where loads are narrow */
+        tie(p, id);
     if (constant)
         tie_constant(one(list, &n, 1));
     if (eager) {
@@ -429,12 +431,17 @@ static bool settled(const struct work *w)
     return false;
 }
 
+static bool by_runs_alone(const struct work *w)
+{
+    return w->out->n_samples == 0 && !w->out->file.base.from[0];
+}
+
 static int choose_parameters(struct work *w, const struct mfu_fit_input *in, bool constant,
                              struct mfu_fit_parameter *list)
 {
     int n, kept = 0;
 
-    if (w->out->n_samples == 0 && !w->out->file.base.from[0])
+    if (by_runs_alone(w))
         return parameters_of_runs(w, constant, list);
     n = mfu_fit_candidates(in, list);
     for (int i = 0; i < n; i++) {
@@ -475,6 +482,41 @@ static int fit_with_or_without_constant(struct work *w, struct mfu_fit_input *in
     return status;
 }
 
+/* How well the few numbers of whole runs are known.  They move many coefficients at once and further than each of
+ * these alone would be believed to be off; but what was known of each, and what the runs say of their sum, still
+ * holds.  Only what has moved further than its error allows was known less well. */
+static void know_by_runs(struct work *w)
+{
+    struct mfu_fit *fit = &w->out->fit;
+    struct mfu_coefficients all = w->prior;
+
+    for (int i = 0; i < fit->n_rows; i++) {
+        const struct mfu_fit_row *r = &fit->rows[i];
+
+        if (r->kept)
+            all.sigma[r->id] = fmax(all.sigma[r->id], fabs(log(r->value / r->prior)) / MFU_FIT_SURE);
+    }
+    for (size_t i = 0; i < w->n; i++) {
+        double slope[MFU_COEFFICIENT_COUNT], s = w->classes[w->points[i].kind].spread;
+
+        predict(w, i, fit->value);
+        mfu_plan_slopes(&w->what[i].run->plan, slope);
+        for (int k = 0; k < MFU_COEFFICIENT_COUNT; k++)
+            slope[k] = w->what[i].run->given[k] ? 0 : slope[k];
+        mfu_coefficients_learn(&all, slope, s * s);
+    }
+    for (int i = 0; i < fit->n_rows; i++) {
+        int id = fit->rows[i].id;
+
+        if (!fit->rows[i].kept)
+            continue;
+        fit->rows[i].sigma = fit->fitted.sigma[id] = all.sigma[id];
+        for (int j = 0; j < i; j++)
+            if (fit->rows[j].kept)
+                mfu_correlate(&fit->fitted, id, fit->rows[j].id, mfu_correlation(&all, id, fit->rows[j].id));
+    }
+}
+
 /* ---- the result ---------------------------------------------------------- */
 
 const char *mfu_calibrated_source(const struct mfu_calibrated *c, const struct mfu_fit_row *row)
@@ -500,6 +542,8 @@ static void fill_model(const struct work *w, const char *kind, double expected, 
 {
     struct mfu_coefficients *to = &w->out->file.coefficients;
     const struct mfu_fit *fit = &w->out->fit;
+
+    expected = fmin(expected, w->prior.value[spread]); /* what is left of everybody's */
 
     for (int i = 0; i < fit->n_classes; i++) {
         const struct mfu_fit_residuals *r = &fit->classes[i];
@@ -534,14 +578,12 @@ static void fill_file(struct work *w)
     c->mape = out->fit.all.mape;
     c->mape_held_out = out->fit.mape_held_out;
     mfu_calibrate_keep_base(out);
+    mfu_calibration_put_over(&out->fit.fitted, &c->coefficients);
     for (int i = 0; i < out->fit.n_rows; i++) {
         const struct mfu_fit_row *row = &out->fit.rows[i];
 
         if (!row->kept)
             continue;
-        c->coefficients.value[row->id] = row->value;
-        c->coefficients.sigma[row->id] = row->sigma;
-        c->coefficients.origin[row->id] = MFU_FROM_CALIBRATION;
         snprintf(c->coefficients.source[row->id], sizeof c->coefficients.source[0], "%s of %s, %zu measurements",
                  mfu_calibrated_source(out, row), c->date[0] ? c->date : "an unknown day",
                  out->n_samples + out->n_runs);
@@ -670,6 +712,8 @@ static int fit(struct work *w, struct mfu_error *err)
         return -1;
     if (refuse_what_explains_nothing(w, err) < 0)
         return -1;
+    if (by_runs_alone(w))
+        know_by_runs(w);
     fill_file(w);
     return keep_names(w->out) < 0 ? mfu_fail(err, MFU_ENOMEM, "out of memory") : 0;
 }

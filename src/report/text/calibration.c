@@ -153,10 +153,13 @@ void mfu_text_calibrations(FILE *out, const struct mfu_term *t, const struct mfu
     mfu_table_print(out, t, &table, 0);
 }
 
+/* Of the width, that is worth a line. */
+#define LEAST_HELP 0.02
+
 void mfu_text_narrow(FILE *out, const struct mfu_term *t, const struct mfu_narrow *a)
 {
-    static const struct mfu_column columns[] = {{"measure", .left = true}, {"with", .left = true, .rank = 1},
-                                                {"GPU time", .rank = 2},   {"then from", .rank = 0},
+    static const struct mfu_column columns[] = {{"measure", .left = true}, {"GPU time", .rank = 2},
+                                                {"alone ±", .rank = 1},    {"then from", .rank = 0},
                                                 {"to", .rank = 0},         {"narrower by", .rank = 0}};
     struct mfu_table table = MFU_TABLE(columns);
     struct mfu_flow f = mfu_flow_start(out, t, "", 0);
@@ -171,9 +174,15 @@ void mfu_text_narrow(FILE *out, const struct mfu_term *t, const struct mfu_narro
     for (size_t i = 0; i < a->n_options; i++) {
         const struct mfu_narrowing *n = &a->options[i];
 
-        mfu_table_cells(&table, "%s\t%s\t%s\t%s\t%s\t%s", n->measure, n->with, Q(60 * n->minutes, MFU_SECONDS),
-                        Q(n->low_s, MFU_SECONDS), Q(n->high_s, MFU_SECONDS), PERCENT(n->narrower, false));
+        if (n->narrower >= LEAST_HELP)
+            mfu_table_cells(&table, "%s\t%s\t%s\t%s\t%s\t%s", n->measure, Q(60 * n->minutes, MFU_SECONDS),
+                            Q(n->alone_s, MFU_SECONDS), Q(n->low_s, MFU_SECONDS), Q(n->high_s, MFU_SECONDS),
+                            PERCENT(n->narrower, false));
     }
     fputc('\n', out);
     mfu_table_print(out, t, &table, 0);
+    fputc('\n', out);
+    for (size_t i = 0; i < a->n_options; i++)
+        if (a->options[i].narrower >= LEAST_HELP)
+            mfu_paragraph(out, t, "", 0, MFU_PLAIN, "%s: %s", a->options[i].measure, a->options[i].with);
 }
