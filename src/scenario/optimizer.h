@@ -25,10 +25,12 @@
  * add eps, mean by rows and by columns, outer product, times g, norm, clip, times
  * lr, negate, add to p; a row and a column per matrix, 0.002 of its elements (of
  * 1000 x 1000).  rmsprop (torch/optim/rmsprop.py, with momentum, a tensor at a time): mul s, addcmul s, sqrt, add eps, mul
- * buffer, addcdiv buffer, add to p. */
+ * buffer, addcdiv buffer, add to p.  lamb (apex, csrc/multi_tensor_lamb.cu: gradients become the update): norm of g;
+ * p, g, m, v to m, v and the update; norms of p and of the update; p and update to p.  adam is adamw without decay. */
 #define MFU_OPTIMIZERS(X)                                                                                              \
     X(ADAMW, "adamw", "adamw", .states = 2, .p = 2, .g = 1, .s = 4, .passes = 1, .flops = 15,                          \
-      .aliases = "adamw-fused fusedadam adamw_torch_fused", .stands_for = "adamw-bf16-states", .in_c_programs = true)  \
+      .aliases = "adamw-fused fusedadam adamw_torch_fused adam", .stands_for = "adamw-bf16-states",                    \
+      .in_c_programs = true)                                                                                           \
     X(ADAMW_FOREACH, "adamw-foreach", "adamw", .states = 2, .p = 5, .g = 2, .s = 9, .scratch = 1, .passes = 10,        \
       .flops = 15, .stands_for = "decoupled_adamw")                                                                    \
     X(ADAMW_LOOP, "adamw-loop", "adamw", .states = 2, .p = 5, .g = 2, .s = 9, .launches_per_tensor = 12, .flops = 15)  \
@@ -44,6 +46,8 @@
       .flops = 10)                                                                                                     \
     X(MUON, "muon", "muon", .states = 1, .p = 2, .g = 1, .s = 2, .launches_per_tensor = 1, .flops = 4,                 \
       .newton_schulz_steps = 5, .others = MFU_ADAMW, .gpu_only = true)                                                 \
+    X(LAMB, "lamb", "lamb", .states = 2, .p = 4, .g = 5, .s = 4, .passes = 4, .flops = 25,                             \
+      .aliases = "fusedlamb nvlamb")                                                                                   \
     X(BERTADAM, "bertadam", "bertadam", .states = 2, .p = 17, .g = 5, .s = 10, .scratch = 2,                           \
       .launches_per_tensor = 20, .flops = 20)
 
