@@ -133,7 +133,6 @@ static bool learn_launch(struct mfu_accumulation *a, const struct mfu_machine *m
     if (varies(l))
         return add_varying(a, g, p, i, times);
     add_seconds(mfu_fills_tensor_cores(l, &p->prices[i]) ? &a->tensor_s : &a->other_s, times, p->prices[i].time_s);
-    add_seconds(&a->least_s, times, least_s(m, l, &p->prices[i], &p->uses[i], a->reach_bytes));
     mfu_sums_add_amount(sums, l, times->micro + times->once);
     if (mfu_throttles(m, l))
         return add_product(a, g, p->prices, i, times);
@@ -153,7 +152,8 @@ int mfu_accumulation_learn(struct mfu_accumulation *a, const struct mfu_machine 
         return -1;
     memset(&a->often, 0, sizeof a->often);
     memset(&a->once, 0, sizeof a->once);
-    a->tensor_s = a->other_s = a->least_s = (struct mfu_often){0};
+    a->tensor_s = a->other_s = (struct mfu_often){0};
+    a->least_known = false;
     a->reach_bytes = mfu_l2_reach(m);
     a->n_throttled = a->n_varying = a->n_firsts = 0;
     if (!MFU_ROOM(a->alike, g->n_launches, a->cap_alike) || !MFU_ROOM(a->firsts, g->n_launches, a->cap_firsts))
@@ -366,12 +366,32 @@ bool mfu_accumulation_sums(struct mfu_accumulation *a, const struct mfu_machine 
     return true;
 }
 
-bool mfu_accumulation_least(const struct mfu_accumulation *a, double accum, struct mfu_sums *sums, double *least)
+/* Only searches ask. */
+static void learn_least(struct mfu_accumulation *a, const struct mfu_machine *m, const struct mfu_program *g,
+                        const struct mfu_pricing *p)
+{
+    a->least_known = true;
+    a->least_s = (struct mfu_often){0};
+    for (int k = 0; k < g->n_segments; k++) {
+        const struct mfu_segment *s = &g->segments[k];
+        const struct mfu_often times = times_in(s);
+
+        for (int i = s->first; i < s->first + s->count; i++)
+            if (!varies(&g->launches[i]))
+                add_seconds(&a->least_s, &times,
+                            least_s(m, &g->launches[i], &p->prices[i], &p->uses[i], a->reach_bytes));
+    }
+}
+
+bool mfu_accumulation_least(struct mfu_accumulation *a, const struct mfu_machine *m, const struct mfu_program *g,
+                            const struct mfu_pricing *p, double accum, struct mfu_sums *sums, double *least)
 {
     double share = (accum - 1) / accum;
 
     if (a->state != MFU_ACCUMULATION_HOLDS || !(share > a->least && share < a->most))
         return false;
+    if (!a->least_known)
+        learn_least(a, m, g, p);
     memcpy(sums, &a->once, offsetof(struct mfu_sums, rules_s));
     mfu_sums_add(sums, &a->often, accum, false);
     *least = times_of(&a->least_s, accum) * (1 - SLACK);

@@ -58,7 +58,8 @@ struct mfu_accumulation {
     double reach_bytes;        /* of L2 */
     struct mfu_often tensor_s; /* of kernels that fill the tensor cores, before clocks fall; */
     struct mfu_often other_s;  /* of others that do not vary */
-    struct mfu_often least_s;  /* of what does not vary, however much of it L2 takes, while clocks hold */
+    struct mfu_often least_s;  /* of what does not vary, however much of it L2 takes, while clocks hold; */
+    bool least_known;          /* once asked for */
     double least, most;        /* shares (accum - 1) / accum for which inputs in L2 are the same ones */
 };
 
@@ -74,7 +75,8 @@ bool mfu_accumulation_sums(struct mfu_accumulation *, const struct mfu_machine *
 
 /* What the same step takes at least, by all that does not vary: less than the sums' time; and its FLOP
  * and kernels.  False where the sums say nothing. */
-bool mfu_accumulation_least(const struct mfu_accumulation *, double accum, struct mfu_sums *, double *least_s);
+bool mfu_accumulation_least(struct mfu_accumulation *, const struct mfu_machine *, const struct mfu_program *,
+                            const struct mfu_pricing *, double accum, struct mfu_sums *, double *least_s);
 
 void mfu_accumulation_release(struct mfu_accumulation *);
 

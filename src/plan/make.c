@@ -155,7 +155,7 @@ bool mfu_plan_bound(struct mfu_plan *p, double accum)
 {
     double least_s;
 
-    if (!mfu_accumulation_least(&p->accumulation, accum, &p->sums, &least_s))
+    if (!mfu_accumulation_least(&p->accumulation, &p->machine, &p->program, &p->pricing, accum, &p->sums, &least_s))
         return false;
     take_accum(p, accum);
     mfu_plan_add_up_amounts(p);
