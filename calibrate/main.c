@@ -230,6 +230,25 @@ static int run_probe(struct mfu_bench *b, const struct mfu_probe *probe, struct 
     return status;
 }
 
+/* The i-th probe: those that tell most of a step come first, since whoever interrupts wants them. */
+static const struct mfu_probe *in_order(size_t i)
+{
+    static const char *const first[] = {"gemm", "memory", "launch"};
+    const size_t n = sizeof first / sizeof first[0];
+
+    if (i < n)
+        return find_probe(first[i]);
+    for (size_t k = 0, at = n; k < mfu_probe_count; k++) {
+        bool named = false;
+
+        for (size_t f = 0; f < n; f++)
+            named |= strcmp(mfu_probes[k]->name, first[f]) == 0;
+        if (!named && at++ == i)
+            return mfu_probes[k];
+    }
+    return NULL;
+}
+
 /* The probes that can run here, after saying why others cannot.  Processes of a
  * launcher would be in each other's way at anything but what they do together. */
 static size_t choose(const struct mfu_bench *b, const struct options *o, const struct mfu_probe **chosen)
@@ -238,7 +257,7 @@ static size_t choose(const struct mfu_bench *b, const struct options *o, const s
     size_t candidates = o->n_probes ? o->n_probes : mfu_probe_count;
 
     for (size_t i = 0; i < candidates; i++) {
-        const struct mfu_probe *p = o->n_probes ? o->probe[i] : mfu_probes[i];
+        const struct mfu_probe *p = o->n_probes ? o->probe[i] : in_order(i);
         const bool alone = b->ranks.size > 1 && !p->joint;
         const char *why = alone ? "measures one GPU: start it without a launcher" : p->skip ? p->skip(b) : NULL;
 

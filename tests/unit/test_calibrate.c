@@ -396,6 +396,39 @@ static void the_calibration_of_this_machine_is_taken(void **state)
     }
 }
 
+/* A name is not enough: two sizes of a card share one, and a part of a card has fewer SMs. */
+static void samples_are_of_a_card_with_their_figures(void **state)
+{
+    static const struct {
+        const char *gpu, *slug; /* NULL: refused */
+    } rows[] = {
+        {"{name: NVIDIA GeForce RTX 4070, sms: 46, compute_capability: 8.9, memory_bytes: 12.6e9}", "rtx4070"},
+        {"{name: NVIDIA GeForce RTX 4060 Ti, sms: 34, compute_capability: 8.9, memory_bytes: 17.1e9}",
+         "rtx4060ti-16gb"},
+        {"{name: NVIDIA GeForce RTX 4060 Ti, sms: 34, compute_capability: 8.9, memory_bytes: 8.58e9}", "rtx4060ti-8gb"},
+        {"{name: NVIDIA H100 80GB HBM3, sms: 132, compute_capability: 9.0, memory_bytes: 85e9}", "h100-sxm"},
+        {"{name: NVIDIA H100 80GB HBM3, sms: 16, compute_capability: 9.0, memory_bytes: 10.6e9}", NULL},
+        {"{name: A new card, sms: 999, compute_capability: 99.9}", NULL},
+    };
+    struct place *p = *state;
+
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct mfu_error err = {0};
+        struct mfu_calibrated *c;
+        char text[1024];
+
+        snprintf(
+            text, sizeof text,
+            "mfuplan_samples: 1\ngpu: %s\nsamples:\n"
+            "  - {probe: launch, kind: eager, seconds: 9e-6}\n  - {probe: launch, kind: backward, seconds: 6e-6}\n",
+            rows[i].gpu);
+        c = calibrate(p, scratch_file(&p->files, "of.yaml", text), &err);
+        if (!c != !rows[i].slug || (c && strcmp(c->gpu->slug, rows[i].slug) != 0))
+            fail_msg("%s: %s", rows[i].gpu, c ? c->gpu->slug : err.text);
+        mfu_calibrated_free(c);
+    }
+}
+
 /* A folder of ground-truth is what is in it: its runs, of the GPU that machine.yaml names. */
 static void a_folder_is_its_files(void **state)
 {
@@ -435,6 +468,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(samples_of_a_slow_card_are_believed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(another_host_is_another_machine, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_calibration_of_this_machine_is_taken, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(samples_are_of_a_card_with_their_figures, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_second_kind_starts_from_the_first, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_folder_is_its_files, set_up, tear_down),
     };

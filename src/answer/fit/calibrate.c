@@ -287,21 +287,62 @@ static const struct mfu_gpu *named(struct mfu_catalog *catalog, const char *name
     return NULL;
 }
 
-/* The GPU that samples are of: by its name, else the current one if its figures
- * are the same. */
+/* Memory may differ so much from the size on the box, relative: less than between two sizes of one card (chosen). */
+#define SAME_SIZE 0.12
+
+/* Whether what the samples say of their card is so of this one. */
+static bool agrees(const struct mfu_gpu *g, const struct mfu_samples *s)
+{
+    double size = g->smi_total_bytes > 0 ? g->smi_total_bytes : g->size_bytes;
+
+    return (isnan(s->sms) || s->sms == g->sms)
+        && (isnan(s->compute_capability) || !(g->compute_capability > 0)
+            || s->compute_capability == g->compute_capability)
+        && (isnan(s->memory_bytes) || fabs(log(s->memory_bytes / size)) < SAME_SIZE);
+}
+
+/* The only card of the catalog that agrees with all figures, where all are stated. */
+static const struct mfu_gpu *only_one(struct mfu_catalog *catalog, const struct mfu_samples *s)
+{
+    const struct mfu_gpu *found = NULL;
+    const char *const *names;
+    size_t n, agree = 0;
+
+    if (isnan(s->sms) || isnan(s->compute_capability) || isnan(s->memory_bytes))
+        return NULL;
+    names = mfu_catalog_gpus(catalog, &n);
+    for (size_t i = 0; names && i < n; i++) {
+        const struct mfu_gpu *g = mfu_catalog_gpu(catalog, names[i], NULL);
+
+        if (g && agrees(g, s)) {
+            found = g;
+            agree++;
+        }
+    }
+    return agree == 1 ? found : NULL;
+}
+
+/* The GPU that samples are of: by its name; else the one whose figures are the same, which two sizes of
+ * one name differ in. */
 static const struct mfu_gpu *gpu_of(const struct work *w, const struct mfu_samples *s, struct mfu_error *err)
 {
-    const struct mfu_gpu *gpu = named(w->in->catalog, s->gpu), *now = w->in->gpu;
+    const struct mfu_gpu *gpu = named(w->in->catalog, s->gpu), *now = w->in->gpu, *only;
 
-    if (gpu)
+    if (gpu && agrees(gpu, s))
         return gpu;
-    if (isnan(s->sms) || isnan(s->compute_capability)
-        || (s->sms == now->sms && s->compute_capability == now->compute_capability))
+    if (!gpu && (isnan(s->sms) || isnan(s->compute_capability) || agrees(now, s)))
         return now;
-    mfu_fail(err, MFU_EINPUT,
-             "the samples are of a GPU that no file describes: %.60s (%.0f SMs, compute capability %.1f); "
-             "the current one, %s, is another",
-             s->gpu, s->sms, s->compute_capability, now->slug);
+    if ((only = only_one(w->in->catalog, s)))
+        return only;
+    if (gpu)
+        mfu_fail(err, MFU_EINPUT,
+                 "the samples are of a %s with %.0f SMs and %.0f GB, which %s is not: a part of one, or another",
+                 s->gpu, s->sms, s->memory_bytes / 1e9, gpu->slug);
+    else
+        mfu_fail(err, MFU_EINPUT,
+                 "the samples are of a GPU that no file describes: %.60s (%.0f SMs, compute capability %.1f); "
+                 "the current one, %s, is another",
+                 s->gpu, s->sms, s->compute_capability, now->slug);
     return NULL;
 }
 

@@ -144,6 +144,13 @@ static int try_out(struct work *w, const struct mfu_gpu *known, size_t row, stru
     return 0;
 }
 
+/* ground-truth runs on one GPU. */
+static const char *commands(const struct work *w, size_t row)
+{
+    return rows[row].run && w->plan.config.ranks > 1 ? "train some steps with a log; calibrate from LOG"
+                                                     : rows[row].with;
+}
+
 static int rank(struct work *w, struct mfu_gpu *known, struct mfu_gpu *next, struct mfu_narrow *out,
                 struct mfu_error *err)
 {
@@ -172,7 +179,7 @@ static int rank(struct work *w, struct mfu_gpu *known, struct mfu_gpu *next, str
             if (which < N_ROWS && now >= AS_GOOD * (best->high_s - best->low_s))
                 continue;
             which = i;
-            *best = (struct mfu_narrowing){rows[i].measure,    rows[i].with,        rows[i].minutes, alone_s[i],
+            *best = (struct mfu_narrowing){rows[i].measure,    commands(w, i),      rows[i].minutes, alone_s[i],
                                            w->plan.step.low_s, w->plan.step.high_s, 1 - now / width};
         }
         if (which < N_ROWS) {
