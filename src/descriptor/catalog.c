@@ -387,11 +387,17 @@ static void scan_file(struct mfu_catalog *c, struct shelf *s, const char *name)
     scan_head(c, s, name, head);
 }
 
-static const struct alias *find_alias(struct mfu_catalog *c, struct shelf *s, const char *name, bool usual)
+/* Looks at the heads of all files, once. */
+static void scan(struct mfu_catalog *c, struct shelf *s)
 {
     for (size_t i = 0; !s->scanned && i < s->n; i++)
         scan_file(c, s, s->names[i]);
     s->scanned = true;
+}
+
+static const struct alias *find_alias(struct mfu_catalog *c, struct shelf *s, const char *name, bool usual)
+{
+    scan(c, s);
     for (const struct alias *a = s->aliases; a; a = a->next)
         if (a->usual == usual && mfu_same_name(a->text, name))
             return a;
@@ -730,6 +736,15 @@ const char *const *mfu_catalog_gpus(struct mfu_catalog *c, size_t *n)
 const char *const *mfu_catalog_models(struct mfu_catalog *c, size_t *n)
 {
     return names(c, &c->models, n);
+}
+
+const char *mfu_catalog_variant(struct mfu_catalog *c, size_t i)
+{
+    scan(c, &c->models);
+    for (const struct alias *a = c->models.aliases; a; a = a->next)
+        if (a->variant && i-- == 0)
+            return a->text;
+    return NULL;
 }
 
 const char *const *mfu_catalog_clusters(struct mfu_catalog *c, size_t *n)

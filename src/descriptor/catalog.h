@@ -53,6 +53,8 @@ const struct mfu_coefficients *mfu_catalog_prior(const struct mfu_catalog *, con
 /* The names of all files, sorted; lent by the catalog. */
 const char *const *mfu_catalog_gpus(struct mfu_catalog *, size_t *n);
 const char *const *mfu_catalog_models(struct mfu_catalog *, size_t *n);
+/* The i-th name that stands for a row of a model's table of variants; NULL: no more.  Ask for the names first. */
+const char *mfu_catalog_variant(struct mfu_catalog *, size_t i);
 const char *const *mfu_catalog_clusters(struct mfu_catalog *, size_t *n);
 
 /* The folder itself, for messages. */

@@ -106,6 +106,9 @@ static void add_offer(struct list *l, struct mfu_session *s, mfu_offer_fn *offer
     for (size_t i = 0; offer && (word = offer(s, i)); i++)
         if (strncasecmp(word, stem, strlen(stem)) == 0)
             described ? add(l, word) : add_part(l, word, stem);
+    for (size_t i = 0; offer == mfu_offer_models && *stem && (word = mfu_catalog_variant(s->catalog, i)); i++)
+        if (strncasecmp(word, stem, strlen(stem)) == 0) /* hundreds: of those that begin so only */
+            add(l, word);
 }
 
 /* KEY=VALUE is two words, as far as completing is concerned. */

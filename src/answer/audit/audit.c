@@ -150,6 +150,8 @@ static void assume_the_usual(struct system *s)
     }
     if (!s->two_states)
         return;
+    changed[MFU_Q_SEQUENCE_BYTES] |=
+        claimed(s->audit, MFU_Q_RECOMPUTE, MFU_BEFORE); /* what is computed again is not kept */
     spread_changes(s, changed);
     for (int k = 0; k < MFU_Q_COUNT; k++)
         if ((mfu_quantity_rows[k].traits & MFU_Q_KEPT) && !changed[k] && !claimed(s->audit, k, MFU_CHANGE))

@@ -32,7 +32,8 @@ enum {
     X(HFU, "hfu", MFU_RATIO, 0, 0, 1, 0, 0, "hfu|hardware flop utilisation|hardware flops utilisation")                \
     X(RECOMPUTE, "recompute", MFU_RATIO, MFU_Q_SETUP, 1, 1.4, 0, 0, "")                                                \
     X(SUSTAINED, "sustained", MFU_RATIO, MFU_Q_FIRM, 0, 1, 0, 0.95, "")                                                \
-    X(PEAK, "peak", MFU_FLOP_PER_S, MFU_Q_SETUP | MFU_Q_KEPT, 1e10, 1e17, 0, 0, "peak|<% of|hardware|>dense peak")     \
+    X(PEAK, "peak", MFU_FLOP_PER_S, MFU_Q_SETUP | MFU_Q_KEPT, 1e10, 1e17, 0, 0,                                        \
+      "peak|<% of|hardware|<has|<have|>dense peak")                                                                    \
     X(ACHIEVED, "achieved", MFU_FLOP_PER_S, 0, 1e6, 1e17, 0, 0, "flop rate|flops rate|achieved|flop/s|flops|tflops")   \
     X(ACHIEVED_ALL, "achieved_all", MFU_FLOP_PER_S, 0, 1e6, 1e22, 0, 0, "")                                            \
     X(FLOP_PER_TOKEN, "flop_per_token", MFU_FLOP, MFU_Q_SETUP | MFU_Q_KEPT, 1e4, 1e15, 0, 0, "flop/token|>/token")     \
@@ -83,6 +84,8 @@ enum {
     X(TOKENS_PER_STEP, "tokens_per_step", MFU_TOKENS, MFU_Q_SETUP | MFU_Q_KEPT, 1, 1e10, 0, 0,                         \
       "token/step|token/batch|token/optimizer step|batch of token|token batch|<step of|<batch of|batch|batch size|"    \
       "total batch|total batch size")                                                                                  \
+    X(TOKENS_PER_STEP_GPU, "tokens_per_step_gpu", MFU_TOKENS, 0, 1, 1e10, 0, 0,                                        \
+      "token/step/gpu|token/gpu/step|token/gpu")                                                                       \
     X(STEP_TIME, "step_time", MFU_SECONDS, 0, 1e-6, 1e5, 0, 0, "step time|/step|time/step|step|<step of|s/step")       \
     X(STEPS_PER_S, "steps_per_s", MFU_COUNT, 0, 1e-5, 1e6, 0, 0, "step/s")                                             \
     X(STEPS, "steps", MFU_COUNT, MFU_Q_WHOLE, 1, 1e10, 0, 0, "=step|optimizer step|update|number of step")             \
@@ -104,6 +107,7 @@ enum {
     X(TOKEN_PRICE, "price_per_million_tokens", MFU_COUNT, 0, 1e-9, 1e6, 0, 0, "/million token|/1m token|/m token")     \
     X(COST, "cost", MFU_COUNT, MFU_Q_SEVERAL, 1e-4, 1e13, 0, 0, "cost|budget|bill|>total")                             \
     X(POWER, "power", MFU_WATTS, MFU_Q_SETUP | MFU_Q_KEPT, 1, 1e5, 0, 0, "power|board power|tdp")                      \
+    X(POWER_ALL, "power_all", MFU_WATTS, MFU_Q_SETUP, 1, 1e9, 0, 0, "")                                                \
     X(ENERGY, "energy_kwh", MFU_COUNT, 0, 1e-6, 1e13, 0, 0, "kwh|energy")                                              \
     X(MEMORY, "memory", MFU_BYTES, 0, 1e3, 1e14, 0, 0,                                                                 \
       "memory|vram|vram usage|memory usage|memory use|>used|>in use|>full|nvidia smi|<smi|smi used|vram used|peak "    \
@@ -134,7 +138,8 @@ enum {
     X(SEQUENCE_BYTES, "sequence_bytes", MFU_BYTES, MFU_Q_SETUP | MFU_Q_KEPT, 0, 1e13, 0, 0,                            \
       "/sequence|activation/sequence")                                                                                 \
     X(UTILISATION, "utilisation", MFU_RATIO, 0, 0, 1, 0, 0, "utilisation|gpu utilisation|busy|nvidia smi|>gpu use")    \
-    X(SM_ACTIVE, "sm_active", MFU_RATIO, 0, 0, 1, 0, 0, "sm active|sm activity|sm efficiency|sm utilisation|>sms")     \
+    X(SM_ACTIVE, "sm_active", MFU_RATIO, 0, 0, 1, 0, 0,                                                                \
+      "sm active|sms are active|sms active|sm activity|sm efficiency|sm utilisation|>sms")                             \
     X(TENSOR_ACTIVE, "tensor_active", MFU_RATIO, 0, 0, 1, 0, 0,                                                        \
       "tensor active|tensor core active|tensor core are active|tensor core are busy|tensor core busy|tensor activity|" \
       "tensor pipe|tensor core activity|tensor core|tensor")                                                           \
@@ -170,11 +175,11 @@ enum {
       "trainable parameter|trainable|>of all|>of all parameter|>parameter|>weight")                                    \
     X(COMPUTED, "computed", MFU_COUNT, MFU_Q_SETUP, 0, 1e40, 0, 0, "computed")                                         \
     X(SCALING, "scaling", MFU_RATIO, MFU_Q_SEVERAL, 0, 1e6, 0, 0,                                                      \
-      "scaling|scaling efficiency|efficiency|parallel efficiency|weak scaling")                                        \
+      "scaling|efficient|scaling efficiency|efficiency|parallel efficiency|weak scaling")                              \
     X(USEFUL, "useful", MFU_RATIO, 0, 0, 1, 0, 0, "useful|accepted|acceptance|accepted ratio|acceptance rate")         \
     X(PADDING, "padding", MFU_RATIO, 0, 0, 1, 0, 0, "padding|pad|padded|pad fraction|>is padding")                     \
     X(USEFUL_TOKENS_PER_S, "useful_tokens_per_s", MFU_COUNT, 0, 1e-3, 1e12, 0, 0,                                      \
-      "useful token/s|non pad token/s|accepted token/s")                                                               \
+      "useful token|useful token/s|non pad token/s|accepted token/s")                                                  \
     X(USEFUL_PER_GPU_HOUR, "useful_per_gpu_hour", MFU_COUNT, 0, 1e-3, 1e13, 0, 0,                                      \
       "accepted token/gpu hour|useful token/gpu hour|token/gpu hour")
 

@@ -42,9 +42,10 @@ struct reading {
     const struct mfu_model *model;
     enum mfu_peak peak;
     bool sparse, training;
-    bool whole;           /* what is stated is that of all, whatever stands behind it */
-    struct number factor; /* of a change that is told next, if it is one */
-    int topic;            /* what the last number was about; -1: none was read */
+    struct mfu_interval ratio; /* of a part and a whole that have no name as such; 0: none */
+    bool whole;                /* what is stated is that of all, whatever stands behind it */
+    struct number factor;      /* of a change that is told next, if it is one */
+    int topic;                 /* what the last number was about; -1: none was read */
 };
 
 /* ---- words ------------------------------------------------------------------- */
@@ -105,13 +106,13 @@ static const struct { const char *name; double factor; } numerals[] = {
 
 /* A number with a unit and no phrase, from a size on. */
 static const struct { enum mfu_dim dim; double least; int kind; } by_unit[] = {
-    {MFU_BYTES, 0, MFU_Q_MEMORY}, {MFU_FLOP_PER_S, 0, MFU_Q_ACHIEVED}, {MFU_FLOP, 1e17, MFU_Q_FLOP}, {MFU_FLOP, 0, MFU_Q_FLOP_PER_TOKEN},
+    {MFU_BYTES, 1e6, MFU_Q_MEMORY}, {MFU_FLOP_PER_S, 0, MFU_Q_ACHIEVED}, {MFU_FLOP, 1e17, MFU_Q_FLOP}, {MFU_FLOP, 0, MFU_Q_FLOP_PER_TOKEN},
     {MFU_SECONDS, 3600, MFU_Q_DURATION}, {MFU_SECONDS, 0, MFU_Q_STEP_TIME}, {MFU_WATTS, 0, MFU_Q_POWER}, {MFU_PARAMS, 1e6, MFU_Q_PARAMS}};
 
 /* What one GPU has, and all of them; what a parameter has, and all of them. */
 static const struct { int one, all; } scopes[] = {
     {MFU_Q_TOKENS_PER_S_GPU, MFU_Q_TOKENS_PER_S}, {MFU_Q_SAMPLES_PER_S_GPU, MFU_Q_SAMPLES_PER_S}, {MFU_Q_ACHIEVED, MFU_Q_ACHIEVED_ALL},
-    {MFU_Q_BATCH, MFU_Q_GLOBAL_BATCH}, {MFU_Q_CAPACITY, MFU_Q_CAPACITY_ALL}, {MFU_Q_STATES, MFU_Q_STATES_ALL}, {MFU_Q_WEIGHTS, MFU_Q_WEIGHTS_ALL}, {MFU_Q_MEMORY, MFU_Q_MEMORY_ALL}},
+    {MFU_Q_BATCH, MFU_Q_GLOBAL_BATCH}, {MFU_Q_CAPACITY, MFU_Q_CAPACITY_ALL}, {MFU_Q_STATES, MFU_Q_STATES_ALL}, {MFU_Q_POWER, MFU_Q_POWER_ALL}, {MFU_Q_TOKENS_PER_STEP_GPU, MFU_Q_TOKENS_PER_STEP}, {MFU_Q_WEIGHTS, MFU_Q_WEIGHTS_ALL}, {MFU_Q_MEMORY, MFU_Q_MEMORY_ALL}},
     of_parameters[] = {{MFU_Q_STATE_BYTES, MFU_Q_STATES}, {MFU_Q_WEIGHT_BYTES, MFU_Q_WEIGHTS}, {MFU_Q_GRADIENT_BYTES, MFU_Q_GRADIENTS},
     {MFU_Q_OPTIMIZER_BYTES, MFU_Q_OPTIMIZER_STATES}};
 
@@ -120,7 +121,7 @@ static const struct { int kind, other; double flop; } readings[] = {
     {MFU_Q_TOKENS_PER_S, MFU_Q_TOKENS_PER_S_GPU, 0}, {MFU_Q_SAMPLES_PER_S, MFU_Q_SAMPLES_PER_S_GPU, 0}, {MFU_Q_ACHIEVED, MFU_Q_FLOP, 1e17},
     {MFU_Q_ACHIEVED, MFU_Q_PEAK, 0}, {MFU_Q_ACHIEVED, MFU_Q_ACHIEVED_ALL, 0}, {MFU_Q_FLOP, MFU_Q_FLOP_PER_TOKEN, 0},
     {MFU_Q_FLOP, MFU_Q_ACHIEVED, 1}, {MFU_Q_FLOP_PER_TOKEN, MFU_Q_FLOP, 0}, {MFU_Q_FLOP_PER_TOKEN, MFU_Q_ACHIEVED, 1},
-    {MFU_Q_TOKENS, MFU_Q_TOKENS_PER_STEP, -1}, {MFU_Q_SAMPLES, MFU_Q_BATCH, -1}, {MFU_Q_SAMPLES, MFU_Q_GLOBAL_BATCH, -1}, {MFU_Q_STATES, MFU_Q_STATES_ALL, 0}, {MFU_Q_WEIGHTS, MFU_Q_WEIGHTS_ALL, 0}, {MFU_Q_BUBBLE, MFU_Q_BUBBLE_RATIO, 0}, {MFU_Q_BATCH, MFU_Q_GLOBAL_BATCH, 0}, {MFU_Q_BATCH, MFU_Q_TOKENS_PER_STEP, 0}, {MFU_Q_GLOBAL_BATCH, MFU_Q_TOKENS_PER_STEP, 0}, {MFU_Q_MEMORY, MFU_Q_MEMORY_ALL, 0}};
+    {MFU_Q_TOKENS, MFU_Q_TOKENS_PER_STEP, -1}, {MFU_Q_SAMPLES, MFU_Q_BATCH, -1}, {MFU_Q_SAMPLES, MFU_Q_GLOBAL_BATCH, -1}, {MFU_Q_STATES, MFU_Q_STATES_ALL, 0}, {MFU_Q_POWER, MFU_Q_POWER_ALL, 0}, {MFU_Q_WEIGHTS, MFU_Q_WEIGHTS_ALL, 0}, {MFU_Q_BUBBLE, MFU_Q_BUBBLE_RATIO, 0}, {MFU_Q_BATCH, MFU_Q_GLOBAL_BATCH, 0}, {MFU_Q_BATCH, MFU_Q_TOKENS_PER_STEP, 0}, {MFU_Q_GLOBAL_BATCH, MFU_Q_TOKENS_PER_STEP, 0}, {MFU_Q_MEMORY, MFU_Q_MEMORY_ALL, 0}};
 
 /* A part, the whole and its share; the last of a dimension: of parts that have no name. */
 static const struct { int part, whole, share; } shares[] = {
@@ -485,6 +486,10 @@ static void read_unit(struct number *n)
         n->end = end;
         n->dim = units[i].dim;
         n->factor = factor * units[i].factor;
+        if (n->dim == MFU_BYTES && mfu_claim_stands(end, "/s", 2)) { /* no memory */
+            n->dim = MFU_BYTES_PER_S;
+            n->end = end + 2;
+        }
         n->percent = n->dim == MFU_RATIO;
         n->times = n->dim == MFU_COUNT;
         n->any_flop = (n->dim == MFU_FLOP || n->dim == MFU_FLOP_PER_S) && !memchr(p, '/', before + length);
@@ -868,10 +873,12 @@ static bool read_change(struct reading *r, struct number *n)
     if (m.kind >= 0 && mfu_quantity_rows[m.kind].traits & MFU_Q_COMPLEMENT) /* "21 % less time" */
         m.kind = r->topic >= 0 && mfu_quantity_rows[r->topic].dim == MFU_SECONDS ? r->topic : MFU_Q_STEP_TIME;
     if (m.kind < 0)
-        m = (struct match){.kind = otherwise >= 0                          ? otherwise
-                               : n->roles & SPEED                          ? MFU_Q_TOKENS_PER_S
-                               : n->roles & (UP | DOWN) || n == &r->factor ? r->topic
-                                                                           : -1,
+        m = (struct match){.kind = otherwise >= 0 ? otherwise
+                               : n->roles & SPEED ? MFU_Q_TOKENS_PER_S
+                               : n->roles & (UP | DOWN) || n == &r->factor
+                                   || (sign != 0 && r->topic >= 0 && stated(r->audit, r->topic, MFU_AFTER))
+                               ? r->topic
+                               : -1,
                            .begin = n->at,
                            .end = end};
     if (m.kind < 0)
@@ -955,7 +962,7 @@ static bool read_whole(const struct reading *r, const struct number *n, struct n
         p = skip_blanks(word_end(p));
     if (!mfu_claim_stands(p, "of", 2))
         return false;
-    for (int i = 0; i < 3 && role_of(p) & BEHIND; i++)
+    for (int i = 0; i < 3 && role_of(p) & (BEHIND | ONE_OF); i++)
         p = skip_blanks(word_end(p));
     return read_number(r->t.text, p, whole);
 }
@@ -981,6 +988,7 @@ static const char *take_part(struct reading *r, struct number *n, struct match m
     struct number whole;
     struct match behind;
     int part = -1, all = -1;
+    size_t last = 0; /* row; of those that could be, one whose part was told, else the last */
 
     if (n->times || !read_whole(r, n, &whole)
         || (n->percent ? whole.bare : !same_unit(&whole, n) && !same_unit(n, &whole)))
@@ -992,7 +1000,9 @@ static const char *take_part(struct reading *r, struct number *n, struct match m
         int kind = n->percent ? shares[i].share : shares[i].part;
 
         if (mfu_quantity_rows[shares[i].whole].dim == whole.dim && (behind.kind < 0 || behind.kind == shares[i].whole)
-            && (m.kind < 0 || m.kind == kind)) {
+            && (m.kind < 0 || m.kind == kind)
+            && (part < 0 || !n->percent || !stated(r->audit, shares[last].part, MFU_BEFORE))) {
+            last = i;
             part = kind;
             all = shares[i].whole;
         }
@@ -1002,8 +1012,13 @@ static const char *take_part(struct reading *r, struct number *n, struct match m
             part = scopes[i].one;
             all = scopes[i].all;
         }
-    if (part < 0)
+    if (part < 0) {
+        if (!n->percent && whole.value > whole.half)
+            r->ratio =
+                (struct mfu_interval){(n->value - n->half) * n->factor / ((whole.value + whole.half) * whole.factor),
+                                      (n->value + n->half) * n->factor / ((whole.value - whole.half) * whole.factor)};
         return NULL;
+    }
     state(r, n, part, MFU_BEFORE, m, n->end);
     if (behind.kind < 0)
         behind = (struct match){.begin = whole.at, .end = whole.end};
@@ -1086,7 +1101,19 @@ static bool take_aside(struct reading *r, struct number *n)
 
     if (sign != 0)
         p = mfu_claim_back(&r->t, p);
-    if (!n->percent || *p != '(' || !last || phrase_behind(r, n->end, n).kind >= 0)
+    if (!n->percent || !last || phrase_behind(r, n->end, n).kind >= 0)
+        return false;
+    if (r->ratio.high > 0 && (*p == '(' || phrase_before(r, n->at, n, false).kind < 0)) {
+        char said[80];
+
+        mfu_claim_add(r->audit, MFU_Q_COMPUTED, MFU_BEFORE, r->ratio.low, r->ratio.high, "stated", "%s", last->text);
+        mfu_claim_add(r->audit, MFU_Q_COMPUTED, MFU_BEFORE, 0.01 * (n->value - n->half), 0.01 * (n->value + n->half),
+                      "stated", "%s", mfu_claim_text_quote(&r->t, n->at, n->end, said, sizeof said));
+        r->ratio.high = 0;
+        use(r, n->at, n->end);
+        return true;
+    }
+    if (*p != '(')
         return false;
     if (last->state == MFU_AFTER && last->kind == r->topic) {
         n->roles |=
@@ -1123,15 +1150,11 @@ static const char *take_number(struct reading *r, struct number *n)
         }
     }
     two = read_second(n, &second, &changes);
-    if (two && changes && n->bare && !second.bare) {
-        int own = phrase_before(r, n->at, n, false).kind;
-
-        two = own < 0 || suits(own, "", &second);
-    } else if (two && changes && second.bare) { /* "seq 1024 -> 8192 tokens per step" */
+    if (two && strncmp(end, "->", 2) == 0) { /* "seq 1024 -> 8192 tokens per step": two things, not one that changes */
         struct match own = phrase_before(r, n->at, n, false), behind = phrase_behind(r, second.end, &second);
 
         two = own.kind < 0 || behind.kind < 0 || behind.kind == own.kind || skip_blanks(second.end) != behind.begin
-            || strncmp(skip_blanks(n->end), "->", 2) != 0;
+            || mfu_quantity_rows[own.kind].dim == MFU_RATIO;
     }
     two = two && same_unit(n, &second);
     last = two ? &second : n;
@@ -1145,7 +1168,9 @@ static const char *take_number(struct reading *r, struct number *n)
     }
     m = phrase_before(r, n->at, last, changes);
     if (m.kind >= 0
-        && (memchr(m.end, ':', (size_t)(n->at - m.end)) /* "energy: 1000 GPU hours", "an epoch is 1000 steps" */
+        && ((two && mfu_quantity_rows[m.kind].dim == MFU_RATIO && last->bare
+             && last->value > 1)                           /* "scaling 1 -> 4 nodes" */
+            || memchr(m.end, ':', (size_t)(n->at - m.end)) /* "energy: 1000 GPU hours", "an epoch is 1000 steps" */
             || n->money
             || (mfu_quantity_rows[m.kind].dim == MFU_COUNT && !(role_of(mfu_claim_back(&r->t, n->at)) & BEHIND)
                 && mfu_claim_counted(skip_blanks(last->end)) && mfu_claim_letter(*mfu_claim_back(&r->t, n->at))
@@ -1158,7 +1183,8 @@ static const char *take_number(struct reading *r, struct number *n)
         return end;
     if (m.kind < 0 && !(n->bare && strncmp(n->end, " x ", 3) == 0))
         m = phrase_behind(r, last->end, last);
-    if (m.kind < 0 && is_factor(n->at) && n->bare)
+    if ((m.kind < 0 || m.kind == MFU_Q_GPUS) && is_factor(n->at) && n->bare
+        && kind_of_factor(r) >= 0) /* 8 nodes x 8 GPUs */
         m.kind = kind_of_factor(r);
     if (m.kind >= 0 && m.begin >= last->end && kind_of_each(r, last, &m) >= 0)
         m.kind = kind_of_each(r, last, &m);
@@ -1370,6 +1396,13 @@ static int add_model(struct reading *r, const struct mfu_scenario *start, struct
         r->model = size;
         planned = plan_model(r, size, start, p, &err);
     }
+    if (planned && (params = stated(r->audit, MFU_Q_PARAMS, MFU_BEFORE)) && p->program.params > 0.94 * params->value
+        && p->program.params < 1.06 * params->value) { /* "Phi-2 2.7B" has 2.78 */
+        struct mfu_claim *nominal = &r->audit->claims[params - r->audit->claims];
+
+        nominal->in.low = fmin(nominal->in.low, p->program.params * 0.995);
+        nominal->in.high = fmax(nominal->in.high, p->program.params * 1.005);
+    }
     if (!p)
         mfu_fail(&err, MFU_ENOMEM, "out of memory");
     else if (planned) {
@@ -1464,6 +1497,27 @@ static void place_single(struct mfu_audit *a, int words)
     }
 }
 
+/* A peak binds what is achieved or used of it: where neither is told beside it, "deliver 400 TFLOP/s" is none; nor where
+ * the card has its own. */
+static void drop_peaks(struct reading *r)
+{
+    int achieved = 0, used = 0;
+
+    for (int i = 0; i < r->audit->n_claims; i++) {
+        achieved += r->audit->claims[i].kind == MFU_Q_ACHIEVED;
+        used += r->audit->claims[i].kind == MFU_Q_MFU;
+    }
+    for (int i = 0; i < r->audit->n_claims && achieved < 2 && (used > 0) == (r->gpu[0] != NULL); i++) {
+        struct mfu_claim *c = &r->audit->claims[i];
+        int n = 0;
+
+        for (int k = 0; k < c->n_readings; k++)
+            if (c->readings[k].kind != MFU_Q_PEAK)
+                c->readings[n++] = c->readings[k];
+        c->n_readings = n;
+    }
+}
+
 /* "fits a 24 GB card": there is one. */
 static void count_one(struct reading *r)
 {
@@ -1542,6 +1596,7 @@ int mfu_claim_read(struct mfu_catalog *catalog, const struct mfu_scenario *start
     if (r->model)
         status = add_model(r, start, err);
     place_single(a, words);
+    drop_peaks(r);
     list_rest(r);
     free(taken);
     free(r);
