@@ -164,6 +164,12 @@ function makeControls() {
   form.onsubmit = e => e.preventDefault();
 }
 
+/* Written only where it is another: a browser lays out anew what is written, and there are some hundred controls. */
+function put(object, name, value) {
+  if (object[name] !== value)
+    object[name] = value;
+}
+
 /* What the library worked out, in every control that nobody is typing in. */
 function showValues(answer) {
   const own = answer.values.filter(v => v[3]).map(v => v[0]);
@@ -176,26 +182,26 @@ function showValues(answer) {
                           ['cluster', answer.cluster]]);
   for (const [key, row] of Object.entries(rows)) {
     const given = GIVEN.has(key), value = values.get(key) ?? '';
-    row.box.hidden = key === 'seq' && !values.has('seq');
-    row.box.classList.toggle('given', given);
+    put(row.box, 'hidden', key === 'seq' && !values.has('seq'));
+    put(row.box, 'className', given ? 'row given' : 'row');
     if (row.choices) {
-      row.input.options[0].textContent = given ? 'default' : (value || 'none') + ' (default)';
-      row.input.value = given ? value : '';
+      put(row.input.options[0], 'textContent', given ? 'default' : (value || 'none') + ' (default)');
+      put(row.input, 'value', given ? value : '');
       if (given && row.input.selectedIndex < 0)
         row.input.value = '';
     } else if (document.activeElement !== row.input || !given) {
-      row.input.value = given ? GIVEN.get(key) : value;
+      put(row.input, 'value', given ? GIVEN.get(key) : value);
     }
     if (row.slider && document.activeElement !== row.slider)
-      row.slider.value = Math.round(Math.log2(parseFloat(value) || 1));
+      put(row.slider, 'value', String(Math.round(Math.log2(parseFloat(value) || 1))));
     if (row.slider)
-      row.slider.setAttribute('aria-valuetext', value);
+      put(row.slider, 'ariaValueText', value);
   }
 }
 
 /* ---- answers --------------------------------------------------------------- */
 
-let linked = '', wanted = false, slowNumber = 0, slowTimer = 0, slowBusy = false;
+let linked = '', listed = '', wanted = false, slowNumber = 0, slowTimer = 0, slowBusy = false;
 const drawn = new Map();
 const timings = [];
 
@@ -210,7 +216,28 @@ function say(answer) {
     + ($('drawn').hasChildNodes() ? '. The figures below are those from before.' : '') : '';
 }
 
-/* Only what has changed is drawn again. */
+/* Only what has changed is drawn again; of that, what is seen at once, and the rest when the hand rests or scrolls. */
+let unseen = null, unseenTimer = 0;
+
+function drawUnseen() {
+  const sections = unseen;
+  clearTimeout(unseenTimer);
+  unseen = null;
+  if (sections)
+    place($('drawn'), sections);
+}
+
+function placeSeen(sections) {
+  const seen = sections.map(({id, html}, i) => {        // the first has the figures of the summary
+    const old = drawn.get(id), at = old && i > 0 && old.html !== html ? old.element.getBoundingClientRect() : null;
+    return !at || (at.top < innerHeight && at.bottom > 0) ? {id, html} : {id, html: old.html};
+  });
+  unseen = sections;
+  clearTimeout(unseenTimer);
+  unseenTimer = setTimeout(drawUnseen, 60);
+  place($('drawn'), seen);
+}
+
 function place(into, sections) {
   for (const [id, old] of drawn)
     if (old.into === into && !sections.some(s => s.id === id)) {
@@ -242,9 +269,13 @@ function place(into, sections) {
 }
 
 function listSections() {
-  $('contents').replaceChildren(...[...document.querySelectorAll('main section[id] > h2')].map(
+  const heads = [...document.querySelectorAll('main section[id] > h2')], names = heads.map(h => h.textContent).join();
+  if (names === listed)
+    return;
+  listed = names;
+  $('contents').replaceChildren(...heads.map(
     h => make('a', {href: '#' + h.parentElement.id, textContent: h.textContent,
-                    onclick: e => { e.preventDefault(); h.parentElement.scrollIntoView(); }})));
+                    onclick: e => { e.preventDefault(); $(h.parentElement.id).scrollIntoView(); }})));
 }
 
 function draw() {
@@ -254,7 +285,7 @@ function draw() {
   $('line').textContent = commandLine();
   if (!answer.error) {
     showValues(answer);
-    place($('drawn'), answer.sections);
+    placeSeen(answer.sections);
     document.title = $('title').textContent = document.querySelector('#k-model').selectedOptions[0].textContent.replace(/ \(.*/, '')
       + ' on ' + answer.gpu;
     $('summary').textContent = [...document.querySelectorAll('.tile')].map(
@@ -364,8 +395,10 @@ async function start() {
   $('copy-link').onclick = () => copy(location.href.replace(/#.*/, '') + '#' + new URLSearchParams(pairs()), $('copy-link'));
   makeControls();
   readLink();
+  addEventListener('scroll', drawUnseen, {passive: true});
+  addEventListener('beforeprint', drawUnseen);
   window.onhashchange = () => { readLink(); schedule(); };
   draw();
-  window.mfuplan = {ask, give, timings, ready: true};
+  window.mfuplan = {ask, give, timings, ready: true, settled: () => !unseen};
 }
 start().catch(e => { $('said').textContent = 'This browser cannot run the page: ' + e.message; });

@@ -107,6 +107,7 @@ def compare(c):
             before = c.run("mfuplan.timings.length")
             c.run(f"location.hash = {json.dumps(link(words))}")
             c.until(f"mfuplan.timings.length > {before}")
+            c.until("mfuplan.settled()")
             shown = c.run(SHOWN)
             typed = shlex.split(shown["line"])
             expect(typed[:2] == ["mfuplan", "-e"] and len(typed) == 3, f"{scenario}: a command line: {shown['line']}")

@@ -1,12 +1,29 @@
+#include <string.h>
+
 #include "repl/assign.h"
 #include "repl/command.h"
 #include "repl/completers.h"
 #include "repl/output.h"
 
+/* All that was set: the model, the GPU and the machine room stay. */
+static int unset_all(struct mfu_session *s, struct mfu_error *err)
+{
+    struct mfu_scenario next = s->memory.now;
+    const char *key;
+
+    next.not_modelled[0] = '\0';
+    for (size_t i = 0; (key = mfu_offer_given_keys(s, i)); i++)
+        if (mfu_scenario_unset(&next, key, err) < 0)
+            return -1;
+    return mfu_install(s, &next, false, err);
+}
+
 static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *err)
 {
     struct mfu_scenario next = s->memory.now;
 
+    if (argc == 2 && strcmp(argv[1], "all") == 0)
+        return unset_all(s, err);
     for (int i = 1; i < argc; i++)
         if (mfu_parse_subject(argv[i]) == 'n')
             next.not_modelled[0] = '\0';
@@ -17,11 +34,11 @@ static int run(struct mfu_session *s, int argc, char **argv, struct mfu_error *e
 
 const struct mfu_command mfu_command_unset = {
     .name = "unset",
-    .usage = "KEY [KEY ...]",
+    .usage = "KEY [KEY ...] | all",
     .group = "describe",
     .summary = "back to the default",
     .help = "Forgets what was set for these keys: they follow the model, the GPU or the other\n"
-            "settings again.  `unset not_modelled` forgets what an imported file says and\n"
+            "settings again; `unset all`: for all keys.  `unset not_modelled` forgets what an imported file says and\n"
             "nothing here predicts: whether it fits is then known, of what is left.\n"
             "\n"
             "    set batch 8; unset batch",

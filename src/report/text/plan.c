@@ -372,6 +372,8 @@ static void notes(FILE *out, const struct mfu_term *t, const struct mfu_plan *p)
     mfu_flow_piece(&f, MFU_FAINT, "kernels, step, roofline: the time");
     mfu_flow_piece(&f, MFU_FAINT, "mfu: other conventions");
     mfu_flow_piece(&f, MFU_FAINT, "why: where the rest goes");
+    if (p->config.setting[MFU_S_GPUS] > 1 && !p->memory.fits)
+        mfu_flow_piece(&f, MFU_FAINT, "search layout maximize tokens_per_s: how to spread it");
     mfu_flow_piece(&f, MFU_FAINT, "advise: what to change");
     mfu_flow_end(&f);
 }
