@@ -37,11 +37,12 @@ const struct mfu_command mfu_command_unset = {
     .usage = "KEY [KEY ...] | all",
     .group = "describe",
     .summary = "back to the default",
-    .help = "Forgets what was set for these keys: they follow the model, the GPU or the other\n"
-            "settings again; `unset all`: for all keys.  `unset not_modelled` forgets what an imported file says and\n"
-            "nothing here predicts: whether it fits is then known, of what is left.\n"
+    .help = "Forgets what was set for these keys, or for all: they follow the model, the GPU\n"
+            "or the other settings again.  `unset not_modelled` forgets what an imported file\n"
+            "says and nothing here predicts: whether it fits is then known, of what is left.\n"
             "\n"
-            "    set batch 8; unset batch",
+            "    set batch 8; unset batch\n"
+            "    unset all",
     .least_args = 1,
     .most_args = -1,
     .offer = {mfu_offer_given_keys, mfu_offer_given_keys},
