@@ -95,6 +95,7 @@ struct mfu_stage {
     double idle_s;                /* for the messages of others, in a step; */
     double imbalance_s;           /* of that: since it computes less than the busiest */
     double after_s;               /* once a step: sums of gradients that do not hide, the optimizer */
+    double sums_s;                /* of that the sums, which begin when this rank's last backward ends */
     double flops, hardware_flops; /* as MFU counts them, if all stages were like this one */
     double in_flight;             /* microbatches whose activations it holds at most */
     struct mfu_withheld withheld;

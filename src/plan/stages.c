@@ -44,8 +44,8 @@ static double meets_s(const struct mfu_plan *p, double messages)
     return mfu_trainers[p->config.trainer].polls ? messages * p->machine.c[MFU_C_HOST_POLL] : 0;
 }
 
-/* Behind the last backward: sums that nothing hid, the optimizer, the step's constant. */
-static double after_s(const struct mfu_plan *p)
+/* Behind the last backward: sums that nothing hid, also in `sums_s`, the optimizer, the step's constant. */
+static double after_s(const struct mfu_plan *p, double *sums_s)
 {
     const struct mfu_program *g = &p->program;
     double gpu_s = 0, host_s = 0, beside_s = 0, in_the_way_s = 0;
@@ -62,8 +62,8 @@ static double after_s(const struct mfu_plan *p)
             *(l->communicates ? &beside_s : &gpu_s) += seconds;
             host_s += g->segments[k].repeat * l->kernel.launches * p->dispatch_s[mfu_launch_phase(l)];
         }
-    return fmax(gpu_s, host_s) + p->machine.c[MFU_C_STEP_CONSTANT]
-        + fmax(beside_s, p->step.communication_exposed_s - in_the_way_s);
+    *sums_s = fmax(beside_s, p->step.communication_exposed_s - in_the_way_s);
+    return fmax(gpu_s, host_s) + p->machine.c[MFU_C_STEP_CONSTANT] + *sums_s;
 }
 
 /* Adds the work of a pass to `all` and, of weight gradients, to `w`: kernels and what is in their way, and the
@@ -163,7 +163,7 @@ static void read_stage(const struct mfu_plan *p, struct mfu_stage *s)
     s->backward_s = lasts.b_s;
     s->step = p->step;
     s->limit = p->limit;
-    s->after_s = after_s(p);
+    s->after_s = after_s(p, &s->sums_s);
     s->send_bytes = p->program.boundary_bytes / parts;
     s->send_s = mfu_collective_s(&p->machine, &group, MFU_SEND, s->send_bytes);
     if (parts > 1)
@@ -343,9 +343,12 @@ int mfu_stages_run(const struct mfu_plan *p, struct mfu_pipeline *pipeline, enum
     return status;
 }
 
-static int run_schedule(struct mfu_plan *p, double *schedule_s, struct mfu_error *err)
+/* All seconds but the loader's: ranks end at different times, each sums up its gradients, and the optimizer
+ * follows where the norm of all is known. */
+static int run_schedule(struct mfu_plan *p, double *time_s, struct mfu_error *err)
 {
     struct mfu_pipeline_step step;
+    double summed_s = 0, update_s = 0, first_s = INFINITY;
     int status;
 
     status = mfu_stages_run(p, p->pipeline, MFU_PIPELINE_COUNT, &step, err);
@@ -354,9 +357,18 @@ static int run_schedule(struct mfu_plan *p, double *schedule_s, struct mfu_error
 
         s->waits_s = step.ranks[i].send_s;
         s->idle_s = step.ranks[i].idle_s;
+        first_s = fmin(first_s, step.ranks[i].first_s);
+    }
+    for (int i = 0; status == 0 && i < p->n_stages; i++) {
+        const struct mfu_stage *s = &p->stages[i];
+        const struct mfu_pipeline_rank *r = &step.ranks[i];
+
+        summed_s =
+            fmax(summed_s, r->end_s - (p->config.pipeline.schedule->norm_later ? r->first_s : first_s) + s->sums_s);
+        update_s = fmax(update_s, s->after_s - s->sums_s);
     }
     if (status == 0) {
-        *schedule_s = p->config.pipeline.schedule->norm_later ? step.span_s : step.makespan_s;
+        *time_s = summed_s + update_s;
         p->bubble = step.bubble;
     }
     return status;
@@ -440,7 +452,7 @@ int mfu_stages_plan(struct mfu_plan *p, bool fitting, struct mfu_error *err)
     int n = (int)p->config.setting[MFU_S_PP], busiest = 0, worst, status;
     int passes = mfu_pipeline_passes(&p->config.pipeline);
     enum mfu_stages_known known;
-    double schedule_s = 0, after_s = 0, flops = 0, hardware = 0;
+    double time_s = 0, flops = 0, hardware = 0;
     struct mfu_stage *stages;
 
     if (p->known == MFU_STAGES_UNKNOWN || (p->known == MFU_STAGES_OVERFULL && !fitting)) {
@@ -463,13 +475,12 @@ int mfu_stages_plan(struct mfu_plan *p, bool fitting, struct mfu_error *err)
         p->known = known;
         return 1;
     }
-    if ((known == MFU_STAGES_WEIGHED && price_all(p, err) < 0) || run_schedule(p, &schedule_s, err) < 0)
+    if ((known == MFU_STAGES_WEIGHED && price_all(p, err) < 0) || run_schedule(p, &time_s, err) < 0)
         return -1;
     for (int i = 0; i < n; i++) {
         hold(p, &stages[i], stages[i].in_flight, &stages[i].memory);
         if (computes_s(&stages[i]) > computes_s(&stages[busiest]))
             busiest = i;
-        after_s = fmax(after_s, stages[i].after_s);
         flops += stages[i].flops / n;
         hardware += stages[i].hardware_flops / n;
     }
@@ -481,8 +492,8 @@ int mfu_stages_plan(struct mfu_plan *p, bool fitting, struct mfu_error *err)
     p->step = stages[busiest].step;
     p->memory = stages[worst].memory;
     p->worst_stage = worst;
-    p->step.time_s = fmax(schedule_s + after_s, mfu_plan_loader_s(p));
-    p->limit = p->step.time_s > schedule_s + after_s ? MFU_LIMIT_INPUT : stages[busiest].limit;
+    p->step.time_s = fmax(time_s, mfu_plan_loader_s(p));
+    p->limit = p->step.time_s > time_s ? MFU_LIMIT_INPUT : stages[busiest].limit;
     p->step.communication_exposed_s += stages[busiest].waits_s;
     p->step.idle_s = p->step.time_s - p->step.busy_s - p->step.communication_exposed_s;
     p->mfu.model_flops = flops;

@@ -321,12 +321,14 @@ static void a_walk_remembers_nothing(void **unused)
 
 /* ---- directions ------------------------------------------------------------ */
 
-/* How much longer a step may take on a faster card.  In a pipeline, exchanges and copies that
- * do not hide stand behind the schedule, as long as for the rank that hides the least: on a
- * faster card that hides less, while the slowest rank sets the schedule. */
+/* How much longer a step may take on a faster card.  In a pipeline, exchanges and copies of every
+ * microbatch that do not hide stand behind the schedule: on a faster card a rank's own passes hide
+ * less of them, while the slowest rank sets the schedule. */
 static double slower_at_most(const struct mfu_plan *p)
 {
-    return p->n_stages > 0 && (p->config.replicas > 1 || mfu_offloads(&p->config)) ? 1.05 : 1 + EXACT;
+    bool every = (p->config.replicas > 1 && p->config.setting[MFU_S_ZERO] >= 2) || mfu_offloads(&p->config);
+
+    return p->n_stages > 0 && every ? 1.05 : 1 + EXACT;
 }
 
 /* Of higher clocks alone: what products hide of L2's write-back, others wait for. */
