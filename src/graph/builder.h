@@ -76,6 +76,7 @@ struct mfu_builder {
     struct mfu_numerics numerics;
     struct mfu_layout state[MFU_STATE_COUNT]; /* of all parameters alike */
     bool frozen_parts;                        /* not all of the model trains */
+    double shared_adapters;                   /* bytes of frozen matrices that all adapters multiply by */
     double trained_bytes;                     /* of a trained parameter, in the mean */
     bool left_out[MFU_MAX_OPS];               /* `when` is 0, or it only chooses an input */
     unsigned char passes[MFU_MAX_OPS];        /* which input then stands for it */

@@ -10,7 +10,13 @@
 void mfu_segment_open(struct mfu_builder *, const char *section, enum mfu_phase, double repeat);
 void mfu_segment_close(struct mfu_builder *);
 
-extern const struct mfu_primitive mfu_primitive_adapter;
+/* Adapters (graph/adapter_steps.h). */
+extern const struct mfu_primitive mfu_primitive_adapter, mfu_primitive_adapter_vectors, mfu_primitive_adapter_sum,
+    mfu_primitive_adapter_svd, mfu_primitive_adapter_weight, mfu_primitive_adapter_scale, mfu_primitive_adapter_tokens;
+static inline bool mfu_is_adapter(const struct mfu_builder *s, const struct mfu_node *n)
+{
+    return n->op >= s->operations + MFU_MAX_OPS && n->op < s->operations + 2 * MFU_MAX_OPS;
+}
 
 static inline struct mfu_tensor *mfu_tensor_of(struct mfu_builder *s, int view)
 {

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "descriptor/module_kinds.h"
-#include "graph/builder_private.h"
+#include "graph/adapter_steps.h"
 #include "scenario/adapter.h"
 #include "scenario/setting.h"
 
@@ -65,35 +65,98 @@ struct mfu_held mfu_held(const struct mfu_builder *s, int op, int which, bool fr
     return h;
 }
 
+static const struct mfu_method_row *method_of(const struct mfu_builder *s)
+{
+    return &mfu_methods[(int)s->config->setting[MFU_S_ADAPTER]];
+}
+
+/* The kinds of an operation: words that are looked up for tokens, or products. */
+static bool takes_adapter(const struct mfu_builder *s, int i)
+{
+    const struct mfu_operation *op = &s->operations[i];
+
+    switch (method_of(s)->place) {
+    case MFU_ADAPTS_TOKENS:
+        return mfu_is(op, MFU_LOOKS_UP) && s->config->model->ops[i].n_in == 0
+            && !(op->primitive->has_position && op->primitive->has_position(op));
+    case MFU_ADAPTS_RESULT:
+    case MFU_ADAPTS_SCALE:
+        return mfu_is(op, MFU_MULTIPLIES)
+            && (set_of(s, MFU_S_LORA_TARGETS) & 1u << s->config->model->ops[i].module_kind) != 0;
+    default: return false;
+    }
+}
+
 bool mfu_adapted(const struct mfu_builder *s, int op, bool frozen)
 {
-    return s->config->setting[MFU_S_LORA] > 0 && !frozen && !s->left_out[op]
-        && mfu_is(&s->operations[op], MFU_MULTIPLIES)
-        && (set_of(s, MFU_S_LORA_TARGETS) & 1u << s->config->model->ops[op].module_kind) != 0;
+    return s->config->setting[MFU_S_LORA] > 0 && (!frozen || method_of(s)->place == MFU_ADAPTS_TOKENS)
+        && !s->left_out[op] && takes_adapter(s, op);
+}
+
+bool mfu_adapter_in_front(const struct mfu_builder *s, int op)
+{
+    return method_of(s)->place == MFU_ADAPTS_SCALE
+        && (1u << s->config->model->ops[op].module_kind
+            & (MFU_MODULE_BIT(GATE) | MFU_MODULE_BIT(UP) | MFU_MODULE_BIT(DOWN)));
+}
+
+/* The adapter of an operation, by the method. */
+static struct mfu_operation adapter(const struct mfu_builder *s, int i)
+{
+    static const struct mfu_primitive *const forms[] = {[MFU_FORM_PAIR] = &mfu_primitive_adapter,
+                                                        [MFU_FORM_VECTORS] = &mfu_primitive_adapter_vectors,
+                                                        [MFU_FORM_SUM] = &mfu_primitive_adapter_sum,
+                                                        [MFU_FORM_SVD] = &mfu_primitive_adapter_svd,
+                                                        [MFU_FORM_HADAMARD] = &mfu_primitive_adapter_weight,
+                                                        [MFU_FORM_KRONECKER] = &mfu_primitive_adapter_weight};
+    const struct mfu_method_row *method = method_of(s);
+    const struct mfu_operation *op = &s->operations[i];
+    const double *set = s->config->setting;
+    bool front = mfu_adapter_in_front(s, i);
+    struct mfu_operation a = {.primitive = forms[method->form],
+                              .name = op->name,
+                              .attribute = {set[MFU_S_LORA], op->out_width, set[MFU_S_DORA]},
+                              .in_width = {op->in_width[0], op->out_width},
+                              .out_width = op->out_width};
+
+    if (method->place == MFU_ADAPTS_RESULT) {
+        if (method->form >= MFU_FORM_HADAMARD) {
+            a.attribute[MFU_ADAPTER_MORE] = method->form;
+            a.attribute[MFU_ADAPTER_MORE + 1] = set[MFU_S_LOKR_FACTOR];
+        }
+        return a;
+    }
+    a.primitive = method->place == MFU_ADAPTS_TOKENS ? &mfu_primitive_adapter_tokens : &mfu_primitive_adapter_scale;
+    a.attribute[MFU_ADAPTER_MORE] = method->place == MFU_ADAPTS_TOKENS ? method->encoder : front;
+    a.in_width[0] = a.out_width = front ? op->in_width[0] : op->out_width;
+    return a;
 }
 
 int mfu_evaluate_adapters(struct mfu_builder *s, struct mfu_error *err)
 {
     const struct mfu_model *m = s->config->model;
     char targets[MFU_QUANTITY_MAX];
+    double in = 0, width = 0;
     int n = 0;
 
-    if (s->config->setting[MFU_S_LORA] == 0)
+    s->shared_adapters = 0;
+    if (s->config->setting[MFU_S_LORA] == 0 || method_of(s)->place == MFU_ADAPTS_NOTHING)
         return 0;
-    if (set_of(s, MFU_S_LORA_TARGETS) & (MFU_MODULE_BIT(EXPERTS) | MFU_MODULE_BIT(HEAD)))
+    if (method_of(s)->place != MFU_ADAPTS_TOKENS
+        && set_of(s, MFU_S_LORA_TARGETS) & (MFU_MODULE_BIT(EXPERTS) | MFU_MODULE_BIT(HEAD)))
         return mfu_fail(err, MFU_EINPUT, "lora_targets: adapters of experts and of the head are not modelled");
     for (int i = 0; i < m->n_ops; i++)
         if (mfu_adapted(s, i, false)) {
-            const struct mfu_operation *op = &s->operations[i];
-
-            s->operations[MFU_MAX_OPS + i] = (struct mfu_operation){
-                .primitive = &mfu_primitive_adapter,
-                .name = op->name,
-                .attribute = {s->config->setting[MFU_S_LORA], op->out_width, s->config->setting[MFU_S_DORA]},
-                .in_width = {op->in_width[0], op->out_width},
-                .out_width = op->out_width};
+            s->operations[MFU_MAX_OPS + i] = adapter(s, i);
+            in = fmax(in, s->operations[i].in_width[0]);
+            width = fmax(width, s->operations[i].out_width);
             n++;
         }
+    if (method_of(s)->form == MFU_FORM_VECTORS)
+        s->shared_adapters = mfu_type_bytes[mfu_adapter_type(s)] * s->config->setting[MFU_S_LORA] * (in + width);
+    if (method_of(s)->place == MFU_ADAPTS_TOKENS && n != 1)
+        return mfu_fail(err, MFU_EINPUT, "adapter: %s of %s, which has %d embeddings of tokens, is not modelled",
+                        method_of(s)->name, m->slug, n);
     if (n > 0)
         return 0;
     return mfu_fail(err, MFU_EINPUT, "lora_targets: %s has no linear of the kinds %s", m->slug,
@@ -135,6 +198,7 @@ struct mfu_op_size mfu_op_size(const struct mfu_builder *s, int op, bool shares,
         w = a->primitive->params(a);
         hold(&z, w.weight, bytes, true);
         hold(&z, w.bias, bytes, true);
+        hold(&z, method_of(s)->fixed, bytes, false);
         z.tensors += 1, z.trained_tensors += 1; /* A and B stand in one place */
     }
     return z;

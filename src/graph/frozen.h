@@ -18,6 +18,8 @@ struct mfu_held mfu_held(const struct mfu_builder *, int op, int which, bool fro
 
 /* Whether an adapter stands beside the operation. */
 bool mfu_adapted(const struct mfu_builder *, int op, bool frozen);
+/* Whether it stands in front of it instead. */
+bool mfu_adapter_in_front(const struct mfu_builder *, int op);
 /* Works out the adapters' operations; fails where none of the targets exists. */
 int mfu_evaluate_adapters(struct mfu_builder *, struct mfu_error *);
 

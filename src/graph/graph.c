@@ -59,8 +59,8 @@ static void run_forward(struct mfu_builder *s, const struct mfu_layer *st)
         s->nodes[i].n_saved = 0;
         if (s->recomputing && i > s->last_saver)
             break;
-        if (s->referring && s->nodes[i].op->primitive == &mfu_primitive_adapter) {
-            s->nodes[i].out = s->nodes[s->nodes[i].in[1]].out; /* switched off */
+        if (s->referring && mfu_is_adapter(s, &s->nodes[i])) { /* switched off */
+            s->nodes[i].out = s->nodes[s->nodes[i].in[s->nodes[i].in[1] == MFU_TOKENS_IN ? 0 : 1]].out;
             continue;
         }
         mfu_split_before_forward(s, i);

@@ -92,7 +92,7 @@ static void find_whether_it_trains(const struct mfu_builder *s, struct mfu_node 
             n->requires_gradient = true;
 }
 
-/* The adapter beside a product. */
+/* The adapter of an operation's node, behind it; or in front of it, reading what it would read. */
 static int add_adapter(struct mfu_builder *s, int op, int input, int base)
 {
     struct mfu_node *n;
@@ -103,10 +103,22 @@ static int add_adapter(struct mfu_builder *s, int op, int input, int base)
     *n = s->nodes[base];
     n->op = &s->operations[MFU_MAX_OPS + op];
     for (int k = 0; k < MFU_INPUTS; k++)
-        n->in[k] = k == 0 ? input : k == 1 ? base : MFU_TOKENS_IN;
+        n->in[k] = MFU_TOKENS_IN;
+    n->in[0] = n->op->primitive->least_inputs > 1 ? input : base;
+    n->in[1] = n->op->primitive->least_inputs > 1 ? base : MFU_TOKENS_IN;
+    if (mfu_adapter_in_front(s, op))
+        n->in[0] = input;
     for (int which = 0; which < 2; which++)
         add_parameter(s, n, which, (struct mfu_held){.type = mfu_adapter_type(s), .trains = true});
     n->requires_gradient = true;
+    if (mfu_adapter_in_front(s, op)) { /* they change places */
+        struct mfu_node adapter = *n;
+
+        *n = s->nodes[base];
+        n->in[0] = base;
+        n->requires_gradient = true;
+        s->nodes[base] = adapter;
+    }
     return s->n_nodes++;
 }
 
@@ -144,8 +156,12 @@ static void add_node(struct mfu_builder *s, const struct mfu_layer *st, int *at,
         if (s->failed)
             return;
         if (borrowed) {
+            const struct mfu_node *owner = &s->nodes[at[source->shares]];
+
+            if (mfu_is_adapter(s, owner))
+                owner = &s->nodes[owner->in[0]];
             s->parameters[n->parameter[0]].borrowed = true;
-            n->parameter[0] = s->nodes[at[source->shares]].parameter[0];
+            n->parameter[0] = owner->parameter[0];
             s->parameters[n->parameter[0]].users++;
         }
     }

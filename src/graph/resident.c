@@ -84,6 +84,7 @@ void mfu_resident_memory(struct mfu_builder *s)
         masters = false;
     }
     p->constant_bytes[MFU_PART_WEIGHTS] = weights * (has_reference(s) ? 2 : 1);
+    p->constant_bytes[MFU_PART_WEIGHTS] += s->shared_adapters;
     p->constant_bytes[MFU_PART_GRADIENTS] = gradients_stay ? gradient * mfu_state_params(s, MFU_STATE_GRADIENT) : 0;
     if (mfu_trainers[c->trainer].adds_up_wide
         && s->numerics.gradient == MFU_F32) /* beside .grad of one whole backward */

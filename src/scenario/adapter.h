@@ -54,6 +54,59 @@ struct mfu_base_row {
     double traffic; /* of one dequantisation, per weight */
     double kernels; /* that it launches */
 };
+
+/* Fine-tuning methods of peft 0.21.2.  X(identifier, name, where, fields); sources: tuners/METHOD/layer.py and config.py,
+ * peft_model.py for virtual tokens.  `size` is peft's default of what sizes the method: a rank, or virtual tokens. */
+enum mfu_adapter_place {
+    MFU_ADAPTS_NOTHING, /* weights of the model train, as copies */
+    MFU_ADAPTS_RESULT,  /* something is added to a product's result */
+    MFU_ADAPTS_SCALE,   /* a product's result, or of the MLP its input, is multiplied by a vector */
+    MFU_ADAPTS_TOKENS   /* learned tokens stand before those of each sequence */
+};
+enum mfu_adapter_form {
+    MFU_FORM_PAIR,
+    MFU_FORM_VECTORS,
+    MFU_FORM_SUM,
+    MFU_FORM_SVD,
+    MFU_FORM_HADAMARD,
+    MFU_FORM_KRONECKER
+};
+
+#define MFU_ADAPTER_METHODS(X)                                                                                         \
+    X(METHOD_NONE, "none", .aliases = "off")                                                                           \
+    X(METHOD_LORA, "lora", .place = MFU_ADAPTS_RESULT, .size = 8, .aliases = "qlora")                                  \
+    X(METHOD_ADALORA, "adalora", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_SVD, .size = 12, .fixed = 1)             \
+    X(METHOD_VERA, "vera", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_VECTORS, .size = 256)                          \
+    X(METHOD_MISS, "miss", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_SUM, .size = 64, .stands_for = "bone")         \
+    X(METHOD_LOHA, "loha", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_HADAMARD, .size = 8)                           \
+    X(METHOD_LOKR, "lokr", .place = MFU_ADAPTS_RESULT, .form = MFU_FORM_KRONECKER, .size = 8)                          \
+    X(METHOD_IA3, "ia3", .place = MFU_ADAPTS_SCALE, .size = 1, .unsized = true)                                        \
+    X(METHOD_LN_TUNING, "ln-tuning", .size = 1, .unsized = true, .trains_norms = true, .aliases = "ln_tuning")         \
+    X(METHOD_PROMPT, "prompt-tuning", .place = MFU_ADAPTS_TOKENS, .size = 20, .aliases = "prompt_tuning")              \
+    X(METHOD_P_TUNING, "p-tuning", .place = MFU_ADAPTS_TOKENS, .size = 20, .encoder = true,                            \
+      .aliases = "p_tuning ptuning")
+
+enum mfu_adapter_method {
+#define X(id, ...) MFU_##id,
+    MFU_ADAPTER_METHODS(X)
+#undef X
+        MFU_METHOD_COUNT
+};
+
+struct mfu_method_row {
+    const char *name;
+    const char *aliases, *stands_for;
+    enum mfu_adapter_place place;
+    enum mfu_adapter_form form; /* of what is added */
+    double size;
+    double fixed;      /* elements of an adapter that do not train */
+    bool unsized;      /* nothing sizes it: 1 */
+    bool trains_norms; /* of the model */
+    bool encoder;      /* learned tokens pass three linears */
+};
+extern const struct mfu_method_row mfu_methods[MFU_METHOD_COUNT];
+extern const char *const mfu_method_names[MFU_METHOD_COUNT + 1]; /* and NULL */
+
 extern const struct mfu_base_row mfu_bases[MFU_BASE_COUNT];
 extern const char *const mfu_base_names[MFU_BASE_COUNT + 1]; /* and NULL */
 

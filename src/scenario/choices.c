@@ -39,6 +39,8 @@ const char *const mfu_optimizer_names[MFU_OPTIMIZER_COUNT + 1] = {MFU_OPTIMIZERS
 
 const struct mfu_base_row mfu_bases[MFU_BASE_COUNT] = {MFU_BASES(ROW)};
 const char *const mfu_base_names[MFU_BASE_COUNT + 1] = {MFU_BASES(NAME)};
+const struct mfu_method_row mfu_methods[MFU_METHOD_COUNT] = {MFU_ADAPTER_METHODS(ROW)};
+const char *const mfu_method_names[MFU_METHOD_COUNT + 1] = {MFU_ADAPTER_METHODS(NAME)};
 
 const struct mfu_package mfu_packages[MFU_PACKAGE_COUNT] = {MFU_PACKAGES(ROW)};
 const char *const mfu_package_names[MFU_PACKAGE_COUNT + 1] = {MFU_PACKAGES(NAME)};
@@ -61,6 +63,7 @@ struct mfu_other_names mfu_choice_other_names(const char *const *names, int i)
         : names == mfu_attention_names  ? OTHERS(mfu_attentions, i)
         : names == mfu_checkpoint_names ? OTHERS(mfu_checkpoints, i)
         : names == mfu_base_names       ? OTHERS(mfu_bases, i)
+        : names == mfu_method_names     ? OTHERS(mfu_methods, i)
         : names == mfu_package_names    ? OTHERS(mfu_packages, i)
         : names == mfu_adapter_names    ? OTHERS(mfu_adapters, i)
         : names == mfu_optimizer_names  ? OTHERS(mfu_optimizers, i)

@@ -555,13 +555,19 @@ static bool sharding_halves(const struct mfu_config *c)
 static void derive_training(struct mfu_config *c)
 {
     const struct mfu_adapter_row *code;
+    const struct mfu_method_row *method;
 
     if (c->setting[MFU_S_OPTIMIZER_IN_BACKWARD] > 0)
         derive(c, MFU_S_GRAD_CLIP, 0);
+    if (c->setting[MFU_S_ADAPTER] > 0)
+        derive(c, MFU_S_LORA, mfu_methods[(int)c->setting[MFU_S_ADAPTER]].size);
     if (c->setting[MFU_S_LORA] == 0)
         return;
+    if (c->setting[MFU_S_ADAPTER] == 0)
+        derive(c, MFU_S_ADAPTER, MFU_METHOD_LORA);
+    method = &mfu_methods[(int)c->setting[MFU_S_ADAPTER]];
     derive(c, MFU_S_REFERENCE, MFU_REFERENCE_BASE);
-    derive(c, MFU_S_TRAINABLE, 0);
+    derive(c, MFU_S_TRAINABLE, method->trains_norms ? MFU_MODULE_BIT(NORMS) : 0);
     if (mfu_runtimes[c->runtime].whole_norms) /* hand-fused kernels */
         derive(c, MFU_S_LORA_KERNELS, MFU_ADAPTER_FUSED);
     code = &mfu_adapters[(int)c->setting[MFU_S_LORA_KERNELS]];
@@ -728,11 +734,25 @@ static int check_training(const struct mfu_config *c, struct mfu_error *err)
 {
     static const enum mfu_setting_id whole[] = {MFU_S_TP, MFU_S_PP, MFU_S_CP, MFU_S_EP};
     const struct mfu_base_row *base = &mfu_bases[(int)c->setting[MFU_S_BASE]];
+    const struct mfu_method_row *method = &mfu_methods[(int)c->setting[MFU_S_ADAPTER]];
     bool adapters = c->setting[MFU_S_LORA] > 0;
     bool part = adapters || c->setting[MFU_S_TRAINABLE] != MFU_MODULES_ALL || c->setting[MFU_S_TRAINABLE_LAYERS] > 0;
 
-    if (c->setting[MFU_S_DORA] > 0 && !adapters)
+    if (c->setting[MFU_S_DORA] > 0 && c->setting[MFU_S_ADAPTER] != MFU_METHOD_LORA)
         return mfu_fail(err, MFU_EINPUT, "dora: not possible without adapters (set lora 16)");
+    if (adapters && !(c->setting[MFU_S_ADAPTER] > 0))
+        return mfu_fail(err, MFU_EINPUT, "adapter: none, with lora %g: what trains?", c->setting[MFU_S_LORA]);
+    if (adapters && c->setting[MFU_S_ADAPTER] != MFU_METHOD_LORA) {
+        if (c->setting[MFU_S_LORA_KERNELS] != MFU_ADAPTER_PEFT)
+            return mfu_fail(err, MFU_EINPUT, "lora_kernels: only peft's code of %s is modelled", method->name);
+        if (method->unsized && c->setting[MFU_S_LORA] != method->size)
+            return mfu_fail(err, MFU_EINPUT, "lora: %s has no rank", method->name);
+        if (c->setting[MFU_S_LORA_DROPOUT] > 0
+            && (method->place != MFU_ADAPTS_RESULT || method->form >= MFU_FORM_HADAMARD))
+            return mfu_fail(err, MFU_EINPUT, "lora_dropout: %s drops no input", method->name);
+        if (base->quantised && method->form >= MFU_FORM_HADAMARD)
+            return mfu_fail(err, MFU_EINPUT, "base_precision: peft has no %s beside quantised weights", method->name);
+    }
     if (base->quantised && !adapters)
         return mfu_fail(err, MFU_EINPUT, "base_precision: %s weights cannot train: they need adapters (set lora 16)",
                         base->name);

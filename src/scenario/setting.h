@@ -74,8 +74,13 @@ struct mfu_error;
       "training",                                                                                                      \
       "source of the log-probabilities before training (dpo, grpo): a frozen model, base: the model without "          \
       "its adapters, cached: computed before, none: not asked")                                                        \
-    X(LORA, "lora", "lora_r lora_rank adapter_rank", MFU_COUNT, 0, 65536, 0, NULL, "training",                         \
-      "rank of the adapters (LoRA) that train beside frozen weights; 0: none")                                         \
+    X(LORA, "lora", "lora_r lora_rank adapter_rank virtual_tokens num_virtual_tokens", MFU_COUNT, 0, 65536, 0, NULL,   \
+      "training",                                                                                                      \
+      "rank of the adapters (LoRA) that train beside frozen weights, or the number of virtual tokens; 0: none")        \
+    X(ADAPTER, "adapter", "peft_type peft_method", MFU_COUNT, 0, MFU_METHOD_COUNT - 1, MFU_METHOD_NONE,                \
+      mfu_method_names, "training", "method of peft that trains little beside frozen weights; lora is its size")       \
+    X(LOKR_FACTOR, "lokr_factor", "decompose_factor", MFU_COUNT, 0, 65536, 0, NULL, "training",                        \
+      "rows and columns of the smaller factor of LoKr; 0: near the square root")                                       \
     X(LORA_TARGETS, "lora_targets", "lora_target_modules target_modules lora_target", MFU_COUNT, 0, MFU_MODULES_ALL,   \
       MFU_MODULE_ALL_LINEAR, NULL, "training",                                                                         \
       "linears that have adapters: all-linear, attention, mlp, q_proj,v_proj", .modules = true)                        \

@@ -10,6 +10,7 @@ GPT.  Nothing is computed and no GPU is needed; how that works is told in torch_
 """
 
 import contextlib
+import copy
 import csv
 import functools
 import gc
@@ -29,6 +30,8 @@ from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 import accelerate
 import diffusers
 import peft
+import peft.tuners.ln_tuning.layer as ln_tuning
+import peft.tuners.lycoris_utils
 import timm
 import torchvision
 import transformers
@@ -414,6 +417,30 @@ def family_cases():
         yield row(f"{m}-pure-eager", m, batch=3, seq=384, attention="eager", **pure)
 
 
+def method_cases(pure, ckpt):
+    """The other methods of peft."""
+    half = dict(base="bf16", batch=2, seq=1024)
+    qv, every = " lora_targets=q_proj,v_proj", " lora_targets=" + ",".join(MODULES["attention"] + MODULES["mlp"])
+    sized = dict(adalora=12, vera=256, miss=64, loha=32, lokr=32)
+    for method, size in sized.items():
+        yield row(f"{method}-llama-qv-pure", "llama", adapter=f"adapter={method} lora={size}" + qv, **pure, **half)
+        yield row(f"{method}-llama-all-amp", "llama", adapter=f"adapter={method} lora={size // 4}" + every, **half)
+        yield row(f"{method}-qwen2-all-pure-ckpt", "qwen2", adapter=f"adapter={method} lora={size // 2}" + every, **pure, **half, **ckpt)
+    yield row("lokr-llama-qv-factor", "llama", adapter="adapter=lokr lora=16 lokr_factor=4" + qv, **pure, **half)
+    yield row("vera-llama-all-drop", "llama", adapter="adapter=vera lora=64 lora_dropout=0.05" + every, **pure, **half)
+    kvd = "adapter=ia3 lora_targets=k_proj,v_proj,down_proj"
+    yield row("ia3-llama-pure", "llama", adapter=kvd, **pure, **half)
+    yield row("ia3-llama-all-amp", "llama", adapter="adapter=ia3" + every, **half)
+    yield row("ia3-qwen2-pure-ckpt", "qwen2", adapter=kvd, **pure, **half, **ckpt)
+    yield row("ln-llama-pure", "llama", adapter="adapter=ln-tuning", **pure, **half)
+    yield row("ln-qwen2-amp", "qwen2", adapter="adapter=ln-tuning", **half)
+    yield row("ln-llama-pure-ckpt", "llama", adapter="adapter=ln-tuning", **pure, **half, **ckpt)
+    for method in ("prompt-tuning", "p-tuning"):
+        yield row(f"{method}-llama-pure", "llama", adapter=f"adapter={method} lora=200", **pure, **half)
+        yield row(f"{method}-llama-amp", "llama", adapter=f"adapter={method} lora=20", **half)
+        yield row(f"{method}-qwen2-pure-ckpt", "qwen2", adapter=f"adapter={method} lora=100", **pure, **half, **ckpt)
+
+
 def adapter_cases():
     """adapter: settings of peft's LoraConfig as `lora` has them; base: the type in which the frozen weights
     were loaded; trainable: what trains without adapters."""
@@ -445,6 +472,7 @@ def adapter_cases():
     yield row("lora-gemma-pure-ckpt", "gemma", adapter=every, **pure, base="bf16", batch=2, seq=512, **ckpt)
     yield row("lora-mistral-qv-ckpt", "mistral", adapter=qv + drop, **half, **ckpt)
     yield row("lora-gemma2-all", "gemma2", adapter=every, base="bf16", batch=2, seq=512)
+    yield from method_cases(pure, ckpt)
     yield row("dora-llama-all", "llama", adapter=every + " dora=on", **half)
     yield row("dora-llama-qv-pure-ckpt", "llama", adapter=qv + " dora=on", **pure, **half, **ckpt)
     yield row("freeze-llama-norms", "llama", trainable="trainable=norms", batch=2, seq=1024)
@@ -711,23 +739,59 @@ def trainable_keys(c):
     return dict(word.split("=") for word in c["trainable"].split())
 
 
+def adapter_config(keys):
+    """peft's configuration of a method (`adapter`; LoRA where none is named)."""
+    method, size = keys.get("adapter", "lora"), int(keys.get("lora", 0))
+    targets = keys.get("lora_targets", "")
+    common, modules = dict(task_type="CAUSAL_LM"), dict(
+        target_modules=MODULES.get(targets) or (targets if targets == "all-linear" else targets.split(",")))
+    drop = float(keys.get("lora_dropout", 0))
+    make = {
+        "lora": lambda: peft.LoraConfig(r=size, lora_alpha=16, lora_dropout=drop, use_dora="dora" in keys, **modules, **common),
+        "adalora": lambda: peft.AdaLoraConfig(init_r=size, lora_dropout=drop, total_step=1000, **modules, **common),
+        "vera": lambda: peft.VeraConfig(r=size, vera_dropout=drop, **modules, **common),
+        "miss": lambda: peft.MissConfig(r=size, miss_dropout=drop, **modules, **common),
+        "loha": lambda: peft.LoHaConfig(r=size, **modules, **common),
+        "lokr": lambda: peft.LoKrConfig(r=size, decompose_factor=int(keys.get("lokr_factor", -1)), **modules, **common),
+        "ia3": lambda: peft.IA3Config(feedforward_modules=[m for m in modules["target_modules"] if m in MODULES["mlp"]],
+                                      **modules, **common),
+        "ln-tuning": lambda: peft.LNTuningConfig(
+            target_modules=["input_layernorm", "post_attention_layernorm", "norm"], **common),
+        "prompt-tuning": lambda: peft.PromptTuningConfig(num_virtual_tokens=size, **common),
+        "p-tuning": lambda: peft.PromptEncoderConfig(num_virtual_tokens=size, **common),
+    }
+    return make[method]()
+
+
+def copy_of(layer):
+    other = copy.copy(layer)
+    other._parameters = {name: nn.Parameter(p.detach().clone()) for name, p in layer._parameters.items()}
+    return other
+
+
 def with_adapters(c, model):
     """The model as peft wraps it, or with the rest of its parameters frozen."""
     keys = dict(word.split("=") for word in c["adapter"].split())
     if keys:
-        targets = keys["lora_targets"]
         # Adapters are made where and as the model is; fake weights cannot be converted in place.
         nn.Module.to, to = lambda module, *args, **kwargs: module, nn.Module.to
-        wrapped = peft.get_peft_model(model, peft.LoraConfig(
-            r=int(keys["lora"]), lora_alpha=16, lora_dropout=float(keys.get("lora_dropout", 0)),
-            use_dora="dora" in keys, task_type="CAUSAL_LM",
-            target_modules=MODULES.get(targets) or (targets if targets == "all-linear" else targets.split(","))),
-            autocast_adapter_dtype=False)
+        default = torch.get_default_dtype()
+        torch.set_default_dtype(torch.float32)
+        ln_tuning.deepcopy = copy_of                            # of fake tensors, in their mode
+        wrapped = peft.get_peft_model(model, adapter_config(keys), autocast_adapter_dtype=False)
+        torch.set_default_dtype(default)
         nn.Module.to = to
         for module in wrapped.modules():
+            if hasattr(module, "ranknum"):                      # frozen, until a move makes it anew
+                module.ranknum.requires_grad_(False)
+            if isinstance(module, peft.tuners.lycoris_utils.LycorisLayer):
+                module.training = False                         # dropped with a probability of 0, which it would draw
             for name, p in module.named_parameters(recurse=False):
-                if p.requires_grad and keys.get("lora_dtype") != "16bit":       # cast_adapter_dtype()
-                    setattr(module, name, nn.Parameter(p.detach().float()))
+                if p.requires_grad and keys.get("lora_dtype") != "16bit" and keys.get("adapter") != "ln-tuning":
+                    setattr(module, name, nn.Parameter(p.detach().float()))     # cast_adapter_dtype()
+            if type(module).__name__ == "BufferDict":
+                for name, b in module.named_buffers(recurse=False):
+                    module[name] = b.detach().float().cuda()
         return wrapped
     keys = {k: v for k, v in trainable_keys(c).items() if k.startswith("trainable")}
     wanted = [part for word in keys.get("trainable", "").split(",") if word for part in MODULES[word]]

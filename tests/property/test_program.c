@@ -15,6 +15,7 @@
 #include "graph/runtime.h"
 #include "plan/plan.h"
 #include "plan/simulation.h"
+#include "scenario/adapter.h"
 #include "scenario/setting.h"
 
 #define EXACT 1e-9
@@ -100,6 +101,41 @@ static void collectives_of_a_layer_do_not_depend_on_checkpointing(void **state)
                         assert_int_equal(sums > 0, z == 0);
                     }
                 }
+}
+
+/* Little trains with any method, and a larger one (more virtual tokens) never needs less memory; however many layers are
+ * traced, as much trains. */
+static void adapters_train_little_and_grow_with_their_size(void **state)
+{
+    static const char *const sizes[] = {"4", "16", "64"};
+    static const char *const checkpoints[] = {"none", "full"};
+    static const char *const precisions[] = {"bf16", "bf16-pure"};
+
+    (void)state;
+    for (int m = MFU_METHOD_NONE + 1; m < MFU_METHOD_COUNT; m++)
+        for (int k = 0; k < 2; k++)
+            for (int p = 0; p < 2; p++) {
+                double last = 0, trained = 0;
+
+                for (size_t i = 0; i < (mfu_methods[m].unsized ? 1 : sizeof sizes / sizeof *sizes); i++) {
+                    const char *const settings[] = {"adapter",    mfu_method_names[m],
+                                                    "lora",       mfu_methods[m].unsized ? "1" : sizes[i],
+                                                    "checkpoint", checkpoints[k],
+                                                    "precision",  precisions[p],
+                                                    "accum",      "2",
+                                                    "batch",      "2",
+                                                    NULL};
+
+                    assert_true(make(&plan, "a100-80gb-sxm", "llama-3.2-1b", settings));
+                    assert_true(plan.program.trainable_params > trained);
+                    assert_true(plan.program.trainable_params < 0.1 * plan.program.params);
+                    assert_true(plan.memory.peak.bytes >= last);
+                    trained = plan.program.trainable_params;
+                    last = plan.memory.peak.bytes;
+                    assert_int_equal(mfu_graph_build(&plan.config, MFU_LAYERS_COPIED, &unrolled, NULL), 0);
+                    assert_near(unrolled.trainable_params, trained, EXACT);
+                }
+            }
 }
 
 /* Gradients of all layers leave, however many there are; the layers of a model
@@ -614,6 +650,7 @@ static int close_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(adapters_train_little_and_grow_with_their_size),
         cmocka_unit_test(collectives_of_a_layer_do_not_depend_on_checkpointing),
         cmocka_unit_test(deep_models_exchange_as_much_as_they_have),
         cmocka_unit_test(what_is_read_was_written),

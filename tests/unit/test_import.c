@@ -7,6 +7,7 @@
 #include "read/config/import.h"
 #include "base/error.h"
 #include "scratch.h"
+#include "scenario/adapter.h"
 #include "scenario/setting.h"
 
 #define DATA MFUPLAN_SOURCE_DIR "/tests/data/import/"
@@ -587,6 +588,43 @@ static void adapters_are_understood(void **state)
     }
 }
 
+/* peft's other methods, as its save_pretrained() writes them (0.21.2); another one stays unmodelled. */
+static void methods_of_peft_are_understood(void **state)
+{
+    static const struct {
+        const char *keys;
+        enum mfu_adapter_method method;
+        double size;
+    } all[] = {
+        {"\"peft_type\": \"VERA\", \"r\": 128, \"target_modules\": [\"q_proj\", \"v_proj\"]", MFU_METHOD_VERA, 128},
+        {"\"peft_type\": \"IA3\", \"target_modules\": [\"k_proj\", \"down_proj\"], \"feedforward_modules\": "
+         "[\"down_proj\"]",
+         MFU_METHOD_IA3, 1},
+        {"\"peft_type\": \"LOKR\", \"r\": 16, \"decompose_factor\": -1, \"target_modules\": \"all-linear\"",
+         MFU_METHOD_LOKR, 16},
+        {"\"peft_type\": \"LN_TUNING\", \"target_modules\": null", MFU_METHOD_LN_TUNING, 1},
+        {"\"peft_type\": \"PROMPT_TUNING\", \"num_virtual_tokens\": 40", MFU_METHOD_PROMPT, 40},
+        {"\"peft_type\": \"P_TUNING\", \"num_virtual_tokens\": 20, \"encoder_hidden_size\": null", MFU_METHOD_P_TUNING,
+         20},
+        {"\"peft_type\": \"ADALORA\", \"r\": 8, \"init_r\": 12, \"target_modules\": [\"q_proj\"]", MFU_METHOD_ADALORA,
+         12},
+    };
+    char text[400];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        snprintf(text, sizeof text, "{\"base_model_name_or_path\": \"meta-llama/Llama-2-7b-hf\", %s}", all[i].keys);
+        read_as("adapter_config.json", text, "peft", NULL);
+        assert_near(setting(MFU_S_ADAPTER), all[i].method, 0);
+        assert_near(setting(MFU_S_LORA), all[i].size, 0);
+        done();
+    }
+    read_as("adapter_config.json",
+            "{\"base_model_name_or_path\": \"meta-llama/Llama-2-7b-hf\", \"peft_type\": \"BOFT\"}", "peft", NULL);
+    assert_int_equal(fate("peft_type"), MFU_UNMODELLED);
+    done();
+}
+
 /* recipes/configs/llama3_2/3B_full_single_device.yaml (03a19788): what makes it small is read. */
 static void torchtune_on_one_card_is_understood(void **state)
 {
@@ -938,6 +976,7 @@ int main(void)
         cmocka_unit_test(gpt2_of_the_hub_is_the_checkpoint),
         cmocka_unit_test(what_is_off_is_ignored),
         cmocka_unit_test(adapters_are_understood),
+        cmocka_unit_test(methods_of_peft_are_understood),
         cmocka_unit_test(torchtune_on_one_card_is_understood),
         cmocka_unit_test(axolotl_and_llama_factory_are_understood),
         cmocka_unit_test(the_rest_of_a_quantised_base_stays_as_the_program_has_it),

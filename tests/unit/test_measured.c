@@ -297,7 +297,7 @@ static void adapters_are_read_by_their_columns(void **state)
         {"9340,qlora,8,nf4,all linear (*_proj)", NULL},
         {"9340,lora,8,none,\"qkv,o,up,down\"", NULL},
         {"9340,lora,,none,", NULL},
-        {"9340,miss,8,none,", "method 'miss' is not modelled"},
+        {"9340,boft,8,none,", "method 'boft' is not modelled"},
         {"9340,lora,8,none,nothing", "lora_targets"},
     };
     double bytes[LENGTH(rows)];

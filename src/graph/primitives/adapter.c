@@ -13,18 +13,12 @@
  */
 #include <stddef.h>
 
-#include "graph/builder_private.h"
-#include "scenario/adapter.h"
+#include "graph/adapter_steps.h"
 #include "scenario/setting.h"
 
 enum { RANK, WIDTH, MAGNITUDE };
 enum { INPUT, BASE }; /* what it reads */
 enum { SAVED_X, SAVED_A, SAVED_H, SAVED_B, SAVED_MASK, SAVED_NORM, SAVED_BASE, SAVED_Y };
-
-enum mfu_type mfu_adapter_type(const struct mfu_builder *s)
-{
-    return s->config->setting[MFU_S_LORA_DTYPE] > 0 ? MFU_F16 : MFU_F32;
-}
 
 static double shape(const struct mfu_operation *op)
 {
@@ -45,43 +39,6 @@ static const struct mfu_adapter_row *code(const struct mfu_builder *s)
     return &mfu_adapters[(int)s->config->setting[MFU_S_LORA_KERNELS]];
 }
 
-/* fp32 products outside autocast run on the CUDA cores. */
-static enum mfu_peak math(const struct mfu_builder *s, int operand)
-{
-    return mfu_view_type(s, operand) == MFU_F32 ? MFU_PEAK_FP32 : s->numerics.math;
-}
-
-static int product(struct mfu_builder *s, const char *suffix, int x, int weight, double width, double depth)
-{
-    int out = mfu_tensor_new(s, mfu_view_rows(s, x), width, mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
-
-    return mfu_emit_matmul(s, suffix, math(s, x), mfu_view_rows(s, x), width, depth, 1, x, weight, out);
-}
-
-static int operand(struct mfu_builder *s, int view)
-{
-    return s->numerics.autocast ? mfu_autocast(s, view) : view;
-}
-
-static int pass(struct mfu_builder *s, const char *suffix, enum mfu_type type, int a, int b)
-{
-    return mfu_emit_pointwise(s, suffix, type, 1, a, b, MFU_NO_VIEW);
-}
-
-static int column_sum(struct mfu_builder *s, const char *suffix, int view)
-{
-    int out = mfu_tensor_new(s, 1, mfu_view_columns(s, view), MFU_F32, MFU_PART_ACTIVATIONS);
-
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = suffix,
-                                    .kind = MFU_REDUCTION,
-                                    .traffic = MFU_C_DRAM_REDUCTION,
-                                    .fusion = MFU_COLUMN,
-                                    .flops = mfu_view_rows(s, view) * mfu_view_columns(s, view)},
-             1, &view, 1, &out);
-    return out;
-}
-
 /* The norm of each row of W + s B A, which is built as B(A(identity)). */
 static int build_norm(struct mfu_builder *s, struct mfu_node *n)
 {
@@ -94,17 +51,17 @@ static int build_norm(struct mfu_builder *s, struct mfu_node *n)
              &(struct mfu_emission){
                  .suffix = "dora_eye", .kind = MFU_POINTWISE, .traffic = MFU_C_DRAM_POINTWISE, .fusion = MFU_ALONE},
              0, NULL, 1, &eye);
-    whole = operand(s, eye);
-    whole = product(s, "dora_a", whole, mfu_node_weight(s, n, 0), r, in);
-    whole = product(s, "dora_b", whole, mfu_node_weight(s, n, 1), width, r);
+    whole = mfu_adapter_operand(s, eye);
+    whole = mfu_adapter_product(s, "dora_a", whole, mfu_node_weight(s, n, 0), r, in);
+    whole = mfu_adapter_product(s, "dora_b", whole, mfu_node_weight(s, n, 1), width, r);
     mfu_tensor_extend(s, eye);
     whole = mfu_emit_cast(s, whole, wide);
     weight = base->packed ? mfu_node_weight(s, &s->nodes[n->in[BASE]], 0)
                           : mfu_view_as(s, 0, in, width, base->type); /* tensor 0: all weights */
     weight = mfu_emit_cast(s, weight, wide);
-    norm = pass(s, "dora_scale", wide, whole, MFU_NO_VIEW);
-    norm = pass(s, "dora_add", wide, weight, norm);
-    norm = column_sum(s, "dora_norm", norm);
+    norm = mfu_adapter_pass(s, "dora_scale", wide, whole, MFU_NO_VIEW);
+    norm = mfu_adapter_pass(s, "dora_add", wide, weight, norm);
+    norm = mfu_adapter_column_sum(s, "dora_norm", norm);
     mfu_tensor_extend(s, weight);
     mfu_tensor_extend(s, whole);
     return norm;
@@ -118,8 +75,8 @@ static int add_magnitude(struct mfu_builder *s, struct mfu_node *n, int base, in
 
     sum = mfu_emit_broadcast(s, "dora_base", wide, 1, again, norm);
     scaled = mfu_emit_broadcast(s, "dora_lora", wide, 1, y, norm);
-    scaled = pass(s, "lora_scale", wide, scaled, MFU_NO_VIEW);
-    return pass(s, "lora_add", wide, base, pass(s, "dora_sum", wide, sum, scaled));
+    scaled = mfu_adapter_pass(s, "lora_scale", wide, scaled, MFU_NO_VIEW);
+    return mfu_adapter_pass(s, "lora_add", wide, base, mfu_adapter_pass(s, "dora_sum", wide, sum, scaled));
 }
 
 /* Its gradients: of y, which it returns, of the base's result, of the magnitude. */
@@ -128,11 +85,11 @@ static int magnitude_gradients(struct mfu_builder *s, struct mfu_node *n, int g,
     enum mfu_type wide = mfu_view_type(s, g);
     int norm = n->saved[SAVED_NORM], y = n->saved[SAVED_Y], base = n->saved[SAVED_BASE], scaled, dy;
 
-    scaled = pass(s, "lora_scale_grad", wide, g, MFU_NO_VIEW);
-    column_sum(s, "dora_wgrad", pass(s, "dora_product", wide, scaled, y));
+    scaled = mfu_adapter_pass(s, "lora_scale_grad", wide, g, MFU_NO_VIEW);
+    mfu_adapter_column_sum(s, "dora_wgrad", mfu_adapter_pass(s, "dora_product", wide, scaled, y));
     dy = mfu_emit_broadcast(s, "dora_lora_grad", wide, 1, scaled, norm);
     dy = mfu_emit_cast(s, dy, mfu_view_type(s, y));
-    column_sum(s, "dora_wgrad", pass(s, "dora_product", wide, g, base));
+    mfu_adapter_column_sum(s, "dora_wgrad", mfu_adapter_pass(s, "dora_product", wide, g, base));
     *base_gradient = mfu_emit_broadcast(s, "dora_base_grad", wide, 1, g, norm);
     return dy;
 }
@@ -141,67 +98,42 @@ static void forward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
     double in = n->op->in_width[INPUT], width = n->op->attribute[WIDTH], r = n->op->attribute[RANK];
-    int given = mfu_node_input(s, n, INPUT), base = mfu_node_input(s, n, BASE), mask = MFU_NO_VIEW, norm = MFU_NO_VIEW,
-        out[2];
+    int given = mfu_node_input(s, n, INPUT), base = mfu_node_input(s, n, BASE), mask = MFU_NO_VIEW, norm = MFU_NO_VIEW;
     int x, h, y;
     bool dora = n->op->attribute[MAGNITUDE] > 0, fused = code(s)->fused,
          drops = s->config->setting[MFU_S_LORA_DROPOUT] > 0;
     int cast = code(s)->casts ? mfu_emit_cast(s, given, mfu_adapter_type(s)) : given;
 
     x = cast;
-    if (drops) {
-        out[0] =
-            mfu_tensor_new(s, mfu_view_rows(s, x), mfu_view_columns(s, x), mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
-        out[1] = mask = mfu_tensor_new(s, mfu_view_rows(s, x), mfu_view_columns(s, x), MFU_U8, MFU_PART_ACTIVATIONS);
-        mfu_emit(s,
-                 &(struct mfu_emission){.suffix = "lora_dropout",
-                                        .kind = MFU_POINTWISE,
-                                        .traffic = MFU_C_DRAM_POINTWISE,
-                                        .fusion = MFU_MAP,
-                                        .random = true,
-                                        .flops = 3 * mfu_view_rows(s, x) * in},
-                 1, &x, 2, out);
-        x = out[0];
-    }
+    if (drops)
+        x = mfu_adapter_drop(s, n, x, &mask);
     if (dora)
         norm = build_norm(s, n);
-    x = operand(s, x);
+    x = mfu_adapter_operand(s, x);
     mfu_node_save(s, n, x);
     mfu_node_save(s, n, mfu_node_weight(s, n, 0));
-    h = product(s, "lora_a", x, n->saved[SAVED_A], r, in);
+    h = mfu_adapter_product(s, "lora_a", x, n->saved[SAVED_A], r, in);
     mfu_node_save(s, n, h);
     mfu_node_save(s, n, mfu_node_weight(s, n, 1));
     mfu_node_save(s, n, mask);
     if (mfu_last_recomputed(s, index))
         return;
-    y = product(s, "lora_b", h, n->saved[SAVED_B], width, r);
+    y = mfu_adapter_product(s, "lora_b", h, n->saved[SAVED_B], width, r);
     if (dora) {
         mfu_node_save(s, n, norm);
         /* Of dropped input the base's result is another one. */
-        mfu_node_save(s, n, drops ? product(s, "dora_base_again", x, MFU_NO_VIEW, width, in) : base);
+        mfu_node_save(s, n, drops ? mfu_adapter_product(s, "dora_base_again", x, MFU_NO_VIEW, width, in) : base);
         mfu_node_save(s, n, y);
         n->out = add_magnitude(s, n, base, y);
     } else {
         if (!fused)
-            y = pass(s, "lora_scale", mfu_view_type(s, y), y, MFU_NO_VIEW);
-        n->out = pass(s, "lora_add", mfu_view_type(s, y) == MFU_F32 ? MFU_F32 : mfu_view_type(s, base), base, y);
+            y = mfu_adapter_pass(s, "lora_scale", mfu_view_type(s, y), y, MFU_NO_VIEW);
+        n->out =
+            mfu_adapter_pass(s, "lora_add", mfu_view_type(s, y) == MFU_F32 ? MFU_F32 : mfu_view_type(s, base), base, y);
     }
     n->out = mfu_emit_cast(s, n->out, mfu_view_type(s, base));
     if (code(s)->casts)
         mfu_tensor_extend(s, cast); /* a variable of the module */
-}
-
-/* dW = g^T x of one of the two. */
-static int weight_gradient(struct mfu_builder *s, const char *suffix, int g, int x, double width, double depth)
-{
-    double bytes = mfu_type_bytes[mfu_view_type(s, x)];
-    struct mfu_kernel k = mfu_kernel_gemm(math(s, x), width, depth, mfu_view_rows(s, x), 1, bytes, bytes, false);
-    int dw = mfu_tensor_new(s, 1, width * depth, mfu_view_type(s, x), MFU_PART_GRADIENTS);
-
-    k.aligned = mfu_rows_of_16_bytes(width, bytes) && mfu_rows_of_16_bytes(depth, bytes);
-    mfu_gemm_align(s, &k);
-    mfu_emit_kernel(s, &k, suffix, 0, 2, (int[]){g, x}, 1, &dw);
-    return dw;
 }
 
 static void backward(struct mfu_builder *s, int index)
@@ -219,23 +151,23 @@ static void backward(struct mfu_builder *s, int index)
     if (dora)
         gy = magnitude_gradients(s, n, g, &gbase);
     else if (!code(s)->fused)
-        gy = pass(s, "lora_scale_grad", sum, g, MFU_NO_VIEW);
+        gy = mfu_adapter_pass(s, "lora_scale_grad", sum, g, MFU_NO_VIEW);
     if (dora && !again)
         mfu_grad_add(s, n, BASE, gbase);
     gy = mfu_emit_cast(s, gy, type);
-    dw = weight_gradient(s, "lora_b_wgrad", gy, h, width, r);
-    dh = product(s, "lora_b_dgrad", gy, n->saved[SAVED_B], r, width);
+    dw = mfu_adapter_weight_gradient(s, "lora_b_wgrad", gy, h, width, r);
+    dh = mfu_adapter_product(s, "lora_b_dgrad", gy, n->saved[SAVED_B], r, width);
     mfu_tensor_extend(s, dw);
     mfu_param_grad_add(s, n, 1, dw);
-    dw = weight_gradient(s, "lora_a_wgrad", dh, x, r, in);
+    dw = mfu_adapter_weight_gradient(s, "lora_a_wgrad", dh, x, r, in);
     if (mfu_wants_gradient(s, n, INPUT)) {
-        dx = product(s, "lora_a_dgrad", dh, n->saved[SAVED_A], in, r);
+        dx = mfu_adapter_product(s, "lora_a_dgrad", dh, n->saved[SAVED_A], in, r);
         mfu_tensor_extend(s, dw);
         mfu_param_grad_add(s, n, 0, dw);
         if (again) {
-            int more = product(s, "dora_base_dgrad", mfu_emit_cast(s, gbase, type), MFU_NO_VIEW, in, width);
+            int more = mfu_adapter_product(s, "dora_base_dgrad", mfu_emit_cast(s, gbase, type), MFU_NO_VIEW, in, width);
 
-            dx = pass(s, "add", type, dx, more);
+            dx = mfu_adapter_pass(s, "add", type, dx, more);
         }
         if (s->numerics.autocast && code(s)->casts)
             dx = mfu_emit_cast(s, dx, mfu_adapter_type(s));

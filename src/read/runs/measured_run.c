@@ -19,6 +19,7 @@
 #include "cost/cost.h"
 #include "descriptor/catalog.h"
 #include "scenario/key_names.h"
+#include "scenario/adapter.h"
 #include "scenario/setting.h"
 
 struct word {
@@ -58,7 +59,7 @@ static const struct { const char *column, *dim; } dims[] = {
 
 /* What trains, by the column `method`; what adapters sit on, by `lora_targets`; how the base is held, by `quant`. */
 static const struct word methods[] = {
-    {"full", "", NULL}, {"lora", "lora", NULL}, {"qlora", "lora", NULL}, {"", "", NULL}, {NULL, NULL, NULL}};
+    {"full", "", NULL}, {"full-finetuning", "", NULL}, {"", "", NULL}, {"lora-dora", "dora", NULL}, {NULL, NULL, NULL}};
 static const struct word targets[] = {{"", "all-linear", "lora_targets=all-linear"},
                                       {"all linear", "all-linear", NULL},
                                       {"all linear (*_proj)", "all-linear", NULL},
@@ -920,20 +921,35 @@ static bool set_adapters(struct mfu_row *r)
 {
     static const char beside[] = "; embedding and lm_head trained in full";
     const char *method = our_word(r, method_of(r), methods), *quant, *target, *rank = mfu_row_cell(r, "lora_rank");
-    char text[200], *more;
+    const struct mfu_method_row *row;
+    int choice = method ? -1 : mfu_setting_choice(MFU_S_ADAPTER, method_of(r), NULL);
+    char text[200], *more, size[32];
 
-    if (!method)
+    if (!method && choice <= 0)
         return mfu_row_skip(r, "method '%s' is not modelled", method_of(r));
-    if (!*method)
+    if (method && !*method)
         return true;
-    if (mfu_cell_empty(r, "lora_rank")) {
+    row = &mfu_methods[method ? MFU_METHOD_LORA : choice];
+    if (!set(r, "adapter", row->name) || (method && !set(r, method, "on")))
+        return false;
+    if (row->unsized)
+        rank = "1";
+    else if (row->place == MFU_ADAPTS_TOKENS && !row->encoder && mfu_cell_number(r, "trainable_m") > 0) {
+        snprintf(size, sizeof size, "%.0f", 1e6 * mfu_cell_number(r, "trainable_m") / mfu_cell_number(r, "n_embd"));
+        rank = size; /* so many tokens train */
+    } else if (mfu_cell_empty(r, "lora_rank") && choice > MFU_METHOD_LORA) {
+        snprintf(size, sizeof size, "%.0f", row->size);
+        rank = size;
+        mfu_row_assume(r, "lora=%s: peft's default", rank);
+    } else if (mfu_cell_empty(r, "lora_rank")) {
         rank = "16";
         mfu_row_assume(r, "lora=%s: the rank is not stated", rank);
     }
     snprintf(text, sizeof text, "%s", mfu_row_cell(r, "lora_targets"));
     if ((more = strstr(text, beside)))
         *more = '\0';
-    target = our_word(r, text, targets);
+    target =
+        row->place == MFU_ADAPTS_RESULT || row->place == MFU_ADAPTS_SCALE ? our_word(r, text, targets) : "all-linear";
     quant = our_word(r, mfu_row_cell(r, "quant"), quants);
     if (quant && strcasecmp(method_of(r), "qlora") == 0 && mfu_cell_empty(r, "quant")) {
         mfu_row_assume(r, "base_precision=nf4, usual for %s", method_of(r));
@@ -1088,7 +1104,9 @@ static void leave_open(struct mfu_row *r)
     for (size_t i = 0; i < sizeof opens / sizeof *opens; i++)
         if (*mfu_row_cell(r, opens[i].column) == '\0'
             && (strcmp(opens[i].column, "sharding") != 0 || r->run->scenario.setting[MFU_S_GPUS] > 1)
-            && (strcmp(opens[i].column, "lora_rank") != 0 || r->run->scenario.setting[MFU_S_LORA] > 0))
+            && (strcmp(opens[i].column, "lora_rank") != 0
+                || (r->run->scenario.setting[MFU_S_LORA] > 0
+                    && r->run->scenario.setting[MFU_S_ADAPTER] == MFU_METHOD_LORA)))
             r->run->open[r->run->n_open++] = &opens[i];
 }
 

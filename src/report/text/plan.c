@@ -86,7 +86,9 @@ static void headline(FILE *out, const struct mfu_term *t, const struct mfu_plan 
         mfu_flow_break(&f);
     }
     if (c->setting[MFU_S_LORA] > 0)
-        mfu_flow_piece(&f, MFU_PLAIN, "%s %.0f", mfu_settings[c->setting[MFU_S_DORA] > 0 ? MFU_S_DORA : MFU_S_LORA].key,
+        mfu_flow_piece(&f, MFU_PLAIN, mfu_methods[(int)c->setting[MFU_S_ADAPTER]].unsized ? "%s" : "%s %.0f",
+                       c->setting[MFU_S_DORA] > 0 ? mfu_settings[MFU_S_DORA].key
+                                                  : mfu_method_names[(int)c->setting[MFU_S_ADAPTER]],
                        c->setting[MFU_S_LORA]);
     if (mfu_bases[(int)c->setting[MFU_S_BASE]].quantised)
         mfu_flow_piece(&f, MFU_PLAIN, "weights %s", mfu_bases[(int)c->setting[MFU_S_BASE]].name);

@@ -1,8 +1,9 @@
 /*
- * peft.c - adapter_config.json of peft: which adapters a model has.  Everything else
+ * peft.c - adapter_config.json of peft (0.21.2): which adapters a model has.  Everything else
  * of the run is in other files.
  */
 #include <string.h>
+#include <strings.h>
 
 #include "read/config/import.h"
 
@@ -18,9 +19,33 @@ static const char parts[] = "adapters of other ranks or in some layers only";
 
 // clang-format off
 static const struct mfu_import_row rows[] = {
-    {"peft_type", NULL, "LORA=-", "another kind of adapters", true},
-    {"r", "lora", NULL, NULL, false},
-    {"lora_dropout", "lora_dropout", NULL, NULL, false},
+    {"peft_type", "adapter",
+     "LORA=lora ADALORA=adalora VERA=vera MISS=miss BONE=miss LOHA=loha LOKR=lokr IA3=ia3 LN_TUNING=ln-tuning "
+     "PROMPT_TUNING=prompt-tuning P_TUNING=p-tuning",
+     "another kind of adapters", true},
+    {"r", "lora", NULL, NULL, false}, {"init_r", "lora", NULL, NULL, false},
+    {"num_virtual_tokens", "lora", NULL, NULL, false}, {"decompose_factor", "lokr_factor", "-1=0", NULL, false},
+    {"lora_dropout", "lora_dropout", NULL, NULL, false}, {"vera_dropout", "lora_dropout", NULL, NULL, false},
+    {"miss_dropout", "lora_dropout", NULL, NULL, false},
+    {"feedforward_modules*", NULL,
+     "down_proj=- gate_proj=- up_proj=- fc1=- fc2=- w1=- w2=- w3=- mlp.c_proj=- wo=- =- null=-", "inputs that are scaled",
+     true},
+    {"decompose_both", NULL, "false=-", parts, true}, {"use_effective_conv2d", NULL, "false=-", parts, true},
+    {"init_weights", NULL, "true=- false=- zero=- lycoris=- null=-", "another form of the method", true},
+    {"rank_dropout", NULL, "0.0=- 0=-", "dropped ranks", true}, {"module_dropout", NULL, "0.0=- 0=-", "dropped modules", true},
+    {"encoder_reparameterization_type", NULL, "MLP=-", "an LSTM", true},
+    {"encoder_hidden_size", NULL, "null=- =-", "an encoder of another width than the model", true},
+    {"encoder_dropout", NULL, NULL, learnt, false}, {"encoder_num_layers", NULL, NULL, learnt, false},
+    {"prompt_tuning_init*", NULL, NULL, learnt, false}, {"tokenizer_*", NULL, NULL, names, false},
+    {"token_dim", NULL, NULL, names, false}, {"num_transformer_submodules", NULL, "1=- null=-", parts, true},
+    {"num_attention_heads", NULL, NULL, names, false}, {"num_layers", NULL, NULL, names, false},
+    {"projection_prng_key", NULL, NULL, learnt, false}, {"save_projection", NULL, NULL, learnt, false},
+    {"d_initial", NULL, NULL, learnt, false}, {"mini_r", NULL, NULL, learnt, false},
+    {"init_ia3_weights", NULL, NULL, learnt, false}, {"alpha", NULL, NULL, learnt, false},
+    {"rank_dropout_scale", NULL, NULL, learnt, false}, {"target_r", NULL, NULL, learnt, false},
+    {"tinit", NULL, NULL, learnt, false}, {"tfinal", NULL, NULL, learnt, false}, {"deltaT", NULL, NULL, learnt, false},
+    {"beta*", NULL, NULL, learnt, false}, {"orth_reg_weight", NULL, NULL, learnt, false},
+    {"total_step", NULL, NULL, learnt, false},
     {"use_dora", "dora", "true=on false=off", NULL, false},
     {"base_model_name_or_path", NULL, NULL, "no model of this name is known: choose one", true},
     {"target_modules*", NULL, NULL, targets, true},
@@ -48,10 +73,14 @@ static const struct mfu_import_row rows[] = {
 
 static void finish(struct mfu_import *m)
 {
-    struct mfu_entry *base = mfu_import_find(m, "base_model_name_or_path");
+    struct mfu_entry *base = mfu_import_find(m, "base_model_name_or_path"), *type, *rank;
 
     if (base)
         mfu_import_model(m, base);
+    type = mfu_import_find(m, "peft_type");
+    if (type && strcasecmp(type->value, "ADALORA") == 0 && mfu_import_find(m, "init_r")
+        && (rank = mfu_import_find(m, "r")))
+        mfu_import_leave(rank, MFU_IGNORED, "see init_r");
     mfu_import_list(m, "target_modules", "lora_targets", "linears that have adapters");
     mfu_import_list(m, "modules_to_save", "trainable", "train beside the adapters, as copies");
     mfu_import_assume(m, "lora_kernels", "peft", "");

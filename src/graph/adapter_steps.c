@@ -1,0 +1,126 @@
+/*
+ * adapter_steps.c - what the primitives of adapters have in common.
+ */
+#include "graph/adapter_steps.h"
+
+#include "scenario/setting.h"
+
+enum mfu_type mfu_adapter_type(const struct mfu_builder *s)
+{
+    return s->config->setting[MFU_S_LORA_DTYPE] > 0 ? MFU_F16 : MFU_F32;
+}
+
+/* fp32 products outside autocast run on the CUDA cores. */
+static enum mfu_peak math(const struct mfu_builder *s, int operand)
+{
+    return mfu_view_type(s, operand) == MFU_F32 ? MFU_PEAK_FP32 : s->numerics.math;
+}
+
+int mfu_adapter_product(struct mfu_builder *s, const char *suffix, int x, int weight, double width, double depth)
+{
+    int out = mfu_tensor_new(s, mfu_view_rows(s, x), width, mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
+
+    return mfu_emit_matmul(s, suffix, math(s, x), mfu_view_rows(s, x), width, depth, 1, x, weight, out);
+}
+
+int mfu_adapter_operand(struct mfu_builder *s, int view)
+{
+    return s->numerics.autocast ? mfu_autocast(s, view) : view;
+}
+
+int mfu_adapter_pass(struct mfu_builder *s, const char *suffix, enum mfu_type type, int a, int b)
+{
+    return mfu_emit_pointwise(s, suffix, type, 1, a, b, MFU_NO_VIEW);
+}
+
+int mfu_adapter_column_sum(struct mfu_builder *s, const char *suffix, int view)
+{
+    int out = mfu_tensor_new(s, 1, mfu_view_columns(s, view), MFU_F32, MFU_PART_ACTIVATIONS);
+
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = suffix,
+                                    .kind = MFU_REDUCTION,
+                                    .traffic = MFU_C_DRAM_REDUCTION,
+                                    .fusion = MFU_COLUMN,
+                                    .flops = mfu_view_rows(s, view) * mfu_view_columns(s, view)},
+             1, &view, 1, &out);
+    return out;
+}
+
+/* dW = g^T x of one of the two. */
+int mfu_adapter_weight_gradient(struct mfu_builder *s, const char *suffix, int g, int x, double width, double depth)
+{
+    double bytes = mfu_type_bytes[mfu_view_type(s, x)];
+    struct mfu_kernel k = mfu_kernel_gemm(math(s, x), width, depth, mfu_view_rows(s, x), 1, bytes, bytes, false);
+    int dw = mfu_tensor_new(s, 1, width * depth, mfu_view_type(s, x), MFU_PART_GRADIENTS);
+
+    k.aligned = mfu_rows_of_16_bytes(width, bytes) && mfu_rows_of_16_bytes(depth, bytes);
+    mfu_gemm_align(s, &k);
+    mfu_emit_kernel(s, &k, suffix, 0, 2, (int[]){g, x}, 1, &dw);
+    return dw;
+}
+
+int mfu_adapter_small(struct mfu_builder *s, const char *suffix, enum mfu_type type, double rows, double columns,
+                      double depth, int a, int b)
+{
+    int out = mfu_tensor_new(s, rows, columns, type, MFU_PART_ACTIVATIONS);
+
+    if (a == MFU_NO_VIEW)
+        a = mfu_view_as(s, 0, rows, depth, type); /* tensor 0: all weights */
+    return mfu_emit_matmul(s, suffix, math(s, out), rows, columns, depth, 1, a, b, out);
+}
+
+int mfu_adapter_drop(struct mfu_builder *s, const struct mfu_node *n, int x, int *mask)
+{
+    double rows = mfu_view_rows(s, x), in = n->op->in_width[MFU_ADAPTER_INPUT];
+    int out[2];
+
+    out[0] = mfu_tensor_new(s, rows, in, mfu_view_type(s, x), MFU_PART_ACTIVATIONS);
+    out[1] = *mask = mfu_tensor_new(s, rows, in, MFU_U8, MFU_PART_ACTIVATIONS);
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "lora_dropout",
+                                    .kind = MFU_POINTWISE,
+                                    .traffic = MFU_C_DRAM_POINTWISE,
+                                    .fusion = MFU_MAP,
+                                    .random = true,
+                                    .flops = 3 * rows * in},
+             1, &x, 2, out);
+    return out[0];
+}
+
+int mfu_adapter_enter(struct mfu_builder *s, struct mfu_node *n, int *cast, int *mask)
+{
+    *cast = mfu_emit_cast(s, mfu_node_input(s, n, MFU_ADAPTER_INPUT), mfu_adapter_type(s));
+    *mask = MFU_NO_VIEW;
+    return s->config->setting[MFU_S_LORA_DROPOUT] > 0 ? mfu_adapter_drop(s, n, *cast, mask) : *cast;
+}
+
+static enum mfu_type sum_type(const struct mfu_builder *s, const struct mfu_node *n, enum mfu_type y)
+{
+    return y == MFU_F32 ? MFU_F32 : mfu_view_type(s, s->nodes[n->in[MFU_ADAPTER_BASE]].out);
+}
+
+void mfu_adapter_leave(struct mfu_builder *s, struct mfu_node *n, int y, int cast)
+{
+    int base = mfu_node_input(s, n, MFU_ADAPTER_BASE);
+
+    n->out = mfu_adapter_pass(s, "adapter_add", sum_type(s, n, mfu_view_type(s, y)), base, y);
+    n->out = mfu_emit_cast(s, n->out, mfu_view_type(s, base));
+    mfu_tensor_extend(s, cast); /* a variable of the module */
+}
+
+int mfu_adapter_gradient(struct mfu_builder *s, struct mfu_node *n, enum mfu_type y)
+{
+    int g = mfu_emit_cast(s, n->gradient, sum_type(s, n, y));
+
+    mfu_grad_add(s, n, MFU_ADAPTER_BASE, g);
+    return mfu_emit_cast(s, g, y);
+}
+
+void mfu_adapter_input_gradient(struct mfu_builder *s, struct mfu_node *n, int dx, int mask)
+{
+    dx = mfu_emit_cast(s, dx, mfu_adapter_type(s));
+    if (mask != MFU_NO_VIEW)
+        dx = mfu_emit_pointwise(s, "lora_dropout_grad", mfu_view_type(s, dx), 2, dx, mask, MFU_NO_VIEW);
+    mfu_grad_add(s, n, MFU_ADAPTER_INPUT, dx);
+}
