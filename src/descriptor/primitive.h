@@ -55,7 +55,8 @@ enum mfu_trait {
     MFU_COMBINES = 1 << 8,       /* rows of experts become those of tokens again */
     MFU_CHOOSES = 1 << 9,        /* is one of its inputs: its first attribute says which */
     MFU_PASSES_STATES = 1 << 10, /* from one stretch of a sequence to the next (a scan) */
-    MFU_COMPARES = 1 << 11       /* whole samples with each other, of which each is a row */
+    MFU_COMPARES = 1 << 11,      /* whole samples with each other, of which each is a row */
+    MFU_GATES = 1 << 12          /* the product of a gate: a kernel may apply the activation of its first input */
 };
 
 struct mfu_primitive {

@@ -72,6 +72,7 @@ struct mfu_builder {
     const struct mfu_config *config;
     const struct mfu_runtime *runtime;
     bool whole_norms;   /* RMSNorm and rotary are single kernels, of the runtime, the trainer or a package */
+    bool whole_gates;   /* so are an activation and its product with the gate, whose gradients replace what is kept */
     bool whole_softmax; /* and the softmax of attention and loss, of the runtime or the trainer */
     struct mfu_numerics numerics;
     struct mfu_layout state[MFU_STATE_COUNT]; /* of all parameters alike */
@@ -223,6 +224,8 @@ static inline bool mfu_is(const struct mfu_operation *op, enum mfu_trait trait)
 {
     return (op->primitive->traits & trait) != 0;
 }
+/* Whether one kernel computes the activation `index` and the product that it is the first factor of. */
+bool mfu_is_gate(const struct mfu_builder *, int index);
 struct mfu_node *mfu_node_at(struct mfu_builder *, int index);
 /* The view that the node's i-th input produced (token indices: MFU_NO_VIEW). */
 int mfu_node_input(struct mfu_builder *, const struct mfu_node *, int i);

@@ -356,6 +356,7 @@ static struct mfu_builder *begin(const struct mfu_config *c, int stage, struct m
     s->runtime = &mfu_runtimes[c->runtime];
     s->whole_softmax = s->runtime->whole_norms || mfu_trainers[c->trainer].whole_norms;
     s->whole_norms = s->whole_softmax || mfu_packages[(int)c->setting[MFU_S_PACKAGE]].whole_norms;
+    s->whole_gates = mfu_packages[(int)c->setting[MFU_S_PACKAGE]].whole_gates && !s->runtime->fuse;
     s->numerics = mfu_numerics_choose(c, s->runtime);
     mfu_shard_parameters(s);
     mfu_arena_reset(&p->ends);

@@ -94,8 +94,12 @@ struct mfu_runtime {
 /* Packages of kernels that stand in for the model's own code, whatever the runtime.  X(identifier, name, fields)
  *
  * flash-attention's ops/rms_norm.py and layers/rotary.py (2.3), which the code of Qwen and others imports where it finds
- * them. */
-#define MFU_PACKAGES(X) X(PACKAGE_NONE, "none") X(PACKAGE_FLASH_ATTN, "flash-attn", .whole_norms = true)
+ * them.  Liger 0.6 (ops/rms_norm.py, rope.py, swiglu.py, geglu.py) and unsloth (kernels/swiglu.py, geglu.py,
+ * rms_layernorm.py, rope_embedding.py): the gate's gradients are written over what forward kept. */
+#define MFU_PACKAGES(X)                                                                                                \
+    X(PACKAGE_NONE, "none")                                                                                            \
+    X(PACKAGE_FLASH_ATTN, "flash-attn", .whole_norms = true)                                                           \
+    X(PACKAGE_LIGER, "liger", .whole_norms = true, .whole_gates = true, .aliases = "liger-kernel unsloth")
 
 enum mfu_package_kind {
 #define X(id, ...) MFU_##id,
@@ -108,6 +112,7 @@ struct mfu_package {
     const char *name;
     const char *aliases, *stands_for;
     bool whole_norms; /* RMSNorm and rotary are single kernels */
+    bool whole_gates; /* the activation of a gate and the product are one kernel, backward in place */
 };
 extern const struct mfu_package mfu_packages[MFU_PACKAGE_COUNT];
 extern const char *const mfu_package_names[MFU_PACKAGE_COUNT + 1]; /* and NULL */

@@ -42,7 +42,7 @@ struct mfu_error;
     X(RUNTIME, "runtime", "", MFU_COUNT, 0, MFU_RUNTIME_COUNT - 1, MFU_EAGER, mfu_runtime_names, "runtime",            \
       "software that runs the step")                                                                                   \
     X(PACKAGE, "kernel_package", "", MFU_COUNT, 0, MFU_PACKAGE_COUNT - 1, MFU_PACKAGE_NONE, mfu_package_names,         \
-      "runtime", "kernels that stand in for the model's own code: norms and rotary of flash-attention")                \
+      "runtime", "kernels that stand in for the model's own code: norms, rotary; Liger's: gates, too")                 \
     X(TRAINER, "trainer", "", MFU_COUNT, 0, MFU_TRAINER_COUNT - 1, MFU_TRAINER_DDP, mfu_trainer_names, "runtime",      \
       "program that trains: what it overlaps, how it sums gradients, how long its host takes")                         \
     X(ATTENTION, "attention", "", MFU_COUNT, 0, MFU_ATTENTION_COUNT - 1, MFU_FLASH, mfu_attention_names, "runtime",    \

@@ -266,6 +266,26 @@ static void loops_over_tensors_keep_temporaries_of_one(void **state)
     }
 }
 
+/* Liger's swiglu.py: the gate's activation is not kept, and forward has one kernel less, backward three. */
+static void gates_of_one_kernel_keep_two_tensors_and_not_three(void **state)
+{
+    static const char *const package[] = {"flash-attn", "liger"};
+    double live[2], launches[2], flops[2];
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        plan(&plan_made, "h100-sxm", "llama-2-7b",
+             (const char *const[]){"kernel_package", package[i], "precision", "bf16-pure", "seq", "1024", "batch", "8",
+                                   NULL});
+        live[i] = plan_made.memory.peak.bytes;
+        launches[i] = plan_made.sums.launches[MFU_FORWARD] + plan_made.sums.launches[MFU_BACKWARD];
+        flops[i] = plan_made.mfu.model_flops;
+    }
+    assert_true(live[0] - live[1] == 32. * 8 * 1024 * 11008 * 2);
+    assert_true(launches[0] - launches[1] == 32. * (1 + 2));
+    assert_true(flops[0] == flops[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -278,6 +298,7 @@ int main(void)
         cmocka_unit_test(states_take_sixteen_bytes_per_parameter),
         cmocka_unit_test(muon_counts_every_matrix),
         cmocka_unit_test(loops_over_tensors_keep_temporaries_of_one),
+        cmocka_unit_test(gates_of_one_kernel_keep_two_tensors_and_not_three),
         cmocka_unit_test(tensors_alive_at_the_peak_make_up_its_parts),
     };
 

@@ -1,7 +1,7 @@
 /*
  * activation - a function of each element: y = f(x).
  *
- * silu_parts is x sigmoid(a x), operation by operation; GPT-OSS clamps its input first.
+ * Of a gate that is one kernel (multiply.c) it is a part.  silu_parts is x sigmoid(a x), operation by operation; GPT-OSS clamps its input first.
  * Backward needs the input (of tanh, sigmoid and ReLU: the output; of scaling and copying: nothing).
  * gelu_new is GELU as OpenAI's and Google's first code wrote it, operation by
  * operation: 0.5 x (1 + tanh(c (x + 0.044715 x^3))).  PyTorch then keeps 0.5 x,
@@ -110,6 +110,10 @@ static void forward(struct mfu_builder *s, int index)
     struct mfu_node *n = mfu_node_at(s, index);
     int kind = (int)n->op->attribute[KIND], x = mfu_node_input(s, n, 0);
 
+    if (kind <= SILU && mfu_is_gate(s, index)) {
+        n->out = x;
+        return;
+    }
     if (kind == GELU_NEW) {
         gelu_new_forward(s, n, x);
         return;
@@ -149,7 +153,7 @@ static void backward(struct mfu_builder *s, int index)
         relu2_backward(s, n);
         return;
     }
-    if (kind == FP32 || kind == AS_WEIGHT) {
+    if (kind == FP32 || kind == AS_WEIGHT || (kind <= SILU && mfu_is_gate(s, index))) {
         mfu_grad_add(s, n, 0, n->gradient);
         return;
     }

@@ -1,15 +1,37 @@
 /*
  * multiply - a b, element by element: the gate of SwiGLU and GeGLU.
  *
- * Backward needs both factors.
+ * Backward needs both factors.  Some packages apply the activation of the first one in the same kernel, and
+ * write the gradients of both over what was kept.
  */
 #include <stddef.h>
 
 #include "graph/builder.h"
 
+#define REACH 4           /* operations between the two, at most: the other factor is made there */
+#define FLOPS 6           /* of the product, with an activation */
+#define BACKWARD_FLOPS 12 /* of both gradients */
+
 static double shape(const struct mfu_operation *op)
 {
     return op->in_width[0];
+}
+
+bool mfu_is_gate(const struct mfu_builder *s, int index)
+{
+    for (int i = index + 1; s->whole_gates && i < s->n_nodes && i <= index + REACH; i++)
+        if (mfu_is(s->nodes[i].op, MFU_GATES) && s->nodes[i].in[0] == index)
+            return true;
+    return false;
+}
+
+/* Whether it applies the activation before it as well, which passed its input on. */
+static bool applies(struct mfu_builder *s, const struct mfu_node *n)
+{
+    const struct mfu_node *before = n->in[0] >= 0 ? &s->nodes[n->in[0]] : NULL;
+
+    return s->whole_gates && before && mfu_is(before->op, MFU_CHEAP) && before->in[0] >= 0
+        && before->out == mfu_node_input(s, before, 0);
 }
 
 static void forward(struct mfu_builder *s, int index)
@@ -19,7 +41,27 @@ static void forward(struct mfu_builder *s, int index)
 
     mfu_node_save(s, n, a);
     mfu_node_save(s, n, b);
-    n->out = mfu_emit_pointwise(s, "", mfu_view_type(s, a), 1, a, b, MFU_NO_VIEW);
+    n->out = mfu_emit_pointwise(s, "", mfu_view_type(s, a), applies(s, n) ? FLOPS : 1, a, b, MFU_NO_VIEW);
+}
+
+static int over(struct mfu_builder *s, int view)
+{
+    return mfu_view_slice(s, view, mfu_view_rows(s, view), mfu_view_columns(s, view));
+}
+
+static void backward_in_place(struct mfu_builder *s, struct mfu_node *n)
+{
+    int a = n->saved[0], b = n->saved[1], d[2] = {over(s, a), over(s, b)};
+
+    mfu_emit(s,
+             &(struct mfu_emission){.suffix = "grad",
+                                    .kind = MFU_POINTWISE,
+                                    .traffic = MFU_C_DRAM_POINTWISE,
+                                    .fusion = MFU_MAP,
+                                    .flops = BACKWARD_FLOPS * mfu_view_rows(s, a) * mfu_view_columns(s, a)},
+             3, (int[]){n->gradient, a, b}, 2, d);
+    for (int i = 1; i >= 0; i--)
+        mfu_grad_add(s, n, i, mfu_wants_gradient(s, n, i) ? d[i] : MFU_NO_VIEW);
 }
 
 static void backward(struct mfu_builder *s, int index)
@@ -28,6 +70,10 @@ static void backward(struct mfu_builder *s, int index)
     enum mfu_type type = mfu_view_type(s, n->gradient);
     int d[2] = {MFU_NO_VIEW, MFU_NO_VIEW};
 
+    if (applies(s, n)) {
+        backward_in_place(s, n);
+        return;
+    }
     for (int i = 0; i < 2; i++)
         if (mfu_wants_gradient(s, n, i))
             d[i] = mfu_emit_pointwise(s, i ? "grad_b" : "grad_a", type, 1, n->gradient, n->saved[1 - i], MFU_NO_VIEW);
@@ -43,7 +89,7 @@ const struct mfu_primitive mfu_primitive_multiply = {
     .summary = "product of two tensors, element by element",
     .least_inputs = 2,
     .most_inputs = 2,
-    .traits = MFU_ELEMENTWISE | MFU_CHEAP,
+    .traits = MFU_ELEMENTWISE | MFU_CHEAP | MFU_GATES,
     .shape = shape,
     .forward = forward,
     .backward = backward,

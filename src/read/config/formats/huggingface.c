@@ -20,7 +20,7 @@ static bool recognise(const char *path, const char *text)
 
 static const char training[] = "concerns what is learnt, not how fast", files[] = "files and logging";
 static const char evaluation[] = "evaluation is not part of a step", loading[] = "the loader: set dataloader_ms";
-static const char liger[] = "Liger's fused kernels: set loss_chunks for its loss",
+static const char liger[] = "Liger's kernels: set kernel_package liger, and loss_chunks for its loss",
                   fsdp[] = "how FSDP wraps and fetches";
 static const char adapters[] = "adapters of another kind", quantised[] = "how the base is quantised",
                   targets[] = "which modules";
@@ -76,6 +76,9 @@ static const struct mfu_import_row rows[] = {
     {"sdp_attention", "attention", "true=flash false=-", "off", false},
     {"xformers_attention", "attention", "true=memeff false=-", "off", false},
     {"use_liger_kernel", NULL, NULL, liger, true}, {"enable_liger_kernel", NULL, NULL, liger, true},
+    {"liger_rms_norm", "kernel_package", "true=liger false=-", "off", false},
+    {"liger_glu_activation", "kernel_package", "true=liger false=-", "off", false},
+    {"liger_rope", "kernel_package", "true=liger false=-", "off", false},
     {"liger_*", NULL, NULL, liger, true},
     {"plugins*", NULL, NULL, "plugins", true},
     {"deepspeed", NULL, NULL, "import that file, too", true},
@@ -107,7 +110,7 @@ static const struct mfu_import_row rows[] = {
     {"use_rslora", NULL, NULL, training, false}, {"pissa_*", NULL, NULL, training, false},
     {"loraplus_*", NULL, NULL, training, false}, {"lora_bias", NULL, "none=-", "biases that train", true},
     {"lora_layers_to_transform*", NULL, NULL, "adapters in some layers only", true},
-    {"use_unsloth*", NULL, NULL, "unsloth's kernels and offload: set lora_kernels fused", true},
+    {"use_unsloth*", NULL, NULL, "unsloth's kernels and offload: set kernel_package unsloth, lora_kernels fused", true},
     {"lora*", NULL, NULL, "adapters of another kind", true}, {"peft*", NULL, NULL, "adapters of another kind", true},
     {"freeze_trainable_layers", "trainable_layers", NULL, NULL, false},
     {"freeze_trainable_modules", NULL, "all=-", "parts of layers", true},
