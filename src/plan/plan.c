@@ -368,7 +368,7 @@ void mfu_plan_slopes(const struct mfu_plan *p, double slope[MFU_COEFFICIENT_COUN
 static void interval(struct mfu_plan *p)
 {
     const struct mfu_coefficients *known = &p->config.gpu->coefficients;
-    double slope[MFU_COEFFICIENT_COUNT], variance, excess, unseen = 0, late_s = 0, total = p->step.time_s;
+    double slope[MFU_COEFFICIENT_COUNT], variance, excess, unseen = 0, above_s, late_s = 0, total = p->step.time_s;
     const struct mfu_runtime *runtime = &mfu_runtimes[p->config.runtime];
 
     mfu_plan_slopes(p, slope);
@@ -382,7 +382,9 @@ static void interval(struct mfu_plan *p)
     p->step.low_s = total * exp(fmin(excess - SIGMAS * sqrt(variance), 0));
     if (!runtime->c_program)
         unseen = p->machine.c[MFU_C_MODEL_UNSEEN];
-    p->step.high_s = total * exp(excess) + hypot(total * exp(excess) * expm1(SIGMAS * sqrt(variance)), unseen);
+    above_s = total * exp(excess) * expm1(SIGMAS * sqrt(variance));
+    p->step.high_s =
+        total * exp(excess) + sqrt(above_s * above_s + unseen * unseen); /* hypot() differs between libraries */
     /* A host that just keeps up may be one that does not. */
     for (int i = 0; i < MFU_PHASE_COUNT; i++)
         late_s += span_s(p, i, exp(SIGMAS * known->sigma[p->host_rules])) - span_s(p, i, 1);

@@ -213,7 +213,9 @@ static void run_micro_step(struct walk *w, const struct mfu_segment *unused)
 
 double mfu_overlap_late_s(double host_s, double gpu_s)
 {
-    return sqrt(hypot(host_s * host_s, gpu_s * gpu_s));
+    double host = host_s * host_s, gpu = gpu_s * gpu_s;
+
+    return sqrt(sqrt(host * host + gpu * gpu)); /* hypot() and pow() differ between libraries */
 }
 
 struct mfu_overlap mfu_overlap_run(const struct mfu_overlap_input *in)
