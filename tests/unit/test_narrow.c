@@ -164,7 +164,7 @@ static void a_run_that_was_measured_is_known_no_worse(void **state)
             struct mfu_measured_run run = {.mfu = NAN, .hfu = NAN, .ran = 1};
             struct mfu_plan plan = {0};
             struct mfu_simulation sim = {0};
-            struct mfu_gpu *gpu = malloc(sizeof *gpu);
+            struct mfu_gpu *gpu;
             struct mfu_error err = {0};
             struct mfu_calibrated *c;
             double before, promised;
@@ -179,6 +179,7 @@ static void a_run_that_was_measured_is_known_no_worse(void **state)
             c = mfu_calibrate_runs(catalog, run.scenario.gpu, &run, 1, &err);
             if (!c)
                 fail_msg("%s %s: %s", steps[k].model, steps[k].pairs, err.text);
+            gpu = malloc(sizeof *gpu);
             *gpu = *run.scenario.gpu;
             mfu_calibration_put_over(&c->file.coefficients, &gpu->coefficients);
             run.scenario.gpu = gpu;
