@@ -139,9 +139,19 @@ static int is_possible(const struct mfu_correlations *k, struct mfu_error *err)
     return status;
 }
 
+static int expect_mapping(struct mfu_yaml *yaml, struct mfu_yaml_node *node, struct mfu_error *err)
+{
+    if (node && mfu_node_type(node) == MFU_MAPPING)
+        return 0;
+    mfu_fail(err, MFU_EINPUT, "expected names of coefficients with values");
+    return mfu_node_error(yaml, node, err);
+}
+
 static int read_row(struct mfu_yaml *yaml, struct mfu_yaml_node *row, int id, struct mfu_coefficients *c,
                     struct mfu_error *err)
 {
+    if (expect_mapping(yaml, row, err) < 0)
+        return -1;
     for (size_t i = 0; i < mfu_node_count(row); i++) {
         int other = mfu_coefficient_find(mfu_node_key(yaml, row, i), err);
         double x;
@@ -162,6 +172,8 @@ static int read_row(struct mfu_yaml *yaml, struct mfu_yaml_node *row, int id, st
 int mfu_correlations_read(struct mfu_yaml *yaml, struct mfu_yaml_node *mapping, struct mfu_coefficients *c,
                           struct mfu_error *err)
 {
+    if (mapping && expect_mapping(yaml, mapping, err) < 0)
+        return -1;
     for (size_t i = 0; mapping && i < mfu_node_count(mapping); i++) {
         int id = mfu_coefficient_find(mfu_node_key(yaml, mapping, i), err);
 

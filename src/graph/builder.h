@@ -226,6 +226,8 @@ static inline bool mfu_is(const struct mfu_operation *op, enum mfu_trait trait)
 }
 /* Whether one kernel computes the activation `index` and the product that it is the first factor of. */
 bool mfu_is_gate(const struct mfu_builder *, int index);
+/* Whether such an activation is a gate's: GELU and SiLU. */
+bool mfu_activation_gates(const struct mfu_operation *);
 struct mfu_node *mfu_node_at(struct mfu_builder *, int index);
 /* The view that the node's i-th input produced (token indices: MFU_NO_VIEW). */
 int mfu_node_input(struct mfu_builder *, const struct mfu_node *, int i);

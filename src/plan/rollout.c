@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "scenario/adapter.h"
 #include "scenario/setting.h"
 
 const char *const mfu_held_names[] = {"bf16", "fp8", "int8", "int4", "fp4", NULL};
@@ -306,6 +307,8 @@ int mfu_rollout(const struct mfu_scenario *from, const struct mfu_rollout_option
     *r = (struct mfu_rollout){.options = *o};
     if (from->setting_given[MFU_S_PP] && from->setting[MFU_S_PP] > 1)
         return mfu_fail(err, MFU_EINPUT, "a rollout over a pipeline (pp) is not modelled; tp is");
+    if (from->setting_given[MFU_S_ADAPTER] && mfu_methods[(int)from->setting[MFU_S_ADAPTER]].place == MFU_ADAPTS_TOKENS)
+        return mfu_fail(err, MFU_EINPUT, "a rollout with learned tokens is not modelled");
     if (price(from, &step, p, &z, err) < 0)
         return -1;
     if (!(z.kv_token_bytes > 0))

@@ -493,6 +493,7 @@ int mfu_stages_plan(struct mfu_plan *p, bool fitting, struct mfu_error *err)
     p->memory = stages[worst].memory;
     p->worst_stage = worst;
     p->step.time_s = fmax(time_s, mfu_plan_loader_s(p));
+    p->loader_wait_s = p->step.time_s - time_s;
     p->limit = p->step.time_s > time_s ? MFU_LIMIT_INPUT : stages[busiest].limit;
     p->step.communication_exposed_s += stages[busiest].waits_s;
     p->step.idle_s = p->step.time_s - p->step.busy_s - p->step.communication_exposed_s;

@@ -567,7 +567,9 @@ static void derive_training(struct mfu_config *c)
         derive(c, MFU_S_ADAPTER, MFU_METHOD_LORA);
     method = &mfu_methods[(int)c->setting[MFU_S_ADAPTER]];
     derive(c, MFU_S_REFERENCE, MFU_REFERENCE_BASE);
-    derive(c, MFU_S_TRAINABLE, method->trains_norms ? MFU_MODULE_BIT(NORMS) : 0);
+    derive(c, MFU_S_TRAINABLE, 0);
+    if (method->trains_norms)
+        c->setting[MFU_S_TRAINABLE] = (double)((unsigned)c->setting[MFU_S_TRAINABLE] | MFU_MODULE_BIT(NORMS));
     if (mfu_runtimes[c->runtime].whole_norms) /* hand-fused kernels */
         derive(c, MFU_S_LORA_KERNELS, MFU_ADAPTER_FUSED);
     code = &mfu_adapters[(int)c->setting[MFU_S_LORA_KERNELS]];
@@ -729,6 +731,21 @@ static int check_objective(const struct mfu_config *c, struct mfu_error *err)
     return 0;
 }
 
+/* A runtime with such kernels of its own runs none of a package's; a compiler does not look into a gate of one. */
+static int check_package(const struct mfu_config *c, struct mfu_error *err)
+{
+    const struct mfu_package *package = &mfu_packages[(int)c->setting[MFU_S_PACKAGE]];
+    const struct mfu_runtime *runtime = &mfu_runtimes[c->runtime];
+
+    if (package->whole_norms && runtime->whole_norms)
+        return mfu_fail(err, MFU_EINPUT, "kernel_package: %s: runtime %s has kernels of its own", package->name,
+                        runtime->name);
+    if (package->whole_gates && runtime->fuse)
+        return mfu_fail(err, MFU_EINPUT, "kernel_package: %s with runtime %s is not modelled", package->name,
+                        runtime->name);
+    return 0;
+}
+
 /* What the graph of adapters and frozen weights does not hold. */
 static int check_training(const struct mfu_config *c, struct mfu_error *err)
 {
@@ -738,20 +755,28 @@ static int check_training(const struct mfu_config *c, struct mfu_error *err)
     bool adapters = c->setting[MFU_S_LORA] > 0;
     bool part = adapters || c->setting[MFU_S_TRAINABLE] != MFU_MODULES_ALL || c->setting[MFU_S_TRAINABLE_LAYERS] > 0;
 
-    if (c->setting[MFU_S_DORA] > 0 && c->setting[MFU_S_ADAPTER] != MFU_METHOD_LORA)
+    if (c->setting[MFU_S_DORA] > 0 && !adapters)
         return mfu_fail(err, MFU_EINPUT, "dora: not possible without adapters (set lora 16)");
+    if (c->setting[MFU_S_DORA] > 0 && c->setting[MFU_S_ADAPTER] != MFU_METHOD_LORA)
+        return mfu_fail(err, MFU_EINPUT, "dora: of adapter lora, not of %s", method->name);
+    if (c->setting[MFU_S_ADAPTER] > 0 && !adapters)
+        return mfu_fail(err, MFU_EINPUT, "lora: 0, with adapter %s: all weights would train (unset adapter)",
+                        method->name);
     if (adapters && !(c->setting[MFU_S_ADAPTER] > 0))
         return mfu_fail(err, MFU_EINPUT, "adapter: none, with lora %g: what trains?", c->setting[MFU_S_LORA]);
     if (adapters && c->setting[MFU_S_ADAPTER] != MFU_METHOD_LORA) {
         if (c->setting[MFU_S_LORA_KERNELS] != MFU_ADAPTER_PEFT)
             return mfu_fail(err, MFU_EINPUT, "lora_kernels: only peft's code of %s is modelled", method->name);
         if (method->unsized && c->setting[MFU_S_LORA] != method->size)
-            return mfu_fail(err, MFU_EINPUT, "lora: %s has no rank", method->name);
+            return mfu_fail(err, MFU_EINPUT, "lora: %s has no rank (unset lora)", method->name);
         if (c->setting[MFU_S_LORA_DROPOUT] > 0
             && (method->place != MFU_ADAPTS_RESULT || method->form >= MFU_FORM_HADAMARD))
             return mfu_fail(err, MFU_EINPUT, "lora_dropout: %s drops no input", method->name);
-        if (base->quantised && method->form >= MFU_FORM_HADAMARD)
-            return mfu_fail(err, MFU_EINPUT, "base_precision: peft has no %s beside quantised weights", method->name);
+        if (base->quantised)
+            return mfu_fail(err, MFU_EINPUT, "base_precision: %s beside quantised weights is not modelled",
+                            method->name);
+        if (method->place == MFU_ADAPTS_TOKENS && c->setting[MFU_S_PACKING] > 0 && c->documents.mean > 0)
+            return mfu_fail(err, MFU_EINPUT, "packing: learned tokens before several documents are not modelled");
     }
     if (base->quantised && !adapters)
         return mfu_fail(err, MFU_EINPUT, "base_precision: %s weights cannot train: they need adapters (set lora 16)",
@@ -1103,9 +1128,9 @@ int mfu_scenario_resolve(const struct mfu_scenario *s, struct mfu_config *c, str
     if (!s->gpu)
         return mfu_fail(err, MFU_EINPUT, "no GPU is chosen (gpu rtx4070, for instance)");
     if (check_dims(s, c, err) < 0 || check_precision(s->gpu, c->precision, err) < 0 || check_runtime(c, err) < 0
-        || check_half_weights(c, err) < 0 || check_training(c, err) < 0 || check_objective(c, err) < 0
-        || check_offload(c, err) < 0 || check_optimizer(c, err) < 0 || check_attention(c, err) < 0
-        || check_parallel(c, err) < 0)
+        || check_half_weights(c, err) < 0 || check_training(c, err) < 0 || check_package(c, err) < 0
+        || check_objective(c, err) < 0 || check_offload(c, err) < 0 || check_optimizer(c, err) < 0
+        || check_attention(c, err) < 0 || check_parallel(c, err) < 0)
         return -1;
     if (c->tokens > 1e12)
         return mfu_fail(err, MFU_EINPUT, "batch: %g sequences of %g tokens are more than 1e12 tokens", c->batch,

@@ -115,6 +115,7 @@ static void correlations_are_kept(void **state)
         const char *text, *problem;
     } wrong[] = {{"gemm.k0: {gemm.i0: 0.9, gemm.split: 0.9}, gemm.i0: {gemm.split: -0.9}", "no numbers"},
                  {"gemm.k0: {gemm.i0: 1.5}", "from -1 to 1"},
+                 {"gemm.k0: [0.4]", "names of coefficients"},
                  {"gemm.k0: {gemm.k0: 1}", "another coefficient"},
                  {"gemm.k0: {gemm.i00: 0.1}", "no coefficient is called"}};
     struct mfu_error err = {0};

@@ -111,6 +111,18 @@ static void respell(struct mfu_claim_text *t, const struct spelling *row, bool w
     }
 }
 
+/* 2,5, but not 8,16,32 and not 41,42 and 43. */
+static bool is_decimal(const char *claim, const char *comma)
+{
+    size_t digits = strspn(comma + 1, "0123456789");
+    const char *end = comma + 1 + digits, *from = comma;
+
+    while (from > claim && isdigit((unsigned char)from[-1]))
+        from--;
+    return digits % 3 > 0 && !(*end == ',' && isdigit((unsigned char)end[1])) && !(from > claim && from[-1] == ',')
+        && !(strncmp(end, " and ", 5) == 0 && isdigit((unsigned char)end[5]));
+}
+
 void mfu_claim_text_start(struct mfu_claim_text *t, const char *claim)
 {
     size_t n = 0;
@@ -125,8 +137,8 @@ void mfu_claim_text_start(struct mfu_claim_text *t, const char *claim)
             && isdigit((unsigned char)p[2]) && isdigit((unsigned char)p[3]) && !isalnum((unsigned char)p[4]))
             continue;
         t->text[n] = *p == '|' ? ',' : (char)tolower((unsigned char)*p);
-        if (*p == ',' && n > 1 && isdigit((unsigned char)t->text[n - 1]) && strspn(p + 1, "0123456789") % 3 > 0)
-            t->text[n] = '.'; /* 2,5 */
+        if (*p == ',' && n > 1 && isdigit((unsigned char)t->text[n - 1]) && is_decimal(claim, p))
+            t->text[n] = '.';
         t->from[n] = (unsigned short)i;
         t->to[n++] = (unsigned short)(i + 1);
     }

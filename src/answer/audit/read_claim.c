@@ -1033,7 +1033,7 @@ static int kind_of_each(const struct reading *r, const struct number *n, const s
 {
     size_t length = (size_t)(m->end - m->begin);
 
-    for (const char *p = n->at, *word; (word = mfu_claim_back(&r->t, p)) < p && !strchr(".;:", *word); p = word) {
+    for (const char *p = n->at, *word; (word = mfu_claim_back(&r->t, p)) < p && !strchr(".;:,", *word); p = word) {
         const char *noun = mfu_claim_counted(word), *one = mfu_claim_back(&r->t, word);
 
         if (!noun || !((role_of(one) | role_of(mfu_claim_back(&r->t, one))) & ONE_OF))
@@ -1274,6 +1274,8 @@ static const char *read_product(struct reading *r, const char *p, struct value *
 
         (*operations)++;
         if (!(p = read_operand(r, p + 1, &b, operations, taken)))
+            return NULL;
+        if (over && !(b.as[0].low > 0 && b.as[1].low > 0))
             return NULL;
         for (int i = 0; i < 2; i++) {
             v->as[i].low *= over ? 1 / b.as[i].high : b.as[i].low;

@@ -20,6 +20,11 @@ static const char *const kinds[] = {"gelu",  "gelu_tanh",  "silu", "relu",      
 static const double forward_flops[] = {10, 12, 5, 1, 6, 1, 14, 0, 2, 6, 0, 0, 2, 4},
                     backward_flops[] = {20, 24, 9, 1, 3, 1, 12, 0, 1, 7, 0, 0, 4, 3};
 
+bool mfu_activation_gates(const struct mfu_operation *op)
+{
+    return op->attribute[KIND] <= SILU;
+}
+
 static double shape(const struct mfu_operation *op)
 {
     return op->in_width[0];
@@ -110,7 +115,7 @@ static void forward(struct mfu_builder *s, int index)
     struct mfu_node *n = mfu_node_at(s, index);
     int kind = (int)n->op->attribute[KIND], x = mfu_node_input(s, n, 0);
 
-    if (kind <= SILU && mfu_is_gate(s, index)) {
+    if (mfu_activation_gates(n->op) && mfu_is_gate(s, index)) {
         n->out = x;
         return;
     }
@@ -153,7 +158,7 @@ static void backward(struct mfu_builder *s, int index)
         relu2_backward(s, n);
         return;
     }
-    if (kind == FP32 || kind == AS_WEIGHT || (kind <= SILU && mfu_is_gate(s, index))) {
+    if (kind == FP32 || kind == AS_WEIGHT || (mfu_activation_gates(n->op) && mfu_is_gate(s, index))) {
         mfu_grad_add(s, n, 0, n->gradient);
         return;
     }

@@ -30,8 +30,8 @@ static bool applies(struct mfu_builder *s, const struct mfu_node *n)
 {
     const struct mfu_node *before = n->in[0] >= 0 ? &s->nodes[n->in[0]] : NULL;
 
-    return s->whole_gates && before && mfu_is(before->op, MFU_CHEAP) && before->in[0] >= 0
-        && before->out == mfu_node_input(s, before, 0);
+    return s->whole_gates && before && mfu_is(before->op, MFU_CHEAP) && mfu_activation_gates(before->op)
+        && before->in[0] >= 0 && before->out == mfu_node_input(s, before, 0);
 }
 
 static void forward(struct mfu_builder *s, int index)

@@ -73,7 +73,7 @@ static const struct mfu_import_row rows[] = {
 
 static void finish(struct mfu_import *m)
 {
-    struct mfu_entry *base = mfu_import_find(m, "base_model_name_or_path"), *type, *rank;
+    struct mfu_entry *base = mfu_import_find(m, "base_model_name_or_path"), *type, *rank, *tokens, *width, *own;
 
     if (base)
         mfu_import_model(m, base);
@@ -81,6 +81,13 @@ static void finish(struct mfu_import *m)
     if (type && strcasecmp(type->value, "ADALORA") == 0 && mfu_import_find(m, "init_r")
         && (rank = mfu_import_find(m, "r")))
         mfu_import_leave(rank, MFU_IGNORED, "see init_r");
+    tokens = mfu_import_find(m, "num_virtual_tokens");
+    if (tokens
+        && (!type || (strcasecmp(type->value, "PROMPT_TUNING") != 0 && strcasecmp(type->value, "P_TUNING") != 0)))
+        mfu_import_leave(tokens, MFU_IGNORED, "of learned tokens, which this method does not have");
+    width = mfu_import_find(m, "encoder_hidden_size");
+    if (width && (own = mfu_import_find(m, "token_dim")) && strcmp(width->value, own->value) == 0)
+        mfu_import_leave(width, MFU_IGNORED, "the model's own width");
     mfu_import_list(m, "target_modules", "lora_targets", "linears that have adapters");
     mfu_import_list(m, "modules_to_save", "trainable", "train beside the adapters, as copies");
     mfu_import_assume(m, "lora_kernels", "peft", "");
