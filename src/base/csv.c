@@ -17,6 +17,16 @@
 #define MOST_COLUMNS 1024   /* of a file */
 #define MOST_ROWS 100000
 
+/* FNV-1a. */
+static unsigned hash(const char *text)
+{
+    unsigned h = 2166136261u;
+
+    for (; *text; text++)
+        h = (h ^ (unsigned char)*text) * 16777619u;
+    return h;
+}
+
 static char *slurp(const char *path, struct mfu_arena *arena, struct mfu_error *err)
 {
     FILE *in = mfu_input_open(path, err);
@@ -114,10 +124,13 @@ static int make_room(struct mfu_csv *csv, const char *text, struct mfu_arena *ar
     if (rows > MOST_ROWS + 1)
         rows = MOST_ROWS + 1;
     csv->header = mfu_arena_alloc(arena, csv->n_columns, sizeof *csv->header);
+    csv->hashes = mfu_arena_alloc(arena, csv->n_columns, sizeof *csv->hashes);
     csv->cells = mfu_arena_alloc(arena, fields, sizeof *csv->cells);
     csv->first = mfu_arena_alloc(arena, rows + 1, sizeof *csv->first);
     csv->lines = mfu_arena_alloc(arena, rows, sizeof *csv->lines);
-    return csv->header && csv->cells && csv->first && csv->lines ? 0 : mfu_fail(err, MFU_ENOMEM, "out of memory");
+    return csv->header && csv->hashes && csv->cells && csv->first && csv->lines
+        ? 0
+        : mfu_fail(err, MFU_ENOMEM, "out of memory");
 }
 
 /* A cell is shown on one line of a terminal. */
@@ -168,8 +181,10 @@ int mfu_csv_read(const char *path, struct mfu_arena *arena, struct mfu_csv *csv,
     csv->n_columns = (size_t)n;
     if (make_room(csv, text, arena, err) < 0)
         return -1;
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         csv->header[i] = clean(fields[i]);
+        csv->hashes[i] = hash(csv->header[i]);
+    }
     while (*text) {
         int first = line;
         size_t row = csv->n_rows;
@@ -191,8 +206,10 @@ const char *mfu_csv_cell(const struct mfu_csv *csv, size_t row, size_t i)
 
 const char *mfu_csv_get(const struct mfu_csv *csv, size_t row, const char *column)
 {
+    unsigned wanted = hash(column);
+
     for (size_t i = 0; i < csv->n_columns; i++)
-        if (strcmp(csv->header[i], column) == 0)
+        if (csv->hashes[i] == wanted && strcmp(csv->header[i], column) == 0)
             return mfu_csv_cell(csv, row, i);
     return "";
 }

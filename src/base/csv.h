@@ -13,10 +13,11 @@ struct mfu_error;
 
 struct mfu_csv {
     size_t n_columns, n_rows;
-    char **header; /* n_columns names */
-    char **cells;  /* the fields that are there, row after row */
-    size_t *first; /* of each row in `cells`; one more behind the last */
-    int *lines;    /* of each row in the file */
+    char **header;    /* n_columns names */
+    unsigned *hashes; /* of them */
+    char **cells;     /* the fields that are there, row after row */
+    size_t *first;    /* of each row in `cells`; one more behind the last */
+    int *lines;       /* of each row in the file */
 };
 
 /* Reads a file of at most 64 MiB and 100,000 rows into `arena`; that takes memory

@@ -143,6 +143,18 @@ static struct lasts part_lasts(const struct mfu_plan *p, const struct mfu_stage 
     return (struct lasts){lasts_s(f, r->late[0]) + message, lasts_s(b, r->late[1]) + message, lasts_s(w, r->late[1])};
 }
 
+/* What the s-th stage has of its rank's work. */
+static struct part part_of_chunk(const struct mfu_plan *p, const struct mfu_stage *r, int rank, int s)
+{
+    const struct mfu_pipeline_layout *l = &p->config.pipeline;
+    int end = mfu_pipeline_stages(l) - 1;
+    double share = r->layers > 0 ? mfu_stage_layers(&p->config, p->program.layers, s) / r->layers
+                                 : 1. / mfu_pipeline_chunks(l); /* an end of the model alone */
+
+    return (struct part){share, mfu_rank_holds(&p->config, rank, 0) ? s == 0 : share,
+                         mfu_rank_holds(&p->config, rank, end) ? s == end : share};
+}
+
 /* What the program at hand says about its rank. */
 static void read_stage(const struct mfu_plan *p, struct mfu_stage *s)
 {
@@ -151,16 +163,21 @@ static void read_stage(const struct mfu_plan *p, struct mfu_stage *s)
     struct mfu_group tensor = mfu_mesh_group(&p->program.mesh, MFU_AXIS_BIT(MFU_AXIS_TP), unit_gpus);
     bool scatters = mfu_trainers[p->config.trainer].scatters && p->config.setting[MFU_S_SP] == 0;
     double parts = scatters ? tensor.ranks : 1;
-    struct lasts lasts;
+    const struct mfu_pipeline_layout *l = &p->config.pipeline;
 
     s->f = s->b = s->w = (struct mfu_pass_work){0};
     add_pass(p, MFU_FORWARD, &s->f, NULL);
     add_pass(p, MFU_BACKWARD, &s->b, &s->w);
     s->late[0] = p->late_s[MFU_FORWARD] > 0;
     s->late[1] = p->late_s[MFU_BACKWARD] > 0;
-    lasts = part_lasts(p, s, &(struct part){1, 1, 1}, false);
-    s->forward_s = lasts.f_s;
-    s->backward_s = lasts.b_s;
+    s->forward_s = s->backward_s = 0;
+    for (int chunk = 0; chunk < mfu_pipeline_chunks(l); chunk++) { /* each waits for its host */
+        struct part part = part_of_chunk(p, s, s->number, mfu_pipeline_stage(l, s->number, chunk));
+        struct lasts lasts = part_lasts(p, s, &part, l->schedule->splits_backward);
+
+        s->forward_s += lasts.f_s;
+        s->backward_s += lasts.b_s + lasts.w_s;
+    }
     s->step = p->step;
     s->limit = p->limit;
     s->after_s = after_s(p, &s->sums_s);
@@ -296,13 +313,9 @@ static double *divide(const struct mfu_plan *p, bool bytes, struct mfu_error *er
         mfu_fail(err, MFU_ENOMEM, "out of memory");
     for (int rank = 0; all && rank < l->pp; rank++) {
         const struct mfu_stage *r = &p->stages[p->stages[rank].same];
-        bool first = mfu_rank_holds(&p->config, rank, 0), last = mfu_rank_holds(&p->config, rank, stages - 1);
-
         for (int chunk = 0; chunk < chunks; chunk++) {
             int s = mfu_pipeline_stage(l, rank, chunk);
-            double share = r->layers > 0 ? mfu_stage_layers(&p->config, p->program.layers, s) / r->layers
-                                         : 1. / chunks; /* an end of the model alone */
-            struct part part = {share, first ? s == 0 : share, last ? s == stages - 1 : share};
+            struct part part = part_of_chunk(p, r, rank, s);
             struct lasts lasts;
 
             if (bytes) {
