@@ -181,6 +181,7 @@ void mfu_count_parameters(struct mfu_builder *s)
     const struct mfu_model *m = s->config->model;
 
     p->params = p->active_params = p->non_embedding_params = p->position_params = p->linear_params = 0;
+    p->table_params = 0;
     p->weight_tensors = p->trainable_params = 0;
     find_unit(s);
     for (int section = 0; section < m->n_sections; section++) {
@@ -208,9 +209,12 @@ void mfu_count_parameters(struct mfu_builder *s)
             p->trainable_params += (times - still) * z.trained + still * frozen.trained;
             p->params += (times - still) * z.params + still * frozen.params;
             p->active_params += times * active;
-            if (!mfu_is(op, MFU_LOOKS_UP))
+            if (!mfu_is(op, MFU_LOOKS_UP)) {
                 p->non_embedding_params += times * all;
-            else if (op->primitive->has_position && op->primitive->has_position(op))
+                continue;
+            }
+            p->table_params += times * all;
+            if (op->primitive->has_position && op->primitive->has_position(op))
                 p->position_params += times * all;
         }
     }

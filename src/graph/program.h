@@ -168,6 +168,7 @@ struct mfu_program {
 
     /* Facts of the model, for the conventions of MFU. */
     double params, trainable_params, active_params, non_embedding_params, position_params;
+    double table_params;             /* that are looked up, adapters apart */
     double layers;                   /* of the section that pipeline stages cut, of all stages */
     double boundary_bytes;           /* that one microbatch sends to the next stage */
     double rank_trained, rank_bytes; /* those of a rank that train; the bytes of all */

@@ -79,7 +79,7 @@ static struct counts count(const struct mfu_plan *p)
             n.exact += width * keys_per_query(c->seq, attribute(c, op, "window", 0), attribute(c, op, "causal", 1) > 0);
         }
     }
-    n.embeddings = tied ? 0 : g->params - g->non_embedding_params;
+    n.embeddings = tied ? 0 : g->table_params;
     return n;
 }
 
