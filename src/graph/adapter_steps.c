@@ -35,15 +35,9 @@ int mfu_adapter_pass(struct mfu_builder *s, const char *suffix, enum mfu_type ty
 
 int mfu_adapter_column_sum(struct mfu_builder *s, const char *suffix, int view)
 {
-    int out = mfu_tensor_new(s, 1, mfu_view_columns(s, view), MFU_F32, MFU_PART_ACTIVATIONS);
+    int out = mfu_emit_columns_sum(s, suffix, view, mfu_view_columns(s, view), MFU_F32);
 
-    mfu_emit(s,
-             &(struct mfu_emission){.suffix = suffix,
-                                    .kind = MFU_REDUCTION,
-                                    .traffic = MFU_C_DRAM_REDUCTION,
-                                    .fusion = MFU_COLUMN,
-                                    .flops = mfu_view_rows(s, view) * mfu_view_columns(s, view)},
-             1, &view, 1, &out);
+    mfu_tensor_of(s, out)->part = MFU_PART_ACTIVATIONS; /* not always a gradient */
     return out;
 }
 

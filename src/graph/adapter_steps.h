@@ -12,6 +12,9 @@
 #include "scenario/adapter.h"
 
 enum { MFU_ADAPTER_SIZE, MFU_ADAPTER_WIDTH, MFU_ADAPTER_MORE }; /* attributes */
+#define MFU_ADAPTER_RANK_AND_WIDTH                                                                                     \
+    [MFU_ADAPTER_SIZE] = {"rank", NULL, NULL, "columns between the two products"},                                     \
+    [MFU_ADAPTER_WIDTH] = {"width", NULL, NULL, "elements of an output row"}
 enum { MFU_ADAPTER_INPUT, MFU_ADAPTER_BASE };
 
 /* The input cast and dropped: *cast lives as long as the module's forward, *mask (MFU_NO_VIEW: none) is for backward. */

@@ -16,20 +16,19 @@
 #include "graph/adapter_steps.h"
 #include "scenario/setting.h"
 
-enum { RANK, WIDTH, MAGNITUDE };
-enum { INPUT, BASE }; /* what it reads */
+#define MAGNITUDE MFU_ADAPTER_MORE /* an attribute */
 enum { SAVED_X, SAVED_A, SAVED_H, SAVED_B, SAVED_MASK, SAVED_NORM, SAVED_BASE, SAVED_Y };
 
 static double shape(const struct mfu_operation *op)
 {
-    return op->in_width[BASE];
+    return op->in_width[MFU_ADAPTER_BASE];
 }
 
 /* The weight is A, the bias B and DoRA's magnitudes. */
 static struct mfu_weights params(const struct mfu_operation *op)
 {
-    double a = op->attribute[RANK] * op->in_width[INPUT],
-           b = (op->attribute[RANK] + op->attribute[MAGNITUDE]) * op->attribute[WIDTH];
+    double a = op->attribute[MFU_ADAPTER_SIZE] * op->in_width[MFU_ADAPTER_INPUT],
+           b = (op->attribute[MFU_ADAPTER_SIZE] + op->attribute[MAGNITUDE]) * op->attribute[MFU_ADAPTER_WIDTH];
 
     return (struct mfu_weights){.weight = a, .bias = b, .active = a + b};
 }
@@ -42,9 +41,10 @@ static const struct mfu_adapter_row *code(const struct mfu_builder *s)
 /* The norm of each row of W + s B A, which is built as B(A(identity)). */
 static int build_norm(struct mfu_builder *s, struct mfu_node *n)
 {
-    double in = n->op->in_width[INPUT], width = n->op->attribute[WIDTH], r = n->op->attribute[RANK];
+    double in = n->op->in_width[MFU_ADAPTER_INPUT], width = n->op->attribute[MFU_ADAPTER_WIDTH],
+           r = n->op->attribute[MFU_ADAPTER_SIZE];
     enum mfu_type wide = mfu_adapter_type(s);
-    const struct mfu_parameter *base = &s->parameters[s->nodes[n->in[BASE]].parameter[0]];
+    const struct mfu_parameter *base = &s->parameters[s->nodes[n->in[MFU_ADAPTER_BASE]].parameter[0]];
     int eye = mfu_tensor_new(s, in, in, wide, MFU_PART_ACTIVATIONS), whole, weight, norm;
 
     mfu_emit(s,
@@ -56,7 +56,7 @@ static int build_norm(struct mfu_builder *s, struct mfu_node *n)
     whole = mfu_adapter_product(s, "dora_b", whole, mfu_node_weight(s, n, 1), width, r);
     mfu_tensor_extend(s, eye);
     whole = mfu_emit_cast(s, whole, wide);
-    weight = base->packed ? mfu_node_weight(s, &s->nodes[n->in[BASE]], 0)
+    weight = base->packed ? mfu_node_weight(s, &s->nodes[n->in[MFU_ADAPTER_BASE]], 0)
                           : mfu_view_as(s, 0, in, width, base->type); /* tensor 0: all weights */
     weight = mfu_emit_cast(s, weight, wide);
     norm = mfu_adapter_pass(s, "dora_scale", wide, whole, MFU_NO_VIEW);
@@ -97,8 +97,10 @@ static int magnitude_gradients(struct mfu_builder *s, struct mfu_node *n, int g,
 static void forward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
-    double in = n->op->in_width[INPUT], width = n->op->attribute[WIDTH], r = n->op->attribute[RANK];
-    int given = mfu_node_input(s, n, INPUT), base = mfu_node_input(s, n, BASE), mask = MFU_NO_VIEW, norm = MFU_NO_VIEW;
+    double in = n->op->in_width[MFU_ADAPTER_INPUT], width = n->op->attribute[MFU_ADAPTER_WIDTH],
+           r = n->op->attribute[MFU_ADAPTER_SIZE];
+    int given = mfu_node_input(s, n, MFU_ADAPTER_INPUT), base = mfu_node_input(s, n, MFU_ADAPTER_BASE),
+        mask = MFU_NO_VIEW, norm = MFU_NO_VIEW;
     int x, h, y;
     bool dora = n->op->attribute[MAGNITUDE] > 0, fused = code(s)->fused,
          drops = s->config->setting[MFU_S_LORA_DROPOUT] > 0;
@@ -139,7 +141,8 @@ static void forward(struct mfu_builder *s, int index)
 static void backward(struct mfu_builder *s, int index)
 {
     struct mfu_node *n = mfu_node_at(s, index);
-    double in = n->op->in_width[INPUT], width = n->op->attribute[WIDTH], r = n->op->attribute[RANK];
+    double in = n->op->in_width[MFU_ADAPTER_INPUT], width = n->op->attribute[MFU_ADAPTER_WIDTH],
+           r = n->op->attribute[MFU_ADAPTER_SIZE];
     int x = n->saved[SAVED_X], h = n->saved[SAVED_H], mask = n->saved[SAVED_MASK];
     enum mfu_type type = mfu_view_type(s, x);
     bool dora = n->op->attribute[MAGNITUDE] > 0, again = dora && mask != MFU_NO_VIEW;
@@ -147,20 +150,20 @@ static void backward(struct mfu_builder *s, int index)
     enum mfu_type sum = dora ? mfu_adapter_type(s) : type == MFU_F32 ? type : mfu_view_type(s, n->gradient);
     int g = mfu_emit_cast(s, n->gradient, sum), gy = g, gbase = MFU_NO_VIEW, dh, dx, dw;
 
-    mfu_grad_add(s, n, BASE, g);
+    mfu_grad_add(s, n, MFU_ADAPTER_BASE, g);
     if (dora)
         gy = magnitude_gradients(s, n, g, &gbase);
     else if (!code(s)->fused)
         gy = mfu_adapter_pass(s, "lora_scale_grad", sum, g, MFU_NO_VIEW);
     if (dora && !again)
-        mfu_grad_add(s, n, BASE, gbase);
+        mfu_grad_add(s, n, MFU_ADAPTER_BASE, gbase);
     gy = mfu_emit_cast(s, gy, type);
     dw = mfu_adapter_weight_gradient(s, "lora_b_wgrad", gy, h, width, r);
     dh = mfu_adapter_product(s, "lora_b_dgrad", gy, n->saved[SAVED_B], r, width);
     mfu_tensor_extend(s, dw);
     mfu_param_grad_add(s, n, 1, dw);
     dw = mfu_adapter_weight_gradient(s, "lora_a_wgrad", dh, x, r, in);
-    if (mfu_wants_gradient(s, n, INPUT)) {
+    if (mfu_wants_gradient(s, n, MFU_ADAPTER_INPUT)) {
         dx = mfu_adapter_product(s, "lora_a_dgrad", dh, n->saved[SAVED_A], in, r);
         mfu_tensor_extend(s, dw);
         mfu_param_grad_add(s, n, 0, dw);
@@ -173,7 +176,7 @@ static void backward(struct mfu_builder *s, int index)
             dx = mfu_emit_cast(s, dx, mfu_adapter_type(s));
         if (mask != MFU_NO_VIEW)
             dx = mfu_emit_pointwise(s, "lora_dropout_grad", mfu_view_type(s, dx), 2, dx, mask, MFU_NO_VIEW);
-        mfu_grad_add(s, n, INPUT, dx);
+        mfu_grad_add(s, n, MFU_ADAPTER_INPUT, dx);
     } else {
         mfu_param_grad_add(s, n, 0, dw);
     }
@@ -184,8 +187,7 @@ const struct mfu_primitive mfu_primitive_adapter = {
     .summary = "two small products beside one whose weight is frozen",
     .attributes =
         {
-            [RANK] = {"rank", NULL, NULL, "columns between the two products"},
-            [WIDTH] = {"width", NULL, NULL, "elements of an output row"},
+            MFU_ADAPTER_RANK_AND_WIDTH,
             [MAGNITUDE] = {"magnitude", "0", NULL, "whether each output has a trained magnitude (DoRA)"},
         },
     .least_inputs = 2,

@@ -71,8 +71,7 @@ static void backward(struct mfu_builder *s, int index)
 const struct mfu_primitive mfu_primitive_adapter_sum = {
     .name = "adapter_sum",
     .summary = "a product with the sums of pieces of the input, beside one whose weight is frozen",
-    .attributes = {[MFU_ADAPTER_SIZE] = {"rank", NULL, NULL, "columns between the two products"},
-                   [MFU_ADAPTER_WIDTH] = {"width", NULL, NULL, "elements of an output row"}},
+    .attributes = {MFU_ADAPTER_RANK_AND_WIDTH},
     .least_inputs = 2,
     .most_inputs = 2,
     .shape = shape,

@@ -112,8 +112,7 @@ static void backward(struct mfu_builder *s, int index)
 const struct mfu_primitive mfu_primitive_adapter_svd = {
     .name = "adapter_svd",
     .summary = "two small products with singular values between them, beside one whose weight is frozen",
-    .attributes = {[MFU_ADAPTER_SIZE] = {"rank", NULL, NULL, "columns between the two products"},
-                   [MFU_ADAPTER_WIDTH] = {"width", NULL, NULL, "elements of an output row"}},
+    .attributes = {MFU_ADAPTER_RANK_AND_WIDTH},
     .least_inputs = 2,
     .most_inputs = 2,
     .shape = shape,

@@ -83,8 +83,7 @@ static void backward(struct mfu_builder *s, int index)
 const struct mfu_primitive mfu_primitive_adapter_vectors = {
     .name = "adapter_vectors",
     .summary = "two frozen products beside one whose weight is frozen, with trained factors of their columns",
-    .attributes = {[MFU_ADAPTER_SIZE] = {"rank", NULL, NULL, "columns between the two products"},
-                   [MFU_ADAPTER_WIDTH] = {"width", NULL, NULL, "elements of an output row"}},
+    .attributes = {MFU_ADAPTER_RANK_AND_WIDTH},
     .least_inputs = 2,
     .most_inputs = 2,
     .shape = shape,

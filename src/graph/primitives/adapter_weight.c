@@ -151,16 +151,8 @@ static void kronecker_gradients(struct mfu_builder *s, struct mfu_node *n, int g
     for (int i = 0; i < 2; i++)
         part[i] = mfu_emit_broadcast(s, "lokr_kron_grad", wide, 1, g, MFU_NO_VIEW);
     mfu_tensor_extend(s, part[0]);
-    for (int i = 0; i < 2; i++) {
-        sum[i] = mfu_tensor_new(s, 1, i ? k.of_rows * k.of_columns : k.rows * k.columns, wide, MFU_PART_GRADIENTS);
-        mfu_emit(s,
-                 &(struct mfu_emission){.suffix = "lokr_sum",
-                                        .kind = MFU_REDUCTION,
-                                        .traffic = MFU_C_DRAM_REDUCTION,
-                                        .fusion = MFU_COLUMN,
-                                        .flops = mfu_view_rows(s, g) * mfu_view_columns(s, g)},
-                 1, &part[i], 1, &sum[i]);
-    }
+    for (int i = 0; i < 2; i++)
+        sum[i] = mfu_emit_columns_sum(s, "lokr_sum", part[i], i ? k.of_rows * k.of_columns : k.rows * k.columns, wide);
     mfu_param_grad_add(s, n, 0, sum[0]);
     if (!k.pair) {
         mfu_param_grad_add(s, n, 1, sum[1]);
@@ -198,9 +190,7 @@ static void backward(struct mfu_builder *s, int index)
 const struct mfu_primitive mfu_primitive_adapter_weight = {
     .name = "adapter_weight",
     .summary = "a product with a weight that is built of small ones, beside one whose weight is frozen",
-    .attributes = {[MFU_ADAPTER_SIZE] = {"rank", NULL, NULL, "columns between the two products"},
-                   [MFU_ADAPTER_WIDTH] = {"width", NULL, NULL, "elements of an output row"},
-                   [KIND] = {"kind", NULL, NULL, "how the weight is built"},
+    .attributes = {MFU_ADAPTER_RANK_AND_WIDTH, [KIND] = {"kind", NULL, NULL, "how the weight is built"},
                    [FACTOR] = {"factor", "0", NULL, "of LoKr's small matrix"}},
     .least_inputs = 2,
     .most_inputs = 2,
